@@ -1,0 +1,75 @@
+// Package version says which build of anivault this is.
+package version
+
+import (
+	"fmt"
+	"os"
+	"runtime/debug"
+)
+
+// Set by the linker in releases: -ldflags "-X .../internal/version.number=1.2.3 ...".
+var (
+	number = ""
+	commit = ""
+	date   = ""
+)
+
+// Info describes the running build. Fields are never empty: what is not known is "unknown", and a build
+// without a release number is "dev".
+type Info struct {
+	Version string `json:"version"`
+	Commit  string `json:"commit"`
+	Date    string `json:"date"`
+	Go      string `json:"go"`
+}
+
+// Get returns what the linker set, else what the Go toolchain recorded.
+func Get() Info {
+	info := Info{Version: number, Commit: commit, Date: date, Go: "unknown"}
+	if build, ok := debug.ReadBuildInfo(); ok {
+		info.Go = build.GoVersion
+		if v := build.Main.Version; info.Version == "" && v != "" && v != "(devel)" {
+			info.Version = v
+		}
+		for _, s := range build.Settings {
+			switch {
+			case s.Key == "vcs.revision" && info.Commit == "":
+				info.Commit = s.Value
+			case s.Key == "vcs.time" && info.Date == "":
+				info.Date = s.Value
+			}
+		}
+	}
+	for _, field := range []*string{&info.Version, &info.Commit, &info.Date} {
+		if *field == "" {
+			*field = "unknown"
+		}
+	}
+	if info.Version == "unknown" {
+		info.Version = "dev"
+	}
+	return info
+}
+
+// Build is a text that differs between two programs that may decide differently: the version and commit of a
+// release, else size and time of the executable.
+func Build() string {
+	info := Get()
+	if info.Version != "dev" {
+		return info.Version + " " + info.Commit
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return info.Version
+	}
+	stat, err := os.Stat(path)
+	if err != nil {
+		return info.Version
+	}
+	return fmt.Sprintf("%s %d %d", info.Version, stat.Size(), stat.ModTime().UnixNano())
+}
+
+// UserAgent names anivault to TMDB.
+func UserAgent() string {
+	return "anivault/" + Get().Version + " (+https://github.com/anivault/anivault)"
+}
