@@ -1,0 +1,66 @@
+package ratelimit
+
+import (
+	"math"
+	"time"
+)
+
+// This file decides when the next token is due. The bucket is kept as a
+// theoretical arrival time (GCRA, ITU-T I.371): the moment at which the bucket
+// would be full again. Processes with different rates share it, each
+// pays its own interval of bucket time for a request.
+
+// pace is a rate with its burst. The zero pace lets nothing through.
+type pace struct {
+	rate  float64 // requests a second
+	burst float64 // capacity in tokens, at least 1 where rate > 0
+}
+
+func newPace(rate, capacity float64) pace {
+	if rate <= 0 {
+		return pace{}
+	}
+	return pace{rate, max(1, min(capacity, rate))}
+}
+
+// interval is what one token costs. Rounded up: never faster than the rate.
+func (p pace) interval() time.Duration {
+	return time.Duration(math.Ceil(float64(time.Second) / p.rate))
+}
+
+type bucket struct {
+	full Stamp // when the bucket is full again; in the past: it is full
+}
+
+// wait returns how long until a token is due at this pace, 0 for now.
+func (b *bucket) wait(now Stamp, p pace) time.Duration {
+	slack := time.Duration((p.burst - 1) * float64(p.interval()))
+	return max(b.full.sub(now)-slack, 0)
+}
+
+// take takes one token.
+func (b *bucket) take(now Stamp, p pace) {
+	b.full = max(b.full, now).add(p.interval())
+}
+
+// tokens returns how many tokens are there at this pace; negative is debt.
+func (b *bucket) tokens(now Stamp, p pace) float64 {
+	if p.rate <= 0 {
+		return 0
+	}
+	debt := max(b.full.sub(now), 0)
+	return p.burst - float64(debt)/float64(p.interval())
+}
+
+// carry changes the pace: tokens above the new capacity are lost, and none
+// appear that were not there before.
+func (b *bucket) carry(now Stamp, from, to pace) {
+	if to.rate <= 0 {
+		return // whoever lets requests through next decides
+	}
+	tokens := min(b.tokens(now, from), to.burst)
+	b.full = now.add(time.Duration((to.burst - tokens) * float64(to.interval())))
+}
+
+// empty leaves no token for anybody: a burst is never more than a second's worth.
+func (b *bucket) empty(now Stamp) { b.full = max(b.full, now.add(time.Second)) }

@@ -1,0 +1,53 @@
+package ratelimit
+
+import "time"
+
+// This file decides how many permits any rolling window may see, whatever the
+// bucket holds: a bucket of 35 that refills at 35 a second lets 70 through in
+// its first second, the upstream does not.
+
+// maxGrants bounds what is remembered; Tuning.Ceiling may not be larger.
+const maxGrants = 400
+
+type ceiling struct {
+	grants []Stamp // the newest grants, oldest first
+	// unknownSince is set when grants may be missing; nothing is granted until
+	// they have left the window.
+	unknownSince Stamp
+}
+
+// wait returns how long until fewer than limit permits lie within the window.
+func (c *ceiling) wait(now Stamp, limit int, window time.Duration) time.Duration {
+	var wait time.Duration
+	if c.unknownSince != 0 {
+		wait = max(c.unknownSince.add(window).sub(now), 0)
+	}
+	if n := len(c.grants); n >= limit {
+		wait = max(wait, c.grants[n-limit].add(window).sub(now))
+	}
+	return wait
+}
+
+// add remembers a grant and forgets those that have left the window.
+func (c *ceiling) add(now Stamp, window time.Duration) {
+	drop := max(len(c.grants)+1-maxGrants, 0)
+	for drop < len(c.grants) && now.sub(c.grants[drop]) >= window {
+		drop++
+	}
+	if drop > 0 {
+		c.grants = c.grants[:copy(c.grants, c.grants[drop:])]
+	}
+	c.grants = append(c.grants, now)
+	if c.unknownSince != 0 && now.sub(c.unknownSince) >= window {
+		c.unknownSince = 0
+	}
+}
+
+// within counts the grants of the window that ends now.
+func (c *ceiling) within(now Stamp, window time.Duration) int {
+	n := 0
+	for i := len(c.grants) - 1; i >= 0 && now.sub(c.grants[i]) < window; i-- {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,345 @@
+package ratelimit
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// This file decides how a snapshot is written down: the version, then every
+// field in a fixed order, numbers as varints, times as distances from now. A busy
+// snapshot is about 2 KiB. Framing, checksums and the second copy are the store's.
+
+// SnapshotVersion is the version of the format that AppendBinary writes. It
+// changes with every change of the fields or of their meaning.
+const SnapshotVersion = 1
+
+// ErrSnapshotCorrupt is what Decode returns for bytes that are no snapshot.
+var ErrSnapshotCorrupt = errors.New("decode limiter snapshot: damaged")
+
+// SnapshotVersionError is what Decode returns for a snapshot that another
+// version of the program has written. It must be left untouched.
+type SnapshotVersionError struct{ Version int }
+
+// Error implements error.
+func (e *SnapshotVersionError) Error() string {
+	return fmt.Sprintf("decode limiter snapshot: version %d, this program knows %d", e.Version, SnapshotVersion)
+}
+
+// The most a decoded snapshot may hold; a larger one is damaged.
+const (
+	maxProcesses = 1 << 10
+	maxTickets   = 1 << 13
+	maxOverrides = 1 << 7
+	maxText      = 1 << 8
+	maxRecords   = 1 << 12
+)
+
+// AppendBinary appends the encoded snapshot to b. The error is always nil; it
+// is there for encoding.BinaryAppender.
+func (s *Snapshot) AppendBinary(b []byte) ([]byte, error) {
+	w := codec{b: b}
+	version := uint64(SnapshotVersion)
+	w.uint64(&version)
+	s.code(&w)
+	return w.b, nil
+}
+
+// Decode replaces the snapshot by the one encoded in b, reusing its memory. It returns
+// ErrSnapshotCorrupt or a *SnapshotVersionError; the snapshot is then the zero Snapshot.
+func (s *Snapshot) Decode(b []byte) error {
+	r := codec{b: b, reading: true}
+	var version uint64
+	r.uint64(&version)
+	if !r.bad && version != SnapshotVersion && version < 1<<16 {
+		*s = Snapshot{}
+		return &SnapshotVersionError{int(version)}
+	}
+	s.code(&r)
+	if r.bad || len(r.b) != 0 || version != SnapshotVersion || !s.sound() {
+		*s = Snapshot{}
+		return ErrSnapshotCorrupt
+	}
+	return nil
+}
+
+// codec is one direction of the format: it writes what the pointers point to, or
+// fills it. So one list of fields serves both and they cannot disagree.
+type codec struct {
+	b       []byte // written so far, or still to be read
+	reading bool
+	bad     bool
+}
+
+func (s *Snapshot) code(c *codec) {
+	codeInt(c, &s.clock.now)
+	codeInt(c, &s.clock.wall)
+	codeInt(c, &s.clock.boot)
+	c.text(&s.clock.bootID)
+	now := s.clock.now
+	c.uint64(&s.processSeq)
+
+	m := &s.machine
+	codeEnum(c, &m.state)
+	c.uint64(&m.epoch)
+	codeStamp(c, now, &m.since)
+	codeEnum(c, &m.reason)
+	c.uint64(&m.permits)
+	codeStamp(c, now, &m.sleepUntil)
+	codeStamp(c, now, &m.pauseUntil)
+	codeInt(c, &m.cooldown)
+	codeInt(c, &m.rounds)
+	codeInt(c, &m.streak429)
+	c.uint64(&m.overrun)
+	codeInt(c, &m.overrunWait)
+	codeInt(c, &m.failures)
+	codeInt(c, &m.successes)
+	codeInt(c, &m.armed)
+	c.uint64(&m.armedPermit)
+	codeStamp(c, now, &m.sustained)
+	c.float(&m.ramp)
+	codeStamp(c, now, &m.rampAt)
+	codeInt(c, &m.troubled429)
+	c.float(&m.troubleRate)
+	codeStamp(c, now, &m.blockUntil)
+	codeInt(c, &m.autoRecover)
+
+	at := millis(now)
+	resize(c, &m.window.records, maxRecords)
+	for i := range m.window.records {
+		codeRecord(c, &at, &m.window.records[i])
+	}
+
+	codeStamp(c, now, &s.bucket.full)
+	codeStamp(c, now, &s.ceiling.unknownSince)
+	resize(c, &s.ceiling.grants, maxGrants)
+	last := now
+	for i := range s.ceiling.grants {
+		d := int64(s.ceiling.grants[i] - last)
+		c.int64(&d)
+		last += Stamp(d)
+		s.ceiling.grants[i] = last
+	}
+
+	c.uint64(&s.slots.seq)
+	resize(c, &s.slots.tickets, maxTickets)
+	for i := range s.slots.tickets {
+		t := &s.slots.tickets[i]
+		codeBelow(c, s.slots.seq, &t.number)
+		codeBelow(c, s.processSeq, &t.owner)
+		codeStamp(c, now, &t.due)
+	}
+	resize(c, &s.slots.leases, maxTickets)
+	for i := range s.slots.leases {
+		l := &s.slots.leases[i]
+		codeBelow(c, m.permits, &l.permit)
+		codeBelow(c, m.epoch, &l.epoch)
+		codeBelow(c, s.processSeq, &l.owner)
+		codeStamp(c, now, &l.until)
+		codeBool(c, &l.budget)
+	}
+
+	codeInt(c, &s.retries.second)
+	for i := range s.retries.cells {
+		codeUint(c, &s.retries.cells[i].first)
+		codeUint(c, &s.retries.cells[i].retry)
+	}
+	codeStamp(c, now, &s.budget.since)
+	codeInt(c, &s.budget.used)
+
+	c.uint64(&s.overrideSeq)
+	resize(c, &s.overrides, maxOverrides)
+	for i := range s.overrides {
+		o := &s.overrides[i]
+		c.text(&o.key)
+		c.text(&o.value)
+		codeStamp(c, now, &o.until)
+	}
+
+	resize(c, &s.processes, maxProcesses)
+	for i := range s.processes {
+		p := &s.processes[i]
+		c.text(&p.id)
+		codeBelow(c, s.processSeq, &p.key)
+		codeStamp(c, now, &p.seen)
+		c.float(&p.rate)
+		codeInt(c, &p.ceiling)
+		codeInt(c, &p.window)
+		codeInt(c, &p.slots)
+		codeInt(c, &p.total)
+		codeInt(c, &p.reserved)
+		codeStamp(c, now, &p.reservedAt)
+	}
+}
+
+// sound reports whether decoded fields can be worked with at all.
+func (s *Snapshot) sound() bool {
+	m := &s.machine
+	for _, f := range []float64{m.ramp, m.troubleRate} {
+		if math.IsNaN(f) || math.IsInf(f, 0) || f < 0 {
+			return false
+		}
+	}
+	for i := range s.processes {
+		p := &s.processes[i]
+		if !(p.rate >= 0) || math.IsInf(p.rate, 0) || p.ceiling < 1 || p.ceiling > maxGrants || p.window <= 0 ||
+			p.slots < 1 || p.total < 1 || p.reserved < 0 {
+			return false
+		}
+	}
+	for _, r := range m.window.records {
+		if !r.outcome.counts() {
+			return false
+		}
+	}
+	return int(m.state) < len(stateNames) && int(m.reason) < len(reasonNames) &&
+		m.cooldown >= 0 && m.autoRecover >= 0 && m.rounds >= 0 && m.streak429 >= 0 && m.failures >= 0 &&
+		m.successes >= 0 && m.armed >= 0 && m.overrunWait >= 0 && s.budget.used >= 0
+}
+
+func codeInt[T ~int | ~int64](c *codec, v *T) {
+	x := int64(*v)
+	c.int64(&x)
+	*v = T(x)
+}
+
+func codeUint[T ~uint32](c *codec, v *T) {
+	x := uint64(*v)
+	c.uint64(&x)
+	*v = T(x)
+}
+
+func codeEnum[T ~uint8](c *codec, v *T) {
+	x := uint64(*v)
+	c.uint64(&x)
+	*v = T(min(x, math.MaxUint8))
+}
+
+func codeBool(c *codec, v *bool) {
+	var x uint64
+	if *v {
+		x = 1
+	}
+	c.uint64(&x)
+	*v = x != 0
+}
+
+// codeStamp codes a time by its distance from now; the zero Stamp stays one.
+func codeStamp(c *codec, now Stamp, v *Stamp) {
+	var x int64
+	if *v != 0 {
+		if x = int64(now - *v); x >= 0 {
+			x++ // so that 0 is free for "never"
+		}
+	}
+	c.int64(&x)
+	switch {
+	case x == 0:
+		*v = 0
+	case x > 0:
+		*v = now - Stamp(x-1)
+	default:
+		*v = now - Stamp(x)
+	}
+}
+
+// codeBelow codes a number that is not much smaller than top.
+func codeBelow(c *codec, top uint64, v *uint64) {
+	x := int64(top - *v)
+	c.int64(&x)
+	*v = top - uint64(x)
+}
+
+// codeRecord codes an answer: two bits for its kind, the rest is the time since the one before.
+func codeRecord(c *codec, last *int64, r *record) {
+	x := (r.at-*last)<<2 | int64(r.outcome-OK)&3
+	c.int64(&x)
+	*last += x >> 2
+	r.at, r.outcome = *last, OK+Outcome(x&3)
+}
+
+func resize[T any](c *codec, v *[]T, limit int) {
+	n := c.length(len(*v), limit)
+	if n <= cap(*v) {
+		*v = (*v)[:n]
+		return
+	}
+	*v = append((*v)[:cap(*v)], make([]T, n-cap(*v))...)
+}
+
+func (c *codec) uint64(v *uint64) {
+	if !c.reading {
+		c.b = binary.AppendUvarint(c.b, *v)
+		return
+	}
+	x, n := binary.Uvarint(c.b)
+	if n <= 0 {
+		c.fail()
+		*v = 0
+		return
+	}
+	c.b, *v = c.b[n:], x
+}
+
+func (c *codec) int64(v *int64) {
+	if !c.reading {
+		c.b = binary.AppendVarint(c.b, *v)
+		return
+	}
+	if len(c.b) > 0 && c.b[0] < 0x80 { // most numbers are small
+		x := c.b[0]
+		*v = int64(x>>1) ^ -int64(x&1)
+		c.b = c.b[1:]
+		return
+	}
+	x, n := binary.Varint(c.b)
+	if n <= 0 {
+		c.fail()
+		*v = 0
+		return
+	}
+	c.b, *v = c.b[n:], x
+}
+
+func (c *codec) float(v *float64) {
+	if !c.reading {
+		c.b = binary.LittleEndian.AppendUint64(c.b, math.Float64bits(*v))
+		return
+	}
+	if len(c.b) < 8 {
+		c.fail()
+		*v = 0
+		return
+	}
+	*v = math.Float64frombits(binary.LittleEndian.Uint64(c.b))
+	c.b = c.b[8:]
+}
+
+func (c *codec) text(v *string) {
+	if !c.reading {
+		s := (*v)[:min(len(*v), maxText)]
+		c.length(len(s), maxText)
+		c.b = append(c.b, s...)
+		return
+	}
+	n := c.length(0, maxText)
+	if string(c.b[:n]) != *v { // the same names come again and again
+		*v = string(c.b[:n])
+	}
+	c.b = c.b[n:]
+}
+
+// length codes a number of elements or bytes, at most limit.
+func (c *codec) length(n, limit int) int {
+	x := uint64(n)
+	c.uint64(&x)
+	// Every element takes a byte at least: what claims more is damaged.
+	if c.reading && (x > uint64(limit) || x > uint64(len(c.b))) {
+		c.fail()
+		return 0
+	}
+	return int(x)
+}
+
+func (c *codec) fail() { c.bad, c.b = true, nil }

@@ -1,0 +1,108 @@
+package ratelimit
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// This file decides what callers are told when a request was not sent or not answered.
+
+var (
+	// ErrAcquireTimeout is what an *AcquireTimeoutError is.
+	ErrAcquireTimeout = errors.New("no permission to send in time")
+	// ErrRequestTimeout is what a *RequestTimeoutError is.
+	ErrRequestTimeout = errors.New("no answer in time")
+	// ErrBudget is what a *BudgetError is.
+	ErrBudget = errors.New("request budget is spent")
+	// ErrClosed is returned by a limiter that has been closed.
+	ErrClosed = errors.New("limiter is closed")
+)
+
+// BlockedError says that a request was not sent because nothing will be let through
+// before Until, which lies beyond what the request may wait.
+type BlockedError struct {
+	State State
+	Cause Reason    // a reason key of the table; ReasonPause, ReasonBackoff, ReasonOffline
+	Since time.Time // when the state was entered, zero when offline
+	Until time.Time // when asking is worth while again; zero: nobody knows
+}
+
+// Error implements error.
+func (e *BlockedError) Error() string {
+	if e.Cause == ReasonOffline {
+		return "send request: offline"
+	}
+	if e.Until.IsZero() {
+		return fmt.Sprintf("send request: blocked in %s (%s)", e.State, e.Cause)
+	}
+	return fmt.Sprintf("send request: blocked in %s (%s) until %s", e.State, e.Cause, e.Until.UTC().Format(time.RFC3339))
+}
+
+// Offline reports whether the block is this process's own wish.
+func (e *BlockedError) Offline() bool { return e.Cause == ReasonOffline }
+
+// AcquireTimeoutError says that a request has waited for permission for as
+// long as it may. It says nothing about the upstream.
+type AcquireTimeoutError struct {
+	Waited time.Duration // sum of all waits of the request
+	Why    Why           // what it waited for at the end
+	State  State
+}
+
+// Error implements error.
+func (e *AcquireTimeoutError) Error() string {
+	return fmt.Sprintf("send request: %v: waited %s, last for %s in %s", ErrAcquireTimeout, e.Waited.Round(time.Millisecond), e.Why, e.State)
+}
+
+// Is reports whether target is ErrAcquireTimeout.
+func (e *AcquireTimeoutError) Is(target error) bool { return target == ErrAcquireTimeout }
+
+// RequestTimeoutError says that a request was sent and not answered in full in time.
+type RequestTimeoutError struct {
+	After time.Duration // what Tuning.RequestTimeout allows
+	Err   error         // what the connection said
+}
+
+// Error implements error.
+func (e *RequestTimeoutError) Error() string {
+	return fmt.Sprintf("await answer: %v: %s", ErrRequestTimeout, formatDuration(e.After))
+}
+
+// Is reports whether target is ErrRequestTimeout.
+func (e *RequestTimeoutError) Is(target error) bool { return target == ErrRequestTimeout }
+
+// Unwrap returns the error of the connection.
+func (e *RequestTimeoutError) Unwrap() error { return e.Err }
+
+// Timeout makes the error a timeout for net.Error's users.
+func (e *RequestTimeoutError) Timeout() bool { return true }
+
+// BudgetError says that a request or reservation does not fit into the budget.
+type BudgetError struct {
+	Budget    Budget
+	Used      int
+	Reserved  int
+	Requested int
+	Renews    time.Time // when the period ends; zero: it has not begun
+}
+
+// Error implements error.
+func (e *BudgetError) Error() string {
+	s := fmt.Sprintf("reserve %d of the request budget %s: %d used, %d reserved", e.Requested, e.Budget, e.Used, e.Reserved)
+	if !e.Renews.IsZero() {
+		s += ", renews at " + e.Renews.UTC().Format(time.RFC3339)
+	}
+	return s
+}
+
+// Is reports whether target is ErrBudget.
+func (e *BudgetError) Is(target error) bool { return target == ErrBudget }
+
+// BodyTooLargeError says that an answer was longer than Transport.MaxBody.
+type BodyTooLargeError struct{ Limit int64 }
+
+// Error implements error.
+func (e *BodyTooLargeError) Error() string {
+	return fmt.Sprintf("read answer: longer than %d bytes", e.Limit)
+}

@@ -1,0 +1,112 @@
+package ratelimit_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"time"
+
+	"github.com/anivault/anivault/ratelimit"
+)
+
+func Example() {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "hello")
+	}))
+	defer server.Close()
+
+	limiter, err := ratelimit.New(ratelimit.Config{Store: ratelimit.NewMemoryStore()})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = limiter.Close() }()
+	client := &http.Client{Transport: &ratelimit.Transport{Limiter: limiter}}
+	resp, err := client.Get(server.URL)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer resp.Body.Close()
+	status, _ := limiter.Status(context.Background())
+	fmt.Println(resp.StatusCode, status.State, status.Counts.OK)
+	// Output: 200 Normal 1
+}
+
+// Acquire and Done are for everything that is not HTTP.
+func ExampleLimiter_Acquire() {
+	limiter, _ := ratelimit.New(ratelimit.Config{Store: ratelimit.NewMemoryStore()})
+	send := func(ctx context.Context) error {
+		permit, err := limiter.Acquire(ctx)
+		if err != nil {
+			return err
+		}
+		defer permit.Done(ratelimit.Event{}) // in case of a panic: it says nothing
+		// ... ask the service ...
+		permit.Done(ratelimit.Event{Outcome: ratelimit.OK})
+		return nil
+	}
+	fmt.Println(send(context.Background()))
+	// Output: <nil>
+}
+
+// Callers branch on the type of an error, never on its text.
+func ExampleBlockedError() {
+	store := ratelimit.NewMemoryStore()
+	limiter, _ := ratelimit.New(ratelimit.Config{Store: store})
+	_, _, _ = ratelimit.ForceCacheOnly(context.Background(), store, 0)
+
+	_, err := limiter.Acquire(context.Background())
+	var blocked *ratelimit.BlockedError
+	if errors.As(err, &blocked) {
+		fmt.Println(blocked.State, blocked.Cause, blocked.Until.IsZero())
+	}
+	// Output: CacheOnly operator true
+}
+
+// A snapshot can be driven in virtual time: here an upstream that is down for
+// half a minute, asked by one client ten times a second.
+func ExampleSnapshot() {
+	tuning := ratelimit.Default()
+	now := ratelimit.Instant{Wall: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), BootID: "virtual"}
+	snapshot := ratelimit.NewSnapshot(now)
+	ask := ratelimit.Ask{Owner: "client", Tuning: &tuning, Patience: time.Hour}
+	sent := 0
+	for now.Boot < time.Minute {
+		grant := snapshot.TryGrant(now, ask)
+		ask.Ticket = grant.Ticket
+		step := grant.Wait
+		if grant.Granted {
+			sent++
+			event := ratelimit.Event{Outcome: ratelimit.OK, Status: 200}
+			if now.Boot < 30*time.Second {
+				event = ratelimit.Event{Outcome: ratelimit.Server, Status: 503}
+			}
+			if done := snapshot.Record(now, ratelimit.Report{Owner: "client", Tuning: &tuning, Pass: grant.Pass, Event: event}); done.Moved {
+				fmt.Println(now.Boot, done.Transition.From, "to", done.Transition.To, done.Transition.Reason)
+			}
+			step = 100 * time.Millisecond
+		}
+		now.Wall, now.Boot = now.Wall.Add(step), now.Boot+step
+	}
+	fmt.Println(sent > 200)
+	// Output:
+	// 700ms Normal to Sleep consecutive_failures
+	// 2.7s HalfOpen to Sleep probe_failed
+	// 6.7s HalfOpen to Sleep probe_failed
+	// 14.7s HalfOpen to Sleep probe_failed
+	// 32.033333336s HalfOpen to Normal probe_ok
+	// true
+}
+
+func ExampleRules() {
+	for _, rule := range ratelimit.Rules()[:3] {
+		fmt.Printf("%v to %s when %s - %s - %s\n", rule.From, rule.To, rule.Condition, rule.Confirmation, rule.Reason)
+	}
+	// Output:
+	// [] to CacheOnly when an operator says so - at once - operator
+	// [] to CacheOnly when Retry-After > sleep_max - at once - retry_after_long
+	// [HalfOpen] to CacheOnly when a probe fails, the cacheonly_after-th one at sleep_max - at once - policy
+}

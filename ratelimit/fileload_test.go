@@ -1,0 +1,228 @@
+package ratelimit
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestDamagedStateIsSetAsideAndReplacedCarefully(t *testing.T) {
+	garbage := map[string]func(t *testing.T, path string){
+		"emptied":   func(t *testing.T, path string) { must(t, os.Truncate(path, 0)) },
+		"truncated": func(t *testing.T, path string) { must(t, os.Truncate(path, frameHeader+1)) },
+		"garbled": func(t *testing.T, path string) {
+			must(t, os.WriteFile(path, bytes.Repeat([]byte("garbage"), 50_000), 0o600))
+		},
+		"framed garbage": func(t *testing.T, path string) {
+			b, err := firstFile(1, []byte{SnapshotVersion, 0xff, 0xff})
+			must(t, err)
+			must(t, os.WriteFile(path, b, 0o600))
+		},
+		"a folder": func(t *testing.T, path string) {
+			must(t, os.Remove(path))
+			must(t, os.MkdirAll(filepath.Join(path, "x"), 0o700))
+		},
+		"a symbolic link": func(t *testing.T, path string) {
+			must(t, os.Rename(path, path+".elsewhere"))
+			if err := os.Symlink(path+".elsewhere", path); err != nil {
+				t.Skip(err)
+			}
+		},
+	}
+	for name, damage := range garbage {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, stateName)
+			old := openTest(t, dir, FileOptions{})
+			old.mark(7)
+			old.Close()
+			damage(t, path)
+			s, other := openTest(t, dir, FileOptions{}), openTest(t, dir, FileOptions{})
+			snap, parts := s.look()
+			if snap.State() != Throttle || parts > 1 || snap.ceiling.unknownSince != snap.clock.now {
+				t.Errorf("state %v in %d parts, unknown since %d; want Throttle, whole, %d", snap.State(), parts, snap.ceiling.unknownSince, snap.clock.now)
+			}
+			if tuning := Default(); snap.bucket.wait(snap.clock.now, newPace(tuning.RateBase, tuning.BucketCap)) == 0 {
+				t.Error("the bucket is not empty")
+			}
+			if found := corruptFiles(t, dir); len(found) != 1 {
+				t.Errorf("set aside %q, want one", found)
+			}
+			if got, _ := other.look(); got.State() != Throttle {
+				t.Errorf("the other is in %v", got.State())
+			}
+			s.look()
+			s.wantEvents("state_corrupt")
+			other.wantEvents("")
+			if fi, err := os.Lstat(path); err != nil || !fi.Mode().IsRegular() {
+				t.Errorf("state file afterwards: %v %v", fi, err)
+			}
+		})
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDamageWhileRunningIsSetAsideOnceByAll(t *testing.T) {
+	dir := t.TempDir()
+	a, b := openTest(t, dir, FileOptions{}), openTest(t, dir, FileOptions{})
+	a.mark(7)
+	b.mark(8)
+	must(t, os.WriteFile(filepath.Join(dir, stateName), []byte("garbage"), 0o600))
+	a.mark(9)
+	if got := b.marked(); got != 9 {
+		t.Errorf("b sees %d, want 9", got)
+	}
+	a.wantEvents("state_corrupt")
+	b.wantEvents("")
+	if found := corruptFiles(t, dir); len(found) != 1 {
+		t.Errorf("set aside %q, want one", found)
+	}
+}
+
+func TestDamageIsNotForgottenWhenNothingCanBePutInItsPlace(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, stateName)
+	must(t, os.WriteFile(path, []byte("garbage"), 0o600))
+	must(t, os.MkdirAll(filepath.Join(path+".new", "in the way"), 0o700))
+	s := openTest(t, dir, FileOptions{})
+	if _, parts := s.look(); parts != 2 {
+		t.Errorf("in %d parts, want 2: alone", parts)
+	}
+	must(t, os.RemoveAll(path+".new"))
+	s.clock.pass(lookEvery)
+	if snap, parts := s.look(); snap.State() != Throttle || parts > 1 {
+		t.Errorf("%v in %d parts, want Throttle, whole", snap.State(), parts)
+	}
+	s.wantEvents("state_corrupt state_unavailable")
+}
+
+func TestOnlyTheNewestDamagedStatesAreKept(t *testing.T) {
+	dir := t.TempDir()
+	s := openTest(t, dir, FileOptions{})
+	for range 2 * keepCorrupt {
+		s.look()
+		must(t, os.Truncate(filepath.Join(dir, stateName), 0))
+		s.clock.pass(2 * time.Minute)
+	}
+	s.look()
+	if found := corruptFiles(t, dir); len(found) != keepCorrupt {
+		t.Errorf("kept %d, want %d", len(found), keepCorrupt)
+	}
+}
+
+func TestStateOfANewerVersionIsLeftUntouched(t *testing.T) {
+	newerFrame, err := firstFile(1, nil)
+	must(t, err)
+	binary.LittleEndian.PutUint32(newerFrame[8:], frameVersion+1)
+	binary.LittleEndian.PutUint32(newerFrame[12:], crc32.Checksum(newerFrame[:12], castagnoli))
+	newerSnapshot, err := firstFile(1, binary.AppendUvarint(nil, SnapshotVersion+1))
+	must(t, err)
+	for name, content := range map[string][]byte{"frame": newerFrame, "snapshot": newerSnapshot} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, stateName)
+			must(t, os.WriteFile(path, content, 0o600))
+			s := openTest(t, dir, FileOptions{})
+			s.mark(5)
+			snap, parts := s.look()
+			if snap.State() != Normal || parts != 2 || snap.machine.permits != 5 {
+				t.Errorf("%v in %d parts, mark %d; want Normal, 2, 5", snap.State(), parts, snap.machine.permits)
+			}
+			s.clock.pass(2 * lookEvery)
+			s.look()
+			s.wantEvents("state_newer")
+			if !strings.Contains(s.list[0].Error(), "update anivault") {
+				t.Errorf("says %q", s.list[0].Error())
+			}
+			if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, content) {
+				t.Errorf("the file was touched: %v", err)
+			}
+		})
+	}
+}
+
+func TestUnusableFolderMeansMemoryAndAPart(t *testing.T) {
+	base := t.TempDir()
+	blocker := filepath.Join(base, "file")
+	must(t, os.WriteFile(blocker, nil, 0o600))
+	locked := filepath.Join(base, "locked")
+	must(t, os.MkdirAll(filepath.Join(locked, lockName), 0o700))
+	for name, c := range map[string]struct{ dir, obstacle string }{
+		"below a file": {filepath.Join(blocker, "dir"), blocker},
+		"no lock file": {locked, filepath.Join(locked, lockName)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := openTest(t, c.dir, FileOptions{Processes: 3})
+			s.wantEvents("state_unavailable")
+			s.mark(5)
+			if snap, parts := s.look(); parts != 3 || snap.machine.permits != 5 || snap.State() != Normal {
+				t.Errorf("%v in %d parts, mark %d", snap.State(), parts, snap.machine.permits)
+			}
+			// Once it can be used, it is.
+			must(t, os.Remove(c.obstacle))
+			s.clock.pass(lookEvery)
+			if _, parts := s.look(); parts > 1 {
+				t.Errorf("still alone in %d parts", parts)
+			}
+			s.wantEvents("state_unavailable")
+		})
+	}
+	if _, err := OpenFileStore("", FileOptions{}); err == nil {
+		t.Error("opened a store nowhere")
+	}
+}
+
+func TestDeletedWhileRunningKeepsWhatWasKnown(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("open files cannot be deleted here")
+	}
+	for name, remove := range map[string]func(dir string) error{
+		"state":  func(dir string) error { return os.Remove(filepath.Join(dir, stateName)) },
+		"lock":   func(dir string) error { return os.Remove(filepath.Join(dir, lockName)) },
+		"folder": os.RemoveAll,
+		"moved":  func(dir string) error { return os.Rename(dir, dir+"-moved") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "state")
+			a, b := openTest(t, dir, FileOptions{}), openTest(t, dir, FileOptions{})
+			a.mark(7)
+			b.mark(8)
+			must(t, remove(dir))
+			a.clock.pass(lookEvery)
+			b.clock.pass(lookEvery)
+			if got := b.marked(); got != 8 {
+				t.Errorf("b sees %d, want 8", got)
+			}
+			if name != "lock" {
+				snap, _ := b.look()
+				if snap.ceiling.unknownSince == 0 {
+					t.Error("b grants as if nobody else could have")
+				}
+			}
+			b.mark(9)
+			if got := a.marked(); got != 9 {
+				t.Errorf("a sees %d, want 9", got)
+			}
+			if _, err := os.Stat(filepath.Join(dir, lockName)); err != nil {
+				t.Error(err)
+			}
+			if dead := a.Dead([]string{b.Owner()}); len(dead) != 0 {
+				t.Error("a takes b for dead")
+			}
+			a.wantEvents("")
+			b.wantEvents("")
+		})
+	}
+}

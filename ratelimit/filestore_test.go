@@ -1,0 +1,304 @@
+package ratelimit
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// warnings collects what stores warn of.
+type warnings struct{ list []*StoreWarning }
+
+func (w *warnings) add(err error) {
+	var sw *StoreWarning
+	if errors.As(err, &sw) {
+		w.list = append(w.list, sw)
+	}
+}
+
+func (w *warnings) events() string {
+	var names []string
+	for _, sw := range w.list {
+		names = append(names, sw.Event)
+	}
+	return strings.Join(names, " ")
+}
+
+// fakeClock is a clock that the test moves.
+type fakeClock struct{ at Instant }
+
+func newFakeClock() *fakeClock {
+	return &fakeClock{Instant{Wall: time.Unix(1_700_000_000, 0), Boot: time.Hour, BootID: "b"}}
+}
+
+func (c *fakeClock) now() Instant { return c.at }
+
+func (c *fakeClock) pass(d time.Duration) {
+	c.at.Wall, c.at.Boot = c.at.Wall.Add(d), c.at.Boot+d
+}
+
+type storeUnderTest struct {
+	*FileStore
+	t     *testing.T
+	clock *fakeClock
+	warned
+}
+
+type warned = *warnings
+
+// openTest opens a store on a clock of its own that stands still.
+func openTest(t *testing.T, dir string, opts FileOptions) storeUnderTest {
+	t.Helper()
+	s := storeUnderTest{t: t, clock: newFakeClock(), warned: &warnings{}}
+	if opts.Now == nil {
+		opts.Now = s.clock.now
+	}
+	opts.OnWarning = s.add
+	st, err := OpenFileStore(dir, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	s.FileStore = st
+	return s
+}
+
+// look returns what the store holds, and in how many parts everything is divided.
+func (s storeUnderTest) look() (snap Snapshot, parts int) {
+	s.t.Helper()
+	err := s.Update(context.Background(), func(now Instant, shared *Snapshot) error {
+		shared.advance(now)
+		snap, parts = shared.Clone(), now.Parts
+		return nil
+	})
+	if err != nil {
+		s.t.Fatalf("update: %v", err)
+	}
+	return snap, parts
+}
+
+// mark leaves a mark in the snapshot that marked finds again.
+func (s storeUnderTest) mark(n uint64) {
+	s.t.Helper()
+	err := s.Update(context.Background(), func(now Instant, shared *Snapshot) error {
+		shared.advance(now)
+		shared.machine.permits = n
+		return nil
+	})
+	if err != nil {
+		s.t.Fatalf("update: %v", err)
+	}
+}
+
+func (s storeUnderTest) marked() uint64 {
+	s.t.Helper()
+	snap, _ := s.look()
+	return snap.machine.permits
+}
+
+func (s storeUnderTest) wantEvents(want string) {
+	s.t.Helper()
+	if got := s.events(); got != want {
+		s.t.Errorf("warned of %q, want %q", got, want)
+	}
+}
+
+func corruptFiles(t *testing.T, dir string) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, "ratelimit.state.corrupt-*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func TestMissingStateIsFreshWithoutWarning(t *testing.T) {
+	s := openTest(t, filepath.Join(t.TempDir(), "a", "b"), FileOptions{})
+	snap, parts := s.look()
+	if snap.State() != Normal || parts > 1 || snap.ceiling.unknownSince != 0 {
+		t.Errorf("state %v in %d parts, unknown since %d; want Normal, whole, known", snap.State(), parts, snap.ceiling.unknownSince)
+	}
+	s.wantEvents("")
+}
+
+func TestStoresOfOneFolderShareOneState(t *testing.T) {
+	dir := t.TempDir()
+	a, b := openTest(t, dir, FileOptions{}), openTest(t, dir, FileOptions{})
+	for n := uint64(1); n < 10; n++ {
+		a.mark(2 * n)
+		if got := b.marked(); got != 2*n {
+			t.Fatalf("b sees %d, want %d", got, 2*n)
+		}
+		b.mark(2*n + 1)
+		if got := a.marked(); got != 2*n+1 {
+			t.Fatalf("a sees %d, want %d", got, 2*n+1)
+		}
+	}
+	a.Close()
+	b.Close()
+	if got := openTest(t, dir, FileOptions{}).marked(); got != 19 {
+		t.Errorf("a later process sees %d, want 19", got)
+	}
+}
+
+func TestFailedUpdateKeepsNothing(t *testing.T) {
+	s := openTest(t, t.TempDir(), FileOptions{})
+	s.mark(7)
+	boom := errors.New("boom")
+	err := s.Update(context.Background(), func(_ Instant, shared *Snapshot) error {
+		shared.machine.permits = 8
+		return boom
+	})
+	if !errors.Is(err, boom) {
+		t.Errorf("update = %v, want boom", err)
+	}
+	if got := s.marked(); got != 7 {
+		t.Errorf("kept %d, want 7", got)
+	}
+}
+
+func TestPanicInUpdateFreesTheLock(t *testing.T) {
+	dir := t.TempDir()
+	s, other := openTest(t, dir, FileOptions{}), openTest(t, dir, FileOptions{})
+	s.mark(7)
+	func() {
+		defer func() { _ = recover() }()
+		_ = s.Update(context.Background(), func(_ Instant, shared *Snapshot) error {
+			shared.machine.permits = 8
+			panic("boom")
+		})
+	}()
+	if got := other.marked(); got != 7 {
+		t.Errorf("the other sees %d, want 7", got)
+	}
+	if got := s.marked(); got != 7 {
+		t.Errorf("it sees %d itself, want 7", got)
+	}
+	other.wantEvents("")
+}
+
+func TestFilesAreTheOwnersAlone(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("permissions are lists here")
+	}
+	base := t.TempDir()
+	shared := filepath.Join(base, "shared")
+	must(t, os.Mkdir(shared, 0o700))
+	must(t, os.Chmod(shared, 0o770|fs.ModeSetgid))
+	if fi, err := os.Stat(shared); err != nil || fi.Mode()&fs.ModeSetgid == 0 {
+		t.Skip("no setgid here")
+	}
+	for dir, want := range map[string]fs.FileMode{filepath.Join(base, "own"): 0o600, shared: 0o660} {
+		s := openTest(t, dir, FileOptions{})
+		s.mark(1)
+		for _, name := range []string{lockName, stateName, alivePrefix + s.Owner()} {
+			fi, err := os.Stat(filepath.Join(dir, name))
+			must(t, err)
+			if got := fi.Mode().Perm(); got != want {
+				t.Errorf("%s: %v, want %v", name, got, want)
+			}
+		}
+	}
+	fi, err := os.Stat(filepath.Join(base, "own"))
+	must(t, err)
+	if got := fi.Mode().Perm(); got != 0o700 {
+		t.Errorf("folder: %v, want 0700", got)
+	}
+}
+
+func TestCancelledUpdateDoesNothing(t *testing.T) {
+	s := openTest(t, t.TempDir(), FileOptions{})
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	err := s.Update(ctx, func(Instant, *Snapshot) error {
+		t.Error("called")
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("update = %v", err)
+	}
+}
+
+func TestUpdateWaitingItsTurnCanBeCancelled(t *testing.T) {
+	s := openTest(t, t.TempDir(), FileOptions{})
+	entered, leave := make(chan struct{}), make(chan struct{})
+	done := make(chan error, 1)
+	go func() {
+		done <- s.Update(context.Background(), func(Instant, *Snapshot) error {
+			close(entered)
+			<-leave
+			return nil
+		})
+	}()
+	<-entered
+	ctx, cancel := context.WithCancel(context.Background())
+	time.AfterFunc(time.Millisecond, cancel)
+	if err := s.Update(ctx, func(Instant, *Snapshot) error { return nil }); !errors.Is(err, context.Canceled) {
+		t.Errorf("update = %v", err)
+	}
+	close(leave)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestClosedStoreSaysSo(t *testing.T) {
+	dir := t.TempDir()
+	s := openTest(t, dir, FileOptions{})
+	s.mark(1)
+	s.Close()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := s.Update(context.Background(), func(Instant, *Snapshot) error { return nil }); !errors.Is(err, ErrStoreClosed) {
+		t.Errorf("update = %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, alivePrefix+s.Owner())); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("proof of life: %v", err)
+	}
+}
+
+func TestFreshProcessIsCarefulWhenTheStateWasDeletedBehindOthers(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("open files cannot be deleted here")
+	}
+	dir := t.TempDir()
+	old := openTest(t, dir, FileOptions{})
+	old.mark(1)
+	must(t, os.Remove(filepath.Join(dir, stateName)))
+	fresh := openTest(t, dir, FileOptions{})
+	if snap, _ := fresh.look(); snap.State() != Normal || snap.ceiling.unknownSince == 0 {
+		t.Errorf("%v, unknown since %d; want Normal that grants nothing yet", snap.State(), snap.ceiling.unknownSince)
+	}
+	fresh.wantEvents("")
+}
+
+// A fresh process pays for what an earlier one has used: the wall clock and the name of
+// the boot decide what is carried over, not the process.
+func TestBlockOutlivesTheBoot(t *testing.T) {
+	dir := t.TempDir()
+	before := openTest(t, dir, FileOptions{})
+	err := before.Update(context.Background(), func(now Instant, s *Snapshot) error {
+		s.machine.pauseUntil = s.advance(now).add(10 * time.Minute)
+		s.slots.leases = append(s.slots.leases, lease{permit: 0, until: s.clock.now.add(time.Hour)})
+		return nil
+	})
+	must(t, err)
+	before.Close()
+	after := openTest(t, dir, FileOptions{})
+	after.clock.at.Wall = after.clock.at.Wall.Add(time.Minute)
+	after.clock.at.Boot, after.clock.at.BootID = 20*time.Second, "another"
+	snap, _ := after.look()
+	if left := snap.machine.pauseUntil.sub(snap.clock.now); left != 9*time.Minute {
+		t.Errorf("%v of the pause are left, want 9m", left)
+	}
+	if n := len(snap.slots.leases); n != 0 {
+		t.Errorf("%d leases outlived the boot", n)
+	}
+}

@@ -1,0 +1,62 @@
+package ratelimit
+
+import "time"
+
+// This file decides what the limiter tells: it neither logs nor prints.
+
+// Hooks are called after all locks are released, by the goroutine that caused
+// what they report. They may be called concurrently. Nil hooks are skipped.
+type Hooks struct {
+	OnTransition func(Transition) // the state has changed
+	OnAnswer     func(Answer)     // a request has ended
+	OnWait       func(WaitInfo)   // a request begins or ends to wait for something long
+	OnWarning    func(error)      // something is odd and has been dealt with
+}
+
+// Transition is one change of state.
+type Transition struct {
+	From, To State
+	Reason   Reason
+	At       time.Time
+	Until    time.Time // end of the block the new state is, zero if it is none or has no end
+	Epoch    uint64    // the number of the period that begins
+	Gauges   Gauges    // after it
+}
+
+// Answer is the end of one request that had a permit.
+type Answer struct {
+	Event
+	Late   bool          // it is no evidence: the state has changed since the request left
+	Pause  time.Duration // for so long nobody sends; 0: no pause
+	Gauges Gauges        // after it
+}
+
+// WaitInfo is the beginning or the end of a wait.
+type WaitInfo struct {
+	Why     Why
+	Cause   Reason
+	State   State
+	Until   time.Time     // when the wait will be over, zero if nobody knows
+	Attempt int           // of the request, from 1
+	Ended   bool          // false at the beginning
+	Waited  time.Duration // at the end: how long it took
+	Gauges  Gauges
+}
+
+// Gauges are the numbers that go with every event.
+type Gauges struct {
+	State     State
+	Streak429 int
+	ErrRatio  float64 // of the window
+	Rate      float64 // requests a second that this process may send now
+	Slots     int     // of this process, now
+}
+
+// Gauges returns the numbers as a process with this tuning sees them.
+func (s *Snapshot) Gauges(t *Tuning) Gauges {
+	m, now := &s.machine, s.clock.now
+	return Gauges{
+		State: m.state, Streak429: m.streak429, ErrRatio: m.window.counts(now, t).Ratio(),
+		Rate: m.pace(t, now).rate, Slots: regimes[m.state].part(t.Concurrency),
+	}
+}

@@ -1,0 +1,170 @@
+package ratelimit
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestTuneIsObeyedAtTheNextRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var odd []string
+		own := Default()
+		own.Ceiling = 36
+		l, _ := New(Config{Store: NewMemoryStore(), Tuning: own, Hooks: Hooks{OnWarning: func(err error) { odd = append(odd, err.Error()) }}})
+		ask := func() {
+			t.Helper()
+			p, err := l.Acquire(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Done(Event{Outcome: OK, Status: 200})
+		}
+		ask()
+		if err := Tune(t.Context(), l.store, map[string]string{"rate_base": "10", "max_wait": "7"}, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		ask()
+		if got := l.Tuning(); got.RateBase != 10 || got.MaxWait != 7*time.Second {
+			t.Errorf("%+v", got)
+		}
+		// One that crosses the process's own value is clamped, and said once.
+		if err := Tune(t.Context(), l.store, map[string]string{"rate_base": "38"}, 0); err != nil {
+			t.Fatal(err)
+		}
+		ask()
+		ask()
+		if got := l.Tuning(); got.RateBase != 36 || len(odd) != 1 || !strings.Contains(odd[0], "ceiling=36") {
+			t.Errorf("%v %q", got.RateBase, odd)
+		}
+		st, _ := l.Status(t.Context())
+		if len(st.Overrides) != 2 || st.Overrides[0].Key != "max_wait" || st.Overrides[0].Until.IsZero() || !st.Overrides[1].Until.IsZero() {
+			t.Errorf("%+v", st.Overrides)
+		}
+		time.Sleep(time.Hour)
+		ask()
+		if got := l.Tuning(); got.RateBase != 36 || got.MaxWait != own.MaxWait {
+			t.Errorf("an hour later: %+v", got)
+		}
+		if err := ResetTuning(t.Context(), l.store); err != nil {
+			t.Fatal(err)
+		}
+		ask()
+		if got := l.Tuning(); got != own {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+func TestWhoeverLooksFirstAdoptsATuning(t *testing.T) {
+	odd := 0
+	l, _ := New(Config{Store: NewMemoryStore(), Hooks: Hooks{OnWarning: func(error) { odd++ }}})
+	if err := Tune(t.Context(), l.store, map[string]string{"concurrency": "2", "rate_base": "300"}, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Status(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if l.gate.limit != 2 || odd != 1 || l.Tuning().RateBase != 40 {
+		t.Errorf("%d places, %d warnings, rate %v", l.gate.limit, odd, l.Tuning().RateBase)
+	}
+}
+
+func TestTuneRefuses(t *testing.T) {
+	store := NewMemoryStore()
+	for name, values := range map[string]map[string]string{
+		"an unknown knob": {"rate_bsae": "10"},
+		"no number":       {"rate_base": "fast"},
+		"out of range":    {"rate_base": "0"},
+		"crossed":         {"rate_base": "60", "ceiling": "50"},
+		"too late":        {"processes": "3"},
+		"one of two":      {"rate_base": "10", "concurrency": "x"},
+	} {
+		var wrong *TuningError
+		if err := Tune(t.Context(), store, values, 0); !errors.As(err, &wrong) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := Tune(t.Context(), store, map[string]string{"rate_bsae": "1"}, 0); !strings.Contains(err.Error(), "did you mean rate_base?") {
+		t.Error(err)
+	}
+	st, err := ReadStatus(t.Context(), store, Default())
+	if err != nil || len(st.Overrides) != 0 {
+		t.Errorf("%+v", st.Overrides)
+	}
+	// Higher than the default ceiling is no mistake as such: a process may have a higher one.
+	if err := Tune(t.Context(), store, map[string]string{"rate_base": "45"}, 0); err != nil {
+		t.Error(err)
+	}
+	// But it is one with a ceiling that is an override itself.
+	if err := Tune(t.Context(), store, map[string]string{"ceiling": "44"}, 0); err == nil {
+		t.Error("crossed with an earlier override")
+	}
+}
+
+func TestReset(t *testing.T) {
+	w := newWorld(t)
+	w.run("ok*40 429/50s")
+	held := w.s.slots
+	for _, force := range []bool{false, true} {
+		store := NewMemoryStore()
+		store.s = w.s.Clone()
+		w.s.clock.bootID, store.s.clock.bootID = "memory", "memory"
+		store.s.clock.boot = 0
+		before := store.s.machine
+		if err := Reset(t.Context(), store, force); err != nil {
+			t.Fatal(err)
+		}
+		m := &store.s.machine
+		if m.state != Normal || m.reason != ReasonReset || m.epoch != before.epoch+1 || m.permits != before.permits || m.streak429 != 0 || len(m.window.records) != 0 {
+			t.Errorf("%+v", m)
+		}
+		if kept := m.pauseUntil == before.pauseUntil; kept == force {
+			t.Errorf("force %v: pause kept %v", force, kept)
+		}
+		if len(store.s.ceiling.grants) == 0 || store.s.slots.seq != held.seq {
+			t.Error("what is on the wire was forgotten")
+		}
+	}
+}
+
+func TestResumeWhereThereIsNothingToResume(t *testing.T) {
+	store := NewMemoryStore()
+	if _, moved, err := Resume(t.Context(), store); moved || err != nil {
+		t.Errorf("%v %v", moved, err)
+	}
+	if tr, moved, err := ForceCacheOnly(t.Context(), store, 0); !moved || err != nil || tr.Reason != ReasonOperator {
+		t.Errorf("%v %v", tr, err)
+	}
+	if _, moved, _ := ForceCacheOnly(t.Context(), store, 15*time.Minute); moved {
+		t.Error("twice")
+	}
+	if st, _ := ReadStatus(t.Context(), store, Default()); st.AutoRecover != 15*time.Minute || st.Until.Sub(st.Since) != 15*time.Minute {
+		t.Errorf("%+v", st)
+	}
+	if tr, moved, _ := Resume(t.Context(), store); !moved || tr.To != Sleep {
+		t.Errorf("%+v", tr)
+	}
+}
+
+func TestGraphDrawsTheTable(t *testing.T) {
+	g := Graph()
+	if !strings.HasPrefix(g, "stateDiagram-v2\n    [*] --> Normal\n") {
+		t.Error(g)
+	}
+	for _, r := range Rules() {
+		if !strings.Contains(g, r.Reason.String()) {
+			t.Errorf("%s is not drawn", r.Reason)
+		}
+	}
+	for _, arrow := range []string{
+		"Normal --> Throttle: error_ratio, consecutive_429", "Sleep --> CacheOnly: operator\n", "HalfOpen --> Normal: probe_ok",
+		"CacheOnly --> Sleep: resume, auto_recover, retry_after_elapsed",
+	} {
+		if !strings.Contains(g, "    "+arrow) {
+			t.Errorf("no %q in\n%s", arrow, g)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package ratelimit
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// This file decides how a run books requests of the budget before it makes them.
+
+// Reservation is a number of requests that fit into the budget for certain.
+// Requests made with it (see WithReservation) use it up; when more are needed they are booked
+// one by one. Release gives back what was not used.
+type Reservation struct {
+	l *Limiter
+
+	mu       sync.Mutex
+	left     int
+	released bool
+}
+
+// Reserve books n requests. It returns a *BudgetError when they do not all
+// fit; then it makes no sense to begin. Without a budget it always succeeds.
+// The reservation has to be released. A process's reservations end with it, and
+// after an hour in which none of them was touched.
+func (l *Limiter) Reserve(ctx context.Context, n int) (*Reservation, error) {
+	if n < 0 {
+		return nil, errors.New("reserve requests: negative number")
+	}
+	r := &Reservation{l: l}
+	if l.offline || n == 0 {
+		return r, nil
+	}
+	refused, err := l.reserve(ctx, r, n)
+	if err == nil && refused != nil && l.reap(ctx, 0) {
+		refused, err = l.reserve(ctx, r, n)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if refused != nil {
+		return nil, refused
+	}
+	return r, nil
+}
+
+func (l *Limiter) reserve(ctx context.Context, r *Reservation, n int) (refused *BudgetError, err error) {
+	var (
+		t     *tuned
+		first bool
+	)
+	err = l.store.Update(ctx, func(at Instant, s *Snapshot) error {
+		t, first = l.tune(at, s)
+		if !t.Budget.On() {
+			return nil
+		}
+		now := s.advance(at)
+		if !s.reserve(now, s.join(now, l.owner, &t.Tuning), n, t.Budget) {
+			e := s.spent(t.Budget, n)
+			refused = &e
+			return nil
+		}
+		r.left = n
+		return nil
+	})
+	if first {
+		l.adopt(t)
+	}
+	return refused, err
+}
+
+// spent is the error for n requests that do not fit.
+func (s *Snapshot) spent(b Budget, n int) BudgetError {
+	return BudgetError{
+		Budget: b, Used: s.budget.used, Reserved: s.reserved(s.clock.now), Requested: n,
+		Renews: s.clock.time(s.renewal(b)),
+	}
+}
+
+// Left returns how many of the booked requests have not been made.
+func (r *Reservation) Left() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.left
+}
+
+// Release gives back what was not used. Only the first call does something.
+func (r *Reservation) Release() {
+	r.mu.Lock()
+	n := r.left
+	r.left, r.released = 0, true
+	r.mu.Unlock()
+	if n > 0 {
+		r.l.unreserve(n)
+	}
+}
+
+func (l *Limiter) unreserve(n int) {
+	err := l.store.Update(context.Background(), func(at Instant, s *Snapshot) error {
+		now := s.advance(at)
+		for i := range s.processes {
+			if s.processes[i].id == l.owner {
+				s.processes[i].settle(now, n)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		l.warn(err)
+	}
+}
+
+// take uses one booked request, if there is one.
+func (r *Reservation) take() bool {
+	if r == nil {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.left == 0 {
+		return false
+	}
+	r.left--
+	return true
+}
+
+// put gives one back to the reservation. It reports false if that is released.
+func (r *Reservation) put() bool {
+	if r == nil {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.released {
+		return false
+	}
+	r.left++
+	return true
+}
+
+type reservationKey struct{}
+
+// WithReservation returns a context whose requests are paid for by r. It is
+// the only thing the limiter reads from a context, because a request's context is
+// all that an http.Client hands on.
+func WithReservation(ctx context.Context, r *Reservation) context.Context {
+	return context.WithValue(ctx, reservationKey{}, r)
+}
+
+func reservationFrom(ctx context.Context) *Reservation {
+	r, _ := ctx.Value(reservationKey{}).(*Reservation)
+	return r
+}

@@ -1,0 +1,152 @@
+package ratelimit
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func budgeted(requests int) func(*Config) {
+	return func(c *Config) { c.Tuning.Budget = Budget{requests, 24 * time.Hour}; c.Tuning.MaxRetries = 0 }
+}
+
+func (r *rig) budget() (used, held int) {
+	r.Helper()
+	st := r.status()
+	return st.BudgetUsed, st.BudgetHeld
+}
+
+func (r *rig) wantBudget(when string, used, held int) {
+	r.Helper()
+	if u, h := r.budget(); u != used || h != held {
+		r.Errorf("%s: %d used and %d reserved, want %d and %d", when, u, h, used, held)
+	}
+}
+
+func TestAReservationPaysForItsRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, budgeted(5), func(n int, _ *http.Request) (*http.Response, error) {
+			if n == 2 {
+				return nil, errors.New("connection refused")
+			}
+			return reply(200), nil
+		})
+		res, err := r.l.Reserve(t.Context(), 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx := WithReservation(t.Context(), res)
+		r.wantBudget("reserved", 0, 2)
+		_, _ = r.get(ctx)
+		r.wantBudget("one answered", 1, 1)
+		_, _ = r.get(ctx) // no answer: not used
+		r.wantBudget("one refused", 1, 1)
+		if res.Left() != 1 {
+			t.Errorf("%d left", res.Left())
+		}
+		for range 3 { // more than planned: topped up
+			if _, err := r.get(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.wantBudget("topped up", 4, 0)
+		other, err := r.l.Reserve(t.Context(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var spent *BudgetError
+		if _, err = r.l.Reserve(t.Context(), 1); !errors.As(err, &spent) || spent.Used != 4 || spent.Reserved != 1 || spent.Requested != 1 {
+			t.Errorf("%v", err)
+		}
+		if want := time.Now().Add(24 * time.Hour); !spent.Renews.Equal(want) || !strings.Contains(spent.Error(), want.UTC().Format(time.RFC3339)) {
+			t.Errorf("renews %s, want %s: %v", spent.Renews, want, spent)
+		}
+		if _, err = r.get(t.Context()); !errors.Is(err, ErrBudget) {
+			t.Errorf("a request nobody has reserved: %v", err)
+		}
+		other.Release()
+		other.Release()
+		res.Release()
+		r.wantBudget("released", 4, 0)
+		if _, err = r.get(t.Context()); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(24 * time.Hour)
+		r.wantBudget("a day later", 0, 0)
+		if _, err = r.l.Reserve(t.Context(), 6); !errors.As(err, &spent) || !spent.Renews.IsZero() {
+			t.Errorf("more than there ever is: %v", err)
+		}
+	})
+}
+
+func TestAReleasedReservationKeepsWhatIsUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, budgeted(3), nil)
+		res, _ := r.l.Reserve(t.Context(), 3)
+		p, err := r.l.Acquire(WithReservation(t.Context(), res))
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Release()
+		r.wantBudget("one is out", 0, 1)
+		p.Done(Event{Outcome: Network})
+		r.wantBudget("it was not answered", 0, 0)
+	})
+}
+
+func TestAnAbandonedReservationRunsOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, budgeted(3), nil)
+		if _, err := r.l.Reserve(t.Context(), 3); err != nil {
+			t.Fatal(err)
+		}
+		other, _ := New(Config{Store: r.l.store, Tuning: r.l.own})
+		if _, err := other.Reserve(t.Context(), 1); !errors.Is(err, ErrBudget) {
+			t.Fatalf("%v", err)
+		}
+		time.Sleep(time.Hour)
+		if _, err := other.Reserve(t.Context(), 3); err != nil {
+			t.Errorf("an hour later: %v", err)
+		}
+	})
+}
+
+func TestCancelledWaitGivesItsReservationBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, func(c *Config) { budgeted(3)(c); c.Tuning.Concurrency, c.Tuning.ConcurrencyTotal = 2, 2 }, nil)
+		other, _ := New(Config{Store: r.l.store, Tuning: r.l.own})
+		res, _ := r.l.Reserve(t.Context(), 1)
+		for range 2 {
+			if _, err := other.Acquire(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ctx, cancel := context.WithTimeout(WithReservation(t.Context(), res), time.Second)
+		defer cancel()
+		if _, err := r.l.Acquire(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("%v", err)
+		}
+		if res.Left() != 1 {
+			t.Errorf("%d left", res.Left())
+		}
+		r.wantBudget("cancelled", 0, 3)
+	})
+}
+
+func TestWithoutABudgetNothingIsCounted(t *testing.T) {
+	r := newRig(t, nil, statuses(200))
+	res, err := r.l.Reserve(t.Context(), 1_000_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = r.get(WithReservation(t.Context(), res))
+	res.Release()
+	r.wantBudget("off", 0, 0)
+	if _, err := r.l.Reserve(t.Context(), -1); err == nil {
+		t.Error("a negative number")
+	}
+}

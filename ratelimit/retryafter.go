@@ -1,0 +1,85 @@
+package ratelimit
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// This file decides what a Retry-After header says (RFC 9110, section 10.2.3).
+
+const (
+	maxRetryAfter    = 24 * time.Hour // what is longer is cut
+	pastRetryAfter   = time.Second    // what lies in the past, or is zero, means this
+	maxRetryAfterLen = 64             // bytes; what is longer is no Retry-After
+)
+
+// Wait is a parsed Retry-After. The zero Wait is that of an answer without one.
+type Wait struct {
+	For   time.Duration
+	Given bool
+}
+
+// String returns the wait as logs print it, "-" for none.
+func (w Wait) String() string {
+	if !w.Given {
+		return "-"
+	}
+	return formatDuration(w.For)
+}
+
+// ParseRetryAfter reads the Retry-After of an answer that arrived at now. Seconds may have
+// a fraction; dates are taken relative to the answer's own Date header where there is a valid
+// one, else to now. Zero, negative and past values are 1 s, values over 24 h are 24 h.
+//
+// A value that cannot be understood, a list or a doubled header counts as none.
+// The error is a warning: the returned Wait is valid in every case.
+func ParseRetryAfter(h http.Header, now time.Time) (Wait, error) {
+	values := h.Values("Retry-After")
+	if len(values) == 0 {
+		return Wait{}, nil
+	}
+	if len(values) > 1 {
+		return Wait{}, errors.New("read Retry-After: more than one header")
+	}
+	text := strings.Trim(values[0], " \t")
+	if len(text) > maxRetryAfterLen {
+		return Wait{}, errors.New("read Retry-After: too long")
+	}
+	if seconds, ok := parseSeconds(text); ok {
+		return clampWait(seconds, text)
+	}
+	date, err := http.ParseTime(text)
+	if err != nil {
+		return Wait{}, fmt.Errorf("read Retry-After: %q is neither seconds nor a date", text)
+	}
+	if sent, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = sent
+	}
+	return clampWait(date.Sub(now).Seconds(), text)
+}
+
+func clampWait(seconds float64, text string) (Wait, error) {
+	switch {
+	case seconds <= 0:
+		return Wait{pastRetryAfter, true}, nil
+	case seconds > maxRetryAfter.Seconds():
+		return Wait{maxRetryAfter, true}, fmt.Errorf("read Retry-After: %q is cut to %s", text, formatDuration(maxRetryAfter))
+	}
+	return Wait{time.Duration(seconds * float64(time.Second)), true}, nil
+}
+
+// parseSeconds reads digits with an optional sign and fraction, nothing else.
+func parseSeconds(text string) (float64, bool) {
+	whole, fraction, dotted := strings.Cut(strings.TrimPrefix(text, "-"), ".")
+	if !digits(whole) || dotted && !digits(fraction) {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	return v, err == nil
+}
+
+func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }

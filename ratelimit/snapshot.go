@@ -1,0 +1,125 @@
+package ratelimit
+
+import "time"
+
+// This file decides what is shared between processes. Everything here is a
+// plain value; the codec is in codec.go, what happens to it in grant.go and machine.go.
+
+// Snapshot is everything the users of one upstream share: the state machine
+// and its evidence, bucket, ceiling, slots, budget and operators' overrides.
+//
+// A zero Snapshot becomes a fresh one (Normal, full bucket) at its first use.
+// A Snapshot may be copied only with Clone. It is not safe for concurrent use; a [Store] serialises.
+type Snapshot struct {
+	clock   timeline
+	machine machine
+	bucket  bucket
+	ceiling ceiling
+	slots   slots
+	retries retryCounts
+	budget  budgetUse
+
+	overrides   []override
+	overrideSeq uint64 // changes whenever overrides do, so that readers can cache
+
+	processes  []process // everybody who takes part, in the order of arrival
+	processSeq uint64    // the key of the newest process
+}
+
+// process is one participant. Slots and tickets refer to it by its key.
+type process struct {
+	id   string
+	key  uint64
+	seen Stamp
+
+	// What it brings to the common limits.
+	rate    float64       // requests a second it would like to send in Normal
+	ceiling int           // the smallest of all holds
+	window  time.Duration // of the ceiling; the longest of all holds
+	slots   int           // its own concurrency in Normal
+	total   int           // the smallest of all holds
+
+	reserved   int // requests reserved from the budget, those under way included
+	reservedAt Stamp
+}
+
+// NewSnapshot returns the snapshot of an upstream nothing is known about: Normal,
+// full bucket. It is what a store uses when there is no stored state.
+func NewSnapshot(now Instant) Snapshot {
+	var s Snapshot
+	s.advance(now)
+	return s
+}
+
+// NewCautiousSnapshot returns the snapshot to use in place of one that was
+// damaged: Throttle with an empty bucket, and nothing granted for the first
+// ceiling_window, because nobody knows what has just been sent.
+func NewCautiousSnapshot(now Instant) Snapshot {
+	s := NewSnapshot(now)
+	s.machine.state, s.machine.reason = Throttle, ReasonCorrupt
+	s.bucket.empty(s.clock.now)
+	s.ceiling.unknownSince = s.clock.now
+	return s
+}
+
+// Clone returns a deep copy.
+func (s *Snapshot) Clone() Snapshot {
+	c := *s
+	c.machine.window.records = append([]record(nil), s.machine.window.records...)
+	c.ceiling.grants = append([]Stamp(nil), s.ceiling.grants...)
+	c.slots.tickets = append([]ticket(nil), s.slots.tickets...)
+	c.slots.leases = append([]lease(nil), s.slots.leases...)
+	c.overrides = append([]override(nil), s.overrides...)
+	c.processes = append([]process(nil), s.processes...)
+	return c
+}
+
+// State returns the state the limiter is in.
+func (s *Snapshot) State() State { return s.machine.state }
+
+// Processes returns how many processes take part, as far as is known.
+func (s *Snapshot) Processes() int { return len(s.processes) }
+
+// Owners returns the ids of the processes that take part.
+func (s *Snapshot) Owners() []string {
+	ids := make([]string, len(s.processes))
+	for i := range s.processes {
+		ids[i] = s.processes[i].id
+	}
+	return ids
+}
+
+// advance moves the snapshot to the instant, makes a zero snapshot a fresh one
+// and drops what cannot have outlived a reboot. What blocks is kept.
+func (s *Snapshot) advance(at Instant) Stamp {
+	rebooted := s.clock.advance(at)
+	now := s.clock.now
+	if s.machine.epoch == 0 {
+		s.machine.begin(now, ReasonFresh)
+	}
+	if rebooted {
+		s.slots = slots{seq: s.slots.seq}
+		s.processes = s.processes[:0]
+	}
+	return now
+}
+
+// Detached returns a copy for a process that has lost contact with the others:
+// state, pause, bucket, ceiling and budget are kept, tickets and slots of
+// others are not, and permits are numbered apart, so that none of them is mistaken
+// for a shared one later. The store that uses it says so in [Instant.Parts].
+func (s *Snapshot) Detached(owner string) Snapshot {
+	c := s.Clone()
+	key := uint64(0)
+	own := c.processes[:0]
+	for _, p := range c.processes {
+		if p.id == owner {
+			key = p.key
+			own = append(own, p)
+		}
+	}
+	c.processes = own
+	c.slots.keepOnly(key)
+	c.machine.permits += 1 << 32
+	return c
+}

@@ -1,0 +1,147 @@
+package ratelimit
+
+import "strconv"
+
+// This file names things: states, outcomes, reasons. What they mean for a
+// request is decided in rules.go.
+
+// State is one of the five states of the limiter (docs/limiter.md, "States").
+//
+// The zero value is Throttle: a state nobody has set is careful, but not stuck.
+type State uint8
+
+// The states, and what they let through.
+const (
+	Throttle  State = iota // half the rate, half the slots
+	Normal                 // everything the tuning allows
+	Sleep                  // nothing until a time
+	HalfOpen               // one probe at a time
+	CacheOnly              // nothing until somebody or a timer resumes
+)
+
+var stateNames = [...]string{Throttle: "Throttle", Normal: "Normal", Sleep: "Sleep", HalfOpen: "HalfOpen", CacheOnly: "CacheOnly"}
+
+// States lists the five states from the most open to the most restrictive.
+func States() []State { return []State{Normal, Throttle, HalfOpen, Sleep, CacheOnly} }
+
+// String returns the state's name as logs, documents and the CLI print it.
+func (s State) String() string {
+	if int(s) < len(stateNames) {
+		return stateNames[s]
+	}
+	return "State(" + strconv.Itoa(int(s)) + ")"
+}
+
+// Outcome is what one answer, or the lack of one, says about the upstream
+// (docs/limiter.md, "Classes"). The zero value says nothing.
+type Outcome uint8
+
+// The outcomes. OK, Throttled, Server and Network are evidence and enter the
+// window; Cancelled, Client and Misconfigured only give the slot back.
+const (
+	Cancelled     Outcome = iota // the caller gave up
+	OK                           // 2xx, 304
+	Throttled                    // 429
+	Server                       // 5xx, 408, a 2xx that cannot be an answer
+	Network                      // DNS, connect, reset, timeout, truncated transfer
+	Client                       // 4xx that are the request's own fault
+	Misconfigured                // certificates, TLS to a plain port, foreign redirects
+)
+
+var outcomeNames = [...]string{
+	Cancelled: "cancelled", OK: "ok", Throttled: "throttled", Server: "server",
+	Network: "network", Client: "client", Misconfigured: "config",
+}
+
+// Outcomes lists all outcomes.
+func Outcomes() []Outcome {
+	return []Outcome{Cancelled, OK, Throttled, Server, Network, Client, Misconfigured}
+}
+
+// String returns the outcome's name in lower case.
+func (o Outcome) String() string {
+	if int(o) < len(outcomeNames) {
+		return outcomeNames[o]
+	}
+	return "Outcome(" + strconv.Itoa(int(o)) + ")"
+}
+
+// counts reports whether the outcome enters the window.
+func (o Outcome) counts() bool {
+	switch o {
+	case OK, Throttled, Server, Network:
+		return true
+	case Cancelled, Client, Misconfigured:
+		return false
+	}
+	return false
+}
+
+// failed reports whether the outcome enters the window as an error.
+func (o Outcome) failed() bool { return o.counts() && o != OK }
+
+// Retryable reports whether a request with this outcome is worth repeating.
+func (o Outcome) Retryable() bool { return o.failed() }
+
+// Reason says why the limiter is in the state it is in, or why it refuses.
+type Reason uint8
+
+// The reasons. From ReasonErrorRatio to ReasonRetryAfterElapsed they are the
+// reason keys of the transition table; the others describe beginnings and
+// blocks that are no transition.
+const (
+	ReasonNone Reason = iota
+	ReasonErrorRatio
+	ReasonConsecutive429
+	ReasonConsecutiveFailures
+	ReasonSuccessWindowOK
+	ReasonSustainedErrors
+	ReasonSleepElapsed
+	ReasonProbeOK
+	ReasonProbeFailed
+	ReasonPolicy
+	ReasonRetryAfterLong
+	ReasonOperator
+	ReasonResume
+	ReasonAutoRecover
+	ReasonRetryAfterElapsed
+
+	ReasonFresh   // there was no stored state
+	ReasonCorrupt // the stored state could not be read
+	ReasonReset   // an operator reset the limiter
+	ReasonPause   // a Retry-After or its stand-in holds everybody back
+	ReasonOffline // this process alone must not send
+	ReasonBackoff // one request waits before its next try
+)
+
+var reasonNames = [...]string{
+	ReasonNone: "-", ReasonErrorRatio: "error_ratio", ReasonConsecutive429: "consecutive_429",
+	ReasonConsecutiveFailures: "consecutive_failures", ReasonSuccessWindowOK: "success_window_ok",
+	ReasonSustainedErrors: "sustained_errors", ReasonSleepElapsed: "sleep_elapsed", ReasonProbeOK: "probe_ok",
+	ReasonProbeFailed: "probe_failed", ReasonPolicy: "policy", ReasonRetryAfterLong: "retry_after_long",
+	ReasonOperator: "operator", ReasonResume: "resume", ReasonAutoRecover: "auto_recover",
+	ReasonRetryAfterElapsed: "retry_after_elapsed", ReasonFresh: "fresh", ReasonCorrupt: "corrupt_state",
+	ReasonReset: "reset", ReasonPause: "pause", ReasonOffline: "offline", ReasonBackoff: "backoff",
+}
+
+// String returns the reason key as logs and the table print it.
+func (r Reason) String() string {
+	if int(r) < len(reasonNames) {
+		return reasonNames[r]
+	}
+	return "Reason(" + strconv.Itoa(int(r)) + ")"
+}
+
+// rank orders the causes of CacheOnly: a lower one never replaces a higher.
+func (r Reason) rank() int {
+	switch r {
+	case ReasonOperator:
+		return 3
+	case ReasonPolicy:
+		return 2
+	case ReasonRetryAfterLong:
+		return 1
+	default:
+		return 0
+	}
+}

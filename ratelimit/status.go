@@ -1,0 +1,158 @@
+package ratelimit
+
+import (
+	"context"
+	"time"
+)
+
+// This file decides what can be seen of a limiter from outside. Everything is a copy.
+
+// Status is the limiter at one moment.
+type Status struct {
+	At      time.Time
+	State   State
+	Offline bool // this process does not send, whatever the state
+	Cause   Reason
+	Since   time.Time
+	Until   time.Time // end of the present block, zero if there is none or it has no end
+	Epoch   uint64
+
+	Rate   float64 // requests a second of this process in this state
+	Burst  float64
+	Tokens float64 // in the bucket now, negative when it is in debt
+
+	Ceiling       int // the smallest of all processes
+	CeilingWindow time.Duration
+	Granted       int // permits within the present CeilingWindow
+
+	Running   int // permits that are out
+	Slots     int // of all processes, in this state
+	OwnSlots  int // of this process, in this state
+	Waiting   int // tickets in the shared queue
+	Processes []ProcessStatus
+
+	Counts           Counts  // of the window
+	ErrRatio         float64 // of the window
+	Streak429        int
+	Failures         int // 5xx and network errors in a row
+	Successes        int // since the state was entered
+	Cooldown         time.Duration
+	FailedAtSleepMax int // failed probes at the longest cooldown
+	PauseUntil       time.Time
+
+	AutoRecover time.Duration // period written into CacheOnly, 0 for none
+	RampRate    float64       // where the ramp is, 0 if it does not hold anything back
+	RampNext    time.Time     // when it rises
+
+	FirstTries int // of the last 30 s
+	Retries    int
+
+	Budget       Budget
+	BudgetUsed   int
+	BudgetHeld   int // reserved
+	BudgetRenews time.Time
+
+	Overrides []Override
+	Tuning    Tuning // in force for this process
+}
+
+// ProcessStatus is one process that takes part.
+type ProcessStatus struct {
+	ID       string
+	Own      bool
+	Running  int
+	Waiting  int
+	Reserved int
+	Rate     float64
+	Seen     time.Time
+}
+
+// Override is a knob that an operator has changed.
+type Override struct {
+	Key, Value string
+	Until      time.Time // zero: always
+}
+
+// Status returns the limiter as it is now, as this process sees it.
+func (l *Limiter) Status(ctx context.Context) (Status, error) {
+	var (
+		st    Status
+		t     *tuned
+		first bool
+	)
+	err := l.store.Update(ctx, func(at Instant, s *Snapshot) error {
+		t, first = l.tune(at, s)
+		st = s.Status(at, t.Tuning, l.owner)
+		return nil
+	})
+	if first {
+		l.adopt(t)
+	}
+	st.Offline = l.offline
+	return st, err
+}
+
+// ReadStatus returns the status of a store for somebody who has a tuning but
+// does not take part.
+func ReadStatus(ctx context.Context, store Store, t Tuning) (Status, error) {
+	var st Status
+	err := store.Update(ctx, func(at Instant, s *Snapshot) error {
+		s.dropOverrides(s.advance(at))
+		tuning, _ := s.overridden(t)
+		st = s.Status(at, tuning.divided(at.Parts), "")
+		return nil
+	})
+	return st, err
+}
+
+// Status returns what a process with this tuning sees.
+func (s *Snapshot) Status(at Instant, t Tuning, owner string) Status {
+	now := s.advance(at)
+	s.expire(now)
+	m := &s.machine
+	pace := m.pace(&t, now)
+	limit, window, total := t.Ceiling, t.CeilingWindow, t.ConcurrencyTotal
+	if len(s.processes) > 0 {
+		c, w, n := s.limits()
+		limit, window, total = min(limit, c), max(window, w), min(total, n)
+	}
+	st := Status{
+		At: at.Wall, State: m.state, Cause: m.reason, Since: s.clock.time(m.since), Until: s.until(), Epoch: m.epoch,
+		Rate: pace.rate, Burst: pace.burst, Tokens: s.bucket.tokens(now, pace),
+		Ceiling: limit, CeilingWindow: window, Granted: s.ceiling.within(now, window),
+		Running: len(s.slots.leases), Slots: regimes[m.state].part(total), OwnSlots: regimes[m.state].part(t.Concurrency),
+		Waiting: len(s.slots.tickets),
+		Counts:  m.window.counts(now, &t), Streak429: m.streak429, Failures: m.failures, Successes: m.successes,
+		Cooldown: m.cooled(&t), FailedAtSleepMax: m.rounds, AutoRecover: m.autoRecover,
+		Budget: t.Budget, Tuning: t,
+	}
+	st.ErrRatio = st.Counts.Ratio()
+	if m.pauseUntil > now {
+		st.PauseUntil = s.clock.time(m.pauseUntil)
+	}
+	if rate := m.rampRate(t.RateBase, &t, now); rate < t.RateBase {
+		st.RampRate = rate
+		st.RampNext = s.clock.time(m.rampAt.add((now.sub(m.rampAt)/t.RampInterval + 1) * t.RampInterval))
+	}
+	s.retries.move(now)
+	st.FirstTries, st.Retries = s.retries.sums()
+	if t.Budget.On() {
+		s.budget.renew(now, t.Budget)
+		st.BudgetUsed, st.BudgetHeld = s.budget.used, s.reserved(now)
+		st.BudgetRenews = s.clock.time(s.renewal(t.Budget))
+	}
+	for i := range s.processes {
+		p := &s.processes[i]
+		ps := ProcessStatus{ID: p.id, Own: p.id == owner, Running: s.slots.held(p.key), Reserved: p.reserved, Rate: p.rate, Seen: s.clock.time(p.seen)}
+		for _, tk := range s.slots.tickets {
+			if tk.owner == p.key {
+				ps.Waiting++
+			}
+		}
+		st.Processes = append(st.Processes, ps)
+	}
+	for _, o := range s.overrides {
+		st.Overrides = append(st.Overrides, Override{o.key, o.value, s.clock.time(o.until)})
+	}
+	return st
+}

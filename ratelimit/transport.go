@@ -1,0 +1,190 @@
+package ratelimit
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// This file decides what happens to one HTTP request: permission, wire, body, verdict,
+// and again if that is worth while.
+
+// MaxBody is the default of Transport.MaxBody: 32 MiB.
+const MaxBody = 32 << 20
+
+// Transport is an http.RoundTripper that sends only what its limiter lets through.
+//
+// It reads every body whole before it gives the permit back, so that a slot does not
+// depend on the caller's Close; the caller reads from memory. Throttled, Server
+// and Network outcomes of idempotent requests (RFC 9110, section 9.2.2) whose body
+// can be had again are tried again, at most Tuning.MaxRetries times. When tries are spent,
+// or Tuning.MaxWait leaves no time for another, it returns the last answer, or the last error.
+//
+// Errors: those of Limiter.Acquire, *RequestTimeoutError, *BodyTooLargeError,
+// those of Base, and the context's error for a request that its caller gave up.
+type Transport struct {
+	Base     http.RoundTripper // nil: http.DefaultTransport
+	Limiter  *Limiter          // required
+	Classify Classify          // nil: ClassifyStatus
+	MaxBody  int64             // bytes; 0: MaxBody
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx := req.Context()
+	l := t.Limiter
+	c := call{l: l, attempt: 1, hold: l.Tuning().RequestTimeout + probeGrace, reservation: reservationFrom(ctx)}
+	for {
+		permit, err := c.acquire(ctx)
+		if err != nil {
+			closeBody(req)
+			return nil, err
+		}
+		resp, outcome, err := t.send(permit, req)
+		if !outcome.Retryable() || c.attempt > l.Tuning().MaxRetries || !repeatable(req) {
+			return resp, err
+		}
+		next, againErr := again(req)
+		if againErr != nil {
+			return nil, againErr
+		}
+		if retryErr := c.retry(ctx, outcome); retryErr != nil {
+			closeBody(next)
+			if ownDelay(retryErr) {
+				return resp, err // what the upstream said tells more than that there is no time to ask again
+			}
+			return nil, retryErr
+		}
+		req = next
+	}
+}
+
+// ownDelay reports whether a retry was given up because the request's own delay is longer than it may
+// still wait: nothing blocks the others, so its tries are simply spent.
+func ownDelay(err error) bool {
+	var blocked *BlockedError
+	return errors.As(err, &blocked) && blocked.Cause == ReasonBackoff
+}
+
+// send makes one try and gives the permit back.
+func (t *Transport) send(p *Permit, req *http.Request) (*http.Response, Outcome, error) {
+	defer p.Done(Event{}) // if Base or Classify panics
+	timeout := p.l.Tuning().RequestTimeout
+	ctx, cancel := context.WithTimeout(req.Context(), timeout)
+	defer cancel()
+	start := time.Now()
+	resp, body, err := t.exchange(req.WithContext(ctx))
+	e := Event{Latency: time.Since(start)}
+	switch {
+	case err != nil && req.Context().Err() != nil:
+		err = req.Context().Err()
+	case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
+		err = &RequestTimeoutError{After: timeout, Err: err}
+		e.Outcome = t.classify(req, nil, nil, err)
+	default:
+		e.Outcome = t.classify(req, resp, body, err)
+	}
+	if resp != nil {
+		resp.Request = req // not the one whose context is over
+		e.Status = resp.StatusCode
+		e.RetryAfter = t.retryAfter(&e, resp)
+	}
+	p.Done(e)
+	return resp, e.Outcome, err
+}
+
+func (t *Transport) classify(req *http.Request, resp *http.Response, body []byte, err error) Outcome {
+	if t.Classify != nil {
+		return t.Classify(req, resp, body, err)
+	}
+	return ClassifyStatus(req, resp, body, err)
+}
+
+// retryAfter reads the header where it is obeyed, and warns of what it cannot understand.
+func (t *Transport) retryAfter(e *Event, resp *http.Response) Wait {
+	if e.Outcome != Throttled && (e.Outcome != Server || e.Status != http.StatusServiceUnavailable) {
+		return Wait{}
+	}
+	wait, err := ParseRetryAfter(resp.Header, time.Now())
+	if err != nil {
+		t.Limiter.warn(err)
+	}
+	return wait
+}
+
+// exchange sends the request and reads the answer whole. Exactly one of resp and err is nil.
+func (t *Transport) exchange(req *http.Request) (*http.Response, []byte, error) {
+	base := t.Base
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	resp, err := base.RoundTrip(req)
+	if err != nil {
+		return nil, nil, err
+	}
+	limit := t.MaxBody
+	if limit <= 0 {
+		limit = MaxBody
+	}
+	body, err := readAll(resp, limit)
+	if err != nil {
+		return nil, nil, err
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	if req.Method != http.MethodHead {
+		resp.ContentLength = int64(len(body))
+	}
+	resp.TransferEncoding = nil
+	return resp, body, nil
+}
+
+// readAll reads and closes a body. A close that fails after the last byte is no failure.
+func readAll(resp *http.Response, limit int64) ([]byte, error) {
+	defer resp.Body.Close()
+	var b bytes.Buffer
+	if n := resp.ContentLength; n > 0 && n <= limit && resp.Request != nil && resp.Request.Method != http.MethodHead {
+		b.Grow(int(n) + bytes.MinRead)
+	}
+	n, err := b.ReadFrom(io.LimitReader(resp.Body, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("read answer: %w", err)
+	}
+	if n > limit {
+		return nil, &BodyTooLargeError{limit}
+	}
+	return b.Bytes(), nil
+}
+
+// repeatable reports whether a request may be sent twice.
+func repeatable(req *http.Request) bool {
+	switch req.Method {
+	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:
+		return req.Body == nil || req.Body == http.NoBody || req.GetBody != nil
+	default:
+		return false
+	}
+}
+
+// again returns the request with its body at the beginning.
+func again(req *http.Request) (*http.Request, error) {
+	if req.Body == nil || req.Body == http.NoBody {
+		return req, nil
+	}
+	body, err := req.GetBody()
+	if err != nil {
+		return nil, fmt.Errorf("repeat request: %w", err)
+	}
+	next := *req
+	next.Body = body
+	return &next, nil
+}
+
+func closeBody(req *http.Request) {
+	if req.Body != nil {
+		_ = req.Body.Close() // nobody will read it
+	}
+}

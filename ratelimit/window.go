@@ -1,0 +1,79 @@
+package ratelimit
+
+import "time"
+
+// This file decides which answers are remembered and what is counted of them.
+
+// record is one answer. It knows milliseconds only; that keeps a full window small.
+type record struct {
+	at      int64 // shared time in ms
+	outcome Outcome
+}
+
+// window holds the newest answers, oldest first.
+type window struct {
+	records []record
+}
+
+// Counts are the answers in a window by kind. Client errors are not among
+// them: they say nothing about the upstream.
+type Counts struct {
+	OK        int // 2xx, 304
+	Throttled int // 429
+	Server    int // 5xx, 408, poisoned 2xx
+	Network   int // no answer
+}
+
+// Total returns the number of answers.
+func (c Counts) Total() int { return c.OK + c.Throttled + c.Server + c.Network }
+
+// Errors returns the number of answers that are errors.
+func (c Counts) Errors() int { return c.Throttled + c.Server + c.Network }
+
+// Ratio returns errors over total, 0 when there is no answer.
+func (c Counts) Ratio() float64 {
+	if c.Total() == 0 {
+		return 0
+	}
+	return float64(c.Errors()) / float64(c.Total())
+}
+
+func millis(at Stamp) int64 { return int64(at) / int64(time.Millisecond) }
+
+// add appends an answer and forgets those that neither the tuning nor the
+// defaults still look at. The defaults keep their share so that a process with
+// a short memory does not take the others' evidence away.
+func (w *window) add(now Stamp, o Outcome, t *Tuning) {
+	d := &defaults
+	age, size := max(t.Window, d.Window), max(t.WindowRecords, d.WindowRecords)
+	oldest := millis(now) - age.Milliseconds()
+	drop := max(len(w.records)+1-size, 0)
+	for drop < len(w.records) && w.records[drop].at <= oldest {
+		drop++
+	}
+	if drop > 0 {
+		w.records = w.records[:copy(w.records, w.records[drop:])]
+	}
+	w.records = append(w.records, record{millis(now), o})
+}
+
+// counts counts the answers that are both younger than Tuning.Window and among
+// the newest Tuning.WindowRecords.
+func (w *window) counts(now Stamp, t *Tuning) Counts {
+	oldest := millis(now) - t.Window.Milliseconds()
+	first := max(len(w.records)-t.WindowRecords, 0)
+	var n [Misconfigured + 1]int
+	for i := len(w.records) - 1; i >= first && w.records[i].at > oldest; i-- {
+		n[w.records[i].outcome]++
+	}
+	return Counts{OK: n[OK], Throttled: n[Throttled], Server: n[Server], Network: n[Network]}
+}
+
+// newest counts the same, of the newest n at most.
+func (w *window) newest(now Stamp, t *Tuning, n int) Counts {
+	short := *t
+	short.WindowRecords = min(n, t.WindowRecords)
+	return w.counts(now, &short)
+}
+
+func (w *window) clear() { w.records = w.records[:0] }
