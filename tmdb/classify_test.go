@@ -1,0 +1,180 @@
+package tmdb
+
+import (
+	"compress/gzip"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"slices"
+	"syscall"
+	"testing"
+)
+
+const page = `<html><body>Service Unavailable</body></html>`
+
+var answerRows = []struct {
+	name   string
+	status int
+	body   string
+	want   Outcome
+}{
+	{"an answer", 200, good, OutcomeOK},
+	{"an empty search", 200, `{"page":1,"results":[],"total_pages":1,"total_results":0}`, OutcomeOK},
+	{"not modified", 304, "", OutcomeOK},
+	{"429", 429, `{"status_code":25,"status_message":"over"}`, OutcomeThrottled},
+	{"429 with a page", 429, page, OutcomeThrottled},
+	{"429 with nothing", 429, "", OutcomeThrottled},
+	{"code 25 in a 200", 200, `{"success":false,"status_code":25}`, OutcomeThrottled},
+	{"code 25 in a 200 without success", 200, `{"status_message":"over","status_code":25}`, OutcomeThrottled},
+	{"code 25 in a 503", 503, `{"status_code":25}`, OutcomeThrottled},
+	{"code 25 in a 401", 401, `{"status_code":25}`, OutcomeThrottled},
+	{"500", 500, `{"status_code":11}`, OutcomeServer},
+	{"502 with a page", 502, page, OutcomeServer},
+	{"503 maintenance", 503, `{"status_code":46}`, OutcomeServer},
+	{"504 with nothing", 504, "", OutcomeServer},
+	{"408", 408, "", OutcomeServer},
+	{"200 with a page", 200, page, OutcomeServer},
+	{"200 with a page after a byte order mark", 200, "\xef\xbb\xbf" + page, OutcomeServer},
+	{"200 with nothing", 200, "", OutcomeServer},
+	{"200 with a byte order mark", 200, "\xef\xbb\xbf", OutcomeServer},
+	{"204", 204, "", OutcomeServer},
+	{"200 cut", 200, good[:10], OutcomeServer},
+	{"200 with a list", 200, `[]`, OutcomeServer},
+	{"200 with null", 200, `null`, OutcomeServer},
+	{"200 with gzip", 200, "\x1f\x8b\x08\x00", OutcomeServer},
+	{"200 with two objects", 200, `{}{}`, OutcomeServer},
+	{"200 saying maintenance", 200, `{"success":false,"status_code":46}`, OutcomeServer},
+	{"200 saying not found", 200, `{"success":false,"status_code":34}`, OutcomeClient},
+	{"200 saying all is well", 200, `{"success":true,"status_code":1}`, OutcomeOK},
+	{"401", 401, `{"status_code":7}`, OutcomeClient},
+	{"403", 403, page, OutcomeClient},
+	{"404", 404, `{"status_code":34}`, OutcomeClient},
+	{"405", 405, `{"status_code":42}`, OutcomeClient},
+	{"422", 422, `{"errors":["query must be provided"]}`, OutcomeClient},
+	{"400", 400, `{"status_code":22}`, OutcomeClient},
+	{"418", 418, "", OutcomeClient},
+	{"302 to nowhere", 302, "", OutcomeClient},
+	{"599", 599, "", OutcomeServer},
+	{"999", 999, "", OutcomeServer},
+}
+
+func TestClassifyAnswers(t *testing.T) {
+	req := httptest.NewRequest(http.MethodGet, "https://api.example.org/3/tv/1", nil)
+	for _, tt := range answerRows {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := Classify(req, &http.Response{StatusCode: tt.status}, []byte(tt.body), nil); got != tt.want {
+				t.Errorf("got %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+func dialing(err error) error {
+	return &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", err)}
+}
+
+func inURL(err error) error {
+	return &url.Error{Op: "Get", URL: "https://api.example.org/3", Err: err}
+}
+
+var errorRows = []struct {
+	name string
+	err  error
+	want Outcome
+	hint bool
+}{
+	{"cancelled", context.Canceled, OutcomeCancelled, false},
+	{"cancelled, wrapped", inURL(fmt.Errorf("read answer: %w", context.Canceled)), OutcomeCancelled, false},
+	{"deadline", context.DeadlineExceeded, OutcomeNetwork, false},
+	{"refused connection", dialing(syscall.ECONNREFUSED), OutcomeNetwork, false},
+	{"reset", dialing(syscall.ECONNRESET), OutcomeNetwork, false},
+	{"closed before the answer", io.EOF, OutcomeNetwork, false},
+	{"transfer that broke off", fmt.Errorf("read answer: %w", io.ErrUnexpectedEOF), OutcomeNetwork, false},
+	{"unknown name", &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "api.themoviedb.ogr", IsNotFound: true}}, OutcomeNetwork, true},
+	{"resolver in trouble", &net.DNSError{Err: "server misbehaving", IsTemporary: true}, OutcomeNetwork, false},
+	{"resolver silent", &net.DNSError{Err: "i/o timeout", IsTimeout: true}, OutcomeNetwork, false},
+	{"unknown authority", inURL(&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}), OutcomeConfig, true},
+	{"wrong name", &tls.CertificateVerificationError{Err: x509.HostnameError{Certificate: &x509.Certificate{}, Host: "api.example.org"}}, OutcomeConfig, true},
+	{"expired", &tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Reason: x509.Expired}}, OutcomeConfig, true},
+	{"otherwise invalid", &tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Reason: x509.NotAuthorizedToSign}}, OutcomeConfig, true},
+	{"no roots", x509.SystemRootsError{Err: errors.New("none")}, OutcomeConfig, true},
+	{"plain port", http.ErrSchemeMismatch, OutcomeConfig, true},
+	{"no TLS record", tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}, OutcomeConfig, true},
+	{"no HTTP", errors.New(`net/http: HTTP/1.x transport connection broken: malformed HTTP response "SSH-2.0"`), OutcomeConfig, true},
+	{"handshake refused", &net.OpError{Op: "remote error", Err: errors.New("tls: handshake failure")}, OutcomeConfig, true},
+	{"the server's TLS in trouble", &net.OpError{Op: "remote error", Err: errors.New("tls: internal error")}, OutcomeNetwork, false},
+	{"old TLS", errors.New("tls: protocol version not supported"), OutcomeConfig, true},
+	{"handshake too slow", errors.New("net/http: TLS handshake timeout"), OutcomeNetwork, false},
+	{"redirect", inURL(&ConfigError{Kind: ConfigRedirect, Host: "evil.example.com"}), OutcomeConfig, true},
+	{"proxy", &ConfigError{Kind: ConfigProxy}, OutcomeConfig, true},
+	{"key guard", inURL(&UnauthorizedError{Cause: &Error{HTTPStatus: 401, Code: 7}}), OutcomeClient, true},
+	{"suspended key", &UnauthorizedError{Cause: &Error{HTTPStatus: 401, Code: 10}}, OutcomeClient, true},
+	{"argument", &ArgumentError{Field: "x"}, OutcomeConfig, false},
+	{"undecodable", fmt.Errorf("x: %w", &DecodeError{Reason: ReasonGzip}), OutcomeServer, false},
+	{"web page", &DecodeError{Reason: ReasonHTML}, OutcomeServer, true},
+	{"gzip announced", fmt.Errorf("read: %w", gzip.ErrHeader), OutcomeServer, false},
+	{"whatever", errors.New("something else"), OutcomeNetwork, false},
+}
+
+func TestClassifyErrors(t *testing.T) {
+	for _, tt := range errorRows {
+		t.Run(tt.name, func(t *testing.T) {
+			req := httptest.NewRequest(http.MethodGet, "https://api.example.org/3/tv/1", nil)
+			if got := Classify(req, nil, nil, tt.err); got != tt.want {
+				t.Errorf("got %v, want %v", got, tt.want)
+			}
+			named := tt.err
+			if config, ok := asConfigError("api.example.org", tt.err); ok {
+				named = config
+			}
+			if hint := Hint(named); (hint != "") != tt.hint {
+				t.Errorf("hint %q", hint)
+			}
+		})
+	}
+}
+
+func TestACancelledRequestIsNobodysFault(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	req := httptest.NewRequestWithContext(ctx, http.MethodGet, "https://api.example.org/", nil)
+	if got := Classify(req, nil, nil, io.ErrUnexpectedEOF); got != OutcomeCancelled {
+		t.Errorf("got %v", got)
+	}
+}
+
+// A rule that no row reaches is dead text in a table that people read.
+func TestEveryRuleDecidesSomeRow(t *testing.T) {
+	reached := map[string]bool{}
+	req := httptest.NewRequest(http.MethodGet, "https://api.example.org/3/tv/1", nil)
+	for _, row := range answerRows {
+		reached[decidingRule(req, &http.Response{StatusCode: row.status}, []byte(row.body), nil).name] = true
+	}
+	for _, row := range errorRows {
+		reached[decidingRule(req, nil, nil, row.err).name] = true
+	}
+	away := &http.Response{StatusCode: http.StatusFound, Header: http.Header{"Location": {"https://evil.example.com/"}}}
+	reached[decidingRule(req, away, nil, nil).name] = true
+	for _, r := range append(slices.Clone(onError), onResponse...) {
+		if !reached[r.name] {
+			t.Errorf("no row reaches %q", r.name)
+		}
+	}
+}
+
+func TestOutcomesNameThemselves(t *testing.T) {
+	want := []string{"cancelled", "ok", "throttled", "server", "network", "client", "config", "unknown"}
+	for i, name := range want {
+		if got := Outcome(i).String(); got != name {
+			t.Errorf("%d is %q, want %q", i, got, name)
+		}
+	}
+}

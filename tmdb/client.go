@@ -1,0 +1,257 @@
+package tmdb
+
+// The client: what it is made of, and the one way a request goes out and an
+// answer comes back. Which endpoint exists is decided in the files named after
+// the things they return.
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const (
+	// DefaultBaseURL is the API's official address.
+	DefaultBaseURL = "https://api.themoviedb.org"
+	// MaxBody bounds every body that is read, before and after decompression,
+	// in bytes. The largest real answer, a series with twenty appended seasons
+	// and all their credits, stays under a fifth of it.
+	MaxBody = 32 << 20
+
+	defaultUserAgent = "anivault-tmdb"
+	defaultTimeout   = 30 * time.Second
+	apiPrefix        = "/3"
+)
+
+// Options says whom to ask and as whom. The zero value asks TMDB itself
+// without a credential, which TMDB answers with 401; a client without one is
+// useful only where a cache answers.
+type Options struct {
+	// BaseURL is scheme and host, with an optional path and an optional
+	// trailing "/3"; "" means DefaultBaseURL. Credentials, query and fragment
+	// are refused in it.
+	BaseURL string
+	// Token is a v4 API read access token, sent as a Bearer header. Spaces
+	// around it are dropped.
+	Token string
+	// APIKey is a v3 key, sent as the query parameter api_key. It is not used
+	// at all when Token is set.
+	APIKey string
+	// HTTPClient carries the requests; nil means one with KeyGuard, Wire and
+	// HTTPTransport and a timeout of 30 s. It is copied; a nil CheckRedirect
+	// becomes this package's.
+	HTTPClient *http.Client
+	// UserAgent is sent with every request; "" means "anivault-tmdb".
+	UserAgent string
+	// OnUndecodable, if set, is called with a request whose 2xx answer could
+	// not be decoded, so that a cache can drop it. The request is a copy
+	// without credentials. It is called before the method returns, on the same
+	// goroutine.
+	OnUndecodable func(*http.Request)
+}
+
+// Format prints the options without their credentials, whatever the verb.
+func (o Options) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, o.redacted()) }
+
+// MarshalJSON writes the options without their credentials.
+func (o Options) MarshalJSON() ([]byte, error) { return json.Marshal(o.redacted()) }
+
+// LogValue gives log/slog the options without their credentials.
+func (o Options) LogValue() slog.Value { return slog.StringValue(o.redacted()) }
+
+func (o Options) redacted() string {
+	credential := "none"
+	switch {
+	case strings.TrimSpace(o.Token) != "":
+		credential = "token"
+	case strings.TrimSpace(o.APIKey) != "":
+		credential = "api_key"
+	}
+	host := o.BaseURL
+	if base, err := parseBaseURL(o.BaseURL); err == nil {
+		host = base.String()
+	} else if host != "" {
+		host = "invalid"
+	}
+	return fmt.Sprintf("tmdb.Options{BaseURL:%s Credential:%s}", host, credential)
+}
+
+// Client asks TMDB. It is made by New and safe for concurrent use.
+type Client struct {
+	base          *url.URL
+	http          *http.Client
+	userAgent     string
+	credential    func() (token, key string) // a closure, so that no formatting of Client can reach it
+	onUndecodable func(*http.Request)
+}
+
+// New makes a client. It sends nothing.
+//
+// It fails with an *ArgumentError when the base URL is not usable or a
+// credential has characters that cannot be sent; the error does not repeat
+// the credential.
+func New(o Options) (*Client, error) {
+	base, err := parseBaseURL(o.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	token, key := strings.TrimSpace(o.Token), strings.TrimSpace(o.APIKey)
+	if !sendable(token) {
+		return nil, &ArgumentError{Field: "Token", Reason: "has characters that no token has (spaces, quotes, control characters?)"}
+	}
+	if !sendable(key) {
+		return nil, &ArgumentError{Field: "APIKey", Reason: "has characters that no key has (spaces, quotes, control characters?)"}
+	}
+	hc := http.Client{Timeout: defaultTimeout}
+	if o.HTTPClient != nil {
+		hc = *o.HTTPClient
+	} else {
+		hc.Transport = NewKeyGuard(NewWire(NewHTTPTransport(TransportOptions{})))
+	}
+	if hc.CheckRedirect == nil {
+		hc.CheckRedirect = CheckRedirect
+	}
+	ua := o.UserAgent
+	if ua == "" {
+		ua = defaultUserAgent
+	}
+	return &Client{
+		base:          base,
+		http:          &hc,
+		userAgent:     ua,
+		credential:    func() (string, string) { return token, key },
+		onUndecodable: o.OnUndecodable,
+	}, nil
+}
+
+// BaseURL gives the address that paths are appended to, without the trailing
+// "/3". State and caches that belong to one upstream are named after it.
+func (c *Client) BaseURL() *url.URL { u := *c.base; return &u }
+
+// String names the client by its address alone.
+func (c *Client) String() string { return "tmdb.Client(" + c.base.String() + ")" }
+
+// Format prints what String says, whatever the verb.
+func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
+
+// Response is the HTTP answer behind a value. Its body is read and closed,
+// its Request is a copy without credentials; the headers are as they came.
+type Response struct {
+	*http.Response
+}
+
+// checked is an answer that knows when it is not one: valid JSON of another
+// kind decodes into zero values, and must not pass for "no results".
+type checked interface {
+	check() error
+}
+
+// get asks for path with q and decodes the answer into out.
+func (c *Client) get(ctx context.Context, path string, q *query, out checked) (*Response, error) {
+	req, err := c.request(ctx, path, q)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, c.failed(req, err)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, MaxBody+1))
+	_ = resp.Body.Close()
+	resp.Body = http.NoBody
+	resp.Request = withoutCredentials(req)
+	answer := &Response{resp}
+	if !isSuccess(resp) {
+		// The status says enough; a body that broke off only costs its message.
+		return answer, refusalOf(newError(req, resp.StatusCode, body), req)
+	}
+	if err != nil && !isGarbledGzip(err) {
+		return answer, c.failed(req, fmt.Errorf("read answer: %w", err))
+	}
+	if e, ok := errorInsideOK(req, resp.StatusCode, body); ok {
+		return answer, refusalOf(e, req)
+	}
+	if derr := decode(req, resp, body, err, out); derr != nil {
+		if c.onUndecodable != nil {
+			c.onUndecodable(withoutCredentials(req))
+		}
+		return answer, derr
+	}
+	return answer, nil
+}
+
+func (c *Client) request(ctx context.Context, path string, q *query) (*http.Request, error) {
+	if q.err != nil {
+		return nil, q.err
+	}
+	token, key := c.credential()
+	u := *c.base
+	u.Path += apiPrefix + path
+	if token == "" && key != "" {
+		q.set(keyParameter, key)
+	}
+	u.RawQuery = q.encode()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, &ArgumentError{Field: "request", Reason: "cannot be made"}
+	}
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", c.userAgent)
+	if token != "" {
+		req.Header.Set("Authorization", bearerPrefix+token)
+	}
+	return req, nil
+}
+
+// decode turns the body of a 2xx into out, or says why it is none. readErr is
+// what the decompressor complained about, if it did.
+func decode(req *http.Request, resp *http.Response, body []byte, readErr error, out checked) error {
+	fail := func(r Reason, cause error) error {
+		return &DecodeError{Path: req.URL.Path, Reason: r, ContentType: shortText(resp.Header.Get("Content-Type"), 64), Size: len(body), Err: cause}
+	}
+	if readErr != nil {
+		return fail(ReasonGzip, readErr)
+	}
+	if reason := sniffJSON(body); reason != "" {
+		return fail(reason, nil)
+	}
+	if err := json.Unmarshal(body, out); err != nil {
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			return fail(ReasonCut, err)
+		}
+		return fail(ReasonShape, err)
+	}
+	if err := out.check(); err != nil {
+		return fail(ReasonShape, err)
+	}
+	return nil
+}
+
+// sniffJSON tells from its first byte why a body cannot be an answer; "" means
+// that it may be one.
+func sniffJSON(body []byte) Reason {
+	if isGzip(body) {
+		return ReasonGzip
+	}
+	trimmed := bytes.TrimLeft(body, " \t\r\n")
+	switch {
+	case len(body) > MaxBody:
+		return ReasonTooLarge
+	case len(trimmed) == 0:
+		return ReasonEmpty
+	case bytes.HasPrefix(bytes.TrimPrefix(trimmed, []byte("\xef\xbb\xbf")), []byte("<")): // pages may start with a byte order mark
+		return ReasonHTML
+	case trimmed[0] != '{':
+		return ReasonNotJSON
+	}
+	return ""
+}

@@ -1,0 +1,268 @@
+package tmdb
+
+// What can go wrong, as types that carry data. Nothing here holds a URL's
+// query or a credential; what an upstream wrote is shortened and cleaned.
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ErrNotFound is what errors.Is finds in an *Error for HTTP 404 and for the
+// codes 6, 34 and 37: TMDB has nothing under that id.
+var ErrNotFound = errors.New("tmdb: not found")
+
+// Codes of TMDB's error table that decide something here.
+const (
+	CodeInvalidKey   = 7  // 401
+	CodeSuspendedKey = 10 // 401
+	CodeOverLimit    = 25 // 429, whatever the HTTP status says
+	CodeNotFound     = 34 // 404
+	CodeSuspended    = 45 // 403, the account behind the key
+)
+
+// Error is an answer of TMDB that is no value: a status other than 2xx, or an
+// error body inside a 200.
+type Error struct {
+	HTTPStatus int    // as sent
+	Code       int    // TMDB's status_code; 0 when the body had none
+	Message    string // TMDB's status_message or its errors list; "" when it had none
+	Method     string
+	Path       string // without the query
+}
+
+// Error gives one line with everything the type holds.
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "tmdb: %s %s: HTTP %d", e.Method, e.Path, e.HTTPStatus)
+	if text := http.StatusText(e.HTTPStatus); text != "" {
+		b.WriteString(" " + text)
+	}
+	if e.Message != "" {
+		b.WriteString(": " + e.Message)
+	}
+	if e.Code != 0 {
+		b.WriteString(" (code " + strconv.Itoa(e.Code) + ")")
+	}
+	return b.String()
+}
+
+// Is makes errors.Is(err, ErrNotFound) true for what TMDB does not have.
+func (e *Error) Is(target error) bool {
+	return target == ErrNotFound &&
+		(e.HTTPStatus == http.StatusNotFound || e.Code == 6 || e.Code == CodeNotFound || e.Code == 37)
+}
+
+// UnauthorizedError says that TMDB refused the key. It unwraps to the *Error
+// with TMDB's words.
+type UnauthorizedError struct {
+	Cause *Error
+	// Sent is true for the request that met the refusal, false for those that
+	// were stopped because of it.
+	Sent bool
+	// KeyAsToken is true when the token that was sent has the form of a v3 key,
+	// a common mistake: such a key belongs into Options.APIKey.
+	KeyAsToken bool
+}
+
+// Error says who refused and why.
+func (e *UnauthorizedError) Error() string {
+	if e.Cause == nil {
+		return "tmdb: the key was refused"
+	}
+	if !e.Sent {
+		return "tmdb: not asked, the key was refused before: " + e.Cause.Error()
+	}
+	return "tmdb: the key was refused: " + e.Cause.Error()
+}
+
+// Unwrap gives TMDB's own answer.
+func (e *UnauthorizedError) Unwrap() error {
+	if e.Cause == nil {
+		return nil
+	}
+	return e.Cause
+}
+
+// Reason is why a 2xx body is no answer.
+type Reason string
+
+// The reasons, in the order in which they are looked for.
+const (
+	ReasonGzip     Reason = "undecodable gzip"
+	ReasonTooLarge Reason = "too large"
+	ReasonEmpty    Reason = "empty body"
+	ReasonHTML     Reason = "an HTML page instead of JSON"
+	ReasonNotJSON  Reason = "not a JSON object"
+	ReasonCut      Reason = "cut or malformed JSON"
+	ReasonShape    Reason = "JSON of another kind"
+)
+
+// DecodeError is a 2xx whose body is no answer: an error page with status 200,
+// an empty or cut body, a compressed one that cannot be read.
+type DecodeError struct {
+	Path        string // without the query
+	Reason      Reason
+	ContentType string // as sent, shortened
+	Size        int    // bytes that were read
+	Err         error  // what the decoder said; may be nil
+}
+
+// Error gives one line; it never repeats the body.
+func (e *DecodeError) Error() string {
+	s := fmt.Sprintf("tmdb: undecodable answer to %s: %s (%d bytes", e.Path, e.Reason, e.Size)
+	if e.ContentType != "" {
+		s += ", " + e.ContentType
+	}
+	s += ")"
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// Unwrap gives what the decoder said.
+func (e *DecodeError) Unwrap() error { return e.Err }
+
+// ArgumentError is a call that could not have worked; nothing was sent.
+type ArgumentError struct {
+	Field  string // the field or parameter
+	Reason string // what is allowed
+}
+
+// Error names the field and what is allowed; it never repeats the value.
+func (e *ArgumentError) Error() string { return "tmdb: " + e.Field + " " + e.Reason }
+
+// failure is a request that got no answer. It keeps the cause for errors.As
+// and prints it without the request's secrets.
+type failure struct {
+	text string
+	err  error
+}
+
+func (f *failure) Error() string { return f.text }
+func (f *failure) Unwrap() error { return f.err }
+
+// failed wraps what http.Client returned. A *url.Error is taken apart: it
+// prints the whole URL, and with a v3 key the URL has the key.
+func (c *Client) failed(req *http.Request, err error) error {
+	var urlErr *url.Error
+	for errors.As(err, &urlErr) {
+		err = urlErr.Err
+	}
+	text := err.Error()
+	if strings.HasPrefix(text, "tmdb: ") && scrub(req, text) == text {
+		return err // says already who speaks
+	}
+	text = strings.TrimPrefix(text, "tmdb: ")
+	return &failure{text: scrub(req, fmt.Sprintf("tmdb: %s %s: %s", req.Method, req.URL.Path, text)), err: err}
+}
+
+// errorBody is TMDB's error object in both forms. The fields are raw because
+// neither their types nor their order can be relied upon.
+type errorBody struct {
+	Success json.RawMessage `json:"success"`
+	Code    json.RawMessage `json:"status_code"`
+	Message json.RawMessage `json:"status_message"`
+	Errors  json.RawMessage `json:"errors"`
+}
+
+// maxErrorBody bounds what is looked at: an error object is far smaller, and
+// the details of a series are far larger.
+const maxErrorBody = 64 << 10
+
+// decodeErrorBody reads code and message out of a body, if it has them.
+func decodeErrorBody(body []byte) (code int, message string, failed, ok bool) {
+	if len(body) > maxErrorBody {
+		return 0, "", false, false
+	}
+	var e errorBody
+	if json.Unmarshal(body, &e) != nil {
+		return 0, "", false, false
+	}
+	code = looseInt(e.Code)
+	if json.Unmarshal(e.Message, &message) != nil {
+		message = ""
+	}
+	if message == "" {
+		message = strings.Join(looseStrings(e.Errors), "; ")
+	}
+	return code, shortText(message, 300), string(e.Success) != "true", code != 0 || message != ""
+}
+
+// looseInt reads 25, "25" and 25.0; anything else is 0.
+func looseInt(raw json.RawMessage) int {
+	f, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64)
+	if err != nil || f != f || f < 0 || f > 1e6 {
+		return 0
+	}
+	return int(f)
+}
+
+// looseStrings reads the errors list: strings, or whatever stands in their
+// place.
+func looseStrings(raw json.RawMessage) []string {
+	var list []any
+	if json.Unmarshal(raw, &list) != nil {
+		return nil
+	}
+	var out []string
+	for _, item := range list {
+		if s, ok := item.(string); ok && s != "" {
+			out = append(out, s)
+		}
+	}
+	return slices.Clip(out)
+}
+
+// newError makes the *Error of an answer with a status that is no success.
+func newError(req *http.Request, status int, body []byte) *Error {
+	code, message, _, _ := decodeErrorBody(body)
+	return &Error{HTTPStatus: status, Code: code, Message: scrub(req, message), Method: req.Method, Path: req.URL.Path}
+}
+
+// errorInsideOK finds an error object in a 2xx: TMDB's code 25 was seen with
+// other statuses than 429.
+func errorInsideOK(req *http.Request, status int, body []byte) (*Error, bool) {
+	code, message, failed, ok := decodeErrorBody(body)
+	if !ok || code == 0 || !failed {
+		return nil, false
+	}
+	return &Error{HTTPStatus: status, Code: code, Message: scrub(req, message), Method: req.Method, Path: req.URL.Path}, true
+}
+
+// keyRefused tells a refusal of the key from other refusals: any 401, since
+// nothing that this client asks needs more than a key, and the codes of a
+// suspended key or account. A bare 403 is a block at the edge, which another
+// key would meet too.
+func keyRefused(status, code int) bool {
+	switch status {
+	case http.StatusUnauthorized:
+		return true
+	case http.StatusForbidden:
+		return code == CodeInvalidKey || code == CodeSuspendedKey || code == CodeSuspended
+	}
+	return false
+}
+
+// refusalOf makes an *UnauthorizedError of an *Error that is a refusal of the
+// key, and leaves the others.
+func refusalOf(e *Error, req *http.Request) error {
+	if !keyRefused(e.HTTPStatus, e.Code) {
+		return e
+	}
+	return &UnauthorizedError{Cause: e, Sent: true, KeyAsToken: looksLikeKey(req)}
+}
+
+// looksLikeKey holds when the Bearer value has the form of a v3 key: 32
+// hexadecimal digits. A token is a JWT, far longer and with dots.
+func looksLikeKey(req *http.Request) bool {
+	token, ok := strings.CutPrefix(req.Header.Get("Authorization"), bearerPrefix)
+	return ok && len(token) == 32 && strings.Trim(strings.ToLower(token), "0123456789abcdef") == ""
+}

@@ -1,0 +1,199 @@
+package tmdb
+
+// How a request is written down: the base URL, the query string, which
+// characters may stand in a path. What could not have worked is refused here,
+// before anything is sent.
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	keyParameter    = "api_key"
+	appendParameter = "append_to_response"
+	bearerPrefix    = "Bearer "
+)
+
+// parseBaseURL accepts scheme://host[:port][/path][/3][/].
+func parseBaseURL(raw string) (*url.URL, error) {
+	if strings.TrimSpace(raw) == "" {
+		raw = DefaultBaseURL
+	}
+	refuse := func(reason string) (*url.URL, error) {
+		return nil, &ArgumentError{Field: "BaseURL", Reason: reason}
+	}
+	u, err := url.Parse(strings.TrimSpace(raw))
+	if err != nil {
+		return refuse("is not a URL") // the parser's text repeats the whole value, which may hold a key
+	}
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return refuse("must start with https:// or http://")
+	case u.Hostname() == "":
+		return refuse("has no host")
+	case u.User != nil:
+		return refuse("must not hold a user name or password")
+	case u.RawQuery != "" || u.ForceQuery:
+		return refuse("must not hold a query: give the key as the key, not in the address")
+	case u.Fragment != "":
+		return refuse("must not hold a fragment")
+	}
+	path := strings.TrimRight(u.Path, "/")
+	if rest, ok := strings.CutSuffix(path, apiPrefix); ok {
+		path = strings.TrimRight(rest, "/")
+	}
+	return &url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host), Path: path}, nil
+}
+
+// sendable holds for "" and for printable ASCII without space and quotes.
+func sendable(secret string) bool {
+	return !strings.ContainsFunc(secret, func(r rune) bool {
+		return r <= ' ' || r >= 0x7f || r == '"' || r == '\''
+	})
+}
+
+// query collects parameters; the first refusal stays in err, so that an
+// endpoint reads as a list of what it sends.
+type query struct {
+	values map[string]string
+	err    error
+}
+
+func newQuery() *query { return &query{values: map[string]string{}} }
+
+func (q *query) set(name, value string) *query { q.values[name] = value; return q }
+
+func (q *query) refuse(field, reason string) *query {
+	if q.err == nil {
+		q.err = &ArgumentError{Field: field, Reason: reason}
+	}
+	return q
+}
+
+// text sends what is not empty.
+func (q *query) text(name, value string) *query {
+	if value != "" {
+		q.set(name, value)
+	}
+	return q
+}
+
+// required refuses what is empty: TMDB answers 422 to it.
+func (q *query) required(field, name, value string) *query {
+	if strings.TrimSpace(value) == "" {
+		return q.refuse(field, "must not be empty")
+	}
+	return q.set(name, value)
+}
+
+// year sends 1000..9999, nothing for 0.
+func (q *query) year(field, name string, year int) *query {
+	switch {
+	case year == 0:
+		return q
+	case year < 1000 || year > 9999:
+		return q.refuse(field, "must be 1000 to 9999")
+	}
+	return q.set(name, strconv.Itoa(year))
+}
+
+// page sends 1..500, nothing for 0: beyond that TMDB answers 400 (code 22).
+func (q *query) page(page int) *query {
+	switch {
+	case page == 0:
+		return q
+	case page < 1 || page > 500:
+		return q.refuse("Page", "must be 1 to 500")
+	}
+	return q.set("page", strconv.Itoa(page))
+}
+
+func (q *query) flag(name string, on bool) *query {
+	if on {
+		q.set(name, "true")
+	}
+	return q
+}
+
+// language sends a tag such as "ko-KR"; "" leaves the choice to TMDB (en-US).
+func (q *query) language(tag string) *query {
+	if strings.ContainsFunc(tag, func(r rune) bool { return !isWord(r) && r != '-' }) {
+		return q.refuse("Language", "must be a tag such as en-US")
+	}
+	return q.text("language", tag)
+}
+
+// appends sends the items of append_to_response.
+func (q *query) appends(items []string) *query {
+	if len(items) == 0 {
+		return q
+	}
+	if len(items) > MaxAppends {
+		return q.refuse("Append", "holds more than "+strconv.Itoa(MaxAppends)+" items (TMDB answers 400); SplitAppends or TVComplete make several requests of them")
+	}
+	for _, item := range items {
+		if item == "" || strings.ContainsFunc(item, func(r rune) bool { return !isWord(r) && r != '/' }) {
+			return q.refuse("Append", "has an item that is no path (letters, digits, _ and / only)")
+		}
+	}
+	return q.set(appendParameter, strings.Join(items, ","))
+}
+
+// id refuses what cannot be an id; the caller formats it into the path.
+func (q *query) id(field string, id int) *query {
+	if id <= 0 {
+		return q.refuse(field, "must be positive")
+	}
+	return q
+}
+
+// number refuses what cannot be a season's or an episode's number.
+func (q *query) number(field string, n int) *query {
+	if n < 0 {
+		return q.refuse(field, "must not be negative")
+	}
+	return q
+}
+
+// segment refuses a path segment that the server could read as more than one:
+// TMDB's edge percent-decodes once and then resolves "..".
+func (q *query) segment(field, value string) *query {
+	if value == "" || strings.Trim(value, ".") == "" ||
+		strings.ContainsFunc(value, func(r rune) bool { return !isWord(r) && r != '-' && r != '.' }) {
+		return q.refuse(field, "may hold letters, digits, '-', '_' and '.' only")
+	}
+	return q
+}
+
+func isWord(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_'
+}
+
+// encode writes the parameters sorted by name, each escaped, except for
+// append_to_response: url.Values would turn "season/1,season/2" into
+// "season%2F1%2Cseason%2F2", and TMDB was reported to drop such items. Its
+// characters were checked by appends.
+func (q *query) encode() string {
+	names := make([]string, 0, len(q.values))
+	for name := range q.values {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	var b strings.Builder
+	for _, name := range names {
+		if b.Len() > 0 {
+			b.WriteByte('&')
+		}
+		b.WriteString(name)
+		b.WriteByte('=')
+		if name == appendParameter {
+			b.WriteString(q.values[name])
+		} else {
+			b.WriteString(url.QueryEscape(q.values[name]))
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,73 @@
+package tmdb
+
+// Which redirects may be followed: only those that stay at the same scheme,
+// host and port, or go from http to https on the same host. A Bearer header or
+// a key must not follow a redirect to anyone else.
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+const maxRedirects = 5
+
+// CheckRedirect is an http.Client.CheckRedirect that refuses redirects to
+// another host and from https to http with a *ConfigError, and more than five
+// in a row.
+func CheckRedirect(req *http.Request, via []*http.Request) error {
+	if len(via) == 0 {
+		return nil
+	}
+	if len(via) > maxRedirects {
+		return &ConfigError{Kind: ConfigRedirect, Host: req.URL.Host, Err: fmt.Errorf("more than %d redirects in a row", maxRedirects)}
+	}
+	if err := refuseRedirect(via[0].URL, req.URL); err != nil {
+		return err
+	}
+	return nil
+}
+
+// refuseRedirect gives nil for a redirect that may be followed.
+func refuseRedirect(from, to *url.URL) *ConfigError {
+	switch {
+	case !strings.EqualFold(from.Hostname(), to.Hostname()):
+		return &ConfigError{Kind: ConfigRedirect, Host: to.Host}
+	case from.Scheme == "https" && to.Scheme != "https":
+		return &ConfigError{Kind: ConfigDowngrade, Host: to.Host}
+	case from.Scheme == to.Scheme && portOf(from) != portOf(to):
+		return &ConfigError{Kind: ConfigRedirect, Host: to.Host} // another port is another server
+	}
+	return nil
+}
+
+func portOf(u *url.URL) string {
+	if port := u.Port(); port != "" {
+		return port
+	}
+	if u.Scheme == "https" {
+		return "443"
+	}
+	return "80"
+}
+
+// redirectTarget gives where an answer wants to send its reader, nil if
+// nowhere.
+func redirectTarget(req *http.Request, resp *http.Response) *url.URL {
+	switch resp.StatusCode {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	default:
+		return nil
+	}
+	location := resp.Header.Get("Location")
+	if location == "" || req == nil || req.URL == nil {
+		return nil
+	}
+	to, err := req.URL.Parse(location)
+	if err != nil {
+		return nil
+	}
+	return to
+}

@@ -1,0 +1,174 @@
+package tmdb
+
+// Searching: the three endpoints, their rows and pages.
+
+import (
+	"context"
+	"errors"
+)
+
+// TVRow is a series as search, find and lists show it.
+type TVRow struct {
+	ID               int      `json:"id"`
+	Name             string   `json:"name"`
+	OriginalName     string   `json:"original_name"`
+	OriginalLanguage string   `json:"original_language"`
+	OriginCountry    []string `json:"origin_country"`
+	FirstAirDate     string   `json:"first_air_date"` // "2023-09-29", or "" when TMDB has none
+	GenreIDs         []int    `json:"genre_ids"`      // 16 is Animation
+	Overview         string   `json:"overview"`
+	Popularity       float64  `json:"popularity"`
+	VoteAverage      float64  `json:"vote_average"`
+	VoteCount        int      `json:"vote_count"`
+	Adult            bool     `json:"adult"`
+	Softcore         bool     `json:"softcore"`
+	PosterPath       *string  `json:"poster_path"`
+	BackdropPath     *string  `json:"backdrop_path"`
+}
+
+// MovieRow is a film as search, find and lists show it.
+type MovieRow struct {
+	ID               int     `json:"id"`
+	Title            string  `json:"title"`
+	OriginalTitle    string  `json:"original_title"`
+	OriginalLanguage string  `json:"original_language"`
+	ReleaseDate      string  `json:"release_date"`
+	GenreIDs         []int   `json:"genre_ids"`
+	Overview         string  `json:"overview"`
+	Popularity       float64 `json:"popularity"`
+	VoteAverage      float64 `json:"vote_average"`
+	VoteCount        int     `json:"vote_count"`
+	Adult            bool    `json:"adult"`
+	Softcore         bool    `json:"softcore"`
+	Video            bool    `json:"video"`
+	PosterPath       *string `json:"poster_path"`
+	BackdropPath     *string `json:"backdrop_path"`
+}
+
+// Page is the counting part of a page of results. A search that finds nothing
+// has TotalResults 0 and TotalPages 1; a page beyond the last has no results
+// and keeps the totals.
+type Page struct {
+	Page         int `json:"page"`
+	TotalPages   int `json:"total_pages"`
+	TotalResults int `json:"total_results"`
+}
+
+// SearchTVPage is one page, 20 rows at most, of series.
+type SearchTVPage struct {
+	Page
+	Results []TVRow `json:"results"`
+}
+
+// SearchMoviePage is one page, 20 rows at most, of films.
+type SearchMoviePage struct {
+	Page
+	Results []MovieRow `json:"results"`
+}
+
+var errNoResults = errors.New("no results list")
+
+func (p *SearchTVPage) check() error    { return listOrError(p.Results) }
+func (p *SearchMoviePage) check() error { return listOrError(p.Results) }
+
+func listOrError[T any](list []T) error {
+	if list == nil {
+		return errNoResults
+	}
+	return nil
+}
+
+// SearchTVOptions asks for series. TMDB wants every word of Query in a title
+// (no tolerance for typing errors), separated by spaces, in Unicode NFC.
+type SearchTVOptions struct {
+	Query            string
+	Year             int // any episode aired then; 0 means any year
+	FirstAirDateYear int // the first episode aired then: drops later seasons
+	Language         string
+	Page             int // 1 to 500; 0 means the first
+	IncludeAdult     bool
+}
+
+// SearchTV calls GET /3/search/tv. An empty Query is an *ArgumentError.
+func (c *Client) SearchTV(ctx context.Context, o SearchTVOptions) (*SearchTVPage, *Response, error) {
+	q := newQuery().required("Query", "query", o.Query).
+		year("Year", "year", o.Year).
+		year("FirstAirDateYear", "first_air_date_year", o.FirstAirDateYear).
+		language(o.Language).page(o.Page).flag("include_adult", o.IncludeAdult)
+	return fetch[SearchTVPage](ctx, c, "/search/tv", q)
+}
+
+// SearchMovieOptions asks for films; Query as in SearchTVOptions.
+type SearchMovieOptions struct {
+	Query              string
+	Year               int // any release then
+	PrimaryReleaseYear int // the first release then
+	Language           string
+	Region             string // ISO 3166-1, for the release dates shown
+	Page               int
+	IncludeAdult       bool
+}
+
+// SearchMovie calls GET /3/search/movie. An empty Query is an *ArgumentError.
+func (c *Client) SearchMovie(ctx context.Context, o SearchMovieOptions) (*SearchMoviePage, *Response, error) {
+	q := newQuery().required("Query", "query", o.Query).
+		year("Year", "year", o.Year).
+		year("PrimaryReleaseYear", "primary_release_year", o.PrimaryReleaseYear).
+		language(o.Language).text("region", o.Region).page(o.Page).flag("include_adult", o.IncludeAdult)
+	return fetch[SearchMoviePage](ctx, c, "/search/movie", q)
+}
+
+// MultiRow is a row of a mixed search. MediaType says which fields are
+// filled: "tv" (Name), "movie" (Title), "person" (Name).
+type MultiRow struct {
+	MediaType        string  `json:"media_type"`
+	ID               int     `json:"id"`
+	Name             string  `json:"name"`
+	OriginalName     string  `json:"original_name"`
+	Title            string  `json:"title"`
+	OriginalTitle    string  `json:"original_title"`
+	OriginalLanguage string  `json:"original_language"`
+	FirstAirDate     string  `json:"first_air_date"`
+	ReleaseDate      string  `json:"release_date"`
+	GenreIDs         []int   `json:"genre_ids"`
+	Popularity       float64 `json:"popularity"`
+	Adult            bool    `json:"adult"`
+}
+
+// SearchMultiPage is one page of a mixed search.
+type SearchMultiPage struct {
+	Page
+	Results []MultiRow `json:"results"`
+}
+
+func (p *SearchMultiPage) check() error { return listOrError(p.Results) }
+
+// SearchMultiOptions asks for anything; there is no year in this endpoint,
+// which makes it a poor tool for matching.
+type SearchMultiOptions struct {
+	Query        string
+	Language     string
+	Page         int
+	IncludeAdult bool
+}
+
+// SearchMulti calls GET /3/search/multi. An empty Query is an *ArgumentError.
+func (c *Client) SearchMulti(ctx context.Context, o SearchMultiOptions) (*SearchMultiPage, *Response, error) {
+	q := newQuery().required("Query", "query", o.Query).
+		language(o.Language).page(o.Page).flag("include_adult", o.IncludeAdult)
+	return fetch[SearchMultiPage](ctx, c, "/search/multi", q)
+}
+
+// fetch asks for a T.
+func fetch[T any, P interface {
+	*T
+	checked
+}](ctx context.Context, c *Client, path string, q *query,
+) (*T, *Response, error) {
+	out := P(new(T))
+	resp, err := c.get(ctx, path, q, out)
+	if err != nil {
+		return nil, resp, err
+	}
+	return (*T)(out), resp, nil
+}
