@@ -1,0 +1,176 @@
+package cache
+
+// Buckets: name spaces of one store. The answers have one of their own; others
+// (what was decided for which file, say) hold plain bytes, and go through the
+// same journals.
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"time"
+)
+
+// responses is the bucket of the answers.
+const responses = "responses"
+
+var bucketName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+
+// Bucket is a name space for plain values.
+type Bucket struct {
+	store *Store
+	name  string
+}
+
+// Item is one value of a Bucket. A missing one has an empty Key.
+type Item struct {
+	Key   string // 1 to 32768 bytes
+	Value []byte // at most 32 MiB; must not be modified after Put, nor when it was got
+	// FetchedAt is how old the value counts; zero in Put means now. It is
+	// deleted 180 days later at the latest.
+	FetchedAt time.Time
+	// ExpiresAt is until when the value is fresh; zero: no date. Only pruning
+	// looks at it: an expired value is still got.
+	ExpiresAt time.Time
+}
+
+// Bucket opens the name space called name: a lower-case letter, then letters,
+// digits, '-' and '_', 32 in all. "responses" and "meta" are taken.
+func (s *Store) Bucket(name string) (*Bucket, error) {
+	if name == responses || name == metaBucket || !bucketName.MatchString(name) {
+		return nil, fmt.Errorf("cache: bucket name %q can't be used", name)
+	}
+	return &Bucket{s, name}, nil
+}
+
+// Get reads one value. ok is false when there is none. With [ErrLocked] it is
+// not known whether there is one.
+func (b *Bucket) Get(ctx context.Context, key string) (item Item, ok bool, err error) {
+	items, err := b.GetBatch(ctx, []string{key})
+	return items[0], items[0].Key != "", err
+}
+
+// GetBatch reads many values, in as few sessions as possible; the result has
+// the order of keys, and an Item without Key for each that is not there. With
+// [ErrLocked] only journals could be read.
+func (b *Bucket) GetBatch(ctx context.Context, keys []string) ([]Item, error) {
+	recs, _, err := b.store.lookup(ctx, b.name, keys)
+	items := make([]Item, len(keys))
+	now := b.store.now()
+	for i, r := range recs {
+		if r.stamp == 0 || now.Sub(r.fetched) >= KeepLimit {
+			continue
+		}
+		items[i] = Item{Key: keys[i], Value: r.payload, FetchedAt: r.fetched, ExpiresAt: r.expires}
+	}
+	return items, err
+}
+
+// Put writes values with one append. When it returns nil they survive the
+// death of the process, unless a warning said that nothing can be written.
+func (b *Bucket) Put(_ context.Context, items ...Item) error {
+	ws := make([]write, len(items))
+	for i, it := range items {
+		if it.Key == "" || len(it.Key) > maxKey {
+			return fmt.Errorf("cache: a key of %d bytes can't be stored", len(it.Key))
+		}
+		if len(it.Value) > maxBody {
+			return fmt.Errorf("cache: a value of %d bytes can't be stored", len(it.Value))
+		}
+		if it.FetchedAt.IsZero() {
+			it.FetchedAt = b.store.now()
+		}
+		ws[i] = write{bucket: b.name, key: it.Key, rec: record{fetched: it.FetchedAt, expires: it.ExpiresAt, payload: it.Value}}
+	}
+	_, err := b.store.put(ws...)
+	return err
+}
+
+// maxKey is bbolt's bound.
+const maxKey = 32768
+
+// Delete removes values.
+func (b *Bucket) Delete(_ context.Context, keys ...string) error {
+	return b.store.remove(b.name, keys...)
+}
+
+// remove writes that keys are gone.
+func (s *Store) remove(bucket string, keys ...string) error {
+	ws := make([]write, len(keys))
+	for i, k := range keys {
+		ws[i] = write{bucket: bucket, key: k, rec: record{deleted: true, fetched: s.now()}}
+	}
+	_, err := s.put(ws...)
+	return err
+}
+
+// Get reads the answer stored under a key (see [KeyOf]), fresh or not, but
+// none older than 180 days. ok is false when there is none. With [ErrLocked]
+// it is not known whether there is one.
+func (s *Store) Get(ctx context.Context, key string) (e *Entry, ok bool, err error) {
+	e, _, err = s.entry(ctx, key)
+	return e, e != nil, err
+}
+
+// sight is what a reader has seen of a key, so that it can be told whether
+// there is something newer.
+type sight struct {
+	state dbState // the database's
+	stamp uint64  // the record's
+	blind bool    // the database could not be read
+}
+
+// entry reads an answer, nil if there is none, and tells what it has seen.
+func (s *Store) entry(ctx context.Context, key string) (*Entry, sight, error) {
+	recs, state, err := s.lookup(ctx, responses, []string{key})
+	r := recs[0]
+	saw := sight{state, r.seen, err != nil}
+	if r.stamp == 0 {
+		return nil, saw, err
+	}
+	e, bad := entryOf(key, r)
+	if bad != nil {
+		s.damagedRecord(responses, key, bad)
+		return nil, saw, err
+	}
+	if !e.Usable(s.now(), KeepLimit) {
+		return nil, saw, err
+	}
+	s.lru.put(e)
+	return e, saw, err
+}
+
+// Put stores an answer. Its body must be a JSON object; see Bucket.Put for
+// what a nil error means.
+func (s *Store) Put(_ context.Context, e *Entry) error {
+	if err := checkBody(e.Body); err != nil {
+		return fmt.Errorf("store %s: %w", e.Key, err)
+	}
+	return s.putChecked(e)
+}
+
+// putChecked is Put for a body that has passed checkBody.
+func (s *Store) putChecked(e *Entry) error {
+	if e.Key == "" || len(e.Key) > maxKey || len(e.Body) > maxBody {
+		return fmt.Errorf("store %.80s: key or body is too long", e.Key)
+	}
+	kept := *e
+	w := write{bucket: responses, key: e.Key, after: e.stamp, rec: record{
+		fetched: e.FetchedAt, expires: e.ExpiresAt, payload: e.payload(),
+	}}
+	stamp, err := s.put(w)
+	if err != nil {
+		return err
+	}
+	kept.stamp = stamp
+	s.lru.put(&kept)
+	return nil
+}
+
+// Delete removes answers by key.
+func (s *Store) Delete(_ context.Context, keys ...string) error {
+	for _, k := range keys {
+		s.lru.remove(k)
+	}
+	return s.remove(responses, keys...)
+}

@@ -1,0 +1,144 @@
+package cache
+
+// An Entry is one answer of the upstream; its payload form is
+//
+//	version (1) · packing (1) · status (2) · len(etag) uvarint · etag ·
+//	len(body) uvarint · body (raw, or a flate stream)
+//
+// Bodies are packed at the fastest level: a details answer of 60 KB becomes
+// about 12 KB, and small bodies, which would hardly shrink, stay as they are.
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+const (
+	entryVersion = 1
+	packRaw      = 0
+	packFlate    = 1
+	packAbove    = 256
+	maxBody      = 32 << 20
+)
+
+// errEntry is what is wrong with a payload that can't be read as an Entry.
+var errEntry = errors.New("stored answer can't be read")
+
+// Entry is one stored answer.
+type Entry struct {
+	Key    string // see KeyOf
+	Status int    // 200 or 404
+	ETag   string // as the upstream sent it, "" when it sent none
+	Body   []byte // decoded; must not be modified
+	// FetchedAt is when the upstream last vouched for the answer, by sending
+	// it or by a 304.
+	FetchedAt time.Time
+	// ExpiresAt is until when the answer is fresh.
+	ExpiresAt time.Time
+
+	stamp uint64
+}
+
+// Fresh tells whether the entry may answer without asking. An entry from the
+// future (a clock that was wrong) is not fresh.
+func (e *Entry) Fresh(now time.Time) bool {
+	return now.Before(e.ExpiresAt) && !e.FetchedAt.After(now.Add(clockSlack))
+}
+
+// Usable tells whether the entry may still serve as stale: keep is how long
+// after it was fetched. The limit of 180 days holds in any case.
+func (e *Entry) Usable(now time.Time, keep time.Duration) bool {
+	return now.Sub(e.FetchedAt) < min(keep, KeepLimit)
+}
+
+// clockSlack is by how much clocks of one machine's processes may disagree.
+const clockSlack = 5 * time.Minute
+
+var packers = sync.Pool{New: func() any {
+	w, err := flate.NewWriter(io.Discard, flate.BestSpeed)
+	if err != nil {
+		panic(err) // only for a level out of range
+	}
+	return w
+}}
+
+func (e *Entry) payload() []byte {
+	b := make([]byte, 0, 64+len(e.ETag)+len(e.Body)/3)
+	b = append(b, entryVersion, packRaw)
+	b = binary.BigEndian.AppendUint16(b, uint16(e.Status))
+	b = binary.AppendUvarint(b, uint64(len(e.ETag)))
+	b = append(b, e.ETag...)
+	b = binary.AppendUvarint(b, uint64(len(e.Body)))
+	if len(e.Body) > packAbove {
+		packed := bytes.NewBuffer(b)
+		w := packers.Get().(*flate.Writer)
+		w.Reset(packed)
+		_, err1 := w.Write(e.Body)
+		err2 := w.Close()
+		packers.Put(w)
+		if err1 == nil && err2 == nil && packed.Len()-len(b) < len(e.Body) {
+			p := packed.Bytes()
+			p[1] = packFlate
+			return p
+		}
+	}
+	return append(b, e.Body...)
+}
+
+// entryOf reads a record's payload. The body is a copy.
+func entryOf(key string, r record) (*Entry, error) {
+	e, rest, packing, size, err := entryHead(key, r)
+	if err != nil {
+		return nil, err
+	}
+	switch packing {
+	case packRaw:
+		if uint64(len(rest)) != size {
+			return nil, fmt.Errorf("%w: body has %d bytes instead of %d", errEntry, len(rest), size)
+		}
+		e.Body = bytes.Clone(rest)
+	case packFlate:
+		body := make([]byte, size)
+		zr := flate.NewReader(bytes.NewReader(rest))
+		if _, err := io.ReadFull(zr, body); err != nil {
+			return nil, fmt.Errorf("%w: %w", errEntry, err)
+		}
+		if n, err := zr.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+			return nil, fmt.Errorf("%w: body is longer than %d bytes", errEntry, size)
+		}
+		e.Body = body
+	default:
+		return nil, fmt.Errorf("%w: packing %d", errEntry, packing)
+	}
+	return e, nil
+}
+
+// entryHead reads everything but the body; rest is the packed body, size its
+// length when unpacked.
+func entryHead(key string, r record) (e *Entry, rest []byte, packing byte, size uint64, err error) {
+	p := r.payload
+	if len(p) < 4 || p[0] != entryVersion {
+		return nil, nil, 0, 0, fmt.Errorf("%w: unknown form", errEntry)
+	}
+	e = &Entry{
+		Key: key, Status: int(binary.BigEndian.Uint16(p[2:])),
+		FetchedAt: r.fetched, ExpiresAt: r.expires, stamp: r.stamp,
+	}
+	packing, p = p[1], p[4:]
+	n, w := binary.Uvarint(p)
+	if w <= 0 || n > uint64(len(p)-w) {
+		return nil, nil, 0, 0, fmt.Errorf("%w: etag", errEntry)
+	}
+	e.ETag, p = string(p[w:w+int(n)]), p[w+int(n):]
+	size, w = binary.Uvarint(p)
+	if w <= 0 || size > maxBody {
+		return nil, nil, 0, 0, fmt.Errorf("%w: body length", errEntry)
+	}
+	return e, p[w:], packing, size, nil
+}

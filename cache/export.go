@@ -1,0 +1,183 @@
+package cache
+
+// Export: the whole cache as text, one JSON object a line, so that it can be
+// carried to another machine, looked at and put under other tools.
+//
+//	{"format":"anivault-cache","version":1,"exported_at":"..."}
+//	{"bucket":"responses","key":"GET ...","fetched_at":"...","expires_at":"...",
+//	 "status":200,"etag":"...","body":"...","sum":"..."}
+//	{"bucket":"results","key":"...","fetched_at":"...","value":"<base64>","sum":"..."}
+//	{"end":true,"records":2}
+//
+// The sum is SHA-256 over what the line says. A file without its last line was
+// cut short.
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+const exportVersion = 1
+
+// exportLine is any line of an export.
+type exportLine struct {
+	Format     string     `json:"format,omitempty"`
+	Version    int        `json:"version,omitempty"`
+	ExportedAt *time.Time `json:"exported_at,omitempty"`
+
+	Bucket    string     `json:"bucket,omitempty"`
+	Key       string     `json:"key,omitempty"`
+	KeyBytes  []byte     `json:"key_base64,omitempty"` // for keys that are not UTF-8
+	FetchedAt *time.Time `json:"fetched_at,omitempty"`
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+	Status    int        `json:"status,omitempty"`
+	ETag      string     `json:"etag,omitempty"`
+	Body      string     `json:"body,omitempty"`
+	BodyBytes []byte     `json:"body_base64,omitempty"` // for bodies that are not UTF-8
+	Value     []byte     `json:"value,omitempty"`
+	Sum       string     `json:"sum,omitempty"`
+
+	End     bool `json:"end,omitempty"`
+	Records int  `json:"records,omitempty"`
+}
+
+// digest is the checksum of a record's line; every field has its length
+// before it, so that nothing can move from one to another.
+func (l *exportLine) digest() string {
+	h := sha256.New()
+	field := func(b []byte) {
+		_, _ = io.WriteString(h, strconv.Itoa(len(b))+":")
+		_, _ = h.Write(b)
+	}
+	field([]byte(l.Bucket))
+	field([]byte(l.Key))
+	field(l.KeyBytes)
+	field([]byte(milliText(l.FetchedAt)))
+	field([]byte(milliText(l.ExpiresAt)))
+	field([]byte(strconv.Itoa(l.Status)))
+	field([]byte(l.ETag))
+	field([]byte(l.Body))
+	field(l.BodyBytes)
+	field(l.Value)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func milliText(t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return strconv.FormatInt(t.UnixMilli(), 10)
+}
+
+// Export writes all answers and all other buckets to w, as a stream. It gives
+// the number of records. Nothing older than 180 days is exported.
+func (s *Store) Export(ctx context.Context, w io.Writer) (records int, err error) {
+	buf := bufio.NewWriterSize(w, 1<<16)
+	enc := newLineEncoder(buf)
+	now := s.now().UTC()
+	if err := enc.Encode(exportLine{Format: formatName, Version: exportVersion, ExportedAt: &now}); err != nil {
+		return 0, fmt.Errorf("write the export: %w", err)
+	}
+	put := func(l exportLine) error {
+		l.Sum = l.digest()
+		records++
+		return enc.Encode(l)
+	}
+	err = s.Range(ctx, func(e *Entry) error {
+		l := exportLine{
+			Bucket: responses, Status: e.Status, ETag: e.ETag,
+			FetchedAt: timeOrNil(e.FetchedAt), ExpiresAt: timeOrNil(e.ExpiresAt),
+		}
+		l.setKey(e.Key)
+		if utf8.Valid(e.Body) {
+			l.Body = string(e.Body)
+		} else {
+			l.BodyBytes = e.Body
+		}
+		return put(l)
+	})
+	if err != nil {
+		return records, fmt.Errorf("write the export: %w", err)
+	}
+	names, err := s.bucketNames(ctx)
+	if err != nil {
+		return records, err
+	}
+	for _, name := range names {
+		b := &Bucket{s, name}
+		err := b.Range(ctx, func(it Item) error {
+			l := exportLine{
+				Bucket: name, Value: it.Value,
+				FetchedAt: timeOrNil(it.FetchedAt), ExpiresAt: timeOrNil(it.ExpiresAt),
+			}
+			l.setKey(it.Key)
+			return put(l)
+		})
+		if err != nil {
+			return records, fmt.Errorf("write the export: %w", err)
+		}
+	}
+	if err := enc.Encode(exportLine{End: true, Records: records}); err != nil {
+		return records, fmt.Errorf("write the export: %w", err)
+	}
+	if err := buf.Flush(); err != nil {
+		return records, fmt.Errorf("write the export: %w", err)
+	}
+	return records, nil
+}
+
+func newLineEncoder(w io.Writer) *json.Encoder {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc
+}
+
+func (l *exportLine) setKey(key string) {
+	if utf8.ValidString(key) {
+		l.Key = key
+		return
+	}
+	l.KeyBytes = []byte(key)
+}
+
+func timeOrNil(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// bucketNames lists the buckets besides the answers', of database and
+// journals.
+func (s *Store) bucketNames(ctx context.Context) ([]string, error) {
+	found := map[string]bool{}
+	err := s.view(ctx, func(tx *bolt.Tx, _ dbMeta) error {
+		return tx.ForEach(func(name []byte, _ *bolt.Bucket) error {
+			found[string(name)] = true
+			return nil
+		})
+	})
+	if err != nil && !errors.Is(err, errNoDB) {
+		return nil, err
+	}
+	s.eachJournal(func(k string) {
+		bucket, _ := cutSlot(k)
+		found[bucket] = true
+	})
+	delete(found, responses)
+	delete(found, metaBucket)
+	return slices.Sorted(maps.Keys(found)), nil
+}

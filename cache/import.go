@@ -1,0 +1,221 @@
+package cache
+
+// Import: the other half of export.go. What it reads comes from outside and
+// gets the same checks as an answer from the network.
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// ErrImport says that a stream is not an export, or not a whole one.
+var ErrImport = errors.New("not a complete cache export")
+
+const (
+	maxLine     = 2*maxBody + 1<<20
+	importBatch = 128
+	importBytes = 4 << 20
+)
+
+// ImportResult says what an import did.
+type ImportResult struct {
+	Imported int
+	Older    int // left out: the cache has something as new, or newer
+	Expired  int // left out: past the 180 days
+}
+
+// Import reads an export from r, as a stream, and stores what is newer than
+// what is there. The first line that is wrong ends it, with an error that
+// names the line and wraps ErrImport; what came before stays.
+func (s *Store) Import(ctx context.Context, r io.Reader) (ImportResult, error) {
+	in := importer{store: s}
+	line := 0
+	err := eachLine(r, func(text []byte) error {
+		line++
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		l, err := in.decode(line, text)
+		if err != nil {
+			return fmt.Errorf("line %d: %w: %w", line, ErrImport, err)
+		}
+		return in.take(ctx, l)
+	})
+	if err == nil && !in.ended {
+		err = fmt.Errorf("after line %d: %w: its last line is missing", line, ErrImport)
+	}
+	if e := in.flush(context.WithoutCancel(ctx)); err == nil {
+		err = e
+	}
+	if err != nil {
+		return in.res, fmt.Errorf("import: %w", err)
+	}
+	return in.res, nil
+}
+
+// importer gathers records and writes them in batches.
+type importer struct {
+	store   *Store
+	res     ImportResult
+	pending []write
+	size    int
+	records int
+	ended   bool
+}
+
+// decode reads and checks one line.
+func (in *importer) decode(line int, text []byte) (exportLine, error) {
+	var l exportLine
+	if err := json.Unmarshal(text, &l); err != nil {
+		return l, err
+	}
+	switch {
+	case in.ended:
+		return l, errors.New("there is more after the last line")
+	case line == 1:
+		if l.Format != formatName {
+			return l, errors.New("the first line does not say what it is")
+		}
+		if l.Version != exportVersion {
+			return l, fmt.Errorf("version %d is not known here", l.Version)
+		}
+		return l, nil
+	case l.End:
+		if l.Records != in.records {
+			return l, fmt.Errorf("%d records instead of %d", in.records, l.Records)
+		}
+		in.ended = true
+		return l, nil
+	}
+	in.records++
+	return l, checkLine(&l)
+}
+
+// checkLine checks a record's line.
+func checkLine(l *exportLine) error {
+	if l.Sum != l.digest() {
+		return errors.New("checksum does not match")
+	}
+	if l.FetchedAt == nil {
+		return errors.New("fetched_at is missing")
+	}
+	if l.KeyBytes != nil {
+		l.Key = string(l.KeyBytes)
+	}
+	if l.Key == "" || len(l.Key) > maxKey {
+		return errors.New("key is empty or too long")
+	}
+	if l.Bucket != responses {
+		if l.Bucket == metaBucket || !bucketName.MatchString(l.Bucket) {
+			return fmt.Errorf("bucket %q can't be used", l.Bucket)
+		}
+		return nil
+	}
+	if l.BodyBytes != nil {
+		l.Body = string(l.BodyBytes)
+	}
+	if key, ok := ParseKey(l.Key); !ok || key != l.Key {
+		return fmt.Errorf("key %.80q is not of the right form", redact(l.Key))
+	}
+	if l.Status != http.StatusOK && l.Status != http.StatusNotFound {
+		return fmt.Errorf("status %d is never stored", l.Status)
+	}
+	if len(l.Body) > maxBody {
+		return errors.New("body is too long")
+	}
+	return checkBody([]byte(l.Body))
+}
+
+// redact drops what could be a secret from a key that is not of our making.
+func redact(key string) string {
+	if k, ok := ParseKey(key); ok {
+		return k
+	}
+	return "(not a URL)"
+}
+
+func (in *importer) take(ctx context.Context, l exportLine) error {
+	if l.Format != "" || l.End {
+		return nil
+	}
+	if in.store.now().Sub(*l.FetchedAt) >= KeepLimit {
+		in.res.Expired++
+		return nil
+	}
+	rec := record{fetched: *l.FetchedAt, payload: l.Value}
+	if l.ExpiresAt != nil {
+		rec.expires = *l.ExpiresAt
+	}
+	if l.Bucket == responses {
+		e := Entry{Key: l.Key, Status: l.Status, ETag: l.ETag, Body: []byte(l.Body)}
+		rec.payload = e.payload()
+	}
+	in.pending = append(in.pending, write{bucket: l.Bucket, key: l.Key, rec: rec})
+	in.size += len(rec.payload)
+	if len(in.pending) >= importBatch || in.size >= importBytes {
+		return in.flush(ctx)
+	}
+	return nil
+}
+
+// flush writes what is newer than what is there.
+func (in *importer) flush(ctx context.Context) error {
+	byBucket := map[string][]write{}
+	for _, w := range in.pending {
+		byBucket[w.bucket] = append(byBucket[w.bucket], w)
+	}
+	in.pending, in.size = nil, 0
+	for bucket, ws := range byBucket {
+		keys := make([]string, len(ws))
+		for i, w := range ws {
+			keys[i] = w.key
+		}
+		have, _, err := in.store.lookup(ctx, bucket, keys)
+		if err != nil {
+			return err
+		}
+		var wanted []write
+		for i, w := range ws {
+			if have[i].stamp != 0 && !have[i].fetched.Before(w.rec.fetched.Truncate(time.Millisecond)) {
+				in.res.Older++
+				continue
+			}
+			w.after = have[i].seen
+			wanted = append(wanted, w)
+			if bucket == responses {
+				in.store.lru.remove(w.key)
+			}
+		}
+		if _, err := in.store.put(wanted...); err != nil {
+			return err
+		}
+		in.res.Imported += len(wanted)
+	}
+	return nil
+}
+
+// eachLine calls fn for each line of r; the last one may lack its newline.
+func eachLine(r io.Reader, fn func([]byte) error) error {
+	sc := bufio.NewScanner(r)
+	sc.Buffer(make([]byte, 0, 1<<16), maxLine)
+	for sc.Scan() {
+		if len(sc.Bytes()) == 0 {
+			continue
+		}
+		if err := fn(sc.Bytes()); err != nil {
+			return err
+		}
+	}
+	if err := sc.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return fmt.Errorf("%w: %w", ErrImport, err)
+	} else if err != nil {
+		return fmt.Errorf("read: %w", err)
+	}
+	return nil
+}

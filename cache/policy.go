@@ -1,0 +1,190 @@
+package cache
+
+// How long each kind of answer is fresh: the table of docs/cache.md. The table
+// decides, not Cache-Control: TMDB's edge speaks of its own hours.
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const day = 24 * time.Hour
+
+// KeepLimit is the longest time anything is kept, whatever the settings say,
+// also offline: TMDB's terms allow six months.
+const KeepLimit = 180 * day
+
+// recentSeason is how long after its last air date a season still changes often.
+const recentSeason = 60 * day
+
+// Class is what kind of question a request is. The zero Class is not cached.
+type Class uint8
+
+// The classes, by path (see [ClassOf]).
+const (
+	Uncached      Class = iota
+	Search              // search/tv, search/movie, search/multi, find
+	TVDetails           // tv/{id}
+	SeasonDetails       // tv/{id}/season/{n} and its episodes
+	MovieDetails        // movie/{id}
+	Titles              // alternative titles, translations, external ids
+	EpisodeGroups       // tv/{id}/episode_groups, tv/episode_group/{gid}
+	Reference           // configuration, genre lists
+)
+
+var classNames = [...]string{
+	Uncached: "uncached", Search: "search", TVDetails: "tv", SeasonDetails: "season", MovieDetails: "movie",
+	Titles: "titles", EpisodeGroups: "episode_groups", Reference: "reference",
+}
+
+// String gives the name that statistics and listings show.
+func (c Class) String() string {
+	if int(c) < len(classNames) {
+		return classNames[c]
+	}
+	return "unknown"
+}
+
+// Lifetime is one row of the table. A zero duration means: not stored.
+type Lifetime struct {
+	Fresh    time.Duration // an answer that will hardly change any more
+	Changing time.Duration // a returning series, a season of the last 60 days
+	Empty    time.Duration // a search without results
+	Missing  time.Duration // a 404
+	Keep     time.Duration // how long an expired answer may serve as stale
+}
+
+// Policy says how long the answers of each class live.
+type Policy [Reference + 1]Lifetime
+
+// DefaultPolicy is the table of docs/cache.md. An empty search stays 8 h
+// because TMDB's edge keeps empty results for 6 to 8 h: asking again sooner is
+// useless.
+func DefaultPolicy() Policy {
+	const w = 7 * day
+	return Policy{
+		//              fresh      changing   empty          404  keep
+		Search:        {1 * day, 1 * day, 8 * time.Hour, 0, KeepLimit},
+		TVDetails:     {14 * day, 1 * day, 0, w, KeepLimit},
+		SeasonDetails: {14 * day, 1 * day, 0, w, KeepLimit},
+		MovieDetails:  {14 * day, 14 * day, 0, w, KeepLimit},
+		Titles:        {14 * day, 14 * day, 0, w, KeepLimit},
+		EpisodeGroups: {14 * day, 14 * day, 0, w, KeepLimit},
+		Reference:     {30 * day, 30 * day, 0, 0, KeepLimit},
+	}
+}
+
+// Fresh is how long an answer of class c with this status and body is fresh
+// from now on. 0 means that it must not be stored.
+func (p *Policy) Fresh(c Class, status int, body []byte, now time.Time) time.Duration {
+	if int(c) >= len(p) {
+		return 0
+	}
+	life := p[c]
+	switch status {
+	case http.StatusOK:
+		switch peek(c, body, now) {
+		case looksEmpty:
+			return life.Empty
+		case looksChanging:
+			return life.Changing
+		case looksSettled:
+			return life.Fresh
+		}
+	case http.StatusNotFound:
+		return life.Missing
+	}
+	return 0
+}
+
+// Keep is how long after it was fetched an answer of class c may still serve,
+// never more than [KeepLimit].
+func (p *Policy) Keep(c Class) time.Duration {
+	if int(c) >= len(p) {
+		return 0
+	}
+	return min(p[c].Keep, KeepLimit)
+}
+
+// ClassOf tells the class of a request from its method and path. The API's
+// version segment ("3") is where the path begins to matter, so a base URL may
+// have a prefix.
+func ClassOf(method string, u *url.URL) Class {
+	if method != "" && method != http.MethodGet {
+		return Uncached
+	}
+	return classOfPath(u.Path)
+}
+
+func classOfPath(path string) Class {
+	var seg []string
+	for s := range strings.SplitSeq(path, "/") {
+		if s != "" {
+			seg = append(seg, s)
+		}
+	}
+	for i, s := range seg {
+		if s == "3" {
+			return classOfSegments(seg[i+1:])
+		}
+	}
+	return Uncached
+}
+
+// paths is the class of every path that is cached; "#" stands for a number,
+// "*" for anything.
+var paths = []struct {
+	pattern string
+	class   Class
+}{
+	{"search/tv", Search},
+	{"search/movie", Search},
+	{"search/multi", Search},
+	{"find/*", Search},
+	{"tv/#", TVDetails},
+	{"tv/#/season/#", SeasonDetails},
+	{"tv/#/season/#/episode/#", SeasonDetails},
+	{"tv/#/episode_groups", EpisodeGroups},
+	{"tv/episode_group/*", EpisodeGroups},
+	{"tv/#/alternative_titles", Titles},
+	{"tv/#/translations", Titles},
+	{"tv/#/external_ids", Titles},
+	{"movie/#", MovieDetails},
+	{"movie/#/alternative_titles", Titles},
+	{"movie/#/translations", Titles},
+	{"movie/#/external_ids", Titles},
+	{"configuration", Reference},
+	{"genre/tv/list", Reference},
+	{"genre/movie/list", Reference},
+}
+
+func classOfSegments(seg []string) Class {
+	for _, p := range paths {
+		if fits(strings.Split(p.pattern, "/"), seg) {
+			return p.class
+		}
+	}
+	return Uncached
+}
+
+func fits(pattern, seg []string) bool {
+	if len(pattern) != len(seg) {
+		return false
+	}
+	for i, p := range pattern {
+		switch p {
+		case "*":
+		case "#":
+			if strings.ContainsFunc(seg[i], func(r rune) bool { return r < '0' || r > '9' }) {
+				return false
+			}
+		default:
+			if p != seg[i] {
+				return false
+			}
+		}
+	}
+	return true
+}

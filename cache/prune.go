@@ -1,0 +1,182 @@
+package cache
+
+// What has to go: everything 180 days after it was fetched, and, above the
+// size bound, first what has expired and then what was fetched longest ago.
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+const (
+	pruneEvery   = day
+	tombstoneAge = day  // longer than any journal waits to be merged
+	pruneTo      = 0.90 // of the size bound, so that not every merge prunes
+)
+
+// PruneOptions say what Prune removes beyond what must go.
+type PruneOptions struct {
+	// Expired removes every record that is no longer fresh, also those that
+	// could still serve as stale.
+	Expired bool
+	// MaxSize is a bound for this time, if not 0; else Options.MaxSize holds.
+	MaxSize int64
+}
+
+// PruneResult says what a prune removed.
+type PruneResult struct {
+	Removed int   // records
+	Used    int64 // bytes in use afterwards; Compact gives the rest back
+}
+
+// Prune removes what is past the 180 days, what the options say, and what is
+// above the size bound. It waits for the lock as long as ctx allows.
+func (s *Store) Prune(ctx context.Context, o PruneOptions) (PruneResult, error) {
+	var res PruneResult
+	if o.MaxSize == 0 {
+		o.MaxSize = s.opts.MaxSize
+	}
+	err := s.operate(ctx, func() error {
+		db, meta, err := s.openExclusive()
+		if err != nil {
+			return err
+		}
+		res, err = s.prune(db, meta, o)
+		if e := db.close(); err == nil {
+			err = e
+		}
+		return err
+	})
+	if res.Removed > 0 {
+		s.lru.clear()
+	}
+	return res, err
+}
+
+// pruneIfDue prunes once a day, and when the bound is passed.
+func (s *Store) pruneIfDue(db *database, meta dbMeta) error {
+	if !isPruneDue(meta, s.now()) && usedBytes(db) <= s.opts.MaxSize {
+		return nil
+	}
+	_, err := s.prune(db, meta, PruneOptions{MaxSize: s.opts.MaxSize})
+	return err
+}
+
+func isPruneDue(meta dbMeta, now time.Time) bool {
+	return meta.Format != "" && now.Sub(time.Unix(meta.Pruned, 0)) >= pruneEvery
+}
+
+// usedBytes is what the database would take if it were compacted.
+func usedBytes(db *database) int64 {
+	st := db.Stats()
+	info, err := os.Stat(db.Path())
+	if err != nil {
+		return 0
+	}
+	size := info.Size()
+	_ = db.view(func(tx *bolt.Tx) error { size = tx.Size(); return nil }) // else the file's size will do
+	return size - int64(st.FreePageN+st.PendingPageN)*int64(db.Info().PageSize)
+}
+
+// candidate is a record that may have to go.
+type candidate struct {
+	bucket, key string
+	fetched     time.Time
+	expired     bool
+	size        int64
+}
+
+func (s *Store) prune(db *database, meta dbMeta, o PruneOptions) (PruneResult, error) {
+	now := s.now()
+	s.dropOldAside()
+	var doomed, rest []candidate
+	over := usedBytes(db) > o.MaxSize
+	err := db.view(func(tx *bolt.Tx) error {
+		return tx.ForEach(func(name []byte, b *bolt.Bucket) error {
+			if string(name) == metaBucket {
+				return nil
+			}
+			return b.ForEach(func(k, v []byte) error {
+				c := candidate{bucket: string(name), key: string(k), size: footprint(len(k), len(v), db.Info().PageSize)}
+				rec, err := decodeHead(v)
+				c.fetched = rec.fetched
+				c.expired = !rec.expires.IsZero() && !now.Before(rec.expires)
+				switch {
+				case err != nil, now.Sub(rec.fetched) >= KeepLimit,
+					rec.deleted && now.Sub(time.Unix(0, int64(rec.stamp))) >= tombstoneAge,
+					o.Expired && c.expired:
+					doomed = append(doomed, c)
+				case over:
+					rest = append(rest, c)
+				}
+				return nil
+			})
+		})
+	})
+	if err != nil {
+		return PruneResult{}, err
+	}
+	if over {
+		doomed = append(doomed, surplus(rest, usedBytes(db)-sizeOf(doomed), o.MaxSize)...)
+	}
+	slices.SortFunc(doomed, func(a, b candidate) int {
+		if a.bucket != b.bucket {
+			return strings.Compare(a.bucket, b.bucket)
+		}
+		return strings.Compare(a.key, b.key)
+	})
+	err = db.update(func(tx *bolt.Tx) error {
+		for _, c := range doomed {
+			if err := tx.Bucket([]byte(c.bucket)).Delete([]byte(c.key)); err != nil {
+				return err
+			}
+		}
+		meta.Pruned = now.Unix()
+		return writeMeta(tx, meta)
+	})
+	return PruneResult{Removed: len(doomed), Used: usedBytes(db)}, err
+}
+
+// surplus picks what goes so that used bytes come down below the bound:
+// expired first, then fetched longest ago.
+func surplus(rest []candidate, used, limit int64) []candidate {
+	slices.SortFunc(rest, func(a, b candidate) int {
+		if a.expired != b.expired {
+			if a.expired {
+				return -1
+			}
+			return 1
+		}
+		return a.fetched.Compare(b.fetched)
+	})
+	goal := int64(float64(limit) * pruneTo)
+	n := 0
+	for n < len(rest) && used > goal {
+		used -= rest[n].size
+		n++
+	}
+	return rest[:n]
+}
+
+func sizeOf(cs []candidate) int64 {
+	var n int64
+	for _, c := range cs {
+		n += c.size
+	}
+	return n
+}
+
+// footprint is about what a record takes in the file: a leaf element, and
+// whole pages when it has a leaf of its own.
+func footprint(key, value, page int) int64 {
+	n := 16 + key + value
+	if n > page/2 {
+		n = (n + 16 + page - 1) / page * page
+	}
+	return int64(n)
+}

@@ -1,0 +1,304 @@
+package cache
+
+// The Store: what it is made of, how it is opened and closed, and in which
+// way it works when the disk does not.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// Defaults of Options.
+const (
+	DefaultMaxSize      = 512 << 20
+	DefaultMergeRecords = 256
+	DefaultMergeEvery   = time.Second
+	DefaultLockWait     = 250 * time.Millisecond
+	DefaultClaimTimeout = 5 * time.Second
+)
+
+// Options are the settings of a Store; the zero value means the defaults.
+type Options struct {
+	// MaxSize bounds the database, in bytes of used pages. Above it the
+	// expired records go first, then those fetched longest ago.
+	MaxSize int64
+	// MergeRecords and MergeEvery say when the own journal is merged into the
+	// database: at so many records, or when the oldest is so old.
+	MergeRecords int
+	MergeEvery   time.Duration
+	// LockWait is the longest wait for a lock; after it the store does
+	// without.
+	LockWait time.Duration
+	// ClaimTimeout is how long a process that holds a claim may give no sign
+	// of life (it is stopped, say) before another takes the claim over.
+	ClaimTimeout time.Duration
+	// Now is the clock for what is fetched, fresh, expired. Default time.Now.
+	Now func() time.Time
+	// OnWarning hears, once for each kind of trouble, of what the store had to
+	// work around. It is called without locks held, from any goroutine.
+	OnWarning func(Warning)
+
+	// Test seams: how locks are taken, which version the files have, whether
+	// others' journals are kept open, and whether to spare the disk.
+	try    tryLock
+	format format
+	shy    bool
+	noSync bool
+}
+
+// Validate refuses settings that make no sense.
+func (o Options) Validate() error {
+	switch {
+	case o.MaxSize < 0:
+		return fmt.Errorf("cache: MaxSize %d is negative", o.MaxSize)
+	case o.MergeRecords < 0:
+		return fmt.Errorf("cache: MergeRecords %d is negative", o.MergeRecords)
+	case o.MergeEvery < 0, o.LockWait < 0, o.ClaimTimeout < 0:
+		return errors.New("cache: a duration is negative")
+	}
+	return nil
+}
+
+func (o Options) withDefaults() Options {
+	def(&o.MaxSize, DefaultMaxSize)
+	def(&o.MergeRecords, DefaultMergeRecords)
+	def(&o.MergeEvery, DefaultMergeEvery)
+	def(&o.LockWait, DefaultLockWait)
+	def(&o.ClaimTimeout, DefaultClaimTimeout)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.try == nil {
+		o.try = tryFlock
+	}
+	o.shy = o.shy || !keepOpen
+	if o.format.version == 0 {
+		o.format = currentFormat
+	}
+	return o
+}
+
+func def[T comparable](v *T, d T) {
+	var zero T
+	if *v == zero {
+		*v = d
+	}
+}
+
+// mode is how the store works at present.
+type mode uint8
+
+const (
+	modeShared   mode = iota // database, journals, claims
+	modeReadOnly             // the database is read; what is new stays in memory
+	modeMemory               // nothing on disk is touched
+)
+
+// Store is a cache directory, opened. It may be used by many goroutines; any
+// number of Stores, in one or in many processes, may share a directory.
+type Store struct {
+	dir    string
+	opts   Options
+	format format
+
+	dbGate     *gate
+	claimGates [claimShards]*gate
+	batch      batcher
+	lru        *lru
+	warned     warnings
+	count      counters
+	flights    flights
+
+	mu       sync.Mutex // guards what follows; never held while waiting
+	how      mode
+	proc     *process // nil until the first write
+	peers    map[string]*journal
+	private  *overlay // what could not be written
+	last     uint64   // the last stamp given
+	retry    time.Time
+	counted  time.Time
+	others   int  // other processes that wrote, at that time
+	pruneDue bool // the last prune is more than a day ago
+	closing  bool
+	closed   bool
+	worker   *worker
+	snapshot *snapshot
+}
+
+// Open opens the cache in dir, making the directory (0700) if needed. It
+// starts nothing and reads nothing yet. Trouble with the directory is not an
+// error: the store then works as well as it can and warns.
+func Open(dir string, o Options) (*Store, error) {
+	if dir == "" {
+		return nil, errors.New("cache: no directory")
+	}
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	o = o.withDefaults()
+	s := &Store{
+		dir: dir, opts: o, format: o.format,
+		dbGate:  newGate(filepath.Join(dir, "cache.lock"), o.try),
+		lru:     newLRU(lruEntries, lruBytes),
+		warned:  warnings{call: o.OnWarning},
+		peers:   map[string]*journal{},
+		private: newOverlay(overlayBytes),
+	}
+	s.batch.store = s
+	for i := range s.claimGates {
+		s.claimGates[i] = newGate(filepath.Join(s.lockDir(), fmt.Sprintf("claims-%02d.lock", i)), o.try)
+	}
+	if err := errors.Join(os.MkdirAll(s.journalDir(), 0o700), os.MkdirAll(s.lockDir(), 0o700)); err != nil {
+		if _, e := os.Stat(s.dbPath()); e == nil {
+			s.goReadOnly(err)
+		} else {
+			s.goPrivate(err)
+		}
+		return s, nil
+	}
+	s.tag()
+	return s, nil
+}
+
+// Path is the cache's directory.
+func (s *Store) Path() string { return s.dir }
+
+func (s *Store) dbPath() string {
+	return filepath.Join(s.dir, fmt.Sprintf("cache-v%d.db", s.format.version))
+}
+
+func (s *Store) journalDir() string { return filepath.Join(s.dir, "journals") }
+
+func (s *Store) lockDir() string { return filepath.Join(s.dir, "locks") }
+
+func (s *Store) now() time.Time { return s.opts.Now() }
+
+func (s *Store) mode() mode {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.how
+}
+
+// cacheTag is the text of CACHEDIR.TAG, by which backup programs know what
+// they may leave out (https://bford.info/cachedir/).
+const cacheTag = "Signature: 8a477f597d28d172789f06886806bc55\n" +
+	"# This file marks a cache directory of anivault. What is here can be fetched again.\n"
+
+func (s *Store) tag() {
+	path := filepath.Join(s.dir, "CACHEDIR.TAG")
+	if _, err := os.Lstat(path); err == nil {
+		return
+	}
+	// Without the tag everything works as well.
+	_ = os.WriteFile(path, []byte(cacheTag), 0o600)
+}
+
+// goPrivate gives up the directory for this run.
+func (s *Store) goPrivate(cause error) {
+	s.mu.Lock()
+	s.how = modeMemory
+	s.mu.Unlock()
+	s.warned.say(Warning{Kind: WarnMemory, Path: s.dir, Err: cause})
+}
+
+// goReadOnly gives up writing for this run.
+func (s *Store) goReadOnly(cause error) {
+	s.mu.Lock()
+	s.how = max(s.how, modeReadOnly)
+	s.mu.Unlock()
+	s.warned.say(Warning{Kind: WarnReadOnly, Path: s.dir, Err: cause})
+}
+
+// closeWait is how long Close waits for the lock: what can't be merged then
+// stays in the journal, where everybody reads it and the next process merges
+// it.
+const closeWait = time.Second
+
+// Close merges what is in the journal, unless there are other processes that
+// will, and gives up all claims. The store can't be used afterwards. Nothing is
+// lost when the merge fails: the error is always nil, and there for io.Closer.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	if s.closing {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closing = true
+	w := s.worker
+	s.mu.Unlock()
+	if w != nil {
+		w.stop()
+	}
+	s.mergeLast()
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	if s.proc != nil {
+		s.retire(s.proc)
+	}
+	for _, j := range s.peers {
+		j.close()
+	}
+	s.peers = map[string]*journal{}
+	if s.snapshot != nil {
+		s.snapshot.close()
+		s.snapshot = nil
+	}
+	return nil
+}
+
+// mergeLast is the merge at the end. What is not merged stays in the journal:
+// others read it there, and whoever merges next takes it along. So only the
+// last one merges, and waits for the lock, if there is anything of its own.
+func (s *Store) mergeLast() {
+	s.mu.Lock()
+	s.refreshPeers()
+	own := s.proc != nil && s.proc.unmerged() > 0
+	left := len(s.peers) > 0 || s.pruneDue
+	company := s.company()
+	s.mu.Unlock()
+	if (!own && !left) || company > 0 {
+		return
+	}
+	var wait time.Duration
+	if own {
+		wait = closeWait
+	}
+	_, _ = s.merge(context.Background(), wait) // what went wrong has been warned of
+}
+
+// retire takes the own files away as far as they are empty, and gives the
+// lock back: what remains is a dead process's journal.
+func (s *Store) retire(p *process) {
+	left := false
+	for _, j := range p.journals {
+		if j.count == 0 {
+			_ = j.remove()
+		} else {
+			left = true
+			j.close()
+		}
+	}
+	if left {
+		p.alive()
+		return
+	}
+	dropLock(lockPath(s.journalDir(), s.format.version, p.owner), p.alive)
+}
+
+// dropLock removes a lock file and gives the lock back, in this order: whoever
+// comes to lock it in between must find that it is gone. Where open files
+// can't be removed, nobody else can have it open when the second try succeeds.
+func dropLock(path string, release func()) {
+	err := os.Remove(path)
+	release()
+	if err != nil {
+		_ = os.Remove(path) // one that stays is swept by a later merge
+	}
+}

@@ -1,0 +1,83 @@
+package cache
+
+// What the store says when it had to work around something: once a kind.
+
+import (
+	"fmt"
+	"sync"
+)
+
+// WarningKind says what the store had to work around.
+type WarningKind uint8
+
+// The kinds of warnings.
+const (
+	WarnNone     WarningKind = iota
+	WarnMemory               // the directory can't be used: a private cache in memory for this run
+	WarnReadOnly             // the directory can't be written: reads work, nothing new is kept
+	WarnWrite                // writing or merging failed (disk full): the run goes on without
+	WarnCorrupt              // the database was damaged; Path is where it was set aside
+	WarnLocked               // a lock was held for too long: done without it
+	WarnRecord               // a stored record was damaged and is ignored
+)
+
+var warningNames = [...]string{
+	WarnNone: "none", WarnMemory: "memory", WarnReadOnly: "read_only", WarnWrite: "write",
+	WarnCorrupt: "corrupt", WarnLocked: "locked", WarnRecord: "record",
+}
+
+// String is the kind in one word.
+func (k WarningKind) String() string {
+	if int(k) < len(warningNames) {
+		return warningNames[k]
+	}
+	return "unknown"
+}
+
+// Warning is one thing that was worked around. It is an error, with the cause
+// inside.
+type Warning struct {
+	Kind WarningKind
+	Path string // the file or directory it is about
+	Err  error  // the cause
+}
+
+// Error is one line for a person.
+func (w Warning) Error() string {
+	switch w.Kind {
+	case WarnMemory:
+		return fmt.Sprintf("cache in %s can't be used, this run keeps its own in memory: %v", w.Path, w.Err)
+	case WarnReadOnly:
+		return fmt.Sprintf("cache in %s can't be written, new answers are not kept: %v", w.Path, w.Err)
+	case WarnWrite:
+		return fmt.Sprintf("writing the cache in %s failed, the run goes on without: %v", w.Path, w.Err)
+	case WarnCorrupt:
+		return fmt.Sprintf("%v; set aside as %s, a new one is begun", w.Err, w.Path)
+	case WarnLocked:
+		return fmt.Sprintf("cache in %s is locked by a process that does not move: %v", w.Path, w.Err)
+	case WarnRecord:
+		return fmt.Sprintf("a record of the cache in %s is damaged and ignored: %v", w.Path, w.Err)
+	case WarnNone:
+	}
+	return fmt.Sprintf("cache in %s: %v", w.Path, w.Err)
+}
+
+// Unwrap gives the cause.
+func (w Warning) Unwrap() error { return w.Err }
+
+// warnings says each kind once.
+type warnings struct {
+	call func(Warning)
+	mu   sync.Mutex
+	said [len(warningNames)]bool
+}
+
+func (ws *warnings) say(w Warning) {
+	ws.mu.Lock()
+	again := ws.said[w.Kind]
+	ws.said[w.Kind] = true
+	ws.mu.Unlock()
+	if !again && ws.call != nil {
+		ws.call(w)
+	}
+}
