@@ -1,0 +1,250 @@
+// This file decides the shape of list rows and of the small objects inside
+// bodies: which keys stand there and with which type.
+
+package tmdbfake
+
+import (
+	"fmt"
+	"math"
+)
+
+// object is a JSON object. Encoding sorts its keys, so a body is the same
+// bytes every time.
+type object map[string]any
+
+// view is how a body is wanted: its language, and which season map is in force.
+type view struct {
+	language, country string
+	renumbered        bool
+}
+
+// Oddity makes one field of one work null, empty or absent, as TMDB's are now
+// and then (as was counted on recorded bodies).
+type Oddity struct {
+	Object string // row, details, season, episode, alternative, external, translation, group
+	Field  string
+	Form   Form
+	At     int // which one of several, by season number, episode number or position; -1 is all
+}
+
+// Form is the way in which a field lacks a value.
+type Form uint8
+
+// The forms. Present is the safe zero: the field is left as it is.
+const (
+	Present Form = iota
+	Null
+	Empty // "" for text, [] for lists
+	Absent
+)
+
+// odd applies a work's oddities to an object of one of its bodies.
+func (w *Work) odd(o object, name string, at int) object {
+	for _, q := range w.Odd {
+		if q.Object != name || q.At >= 0 && q.At != at {
+			continue
+		}
+		switch q.Form {
+		case Null:
+			o[q.Field] = nil
+		case Empty:
+			if isList(o[q.Field]) {
+				o[q.Field] = []any{}
+			} else {
+				o[q.Field] = ""
+			}
+		case Absent:
+			delete(o, q.Field)
+		case Present:
+		}
+	}
+	return o
+}
+
+func isList(v any) bool {
+	switch v.(type) {
+	case []any, []int, []string, []object:
+		return true
+	}
+	return false
+}
+
+// text gives null for "".
+func nullable(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// image gives the path of a picture that does not exist anywhere.
+func (w *Work) image(what string) string {
+	return "/" + hexID(27, "image", what, w.Kind, w.ID) + ".jpg"
+}
+
+// vote gives a plausible mean vote, with at most three decimals.
+func (w *Work) vote() float64 {
+	if w.Votes == 0 {
+		return 0
+	}
+	return math.Round((6+3*chance(1, "vote", w.Kind, w.ID))*1000) / 1000
+}
+
+func ints(v []int) []int {
+	if v == nil {
+		return []int{}
+	}
+	return v
+}
+
+// row gives the work as an element of a result list.
+func (w *Work) row(v view, mediaType bool) object {
+	o := object{
+		"adult": w.Adult, "softcore": false, "id": w.ID,
+		"backdrop_path": w.image("backdrop"), "poster_path": w.image("poster"),
+		"genre_ids": ints(w.Genres), "original_language": w.Language,
+		"overview": w.shownOverview(v.language, v.country), "popularity": w.Popularity,
+		"vote_average": w.vote(), "vote_count": w.Votes,
+	}
+	name := w.shownName(v.language, v.country)
+	if w.Kind == TV {
+		o["name"], o["original_name"], o["first_air_date"] = name, w.Original, w.Date.String()
+		o["origin_country"] = w.countries()
+	} else {
+		o["title"], o["original_title"], o["release_date"] = name, w.Original, w.Date.String()
+		o["video"] = false
+	}
+	if mediaType {
+		o["media_type"] = string(w.Kind)
+	}
+	return w.odd(o, "row", 0)
+}
+
+func (w *Work) countries() []string {
+	if w.Country == "" {
+		return []string{}
+	}
+	return []string{w.Country}
+}
+
+// episodeID gives an id that no other episode has.
+func episodeID(work, season, number int) int { return work*100_000 + season*2_000 + number }
+
+// seasonID gives an id that no other season has.
+func seasonID(work, season int) int { return work*100 + season }
+
+// episode gives one episode. Full adds the people, which lists leave out.
+func (w *Work) episode(e Episode, v view, full bool) object {
+	overview := ""
+	if v.language == "en" && e.Title != "" {
+		overview = fmt.Sprintf("Number %d of season %d.", e.Number, e.Season)
+	}
+	o := object{
+		"id": episodeID(w.ID, e.Season, e.Number), "show_id": w.ID,
+		"season_number": e.Season, "episode_number": e.Number, "episode_type": e.Kind,
+		"name": shownEpisode(e, v.language), "overview": overview, "air_date": nullable(e.Date.String()),
+		"production_code": "", "runtime": nullableInt(w.Runtime), "still_path": w.image(fmt.Sprint("still", e.Season, e.Number)),
+		"vote_average": 0.0, "vote_count": 0,
+	}
+	if full {
+		o["crew"], o["guest_stars"] = []any{}, []any{}
+	}
+	return w.odd(o, "episode", e.Number)
+}
+
+func nullableInt(n int) any {
+	if n == 0 {
+		return nil
+	}
+	return n
+}
+
+// seasonRow gives a season as an element of the details' list.
+func (w *Work) seasonRow(s *Season, v view) object {
+	date := nullable(s.Date().String())
+	if s.Undate {
+		date = nil
+	}
+	o := object{
+		"air_date": date, "episode_count": s.Count(), "id": seasonID(w.ID, s.Number),
+		"name": shownSeason(s, v.language), "overview": "", "poster_path": w.image(fmt.Sprint("season", s.Number)),
+		"season_number": s.Number, "vote_average": 0.0,
+	}
+	return w.odd(o, "season", s.Number)
+}
+
+// network is the one broadcaster that bodies name.
+func network() object {
+	return object{"id": 9_000_001, "name": "Anivault Test Network", "logo_path": nil, "origin_country": "JP"}
+}
+
+// genreNames is TMDB's list of genres: ids with the English name.
+var tvGenres = []genre{
+	{10759, "Action & Adventure"},
+	{16, "Animation"},
+	{35, "Comedy"},
+	{80, "Crime"},
+	{99, "Documentary"},
+	{18, "Drama"},
+	{10751, "Family"},
+	{10762, "Kids"},
+	{9648, "Mystery"},
+	{10763, "News"},
+	{10764, "Reality"},
+	{10765, "Sci-Fi & Fantasy"},
+	{10766, "Soap"},
+	{10767, "Talk"},
+	{10768, "War & Politics"},
+	{37, "Western"},
+}
+
+var movieGenres = []genre{
+	{28, "Action"},
+	{12, "Adventure"},
+	{16, "Animation"},
+	{35, "Comedy"},
+	{80, "Crime"},
+	{99, "Documentary"},
+	{18, "Drama"},
+	{10751, "Family"},
+	{14, "Fantasy"},
+	{36, "History"},
+	{27, "Horror"},
+	{10402, "Music"},
+	{9648, "Mystery"},
+	{10749, "Romance"},
+	{878, "Science Fiction"},
+	{10770, "TV Movie"},
+	{53, "Thriller"},
+	{10752, "War"},
+	{37, "Western"},
+}
+
+type genre struct {
+	id   int
+	name string
+}
+
+func genreList(all []genre) []object {
+	out := make([]object, 0, len(all))
+	for _, g := range all {
+		out = append(out, object{"id": g.id, "name": g.name})
+	}
+	return out
+}
+
+func (w *Work) genreObjects() []object {
+	all := tvGenres
+	if w.Kind == Movie {
+		all = movieGenres
+	}
+	out := []object{}
+	for _, id := range w.Genres {
+		for _, g := range all {
+			if g.id == id {
+				out = append(out, object{"id": g.id, "name": g.name})
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,258 @@
+// This file decides the bodies of /3/tv, /3/movie and what hangs below them.
+
+package tmdbfake
+
+// asOf is the day the catalogue describes: of a running series, episodes after
+// it have not aired. It is fixed, so that bodies do not depend on the clock.
+var asOf = MakeDay(2026, 9, 1)
+
+// tvDetails gives the body of /3/tv/{id} without appended parts.
+func (w *Work) tvDetails(v view) object {
+	ss := w.seasonMap(v.renumbered)
+	rows := []object{}
+	episodes, regular := 0, 0
+	var last, next *Episode
+	lastDate := NoDay
+	for i := range ss {
+		s := &ss[i]
+		rows = append(rows, w.seasonRow(s, v))
+		if s.Number == 0 {
+			continue
+		}
+		regular++
+		for _, e := range s.Episodes() {
+			episodes++
+			if e.Date == NoDay {
+				continue
+			}
+			if w.Status == "Returning Series" && e.Date > asOf {
+				if next == nil || e.Date < next.Date {
+					next = &e
+				}
+				continue
+			}
+			if last == nil || e.Date >= last.Date {
+				last, lastDate = &e, e.Date
+			}
+		}
+	}
+	o := object{
+		"adult": w.Adult, "softcore": false, "id": w.ID,
+		"name": w.shownName(v.language, v.country), "original_name": w.Original, "original_language": w.Language,
+		"overview": w.shownOverview(v.language, v.country), "tagline": "", "homepage": "",
+		"backdrop_path": w.image("backdrop"), "poster_path": w.image("poster"),
+		"created_by": []any{}, "episode_run_time": runTimes(w.Runtime), "genres": w.genreObjects(),
+		"first_air_date": w.Date.String(), "last_air_date": nullable(lastDate.String()),
+		"in_production": w.Status == "Returning Series", "languages": []string{w.Language},
+		"last_episode_to_air": nil, "next_episode_to_air": nil,
+		"networks": []object{network()}, "number_of_episodes": episodes, "number_of_seasons": regular,
+		"origin_country": w.countries(), "popularity": w.Popularity,
+		"production_companies": []any{}, "production_countries": w.productionCountries(),
+		"seasons": rows, "spoken_languages": w.spoken(), "status": w.Status, "type": w.Type,
+		"vote_average": w.vote(), "vote_count": w.Votes,
+	}
+	if last != nil {
+		o["last_episode_to_air"] = w.episode(*last, v, false)
+	}
+	if next != nil {
+		o["next_episode_to_air"] = w.episode(*next, v, false)
+	}
+	return w.odd(o, "details", 0)
+}
+
+func runTimes(minutes int) []int {
+	if minutes == 0 {
+		return []int{}
+	}
+	return []int{minutes}
+}
+
+func (w *Work) productionCountries() []object {
+	if w.Country == "" {
+		return []object{}
+	}
+	return []object{{"iso_3166_1": w.Country, "name": countryNames[w.Country]}}
+}
+
+func (w *Work) spoken() []object {
+	if w.Language == "" {
+		return []object{}
+	}
+	n := languageNames[w.Language]
+	return []object{{"iso_639_1": w.Language, "name": n[0], "english_name": n[1]}}
+}
+
+// movieDetails gives the body of /3/movie/{id} without appended parts.
+func (w *Work) movieDetails(v view) object {
+	o := object{
+		"adult": w.Adult, "softcore": false, "id": w.ID, "video": false,
+		"title": w.shownName(v.language, v.country), "original_title": w.Original, "original_language": w.Language,
+		"overview": w.shownOverview(v.language, v.country), "tagline": "", "homepage": "",
+		"backdrop_path": w.image("backdrop"), "poster_path": w.image("poster"), "belongs_to_collection": nil,
+		"budget": 0, "revenue": 0, "genres": w.genreObjects(), "imdb_id": nullable(w.External.IMDb),
+		"origin_country": w.countries(), "popularity": w.Popularity, "production_companies": []any{},
+		"production_countries": w.productionCountries(), "release_date": w.Date.String(), "runtime": w.Runtime,
+		"spoken_languages": w.spoken(), "status": w.Status, "vote_average": w.vote(), "vote_count": w.Votes,
+	}
+	return w.odd(o, "details", 0)
+}
+
+// seasonDetails gives the body of /3/tv/{id}/season/{n}.
+func (w *Work) seasonDetails(s *Season, v view) object {
+	episodes := []object{}
+	for _, e := range s.Episodes() {
+		episodes = append(episodes, w.episode(e, v, true))
+	}
+	o := w.seasonRow(s, v)
+	delete(o, "episode_count")
+	o["_id"] = hexID(24, "season", w.ID, s.Number)
+	o["episodes"] = episodes
+	o["networks"] = []object{network()}
+	return o
+}
+
+// alternativeTitles gives the body of …/alternative_titles; country "" is all.
+func (w *Work) alternativeTitles(country string) object {
+	list := []object{}
+	for i, a := range w.Alt {
+		if country != "" && a.Country != country {
+			continue
+		}
+		list = append(list, w.odd(object{"iso_3166_1": a.Country, "title": a.Title, "type": a.Type}, "alternative", i))
+	}
+	if w.Kind == Movie {
+		return object{"id": w.ID, "titles": list}
+	}
+	return object{"id": w.ID, "results": list}
+}
+
+// translations gives the body of …/translations.
+func (w *Work) translations() object {
+	list := []object{}
+	add := func(i int, t Translation) {
+		n := languageNames[t.Language]
+		data := object{"name": t.Name, "overview": t.Overview, "homepage": "", "tagline": ""}
+		if w.Kind == Movie {
+			data = object{"title": t.Name, "overview": t.Overview, "homepage": "", "tagline": "", "runtime": w.Runtime}
+		}
+		list = append(list, object{
+			"iso_3166_1": t.Country, "iso_639_1": t.Language, "name": n[0], "english_name": n[1],
+			"data": w.odd(data, "translation", i),
+		})
+	}
+	if w.Name != "" && w.translation("en", "") == nil {
+		name := w.Name
+		if name == w.Original {
+			name = ""
+		}
+		add(0, Translation{Language: "en", Country: "US", Name: name, Overview: w.Overview})
+	}
+	for i, t := range w.Trans {
+		if t.Name == w.Original {
+			t.Name = ""
+		}
+		add(i+1, t)
+	}
+	return object{"id": w.ID, "translations": list}
+}
+
+// externalIDs gives the body of …/external_ids.
+func (w *Work) externalIDs() object {
+	o := object{
+		"id": w.ID, "imdb_id": nullable(w.External.IMDb), "wikidata_id": nullable(w.External.Wikidata),
+		"facebook_id": nil, "instagram_id": nil, "twitter_id": nil,
+	}
+	if w.Kind == TV {
+		o["tvdb_id"] = nullableInt(w.External.TVDB)
+		o["tvrage_id"], o["freebase_id"], o["freebase_mid"] = nil, nil, nil
+	}
+	return w.odd(o, "external", 0)
+}
+
+// contentRatings gives the body of /3/tv/{id}/content_ratings.
+func (w *Work) contentRatings() object {
+	rating := "TV-14"
+	if w.Adult {
+		rating = "TV-MA"
+	}
+	return object{"id": w.ID, "results": []object{{"iso_3166_1": "US", "rating": rating, "descriptors": []any{}}}}
+}
+
+// releaseDates gives the body of /3/movie/{id}/release_dates, the one endpoint
+// whose dates are full timestamps.
+func (w *Work) releaseDates() object {
+	list := []object{}
+	if w.Date != NoDay {
+		list = append(list, object{"iso_3166_1": w.Country, "release_dates": []object{{
+			"certification": "", "descriptors": []any{}, "iso_639_1": "", "note": "",
+			"release_date": w.Date.String() + "T00:00:00.000Z", "type": 3,
+		}}})
+	}
+	return object{"id": w.ID, "results": list}
+}
+
+// groupRow gives an episode group as an element of the list.
+func (w *Work) groupRow(i int) object {
+	g := &w.Groups[i]
+	n := 0
+	for _, p := range g.Parts {
+		n += len(p.Episodes)
+	}
+	var net any
+	if g.Network {
+		net = network()
+	}
+	return w.odd(object{
+		"id": g.ID, "name": g.Name, "description": g.Description, "type": g.Type, "network": net,
+		"episode_count": n, "group_count": len(g.Parts),
+	}, "group", i)
+}
+
+// episodeGroups gives the body of /3/tv/{id}/episode_groups.
+func (w *Work) episodeGroups() object {
+	list := []object{}
+	for i := range w.Groups {
+		list = append(list, w.groupRow(i))
+	}
+	return object{"id": w.ID, "results": list}
+}
+
+// groupDetails gives the body of /3/tv/episode_group/{id}.
+func (w *Work) groupDetails(id string, v view) object {
+	for i := range w.Groups {
+		g := &w.Groups[i]
+		if g.ID != id {
+			continue
+		}
+		o := w.groupRow(i)
+		parts := []object{}
+		for j, p := range g.Parts {
+			episodes := []object{}
+			for k, ref := range p.Episodes {
+				e := w.episode(w.find(ref), v, false)
+				e["order"] = k
+				episodes = append(episodes, e)
+			}
+			parts = append(parts, object{
+				"id": hexID(24, "part", g.ID, j), "name": p.Name, "order": p.Order, "locked": false, "episodes": episodes,
+			})
+		}
+		o["groups"] = parts
+		return o
+	}
+	return nil
+}
+
+// find gives the episode that a group names. A group may name one that the
+// seasons no longer hold: then it has a number and nothing else.
+func (w *Work) find(ref EpisodeRef) Episode {
+	if s := season(w.Seasons, ref.Season); s != nil {
+		for _, r := range s.Runs {
+			if ref.Number < r.First || ref.Number > r.Last {
+				continue
+			}
+			return Episode{Season: ref.Season, Number: ref.Number, Title: s.Titles[ref.Number], Date: r.date(ref.Number), Kind: "standard"}
+		}
+	}
+	return Episode{Season: ref.Season, Number: ref.Number, Date: NoDay, Kind: "standard"}
+}

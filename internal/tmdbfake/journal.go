@@ -1,0 +1,121 @@
+// This file decides what is remembered of every request, and that no
+// credential is among it.
+
+package tmdbfake
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Entry is one request as the stand-in saw it.
+type Entry struct {
+	Seq     int       `json:"seq"` // from 1, in order of arrival
+	At      time.Time `json:"at"`
+	End     time.Time `json:"end,omitzero"` // zero while it is being answered, and a moment longer for a long body
+	Conn    int       `json:"conn"`         // number of the connection, 0 outside the stand-in's own listeners
+	IP      string    `json:"ip"`
+	PID     string    `json:"pid,omitempty"` // the client's process, when it names itself
+	Proto   string    `json:"proto"`
+	Method  string    `json:"method"`
+	Path    string    `json:"path"`
+	Query   string    `json:"query"` // sorted, credentials replaced
+	Auth    string    `json:"auth"`  // bearer, api_key, none: the form, never the value
+	IfNone  bool      `json:"conditional,omitempty"`
+	Status  int       `json:"status"`          // 0 when no answer was begun
+	Limiter string    `json:"limiter"`         // pass or limit
+	Fault   string    `json:"fault,omitempty"` // the faults that struck, joined by +
+	Bytes   int64     `json:"bytes"`           // of the body, as sent
+}
+
+// State is a summary of what happened since the start or the last reset.
+type State struct {
+	Now         time.Time      `json:"now"`
+	Started     time.Time      `json:"started"`
+	Requests    int            `json:"requests"`
+	InFlight    int            `json:"in_flight"`
+	MaxInFlight int            `json:"max_in_flight"`
+	Statuses    map[string]int `json:"statuses"`
+	Limited     int            `json:"limited"`
+	Faults      map[string]int `json:"faults"`
+	Conns       int            `json:"connections"`
+	OpenConns   int            `json:"open_connections"`
+	MaxConns    int            `json:"max_open_connections"` // most at once from one address
+	Refused     int            `json:"refused_connections"`
+	Scenario    string         `json:"scenario,omitempty"`
+	Limits      string         `json:"limits"`
+	Rank        Rank           `json:"rank"`
+	Works       int            `json:"works"`
+	Renumbered  bool           `json:"renumbered"`
+}
+
+// journal keeps the entries; it has its own lock, which nothing waits under.
+type journal struct {
+	mu      sync.Mutex
+	entries []*Entry
+	flying  int
+	most    int
+}
+
+// begin notes an arrival and gives its entry. Only update may change it.
+func (j *journal) begin(e Entry) *Entry {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	e.Seq = len(j.entries) + 1
+	j.entries = append(j.entries, &e)
+	j.flying++
+	j.most = max(j.most, j.flying)
+	return &e
+}
+
+// update changes an entry under the lock.
+func (j *journal) update(e *Entry, change func(*Entry)) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	change(e)
+}
+
+// finish notes that the request has its answer, or none.
+func (j *journal) finish(e *Entry, end time.Time) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	e.End = end
+	j.flying--
+}
+
+func (j *journal) reset() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.entries, j.most = nil, j.flying
+}
+
+// list gives copies in order of arrival.
+func (j *journal) list() []Entry {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	out := make([]Entry, 0, len(j.entries))
+	for _, e := range j.entries {
+		out = append(out, *e)
+	}
+	return out
+}
+
+// redacted gives a query with its parameters sorted and credentials replaced.
+func redacted(raw string) string {
+	parts := strings.FieldsFunc(raw, func(r rune) bool { return r == '&' || r == ';' })
+	for i, p := range parts {
+		name, _, _ := strings.Cut(p, "=")
+		if n, err := url.QueryUnescape(name); err == nil {
+			name = n
+		}
+		switch strings.ToLower(name) {
+		case "api_key", "session_id", "guest_session_id", "access_token", "authorization":
+			parts[i] = name + "=REDACTED"
+		}
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, "&")
+}

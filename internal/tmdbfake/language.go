@@ -1,0 +1,130 @@
+// This file decides which name and overview a language is given, and what an
+// episode or season without a title is called in it.
+
+package tmdbfake
+
+import (
+	"fmt"
+	"strings"
+)
+
+// locale splits a language parameter ("ko-KR", "ja") into its parts; the
+// country is "" when it is not given.
+func locale(s string) (language, country string) {
+	language, country, _ = strings.Cut(s, "-")
+	return strings.ToLower(language), strings.ToUpper(country)
+}
+
+// translation finds what a work has in a language: the country's own, else
+// the language's first.
+func (w *Work) translation(language, country string) *Translation {
+	var first *Translation
+	for i := range w.Trans {
+		t := &w.Trans[i]
+		if t.Language != language {
+			continue
+		}
+		if t.Country == country {
+			return t
+		}
+		if first == nil {
+			first = t
+		}
+	}
+	return first
+}
+
+// shownName gives the title for a language: the translation, for English the
+// English name, else the title in its own script. TMDB falls back no further.
+func (w *Work) shownName(language, country string) string {
+	if language == "en" && w.Name != "" {
+		return w.Name
+	}
+	if t := w.translation(language, country); t != nil && t.Name != "" {
+		return t.Name
+	}
+	return w.Original
+}
+
+// shownOverview gives the overview for a language, "" when it has none: the
+// server does not fall back.
+func (w *Work) shownOverview(language, country string) string {
+	if language == "en" {
+		return w.Overview
+	}
+	if t := w.translation(language, country); t != nil {
+		return t.Overview
+	}
+	return ""
+}
+
+// words are the placeholder names of one language; %d is the number.
+type words struct{ episode, season, specials string }
+
+var placeholder = map[string]words{
+	"en": {"Episode %d", "Season %d", "Specials"},
+	"ja": {"第%d話", "シーズン%d", "特別編"},
+	"ko": {"에피소드 %d", "시즌 %d", "스페셜"},
+	"zh": {"第 %d 集", "第 %d 季", "特别篇"},
+	"de": {"Folge %d", "Staffel %d", "Extras"},
+	"fr": {"Épisode %d", "Saison %d", "Épisodes spéciaux"},
+	"es": {"Episodio %d", "Temporada %d", "Especiales"},
+	"pt": {"Episódio %d", "Temporada %d", "Especiais"},
+	"it": {"Episodio %d", "Stagione %d", "Speciali"},
+	"ru": {"Эпизод %d", "Сезон %d", "Спецматериалы"},
+	"sk": {"Epizóda %d", "%d. séria", "Špeciály"},
+}
+
+func wordsOf(language string) words {
+	if w, ok := placeholder[language]; ok {
+		return w
+	}
+	return placeholder["en"]
+}
+
+// shownEpisode gives an episode's name: its English title, or the language's
+// placeholder.
+func shownEpisode(e Episode, language string) string {
+	if e.Title != "" && language == "en" {
+		return e.Title
+	}
+	return fmt.Sprintf(wordsOf(language).episode, e.Number)
+}
+
+// shownSeason gives a season's name in a language.
+func shownSeason(s *Season, language string) string {
+	if n := s.Names[language]; n != "" {
+		return n
+	}
+	if language == "en" && s.Name != "" {
+		return s.Name
+	}
+	if s.Number == 0 {
+		return wordsOf(language).specials
+	}
+	return fmt.Sprintf(wordsOf(language).season, s.Number)
+}
+
+// countryNames and languageNames name what the bodies spell out.
+var countryNames = map[string]string{
+	"JP": "Japan", "US": "United States of America", "KR": "South Korea", "CN": "China", "TW": "Taiwan",
+	"GB": "United Kingdom", "FR": "France", "DE": "Germany", "ES": "Spain", "MX": "Mexico", "BR": "Brazil",
+	"PT": "Portugal", "IT": "Italy", "RU": "Russia",
+}
+
+var languageNames = map[string][2]string{ // own name, English name
+	"ja": {"日本語", "Japanese"}, "en": {"English", "English"}, "ko": {"한국어/조선말", "Korean"},
+	"zh": {"普通话", "Mandarin"}, "fr": {"Français", "French"}, "de": {"Deutsch", "German"},
+	"es": {"Español", "Spanish"}, "pt": {"Português", "Portuguese"}, "it": {"Italiano", "Italian"},
+	"ru": {"Pусский", "Russian"}, "sk": {"Slovenčina", "Slovak"},
+}
+
+// countryOf is the country that TMDB pairs with a language by default.
+var countryOf = map[string]string{
+	"ja": "JP", "en": "US", "ko": "KR", "zh": "CN", "fr": "FR", "de": "DE", "es": "ES", "pt": "PT", "it": "IT",
+	"ru": "RU", "ar": "SA", "bg": "BG", "pl": "PL", "uk": "UA", "th": "TH", "he": "IL", "tr": "TR", "hu": "HU",
+	"lt": "LT", "cs": "CZ", "fa": "IR", "el": "GR", "vi": "VN", "ro": "RO", "fi": "FI", "sv": "SE", "hr": "HR",
+	"et": "EE", "nl": "NL", "id": "ID", "hi": "IN", "da": "DK", "no": "NO", "sr": "RS", "sk": "SK", "lv": "LV",
+	"sl": "SI", "is": "IS", "ta": "IN", "te": "IN", "tl": "PH", "ur": "PK", "ca": "ES", "gl": "ES", "mn": "MN",
+	"my": "MM", "af": "ZA", "sq": "AL", "la": "VA",
+}

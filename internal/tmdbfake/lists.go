@@ -1,0 +1,172 @@
+// This file decides the endpoints that list or look up across the catalogue:
+// multi search, find, discover, changes, configuration.
+
+package tmdbfake
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// searchBoth merges the two kinds by score, as search/multi does.
+func (c *Catalogue) searchBoth(text string, f Filter, rank Rank, seed uint64) []*Work {
+	q := tokens(text)
+	both := append(c.hits(TV, q, f, rank, seed), c.hits(Movie, q, f, rank, seed)...)
+	slices.SortStableFunc(both, func(a, b hit) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.luck, b.luck), cmp.Compare(a.work.ID, b.work.ID))
+	})
+	out := make([]*Work, 0, len(both))
+	for _, h := range both {
+		out = append(out, h.work)
+	}
+	return out
+}
+
+// externalSources are the values of external_source that TMDB knows.
+var externalSources = []string{
+	"imdb_id", "tvdb_id", "wikidata_id", "facebook_id", "instagram_id", "twitter_id", "tiktok_id", "youtube_id",
+}
+
+func (f *Fake) find(q query) answer {
+	source := q.values.Get("external_source")
+	if !slices.Contains(externalSources, source) {
+		return invalid("external_source must be one of " + strings.Join(externalSources, ", "))
+	}
+	v := q.view()
+	found := map[Kind][]object{TV: {}, Movie: {}}
+	for _, w := range f.cat.works {
+		have := ""
+		switch source {
+		case "imdb_id":
+			have = w.External.IMDb
+		case "tvdb_id":
+			if w.External.TVDB != 0 {
+				have = strconv.Itoa(w.External.TVDB)
+			}
+		case "wikidata_id":
+			have = w.External.Wikidata
+		}
+		if have != "" && have == q.ids[0] {
+			found[w.Kind] = append(found[w.Kind], w.row(v, true))
+		}
+	}
+	return answer{200, object{
+		"movie_results": found[Movie], "tv_results": found[TV],
+		"person_results": []any{}, "tv_episode_results": []any{}, "tv_season_results": []any{},
+	}, classDetails}
+}
+
+func (f *Fake) discover(q query) answer {
+	n, ok := page(q.values)
+	if !ok {
+		return refuse(22)
+	}
+	language, first := q.values.Get("with_original_language"), year(q.values, "first_air_date_year")
+	adult := q.values.Get("include_adult") == "true"
+	var found []*Work
+	for _, w := range f.cat.Works(TV) {
+		if language != "" && w.Language != language || first != 0 && w.Date.Year() != first || w.Adult && !adult {
+			continue
+		}
+		if hasGenres(w.Genres, q.values.Get("with_genres")) {
+			found = append(found, w)
+		}
+	}
+	key, direction, _ := strings.Cut(q.values.Get("sort_by"), ".")
+	slices.SortStableFunc(found, func(a, b *Work) int {
+		var c int
+		switch key {
+		case "first_air_date":
+			c = cmp.Compare(a.Date, b.Date)
+		case "name":
+			c = cmp.Compare(a.shownName("en", "US"), b.shownName("en", "US"))
+		case "original_name":
+			c = cmp.Compare(a.Original, b.Original)
+		case "vote_average":
+			c = cmp.Compare(a.vote(), b.vote())
+		case "vote_count":
+			c = cmp.Compare(a.Votes, b.Votes)
+		default:
+			c = cmp.Compare(a.Popularity, b.Popularity)
+		}
+		if direction != "asc" {
+			c = -c
+		}
+		return cmp.Or(c, cmp.Compare(a.ID, b.ID))
+	})
+	v := q.view()
+	row := func(w *Work) object {
+		o := w.row(v, false)
+		delete(o, "adult")
+		return o
+	}
+	return answer{200, paged(found, n, pageSize, row), classSearch}
+}
+
+// hasGenres reads with_genres: a comma means and, a pipe means or.
+func hasGenres(have []int, want string) bool {
+	if want == "" {
+		return true
+	}
+	has := func(s string) bool {
+		n, err := strconv.Atoi(strings.TrimSpace(s))
+		return err == nil && slices.Contains(have, n)
+	}
+	if strings.Contains(want, "|") {
+		return slices.ContainsFunc(strings.Split(want, "|"), has)
+	}
+	for s := range strings.SplitSeq(want, ",") {
+		if !has(s) {
+			return false
+		}
+	}
+	return true
+}
+
+// changes lists what was edited: about one work in fifty on any day, chosen by
+// the seed, and whatever was renumbered.
+func (f *Fake) changes(q query, kind Kind) answer {
+	n, ok := page(q.values)
+	if !ok {
+		return refuse(22)
+	}
+	from, to, code := dateRange(q.values, Day(q.now.Unix()/86400))
+	if code != 0 {
+		return refuse(code)
+	}
+	var found []*Work
+	for _, w := range f.cat.Works(kind) {
+		edited := q.changed && w.later != nil
+		for d := from; d <= to && !edited; d++ {
+			edited = hash(f.seed, "edit", kind, w.ID, int(d))%50 == 0
+		}
+		if edited {
+			found = append(found, w)
+		}
+	}
+	row := func(w *Work) object { return object{"id": w.ID, "adult": w.Adult, "softcore": false} }
+	return answer{200, paged(found, n, changeRows, row), classSearch}
+}
+
+// configuration gives the body of /3/configuration: image sizes and the names
+// under which changes are listed.
+func configuration() object {
+	return object{
+		"images": object{
+			"base_url": "http://image.tmdb.org/t/p/", "secure_base_url": "https://image.tmdb.org/t/p/",
+			"backdrop_sizes": []string{"w300", "w780", "w1280", "original"},
+			"logo_sizes":     []string{"w45", "w92", "w154", "w185", "w300", "w500", "original"},
+			"poster_sizes":   []string{"w92", "w154", "w185", "w342", "w500", "w780", "original"},
+			"profile_sizes":  []string{"w45", "w185", "h632", "original"},
+			"still_sizes":    []string{"w92", "w185", "w300", "original"},
+		},
+		"change_keys": []string{
+			"adult", "air_date", "alternative_titles", "episode", "episode_number", "episode_run_time", "genres",
+			"images", "languages", "name", "network", "origin_country", "original_name", "original_title", "overview",
+			"release_dates", "runtime", "season", "season_number", "status", "tagline", "title", "translations",
+			"tvdb_id", "type", "videos",
+		},
+	}
+}

@@ -1,0 +1,86 @@
+// This file decides what two titles have in common as text: the stand-in's
+// norm and coll, and how a title falls into tokens.
+
+package tmdbfake
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+// cjk reports whether r belongs to a script that is written without spaces
+// or, like Hangul, is best found by a part of a word.
+func cjk(r rune) bool {
+	if r < 0x1100 {
+		return false
+	}
+	return r == 'ー' || unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
+}
+
+// accented reports whether r may carry, or be, a combining diacritic.
+func accented(r rune) bool { return r >= 0xc0 && r < 0x1100 || r >= 0x1e00 && r < 0x2000 }
+
+// unmarked drops combining diacritics, but not the voicing marks of kana.
+func unmarked(r rune) rune {
+	if r >= 0x300 && r <= 0x36f {
+		return -1
+	}
+	return r
+}
+
+// tokens splits a text: compatibility forms folded, case folded, Latin marks
+// dropped, everything but letters and digits a separator, and a border where a
+// CJK run meets another script.
+func tokens(s string) []string {
+	ascii := true
+	for i := 0; i < len(s); i++ {
+		if s[i] >= utf8.RuneSelf {
+			ascii = false
+			break
+		}
+	}
+	if ascii {
+		s = strings.ToLower(s)
+	} else {
+		s = cases.Fold().String(norm.NFKC.String(s))
+		if strings.ContainsFunc(s, accented) {
+			s = norm.NFC.String(strings.Map(unmarked, norm.NFD.String(s)))
+		}
+	}
+	var out []string
+	start, run := -1, false
+	flush := func(end int) {
+		if start >= 0 {
+			out = append(out, s[start:end])
+			start = -1
+		}
+	}
+	for i, r := range s {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			flush(i)
+			continue
+		}
+		if c := cjk(r); start < 0 || c != run {
+			flush(i)
+			start, run = i, c
+		}
+	}
+	flush(len(s))
+	return out
+}
+
+// phrase gives the normal form of a text: its tokens with spaces between.
+func phrase(s string) string { return strings.Join(tokens(s), " ") }
+
+// coll gives the normal form without spaces.
+func coll(s string) string { return strings.Join(tokens(s), "") }
+
+// isCJK reports whether a token is of a CJK run.
+func isCJK(token string) bool {
+	r, _ := utf8.DecodeRuneInString(token)
+	return cjk(r)
+}

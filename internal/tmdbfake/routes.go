@@ -1,0 +1,279 @@
+// This file decides what the stand-in serves: one table of paths, each with the
+// function that answers it. Anything else is 404/34.
+
+package tmdbfake
+
+import (
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// query is one request after authentication.
+type query struct {
+	values  url.Values
+	raw     string
+	ids     []string // the path's variable parts, in order
+	now     time.Time
+	changed bool // the catalogue's renumbering has happened
+}
+
+// route is one endpoint. In a pattern * is an integer and ? any one segment.
+type route struct {
+	pattern string
+	serve   func(f *Fake, q query) answer
+}
+
+var routes = []route{
+	{"search/tv", func(f *Fake, q query) answer { return f.search(q, TV) }},
+	{"search/movie", func(f *Fake, q query) answer { return f.search(q, Movie) }},
+	{"search/multi", (*Fake).searchMulti},
+	{"tv/episode_group/?", (*Fake).episodeGroup},
+	{"tv/changes", func(f *Fake, q query) answer { return f.changes(q, TV) }},
+	{"movie/changes", func(f *Fake, q query) answer { return f.changes(q, Movie) }},
+	{"tv/*", func(f *Fake, q query) answer { return f.details(q, TV) }},
+	{"tv/*/season/*", (*Fake).season},
+	{"tv/*/season/*/episode/*", (*Fake).episode},
+	{"tv/*/?", func(f *Fake, q query) answer { return f.part(q, TV) }},
+	{"movie/*", func(f *Fake, q query) answer { return f.details(q, Movie) }},
+	{"movie/*/?", func(f *Fake, q query) answer { return f.part(q, Movie) }},
+	{"find/?", (*Fake).find},
+	{"genre/tv/list", func(*Fake, query) answer {
+		return answer{200, object{"genres": genreList(tvGenres)}, classStatic}
+	}},
+	{"genre/movie/list", func(*Fake, query) answer {
+		return answer{200, object{"genres": genreList(movieGenres)}, classStatic}
+	}},
+	{"discover/tv", (*Fake).discover},
+	{"configuration", func(*Fake, query) answer { return answer{200, configuration(), classStatic} }},
+}
+
+// findRoute matches a path against the table. The path is decoded once and its dots
+// resolved first, as TMDB's edge does.
+func findRoute(decoded string) (r route, ids []string, ok bool) {
+	p := strings.Trim(path.Clean("/"+decoded), "/")
+	rest, found := strings.CutPrefix(p, "3/")
+	if !found {
+		return route{}, nil, false
+	}
+	parts := strings.Split(rest, "/")
+	for _, r := range routes {
+		if ids, ok := match(strings.Split(r.pattern, "/"), parts); ok {
+			return r, ids, true
+		}
+	}
+	return route{}, nil, false
+}
+
+func match(pattern, parts []string) (ids []string, ok bool) {
+	if len(pattern) != len(parts) {
+		return nil, false
+	}
+	for i, p := range pattern {
+		switch p {
+		case "*":
+			if n, err := strconv.Atoi(parts[i]); err != nil || n < 0 {
+				return nil, false
+			}
+			ids = append(ids, parts[i])
+		case "?":
+			ids = append(ids, parts[i])
+		default:
+			if p != parts[i] {
+				return nil, false
+			}
+		}
+	}
+	return ids, true
+}
+
+// id gives the i-th variable part, which the pattern said is an integer.
+func (q query) id(i int) int {
+	n, err := strconv.Atoi(q.ids[i])
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+func (q query) view() view {
+	v := viewOf(q.values)
+	v.renumbered = q.changed
+	return v
+}
+
+func (f *Fake) search(q query, kind Kind) answer {
+	text := q.values.Get("query")
+	if text == "" {
+		return invalid("query must be provided")
+	}
+	n, ok := page(q.values)
+	if !ok {
+		return refuse(22)
+	}
+	flt := Filter{Year: year(q.values, "year"), Adult: q.values.Get("include_adult") == "true"}
+	if kind == TV {
+		flt.FirstYear = year(q.values, "first_air_date_year")
+	} else {
+		flt.FirstYear = year(q.values, "primary_release_year")
+	}
+	v := q.view()
+	found := f.cat.Search(kind, text, flt, f.rank, f.seed)
+	return answer{200, paged(found, n, pageSize, func(w *Work) object { return w.row(v, false) }), classSearch}
+}
+
+func (f *Fake) searchMulti(q query) answer {
+	text := q.values.Get("query")
+	if text == "" {
+		return invalid("query must be provided")
+	}
+	n, ok := page(q.values)
+	if !ok {
+		return refuse(22)
+	}
+	v := q.view()
+	found := f.cat.searchBoth(text, Filter{Adult: q.values.Get("include_adult") == "true"}, f.rank, f.seed)
+	return answer{200, paged(found, n, pageSize, func(w *Work) object { return w.row(v, true) }), classSearch}
+}
+
+func (f *Fake) details(q query, kind Kind) answer {
+	w := f.cat.work(kind, q.id(0), f.rank)
+	if w == nil {
+		return refuse(34)
+	}
+	v := q.view()
+	var o object
+	if kind == TV {
+		o = w.tvDetails(v)
+	} else {
+		o = w.movieDetails(v)
+	}
+	return f.withAppends(q, o, func(item string) (object, bool) { return w.appended(item, v, q.values) })
+}
+
+// withAppends adds what append_to_response asks for. Names that are unknown,
+// and seasons that do not exist, are left out without a word.
+func (f *Fake) withAppends(q query, o object, part func(string) (object, bool)) answer {
+	items := appends(q.raw, f.strictAppend)
+	if len(items) > maxAppend {
+		return refuse(27)
+	}
+	for _, item := range items {
+		if sub, ok := part(item); ok {
+			o[item] = sub
+		}
+	}
+	return answer{200, o, classDetails}
+}
+
+// appended gives one appended part of a work's details. Its id is left out
+// where the outer body already says it.
+func (w *Work) appended(item string, v view, params url.Values) (object, bool) {
+	if rest, ok := strings.CutPrefix(item, "season/"); ok && w.Kind == TV {
+		n, err := strconv.Atoi(rest)
+		if err != nil {
+			return nil, false
+		}
+		s := season(w.seasonMap(v.renumbered), n)
+		if s == nil {
+			return nil, false
+		}
+		return w.seasonDetails(s, v), true
+	}
+	o, ok := w.part(item, params)
+	if ok {
+		delete(o, "id")
+	}
+	return o, ok
+}
+
+// part gives the body of a path below a work.
+func (w *Work) part(name string, params url.Values) (object, bool) {
+	switch name {
+	case "alternative_titles":
+		country := ""
+		if w.Kind == Movie {
+			country = params.Get("country")
+		}
+		return w.alternativeTitles(country), true
+	case "translations":
+		return w.translations(), true
+	case "external_ids":
+		return w.externalIDs(), true
+	}
+	if w.Kind == TV {
+		switch name {
+		case "episode_groups":
+			return w.episodeGroups(), true
+		case "content_ratings":
+			return w.contentRatings(), true
+		}
+	} else if name == "release_dates" {
+		return w.releaseDates(), true
+	}
+	return nil, false
+}
+
+func (f *Fake) part(q query, kind Kind) answer {
+	w := f.cat.work(kind, q.id(0), f.rank)
+	if w == nil {
+		return refuse(34)
+	}
+	o, ok := w.part(q.ids[1], q.values)
+	if !ok {
+		return refuse(34)
+	}
+	return answer{200, o, classDetails}
+}
+
+func (f *Fake) season(q query) answer {
+	w := f.cat.work(TV, q.id(0), f.rank)
+	if w == nil {
+		return refuse(34)
+	}
+	v := q.view()
+	s := season(w.seasonMap(v.renumbered), q.id(1))
+	if s == nil {
+		return refuse(34)
+	}
+	return f.withAppends(q, w.seasonDetails(s, v), func(item string) (object, bool) { return seasonPart(item) })
+}
+
+// seasonPart gives what can be appended to a season or an episode.
+func seasonPart(item string) (object, bool) {
+	switch item {
+	case "external_ids":
+		return object{"tvdb_id": nil, "wikidata_id": nil, "freebase_id": nil, "freebase_mid": nil, "tvrage_id": nil}, true
+	case "translations":
+		return object{"translations": []any{}}, true
+	}
+	return nil, false
+}
+
+func (f *Fake) episode(q query) answer {
+	w := f.cat.work(TV, q.id(0), f.rank)
+	if w == nil {
+		return refuse(34)
+	}
+	v := q.view()
+	s := season(w.seasonMap(v.renumbered), q.id(1))
+	if s == nil {
+		return refuse(34)
+	}
+	for _, e := range s.Episodes() {
+		if e.Number == q.id(2) {
+			return f.withAppends(q, w.episode(e, v, true), func(item string) (object, bool) { return seasonPart(item) })
+		}
+	}
+	return refuse(34)
+}
+
+func (f *Fake) episodeGroup(q query) answer {
+	at, ok := f.cat.groups[q.ids[0]]
+	if !ok {
+		return refuse(34)
+	}
+	return answer{200, at.work.groupDetails(at.group.ID, q.view()), classDetails}
+}

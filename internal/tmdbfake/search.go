@@ -1,0 +1,173 @@
+// This file decides what a search finds and in which order: tiers, score, rank
+// modes and filters.
+
+package tmdbfake
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Rank is the order in which search results are given.
+type Rank string
+
+// The rank modes. Mixed is nearest to what TMDB's recorded pages show; a
+// matcher that needs a certain order fails in one of the others.
+const (
+	RankMixed      Rank = "mixed"      // tier, length and popularity
+	RankPopularity Rank = "popularity" // popularity alone
+	RankText       Rank = "text"       // tier and length
+	RankDecoy      Rank = "decoy"      // mixed, with an unpopular namesake of the first row at rank 2
+	RankShuffled   Rank = "shuffled"   // tiers kept, chance inside
+)
+
+// Ranks lists the rank modes.
+func Ranks() []Rank {
+	return []Rank{RankMixed, RankPopularity, RankText, RankDecoy, RankShuffled}
+}
+
+// ParseRank reads a rank mode; "" is RankMixed.
+func ParseRank(s string) (Rank, error) {
+	if s == "" {
+		return RankMixed, nil
+	}
+	if r := Rank(s); slices.Contains(Ranks(), r) {
+		return r, nil
+	}
+	return "", fmt.Errorf("rank mode %q is unknown: use one of %v", s, Ranks())
+}
+
+// decoyBase is added to a work's id to make the id of its namesake.
+const decoyBase = 900_000_000
+
+// decoyRank is the place of the namesake, counted from 0.
+const decoyRank = 1
+
+// Filter narrows a search. Zero fields do not filter.
+type Filter struct {
+	Year      int // TV: any episode; movie: any release
+	FirstYear int // TV: first_air_date_year; movie: primary_release_year
+	Adult     bool
+}
+
+type hit struct {
+	work  *Work
+	tier  float64
+	text  float64 // tier and length
+	score float64
+	luck  uint64
+}
+
+// Search gives the works of a kind that match the query, in rank order. The
+// same arguments give the same list.
+func (c *Catalogue) Search(kind Kind, query string, f Filter, rank Rank, seed uint64) []*Work {
+	q := tokens(query)
+	hits := c.hits(kind, q, f, rank, seed)
+	out := make([]*Work, 0, len(hits)+1)
+	for _, h := range hits {
+		out = append(out, h.work)
+	}
+	if rank == RankDecoy && len(out) > 0 {
+		if d := decoy(out[0]); f.passes(d) {
+			out = slices.Insert(out, min(decoyRank, len(out)), d)
+		}
+	}
+	return out
+}
+
+// hits collects and orders what a query finds.
+func (c *Catalogue) hits(kind Kind, q []string, f Filter, rank Rank, seed uint64) []hit {
+	text := strings.Join(q, " ")
+	length := utf8.RuneCountInString(text)
+	best := map[*Work]int{}
+	var hits []hit
+	c.index[kind].candidates(q, func(fd *field) {
+		if !f.passes(fd.work) {
+			return
+		}
+		tier := tierOf(fd.phrase, text)
+		t := tier + 10*math.Min(1, float64(length)/float64(fd.length))
+		if at, ok := best[fd.work]; ok {
+			if t > hits[at].text {
+				hits[at].tier, hits[at].text = tier, t
+			}
+			return
+		}
+		best[fd.work] = len(hits)
+		hits = append(hits, hit{work: fd.work, tier: tier, text: t})
+	})
+	for i := range hits {
+		h := &hits[i]
+		switch rank {
+		case RankPopularity:
+			h.score = h.work.Popularity
+		case RankText:
+			h.score = h.text
+		case RankShuffled:
+			h.score = h.tier
+			h.luck = hash(seed, text, h.work.ID)
+		case RankMixed, RankDecoy:
+			h.score = h.text + 10*math.Log10(1+h.work.Popularity)
+		}
+	}
+	slices.SortFunc(hits, func(a, b hit) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.luck, b.luck), cmp.Compare(a.work.ID, b.work.ID))
+	})
+	return hits
+}
+
+// tierOf ranks how a title holds a query; both are normalised.
+func tierOf(title, query string) float64 {
+	switch {
+	case title == query:
+		return 40
+	case strings.HasPrefix(title, query):
+		return 30
+	case strings.Contains(title, query):
+		return 20
+	default:
+		return 10
+	}
+}
+
+// passes reports whether a work survives the filter.
+func (f Filter) passes(w *Work) bool {
+	if w.Adult && !f.Adult {
+		return false
+	}
+	if f.FirstYear != 0 && w.Date.Year() != f.FirstYear {
+		return false
+	}
+	return f.Year == 0 || slices.Contains(w.years, f.Year)
+}
+
+// decoy gives an unpopular namesake of a work: the same title, another year,
+// no Animation, and hardly an episode.
+func decoy(w *Work) *Work {
+	d := &Work{
+		Kind: w.Kind, ID: decoyBase + w.ID, Name: w.shownName("en", "US"), Original: w.shownName("en", "US"),
+		Language: "en", Country: "US", Date: MakeDay(max(1950, w.Date.Year()-17), 3, 4), Popularity: 0.5,
+		Votes: 1, Genres: []int{18}, Status: "Ended", Type: "Scripted", Runtime: 44,
+	}
+	if w.Kind == TV {
+		d.Seasons = []Season{{Number: 1, Runs: []Run{{First: 1, Last: 2, Start: d.Date}}}}
+	} else {
+		d.Status = "Released"
+	}
+	d.finish()
+	return d
+}
+
+// work finds a work or, in decoy mode, a namesake.
+func (c *Catalogue) work(kind Kind, id int, rank Rank) *Work {
+	if rank == RankDecoy && id > decoyBase {
+		if w := c.byID[kind][id-decoyBase]; w != nil {
+			return decoy(w)
+		}
+	}
+	return c.byID[kind][id]
+}
