@@ -1,0 +1,91 @@
+package match
+
+// This file decides which season a title names by that season's own name: "Title Night Ferry Arc".
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/anivault/anivault/internal/title"
+)
+
+// How alike a season's name must be: to the part of a title behind the show's own, and to a whole title.
+const (
+	arcLeast  = 0.9
+	nameLeast = 0.97
+)
+
+// arcOf finds the season whose name is the text (raw, and normalised as norm), or its rest behind the entry's plain title; 0 for
+// none. Specials are left to specialTitle.
+func arcOf(e *Entry, titles []named, text, norm, rest string) int {
+	best, bestSim := 0, 0.0
+	for _, s := range e.Seasons {
+		n := title.Normalize(s.Name)
+		if s.Number == 0 || n == "" || placeholderSeason(n) || plainName(e, s.Name, text) {
+			continue
+		}
+		sim := title.Similarity(n, norm)
+		if sim < nameLeast {
+			sim = 0
+		}
+		if rest != "" {
+			own := afterPlain(n, titles)
+			if part := max(title.Similarity(own, rest), title.Similarity(withoutArcWord(own), withoutArcWord(rest))); part >= arcLeast {
+				sim = max(sim, part)
+			}
+		}
+		if sim > bestSim {
+			best, bestSim = s.Number, sim
+		}
+	}
+	return best
+}
+
+// arcLanguage picks the reading whose arc may be found among the seasons' names in another language, and that language;
+// "" for none: names in Latin letters are what the seasons are usually called in.
+func arcLanguage(arcs []ArcText, titles []named) (ArcText, string) {
+	for _, a := range arcs {
+		switch title.Script(a.Text) {
+		case "ja":
+			return a, "ja-JP"
+		case "ko":
+			return a, "ko-KR"
+		case "zh":
+			plain := strings.TrimSpace(strings.TrimSuffix(a.Text, a.Rest))
+			for _, t := range titles {
+				if t.norm == plain && (t.alt.Region == "TW" || t.alt.Region == "HK") {
+					return a, "zh-" + t.alt.Region
+				}
+			}
+			return a, "zh-CN"
+		}
+	}
+	return ArcText{}, ""
+}
+
+// plainName reports whether a season is called what the show itself is called. Signs may tell the two apart ("Title!" and
+// "Title!!"): then the text must have those of the season.
+func plainName(e *Entry, season, text string) bool {
+	for _, t := range []string{e.Title, e.OriginalTitle} {
+		base, _ := splitSequel(title.Normalize(t))
+		if title.Similarity(base, season) >= nameLeast && (!strings.EqualFold(season, text) || strings.EqualFold(t, text)) {
+			return true
+		}
+	}
+	return false
+}
+
+// placeholderSeasonRE matches what TMDB calls a season without a name, in normalised spelling.
+var placeholderSeasonRE = regexp.MustCompile(`^(?:(?:season|series|staffel|saison|temporada|stagione|seizoen|sezon|сезон|시즌|シーズン|part) ?\d*|specials?|extras|第 ?\d+ ?(?:季|期|シーズン)|\d+ (?:seria|sezon|сезон|series))$`)
+
+func placeholderSeason(norm string) bool { return placeholderSeasonRE.MatchString(norm) }
+
+// arcWords end the names of arcs and are written or left out at will.
+var arcWords = []string{" arc", " hen", "編", "篇", "편", " chapter", " saga"}
+
+func withoutArcWord(s string) string {
+	for _, w := range arcWords {
+		s = strings.TrimSuffix(s, w)
+	}
+	return s
+}

@@ -1,0 +1,78 @@
+package match
+
+// This file declares what the matcher says: a Decision per file, with the candidates it weighed and the steps
+// it took, so that explaining a decision costs nothing extra.
+
+import "github.com/anivault/anivault/internal/release"
+
+// Status says how a file came out. The zero value is not a status; Decisions always carry one of these.
+type Status string
+
+const (
+	// Matched means that the id is believed; season and episode may still be missing, with the Reason.
+	Matched Status = "matched"
+	// Ambiguous means that no candidate is certain enough; Candidates lists them.
+	Ambiguous Status = "ambiguous"
+	// Unmatched means that TMDB was asked and knows nothing that fits.
+	Unmatched Status = "unmatched"
+	// Pending means that something could not be asked now; running again may tell.
+	Pending Status = "pending"
+	// Skipped means that the file is an extra (a creditless opening, a trailer, a sample) and is not matched.
+	Skipped Status = "skipped"
+	// Failed means that asking failed in a way that running again will not mend.
+	Failed Status = "error"
+)
+
+// File is one name to match. Index is the caller's own number for it and is not interpreted.
+type File struct {
+	Index   int
+	Release release.Release
+}
+
+// Decision is the answer for one file. Season is nil and Episodes empty where they are not known: season 0 and
+// episode 0 are values. Confidence, 0 to 1, estimates that Kind and ID are right. Err is what the Source
+// returned, untouched, when that kept the file from being decided (status pending or error is the
+// caller's to tell from it; the matcher says pending).
+type Decision struct {
+	Status        Status
+	Confidence    float64
+	Kind          Kind
+	ID            int
+	Title         string
+	OriginalTitle string
+	Year          int
+	Season        *int
+	Episodes      []int
+	EpisodeTitles []string
+	Origin        Origin
+	Reason        string
+	Candidates    []Candidate
+	Steps         []Step
+	Err           error
+}
+
+// Candidate is an entry that was weighed. Confidence is its own estimate; Reasons hold the parts of its score, the
+// heaviest first.
+type Candidate struct {
+	Kind       Kind
+	ID         int
+	Title      string
+	Year       int
+	Score      float64
+	Confidence float64
+	Reasons    []Reason
+}
+
+// Reason is one component of a score: what was seen and what it weighed. Detail is for people.
+type Reason struct {
+	Name   string
+	Weight float64
+	Detail string
+}
+
+// Step is one thing the matcher did, for --explain. Stage is group, query, search, entry, score, decide or place.
+type Step struct {
+	Stage  string
+	Detail string
+	Origin *Origin
+}

@@ -1,0 +1,115 @@
+package match
+
+// This file decides which of a show's episode groups tells where a number belongs, and reads it: seasons (type 6) for a
+// season that TMDB's own do not have, absolute (type 2) for a number beyond the first season.
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+)
+
+// Kinds of episode groups that renumber a whole show.
+const (
+	groupAbsolute = 2
+	groupSeasons  = 6
+)
+
+// byGroup asks for the episode group that can tell: seasons for a season that TMDB has not, absolute for a number
+// beyond the first season.
+func (p *placer) byGroup() placement {
+	if p.season > 0 {
+		return p.bySeasonGroup()
+	}
+	if p.part > 0 || literal(seasonSlots(p.all, 1), p.eps) != nil {
+		return placement{}
+	}
+	return p.byAbsoluteGroup()
+}
+
+func (p *placer) bySeasonGroup() placement {
+	g := p.group(groupSeasons)
+	if g == nil {
+		return placement{}
+	}
+	for _, part := range g.Groups {
+		if part.Order == p.season && len(part.Episodes) > 0 {
+			return found(p.groupSlots(part.Episodes), "by the episode group %q, part %q", g.Name, part.Name)
+		}
+	}
+	return placement{}
+}
+
+func (p *placer) byAbsoluteGroup() placement {
+	g := p.group(groupAbsolute)
+	if g == nil {
+		return placement{}
+	}
+	var all []GroupEpisode
+	for _, part := range g.Groups {
+		if part.Order == 0 && len(g.Groups) > 1 {
+			continue // specials
+		}
+		all = append(all, part.Episodes...)
+	}
+	at := found(p.groupSlots(all), "by the episode group %q", g.Name)
+	byPos := found(positions(p.all, p.eps, 0), "")
+	if at.ok && byPos.ok && (at.season != byPos.season || !slices.Equal(at.episodes, byPos.episodes)) {
+		p.note("the group %q says S%02dE%s, the position over all seasons S%02dE%s", g.Name, at.season, numbers(at.episodes), byPos.season, numbers(byPos.episodes))
+	}
+	return at
+}
+
+// groupSlots takes the file's numbers as positions in a group's list. Only episodes that the entry has count.
+func (p *placer) groupSlots(list []GroupEpisode) []slot {
+	out := make([]slot, 0, len(p.eps))
+	for _, n := range p.eps {
+		if n < 1 || n > len(list) {
+			return nil
+		}
+		i := find(p.all, list[n-1].Season, list[n-1].Number)
+		if i < 0 {
+			return nil
+		}
+		out = append(out, p.all[i])
+	}
+	return out
+}
+
+// group fetches the group of a type whose size is nearest to the show's; groups that leave out more than a tenth of the
+// show are stale or about something else.
+func (p *placer) group(kind int) *EpisodeGroup {
+	var refs []GroupRef
+	for _, g := range p.e.Groups {
+		if g.Type == kind && g.Episodes*10 >= len(p.all)*9 {
+			refs = append(refs, g)
+		}
+	}
+	if len(refs) == 0 {
+		return nil
+	}
+	size := len(p.all)
+	slices.SortStableFunc(refs, func(a, b GroupRef) int {
+		return cmp.Or(cmp.Compare(distance(a.Episodes, size), distance(b.Episodes, size)), cmp.Compare(a.ID, b.ID))
+	})
+	g, o, err := p.src.Group(p.ctx, refs[0].ID)
+	if errors.Is(err, ErrNoEntry) {
+		return nil
+	}
+	if err != nil {
+		p.err = err
+		return nil
+	}
+	p.origin = p.origin.Least(o)
+	sorted := *g
+	sorted.Groups = slices.Clone(g.Groups)
+	slices.SortStableFunc(sorted.Groups, func(a, b GroupPart) int { return cmp.Compare(a.Order, b.Order) })
+	for i := range sorted.Groups {
+		eps := slices.Clone(sorted.Groups[i].Episodes)
+		slices.SortStableFunc(eps, func(a, b GroupEpisode) int { return cmp.Compare(a.Order, b.Order) })
+		sorted.Groups[i].Episodes = eps
+	}
+	return &sorted
+}
+
+func distance(a, b int) int { return max(a-b, b-a) }

@@ -1,0 +1,140 @@
+package match
+
+// This file decides whose details are worth a request: those of contenders that may still change the decision, the
+// most promising first. A film whose row shows the very title needs none, a series always needs its seasons.
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/anivault/anivault/internal/title"
+)
+
+// What an entry may turn out to score when its details are fetched: a row that does not show why it was found was
+// found by a title that may be the very one; a row that does may still hold a closer one.
+const (
+	potentialOther   = 1.02 // a hidden one of the other kind, where the name does not tell film from series
+	potentialHidden  = 0.98
+	potentialBegins  = potentialHidden // a visible one that begins with the very title: "Title: A Subtitle"
+	potentialVisible = 0.95
+	potentialLeast   = 0.60
+)
+
+// potential is the best that fetching a contender may bring.
+func (j *job) potential(c scored) float64 {
+	if c.known() {
+		return c.score
+	}
+	least := potentialVisible
+	switch {
+	case !c.explained && j.s.Want == WantAny:
+		least = potentialOther
+	case !c.explained:
+		least = potentialHidden
+	case c.begins(j.s):
+		least = potentialBegins
+	}
+	more := 0.0
+	if c.hit.Kind == TV {
+		more = weighEpisodes // which only its seasons can tell
+	}
+	return more + max(c.score, c.score-c.like.sim+least)
+}
+
+// begins reports whether a visible title begins with the likeliest reading.
+func (c scored) begins(s Series) bool {
+	return slices.ContainsFunc(c.titles, func(t named) bool { return goesOn(t.norm, title.Normalize(s.Title())) })
+}
+
+// fetch gets the details of contenders while one of them may still change the decision.
+func (j *job) fetch(ctx context.Context) {
+	for j.fetched < j.r.Options.MaxEntries {
+		i := j.nextFetch()
+		if i < 0 {
+			return
+		}
+		if !j.fetchAt(ctx, i) {
+			return
+		}
+	}
+}
+
+// nextFetch picks the contender whose details may change the decision, or -1.
+func (j *job) nextFetch() int {
+	next := -1
+	best := 0.0
+	for i, c := range j.pool {
+		if c.known() || enoughSeen(c) {
+			best = max(best, c.score)
+			if c.known() {
+				continue
+			}
+		}
+		if next < 0 || j.compareFetch(c, j.pool[next]) < 0 {
+			next = i
+		}
+	}
+	if next < 0 {
+		return -1
+	}
+	c := j.pool[next]
+	if p := j.potential(c); p < potentialLeast || p+almost < best {
+		return -1
+	}
+	if enoughSeen(c) && !j.rivalled(next) {
+		return -1
+	}
+	return next
+}
+
+// enoughSeen reports whether a row alone can decide: a film whose visible title is the one looked for. A series
+// always needs its seasons.
+func enoughSeen(c scored) bool {
+	return c.hit.Kind == Movie && c.like.sim >= simExact
+}
+
+// rivalled reports whether another contender comes close to the one at i.
+func (j *job) rivalled(i int) bool {
+	for k, o := range j.pool {
+		if k != i && j.potential(o) > j.pool[i].score-0.1 {
+			return true
+		}
+	}
+	return false
+}
+
+// almost is a difference of scores that decides nothing, such as popularity makes.
+const almost = 0.01
+
+// compareFetch orders contenders by what fetching them may bring. Of rows that may all hold the title unseen, the one
+// with the shortest original title goes first: sequels, films and spin-offs have longer ones than the work they come from.
+func (j *job) compareFetch(a, b scored) int {
+	return cmp.Or(cmp.Compare(j.potential(b), j.potential(a)), cmp.Compare(utf8.RuneCountInString(a.hit.OriginalTitle), utf8.RuneCountInString(b.hit.OriginalTitle)),
+		cmp.Compare(b.hit.Popularity, a.hit.Popularity),
+		cmp.Compare(a.hit.Kind, b.hit.Kind), cmp.Compare(a.hit.ID, b.hit.ID))
+}
+
+// fetchAt gets one entry and scores it anew; false ends the fetching.
+func (j *job) fetchAt(ctx context.Context, i int) bool {
+	c := j.pool[i].contender
+	e, o, err := j.r.Source.Entry(ctx, c.hit.Kind, c.hit.ID)
+	if errors.Is(err, ErrNoEntry) {
+		j.step("entry", nil, "%s %d: %v", c.hit.Kind, c.hit.ID, err)
+		j.pool = slices.Delete(j.pool, i, i+1)
+		return true
+	}
+	if err != nil {
+		j.step("entry", nil, "%s %d: %v", c.hit.Kind, c.hit.ID, err)
+		j.err = err
+		return false
+	}
+	j.fetched++
+	j.heard = j.heard.Least(o)
+	c.entry, c.origin = e, c.origin.Least(o)
+	j.pool[i] = score(j.s, c)
+	j.step("entry", &o, "%s %d %q: score %.3f", c.hit.Kind, c.hit.ID, e.Title, j.pool[i].score)
+	return true
+}

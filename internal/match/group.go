@@ -1,0 +1,219 @@
+package match
+
+// This file decides which files ask the same question: one Series per title, season and part, year, kind of
+// release and folder. Requests grow with series, never with files.
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/anivault/anivault/internal/release"
+	"github.com/anivault/anivault/internal/title"
+)
+
+// Want is what the names of a series say they are.
+type Want uint8
+
+const (
+	// WantAny means that the names do not tell a film from a series.
+	WantAny Want = iota
+	// WantTV means numbered episodes or a batch of them.
+	WantTV
+	// WantMovie means a film.
+	WantMovie
+	// WantSpecial means a special or an OVA: usually season 0 of a series, sometimes a film.
+	WantSpecial
+	// WantNothing means extras, which are skipped.
+	WantNothing
+)
+
+// String is the word used in explanations.
+func (w Want) String() string {
+	switch w {
+	case WantAny:
+		return "any"
+	case WantTV:
+		return "tv"
+	case WantMovie:
+		return "movie"
+	case WantSpecial:
+		return "special"
+	case WantNothing:
+		return "nothing"
+	}
+	return "unknown"
+}
+
+// Series is what a set of files of one folder says they belong to: the one question that is asked for all
+// of them. Titles are the readings of the name, the likeliest first; Season is the season hint, 0 with HasSeason
+// false when there is none, Part the part or cour, 0 for none; LastEpisode is the greatest episode number seen and Episodes how many different ones.
+type Series struct {
+	Titles      []release.Title
+	Season      int
+	HasSeason   bool
+	Part        int
+	Year        int
+	Want        Want
+	Special     string
+	IDs         []release.ID
+	Folder      string
+	Fansub      bool
+	LastEpisode float64
+	Episodes    int
+	Files       []File
+}
+
+// Title is the likeliest reading of the name, for people.
+func (s Series) Title() string {
+	if len(s.Titles) == 0 {
+		return ""
+	}
+	return s.Titles[0].Text
+}
+
+// numbered are the readings with the number of a special behind them, as films carry it: "Title 2", "Title OVA 2".
+func (s Series) numbered() []release.Title {
+	if s.Want == WantMovie || s.Episodes != 1 || s.LastEpisode == 0 {
+		return nil
+	}
+	n := " " + strconv.Itoa(int(s.LastEpisode))
+	var out []release.Title
+	for _, t := range s.Titles {
+		out = append(out, release.Title{Text: t.Text + n, Lang: t.Lang, From: t.From})
+		if s.Special != "" {
+			out = append(out, release.Title{Text: t.Text + " " + s.Special + n, Lang: t.Lang, From: t.From})
+		}
+	}
+	return out
+}
+
+// Group sorts files into series, in the order in which each series is first seen, in time linear in the number of
+// files. Files keep their order inside a series.
+func Group(files []File) []Series {
+	var out []Series
+	at := make(map[string]int, len(files))
+	for _, f := range files {
+		key := groupKey(f.Release)
+		i, ok := at[key]
+		if !ok {
+			i = len(out)
+			at[key] = i
+			out = append(out, newSeries(f.Release))
+		}
+		s := &out[i]
+		s.Files = append(s.Files, f)
+	}
+	for i := range out {
+		out[i].count()
+	}
+	return out
+}
+
+// groupKey is equal for two files exactly when they ask the same question from the same folder.
+func groupKey(r release.Release) string {
+	var b strings.Builder
+	b.WriteString(folderOf(r.Path))
+	b.WriteByte(0)
+	b.WriteString(title.Normalize(r.Title))
+	b.WriteByte(0)
+	if n, ok := r.Season(); ok {
+		b.WriteString(strconv.Itoa(n))
+	}
+	b.WriteByte(0)
+	b.WriteString(strconv.Itoa(r.Part))
+	b.WriteByte(0)
+	b.WriteString(strconv.Itoa(r.Year))
+	b.WriteByte(0)
+	b.WriteString(strconv.Itoa(int(wantOf(r))))
+	if wantOf(r) == WantSpecial { // two OVAs may be two films
+		b.WriteByte(0)
+		b.WriteString(r.Special)
+		for _, e := range r.Episodes {
+			b.WriteString(strconv.FormatFloat(e, 'f', -1, 64))
+			b.WriteByte(',')
+		}
+	}
+	for _, id := range r.IDs {
+		b.WriteByte(0)
+		b.WriteString(id.Source + id.Kind + id.Value)
+	}
+	return b.String()
+}
+
+func newSeries(r release.Release) Series {
+	s := Series{Titles: distinctTitles(r), Year: r.Year, Part: r.Part, Want: wantOf(r), Special: r.Special, IDs: r.IDs, Folder: folderOf(r.Path), Fansub: fansubStyled(r)}
+	s.Season, s.HasSeason = r.Season()
+	return s
+}
+
+// distinctTitles lists the readings of a name without repetitions, the chosen one first.
+func distinctTitles(r release.Release) []release.Title {
+	all := r.Titles
+	if i := slices.IndexFunc(all, func(t release.Title) bool { return t.Text == r.Title }); i > 0 {
+		all = slices.Concat(all[i:i+1], all[:i], all[i+1:])
+	} else if i < 0 && r.Title != "" {
+		all = slices.Concat([]release.Title{{Text: r.Title}}, all)
+	}
+	var out []release.Title
+	var seen []string
+	for _, t := range all {
+		n := title.Normalize(t.Text)
+		if n == "" || slices.Contains(seen, n) {
+			continue
+		}
+		seen = append(seen, n)
+		out = append(out, t)
+		if len(out) == maxTitles {
+			break
+		}
+	}
+	return out
+}
+
+// maxTitles bounds the readings of one name that are compared; a name with more is noise.
+const maxTitles = 8
+
+// wantOf translates the reading of a name into the kind of entry to ask for.
+func wantOf(r release.Release) Want {
+	if r.Extra {
+		return WantNothing
+	}
+	switch r.Kind {
+	case release.Extra:
+		return WantNothing
+	case release.Movie:
+		return WantMovie
+	case release.Special:
+		return WantSpecial
+	case release.Episode, release.Batch:
+		return WantTV
+	case release.Unknown:
+	}
+	return WantAny
+}
+
+// fansubStyled tells names that only anime carries: a group in front, or a checksum.
+func fansubStyled(r release.Release) bool {
+	return r.Checksum != "" || strings.HasPrefix(r.Name, "[") || strings.HasPrefix(r.Name, "【")
+}
+
+// folderOf is the path without its last element, whichever separator it is written with.
+func folderOf(path string) string {
+	return path[:max(strings.LastIndexAny(path, `/\`), 0)]
+}
+
+// count sums up the episode numbers of the files: whole ones, each once.
+func (s *Series) count() {
+	seen := make(map[float64]bool, len(s.Files))
+	for _, f := range s.Files {
+		for _, e := range f.Release.Episodes {
+			if e == math.Trunc(e) {
+				seen[e] = true
+				s.LastEpisode = max(s.LastEpisode, e)
+			}
+		}
+	}
+	s.Episodes = len(seen)
+}

@@ -1,0 +1,77 @@
+package match
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/anivault/anivault/internal/release"
+)
+
+func TestGroupAsksOneQuestionPerSeries(t *testing.T) {
+	at := func(path string, r release.Release) release.Release { r.Path = path; return r }
+	files := []release.Release{
+		at("a/1.mkv", rel("Salt Harbor", eps(1))),
+		at("a/2.mkv", rel("SALT  Harbor!", eps(2))),
+		at("a/3.mkv", rel("Salt Harbor", inSeason(2), eps(1))),
+		at("b/1.mkv", rel("Salt Harbor", eps(1))),
+		at(`a\x.mkv`, rel("Salt Harbor", of(2018), eps(4))),
+		at("a/nced.mkv", rel("Salt Harbor", as(release.Extra))),
+		at("a/movie.mkv", rel("Salt Harbor", as(release.Movie))),
+		at("a/4.mkv", rel("Salt Harbor", eps(2, 3))),
+		at("a/5.mkv", rel("Salt Harbor", eps(3.5))),
+	}
+	var in []File
+	for i, r := range files {
+		in = append(in, File{Index: i, Release: r})
+	}
+	var got []string
+	for _, s := range Group(in) {
+		line := fmt.Sprintf("%s %q s%s y%d %s last %v of %d:", s.Folder, s.Title(), seasonText(s), s.Year, s.Want, s.LastEpisode, s.Episodes)
+		for _, f := range s.Files {
+			line += fmt.Sprintf(" %d", f.Index)
+		}
+		got = append(got, line)
+	}
+	want := []string{
+		`a "Salt Harbor" sunknown y0 tv last 3 of 3: 0 1 7 8`,
+		`a "Salt Harbor" s2 y0 tv last 1 of 1: 2`,
+		`b "Salt Harbor" sunknown y0 tv last 1 of 1: 3`,
+		`a "Salt Harbor" sunknown y2018 tv last 4 of 1: 4`,
+		`a "Salt Harbor" sunknown y0 nothing last 0 of 0: 5`,
+		`a "Salt Harbor" sunknown y0 movie last 0 of 0: 6`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestGroupKeepsEveryFileOnceAndInOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var in []File
+		for i := range rapid.IntRange(0, 60).Draw(t, "files") {
+			r := rel(rapid.SampledFrom([]string{"A", "B", "b", ""}).Draw(t, "title"), of(rapid.SampledFrom([]int{0, 2001}).Draw(t, "year")))
+			in = append(in, File{Index: i, Release: r})
+		}
+		seen := map[int]bool{}
+		first := -1
+		for _, s := range Group(in) {
+			if s.Files[0].Index <= first {
+				t.Fatalf("series out of order at %d", s.Files[0].Index)
+			}
+			first = s.Files[0].Index
+			last := -1
+			for _, f := range s.Files {
+				if seen[f.Index] || f.Index <= last {
+					t.Fatalf("file %d twice or out of order", f.Index)
+				}
+				seen[f.Index], last = true, f.Index
+			}
+		}
+		if len(seen) != len(in) {
+			t.Fatalf("%d files of %d", len(seen), len(in))
+		}
+	})
+}

@@ -1,0 +1,170 @@
+package match
+
+// This file decides what the matched title says about where in the entry the files belong: a sequel marker, a year, or the
+// name of an arc that the entry's plain titles do not have.
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/anivault/anivault/internal/title"
+)
+
+// Hint is what the titles of a name say beyond the entry they name: a season, a part, a year that begins it, that it is
+// the final one. Arc is the season whose name is in a title, 0 for none. Rest is what the matched reading has beyond the entry's plain
+// title, normalised, empty for a plain title. Arcs are all readings that go on so.
+type Hint struct {
+	Season int
+	Part   int
+	Year   int
+	Final  bool
+	Arc    int
+	Rest   string
+	Arcs   []ArcText
+}
+
+// ArcText is a reading, normalised, and the Rest of it behind the entry's plain title.
+type ArcText struct{ Text, Rest string }
+
+// take adds what a sequel marker says, where nothing was said before.
+func (h *Hint) take(q Sequel) {
+	h.Season, h.Part, h.Year = cmp.Or(h.Season, q.Season), cmp.Or(h.Part, q.Part), cmp.Or(h.Year, q.Year)
+	h.Final = h.Final || q.Final
+}
+
+// hintOf reads the hint from the agreement that chose an entry.
+func hintOf(s Series, c scored) Hint {
+	var h Hint
+	file := c.like.file
+	file.Final = false // "final" means a season only where the entry has a title that says so
+	h.take(file)
+	if c.entry == nil {
+		return h
+	}
+	matched := title.Normalize(c.like.read.Text)
+	h.readArcs(s, c, matched)
+	own := entrySequel(matched, c.like.title, c.titles)
+	if own.Season == 1 || c.like.file.Zero() && own.Season > 0 && !c.hasSeason(own.Season, regular(c.entry)) {
+		own.Season = 0 // the number is part of what the show is called, or says nothing
+	}
+	h.take(own)
+	for _, r := range s.Titles {
+		if norm := title.Normalize(r.Text); norm != matched {
+			h.take(entrySequel(norm, named{}, c.titles))
+		}
+	}
+	h.Year = cmp.Or(h.Year, s.Year)
+	return h
+}
+
+// readArcs looks at what the readings, without their sequel markers, have behind the entry's plain title.
+func (h *Hint) readArcs(s Series, c scored, matched string) {
+	add := func(text string, of named) {
+		norm := title.Normalize(text)
+		base, _ := splitSequel(norm)
+		rest := afterPlain(base, c.titles)
+		if rest == base || meansWhole(rest) || wholeTitle(base, of, c.titles) || wholeTitle(norm, of, c.titles) {
+			rest = ""
+		}
+		if rest != "" {
+			h.Arcs = append(h.Arcs, ArcText{base, rest})
+		}
+		if h.Arc == 0 {
+			h.Arc = arcOf(c.entry, c.titles, text, norm, afterPlain(norm, c.titles))
+		}
+		if h.Arc == 0 {
+			h.Arc = arcOf(c.entry, c.titles, text, base, rest)
+		}
+		if norm == matched {
+			h.Rest = rest
+		}
+	}
+	add(c.like.read.Text, c.like.title)
+	for _, r := range s.Titles {
+		if title.Normalize(r.Text) != matched {
+			add(r.Text, named{})
+		}
+	}
+}
+
+// entrySequel is the sequel marker of a reading or of the title it matched. It counts only where the entry also has the title
+// without it, or with another one, and is not called so as a whole: a show that is called "Title 2" is no second season.
+func entrySequel(norm string, matched named, titles []named) Sequel {
+	base, seq := splitSequel(norm)
+	if seq.Zero() {
+		base, seq = matched.base, matched.seq
+	}
+	if seq.Zero() || slices.ContainsFunc(titles, func(t named) bool { return t.primary && t.norm == norm }) {
+		return Sequel{}
+	}
+	for _, t := range titles {
+		if (t.seq.Season != seq.Season || t.seq.Part != seq.Part || t.seq.Year != seq.Year && seq.Season+seq.Part == 0) && (t.base == base || t.seq.Zero() && title.Similarity(t.norm, base) >= simExact) {
+			return seq
+		}
+	}
+	return Sequel{}
+}
+
+// wholeTitle reports whether a text names the show as a whole although it goes on after a shorter title of it: it is the
+// name, the original or a translated title, or a good part of the titles that go on after the shorter one go on after it too.
+func wholeTitle(text string, matched named, titles []named) bool {
+	if matched.primary && title.Similarity(text, matched.norm) >= 0.97 {
+		return true
+	}
+	plain := plainTitle(text, titles)
+	rest := afterPlain(text, titles)
+	onFromPlain, onFromText := 0, 0
+	for _, t := range titles {
+		switch {
+		case t.norm == rest: // two titles one after the other
+			return true
+		case t.primary && t.norm == text:
+			return true
+		case goesOn(t.norm, text):
+			onFromText++
+			onFromPlain++
+		case goesOn(t.norm, plain) && t.norm != text:
+			onFromPlain++
+		}
+	}
+	return onFromText > 0 && onFromText*wholeShare >= onFromPlain
+}
+
+// wholeShare is the part of the titles that go on which must go on after the longer title too.
+const wholeShare = 8
+
+// meansWhole tells what is put behind a title without naming a part of the show.
+func meansWhole(rest string) bool {
+	switch rest {
+	case "tv", "the tv", "the animation", "animation", "the anime", "anime", "tv animation", "tv anime", "the series":
+		return true
+	}
+	return false
+}
+
+// goesOn reports whether a title begins with a text and has more behind it.
+func goesOn(norm, text string) bool {
+	return text != "" && len(norm) > len(text) && strings.HasPrefix(norm, text) && boundary(norm, len(text))
+}
+
+// plainTitle is the longest title of the entry that the text begins with and goes on after, "" if there is none.
+func plainTitle(text string, titles []named) string {
+	best := ""
+	for _, t := range titles {
+		if len(t.norm) > len(best) && goesOn(text, t.norm) {
+			best = t.norm
+		}
+	}
+	return best
+}
+
+// afterPlain is what a text has behind the entry's plain title, or the whole text if it does not begin with one.
+func afterPlain(text string, titles []named) string {
+	return strings.TrimSpace(strings.TrimPrefix(text, plainTitle(text, titles)))
+}
+
+// boundary reports whether a word ends before i: scripts without spaces have a boundary everywhere.
+func boundary(s string, i int) bool {
+	return s[i] == ' ' || s[i] >= 0x80
+}

@@ -1,0 +1,238 @@
+package match
+
+// This file decides the season and episode of one file inside its entry. The ways are tried in the order of trust; each works on
+// the fetched list of episodes and either places all episodes of the file or leaves it to the next. When none can, the file
+// keeps its id and says why it has no season: a wrong episode is worse than none.
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/anivault/anivault/internal/release"
+)
+
+// Place gives the decision for one file of a resolved series. It asks the Source for an episode group at most once
+// or twice, and only for numbers that the seasons do not hold.
+func (r *Resolver) Place(ctx context.Context, f File, res Resolution) Decision {
+	d := Decision{
+		Status: res.Status, Confidence: res.Confidence, Kind: res.Kind, ID: res.ID, Title: res.Title,
+		OriginalTitle: res.OriginalTitle, Year: res.Year, Origin: res.Origin, Reason: res.Reason,
+		Candidates: res.Candidates, Steps: slices.Clip(res.Steps), Err: res.Err,
+	}
+	if f.Release.Extra || f.Release.Kind == release.Extra {
+		return Decision{Status: Skipped, Reason: "an extra, not an episode"}
+	}
+	if d.Status != Matched {
+		d.Kind, d.ID, d.Title, d.OriginalTitle, d.Year = "", 0, "", "", 0
+		return d
+	}
+	if res.Kind != TV || res.Entry == nil {
+		return d
+	}
+	p := newPlacer(ctx, r.Source, f.Release, res)
+	at := p.place()
+	if p.err != nil {
+		d.Status, d.Err, d.Reason = Pending, p.err, "an episode group could not be asked for"
+	}
+	for _, s := range p.steps {
+		d.Steps = append(d.Steps, Step{Stage: "place", Detail: s})
+	}
+	d.Origin = d.Origin.Least(p.origin)
+	at.apply(&d, res.Entry)
+	return d
+}
+
+// placement is where a file belongs. ok says whether it is decided, seasonOnly that the episodes are not.
+type placement struct {
+	ok       bool
+	season   int
+	episodes []int
+	why      string
+}
+
+// apply writes a placement into a decision. Whatever the way that found it, only episodes that the entry has
+// get through.
+func (at placement) apply(d *Decision, e *Entry) {
+	if !at.ok {
+		d.Reason = at.why
+		return
+	}
+	season, found := e.season(at.season)
+	if !found {
+		d.Reason = fmt.Sprintf("season %d does not exist", at.season)
+		return
+	}
+	names := make([]string, 0, len(at.episodes))
+	for _, n := range at.episodes {
+		i := slices.IndexFunc(season.Episodes, func(ep Episode) bool { return ep.Number == n })
+		if i < 0 {
+			d.Reason = fmt.Sprintf("season %d has no episode %d", at.season, n)
+			return
+		}
+		names = append(names, season.Episodes[i].Name)
+	}
+	d.Season, d.Episodes, d.Reason = &at.season, at.episodes, at.why
+	if len(names) > 0 {
+		d.EpisodeTitles = names
+	}
+}
+
+// placer holds what the ways look at.
+type placer struct {
+	ctx     context.Context //nolint:containedctx // lives as long as one call of Place
+	src     Source
+	rel     release.Release
+	e       *Entry
+	hint    Hint
+	mapping *Mapping
+	*layout
+	eps    []int // the numbers of the file
+	season int   // the season that the name or the matched title says, 0 for none
+	part   int
+	year   int // a year that is not the entry's first
+	steps  []string
+	origin Origin
+	err    error
+}
+
+func newPlacer(ctx context.Context, src Source, rel release.Release, res Resolution) *placer {
+	p := &placer{ctx: ctx, src: src, rel: rel, e: res.Entry, hint: res.Hint, mapping: res.Mapping, layout: res.layout}
+	if p.layout == nil {
+		p.layout = layoutOf(res.Entry)
+	}
+	p.season, p.part = res.Hint.Season, res.Hint.Part
+	if n, ok := rel.Season(); ok && n > 0 {
+		p.season = n
+	}
+	if rel.Part > 0 {
+		p.part = rel.Part
+	}
+	if y := res.Hint.Year; y != 0 && y != res.Entry.Year {
+		p.year = y
+	}
+	return p
+}
+
+func (p *placer) note(format string, args ...any) {
+	p.steps = append(p.steps, fmt.Sprintf(format, args...))
+}
+
+// place tries the ways in order.
+func (p *placer) place() placement {
+	if len(p.rel.Seasons) > 1 {
+		return placement{why: "the name spans several seasons"}
+	}
+	half := slices.ContainsFunc(p.rel.Episodes, func(e float64) bool { return e != math.Trunc(e) || e < 0 })
+	if half || p.isSpecial() {
+		return p.special(half)
+	}
+	for _, e := range p.rel.Episodes {
+		p.eps = append(p.eps, int(e))
+	}
+	if len(p.eps) == 0 {
+		return p.whole()
+	}
+	if at := p.specialTitle(); at.ok {
+		return at
+	}
+	if len(p.all) == 0 {
+		return placement{why: "TMDB lists no episodes for it yet"}
+	}
+	for _, way := range []func() placement{p.byMapping, p.bySeason, p.byYear, p.byArc, p.byPart, p.byFinal, p.byRuns, p.byGroup, p.byPosition} {
+		if at := way(); at.ok || p.err != nil {
+			return at
+		}
+	}
+	return placement{why: p.refusal()}
+}
+
+// refusal says why no way worked.
+func (p *placer) refusal() string {
+	switch {
+	case p.season > 0:
+		return fmt.Sprintf("season %d episode %s fits nowhere in TMDB's seasons", p.season, numbers(p.eps))
+	case p.year != 0 && !p.nearYear():
+		return fmt.Sprintf("no regular episode aired in %d", p.year)
+	case p.part > 0:
+		return fmt.Sprintf("part %d episode %s fits nowhere in TMDB's seasons", p.part, numbers(p.eps))
+	}
+	if p.hint.Rest != "" {
+		return fmt.Sprintf("%q names a part of the show, and no season on TMDB is called so", p.hint.Rest)
+	}
+	return fmt.Sprintf("episode %s fits nowhere in TMDB's seasons", numbers(p.eps))
+}
+
+// whole places a file or folder that names no episode: a batch of a season.
+func (p *placer) whole() placement {
+	if p.rel.Kind != release.Batch && p.season == 0 {
+		if at := p.specialTitle(); at.ok {
+			return at
+		}
+		return placement{why: "the name says no episode"}
+	}
+	n := p.season
+	if n == 0 {
+		first := 0
+		for _, s := range p.all {
+			if first != 0 && s.season != first {
+				return placement{why: "the name says no season, and there are several"}
+			}
+			first = s.season
+		}
+		n = first
+	}
+	if _, ok := p.e.season(n); !ok || n == 0 {
+		return placement{why: fmt.Sprintf("there is no season %d", n)}
+	}
+	return placement{ok: true, season: n, why: "a whole season"}
+}
+
+// found builds a placement from slots of one season.
+func found(list []slot, why string, args ...any) placement {
+	if len(list) == 0 {
+		return placement{}
+	}
+	at := placement{ok: true, season: list[0].season, why: fmt.Sprintf(why, args...)}
+	for _, s := range list {
+		if s.season != at.season {
+			return placement{}
+		}
+		at.episodes = append(at.episodes, s.episode.Number)
+	}
+	return at
+}
+
+// literal finds the file's numbers as TMDB's numbers in a list of slots.
+func literal(list []slot, eps []int) []slot {
+	out := make([]slot, 0, len(eps))
+	for _, n := range eps {
+		i := slices.IndexFunc(list, func(s slot) bool { return s.episode.Number == n })
+		if i < 0 {
+			return nil
+		}
+		out = append(out, list[i])
+	}
+	return out
+}
+
+// positions takes the file's numbers as positions in a list of slots, counted from 1 after offset.
+func positions(list []slot, eps []int, offset int) []slot {
+	out := make([]slot, 0, len(eps))
+	for _, n := range eps {
+		i := n + offset - 1
+		if i < 0 || i >= len(list) {
+			return nil
+		}
+		out = append(out, list[i])
+	}
+	return out
+}
+
+func numbers(eps []int) string {
+	if len(eps) == 1 {
+		return fmt.Sprint(eps[0])
+	}
+	return fmt.Sprint(eps)
+}

@@ -1,0 +1,227 @@
+package match
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/anivault/anivault/internal/release"
+)
+
+// The shapes that TMDB gives to anime, each under its own name.
+var (
+	merged  = series(1, "Lantern Keepers", "灯守", 2019, season(1, "1-12@2019-04-06", "13-24@2020-07-04", "25-36@2022-01-08"))
+	cours   = series(2, "Moth Parade", "蛾行列", 2021, season(1, "1-12@2021-01-09", "13-24@2021-07-03"))
+	split   = series(3, "Salt Harbor", "塩港", 2018, season(1, "1-12@2018-04-07"), season(2, "1-12@2019-04-06"), season(3, "1-13@2020-04-04"))
+	roll    = series(4, "Endless Tide", "果てなき潮", 2000, season(1, "1-61"), season(2, "62-77"), season(3, "78-92"))
+	giant   = series(5, "Ten Thousand Steps", "一万歩", 2004, season(1, "1-366@2004-10-05"))
+	arcs    = series(6, "Ember Blade", "残り火の剣", 2019, season(1, "1-26@2019-04-06"), season(2, "1-7@2021-10-10").named("Night Ferry Arc"), season(3, "1-11@2021-12-05").named("Lantern Quarter Arc"))
+	extras  = series(7, "Paper Owls", "紙梟", 2016, season(0, "1-1@2017-03-01", "2-2@2018-08-01", "3-3@2018-09-01").titled("Paper Owls: The Lost Letter", "Summer Fair", "Winter Fair"), season(1, "1-12@2016-07-02"))
+	dateOVA = series(8, "Quiet Engine", "静かな機関", 2011, season(0, "1-1@2012-12-24").titled("Prologue Zero"), season(1, "1-13@2011-01-08"))
+	planned = series(9, "Not Yet Aired", "未放送", 0)
+	grouped = series(10, "Long March", "長い行進", 2002, season(1, "1-20@2002-10-03"), season(2, "1-20"), season(3, "1-10"))
+	second  = series(11, "Second Bloom 2", "再び咲く2", 2015, season(1, "1-12@2015-04-04"))
+	parts   = series(12, "Clockwork Isle", "歯車島", 2021, season(1, "1-11@2021-01-11", "12-23@2021-10-04"), season(2, "1-12@2023-07-03", "13-24@2024-04-08"))
+)
+
+func shapes() *world {
+	grouped.Groups = []GroupRef{{ID: "stale", Type: groupAbsolute, Episodes: 12}, {ID: "abs", Name: "Absolute", Type: groupAbsolute, Episodes: 50}, {ID: "seasons", Name: "Seasons", Type: groupSeasons, Episodes: 50}}
+	abs := &EpisodeGroup{ID: "abs", Name: "Absolute", Type: groupAbsolute, Groups: []GroupPart{{Order: 1}}}
+	byYear := &EpisodeGroup{ID: "seasons", Name: "Seasons", Type: groupSeasons, Groups: make([]GroupPart, 5)}
+	n := 0
+	for _, s := range regular(grouped) {
+		e := GroupEpisode{Season: s.season, Number: s.episode.Number, Order: n}
+		abs.Groups[0].Episodes = append(abs.Groups[0].Episodes, e)
+		byYear.Groups[n/10].Order = n/10 + 1
+		byYear.Groups[n/10].Episodes = append(byYear.Groups[n/10].Episodes, e)
+		n++
+	}
+	// The absolute group of this show leaves out its third episode, which was a recap: it knows better than the position.
+	abs.Groups[0].Episodes = slices.Delete(abs.Groups[0].Episodes, 2, 3)
+	return &world{
+		entries: []*Entry{merged, cours, split, roll, giant, arcs, extras, dateOVA, planned, grouped, second, parts},
+		groups:  map[string]*EpisodeGroup{"abs": abs, "seasons": byYear},
+	}
+}
+
+func TestPlaceFollowsTheFetchedEpisodes(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		rel  release.Release
+		want string
+	}{
+		{"plain number", rel("Salt Harbor", eps(3)), "tv 3 S01E03"},
+		{"explicit season", rel("Salt Harbor", inSeason(2), eps(3)), "tv 3 S02E03"},
+		{"number beyond season 1 counts on", rel("Salt Harbor", eps(15)), "tv 3 S02E03"},
+		{"number beyond two seasons", rel("Salt Harbor", eps(37)), "tv 3 S03E13"},
+		{"number beyond all", rel("Salt Harbor", eps(38)), "tv 3 -"},
+		{"season counted on from the first", rel("Salt Harbor", inSeason(2), eps(15)), "tv 3 S02E03"},
+		{"season beyond the last", rel("Salt Harbor", inSeason(4), eps(1)), "tv 3 -"},
+		{"explicit number that does not exist", rel("Salt Harbor", inSeason(3), eps(40)), "tv 3 -"},
+		{"range over one season", rel("Salt Harbor", eps(11, 12)), "tv 3 S01E11E12"},
+		{"range over two seasons", rel("Salt Harbor", eps(12, 13)), "tv 3 -"},
+		{"second season merged into the first", rel("Lantern Keepers", inSeason(2), eps(1)), "tv 1 S01E13"},
+		{"third season merged", rel("Lantern Keepers", inSeason(3), eps(12)), "tv 1 S01E36"},
+		{"merged season, counted on", rel("Lantern Keepers", inSeason(2), eps(14)), "tv 1 S01E14"},
+		{"merged season, too far", rel("Lantern Keepers", inSeason(2), eps(30)), "tv 1 -"},
+		{"merged season that is not there", rel("Lantern Keepers", inSeason(4), eps(1)), "tv 1 -"},
+		{"season words inside the title", rel("Lantern Keepers 2nd Season", eps(2)), "tv 1 S01E14"},
+		{"roman number inside the title", rel("Salt Harbor II", eps(2)), "tv 3 S02E02"},
+		{"year of a later run", rel("Lantern Keepers", of(2022), eps(2)), "tv 1 S01E26"},
+		{"year of a later season", rel("Salt Harbor", of(2019), eps(2)), "tv 3 S02E02"},
+		{"first year says nothing", rel("Salt Harbor", of(2018), eps(14)), "tv 3 S02E02"},
+		{"second cour after a short pause", rel("Moth Parade", inPart(2), eps(3)), "tv 2 S01E15"},
+		{"second season that was a second cour", rel("Moth Parade", inSeason(2), eps(3)), "tv 2 S01E15"},
+		{"part of a later season", rel("Clockwork Isle", inSeason(2), inPart(2), eps(6)), "tv 12 S02E18"},
+		{"part of the first season", rel("Clockwork Isle", inPart(2), eps(1)), "tv 12 S01E12"},
+		{"part counted on", rel("Clockwork Isle", inSeason(2), inPart(2), eps(18)), "tv 12 S02E18"},
+		{"no such part", rel("Clockwork Isle", inSeason(1), inPart(3), eps(1)), "tv 12 -"},
+		{"rolling number", rel("Endless Tide", eps(70)), "tv 4 S02E70"},
+		{"rolling, explicit", rel("Endless Tide", inSeason(2), eps(70)), "tv 4 S02E70"},
+		{"rolling, position in the season", rel("Endless Tide", inSeason(2), eps(2)), "tv 4 S02E63"},
+		{"giant season", rel("Ten Thousand Steps", eps(225)), "tv 5 S01E225"},
+		{"arc by the season's name", rel("Ember Blade Night Ferry Arc", eps(3)), "tv 6 S02E03"},
+		{"absolute group before position", rel("Long March", eps(22)), "tv 10 S02E03"},
+		{"group of seasons", rel("Long March", inSeason(4), eps(5)), "tv 10 S02E15"},
+		{"a title that ends in a number", rel("Second Bloom 2", eps(2)), "tv 11 S01E02"},
+		{"half episode", rel("Salt Harbor", eps(5.5)), "tv 3 -"},
+		{"half episode of a season", rel("Paper Owls", inSeason(1), eps(5.5)), "tv 7 -"},
+		{"special without a name", rel("Paper Owls", special("SP"), eps(2)), "tv 7 -"},
+		{"special by number", rel("Paper Owls", inSeason(0), eps(2)), "tv 7 S00E02"},
+		{"special by a number that is not there", rel("Paper Owls", inSeason(0), eps(9)), "tv 7 -"},
+		{"special by its title", rel("Paper Owls", special("SP"), about("Summer Fair")), "tv 7 S00E02"},
+		{"special by the whole title", rel("Paper Owls The Lost Letter", as(release.Unknown)), "tv 7 S00E01"},
+		{"special by its year", rel("Quiet Engine", of(2012), eps(1)), "tv 8 S00E01"},
+		{"special of a year with several", rel("Paper Owls", special("OVA"), of(2018), eps(3)), "tv 7 -"},
+		{"no episodes yet", rel("Not Yet Aired", eps(1)), "tv 9 -"},
+		{"batch of the only season", rel("Moth Parade", as(release.Batch)), "tv 2 S01"},
+		{"batch of a stated season", rel("Salt Harbor", as(release.Batch), inSeason(2)), "tv 3 S02"},
+		{"batch of several seasons", rel("Salt Harbor", as(release.Batch)), "tv 3 -"},
+		{"batch with its numbers", rel("Quiet Engine", as(release.Batch), eps(1, 2, 3)), "tv 8 S01E01E02E03"},
+		{"extra", rel("Salt Harbor", as(release.Extra)), "skipped"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			got := decideOne(shapes(), row.rel)
+			if outcome(got) != row.want {
+				t.Errorf("got %s (%s), want %s\nsteps: %v", outcome(got), got.Reason, row.want, got.Steps)
+			}
+			if got.Reason == "" {
+				t.Error("a decision without a reason")
+			}
+		})
+	}
+}
+
+func TestPlaceUsesAnImportedMapping(t *testing.T) {
+	res := Resolution{Status: Matched, Kind: TV, ID: 1, Entry: merged, Confidence: 1}
+	r := &Resolver{Source: shapes(), Options: DefaultOptions()}
+	for _, row := range []struct {
+		m    Mapping
+		rel  release.Release
+		want string
+	}{
+		{Mapping{Season: 1, Offset: 12}, rel("Tomori", eps(3)), "tv 1 S01E15"},
+		{Mapping{Absolute: true, Offset: 24}, rel("Tomori", eps(1)), "tv 1 S01E25"},
+		{Mapping{Season: 1, Offset: 30}, rel("Tomori", eps(3)), "tv 1 S01E33"},
+		{Mapping{Season: 1, Offset: 12}, rel("Tomori", inSeason(1), eps(3)), "tv 1 S01E03"},
+	} {
+		res.Mapping = &row.m
+		if got := r.Place(context.Background(), File{Release: row.rel}, res); outcome(got) != row.want {
+			t.Errorf("%+v: got %s (%s), want %s", row.m, outcome(got), got.Reason, row.want)
+		}
+	}
+}
+
+func TestPlaceReportsAGroupThatCannotBeAsked(t *testing.T) {
+	w := shapes()
+	boom := fmt.Errorf("limiter sleeps")
+	w.fail = func(what string) error {
+		if what == "group abs" {
+			return boom
+		}
+		return nil
+	}
+	got := decideOne(w, rel("Long March", eps(22)))
+	if got.Status != Pending || !errors.Is(got.Err, boom) || got.ID != 10 {
+		t.Errorf("got %+v, want pending with the cause and the id", got)
+	}
+}
+
+// Whatever the name says and whatever TMDB holds, only fetched episodes come out, and never a regular one for a half
+// episode, an extra or a special.
+func TestPlaceInvariants(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := drawEntry(t)
+		r := drawRelease(t)
+		hint := Hint{Season: rapid.IntRange(0, 4).Draw(t, "hint"), Part: rapid.IntRange(0, 3).Draw(t, "part"), Year: rapid.SampledFrom([]int{0, 2019, 2020}).Draw(t, "year"), Rest: rapid.SampledFrom([]string{"", "episode name 2", "arc 1"}).Draw(t, "rest")}
+		if hint.Rest != "" {
+			hint.Arcs = []ArcText{{"x " + hint.Rest, hint.Rest}}
+		}
+		res := Resolution{Status: Matched, Kind: TV, ID: 1, Entry: e, Hint: hint}
+		d := (&Resolver{Source: &world{}, Options: DefaultOptions()}).Place(context.Background(), File{Release: r}, res)
+		if r.Kind == release.Extra || r.Extra {
+			if d.Status != Skipped || d.ID != 0 {
+				t.Fatalf("extra came out as %+v", d)
+			}
+			return
+		}
+		if d.Season == nil {
+			if len(d.Episodes) > 0 || d.Reason == "" {
+				t.Fatalf("no season, yet %+v", d)
+			}
+			return
+		}
+		s, ok := e.season(*d.Season)
+		if !ok {
+			t.Fatalf("season %d does not exist", *d.Season)
+		}
+		for _, n := range d.Episodes {
+			if !slices.ContainsFunc(s.Episodes, func(ep Episode) bool { return ep.Number == n }) {
+				t.Fatalf("S%02dE%02d does not exist", *d.Season, n)
+			}
+		}
+		half := slices.ContainsFunc(r.Episodes, func(x float64) bool { return x != math.Trunc(x) })
+		if (half || r.Kind == release.Special) && *d.Season > 0 && len(d.Episodes) > 0 {
+			t.Fatalf("%+v came out as S%02dE%v", r, *d.Season, d.Episodes)
+		}
+	})
+}
+
+func drawEntry(t *rapid.T) *Entry {
+	e := &Entry{Kind: TV, ID: 1, Title: "Show", Year: 2019}
+	for n := range rapid.IntRange(0, 4).Draw(t, "seasons") {
+		s := Season{Number: n, Name: rapid.SampledFrom([]string{"Season 1", "arc 1", ""}).Draw(t, "name")}
+		at := rapid.IntRange(1, 70).Draw(t, "first")
+		day := parseDate("2019-01-01").AddDate(0, rapid.IntRange(0, 30).Draw(t, "month"), 0)
+		for range rapid.IntRange(0, 20).Draw(t, "count") {
+			ep := Episode{Number: at, Name: fmt.Sprintf("episode name %d", at)}
+			if rapid.Bool().Draw(t, "dated") {
+				ep.AirDate = day.Format("2006-01-02")
+			}
+			s.Episodes = append(s.Episodes, ep)
+			at += rapid.SampledFrom([]int{1, 1, 1, 2}).Draw(t, "step")
+			day = day.AddDate(0, 0, rapid.SampledFrom([]int{7, 7, 7, 100, 300}).Draw(t, "pause"))
+		}
+		e.Seasons = append(e.Seasons, s)
+	}
+	return e
+}
+
+func drawRelease(t *rapid.T) release.Release {
+	r := release.Release{Title: "Show", Kind: release.Kind(rapid.IntRange(0, 5).Draw(t, "kind"))}
+	for range rapid.IntRange(0, 3).Draw(t, "numbers") {
+		r.Episodes = append(r.Episodes, float64(rapid.IntRange(0, 160).Draw(t, "number"))/2)
+	}
+	if rapid.Bool().Draw(t, "hasSeason") {
+		r.Seasons = []int{rapid.IntRange(0, 5).Draw(t, "season")}
+	}
+	r.Part = rapid.IntRange(0, 3).Draw(t, "relPart")
+	r.Extra = rapid.IntRange(0, 9).Draw(t, "extra") == 0
+	r.EpisodeTitle = rapid.SampledFrom([]string{"", "episode name 3"}).Draw(t, "title")
+	return r
+}

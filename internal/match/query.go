@@ -1,0 +1,238 @@
+package match
+
+// This file decides what to ask TMDB's search for a series, and in which order. All words of a query must occur in
+// one title of an entry and there is no tolerance for typing (facts about the search), so the variants go from the whole title to
+// its parts, and the first convincing answer ends the asking.
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/anivault/anivault/internal/release"
+	"github.com/anivault/anivault/internal/title"
+)
+
+// Queries lists the searches for a series, the likeliest to help first, without repetitions. It may list more than
+// may be asked: Resolve stops at the first convincing answer, and after Options.MaxSearches. Films and series are both
+// asked for only where the name does not tell which it is; the other kind comes last, in case the name lied.
+func Queries(s Series, want Kind) []Query {
+	first, second := kindsOf(s.Want)
+	if want != "" {
+		first, second = []Kind{want}, nil
+	}
+	l := queryList{seen: map[Query]bool{}}
+	whole, parts := variants(s.Titles)
+	for _, text := range whole {
+		if s.Year != 0 {
+			l.add(first, text, s.Year)
+		}
+		l.add(first, text, 0)
+	}
+	for _, text := range parts {
+		l.add(first, text, 0)
+	}
+	if len(whole) > 0 {
+		l.add(second, whole[0], 0)
+	}
+	return l.list
+}
+
+type queryList struct {
+	list []Query
+	seen map[Query]bool
+}
+
+func (l *queryList) add(kinds []Kind, text string, year int) {
+	for _, k := range kinds {
+		q := Query{Kind: k, Text: text, Year: year}
+		key := q
+		key.Text = strings.ToLower(text)
+		if text != "" && !l.seen[key] {
+			l.seen[key] = true
+			l.list = append(l.list, q)
+		}
+	}
+}
+
+// kindsOf gives the kinds to ask for at once and those to fall back on.
+func kindsOf(w Want) (first, second []Kind) {
+	switch w {
+	case WantTV:
+		return []Kind{TV}, []Kind{Movie}
+	case WantMovie:
+		return []Kind{Movie}, []Kind{TV}
+	case WantSpecial:
+		return []Kind{TV}, []Kind{Movie}
+	case WantAny:
+		return []Kind{TV, Movie}, nil
+	case WantNothing:
+	}
+	return nil, nil
+}
+
+// variants spells the titles as search texts: each title as read, and in parts each without its sequel words or its
+// subtitle, its part in another script, its first words, and its letters without spaces.
+func variants(titles []release.Title) (whole, parts []string) {
+	var out []string
+	seen := map[string]bool{}
+	add := func(t string) {
+		t = searchText(t)
+		if k := strings.ToLower(t); t != "" && !seen[k] && (searchable(t) || len(titles) == 1 && len(out) == 0) {
+			seen[k] = true
+			out = append(out, t)
+		}
+	}
+	for _, t := range titles {
+		add(t.Text)
+	}
+	n := len(out)
+	for _, t := range titles {
+		for _, part := range scriptParts(t.Text) {
+			add(part)
+		}
+		add(withoutSubtitle(t.Text))
+		if base, seq := splitSequel(title.Normalize(t.Text)); !seq.Zero() {
+			add(base)
+		}
+		add(withoutFilmWords(t.Text))
+	}
+	for _, t := range titles {
+		add(firstWords(t.Text))
+	}
+	for _, t := range titles {
+		add(strings.ReplaceAll(searchText(t.Text), " ", ""))
+	}
+	return out[:n], out[n:]
+}
+
+// searchText is the text as TMDB's search wants it: NFC, words separated by single spaces. Apostrophes inside a word
+// stay, because they belong to it.
+func searchText(s string) string {
+	s = norm.NFC.String(s)
+	var b strings.Builder
+	space := false
+	prev := ' '
+	runes := []rune(s)
+	for i, r := range runes {
+		keep := unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)
+		if isApostrophe(r) && i+1 < len(runes) && unicode.IsLetter(prev) && unicode.IsLetter(runes[i+1]) {
+			r, keep = '\'', true
+		}
+		prev = r
+		if !keep {
+			space = b.Len() > 0
+			continue
+		}
+		if space {
+			b.WriteByte(' ')
+			space = false
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+func isApostrophe(r rune) bool { return r == '\'' || r == '’' || r == '‘' || r == '`' }
+
+// searchable keeps texts of one letter, which find everything and nothing, from being asked for beside others.
+func searchable(t string) bool {
+	n := 0
+	for _, r := range t {
+		if r > unicode.MaxLatin1 {
+			return true // one Han character is a word
+		}
+		n++
+	}
+	return n >= 2
+}
+
+// withoutSubtitle cuts a title at the first mark that introduces a subtitle.
+func withoutSubtitle(s string) string {
+	cut := -1
+	for _, sep := range []string{": ", "：", " - ", " – ", " — ", "～", "~", " −", "(", "（", "/", "|"} {
+		if i := strings.Index(s, sep); i > 0 && (cut < 0 || i < cut) {
+			cut = i
+		}
+	}
+	if cut < 0 {
+		return ""
+	}
+	return s[:cut]
+}
+
+// filmWords announce a film and are often no part of TMDB's title.
+var filmWords = []string{"gekijouban", "gekijoban", "gekijo ban", "eiga", "the movie", "movie", "劇場版", "剧场版", "극장판", "映画"}
+
+func withoutFilmWords(s string) string {
+	n := title.Normalize(s)
+	cut := " " + n + " "
+	for _, w := range filmWords {
+		if w[0] > unicode.MaxASCII {
+			cut = strings.ReplaceAll(cut, w, " ")
+			continue
+		}
+		cut = strings.ReplaceAll(cut, " "+w+" ", " ")
+	}
+	if cut = strings.TrimSpace(cut); cut == n {
+		return ""
+	}
+	return cut
+}
+
+// firstWords is the beginning of a long title: enough of it to find the entry when a later word is spelt differently.
+func firstWords(s string) string {
+	w := strings.Fields(searchText(s))
+	if len(w) < 4 {
+		return ""
+	}
+	n := max(2, len(w)/2)
+	letters := 0
+	for i, x := range w {
+		letters += len(x)
+		if i+1 >= n && letters >= 8 {
+			return strings.Join(w[:i+1], " ")
+		}
+	}
+	return ""
+}
+
+// scriptParts splits a title that is written in two scripts ("葬送 Title") into its parts.
+func scriptParts(s string) []string {
+	var parts []string
+	start, cur := 0, -1
+	for i, r := range s {
+		k := scriptClass(r)
+		if k < 0 || k == cur {
+			continue
+		}
+		if cur >= 0 {
+			parts = append(parts, s[start:i])
+			start = i
+		}
+		cur = k
+	}
+	parts = append(parts, s[start:])
+	if len(parts) != 2 {
+		return nil
+	}
+	var out []string
+	for _, p := range parts {
+		if len([]rune(strings.TrimSpace(p))) >= 3 {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// scriptClass tells scripts that are written without spaces (1) from the others (0); -1 is a neutral character.
+func scriptClass(r rune) int {
+	switch {
+	case !unicode.IsLetter(r):
+		return -1
+	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul):
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,317 @@
+package match
+
+// This file runs the questions of one series: search, weigh the rows, fetch the few entries that matter, decide, and ask on
+// only while nothing convinces. It holds the budget of requests.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/anivault/anivault/internal/title"
+)
+
+// ErrNoEntry is what a Source wraps when an entry does not exist (any more): that contender is dropped, and the
+// others are still weighed. Every other error ends the series.
+var ErrNoEntry = errors.New("no such entry")
+
+// Options are the matcher's settings.
+type Options struct {
+	Kind          Kind    // ask for this kind only; "" leaves it to the names
+	MinConfidence float64 // below it a series is ambiguous, 0 to 1
+	MaxSearches   int     // search requests for one series at most
+	MaxEntries    int     // details requests for one series at most
+}
+
+// DefaultOptions are the measured defaults (docs/matching.md).
+func DefaultOptions() Options {
+	return Options{MinConfidence: 0.8, MaxSearches: 6, MaxEntries: 8}
+}
+
+// Validate reports the first setting that makes no sense.
+func (o Options) Validate() error {
+	switch {
+	case o.Kind != "" && o.Kind != TV && o.Kind != Movie:
+		return fmt.Errorf("kind %q is neither tv nor movie", o.Kind)
+	case !(o.MinConfidence >= 0 && o.MinConfidence <= 1):
+		return fmt.Errorf("least confidence %v is not between 0 and 1", o.MinConfidence)
+	case o.MaxSearches < 1 || o.MaxEntries < 1:
+		return errors.New("at least one search and one entry must be allowed")
+	}
+	return nil
+}
+
+// Resolver finds the entry of a series. It holds no state of its own and is shared by many goroutines.
+type Resolver struct {
+	Source  Source
+	Options Options
+}
+
+// Resolution is what was found for a series: the entry, how sure that is, and what Place needs. Entry is nil unless
+// Status is Matched, and may be nil for a film whose search row said enough.
+type Resolution struct {
+	Status        Status
+	Confidence    float64
+	Kind          Kind
+	ID            int
+	Title         string
+	OriginalTitle string
+	Year          int
+	Entry         *Entry
+	Hint          Hint
+	Mapping       *Mapping
+	Origin        Origin
+	Reason        string
+	Candidates    []Candidate
+	Steps         []Step
+	Err           error
+
+	layout *layout // of Entry, prepared once
+}
+
+// convincing is the confidence that ends the asking.
+const convincing = 0.9
+
+// Resolve asks and decides for one series. What it returns depends on the answers only, not on their order.
+func (r *Resolver) Resolve(ctx context.Context, s Series) Resolution {
+	if s.Want == WantNothing {
+		return Resolution{Status: Skipped, Reason: "an extra, not an episode"}
+	}
+	j := &job{r: r, s: s}
+	j.step("group", nil, "%d files as %q, season %s, year %d, wanted: %s", len(s.Files), s.Title(), seasonText(s), s.Year, s.Want)
+	if kind, id, ok := r.explicitID(s); ok {
+		return j.byID(ctx, kind, id)
+	}
+	if len(s.Titles) == 0 {
+		return j.finish(Resolution{Status: Unmatched, Reason: "no title could be read from the name"})
+	}
+	j.ask(ctx)
+	return j.result(ctx)
+}
+
+// Choose takes an entry as given, by the user or by an id in the path: no search, one details request. from says on whose word.
+func (r *Resolver) Choose(ctx context.Context, s Series, kind Kind, id int, from From) Resolution {
+	j := &job{r: r, s: s}
+	res := j.byID(ctx, kind, id)
+	if res.Err == nil {
+		res.Origin = res.Origin.Least(Origin{From: from})
+	}
+	return res
+}
+
+// explicitID finds a TMDB id in the path. An id without a kind takes that of the name: a series unless it reads as a film.
+func (r *Resolver) explicitID(s Series) (Kind, int, bool) {
+	for _, id := range s.IDs {
+		if id.Source != "tmdb" {
+			continue
+		}
+		n, err := strconv.Atoi(id.Value)
+		if err != nil || n <= 0 {
+			continue
+		}
+		switch {
+		case id.Kind == string(TV), id.Kind == string(Movie):
+			return Kind(id.Kind), n, true
+		case r.Options.Kind != "":
+			return r.Options.Kind, n, true
+		case s.Want == WantMovie:
+			return Movie, n, true
+		case s.Want == WantAny && s.Episodes == 0 && !s.HasSeason:
+			return Movie, n, true
+		}
+		return TV, n, true
+	}
+	return "", 0, false
+}
+
+// job is the work on one series.
+type job struct {
+	r       *Resolver
+	s       Series
+	pool    []scored
+	fetched int
+	origin  Origin // of the entry that is chosen
+	heard   Origin // of everything that was asked
+	steps   []Step
+	err     error
+}
+
+func (j *job) step(stage string, o *Origin, format string, args ...any) {
+	j.steps = append(j.steps, Step{Stage: stage, Detail: fmt.Sprintf(format, args...), Origin: o})
+}
+
+// byID fetches an entry that needs no search.
+func (j *job) byID(ctx context.Context, kind Kind, id int) Resolution {
+	e, o, err := j.r.Source.Entry(ctx, kind, id)
+	if err != nil {
+		j.step("entry", nil, "%s %d: %v", kind, id, err)
+		return j.finish(Resolution{Status: Pending, Kind: kind, ID: id, Err: err, Reason: "the entry of the given id could not be fetched"})
+	}
+	j.origin = j.origin.Least(o)
+	j.step("entry", &o, "%s %d %q, by the id given", kind, id, e.Title)
+	c := score(j.s, contender{hit: hitOf(e), entry: e, origin: o})
+	res := j.chosen(c, 1)
+	res.Reason = "the id was given"
+	return j.finish(res)
+}
+
+// ask runs the searches until one convinces, the budget is spent, or the Source fails.
+func (j *job) ask(ctx context.Context) {
+	queries := j.withinBudget(Queries(j.s, j.r.Options.Kind))
+	var more []Query // second pages, for titles so short that the first was full of others
+	for i := 0; i < len(queries); i++ {
+		q := queries[i]
+		hits, o, err := j.r.Source.Search(ctx, q)
+		if err != nil {
+			j.err = err
+			j.step("search", nil, "%s %q: %v", q.Kind, q.Text, err)
+			return
+		}
+		j.heard = j.heard.Least(o)
+		j.step("search", &o, "%s %q year %d page %d: %d rows", q.Kind, q.Text, q.Year, max(q.Page, 1), len(hits))
+		j.merge(q, hits, o)
+		if len(hits) >= pageRows && q.Page == 0 {
+			q.Page = 2
+			more = append(more, q)
+		}
+		if j.s.Want == WantAny && i+1 < len(queries) && queries[i+1].Text == q.Text && queries[i+1].Year == q.Year {
+			continue // films and series are weighed together
+		}
+		if j.fetch(ctx); j.err != nil || j.convinced() {
+			return
+		}
+		queries = j.withinBudget(slices.Insert(queries, i+1, more...))
+		more = nil
+	}
+}
+
+// pageRows is a full page of TMDB's search.
+const pageRows = 20
+
+// withinBudget cuts a list of queries. The last one is the other kind or the farthest variant; it is worth more
+// than those right before it.
+func (j *job) withinBudget(queries []Query) []Query {
+	limit := j.r.Options.MaxSearches
+	if len(queries) <= limit {
+		return queries
+	}
+	return append(slices.Clone(queries[:limit-1]), queries[len(queries)-1])
+}
+
+// merge adds the rows of an answer to the pool.
+func (j *job) merge(q Query, hits []Hit, o Origin) {
+	first, second := kindsOf(j.s.Want)
+	if j.s.Want == WantSpecial {
+		first = append(first, second...) // neither kind is unlikely
+	}
+	for _, h := range hits {
+		i := slices.IndexFunc(j.pool, func(c scored) bool { return c.hit.Kind == h.Kind && c.hit.ID == h.ID })
+		if i < 0 {
+			j.pool = append(j.pool, scored{contender: contender{hit: h, origin: o, fallback: j.r.Options.Kind == "" && !slices.Contains(first, h.Kind)}})
+			i = len(j.pool) - 1
+		}
+		c := j.pool[i].contender
+		c.byYear = c.byYear || q.Year != 0
+		c.explained = c.explained || explains(q.Text, h)
+		j.pool[i] = score(j.s, c)
+	}
+}
+
+// explains reports whether the row shows why it was found: every word of the query begins a word of one of its
+// visible titles, or the query without spaces is part of it.
+func explains(query string, h Hit) bool {
+	q := title.Normalize(query)
+	for _, t := range []string{h.Title, h.OriginalTitle} {
+		n := title.Normalize(t)
+		if strings.Contains(strings.ReplaceAll(n, " ", ""), strings.ReplaceAll(q, " ", "")) {
+			return true
+		}
+		words := strings.Fields(n)
+		all := true
+		for _, w := range strings.Fields(q) {
+			all = all && slices.ContainsFunc(words, func(x string) bool { return strings.HasPrefix(x, w) })
+		}
+		if all && q != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// convinced reports whether asking on is idle.
+func (j *job) convinced() bool {
+	v := decide(j.pool)
+	return len(v.ranked) > 0 && v.confidence >= max(convincing, j.r.Options.MinConfidence)
+}
+
+// result turns what was gathered into a resolution.
+func (j *job) result(ctx context.Context) Resolution {
+	v := decide(j.pool)
+	if len(v.ranked) > 0 && v.ranked[0].hit.Kind == TV && !v.ranked[0].known() && j.err == nil {
+		top := v.ranked[0].hit
+		i := slices.IndexFunc(j.pool, func(c scored) bool { return c.hit.Kind == top.Kind && c.hit.ID == top.ID })
+		j.fetchAt(ctx, i)
+		v = decide(j.pool)
+	}
+	cands := candidates(v.ranked)
+	switch {
+	case j.err != nil && (len(v.ranked) == 0 || v.confidence < convincing || v.ranked[0].hit.Kind == TV && !v.ranked[0].known()):
+		return j.finish(Resolution{Status: Pending, Err: j.err, Candidates: cands, Reason: "not everything could be asked"})
+	case len(v.ranked) == 0:
+		return j.finish(Resolution{Status: Unmatched, Reason: "TMDB found nothing by any spelling of the title"})
+	case v.ranked[0].like.sim < leastAlike:
+		return j.finish(Resolution{Status: Unmatched, Candidates: cands, Reason: "nothing that TMDB found has a title like it"})
+	case v.confidence < j.r.Options.MinConfidence:
+		return j.finish(Resolution{Status: Ambiguous, Confidence: v.confidence, Candidates: cands, Reason: doubt(v)})
+	}
+	res := j.chosen(v.ranked[0], v.confidence)
+	res.Candidates = cands
+	res.Reason = fmt.Sprintf("%q is %q", v.ranked[0].like.read.Text, v.ranked[0].like.title.text)
+	return j.finish(res)
+}
+
+// leastAlike is the likeness below which an entry is not even a candidate.
+const leastAlike = 0.55
+
+// chosen fills a resolution from the contender that is believed.
+func (j *job) chosen(c scored, confidence float64) Resolution {
+	j.origin = c.origin
+	j.step("decide", nil, "%s %d %q with confidence %.3f", c.hit.Kind, c.hit.ID, c.hit.Title, confidence)
+	res := Resolution{
+		Status: Matched, Confidence: confidence, Kind: c.hit.Kind, ID: c.hit.ID, Title: c.hit.Title,
+		OriginalTitle: c.hit.OriginalTitle, Year: c.hit.Year, Entry: c.entry, Hint: hintOf(j.s, c), Mapping: c.hit.Mapping,
+	}
+	if c.entry != nil {
+		res.layout = layoutOf(c.entry)
+	}
+	return res
+}
+
+// finish adds what every resolution carries.
+func (j *job) finish(res Resolution) Resolution {
+	res.Origin, res.Steps = j.origin, j.steps
+	if res.Status != Matched {
+		res.Origin = j.heard
+	}
+	return res
+}
+
+// hitOf is the row that an entry would have.
+func hitOf(e *Entry) Hit {
+	return Hit{
+		Kind: e.Kind, ID: e.ID, Title: e.Title, OriginalTitle: e.OriginalTitle, OriginalLanguage: e.OriginalLanguage,
+		Year: e.Year, Genres: e.Genres, Popularity: e.Popularity, Adult: e.Adult,
+	}
+}
+
+func seasonText(s Series) string {
+	if !s.HasSeason {
+		return "unknown"
+	}
+	return strconv.Itoa(s.Season)
+}
+
+func abs(x float64) float64 { return max(x, -x) }

@@ -1,0 +1,202 @@
+package match
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/anivault/anivault/internal/release"
+)
+
+// kin is a world of confusable works.
+func kin() *world {
+	old := series(21, "Iron Nightingale", "鉄の小夜啼鳥", 1998, season(1, "1-26@1998-04-03"))
+	remake := series(22, "Iron Nightingale", "鉄の小夜啼鳥", 2021, season(1, "1-12@2021-04-03"))
+	movie := film(23, "Iron Nightingale", "劇場版 鉄の小夜啼鳥", 2000)
+	live := series(24, "Harvest Gate", "収穫の門", 2015, season(1, "1-10@2015-01-05"))
+	live.Genres, live.Popularity = []int{18}, 90
+	drawn := series(25, "Harvest Gate", "収穫の門", 2014, season(1, "1-12@2014-01-05"))
+	drawn.Popularity = 3
+	romaji := series(26, "The Baker of Stars", "星のパン屋", 2020, season(1, "1-12@2020-01-05")).alt("Hoshi no Panya")
+	romajiMovie := film(27, "The Baker of Stars the Movie", "劇場版 星のパン屋", 2022).alt("Gekijouban Hoshi no Panya")
+	ovaOne := film(28, "Two Lanterns: Dusk", "二つの灯 宵", 2011).alt("Two Lanterns")
+	two := series(29, "Corner Store 2", "角の店2", 2017, season(1, "1-12@2017-01-05"))
+	one := series(30, "Corner Store", "角の店", 2013, season(1, "1-12@2013-01-05"))
+	return &world{entries: []*Entry{old, remake, movie, live, drawn, romaji, romajiMovie, ovaOne, two, one}}
+}
+
+func TestResolveTellsConfusableWorksApart(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		rel  release.Release
+		want string
+	}{
+		{"the year picks the remake", rel("Iron Nightingale", of(2021), eps(3)), "tv 22 S01E03"},
+		{"the year picks the first", rel("Iron Nightingale", of(1998), eps(3)), "tv 21 S01E03"},
+		{"the number picks the one that has it", rel("Iron Nightingale", eps(20)), "tv 21 S01E20"},
+		{"two that fit equally are not guessed", rel("Iron Nightingale", eps(3)), "ambiguous"},
+		{"a film by its kind", rel("Iron Nightingale", as(release.Movie)), "movie 23"},
+		{"animation for a fansub's style", rel("Harvest Gate", eps(3)), "tv 25 S01E03"},
+		{"romaji that only an alternative title holds", rel("Hoshi no Panya", eps(3)), "tv 26 S01E03"},
+		{"kana of another spelling of width", rel("星のパン屋", eps(3)), "tv 26 S01E03"},
+		{"a film with its word for film", rel("Gekijouban Hoshi no Panya", as(release.Movie)), "movie 27"},
+		{"two readings, one known", rel("Laternenladen", also("Hoshi no Panya"), eps(3)), "tv 26 S01E03"},
+		{"an OVA that TMDB holds as a film", rel("Two Lanterns", special("OVA"), eps(1)), "movie 28"},
+		{"a number is part of the title", rel("Corner Store 2", eps(3)), "tv 29 S01E03"},
+		{"no number is not number two", rel("Corner Store", eps(3)), "tv 30 S01E03"},
+		{"nothing at all", rel("Completely Unknown Words", eps(3)), "unmatched"},
+		{"no title", release.Release{Name: "03.mkv", Kind: release.Episode, Episodes: []float64{3}}, "unmatched"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			got := decideOne(kin(), row.rel)
+			if outcome(got) != row.want {
+				t.Errorf("got %s (%s, confidence %.2f), want %s\nsteps %v\ncandidates %+v", outcome(got), got.Reason, got.Confidence, row.want, got.Steps, got.Candidates)
+			}
+			if got.Status == Ambiguous && len(got.Candidates) < 2 {
+				t.Errorf("ambiguous between %+v", got.Candidates)
+			}
+		})
+	}
+}
+
+func TestResolveIgnoresTheOrderOfRows(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := kin()
+		seed := rapid.Uint64().Draw(t, "seed")
+		w.order = func(h []Hit) {
+			rand.New(rand.NewPCG(seed, 1)).Shuffle(len(h), func(i, j int) { h[i], h[j] = h[j], h[i] })
+		}
+		r := rapid.SampledFrom([]release.Release{
+			rel("Iron Nightingale", eps(3)), rel("Iron Nightingale", of(2021), eps(3)), rel("Harvest Gate", eps(3)), rel("Hoshi no Panya"), rel("Corner Store", eps(1)),
+		}).Draw(t, "name")
+		got, want := decideOne(w, r), decideOne(kin(), r)
+		if diff := cmp.Diff(want.Candidates, got.Candidates); diff != "" || outcome(got) != outcome(want) {
+			t.Fatalf("%s became %s\n%s", outcome(want), outcome(got), diff)
+		}
+	})
+}
+
+func TestResolveSparesRequests(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		rel  release.Release
+		want []string
+	}{
+		{"a series: one search, one entry", rel("Corner Store 2", eps(3)), []string{`search tv "Corner Store 2" 0`, "entry tv 29"}},
+		{"a film whose row says it: one search", rel("Iron Nightingale", as(release.Movie)), []string{`search movie "Iron Nightingale" 0`}},
+		{"a title that rows do not show: its entry", rel("Hoshi no Panya", eps(3)), []string{`search tv "Hoshi no Panya" 0`, "entry tv 26"}},
+		{"namesakes: both entries", rel("Iron Nightingale", eps(3)), []string{`search tv "Iron Nightingale" 0`, "entry tv 21", "entry tv 22"}},
+		{"a year narrows", rel("Iron Nightingale", of(2021), eps(3)), []string{`search tv "Iron Nightingale" 2021`, "entry tv 22"}},
+		{"an id in the path: no search", rel("Whatever", func(r *release.Release) { r.IDs = []release.ID{{Source: "tmdb", Value: "26"}} }, eps(3)), []string{"entry tv 26"}},
+		{"an extra: nothing", rel("Corner Store 2", as(release.Extra)), nil},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			w := kin()
+			decideOne(w, row.rel)
+			got := slices.DeleteFunc(slices.Clone(w.asked), func(s string) bool {
+				return strings.HasPrefix(s, "search") && !slices.Contains(row.want, s) && len(row.want) > 2
+			})
+			if diff := cmp.Diff(row.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestResolveAsksAtMostSixTimesForAnUnknownTitle(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := kin()
+		words := rapid.SliceOfN(rapid.SampledFrom([]string{"zebra", "水の", "Iron", "2nd Season", "Harvest", ":", "(2011)", "~x~", "movie"}), 1, 9)
+		r := rel(strings.Join(words.Draw(t, "words"), " "), of(rapid.SampledFrom([]int{0, 2011}).Draw(t, "year")), as(release.Kind(rapid.IntRange(0, 5).Draw(t, "kind"))))
+		r.Titles = append(r.Titles, release.Title{Text: strings.Join(words.Draw(t, "more"), " ")})
+		decideOne(w, r)
+		searches := 0
+		for _, a := range w.asked {
+			if strings.HasPrefix(a, "search") {
+				searches++
+			}
+		}
+		if limit := DefaultOptions(); searches > limit.MaxSearches || len(w.asked)-searches > limit.MaxEntries+1 {
+			t.Fatalf("%d requests: %q", len(w.asked), w.asked)
+		}
+		seen := map[string]bool{}
+		for _, a := range w.asked {
+			if seen[strings.ToLower(a)] {
+				t.Fatalf("asked twice: %s", a)
+			}
+			seen[strings.ToLower(a)] = true
+		}
+	})
+}
+
+func TestResolveHandsOnTheSourcesError(t *testing.T) {
+	boom := errors.New("blocked")
+	for _, what := range []string{"search", "entry"} {
+		w := kin()
+		w.fail = func(s string) error {
+			if strings.HasPrefix(s, what) {
+				return boom
+			}
+			return nil
+		}
+		got := decideOne(w, rel("Corner Store 2", eps(3)))
+		if got.Status != Pending || !errors.Is(got.Err, boom) || got.ID != 0 {
+			t.Errorf("%s fails: got %+v", what, got)
+		}
+		if len(w.asked) > 2 {
+			t.Errorf("%s fails, and it went on asking: %q", what, w.asked)
+		}
+	}
+}
+
+func TestResolveDropsAnEntryThatIsGone(t *testing.T) {
+	w := kin()
+	w.fail = func(s string) error {
+		if s == "entry tv 21" {
+			return fmt.Errorf("deleted: %w", ErrNoEntry)
+		}
+		return nil
+	}
+	if got := decideOne(w, rel("Iron Nightingale", eps(3))); outcome(got) != "tv 22 S01E03" {
+		t.Errorf("got %s, %s", outcome(got), got.Reason)
+	}
+}
+
+func TestResolveTellsTheLeastFreshOrigin(t *testing.T) {
+	got := decideOne(kin(), rel("Corner Store 2", eps(3)))
+	if want := (Origin{From: FromCache, FetchedAt: time.Unix(1000, 0)}); got.Origin != want {
+		t.Errorf("got %+v, want the cached entry's %+v", got.Origin, want)
+	}
+}
+
+func TestChooseBelievesThePin(t *testing.T) {
+	w := kin()
+	r := &Resolver{Source: w, Options: DefaultOptions()}
+	s := Group([]File{{Release: rel("Completely Unknown Words", eps(3))}})[0]
+	d := r.Place(context.Background(), s.Files[0], r.Choose(context.Background(), s, TV, 26, FromPin))
+	if outcome(d) != "tv 26 S01E03" || d.Origin.From != FromPin || d.Confidence != 1 {
+		t.Errorf("got %s from %s with %v", outcome(d), d.Origin.From, d.Confidence)
+	}
+	if diff := cmp.Diff([]string{"entry tv 26"}, w.asked); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	if err := DefaultOptions().Validate(); err != nil {
+		t.Error(err)
+	}
+	for _, o := range []Options{{Kind: "person", MaxSearches: 1, MaxEntries: 1}, {MinConfidence: 1.1, MaxSearches: 1, MaxEntries: 1}, {MaxEntries: 1}, {MaxSearches: 1}} {
+		if o.Validate() == nil {
+			t.Errorf("%+v was accepted", o)
+		}
+	}
+}

@@ -1,0 +1,236 @@
+package match
+
+// This file decides how well an entry answers a series: ONE table of weights. The title carries the score; everything else
+// moves it a little, and popularity only breaks ties.
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// weights of the evidence besides the title, which weighs 0 to 1 by its likeness.
+const (
+	weighAgain       = 0.03  // readings in two scripts agree
+	weighSpelling    = 0.03  // the title is the same in its signs too: "K-Off!" is not "K-Off!!"
+	weighYear        = 0.10  // the year of the name is a year of the entry
+	weighYearNear    = 0.02  // it is next to one
+	weighYearAgainst = -0.22 // it is two years off
+	weighYearFar     = -0.35 // it is farther off
+	weighEpisodes    = 0.04  // the season and the episodes exist there
+	weighTooFew      = -0.10 // the entry has fewer episodes than the files count
+	weighNoEpisodes  = -0.15 // the entry has none at all
+	weighSeason      = -0.05 // the season of the name exists in no way
+	weighSequel      = -0.20 // nor does the one that the end of the title says
+	weighKind        = -0.12 // a film where the name says series, or the other way round
+	weighSingle      = 0.08  // a film, and the name has no episode
+	weighAnimated    = 0.03  // animation
+	weighLiveAction  = -0.10 // not animation
+	weighAgainst     = -0.20 // not animation, and the name is styled as only anime is
+	weighLanguage    = 0.01  // made in a language of anime
+	weighPopularity  = 0.002 // per tenfold popularity: breaks ties, nothing more
+	genreAnimation   = 16
+)
+
+// contender is an entry in the running: the row that a search gave and, once fetched, the entry itself.
+type contender struct {
+	hit       Hit
+	entry     *Entry
+	origin    Origin
+	byYear    bool // found by a query that named the year
+	explained bool // its visible titles show why it was found
+	fallback  bool // found among the other kind than the name says
+}
+
+// scored is a contender with what speaks for it.
+type scored struct {
+	contender
+	titles  []named
+	like    likeness
+	score   float64
+	reasons []Reason
+}
+
+// known reports whether all titles of the contender were seen.
+func (c contender) known() bool { return c.entry != nil }
+
+// score weighs one contender for a series. It is pure: the same input gives the same score, whatever the order in
+// which TMDB listed it.
+func score(s Series, c contender) scored {
+	out := scored{contender: c}
+	if c.entry != nil {
+		out.titles = entryTitles(c.entry)
+	} else {
+		out.titles = hitTitles(c.hit)
+	}
+	readings := bracketless(s.Titles)
+	if c.hit.Kind == Movie {
+		readings = slices.Concat(readings, s.numbered())
+	}
+	want := wanted{season: s.Season, part: s.Part, year: s.Year, heads: c.hit.Kind == Movie && s.Year != 0 && c.hit.Year == s.Year}
+	out.like = compare(readings, want, out.titles)
+	if c.entry != nil {
+		out.like = compareParts(s.Titles, c.entry, out.titles, out.like)
+	}
+	out.add("title", out.like.sim, fmt.Sprintf("%q is like %q", out.like.read.Text, out.like.title.text))
+	if spelt(out.like.read.Text, out.like.title.text) {
+		out.add("spelling", weighSpelling, "to the letter and sign")
+	}
+	if out.like.agreed > 1 {
+		out.add("scripts", weighAgain, "readings in two scripts agree")
+	}
+	out.weighYear(s)
+	out.weighEpisodes(s)
+	if c.fallback {
+		out.add("kind", weighKind, "the name says otherwise")
+	}
+	if c.hit.Kind == Movie && s.Want == WantAny && s.Episodes == 0 && !s.HasSeason {
+		out.add("single", weighSingle, "a film, and the name has no episode")
+	}
+	out.weighStyle(s)
+	out.score += weighPopularity * math.Log10(1+max(c.hit.Popularity, 0))
+	return out
+}
+
+func (c *scored) add(name string, w float64, detail string) {
+	c.score += w
+	c.reasons = append(c.reasons, Reason{Name: name, Weight: w, Detail: detail})
+}
+
+// spelt reports whether two titles agree in everything but case and spaces.
+func spelt(a, b string) bool {
+	return strings.EqualFold(strings.Join(strings.Fields(a), ""), strings.Join(strings.Fields(b), ""))
+}
+
+// weighYear compares the year of the name, or of the matched title, with the years of the entry.
+func (c *scored) weighYear(s Series) {
+	y := s.Year
+	if y == 0 {
+		y = c.like.file.Year
+	}
+	if y == 0 {
+		return
+	}
+	switch d := c.yearDistance(y); {
+	case d == 0:
+		c.add("year", weighYear, fmt.Sprintf("%d is a year of it", y))
+	case d == 1:
+		c.add("year", weighYearNear, fmt.Sprintf("%d is next to a year of it", y))
+	case d > 2:
+		c.add("year", weighYearFar, fmt.Sprintf("%d is %d years off", y, d))
+	case d > 1:
+		c.add("year", weighYearAgainst, fmt.Sprintf("%d is %d years off", y, d))
+	}
+}
+
+// yearDistance is how far the year lies from the nearest year of the entry, -1 if its years are unknown.
+func (c *scored) yearDistance(y int) int {
+	own := c.like.title.base // a title of the entry may state the year: "Title (2014)"
+	if slices.ContainsFunc(c.titles, func(t named) bool { return t.seq.Year == y && t.base == own }) {
+		return 0
+	}
+	first := c.hit.Year
+	if c.entry != nil && c.entry.Year != 0 {
+		first = c.entry.Year
+	}
+	if c.hit.Kind == TV {
+		if c.entry == nil {
+			switch {
+			case c.byYear:
+				return 0
+			case first == 0 || first < y:
+				return -1 // a later season may have aired then
+			}
+			return first - y
+		}
+		best := -1
+		note := func(year int) {
+			if d := max(year-y, y-year); year != 0 && (best < 0 || d < best) {
+				best = d
+			}
+		}
+		note(first)
+		for _, season := range c.entry.Seasons {
+			note(yearOf(season.AirDate))
+			for _, ep := range season.Episodes {
+				note(yearOf(ep.AirDate))
+			}
+		}
+		return best
+	}
+	if first == 0 {
+		return -1
+	}
+	return max(first-y, y-first)
+}
+
+// weighEpisodes looks whether what the files count exists in a series.
+func (c *scored) weighEpisodes(s Series) {
+	if c.entry == nil || c.entry.Kind != TV || s.Want == WantMovie || s.Want == WantAny {
+		return
+	}
+	all := regular(c.entry)
+	total := max(len(all), c.entry.EpisodeCount)
+	last := int(s.LastEpisode)
+	if n := c.like.file.Season; n > 1 && !c.hasSeason(n, all) {
+		c.add("sequel", weighSequel, fmt.Sprintf("no season %d, which the title ends in", n))
+	}
+	switch {
+	case total == 0 && s.Want == WantTV:
+		c.add("episodes", weighNoEpisodes, "it has no episodes")
+	case last == 0:
+	case s.HasSeason:
+		c.weighSeason(s, last, all)
+	case s.Want == WantTV:
+		highest := total
+		for _, e := range all {
+			highest = max(highest, e.episode.Number)
+		}
+		if last > highest {
+			c.add("episodes", weighTooFew, fmt.Sprintf("%d episodes, the files count to %d", total, last))
+		} else {
+			c.add("episodes", weighEpisodes, fmt.Sprintf("it has an episode %d", last))
+		}
+	}
+}
+
+// weighSeason is for names that say a season.
+func (c *scored) weighSeason(s Series, last int, all []slot) {
+	season, ok := c.entry.season(s.Season)
+	switch {
+	case ok && slices.ContainsFunc(season.Episodes, func(e Episode) bool { return e.Number == last }):
+		c.add("episodes", weighEpisodes, fmt.Sprintf("season %d has episode %d", s.Season, last))
+	case !ok && (s.Season == 0 || !c.hasSeason(s.Season, all)):
+		c.add("season", weighSeason, fmt.Sprintf("no season %d", s.Season))
+	case last > max(len(all), c.entry.EpisodeCount):
+		c.add("episodes", weighTooFew, fmt.Sprintf("%d episodes, the files count to %d", len(all), last))
+	}
+}
+
+// hasSeason reports whether a season exists, or as many runs of episodes between pauses.
+func (c *scored) hasSeason(n int, all []slot) bool {
+	_, ok := c.entry.season(n)
+	return ok || len(runs(all, courGap)) >= n
+}
+
+// weighStyle uses that an anime library holds animation, mostly from East Asia, and that some styles of names are
+// of anime only.
+func (c *scored) weighStyle(s Series) {
+	genres := c.hit.Genres
+	if c.entry != nil && len(c.entry.Genres) > 0 {
+		genres = c.entry.Genres
+	}
+	switch {
+	case slices.Contains(genres, genreAnimation):
+		c.add("animation", weighAnimated, "animation")
+	case len(genres) > 0 && s.Fansub:
+		c.add("animation", weighAgainst, "not animation, against the name's style")
+	case len(genres) > 0:
+		c.add("animation", weighLiveAction, "not animation")
+	}
+	switch c.hit.OriginalLanguage {
+	case "ja", "ko", "zh", "cn":
+		c.add("language", weighLanguage, "made in "+c.hit.OriginalLanguage)
+	}
+}

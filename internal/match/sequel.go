@@ -1,0 +1,211 @@
+package match
+
+// This file decides what the end of a title says about season, part and year: "2nd Season", "II", "Part 2", "第二季",
+// "(2016)". Sequels are told by such endings in names and in TMDB's alternative titles alike.
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Sequel is what the end of a title says. Fields are 0 where it says nothing.
+type Sequel struct {
+	Season int
+	Part   int
+	Year   int
+	Final  bool
+}
+
+// Zero reports whether the title ends plainly.
+func (s Sequel) Zero() bool { return s == Sequel{} }
+
+// numberWords are the ways of writing small numbers at the end of a title, in normalised spelling.
+var numberWords = map[string]int{
+	"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9, "tenth": 10,
+	"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
+	"ii": 2, "iii": 3, "iv": 4, "vi": 6, "vii": 7, "viii": 8, "ix": 9,
+	"zwei": 2, "drei": 3, "deux": 2, "trois": 3, "zoku": 2,
+	"ichi": 1, "ni": 2, "san": 3, "yon": 4, "shi": 4, "go": 5, "roku": 6,
+	"yi": 1, "er": 2, "si": 4, "wu": 5,
+}
+
+// hanNumbers are the numerals of Chinese and Japanese season words.
+var hanNumbers = map[string]int{
+	"一": 1, "二": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9, "十": 10, "十一": 11, "十二": 12,
+	"壱": 1, "弐": 2, "贰": 2, "貳": 2, "参": 3,
+}
+
+var (
+	ordinalRE  = regexp.MustCompile(`^(\d{1,2})(?:st|nd|rd|th)$`)
+	shortRE    = regexp.MustCompile(`^(?:s|season)(\d{1,2})$`)
+	hanTailRE  = regexp.MustCompile(`^(.*?) ?(?:第 ?(\d{1,2}|[一二三四五六七八九十]{1,2}|[弐贰貳参壱]) ?(季|期|シーズン|部|クール|シリーズ)|(\d{1,2}) ?(기|期|シーズン)|시즌 ?(\d{1,2})|シーズン ?(\d{1,2}))$`)
+	digitTail  = regexp.MustCompile(`^(.*?\D)(\d{1,2})$`)
+	yearTailRE = regexp.MustCompile(`^(.+) ((?:19[3-9]|20[0-4])\d)$`)
+)
+
+// splitSequel cuts the sequel marker off a normalised title (title.Normalize) and returns the base title with what
+// the marker says. The base is never empty; a title that is nothing but a number is its own base.
+func splitSequel(norm string) (string, Sequel) {
+	base, seq := norm, Sequel{}
+	for range 3 { // year, part and season may follow one another
+		cut, more := cutMarker(base)
+		if more.Zero() || cut == "" {
+			break
+		}
+		if seq.Season > 0 && more.Season > 0 || seq.Part > 0 && more.Part > 0 || seq.Year > 0 && more.Year > 0 {
+			break
+		}
+		base = cut
+		seq.Season += more.Season
+		seq.Part += more.Part
+		seq.Year += more.Year
+		seq.Final = seq.Final || more.Final
+	}
+	return base, seq
+}
+
+// cutMarker takes one marker off the end.
+func cutMarker(s string) (string, Sequel) {
+	if s == "" {
+		return s, Sequel{}
+	}
+	end := s[len(s)-1]
+	digit := end >= '0' && end <= '9'
+	if m := yearTail(s, digit); m != nil {
+		y, _ := strconv.Atoi(m[2])
+		return m[1], Sequel{Year: y}
+	}
+	if m := hanTail(s, digit); m != nil {
+		n := hanNumber(m[2] + m[4] + m[6] + m[7])
+		if m[3] == "部" || m[3] == "クール" {
+			return strings.TrimSpace(m[1]), Sequel{Part: n}
+		}
+		return strings.TrimSpace(m[1]), Sequel{Season: n}
+	}
+	w := strings.Fields(s)
+	if len(w) < 2 {
+		return cutCJKDigit(s)
+	}
+	last, prev := w[len(w)-1], w[len(w)-2]
+	front := func(n int) string { return strings.TrimSuffix(strings.Join(w[:len(w)-n], " "), " the") }
+	switch last {
+	case "season", "series", "stage", "gakki", "ki", "ji", "seizon":
+		if prev == "final" {
+			return front(2), Sequel{Final: true}
+		}
+		if n := smallNumber(prev); n > 0 {
+			k := 2
+			if len(w) > 3 && (w[len(w)-3] == "dai" || w[len(w)-3] == "di") {
+				k = 3
+			}
+			return front(k), Sequel{Season: n}
+		}
+		return s, Sequel{}
+	case "part", "cour", "kuru":
+		if n := smallNumber(prev); n > 0 {
+			return front(2), Sequel{Part: n}
+		}
+		return s, Sequel{}
+	case "shou": // "ni no shou": the second chapter
+		if n := 0; prev == "no" && len(w) > 3 {
+			if n = smallNumber(w[len(w)-3]); n > 0 {
+				return front(3), Sequel{Season: n}
+			}
+		}
+		return s, Sequel{}
+	}
+	if n := smallNumber(last); n > 0 && n <= 30 {
+		switch prev {
+		case "season", "series", "saison", "staffel", "temporada", "stagione", "sezon", "сезон", "시즌":
+			return front(2), Sequel{Season: n}
+		case "part", "cour", "partie", "teil", "parte":
+			return front(2), Sequel{Part: n}
+		}
+		if bareNumber(last) && len(w) > 1 {
+			return front(1), Sequel{Season: n}
+		}
+	}
+	if m := shortRE.FindStringSubmatch(last); m != nil {
+		n, _ := strconv.Atoi(m[1])
+		return front(1), Sequel{Season: n}
+	}
+	// "the second barrage", "third beat": an ordinal and one more word
+	if ordinalRE.MatchString(prev) || ordinalWord(prev) {
+		if n := smallNumber(prev); n > 1 && n <= 5 && len(w) > 2 {
+			return front(2), Sequel{Season: n}
+		}
+	}
+	return s, Sequel{}
+}
+
+func yearTail(s string, digit bool) []string {
+	if !digit {
+		return nil
+	}
+	return yearTailRE.FindStringSubmatch(s)
+}
+
+// hanTail looks for the season words of scripts outside Latin, at the ends of titles that can have them.
+func hanTail(s string, digit bool) []string {
+	if s[len(s)-1] < 0x80 && (!digit || !strings.Contains(s, "시즌") && !strings.Contains(s, "シーズン")) {
+		return nil
+	}
+	return hanTailRE.FindStringSubmatch(s)
+}
+
+// cutCJKDigit handles "ばらかもん2": a number glued to a title without spaces.
+func cutCJKDigit(s string) (string, Sequel) {
+	m := digitTail.FindStringSubmatch(s)
+	if m == nil || len(m[1]) == len([]rune(m[1])) { // ASCII words such as "11eyes" or "x1" keep their number
+		return s, Sequel{}
+	}
+	n, _ := strconv.Atoi(m[2])
+	if n == 0 || n > 30 {
+		return s, Sequel{}
+	}
+	return strings.TrimSpace(m[1]), Sequel{Season: n}
+}
+
+// smallNumber reads "2", "2nd", "second", "ii" and the like; 0 when it is none.
+func smallNumber(w string) int {
+	if n, ok := numberWords[w]; ok {
+		return n
+	}
+	if m := ordinalRE.FindStringSubmatch(w); m != nil {
+		w = m[1]
+	}
+	if n, err := strconv.Atoi(w); err == nil && n > 0 && n < 100 && len(w) <= 2 {
+		return n
+	}
+	return 0
+}
+
+// bareNumber tells which number words may stand alone at the end of a title and still mean a sequel.
+func bareNumber(w string) bool {
+	switch w {
+	case "ii", "iii", "iv", "vi", "vii", "viii", "ix", "zwei", "drei", "zoku":
+		return true
+	}
+	_, err := strconv.Atoi(w)
+	return err == nil
+}
+
+func ordinalWord(w string) bool {
+	switch w {
+	case "second", "third", "fourth", "fifth", "sixth":
+		return true
+	}
+	return false
+}
+
+func hanNumber(s string) int {
+	if n, ok := hanNumbers[s]; ok {
+		return n
+	}
+	n, _ := strconv.Atoi(s)
+	return n
+}
+
+// placeholderRE matches names such as "Episode 3", "第3話" and "에피소드 3" in normalised spelling.
+var placeholderRE = regexp.MustCompile(`^(?:(?:episode|episodio|episódio|épisode|folge|epizóda|エピソード|에피소드|special|ova|эпизод) ?\d+|第 ?\d+ ?[話话集回]|\d+)$`)

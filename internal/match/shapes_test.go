@@ -1,0 +1,169 @@
+package match_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/release"
+	"github.com/anivault/anivault/internal/tmdbfake"
+)
+
+// shapeNames are names for every shape of the stand-in's invented catalogue, with what they are. A want that begins
+// with "?" is an honest "ambiguous" that must list the entry.
+var shapeNames = []struct{ name, want string }{
+	{"[Kumo] Lantern Harbor - 05 [1080p].mkv", "tv 9000001 S01E05"},                             // A
+	{"[Kumo] Lantern Harbor S2 - 03 [1080p].mkv", "tv 9000001 S01E31"},                          // merged second season
+	{"[Kumo] Akariminato no Mirie 2nd Season - 01 [1080p].mkv", "tv 9000001 S01E29"},            // by romaji
+	{"Lantern.Harbor.S01E05-E06.1080p.WEB.H264-KUMO.mkv", "tv 9000001 S01E05E06"},               // several episodes in one file
+	{"[Kumo] Garasu no Kidou - 14 [720p].mkv", "tv 9000002 S02E02"},                             // B, counted on
+	{"[Kumo] Glass Orbit Perihelion - 04 [720p].mkv", "tv 9000002 S02E04"},                      // B, by the season's name
+	{"[Kumo] Salt Road Rovers - 70 [480p].mkv", "tv 9000003 S02E70"},                            // C
+	{"Salt Road Rovers/Season 5/Salt Road Rovers - S05E131.mkv", "tv 9000003 S05E131"},          // C, explicit
+	{"[Kumo] Paper Sentinels - 225 [480p].mkv", "tv 9000004 S01E225"},                           // D
+	{"[Kumo] Quartermaster of Rain - 07.5 [720p].mkv", "tv 9000005 -"},                          // E, half an episode
+	{"Quartermaster.of.Rain.S00E43.720p.WEB.H264-KUMO.mkv", "tv 9000005 S00E43"},                // E
+	{"[Kumo] Night Parade Bureau (1998) - 03 [480p].mkv", "tv 9000006 S01E03"},                  // F
+	{"[Kumo] Night Parade Bureau (2021) - 03 [1080p].mkv", "tv 9000007 S01E03"},                 // F
+	{"[Kumo] Night Parade Bureau - 20 [480p].mkv", "tv 9000006 S01E20"},                         // F, only one has it
+	{"[Kumo] Night Parade Bureau - 03 [480p].mkv", "?tv 9000006"},                               // F, nobody can know
+	{"[Kumo] The Clockmaker's Winter - 03 [1080p].mkv", "tv 9000008 S01E03"},                    // G
+	{"The.Clockmakers.Winter.2013.1080p.BluRay.x264-KUMO.mkv", "movie 9000101"},                 // G
+	{"[Kumo] The Clockmaker's Winter Midnight Train Arc - 02 [1080p].mkv", "tv 9000008 S02E02"}, // G, an arc
+	{"[Kumo] Bounty x Bounty - 40 [1080p].mkv", "tv 9000015 S01E40"},                            // H
+	{"[Kumo] 96 - 03 [1080p].mkv", "tv 9000014 S01E03"},                                         // H
+	{"[Kumo] Mofumofu Tenki Yohou - 02 [1080p].mkv", "tv 9000020 S01E02"},                       // I
+	{"[Kumo] Muteki no Yuubinkyoku - 02 [1080p].mkv", "unmatched"},                              // J
+	{"[Kumo] 霧笛の郵便局 - 02 [1080p].mkv", "tv 9000021 S01E02"},                                     // J, as it is written
+	{"[Kumo] Cartographers of the Ninth Floor - 01 [1080p].mkv", "tv 9000022 -"},                // K
+	{"Uncle.Ferry.S22E04.720p.HDTV.x264-KUMO.mkv", "tv 9000023 S22E04"},                         // L
+	{"[Kumo] Iron Tide Chronicle - 110 [480p].mkv", "tv 9000024 S03E06"},                        // M
+	{"[Kumo] Velvet Undertow - 01 [480p].mkv", "unmatched"},                                     // N, hidden
+	{"[Kumo] Hollow Bell Tower - 40 [1080p].mkv", "tv 9000026 S01E40"},                          // O, before the renumbering
+	{"[Kumo] Tin Garden OVA - 02 [480p].mkv", "movie 9000103"},                                  // P
+}
+
+func TestEveryShapeMatchesTheSameInEveryRankMode(t *testing.T) {
+	cat, err := tmdbfake.Authored()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rank := range tmdbfake.Ranks() {
+		t.Run(string(rank), func(t *testing.T) {
+			src := newFake(cat, rank)
+			for _, row := range shapeNames {
+				d := decideName(src, row.name)
+				if got := say(d, row.want); got != row.want {
+					t.Errorf("%s\n got %s: %s\nwant %s\n%s", row.name, got, d.Reason, row.want, steps(d))
+				}
+			}
+		})
+	}
+}
+
+// The anchor of the request economy: three series of twelve episodes and two films, at most ten requests cold, and
+// none more for further episodes.
+func TestAnchorLibraryCostsAtMostTenRequests(t *testing.T) {
+	cat, err := tmdbfake.Authored()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for n := 1; n <= 12; n++ {
+		names = append(names, fmt.Sprintf("a/[Kumo] Glass Orbit - %02d [1080p].mkv", n),
+			fmt.Sprintf("b/Akariminato no Mirie - %02d.mkv", n), fmt.Sprintf("c/Uncle.Ferry.S03E%02d.720p.WEB.H264-KUMO.mkv", n))
+	}
+	names = append(names, "d/The Clockmaker's Winter (2013)/The Clockmaker's Winter (2013).mkv", "e/Harbour.of.Second.Suns.2030.1080p.WEB.H264-KUMO.mkv")
+	src := newFake(cat, tmdbfake.RankMixed)
+	run := func() (matched int) {
+		r := &match.Resolver{Source: src, Options: match.DefaultOptions()}
+		var files []match.File
+		for i, n := range names {
+			files = append(files, match.File{Index: i, Release: release.Parse(n)})
+		}
+		for _, s := range match.Group(files) {
+			res := r.Resolve(context.Background(), s)
+			for _, f := range s.Files {
+				if r.Place(context.Background(), f, res).Status == match.Matched {
+					matched++
+				}
+			}
+		}
+		return matched
+	}
+	if matched := run(); matched != len(names) {
+		t.Errorf("%d of %d matched", matched, len(names))
+	}
+	if n := src.requests(); n > 10 {
+		t.Errorf("%d requests, want at most 10: %v", n, src.asked)
+	}
+	before := src.requests()
+	for n := 1; n <= 12; n++ {
+		names = append(names, fmt.Sprintf("a/[Other] Glass Orbit - %02d [720p].mkv", n))
+	}
+	run()
+	if n := src.requests() - before; n != 0 {
+		t.Errorf("known series cost %d more requests", n)
+	}
+}
+
+func decideName(src match.Source, name string) match.Decision {
+	r := &match.Resolver{Source: src, Options: match.DefaultOptions()}
+	s := match.Group([]match.File{{Release: release.Parse(name)}})[0]
+	return r.Place(context.Background(), s.Files[0], r.Resolve(context.Background(), s))
+}
+
+// say puts a decision into the words of the table.
+func say(d match.Decision, want string) string {
+	if d.Status == match.Ambiguous {
+		for _, c := range d.Candidates {
+			if s := fmt.Sprintf("?%s %d", c.Kind, c.ID); s == want {
+				return s
+			}
+		}
+	}
+	if d.Status != match.Matched {
+		return string(d.Status)
+	}
+	out := fmt.Sprintf("%s %d", d.Kind, d.ID)
+	switch {
+	case d.Season != nil:
+		out += fmt.Sprintf(" S%02d", *d.Season)
+		for _, e := range d.Episodes {
+			out += fmt.Sprintf("E%02d", e)
+		}
+	case d.Kind == match.TV:
+		out += " -"
+	}
+	return out
+}
+
+func steps(d match.Decision) string {
+	out := ""
+	for _, s := range d.Steps {
+		out += "    " + s.Stage + ": " + s.Detail + "\n"
+	}
+	for _, c := range d.Candidates {
+		out += fmt.Sprintf("    * %s %d %q %.3f %.2f %v\n", c.Kind, c.ID, c.Title, c.Score, c.Confidence, c.Reasons)
+	}
+	return out
+}
+
+func TestDecisionsAreTheSameWhateverWasAskedBefore(t *testing.T) {
+	cat, err := tmdbfake.Authored()
+	if err != nil {
+		t.Fatal(err)
+	}
+	warm := newFake(cat, tmdbfake.RankMixed)
+	for range 2 {
+		for i := range shapeNames {
+			row := shapeNames[len(shapeNames)-1-i]
+			if diff := cmp.Diff(decideName(newFake(cat, tmdbfake.RankMixed), row.name), decideName(warm, row.name)); diff != "" {
+				t.Errorf("%s: %s", row.name, diff)
+			}
+		}
+	}
+}

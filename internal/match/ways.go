@@ -1,0 +1,308 @@
+package match
+
+// This file holds the ways to place regular episodes, one function each, in the order of trust (docs/matching.md): a local
+// mapping, the season that is named, an arc by its name, a part, a year, runs of air dates, an episode
+// group, the position over all seasons.
+
+import (
+	"errors"
+	"slices"
+)
+
+// byMapping uses what the user imported: the n-th episode of a season after an offset, by position. A season that
+// the name states and TMDB has stands above it.
+func (p *placer) byMapping() placement {
+	if p.mapping == nil {
+		return placement{}
+	}
+	if p.season > 0 {
+		if s, ok := p.e.season(p.season); ok && literal(slots(s), p.eps) != nil {
+			return placement{}
+		}
+	}
+	if p.mapping.Absolute {
+		return found(positions(p.all, p.eps, p.mapping.Offset), "by the imported mapping, counted over all seasons")
+	}
+	if p.mapping.Season == 0 {
+		return placement{}
+	}
+	s, ok := p.e.season(p.mapping.Season)
+	if !ok {
+		return placement{}
+	}
+	return found(positions(slots(s), p.eps, p.mapping.Offset), "by the imported mapping: season %d after episode %d", p.mapping.Season, p.mapping.Offset)
+}
+
+// bySeason takes the season of the name as TMDB's. Numbers that the season does not hold are read as counted on from
+// the first season, where that leads into the same season, or as positions in a season that starts late.
+func (p *placer) bySeason() placement {
+	if p.season == 0 || p.part > 0 || p.rel.Absolute && p.hint.Arc > 0 {
+		return placement{}
+	}
+	s, ok := p.e.season(p.season)
+	if !ok || len(s.Episodes) == 0 {
+		p.note("TMDB has no season %d", p.season)
+		return placement{}
+	}
+	list := slots(s)
+	if at := found(literal(list, p.eps), "season %d has the number", p.season); at.ok {
+		return at
+	}
+	p.note("season %d holds no episode %s", p.season, numbers(p.eps))
+	if at := found(positions(p.all, p.eps, 0), "counted from the first season"); at.ok && at.season == p.season {
+		return at
+	}
+	if list[0].episode.Number > 1 {
+		return found(positions(list, p.eps, 0), "by position: season %d starts at episode %d", p.season, list[0].episode.Number)
+	}
+	if next, ok := p.e.season(p.season + 1); ok {
+		return found(positions(slices.Concat(list, slots(next)), p.eps, 0), "counted on from season %d, which TMDB splits", p.season)
+	}
+	return placement{}
+}
+
+// byArc takes the season whose name is in the title. A season number beside it counts inside the arc: "Title Arc 2nd
+// Season" is the arc's second part.
+func (p *placer) byArc() placement {
+	arc := p.hint.Arc
+	if arc == 0 {
+		arc = p.foreignArc()
+	}
+	s, ok := p.e.season(arc)
+	if !ok || arc == 0 {
+		return placement{}
+	}
+	p.note("%q is the name of season %d", s.Name, s.Number)
+	if p.season > 1 && p.season != s.Number && p.part == 0 {
+		p.part = p.season
+	}
+	p.season = s.Number
+	if p.part > 0 {
+		return placement{} // byPart knows
+	}
+	list := slots(s)
+	if at := found(literal(list, p.eps), "season %d has the name in the title", s.Number); at.ok {
+		return at
+	}
+	return found(positions(list, p.eps, 0), "by position in season %d, which has the name in the title", s.Number)
+}
+
+// foreignArc looks for the arc among the seasons' names in the language of the title.
+func (p *placer) foreignArc() int {
+	namer, ok := p.src.(SeasonNamer)
+	arc, language := arcLanguage(p.hint.Arcs, p.titles)
+	if !ok || language == "" || p.season > 0 || p.part > 0 || !p.severalSeasons() {
+		return 0
+	}
+	names, o, err := namer.SeasonNames(p.ctx, p.e.ID, language)
+	if errors.Is(err, ErrNoEntry) {
+		return 0
+	}
+	if err != nil {
+		p.err = err
+		return 0
+	}
+	p.origin = p.origin.Least(o)
+	local := *p.e
+	local.Seasons = slices.Clone(p.e.Seasons)
+	for i := range local.Seasons {
+		local.Seasons[i].Name = names[local.Seasons[i].Number]
+	}
+	p.note("asked for the seasons' names in %s", language)
+	return arcOf(&local, p.titles, arc.Text, arc.Text, arc.Rest)
+}
+
+func (p *placer) severalSeasons() bool {
+	return len(p.all) > 0 && p.all[len(p.all)-1].season != p.all[0].season
+}
+
+// byPart finds a part of a season: the run between two pauses.
+func (p *placer) byPart() placement {
+	if p.part == 0 {
+		return placement{}
+	}
+	if p.season == 0 && p.hint.Rest != "" && p.severalSeasons() {
+		return placement{} // a part of an arc that no season is called
+	}
+	list := p.all
+	if p.season > 0 {
+		s, ok := p.e.season(p.season)
+		if !ok {
+			return placement{}
+		}
+		list = slots(s)
+	} else if first := seasonSlots(p.all, 1); len(first) > 0 && len(runs(first, courGap)) >= p.part {
+		list = first
+	}
+	parts := runs(list, courGap)
+	if p.part > len(parts) {
+		p.note("no part %d between pauses", p.part)
+		return placement{}
+	}
+	part := parts[p.part-1]
+	if at := found(positions(part, p.eps, 0), "by position in part %d, which begins with S%02dE%02d", p.part, part[0].season, part[0].episode.Number); at.ok {
+		return at
+	}
+	return found(literal(part, p.eps), "part %d has the number", p.part)
+}
+
+// byFinal takes "Final Season" as the last season, where the entry itself knows a title that says so.
+func (p *placer) byFinal() placement {
+	if !p.hint.Final || p.season > 0 || p.part > 0 {
+		return placement{}
+	}
+	last := p.all[len(p.all)-1].season
+	if last == p.all[0].season {
+		return placement{}
+	}
+	list := seasonSlots(p.all, last)
+	if at := found(literal(list, p.eps), "the final season is season %d", last); at.ok {
+		return at
+	}
+	return found(positions(list, p.eps, 0), "by position in season %d, the final one", last)
+}
+
+// byYear finds the season or the run that began in the year of the name.
+func (p *placer) byYear() placement {
+	if p.year == 0 || p.season > 0 {
+		return placement{}
+	}
+	var hits [][]slot
+	for _, gap := range []bool{false, true} {
+		hits = hits[:0]
+		list := runs(p.all, 1<<62)
+		if gap {
+			list = runs(p.all, courGap)
+		}
+		for _, run := range list {
+			if firstYear(run) == p.year {
+				hits = append(hits, run)
+			}
+		}
+		if len(hits) == 1 {
+			break
+		}
+	}
+	if len(hits) == 0 {
+		if at := p.specialDate(); at.ok {
+			return at
+		}
+	}
+	if len(hits) != 1 {
+		p.note("%d runs of episodes begin in %d", len(hits), p.year)
+		return placement{}
+	}
+	run := hits[0]
+	why := "by position in the run that begins with S%02dE%02d in %d"
+	if at := found(positions(run, p.eps, 0), why, run[0].season, run[0].episode.Number, p.year); at.ok {
+		return at
+	}
+	return found(literal(run, p.eps), "the number is in the run that begins in %d", p.year)
+}
+
+// byRuns resolves a season that TMDB merged into another: the n-th run of episodes between pauses.
+func (p *placer) byRuns() placement {
+	if p.season == 0 {
+		return placement{}
+	}
+	if _, ok := p.e.season(p.season); ok {
+		return placement{}
+	}
+	seasons := len(runs(p.all, 1<<62))
+	for _, gap := range []struct {
+		name string
+		list [][]slot
+	}{{"long", runs(p.all, seasonGap)}, {"short", runs(p.all, courGap)}} {
+		n := len(gap.list)
+		if n < p.season || seasons > 1 && n != p.season {
+			continue
+		}
+		run := gap.list[p.season-1]
+		if p.part > 0 {
+			parts := runs(run, courGap)
+			if p.part > len(parts) {
+				continue
+			}
+			run = parts[p.part-1]
+		}
+		why := "season %d is the run after a %s pause that begins with S%02dE%02d"
+		if at := found(positions(run, p.eps, 0), why, p.season, gap.name, run[0].season, run[0].episode.Number); at.ok {
+			return at
+		}
+		if at := found(literal(run, p.eps), why, p.season, gap.name, run[0].season, run[0].episode.Number); at.ok {
+			return at
+		}
+	}
+	p.note("the pauses between air dates do not make %d seasons", p.season)
+	return placement{}
+}
+
+// byPosition is for a plain number: an episode of the first season if it has that number, else the n-th regular
+// episode over all seasons, or the number itself where numbers roll on through the seasons.
+func (p *placer) byPosition() placement {
+	if p.season > 0 || p.part > 0 {
+		return placement{}
+	}
+	if p.year != 0 && !p.nearYear() {
+		p.note("no regular episode aired in or next to %d", p.year)
+		return placement{}
+	}
+	if p.hint.Rest != "" && (p.severalSeasons() || len(p.specials) > 0) && slices.Max(p.eps) <= p.longestSeason() {
+		p.note("%q names a part of the show that no season is called", p.hint.Rest)
+		return placement{}
+	}
+	if at := found(literal(seasonSlots(p.all, p.all[0].season), p.eps), "season %d has the number", p.all[0].season); at.ok {
+		return at
+	}
+	if rolling(p.all) {
+		return found(literal(p.all, p.eps), "numbers roll on through the seasons")
+	}
+	return found(positions(p.all, p.eps, 0), "counted over all seasons")
+}
+
+// nearYear reports whether the year of the name may be one in which regular episodes aired: it is, it is next to one, or
+// nothing is known.
+func (p *placer) nearYear() bool {
+	known := false
+	for _, s := range p.all {
+		if s.aired.IsZero() {
+			continue
+		}
+		known = true
+		if distance(s.aired.Year(), p.year) <= 1 {
+			return true
+		}
+	}
+	return !known
+}
+
+// longestSeason is the greatest number of episodes in a season: a number beyond it can only count the whole show.
+func (p *placer) longestSeason() int {
+	longest := 0
+	for _, run := range runs(p.all, 1<<62) {
+		longest = max(longest, len(run))
+	}
+	return longest
+}
+
+// rolling reports whether episode numbers go on through the seasons instead of starting anew.
+func rolling(all []slot) bool {
+	several := false
+	for i := 1; i < len(all); i++ {
+		if all[i].episode.Number <= all[i-1].episode.Number {
+			return false
+		}
+		several = several || all[i].season != all[i-1].season
+	}
+	return several
+}
+
+func seasonSlots(all []slot, n int) []slot {
+	var out []slot
+	for _, s := range all {
+		if s.season == n {
+			out = append(out, s)
+		}
+	}
+	return out
+}

@@ -1,0 +1,146 @@
+package title
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestNormalizeUnifiesWidthCaseAndPunctuation(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                            "",
+		"  Hello,   World! ":          "hello world",
+		"Ｆｕｌｌ　Ｗｉｄｔｈ２":                 "full width2",
+		"Giant Killing: Café Crème":   "giant killing cafe creme",
+		"Journey’s End / Journey's":   "journeys end journeys",
+		"SPY×FAMILY":                  "spyxfamily",
+		"Half ½ Step":                 "half 1 2 step",
+		"ぎんが・てつどう":                    "ぎんが てつどう",
+		"ﾊﾝｶｸ":                        "ハンカク",
+		"Große Straße":                "grosse strasse",
+		"Ⅲ":                           "iii",
+		"бёрег":                       "берег",
+		"bad \xff bytes":              "bad bytes",
+		"한글 제목!":                      "한글 제목",
+		"Title -the second subtitle-": "title the second subtitle",
+	} {
+		if got := Normalize(in); got != want {
+			t.Errorf("Normalize(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestNormalizeIsIdempotent(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := Normalize(rapid.String().Draw(t, "s"))
+		if again := Normalize(n); again != n {
+			t.Fatalf("Normalize(%q) = %q", n, again)
+		}
+	})
+}
+
+func TestScriptNamesTheLanguageThatLettersImply(t *testing.T) {
+	for in, want := range map[string]string{
+		"Plain Title": "latin", "銀河の歌": "ja", "银河之歌": "zh", "은하의 노래": "ko", "Галактика": "ru", "2001": "", "銀河 Galaxy": "zh",
+		"ギンガ Galaxy": "ja", "Élan": "latin",
+	} {
+		if got := Script(in); got != want {
+			t.Errorf("Script(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestRomanizeWritesKanaAndHangul(t *testing.T) {
+	for in, want := range map[string]string{
+		"とうきょう":   "toukyou",
+		"がっこう":    "gakkou",
+		"マッチャ":    "matcha",
+		"ジャズ":     "jazu",
+		"ファイト":    "faito",
+		"ウィング":    "wingu",
+		"ラーメン":    "raamen",
+		"ティーチャー":  "tiichaa",
+		"서울":      "seoul",
+		"한국어":     "hangugeo",
+		"빨강머리":    "ppalgangmeori",
+		"신라":      "sinra",
+		"설레":      "seolle",
+		"Plain 2": "Plain 2",
+		"銀河":      "銀河",
+	} {
+		if got := Romanize(in); got != want {
+			t.Errorf("Romanize(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestSimilarityRespectsNumbers(t *testing.T) {
+	type row struct {
+		a, b     string
+		min, max float64
+	}
+	for _, r := range []row{
+		{"Silver Rail", "silver rail!", 1, 1},
+		{"K-ON", "kon", 0.98, 0.99},
+		{"Silver Rail II", "Silver Rail 2", 0.98, 0.99},
+		{"Silver Rail 2nd Season", "Silver Rail Second Season", 0.98, 0.99},
+		{"Rail of Silver", "Silver of Rail", 0.96, 0.98},
+		{"Silver Rail 2", "Silver Rail", 0, 0.6},
+		{"Silver Rail 2", "Silver Rail 3", 0, 0.6},
+		{"Silver Rail II", "Silver Rail III", 0, 0.6},
+		{"86", "85", 0, 0.4},
+		{"Silver Rail", "Sliver Rail", 0.7, 0.96},
+		{"Silver Rail", "Copper Mine", 0, 0.4},
+		{"X", "V", 0, 0.1},
+		{"銀河之歌", "銀河之歌", 1, 1},
+		{"", "", 0, 0},
+	} {
+		if got := Similarity(r.a, r.b); got < r.min || got > r.max {
+			t.Errorf("Similarity(%q, %q) = %.3f, want %.2f..%.2f", r.a, r.b, got, r.min, r.max)
+		}
+	}
+}
+
+// word draws titles from a small alphabet so that near misses are common.
+var word = rapid.StringMatching(`[abアい각0-9 IVX'!-]{0,14}`)
+
+func TestSimilarityIsSymmetricAndBounded(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := word.Draw(t, "a"), word.Draw(t, "b")
+		ab, ba := Similarity(a, b), Similarity(b, a)
+		if ab != ba {
+			t.Fatalf("Similarity(%q, %q) = %v, reversed %v", a, b, ab, ba)
+		}
+		if ab < 0 || ab > 1 {
+			t.Fatalf("Similarity(%q, %q) = %v", a, b, ab)
+		}
+		if same := Normalize(a) == Normalize(b) && Normalize(a) != ""; same != (ab == 1) {
+			t.Fatalf("Similarity(%q, %q) = %v, equal is %v", a, b, ab, same)
+		}
+	})
+}
+
+func TestASequelNumberNeverCountsAsTheSameTitle(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		base := rapid.StringMatching(`[a-z]{2,9}( [a-z]{2,9}){0,3}`).Draw(t, "base")
+		n := rapid.StringMatching(`[2-9]`).Draw(t, "n")
+		if got := Similarity(base+" "+n, base); got >= otherNumber {
+			t.Fatalf("Similarity(%q, %q) = %v", base+" "+n, base, got)
+		}
+	})
+}
+
+func FuzzTitle(f *testing.F) {
+	f.Add("銀河 ii", "Ginga 2")
+	f.Add("ッッーー\xff", "한글ㄱ")
+	f.Fuzz(func(t *testing.T, a, b string) {
+		if s := Similarity(a, b); s < 0 || s > 1 || s != Similarity(b, a) {
+			t.Fatalf("Similarity(%q, %q) = %v", a, b, s)
+		}
+		if n := Normalize(a); Normalize(n) != n {
+			t.Fatalf("Normalize is not idempotent on %q", a)
+		}
+		_ = Romanize(a)
+		_ = Script(a)
+	})
+}
