@@ -1,0 +1,209 @@
+package release
+
+import (
+	"slices"
+	"strings"
+)
+
+// This file decides where a name says its season and episode outright: S01E02
+// and its kin, 1x02, "Season 2", "Episode 7", "5 of 9". Numbers that stand
+// alone are read in number.go, counters of Han, kana and hangul in cjk.go.
+
+// markForm reads a marker that begins with token i and returns whether it did.
+type markForm struct {
+	name string
+	on   classes
+	try  func(p *parser, i int) bool
+}
+
+// markForms are tried in this order at every token; the first marker of a name wins.
+var markForms = [...]markForm{
+	{"S01E02", onMixed | onAlpha, (*parser).markSeasonEpisode},
+	{"1x02", onMixed, (*parser).markCross},
+	{"2nd Season", onMixed | onNumber | onAlpha, (*parser).markOrdinalSeason},
+	{"Season 2", onAlpha | onMixed, (*parser).markSeasonWord},
+	{"Episode 7", onAlpha | onMixed, (*parser).markEpisodeWord},
+	{"7 of 9", onNumber | onMixed, (*parser).markCount},
+	{"7. Bölüm", onNumber, (*parser).markCounted},
+	{"#7", onNumber | onMixed, (*parser).markHash},
+	{"Part 2", onAlpha | onMixed, (*parser).markPart},
+}
+
+// mark finds the markers.
+func (p *parser) mark() {
+	for i := 0; i < len(p.tokens); i++ {
+		t := &p.tokens[i]
+		p.steps++
+		if t.class == cjk || t.word.role == noRole && t.class == alpha && t.e-t.s > 1 && !p.ordinalAt(i) {
+			continue
+		}
+		if t.tag != none && !t.weak {
+			continue
+		}
+		for f := range markForms {
+			if t.class.in(markForms[f].on) && markForms[f].try(p, i) {
+				break
+			}
+		}
+	}
+}
+
+// ordinalAt says whether the word at i is a spelled ordinal, such as in "Second Season".
+func (p *parser) ordinalAt(i int) bool {
+	if i+1 >= len(p.tokens) || p.tokens[i+1].word.role != seasonWord {
+		return false
+	}
+	_, ok := ordinal(lower(p.word(i)))
+	return ok
+}
+
+// take marks the tokens in text[from:to) and returns them. A token that reaches beyond is cut in two.
+func (p *parser) take(i, to int, t tag) span {
+	s := span{i, i}
+	for s.to < len(p.tokens) && p.tokens[s.to].s < to {
+		if p.tokens[s.to].e > to {
+			p.split(s.to, to)
+		}
+		s.to++
+	}
+	p.set(s.from, s.to, t)
+	return s
+}
+
+// split cuts token i at the offset.
+func (p *parser) split(i, at int) {
+	head, rest := p.tokens[i], p.tokens[i]
+	head.e, rest.s = at, at
+	for _, t := range []*token{&head, &rest} {
+		t.class, t.num = alpha, -1
+		w := p.text[t.s:t.e]
+		switch {
+		case allDigits(w):
+			t.class, t.num = number, atoi(w[:min(len(w), 8)])
+		case strings.IndexFunc(w, func(r rune) bool { return r >= '0' && r <= '9' }) >= 0:
+			t.class = mixed
+		}
+		t.word, t.tag, t.weak = kw{}, none, false
+		if k, ok := lookup(w); ok {
+			t.word, t.tag, t.weak = k, k.tag, k.weak
+		}
+	}
+	p.tokens = slices.Insert(p.tokens, i+1, rest)
+	p.tokens[i] = head
+	for b := range p.brackets {
+		if p.brackets[b].first > i {
+			p.brackets[b].first++
+		}
+		if p.brackets[b].behind > i {
+			p.brackets[b].behind++
+		}
+	}
+	p.tag1(i + 1)
+}
+
+// tag1 runs the forms of tags.go on one token that came up late.
+func (p *parser) tag1(i int) {
+	for f := range tagForms {
+		if p.tokens[i].class.in(tagForms[f].on) && tagForms[f].try(p, i) {
+			return
+		}
+	}
+}
+
+// markCross: "1x02", "01x02x03", "2009x02", "2x9-2x10", "[02x01]".
+func (p *parser) markCross(i int) bool {
+	if !p.episode.empty() {
+		return false
+	}
+	t := p.tokens[i]
+	c := cursor{p.text, t.s}
+	season, n, ok := c.number(4)
+	if !ok || c.peek()|0x20 != 'x' || n == 3 || n == 4 && (season < 1930 || season > 2099) {
+		return false
+	}
+	d := c
+	d.i++
+	if d.is("all") && d.wordEnd() {
+		p.seasons = []int{season}
+		p.season = p.take(i, d.i, tagSeason)
+		p.batch = true
+		return true
+	}
+	if d.peek()|0x20 == 'e' {
+		d.i++
+	}
+	if v, w, ok := d.number(4); !ok || w > 3 || n == 4 && w > 3 || season == 16 && v == 9 && w == 1 || n == 4 && v > 400 || t.group == 0 && p.brackets[0].open == 0 && (w == 3 || season == 0) ||
+		w == 1 && d.wordEnd() && p.startsTitle(i) {
+		return false
+	}
+	p.cross = p.text[t.s:c.i]
+	eps, end, ok := p.readEpisodes(c, true)
+	if !ok {
+		// "3x11m720p": the number ends where letters begin.
+		e := c
+		e.i++
+		v, w, ok := e.number(3)
+		if !ok || w < 2 || e.peek()|0x20 != 'm' {
+			return false
+		}
+		eps, end = []float64{float64(v)}, e.i
+	}
+	at := p.take(i, end, tagEpisode)
+	p.seasons, p.episodes = []int{season}, eps
+	p.season, p.episode = at, at
+	return true
+}
+
+// startsTitle says whether token i is the first between brackets and a word follows it: "3x3 Eyes".
+func (p *parser) startsTitle(i int) bool {
+	return p.tokens[i].group < 0 && (i == 0 || p.tokens[i-1].group >= 0) && i+1 < len(p.tokens) && p.tokens[i+1].group < 0 &&
+		p.tokens[i+1].class == alpha && len(p.gap(i)) == 1
+}
+
+// markCount: "5 of 9", "5of9", "01_of_24", "3iz6", "26 из 26".
+func (p *parser) markCount(i int) bool {
+	if !p.episode.empty() {
+		return false
+	}
+	t := p.tokens[i]
+	if t.class == mixed {
+		c := cursor{p.text, t.s}
+		v, _, ok := c.number(3)
+		if !ok || !c.is("of") && !c.is("iz") {
+			return false
+		}
+		total, _, ok := c.number(3)
+		if !ok || !c.wordEnd() || v > total {
+			return false
+		}
+		p.setEpisode(i, i+1, float64(v))
+		return true
+	}
+	if i+2 >= len(p.tokens) || p.tokens[i+1].word.role != ofWord || p.tokens[i+2].class != number || t.num < 0 || t.num > 999 ||
+		p.tokens[i+2].num < t.num || p.tokens[i+2].num > 999 || len(p.gap(i)) != 1 || len(p.gap(i+1)) != 1 {
+		return false
+	}
+	if t.num == p.tokens[i+2].num && p.tokens[i].group >= 0 && t.num > 1 && p.word(i+1) == "из" { // all of them
+		p.setEpisodes(i, i+3, 1, t.num)
+		return true
+	}
+	p.setEpisode(i, i+3, float64(t.num))
+	return true
+}
+
+// setEpisode records one episode, read from tokens [from, to).
+func (p *parser) setEpisode(from, to int, v float64) {
+	p.set(from, to, tagEpisode)
+	p.episodes = append(p.episodes[:0:0], v)
+	p.episode = span{from, to}
+}
+
+// setEpisodes records the range lo to hi.
+func (p *parser) setEpisodes(from, to, lo, hi int) {
+	p.set(from, to, tagEpisode)
+	p.episode = span{from, to}
+	p.episodes = make([]float64, 0, min(hi-lo+1, 3000))
+	for v := lo; v <= hi && len(p.episodes) < 3000; v++ {
+		p.episodes = append(p.episodes, float64(v))
+	}
+}

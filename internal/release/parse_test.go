@@ -1,0 +1,344 @@
+package release
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// reading writes what a test row states: title, season, episode, year, kind and the rest only where the name has it.
+func reading(r Release) string {
+	var b strings.Builder
+	b.WriteString(r.Title)
+	if len(r.Seasons) > 0 {
+		fmt.Fprintf(&b, " s%s", spanText(toFloats(r.Seasons)))
+	}
+	if len(r.Episodes) > 0 {
+		fmt.Fprintf(&b, " e%s", spanText(r.Episodes))
+	}
+	if r.Year > 0 {
+		fmt.Fprintf(&b, " y%d", r.Year)
+	}
+	if r.Version > 0 {
+		fmt.Fprintf(&b, " v%d", r.Version)
+	}
+	if r.Part > 0 {
+		fmt.Fprintf(&b, " part%d", r.Part)
+	}
+	if r.Special != "" {
+		fmt.Fprintf(&b, " %s", r.Special)
+	}
+	if r.Kind != Unknown {
+		fmt.Fprintf(&b, " %s", r.Kind)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func toFloats(in []int) []float64 {
+	out := make([]float64, len(in))
+	for i, v := range in {
+		out[i] = float64(v)
+	}
+	return out
+}
+
+// spanText writes 1,2,3 as 1-3.
+func spanText(v []float64) string {
+	var parts []string
+	for i := 0; i < len(v); {
+		j := i
+		for j+1 < len(v) && v[j+1] == v[j]+1 {
+			j++
+		}
+		s := strconv.FormatFloat(v[i], 'f', -1, 64)
+		if j > i {
+			s += "-" + strconv.FormatFloat(v[j], 'f', -1, 64)
+		}
+		parts = append(parts, s)
+		i = j + 1
+	}
+	return strings.Join(parts, ",")
+}
+
+type row struct{ name, want string }
+
+func check(t *testing.T, rows []row) {
+	t.Helper()
+	for _, r := range rows {
+		if got := reading(Parse(r.name)); got != r.want {
+			t.Errorf("%s\n got %s\nwant %s", r.name, got, r.want)
+		}
+	}
+}
+
+func TestFansubNames(t *testing.T) {
+	check(t, []row{
+		{"[Quiet] Silver Rail - 07 [1080p][ABCD1234].mkv", "Silver Rail e7 episode"},
+		{"[Quiet] Silver Rail - 07v2 [1080p][ABCD1234].mkv", "Silver Rail e7 v2 episode"},
+		{"[Quiet]_Silver_Rail_-_07_[BD_1080p_x264_FLAC][ABCD1234].mkv", "Silver Rail e7 episode"},
+		{"[Quiet] Silver Rail S2 - 03 (1080p) [89ABCDEF].mkv", "Silver Rail s2 e3 episode"},
+		{"[Quiet] Silver Rail 2nd Season - 03 [720p].mkv", "Silver Rail s2 e3 episode"},
+		{"[Quiet] Silver Rail Second Season - 03 [720p].mkv", "Silver Rail s2 e3 episode"},
+		{"[Quiet] Silver Rail Season 2 Episode 3 [720p].mkv", "Silver Rail s2 e3 episode"},
+		{"[Quiet] Silver Rail (2011) - 12 [720p].mkv", "Silver Rail e12 y2011 episode"},
+		{"[Quiet][Silver Rail][05][1080p].mkv", "Silver Rail e5 episode"},
+		{"[Quiet] Silver Rail - 12.5 [1080p].mkv", "Silver Rail e12.5 episode"},
+		{"[Quiet] Silver Rail - 00 [1080p].mkv", "Silver Rail e0 episode"},
+		{"[Quiet] Silver Rail - 1043 [1080p].mkv", "Silver Rail e1043 episode"},
+		{"[Quiet] Silver Rail 05 [1080p].mkv", "Silver Rail e5 episode"},
+		{"Silver Rail 15 [BD 1080p HEVC FLAC][ABCD1234].mkv", "Silver Rail e15 episode"},
+		{"Silver Rail - 05 - The Long Night [1080p].mkv", "Silver Rail e5 episode"},
+		{"[Quiet] Silver Rail #05 [1080p].mkv", "Silver Rail e5 episode"},
+		{"[Quiet] Silver Rail - 05 END [1080p].mkv", "Silver Rail e5 episode"},
+		{"Silver_Rail_[05_of_12]_[HDTV].avi", "Silver Rail e5 episode"},
+		{"[Quiet] Silver Rail Part 2 - 04 [1080p].mkv", "Silver Rail Part 2 e4 part2 episode"},
+		{"[Quiet] Silver Rail - Blue Hour - 04 [1080p].mkv", "Silver Rail - Blue Hour e4 episode"},
+		{"[Quiet] Silver Rail (Gin no Michi) - 04 [1080p].mkv", "Silver Rail (Gin no Michi) e4 episode"},
+		{"[0x11a] Silver Rail - 04 [1080p].mkv", "Silver Rail e4 episode"},
+	})
+}
+
+func TestTitlesThatHoldNumbers(t *testing.T) {
+	check(t, []row{
+		{"[Quiet] 86 - 07 [1080p].mkv", "86 e7 episode"},
+		{"[Quiet] 11eyes - 03 [720p].mkv", "11eyes e3 episode"},
+		{"[Quiet] Mob Psycho 100 II - 03 [1080p].mkv", "Mob Psycho 100 II e3 episode"},
+		{"[Quiet] Mob Psycho 100 S2 - 03 [1080p].mkv", "Mob Psycho 100 s2 e3 episode"},
+		{"[Quiet] Unnamed Memory Act.2 - 06 [1080p].mkv", "Unnamed Memory Act.2 e6 episode"},
+		{"[Quiet] 2.5 Jigen no Ririsa - 06 [1080p].mkv", "2.5 Jigen no Ririsa e6 episode"},
+		{"[Quiet] 3-gatsu no Lion - 06 [1080p].mkv", "3-gatsu no Lion e6 episode"},
+		{"[Quiet] Space Ferry 2199 - 06 [1080p].mkv", "Space Ferry 2199 e6 episode"},
+		{"3x3 Eyes - S02E03 - Home.mkv", "3x3 Eyes s2 e3 episode"},
+		{"22.Jump.Street.2014.1080p.BluRay.x264-QUIET.mkv", "22 Jump Street y2014 movie"},
+		{"2001.A.Space.Odyssey.1968.2160p.UHD.BluRay.x265-QUIET.mkv", "2001 A Space Odyssey y1968 movie"},
+		{"1917.2019.1080p.BluRay.x264-QUIET.mkv", "1917 y2019 movie"},
+		{"2012 (2009) 1080p BluRay.mkv", "2012 y2009 movie"},
+		{"Blade Runner 2049 (2017).mkv", "Blade Runner 2049 y2017 movie"},
+		{"[Quiet] Ranma 1/2 - 03 [1080p]", "Ranma 1/2 e3 episode"},
+		{"24.S05E07.720p.HDTV.x264-QUIET.mkv", "24 s5 e7 episode"},
+		{"Warehouse.13.S01E01.mkv", "Warehouse 13 s1 e1 episode"},
+		{"[Quiet] Time Flock 24 (01-24) [1080p] [Batch]", "Time Flock 24 e1-24 batch"},
+	})
+}
+
+func TestSceneNames(t *testing.T) {
+	check(t, []row{
+		{"Silver.Rail.S02E05.1080p.WEB.H264-QUIET.mkv", "Silver Rail s2 e5 episode"},
+		{"Silver.Rail.2019.S02E05E06.1080p.WEB.H264-QUIET.mkv", "Silver Rail s2 e5-6 y2019 episode"},
+		{"Silver.Rail.S02E05-E07.720p.HDTV.x264-QUIET", "Silver Rail s2 e5-7 episode"},
+		{"Silver.Rail.S02E05-07.720p.HDTV.x264-QUIET", "Silver Rail s2 e5-7 episode"},
+		{"Silver.Rail.S02.E05.720p.HDTV.x264-QUIET", "Silver Rail s2 e5 episode"},
+		{"Silver.Rail.2x05.720p.HDTV.x264-QUIET", "Silver Rail s2 e5 episode"},
+		{"Silver.Rail.S02.1080p.BluRay.x265-QUIET", "Silver Rail s2 batch"},
+		{"Silver.Rail.S01-S03.COMPLETE.1080p.BluRay.x265-QUIET", "Silver Rail s1-3 batch"},
+		{"Silver.Rail.S00E03.1080p.BluRay.x265-QUIET", "Silver Rail s0 e3 special"},
+		{"Silver.Rail.2016.EXTENDED.1080p.BluRay.DD5.1.x264-QUIET.mkv", "Silver Rail y2016 movie"},
+		{"Silver.Rail.EXTENDED.2016.1080p.BluRay.DTS-HD.MA.7.1.x264-QUIET.mkv", "Silver Rail y2016 movie"},
+		{"Silver.Rail.German.DL.1080p.BluRay.x264-QUIET", "Silver Rail"},
+		{"The.Good.German.2006.720p.BluRay.x264-QUIET", "The Good German y2006 movie"},
+		{"Silver.Rail.2019.12.24.720p.HDTV.x264-QUIET", "Silver Rail episode"},
+		{"Silver.Rail.S02E05.2022.1080p.WEB-DL.AAC2.0.H.264-QUIET", "Silver Rail s2 e5 y2022 episode"},
+		{"Silver Rail S02E05 720p HDTV x264-QUIET [eztv].mkv", "Silver Rail s2 e5 episode"},
+		{"www.example.com - Silver.Rail.S02E05.720p.HDTV.x264-QUIET.mkv", "Silver Rail s2 e5 episode"},
+		{"Marvels.Agents.of.S.H.I.E.L.D.S02E05.HDTV.x264-QUIET", "Marvels Agents of S.H.I.E.L.D. s2 e5 episode"},
+		{"silver.rail.s2e5-768660.srt", "silver rail s2 e5 episode"},
+		{"Silver.Rail.S2019E05.1080p.WEB.h264-QUIET", "Silver Rail s2019 e5 y2019 episode"},
+		{"Silver.Rail.Part.2.720p.HDTV.x264-QUIET", "Silver Rail e2 part2 episode"},
+	})
+}
+
+func TestChineseJapaneseKoreanNames(t *testing.T) {
+	check(t, []row{
+		{"【静字幕组】【银色铁道】【07】【1080P】【简体】.mp4", "银色铁道 e7 episode"},
+		{"[静字幕组] 银色铁道 / Silver Rail - 07 [WebRip 1080p HEVC-10bit AAC][简繁内封字幕].mkv", "Silver Rail e7 episode"},
+		{"[静字幕组] 银色铁道 第二季 / Silver Rail S2 - 07 [WebRip 1080p].mkv", "Silver Rail s2 e7 episode"},
+		{"【静字幕组】★10月新番★[银色铁道/Silver Rail][07][1080p][简体].mp4", "Silver Rail e7 episode"},
+		{"[静字幕组][银色铁道][第07话][720P].mp4", "银色铁道 e7 episode"},
+		{"[静字幕组][银色铁道 第三季][Silver Rail][2022][05][GB][4K]", "Silver Rail s3 e5 y2022 episode"},
+		{"[静字幕组][银色铁道][01-24完][720P]", "银色铁道 e1-24 batch"},
+		{"银色铁道 第2季 第05集.mkv", "银色铁道 s2 e5 episode"},
+		{"[Group] 银色铁道 全24话 [1080p]", "银色铁道 e1-24 batch"},
+		{"銀色鉄道 第２期 第０７話.mp4", "銀色鉄道 s2 e7 episode"},
+		{"[Raws] 銀色鉄道 #07 (MX 1440x1080 H264 AAC).mp4", "銀色鉄道 e7 episode"},
+		{"은빛 철도 7화.mp4", "은빛 철도 e7 episode"},
+		{"은빛 철도 2기 07화 1080p.mkv", "은빛 철도 s2 e7 episode"},
+		{"은빛.철도.E07.241020.1080p-NEXT.mp4", "은빛 철도 e7 episode"},
+		{"은빛 철도 시즌 2/07화.mkv", "은빛 철도 s2 e7 episode"},
+		{"[静字幕组][银色铁道][TV 01-12+OVA][1080p]", "银色铁道 e1-12 batch"},
+		{"銀色鉄道 第2クール 第15話.mp4", "銀色鉄道 e15 part2 episode"},
+		{"[ANi] Silver Rail -  銀色鐵道 - 07 [1080P][Baha][WEB-DL][AAC AVC][CHT][MP4].mp4", "Silver Rail e7 episode"},
+	})
+}
+
+func TestOtherLanguagesSeasonWords(t *testing.T) {
+	check(t, []row{
+		{"Серебряный путь / Silver Rail / Сезон: 2 / Серии: 1-5 из 12 [2019, WEB-DL 1080p]", "Silver Rail s2 e1-5 y2019 episode"},
+		{"Серебряный путь 2 сезон 24 серия.avi", "Серебряный путь s2 e24 episode"},
+		{"Silver Rail - Temporada 2 [HDTV][Cap.205][Castellano].avi", "Silver Rail s2 e5 episode"},
+		{"Silver Rail Saison 3 Episode 04.avi", "Silver Rail s3 e4 episode"},
+		{"Silver Rail - Saison VII FRENCH.avi", "Silver Rail s7 batch"},
+		{"Silver.Rail.2.Sezon.7.Bölüm.1080p.mkv", "Silver Rail s2 e7 episode"},
+		{"Путь / Silver Rail [06х01-08] (2017) HDTVRip", "Silver Rail s6 e1-8 y2017 batch"},
+		{"Путь / Silver Rail (4 сезон: 1-22 серии из 22) (2017)", "Silver Rail s4 e1-22 y2017 batch"},
+		{"Путь. Сезон №9. Серия №180.avi", "Путь s9 e180 episode"},
+		{"Silver Rail Temporada 1, 2, 3 e 4.avi", "Silver Rail s1-4 batch"},
+		{"Silver Rail Staffel 2 Folge 5.avi", "Silver Rail s2 e5 episode"},
+		{"Silver Rail 10º Temporada - 215 ao 220.avi", "Silver Rail s10 e215-220 batch"},
+	})
+}
+
+func TestRangesAndLists(t *testing.T) {
+	check(t, []row{
+		{"[Quiet] Silver Rail - 01-02 [1080p].mkv", "Silver Rail e1-2 episode"},
+		{"[Quiet] Silver Rail - 01 ~ 12 [1080p]", "Silver Rail e1-12 batch"},
+		{"[Quiet] Silver Rail [01-12] [BDRip 1080p]", "Silver Rail e1-12 batch"},
+		{"[Quiet] Silver Rail - 18 & 19 [1080p].mkv", "Silver Rail e18-19 episode"},
+		{"[Quiet] Silver Rail - 04+06 [1080p].mkv", "Silver Rail e4,6 episode"},
+		{"[Quiet] Silver Rail - 01 - 12 [1080p]", "Silver Rail e1-12 batch"},
+		{"[Quiet] Silver Rail - (01-04) [1080p]", "Silver Rail e1-4 episode"},
+		{"Silver Rail - 1x02x03x04 - Name.avi", "Silver Rail s1 e2-4 episode"},
+		{"Silver Rail - S01E02 - S01E03 - Name.avi", "Silver Rail s1 e2-3 episode"},
+		{"Silver Rail - Seasons 1-4.mkv", "Silver Rail s1-4 batch"},
+		{"Silver Rail Season 1 2 3 4.mkv", "Silver Rail s1-4 batch"},
+	})
+}
+
+func TestExtrasAndSpecials(t *testing.T) {
+	check(t, []row{
+		{"[Quiet] Silver Rail NCOP1 [1080p].mkv", "Silver Rail e1 NCOP extra"},
+		{"[Quiet] Silver Rail - NCED2v2 [1080p].mkv", "Silver Rail e2 NCED extra"},
+		{"[Quiet] Silver Rail - Trailer [1080p].mkv", "Silver Rail TRAILER extra"},
+		{"[Quiet] Silver Rail PV2 [1080p].mkv", "Silver Rail e2 PV extra"},
+		{"[Quiet] Silver Rail CM1 [1080p].mkv", "Silver Rail e1 CM extra"},
+		{"[Quiet] Silver Rail - Clean Opening [1080p].mkv", "Silver Rail NCOP extra"},
+		{"[Quiet] Silver Rail ONA - 02 [1080p].mkv", "Silver Rail e2 episode"},
+		{"Silver.Rail.2012.DVDRip.XviD.AC3-CM8.mp4", "Silver Rail y2012 movie"},
+		{"Free.Sample.2012.1080p.BluRay.x264-QUIET.mkv", "Free Sample y2012 movie"},
+		{"Trailer.Park.2012.1080p.BluRay.x264-QUIET.mkv", "Trailer Park y2012 movie"},
+		{"silver.rail.s01e02.720p.bluray.x264-quiet.sample.mkv", "silver rail s1 e2 SAMPLE extra"},
+		{"Silver Rail (2012)-trailer.mkv", "Silver Rail y2012 TRAILER extra"},
+		{"Silver.Rail.2012.COMPLETE.BLURAY-QUIET", "Silver Rail y2012 movie"},
+		{"[Quiet] Silver Rail - S01SP02 [1080p].mkv", "Silver Rail e2 SP special"},
+		{"[Quiet] Silver Rail Menu [1080p].mkv", "Silver Rail MENU extra"},
+		{"Silver Rail/Extras/NCED [720p].mkv", "Silver Rail NCED extra"},
+		{"[Quiet] Silver Rail - SP 02 [1080p].mkv", "Silver Rail e2 SP special"},
+		{"[Quiet] Silver Rail OVA [1080p].mkv", "Silver Rail OVA special"},
+		{"[Quiet] Silver Rail - OAD1 [1080p].mkv", "Silver Rail e1 OAD special"},
+		{"[Quiet] Silver Rail - Special [1080p].mkv", "Silver Rail SPECIAL special"},
+		{"Silver Rail/Specials/03 - Night Train.mkv", "Silver Rail s0 e3 special"},
+		{"[Quiet] Silver Rail - 06.5 (S00E01) [1080p].mkv", "Silver Rail s0 e1 special"},
+	})
+}
+
+func TestFolders(t *testing.T) {
+	check(t, []row{
+		{"Silver Rail/Season 2/05.mkv", "Silver Rail s2 e5 episode"},
+		{`D:\Anime\Silver Rail\Season 2\05.mkv`, "Silver Rail s2 e5 episode"},
+		{"/media/anime/Silver Rail (2011)/Season 01/Silver Rail - S01E04 - Rain.mkv", "Silver Rail s1 e4 y2011 episode"},
+		{"~/Anime/Silver Rail (2011)/S02/E04.mkv", "Silver Rail s2 e4 y2011 episode"},
+		{"/tv/Silver Rail/S02E06 - Night Train.mp4", "Silver Rail s2 e6 episode"},
+		{"Silver Rail/Season 2/16 Night Train.avi", "Silver Rail s2 e16 episode"},
+		{"Silver Rail/02 - Night Train.avi", "Silver Rail e2 episode"},
+		{"Silver Rail 24/S01/E09.avi", "Silver Rail 24 s1 e9 episode"},
+		{"Silver.Rail.S01E14.1080p.WEB-DL.H.264-QUIET/mxNMuJWeO7PUWCMEwq42SsS6D8.mkv", "Silver Rail s1 e14 episode"},
+		{"Movies/Silver Rail (2009)/Silver Rail.mkv", "Silver Rail y2009 movie"},
+		{"Movies/Silver Rail (2009)/movie.mkv", "Silver Rail y2009 movie"},
+		{"Movies/Silver Rail (2009)/BDMV/STREAM/00001.m2ts", "Silver Rail y2009 movie"},
+		{"Silver Rail 2nd Season/Silver Rail - 05.mkv", "Silver Rail s2 e5 episode"},
+		{"[Quiet] Silver Rail S2 - 01-12 [BD 1080p]/03.mkv", "Silver Rail s2 e3 episode"},
+		{"Movies/300 (2006)/300 (2006).mkv", "300 y2006 movie"},
+		{"Silver Rail/[Quiet] Silver Rail - 03 [720p].mkv", "Silver Rail e3 episode"},
+	})
+}
+
+func TestMoviesAndPlainNames(t *testing.T) {
+	check(t, []row{
+		{"Silver Rail (2009).mkv", "Silver Rail y2009 movie"},
+		{"(2009) Silver Rail.mkv", "Silver Rail y2009 movie"},
+		{"Silver Rail 2 (2009).mkv", "Silver Rail 2 y2009 movie"},
+		{"Silver Rail.mkv", "Silver Rail"},
+		{"01 - Night Train.mkv", "Night Train e1 episode"},
+		{"003. Silver Rail - Night Train.avi", "Silver Rail e3 episode"},
+		{"e096aeb3c2c0483a96f5b32fc6d10ff5.mkv", ""},
+		{"", ""},
+		{"[1080p][HEVC].mkv", ""},
+	})
+}
+
+func TestEveryTitleIsKept(t *testing.T) {
+	for _, r := range []struct{ name, want string }{
+		{"[组] 银色铁道 / Silver Rail - 07 [1080p].mkv", "Silver Rail (latin) | 银色铁道 (zh)"},
+		{"[组] 银色铁道 第二季 / 銀色の鉄道 / Silver Rail S2 [07].mkv", "Silver Rail (latin) | 银色铁道 (zh) | 銀色の鉄道 (ja)"},
+		{"【组】★10月新番★[银色铁道 2020/Silver Rail 2020][07][1080p]", "Silver Rail (latin) | 银色铁道 (zh)"},
+		{"[组] 银色铁道 Silver Rail - 07 [1080p].mkv", "银色铁道 Silver Rail (zh) | Silver Rail (latin) | 银色铁道 (zh)"},
+		{"은빛 철도 (Silver Rail) - 07.mkv", "은빛 철도 (Silver Rail) (ko) | 은빛 철도 (ko) | Silver Rail (latin)"},
+		{"Silver Rail (Gin no Michi) S01E07.mkv", "Silver Rail (latin) | Gin no Michi (latin)"},
+		{"Silver.Rail.AKA.Gin.no.Michi.2009.1080p.BluRay.x264-QUIET", "Silver Rail (latin) | Gin no Michi (latin) | Silver Rail AKA Gin no Michi 2009 (latin)"},
+		{"Silver.Rail.2020.S01E07.1080p.WEB.H264-QUIET", "Silver Rail (latin) | Silver Rail 2020 (latin)"},
+		{"[ANi] Silver Rail -  銀色鐵道 - 07 [1080P].mp4", "Silver Rail (latin) | 銀色鐵道 (zh)"},
+		{"Silver Rail/Season 2/Gin no Michi - 03.mkv", "Gin no Michi (latin) | Silver Rail (latin, parent)"},
+	} {
+		var got []string
+		for _, c := range Parse(r.name).Titles {
+			s := c.Text + " (" + c.Lang
+			if c.From != FromName {
+				s += ", " + c.From.String()
+			}
+			got = append(got, s+")")
+		}
+		if s := strings.Join(got, " | "); s != r.want {
+			t.Errorf("%s\n got %s\nwant %s", r.name, s, r.want)
+		}
+	}
+}
+
+func TestTheRestOfAName(t *testing.T) {
+	r := Parse("[Quiet] Silver Rail - 07 - Night Train [BD 1080p x265 FLAC][abcd1234].mkv")
+	got := fmt.Sprint([]string{r.Group, r.Resolution, r.Source, r.Video, r.Audio, r.Checksum, r.Extension, r.EpisodeTitle})
+	if want := "[Quiet 1080p BluRay H.265 FLAC ABCD1234 mkv Night Train]"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	for name, want := range map[string]string{
+		"Silver.Rail.S02E05.1080p.AMZN.WEB-DL.DDP5.1.H.264-QUIET.mkv":   "QUIET 1080p WEB-DL H.264 Dolby Digital",
+		"Silver.Rail.2016.2160p.UHD.BluRay.REMUX.HEVC.TrueHD.7.1-QUIET": "QUIET 2160p BluRay H.265 TrueHD",
+		"Silver Rail S02E05 720p HDTV x264-QUIET[eztv].mkv":             "QUIET 720p HDTV H.264 ",
+		"[Quiet] Silver Rail - 07 (1920x1080 AV1 Opus).mkv":             "Quiet 1080p  AV1 Opus",
+		"Silver.Rail.S02E05.1080p.WEB.H264-QUIET-Obfuscated":            "QUIET 1080p WEB H.264 ",
+	} {
+		r := Parse(name)
+		if got := strings.Join([]string{r.Group, r.Resolution, r.Source, r.Video, r.Audio}, " "); got != want {
+			t.Errorf("%s\n got %s\nwant %s", name, got, want)
+		}
+	}
+}
+
+func TestIDsInThePath(t *testing.T) {
+	for name, want := range map[string]string{
+		"Silver Rail [tmdbid-26209]/Season 1/Silver Rail - S01E02.mkv": "[{tmdb  26209}]",
+		"Silver Rail (2009) {tmdb-26209}.mkv":                          "[{tmdb  26209}]",
+		"Silver Rail (tmdbid=26209).mkv":                               "[{tmdb  26209}]",
+		"Silver Rail {imdb-tt0000001}.mkv":                             "[{imdb  tt0000001}]",
+		"Silver Rail [tt0000001].mkv":                                  "[{imdb  tt0000001}]",
+		"Silver Rail {tvdb-77} [anidb-5].mkv":                          "[{tvdb  77} {anidb  5}]",
+		"Silver Rail [tmdb-tv-12].mkv":                                 "[{tmdb tv 12}]",
+		"Silver Rail - 12.mkv":                                         "[]",
+	} {
+		r := Parse(name)
+		if got := fmt.Sprint(r.IDs); got != want {
+			t.Errorf("%s: got %s, want %s", name, got, want)
+		}
+		if r.Title != "Silver Rail" {
+			t.Errorf("%s: title %q", name, r.Title)
+		}
+	}
+}
+
+func TestEnumsPrintThemselves(t *testing.T) {
+	if got := fmt.Sprint(Unknown, Episode, Movie, Special, Extra, Batch, Kind(99)); got != "  episode movie special extra batch " && got != " episode movie special extra batch " {
+		t.Errorf("kinds print as %q", got)
+	}
+	if got := fmt.Sprint(FromName, FromFolder, FromParent, From(99)); got != "name folder parent name" {
+		t.Errorf("places print as %q", got)
+	}
+}

@@ -1,0 +1,6 @@
+//go:build race
+
+package release
+
+// raceEnabled: the race detector allocates too.
+const raceEnabled = true

@@ -1,0 +1,73 @@
+package release
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// narrow writes full-width digits, letters and the brackets, dashes and spaces
+// that structure a name in ASCII; other full-width punctuation is part of a
+// title and stays. Bytes that are not UTF-8 become U+FFFD. Text without any of
+// these comes back as it is.
+func narrow(s string) string {
+	i := 0
+	for i < len(s) && s[i] < utf8.RuneSelf && !control(rune(s[i])) {
+		i++
+	}
+	if i == len(s) {
+		return s
+	}
+	wide := false
+	for _, r := range s[i:] {
+		if r == utf8.RuneError || narrowed(r) != r {
+			wide = true
+			break
+		}
+	}
+	if wide {
+		s = strings.Map(narrowed, strings.ToValidUTF8(s, "\uFFFD"))
+	}
+	return crosses(s)
+}
+
+// control reports whether r is a control character: no part of a title, whatever a name holds.
+func control(r rune) bool { return r < ' ' || r == 0x7F || r >= 0x80 && r < 0xA0 }
+
+// crosses writes the Cyrillic х and the sign × between digits as x: "06х01".
+func crosses(s string) string {
+	if !strings.ContainsAny(s, "хХ×") {
+		return s
+	}
+	buf := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c >= utf8.RuneSelf && i > 0 && digit(s[i-1]) {
+			if r, n := utf8.DecodeRuneInString(s[i:]); (r == 'х' || r == 'Х' || r == '×') && i+n < len(s) && digit(s[i+n]) {
+				buf = append(buf, 'x')
+				i += n - 1
+				continue
+			}
+		}
+		buf = append(buf, c)
+	}
+	return string(buf)
+}
+
+func narrowed(r rune) rune {
+	switch {
+	case r < 0x2000:
+		if r == 0xA0 || control(r) {
+			return ' '
+		}
+		return r
+	case r >= '０' && r <= '９', r >= 'Ａ' && r <= 'Ｚ', r >= 'ａ' && r <= 'ｚ':
+		return r - 0xFEE0
+	case r == '　', r >= 0x2000 && r <= 0x200A:
+		return ' '
+	case r == '［', r == '］', r == '＃', r == '＿', r == '．', r == '／':
+		return r - 0xFEE0
+	case r == '－', r == '‐', r == '‑', r == '‒', r == '–', r == '−':
+		return '-'
+	}
+	return r
+}
