@@ -1,0 +1,385 @@
+package index
+
+// This file decides how lists become an index: everything is read first, sorted, and written into a new file, which takes the
+// old one's place only when all of it is good. Importers of several processes take turns; readers notice nothing.
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/gofrs/flock"
+	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+
+	"github.com/anivault/anivault/internal/match"
+)
+
+// SourceInfo says what was imported from a source. Rows are entries of the list, Titles what they are found by.
+type SourceInfo struct {
+	Source   Source    `json:"source"`
+	File     string    `json:"file"`
+	Rows     int       `json:"rows"`
+	Titles   int       `json:"titles"`
+	Imported time.Time `json:"imported"`
+
+	URL      string `json:"url,omitempty"` // where Update got it
+	ETag     string `json:"etag,omitempty"`
+	Modified string `json:"modified,omitempty"`
+}
+
+// input is a file to import, and where it came from.
+type input struct {
+	path, name          string // name is what people call it
+	url, etag, modified string
+	want                Source // "" for any
+}
+
+// ImportError is a file that can't be imported. Line is counted from 1 in the unpacked content, 0 where the file is to blame
+// as a whole.
+type ImportError struct {
+	File string
+	Line int
+	Err  error
+}
+
+func (e *ImportError) Error() string {
+	if e.Line > 0 {
+		return fmt.Sprintf("%s: line %d: %v", e.File, e.Line, e.Err)
+	}
+	return fmt.Sprintf("%s: %v", e.File, e.Err)
+}
+
+func (e *ImportError) Unwrap() error { return e.Err }
+
+// importError blames a file for an error in its content; faults of our own files pass.
+func importError(file string, err error) error {
+	var own *storeError
+	var at *lineError
+	switch {
+	case errors.As(err, &own):
+		return own.err
+	case errors.As(err, &at):
+		return &ImportError{file, at.line, at.err}
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	}
+	return &ImportError{File: file, Err: err}
+}
+
+const (
+	lockPoll  = 50 * time.Millisecond
+	batchSize = 20000 // records a transaction
+)
+
+// Import reads the files, whose formats are told by their content, and replaces what was imported of their sources before. It
+// is all or nothing: after an error the index is as it was. The error is an *ImportError where a file is to blame.
+func Import(ctx context.Context, dir string, files ...string) ([]SourceInfo, error) {
+	inputs := make([]input, len(files))
+	for i, f := range files {
+		inputs[i] = input{path: f, name: f}
+	}
+	return importInputs(ctx, dir, inputs, time.Now())
+}
+
+func importInputs(ctx context.Context, dir string, inputs []input, now time.Time) ([]SourceInfo, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data folder: %w", err)
+	}
+	lock := flock.New(filepath.Join(dir, FileName+".lock"), flock.SetPermissions(0o600))
+	if ok, err := lock.TryLockContext(ctx, lockPoll); err != nil || !ok {
+		return nil, fmt.Errorf("wait for another import: %w", err)
+	}
+	defer lock.Close()
+	removeLeftovers(dir)
+	work, err := os.MkdirTemp(dir, scratchPrefix)
+	if err != nil {
+		return nil, fmt.Errorf("make a scratch folder: %w", err)
+	}
+	defer os.RemoveAll(work)
+
+	sorted := &sorter{dir: work, limit: runSize}
+	defer sorted.close()
+	var infos []SourceInfo
+	for _, in := range inputs {
+		info, err := readFile(ctx, in.path, sorted)
+		if err == nil && in.want != "" && in.want != info.Source {
+			err = fmt.Errorf("it is a list of %s, not of %s", info.Source, in.want)
+		}
+		if err != nil {
+			return nil, importError(cmp.Or(in.url, in.name), err)
+		}
+		info.Imported = now.UTC().Truncate(time.Second)
+		info.File, info.URL, info.ETag, info.Modified = filepath.Base(in.name), in.url, in.etag, in.modified
+		if i := slices.IndexFunc(infos, func(o SourceInfo) bool { return o.Source == info.Source }); i >= 0 {
+			return nil, &ImportError{File: in.name, Err: fmt.Errorf("it is of the same kind as %s (%s); import one of them", infos[i].File, info.Source)}
+		}
+		infos = append(infos, info)
+	}
+	if err := build(ctx, dir, filepath.Join(work, FileName), sorted, infos); err != nil {
+		return nil, err
+	}
+	return infos, nil
+}
+
+const scratchPrefix = ".index-"
+
+// removeLeftovers takes away what a killed import has left. The lock is held, so nobody is using it.
+func removeLeftovers(dir string) {
+	old, err := filepath.Glob(filepath.Join(dir, scratchPrefix+"*"))
+	if err != nil {
+		return
+	}
+	for _, path := range old {
+		_ = os.RemoveAll(path)
+	}
+}
+
+// readFile sorts the records of one file.
+func readFile(ctx context.Context, path string, into *sorter) (SourceInfo, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return SourceInfo{}, err
+	}
+	defer f.Close()
+	return readSource(&cancellable{ctx, f}, into)
+}
+
+// readSource sorts the records of a list.
+func readSource(in io.Reader, into *sorter) (SourceInfo, error) {
+	content, err := unpack(in)
+	if err != nil {
+		return SourceInfo{}, err
+	}
+	what, err := detect(content)
+	if err != nil {
+		return SourceInfo{}, err
+	}
+	info := SourceInfo{Source: what.source}
+	add := func(records []record) error {
+		for _, r := range records {
+			if err := into.add(r); err != nil {
+				return err
+			}
+			if r.bucket == bucketListNames || r.bucket == bucketTitles || r.bucket == bucketTV || r.bucket == bucketFilms {
+				info.Titles++
+			}
+		}
+		return nil
+	}
+	seen := map[int]bool{} // AniDB's anime, several titles each
+	title := func(t titleRow) error {
+		if !seen[t.anime] {
+			seen[t.anime] = true
+			info.Rows++
+		}
+		return add(titleRecords(t))
+	}
+	row := func(r exportRow) error {
+		info.Rows++
+		return add(exportRecords(r))
+	}
+	switch {
+	case what.source == AnimeLists:
+		err = readAnimeLists(content, func(a anime) error {
+			info.Rows++
+			records, err := animeRecords(a)
+			if err != nil {
+				return err
+			}
+			return add(records)
+		})
+	case what.source == AniDB && what.xml:
+		err = readAniDBXML(content, title)
+	case what.source == AniDB:
+		err = readAniDBLines(content, title)
+	case what.source == TVExport:
+		err = readExport(content, match.TV, row)
+	default:
+		err = readExport(content, match.Movie, row)
+	}
+	if err == nil && info.Rows == 0 {
+		err = errors.New("it holds no entry")
+	}
+	return info, err
+}
+
+// cancellable ends the input when the context does.
+type cancellable struct {
+	ctx context.Context //nolint:containedctx // lives as long as one import
+	r   io.Reader
+}
+
+func (c *cancellable) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.r.Read(p)
+}
+
+// build writes the new file: the new sources from the sorter, the others from the present file, and puts it in place.
+func build(ctx context.Context, dir, scratch string, sorted *sorter, infos []SourceInfo) error {
+	db, err := bolt.Open(scratch, 0o600, &bolt.Options{NoSync: true, NoFreelistSync: true, Timeout: time.Second})
+	if err != nil {
+		return fmt.Errorf("make the index: %w", err)
+	}
+	w := &writer{ctx: ctx, db: db}
+	err = errors.Join(sorted.each(w.put), w.keepOthers(dir, infos), w.meta(infos), w.flush())
+	if err == nil {
+		err = db.Sync()
+	}
+	if err = errors.Join(err, db.Close()); err != nil {
+		return fmt.Errorf("write the index: %w", err)
+	}
+	if err := os.Rename(scratch, filepath.Join(dir, FileName)); err != nil {
+		return fmt.Errorf("put the index in place: %w", err)
+	}
+	return nil
+}
+
+// writer puts records into a file, many to a transaction.
+type writer struct {
+	ctx   context.Context //nolint:containedctx // lives as long as one import
+	db    *bolt.DB
+	batch []record
+	infos []SourceInfo
+}
+
+func (w *writer) put(r record) error {
+	w.batch = append(w.batch, r)
+	if len(w.batch) < batchSize {
+		return nil
+	}
+	return w.flush()
+}
+
+func (w *writer) flush() error {
+	if err := w.ctx.Err(); err != nil {
+		return err
+	}
+	err := w.db.Update(func(tx *bolt.Tx) error {
+		var b *bolt.Bucket
+		var of bucket
+		for _, r := range w.batch {
+			if b == nil || r.bucket != of {
+				var err error
+				if b, err = tx.CreateBucketIfNotExists(r.bucket.name()); err != nil {
+					return err
+				}
+				b.FillPercent = 0.95 // keys come in order
+				of = r.bucket
+			}
+			if err := b.Put(r.key, r.value); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	w.batch = w.batch[:0]
+	return err
+}
+
+// keepOthers copies the sources that are not imported anew. A present index that can't be read is no reason not to make a new
+// one.
+func (w *writer) keepOthers(dir string, replaced []SourceInfo) error {
+	old, err := Open(dir)
+	if errors.Is(err, ErrNone) {
+		return nil
+	}
+	if err != nil {
+		return nil // unreadable: what it held has to be imported again
+	}
+	defer func() { _ = old.Close() }()
+	infos, _, err := old.Stats()
+	if err != nil {
+		return nil
+	}
+	for _, info := range infos {
+		if slices.ContainsFunc(replaced, func(r SourceInfo) bool { return r.Source == info.Source }) {
+			continue
+		}
+		if err := w.copySource(old, info); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copySource copies the buckets of a source; one that is damaged is left out whole.
+func (w *writer) copySource(old *Index, info SourceInfo) error {
+	if err := w.flush(); err != nil {
+		return err
+	}
+	err := old.guard(func(tx *bolt.Tx) error {
+		for _, b := range bucketsOf[info.Source] {
+			from := tx.Bucket(b.name())
+			if from == nil {
+				continue
+			}
+			err := from.ForEach(func(k, v []byte) error {
+				if err := w.put(record{b, slices.Clone(k), slices.Clone(v)}); err != nil {
+					return &storeError{err}
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	var own *storeError
+	switch {
+	case errors.As(err, &own):
+		return own.err
+	case err == nil:
+		w.infos = append(w.infos, info)
+		return nil
+	}
+	w.batch = w.batch[:0]
+	return w.db.Update(func(tx *bolt.Tx) error {
+		for _, b := range bucketsOf[info.Source] {
+			if err := tx.DeleteBucket(b.name()); err != nil && !errors.Is(err, bolterrors.ErrBucketNotFound) {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// meta notes the sources.
+func (w *writer) meta(infos []SourceInfo) error {
+	return w.db.Update(func(tx *bolt.Tx) error {
+		b, err := tx.CreateBucketIfNotExists(metaName)
+		if err != nil {
+			return err
+		}
+		for _, info := range slices.Concat(w.infos, infos) {
+			value, err := json.Marshal(info)
+			if err != nil {
+				return err
+			}
+			if err := b.Put([]byte(info.Source), value); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Digest differs whenever the index does; "" for none.
+func Digest(dir string) string {
+	info, err := os.Stat(filepath.Join(dir, FileName))
+	if errors.Is(err, fs.ErrNotExist) || err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%d-%d", info.Size(), info.ModTime().UnixNano())
+}

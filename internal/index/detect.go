@@ -1,0 +1,126 @@
+package index
+
+// This file tells what a file is by its content: names are what people make of them.
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/anivault/anivault/internal/match"
+)
+
+// form is a format of a source.
+type form struct {
+	source Source
+	xml    bool
+}
+
+// maxInput bounds what a file may unpack to; the largest export is about a tenth of it.
+const maxInput = 2 << 30
+
+var errLarge = fmt.Errorf("it is larger than %d GiB", maxInput>>30)
+
+// bounded is io.LimitReader with an error of its own.
+type bounded struct {
+	r    io.Reader
+	left int64
+}
+
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errLarge
+	}
+	n, err := b.r.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	return n, err
+}
+
+// unpack returns the content of a file, unzipped where it is zipped, once or twice.
+func unpack(r io.Reader) (*bufio.Reader, error) {
+	const window = 64 << 10
+	in := bufio.NewReaderSize(r, window)
+	for range 2 {
+		head, err := in.Peek(2)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		if !bytes.Equal(head, []byte{0x1f, 0x8b}) {
+			break
+		}
+		z, err := gzip.NewReader(in)
+		if err != nil {
+			return nil, err
+		}
+		in = bufio.NewReaderSize(z, window)
+	}
+	return bufio.NewReaderSize(&bounded{in, maxInput}, window), nil
+}
+
+// detect says what the content is, from its beginning; nothing is consumed.
+func detect(in *bufio.Reader) (form, error) {
+	head, err := in.Peek(32 << 10)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return form{}, err
+	}
+	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
+	if len(text) == 0 {
+		return form{}, errors.New("it is empty")
+	}
+	switch first := text[0]; {
+	case first == '<':
+		return detectXML(text)
+	case first == '{':
+		return detectExport(text)
+	case first == '#' || first >= '0' && first <= '9':
+		for _, line := range bytes.Split(text, []byte("\n")) {
+			if len(line) > 0 && line[0] != '#' && bytes.Count(line, []byte("|")) >= 3 {
+				return form{source: AniDB}, nil
+			}
+		}
+	}
+	return form{}, errUnknown
+}
+
+var errUnknown = errors.New("it is neither Anime-Lists' XML, nor AniDB's anime-titles, nor an export of ids by TMDB")
+
+func detectXML(text []byte) (form, error) {
+	d := xml.NewDecoder(bytes.NewReader(text))
+	for {
+		tok, err := d.Token()
+		if err != nil {
+			return form{}, errUnknown
+		}
+		start, ok := tok.(xml.StartElement)
+		if !ok {
+			continue
+		}
+		switch start.Name.Local {
+		case "anime-list":
+			return form{AnimeLists, true}, nil
+		case "animetitles":
+			return form{AniDB, true}, nil
+		}
+		return form{}, fmt.Errorf("it is XML with <%.40s>: %w", start.Name.Local, errUnknown)
+	}
+}
+
+func detectExport(text []byte) (form, error) {
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	var l exportLine
+	if err := json.Unmarshal(line, &l); err != nil {
+		return form{}, &lineError{1, fmt.Errorf("it is not JSON as TMDB writes it: %w", err)}
+	}
+	switch kind, _, _ := l.kind(); kind {
+	case match.TV:
+		return form{source: TVExport}, nil
+	case match.Movie:
+		return form{source: FilmExport}, nil
+	}
+	return form{}, fmt.Errorf("it is an export, but of neither series nor films: %w", errUnknown)
+}

@@ -1,0 +1,52 @@
+package index
+
+// This file reads TMDB's daily exports of ids: one JSON object a line, {"id","original_name","popularity"} for series and
+// {"id","original_title","popularity"} for films.
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/anivault/anivault/internal/match"
+)
+
+type exportLine struct {
+	ID            int     `json:"id"`
+	OriginalName  *string `json:"original_name"`
+	OriginalTitle *string `json:"original_title"`
+	Popularity    float64 `json:"popularity"`
+	Video         bool    `json:"video"`
+}
+
+// kind tells series from films by the field that holds the title.
+func (l exportLine) kind() (match.Kind, string, bool) {
+	switch {
+	case l.OriginalName != nil:
+		return match.TV, *l.OriginalName, true
+	case l.OriginalTitle != nil:
+		return match.Movie, *l.OriginalTitle, true
+	}
+	return "", "", false
+}
+
+// readExport yields every row of an export of the given kind.
+func readExport(r io.Reader, want match.Kind, yield func(exportRow) error) error {
+	return eachLine(r, func(text string) error {
+		var l exportLine
+		if err := json.Unmarshal([]byte(text), &l); err != nil {
+			return fmt.Errorf("it is not JSON as TMDB writes it: %w", err)
+		}
+		kind, text, ok := l.kind()
+		switch {
+		case !ok || kind != want:
+			return fmt.Errorf("it is no row of an export of %s", nouns[want])
+		case l.ID <= 0 || l.ID > maxID:
+			return errors.New("it has no id")
+		}
+		return yield(exportRow{kind: kind, id: l.ID, title: text, popularity: l.Popularity})
+	})
+}
+
+var nouns = map[match.Kind]string{match.TV: "series", match.Movie: "films"}

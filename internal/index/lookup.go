@@ -1,0 +1,220 @@
+package index
+
+// This file answers from the index. A file that is damaged gives an error, never a crash: the index is a convenience.
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/title"
+)
+
+// ErrNone says that nothing was imported yet.
+var ErrNone = errors.New("there is no title index")
+
+// Index is an opened index. It holds no lock that an import would wait for.
+type Index struct{ db *bolt.DB }
+
+// Open opens the index of a data folder for reading. Close it soon; the error is ErrNone where nothing was imported.
+func Open(dir string) (*Index, error) {
+	path := filepath.Join(dir, FileName)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNone
+	}
+	var db *bolt.DB
+	err := caught(func() error {
+		var err error
+		db, err = bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true, Timeout: time.Second})
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open the title index %s: %w", path, err)
+	}
+	return &Index{db}, nil
+}
+
+// Close gives the file back.
+func (x *Index) Close() error { return x.db.Close() }
+
+// guard runs a read transaction in which damage is an error.
+func (x *Index) guard(do func(*bolt.Tx) error) error {
+	return caught(func() error { return x.db.View(do) })
+}
+
+// caught turns panics and faults of memory, with which a damaged file shows itself, into an error.
+func caught(do func() error) (err error) {
+	old := debug.SetPanicOnFault(true)
+	defer debug.SetPanicOnFault(old)
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the file is damaged: %v", r)
+		}
+	}()
+	return do()
+}
+
+// maxFound bounds how many entries of one title are looked at; "Home" is the name of hundreds.
+const maxFound = 200
+
+// Lookup returns the entries that have exactly this title, normalised: those that AniDB's lists know first, then by
+// popularity. An anime that Anime-Lists gives several films has one candidate each.
+func (x *Index) Lookup(text string) ([]Candidate, error) {
+	key := title.Normalize(text)
+	if key == "" {
+		return nil, nil
+	}
+	var out []Candidate
+	err := x.guard(func(tx *bolt.Tx) error {
+		out = nil
+		for _, hit := range animeByTitle(tx, key) {
+			out = append(out, candidatesOf(tx, hit)...)
+		}
+		for kind, b := range map[match.Kind]bucket{match.TV: bucketTV, match.Movie: bucketFilms} {
+			scan(tx, b, key, func(id int, value []byte) {
+				popularity, text, ok := readExportValue(value)
+				if !ok || slices.ContainsFunc(out, func(c Candidate) bool { return c.Kind == kind && c.ID == id }) {
+					return
+				}
+				out = append(out, Candidate{Kind: kind, ID: id, Text: text, Original: text, Popularity: popularity})
+			})
+		}
+		return nil
+	})
+	slices.SortStableFunc(out, func(a, b Candidate) int {
+		return cmp.Or(cmp.Compare(min(b.Anime, 1), min(a.Anime, 1)), cmp.Compare(b.Popularity, a.Popularity), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
+	})
+	return out, err
+}
+
+// scan calls do for every key of a title.
+func scan(tx *bolt.Tx, b bucket, norm string, do func(id int, value []byte)) {
+	from := tx.Bucket(b.name())
+	if from == nil {
+		return
+	}
+	prefix := append([]byte(norm), 0)
+	c := from.Cursor()
+	n := 0
+	for k, v := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix) && n < maxFound; k, v = c.Next() {
+		if len(k) == len(prefix)+4 {
+			do(idOf(k), v)
+			n++
+		}
+	}
+}
+
+// animeByTitle finds AniDB's anime of a title, in its own list and in Anime-Lists.
+func animeByTitle(tx *bolt.Tx, norm string) []titleRow {
+	var hits []titleRow
+	scan(tx, bucketTitles, norm, func(id int, value []byte) {
+		if t, ok := readTitle(value); ok {
+			t.anime = id
+			hits = append(hits, t)
+		}
+	})
+	scan(tx, bucketListNames, norm, func(id int, value []byte) {
+		if !slices.ContainsFunc(hits, func(t titleRow) bool { return t.anime == id }) {
+			hits = append(hits, titleRow{anime: id, kind: mainTitle, text: string(value)})
+		}
+	})
+	return hits
+}
+
+// candidatesOf joins an anime with the entries that Anime-Lists gives it.
+func candidatesOf(tx *bolt.Tx, hit titleRow) []Candidate {
+	a, ok := animeOfID(tx, hit.anime)
+	if !ok {
+		return nil
+	}
+	var out []Candidate
+	add := func(c Candidate) {
+		c.Text, c.Anime, c.Short = hit.text, hit.anime, hit.kind == shortTitle
+		b := bucketTVIDs
+		if c.Kind == match.Movie {
+			b = bucketFilmIDs
+		}
+		if ids := tx.Bucket(b.name()); ids != nil {
+			if p, text, ok := readExportValue(ids.Get(idKey(c.ID))); ok {
+				c.Popularity, c.Original = p, text
+			}
+		}
+		out = append(out, c)
+	}
+	if a.TV > 0 {
+		add(Candidate{Kind: match.TV, ID: a.TV, Season: a.Season, Absolute: a.Absolute, Offset: a.Offset, Ranges: a.Ranges})
+	}
+	for _, id := range a.Movies {
+		add(Candidate{Kind: match.Movie, ID: id})
+	}
+	return out
+}
+
+func animeOfID(tx *bolt.Tx, id int) (anime, bool) {
+	b := tx.Bucket(bucketAnime.name())
+	if b == nil {
+		return anime{}, false
+	}
+	value := b.Get(idKey(id))
+	if value == nil {
+		return anime{}, false
+	}
+	a := anime{ID: id}
+	return a, json.Unmarshal(value, &a) == nil
+}
+
+// Siblings returns where the lists put each anime of a series of TMDB's, as candidates without titles.
+func (x *Index) Siblings(tv int) ([]Candidate, error) {
+	var out []Candidate
+	err := x.guard(func(tx *bolt.Tx) error {
+		out = nil
+		b := tx.Bucket(bucketShows.name())
+		if b == nil {
+			return nil
+		}
+		prefix := idKey(tv)
+		c := b.Cursor()
+		for k, _ := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix) && len(out) < maxFound; k, _ = c.Next() {
+			if a, ok := animeOfID(tx, idOf(k)); ok {
+				out = append(out, Candidate{Kind: match.TV, ID: tv, Text: a.Name, Anime: a.ID, Season: a.Season, Absolute: a.Absolute, Offset: a.Offset, Ranges: a.Ranges})
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// Stats returns what was imported, in the order of the sources, and the size of the file in bytes.
+func (x *Index) Stats() (infos []SourceInfo, size int64, err error) {
+	err = x.guard(func(tx *bolt.Tx) error {
+		infos, size = x.infos(tx), tx.Size()
+		return nil
+	})
+	return infos, size, err
+}
+
+func (x *Index) infos(tx *bolt.Tx) []SourceInfo {
+	var out []SourceInfo
+	b := tx.Bucket(metaName)
+	if b == nil {
+		return nil
+	}
+	for _, s := range sources {
+		var info SourceInfo
+		if v := b.Get([]byte(s)); v != nil && json.Unmarshal(v, &info) == nil {
+			out = append(out, info)
+		}
+	}
+	return out
+}

@@ -1,0 +1,259 @@
+package index
+
+// This file decides how lists are fetched: only when the user says so, only over https (but from this very machine), never more
+// than changed, and AniDB's not more than once a day, as AniDB asks.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Addresses are where the lists are; an empty one is not fetched. TMDBExports is the folder of the exports.
+type Addresses struct {
+	AnimeLists, AniDBTitles, TMDBExports string
+}
+
+// CheckAddress accepts an address that lists may be fetched from: https, or http on this very machine. The error says what is
+// allowed.
+func CheckAddress(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Host == "":
+		return errors.New("must be an https URL, or off")
+	case u.User != nil:
+		return errors.New("must not hold a user or password")
+	case u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname()):
+		return nil
+	}
+	return errors.New("must be an https URL (http on this very machine only), or off")
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// Updater fetches lists. Client does the sending; the zero value of the rest is sensible.
+type Updater struct {
+	Dir       string // the data folder
+	Addresses Addresses
+	Client    *http.Client
+	UserAgent string
+	Now       func() time.Time  // nil: time.Now
+	Say       func(what string) // told what is being fetched; nil: nobody
+}
+
+// Outcome is what became of a source. Err is why it could not be fetched; Unchanged says that what is there is current.
+type Outcome struct {
+	Source    Source
+	URL       string
+	Unchanged bool
+	Err       error
+	Info      SourceInfo // what was imported
+}
+
+// Bounds of fetching.
+const (
+	maxDownload  = 1 << 30
+	once         = 24 * time.Hour // AniDB's titles
+	exportDays   = 3              // today's export is there from 08:00 UTC, so yesterday's may be the newest
+	maxRedirects = 5
+)
+
+// errAbsent is a file that is not there (yet).
+var errAbsent = errors.New("there is no such file")
+
+// Update fetches what changed and imports it, all at once. A source that can't be fetched keeps none of the others from being
+// imported; its Outcome has the error. The error returned is of the import.
+func (u Updater) Update(ctx context.Context) ([]Outcome, error) {
+	if err := os.MkdirAll(u.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data folder: %w", err)
+	}
+	work, err := os.MkdirTemp(u.Dir, fetchPrefix)
+	if err != nil {
+		return nil, fmt.Errorf("make a scratch folder: %w", err)
+	}
+	defer os.RemoveAll(work)
+	known := map[Source]SourceInfo{}
+	if x, err := Open(u.Dir); err == nil {
+		infos, _, err := x.Stats()
+		if err = errors.Join(err, x.Close()); err == nil {
+			for _, i := range infos {
+				known[i.Source] = i
+			}
+		}
+	}
+	var outcomes []Outcome
+	var inputs []input
+	for _, w := range u.wanted() {
+		out, in := u.fetchNewest(ctx, w, known[w.source], work)
+		if out.Err != nil && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		outcomes = append(outcomes, out)
+		if in != nil {
+			inputs = append(inputs, *in)
+		}
+	}
+	if len(inputs) == 0 {
+		return outcomes, nil
+	}
+	infos, err := importInputs(ctx, u.Dir, inputs, u.now())
+	for _, info := range infos {
+		for i := range outcomes {
+			if outcomes[i].Source == info.Source {
+				outcomes[i].Info = info
+			}
+		}
+	}
+	return outcomes, err
+}
+
+const fetchPrefix = ".fetch-"
+
+// wanted is a source with the addresses to try, the newest first.
+type wanted struct {
+	source Source
+	urls   []string
+}
+
+func (u Updater) now() time.Time {
+	if u.Now != nil {
+		return u.Now()
+	}
+	return time.Now()
+}
+
+func (u Updater) wanted() []wanted {
+	var out []wanted
+	for source, address := range map[Source]string{AnimeLists: u.Addresses.AnimeLists, AniDB: u.Addresses.AniDBTitles} {
+		if address != "" {
+			out = append(out, wanted{source, []string{address}})
+		}
+	}
+	if len(out) == 2 && out[0].source != AnimeLists {
+		out[0], out[1] = out[1], out[0]
+	}
+	if u.Addresses.TMDBExports == "" {
+		return out
+	}
+	for _, e := range []struct {
+		source Source
+		name   string
+	}{{TVExport, "tv_series_ids"}, {FilmExport, "movie_ids"}} {
+		w := wanted{source: e.source}
+		for day := range exportDays {
+			date := u.now().UTC().AddDate(0, 0, -day).Format("01_02_2006")
+			w.urls = append(w.urls, strings.TrimRight(u.Addresses.TMDBExports, "/")+"/"+e.name+"_"+date+".json.gz")
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// fetchNewest fetches the first address that has a file, unless that is what was imported last.
+func (u Updater) fetchNewest(ctx context.Context, w wanted, known SourceInfo, work string) (Outcome, *input) {
+	out := Outcome{Source: w.source}
+	for _, address := range w.urls {
+		out.URL = address
+		same := known.URL == address
+		switch {
+		case same && len(w.urls) > 1, // an export of a day does not change
+			same && w.source == AniDB && u.now().Sub(known.Imported) < once && !known.Imported.After(u.now()):
+			out.Unchanged, out.Err = true, nil
+			return out, nil
+		}
+		if u.Say != nil {
+			u.Say(address)
+		}
+		if !same {
+			known.ETag, known.Modified = "", ""
+		}
+		in, err := u.fetch(ctx, w.source, address, known, work)
+		out.Err = err
+		if err == nil {
+			out.Unchanged = in == nil
+			return out, in
+		}
+		if !errors.Is(err, errAbsent) {
+			return out, nil
+		}
+	}
+	return out, nil
+}
+
+// fetch gets one file; nil for one that has not changed.
+func (u Updater) fetch(ctx context.Context, source Source, address string, known SourceInfo, work string) (*input, error) {
+	if err := CheckAddress(address); err != nil {
+		return nil, fmt.Errorf("%s: %w", address, err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	if u.UserAgent != "" {
+		req.Header.Set("User-Agent", u.UserAgent)
+	}
+	if known.ETag != "" {
+		req.Header.Set("If-None-Match", known.ETag)
+	}
+	if known.Modified != "" {
+		req.Header.Set("If-Modified-Since", known.Modified)
+	}
+	resp, err := u.client().Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	switch {
+	case resp.StatusCode == http.StatusNotModified:
+		return nil, nil
+	case resp.StatusCode == http.StatusNotFound, resp.StatusCode == http.StatusForbidden && source != AniDB: // what storage says of a file that is not there
+		return nil, fmt.Errorf("%s: %w (%s)", address, errAbsent, resp.Status)
+	case resp.StatusCode != http.StatusOK:
+		return nil, fmt.Errorf("%s: the server answered %s", address, resp.Status)
+	}
+	file := filepath.Join(work, string(source))
+	if err := save(file, resp.Body); err != nil {
+		return nil, fmt.Errorf("%s: %w", address, err)
+	}
+	name := path.Base(req.URL.Path)
+	return &input{path: file, name: name, url: address, etag: resp.Header.Get("ETag"), modified: resp.Header.Get("Last-Modified"), want: source}, nil
+}
+
+func save(file string, body io.Reader) error {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	n, err := io.Copy(f, io.LimitReader(body, maxDownload+1))
+	if err == nil && n > maxDownload {
+		err = fmt.Errorf("it is larger than %d GiB", maxDownload>>30)
+	}
+	return errors.Join(err, f.Close())
+}
+
+// client sends as Client does, and follows redirects only to where lists may be fetched from.
+func (u Updater) client() *http.Client {
+	c := http.Client{}
+	if u.Client != nil {
+		c = *u.Client
+	}
+	c.CheckRedirect = func(req *http.Request, via []*http.Request) error {
+		if len(via) >= maxRedirects {
+			return errors.New("too many redirects")
+		}
+		return CheckAddress(req.URL.String())
+	}
+	return &c
+}

@@ -1,0 +1,177 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// host serves lists as their makers do: with an ETag, and 404 for what is not there.
+type host struct {
+	files map[string]string
+	asked []string
+}
+
+func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	tag := `"` + itoa(len(h.files[r.URL.Path])) + `"`
+	line := r.URL.Path
+	if r.Header.Get("If-None-Match") != "" {
+		line += " if changed"
+	}
+	h.asked = append(h.asked, line)
+	content, ok := h.files[r.URL.Path]
+	switch {
+	case r.URL.Path == "/moved":
+		http.Redirect(w, r, "/list.xml", http.StatusFound)
+	case r.URL.Path == "/elsewhere":
+		http.Redirect(w, r, "http://192.0.2.1/list.xml", http.StatusFound)
+	case r.URL.Path == "/broken":
+		w.WriteHeader(http.StatusBadGateway)
+	case !ok:
+		w.WriteHeader(http.StatusNotFound)
+	case r.Header.Get("If-None-Match") == tag:
+		w.WriteHeader(http.StatusNotModified)
+	default:
+		w.Header().Set("ETag", tag)
+		_, _ = w.Write([]byte(content))
+	}
+}
+
+func (h *host) take() []string {
+	out := h.asked
+	h.asked = nil
+	return out
+}
+
+// states tells what became of each source.
+func states(outcomes []Outcome) []string {
+	var out []string
+	for _, o := range outcomes {
+		state := "imported"
+		switch {
+		case o.Err != nil:
+			state = "failed"
+		case o.Unchanged:
+			state = "unchanged"
+		}
+		out = append(out, string(o.Source)+" "+state)
+	}
+	return out
+}
+
+func TestOnlyWhatChangedIsFetched(t *testing.T) {
+	h := &host{files: map[string]string{
+		"/list.xml": animeListSample, "/titles.gz": zipped(animeTitlesSample),
+		"/x/tv_series_ids_11_20_2026.json.gz": zipped(tvSample), "/x/movie_ids_11_21_2026.json.gz": zipped(movieSample),
+	}}
+	server := httptest.NewServer(h)
+	defer server.Close()
+	dir := t.TempDir()
+	today := time.Date(2026, 11, 21, 6, 0, 0, 0, time.UTC)
+	u := Updater{Dir: dir, Addresses: Addresses{AnimeLists: server.URL + "/list.xml", AniDBTitles: server.URL + "/titles.gz", TMDBExports: server.URL + "/x/"}}
+	run := func(at time.Time, wantStates, wantAsked []string) {
+		t.Helper()
+		u.Now = func() time.Time { return at }
+		outcomes, err := u.Update(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(wantStates, states(outcomes)); diff != "" {
+			t.Error(diff, outcomes)
+		}
+		if diff := cmp.Diff(wantAsked, h.take()); diff != "" {
+			t.Error(diff)
+		}
+	}
+	run(today, []string{"anime-lists imported", "anidb imported", "tmdb-tv imported", "tmdb-movie imported"},
+		[]string{"/list.xml", "/titles.gz", "/x/tv_series_ids_11_21_2026.json.gz", "/x/tv_series_ids_11_20_2026.json.gz", "/x/movie_ids_11_21_2026.json.gz"})
+	if got := lookUp(t, dir, "Glass Orbit"); !strings.HasPrefix(got, "tv/9001 Glass Orbit s1 (硝子の軌道)") {
+		t.Errorf("found %q", got)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+	h.files["/list.xml"] += "<!-- changed -->"
+	h.files["/x/tv_series_ids_11_21_2026.json.gz"] = zipped(tvSample)
+	run(today.Add(3*time.Hour), []string{"anime-lists imported", "anidb unchanged", "tmdb-tv imported", "tmdb-movie unchanged"},
+		[]string{"/list.xml if changed", "/x/tv_series_ids_11_21_2026.json.gz"})
+	run(today.Add(4*time.Hour), []string{"anime-lists unchanged", "anidb unchanged", "tmdb-tv unchanged", "tmdb-movie unchanged"},
+		[]string{"/list.xml if changed"})
+	run(today.Add(30*time.Hour), []string{"anime-lists unchanged", "anidb unchanged", "tmdb-tv unchanged", "tmdb-movie unchanged"},
+		[]string{"/list.xml if changed", "/titles.gz if changed", "/x/tv_series_ids_11_22_2026.json.gz", "/x/movie_ids_11_22_2026.json.gz"})
+}
+
+// AniDB bans who asks for its titles more than once a day.
+func TestAniDBIsAskedOnceADay(t *testing.T) {
+	h := &host{files: map[string]string{"/titles.gz": zipped(animeTitlesSample)}}
+	server := httptest.NewServer(h)
+	defer server.Close()
+	u := Updater{Dir: t.TempDir(), Addresses: Addresses{AniDBTitles: server.URL + "/titles.gz"}}
+	for _, c := range []struct {
+		after time.Duration
+		asked int
+	}{{0, 1}, {time.Hour, 0}, {23 * time.Hour, 0}, {25 * time.Hour, 1}} {
+		u.Now = func() time.Time { return time.Now().Add(c.after) }
+		if _, err := u.Update(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if got := len(h.take()); got != c.asked {
+			t.Errorf("after %v: %d requests, want %d", c.after, got, c.asked)
+		}
+	}
+}
+
+func TestASourceThatFailsHoldsUpNoOther(t *testing.T) {
+	h := &host{files: map[string]string{"/list.xml": animeListSample, "/page": "<html></html>"}}
+	server := httptest.NewServer(h)
+	defer server.Close()
+	dir := t.TempDir()
+	for name, c := range map[string]struct {
+		lists, titles string
+		want          []string
+	}{
+		"absent":           {"/list.xml", "/missing", []string{"anime-lists imported", "anidb failed"}},
+		"a server's fault": {"/broken", "/broken", []string{"anime-lists failed", "anidb failed"}},
+		"moved":            {"/moved", "/missing", []string{"anime-lists imported", "anidb failed"}},
+		"moved away":       {"/elsewhere", "/missing", []string{"anime-lists failed", "anidb failed"}},
+	} {
+		u := Updater{Dir: dir, Addresses: Addresses{AnimeLists: server.URL + c.lists, AniDBTitles: server.URL + c.titles}}
+		if err := os.RemoveAll(dir + "/" + FileName); err != nil {
+			t.Fatal(err)
+		}
+		outcomes, err := u.Update(context.Background())
+		if diff := cmp.Diff(c.want, states(outcomes)); diff != "" || err != nil {
+			t.Errorf("%s: %v\n%s", name, err, diff)
+		}
+	}
+	// What is fetched but is no such list leaves everything as it was.
+	importAll(t, dir, write(t, "a", animeListSample))
+	for _, address := range []string{"/page", "/list.xml"} {
+		_, err := Updater{Dir: dir, Addresses: Addresses{AniDBTitles: server.URL + address}}.Update(context.Background())
+		var fault *ImportError
+		if !errors.As(err, &fault) || fault.File != server.URL+address {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	if got := lookUp(t, dir, "Nagai Tabi"); got != "tv/9002 Nagai Tabi absolute" {
+		t.Errorf("found %q", got)
+	}
+}
+
+func TestAddresses(t *testing.T) {
+	for address, ok := range map[string]bool{
+		"https://example.org/list.xml": true, "http://127.0.0.1:8080/x": true, "http://[::1]/x": true, "http://localhost/x": true,
+		"http://example.org/list.xml": false, "ftp://example.org/x": false, "https://user:secret@example.org/x": false, "file:///etc/passwd": false, "": false, "list.xml": false,
+	} {
+		if err := CheckAddress(address); (err == nil) != ok {
+			t.Errorf("%q: %v", address, err)
+		}
+	}
+}

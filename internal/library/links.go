@@ -1,0 +1,110 @@
+package library
+
+// Which folders are read at all: each once, links to folders that have a place
+// of their own below a root not at all, so that loops end.
+
+import (
+	"crypto/sha256"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+type links struct {
+	roots   []string // real paths of the roots that are folders
+	entered map[[16]byte]struct{}
+	named   map[string]struct{} // real paths of files that were yielded because they were named
+}
+
+func newLinks(roots []Root) *links {
+	l := &links{entered: make(map[[16]byte]struct{}), named: make(map[string]struct{})}
+	for _, r := range roots {
+		abs, err := filepath.Abs(r.Path)
+		if err != nil {
+			continue
+		}
+		real, err := filepath.EvalSymlinks(abs)
+		if err != nil {
+			continue // the walk will say so
+		}
+		if info, err := os.Stat(real); err == nil && info.IsDir() {
+			l.roots = append(l.roots, real)
+		}
+	}
+	return l
+}
+
+// key is a folder in 16 bytes, so that a library of a hundred thousand folders
+// costs a few megabytes.
+func key(real string) [16]byte {
+	sum := sha256.Sum256([]byte(real))
+	return [16]byte(sum[:16])
+}
+
+// enter notes that a folder is read; false says that it was before.
+func (l *links) enter(real string) bool {
+	k := key(real)
+	if _, seen := l.entered[k]; seen {
+		return false
+	}
+	l.entered[k] = struct{}{}
+	return true
+}
+
+// follow tells whether a link to the folder real is to be entered: not when
+// the folder was read, when the walk comes to it by itself, or when it holds a
+// root, which is the way to read half a disk by one link. A folder that lies
+// below a root but in a hidden place is followed: the walk would not come.
+func (l *links) follow(real string) bool {
+	if _, seen := l.entered[key(real)]; seen {
+		return false
+	}
+	for _, root := range l.roots {
+		if rel, ok := below(root, real); ok && !hiddenWay(rel) {
+			return false
+		}
+		if _, ok := below(real, root); ok {
+			return false
+		}
+	}
+	return true
+}
+
+// below gives the way from dir to path; "" when they are the same.
+func below(dir, path string) (rel string, ok bool) {
+	if dir == path {
+		return "", true
+	}
+	return strings.CutPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
+}
+
+func hiddenWay(rel string) bool {
+	for name := range strings.SplitSeq(rel, string(filepath.Separator)) {
+		if hiddenFolder(name) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// firstSight notes a file that was named; false says that it was yielded
+// before, named or found in a folder.
+func (l *links) firstSight(real string, video bool) bool {
+	if _, seen := l.named[real]; seen {
+		return false
+	}
+	if _, seen := l.entered[key(filepath.Dir(real))]; seen && video {
+		return false
+	}
+	l.named[real] = struct{}{}
+	return true
+}
+
+// namedBefore tells whether a file was yielded because it was named.
+func (l *links) namedBefore(real string) bool {
+	if len(l.named) == 0 {
+		return false
+	}
+	_, seen := l.named[real]
+	return seen
+}

@@ -1,0 +1,98 @@
+package library
+
+// Reading lists of names and paths.
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// MaxLine bounds one entry of a list, in bytes. No path is a thousandth of it.
+const MaxLine = 1 << 20
+
+// ErrUTF16 says that a list is UTF-16, as PowerShell's ">" writes it.
+var ErrUTF16 = errors.New("the list is UTF-16: write it as UTF-8 (PowerShell: | Out-File -Encoding utf8)")
+
+// ReadList calls fn with each path of a list, in order: lines, or with null
+// entries that end with a NUL byte. Empty entries are passed over. Bytes come
+// as they are, valid UTF-8 or not; of a line's end only "\n" or "\r\n" goes
+// (a name that really ends with "\r" needs null). A missing last line end
+// makes no difference. It stops at fn's first error and returns it; an entry
+// longer than MaxLine is an error that gives its number.
+func ReadList(r io.Reader, null bool, fn func(path string) error) error {
+	return readEntries(r, null, func(s string) error {
+		if s == "" {
+			return nil
+		}
+		return fn(s)
+	})
+}
+
+// ReadLines is ReadList for lines, empty ones included: one call per line.
+func ReadLines(r io.Reader, fn func(line string) error) error { return readEntries(r, false, fn) }
+
+func readEntries(r io.Reader, null bool, fn func(string) error) error {
+	buffered := bufio.NewReaderSize(r, 64<<10)
+	end := byte('\n')
+	if null {
+		end = 0
+	} else if err := skipMark(buffered); err != nil {
+		return err
+	}
+	for n := 1; ; n++ {
+		entry, err := readEntry(buffered, end)
+		last := errors.Is(err, io.EOF)
+		switch {
+		case errors.Is(err, errTooLong):
+			return fmt.Errorf("entry %d of the list is longer than %d bytes (is it a list of names?)", n, MaxLine)
+		case err != nil && !last:
+			return fmt.Errorf("read list: %w", err)
+		case last && len(entry) == 0:
+			return nil
+		}
+		if !null {
+			entry = bytes.TrimSuffix(entry, []byte{'\r'})
+		}
+		if err := fn(string(entry)); err != nil || last {
+			return err
+		}
+	}
+}
+
+var errTooLong = errors.New("too long")
+
+// readEntry gives the bytes up to end, without it; at the end of the list what
+// is left, with io.EOF.
+func readEntry(r *bufio.Reader, end byte) ([]byte, error) {
+	var entry []byte
+	for {
+		part, err := r.ReadSlice(end)
+		entry = append(entry, part...)
+		if err == nil {
+			entry = entry[:len(entry)-1]
+		}
+		switch {
+		case len(entry) > MaxLine:
+			return nil, errTooLong
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		}
+		return entry, err
+	}
+}
+
+// skipMark passes over a UTF-8 byte order mark and refuses UTF-16's.
+func skipMark(r *bufio.Reader) error {
+	start, _ := r.Peek(3)
+	switch {
+	case bytes.HasPrefix(start, []byte("\xef\xbb\xbf")):
+		_, err := r.Discard(3)
+		return err
+	case bytes.HasPrefix(start, []byte("\xff\xfe")), bytes.HasPrefix(start, []byte("\xfe\xff")):
+		return ErrUTF16
+	}
+	return nil
+}

@@ -1,0 +1,32 @@
+package library
+
+// Which extensions are media, and which belong to media.
+
+import (
+	"path/filepath"
+	"strings"
+)
+
+var video = set("mkv", "mp4", "m4v", "avi", "mov", "ts", "m2ts", "mts", "wmv", "webm", "ogm", "ogv",
+	"mpg", "mpeg", "vob", "flv", "rmvb", "rm", "3gp", "divx", "iso", "strm")
+
+var sidecar = set("srt", "ass", "ssa", "sub", "idx", "vtt", "sup", "smi", "nfo")
+
+func set(words ...string) map[string]bool {
+	m := make(map[string]bool, len(words))
+	for _, w := range words {
+		m[w] = true
+	}
+	return m
+}
+
+func extension(name string) string {
+	return strings.ToLower(strings.TrimPrefix(filepath.Ext(name), "."))
+}
+
+// IsVideo tells by its extension, in any case, whether a name is a video file's.
+func IsVideo(name string) bool { return video[extension(name)] }
+
+// IsSidecar tells whether a name is that of a file that belongs to a video:
+// subtitles and ".nfo".
+func IsSidecar(name string) bool { return sidecar[extension(name)] }

@@ -1,0 +1,173 @@
+package library
+
+// THE rules of what is left out by its name, and the reasons as users read
+// them. A rule that looks at a folder's name alone would lose the series
+// "Extras" and ".hack": folders are judged by what lies in and beside them.
+
+import (
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// The reasons that do not come from a pattern.
+const (
+	SkipSample      = "sample"
+	SkipTrailer     = "trailer"
+	SkipCreditless  = "creditless opening or ending"
+	SkipMenu        = "disc menu"
+	SkipExtra       = "extra"
+	SkipExtras      = "in a folder of extras"
+	SkipHidden      = "hidden folder"
+	SkipSystem      = "system folder"
+	SkipAppleDouble = "macOS metadata"
+	SkipSidecar     = "belongs to a video"
+	SkipNotVideo    = "not a video file"
+	SkipIrregular   = "not a regular file"
+	SkipBrokenLink  = "link to nothing"
+	SkipLinkLoop    = "link to a folder that is read at its own place"
+)
+
+// fileRules judge a name without its extension; the first that matches gives
+// the reason. Each row has names that must and must not match in skip_test.go.
+var fileRules = []struct {
+	reason string
+	words  []string // in lower case: a name without any of them needs no look at the pattern
+	stem   *regexp.Regexp
+}{
+	// "sample", "sample-grp-show", "show.s01e01-sample", "show [sample]". Not
+	// "Free Sample" nor "Sample - 01": a space does not set it apart.
+	{SkipSample, []string{"sample"}, regexp.MustCompile(`(?i)^sample$|^sample-\S|^\S+[._-]sample$|[\[(]sample[\])]$|\d[ ._-]+sample$`)},
+	{SkipTrailer, []string{"trailer"}, regexp.MustCompile(`(?i)^(?:theatrical |official |teaser )?trailers?(?: ?\d+)?$|[._-]trailer ?\d*$|- (?:theatrical |official |teaser )?trailer ?\d*$|[\[(](?:official )?trailer ?\d*[\])]`)},
+	{SkipCreditless, []string{"nc", "creditless", "clean", "textless", "credit"}, regexp.MustCompile(`(?i)(?:^|[ ._\[(-])NC[ ._-]?(?:OP|ED)(?:[ ._-]?\d{1,2}[a-z]?)?(?:v\d)?(?:$|[ ._\])-])|(?:^|[ ._\[(-])(?:creditless|clean|textless|non-?credit)[ ._-](?:opening|ending|op|ed)(?:$|[ ._\])\d-])`)},
+	{SkipMenu, []string{"menu"}, regexp.MustCompile(`(?i)^(?:\[[^\]]*\] ?)?(?:(?:BD|DVD|Blu-?ray|Disc|Disk|Main)[ ._-]?)?menus?(?:[ ._-]?\d{1,2})?$|[ ._\[(-](?:BD|DVD|Blu-?ray|Disc|Disk)[ ._-]?menus?(?:[ ._-]?\d{1,2})?(?:$|[ ._\])-])|\[menus?(?:[ ._-]?\d{1,2})?\]| - menus?(?: ?\d{1,2})?$| - menus?(?: ?\d{1,2})? [\[(]`)},
+	// The suffixes by which Plex, Jellyfin and Kodi know local extras.
+	{SkipExtra, []string{"behindthescenes", "deleted", "featurette", "interview", "extra"}, regexp.MustCompile(`(?i)\S-(?:behindthescenes|deleted|deletedscene|featurette|interview|extra)$`)},
+}
+
+// episodic finds what makes a name an episode's, title before it: then " - Menu"
+// behind it is an episode's title.
+var episodic = regexp.MustCompile(`(?i)^(.*?)[ ._-]*(?:\bs\d{1,2}[ ._-]?e\d{1,4}|\b\d{1,2}x\d{2,3}\b)`)
+
+// skipByName gives the reason to leave a video out for its name, "" for none.
+func skipByName(name string) string {
+	if strings.HasPrefix(name, "._") {
+		return SkipAppleDouble
+	}
+	stem := strings.TrimSuffix(name, filepath.Ext(name))
+	low := strings.ToLower(stem)
+	for _, r := range fileRules {
+		hasWord := slices.ContainsFunc(r.words, func(w string) bool { return strings.Contains(low, w) })
+		if !hasWord || !r.stem.MatchString(stem) {
+			continue
+		}
+		if r.reason == SkipMenu && episodic.MatchString(stem) {
+			continue
+		}
+		return r.reason
+	}
+	return ""
+}
+
+// systemFolders are what network storage, operating systems and archivers
+// leave behind; in lower case. ".Trash-1000" and the like are hidden anyway.
+var systemFolders = set("@eadir", "#recycle", "#snapshot", "@recycle", "@recently-snapshot", "@tmp", ".@__thumb",
+	"$recycle.bin", "recycler", "recycled", "system volume information", "lost+found", "__macosx",
+	"network trash folder", "temporary items", ".trash", ".trashes", ".recycle", ".recycle.bin", ".snapshot", ".snapshots",
+	".git", ".svn", ".cache", ".thumbnails", ".sync", ".stfolder", ".stversions", ".spotlight-v100", ".fseventsd",
+	".temporaryitems", ".documentrevisions-v100", ".appledouble", ".zfs")
+
+// extrasFolders are the names that media managers use, in lower case.
+// "Specials", "OVA" and "Shorts" are not among them: they hold episodes.
+var extrasFolders = set("extras", "extra", "featurettes", "featurette", "behind the scenes", "deleted scenes", "interviews",
+	"trailers", "trailer", "samples", "sample", "bonus", "bonuses", "bonus features", "bonus disc", "menus", "menu", "bd menu",
+	"dvd menu", "creditless", "clean op & ed", "ncop", "nced", "ncop & nced", "ncop&nced", "ncop-nced", "ncop_nced", "nc",
+	"pv", "pvs", "cm", "cms", "pv & cm", "pv&cm", "promos", "promo", "backdrops", "theme-music", "映像特典", "特典", "特典映像")
+
+// seasonFolder matches the folders that make their parent a series'.
+var seasonFolder = regexp.MustCompile(`(?i)^(?:season|series|saison|staffel|temporada|stagione|сезон|시즌|シーズン)[ ._-]*\d{1,4}\b|^s\d{1,2}$|\b\d{1,2}(?:st|nd|rd|th) season$|^第[0-9０-９一二三四五六七八九十]+[期季]$|\d기$|^(?:specials?|season 0+|ova|oad)$|\bseason \d{1,2}$`)
+
+// hiddenFolder tells why a folder is never entered unless it is named, "" for
+// folders that are. A dot alone hides nothing that reads like a title: the
+// series ".hack//SIGN" lies in ".hack SIGN" or ".hack__SIGN".
+func hiddenFolder(name string) string {
+	switch {
+	case systemFolders[strings.ToLower(name)]:
+		return SkipSystem
+	case !strings.HasPrefix(name, "."):
+		return ""
+	case strings.HasPrefix(strings.ToLower(name), ".trash"):
+		return SkipSystem
+	case strings.ContainsAny(name, " [(") || strings.Contains(name, "__") || strings.HasPrefix(strings.ToLower(name), ".hack"):
+		return ""
+	}
+	return SkipHidden
+}
+
+// surroundings is what a folder tells about the folders in it.
+type surroundings struct {
+	root    bool // a user named it
+	seasons bool // it has season folders: a series' folder
+	videos  bool // it has videos: a season's, a film's, or a flat library
+}
+
+func surroundingsOf(entries []fs.DirEntry, root bool) surroundings {
+	s := surroundings{root: root}
+	for _, e := range entries {
+		s.seasons = s.seasons || e.IsDir() && seasonFolder.MatchString(e.Name())
+		s.videos = s.videos || !e.IsDir() && IsVideo(e.Name())
+	}
+	return s
+}
+
+// isExtras tells whether a folder holds the extras of what it lies in.
+//
+//   - Episodes in it that carry its own name ("Extras.S01E01"): a series.
+//   - Beside season folders: extras.
+//   - In a folder below a root: extras, unless it has season folders and no
+//     videos beside it.
+//   - Directly in a root that has videos but no season folders, a film's
+//     folder or a flat library: extras, unless it has season folders.
+//   - Directly in a root without either: a title, for nothing speaks against.
+func isExtras(name string, entries []fs.DirEntry, above surroundings) bool {
+	if !extrasFolders[strings.ToLower(strings.TrimSpace(name))] {
+		return false
+	}
+	seasons := false
+	for _, e := range entries {
+		switch {
+		case e.IsDir():
+			seasons = seasons || seasonFolder.MatchString(e.Name())
+		case IsVideo(e.Name()):
+			if m := episodic.FindStringSubmatch(e.Name()); m != nil && sameWords(m[1], name) {
+				return false
+			}
+		}
+	}
+	switch {
+	case above.seasons:
+		return true
+	case above.root:
+		return above.videos && !seasons
+	}
+	return above.videos || !seasons
+}
+
+// sameWords compares titles by their letters and digits alone; a year behind
+// the first is no difference.
+func sameWords(a, b string) bool {
+	return words(year.ReplaceAllString(a, "")) == words(b)
+}
+
+var year = regexp.MustCompile(`[ ._-]*[(\[]?(?:19|20)\d\d[)\]]?$`)
+
+func words(s string) string {
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(" ._-[]()", r) {
+			return -1
+		}
+		return r
+	}, strings.ToLower(s))
+}

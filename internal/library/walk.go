@@ -1,0 +1,278 @@
+package library
+
+// The walk: in which order folders are read, what is followed, what is
+// yielded. Which names are left out is decided in skip.go and ignore.go, which
+// links are followed in links.go.
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Root is a path that the user named: a folder or a file.
+type Root struct {
+	Path string
+}
+
+// Options is what a walk can be told.
+type Options struct {
+	// Excludes are patterns in gitignore syntax, relative to each root; they
+	// win over ignore files.
+	Excludes []string
+}
+
+// File is a video, or something that was left out.
+type File struct {
+	Path    string // the root's path as given, joined with the names below it; bytes as on disk
+	Name    string // the last element
+	Size    int64  // bytes; of a link's target
+	ModTime time.Time
+	Skip    string // why it is left out; "" for media
+	IsDir   bool   // a folder that was not entered; Skip says why
+}
+
+// Dir is a folder with its own files, without those of the folders in it.
+type Dir struct {
+	Path  string
+	Files []File // by name, in byte order
+	Err   error  // what could not be read: of the folder, or a root that does not exist
+}
+
+// Walk yields every folder below roots that has something to tell, in order:
+// the roots as given, in a folder its own files before its folders, both in
+// byte order of their names. A root that is a file is yielded as a Dir of its
+// folder with that one file.
+//
+// A folder that cannot be read is one Dir with Err; the walk goes on. A folder
+// is read once, however many roots and links lead to it. Walk itself fails
+// with a *PatternError (before anything is read), the context's error, or
+// what yield returned; yield is called from one goroutine, and the Dir is the
+// callee's to keep.
+func Walk(ctx context.Context, roots []Root, o Options, yield func(Dir) error) error {
+	excludes, err := parseExcludes(o.Excludes, foldCase)
+	if err != nil {
+		return err
+	}
+	w := &walker{yield: yield, excludes: excludes, links: newLinks(roots)}
+	for _, root := range roots {
+		if err := w.root(ctx, root); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type walker struct {
+	yield    func(Dir) error
+	excludes patterns
+	links    *links
+}
+
+// folder is a folder that is about to be read.
+type folder struct {
+	path  string // as the user will see it
+	abs   string // absolute, links not resolved: what patterns see
+	real  string // absolute, links resolved: what it is
+	name  string
+	scope *scope
+	above surroundings
+	named bool   // a root
+	skip  string // the reason that everything in it inherits
+}
+
+func (w *walker) root(ctx context.Context, root Root) error {
+	fail := func(err error) error { return w.send(ctx, Dir{Path: root.Path, Err: err}) }
+	if root.Path == "" {
+		return fail(&fs.PathError{Op: "open", Path: "", Err: fs.ErrNotExist})
+	}
+	info, err := os.Stat(root.Path)
+	if err != nil {
+		return fail(err)
+	}
+	abs, err := filepath.Abs(root.Path)
+	if err != nil {
+		return fail(err)
+	}
+	if !info.IsDir() {
+		return w.file(ctx, root.Path, abs, info)
+	}
+	real, err := filepath.EvalSymlinks(abs)
+	if err != nil {
+		return fail(err)
+	}
+	return w.dir(ctx, folder{
+		path: root.Path, abs: abs, real: real, name: filepath.Base(abs), named: true,
+		scope: scopeAbove(abs, foldCase).with(w.excludes, abs),
+	})
+}
+
+// file yields a file that was named.
+func (w *walker) file(ctx context.Context, path, abs string, info fs.FileInfo) error {
+	name := filepath.Base(abs)
+	file := File{Path: path, Name: name, Size: info.Size(), ModTime: info.ModTime()}
+	switch reason, ignored := (*scope)(nil).with(w.excludes, filepath.Dir(abs)).verdict(abs, false); {
+	case ignored:
+		file.Skip = reason
+	case IsSidecar(name):
+		file.Skip = SkipSidecar
+	case !IsVideo(name):
+		file.Skip = SkipNotVideo
+	case !info.Mode().IsRegular():
+		file.Skip = SkipIrregular
+	default:
+		file.Skip = skipByName(name)
+	}
+	real, err := filepath.EvalSymlinks(filepath.Dir(abs))
+	if err == nil && !w.links.firstSight(filepath.Join(real, name), IsVideo(name)) {
+		return nil // a folder that holds it was read, or it was named before
+	}
+	return w.send(ctx, Dir{Path: filepath.Dir(path), Files: []File{file}})
+}
+
+// dir reads a folder, yields its files, then goes into its folders.
+func (w *walker) dir(ctx context.Context, f folder) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if !w.links.enter(f.real) {
+		return nil
+	}
+	entries, readErr := os.ReadDir(f.path)
+	scope := f.scope
+	if list, err := readIgnoreFile(f.path, foldCase); err != nil {
+		readErr = errors.Join(readErr, err)
+	} else if list != nil {
+		scope = w.underExcludes(scope, *list, f.abs)
+	}
+	if f.skip == "" && !f.named && isExtras(f.name, entries, f.above) {
+		f.skip = SkipExtras
+	}
+	here := surroundingsOf(entries, f.named)
+
+	out := Dir{Path: f.path, Err: readErr}
+	var below []folder
+	for i, entry := range entries {
+		if i%256 == 255 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		child := folder{
+			path: filepath.Join(f.path, entry.Name()), abs: filepath.Join(f.abs, entry.Name()), real: filepath.Join(f.real, entry.Name()),
+			name: entry.Name(), scope: scope, above: here, skip: f.skip,
+		}
+		info, err := stat(child.path, entry)
+		switch {
+		case entry.IsDir() || err == nil && info.IsDir():
+			if reason := w.notEntered(&child, entry); reason != "" {
+				out.Files = append(out.Files, File{Path: child.path, Name: child.name, Skip: reason, IsDir: true})
+			} else {
+				below = append(below, child)
+			}
+		case IsVideo(child.name):
+			if file, ok := w.judge(child, entry, info, err); ok {
+				out.Files = append(out.Files, file)
+			}
+		}
+	}
+	if len(out.Files) > 0 || out.Err != nil {
+		if err := w.send(ctx, out); err != nil {
+			return err
+		}
+	}
+	for _, child := range below {
+		if err := w.dir(ctx, child); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// notEntered gives the reason not to go into a folder, "" to go. It resolves
+// the folder's real place if it is a link.
+func (w *walker) notEntered(child *folder, entry fs.DirEntry) string {
+	if reason, ignored := child.scope.verdict(child.abs, true); ignored {
+		return reason
+	}
+	if reason := hiddenFolder(child.name); reason != "" {
+		return reason
+	}
+	if entry.Type()&fs.ModeSymlink == 0 {
+		return ""
+	}
+	real, err := filepath.EvalSymlinks(child.path)
+	if err == nil {
+		real, err = filepath.Abs(real)
+	}
+	if err != nil {
+		return SkipBrokenLink
+	}
+	child.real = real
+	if !w.links.follow(real) {
+		return SkipLinkLoop
+	}
+	return ""
+}
+
+// judge makes the File of a video in a folder; ok is false for one that was
+// yielded already because it was named.
+func (w *walker) judge(child folder, entry fs.DirEntry, info fs.FileInfo, statErr error) (file File, ok bool) {
+	if w.links.namedBefore(child.real) {
+		return File{}, false
+	}
+	file = File{Path: child.path, Name: child.name}
+	if statErr != nil {
+		// A link to nothing is said to be one. Otherwise the name is known
+		// even where size and time are not, and the name is what counts.
+		if entry.Type()&fs.ModeSymlink != 0 {
+			file.Skip = SkipBrokenLink
+			return file, true
+		}
+		if errors.Is(statErr, fs.ErrNotExist) {
+			return File{}, false // removed since the folder was read
+		}
+	} else {
+		file.Size, file.ModTime = info.Size(), info.ModTime()
+	}
+	reason, ignored := child.scope.verdict(child.abs, false)
+	switch {
+	case ignored:
+		file.Skip = reason
+	case info != nil && !info.Mode().IsRegular():
+		file.Skip = SkipIrregular
+	case child.skip != "":
+		file.Skip = child.skip
+	default:
+		file.Skip = skipByName(child.name)
+	}
+	return file, true
+}
+
+// underExcludes puts a list of a folder below the excludes, which stay the
+// first to be asked.
+func (w *walker) underExcludes(s *scope, list patterns, abs string) *scope {
+	return &scope{patterns: s.patterns, base: s.base, above: s.above.with(list, abs)}
+}
+
+func (w *walker) send(ctx context.Context, d Dir) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return w.yield(d)
+}
+
+// stat follows links and asks about videos; of everything else the directory
+// entry knows enough, and info is nil.
+func stat(path string, entry fs.DirEntry) (info fs.FileInfo, err error) {
+	switch {
+	case entry.Type()&fs.ModeSymlink != 0:
+		return os.Stat(path)
+	case !entry.IsDir() && IsVideo(entry.Name()):
+		return entry.Info()
+	}
+	return nil, errNotAsked
+}
+
+var errNotAsked = errors.New("neither a link nor a video")

@@ -1,0 +1,103 @@
+package pins
+
+// This file decides how a pin is written as a line:
+//
+//	tv/26209 season=1 offset=12 path /media/Anime/Title
+//	movie/129 title Spirited Away
+//
+// The path or title goes to the end of the line, spaces and all. One that a line can't carry as it is (a line end, bytes
+// that are not UTF-8, spaces around it, a quotation mark in front) stands in quotes, as Go writes strings.
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// String is the pin's line, without its end.
+func (p Pin) String() string {
+	var b strings.Builder
+	b.WriteString(p.Entry())
+	if p.Season != nil {
+		fmt.Fprintf(&b, " season=%d", *p.Season)
+	}
+	if p.Offset != 0 {
+		fmt.Fprintf(&b, " offset=%d", p.Offset)
+	}
+	word := " title "
+	if p.Path != "" {
+		word = " path "
+	}
+	return b.String() + word + quoted(p.What())
+}
+
+func quoted(s string) string {
+	if s == "" || !utf8.ValidString(s) || strings.TrimSpace(s) != s || s[0] == '"' || strings.ContainsFunc(s, unicode.IsControl) {
+		return strconv.Quote(s)
+	}
+	return s
+}
+
+// parseLine reads one line that is neither empty nor a comment. The error is a sentence for the user.
+func parseLine(line string) (Pin, error) {
+	entry, rest := word(line)
+	var p Pin
+	var err error
+	if p.Kind, p.ID, err = ParseEntry(entry); err != nil {
+		return Pin{}, err
+	}
+	for {
+		var w string
+		w, rest = word(rest)
+		key, value, setting := strings.Cut(w, "=")
+		switch {
+		case w == "path" || w == "title":
+			what, err := unquoted(rest)
+			if err != nil {
+				return Pin{}, err
+			}
+			if w == "path" {
+				p.Path = what
+			} else {
+				p.Title = what
+			}
+			return p, p.Validate()
+		case setting && (key == "season" || key == "offset"):
+			n, err := strconv.Atoi(value)
+			if err != nil {
+				return Pin{}, fmt.Errorf("%s=%s is not a whole number", key, value)
+			}
+			if key == "season" {
+				p.Season = &n
+			} else {
+				p.Offset = n
+			}
+		case w == "":
+			return Pin{}, fmt.Errorf("there is neither \"path\" nor \"title\" behind the entry")
+		default:
+			return Pin{}, fmt.Errorf("%q is none of season=N, offset=N, path and title", w)
+		}
+	}
+}
+
+// word cuts the first word off a line.
+func word(s string) (first, rest string) {
+	s = strings.TrimSpace(s)
+	if i := strings.IndexAny(s, " \t"); i >= 0 {
+		return s[:i], strings.TrimSpace(s[i:])
+	}
+	return s, ""
+}
+
+func unquoted(s string) (string, error) {
+	if !strings.HasPrefix(s, `"`) {
+		return s, nil
+	}
+	out, err := strconv.Unquote(s)
+	if err != nil {
+		return "", fmt.Errorf("the quotation marks in %s do not fit", s)
+	}
+	return out, nil
+}

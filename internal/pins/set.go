@@ -1,0 +1,216 @@
+package pins
+
+// This file decides what a file of pins says: which line wins, what is left alone, and which pin a file falls under.
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/anivault/anivault/internal/title"
+)
+
+// versionMark begins the first line; a number follows. A file without it is of version 1.
+const versionMark = "# anivault pins "
+
+const version = 1
+
+// header is what a new file begins with.
+const header = versionMark + `1
+# One choice a line; of two for the same thing the later one wins, and a longer path wins over a shorter one and over a title.
+#   tv/ID or movie/ID   [season=N] [offset=N]   path FOLDER-OR-FILE  or  title TITLE
+# season is TMDB's; offset is added to the episode numbers in the names. Lines that are not understood are left alone.
+`
+
+// Set is the content of a file of pins. The zero value is an empty one. It is not safe for concurrent use.
+type Set struct {
+	lines    []line
+	at       map[subject]int // index of the line that wins
+	problems []Problem
+	digest   string
+}
+
+type line struct {
+	text string // as it stands, without its end
+	pin  *Pin   // nil: a comment, or not understood
+}
+
+// Problem is a line that was not understood and has no effect.
+type Problem struct {
+	Line   int // from 1
+	Text   string
+	Reason string
+}
+
+// Error makes a problem presentable.
+func (p Problem) Error() string { return fmt.Sprintf("line %d: %s", p.Line, p.Reason) }
+
+// Parse reads a file of pins. It never fails but for a file of a later version, which only a later anivault may change.
+func Parse(content []byte) (*Set, error) {
+	s := &Set{at: map[subject]int{}}
+	if len(content) > 0 {
+		sum := sha256.Sum256(content)
+		s.digest = hex.EncodeToString(sum[:8])
+	}
+	content = bytes.TrimLeft(content, "\ufeff")
+	if len(content) == 0 {
+		return s, nil
+	}
+	text := strings.TrimSuffix(string(content), "\n")
+	for i, raw := range strings.Split(text, "\n") {
+		raw = strings.TrimRight(raw, "\r")
+		trimmed := strings.TrimSpace(raw)
+		l := line{text: raw}
+		if v, ok := strings.CutPrefix(trimmed, versionMark); ok && i == 0 {
+			if n, err := strconv.Atoi(strings.TrimSpace(v)); err == nil && n > version {
+				return nil, &VersionError{n}
+			}
+		}
+		if trimmed != "" && trimmed[0] != '#' {
+			p, err := parseLine(trimmed)
+			if err != nil {
+				s.problems = append(s.problems, Problem{Line: i + 1, Text: raw, Reason: err.Error()})
+			} else {
+				l.pin = &p
+				s.at[p.subject()] = len(s.lines)
+			}
+		}
+		s.lines = append(s.lines, l)
+	}
+	return s, nil
+}
+
+// VersionError is a file that a later anivault has written.
+type VersionError struct{ Version int }
+
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("the pins are of version %d, and this anivault knows version %d", e.Version, version)
+}
+
+// Bytes is the file's content: every line that was not changed as it was, with a newline at the end of each.
+func (s *Set) Bytes() []byte {
+	var b bytes.Buffer
+	for _, l := range s.lines {
+		b.WriteString(l.text)
+		b.WriteByte('\n')
+	}
+	return b.Bytes()
+}
+
+// Put makes p the only pin for its subject: in place of the line that had a say so far, or at the end. It returns
+// the pin that it replaced, nil if there was none. p must be valid.
+func (s *Set) Put(p Pin) (*Pin, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	key := p.subject()
+	l := line{text: p.String(), pin: &p}
+	i, replaces := s.at[key]
+	if !replaces {
+		if len(s.lines) == 0 {
+			for _, text := range strings.Split(strings.TrimSuffix(header, "\n"), "\n") {
+				s.lines = append(s.lines, line{text: text})
+			}
+		}
+		s.lines = append(s.lines, l)
+		s.reindex()
+		return nil, nil
+	}
+	old := s.lines[i].pin
+	s.lines[i] = l
+	s.drop(key, i)
+	return old, nil
+}
+
+// Remove takes away what is pinned for the path or title of p and returns it, nil if nothing was.
+func (s *Set) Remove(p Pin) *Pin {
+	key := p.subject()
+	i, ok := s.at[key]
+	if !ok {
+		return nil
+	}
+	old := s.lines[i].pin
+	s.drop(key, -1)
+	return old
+}
+
+// drop deletes all lines of a subject but the one at keep.
+func (s *Set) drop(key subject, keep int) {
+	kept := s.lines[:0]
+	for i, l := range s.lines {
+		if l.pin == nil || l.pin.subject() != key || i == keep {
+			kept = append(kept, l)
+		}
+	}
+	s.lines = kept
+	s.reindex()
+}
+
+func (s *Set) reindex() {
+	s.at = make(map[subject]int, len(s.lines))
+	for i, l := range s.lines {
+		if l.pin != nil {
+			s.at[l.pin.subject()] = i
+		}
+	}
+}
+
+// All returns the pins that have a say, in the order of the file.
+func (s *Set) All() []Pin {
+	var out []Pin
+	for i, l := range s.lines {
+		if l.pin != nil && s.at[l.pin.subject()] == i {
+			out = append(out, *l.pin)
+		}
+	}
+	return out
+}
+
+// Len is how many pins have a say.
+func (s *Set) Len() int { return len(s.at) }
+
+// Problems lists the lines that were not understood.
+func (s *Set) Problems() []Problem { return slices.Clone(s.problems) }
+
+// Digest is a text that differs whenever the file's content did when it was read; "" for none.
+func (s *Set) Digest() string { return s.digest }
+
+// ForPath finds the pin of the longest path that is abs, an absolute path, or a folder above it.
+func (s *Set) ForPath(abs string) (Pin, bool) {
+	if len(s.at) == 0 {
+		return Pin{}, false
+	}
+	for key := pathKey(abs); ; {
+		if i, ok := s.at[subject{true, key}]; ok {
+			return *s.lines[i].pin, true
+		}
+		up := filepath.Dir(key)
+		if up == key {
+			return Pin{}, false
+		}
+		key = up
+	}
+}
+
+// ForTitle finds the pin of a title: of the title with its year first, "Title 2019", and then of the title alone. year
+// is 0 where the name says none.
+func (s *Set) ForTitle(text string, year int) (Pin, bool) {
+	if len(s.at) == 0 {
+		return Pin{}, false
+	}
+	keys := []string{title.Normalize(text)}
+	if year != 0 {
+		keys = []string{title.Normalize(text + " " + strconv.Itoa(year)), keys[0]}
+	}
+	for _, key := range keys {
+		if i, ok := s.at[subject{false, key}]; ok && key != "" {
+			return *s.lines[i].pin, true
+		}
+	}
+	return Pin{}, false
+}

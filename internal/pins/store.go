@@ -1,0 +1,110 @@
+package pins
+
+// This file decides how the file is read and changed when several processes do: readers take what is there, for it is only
+// ever replaced whole; writers take turns by a lock beside it, and read again inside.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/anivault/anivault/internal/atomicfile"
+)
+
+// Name is the file's name in the data folder.
+const Name = "pins.txt"
+
+const (
+	maxSize   = 16 << 20
+	lockPoll  = 20 * time.Millisecond
+	lockLimit = 10 * time.Second
+)
+
+// Store is the file of pins of one data folder. It is safe for concurrent use, also by several processes.
+type Store struct {
+	path string
+	turn chan struct{} // one writer of this process: a flock does not keep its own process out
+}
+
+// Open names the store of a data folder, which need not exist yet.
+func Open(dir string) *Store {
+	return &Store{path: filepath.Join(dir, Name), turn: make(chan struct{}, 1)}
+}
+
+// Path is where the file is or will be.
+func (s *Store) Path() string { return s.path }
+
+// Load reads the file; one that does not exist is empty. The error wraps *VersionError for a later version's.
+func (s *Store) Load() (*Set, error) {
+	f, err := os.Open(s.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Parse(nil)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read pins: %w", err)
+	}
+	defer f.Close()
+	content, err := io.ReadAll(io.LimitReader(f, maxSize+1))
+	if err != nil {
+		return nil, fmt.Errorf("read pins: %w", err)
+	}
+	if len(content) > maxSize {
+		return nil, fmt.Errorf("read pins: %s is larger than %d bytes", s.path, maxSize)
+	}
+	set, err := Parse(content)
+	if err != nil {
+		return nil, fmt.Errorf("read pins: %s: %w", s.path, err)
+	}
+	return set, nil
+}
+
+// Update changes the file: change gets its present content, and what it leaves is written, unless it returns an error or
+// changed nothing. No other process changes the file meanwhile. The returned set is what the file holds now.
+func (s *Store) Update(ctx context.Context, change func(*Set) error) (*Set, error) {
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
+		return nil, fmt.Errorf("make the data folder: %w", err)
+	}
+	lock := flock.New(s.path+".lock", flock.SetPermissions(0o600))
+	waiting, cancel := context.WithTimeout(ctx, lockLimit)
+	defer cancel()
+	if ok, err := lock.TryLockContext(waiting, lockPoll); err != nil || !ok {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, fmt.Errorf("lock the pins: another process holds %s: %w", s.path+".lock", err)
+	}
+	defer lock.Close()
+	set, err := s.Load()
+	if err != nil {
+		return nil, err
+	}
+	before := string(set.Bytes())
+	if err := change(set); err != nil {
+		return nil, err
+	}
+	after := set.Bytes()
+	if string(after) == before {
+		return set, nil
+	}
+	err = atomicfile.Write(s.path, 0o600, func(w io.Writer) error {
+		_, err := w.Write(after)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("write pins: %w", err)
+	}
+	return Parse(after)
+}
