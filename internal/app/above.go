@@ -1,0 +1,61 @@
+package app
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/anivault/anivault/internal/release"
+)
+
+// What lies above a PATH that a person named is theirs, not the library's: a login name must not become a title
+// that TMDB is asked about, and a result must not depend on how the PATH was spelt. So a name is read from the
+// PATH's own folder downwards, with one folder more where that one only says which season it is.
+
+// readFrom returns what is read of a path below one of the roots: the path from the root's own folder on. A path
+// that lies below none of them, such as a file of a list, is read with the folder it lies in.
+func readFrom(roots []string) func(string) string {
+	return func(path string) string {
+		from := filepath.Dir(path)
+		for _, r := range roots {
+			r = filepath.Clean(r)
+			if r != filepath.Clean(path) && below(path, r) && len(r) <= len(from) {
+				from = r
+			}
+		}
+		rest, err := filepath.Rel(from, path)
+		if err != nil {
+			return filepath.Base(path)
+		}
+		name := filepath.Join(folderName(from), rest)
+		if onlySeason(folderName(from)) {
+			name = filepath.Join(folderName(filepath.Join(from, "..")), name)
+		}
+		return filepath.ToSlash(name)
+	}
+}
+
+// below reports whether path lies below root.
+func below(path, root string) bool {
+	if root == "." {
+		return !filepath.IsAbs(path) && !strings.HasPrefix(path, "..")
+	}
+	return strings.HasPrefix(path, strings.TrimSuffix(root, string(filepath.Separator))+string(filepath.Separator))
+}
+
+// folderName is the name of a folder, also of "." and "..".
+func folderName(dir string) string {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return ""
+	}
+	if base := filepath.Base(abs); base != string(filepath.Separator) && base != "." {
+		return base
+	}
+	return ""
+}
+
+// onlySeason reports whether a folder's name says a season and no title, such as "Season 2".
+func onlySeason(name string) bool {
+	f := release.Parse(name + "/x.mkv").Folder
+	return f.Title == "" && len(f.Seasons) > 0
+}

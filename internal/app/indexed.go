@@ -1,0 +1,189 @@
+package app
+
+// This file decides when the local title index answers instead of TMDB's search, and what it is worth when TMDB
+// can't be asked at all.
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/anivault/anivault/internal/index"
+	"github.com/anivault/anivault/internal/match"
+)
+
+// titleIndex is the index as one run uses it: opened for each series and given back at once, so that an import may
+// replace it meanwhile. A nil *titleIndex knows nothing.
+type titleIndex struct {
+	dir    string
+	warn   func(error)
+	warned sync.Once
+}
+
+// openIndex returns nil where nothing was imported.
+func openIndex(dir string, warn func(error)) *titleIndex {
+	if index.Digest(dir) == "" {
+		return nil
+	}
+	return &titleIndex{dir: dir, warn: warn}
+}
+
+func (t *titleIndex) digest() string {
+	if t == nil {
+		return ""
+	}
+	return index.Digest(t.dir)
+}
+
+// ask runs do on the opened index. One that can't be read is warned of once and does without.
+func (t *titleIndex) ask(do func(*index.Index) error) {
+	x, err := index.Open(t.dir)
+	if errors.Is(err, index.ErrNone) {
+		return
+	}
+	if err == nil {
+		err = errors.Join(do(x), x.Close())
+	}
+	if err != nil {
+		t.warned.Do(func() { t.warn(fmt.Errorf("%w (mend it with: anivault index import)", err)) })
+	}
+}
+
+// indexed is what the index says of a series: the candidates of its titles, at most one per entry, each with the mapping of
+// the title that names it most exactly.
+type indexed struct {
+	candidates []index.Candidate
+	siblings   map[int][]index.Candidate // of the series among them
+}
+
+// find looks up every title of a series. A name that states a season is looked up with it first, as sequels have titles of
+// their own there; what only the plain title says of seasons is then left out.
+func (t *titleIndex) find(s match.Series) indexed {
+	out := indexed{siblings: map[int][]index.Candidate{}}
+	if t == nil || s.Want == match.WantNothing {
+		return out
+	}
+	t.ask(func(x *index.Index) error {
+		sequel := s.HasSeason && s.Season != 1 || s.Part > 1
+		for _, texts := range [][]string{ownTitles(s), sequelTitles(s), slices.Concat(plainTitles(s), namesakes(s))} {
+			for _, text := range texts {
+				found, err := x.Lookup(text)
+				if err != nil {
+					return err
+				}
+				for _, c := range found {
+					if sequel && slices.Contains(plainTitles(s), text) {
+						c.Season, c.Absolute, c.Offset, c.Ranges = nil, false, 0, nil
+					}
+					out.add(c)
+				}
+			}
+			// "Title 2" may be another work than the second season of "Title": then both are in question.
+			if len(out.candidates) > 0 && !slices.Equal(texts, sequelTitles(s)) {
+				break
+			}
+		}
+		for _, c := range out.candidates {
+			if c.Kind != match.TV || c.Anime == 0 {
+				continue
+			}
+			of, err := x.Siblings(c.ID)
+			if err != nil {
+				return err
+			}
+			out.siblings[c.ID] = of
+		}
+		return nil
+	})
+	return out
+}
+
+// add keeps the first candidate of an entry, which the more exact title has found.
+func (i *indexed) add(c index.Candidate) {
+	if !slices.ContainsFunc(i.candidates, func(o index.Candidate) bool { return o.Kind == c.Kind && o.ID == c.ID }) {
+		i.candidates = append(i.candidates, c)
+	}
+}
+
+// certain returns the candidates that may stand for a search: of the kind that the names say, known to AniDB's lists, and the
+// only entry with the title, unless the names are styled as anime's are and the namesakes are not known to AniDB. An
+// abbreviation is certain only in such names, and where nothing else is called so.
+func (i *indexed) certain(s match.Series) []index.Candidate {
+	var known, others, short []index.Candidate
+	for _, c := range i.candidates {
+		switch {
+		case s.Want == match.WantTV && c.Kind != match.TV, s.Want == match.WantMovie && c.Kind != match.Movie:
+		case c.Short:
+			short = append(short, c)
+		case c.Anime != 0:
+			known = append(known, c)
+		default:
+			others = append(others, c)
+		}
+	}
+	switch {
+	case len(known) == 1 && (len(others) == 0 || s.Fansub):
+		return known
+	case len(known) == 0 && len(others) == 1 && len(short) == 0:
+		return others
+	case len(known)+len(others) == 0 && len(short) == 1 && s.Fansub:
+		return short
+	}
+	return nil
+}
+
+// ofYear reports whether something of the entry began in the year; true where the names say none.
+func ofYear(e *match.Entry, year int) bool {
+	if year == 0 || e.Year == year {
+		return true
+	}
+	return slices.ContainsFunc(e.Seasons, func(s match.Season) bool { return yearOf(s.AirDate) == year })
+}
+
+// indexSource answers searches from the index and everything else from the source below.
+type indexSource struct {
+	match.Source
+	found []index.Candidate
+}
+
+// SeasonNames implements match.SeasonNamer where the source below does.
+func (i indexSource) SeasonNames(ctx context.Context, id int, language string) (map[int]string, match.Origin, error) {
+	if namer, ok := i.Source.(match.SeasonNamer); ok {
+		return namer.SeasonNames(ctx, id, language)
+	}
+	return nil, match.Origin{}, match.ErrNoEntry
+}
+
+// Search implements match.Source: every candidate of the kind, whatever the spelling that is asked for.
+func (i indexSource) Search(_ context.Context, q match.Query) ([]match.Hit, match.Origin, error) {
+	var hits []match.Hit
+	for _, c := range i.found {
+		if c.Kind != q.Kind {
+			continue
+		}
+		h := match.Hit{Kind: c.Kind, ID: c.ID, Title: c.Text, OriginalTitle: cmp.Or(c.Original, c.Text), Popularity: c.Popularity}
+		if c.Kind == match.Movie {
+			h.Title, h.OriginalTitle = "", "" // a title alone would do for a film; its year has to be looked at
+		}
+		hits = append(hits, h)
+	}
+	return hits, match.Origin{From: match.FromIndex}, nil
+}
+
+// Entry implements match.Source: TMDB's entry, with the title by which the index knows it.
+func (i indexSource) Entry(ctx context.Context, kind match.Kind, id int) (*match.Entry, match.Origin, error) {
+	e, o, err := i.Source.Entry(ctx, kind, id)
+	if err != nil {
+		return nil, o, err
+	}
+	with := *e
+	for _, c := range i.found {
+		if c.Kind == kind && c.ID == id {
+			with.Titles = append(slices.Clip(with.Titles), match.AltTitle{Text: c.Text, Type: "title index"})
+		}
+	}
+	return &with, o, nil
+}

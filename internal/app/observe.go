@@ -1,0 +1,177 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/anivault/anivault/cache"
+	"github.com/anivault/anivault/internal/logging"
+	"github.com/anivault/anivault/internal/metrics"
+	"github.com/anivault/anivault/ratelimit"
+)
+
+// observer turns what limiter and cache report into counts, metrics, log lines and the timeline of the run.
+// It decides nothing.
+type observer struct {
+	log     *slog.Logger
+	metrics *metrics.Metrics
+	warn    func(error)
+
+	requests, retries, throttled, hits, misses atomic.Int64
+
+	mu       sync.Mutex
+	gauges   ratelimit.Gauges
+	heard    bool // the limiter has told its gauges
+	waiting  []ratelimit.WaitInfo
+	paused   int // the status of the answer that the latest pause of this process's own goes back to
+	timeline []Moment
+}
+
+// Moment is something that befell the limiter during the run: a transition, a 429, a pause.
+type Moment struct {
+	At       time.Time
+	State    ratelimit.State
+	From     ratelimit.State // of a transition; State otherwise
+	Event    string          // "state_transition", "429", "pause", or an outcome
+	Reason   string          // of a transition
+	Pause    time.Duration   // for so long nobody sends; 0: no pause
+	Rate     float64         // requests a second from now on
+	Requests int64           // sent so far
+	HTTP429  int64           // answered with 429 so far
+}
+
+// Text says in a clause what happened.
+func (m Moment) Text() string {
+	switch {
+	case m.Event == "state_transition":
+		return fmt.Sprintf("from %s (%s): %.3g requests a second", m.From, m.Reason, m.Rate)
+	case m.Event == "429" && m.Pause > 0:
+		return fmt.Sprintf("429: all processes pause for %s", m.Pause.Round(time.Millisecond))
+	case m.Event == "429":
+		return "429, of a request that had left before"
+	case m.Pause > 0:
+		return fmt.Sprintf("%s: all processes pause for %s", m.Event, m.Pause.Round(time.Millisecond))
+	}
+	return m.Event + " error: that request alone is tried again"
+}
+
+// maxMoments bounds the timeline of a run that lasts for days.
+const maxMoments = 10_000
+
+func (o *observer) hooks() ratelimit.Hooks {
+	return ratelimit.Hooks{OnTransition: o.onTransition, OnAnswer: o.onAnswer, OnWait: o.onWait, OnWarning: o.warn}
+}
+
+func (o *observer) onTransition(t ratelimit.Transition) {
+	o.see(t.Gauges)
+	o.mark(Moment{At: t.At, State: t.To, From: t.From, Event: "state_transition", Reason: t.Reason.String(), Rate: t.Gauges.Rate})
+	line := limiterLine("state_transition", t.Gauges)
+	if !t.Until.IsZero() {
+		line.Sleep = t.Until.Sub(t.At)
+	}
+	line.State = t.To.String()
+	line.Extra = []slog.Attr{slog.String("from", t.From.String()), slog.String("to", t.To.String()), slog.String("reason", t.Reason.String())}
+	logging.LogLimiter(context.Background(), o.log, slog.LevelInfo, line)
+}
+
+func (o *observer) onAnswer(a ratelimit.Answer) {
+	o.see(a.Gauges)
+	if a.Outcome == ratelimit.Cancelled && a.Status == 0 {
+		return // given up before there was an answer
+	}
+	o.requests.Add(1)
+	if a.Attempt > 1 {
+		o.retries.Add(1)
+	}
+	o.metrics.Answer(a.Status, a.Outcome.String(), a.Latency)
+	event := a.Outcome.String()
+	switch {
+	case a.Outcome == ratelimit.Throttled:
+		o.throttled.Add(1)
+		event = "429"
+	case !a.Outcome.Retryable():
+		return
+	}
+	o.mark(Moment{At: time.Now(), State: a.Gauges.State, From: a.Gauges.State, Event: event, Pause: a.Pause, Rate: a.Gauges.Rate})
+	if a.Pause > 0 {
+		o.mu.Lock()
+		o.paused = a.Status
+		o.mu.Unlock()
+	}
+	if event != "429" {
+		if a.Pause == 0 {
+			return // the log has no line for a single failed request
+		}
+		event = "pause"
+	}
+	line := limiterLine(event, a.Gauges)
+	line.Sleep = a.Pause
+	if a.RetryAfter.Given {
+		line.RetryAfter = a.RetryAfter.For
+	}
+	logging.LogLimiter(context.Background(), o.log, slog.LevelInfo, line)
+}
+
+func (o *observer) onWait(w ratelimit.WaitInfo) {
+	o.see(w.Gauges)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !w.Ended {
+		o.waiting = append(o.waiting, w)
+		return
+	}
+	o.metrics.Slept(w.Waited)
+	if i := slices.IndexFunc(o.waiting, func(b ratelimit.WaitInfo) bool { return b.Why == w.Why && b.Attempt == w.Attempt }); i >= 0 {
+		o.waiting = slices.Delete(o.waiting, i, i+1)
+	}
+}
+
+// see keeps the latest gauges.
+func (o *observer) see(g ratelimit.Gauges) {
+	o.mu.Lock()
+	o.gauges, o.heard = g, true
+	o.mu.Unlock()
+	o.metrics.SetGauges(metrics.Gauges{Rate: g.Rate, Concurrency: float64(g.Slots), ErrRate: g.ErrRatio})
+}
+
+// mark adds to the timeline.
+func (o *observer) mark(m Moment) {
+	m.Requests, m.HTTP429 = o.requests.Load(), o.throttled.Load()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.timeline) < maxMoments {
+		o.timeline = append(o.timeline, m)
+	}
+}
+
+func limiterLine(event string, g ratelimit.Gauges) logging.LimiterLine {
+	return logging.LimiterLine{
+		State: g.State.String(), Event: event, Consec429: &g.Streak429, ErrRate: &g.ErrRatio, Rate: &g.Rate, Sem: &g.Slots,
+	}
+}
+
+// counting is the outermost round tripper: it counts what the cache could answer.
+type counting struct {
+	next http.RoundTripper
+	o    *observer
+}
+
+func (c counting) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := c.next.RoundTrip(req)
+	if resp != nil {
+		if info, ok := cache.InfoFrom(resp); ok && (info.Source == cache.Fresh || info.Source == cache.Stale) {
+			c.o.hits.Add(1)
+			c.o.metrics.CacheHit()
+			return resp, err
+		}
+	}
+	c.o.misses.Add(1)
+	c.o.metrics.CacheMiss()
+	return resp, err
+}

@@ -1,0 +1,195 @@
+package app
+
+// This file decides which files the user's own choices decide, and what is made of them: a pinned entry is never searched
+// for, and what the pin says of season and offset stands for what the names say.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/pins"
+	"github.com/anivault/anivault/internal/release"
+)
+
+// choices are the user's pins as one run knows them: those of the file when it began, and those made since by
+// answering its questions.
+type choices struct {
+	store *pins.Store
+
+	mu     sync.RWMutex
+	set    *pins.Set
+	digest string // of the file when the run began
+}
+
+// openChoices reads the pins. What can't be read at all stops the run, for files would be decided against the user's word;
+// single lines that are not understood are warned of.
+func openChoices(cfg *config.Config, warn func(error)) (*choices, error) {
+	store := OpenPins(cfg)
+	set, err := store.Load()
+	if err != nil {
+		return nil, &config.Error{Name: "the user's pins", Value: store.Path(), Reason: err.Error()}
+	}
+	for _, p := range set.Problems() {
+		warn(fmt.Errorf("%s: %w", store.Path(), p))
+	}
+	return &choices{store: store, set: set, digest: set.Digest()}, nil
+}
+
+// OpenPins names the file of the user's pins.
+func OpenPins(cfg *config.Config) *pins.Store { return pins.Open(cfg.Dirs.Data) }
+
+// add makes a pin, in the file and for the rest of the run.
+func (c *choices) add(ctx context.Context, p pins.Pin) error {
+	set, err := c.store.Update(ctx, func(s *pins.Set) error {
+		_, err := s.Put(p)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.set = set
+	return nil
+}
+
+// absolutePath is where the file of a reading is; a path that can't be made absolute (there is no working folder) stays.
+func absolutePath(path string) string {
+	path = filepath.FromSlash(path)
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}
+
+// part is some files of a series that one pin decides, or that none does.
+type part struct {
+	pin    *pins.Pin
+	series match.Series
+}
+
+// split sorts the files of a series by the pin they fall under, in the order of the files. A path counts before a title.
+func (c *choices) split(s match.Series) []part {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if c.set.Len() == 0 || s.Want == match.WantNothing {
+		return []part{{series: s}}
+	}
+	byTitle := c.ofTitle(s)
+	var parts []part
+	for _, f := range s.Files {
+		pin := byTitle
+		if p, ok := c.set.ForPath(absolutePath(f.Release.Path)); ok {
+			pin = &p
+		}
+		i := slices.IndexFunc(parts, func(p part) bool {
+			return (p.pin == nil) == (pin == nil) && (pin == nil || p.pin.What() == pin.What())
+		})
+		if i < 0 {
+			i = len(parts)
+			parts = append(parts, part{pin: pin, series: s})
+			parts[i].series.Files = nil
+		}
+		parts[i].series.Files = append(parts[i].series.Files, f)
+	}
+	return parts
+}
+
+// ofTitle finds the pin of the series' likeliest title, or of another that the names themselves carry.
+func (c *choices) ofTitle(s match.Series) *pins.Pin {
+	for i, t := range s.Titles {
+		if i > 0 && t.From != release.FromName {
+			continue
+		}
+		if p, ok := c.set.ForTitle(t.Text, s.Year); ok {
+			return &p
+		}
+	}
+	return nil
+}
+
+// decidePinned decides files by the user's choice: one details request, no search.
+func (m *matching) decidePinned(ctx context.Context, p part, decided func(match.File, match.Decision)) {
+	res := m.resolver.Choose(ctx, p.series, p.pin.Kind, p.pin.ID, match.FromPin)
+	res.Steps = slices.Concat([]match.Step{{Stage: "pin", Detail: "the user's choice: " + p.pin.String()}}, res.Steps)
+	unasked := res.Err != nil && !errors.Is(res.Err, match.ErrNoEntry) && ctx.Err() == nil
+	if p.pin.Season != nil || p.pin.Offset != 0 {
+		res.Hint = match.Hint{} // what the titles say of seasons is what the user corrected
+	}
+	for _, f := range p.series.Files {
+		f.Release = corrected(f.Release, *p.pin)
+		d := m.resolver.Place(ctx, f, res)
+		if unasked && d.Status == match.Pending {
+			d = unverified(d, f.Release, *p.pin, res)
+		}
+		decided(f, d)
+	}
+}
+
+// corrected is the reading of a name with the user's season and offset in it. A pin of a single file is also believed that a
+// special is a regular episode, and that a name without a number is episode 0 plus the offset; a pin of a folder is not.
+func corrected(r release.Release, p pins.Pin) release.Release {
+	single := p.Path != "" && filepath.Clean(p.Path) == absolutePath(r.Path)
+	if p.Season != nil {
+		r.Seasons, r.Part, r.Absolute = []int{*p.Season}, 0, false
+		if single && *p.Season > 0 {
+			r.Special, r.EpisodeTitle, r.Kind = "", "", release.Episode
+		}
+		if single && len(r.Episodes) == 0 && p.Offset > 0 {
+			r.Episodes = []float64{0}
+		}
+	}
+	if p.Offset != 0 {
+		r.Episodes = slices.Clone(r.Episodes)
+		for i := range r.Episodes {
+			r.Episodes[i] += float64(p.Offset)
+		}
+	}
+	return r
+}
+
+// unverified is what the user's word is worth while TMDB can't be asked: the entry for certain, and the episode where the pin
+// names the season; else the file stays pending. The decision keeps the error, so that it is not remembered and the next run
+// fills in the titles.
+func unverified(d match.Decision, r release.Release, p pins.Pin, res match.Resolution) match.Decision {
+	out := match.Decision{
+		Status: match.Matched, Confidence: 1, Kind: p.Kind, ID: p.ID, Origin: match.Origin{From: match.FromPin},
+		Reason: "the user's choice; TMDB could not be asked, so titles are missing", Steps: d.Steps, Err: res.Err,
+	}
+	if p.Kind == match.Movie {
+		return out
+	}
+	eps, ok := wholeEpisodes(r)
+	if p.Season == nil || !ok {
+		d.Reason = fmt.Sprintf("%s is the user's choice, but its seasons could not be asked for", p.Entry())
+		return d
+	}
+	out.Season, out.Episodes = p.Season, eps
+	out.Reason = "the user's choice; TMDB could not be asked, so the episode is unchecked and titles are missing"
+	return out
+}
+
+// wholeEpisodes are the episode numbers of a regular episode; false for a name without any, or with a half one.
+func wholeEpisodes(r release.Release) ([]int, bool) {
+	if len(r.Episodes) == 0 || len(r.Seasons) > 1 {
+		return nil, false
+	}
+	if n, _ := r.Season(); (r.Special != "" || r.Kind == release.Special) && (n != 0 || len(r.Seasons) == 0) {
+		return nil, false // which special it is, only TMDB's list can tell
+	}
+	out := make([]int, 0, len(r.Episodes))
+	for _, e := range r.Episodes {
+		if e != math.Trunc(e) || e < 0 {
+			return nil, false
+		}
+		out = append(out, int(e))
+	}
+	return out, true
+}

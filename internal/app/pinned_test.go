@@ -1,0 +1,117 @@
+package app
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/pins"
+	"github.com/anivault/anivault/internal/release"
+)
+
+func ptr(n int) *int { return &n }
+
+// choicesOf are the choices of a run whose file holds the pins.
+func choicesOf(t *testing.T, list ...pins.Pin) *choices {
+	t.Helper()
+	store := pins.Open(t.TempDir())
+	c := &choices{store: store, set: &pins.Set{}}
+	for _, p := range list {
+		if err := c.add(context.Background(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c
+}
+
+func absolute(t *testing.T, path string) string {
+	t.Helper()
+	abs, err := filepath.Abs(filepath.FromSlash(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return abs
+}
+
+func seriesOf(names ...string) match.Series {
+	var files []match.File
+	for i, n := range names {
+		files = append(files, match.File{Index: i, Release: release.Parse(n)})
+	}
+	return match.Group(files)[0]
+}
+
+// A series falls apart where a pin is about some of its files only.
+func TestASeriesIsSplitByPins(t *testing.T) {
+	file := "lib/show/Title - 02.mkv"
+	for name, c := range map[string]struct {
+		pins []pins.Pin
+		want string
+	}{
+		"none":               {nil, "open:0,1,2"},
+		"a title":            {[]pins.Pin{{Title: "title", Kind: match.TV, ID: 7}}, "tv/7:0,1,2"},
+		"another title":      {[]pins.Pin{{Title: "title 2", Kind: match.TV, ID: 7}}, "open:0,1,2"},
+		"a folder":           {[]pins.Pin{{Path: absolute(t, "lib/show"), Kind: match.TV, ID: 7}}, "tv/7:0,1,2"},
+		"a file":             {[]pins.Pin{{Path: absolute(t, file), Kind: match.Movie, ID: 8}}, "open:0,2 movie/8:1"},
+		"all, longest first": {[]pins.Pin{{Title: "title", Kind: match.TV, ID: 7}, {Path: absolute(t, "lib"), Kind: match.TV, ID: 9}, {Path: absolute(t, file), Kind: match.Movie, ID: 8}}, "tv/9:0,2 movie/8:1"},
+	} {
+		s := seriesOf("lib/show/Title - 01.mkv", file, "lib/show/Title - 03.mkv")
+		got := ""
+		for _, p := range choicesOf(t, c.pins...).split(s) {
+			if got != "" {
+				got += " "
+			}
+			what := "open"
+			if p.pin != nil {
+				what = p.pin.Entry()
+			}
+			got += what + ":"
+			for i, f := range p.series.Files {
+				if i > 0 {
+					got += ","
+				}
+				got += string(rune('0' + f.Index))
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestAPinCorrectsTheReadingOfAName(t *testing.T) {
+	type reading struct {
+		Seasons  []int
+		Episodes []float64
+		Special  bool
+	}
+	for _, c := range []struct {
+		name, path string
+		pin        pins.Pin
+		want       reading
+	}{
+		{"nothing to correct", "a/Title - 05.mkv", pins.Pin{Title: "title"}, reading{nil, []float64{5}, false}},
+		{"season", "a/Title - 05.mkv", pins.Pin{Title: "title", Season: ptr(2)}, reading{[]int{2}, []float64{5}, false}},
+		{"season against the name's", "a/Title S03E05.mkv", pins.Pin{Title: "title", Season: ptr(2)}, reading{[]int{2}, []float64{5}, false}},
+		{"offset keeps the name's season", "a/Title S03E05.mkv", pins.Pin{Title: "title", Offset: -2}, reading{[]int{3}, []float64{3}, false}},
+		{"offset of a half episode", "a/Title - 05.5.mkv", pins.Pin{Title: "title", Offset: 10}, reading{nil, []float64{15.5}, false}},
+		{"a folder's special stays one", "a/Title - SP1.mkv", pins.Pin{Path: absolute(t, "a"), Season: ptr(2)}, reading{[]int{2}, []float64{1}, true}},
+		{"a file's does not", "a/Title - SP1.mkv", pins.Pin{Path: absolute(t, "a/Title - SP1.mkv"), Season: ptr(2)}, reading{[]int{2}, []float64{1}, false}},
+		{"a file without a number", "a/Title.mkv", pins.Pin{Path: absolute(t, "a/Title.mkv"), Season: ptr(0), Offset: 3}, reading{[]int{0}, []float64{3}, false}},
+		{"a folder of them", "a/Title.mkv", pins.Pin{Path: absolute(t, "a"), Season: ptr(0), Offset: 3}, reading{[]int{0}, nil, false}},
+	} {
+		before := release.Parse(c.path)
+		kept := append([]float64(nil), before.Episodes...)
+		r := corrected(before, c.pin)
+		got := reading{r.Seasons, r.Episodes, r.Special != "" || r.Kind == release.Special}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s:\n%s", c.name, diff)
+		}
+		if diff := cmp.Diff(kept, before.Episodes); diff != "" {
+			t.Errorf("%s: the reading itself was changed:\n%s", c.name, diff)
+		}
+	}
+}

@@ -1,0 +1,100 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"slices"
+
+	"github.com/anivault/anivault/internal/library"
+)
+
+// Producer yields what is to be matched, in the order in which results are wanted. It stops at the first
+// error that yield returns.
+type Producer func(ctx context.Context, yield func(Batch) error) error
+
+// Walk produces the media files below paths, directory by directory.
+func Walk(paths []string, options library.Options) Producer {
+	return func(ctx context.Context, yield func(Batch) error) error {
+		roots := make([]library.Root, len(paths))
+		for i, p := range paths {
+			roots[i] = library.Root{Path: p}
+		}
+		return library.Walk(ctx, roots, options, func(d library.Dir) error {
+			return yieldDir(d, readFrom(paths), yield)
+		})
+	}
+}
+
+func yieldDir(d library.Dir, read func(string) string, yield func(Batch) error) error {
+	// A folder that is not entered (hidden, a recycle bin) is no file and gets no record.
+	d.Files = slices.DeleteFunc(d.Files, func(f library.File) bool { return f.IsDir })
+	if len(d.Files) > 0 {
+		if err := yield(Batch{Files: d.Files, Path: d.Path, Read: read}); err != nil {
+			return err
+		}
+	}
+	if d.Err != nil {
+		return yield(Batch{Path: d.Path, Err: d.Err})
+	}
+	return nil
+}
+
+// Files produces the paths of a list. Neighbours in the list that lie in one directory are decided together;
+// a path that is a directory is walked.
+func Files(list io.ReadCloser, null bool, options library.Options) Producer {
+	return func(ctx context.Context, yield func(Batch) error) error {
+		defer list.Close()
+		var together Batch
+		flush := func() error {
+			b := together
+			together = Batch{}
+			if len(b.Files) == 0 {
+				return nil
+			}
+			return yield(b)
+		}
+		err := library.ReadList(list, null, func(path string) error {
+			return library.Walk(ctx, []library.Root{{Path: path}}, options, func(d library.Dir) error {
+				if d.Err == nil && len(d.Files) == 1 && d.Files[0].Path == path {
+					dir := filepath.Dir(path)
+					if dir != together.Path || len(together.Files) >= window {
+						if err := flush(); err != nil {
+							return err
+						}
+					}
+					together.Path, together.Read = dir, readFrom(nil)
+					together.Files = append(together.Files, d.Files[0])
+					return nil
+				}
+				if err := flush(); err != nil {
+					return err
+				}
+				return yieldDir(d, readFrom([]string{path}), yield)
+			})
+		})
+		return errors.Join(err, flush())
+	}
+}
+
+// Names produces one record per line of a list; nothing has to exist and every line is media.
+func Names(list io.ReadCloser) Producer {
+	return func(_ context.Context, yield func(Batch) error) error {
+		defer list.Close()
+		var b Batch
+		err := library.ReadLines(list, func(name string) error {
+			b.Files = append(b.Files, library.File{Path: name, Name: filepath.Base(name)})
+			if len(b.Files) < window {
+				return nil
+			}
+			full := b
+			b = Batch{}
+			return yield(full)
+		})
+		if err == nil && len(b.Files) > 0 {
+			err = yield(b)
+		}
+		return err
+	}
+}

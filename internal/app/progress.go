@@ -1,0 +1,97 @@
+package app
+
+import (
+	"cmp"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/anivault/anivault/ratelimit"
+)
+
+// This file decides what can be said of a run while it runs.
+
+// Progress is a run as it stands.
+type Progress struct {
+	// Files and Series are how many have been found so far; Walked reports that there will be no more.
+	Files, Series int64
+	Walked        bool
+
+	State             string  // a state's name, or "offline"; "" while it is not known
+	Rate              float64 // requests a second that this process may send now; 0 before the first
+	Requests, HTTP429 int64
+	Hits, Misses      int64
+	Elapsed           time.Duration
+	Wait              Wait
+}
+
+// Wait is what keeps the run from asking; the zero value is nothing.
+type Wait struct {
+	Why    ratelimit.Why
+	Cause  ratelimit.Reason
+	State  ratelimit.State
+	Until  time.Time // zero if nobody knows
+	Status int       // of a pause: of the answer that asked for it, 0 where another process got it
+}
+
+// On reports whether there is something to wait for.
+func (w Wait) On() bool { return w.Why != ratelimit.WhyNothing }
+
+// counts are what the pipeline has found so far.
+type counts struct {
+	files, series atomic.Int64
+	walked        atomic.Bool
+}
+
+// Progress returns how the run stands without asking anyone.
+func (a *App) Progress() Progress {
+	o := a.seen
+	p := Progress{
+		Walked: a.counts.walked.Load(), Files: a.counts.files.Load(), Series: a.counts.series.Load(),
+		Requests: o.requests.Load(), HTTP429: o.throttled.Load(), Hits: o.hits.Load(), Misses: o.misses.Load(),
+		Elapsed: time.Since(a.started),
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	p.Wait = gravest(o.waiting)
+	switch {
+	case a.opts.Offline:
+		p.State = "offline"
+	case o.heard:
+		p.State, p.Rate = o.gauges.State.String(), o.gauges.Rate
+	}
+	if p.Wait.Why == ratelimit.WhyPause {
+		p.Wait.Status = o.paused
+	}
+	return p
+}
+
+// gravest picks of several waits the one that says most about all of them: what holds everybody up before what
+// holds up one request, and of equals the one that ends last.
+func gravest(waiting []ratelimit.WaitInfo) Wait {
+	if len(waiting) == 0 {
+		return Wait{}
+	}
+	w := slices.MaxFunc(waiting, func(a, b ratelimit.WaitInfo) int {
+		return cmp.Or(cmp.Compare(reach(a.Why), reach(b.Why)), a.Until.Compare(b.Until))
+	})
+	return Wait{Why: w.Why, Cause: w.Cause, State: w.State, Until: w.Until}
+}
+
+// reach orders waits by how much they hold up.
+func reach(w ratelimit.Why) int {
+	switch w {
+	case ratelimit.WhyCacheOnly:
+		return 5
+	case ratelimit.WhySleep:
+		return 4
+	case ratelimit.WhyPause:
+		return 3
+	case ratelimit.WhyRetryBudget:
+		return 2
+	case ratelimit.WhyBackoff:
+		return 1
+	case ratelimit.WhyNothing, ratelimit.WhySlot, ratelimit.WhyToken, ratelimit.WhyCeiling, ratelimit.WhyTurn, ratelimit.WhyBudget:
+	}
+	return 0
+}

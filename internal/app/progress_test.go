@@ -1,0 +1,96 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/anivault/anivault/internal/metrics"
+	"github.com/anivault/anivault/ratelimit"
+)
+
+func newTestObserver() *observer {
+	return &observer{log: slog.New(slog.DiscardHandler), metrics: metrics.New()}
+}
+
+func TestTheGravestWaitIsTold(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	wait := func(why ratelimit.Why, in time.Duration) ratelimit.WaitInfo {
+		return ratelimit.WaitInfo{Why: why, Until: now.Add(in)}
+	}
+	for _, tt := range []struct {
+		name  string
+		waits []ratelimit.WaitInfo
+		why   ratelimit.Why
+		in    time.Duration
+	}{
+		{"what holds everybody up", []ratelimit.WaitInfo{wait(ratelimit.WhyBackoff, time.Hour), wait(ratelimit.WhyPause, time.Second)}, ratelimit.WhyPause, time.Second},
+		{"Sleep before a pause", []ratelimit.WaitInfo{wait(ratelimit.WhySleep, time.Second), wait(ratelimit.WhyPause, time.Minute)}, ratelimit.WhySleep, time.Second},
+		{"CacheOnly before Sleep", []ratelimit.WaitInfo{wait(ratelimit.WhySleep, time.Second), wait(ratelimit.WhyCacheOnly, 0)}, ratelimit.WhyCacheOnly, 0},
+		{"the last to end", []ratelimit.WaitInfo{wait(ratelimit.WhyBackoff, time.Second), wait(ratelimit.WhyRetryBudget, 2*time.Second), wait(ratelimit.WhyRetryBudget, time.Second)}, ratelimit.WhyRetryBudget, 2 * time.Second},
+	} {
+		if got := gravest(tt.waits); got.Why != tt.why || !got.Until.Equal(now.Add(tt.in)) || !got.On() {
+			t.Errorf("%s: %+v", tt.name, got)
+		}
+	}
+	if gravest(nil).On() {
+		t.Error("nothing is waited for, and yet")
+	}
+}
+
+// TestAPauseNamesTheAnswerThatAskedForIt follows a pause from the limiter's hooks to the status line's numbers.
+func TestAPauseNamesTheAnswerThatAskedForIt(t *testing.T) {
+	o := newTestObserver()
+	a := &App{seen: o}
+	gauges := ratelimit.Gauges{State: ratelimit.Throttle, Rate: 17.5}
+	o.onAnswer(ratelimit.Answer{Event: ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429}, Pause: time.Minute, Gauges: gauges})
+	w := ratelimit.WaitInfo{Why: ratelimit.WhyPause, Cause: ratelimit.ReasonPause, Until: time.Now().Add(time.Minute), Attempt: 1, Gauges: gauges}
+	o.onWait(w)
+	p := a.Progress()
+	if p.Wait.Status != 429 || p.Wait.Why != ratelimit.WhyPause || p.State != "Throttle" || p.Rate != 17.5 || p.HTTP429 != 1 || p.Requests != 1 {
+		t.Errorf("in the pause: %+v", p)
+	}
+	w.Ended = true
+	o.onWait(w)
+	if p = a.Progress(); p.Wait.On() {
+		t.Errorf("after it: %+v", p)
+	}
+	a.opts.Offline = true
+	if p = a.Progress(); p.State != "offline" || p.Rate != 0 {
+		t.Errorf("offline: %+v", p)
+	}
+}
+
+func TestThePipelineCountsWhatItHasFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &App{seen: newTestObserver()}
+		p := &pipeline{matcher: &decider{delay: func() time.Duration { return time.Second }}, underway: 1, counts: &a.counts}
+		if at := a.Progress(); at.State != "" || at.Files != 0 || at.Walked {
+			t.Errorf("before it begins: %+v", at)
+		}
+		seen := make(chan bool)
+		walk := func(ctx context.Context, yield func(Batch) error) error {
+			if err := yield(batchOf("a", "One - 01.mkv", "One - 02.mkv", "Two - 01.mkv")); err != nil {
+				return err
+			}
+			<-seen
+			return yield(Batch{Path: "b", Err: errors.New("closed")})
+		}
+		lines := 0
+		err := p.run(t.Context(), walk, func(*Line) error {
+			if lines++; lines == 3 {
+				if at := a.Progress(); at.Files != 3 || at.Series != 2 || at.Walked {
+					t.Errorf("in the middle: %+v", at)
+				}
+				close(seen)
+			}
+			return nil
+		})
+		if at := a.Progress(); err != nil || at.Files != 4 || at.Series != 2 || !at.Walked {
+			t.Errorf("at the end: %+v, %v", at, err)
+		}
+	})
+}

@@ -1,0 +1,315 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/anivault/anivault/cache"
+	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/tmdb"
+)
+
+// source answers the matcher's questions through a TMDB client: it turns wire structs into the matcher's
+// own values and says where each answer came from. Decoded answers are remembered while the run lasts,
+// so a series in many folders is decoded once.
+type source struct {
+	client   *tmdb.Client
+	language string
+	adult    bool
+	memo     memo
+}
+
+func newSource(client *tmdb.Client, language string, adult bool) *source {
+	return &source{client: client, language: language, adult: adult, memo: memo{flights: map[string]*flight{}}}
+}
+
+// Search implements match.Source.
+func (s *source) Search(ctx context.Context, q match.Query) ([]match.Hit, match.Origin, error) {
+	number := max(q.Page, 1)
+	key := "search/" + string(q.Kind) + "/" + strconv.Itoa(q.Year) + "/" + strconv.Itoa(number) + "/" + q.Text
+	return recall(ctx, &s.memo, key, func() ([]match.Hit, match.Origin, error) {
+		if q.Kind == match.Movie {
+			page, resp, err := s.client.SearchMovie(ctx, tmdb.SearchMovieOptions{Query: q.Text, Year: q.Year, Page: number, Language: s.language, IncludeAdult: s.adult})
+			if err != nil {
+				return nil, match.Origin{}, err
+			}
+			return movieHits(page.Results), originOf(resp), nil
+		}
+		page, resp, err := s.client.SearchTV(ctx, tmdb.SearchTVOptions{Query: q.Text, Year: q.Year, Page: number, Language: s.language, IncludeAdult: s.adult})
+		if err != nil {
+			return nil, match.Origin{}, err
+		}
+		return tvHits(page.Results), originOf(resp), nil
+	})
+}
+
+// Entry implements match.Source. A series comes with all its seasons; what a later request for further
+// seasons could not get is missing from the entry, with those seasons' Episodes nil.
+func (s *source) Entry(ctx context.Context, kind match.Kind, id int) (*match.Entry, match.Origin, error) {
+	key := "entry/" + string(kind) + "/" + strconv.Itoa(id)
+	return recall(ctx, &s.memo, key, func() (*match.Entry, match.Origin, error) {
+		if kind == match.Movie {
+			d, resp, err := s.client.Movie(ctx, id, tmdb.DetailOptions{
+				Language: s.language,
+				Append:   []string{tmdb.AppendAlternativeTitles, tmdb.AppendTranslations, tmdb.AppendExternalIDs},
+			})
+			if err != nil {
+				return nil, match.Origin{}, missing(err)
+			}
+			return movieEntry(d), originOf(resp), nil
+		}
+		d, responses, err := s.client.TVComplete(ctx, id, tmdb.DetailOptions{
+			Language: s.language,
+			Append:   []string{tmdb.AppendAlternativeTitles, tmdb.AppendTranslations, tmdb.AppendEpisodeGroups, tmdb.AppendExternalIDs},
+		})
+		if err != nil {
+			return nil, match.Origin{}, missing(err)
+		}
+		var origin match.Origin
+		for _, r := range responses {
+			origin = origin.Least(originOf(r))
+		}
+		return tvEntry(d), origin, nil
+	})
+}
+
+// SeasonNames implements match.SeasonNamer.
+func (s *source) SeasonNames(ctx context.Context, id int, language string) (map[int]string, match.Origin, error) {
+	return recall(ctx, &s.memo, "seasons/"+strconv.Itoa(id)+"/"+language, func() (map[int]string, match.Origin, error) {
+		d, resp, err := s.client.TV(ctx, id, tmdb.DetailOptions{Language: language})
+		if err != nil {
+			return nil, match.Origin{}, missing(err)
+		}
+		names := map[int]string{}
+		for _, season := range d.Seasons {
+			names[season.SeasonNumber] = season.Name
+		}
+		return names, originOf(resp), nil
+	})
+}
+
+// missing tells the matcher of an entry that TMDB does not have (any more), in the matcher's own terms.
+func missing(err error) error {
+	if errors.Is(err, tmdb.ErrNotFound) {
+		return fmt.Errorf("%w: %w", match.ErrNoEntry, err)
+	}
+	return err
+}
+
+// Group implements match.Source.
+func (s *source) Group(ctx context.Context, id string) (*match.EpisodeGroup, match.Origin, error) {
+	return recall(ctx, &s.memo, "group/"+id, func() (*match.EpisodeGroup, match.Origin, error) {
+		g, resp, err := s.client.EpisodeGroup(ctx, id, tmdb.DetailOptions{Language: s.language})
+		if err != nil {
+			return nil, match.Origin{}, missing(err)
+		}
+		out := &match.EpisodeGroup{ID: g.ID, Name: g.Name, Type: int(g.Type)}
+		for _, part := range g.Groups {
+			p := match.GroupPart{Name: part.Name, Order: part.Order}
+			for _, e := range part.Episodes {
+				p.Episodes = append(p.Episodes, match.GroupEpisode{Season: e.SeasonNumber, Number: e.EpisodeNumber, Order: e.Order, Name: e.Name})
+			}
+			out.Groups = append(out.Groups, p)
+		}
+		return out, originOf(resp), nil
+	})
+}
+
+// originOf reads where the cache says the answer came from.
+func originOf(resp *tmdb.Response) match.Origin {
+	if resp == nil || resp.Response == nil {
+		return match.Origin{}
+	}
+	info, ok := cache.InfoFrom(resp.Response)
+	if !ok {
+		return match.Origin{}
+	}
+	switch info.Source {
+	case cache.Fresh:
+		return match.Origin{From: match.FromCache, FetchedAt: info.FetchedAt}
+	case cache.Stale:
+		return match.Origin{From: match.FromStale, FetchedAt: info.FetchedAt}
+	case cache.Network, cache.Revalidated:
+	}
+	return match.Origin{From: match.FromNetwork}
+}
+
+func tvHits(rows []tmdb.TVRow) []match.Hit {
+	hits := make([]match.Hit, len(rows))
+	for i, r := range rows {
+		hits[i] = match.Hit{
+			Kind: match.TV, ID: r.ID, Title: r.Name, OriginalTitle: r.OriginalName, OriginalLanguage: r.OriginalLanguage,
+			Year: yearOf(r.FirstAirDate), Genres: r.GenreIDs, Popularity: r.Popularity, Adult: r.Adult,
+		}
+	}
+	return hits
+}
+
+func movieHits(rows []tmdb.MovieRow) []match.Hit {
+	hits := make([]match.Hit, len(rows))
+	for i, r := range rows {
+		hits[i] = match.Hit{
+			Kind: match.Movie, ID: r.ID, Title: r.Title, OriginalTitle: r.OriginalTitle, OriginalLanguage: r.OriginalLanguage,
+			Year: yearOf(r.ReleaseDate), Genres: r.GenreIDs, Popularity: r.Popularity, Adult: r.Adult,
+		}
+	}
+	return hits
+}
+
+func tvEntry(d *tmdb.TVDetails) *match.Entry {
+	e := &match.Entry{
+		Kind: match.TV, ID: d.ID, Title: d.Name, OriginalTitle: d.OriginalName, OriginalLanguage: d.OriginalLanguage,
+		Year: yearOf(d.FirstAirDate), LastYear: yearOf(d.LastAirDate), Status: d.Status,
+		Titles: titlesOf(d.AlternativeTitles, d.Translations), Genres: genresOf(d.Genres),
+		Popularity: d.Popularity, EpisodeCount: d.NumberOfEpisodes, Adult: d.Adult,
+	}
+	if len(d.EpisodeRunTime) > 0 {
+		e.Runtime = d.EpisodeRunTime[0]
+	}
+	listed := map[int]bool{}
+	for _, s := range d.Seasons {
+		listed[s.SeasonNumber] = true
+		season := match.Season{Number: s.SeasonNumber, Name: s.Name, AirDate: s.AirDate, Count: s.EpisodeCount}
+		if full := d.AppendedSeasons[s.SeasonNumber]; full != nil {
+			season = seasonOf(full)
+		}
+		e.Seasons = append(e.Seasons, season)
+	}
+	for n, full := range d.AppendedSeasons {
+		if full != nil && !listed[n] {
+			e.Seasons = append(e.Seasons, seasonOf(full))
+		}
+	}
+	slices.SortFunc(e.Seasons, func(a, b match.Season) int { return a.Number - b.Number })
+	if d.EpisodeGroups != nil {
+		for _, g := range d.EpisodeGroups.Results {
+			e.Groups = append(e.Groups, match.GroupRef{ID: g.ID, Name: g.Name, Type: int(g.Type), Groups: g.GroupCount, Episodes: g.EpisodeCount})
+		}
+	}
+	return e
+}
+
+func seasonOf(s *tmdb.Season) match.Season {
+	out := match.Season{Number: s.SeasonNumber, Name: s.Name, AirDate: s.AirDate, Count: len(s.Episodes), Episodes: []match.Episode{}}
+	for _, e := range s.Episodes {
+		out.Episodes = append(out.Episodes, match.Episode{Number: e.EpisodeNumber, Name: e.Name, AirDate: e.AirDate, Runtime: e.Runtime, Kind: e.EpisodeType})
+	}
+	return out
+}
+
+func movieEntry(d *tmdb.MovieDetails) *match.Entry {
+	return &match.Entry{
+		Kind: match.Movie, ID: d.ID, Title: d.Title, OriginalTitle: d.OriginalTitle, OriginalLanguage: d.OriginalLanguage,
+		Year: yearOf(d.ReleaseDate), LastYear: yearOf(d.ReleaseDate), Status: d.Status,
+		Titles: titlesOf(d.AlternativeTitles, d.Translations), Genres: genresOf(d.Genres),
+		Popularity: d.Popularity, Runtime: d.Runtime, Adult: d.Adult,
+	}
+}
+
+// titlesOf merges alternative and translated titles; TMDB repeats many of them.
+func titlesOf(alternative *tmdb.AlternativeTitles, translated *tmdb.Translations) []match.AltTitle {
+	var out []match.AltTitle
+	if alternative != nil {
+		for _, t := range alternative.Results {
+			if t.Title != "" {
+				out = append(out, match.AltTitle{Text: t.Title, Region: t.Country, Type: t.Type})
+			}
+		}
+	}
+	if translated != nil {
+		for _, t := range translated.Translations {
+			if label := t.Data.Label(); label != "" {
+				out = append(out, match.AltTitle{Text: label, Language: t.Language, Region: t.Country})
+			}
+		}
+	}
+	return out
+}
+
+func genresOf(genres []tmdb.Genre) []int {
+	ids := make([]int, len(genres))
+	for i, g := range genres {
+		ids[i] = g.ID
+	}
+	return ids
+}
+
+// yearOf reads the year of a TMDB date, 0 where there is none.
+func yearOf(date string) int {
+	if len(date) < 4 {
+		return 0
+	}
+	y, err := strconv.Atoi(date[:4])
+	if err != nil {
+		return 0
+	}
+	return y
+}
+
+// memo remembers answers for one run, and lets callers with the same question wait for one answer. Errors
+// are not remembered.
+type memo struct {
+	mu      sync.Mutex
+	flights map[string]*flight
+	order   []string // of finished flights, oldest first
+}
+
+type flight struct {
+	done   chan struct{}
+	value  any
+	origin match.Origin
+	err    error
+}
+
+// memoSize bounds what is remembered; beyond it the oldest answer goes.
+const memoSize = 512
+
+func recall[T any](ctx context.Context, m *memo, key string, ask func() (T, match.Origin, error)) (T, match.Origin, error) {
+	var zero T
+	for {
+		m.mu.Lock()
+		f, waiting := m.flights[key]
+		if !waiting {
+			f = &flight{done: make(chan struct{})}
+			m.flights[key] = f
+		}
+		m.mu.Unlock()
+		if !waiting {
+			value, origin, err := ask()
+			m.land(key, f, value, origin, err)
+			return value, origin, err
+		}
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+			return zero, match.Origin{}, ctx.Err()
+		}
+		if errors.Is(f.err, context.Canceled) && ctx.Err() == nil {
+			continue // the asker gave up; this caller did not
+		}
+		if f.err != nil {
+			return zero, match.Origin{}, f.err
+		}
+		return f.value.(T), f.origin, nil
+	}
+}
+
+func (m *memo) land(key string, f *flight, value any, origin match.Origin, err error) {
+	f.value, f.origin, f.err = value, origin, err
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	close(f.done)
+	if err != nil {
+		delete(m.flights, key)
+		return
+	}
+	m.order = append(m.order, key)
+	if len(m.order) > memoSize {
+		delete(m.flights, m.order[0])
+		m.order = m.order[1:]
+	}
+}

@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/anivault/anivault/internal/config"
+)
+
+// Checks of arguments that several commands share. Each failure is a usage error with a hint.
+
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	if cmd.HasSubCommands() {
+		hint := "see: " + cmd.CommandPath() + " --help"
+		var names []string
+		for _, sub := range cmd.Commands() {
+			names = append(names, sub.Name())
+		}
+		if near, ok := config.Nearest(args[0], names); ok {
+			hint = "did you mean " + cmd.CommandPath() + " " + near + "?"
+		}
+		return usagef(hint, "unknown command %q for %q", args[0], cmd.CommandPath())
+	}
+	return usagef("see: "+cmd.CommandPath()+" --help", "%s takes no arguments, got %q", cmd.CommandPath(), args[0])
+}
+
+// exactArgs wants as many arguments as there are names.
+func exactArgs(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == len(names) {
+			return nil
+		}
+		return usagef("see: "+cmd.CommandPath()+" --help", "%s takes %s, got %d arguments", cmd.CommandPath(), strings.Join(names, " "), len(args))
+	}
+}
+
+// checkFormat refuses a --format that is not one of the words.
+func checkFormat(format string, words ...string) error {
+	if slices.Contains(words, format) {
+		return nil
+	}
+	return usagef("allowed: "+strings.Join(words, ", "), "flag --format: %q is not a format", format)
+}
+
+// completeWords offers the words as completions of the flag's value.
+func completeWords(cmd *cobra.Command, flag string, words ...string) {
+	err := cmd.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return words, cobra.ShellCompDirectiveNoFileComp
+	})
+	if err != nil {
+		panic(fmt.Sprintf("completion of --%s: %v", flag, err)) // the flag does not exist: a mistake in this package
+	}
+}
+
+// atMostOne allows one argument or none.
+func atMostOne(name string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) <= 1 {
+			return nil
+		}
+		return usagef("see: "+cmd.CommandPath()+" --help", "%s takes at most one %s, got %d arguments", cmd.CommandPath(), name, len(args))
+	}
+}

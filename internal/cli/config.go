@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/ui"
+)
+
+func (c *command) configCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "config",
+		Short:   "Show, check or start the configuration",
+		Example: "  anivault config init\n  anivault config show --origin",
+		Args:    noArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(c.configShowCommand(), c.configPathCommand(), c.configValidateCommand(), c.configInitCommand())
+	return cmd
+}
+
+func (c *command) configShowCommand() *cobra.Command {
+	var origin bool
+	var format string
+	cmd := &cobra.Command{
+		Use:   "show",
+		Short: "Print the effective settings",
+		Long: `Print the effective settings, in the order flag, environment, config file, default. Keys and tokens are
+shown as [set], never themselves.`,
+		Example: "  anivault config show\n  anivault config show --origin",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkFormat(format, "text", "json"); err != nil {
+				return err
+			}
+			cfg, err := c.load(cmd)
+			if err != nil {
+				return err
+			}
+			if format == "json" {
+				return settingsJSON(c.streams.Out, cfg)
+			}
+			return settingsText(c.streams.Out, cfg, origin)
+		},
+	}
+	cmd.Flags().BoolVar(&origin, "origin", false, "say where each value came from")
+	cmd.Flags().StringVar(&format, "format", "text", "`FORM` of the output: text or json")
+	completeWords(cmd, "format", "text", "json")
+	return cmd
+}
+
+// shownValue is the text of a setting, with the folders that defaults stand for.
+func shownValue(cfg *config.Config, v config.Value) string {
+	if v.Text != "" {
+		return v.Text
+	}
+	switch v.Setting.Key {
+	case "state_dir":
+		return cfg.Dirs.State
+	case "cache_dir":
+		return cfg.Dirs.Cache
+	case "data_dir":
+		return cfg.Dirs.Data
+	}
+	return ""
+}
+
+func settingsText(out io.Writer, cfg *config.Config, origin bool) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, v := range cfg.Values() {
+		text := shownValue(cfg, v)
+		if text == "" {
+			text = "-"
+		}
+		fmt.Fprintf(w, "%s\t%s", v.Setting.Key, ui.Printable(text))
+		if origin {
+			fmt.Fprintf(w, "\t%s", v.Origin)
+		}
+		fmt.Fprintln(w)
+	}
+	return w.Flush()
+}
+
+func settingsJSON(out io.Writer, cfg *config.Config) error {
+	type row struct {
+		Key    string `json:"key"`
+		Value  string `json:"value"`
+		Origin string `json:"origin"`
+		Env    string `json:"env"`
+	}
+	rows := []row{}
+	for _, v := range cfg.Values() {
+		rows = append(rows, row{v.Setting.Key, shownValue(cfg, v), v.Origin, v.Setting.Env})
+	}
+	enc := json.NewEncoder(out)
+	enc.SetIndent("", "  ")
+	return enc.Encode(rows)
+}
+
+func (c *command) configPathCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "path",
+		Short:   "Print where the config file is, or would be",
+		Example: "  anivault config path",
+		Args:    noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			path, err := config.FilePath(c.configFile, c.environ)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(c.streams.Out, path)
+			return err
+		},
+	}
+}
+
+func (c *command) configValidateCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "validate",
+		Short:   "Check flags, environment and config file; exit 2 if something is wrong",
+		Example: "  anivault config validate",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := c.load(cmd)
+			if err != nil {
+				return err
+			}
+			if !c.quiet {
+				fmt.Fprintf(c.streams.Err, "configuration is valid (%s)\n", cfg.Dirs.ConfigFile)
+			}
+			return nil
+		},
+	}
+}
+
+func (c *command) configInitCommand() *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Write a config file; asks for the token on a terminal",
+		Long: `Write a config file that lists the everyday settings, with their defaults commented out. On a terminal it
+asks for the TMDB token (what you type is not shown). The file is readable by you alone.`,
+		Example: "  anivault config init\n  echo \"$TOKEN\" | anivault config init",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			path, err := config.FilePath(c.configFile, c.environ)
+			if err != nil {
+				return err
+			}
+			token, err := c.askToken()
+			if err != nil {
+				return err
+			}
+			if err := config.WriteFile(path, token, force); err != nil {
+				return err
+			}
+			fmt.Fprintf(c.streams.Err, "wrote %s\n", path)
+			if !token.IsSet() {
+				return nil
+			}
+			return c.checkKey(cmd)
+		},
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "replace a file that exists")
+	return cmd
+}

@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/anivault/anivault/internal/app"
+	"github.com/anivault/anivault/internal/demo"
+	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/ui"
+)
+
+func (c *command) demoCommand() *cobra.Command {
+	var keep, format string
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "See it work: no key, no network, nothing left behind",
+		Long: `Make a sample library in a temporary folder, start a stand-in for TMDB on this machine that limits requests
+and fails a few times, and run the real match on it. State, cache and configuration are the demo's own.`,
+		Example: `  anivault demo
+  anivault demo --keep /tmp/demo    look at library, cache and state afterwards`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.demo(cmd, keep, format)
+		},
+	}
+	cmd.Flags().StringVar(&keep, "keep", "", "make everything in `DIR`, which must be new or empty, and leave it there")
+	cmd.Flags().StringVar(&format, "format", "", "`FORM` of the output: table, json, ndjson or csv (default: table on a terminal, ndjson on a pipe)")
+	completeWords(cmd, "format", "table", "json", "ndjson", "csv")
+	return cmd
+}
+
+func (c *command) demo(cmd *cobra.Command, keep, format string) (err error) {
+	f := matchFlags{format: format}
+	if err := f.check(c, []string{"demo"}); err != nil {
+		return err
+	}
+	root, cleanup, err := demoRoot(keep)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, cleanup()) }()
+	lib := filepath.Join(root, "library")
+	if err := demo.MakeLibrary(lib); err != nil {
+		return err
+	}
+	server, err := demo.Start()
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+
+	own := *c
+	if own.environ, err = demoEnviron(c.environ, root, server.URL()); err != nil {
+		return err
+	}
+	own.configFile = ""
+	cfg, err := own.load(cmd)
+	if err != nil {
+		return err
+	}
+	if !c.quiet {
+		fmt.Fprintf(c.streams.Err, "A sample library, and a stand-in for TMDB on this machine that limits and\n"+
+			"fails a little. It runs:\n\n  anivault match %s\n\n", lib)
+	}
+	f.after = func(run *app.App) {
+		if c.quiet {
+			return
+		}
+		c.printTimeline(run)
+		fmt.Fprint(c.streams.Err, "\nThe stand-in refused and failed by its script, whatever was sent. Asked\nagain, the cache would answer all of it.\n")
+		if keep != "" {
+			fmt.Fprintf(c.streams.Err, "Everything is in %s.\n", keep)
+		}
+		fmt.Fprintf(c.streams.Err, "Next, with a free token from https://www.themoviedb.org/settings/api :\n\n"+
+			"  export ANIVAULT_TMDB_TOKEN=...\n  anivault match PATH\n")
+	}
+	return own.match(cmd.Context(), cfg, f, app.Walk([]string{lib}, library.Options{}))
+}
+
+// demoRoot is the folder everything is made in, and what takes it away again.
+func demoRoot(keep string) (string, func() error, error) {
+	if keep == "" {
+		dir, err := os.MkdirTemp("", "anivault-demo-")
+		if err != nil {
+			return "", nil, fmt.Errorf("make a folder for the demo: %w", err)
+		}
+		return dir, func() error { return os.RemoveAll(dir) }, nil
+	}
+	entries, err := os.ReadDir(keep)
+	switch {
+	case err == nil && len(entries) > 0:
+		return "", nil, usagef("name a folder that is new or empty", "flag --keep: %s is not empty", ui.Printable(keep))
+	case err != nil && !errors.Is(err, os.ErrNotExist):
+		return "", nil, usagef("name a folder that is new or empty", "flag --keep: %v", err)
+	}
+	if err := os.MkdirAll(keep, 0o700); err != nil {
+		return "", nil, fmt.Errorf("make the demo's folder: %w", err)
+	}
+	return keep, func() error { return nil }, nil
+}
+
+// demoEnviron is the environment without the user's settings and proxies, and with the demo's own folders.
+func demoEnviron(environ []string, root, url string) ([]string, error) {
+	config := filepath.Join(root, "config.yaml")
+	if err := os.WriteFile(config, nil, 0o600); err != nil {
+		return nil, fmt.Errorf("make the demo's configuration: %w", err)
+	}
+	var out []string
+	for _, kv := range environ {
+		if !strings.HasPrefix(kv, "ANIVAULT_") {
+			out = append(out, kv)
+		}
+	}
+	return append(out,
+		"ANIVAULT_CONFIG="+config, "ANIVAULT_TMDB_BASE_URL="+url, "ANIVAULT_TMDB_TOKEN=demo",
+		"ANIVAULT_STATE_DIR="+filepath.Join(root, "state"), "ANIVAULT_CACHE_DIR="+filepath.Join(root, "cache"),
+		"ANIVAULT_DATA_DIR="+filepath.Join(root, "data")), nil
+}
+
+// printTimeline tells what the limiter went through.
+func (c *command) printTimeline(run *app.App) {
+	moments := run.Timeline()
+	fmt.Fprintln(c.streams.Err, "\nWhat the limiter went through:")
+	if len(moments) == 0 {
+		fmt.Fprintln(c.streams.Err, "  nothing: it stayed in Normal")
+		return
+	}
+	begin := run.Started()
+	for i := 0; i < len(moments); {
+		m, times := moments[i], 1
+		for i+times < len(moments) && moments[i+times].State == m.State && moments[i+times].Text() == m.Text() {
+			times++
+		}
+		repeated := ""
+		if times > 1 {
+			repeated = fmt.Sprintf(" (%d times)", times)
+		}
+		fmt.Fprintf(c.streams.Err, "  %6.2fs  %-10s %s%s\n", m.At.Sub(begin).Seconds(), m.State, m.Text(), repeated)
+		i += times
+	}
+}

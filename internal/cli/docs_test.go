@@ -1,0 +1,218 @@
+package cli
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/report"
+	"github.com/anivault/anivault/internal/ui"
+	"github.com/anivault/anivault/ratelimit"
+)
+
+var update = flag.Bool("update", false, "write the generated documents anew")
+
+// TestGeneratedDocuments holds docs/reference.md and docs/limiter.md to the tables in the code. After a change
+// of a table: go test ./internal/cli -run Documents -update
+func TestGeneratedDocuments(t *testing.T) {
+	for name, want := range map[string]string{"reference.md": referenceDocument(), "limiter.md": limiterDocument(t)} {
+		path := filepath.Join("..", "..", "docs", name)
+		if *update {
+			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, strings.ReplaceAll(string(got), "\r\n", "\n")); diff != "" {
+			t.Errorf("%s is not what the code says; run with -update:\n%s", name, diff)
+		}
+	}
+}
+
+// cell escapes what would end a cell of a Markdown table.
+func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
+
+func code(s string) string {
+	if s == "" {
+		return ""
+	}
+	return "`" + s + "`"
+}
+
+func eachCommand(cmd *cobra.Command, do func(*cobra.Command)) {
+	do(cmd)
+	for _, sub := range cmd.Commands() {
+		if sub.Name() != "help" && sub.Name() != "completion" && !sub.IsAdditionalHelpTopicCommand() {
+			eachCommand(sub, do)
+		}
+	}
+}
+
+func testRoot() *cobra.Command {
+	root := (&command{streams: ui.Streams{In: strings.NewReader(""), Out: &strings.Builder{}, Err: &strings.Builder{}}}).root()
+	root.InitDefaultHelpCmd()
+	return root
+}
+
+func referenceDocument() string {
+	var b strings.Builder
+	b.WriteString("# Reference\n\n<!-- generated: go test ./internal/cli -run Documents -update -->\n\n" +
+		"Every command, flag, setting, variable, exit status, field and error code, written from the tables in the code.\n\n## Commands and flags\n\n")
+	root := testRoot()
+	b.WriteString("Flags that every command takes:\n\n" + flagTable(root.PersistentFlags()))
+	eachCommand(root, func(cmd *cobra.Command) {
+		if cmd == root {
+			return
+		}
+		fmt.Fprintf(&b, "### `%s`\n\n%s.\n\n", cmd.UseLine(), cmd.Short)
+		if table := flagTable(cmd.LocalNonPersistentFlags()); table != "" {
+			b.WriteString(table)
+		}
+	})
+	b.WriteString("## Settings and variables\n\nPrecedence: a change by `anivault limiter tune` while it lasts, then flag, environment, config file, default.\n\n| variable | config key | default | meaning | allowed |\n|---|---|---|---|---|\n")
+	for _, s := range config.Settings() {
+		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s | %s |\n", s.Env, s.Key, code(s.Default), cell(s.Doc), cell(s.Allowed))
+	}
+	for _, v := range config.OtherVariables() {
+		fmt.Fprintf(&b, "| `%s` | | | %s | |\n", v.Name, cell(v.Doc))
+	}
+	b.WriteString("\n## Exit statuses\n\n| status | meaning |\n|---|---|\n")
+	for _, e := range exitCodes {
+		fmt.Fprintf(&b, "| %d | %s |\n", e.Code, cell(e.Meaning))
+	}
+	b.WriteString("\nWhere several hold, the first of 143, 130, 5, 2, 1, 4, 3, 0 is the status.\n")
+	for _, part := range []struct {
+		title  string
+		fields []report.Field
+	}{
+		{"Fields of `match`: one object per file", report.MatchFields()},
+		{"Fields of `match`: the summary", report.SummaryFields()},
+		{"Fields of `parse`", report.ParseFields()},
+	} {
+		fmt.Fprintf(&b, "\n## %s\n\n| field | meaning |\n|---|---|\n", part.title)
+		for _, f := range part.fields {
+			fmt.Fprintf(&b, "| `%s` | %s |\n", f.Name, cell(f.Doc))
+		}
+	}
+	b.WriteString("\n## Error codes\n\n| code | status | meaning | what to do |\n|---|---|---|---|\n")
+	for _, c := range report.Codes() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", c.Code, c.Status, cell(c.Meaning), cell(c.Next))
+	}
+	return b.String()
+}
+
+func flagTable(flags *pflag.FlagSet) string {
+	var b strings.Builder
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Name == "help" {
+			return
+		}
+		name := "--" + f.Name
+		if f.Shorthand != "" {
+			name = "-" + f.Shorthand + ", " + name
+		}
+		if value, _ := pflag.UnquoteUsage(f); value != "" {
+			name += " " + value
+		}
+		_, usage := pflag.UnquoteUsage(f)
+		def := f.DefValue
+		if def == "false" || def == "[]" || f.Value.Type() == "count" {
+			def = ""
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", name, code(def), cell(usage))
+	})
+	if b.Len() == 0 {
+		return ""
+	}
+	return "| flag | default | meaning |\n|---|---|---|\n" + b.String() + "\n"
+}
+
+// limiterDocument is docs/limiter.md: prose from testdata/limiter.md.in, tables and diagram from the code.
+func limiterDocument(t *testing.T) string {
+	t.Helper()
+	prose, err := os.ReadFile(filepath.Join("testdata", "limiter.md.in"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rules, knobs strings.Builder
+	rules.WriteString("| from | to | condition | confirmation | reason |\n|---|---|---|---|---|\n")
+	for _, r := range ratelimit.Rules() {
+		fmt.Fprintf(&rules, "| %s | %s | %s | %s | `%s` |\n", strings.Join(fromStates(r), ", "), r.To, cell(r.Condition), r.Confirmation, r.Reason)
+	}
+	knobs.WriteString("| setting | variable | default | meaning |\n|---|---|---|---|\n")
+	for _, f := range ratelimit.Fields() {
+		fmt.Fprintf(&knobs, "| `%s` | `%s` | %s | %s |\n", f.Key, f.Env, code(f.Default), cell(f.Doc))
+	}
+	return strings.NewReplacer(
+		"{{rules}}\n", rules.String(), "{{settings}}\n", knobs.String(), "{{graph}}\n", "```mermaid\n"+ratelimit.Graph()+"```\n",
+	).Replace(strings.ReplaceAll(string(prose), "\r\n", "\n"))
+}
+
+// TestDocumentsMentionOnlyWhatExists looks up every command, flag and variable that the README and the pages of docs
+// mention.
+func TestDocumentsMentionOnlyWhatExists(t *testing.T) {
+	flags := map[string]bool{"--help": true}
+	commands := map[string]bool{}
+	eachCommand(testRoot(), func(cmd *cobra.Command) {
+		commands[cmd.CommandPath()] = true
+		for _, set := range []*pflag.FlagSet{cmd.LocalFlags(), cmd.PersistentFlags()} {
+			set.VisitAll(func(f *pflag.Flag) { flags["--"+f.Name] = true })
+		}
+	})
+	variables := map[string]bool{}
+	for _, s := range config.Settings() {
+		variables[s.Env] = true
+	}
+	for _, v := range config.OtherVariables() {
+		variables[v.Name] = true
+	}
+	pages, err := filepath.Glob(filepath.Join("..", "..", "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	readmes, err := filepath.Glob(filepath.Join("..", "..", "README*.md"))
+	if err != nil || len(readmes) == 0 {
+		t.Fatal("no README", err)
+	}
+	anivaultCall := regexp.MustCompile(`anivault ([a-z-]+)( [a-z-]+)?`)
+	for _, page := range slices.Concat(pages, readmes) {
+		raw, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(raw)
+		for _, name := range regexp.MustCompile(`ANIVAULT_[A-Z0-9_]*[A-Z0-9]`).FindAllString(text, -1) {
+			if !variables[name] {
+				t.Errorf("%s mentions %s, which nothing reads", filepath.Base(page), name)
+			}
+		}
+		for _, block := range regexp.MustCompile(`(?m)^ {0,4}(\$ )?anivault .*$`).FindAllString(text, -1) {
+			line := strings.TrimPrefix(strings.TrimSpace(block), "$ ")
+			call := anivaultCall.FindStringSubmatch(line)
+			if call == nil {
+				continue
+			}
+			if name := "anivault " + call[1]; !commands[name] && call[1] != "help" && call[1] != "completion" {
+				t.Errorf("%s calls %q, which is no command", filepath.Base(page), name)
+			}
+			for _, f := range regexp.MustCompile(`(?:^| )(--[a-z][a-z-]*)`).FindAllStringSubmatch(line, -1) {
+				if !flags[f[1]] {
+					t.Errorf("%s uses %s in %q, which no command has", filepath.Base(page), f[1], line)
+				}
+			}
+		}
+	}
+}

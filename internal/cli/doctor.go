@@ -1,0 +1,222 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/anivault/anivault/internal/app"
+	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/tmdb"
+)
+
+// finding is one line of doctor: what was looked at, how it is, and how to mend it.
+type finding struct {
+	what, how, mend string
+	bad             bool // a fault; otherwise, with a mend, a remark
+}
+
+func (c *command) doctorCommand() *cobra.Command {
+	var offline bool
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check key, connection, clock, folders and cache, and say how to mend what is wrong",
+		Long: `Check the configuration, the key, whether TMDB answers, the clock, the folders and their locks, and the cache: one
+line each, with the mend below what is wrong. It sends one request. Exit 1 if something is wrong.`,
+		Example: "  anivault doctor\n  anivault doctor --offline",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := c.load(cmd)
+			if err != nil {
+				return err
+			}
+			faults := 0
+			for _, check := range c.checks(cfg, offline) {
+				f := check(cmd.Context())
+				sign := "ok  "
+				switch {
+				case f.bad:
+					sign = "FAIL"
+					faults++
+				case f.mend != "":
+					sign = "note"
+				}
+				if _, err := fmt.Fprintf(c.streams.Out, "%s  %-10s  %s\n", sign, f.what, oneLine(f.how)); err != nil {
+					return err
+				}
+				if f.mend != "" {
+					fmt.Fprintf(c.streams.Out, "                  mend: %s\n", f.mend)
+				}
+			}
+			if faults > 0 {
+				return &exitError{code: exitInternal}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&offline, "offline", false, "send nothing")
+	return cmd
+}
+
+func (c *command) checks(cfg *config.Config, offline bool) []func(context.Context) finding {
+	checks := []func(context.Context) finding{
+		func(context.Context) finding { return checkConfig(cfg) },
+		func(context.Context) finding { return checkKey(cfg) },
+	}
+	if !offline && cfg.TMDB.HasKey() {
+		checks = append(checks, func(ctx context.Context) finding { return checkTMDB(ctx, cfg) })
+	}
+	return append(checks,
+		func(context.Context) finding { return checkFolder("state", app.StateDir(cfg)) },
+		func(context.Context) finding { return checkFolder("cache dir", cfg.Dirs.Cache) },
+		func(context.Context) finding { return checkFolder("data dir", cfg.Dirs.Data) },
+		func(ctx context.Context) finding { return checkLimiter(ctx, cfg) },
+		func(ctx context.Context) finding { return checkCache(ctx, cfg) },
+	)
+}
+
+func checkConfig(cfg *config.Config) finding {
+	if _, err := os.Stat(cfg.Dirs.ConfigFile); err != nil {
+		return finding{what: "config", how: "valid; no config file (" + cfg.Dirs.ConfigFile + ")"}
+	}
+	return finding{what: "config", how: "valid; " + cfg.Dirs.ConfigFile}
+}
+
+func checkKey(cfg *config.Config) finding {
+	switch {
+	case cfg.TMDB.Token.IsSet():
+		return finding{what: "key", how: "an API Read Access Token is set"}
+	case cfg.TMDB.APIKey.IsSet():
+		return finding{what: "key", how: "a v3 API key is set; it travels in URLs", mend: "prefer ANIVAULT_TMDB_TOKEN: a token travels in a header"}
+	}
+	return finding{what: "key", how: "none is set: only --offline works", mend: "set ANIVAULT_TMDB_TOKEN (https://www.themoviedb.org/settings/api), or: anivault config init", bad: true}
+}
+
+// checkTMDB asks TMDB one question.
+func checkTMDB(ctx context.Context, cfg *config.Config) finding {
+	const tolerable = 30 * time.Second
+	took, skew, err := probe(ctx, cfg)
+	host := cfg.TMDB.BaseURL.Host
+	var blocked *ratelimit.BlockedError
+	switch {
+	case errors.As(err, &blocked):
+		return finding{what: "tmdb", how: "not asked: " + blocked.Error(), mend: "anivault status"}
+	case err != nil:
+		_, text := app.Explain(err)
+		mend := tmdb.Hint(err)
+		if mend == "" {
+			mend = "check the connection, proxy and ANIVAULT_TMDB_BASE_URL; TMDB's own state: https://status.themoviedb.org"
+		}
+		return finding{what: "tmdb", how: host + ": " + text, mend: mend, bad: true}
+	case skew.Abs() > tolerable:
+		return finding{what: "tmdb", how: fmt.Sprintf("%s accepts the key; this machine's clock is off by %s", host, -skew), mend: "set the clock (for example: timedatectl set-ntp true)"}
+	}
+	return finding{what: "tmdb", how: fmt.Sprintf("%s accepts the key (%s); the clocks agree", host, took.Round(time.Millisecond))}
+}
+
+// probe sends the one request, with a patience of its own: a person waits for it.
+func probe(ctx context.Context, cfg *config.Config) (took, skew time.Duration, err error) {
+	const patience = 10 * time.Second
+	own := *cfg
+	own.Tuning.MaxWait, own.Tuning.MaxRetries = min(own.Tuning.MaxWait, patience), 0
+	run, err := app.Open(&own, app.Options{})
+	if err != nil {
+		return 0, 0, err
+	}
+	took, skew, err = run.Probe(ctx)
+	return took, skew, errors.Join(err, run.Close())
+}
+
+// checkKey tries a key that was just written down.
+func (c *command) checkKey(cmd *cobra.Command) error {
+	cfg, err := c.load(cmd)
+	if err != nil {
+		return err
+	}
+	_, _, err = probe(cmd.Context(), cfg)
+	var refused *tmdb.UnauthorizedError
+	switch {
+	case errors.As(err, &refused):
+		return &exitError{exitUnauthorized, refused}
+	case err != nil:
+		_, text := app.Explain(err)
+		c.warn("the key could not be checked: %s", text)
+	default:
+		c.say("TMDB accepts the key\nnext: anivault match PATH\n")
+	}
+	return nil
+}
+
+// checkFolder makes, writes and locks what a run would.
+func checkFolder(what, dir string) finding {
+	bad := func(err error) finding {
+		return finding{what: what, how: dir + ": " + err.Error(), mend: "make it writable for you, or set ANIVAULT_STATE_DIR, ANIVAULT_CACHE_DIR, ANIVAULT_DATA_DIR", bad: true}
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return bad(err)
+	}
+	f, err := os.CreateTemp(dir, ".doctor-*")
+	if err != nil {
+		return bad(err)
+	}
+	defer os.Remove(f.Name())
+	_, err = f.WriteString("anivault")
+	if err = errors.Join(err, f.Close()); err != nil {
+		return bad(err)
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return bad(err)
+	}
+	if mode := info.Mode().Perm(); mode&0o022 != 0 && info.Mode()&os.ModeSetgid == 0 && filepath.Separator == '/' {
+		return finding{what: what, how: fmt.Sprintf("%s: others can write to it (%s)", dir, mode), mend: "chmod go-w " + dir}
+	}
+	return finding{what: what, how: dir + " can be written"}
+}
+
+// checkLimiter opens the shared state; what it has to work around is what is wrong.
+func checkLimiter(ctx context.Context, cfg *config.Config) finding {
+	var warned error
+	store, err := app.OpenState(cfg, func(err error) { warned = errors.Join(warned, err) })
+	if err != nil {
+		return finding{what: "limiter", how: err.Error(), mend: "anivault config validate", bad: true}
+	}
+	st, err := ratelimit.ReadStatus(ctx, store, cfg.Tuning)
+	if closer, ok := store.(interface{ Close() error }); ok {
+		err = errors.Join(err, closer.Close())
+	}
+	switch {
+	case err != nil:
+		return finding{what: "limiter", how: err.Error(), mend: "anivault limiter reset", bad: true}
+	case warned != nil:
+		return finding{what: "limiter", how: warned.Error(), mend: "use a local folder that supports locks: ANIVAULT_STATE_DIR", bad: true}
+	case st.State == ratelimit.CacheOnly:
+		return finding{what: "limiter", how: "CacheOnly (" + st.Cause.String() + "): nothing is asked", mend: "anivault limiter resume"}
+	}
+	return finding{what: "limiter", how: "shared state and locks work; " + st.State.String()}
+}
+
+func checkCache(ctx context.Context, cfg *config.Config) finding {
+	var warned error
+	store, err := app.OpenCache(cfg, func(err error) { warned = errors.Join(warned, err) })
+	if err != nil {
+		return finding{what: "cache", how: err.Error(), mend: "anivault config validate", bad: true}
+	}
+	report, err := store.Verify(ctx)
+	err = errors.Join(err, store.Close())
+	switch {
+	case err != nil:
+		return finding{what: "cache", how: err.Error(), mend: "anivault cache verify", bad: true}
+	case len(report.Problems) > 0:
+		return finding{what: "cache", how: fmt.Sprintf("%d problems, such as %s", len(report.Problems), report.Problems[0]), mend: "anivault cache clear", bad: true}
+	case warned != nil:
+		return finding{what: "cache", how: warned.Error(), mend: "use a local folder that supports locks: ANIVAULT_CACHE_DIR", bad: true}
+	}
+	return finding{what: "cache", how: fmt.Sprintf("%d records are sound", report.Records)}
+}

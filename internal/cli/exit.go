@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/anivault/anivault/internal/config"
+)
+
+// Exit statuses. Where several hold, the order of precedence is 143/130, 5, 2, 1, 4, 3, 0. The table is
+// what `anivault help exit-codes` and the documents print.
+const (
+	exitOK           = 0
+	exitInternal     = 1
+	exitUsage        = 2
+	exitStrict       = 3
+	exitIncomplete   = 4
+	exitUnauthorized = 5
+	exitInterrupted  = 130
+	exitTerminated   = 143
+)
+
+// exitCodes explains each status.
+var exitCodes = []struct {
+	Code    int
+	Meaning string
+}{
+	{exitOK, "ran to the end; unmatched files are results, not failures"},
+	{exitInternal, "internal error"},
+	{exitUsage, "usage or configuration error, no key (unless --offline), or no PATH that exists: before any work"},
+	{exitStrict, "--strict was given and something is unmatched or ambiguous"},
+	{exitIncomplete, "incomplete: some files are pending or in error; running again resumes"},
+	{exitUnauthorized, "TMDB refused the credentials"},
+	{exitInterrupted, "interrupted (SIGINT); what was found so far is printed and cached"},
+	{exitTerminated, "terminated (SIGTERM); what was found so far is printed and cached"},
+}
+
+// exitError carries an exit status with an error that has been, or needs no, printing (err nil).
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit status %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+// usageError is a command line that can't be carried out; the hint says what can.
+type usageError struct{ message, hint string }
+
+func (e *usageError) Error() string { return e.message }
+
+func usagef(hint, format string, args ...any) error {
+	return &usageError{fmt.Sprintf(format, args...), hint}
+}
+
+// statusOf maps what a command returned to the exit status. started tells whether the command's own
+// code ran: what goes wrong before is about the command line.
+func statusOf(err error, started bool) int {
+	var exit *exitError
+	var usage *usageError
+	var setting *config.Error
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &exit):
+		return exit.code
+	case errors.As(err, &usage), errors.As(err, &setting), !started:
+		return exitUsage
+	case errors.Is(err, context.Canceled):
+		return exitInterrupted
+	}
+	return exitInternal
+}
+
+// printError writes "anivault: message" and, where there is one, a hint below it. An exitError without
+// an error prints nothing: its command has already said everything.
+func printError(w io.Writer, err error) {
+	var exit *exitError
+	if errors.As(err, &exit) && exit.err == nil {
+		return
+	}
+	fmt.Fprintf(w, "anivault: %s\n", oneLine(err.Error()))
+	if hint := hintFor(err); hint != "" {
+		fmt.Fprintf(w, "hint: %s\n", hint)
+	}
+}
+
+// oneLine keeps a message on its line, whatever a file name or a server put into it.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/ui"
+)
+
+// This file decides how help texts look: what a command does, examples of it, then its usage, subcommands and flags,
+// wrapped to the terminal.
+
+// Widths of help texts, in cells.
+const (
+	helpWidth    = 80  // where there is no terminal
+	helpWidthMax = 110 // longer lines are hard to read
+)
+
+func (c *command) helpWidth() int {
+	if !c.streams.OutTTY || c.streams.Width <= 0 {
+		return helpWidth
+	}
+	return min(max(c.streams.Width, 40), helpWidthMax)
+}
+
+// help prints a command's help.
+func (c *command) help(cmd *cobra.Command, _ []string) {
+	out, width := cmd.OutOrStdout(), c.helpWidth()
+	about := cmd.Long
+	if about == "" {
+		about = cmd.Short + "."
+	}
+	fmt.Fprintln(out, reflow(about, width))
+	if cmd.Example != "" {
+		fmt.Fprintf(out, "\nExamples:\n%s\n", cmd.Example)
+	}
+	c.usage(cmd, out, width)
+	if cmd.CommandPath() == "anivault limiter" { // both a command and a topic
+		fmt.Fprintln(out)
+		writeLimiter(out, width)
+	}
+}
+
+func (c *command) usage(cmd *cobra.Command, out io.Writer, width int) {
+	fmt.Fprintln(out, "\nUsage:")
+	if cmd.Runnable() && (!cmd.HasAvailableSubCommands() || !cmd.HasParent()) {
+		fmt.Fprintf(out, "  %s\n", cmd.UseLine())
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(out, "  %s COMMAND\n\nCommands:\n", cmd.CommandPath())
+		name := 0
+		for _, sub := range cmd.Commands() {
+			if sub.IsAvailableCommand() {
+				name = max(name, len(sub.Name()))
+			}
+		}
+		for _, sub := range cmd.Commands() {
+			if sub.IsAvailableCommand() {
+				hang(out, 2, "  "+ui.Pad(sub.Name(), name), name+4, sub.Short, width)
+			}
+		}
+	}
+	if flags := cmd.LocalFlags(); flags.HasAvailableFlags() {
+		fmt.Fprintf(out, "\nFlags:\n%s", flags.FlagUsagesWrapped(width))
+	}
+	if cmd.HasAvailableInheritedFlags() {
+		fmt.Fprintf(out, "\nFlags of every command:\n%s", cmd.InheritedFlags().FlagUsagesWrapped(width))
+	}
+	switch {
+	case !cmd.HasParent():
+		names := make([]string, len(topics))
+		for i, t := range topics {
+			names[i] = t.name
+		}
+		fmt.Fprintf(out, "\nMore: %[1]s COMMAND --help\n      %[1]s help %[2]s|limiter\n", cmd.Name(), strings.Join(names, "|"))
+	case cmd.HasAvailableSubCommands():
+		fmt.Fprintf(out, "\nMore: %s COMMAND --help\n", cmd.CommandPath())
+	}
+}
+
+// hang writes head and beside it, from column at on, text, wrapped to width.
+func hang(out io.Writer, gap int, head string, at int, text string, width int) {
+	lines := ui.Wrap(text, max(width-at, 20))
+	if ui.Width(head)+gap > at {
+		fmt.Fprintln(out, head)
+		head = ""
+	}
+	for _, line := range lines {
+		fmt.Fprintf(out, "%s%s\n", ui.Pad(head, at), line)
+		head = ""
+	}
+}
+
+// reflow wraps the paragraphs of a text that was written with line breaks of its own. Indented lines stay as they
+// are.
+func reflow(text string, width int) string {
+	var out, paragraph []string
+	flush := func() {
+		if len(paragraph) > 0 {
+			out = append(out, ui.Wrap(strings.Join(paragraph, " "), width)...)
+			paragraph = nil
+		}
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		if line == "" || strings.HasPrefix(line, " ") {
+			flush()
+			out = append(out, line)
+			continue
+		}
+		paragraph = append(paragraph, line)
+	}
+	flush()
+	return strings.TrimRight(strings.Join(out, "\n"), "\n")
+}
+
+// helpCommand is `anivault help [COMMAND|TOPIC]`. cobra's own does not complete topics and prints the whole usage upon
+// a typing error.
+func (c *command) helpCommand() *cobra.Command {
+	known := func(cmd *cobra.Command) []string {
+		var names []string
+		for _, sub := range cmd.Commands() {
+			names = append(names, sub.Name())
+		}
+		return names
+	}
+	return &cobra.Command{
+		Use:     "help [COMMAND|TOPIC]",
+		Short:   "Explain a command or a topic",
+		Example: "  anivault help match\n  anivault help environment",
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			about, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return known(about), cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				rest = args[max(len(args)-max(len(rest), 1), 0):]
+				hint := "see: anivault --help"
+				if near, ok := config.Nearest(rest[0], known(about)); ok {
+					hint = "did you mean anivault help " + near + "?"
+				}
+				return usagef(hint, "%q is neither a command nor a topic", strings.Join(args, " "))
+			}
+			return about.Help()
+		},
+	}
+}

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/anivault/anivault/internal/ui"
+)
+
+// helpOf returns what `anivault ARGS...` prints.
+func helpOf(t *testing.T, width int, args ...string) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	streams := ui.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, OutTTY: width > 0, Width: width}
+	if status := Main(t.Context(), args, streams); status != 0 {
+		t.Errorf("%s: exit status %d, %s", strings.Join(args, " "), status, errs.String())
+	}
+	return out.String()
+}
+
+// TestEveryCommandHasHelpOfTheSameShape holds every command's help to: what it does, examples that work, usage, flags
+// with words for their values, all within 80 cells.
+func TestEveryCommandHasHelpOfTheSameShape(t *testing.T) {
+	call := regexp.MustCompile(`anivault( [a-z-]+)*`)
+	root := testRoot()
+	eachCommand(root, func(cmd *cobra.Command) {
+		name := cmd.CommandPath()
+		args := append(strings.Fields(name)[1:], "--help")
+		text := helpOf(t, 0, args...)
+		usage, examples := strings.Index(text, "\nUsage:\n"), strings.Index(text, "\nExamples:\n")
+		if examples < 0 || usage < examples {
+			t.Errorf("%s: its help has no examples before the usage:\n%s", name, text)
+		}
+		for line := range strings.Lines(text[:max(usage, 0)]) {
+			fields := strings.Fields(call.FindString(line))
+			if examples < 0 || !strings.HasPrefix(line, "  ") || len(fields) == 0 {
+				continue
+			}
+			meant, _, err := root.Find(fields[1:])
+			if err != nil || meant == root && len(fields) > 1 {
+				t.Errorf("%s: the example %q calls no command: %v", name, line, err)
+				continue
+			}
+			for _, f := range regexp.MustCompile(` --([a-z-]+)`).FindAllStringSubmatch(line, -1) {
+				if meant.Flags().Lookup(f[1]) == nil && root.PersistentFlags().Lookup(f[1]) == nil {
+					t.Errorf("%s: the example %q uses --%s, which does not exist", name, line, f[1])
+				}
+			}
+		}
+		// Examples are lines to copy: they are not wrapped.
+		for line := range strings.Lines(text) {
+			most := helpWidth
+			if strings.HasPrefix(line, "  ") && strings.Index(text, line) < usage {
+				most = helpWidthMax
+			}
+			if ui.Width(strings.TrimRight(line, "\n")) > most && !strings.Contains(line, "://") {
+				t.Errorf("%s: wider than %d cells: %s", name, most, line)
+			}
+		}
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if value, _ := pflag.UnquoteUsage(f); f.Value.Type() != "count" && value != strings.ToUpper(value) {
+				t.Errorf("%s --%s: the value is called %q, want a word in capitals", name, f.Name, value)
+			}
+		})
+	})
+}
+
+func TestTopicsFit(t *testing.T) {
+	for _, topic := range []string{"environment", "exit-codes", "formats", "limiter"} {
+		for _, width := range []int{0, 60, 80, 200} {
+			most := helpWidth
+			if width > 0 {
+				most = min(width, helpWidthMax)
+			}
+			for line := range strings.Lines(helpOf(t, width, "help", topic)) {
+				if got := ui.Width(strings.TrimRight(line, "\n")); got > most && got > 79 && !strings.Contains(line, "://") {
+					t.Errorf("help %s at %d: %d cells: %s", topic, width, got, line)
+				}
+			}
+		}
+	}
+}
+
+// TestValuesAreCompleted asks for completions as a shell does.
+func TestValuesAreCompleted(t *testing.T) {
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"match", "--format", ""}, "csv"},
+		{[]string{"match", "--color", ""}, "always"},
+		{[]string{"--log-level", ""}, "debug"},
+		{[]string{"match", "--log-format", ""}, "logfmt"},
+		{[]string{"match", "--type", ""}, "movie"},
+		{[]string{"match", "--language", ""}, "ko-KR"},
+		{[]string{"limiter", "simulate", "--preset", ""}, "gauntlet"},
+		{[]string{"limiter", "tune", ""}, "rate_base="},
+		{[]string{"limiter", "tune", "rate_base=10", "co"}, "concurrency="},
+		{[]string{"limiter", "simulate", "ra"}, "rate_base="},
+		{[]string{"limiter", "tune", "--for", ""}, "always"},
+		{[]string{"cache", "list", "--format", ""}, "ndjson"},
+		{[]string{"help", "env"}, "environment"},
+		{[]string{"cache", "ver"}, "verify"},
+	} {
+		lines := strings.Split(helpOf(t, 0, append([]string{"__complete"}, tt.args...)...), "\n")
+		if !slices.ContainsFunc(lines, func(l string) bool { word, _, _ := strings.Cut(l, "\t"); return word == tt.want }) {
+			t.Errorf("%q completes to %q, not to %s", tt.args, lines, tt.want)
+		}
+	}
+}

@@ -1,0 +1,24 @@
+package cli
+
+import (
+	"errors"
+
+	"github.com/anivault/anivault/tmdb"
+)
+
+// hintFor returns the line that stands below an error and says what to do about it; "" where the error
+// says so itself.
+func hintFor(err error) string {
+	var usage *usageError
+	if errors.As(err, &usage) {
+		return usage.hint
+	}
+	return tmdb.Hint(err)
+}
+
+// The hint of a missing key is what most people read first, so it says everything that is needed.
+const noKeyMessage = "no TMDB key is set"
+
+const noKeyHint = `a key is free: sign in at https://www.themoviedb.org/settings/api and copy the "API Read Access Token",
+      then: export ANIVAULT_TMDB_TOKEN=...    (or keep it in the config file: anivault config init)
+      Without a key you can try: anivault demo, anivault parse, anivault match --offline`

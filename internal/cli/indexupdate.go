@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/anivault/anivault/internal/index"
+	"github.com/anivault/anivault/internal/ui"
+	"github.com/anivault/anivault/internal/version"
+)
+
+// answerTimeout is how long a server may take to begin its answer; a list itself may take its time.
+const answerTimeout = 30 * time.Second
+
+func (c *command) indexUpdateCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "update",
+		Short: "Fetch the lists that changed, and import them",
+		Long: `Fetch Anime-Lists, AniDB's anime-titles and TMDB's daily exports from the addresses in the settings index.*, and
+import them. Only what changed is fetched, AniDB's titles once a day at most, as AniDB asks. An address that is "off"
+is left out. The lists belong to their makers; nothing else of anivault's ever fetches them.`,
+		Example: "  anivault index update\n  ANIVAULT_INDEX_TMDB_EXPORTS_URL=off anivault index update",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := c.load(cmd)
+			if err != nil {
+				return err
+			}
+			transport := http.DefaultTransport.(*http.Transport).Clone()
+			transport.ResponseHeaderTimeout = answerTimeout
+			defer transport.CloseIdleConnections()
+			updater := index.Updater{
+				Dir: cfg.Dirs.Data, Client: &http.Client{Transport: transport}, UserAgent: version.UserAgent(),
+				Addresses: index.Addresses{
+					AnimeLists: cfg.Index.AnimeListsURL, AniDBTitles: cfg.Index.AniDBTitlesURL, TMDBExports: cfg.Index.TMDBExportsURL,
+				},
+				Say: func(what string) { c.say("fetching %s\n", ui.Escaped(what)) },
+			}
+			outcomes, err := updater.Update(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return c.reportUpdate(outcomes)
+		},
+	}
+}
+
+// reportUpdate says what became of each list. One that could not be fetched makes the run incomplete.
+func (c *command) reportUpdate(outcomes []index.Outcome) error {
+	var failed []error
+	for _, o := range outcomes {
+		switch {
+		case o.Err != nil:
+			failed = append(failed, fmt.Errorf("fetch %s: %w", o.Source, o.Err))
+		case o.Unchanged:
+			c.say("%s is up to date\n", o.Source)
+		default:
+			c.say("imported %s: %d entries, %d titles\n", o.Info.Source, o.Info.Rows, o.Info.Titles)
+		}
+	}
+	if len(outcomes) == 0 {
+		return usagef("set index.anime_lists_url, index.anidb_titles_url or index.tmdb_exports_url", "every address is off")
+	}
+	if len(failed) > 0 {
+		return &exitError{exitIncomplete, errors.Join(failed...)}
+	}
+	return nil
+}

@@ -1,0 +1,233 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anivault/anivault/internal/app"
+	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/tmdbfake"
+	"github.com/anivault/anivault/internal/ui"
+)
+
+func TestAnswersAreRead(t *testing.T) {
+	candidates := []match.Candidate{{Kind: match.TV, ID: 11}, {Kind: match.Movie, ID: 22}}
+	for in, want := range map[string]app.Answer{
+		"1": {Do: app.Choose, Kind: match.TV, ID: 11}, "2": {Do: app.Choose, Kind: match.Movie, ID: 22},
+		"86": {Do: app.Search, Text: "86"}, `"1"`: {Do: app.Search, Text: "1"}, `"s"`: {Do: app.Search, Text: "s"},
+		"s": {Do: app.Skip}, "S": {Do: app.Skip}, "q": {Do: app.Quit},
+		"tv/123": {Do: app.Choose, Kind: match.TV, ID: 123}, "movie/9": {Do: app.Choose, Kind: match.Movie, ID: 9},
+		"https://www.themoviedb.org/tv/30991-x": {Do: app.Choose, Kind: match.TV, ID: 30991},
+		"Some Title":                            {Do: app.Search, Text: "Some Title"}, "Fate/stay night": {Do: app.Search, Text: "Fate/stay night"},
+	} {
+		got, problem := parseAnswer(in, candidates)
+		if diff := cmp.Diff(want, got); diff != "" || problem != "" {
+			t.Errorf("%q: %s\n%s", in, problem, diff)
+		}
+	}
+	for _, in := range []string{"", "tv/0", "tv/x", "https://example.org/tv/5", `""`, `" "`} {
+		if got, problem := parseAnswer(in, candidates); problem == "" {
+			t.Errorf("%q was taken as %+v", in, got)
+		}
+	}
+}
+
+// terminal is a person at a terminal: whenever a prompt stands at the end of what was written, the next answer is typed.
+type terminal struct {
+	mu      sync.Mutex
+	written bytes.Buffer
+	answers []string
+	typed   *io.PipeWriter
+	in      *io.PipeReader
+	prompts []string // what stood before each answer
+	last    int
+	onEmpty func() // called when a prompt finds no answer left; nil: end of input
+}
+
+func newTerminal(answers ...string) *terminal {
+	t := &terminal{answers: answers}
+	t.in, t.typed = io.Pipe()
+	return t
+}
+
+func (t *terminal) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.written.Write(p)
+	if !bytes.HasSuffix(p, []byte("> ")) {
+		return len(p), nil
+	}
+	text := t.written.String()
+	t.prompts = append(t.prompts, text[t.last:])
+	t.last = len(text)
+	if len(t.answers) == 0 {
+		if t.onEmpty != nil {
+			t.onEmpty()
+			return len(p), nil
+		}
+		go t.typed.Close()
+		return len(p), nil
+	}
+	next := t.answers[0]
+	t.answers = t.answers[1:]
+	go func() { _, _ = io.WriteString(t.typed, next+"\n") }()
+	return len(p), nil
+}
+
+// world is a stand-in, a library and the program on them.
+type world struct {
+	fake *tmdbfake.Fake
+	dir  string
+	env  []string
+}
+
+func newWorld(t *testing.T, files ...string) *world {
+	t.Helper()
+	fake, err := tmdbfake.New(tmdbfake.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := fake.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	w := &world{fake: fake, dir: t.TempDir()}
+	w.env = []string{"HOME=" + w.dir, "ANIVAULT_TMDB_TOKEN=x", "ANIVAULT_TMDB_BASE_URL=" + server.URL(), "ANIVAULT_DATA_DIR=" + filepath.Join(w.dir, "data")}
+	for _, dir := range []string{"STATE", "CACHE"} {
+		w.env = append(w.env, "ANIVAULT_"+dir+"_DIR="+filepath.Join(w.dir, strings.ToLower(dir)))
+	}
+	for _, f := range files {
+		path := filepath.Join(w.dir, "lib", filepath.FromSlash(f))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w
+}
+
+// run runs the program with a person at the terminal and returns stdout and the status.
+func (w *world) run(ctx context.Context, person *terminal, args ...string) (string, int) {
+	var out bytes.Buffer
+	c := &command{
+		streams: ui.Streams{In: person.in, Out: &out, Err: person, InTTY: true, ErrTTY: true, Dumb: true, Width: 100},
+		environ: w.env,
+	}
+	root := c.root()
+	root.SetArgs(append(args, filepath.Join(w.dir, "lib")))
+	root.SetErr(person)
+	err := root.ExecuteContext(ctx)
+	return out.String(), statusOf(err, c.started)
+}
+
+func (w *world) pins(t *testing.T) string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(w.dir, "data", "pins.txt"))
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, l := range strings.Split(string(raw), "\n") {
+		if l != "" && l[0] != '#' {
+			out = append(out, strings.ReplaceAll(l, filepath.Join(w.dir, "lib"), "LIB"))
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+func TestAPersonDecidesWhatIsInDoubt(t *testing.T) {
+	w := newWorld(t,
+		"A/[G] Aaa Nothing - 01.mkv", "A/[G] Aaa Nothing - 02.mkv", // searched for by another title
+		"B/[G] Bbb Nothing - 01.mkv", "B/[G] Bbb Nothing - 02.mkv", // an id, for the first file only, then skipped
+		"C/Cowboy Bebop - 03.mkv",     // not asked about
+		"D/[G] Aaa Nothing - 07.mkv",  // decided by the first answer
+		"E/[G] Ddd Nothing - 01.mkv",  // a wrong id, then a film by its address
+		"F/[G] Eee Nothing - 01.mkv",  // q
+		"G/[G] Fff Nothing - 01.mkv",  // not asked about any more
+		"H/Night Parade Bureau 1.mkv", // nor this
+	)
+	p := newTerminal("?", "Cowboy Bebop", "1", "a", "tv/1429", "f", "s", "tv/99999999", "https://www.themoviedb.org/movie/129-x", "q")
+	out, status := w.run(t.Context(), p, "match", "--interactive", "--format", "csv")
+	if status != 0 {
+		t.Errorf("status %d; %s", status, p.written.String())
+	}
+	if len(p.answers) != 0 {
+		t.Errorf("not asked for %q", p.answers)
+	}
+	if diff := cmp.Diff("tv/30991 title Aaa Nothing\ntv/1429 path LIB/B/[G] Bbb Nothing - 01.mkv\nmovie/129 title Ddd Nothing", filepath.ToSlash(w.pins(t))); diff != "" {
+		t.Error(diff)
+	}
+	for i, want := range []string{"Aaa Nothing: 2 files", "candidate with that number", "Cowboy Bebop (1998)  tv/30991", "all files of this title (2 here)", "Bbb Nothing: 2 files", "first file only", "Bbb Nothing: ", "Ddd Nothing:", "TMDB has no tv/99999999", "Eee Nothing:"} {
+		if i >= len(p.prompts) || !strings.Contains(p.prompts[i], want) {
+			t.Errorf("question %d does not say %q: %q", i, want, p.prompts)
+			break
+		}
+	}
+	// Another run takes the answers and asks about what is left.
+	p = newTerminal("q")
+	again, _ := w.run(t.Context(), p, "match", "--interactive", "--format", "csv")
+	if len(p.prompts) != 1 || !strings.Contains(p.prompts[0], "Bbb Nothing: ") || !strings.Contains(p.prompts[0], "02.mkv") {
+		t.Errorf("asked again: %q", p.prompts)
+	}
+	for _, want := range []string{"30991", "1429", "129"} {
+		if !strings.Contains(out, ","+want+",") || !strings.Contains(again, ","+want+",") {
+			t.Errorf("%s is not in the results:\n%s\n%s", want, out, again)
+		}
+	}
+}
+
+func TestWithoutAnswersTheRunGoesOn(t *testing.T) {
+	files := []string{"A/[G] Aaa Nothing - 01.mkv", "B/[G] Bbb Nothing - 01.mkv", "C/Cowboy Bebop - 03.mkv"}
+	t.Run("end of input", func(t *testing.T) {
+		w := newWorld(t, files...)
+		p := newTerminal()
+		out, status := w.run(t.Context(), p, "match", "--interactive", "--format", "ndjson")
+		if status != 0 || len(p.prompts) != 1 || strings.Count(out, `"type":"match"`) != 3 {
+			t.Errorf("status %d, %d questions:\n%s", status, len(p.prompts), out)
+		}
+	})
+	t.Run("interrupted in a question", func(t *testing.T) {
+		w := newWorld(t, files...)
+		ctx, cancel := context.WithCancel(t.Context())
+		p := newTerminal()
+		p.onEmpty = cancel
+		out, status := w.run(ctx, p, "match", "--interactive", "--format", "ndjson")
+		if status != exitInterrupted || !strings.Contains(out, `"type":"summary"`) {
+			t.Errorf("status %d:\n%s", status, out)
+		}
+		_ = p.typed.Close() // lets the goroutine that still reads the terminal end
+	})
+}
+
+func TestInteractiveNeedsAPerson(t *testing.T) {
+	w := newWorld(t, "x.mkv")
+	for name, c := range map[string]struct {
+		streams ui.Streams
+		args    []string
+		want    string
+	}{
+		"stdin is a pipe":  {ui.Streams{ErrTTY: true}, []string{"match", "--interactive"}, "terminal"},
+		"stderr is a pipe": {ui.Streams{InTTY: true}, []string{"match", "--interactive"}, "terminal"},
+		"a contradiction":  {ui.Streams{InTTY: true, ErrTTY: true}, []string{"match", "--interactive", "--no-input"}, "exclude"},
+	} {
+		c.streams.In, c.streams.Out, c.streams.Err = strings.NewReader(""), io.Discard, io.Discard
+		cmd := &command{streams: c.streams, environ: w.env}
+		root := cmd.root()
+		root.SetArgs(append(c.args, w.dir))
+		err := root.Execute()
+		if statusOf(err, cmd.started) != exitUsage || !strings.Contains(err.Error(), c.want) || hintFor(err) == "" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

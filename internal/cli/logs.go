@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+
+	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/logging"
+)
+
+// logs is where a run logs to, and who hears of warnings.
+type logs struct {
+	handler slog.Handler
+	warn    func(error) // nil where stderr gets log lines: they say it already
+	file    *logging.File
+}
+
+// openLogs opens what the configuration asks for. stderr gets lines from info up only when asked for;
+// until then warnings reach a person as plain sentences. A log file gets info and above at least.
+func (c *command) openLogs(cfg *config.Config, stderr io.Writer) (*logs, error) {
+	level, err := logging.ParseLevel(cfg.Log.Level)
+	if err != nil {
+		return nil, err
+	}
+	format, err := logging.ParseFormat(cfg.Log.Format)
+	if err != nil {
+		return nil, err
+	}
+	redactor := logging.NewRedactor(cfg.TMDB.Token.Reveal(), cfg.TMDB.APIKey.Reveal())
+	out := &logs{}
+	var handlers []slog.Handler
+	switch {
+	case level < slog.LevelWarn:
+		handlers = append(handlers, logging.NewHandler(stderr, logging.Options{Level: level, Format: format, Redactor: redactor}))
+	case level == slog.LevelWarn:
+		out.warn = func(err error) { c.warn("%s", redactor.String(err.Error())) }
+	}
+	if cfg.Log.File != "" {
+		out.file, err = logging.OpenFile(cfg.Log.File, logging.FileOptions{
+			MaxSize: cfg.Log.MaxSize, Keep: keepFiles(cfg.Log.MaxFiles),
+			OnError: func(err error) { c.warn("the log file can't be written any more: %v", err) },
+		})
+		if err != nil {
+			return nil, &config.Error{Name: "log file", Value: cfg.Log.File, Reason: "cannot be written: " + errors.Unwrap(err).Error()}
+		}
+		handlers = append(handlers, logging.NewHandler(out.file, logging.Options{Level: min(level, slog.LevelInfo), Format: format, Redactor: redactor}))
+	}
+	out.handler = slog.NewMultiHandler(handlers...)
+	return out, nil
+}
+
+// keepFiles is how many rotated files stand beside the current one.
+func keepFiles(files int) int {
+	if files == 1 {
+		return -1 // logging: none
+	}
+	return files - 1
+}
+
+// Close closes the log file.
+func (l *logs) Close() error {
+	if l.file == nil {
+		return nil
+	}
+	return l.file.Close()
+}

@@ -1,0 +1,300 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/anivault/anivault/internal/app"
+	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/report"
+	"github.com/anivault/anivault/internal/report/html"
+	"github.com/anivault/anivault/internal/ui"
+	"github.com/anivault/anivault/internal/version"
+	"github.com/anivault/anivault/ratelimit"
+)
+
+// matchFlags are the flags of match that are no settings.
+type matchFlags struct {
+	format    string
+	offline   bool
+	refresh   bool
+	strict    bool
+	explain   bool
+	namesFrom string
+	filesFrom string
+	null      bool
+	exclude   []string
+	report    string
+
+	interactive bool
+	noInput     bool
+	roots       []string // what was asked for, for the report
+
+	after func(*app.App) // the demo's last words; nil: none
+}
+
+func (c *command) matchCommand() *cobra.Command {
+	var f matchFlags
+	cmd := &cobra.Command{
+		Use:   "match PATH...",
+		Short: "Match every media file below PATH to TMDB",
+		Long: `Walk PATH, read the name of every media file, and find its TMDB entry, season and episode.
+
+Results go to stdout: a table on a terminal, one JSON object per line (NDJSON) on a pipe. Progress and the
+summary go to stderr. Your files are never changed. A file that could not be asked about is "pending": run the
+same command again, and only those are asked for.`,
+		Example: `  anivault match ~/Anime
+  anivault match --format csv ~/Films > films.csv
+  anivault match --offline ~/Anime
+  anivault match --interactive ~/Anime
+  anivault match --auto-recover=15m --log-file match.log ~/Anime
+  find . -name "*.mkv" -print0 | anivault match --files-from - -0`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.check(c, args); err != nil {
+				return err
+			}
+			f.roots = args
+			cfg, err := c.load(cmd)
+			if err != nil {
+				return err
+			}
+			if !f.offline && !cfg.TMDB.HasKey() {
+				return usagef(noKeyHint, noKeyMessage)
+			}
+			produce, err := f.input(c, cfg, args)
+			if err != nil {
+				return err
+			}
+			return c.match(cmd.Context(), cfg, f, produce)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.format, "format", "", "`FORM` of the output: table, json, ndjson or csv (default: table on a terminal, ndjson on a pipe)")
+	flags.BoolVar(&f.offline, "offline", false, "never touch the network; answers come from cache, index and pins")
+	flags.String("auto-recover", "off", "from CacheOnly, wait and try again at this `PERIOD`, such as 15m")
+	flags.String("max-wait", "2m", "longest `TIME` one request waits for permission")
+	flags.String("request-timeout", "15s", "longest `TIME` one request may take once it was let go")
+	flags.String("language", "en-US", "`LANGUAGE` of titles, such as ko-KR")
+	flags.String("type", "auto", "`KIND` of the files: auto, tv or movie")
+	flags.String("min-confidence", "0.8", "below this `NUMBER` from 0 to 1 a file is ambiguous")
+	flags.BoolVar(&f.strict, "strict", false, "exit with 3 if a file is unmatched or ambiguous")
+	flags.StringVar(&f.namesFrom, "names-from", "", "match the names or paths in `FILE` (- for stdin), one per line; nothing has to exist")
+	flags.StringVar(&f.filesFrom, "files-from", "", "match the paths listed in `FILE` (- for stdin), one per line")
+	flags.BoolVarP(&f.null, "null", "0", false, "paths in --files-from end with a NUL byte instead of a newline")
+	flags.StringArrayVar(&f.exclude, "exclude", nil, "leave out what `GLOB` matches, as in .anivaultignore (may be repeated)")
+	flags.BoolVar(&f.explain, "explain", false, "say how each file was decided")
+	flags.BoolVar(&f.interactive, "interactive", false, "ask on the terminal about what is ambiguous or unmatched, and keep the answers as pins")
+	flags.BoolVar(&f.noInput, "no-input", false, "never ask (the default)")
+	flags.StringVar(&f.report, "report", "", "write a self-contained HTML page to `FILE`")
+	flags.Bool("include-adult", false, "let TMDB's search return adult titles")
+	flags.BoolVar(&f.refresh, "refresh", false, "revalidate cached answers with TMDB (its own search answers may be 8 hours old)")
+	flags.String("jobs", "0", "read and parse `N` at once; never the number of requests (default: by CPU)")
+	completeWords(cmd, "format", "table", "json", "ndjson", "csv")
+	completeWords(cmd, "type", "auto", "tv", "movie")
+	completeWords(cmd, "language", "en-US", "ko-KR", "ja-JP", "zh-CN", "zh-TW", "de-DE", "fr-FR", "es-ES", "pt-BR", "it-IT")
+	return cmd
+}
+
+// check refuses flags that make no sense together and fills in the default format.
+func (f *matchFlags) check(c *command, args []string) error {
+	if f.format == "" {
+		f.format = "ndjson"
+		if c.streams.OutTTY {
+			f.format = "table"
+		}
+	}
+	if err := checkFormat(f.format, "table", "json", "ndjson", "csv"); err != nil {
+		return err
+	}
+	switch {
+	case f.offline && f.refresh:
+		return usagef("leave one of them out", "--offline and --refresh exclude each other")
+	case f.namesFrom != "" && f.filesFrom != "":
+		return usagef("leave one of them out", "--names-from and --files-from exclude each other")
+	case f.null && f.filesFrom == "":
+		return usagef("for example: find . -print0 | anivault match --files-from - -0", "-0 needs --files-from")
+	case f.namesFrom != "" && len(args) > 0, f.filesFrom != "" && len(args) > 0:
+		return usagef("leave out PATH or the list", "PATH and a list exclude each other")
+	case f.namesFrom == "" && f.filesFrom == "" && len(args) == 0:
+		return usagef("for example: anivault match ~/Anime", "no PATH given")
+	}
+	if err := library.Walk(context.Background(), nil, library.Options{Excludes: f.exclude}, nil); err != nil {
+		return usagef("patterns are those of .gitignore", "flag --exclude: %v", err)
+	}
+	if err := checkWritable("--report", f.report); err != nil {
+		return err
+	}
+	return f.checkInteractive(c)
+}
+
+// checkWritable refuses a file that could not be written when the work is done.
+func checkWritable(flag, path string) error {
+	if path == "" {
+		return nil
+	}
+	probe, err := os.CreateTemp(filepath.Dir(path), ".anivault-*")
+	if err != nil {
+		return usagef("name a file in a folder that you can write to", "flag %s: %s cannot be written", flag, ui.Printable(path))
+	}
+	return errors.Join(probe.Close(), os.Remove(probe.Name()))
+}
+
+// input returns what produces the files to match. That no PATH exists, or a list can't be opened, is said
+// before any work.
+func (f *matchFlags) input(c *command, cfg *config.Config, args []string) (app.Producer, error) {
+	if list := f.namesFrom + f.filesFrom; list != "" {
+		in, err := c.openList(list)
+		if err != nil {
+			return nil, err
+		}
+		if f.namesFrom != "" {
+			return app.Names(in), nil
+		}
+		return app.Files(in, f.null, f.walkOptions(cfg)), nil
+	}
+	missing := slices.DeleteFunc(slices.Clone(args), func(path string) bool {
+		_, err := os.Lstat(path)
+		return !errors.Is(err, fs.ErrNotExist)
+	})
+	if len(missing) == len(args) && args[0] == "" {
+		return nil, usagef("a variable in your script may be empty", "PATH is empty")
+	}
+	if len(missing) == len(args) {
+		return nil, usagef("check the spelling; paths with spaces need quotes", "no such file or directory: %s", ui.Printable(args[0]))
+	}
+	return app.Walk(args, f.walkOptions(cfg)), nil
+}
+
+func (f *matchFlags) walkOptions(*config.Config) library.Options {
+	return library.Options{Excludes: f.exclude}
+}
+
+// openList opens a list of names or paths; "-" is stdin.
+func (c *command) openList(path string) (io.ReadCloser, error) {
+	if path == "-" {
+		return io.NopCloser(c.streams.In), nil
+	}
+	in, err := os.Open(filepath.Clean(path))
+	if err != nil {
+		return nil, usagef("check the path", "cannot read the list: %v", err)
+	}
+	return in, nil
+}
+
+// match runs the job and reports it; the returned error carries the exit status.
+func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, produce app.Producer) (err error) {
+	if cfg.Metrics.File == "-" {
+		return usagef("name a file", "metrics can't go to stdout: it carries the results")
+	}
+	color, err := c.colorPolicy()
+	if err != nil {
+		return err
+	}
+	format, err := report.ParseFormat(f.format)
+	if err != nil {
+		return err
+	}
+	status := ui.NewStatus(c.streams, !c.quiet && !c.noProgress)
+	logs, err := c.openLogs(cfg, status.Writer(c.streams.Err))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, logs.Close()) }()
+	options := app.Options{Offline: f.offline, Refresh: f.refresh, Anew: f.explain || f.report != "", Warn: logs.warn, Log: logs.handler}
+	if f.interactive {
+		options.Ask = newPerson(c.streams.In, status.Writer(c.streams.Err), c.streams.Width)
+	}
+	run, err := app.Open(cfg, options)
+	if err != nil {
+		return err
+	}
+	writer, err := report.NewWriter(format, status.Writer(c.streams.Out), report.Options{Width: c.tableWidth(), Color: color, Explain: f.explain})
+	if err != nil {
+		return errors.Join(err, run.Close())
+	}
+	measuring, err := c.startMetrics(cfg, run)
+	if err != nil {
+		return errors.Join(err, run.Close())
+	}
+	progress := c.startProgress(run, status)
+	var tally report.Tally
+	var page html.Page
+	matched := run.Match(ctx, produce, func(r report.Record) error {
+		tally.Add(r)
+		progress.counted(tally.Counts())
+		if f.report != "" {
+			page.Records = append(page.Records, r)
+		}
+		return writer.Match(r)
+	})
+	summary := run.Summary(tally.Counts())
+	progress.stop()
+	output := writer.Close(summary)
+	if !c.quiet {
+		output = errors.Join(output, tally.Write(c.streams.Err, summary, report.Options{Width: c.streams.Width, Color: color && c.streams.ErrTTY}))
+	}
+	if !c.quiet && summary.LimiterState == ratelimit.CacheOnly.String() {
+		fmt.Fprintln(c.streams.Err, "\nhint: anivault limiter resume")
+	}
+	if f.report != "" {
+		output = errors.Join(output, writePage(f.report, page, f.roots, run, summary))
+	}
+	if f.after != nil {
+		f.after(run)
+	}
+	output = errors.Join(output, measuring.stop(), run.Close())
+	return matchStatus(ctx, output, matched, run.Unauthorized(), summary, f.strict)
+}
+
+// writePage writes the HTML report of a run.
+func writePage(path string, page html.Page, roots []string, run *app.App, s report.Summary) error {
+	page.Roots, page.Started, page.Version, page.Summary = roots, run.Started(), version.Get().Version, s
+	var requests, throttled int64
+	for _, m := range run.Timeline() {
+		page.Timeline = append(page.Timeline, html.TimelinePoint{
+			At: m.At, State: m.State.String(), Rate: m.Rate, Requests: int(m.Requests - requests), Throttled: int(m.HTTP429 - throttled),
+		})
+		requests, throttled = m.Requests, m.HTTP429
+	}
+	if err := html.WriteFile(path, page); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return nil
+}
+
+// matchStatus turns how a run ended into an exit status, the most pressing first.
+func matchStatus(ctx context.Context, output, matched, refused error, s report.Summary, strict bool) error {
+	switch {
+	case ctx.Err() != nil:
+		return &exitError{code: max(signalStatus(ctx), exitInterrupted)}
+	case refused != nil:
+		return &exitError{exitUnauthorized, refused}
+	case output != nil:
+		return &exitError{exitInternal, output}
+	case errors.As(matched, new(*library.PatternError)):
+		return &exitError{exitUsage, matched}
+	case matched != nil:
+		return &exitError{exitInternal, matched}
+	case s.Pending+s.Errors > 0:
+		return &exitError{code: exitIncomplete}
+	case strict && s.Unmatched+s.Ambiguous > 0:
+		return &exitError{code: exitStrict}
+	}
+	return nil
+}
+
+func (c *command) tableWidth() int {
+	if c.streams.OutTTY {
+		return c.streams.Width
+	}
+	return 0
+}

@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/anivault/anivault/internal/app"
+	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/logging"
+	"github.com/anivault/anivault/internal/metrics"
+)
+
+// measuring writes a run's metrics where the configuration says, every so often and at the end.
+type measuring struct {
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+	file   io.Closer
+}
+
+func (c *command) startMetrics(cfg *config.Config, run *app.App) (*measuring, error) {
+	m := &measuring{cancel: func() {}}
+	var sinks []metrics.Sink
+	if path := cfg.Metrics.File; path != "" {
+		file, err := c.openMetrics(cfg, path)
+		if err != nil {
+			return nil, err
+		}
+		m.file = file
+		sinks = append(sinks, metrics.NDJSON(file, os.Getpid()))
+	}
+	if path := cfg.Metrics.Textfile; path != "" {
+		sinks = append(sinks, metrics.Textfile(path))
+	}
+	if len(sinks) == 0 {
+		return m, nil
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	m.cancel = cancel
+	reporter := metrics.Reporter{
+		Metrics: run.Metrics(), Sinks: sinks,
+		OnError: func(err error) { c.warn("metrics can't be written: %v", err) },
+	}
+	m.done.Go(func() { _ = reporter.Run(ctx) })
+	return m, nil
+}
+
+// openMetrics opens the file that metrics are appended to. Like the log, with which it shares its bounds, it is shared
+// by all processes and rotated.
+func (c *command) openMetrics(cfg *config.Config, path string) (io.WriteCloser, error) {
+	file, err := logging.OpenFile(path, logging.FileOptions{
+		MaxSize: cfg.Log.MaxSize, Keep: keepFiles(cfg.Log.MaxFiles),
+		OnError: func(err error) { c.warn("the metrics file can't be written any more: %v", err) },
+	})
+	if err != nil {
+		return nil, &config.Error{Name: "metrics file", Value: path, Reason: "cannot be written: " + errors.Unwrap(err).Error()}
+	}
+	return file, nil
+}
+
+// stop writes the last metrics. That they could not be written has been said by then and is no failure of
+// the run.
+func (m *measuring) stop() error {
+	m.cancel()
+	m.done.Wait()
+	if m.file != nil {
+		return errors.Join(m.file.Close())
+	}
+	return nil
+}

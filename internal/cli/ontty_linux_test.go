@@ -1,0 +1,191 @@
+package cli_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/anivault/anivault/internal/demo"
+	"github.com/anivault/anivault/internal/tmdbfake"
+)
+
+// stand is a stand-in, a library and a home for a program in a terminal.
+type stand struct {
+	dir, lib string
+	fake     *tmdbfake.Fake
+	env      []string
+}
+
+func newStand(t *testing.T, scenario tmdbfake.Scenario, more ...string) stand {
+	t.Helper()
+	fake, err := tmdbfake.New(tmdbfake.Config{Scenario: scenario})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := fake.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	s := stand{dir: t.TempDir(), fake: fake}
+	s.lib = filepath.Join(s.dir, "lib")
+	for _, name := range []string{"Cowboy Bebop - 05.mkv", "Sousou no Frieren - 01.mkv", "진격의 거인 7화.mkv"} {
+		if err := os.MkdirAll(s.lib, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(s.lib, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.env = append([]string{"HOME=" + s.dir, "TMPDIR=" + s.dir, "PATH=" + os.Getenv("PATH"), "ANIVAULT_TMDB_TOKEN=x", "ANIVAULT_TMDB_BASE_URL=" + server.URL(), "TERM=xterm"}, more...)
+	return s
+}
+
+var colour = regexp.MustCompile(`\x1b\[[0-9;]+m`)
+
+// A table, the status line and the summary on terminals of two sizes: nothing is wider than the terminal, the status
+// line has been there and is gone, and titles in their own script stand in their cells.
+func TestMatchOnATerminal(t *testing.T) {
+	for _, cols := range []int{80, 200} {
+		t.Run(fmt.Sprint(cols), func(t *testing.T) {
+			t.Parallel()
+			s := newStand(t, tmdbfake.Scenario{})
+			if err := demo.MakeLibrary(s.lib + "/more"); err != nil {
+				t.Fatal(err)
+			}
+			term := onTerminal(t, cols, 24, s.env, "match", s.lib)
+			status, raw := term.end()
+			if status != 0 {
+				t.Errorf("exit status %d:\n%s", status, raw)
+			}
+			if !strings.Contains(raw, "looking for files") {
+				t.Errorf("no status line: %q", raw)
+			}
+			if !colour.MatchString(raw) {
+				t.Error("no colour on a terminal")
+			}
+			screen := strings.Join(term.screen(raw), "\n")
+			for _, want := range []string{"Cowboy Bebop (1998)  tv/30991  カウボーイビバップ", "S01E", "files: ", "requests to TMDB"} {
+				if !strings.Contains(screen, want) {
+					t.Errorf("no %q on the screen:\n%s", want, screen)
+				}
+			}
+			if strings.Contains(screen, "looking for") || strings.Contains(screen, "Normal") {
+				t.Errorf("the status line was left behind:\n%s", screen)
+			}
+		})
+	}
+}
+
+func TestDemoOnATerminal(t *testing.T) {
+	for _, cols := range []int{80, 200} {
+		t.Run(fmt.Sprint(cols), func(t *testing.T) {
+			t.Parallel()
+			s := newStand(t, tmdbfake.Scenario{})
+			term := onTerminal(t, cols, 24, append(s.env, "TMPDIR=/tmp"), "demo") // a short one: its folder is shown
+			status, raw := term.end()
+			screen := strings.Join(term.screen(raw), "\n")
+			if status != 0 {
+				t.Errorf("exit status %d", status)
+			}
+			for _, want := range []string{"What the limiter went through:", "tv/30991", "ANIVAULT_TMDB_TOKEN"} {
+				if !strings.Contains(screen, want) {
+					t.Errorf("no %q on the screen:\n%s", want, screen)
+				}
+			}
+		})
+	}
+}
+
+// What is asked of colour and progress, on a terminal and in a pipe.
+func TestColourAndProgressAreAskedFor(t *testing.T) {
+	for _, tt := range []struct {
+		name              string
+		env               string
+		args              []string
+		colour, sequences bool // sequences: the status line's
+	}{
+		{"NO_COLOR", "NO_COLOR=1", nil, false, true},
+		{"an empty NO_COLOR", "NO_COLOR=", nil, true, true},
+		{"NO_COLOR, but always", "NO_COLOR=1", []string{"--color", "always"}, true, true},
+		{"never", "", []string{"--color", "never"}, false, true},
+		{"a dumb terminal", "TERM=dumb", nil, false, false},
+		{"no progress", "", []string{"--no-progress"}, true, false},
+		{"quiet", "", []string{"--quiet", "--color", "never"}, false, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newStand(t, tmdbfake.Scenario{}, tt.env)
+			term := onTerminal(t, 80, 24, s.env, append([]string{"match", s.lib}, tt.args...)...)
+			status, raw := term.end()
+			term.screen(raw)
+			if status != 0 || colour.MatchString(raw) != tt.colour || strings.Contains(raw, "\x1b[K") != tt.sequences {
+				t.Errorf("exit status %d; colour %v, status line %v: %q", status, colour.MatchString(raw), strings.Contains(raw, "\x1b[K"), raw)
+			}
+		})
+	}
+	t.Run("always, in a pipe", func(t *testing.T) {
+		s := newStand(t, tmdbfake.Scenario{})
+		cmd := exec.Command("anivault", "match", "--color", "always", "--format", "table", s.lib)
+		cmd.Env = s.env
+		var errs strings.Builder
+		cmd.Stderr = &errs
+		out, err := cmd.Output()
+		if err != nil || !colour.Match(out) || strings.Contains(errs.String()+string(out), "\x1b[K") {
+			t.Errorf("%v; stdout %q, stderr %q", err, out, errs.String())
+		}
+	})
+}
+
+// The first line is there before TMDB has said a word, and Ctrl-C ends a run that gets no answer.
+func TestTheStatusLineComesBeforeTheFirstAnswer(t *testing.T) {
+	s := newStand(t, tmdbfake.Scenario{Faults: []tmdbfake.Fault{{Do: tmdbfake.Action{Kind: "silent"}}}})
+	term := onTerminal(t, 80, 24, s.env, "match", s.lib)
+	term.until(`looking for files`)
+	term.until(`0/\d+\+? files`)
+	term.press(ctrlC)
+	status, raw := term.end()
+	if screen := strings.Join(term.screen(strings.ReplaceAll(raw, "^C", "")), "\n"); status != 130 || strings.Contains(screen, "0/") {
+		t.Errorf("exit status %d; left on the screen:\n%s", status, screen)
+	}
+}
+
+// In a pause and in Sleep the line says who is waited for, how long and why, also on a narrow terminal.
+func TestTheStatusLineCountsDown(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		cols int
+		do   tmdbfake.Action
+		env  string
+		want string
+	}{
+		{"a pause", 80, tmdbfake.Action{Kind: "status", Status: 429, RetryAfter: "42"}, "", `TMDB asks us to wait 4[12] s \(429\) · \d+/\d+\+? files`},
+		{"a pause, narrow", 40, tmdbfake.Action{Kind: "status", Status: 429, RetryAfter: "42"}, "", `TMDB asks us to wait 4[12] s \(429\)[\r\x1b]`},
+		{"an outage", 80, tmdbfake.Action{Kind: "status", Status: 503}, "ANIVAULT_N_FAILURES=1", `TMDB is failing, next try in \d+ s · \d+/\d+\+? files`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newStand(t, tmdbfake.Scenario{Faults: []tmdbfake.Fault{{Do: tt.do}}}, tt.env)
+			term := onTerminal(t, tt.cols, 24, s.env, "match", s.lib)
+			term.until(tt.want)
+			term.press(ctrlC)
+			status, raw := term.end()
+			term.screen(strings.ReplaceAll(raw, "^C", ""))
+			if status != 130 {
+				t.Errorf("exit status %d", status)
+			}
+		})
+	}
+}
+
+// On a terminal parse has nothing to read from: it says so instead of waiting.
+func TestParseOnATerminal(t *testing.T) {
+	term := onTerminal(t, 80, 24, newStand(t, tmdbfake.Scenario{}).env, "parse")
+	status, raw := term.end()
+	hint := regexp.MustCompile(`(?m)^hint: for example: anivault parse "Some Title S2 - 03.mkv"$`)
+	if screen := strings.Join(term.screen(raw), "\n"); status != 2 || !hint.MatchString(screen) {
+		t.Errorf("exit status %d:\n%s", status, screen)
+	}
+}

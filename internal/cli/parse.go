@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/anivault/anivault/internal/release"
+	"github.com/anivault/anivault/internal/ui"
+)
+
+func (c *command) parseCommand() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "parse [NAME...]",
+		Short: "Print what the name parser reads from file names or paths",
+		Long: `Print what the name parser reads from file names or paths. Nothing has to exist and nothing is asked.
+
+Without NAME, names are read from a piped stdin, one per line: one line comes out for each line in, in order.`,
+		Example: `  anivault parse "[Group] Some Title S2 - 03 [1080p].mkv"
+  find ~/Anime -name "*.mkv" | anivault parse --format ndjson`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if format == "" {
+				format = "ndjson"
+				if c.streams.OutTTY {
+					format = "table"
+				}
+			}
+			if err := checkFormat(format, "table", "ndjson"); err != nil {
+				return err
+			}
+			if len(args) == 0 && c.streams.InTTY {
+				return usagef(`for example: anivault parse "Some Title S2 - 03.mkv"`, "no NAME given, and stdin is a terminal")
+			}
+			out := bufio.NewWriterSize(c.streams.Out, 64<<10)
+			render := ndjsonRelease
+			if format == "table" {
+				render = tableRelease
+			}
+			return errors.Join(parseNames(args, c.streams.In, out, render), out.Flush())
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "", "`FORM` of the output: table or ndjson (default: table on a terminal, ndjson on a pipe)")
+	completeWords(cmd, "format", "table", "ndjson")
+	return cmd
+}
+
+// parseNames renders each name: the arguments, or the lines of in where there are none. What has been
+// rendered is flushed whenever in has nothing more ready, so that a program can talk to it line by line.
+func parseNames(args []string, in io.Reader, out *bufio.Writer, render func(*bufio.Writer, string) error) error {
+	for _, name := range args {
+		if err := render(out, name); err != nil {
+			return err
+		}
+	}
+	if len(args) > 0 {
+		return nil
+	}
+	lines := bufio.NewReaderSize(in, 64<<10)
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return fmt.Errorf("read names: %w", err)
+		}
+		if line != "" {
+			if err := render(out, strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if lines.Buffered() == 0 {
+			if err := out.Flush(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func ndjsonRelease(out *bufio.Writer, name string) error {
+	r := release.Parse(name)
+	_, err := out.Write(append(r.AppendJSON(out.AvailableBuffer()), '\n'))
+	return err
+}
+
+// tableRelease prints a name and, below it, what was read from it, a field a line.
+func tableRelease(out *bufio.Writer, name string) error {
+	r := release.Parse(name)
+	fmt.Fprintln(out, ui.Printable(name))
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	field := func(label, value string) {
+		if value != "" {
+			fmt.Fprintf(w, "  %s\t%s\n", label, ui.Printable(value))
+		}
+	}
+	field("title", r.Title)
+	for _, t := range r.Titles {
+		if t.Text != r.Title {
+			field("also", t.Text)
+		}
+	}
+	field("kind", r.Kind.String())
+	field("season", joinNumbers(r.Seasons))
+	field("episode", joinNumbers(r.Episodes))
+	if r.Year != 0 {
+		field("year", strconv.Itoa(r.Year))
+	}
+	field("group", r.Group)
+	field("resolution", r.Resolution)
+	field("source", r.Source)
+	field("video", r.Video)
+	field("audio", r.Audio)
+	field("checksum", r.Checksum)
+	if r.Version > 1 {
+		field("version", strconv.Itoa(r.Version))
+	}
+	return w.Flush()
+}
+
+func joinNumbers[N int | float64](ns []N) string {
+	text := make([]string, len(ns))
+	for i, n := range ns {
+		text[i] = strconv.FormatFloat(float64(n), 'f', -1, 64)
+	}
+	return strings.Join(text, ", ")
+}

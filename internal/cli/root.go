@@ -1,0 +1,173 @@
+// Package cli is anivault's command line: one file per command. A command parses its flags, calls what
+// does the work and renders the result; it decides nothing else.
+//
+// Output rules: stdout carries results only. Progress, logs and summaries for people go to stderr, and
+// only results may be parsed. An error is one line that begins with "anivault: ", with a hint below it.
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/ui"
+)
+
+// Main runs anivault with the arguments after the program's name and returns the exit status.
+func Main(ctx context.Context, args []string, streams ui.Streams) int {
+	c := &command{streams: streams, environ: os.Environ()}
+	root := c.root()
+	root.SetArgs(args)
+	root.SetIn(streams.In)
+	root.SetOut(streams.Out)
+	root.SetErr(streams.Err)
+	ctx, stop := withSignals(ctx)
+	defer stop()
+	err := root.ExecuteContext(ctx)
+	if err != nil {
+		printError(streams.Err, err)
+	}
+	if s := signalStatus(ctx); s != 0 {
+		return s
+	}
+	return statusOf(err, c.started)
+}
+
+// command is one run of the program: what every command shares.
+type command struct {
+	streams ui.Streams
+	environ []string
+	started bool // a command's own code has begun
+
+	configFile string
+	verbose    int
+	quiet      bool
+	noProgress bool
+	color      string
+}
+
+// settingFlags says which flag sets which setting, wherever the flag appears.
+var settingFlags = map[string]string{
+	"log-level": "log.level", "log-format": "log.format", "log-file": "log.file",
+	"metrics-file": "metrics.file", "metrics-textfile": "metrics.textfile",
+	"language": "tmdb.language", "max-wait": "limiter.max_wait", "request-timeout": "limiter.request_timeout",
+	"auto-recover": "limiter.auto_recover", "min-confidence": "match.min_confidence", "type": "match.type",
+	"include-adult": "match.include_adult", "jobs": "match.jobs",
+}
+
+func (c *command) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "anivault",
+		Short: "Find out which TMDB entry, season and episode each video file is",
+		Long: `anivault reads the names of anime and film files and finds, for every file, the TMDB entry, season and
+episode, with a confidence that can be trusted. It never changes your files.`,
+		Example: `  anivault demo                       see it work: no key, no network
+  anivault match ~/Anime              match a folder
+  anivault match --format ndjson .    one JSON object per file, for scripts
+  anivault match --offline ~/Anime    only what is already known`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cmd.Help()
+		},
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if _, err := c.colorPolicy(); err != nil {
+				return err
+			}
+			c.started = true
+			return nil
+		},
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
+	}
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpFunc(c.help)
+	f := root.PersistentFlags()
+	f.StringVar(&c.configFile, "config", "", "config `FILE` to read instead of the default one")
+	f.String("log-level", "", "`LEVEL` logged to stderr: error, warn, info or debug")
+	f.String("log-format", "", "`FORM` of log lines: logfmt or json")
+	f.String("log-file", "", "log to `FILE` as well")
+	f.CountVarP(&c.verbose, "verbose", "v", "log more: -v info, -vv debug")
+	f.String("metrics-file", "", "append metrics to `FILE` as NDJSON")
+	f.String("metrics-textfile", "", "write metrics to `FILE` in Prometheus' text format")
+	f.BoolVar(&c.quiet, "quiet", false, "no progress and no summary on stderr")
+	f.BoolVar(&c.noProgress, "no-progress", false, "no progress on stderr")
+	f.StringVar(&c.color, "color", "auto", "colour `WHEN`: auto, always or never (NO_COLOR is honoured)")
+	completeWords(root, "color", "auto", "always", "never")
+	completeWords(root, "log-level", "error", "warn", "info", "debug")
+	completeWords(root, "log-format", "logfmt", "json")
+
+	root.AddCommand(
+		c.matchCommand(), c.parseCommand(), c.pinCommand(), c.unpinCommand(), c.pinsCommand(), c.indexCommand(), c.demoCommand(), c.statusCommand(), c.limiterCommand(), c.cacheCommand(),
+		c.configCommand(), c.doctorCommand(), c.versionCommand(), c.manCommand(),
+	)
+	root.AddCommand(c.topicCommands()...)
+	root.SetHelpCommand(c.helpCommand())
+	return root
+}
+
+// flagError makes cobra's complaint about a flag one of ours, with the nearest flag as the hint.
+func flagError(cmd *cobra.Command, err error) error {
+	hint := "see: " + cmd.CommandPath() + " --help"
+	if name, ok := strings.CutPrefix(err.Error(), "unknown flag: --"); ok {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		if near, ok := config.Nearest(name, names); ok {
+			hint = "did you mean --" + near + "?"
+		}
+	}
+	return usagef(hint, "%s", err)
+}
+
+// load reads the configuration as this command line asks for it. Warnings go to stderr.
+func (c *command) load(cmd *cobra.Command) (*config.Config, error) {
+	flags := map[string]config.Flag{}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if key, ok := settingFlags[f.Name]; ok {
+			flags[key] = config.Flag{Name: f.Name, Value: f.Value.String()}
+		}
+	})
+	if _, given := flags["log.level"]; !given && c.verbose > 0 {
+		level := "info"
+		if c.verbose > 1 {
+			level = "debug"
+		}
+		flags["log.level"] = config.Flag{Name: "verbose", Value: level}
+	}
+	cfg, warnings, err := config.Load(config.Sources{File: c.configFile, Environ: c.environ, Flags: flags})
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range warnings {
+		c.warn("%s", w)
+	}
+	return cfg, nil
+}
+
+// warn tells the person something that stops nothing.
+func (c *command) warn(format string, args ...any) {
+	fmt.Fprintf(c.streams.Err, "anivault: warning: %s\n", oneLine(fmt.Sprintf(format, args...)))
+}
+
+// colorPolicy says whether stdout gets colour.
+func (c *command) colorPolicy() (bool, error) {
+	mode, err := ui.ParseColorMode(c.color)
+	if err != nil {
+		return false, usagef("allowed: auto, always, never", "flag --color: %v", err)
+	}
+	return mode.Enabled(c.streams.OutTTY, c.getenv), nil
+}
+
+func (c *command) getenv(name string) string {
+	for i := len(c.environ) - 1; i >= 0; i-- {
+		if k, v, ok := strings.Cut(c.environ[i], "="); ok && k == name {
+			return v
+		}
+	}
+	return ""
+}

@@ -1,0 +1,314 @@
+package cli_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/anivault/anivault/internal/cli"
+	"github.com/anivault/anivault/internal/demo"
+	"github.com/anivault/anivault/internal/tmdbfake"
+	"github.com/anivault/anivault/internal/ui"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"anivault": func() { os.Exit(cli.Main(context.Background(), os.Args[1:], ui.System())) },
+	})
+}
+
+// TestScripts runs every testdata/script/*.txtar: the program as a process, against the stand-in. Besides
+// testscript's own commands there are
+//
+//	tmdb [limit=L] [preset=P] [key=K] [scenario=FILE]   starts a stand-in and points anivault at it; with "tls" it speaks
+//	                                                    TLS by an authority that nobody knows, whose certificate is in ca.pem
+//	becomes PRESET | becomes well                       what the running stand-in suffers from now on
+//	requests N | requests N-M | requests <=N            how many requests it has seen since the last look, none of them
+//	                                                    refused with 429 and, with "once", none of them twice
+//	status N CMD ARGS...                                runs a command that must exit with N
+//	sample DIR                                          makes the demo's sample library
+//	files DIR FILE...                                   makes empty files; a name may hold \n and \xNN
+//	signalled SIG N MATCHED CMD ARGS...                  sends the signal once MATCHED lines are out; the exit status must be N
+//	json FIELD=VALUE... [in FILE]                       each must hold in at least one line of stdout
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("..", "..", "testdata", "script"),
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
+			env.Setenv("ANIVAULT_TMDB_TOKEN", "script-token")
+			env.Setenv("ANIVAULT_TMDB_BASE_URL", "http://127.0.0.1:9") // nobody: a script that needs TMDB starts it
+			if err := os.MkdirAll(filepath.Join(env.WorkDir, "home"), 0o700); err != nil {
+				return err
+			}
+			return nil
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond == "root" {
+				return os.Geteuid() == 0, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"tmdb": startFake, "becomes": become, "requests": countRequests, "status": exitStatus, "sample": makeSample, "files": makeFiles, "signalled": signalled, "json": checkJSON,
+		},
+	})
+}
+
+// registry holds the stand-in of each script by its work folder.
+var registry sync.Map
+
+// running is a stand-in and how many of its requests have been looked at.
+type running struct {
+	fake *tmdbfake.Fake
+	seen int
+}
+
+func startFake(ts *testscript.TestScript, _ bool, args []string) {
+	var cfg tmdbfake.Config
+	var authority *tmdbfake.TLS
+	for _, arg := range args {
+		name, value, _ := strings.Cut(arg, "=")
+		var err error
+		switch name {
+		case "limit":
+			cfg.Limits, err = tmdbfake.ParseLimits(value)
+		case "preset":
+			cfg.Scenario, err = tmdbfake.Preset(value)
+		case "key":
+			cfg.Keys = []string{value}
+		case "tls":
+			if authority, err = tmdbfake.NewTLS(time.Now(), tmdbfake.TLSGood); err == nil {
+				err = os.WriteFile(ts.MkAbs("ca.pem"), authority.CAPEM(), 0o600)
+			}
+		case "rank":
+			cfg.Rank = tmdbfake.Rank(value)
+		case "scenario":
+			cfg.Scenario, err = tmdbfake.ReadScenario(strings.NewReader(ts.ReadFile(value)))
+		default:
+			err = fmt.Errorf("unknown setting %q", name)
+		}
+		ts.Check(err)
+	}
+	fake, err := tmdbfake.New(cfg)
+	ts.Check(err)
+	var server *tmdbfake.Server
+	if authority == nil {
+		server, err = fake.Listen("127.0.0.1:0")
+	} else {
+		server, err = fake.ListenTLS("127.0.0.1:0", authority)
+	}
+	ts.Check(err)
+	ts.Defer(func() { _ = server.Close() })
+	ts.Setenv("ANIVAULT_TMDB_BASE_URL", server.URL())
+	registry.Store(ts.Getenv("WORK"), &running{fake: fake})
+	ts.Defer(func() { registry.Delete(ts.Getenv("WORK")) })
+}
+
+func become(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: becomes PRESET|well")
+	}
+	var scenario tmdbfake.Scenario
+	if args[0] != "well" {
+		var err error
+		scenario, err = tmdbfake.Preset(args[0])
+		ts.Check(err)
+	}
+	ts.Check(fakeOf(ts).fake.Apply(scenario))
+}
+
+func fakeOf(ts *testscript.TestScript) *running {
+	r, ok := registry.Load(ts.Getenv("WORK"))
+	if !ok {
+		ts.Fatalf("no stand-in: start one with tmdb")
+	}
+	return r.(*running)
+}
+
+func countRequests(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 1 || len(args) > 2 || len(args) == 2 && args[1] != "once" {
+		ts.Fatalf("usage: requests N|N-M|<=N [once]")
+	}
+	r := fakeOf(ts)
+	journal := r.fake.Journal()
+	n := len(journal) - r.seen
+	from := r.seen
+	r.seen = len(journal)
+	low, high := 0, 0
+	switch text := args[0]; {
+	case strings.HasPrefix(text, "<="):
+		high = number(ts, text[2:])
+	case strings.Contains(text, "-"):
+		a, b, _ := strings.Cut(text, "-")
+		low, high = number(ts, a), number(ts, b)
+	default:
+		low = number(ts, text)
+		high = low
+	}
+	var list []string
+	questions := map[string]int{}
+	refused, repeated := false, false
+	for _, e := range journal[from:] {
+		question := e.Path + "?" + e.Query
+		questions[question]++
+		refused = refused || e.Status == http.StatusTooManyRequests
+		repeated = repeated || questions[question] > 1
+		list = append(list, fmt.Sprint(e.Status, " ", question))
+	}
+	if n < low || n > high || refused || repeated && len(args) == 2 {
+		ts.Fatalf("%d requests, want %s; refused: %v, repeated: %v\n%s", n, strings.Join(args, " "), refused, repeated, strings.Join(list, "\n"))
+	}
+}
+
+func number(ts *testscript.TestScript, s string) int {
+	n, err := strconv.Atoi(s)
+	ts.Check(err)
+	return n
+}
+
+func exitStatus(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: status N CMD ARGS...")
+	}
+	want := number(ts, args[0])
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+func makeSample(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: sample DIR")
+	}
+	ts.Check(demo.MakeLibrary(ts.MkAbs(args[0])))
+}
+
+func makeFiles(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: files DIR FILE...")
+	}
+	for _, name := range args[1:] {
+		plain, err := strconv.Unquote(`"` + strings.ReplaceAll(name, `"`, `\"`) + `"`)
+		ts.Check(err)
+		path := filepath.Join(ts.MkAbs(args[0]), filepath.FromSlash(plain))
+		ts.Check(os.MkdirAll(filepath.Dir(path), 0o700))
+		ts.Check(os.WriteFile(path, nil, 0o600))
+	}
+}
+
+// signalled runs a command, waits until so many lines of its output say "matched", sends it a signal and wants
+// its exit status. What it printed is in the file signalled.out.
+func signalled(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 4 {
+		ts.Fatalf("usage: signalled INT|TERM N MATCHED CMD ARGS...")
+	}
+	sig := map[string]os.Signal{"INT": os.Interrupt, "TERM": syscall.SIGTERM}[args[0]]
+	want, lines := number(ts, args[1]), number(ts, args[2])
+	path := ""
+	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
+		if p := filepath.Join(dir, args[3]); path == "" {
+			if _, err := os.Stat(p); err == nil {
+				path = p
+			}
+		}
+	}
+	cmd := exec.Command(path, args[4:]...)
+	cmd.Dir = ts.MkAbs(".")
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "ANIVAULT_TMDB_TOKEN", "ANIVAULT_TMDB_BASE_URL"} {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
+	var all, stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.StdoutPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	read := bufio.NewReader(out)
+	for n := 0; ; {
+		line, err := read.ReadString('\n')
+		all.WriteString(line)
+		if strings.Contains(line, `"status":"matched"`) {
+			n++
+		}
+		if n == lines {
+			lines = -1
+			ts.Check(cmd.Process.Signal(sig))
+		}
+		if err != nil {
+			break
+		}
+	}
+	_ = cmd.Wait() // the status says it
+	if got := cmd.ProcessState.ExitCode(); got != want {
+		ts.Fatalf("exit status %d, want %d; it printed:\n%s%s", got, want, all.String(), stderr.String())
+	}
+	ts.Check(os.WriteFile(ts.MkAbs("signalled.out"), all.Bytes(), 0o600))
+}
+
+// checkJSON looks for a line of stdout in which every FIELD=VALUE holds; a field may be a path (a.b.0), a value
+// is compared with the field's JSON text, or with the text itself.
+func checkJSON(ts *testscript.TestScript, neg bool, args []string) {
+	found := false
+	for _, line := range strings.Split(strings.TrimSpace(ts.ReadFile("stdout")), "\n") {
+		var object any
+		if err := json.Unmarshal([]byte(line), &object); err != nil {
+			ts.Fatalf("not JSON: %v: %s", err, line)
+		}
+		holds := true
+		for _, arg := range args {
+			field, want, _ := strings.Cut(arg, "=")
+			got, ok := lookUp(object, strings.Split(field, "."))
+			text, err := json.Marshal(got)
+			ts.Check(err)
+			holds = holds && ok && (string(text) == want || got == want)
+		}
+		found = found || holds
+	}
+	if found == neg {
+		ts.Fatalf("json %s: found %v in\n%s", strings.Join(args, " "), found, ts.ReadFile("stdout"))
+	}
+}
+
+func lookUp(v any, path []string) (any, bool) {
+	for _, p := range path {
+		switch x := v.(type) {
+		case map[string]any:
+			next, ok := x[p]
+			if !ok {
+				return nil, false
+			}
+			v = next
+		case []any:
+			i, err := strconv.Atoi(p)
+			if err != nil || i >= len(x) {
+				return nil, false
+			}
+			v = x[i]
+		default:
+			return nil, false
+		}
+	}
+	return v, true
+}

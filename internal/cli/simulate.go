@@ -1,0 +1,213 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/anivault/anivault/internal/atomicfile"
+	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/simulate"
+	"github.com/anivault/anivault/internal/tmdbfake"
+	"github.com/anivault/anivault/ratelimit"
+)
+
+// simulateFlags are the flags of limiter simulate, as they were written.
+type simulateFlags struct {
+	script, preset, limit, latency string
+	length, step                   string
+	format, out                    string
+	processes                      int
+	seed                           uint64
+}
+
+func (c *command) limiterSimulateCommand() *cobra.Command {
+	var f simulateFlags
+	cmd := &cobra.Command{
+		Use:   "simulate [KEY=VALUE...]",
+		Short: "Show what the limiter would do in trouble, in virtual time",
+		Long: `Run the limiter itself in virtual time against an upstream that fails by a script, and show what it does: its
+state, what it sends, what comes back. Nothing is sent anywhere, no time passes, and the shared state is not
+touched. The same seed gives the same run.
+
+Settings are those of this machine (flags, environment, config file), changed by KEY=VALUE as in limiter tune;
+N:KEY=VALUE changes the N-th process only. Every process asks as much as it may.
+
+A script is a list of phases, separated by commas or lines, each with its duration at the end; # begins a comment.
+With --script @FILE it is read from a file; a file with a JSON object is a scenario of the stand-in (tmdbfake).
+
+  normal 15s                           nothing is wrong
+  error 40% 500 5s                     so many requests are answered with the status
+  outage 503 retry-after=30s 8s        all are
+  reset 4s   silent 20s                connections are reset; requests are never answered
+  limit 5..50 10s                      a sliding second sees 5 requests at most, 50 in the end
+  brownout 10x 10% 503 8s              answers take ten times as long, and some are errors
+
+Presets: ` + strings.Join(simulate.Presets(), ", ") + `.
+Limits: token_bucket, sliding, fixed, legacy (TMDB's until 2019), none; as MODEL[:RATE/PER][,burst=N]
+[,count_rejected=true][,penalty=N/TIME][,retry_after=MODE].`,
+		Example: `  anivault limiter simulate
+  anivault limiter simulate --preset outage-60s --processes 4
+  anivault limiter simulate --script "normal 10s, outage 30s, normal 20s" rate_base=20 sleep_min=5s
+  anivault limiter simulate --limit sliding:20/1s,retry_after=delta --for 10m
+  anivault limiter simulate --processes 2 2:rate_base=10 --out run.svg`,
+		RunE: func(cmd *cobra.Command, args []string) error { return c.simulate(cmd, f, args) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.script, "script", "", "what goes wrong: `PHASES`, or @FILE")
+	flags.StringVar(&f.preset, "preset", "gauntlet", "`NAME` of a script there is")
+	flags.StringVar(&f.limit, "limit", "sliding:50/1s", "`MODEL` of the upstream's limit, unless the script has one")
+	flags.StringVar(&f.latency, "latency", "20ms-60ms", "`TIME` of a good answer, or the range of it")
+	flags.IntVar(&f.processes, "processes", 1, "`NUMBER` of processes that share the limiter")
+	flags.StringVar(&f.length, "for", "", "how `LONG` to simulate (default: the script, and some time to recover)")
+	flags.StringVar(&f.step, "step", "", "`TIME` of a row (default: such that there are some 20 to 50)")
+	flags.Uint64Var(&f.seed, "seed", 1, "`NUMBER` that all chance follows from")
+	flags.StringVar(&f.format, "format", "text", "`FORM` of the output: text, csv or svg (default: by the name of --out)")
+	flags.StringVar(&f.out, "out", "", "write to `FILE` instead of stdout")
+	completeWords(cmd, "format", "text", "csv", "svg")
+	completeWords(cmd, "preset", simulate.Presets()...)
+	completeWords(cmd, "limit", "token_bucket", "sliding", "fixed", "legacy", "none")
+	completeWords(cmd, "latency", "20ms-60ms", "17ms-154ms")
+	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		var keys []string
+		for _, field := range ratelimit.Fields() {
+			if simulated(field.Key) {
+				keys = append(keys, field.Key+"=")
+			}
+		}
+		return keys, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+	}
+	return cmd
+}
+
+func (c *command) simulate(cmd *cobra.Command, f simulateFlags, args []string) error {
+	if !cmd.Flags().Changed("format") {
+		if ext := strings.TrimPrefix(filepath.Ext(f.out), "."); ext == "csv" || ext == "svg" {
+			f.format = ext
+		}
+	}
+	if err := checkFormat(f.format, "text", "csv", "svg"); err != nil {
+		return err
+	}
+	if f.script != "" && cmd.Flags().Changed("preset") {
+		return usagef("give one of them", "--script and --preset both say what goes wrong")
+	}
+	sim, err := f.config()
+	if err != nil {
+		return err
+	}
+	cfg, err := c.load(cmd)
+	if err != nil {
+		return err
+	}
+	if sim.Processes, err = simulatedTunings(cfg.Tuning, f.processes, args); err != nil {
+		return tuneError(err)
+	}
+	result, err := simulate.Run(cmd.Context(), sim)
+	switch {
+	case cmd.Context().Err() != nil:
+		return cmd.Context().Err()
+	case err != nil: // nothing but what was asked for can be wrong with it
+		return usagef("see: "+cmd.CommandPath()+" --help", "%v", err)
+	}
+	write := map[string]func(io.Writer) error{"text": result.WriteText, "csv": result.WriteCSV, "svg": result.WriteSVG}[f.format]
+	if f.out == "" {
+		return write(c.streams.Out)
+	}
+	if err := atomicfile.Write(f.out, 0o600, write); err != nil {
+		return usagef("choose a FILE that can be written", "flag --out: %v", err)
+	}
+	return nil
+}
+
+// config reads the flags that say what is simulated.
+func (f *simulateFlags) config() (sim simulate.Config, err error) {
+	if f.script != "" {
+		text, from := f.script, "flag --script"
+		if path, ok := strings.CutPrefix(text, "@"); ok {
+			raw, err := os.ReadFile(path)
+			if err != nil {
+				return sim, usagef("write the script there, or after --script", "flag --script: %v", err)
+			}
+			text, from = string(raw), path
+		}
+		if sim.Script, err = simulate.Parse(text); err != nil {
+			return sim, usagef(`for example: --script "normal 10s, outage 503 8s, normal 20s"`, "%s: %v", from, err)
+		}
+	} else if sim.Script, err = simulate.Preset(f.preset); err != nil {
+		hint := "allowed: " + strings.Join(simulate.Presets(), ", ")
+		if near, ok := config.Nearest(f.preset, simulate.Presets()); ok {
+			hint = "did you mean " + near + "?"
+		}
+		return sim, usagef(hint, "flag --preset: %q is not a preset", f.preset)
+	}
+	if sim.Limits, err = tmdbfake.ParseLimits(f.limit); err != nil {
+		return sim, usagef("for example: --limit sliding:40/1s,retry_after=delta", "flag --limit: %v", err)
+	}
+	if sim.Latency, err = tmdbfake.ParseLatency(f.latency); err != nil {
+		return sim, usagef("allowed: a time such as 75ms, or a range such as 20ms-60ms", "flag --latency: %q is not a latency", f.latency)
+	}
+	for _, d := range []struct {
+		flag, text string
+		to         *time.Duration
+	}{{"for", f.length, &sim.For}, {"step", f.step, &sim.Step}} {
+		if d.text == "" {
+			continue
+		}
+		if *d.to, err = time.ParseDuration(d.text); err != nil || *d.to <= 0 {
+			return sim, usagef("allowed: a time such as 30s or 10m", "flag --%s: %q is not a time", d.flag, d.text)
+		}
+	}
+	sim.Seed = f.seed
+	return sim, nil
+}
+
+// simulatedTunings returns the tuning of each process.
+func simulatedTunings(own ratelimit.Tuning, processes int, args []string) ([]ratelimit.Tuning, error) {
+	if processes < 1 || processes > simulate.MaxProcesses {
+		return nil, usagef(fmt.Sprintf("allowed: 1 to %d", simulate.MaxProcesses), "flag --processes: %d is out of range", processes)
+	}
+	tunings := slices.Repeat([]ratelimit.Tuning{own}, processes)
+	for _, arg := range args {
+		key, value, ok := strings.Cut(arg, "=")
+		if !ok {
+			return nil, usagef("for example: anivault limiter simulate rate_base=10", "%q is not KEY=VALUE", arg)
+		}
+		first, last := 1, processes
+		if number, rest, ok := strings.Cut(key, ":"); ok {
+			n, err := strconv.Atoi(number)
+			if err != nil || n < 1 || n > processes {
+				return nil, usagef(fmt.Sprintf("allowed: 1: to %d:, as in 1:rate_base=10; --processes says how many there are", processes), "%q is for a process that is not there", arg)
+			}
+			key, first, last = rest, n, n
+		}
+		field, known := ratelimit.FieldByKey(key)
+		switch {
+		case !known:
+			return nil, unknownKnob(key)
+		case !simulated(key):
+			return nil, usagef("leave it out", "%s plays no part in a simulation", key)
+		}
+		for i := first - 1; i < last; i++ {
+			if err := field.Set(&tunings[i], value); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, t := range tunings {
+		if err := t.Validate(); err != nil {
+			return nil, err
+		}
+	}
+	return tunings, nil
+}
+
+// simulated reports whether a setting plays a part in a simulation: there is no budget, and processes see each other.
+func simulated(key string) bool { return key != "budget" && key != "processes" }

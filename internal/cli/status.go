@@ -1,0 +1,280 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/anivault/anivault/cache"
+	"github.com/anivault/anivault/internal/app"
+	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/ui"
+	"github.com/anivault/anivault/ratelimit"
+)
+
+func (c *command) statusCommand() *cobra.Command {
+	var format string
+	var watch bool
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Say how TMDB, the limiter and the cache are doing",
+		Long: `Say in which state the limiter is, why, until when, what has been sent of late, which processes take part, and
+how much the cache holds. It asks TMDB nothing.`,
+		Example: "  anivault status\n  anivault status --watch\n  anivault status --format json | jq .state",
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkFormat(format, "text", "json"); err != nil {
+				return err
+			}
+			cfg, err := c.load(cmd)
+			if err != nil {
+				return err
+			}
+			store, done, err := c.openState(cfg)
+			if err != nil {
+				return err
+			}
+			defer done()
+			if watch {
+				return c.watchStatus(cmd.Context(), cfg, store, format)
+			}
+			view, err := c.readStatus(cmd.Context(), cfg, store)
+			if err != nil {
+				return err
+			}
+			return view.write(c.streams.Out, format)
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "text", "`FORM` of the output: text or json")
+	cmd.Flags().BoolVar(&watch, "watch", false, "redraw every second until Ctrl-C; with --format json, a line a second")
+	completeWords(cmd, "format", "text", "json")
+	return cmd
+}
+
+// openState opens the limiter's shared state for a command that looks or operates but asks TMDB nothing.
+func (c *command) openState(cfg *config.Config) (ratelimit.Store, func(), error) {
+	store, err := app.OpenState(cfg, func(err error) { c.warn("%v", err) })
+	if err != nil {
+		return nil, nil, err
+	}
+	return store, func() {
+		if closer, ok := store.(io.Closer); ok {
+			_ = closer.Close() // nothing of ours is unwritten
+		}
+	}, nil
+}
+
+// statusView is what status shows.
+type statusView struct {
+	limiter ratelimit.Status
+	cache   *cache.Stats // nil where it can't be read
+	baseURL string
+}
+
+func (c *command) readStatus(ctx context.Context, cfg *config.Config, store ratelimit.Store) (statusView, error) {
+	st, err := ratelimit.ReadStatus(ctx, store, cfg.Tuning)
+	if err != nil {
+		return statusView{}, fmt.Errorf("read the limiter's state: %w", err)
+	}
+	view := statusView{limiter: st, baseURL: cfg.TMDB.BaseURL.String()}
+	if s, err := app.ReadCacheStats(ctx, cfg); err == nil {
+		view.cache = &s
+	}
+	return view, nil
+}
+
+func (c *command) watchStatus(ctx context.Context, cfg *config.Config, store ratelimit.Store, format string) error {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		view, err := c.readStatus(ctx, cfg, store)
+		if ctx.Err() != nil {
+			return nil // Ctrl-C is how a watch ends
+		}
+		if err != nil {
+			return err
+		}
+		if format == "text" && c.streams.OutTTY {
+			fmt.Fprint(c.streams.Out, "\x1b[H\x1b[2J")
+		}
+		if err := view.write(c.streams.Out, format); err != nil {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (v statusView) write(out io.Writer, format string) error {
+	if format == "json" {
+		return json.NewEncoder(out).Encode(v.wire())
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, row := range v.rows() {
+		fmt.Fprintf(w, "%s\t%s\n", row[0], row[1])
+	}
+	return w.Flush()
+}
+
+// rows are label and text, the most telling first.
+func (v statusView) rows() [][2]string {
+	s := v.limiter
+	state := s.State.String()
+	if s.Cause != ratelimit.ReasonNone && s.Cause != ratelimit.ReasonFresh {
+		state += " (" + s.Cause.String() + ")"
+	}
+	if !s.Since.IsZero() {
+		state += ", for " + since(s.At, s.Since)
+	}
+	rows := [][2]string{{"upstream", v.baseURL}, {"state", state}}
+	add := func(label, format string, args ...any) {
+		rows = append(rows, [2]string{label, fmt.Sprintf(format, args...)})
+	}
+	if !s.Until.IsZero() {
+		add("until", "%s (in %s)", s.Until.Local().Format("15:04:05"), since(s.Until, s.At))
+	}
+	if !s.PauseUntil.IsZero() {
+		add("pause", "all processes wait until %s (in %s)", s.PauseUntil.Local().Format("15:04:05"), since(s.PauseUntil, s.At))
+	}
+	add("rate", "%.3g requests a second, %.1f of %.3g tokens in the bucket", s.Rate, s.Tokens, s.Burst)
+	add("ceiling", "%d of %d permits in the last %s", s.Granted, s.Ceiling, s.CeilingWindow)
+	add("slots", "%d of %d in use, %d waiting; %d for one process", s.Running, s.Slots, s.Waiting, s.OwnSlots)
+	add("last 30 s", "%d ok, %d refused (429), %d server errors, %d without answer; error ratio %.2f",
+		s.Counts.OK, s.Counts.Throttled, s.Counts.Server, s.Counts.Network, s.ErrRatio)
+	if s.RampRate > 0 {
+		add("ramp", "%.3g requests a second, more at %s", s.RampRate, s.RampNext.Local().Format("15:04:05"))
+	}
+	if s.Budget.On() {
+		renews := "not begun"
+		if !s.BudgetRenews.IsZero() {
+			renews = "renews " + s.BudgetRenews.Local().Format("2006-01-02 15:04")
+		}
+		add("budget", "%d used and %d reserved of %s, %s", s.BudgetUsed, s.BudgetHeld, s.Budget, renews)
+	}
+	for _, o := range s.Overrides {
+		until := "until reset"
+		if !o.Until.IsZero() {
+			until = "until " + o.Until.Local().Format("15:04:05")
+		}
+		add("override", "%s=%s %s", o.Key, o.Value, until)
+	}
+	for _, p := range s.Processes {
+		add("process", "%s: %d running, %d waiting, %.3g requests a second", ui.Printable(p.ID), p.Running, p.Waiting, p.Rate)
+	}
+	if v.cache != nil {
+		add("cache", "%s", cacheLine(*v.cache))
+	}
+	if s.State == ratelimit.CacheOnly {
+		add("hint", "anivault limiter resume")
+	}
+	return rows
+}
+
+// since is a duration for people: whole seconds, or less where there is less.
+func since(later, earlier time.Time) string {
+	d := later.Sub(earlier)
+	if d < time.Second {
+		return d.Round(10 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}
+
+// wireStatus is status --format json. Times are RFC 3339, left out where they do not apply; durations are
+// seconds.
+type wireStatus struct {
+	Upstream   string        `json:"upstream"`
+	State      string        `json:"state"`
+	Cause      string        `json:"cause"`
+	Since      string        `json:"since,omitempty"`
+	Until      string        `json:"until,omitempty"`
+	PauseUntil string        `json:"pause_until,omitempty"`
+	Rate       float64       `json:"rate"`
+	Burst      float64       `json:"burst"`
+	Tokens     float64       `json:"tokens"`
+	Ceiling    int           `json:"ceiling"`
+	Granted    int           `json:"granted_in_ceiling_window"`
+	Running    int           `json:"running"`
+	Slots      int           `json:"slots"`
+	OwnSlots   int           `json:"slots_per_process"`
+	Waiting    int           `json:"waiting"`
+	Window     wireWindow    `json:"window"`
+	Streak429  int           `json:"consec429"`
+	Failures   int           `json:"consec_failures"`
+	Cooldown   float64       `json:"cooldown_s"`
+	Recover    float64       `json:"auto_recover_s"`
+	RampRate   float64       `json:"ramp_rate,omitempty"`
+	Budget     *wireBudget   `json:"budget,omitempty"`
+	Overrides  []wireTuned   `json:"overrides"`
+	Processes  []wireProcess `json:"processes"`
+	Cache      *wireCache    `json:"cache,omitempty"`
+}
+
+type wireWindow struct {
+	OK        int     `json:"count_2xx"`
+	Throttled int     `json:"count_429"`
+	Server    int     `json:"count_5xx"`
+	Other     int     `json:"count_other"`
+	ErrRate   float64 `json:"err_rate_30s"`
+}
+
+type wireBudget struct {
+	Limit    int     `json:"limit"`
+	Period   float64 `json:"period_s"`
+	Used     int     `json:"used"`
+	Reserved int     `json:"reserved"`
+	Renews   string  `json:"renews,omitempty"`
+}
+
+type wireTuned struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+	Until string `json:"until,omitempty"`
+}
+
+type wireProcess struct {
+	ID       string  `json:"id"`
+	Running  int     `json:"running"`
+	Waiting  int     `json:"waiting"`
+	Reserved int     `json:"reserved"`
+	Rate     float64 `json:"rate"`
+}
+
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+func (v statusView) wire() wireStatus {
+	s := v.limiter
+	out := wireStatus{
+		Upstream: v.baseURL, State: s.State.String(), Cause: s.Cause.String(), Since: stamp(s.Since), Until: stamp(s.Until),
+		PauseUntil: stamp(s.PauseUntil), Rate: s.Rate, Burst: s.Burst, Tokens: s.Tokens, Ceiling: s.Ceiling, Granted: s.Granted,
+		Running: s.Running, Slots: s.Slots, OwnSlots: s.OwnSlots, Waiting: s.Waiting,
+		Window:    wireWindow{s.Counts.OK, s.Counts.Throttled, s.Counts.Server, s.Counts.Network, s.ErrRatio},
+		Streak429: s.Streak429, Failures: s.Failures, Cooldown: s.Cooldown.Seconds(), Recover: s.AutoRecover.Seconds(),
+		RampRate: s.RampRate, Overrides: []wireTuned{}, Processes: []wireProcess{},
+	}
+	if s.Budget.On() {
+		out.Budget = &wireBudget{s.Budget.Requests, s.Budget.Period.Seconds(), s.BudgetUsed, s.BudgetHeld, stamp(s.BudgetRenews)}
+	}
+	for _, o := range s.Overrides {
+		out.Overrides = append(out.Overrides, wireTuned{o.Key, o.Value, stamp(o.Until)})
+	}
+	for _, p := range s.Processes {
+		out.Processes = append(out.Processes, wireProcess{p.ID, p.Running, p.Waiting, p.Reserved, p.Rate})
+	}
+	if v.cache != nil {
+		out.Cache = wireCacheOf(*v.cache)
+	}
+	return out
+}

@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/anivault/anivault/internal/app"
+	"github.com/anivault/anivault/internal/report"
+	"github.com/anivault/anivault/internal/ui"
+	"github.com/anivault/anivault/ratelimit"
+)
+
+func TestTheStatusLineSaysHowARunStands(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	in := func(d time.Duration) time.Time { return now.Add(d) }
+	middle := app.Progress{
+		Files: 120, Series: 14, Walked: true, State: "Normal", Rate: 35, Hits: 30, Misses: 10, Elapsed: 10 * time.Second,
+	}
+	with := func(change func(*app.Progress)) app.Progress {
+		p := middle
+		change(&p)
+		return p
+	}
+	waits := func(w app.Wait) app.Progress { return with(func(p *app.Progress) { p.Wait = w }) }
+	for _, tt := range []struct {
+		name   string
+		at     app.Progress
+		counts report.Summary
+		room   int
+		want   string
+	}{
+		{"the beginning", app.Progress{}, report.Summary{}, 79, "looking for files"},
+		{"folders are being read", app.Progress{Files: 40, Series: 3, State: "Normal", Rate: 35}, report.Summary{Files: 2}, 79, "2/40+ files · 3 series · Normal 35/s"},
+		{"the middle", middle, report.Summary{Files: 40}, 79, "40/120 files · 14 series · Normal 35/s · cache 75% · 10 s · about 20 s left"},
+		{"too early for an estimate", with(func(p *app.Progress) { p.Elapsed = 4 * time.Second }), report.Summary{Files: 40}, 79, "40/120 files · 14 series · Normal 35/s · cache 75% · 4 s"},
+		{"too few for an estimate", middle, report.Summary{Files: 19}, 79, "19/120 files · 14 series · Normal 35/s · cache 75% · 10 s"},
+		{"a long run", with(func(p *app.Progress) { p.Elapsed = time.Hour }), report.Summary{Files: 60}, 99, "60/120 files · 14 series · Normal 35/s · cache 75% · 1h00m · about 1h00m left"},
+		{"some are pending", middle, report.Summary{Files: 19, Pending: 3}, 79, "19/120 files · 3 pending · 14 series · Normal 35/s · cache 75% · 10 s"},
+		{"offline", with(func(p *app.Progress) { p.State, p.Rate, p.Elapsed = "offline", 0, 0 }), report.Summary{Files: 1}, 79, "1/120 files · 14 series · offline · cache 75%"},
+		{
+			"a pause", waits(app.Wait{Why: ratelimit.WhyPause, Until: in(41200 * time.Millisecond), Status: 429}),
+			report.Summary{Files: 40},
+			120,
+			"TMDB asks us to wait 42 s (429) · 40/120 files · 14 series · Normal 35/s · cache 75% · 10 s",
+		},
+		{
+			"a pause that another process was told", waits(app.Wait{Why: ratelimit.WhyPause, Until: in(200 * time.Second)}),
+			report.Summary{Files: 40},
+			60,
+			"TMDB asks us to wait 3m20s · 40/120 files · Normal 35/s",
+		},
+		{"a pause that is over", waits(app.Wait{Why: ratelimit.WhyPause, Until: now, Status: 429}), report.Summary{Files: 40}, 30, "40/120 files · Normal 35/s"},
+		{
+			"an outage", waits(app.Wait{Why: ratelimit.WhySleep, Cause: ratelimit.ReasonConsecutiveFailures, Until: in(2 * time.Second)}),
+			report.Summary{Files: 40},
+			65,
+			"TMDB is failing, next try in 2 s · 40/120 files · Normal 35/s",
+		},
+		{
+			"many 429s", waits(app.Wait{Why: ratelimit.WhySleep, Cause: ratelimit.ReasonConsecutive429, Until: in(2 * time.Second)}),
+			report.Summary{},
+			45,
+			"TMDB keeps refusing (429), next try in 2 s",
+		},
+		{"a probe failed", waits(app.Wait{Why: ratelimit.WhySleep, Cause: ratelimit.ReasonProbeFailed, Until: in(time.Minute)}), report.Summary{}, 45, "TMDB is still failing, next try in 1m00s"},
+		{"CacheOnly for good", waits(app.Wait{Why: ratelimit.WhyCacheOnly}), report.Summary{}, 40, "only the cache answers · 0/120 files"},
+		{"CacheOnly for a while", waits(app.Wait{Why: ratelimit.WhyCacheOnly, Until: in(15 * time.Minute)}), report.Summary{}, 50, "only the cache answers, next try in 15m00s"},
+		{"a retry", waits(app.Wait{Why: ratelimit.WhyBackoff, Until: in(time.Second)}), report.Summary{}, 45, "trying one again in 1 s · 0/120 files"},
+		{"no room for the words", waits(app.Wait{Why: ratelimit.WhyPause, Until: in(41 * time.Second), Status: 429}), report.Summary{Files: 40}, 20, "wait 41 s"},
+		{"no room at all", middle, report.Summary{Files: 40}, 5, "40/1…"},
+		{"no cell", middle, report.Summary{Files: 40}, 0, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := statusLine(tt.at, tt.counts, now, tt.room); got != tt.want {
+				t.Errorf("got  %q\nwant %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestANarrowerLineSaysLessButNothingElse drops parts one by one: what is left is always whole, in its order, and
+// what matters most is the last to go.
+func TestANarrowerLineSaysLessButNothingElse(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	at := app.Progress{
+		Files: 120, Series: 14, Walked: true, State: "Throttle", Rate: 8.75, Hits: 30, Misses: 10, Elapsed: 10 * time.Second,
+		Wait: app.Wait{Why: ratelimit.WhyPause, Until: now.Add(42 * time.Second), Status: 429},
+	}
+	for _, tt := range []struct {
+		room int
+		want string
+	}{
+		{107, "TMDB asks us to wait 42 s (429) · 40/120 files · 2 pending · 14 series · Throttle 8.75/s · cache 75% · 10 s"},
+		{104, "TMDB asks us to wait 42 s (429) · 40/120 files · 2 pending · 14 series · Throttle 8.75/s · cache 75%"},
+		{97, "TMDB asks us to wait 42 s (429) · 40/120 files · 2 pending · Throttle 8.75/s · cache 75%"},
+		{79, "TMDB asks us to wait 42 s (429) · 40/120 files · 2 pending · Throttle 8.75/s"},
+		{70, "TMDB asks us to wait 42 s (429) · 40/120 files · Throttle 8.75/s"},
+		{50, "TMDB asks us to wait 42 s (429) · 40/120 files"},
+		{40, "TMDB asks us to wait 42 s (429)"},
+		{30, "wait 42 s"},
+	} {
+		if got := statusLine(at, report.Summary{Files: 40, Pending: 2}, now, tt.room); got != tt.want {
+			t.Errorf("%d cells\ngot  %q\nwant %q", tt.room, got, tt.want)
+		}
+	}
+}
+
+func TestTheStatusLineFits(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	rapid.Check(t, func(t *rapid.T) {
+		at := app.Progress{
+			Files: rapid.Int64Range(0, 1_000_000).Draw(t, "files"), Series: rapid.Int64Range(0, 9999).Draw(t, "series"),
+			Walked: rapid.Bool().Draw(t, "walked"), State: rapid.SampledFrom([]string{"Normal", "CacheOnly", "offline"}).Draw(t, "state"),
+			Rate: rapid.Float64Range(0, 100).Draw(t, "rate"), Hits: rapid.Int64Range(0, 99).Draw(t, "hits"), Misses: rapid.Int64Range(0, 99).Draw(t, "misses"),
+			Elapsed: time.Duration(rapid.Int64Range(0, int64(100*time.Hour)).Draw(t, "elapsed")),
+			Wait: app.Wait{
+				Why:    ratelimit.Why(rapid.IntRange(0, int(ratelimit.WhyRetryBudget)).Draw(t, "why")),
+				Cause:  ratelimit.Reason(rapid.IntRange(0, int(ratelimit.ReasonBackoff)).Draw(t, "cause")),
+				Until:  now.Add(time.Duration(rapid.Int64Range(int64(-time.Minute), int64(time.Hour)).Draw(t, "until"))),
+				Status: rapid.SampledFrom([]int{0, 429, 503}).Draw(t, "status"),
+			},
+		}
+		counts := report.Summary{Files: rapid.IntRange(0, 1_000_000).Draw(t, "done"), Pending: rapid.IntRange(0, 99).Draw(t, "pending")}
+		room := rapid.IntRange(0, 200).Draw(t, "room")
+		line := statusLine(at, counts, now, room)
+		if ui.Width(line) > room || ui.Escaped(line) != line {
+			t.Fatalf("%d cells for %q", room, line)
+		}
+		if wider := statusLine(at, counts, now, room+1); ui.Width(wider) < ui.Width(line) {
+			t.Fatalf("more room, less text: %q, then %q", line, wider)
+		}
+	})
+}

@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/report"
+	"github.com/anivault/anivault/ratelimit"
+)
+
+// topic is a help text that belongs to no command: `anivault help NAME`. Each is written from the table that
+// the code itself uses.
+type topic struct {
+	name, short string
+	write       func(out io.Writer, width int)
+}
+
+var topics = []topic{
+	{"environment", "Every setting: variable, config key, default", writeEnvironment},
+	{"exit-codes", "Exit statuses", writeExitCodes},
+	{"formats", "Fields of the JSON output, and error codes", writeFormats},
+}
+
+func (c *command) topicCommands() []*cobra.Command {
+	var out []*cobra.Command
+	for _, t := range topics {
+		cmd := &cobra.Command{Use: t.name, Short: t.short}
+		cmd.SetHelpFunc(func(*cobra.Command, []string) { t.write(c.streams.Out, c.helpWidth()) })
+		out = append(out, cmd)
+	}
+	return out
+}
+
+func writeEnvironment(out io.Writer, width int) {
+	fmt.Fprintln(out, reflow(`Settings come from flags, the environment, the config file and defaults, in that order. A change by
+"anivault limiter tune" stands above all of them while it lasts. In the config file the part before the dot is
+the section: tmdb.language is "language" under "tmdb:".
+
+In brackets: the key in the config file, and the default.`, width))
+	for _, s := range config.Settings() {
+		head := s.Env + " (" + s.Key
+		text := s.Doc
+		switch address := strings.Contains(s.Default, "://"); {
+		case s.Default != "" && address && len(head)+len(s.Default) > helpWidth:
+			text += " Default: " + s.Default // an address is not broken, and may need a line of its own
+		case s.Default != "":
+			head += ", " + s.Default
+		}
+		entry(out, head+")", text, width)
+	}
+	for _, v := range config.OtherVariables() {
+		entry(out, v.Name, v.Doc, width)
+	}
+}
+
+// orDash shows an empty value.
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// entry writes a head and below it, indented, what it means.
+func entry(out io.Writer, head, text string, width int) {
+	fmt.Fprintf(out, "\n%s\n", head)
+	hang(out, 0, "", 4, text, width)
+}
+
+func writeExitCodes(out io.Writer, width int) {
+	for _, e := range exitCodes {
+		hang(out, 2, fmt.Sprintf("%3d", e.Code), 5, e.Meaning, width)
+	}
+	fmt.Fprintln(out, "\nWhere several hold, the first of 143, 130, 5, 2, 1, 4, 3, 0 is the status.")
+}
+
+func writeLimiter(out io.Writer, width int) {
+	fmt.Fprintln(out, reflow(`Every request to TMDB asks the limiter first. Its state is shared by all of your processes on this machine:
+what one of them learns, all of them heed.
+
+  Normal     everything the settings allow
+  Throttle   half the rate, half the slots
+  Sleep      nothing until a time
+  HalfOpen   one probe at a time, to see whether TMDB is well again
+  CacheOnly  nothing until "anivault limiter resume", a timer, or the end of a
+             long Retry-After
+
+What leads from one to the next; the first row that holds is taken ("anivault limiter rules" prints it as a table):`, width))
+	for _, r := range ratelimit.Rules() {
+		text := r.Condition
+		if r.Confirmation != "" {
+			text += "; " + r.Confirmation
+		}
+		entry(out, fmt.Sprintf("%s -> %s (%s)", strings.Join(fromStates(r), ", "), r.To, r.Reason), text, width)
+	}
+	fmt.Fprintln(out, "\nSettings of the limiter, also keys of \"anivault limiter tune\":")
+	for _, f := range ratelimit.Fields() {
+		entry(out, f.Key+" ("+orDash(f.Default)+")", f.Doc, width)
+	}
+}
+
+func writeFormats(out io.Writer, width int) {
+	section := func(title string, fields []report.Field) {
+		fmt.Fprintf(out, "%s\n\n", title)
+		for _, f := range fields {
+			hang(out, 2, "  "+f.Name, 18, f.Doc, width)
+		}
+		fmt.Fprintln(out)
+	}
+	section("match: one object per file, \"type\":\"match\"", report.MatchFields())
+	section("match: the last object, \"type\":\"summary\"", report.SummaryFields())
+	section("parse: one object per name", report.ParseFields())
+	fmt.Fprintf(out, "Error codes in \"error\":{\"code\":...}\n\n")
+	for _, c := range report.Codes() {
+		hang(out, 2, fmt.Sprintf("  %-18s  %s", c.Code, c.Status), 31, c.Meaning, width)
+	}
+	fmt.Fprintln(out, "\n"+reflow("Formats: "+strings.Join(matchFormats, ", ")+`. json is one document {"matches":[...],"summary":{...}}; csv has one row per file.`, width))
+}
+
+// matchFormats are the values of --format of match.
+var matchFormats = []string{"table", "json", "ndjson", "csv"}

@@ -1,0 +1,95 @@
+// Package config turns flags, environment variables, the config file and defaults into one typed Config,
+// in that order of precedence. It is the only place that reads any of them: an unknown key or a value
+// that is not allowed is refused before any work starts, with its name, the value and what is allowed.
+package config
+
+import (
+	"fmt"
+	"net/url"
+
+	"github.com/anivault/anivault/ratelimit"
+)
+
+// Config is everything that can be set, checked and complete.
+type Config struct {
+	TMDB        TMDB
+	Tuning      ratelimit.Tuning
+	Coordinator string // "file" or "memory"
+	Dirs        Dirs
+	Cache       Cache
+	Match       Match
+	Log         Log
+	Metrics     Metrics
+	Index       Index
+
+	values []Value
+}
+
+// TMDB says how TMDB is reached. Of Token, TokenFile and APIKey the first that is set has been chosen:
+// after Load at most one of Token and APIKey is set.
+type TMDB struct {
+	Token     Secret
+	TokenFile string
+	APIKey    Secret
+	BaseURL   *url.URL // without a trailing slash or /3
+	CAFile    string
+	Language  string // "en-US"
+}
+
+// HasKey reports whether there is anything to authenticate with.
+func (t TMDB) HasKey() bool { return t.Token.IsSet() || t.APIKey.IsSet() }
+
+// Dirs are the folders that outlive a run, and the config file that was or would be read.
+type Dirs struct {
+	State, Cache, Data string
+	ConfigFile         string
+}
+
+// Cache holds the cache's settings.
+type Cache struct{ MaxSize int64 } // bytes
+
+// Match holds the defaults of the match command.
+type Match struct {
+	MinConfidence float64
+	Type          string // "auto", "tv" or "movie"
+	IncludeAdult  bool
+	Jobs          int // 0: by CPU
+}
+
+// Log says what is logged where.
+type Log struct {
+	Level, Format, File string
+	MaxSize             int64 // bytes
+	MaxFiles            int
+}
+
+// Metrics says where metrics go.
+type Metrics struct{ File, Textfile string }
+
+// Index says where `index update` fetches lists; an empty address is not fetched.
+type Index struct{ AnimeListsURL, AniDBTitlesURL, TMDBExportsURL string }
+
+// Value is one effective setting and where it came from.
+type Value struct {
+	Setting Setting
+	Text    string // as written; "[set]" for a secret
+	Origin  string // "default", "config file", "environment ANIVAULT_X" or "flag --x"
+}
+
+// Values returns every setting's effective value, in the order of Settings.
+func (c *Config) Values() []Value { return c.values }
+
+// Error is a setting that can't be used.
+type Error struct {
+	Name   string // as the person wrote it: a flag, a variable, or a key with its file
+	Value  string // "" for secrets
+	Reason string // what is allowed, or what to do
+}
+
+// Error implements error: name, value, remedy.
+func (e *Error) Error() string {
+	if e.Value == "" {
+		return fmt.Sprintf("%s: %s", e.Name, e.Reason)
+	}
+	return fmt.Sprintf("%s: %q: %s", e.Name, e.Value, e.Reason)
+}

@@ -1,0 +1,243 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// home gives an environment with a home folder of its own and, if text is not empty, a config file in it.
+func home(t *testing.T, text string, more ...string) Sources {
+	t.Helper()
+	dir := t.TempDir()
+	env := append([]string{"HOME=" + dir, "AppData=" + dir, "LocalAppData=" + dir}, more...)
+	if text != "" {
+		path, err := FilePath("", env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return Sources{Environ: env}
+}
+
+func TestFlagsBeatEnvironmentBeatFileBeatsDefault(t *testing.T) {
+	const file = "tmdb:\n  language: fr-FR\n"
+	flag := map[string]Flag{"tmdb.language": {"language", "de-DE"}}
+	for _, row := range []struct {
+		name         string
+		file         string
+		env          []string
+		flags        map[string]Flag
+		want, origin string
+	}{
+		{"nothing", "", nil, nil, "en-US", "default"},
+		{"file", file, nil, nil, "fr-FR", "config file"},
+		{"environment over file", file, []string{"ANIVAULT_TMDB_LANGUAGE=ko-KR"}, nil, "ko-KR", "environment ANIVAULT_TMDB_LANGUAGE"},
+		{"flag over environment", file, []string{"ANIVAULT_TMDB_LANGUAGE=ko-KR"}, flag, "de-DE", "flag --language"},
+		{"an empty variable is not set", file, []string{"ANIVAULT_TMDB_LANGUAGE="}, nil, "fr-FR", "config file"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			src := home(t, row.file, row.env...)
+			src.Flags = row.flags
+			cfg, warnings, err := Load(src)
+			if err != nil || len(warnings) > 0 {
+				t.Fatal(err, warnings)
+			}
+			if cfg.TMDB.Language != row.want {
+				t.Errorf("language = %q, want %q", cfg.TMDB.Language, row.want)
+			}
+			for _, v := range cfg.Values() {
+				if v.Setting.Key == "tmdb.language" && v.Origin != row.origin {
+					t.Errorf("origin = %q, want %q", v.Origin, row.origin)
+				}
+			}
+		})
+	}
+}
+
+func TestBadSettingsNameThingValueAndRemedy(t *testing.T) {
+	for _, row := range []struct {
+		name, file string
+		env        []string
+		want       []string // parts of the message
+	}{
+		{"unknown key", "tmdb:\n  langauge: fr\n", nil, []string{"tmdb.langauge", "did you mean tmdb.language?"}},
+		{"unknown section", "cachee:\n  max_size: 1GB\n", nil, []string{"cachee.max_size", "did you mean cache.max_size?"}},
+		{"limiter number", "", []string{"ANIVAULT_RATE_BASE=fast"}, []string{"ANIVAULT_RATE_BASE", `"fast"`}},
+		{"crossed limiter values", "", []string{"ANIVAULT_RATE_BASE=60"}, []string{"rate_base", "ceiling"}},
+		{"limiter key in the file", "limiter:\n  p_throttle: 7\n", nil, []string{"p_throttle", "7"}},
+		{"base url", "", []string{"ANIVAULT_TMDB_BASE_URL=ftp://x"}, []string{"ANIVAULT_TMDB_BASE_URL", `"ftp://x"`, "https://"}},
+		{"language", "", []string{"ANIVAULT_TMDB_LANGUAGE=english"}, []string{"ANIVAULT_TMDB_LANGUAGE", `"english"`, "ko-KR"}},
+		{"coordinator", "", []string{"ANIVAULT_COORDINATOR=redis://h:1/0"}, []string{"ANIVAULT_COORDINATOR", "does not exist yet"}},
+		{"size", "cache:\n  max_size: lots\n", nil, []string{"cache.max_size", `"lots"`, "512MB"}},
+		{"a list for a value", "tmdb:\n  language: [a, b]\n", nil, []string{"tmdb.language", "single value"}},
+		{"not YAML", "tmdb: {\n", nil, []string{"config.yaml", "not valid YAML"}},
+		{"unquoted key that YAML reads as a number", "tmdb:\n  api_key: 12345678901234567890123456789012\n", nil, []string{"tmdb.api_key", "quotes"}},
+		{"confidence", "", []string{"ANIVAULT_MATCH_MIN_CONFIDENCE=NaN"}, []string{"MIN_CONFIDENCE", "0 to 1"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			_, _, err := Load(home(t, row.file, row.env...))
+			if err == nil {
+				t.Fatal("no error")
+			}
+			for _, part := range row.want {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("%q does not say %q", err, part)
+				}
+			}
+		})
+	}
+}
+
+func TestANamedFileHasToExist(t *testing.T) {
+	src := home(t, "")
+	if _, _, err := Load(src); err != nil {
+		t.Errorf("the default file may be missing: %v", err)
+	}
+	src.File = filepath.Join(t.TempDir(), "none.yaml")
+	if _, _, err := Load(src); err == nil || !strings.Contains(err.Error(), "does not exist") {
+		t.Errorf("a named file may not be missing: %v", err)
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	src := home(t, "", "ANIVAULT_RATE_BSE=3")
+	_, warnings, err := Load(src)
+	want := []string{"ANIVAULT_RATE_BSE is not a variable that anivault reads; did you mean ANIVAULT_RATE_BASE?"}
+	if diff := cmp.Diff(want, warnings); diff != "" || err != nil {
+		t.Error(err, diff)
+	}
+	src = home(t, "tmdb:\n  token: abc\n")
+	path, _ := FilePath("", src.Environ)
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, warnings, err = Load(src)
+	if err != nil || readableByOthers(path) && (len(warnings) != 1 || !strings.Contains(warnings[0], "chmod 600")) {
+		t.Error(err, warnings)
+	}
+}
+
+func TestTheFirstKeyThatIsSetWins(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("from-file\nsecond line\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		name       string
+		env        []string
+		token, key string
+	}{
+		{"token", []string{"ANIVAULT_TMDB_TOKEN=tok", "ANIVAULT_TMDB_API_KEY=key", "ANIVAULT_TMDB_TOKEN_FILE=" + file}, "tok", ""},
+		{"token file", []string{"ANIVAULT_TMDB_API_KEY=key", "ANIVAULT_TMDB_TOKEN_FILE=" + file}, "from-file", ""},
+		{"key", []string{"ANIVAULT_TMDB_API_KEY= key "}, "", "key"},
+		{"none", nil, "", ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			cfg, _, err := Load(home(t, "", row.env...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := [2]string{cfg.TMDB.Token.Reveal(), cfg.TMDB.APIKey.Reveal()}; got != [2]string{row.token, row.key} {
+				t.Errorf("token and key = %q", got)
+			}
+		})
+	}
+}
+
+func TestSecretsShowNowhere(t *testing.T) {
+	const canary = "canary-5f2a"
+	cfg, _, err := Load(home(t, "tmdb:\n  api_key: "+canary+"\n", "ANIVAULT_TMDB_TOKEN="+canary))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
+		if s := fmt.Sprintf(verb, *cfg); strings.Contains(s, canary) || strings.Contains(s, fmt.Sprintf("%x", canary)) {
+			t.Errorf("%s shows the key", verb)
+		}
+	}
+	_, _, err = Load(home(t, "", "ANIVAULT_TMDB_TOKEN="+canary+" x"))
+	if err == nil || strings.Contains(err.Error(), canary) {
+		t.Errorf("a refused key: %v", err)
+	}
+}
+
+func TestAWrittenFileLoads(t *testing.T) {
+	src := home(t, "")
+	path, err := FilePath("", src.Environ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, token := range []string{"", `a.b"c`} {
+		if err := WriteFile(path, NewSecret(token), token != ""); err != nil {
+			t.Fatal(err)
+		}
+		cfg, warnings, err := Load(src)
+		if err != nil || len(warnings) > 0 || cfg.TMDB.Token.Reveal() != token {
+			t.Errorf("%q: %v %v", token, err, warnings)
+		}
+	}
+	if err := WriteFile(path, Secret{}, false); err == nil {
+		t.Error("an existing file was replaced")
+	}
+	if readableByOthers(path) {
+		t.Error("others can read the file")
+	}
+}
+
+func TestBaseURL(t *testing.T) {
+	for in, want := range map[string]string{
+		"https://api.themoviedb.org":     "https://api.themoviedb.org",
+		"https://api.themoviedb.org/3":   "https://api.themoviedb.org",
+		"https://api.themoviedb.org/3//": "https://api.themoviedb.org",
+		"http://127.0.0.1:8080/tmdb/3/":  "http://127.0.0.1:8080/tmdb",
+	} {
+		cfg, _, err := Load(home(t, "", "ANIVAULT_TMDB_BASE_URL="+in))
+		if err != nil || cfg.TMDB.BaseURL.String() != want {
+			t.Errorf("%s: %v %v", in, cfg, err)
+		}
+	}
+}
+
+func TestParseSize(t *testing.T) {
+	for in, want := range map[string]int64{"0": 0, "512MB": 512e6, "1GiB": 1 << 30, "10 kb": 10e3, "7B": 7, "2k": 2000} {
+		if got, err := ParseSize(in); err != nil || got != want {
+			t.Errorf("ParseSize(%q) = %d, %v; want %d", in, got, err, want)
+		}
+	}
+	for _, in := range []string{"", "MB", "-1", "1.5GB", "1XB", "99999999999TB", "9223372036854775807KB"} {
+		if got, err := ParseSize(in); err == nil {
+			t.Errorf("ParseSize(%q) = %d, want an error", in, got)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	words := []string{"match", "parse", "version"}
+	for in, want := range map[string]string{"mtch": "match", "pasre": "parse", "verson": "version", "zzzzzz": ""} {
+		got, ok := Nearest(in, words)
+		if ok != (want != "") || ok && got != want {
+			t.Errorf("Nearest(%q) = %q, %v", in, got, ok)
+		}
+	}
+}
+
+func FuzzParseSize(f *testing.F) {
+	f.Add("512MB")
+	f.Add("1 GiB")
+	f.Fuzz(func(t *testing.T, s string) {
+		if n, err := ParseSize(s); err == nil && n < 0 {
+			t.Errorf("ParseSize(%q) = %d", s, n)
+		}
+	})
+}

@@ -1,0 +1,63 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// Where files live when nobody says otherwise: the XDG base directories on Unix (also on macOS, where
+// people who use a terminal expect ~/.config), %AppData% and %LocalAppData% on Windows.
+
+const appName = "anivault"
+
+type dirKind int
+
+const (
+	configDir dirKind = iota
+	stateDir
+	cacheDir
+	dataDir
+)
+
+// xdg holds, for each kind, the variable that moves it and its place below the home folder.
+var xdg = map[dirKind]struct{ env, below string }{
+	configDir: {"XDG_CONFIG_HOME", ".config"},
+	stateDir:  {"XDG_STATE_HOME", ".local/state"},
+	cacheDir:  {"XDG_CACHE_HOME", ".cache"},
+	dataDir:   {"XDG_DATA_HOME", ".local/share"},
+}
+
+var errNoHome = errors.New("cannot tell where files should live: HOME is not set; set HOME, or ANIVAULT_STATE_DIR, ANIVAULT_CACHE_DIR and ANIVAULT_DATA_DIR")
+
+// defaultDir returns the folder of that kind for the environment that lookup reads.
+func defaultDir(kind dirKind, lookup func(string) (string, bool)) (string, error) {
+	if runtime.GOOS == "windows" {
+		name := "LocalAppData"
+		if kind == configDir {
+			name = "AppData"
+		}
+		base, ok := lookup(name)
+		if !ok || base == "" {
+			return "", errors.New("cannot tell where files should live: %" + name + "% is not set")
+		}
+		sub := map[dirKind]string{configDir: "", stateDir: "state", cacheDir: "cache", dataDir: "data"}[kind]
+		return filepath.Join(base, appName, sub), nil
+	}
+	x := xdg[kind]
+	if base, ok := lookup(x.env); ok && filepath.IsAbs(base) { // the XDG specification: relative paths are ignored
+		return filepath.Join(base, appName), nil
+	}
+	home, ok := lookup("HOME")
+	if !ok || home == "" {
+		return "", errNoHome
+	}
+	return filepath.Join(home, filepath.FromSlash(x.below), appName), nil
+}
+
+// readableByOthers reports whether the file's mode lets the group or others read it.
+func readableByOthers(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0
+}

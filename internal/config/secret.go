@@ -1,0 +1,30 @@
+package config
+
+import "fmt"
+
+// Secret is a value that never shows itself: every way of printing, formatting or encoding it gives
+// "[set]" or "" instead of the value. Reveal is the one way to the value.
+type Secret struct{ value string }
+
+// NewSecret wraps value.
+func NewSecret(value string) Secret { return Secret{value} }
+
+// Reveal returns the value. Call it only where the value is sent.
+func (s Secret) Reveal() string { return s.value }
+
+// IsSet reports whether there is a value.
+func (s Secret) IsSet() bool { return s.value != "" }
+
+// String implements fmt.Stringer without the value.
+func (s Secret) String() string {
+	if s.value == "" {
+		return ""
+	}
+	return "[set]"
+}
+
+// Format implements fmt.Formatter, so that %v, %+v, %#v, %q and %x are as silent as String.
+func (s Secret) Format(f fmt.State, _ rune) { fmt.Fprint(f, s.String()) }
+
+// MarshalText implements encoding.TextMarshaler without the value.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }

@@ -1,0 +1,85 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// FilePath returns the config file that Load would read: the flag's, ANIVAULT_CONFIG, or the default place.
+func FilePath(flag string, environ []string) (string, error) {
+	path, _, err := configFile(flag, environment(environ))
+	if err == nil && path == "" {
+		err = errNoHome
+	}
+	return path, err
+}
+
+// CheckSecret wraps a key after the checks that Load makes.
+func CheckSecret(value string) (Secret, error) {
+	var c Config
+	err := applySecret(func(c *Config) *Secret { return &c.TMDB.Token })(&c, value)
+	if err != nil {
+		return Secret{}, &Error{Name: "TMDB token", Reason: err.Error()}
+	}
+	return c.TMDB.Token, nil
+}
+
+// everyday are the settings that a fresh config file lists; all others work there too.
+var everyday = []string{
+	"tmdb.language", "match.min_confidence", "match.type", "cache.max_size",
+	"limiter.rate_base", "limiter.concurrency", "limiter.max_wait", "limiter.auto_recover", "limiter.budget",
+	"log.level", "log.file",
+}
+
+// WriteFile writes a fresh config file, readable by its owner alone, whole or not at all. An existing
+// file is an *Error unless force is given.
+func WriteFile(path string, token Secret, force bool) error {
+	if _, err := os.Lstat(path); err == nil && !force {
+		return &Error{Name: "config file", Value: path, Reason: "exists already; edit it, or replace it with --force"}
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("look at %s: %w", path, err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("make the folder of %s: %w", path, err)
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".config-*") // 0600
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	defer os.Remove(tmp.Name()) // after the rename there is nothing to remove
+	_, err = tmp.WriteString(fileText(token))
+	if err = errors.Join(err, tmp.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return os.Rename(tmp.Name(), path)
+}
+
+func fileText(token Secret) string {
+	var b strings.Builder
+	b.WriteString("# anivault's settings; all of them: anivault config show\n")
+	b.WriteString("tmdb:\n")
+	if token.IsSet() {
+		fmt.Fprintf(&b, "  token: %q\n", token.Reveal())
+	} else {
+		b.WriteString("  # token: \"...\"    TMDB API Read Access Token, from https://www.themoviedb.org/settings/api\n")
+	}
+	section := "tmdb"
+	for _, key := range everyday {
+		for _, s := range Settings() {
+			if s.Key != key {
+				continue
+			}
+			sec, name, _ := strings.Cut(key, ".")
+			if sec != section {
+				fmt.Fprintf(&b, "%s:\n", sec)
+				section = sec
+			}
+			fmt.Fprintf(&b, "  # %s: %s    %s\n", name, s.Default, s.Doc)
+		}
+	}
+	return b.String()
+}

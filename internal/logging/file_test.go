@@ -1,0 +1,237 @@
+package logging
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// writerEnv makes the test binary a process that writes to a shared log file: "path maxsize keep name lines".
+const writerEnv = "ANIVAULT_TEST_LOG_WRITER"
+
+func TestMain(m *testing.M) {
+	if job := os.Getenv(writerEnv); job != "" {
+		if err := beWriter(job); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func beWriter(job string) error {
+	var path, name string
+	var opts FileOptions
+	var lines int
+	if _, err := fmt.Sscan(job, &path, &opts.MaxSize, &opts.Keep, &name, &lines); err != nil {
+		return err
+	}
+	f, err := OpenFile(path, opts)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	for i := range lines {
+		if _, err := f.Write(testLine(name, i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func testLine(name string, i int) []byte {
+	return fmt.Appendf(nil, "%s %d %s.\n", name, i, strings.Repeat("x", i%97))
+}
+
+// logFiles returns all files of the log, their lines and their sizes together.
+func logFiles(t *testing.T, path string) (lines []string, size int64, files []string) {
+	t.Helper()
+	files, err := filepath.Glob(path + "*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for sc := bufio.NewScanner(f); sc.Scan(); {
+			lines = append(lines, sc.Text())
+			size += int64(len(sc.Bytes())) + 1
+		}
+		f.Close()
+	}
+	return lines, size, files
+}
+
+func TestProcessesShareALogWithoutLosingALine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.log")
+	const processes, lines = 4, 400
+	var jobs []*exec.Cmd
+	for p := range processes {
+		cmd := exec.Command(os.Args[0], "-test.run=^$")
+		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s 4000 1000 w%d %d", writerEnv, path, p, lines))
+		cmd.Stderr = os.Stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		jobs = append(jobs, cmd)
+	}
+	for _, cmd := range jobs {
+		if err := cmd.Wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seen := map[string]int{}
+	all, _, files := logFiles(t, path)
+	for _, line := range all {
+		seen[line]++
+	}
+	if len(files) < 10 {
+		t.Errorf("only %d files: nothing was rotated", len(files))
+	}
+	for p := range processes {
+		for i := range lines {
+			if line := strings.TrimSuffix(string(testLine(fmt.Sprintf("w%d", p), i)), "\n"); seen[line] != 1 {
+				t.Fatalf("%q is there %d times", line, seen[line])
+			}
+		}
+	}
+	if len(all) != processes*lines {
+		t.Errorf("%d lines of %d: some are torn", len(all), processes*lines)
+	}
+}
+
+func TestTotalSizeIsBounded(t *testing.T) {
+	for _, keep := range []int{-1, 1, 3} {
+		path := filepath.Join(t.TempDir(), "a.log")
+		if err := os.WriteFile(path+".7", []byte("from a run that kept more\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path+".old", []byte("not ours\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, err := OpenFile(path, FileOptions{MaxSize: 1000, Keep: keep})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		for g := range 4 {
+			wg.Go(func() {
+				for i := range 100 {
+					if _, err := f.Write(testLine(fmt.Sprint(g), i)); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+		_, size, files := logFiles(t, path)
+		kept := max(keep, 0) + 1
+		if limit := int64(kept*1000 + len("not ours\n")); size > limit || len(files) != kept+1 {
+			t.Errorf("keep %d: %d bytes in %v", keep, size, files)
+		}
+		if _, err := os.Stat(path + ".old"); err != nil {
+			t.Errorf("a file that is not ours is gone: %v", err)
+		}
+		if info, err := os.Stat(path); keep > 0 && runtime.GOOS != "windows" && (err != nil || info.Mode().Perm() != 0o600) {
+			t.Errorf("mode %v, %v", info.Mode(), err)
+		}
+	}
+}
+
+// A process that is stopped while it holds the lock freezes nobody: lines go on being appended, without rotation.
+func TestAStoppedLockHolderFreezesNobody(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.log")
+	f, err := OpenFile(path, FileOptions{MaxSize: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	holder := flock.New(lockName(path))
+	if ok, err := holder.TryLock(); err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	for i := range 20 {
+		if _, err := f.Write(testLine("w", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if lines, _, files := logFiles(t, path); len(lines) != 20 || len(files) != 1 {
+		t.Errorf("%d lines in %v", len(lines), files)
+	}
+	if err := holder.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	f.holiday = time.Time{}
+	if _, err := f.Write(testLine("w", 20)); err != nil {
+		t.Fatal(err)
+	}
+	if lines, _, files := logFiles(t, path); len(lines) != 21 || len(files) != 2 {
+		t.Errorf("after the lock was free: %d lines in %v", len(lines), files)
+	}
+}
+
+func TestTroubleIsToldOnceAndNamed(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := OpenFile(filepath.Join(dir, "missing", "a.log"), FileOptions{}); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "a.log") {
+		t.Errorf("a missing folder gives %v", err)
+	}
+	if _, err := OpenFile(dir, FileOptions{}); err == nil {
+		t.Error("a folder was opened as a log file")
+	}
+	sub := filepath.Join(dir, "sub")
+	if err := os.Mkdir(sub, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var told []error
+	f, err := OpenFile(filepath.Join(sub, "a.log"), FileOptions{OnError: func(err error) { told = append(told, err) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	if err := os.RemoveAll(sub); err != nil {
+		t.Skip("an open folder can't be removed here")
+	}
+	for range 3 {
+		if _, err := f.Write([]byte("x\n")); err == nil {
+			t.Error("writing into a folder that is gone succeeded")
+		}
+	}
+	if len(told) != 1 || !errors.Is(told[0], fs.ErrNotExist) {
+		t.Errorf("told %v", told)
+	}
+}
+
+func TestDevicesAreWrittenThrough(t *testing.T) {
+	f, err := OpenFile(os.DevNull, FileOptions{MaxSize: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if _, err := f.Write([]byte("a line\n")); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(lockName(os.DevNull)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a lock beside a device: %v", err)
+	}
+}

@@ -1,0 +1,126 @@
+package metrics
+
+// This file counts. All methods are safe for concurrent use and cheap: a mutex around plain numbers.
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Metrics are the numbers of one process. Make it with New.
+type Metrics struct {
+	mu  sync.Mutex
+	now Snapshot
+}
+
+// Snapshot is a copy of all metrics at one moment.
+type Snapshot struct {
+	Requests    map[string]uint64 // by code
+	CacheHits   uint64
+	CacheMisses uint64
+	Gauges      Gauges
+	Latency     Distribution // milliseconds
+	Sleep       Distribution // milliseconds
+}
+
+// Gauges are the limiter's values of the moment: Rate in requests per second, Concurrency in requests, ErrRate 0 to 1.
+// A value that is NaN or infinite counts as 0.
+type Gauges struct {
+	Rate        float64
+	Concurrency float64
+	ErrRate     float64
+}
+
+// Distribution is a histogram: Buckets[i] observations were at most Bounds[i] and more than the bound before; those
+// beyond the last bound are in Count alone.
+type Distribution struct {
+	Bounds  []float64
+	Buckets []uint64
+	Count   uint64
+	Sum     float64
+}
+
+// New returns metrics that are all zero.
+func New() *Metrics {
+	m := &Metrics{}
+	m.now.Requests = map[string]uint64{}
+	m.now.Latency = distribution("latency_ms")
+	m.now.Sleep = distribution("sleep_ms")
+	return m
+}
+
+func distribution(name string) Distribution {
+	b := bounds(name)
+	return Distribution{Bounds: b, Buckets: make([]uint64, len(b))}
+}
+
+// Answer counts the end of one attempt: its HTTP status, or 0 with the outcome's name ("network", "cancelled") where no
+// answer came, and how long it took from being let go.
+func (m *Metrics) Answer(status int, outcome string, latency time.Duration) {
+	code := outcome
+	if status >= 100 && status <= 999 {
+		code = strconv.Itoa(status)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.now.Requests[code]++
+	m.now.Latency.observe(milliseconds(latency))
+}
+
+// Slept counts one wait for the limiter's permission.
+func (m *Metrics) Slept(d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.now.Sleep.observe(milliseconds(d))
+}
+
+// CacheHit counts a question that the cache answered.
+func (m *Metrics) CacheHit() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.now.CacheHits++
+}
+
+// CacheMiss counts a question that the cache could not answer.
+func (m *Metrics) CacheMiss() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.now.CacheMisses++
+}
+
+// SetGauges replaces the values of the moment.
+func (m *Metrics) SetGauges(g Gauges) {
+	for _, v := range []*float64{&g.Rate, &g.Concurrency, &g.ErrRate} {
+		if math.IsNaN(*v) || math.IsInf(*v, 0) {
+			*v = 0
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.now.Gauges = g
+}
+
+// Snapshot returns a copy of everything.
+func (m *Metrics) Snapshot() Snapshot {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.now
+	s.Requests = maps.Clone(s.Requests)
+	s.Latency.Buckets = slices.Clone(s.Latency.Buckets)
+	s.Sleep.Buckets = slices.Clone(s.Sleep.Buckets)
+	return s
+}
+
+func milliseconds(d time.Duration) float64 { return max(float64(d)/float64(time.Millisecond), 0) }
+
+func (d *Distribution) observe(v float64) {
+	d.Count++
+	d.Sum = math.Round((d.Sum+v)*1e6) / 1e6                           // nanoseconds: what lies below is noise of the adding
+	if i, _ := slices.BinarySearch(d.Bounds, v); i < len(d.Buckets) { // the first bound that is ≥ v
+		d.Buckets[i]++
+	}
+}

@@ -1,0 +1,195 @@
+package metrics
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func filled() *Metrics {
+	m := New()
+	m.Answer(200, "ok", 5*time.Millisecond)
+	m.Answer(200, "ok", 5001*time.Microsecond)
+	m.Answer(429, "throttled", 20*time.Second)
+	m.Answer(0, "net\"work\\\n", time.Millisecond)
+	m.CacheHit()
+	m.CacheHit()
+	m.CacheMiss()
+	m.Slept(1500 * time.Millisecond)
+	m.SetGauges(Gauges{Rate: 17.5, Concurrency: 2, ErrRate: math.NaN()})
+	return m
+}
+
+// The names are those of docs/limiter.md; dashboards stand on them.
+func TestNamesOfTheContract(t *testing.T) {
+	want := map[string]Kind{
+		"requests_total": Counter, "cache_hits_total": Counter, "cache_miss_total": Counter,
+		"rate_current": Gauge, "concurrency_current": Gauge, "err_rate_30s": Gauge,
+		"latency_ms": Histogram, "sleep_ms": Histogram,
+	}
+	got := map[string]Kind{}
+	for _, d := range Table() {
+		got[d.Name] = d.Kind
+		if d.Help == "" || (d.Kind == Histogram) != (len(d.Bounds) > 0) {
+			t.Errorf("%s is not fully defined", d.Name)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestNDJSONHasNumbersAsNumbers(t *testing.T) {
+	var b bytes.Buffer
+	at := time.Date(2026, 11, 21, 12, 0, 0, 5e6, time.FixedZone("KST", 9*3600))
+	if err := NDJSON(&b, 42)(filled().Snapshot(), at, true); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(b.String(), "\n"); n != 1 || !strings.HasSuffix(b.String(), "}\n") {
+		t.Fatalf("not one line: %q", b.String())
+	}
+	var got map[string]any
+	if err := json.Unmarshal(b.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	latency := got["latency_ms"].(map[string]any)
+	if buckets := latency["buckets"].([]any); len(buckets) != len(bounds("latency_ms")) {
+		t.Errorf("%d buckets", len(buckets))
+	} else if diff := cmp.Diff(map[string]any{"le": 10.0, "count": 3.0}, buckets[1]); diff != "" {
+		t.Error(diff)
+	}
+	delete(got, "latency_ms")
+	delete(got["sleep_ms"].(map[string]any), "buckets")
+	want := map[string]any{
+		"ts": "2026-11-21T03:00:00.005Z", "pid": 42.0, "final": true,
+		"requests_total":   map[string]any{"200": 2.0, "429": 1.0, "net\"work\\\n": 1.0},
+		"cache_hits_total": 2.0, "cache_miss_total": 1.0,
+		"rate_current": 17.5, "concurrency_current": 2.0, "err_rate_30s": 0.0,
+		"sleep_ms": map[string]any{"count": 1.0, "sum": 1500.0},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPrometheusText(t *testing.T) {
+	var b bytes.Buffer
+	if err := Prometheus(&b, filled().Snapshot()); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		"# TYPE anivault_requests_total counter\n",
+		`anivault_requests_total{code="200"} 2` + "\n",
+		`anivault_requests_total{code="net\"work\\\n"} 1` + "\n",
+		"anivault_cache_hits_total 2\n",
+		"anivault_rate_current 17.5\n",
+		"anivault_err_rate_30s 0\n",
+		`anivault_latency_ms_bucket{le="5"} 2` + "\n",
+		`anivault_latency_ms_bucket{le="15000"} 3` + "\n",
+		`anivault_latency_ms_bucket{le="+Inf"} 4` + "\n",
+		"anivault_latency_ms_sum 20011.001\nanivault_latency_ms_count 4\n",
+		`anivault_sleep_ms_bucket{le="1000"} 0` + "\n" + `anivault_sleep_ms_bucket{le="2000"} 1` + "\n",
+	} {
+		if !strings.Contains(b.String(), line) {
+			t.Errorf("missing %q in\n%s", line, b.String())
+		}
+	}
+	grammar := regexp.MustCompile(`^(# (HELP|TYPE) [a-z0-9_]+ .+|[a-z0-9_]+(\{[a-z]+="([^"\\]|\\.)*"\})? [0-9.e+]+)$`)
+	for _, line := range strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n") {
+		if !grammar.MatchString(line) {
+			t.Errorf("not in the exposition format: %q", line)
+		}
+	}
+}
+
+func TestTextfileIsReplacedWhole(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "anivault.prom")
+	m := filled()
+	for range 2 {
+		if err := Textfile(path)(m.Snapshot(), time.Time{}, false); err != nil {
+			t.Fatal(err)
+		}
+		m.CacheHit()
+	}
+	b, err := os.ReadFile(path)
+	if err != nil || !strings.Contains(string(b), "anivault_cache_hits_total 3\n") {
+		t.Errorf("%s, %v", b, err)
+	}
+}
+
+func TestSnapshotIsACopy(t *testing.T) {
+	m := filled()
+	before := m.Snapshot()
+	m.Answer(200, "ok", 0)
+	m.Slept(0)
+	if before.Requests["200"] != 2 || before.Latency.Buckets[0] != 2 || before.Sleep.Buckets[0] != 0 {
+		t.Errorf("a snapshot changed after it was taken: %+v", before)
+	}
+}
+
+func TestConcurrentCountingLosesNothing(t *testing.T) {
+	m := New()
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 500 {
+				m.Answer(200, "ok", time.Millisecond)
+				m.CacheHit()
+				m.Snapshot()
+			}
+		})
+	}
+	wg.Wait()
+	if s := m.Snapshot(); s.Requests["200"] != 4000 || s.CacheHits != 4000 || s.Latency.Count != 4000 {
+		t.Errorf("counted %+v", s)
+	}
+}
+
+func TestReporterWritesPeriodicallyAndAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithTimeout(t.Context(), 25*time.Second)
+		defer stop()
+		start := time.Now()
+		var got []string
+		var told []error
+		full := errors.New("disk is full")
+		r := Reporter{
+			Metrics: New(),
+			Refresh: func(m *Metrics) { m.SetGauges(Gauges{Rate: time.Since(start).Seconds()}) },
+			OnError: func(err error) { told = append(told, err) },
+			Sinks: []Sink{
+				func(Snapshot, time.Time, bool) error { return full },
+				func(s Snapshot, at time.Time, final bool) error {
+					word := at.Sub(start).String()
+					if final {
+						word += " final"
+					}
+					if s.Gauges.Rate != at.Sub(start).Seconds() {
+						t.Errorf("gauges were not refreshed: %v at %v", s.Gauges.Rate, at.Sub(start))
+					}
+					got = append(got, word)
+					return nil
+				},
+			},
+		}
+		err := r.Run(ctx)
+		if !errors.Is(err, full) || len(told) != 1 {
+			t.Errorf("error %v, told %v", err, told)
+		}
+		if diff := cmp.Diff([]string{"10s", "20s", "25s final"}, got); diff != "" {
+			t.Error(diff)
+		}
+	})
+}

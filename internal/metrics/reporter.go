@@ -1,0 +1,60 @@
+package metrics
+
+// This file decides when metrics are written: every so often while a run lasts, and once at its end.
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// DefaultEvery is the usual time between two snapshots.
+const DefaultEvery = 10 * time.Second
+
+// Reporter writes a process's metrics to sinks. Trouble with a sink never ends a run: it is told once per sink through
+// OnError, and the sink is tried again the next time.
+type Reporter struct {
+	Metrics *Metrics
+	Every   time.Duration // 0: DefaultEvery
+	Sinks   []Sink
+	Refresh func(*Metrics) // brings gauges up to date before a snapshot; may be nil
+	OnError func(error)    // may be nil
+}
+
+// Run writes a snapshot whenever Every has passed, and the final one when ctx ends. It returns after that with the first
+// error of each sink, joined; nil where all went well.
+func (r *Reporter) Run(ctx context.Context) error {
+	every := r.Every
+	if every <= 0 {
+		every = DefaultEvery
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	failed := make([]error, len(r.Sinks))
+	for {
+		select {
+		case at := <-tick.C:
+			r.write(at, false, failed)
+		case <-ctx.Done():
+			r.write(time.Now(), true, failed)
+			return errors.Join(failed...)
+		}
+	}
+}
+
+func (r *Reporter) write(at time.Time, final bool, failed []error) {
+	if r.Refresh != nil {
+		r.Refresh(r.Metrics)
+	}
+	s := r.Metrics.Snapshot()
+	for i, sink := range r.Sinks {
+		err := sink(s, at, final)
+		if err == nil || failed[i] != nil {
+			continue
+		}
+		failed[i] = err
+		if r.OnError != nil {
+			r.OnError(err)
+		}
+	}
+}

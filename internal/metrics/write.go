@@ -1,0 +1,117 @@
+package metrics
+
+// This file decides how a snapshot is written: one NDJSON object with numbers as numbers, or the Prometheus text
+// exposition format 0.0.4.
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/anivault/anivault/internal/atomicfile"
+)
+
+// Sink takes a snapshot; final marks the last one of a run.
+type Sink func(s Snapshot, at time.Time, final bool) error
+
+// NDJSON returns a sink that writes one object per snapshot, each with one write: ts (RFC 3339, UTC), pid (of the process
+// whose numbers these are), final, then every metric of the table by its name: a number; for requests_total an
+// object of numbers by code; for a histogram count, sum and the buckets with their upper bound le, each counting
+// what is at most le, as Prometheus does.
+func NDJSON(w io.Writer, pid int) Sink {
+	return func(s Snapshot, at time.Time, final bool) error {
+		line, err := appendJSON(nil, &s, at, pid, final)
+		if err != nil {
+			return err
+		}
+		if _, err := w.Write(line); err != nil {
+			return fmt.Errorf("write metrics: %w", err)
+		}
+		return nil
+	}
+}
+
+// Textfile returns a sink that replaces the file at path, atomically, with Prometheus text for node exporter's textfile
+// collector. The file is readable by all: the collector is another user.
+func Textfile(path string) Sink {
+	return func(s Snapshot, _ time.Time, _ bool) error {
+		return atomicfile.Write(path, 0o644, func(w io.Writer) error { return Prometheus(w, s) })
+	}
+}
+
+type jsonHistogram struct {
+	Count   uint64       `json:"count"`
+	Sum     float64      `json:"sum"`
+	Buckets []jsonBucket `json:"buckets"`
+}
+
+type jsonBucket struct {
+	LE    float64 `json:"le"`
+	Count uint64  `json:"count"`
+}
+
+func appendJSON(b []byte, s *Snapshot, at time.Time, pid int, final bool) ([]byte, error) {
+	b = fmt.Appendf(b, `{"ts":%q,"pid":%d,"final":%t`, at.UTC().Format("2006-01-02T15:04:05.000Z07:00"), pid, final)
+	for _, d := range table {
+		v := d.value(s)
+		if h, ok := v.(Distribution); ok {
+			out := jsonHistogram{Count: h.Count, Sum: h.Sum}
+			h.cumulative(func(le float64, n uint64) { out.Buckets = append(out.Buckets, jsonBucket{le, n}) })
+			v = out
+		}
+		text, err := json.Marshal(v)
+		if err != nil {
+			return nil, fmt.Errorf("encode %s: %w", d.Name, err)
+		}
+		b = append(fmt.Appendf(b, ",%q:", d.Name), text...)
+	}
+	return append(b, "}\n"...), nil
+}
+
+// Prometheus writes the snapshot in the text exposition format, every name with Prefix.
+func Prometheus(w io.Writer, s Snapshot) error {
+	var b bytes.Buffer
+	for _, d := range table {
+		name := Prefix + d.Name
+		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s %s\n", name, helpEscaper.Replace(d.Help), name, d.Kind)
+		switch v := d.value(&s).(type) {
+		case uint64:
+			fmt.Fprintf(&b, "%s %d\n", name, v)
+		case float64:
+			fmt.Fprintf(&b, "%s %s\n", name, number(v))
+		case map[string]uint64:
+			for _, label := range slices.Sorted(maps.Keys(v)) {
+				fmt.Fprintf(&b, "%s{%s=\"%s\"} %d\n", name, d.Label, labelEscaper.Replace(label), v[label])
+			}
+		case Distribution:
+			v.cumulative(func(le float64, n uint64) { fmt.Fprintf(&b, "%s_bucket{le=\"%s\"} %d\n", name, number(le), n) })
+			fmt.Fprintf(&b, "%s_bucket{le=\"+Inf\"} %d\n%s_sum %s\n%s_count %d\n", name, v.Count, name, number(v.Sum), name, v.Count)
+		}
+	}
+	if _, err := w.Write(b.Bytes()); err != nil {
+		return fmt.Errorf("write metrics: %w", err)
+	}
+	return nil
+}
+
+var (
+	helpEscaper  = strings.NewReplacer(`\`, `\\`, "\n", `\n`)
+	labelEscaper = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
+)
+
+func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// cumulative calls f for every bound with the number of observations that are at most it.
+func (d Distribution) cumulative(f func(le float64, n uint64)) {
+	n := uint64(0)
+	for i, le := range d.Bounds {
+		n += d.Buckets[i]
+		f(le, n)
+	}
+}

@@ -1,0 +1,24 @@
+package report
+
+import (
+	"io"
+	"testing"
+)
+
+func BenchmarkMatch(b *testing.B) {
+	records := sample()
+	for _, format := range Formats() {
+		b.Run(string(format), func(b *testing.B) {
+			w, err := NewWriter(format, io.Discard, Options{Width: 120})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				if err := w.Match(records[i%len(records)]); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,100 @@
+package report
+
+// This file is the tables of statuses and of error codes: which there are, which status each code gives a file, what it
+// means and which command comes next. Records, the human summary, help texts and documents read these tables.
+
+import "strings"
+
+// StatusInfo explains a Status.
+type StatusInfo struct {
+	Status  Status
+	Meaning string // a clause without a full stop
+	Next    string // what a person does about it, PATH standing for where it is; "" where there is nothing to do
+}
+
+var statuses = []StatusInfo{
+	{Matched, "the entry is believed, and the episode where one is given", ""},
+	{Ambiguous, "no entry fits certainly enough", "`anivault match --interactive PATH` lets you choose; `anivault match --explain PATH` shows how they compare"},
+	{Unmatched, "TMDB knows nothing that fits", "`anivault match --interactive PATH` lets you say what it is; `anivault match --explain PATH` shows what was asked"},
+	{Pending, "TMDB could not be asked; running again asks for these alone", "run the same command again"},
+	{Skipped, "not to be matched: a sample, a trailer, an extra", ""},
+	{Failed, "running again will not mend it", "see the error's message"},
+}
+
+// Statuses returns the table of statuses, in the order in which they are counted.
+func Statuses() []StatusInfo { return append([]StatusInfo(nil), statuses...) }
+
+// Info returns a status's row; an unknown status has an empty one under its own name.
+func (s Status) Info() StatusInfo {
+	for _, row := range statuses {
+		if row.Status == s {
+			return row
+		}
+	}
+	return StatusInfo{Status: s}
+}
+
+// at puts a path where the text says PATH; an empty one leaves it standing.
+func at(next, path string) string {
+	if path == "" {
+		return next
+	}
+	return strings.ReplaceAll(next, "PATH", shellQuote(path))
+}
+
+// Code names why a file could not be settled.
+type Code string
+
+// The codes of docs/interface.md.
+const (
+	CodeBlocked           Code = "blocked"
+	CodeAcquireTimeout    Code = "acquire_timeout"
+	CodeRequestTimeout    Code = "request_timeout"
+	CodeUpstream          Code = "upstream"
+	CodeNetwork           Code = "network"
+	CodeMalformedResponse Code = "malformed_response"
+	CodeBudget            Code = "budget"
+	CodeUnauthorized      Code = "unauthorized"
+	CodeTLS               Code = "tls"
+	CodeNotFound          Code = "not_found"
+	CodeUnreadable        Code = "unreadable"
+	CodeInternal          Code = "internal"
+)
+
+// CodeInfo explains a Code.
+type CodeInfo struct {
+	Code    Code
+	Status  Status // Pending or Failed: what a file with this code is
+	Meaning string // a clause without a full stop
+	Next    string // what a person does about it
+}
+
+var codes = []CodeInfo{
+	{CodeBlocked, Pending, "the limiter lets nothing through (Sleep, CacheOnly or offline) and nothing is cached", "`anivault status` says until when; then run the same command again"},
+	{CodeAcquireTimeout, Pending, "no permission to ask TMDB within --max-wait", "run the same command again, or allow more with --max-wait 10m"},
+	{CodeRequestTimeout, Pending, "TMDB did not answer within --request-timeout", "run the same command again, or allow more with --request-timeout 30s"},
+	{CodeUpstream, Pending, "TMDB answered with a server error, also after retries", "run the same command again later; `anivault status` shows how TMDB is doing"},
+	{CodeNetwork, Pending, "TMDB could not be reached", "`anivault doctor` checks the connection; then run the same command again"},
+	{CodeMalformedResponse, Pending, "what came was not an answer of TMDB's (a cut body, an HTML page)", "run the same command again; `anivault doctor` finds a proxy that answers in TMDB's place"},
+	{CodeBudget, Pending, "the request budget is spent", "`anivault status` says when it renews; then run the same command again"},
+	{CodeUnauthorized, Failed, "TMDB refused the credentials", "`anivault config init` asks for a token and checks it"},
+	{CodeTLS, Failed, "the connection is not TMDB's: its certificate or its redirect is wrong", "`anivault doctor` says what is wrong; a proxy's own certificate goes into ANIVAULT_TMDB_CA_FILE"},
+	{CodeNotFound, Failed, "the path does not exist, or TMDB no longer has the entry", "check the path; an id in its name may be that of an entry which TMDB has deleted"},
+	{CodeUnreadable, Failed, "the file or folder can't be read", "check its permissions"},
+	{CodeInternal, Failed, "a fault of anivault's own", "run it again with --log-file and -vv and report it"},
+}
+
+// Codes returns the table of error codes, the ones that leave a file pending first.
+func Codes() []CodeInfo { return append([]CodeInfo(nil), codes...) }
+
+// Info returns a code's row; an unknown code is explained as an internal one under its own name.
+func (c Code) Info() CodeInfo {
+	for _, row := range codes {
+		if row.Code == c {
+			return row
+		}
+	}
+	row := codes[len(codes)-1]
+	row.Code = c
+	return row
+}

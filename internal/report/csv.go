@@ -1,0 +1,141 @@
+package report
+
+// This file decides what a row of CSV holds (RFC 4180: CRLF, quotes doubled, one header line), and how it is safe
+// to open: spreadsheets run a cell that starts with = + - @ or a tab or CR as a formula, and file names come
+// from strangers. Such a text cell gets a ' in front; a path that was changed so, or is not UTF-8, has
+// its exact bytes in path_base64.
+
+import (
+	"encoding/base64"
+	"strconv"
+	"strings"
+)
+
+// csvColumns is the table of columns: name, and how a record fills it.
+var csvColumns = []struct {
+	name string
+	text bool // free text, guarded against formulas
+	cell func(wireRecord) string
+}{
+	{"path", true, func(r wireRecord) string { return r.Path }},
+	{"status", false, func(r wireRecord) string { return string(r.Status) }},
+	{"confidence", false, func(r wireRecord) string {
+		if r.Confidence == nil {
+			return ""
+		}
+		return strconv.FormatFloat(*r.Confidence, 'f', -1, 64)
+	}},
+	{"kind", false, func(r wireRecord) string { return r.Kind }},
+	{"tmdb_id", false, func(r wireRecord) string { return positive(r.TMDBID) }},
+	{"title", true, func(r wireRecord) string { return r.Title }},
+	{"original_title", true, func(r wireRecord) string { return r.OriginalTitle }},
+	{"year", false, func(r wireRecord) string { return positive(r.Year) }},
+	{"season", false, func(r wireRecord) string {
+		if r.Season == nil {
+			return ""
+		}
+		return strconv.Itoa(*r.Season)
+	}},
+	{"episodes", false, func(r wireRecord) string { // "3 4": a dash or a comma would become a date or two cells
+		var n []string
+		for _, e := range r.Episodes {
+			n = append(n, strconv.Itoa(e))
+		}
+		return strings.Join(n, " ")
+	}},
+	{"episode_titles", true, func(r wireRecord) string { return strings.Join(r.EpisodeTitles, " / ") }},
+	{"source", false, func(r wireRecord) string { return r.Source }},
+	{"cached_at", false, func(r wireRecord) string { return r.CachedAt }},
+	{"reason", true, func(r wireRecord) string { return r.Reason }},
+	{"candidates", true, func(r wireRecord) string { // "tv/123 0.41; movie/5 0.2"
+		var c []string
+		for _, x := range r.Candidates {
+			c = append(c, x.Kind+"/"+strconv.Itoa(x.TMDBID)+" "+strconv.FormatFloat(x.Confidence, 'f', -1, 64))
+		}
+		return strings.Join(c, "; ")
+	}},
+	{"error_code", false, func(r wireRecord) string {
+		if r.Error == nil {
+			return ""
+		}
+		return string(r.Error.Code)
+	}},
+	{"error_message", true, func(r wireRecord) string {
+		if r.Error == nil {
+			return ""
+		}
+		return r.Error.Message
+	}},
+	{"path_base64", false, func(r wireRecord) string { return r.PathBase64 }},
+}
+
+// positive writes a number that is left out when it is zero.
+func positive(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// csvWriter writes the header with the first record, or at the end where there was none.
+type csvWriter struct {
+	out   *sink
+	begun bool
+}
+
+func (w *csvWriter) Match(r Record) error {
+	var b strings.Builder
+	w.begin(&b)
+	wire := r.wire()
+	if wire.PathBase64 == "" && formula(wire.Path) {
+		wire.PathBase64 = base64.StdEncoding.EncodeToString([]byte(r.Path))
+	}
+	for i, c := range csvColumns {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		cell := validUTF8(c.cell(wire))
+		if c.text && formula(cell) {
+			cell = "'" + cell
+		}
+		writeCell(&b, cell)
+	}
+	b.WriteString("\r\n")
+	return w.out.write([]byte(b.String()))
+}
+
+// Close writes no summary: every row of the file is one media file.
+func (w *csvWriter) Close(Summary) error {
+	var b strings.Builder
+	w.begin(&b)
+	return w.out.write([]byte(b.String()))
+}
+
+func (w *csvWriter) begin(b *strings.Builder) {
+	if w.begun {
+		return
+	}
+	w.begun = true
+	for i, c := range csvColumns {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(c.name)
+	}
+	b.WriteString("\r\n")
+}
+
+// formula reports whether a spreadsheet may run the cell instead of showing it.
+func formula(s string) bool { return s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) }
+
+// writeCell quotes only where RFC 4180 asks for it, and for outer spaces, which some readers drop. Line breaks
+// inside a cell stay the bytes they are; encoding/csv would turn them into CRLF.
+func writeCell(b *strings.Builder, s string) {
+	if !strings.ContainsAny(s, ",\"\r\n") && strings.TrimSpace(s) == s {
+		b.WriteString(s)
+		return
+	}
+	b.WriteByte('"')
+	b.WriteString(strings.ReplaceAll(s, `"`, `""`))
+	b.WriteByte('"')
+}

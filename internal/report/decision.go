@@ -1,0 +1,165 @@
+package report
+
+// This file decides how a matcher's decision becomes a record: what an ambiguous file may say, which
+// answers carry their age, and that an error's code decides between pending and error.
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/release"
+)
+
+// ErrorFunc tells what an error of a Source means: a code, and a message for people without secrets.
+type ErrorFunc func(error) (Code, string)
+
+// FromDecision makes the record of one file: path as it was given (any bytes), what was read from it, and what
+// was decided. Where the file is pending or in error, code explains d.Err and its row in the table of codes
+// decides which of the two it is; a nil code, or a nil Err, makes it internal. An ambiguous file names no
+// entry of its own, only candidates: a script must not take a guess for a match.
+func FromDecision(path string, rel release.Release, d match.Decision, code ErrorFunc) Record {
+	r := Record{
+		Path: path, Status: Status(d.Status), Reason: oneLine(d.Reason), Parsed: ParsedOf(rel),
+		Candidates: candidates(d.Candidates), Steps: steps(d.Steps),
+	}
+	switch d.Status {
+	case match.Matched:
+		r.place(d)
+		r.Confidence = confidence(d.Confidence)
+		r.origin(d.Origin)
+	case match.Ambiguous:
+		r.Confidence = confidence(d.Confidence)
+		r.origin(d.Origin)
+	case match.Unmatched:
+		r.origin(d.Origin)
+	case match.Skipped:
+	case match.Pending, match.Failed:
+		r.place(d)
+		r.fail(d.Err, code)
+	default:
+		r.fail(errors.New("no decision was made"), nil)
+	}
+	return r
+}
+
+// NewSkipped is the record of a file that is left alone, with the reason why.
+func NewSkipped(path, reason string) Record {
+	return Record{Path: path, Status: Skipped, Reason: oneLine(reason)}
+}
+
+// NewFailed is the record of a path that could not be worked on: its code decides between pending and error.
+func NewFailed(path string, code Code, message string) Record {
+	return Record{Path: path, Status: code.Info().Status, Error: &Error{Code: code, Message: oneLine(message)}}
+}
+
+// ParsedOf is what was read from a name, in the shape of `parse`.
+func ParsedOf(rel release.Release) *Parsed {
+	p := &Parsed{
+		Title: rel.Title, Seasons: rel.Seasons, Episodes: rel.Episodes, Absolute: rel.Absolute, Year: rel.Year,
+		Group: rel.Group, Resolution: rel.Resolution, Version: rel.Version, Checksum: rel.Checksum,
+		Kind: rel.Kind.String(), Source: rel.Source, Video: rel.Video, Audio: rel.Audio, Extension: rel.Extension,
+	}
+	for _, t := range rel.Titles {
+		p.Titles = append(p.Titles, t.Text)
+	}
+	if n, ok := rel.Season(); ok {
+		p.Season = &n
+	}
+	return p
+}
+
+// NewParseRecord is the line of `parse` for one name as it was given.
+func NewParseRecord(name string, rel release.Release) ParseRecord {
+	return ParseRecord{Name: validUTF8(name), Parsed: *ParsedOf(rel)}
+}
+
+// place fills in which entry, season and episodes the file is.
+func (r *Record) place(d match.Decision) {
+	if d.ID == 0 {
+		return
+	}
+	r.Kind, r.TMDBID, r.Title, r.Year = string(d.Kind), d.ID, d.Title, d.Year
+	r.OriginalTitle, r.Season, r.Episodes, r.EpisodeTitles = d.OriginalTitle, d.Season, d.Episodes, d.EpisodeTitles
+}
+
+// origin fills in the least fresh source and, where it has one, its age.
+func (r *Record) origin(o match.Origin) {
+	r.Source = o.From.String()
+	if aged(o.From) {
+		r.CachedAt = o.FetchedAt
+	}
+}
+
+// aged reports whether an answer from f says when it was fetched.
+func aged(f match.From) bool { return f == match.FromCache || f == match.FromStale }
+
+// fail fills in the error; its code decides the status.
+func (r *Record) fail(err error, code ErrorFunc) {
+	c, message := CodeInternal, "no cause was given"
+	if err != nil {
+		message = err.Error()
+		if code != nil {
+			c, message = code(err)
+		}
+	}
+	r.Status = c.Info().Status
+	r.Error = &Error{Code: c, Message: oneLine(message)}
+}
+
+// confidence rounds to four digits and keeps within 0 to 1: a record never claims NaN.
+func confidence(c float64) *float64 {
+	v := round4(c)
+	return &v
+}
+
+func round4(c float64) float64 {
+	if !(c > 0) { // NaN too
+		return 0
+	}
+	return math.Min(1, math.Round(c*1e4)/1e4)
+}
+
+func candidates(in []match.Candidate) []Candidate {
+	var out []Candidate
+	for _, c := range in {
+		row := Candidate{Kind: string(c.Kind), TMDBID: c.ID, Title: c.Title, Year: c.Year, Confidence: round4(c.Confidence)}
+		row.Score = finite(c.Score)
+		for _, x := range c.Reasons {
+			row.Reasons = append(row.Reasons, Reason{Name: x.Name, Weight: finite(x.Weight), Detail: x.Detail})
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+// finite rounds a score to four digits; JSON has no NaN and no infinity, so these become 0.
+func finite(x float64) float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return 0
+	}
+	return math.Round(x*1e4) / 1e4
+}
+
+func steps(in []match.Step) []Step {
+	var out []Step
+	for _, s := range in {
+		row := Step{Stage: s.Stage, Detail: s.Detail}
+		if s.Origin != nil {
+			row.Source = s.Origin.From.String()
+			if aged(s.Origin.From) && !s.Origin.FetchedAt.IsZero() {
+				row.CachedAt = s.Origin.FetchedAt.UTC().Format(time.RFC3339)
+			}
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+// oneLine keeps a message for people on its line, whatever a file name or a server put into it.
+func oneLine(s string) string {
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+}

@@ -1,0 +1,435 @@
+package html
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anivault/anivault/internal/report"
+)
+
+var pictures = flag.String("pictures", "", "folder for screenshots of the report page")
+
+func ptr[T any](v T) *T { return &v }
+
+var started = time.Date(2026, 11, 21, 21, 0, 0, 0, time.UTC)
+
+// samplePage is a small library's run that met a limit.
+func samplePage() Page {
+	var records []report.Record
+	titles := []string{"Asteroid Blues", "Stray Dog Strut", "Honky Tonk Women", "Gateway Shuffle", "Ballad of Fallen Angels"}
+	for i, title := range titles {
+		records = append(records, report.Record{
+			Path: fmt.Sprintf("/lib/Cowboy Bebop/[Group] Cowboy Bebop - %02d [1080p][ABCD%04d].mkv", i+1, i), Status: report.Matched,
+			Confidence: ptr(0.97 + float64(i)/200), Kind: "tv", TMDBID: 30991, Title: "Cowboy Bebop", OriginalTitle: "カウボーイビバップ", Year: 1998,
+			Season: ptr(1), Episodes: []int{i + 1}, EpisodeTitles: []string{title}, Source: "network", Reason: "title and year agree",
+			Candidates: []report.Candidate{
+				{Kind: "tv", TMDBID: 30991, Title: "Cowboy Bebop", Year: 1998, Confidence: 0.97, Reasons: []report.Reason{{Name: "title", Weight: 1, Detail: "equal"}, {Name: "genre", Weight: 0.1}}},
+				{Kind: "tv", TMDBID: 84773, Title: "Cowboy Bebop", Year: 2021, Confidence: 0.02, Reasons: []report.Reason{{Name: "title", Weight: 1}, {Name: "genre", Weight: -0.4, Detail: "not animation"}}},
+			},
+		})
+	}
+	for i := range 16 {
+		records = append(records, report.Record{
+			Path: fmt.Sprintf("/lib/비밀의 숲/비밀의 숲 %d화.mkv", i+1), Status: report.Matched, Confidence: ptr(1.0), Kind: "tv", TMDBID: 70593, Title: "비밀의 숲",
+			Year: 2017, Season: ptr(1), Episodes: []int{i + 1}, Source: "stale", CachedAt: started.AddDate(0, -1, 0),
+		})
+	}
+	records = append(
+		records,
+		report.Record{
+			Path: "/lib/비밀의 숲/특별편/비밀의 숲 특별편.mkv", Status: report.Matched, Confidence: ptr(0.93), Kind: "tv", TMDBID: 70593, Title: "비밀의 숲", Year: 2017,
+			Source: "stale", CachedAt: started.AddDate(0, -1, 0), Reason: "season 0 has no episode of that name",
+		},
+		report.Record{
+			Path: "/lib/films/千と千尋の神隠し (2001).mkv", Status: report.Matched, Confidence: ptr(0.999), Kind: "movie", TMDBID: 129, Title: "Spirited Away",
+			OriginalTitle: "千と千尋の神隠し", Year: 2001, Source: "pin",
+		},
+		report.Record{
+			Path: "/lib/films/Dune.mkv", Status: report.Ambiguous, Confidence: ptr(0.52), Source: "network", Reason: "two films of that title",
+			Candidates: []report.Candidate{
+				{Kind: "movie", TMDBID: 438631, Title: "Dune", Year: 2021, Confidence: 0.52, Reasons: []report.Reason{{Name: "title", Weight: 1, Detail: "equal"}}},
+				{Kind: "movie", TMDBID: 841, Title: "Dune", Year: 1984, Confidence: 0.4},
+			},
+		},
+		report.Record{Path: "/lib/films/home video.mkv", Status: report.Unmatched, Reason: "nothing like it in 3 searches", Source: "network"},
+		report.Record{Path: "/lib/later/Frieren - 01.mkv", Status: report.Pending, Error: &report.Error{Code: report.CodeBlocked, Message: "the limiter sleeps until 21:01:00 after 429"}},
+		report.Record{Path: "/lib/later/Frieren - 02.mkv", Status: report.Pending, Error: &report.Error{Code: report.CodeBlocked, Message: "the limiter sleeps until 21:01:00 after 429"}},
+		report.Record{Path: "/lib/secret", Status: report.Failed, Error: &report.Error{Code: report.CodeUnreadable, Message: "permission denied"}},
+		report.Record{Path: "/lib/Cowboy Bebop/NCOP.mkv", Status: report.Skipped, Reason: "a creditless opening"},
+	)
+	var tally report.Tally
+	for _, r := range records {
+		tally.Add(r)
+	}
+	s := tally.Counts()
+	s.Requests, s.Retries, s.HTTP429, s.CacheHits, s.CacheMisses, s.ElapsedMS, s.LimiterState = 41, 3, 2, 30, 12, 42_400, "Throttle"
+	return Page{Roots: []string{"/lib"}, Started: started, Version: "v0.1.0", Records: records, Summary: s, Timeline: sampleTimeline()}
+}
+
+func sampleTimeline() []TimelinePoint {
+	var points []TimelinePoint
+	for i := range 85 {
+		p := TimelinePoint{At: started.Add(time.Duration(i) * 500 * time.Millisecond), State: "Normal", Rate: 35, Requests: 14 + i%5}
+		switch {
+		case i >= 30 && i < 44:
+			p.State, p.Rate, p.Requests = "Throttle", 17, 8
+			if i < 34 {
+				p.Throttled = 2
+			}
+		case i >= 44 && i < 60:
+			p.State, p.Rate, p.Requests = "Sleep", 0, 0
+		case i >= 60 && i < 66:
+			p.State, p.Rate, p.Requests = "HalfOpen", 3, 1
+		case i >= 66:
+			p.Rate, p.Requests = 28, 12
+		}
+		points = append(points, p)
+	}
+	return points
+}
+
+func render(t testing.TB, p Page) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Write(&b, p); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// Everything is there without the script: each file, each reason, each candidate, and the limiter in words.
+func TestPageReadsWithoutScript(t *testing.T) {
+	p := samplePage()
+	page := render(t, p)
+	body, _, _ := strings.Cut(page, "<script>")
+	for _, want := range []string{
+		"Cowboy Bebop (1998)", "カウボーイビバップ", "[Group] Cowboy Bebop - 03 [1080p][ABCD0002].mkv", "S01E03", "98%", "Honky Tonk Women", "title and year agree",
+		"genre -0.40 (not animation)", "https://www.themoviedb.org/tv/30991", "stale, as of 2026-10-21", "no episode: season 0 has no episode of that name",
+		"Dune (1984)", "movie/841", "two films of that title", "nothing like it in 3 searches", "blocked: the limiter sleeps until", "unreadable: permission denied",
+		"a creditless opening", "pinned", "<b>Sleep</b> for 8.0 s", "30 of 42", "not endorsed or certified by TMDB", "v0.1.0", "/lib/비밀의 숲/특별편",
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("%q is not on the page", want)
+		}
+	}
+	if got := strings.Count(body, `<li class="file `); got != len(p.Records) {
+		t.Errorf("%d files on the page, %d in the run", got, len(p.Records))
+	}
+	if n := strings.Count(body, "What was weighed"); n != 1 {
+		t.Errorf("a series' candidates are listed %d times", n)
+	}
+	if strings.Contains(body, " hidden>No media") || regexp.MustCompile(`class="(card|file)[^"]*"[^>]* hidden`).MatchString(body) {
+		t.Error("something is hidden that only the script could show")
+	}
+}
+
+// Nothing on the page is fetched: the only addresses are links to follow by hand.
+func TestPageIsSelfContained(t *testing.T) {
+	page := render(t, samplePage())
+	for _, m := range regexp.MustCompile(`(?i)\b(src|srcset|href|action|data|poster)\s*=\s*"([^"]*)"|url\(|@import|<link|<iframe|<object|<embed|<base`).FindAllStringSubmatch(page, -1) {
+		if strings.ToLower(m[1]) != "href" || !strings.HasPrefix(m[2], "https://www.themoviedb.org/") {
+			t.Errorf("the page refers to %q", m[0])
+		}
+	}
+	if regexp.MustCompile(`(?i)\sstyle\s*=\s*"|\son[a-z]+\s*=\s*"|javascript:`).MatchString(page) {
+		t.Error("inline styles or handlers, which the policy refuses")
+	}
+	if !strings.Contains(page, "default-src &#39;none&#39;") {
+		t.Error("no content security policy")
+	}
+}
+
+// hostile is text that would run, load or break out if it were not escaped.
+var hostile = []string{
+	`<script>window.hacked=1</script>`, `"><img src=x onerror="window.hacked=1">`, `</script><script>window.hacked=1</script>`, `'-window.hacked=1-'`,
+	`</style><svg onload=window.hacked=1>`, `javascript:window.hacked=1`, "{{.}}${window.hacked=1}", "\u202e<b>\x00\xff",
+}
+
+func hostilePage() Page {
+	p := samplePage()
+	for _, x := range hostile {
+		p.Records = append(
+			p.Records,
+			report.Record{
+				Path: x + "/" + x, Status: report.Matched, Kind: x, TMDBID: 7, Title: x, OriginalTitle: x + x, Reason: x, EpisodeTitles: []string{x}, Source: "network",
+				Season: ptr(1), Episodes: []int{1}, Confidence: ptr(0.5), Candidates: []report.Candidate{{Kind: x, TMDBID: 1, Title: x, Reasons: []report.Reason{{Name: x, Detail: x}}}}, Steps: []report.Step{{Stage: x, Detail: x}},
+			},
+			report.Record{Path: x, Status: report.Pending, Error: &report.Error{Code: report.Code(x), Message: x}},
+		)
+		p.Roots = append(p.Roots, x)
+		p.Timeline = append(p.Timeline, TimelinePoint{At: p.Timeline[len(p.Timeline)-1].At.Add(time.Second), State: x})
+	}
+	p.Version, p.Summary.LimiterState = hostile[0], hostile[1]
+	return p
+}
+
+func TestTextFromOutsideStaysText(t *testing.T) {
+	page := render(t, hostilePage())
+	if n := strings.Count(page, "<script"); n != 1 {
+		t.Errorf("%d scripts on the page", n)
+	}
+	for _, bad := range []string{"<img", "<svg onload", "<b>\x00", `href="javascript`, "\x00", "\u202e", "onerror=\"w"} {
+		if strings.Contains(page, bad) {
+			t.Errorf("%q came through", bad)
+		}
+	}
+}
+
+func TestEmptyRun(t *testing.T) {
+	page := render(t, Page{})
+	if !strings.Contains(page, "No media files were found.") || strings.Contains(page, "<svg") {
+		t.Error("an empty run's page does not say so")
+	}
+}
+
+func TestTimeline(t *testing.T) {
+	at := func(s float64) time.Time { return started.Add(time.Duration(s * float64(time.Second))) }
+	got := newTimeline([]TimelinePoint{
+		{At: at(0), State: "Normal", Rate: 10},
+		{At: at(1), State: "Normal", Rate: 10, Requests: 10},
+		{At: at(2), State: "Throttle", Rate: 5, Requests: 20, Throttled: 1},
+		{At: at(4), State: "offline", Requests: 5},
+	})
+	want := &timeline{
+		Bands: []band{{"0", "1000", "st-normal", "Normal"}, {"500", "500", "st-throttle", "Throttle"}, {"1000", "0", "st-closed", "offline"}},
+		Rate:  "M0 98.2H500V139.1H1000V180H1000",
+		Top:   "22/s", Ticks: []string{"0.0 s", "1.0 s", "2.0 s", "3.0 s", "4.0 s"},
+		Marks: []mark{{"500"}},
+		Keys:  []key{{"Normal", "st-normal"}, {"Throttle", "st-throttle"}, {"offline", "st-closed"}},
+		Spans: []span{{"0.0 s", "Normal", "2.0 s", "st-normal"}, {"2.0 s", "Throttle", "2.0 s", "st-throttle"}, {"4.0 s", "offline", "0.0 s", "st-closed"}},
+		Label: "The limiter during the run: Normal for 2.0 s, Throttle for 2.0 s, offline for 0.0 s",
+	}
+	if len(got.Bars) != bars { // some answers in every stretch
+		t.Errorf("%d bars", len(got.Bars))
+	}
+	for i, want := range map[int]bar{0: {"0", "98.2", "8", "81.8"}, 30: {"300", "16.4", "8", "163.6"}, 74: {"740", "159.5", "8", "20.5"}} {
+		if diff := cmp.Diff(want, got.Bars[i]); diff != "" {
+			t.Errorf("bar %d: %s", i, diff)
+		}
+	}
+	got.Bars = nil
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for _, points := range [][]TimelinePoint{nil, {{At: at(0)}}, {{At: at(1)}, {At: at(1)}}} {
+		if newTimeline(points) != nil {
+			t.Errorf("%v gave a picture", points)
+		}
+	}
+	long := make([]TimelinePoint, 100_000)
+	for i := range long {
+		long[i] = TimelinePoint{At: at(float64(i)), State: []string{"Normal", "Sleep"}[i%2], Requests: 1}
+	}
+	if tl := newTimeline(long); len(tl.Bars) != bars || len(tl.Spans) != spans || tl.MoreSpan == 0 || len(tl.Bands) > boxWidth+1 {
+		t.Errorf("a long run has %d bars, %d spans, %d bands", len(tl.Bars), len(tl.Spans), len(tl.Bands))
+	}
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+func TestWriting(t *testing.T) {
+	if err := Write(full{}, samplePage()); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("a full disk gives %v", err)
+	}
+	path := filepath.Join(t.TempDir(), "report.html")
+	for range 2 {
+		if err := WriteFile(path, samplePage()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := os.ReadFile(path)
+	if err != nil || string(b) != render(t, samplePage()) {
+		t.Errorf("the file differs from what Write gives: %v", err)
+	}
+}
+
+// bigPage has too many files to unfold them all.
+func bigPage() Page {
+	records := []report.Record{{Path: "/lib/odd.mkv", Status: report.Unmatched, Reason: "nothing like it"}}
+	for show := range 80 {
+		for episode := range 10 {
+			records = append(records, report.Record{
+				Path: fmt.Sprintf("/lib/%d/Show %d - %d.mkv", show, show, episode), Status: report.Matched, Confidence: ptr(0.9), Kind: "tv", TMDBID: show + 1,
+				Title: fmt.Sprint("Series ", show), Season: ptr(1), Episodes: []int{episode},
+			})
+		}
+	}
+	var tally report.Tally
+	for _, r := range records {
+		tally.Add(r)
+	}
+	return Page{Records: records, Summary: tally.Counts()}
+}
+
+func TestInABrowser(t *testing.T) {
+	b := startBrowser(t)
+	path := filepath.Join(t.TempDir(), "report.html")
+	page := samplePage()
+	if err := WriteFile(path, page); err != nil {
+		t.Fatal(err)
+	}
+	// What a person sees: rows that take up room on the screen.
+	visible := func() (rows map[string]int) {
+		b.eval(`(() => { const n = {}; for (const f of document.querySelectorAll(".file")) if (f.checkVisibility() && f.closest("details.card").open)
+			n[f.dataset.status] = (n[f.dataset.status] || 0) + 1; return n; })()`, &rows)
+		return rows
+	}
+	click := func(label string) {
+		b.eval(fmt.Sprintf(`[...document.querySelectorAll(".filter")].find((f) => f.textContent.includes(%q)).click()`, label), nil)
+	}
+	search := func(text string) {
+		b.eval(fmt.Sprintf(`(() => { const q = document.getElementById("query"); q.value = %q; q.dispatchEvent(new Event("input"));
+			return new Promise((done) => setTimeout(done, 300)); })()`, text), nil)
+	}
+
+	b.look(1200, 900, "light")
+	b.open(path)
+	closedAtFirst := map[string]int{"matched": 6, "ambiguous": 1, "unmatched": 1, "pending": 2, "error": 1} // the long series and what was skipped are folded
+	if diff := cmp.Diff(closedAtFirst, visible()); diff != "" {
+		t.Errorf("at first: %s", diff)
+	}
+	s := page.Summary
+	for label, want := range map[string]map[string]int{
+		"matched": {"matched": s.Matched}, "ambiguous": {"ambiguous": 1}, "unmatched": {"unmatched": 1}, "pending": {"pending": 2}, "errors": {"error": 1}, "skipped": {"skipped": 1},
+	} {
+		click(label)
+		if label == "matched" { // "unmatched" contains it too, but comes later
+			b.eval(`document.querySelector('.filter[data-show="matched"]').click()`, nil)
+		}
+		if diff := cmp.Diff(want, visible()); diff != "" {
+			t.Errorf("filter %s: %s", label, diff)
+		}
+	}
+	click("all")
+	if diff := cmp.Diff(closedAtFirst, visible()); diff != "" {
+		t.Errorf("back to all: %s", diff)
+	}
+	for text, want := range map[string]map[string]int{
+		"BEBOP 03":  {"matched": 2}, // episode 3, and "ABCD0003" of episode 4
+		"비밀의 숲 특별편": {"matched": 1}, "dune": {"ambiguous": 1}, "permission": {"error": 1}, "no such thing": {}, "ｄｕｎｅ": {"ambiguous": 1},
+	} {
+		search(text)
+		if diff := cmp.Diff(want, visible()); diff != "" {
+			t.Errorf("search %q: %s", text, diff)
+		}
+		var nothing bool
+		b.eval(`document.getElementById("nothing").checkVisibility()`, &nothing)
+		if nothing != (len(want) == 0) {
+			t.Errorf("search %q: the hint that nothing fits is shown: %v", text, nothing)
+		}
+	}
+	search("lib")
+	click("pending")
+	var shown string
+	b.eval(`document.getElementById("shown").textContent`, &shown)
+	if want := fmt.Sprintf("2 of %d files", s.Files); shown != want {
+		t.Errorf("the page says %q, want %q", shown, want)
+	}
+
+	// On a phone nothing is wider than the screen, and what is tapped is big enough; in the dark text is light.
+	for _, width := range []int{320, 375, 768, 1200} {
+		b.look(width, 800, "dark")
+		b.open(path)
+		var wide int
+		b.eval("document.documentElement.scrollWidth", &wide)
+		if wide > width {
+			t.Errorf("at %d pixels the page is %d wide", width, wide)
+		}
+		var small []string
+		b.eval(`[...document.querySelectorAll("button, input")].filter((e) => e.getBoundingClientRect().height < 36).map((e) => e.outerHTML)`, &small)
+		if len(small) > 0 {
+			t.Errorf("too small to tap: %v", small)
+		}
+	}
+	for _, scheme := range []string{"light", "dark"} {
+		b.look(1200, 900, scheme)
+		var poor []string
+		b.eval(contrastScript, &poor)
+		if len(poor) > 0 {
+			t.Errorf("%s: hard to read: %v", scheme, poor)
+		}
+	}
+
+	if *pictures != "" {
+		for _, shot := range []struct {
+			name          string
+			width, height int
+			scheme        string
+		}{{"desktop", 1200, 1100, "light"}, {"dark", 1200, 1100, "dark"}, {"phone", 375, 1400, "light"}, {"phone-dark", 375, 1400, "dark"}} {
+			b.look(shot.width, shot.height, shot.scheme)
+			b.open(path)
+			b.shoot(filepath.Join(*pictures, shot.name+".png"))
+		}
+	}
+
+	// A big library stays folded, but for what needs attention and what was searched for.
+	if err := WriteFile(path, bigPage()); err != nil {
+		t.Fatal(err)
+	}
+	b.open(path)
+	for _, step := range []struct {
+		text, filter string
+		want         map[string]int
+	}{
+		{"", "all", map[string]int{"unmatched": 1}},
+		{"", "matched", map[string]int{}},
+		{"series 79", "matched", map[string]int{"matched": 10}},
+		{"", "unmatched", map[string]int{"unmatched": 1}},
+	} {
+		search(step.text)
+		b.eval(fmt.Sprintf(`document.querySelector('.filter[data-show="%s"]').click()`, strings.Replace(step.filter, "all", "", 1)), nil)
+		if diff := cmp.Diff(step.want, visible()); diff != "" {
+			t.Errorf("big library, %q in %s: %s", step.text, step.filter, diff)
+		}
+	}
+
+	if err := WriteFile(path, hostilePage()); err != nil {
+		t.Fatal(err)
+	}
+	b.open(path)
+	var hacked bool
+	b.eval("typeof window.hacked !== 'undefined'", &hacked)
+	if hacked {
+		t.Error("text from outside ran as a script")
+	}
+	search("hacked")
+	if said := b.complaints(); len(said) > 0 {
+		t.Errorf("the console says %v", said)
+	}
+
+	b.call(b.session, "Emulation.setScriptExecutionDisabled", map[string]any{"value": true}, nil)
+	if err := WriteFile(path, page); err != nil {
+		t.Fatal(err)
+	}
+	b.open(path)
+	if diff := cmp.Diff(closedAtFirst, visible()); diff != "" {
+		t.Errorf("without JavaScript: %s", diff)
+	}
+}
+
+// contrastScript lists visible words whose contrast with their background is below WCAG's 4.5.
+const contrastScript = `(() => {
+	const lum = (c) => { const [r, g, b] = c.match(/[\d.]+/g).map(Number).map((v) => { v /= 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; }); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+	const behind = (e) => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor; if (!/, 0\)$/.test(c)) return c; } return "rgb(255, 255, 255)"; };
+	const poor = new Set();
+	for (const e of document.querySelectorAll("body *")) {
+		if (!e.checkVisibility() || ![...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim())) continue;
+		const a = lum(getComputedStyle(e).color), b = lum(behind(e));
+		const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+		if (ratio < 4.5) poor.add(e.tagName + "." + e.className + " " + ratio.toFixed(2));
+	}
+	return [...poor];
+})()`

@@ -1,0 +1,249 @@
+package html
+
+// This file decides how records become cards: what needs attention first, folder by folder, then one card per TMDB entry
+// in the order in which the library has them, then what was skipped.
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/anivault/anivault/internal/report"
+)
+
+// openUpTo is how many files a card may have to stand open from the start, manyFiles from how many in all only those
+// that need attention do: a page of 100,000 open rows takes a browser long to lay out.
+const (
+	openUpTo  = 12
+	manyFiles = 600
+)
+
+// view is what the template shows.
+type view struct {
+	Heading  string
+	When     string
+	Version  string
+	Facts    []fact
+	Filters  []filter
+	Cards    []*card
+	Timeline *timeline
+}
+
+// fact is one figure of the run.
+type fact struct{ Name, Value string }
+
+// filter is a button: a status, or "" for all.
+type filter struct {
+	Status string
+	Label  string
+	Count  int
+}
+
+// card is one TMDB entry with its files, or one folder's files of which none was found for certain.
+type card struct {
+	Title    string
+	Original string
+	Ref      string
+	URL      string
+	Note     string // "12 files, 97% to 100%"
+	Age      string
+	Problem  bool
+	Open     bool
+	Files    []*file
+}
+
+// file is one row of a card.
+type file struct {
+	Status     string
+	Place      string
+	Percent    string
+	Confidence float64
+	Name       string
+	Folder     string // where it differs from the row above
+	Titles     string
+	Why        string
+	Weighed    []weighed
+	Steps      []string
+}
+
+// weighed is a candidate with the parts of its score.
+type weighed struct {
+	Title, Ref, URL, Percent string
+	Reasons                  []string
+}
+
+func newView(p Page) view {
+	v := view{
+		Heading: "anivault", When: p.Started.Format("2006-01-02 15:04"), Version: p.Version,
+		Facts: facts(p.Summary), Filters: filters(p.Summary), Cards: cards(p.Records), Timeline: newTimeline(p.Timeline),
+	}
+	var roots []string
+	for _, r := range p.Roots {
+		roots = append(roots, report.Visible(r))
+	}
+	if len(roots) > 0 {
+		v.Heading = strings.Join(roots, ", ")
+	}
+	return v
+}
+
+func facts(s report.Summary) []fact {
+	f := []fact{
+		{"files", fmt.Sprint(s.Files)},
+		{"requests to TMDB", fmt.Sprint(s.Requests)},
+		{"answers from the cache", fmt.Sprintf("%d of %d", s.CacheHits, s.CacheHits+s.CacheMisses)},
+		{"slowed down by TMDB (429)", fmt.Sprint(s.HTTP429)},
+		{"retries", fmt.Sprint(s.Retries)},
+		{"time", fmt.Sprintf("%.1f s", float64(s.ElapsedMS)/1000)},
+	}
+	if s.LimiterState != "" {
+		f = append(f, fact{"limiter at the end", s.LimiterState})
+	}
+	return f
+}
+
+// filters gives a button to every status that occurs; the four that a person looks for are always there.
+func filters(s report.Summary) []filter {
+	f := []filter{
+		{"", "all", s.Files},
+		{string(report.Matched), "matched", s.Matched},
+		{string(report.Ambiguous), "ambiguous", s.Ambiguous},
+		{string(report.Unmatched), "unmatched", s.Unmatched},
+		{string(report.Pending), "pending", s.Pending},
+	}
+	if s.Errors > 0 {
+		f = append(f, filter{string(report.Failed), "errors", s.Errors})
+	}
+	if s.Skipped > 0 {
+		f = append(f, filter{string(report.Skipped), "skipped", s.Skipped})
+	}
+	return f
+}
+
+// cards groups records; within a group their order is kept.
+func cards(records []report.Record) []*card {
+	var troubled, found, skipped []*card
+	byKey := map[string]*card{}
+	group := func(list *[]*card, key string, start func() *card) *card {
+		c, ok := byKey[key]
+		if !ok {
+			c = start()
+			byKey[key] = c
+			*list = append(*list, c)
+		}
+		return c
+	}
+	for _, r := range records {
+		folder, name := split(r.Path)
+		var c *card
+		switch r.Status {
+		case report.Matched:
+			c = group(&found, "entry "+r.Ref(), func() *card { return entryCard(r) })
+		case report.Skipped:
+			c = group(&skipped, "skipped", func() *card { return &card{Title: "Skipped"} })
+		default:
+			c = group(&troubled, "folder "+folder, func() *card { return &card{Title: folderTitle(folder), Problem: true} })
+		}
+		c.add(r, folder, name)
+	}
+	all := append(append(troubled, found...), skipped...)
+	for _, c := range all {
+		c.finish(len(records) < manyFiles)
+	}
+	return all
+}
+
+func folderTitle(folder string) string {
+	if folder == "" {
+		return "To look at"
+	}
+	return folder
+}
+
+func entryCard(r report.Record) *card {
+	return &card{Title: r.Entry(), Original: r.OtherTitle(), Ref: r.Ref(), URL: url(r.Kind, r.TMDBID), Age: r.Age()}
+}
+
+// url is the entry's page on TMDB, for following by hand: the report itself loads nothing.
+func url(kind string, id int) string {
+	if kind != "tv" && kind != "movie" || id <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("https://www.themoviedb.org/%s/%d", kind, id)
+}
+
+func (c *card) add(r report.Record, folder, name string) {
+	f := &file{
+		Status: string(r.Status), Place: r.Place(), Name: report.Visible(name), Folder: folder,
+		Titles: strings.Join(r.EpisodeTitles, " / "), Why: r.Why(),
+	}
+	if r.Status != report.Matched {
+		f.Place = ""
+	} else if f.Why == "" {
+		f.Why = r.Reason
+	}
+	if r.Status == report.Ambiguous && len(r.Candidates) > 0 {
+		f.Why = r.Reason // the candidates are listed
+	}
+	if r.Confidence != nil {
+		f.Percent, f.Confidence = report.Percent(*r.Confidence), *r.Confidence
+	}
+	for _, x := range r.Candidates {
+		w := weighed{Title: x.Entry(), Ref: x.Ref(), URL: url(x.Kind, x.TMDBID), Percent: report.Percent(x.Confidence)}
+		for _, reason := range x.Reasons {
+			w.Reasons = append(w.Reasons, reason.Text())
+		}
+		f.Weighed = append(f.Weighed, w)
+	}
+	for _, s := range r.Steps {
+		f.Steps = append(f.Steps, s.Stage+": "+s.Detail)
+	}
+	c.Files = append(c.Files, f)
+}
+
+// finish says each folder, reason and list of candidates once, not for every file of a series.
+func (c *card) finish(mayOpen bool) {
+	lowest, highest := 2.0, -1.0
+	var folder, why, list string
+	for i, f := range c.Files {
+		if f.Percent != "" {
+			lowest, highest = min(lowest, f.Confidence), max(highest, f.Confidence)
+		}
+		if own := f.Folder; c.Problem || i > 0 && own == folder {
+			f.Folder = ""
+		} else {
+			folder = own
+		}
+		if f.Why == why {
+			f.Why = ""
+		} else {
+			why = f.Why
+		}
+		if own := fmt.Sprint(f.Weighed, f.Steps); i > 0 && own == list {
+			f.Weighed, f.Steps = nil, nil
+		} else {
+			list = own
+		}
+	}
+	c.Note = "1 file"
+	if n := len(c.Files); n != 1 {
+		c.Note = fmt.Sprintf("%d files", n)
+	}
+	if !c.Problem && highest >= 0 {
+		c.Note += ", " + report.Percent(lowest)
+		if high := report.Percent(highest); high != report.Percent(lowest) {
+			c.Note += " to " + high
+		}
+	}
+	c.Open = c.Problem || mayOpen && c.Ref != "" && len(c.Files) <= openUpTo
+}
+
+// split parts a path for showing, whichever separator it has.
+func split(p string) (folder, name string) {
+	slashed := strings.ReplaceAll(p, `\`, "/")
+	folder, name = path.Split(slashed)
+	if name == "" || len(slashed) != len(p) {
+		return "", p
+	}
+	return report.Visible(strings.TrimSuffix(p[:len(folder)], "/")), p[len(folder):]
+}

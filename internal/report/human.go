@@ -1,0 +1,197 @@
+package report
+
+// This file decides what a person is told when a run has ended: how it came out in two lines, then each kind of
+// trouble with where it is, why, and which command comes next. It belongs on stderr.
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// Write tells a person how the run came out. s is the finished summary, counts included; opts.Width 0 means no
+// cutting. The error is the writer's, wrapped.
+func (t *Tally) Write(w io.Writer, s Summary, opts Options) error {
+	var b strings.Builder
+	p := printer{&b, opts}
+	if opts.Width > 0 && s.Files > 0 { // on a terminal it follows the table
+		b.WriteByte('\n')
+	}
+	p.para(0, headline(s, opts.Color))
+	p.para(0, effort(s))
+	for _, status := range []Status{Ambiguous, Unmatched, Pending, Failed} {
+		for _, x := range t.troubles {
+			if x.status == status {
+				p.trouble(x)
+			}
+		}
+	}
+	return (&sink{w: w}).write([]byte(b.String()))
+}
+
+// headline is "38 files: 36 matched, 1 ambiguous, 1 unmatched"; a count of zero is left out.
+func headline(s Summary, color bool) string {
+	var parts []string
+	for _, c := range []struct {
+		n      int
+		status Status
+		plural string
+	}{
+		{s.Matched, Matched, "matched"},
+		{s.Ambiguous, Ambiguous, "ambiguous"},
+		{s.Unmatched, Unmatched, "unmatched"},
+		{s.Pending, Pending, "pending"},
+		{s.Errors, Failed, "errors"},
+		{s.Skipped, Skipped, "skipped"},
+	} {
+		if c.n > 0 {
+			word := c.plural
+			if c.status == Failed && c.n == 1 {
+				word = "error"
+			}
+			parts = append(parts, style(color, hue(c.status), fmt.Sprintf("%d %s", c.n, word)))
+		}
+	}
+	switch {
+	case len(parts) > 0:
+	case s.Requests > 0: // it was interrupted
+		return "no file was decided"
+	default:
+		return "no media files found"
+	}
+	return count(s.Files, "file") + ": " + strings.Join(parts, ", ")
+}
+
+// effort is what the run cost and how TMDB took it.
+func effort(s Summary) string {
+	parts := []string{count(int(s.Requests), "request") + " to TMDB"}
+	if s.Retries > 0 {
+		parts = append(parts, count(int(s.Retries), "retry"))
+	}
+	if s.HTTP429 > 0 {
+		parts = append(parts, count(int(s.HTTP429), "time")+" told to slow down (429)")
+	}
+	if all := s.CacheHits + s.CacheMisses; all > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d answers from the cache", s.CacheHits, all))
+	}
+	parts = append(parts, elapsed(time.Duration(s.ElapsedMS)*time.Millisecond))
+	if s.LimiterState != "" && s.LimiterState != "Normal" {
+		parts = append(parts, "limiter: "+s.LimiterState)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// elapsed says a duration to two figures or so: 0.4 s, 12 s, 3m20s.
+func elapsed(d time.Duration) string {
+	switch {
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	}
+	return d.Round(time.Second).String()
+}
+
+// count is "1 file", "2 files", "3 retries".
+func count(n int, noun string) string {
+	switch {
+	case n == 1:
+		return "1 " + noun
+	case strings.HasSuffix(noun, "y"):
+		noun = strings.TrimSuffix(noun, "y") + "ie"
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// trouble prints one kind of trouble: its name and meaning, the folders, and the next step.
+func (p printer) trouble(x *trouble) {
+	p.b.WriteByte('\n')
+	what := x.status.Info().Meaning
+	head := fmt.Sprintf("%d %s", x.files, x.status)
+	if x.code != "" {
+		what = x.code.Info().Meaning
+		head += " (" + string(x.code) + ")"
+	}
+	p.para(0, style(p.opts.Color, hue(x.status), head)+": "+what)
+	lastWhy := ""
+	for _, f := range x.folders {
+		where := Visible(f.dir)
+		if f.files == 1 || f.dir == "" {
+			where = Visible(joinPath(f.dir, f.name))
+		}
+		if f.files > 1 {
+			where += fmt.Sprintf(" (%d files)", f.files)
+		}
+		p.text(2, cutLeft(where, p.room(2)))
+		if f.why != "" && f.why != lastWhy {
+			p.para(4, Visible(f.why))
+		}
+		lastWhy = f.why
+	}
+	if x.more > 0 {
+		p.text(2, "and in "+count(x.more, "more folder"))
+	}
+	p.para(2, "next: "+x.next())
+}
+
+// next is the step that settles the trouble; where it is all in one folder, the command names it.
+func (x *trouble) next() string {
+	if x.code != "" {
+		return x.code.Info().Next
+	}
+	dir := ""
+	if len(x.folders) == 1 && x.more == 0 {
+		dir = x.folders[0].dir
+	}
+	return at(x.status.Info().Next, dir)
+}
+
+// joinPath undoes splitPath for showing.
+func joinPath(dir, name string) string {
+	if dir == "" || strings.HasSuffix(dir, "/") || strings.HasSuffix(dir, `\`) {
+		return dir + name
+	}
+	return dir + "/" + name
+}
+
+// shellQuote makes s one word of a POSIX shell.
+func shellQuote(s string) string {
+	if s != "" && strings.IndexFunc(s, specialToShell) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// specialToShell holds for what a shell might not take literally.
+func specialToShell(r rune) bool {
+	switch {
+	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', strings.ContainsRune("/._-+:,@%", r):
+		return false
+	}
+	return r < 0xa1 || unsafeRune(r)
+}
+
+// printer writes indented text within a width.
+type printer struct {
+	b    *strings.Builder
+	opts Options
+}
+
+func (p printer) room(indent int) int {
+	if p.opts.Width <= 0 {
+		return 0
+	}
+	return max(p.opts.Width-indent, 20)
+}
+
+func (p printer) text(indent int, s string) {
+	p.b.WriteString(strings.Repeat(" ", indent) + s + "\n")
+}
+
+// para wraps s. Text with colour in it is measured without.
+func (p printer) para(indent int, s string) {
+	for _, line := range wrap(s, p.room(indent)) {
+		p.text(indent, line)
+	}
+}

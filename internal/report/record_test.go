@@ -1,0 +1,254 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/release"
+)
+
+// The examples of docs/interface.md, with the dots filled in.
+const (
+	contractMatch = `{"type":"match","path":"/lib/Show/Show - 03.mkv","status":"matched","confidence":0.97,"kind":"tv","tmdb_id":26209,` +
+		`"title":"Show","original_title":"ショー","year":1999,"season":1,"episodes":[3],"episode_titles":["Third"],` +
+		`"source":"network","reason":"because","parsed":{"title":"Show","titles":["Show"],"episodes":[3],"extension":"mkv"},` +
+		`"candidates":[{"kind":"tv","tmdb_id":1,"title":"Other","year":1999,"confidence":0.41}]}`
+	contractSummary = `{"type":"summary","files":38,"matched":36,"ambiguous":1,"unmatched":1,"pending":0,"skipped":0,"errors":0,` +
+		`"requests":8,"retries":0,"http_429":0,"cache_hits":30,"cache_misses":8,"elapsed_ms":412,"limiter_state":"Normal"}`
+	contractParse = `{"name":"n.mkv","title":"t","titles":["t","u"],"seasons":[1],"season":1,"episodes":[3,12.5],"absolute":true,"year":2011,"group":"g",` +
+		`"resolution":"1080p","version":2,"checksum":"ABCD1234","kind":"episode","source":"BluRay","video":"H.265","audio":"FLAC","extension":"mkv"}`
+)
+
+func TestContractExamplesAreWhatIsWritten(t *testing.T) {
+	record := FromDecision("/lib/Show/Show - 03.mkv",
+		release.Release{Title: "Show", Titles: []release.Title{{Text: "Show"}}, Episodes: []float64{3}, Extension: "mkv"},
+		match.Decision{
+			Status: match.Matched, Confidence: 0.97, Kind: match.TV, ID: 26209, Title: "Show", OriginalTitle: "ショー", Year: 1999,
+			Season: ptr(1), Episodes: []int{3}, EpisodeTitles: []string{"Third"}, Reason: "because",
+			Candidates: []match.Candidate{{Kind: match.TV, ID: 1, Title: "Other", Year: 1999, Confidence: 0.41}},
+		}, nil)
+	summary := Summary{Files: 38, Matched: 36, Ambiguous: 1, Unmatched: 1, Requests: 8, CacheHits: 30, CacheMisses: 8, ElapsedMS: 412, LimiterState: "Normal"}
+	got := string(write(t, FormatNDJSON, Options{}, []Record{record}, summary))
+	if diff := cmp.Diff(contractMatch+"\n"+contractSummary+"\n", got); diff != "" {
+		t.Error(diff)
+	}
+
+	var b strings.Builder
+	parsed := ParseRecord{"n.mkv", Parsed{
+		Title: "t", Titles: []string{"t", "u"}, Seasons: []int{1}, Season: ptr(1), Episodes: []float64{3, 12.5}, Absolute: true,
+		Year: 2011, Group: "g", Resolution: "1080p", Version: 2, Checksum: "ABCD1234", Kind: "episode", Source: "BluRay",
+		Video: "H.265", Audio: "FLAC", Extension: "mkv",
+	}}
+	if err := WriteLine(&b, parsed); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(contractParse+"\n", b.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Help and documents list the fields from tables; these are the fields that are written.
+func TestFieldTablesAreTheWireStructs(t *testing.T) {
+	for _, c := range []struct {
+		table []Field
+		wire  any
+	}{{MatchFields(), wireRecord{}}, {SummaryFields(), wireSummary{}}, {ParseFields(), ParseRecord{}}} {
+		var got []string
+		for _, f := range c.table {
+			got = append(got, f.Name)
+			if f.Doc == "" {
+				t.Errorf("%s has no explanation", f.Name)
+			}
+		}
+		if diff := cmp.Diff(jsonNames(reflect.TypeOf(c.wire)), got); diff != "" {
+			t.Errorf("%T: %s", c.wire, diff)
+		}
+	}
+}
+
+func jsonNames(t reflect.Type) []string {
+	var names []string
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.Anonymous {
+			names = append(names, jsonNames(f.Type)...)
+			continue
+		}
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
+}
+
+func TestCodesDecideTheStatus(t *testing.T) {
+	pending := []Code{CodeBlocked, CodeAcquireTimeout, CodeRequestTimeout, CodeUpstream, CodeNetwork, CodeMalformedResponse, CodeBudget}
+	failed := []Code{CodeUnauthorized, CodeTLS, CodeNotFound, CodeUnreadable, CodeInternal}
+	for _, row := range Codes() {
+		want := Pending
+		if slices.Contains(failed, row.Code) {
+			want = Failed
+		} else if !slices.Contains(pending, row.Code) {
+			t.Errorf("%s is not in the contract", row.Code)
+		}
+		cause := errors.New("cause")
+		r := FromDecision("p", release.Release{}, match.Decision{Status: match.Pending, Err: cause}, func(err error) (Code, string) {
+			if !errors.Is(err, cause) {
+				t.Errorf("the error was changed: %v", err)
+			}
+			return row.Code, "two\nlines"
+		})
+		if diff := cmp.Diff(Record{Path: "p", Status: want, Parsed: &Parsed{}, Error: &Error{row.Code, "two lines"}}, r); diff != "" {
+			t.Errorf("%s: %s", row.Code, diff)
+		}
+		if row.Meaning == "" || row.Next == "" {
+			t.Errorf("%s: nothing to tell a person", row.Code)
+		}
+	}
+	if len(Codes()) != len(pending)+len(failed) {
+		t.Errorf("%d codes, the contract has %d", len(Codes()), len(pending)+len(failed))
+	}
+	if info := Code("new").Info(); info.Code != "new" || info.Status != Failed {
+		t.Errorf("an unknown code is %+v", info)
+	}
+}
+
+// A person is never sent to a command that does not exist: these are the ones that the tables may name.
+func TestNextStepsNameRealCommands(t *testing.T) {
+	known := []string{"anivault status", "anivault doctor", "anivault config init", "anivault match --explain PATH", "anivault match --interactive PATH"}
+	var next []string
+	for _, s := range Statuses() {
+		next = append(next, s.Next)
+		if s.Meaning == "" || s.Status.Info() != s {
+			t.Errorf("%s is not explained", s.Status)
+		}
+	}
+	for _, c := range Codes() {
+		next = append(next, c.Next)
+	}
+	for _, text := range next {
+		for i, part := range strings.Split(text, "`") {
+			if i%2 == 1 && !slices.Contains(known, part) {
+				t.Errorf("%q names %q", text, part)
+			}
+		}
+	}
+	if got := at("look at PATH", "/a b"); got != "look at '/a b'" {
+		t.Errorf("a path with a space is %q", got)
+	}
+}
+
+func TestFromDecision(t *testing.T) {
+	none := &Parsed{}
+	for _, c := range []struct {
+		name string
+		in   match.Decision
+		want Record
+	}{
+		{
+			"season 0 and episode 0 are values",
+			match.Decision{
+				Status: match.Matched, Confidence: 1, Kind: match.TV, ID: 5, Title: "T", Season: ptr(0), Episodes: []int{0},
+				Origin: match.Origin{From: match.FromPin, FetchedAt: fetched},
+			},
+			Record{
+				Status: Matched, Confidence: ptr(1.0), Kind: "tv", TMDBID: 5, Title: "T", Season: ptr(0), Episodes: []int{0},
+				Source: "pin", Parsed: none,
+			},
+		},
+		{
+			"an ambiguous file names no entry",
+			match.Decision{
+				Status: match.Ambiguous, Confidence: 0.5, Kind: match.TV, ID: 5, Title: "T", Year: 1999, Season: ptr(1),
+				Candidates: []match.Candidate{{Kind: match.TV, ID: 5, Confidence: 0.123456, Score: math.Inf(1)}},
+				Origin:     match.Origin{From: match.FromStale, FetchedAt: fetched},
+			},
+			Record{
+				Status: Ambiguous, Confidence: ptr(0.5), Source: "stale", CachedAt: fetched, Parsed: none,
+				Candidates: []Candidate{{Kind: "tv", TMDBID: 5, Confidence: 0.1235}},
+			},
+		},
+		{
+			"confidence is never NaN",
+			match.Decision{Status: match.Matched, Confidence: math.NaN(), Kind: match.Movie, ID: 1},
+			Record{Status: Matched, Confidence: ptr(0.0), Kind: "movie", TMDBID: 1, Source: "network", Parsed: none},
+		},
+		{
+			"unmatched says who said so",
+			match.Decision{Status: match.Unmatched, Confidence: 0.1, Reason: "a\nb", Origin: match.Origin{From: match.FromCache, FetchedAt: fetched}},
+			Record{Status: Unmatched, Source: "cache", CachedAt: fetched, Reason: "a b", Parsed: none},
+		},
+		{
+			"a skipped file has no source",
+			match.Decision{Status: match.Skipped, Reason: "extra"},
+			Record{Status: Skipped, Reason: "extra", Parsed: none},
+		},
+		{
+			"pending without a cause is a fault of ours",
+			match.Decision{Status: match.Pending},
+			Record{Status: Failed, Error: &Error{CodeInternal, "no cause was given"}, Parsed: none},
+		},
+		{
+			"an unknown status is a fault of ours",
+			match.Decision{},
+			Record{Status: Failed, Error: &Error{CodeInternal, "no decision was made"}, Parsed: none},
+		},
+		{
+			"steps say where answers came from",
+			match.Decision{Status: match.Unmatched, Steps: []match.Step{
+				{Stage: "query", Detail: "q"}, {Stage: "search", Detail: "s", Origin: &match.Origin{From: match.FromCache, FetchedAt: fetched}},
+			}},
+			Record{Status: Unmatched, Source: "network", Parsed: none, Steps: []Step{
+				{Stage: "query", Detail: "q"}, {Stage: "search", Detail: "s", Source: "cache", CachedAt: "2026-10-01T08:30:00Z"},
+			}},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, FromDecision("", release.Release{}, c.in, nil)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestPathsThatAreNotUTF8StayAddressable(t *testing.T) {
+	r := NewFailed("/lib/\xff\xfea\n\".mkv", CodeUnreadable, "permission denied")
+	line, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"type":"match","path":"/lib/` + "\ufffd\ufffd" + `a\n\".mkv","path_base64":"L2xpYi///mEKIi5ta3Y=","status":"error","error":{"code":"unreadable","message":"permission denied"}}`
+	if diff := cmp.Diff(want, string(line)); diff != "" {
+		t.Error(diff)
+	}
+	var back Record
+	if err := json.Unmarshal(line, &back); err != nil || back.Path != r.Path {
+		t.Errorf("read back as %q, %v", back.Path, err)
+	}
+	skipped, err := json.Marshal(NewSkipped("a<&>.mkv", "sample"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var raw map[string]any
+	if err := json.Unmarshal(skipped, &raw); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]any{"type": "match", "path": "a<&>.mkv", "status": "skipped", "reason": "sample"}, raw); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestUnmarshalRefusesWhatIsNoRecord(t *testing.T) {
+	for _, in := range []string{`{"type":"summary"}`, `{"type":"match","path_base64":"*"}`, `{"type":"match","cached_at":"yesterday"}`, `[]`} {
+		if err := json.Unmarshal([]byte(in), new(Record)); err == nil {
+			t.Errorf("%s was taken for a record", in)
+		}
+	}
+}

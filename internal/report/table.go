@@ -1,0 +1,210 @@
+package report
+
+// This file decides how results look to a person: folder by folder, series by series, one line per file, and
+// below it, once, why it is not simply matched. Column widths follow from the terminal's width alone, so each
+// line can be printed the moment its record is there.
+
+import (
+	"strings"
+)
+
+const (
+	placeCol = 12 // "S01E01-E12" and the longest status, with the indent of a series' files
+	sureCol  = 4  // "100%"
+	leadCols = 2 + placeCol + 1 + sureCol + 2
+	minWidth = leadCols + 15
+	// titlesFrom is the width from which episode titles have room of their own beside file names.
+	titlesFrom = 100
+)
+
+// table prints records; it remembers what stands above, to say each thing once.
+type table struct {
+	out     *sink
+	opts    Options
+	begun   bool
+	dir     string
+	series  string
+	why     string
+	nameCol int // 0: as long as it is
+}
+
+func newTable(out *sink, opts Options) *table {
+	t := &table{out: out, opts: opts}
+	if opts.Width > 0 {
+		t.opts.Width = max(opts.Width, minWidth)
+		t.nameCol = t.opts.Width - leadCols
+		if t.opts.Width >= titlesFrom {
+			t.nameCol = min(t.nameCol*3/5, 96)
+		}
+	}
+	return t
+}
+
+func (t *table) Match(r Record) error {
+	var b strings.Builder
+	dir, name := splitPath(r.Path)
+	t.folder(&b, dir)
+	t.entry(&b, r)
+	t.file(&b, r, name)
+	t.reason(&b, r)
+	if t.opts.Explain {
+		t.explain(&b, r)
+	}
+	return t.out.write([]byte(b.String()))
+}
+
+// Close prints nothing: the summary for people goes to stderr (Tally.Write).
+func (t *table) Close(Summary) error { return t.out.err }
+
+// folder starts a new block where the folder changes. Names without a folder have no such line.
+func (t *table) folder(b *strings.Builder, dir string) {
+	if t.begun && dir == t.dir {
+		return
+	}
+	if t.begun {
+		b.WriteByte('\n')
+	}
+	t.begun, t.dir, t.series, t.why = true, dir, "", ""
+	if dir != "" {
+		t.line(b, bold, cutLeft(Visible(dir), t.opts.Width))
+	}
+}
+
+// entry prints the TMDB entry above its first file.
+func (t *table) entry(b *strings.Builder, r Record) {
+	if r.Status != Matched {
+		t.series = ""
+		return
+	}
+	title, rest := Visible(r.Entry()), "  "+r.Ref()
+	original, age := "", ""
+	if r.OtherTitle() != "" {
+		original = "  " + Visible(r.OtherTitle())
+	}
+	if said := r.Age(); said != "" {
+		age = "  [" + said + "]"
+	}
+	key := title + rest + original + age
+	if key == t.series {
+		return
+	}
+	t.series, t.why = key, ""
+	if room := t.opts.Width - 2; room > 0 { // first the original title goes, then the title's end: the id stays
+		if cellWidth(key) > room {
+			original = ""
+		}
+		if cellWidth(title)+cellWidth(rest+age) > room {
+			title = cut(title, max(room-cellWidth(rest+age), 12))
+			age = cut(age, max(room-cellWidth(title)-cellWidth(rest), 1))
+		}
+	}
+	b.WriteString("  " + style(t.opts.Color, bold, title))
+	t.line(b, dim, rest+original+age)
+}
+
+// file prints the line of one file: where it belongs or what became of it, how sure that is, its name.
+func (t *table) file(b *strings.Builder, r Record, name string) {
+	label, sure := string(r.Status), ""
+	if r.Status == Matched {
+		label = "  matched"
+		if p := r.Place(); p != "" {
+			label = "  " + p
+		}
+	}
+	if r.Confidence != nil {
+		sure = Percent(*r.Confidence)
+	}
+	if room := t.opts.Width; room > 0 { // a list of episodes may take a part of the name's room
+		label = cut(label, placeCol+max(room-80, 0)/4)
+	}
+	b.WriteString("  ")
+	b.WriteString(style(t.opts.Color, hue(r.Status), label))
+	b.WriteString(strings.Repeat(" ", max(placeCol-cellWidth(label), 0)+1))
+	b.WriteString(strings.Repeat(" ", max(sureCol-len(sure), 0)) + sure + "  ")
+
+	// A label that is longer than its column takes the room from the name.
+	over := max(cellWidth(label)-placeCol, 0)
+	room, extra := t.opts.Width, ""
+	if room > 0 {
+		room -= leadCols + over
+	}
+	switch {
+	case r.Status == Skipped && r.Reason != "" && (t.opts.Width == 0 || t.opts.Width >= 60):
+		extra = "(" + Visible(r.Reason) + ")"
+	case r.Status == Matched && (t.opts.Width == 0 || t.opts.Width >= titlesFrom):
+		extra = Visible(strings.Join(r.EpisodeTitles, " / "))
+	}
+	shown := Visible(name)
+	if extra == "" {
+		b.WriteString(cut(shown, room))
+		b.WriteByte('\n')
+		return
+	}
+	nameRoom := max(t.nameCol-over, 0)
+	if r.Status == Skipped {
+		nameRoom = max(room-cellWidth(extra)-2, room*3/5)
+	}
+	if t.opts.Width > 0 {
+		shown = cut(shown, nameRoom)
+		if r.Status == Matched {
+			shown = pad(shown, nameRoom)
+		}
+		extra = cut(extra, max(room-cellWidth(shown)-2, 1))
+	}
+	b.WriteString(shown + "  " + style(t.opts.Color, dim, extra) + "\n")
+}
+
+// reason says below a file why it is not simply matched, unless the file above said the same.
+func (t *table) reason(b *strings.Builder, r Record) {
+	why := ""
+	if r.Status != Skipped { // its reason stands on its line
+		why = Visible(r.Why())
+	}
+	if why == t.why {
+		return
+	}
+	t.why = why
+	if why != "" {
+		t.block(b, why)
+	}
+}
+
+// explain prints the steps and the weighed candidates of --explain.
+func (t *table) explain(b *strings.Builder, r Record) {
+	for _, s := range r.Steps {
+		text := s.Stage + ": " + s.Detail
+		if s.Source != "" {
+			text += " [" + s.Source + "]"
+		}
+		t.block(b, Visible(text))
+	}
+	for _, c := range r.Candidates {
+		text := "candidate: " + c.Entry() + " " + c.Ref() + " " + Percent(c.Confidence)
+		if len(c.Reasons) > 0 {
+			var parts []string
+			for _, x := range c.Reasons {
+				parts = append(parts, x.Text())
+			}
+			text += ": " + strings.Join(parts, ", ")
+		}
+		t.block(b, Visible(text))
+	}
+}
+
+// block prints dimmed text under the file names, wrapped.
+func (t *table) block(b *strings.Builder, text string) {
+	const indent = 4
+	width := t.opts.Width
+	if width > 0 {
+		width -= indent
+	}
+	for _, line := range wrap(text, width) {
+		b.WriteString(strings.Repeat(" ", indent))
+		t.line(b, dim, line)
+	}
+}
+
+func (t *table) line(b *strings.Builder, code, s string) {
+	b.WriteString(style(t.opts.Color, code, s))
+	b.WriteByte('\n')
+}

@@ -1,0 +1,91 @@
+package report
+
+// This file decides what is remembered of a run for its summary: the counts, and of each kind of trouble the first
+// few folders it met. Its memory does not grow with the library.
+
+// shownFolders is how many folders of one kind of trouble the summary names.
+const shownFolders = 4
+
+// Tally counts records as they are written. The zero value is ready. It is not for concurrent use.
+type Tally struct {
+	sum      Summary
+	troubles []*trouble
+}
+
+// trouble is one kind of unsettled files: those of a status, and of one code where there is an error.
+type trouble struct {
+	status  Status
+	code    Code
+	files   int
+	folders []folderTrouble
+	more    int    // folders beyond shownFolders
+	last    string // the folder counted last: records come folder by folder
+}
+
+// folderTrouble is the trouble of one folder: how many files, the first one's name, and what it says.
+type folderTrouble struct {
+	dir, name, why string
+	files          int
+}
+
+// Add counts one record.
+func (t *Tally) Add(r Record) {
+	t.sum.Files++
+	switch r.Status {
+	case Matched:
+		t.sum.Matched++
+		return
+	case Skipped:
+		t.sum.Skipped++
+		return
+	case Ambiguous:
+		t.sum.Ambiguous++
+	case Unmatched:
+		t.sum.Unmatched++
+	case Pending:
+		t.sum.Pending++
+	case Failed:
+		t.sum.Errors++
+	}
+	t.trouble(r).add(r)
+}
+
+// Counts returns the file counts so far; what is not about files (requests, cache, time, limiter) is zero.
+func (t *Tally) Counts() Summary { return t.sum }
+
+// trouble finds or starts the kind of trouble that r is.
+func (t *Tally) trouble(r Record) *trouble {
+	var code Code
+	if r.Error != nil {
+		code = r.Error.Code
+	}
+	for _, x := range t.troubles {
+		if x.status == r.Status && x.code == code {
+			return x
+		}
+	}
+	x := &trouble{status: r.Status, code: code}
+	t.troubles = append(t.troubles, x)
+	return x
+}
+
+func (x *trouble) add(r Record) {
+	dir, name := splitPath(r.Path)
+	x.files++
+	if n := len(x.folders); x.files > 1 && dir == x.last {
+		if x.more == 0 {
+			x.folders[n-1].files++
+		}
+		return
+	}
+	x.last = dir
+	if len(x.folders) == shownFolders {
+		x.more++
+		return
+	}
+	why := r.Why()
+	if r.Error != nil {
+		why = r.Error.Message // its code stands above
+	}
+	x.folders = append(x.folders, folderTrouble{dir: dir, name: name, why: why, files: 1})
+}

@@ -1,0 +1,91 @@
+package report
+
+// This file decides what a writer of results is: records in the order they come, each on its way before Match
+// returns, and a summary at the end. Nothing is held back, so memory does not grow with the library.
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Format names a form of output.
+type Format string
+
+// The formats of --format.
+const (
+	FormatTable  Format = "table"
+	FormatJSON   Format = "json"
+	FormatNDJSON Format = "ndjson"
+	FormatCSV    Format = "csv"
+)
+
+// Formats returns every format, as --format and its completion list them.
+func Formats() []Format { return []Format{FormatTable, FormatJSON, FormatNDJSON, FormatCSV} }
+
+// ParseFormat reads a format's name. The error names the value and what is allowed.
+func ParseFormat(s string) (Format, error) {
+	var names []string
+	for _, f := range Formats() {
+		if s == string(f) {
+			return f, nil
+		}
+		names = append(names, string(f))
+	}
+	return "", fmt.Errorf("format %q: allowed are %s", s, strings.Join(names, ", "))
+}
+
+// Options adapt a Writer to where it writes and to what was asked for.
+type Options struct {
+	Width   int  // table: of the terminal in cells; 0: lines are never cut
+	Color   bool // table: ANSI colours, which never carry meaning alone
+	Explain bool // steps, scores and reasons too; csv has no place for them
+}
+
+// Writer writes results. It is not for concurrent use. The first error of the underlying writer (EPIPE, a full
+// disk) is returned, wrapped, by the call that met it and by every later one.
+type Writer interface {
+	// Match writes one record.
+	Match(Record) error
+	// Close ends the output with the summary. It does not close the underlying writer. A run that was cut short
+	// closes as well: the document stays whole.
+	Close(Summary) error
+}
+
+// NewWriter returns the writer of a format; an unknown format is an error.
+func NewWriter(format Format, w io.Writer, opts Options) (Writer, error) {
+	out := &sink{w: w}
+	switch format {
+	case FormatTable:
+		return newTable(out, opts), nil
+	case FormatJSON:
+		return &jsonWriter{out: out, explain: opts.Explain}, nil
+	case FormatNDJSON:
+		return &ndjsonWriter{out: out, explain: opts.Explain}, nil
+	case FormatCSV:
+		return &csvWriter{out: out}, nil
+	}
+	_, err := ParseFormat(string(format))
+	return nil, err
+}
+
+// sink remembers the first write error, so that a run whose reader is gone stops writing.
+type sink struct {
+	w   io.Writer
+	err error
+}
+
+// write hands b over in one call to the underlying writer.
+func (s *sink) write(b []byte) error {
+	if s.err != nil || len(b) == 0 {
+		return s.err
+	}
+	n, err := s.w.Write(b)
+	if err == nil && n < len(b) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		s.err = fmt.Errorf("write results: %w", err)
+	}
+	return s.err
+}

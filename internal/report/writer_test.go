@@ -1,0 +1,289 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+func write(t testing.TB, format Format, opts Options, records []Record, s Summary) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := NewWriter(format, &b, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range records {
+		if err := w.Match(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(s); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestOutputOfEveryFormat(t *testing.T) {
+	var tally Tally
+	s := sampleSummary(&tally)
+	for _, c := range []struct {
+		name   string
+		format Format
+		opts   Options
+	}{
+		{"table80.txt", FormatTable, Options{Width: 80}},
+		{"table40.txt", FormatTable, Options{Width: 40}},
+		{"table200.txt", FormatTable, Options{Width: 200}},
+		{"table_pipe.txt", FormatTable, Options{}},
+		{"table_color.txt", FormatTable, Options{Width: 80, Color: true}},
+		{"table_explain.txt", FormatTable, Options{Width: 80, Explain: true}},
+		{"records.ndjson", FormatNDJSON, Options{}},
+		{"records_explain.ndjson", FormatNDJSON, Options{Explain: true}},
+		{"document.json", FormatJSON, Options{}},
+		{"rows.csv", FormatCSV, Options{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			golden(t, c.name, write(t, c.format, c.opts, sample(), s))
+		})
+	}
+}
+
+func TestSummaryForPeople(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		opts Options
+	}{{"summary80.txt", Options{Width: 80}}, {"summary40.txt", Options{Width: 40, Color: true}}} {
+		var tally Tally
+		var b bytes.Buffer
+		if err := tally.Write(&b, sampleSummary(&tally), c.opts); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, c.name, b.Bytes())
+	}
+}
+
+// Colour says nothing that the words do not say: without its escapes the coloured table is the plain one.
+func TestColourCarriesNoMeaningAlone(t *testing.T) {
+	plain := write(t, FormatTable, Options{Width: 80}, sample(), Summary{})
+	coloured := write(t, FormatTable, Options{Width: 80, Color: true}, sample(), Summary{})
+	if bytes.Equal(plain, coloured) {
+		t.Fatal("no colour in the coloured table")
+	}
+	if diff := cmp.Diff(string(plain), attribute.ReplaceAllString(string(coloured), "")); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestTableHoldsItsWidth(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		width := rapid.IntRange(minWidth, 220).Draw(t, "width")
+		var records []Record
+		for range rapid.IntRange(1, 5).Draw(t, "n") {
+			records = append(records, anyRecord(t))
+		}
+		var b bytes.Buffer
+		w, err := NewWriter(FormatTable, &b, Options{Width: width, Explain: rapid.Bool().Draw(t, "explain")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range records {
+			if err := w.Match(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, line := range strings.Split(b.String(), "\n") {
+			if n := cellWidth(line); n > width {
+				t.Fatalf("line of %d cells in a terminal of %d: %q", n, width, line)
+			}
+			if strings.IndexFunc(line, unsafeRune) >= 0 {
+				t.Fatalf("a control character reached the terminal: %q", line)
+			}
+		}
+	})
+}
+
+// anyRecord draws a record that keeps the rules of the contract, with text of every kind in it.
+func anyRecord(t *rapid.T) Record {
+	text := rapid.OneOf(
+		rapid.StringN(0, 60, -1),
+		rapid.SampledFrom([]string{"Cowboy Bebop", "千と千尋の神隠し", "비밀의 숲", "a\nb", "\x1b[2J", "\u202egnp", "e\u0301 👨‍👩‍👧 ﾊﾝｶｸ"}),
+	)
+	r := Record{
+		Path:   strings.ReplaceAll(text.Draw(t, "dir"), "\x00", "") + "/" + string(rapid.SliceOfN(rapid.Byte(), 1, 40).Draw(t, "name")),
+		Status: rapid.SampledFrom([]Status{Matched, Ambiguous, Unmatched, Pending, Skipped, Failed}).Draw(t, "status"),
+		Reason: text.Draw(t, "reason"),
+	}
+	switch r.Status {
+	case Matched:
+		r.Confidence = ptr(rapid.Float64Range(0, 1).Draw(t, "confidence"))
+		r.Kind = rapid.SampledFrom([]string{"tv", "movie"}).Draw(t, "kind")
+		r.TMDBID = rapid.IntRange(1, 2_000_000).Draw(t, "id")
+		r.Title, r.OriginalTitle = text.Draw(t, "title"), text.Draw(t, "original")
+		r.Year = rapid.IntRange(0, 2030).Draw(t, "year")
+		if rapid.Bool().Draw(t, "placed") {
+			r.Season = ptr(rapid.IntRange(0, 40).Draw(t, "season"))
+			r.Episodes = rapid.SliceOfN(rapid.IntRange(0, 1200), 1, 6).Draw(t, "episodes")
+			r.EpisodeTitles = []string{text.Draw(t, "episode title")}
+		}
+		r.Source = rapid.SampledFrom([]string{"network", "stale", "index", "pin"}).Draw(t, "source")
+		if r.Source == "stale" {
+			r.CachedAt = fetched
+		}
+	case Ambiguous:
+		r.Candidates = []Candidate{{Kind: "tv", TMDBID: 3, Title: text.Draw(t, "candidate"), Confidence: 0.5}}
+	case Pending, Failed:
+		r.Error = &Error{rapid.SampledFrom(codes).Draw(t, "code").Code, text.Draw(t, "message")}
+	case Unmatched, Skipped:
+	}
+	r.Steps = []Step{{Stage: "query", Detail: text.Draw(t, "step")}}
+	return r
+}
+
+func TestJSONRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := anyRecord(t)
+		line, err := json.Marshal(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(line, []byte("null")) && !strings.Contains(fmt.Sprintf("%+v", want), "null") {
+			t.Fatalf("null in %s", line)
+		}
+		var got Record
+		if err := json.Unmarshal(line, &got); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+// The streamed document is the NDJSON in one piece.
+func TestDocumentHoldsTheSameRecords(t *testing.T) {
+	for _, n := range []int{0, 1, len(sample())} {
+		records := sample()[:n]
+		var doc struct {
+			Matches []Record
+			Summary Summary
+		}
+		if err := json.Unmarshal(write(t, FormatJSON, Options{Explain: true}, records, Summary{Files: n}), &doc); err != nil {
+			t.Fatal(err)
+		}
+		if doc.Matches == nil || doc.Summary.Files != n {
+			t.Fatalf("%d records: document is %+v", n, doc)
+		}
+		if diff := cmp.Diff(records, doc.Matches); diff != "" && n > 0 {
+			t.Error(diff)
+		}
+	}
+}
+
+func TestEachRecordIsOutBeforeTheNext(t *testing.T) {
+	for _, format := range Formats() {
+		var b bytes.Buffer
+		w, err := NewWriter(format, &b, Options{Width: 80})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, r := range sample() {
+			before := b.Len()
+			if err := w.Match(r); err != nil {
+				t.Fatal(err)
+			}
+			if b.Len() == before {
+				t.Errorf("%s: record %d is held back", format, i)
+			}
+			if format == FormatNDJSON && !bytes.HasSuffix(b.Bytes(), []byte("}\n")) {
+				t.Errorf("record %d is not a whole line", i)
+			}
+		}
+	}
+}
+
+func TestCSVReadsBack(t *testing.T) {
+	out := write(t, FormatCSV, Options{}, sample(), Summary{})
+	rows, err := csv.NewReader(bytes.NewReader(out)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != 1+len(sample()) {
+		t.Fatalf("%d rows for %d records", len(rows), len(sample()))
+	}
+	for i, r := range sample() {
+		row := map[string]string{}
+		for j, c := range csvColumns {
+			row[c.name] = rows[i+1][j]
+		}
+		if row["status"] != string(r.Status) {
+			t.Errorf("row %d: status %q, want %q", i, row["status"], r.Status)
+		}
+		for name, cell := range row {
+			if formula(cell) {
+				t.Errorf("row %d: a spreadsheet would run %s: %q", i, name, cell)
+			}
+		}
+	}
+	if rows := write(t, FormatCSV, Options{}, nil, Summary{}); !bytes.HasPrefix(rows, []byte("path,status,")) || bytes.Count(rows, []byte("\n")) != 1 {
+		t.Errorf("an empty run has no header: %q", rows)
+	}
+}
+
+func TestUnknownFormatIsRefusedByName(t *testing.T) {
+	_, err := NewWriter("xml", io.Discard, Options{})
+	if err == nil || !strings.Contains(err.Error(), `"xml"`) || !strings.Contains(err.Error(), "ndjson") {
+		t.Errorf("error %v names neither the value nor what is allowed", err)
+	}
+}
+
+// limited fails as a full disk or a closed pipe does, after n bytes.
+type limited struct {
+	n   int
+	err error
+}
+
+func (l *limited) Write(b []byte) (int, error) {
+	if l.n -= len(b); l.n < 0 {
+		return 0, l.err
+	}
+	return len(b), nil
+}
+
+func TestWriteErrorsAreReturnedAndStay(t *testing.T) {
+	for _, format := range Formats() {
+		for _, cause := range []error{syscall.EPIPE, syscall.ENOSPC} {
+			w, err := NewWriter(format, &limited{300, cause}, Options{Width: 80})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var first error
+			for _, r := range sample() {
+				if err := w.Match(r); err != nil && first == nil {
+					first = err
+				} else if first != nil && err == nil {
+					t.Errorf("%s: a later record was written after %v", format, first)
+				}
+			}
+			if !errors.Is(first, cause) {
+				t.Errorf("%s: error %v does not wrap %v", format, first, cause)
+			}
+			if err := w.Close(Summary{}); !errors.Is(err, cause) {
+				t.Errorf("%s: Close returned %v", format, err)
+			}
+		}
+	}
+	var tally Tally
+	if err := tally.Write(&limited{0, syscall.EPIPE}, Summary{}, Options{}); !errors.Is(err, syscall.EPIPE) {
+		t.Errorf("the human summary's error is %v", err)
+	}
+}

@@ -1,0 +1,18 @@
+package ui
+
+import (
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+// sequences switches a console to understanding control sequences and tells
+// whether it does; consoles before Windows 10 1607 do not.
+func sequences(f *os.File) bool {
+	h := windows.Handle(f.Fd())
+	var mode uint32
+	if err := windows.GetConsoleMode(h, &mode); err != nil {
+		return false
+	}
+	return windows.SetConsoleMode(h, mode|windows.ENABLE_VIRTUAL_TERMINAL_PROCESSING) == nil
+}
