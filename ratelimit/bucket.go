@@ -64,3 +64,12 @@ func (b *bucket) carry(now Stamp, from, to pace) {
 
 // empty leaves no token for anybody: a burst is never more than a second's worth.
 func (b *bucket) empty(now Stamp) { b.full = max(b.full, now.add(time.Second)) }
+
+// drain leaves one token at most for who sends at the rate, and none for who is slower.
+func (b *bucket) drain(now Stamp, rate float64) {
+	full := now.add(time.Second)
+	if p := newPace(rate, rate); p.rate > 0 {
+		full = full.add(-p.interval())
+	}
+	b.full = max(b.full, full)
+}

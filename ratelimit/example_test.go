@@ -1,11 +1,13 @@
 package ratelimit_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"time"
 
 	"github.com/anivault/anivault/ratelimit"
@@ -33,6 +35,76 @@ func Example() {
 	status, _ := limiter.Status(context.Background())
 	fmt.Println(resp.StatusCode, status.State, status.Counts.OK)
 	// Output: 200 Normal 1
+}
+
+// With a FileStore all processes that open the same folder share one limiter, and what they learn outlives them.
+func ExampleOpenFileStore() {
+	dir, err := os.MkdirTemp("", "limiter-")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	store, err := ratelimit.OpenFileStore(dir, ratelimit.FileOptions{
+		OnWarning: func(err error) { fmt.Println("warning:", err) }, // it goes on with a part of everything
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = store.Close() }()
+	tuning := ratelimit.Default()
+	tuning.RateBase, tuning.Ceiling, tuning.MaxWait = 10, 12, 30*time.Second
+	limiter, err := ratelimit.New(ratelimit.Config{
+		Store: store, Tuning: tuning,
+		Hooks: ratelimit.Hooks{OnTransition: func(t ratelimit.Transition) { fmt.Println(t.From, "to", t.To, t.Reason) }},
+	})
+	if err != nil {
+		fmt.Println(err) // a *TuningError names the knob, the value and the remedy
+		return
+	}
+	defer func() { _ = limiter.Close() }()
+	permit, err := limiter.Acquire(context.Background())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	permit.Done(ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: ratelimit.Wait{For: time.Hour, Given: true}})
+	// Output: Normal to CacheOnly retry_after_long
+}
+
+// A service with habits of its own gets a Classify of its own: this one says "slow down" with status 200.
+func ExampleClassify() {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"error":"slow down"}`)
+	}))
+	defer server.Close()
+	tuning := ratelimit.Default()
+	tuning.MaxRetries = 0
+	limiter, err := ratelimit.New(ratelimit.Config{Store: ratelimit.NewMemoryStore(), Tuning: tuning})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = limiter.Close() }()
+	client := &http.Client{Transport: &ratelimit.Transport{
+		Limiter: limiter,
+		Classify: func(req *http.Request, resp *http.Response, body []byte, err error) ratelimit.Outcome {
+			if err == nil && bytes.Contains(body, []byte(`"slow down"`)) {
+				return ratelimit.Throttled
+			}
+			return ratelimit.ClassifyStatus(req, resp, body, err)
+		},
+	}}
+	resp, err := client.Get(server.URL)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer resp.Body.Close()
+	status, _ := limiter.Status(context.Background())
+	fmt.Println(resp.StatusCode, status.Counts.Throttled)
+	// Output: 200 1
 }
 
 // Acquire and Done are for everything that is not HTTP.

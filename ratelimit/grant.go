@@ -265,10 +265,7 @@ func (s *Snapshot) free(p *process, total int) bool {
 // step makes the machine's step, and keeps the bucket in step with it.
 func (s *Snapshot) step(now Stamp, t *Tuning, v move) (Transition, bool) {
 	m := &s.machine
-	for i := range s.processes {
-		v.rate = max(v.rate, s.processes[i].rate)
-	}
-	if v.rate == 0 {
+	if v.rate = max(v.rate, s.fastest()); v.rate == 0 {
 		v.rate = t.RateBase
 	}
 	before := m.pace(t, now)

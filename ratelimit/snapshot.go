@@ -90,10 +90,16 @@ func (s *Snapshot) Owners() []string {
 }
 
 // advance moves the snapshot to the instant, makes a zero snapshot a fresh one
-// and drops what cannot have outlived a reboot. What blocks is kept.
+// and drops what cannot have outlived a reboot. What blocks is kept. A pause
+// leaves one token when it ends: a burst would run into the limit that has just
+// been met.
 func (s *Snapshot) advance(at Instant) Stamp {
+	before := s.clock.now
 	rebooted := s.clock.advance(at)
 	now := s.clock.now
+	if end := s.machine.pauseUntil; before < end && end <= now {
+		s.bucket.drain(end, s.fastest())
+	}
 	if s.machine.epoch == 0 {
 		s.machine.begin(now, ReasonFresh)
 	}
@@ -102,6 +108,15 @@ func (s *Snapshot) advance(at Instant) Stamp {
 		s.processes = s.processes[:0]
 	}
 	return now
+}
+
+// fastest returns the highest rate that a process would like to send at, 0 without any process.
+func (s *Snapshot) fastest() float64 {
+	rate := 0.0
+	for i := range s.processes {
+		rate = max(rate, s.processes[i].rate)
+	}
+	return rate
 }
 
 // Detached returns a copy for a process that has lost contact with the others:

@@ -157,6 +157,42 @@ func TestAPauseHoldsEverybodyBack(t *testing.T) {
 	})
 }
 
+// What waited through a pause leaves at the rate, not all at once: the limit has just been met.
+func TestAPauseEndsWithoutABurst(t *testing.T) {
+	for _, rate := range []float64{5, 35} {
+		synctest.Test(t, func(t *testing.T) {
+			tune := func(c *Config) {
+				c.Tuning.RateBase, c.Tuning.Ceiling = rate, 40
+				c.Tuning.Concurrency, c.Tuning.ConcurrencyTotal = 16, 16
+			}
+			r := newRig(t, tune, func(n int, _ *http.Request) (*http.Response, error) {
+				if n == 1 {
+					return reply(429, "Retry-After", "30"), nil
+				}
+				return reply(200), nil
+			})
+			start := time.Now()
+			var wg sync.WaitGroup
+			wg.Go(func() { _, _ = r.get(t.Context()) })
+			synctest.Wait()
+			for range 9 {
+				wg.Go(func() { _, _ = r.get(t.Context()) })
+			}
+			wg.Wait()
+			sent := r.u.sent[1:]
+			if len(sent) != 10 || sent[0].Sub(start) != 30*time.Second {
+				t.Fatalf("%d sent, the first after %s", len(sent), sent[0].Sub(start))
+			}
+			gap := time.Duration(float64(time.Second) / rate)
+			for i := 1; i < len(sent); i++ {
+				if got := sent[i].Sub(sent[i-1]); got < gap {
+					t.Errorf("at %g/s the %d. came %s after the one before", rate, i+1, got)
+				}
+			}
+		})
+	}
+}
+
 func TestRetriesAreSpent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil, statuses(500))
