@@ -185,7 +185,7 @@ func TestAPauseEndsWithoutABurst(t *testing.T) {
 			}
 			gap := time.Duration(float64(time.Second) / rate)
 			for i := 1; i < len(sent); i++ {
-				if got := sent[i].Sub(sent[i-1]); got < gap {
+				if got := sent[i].Sub(sent[i-1]).Round(time.Microsecond); got < gap.Round(time.Microsecond) {
 					t.Errorf("at %g/s the %d. came %s after the one before", rate, i+1, got)
 				}
 			}
