@@ -108,8 +108,10 @@ func (w *csvWriter) Match(r Record) error {
 func (w *csvWriter) Close(Summary) error {
 	var b strings.Builder
 	w.begin(&b)
-	return w.out.write([]byte(b.String()))
+	return w.out.last([]byte(b.String()))
 }
+
+func (w *csvWriter) Flush() error { return w.out.flush() }
 
 func (w *csvWriter) begin(b *strings.Builder) {
 	if w.begun {

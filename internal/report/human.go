@@ -27,7 +27,7 @@ func (t *Tally) Write(w io.Writer, s Summary, opts Options) error {
 			}
 		}
 	}
-	return (&sink{w: w}).write([]byte(b.String()))
+	return (&sink{w: w}).last([]byte(b.String()))
 }
 
 // headline is "38 files: 36 matched, 1 ambiguous, 1 unmatched"; a count of zero is left out.

@@ -7,16 +7,29 @@ import (
 	"io"
 )
 
-// ndjsonWriter writes one object per line, each with one write, so that a reader sees it at once and whole.
+// ndjsonWriter writes one object per line, every write of whole lines, so that a reader never sees half a record.
 type ndjsonWriter struct {
 	out     *sink
 	explain bool
 	buf     bytes.Buffer
 }
 
-func (w *ndjsonWriter) Match(r Record) error { return w.line(wireOf(r, w.explain)) }
+func (w *ndjsonWriter) Match(r Record) error {
+	w.buf.Reset()
+	if err := encodeRecord(&w.buf, r, w.explain); err != nil {
+		return err
+	}
+	return w.out.write(w.buf.Bytes())
+}
 
-func (w *ndjsonWriter) Close(s Summary) error { return w.line(wireSummary{"summary", s}) }
+func (w *ndjsonWriter) Flush() error { return w.out.flush() }
+
+func (w *ndjsonWriter) Close(s Summary) error {
+	if err := w.line(wireSummary{"summary", s}); err != nil {
+		return err
+	}
+	return w.out.flush()
+}
 
 func (w *ndjsonWriter) line(v any) error {
 	w.buf.Reset()
@@ -29,7 +42,11 @@ func (w *ndjsonWriter) line(v any) error {
 // WriteLine writes v as one line of NDJSON with one write, <, > and & unescaped. It is how `parse` writes its
 // ParseRecords. The error is the writer's, wrapped.
 func WriteLine(w io.Writer, v any) error {
-	return (&ndjsonWriter{out: &sink{w: w}}).line(v)
+	out := &sink{w: w}
+	if err := (&ndjsonWriter{out: out}).line(v); err != nil {
+		return err
+	}
+	return out.flush()
 }
 
 // jsonWriter writes {"matches":[...],"summary":{...}} with one record per line.
@@ -43,12 +60,14 @@ type jsonWriter struct {
 func (w *jsonWriter) Match(r Record) error {
 	w.buf.Reset()
 	w.begin()
-	if err := encode(&w.buf, wireOf(r, w.explain)); err != nil {
+	if err := encodeRecord(&w.buf, r, w.explain); err != nil {
 		return err
 	}
 	w.buf.Truncate(w.buf.Len() - 1) // the newline belongs to what follows
 	return w.out.write(w.buf.Bytes())
 }
+
+func (w *jsonWriter) Flush() error { return w.out.flush() }
 
 func (w *jsonWriter) Close(s Summary) error {
 	w.buf.Reset()
@@ -61,7 +80,7 @@ func (w *jsonWriter) Close(s Summary) error {
 	}
 	w.buf.Truncate(w.buf.Len() - 1)
 	w.buf.WriteString("}\n")
-	return w.out.write(w.buf.Bytes())
+	return w.out.last(w.buf.Bytes())
 }
 
 // begin starts the document before the first record and puts a comma before every other.
@@ -74,10 +93,14 @@ func (w *jsonWriter) begin() {
 	w.begun = true
 }
 
-// wireOf is what is written of a record, with or without its explanation.
-func wireOf(r Record, explain bool) wireRecord {
+// encodeRecord appends a record as one line, with or without its explanation.
+func encodeRecord(b *bytes.Buffer, r Record, explain bool) error {
 	if !explain {
 		r = r.brief()
 	}
-	return r.wire()
+	if line, ok := appendRecord(b.AvailableBuffer(), &r); ok {
+		b.Write(append(line, '\n'))
+		return nil
+	}
+	return encode(b, r.wire())
 }

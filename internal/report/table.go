@@ -54,7 +54,9 @@ func (t *table) Match(r Record) error {
 }
 
 // Close prints nothing: the summary for people goes to stderr (Tally.Write).
-func (t *table) Close(Summary) error { return t.out.err }
+func (t *table) Close(Summary) error { return t.out.flush() }
+
+func (t *table) Flush() error { return t.out.flush() }
 
 // folder starts a new block where the folder changes. Names without a folder have no such line.
 func (t *table) folder(b *strings.Builder, dir string) {

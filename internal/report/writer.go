@@ -1,7 +1,8 @@
 package report
 
-// This file decides what a writer of results is: records in the order they come, each on its way before Match
-// returns, and a summary at the end. Nothing is held back, so memory does not grow with the library.
+// This file decides what a writer of results is: records in the order they come and a summary at the end. Records that
+// are known at the same time leave together, up to heldBytes; whoever is about to wait for the next one calls
+// Flush first, so no record waits for another. Memory does not grow with the library.
 
 import (
 	"fmt"
@@ -45,8 +46,10 @@ type Options struct {
 // Writer writes results. It is not for concurrent use. The first error of the underlying writer (EPIPE, a full
 // disk) is returned, wrapped, by the call that met it and by every later one.
 type Writer interface {
-	// Match writes one record.
+	// Match writes one record. It is on its way after the next Flush or Close at the latest.
 	Match(Record) error
+	// Flush sends on what was written so far.
+	Flush() error
 	// Close ends the output with the summary. It does not close the underlying writer. A run that was cut short
 	// closes as well: the document stays whole.
 	Close(Summary) error
@@ -69,23 +72,50 @@ func NewWriter(format Format, w io.Writer, opts Options) (Writer, error) {
 	return nil, err
 }
 
-// sink remembers the first write error, so that a run whose reader is gone stops writing.
+// sink gathers what is written and remembers the first write error, so that a run whose reader is gone stops writing.
 type sink struct {
-	w   io.Writer
-	err error
+	w    io.Writer
+	held []byte
+	err  error
 }
 
-// write hands b over in one call to the underlying writer.
+// heldBytes is how much is gathered at most: some hundred records, which a pipe takes at once.
+const heldBytes = 64 << 10
+
+// write takes b, which is whole lines, and hands over what it holds when that is enough.
 func (s *sink) write(b []byte) error {
-	if s.err != nil || len(b) == 0 {
+	if s.err != nil {
 		return s.err
 	}
-	n, err := s.w.Write(b)
-	if err == nil && n < len(b) {
+	if len(s.held)+len(b) > heldBytes {
+		if err := s.flush(); err != nil {
+			return err
+		}
+	}
+	s.held = append(s.held, b...)
+	return nil
+}
+
+// last takes b and hands over all that is held.
+func (s *sink) last(b []byte) error {
+	if err := s.write(b); err != nil {
+		return err
+	}
+	return s.flush()
+}
+
+// flush hands over what is held, in one call to the underlying writer.
+func (s *sink) flush() error {
+	if s.err != nil || len(s.held) == 0 {
+		return s.err
+	}
+	n, err := s.w.Write(s.held)
+	if err == nil && n < len(s.held) {
 		err = io.ErrShortWrite
 	}
 	if err != nil {
 		s.err = fmt.Errorf("write results: %w", err)
 	}
+	s.held = s.held[:0]
 	return s.err
 }

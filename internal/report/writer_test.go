@@ -189,7 +189,7 @@ func TestDocumentHoldsTheSameRecords(t *testing.T) {
 	}
 }
 
-func TestEachRecordIsOutBeforeTheNext(t *testing.T) {
+func TestWhatIsFlushedIsOutAndWholeLines(t *testing.T) {
 	for _, format := range Formats() {
 		var b bytes.Buffer
 		w, err := NewWriter(format, &b, Options{Width: 80})
@@ -198,7 +198,7 @@ func TestEachRecordIsOutBeforeTheNext(t *testing.T) {
 		}
 		for i, r := range sample() {
 			before := b.Len()
-			if err := w.Match(r); err != nil {
+			if err := errors.Join(w.Match(r), w.Flush()); err != nil {
 				t.Fatal(err)
 			}
 			if b.Len() == before {
@@ -208,6 +208,45 @@ func TestEachRecordIsOutBeforeTheNext(t *testing.T) {
 				t.Errorf("record %d is not a whole line", i)
 			}
 		}
+	}
+}
+
+// chunks remembers every write.
+type chunks [][]byte
+
+func (c *chunks) Write(b []byte) (int, error) {
+	*c = append(*c, bytes.Clone(b))
+	return len(b), nil
+}
+
+// However many records come at once, little is held, and no write ends inside a line.
+func TestManyRecordsLeaveInWholeLinesAndFewWrites(t *testing.T) {
+	var out chunks
+	w, err := NewWriter(FormatNDJSON, &out, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for range 1000 {
+		for _, r := range sample() {
+			if err := w.Match(r); err != nil {
+				t.Fatal(err)
+			}
+			n++
+		}
+	}
+	if err := w.Close(Summary{}); err != nil {
+		t.Fatal(err)
+	}
+	lines := 0
+	for _, c := range out {
+		if len(c) > heldBytes || !bytes.HasSuffix(c, []byte("}\n")) {
+			t.Errorf("a write of %d bytes ends in %q", len(c), c[len(c)-3:])
+		}
+		lines += bytes.Count(c, []byte("\n"))
+	}
+	if lines != n+1 || len(out) > n/10 {
+		t.Errorf("%d lines in %d writes for %d records", lines, len(out), n)
 	}
 }
 
@@ -268,7 +307,7 @@ func TestWriteErrorsAreReturnedAndStay(t *testing.T) {
 			}
 			var first error
 			for _, r := range sample() {
-				if err := w.Match(r); err != nil && first == nil {
+				if err := errors.Join(w.Match(r), w.Flush()); err != nil && first == nil {
 					first = err
 				} else if first != nil && err == nil {
 					t.Errorf("%s: a later record was written after %v", format, first)
