@@ -234,7 +234,10 @@ func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, p
 		if f.report != "" {
 			page.Records = append(page.Records, r)
 		}
-		return writer.Match(r)
+		if err := writer.Match(r); err != nil {
+			return err
+		}
+		return writer.Flush()
 	})
 	summary := run.Summary(tally.Counts())
 	progress.stop()
