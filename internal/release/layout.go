@@ -67,6 +67,9 @@ func (p *parser) numberOnly(s span) bool {
 	}
 	for i := s.from + 1; i < s.to; i++ {
 		u := &p.tokens[i]
+		if p.before(i) == "+" && u.class != number {
+			return true // "01-13+Drama"
+		}
 		if u.class == alpha && u.tag != tagEnd && u.tag != tagBatch && u.tag != tagSource && u.tag != tagSpecial || u.class == cjk && u.tag != tagEnd && u.tag != tagBatch && i == s.from+1 && u.tag != tagPromo {
 			return false
 		}
@@ -86,7 +89,7 @@ func (p *parser) findLayout() {
 			}
 			continue
 		}
-		if p.titleText(s.span) {
+		if p.titleText(s.span) && !p.poster(k) {
 			top = k
 			break
 		}
@@ -117,6 +120,9 @@ func (p *parser) findLayout() {
 				break
 			}
 			continue
+		}
+		if s.to-s.from == 1 && p.tokens[s.from].tag == tagMovie {
+			continue // "[Group][剧场版][Title]"
 		}
 		if p.numberOnly(s.span) || k > 0 && len(p.places) > 0 && !p.unknown(s.span) && !p.promo(s.span) && !p.keywordTitle(k) {
 			if len(p.places) > 0 {
@@ -187,7 +193,14 @@ func (p *parser) titleText(s span) bool {
 	if p.textBehind(s.to) && !(s.to < len(p.tokens) && p.alone(s.to) && p.yearlike(s.to)) {
 		return false
 	}
-	return len(p.segments) == 1 || s.from == 0 || !p.episode.empty() || !p.season.empty() || s.to < len(p.tokens) && p.alone(s.to) && p.yearlike(s.to)
+	return len(p.segments) == 1 || s.from == 0 || !p.episode.empty() || !p.season.empty() && p.season.from > s.from || s.to < len(p.tokens) && p.alone(s.to) && p.yearlike(s.to)
+}
+
+// poster says whether the k-th segment is who posted the name that follows: "SomeBot.[Group] Title - 07".
+func (p *parser) poster(k int) bool {
+	s := p.segments[k]
+	return k == 0 && s.to-s.from == 1 && k+2 < len(p.segments) && p.text[p.tokens[s.from].e:p.brackets[p.segments[1].bracket].in] == ".[" &&
+		p.segments[2].bracket < 0 && p.titleText(p.segments[2].span)
 }
 
 // textBehind says whether a word stands between brackets from token i on.
@@ -195,7 +208,7 @@ func (p *parser) textBehind(i int) bool { return p.plainAt >= i }
 
 // bareEpisode says whether a segment at top level is a number alone.
 func (p *parser) bareEpisode(s span) bool {
-	return p.tokens[s.from].class == number && s.to-s.from <= 2
+	return p.tokens[s.from].class == number && s.to-s.from <= 2 && !strings.HasSuffix(p.text[:p.tokens[s.from].s], "★")
 }
 
 // bracketsOnly says whether a name is told in brackets although text follows them: "[中文][Romaji][2022][1080p] more".

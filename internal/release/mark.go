@@ -27,6 +27,9 @@ var markForms = [...]markForm{
 	{"7. Bölüm", onNumber, (*parser).markCounted},
 	{"#7", onNumber | onMixed, (*parser).markHash},
 	{"Part 2", onAlpha | onMixed, (*parser).markPart},
+	{"2nd Part", onAlpha | onMixed, (*parser).markOrdinalPart},
+	{"Dai 2 Bu", onNumber, (*parser).markDaiPart},
+	{"TV01", onMixed, (*parser).markTV},
 }
 
 // mark finds the markers.
@@ -48,9 +51,9 @@ func (p *parser) mark() {
 	}
 }
 
-// ordinalAt says whether the word at i is a spelled ordinal, such as in "Second Season".
+// ordinalAt says whether the word at i is a spelled ordinal, such as in "Second Season" and "Second Part".
 func (p *parser) ordinalAt(i int) bool {
-	if i+1 >= len(p.tokens) || p.tokens[i+1].word.role != seasonWord {
+	if i+1 >= len(p.tokens) || p.tokens[i+1].word.role != seasonWord && p.tokens[i+1].word.role != partWord {
 		return false
 	}
 	_, ok := ordinal(lower(p.word(i)))
@@ -110,7 +113,7 @@ func (p *parser) tag1(i int) {
 	}
 }
 
-// markCross: "1x02", "01x02x03", "2009x02", "2x9-2x10", "[02x01]".
+// markCross: "1x02", "01x02x03", "2009x02", "2x9-2x10", "[02x01]". "0x539" is a number in base sixteen, not a special.
 func (p *parser) markCross(i int) bool {
 	if !p.episode.empty() {
 		return false
@@ -132,7 +135,7 @@ func (p *parser) markCross(i int) bool {
 	if d.peek()|0x20 == 'e' {
 		d.i++
 	}
-	if v, w, ok := d.number(4); !ok || w > 3 || n == 4 && w > 3 || season == 16 && v == 9 && w == 1 || n == 4 && v > 400 || t.group == 0 && p.brackets[0].open == 0 && (w == 3 || season == 0) ||
+	if v, w, ok := d.number(4); !ok || w > 3 || n == 4 && w > 3 || season == 16 && v == 9 && w == 1 || n == 4 && v > 400 || season == 0 && n == 1 && w == 3 || t.group == 0 && p.brackets[0].open == 0 && (w == 3 || season == 0) ||
 		w == 1 && d.wordEnd() && p.startsTitle(i) {
 		return false
 	}

@@ -172,6 +172,9 @@ func (p *parser) markOrdinalSeason(i int) bool {
 			return false
 		}
 		n = v
+		if p.romanceOrdinal(i) && strings.EqualFold(p.word(j), "season") {
+			return false // "Ver1.1a Season 2"
+		}
 	} else {
 		if t.e-t.s > 2 {
 			return false
@@ -354,6 +357,12 @@ func (p *parser) markHash(i int) bool {
 	return true
 }
 
+// romanceOrdinal says whether the word at i is a digit with an ending such as "1a", "2o", "3e".
+func (p *parser) romanceOrdinal(i int) bool {
+	w := p.word(i)
+	return digit(w[0]) && (w[len(w)-1] == 'a' || w[len(w)-1] == 'o' || w[len(w)-1] == 'e')
+}
+
 // markPart: "Part 2", "Pt. 1", "Part.II", "Cour 2", "PartA", "PART1". It stays part of the title, weakly.
 func (p *parser) markPart(i int) bool {
 	t := p.tokens[i]
@@ -384,11 +393,6 @@ func (p *parser) markPart(i int) bool {
 	default:
 		return false
 	}
-	if p.part == 0 {
-		p.part = n
-	}
-	for k := i; k < to; k++ {
-		p.tokens[k].tag, p.tokens[k].weak = tagPart, true
-	}
+	p.setPart(i, to, n)
 	return true
 }

@@ -123,7 +123,7 @@ func (p *parser) points(i int) int {
 		return 0
 	}
 	// "Ver 1.1", "Vol. 3", "Act.2": the number belongs to the word before it.
-	if i > 0 && (p.tokens[i-1].tag == tagVolume || p.tokens[i-1].word.role == volumeWord || p.tokens[i-1].word.role == partWord || p.tokens[i-1].tag == tagMovie && !dashGap(p.before(i))) {
+	if i > 0 && (p.tokens[i-1].tag == tagVolume || p.tokens[i-1].word.role == volumeWord || p.tokens[i-1].word.role == partWord && !(p.tokens[i-1].tag == tagPart && dashGap(p.before(i))) || p.tokens[i-1].tag == tagMovie && !dashGap(p.before(i))) {
 		return 0
 	}
 	if i > 0 && p.tokens[i-1].tag == none && p.rangeGap(p.before(i)) {
@@ -151,6 +151,9 @@ func (p *parser) points(i int) int {
 		return 0
 	}
 	year := p.nextYear(i)
+	if p.folder && year && width == 4 {
+		return 0 // "Title - 1874 (2024)"
+	}
 	closes := p.closesNumber(i)
 	switch {
 	case dash && closes && !(year && width == 1 && n > 0):

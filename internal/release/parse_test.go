@@ -96,6 +96,15 @@ func TestFansubNames(t *testing.T) {
 		{"[Quiet] Silver Rail - Blue Hour - 04 [1080p].mkv", "Silver Rail - Blue Hour e4 episode"},
 		{"[Quiet] Silver Rail (Gin no Michi) - 04 [1080p].mkv", "Silver Rail (Gin no Michi) e4 episode"},
 		{"[0x11a] Silver Rail - 04 [1080p].mkv", "Silver Rail e4 episode"},
+		{"Silver Rail - 04 - The Long Night [0x118](1080p).mkv", "Silver Rail e4 episode"},
+		{"Silver.Rail.2019.1080p.BluRay.x264-0x118.mkv", "Silver Rail y2019 movie"},
+		{"[Quiet] 【Silver Rail】(Season 2) - 05 [1080p].mkv", "Silver Rail s2 e5 episode"},
+		{"[Quiet] Silver Rail 3rd Season 2nd Part - 03 [480p].mkv", "Silver Rail s3 e3 part2 episode"},
+		{"[Quiet] Silver Rail (2021 Dai 2 Bu) - 11 [1080p].mkv", "Silver Rail e11 y2021 part2 episode"},
+		{"[Quiet] Silver Rail Ver1.1a Season 2 - 04 [1080p].mkv", "Silver Rail Ver1.1a s2 e4 episode"},
+		{"[Quiet] Silver Rail Collection - 05 [1080p].mkv", "Silver Rail Collection e5 episode"},
+		{"[Quiet] Silver Rail no Special Menu (2013) [1080p].mkv", "Silver Rail no Special Menu y2013 movie"},
+		{"RailBot.[Quiet]_Silver_Rail_-_05v2_[720p].mkv", "Silver Rail e5 v2 episode"},
 	})
 }
 

@@ -93,6 +93,9 @@ func (p *parser) plainSpecial(i int) bool {
 	if dashGap(p.before(i)) {
 		return true
 	}
+	if i == p.yearAt-1 {
+		return false // "Special Menu (2013)": the end of a film's title
+	}
 	switch lower(w) {
 	case "extra", "extras", "bonus", "opening", "ending", "interview", "specials", "deleted":
 		return !p.season.empty() && i >= p.season.to && p.closes(i+1)

@@ -107,6 +107,9 @@ func (p *parser) trimWeak(from, to int) int {
 				return to
 			}
 		case tagBatch:
+			if len(p.episodes) == 1 && p.season.empty() && marked {
+				return to // "Ninja Collection - 05" is one episode of what is called so
+			}
 			if w := lower(p.word(to - 1)); w == "series" && !(to-2 > from && lower(p.word(to-2)) == "complete") && !p.season.empty() || w == "full" && !ended || w == "collection" && !p.media && len(p.tokens) == to && to-2 == from {
 				return to
 			}
