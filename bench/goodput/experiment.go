@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,6 +22,7 @@ import (
 type trial struct {
 	client    string
 	processes int
+	seed      uint64 // that the upstream's chance follows from
 	script    simulate.Script
 	length    time.Duration
 	life      time.Duration // processes end after that and others take their place; 0: they live as long as it lasts
@@ -35,8 +37,8 @@ type trial struct {
 func together(trials []*trial) error {
 	start := time.Now().Add(3 * time.Second) // for all processes to be there
 	var group sync.WaitGroup
-	for i, t := range trials {
-		group.Go(func() { t.err = t.run(start, uint64(i+1)) })
+	for _, t := range trials {
+		group.Go(func() { t.err = t.run(start) })
 	}
 	group.Wait()
 	for _, t := range trials {
@@ -47,13 +49,13 @@ func together(trials []*trial) error {
 	return nil
 }
 
-func (t *trial) run(start time.Time, seed uint64) error {
+func (t *trial) run(start time.Time) error {
 	dir, err := os.MkdirTemp("", "goodput")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	up, err := serve(t.script, seed, start)
+	up, err := serve(t.script, t.seed, start)
 	if err != nil {
 		return err
 	}
@@ -171,7 +173,7 @@ func trialsOf(names []string, processes []int, script simulate.Script, life time
 	var out []*trial
 	for _, n := range processes {
 		for _, name := range names {
-			out = append(out, &trial{client: name, processes: n, script: script, length: script.Length(), life: life})
+			out = append(out, &trial{client: name, processes: n, seed: 1, script: script, length: script.Length(), life: life})
 		}
 	}
 	return out
@@ -201,31 +203,69 @@ func scaled(s simulate.Script, by float64) simulate.Script {
 	return out
 }
 
-func scripted(names []string, scale float64) error {
+// scripted runs the full script, each client with the same seeds, and shows means and the range of what matters most: which
+// answers fail is chance.
+func scripted(names []string, o options) error {
 	script, err := simulate.Preset("gauntlet")
 	if err != nil {
 		return err
 	}
-	script = scaled(script, scale)
-	trials, err := each(names, []int{1, 4}, script, 0)
-	if err != nil {
-		return err
+	script = scaled(script, o.scale)
+	var rows []*trial // the first of its seeds stands for all
+	runs := map[*trial][]*trial{}
+	for _, n := range []int{1, 4} {
+		var trials []*trial
+		for _, first := range trialsOf(names, []int{n}, script, 0) {
+			rows = append(rows, first)
+			for seed := range o.seeds {
+				t := *first
+				t.seed = uint64(seed + 1)
+				runs[first] = append(runs[first], &t)
+			}
+			trials = append(trials, runs[first]...)
+		}
+		if err := together(trials); err != nil {
+			return err
+		}
 	}
-	return table("The full script, "+script.Length().String(), []string{"of the possible", "good", "sent", "429", "wasted", "failed"}, trials, func(t *trial) []string {
-		sent, n := t.count(0, t.length, all), t.count(0, t.length, good)
+	title := fmt.Sprintf("The full script, %s, mean of %d (lowest to highest)", script.Length(), o.seeds)
+	return table(title, []string{"of the possible", "good", "sent", "429", "wasted", "failed"}, rows, func(first *trial) []string {
+		var share, wasted, answered, sent, refusals, failed []float64
+		for _, t := range runs[first] {
+			all, n := float64(t.count(0, t.length, all)), float64(t.count(0, t.length, good))
+			share, wasted = append(share, 100*n/t.possible), append(wasted, 100*(all-n)/all)
+			answered, sent = append(answered, n), append(sent, all)
+			refusals, failed = append(refusals, float64(t.count(0, t.length, refused))), append(failed, float64(t.failed))
+		}
 		return []string{
-			percent(float64(n), t.possible), strconv.Itoa(n), strconv.Itoa(sent), strconv.Itoa(t.count(0, t.length, refused)),
-			percent(float64(sent-n), float64(sent)), strconv.FormatInt(t.failed, 10),
+			spread(share), fmt.Sprintf("%.0f", mean(answered)), fmt.Sprintf("%.0f", mean(sent)), fmt.Sprintf("%.1f", mean(refusals)),
+			spread(wasted), fmt.Sprintf("%.1f", mean(failed)),
 		}
 	})
 }
 
-func steady(names []string, scale float64) error {
+func mean(of []float64) float64 {
+	sum := 0.0
+	for _, v := range of {
+		sum += v
+	}
+	return sum / float64(len(of))
+}
+
+// spread is a mean of percentages, with their range where there are several.
+func spread(of []float64) string {
+	if len(of) == 1 {
+		return fmt.Sprintf("%.1f %%", of[0])
+	}
+	return fmt.Sprintf("%.1f %% (%.1f to %.1f)", mean(of), slices.Min(of), slices.Max(of))
+}
+
+func steady(names []string, o options) error {
 	script, err := simulate.Parse("normal 40s")
 	if err != nil {
 		return err
 	}
-	script = scaled(script, scale)
+	script = scaled(script, o.scale)
 	trials, err := each(names, []int{1, 4, 8}, script, 0)
 	if err != nil {
 		return err
@@ -241,12 +281,12 @@ func steady(names []string, scale float64) error {
 }
 
 // lasting is a time of errors that is no outage: a quarter of all answers.
-func lasting(names []string, scale float64) error {
+func lasting(names []string, o options) error {
 	script, err := simulate.Parse("normal 5s, error 25% 500 60s")
 	if err != nil {
 		return err
 	}
-	script = scaled(script, scale)
+	script = scaled(script, o.scale)
 	trials, err := each(names, []int{1, 4}, script, 0)
 	if err != nil {
 		return err
@@ -261,12 +301,12 @@ func lasting(names []string, scale float64) error {
 	})
 }
 
-func outage(names []string, scale float64) error {
+func outage(names []string, o options) error {
 	script, err := simulate.Parse("normal 5s, outage 503 60s, normal 1s")
 	if err != nil {
 		return err
 	}
-	script = scaled(script, scale)
+	script = scaled(script, o.scale)
 	trials, err := each(names, []int{1, 4}, script, 0)
 	if err != nil {
 		return err
@@ -278,13 +318,13 @@ func outage(names []string, scale float64) error {
 	})
 }
 
-func restart(names []string, scale float64) error {
+func restart(names []string, o options) error {
 	script, err := simulate.Parse("normal 24s")
 	if err != nil {
 		return err
 	}
-	script = scaled(script, scale)
-	life := time.Duration(4 * float64(time.Second) * scale)
+	script = scaled(script, o.scale)
+	life := time.Duration(4 * float64(time.Second) * o.scale)
 	trials, err := each(names, []int{4}, script, life)
 	if err != nil {
 		return err
