@@ -36,6 +36,8 @@ type Batch struct {
 	Path string
 	// Read says what of a file's path is read as its name; nil: all of it.
 	Read func(path string) string
+	// Media says that each of Files was named as media: an extra is matched to its work instead of being skipped.
+	Media bool
 }
 
 // Line is one file with all that was found out about it.
@@ -136,7 +138,7 @@ func windows(b Batch) []Batch {
 	var parts []Batch
 	for files := b.Files; len(files) > 0; {
 		n := min(window, len(files))
-		parts = append(parts, Batch{Files: files[:n], Path: b.Path, Read: b.Read})
+		parts = append(parts, Batch{Files: files[:n], Path: b.Path, Read: b.Read, Media: b.Media})
 		files = files[n:]
 	}
 	return parts
@@ -171,7 +173,7 @@ func (p *pipeline) admit(ctx context.Context, b Batch, held chan struct{}, out c
 	}
 	files := make([]match.File, len(open))
 	for i, l := range open {
-		files[i] = match.File{Index: i, Release: l.Release}
+		files[i] = match.File{Index: i, Release: l.Release, Media: b.Media}
 	}
 	all := match.Group(files)
 	p.counts.series.Add(int64(len(all)))

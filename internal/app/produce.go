@@ -82,14 +82,14 @@ func Files(list io.ReadCloser, null bool, options library.Options) Producer {
 func Names(list io.ReadCloser) Producer {
 	return func(_ context.Context, yield func(Batch) error) error {
 		defer list.Close()
-		var b Batch
+		b := Batch{Media: true}
 		err := library.ReadLines(list, func(name string) error {
 			b.Files = append(b.Files, library.File{Path: name, Name: filepath.Base(name)})
 			if len(b.Files) < window {
 				return nil
 			}
 			full := b
-			b = Batch{}
+			b = Batch{Media: true}
 			return yield(full)
 		})
 		if err == nil && len(b.Files) > 0 {

@@ -23,10 +23,12 @@ const (
 	Failed Status = "error"
 )
 
-// File is one name to match. Index is the caller's own number for it and is not interpreted.
+// File is one name to match. Index is the caller's own number for it and is not interpreted. Media says that somebody
+// listed the name as media: an extra is then matched to the work it belongs to, without an episode, where that is certain.
 type File struct {
 	Index   int
 	Release release.Release
+	Media   bool
 }
 
 // Decision is the answer for one file. Season is nil and Episodes empty where they are not known: season 0 and

@@ -27,6 +27,8 @@ const (
 	WantSpecial
 	// WantNothing means extras, which are skipped.
 	WantNothing
+	// WantWork means extras whose work is asked for, of either kind.
+	WantWork
 )
 
 // String is the word used in explanations.
@@ -42,6 +44,8 @@ func (w Want) String() string {
 		return "special"
 	case WantNothing:
 		return "nothing"
+	case WantWork:
+		return "the work of an extra"
 	}
 	return "unknown"
 }
@@ -95,12 +99,12 @@ func Group(files []File) []Series {
 	var out []Series
 	at := make(map[string]int, len(files))
 	for _, f := range files {
-		key := groupKey(f.Release)
+		key := groupKey(f)
 		i, ok := at[key]
 		if !ok {
 			i = len(out)
 			at[key] = i
-			out = append(out, newSeries(f.Release))
+			out = append(out, newSeries(f))
 		}
 		s := &out[i]
 		s.Files = append(s.Files, f)
@@ -112,7 +116,8 @@ func Group(files []File) []Series {
 }
 
 // groupKey is equal for two files exactly when they ask the same question from the same folder.
-func groupKey(r release.Release) string {
+func groupKey(f File) string {
+	r := f.Release
 	var b strings.Builder
 	b.WriteString(folderOf(r.Path))
 	b.WriteByte(0)
@@ -126,8 +131,8 @@ func groupKey(r release.Release) string {
 	b.WriteByte(0)
 	b.WriteString(strconv.Itoa(r.Year))
 	b.WriteByte(0)
-	b.WriteString(strconv.Itoa(int(wantOf(r))))
-	if wantOf(r) == WantSpecial { // two OVAs may be two films
+	b.WriteString(strconv.Itoa(int(wantOf(f))))
+	if wantOf(f) == WantSpecial { // two OVAs may be two films
 		b.WriteByte(0)
 		b.WriteString(r.Special)
 		for _, e := range r.Episodes {
@@ -142,8 +147,9 @@ func groupKey(r release.Release) string {
 	return b.String()
 }
 
-func newSeries(r release.Release) Series {
-	s := Series{Titles: distinctTitles(r), Year: r.Year, Part: r.Part, Want: wantOf(r), Special: r.Special, IDs: r.IDs, Folder: folderOf(r.Path), Fansub: fansubStyled(r)}
+func newSeries(f File) Series {
+	r := f.Release
+	s := Series{Titles: distinctTitles(r), Year: r.Year, Part: r.Part, Want: wantOf(f), Special: r.Special, IDs: r.IDs, Folder: folderOf(r.Path), Fansub: fansubStyled(r)}
 	s.Season, s.HasSeason = r.Season()
 	return s
 }
@@ -175,14 +181,19 @@ func distinctTitles(r release.Release) []release.Title {
 // maxTitles bounds the readings of one name that are compared; a name with more is noise.
 const maxTitles = 8
 
+// extra reports whether the name says that the file is no part of the work itself.
+func (f File) extra() bool { return f.Release.Extra || f.Release.Kind == release.Extra }
+
 // wantOf translates the reading of a name into the kind of entry to ask for.
-func wantOf(r release.Release) Want {
-	if r.Extra {
+func wantOf(f File) Want {
+	if f.extra() {
+		if f.Media {
+			return WantWork
+		}
 		return WantNothing
 	}
-	switch r.Kind {
-	case release.Extra:
-		return WantNothing
+	switch f.Release.Kind {
+	case release.Extra: // above
 	case release.Movie:
 		return WantMovie
 	case release.Special:

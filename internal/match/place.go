@@ -21,8 +21,17 @@ func (r *Resolver) Place(ctx context.Context, f File, res Resolution) Decision {
 		OriginalTitle: res.OriginalTitle, Year: res.Year, Origin: res.Origin, Reason: res.Reason,
 		Candidates: res.Candidates, Steps: slices.Clip(res.Steps), Err: res.Err,
 	}
-	if f.Release.Extra || f.Release.Kind == release.Extra {
-		return Decision{Status: Skipped, Reason: "an extra, not an episode"}
+	if f.extra() {
+		if !f.Media {
+			return Decision{Status: Skipped, Reason: "an extra, not an episode"}
+		}
+		if d.Status != Matched && d.Status != Pending {
+			return Decision{Status: Skipped, Reason: "an extra, and of what is not certain", Candidates: d.Candidates, Steps: d.Steps}
+		}
+		if d.Status == Matched {
+			d.Reason = "an extra of it, not an episode"
+			return d
+		}
 	}
 	if d.Status != Matched {
 		d.Kind, d.ID, d.Title, d.OriginalTitle, d.Year = "", 0, "", "", 0

@@ -63,7 +63,7 @@ func kindsOf(w Want) (first, second []Kind) {
 		return []Kind{TV}, []Kind{Movie}
 	case WantMovie:
 		return []Kind{Movie}, []Kind{TV}
-	case WantSpecial:
+	case WantSpecial, WantWork:
 		return []Kind{TV}, []Kind{Movie}
 	case WantAny:
 		return []Kind{TV, Movie}, nil

@@ -204,7 +204,7 @@ func (j *job) withinBudget(queries []Query) []Query {
 // merge adds the rows of an answer to the pool.
 func (j *job) merge(q Query, hits []Hit, o Origin) {
 	first, second := kindsOf(j.s.Want)
-	if j.s.Want == WantSpecial {
+	if j.s.Want == WantSpecial || j.s.Want == WantWork {
 		first = append(first, second...) // neither kind is unlikely
 	}
 	for _, h := range hits {

@@ -200,3 +200,30 @@ func TestOptionsAreChecked(t *testing.T) {
 		}
 	}
 }
+
+// TestAListedExtraIsMatchedToItsWork is about names that somebody listed as media: they get their work's id and never an
+// episode, and stay skipped where the work is not certain.
+func TestAListedExtraIsMatchedToItsWork(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		rel  release.Release
+		want string
+	}{
+		{"of a series", rel("Hoshi no Panya", as(release.Extra), eps(2)), "tv 26 -"},
+		{"of a film", rel("Gekijouban Hoshi no Panya", as(release.Extra)), "movie 27"},
+		{"one of two namesakes", rel("Iron Nightingale", as(release.Extra)), "skipped"},
+		{"of nothing known", rel("Completely Unknown Words", as(release.Extra)), "skipped"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			res := &Resolver{Source: kin(), Options: DefaultOptions()}
+			s := Group([]File{{Release: row.rel, Media: true}})[0]
+			got := res.Place(t.Context(), s.Files[0], res.Resolve(t.Context(), s))
+			if outcome(got) != row.want || got.Reason == "" {
+				t.Errorf("got %s (%s), want %s", outcome(got), got.Reason, row.want)
+			}
+			if got := decideOne(kin(), row.rel); got.Status != Skipped {
+				t.Errorf("found by a walk: %s, want it skipped", outcome(got))
+			}
+		})
+	}
+}

@@ -167,7 +167,7 @@ func (c *scored) yearDistance(y int) int {
 
 // weighEpisodes looks whether what the files count exists in a series.
 func (c *scored) weighEpisodes(s Series) {
-	if c.entry == nil || c.entry.Kind != TV || s.Want == WantMovie || s.Want == WantAny {
+	if c.entry == nil || c.entry.Kind != TV || s.Want == WantMovie || s.Want == WantAny || s.Want == WantWork {
 		return
 	}
 	all := regular(c.entry)
