@@ -190,10 +190,32 @@ func (l *lineWork) runs(s lineSeason, ranged map[int]bool) []Run {
 		}
 		add(1, n, 0, 0)
 	}
+	if s.Number > 0 {
+		setApart(out)
+	}
 	if top > 0 && s.First == 0 && s.Number > 0 {
 		out = append(out, gaps(out)...)
 	}
 	return out
+}
+
+// coursPause is how long a season rests between two series that are told apart although they began in one year.
+const coursPause = 91
+
+// setApart moves the runs of one year apart: series of one season that have numbers of their own were never aired on end, so the
+// first of them begins in winter and each later one after a pause.
+func setApart(runs []Run) {
+	slices.SortStableFunc(runs, func(a, b Run) int { return cmp.Compare(a.First, b.First) })
+	for i := 1; i < len(runs); i++ {
+		prev, run := &runs[i-1], &runs[i]
+		if prev.Start == NoDay || run.Start == NoDay || prev.Start.Year() != run.Start.Year() {
+			continue
+		}
+		if i == 1 || runs[i-2].Start == NoDay || runs[i-2].Start.Year() != prev.Start.Year() {
+			prev.Start = min(prev.Start, MakeDay(prev.Start.Year(), time.January, 5))
+		}
+		run.Start = max(run.Start, prev.date(prev.Last)+coursPause)
+	}
 }
 
 // next gives the lowest number above after that a run holds.

@@ -69,6 +69,25 @@ func TestSeasonsOfACatalogueFile(t *testing.T) {
 	}
 }
 
+func TestSeriesOfOneSeasonAreAiredWithAPauseBetweenThem(t *testing.T) {
+	for _, cours := range []string{
+		`{"anidb":1,"offset":0,"episodes":12,"year":2023},{"anidb":2,"offset":12,"episodes":12,"year":2023}`,
+		`{"anidb":1,"offset":0,"episodes":13,"year":2019},{"anidb":2,"offset":13,"episodes":12,"year":2019},{"anidb":3,"offset":25,"episodes":12,"year":2021}`,
+		`{"anidb":2,"offset":12,"episodes":12,"year":1968},{"anidb":1,"offset":0,"episodes":12,"year":1968}`,
+	} {
+		c := readLines(t, `{"kind":"tv","tmdb_id":5,"titles":[{"lang":"ja","type":"official","title":"題","season":1}],"seasons":[{"season":1,"cours":[`+cours+`]}]}`)
+		runs := c.Get(TV, 5).Seasons[0].Runs
+		for i := 1; i < len(runs); i++ {
+			if gap := runs[i].Start - runs[i-1].date(runs[i-1].Last); gap < 60 {
+				t.Errorf("%s: run %d begins %d days after the one before", cours, i+1, gap)
+			}
+		}
+		if first := runs[0].Start.Year(); !strings.Contains(cours, fmt.Sprint(first)) {
+			t.Errorf("%s: began in %d", cours, first)
+		}
+	}
+}
+
 func TestTitlesOfACatalogueFile(t *testing.T) {
 	c := readLines(t, strings.ReplaceAll(
 		`{"kind":"tv","tmdb_id":5,"year":2012,"titles":[
