@@ -1,11 +1,16 @@
 // Command rematch measures how fast a library that has not changed is matched again: files a second and peak memory
-// of the whole process, beside the floor of walking the same tree.
+// of the whole process, beside two floors of walking the same tree: the standard library's walk with the size and time
+// of each file, and anivault's own, which also follows links and judges what is media. A small library shows what
+// it costs to start.
 //
-//	go run -C bench ./rematch [-files 100000]
+//	go run -C bench ./rematch [-files 100000] [-folder 50] [-runs 5]
 package main
 
 import (
 	"bytes"
+	"cmp"
+	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -13,8 +18,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
+	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/tmdbfake"
 )
 
@@ -22,27 +29,39 @@ var titles = []string{"Cowboy Bebop", "Death Note", "Toradora!", "Bleach", "Naru
 
 func main() {
 	files := flag.Int("files", 100_000, "size of the library")
+	folder := flag.Int("folder", 50, "files in each folder")
+	runs := flag.Int("runs", 5, "how often each is measured, in turns")
+	bin := flag.String("bin", "", "program to measure (default: build it)")
 	flag.Parse()
-	if err := run(*files); err != nil {
+	if err := run(*bin, *files, *folder, *runs); err != nil {
 		fmt.Fprintln(os.Stderr, "rematch:", err)
 		os.Exit(1)
 	}
 }
 
-func run(files int) error {
+// bench is what the measurements share.
+type bench struct {
+	bin  string
+	env  []string
+	fake *tmdbfake.Fake
+}
+
+func run(bin string, files, folder, runs int) error {
 	tmp, err := os.MkdirTemp("", "rematch-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	bin := filepath.Join(tmp, "anivault")
-	build := exec.Command("go", "build", "-C", "..", "-o", bin, "./cmd/anivault")
-	build.Stderr = os.Stderr
-	if err := build.Run(); err != nil {
-		return fmt.Errorf("build anivault: %w", err)
+	if bin == "" {
+		bin = filepath.Join(tmp, "anivault")
+		build := exec.Command("go", "build", "-C", "..", "-o", bin, "./cmd/anivault")
+		build.Stderr = os.Stderr
+		if err := build.Run(); err != nil {
+			return fmt.Errorf("build anivault: %w", err)
+		}
 	}
-	lib := filepath.Join(tmp, "lib")
-	if err := fill(lib, files); err != nil {
+	lib, few := filepath.Join(tmp, "lib"), filepath.Join(tmp, "few")
+	if err := errors.Join(fill(lib, files, folder), fill(few, 10, 10)); err != nil {
 		return err
 	}
 	fake, err := tmdbfake.New(tmdbfake.Config{})
@@ -54,50 +73,95 @@ func run(files int) error {
 		return err
 	}
 	defer server.Close()
-	env := append(os.Environ(), "HOME="+tmp, "ANIVAULT_TMDB_BASE_URL="+server.URL(), "ANIVAULT_TMDB_TOKEN=bench")
+	b := bench{bin, append(os.Environ(), "HOME="+tmp, "ANIVAULT_TMDB_BASE_URL="+server.URL(), "ANIVAULT_TMDB_TOKEN=bench"), fake}
 
-	fmt.Printf("%d cores, %s, %d files in %d folders\n\n%-22s %10s %12s %10s %9s\n", runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly), files, (files+49)/50,
-		"what", "seconds", "files/s", "peak MB", "requests")
-	for _, what := range []string{"walk alone", "match, cold", "match, warm", "match, warm"} {
-		if what == "walk alone" {
-			start := time.Now()
-			n, err := walk(lib)
+	fmt.Printf("%d cores, %s, %d files, %d in a folder; the median of %d runs\n\n%-24s %10s %12s %10s %9s\n",
+		runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly), files, folder, runs, "what", "seconds", "files/s", "peak MB", "requests")
+	match := func(lib string) func() (result, error) { return func() (result, error) { return b.match(lib) } }
+	if err := measure(1, []step{{"match, cold", match(lib)}, {"10 files, cold", match(few)}}); err != nil {
+		return err
+	}
+	return measure(runs, []step{
+		{"walk alone: WalkDir", func() (result, error) { return timed(lib, walk) }},
+		{"walk alone: our own", func() (result, error) { return timed(lib, ownWalk) }},
+		{"match, warm", match(lib)},
+		{"10 files, warm", match(few)},
+		{"version (start alone)", b.start},
+	})
+}
+
+// step is one thing that is measured; result is what came of it.
+type step struct {
+	name string
+	do   func() (result, error)
+}
+
+type result struct {
+	took     time.Duration
+	files    int
+	peak     int64 // bytes; 0: not known
+	requests int
+}
+
+// measure does the steps in turns, so that what else the machine does hits all of them alike, and prints medians.
+func measure(runs int, steps []step) error {
+	all := make([][]result, len(steps))
+	for range runs {
+		for i, s := range steps {
+			r, err := s.do()
 			if err != nil {
-				return err
+				return fmt.Errorf("%s: %w", s.name, err)
 			}
-			report(what, time.Since(start), n, 0, 0)
-			continue
+			all[i] = append(all[i], r)
 		}
-		before := len(fake.Journal())
-		cmd := exec.Command(bin, "match", "--quiet", lib)
-		cmd.Env, cmd.Stderr = env, os.Stderr
-		var out lines
-		cmd.Stdout = &out
-		start := time.Now()
-		if err := cmd.Run(); err != nil {
-			return fmt.Errorf("%s: %w", what, err)
-		}
-		report(what, time.Since(start), int(out)-1, peak(cmd.ProcessState), len(fake.Journal())-before)
+	}
+	for i, s := range steps {
+		slices.SortFunc(all[i], func(a, b result) int { return cmp.Compare(a.took, b.took) })
+		r := all[i][runs/2]
+		fmt.Printf("%-24s %10.3f %12.0f %10.1f %9d\n", s.name, r.took.Seconds(), float64(r.files)/r.took.Seconds(), float64(r.peak)/1e6, r.requests)
 	}
 	return nil
 }
 
-func report(what string, took time.Duration, files int, bytes int64, requests int) {
-	fmt.Printf("%-22s %10.2f %12.0f %10.1f %9d\n", what, took.Seconds(), float64(files)/took.Seconds(), float64(bytes)/1e6, requests)
+// match runs the program over a library.
+func (b bench) match(lib string) (result, error) {
+	before := len(b.fake.Journal())
+	var out lines
+	r, err := b.exec(&out, "match", "--quiet", lib)
+	r.files, r.requests = int(out)-1, len(b.fake.Journal())-before
+	return r, err
 }
 
-// fill makes the library: folders of 50 files of one series each.
-func fill(lib string, files int) error {
+// start runs the program for nothing.
+func (b bench) start() (result, error) { return b.exec(new(lines), "version") }
+
+func (b bench) exec(out *lines, args ...string) (result, error) {
+	cmd := exec.Command(b.bin, args...)
+	cmd.Env, cmd.Stdout, cmd.Stderr = b.env, out, os.Stderr
+	start := time.Now()
+	err := cmd.Run()
+	return result{took: time.Since(start), peak: peak(cmd.ProcessState)}, err
+}
+
+// timed measures a walk in this process.
+func timed(lib string, walk func(string) (int, error)) (result, error) {
+	start := time.Now()
+	n, err := walk(lib)
+	return result{took: time.Since(start), files: n}, err
+}
+
+// fill makes a library of folders of one series each.
+func fill(lib string, files, perFolder int) error {
 	for i := range files {
-		folder := i / 50
+		folder := i / perFolder
 		title := titles[folder%len(titles)]
 		dir := filepath.Join(lib, fmt.Sprintf("%05d", folder), title)
-		if i%50 == 0 {
+		if i%perFolder == 0 {
 			if err := os.MkdirAll(dir, 0o700); err != nil {
 				return err
 			}
 		}
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("[G] %s - %02d [1080p].mkv", title, i%50+1)), nil, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("[G] %s - %02d [1080p].mkv", title, i%perFolder+1)), nil, 0o600); err != nil {
 			return err
 		}
 	}
@@ -114,6 +178,16 @@ func walk(lib string) (int, error) {
 		n++
 		_, err = d.Info()
 		return err
+	})
+	return n, err
+}
+
+// ownWalk is the walk of anivault itself.
+func ownWalk(lib string) (int, error) {
+	n := 0
+	err := library.Walk(context.Background(), []library.Root{{Path: lib}}, library.Options{}, func(d library.Dir) error {
+		n += len(d.Files)
+		return d.Err
 	})
 	return n, err
 }

@@ -13,7 +13,10 @@ import (
 
 // readFrom returns what is read of a path below one of the roots: the path from the root's own folder on. A path
 // that lies below none of them, such as a file of a list, is read with the folder it lies in.
+//
+// What it returns is for one goroutine: it remembers the folder that it named last.
 func readFrom(roots []string) func(string) string {
+	last, front := "", ""
 	return func(path string) string {
 		from := filepath.Dir(path)
 		for _, r := range roots {
@@ -26,12 +29,20 @@ func readFrom(roots []string) func(string) string {
 		if err != nil {
 			return filepath.Base(path)
 		}
-		name := filepath.Join(folderName(from), rest)
-		if onlySeason(folderName(from)) {
-			name = filepath.Join(folderName(filepath.Join(from, "..")), name)
+		if from != last || front == "" {
+			last, front = from, frontOf(from)
 		}
-		return filepath.ToSlash(name)
+		return filepath.ToSlash(filepath.Join(front, rest))
 	}
+}
+
+// frontOf is what is read of a folder from which names are read.
+func frontOf(from string) string {
+	name := folderName(from)
+	if onlySeason(name) {
+		return filepath.Join(folderName(filepath.Join(from, "..")), name)
+	}
+	return name
 }
 
 // below reports whether path lies below root.

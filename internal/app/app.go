@@ -248,24 +248,25 @@ func (a *App) warn(err error) {
 	}
 }
 
-// Match matches what produce yields and hands each record to emit, in order, from one goroutine.
-func (a *App) Match(ctx context.Context, produce Producer, emit func(report.Record) error) error {
-	p := &pipeline{matcher: a.matcher, underway: 2 * a.cfg.Tuning.Concurrency, jobs: a.cfg.Match.Jobs, remember: a.memory(), counts: &a.counts}
+// Match matches what produce yields and hands each record to emit, in order, from one goroutine. pause, if there is one, is
+// called from the same goroutine whenever the next record has to be waited for: what was emitted so far must not wait
+// with it.
+func (a *App) Match(ctx context.Context, produce Producer, emit func(report.Record) error, pause func() error) error {
+	if person := a.matcher.person; person != nil {
+		emit, pause = person.undisturbed(emit, pause), nil
+	}
+	p := &pipeline{
+		matcher: a.matcher, underway: 2 * a.cfg.Tuning.Concurrency, jobs: a.cfg.Match.Jobs, remember: a.memory(), tell: emit, pause: pause, counts: &a.counts,
+	}
 	if person := a.matcher.person; person != nil {
 		// Series that wait for the person must not keep others from being asked about.
 		p.turns, p.underway = person.turns, max(p.underway, underwayAsking)
-		undisturbed := emit
-		emit = func(r report.Record) error {
-			person.terminal.Lock()
-			defer person.terminal.Unlock()
-			return undisturbed(r)
-		}
 	}
 	return p.run(ctx, produce, func(l *Line) error {
 		if l.Decision.Err != nil {
 			a.explain(l.Decision.Err) // a pin may have decided although the key was refused
 		}
-		return emit(report.FromDecision(l.Path, l.Release, l.Decision, a.explain))
+		return emit(l.record(a.explain))
 	})
 }
 

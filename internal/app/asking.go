@@ -15,6 +15,7 @@ import (
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/pins"
 	"github.com/anivault/anivault/internal/release"
+	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/title"
 )
 
@@ -63,6 +64,19 @@ type asking struct {
 	turns    *turns
 	terminal sync.Mutex // results are not written into a question
 	quit     atomic.Bool
+}
+
+// undisturbed emits a record and sends it on between two questions: it must not come out in the middle of one.
+func (p *asking) undisturbed(emit func(report.Record) error, pause func() error) func(report.Record) error {
+	return func(r report.Record) error {
+		p.terminal.Lock()
+		defer p.terminal.Unlock()
+		err := emit(r)
+		if err == nil && pause != nil {
+			err = pause()
+		}
+		return err
+	}
 }
 
 // undecidedSeries reports whether a person may know better.

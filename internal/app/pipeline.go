@@ -5,27 +5,34 @@ import (
 	"errors"
 	"path/filepath"
 	"runtime"
-	"slices"
+	"strconv"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/release"
+	"github.com/anivault/anivault/internal/report"
+	"github.com/anivault/anivault/internal/results"
 )
 
-// The pipeline of `match`: a directory is read, its names are parsed and grouped into series, each series
-// is resolved once, each file is placed, and lines leave in the order in which the files came.
+// The pipeline of `match`: a directory is read; if nothing of it has changed since it was decided, its records are told
+// again. Otherwise its names are parsed and grouped into series, each series is resolved once, each file is placed. Lines
+// leave in the order in which the files came.
 //
-// At most heldLines lines wait for their turn, so memory does not grow with the library and output starts
-// before the walk ends.
+// Three goroutines hand on to each other: one reads directories, one recalls or begins to decide them, one writes. At
+// most heldLines lines wait for their turn, so memory does not grow with the library and output starts before the
+// walk ends.
 
 const (
 	heldLines = 1000
 	// window bounds how many files of one directory are looked at together. It is below heldLines, or a
 	// large directory could never be admitted whole.
 	window = 500
+	// together bounds how many batches are looked up in one session of the cache.
+	together = 64
 )
 
 // Batch is what is decided together: the media files of one directory, or a stretch of a list.
@@ -34,9 +41,11 @@ type Batch struct {
 	// Err is a directory that could not be read, or a path that does not exist, named by Path.
 	Err  error
 	Path string
-	// Read says what of a file's path is read as its name; nil: all of it.
-	Read func(path string) string
-	// Media says that each of Files was named as media: an extra is matched to its work instead of being skipped.
+
+	// Abs is the directory that all files lie in, View what is read in front of each file's name, Part which of the
+	// directory's files these are. Names without a directory have no Abs; of them all of the path is read.
+	Abs, View, Part string
+	// Media says that somebody listed the names as media.
 	Media bool
 }
 
@@ -48,7 +57,16 @@ type Line struct {
 	Decision match.Decision
 	File     library.File
 
+	told *report.Record // of a file that was decided before; Release and Decision say nothing then
 	done chan struct{}
+}
+
+// record is what is told of a line that is decided.
+func (l *Line) record(explain report.ErrorFunc) report.Record {
+	if l.told != nil {
+		return *l.told
+	}
+	return report.FromDecision(l.Path, l.Release, l.Decision, explain)
 }
 
 // matcher decides the files of one series, each exactly once, in any order. A matcher that needs a person waits for
@@ -67,17 +85,17 @@ type pipeline struct {
 	matcher  matcher
 	underway int
 	jobs     int
-	remember memory  // nil: none
-	turns    *turns  // of series that may need a person; nil: none does
-	counts   *counts // nil: nobody asks how far it is
+	remember *remembering              // nil: everything is decided anew
+	tell     func(report.Record) error // gets the records of directories that are remembered whole, in place of emit
+	pause    func() error              // called before the next line has to be waited for; nil: nobody wants to know
+	turns    *turns                    // of series that may need a person; nil: none does
+	counts   *counts                   // nil: nobody asks how far it is
 }
 
-// memory is what an earlier run found out about files that have not changed since.
-type memory interface {
-	// Recall returns what is known of each line, nil where nothing is.
-	Recall(ctx context.Context, lines []*Line) []*match.Decision
-	// Remember keeps decisions for later runs.
-	Remember(ctx context.Context, lines []*Line)
+// portion is a stretch of the output: lines that are being decided, or records that are told again.
+type portion struct {
+	lines []*Line
+	told  []report.Record
 }
 
 func (p *pipeline) run(ctx context.Context, produce func(context.Context, func(Batch) error) error, emit func(*Line) error) error {
@@ -86,45 +104,124 @@ func (p *pipeline) run(ctx context.Context, produce func(context.Context, func(B
 	}
 	work, cancel := context.WithCancel(ctx)
 	defer cancel()
-	lines := make(chan *Line, heldLines)
-	held := make(chan struct{}, heldLines)
-	series := make(chan struct{}, max(1, p.underway))
-	var resolving sync.WaitGroup
+	held := semaphore.NewWeighted(heldLines)
+	found := make(chan Batch, heldLines) // never blocks: each holds at least one place of held
+	out := make(chan portion, heldLines)
 
-	produced := make(chan error, 1)
+	var failure error // of produce; read when out is closed
 	go func() {
-		defer close(lines)
+		defer close(found)
 		defer p.counts.walked.Store(true)
-		produced <- produce(work, func(b Batch) error {
+		failure = produce(work, func(b Batch) error {
 			for _, part := range windows(b) {
-				if err := p.admit(work, part, held, lines, series, &resolving); err != nil {
+				if len(part.Files) == 0 && part.Err == nil {
+					continue
+				}
+				if err := held.Acquire(work, max(1, int64(len(part.Files)))); err != nil {
 					return err
 				}
+				found <- part
 			}
 			return work.Err()
 		})
 	}()
-
-	var failed error
-	for line := range lines {
-		<-line.done
-		<-held
-		if failed != nil || undecided(line) {
-			continue
-		}
-		if failed = emit(line); failed != nil {
-			cancel()
-		}
-	}
-	resolving.Wait()
-	err := <-produced
+	go func() {
+		defer close(out)
+		p.decideAll(work, found, out)
+	}()
+	failed := p.write(out, emit, func(lines int) { held.Release(int64(lines)) }, cancel)
 	switch {
 	case failed != nil:
 		return failed
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	}
-	return err
+	return failure
+}
+
+// decideAll takes batches as they come, several at a time where they wait, and puts each into the output's order, recalled
+// or under way. It returns when all of them are decided.
+func (p *pipeline) decideAll(ctx context.Context, found <-chan Batch, out chan<- portion) {
+	series := make(chan struct{}, max(1, p.underway))
+	var resolving sync.WaitGroup
+	defer resolving.Wait()
+	batches := make([]Batch, 0, together)
+	for {
+		batches = waiting(found, batches[:0])
+		if len(batches) == 0 {
+			return
+		}
+		known := p.remember.recall(ctx, batches)
+		for i, b := range batches {
+			if ctx.Err() != nil {
+				break // the reader of directories stops by itself
+			}
+			p.admit(ctx, b, known[i], out, series, &resolving)
+		}
+	}
+}
+
+// waiting waits for a batch and takes along all that have come by then; none when there will be no more.
+func waiting(found <-chan Batch, batches []Batch) []Batch {
+	b, ok := <-found
+	for ok {
+		if batches = append(batches, b); len(batches) == cap(batches) {
+			break
+		}
+		select {
+		case b, ok = <-found:
+		default:
+			return batches
+		}
+	}
+	return batches
+}
+
+// write emits what comes out, in order, until there is no more. After an error nothing is emitted any more.
+func (p *pipeline) write(out <-chan portion, emit func(*Line) error, written func(lines int), cancel func()) error {
+	var failed error
+	fail := func(err error) {
+		if failed == nil && err != nil {
+			failed = err
+			cancel()
+		}
+	}
+	rest := func() {
+		if failed == nil && p.pause != nil {
+			fail(p.pause())
+		}
+	}
+	for {
+		var next portion
+		ok := true
+		select {
+		case next, ok = <-out:
+		default:
+			rest()
+			next, ok = <-out
+		}
+		if !ok {
+			return failed
+		}
+		for i := range next.told {
+			if failed == nil {
+				fail(p.tell(next.told[i]))
+			}
+		}
+		written(len(next.told))
+		for _, line := range next.lines {
+			select {
+			case <-line.done:
+			default:
+				rest()
+				<-line.done
+			}
+			if failed == nil && !undecided(line) {
+				fail(emit(line))
+			}
+			written(1)
+		}
+	}
 }
 
 // undecided reports whether the run ended before the line could be decided.
@@ -138,115 +235,89 @@ func windows(b Batch) []Batch {
 	var parts []Batch
 	for files := b.Files; len(files) > 0; {
 		n := min(window, len(files))
-		parts = append(parts, Batch{Files: files[:n], Path: b.Path, Read: b.Read, Media: b.Media})
+		part := b
+		part.Files = files[:n]
+		if len(parts) > 0 {
+			part.Part += " " + strconv.Itoa(len(parts))
+		}
+		parts = append(parts, part)
 		files = files[n:]
 	}
 	return parts
 }
 
-// admit waits for room, hands the part's lines on in order and starts deciding them.
-func (p *pipeline) admit(ctx context.Context, b Batch, held chan struct{}, out chan<- *Line, series chan struct{}, resolving *sync.WaitGroup) error {
+// admit puts a batch into the output and starts deciding what is not known of it.
+func (p *pipeline) admit(ctx context.Context, b Batch, known *results.Known, out chan<- portion, series chan struct{}, resolving *sync.WaitGroup) {
 	if b.Err != nil {
 		p.counts.files.Add(1)
-		return p.hand(ctx, held, out, failedLine(b))
+		out <- portion{lines: []*Line{failedLine(b)}} // out never blocks: it has as many places as lines may be held
+		return
 	}
 	p.counts.files.Add(int64(len(b.Files)))
-	lines := p.parse(b.Files, b.Read)
-	for _, l := range lines {
-		if err := p.hand(ctx, held, out, l); err != nil {
-			// Lines that were handed over are waited for; let the writer pass them.
-			for _, l := range lines {
-				l.Decision.Err = context.Canceled
-				finish(l)
-			}
-			return err
+	if known != nil {
+		if records, ok := known.All(b.Files); ok {
+			p.counts.series.Add(int64(known.Groups()))
+			out <- portion{told: records}
+			return
 		}
 	}
-	var open []*Line
-	for _, l := range lines {
+	lines := p.parse(b)
+	out <- portion{lines: lines}
+	var media []match.File
+	for i, l := range lines {
 		if l.File.Skip != "" {
 			l.Decision = match.Decision{Status: match.Skipped, Reason: l.File.Skip}
 			finish(l)
 			continue
 		}
-		open = append(open, l)
+		media = append(media, match.File{Index: i, Release: l.Release, Media: b.Media})
 	}
-	files := make([]match.File, len(open))
-	for i, l := range open {
-		files[i] = match.File{Index: i, Release: l.Release, Media: b.Media}
-	}
-	all := match.Group(files)
-	p.counts.series.Add(int64(len(all)))
-	groups := p.unknown(ctx, all, open)
-	for gi, s := range groups {
+	groups := match.Group(media)
+	p.counts.series.Add(int64(len(groups)))
+	keep := p.remember.keep(b, lines, len(groups))
+	for _, s := range groups {
+		group := results.Group{Files: make([]int, len(s.Files))}
+		for i, f := range s.Files {
+			group.Files[i] = f.Index
+		}
+		if records, term, ok := known.Group(b.Files, group.Files); ok {
+			for i, f := range s.Files {
+				lines[f.Index].told = &records[i]
+			}
+			group.Term = term
+			p.settle(ctx, keep, group, lines)
+			continue
+		}
 		select {
 		case series <- struct{}{}:
 		case <-ctx.Done():
-			for _, s := range groups[gi:] {
-				for _, f := range s.Files {
-					open[f.Index].Decision.Err = context.Canceled
-					finish(open[f.Index])
-				}
+			for _, f := range s.Files {
+				lines[f.Index].Decision.Err = context.Canceled
 			}
-			return ctx.Err()
+			p.settle(ctx, keep, group, lines)
+			continue
 		}
-		resolving.Add(1)
 		t := p.turns.next()
-		go func() {
-			defer func() { t.over(); <-series; resolving.Done() }()
-			p.decide(ctx, s, t, open)
-		}()
+		resolving.Go(func() {
+			defer func() { t.over(); <-series }()
+			p.matcher.Decide(ctx, s, t, func(f match.File, d match.Decision) { lines[f.Index].Decision = d })
+			p.settle(ctx, keep, group, lines)
+		})
 	}
-	return nil
+	if len(groups) == 0 && keep != nil {
+		keep.write(ctx)
+	}
 }
 
-// unknown finishes the series of which every file is remembered and returns the others. A series with one new file
-// is decided whole: its files are evidence for each other.
-func (p *pipeline) unknown(ctx context.Context, groups []match.Series, lines []*Line) []match.Series {
-	if p.remember == nil || len(lines) == 0 {
-		return groups
-	}
-	known := p.remember.Recall(ctx, lines)
-	return slices.DeleteFunc(groups, func(s match.Series) bool {
-		if slices.ContainsFunc(s.Files, func(f match.File) bool { return known[f.Index] == nil }) {
-			return false
-		}
-		for _, f := range s.Files {
-			lines[f.Index].Decision = *known[f.Index]
-			finish(lines[f.Index])
-		}
-		return true
-	})
-}
-
-// decide decides the files of one series.
-func (p *pipeline) decide(ctx context.Context, s match.Series, t turn, lines []*Line) {
-	own := make([]*Line, 0, len(s.Files))
-	p.matcher.Decide(ctx, s, t, func(f match.File, d match.Decision) {
-		l := lines[f.Index]
-		l.Decision = d
-		own = append(own, l)
-	})
-	if p.remember != nil {
-		p.remember.Remember(ctx, own)
-	}
-	for _, l := range own {
-		finish(l)
+// settle keeps and finishes the lines of a group that is decided, or given up.
+func (p *pipeline) settle(ctx context.Context, keep *keeping, group results.Group, lines []*Line) {
+	keep.group(ctx, group)
+	for _, i := range group.Files {
+		finish(lines[i])
 	}
 }
 
 func finish(l *Line) { close(l.done) }
-
-// hand puts a line into the output's order once there is room for it.
-func (p *pipeline) hand(ctx context.Context, held chan struct{}, out chan<- *Line, l *Line) error {
-	select {
-	case held <- struct{}{}:
-		out <- l // never blocks: as many places as may be held
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
 
 // failedLine is the line of a directory that could not be read or a path that does not exist.
 func failedLine(b Batch) *Line {
@@ -255,18 +326,19 @@ func failedLine(b Batch) *Line {
 	return l
 }
 
-// parse reads the names of a part, on several cores where that pays.
-func (p *pipeline) parse(files []library.File, read func(string) string) []*Line {
-	if read == nil {
-		read = filepath.ToSlash
-	}
-	lines := make([]*Line, len(files))
+// parse reads the names of a batch, on several cores where that pays.
+func (p *pipeline) parse(b Batch) []*Line {
+	lines := make([]*Line, len(b.Files))
 	one := func(i int) {
-		f := files[i]
-		name := read(f.Path)
+		f := b.Files[i]
+		name := filepath.ToSlash(f.Path)
+		if b.Abs != "" {
+			name = b.View + f.Name
+		}
 		lines[i] = &Line{Path: f.Path, Name: name, File: f, Release: release.Parse(name), done: make(chan struct{})}
 		lines[i].Release.Path = f.Path // pins and groups go by where the file lies
 	}
+	files := b.Files
 	const worthSharing = 64
 	jobs := p.jobs
 	if jobs == 0 {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/anivault/anivault/internal/library"
 )
@@ -21,17 +22,27 @@ func Walk(paths []string, options library.Options) Producer {
 		for i, p := range paths {
 			roots[i] = library.Root{Path: p}
 		}
+		read := readFrom(paths)
 		return library.Walk(ctx, roots, options, func(d library.Dir) error {
-			return yieldDir(d, readFrom(paths), yield)
+			return yieldDir(d, read, yield)
 		})
 	}
+}
+
+// viewOf is what is read in front of the name of every file in a file's folder.
+func viewOf(f library.File, read func(string) string) string {
+	return strings.TrimSuffix(read(f.Path), f.Name)
 }
 
 func yieldDir(d library.Dir, read func(string) string, yield func(Batch) error) error {
 	// A folder that is not entered (hidden, a recycle bin) is no file and gets no record.
 	d.Files = slices.DeleteFunc(d.Files, func(f library.File) bool { return f.IsDir })
 	if len(d.Files) > 0 {
-		if err := yield(Batch{Files: d.Files, Path: d.Path, Read: read}); err != nil {
+		b := Batch{Files: d.Files, Path: d.Path, Abs: d.Abs, View: viewOf(d.Files[0], read)}
+		if d.Named {
+			b.Part = "file " + d.Files[0].Name
+		}
+		if err := yield(b); err != nil {
 			return err
 		}
 	}
@@ -47,6 +58,7 @@ func Files(list io.ReadCloser, null bool, options library.Options) Producer {
 	return func(ctx context.Context, yield func(Batch) error) error {
 		defer list.Close()
 		var together Batch
+		alone := readFrom(nil)
 		flush := func() error {
 			b := together
 			together = Batch{}
@@ -64,7 +76,9 @@ func Files(list io.ReadCloser, null bool, options library.Options) Producer {
 							return err
 						}
 					}
-					together.Path, together.Read = dir, readFrom(nil)
+					if len(together.Files) == 0 {
+						together = Batch{Path: dir, Abs: d.Abs, View: viewOf(d.Files[0], alone), Part: "list " + d.Files[0].Name}
+					}
 					together.Files = append(together.Files, d.Files[0])
 					return nil
 				}

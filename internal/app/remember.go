@@ -3,11 +3,11 @@ package app
 import (
 	"context"
 	"errors"
-	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/anivault/anivault/cache"
-	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/results"
 	"github.com/anivault/anivault/internal/version"
 )
@@ -20,7 +20,7 @@ type remembering struct {
 }
 
 // memory is the memory of this run's question; nil where everything has to be decided anew.
-func (a *App) memory() memory {
+func (a *App) memory() *remembering {
 	if a.opts.Refresh || a.opts.Anew || a.opts.Ask != nil {
 		return nil
 	}
@@ -38,53 +38,97 @@ func (a *App) memory() memory {
 	}
 }
 
-// Recall implements memory. Names without a file are never remembered.
-func (r *remembering) Recall(ctx context.Context, lines []*Line) []*match.Decision {
-	known := make([]*match.Decision, len(lines))
-	var files []results.File
-	var at []int
-	for i, l := range lines {
-		if f, ok := fileOf(l); ok {
-			files, at = append(files, f), append(at, i)
-		}
-	}
-	if len(files) == 0 {
+// recall looks up all batches in one session and returns what is known of each, nil where nothing is.
+func (r *remembering) recall(ctx context.Context, batches []Batch) []*results.Known {
+	known := make([]*results.Known, len(batches))
+	if r == nil {
 		return known
 	}
-	found, err := r.memory.Recall(ctx, time.Now(), files)
+	folders := make([]results.Folder, 0, len(batches))
+	at := make([]int, 0, len(batches))
+	for i := range batches {
+		if batches[i].lasting() {
+			folders, at = append(folders, batches[i].folder()), append(at, i)
+		}
+	}
+	if len(folders) == 0 {
+		return known
+	}
+	found, err := r.memory.Recall(ctx, time.Now(), folders)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, cache.ErrLocked) { // the cache says itself that it is locked
 		r.warn(err)
 	}
-	for i, d := range found {
-		known[at[i]] = d
+	for i, k := range found {
+		known[at[i]] = k
 	}
 	return known
 }
 
-// Remember implements memory.
-func (r *remembering) Remember(ctx context.Context, lines []*Line) {
-	var entries []results.Entry
-	for _, l := range lines {
-		if f, ok := fileOf(l); ok {
-			entries = append(entries, results.Entry{File: f, Decision: l.Decision})
-		}
-	}
-	if len(entries) == 0 {
-		return
-	}
-	if err := r.memory.Remember(context.WithoutCancel(ctx), time.Now(), entries...); err != nil {
-		r.warn(err)
-	}
+// folder is a batch as the memory knows it.
+func (b *Batch) folder() results.Folder {
+	return results.Folder{Abs: b.Abs, View: b.View, Part: b.Part, Files: b.Files}
 }
 
-// fileOf is the file as the memory knows it; false for a name from a list that no file stands behind.
-func fileOf(l *Line) (results.File, bool) {
-	if l.File.ModTime.IsZero() {
-		return results.File{}, false
+// lasting reports whether a batch can be recognised later: its files are there, with a time of change.
+func (b *Batch) lasting() bool {
+	if b.Abs == "" || len(b.Files) == 0 {
+		return false
 	}
-	abs, err := filepath.Abs(l.Path)
-	if err != nil {
-		return results.File{}, false
+	for i := range b.Files {
+		if b.Files[i].Skip == "" && b.Files[i].ModTime.IsZero() {
+			return false
+		}
 	}
-	return results.File{Path: l.Name, Abs: abs, Size: l.File.Size, ModTime: l.File.ModTime}, true
+	return true
+}
+
+// keeping gathers what is decided about a batch until all of it is, and then keeps it: a folder is one entry, however many
+// series it holds. A nil *keeping keeps nothing.
+type keeping struct {
+	memory *remembering
+	batch  Batch
+	lines  []*Line
+
+	mu     sync.Mutex
+	open   int // groups that are not decided yet
+	groups []results.Group
+}
+
+// keep begins to gather for a batch of some groups.
+func (r *remembering) keep(b Batch, lines []*Line, groups int) *keeping {
+	if r == nil || !b.lasting() {
+		return nil
+	}
+	return &keeping{memory: r, batch: b, lines: lines, open: groups}
+}
+
+// group notes a group whose lines are decided. Whoever brings the last one writes it all down, before its lines are told.
+func (k *keeping) group(ctx context.Context, g results.Group) {
+	if k == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	certain := true
+	for _, i := range g.Files {
+		certain = certain && k.lines[i].Decision.Err == nil
+	}
+	if certain {
+		k.groups = append(k.groups, g)
+	}
+	if k.open--; k.open > 0 {
+		return
+	}
+	k.write(ctx)
+}
+
+// write keeps what was gathered; the lock is held, or nobody else has k.
+func (k *keeping) write(ctx context.Context) {
+	records := make([]report.Record, len(k.lines))
+	for i, l := range k.lines {
+		records[i] = l.record(nil)
+	}
+	if err := k.memory.memory.Remember(context.WithoutCancel(ctx), time.Now(), k.batch.folder(), records, k.groups); err != nil {
+		k.memory.warn(err)
+	}
 }

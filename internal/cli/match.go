@@ -234,11 +234,8 @@ func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, p
 		if f.report != "" {
 			page.Records = append(page.Records, r)
 		}
-		if err := writer.Match(r); err != nil {
-			return err
-		}
-		return writer.Flush()
-	})
+		return writer.Match(r)
+	}, writer.Flush)
 	summary := run.Summary(tally.Counts())
 	progress.stop()
 	output := writer.Close(summary)

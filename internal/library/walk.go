@@ -38,7 +38,9 @@ type File struct {
 // Dir is a folder with its own files, without those of the folders in it.
 type Dir struct {
 	Path  string
+	Abs   string // where it is, links not resolved; "" with an Err that left nothing to read
 	Files []File // by name, in byte order
+	Named bool   // its one file is a root; what else the folder holds was not looked at
 	Err   error  // what could not be read: of the folder, or a root that does not exist
 }
 
@@ -130,7 +132,7 @@ func (w *walker) file(ctx context.Context, path, abs string, info fs.FileInfo) e
 	if err == nil && !w.links.firstSight(filepath.Join(real, name), IsVideo(name)) {
 		return nil // a folder that holds it was read, or it was named before
 	}
-	return w.send(ctx, Dir{Path: filepath.Dir(path), Files: []File{file}})
+	return w.send(ctx, Dir{Path: filepath.Dir(path), Abs: filepath.Dir(abs), Files: []File{file}, Named: true})
 }
 
 // dir reads a folder, yields its files, then goes into its folders.
@@ -153,7 +155,7 @@ func (w *walker) dir(ctx context.Context, f folder) error {
 	}
 	here := surroundingsOf(entries, f.named)
 
-	out := Dir{Path: f.path, Err: readErr}
+	out := Dir{Path: f.path, Abs: f.abs, Err: readErr}
 	var below []folder
 	for i, entry := range entries {
 		if i%256 == 255 && ctx.Err() != nil {

@@ -1,8 +1,8 @@
 package results
 
-// This file decides how a remembered decision is stored: a version byte, then every field in a fixed order; numbers as
-// varints, text with its length in front. Reading checks every length, so damage is an error and never a wrong answer
-// of a wrong size.
+// This file decides how a folder is stored: a version byte, what it stands on, the groups' terms, every text once, then the
+// files, each with its record. Numbers are varints, text has its length in front. Reading checks every length, so
+// damage is an error and never a wrong answer of a wrong size.
 
 import (
 	"encoding/binary"
@@ -10,22 +10,21 @@ import (
 	"math"
 	"time"
 
-	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/report"
 )
 
-// version is that of the layout below. A value of another one is not read.
-const version = 1
+// version is that of the layout below; it is a part of every key, so programs with different ones share a store.
+const version = 2
 
 const basisSize = 8
 
-// remembered is one decision with what it holds for.
-type remembered struct {
-	basis      [basisSize]byte
-	size       int64
-	modTime    int64 // Unix nanoseconds
-	at         time.Time
-	freshUntil time.Time
-	decision   match.Decision
+// known is a folder to be stored.
+type known struct {
+	folder  Folder
+	basis   [basisSize]byte
+	records []report.Record // by file
+	groupOf []int           // by file, from 1; 0: none
+	terms   []Term          // by group
 }
 
 var (
@@ -33,114 +32,109 @@ var (
 	errDamaged = errors.New("remembered result is damaged")
 )
 
-func encode(r remembered) []byte {
-	w := writer{make([]byte, 0, 256)}
+// encode writes a folder down. Files that are neither in a group nor left out by the walk are not known and not in it.
+func encode(k known, now time.Time) []byte {
+	body := writer{refs: map[string]int{}}
+	files := 0
+	for i := range k.folder.Files {
+		f := &k.folder.Files[i]
+		if k.groupOf[i] == 0 && f.Skip == "" {
+			continue
+		}
+		files++
+		body.int(k.groupOf[i])
+		body.ref(f.Name)
+		body.ref(f.Skip)
+		body.int64(f.Size)
+		body.int64(f.ModTime.UnixNano())
+		rec := writer{refs: body.refs, texts: body.texts}
+		rec.record(&k.records[i], now)
+		body.texts = rec.texts
+		body.int(len(rec.b))
+		body.b = append(body.b, rec.b...)
+	}
+	w := writer{b: make([]byte, 0, 64+len(body.b)*2)}
 	w.b = append(w.b, version)
-	w.b = append(w.b, r.basis[:]...)
-	w.int(r.size)
-	w.int(r.modTime)
-	w.time(r.at)
-	w.time(r.freshUntil)
-
-	d := r.decision
-	w.text(string(d.Status))
-	w.float(d.Confidence)
-	w.text(string(d.Kind))
-	w.int(int64(d.ID))
-	w.text(d.Title)
-	w.text(d.OriginalTitle)
-	w.int(int64(d.Year))
-	w.bool(d.Season != nil)
-	if d.Season != nil {
-		w.int(int64(*d.Season))
+	w.b = append(w.b, k.basis[:]...)
+	w.int(len(k.terms))
+	for _, t := range k.terms {
+		w.time(t.at)
+		w.time(t.fetched)
+		w.time(t.until)
 	}
-	w.int(int64(len(d.Episodes)))
-	for _, e := range d.Episodes {
-		w.int(int64(e))
+	size := 0
+	w.int(len(body.texts))
+	for _, s := range body.texts {
+		w.int(len(s))
+		size += len(s)
 	}
-	w.int(int64(len(d.EpisodeTitles)))
-	for _, t := range d.EpisodeTitles {
-		w.text(t)
+	w.int(size)
+	for _, s := range body.texts {
+		w.b = append(w.b, s...)
 	}
-	w.int(int64(d.Origin.From))
-	w.time(d.Origin.FetchedAt)
-	w.text(d.Reason)
-	w.int(int64(len(d.Candidates)))
-	for _, c := range d.Candidates {
-		w.text(string(c.Kind))
-		w.int(int64(c.ID))
-		w.text(c.Title)
-		w.int(int64(c.Year))
-		w.float(c.Confidence)
-	}
+	w.int(files)
+	w.b = append(w.b, body.b...)
 	return w.b
 }
 
-func decode(b []byte) (remembered, error) {
-	var r remembered
+func decode(b []byte) (*Known, error) {
 	if len(b) == 0 || b[0] != version {
-		return r, errVersion
+		return nil, errVersion
 	}
 	if len(b) < 1+basisSize {
-		return r, errDamaged
+		return nil, errDamaged
 	}
-	copy(r.basis[:], b[1:])
-	rd := reader{b: b[1+basisSize:]}
-	r.size = rd.int()
-	r.modTime = rd.int()
-	r.at = rd.time()
-	r.freshUntil = rd.time()
-
-	d := &r.decision
-	d.Status = match.Status(rd.text())
-	d.Confidence = rd.float()
-	d.Kind = match.Kind(rd.text())
-	d.ID = int(rd.int())
-	d.Title = rd.text()
-	d.OriginalTitle = rd.text()
-	d.Year = int(rd.int())
-	if rd.bool() {
-		n := int(rd.int())
-		d.Season = &n
+	k := &Known{}
+	copy(k.basis[:], b[1:])
+	r := reader{b: b[1+basisSize:]}
+	k.terms = make([]Term, r.count())
+	k.sizes = make([]int, len(k.terms))
+	for i := range k.terms {
+		k.terms[i] = Term{r.time(), r.time(), r.time()}
 	}
-	if n := rd.count(); n > 0 {
-		d.Episodes = make([]int, n)
-		for i := range d.Episodes {
-			d.Episodes[i] = int(rd.int())
+	k.texts = r.dictionary()
+	r.texts = k.texts
+	k.files = make([]knownFile, r.count())
+	for i := range k.files {
+		f := &k.files[i]
+		f.group, f.name, f.skip = r.int(), r.ref(), r.ref()
+		f.size, f.modTime = r.int64(), r.int64()
+		f.record = r.take(r.int())
+		if f.group < 0 || f.group > len(k.terms) {
+			return nil, errDamaged
+		}
+		if f.group > 0 {
+			k.sizes[f.group-1]++
 		}
 	}
-	if n := rd.count(); n > 0 {
-		d.EpisodeTitles = make([]string, n)
-		for i := range d.EpisodeTitles {
-			d.EpisodeTitles[i] = rd.text()
-		}
+	if r.bad || len(r.b) > 0 {
+		return nil, errDamaged
 	}
-	d.Origin.From = match.From(rd.int())
-	d.Origin.FetchedAt = rd.time()
-	d.Reason = rd.text()
-	if n := rd.count(); n > 0 {
-		d.Candidates = make([]match.Candidate, n)
-		for i := range d.Candidates {
-			d.Candidates[i] = match.Candidate{
-				Kind: match.Kind(rd.text()), ID: int(rd.int()), Title: rd.text(), Year: int(rd.int()), Confidence: rd.float(),
-			}
-		}
-	}
-	if rd.bad || len(rd.b) > 0 {
-		return remembered{}, errDamaged
-	}
-	if _, ok := lifetimes[d.Status]; !ok || d.Origin.From > match.FromPin || math.IsNaN(d.Confidence) {
-		return remembered{}, errDamaged
-	}
-	return r, nil
+	return k, nil
 }
 
-// writer appends values.
-type writer struct{ b []byte }
+// writer appends values; texts are numbered in the order in which they first come, the empty one is 0.
+type writer struct {
+	b     []byte
+	refs  map[string]int
+	texts []string
+}
 
-func (w *writer) int(n int64)     { w.b = binary.AppendVarint(w.b, n) }
+func (w *writer) int64(n int64)   { w.b = binary.AppendVarint(w.b, n) }
+func (w *writer) int(n int)       { w.int64(int64(n)) }
 func (w *writer) float(f float64) { w.b = binary.LittleEndian.AppendUint64(w.b, math.Float64bits(f)) }
-func (w *writer) text(s string)   { w.int(int64(len(s))); w.b = append(w.b, s...) }
+
+func (w *writer) ref(s string) {
+	n := 0
+	if s != "" {
+		if n = w.refs[s]; n == 0 {
+			w.texts = append(w.texts, s)
+			n = len(w.texts)
+			w.refs[s] = n
+		}
+	}
+	w.int(n)
+}
 
 func (w *writer) bool(v bool) {
 	if v {
@@ -150,56 +144,91 @@ func (w *writer) bool(v bool) {
 	w.b = append(w.b, 0)
 }
 
-// time keeps nanoseconds; the zero time is 0, which no decision was ever made at.
+// time keeps nanoseconds; the zero time is 0, at which nothing was ever decided.
 func (w *writer) time(t time.Time) {
 	if t.IsZero() {
 		w.int(0)
 		return
 	}
-	w.int(t.UnixNano())
+	w.int64(t.UnixNano())
 }
 
 // reader takes values from the front; after the first that is not whole it is bad and gives zeros.
 type reader struct {
-	b   []byte
-	bad bool
+	b     []byte
+	texts []string
+	bad   bool
+}
+
+func (r *reader) fail() {
+	r.bad, r.b = true, nil
 }
 
 func (r *reader) take(n int) []byte {
 	if r.bad || n < 0 || n > len(r.b) {
-		r.bad, r.b = true, nil
+		r.fail()
 		return nil
 	}
-	v := r.b[:n]
+	v := r.b[:n:n]
 	r.b = r.b[n:]
 	return v
 }
 
-func (r *reader) int() int64 {
+func (r *reader) int64() int64 {
 	v, n := binary.Varint(r.b)
-	if r.take(n) == nil || n == 0 {
-		r.bad, r.b = true, nil
+	if n <= 0 {
+		r.fail()
 		return 0
 	}
+	r.b = r.b[n:]
 	return v
 }
 
+func (r *reader) int() int { return int(r.int64()) }
+
 // count is a length of a list, which can't be more than the bytes that are left: damage must not ask for memory.
 func (r *reader) count() int {
-	n := r.int()
+	n := r.int64()
 	if n < 0 || n > int64(len(r.b)) {
-		r.bad, r.b = true, nil
+		r.fail()
 		return 0
 	}
 	return int(n)
 }
 
-func (r *reader) text() string { return string(r.take(r.count())) }
+func (r *reader) dictionary() []string {
+	lengths := make([]int, r.count())
+	for i := range lengths {
+		lengths[i] = r.count()
+	}
+	all := string(r.take(r.count()))
+	texts := make([]string, len(lengths))
+	for i, n := range lengths {
+		if n > len(all) {
+			r.fail()
+			return nil
+		}
+		texts[i], all = all[:n], all[n:]
+	}
+	return texts
+}
+
+func (r *reader) ref() string {
+	n := r.int64()
+	if n == 0 {
+		return ""
+	}
+	if n < 0 || n > int64(len(r.texts)) {
+		r.fail()
+		return ""
+	}
+	return r.texts[n-1]
+}
 
 func (r *reader) bool() bool {
 	v := r.take(1)
 	if len(v) == 1 && v[0] > 1 {
-		r.bad = true
+		r.fail()
 	}
 	return len(v) == 1 && v[0] == 1
 }
@@ -209,11 +238,16 @@ func (r *reader) float() float64 {
 	if v == nil {
 		return 0
 	}
-	return math.Float64frombits(binary.LittleEndian.Uint64(v))
+	f := math.Float64frombits(binary.LittleEndian.Uint64(v))
+	if math.IsNaN(f) || math.IsInf(f, 0) { // no record has such a number, and JSON neither
+		r.fail()
+		return 0
+	}
+	return f
 }
 
 func (r *reader) time() time.Time {
-	n := r.int()
+	n := r.int64()
 	if n == 0 {
 		return time.Time{}
 	}

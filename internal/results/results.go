@@ -1,10 +1,13 @@
 // Package results remembers what was decided for which file, so that a library that has not changed is told again at
-// the speed of looking (docs/cache.md, "A result memory").
+// the speed of looking (docs/decisions.md).
 package results
 
-// This file decides when a remembered decision still holds: the file is the same (path, size, time of change), what the
-// decision was made from is the same (program, index, pins), and TMDB's answers are still fresh. Everything else is
-// simply not known: the memory never guesses, and losing it loses nothing but time.
+// This file decides when a remembered decision still holds: the files it was made for are the same (names, sizes, times of
+// change), what it was made from is the same (program, index, pins), and TMDB's answers are still fresh. Everything else
+// is simply not known: the memory never guesses, and losing it loses nothing but time.
+//
+// What is remembered lies folder by folder: looking up a folder costs as much as looking up a file, and a folder that is
+// as it was is told again without reading one of its names.
 
 import (
 	"context"
@@ -12,11 +15,12 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
-	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/anivault/anivault/cache"
-	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/report"
 )
 
 // Bucket is the name of the memory's bucket in the cache.
@@ -46,21 +50,23 @@ type Basis struct {
 	Pins    string // the pins'
 }
 
-// File is a file as it is now. Path is what the matcher read, Abs the same as an absolute path (Path where it is empty):
-// the same file asked for from another folder may read differently.
-type File struct {
-	Path, Abs string
-	Size      int64
-	ModTime   time.Time
+// Folder is files of one folder that are decided together, as they are now. Their order counts.
+type Folder struct {
+	Abs   string // where the folder is
+	View  string // what the matcher reads in front of each name: the same folder asked for from elsewhere may read differently
+	Part  string // which of the folder's files these are, where not all are decided together
+	Files []library.File
 }
 
-// Entry is a decision to remember. FreshUntil is when the first of the answers it stands on is no longer fresh; zero
-// takes the shortest time for which any answer of that kind is.
-type Entry struct {
-	File       File
-	Decision   match.Decision
-	FreshUntil time.Time
+// Group is files that were decided together, as evidence for each other: indices into Folder.Files and into the records.
+// Term is until when that holds; nil: it was decided just now.
+type Group struct {
+	Files []int
+	Term  *Term
 }
+
+// Term is when a group was decided, as of when its oldest answer is, and until when it holds.
+type Term struct{ at, fetched, until time.Time }
 
 // Memory remembers decisions in a store. It is safe for concurrent use if the store is.
 type Memory struct {
@@ -72,31 +78,28 @@ type Memory struct {
 // New returns the memory of runs that ask question on basis.
 func New(store Store, question Question, basis Basis) *Memory {
 	m := &Memory{store: store}
-	m.question = string(digest(question.Upstream, question.Language, question.Type, fmt.Sprint(question.MinConfidence), fmt.Sprint(question.IncludeAdult)))
+	m.question = string(digest(string(rune(version)), question.Upstream, question.Language, question.Type, fmt.Sprint(question.MinConfidence), fmt.Sprint(question.IncludeAdult)))
 	copy(m.basis[:], digest(basis.Program, basis.Index, basis.Pins))
 	return m
 }
 
-// Recall returns what is known of each file, nil where nothing is. A decision that stood on TMDB's own answer now stands
-// on the cache, as of then; steps, scores and reasons are not remembered. With an error of the store the results
-// are usable all the same.
-//
-// A series of which one file is not known has to be decided whole, or its files would be judged by less than there is.
-func (m *Memory) Recall(ctx context.Context, now time.Time, files []File) ([]*match.Decision, error) {
-	known := make([]*match.Decision, len(files))
-	keys := make([]string, len(files))
-	for i, f := range files {
+// Recall returns what is known of each folder, nil where nothing is. With an error of the store the results are usable
+// all the same.
+func (m *Memory) Recall(ctx context.Context, now time.Time, folders []Folder) ([]*Known, error) {
+	known := make([]*Known, len(folders))
+	keys := make([]string, len(folders))
+	for i, f := range folders {
 		keys[i] = m.key(f)
 	}
 	items, err := m.store.GetBatch(ctx, keys)
 	for i, item := range items {
-		if i >= len(files) || item.Key != keys[i] {
+		if i >= len(folders) || item.Key != keys[i] {
 			continue
 		}
 		// What can't be decoded is of another version, or damaged: not known either way.
-		r, decoding := decode(item.Value)
-		if decoding == nil && m.holds(r, files[i], now) {
-			known[i] = &r.decision
+		if k, decoding := decode(item.Value); decoding == nil && k.basis == m.basis {
+			k.judge(now)
+			known[i] = k
 		}
 	}
 	if err != nil {
@@ -105,75 +108,94 @@ func (m *Memory) Recall(ctx context.Context, now time.Time, files []File) ([]*ma
 	return known, nil
 }
 
-// holds reports whether a remembered decision still says the truth about the file.
-func (m *Memory) holds(r remembered, f File, now time.Time) bool {
-	return r.basis == m.basis && r.size == f.Size && r.modTime == f.ModTime.UnixNano() &&
-		now.Before(r.freshUntil) && !now.Before(r.at.Add(-clockSlack))
-}
-
 // clockSlack is how far ahead of us the clock of a process that remembered may have been.
 const clockSlack = time.Minute
 
-// lifetimes is how long a decision of each status holds at most, after the oldest answer it stands on: the shortest
-// time for which the cache's policy calls such answers fresh. A status that is not here is never remembered.
-var lifetimes = map[match.Status]time.Duration{
-	match.Matched:   24 * time.Hour,
-	match.Ambiguous: 24 * time.Hour,
-	match.Unmatched: 8 * time.Hour,
+// holds reports whether a group's answers are fresh. One from the future is not believed: the clock went back, and nothing
+// tells how far.
+func (t *Term) holds(now time.Time) bool {
+	return now.Before(t.until) && !now.Before(t.at.Add(-clockSlack))
 }
 
-// Remember keeps decisions for later runs. It leaves out what must be asked again: whatever is pending, failed or stands
-// on stale answers, and what is not fresh any more.
-func (m *Memory) Remember(ctx context.Context, now time.Time, entries ...Entry) error {
-	var items []cache.Item
-	for _, e := range entries {
-		lifetime, ok := lifetimes[e.Decision.Status]
-		if !ok || e.Decision.Err != nil || e.Decision.Origin.From == match.FromStale {
+// lifetimes is how long a decision of each status holds at most, after the oldest answer it stands on: the shortest
+// time for which the cache's policy calls such answers fresh. A status that is not here is never remembered.
+var lifetimes = map[report.Status]time.Duration{
+	report.Matched:   24 * time.Hour,
+	report.Ambiguous: 24 * time.Hour,
+	report.Unmatched: 8 * time.Hour,
+	report.Skipped:   24 * time.Hour, // an extra by its name: nobody was asked
+}
+
+// Remember keeps what was decided for a folder: one record per file, and the groups that may be told again as they are. It
+// leaves out groups with a file that must be asked again, which is what is pending, failed or stands on stale answers;
+// records of files that are in no group count only where the walk left the file out. A record that stood on TMDB's own
+// answer now stands on the cache, as of now; steps, scores and reasons are not remembered.
+func (m *Memory) Remember(ctx context.Context, now time.Time, f Folder, records []report.Record, groups []Group) error {
+	kept := known{folder: f, basis: m.basis, records: records, groupOf: make([]int, len(f.Files))}
+	var oldest, last time.Time
+	for _, g := range groups {
+		term := g.Term
+		if term == nil {
+			term = termOf(now, records, g.Files)
+		}
+		if term == nil || !term.holds(now) {
 			continue
 		}
-		d := e.Decision
-		if d.Origin.From == match.FromNetwork {
-			d.Origin = match.Origin{From: match.FromCache, FetchedAt: now}
+		kept.terms = append(kept.terms, *term)
+		for _, i := range g.Files {
+			kept.groupOf[i] = len(kept.terms)
 		}
-		fetched := d.Origin.FetchedAt
-		if fetched.IsZero() || fetched.After(now) {
-			fetched = now
+		if oldest.IsZero() || term.fetched.Before(oldest) {
+			oldest = term.fetched
 		}
-		until := e.FreshUntil
-		if until.IsZero() {
-			until = fetched.Add(lifetime)
+		if term.until.After(last) {
+			last = term.until
 		}
-		if !now.Before(until) {
-			continue
-		}
-		r := remembered{basis: m.basis, size: e.File.Size, modTime: e.File.ModTime.UnixNano(), at: now, freshUntil: until, decision: d}
-		items = append(items, cache.Item{Key: m.key(e.File), Value: encode(r), FetchedAt: fetched, ExpiresAt: until})
 	}
-	if len(items) == 0 {
-		return nil
+	if len(kept.terms) == 0 {
+		if slices.ContainsFunc(f.Files, func(f library.File) bool { return f.Skip == "" }) {
+			return nil
+		}
+		oldest, last = now, now.Add(lifetimes[report.Skipped]) // the walk has decided them all
 	}
-	if err := m.store.Put(ctx, items...); err != nil {
+	item := cache.Item{Key: m.key(f), Value: encode(kept, now), FetchedAt: oldest, ExpiresAt: last}
+	if err := m.store.Put(ctx, item); err != nil {
 		return fmt.Errorf("remember results: %w", err)
 	}
 	return nil
 }
 
-// key names a file and a question. It begins with the folder, so that a folder's files lie side by side in the store, and
-// holds no path in the clear.
-func (m *Memory) key(f File) string {
-	abs := f.Abs
-	if abs == "" {
-		abs = f.Path
+// termOf is how long a group of files holds that was decided now, nil where it is not to be remembered.
+func termOf(now time.Time, records []report.Record, files []int) *Term {
+	t := Term{at: now, fetched: now}
+	for n, i := range files {
+		r := &records[i]
+		lifetime, ok := lifetimes[r.Status]
+		if !ok || r.Error != nil || r.Source == staleSource {
+			return nil
+		}
+		fetched := now
+		if !r.CachedAt.IsZero() && r.CachedAt.Before(now) {
+			fetched = r.CachedAt
+		}
+		if until := fetched.Add(lifetime); n == 0 || until.Before(t.until) {
+			t.until = until
+		}
+		if fetched.Before(t.fetched) {
+			t.fetched = fetched
+		}
 	}
-	var raw [24]byte
-	copy(raw[:9], digest(filepath.Dir(abs)))
-	copy(raw[9:], digest(m.question, abs, f.Path))
-	return base64.RawURLEncoding.EncodeToString(raw[:])
+	return &t
+}
+
+// key names a folder and a question, and holds no path in the clear.
+func (m *Memory) key(f Folder) string {
+	return base64.RawURLEncoding.EncodeToString(digest(m.question, f.Abs, f.View, f.Part)[:24])
 }
 
 // digest hashes a list of texts; each goes in with its length, so that no two different lists are the same bytes.
 func digest(parts ...string) []byte {
-	b := make([]byte, 0, 256)
+	b := make([]byte, 0, 512)
 	for _, p := range parts {
 		b = append(binary.AppendUvarint(b, uint64(len(p))), p...)
 	}

@@ -4,17 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"github.com/anivault/anivault/cache"
-	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/report"
 )
 
 var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -54,69 +54,125 @@ func (s *shelf) Put(_ context.Context, items ...cache.Item) error {
 var (
 	question = Question{Upstream: "https://api.themoviedb.org", Language: "en-US", Type: "auto", MinConfidence: 0.8}
 	basis    = Basis{Program: "1", Index: "2", Pins: "3"}
-	episode  = File{Path: "Show/Show - 03.mkv", Abs: "/lib/Show/Show - 03.mkv", Size: 0, ModTime: now.Add(-time.Hour)}
 )
 
 func ptr[T any](v T) *T { return &v }
 
-func decided() match.Decision {
-	return match.Decision{
-		Status: match.Matched, Confidence: 0.97, Kind: match.TV, ID: 26209, Title: "Show", OriginalTitle: "ショー", Year: 1999, Season: ptr(0),
-		Episodes: []int{0, 3}, EpisodeTitles: []string{"", "Third"}, Origin: match.Origin{From: match.FromCache, FetchedAt: now.Add(-2 * time.Hour)}, Reason: "because",
-		Candidates: []match.Candidate{{Kind: match.Movie, ID: 1, Title: "Other", Year: 2000, Confidence: 0.4}},
+// folder has the episodes 1 to n of a show, and a sample.
+func folder(n int) Folder {
+	f := Folder{Abs: "/lib/Show", View: "Show/"}
+	for i := range n {
+		name := fmt.Sprintf("Show - %02d.mkv", i+1)
+		f.Files = append(f.Files, library.File{Path: "lib/Show/" + name, Name: name, Size: int64(100 + i), ModTime: now.Add(-time.Hour)})
+	}
+	f.Files = append(f.Files, library.File{Path: "lib/Show/sample.mkv", Name: "sample.mkv", Skip: library.SkipSample})
+	return f
+}
+
+// decided is one record per file of a folder, as of two hours ago.
+func decided(f Folder) []report.Record {
+	records := make([]report.Record, len(f.Files))
+	for i, file := range f.Files {
+		if file.Skip != "" {
+			records[i] = report.Record{Path: file.Path, Status: report.Skipped, Reason: file.Skip, Parsed: &report.Parsed{Title: "sample", Kind: "extra"}}
+			continue
+		}
+		records[i] = report.Record{
+			Path: file.Path, Status: report.Matched, Confidence: ptr(0.97), Kind: "tv", TMDBID: 26209, Title: "Show", OriginalTitle: "ショー", Year: 1999,
+			Season: ptr(0), Episodes: []int{0, i}, EpisodeTitles: []string{"", file.Name}, Source: "cache", CachedAt: now.Add(-2 * time.Hour), Reason: "because",
+			Parsed:     &report.Parsed{Title: "Show", Titles: []string{"Show", "S"}, Seasons: []int{1}, Season: ptr(1), Episodes: []float64{float64(i), 12.5}, Extension: "mkv"},
+			Candidates: []report.Candidate{{Kind: "movie", TMDBID: 1, Title: "Other", Year: 2000, Confidence: 0.4}},
+		}
+	}
+	return records
+}
+
+// all is the group of every file that is media.
+func all(f Folder) Group {
+	var g Group
+	for i := range f.Files {
+		if f.Files[i].Skip == "" {
+			g.Files = append(g.Files, i)
+		}
+	}
+	return g
+}
+
+func remember(t *testing.T, m *Memory, at time.Time, f Folder, records []report.Record, groups ...Group) {
+	t.Helper()
+	if err := m.Remember(context.Background(), at, f, records, groups); err != nil {
+		t.Fatal(err)
 	}
 }
 
-// recall asks one memory for one file.
-func recall(t *testing.T, m *Memory, at time.Time, f File) *match.Decision {
+// recall asks one memory for one folder.
+func recall(t *testing.T, m *Memory, at time.Time, f Folder) *Known {
 	t.Helper()
-	known, err := m.Recall(context.Background(), at, []File{{Path: "another"}, f})
+	known, err := m.Recall(context.Background(), at, []Folder{{Abs: "another"}, f})
 	if err != nil || len(known) != 2 || known[0] != nil {
 		t.Fatalf("recalled %v, %v", known, err)
 	}
 	return known[1]
 }
 
+// whole reports whether all of a folder is known.
+func whole(t *testing.T, m *Memory, at time.Time, f Folder) bool {
+	t.Helper()
+	k := recall(t, m, at, f)
+	if k == nil {
+		return false
+	}
+	_, ok := k.All(f.Files)
+	return ok
+}
+
 func TestWhatWasRememberedIsRecalled(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		change func(*match.Decision)
-		want   func(*match.Decision)
+		change func(*report.Record)
+		want   func(*report.Record)
 	}{
-		{"as it was", func(*match.Decision) {}, func(*match.Decision) {}},
+		{"as it was", func(*report.Record) {}, func(*report.Record) {}},
 		{
 			"from the network is from the cache now",
-			func(d *match.Decision) { d.Origin = match.Origin{From: match.FromNetwork} },
-			func(d *match.Decision) { d.Origin = match.Origin{From: match.FromCache, FetchedAt: now} },
+			func(r *report.Record) { r.Source, r.CachedAt = "network", time.Time{} },
+			func(r *report.Record) { r.Source, r.CachedAt = "cache", now },
 		},
 		{
 			"a pin stays a pin",
-			func(d *match.Decision) { d.Origin = match.Origin{From: match.FromPin} },
-			func(d *match.Decision) { d.Origin = match.Origin{From: match.FromPin} },
+			func(r *report.Record) { r.Source, r.CachedAt = "pin", time.Time{} },
+			func(r *report.Record) { r.Source, r.CachedAt = "pin", time.Time{} },
 		},
 		{
 			"what only explains is not kept",
-			func(d *match.Decision) {
-				d.Steps = []match.Step{{Stage: "query"}}
-				d.Candidates[0].Score, d.Candidates[0].Reasons = 3, []match.Reason{{Name: "title"}}
+			func(r *report.Record) {
+				r.Steps = []report.Step{{Stage: "query"}}
+				r.Candidates[0].Score, r.Candidates[0].Reasons = 3, []report.Reason{{Name: "title"}}
 			},
-			func(*match.Decision) {},
+			func(*report.Record) {},
 		},
 		{
-			"no season and no episode", func(d *match.Decision) { d.Season, d.Episodes, d.EpisodeTitles = nil, nil, nil },
-			func(d *match.Decision) { d.Season, d.Episodes, d.EpisodeTitles = nil, nil, nil },
+			"no season and no episode", func(r *report.Record) { r.Season, r.Episodes, r.EpisodeTitles = nil, nil, nil },
+			func(r *report.Record) { r.Season, r.Episodes, r.EpisodeTitles = nil, nil, nil },
 		},
+		{"ambiguous", func(r *report.Record) { r.Status = report.Ambiguous }, func(r *report.Record) { r.Status = report.Ambiguous }},
+		{"an extra by its name", func(r *report.Record) { *r = report.Record{Path: r.Path, Status: report.Skipped} }, func(r *report.Record) { *r = report.Record{Path: r.Path, Status: report.Skipped} }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			in, want := decided(), decided()
-			c.change(&in)
-			c.want(&want)
+			f := folder(3)
+			in, want := decided(f), decided(f)
+			c.change(&in[1])
+			c.want(&want[1])
 			m := New(&shelf{}, question, basis)
-			if err := m.Remember(context.Background(), now, Entry{File: episode, Decision: in}); err != nil {
-				t.Fatal(err)
+			remember(t, m, now, f, in, all(f))
+			k := recall(t, m, now.Add(time.Hour), f)
+			got, ok := k.All(f.Files)
+			if diff := cmp.Diff(want, got); diff != "" || !ok || k.Groups() != 1 {
+				t.Error(ok, diff)
 			}
-			if diff := cmp.Diff(&want, recall(t, m, now.Add(time.Hour), episode)); diff != "" {
-				t.Error(diff)
+			some, _, ok := k.Group(f.Files, []int{0, 1, 2})
+			if diff := cmp.Diff(want[:3], some); diff != "" || !ok {
+				t.Error(ok, diff)
 			}
 		})
 	}
@@ -125,27 +181,50 @@ func TestWhatWasRememberedIsRecalled(t *testing.T) {
 func TestWhatHasChangedIsNotKnown(t *testing.T) {
 	store := &shelf{}
 	m := New(store, question, basis)
-	if err := m.Remember(context.Background(), now, Entry{File: episode, Decision: decided()}); err != nil {
-		t.Fatal(err)
+	f := folder(4)
+	remember(t, m, now, f, decided(f), Group{Files: []int{0, 1}}, Group{Files: []int{2, 3}})
+	change := func(c func(*Folder)) Folder {
+		f := folder(4)
+		c(&f)
+		return f
 	}
-	change := func(f func(*File)) File {
-		c := episode
-		f(&c)
-		return c
+	if !whole(t, m, now, f) {
+		t.Fatal("the unchanged folder is not known")
 	}
-	for name, f := range map[string]File{
-		"size":   change(func(f *File) { f.Size++ }),
-		"time":   change(func(f *File) { f.ModTime = f.ModTime.Add(1) }),
-		"name":   change(func(f *File) { f.Abs = "/lib/Show/Show - 04.mkv" }),
-		"view":   change(func(f *File) { f.Path = "Show - 03.mkv" }),
-		"folder": change(func(f *File) { f.Abs = "/lib/Other/Show - 03.mkv" }),
+	for name, c := range map[string]struct {
+		now    Folder
+		second bool // the second group is still known
+	}{
+		"size":        {change(func(f *Folder) { f.Files[0].Size++ }), true},
+		"time":        {change(func(f *Folder) { f.Files[1].ModTime = f.Files[1].ModTime.Add(1) }), true},
+		"name":        {change(func(f *Folder) { f.Files[0].Name = "Show - 00.mkv" }), true},
+		"left out":    {change(func(f *Folder) { f.Files[0].Skip = "excluded" }), true},
+		"sample":      {change(func(f *Folder) { f.Files[4].Skip = "" }), true},
+		"gone":        {change(func(f *Folder) { f.Files = slices.Delete(f.Files, 0, 1) }), true},
+		"all gone":    {change(func(f *Folder) { f.Files = slices.Delete(f.Files, 0, 2) }), true},
+		"sample gone": {change(func(f *Folder) { f.Files = f.Files[:4] }), true},
+		"new":         {change(func(f *Folder) { f.Files = append(f.Files, library.File{Name: "new.mkv", ModTime: now}) }), true},
+		"order":       {change(func(f *Folder) { f.Files[0], f.Files[1] = f.Files[1], f.Files[0] }), true},
+		"both":        {change(func(f *Folder) { f.Files[0].Size++; f.Files[2].Size++ }), false},
+		"view":        {change(func(f *Folder) { f.View = "" }), false},
+		"folder":      {change(func(f *Folder) { f.Abs = "/lib/Other" }), false},
+		"part":        {change(func(f *Folder) { f.Part = "1" }), false},
 	} {
-		if recall(t, m, now, f) != nil {
-			t.Errorf("another %s and still known", name)
+		if whole(t, m, now, c.now) {
+			t.Errorf("%s: still known whole", name)
+		}
+		var second []int
+		for i, file := range c.now.Files {
+			if file.Name == f.Files[2].Name || file.Name == f.Files[3].Name {
+				second = append(second, i)
+			}
+		}
+		if _, term, ok := recall(t, m, now, c.now).Group(c.now.Files, second); ok != c.second || ok && term == nil {
+			t.Errorf("%s: second group known: %v", name, ok)
 		}
 	}
 	for name, b := range map[string]Basis{"program": {"9", "2", "3"}, "index": {"1", "9", "3"}, "pins": {"1", "2", "9"}, "shift": {"12", "", "3"}} {
-		if recall(t, New(store, question, b), now, episode) != nil {
+		if recall(t, New(store, question, b), now, f) != nil {
 			t.Errorf("another basis (%s) and still known", name)
 		}
 	}
@@ -161,51 +240,81 @@ func TestWhatHasChangedIsNotKnown(t *testing.T) {
 		default:
 			t.Fatalf("field %d has a kind that this test can't change", i)
 		}
-		if recall(t, New(store, q, basis), now, episode) != nil {
+		if recall(t, New(store, q, basis), now, f) != nil {
 			t.Errorf("another question %+v and still known", q)
 		}
 	}
-	if recall(t, m, now, episode) == nil {
-		t.Error("the unchanged file is not known")
+}
+
+// Files are evidence for each other: a group is told again only with exactly the files that it had.
+func TestAGroupIsKnownWholeOrNotAtAll(t *testing.T) {
+	m := New(&shelf{}, question, basis)
+	f := folder(4)
+	remember(t, m, now, f, decided(f), Group{Files: []int{0, 1, 2}}, Group{Files: []int{3}})
+	for _, row := range []struct {
+		group []int
+		known bool
+	}{
+		{[]int{0, 1, 2}, true},
+		{[]int{2, 0, 1}, true},
+		{[]int{3}, true},
+		{[]int{0, 1}, false},
+		{[]int{0}, false},
+		{[]int{0, 1, 2, 3}, false},
+		{[]int{2, 3}, false},
+		{[]int{4}, false}, // the sample
+		{nil, false},
+	} {
+		if _, _, ok := recall(t, m, now, f).Group(f.Files, row.group); ok != row.known {
+			t.Errorf("%v: known %v", row.group, ok)
+		}
+	}
+	if _, _, ok := (*Known)(nil).Group(f.Files, []int{0}); ok {
+		t.Error("nothing is remembered and a group is known")
 	}
 }
 
 func TestHowLongADecisionHolds(t *testing.T) {
+	with := func(change func(*report.Record)) report.Record {
+		r := decided(folder(1))[0]
+		change(&r)
+		return r
+	}
 	for _, c := range []struct {
 		name  string
-		d     match.Decision
-		until time.Time
+		r     report.Record
 		holds time.Duration // after now; 0: never remembered
 	}{
-		{"matched: a day after its oldest answer", decided(), time.Time{}, 22 * time.Hour},
-		{"unmatched: eight hours", match.Decision{Status: match.Unmatched}, time.Time{}, 8 * time.Hour},
-		{"ambiguous: a day", match.Decision{Status: match.Ambiguous}, time.Time{}, 24 * time.Hour},
-		{"as long as its answers are fresh", decided(), now.Add(5 * time.Minute), 5 * time.Minute},
-		{"answers that are no longer fresh", decided(), now, 0},
-		{"an old answer", match.Decision{Status: match.Matched, Origin: match.Origin{From: match.FromCache, FetchedAt: now.Add(-48 * time.Hour)}}, time.Time{}, 0},
-		{"an answer from the future counts as now", match.Decision{Status: match.Unmatched, Origin: match.Origin{From: match.FromCache, FetchedAt: now.Add(time.Hour)}}, time.Time{}, 8 * time.Hour},
-		{"stale", match.Decision{Status: match.Matched, Origin: match.Origin{From: match.FromStale, FetchedAt: now}}, time.Time{}, 0},
-		{"pending", match.Decision{Status: match.Pending}, time.Time{}, 0},
-		{"failed", match.Decision{Status: match.Failed}, time.Time{}, 0},
-		{"skipped", match.Decision{Status: match.Skipped}, time.Time{}, 0},
-		{"with an error", match.Decision{Status: match.Matched, Err: errors.New("season could not be asked")}, time.Time{}, 0},
+		{"matched: a day after its oldest answer", with(func(*report.Record) {}), 22 * time.Hour},
+		{"matched by TMDB just now", with(func(r *report.Record) { r.Source, r.CachedAt = "network", time.Time{} }), 24 * time.Hour},
+		{"unmatched: eight hours", report.Record{Status: report.Unmatched, Source: "network"}, 8 * time.Hour},
+		{"ambiguous: a day", report.Record{Status: report.Ambiguous, Source: "network"}, 24 * time.Hour},
+		{"an extra: a day", report.Record{Status: report.Skipped}, 24 * time.Hour},
+		{"an old answer", with(func(r *report.Record) { r.CachedAt = now.Add(-48 * time.Hour) }), 0},
+		{"an answer from the future counts as now", report.Record{Status: report.Unmatched, Source: "cache", CachedAt: now.Add(time.Hour)}, 8 * time.Hour},
+		{"stale", with(func(r *report.Record) { r.Source, r.CachedAt = "stale", now }), 0},
+		{"pending", report.Record{Status: report.Pending, Error: &report.Error{}}, 0},
+		{"failed", report.Record{Status: report.Failed, Error: &report.Error{}}, 0},
+		{"with an error", with(func(r *report.Record) { r.Error = &report.Error{} }), 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			store := &shelf{}
 			m := New(store, question, basis)
-			if err := m.Remember(context.Background(), now, Entry{File: episode, Decision: c.d, FreshUntil: c.until}); err != nil {
-				t.Fatal(err)
-			}
+			f := folder(2)
+			records := decided(f)
+			records[1] = c.r
+			records[0].Source, records[0].CachedAt = "network", time.Time{} // it alone would hold for a day
+			remember(t, m, now, f, records, all(f))
 			if c.holds == 0 {
 				if len(store.items) > 0 {
 					t.Error("it was remembered")
 				}
 				return
 			}
-			if recall(t, m, now.Add(c.holds-1), episode) == nil {
+			if !whole(t, m, now.Add(c.holds-1), f) {
 				t.Errorf("not known after %v", c.holds-1)
 			}
-			if recall(t, m, now.Add(c.holds), episode) != nil {
+			if whole(t, m, now.Add(c.holds), f) {
 				t.Errorf("still known after %v", c.holds)
 			}
 			for _, it := range store.items {
@@ -213,25 +322,85 @@ func TestHowLongADecisionHolds(t *testing.T) {
 					t.Errorf("stored as of %v until %v", it.FetchedAt, it.ExpiresAt)
 				}
 			}
-			if recall(t, m, now.Add(-time.Hour), episode) != nil {
+			if whole(t, m, now.Add(-time.Hour), f) {
 				t.Error("known before it was remembered: the clock went back, and nothing tells how far")
 			}
 		})
 	}
 }
 
+// What is told again and written down again holds no longer for it.
+func TestAGroupKeepsItsTerm(t *testing.T) {
+	m := New(&shelf{}, question, basis)
+	f := folder(4)
+	remember(t, m, now, f, decided(f), Group{Files: []int{0, 1}}, Group{Files: []int{2, 3}})
+	later := now.Add(21 * time.Hour)
+	f.Files[0].Size++
+	k := recall(t, m, later, f)
+	records, term, ok := k.Group(f.Files, []int{2, 3})
+	if !ok {
+		t.Fatal("the unchanged group is not known")
+	}
+	again := decided(f)
+	for i := range 2 {
+		again[i].Source, again[i].CachedAt = "network", time.Time{}
+	}
+	copy(again[2:], records)
+	remember(t, m, later, f, again, Group{Files: []int{0, 1}}, Group{Files: []int{2, 3}, Term: term})
+	if !whole(t, m, now.Add(22*time.Hour-1), f) {
+		t.Error("not known before the first group's answers are old")
+	}
+	k = recall(t, m, now.Add(22*time.Hour), f)
+	if _, ok := k.All(f.Files); ok {
+		t.Error("known whole although a group is no longer fresh")
+	}
+	if _, _, ok := k.Group(f.Files, []int{0, 1}); !ok {
+		t.Error("the fresh group is not known")
+	}
+	if _, _, ok := k.Group(f.Files, []int{2, 3}); ok {
+		t.Error("writing a group down again made it fresh")
+	}
+}
+
+// A group that has to be asked again is left out, the others stay.
+func TestWhatIsPendingLeavesTheRestKnown(t *testing.T) {
+	m := New(&shelf{}, question, basis)
+	f := folder(4)
+	records := decided(f)
+	records[0] = report.Record{Status: report.Pending, Error: &report.Error{Code: report.CodeBlocked}}
+	remember(t, m, now, f, records, Group{Files: []int{0, 1}}, Group{Files: []int{2, 3}})
+	k := recall(t, m, now, f)
+	if _, ok := k.All(f.Files); ok {
+		t.Error("known whole although a file is pending")
+	}
+	if _, _, ok := k.Group(f.Files, []int{2, 3}); !ok {
+		t.Error("the settled group is not known")
+	}
+	if _, _, ok := k.Group(f.Files, []int{0, 1}); ok {
+		t.Error("a pending file is known")
+	}
+}
+
+func TestAFolderOfNothingButExtrasIsKnown(t *testing.T) {
+	m := New(&shelf{}, question, basis)
+	f := folder(0)
+	remember(t, m, now, f, decided(f))
+	if got, ok := recall(t, m, now, f).All(f.Files); !ok || cmp.Diff(decided(f), got) != "" {
+		t.Errorf("%v, %+v", ok, got)
+	}
+}
+
 func TestTroubleWithTheStoreLosesOnlyTime(t *testing.T) {
 	store := &shelf{}
 	m := New(store, question, basis)
-	if err := m.Remember(context.Background(), now, Entry{File: episode, Decision: decided()}); err != nil {
-		t.Fatal(err)
-	}
+	f := folder(2)
+	remember(t, m, now, f, decided(f), all(f))
 	store.err = cache.ErrLocked
-	known, err := m.Recall(context.Background(), now, []File{episode})
+	known, err := m.Recall(context.Background(), now, []Folder{f})
 	if !errors.Is(err, cache.ErrLocked) || len(known) != 1 || known[0] == nil {
 		t.Errorf("recalled %v, %v", known, err)
 	}
-	if err := m.Remember(context.Background(), now, Entry{File: episode, Decision: decided()}); !errors.Is(err, cache.ErrLocked) {
+	if err := m.Remember(context.Background(), now, f, decided(f), []Group{all(f)}); !errors.Is(err, cache.ErrLocked) {
 		t.Errorf("remembering gave %v", err)
 	}
 	store.err = nil
@@ -239,7 +408,7 @@ func TestTroubleWithTheStoreLosesOnlyTime(t *testing.T) {
 		it.Value = append([]byte{version + 1}, it.Value[1:]...)
 		store.items[key] = it
 	}
-	if recall(t, m, now, episode) != nil {
+	if recall(t, m, now, f) != nil {
 		t.Error("a value of another version was read")
 	}
 }
@@ -247,6 +416,7 @@ func TestTroubleWithTheStoreLosesOnlyTime(t *testing.T) {
 // The real store takes it, and another run reads it.
 func TestInTheCache(t *testing.T) {
 	dir := t.TempDir()
+	f := folder(2)
 	for run := range 2 {
 		store, err := cache.Open(dir, cache.Options{})
 		if err != nil {
@@ -258,136 +428,35 @@ func TestInTheCache(t *testing.T) {
 		}
 		m := New(bucket, question, basis)
 		at := time.Now()
-		d := decided()
-		d.Origin.FetchedAt = at.Round(0)
+		records := decided(f)
+		for i := range records {
+			records[i].CachedAt = at.Round(0)
+		}
 		if run == 0 {
-			err = m.Remember(context.Background(), at, Entry{File: episode, Decision: d})
-		} else if known := recall(t, m, at, episode); known == nil || known.ID != d.ID {
-			t.Errorf("the second run knows %v", known)
+			remember(t, m, at, f, records, all(f))
+		} else if !whole(t, m, at, f) {
+			t.Error("the second run knows nothing")
 		}
-		if err := errors.Join(err, store.Close()); err != nil {
+		if err := store.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
-}
-
-// Every field of a decision is either kept or left out on purpose; a new one has to be decided about.
-func TestEveryFieldIsDecidedAbout(t *testing.T) {
-	fields := func(v any) (names []string) {
-		for i := range reflect.TypeOf(v).NumField() {
-			names = append(names, reflect.TypeOf(v).Field(i).Name)
-		}
-		return names
-	}
-	if diff := cmp.Diff([]string{
-		"Status", "Confidence", "Kind", "ID", "Title", "OriginalTitle", "Year", "Season", "Episodes", "EpisodeTitles", "Origin", "Reason", "Candidates", "Steps", "Err",
-	}, fields(match.Decision{})); diff != "" {
-		t.Errorf("match.Decision has changed: extend the codec and raise its version\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"Kind", "ID", "Title", "Year", "Score", "Confidence", "Reasons"}, fields(match.Candidate{})); diff != "" {
-		t.Errorf("match.Candidate has changed: extend the codec and raise its version\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"From", "FetchedAt"}, fields(match.Origin{})); diff != "" {
-		t.Errorf("match.Origin has changed: extend the codec and raise its version\n%s", diff)
-	}
-}
-
-func anyRemembered(t *rapid.T) remembered {
-	moment := func(label string) time.Time {
-		if rapid.Bool().Draw(t, label+" is known") {
-			return time.Unix(0, rapid.Int64Range(1, 1<<62).Draw(t, label)).UTC()
-		}
-		return time.Time{}
-	}
-	text := rapid.String()
-	d := match.Decision{
-		Status:     rapid.SampledFrom([]match.Status{match.Matched, match.Ambiguous, match.Unmatched}).Draw(t, "status"),
-		Confidence: rapid.Float64Range(0, 1).Draw(t, "confidence"),
-		Kind:       match.Kind(text.Draw(t, "kind")), ID: rapid.Int().Draw(t, "id"),
-		Title: text.Draw(t, "title"), OriginalTitle: text.Draw(t, "original"), Year: rapid.Int().Draw(t, "year"),
-		Origin: match.Origin{From: match.From(rapid.IntRange(0, int(match.FromPin)).Draw(t, "from")), FetchedAt: moment("fetched")},
-		Reason: text.Draw(t, "reason"),
-	}
-	if rapid.Bool().Draw(t, "placed") {
-		d.Season = ptr(rapid.Int().Draw(t, "season"))
-		d.Episodes = rapid.SliceOfN(rapid.Int(), 1, 5).Draw(t, "episodes")
-		d.EpisodeTitles = rapid.SliceOfN(text, 1, 5).Draw(t, "episode titles")
-	}
-	for range rapid.IntRange(0, 3).Draw(t, "candidates") {
-		d.Candidates = append(d.Candidates, match.Candidate{
-			Kind: match.Kind(text.Draw(t, "kind")), ID: rapid.Int().Draw(t, "id"), Title: text.Draw(t, "title"),
-			Year: rapid.Int().Draw(t, "year"), Confidence: rapid.Float64().Draw(t, "confidence"),
-		})
-	}
-	r := remembered{size: rapid.Int64().Draw(t, "size"), modTime: rapid.Int64().Draw(t, "modtime"), at: moment("at"), freshUntil: moment("until"), decision: d}
-	copy(r.basis[:], rapid.SliceOfN(rapid.Byte(), basisSize, basisSize).Draw(t, "basis"))
-	return r
-}
-
-func TestCodecRoundTrip(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		want := anyRemembered(t)
-		b := encode(want)
-		got, err := decode(b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(remembered{})); diff != "" {
-			t.Fatal(diff)
-		}
-		if cut := rapid.IntRange(0, len(b)-1).Draw(t, "cut"); decodes(b[:cut]) || decodes(append(b, 0)) {
-			t.Fatalf("a value cut to %d of %d bytes, or with one more, was read", cut, len(b))
-		}
-	})
-}
-
-func decodes(b []byte) bool {
-	_, err := decode(b)
-	return err == nil
-}
-
-// Whatever the store gives is read without harm, and what is read is written as it was.
-func FuzzDecode(f *testing.F) {
-	f.Add(encode(remembered{at: now, freshUntil: now, decision: decided()}))
-	f.Add([]byte{})
-	f.Add([]byte{version, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		r, err := decode(b)
-		if err != nil {
-			return
-		}
-		again, err := decode(encode(r))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if math.IsNaN(r.decision.Confidence) {
-			t.Fatal("a confidence that is no number was read")
-		}
-		for _, c := range r.decision.Candidates {
-			if math.IsNaN(c.Confidence) { // it differs from itself, also in the comparison below
-				return
-			}
-		}
-		if diff := cmp.Diff(r, again, cmp.AllowUnexported(remembered{})); diff != "" {
-			t.Error(diff)
-		}
-	})
 }
 
 func BenchmarkRecall(b *testing.B) {
-	store := &shelf{}
-	m := New(store, question, basis)
-	files := make([]File, 500)
-	for i := range files {
-		files[i] = File{Path: fmt.Sprintf("/lib/Show/Show - %03d.mkv", i), ModTime: now}
-		if err := m.Remember(context.Background(), now, Entry{File: files[i], Decision: decided()}); err != nil {
-			b.Fatal(err)
-		}
+	m := New(&shelf{}, question, basis)
+	f := folder(50)
+	if err := m.Remember(context.Background(), now, f, decided(f), []Group{all(f)}); err != nil {
+		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if known, err := m.Recall(context.Background(), now, files); err != nil || known[499] == nil {
-			b.Fatal(known, err)
+		known, err := m.Recall(context.Background(), now, []Folder{f})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, ok := known[0].All(f.Files); !ok {
+			b.Fatal("not known")
 		}
 	}
 }
