@@ -24,6 +24,7 @@ type observer struct {
 	warn    func(error)
 
 	requests, retries, throttled, hits, misses atomic.Int64
+	samples                                    sampler
 
 	mu       sync.Mutex
 	gauges   ratelimit.Gauges
@@ -71,6 +72,7 @@ func (o *observer) hooks() ratelimit.Hooks {
 func (o *observer) onTransition(t ratelimit.Transition) {
 	o.see(t.Gauges)
 	o.mark(Moment{At: t.At, State: t.To, From: t.From, Event: "state_transition", Reason: t.Reason.String(), Rate: t.Gauges.Rate})
+	o.samples.add(o.sample(t.At, t.To.String(), t.Gauges.Rate))
 	line := limiterLine("state_transition", t.Gauges)
 	if !t.Until.IsZero() {
 		line.Sleep = t.Until.Sub(t.At)
@@ -91,11 +93,12 @@ func (o *observer) onAnswer(a ratelimit.Answer) {
 	}
 	o.metrics.Answer(a.Status, a.Outcome.String(), a.Latency)
 	event := a.Outcome.String()
-	switch {
-	case a.Outcome == ratelimit.Throttled:
+	if a.Outcome == ratelimit.Throttled {
 		o.throttled.Add(1)
 		event = "429"
-	case !a.Outcome.Retryable():
+	}
+	o.samples.add(o.sample(time.Now(), a.Gauges.State.String(), a.Gauges.Rate))
+	if !a.Outcome.Retryable() {
 		return
 	}
 	o.mark(Moment{At: time.Now(), State: a.Gauges.State, From: a.Gauges.State, Event: event, Pause: a.Pause, Rate: a.Gauges.Rate})
@@ -148,6 +151,11 @@ func (o *observer) mark(m Moment) {
 	if len(o.timeline) < maxMoments {
 		o.timeline = append(o.timeline, m)
 	}
+}
+
+// sample is the run's counts at a moment.
+func (o *observer) sample(at time.Time, state string, rate float64) Sample {
+	return Sample{At: at, State: state, Rate: rate, Requests: o.requests.Load(), HTTP429: o.throttled.Load()}
 }
 
 func limiterLine(event string, g ratelimit.Gauges) logging.LimiterLine {

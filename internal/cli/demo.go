@@ -16,28 +16,34 @@ import (
 )
 
 func (c *command) demoCommand() *cobra.Command {
-	var keep, format string
+	var keep string
+	var f matchFlags
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "See it work: no key, no network, nothing left behind",
 		Long: `Make a sample library in a temporary folder, start a stand-in for TMDB on this machine that limits requests
-and fails a few times, and run the real match on it. State, cache and configuration are the demo's own.`,
+and fails a few times, and run the real match on it. State, cache and configuration are the demo's own.
+
+Like match it prints a table on a terminal and one JSON object per line (NDJSON) on a pipe.`,
 		Example: `  anivault demo
+  anivault demo --format table | less
+  anivault demo --report demo.html  the page that match --report writes
   anivault demo --keep /tmp/demo    look at library, cache and state afterwards`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.demo(cmd, keep, format)
+			return c.demo(cmd, keep, f)
 		},
 	}
 	cmd.Flags().StringVar(&keep, "keep", "", "make everything in `DIR`, which must be new or empty, and leave it there")
-	cmd.Flags().StringVar(&format, "format", "", "`FORM` of the output: table, json, ndjson or csv (default: table on a terminal, ndjson on a pipe)")
+	cmd.Flags().StringVar(&f.format, "format", "", "`FORM` of the output: table, json, ndjson or csv (default: table on a terminal, ndjson on a pipe)")
+	cmd.Flags().StringVar(&f.report, "report", "", "write a self-contained HTML page to `FILE`")
 	completeWords(cmd, "format", "table", "json", "ndjson", "csv")
 	return cmd
 }
 
-func (c *command) demo(cmd *cobra.Command, keep, format string) (err error) {
-	f := matchFlags{format: format}
-	if err := f.check(c, []string{"demo"}); err != nil {
+func (c *command) demo(cmd *cobra.Command, keep string, f matchFlags) (err error) {
+	f.roots = []string{"The demo's library"}
+	if err := f.check(c, f.roots); err != nil {
 		return err
 	}
 	root, cleanup, err := demoRoot(keep)
@@ -75,7 +81,10 @@ func (c *command) demo(cmd *cobra.Command, keep, format string) (err error) {
 		c.printTimeline(run)
 		fmt.Fprint(c.streams.Err, "\nThe stand-in refused and failed by its script, whatever was sent. Asked\nagain, the cache would answer all of it.\n")
 		if keep != "" {
-			fmt.Fprintf(c.streams.Err, "Everything is in %s.\n", keep)
+			fmt.Fprintf(c.streams.Err, "Everything is in %s.\n", ui.Printable(keep))
+		}
+		if f.report != "" {
+			fmt.Fprintf(c.streams.Err, "The page is %s.\n", ui.Printable(f.report))
 		}
 		fmt.Fprintf(c.streams.Err, "Next, with a free token from https://www.themoviedb.org/settings/api :\n\n"+
 			"  export ANIVAULT_TMDB_TOKEN=...\n  anivault match PATH\n")

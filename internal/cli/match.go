@@ -259,9 +259,9 @@ func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, p
 func writePage(path string, page html.Page, roots []string, run *app.App, s report.Summary) error {
 	page.Roots, page.Started, page.Version, page.Summary = roots, run.Started(), version.Get().Version, s
 	var requests, throttled int64
-	for _, m := range run.Timeline() {
+	for _, m := range run.Samples() {
 		page.Timeline = append(page.Timeline, html.TimelinePoint{
-			At: m.At, State: m.State.String(), Rate: m.Rate, Requests: int(m.Requests - requests), Throttled: int(m.HTTP429 - throttled),
+			At: m.At, State: m.State, Rate: m.Rate, Requests: int(m.Requests - requests), Throttled: int(m.HTTP429 - throttled),
 		})
 		requests, throttled = m.Requests, m.HTTP429
 	}

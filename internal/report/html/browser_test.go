@@ -61,7 +61,7 @@ func startBrowser(t *testing.T) *browser {
 	ourIn, theirOut := pipe(t)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	cmd := exec.CommandContext(ctx, program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking",
-		"--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars", "--user-data-dir="+profile, "--remote-debugging-pipe", "about:blank")
+		"--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars", "--user-data-dir="+profile, "--remote-debugging-pipe", "about:blank")
 	cmd.ExtraFiles = []*os.File{theirIn, theirOut}
 	cmd.WaitDelay = 5 * time.Second
 	if err := cmd.Start(); err != nil {

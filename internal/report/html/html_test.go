@@ -210,13 +210,9 @@ func TestTimeline(t *testing.T) {
 		Spans: []span{{"0.0 s", "Normal", "2.0 s", "st-normal"}, {"2.0 s", "Throttle", "2.0 s", "st-throttle"}, {"4.0 s", "offline", "0.0 s", "st-closed"}},
 		Label: "The limiter during the run: Normal for 2.0 s, Throttle for 2.0 s, offline for 0.0 s",
 	}
-	if len(got.Bars) != bars { // some answers in every stretch
-		t.Errorf("%d bars", len(got.Bars))
-	}
-	for i, want := range map[int]bar{0: {"0", "98.2", "8", "81.8"}, 30: {"300", "16.4", "8", "163.6"}, 74: {"740", "159.5", "8", "20.5"}} {
-		if diff := cmp.Diff(want, got.Bars[i]); diff != "" {
-			t.Errorf("bar %d: %s", i, diff)
-		}
+	wantBars := []bar{{"0", "98.2", "246", "81.8"}, {"250", "16.4", "246", "163.6"}, {"500", "159.5", "246", "20.5"}, {"750", "159.5", "246", "20.5"}}
+	if diff := cmp.Diff(wantBars, got.Bars); diff != "" {
+		t.Error(diff)
 	}
 	got.Bars = nil
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -233,6 +229,27 @@ func TestTimeline(t *testing.T) {
 	}
 	if tl := newTimeline(long); len(tl.Bars) != bars || len(tl.Spans) != spans || tl.MoreSpan == 0 || len(tl.Bands) > boxWidth+1 {
 		t.Errorf("a long run has %d bars, %d spans, %d bands", len(tl.Bars), len(tl.Spans), len(tl.Bands))
+	}
+}
+
+// A burst that the bucket allows is no rate: what was answered within a second is shown as that many a second.
+func TestBurstIsNoRate(t *testing.T) {
+	var points []TimelinePoint
+	for i := range 15 {
+		points = append(points, TimelinePoint{At: started.Add(time.Duration(i) * 10 * time.Millisecond), State: "Normal", Rate: 35, Requests: min(i, 2)})
+	}
+	tl := newTimeline(points)
+	if tl.Top != "39/s" || len(tl.Bars) != 1 || tl.Ticks[4] != "1.0 s" || tl.Bands[0].Width != "140" {
+		t.Errorf("27 answers within 0.14 s are drawn as %+v", tl)
+	}
+	for length, want := range map[time.Duration]time.Duration{
+		time.Millisecond: time.Second, 99 * time.Second: time.Second, 100 * time.Second: time.Second, 101 * time.Second: 2 * time.Second,
+		time.Hour: 36 * time.Second, 100 * time.Hour: time.Hour,
+	} {
+		p := newPlot(started, started.Add(length))
+		if p.bar != want || p.length < length || p.length >= length+p.bar || p.length/p.bar > bars {
+			t.Errorf("a run of %s has bars of %s and ends after %s", length, p.bar, p.length)
+		}
 	}
 }
 

@@ -1,7 +1,8 @@
 package html
 
 // This file draws the limiter's run: a band of its states, the rate it allowed as a line, the answers per second as bars,
-// and a mark wherever TMDB said 429. The picture is plain SVG in a box of 1000 × 200 units that is stretched to the page;
+// and a mark wherever TMDB said 429. A bar is a second wide at least: over less, a burst that the limiter allows would look like
+// a rate far beyond its own. The picture is plain SVG in a box of 1000 × 200 units that is stretched to the page;
 // all words stand outside it, so that they stay readable on a phone, and every state is said in words too.
 
 import (
@@ -17,7 +18,8 @@ const (
 	boxWidth  = 1000.0
 	boxHeight = 200.0
 	bandTop   = 184.0 // the band of states lies below the plot
-	bars      = 100   // however long the run
+	bars      = 100   // at most, however long the run
+	leastBar  = time.Second
 	spans     = 60    // at most so many states in words
 	finest    = 1.0   // changes that are closer together are drawn as one
 )
@@ -53,7 +55,7 @@ func newTimeline(points []TimelinePoint) *timeline {
 	if len(points) < 2 || !points[len(points)-1].At.After(points[0].At) {
 		return nil
 	}
-	p := plot{start: points[0].At, length: points[len(points)-1].At.Sub(points[0].At)}
+	p := newPlot(points[0].At, points[len(points)-1].At)
 	t := &timeline{}
 	heights := p.bars(points)
 	for _, h := range heights {
@@ -65,11 +67,11 @@ func newTimeline(points []TimelinePoint) *timeline {
 	p.top = math.Max(math.Ceil(p.top*1.1), 1)
 	t.Top = fmt.Sprintf("%g/s", p.top)
 
-	const width = boxWidth / bars
+	width := boxWidth / float64(len(heights))
 	for i, h := range heights {
 		if h > 0 {
 			y := p.y(h)
-			t.Bars = append(t.Bars, bar{units(float64(i) * width), units(y), units(width * 0.8), units(bandTop - 4 - y)})
+			t.Bars = append(t.Bars, bar{units(float64(i) * width), units(y), units(math.Max(width*0.8, width-4)), units(bandTop - 4 - y)})
 		}
 	}
 	next := 0.0
@@ -87,11 +89,21 @@ func newTimeline(points []TimelinePoint) *timeline {
 	return t
 }
 
-// plot maps time and rate to the box.
+// plot maps time and rate to the box. It ends with the last whole bar.
 type plot struct {
-	start  time.Time
-	length time.Duration
-	top    float64
+	start, end  time.Time
+	length, bar time.Duration
+	top         float64
+}
+
+func newPlot(start, end time.Time) plot {
+	run := end.Sub(start)
+	bar := max((run/bars).Round(time.Second), leastBar)
+	if bar*bars < run {
+		bar += time.Second
+	}
+	n := (run + bar - 1) / bar
+	return plot{start: start, end: end, length: n * bar, bar: bar}
 }
 
 func (p plot) x(at time.Time) float64 {
@@ -103,19 +115,20 @@ func (p plot) y(rate float64) float64 { return (bandTop - 4) * (1 - rate/p.top) 
 // bars is how many answers per second came, bar by bar. What a point counts is spread over the time since the point
 // before; what the first one counts lies before the picture.
 func (p plot) bars(points []TimelinePoint) []float64 {
-	perSecond := make([]float64, bars)
-	width := p.length.Seconds() / bars
+	n := int(p.length / p.bar)
+	perSecond := make([]float64, n)
+	width := p.bar.Seconds()
 	for i, point := range points[1:] {
 		from, to := points[i].At.Sub(p.start).Seconds()/width, point.At.Sub(p.start).Seconds()/width
 		if point.Requests == 0 {
 			continue
 		}
 		if to <= from { // two points of one moment
-			perSecond[min(int(from), bars-1)] += float64(point.Requests) / width
+			perSecond[min(int(from), n-1)] += float64(point.Requests) / width
 			continue
 		}
 		each := float64(point.Requests) / (to - from) / width
-		for j := int(from); j < bars && float64(j) < to; j++ {
+		for j := int(from); j < n && float64(j) < to; j++ {
 			perSecond[j] += each * (math.Min(to, float64(j+1)) - math.Max(from, float64(j)))
 		}
 	}
@@ -134,26 +147,25 @@ func (p plot) rate(points []TimelinePoint) string {
 			drawn, next = point.Rate, x+finest
 		}
 	}
-	return b.String() + "H" + units(boxWidth)
+	return b.String() + "H" + units(p.x(p.end))
 }
 
 // states fills the band and says each state in words.
 func (t *timeline) states(p plot, points []TimelinePoint) {
-	end := p.start.Add(p.length)
 	next := 0.0
 	for i := 0; i < len(points); {
 		j := i + 1
 		for j < len(points) && points[j].State == points[i].State {
 			j++
 		}
-		until := end
+		until := p.end
 		if j < len(points) {
 			until = points[j].At
 		}
 		x := p.x(points[i].At)
 		class := stateClass(points[i].State)
 		if x >= next || j == len(points) {
-			t.Bands = append(t.Bands, band{units(x), units(boxWidth - x), class, points[i].State}) // the next one covers its rest
+			t.Bands = append(t.Bands, band{units(x), units(p.x(p.end) - x), class, points[i].State}) // the next one covers its rest
 			next = x + finest
 		}
 		if !slices.Contains(t.Keys, key{points[i].State, class}) {

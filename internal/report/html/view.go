@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/anivault/anivault/internal/report"
 )
@@ -94,7 +95,7 @@ func facts(s report.Summary) []fact {
 		{"answers from the cache", fmt.Sprintf("%d of %d", s.CacheHits, s.CacheHits+s.CacheMisses)},
 		{"slowed down by TMDB (429)", fmt.Sprint(s.HTTP429)},
 		{"retries", fmt.Sprint(s.Retries)},
-		{"time", fmt.Sprintf("%.1f s", float64(s.ElapsedMS)/1000)},
+		{"time", elapsed(time.Duration(s.ElapsedMS) * time.Millisecond)},
 	}
 	if s.LimiterState != "" {
 		f = append(f, fact{"limiter at the end", s.LimiterState})

@@ -1,0 +1,69 @@
+package app
+
+import (
+	"testing"
+	"time"
+)
+
+func TestSamplerKeepsWhatChanges(t *testing.T) {
+	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
+	var s sampler
+	s.add(Sample{At: at(0), State: "Normal", Requests: 1})
+	s.add(Sample{At: at(50), State: "Normal", Requests: 2})                // too soon
+	s.add(Sample{At: at(60), State: "Normal", Requests: 3, HTTP429: 1})    // a 429
+	s.add(Sample{At: at(55), State: "Normal", Requests: 4, HTTP429: 1})    // overtaken
+	s.add(Sample{At: at(40), State: "Throttle", Requests: 5, HTTP429: 1})  // a transition, by a clock that is behind
+	s.add(Sample{At: at(170), State: "Throttle", Requests: 9, HTTP429: 1}) // late enough
+	var got []int64
+	for _, x := range s.list {
+		got = append(got, x.Requests)
+	}
+	if len(got) != 4 || got[0] != 1 || got[1] != 3 || got[2] != 5 || got[3] != 9 {
+		t.Errorf("kept the samples at requests %v", got)
+	}
+	if !s.list[2].At.Equal(at(60)) {
+		t.Errorf("the transition is at %v", s.list[2].At)
+	}
+}
+
+// A run of days is drawn coarser, not longer, and its states are all there.
+func TestSamplerIsBounded(t *testing.T) {
+	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	var s sampler
+	changes := 0
+	state := "Normal"
+	const seconds = 200_000
+	for i := range seconds {
+		if i%5000 == 4999 {
+			changes++
+			state = map[string]string{"Normal": "Sleep", "Sleep": "Normal"}[state]
+		}
+		s.add(Sample{At: start.Add(time.Duration(i) * time.Second), State: state, Requests: int64(i)})
+		if len(s.list) >= maxSamples {
+			t.Fatalf("%d samples", len(s.list))
+		}
+	}
+	seen := 0
+	for i := 1; i < len(s.list); i++ {
+		if s.list[i].State != s.list[i-1].State {
+			seen++
+		}
+		if !s.list[i].At.After(s.list[i-1].At) {
+			t.Fatal("samples are out of order")
+		}
+	}
+	if seen != changes || len(s.list) < maxSamples/4 {
+		t.Errorf("%d of %d changes in %d samples", seen, changes, len(s.list))
+	}
+	if last := s.list[len(s.list)-1]; last.Requests < seconds*99/100 {
+		t.Errorf("the last sample is that of request %d", last.Requests)
+	}
+	var flap sampler
+	for i := range 3 * maxSamples {
+		flap.add(Sample{At: start.Add(time.Duration(i) * time.Second), State: []string{"Normal", "Sleep"}[i%2]})
+	}
+	if len(flap.list) >= maxSamples {
+		t.Errorf("%d samples of a limiter that flaps", len(flap.list))
+	}
+}
