@@ -21,6 +21,14 @@ var statuses = []StatusInfo{
 	{Failed, "running again will not mend it", "see the error's message"},
 }
 
+var withoutEpisode = StatusInfo{
+	Matched, "the entry is known, which of its episodes it is could not be told",
+	"`anivault match --explain PATH` shows why; `anivault pin` sets an entry, season or offset right",
+}
+
+// WithoutEpisode explains matched files whose entry is known and whose episode is not.
+func WithoutEpisode() StatusInfo { return withoutEpisode }
+
 // Statuses returns the table of statuses, in the order in which they are counted.
 func Statuses() []StatusInfo { return append([]StatusInfo(nil), statuses...) }
 

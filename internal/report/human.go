@@ -18,9 +18,9 @@ func (t *Tally) Write(w io.Writer, s Summary, opts Options) error {
 	if opts.Width > 0 && s.Files > 0 { // on a terminal it follows the table
 		b.WriteByte('\n')
 	}
-	p.para(0, headline(s, opts.Color))
+	p.para(0, headline(s, t.episodeless, opts.Color))
 	p.para(0, effort(s))
-	for _, status := range []Status{Ambiguous, Unmatched, Pending, Failed} {
+	for _, status := range []Status{Matched, Ambiguous, Unmatched, Pending, Failed} {
 		for _, x := range t.troubles {
 			if x.status == status {
 				p.trouble(x)
@@ -30,8 +30,8 @@ func (t *Tally) Write(w io.Writer, s Summary, opts Options) error {
 	return (&sink{w: w}).last([]byte(b.String()))
 }
 
-// headline is "38 files: 36 matched, 1 ambiguous, 1 unmatched"; a count of zero is left out.
-func headline(s Summary, color bool) string {
+// headline is "38 files: 36 matched (2 without an episode), 1 ambiguous, 1 unmatched"; a count of zero is left out.
+func headline(s Summary, episodeless int, color bool) string {
 	var parts []string
 	for _, c := range []struct {
 		n      int
@@ -50,7 +50,11 @@ func headline(s Summary, color bool) string {
 			if c.status == Failed && c.n == 1 {
 				word = "error"
 			}
-			parts = append(parts, style(color, hue(c.status), fmt.Sprintf("%d %s", c.n, word)))
+			part := style(color, hue(c.status), fmt.Sprintf("%d %s", c.n, word))
+			if c.status == Matched && episodeless > 0 {
+				part += fmt.Sprintf(" (%d without an episode)", episodeless)
+			}
+			parts = append(parts, part)
 		}
 	}
 	switch {
@@ -107,8 +111,11 @@ func count(n int, noun string) string {
 // trouble prints one kind of trouble: its name and meaning, the folders, and the next step.
 func (p printer) trouble(x *trouble) {
 	p.b.WriteByte('\n')
-	what := x.status.Info().Meaning
+	what := x.info().Meaning
 	head := fmt.Sprintf("%d %s", x.files, x.status)
+	if x.status == Matched {
+		head += " without an episode"
+	}
 	if x.code != "" {
 		what = x.code.Info().Meaning
 		head += " (" + string(x.code) + ")"
@@ -144,7 +151,15 @@ func (x *trouble) next() string {
 	if len(x.folders) == 1 && x.more == 0 {
 		dir = x.folders[0].dir
 	}
-	return at(x.status.Info().Next, dir)
+	return at(x.info().Next, dir)
+}
+
+// info explains the files' status; matched ones are here for want of an episode.
+func (x *trouble) info() StatusInfo {
+	if x.status == Matched {
+		return withoutEpisode
+	}
+	return x.status.Info()
 }
 
 // joinPath undoes splitPath for showing.

@@ -82,6 +82,12 @@ func (x Reason) Text() string {
 // Percent says a confidence in whole percent, rounded down: 79.9 % is not 80 %.
 func Percent(c float64) string { return strconv.Itoa(int(math.Floor(c*100+1e-9))) + "%" }
 
+// lacksEpisode reports whether the file's series is known and its episode is not, though it should be: an opening or
+// a trailer has none.
+func (r Record) lacksEpisode() bool {
+	return r.Status == Matched && r.Kind != "movie" && len(r.Episodes) == 0 && (r.Parsed == nil || r.Parsed.Kind != "extra")
+}
+
 // Why says why a file is not simply matched: its candidates, reason or error, on one line; "" when all is well.
 func (r Record) Why() string {
 	switch r.Status {

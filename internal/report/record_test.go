@@ -122,7 +122,7 @@ func TestCodesDecideTheStatus(t *testing.T) {
 
 // A person is never sent to a command that does not exist: these are the ones that the tables may name.
 func TestNextStepsNameRealCommands(t *testing.T) {
-	known := []string{"anivault status", "anivault doctor", "anivault config init", "anivault match --explain PATH", "anivault match --interactive PATH"}
+	known := []string{"anivault pin", "anivault status", "anivault doctor", "anivault config init", "anivault match --explain PATH", "anivault match --interactive PATH"}
 	var next []string
 	for _, s := range Statuses() {
 		next = append(next, s.Next)
@@ -133,6 +133,7 @@ func TestNextStepsNameRealCommands(t *testing.T) {
 	for _, c := range Codes() {
 		next = append(next, c.Next)
 	}
+	next = append(next, withoutEpisode.Next)
 	for _, text := range next {
 		for i, part := range strings.Split(text, "`") {
 			if i%2 == 1 && !slices.Contains(known, part) {
@@ -142,6 +143,29 @@ func TestNextStepsNameRealCommands(t *testing.T) {
 	}
 	if got := at("look at PATH", "/a b"); got != "look at '/a b'" {
 		t.Errorf("a path with a space is %q", got)
+	}
+}
+
+// A series without an episode is told of, unless there is none to tell.
+func TestTallyCountsMissingEpisodes(t *testing.T) {
+	var tally Tally
+	for _, r := range []Record{
+		{Path: "a/1", Status: Matched, Kind: "tv", TMDBID: 1, Reason: "it fits nowhere"},
+		{Path: "a/2", Status: Matched, Kind: "tv", TMDBID: 1, Season: ptr(1)},
+		{Path: "a/3", Status: Matched, Kind: "tv", TMDBID: 1, Season: ptr(0), Episodes: []int{0}},
+		{Path: "a/4", Status: Matched, Kind: "tv", TMDBID: 1, Parsed: &Parsed{Kind: "extra"}},
+		{Path: "b", Status: Matched, Kind: "movie", TMDBID: 2},
+	} {
+		tally.Add(r)
+	}
+	var b strings.Builder
+	if err := tally.Write(&b, tally.Counts(), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	want := "5 files: 5 matched (2 without an episode)\n0 requests to TMDB, 0.0 s\n\n" +
+		"2 matched without an episode: " + withoutEpisode.Meaning + "\n  a (2 files)\n    no episode: it fits nowhere\n  next: " + at(withoutEpisode.Next, "a") + "\n"
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Error(diff)
 	}
 }
 

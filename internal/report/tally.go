@@ -8,11 +8,13 @@ const shownFolders = 4
 
 // Tally counts records as they are written. The zero value is ready. It is not for concurrent use.
 type Tally struct {
-	sum      Summary
-	troubles []*trouble
+	sum         Summary
+	episodeless int // matched files of which the entry is known and the episode is not
+	troubles    []*trouble
 }
 
-// trouble is one kind of unsettled files: those of a status, and of one code where there is an error.
+// trouble is one kind of unsettled files: those of a status, and of one code where there is an error. Of matched files
+// it is those without an episode.
 type trouble struct {
 	status  Status
 	code    Code
@@ -34,7 +36,10 @@ func (t *Tally) Add(r Record) {
 	switch r.Status {
 	case Matched:
 		t.sum.Matched++
-		return
+		if !r.lacksEpisode() {
+			return
+		}
+		t.episodeless++
 	case Skipped:
 		t.sum.Skipped++
 		return

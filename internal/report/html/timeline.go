@@ -20,8 +20,8 @@ const (
 	bandTop   = 184.0 // the band of states lies below the plot
 	bars      = 100   // at most, however long the run
 	leastBar  = time.Second
-	spans     = 60    // at most so many states in words
-	finest    = 1.0   // changes that are closer together are drawn as one
+	spans     = 60  // at most so many states in words
+	finest    = 1.0 // changes that are closer together are drawn as one
 )
 
 // timeline is the picture's parts, in box units.
@@ -98,7 +98,7 @@ type plot struct {
 
 func newPlot(start, end time.Time) plot {
 	run := end.Sub(start)
-	bar := max((run/bars).Round(time.Second), leastBar)
+	bar := max((run / bars).Round(time.Second), leastBar)
 	if bar*bars < run {
 		bar += time.Second
 	}
