@@ -172,9 +172,9 @@ func TestDocumentsMentionOnlyWhatExists(t *testing.T) {
 			set.VisitAll(func(f *pflag.Flag) { flags["--"+f.Name] = true })
 		}
 	})
-	variables := map[string]bool{}
+	variables, defaults := map[string]bool{}, map[string]string{}
 	for _, s := range config.Settings() {
-		variables[s.Env] = true
+		variables[s.Env], defaults[s.Env] = true, s.Default
 	}
 	for _, v := range config.OtherVariables() {
 		variables[v.Name] = true
@@ -197,6 +197,13 @@ func TestDocumentsMentionOnlyWhatExists(t *testing.T) {
 		for _, name := range regexp.MustCompile(`ANIVAULT_[A-Z0-9_]*[A-Z0-9]`).FindAllString(text, -1) {
 			if !variables[name] {
 				t.Errorf("%s mentions %s, which nothing reads", filepath.Base(page), name)
+			}
+		}
+		if strings.HasPrefix(filepath.Base(page), "README") {
+			for _, row := range regexp.MustCompile("(?m)^\\| `(ANIVAULT_[A-Z_]+)` \\| ([^|]+) \\|").FindAllStringSubmatch(text, -1) {
+				if row[2] != defaults[row[1]] {
+					t.Errorf("%s says that %s is %s by default; it is %s", filepath.Base(page), row[1], row[2], defaults[row[1]])
+				}
 			}
 		}
 		for _, block := range regexp.MustCompile(`(?m)^ {0,4}(\$ )?anivault .*$`).FindAllString(text, -1) {

@@ -1,0 +1,128 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anivault/anivault/internal/cli"
+	"github.com/anivault/anivault/internal/tmdbfake"
+	"github.com/anivault/anivault/internal/ui"
+)
+
+// readmeLibrary is the library of the READMEs.
+var readmeLibrary = []string{
+	"[Coalgirls] Mob Psycho 100 II - 03 [1080p].mkv", "[Nobody] Hoshi no Oto ga Kikoenai - 04 [720p].mkv", "진격의 거인 7화 1080p.mkv",
+	"Films/Kimi no Na wa (2016).mkv", "Frieren/[SubsPlease] Sousou no Frieren - 01 (1080p) [8D7F2A11].mkv",
+	"Frieren/[SubsPlease] Sousou no Frieren - 03v2 (1080p) [77A0B3C9].mkv", "Frieren/[SubsPlease] Sousou no Frieren - NCOP (1080p).mkv",
+	"Naruto/Naruto - 101-102.mkv",
+}
+
+// shown are the parts of a README that must be what the program prints, and the words that may differ from run to run.
+var (
+	shownTable   = regexp.MustCompile("(?s)\n```\nAnime\n.*?\n```\n")
+	shownSummary = regexp.MustCompile("(?s)\n```\n[0-9]+ files: .*?\n```\n")
+	shownLast    = regexp.MustCompile(`(?m)^\{"type":"summary".*$`)
+	varying      = regexp.MustCompile(`[0-9.]+ s\b|"elapsed_ms":[0-9]+`)
+)
+
+// TestReadmesShowRealOutput runs the READMEs' first match. After a change: go test ./internal/cli -run Readmes -update
+func TestReadmesShowRealOutput(t *testing.T) {
+	if filepath.Separator != '/' {
+		t.Skip("the READMEs show paths with slashes")
+	}
+	for readme, args := range map[string][]string{
+		"README.md":    {"match", "Anime"},
+		"README.ko.md": {"match", "--language", "ko-KR", "Anime"},
+	} {
+		t.Run(readme, func(t *testing.T) {
+			path, err := filepath.Abs(filepath.Join("..", "..", readme))
+			if err != nil {
+				t.Fatal(err)
+			}
+			raw, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			page := strings.ReplaceAll(string(raw), "\r\n", "\n")
+			run := readmeRun(t)
+			out, human := run(append(args, "--format", "table")...)
+			want := page
+			for _, part := range []struct {
+				shown *regexp.Regexp
+				text  string
+			}{{shownTable, "\n```\n" + out + "```\n"}, {shownSummary, "\n```\n" + human + "```\n"}} {
+				was := part.shown.FindString(want)
+				if was == "" {
+					t.Fatalf("%s does not show what a match prints", readme)
+				}
+				if varying.ReplaceAllString(was, "") != varying.ReplaceAllString(part.text, "") {
+					want = strings.Replace(want, was, part.text, 1)
+				}
+			}
+			if was := shownLast.FindString(want); was != "" {
+				again, _ := run(args...)
+				if last := shownLast.FindString(again); varying.ReplaceAllString(was, "") != varying.ReplaceAllString(last, "") {
+					want = strings.Replace(want, was, last, 1)
+				}
+			}
+			if flag.Lookup("update").Value.String() == "true" {
+				if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if diff := cmp.Diff(want, page); diff != "" {
+				t.Errorf("%s shows something else than is printed (-printed +shown); run with -update:\n%s", readme, diff)
+			}
+		})
+	}
+}
+
+// readmeRun makes the library in a fresh place, with a stand-in that works, and returns what runs anivault there.
+func readmeRun(t *testing.T) func(args ...string) (out, human string) {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range readmeLibrary {
+		file := filepath.Join(dir, "Anime", filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fake, err := tmdbfake.New(tmdbfake.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := fake.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() })
+	t.Chdir(dir)
+	t.Setenv("ANIVAULT_TMDB_BASE_URL", server.URL())
+	t.Setenv("ANIVAULT_TMDB_TOKEN", "a-token")
+	for _, name := range []string{"STATE", "CACHE", "DATA"} {
+		t.Setenv("ANIVAULT_"+name+"_DIR", filepath.Join(dir, strings.ToLower(name)))
+	}
+	t.Setenv("ANIVAULT_CONFIG", filepath.Join(dir, "config.yaml"))
+	if err := os.WriteFile(filepath.Join(dir, "config.yaml"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return func(args ...string) (string, string) {
+		var out, human bytes.Buffer
+		if status := cli.Main(context.Background(), args, ui.Streams{In: strings.NewReader(""), Out: &out, Err: &human}); status != 0 {
+			t.Fatalf("anivault %s: exit status %d\n%s", strings.Join(args, " "), status, human.String())
+		}
+		return out.String(), human.String()
+	}
+}
