@@ -43,8 +43,11 @@ func (s *scope) verdict(path string, dir bool) (reason string, ignored bool) {
 	return "", false
 }
 
-// with gives the scope below s in which p counts from dir on.
+// with gives the scope below s in which p counts from dir on: s itself if p says nothing.
 func (s *scope) with(p patterns, dir string) *scope {
+	if len(p.list) == 0 {
+		return s
+	}
 	return &scope{patterns: p, base: strings.TrimSuffix(dir, string(filepath.Separator)) + string(filepath.Separator), above: s}
 }
 

@@ -102,9 +102,9 @@ func (l *links) firstSight(real string, video bool) bool {
 
 // namedBefore tells whether a file was yielded because it was named.
 func (l *links) namedBefore(real string) bool {
-	if len(l.named) == 0 {
-		return false
-	}
 	_, seen := l.named[real]
 	return seen
 }
+
+// anyNamed tells whether it can matter.
+func (l *links) anyNamed() bool { return len(l.named) > 0 }

@@ -5,7 +5,6 @@ package library
 // "Extras" and ".hack": folders are judged by what lies in and beside them.
 
 import (
-	"io/fs"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -113,11 +112,11 @@ type surroundings struct {
 	videos  bool // it has videos: a season's, a film's, or a flat library
 }
 
-func surroundingsOf(entries []fs.DirEntry, root bool) surroundings {
+func surroundingsOf(items []item, root bool) surroundings {
 	s := surroundings{root: root}
-	for _, e := range entries {
-		s.seasons = s.seasons || e.IsDir() && seasonFolder.MatchString(e.Name())
-		s.videos = s.videos || !e.IsDir() && IsVideo(e.Name())
+	for i := range items {
+		s.seasons = s.seasons || items[i].isDir && seasonFolder.MatchString(items[i].name)
+		s.videos = s.videos || items[i].video
 	}
 	return s
 }
@@ -131,17 +130,17 @@ func surroundingsOf(entries []fs.DirEntry, root bool) surroundings {
 //   - Directly in a root that has videos but no season folders, a film's
 //     folder or a flat library: extras, unless it has season folders.
 //   - Directly in a root without either: a title, for nothing speaks against.
-func isExtras(name string, entries []fs.DirEntry, above surroundings) bool {
+func isExtras(name string, items []item, above surroundings) bool {
 	if !extrasFolders[strings.ToLower(strings.TrimSpace(name))] {
 		return false
 	}
 	seasons := false
-	for _, e := range entries {
-		switch {
-		case e.IsDir():
-			seasons = seasons || seasonFolder.MatchString(e.Name())
-		case IsVideo(e.Name()):
-			if m := episodic.FindStringSubmatch(e.Name()); m != nil && sameWords(m[1], name) {
+	for i := range items {
+		switch it := &items[i]; {
+		case it.isDir:
+			seasons = seasons || seasonFolder.MatchString(it.name)
+		case it.video:
+			if m := episodic.FindStringSubmatch(it.name); m != nil && sameWords(m[1], name) {
 				return false
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -143,41 +144,9 @@ func (w *walker) dir(ctx context.Context, f folder) error {
 	if !w.links.enter(f.real) {
 		return nil
 	}
-	entries, readErr := os.ReadDir(f.path)
-	scope := f.scope
-	if list, err := readIgnoreFile(f.path, foldCase); err != nil {
-		readErr = errors.Join(readErr, err)
-	} else if list != nil {
-		scope = w.underExcludes(scope, *list, f.abs)
-	}
-	if f.skip == "" && !f.named && isExtras(f.name, entries, f.above) {
-		f.skip = SkipExtras
-	}
-	here := surroundingsOf(entries, f.named)
-
-	out := Dir{Path: f.path, Abs: f.abs, Err: readErr}
-	var below []folder
-	for i, entry := range entries {
-		if i%256 == 255 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		child := folder{
-			path: filepath.Join(f.path, entry.Name()), abs: filepath.Join(f.abs, entry.Name()), real: filepath.Join(f.real, entry.Name()),
-			name: entry.Name(), scope: scope, above: here, skip: f.skip,
-		}
-		info, err := stat(child.path, entry)
-		switch {
-		case entry.IsDir() || err == nil && info.IsDir():
-			if reason := w.notEntered(&child, entry); reason != "" {
-				out.Files = append(out.Files, File{Path: child.path, Name: child.name, Skip: reason, IsDir: true})
-			} else {
-				below = append(below, child)
-			}
-		case IsVideo(child.name):
-			if file, ok := w.judge(child, entry, info, err); ok {
-				out.Files = append(out.Files, file)
-			}
-		}
+	out, below, err := w.read(ctx, f)
+	if err != nil {
+		return err
 	}
 	if len(out.Files) > 0 || out.Err != nil {
 		if err := w.send(ctx, out); err != nil {
@@ -192,16 +161,77 @@ func (w *walker) dir(ctx context.Context, f folder) error {
 	return nil
 }
 
+// read reads a folder: what it has to tell, and which folders in it are to be gone into. The error is the context's.
+func (w *walker) read(ctx context.Context, f folder) (out Dir, below []folder, err error) {
+	list, readErr := openListing(f.path)
+	defer list.close()
+	scope := f.scope
+	if readErr != nil || list.has(IgnoreFile) {
+		if patterns, err := readIgnoreFile(f.path, foldCase); err != nil {
+			readErr = errors.Join(readErr, err)
+		} else if patterns != nil {
+			scope = w.underExcludes(scope, *patterns, f.abs)
+		}
+	}
+	if f.skip == "" && !f.named && isExtras(f.name, list.items, f.above) {
+		f.skip = SkipExtras
+	}
+	here := surroundingsOf(list.items, f.named)
+
+	out = Dir{Path: f.path, Abs: f.abs, Err: readErr}
+	path, abs, real := inside(f.path), inside(f.abs), inside(f.real)
+	for i := range list.items {
+		if i%256 == 255 && ctx.Err() != nil {
+			return out, nil, ctx.Err()
+		}
+		it := &list.items[i]
+		if it.isDir || it.link {
+			child := folder{path: path + it.name, abs: abs + it.name, real: real + it.name, name: it.name, scope: scope, above: here, skip: f.skip}
+			if it.link {
+				it.note(os.Stat(child.path))
+			}
+			if it.isDir || it.err == nil && it.mode.IsDir() {
+				if reason := w.notEntered(&child, it.link); reason != "" {
+					out.Files = append(out.Files, File{Path: child.path, Name: child.name, Skip: reason, IsDir: true})
+				} else {
+					below = append(below, child)
+				}
+				continue
+			}
+		}
+		if !it.video {
+			continue
+		}
+		if out.Files == nil {
+			out.Files = make([]File, 0, len(list.items)-i)
+		}
+		file := File{Path: path + it.name}
+		file.Name = file.Path[len(path):]
+		if !it.link { // else it was asked about above
+			it.statIn(list.dir)
+		}
+		if w.judge(&file, it, scope, abs, real, f.skip) {
+			out.Files = append(out.Files, file)
+		}
+	}
+	return out, below, nil
+}
+
+// inside is what stands in front of a name to make the path of what lies in a folder, as filepath.Join would.
+func inside(dir string) string {
+	return strings.TrimSuffix(filepath.Join(dir, "x"), "x")
+}
+
 // notEntered gives the reason not to go into a folder, "" to go. It resolves
 // the folder's real place if it is a link.
-func (w *walker) notEntered(child *folder, entry fs.DirEntry) string {
+func (w *walker) notEntered(child *folder, link bool) string {
 	if reason, ignored := child.scope.verdict(child.abs, true); ignored {
 		return reason
 	}
 	if reason := hiddenFolder(child.name); reason != "" {
 		return reason
 	}
-	if entry.Type()&fs.ModeSymlink == 0 {
+	if !link {
 		return ""
 	}
 	real, err := filepath.EvalSymlinks(child.path)
@@ -218,43 +248,48 @@ func (w *walker) notEntered(child *folder, entry fs.DirEntry) string {
 	return ""
 }
 
-// judge makes the File of a video in a folder; ok is false for one that was
-// yielded already because it was named.
-func (w *walker) judge(child folder, entry fs.DirEntry, info fs.FileInfo, statErr error) (file File, ok bool) {
-	if w.links.namedBefore(child.real) {
-		return File{}, false
+// judge completes the File of a video in a folder, whose absolute and real place it is given; ok is false for one that is
+// not to be yielded.
+func (w *walker) judge(file *File, it *item, scope *scope, abs, real, skip string) (ok bool) {
+	if w.links.anyNamed() && w.links.namedBefore(real+it.name) {
+		return false // because it was named
 	}
-	file = File{Path: child.path, Name: child.name}
-	if statErr != nil {
+	if it.err != nil {
 		// A link to nothing is said to be one. Otherwise the name is known
 		// even where size and time are not, and the name is what counts.
-		if entry.Type()&fs.ModeSymlink != 0 {
+		if it.link {
 			file.Skip = SkipBrokenLink
-			return file, true
+			return true
 		}
-		if errors.Is(statErr, fs.ErrNotExist) {
-			return File{}, false // removed since the folder was read
+		if errors.Is(it.err, fs.ErrNotExist) {
+			return false // removed since the folder was read
 		}
 	} else {
-		file.Size, file.ModTime = info.Size(), info.ModTime()
+		file.Size, file.ModTime = it.size, it.modTime
 	}
-	reason, ignored := child.scope.verdict(child.abs, false)
+	if scope != nil {
+		if reason, ignored := scope.verdict(abs+it.name, false); ignored {
+			file.Skip = reason
+			return true
+		}
+	}
 	switch {
-	case ignored:
-		file.Skip = reason
-	case info != nil && !info.Mode().IsRegular():
+	case it.err == nil && !it.mode.IsRegular():
 		file.Skip = SkipIrregular
-	case child.skip != "":
-		file.Skip = child.skip
+	case skip != "":
+		file.Skip = skip
 	default:
-		file.Skip = skipByName(child.name)
+		file.Skip = skipByName(file.Name)
 	}
-	return file, true
+	return true
 }
 
 // underExcludes puts a list of a folder below the excludes, which stay the
 // first to be asked.
 func (w *walker) underExcludes(s *scope, list patterns, abs string) *scope {
+	if len(w.excludes.list) == 0 {
+		return s.with(list, abs)
+	}
 	return &scope{patterns: s.patterns, base: s.base, above: s.above.with(list, abs)}
 }
 
@@ -264,17 +299,3 @@ func (w *walker) send(ctx context.Context, d Dir) error {
 	}
 	return w.yield(d)
 }
-
-// stat follows links and asks about videos; of everything else the directory
-// entry knows enough, and info is nil.
-func stat(path string, entry fs.DirEntry) (info fs.FileInfo, err error) {
-	switch {
-	case entry.Type()&fs.ModeSymlink != 0:
-		return os.Stat(path)
-	case !entry.IsDir() && IsVideo(entry.Name()):
-		return entry.Info()
-	}
-	return nil, errNotAsked
-}
-
-var errNotAsked = errors.New("neither a link nor a video")

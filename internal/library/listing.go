@@ -1,0 +1,68 @@
+package library
+
+// What a folder holds, and what is asked about it: size and time of videos and links, by name within the folder where the
+// system can do that.
+
+import (
+	"cmp"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// listing is an open folder with what it holds.
+type listing struct {
+	dir   *os.File // nil if it could not be opened
+	items []item   // by name, in byte order
+}
+
+// item is one entry of a folder.
+type item struct {
+	name  string
+	isDir bool
+	link  bool
+	video bool // by its name, and no folder
+	entry fs.DirEntry
+
+	// Of a link's target, or of a video, once it was asked about.
+	err     error
+	mode    fs.FileMode
+	size    int64
+	modTime time.Time
+}
+
+// openListing reads a folder. With an error the listing holds what could be read until then.
+func openListing(path string) (*listing, error) {
+	dir, err := os.Open(path)
+	if err != nil {
+		return &listing{}, err
+	}
+	entries, err := dir.ReadDir(-1)
+	l := &listing{dir: dir, items: make([]item, len(entries))}
+	for i, e := range entries {
+		l.items[i] = item{name: e.Name(), isDir: e.IsDir(), link: e.Type()&fs.ModeSymlink != 0, entry: e}
+		l.items[i].video = !l.items[i].isDir && IsVideo(e.Name())
+	}
+	slices.SortFunc(l.items, func(a, b item) int { return cmp.Compare(a.name, b.name) })
+	return l, err
+}
+
+func (l *listing) close() {
+	if l.dir != nil {
+		l.dir.Close()
+	}
+}
+
+// has tells whether there is an entry of that name, also where file systems make no difference of its case.
+func (l *listing) has(name string) bool {
+	return slices.ContainsFunc(l.items, func(it item) bool { return len(it.name) == len(name) && strings.EqualFold(it.name, name) })
+}
+
+// note takes what the system says.
+func (it *item) note(info fs.FileInfo, err error) {
+	if it.err = err; err == nil {
+		it.mode, it.size, it.modTime = info.Mode(), info.Size(), info.ModTime()
+	}
+}
