@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
@@ -31,8 +32,12 @@ const (
 	// window bounds how many files of one directory are looked at together. It is below heldLines, or a
 	// large directory could never be admitted whole.
 	window = 500
-	// together bounds how many batches are looked up in one session of the cache.
-	together = 64
+	// together bounds how many batches are looked up in one session of the cache, togetherFiles from how many files on none
+	// is waited for, and togetherWait how long the first of them waits for others: a session costs as much as reading a
+	// small directory.
+	together      = 64
+	togetherFiles = 250
+	togetherWait  = 5 * time.Millisecond
 )
 
 // Batch is what is decided together: the media files of one directory, or a stretch of a list.
@@ -86,16 +91,29 @@ type pipeline struct {
 	underway int
 	jobs     int
 	remember *remembering              // nil: everything is decided anew
-	tell     func(report.Record) error // gets the records of directories that are remembered whole, in place of emit
+	tell     func(report.Record) error // gets the records of directories that are remembered whole, in place of emit; their lists are valid during the call
 	pause    func() error              // called before the next line has to be waited for; nil: nobody wants to know
 	turns    *turns                    // of series that may need a person; nil: none does
 	counts   *counts                   // nil: nobody asks how far it is
+	spare    spare
 }
+
+// spare are blocks of memory for the records of remembered directories, used again once they are written.
+type spare struct{ pool sync.Pool }
+
+func (s *spare) get() *results.Records {
+	if r, ok := s.pool.Get().(*results.Records); ok {
+		return r
+	}
+	return new(results.Records)
+}
+
+func (s *spare) put(r *results.Records) { s.pool.Put(r) }
 
 // portion is a stretch of the output: lines that are being decided, or records that are told again.
 type portion struct {
 	lines []*Line
-	told  []report.Record
+	told  *results.Records
 }
 
 func (p *pipeline) run(ctx context.Context, produce func(context.Context, func(Batch) error) error, emit func(*Line) error) error {
@@ -147,7 +165,7 @@ func (p *pipeline) decideAll(ctx context.Context, found <-chan Batch, out chan<-
 	defer resolving.Wait()
 	batches := make([]Batch, 0, together)
 	for {
-		batches = waiting(found, batches[:0])
+		batches = p.gather(found, batches[:0])
 		if len(batches) == 0 {
 			return
 		}
@@ -161,16 +179,26 @@ func (p *pipeline) decideAll(ctx context.Context, found <-chan Batch, out chan<-
 	}
 }
 
-// waiting waits for a batch and takes along all that have come by then; none when there will be no more.
-func waiting(found <-chan Batch, batches []Batch) []Batch {
+// gather waits for a batch, and a moment for more of them where they are looked up; none when there will be no more.
+func (p *pipeline) gather(found <-chan Batch, batches []Batch) []Batch {
 	b, ok := <-found
-	for ok {
-		if batches = append(batches, b); len(batches) == cap(batches) {
-			break
-		}
+	if !ok {
+		return batches
+	}
+	batches = append(batches, b)
+	if p.remember == nil {
+		return batches
+	}
+	enough := time.NewTimer(togetherWait)
+	defer enough.Stop()
+	for files := len(b.Files); files < togetherFiles && len(batches) < together; files += len(b.Files) {
 		select {
 		case b, ok = <-found:
-		default:
+			if !ok {
+				return batches
+			}
+			batches = append(batches, b)
+		case <-enough.C:
 			return batches
 		}
 	}
@@ -203,12 +231,15 @@ func (p *pipeline) write(out <-chan portion, emit func(*Line) error, written fun
 		if !ok {
 			return failed
 		}
-		for i := range next.told {
-			if failed == nil {
-				fail(p.tell(next.told[i]))
+		if next.told != nil {
+			for i := range next.told.List {
+				if failed == nil {
+					fail(p.tell(next.told.List[i]))
+				}
 			}
+			written(len(next.told.List))
+			p.spare.put(next.told)
 		}
-		written(len(next.told))
 		for _, line := range next.lines {
 			select {
 			case <-line.done:
@@ -255,11 +286,13 @@ func (p *pipeline) admit(ctx context.Context, b Batch, known *results.Known, out
 	}
 	p.counts.files.Add(int64(len(b.Files)))
 	if known != nil {
-		if records, ok := known.All(b.Files); ok {
+		records := p.spare.get()
+		if known.All(b.Files, records) {
 			p.counts.series.Add(int64(known.Groups()))
 			out <- portion{told: records}
 			return
 		}
+		p.spare.put(records)
 	}
 	lines := p.parse(b)
 	out <- portion{lines: lines}

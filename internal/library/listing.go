@@ -33,27 +33,36 @@ type item struct {
 	modTime time.Time
 }
 
-// openListing reads a folder. With an error the listing holds what could be read until then.
-func openListing(path string) (*listing, error) {
-	dir, err := os.Open(path)
-	if err != nil {
-		return &listing{}, err
+// open reads a folder, in the place of the one before. With an error the listing holds what could be read until then.
+func (l *listing) open(path string) (err error) {
+	l.items = l.items[:0]
+	if l.dir, err = os.Open(path); err != nil {
+		l.dir = nil
+		return err
 	}
-	entries, err := dir.ReadDir(-1)
-	l := &listing{dir: dir, items: make([]item, len(entries))}
-	for i, e := range entries {
-		l.items[i] = item{name: e.Name(), isDir: e.IsDir(), link: e.Type()&fs.ModeSymlink != 0, entry: e}
-		l.items[i].video = !l.items[i].isDir && IsVideo(e.Name())
+	entries, err := l.dir.ReadDir(-1)
+	l.items = slices.Grow(l.items, len(entries))
+	for _, e := range entries {
+		it := item{name: e.Name(), isDir: e.IsDir(), link: e.Type()&fs.ModeSymlink != 0, entry: e}
+		it.video = !it.isDir && IsVideo(it.name)
+		l.items = append(l.items, it)
 	}
 	slices.SortFunc(l.items, func(a, b item) int { return cmp.Compare(a.name, b.name) })
-	return l, err
+	return err
 }
 
 func (l *listing) close() {
 	if l.dir != nil {
 		l.dir.Close()
 	}
+	if len(l.items) > manyItems {
+		l.items = nil
+	}
+	clear(l.items) // what they name is not held on to
 }
+
+// manyItems is how long a listing is kept for the next folder.
+const manyItems = 4096
 
 // has tells whether there is an entry of that name, also where file systems make no difference of its case.
 func (l *listing) has(name string) bool {

@@ -73,6 +73,7 @@ type walker struct {
 	yield    func(Dir) error
 	excludes patterns
 	links    *links
+	listing  listing // of the folder that is being read
 }
 
 // folder is a folder that is about to be read.
@@ -163,7 +164,8 @@ func (w *walker) dir(ctx context.Context, f folder) error {
 
 // read reads a folder: what it has to tell, and which folders in it are to be gone into. The error is the context's.
 func (w *walker) read(ctx context.Context, f folder) (out Dir, below []folder, err error) {
-	list, readErr := openListing(f.path)
+	list := &w.listing
+	readErr := list.open(f.path)
 	defer list.close()
 	scope := f.scope
 	if readErr != nil || list.has(IgnoreFile) {

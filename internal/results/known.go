@@ -56,26 +56,25 @@ func (f *knownFile) is(now *library.File) bool {
 // Groups is how many groups there were.
 func (k *Known) Groups() int { return len(k.terms) }
 
-// All returns the record of every file, if all of them are as they were and still hold. Paths are the files' own.
-func (k *Known) All(files []library.File) ([]report.Record, bool) {
+// All reads the record of every file into r, if all of them are as they were and still hold. Paths are the files' own.
+func (k *Known) All(files []library.File, r *Records) bool {
 	if len(files) != len(k.files) {
-		return nil, false
+		return false
 	}
 	for i := range files {
 		f := &k.files[i]
 		if !f.is(&files[i]) || f.group == 0 && f.skip == "" || f.group > 0 && !k.holds[f.group-1] {
-			return nil, false
+			return false
 		}
 	}
-	records := make([]report.Record, len(files))
-	d := newDecoder(k, len(files))
+	r.room(k, len(files))
 	for i := range files {
-		if !d.record(k.files[i].record, &records[i]) {
-			return nil, false
+		if !r.record(k.files[i].record, &r.List[i]) {
+			return false
 		}
-		records[i].Path = files[i].Path
+		r.List[i].Path = files[i].Path
 	}
-	return records, true
+	return true
 }
 
 // Group returns the records of some files and their term, if they are exactly a group that still holds.
@@ -89,8 +88,8 @@ func (k *Known) Group(files []library.File, group []int) ([]report.Record, *Term
 			k.byName[k.files[i].name] = i
 		}
 	}
-	records := make([]report.Record, len(group))
-	d := newDecoder(k, len(group))
+	var records Records
+	records.room(k, len(group))
 	number := 0
 	for n, i := range group {
 		at, ok := k.byName[files[i].Name]
@@ -101,13 +100,13 @@ func (k *Known) Group(files []library.File, group []int) ([]report.Record, *Term
 		if n == 0 {
 			number = f.group
 		}
-		if f.group == 0 || f.group != number || !d.record(f.record, &records[n]) {
+		if f.group == 0 || f.group != number || !records.record(f.record, &records.List[n]) {
 			return nil, nil, false
 		}
-		records[n].Path = files[i].Path
+		records.List[n].Path = files[i].Path
 	}
 	if k.sizes[number-1] != len(group) || !k.holds[number-1] {
 		return nil, nil, false
 	}
-	return records, &k.terms[number-1], true
+	return records.List, &k.terms[number-1], true
 }

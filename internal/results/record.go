@@ -88,25 +88,38 @@ func (w *writer) list(list []string) {
 	}
 }
 
-// decoder reads the records of one folder into blocks that they share. A block that is full is left to those who hold a
-// part of it, and another one begun.
-type decoder struct {
-	reader
-	parsed []report.Parsed
-	ints   []int
-	floats []float64
-	lists  []string
+// Records are the records of a folder that is told again. Their lists lie in a few blocks of memory, which the next
+// folder may have again: nothing that they point to is valid then.
+type Records struct {
+	List []report.Record
+	decoder
 }
 
-func newDecoder(k *Known, records int) *decoder {
-	return &decoder{
-		reader: reader{texts: k.texts}, parsed: make([]report.Parsed, 0, records),
-		ints: make([]int, 0, 4*records), floats: make([]float64, 0, 2*records), lists: make([]string, 0, 3*records),
+// room makes room for the records of some files of a folder.
+func (r *Records) room(k *Known, files int) {
+	if cap(r.List) < files {
+		r.List = make([]report.Record, files)
+		r.parsed = make([]report.Parsed, 0, files)
 	}
+	r.List = r.List[:files]
+	r.texts = k.texts
+	r.parsed, r.ints, r.floats, r.lists, r.candidates = r.parsed[:0], r.ints[:0], r.floats[:0], r.lists[:0], r.candidates[:0]
+}
+
+// decoder reads records into blocks that they share. A block that is full is left to those who hold a part of it, and
+// another one begun.
+type decoder struct {
+	reader
+	parsed     []report.Parsed
+	ints       []int
+	floats     []float64
+	lists      []string
+	candidates []report.Candidate
 }
 
 // record reads one record; false for one that is damaged.
 func (d *decoder) record(b []byte, r *report.Record) bool {
+	*r = report.Record{}
 	d.b, d.bad = b, false
 	r.Status = report.Status(d.ref())
 	r.Kind = d.ref()
@@ -118,19 +131,22 @@ func (d *decoder) record(b []byte, r *report.Record) bool {
 	r.CachedAt = d.time()
 	r.Reason = d.ref()
 	if d.bool() {
-		r.Confidence = d.number(d.float())
+		d.floats = append(room(d.floats, 1), d.float())
+		r.Confidence = &d.floats[len(d.floats)-1]
 	}
 	r.Season = d.optional()
 	r.Episodes = d.intList()
 	r.EpisodeTitles = d.textList()
 	if n := d.count(); n > 0 {
-		r.Candidates = make([]report.Candidate, n)
-		for i := range r.Candidates {
-			r.Candidates[i] = report.Candidate{Kind: d.ref(), TMDBID: d.int(), Title: d.ref(), Year: d.int(), Confidence: d.float()}
+		d.candidates = room(d.candidates, n)
+		start := len(d.candidates)
+		for range n {
+			d.candidates = append(d.candidates, report.Candidate{Kind: d.ref(), TMDBID: d.int(), Title: d.ref(), Year: d.int(), Confidence: d.float()})
 		}
+		r.Candidates = d.candidates[start:len(d.candidates):len(d.candidates)]
 	}
 	if d.bool() {
-		d.parsed = append(d.parsed, report.Parsed{})
+		d.parsed = append(room(d.parsed, 1), report.Parsed{})
 		r.Parsed = &d.parsed[len(d.parsed)-1]
 		d.parsedInto(r.Parsed)
 	}
@@ -157,16 +173,11 @@ func (d *decoder) parsedInto(p *report.Parsed) {
 	p.Extension = d.ref()
 }
 
-func (d *decoder) number(f float64) *float64 {
-	d.floats = append(d.floats, f)
-	return &d.floats[len(d.floats)-1]
-}
-
 func (d *decoder) optional() *int {
 	if !d.bool() {
 		return nil
 	}
-	d.ints = append(d.ints, d.int())
+	d.ints = append(room(d.ints, 1), d.int())
 	return &d.ints[len(d.ints)-1]
 }
 

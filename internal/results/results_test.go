@@ -122,8 +122,7 @@ func whole(t *testing.T, m *Memory, at time.Time, f Folder) bool {
 	if k == nil {
 		return false
 	}
-	_, ok := k.All(f.Files)
-	return ok
+	return k.All(f.Files, new(Records))
 }
 
 func TestWhatWasRememberedIsRecalled(t *testing.T) {
@@ -166,8 +165,9 @@ func TestWhatWasRememberedIsRecalled(t *testing.T) {
 			m := New(&shelf{}, question, basis)
 			remember(t, m, now, f, in, all(f))
 			k := recall(t, m, now.Add(time.Hour), f)
-			got, ok := k.All(f.Files)
-			if diff := cmp.Diff(want, got); diff != "" || !ok || k.Groups() != 1 {
+			var got Records
+			ok := k.All(f.Files, &got)
+			if diff := cmp.Diff(want, got.List); diff != "" || !ok || k.Groups() != 1 {
 				t.Error(ok, diff)
 			}
 			some, _, ok := k.Group(f.Files, []int{0, 1, 2})
@@ -351,7 +351,7 @@ func TestAGroupKeepsItsTerm(t *testing.T) {
 		t.Error("not known before the first group's answers are old")
 	}
 	k = recall(t, m, now.Add(22*time.Hour), f)
-	if _, ok := k.All(f.Files); ok {
+	if k.All(f.Files, new(Records)) {
 		t.Error("known whole although a group is no longer fresh")
 	}
 	if _, _, ok := k.Group(f.Files, []int{0, 1}); !ok {
@@ -370,7 +370,7 @@ func TestWhatIsPendingLeavesTheRestKnown(t *testing.T) {
 	records[0] = report.Record{Status: report.Pending, Error: &report.Error{Code: report.CodeBlocked}}
 	remember(t, m, now, f, records, Group{Files: []int{0, 1}}, Group{Files: []int{2, 3}})
 	k := recall(t, m, now, f)
-	if _, ok := k.All(f.Files); ok {
+	if k.All(f.Files, new(Records)) {
 		t.Error("known whole although a file is pending")
 	}
 	if _, _, ok := k.Group(f.Files, []int{2, 3}); !ok {
@@ -385,8 +385,9 @@ func TestAFolderOfNothingButExtrasIsKnown(t *testing.T) {
 	m := New(&shelf{}, question, basis)
 	f := folder(0)
 	remember(t, m, now, f, decided(f))
-	if got, ok := recall(t, m, now, f).All(f.Files); !ok || cmp.Diff(decided(f), got) != "" {
-		t.Errorf("%v, %+v", ok, got)
+	var got Records
+	if !recall(t, m, now, f).All(f.Files, &got) || cmp.Diff(decided(f), got.List) != "" {
+		t.Errorf("%+v", got.List)
 	}
 }
 
@@ -450,12 +451,13 @@ func BenchmarkRecall(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
+	var records Records
 	for b.Loop() {
 		known, err := m.Recall(context.Background(), now, []Folder{f})
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, ok := known[0].All(f.Files); !ok {
+		if !known[0].All(f.Files, &records) {
 			b.Fatal("not known")
 		}
 	}
