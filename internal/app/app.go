@@ -248,7 +248,8 @@ func (a *App) warn(err error) {
 	}
 }
 
-// Match matches what produce yields and hands each record to emit, in order, from one goroutine. pause, if there is one, is
+// Match matches what produce yields and hands each record to emit, in order, from one goroutine; what a record points to
+// is emit's during the call only. pause, if there is one, is
 // called from the same goroutine whenever the next record has to be waited for: what was emitted so far must not wait
 // with it.
 func (a *App) Match(ctx context.Context, produce Producer, emit func(report.Record) error, pause func() error) error {
