@@ -1,6 +1,6 @@
 package cache
 
-// How long each kind of answer is fresh: the table of docs/cache.md. The table
+// How long each kind of answer is fresh: the table of docs/reference.md. The table
 // decides, not Cache-Control: TMDB's edge speaks of its own hours.
 
 import (
@@ -59,7 +59,7 @@ type Lifetime struct {
 // Policy says how long the answers of each class live.
 type Policy [Reference + 1]Lifetime
 
-// DefaultPolicy is the table of docs/cache.md. An empty search stays 8 h
+// DefaultPolicy is the table of docs/reference.md. An empty search stays 8 h
 // because TMDB's edge keeps empty results for 6 to 8 h: asking again sooner is
 // useless.
 func DefaultPolicy() Policy {

@@ -7,8 +7,7 @@ import (
 )
 
 // The exploration visits every abstract state that can be reached with small
-// thresholds, tries every event in it and checks what must always hold
-// (docs/limiter.md, "What must always hold").
+// thresholds, tries every event in it and checks what must always hold.
 
 // shape is a snapshot without its times and numbers.
 type shape struct {

@@ -61,7 +61,7 @@ func TestStoppedLockHolderFreezesNobody(t *testing.T) {
 
 // Everything at once, in random order: workers are killed and replaced, stopped and let go
 // on, the lock is held by a stopped process, the state is garbled and deleted, and all
-// the while their wall clocks jump by an hour (docs/limiter.md, "Surviving").
+// the while their wall clocks jump by an hour (docs/limiter.md, "What survives").
 func TestChaosNeverExceedsTheCeilingAndLeavesNothingBehind(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes some seconds")

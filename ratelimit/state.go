@@ -33,7 +33,7 @@ func (s State) String() string {
 }
 
 // Outcome is what one answer, or the lack of one, says about the upstream
-// (docs/limiter.md, "Classes"). The zero value says nothing.
+// (docs/limiter.md, "What an answer counts as"). The zero value says nothing.
 type Outcome uint8
 
 // The outcomes. OK, Throttled, Server and Network are evidence and enter the

@@ -65,7 +65,7 @@ var defaults = Tuning{
 	MaxWait: 2 * time.Minute, RequestTimeout: 15 * time.Second, Processes: 2,
 }
 
-// Default returns the documented defaults (docs/limiter.md, "Environment").
+// Default returns the documented defaults (docs/limiter.md, "Settings").
 func Default() Tuning { return defaults }
 
 // bucketCap resolves BucketCap's default.

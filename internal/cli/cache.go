@@ -52,19 +52,19 @@ func (c *command) withCache(cmd *cobra.Command, do func(context.Context, *cache.
 
 // wireCache is the cache in JSON: bytes, and counts of answers.
 type wireCache struct {
-	Entries  int            `json:"entries"`
-	Fresh    int            `json:"fresh"`
-	Expired  int            `json:"expired"`
-	Negative int            `json:"negative"`
-	FileSize int64          `json:"file_bytes"`
-	Used     int64          `json:"used_bytes"`
-	MaxSize  int64          `json:"max_bytes"`
-	Unmerged int            `json:"unmerged"`
-	Journals int            `json:"journals"`
-	Oldest   string         `json:"oldest,omitempty"`
-	Newest   string         `json:"newest,omitempty"`
-	Classes  map[string]int `json:"classes"`
-	SetAside []string       `json:"set_aside"`
+	Entries  int            `json:"entries" doc:"stored answers"`
+	Fresh    int            `json:"fresh" doc:"of them, those that answer without asking"`
+	Expired  int            `json:"expired" doc:"of them, those that answer only when TMDB can't be asked"`
+	Negative int            `json:"negative" doc:"of them, those that say that TMDB has nothing (404)"`
+	FileSize int64          `json:"file_bytes" doc:"size of the database file"`
+	Used     int64          `json:"used_bytes" doc:"of it in use; cache compact gives the rest back"`
+	MaxSize  int64          `json:"max_bytes" doc:"size it is kept below"`
+	Unmerged int            `json:"unmerged" doc:"records in journals that are not merged yet"`
+	Journals int            `json:"journals" doc:"journals that are not merged yet"`
+	Oldest   string         `json:"oldest,omitempty" doc:"when the oldest answer was fetched, RFC 3339"`
+	Newest   string         `json:"newest,omitempty" doc:"when the newest answer was fetched, RFC 3339"`
+	Classes  map[string]int `json:"classes" doc:"answers by kind of question"`
+	SetAside []string       `json:"set_aside" doc:"damaged databases that were set aside"`
 }
 
 func wireCacheOf(s cache.Stats) *wireCache {
@@ -187,12 +187,12 @@ func (c *command) cacheListCommand() *cobra.Command {
 
 // wireEntry is one answer of a listing.
 type wireEntry struct {
-	Key     string `json:"key"`
-	Status  int    `json:"status"`
-	Fresh   bool   `json:"fresh"`
-	Fetched string `json:"fetched_at"`
-	Expires string `json:"expires_at"`
-	Bytes   int    `json:"bytes"`
+	Key     string `json:"key" doc:"the method and URL it answers, without credentials"`
+	Status  int    `json:"status" doc:"the HTTP status, 200 or 404"`
+	Fresh   bool   `json:"fresh" doc:"whether it answers without asking"`
+	Fetched string `json:"fetched_at" doc:"when TMDB last vouched for it, RFC 3339"`
+	Expires string `json:"expires_at" doc:"until when it answers without asking, RFC 3339"`
+	Bytes   int    `json:"bytes" doc:"size of the body"`
 }
 
 func wireEntryOf(e *cache.Entry, now time.Time) wireEntry {

@@ -86,16 +86,18 @@ func settingsText(out io.Writer, cfg *config.Config, origin bool) error {
 	return w.Flush()
 }
 
+// wireSetting is a setting in JSON.
+type wireSetting struct {
+	Key    string `json:"key" doc:"its place in the config file"`
+	Value  string `json:"value" doc:"what is in force; [set] for a key or token"`
+	Origin string `json:"origin" doc:"default, config file, environment NAME or flag --name"`
+	Env    string `json:"env" doc:"its variable"`
+}
+
 func settingsJSON(out io.Writer, cfg *config.Config) error {
-	type row struct {
-		Key    string `json:"key"`
-		Value  string `json:"value"`
-		Origin string `json:"origin"`
-		Env    string `json:"env"`
-	}
-	rows := []row{}
+	rows := []wireSetting{}
 	for _, v := range cfg.Values() {
-		rows = append(rows, row{v.Setting.Key, shownValue(cfg, v), v.Origin, v.Setting.Env})
+		rows = append(rows, wireSetting{v.Setting.Key, shownValue(cfg, v), v.Origin, v.Setting.Env})
 	}
 	enc := json.NewEncoder(out)
 	enc.SetIndent("", "  ")

@@ -3,18 +3,22 @@ package cli
 import (
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/metrics"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
@@ -94,24 +98,37 @@ func referenceDocument() string {
 		fmt.Fprintf(&b, "| %d | %s |\n", e.Code, cell(e.Meaning))
 	}
 	b.WriteString("\nWhere several hold, the first of 143, 130, 5, 2, 1, 4, 3, 0 is the status.\n")
-	for _, part := range []struct {
-		title  string
-		fields []report.Field
-	}{
-		{"Fields of `match`: one object per file", report.MatchFields()},
-		{"Fields of `match`: the summary", report.SummaryFields()},
-		{"Fields of `parse`", report.ParseFields()},
-	} {
-		fmt.Fprintf(&b, "\n## %s\n\n| field | meaning |\n|---|---|\n", part.title)
-		for _, f := range part.fields {
+	for _, o := range outputs() {
+		fmt.Fprintf(&b, "\n## Fields of %s\n\n| field | meaning |\n|---|---|\n", o.Name)
+		for _, f := range o.Fields {
 			fmt.Fprintf(&b, "| `%s` | %s |\n", f.Name, cell(f.Doc))
 		}
 	}
+	b.WriteString("\nA limiter's line has the keys from `ts` to `retry_after`, always and in this order; what does not apply is `-`, in JSON null. Prometheus' text (`--metrics-textfile`) has the names of the metrics behind `" + metrics.Prefix + "`.\n")
+	b.WriteString("\n## How long answers are kept\n\n| question | fresh | while it still changes | an empty search | a 404 |\n|---|---|---|---|---|\n")
+	policy := cache.DefaultPolicy()
+	for c := cache.Search; int(c) < len(policy); c++ {
+		row := policy[c]
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", c, age(row.Fresh), age(row.Changing), age(row.Empty), age(row.Missing))
+	}
+	fmt.Fprintf(&b, "\nAn expired answer is asked for again; when TMDB can't be asked it serves as stale, for at most %s since it was fetched. \"-\" is not kept.\n", age(cache.KeepLimit))
 	b.WriteString("\n## Error codes\n\n| code | status | meaning | what to do |\n|---|---|---|---|\n")
 	for _, c := range report.Codes() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", c.Code, c.Status, cell(c.Meaning), cell(c.Next))
 	}
 	return b.String()
+}
+
+// age says a lifetime in days or hours.
+func age(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d == 0:
+		return "-"
+	case d%day == 0:
+		return fmt.Sprintf("%d d", d/day)
+	}
+	return fmt.Sprintf("%d h", d/time.Hour)
 }
 
 func flagTable(flags *pflag.FlagSet) string {
@@ -221,5 +238,32 @@ func TestDocumentsMentionOnlyWhatExists(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestSourceMentionsOnlyPagesThatExist looks up every page, and every part of one, that a comment sends its reader to.
+func TestSourceMentionsOnlyPagesThatExist(t *testing.T) {
+	mention := regexp.MustCompile(`docs/([a-z]+\.md)(?:,[\s/]+"([^"]+)")?`)
+	root := filepath.Join("..", "..")
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") {
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for _, m := range mention.FindAllStringSubmatch(string(raw), -1) {
+			page, err := os.ReadFile(filepath.Join(root, "docs", m[1]))
+			if err != nil {
+				t.Errorf("%s sends its reader to docs/%s, which is not there", path, m[1])
+			} else if m[2] != "" && !strings.Contains(string(page), m[2]) {
+				t.Errorf("%s sends its reader to %q of docs/%s, which is not there", path, m[2], m[1])
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

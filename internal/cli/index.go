@@ -77,16 +77,16 @@ func (c *command) withIndex(cmd *cobra.Command, do func(*index.Index) error) err
 
 // wireCandidate is a line of `index lookup` in JSON.
 type wireCandidate struct {
-	Kind       string  `json:"kind"`
-	TMDBID     int     `json:"tmdb_id"`
-	Title      string  `json:"title"`
-	Original   string  `json:"original_title,omitempty"`
-	Popularity float64 `json:"popularity,omitempty"`
-	Season     *int    `json:"season,omitempty"`
-	Absolute   bool    `json:"absolute,omitempty"`
-	Offset     int     `json:"offset,omitempty"`
-	Mapped     bool    `json:"episodes_mapped,omitempty"`
-	AniDB      int     `json:"anidb_id,omitempty"`
+	Kind       string  `json:"kind" doc:"tv or movie"`
+	TMDBID     int     `json:"tmdb_id" doc:"the TMDB entry"`
+	Title      string  `json:"title" doc:"the title that was found"`
+	Original   string  `json:"original_title,omitempty" doc:"the title in its own language"`
+	Popularity float64 `json:"popularity,omitempty" doc:"as TMDB's export has it"`
+	Season     *int    `json:"season,omitempty" doc:"the season that the title means"`
+	Absolute   bool    `json:"absolute,omitempty" doc:"true where its numbers count over all seasons"`
+	Offset     int     `json:"offset,omitempty" doc:"what is added to its episode numbers"`
+	Mapped     bool    `json:"episodes_mapped,omitempty" doc:"true where single episodes are mapped"`
+	AniDB      int     `json:"anidb_id,omitempty" doc:"the AniDB entry"`
 }
 
 func (c *command) indexLookupCommand() *cobra.Command {
@@ -151,8 +151,8 @@ func writeCandidate(out io.Writer, format string, f index.Candidate) error {
 
 // wireIndex is what the index holds, in JSON.
 type wireIndex struct {
-	Bytes   int64              `json:"file_bytes"`
-	Sources []index.SourceInfo `json:"sources"`
+	Bytes   int64              `json:"file_bytes" doc:"size of the index"`
+	Sources []index.SourceInfo `json:"sources" doc:"the lists it was made from"`
 }
 
 func (c *command) indexStatsCommand() *cobra.Command {

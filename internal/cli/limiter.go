@@ -76,17 +76,19 @@ func rulesText(out io.Writer) error {
 	return w.Flush()
 }
 
+// wireRule is a row of the transition table in JSON.
+type wireRule struct {
+	From         []string `json:"from" doc:"the states it leads out of"`
+	To           string   `json:"to" doc:"the state it leads to"`
+	Condition    string   `json:"condition" doc:"what has to hold"`
+	Confirmation string   `json:"confirmation" doc:"how often or how long"`
+	Reason       string   `json:"reason" doc:"its name in logs and status"`
+}
+
 func rulesJSON(out io.Writer) error {
-	type row struct {
-		From         []string `json:"from"`
-		To           string   `json:"to"`
-		Condition    string   `json:"condition"`
-		Confirmation string   `json:"confirmation"`
-		Reason       string   `json:"reason"`
-	}
-	var rows []row
+	var rows []wireRule
 	for _, r := range ratelimit.Rules() {
-		rows = append(rows, row{fromStates(r), r.To.String(), r.Condition, r.Confirmation, r.Reason.String()})
+		rows = append(rows, wireRule{fromStates(r), r.To.String(), r.Condition, r.Confirmation, r.Reason.String()})
 	}
 	enc := json.NewEncoder(out)
 	enc.SetIndent("", "  ")

@@ -155,24 +155,24 @@ func pinsText(out io.Writer, path string, set *pins.Set) error {
 
 // wirePins is the list of pins in JSON.
 type wirePins struct {
-	File     string        `json:"file"`
-	Pins     []wirePin     `json:"pins"`
-	Problems []wireProblem `json:"problems"`
+	File     string        `json:"file" doc:"where the pins are kept"`
+	Pins     []wirePin     `json:"pins" doc:"each pin"`
+	Problems []wireProblem `json:"problems" doc:"lines that can't be understood"`
 }
 
 type wirePin struct {
-	Path   string `json:"path,omitempty"`
-	Title  string `json:"title,omitempty"`
-	Kind   string `json:"kind"`
-	TMDBID int    `json:"tmdb_id"`
-	Season *int   `json:"season,omitempty"`
-	Offset int    `json:"offset,omitempty"`
+	Path   string `json:"path,omitempty" doc:"the pinned file or folder"`
+	Title  string `json:"title,omitempty" doc:"or the pinned title"`
+	Kind   string `json:"kind" doc:"tv or movie"`
+	TMDBID int    `json:"tmdb_id" doc:"the TMDB entry"`
+	Season *int   `json:"season,omitempty" doc:"the season, where one is set"`
+	Offset int    `json:"offset,omitempty" doc:"what is added to episode numbers"`
 }
 
 type wireProblem struct {
-	Line   int    `json:"line"`
-	Text   string `json:"text"`
-	Reason string `json:"reason"`
+	Line   int    `json:"line" doc:"its number"`
+	Text   string `json:"text" doc:"what it says"`
+	Reason string `json:"reason" doc:"what is wrong with it"`
 }
 
 func wirePinsOf(path string, set *pins.Set) wirePins {

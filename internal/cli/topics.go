@@ -22,7 +22,7 @@ type topic struct {
 var topics = []topic{
 	{"environment", "Every setting: variable, config key, default", writeEnvironment},
 	{"exit-codes", "Exit statuses", writeExitCodes},
-	{"formats", "Fields of the JSON output, and error codes", writeFormats},
+	{"formats", "Fields of every output for programs, log keys, metrics, error codes", writeFormats},
 }
 
 func (c *command) topicCommands() []*cobra.Command {
@@ -111,9 +111,9 @@ func writeFormats(out io.Writer, width int) {
 		}
 		fmt.Fprintln(out)
 	}
-	section("match: one object per file, \"type\":\"match\"", report.MatchFields())
-	section("match: the last object, \"type\":\"summary\"", report.SummaryFields())
-	section("parse: one object per name", report.ParseFields())
+	for _, o := range outputs() {
+		section(o.Name, o.Fields)
+	}
 	fmt.Fprintf(out, "Error codes in \"error\":{\"code\":...}\n\n")
 	for _, c := range report.Codes() {
 		hang(out, 2, fmt.Sprintf("  %-18s  %s", c.Code, c.Status), 31, c.Meaning, width)

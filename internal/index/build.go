@@ -25,15 +25,15 @@ import (
 
 // SourceInfo says what was imported from a source. Rows are entries of the list, Titles what they are found by.
 type SourceInfo struct {
-	Source   Source    `json:"source"`
-	File     string    `json:"file"`
-	Rows     int       `json:"rows"`
-	Titles   int       `json:"titles"`
-	Imported time.Time `json:"imported"`
+	Source   Source    `json:"source" doc:"which list"`
+	File     string    `json:"file" doc:"the file it was read from"`
+	Rows     int       `json:"rows" doc:"entries read"`
+	Titles   int       `json:"titles" doc:"titles read"`
+	Imported time.Time `json:"imported" doc:"when, RFC 3339"`
 
-	URL      string `json:"url,omitempty"` // where Update got it
-	ETag     string `json:"etag,omitempty"`
-	Modified string `json:"modified,omitempty"`
+	URL      string `json:"url,omitempty" doc:"where index update got it"` // where Update got it
+	ETag     string `json:"etag,omitempty" doc:"as its server sent it"`
+	Modified string `json:"modified,omitempty" doc:"as its server sent it"`
 }
 
 // input is a file to import, and where it came from.

@@ -2,8 +2,8 @@
 // files that several processes share.
 package logging
 
-// This file is the table of log keys and of the components that have a shape of their own. docs/limiter.md, "Logs and
-// metrics", fixes the limiter's keys and their order; scripts stand on them.
+// This file is the table of log keys and of the components that have a shape of their own. docs/reference.md
+// lists the keys in their order; scripts stand on them.
 
 import (
 	"fmt"
@@ -36,7 +36,7 @@ var headKeys = []Key{
 // limiterKeys follow the head in every line of the limiter, in this order. Other components have only event.
 var limiterKeys = []Key{
 	{"state", "the limiter's state: Normal, Throttle, Sleep, HalfOpen, CacheOnly", plainText, plainJSON},
-	{"event", "what happened: 429, pause, sleep, state_transition, ...", plainText, plainJSON},
+	{"event", "what happened; of comp=ratelimiter: 429, pause, state_transition; of comp=anivault: warning", plainText, plainJSON},
 	{"sleep", "how long the limiter waits now; JSON: in seconds", plainText, secondsJSON},
 	{"consec429", "429 answers in a row, one per overrun", plainText, plainJSON},
 	{"err_rate_30s", "share of failed requests in the window, 0 to 1", ratioText, ratioJSON},
@@ -44,6 +44,17 @@ var limiterKeys = []Key{
 	{"sem", "requests allowed at the same time now", plainText, plainJSON},
 	{"retry_after", "what the answer's Retry-After asked for; JSON: in seconds", plainText, secondsJSON},
 }
+
+// otherKeys follow where they apply.
+var otherKeys = []Key{
+	{"from", "with state_transition: the state that was left", nil, nil},
+	{"to", "with state_transition: the state that was entered", nil, nil},
+	{"reason", "with state_transition: why, a reason of limiter rules", nil, nil},
+	{"error", "with warning: what was worked around", nil, nil},
+}
+
+// OtherKeys returns the keys that only some lines have, behind all others.
+func OtherKeys() []Key { return append([]Key(nil), otherKeys...) }
 
 // HeadKeys returns the keys that begin every line, in order.
 func HeadKeys() []Key { return append([]Key(nil), headKeys...) }

@@ -1,5 +1,4 @@
-// Package metrics counts what a run does and writes it as NDJSON and as Prometheus text (docs/limiter.md, "Logs and
-// metrics").
+// Package metrics counts what a run does and writes it as NDJSON and as Prometheus text (docs/reference.md).
 package metrics
 
 // This file is the one table of metrics. Output, help and documents read their names from here.
@@ -46,6 +45,16 @@ var table = []Definition{
 		func(s *Snapshot) any { return s.Sleep },
 	},
 }
+
+// headFields stand before the metrics in NDJSON.
+var headFields = []Definition{
+	{Name: "ts", Help: "When, UTC, RFC 3339."},
+	{Name: "pid", Help: "The process whose numbers these are."},
+	{Name: "final", Help: "Whether it is the run's last snapshot."},
+}
+
+// HeadFields returns what an NDJSON snapshot begins with, in order.
+func HeadFields() []Definition { return append([]Definition(nil), headFields...) }
 
 // Table returns every metric in the order in which they are written.
 func Table() []Definition { return append([]Definition(nil), table...) }

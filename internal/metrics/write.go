@@ -57,7 +57,7 @@ type jsonBucket struct {
 }
 
 func appendJSON(b []byte, s *Snapshot, at time.Time, pid int, final bool) ([]byte, error) {
-	b = fmt.Appendf(b, `{"ts":%q,"pid":%d,"final":%t`, at.UTC().Format("2006-01-02T15:04:05.000Z07:00"), pid, final)
+	b = fmt.Appendf(b, `{"%s":%q,"%s":%d,"%s":%t`, headFields[0].Name, at.UTC().Format("2006-01-02T15:04:05.000Z07:00"), headFields[1].Name, pid, headFields[2].Name, final)
 	for _, d := range table {
 		v := d.value(s)
 		if h, ok := v.(Distribution); ok {

@@ -53,7 +53,7 @@ func at(next, path string) string {
 // Code names why a file could not be settled.
 type Code string
 
-// The codes of docs/interface.md.
+// The codes of docs/reference.md.
 const (
 	CodeBlocked           Code = "blocked"
 	CodeAcquireTimeout    Code = "acquire_timeout"

@@ -69,6 +69,27 @@ var csvColumns = []struct {
 	{"path_base64", false, func(r wireRecord) string { return r.PathBase64 }},
 }
 
+// CSVFields are the columns in their order; those of a name that MatchFields has mean the same.
+func CSVFields() []Field {
+	docs := map[string]string{
+		"episodes": "TMDB's episode numbers, separated by spaces", "episode_titles": "their titles, separated by \" / \"",
+		"candidates":    "the entries that were weighed, each as tv/ID and confidence, separated by semicolons",
+		"error_code":    "with pending and error: the code",
+		"error_message": "with pending and error: the message",
+		"path_base64":   "the path's own bytes, where they are not UTF-8 or a spreadsheet would run the path as a formula",
+	}
+	for _, f := range MatchFields() {
+		if _, own := docs[f.Name]; !own {
+			docs[f.Name] = f.Doc
+		}
+	}
+	var out []Field
+	for _, c := range csvColumns {
+		out = append(out, Field{c.name, docs[c.name]})
+	}
+	return out
+}
+
 // positive writes a number that is left out when it is zero.
 func positive(n int) string {
 	if n == 0 {

@@ -65,7 +65,7 @@ func (r Record) brief() Record {
 	return r
 }
 
-// MarshalJSON encodes the record as one `match` object of docs/interface.md.
+// MarshalJSON encodes the record as one `match` object of docs/reference.md.
 func (r Record) MarshalJSON() ([]byte, error) { return marshal(r.wire()) }
 
 // UnmarshalJSON decodes what MarshalJSON wrote; the path's own bytes come back from path_base64.

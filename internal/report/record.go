@@ -1,6 +1,6 @@
 // Package report is how results leave anivault: one Record per file and one Summary per run, written as a
 // table for people or as NDJSON, JSON or CSV for programs. The wire structs live here and nowhere else;
-// names and rules are those of docs/interface.md.
+// names and rules are those of docs/reference.md.
 package report
 
 // This file decides the shape of a record: which fields there are and when one is present. Absent fields

@@ -15,7 +15,7 @@ import (
 	"github.com/anivault/anivault/internal/release"
 )
 
-// The examples of docs/interface.md, with the dots filled in.
+// The examples of docs/reference.md, with the dots filled in.
 const (
 	contractMatch = `{"type":"match","path":"/lib/Show/Show - 03.mkv","status":"matched","confidence":0.97,"kind":"tv","tmdb_id":26209,` +
 		`"title":"Show","original_title":"ショー","year":1999,"season":1,"episodes":[3],"episode_titles":["Third"],` +

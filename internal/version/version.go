@@ -17,10 +17,10 @@ var (
 // Info describes the running build. Fields are never empty: what is not known is "unknown", and a build
 // without a release number is "dev".
 type Info struct {
-	Version string `json:"version"`
-	Commit  string `json:"commit"`
-	Date    string `json:"date"`
-	Go      string `json:"go"`
+	Version string `json:"version" doc:"the release, or dev"`
+	Commit  string `json:"commit" doc:"what it was built from"`
+	Date    string `json:"date" doc:"of that commit"`
+	Go      string `json:"go" doc:"the Go toolchain's version"`
 }
 
 // Get returns what the linker set, else what the Go toolchain recorded.

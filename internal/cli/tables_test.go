@@ -1,0 +1,181 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/logging"
+	"github.com/anivault/anivault/internal/report"
+)
+
+// TestEveryFieldIsExplained holds the table of outputs to itself and to the commands: each that prints JSON is in it.
+func TestEveryFieldIsExplained(t *testing.T) {
+	var names []string
+	for _, o := range outputs() {
+		names = append(names, o.Name)
+		seen := map[string]bool{}
+		for _, f := range o.Fields {
+			if f.Name == "" || f.Doc == "" || seen[f.Name] {
+				t.Errorf("%s: the field %q has no words, or is there twice", o.Name, f.Name)
+			}
+			seen[f.Name] = true
+		}
+		if len(seen) == 0 {
+			t.Errorf("%s has no fields", o.Name)
+		}
+	}
+	printed := 0
+	eachCommand(testRoot(), func(cmd *cobra.Command) {
+		f := cmd.LocalFlags().Lookup("format")
+		if f == nil || !strings.Contains(f.Usage, "json") {
+			return
+		}
+		printed++
+		path := strings.TrimPrefix(cmd.CommandPath(), "anivault ")
+		if path == "demo" {
+			return // the same as match
+		}
+		if !slices.ContainsFunc(names, func(n string) bool {
+			return n == path || strings.HasPrefix(n, path+" ") || strings.HasPrefix(n, path+":") || strings.Contains(n, "(and "+path+")")
+		}) {
+			t.Errorf("no table says what the JSON of anivault %s holds", path)
+		}
+	})
+	if printed < 10 {
+		t.Errorf("only %d commands print JSON: are they still found?", printed)
+	}
+}
+
+// TestHelpAndManPageHaveEveryRow looks up every variable, exit status, error code and field in what a person reads.
+func TestHelpAndManPageHaveEveryRow(t *testing.T) {
+	man, err := manPage(testRoot())
+	if err != nil {
+		t.Fatal(err)
+	}
+	environment, statuses, formats := helpOf(t, 80, "help", "environment"), helpOf(t, 80, "help", "exit-codes"), helpOf(t, 80, "help", "formats")
+	inMan := func(head string) {
+		t.Helper()
+		if !bytes.Contains(man, []byte("\n.B "+roff(head)+"\n")) {
+			t.Errorf("the man page lacks %s", head)
+		}
+	}
+	for _, s := range config.Settings() {
+		inMan(s.Env)
+		if !strings.Contains(environment, "\n"+s.Env+" ("+s.Key) {
+			t.Errorf("help environment lacks %s", s.Env)
+		}
+	}
+	for _, v := range config.OtherVariables() {
+		inMan(v.Name)
+		if !strings.Contains(environment, "\n"+v.Name+"\n") {
+			t.Errorf("help environment lacks %s", v.Name)
+		}
+	}
+	for _, e := range exitCodes {
+		inMan(fmt.Sprint(e.Code))
+		if !strings.Contains("\n"+statuses, fmt.Sprintf("\n%3d  ", e.Code)) {
+			t.Errorf("help exit-codes lacks %d", e.Code)
+		}
+	}
+	for _, o := range outputs() {
+		if !strings.Contains(formats, o.Name) {
+			t.Errorf("help formats lacks %s", o.Name)
+		}
+		for _, f := range o.Fields {
+			inMan(f.Name)
+			if !strings.Contains(formats, "\n  "+f.Name+" ") && !strings.Contains(formats, "\n  "+f.Name+"\n") {
+				t.Errorf("help formats lacks %s of %s", f.Name, o.Name)
+			}
+		}
+	}
+	for _, c := range report.Codes() {
+		if !strings.Contains(formats, "\n  "+string(c.Code)+" ") {
+			t.Errorf("help formats lacks the code %s", c.Code)
+		}
+	}
+}
+
+// TestEveryLogKeyIsInTheTable reads the program's source for what it logs: no key but those of the table, and each of
+// those somewhere.
+func TestEveryLogKeyIsInTheTable(t *testing.T) {
+	known := map[string]bool{}
+	for _, k := range slices.Concat(logging.HeadKeys(), logging.LimiterKeys(), logging.OtherKeys()) {
+		known[k.Name] = false
+	}
+	for _, k := range []string{"ts", "lvl", "event"} { // of every record: time, level, message
+		known[k] = true
+	}
+	makers := []string{"String", "Int", "Int64", "Uint64", "Float64", "Bool", "Time", "Duration", "Any", "Group", "GroupAttrs"}
+	loggers := []string{"Debug", "Info", "Warn", "Error", "DebugContext", "InfoContext", "WarnContext", "ErrorContext", "Log", "With"}
+	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() && strings.HasPrefix(d.Name(), ".") && d.Name() != ".." {
+			return cmp.Or(err, fs.SkipDir)
+		}
+		if d.IsDir() && d.Name() == "bench" {
+			return fs.SkipDir
+		}
+		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(file.Imports, func(i *ast.ImportSpec) bool { return i.Path.Value == `"log/slog"` }) {
+			return nil
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok {
+				return true
+			}
+			method, ok := call.Fun.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			of, isName := method.X.(*ast.Ident)
+			if isName && of.Name == "slog" && slices.Contains(makers, method.Sel.Name) && len(call.Args) > 0 {
+				literal, ok := call.Args[0].(*ast.BasicLit)
+				if !ok {
+					t.Errorf("%s: a log key that is no literal can't be looked up", path)
+					return true
+				}
+				key, _ := strconv.Unquote(literal.Value)
+				if _, ok := known[key]; !ok {
+					t.Errorf("%s logs %q, which no table explains", path, key)
+				}
+				known[key] = true
+			}
+			if slices.Contains(loggers, method.Sel.Name) && len(call.Args) > 1 {
+				for _, arg := range call.Args[1:] {
+					if literal, ok := arg.(*ast.BasicLit); ok && literal.Kind == token.STRING {
+						t.Errorf("%s: %s(%s ...): write keys as slog.String and the like, so that they can be looked up", path, method.Sel.Name, literal.Value)
+					}
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, used := range known {
+		if !used {
+			t.Errorf("nothing logs %q, which the table explains", key)
+		}
+	}
+}
