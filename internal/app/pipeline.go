@@ -3,13 +3,9 @@ package app
 import (
 	"context"
 	"errors"
-	"path/filepath"
-	"runtime"
-	"strconv"
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/anivault/anivault/internal/library"
@@ -39,20 +35,6 @@ const (
 	togetherFiles = 250
 	togetherWait  = 5 * time.Millisecond
 )
-
-// Batch is what is decided together: the media files of one directory, or a stretch of a list.
-type Batch struct {
-	Files []library.File
-	// Err is a directory that could not be read, or a path that does not exist, named by Path.
-	Err  error
-	Path string
-
-	// Abs is the directory that all files lie in, View what is read in front of each file's name, Part which of the
-	// directory's files these are. Names without a directory have no Abs; of them all of the path is read.
-	Abs, View, Part string
-	// Media says that somebody listed the names as media.
-	Media bool
-}
 
 // Line is one file with all that was found out about it.
 type Line struct {
@@ -96,24 +78,6 @@ type pipeline struct {
 	turns    *turns                    // of series that may need a person; nil: none does
 	counts   *counts                   // nil: nobody asks how far it is
 	spare    spare
-}
-
-// spare are blocks of memory for the records of remembered directories, used again once they are written.
-type spare struct{ pool sync.Pool }
-
-func (s *spare) get() *results.Records {
-	if r, ok := s.pool.Get().(*results.Records); ok {
-		return r
-	}
-	return new(results.Records)
-}
-
-func (s *spare) put(r *results.Records) { s.pool.Put(r) }
-
-// portion is a stretch of the output: lines that are being decided, or records that are told again.
-type portion struct {
-	lines []*Line
-	told  *results.Records
 }
 
 func (p *pipeline) run(ctx context.Context, produce func(context.Context, func(Batch) error) error, emit func(*Line) error) error {
@@ -205,77 +169,8 @@ func (p *pipeline) gather(found <-chan Batch, batches []Batch) []Batch {
 	return batches
 }
 
-// write emits what comes out, in order, until there is no more. After an error nothing is emitted any more.
-func (p *pipeline) write(out <-chan portion, emit func(*Line) error, written func(lines int), cancel func()) error {
-	var failed error
-	fail := func(err error) {
-		if failed == nil && err != nil {
-			failed = err
-			cancel()
-		}
-	}
-	rest := func() {
-		if failed == nil && p.pause != nil {
-			fail(p.pause())
-		}
-	}
-	for {
-		var next portion
-		ok := true
-		select {
-		case next, ok = <-out:
-		default:
-			rest()
-			next, ok = <-out
-		}
-		if !ok {
-			return failed
-		}
-		if next.told != nil {
-			for i := range next.told.List {
-				if failed == nil {
-					fail(p.tell(next.told.List[i]))
-				}
-			}
-			written(len(next.told.List))
-			p.spare.put(next.told)
-		}
-		for _, line := range next.lines {
-			select {
-			case <-line.done:
-			default:
-				rest()
-				<-line.done
-			}
-			if failed == nil && !undecided(line) {
-				fail(emit(line))
-			}
-			written(1)
-		}
-	}
-}
-
 // undecided reports whether the run ended before the line could be decided.
 func undecided(l *Line) bool { return errors.Is(l.Decision.Err, context.Canceled) }
-
-// windows cuts a batch into parts of at most window files.
-func windows(b Batch) []Batch {
-	if len(b.Files) <= window {
-		return []Batch{b}
-	}
-	var parts []Batch
-	for files := b.Files; len(files) > 0; {
-		n := min(window, len(files))
-		part := b
-		part.Files = files[:n]
-		if len(parts) > 0 {
-			part.Part += " " + strconv.Itoa(len(parts))
-		}
-		parts = append(parts, part)
-		files = files[n:]
-	}
-	return parts
-}
 
 // admit puts a batch into the output and starts deciding what is not known of it.
 func (p *pipeline) admit(ctx context.Context, b Batch, known *results.Known, out chan<- portion, series chan struct{}, resolving *sync.WaitGroup) {
@@ -357,42 +252,4 @@ func failedLine(b Batch) *Line {
 	l := &Line{Path: b.Path, Decision: match.Decision{Status: match.Failed, Err: b.Err}, done: make(chan struct{})}
 	finish(l)
 	return l
-}
-
-// parse reads the names of a batch, on several cores where that pays.
-func (p *pipeline) parse(b Batch) []*Line {
-	lines := make([]*Line, len(b.Files))
-	one := func(i int) {
-		f := b.Files[i]
-		name := filepath.ToSlash(f.Path)
-		if b.Abs != "" {
-			name = b.View + f.Name
-		}
-		lines[i] = &Line{Path: f.Path, Name: name, File: f, Release: release.Parse(name), done: make(chan struct{})}
-		lines[i].Release.Path = f.Path // pins and groups go by where the file lies
-	}
-	files := b.Files
-	const worthSharing = 64
-	jobs := p.jobs
-	if jobs == 0 {
-		jobs = runtime.GOMAXPROCS(0)
-	}
-	if len(files) < worthSharing || jobs == 1 {
-		for i := range files {
-			one(i)
-		}
-		return lines
-	}
-	var g errgroup.Group
-	g.SetLimit(jobs)
-	for start := 0; start < len(files); start += worthSharing {
-		g.Go(func() error {
-			for i := start; i < min(start+worthSharing, len(files)); i++ {
-				one(i)
-			}
-			return nil
-		})
-	}
-	_ = g.Wait() // one never fails
-	return lines
 }
