@@ -24,7 +24,7 @@ func arcOf(e *Entry, titles []named, text, norm, rest string) int {
 		if s.Number == 0 || n == "" || placeholderSeason(n) || plainName(e, s.Name, text) {
 			continue
 		}
-		sim := title.Similarity(n, norm)
+		sim := max(title.Similarity(n, norm), title.Similarity(withoutArticles(n), withoutArticles(norm)))
 		if sim < nameLeast {
 			sim = 0
 		}
@@ -79,6 +79,11 @@ func plainName(e *Entry, season, text string) bool {
 var placeholderSeasonRE = regexp.MustCompile(`^(?:(?:season|series|staffel|saison|temporada|stagione|seizoen|sezon|сезон|시즌|シーズン|part) ?\d*|specials?|extras|第 ?\d+ ?(?:季|期|シーズン)|\d+ (?:seria|sezon|сезон|series))$`)
 
 func placeholderSeason(norm string) bool { return placeholderSeasonRE.MatchString(norm) }
+
+// withoutArticles leaves out the words that names leave out at will.
+func withoutArticles(norm string) string {
+	return strings.TrimPrefix(strings.ReplaceAll(norm, " the ", " "), "the ")
+}
 
 // arcWords end the names of arcs and are written or left out at will.
 var arcWords = []string{" arc", " hen", "編", "篇", "편", " chapter", " saga"}

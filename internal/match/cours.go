@@ -24,10 +24,10 @@ type slot struct {
 
 // layout is an entry's episodes as placing needs them, prepared once for all files of a series.
 type layout struct {
-	all      []slot  // the regular episodes in order
-	specials []slot  // those of season 0
-	titles   []named // of the entry
-	names    []named // the specials' titles; empty where TMDB has only a placeholder
+	all      []slot        // the regular episodes in order
+	specials []slot        // those of season 0
+	titles   []named       // of the entry
+	names    []specialName // the specials' titles; empty where TMDB has only a placeholder
 }
 
 func layoutOf(e *Entry) *layout {
@@ -36,11 +36,7 @@ func layoutOf(e *Entry) *layout {
 		l.specials = slots(zero)
 	}
 	for _, s := range l.specials {
-		n := name(s.episode.Name, AltTitle{})
-		if placeholderEpisode(n.norm) {
-			n = named{}
-		}
-		l.names = append(l.names, n)
+		l.names = append(l.names, specialNameOf(s.episode.Name))
 	}
 	return l
 }

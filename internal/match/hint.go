@@ -45,7 +45,7 @@ func hintOf(s Series, c scored) Hint {
 	matched := title.Normalize(c.like.read.Text)
 	h.readArcs(s, c, matched)
 	own := entrySequel(matched, c.like.title, c.titles)
-	if own.Season == 1 || c.like.file.Zero() && own.Season > 0 && !c.hasSeason(own.Season, regular(c.entry)) {
+	if own.Season == 1 || c.like.file.Zero() && own.Season > 0 && len(c.entry.Seasons) < 2 && !c.hasSeason(own.Season, regular(c.entry)) {
 		own.Season = 0 // the number is part of what the show is called, or says nothing
 	}
 	h.take(own)
@@ -64,16 +64,17 @@ func (h *Hint) readArcs(s Series, c scored, matched string) {
 		norm := title.Normalize(text)
 		base, _ := splitSequel(norm)
 		rest := afterPlain(base, c.titles)
-		if rest == base || meansWhole(rest) || wholeTitle(base, of, c.titles) || wholeTitle(norm, of, c.titles) {
+		if rest == base || meansWhole(rest) || translates(base, rest) || wholeTitle(base, of, c.titles) || wholeTitle(norm, of, c.titles) {
 			rest = ""
 		}
 		if rest != "" {
 			h.Arcs = append(h.Arcs, ArcText{base, rest})
 		}
-		if h.Arc == 0 {
+		called := slices.ContainsFunc(c.titles, func(t named) bool { return t.primary && t.norm == norm })
+		if h.Arc == 0 && !called {
 			h.Arc = arcOf(c.entry, c.titles, text, norm, afterPlain(norm, c.titles))
 		}
-		if h.Arc == 0 {
+		if h.Arc == 0 && !called {
 			h.Arc = arcOf(c.entry, c.titles, text, base, rest)
 		}
 		if norm == matched {
@@ -108,12 +109,14 @@ func entrySequel(norm string, matched named, titles []named) Sequel {
 
 // wholeTitle reports whether a text names the show as a whole although it goes on after a shorter title of it: it is the
 // name, the original or a translated title, or a good part of the titles that go on after the shorter one go on after it too.
+// Where the shorter one is what the show is officially called, only seasons that are counted after the longer one show that.
 func wholeTitle(text string, matched named, titles []named) bool {
 	if matched.primary && title.Similarity(text, matched.norm) >= 0.97 {
 		return true
 	}
 	plain := plainTitle(text, titles)
 	rest := afterPlain(text, titles)
+	official := slices.ContainsFunc(titles, func(t named) bool { return t.primary && t.norm == plain })
 	onFromPlain, onFromText := 0, 0
 	for _, t := range titles {
 		switch {
@@ -122,8 +125,10 @@ func wholeTitle(text string, matched named, titles []named) bool {
 		case t.primary && t.norm == text:
 			return true
 		case goesOn(t.norm, text):
-			onFromText++
 			onFromPlain++
+			if !meansPart(strings.TrimSpace(t.norm[len(text):])) && !(official && (t.base != text || t.seq.Season == 0)) {
+				onFromText++
+			}
 		case goesOn(t.norm, plain) && t.norm != text:
 			onFromPlain++
 		}
@@ -138,6 +143,20 @@ const wholeShare = 8
 func meansWhole(rest string) bool {
 	switch rest {
 	case "tv", "the tv", "the animation", "animation", "the anime", "anime", "tv animation", "tv anime", "the series":
+		return true
+	}
+	return false
+}
+
+// translates reports whether a rest repeats the title before it in another script instead of naming a part: "Title 標題".
+func translates(base, rest string) bool {
+	return scriptOf(rest) && !scriptOf(strings.TrimSuffix(base, rest)) && withoutArcWord(rest) == rest
+}
+
+// meansPart tells what is put behind an arc's title as readily as behind a show's: its OVA, its film.
+func meansPart(rest string) bool {
+	switch rest {
+	case "ova", "ovas", "oad", "oads", "movie", "the movie", "special", "specials", "tv":
 		return true
 	}
 	return false

@@ -100,6 +100,7 @@ type placer struct {
 	eps    []int // the numbers of the file
 	season int   // the season that the name or the matched title says, 0 for none
 	part   int
+	last   int // the greatest number of all files of the series
 	year   int // a year that is not the entry's first
 	steps  []string
 	origin Origin
@@ -111,7 +112,7 @@ func newPlacer(ctx context.Context, src Source, rel release.Release, res Resolut
 	if p.layout == nil {
 		p.layout = layoutOf(res.Entry)
 	}
-	p.season, p.part = res.Hint.Season, res.Hint.Part
+	p.season, p.part, p.last = res.Hint.Season, res.Hint.Part, res.last
 	if n, ok := rel.Season(); ok && n > 0 {
 		p.season = n
 	}
@@ -149,7 +150,7 @@ func (p *placer) place() placement {
 	if len(p.all) == 0 {
 		return placement{why: "TMDB lists no episodes for it yet"}
 	}
-	for _, way := range []func() placement{p.byMapping, p.bySeason, p.byYear, p.byArc, p.byPart, p.byFinal, p.byRuns, p.byGroup, p.byPosition} {
+	for _, way := range []func() placement{p.byMapping, p.byLaterCour, p.bySeason, p.byYear, p.byArc, p.byPart, p.byFinal, p.byRuns, p.byGroup, p.byLength, p.byPosition} {
 		if at := way(); at.ok || p.err != nil {
 			return at
 		}

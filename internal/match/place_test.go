@@ -21,11 +21,14 @@ var (
 	roll    = series(4, "Endless Tide", "果てなき潮", 2000, season(1, "1-61"), season(2, "62-77"), season(3, "78-92"))
 	giant   = series(5, "Ten Thousand Steps", "一万歩", 2004, season(1, "1-366@2004-10-05"))
 	arcs    = series(6, "Ember Blade", "残り火の剣", 2019, season(1, "1-26@2019-04-06"), season(2, "1-7@2021-10-10").named("Night Ferry Arc"), season(3, "1-11@2021-12-05").named("Lantern Quarter Arc"))
-	extras  = series(7, "Paper Owls", "紙梟", 2016, season(0, "1-1@2017-03-01", "2-2@2018-08-01", "3-3@2018-09-01").titled("Paper Owls: The Lost Letter", "Summer Fair", "Winter Fair"), season(1, "1-12@2016-07-02"))
+	extras  = series(7, "Paper Owls", "紙梟", 2016, season(0, "1-1@2017-03-01", "2-2@2018-08-01", "3-3@2018-09-01").titled("Paper Owls: The Lost Letter", "Summer Fair", "Winter Fair"), season(1, "1-12@2016-07-02")).alt("Paper Owls Silver Wing")
 	dateOVA = series(8, "Quiet Engine", "静かな機関", 2011, season(0, "1-1@2012-12-24").titled("Prologue Zero"), season(1, "1-13@2011-01-08"))
 	planned = series(9, "Not Yet Aired", "未放送", 0)
 	grouped = series(10, "Long March", "長い行進", 2002, season(1, "1-20@2002-10-03"), season(2, "1-20"), season(3, "1-10"))
 	second  = series(11, "Second Bloom 2", "再び咲く2", 2015, season(1, "1-12@2015-04-04"))
+	wharf   = series(13, "Copper Wharf", "銅の波止場", 2014, season(0, "1-3@2015-03-01").titled("Copper Wharf OAD 1", "Copper Wharf OAD 2", "Dockside Tales"), season(1, "1-12@2014-01-05"), season(2, "1-12@2016-01-05").named("The Copper Wharf: The Tide of Iron")).alt("Dockside Tales", "Copper Wharf 3", "Copper Wharf Tide of Iron")
+	mixed   = series(14, "Reed Archive", "葦の書庫", 2019, season(1, "1-14@2019-04-02", "15-26@2020-04-07", "27-36@2022-01-04"), season(2, "1-24@2026-01-08"))
+	siege   = series(15, "Violet Moat", "菫の堀", 2019, season(1, "1-12@2019-01-05"), season(2, "1-12@2020-01-05"), season(3, "1-12@2021-01-05", "13-24@2021-07-05").named("Siege Hall")).alt("Violet Moat Siege Hall")
 	parts   = series(12, "Clockwork Isle", "歯車島", 2021, season(1, "1-11@2021-01-11", "12-23@2021-10-04"), season(2, "1-12@2023-07-03", "13-24@2024-04-08"))
 )
 
@@ -44,7 +47,7 @@ func shapes() *world {
 	// The absolute group of this show leaves out its third episode, which was a recap: it knows better than the position.
 	abs.Groups[0].Episodes = slices.Delete(abs.Groups[0].Episodes, 2, 3)
 	return &world{
-		entries: []*Entry{merged, cours, split, roll, giant, arcs, extras, dateOVA, planned, grouped, second, parts},
+		entries: []*Entry{merged, cours, split, roll, giant, arcs, extras, dateOVA, planned, grouped, second, parts, wharf, mixed, siege},
 		groups:  map[string]*EpisodeGroup{"abs": abs, "seasons": byYear},
 	}
 }
@@ -98,6 +101,20 @@ func TestPlaceFollowsTheFetchedEpisodes(t *testing.T) {
 		{"special by the whole title", rel("Paper Owls The Lost Letter", as(release.Unknown)), "tv 7 S00E01"},
 		{"special by its year", rel("Quiet Engine", of(2012), eps(1)), "tv 8 S00E01"},
 		{"special of a year with several", rel("Paper Owls", special("OVA"), of(2018), eps(3)), "tv 7 -"},
+		{"special by title, word and number", rel("Copper Wharf", special("OAD"), eps(2)), "tv 13 S00E02"},
+		{"special under a title of its own", rel("Dockside Tales", eps(1)), "tv 13 S00E03"},
+		{"no special for a stated season", rel("Dockside Tales", inSeason(1), eps(1)), "tv 13 S01E01"},
+		{"season by its name without articles", rel("Copper Wharf Tide of Iron", eps(3)), "tv 13 S02E03"},
+		{"a number in the title that is no season", rel("Copper Wharf 3", eps(1)), "tv 13 -"},
+		{"a year in which the first season did not air", rel("Copper Wharf", of(2017), eps(3)), "tv 13 -"},
+		{"a part of the show: only one season is long enough", rel("Paper Owls Silver Wing", eps(9)), "tv 7 S01E09"},
+		{"a part of the show that may be the specials", rel("Paper Owls Silver Wing", eps(2)), "tv 7 -"},
+		{"part in words behind the season", rel("Clockwork Isle 2nd Season - Sono Ni", eps(6)), "tv 12 S02E18"},
+		{"year of a season's later cour", rel("Clockwork Isle II", of(2024), eps(2)), "tv 12 S02E14"},
+		{"season with a year and a part", rel("Clockwork Isle", of(2023), inPart(2), eps(2)), "tv 12 S02E14"},
+		{"merged third season, counted on, before another", rel("Reed Archive", inSeason(3), eps(31)), "tv 14 S01E31"},
+		{"second part of an arc", rel("Violet Moat Siege Hall", inSeason(2), eps(3)), "tv 15 S03E15"},
+		{"arc without its parts", rel("Violet Moat Siege Hall", eps(3)), "tv 15 S03E03"},
 		{"no episodes yet", rel("Not Yet Aired", eps(1)), "tv 9 -"},
 		{"batch of the only season", rel("Moth Parade", as(release.Batch)), "tv 2 S01"},
 		{"batch of a stated season", rel("Salt Harbor", as(release.Batch), inSeason(2)), "tv 3 S02"},

@@ -70,6 +70,7 @@ type Resolution struct {
 	Err           error
 
 	layout *layout // of Entry, prepared once
+	last   int     // the greatest episode number of the series' files
 }
 
 // convincing is the confidence that ends the asking.
@@ -284,6 +285,7 @@ func (j *job) chosen(c scored, confidence float64) Resolution {
 		Status: Matched, Confidence: confidence, Kind: c.hit.Kind, ID: c.hit.ID, Title: c.hit.Title,
 		OriginalTitle: c.hit.OriginalTitle, Year: c.hit.Year, Entry: c.entry, Hint: hintOf(j.s, c), Mapping: c.hit.Mapping,
 	}
+	res.last = int(j.s.LastEpisode)
 	if c.entry != nil {
 		res.layout = layoutOf(c.entry)
 	}

@@ -26,7 +26,7 @@ var numberWords = map[string]int{
 	"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
 	"ii": 2, "iii": 3, "iv": 4, "vi": 6, "vii": 7, "viii": 8, "ix": 9,
 	"zwei": 2, "drei": 3, "deux": 2, "trois": 3, "zoku": 2,
-	"ichi": 1, "ni": 2, "san": 3, "yon": 4, "shi": 4, "go": 5, "roku": 6,
+	"ichi": 1, "ni": 2, "san": 3, "yon": 4, "shi": 4, "go": 5, "roku": 6, "shichi": 7, "hachi": 8,
 	"yi": 1, "er": 2, "si": 4, "wu": 5,
 }
 
@@ -107,6 +107,15 @@ func cutMarker(s string) (string, Sequel) {
 			return front(2), Sequel{Part: n}
 		}
 		return s, Sequel{}
+	case "bu": // "dai 2 bu": the second part
+		if n := smallNumber(prev); n > 0 && len(w) > 3 && w[len(w)-3] == "dai" {
+			return front(3), Sequel{Part: n}
+		}
+		return s, Sequel{}
+	case "ni", "san", "yon":
+		if prev == "sono" && len(w) > 2 { // "sono ni": number two
+			return front(2), Sequel{Part: smallNumber(last)}
+		}
 	case "shou": // "ni no shou": the second chapter
 		if n := 0; prev == "no" && len(w) > 3 {
 			if n = smallNumber(w[len(w)-3]); n > 0 {

@@ -6,6 +6,8 @@ package match
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/anivault/anivault/internal/release"
 	"github.com/anivault/anivault/internal/title"
@@ -44,14 +46,46 @@ func (p *placer) special(half bool) placement {
 	return placement{why: "a special: neither its title nor its date tells which"}
 }
 
-// specialLeast is how alike the name of a special must be.
-const specialLeast = 0.9
+// How alike the name of a special must be: to a part of a title, or to a whole one.
+const (
+	specialLeast = 0.9
+	specialWhole = 0.97
+)
+
+// specialName is the title of a special, and without the number that tells it from others of that title.
+type specialName struct {
+	named
+	stem   string
+	number int // 0 for none
+}
+
+func specialNameOf(text string) specialName {
+	n := specialName{named: name(text, AltTitle{})}
+	if placeholderEpisode(n.norm) {
+		return specialName{}
+	}
+	n.stem = n.norm
+	if i := strings.LastIndexByte(n.norm, ' '); i > 0 {
+		if v, err := strconv.Atoi(n.norm[i+1:]); err == nil && v > 0 && v < 1000 {
+			n.stem, n.number = n.norm[:i], v
+		}
+	}
+	return n
+}
 
 // specialTitle finds the one special whose name the file's title or episode title is.
 func (p *placer) specialTitle() placement {
 	if len(p.specials) == 0 {
 		return placement{}
 	}
+	if at := p.one(p.specialsCalled(p.specialTexts(), specialLeast), "by the title of a special"); at.ok {
+		return at
+	}
+	return p.one(p.specialsCalled(p.wholeTexts(), specialWhole), "by the whole title of a special")
+}
+
+// specialTexts are what the name says behind the show's title, and the episode's title.
+func (p *placer) specialTexts() []string {
 	var texts []string
 	add := func(s string) {
 		if n := title.Normalize(s); n != "" && !placeholderEpisode(n) {
@@ -65,25 +99,66 @@ func (p *placer) specialTitle() placement {
 			add(a.Rest)
 		}
 	}
-	var hits []slot
-	for i, s := range p.specials {
-		if p.names[i].norm == "" {
-			continue
+	return texts
+}
+
+// wholeTexts are the readings of the name themselves, and with the word for a special behind them. What the show itself or one of
+// its seasons is called is none.
+func (p *placer) wholeTexts() []string {
+	if n, stated := p.rel.Season(); stated && n > 0 {
+		return nil
+	}
+	var texts []string
+	add := func(s string) {
+		n := title.Normalize(s)
+		if n == "" || slices.ContainsFunc(p.titles, func(t named) bool { return t.primary && t.norm == n }) ||
+			slices.ContainsFunc(p.e.Seasons, func(x Season) bool { return x.Number > 0 && title.Normalize(x.Name) == n }) {
+			return
 		}
-		for _, t := range texts {
-			if title.Similarity(p.names[i].norm, t) >= specialLeast {
-				hits = append(hits, s)
-				break
-			}
+		texts = append(texts, n)
+	}
+	for _, t := range p.rel.Titles {
+		add(t.Text)
+		if p.rel.Special != "" {
+			add(t.Text + " " + p.rel.Special)
 		}
 	}
-	return p.one(hits, "by the title of a special")
+	return texts
+}
+
+// specialsCalled are the specials that are called like one of the texts, with or without their number.
+func (p *placer) specialsCalled(texts []string, least float64) []slot {
+	var whole, stem []slot
+	for i, s := range p.specials {
+		n := p.names[i]
+		if n.norm == "" {
+			continue
+		}
+		like := func(name string) bool {
+			return slices.ContainsFunc(texts, func(t string) bool { return title.Similarity(name, t) >= least })
+		}
+		switch {
+		case like(n.norm):
+			whole = append(whole, s)
+		case n.number > 0 && len(p.rel.Episodes) == 1 && n.number == int(p.rel.Episodes[0]) && like(n.stem):
+			stem = append(stem, s)
+		}
+	}
+	if len(stem) == 1 && len(whole) == 0 {
+		return stem
+	}
+	return whole
 }
 
 // one accepts a set of specials that the name picks out: a single one for a single file, or the numbers of the
 // file among them.
 func (p *placer) one(hits []slot, why string) placement {
 	n := len(p.rel.Episodes)
+	if len(hits) == 1 && n == 1 {
+		if i := slices.IndexFunc(p.specials, func(s slot) bool { return s.episode.Number == hits[0].episode.Number }); p.names[i].number > 0 && p.names[i].number == int(p.rel.Episodes[0]) {
+			return found(hits, "%s", why)
+		}
+	}
 	switch {
 	case len(hits) == 1 && n <= 1 && (n == 0 || p.rel.Episodes[0] <= 1):
 		return found(hits, "%s", why)

@@ -7,6 +7,7 @@ package match
 import (
 	"errors"
 	"slices"
+	"time"
 )
 
 // byMapping uses what the user imported: the n-th episode of a season after an offset, by position. A season that
@@ -33,10 +34,37 @@ func (p *placer) byMapping() placement {
 	return found(positions(slots(s), p.eps, p.mapping.Offset), "by the imported mapping: season %d after episode %d", p.mapping.Season, p.mapping.Offset)
 }
 
+// stated reports whether the name states its season outright, not by the end or a part of its title.
+func (p *placer) stated() bool { return len(p.rel.Seasons) > 0 }
+
+// byLaterCour finds the run of episodes that began in the year of the name inside the season that its title names, where the season
+// itself began before: "Title Third Beat (2022)".
+func (p *placer) byLaterCour() placement {
+	n := p.hint.Arc
+	if n == 0 && !p.stated() {
+		n = p.season
+	}
+	if n == 0 || p.year == 0 || p.part > 0 {
+		return placement{}
+	}
+	var hits [][]slot
+	list := seasonSlots(p.all, n)
+	for _, run := range runs(list, courGap) {
+		if firstYear(run) == p.year {
+			hits = append(hits, run)
+		}
+	}
+	if len(hits) != 1 || firstYear(list) == p.year {
+		return placement{}
+	}
+	first := hits[0][0]
+	return found(positions(hits[0], p.eps, 0), "by position in the run of season %d that begins with E%02d in %d", n, first.episode.Number, p.year)
+}
+
 // bySeason takes the season of the name as TMDB's. Numbers that the season does not hold are read as counted on from
 // the first season, where that leads into the same season, or as positions in a season that starts late.
 func (p *placer) bySeason() placement {
-	if p.season == 0 || p.part > 0 || p.rel.Absolute && p.hint.Arc > 0 {
+	if p.season == 0 || p.part > 0 || p.hint.Arc > 0 && (p.rel.Absolute || p.arcHasPart(p.season)) {
 		return placement{}
 	}
 	s, ok := p.e.season(p.season)
@@ -59,6 +87,12 @@ func (p *placer) bySeason() placement {
 		return found(positions(slices.Concat(list, slots(next)), p.eps, 0), "counted on from season %d, which TMDB splits", p.season)
 	}
 	return placement{}
+}
+
+// arcHasPart reports whether the season that is named in the title is another one than the n-th and has exactly n parts: then
+// "Title Arc 2nd Season" is the second of them.
+func (p *placer) arcHasPart(n int) bool {
+	return n > 1 && p.hint.Arc != n && len(runs(seasonSlots(p.all, p.hint.Arc), courGap)) == n
 }
 
 // byArc takes the season whose name is in the title. A season number beside it counts inside the arc: "Title Arc 2nd
@@ -193,6 +227,10 @@ func (p *placer) byYear() placement {
 		return placement{}
 	}
 	run := hits[0]
+	if p.part > 0 {
+		p.season = run[0].season
+		return placement{} // byPart knows
+	}
 	why := "by position in the run that begins with S%02dE%02d in %d"
 	if at := found(positions(run, p.eps, 0), why, run[0].season, run[0].episode.Number, p.year); at.ok {
 		return at
@@ -234,21 +272,54 @@ func (p *placer) byRuns() placement {
 		}
 	}
 	p.note("the pauses between air dates do not make %d seasons", p.season)
+	for _, gap := range []time.Duration{seasonGap, courGap} {
+		if list := runs(p.all, gap); len(list) >= p.season {
+			if at := found(literal(list[p.season-1], p.eps), "the number lies in run %d of the episodes between pauses", p.season); at.ok {
+				return at
+			}
+		}
+	}
 	return placement{}
+}
+
+// byLength is for a part of the show that no season is called: it is the only season, specials among them, that holds the numbers.
+func (p *placer) byLength() placement {
+	if p.season > 0 || p.part > 0 || p.hint.Rest == "" {
+		return placement{}
+	}
+	last := max(slices.Max(p.eps), p.last)
+	only := 0
+	for _, run := range runs(p.all, 1<<62) {
+		if len(run) < last {
+			continue
+		}
+		if only != 0 || len(runs(run, courGap)) > 1 {
+			return placement{}
+		}
+		only = run[0].season
+	}
+	if only == 0 || len(p.specials) >= last {
+		return placement{}
+	}
+	return found(literal(seasonSlots(p.all, only), p.eps), "only season %d has as many episodes", only)
 }
 
 // byPosition is for a plain number: an episode of the first season if it has that number, else the n-th regular
 // episode over all seasons, or the number itself where numbers roll on through the seasons.
 func (p *placer) byPosition() placement {
-	if p.season > 0 || p.part > 0 {
+	if p.part > 0 || p.season > 0 && (p.stated() || slices.Max(p.eps) <= p.longestSeason()) {
 		return placement{}
 	}
 	if p.year != 0 && !p.nearYear() {
 		p.note("no regular episode aired in or next to %d", p.year)
 		return placement{}
 	}
-	if p.hint.Rest != "" && (p.severalSeasons() || len(p.specials) > 0) && slices.Max(p.eps) <= p.longestSeason() {
+	if p.hint.Rest != "" && (p.severalSeasons() || len(p.specials) > 0 || len(runs(p.all, courGap)) > 1 && withoutArcWord(p.hint.Rest) != p.hint.Rest) && slices.Max(p.eps) <= p.longestSeason() {
 		p.note("%q names a part of the show that no season is called", p.hint.Rest)
+		return placement{}
+	}
+	if list := literal(seasonSlots(p.all, p.all[0].season), p.eps); list != nil && p.year != 0 && !p.near(list) && p.near(p.all) {
+		p.note("the first season's episode %s aired in another year than %d", numbers(p.eps), p.year)
 		return placement{}
 	}
 	if at := found(literal(seasonSlots(p.all, p.all[0].season), p.eps), "season %d has the number", p.all[0].season); at.ok {
@@ -262,9 +333,11 @@ func (p *placer) byPosition() placement {
 
 // nearYear reports whether the year of the name may be one in which regular episodes aired: it is, it is next to one, or
 // nothing is known.
-func (p *placer) nearYear() bool {
+func (p *placer) nearYear() bool { return p.near(p.all) }
+
+func (p *placer) near(list []slot) bool {
 	known := false
-	for _, s := range p.all {
+	for _, s := range list {
 		if s.aired.IsZero() {
 			continue
 		}

@@ -2,6 +2,7 @@ package release
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -228,6 +229,9 @@ func (p *parser) lexCounter(t *token) int {
 	case episodeUnit(u) && u != '夜' && u != '羽' && u != '편':
 		t.tag = tagEpisode
 	case seasonUnit(u) && t.e-t.s <= 2:
+		if next, _ := utf8.DecodeRuneInString(text[end:]); u == '기' && unicode.Is(unicode.Hangul, next) && next != '완' {
+			return t.e // "4기사"
+		}
 		t.tag = tagSeason
 	case u == '月':
 		j := end

@@ -31,11 +31,31 @@ func (p *parser) findTitles() {
 	p.addTitles(p.first, p.bound)
 	p.aliasInBracket()
 	p.aliasInTitle()
+	p.titleOverSeason()
 	if p.dotted && p.group == "" && p.media && p.bound-p.first > 1 && p.gap(p.first) == "-" && p.tokens[p.first].s == 0 && p.text == lower(p.text) {
 		p.addTitle(p.first+1, p.bound) // "grp-title.2016.1080p": the scene's short form
 	}
 	if p.yearAt == p.bound && p.tokens[p.yearAt].group < 0 {
 		p.addTitle(p.first, p.bound+1) // a year without brackets may be part of the title
+	}
+}
+
+// titleOverSeason adds the whole text of a name that goes on between its season and its number: "Title 2nd Season - The Night
+// Ferry - 05". What stands there tells where in the season, or in the specials, the number belongs.
+func (p *parser) titleOverSeason() {
+	if !p.bare || p.season.empty() || p.season.from < p.bound || p.episode.from <= p.season.to {
+		return
+	}
+	plain := false
+	for i := p.season.from; i < p.episode.from; i++ {
+		t := &p.tokens[i]
+		if t.group != p.tokens[p.first].group {
+			return
+		}
+		plain = plain || i >= p.season.to && t.tag == none && t.class != number
+	}
+	if plain {
+		p.addTitle(p.first, p.episode.from)
 	}
 }
 
