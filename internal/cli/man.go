@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
@@ -47,9 +48,14 @@ func (c *command) manCommand() *cobra.Command {
 	return cmd
 }
 
-// manHeader has no title: each page is called after its command.
+// manHeader has no title: each page is called after its command. Its date is the build's.
 func manHeader() *doc.GenManHeader {
-	return &doc.GenManHeader{Section: "1", Source: "anivault " + version.Get().Version, Manual: "anivault"}
+	v := version.Get()
+	h := &doc.GenManHeader{Section: "1", Source: "anivault " + v.Version, Manual: "anivault"}
+	if date, err := time.Parse(time.RFC3339, v.Date); err == nil {
+		h.Date = &date
+	}
+	return h
 }
 
 // manPage is the program's own page: cobra's, with what belongs to no command from the tables of the code.
