@@ -102,11 +102,11 @@ func TestImportRefusesWhatIsWrong(t *testing.T) {
 		imported int
 		where    string
 	}{
-		"nothing":              {"", 0, "after line 0"},
+		"nothing":              {"", 0, "it is empty"},
 		"another file":         {"<html>\n", 0, "line 1"},
 		"another format":       {`{"format":"x"}` + "\n", 0, "line 1"},
 		"a newer version":      {strings.Replace(text, `"version":1`, `"version":2`, 1), 0, "line 1"},
-		"cut after two":        {strings.Join(lines[:3], ""), 2, "after line 3"},
+		"cut after two":        {strings.Join(lines[:3], ""), 2, "cut off after line 3"},
 		"cut inside a line":    {strings.Join(lines[:3], "") + lines[3][:20], 2, "line 4"},
 		"a changed byte":       {strings.Replace(text, "W/", "V/", 1), 1, "line 3"},
 		"a line is missing":    {strings.Join(slices.Concat(lines[:2], lines[3:]), ""), 3, "line 5"},

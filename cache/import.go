@@ -47,8 +47,12 @@ func (s *Store) Import(ctx context.Context, r io.Reader) (ImportResult, error) {
 		}
 		return in.take(ctx, l)
 	})
-	if err == nil && !in.ended {
-		err = fmt.Errorf("after line %d: %w: its last line is missing", line, ErrImport)
+	switch {
+	case err != nil || in.ended:
+	case line == 0:
+		err = fmt.Errorf("%w: it is empty", ErrImport)
+	default:
+		err = fmt.Errorf("%w: it was cut off after line %d", ErrImport, line)
 	}
 	if e := in.flush(context.WithoutCancel(ctx)); err == nil {
 		err = e

@@ -353,6 +353,9 @@ func (c *command) cacheImportCommand() *cobra.Command {
 			defer in.Close()
 			return c.withCache(cmd, func(ctx context.Context, store *cache.Store) error {
 				res, err := store.Import(ctx, in)
+				if err != nil && res.Imported == 0 {
+					return err
+				}
 				c.say("imported %d records; left out %d that are no newer and %d past 180 days\n", res.Imported, res.Older, res.Expired)
 				return err
 			})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -28,16 +29,20 @@ func (c *command) doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Check key, connection, clock, folders and cache, and say how to mend what is wrong",
 		Long: `Check the configuration, the key, whether TMDB answers, the clock, the folders and their locks, and the cache: one
-line each, with the mend below what is wrong. It sends one request. Exit 1 if something is wrong.`,
+line each, with the mend below what is wrong. It sends one request. Exit 1 if something is wrong, 2 if it is the
+configuration; then only what needs none is checked, in the default places.`,
 		Example: "  anivault doctor\n  anivault doctor --offline",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := c.load(cmd)
+			broken := err
 			if err != nil {
-				return err
+				if cfg, err = c.bare(); err != nil {
+					return broken
+				}
 			}
 			faults := 0
-			for _, check := range c.checks(cfg, offline) {
+			for _, check := range c.checks(cfg, broken, offline) {
 				f := check(cmd.Context())
 				sign := "ok  "
 				switch {
@@ -54,7 +59,10 @@ line each, with the mend below what is wrong. It sends one request. Exit 1 if so
 					fmt.Fprintf(c.streams.Out, "                  mend: %s\n", f.mend)
 				}
 			}
-			if faults > 0 {
+			switch {
+			case broken != nil:
+				return &exitError{code: exitUsage}
+			case faults > 0:
 				return &exitError{code: exitInternal}
 			}
 			return nil
@@ -64,12 +72,27 @@ line each, with the mend below what is wrong. It sends one request. Exit 1 if so
 	return cmd
 }
 
-func (c *command) checks(cfg *config.Config, offline bool) []func(context.Context) finding {
-	checks := []func(context.Context) finding{
-		func(context.Context) finding { return checkConfig(cfg) },
-		func(context.Context) finding { return checkKey(cfg) },
+// bare is the configuration of someone who has none: what can be checked when their own is broken. Where the folders
+// are is still heeded.
+func (c *command) bare() (*config.Config, error) {
+	var environ []string
+	for _, kv := range c.environ {
+		if name, _, _ := strings.Cut(kv, "="); !strings.HasPrefix(name, "ANIVAULT_") || strings.HasSuffix(name, "_DIR") {
+			environ = append(environ, kv)
+		}
 	}
-	if !offline && cfg.TMDB.HasKey() {
+	cfg, _, err := config.Load(config.Sources{File: os.DevNull, Environ: environ})
+	return cfg, err
+}
+
+func (c *command) checks(cfg *config.Config, broken error, offline bool) []func(context.Context) finding {
+	checks := []func(context.Context) finding{
+		func(context.Context) finding { return checkConfig(cfg, broken) },
+	}
+	if broken == nil {
+		checks = append(checks, func(context.Context) finding { return checkKey(cfg) })
+	}
+	if broken == nil && !offline && cfg.TMDB.HasKey() {
 		checks = append(checks, func(ctx context.Context) finding { return checkTMDB(ctx, cfg) })
 	}
 	return append(checks,
@@ -81,7 +104,10 @@ func (c *command) checks(cfg *config.Config, offline bool) []func(context.Contex
 	)
 }
 
-func checkConfig(cfg *config.Config) finding {
+func checkConfig(cfg *config.Config, broken error) finding {
+	if broken != nil {
+		return finding{what: "config", how: broken.Error(), mend: "put that right, then run anivault doctor again: key and connection are not checked before", bad: true}
+	}
 	if _, err := os.Stat(cfg.Dirs.ConfigFile); err != nil {
 		return finding{what: "config", how: "valid; no config file (" + cfg.Dirs.ConfigFile + ")"}
 	}

@@ -65,6 +65,31 @@ func TestFlagsBeatEnvironmentBeatFileBeatsDefault(t *testing.T) {
 	}
 }
 
+// A folder is no config file, and the null device is an empty one; Windows' editors may write UTF-16.
+func TestOddConfigFiles(t *testing.T) {
+	dir := t.TempDir()
+	src := home(t, "")
+	src.File = dir
+	if _, _, err := Load(src); err == nil || !strings.Contains(err.Error(), "is a folder; name the file in it, such as "+filepath.Join(dir, "config.yaml")) {
+		t.Errorf("a folder: %v", err)
+	}
+	src.File = os.DevNull
+	if _, _, err := Load(src); err != nil {
+		t.Errorf("%s: %v", os.DevNull, err)
+	}
+	src.File = filepath.Join(dir, "utf16.yaml")
+	var utf16 []byte
+	for _, r := range "\ufefftmdb:\n  language: ko-KR\n" {
+		utf16 = append(utf16, byte(r), byte(r>>8))
+	}
+	if err := os.WriteFile(src.File, utf16, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if cfg, _, err := Load(src); err != nil || cfg.TMDB.Language != "ko-KR" {
+		t.Errorf("UTF-16: %v", err)
+	}
+}
+
 func TestBadSettingsNameThingValueAndRemedy(t *testing.T) {
 	for _, row := range []struct {
 		name, file string
@@ -81,6 +106,13 @@ func TestBadSettingsNameThingValueAndRemedy(t *testing.T) {
 		{"coordinator", "", []string{"ANIVAULT_COORDINATOR=redis://h:1/0"}, []string{"ANIVAULT_COORDINATOR", "does not exist yet"}},
 		{"size", "cache:\n  max_size: lots\n", nil, []string{"cache.max_size", `"lots"`, "512MB"}},
 		{"a list for a value", "tmdb:\n  language: [a, b]\n", nil, []string{"tmdb.language", "single value"}},
+		{"a list for a secret", "tmdb:\n  token: [x]\n", nil, []string{"config.yaml: tmdb.token", "is a list", "single value", "Token"}},
+		{"a section for a secret", "tmdb:\n  token: {v4: x}\n", nil, []string{"config.yaml: tmdb.token: is a section", "single value"}},
+		{"a list at the top", "- tmdb\n", nil, []string{"config.yaml", "not a list", "anivault config init"}},
+		{"text at the top", "hello\n", nil, []string{"config.yaml", "must hold sections", "not a single value"}},
+		{"a value for a section", "limiter: off\n", nil, []string{"config.yaml: limiter", "must be a section, not a single value", "indented"}},
+		{"tabs", "tmdb:\n\tlanguage: fr\n", nil, []string{"not valid YAML", "line 2", "spaces, not with tabs"}},
+		{"another encoding", "t\x00m\x00d\x00b\x00", nil, []string{"not valid YAML", "UTF-8"}},
 		{"not YAML", "tmdb: {\n", nil, []string{"config.yaml", "not valid YAML"}},
 		{"unquoted key that YAML reads as a number", "tmdb:\n  api_key: 12345678901234567890123456789012\n", nil, []string{"tmdb.api_key", "quotes"}},
 		{"confidence", "", []string{"ANIVAULT_MATCH_MIN_CONFIDENCE=NaN"}, []string{"MIN_CONFIDENCE", "0 to 1"}},

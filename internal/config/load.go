@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -48,7 +49,7 @@ func Load(src Sources) (*Config, []string, error) {
 
 	cfg := &Config{Tuning: ratelimit.Default(), Dirs: Dirs{ConfigFile: path}}
 	for _, s := range settings {
-		val, err := effective(file, s, env, src.Flags)
+		val, err := effective(file, path, s, env, src.Flags)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -69,7 +70,11 @@ func Load(src Sources) (*Config, []string, error) {
 }
 
 // effective finds the setting's value: flag, then environment, then file, then default.
-func effective(file *viper.Viper, s Setting, env map[string]string, flags map[string]Flag) (Value, error) {
+func effective(file *viper.Viper, path string, s Setting, env map[string]string, flags map[string]Flag) (Value, error) {
+	text, err := written(file, path, s) // also where something else wins: it is wrong all the same
+	if err != nil {
+		return Value{}, err
+	}
 	if f, ok := flags[s.Key]; ok {
 		return Value{s, f.Value, "flag --" + f.Name}, nil
 	}
@@ -79,15 +84,41 @@ func effective(file *viper.Viper, s Setting, env map[string]string, flags map[st
 	if !file.IsSet(s.Key) {
 		return Value{s, s.Default, "default"}, nil
 	}
+	return Value{s, text, "config file"}, nil
+}
+
+// written is what the config file says for a setting, as text; "" where it says nothing.
+func written(file *viper.Viper, path string, s Setting) (string, error) {
 	raw := file.Get(s.Key)
-	if _, isText := raw.(string); s.Secret && raw != nil && !isText {
-		return Value{}, &Error{Name: s.Key, Reason: "must be written in quotes, or YAML reads it as a number"}
+	if raw == nil {
+		return "", nil
+	}
+	kind := kindOf(raw)
+	if _, isText := raw.(string); s.Secret && kind == aValue && !isText {
+		return "", &Error{Name: path + ": " + s.Key, Reason: "must be written in quotes, or YAML reads it as a number"}
 	}
 	text, err := cast.ToStringE(raw)
-	if err != nil {
-		return Value{}, &Error{Name: s.Key, Reason: "must be a single value, not a list or a section"}
+	if err != nil || kind != aValue {
+		return "", &Error{Name: path + ": " + s.Key, Reason: fmt.Sprintf("is %s; write a single value there: %s", kind, s.Allowed)}
 	}
-	return Value{s, text, "config file"}, nil
+	return text, nil
+}
+
+// What a place in the config file may hold, in words.
+const (
+	aValue   = "a single value"
+	aList    = "a list"
+	aSection = "a section"
+)
+
+func kindOf(raw any) string {
+	switch raw.(type) {
+	case []any:
+		return aList
+	case map[string]any, map[any]any:
+		return aSection
+	}
+	return aValue
 }
 
 // settingError names a refused value the way the person wrote it.
@@ -136,6 +167,10 @@ func readFile(file *viper.Viper, path string, named bool, settings []Setting) er
 	}
 	info, err := os.Stat(path)
 	switch {
+	case path == os.DevNull: // what people name to mean "none"
+		return nil
+	case err == nil && info.IsDir():
+		return &Error{Name: "config file", Value: path, Reason: "is a folder; name the file in it, such as " + filepath.Join(path, "config.yaml")}
 	case err == nil && !info.Mode().IsRegular():
 		return &Error{Name: "config file", Value: path, Reason: "is not a regular file"}
 	case err == nil && info.Size() > maxFile:
@@ -152,24 +187,56 @@ func readFile(file *viper.Viper, path string, named bool, settings []Setting) er
 	}
 	defer f.Close()
 	if err := file.ReadConfig(f); err != nil {
-		return &Error{Name: "config file", Value: path, Reason: "is not valid YAML: " + strings.TrimPrefix(rootCause(err), "yaml: ")}
+		return &Error{Name: "config file", Value: path, Reason: whyNotYAML(rootCause(err))}
 	}
 	known := make([]string, 0, len(settings))
 	for _, s := range settings {
 		known = append(known, s.Key)
 	}
 	for _, key := range file.AllKeys() {
-		emptySection := file.Get(key) == nil && slices.ContainsFunc(known, func(k string) bool { return strings.HasPrefix(k, key+".") })
-		if slices.Contains(known, key) || emptySection {
-			continue
+		raw := file.Get(key)
+		in := slices.IndexFunc(known, func(k string) bool { return strings.HasPrefix(k, key+".") })    // key is a section
+		above := slices.IndexFunc(known, func(k string) bool { return strings.HasPrefix(key, k+".") }) // key lies in a setting
+		switch {
+		case slices.Contains(known, key), in >= 0 && raw == nil:
+		case in >= 0:
+			return &Error{Name: path + ": " + key, Reason: fmt.Sprintf("must be a section, not %s; write its settings below it, indented, such as %s",
+				kindOf(raw), strings.TrimPrefix(known[in], key+"."))}
+		case above >= 0:
+			return &Error{Name: path + ": " + known[above], Reason: fmt.Sprintf("is %s; write a single value there: %s", aSection, settings[above].Allowed)}
+		default:
+			reason := "is not a setting; see: anivault config show"
+			if near, ok := Nearest(key, known); ok {
+				reason = "is not a setting; did you mean " + near + "?"
+			}
+			return &Error{Name: path + ": " + key, Reason: reason}
 		}
-		reason := "is not a setting; see: anivault config show"
-		if near, ok := Nearest(key, known); ok {
-			reason = "is not a setting; did you mean " + near + "?"
-		}
-		return &Error{Name: path + ": " + key, Reason: reason}
 	}
 	return nil
+}
+
+// notSections is how the YAML library begins to say that a file's top is something else than sections.
+var notSections = regexp.MustCompile(`^line [0-9]+: cannot unmarshal !!([a-z]+) .*into map`)
+
+// whyNotYAML turns the YAML library's words into a person's, with what to do.
+func whyNotYAML(cause string) string {
+	cause = strings.TrimPrefix(cause, "yaml: ")
+	cause = strings.TrimSpace(strings.TrimPrefix(cause, "unmarshal errors:"))
+	if m := notSections.FindStringSubmatch(cause); m != nil {
+		kind := aValue
+		if m[1] == "seq" {
+			kind = aList
+		}
+		return "must hold sections such as \"tmdb:\", not " + kind + "; see: anivault config init"
+	}
+	hint := ""
+	switch {
+	case strings.Contains(cause, "cannot start any token"):
+		hint = "; YAML is indented with spaces, not with tabs, and text that begins with @, ` or % needs quotes"
+	case strings.Contains(cause, "control characters"), strings.Contains(cause, "UTF-8"), strings.Contains(cause, "UTF-16"):
+		hint = "; save it as text in UTF-8"
+	}
+	return "is not valid YAML: " + cause + hint
 }
 
 // complete fills in what depends on several settings and checks them together.
