@@ -217,7 +217,11 @@ func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, p
 	if err != nil {
 		return err
 	}
-	writer, err := report.NewWriter(format, status.Writer(c.streams.Out), report.Options{Width: c.tableWidth(), Color: color, Explain: f.explain})
+	here := "."
+	if f.namesFrom != "" {
+		here = ""
+	}
+	writer, err := report.NewWriter(format, status.Writer(c.streams.Out), report.Options{Width: c.tableWidth(), Color: color, Here: here, Explain: f.explain})
 	if err != nil {
 		return errors.Join(err, run.Close())
 	}
@@ -240,7 +244,7 @@ func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, p
 	progress.stop()
 	output := writer.Close(summary)
 	if !c.quiet {
-		output = errors.Join(output, tally.Write(c.streams.Err, summary, report.Options{Width: c.streams.Width, Color: color && c.streams.ErrTTY}))
+		output = errors.Join(output, tally.Write(c.streams.Err, summary, report.Options{Width: c.streams.Width, Color: color && c.streams.ErrTTY, Here: here}))
 	}
 	if !c.quiet && summary.LimiterState == ratelimit.CacheOnly.String() {
 		fmt.Fprintln(c.streams.Err, "\nhint: anivault limiter resume")

@@ -44,6 +44,8 @@ func TestMain(m *testing.M) {
 //	sample DIR                                          makes the demo's sample library
 //	files DIR FILE...                                   makes empty files; a name may hold \n and \xNN
 //	signalled SIG N MATCHED CMD ARGS...                  sends the signal once MATCHED lines are out; the exit status must be N
+//	lines FILE BYTES                                    makes a file of so many bytes, in lines of 64
+//	rotated FILE N BYTES                                FILE, FILE.1 and so on are N files, none beyond BYTES, of whole lines
 //	json FIELD=VALUE... [in FILE]                       each must hold in at least one line of stdout
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -64,7 +66,7 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"tmdb": startFake, "becomes": become, "requests": countRequests, "status": exitStatus, "sample": makeSample, "files": makeFiles, "signalled": signalled, "json": checkJSON,
+			"tmdb": startFake, "becomes": become, "requests": countRequests, "status": exitStatus, "sample": makeSample, "files": makeFiles, "signalled": signalled, "json": checkJSON, "lines": makeLines, "rotated": checkRotated,
 		},
 	})
 }
@@ -265,6 +267,36 @@ func signalled(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("exit status %d, want %d; it printed:\n%s%s", got, want, all.String(), stderr.String())
 	}
 	ts.Check(os.WriteFile(ts.MkAbs("signalled.out"), all.Bytes(), 0o600))
+}
+
+func makeLines(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: lines FILE BYTES")
+	}
+	line := strings.Repeat("x", 63) + "\n"
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.Repeat(line, number(ts, args[1])/len(line))), 0o600))
+}
+
+func checkRotated(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: rotated FILE N BYTES")
+	}
+	base, files, most := ts.MkAbs(args[0]), number(ts, args[1]), number(ts, args[2])
+	found, err := filepath.Glob(base + "*")
+	ts.Check(err)
+	if len(found) != files {
+		ts.Fatalf("%d files, want %d: %q", len(found), files, found)
+	}
+	for i, path := range found { // in order: the current one, then .1, .2
+		want := base
+		if i > 0 {
+			want += "." + strconv.Itoa(i)
+		}
+		text := ts.ReadFile(path)
+		if path != want || len(text) > most || !strings.HasSuffix(text, "\n") {
+			ts.Fatalf("%s has %d bytes, want %s with %d whole lines' bytes at most", path, len(text), want, most)
+		}
+	}
 }
 
 // checkJSON looks for a line of stdout in which every FIELD=VALUE holds; a field may be a path (a.b.0), a value

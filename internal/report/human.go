@@ -4,6 +4,7 @@ package report
 // trouble with where it is, why, and which command comes next. It belongs on stderr.
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -123,8 +124,8 @@ func (p printer) trouble(x *trouble) {
 	p.para(0, style(p.opts.Color, hue(x.status), head)+": "+what)
 	lastWhy := ""
 	for _, f := range x.folders {
-		where := Visible(f.dir)
-		if f.files == 1 || f.dir == "" {
+		where := Visible(cmp.Or(f.dir, p.opts.Here))
+		if f.files == 1 || where == "" {
 			where = Visible(joinPath(f.dir, f.name))
 		}
 		if f.files > 1 {
@@ -139,17 +140,17 @@ func (p printer) trouble(x *trouble) {
 	if x.more > 0 {
 		p.text(2, "and in "+count(x.more, "more folder"))
 	}
-	p.para(2, "next: "+x.next())
+	p.para(2, "next: "+x.next(p.opts.Here))
 }
 
 // next is the step that settles the trouble; where it is all in one folder, the command names it.
-func (x *trouble) next() string {
+func (x *trouble) next(here string) string {
 	if x.code != "" {
 		return x.code.Info().Next
 	}
 	dir := ""
 	if len(x.folders) == 1 && x.more == 0 {
-		dir = x.folders[0].dir
+		dir = cmp.Or(x.folders[0].dir, here)
 	}
 	return at(x.info().Next, dir)
 }

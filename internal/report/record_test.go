@@ -169,6 +169,35 @@ func TestTallyCountsMissingEpisodes(t *testing.T) {
 	}
 }
 
+// Files that lie where anivault was started have a folder to show and to name in a command; mere names have none.
+func TestFilesWithoutFolder(t *testing.T) {
+	records := []Record{{Path: "a.mkv", Status: Unmatched, Reason: "nothing"}, {Path: "b.mkv", Status: Unmatched, Reason: "nothing"}}
+	for here, want := range map[string]string{
+		".": ".\n  unmatched          a.mkv\n    nothing\n  unmatched          b.mkv\n|  . (2 files)\n    nothing\n  next: `anivault match --interactive .` lets",
+		"":  "  unmatched          a.mkv\n    nothing\n  unmatched          b.mkv\n|  a.mkv (2 files)\n    nothing\n  next: `anivault match --interactive PATH` lets",
+	} {
+		var out, human strings.Builder
+		w, err := NewWriter(FormatTable, &out, Options{Here: here})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var tally Tally
+		for _, r := range records {
+			tally.Add(r)
+			if err := w.Match(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(w.Close(tally.Counts()), tally.Write(&human, tally.Counts(), Options{Here: here})); err != nil {
+			t.Fatal(err)
+		}
+		table, summary, _ := strings.Cut(want, "|")
+		if out.String() != table || !strings.Contains(human.String(), summary) {
+			t.Errorf("here is %q:\n%s%s", here, out.String(), human.String())
+		}
+	}
+}
+
 func TestFromDecision(t *testing.T) {
 	none := &Parsed{}
 	for _, c := range []struct {

@@ -67,6 +67,9 @@ func (t *table) folder(b *strings.Builder, dir string) {
 		b.WriteByte('\n')
 	}
 	t.begun, t.dir, t.series, t.why = true, dir, "", ""
+	if dir == "" {
+		dir = t.opts.Here
+	}
 	if dir != "" {
 		t.line(b, bold, cutLeft(Visible(dir), t.opts.Width))
 	}

@@ -38,9 +38,10 @@ func ParseFormat(s string) (Format, error) {
 
 // Options adapt a Writer to where it writes and to what was asked for.
 type Options struct {
-	Width   int  // table: of the terminal in cells; 0: lines are never cut
-	Color   bool // table: ANSI colours, which never carry meaning alone
-	Explain bool // steps, scores and reasons too; csv has no place for them
+	Width   int    // table: of the terminal in cells; 0: lines are never cut
+	Color   bool   // table: ANSI colours, which never carry meaning alone
+	Here    string // what is said for the folder of a path that names none: "." where files were looked for, "" for mere names
+	Explain bool   // steps, scores and reasons too; csv has no place for them
 }
 
 // Writer writes results. It is not for concurrent use. The first error of the underlying writer (EPIPE, a full
