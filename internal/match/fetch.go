@@ -41,7 +41,23 @@ func (j *job) potential(c scored) float64 {
 	if c.hit.Kind == TV {
 		more = weighEpisodes // which only its seasons can tell
 	}
-	return more + max(c.score, c.score-c.like.sim+least)
+	best := more + max(c.score, c.score-c.like.sim+least)
+	for _, o := range j.pool {
+		if o.known() && o.hit.Kind == c.hit.Kind && o.hidden() && twins(o.hit, c.hit) {
+			best = max(best, o.score) // it may hold the other's hidden titles as well
+		}
+	}
+	return best
+}
+
+// hidden reports whether the title that agrees is none that a search row shows.
+func (c scored) hidden() bool {
+	return c.like.title.norm != title.Normalize(c.hit.Title) && c.like.title.norm != title.Normalize(c.hit.OriginalTitle)
+}
+
+// twins reports whether two rows show the same titles, as the films of a series do that is called by one name.
+func twins(a, b Hit) bool {
+	return a.Title != "" && title.Normalize(a.Title) == title.Normalize(b.Title)
 }
 
 // begins reports whether a visible title begins with the likeliest reading.

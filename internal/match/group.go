@@ -162,6 +162,9 @@ func distinctTitles(r release.Release) []release.Title {
 	} else if i < 0 && r.Title != "" {
 		all = slices.Concat([]release.Title{{Text: r.Title}}, all)
 	}
+	if wantOf(File{Release: r}) == WantSpecial {
+		all = withoutSpecialWords(all)
+	}
 	var out []release.Title
 	var seen []string
 	for _, t := range all {
@@ -173,6 +176,24 @@ func distinctTitles(r release.Release) []release.Title {
 		out = append(out, t)
 		if len(out) == maxTitles {
 			break
+		}
+	}
+	return out
+}
+
+// withoutSpecialWords adds the titles without a word at their end that only says what the name says elsewhere: "Title Special" of
+// a special.
+func withoutSpecialWords(titles []release.Title) []release.Title {
+	out := slices.Clip(titles)
+	for _, t := range titles {
+		w := strings.Fields(t.Text)
+		if len(w) < 2 {
+			continue
+		}
+		switch strings.ToLower(w[len(w)-1]) {
+		case "special", "specials", "ova", "oad", "sp":
+			t.Text = strings.Join(w[:len(w)-1], " ")
+			out = append(out, t)
 		}
 	}
 	return out

@@ -30,7 +30,9 @@ func kin() *world {
 	ovaOne := film(28, "Two Lanterns: Dusk", "二つの灯 宵", 2011).alt("Two Lanterns")
 	two := series(29, "Corner Store 2", "角の店2", 2017, season(1, "1-12@2017-01-05"))
 	one := series(30, "Corner Store", "角の店", 2013, season(1, "1-12@2013-01-05"))
-	return &world{entries: []*Entry{old, remake, movie, live, drawn, romaji, romajiMovie, ovaOne, two, one}}
+	dusk := film(31, "Night Garden", "夜の庭", 2007).alt("Gekijouban Yoru no Niwa")
+	dawn := film(32, "Night Garden", "夜の庭 二", 2007).alt("Gekijouban Yoru no Niwa")
+	return &world{entries: []*Entry{old, remake, movie, live, drawn, romaji, romajiMovie, ovaOne, two, one, dusk, dawn}}
 }
 
 func TestResolveTellsConfusableWorksApart(t *testing.T) {
@@ -52,6 +54,9 @@ func TestResolveTellsConfusableWorksApart(t *testing.T) {
 		{"an OVA that TMDB holds as a film", rel("Two Lanterns", special("OVA"), eps(1)), "movie 28"},
 		{"a number is part of the title", rel("Corner Store 2", eps(3)), "tv 29 S01E03"},
 		{"no number is not number two", rel("Corner Store", eps(3)), "tv 30 S01E03"},
+		{"more of the name is a title too", rel("Corner Store", also("Corner Store 2"), eps(3)), "tv 29 S01E03"},
+		{"a special long after its series", rel("Hoshi no Panya Special", special("OVA"), of(2040)), "tv 26 -"},
+		{"films of one name that share a hidden title", rel("Gekijouban Yoru no Niwa", as(release.Movie), of(2007)), "ambiguous"},
 		{"nothing at all", rel("Completely Unknown Words", eps(3)), "unmatched"},
 		{"no title", release.Release{Name: "03.mkv", Kind: release.Episode, Episodes: []float64{3}}, "unmatched"},
 	} {

@@ -8,13 +8,17 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/anivault/anivault/internal/title"
 )
 
 // weights of the evidence besides the title, which weighs 0 to 1 by its likeness.
 const (
 	weighAgain       = 0.03  // readings in two scripts agree
 	weighSpelling    = 0.03  // the title is the same in its signs too: "K-Off!" is not "K-Off!!"
+	weighLonger      = 0.06  // a reading that takes in more of the name is a title to the letter
 	weighYear        = 0.10  // the year of the name is a year of the entry
+	weighYearStated  = 0.03  // what it is called states it: "Title (2018)"
 	weighYearNear    = 0.02  // it is next to one
 	weighYearAgainst = -0.22 // it is two years off
 	weighYearFar     = -0.35 // it is farther off
@@ -77,6 +81,9 @@ func score(s Series, c contender) scored {
 	if spelt(out.like.read.Text, out.like.title.text) {
 		out.add("spelling", weighSpelling, "to the letter and sign")
 	}
+	if out.like.sim >= simExact && len(s.Titles) > 0 && goesOn(title.Normalize(out.like.read.Text), title.Normalize(s.Titles[0].Text)) {
+		out.add("longer", weighLonger, "it takes in more of the name")
+	}
 	if out.like.agreed > 1 {
 		out.add("scripts", weighAgain, "readings in two scripts agree")
 	}
@@ -115,6 +122,11 @@ func (c *scored) weighYear(s Series) {
 	switch d := c.yearDistance(y); {
 	case d == 0:
 		c.add("year", weighYear, fmt.Sprintf("%d is a year of it", y))
+		if c.like.title.seq.Year == y && c.like.title.primary {
+			c.add("year in the title", weighYearStated, fmt.Sprintf("%q", c.like.title.text))
+		}
+	case d > 0 && s.Want == WantSpecial && c.hit.Kind == TV && y > c.hit.Year:
+		// a special may come out long after the series
 	case d == 1:
 		c.add("year", weighYearNear, fmt.Sprintf("%d is next to a year of it", y))
 	case d > 2:

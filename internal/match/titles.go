@@ -96,8 +96,8 @@ func readingWeight(readings []release.Title, i int) float64 {
 		return 0.95
 	case t.From == release.FromFolder:
 		return 0.97
-	case i == 0:
-		return 1
+	case i == 0 || goesOn(title.Normalize(t.Text), title.Normalize(readings[0].Text)):
+		return 1 // the name itself, or more of it
 	}
 	first, part := title.Compact(readings[0].Text), title.Compact(t.Text)
 	if strings.Contains(first, part) && letters(part)*3 < letters(first) {

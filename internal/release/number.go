@@ -156,6 +156,8 @@ func (p *parser) points(i int) int {
 	}
 	closes := p.closesNumber(i)
 	switch {
+	case !dash && p.subtitled(i):
+		return 0
 	case dash && closes && !(year && width == 1 && n > 0):
 		return dashThenEnd
 	case dash && width >= 2 && !closes && (width == 2 || width == 3 || !p.yearNumber(n)) && !(year && !padded):
@@ -182,6 +184,20 @@ func (p *parser) points(i int) int {
 		return amid
 	}
 	return 0
+}
+
+// subtitled says whether the number at i, which no dash precedes, is followed by a subtitle and a year in brackets, as in the title
+// of a film: "Title 02 - The Long Night (2001)". A year behind an episode's own title is of no use to anybody.
+func (p *parser) subtitled(i int) bool {
+	if p.yearAt <= i+1 || p.tokens[p.yearAt].group < 0 || !dashGap(p.gap(i)) {
+		return false
+	}
+	for j := i + 1; j < p.yearAt; j++ {
+		if t := &p.tokens[j]; t.group >= 0 || t.tag != none && !t.weak {
+			return false
+		}
+	}
+	return true
 }
 
 func (p *parser) yearNumber(n int) bool { return n >= firstYear && n <= 2099 }

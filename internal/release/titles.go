@@ -20,8 +20,8 @@ func (p *parser) findTitles() {
 		p.bracketTitles()
 		return
 	}
-	p.bound = p.endOfTitle(p.first)
-	p.bound = p.trimNumber(p.trimWeak(p.first, p.bound))
+	whole := p.endOfTitle(p.first)
+	p.bound = p.trimNumber(p.trimWeak(p.first, whole))
 	if p.bound <= p.first {
 		return
 	}
@@ -32,6 +32,7 @@ func (p *parser) findTitles() {
 	p.aliasInBracket()
 	p.aliasInTitle()
 	p.titleOverSeason()
+	p.titleWithTag(whole)
 	if p.dotted && p.group == "" && p.media && p.bound-p.first > 1 && p.gap(p.first) == "-" && p.tokens[p.first].s == 0 && p.text == lower(p.text) {
 		p.addTitle(p.first+1, p.bound) // "grp-title.2016.1080p": the scene's short form
 	}
@@ -56,6 +57,17 @@ func (p *parser) titleOverSeason() {
 	}
 	if plain {
 		p.addTitle(p.first, p.episode.from)
+	}
+}
+
+// titleWithTag adds the title with the one word that was taken for a tag, though it stands right before a bare number as the end of
+// a title does: "Title 3D - 01", "Title Uncut - 05".
+func (p *parser) titleWithTag(whole int) {
+	if p.bound+1 != whole || p.episode.from != whole || !p.bare || p.tokens[p.bound].group != p.tokens[p.first].group {
+		return
+	}
+	if t := &p.tokens[p.bound]; t.weak && (t.tag == tagEdition || t.tag == tagTech || t.tag == tagSource || t.tag == tagBatch) {
+		p.addTitle(p.first, whole)
 	}
 }
 
@@ -229,6 +241,9 @@ func (p *parser) bracketTitles() {
 		if end > s.from {
 			p.addTitles(s.from, end)
 		}
+		if p.remarkIn(s, end) {
+			p.addTitle(s.from, s.to) // "[Title (Remake)]"
+		}
 	}
 	p.first = p.places[best].from
 	add(p.places[best])
@@ -237,6 +252,23 @@ func (p *parser) bracketTitles() {
 			add(s)
 		}
 	}
+}
+
+// remarkIn says whether the bracket s goes on behind its title with nothing but a round bracket of plain words.
+func (p *parser) remarkIn(s span, end int) bool {
+	if end >= s.to {
+		return false
+	}
+	b := p.enclosing(end, p.tokens[s.from].group)
+	if b < 0 || !p.brackets[b].round || p.brackets[b].first != end || p.brackets[b].behind != s.to {
+		return false
+	}
+	for i := end; i < s.to; i++ {
+		if p.tokens[i].tag != none || p.tokens[i].class == number {
+			return false
+		}
+	}
+	return true
 }
 
 // latinBehindSeason returns where the second title starts in "中文名 第二季 Romaji Name", 0 when there is none.
