@@ -2,8 +2,10 @@ package config
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -87,6 +89,43 @@ func TestOddConfigFiles(t *testing.T) {
 	}
 	if cfg, _, err := Load(src); err != nil || cfg.TMDB.Language != "ko-KR" {
 		t.Errorf("UTF-16: %v", err)
+	}
+}
+
+// Whatever the environment is asked for is in one of the two tables: this reads the program's source.
+func TestEveryVariableIsInATable(t *testing.T) {
+	known := map[string]bool{"TERM": true}
+	for _, s := range Settings() {
+		known[s.Env] = true
+	}
+	for _, v := range OtherVariables() {
+		if v.Doc == "" || v.Name != "TERM" && known[v.Name] {
+			t.Errorf("%s has no words, or is there twice", v.Name)
+		}
+		known[v.Name] = true
+	}
+	for _, place := range xdg {
+		if !known[place.env] {
+			t.Errorf("%s is in no table", place.env)
+		}
+	}
+	asked := regexp.MustCompile(`(?:[gG]etenv|LookupEnv|lookup)\("([A-Za-z_]+)"\)|env\["([A-Za-z_]+)"\]`)
+	found := 0
+	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(filepath.ToSlash(path), "/bench/") {
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		for _, m := range asked.FindAllStringSubmatch(string(raw), -1) {
+			found++
+			if name := m[1] + m[2]; !known[name] {
+				t.Errorf("%s reads %s, which no table explains", path, name)
+			}
+		}
+		return err
+	})
+	if err != nil || found < 4 {
+		t.Errorf("%d variables are read in the source: %v", found, err)
 	}
 }
 

@@ -208,7 +208,15 @@ func OtherVariables() []Variable {
 	return []Variable{
 		{"ANIVAULT_CONFIG", "The config file to read instead of the default one."},
 		{"HTTPS_PROXY", "Proxy for requests, as in other programs; so are HTTP_PROXY and NO_PROXY."},
-		{"NO_COLOR", "If set, no colour unless --color always."},
+		{"NO_COLOR", "If set, no colour unless --color always; TERM=dumb means that and no status line."},
+		{"TERM", "dumb: a terminal without colours and cursor movements."},
+		{"HOME", "Below it lie the files for which neither a variable nor XDG names a place."},
+		{"XDG_CONFIG_HOME", "The config file is anivault/config.yaml below it (default: ~/.config)."},
+		{"XDG_STATE_HOME", "The limiter's state is in anivault below it (default: ~/.local/state)."},
+		{"XDG_CACHE_HOME", "The cache is in anivault below it (default: ~/.cache)."},
+		{"XDG_DATA_HOME", "Pins and title index are in anivault below it (default: ~/.local/share)."},
+		{"AppData", "On Windows: the config file is anivault\\config.yaml below it."},
+		{"LocalAppData", "On Windows: state, cache and data are in anivault below it."},
 	}
 }
 
