@@ -152,6 +152,22 @@ func (s *Store) awaitClaim(ctx context.Context, k string) error {
 	}
 }
 
+// awaitWork waits a moment for a holder of the database's lock that is at work,
+// unless that goes on for longer than a silent claimant would be waited for.
+func (s *Store) awaitWork(ctx context.Context, begun time.Time) bool {
+	if time.Since(begun) >= s.opts.ClaimTimeout {
+		return false
+	}
+	timer := time.NewTimer(lastLook)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
 // asked is claimant without asking whether the owner lives. s.mu is held.
 func (s *Store) asked(k string) bool {
 	for _, j := range s.peers {

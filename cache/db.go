@@ -201,14 +201,21 @@ func (s *Store) viewOnce(ctx context.Context, opts bolt.Options, fn func(*bolt.T
 
 // exclusive takes the lock for a merge or an operation on the whole file.
 func (s *Store) exclusive(ctx context.Context, wait time.Duration) (release func(), err error) {
-	release, err = s.dbGate.acquire(ctx, true, wait)
+	unlock, err := s.dbGate.acquire(ctx, true, wait)
 	switch {
 	case errors.Is(err, errNoLocks):
 		s.goPrivate(err)
 	case isReadOnly(err):
 		s.goReadOnly(err)
 	}
-	return release, err
+	if err != nil {
+		return nil, err
+	}
+	stop := pulse(s.dbGate.path)
+	return func() {
+		stop()
+		unlock()
+	}, nil
 }
 
 // openExclusive opens the database for writing, making or migrating it if

@@ -141,3 +141,29 @@ func randomText(n int) string {
 	}
 	return string(b)
 }
+
+func putAnswer(t testing.TB, s *Store, key string, fetched time.Time, fresh time.Duration, size int) {
+	t.Helper()
+	e := &Entry{
+		Key: key, Status: 200, ETag: `"e"`, Body: []byte(`{"status":"Ended","pad":"` + strings.Repeat(key[len(key)-1:]+"!", size/2) + `"}`),
+		FetchedAt: fetched, ExpiresAt: fetched.Add(fresh),
+	}
+	if err := s.Put(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func keysOf(t testing.TB, s *Store) []string {
+	t.Helper()
+	var keys []string
+	err := s.Range(t.Context(), func(e *Entry) error {
+		keys = append(keys, strings.TrimPrefix(e.Key, "GET http://h:80/3/tv/"))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+func tvKey(name string) string { return "GET http://h:80/3/tv/" + name }

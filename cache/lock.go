@@ -6,12 +6,18 @@ package cache
 // starves under load (measured with eight processes: waits above 250 ms). As
 // long as one is left behind the lock counts as stuck, and nobody else in this
 // process waits for it: a stopped process must not cost 250 ms a question.
+//
+// A holder that is only slow is something else than one that was stopped: whoever
+// holds the exclusive lock for long gives signs of life (pulse), and for our own
+// process's sessions there is no need to guess.
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -22,6 +28,8 @@ var (
 	// ErrLocked says that another process holds the cache's lock for longer
 	// than the store waits.
 	ErrLocked = errors.New("cache is locked by another process")
+	// errAtWork is ErrLocked where the holder is known to move.
+	errAtWork = fmt.Errorf("%w that is at work", ErrLocked)
 	// errNoLocks: the file system has none.
 	errNoLocks = errors.New("file system has no locks")
 )
@@ -84,6 +92,15 @@ type gate struct {
 	try  tryLock
 	turn chan struct{} // holds a token when it is nobody's turn
 	left chan struct{} // holds a token unless a waiter was left behind
+	held atomic.Bool   // whoever has the turn has the lock too
+
+	// sign is something that changes while the lock's holder lives, nil where
+	// there is nothing. Who has the turn keeps what was seen of it, and when it
+	// was seen to change.
+	sign  func() int64
+	seen  int64
+	moved time.Time
+	still time.Duration // without a change for so long the holder does not move
 }
 
 func newGate(path string, try tryLock) *gate {
@@ -93,30 +110,59 @@ func newGate(path string, try tryLock) *gate {
 	return g
 }
 
-// acquire takes the lock within wait, or says ErrLocked.
+// acquire takes the lock within wait, or says ErrLocked; errAtWork where the
+// holder has moved lately. A session of this process that has the lock is waited
+// for however long it takes: it is at work, and to do without it would be to ask
+// what it is just writing down.
 func (g *gate) acquire(ctx context.Context, exclusive bool, wait time.Duration) (release func(), err error) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
-	select {
-	case <-g.turn:
-	default:
+	for turn := false; !turn; {
 		select {
 		case <-g.turn:
+			turn = true
+			continue
+		default:
+		}
+		select {
+		case <-g.turn:
+			turn = true
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		case <-timer.C:
-			return nil, ErrLocked
+			if wait <= 0 || !g.held.Load() {
+				return nil, ErrLocked
+			}
+			timer.Reset(wait)
 		}
 	}
+	timer.Reset(wait)
 	unlock, err := g.take(ctx, exclusive, wait, timer)
 	if err != nil {
 		g.turn <- struct{}{}
 		return nil, err
 	}
+	g.held.Store(true)
 	return func() {
+		g.held.Store(false)
 		unlock()
 		g.turn <- struct{}{}
 	}, nil
+}
+
+// look notes whether the holder has moved, and gives the error that says so.
+func (g *gate) look() error {
+	if g.sign == nil {
+		return ErrLocked
+	}
+	now := time.Now()
+	if sign := g.sign(); sign != g.seen {
+		g.seen, g.moved = sign, now
+	}
+	if now.Sub(g.moved) < g.still {
+		return errAtWork
+	}
+	return ErrLocked
 }
 
 // take is acquire once it is our turn.
@@ -130,8 +176,11 @@ func (g *gate) take(ctx context.Context, exclusive bool, wait time.Duration, tim
 	}
 	select {
 	case <-g.left:
+		if g.sign != nil {
+			g.seen = g.sign()
+		}
 	default:
-		return nil, ErrLocked
+		return nil, g.look()
 	}
 	got := make(chan func())
 	failed := make(chan error, 1)
@@ -159,6 +208,43 @@ func (g *gate) take(ctx context.Context, exclusive bool, wait time.Duration, tim
 		return nil, context.Cause(ctx)
 	case <-timer.C:
 		close(gone)
-		return nil, ErrLocked
+		return nil, g.look()
+	}
+}
+
+// pulseEvery is how often the holder of the exclusive lock gives a sign of life.
+const pulseEvery = 50 * time.Millisecond
+
+// pulse gives signs of life on a lock file until stop is called: its time of
+// change is set again and again. Most sessions are over before the first.
+func pulse(path string) (stop func()) {
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(pulseEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case now := <-tick.C:
+				_ = os.Chtimes(path, now, now) // without it others take us for stopped, and do without the lock
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-ended
+	}
+}
+
+// lifeOf is the sign that pulse gives; 0 where there is no file.
+func lifeOf(path string) func() int64 {
+	return func() int64 {
+		info, err := os.Stat(path)
+		if err != nil {
+			return 0
+		}
+		return info.ModTime().UnixNano()
 	}
 }

@@ -66,6 +66,19 @@ func (l *lru) remove(key string) {
 	}
 }
 
+// forget drops what was written before everything was cleared.
+func (l *lru) forget(cleared uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for el := l.order.Front(); el != nil; {
+		next := el.Next()
+		if el.Value.(*Entry).stamp <= cleared {
+			l.drop(el)
+		}
+		el = next
+	}
+}
+
 func (l *lru) clear() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

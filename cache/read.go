@@ -127,13 +127,18 @@ func (s *Store) lookupChunk(ctx context.Context, bucket string, keys []string, o
 	switch {
 	case errors.Is(err, errNoDB):
 		err = nil
-	case errors.Is(err, ErrLocked):
+	case errors.Is(err, ErrLocked) && !errors.Is(err, errAtWork):
 		s.warned.say(Warning{Kind: WarnLocked, Path: s.dir, Err: err})
 	}
 	s.mu.Lock()
 	s.last = max(s.last, req.meta.Cleared) // what is written now is younger
+	cleared := req.meta.Cleared > s.cleared
+	s.cleared = max(s.cleared, req.meta.Cleared)
 	s.pruneDue = s.pruneDue || isPruneDue(req.meta, s.now())
 	s.mu.Unlock()
+	if cleared { // by another process
+		s.lru.forget(req.meta.Cleared)
+	}
 	for i, k := range keys {
 		var j []byte
 		if written != nil {

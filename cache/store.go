@@ -120,6 +120,7 @@ type Store struct {
 	peers    map[string]*journal
 	private  *overlay // what could not be written
 	last     uint64   // the last stamp given
+	cleared  uint64   // the stamp of the last clearing that was seen
 	retry    time.Time
 	counted  time.Time
 	others   int  // other processes that wrote, at that time
@@ -150,6 +151,7 @@ func Open(dir string, o Options) (*Store, error) {
 		private: newOverlay(overlayBytes),
 	}
 	s.batch.store = s
+	s.dbGate.sign, s.dbGate.still = lifeOf(s.dbGate.path), max(o.LockWait, 4*pulseEvery)
 	for i := range s.claimGates {
 		s.claimGates[i] = newGate(filepath.Join(s.lockDir(), fmt.Sprintf("claims-%02d.lock", i)), o.try)
 	}

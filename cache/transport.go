@@ -128,6 +128,9 @@ func (t *Transport) answer(req *http.Request, key string, class Class) (answer, 
 		if e != nil && t.accepts(class, e) {
 			return t.fromEntry(e, Fresh), nil
 		}
+		if errors.Is(err, errAtWork) && !t.Offline && t.Store.awaitWork(ctx, begun) {
+			continue // a slow merge: what it has in hand may be the answer
+		}
 		res := claimWithout
 		if !t.Offline {
 			if res, err = t.Store.claim(ctx, k, saw); err != nil {

@@ -1,0 +1,101 @@
+package cache
+
+// What a person asks of the whole cache.
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func TestStatsCountWhatIsThere(t *testing.T) {
+	clk := newClock()
+	dir := t.TempDir()
+	s := open(t, dir, Options{Now: clk.Now, MergeEvery: time.Hour})
+	begin := clk.Now()
+	putAnswer(t, s, tvKey("1"), begin, time.Hour, 10)
+	putAnswer(t, s, "GET http://h:80/3/search/tv?query=x", begin.Add(time.Minute), 3*time.Hour, 10)
+	if _, err := s.Merge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	gone := &Entry{Key: tvKey("2"), Status: 404, Body: []byte(missing), FetchedAt: begin.Add(time.Hour), ExpiresAt: begin.Add(9 * time.Hour)}
+	if err := s.Put(t.Context(), gone); err != nil {
+		t.Fatal(err)
+	}
+	b, err := s.Bucket("results")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Put(t.Context(), Item{Key: "k"}, Item{Key: "l"}); err != nil {
+		t.Fatal(err)
+	}
+	clk.advance(2 * time.Hour)
+	got, err := s.Stats(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Stats{
+		Entries: 3, Fresh: 2, Expired: 1, Negative: 1, Bytes: got.Bytes,
+		ByClass: map[Class]int{TVDetails: 2, Search: 1}, Buckets: map[string]int{},
+		Oldest: begin, Newest: begin.Add(time.Hour),
+		FileSize: got.FileSize, Used: got.Used, MaxSize: DefaultMaxSize,
+		Journals: 1, Unmerged: 3, Processes: 1,
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Error(diff)
+	}
+	if got.Bytes < int64(len(missing)) || got.Used <= 0 || got.Used > got.FileSize {
+		t.Errorf("bytes %d, used %d of %d", got.Bytes, got.Used, got.FileSize)
+	}
+}
+
+func TestClearCoversWhatOthersHaveInTheirJournals(t *testing.T) {
+	clk := newClock()
+	dir := t.TempDir()
+	a := open(t, dir, Options{Now: clk.Now, MergeEvery: time.Hour})
+	b := open(t, dir, Options{Now: clk.Now, MergeEvery: time.Hour})
+	putAnswer(t, a, tvKey("1"), clk.Now(), day, 10)
+	clk.advance(time.Second)
+	if err := b.Clear(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	clk.advance(time.Second)
+	if got := keysOf(t, b); len(got) != 0 {
+		t.Errorf("left: %v", got)
+	}
+	putAnswer(t, a, tvKey("2"), clk.Now(), day, 10)
+	for _, merge := range []*Store{nil, a, b} {
+		if merge != nil {
+			if _, err := merge.Merge(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := keysOf(t, b); !slices.Equal(got, []string{"2"}) {
+			t.Errorf("left: %v", got)
+		}
+	}
+}
+
+// A process that is running when another clears the cache lets go of what it has in memory as well, with its next look
+// at the database.
+func TestClearReachesWhatOthersHaveInMemory(t *testing.T) {
+	dir := t.TempDir()
+	up := &upstream{serve: always(200, endedBody)}
+	a := open(t, dir, Options{})
+	running := &Transport{Store: a, Next: up}
+	get(t, running, tvURL)
+	if err := open(t, dir, Options{}).Clear(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok, err := a.Get(t.Context(), tvKey("another")); ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	for _, want := range []string{"network", "fresh"} {
+		if _, _, source := get(t, running, tvURL); source != want {
+			t.Errorf("answered from %s, want %s", source, want)
+		}
+	}
+}

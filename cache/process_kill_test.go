@@ -1,0 +1,103 @@
+//go:build unix
+
+package cache
+
+// Processes that are killed while they write.
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// writeTask writes without end, and says what is written.
+func writeTask(ctx context.Context, tk task) error {
+	s, err := Open(tk.Dir, Options{MergeRecords: 4, MergeEvery: 2 * time.Millisecond})
+	if err != nil {
+		return err
+	}
+	b, err := s.Bucket("results")
+	if err != nil {
+		return err
+	}
+	for i := 0; ; i++ {
+		key := fmt.Sprintf("%s-%d", tk.Tag, i)
+		e := &Entry{
+			Key: "GET http://h:80/3/tv/" + key, Status: 200, Body: []byte(fmt.Sprintf(`{"id":%q,"pad":%q}`, key, strings.Repeat("p", i%50*100))),
+			FetchedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour),
+		}
+		if err := s.Put(ctx, e); err != nil {
+			return err
+		}
+		if err := b.Put(ctx, Item{Key: key, Value: []byte(key)}); err != nil {
+			return err
+		}
+		fmt.Println(key)
+	}
+}
+
+func TestKilledProcessesLoseNothingTheyHaveAcknowledged(t *testing.T) {
+	dir := t.TempDir()
+	acked := map[string]bool{}
+	for round := range 50 {
+		var cs []*child
+		for p := range 2 {
+			cs = append(cs, start(t, task{Name: "write", Dir: dir, Tag: fmt.Sprintf("r%d-p%d", round, p)}))
+		}
+		for _, c := range cs {
+			acked[c.line(t)] = true
+		}
+		// At random: some lines later, wherever both are by then.
+		for range rand.IntN(20) {
+			acked[cs[round%2].line(t)] = true
+		}
+		for _, c := range cs {
+			c.signal(t, syscall.SIGKILL)
+		}
+		for _, c := range cs {
+			rest, _ := io.ReadAll(c.out)
+			_ = c.cmd.Wait() // killed
+			for line := range strings.Lines(string(rest)) {
+				if key, whole := strings.CutSuffix(line, "\n"); whole {
+					acked[key] = true
+				}
+			}
+		}
+		verifyDir(t, dir)
+	}
+	check := func(s *Store) {
+		t.Helper()
+		b, err := s.Bucket("results")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for key := range acked {
+			e, ok, err := s.Get(t.Context(), "GET http://h:80/3/tv/"+key)
+			if err != nil || !ok || !strings.HasPrefix(string(e.Body), fmt.Sprintf(`{"id":%q,`, key)) {
+				t.Fatalf("answer %s: %v %v", key, ok, err)
+			}
+			it, ok, err := b.Get(t.Context(), key)
+			if err != nil || !ok || string(it.Value) != key {
+				t.Fatalf("value %s: %v %v", key, ok, err)
+			}
+		}
+	}
+	s := open(t, dir, Options{})
+	check(s)
+	if _, err := s.Merge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	check(s)
+	names, err := os.ReadDir(filepath.Join(dir, "journals"))
+	if err != nil || len(names) != 0 {
+		t.Errorf("after the merge %d files of dead processes are left: %v", len(names), err)
+	}
+	t.Logf("%d acknowledged records", len(acked)*2)
+}
