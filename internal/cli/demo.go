@@ -55,6 +55,10 @@ func (c *command) demo(cmd *cobra.Command, keep string, f matchFlags) (err error
 	if err := demo.MakeLibrary(lib); err != nil {
 		return err
 	}
+	page := f.report
+	if f.report, err = absolute(f.report); err != nil {
+		return err
+	}
 	server, err := demo.Start()
 	if err != nil {
 		return err
@@ -70,6 +74,14 @@ func (c *command) demo(cmd *cobra.Command, keep string, f matchFlags) (err error
 	if err != nil {
 		return err
 	}
+	if keep == "" {
+		back, err := enter(root, &cfg.Log.File, &cfg.Metrics.File, &cfg.Metrics.Textfile)
+		if err != nil {
+			return err
+		}
+		defer back()
+		lib = filepath.Base(lib)
+	}
 	if !c.quiet {
 		fmt.Fprintf(c.streams.Err, "A sample library, and a stand-in for TMDB on this machine that limits and\n"+
 			"fails a little. It runs:\n\n  anivault match %s\n\n", lib)
@@ -82,14 +94,46 @@ func (c *command) demo(cmd *cobra.Command, keep string, f matchFlags) (err error
 		fmt.Fprint(c.streams.Err, "\nThe stand-in refused and failed by its script, whatever was sent. Asked\nagain, the cache would answer all of it.\n")
 		if keep != "" {
 			fmt.Fprintf(c.streams.Err, "Everything is in %s.\n", ui.Printable(keep))
+		} else {
+			fmt.Fprintln(c.streams.Err, "The library is gone now; anivault demo --keep DIR leaves it to try things on.")
 		}
-		if f.report != "" {
-			fmt.Fprintf(c.streams.Err, "The page is %s.\n", ui.Printable(f.report))
+		if page != "" {
+			fmt.Fprintf(c.streams.Err, "The page is %s.\n", ui.Printable(page))
 		}
 		fmt.Fprintf(c.streams.Err, "Next, with a free token from https://www.themoviedb.org/settings/api :\n\n"+
 			"  export ANIVAULT_TMDB_TOKEN=...\n  anivault match PATH\n")
 	}
 	return own.match(cmd.Context(), cfg, f, app.Walk([]string{lib}, library.Options{}))
+}
+
+// enter goes into the demo's folder, so that what is shown is "library/..." and no long path of a temporary folder.
+// Files that were named on the command line stay where they were meant to be. The function returned goes back.
+func enter(root string, files ...*string) (func(), error) {
+	for _, file := range files {
+		if *file == "-" {
+			continue
+		}
+		var err error
+		if *file, err = absolute(*file); err != nil {
+			return nil, err
+		}
+	}
+	before, err := os.Getwd()
+	if err != nil {
+		return nil, fmt.Errorf("enter the demo's folder: %w", err)
+	}
+	if err := os.Chdir(root); err != nil {
+		return nil, fmt.Errorf("enter the demo's folder: %w", err)
+	}
+	return func() { _ = os.Chdir(before) }, nil
+}
+
+// absolute leaves an empty path alone.
+func absolute(path string) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	return filepath.Abs(path)
 }
 
 // demoRoot is the folder everything is made in, and what takes it away again.

@@ -19,6 +19,6 @@ func hintFor(err error) string {
 // The hint of a missing key is what most people read first, so it says everything that is needed.
 const noKeyMessage = "no TMDB key is set"
 
-const noKeyHint = `a key is free: sign in at https://www.themoviedb.org/settings/api and copy the "API Read Access Token",
-      then: export ANIVAULT_TMDB_TOKEN=...    (or keep it in the config file: anivault config init)
-      Without a key you can try: anivault demo, anivault parse, anivault match --offline`
+const noKeyHint = `a key is free: https://www.themoviedb.org/settings/api, "API Read Access Token"
+      then: export ANIVAULT_TMDB_TOKEN=...    or keep it: anivault config init
+      without a key: anivault demo, anivault parse, anivault match --offline`
