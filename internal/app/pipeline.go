@@ -102,6 +102,7 @@ func (p *pipeline) run(ctx context.Context, produce func(context.Context, func(B
 				if err := held.Acquire(work, max(1, int64(len(part.Files)))); err != nil {
 					return err
 				}
+				p.counts.files.Add(max(1, int64(len(part.Files)))) // here: the walk's end must not be told before its last files
 				found <- part
 			}
 			return work.Err()
@@ -175,11 +176,9 @@ func undecided(l *Line) bool { return errors.Is(l.Decision.Err, context.Canceled
 // admit puts a batch into the output and starts deciding what is not known of it.
 func (p *pipeline) admit(ctx context.Context, b Batch, known *results.Known, out chan<- portion, series chan struct{}, resolving *sync.WaitGroup) {
 	if b.Err != nil {
-		p.counts.files.Add(1)
 		out <- portion{lines: []*Line{failedLine(b)}} // out never blocks: it has as many places as lines may be held
 		return
 	}
-	p.counts.files.Add(int64(len(b.Files)))
 	if known != nil {
 		records := p.spare.get()
 		if known.All(b.Files, records) {

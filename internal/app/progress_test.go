@@ -94,3 +94,21 @@ func TestThePipelineCountsWhatItHasFound(t *testing.T) {
 		}
 	})
 }
+
+// The walk's end is never told before its last files: what is left would be counted too low.
+func TestTheWalksEndIsToldWithAllFiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := &App{seen: newTestObserver()}
+		p := &pipeline{matcher: &decider{delay: func() time.Duration { return time.Second }}, underway: 1, counts: &a.counts}
+		walk := produce(batchOf("a", "One - 01.mkv"), batchOf("b", "Two - 01.mkv"), batchOf("c", "Three - 01.mkv"), batchOf("d", "Four - 01.mkv"))
+		err := p.run(t.Context(), walk, func(*Line) error {
+			if at := a.Progress(); at.Walked && at.Files != 4 {
+				t.Errorf("all folders are read, and there are %d files", at.Files)
+			}
+			return nil
+		})
+		if at := a.Progress(); err != nil || at.Files != 4 || !at.Walked {
+			t.Errorf("at the end: %+v, %v", at, err)
+		}
+	})
+}
