@@ -32,7 +32,8 @@ type matching struct {
 	resolver match.Resolver
 	choices  *choices
 	index    *titleIndex // nil: nothing was imported
-	person   *asking     // nil: nobody is asked
+	known    *knownTitles
+	person   *asking // nil: nobody is asked
 }
 
 // Decide implements matcher. A series that the budget has no room for is not stopped: the cache may know it all; but
@@ -62,11 +63,21 @@ func (m *matching) decideOpen(ctx context.Context, s match.Series, t turn, decid
 		m.decideIndexed(ctx, s, res, found, decided)
 		return
 	}
-	resolution := m.resolver.Resolve(ctx, s)
+	resolution := m.resolve(ctx, s)
 	if m.person != nil && undecidedSeries(resolution) {
 		s = m.ask(ctx, s, resolution, t, decided)
 	}
 	for _, f := range s.Files {
 		decided(f, m.resolver.Place(ctx, f, resolution))
 	}
+}
+
+// resolve asks for a series, unless what the run has fetched knows it.
+func (m *matching) resolve(ctx context.Context, s match.Series) match.Resolution {
+	over := m.known.wait(ctx, s)
+	defer over()
+	if res, ok := m.resolveKnown(ctx, s); ok {
+		return res
+	}
+	return m.resolver.Resolve(ctx, s)
 }

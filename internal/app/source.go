@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/anivault/anivault/cache"
@@ -21,15 +22,17 @@ type source struct {
 	language string
 	adult    bool
 	memo     memo
+	known    *knownTitles // learns what is answered
 }
 
 func newSource(client *tmdb.Client, language string, adult bool) *source {
-	return &source{client: client, language: language, adult: adult, memo: memo{flights: map[string]*flight{}}}
+	return &source{client: client, language: language, adult: adult, memo: memo{flights: map[string]*flight{}}, known: new(knownTitles)}
 }
 
 // Search implements match.Source.
 func (s *source) Search(ctx context.Context, q match.Query) ([]match.Hit, match.Origin, error) {
 	number := max(q.Page, 1)
+	q.Text = strings.ToLower(q.Text) // case makes no difference to TMDB, but would to the cache
 	key := "search/" + string(q.Kind) + "/" + strconv.Itoa(q.Year) + "/" + strconv.Itoa(number) + "/" + q.Text
 	return recall(ctx, &s.memo, key, func() ([]match.Hit, match.Origin, error) {
 		if q.Kind == match.Movie {
@@ -37,13 +40,17 @@ func (s *source) Search(ctx context.Context, q match.Query) ([]match.Hit, match.
 			if err != nil {
 				return nil, match.Origin{}, err
 			}
-			return movieHits(page.Results), originOf(resp), nil
+			hits := movieHits(page.Results)
+			s.known.show(q, hits)
+			return hits, originOf(resp), nil
 		}
 		page, resp, err := s.client.SearchTV(ctx, tmdb.SearchTVOptions{Query: q.Text, Year: q.Year, Page: number, Language: s.language, IncludeAdult: s.adult})
 		if err != nil {
 			return nil, match.Origin{}, err
 		}
-		return tvHits(page.Results), originOf(resp), nil
+		hits := tvHits(page.Results)
+		s.known.show(q, hits)
+		return hits, originOf(resp), nil
 	})
 }
 
@@ -60,7 +67,9 @@ func (s *source) Entry(ctx context.Context, kind match.Kind, id int) (*match.Ent
 			if err != nil {
 				return nil, match.Origin{}, missing(err)
 			}
-			return movieEntry(d), originOf(resp), nil
+			e := movieEntry(d)
+			s.known.learn(e)
+			return e, originOf(resp), nil
 		}
 		d, responses, err := s.client.TVComplete(ctx, id, tmdb.DetailOptions{
 			Language: s.language,
@@ -73,7 +82,9 @@ func (s *source) Entry(ctx context.Context, kind match.Kind, id int) (*match.Ent
 		for _, r := range responses {
 			origin = origin.Least(originOf(r))
 		}
-		return tvEntry(d), origin, nil
+		e := tvEntry(d)
+		s.known.learn(e)
+		return e, origin, nil
 	})
 }
 

@@ -19,6 +19,7 @@ const (
 	potentialOther   = 1.02 // a hidden one of the other kind, where the name does not tell film from series
 	potentialHidden  = 0.98
 	potentialBegins  = potentialHidden // a visible one that begins with the very title: "Title: A Subtitle"
+	potentialDated   = 1.00            // a visible one that is the very title with its own year behind it
 	potentialVisible = 0.95
 	potentialLeast   = 0.60
 )
@@ -34,6 +35,8 @@ func (j *job) potential(c scored) float64 {
 		least = potentialOther
 	case !c.explained:
 		least = potentialHidden
+	case c.dated(j.s):
+		least = potentialDated
 	case c.begins(j.s):
 		least = potentialBegins
 	}
@@ -65,6 +68,13 @@ func (c scored) begins(s Series) bool {
 	return slices.ContainsFunc(c.titles, func(t named) bool { return goesOn(t.norm, title.Normalize(s.Title())) })
 }
 
+// dated reports whether a visible title is the likeliest reading with the entry's first year, which tells it from namesakes.
+func (c scored) dated(s Series) bool {
+	return slices.ContainsFunc(c.titles, func(t named) bool {
+		return t.seq == Sequel{Year: c.hit.Year} && c.hit.Year != 0 && t.base == title.Normalize(s.Title())
+	})
+}
+
 // fetch gets the details of contenders while one of them may still change the decision.
 func (j *job) fetch(ctx context.Context) {
 	for j.fetched < j.r.Options.MaxEntries {
@@ -82,7 +92,11 @@ func (j *job) fetch(ctx context.Context) {
 func (j *job) nextFetch() int {
 	next := -1
 	best := 0.0
+	spent := j.spent()
 	for i, c := range j.pool {
+		if !c.known() && spent(c) {
+			continue
+		}
 		if c.known() || enoughSeen(c) {
 			best = max(best, c.score)
 			if c.known() {
@@ -105,6 +119,30 @@ func (j *job) nextFetch() int {
 	}
 	return next
 }
+
+// spent tells which contenders are not looked at any more, because as many like them were, in vain: rows that only a part of the
+// title has found, and those that would have to hide the very title that another one shows.
+func (j *job) spent() func(scored) bool {
+	shown := slices.ContainsFunc(j.pool, func(c scored) bool { return c.explained && c.like.sim >= simExact })
+	parts, hidden := 0, 0
+	for _, c := range j.pool {
+		if c.known() && !c.whole {
+			parts++
+		}
+		if c.known() && !c.explained {
+			hidden++
+		}
+	}
+	return func(c scored) bool {
+		return !c.whole && parts >= mostParts || shown && !c.explained && hidden >= mostHidden
+	}
+}
+
+// How many of a sort are looked at.
+const (
+	mostParts  = 2
+	mostHidden = 2
+)
 
 // enoughSeen reports whether a row alone can decide: a film whose visible title is the one looked for. A series
 // always needs its seasons.

@@ -5,6 +5,8 @@ package match
 // its parts, and the first convincing answer ends the asking.
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -19,12 +21,28 @@ import (
 // asked for only where the name does not tell which it is; the other kind comes last, in case the name lied.
 func Queries(s Series, want Kind) []Query {
 	first, second := kindsOf(s.Want)
+	if len(first) > 1 && s.Likelier() != first[0] {
+		slices.Reverse(first)
+	}
 	if want != "" {
 		first, second = []Kind{want}, nil
 	}
 	l := queryList{seen: map[Query]bool{}}
-	whole, parts := variants(s.Titles)
-	for _, text := range whole {
+	whole, bases, parts := variants(s.Titles)
+	likely, others := whole[:min(len(whole), 2)], whole[min(len(whole), 2):]
+	for _, text := range likely {
+		if s.Year != 0 {
+			l.add(first, text, s.Year)
+		}
+		l.add(first, text, 0)
+	}
+	for _, text := range bases {
+		l.add(first, text, 0)
+	}
+	if len(whole) > 0 {
+		l.add(second, whole[0], 0)
+	}
+	for _, text := range others {
 		if s.Year != 0 {
 			l.add(first, text, s.Year)
 		}
@@ -32,9 +50,6 @@ func Queries(s Series, want Kind) []Query {
 	}
 	for _, text := range parts {
 		l.add(first, text, 0)
-	}
-	if len(whole) > 0 {
-		l.add(second, whole[0], 0)
 	}
 	return l.list
 }
@@ -72,9 +87,22 @@ func kindsOf(w Want) (first, second []Kind) {
 	return nil, nil
 }
 
+// Likelier is the kind to ask for first. A name that does not tell is likelier a film's where it is that of one media file; a
+// folder or a release without episodes is more often a whole series.
+func (s Series) Likelier() Kind {
+	first, _ := kindsOf(s.Want)
+	if s.Want == WantAny && len(s.Files) == 1 && s.Files[0].Release.Extension != "" {
+		return Movie
+	}
+	if len(first) == 0 {
+		return ""
+	}
+	return first[0]
+}
+
 // variants spells the titles as search texts: each title as read, and in parts each without its sequel words or its
 // subtitle, its part in another script, its first words, and its letters without spaces.
-func variants(titles []release.Title) (whole, parts []string) {
+func variants(titles []release.Title) (whole, bases, parts []string) {
 	var out []string
 	seen := map[string]bool{}
 	add := func(t string) {
@@ -84,27 +112,51 @@ func variants(titles []release.Title) (whole, parts []string) {
 			out = append(out, t)
 		}
 	}
+	for i, t := range titles {
+		if !pieceOf(titles, i) {
+			add(t.Text)
+		}
+	}
+	foreignFirst(out)
+	n := len(out)
 	for _, t := range titles {
+		if base, seq := splitSequel(title.Normalize(t.Text)); !seq.Zero() {
+			add(base)
+		}
+	}
+	for _, t := range bracketless(titles)[len(titles):] {
 		add(t.Text)
 	}
-	n := len(out)
+	m := len(out)
+	for i, t := range titles {
+		if pieceOf(titles, i) {
+			add(t.Text)
+		}
+	}
 	for _, t := range titles {
 		for _, part := range scriptParts(t.Text) {
 			add(part)
 		}
 		add(withoutSubtitle(t.Text))
-		if base, seq := splitSequel(title.Normalize(t.Text)); !seq.Zero() {
-			add(base)
-		}
 		add(withoutFilmWords(t.Text))
 	}
 	for _, t := range titles {
 		add(firstWords(t.Text))
 	}
 	for _, t := range titles {
-		add(strings.ReplaceAll(searchText(t.Text), " ", ""))
+		if text := searchText(t.Text); strings.Count(text, " ") < mostJoined {
+			add(strings.ReplaceAll(text, " ", ""))
+		}
 	}
-	return out[:n], out[n:]
+	return out[:n], out[n:m], out[m:]
+}
+
+// mostJoined is how many words somebody may write as one.
+const mostJoined = 4
+
+// pieceOf reports whether a reading of the name is only a piece of the likeliest one.
+func pieceOf(titles []release.Title, i int) bool {
+	return i > 0 && titles[i].From == release.FromName && strings.Contains(title.Compact(titles[0].Text), title.Compact(titles[i].Text))
 }
 
 // searchText is the text as TMDB's search wants it: NFC, words separated by single spaces. Apostrophes inside a word
@@ -235,4 +287,19 @@ func scriptClass(r rune) int {
 		return 1
 	}
 	return 0
+}
+
+// foreignFirst puts readings with marked long vowels behind one in another script: titles in Latin letters seldom mark them, and
+// a search that drops the mark does not find "ou".
+func foreignFirst(texts []string) {
+	if !slices.ContainsFunc(texts, scriptOf) {
+		return
+	}
+	marked := func(t string) int {
+		if strings.ContainsAny(t, "āīūēōĀĪŪĒŌ") {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(texts, func(a, b string) int { return cmp.Compare(marked(a), marked(b)) })
 }

@@ -19,20 +19,30 @@ func TestQueriesGoFromTheWholeTitleToItsParts(t *testing.T) {
 		kind Kind
 		want []string
 	}{
-		{"series", rel("Salt Harbor", eps(1)), "", []string{"tv Salt Harbor 0", "tv SaltHarbor 0", "movie Salt Harbor 0"}},
-		{"year first, then without", rel("Salt Harbor", of(2019), eps(1)), "", []string{"tv Salt Harbor 2019", "tv Salt Harbor 0", "tv SaltHarbor 0", "movie Salt Harbor 0"}},
-		{"film", rel("Salt Harbor", as(release.Movie)), "", []string{"movie Salt Harbor 0", "movie SaltHarbor 0", "tv Salt Harbor 0"}},
+		{"series", rel("Salt Harbor", eps(1)), "", []string{"tv Salt Harbor 0", "movie Salt Harbor 0", "tv SaltHarbor 0"}},
+		{"year first, then without", rel("Salt Harbor", of(2019), eps(1)), "", []string{"tv Salt Harbor 2019", "tv Salt Harbor 0", "movie Salt Harbor 0", "tv SaltHarbor 0"}},
+		{"film", rel("Salt Harbor", as(release.Movie)), "", []string{"movie Salt Harbor 0", "tv Salt Harbor 0", "movie SaltHarbor 0"}},
 		{"neither", rel("Moth", as(release.Unknown)), "", []string{"tv Moth 0", "movie Moth 0"}},
 		{"asked for one kind", rel("Moth", as(release.Unknown)), Movie, []string{"movie Moth 0"}},
 		{"extra", rel("Moth", as(release.Extra)), "", nil},
 		{"punctuation", rel("Re:Null −Start−", eps(1)), TV, []string{"tv Re Null Start 0", "tv Re Null 0", "tv ReNullStart 0"}},
 		{"apostrophe inside a word", rel("Keeper’s 'Last' Lamp", eps(1)), TV, []string{"tv Keeper's Last Lamp 0", "tv Keeper'sLastLamp 0"}},
 		{"decomposed letters", rel("Cafe\u0301", eps(1)), TV, []string{"tv Café 0"}},
-		{"subtitle", rel("Salt Harbor: The Long Wait", eps(1)), TV, []string{"tv Salt Harbor The Long Wait 0", "tv Salt Harbor 0", "tv SaltHarborTheLongWait 0"}},
+		{"subtitle", rel("Salt Harbor: The Long Wait", eps(1)), TV, []string{"tv Salt Harbor The Long Wait 0", "tv Salt Harbor 0"}},
 		{"sequel words", rel("Moth 2", eps(1)), TV, []string{"tv Moth 2 0", "tv moth 0", "tv Moth2 0"}},
 		{"two scripts", rel("灯守の町 Lantern", eps(1)), TV, []string{"tv 灯守の町 Lantern 0", "tv 灯守の町 0", "tv Lantern 0", "tv 灯守の町Lantern 0"}},
 		{"a film's words", rel("Gekijouban Salt Harbor", as(release.Movie)), Movie, []string{"movie Gekijouban Salt Harbor 0", "movie salt harbor 0", "movie GekijoubanSaltHarbor 0"}},
-		{"first words of a long one", rel("Kono Minato wa Itsumo Shizuka desu", eps(1)), TV, []string{"tv Kono Minato wa Itsumo Shizuka desu 0", "tv Kono Minato wa 0", "tv KonoMinatowaItsumoShizukadesu 0"}},
+		{"first words of a long one", rel("Kono Minato wa Itsumo Shizuka desu", eps(1)), TV, []string{"tv Kono Minato wa Itsumo Shizuka desu 0", "tv Kono Minato wa 0"}},
+		{"the other kind before the parts", rel("Salt Harbor 2: The Wait", eps(1)), "", []string{
+			"tv Salt Harbor 2 The Wait 0", "movie Salt Harbor 2 The Wait 0", "tv Salt Harbor 2 0", "tv Salt Harbor 0",
+		}},
+		{"a sequel's base before the other kind", rel("Moth 2", eps(1)), "", []string{"tv Moth 2 0", "tv moth 0", "movie Moth 2 0", "tv Moth2 0"}},
+		{"a remark in brackets", rel("Salt Harbor (On-air)", eps(1)), TV, []string{"tv Salt Harbor On air 0", "tv Salt Harbor 0", "tv SaltHarborOnair 0"}},
+		{"a piece of the name after the other kind", rel("蛾行列 Moth", also("Moth"), eps(1)), "", []string{
+			"tv 蛾行列 Moth 0", "movie 蛾行列 Moth 0", "tv Moth 0", "tv 蛾行列 0", "tv 蛾行列Moth 0",
+		}},
+		{"long vowels marked", rel("Kōbe Yōkai", also("神戸妖怪"), eps(1)), TV, []string{"tv 神戸妖怪 0", "tv Kōbe Yōkai 0", "tv KōbeYōkai 0"}},
+		{"one file that may be a film", rel("Moth", as(release.Unknown), func(r *release.Release) { r.Extension = "mkv" }), "", []string{"movie Moth 0", "tv Moth 0"}},
 		{"other reading", rel("Moth", also("蛾行列"), eps(1)), TV, []string{"tv Moth 0", "tv 蛾行列 0"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {

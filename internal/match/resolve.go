@@ -138,6 +138,7 @@ type job struct {
 	heard   Origin // of everything that was asked
 	steps   []Step
 	err     error
+	found   []Query // that were not in vain
 }
 
 func (j *job) step(stage string, o *Origin, format string, args ...any) {
@@ -165,6 +166,9 @@ func (j *job) ask(ctx context.Context) {
 	var more []Query // second pages, for titles so short that the first was full of others
 	for i := 0; i < len(queries); i++ {
 		q := queries[i]
+		if j.idle(q) {
+			continue
+		}
 		hits, o, err := j.r.Source.Search(ctx, q)
 		if err != nil {
 			j.err = err
@@ -173,12 +177,15 @@ func (j *job) ask(ctx context.Context) {
 		}
 		j.heard = j.heard.Least(o)
 		j.step("search", &o, "%s %q year %d page %d: %d rows", q.Kind, q.Text, q.Year, max(q.Page, 1), len(hits))
+		if len(hits) > 0 {
+			j.found = append(j.found, q)
+		}
 		j.merge(q, hits, o)
 		if len(hits) >= pageRows && q.Page == 0 {
 			q.Page = 2
 			more = append(more, q)
 		}
-		if j.s.Want == WantAny && i+1 < len(queries) && queries[i+1].Text == q.Text && queries[i+1].Year == q.Year {
+		if j.s.Want == WantAny && i+1 < len(queries) && queries[i+1].Text == q.Text && queries[i+1].Year == q.Year && !j.shown() {
 			continue // films and series are weighed together
 		}
 		if j.fetch(ctx); j.err != nil || j.convinced() {
@@ -189,17 +196,20 @@ func (j *job) ask(ctx context.Context) {
 	}
 }
 
+// idle reports whether a search can bring nothing new: it is one that found something, with the spaces left out.
+func (j *job) idle(q Query) bool {
+	return !strings.Contains(q.Text, " ") && slices.ContainsFunc(j.found, func(o Query) bool {
+		return o.Kind == q.Kind && o.Text != q.Text && o.Page == q.Page && strings.ReplaceAll(o.Text, " ", "") == q.Text
+	})
+}
+
 // pageRows is a full page of TMDB's search.
 const pageRows = 20
 
 // withinBudget cuts a list of queries. The last one is the other kind or the farthest variant; it is worth more
 // than those right before it.
 func (j *job) withinBudget(queries []Query) []Query {
-	limit := j.r.Options.MaxSearches
-	if len(queries) <= limit {
-		return queries
-	}
-	return append(slices.Clone(queries[:limit-1]), queries[len(queries)-1])
+	return queries[:min(len(queries), j.r.Options.MaxSearches)]
 }
 
 // merge adds the rows of an answer to the pool.
@@ -217,8 +227,24 @@ func (j *job) merge(q Query, hits []Hit, o Origin) {
 		c := j.pool[i].contender
 		c.byYear = c.byYear || q.Year != 0
 		c.explained = c.explained || explains(q.Text, h)
+		c.whole = c.whole || j.whole(q)
 		j.pool[i] = score(j.s, c)
 	}
+}
+
+// shown reports whether a row shows the very title: then the other kind need not be asked for.
+func (j *job) shown() bool {
+	return slices.ContainsFunc(j.pool, func(c scored) bool { return c.explained && c.like.sim >= simExact })
+}
+
+// whole reports whether a query asked for a reading, not only for a part of one.
+func (j *job) whole(q Query) bool {
+	for i, t := range j.s.Titles {
+		if searchText(t.Text) == q.Text && !pieceOf(j.s.Titles, i) {
+			return true
+		}
+	}
+	return false
 }
 
 // explains reports whether the row shows why it was found: every word of the query begins a word of one of its

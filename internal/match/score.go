@@ -44,6 +44,7 @@ type contender struct {
 	origin    Origin
 	byYear    bool // found by a query that named the year
 	explained bool // its visible titles show why it was found
+	whole     bool // found by a query for a whole reading
 	fallback  bool // found among the other kind than the name says
 }
 

@@ -161,19 +161,10 @@ func equality(a, b string) float64 {
 // sameSpelling is for titles in Latin letters that differ only in how long vowels and particles of Japanese are written:
 // "yuusha wo" and "yusha o".
 func sameSpelling(a, b string) float64 {
-	if plainSpelling(a) == plainSpelling(b) {
+	if title.Plain(a) == title.Plain(b) {
 		return simSpelling
 	}
 	return 0
-}
-
-var (
-	longVowels = strings.NewReplacer("ou", "o", "oo", "o", "oh", "o", "uu", "u", "aa", "a", "dzu", "zu", "du", "zu", "tsu", "tu", "shi", "si", "chi", "ti")
-	particles  = strings.NewReplacer(" wo ", " o ", " he ", " e ", " ha ", " wa ")
-)
-
-func plainSpelling(norm string) string {
-	return strings.ReplaceAll(longVowels.Replace(particles.Replace(norm)), " ", "")
 }
 
 func comparePairs(readings []release.Title, want wanted, titles []named, alike func(a, b string) float64) likeness {

@@ -1,0 +1,159 @@
+package app
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"github.com/anivault/anivault/internal/match"
+)
+
+// What was fetched answers for another spelling only where no other work can be meant.
+func TestWhatWasFetchedAnswersForItsOtherTitles(t *testing.T) {
+	lantern := &match.Entry{
+		Kind: match.TV, ID: 1, Title: "Lantern Keepers", OriginalTitle: "灯守の町", Year: 2019,
+		Titles: []match.AltTitle{
+			{Text: "등불지기의 마을", Language: "ko"},
+			{Text: "守灯人之城镇", Language: "zh"},
+			{Text: "Toumori no Machi", Region: "JP"},
+			{Text: "Keepers", Language: "en"},
+			{Text: "Toumorimachi", Region: "JP"},
+			{Text: "Lantern Keepers 2021"},
+		},
+	}
+	remake := &match.Entry{Kind: match.TV, ID: 2, Title: "Night Bureau (2021)", OriginalTitle: "Night Bureau (2021)", Year: 2021, Titles: []match.AltTitle{{Text: "Night Bureau"}}}
+	all := match.Query{Kind: match.TV}
+	for _, c := range []struct {
+		name, file string
+		want       int
+	}{
+		{"its name", "[G] Lantern Keepers - 03 [1080p].mkv", 1},
+		{"its original name", "[G] 灯守の町 - 03 [1080p].mkv", 1},
+		{"a translation", "[G] 守灯人之城镇 - 03 [1080p].mkv", 1},
+		{"one in Latin letters", "[G] Toumori no Machi - 03 [1080p].mkv", 1},
+		{"written otherwise", "[G] Tōmori no Machi - 03 [1080p].mkv", 1},
+		{"a later season's year is no namesake's", "[G] Lantern Keepers (2019) - 03 [1080p].mkv", 1},
+		{"two readings", "[G] 守灯人之城镇 / Toumori no Machi - 03 [1080p].mkv", 1},
+		{"the other reading alone", "[G] Strange Spelling / 守灯人之城镇 - 03 [1080p].mkv", 1},
+		{"a film", "Lantern.Keepers.The.Movie.2019.1080p.mkv", 0},
+		{"one word of a translation", "[G] Keepers - 03 [1080p].mkv", 0},
+		{"one short word that anybody may have added", "[G] Toumorimachi - 03 [1080p].mkv", 0},
+		{"another title", "[G] Lantern Keepers Gaiden - 03 [1080p].mkv", 0},
+		{"told from its namesakes by a year", "[G] Night Bureau - 03 [1080p].mkv", 0},
+		{"with that year", "[G] Night Bureau (2021) - 03 [1080p].mkv", 2},
+	} {
+		k := new(knownTitles)
+		k.learn(lantern)
+		k.learn(remake)
+		k.show(all, []match.Hit{{Kind: match.TV, ID: 1, Title: "Lantern Keepers", Year: 2019}, {Kind: match.TV, ID: 2, Title: "Night Bureau (2021)", Year: 2021}})
+		s := seriesOf(c.file)
+		got := 0
+		if e, ok := k.only(s); ok && e.kind == s.Likelier() {
+			got = e.id
+		}
+		if got != c.want {
+			t.Errorf("%s: %s is %d, want %d", c.name, c.file, got, c.want)
+		}
+	}
+}
+
+func TestANamesakeThatWasOnlyShownIsEnoughToAsk(t *testing.T) {
+	s := seriesOf("[G] Lantern Keepers - 03 [1080p].mkv")
+	one := &match.Entry{Kind: match.TV, ID: 1, Title: "Lantern Keepers", OriginalTitle: "灯守の町", Year: 2019}
+	row := match.Hit{Kind: match.TV, ID: 1, Title: "Lantern Keepers", Year: 2019}
+
+	k := new(knownTitles)
+	k.show(match.Query{Kind: match.TV, Year: 2019}, []match.Hit{row})
+	k.learn(one)
+	if _, ok := k.only(s); ok {
+		t.Error("a search for one year has not shown the namesakes of others")
+	}
+	k.show(match.Query{Kind: match.TV}, []match.Hit{row})
+	if _, ok := k.only(s); !ok {
+		t.Error("a search without a year has")
+	}
+	k.show(match.Query{Kind: match.TV}, []match.Hit{{Kind: match.TV, ID: 9, Title: "Lantern Keepers"}})
+	if _, ok := k.only(s); ok {
+		t.Error("there is a namesake")
+	}
+}
+
+// catalogue is a source that knows entries by one title each and counts the searches.
+type catalogue struct {
+	entries  map[string]*match.Entry
+	searches int
+}
+
+func (l *catalogue) Search(_ context.Context, q match.Query) ([]match.Hit, match.Origin, error) {
+	l.searches++
+	if e := l.entries[q.Text]; e != nil && q.Kind == e.Kind {
+		return []match.Hit{{Kind: e.Kind, ID: e.ID, Title: e.Title, Genres: e.Genres, Year: e.Year}}, match.Origin{}, nil
+	}
+	return nil, match.Origin{}, nil
+}
+
+func (l *catalogue) Entry(_ context.Context, kind match.Kind, id int) (*match.Entry, match.Origin, error) {
+	for _, e := range l.entries {
+		if e.Kind == kind && e.ID == id {
+			return e, match.Origin{}, nil
+		}
+	}
+	return nil, match.Origin{}, match.ErrNoEntry
+}
+
+func (l *catalogue) Group(context.Context, string) (*match.EpisodeGroup, match.Origin, error) {
+	return nil, match.Origin{}, match.ErrNoEntry
+}
+
+func TestDoubtIsForTheSearch(t *testing.T) {
+	episodes := []match.Episode{{Number: 1}, {Number: 2}, {Number: 3}}
+	e := &match.Entry{
+		Kind: match.TV, ID: 1, Title: "Lantern Keepers", OriginalTitle: "灯守の町", Year: 2019, EpisodeCount: 3, Genres: []int{16},
+		Seasons: []match.Season{{Number: 1, AirDate: "2019-04-01", Count: 3, Episodes: episodes}}, Titles: []match.AltTitle{{Text: "Toumori no Machi"}},
+	}
+	lib := &catalogue{entries: map[string]*match.Entry{"lantern keepers": e}}
+	m := &matching{resolver: match.Resolver{Source: lib, Options: match.DefaultOptions()}, known: new(knownTitles)}
+	m.known.learn(e)
+	m.known.show(match.Query{Kind: match.TV}, []match.Hit{{Kind: match.TV, ID: 1, Title: e.Title, Year: 2019}})
+	for _, c := range []struct {
+		name, file string
+		searched   bool
+	}{
+		{"nothing against it", "[G] Toumori no Machi - 03 [1080p].mkv", false},
+		{"a season that it lacks", "[G] Toumori no Machi S2 - 03 [1080p].mkv", true},
+		{"an episode that it lacks", "[G] Toumori no Machi - 14 [1080p].mkv", true},
+		{"another year", "[G] Toumori no Machi (2011) - 03 [1080p].mkv", true},
+		{"an id", "[G] Toumori no Machi - 03 [tmdbid-77].mkv", false},
+	} {
+		lib.searches = 0
+		res := m.resolve(t.Context(), seriesOf(c.file))
+		if (lib.searches > 0) != c.searched {
+			t.Errorf("%s: %d searches, %s", c.name, lib.searches, res.Reason)
+		}
+	}
+}
+
+// Series that share a title are asked for one after the other, and others at the same time.
+func TestSeriesThatShareATitleTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := new(knownTitles)
+		first := k.wait(t.Context(), seriesOf("[G] 守灯人之城镇 / Toumori no Machi - 03.mkv"))
+		k.wait(t.Context(), seriesOf("[G] Night Bureau - 03.mkv"))()
+		second := make(chan func())
+		go func() { second <- k.wait(t.Context(), seriesOf("[G] Tōmori no Machi - 04.mkv")) }()
+		synctest.Wait()
+		select {
+		case <-second:
+			t.Fatal("two ask at once")
+		default:
+		}
+		first()
+		(<-second)()
+
+		ended, cancel := context.WithCancel(t.Context())
+		over := k.wait(t.Context(), seriesOf("[G] Night Bureau - 03.mkv"))
+		cancel()
+		k.wait(ended, seriesOf("[G] Night Bureau - 03.mkv"))()
+		over()
+	})
+}
