@@ -166,10 +166,10 @@ func (c *command) checkKey(cmd *cobra.Command) error {
 		return err
 	}
 	_, _, err = probe(cmd.Context(), cfg)
-	var refused *tmdb.UnauthorizedError
+	var refusal *tmdb.UnauthorizedError
 	switch {
-	case errors.As(err, &refused):
-		return &exitError{exitUnauthorized, refused}
+	case errors.As(err, &refusal):
+		return &exitError{exitUnauthorized, refused(cfg, refusal)}
 	case err != nil:
 		_, text := app.Explain(err)
 		c.warn("the key could not be checked: %s", text)

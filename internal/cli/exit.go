@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/tmdb"
 )
 
 // Exit statuses. Where several hold, the order of precedence is 143/130, 5, 2, 1, 4, 3, 0. The table is
@@ -61,6 +62,32 @@ func (e *usageError) Error() string { return e.message }
 func usagef(hint, format string, args ...any) error {
 	return &usageError{fmt.Sprintf(format, args...), hint}
 }
+
+// refusedError is TMDB's refusal in a line for people.
+type refusedError struct {
+	what  string // "token" or "key"
+	cause *tmdb.UnauthorizedError
+}
+
+func refused(cfg *config.Config, cause *tmdb.UnauthorizedError) error {
+	if cfg.TMDB.Token.IsSet() {
+		return &refusedError{"token", cause}
+	}
+	return &refusedError{"key", cause}
+}
+
+func (e *refusedError) Error() string {
+	text := "TMDB refused the " + e.what
+	if c := e.cause.Cause; c != nil {
+		text += fmt.Sprintf(" (%d)", c.HTTPStatus)
+		if c.Message != "" {
+			text += ": " + c.Message
+		}
+	}
+	return text
+}
+
+func (e *refusedError) Unwrap() error { return e.cause }
 
 // statusOf maps what a command returned to the exit status. started tells whether the command's own
 // code ran: what goes wrong before is about the command line.

@@ -52,7 +52,7 @@ func (f *matchFlags) checkInteractive(c *command) error {
 
 const interactiveHelp = `  NUMBER        the candidate with that number
   tv/123        an entry by its id, or movie/123, or the address of its page
-  any title     search for it instead ("in quotes" where it looks like one of these)
+  any title     search for it instead ("in quotes" if it looks like the above)
   s  skip this one      q  ask no more      ?  this help
 `
 
@@ -60,7 +60,7 @@ const interactiveHelp = `  NUMBER        the candidate with that number
 func (p *person) Ask(ctx context.Context, q app.Question) (app.Answer, error) {
 	if !p.greeted {
 		p.greeted = true
-		fmt.Fprint(p.out, "\nWhat could not be decided is asked about, one title at a time. Answers are kept: anivault pins lists them.\n", interactiveHelp)
+		fmt.Fprint(p.out, "\nWhat could not be decided is asked about, one title at a time. The answers are\nkept; anivault pins lists them.\n", interactiveHelp)
 	}
 	p.describe(q)
 	for {

@@ -20,6 +20,7 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/internal/version"
 	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/tmdb"
 )
 
 // matchFlags are the flags of match that are no settings.
@@ -256,7 +257,12 @@ func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, p
 		f.after(run)
 	}
 	output = errors.Join(output, measuring.stop(), run.Close())
-	return matchStatus(ctx, output, matched, run.Unauthorized(), summary, f.strict)
+	var refusal *tmdb.UnauthorizedError
+	var unauthorized error
+	if errors.As(run.Unauthorized(), &refusal) {
+		unauthorized = refused(cfg, refusal)
+	}
+	return matchStatus(ctx, output, matched, unauthorized, summary, f.strict)
 }
 
 // writePage writes the HTML report of a run.

@@ -114,6 +114,9 @@ func (p printer) trouble(x *trouble) {
 	p.b.WriteByte('\n')
 	what := x.info().Meaning
 	head := fmt.Sprintf("%d %s", x.files, x.status)
+	if x.status == Failed {
+		head = count(x.files, "error")
+	}
 	if x.status == Matched {
 		head += " without an episode"
 	}
