@@ -46,7 +46,9 @@ func (s *Store) claim(ctx context.Context, k string, saw sight) (claimResult, er
 	if s.mode() != modeShared {
 		return claimWithout, nil
 	}
-	release, err := s.claimGate(k).acquire(ctx, true, s.opts.LockWait)
+	// It is held for microseconds, so a holder that was stopped is rare and one that
+	// the machine has no time for is not: it is given as long as a silent claimant.
+	release, err := s.claimGate(k).acquire(ctx, true, s.opts.ClaimTimeout)
 	switch {
 	case err == nil:
 		defer release()

@@ -45,9 +45,10 @@ func countingServer(t testing.TB) (url string, asked func() map[string]int) {
 	}
 }
 
-// askTask asks for its keys with four workers.
+// askTask asks for its keys with four workers. It never takes another process
+// for stopped, however little time the machine has for it.
 func askTask(ctx context.Context, tk task) error {
-	s, err := Open(tk.Dir, Options{OnWarning: func(w Warning) { fmt.Fprintln(os.Stderr, w) }})
+	s, err := Open(tk.Dir, Options{LockWait: time.Hour, ClaimTimeout: time.Hour, OnWarning: func(w Warning) { fmt.Fprintln(os.Stderr, w) }})
 	if err != nil {
 		return err
 	}
@@ -148,7 +149,7 @@ func TestClaimOfDeadOrStoppedProcessIsTakenOver(t *testing.T) {
 			if got := holder.line(t); got != "asking" {
 				t.Fatal(got)
 			}
-			s := open(t, dir, Options{ClaimTimeout: 1500 * time.Millisecond})
+			s := open(t, dir, Options{ClaimTimeout: time.Hour})
 			up := &upstream{serve: always(200, endedBody)}
 			// As long as it lives the others wait, for as long as they like.
 			short := &Transport{Store: s, Next: up, MaxWait: 5 * time.Millisecond}
@@ -159,6 +160,9 @@ func TestClaimOfDeadOrStoppedProcessIsTakenOver(t *testing.T) {
 				t.Fatal("the question was asked twice")
 			}
 			holder.signal(t, sig)
+			if sig == syscall.SIGSTOP { // the dead are known by their lock, those who are stopped by their silence
+				s = open(t, dir, Options{ClaimTimeout: 10 * time.Millisecond})
+			}
 			if _, _, source := get(t, &Transport{Store: s, Next: up}, tvURL); source != "network" {
 				t.Errorf("source %s", source)
 			}
