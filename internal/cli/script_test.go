@@ -36,7 +36,9 @@ func TestMain(m *testing.M) {
 // testscript's own commands there are
 //
 //	tmdb [limit=L] [preset=P] [key=K] [scenario=FILE]   starts a stand-in and points anivault at it; with "tls" it speaks
-//	                                                    TLS by an authority that nobody knows, whose certificate is in ca.pem
+//	                                                    TLS by an authority that nobody knows, whose certificate is in ca.pem;
+//	                                                    its faults are tls=expired and tls=wrongname. scheme=S is what anivault
+//	                                                    is told, whatever is spoken
 //	becomes PRESET | becomes well                       what the running stand-in suffers from now on
 //	requests N | requests N-M | requests <=N            how many requests it has seen since the last look, none of them
 //	                                                    refused with 429 and, with "once", none of them twice
@@ -83,6 +85,7 @@ type running struct {
 func startFake(ts *testscript.TestScript, _ bool, args []string) {
 	var cfg tmdbfake.Config
 	var authority *tmdbfake.TLS
+	scheme := ""
 	for _, arg := range args {
 		name, value, _ := strings.Cut(arg, "=")
 		var err error
@@ -94,9 +97,15 @@ func startFake(ts *testscript.TestScript, _ bool, args []string) {
 		case "key":
 			cfg.Keys = []string{value}
 		case "tls":
-			if authority, err = tmdbfake.NewTLS(time.Now(), tmdbfake.TLSGood); err == nil {
+			fault, ok := map[string]tmdbfake.TLSFault{"": tmdbfake.TLSGood, "expired": tmdbfake.TLSExpired, "wrongname": tmdbfake.TLSWrongName}[value]
+			if !ok {
+				ts.Fatalf("unknown certificate %q", value)
+			}
+			if authority, err = tmdbfake.NewTLS(time.Now(), fault); err == nil {
 				err = os.WriteFile(ts.MkAbs("ca.pem"), authority.CAPEM(), 0o600)
 			}
+		case "scheme":
+			scheme = value
 		case "rank":
 			cfg.Rank = tmdbfake.Rank(value)
 		case "scenario":
@@ -116,7 +125,12 @@ func startFake(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	ts.Check(err)
 	ts.Defer(func() { _ = server.Close() })
-	ts.Setenv("ANIVAULT_TMDB_BASE_URL", server.URL())
+	url := server.URL()
+	if scheme != "" {
+		_, host, _ := strings.Cut(url, "://")
+		url = scheme + "://" + host
+	}
+	ts.Setenv("ANIVAULT_TMDB_BASE_URL", url)
 	registry.Store(ts.Getenv("WORK"), &running{fake: fake})
 	ts.Defer(func() { registry.Delete(ts.Getenv("WORK")) })
 }
