@@ -31,8 +31,9 @@ type Options struct {
 	// database: at so many records, or when the oldest is so old.
 	MergeRecords int
 	MergeEvery   time.Duration
-	// LockWait is the longest wait for a lock; after it the store does
-	// without.
+	// LockWait is the longest wait for another process's lock; after it the
+	// store does without. Where the holder shows that it is at work, a question
+	// waits for up to ClaimTimeout before it is asked of the upstream.
 	LockWait time.Duration
 	// ClaimTimeout is how long a process that holds a claim may give no sign
 	// of life (it is stopped, say) before another takes the claim over.
