@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -117,7 +116,7 @@ func (c *command) cacheStatsCommand() *cobra.Command {
 				if format == "json" {
 					return json.NewEncoder(c.streams.Out).Encode(wireCacheOf(s))
 				}
-				return statsText(c.streams.Out, s, store.Path())
+				return statsText(c.streams.Out, s, store.Path(), c.tableWidth())
 			})
 		},
 	}
@@ -126,10 +125,10 @@ func (c *command) cacheStatsCommand() *cobra.Command {
 	return cmd
 }
 
-func statsText(out io.Writer, s cache.Stats, path string) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+func statsText(out io.Writer, s cache.Stats, path string, width int) error {
+	var rows [][2]string
 	row := func(label, format string, args ...any) {
-		fmt.Fprintf(w, "%s\t%s\n", label, fmt.Sprintf(format, args...))
+		rows = append(rows, [2]string{label, fmt.Sprintf(format, args...)})
 	}
 	row("path", "%s", path)
 	row("answers", "%d: %d fresh, %d expired (served when TMDB can't be asked), %d \"not found\"", s.Entries, s.Fresh, s.Expired, s.Negative)
@@ -149,7 +148,7 @@ func statsText(out io.Writer, s cache.Stats, path string) error {
 	for _, f := range s.SetAside {
 		row("set aside", "%s (damaged; can be deleted)", f)
 	}
-	return w.Flush()
+	return writeRows(out, rows, width)
 }
 
 func (c *command) cacheListCommand() *cobra.Command {

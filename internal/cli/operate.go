@@ -179,7 +179,14 @@ func periodText(d time.Duration) string {
 	if d == 0 {
 		return "until it is reset"
 	}
-	return "for " + d.String()
+	text := d.String() // 1h0m0s
+	if d%time.Minute == 0 {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if d%time.Hour == 0 {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return "for " + text
 }
 
 // tuneError makes a refused value a usage error.

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"text/tabwriter"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -47,7 +47,7 @@ how much the cache holds. It asks TMDB nothing.`,
 			if err != nil {
 				return err
 			}
-			return view.write(c.streams.Out, format)
+			return view.write(c.streams.Out, format, c.tableWidth())
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "text", "`FORM` of the output: text or json")
@@ -102,7 +102,7 @@ func (c *command) watchStatus(ctx context.Context, cfg *config.Config, store rat
 		if format == "text" && c.streams.OutTTY {
 			fmt.Fprint(c.streams.Out, "\x1b[H\x1b[2J")
 		}
-		if err := view.write(c.streams.Out, format); err != nil {
+		if err := view.write(c.streams.Out, format, c.tableWidth()); err != nil {
 			return err
 		}
 		select {
@@ -113,15 +113,35 @@ func (c *command) watchStatus(ctx context.Context, cfg *config.Config, store rat
 	}
 }
 
-func (v statusView) write(out io.Writer, format string) error {
+func (v statusView) write(out io.Writer, format string, width int) error {
 	if format == "json" {
 		return json.NewEncoder(out).Encode(v.wire())
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, row := range v.rows() {
-		fmt.Fprintf(w, "%s\t%s\n", row[0], row[1])
+	return writeRows(out, v.rows(), width)
+}
+
+// writeRows writes labels and beside them their texts, wrapped to the terminal's width; 0: never.
+func writeRows(out io.Writer, rows [][2]string, width int) error {
+	labels := 0
+	for _, row := range rows {
+		labels = max(labels, ui.Width(row[0]))
 	}
-	return w.Flush()
+	var b strings.Builder
+	for _, row := range rows {
+		lines := []string{row[1]}
+		if width > 0 {
+			lines = ui.Wrap(row[1], max(width-labels-2, 20))
+		}
+		for i, line := range lines {
+			label := row[0]
+			if i > 0 {
+				label = ""
+			}
+			fmt.Fprintf(&b, "%s  %s\n", ui.Pad(label, labels), line)
+		}
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
 }
 
 // rows are label and text, the most telling first.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -132,4 +133,29 @@ func TestTheStatusLineFits(t *testing.T) {
 			t.Fatalf("more room, less text: %q, then %q", line, wider)
 		}
 	})
+}
+
+func TestPeriods(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "until it is reset", time.Hour: "for 1h", 30 * time.Minute: "for 30m", 90 * time.Second: "for 1m30s", 90 * time.Minute: "for 1h30m",
+		time.Hour + time.Second: "for 1h0m1s", 10 * time.Hour: "for 10h", 10 * time.Second: "for 10s",
+	} {
+		if got := periodText(d); got != want {
+			t.Errorf("%s is said as %q, want %q", d, got, want)
+		}
+	}
+}
+
+func TestRowsWrapBesideTheirLabels(t *testing.T) {
+	var b strings.Builder
+	if err := writeRows(&b, [][2]string{{"state", "one two three four five six"}, {"애니", "x"}}, 24); err != nil {
+		t.Fatal(err)
+	}
+	if want := "state  one two three four\n       five six\n애니   x\n"; b.String() != want {
+		t.Errorf("got\n%swant\n%s", b.String(), want)
+	}
+	b.Reset()
+	if err := writeRows(&b, [][2]string{{"a", strings.Repeat("word ", 40) + "end"}}, 0); err != nil || strings.Count(b.String(), "\n") != 1 {
+		t.Errorf("no terminal, and yet wrapped: %v\n%s", err, b.String())
+	}
 }
