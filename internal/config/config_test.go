@@ -67,6 +67,44 @@ func TestFlagsBeatEnvironmentBeatFileBeatsDefault(t *testing.T) {
 	}
 }
 
+// In a fresh file every line may be uncommented as it stands, and then says the default.
+func TestFreshFileCanBeUncommented(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	if err := WriteFile(path, Secret{}, false); err != nil {
+		t.Fatal(err)
+	}
+	fresh, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.ReplaceAll(string(fresh), "\n  # ", "\n  ")
+	if text == string(fresh) {
+		t.Fatal("nothing is commented out")
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	src := home(t, "")
+	src.File = path
+	cfg, _, err := Load(src)
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	said := 0
+	for _, v := range cfg.Values() {
+		if v.Origin != "config file" || v.Setting.Secret {
+			continue
+		}
+		said++
+		if v.Text != v.Setting.Default {
+			t.Errorf("%s is %q, by default %q", v.Setting.Key, v.Text, v.Setting.Default)
+		}
+	}
+	if said < len(everyday)-1 { // an empty path is as good as none
+		t.Errorf("only %d settings in\n%s", said, text)
+	}
+}
+
 // A folder is no config file, and the null device is an empty one; Windows' editors may write UTF-16.
 func TestOddConfigFiles(t *testing.T) {
 	dir := t.TempDir()

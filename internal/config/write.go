@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -58,6 +59,7 @@ func WriteFile(path string, token Secret, force bool) error {
 	return os.Rename(tmp.Name(), path)
 }
 
+// fileText is a file in which a line works as soon as the # before it is taken away.
 func fileText(token Secret) string {
 	var b strings.Builder
 	b.WriteString("# anivault's settings; all of them: anivault config show\n")
@@ -65,7 +67,7 @@ func fileText(token Secret) string {
 	if token.IsSet() {
 		fmt.Fprintf(&b, "  token: %q\n", token.Reveal())
 	} else {
-		b.WriteString("  # token: \"...\"    TMDB API Read Access Token, from https://www.themoviedb.org/settings/api\n")
+		b.WriteString("  # token: \"...\"    # TMDB API Read Access Token, from https://www.themoviedb.org/settings/api\n")
 	}
 	section := "tmdb"
 	for _, key := range everyday {
@@ -78,7 +80,7 @@ func fileText(token Secret) string {
 				fmt.Fprintf(&b, "%s:\n", sec)
 				section = sec
 			}
-			fmt.Fprintf(&b, "  # %s: %s    %s\n", name, s.Default, s.Doc)
+			fmt.Fprintf(&b, "  # %s: %s    # %s\n", name, cmp.Or(s.Default, `""`), s.Doc)
 		}
 	}
 	return b.String()

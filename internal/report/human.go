@@ -24,7 +24,7 @@ func (t *Tally) Write(w io.Writer, s Summary, opts Options) error {
 	for _, status := range []Status{Matched, Ambiguous, Unmatched, Pending, Failed} {
 		for _, x := range t.troubles {
 			if x.status == status {
-				p.trouble(x)
+				p.trouble(x, s.LimiterState == "offline")
 			}
 		}
 	}
@@ -110,7 +110,7 @@ func count(n int, noun string) string {
 }
 
 // trouble prints one kind of trouble: its name and meaning, the folders, and the next step.
-func (p printer) trouble(x *trouble) {
+func (p printer) trouble(x *trouble, offline bool) {
 	p.b.WriteByte('\n')
 	what := x.info().Meaning
 	head := fmt.Sprintf("%d %s", x.files, x.status)
@@ -121,7 +121,7 @@ func (p printer) trouble(x *trouble) {
 		head += " without an episode"
 	}
 	if x.code != "" {
-		what = x.code.Info().Meaning
+		what = x.codeInfo(offline).Meaning
 		head += " (" + string(x.code) + ")"
 	}
 	p.para(0, style(p.opts.Color, hue(x.status), head)+": "+what)
@@ -143,19 +143,28 @@ func (p printer) trouble(x *trouble) {
 	if x.more > 0 {
 		p.text(2, "and in "+count(x.more, "more folder"))
 	}
-	p.para(2, "next: "+x.next(p.opts.Here))
+	p.para(2, "next: "+x.next(p.opts.Here, offline))
 }
 
 // next is the step that settles the trouble; where it is all in one folder, the command names it.
-func (x *trouble) next(here string) string {
+func (x *trouble) next(here string, offline bool) string {
 	if x.code != "" {
-		return x.code.Info().Next
+		return x.codeInfo(offline).Next
 	}
 	dir := ""
 	if len(x.folders) == 1 && x.more == 0 {
 		dir = cmp.Or(x.folders[0].dir, here)
 	}
 	return at(x.info().Next, dir)
+}
+
+// codeInfo explains the files' code. Of an offline run blocked files are what the person has asked for.
+func (x *trouble) codeInfo(offline bool) CodeInfo {
+	info := x.code.Info()
+	if offline && x.code == CodeBlocked {
+		info.Meaning, info.Next = "offline, and nothing is cached", "run the same command without --offline"
+	}
+	return info
 }
 
 // info explains the files' status; matched ones are here for want of an episode.
