@@ -201,7 +201,7 @@ func (p *pipeline) admit(ctx context.Context, b Batch, known *results.Known, out
 	}
 	groups := match.Group(media)
 	p.counts.series.Add(int64(len(groups)))
-	keep := p.remember.keep(b, lines, len(groups))
+	keep := p.remember.keep(b, known, lines, len(groups))
 	for _, s := range groups {
 		group := results.Group{Files: make([]int, len(s.Files))}
 		for i, f := range s.Files {

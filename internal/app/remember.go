@@ -87,6 +87,7 @@ func (b *Batch) lasting() bool {
 type keeping struct {
 	memory *remembering
 	batch  Batch
+	known  *results.Known // what was recalled of it
 	lines  []*Line
 
 	mu     sync.Mutex
@@ -95,11 +96,11 @@ type keeping struct {
 }
 
 // keep begins to gather for a batch of some groups.
-func (r *remembering) keep(b Batch, lines []*Line, groups int) *keeping {
+func (r *remembering) keep(b Batch, known *results.Known, lines []*Line, groups int) *keeping {
 	if r == nil || !b.lasting() {
 		return nil
 	}
-	return &keeping{memory: r, batch: b, lines: lines, open: groups}
+	return &keeping{memory: r, batch: b, known: known, lines: lines, open: groups}
 }
 
 // group notes a group whose lines are decided. Whoever brings the last one writes it all down, before its lines are told.
@@ -128,7 +129,7 @@ func (k *keeping) write(ctx context.Context) {
 	for i, l := range k.lines {
 		records[i] = l.record(nil)
 	}
-	if err := k.memory.memory.Remember(context.WithoutCancel(ctx), time.Now(), k.batch.folder(), records, k.groups); err != nil {
+	if err := k.memory.memory.Remember(context.WithoutCancel(ctx), time.Now(), k.batch.folder(), k.known, records, k.groups); err != nil {
 		k.memory.warn(err)
 	}
 }

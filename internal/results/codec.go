@@ -18,8 +18,8 @@ const version = 2
 
 const basisSize = 8
 
-// known is a folder to be stored.
-type known struct {
+// keeping is a folder to be stored.
+type keeping struct {
 	folder  Folder
 	basis   [basisSize]byte
 	records []report.Record // by file
@@ -33,7 +33,7 @@ var (
 )
 
 // encode writes a folder down. Files that are neither in a group nor left out by the walk are not known and not in it.
-func encode(k known, now time.Time) []byte {
+func encode(k keeping, now time.Time) []byte {
 	body := writer{refs: map[string]int{}}
 	files := 0
 	for i := range k.folder.Files {
@@ -84,7 +84,7 @@ func decode(b []byte) (*Known, error) {
 	if len(b) < 1+basisSize {
 		return nil, errDamaged
 	}
-	k := &Known{}
+	k := &Known{raw: b}
 	copy(k.basis[:], b[1:])
 	r := reader{b: b[1+basisSize:]}
 	k.terms = make([]Term, r.count())

@@ -99,8 +99,8 @@ func anyRecord(t *rapid.T) report.Record {
 }
 
 // anyKnown draws a folder of some files in some groups, all of them known.
-func anyKnown(t *rapid.T) known {
-	k := known{}
+func anyKnown(t *rapid.T) keeping {
+	k := keeping{}
 	copy(k.basis[:], rapid.SliceOfN(rapid.Byte(), basisSize, basisSize).Draw(t, "basis"))
 	for range rapid.IntRange(1, 3).Draw(t, "groups") {
 		k.terms = append(k.terms, Term{anyTime(t, "at"), anyTime(t, "fetched"), anyTime(t, "until")})
@@ -157,7 +157,7 @@ func reads(b []byte, files []library.File) bool {
 // Whatever the store gives is read without harm.
 func FuzzDecode(f *testing.F) {
 	show := folder(3)
-	f.Add(encode(known{folder: show, records: decided(show), groupOf: []int{1, 1, 1, 0}, terms: []Term{{now, now, now}}}, now))
+	f.Add(encode(keeping{folder: show, records: decided(show), groupOf: []int{1, 1, 1, 0}, terms: []Term{{now, now, now}}}, now))
 	f.Add([]byte{})
 	f.Add([]byte{version, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
 	f.Fuzz(func(_ *testing.T, b []byte) {

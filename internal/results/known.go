@@ -21,6 +21,7 @@ var (
 
 // Known is what is remembered of a folder. It is for one goroutine.
 type Known struct {
+	raw   []byte
 	basis [basisSize]byte
 	terms []Term
 	sizes []int  // of the groups, in files

@@ -10,6 +10,7 @@ package results
 // as it was is told again without reading one of its names.
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -129,9 +130,10 @@ var lifetimes = map[report.Status]time.Duration{
 // Remember keeps what was decided for a folder: one record per file, and the groups that may be told again as they are. It
 // leaves out groups with a file that must be asked again, which is what is pending, failed or stands on stale answers;
 // records of files that are in no group count only where the walk left the file out. A record that stood on TMDB's own
-// answer now stands on the cache, as of now; steps, scores and reasons are not remembered.
-func (m *Memory) Remember(ctx context.Context, now time.Time, f Folder, records []report.Record, groups []Group) error {
-	kept := known{folder: f, basis: m.basis, records: records, groupOf: make([]int, len(f.Files))}
+// answer now stands on the cache, as of now; steps, scores and reasons are not remembered. known is what was recalled of
+// the folder, nil for nothing: what would be the same again is not written.
+func (m *Memory) Remember(ctx context.Context, now time.Time, f Folder, known *Known, records []report.Record, groups []Group) error {
+	kept := keeping{folder: f, basis: m.basis, records: records, groupOf: make([]int, len(f.Files))}
 	var oldest, last time.Time
 	for _, g := range groups {
 		term := g.Term
@@ -159,6 +161,9 @@ func (m *Memory) Remember(ctx context.Context, now time.Time, f Folder, records 
 		oldest, last = now, now.Add(lifetimes[report.Skipped]) // the walk has decided them all
 	}
 	item := cache.Item{Key: m.key(f), Value: encode(kept, now), FetchedAt: oldest, ExpiresAt: last}
+	if known != nil && bytes.Equal(item.Value, known.raw) {
+		return nil
+	}
 	if err := m.store.Put(ctx, item); err != nil {
 		return fmt.Errorf("remember results: %w", err)
 	}

@@ -100,7 +100,7 @@ func all(f Folder) Group {
 
 func remember(t *testing.T, m *Memory, at time.Time, f Folder, records []report.Record, groups ...Group) {
 	t.Helper()
-	if err := m.Remember(context.Background(), at, f, records, groups); err != nil {
+	if err := m.Remember(context.Background(), at, f, nil, records, groups); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -381,6 +381,37 @@ func TestWhatIsPendingLeavesTheRestKnown(t *testing.T) {
 	}
 }
 
+// A folder that is never known whole is not written again with every run.
+func TestWhatIsTheSameAgainIsNotWritten(t *testing.T) {
+	store := &shelf{}
+	m := New(store, question, basis)
+	f := folder(4)
+	records := decided(f)
+	records[0] = report.Record{Status: report.Failed, Error: &report.Error{Code: report.CodeNotFound}}
+	remember(t, m, now, f, records, Group{Files: []int{0, 1}}, Group{Files: []int{2, 3}})
+	for row, c := range []struct {
+		change  func(*Folder)
+		written bool
+	}{{func(*Folder) {}, false}, {func(f *Folder) { f.Files[4].Name = "a.mkv" }, true}} {
+		now := now.Add(time.Hour)
+		c.change(&f)
+		k := recall(t, m, now, f)
+		again, term, ok := k.Group(f.Files, []int{2, 3})
+		if !ok {
+			t.Fatal("the settled group is not known")
+		}
+		records := decided(f)
+		copy(records[2:], again)
+		records[0] = report.Record{Status: report.Failed, Error: &report.Error{Code: report.CodeNotFound}}
+		store.err = errors.New("it was written")
+		err := m.Remember(context.Background(), now, f, k, records, []Group{{Files: []int{0, 1}}, {Files: []int{2, 3}, Term: term}})
+		store.err = nil
+		if (err != nil) != c.written {
+			t.Errorf("row %d: %v", row, err)
+		}
+	}
+}
+
 func TestAFolderOfNothingButExtrasIsKnown(t *testing.T) {
 	m := New(&shelf{}, question, basis)
 	f := folder(0)
@@ -401,7 +432,7 @@ func TestTroubleWithTheStoreLosesOnlyTime(t *testing.T) {
 	if !errors.Is(err, cache.ErrLocked) || len(known) != 1 || known[0] == nil {
 		t.Errorf("recalled %v, %v", known, err)
 	}
-	if err := m.Remember(context.Background(), now, f, decided(f), []Group{all(f)}); !errors.Is(err, cache.ErrLocked) {
+	if err := m.Remember(context.Background(), now, f, nil, decided(f), []Group{all(f)}); !errors.Is(err, cache.ErrLocked) {
 		t.Errorf("remembering gave %v", err)
 	}
 	store.err = nil
@@ -447,7 +478,7 @@ func TestInTheCache(t *testing.T) {
 func BenchmarkRecall(b *testing.B) {
 	m := New(&shelf{}, question, basis)
 	f := folder(50)
-	if err := m.Remember(context.Background(), now, f, decided(f), []Group{all(f)}); err != nil {
+	if err := m.Remember(context.Background(), now, f, nil, decided(f), []Group{all(f)}); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
