@@ -1,169 +1,186 @@
 // Command accuracy measures how often names are read and matched right, on real names with their truth.
 //
-//	go run -C bench ./accuracy [-eval DIR] [-ranks mixed,popularity,...] [-only names|match]
+//	go run -C bench ./accuracy [-eval DIR] [-only names,match,sources,hidden,ranks] [-ranks mixed,popularity,...]
 //
 // It builds anivault and the stand-in from this repository, loads the stand-in with the evaluation's catalogue,
 // and runs the evaluation's own scorer. The data is not part of the project: without it the command says so.
+//
+//	names    what is read from a name
+//	match    what is matched, by kind of name, with the requests it took
+//	sources  the same without source anipar, which is most of the real names
+//	hidden   how far confidences can be trusted, also of names whose truth the catalogue lacks
+//	ranks    the same names in other search orders of TMDB's, and offline from a warm cache
 package main
 
 import (
-	"bufio"
-	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
 
+var parts = []string{"names", "match", "sources", "hidden", "ranks"}
+
 func main() {
 	eval := flag.String("eval", filepath.Join("..", "..", "shared", "eval"), "folder with the names, the catalogue and the scorer")
-	ranks := flag.String("ranks", "mixed", "rank modes of the stand-in's search, comma separated")
-	only := flag.String("only", "", "names or match")
+	ranks := flag.String("ranks", "mixed,popularity,text,decoy,shuffled", "rank modes of the stand-in's search, comma separated; the first is the one that is scored")
+	wrong := flag.String("errors", "", "append the names that were matched wrongly with confidence 0.9 or more to this `file` (hidden)")
+	only := flag.String("only", strings.Join(parts, ","), "what to measure, comma separated")
 	flag.Parse()
-	if err := run(*eval, strings.Split(*ranks, ","), *only); err != nil {
+	if err := run(*eval, strings.Split(*ranks, ","), strings.Split(*only, ","), *wrong); err != nil {
 		fmt.Fprintln(os.Stderr, "accuracy:", err)
 		os.Exit(1)
 	}
 }
 
-func run(eval string, ranks []string, only string) error {
-	eval, err := filepath.Abs(eval)
-	if err != nil {
-		return err
-	}
-	if _, err := os.Stat(filepath.Join(eval, "scorer", "main.go")); err != nil {
-		return fmt.Errorf("no evaluation data: %w; name its folder with -eval", err)
-	}
-	tmp, err := os.MkdirTemp("", "accuracy-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(tmp)
-	bin := map[string]string{}
-	for name, build := range map[string][]string{
-		"anivault": {"..", "./cmd/anivault"}, "tmdbfake": {"..", "./cmd/tmdbfake"}, "scorer": {filepath.Join(eval, "scorer"), "."},
-	} {
-		bin[name] = filepath.Join(tmp, name)
-		if err := command("go", "build", "-C", build[0], "-o", bin[name], build[1]).Run(); err != nil {
-			return fmt.Errorf("build %s: %w", name, err)
+// bench is what all measurements share.
+type bench struct {
+	eval, tmp string
+	anivault  string
+	tmdbfake  string
+	scorer    string
+	errors    string // where wrong matches are noted, "" for nowhere
+}
+
+// files of names with their truth, in the evaluation's folder.
+var files = []string{"match_gen_dev.jsonl", "match_eval_dev.jsonl"}
+
+func run(eval string, ranks, only []string, wrong string) error {
+	for _, o := range only {
+		if !slices.Contains(parts, o) {
+			return fmt.Errorf("-only %q: want some of %s", o, strings.Join(parts, ", "))
 		}
 	}
+	b, err := prepare(eval)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(b.tmp)
+	b.errors = wrong
 	fmt.Printf("%d cores, %s/%s, %s\n", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, time.Now().UTC().Format(time.DateOnly))
-	if only != "match" {
-		fmt.Println("\n== names")
-		err := command(bin["scorer"], "-in", filepath.Join(eval, "parse_dev.jsonl"), "-skip", "see", "-by", "style", "-bench", "20", "--",
-			bin["anivault"], "parse", "--format", "ndjson").Run()
-		if err != nil {
-			return err
-		}
-	}
-	if only == "names" {
-		return nil
-	}
-	for _, rank := range ranks {
-		for _, data := range []string{"match_gen_dev.jsonl", "match_eval_dev.jsonl"} {
-			if err := match(bin, eval, tmp, rank, data); err != nil {
-				return fmt.Errorf("%s, rank %s: %w", data, rank, err)
+	for _, m := range []struct {
+		name    string
+		measure func() error
+	}{
+		{"names", b.names},
+		{"match", func() error { return b.scores(ranks[0]) }},
+		{"sources", func() error { return b.withoutSource(ranks[0], "anipar") }},
+		{"hidden", func() error { return b.calibration(ranks[0]) }},
+		{"ranks", func() error { return b.agreement(ranks) }},
+	} {
+		if slices.Contains(only, m.name) {
+			if err := m.measure(); err != nil {
+				return fmt.Errorf("%s: %w", m.name, err)
 			}
 		}
 	}
 	return nil
 }
 
-// command shows its output as it comes.
-func command(name string, args ...string) *exec.Cmd {
+func prepare(eval string) (*bench, error) {
+	eval, err := filepath.Abs(eval)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(filepath.Join(eval, "scorer", "main.go")); err != nil {
+		return nil, fmt.Errorf("no evaluation data: %w; name its folder with -eval", err)
+	}
+	tmp, err := os.MkdirTemp("", "accuracy-")
+	if err != nil {
+		return nil, err
+	}
+	b := &bench{
+		eval: eval, tmp: tmp,
+		anivault: filepath.Join(tmp, "anivault"), tmdbfake: filepath.Join(tmp, "tmdbfake"), scorer: filepath.Join(tmp, "scorer"),
+	}
+	for _, build := range [][3]string{{b.anivault, "..", "./cmd/anivault"}, {b.tmdbfake, "..", "./cmd/tmdbfake"}, {b.scorer, filepath.Join(eval, "scorer"), "."}} {
+		if err := shown("go", "build", "-C", build[1], "-o", build[0], build[2]).Run(); err != nil {
+			return nil, errors.Join(fmt.Errorf("build %s: %w", build[2], err), os.RemoveAll(tmp))
+		}
+	}
+	return b, nil
+}
+
+// shown is a command whose output is seen as it comes.
+func shown(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	return cmd
 }
 
-// match scores one file of names against a fresh stand-in, with an empty cache.
-func match(bin map[string]string, eval, tmp, rank, data string) error {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	home, err := os.MkdirTemp(tmp, "home-")
-	if err != nil {
-		return err
+// names scores what is read from names.
+func (b *bench) names() error {
+	fmt.Println("\n== names")
+	return shown(b.scorer, "-in", filepath.Join(b.eval, "parse_dev.jsonl"), "-skip", "see", "-by", "style", "-bench", "20", "--",
+		b.anivault, "parse", "--format", "ndjson").Run()
+}
+
+// scores has the evaluation's scorer judge each file of names, from an empty cache.
+func (b *bench) scores(rank string) error {
+	for _, file := range files {
+		fmt.Printf("\n== %s, search order %s\n", file, rank)
+		if err := b.score(filepath.Join(b.eval, file), rank); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
 	}
-	addresses := filepath.Join(home, "addr")
-	fake := exec.CommandContext(ctx, bin["tmdbfake"], "--addr-file", addresses, "--catalog", filepath.Join(eval, "catalog_dev.jsonl"), "--rank", rank)
-	if err := fake.Start(); err != nil {
-		return err
-	}
-	defer func() { cancel(); _ = fake.Wait() }()
-	api, admin, err := await(addresses)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("\n== %s, rank %s\n", data, rank)
-	cmd := command(bin["scorer"], "-match", "-in", filepath.Join(eval, data), "--", bin["anivault"], "match", "--quiet", "--names-from", "-", "--format", "ndjson")
-	cmd.Env = append(os.Environ(), "HOME="+home, "ANIVAULT_TMDB_BASE_URL=http://"+api, "ANIVAULT_TMDB_TOKEN=accuracy",
-		"ANIVAULT_RATE_BASE=400", "ANIVAULT_CEILING=400", "ANIVAULT_CONCURRENCY=8")
-	if err := cmd.Run(); err != nil {
-		return err
-	}
-	requests, err := journalSize(admin)
-	if err != nil {
-		return err
-	}
-	works, err := distinctWorks(filepath.Join(eval, data))
-	if err != nil {
-		return err
-	}
-	fmt.Printf("%d requests for %d works: %.2f each\n", requests, works, float64(requests)/float64(works))
 	return nil
 }
 
-// await reads the stand-in's two addresses once they are written.
-func await(path string) (api, admin string, err error) {
-	for range 300 {
-		if raw, err := os.ReadFile(path); err == nil {
-			if lines := strings.Fields(string(raw)); len(lines) == 2 {
-				return lines[0], lines[1], nil
+func (b *bench) score(path, rank string) error {
+	s, err := b.stand(filepath.Join(b.eval, "catalog_dev.jsonl"), rank)
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	cmd := shown(b.scorer, append([]string{"-match", "-in", path, "--", b.anivault}, matchArgs...)...)
+	cmd.Env = s.env()
+	if err := cmd.Run(); err != nil {
+		return err
+	}
+	requests, err := s.requests()
+	if err != nil {
+		return err
+	}
+	rows, err := readTruth(path)
+	if err != nil {
+		return err
+	}
+	works := map[string]bool{}
+	for _, r := range rows {
+		works[r.work()] = true
+	}
+	fmt.Printf("%d requests for %d works: %.2f each\n", requests, len(works), float64(requests)/float64(len(works)))
+	return nil
+}
+
+// withoutSource scores the real names without those of one source.
+func (b *bench) withoutSource(rank, source string) error {
+	file := files[1]
+	rows, err := readTruth(filepath.Join(b.eval, file))
+	if err != nil {
+		return err
+	}
+	kept := filepath.Join(b.tmp, "without-"+source+".jsonl")
+	f, err := os.Create(kept)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if r.Source != source {
+			if _, err := fmt.Fprintf(f, "%s\n", r.raw); err != nil {
+				return err
 			}
 		}
-		time.Sleep(100 * time.Millisecond)
 	}
-	return "", "", errors.New("the stand-in did not start")
-}
-
-func journalSize(admin string) (int, error) {
-	resp, err := http.Get("http://" + admin + "/__fake/journal")
-	if err != nil {
-		return 0, err
+	if err := f.Close(); err != nil {
+		return err
 	}
-	defer resp.Body.Close()
-	var entries []json.RawMessage
-	err = json.NewDecoder(resp.Body).Decode(&entries)
-	return len(entries), err
-}
-
-// distinctWorks counts the works that the rows ask for.
-func distinctWorks(path string) (int, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	seen := map[string]bool{}
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		var row struct {
-			Kind string `json:"tmdb_kind"`
-			ID   int    `json:"tmdb_id"`
-		}
-		if err := json.Unmarshal(lines.Bytes(), &row); err != nil {
-			return 0, err
-		}
-		seen[fmt.Sprint(row.Kind, "/", row.ID)] = true
-	}
-	return len(seen), lines.Err()
+	fmt.Printf("\n== %s without source %s, search order %s\n", file, source, rank)
+	return b.score(kept, rank)
 }

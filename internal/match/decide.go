@@ -23,7 +23,7 @@ const (
 	calScore    = 17.0
 	calTop      = 1.2 // more score proves nothing more
 	calLead     = 21.0
-	calInexact  = 1.0
+	calInexact  = 1.5
 )
 
 // verdict is what a round of scoring came to.

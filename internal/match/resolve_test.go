@@ -232,3 +232,14 @@ func TestAListedExtraIsMatchedToItsWork(t *testing.T) {
 		})
 	}
 }
+
+func TestAFilmIsNotBelievedForASeason(t *testing.T) {
+	for _, r := range []release.Release{rel("Two Lanterns", inSeason(2), eps(10)), rel("Two Lanterns", eps(4))} {
+		if got := decideOne(kin(), r); got.Status != Ambiguous || got.Confidence > 0.8 {
+			t.Errorf("%v: got %s with confidence %.2f, want it ambiguous", r.Episodes, outcome(got), got.Confidence)
+		}
+	}
+	if got := decideOne(kin(), rel("Two Lanterns", eps(1))); outcome(got) != "movie 28" {
+		t.Errorf("a first episode: got %s, want the film", outcome(got))
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anivault/anivault/internal/release"
 	"github.com/anivault/anivault/internal/title"
 )
 
@@ -28,6 +29,7 @@ const (
 	weighSeason      = -0.05 // the season of the name exists in no way
 	weighSequel      = -0.20 // nor does the one that the end of the title says
 	weighKind        = -0.12 // a film where the name says series, or the other way round
+	weighNoFilm      = -0.35 // a film where the name says a season or a second episode, and not in its title
 	weighSingle      = 0.08  // a film, and the name has no episode
 	weighAnimated    = 0.03  // animation
 	weighLiveAction  = -0.10 // not animation
@@ -90,7 +92,10 @@ func score(s Series, c contender) scored {
 	}
 	out.weighYear(s)
 	out.weighEpisodes(s)
-	if c.fallback {
+	switch plain := slices.ContainsFunc(s.Titles, func(t release.Title) bool { return t.Text == out.like.read.Text }); {
+	case c.fallback && c.hit.Kind == Movie && plain && (s.HasSeason || s.LastEpisode > 1):
+		out.add("kind", weighNoFilm, "films have no episodes")
+	case c.fallback:
 		out.add("kind", weighKind, "the name says otherwise")
 	}
 	if c.hit.Kind == Movie && s.Want == WantAny && s.Episodes == 0 && !s.HasSeason {
