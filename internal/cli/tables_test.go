@@ -8,6 +8,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -177,5 +178,44 @@ func TestEveryLogKeyIsInTheTable(t *testing.T) {
 		if !used {
 			t.Errorf("nothing logs %q, which the table explains", key)
 		}
+	}
+}
+
+// TestLogLinesInDocumentsHaveTheKeys holds the lines that docs/scripting.md shows to the tables of keys.
+func TestLogLinesInDocumentsHaveTheKeys(t *testing.T) {
+	raw, err := os.ReadFile(filepath.Join("..", "..", "docs", "scripting.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var always, sometimes []string
+	for _, k := range slices.Concat(logging.HeadKeys(), logging.LimiterKeys()) {
+		always = append(always, k.Name)
+	}
+	for _, k := range logging.OtherKeys() {
+		sometimes = append(sometimes, k.Name)
+	}
+	shown := 0
+	for line := range strings.Lines(string(raw)) {
+		if !strings.HasPrefix(line, "ts=") {
+			continue
+		}
+		shown++
+		var keys []string
+		for _, pair := range strings.Fields(line) {
+			key, _, _ := strings.Cut(pair, "=")
+			keys = append(keys, key)
+		}
+		if n := len(always); len(keys) < n || !slices.Equal(keys[:n], always) {
+			t.Errorf("the line has the keys %v, a real one begins with %v", keys, always)
+			continue
+		}
+		for _, k := range keys[len(always):] {
+			if !slices.Contains(sometimes, k) {
+				t.Errorf("the line has %s, which no line has", k)
+			}
+		}
+	}
+	if shown < 2 {
+		t.Errorf("%d log lines are shown", shown)
 	}
 }
