@@ -29,8 +29,8 @@ type Item struct {
 	// FetchedAt is how old the value counts; zero in Put means now. It is
 	// deleted 180 days later at the latest.
 	FetchedAt time.Time
-	// ExpiresAt is until when the value is fresh; zero: no date. Only pruning
-	// looks at it: an expired value is still got.
+	// ExpiresAt is until when the value is of use; zero: no date. Only pruning
+	// looks at it: an expired value is got until then.
 	ExpiresAt time.Time
 }
 

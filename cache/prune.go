@@ -1,7 +1,9 @@
 package cache
 
-// What has to go: everything 180 days after it was fetched, and, above the
-// size bound, first what has expired and then what was fetched longest ago.
+// What has to go: everything 180 days after it was fetched; plain values (what
+// was decided for which file) when they expire, for they never serve as stale;
+// and, above the size bound, first what has expired and then what was fetched
+// longest ago.
 
 import (
 	"context"
@@ -109,7 +111,7 @@ func (s *Store) prune(db *database, meta dbMeta, o PruneOptions) (PruneResult, e
 				switch {
 				case err != nil, now.Sub(rec.fetched) >= KeepLimit,
 					rec.deleted && now.Sub(time.Unix(0, int64(rec.stamp))) >= tombstoneAge,
-					o.Expired && c.expired:
+					c.expired && (o.Expired || string(name) != responses):
 					doomed = append(doomed, c)
 				case over:
 					rest = append(rest, c)

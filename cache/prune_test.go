@@ -130,6 +130,35 @@ func TestPruneOfEverythingExpired(t *testing.T) {
 	}
 }
 
+// A plain value that is no longer of use goes with the daily prune; an answer that has expired may still serve.
+func TestPlainValuesGoWhenTheyExpire(t *testing.T) {
+	clk := newClock()
+	s := open(t, t.TempDir(), Options{Now: clk.Now})
+	b, err := s.Bucket("results")
+	if err != nil {
+		t.Fatal(err)
+	}
+	putAnswer(t, s, tvKey("1"), clk.Now(), time.Hour, 10)
+	if err := b.Put(t.Context(), Item{Key: "an hour", ExpiresAt: clk.Now().Add(time.Hour)}, Item{Key: "a day", ExpiresAt: clk.Now().Add(day)}, Item{Key: "no date"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Merge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	clk.advance(2 * time.Hour)
+	if res, err := s.Prune(t.Context(), PruneOptions{}); err != nil || res.Removed != 1 {
+		t.Fatal(res, err)
+	}
+	for key, want := range map[string]bool{"an hour": false, "a day": true, "no date": true} {
+		if _, ok, err := b.Get(t.Context(), key); ok != want || err != nil {
+			t.Errorf("%s: %v %v", key, ok, err)
+		}
+	}
+	if got := keysOf(t, s); !slices.Equal(got, []string{"1"}) {
+		t.Errorf("answers left: %v", got)
+	}
+}
+
 func TestTheSizeBoundHoldsByItself(t *testing.T) {
 	clk := newClock()
 	s := open(t, t.TempDir(), Options{Now: clk.Now, MaxSize: 1 << 20, MergeEvery: time.Hour})
