@@ -11,6 +11,7 @@ import (
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/pins"
+	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/ui"
 )
 
@@ -109,7 +110,7 @@ func (p *person) describe(q app.Question) {
 		b.WriteString("  no candidates; type another title to search for, or an id\n")
 	}
 	for i, c := range q.Candidates {
-		fmt.Fprintf(&b, "%4d  %s%s  %s/%d  %.0f %%\n", i+1, ui.Escaped(c.Title), yearSuffix(c.Year), c.Kind, c.ID, 100*c.Confidence)
+		fmt.Fprintf(&b, "%4d  %s%s  %s/%d  %s\n", i+1, ui.Escaped(c.Title), yearSuffix(c.Year), c.Kind, c.ID, report.Percent(c.Confidence))
 		if why := candidateReasons(c); why != "" {
 			fmt.Fprintf(&b, "      %s\n", ui.Truncate(ui.Escaped(why), max(p.width, 40)-7))
 		}
