@@ -54,6 +54,7 @@ func TestResolveTellsConfusableWorksApart(t *testing.T) {
 		{"an OVA that TMDB holds as a film", rel("Two Lanterns", special("OVA"), eps(1)), "movie 28"},
 		{"a number is part of the title", rel("Corner Store 2", eps(3)), "tv 29 S01E03"},
 		{"no number is not number two", rel("Corner Store", eps(3)), "tv 30 S01E03"},
+		{"two titles one after the other", rel("Hoshi no Panya The Baker of Stars", also("Hoshi no Panya"), eps(3)), "tv 26 S01E03"},
 		{"more of the name is a title too", rel("Corner Store", also("Corner Store 2"), eps(3)), "tv 29 S01E03"},
 		{"a special long after its series", rel("Hoshi no Panya Special", special("OVA"), of(2040)), "tv 26 -"},
 		{"films of one name that share a hidden title", rel("Gekijouban Yoru no Niwa", as(release.Movie), of(2007)), "ambiguous"},

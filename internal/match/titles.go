@@ -205,6 +205,7 @@ func compareParts(readings []release.Title, e *Entry, titles []named, best liken
 	if best.sim >= simPart {
 		return best
 	}
+	best = compareDoubles(readings, titles, best)
 	var parts []named
 	for _, s := range e.Seasons {
 		if n := name(s.Name, AltTitle{}); s.Number > 0 && n.norm != "" && !placeholderSeason(n.norm) {
@@ -229,6 +230,23 @@ func compareParts(readings []release.Title, e *Entry, titles []named, best liken
 			}
 			if sim = sim * simPart * readingWeight(readings, i); sim > best.sim {
 				best.sim, best.read, best.title, best.file = sim, r, p, Sequel{}
+			}
+		}
+	}
+	return best
+}
+
+// compareDoubles finds readings that are two titles of the entry one after the other: "Gin no Michi Silver Rail".
+func compareDoubles(readings []release.Title, titles []named, best likeness) likeness {
+	for i, r := range readings {
+		norm := title.Normalize(r.Text)
+		rest := afterPlain(norm, titles)
+		if rest == norm {
+			continue
+		}
+		for _, t := range titles {
+			if sim := simPart * readingWeight(readings, i); t.norm == rest && sim > best.sim {
+				best.sim, best.read, best.title, best.file = sim, r, t, Sequel{}
 			}
 		}
 	}
