@@ -219,3 +219,36 @@ func TestLogLinesInDocumentsHaveTheKeys(t *testing.T) {
 		t.Errorf("%d log lines are shown", shown)
 	}
 }
+
+// TestFlagsAndSettingsAgree: a flag that sets a setting says the default that the setting has.
+func TestFlagsAndSettingsAgree(t *testing.T) {
+	settings := map[string]config.Setting{}
+	for _, s := range config.Settings() {
+		settings[s.Key] = s
+	}
+	met := map[string]bool{}
+	eachCommand(testRoot(), func(cmd *cobra.Command) {
+		for name, key := range settingFlags {
+			f := cmd.Flags().Lookup(name)
+			if f == nil {
+				f = cmd.PersistentFlags().Lookup(name)
+			}
+			s, known := settings[key]
+			if !known {
+				t.Fatalf("--%s sets %s, which is no setting", name, key)
+			}
+			if f == nil {
+				continue
+			}
+			met[name] = true
+			if f.DefValue != "" && f.DefValue != s.Default {
+				t.Errorf("%s --%s says that the default is %s; it is %s", cmd.CommandPath(), name, f.DefValue, s.Default)
+			}
+		}
+	})
+	for name := range settingFlags {
+		if !met[name] {
+			t.Errorf("no command has --%s", name)
+		}
+	}
+}
