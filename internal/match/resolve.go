@@ -83,8 +83,11 @@ func (r *Resolver) Resolve(ctx context.Context, s Series) Resolution {
 	}
 	j := &job{r: r, s: s}
 	j.step("group", nil, "%d files as %q, season %s, year %d, wanted: %s", len(s.Files), s.Title(), seasonText(s), s.Year, s.Want)
-	if kind, id, ok := r.explicitID(s); ok {
+	if kind, id, ok := j.explicitID(); ok {
 		return j.byID(ctx, kind, id)
+	}
+	if res, ok := j.byExternalID(ctx); ok {
+		return res
 	}
 	if len(s.Titles) == 0 {
 		return j.finish(Resolution{Status: Unmatched, Reason: "no title could be read from the name"})
@@ -103,9 +106,9 @@ func (r *Resolver) Choose(ctx context.Context, s Series, kind Kind, id int, from
 	return res
 }
 
-// explicitID finds a TMDB id in the path. An id without a kind takes that of the name: a series unless it reads as a film.
-func (r *Resolver) explicitID(s Series) (Kind, int, bool) {
-	for _, id := range s.IDs {
+// explicitID finds a TMDB id in the path.
+func (j *job) explicitID() (Kind, int, bool) {
+	for _, id := range j.s.IDs {
 		if id.Source != "tmdb" {
 			continue
 		}
@@ -113,17 +116,7 @@ func (r *Resolver) explicitID(s Series) (Kind, int, bool) {
 		if err != nil || n <= 0 {
 			continue
 		}
-		switch {
-		case id.Kind == string(TV), id.Kind == string(Movie):
-			return Kind(id.Kind), n, true
-		case r.Options.Kind != "":
-			return r.Options.Kind, n, true
-		case s.Want == WantMovie:
-			return Movie, n, true
-		case s.Want == WantAny && s.Episodes == 0 && !s.HasSeason:
-			return Movie, n, true
-		}
-		return TV, n, true
+		return j.kindOfID(id), n, true
 	}
 	return "", 0, false
 }

@@ -244,3 +244,42 @@ func TestAFilmIsNotBelievedForASeason(t *testing.T) {
 		t.Errorf("a first episode: got %s, want the film", outcome(got))
 	}
 }
+
+func TestResolveTakesOtherSitesIDs(t *testing.T) {
+	for _, row := range []struct {
+		name  string
+		ids   []release.ID
+		rel   release.Release
+		want  string
+		asked []string
+	}{
+		{"a series", []release.ID{{Source: "tvdb", Value: "7"}}, rel("Iron Nightingale", eps(3)), "tv 22 S01E03", []string{"find tvdb 7", "entry tv 22"}},
+		{"a film", []release.ID{{Source: "imdb", Value: "tt1"}}, rel("Anything", as(release.Movie)), "movie 23", []string{"find imdb tt1", "entry movie 23"}},
+		{"both kinds under one id: as the name says", []release.ID{{Source: "imdb", Value: "tt2"}}, rel("Anything", eps(2)), "tv 21 S01E02", []string{"find imdb tt2", "entry tv 21"}},
+		{"the second id is known", []release.ID{{Source: "tvdb", Value: "8"}, {Source: "imdb", Value: "tt1"}}, rel("Anything", as(release.Movie)), "movie 23", []string{"find tvdb 8", "find imdb tt1", "entry movie 23"}},
+		{"a TMDB id needs no other", []release.ID{{Source: "imdb", Value: "tt1"}, {Source: "tmdb", Value: "22"}}, rel("Anything", eps(3)), "tv 22 S01E03", []string{"entry tv 22"}},
+		{"an id that TMDB does not know", []release.ID{{Source: "imdb", Value: "tt9"}}, rel("Corner Store 2", eps(3)), "tv 29 S01E03", []string{"find imdb tt9", "search tv \"Corner Store 2\" 0", "entry tv 29"}},
+		{"an id of a site that TMDB does not ask", []release.ID{{Source: "anidb", Value: "5"}}, rel("Corner Store 2", eps(3)), "tv 29 S01E03", []string{"search tv \"Corner Store 2\" 0", "entry tv 29"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			w := kin()
+			w.ids = map[string][]int{"tvdb 7": {22}, "imdb tt1": {23}, "imdb tt2": {23, 21}}
+			row.rel.IDs = row.ids
+			got := decideOne(w, row.rel)
+			if outcome(got) != row.want || got.Reason == "" {
+				t.Errorf("got %s (%s), want %s", outcome(got), got.Reason, row.want)
+			}
+			if d := cmp.Diff(row.asked, w.asked); d != "" {
+				t.Errorf("asked (-want +got):\n%s", d)
+			}
+		})
+	}
+	w := kin()
+	boom := errors.New("limiter sleeps")
+	w.fail = func(string) error { return boom }
+	r := rel("Corner Store 2", eps(3))
+	r.IDs = []release.ID{{Source: "imdb", Value: "tt1"}}
+	if got := decideOne(w, r); got.Status != Pending || !errors.Is(got.Err, boom) || len(w.asked) != 1 {
+		t.Errorf("an id that cannot be looked up: %+v after %v, want it pending without a search", got, w.asked)
+	}
+}

@@ -18,6 +18,7 @@ import (
 type world struct {
 	entries []*Entry
 	groups  map[string]*EpisodeGroup
+	ids     map[string][]int // by another site's id: "imdb tt1"
 	order   func([]Hit)
 	fail    func(what string) error
 
@@ -71,6 +72,22 @@ func (w *world) Group(_ context.Context, id string) (*EpisodeGroup, Origin, erro
 		return g, Origin{}, nil
 	}
 	return nil, Origin{}, fmt.Errorf("group %s: %w", id, ErrNoEntry)
+}
+
+// Find implements Finder.
+func (w *world) Find(_ context.Context, site, id string) ([]Hit, Origin, error) {
+	if err := w.note("find " + site + " " + id); err != nil {
+		return nil, Origin{}, err
+	}
+	var out []Hit
+	for _, n := range w.ids[site+" "+id] {
+		for _, e := range w.entries {
+			if e.ID == n {
+				out = append(out, hitOf(e))
+			}
+		}
+	}
+	return out, Origin{}, nil
 }
 
 func finds(query string, e *Entry) bool {

@@ -1,0 +1,71 @@
+package match
+
+// This file decides what another site's id in a path is worth: the entry that TMDB has under it, without a search. An id
+// that TMDB does not know says nothing, and the titles are asked for.
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/anivault/anivault/internal/release"
+)
+
+// Finder is a Source that knows entries by another site's id: site is "imdb" ("tt0903747") or "tvdb" ("81189").
+type Finder interface {
+	// Find returns the rows under an id; none where TMDB does not know it.
+	Find(ctx context.Context, site, id string) ([]Hit, Origin, error)
+}
+
+// byExternalID looks the ids of other sites up, in the order in which the path has them. ok is false where none leads to an entry.
+func (j *job) byExternalID(ctx context.Context) (res Resolution, ok bool) {
+	finder, able := j.r.Source.(Finder)
+	if !able {
+		return res, false
+	}
+	for _, id := range j.s.IDs {
+		if id.Source != "imdb" && id.Source != "tvdb" {
+			continue
+		}
+		hits, o, err := finder.Find(ctx, id.Source, id.Value)
+		if err != nil && !errors.Is(err, ErrNoEntry) {
+			j.step("search", nil, "%s id %s: %v", id.Source, id.Value, err)
+			return j.finish(Resolution{Status: Pending, Err: err, Reason: "the id in the path could not be looked up"}), true
+		}
+		j.heard, j.origin = j.heard.Least(o), j.origin.Least(o)
+		j.step("search", &o, "%s id %s: %d rows", id.Source, id.Value, len(hits))
+		if h, found := j.meant(id, hits); found {
+			return j.byID(ctx, h.Kind, h.ID), true
+		}
+	}
+	j.origin = Origin{}
+	return res, false
+}
+
+// meant picks the row of the kind that the user or the name asks for; the only one where there is one.
+func (j *job) meant(id release.ID, hits []Hit) (Hit, bool) {
+	want := j.r.Options.Kind
+	if want == "" && len(hits) > 1 {
+		want = j.kindOfID(id)
+	}
+	i := slices.IndexFunc(hits, func(h Hit) bool { return want == "" || h.Kind == want })
+	if i < 0 {
+		return Hit{}, false
+	}
+	return hits[i], true
+}
+
+// kindOfID is the kind of an id without a kind of its own: that of the name, a series unless it reads as a film.
+func (j *job) kindOfID(id release.ID) Kind {
+	switch {
+	case id.Kind == string(TV), id.Kind == string(Movie):
+		return Kind(id.Kind)
+	case j.r.Options.Kind != "":
+		return j.r.Options.Kind
+	case j.s.Want == WantMovie:
+		return Movie
+	case j.s.Want == WantAny && j.s.Episodes == 0 && !j.s.HasSeason:
+		return Movie
+	}
+	return TV
+}
