@@ -86,6 +86,9 @@ func (t *titleIndex) find(s match.Series) indexed {
 				break
 			}
 		}
+		if err := out.likely(x, s); err != nil {
+			return err
+		}
 		for _, c := range out.candidates {
 			if c.Kind != match.TV || c.Anime == 0 {
 				continue
@@ -99,6 +102,33 @@ func (t *titleIndex) find(s match.Series) indexed {
 		return nil
 	})
 	return out
+}
+
+// likely looks for titles that are nearly those of the series, where the index knows none of these. Which anime of a series is
+// meant, a likeness can't tell.
+func (i *indexed) likely(x *index.Index, s match.Series) error {
+	if s.Want != match.WantTV && s.Want != match.WantMovie {
+		return nil
+	}
+	for _, by := range []struct {
+		texts []string
+		look  func(string) ([]index.Candidate, error)
+	}{{plainTitles(s), x.LookupLoosely}, {s.Parts(), x.Lookup}, {s.Parts(), x.LookupLoosely}} {
+		for _, text := range by.texts {
+			if len(i.candidates) > 0 {
+				return nil
+			}
+			found, err := by.look(text)
+			if err != nil {
+				return err
+			}
+			for _, c := range found {
+				c.Season, c.Absolute, c.Offset, c.Ranges = nil, false, 0, nil
+				i.add(c)
+			}
+		}
+	}
+	return nil
 }
 
 // add keeps the first candidate of an entry, which the more exact title has found.

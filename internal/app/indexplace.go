@@ -40,7 +40,10 @@ func (m *matching) resolveIndexed(ctx context.Context, s match.Series) (res matc
 		if i < 0 {
 			return res, found, false
 		}
-		return named(res), certain[i], true
+		res = named(res)
+		// The lists know no namesake, as a search without a year would have shown it.
+		m.known.show(match.Query{Kind: res.Kind}, []match.Hit{{Kind: res.Kind, ID: res.ID, Title: res.Title, OriginalTitle: res.OriginalTitle, Year: res.Year}})
+		return res, certain[i], true
 	case res.Err != nil && ctx.Err() == nil && !errors.Is(res.Err, match.ErrNoEntry):
 		return unasked(s, certain, res)
 	}

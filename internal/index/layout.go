@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"math"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/title"
@@ -29,6 +30,8 @@ const (
 	bucketTVIDs                       // TMDB id -> popularity, text
 	bucketFilms
 	bucketFilmIDs
+	bucketListLoose // marked title -> as in bucketListNames
+	bucketLoose     // marked title -> as in bucketTitles
 )
 
 func (b bucket) name() []byte { return []byte{'b', byte('0' + b)} }
@@ -38,8 +41,8 @@ var metaName = []byte("meta")
 
 // bucketsOf lists the buckets that a source fills.
 var bucketsOf = map[Source][]bucket{
-	AnimeLists: {bucketAnime, bucketShows, bucketListNames},
-	AniDB:      {bucketTitles},
+	AnimeLists: {bucketAnime, bucketShows, bucketListNames, bucketListLoose},
+	AniDB:      {bucketTitles, bucketLoose},
 	TVExport:   {bucketTV, bucketTVIDs},
 	FilmExport: {bucketFilms, bucketFilmIDs},
 }
@@ -63,6 +66,45 @@ func keysOf(text string) []string {
 		}
 	}
 	return out
+}
+
+// What stands before a key under which a title is found only where nothing bears the very title: no normalised title holds it.
+const (
+	plainMark = "\x01" // however long vowels, particles and spaces are written
+	headMark  = "\x02" // without the subtitle
+)
+
+// leastLoose is how many bytes of a title must agree where it is not the very title.
+const leastLoose = 8
+
+// looseKeysOf are the marked keys of a title.
+func looseKeysOf(text string) []string {
+	if len(text) > maxTitle {
+		return nil
+	}
+	var out []string
+	if plain := title.Plain(title.Normalize(text)); len(plain) >= leastLoose {
+		out = append(out, plainMark+plain)
+	}
+	head := title.Normalize(headOf(text))
+	if plain := title.Plain(head); len(plain) >= leastLoose && (strings.Contains(head, " ") || len(head) != utf8.RuneCountInString(head)) {
+		out = append(out, headMark+plain)
+	}
+	return out
+}
+
+// headOf is a title before its subtitle, "" if it has none.
+func headOf(text string) string {
+	cut := -1
+	for _, mark := range []string{": ", "：", " - ", " – ", " — ", "～", "~", " −"} {
+		if i := strings.Index(text, mark); i > 0 && (cut < 0 || i < cut) {
+			cut = i
+		}
+	}
+	if cut < 0 {
+		return ""
+	}
+	return text[:cut]
 }
 
 func idKey(ids ...int) []byte {
@@ -100,14 +142,24 @@ func animeRecords(a anime) ([]record, error) {
 	for _, k := range keysOf(a.Name) {
 		out = append(out, record{bucketListNames, titleKey(k, a.ID), []byte(a.Name)})
 	}
+	for _, k := range looseKeysOf(a.Name) {
+		out = append(out, record{bucketListLoose, titleKey(k, a.ID), []byte(a.Name)})
+	}
 	return out, nil
 }
 
 func titleRecords(t titleRow) []record {
 	var out []record
+	value := append([]byte{byte(t.kind), byte(min(len(t.language), 255))}, t.language[:min(len(t.language), 255)]...)
+	value = append(value, t.text...)
 	for _, k := range keysOf(t.text) {
-		value := append([]byte{byte(t.kind), byte(min(len(t.language), 255))}, t.language[:min(len(t.language), 255)]...)
-		out = append(out, record{bucketTitles, titleKey(k, t.anime), append(value, t.text...)})
+		out = append(out, record{bucketTitles, titleKey(k, t.anime), value})
+	}
+	if t.kind == shortTitle {
+		return out
+	}
+	for _, k := range looseKeysOf(t.text) {
+		out = append(out, record{bucketLoose, titleKey(k, t.anime), value})
 	}
 	return out
 }

@@ -78,7 +78,7 @@ func (x *Index) Lookup(text string) ([]Candidate, error) {
 	var out []Candidate
 	err := x.guard(func(tx *bolt.Tx) error {
 		out = nil
-		for _, hit := range animeByTitle(tx, key) {
+		for _, hit := range animeByTitle(tx, key, bucketTitles, bucketListNames) {
 			out = append(out, candidatesOf(tx, hit)...)
 		}
 		for kind, b := range map[match.Kind]bucket{match.TV: bucketTV, match.Movie: bucketFilms} {
@@ -94,6 +94,29 @@ func (x *Index) Lookup(text string) ([]Candidate, error) {
 	})
 	slices.SortStableFunc(out, func(a, b Candidate) int {
 		return cmp.Or(cmp.Compare(min(b.Anime, 1), min(a.Anime, 1)), cmp.Compare(b.Popularity, a.Popularity), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
+	})
+	return out, err
+}
+
+// LookupLoosely returns the entries that AniDB's lists know by a title that differs from this one only in how long vowels,
+// particles and spaces are written, or else by one that goes on with a subtitle.
+func (x *Index) LookupLoosely(text string) ([]Candidate, error) {
+	plain := title.Plain(title.Normalize(text))
+	if len(plain) < leastLoose {
+		return nil, nil
+	}
+	var out []Candidate
+	err := x.guard(func(tx *bolt.Tx) error {
+		out = nil
+		for _, mark := range []string{plainMark, headMark} {
+			for _, hit := range animeByTitle(tx, mark+plain, bucketLoose, bucketListLoose) {
+				out = append(out, candidatesOf(tx, hit)...)
+			}
+			if len(out) > 0 {
+				return nil
+			}
+		}
+		return nil
 	})
 	return out, err
 }
@@ -116,15 +139,15 @@ func scan(tx *bolt.Tx, b bucket, norm string, do func(id int, value []byte)) {
 }
 
 // animeByTitle finds AniDB's anime of a title, in its own list and in Anime-Lists.
-func animeByTitle(tx *bolt.Tx, norm string) []titleRow {
+func animeByTitle(tx *bolt.Tx, key string, titles, names bucket) []titleRow {
 	var hits []titleRow
-	scan(tx, bucketTitles, norm, func(id int, value []byte) {
+	scan(tx, titles, key, func(id int, value []byte) {
 		if t, ok := readTitle(value); ok {
 			t.anime = id
 			hits = append(hits, t)
 		}
 	})
-	scan(tx, bucketListNames, norm, func(id int, value []byte) {
+	scan(tx, names, key, func(id int, value []byte) {
 		if !slices.ContainsFunc(hits, func(t titleRow) bool { return t.anime == id }) {
 			hits = append(hits, titleRow{anime: id, kind: mainTitle, text: string(value)})
 		}

@@ -28,7 +28,7 @@ func Queries(s Series, want Kind) []Query {
 		first, second = []Kind{want}, nil
 	}
 	l := queryList{seen: map[Query]bool{}}
-	whole, bases, parts := variants(s.Titles)
+	whole, bases, parts, pieces := variants(s.Titles)
 	likely, others := whole[:min(len(whole), 2)], whole[min(len(whole), 2):]
 	for _, text := range likely {
 		if s.Year != 0 {
@@ -48,7 +48,7 @@ func Queries(s Series, want Kind) []Query {
 		}
 		l.add(first, text, 0)
 	}
-	for _, text := range parts {
+	for _, text := range slices.Concat(parts, pieces) {
 		l.add(first, text, 0)
 	}
 	return l.list
@@ -87,6 +87,13 @@ func kindsOf(w Want) (first, second []Kind) {
 	return nil, nil
 }
 
+// Parts are the spellings by which a list of titles may know the series where it does not know the title as read: without a
+// sequel's number, a remark, a subtitle, or the part in another script. The likeliest comes first.
+func (s Series) Parts() []string {
+	_, bases, parts, _ := variants(s.Titles)
+	return slices.Concat(bases, parts)
+}
+
 // Likelier is the kind to ask for first. A name that does not tell is likelier a film's where it is that of one media file; a
 // folder or a release without episodes is more often a whole series.
 func (s Series) Likelier() Kind {
@@ -102,7 +109,7 @@ func (s Series) Likelier() Kind {
 
 // variants spells the titles as search texts: each title as read, and in parts each without its sequel words or its
 // subtitle, its part in another script, its first words, and its letters without spaces.
-func variants(titles []release.Title) (whole, bases, parts []string) {
+func variants(titles []release.Title) (whole, bases, parts, pieces []string) {
 	var out []string
 	seen := map[string]bool{}
 	add := func(t string) {
@@ -140,6 +147,7 @@ func variants(titles []release.Title) (whole, bases, parts []string) {
 		add(withoutSubtitle(t.Text))
 		add(withoutFilmWords(t.Text))
 	}
+	k := len(out)
 	for _, t := range titles {
 		add(firstWords(t.Text))
 	}
@@ -148,7 +156,7 @@ func variants(titles []release.Title) (whole, bases, parts []string) {
 			add(strings.ReplaceAll(text, " ", ""))
 		}
 	}
-	return out[:n], out[n:m], out[m:]
+	return out[:n], out[n:m], out[m:k], out[k:]
 }
 
 // mostJoined is how many words somebody may write as one.

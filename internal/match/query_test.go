@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
 
@@ -54,6 +55,18 @@ func TestQueriesGoFromTheWholeTitleToItsParts(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestPartsAreWhatAListMayKnowASeriesBy(t *testing.T) {
+	for text, want := range map[string][]string{
+		"Moth": nil, "Moth 2": {"moth"}, "Moth (On-air)": {"Moth"}, "Moth: The Wait": {"Moth"}, "灯守の町 Lantern": {"灯守の町", "Lantern"},
+		"Kono Minato wa Itsumo Shizuka desu": nil, // no list calls it by its first words
+	} {
+		got := Group([]File{{Release: rel(text, eps(1))}})[0].Parts()
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s:\n%s", text, diff)
+		}
 	}
 }
 
