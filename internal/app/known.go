@@ -112,6 +112,8 @@ func (k *knownTitles) name(e knownEntry, as bearing, year int, titles ...string)
 		k.call(e, as, norm)
 		if plain, ok := strings.CutSuffix(norm, " "+strconv.Itoa(year)); ok {
 			k.call(e, dated, plain)
+		} else if base := match.BaseTitle(norm); base != norm && as != visible {
+			k.call(e, alternative, base) // a season's own title holds the work's
 		}
 		if r := title.Romanize(t); r != t {
 			k.call(e, min(as, translated), title.Normalize(r))

@@ -19,6 +19,7 @@ func TestWhatWasFetchedAnswersForItsOtherTitles(t *testing.T) {
 			{Text: "Keepers", Language: "en"},
 			{Text: "Toumorimachi", Region: "JP"},
 			{Text: "Lantern Keepers 2021"},
+			{Text: "Die Laternenwärter 2", Language: "de"},
 		},
 	}
 	remake := &match.Entry{Kind: match.TV, ID: 2, Title: "Night Bureau (2021)", OriginalTitle: "Night Bureau (2021)", Year: 2021, Titles: []match.AltTitle{{Text: "Night Bureau"}}}
@@ -35,6 +36,7 @@ func TestWhatWasFetchedAnswersForItsOtherTitles(t *testing.T) {
 		{"a later season's year is no namesake's", "[G] Lantern Keepers (2019) - 03 [1080p].mkv", 1},
 		{"two readings", "[G] 守灯人之城镇 / Toumori no Machi - 03 [1080p].mkv", 1},
 		{"the other reading alone", "[G] Strange Spelling / 守灯人之城镇 - 03 [1080p].mkv", 1},
+		{"without the season of a season's own title", "[G] Die Laternenwärter - 03 [1080p].mkv", 1},
 		{"a film", "Lantern.Keepers.The.Movie.2019.1080p.mkv", 0},
 		{"one word of a translation", "[G] Keepers - 03 [1080p].mkv", 0},
 		{"one short word that anybody may have added", "[G] Toumorimachi - 03 [1080p].mkv", 0},

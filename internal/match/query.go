@@ -48,6 +48,9 @@ func Queries(s Series, want Kind) []Query {
 		}
 		l.add(first, text, 0)
 	}
+	if s.Want == WantWork {
+		return l.list // what only a part of the name finds is not certain enough for an extra
+	}
 	for _, text := range slices.Concat(parts, pieces) {
 		l.add(first, text, 0)
 	}

@@ -65,6 +65,12 @@ func splitSequel(norm string) (string, Sequel) {
 	return base, seq
 }
 
+// BaseTitle is a normalised title without what its end says of season, part and year.
+func BaseTitle(norm string) string {
+	base, _ := splitSequel(norm)
+	return base
+}
+
 // cutMarker takes one marker off the end.
 func cutMarker(s string) (string, Sequel) {
 	if s == "" {
