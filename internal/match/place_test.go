@@ -28,6 +28,7 @@ var (
 	second  = series(11, "Second Bloom 2", "再び咲く2", 2015, season(1, "1-12@2015-04-04"))
 	wharf   = series(13, "Copper Wharf", "銅の波止場", 2014, season(0, "1-3@2015-03-01").titled("Copper Wharf OAD 1", "Copper Wharf OAD 2", "Dockside Tales"), season(1, "1-12@2014-01-05"), season(2, "1-12@2016-01-05").named("The Copper Wharf: The Tide of Iron")).alt("Dockside Tales", "Copper Wharf 3", "Copper Wharf Tide of Iron")
 	mixed   = series(14, "Reed Archive", "葦の書庫", 2019, season(1, "1-14@2019-04-02", "15-26@2020-04-07", "27-36@2022-01-04"), season(2, "1-24@2026-01-08"))
+	diary   = series(16, "Salt Diary (2016)", "塩の日記 (2016)", 2016, season(0, "1-2@2014-03-01").titled("Salt Diary 1", "Salt Diary 2"), season(1, "1-12@2016-04-05"))
 	siege   = series(15, "Violet Moat", "菫の堀", 2019, season(1, "1-12@2019-01-05"), season(2, "1-12@2020-01-05"), season(3, "1-12@2021-01-05", "13-24@2021-07-05").named("Siege Hall")).alt("Violet Moat Siege Hall")
 	parts   = series(12, "Clockwork Isle", "歯車島", 2021, season(1, "1-11@2021-01-11", "12-23@2021-10-04"), season(2, "1-12@2023-07-03", "13-24@2024-04-08"))
 )
@@ -47,7 +48,7 @@ func shapes() *world {
 	// The absolute group of this show leaves out its third episode, which was a recap: it knows better than the position.
 	abs.Groups[0].Episodes = slices.Delete(abs.Groups[0].Episodes, 2, 3)
 	return &world{
-		entries: []*Entry{merged, cours, split, roll, giant, arcs, extras, dateOVA, planned, grouped, second, parts, wharf, mixed, siege},
+		entries: []*Entry{merged, cours, split, roll, giant, arcs, extras, dateOVA, planned, grouped, second, parts, wharf, mixed, siege, diary},
 		groups:  map[string]*EpisodeGroup{"abs": abs, "seasons": byYear},
 	}
 }
@@ -115,6 +116,7 @@ func TestPlaceFollowsTheFetchedEpisodes(t *testing.T) {
 		{"merged third season, counted on, before another", rel("Reed Archive", inSeason(3), eps(31)), "tv 14 S01E31"},
 		{"second part of an arc", rel("Violet Moat Siege Hall", inSeason(2), eps(3)), "tv 15 S03E15"},
 		{"arc without its parts", rel("Violet Moat Siege Hall", eps(3)), "tv 15 S03E03"},
+		{"no special that is called like the show without its year", rel("Salt Diary", of(2016), eps(2)), "tv 16 S01E02"},
 		{"no episodes yet", rel("Not Yet Aired", eps(1)), "tv 9 -"},
 		{"batch of the only season", rel("Moth Parade", as(release.Batch)), "tv 2 S01"},
 		{"batch of a stated season", rel("Salt Harbor", as(release.Batch), inSeason(2)), "tv 3 S02"},

@@ -111,7 +111,7 @@ func (p *placer) wholeTexts() []string {
 	var texts []string
 	add := func(s string) {
 		n := title.Normalize(s)
-		if n == "" || slices.ContainsFunc(p.titles, func(t named) bool { return t.primary && t.norm == n }) ||
+		if n == "" || slices.ContainsFunc(p.titles, func(t named) bool { return t.primary && t.calls(n) }) ||
 			slices.ContainsFunc(p.e.Seasons, func(x Season) bool { return x.Number > 0 && title.Normalize(x.Name) == n }) {
 			return
 		}
@@ -124,6 +124,11 @@ func (p *placer) wholeTexts() []string {
 		}
 	}
 	return texts
+}
+
+// calls reports whether a title is the text, but for spaces and a year of its own.
+func (t named) calls(norm string) bool {
+	return title.Similarity(t.norm, norm) >= simExact || t.seq == Sequel{Year: t.seq.Year} && title.Similarity(t.base, norm) >= simExact
 }
 
 // specialsCalled are the specials that are called like one of the texts, with or without their number.
