@@ -143,7 +143,7 @@ func (b *bench) score(path, rank string) error {
 	if err := cmd.Run(); err != nil {
 		return err
 	}
-	requests, err := s.requests()
+	requests, err := s.journal()
 	if err != nil {
 		return err
 	}
@@ -155,7 +155,7 @@ func (b *bench) score(path, rank string) error {
 	for _, r := range rows {
 		works[r.work()] = true
 	}
-	fmt.Printf("%d requests for %d works: %.2f each\n", requests, len(works), float64(requests)/float64(len(works)))
+	tellRequests(requests, works)
 	return nil
 }
 
