@@ -196,63 +196,6 @@ func comparePairs(readings []release.Title, want wanted, titles []named, alike f
 	return best
 }
 
-// simPart is the likeness of a reading that is a title of the entry followed by the name of one of its seasons or specials,
-// or is such a name by itself.
-const simPart = 0.98
-
-// compareParts finds readings that name a season or a special besides the entry: "Title Second Arc".
-func compareParts(readings []release.Title, e *Entry, titles []named, best likeness) likeness {
-	if best.sim >= simPart {
-		return best
-	}
-	best = compareDoubles(readings, titles, best)
-	var parts []named
-	for _, s := range e.Seasons {
-		if n := name(s.Name, AltTitle{}); s.Number > 0 && n.norm != "" && !placeholderSeason(n.norm) {
-			parts = append(parts, n)
-		}
-		for _, ep := range s.Episodes {
-			if n := name(ep.Name, AltTitle{}); s.Number == 0 && n.norm != "" && !placeholderEpisode(n.norm) {
-				parts = append(parts, n)
-			}
-		}
-	}
-	if len(parts) == 0 {
-		return best
-	}
-	for i, r := range readings {
-		norm := title.Normalize(r.Text)
-		rest := afterPlain(norm, titles)
-		for _, p := range parts {
-			sim := title.Similarity(norm, p.norm)
-			if own := afterPlain(p.norm, titles); rest != norm {
-				sim = max(sim, title.Similarity(rest, own), title.Similarity(withoutArcWord(rest), withoutArcWord(own)))
-			}
-			if sim = sim * simPart * readingWeight(readings, i); sim > best.sim {
-				best.sim, best.read, best.title, best.file = sim, r, p, Sequel{}
-			}
-		}
-	}
-	return best
-}
-
-// compareDoubles finds readings that are two titles of the entry one after the other: "Gin no Michi Silver Rail".
-func compareDoubles(readings []release.Title, titles []named, best likeness) likeness {
-	for i, r := range readings {
-		norm := title.Normalize(r.Text)
-		rest := afterPlain(norm, titles)
-		if rest == norm {
-			continue
-		}
-		for _, t := range titles {
-			if sim := simPart * readingWeight(readings, i); t.norm == rest && sim > best.sim {
-				best.sim, best.read, best.title, best.file = sim, r, t, Sequel{}
-			}
-		}
-	}
-	return best
-}
-
 // preferable breaks ties between equal agreements: a plain title says less about a season and is
 // the safer one to have matched.
 func preferable(a, b named) bool { return a.seq.Zero() && !b.seq.Zero() }

@@ -7,7 +7,6 @@ package match
 import (
 	"errors"
 	"slices"
-	"time"
 )
 
 // byMapping uses what the user imported: the n-th episode of a season after an offset, by position. A season that
@@ -36,30 +35,6 @@ func (p *placer) byMapping() placement {
 
 // stated reports whether the name states its season outright, not by the end or a part of its title.
 func (p *placer) stated() bool { return len(p.rel.Seasons) > 0 }
-
-// byLaterCour finds the run of episodes that began in the year of the name inside the season that its title names, where the season
-// itself began before: "Title Third Beat (2022)".
-func (p *placer) byLaterCour() placement {
-	n := p.hint.Arc
-	if n == 0 && !p.stated() {
-		n = p.season
-	}
-	if n == 0 || p.year == 0 || p.part > 0 {
-		return placement{}
-	}
-	var hits [][]slot
-	list := seasonSlots(p.all, n)
-	for _, run := range runs(list, courGap) {
-		if firstYear(run) == p.year {
-			hits = append(hits, run)
-		}
-	}
-	if len(hits) != 1 || firstYear(list) == p.year {
-		return placement{}
-	}
-	first := hits[0][0]
-	return found(positions(hits[0], p.eps, 0), "by position in the run of season %d that begins with E%02d in %d", n, first.episode.Number, p.year)
-}
 
 // bySeason takes the season of the name as TMDB's. Numbers that the season does not hold are read as counted on from
 // the first season, where that leads into the same season, or as positions in a season that starts late.
@@ -194,114 +169,6 @@ func (p *placer) byFinal() placement {
 		return at
 	}
 	return found(positions(list, p.eps, 0), "by position in season %d, the final one", last)
-}
-
-// byYear finds the season or the run that began in the year of the name.
-func (p *placer) byYear() placement {
-	if p.year == 0 || p.season > 0 {
-		return placement{}
-	}
-	var hits [][]slot
-	for _, gap := range []bool{false, true} {
-		hits = hits[:0]
-		list := runs(p.all, 1<<62)
-		if gap {
-			list = runs(p.all, courGap)
-		}
-		for _, run := range list {
-			if firstYear(run) == p.year {
-				hits = append(hits, run)
-			}
-		}
-		if len(hits) == 1 {
-			break
-		}
-	}
-	if len(hits) == 0 {
-		if at := p.specialDate(); at.ok {
-			return at
-		}
-	}
-	if len(hits) != 1 {
-		p.note("%d runs of episodes begin in %d", len(hits), p.year)
-		return placement{}
-	}
-	run := hits[0]
-	if p.part > 0 {
-		p.season = run[0].season
-		return placement{} // byPart knows
-	}
-	why := "by position in the run that begins with S%02dE%02d in %d"
-	if at := found(positions(run, p.eps, 0), why, run[0].season, run[0].episode.Number, p.year); at.ok {
-		return at
-	}
-	return found(literal(run, p.eps), "the number is in the run that begins in %d", p.year)
-}
-
-// byRuns resolves a season that TMDB merged into another: the n-th run of episodes between pauses.
-func (p *placer) byRuns() placement {
-	if p.season == 0 {
-		return placement{}
-	}
-	if _, ok := p.e.season(p.season); ok {
-		return placement{}
-	}
-	seasons := len(runs(p.all, 1<<62))
-	for _, gap := range []struct {
-		name string
-		list [][]slot
-	}{{"long", runs(p.all, seasonGap)}, {"short", runs(p.all, courGap)}} {
-		n := len(gap.list)
-		if n < p.season || seasons > 1 && n != p.season {
-			continue
-		}
-		run := gap.list[p.season-1]
-		if p.part > 0 {
-			parts := runs(run, courGap)
-			if p.part > len(parts) {
-				continue
-			}
-			run = parts[p.part-1]
-		}
-		why := "season %d is the run after a %s pause that begins with S%02dE%02d"
-		if at := found(positions(run, p.eps, 0), why, p.season, gap.name, run[0].season, run[0].episode.Number); at.ok {
-			return at
-		}
-		if at := found(literal(run, p.eps), why, p.season, gap.name, run[0].season, run[0].episode.Number); at.ok {
-			return at
-		}
-	}
-	p.note("the pauses between air dates do not make %d seasons", p.season)
-	for _, gap := range []time.Duration{seasonGap, courGap} {
-		if list := runs(p.all, gap); len(list) >= p.season {
-			if at := found(literal(list[p.season-1], p.eps), "the number lies in run %d of the episodes between pauses", p.season); at.ok {
-				return at
-			}
-		}
-	}
-	return placement{}
-}
-
-// byLength is for a part of the show that no season is called: it is the only season, specials among them, that holds the numbers.
-func (p *placer) byLength() placement {
-	if p.season > 0 || p.part > 0 || p.hint.Rest == "" {
-		return placement{}
-	}
-	last := max(slices.Max(p.eps), p.last)
-	only := 0
-	for _, run := range runs(p.all, 1<<62) {
-		if len(run) < last {
-			continue
-		}
-		if only != 0 || len(runs(run, courGap)) > 1 {
-			return placement{}
-		}
-		only = run[0].season
-	}
-	if only == 0 || len(p.specials) >= last {
-		return placement{}
-	}
-	return found(literal(seasonSlots(p.all, only), p.eps), "only season %d has as many episodes", only)
 }
 
 // byPosition is for a plain number: an episode of the first season if it has that number, else the n-th regular
