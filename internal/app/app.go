@@ -93,7 +93,7 @@ func Open(cfg *config.Config, opts Options) (*App, error) {
 	}
 	a.matcher = &matching{
 		limiter: a.limiter, resolver: match.Resolver{Source: src, Options: options}, choices: user,
-		index: openIndex(cfg.Dirs.Data, a.warn), known: src.known,
+		index: openIndex(cfg.Dirs.Data, a.warn), known: src.known, spared: a.spares(),
 	}
 	if opts.Ask != nil {
 		a.matcher.person = &asking{asker: opts.Ask, turns: newTurns()}

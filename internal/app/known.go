@@ -242,6 +242,15 @@ func (m *matching) resolveKnown(ctx context.Context, s match.Series) (res match.
 	if !ok || e.kind != s.Likelier() || m.resolver.Options.Kind != "" && m.resolver.Options.Kind != e.kind {
 		return res, false
 	}
+	if res, ok = m.resolveAs(ctx, s, e); ok {
+		m.spared.keep(ctx, s, e)
+	}
+	return res, ok
+}
+
+// resolveAs decides a series as if the entry were all that a search had found. ok is false where anything speaks
+// against it.
+func (m *matching) resolveAs(ctx context.Context, s match.Series, e knownEntry) (res match.Resolution, ok bool) {
 	local := match.Resolver{Source: knownSource{m.resolver.Source, e}, Options: m.resolver.Options}
 	res = local.Resolve(ctx, s)
 	if res.Status != match.Matched || res.Confidence < convincing || res.Entry == nil || !beyondDoubt(s, res) {

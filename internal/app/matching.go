@@ -33,6 +33,7 @@ type matching struct {
 	choices  *choices
 	index    *titleIndex // nil: nothing was imported
 	known    *knownTitles
+	spared   *spared
 	person   *asking // nil: nobody is asked
 }
 
@@ -72,12 +73,24 @@ func (m *matching) decideOpen(ctx context.Context, s match.Series, t turn, decid
 	}
 }
 
-// resolve asks for a series, unless what the run has fetched knows it.
+// resolve asks for a series, unless what this run or an earlier one has fetched knows it.
 func (m *matching) resolve(ctx context.Context, s match.Series) match.Resolution {
+	before, fresh, ok := m.spared.entry(ctx, s)
+	if ok && fresh {
+		if res, ok := m.resolveAs(ctx, s, before); ok {
+			return res
+		}
+	}
 	over := m.known.wait(ctx, s)
 	defer over()
 	if res, ok := m.resolveKnown(ctx, s); ok {
 		return res
 	}
-	return m.resolver.Resolve(ctx, s)
+	res := m.resolver.Resolve(ctx, s)
+	if ok && !fresh && res.Status == match.Pending {
+		if old, ok := m.resolveAs(ctx, s, before); ok {
+			return old
+		}
+	}
+	return res
 }
