@@ -135,10 +135,14 @@ func (p printer) trouble(x *trouble, offline bool) {
 			where += fmt.Sprintf(" (%d files)", f.files)
 		}
 		p.text(2, cutLeft(where, p.room(2)))
-		if f.why != "" && f.why != lastWhy {
-			p.para(4, Visible(f.why))
+		why := Visible(f.why)
+		if f.differ {
+			why = strings.TrimSuffix("for example "+Visible(f.name)+": "+why, ": ")
 		}
-		lastWhy = f.why
+		if f.why != "" && why != lastWhy {
+			p.para(4, why)
+		}
+		lastWhy = why
 	}
 	if x.more > 0 {
 		p.text(2, "and in "+count(x.more, "more folder"))

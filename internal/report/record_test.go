@@ -163,7 +163,7 @@ func TestTallyCountsMissingEpisodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "5 files: 5 matched (2 without an episode)\n0 requests to TMDB, 0.0 s\n\n" +
-		"2 matched without an episode: " + withoutEpisode.Meaning + "\n  a (2 files)\n    no episode: it fits nowhere\n  next: " + at(withoutEpisode.Next, "a") + "\n"
+		"2 matched without an episode: " + withoutEpisode.Meaning + "\n  a (2 files)\n    for example 1: no episode: it fits nowhere\n  next: " + at(withoutEpisode.Next, "a") + "\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Error(diff)
 	}

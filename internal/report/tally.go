@@ -24,10 +24,12 @@ type trouble struct {
 	last    string // the folder counted last: records come folder by folder
 }
 
-// folderTrouble is the trouble of one folder: how many files, the first one's name, and what it says.
+// folderTrouble is the trouble of one folder: how many files, the first one's name and what is said of it, and whether
+// the same is said of them all.
 type folderTrouble struct {
 	dir, name, why string
 	files          int
+	differ         bool
 }
 
 // Add counts one record.
@@ -76,10 +78,15 @@ func (t *Tally) trouble(r Record) *trouble {
 
 func (x *trouble) add(r Record) {
 	dir, name := splitPath(r.Path)
+	why := r.Why()
+	if r.Error != nil {
+		why = r.Error.Message // its code stands above
+	}
 	x.files++
 	if n := len(x.folders); x.files > 1 && dir == x.last {
-		if x.more == 0 {
-			x.folders[n-1].files++
+		if f := &x.folders[n-1]; x.more == 0 {
+			f.files++
+			f.differ = f.differ || f.why != why
 		}
 		return
 	}
@@ -87,10 +94,6 @@ func (x *trouble) add(r Record) {
 	if len(x.folders) == shownFolders {
 		x.more++
 		return
-	}
-	why := r.Why()
-	if r.Error != nil {
-		why = r.Error.Message // its code stands above
 	}
 	x.folders = append(x.folders, folderTrouble{dir: dir, name: name, why: why, files: 1})
 }

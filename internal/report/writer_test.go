@@ -72,6 +72,41 @@ func TestSummaryForPeople(t *testing.T) {
 	}
 }
 
+func TestSummarySaysOfAFolderOnlyWhatHoldsForAllOfIt(t *testing.T) {
+	unmatched := func(path, why string) Record { return Record{Path: path, Status: Unmatched, Reason: why} }
+	for name, c := range map[string]struct {
+		records []Record
+		want    string
+	}{
+		"one reason": {
+			[]Record{unmatched("/d/a.mkv", "no title"), unmatched("/d/b.mkv", "no title")},
+			"  /d (2 files)\n    no title\n  next",
+		},
+		"two reasons": {
+			[]Record{unmatched("/d/a.mkv", "no title"), unmatched("/d/b.mkv", "nothing like it"), unmatched("/d/c.mkv", "no title")},
+			"  /d (3 files)\n    for example a.mkv: no title\n  next",
+		},
+		"the same reason in the next folder": {
+			[]Record{unmatched("/d/a.mkv", "no title"), unmatched("/d/b.mkv", "else"), unmatched("/e/a.mkv", "no title")},
+			"  /d (2 files)\n    for example a.mkv: no title\n  /e/a.mkv\n    no title\n  next",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var tally Tally
+			for _, r := range c.records {
+				tally.Add(r)
+			}
+			var b strings.Builder
+			if err := tally.Write(&b, tally.Counts(), Options{}); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(b.String(), c.want) {
+				t.Errorf("want %q in:\n%s", c.want, b.String())
+			}
+		})
+	}
+}
+
 // Colour says nothing that the words do not say: without its escapes the coloured table is the plain one.
 func TestColourCarriesNoMeaningAlone(t *testing.T) {
 	plain := write(t, FormatTable, Options{Width: 80}, sample(), Summary{})
