@@ -33,8 +33,8 @@ func (m *matching) resolveIndexed(ctx context.Context, s match.Series) (res matc
 	step := match.Step{Stage: "index", Detail: fmt.Sprintf("the title index knows %d entries of this title", len(certain)), Origin: &match.Origin{From: match.FromIndex}}
 	res.Steps = slices.Concat([]match.Step{step}, res.Steps)
 	switch {
-	case res.Status == match.Matched && (res.Confidence < convincing || res.Entry == nil || !ofYear(res.Entry, s.Year)):
-		return res, found, false
+	case res.Status == match.Matched && (res.Confidence < convincing || res.Entry == nil || !ofYear(res.Entry, s.Year) || !match.Whole(s, res.Entry)):
+		return res, found, false // the lists may lack the work that is meant
 	case res.Status == match.Matched:
 		i := slices.IndexFunc(certain, func(c index.Candidate) bool { return c.Kind == res.Kind && c.ID == res.ID })
 		if i < 0 {
@@ -66,12 +66,16 @@ func named(res match.Resolution) match.Resolution {
 // convincing is the confidence below which a search is worth its request.
 const convincing = 0.9
 
-// unasked is what the index is worth while TMDB can't be asked: the entry, if there is but one.
+// unasked is what the index is worth while TMDB can't be asked: the entry, if there is but one and its title is not just a
+// piece of the name.
 func unasked(s match.Series, certain []index.Candidate, asked match.Resolution) (match.Resolution, index.Candidate, bool) {
 	if len(certain) != 1 || s.Year != 0 && certain[0].Anime == 0 {
 		return asked, index.Candidate{}, false
 	}
 	c := certain[0]
+	if !match.Whole(s, &match.Entry{Kind: c.Kind, Title: c.Text, OriginalTitle: c.Original}) {
+		return asked, index.Candidate{}, false
+	}
 	confidence := indexConfidence
 	if s.Year != 0 && !strings.Contains(c.Text, strconv.Itoa(s.Year)) {
 		confidence = yearUnseen

@@ -148,6 +148,20 @@ func compare(readings []release.Title, w wanted, titles []named) likeness {
 	return best
 }
 
+// Whole reports whether the name as a whole is a title of the entry, and not just a piece of it whose rest may tell another work:
+// "Title Gaiden" is not "Title". Who has seen no rival of the entry's has to ask.
+func Whole(s Series, e *Entry) bool {
+	var readings []release.Title
+	for i, t := range s.Titles {
+		if !pieceOf(s.Titles, i) {
+			readings = append(readings, t)
+		}
+	}
+	titles := entryTitles(e)
+	best := compare(bracketless(readings), wanted{season: s.Season, part: s.Part, year: s.Year, heads: e.Kind == Movie && e.Year == s.Year && s.Year != 0}, titles)
+	return compareParts(readings, e, titles, best).sim >= simHead
+}
+
 // almostExact ends the comparison: no inexact agreement outweighs it.
 const almostExact = 0.94
 
