@@ -305,13 +305,18 @@ func (a *App) stateName() string {
 	if a.opts.Offline {
 		return "offline"
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	st, err := a.limiter.Status(ctx)
+	st, err := a.Limiter()
 	if err != nil {
 		return a.Progress().State
 	}
 	return st.State.String()
+}
+
+// Limiter returns the limiter as it is now, for all processes together.
+func (a *App) Limiter() (ratelimit.Status, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	return a.limiter.Status(ctx)
 }
 
 // Started is when the run began.

@@ -77,8 +77,8 @@ func refusal(u *tmdb.UnauthorizedError) string {
 // block says why nothing may be sent now, and until when.
 func block(b *ratelimit.BlockedError, now time.Time) string {
 	until := ""
-	if !b.Until.IsZero() {
-		until = fmt.Sprintf(" until %s (in %s)", b.Until.Local().Format("15:04:05"), max(b.Until.Sub(now), 0).Round(time.Second))
+	if b.Until.After(now) { // and no countdown: it is read later
+		until = " until " + b.Until.Local().Format(time.TimeOnly)
 	}
 	switch {
 	case b.Offline():

@@ -23,8 +23,8 @@ type observer struct {
 	metrics *metrics.Metrics
 	warn    func(error)
 
-	requests, retries, throttled, hits, misses atomic.Int64
-	samples                                    sampler
+	requests, retries, throttled, hits, misses, stale atomic.Int64
+	samples                                           sampler
 
 	mu       sync.Mutex
 	gauges   ratelimit.Gauges
@@ -175,6 +175,9 @@ func (c counting) RoundTrip(req *http.Request) (*http.Response, error) {
 	if resp != nil {
 		if info, ok := cache.InfoFrom(resp); ok && (info.Source == cache.Fresh || info.Source == cache.Stale) {
 			c.o.hits.Add(1)
+			if info.Source == cache.Stale {
+				c.o.stale.Add(1)
+			}
 			c.o.metrics.CacheHit()
 			return resp, err
 		}

@@ -21,6 +21,7 @@ type Progress struct {
 	Rate              float64 // requests a second that this process may send now; 0 before the first
 	Requests, HTTP429 int64
 	Hits, Misses      int64
+	Stale             int64 // of Hits, those that TMDB should have been asked about and was not
 	Elapsed           time.Duration
 	Wait              Wait
 }
@@ -48,7 +49,7 @@ func (a *App) Progress() Progress {
 	o := a.seen
 	p := Progress{
 		Walked: a.counts.walked.Load(), Files: a.counts.files.Load(), Series: a.counts.series.Load(),
-		Requests: o.requests.Load(), HTTP429: o.throttled.Load(), Hits: o.hits.Load(), Misses: o.misses.Load(),
+		Requests: o.requests.Load(), HTTP429: o.throttled.Load(), Hits: o.hits.Load(), Misses: o.misses.Load(), Stale: o.stale.Load(),
 		Elapsed: time.Since(a.started),
 	}
 	o.mu.Lock()

@@ -19,7 +19,6 @@ import (
 	"github.com/anivault/anivault/internal/report/html"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/internal/version"
-	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/tmdb"
 )
 
@@ -245,10 +244,9 @@ func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, p
 	progress.stop()
 	output := writer.Close(summary)
 	if !c.quiet {
-		output = errors.Join(output, tally.Write(c.streams.Err, summary, report.Options{Width: c.streams.Width, Color: color && c.streams.ErrTTY, Here: here}))
-	}
-	if !c.quiet && summary.LimiterState == ratelimit.CacheOnly.String() {
-		fmt.Fprintln(c.streams.Err, "\nhint: anivault limiter resume")
+		output = errors.Join(output, tally.Write(c.streams.Err, summary, report.Options{
+			Width: c.streams.Width, Color: color && c.streams.ErrTTY, Here: here, Ending: ending(ctx, run, f),
+		}))
 	}
 	if f.report != "" {
 		output = errors.Join(output, writePage(f.report, page, f.roots, run, summary))

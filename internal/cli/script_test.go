@@ -236,7 +236,7 @@ func makeFiles(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // signalled runs a command, waits until so many lines of its output say "matched", sends it a signal and wants
-// its exit status. What it printed is in the file signalled.out.
+// its exit status. What it printed is in the files signalled.out and signalled.err.
 func signalled(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 4 {
 		ts.Fatalf("usage: signalled INT|TERM N MATCHED CMD ARGS...")
@@ -281,6 +281,7 @@ func signalled(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("exit status %d, want %d; it printed:\n%s%s", got, want, all.String(), stderr.String())
 	}
 	ts.Check(os.WriteFile(ts.MkAbs("signalled.out"), all.Bytes(), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs("signalled.err"), stderr.Bytes(), 0o600))
 }
 
 func makeLines(ts *testscript.TestScript, _ bool, args []string) {

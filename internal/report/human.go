@@ -19,20 +19,32 @@ func (t *Tally) Write(w io.Writer, s Summary, opts Options) error {
 	if opts.Width > 0 && s.Files > 0 { // on a terminal it follows the table
 		b.WriteByte('\n')
 	}
-	p.para(0, headline(s, t.episodeless, opts.Color))
+	p.para(0, headline(s, t.episodeless, opts))
+	if opts.Ending.Interrupted {
+		p.para(0, interruption(s, opts.Ending))
+	}
 	p.para(0, effort(s))
+	if n := opts.Ending.Unrefreshed; n > 0 {
+		p.para(0, fmt.Sprintf("%s of %d could not be revalidated: TMDB was not reached, what was known before stands", count(n, "answer"), s.CacheHits+s.CacheMisses))
+	}
+	blocked := false
 	for _, status := range []Status{Matched, Ambiguous, Unmatched, Pending, Failed} {
 		for _, x := range t.troubles {
 			if x.status == status {
 				p.trouble(x, s.LimiterState == "offline")
+				blocked = blocked || x.code == CodeBlocked
 			}
 		}
+	}
+	if opts.Ending.Stopped != "" && !blocked {
+		b.WriteByte('\n')
+		p.para(0, "hint: "+opts.Ending.Stopped+"; `anivault limiter resume` goes on")
 	}
 	return (&sink{w: w}).last([]byte(b.String()))
 }
 
 // headline is "38 files: 36 matched (2 without an episode), 1 ambiguous, 1 unmatched"; a count of zero is left out.
-func headline(s Summary, episodeless int, color bool) string {
+func headline(s Summary, episodeless int, opts Options) string {
 	var parts []string
 	for _, c := range []struct {
 		n      int
@@ -51,7 +63,7 @@ func headline(s Summary, episodeless int, color bool) string {
 			if c.status == Failed && c.n == 1 {
 				word = "error"
 			}
-			part := style(color, hue(c.status), fmt.Sprintf("%d %s", c.n, word))
+			part := style(opts.Color, hue(c.status), fmt.Sprintf("%d %s", c.n, word))
 			if c.status == Matched && episodeless > 0 {
 				part += fmt.Sprintf(" (%d without an episode)", episodeless)
 			}
@@ -60,12 +72,21 @@ func headline(s Summary, episodeless int, color bool) string {
 	}
 	switch {
 	case len(parts) > 0:
-	case s.Requests > 0: // it was interrupted
+	case s.Requests > 0, opts.Ending.Interrupted:
 		return "no file was decided"
 	default:
 		return "no media files found"
 	}
 	return count(s.Files, "file") + ": " + strings.Join(parts, ", ")
+}
+
+// interruption says how far an interrupted run came. What was found out is cached.
+func interruption(s Summary, e Ending) string {
+	found := fmt.Sprint(max(e.Found, s.Files))
+	if e.Searching {
+		found += " or more"
+	}
+	return fmt.Sprintf("interrupted: %d of %s files decided; the same command goes on from here", s.Files, found)
 }
 
 // effort is what the run cost and how TMDB took it.
@@ -121,7 +142,7 @@ func (p printer) trouble(x *trouble, offline bool) {
 		head += " without an episode"
 	}
 	if x.code != "" {
-		what = x.codeInfo(offline).Meaning
+		what = x.codeInfo(p.opts.Ending, offline).Meaning
 		head += " (" + string(x.code) + ")"
 	}
 	p.para(0, style(p.opts.Color, hue(x.status), head)+": "+what)
@@ -147,26 +168,31 @@ func (p printer) trouble(x *trouble, offline bool) {
 	if x.more > 0 {
 		p.text(2, "and in "+count(x.more, "more folder"))
 	}
-	p.para(2, "next: "+x.next(p.opts.Here, offline))
+	p.para(2, "next: "+x.next(p.opts, offline))
 }
 
 // next is the step that settles the trouble; where it is all in one folder, the command names it.
-func (x *trouble) next(here string, offline bool) string {
+func (x *trouble) next(opts Options, offline bool) string {
 	if x.code != "" {
-		return x.codeInfo(offline).Next
+		return x.codeInfo(opts.Ending, offline).Next
 	}
 	dir := ""
 	if len(x.folders) == 1 && x.more == 0 {
-		dir = cmp.Or(x.folders[0].dir, here)
+		dir = cmp.Or(x.folders[0].dir, opts.Here)
 	}
 	return at(x.info().Next, dir)
 }
 
-// codeInfo explains the files' code. Of an offline run blocked files are what the person has asked for.
-func (x *trouble) codeInfo(offline bool) CodeInfo {
+// codeInfo explains the files' code. Of an offline run blocked files are what the person has asked for; in CacheOnly a
+// person can do something about them.
+func (x *trouble) codeInfo(e Ending, offline bool) CodeInfo {
 	info := x.code.Info()
-	if offline && x.code == CodeBlocked {
+	switch {
+	case x.code != CodeBlocked:
+	case offline:
 		info.Meaning, info.Next = "offline, and nothing is cached", "run the same command without --offline"
+	case e.Stopped != "":
+		info.Meaning, info.Next = e.Stopped+", and nothing is cached", "`anivault limiter resume` goes on; then run the same command again"
 	}
 	return info
 }

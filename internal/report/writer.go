@@ -42,6 +42,17 @@ type Options struct {
 	Color   bool   // table: ANSI colours, which never carry meaning alone
 	Here    string // what is said for the folder of a path that names none: "." where files were looked for, "" for mere names
 	Explain bool   // steps, scores and reasons too; csv has no place for them
+	Ending  Ending // summary for people: how the run ended
+}
+
+// Ending is what a person is told of a run's end beyond its counts. The zero value is a run that came to its end with
+// nothing in its way.
+type Ending struct {
+	Interrupted bool
+	Found       int    // files found until then
+	Searching   bool   // there may be more of them
+	Stopped     string // since when and why only the cache answers; "" where the limiter is in another state
+	Unrefreshed int    // answers that were to be revalidated and could not be
 }
 
 // Writer writes results. It is not for concurrent use. The first error of the underlying writer (EPIPE, a full

@@ -107,6 +107,59 @@ func TestSummarySaysOfAFolderOnlyWhatHoldsForAllOfIt(t *testing.T) {
 	}
 }
 
+// How a run ended is said with the counts, and what a person can do about it where they can.
+func TestSummarySaysHowTheRunEnded(t *testing.T) {
+	matched := Record{Path: "/d/a.mkv", Status: Matched, Kind: "movie", TMDBID: 1, Confidence: ptr(1.0)}
+	blocked := Record{Path: "/d/b.mkv", Status: Pending, Error: &Error{CodeBlocked, "nothing is asked"}}
+	const stopped = "requests were stopped at 12:00:00"
+	for name, c := range map[string]struct {
+		records []Record
+		ending  Ending
+		has     []string
+		lacks   []string
+	}{
+		"to its end": {[]Record{matched}, Ending{Found: 1}, []string{"1 file: 1 matched\n"}, []string{"interrupted", "hint", "revalidated"}},
+		"interrupted": {
+			[]Record{matched},
+			Ending{Interrupted: true, Found: 9},
+			[]string{"1 file: 1 matched\ninterrupted: 1 of 9 files decided; the same command goes on from here\n"},
+			nil,
+		},
+		"interrupted in the walk": {nil, Ending{Interrupted: true, Found: 9, Searching: true}, []string{"no file was decided\ninterrupted: 0 of 9 or more files"}, []string{"no media"}},
+		"stopped": {
+			[]Record{blocked},
+			Ending{Stopped: stopped},
+			[]string{"1 pending (blocked): " + stopped + ", and nothing is cached\n", "next: `anivault limiter resume` goes on"},
+			[]string{"until when", "hint"},
+		},
+		"stopped, and all is cached": {[]Record{matched}, Ending{Stopped: stopped}, []string{"\nhint: " + stopped + "; `anivault limiter resume` goes on\n"}, nil},
+		"not revalidated":            {[]Record{matched}, Ending{Unrefreshed: 2}, []string{"2 answers of 38 could not be revalidated"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var tally Tally
+			for _, r := range c.records {
+				tally.Add(r)
+			}
+			s := tally.Counts()
+			s.CacheHits, s.CacheMisses = 30, 8
+			var b strings.Builder
+			if err := tally.Write(&b, s, Options{Ending: c.ending}); err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range c.has {
+				if !strings.Contains(b.String(), want) {
+					t.Errorf("want %q in:\n%s", want, b.String())
+				}
+			}
+			for _, not := range c.lacks {
+				if strings.Contains(b.String(), not) {
+					t.Errorf("%q is in:\n%s", not, b.String())
+				}
+			}
+		})
+	}
+}
+
 // Colour says nothing that the words do not say: without its escapes the coloured table is the plain one.
 func TestColourCarriesNoMeaningAlone(t *testing.T) {
 	plain := write(t, FormatTable, Options{Width: 80}, sample(), Summary{})

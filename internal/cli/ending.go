@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/anivault/anivault/internal/app"
+	"github.com/anivault/anivault/internal/report"
+	"github.com/anivault/anivault/ratelimit"
+)
+
+// This file decides what is said of a run's end besides its counts.
+
+// ending looks at how run ended.
+func ending(ctx context.Context, run *app.App, f matchFlags) report.Ending {
+	at := run.Progress()
+	e := report.Ending{Interrupted: ctx.Err() != nil, Found: int(at.Files), Searching: !at.Walked}
+	if f.refresh {
+		e.Unrefreshed = int(at.Stale)
+	}
+	if f.offline {
+		return e
+	}
+	if st, err := run.Limiter(); err == nil {
+		e.Stopped = stopped(st)
+	}
+	return e
+}
+
+// stopped says since when and why only the cache answers; "" in any other state.
+func stopped(st ratelimit.Status) string {
+	if st.State != ratelimit.CacheOnly {
+		return ""
+	}
+	text := "requests were stopped (" + st.Cause.String() + ")"
+	switch st.Cause { //nolint:exhaustive // CacheOnly has these causes; any other is named
+	case ratelimit.ReasonOperator:
+		text = "you (an operator) stopped all requests"
+	case ratelimit.ReasonRetryAfterLong:
+		text = "TMDB asked for a long rest, so requests were stopped"
+	case ratelimit.ReasonPolicy:
+		text = "TMDB kept failing, so requests were stopped"
+	}
+	if !st.Since.IsZero() {
+		text += " at " + clock(st.Since)
+	}
+	if st.Until.After(st.At) {
+		text += " until " + clock(st.Until)
+	}
+	return text
+}
+
+// clock is a moment as people read it, with its day where that is not today.
+func clock(t time.Time) string {
+	t = t.Local()
+	if t.Format(time.DateOnly) == time.Now().Format(time.DateOnly) {
+		return t.Format(time.TimeOnly)
+	}
+	return t.Format(time.DateTime)
+}
