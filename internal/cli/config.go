@@ -140,34 +140,3 @@ func (c *command) configValidateCommand() *cobra.Command {
 	}
 }
 
-func (c *command) configInitCommand() *cobra.Command {
-	var force bool
-	cmd := &cobra.Command{
-		Use:   "init",
-		Short: "Write a config file; asks for the token on a terminal",
-		Long: `Write a config file that lists the everyday settings, with their defaults commented out. On a terminal it
-asks for the TMDB token (what you type is not shown). The file is readable by you alone.`,
-		Example: "  anivault config init\n  echo \"$TOKEN\" | anivault config init",
-		Args:    noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			path, err := config.FilePath(c.configFile, c.environ)
-			if err != nil {
-				return err
-			}
-			token, err := c.askToken()
-			if err != nil {
-				return err
-			}
-			if err := config.WriteFile(path, token, force); err != nil {
-				return err
-			}
-			fmt.Fprintf(c.streams.Err, "wrote %s\n", path)
-			if !token.IsSet() {
-				return nil
-			}
-			return c.checkKey(cmd)
-		},
-	}
-	cmd.Flags().BoolVar(&force, "force", false, "replace a file that exists")
-	return cmd
-}

@@ -130,9 +130,12 @@ func checkTMDB(ctx context.Context, cfg *config.Config) finding {
 	took, skew, err := probe(ctx, cfg)
 	host := cfg.TMDB.BaseURL.Host
 	var blocked *ratelimit.BlockedError
+	var refusal *tmdb.UnauthorizedError
 	switch {
 	case errors.As(err, &blocked):
 		return finding{what: "tmdb", how: "not asked: " + blocked.Error(), mend: "anivault status"}
+	case errors.As(err, &refusal):
+		return finding{what: "tmdb", how: host + ": " + refused(cfg, refusal).Error(), mend: strings.ReplaceAll(hintFor(refused(cfg, refusal)), "\n      ", "; "), bad: true}
 	case err != nil:
 		_, text := app.Explain(err)
 		mend := tmdb.Hint(err)
@@ -157,26 +160,6 @@ func probe(ctx context.Context, cfg *config.Config) (took, skew time.Duration, e
 	}
 	took, skew, err = run.Probe(ctx)
 	return took, skew, errors.Join(err, run.Close())
-}
-
-// checkKey tries a key that was just written down.
-func (c *command) checkKey(cmd *cobra.Command) error {
-	cfg, err := c.load(cmd)
-	if err != nil {
-		return err
-	}
-	_, _, err = probe(cmd.Context(), cfg)
-	var refusal *tmdb.UnauthorizedError
-	switch {
-	case errors.As(err, &refusal):
-		return &exitError{exitUnauthorized, refused(cfg, refusal)}
-	case err != nil:
-		_, text := app.Explain(err)
-		c.warn("the key could not be checked: %s", text)
-	default:
-		c.say("TMDB accepts the key\nnext: anivault match PATH\n")
-	}
-	return nil
 }
 
 // checkFolder makes, writes and locks what a run would.

@@ -63,17 +63,22 @@ func usagef(hint, format string, args ...any) error {
 	return &usageError{fmt.Sprintf(format, args...), hint}
 }
 
-// refusedError is TMDB's refusal in a line for people.
+// refusedError is TMDB's refusal in a line for people. The hint names the place that the key came from.
 type refusedError struct {
 	what  string // "token" or "key"
 	cause *tmdb.UnauthorizedError
+	hint  string
 }
 
 func refused(cfg *config.Config, cause *tmdb.UnauthorizedError) error {
+	e := &refusedError{what: "key", cause: cause, hint: tmdb.Hint(cause)}
 	if cfg.TMDB.Token.IsSet() {
-		return &refusedError{"token", cause}
+		e.what = "token"
 	}
-	return &refusedError{"key", cause}
+	if from := cfg.KeyOrigin(); from != "" {
+		e.hint += fmt.Sprintf("\n      the %s comes from %s", e.what, from)
+	}
+	return e
 }
 
 func (e *refusedError) Error() string {

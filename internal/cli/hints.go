@@ -13,6 +13,10 @@ func hintFor(err error) string {
 	if errors.As(err, &usage) {
 		return usage.hint
 	}
+	var refusal *refusedError
+	if errors.As(err, &refusal) {
+		return refusal.hint
+	}
 	return tmdb.Hint(err)
 }
 

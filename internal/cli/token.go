@@ -1,17 +1,143 @@
 package cli
 
+// This file decides how a token gets into the config file: nothing is asked for that could not be kept, nothing that TMDB
+// refuses is written, and nothing that was written is lost.
+
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/ui"
+	"github.com/anivault/anivault/tmdb"
 )
+
+func (c *command) configInitCommand() *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Keep a TMDB token in the config file, which is made if there is none",
+		Long: `Ask for the TMDB token on a terminal (what you type is not shown), or read it from a pipe, try it, and keep it in the
+config file. A file that is there keeps all else that it says; without one, a file is made that lists the everyday
+settings, with their defaults commented out. It is readable by you alone. A token that TMDB refuses is not written.`,
+		Example: "  anivault config init\n  echo \"$TOKEN\" | anivault config init",
+		Args:    noArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.initConfig(cmd, force) },
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "start afresh: a file that exists is replaced, and kept as config.yaml.bak")
+	return cmd
+}
+
+func (c *command) initConfig(cmd *cobra.Command, force bool) error {
+	path, err := config.FilePath(c.configFile, c.environ)
+	if err != nil {
+		return err
+	}
+	file, err := config.ReadExisting(path)
+	if err != nil {
+		return err
+	}
+	cfg, err := c.freshOr(cmd, file != nil && !force)
+	if err != nil {
+		return err
+	}
+	if file != nil && !force {
+		if err := file.CheckTokenFits(); err != nil {
+			return err
+		}
+	}
+	if c.getenv(tokenVariable) != "" {
+		c.warn("%s is set and wins over the file: unset it afterwards", tokenVariable)
+	}
+	token, err := c.askToken()
+	if err != nil {
+		return err
+	}
+	switch {
+	case token.IsSet():
+		if err := c.tryToken(cmd.Context(), cfg, token); err != nil {
+			return err
+		}
+	case file != nil && !force && c.streams.InTTY:
+		c.say("%s is left as it is\n", ui.Printable(path))
+		return nil
+	case file != nil && !force:
+		return usagef("for example: echo \"$TOKEN\" | anivault config init", "no token came on stdin, and %s exists already: it is left as it is", ui.Printable(path))
+	case file != nil && !c.streams.InTTY && file.HoldsKey():
+		return usagef("give the token on stdin: echo \"$TOKEN\" | anivault config init --force",
+			"%s holds a key, and no token came on stdin: it is left as it is", ui.Printable(path))
+	}
+	return c.keepToken(path, file, token, force)
+}
+
+// tokenVariable is the variable of a token.
+const tokenVariable = "ANIVAULT_TMDB_TOKEN"
+
+// freshOr is the configuration that a token is tried with: the file's where it stays, else that of someone who has no file.
+func (c *command) freshOr(cmd *cobra.Command, fileStays bool) (*config.Config, error) {
+	if fileStays {
+		return c.load(cmd)
+	}
+	file := c.configFile
+	defer func() { c.configFile = file }()
+	c.configFile = os.DevNull
+	return c.load(cmd)
+}
+
+// tryToken asks TMDB whether it takes the token. That TMDB can't be asked stops nobody from keeping it.
+func (c *command) tryToken(ctx context.Context, cfg *config.Config, token config.Secret) error {
+	own := *cfg
+	own.TMDB.Token, own.TMDB.APIKey = token, config.Secret{}
+	_, _, err := probe(ctx, &own)
+	var refusal *tmdb.UnauthorizedError
+	switch {
+	case errors.As(err, &refusal):
+		return &exitError{exitUnauthorized, &refusedError{what: "token", cause: refusal, hint: "it was not written; copy the \"API Read Access Token\" from https://www.themoviedb.org/settings/api"}}
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		_, text := app.Explain(err)
+		c.warn("the token could not be checked: %s", text)
+	default:
+		c.say("TMDB accepts the token\n")
+	}
+	return nil
+}
+
+// keepToken writes the file and says what was done.
+func (c *command) keepToken(path string, file *config.Existing, token config.Secret, force bool) error {
+	if file != nil && !force {
+		if err := file.PutToken(token); err != nil {
+			return err
+		}
+		c.say("put the token into %s; all else in it is as it was\n", ui.Printable(path))
+	} else {
+		if file != nil {
+			backup, err := file.Backup()
+			if err != nil {
+				return err
+			}
+			c.say("the file as it was: %s\n", ui.Printable(backup))
+		}
+		if err := config.WriteFile(path, token); err != nil {
+			return err
+		}
+		c.say("wrote %s\n", ui.Printable(path))
+	}
+	if token.IsSet() {
+		c.say("next: anivault match PATH\n")
+	}
+	return nil
+}
 
 // askToken reads a token: hidden from a terminal, the first line from a pipe. An empty answer means
 // that the file is written without one.

@@ -6,6 +6,7 @@ package config
 import (
 	"fmt"
 	"net/url"
+	"strings"
 
 	"github.com/anivault/anivault/ratelimit"
 )
@@ -78,6 +79,29 @@ type Value struct {
 
 // Values returns every setting's effective value, in the order of Settings.
 func (c *Config) Values() []Value { return c.values }
+
+// KeyOrigin says where the token or key that is in force was written, in words that lead there: a variable, or a file and its
+// key. It is "" where there is none.
+func (c *Config) KeyOrigin() string {
+	if !c.TMDB.HasKey() {
+		return ""
+	}
+	for _, key := range []string{"tmdb.token", "tmdb.token_file", "tmdb.api_key"} { // in the order in which they are chosen
+		for _, v := range c.values {
+			switch {
+			case v.Setting.Key != key || v.Text == "":
+			case key == "tmdb.token_file":
+				return c.TMDB.TokenFile
+			case v.Origin == "config file":
+				return c.Dirs.ConfigFile + " (" + key + ")"
+			default:
+				_, where, _ := strings.Cut(v.Origin, " ")
+				return where
+			}
+		}
+	}
+	return ""
+}
 
 // Error is a setting that can't be used.
 type Error struct {

@@ -165,16 +165,11 @@ func readFile(file *viper.Viper, path string, named bool, settings []Setting) er
 	if path == "" {
 		return nil
 	}
-	info, err := os.Stat(path)
-	switch {
-	case path == os.DevNull: // what people name to mean "none"
+	if path == os.DevNull { // what people name to mean "none"
 		return nil
-	case err == nil && info.IsDir():
-		return &Error{Name: "config file", Value: path, Reason: "is a folder; name the file in it, such as " + filepath.Join(path, "config.yaml")}
-	case err == nil && !info.Mode().IsRegular():
-		return &Error{Name: "config file", Value: path, Reason: "is not a regular file"}
-	case err == nil && info.Size() > maxFile:
-		return &Error{Name: "config file", Value: path, Reason: fmt.Sprintf("is larger than %d bytes; this is hardly a config file", maxFile)}
+	}
+	if err := checkIsFile(path); err != nil {
+		return err
 	}
 	f, err := os.Open(path)
 	switch {
@@ -211,6 +206,22 @@ func readFile(file *viper.Viper, path string, named bool, settings []Setting) er
 			}
 			return &Error{Name: path + ": " + key, Reason: reason}
 		}
+	}
+	return nil
+}
+
+// checkIsFile refuses what is there and can't be a config file.
+func checkIsFile(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil // opening it says why
+	case info.IsDir():
+		return &Error{Name: "config file", Value: path, Reason: "is a folder; name the file in it, such as " + filepath.Join(path, "config.yaml")}
+	case !info.Mode().IsRegular():
+		return &Error{Name: "config file", Value: path, Reason: "is not a regular file"}
+	case info.Size() > maxFile:
+		return &Error{Name: "config file", Value: path, Reason: fmt.Sprintf("is larger than %d bytes; this is hardly a config file", maxFile)}
 	}
 	return nil
 }

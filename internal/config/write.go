@@ -2,12 +2,13 @@ package config
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/anivault/anivault/internal/atomicfile"
 )
 
 // FilePath returns the config file that Load would read: the flag's, ANIVAULT_CONFIG, or the default place.
@@ -36,27 +37,16 @@ var everyday = []string{
 	"log.level", "log.file",
 }
 
-// WriteFile writes a fresh config file, readable by its owner alone, whole or not at all. An existing
-// file is an *Error unless force is given.
-func WriteFile(path string, token Secret, force bool) error {
-	if _, err := os.Lstat(path); err == nil && !force {
-		return &Error{Name: "config file", Value: path, Reason: "exists already; edit it, or replace it with --force"}
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("look at %s: %w", path, err)
-	}
+// WriteFile writes a fresh config file, readable by its owner alone, whole or not at all. What is there already is replaced:
+// ReadExisting tells whether there is anything.
+func WriteFile(path string, token Secret) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("make the folder of %s: %w", path, err)
 	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), ".config-*") // 0600
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	defer os.Remove(tmp.Name()) // after the rename there is nothing to remove
-	_, err = tmp.WriteString(fileText(token))
-	if err = errors.Join(err, tmp.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return os.Rename(tmp.Name(), path)
+	return atomicfile.Write(path, 0o600, func(w io.Writer) error {
+		_, err := io.WriteString(w, fileText(token))
+		return err
+	})
 }
 
 // fileText is a file in which a line works as soon as the # before it is taken away.

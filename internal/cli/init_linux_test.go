@@ -1,0 +1,51 @@
+package cli_test
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/anivault/anivault/internal/tmdbfake"
+)
+
+// On a terminal nobody is asked for a token that could not be kept; one that can be is put into the file.
+func TestConfigInitOnATerminal(t *testing.T) {
+	for name, c := range map[string]struct {
+		file, want string
+		asks       bool
+		status     int
+	}{
+		"a file of one's own": {"log:\n  level: debug\n", "log:\n  level: debug\ntmdb:\n  token: \"typed\"\n", true, 0},
+		"no YAML":             {"log: [\n", "log: [\n", false, 2},
+		"a wrong setting":     {"log:\n  level: loud\n", "log:\n  level: loud\n", false, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStand(t, tmdbfake.Scenario{})
+			s.env = append(s.env, "ANIVAULT_TMDB_TOKEN=")
+			path := filepath.Join(s.dir, ".config", "anivault", "config.yaml")
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(c.file), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			term := onTerminal(t, 80, 24, s.env, "config", "init")
+			if c.asks {
+				term.until("Enter for none")
+				if _, err := io.WriteString(term.person, "typed\n"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			status, raw := term.end()
+			if status != c.status || strings.Contains(raw, "Enter for none") != c.asks {
+				t.Errorf("exit status %d:\n%s", status, raw)
+			}
+			got, err := os.ReadFile(path)
+			if err != nil || string(got) != c.want {
+				t.Errorf("the file: %q, %v", got, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,184 @@
+package config
+
+// This file decides how a token gets into a config file that a person has written: one line changes or is added, and all
+// else stays as it is, comments included.
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"reflect"
+	"strings"
+
+	"github.com/spf13/viper"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/anivault/anivault/internal/atomicfile"
+)
+
+// Existing is a config file that is there already.
+type Existing struct {
+	Path string
+	raw  []byte
+}
+
+// ReadExisting reads the config file at path; nil where there is none.
+func ReadExisting(path string) (*Existing, error) {
+	if err := checkIsFile(path); err != nil {
+		return nil, err
+	}
+	raw, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, &Error{Name: "config file", Value: path, Reason: "cannot be read: " + rootCause(err)}
+	}
+	return &Existing{path, raw}, nil
+}
+
+// HoldsKey reports whether a token, a key or the name of a token's file would be lost with the file. What can't be read may
+// hold one.
+func (e *Existing) HoldsKey() bool {
+	v, err := readYAML(e.raw)
+	if err != nil {
+		return len(bytes.TrimSpace(e.raw)) > 0
+	}
+	for _, key := range []string{"tmdb.token", "tmdb.token_file", "tmdb.api_key"} {
+		if v.GetString(key) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// CheckTokenFits reports, before anybody is asked for a token, whether PutToken can put one into the file.
+func (e *Existing) CheckTokenFits() error {
+	_, err := e.withToken("checked")
+	return err
+}
+
+// PutToken writes the file with tmdb.token set, readable by its owner alone. Everything else in it stays.
+func (e *Existing) PutToken(token Secret) error {
+	text, err := e.withToken(token.Reveal())
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(e.Path, 0o600, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}
+
+// Backup copies the file to one beside it that only its owner can read, and returns its name. A backup that is there already is
+// kept.
+func (e *Existing) Backup() (string, error) {
+	const most = 1000
+	for n := range most {
+		path := e.Path + ".bak"
+		if n > 0 {
+			path = fmt.Sprintf("%s.%d", path, n)
+		}
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return "", fmt.Errorf("keep the config file as it was: %w", err)
+		}
+		_, err = f.Write(e.raw)
+		return path, errors.Join(err, f.Close())
+	}
+	return "", fmt.Errorf("keep the config file as it was: there are %d backups of %s", most, e.Path)
+}
+
+// withToken is the file's text with the token in it. A text in which anything else would change with it is refused.
+func (e *Existing) withToken(token string) ([]byte, error) {
+	before, err := readYAML(e.raw)
+	if err != nil {
+		return nil, &Error{Name: "config file", Value: e.Path, Reason: whyNotYAML(rootCause(err))}
+	}
+	text, line := insertToken(e.raw, token)
+	after, err := readYAML(text)
+	if err != nil || after.GetString("tmdb.token") != token || !reflect.DeepEqual(withoutToken(before), withoutToken(after)) {
+		return nil, &Error{Name: "config file", Value: e.Path, Reason: fmt.Sprintf(
+			"the token can't be put there without changing more; write it below \"tmdb:\" yourself (line %d), as token: \"...\"", line)}
+	}
+	return text, nil
+}
+
+func readYAML(raw []byte) (*viper.Viper, error) {
+	v := viper.New()
+	v.SetConfigType("yaml")
+	return v, v.ReadConfig(bytes.NewReader(raw))
+}
+
+// withoutToken are all other settings of a file.
+func withoutToken(v *viper.Viper) map[string]any {
+	out := map[string]any{}
+	for _, key := range v.AllKeys() {
+		if raw := v.Get(key); key != "tmdb.token" && raw != nil {
+			out[key] = raw
+		}
+	}
+	return out
+}
+
+// insertToken changes the token's line, or adds one: at the head of the section, or with a section at the end. It returns the
+// line, counted from 1. Whether the text still says the same otherwise is for the caller to see.
+func insertToken(raw []byte, token string) ([]byte, int) {
+	end := "\n"
+	if bytes.Contains(raw, []byte("\r\n")) {
+		end = "\r\n"
+	}
+	lines := strings.SplitAfter(string(raw), "\n")
+	entry := func(indent int, comment string) string {
+		return strings.TrimRight(fmt.Sprintf("%stoken: %q  %s", strings.Repeat(" ", indent), token, comment), " ") + end
+	}
+	section, settings := child(document(raw), "tmdb")
+	if section == nil {
+		text := strings.TrimPrefix(string(raw), "\ufeff")
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			text += end
+		}
+		return []byte(text + "tmdb:" + end + entry(2, "")), len(lines)
+	}
+	at, indent := section.Line, section.Column+1 // a line more than its index: after the section's own
+	if settings.Kind == yaml.MappingNode && len(settings.Content) > 0 {
+		indent = settings.Content[0].Column - 1
+	}
+	if key, value := child(settings, "token"); key != nil {
+		lines[key.Line-1] = entry(indent, cmp.Or(value.LineComment, key.LineComment))
+		return []byte(strings.Join(lines, "")), key.Line
+	}
+	if head := lines[at-1]; !strings.HasSuffix(head, "\n") {
+		lines[at-1] = head + end
+	}
+	return []byte(strings.Join(lines[:at], "") + entry(indent, "") + strings.Join(lines[at:], "")), at + 1
+}
+
+// document is the top of a YAML text; nil where it is empty or no sections.
+func document(raw []byte) *yaml.Node {
+	var top yaml.Node
+	if yaml.Unmarshal(raw, &top) != nil || len(top.Content) == 0 {
+		return nil
+	}
+	return top.Content[0]
+}
+
+// child finds a key of a section, in any case as viper does, and what it holds; nil where there is none.
+func child(section *yaml.Node, name string) (key, value *yaml.Node) {
+	if section == nil || section.Kind != yaml.MappingNode {
+		return nil, nil
+	}
+	for i := 0; i+1 < len(section.Content); i += 2 {
+		if strings.EqualFold(section.Content[i].Value, name) {
+			return section.Content[i], section.Content[i+1]
+		}
+	}
+	return nil, nil
+}
