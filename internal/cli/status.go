@@ -158,16 +158,27 @@ func (v statusView) rows() [][2]string {
 	add := func(label, format string, args ...any) {
 		rows = append(rows, [2]string{label, fmt.Sprintf(format, args...)})
 	}
-	if !s.Until.IsZero() {
-		add("until", "%s (in %s)", s.Until.Local().Format("15:04:05"), since(s.Until, s.At))
+	switch {
+	case s.Until.After(s.At):
+		add("until", "%s (in %s)", clock(s.Until), since(s.Until, s.At))
+	case !s.Until.IsZero():
+		add("until", "the next request, which is a probe")
 	}
 	if !s.PauseUntil.IsZero() {
-		add("pause", "all processes wait until %s (in %s)", s.PauseUntil.Local().Format("15:04:05"), since(s.PauseUntil, s.At))
+		add("pause", "all processes wait until %s (in %s)", clock(s.PauseUntil), since(s.PauseUntil, s.At))
 	}
-	add("rate", "%.3g requests a second, %.1f of %.3g tokens in the bucket", s.Rate, s.Tokens, s.Burst)
+	if s.Rate > 0 {
+		add("rate", "%.3g requests a second, %.1f of %.3g tokens in the bucket", s.Rate, s.Tokens, s.Burst)
+	} else {
+		add("rate", "0: nothing is sent in %s", s.State)
+	}
 	add("ceiling", "%d of %d permits in the last %s", s.Granted, s.Ceiling, s.CeilingWindow)
-	add("slots", "%d of %d in use, %d waiting; %d for one process", s.Running, s.Slots, s.Waiting, s.OwnSlots)
-	add("last 30 s", "%d ok, %d refused (429), %d server errors, %d without answer; error ratio %.2f",
+	if s.Slots > 0 {
+		add("slots", "%d of %d in use, %d waiting; %d for one process", s.Running, s.Slots, s.Waiting, s.OwnSlots)
+	} else {
+		add("requests", "%d still under way, %d waiting", s.Running, s.Waiting)
+	}
+	add(judged(s), "%d ok, %d refused (429), %d server errors, %d without answer; error ratio %.2f",
 		s.Counts.OK, s.Counts.Throttled, s.Counts.Server, s.Counts.Network, s.ErrRatio)
 	if s.RampRate > 0 {
 		add("ramp", "%.3g requests a second, more at %s", s.RampRate, s.RampNext.Local().Format("15:04:05"))
@@ -187,15 +198,34 @@ func (v statusView) rows() [][2]string {
 		add("override", "%s=%s %s", o.Key, o.Value, until)
 	}
 	for _, p := range s.Processes {
-		add("process", "%s: %d running, %d waiting, %.3g requests a second", ui.Printable(p.ID), p.Running, p.Waiting, p.Rate)
+		add("process", "%s: %d running, %d waiting, %s", ui.Printable(p.ID), p.Running, p.Waiting, pace(s, p))
 	}
 	if v.cache != nil {
 		add("cache", "%s", cacheLine(*v.cache))
 	}
 	if s.State == ratelimit.CacheOnly {
-		add("hint", "anivault limiter resume")
+		add("hint", "anivault limiter resume lets requests go again")
 	}
 	return rows
+}
+
+// judged is which answers are counted: every state begins without any.
+func judged(s ratelimit.Status) string {
+	if s.Cause != ratelimit.ReasonFresh && s.At.Sub(s.Since) < s.Tuning.Window {
+		return "since " + s.State.String() + " began"
+	}
+	return "last " + countdown(s.Tuning.Window)
+}
+
+// pace is what a process may send now.
+func pace(s ratelimit.Status, p ratelimit.ProcessStatus) string {
+	switch {
+	case s.Rate == 0:
+		return "sends nothing in " + s.State.String()
+	case s.PauseUntil.After(s.At):
+		return "sends nothing in the pause"
+	}
+	return fmt.Sprintf("at most %.3g requests a second", min(p.Rate, s.Rate))
 }
 
 // since is a duration for people: whole seconds, or less where there is less.
@@ -264,7 +294,7 @@ type wireProcess struct {
 	Running  int     `json:"running" doc:"its requests under way"`
 	Waiting  int     `json:"waiting" doc:"its requests that wait"`
 	Reserved int     `json:"reserved" doc:"its booked requests of the budget"`
-	Rate     float64 `json:"rate" doc:"requests per second that it may send"`
+	Rate     float64 `json:"rate" doc:"requests per second that it may send in Normal; see state and the rate above"`
 }
 
 func stamp(t time.Time) string {
@@ -276,6 +306,9 @@ func stamp(t time.Time) string {
 
 func (v statusView) wire() wireStatus {
 	s := v.limiter
+	if !s.Until.After(s.At) {
+		s.Until = time.Time{} // over; the next request finds out
+	}
 	out := wireStatus{
 		Upstream: v.baseURL, State: s.State.String(), Cause: s.Cause.String(), Since: stamp(s.Since), Until: stamp(s.Until),
 		PauseUntil: stamp(s.PauseUntil), Rate: s.Rate, Burst: s.Burst, Tokens: s.Tokens, Ceiling: s.Ceiling, Granted: s.Granted,

@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/anivault/anivault/ratelimit"
+)
+
+// What status says holds now: no end that has passed, no rate that nobody may send at, no evidence of another state.
+func TestStatusSaysWhatIsTrueNow(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	process := []ratelimit.ProcessStatus{{ID: "f8246061569cff42", Waiting: 4, Rate: 35}}
+	status := func(state ratelimit.State, cause ratelimit.Reason, since, until time.Duration) ratelimit.Status {
+		s := ratelimit.Status{At: now, State: state, Cause: cause, Since: now.Add(-since), Waiting: 4, Processes: process, Tuning: ratelimit.Default(), Ceiling: 40}
+		if until != 0 {
+			s.Until = now.Add(until)
+		}
+		if state == ratelimit.Normal {
+			s.Rate, s.Slots, s.OwnSlots = 35, 16, 4
+		}
+		return s
+	}
+	sleep := status(ratelimit.Sleep, ratelimit.ReasonConsecutiveFailures, 10*time.Second, 20*time.Second)
+	paused := status(ratelimit.Normal, ratelimit.ReasonProbeOK, time.Hour, 0)
+	paused.PauseUntil = now.Add(time.Second)
+	for _, c := range []struct {
+		name  string
+		s     ratelimit.Status
+		has   []string
+		lacks []string
+	}{
+		{
+			"Sleep", sleep,
+			[]string{"(in 20s)", "since Sleep began  0 ok", "0: nothing is sent in Sleep", "0 still under way, 4 waiting", "f8246061569cff42: 0 running, 4 waiting, sends nothing in Sleep"},
+			[]string{"last 30 s", "slots", "0 of 0", "35"},
+		},
+		{
+			"Sleep that is over", status(ratelimit.Sleep, ratelimit.ReasonResume, time.Minute, -150*time.Millisecond),
+			[]string{"until", "the next request, which is a probe", "last 30 s"},
+			[]string{"(in ", "-150ms", "began"},
+		},
+		{"long in Normal", status(ratelimit.Normal, ratelimit.ReasonProbeOK, time.Hour, 0), []string{"last 30 s", "0 of 16 in use", "at most 35 requests a second"}, []string{"until", "nothing"}},
+		{"fresh", status(ratelimit.Normal, ratelimit.ReasonFresh, time.Second, 0), []string{"last 30 s"}, []string{"began"}},
+		{"in a pause", paused, []string{"all processes wait until", "sends nothing in the pause"}, []string{"at most"}},
+		{"CacheOnly", status(ratelimit.CacheOnly, ratelimit.ReasonOperator, time.Minute, 0), []string{"anivault limiter resume lets requests go again"}, []string{"until"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var b strings.Builder
+			if err := (statusView{limiter: c.s}).write(&b, "text", 0); err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range c.has {
+				if !strings.Contains(b.String(), want) {
+					t.Errorf("want %q in:\n%s", want, b.String())
+				}
+			}
+			for _, not := range c.lacks {
+				if strings.Contains(b.String(), not) {
+					t.Errorf("%q is in:\n%s", not, b.String())
+				}
+			}
+		})
+	}
+	if got := (statusView{limiter: status(ratelimit.Sleep, ratelimit.ReasonResume, time.Minute, -time.Second)}).wire().Until; got != "" {
+		t.Errorf("in JSON an end that has passed is %q", got)
+	}
+}
