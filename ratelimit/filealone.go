@@ -69,6 +69,16 @@ func (s *FileStore) updateAlone(fn func(Instant, *Snapshot) error) error {
 	return fn(now, &s.alone.snap)
 }
 
+// Apart implements [Sharing].
+func (s *FileStore) Apart() error {
+	s.turn <- struct{}{}
+	defer func() { <-s.turn }()
+	if s.alone == nil {
+		return nil
+	}
+	return s.trouble
+}
+
 // mayReturn tells whether it is worth trying the shared state again: when the lock that
 // was waited for has come free, and else each second.
 func (s *FileStore) mayReturn() bool {

@@ -44,7 +44,7 @@ const (
 var ErrStoreClosed = errors.New("limiter store is closed")
 
 // FileStore is a [Store] in a folder that several processes share (docs/limiter.md,
-// "What survives"). It is a [Liveness] as well.
+// "What survives"). It is a [Liveness] and a [Sharing] as well.
 //
 // A FileStore never fails for reasons of its own: what goes wrong with the files is a
 // warning, and the process goes on with a part of everything ([Instant.Parts]) until they

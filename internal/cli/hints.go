@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 
+	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/tmdb"
 )
 
@@ -16,6 +17,9 @@ func hintFor(err error) string {
 	var refusal *refusedError
 	if errors.As(err, &refusal) {
 		return refusal.hint
+	}
+	if errors.Is(err, ratelimit.ErrNotShared) {
+		return "anivault doctor looks at the folder and its files; a process that is stopped (Ctrl-Z) has to go on or end"
 	}
 	return tmdb.Hint(err)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/ratelimit"
 )
@@ -26,13 +27,20 @@ func (c *command) operate(cmd *cobra.Command, do func(context.Context, *config.C
 	if cfg.Coordinator == "memory" {
 		return usagef("unset ANIVAULT_COORDINATOR, or set it to file", "with ANIVAULT_COORDINATOR=memory no other process can be reached")
 	}
-	store, done, err := c.openState(cfg)
+	store, err := ratelimit.OpenFileStore(app.StateDir(cfg), ratelimit.FileOptions{Processes: cfg.Tuning.Processes, Patience: operatorPatience, OnWarning: func(err error) {
+		if w, ok := errors.AsType[*ratelimit.StoreWarning](err); !ok || w.Parts == 0 { // to go on alone is no use here: what do returns says why
+			c.warn("%v", err)
+		}
+	}})
 	if err != nil {
 		return err
 	}
-	defer done()
-	return do(cmd.Context(), cfg, store)
+	return errors.Join(do(cmd.Context(), cfg, store), store.Close())
 }
+
+// operatorPatience is how long an operator's command waits for the shared state. A process that holds its lock for
+// longer does not run.
+const operatorPatience = 5 * time.Second
 
 func (c *command) limiterShowCommand() *cobra.Command {
 	cmd := c.statusCommand()
