@@ -10,6 +10,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/anivault/anivault/internal/config"
@@ -119,7 +120,11 @@ func (c *choices) ofTitle(s match.Series) *pins.Pin {
 func (m *matching) decidePinned(ctx context.Context, p part, decided func(match.File, match.Decision)) {
 	res := m.resolver.Choose(ctx, p.series, p.pin.Kind, p.pin.ID, match.FromPin)
 	res.Steps = slices.Concat([]match.Step{{Stage: "pin", Detail: "the user's choice: " + p.pin.String()}}, res.Steps)
-	unasked := res.Err != nil && !errors.Is(res.Err, match.ErrNoEntry) && ctx.Err() == nil
+	gone := errors.Is(res.Err, match.ErrNoEntry)
+	unasked := res.Err != nil && !gone && ctx.Err() == nil
+	if gone {
+		res.Err = &pinnedToNothing{*p.pin, res.Err}
+	}
 	if p.pin.Season != nil || p.pin.Offset != 0 {
 		res.Hint = match.Hint{} // what the titles say of seasons is what the user corrected
 	}
@@ -131,6 +136,26 @@ func (m *matching) decidePinned(ctx context.Context, p part, decided func(match.
 		}
 		decided(f, d)
 	}
+}
+
+// pinnedToNothing says that the user's choice is an entry that TMDB does not have, and how to take it back.
+type pinnedToNothing struct {
+	pin   pins.Pin
+	cause error
+}
+
+func (e *pinnedToNothing) Error() string {
+	return fmt.Sprintf("pinned to %s, which TMDB does not have; take it back with: anivault unpin %s", e.pin.Entry(), shellWord(e.pin.What()))
+}
+
+func (e *pinnedToNothing) Unwrap() error { return e.cause }
+
+// shellWord is a text as a shell takes it for one word.
+func shellWord(s string) string {
+	if strings.ContainsAny(s, "\"$`\\!") {
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	return `"` + s + `"`
 }
 
 // corrected is the reading of a name with the user's season and offset in it. A pin of a single file is also believed that a

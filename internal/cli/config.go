@@ -139,4 +139,3 @@ func (c *command) configValidateCommand() *cobra.Command {
 		},
 	}
 }
-

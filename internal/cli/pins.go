@@ -36,7 +36,7 @@ may edit: anivault pins says where.`,
   anivault pin Title\ -\ SP.mkv tv/1234 --season 0 --offset 3`,
 		Args: exactArgs("PATH|TITLE", "ENTRY"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := pinSubject(args[0])
+			p, err := c.pinSubject(args[0])
 			if err != nil {
 				return err
 			}
@@ -80,7 +80,7 @@ func (c *command) unpinCommand() *cobra.Command {
 			return c.changePins(cmd, func(s *pins.Set) (string, error) {
 				var said []string
 				for _, arg := range args {
-					old, err := removePin(s, arg)
+					old, err := removePin(s, c.expandHome(arg))
 					if err != nil {
 						return "", err
 					}
@@ -220,12 +220,26 @@ func describePin(p pins.Pin) string {
 }
 
 // pinSubject reads what a pin is about: what exists, or is written like a path, is one.
-func pinSubject(arg string) (pins.Pin, error) {
+func (c *command) pinSubject(arg string) (pins.Pin, error) {
+	arg = c.expandHome(arg)
 	if _, err := os.Lstat(arg); err != nil && !writtenAsPath(arg) {
 		return pins.Pin{Title: arg}, nil
 	}
 	path, err := pinPath(arg)
 	return pins.Pin{Path: path}, err
+}
+
+// expandHome does what the shell does not do between quotation marks: ~/ is the home folder.
+func (c *command) expandHome(arg string) string {
+	rest, ok := strings.CutPrefix(filepath.ToSlash(arg), "~/")
+	home := c.getenv("HOME")
+	if home == "" {
+		home = c.getenv("USERPROFILE")
+	}
+	if !ok || home == "" {
+		return arg
+	}
+	return filepath.Join(home, filepath.FromSlash(rest))
 }
 
 // writtenAsPath tells paths that do not exist (yet) from titles such as "Fate/stay night".

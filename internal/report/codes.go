@@ -87,7 +87,7 @@ var codes = []CodeInfo{
 	{CodeBudget, Pending, "the request budget is spent", "`anivault status` says when it renews; then run the same command again"},
 	{CodeUnauthorized, Failed, "TMDB refused the credentials", "`anivault config init` asks for a token and checks it"},
 	{CodeTLS, Failed, "the connection is not TMDB's: its certificate or its redirect is wrong", "`anivault doctor` says what is wrong; a proxy's own certificate goes into ANIVAULT_TMDB_CA_FILE"},
-	{CodeNotFound, Failed, "the path does not exist, or TMDB no longer has the entry", "check the path; an id in its name may be that of an entry which TMDB has deleted"},
+	{CodeNotFound, Failed, "the path does not exist, or TMDB no longer has the entry", "check the path, or the id in its name or pin: TMDB may have deleted that entry"},
 	{CodeUnreadable, Failed, "the file or folder can't be read", "check its permissions"},
 	{CodeInternal, Failed, "a fault of anivault's own", "run it again with --log-file and -vv and report it"},
 }
