@@ -21,11 +21,12 @@ import (
 // fetched, the visible ones of those that a search only showed, so that a namesake is noticed. The zero value is
 // empty; it is shared by the run's goroutines.
 type knownTitles struct {
-	mu      sync.Mutex
-	called  map[string]map[knownEntry]bearing // by plain title
-	fetched map[knownEntry]bool
-	anyYear map[knownEntry]bool      // shown by a search without a year, which would have shown namesakes
-	asked   map[string]chan struct{} // by plain title: closed when the series that is asked for is known
+	mu       sync.Mutex
+	called   map[string]map[knownEntry]bearing // by plain title
+	fetched  map[knownEntry]bool
+	anyYear  map[knownEntry]bool      // shown by a search without a year, which would have shown namesakes
+	searched map[match.Query]bool     // searches that were answered: to make them again costs nothing
+	asked    map[string]chan struct{} // by plain title: closed when the series that is asked for is known
 }
 
 type knownEntry struct {
@@ -91,6 +92,7 @@ func (k *knownTitles) show(q match.Query, hits []match.Hit) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.room()
+	k.searched[searchKey(q)] = true
 	for _, h := range hits {
 		key := knownEntry{h.Kind, h.ID}
 		k.name(key, visible, h.Year, h.Title, h.OriginalTitle)
@@ -103,7 +105,21 @@ func (k *knownTitles) show(q match.Query, hits []match.Hit) {
 func (k *knownTitles) room() {
 	if k.called == nil || len(k.called) > knownSize {
 		k.called, k.fetched, k.anyYear = map[string]map[knownEntry]bearing{}, map[knownEntry]bool{}, map[knownEntry]bool{}
+		k.searched = map[match.Query]bool{}
 	}
+}
+
+// searchKey is a search as it is sent, whichever page of it.
+func searchKey(q match.Query) match.Query {
+	return match.Query{Kind: q.Kind, Text: strings.ToLower(q.Text), Year: q.Year}
+}
+
+// free reports whether the search that comes first for a series was answered in this run.
+func (k *knownTitles) free(s match.Series, want match.Kind) bool {
+	queries := match.Queries(s, want)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(queries) > 0 && k.searched[searchKey(queries[0])]
 }
 
 func (k *knownTitles) name(e knownEntry, as bearing, year int, titles ...string) {
@@ -233,9 +249,10 @@ func (k *knownTitles) wait(ctx context.Context, s match.Series) (over func()) {
 }
 
 // resolveKnown decides a series by the titles of what was fetched before. ok is false where a search has to tell: where
-// anything at all speaks against the entry, or leaves open which of several works of a name is meant.
+// anything at all speaks against the entry, or leaves open which of several works of a name is meant; where the search costs
+// nothing; and where more is asked for than what convinces, for then the confidence, which rivals lower, decides.
 func (m *matching) resolveKnown(ctx context.Context, s match.Series) (res match.Resolution, ok bool) {
-	if m.known == nil || len(s.IDs) > 0 {
+	if m.known == nil || len(s.IDs) > 0 || m.resolver.Options.MinConfidence > convincing || m.known.free(s, m.resolver.Options.Kind) {
 		return res, false
 	}
 	e, ok := m.known.only(s)

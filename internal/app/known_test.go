@@ -135,6 +135,38 @@ func TestDoubtIsForTheSearch(t *testing.T) {
 	}
 }
 
+// Where a search costs nothing, and where more is asked for than what convinces, the search tells.
+func TestTheSearchTellsWhereItCostsNothing(t *testing.T) {
+	e := &match.Entry{
+		Kind: match.TV, ID: 1, Title: "Lantern Keepers", Year: 2019, EpisodeCount: 3, Genres: []int{16}, Titles: []match.AltTitle{{Text: "Toumori no Machi"}},
+		Seasons: []match.Season{{Number: 1, AirDate: "2019-04-01", Count: 3, Episodes: []match.Episode{{Number: 1}, {Number: 2}, {Number: 3}}}},
+	}
+	row := []match.Hit{{Kind: match.TV, ID: 1, Title: e.Title, Year: 2019}}
+	s := seriesOf("[G] Toumori no Machi - 03 [1080p].mkv")
+	for _, c := range []struct {
+		name     string
+		asked    match.Query
+		atLeast  float64
+		searched bool
+	}{
+		{"another title was searched for", match.Query{Kind: match.TV, Text: "lantern keepers"}, 0.8, false},
+		{"its own was", match.Query{Kind: match.TV, Text: "toumori no machi"}, 0.8, true},
+		{"its own was, on another page too", match.Query{Kind: match.TV, Text: "Toumori no Machi", Page: 2}, 0.8, true},
+		{"much is asked for", match.Query{Kind: match.TV, Text: "lantern keepers"}, 0.95, true},
+	} {
+		lib := &catalogue{entries: map[string]*match.Entry{"lantern keepers": e}}
+		options := match.DefaultOptions()
+		options.MinConfidence = c.atLeast
+		m := &matching{resolver: match.Resolver{Source: lib, Options: options}, known: new(knownTitles)}
+		m.known.learn(e)
+		m.known.show(c.asked, row)
+		m.resolve(t.Context(), s)
+		if (lib.searches > 0) != c.searched {
+			t.Errorf("%s: %d searches", c.name, lib.searches)
+		}
+	}
+}
+
 // Series that share a title are asked for one after the other, and others at the same time.
 func TestSeriesThatShareATitleTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -76,6 +76,7 @@ func (m *matching) decideOpen(ctx context.Context, s match.Series, t turn, decid
 // resolve asks for a series, unless what this run or an earlier one has fetched knows it.
 func (m *matching) resolve(ctx context.Context, s match.Series) match.Resolution {
 	before, fresh, ok := m.spared.entry(ctx, s)
+	ok = ok && m.resolver.Options.MinConfidence <= convincing
 	if ok && fresh {
 		if res, ok := m.resolveAs(ctx, s, before); ok {
 			return res
