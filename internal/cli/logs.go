@@ -7,6 +7,7 @@ import (
 
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/logging"
+	"github.com/anivault/anivault/internal/version"
 )
 
 // logs is where a run logs to, and who hears of warnings.
@@ -47,6 +48,8 @@ func (c *command) openLogs(cfg *config.Config, stderr io.Writer) (*logs, error) 
 		handlers = append(handlers, logging.NewHandler(out.file, logging.Options{Level: min(level, slog.LevelInfo), Format: format, Redactor: redactor}))
 	}
 	out.handler = slog.NewMultiHandler(handlers...)
+	// Every log begins with a line, so that one which can't be written is noticed even in a run that has nothing to log.
+	slog.New(out.handler).Info("start", slog.String("comp", "anivault"), slog.String("version", version.Get().Version))
 	return out, nil
 }
 

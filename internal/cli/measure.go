@@ -24,7 +24,7 @@ func (c *command) startMetrics(cfg *config.Config, run *app.App) (*measuring, er
 	m := &measuring{cancel: func() {}}
 	var sinks []metrics.Sink
 	if path := cfg.Metrics.File; path != "" {
-		file, err := c.openMetrics(cfg, path)
+		file, err := openMetrics(cfg, path)
 		if err != nil {
 			return nil, err
 		}
@@ -49,10 +49,9 @@ func (c *command) startMetrics(cfg *config.Config, run *app.App) (*measuring, er
 
 // openMetrics opens the file that metrics are appended to. Like the log, with which it shares its bounds, it is shared
 // by all processes and rotated.
-func (c *command) openMetrics(cfg *config.Config, path string) (io.WriteCloser, error) {
+func openMetrics(cfg *config.Config, path string) (io.WriteCloser, error) {
 	file, err := logging.OpenFile(path, logging.FileOptions{
-		MaxSize: cfg.Log.MaxSize, Keep: keepFiles(cfg.Log.MaxFiles),
-		OnError: func(err error) { c.warn("the metrics file can't be written any more: %v", err) },
+		MaxSize: cfg.Log.MaxSize, Keep: keepFiles(cfg.Log.MaxFiles), // the reporter tells of errors
 	})
 	if err != nil {
 		return nil, &config.Error{Name: "metrics file", Value: path, Reason: "cannot be written: " + errors.Unwrap(err).Error()}

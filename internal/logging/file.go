@@ -98,13 +98,10 @@ func (f *File) Write(line []byte) (int, error) {
 	tell := err != nil && !f.told
 	f.told = f.told || err != nil
 	f.mu.Unlock()
-	if err != nil {
-		err = fmt.Errorf("write log file: %w", err)
-		if tell && f.opts.OnError != nil {
-			f.opts.OnError(err)
-		}
+	if tell && f.opts.OnError != nil {
+		f.opts.OnError(err)
 	}
-	return n, err
+	return n, err // it names the file, which need not be a log
 }
 
 // Close gives back what the File holds.

@@ -36,7 +36,7 @@ var headKeys = []Key{
 // limiterKeys follow the head in every line of the limiter, in this order. Other components have only event.
 var limiterKeys = []Key{
 	{"state", "the limiter's state: Normal, Throttle, Sleep, HalfOpen, CacheOnly", plainText, plainJSON},
-	{"event", "what happened; of comp=ratelimiter: 429, pause, state_transition; of comp=anivault: warning", plainText, plainJSON},
+	{"event", "what happened; of comp=ratelimiter: 429, pause, state_transition; of comp=anivault: start, warning", plainText, plainJSON},
 	{"sleep", "how long the limiter waits now; JSON: in seconds", plainText, secondsJSON},
 	{"consec429", "429 answers in a row, one per overrun", plainText, plainJSON},
 	{"err_rate_30s", "share of failed requests in the window, 0 to 1", ratioText, ratioJSON},
@@ -51,6 +51,7 @@ var otherKeys = []Key{
 	{"to", "with state_transition: the state that was entered", nil, nil},
 	{"reason", "with state_transition: why, a reason of limiter rules", nil, nil},
 	{"error", "with warning: what was worked around", nil, nil},
+	{"version", "with start: anivault's", nil, nil},
 }
 
 // OtherKeys returns the keys that only some lines have, behind all others.
