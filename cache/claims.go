@@ -124,10 +124,16 @@ func (s *Store) alive(owner string) bool {
 	return !errors.Is(err, os.ErrNotExist)
 }
 
+// Awaiting is how many questions of this process wait now for another
+// process's answer.
+func (s *Store) Awaiting() int { return int(s.awaiting.Load()) }
+
 // awaitClaim waits until nobody else is asking for the slot any more, or ctx
 // ends.
 func (s *Store) awaitClaim(ctx context.Context, k string) error {
 	s.count.waits.Add(1)
+	s.awaiting.Add(1)
+	defer s.awaiting.Add(-1)
 	pause := firstLook
 	timer := time.NewTimer(pause)
 	defer timer.Stop()

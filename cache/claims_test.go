@@ -1,10 +1,12 @@
 package cache
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -58,6 +60,34 @@ func TestWhoWantsToClaimLooksAgainWhenSomethingHasChanged(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAwaitingCountsWhoWaitsForAnothersAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := pair(t)
+		k := slot(responses, tvKey("1"))
+		_, saw, err := b.entry(t.Context(), tvKey("1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res, err := b.claim(t.Context(), k, saw); res != claimMine || err != nil {
+			t.Fatal(res, err)
+		}
+		if _, _, err := a.entry(t.Context(), tvKey("1")); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		waited := make(chan error)
+		go func() { waited <- a.awaitClaim(ctx, k) }()
+		synctest.Wait()
+		if got := a.Awaiting(); got != 1 {
+			t.Errorf("while it waits: %d", got)
+		}
+		cancel()
+		if err := <-waited; !errors.Is(err, context.Canceled) || a.Awaiting() != 0 {
+			t.Errorf("afterwards: %d, %v", a.Awaiting(), err)
+		}
+	})
 }
 
 func TestOnlyTheNewestJournalSaysWhatIsAsked(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -114,6 +115,7 @@ type Store struct {
 	warned     warnings
 	count      counters
 	flights    flights
+	awaiting   atomic.Int64 // callers of awaitClaim
 
 	mu       sync.Mutex // guards what follows; never held while waiting
 	how      mode

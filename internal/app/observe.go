@@ -28,7 +28,10 @@ type observer struct {
 
 	mu       sync.Mutex
 	gauges   ratelimit.Gauges
-	heard    bool // the limiter has told its gauges
+	heard    bool      // gauges are known
+	told     time.Time // when the limiter told them
+	shared   Wait      // what holds up every process, when it was last looked at
+	others   int       // looks in a row that found an answer of another process being waited for
 	waiting  []ratelimit.WaitInfo
 	paused   int // the status of the answer that the latest pause of this process's own goes back to
 	timeline []Moment
@@ -138,7 +141,7 @@ func (o *observer) onWait(w ratelimit.WaitInfo) {
 // see keeps the latest gauges.
 func (o *observer) see(g ratelimit.Gauges) {
 	o.mu.Lock()
-	o.gauges, o.heard = g, true
+	o.gauges, o.heard, o.told = g, true, time.Now()
 	o.mu.Unlock()
 	o.metrics.SetGauges(metrics.Gauges{Rate: g.Rate, Concurrency: float64(g.Slots), ErrRate: g.ErrRatio})
 }

@@ -24,6 +24,7 @@ type Progress struct {
 	Stale             int64 // of Hits, those that TMDB should have been asked about and was not
 	Elapsed           time.Duration
 	Wait              Wait
+	Others            bool // answers are waited for that another process is asking for
 }
 
 // Wait is what keeps the run from asking; the zero value is nothing.
@@ -64,7 +65,51 @@ func (a *App) Progress() Progress {
 	if p.Wait.Why == ratelimit.WhyPause {
 		p.Wait.Status = o.paused
 	}
+	if reach(p.Wait.Why) == 0 && o.shared.On() {
+		p.Wait = o.shared
+	}
+	p.Others = o.others > 1
 	return p
+}
+
+// Look asks the shared state how things stand, for a run that the limiter tells nothing: one that has not been let go
+// yet, or that waits for another process's answer. It is meant to be called about once a second.
+func (a *App) Look() {
+	if a.opts.Offline {
+		return
+	}
+	asked := time.Now()
+	st, err := a.Limiter()
+	if err != nil {
+		return // who asks in earnest says so
+	}
+	o := a.seen
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.heard || o.told.Before(asked) {
+		o.gauges.State, o.gauges.Rate, o.heard = st.State, st.Rate, true
+	}
+	o.shared = sharedWait(st)
+	o.others++
+	if a.cache.Awaiting() == 0 {
+		o.others = 0
+	}
+}
+
+// sharedWait is what holds up every process, as the shared state has it.
+func sharedWait(st ratelimit.Status) Wait {
+	w := Wait{Cause: st.Cause, State: st.State, Until: st.Until}
+	switch {
+	case st.State == ratelimit.CacheOnly:
+		w.Why = ratelimit.WhyCacheOnly
+	case st.State == ratelimit.Sleep:
+		w.Why = ratelimit.WhySleep
+	case st.PauseUntil.After(st.At):
+		w.Why, w.Cause, w.Until = ratelimit.WhyPause, ratelimit.ReasonPause, st.PauseUntil
+	default:
+		return Wait{}
+	}
+	return w
 }
 
 // gravest picks of several waits the one that says most about all of them: what holds everybody up before what

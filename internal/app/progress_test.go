@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/metrics"
 	"github.com/anivault/anivault/ratelimit"
 )
@@ -62,6 +63,59 @@ func TestAPauseNamesTheAnswerThatAskedForIt(t *testing.T) {
 	if p = a.Progress(); p.State != "offline" || p.Rate != 0 {
 		t.Errorf("offline: %+v", p)
 	}
+}
+
+// TestAProcessThatIsToldNothingSeesTheSharedState is the second process in an outage: it waits for the first one's answer
+// and never asks the limiter itself.
+func TestAProcessThatIsToldNothingSeesTheSharedState(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared := ratelimit.NewMemoryStore()
+		limiter := func() *ratelimit.Limiter {
+			l, err := ratelimit.New(ratelimit.Config{Store: shared})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return l
+		}
+		answers, err := cache.Open(t.TempDir(), cache.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answers.Close()
+		a := &App{seen: newTestObserver(), limiter: limiter(), cache: answers}
+		a.Look()
+		if p := a.Progress(); p.State != "Normal" || p.Rate != 35 || p.Wait.On() || p.Others {
+			t.Errorf("before the outage: %+v", p)
+		}
+		first := limiter()
+		for range 8 {
+			permit, err := first.Acquire(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			permit.Done(ratelimit.Event{Outcome: ratelimit.Server, Status: 503})
+		}
+		a.Look()
+		p := a.Progress()
+		if p.State != "Sleep" || p.Rate != 0 || p.Wait.Why != ratelimit.WhySleep || p.Wait.Cause != ratelimit.ReasonConsecutiveFailures || !p.Wait.Until.After(time.Now()) {
+			t.Errorf("in the outage: %+v", p)
+		}
+		// What the limiter tells this process itself is of more weight.
+		own := ratelimit.WaitInfo{Why: ratelimit.WhyCacheOnly, Gauges: ratelimit.Gauges{State: ratelimit.CacheOnly}}
+		a.seen.onWait(own)
+		if p := a.Progress(); p.Wait.Why != ratelimit.WhyCacheOnly || p.State != "CacheOnly" {
+			t.Errorf("told by the limiter: %+v", p)
+		}
+		if _, _, err := ratelimit.ForceCacheOnly(t.Context(), shared, 0); err != nil {
+			t.Fatal(err)
+		}
+		own.Ended = true
+		a.seen.onWait(own)
+		a.Look()
+		if p := a.Progress(); p.Wait.Why != ratelimit.WhyCacheOnly || p.Wait.Cause != ratelimit.ReasonOperator {
+			t.Errorf("stopped by an operator: %+v", p)
+		}
+	})
 }
 
 func TestThePipelineCountsWhatItHasFound(t *testing.T) {

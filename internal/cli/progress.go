@@ -29,6 +29,7 @@ func (c *command) startProgress(run *app.App, status *ui.Status) *progress {
 		return p
 	}
 	p.draw()
+	p.look()
 	p.stopped.Go(func() {
 		tick := time.NewTicker(100 * time.Millisecond)
 		defer tick.Stop()
@@ -42,6 +43,22 @@ func (c *command) startProgress(run *app.App, status *ui.Status) *progress {
 		}
 	})
 	return p
+}
+
+// look keeps the shared state in sight, which is all there is to tell while others ask.
+func (p *progress) look() {
+	p.stopped.Go(func() {
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			p.run.Look()
+			select {
+			case <-tick.C:
+			case <-p.done:
+				return
+			}
+		}
+	})
 }
 
 func (p *progress) draw() {

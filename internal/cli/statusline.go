@@ -28,6 +28,7 @@ const between = " · "
 func statusLine(at app.Progress, counts report.Summary, now time.Time, room int) string {
 	parts := []part{
 		{waitText(at.Wait, now), waitShort(at.Wait, now), 9},
+		{othersText(at, now), "", 9},
 		{filesText(at, counts), "", 8},
 		{pendingText(counts), "", 6},
 		{seriesText(at), "", 3},
@@ -164,6 +165,14 @@ func waitText(w app.Wait, now time.Time) string {
 	case ratelimit.WhyNothing, ratelimit.WhySlot, ratelimit.WhyToken, ratelimit.WhyCeiling, ratelimit.WhyTurn, ratelimit.WhyBudget:
 	}
 	return "" // everyday waits
+}
+
+// othersText says that this process has nothing to do but to wait for another one's answer.
+func othersText(at app.Progress, now time.Time) string {
+	if !at.Others || waitText(at.Wait, now) != "" {
+		return "" // the wait is the other one's too
+	}
+	return "waiting for another anivault's answer"
 }
 
 func waitShort(w app.Wait, now time.Time) string {

@@ -68,6 +68,12 @@ func TestTheStatusLineSaysHowARunStands(t *testing.T) {
 		{"a probe failed", waits(app.Wait{Why: ratelimit.WhySleep, Cause: ratelimit.ReasonProbeFailed, Until: in(time.Minute)}), report.Summary{}, 45, "TMDB is still failing, next try in 1m00s"},
 		{"CacheOnly for good", waits(app.Wait{Why: ratelimit.WhyCacheOnly}), report.Summary{}, 40, "only the cache answers · 0/120 files"},
 		{"CacheOnly for a while", waits(app.Wait{Why: ratelimit.WhyCacheOnly, Until: in(15 * time.Minute)}), report.Summary{}, 50, "only the cache answers, next try in 15m00s"},
+		{"another's answer", with(func(p *app.Progress) { p.Others = true }), report.Summary{}, 80, "waiting for another anivault's answer · 0/120 files · Normal 35/s · cache 75%"},
+		{
+			"another's answer in an outage", with(func(p *app.Progress) {
+				p.Others, p.Wait = true, app.Wait{Why: ratelimit.WhySleep, Cause: ratelimit.ReasonProbeFailed, Until: in(9 * time.Second)}
+			}), report.Summary{}, 60, "TMDB is still failing, next try in 9 s · 0/120 files",
+		},
 		{"a retry", waits(app.Wait{Why: ratelimit.WhyBackoff, Until: in(time.Second)}), report.Summary{}, 45, "trying one again in 1 s · 0/120 files"},
 		{"no room for the words", waits(app.Wait{Why: ratelimit.WhyPause, Until: in(41 * time.Second), Status: 429}), report.Summary{Files: 40}, 20, "wait 41 s"},
 		{"no room at all", middle, report.Summary{Files: 40}, 5, "40/1…"},
