@@ -58,8 +58,11 @@ func Load(src Sources) (*Config, []string, error) {
 				return nil, nil, settingError(val, path, err)
 			}
 		}
-		if s.Secret {
+		switch {
+		case s.Secret:
 			val.Text = NewSecret(val.Text).String()
+		case s.isAddress():
+			val.Text = shownAddress(val.Text)
 		}
 		cfg.values = append(cfg.values, val)
 	}
@@ -131,8 +134,11 @@ func settingError(val Value, path string, reason error) error {
 		name = path + ": " + val.Setting.Key
 	}
 	text := val.Text
-	if val.Setting.Secret {
+	switch {
+	case val.Setting.Secret:
 		text = ""
+	case val.Setting.isAddress():
+		text = shownAddress(text)
 	}
 	why := reason.Error()
 	var knob *ratelimit.TuningError // names key and value itself
