@@ -53,7 +53,7 @@ func yieldDir(d library.Dir, read func(string) string, yield func(Batch) error) 
 }
 
 // Files produces the paths of a list. Neighbours in the list that lie in one directory are decided together;
-// a path that is a directory is walked.
+// a path that is a directory is walked, and what lies in it is not produced again where the list goes on to name it.
 func Files(list io.ReadCloser, null bool, options library.Options) Producer {
 	return func(ctx context.Context, yield func(Batch) error) error {
 		defer list.Close()
@@ -67,26 +67,28 @@ func Files(list io.ReadCloser, null bool, options library.Options) Producer {
 			}
 			return yield(b)
 		}
-		err := library.ReadList(list, null, func(path string) error {
-			return library.Walk(ctx, []library.Root{{Path: path}}, options, func(d library.Dir) error {
-				if d.Err == nil && len(d.Files) == 1 && d.Files[0].Path == path {
-					dir := filepath.Dir(path)
-					if dir != together.Path || len(together.Files) >= window {
-						if err := flush(); err != nil {
-							return err
-						}
-					}
-					if len(together.Files) == 0 {
-						together = Batch{Path: dir, Abs: d.Abs, View: viewOf(d.Files[0], alone), Part: "list " + d.Files[0].Name}
-					}
-					together.Files = append(together.Files, d.Files[0])
-					return nil
-				}
+		listed := "" // the path whose turn it is
+		walker, err := library.NewWalker(options, func(d library.Dir) error {
+			if !d.Named || d.Path != together.Path || len(together.Files) >= window {
 				if err := flush(); err != nil {
 					return err
 				}
-				return yieldDir(d, readFrom([]string{path}), yield)
-			})
+			}
+			if !d.Named {
+				return yieldDir(d, readFrom([]string{listed}), yield)
+			}
+			if len(together.Files) == 0 {
+				together = Batch{Path: d.Path, Abs: d.Abs, View: viewOf(d.Files[0], alone), Part: "list " + d.Files[0].Name}
+			}
+			together.Files = append(together.Files, d.Files[0])
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		err = library.ReadList(list, null, func(path string) error {
+			listed = path
+			return walker.Root(ctx, library.Root{Path: path})
 		})
 		return errors.Join(err, flush())
 	}

@@ -13,11 +13,20 @@ import (
 type links struct {
 	roots   []string // real paths of the roots that are folders
 	entered map[[16]byte]struct{}
-	named   map[string]struct{} // real paths of files that were yielded because they were named
+	// The files that were yielded because they were named: the latest, and those before them.
+	named, namedEarlier map[[16]byte]struct{}
 }
 
-func newLinks(roots []Root) *links {
-	l := &links{entered: make(map[[16]byte]struct{}), named: make(map[string]struct{})}
+// rememberedFiles bounds what a list of files costs: it may be as long as it
+// likes, and names a file again soon if at all.
+const rememberedFiles = 1 << 16
+
+func newLinks() *links {
+	return &links{entered: make(map[[16]byte]struct{}), named: make(map[[16]byte]struct{})}
+}
+
+// folders are the real paths of the roots that are folders.
+func folders(roots []Root) (out []string) {
 	for _, r := range roots {
 		abs, err := filepath.Abs(r.Path)
 		if err != nil {
@@ -28,10 +37,10 @@ func newLinks(roots []Root) *links {
 			continue // the walk will say so
 		}
 		if info, err := os.Stat(real); err == nil && info.IsDir() {
-			l.roots = append(l.roots, real)
+			out = append(out, real)
 		}
 	}
-	return l
+	return out
 }
 
 // key is a folder in 16 bytes, so that a library of a hundred thousand folders
@@ -90,20 +99,25 @@ func hiddenWay(rel string) bool {
 // firstSight notes a file that was named; false says that it was yielded
 // before, named or found in a folder.
 func (l *links) firstSight(real string, video bool) bool {
-	if _, seen := l.named[real]; seen {
+	if l.namedBefore(real) {
 		return false
 	}
 	if _, seen := l.entered[key(filepath.Dir(real))]; seen && video {
 		return false
 	}
-	l.named[real] = struct{}{}
+	if len(l.named) >= rememberedFiles {
+		l.namedEarlier, l.named = l.named, make(map[[16]byte]struct{})
+	}
+	l.named[key(real)] = struct{}{}
 	return true
 }
 
 // namedBefore tells whether a file was yielded because it was named.
 func (l *links) namedBefore(real string) bool {
-	_, seen := l.named[real]
-	return seen
+	k := key(real)
+	_, seen := l.named[k]
+	_, earlier := l.namedEarlier[k]
+	return seen || earlier
 }
 
 // anyNamed tells whether it can matter.

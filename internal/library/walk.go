@@ -56,11 +56,11 @@ type Dir struct {
 // what yield returned; yield is called from one goroutine, and the Dir is the
 // callee's to keep.
 func Walk(ctx context.Context, roots []Root, o Options, yield func(Dir) error) error {
-	excludes, err := parseExcludes(o.Excludes, foldCase)
+	w, err := NewWalker(o, yield)
 	if err != nil {
 		return err
 	}
-	w := &walker{yield: yield, excludes: excludes, links: newLinks(roots)}
+	w.links.roots = folders(roots) // all of them: a link may lead to one whose turn comes later
 	for _, root := range roots {
 		if err := w.root(ctx, root); err != nil {
 			return err
@@ -69,7 +69,30 @@ func Walk(ctx context.Context, roots []Root, o Options, yield func(Dir) error) e
 	return nil
 }
 
-type walker struct {
+// NewWalker makes a Walker, which is Walk for roots that come one by one. The
+// error is a *PatternError.
+func NewWalker(o Options, yield func(Dir) error) (*Walker, error) {
+	excludes, err := parseExcludes(o.Excludes, foldCase)
+	if err != nil {
+		return nil, err
+	}
+	return &Walker{yield: yield, excludes: excludes, links: newLinks()}, nil
+}
+
+// Root walks one more root. What was yielded for an earlier one is not yielded
+// again: a folder never, a file that was named as long as fewer than
+// rememberedFiles others were named since.
+func (w *Walker) Root(ctx context.Context, root Root) error {
+	for _, real := range folders([]Root{root}) {
+		if _, entered := w.links.entered[key(real)]; !entered {
+			w.links.roots = append(w.links.roots, real)
+		}
+	}
+	return w.root(ctx, root)
+}
+
+// Walker walks roots that come one by one. It is for one goroutine.
+type Walker struct {
 	yield    func(Dir) error
 	excludes patterns
 	links    *links
@@ -88,7 +111,7 @@ type folder struct {
 	skip  string // the reason that everything in it inherits
 }
 
-func (w *walker) root(ctx context.Context, root Root) error {
+func (w *Walker) root(ctx context.Context, root Root) error {
 	fail := func(err error) error { return w.send(ctx, Dir{Path: root.Path, Err: err}) }
 	if root.Path == "" {
 		return fail(&fs.PathError{Op: "open", Path: "", Err: fs.ErrNotExist})
@@ -115,7 +138,7 @@ func (w *walker) root(ctx context.Context, root Root) error {
 }
 
 // file yields a file that was named.
-func (w *walker) file(ctx context.Context, path, abs string, info fs.FileInfo) error {
+func (w *Walker) file(ctx context.Context, path, abs string, info fs.FileInfo) error {
 	name := filepath.Base(abs)
 	file := File{Path: path, Name: name, Size: info.Size(), ModTime: info.ModTime()}
 	switch reason, ignored := (*scope)(nil).with(w.excludes, filepath.Dir(abs)).verdict(abs, false); {
@@ -138,7 +161,7 @@ func (w *walker) file(ctx context.Context, path, abs string, info fs.FileInfo) e
 }
 
 // dir reads a folder, yields its files, then goes into its folders.
-func (w *walker) dir(ctx context.Context, f folder) error {
+func (w *Walker) dir(ctx context.Context, f folder) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -163,7 +186,7 @@ func (w *walker) dir(ctx context.Context, f folder) error {
 }
 
 // read reads a folder: what it has to tell, and which folders in it are to be gone into. The error is the context's.
-func (w *walker) read(ctx context.Context, f folder) (out Dir, below []folder, err error) {
+func (w *Walker) read(ctx context.Context, f folder) (out Dir, below []folder, err error) {
 	list := &w.listing
 	readErr := list.open(f.path)
 	defer list.close()
@@ -226,7 +249,7 @@ func inside(dir string) string {
 
 // notEntered gives the reason not to go into a folder, "" to go. It resolves
 // the folder's real place if it is a link.
-func (w *walker) notEntered(child *folder, link bool) string {
+func (w *Walker) notEntered(child *folder, link bool) string {
 	if reason, ignored := child.scope.verdict(child.abs, true); ignored {
 		return reason
 	}
@@ -252,7 +275,7 @@ func (w *walker) notEntered(child *folder, link bool) string {
 
 // judge completes the File of a video in a folder, whose absolute and real place it is given; ok is false for one that is
 // not to be yielded.
-func (w *walker) judge(file *File, it *item, scope *scope, abs, real, skip string) (ok bool) {
+func (w *Walker) judge(file *File, it *item, scope *scope, abs, real, skip string) (ok bool) {
 	if w.links.anyNamed() && w.links.namedBefore(real+it.name) {
 		return false // because it was named
 	}
@@ -288,14 +311,14 @@ func (w *walker) judge(file *File, it *item, scope *scope, abs, real, skip strin
 
 // underExcludes puts a list of a folder below the excludes, which stay the
 // first to be asked.
-func (w *walker) underExcludes(s *scope, list patterns, abs string) *scope {
+func (w *Walker) underExcludes(s *scope, list patterns, abs string) *scope {
 	if len(w.excludes.list) == 0 {
 		return s.with(list, abs)
 	}
 	return &scope{patterns: s.patterns, base: s.base, above: s.above.with(list, abs)}
 }
 
-func (w *walker) send(ctx context.Context, d Dir) error {
+func (w *Walker) send(ctx context.Context, d Dir) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -338,3 +338,54 @@ func TestTheEmptyPathIsAnError(t *testing.T) {
 		t.Errorf("%v, %v", err, got)
 	}
 }
+
+// Roots that come one by one: what `find` prints names every folder and, after it or with -depth before it, all that is in it.
+func TestWhatAListNamesAgainIsYieldedOnce(t *testing.T) {
+	root := tree(t, "a/01.mkv", "a/b/02.mkv", "a/b/.hidden/03.mkv", "a/b/note.txt", "c/04.mkv")
+	for name, list := range map[string][]string{
+		"folders first": {"a", "a/01.mkv", "a/b", "a/b/02.mkv", "a/b/note.txt", "a/b/.hidden", "a/b/.hidden/03.mkv", "c", "c/04.mkv"},
+		"folders last":  {"a/01.mkv", "a/b/02.mkv", "a/b/note.txt", "a/b/.hidden/03.mkv", "a/b/.hidden", "a/b", "a", "c/04.mkv", "c"},
+		"twice":         {"a/b", "a/b", "a", "c/04.mkv", "c/../c/04.mkv", "a/b/.hidden/03.mkv", "a/b/.hidden/03.mkv", "a/b/note.txt", "a/b/note.txt"},
+	} {
+		var got []string
+		w, err := NewWalker(Options{}, func(d Dir) error {
+			for _, f := range d.Files {
+				if !f.IsDir {
+					got = append(got, f.Name)
+				}
+			}
+			return d.Err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range list {
+			if err := w.Root(t.Context(), Root{Path: filepath.Join(root, filepath.FromSlash(path))}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff([]string{"01.mkv", "02.mkv", "03.mkv", "04.mkv", "note.txt"}, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// However long a list is, what is remembered of it is bounded, and a file that is named again soon is known.
+func TestAListOfFilesIsRememberedWithinBounds(t *testing.T) {
+	l := newLinks()
+	name := func(i int) string { return fmt.Sprintf("/lib/%d.mkv", i) }
+	for i := range 3 * rememberedFiles {
+		if !l.firstSight(name(i), true) {
+			t.Fatalf("%s was not there before", name(i))
+		}
+	}
+	if n := len(l.named) + len(l.namedEarlier); n > 2*rememberedFiles {
+		t.Errorf("%d files are remembered", n)
+	}
+	for _, ago := range []int{1, 2, rememberedFiles} {
+		if l.firstSight(name(3*rememberedFiles-ago), true) {
+			t.Errorf("a file of %d files ago is forgotten", ago)
+		}
+	}
+}
