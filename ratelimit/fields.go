@@ -57,19 +57,28 @@ func (f Field) Set(t *Tuning, text string) error {
 			Reason: err.Error(), Remedy: "allowed is " + f.Range,
 		}
 	}
-	if err := f.check(&next); err != nil {
-		return err
+	if !f.inRange(&next) {
+		return f.outOfRange(clip(strings.TrimSpace(text))) // as it was given
 	}
 	*t = next
 	return nil
 }
 
 func (f Field) check(t *Tuning) error {
-	if v := f.number(t); v >= f.low && v <= f.high { // false for NaN
+	if f.inRange(t) {
 		return nil
 	}
+	return f.outOfRange(f.get(t))
+}
+
+func (f Field) inRange(t *Tuning) bool {
+	v := f.number(t)
+	return v >= f.low && v <= f.high // false for NaN
+}
+
+func (f Field) outOfRange(value string) error {
 	return &TuningError{
-		Keys: []string{f.Key}, Values: []string{f.get(t)},
+		Keys: []string{f.Key}, Values: []string{value},
 		Reason: "out of range", Remedy: "allowed is " + f.Range,
 	}
 }

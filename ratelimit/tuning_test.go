@@ -181,3 +181,18 @@ func FuzzFieldSet(f *testing.F) {
 		}
 	})
 }
+
+// A value out of its range is told as it was given: bucket_cap has numbers of its own for "not set".
+func TestRefusedValuesAreToldAsGiven(t *testing.T) {
+	for key, text := range map[string]string{"bucket_cap": "0", "rate_base": "5000", "sleep_min": "0s", "ceiling": "1000000", "n_throttle": "-0"} {
+		field, _ := FieldByKey(key)
+		tuning := Default()
+		var refused *TuningError
+		if err := field.Set(&tuning, " "+text); !errors.As(err, &refused) || len(refused.Values) != 1 || refused.Values[0] != text {
+			t.Errorf("%s=%s: %v", key, text, err)
+		}
+		if tuning != Default() {
+			t.Errorf("%s=%s was refused and set", key, text)
+		}
+	}
+}
