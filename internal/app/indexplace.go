@@ -30,7 +30,7 @@ func (m *matching) resolveIndexed(ctx context.Context, s match.Series) (res matc
 	}
 	local := match.Resolver{Source: indexSource{m.resolver.Source, certain}, Options: m.resolver.Options}
 	res = local.Resolve(ctx, s)
-	step := match.Step{Stage: "index", Detail: fmt.Sprintf("the title index knows %d entries of this title", len(certain)), Origin: &match.Origin{From: match.FromIndex}}
+	step := match.Step{Stage: "index", Detail: "the title index knows " + entriesText(len(certain)) + " of this title", Origin: &match.Origin{From: match.FromIndex}}
 	res.Steps = slices.Concat([]match.Step{step}, res.Steps)
 	switch {
 	case res.Status == match.Matched && (res.Confidence < convincing || res.Entry == nil || !ofYear(res.Entry, s.Year) || !match.Whole(s, res.Entry)):
@@ -48,6 +48,22 @@ func (m *matching) resolveIndexed(ctx context.Context, s match.Series) (res matc
 		return unasked(s, certain, res)
 	}
 	return res, found, false
+}
+
+// listsText says where the lists put a file whose episodes begin after the season's first offset.
+func listsText(season, offset int) string {
+	text := fmt.Sprintf("by the lists: season %d", season)
+	if offset > 0 {
+		text += fmt.Sprintf(", counted on from episode %d", offset)
+	}
+	return text + "; unchecked, for TMDB could not be asked"
+}
+
+func entriesText(n int) string {
+	if n == 1 {
+		return "1 entry"
+	}
+	return fmt.Sprintf("%d entries", n)
 }
 
 // named gives a resolution that began with the index the names and the year of TMDB's entry.
@@ -182,7 +198,7 @@ func placeUnasked(d match.Decision, r release.Release, c index.Candidate, siblin
 		season, out = to, append(out, numbers...)
 	}
 	d.Season, d.Episodes = &season, out
-	d.Reason = fmt.Sprintf("by the lists: season %d after episode %d; unchecked, for TMDB could not be asked", season, c.Offset)
+	d.Reason = listsText(season, c.Offset)
 	return d
 }
 

@@ -2,6 +2,7 @@ package match
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -29,7 +30,7 @@ func TestGroupAsksOneQuestionPerSeries(t *testing.T) {
 	}
 	var got []string
 	for _, s := range Group(in) {
-		line := fmt.Sprintf("%s %q s%s y%d %s last %v of %d:", s.Folder, s.Title(), seasonText(s), s.Year, s.Want, s.LastEpisode, s.Episodes)
+		line := fmt.Sprintf("%s %q s%s y%d %s last %v of %d:", s.Folder, s.Title(), seasonOf(s), s.Year, s.Want, s.LastEpisode, s.Episodes)
 		for _, f := range s.Files {
 			line += fmt.Sprintf(" %d", f.Index)
 		}
@@ -74,4 +75,12 @@ func TestGroupKeepsEveryFileOnceAndInOrder(t *testing.T) {
 			t.Fatalf("%d files of %d", len(seen), len(in))
 		}
 	})
+}
+
+// seasonOf is a series' season, or that it is unknown.
+func seasonOf(s Series) string {
+	if !s.HasSeason {
+		return "unknown"
+	}
+	return strconv.Itoa(s.Season)
 }

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/anivault/anivault/internal/release"
 )
@@ -162,16 +164,16 @@ func (p *placer) place() placement {
 func (p *placer) refusal() string {
 	switch {
 	case p.season > 0:
-		return fmt.Sprintf("season %d episode %s fits nowhere in TMDB's seasons", p.season, numbers(p.eps))
+		return fmt.Sprintf("season %d %s in TMDB's seasons", p.season, nowhere(p.eps))
 	case p.year != 0 && !p.nearYear():
 		return fmt.Sprintf("no regular episode aired in %d", p.year)
 	case p.part > 0:
-		return fmt.Sprintf("part %d episode %s fits nowhere in TMDB's seasons", p.part, numbers(p.eps))
+		return fmt.Sprintf("part %d %s in TMDB's seasons", p.part, nowhere(p.eps))
 	}
 	if p.hint.Rest != "" {
 		return fmt.Sprintf("%q names a part of the show, and no season on TMDB is called so", p.hint.Rest)
 	}
-	return fmt.Sprintf("episode %s fits nowhere in TMDB's seasons", numbers(p.eps))
+	return nowhere(p.eps) + " in TMDB's seasons"
 }
 
 // whole places a file or folder that names no episode: a batch of a season.
@@ -240,9 +242,40 @@ func positions(list []slot, eps []int, offset int) []slot {
 	return out
 }
 
+// numbers lists episodes as people say them: "3", "101 and 102", "1-12 and 14".
 func numbers(eps []int) string {
-	if len(eps) == 1 {
-		return fmt.Sprint(eps[0])
+	var runs []string
+	for i := 0; i < len(eps); {
+		last := i
+		for last+1 < len(eps) && eps[last+1] == eps[last]+1 {
+			last++
+		}
+		if last < i+2 { // one or two are told one by one
+			last = i
+			runs = append(runs, strconv.Itoa(eps[i]))
+		} else {
+			runs = append(runs, fmt.Sprintf("%d-%d", eps[i], eps[last]))
+		}
+		i = last + 1
 	}
-	return fmt.Sprint(eps)
+	if n := len(runs); n > 1 {
+		return strings.Join(runs[:n-1], ", ") + " and " + runs[n-1]
+	}
+	return strings.Join(runs, "")
+}
+
+// episodesText is "episode 3" or "episodes 101 and 102".
+func episodesText(eps []int) string {
+	if len(eps) == 1 {
+		return "episode " + numbers(eps)
+	}
+	return "episodes " + numbers(eps)
+}
+
+// nowhere says of episodes that they fit nowhere.
+func nowhere(eps []int) string {
+	if len(eps) == 1 {
+		return episodesText(eps) + " fits nowhere"
+	}
+	return episodesText(eps) + " fit nowhere"
 }

@@ -82,7 +82,7 @@ func (r *Resolver) Resolve(ctx context.Context, s Series) Resolution {
 		return Resolution{Status: Skipped, Reason: "an extra, not an episode"}
 	}
 	j := &job{r: r, s: s}
-	j.step("group", nil, "%d files as %q, season %s, year %d, wanted: %s", len(s.Files), s.Title(), seasonText(s), s.Year, s.Want)
+	j.step("group", nil, "%s", groupText(s))
 	if kind, id, ok := j.explicitID(); ok {
 		return j.byID(ctx, kind, id)
 	}
@@ -169,7 +169,7 @@ func (j *job) ask(ctx context.Context) {
 			return
 		}
 		j.heard = j.heard.Least(o)
-		j.step("search", &o, "%s %q year %d page %d: %d rows", q.Kind, q.Text, q.Year, max(q.Page, 1), len(hits))
+		j.step("search", &o, "%s: %d found", queryText(q), len(hits))
 		if len(hits) > 0 {
 			j.found = append(j.found, q)
 		}
@@ -328,11 +328,31 @@ func hitOf(e *Entry) Hit {
 	}
 }
 
-func seasonText(s Series) string {
-	if !s.HasSeason {
-		return "unknown"
+// queryText says what was searched for.
+func queryText(q Query) string {
+	text := fmt.Sprintf("%s %q", q.Kind, q.Text)
+	if q.Year != 0 {
+		text += fmt.Sprintf(" of %d", q.Year)
 	}
-	return strconv.Itoa(s.Season)
+	if q.Page > 1 {
+		text += fmt.Sprintf(", page %d", q.Page)
+	}
+	return text
+}
+
+// groupText says what of the names of a series' files is asked about.
+func groupText(s Series) string {
+	text := fmt.Sprintf("%d files as %q", len(s.Files), s.Title())
+	if len(s.Files) == 1 {
+		text = fmt.Sprintf("1 file as %q", s.Title())
+	}
+	if s.HasSeason {
+		text += fmt.Sprintf(", season %d", s.Season)
+	}
+	if s.Year != 0 {
+		text += fmt.Sprintf(", year %d", s.Year)
+	}
+	return text + ", wanted: " + s.Want.String()
 }
 
 func abs(x float64) float64 { return max(x, -x) }

@@ -80,9 +80,13 @@ func score(s Series, c contender) scored {
 	if c.entry != nil {
 		out.like = compareParts(s.Titles, c.entry, out.titles, out.like)
 	}
-	out.add("title", out.like.sim, fmt.Sprintf("%q is like %q", out.like.read.Text, out.like.title.text))
+	likeness := fmt.Sprintf("%q is like %q", out.like.read.Text, out.like.title.text)
+	if out.like.read.Text == out.like.title.text {
+		likeness = fmt.Sprintf("%q is one of its titles", out.like.read.Text)
+	}
+	out.add("title", out.like.sim, likeness)
 	if spelt(out.like.read.Text, out.like.title.text) {
-		out.add("spelling", weighSpelling, "to the letter and sign")
+		out.add("spelling", weighSpelling, "spelled exactly so")
 	}
 	if out.like.sim >= simExact && len(s.Titles) > 0 && goesOn(title.Normalize(out.like.read.Text), title.Normalize(s.Titles[0].Text)) {
 		out.add("longer", weighLonger, "it takes in more of the name")

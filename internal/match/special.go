@@ -35,7 +35,7 @@ func (p *placer) special(half bool) placement {
 		if at := found(literal(p.specials, eps), "season 0 has the number"); at.ok {
 			return at
 		}
-		return placement{why: fmt.Sprintf("season 0 holds no episode %s", numbers(eps))}
+		return placement{why: fmt.Sprintf("season 0 holds no %s", episodesText(eps))}
 	}
 	if at := p.specialTitle(); at.ok {
 		return at

@@ -51,7 +51,7 @@ func (p *placer) bySeason() placement {
 	if at := found(literal(list, p.eps), "season %d has the number", p.season); at.ok {
 		return at
 	}
-	p.note("season %d holds no episode %s", p.season, numbers(p.eps))
+	p.note("season %d holds no %s", p.season, episodesText(p.eps))
 	if at := found(positions(p.all, p.eps, 0), "counted from the first season"); at.ok && at.season == p.season {
 		return at
 	}
@@ -186,7 +186,7 @@ func (p *placer) byPosition() placement {
 		return placement{}
 	}
 	if list := literal(seasonSlots(p.all, p.all[0].season), p.eps); list != nil && p.year != 0 && !p.near(list) && p.near(p.all) {
-		p.note("the first season's episode %s aired in another year than %d", numbers(p.eps), p.year)
+		p.note("the first season's %s aired in another year than %d", episodesText(p.eps), p.year)
 		return placement{}
 	}
 	if at := found(literal(seasonSlots(p.all, p.all[0].season), p.eps), "season %d has the number", p.all[0].season); at.ok {
