@@ -7,11 +7,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
 
+	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/pins"
 	"github.com/anivault/anivault/internal/release"
@@ -23,6 +26,14 @@ import (
 // the asking, not the run.
 type Asker interface {
 	Ask(ctx context.Context, q Question) (Answer, error)
+	// Kept tells what was made of a choice.
+	Kept(k Kept)
+}
+
+// Kept is what a choice has become: pins of a title, of a folder with all in it, or of single files.
+type Kept struct {
+	Pins   []pins.Pin
+	Folder bool // the one pin is a folder's
 }
 
 // Question is about one series. Note says what became of the last answer where the question is put again.
@@ -104,7 +115,7 @@ func (m *matching) ask(ctx context.Context, s match.Series, res match.Resolution
 			m.person.quit.Store(true)
 			return s
 		case Search:
-			res, note = m.searchFor(ctx, s, answer.Text)
+			res, note = m.searchFor(ctx, s, res, answer.Text)
 		case Choose:
 			if note = m.choose(ctx, s, answer); note == "" {
 				s = m.decideChosen(ctx, s, decided)
@@ -138,20 +149,22 @@ func (m *matching) decideChosen(ctx context.Context, s match.Series, decided fun
 	return open
 }
 
-// searchFor asks as if the names said text. What it finds is shown, never taken: the person decides.
-func (m *matching) searchFor(ctx context.Context, s match.Series, text string) (match.Resolution, string) {
+// searchFor asks as if the names said text. What it finds is shown, never taken: the person decides. Where nothing is found,
+// what was shown before stays.
+func (m *matching) searchFor(ctx context.Context, s match.Series, before match.Resolution, text string) (match.Resolution, string) {
 	s.Titles = []release.Title{{Text: text}}
 	s.IDs, s.Year = nil, 0
 	res := m.resolver.Resolve(ctx, s)
-	note := ""
-	if res.Err != nil {
+	switch {
+	case res.Err != nil:
 		_, why := Explain(res.Err)
-		note = "TMDB could not be asked: " + why
-	}
-	if res.Status == match.Matched {
+		return res, "TMDB could not be asked: " + why
+	case len(res.Candidates) == 0:
+		return before, fmt.Sprintf("nothing found for %q", text)
+	case res.Status == match.Matched:
 		res.Reason = ""
 	}
-	return res, note
+	return res, ""
 }
 
 // choose makes the pin of an answer; the note says why it could not. An entry that can't be asked for now is taken on the
@@ -161,29 +174,38 @@ func (m *matching) choose(ctx context.Context, s match.Series, a Answer) (note s
 	if errors.Is(res.Err, match.ErrNoEntry) {
 		return fmt.Sprintf("TMDB has no %s/%d", a.Kind, a.ID)
 	}
-	for _, p := range pinsFor(s, a) {
+	kept := pinsFor(s, a)
+	for _, p := range kept.Pins {
 		if err := m.choices.add(ctx, p); err != nil {
 			return "the choice could not be kept: " + err.Error()
 		}
 	}
+	m.person.terminal.Lock()
+	defer m.person.terminal.Unlock()
+	m.person.asker.Kept(kept)
 	return ""
 }
 
-// pinsFor are the pins of an answer: of the title, with its year where the names have one, or of single files where only the
-// first is meant or there is no title to go by.
-func pinsFor(s match.Series, a Answer) []pins.Pin {
+// pinsFor are the pins of an answer: of the title, with its year where the names have one, if the files' own names carry it. A
+// folder's name is no title that holds elsewhere ("amb" may be anything in another place): then it is the folder, where it holds
+// episodes of this series and nothing else, or else the single files, as where only the first is meant.
+func pinsFor(s match.Series, a Answer) Kept {
 	p := pins.Pin{Kind: a.Kind, ID: a.ID}
 	files := s.Files
 	if a.OnlyFirst {
 		files = files[:1]
 	}
 	text := s.Title()
-	if !a.OnlyFirst && title.Normalize(text) != "" {
+	if !a.OnlyFirst && title.Normalize(text) != "" && s.Titles[0].From == release.FromName {
 		p.Title = text
 		if s.Year != 0 {
 			p.Title = text + " (" + strconv.Itoa(s.Year) + ")"
 		}
-		return []pins.Pin{p}
+		return Kept{Pins: []pins.Pin{p}}
+	}
+	if dir, ok := folderOfItsOwn(files); ok && a.Kind == match.TV {
+		p.Path = dir
+		return Kept{Pins: []pins.Pin{p}, Folder: true}
 	}
 	var out []pins.Pin
 	for _, f := range files {
@@ -191,5 +213,30 @@ func pinsFor(s match.Series, a Answer) []pins.Pin {
 		one.Path = absolutePath(f.Release.Path)
 		out = append(out, one)
 	}
-	return slices.Clip(out)
+	return Kept{Pins: slices.Clip(out)}
+}
+
+// folderOfItsOwn is the folder of several files that holds no other videos and no folders.
+func folderOfItsOwn(files []match.File) (dir string, ok bool) {
+	if len(files) < 2 {
+		return "", false
+	}
+	known := map[string]bool{}
+	for i, f := range files {
+		path := absolutePath(f.Release.Path)
+		if i > 0 && filepath.Dir(path) != dir {
+			return "", false
+		}
+		dir, known[filepath.Base(path)] = filepath.Dir(path), true
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return "", false
+	}
+	for _, e := range entries {
+		if e.IsDir() || library.IsVideo(e.Name()) && !known[e.Name()] {
+			return "", false
+		}
+	}
+	return dir, true
 }

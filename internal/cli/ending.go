@@ -14,7 +14,7 @@ import (
 // ending looks at how run ended.
 func ending(ctx context.Context, run *app.App, f matchFlags) report.Ending {
 	at := run.Progress()
-	e := report.Ending{Interrupted: ctx.Err() != nil, Found: int(at.Files), Searching: !at.Walked}
+	e := report.Ending{Interrupted: ctx.Err() != nil, Found: int(at.Files), Searching: !at.Walked, Asked: f.interactive}
 	if f.refresh {
 		e.Unrefreshed = int(at.Stale)
 	}

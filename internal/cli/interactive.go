@@ -156,7 +156,10 @@ func parseAnswer(text string, candidates []match.Candidate) (a app.Answer, probl
 	case "q":
 		return app.Answer{Do: app.Quit}, ""
 	}
-	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(candidates) {
+	if n, err := strconv.Atoi(text); err == nil {
+		if n < 1 || n > len(candidates) {
+			return a, fmt.Sprintf("there is no candidate %d; \"%s\" in quotation marks searches for it as a title", n, text)
+		}
 		c := candidates[n-1]
 		return app.Answer{Do: app.Choose, Kind: c.Kind, ID: c.ID}, ""
 	}
@@ -170,10 +173,25 @@ func parseAnswer(text string, candidates []match.Candidate) (a app.Answer, probl
 	return app.Answer{Do: app.Search, Text: text}, ""
 }
 
+// Kept implements app.Asker: one line, which says how far the choice reaches.
+func (p *person) Kept(k app.Kept) {
+	first := k.Pins[0]
+	what, reach := ui.Escaped(first.What()), "this file alone"
+	switch {
+	case first.Title != "":
+		what, reach = "the title "+what, "every file whose name has it, wherever it is"
+	case k.Folder:
+		what, reach = "the folder "+what, "every file in it"
+	case len(k.Pins) > 1:
+		what, reach = fmt.Sprintf("%d files", len(k.Pins)), "these alone, by their paths"
+	}
+	fmt.Fprintf(p.out, "  pinned %s: %s (%s)\n", what, first.Entry(), reach)
+}
+
 // onlyFirst asks how far a choice reaches.
 func (p *person) onlyFirst(ctx context.Context, q app.Question) (bool, error) {
 	for {
-		answer, err := p.read(ctx, fmt.Sprintf("  a  for all files of this title (%d here)   f  for the first file only   [a] > ", len(q.Files)))
+		answer, err := p.read(ctx, fmt.Sprintf("  a  for all of them (%d here)   f  for the first file only   [a] > ", len(q.Files)))
 		if err != nil {
 			return false, err
 		}

@@ -22,7 +22,7 @@ func TestAnswersAreRead(t *testing.T) {
 	candidates := []match.Candidate{{Kind: match.TV, ID: 11}, {Kind: match.Movie, ID: 22}}
 	for in, want := range map[string]app.Answer{
 		"1": {Do: app.Choose, Kind: match.TV, ID: 11}, "2": {Do: app.Choose, Kind: match.Movie, ID: 22},
-		"86": {Do: app.Search, Text: "86"}, `"1"`: {Do: app.Search, Text: "1"}, `"s"`: {Do: app.Search, Text: "s"},
+		`"86"`: {Do: app.Search, Text: "86"}, `"1"`: {Do: app.Search, Text: "1"}, `"s"`: {Do: app.Search, Text: "s"},
 		"s": {Do: app.Skip}, "S": {Do: app.Skip}, "q": {Do: app.Quit},
 		"tv/123": {Do: app.Choose, Kind: match.TV, ID: 123}, "movie/9": {Do: app.Choose, Kind: match.Movie, ID: 9},
 		"https://www.themoviedb.org/tv/30991-x": {Do: app.Choose, Kind: match.TV, ID: 30991},
@@ -33,7 +33,7 @@ func TestAnswersAreRead(t *testing.T) {
 			t.Errorf("%q: %s\n%s", in, problem, diff)
 		}
 	}
-	for _, in := range []string{"", "tv/0", "tv/x", "https://example.org/tv/5", `""`, `" "`} {
+	for _, in := range []string{"", "tv/0", "tv/x", "https://example.org/tv/5", `""`, `" "`, "0", "3", "86"} {
 		if got, problem := parseAnswer(in, candidates); problem == "" {
 			t.Errorf("%q was taken as %+v", in, got)
 		}
@@ -168,11 +168,14 @@ func TestAPersonDecidesWhatIsInDoubt(t *testing.T) {
 	if diff := cmp.Diff("tv/30991 title Aaa Nothing\ntv/1429 path LIB/B/[G] Bbb Nothing - 01.mkv\nmovie/129 title Ddd Nothing", filepath.ToSlash(w.pins(t))); diff != "" {
 		t.Error(diff)
 	}
-	for i, want := range []string{"Aaa Nothing: 2 files", "candidate with that number", "Cowboy Bebop (1998)  tv/30991", "all files of this title (2 here)", "Bbb Nothing: 2 files", "first file only", "Bbb Nothing: ", "Ddd Nothing:", "TMDB has no tv/99999999", "Eee Nothing:"} {
+	for i, want := range []string{"Aaa Nothing: 2 files", "candidate with that number", "Cowboy Bebop (1998)  tv/30991", "all of them (2 here)", "Bbb Nothing: 2 files", "first file only", "Bbb Nothing: ", "Ddd Nothing:", "TMDB has no tv/99999999", "Eee Nothing:"} {
 		if i >= len(p.prompts) || !strings.Contains(p.prompts[i], want) {
 			t.Errorf("question %d does not say %q: %q", i, want, p.prompts)
 			break
 		}
+	}
+	if !strings.Contains(p.written.String(), "pinned the title Aaa Nothing: tv/30991 (every file whose name has it, wherever it is)") {
+		t.Errorf("how far an answer reaches is not said:\n%s", p.written.String())
 	}
 	// Another run takes the answers and asks about what is left.
 	p = newTerminal("q")
@@ -184,6 +187,36 @@ func TestAPersonDecidesWhatIsInDoubt(t *testing.T) {
 		if !strings.Contains(out, ","+want+",") || !strings.Contains(again, ","+want+",") {
 			t.Errorf("%s is not in the results:\n%s\n%s", want, out, again)
 		}
+	}
+}
+
+// A name that only a folder has is not pinned as a title that would hold everywhere, and what was pinned is said.
+func TestAFoldersNameIsPinnedAsAPath(t *testing.T) {
+	w := newWorld(t,
+		"amb zzz/Movie.mkv", "other/amb zzz/03.mkv", // a film in a folder, and another folder of that name
+		"qqq www/01.mkv", "qqq www/02.mkv", // a folder of its own
+		"rrr vvv/01.mkv", "rrr vvv/02.mkv", "rrr vvv/Cowboy Bebop - 05.mkv", // one that holds something else
+	)
+	p := newTerminal("7", "zzzz yyyy", "movie/603", "s", "tv/30991", "a", "tv/1429", "a")
+	_, status := w.run(t.Context(), p, "match", "--interactive", "--format", "csv")
+	if status != 0 || len(p.answers) != 0 {
+		t.Errorf("status %d, not asked for %q", status, p.answers)
+	}
+	if diff := cmp.Diff("movie/603 path LIB/amb zzz/Movie.mkv\ntv/30991 path LIB/qqq www\ntv/1429 path LIB/rrr vvv/01.mkv\ntv/1429 path LIB/rrr vvv/02.mkv", filepath.ToSlash(w.pins(t))); diff != "" {
+		t.Error(diff)
+	}
+	shown := filepath.ToSlash(strings.ReplaceAll(p.written.String(), w.dir, ""))
+	for _, want := range []string{
+		"there is no candidate 7;", `nothing found for "zzzz yyyy"`, "pinned /lib/amb zzz/Movie.mkv: movie/603 (this file alone)",
+		"pinned the folder /lib/qqq www: tv/30991 (every file in it)", "pinned 2 files: tv/1429 (these alone, by their paths)",
+		"next: `anivault pin` says",
+	} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("it does not say %q:\n%s", want, shown)
+		}
+	}
+	if strings.Contains(shown, "match --interactive") {
+		t.Errorf("it recommends what was just done:\n%s", shown)
 	}
 }
 

@@ -26,6 +26,9 @@ var withoutEpisode = StatusInfo{
 	"`anivault match --explain PATH` shows why; `anivault pin` sets an entry, season or offset right",
 }
 
+// afterAsking is what is left to do where a person was asked and gave no answer.
+const afterAsking = "`anivault pin` says which entry a file, a folder or a title is; `anivault match --explain PATH` shows what was asked and how it compares"
+
 // WithoutEpisode explains matched files whose entry is known and whose episode is not.
 func WithoutEpisode() StatusInfo { return withoutEpisode }
 

@@ -180,7 +180,11 @@ func (x *trouble) next(opts Options, offline bool) string {
 	if len(x.folders) == 1 && x.more == 0 {
 		dir = cmp.Or(x.folders[0].dir, opts.Here)
 	}
-	return at(x.info().Next, dir)
+	next := x.info().Next
+	if x.status != Matched && opts.Ending.Asked {
+		next = afterAsking
+	}
+	return at(next, dir)
 }
 
 // codeInfo explains the files' code. Of an offline run blocked files are what the person has asked for; in CacheOnly a

@@ -52,6 +52,7 @@ type Ending struct {
 	Found       int    // files found until then
 	Searching   bool   // there may be more of them
 	Stopped     string // since when and why only the cache answers; "" where the limiter is in another state
+	Asked       bool   // the person was asked about what is in doubt
 	Unrefreshed int    // answers that were to be revalidated and could not be
 }
 
