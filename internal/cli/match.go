@@ -130,22 +130,10 @@ func (f *matchFlags) check(c *command, args []string) error {
 	if err := library.Walk(context.Background(), nil, library.Options{Excludes: f.exclude}, nil); err != nil {
 		return usagef("patterns are those of .gitignore", "flag --exclude: %v", err)
 	}
-	if err := checkWritable("--report", f.report); err != nil {
+	if err := checkWritable("--report", f.report, "report.html"); err != nil {
 		return err
 	}
 	return f.checkInteractive(c)
-}
-
-// checkWritable refuses a file that could not be written when the work is done.
-func checkWritable(flag, path string) error {
-	if path == "" {
-		return nil
-	}
-	probe, err := os.CreateTemp(filepath.Dir(path), ".anivault-*")
-	if err != nil {
-		return usagef("name a file in a folder that you can write to", "flag %s: %s cannot be written", flag, ui.Printable(path))
-	}
-	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
 // input returns what produces the files to match. That no PATH exists, or a list can't be opened, is said

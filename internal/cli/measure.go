@@ -21,6 +21,9 @@ type measuring struct {
 }
 
 func (c *command) startMetrics(cfg *config.Config, run *app.App) (*measuring, error) {
+	if err := checkTextfile(cfg.Metrics.Textfile); err != nil {
+		return nil, err
+	}
 	m := &measuring{cancel: func() {}}
 	var sinks []metrics.Sink
 	if path := cfg.Metrics.File; path != "" {

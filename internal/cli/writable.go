@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/ui"
+)
+
+// This file decides which outputs are refused before any work: those that could not be written when it is done.
+
+// checkWritable refuses what a flag names when it can't be replaced by a file. Example is a file's name for the hint.
+func checkWritable(flag, path, example string) error {
+	switch reason, hint := whyNotWritable(path, example); {
+	case path == "", reason == "":
+		return nil
+	case path == "-":
+		return usagef(hint, "flag %s: %s", flag, reason)
+	default:
+		return usagef(hint, "flag %s: %s %s", flag, ui.Printable(path), reason)
+	}
+}
+
+// checkTextfile is checkWritable for the metrics, which a flag, a variable or the config file may name.
+func checkTextfile(path string) error {
+	if path == "" {
+		return nil
+	}
+	if reason, hint := whyNotWritable(path, "anivault.prom"); reason != "" {
+		return &config.Error{Name: "metrics textfile", Value: path, Reason: reason + "; " + hint}
+	}
+	return nil
+}
+
+// whyNotWritable says why no file can be put in path's place, and what to do; "" where one can.
+func whyNotWritable(path, example string) (reason, hint string) {
+	if path == "-" {
+		return "stdout carries the results", "name a file, such as " + example
+	}
+	target := path
+	if behind, err := filepath.EvalSymlinks(path); err == nil { // the file behind a link is replaced, not the link
+		target = behind
+	}
+	info, err := os.Stat(target)
+	switch {
+	case err == nil && info.IsDir():
+		return "is a folder", "name a file in it, such as " + ui.Printable(filepath.Join(path, example))
+	case err == nil && !info.Mode().IsRegular(): // a device or a pipe is written through
+		return "", ""
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return cannotWrite, hintWritable
+	}
+	probe, err := os.CreateTemp(filepath.Dir(target), ".anivault-*")
+	if err != nil {
+		return cannotWrite, hintWritable
+	}
+	if errors.Join(probe.Close(), os.Remove(probe.Name())) != nil {
+		return cannotWrite, hintWritable
+	}
+	return "", ""
+}
+
+const (
+	cannotWrite  = "cannot be written"
+	hintWritable = "name a file in a folder that you can write to"
+)
