@@ -1,9 +1,10 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -51,11 +52,11 @@ is left out. The lists belong to their makers; nothing else of anivault's ever f
 
 // reportUpdate says what became of each list. One that could not be fetched makes the run incomplete.
 func (c *command) reportUpdate(outcomes []index.Outcome) error {
-	var failed []error
+	var failed []index.Outcome
 	for _, o := range outcomes {
 		switch {
 		case o.Err != nil:
-			failed = append(failed, fmt.Errorf("fetch %s: %w", o.Source, o.Err))
+			failed = append(failed, o)
 		case o.Unchanged:
 			c.say("%s is up to date\n", o.Source)
 		default:
@@ -66,7 +67,32 @@ func (c *command) reportUpdate(outcomes []index.Outcome) error {
 		return usagef("set index.anime_lists_url, index.anidb_titles_url or index.tmdb_exports_url", "every address is off")
 	}
 	if len(failed) > 0 {
-		return &exitError{exitIncomplete, errors.Join(failed...)}
+		c.unfetched(failed)
+		return &exitError{code: exitIncomplete}
 	}
 	return nil
+}
+
+// unfetched tells of each list by itself why it could not be fetched, and once what can be done.
+func (c *command) unfetched(failed []index.Outcome) {
+	var settings []string
+	for _, o := range failed {
+		fmt.Fprintf(c.streams.Err, "anivault: fetch %s: %s\n", o.Source, oneLine(o.Err.Error()))
+		if s := addressSetting(o.Source); !slices.Contains(settings, s) {
+			settings = append(settings, s)
+		}
+	}
+	fmt.Fprintf(c.streams.Err, "hint: check the network and run it again; another address, or off, goes into %s\n", strings.Join(settings, ", "))
+}
+
+// addressSetting is the setting of the address that a list comes from.
+func addressSetting(s index.Source) string {
+	switch s {
+	case index.AnimeLists:
+		return "index.anime_lists_url"
+	case index.AniDB:
+		return "index.anidb_titles_url"
+	default: // TMDB's two exports lie at one address
+		return "index.tmdb_exports_url"
+	}
 }
