@@ -49,7 +49,7 @@ func SummaryFields() []Field {
 		{"requests", "requests sent to TMDB, retries included"},
 		{"retries", "of these, the repeated ones"},
 		{"http_429", "answers that told us to slow down"},
-		{"cache_hits", "questions that the cache answered"},
+		{"cache_hits", "questions that the cache answered; 0 where every decision is remembered from an earlier run: then nothing is asked"},
 		{"cache_misses", "questions that it could not answer"},
 		{"elapsed_ms", "duration of the run in milliseconds"},
 		{"limiter_state", "Normal, Throttle, Sleep, HalfOpen, CacheOnly or offline, at the end of the run"},
