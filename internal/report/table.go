@@ -45,8 +45,7 @@ func (t *table) Match(r Record) error {
 	dir, name := splitPath(r.Path)
 	t.folder(&b, dir)
 	t.entry(&b, r)
-	t.file(&b, r, name)
-	t.reason(&b, r)
+	t.reason(&b, r, t.file(&b, r, name))
 	if t.opts.Explain {
 		t.explain(&b, r)
 	}
@@ -107,8 +106,9 @@ func (t *table) entry(b *strings.Builder, r Record) {
 	t.line(b, dim, rest+original+age)
 }
 
-// file prints the line of one file: where it belongs or what became of it, how sure that is, its name.
-func (t *table) file(b *strings.Builder, r Record, name string) {
+// file prints the line of one file: where it belongs or what became of it, how sure that is, its name. It reports whether
+// the line says why, too: a skipped file's reason stands there where it and the name have room.
+func (t *table) file(b *strings.Builder, r Record, name string) (said bool) {
 	label, sure := string(r.Status), ""
 	if r.Status == Matched {
 		label = "  matched"
@@ -133,36 +133,33 @@ func (t *table) file(b *strings.Builder, r Record, name string) {
 	if room > 0 {
 		room -= leadCols + over
 	}
+	shown := Visible(name)
 	switch {
-	case r.Status == Skipped && r.Reason != "" && (t.opts.Width == 0 || t.opts.Width >= 60):
-		extra = "(" + Visible(r.Reason) + ")"
+	case r.Status == Skipped && r.Reason != "":
+		if beside := "(" + Visible(r.Reason) + ")"; t.opts.Width == 0 || cellWidth(shown)+2+cellWidth(beside) <= room {
+			extra, said = beside, true
+		}
 	case r.Status == Matched && (t.opts.Width == 0 || t.opts.Width >= titlesFrom):
 		extra = Visible(strings.Join(r.EpisodeTitles, " / "))
 	}
-	shown := Visible(name)
 	if extra == "" {
 		b.WriteString(cut(shown, room))
 		b.WriteByte('\n')
-		return
+		return said
 	}
-	nameRoom := max(t.nameCol-over, 0)
-	if r.Status == Skipped {
-		nameRoom = max(room-cellWidth(extra)-2, room*3/5)
-	}
-	if t.opts.Width > 0 {
-		shown = cut(shown, nameRoom)
-		if r.Status == Matched {
-			shown = pad(shown, nameRoom)
-		}
+	if t.opts.Width > 0 && !said {
+		nameRoom := max(t.nameCol-over, 0)
+		shown = pad(cut(shown, nameRoom), nameRoom)
 		extra = cut(extra, max(room-cellWidth(shown)-2, 1))
 	}
 	b.WriteString(shown + "  " + style(t.opts.Color, dim, extra) + "\n")
+	return said
 }
 
-// reason says below a file why it is not simply matched, unless the file above said the same.
-func (t *table) reason(b *strings.Builder, r Record) {
+// reason says below a file why it is not simply matched, unless its line or the file above said the same.
+func (t *table) reason(b *strings.Builder, r Record, said bool) {
 	why := ""
-	if r.Status != Skipped { // its reason stands on its line
+	if !said {
 		why = Visible(r.Why())
 	}
 	if why == t.why {

@@ -160,6 +160,25 @@ func TestSummarySaysHowTheRunEnded(t *testing.T) {
 	}
 }
 
+// Of a skipped file the name tells why it is, and the reason says so: neither is cut for the other.
+func TestASkippedFileKeepsItsNameAndItsReason(t *testing.T) {
+	skipped := func(name string) Record {
+		return Record{Path: "/d/" + name, Status: Skipped, Reason: "creditless opening or ending"}
+	}
+	records := []Record{
+		skipped("[Group] Sousou no Frieren - NCOP1 (1080p) [F02B9643].mkv"), skipped("[Group] Sousou no Frieren - NCED1 (1080p) [F02B9643].mkv"), skipped("NCOP.mkv"),
+	}
+	want := `/d
+  skipped            [Group] Sousou no Frieren - NCOP1 (1080p) [F02B9643].mkv
+    creditless opening or ending
+  skipped            [Group] Sousou no Frieren - NCED1 (1080p) [F02B9643].mkv
+  skipped            NCOP.mkv  (creditless opening or ending)
+`
+	if diff := cmp.Diff(want, string(write(t, FormatTable, Options{Width: 80}, records, Summary{}))); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // Colour says nothing that the words do not say: without its escapes the coloured table is the plain one.
 func TestColourCarriesNoMeaningAlone(t *testing.T) {
 	plain := write(t, FormatTable, Options{Width: 80}, sample(), Summary{})
