@@ -50,6 +50,7 @@ type App struct {
 	seen    *observer
 	counts  counts
 	closers []io.Closer
+	told    told
 
 	refused atomic.Pointer[tmdb.UnauthorizedError]
 }
@@ -242,6 +243,9 @@ func ReadCacheStats(ctx context.Context, cfg *config.Config) (cache.Stats, error
 }
 
 func (a *App) warn(err error) {
+	if !a.told.first(err) {
+		return
+	}
 	a.seen.log.Warn("warning", slog.String("comp", "anivault"), slog.Any("error", err))
 	if a.opts.Warn != nil {
 		a.opts.Warn(err)
