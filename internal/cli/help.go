@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -29,7 +30,19 @@ func (c *command) helpWidth() int {
 
 // help prints a command's help.
 func (c *command) help(cmd *cobra.Command, _ []string) {
-	out, width := cmd.OutOrStdout(), c.helpWidth()
+	c.printHelp(func(out io.Writer, width int) { c.writeHelp(cmd, out, width) })
+}
+
+// printHelp prints what write makes. cobra's help functions return nothing, so it is kept that stdout could not be written.
+func (c *command) printHelp(write func(out io.Writer, width int)) {
+	var text bytes.Buffer
+	write(&text, c.helpWidth())
+	if _, err := text.WriteTo(c.streams.Out); err != nil {
+		c.unprinted = err
+	}
+}
+
+func (c *command) writeHelp(cmd *cobra.Command, out io.Writer, width int) {
 	about := cmd.Long
 	if about == "" {
 		about = cmd.Short + "."

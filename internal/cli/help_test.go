@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -114,3 +115,19 @@ func TestValuesAreCompleted(t *testing.T) {
 		}
 	}
 }
+
+// A help text that could not be written is a failure, whichever way it was asked for.
+func TestHelpThatCannotBeWrittenFails(t *testing.T) {
+	for _, args := range [][]string{{}, {"help"}, {"--help"}, {"help", "match"}, {"match", "-h"}, {"help", "environment"}, {"environment"}, {"limiter"}, {"limiter", "--help"}} {
+		var errs bytes.Buffer
+		streams := ui.Streams{In: strings.NewReader(""), Out: full{}, Err: &errs}
+		if status := Main(t.Context(), args, streams); status != exitInternal || errs.String() != "anivault: no space\n" {
+			t.Errorf("%s: exit status %d, %q", strings.Join(args, " "), status, errs.String())
+		}
+	}
+}
+
+// full takes nothing.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space") }

@@ -29,6 +29,9 @@ func Main(ctx context.Context, args []string, streams ui.Streams) int {
 	ctx, stop := withSignals(ctx)
 	defer stop()
 	err := root.ExecuteContext(ctx)
+	if err == nil && c.unprinted != nil {
+		c.started, err = true, c.unprinted // a help's own code has no place to return it
+	}
 	if err != nil {
 		printError(streams.Err, err)
 	}
@@ -43,6 +46,8 @@ type command struct {
 	streams ui.Streams
 	environ []string
 	started bool // a command's own code has begun
+
+	unprinted error // why a help text could not be written
 
 	configFile string
 	verbose    int

@@ -29,7 +29,7 @@ func (c *command) topicCommands() []*cobra.Command {
 	var out []*cobra.Command
 	for _, t := range topics {
 		cmd := &cobra.Command{Use: t.name, Short: t.short}
-		cmd.SetHelpFunc(func(*cobra.Command, []string) { t.write(c.streams.Out, c.helpWidth()) })
+		cmd.SetHelpFunc(func(*cobra.Command, []string) { c.printHelp(t.write) })
 		out = append(out, cmd)
 	}
 	return out
