@@ -2,12 +2,14 @@ package cli
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/ui"
 )
 
 // Checks of arguments that several commands share. Each failure is a usage error with a hint.
@@ -28,6 +30,24 @@ func noArgs(cmd *cobra.Command, args []string) error {
 		return usagef(hint, "unknown command %q for %q", args[0], cmd.CommandPath())
 	}
 	return usagef("see: "+cmd.CommandPath()+" --help", "%s takes no arguments, got %q", cmd.CommandPath(), args[0])
+}
+
+// rootArgs is noArgs for the program itself, where a path is most likely meant to be matched.
+func rootArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		if _, err := os.Lstat(args[0]); err == nil {
+			return usagef("did you mean: anivault match "+shellWord(args[0])+"?", "unknown command %q for %q", args[0], cmd.CommandPath())
+		}
+	}
+	return noArgs(cmd, args)
+}
+
+// shellWord is a path as it can be pasted into a command.
+func shellWord(path string) string {
+	if path = ui.Printable(path); strings.ContainsAny(path, " \t'\"\\$`!*?[](){}<>|&;#") {
+		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	}
+	return path
 }
 
 // exactArgs wants as many arguments as there are names.

@@ -59,6 +59,11 @@ same command again, and only those are asked for.`,
   anivault match --auto-recover=15m --log-file match.log ~/Anime
   find . -name "*.mkv" -print0 | anivault match --files-from - -0`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.namesFrom == "" && f.filesFrom == "" {
+				if err := c.checkPaths(cmd, args); err != nil {
+					return err
+				}
+			}
 			if err := f.check(c, args); err != nil {
 				return err
 			}
@@ -124,8 +129,6 @@ func (f *matchFlags) check(c *command, args []string) error {
 		return usagef("for example: find . -print0 | anivault match --files-from - -0", "-0 needs --files-from")
 	case f.namesFrom != "" && len(args) > 0, f.filesFrom != "" && len(args) > 0:
 		return usagef("leave out PATH or the list", "PATH and a list exclude each other")
-	case f.namesFrom == "" && f.filesFrom == "" && len(args) == 0:
-		return usagef("for example: anivault match ~/Anime", "no PATH given")
 	}
 	if err := library.Walk(context.Background(), nil, library.Options{Excludes: f.exclude}, nil); err != nil {
 		return usagef("patterns are those of .gitignore", "flag --exclude: %v", err)
@@ -134,6 +137,29 @@ func (f *matchFlags) check(c *command, args []string) error {
 		return err
 	}
 	return f.checkInteractive(c)
+}
+
+// checkPaths finds out what was meant where no PATH is given, or none that could be one.
+func (c *command) checkPaths(cmd *cobra.Command, args []string) error {
+	if len(args) == 1 && args[0] == "-" {
+		if _, err := os.Lstat("-"); err != nil {
+			return usagef("a list of paths from stdin: anivault match --files-from -", "- is no PATH")
+		}
+	}
+	if len(args) > 0 {
+		return nil
+	}
+	const example = "anivault match ~/Anime"
+	if flag := cmd.Flags().Lookup("auto-recover"); flag.Changed {
+		if _, err := os.Lstat(flag.Value.String()); err == nil {
+			value := shellWord(flag.Value.String())
+			return usagef("write the period behind a =: anivault match --auto-recover=15m "+value, "no PATH given: --auto-recover took %s for its PERIOD", value)
+		}
+	}
+	if !c.streams.InTTY {
+		return usagef("for example: "+example+"\n      a list of paths from stdin: anivault match --files-from -", "no PATH given")
+	}
+	return usagef("for example: "+example, "no PATH given")
 }
 
 // input returns what produces the files to match. That no PATH exists, or a list can't be opened, is said

@@ -66,6 +66,7 @@ var settingFlags = map[string]string{
 }
 
 func (c *command) root() *cobra.Command {
+	var showVersion bool
 	root := &cobra.Command{
 		Use:   "anivault",
 		Short: "Find out which TMDB entry, season and episode each video file is",
@@ -77,8 +78,11 @@ episode, with a confidence that can be trusted. It never changes your files.`,
   anivault match --offline ~/Anime    only what is already known`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          noArgs,
+		Args:          rootArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if showVersion {
+				return c.printVersion()
+			}
 			return cmd.Help()
 		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
@@ -92,6 +96,7 @@ episode, with a confidence that can be trusted. It never changes your files.`,
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpFunc(c.help)
+	root.Flags().BoolVar(&showVersion, "version", false, "print the version, as anivault version does")
 	f := root.PersistentFlags()
 	f.StringVar(&c.configFile, "config", "", "config `FILE` to read instead of the default one")
 	f.String("log-level", "", "`LEVEL` logged to stderr: error, warn, info or debug")

@@ -27,11 +27,16 @@ func (c *command) versionCommand() *cobra.Command {
 			if format == "json" {
 				return json.NewEncoder(c.streams.Out).Encode(v)
 			}
-			_, err := fmt.Fprintf(c.streams.Out, "anivault %s\ncommit %s, %s, %s\n%s\n", v.Version, v.Commit, v.Date, v.Go, attribution)
-			return err
+			return c.printVersion()
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "text", "`FORM` of the output: text or json")
 	completeWords(cmd, "format", "text", "json")
 	return cmd
+}
+
+func (c *command) printVersion() error {
+	v := version.Get()
+	_, err := fmt.Fprintf(c.streams.Out, "anivault %s\ncommit %s, %s, %s\n%s\n", v.Version, v.Commit, v.Date, v.Go, attribution)
+	return err
 }
