@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -215,7 +216,7 @@ func (c *command) cacheGetCommand() *cobra.Command {
 				case err != nil:
 					return err
 				case !found:
-					return &exitError{exitIncomplete, fmt.Errorf("nothing is cached under %s", ui.Printable(key))}
+					return &exitError{exitIncomplete, usagef("anivault cache list shows the keys; all that follows the ? belongs to a key", "nothing is cached under %s", ui.Printable(shownKey(key)))}
 				}
 				_, err = fmt.Fprintf(c.streams.Out, "%s\n", e.Body)
 				return err
@@ -223,6 +224,19 @@ func (c *command) cacheGetCommand() *cobra.Command {
 		},
 	}
 }
+
+// shownKey is a key as a person writes its URL.
+func shownKey(key string) string {
+	key = strings.TrimPrefix(key, "GET ")
+	if u, err := url.Parse(key); err == nil && (u.Scheme == "https" && u.Port() == "443" || u.Scheme == "http" && u.Port() == "80") {
+		u.Host = strings.TrimSuffix(u.Host, ":"+u.Port())
+		return u.String()
+	}
+	return key
+}
+
+// recordKinds says what the records of a cache are: stats counts answers alone.
+const recordKinds = "answers, and what was decided from them"
 
 func (c *command) cachePruneCommand() *cobra.Command {
 	var options cache.PruneOptions
@@ -290,7 +304,7 @@ func (c *command) cacheVerifyCommand() *cobra.Command {
 				if len(r.Problems) > 0 {
 					return &exitError{exitInternal, fmt.Errorf("the cache has %d problems", len(r.Problems))}
 				}
-				c.say("%d records and %d journals are sound\n", r.Records, r.Journals)
+				c.say("%d records (%s) and %d journals are sound\n", r.Records, recordKinds, r.Journals)
 				return nil
 			})
 		},
@@ -312,7 +326,7 @@ func (c *command) cacheExportCommand() *cobra.Command {
 					n, err = exportFile(ctx, store, args[0])
 				}
 				if err == nil {
-					c.say("exported %d records\n", n)
+					c.say("exported %d records: %s\n", n, recordKinds)
 				}
 				return err
 			})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,9 +55,34 @@ If one file is damaged, nothing is imported.`,
 			for _, info := range infos {
 				c.say("imported %s from %s: %d entries, %d titles\n", info.Source, ui.Printable(info.File), info.Rows, info.Titles)
 			}
+			c.sayUntied(cfg.Dirs.Data)
 			return nil
 		},
 	}
+}
+
+// untied is said where AniDB's titles lead nowhere.
+const untied = "AniDB's titles find nothing by themselves: only Anime-Lists ties them to TMDB (anivault index update fetches it)"
+
+// sayUntied tells of titles that were imported and can't be found.
+func (c *command) sayUntied(dir string) {
+	x, err := index.Open(dir)
+	if err != nil {
+		return // whoever needs the index says so
+	}
+	defer x.Close()
+	if leadNowhere(x) {
+		c.say("note: %s\n", untied)
+	}
+}
+
+// leadNowhere reports whether there are AniDB's titles, and nothing that says which entries they are.
+func leadNowhere(x *index.Index) bool {
+	infos, _, err := x.Stats()
+	has := func(source index.Source) bool {
+		return slices.ContainsFunc(infos, func(i index.SourceInfo) bool { return i.Source == source })
+	}
+	return err == nil && has(index.AniDB) && !has(index.AnimeLists)
 }
 
 // withIndex runs do on the opened index.
@@ -92,8 +118,8 @@ type wireCandidate struct {
 func (c *command) indexLookupCommand() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
-		Use:     "lookup TITLE...",
-		Short:   "Say which entries have a title",
+		Use:     "lookup TITLE",
+		Short:   "Say which entries have a title; its words need no quotation marks",
 		Example: "  anivault index lookup \"Sousou no Frieren\"\n  anivault index lookup --format json 葬送のフリーレン",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkFormat(format, "text", "json"); err != nil {
@@ -115,6 +141,11 @@ func (c *command) indexLookupCommand() *cobra.Command {
 				}
 				if len(found) == 0 {
 					c.say("no entry has the title %s\n", ui.Printable(text))
+					if leadNowhere(x) {
+						c.say("note: %s\n", untied)
+					} else {
+						c.say("hint: titles are found whole: anivault parse NAME prints what is read from a name, anivault index stats what was imported\n")
+					}
 				}
 				return nil
 			})
