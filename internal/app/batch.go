@@ -51,11 +51,11 @@ func (p *pipeline) parse(b Batch) []*Line {
 	lines := make([]*Line, len(b.Files))
 	one := func(i int) {
 		f := b.Files[i]
-		name := filepath.ToSlash(f.Path)
+		name, parse := filepath.ToSlash(f.Path), release.Parse
 		if b.Abs != "" {
-			name = b.View + f.Name
+			name, parse = b.View+f.Name, release.ParseFile
 		}
-		lines[i] = &Line{Path: f.Path, Name: name, File: f, Release: release.Parse(name), done: make(chan struct{})}
+		lines[i] = &Line{Path: f.Path, Name: name, File: f, Release: parse(name), done: make(chan struct{})}
 		lines[i].Release.Path = f.Path // pins and groups go by where the file lies
 	}
 	files := b.Files

@@ -126,9 +126,15 @@ func lower(s string) string {
 // Parse reads path, relative or absolute, with '/' or '\' between its elements.
 // It never fails: a name that says nothing gives an empty Release with Path and
 // Name set. It uses the folders above the name where the name says too little.
-func Parse(path string) Release {
+func Parse(path string) Release { return parse(path, false) }
+
+// ParseFile is Parse for the path of a file that is there, where every '/' separates. Parse has to take "Title / Other
+// Title" for one name.
+func ParseFile(path string) Release { return parse(path, true) }
+
+func parse(path string, exists bool) Release {
 	var store [8]string
-	name, dirs := splitPath(path, store[:0:8])
+	name, dirs := splitPath(path, exists, store[:0:8])
 	r := Release{Path: path, Name: name}
 	base, ext := cutExtension(name)
 	r.Extension = ext

@@ -357,3 +357,31 @@ func TestEnumsPrintThemselves(t *testing.T) {
 		t.Errorf("places print as %q", got)
 	}
 }
+
+// A folder's name may end, and a file's begin, with a blank; a name may be cut by a bracket that another part closes. Of a
+// file that is there the parts are known.
+func TestThePartsOfAFilesPathAreNeverOneName(t *testing.T) {
+	for path, want := range map[string]string{
+		"lib/d01/[Abc] Silver Rail 銀路 / Silver Rail - 05 [1080p].mkv":  "Silver Rail 5",
+		"[静字幕组] 银色铁道 / Silver Rail - 07 [1080p].mkv":                   "Silver Rail 7",
+		"/lib/Silver Rail / Season 2 / 05 .mkv":                        "Silver Rail 5",
+		"Silver Rail [2009/Silver Rail - 03 [1080p].mkv":               "Silver Rail 3",
+		"[Abc] Silver Rail/Silver Rail - 04].mkv":                      "Silver Rail 4",
+		"lib/[Abc] Silver Rail/[Abc] Silver Rail - 06 [1080p][AB].mkv": "Silver Rail 6",
+	} {
+		r := ParseFile(path)
+		got := ""
+		if len(r.Titles) > 0 {
+			got = r.Titles[0].Text
+		}
+		for _, e := range r.Episodes {
+			got += fmt.Sprint(" ", e)
+		}
+		if got != want || strings.Contains(r.Name, "/") {
+			t.Errorf("%q: %q of the name %q, want %q", path, got, r.Name, want)
+		}
+	}
+	if r := Parse("[静字幕组] 银色铁道 / Silver Rail - 07 [1080p].mkv"); !strings.Contains(r.Name, "/") {
+		t.Errorf("a name with two titles was cut: %q", r.Name)
+	}
+}

@@ -37,9 +37,9 @@ func cutExtension(name string) (base, ext string) {
 	}
 }
 
-// folders splits path into the name and the folders above it, nearest first. A slash that stands between blanks, in
-// brackets, or between two titles of one name separates nothing.
-func splitPath(path string, store []string) (name string, dirs []string) {
+// splitPath splits path into the name and the folders above it, nearest first. Unless the file is there, a slash that
+// stands between blanks, in brackets, or between two titles of one name separates nothing.
+func splitPath(path string, exists bool, store []string) (name string, dirs []string) {
 	dirs = store[:0]
 	rest := path
 	if !strings.ContainsAny(rest, `/\`) {
@@ -47,7 +47,7 @@ func splitPath(path string, store []string) (name string, dirs []string) {
 	}
 	absolute := rest[0] == '/' || rest[0] == '\\' || rest[0] == '~' || strings.HasPrefix(rest, "./") || strings.HasPrefix(rest, "../") ||
 		len(rest) > 2 && rest[1] == ':' && (rest[2] == '/' || rest[2] == '\\')
-	if !absolute && !strings.Contains(rest, `\`) && oneName(rest) {
+	if !exists && !absolute && !strings.Contains(rest, `\`) && oneName(rest) {
 		return rest, dirs
 	}
 	end := len(rest)
@@ -65,7 +65,7 @@ func splitPath(path string, store []string) (name string, dirs []string) {
 			if rest[i] != '/' && rest[i] != '\\' {
 				continue
 			}
-			if rest[i] == '/' && (depth > 0 && opensBefore(rest, i) || i > 0 && rest[i-1] == ' ' && i+1 < len(rest) && rest[i+1] == ' ' || !found && fraction(rest, i)) {
+			if !exists && rest[i] == '/' && (depth > 0 && opensBefore(rest, i) || i > 0 && rest[i-1] == ' ' && i+1 < len(rest) && rest[i+1] == ' ' || !found && fraction(rest, i)) {
 				continue
 			}
 			depth = 0
