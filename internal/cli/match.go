@@ -51,7 +51,9 @@ func (c *command) matchCommand() *cobra.Command {
 
 Results go to stdout: a table on a terminal, one JSON object per line (NDJSON) on a pipe. Progress and the
 summary go to stderr. Your files are never changed. A file that could not be asked about is "pending": run the
-same command again, and only those are asked for.`,
+same command again, and only those are asked for.
+
+What a file .anivaultignore in a folder lists, in the syntax of .gitignore, is left out there and below.`,
 		Example: `  anivault match ~/Anime
   anivault match --format csv ~/Films > films.csv
   anivault match --offline ~/Anime
