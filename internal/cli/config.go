@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -124,11 +125,17 @@ func (c *command) configPathCommand() *cobra.Command {
 func (c *command) configValidateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "validate",
-		Short:   "Check flags, environment and config file; exit 2 if something is wrong",
+		Short:   "Check flags, environment and config file, and name all that is wrong; exit 2 then",
 		Example: "  anivault config validate",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := c.load(cmd)
+			var bad *config.Error
+			if errors.As(err, &bad) {
+				for _, e := range bad.Others { // the first comes last, as any command's error
+					fmt.Fprintf(c.streams.Err, "anivault: %s\n", oneLine(e.Error()))
+				}
+			}
 			if err != nil {
 				return err
 			}

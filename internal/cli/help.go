@@ -137,7 +137,9 @@ func (c *command) helpCommand() *cobra.Command {
 	known := func(cmd *cobra.Command) []string {
 		var names []string
 		for _, sub := range cmd.Commands() {
-			names = append(names, sub.Name())
+			if !sub.Hidden && !strings.HasPrefix(sub.Name(), "__") { // cobra's own, which shells call
+				names = append(names, sub.Name())
+			}
 		}
 		return names
 	}

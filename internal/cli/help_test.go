@@ -116,6 +116,13 @@ func TestValuesAreCompleted(t *testing.T) {
 	}
 }
 
+// What cobra adds for shells is no topic.
+func TestHelpCompletesNothingHidden(t *testing.T) {
+	if text := helpOf(t, 0, "__complete", "help", ""); strings.Contains(text, "__") || !strings.Contains(text, "match\n") {
+		t.Errorf("help completes to\n%s", text)
+	}
+}
+
 // A help text that could not be written is a failure, whichever way it was asked for.
 func TestHelpThatCannotBeWrittenFails(t *testing.T) {
 	for _, args := range [][]string{{}, {"help"}, {"--help"}, {"help", "match"}, {"match", "-h"}, {"help", "environment"}, {"environment"}, {"limiter"}, {"limiter", "--help"}} {

@@ -104,7 +104,7 @@ What a file .anivaultignore in a folder lists, in the syntax of .gitignore, is l
 	flags.StringVar(&f.report, "report", "", "write a self-contained HTML page to `FILE`")
 	flags.Bool("include-adult", false, "let TMDB's search return adult titles")
 	flags.BoolVar(&f.refresh, "refresh", false, "revalidate cached answers with TMDB (its own search answers may be 8 hours old)")
-	flags.String("jobs", "0", "read and parse `N` at once; never the number of requests (default: by CPU)")
+	flags.String("jobs", "", "read and parse `N` at once; never the number of requests (default: by CPU)")
 	completeWords(cmd, "format", "table", "json", "ndjson", "csv")
 	completeWords(cmd, "type", "auto", "tv", "movie")
 	completeWords(cmd, "language", "en-US", "ko-KR", "ja-JP", "zh-CN", "zh-TW", "de-DE", "fr-FR", "es-ES", "pt-BR", "it-IT")

@@ -201,7 +201,7 @@ func periodText(d time.Duration) string {
 func tuneError(err error) error {
 	var t *ratelimit.TuningError
 	if errors.As(err, &t) {
-		return usagef(t.Remedy, "%s", t.Error())
+		return usagef(t.Remedy, "%s", strings.TrimSuffix(t.Error(), "; "+t.Remedy))
 	}
 	return err
 }

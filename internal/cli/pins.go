@@ -233,8 +233,8 @@ func (c *command) pinSubject(arg string) (pins.Pin, error) {
 func (c *command) expandHome(arg string) string {
 	rest, ok := strings.CutPrefix(filepath.ToSlash(arg), "~/")
 	home := c.getenv("HOME")
-	if home == "" {
-		home = c.getenv("USERPROFILE")
+	if home == "" { // Windows
+		home, _ = os.UserHomeDir() // without one the ~ stays
 	}
 	if !ok || home == "" {
 		return arg

@@ -16,6 +16,7 @@ import (
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/simulate"
 	"github.com/anivault/anivault/internal/tmdbfake"
+	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
 )
 
@@ -89,8 +90,12 @@ Limits: token_bucket, sliding, fixed, legacy (TMDB's until 2019), none; as MODEL
 
 func (c *command) simulate(cmd *cobra.Command, f simulateFlags, args []string) error {
 	if !cmd.Flags().Changed("format") {
-		if ext := strings.TrimPrefix(filepath.Ext(f.out), "."); ext == "csv" || ext == "svg" {
+		switch ext := strings.ToLower(strings.TrimPrefix(filepath.Ext(f.out), ".")); ext {
+		case "csv", "svg":
 			f.format = ext
+		case "", "txt", "text", "md", "log":
+		default:
+			return usagef("name it .svg, .csv or .txt, or say with --format what is to be in it", "flag --out: there is no form for a name that ends with .%s", ui.Printable(ext))
 		}
 	}
 	if err := checkFormat(f.format, "text", "csv", "svg"); err != nil {

@@ -108,6 +108,8 @@ type Error struct {
 	Name   string // as the person wrote it: a flag, a variable, or a key with its file
 	Value  string // "" for secrets
 	Reason string // what is allowed, or what to do
+
+	Others []*Error // what else can't be used, for those who want to hear all at once
 }
 
 // Error implements error: name, value, remedy.

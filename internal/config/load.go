@@ -31,7 +31,7 @@ type Sources struct {
 type Flag struct{ Name, Value string }
 
 // Load reads all sources. The warnings are for the person and don't stop anything; the error is an
-// *Error wherever a setting is to blame.
+// *Error wherever a setting is to blame: the first, with the others in it.
 func Load(src Sources) (*Config, []string, error) {
 	env := environment(src.Environ)
 	settings := Settings()
@@ -43,20 +43,22 @@ func Load(src Sources) (*Config, []string, error) {
 	// number that is none, and knows no unknown key. The table of settings does both.
 	file := viper.New()
 	file.SetConfigType("yaml")
-	if err := readFile(file, path, named, settings); err != nil {
+	var bad faults
+	if err := readFile(file, path, named, settings, &bad); err != nil {
 		return nil, nil, err
 	}
 
 	cfg := &Config{Tuning: ratelimit.Default(), Dirs: Dirs{ConfigFile: path}}
 	for _, s := range settings {
 		val, err := effective(file, path, s, env, src.Flags)
-		if err != nil {
-			return nil, nil, err
-		}
-		if val.Text != "" {
-			if err := s.apply(cfg, val.Text); err != nil {
-				return nil, nil, settingError(val, path, err)
+		if err == nil && val.Text != "" {
+			if err = s.apply(cfg, val.Text); err != nil {
+				err = settingError(val, path, err)
 			}
+		}
+		if err != nil {
+			bad.add(err)
+			continue
 		}
 		switch {
 		case s.Secret:
@@ -66,10 +68,32 @@ func Load(src Sources) (*Config, []string, error) {
 		}
 		cfg.values = append(cfg.values, val)
 	}
+	if err := bad.err(); err != nil {
+		return nil, nil, err
+	}
 	if err := cfg.complete(env); err != nil {
 		return nil, nil, err
 	}
 	return cfg, cfg.warnings(env), nil
+}
+
+// faults collects what can't be used.
+type faults []*Error
+
+func (f *faults) add(err error) {
+	var e *Error
+	if errors.As(err, &e) && !slices.ContainsFunc(*f, func(o *Error) bool { return o.Name == e.Name }) {
+		*f = append(*f, e)
+	}
+}
+
+// err is the first fault with the others in it; nil where there is none.
+func (f faults) err() error {
+	if len(f) == 0 {
+		return nil
+	}
+	f[0].Others = f[1:]
+	return f[0]
 }
 
 // effective finds the setting's value: flag, then environment, then file, then default.
@@ -166,8 +190,8 @@ func configFile(flag string, env map[string]string) (path string, named bool, er
 // maxFile bounds a config file, in bytes. All settings together take a hundredth of it.
 const maxFile = 1 << 20
 
-// readFile reads the file and refuses keys that no setting has.
-func readFile(file *viper.Viper, path string, named bool, settings []Setting) error {
+// readFile reads the file and adds to bad what no setting has. The error is a file that can't be read at all.
+func readFile(file *viper.Viper, path string, named bool, settings []Setting, bad *faults) error {
 	if path == "" {
 		return nil
 	}
@@ -194,23 +218,23 @@ func readFile(file *viper.Viper, path string, named bool, settings []Setting) er
 	for _, s := range settings {
 		known = append(known, s.Key)
 	}
-	for _, key := range file.AllKeys() {
+	for _, key := range slices.Sorted(slices.Values(file.AllKeys())) {
 		raw := file.Get(key)
 		in := slices.IndexFunc(known, func(k string) bool { return strings.HasPrefix(k, key+".") })    // key is a section
 		above := slices.IndexFunc(known, func(k string) bool { return strings.HasPrefix(key, k+".") }) // key lies in a setting
 		switch {
 		case slices.Contains(known, key), in >= 0 && raw == nil:
 		case in >= 0:
-			return &Error{Name: path + ": " + key, Reason: fmt.Sprintf("must be a section, not %s; write its settings below it, indented, such as %s",
-				kindOf(raw), strings.TrimPrefix(known[in], key+"."))}
+			bad.add(&Error{Name: path + ": " + key, Reason: fmt.Sprintf("must be a section, not %s; write its settings below it, indented, such as %s",
+				kindOf(raw), strings.TrimPrefix(known[in], key+"."))})
 		case above >= 0:
-			return &Error{Name: path + ": " + known[above], Reason: fmt.Sprintf("is %s; write a single value there: %s", aSection, settings[above].Allowed)}
+			bad.add(&Error{Name: path + ": " + known[above], Reason: fmt.Sprintf("is %s; write a single value there: %s", aSection, settings[above].Allowed)})
 		default:
 			reason := "is not a setting; see: anivault config show"
 			if near, ok := Nearest(key, known); ok {
 				reason = "is not a setting; did you mean " + near + "?"
 			}
-			return &Error{Name: path + ": " + key, Reason: reason}
+			bad.add(&Error{Name: path + ": " + key, Reason: reason})
 		}
 	}
 	return nil
