@@ -158,7 +158,11 @@ func Open(dir string, o Options) (*Store, error) {
 	for i := range s.claimGates {
 		s.claimGates[i] = newGate(filepath.Join(s.lockDir(), fmt.Sprintf("claims-%02d.lock", i)), o.try)
 	}
-	if err := errors.Join(os.MkdirAll(s.journalDir(), 0o700), os.MkdirAll(s.lockDir(), 0o700)); err != nil {
+	err := os.MkdirAll(s.journalDir(), 0o700)
+	if err == nil {
+		err = os.MkdirAll(s.lockDir(), 0o700)
+	}
+	if err != nil {
 		if _, e := os.Stat(s.dbPath()); e == nil {
 			s.goReadOnly(err)
 		} else {
