@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/tmdb"
 )
@@ -52,11 +55,8 @@ configuration; then only what needs none is checked, in the default places.`,
 				case f.mend != "":
 					sign = "note"
 				}
-				if _, err := fmt.Fprintf(c.streams.Out, "%s  %-10s  %s\n", sign, f.what, oneLine(f.how)); err != nil {
+				if err := f.write(c.streams, sign); err != nil {
 					return err
-				}
-				if f.mend != "" {
-					fmt.Fprintf(c.streams.Out, "                  mend: %s\n", f.mend)
 				}
 			}
 			switch {
@@ -70,6 +70,18 @@ configuration; then only what needs none is checked, in the default places.`,
 	}
 	cmd.Flags().BoolVar(&offline, "offline", false, "send nothing")
 	return cmd
+}
+
+// write prints the finding, on a terminal wrapped at words.
+func (f finding) write(s ui.Streams, sign string) error {
+	text := fmt.Sprintf("%s  %-10s  %s\n", sign, f.what, oneLine(f.how))
+	const column = len("FAIL  cache dir   ")
+	text = ui.Hanging(text, s.OutWidth(), column)
+	if f.mend != "" {
+		text += ui.Hanging(strings.Repeat(" ", column)+"mend: "+f.mend+"\n", s.OutWidth(), column+len("mend: "))
+	}
+	_, err := io.WriteString(s.Out, text)
+	return err
 }
 
 // bare is the configuration of someone who has none: what can be checked when their own is broken. Where the folders
@@ -165,6 +177,10 @@ func probe(ctx context.Context, cfg *config.Config) (took, skew time.Duration, e
 // checkFolder makes, writes and locks what a run would.
 func checkFolder(what, dir string) finding {
 	bad := func(err error) finding {
+		var where *fs.PathError
+		if errors.As(err, &where) && where.Path == dir {
+			err = fmt.Errorf("%s: %w", where.Op, where.Err) // the folder is named already
+		}
 		return finding{what: what, how: dir + ": " + err.Error(), mend: "make it writable for you, or set ANIVAULT_STATE_DIR, ANIVAULT_CACHE_DIR, ANIVAULT_DATA_DIR", bad: true}
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -227,5 +243,5 @@ func checkCache(ctx context.Context, cfg *config.Config) finding {
 	case warned != nil:
 		return finding{what: "cache", how: warned.Error(), mend: "use a local folder that supports locks: ANIVAULT_CACHE_DIR", bad: true}
 	}
-	return finding{what: "cache", how: fmt.Sprintf("%d records are sound", report.Records)}
+	return finding{what: "cache", how: fmt.Sprintf("%d records are sound: %s", report.Records, recordKinds)}
 }

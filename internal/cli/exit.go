@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/tmdb"
 )
 
@@ -115,15 +115,25 @@ func statusOf(err error, started bool) int {
 
 // printError writes "anivault: message" and, where there is one, a hint below it. An exitError without
 // an error prints nothing: its command has already said everything.
-func printError(w io.Writer, err error) {
+func printError(s ui.Streams, err error) {
 	var exit *exitError
 	if errors.As(err, &exit) && exit.err == nil {
 		return
 	}
-	fmt.Fprintf(w, "anivault: %s\n", oneLine(err.Error()))
+	complain(s, oneLine(err.Error()))
 	if hint := hintFor(err); hint != "" {
-		fmt.Fprintf(w, "hint: %s\n", hint)
+		advise(s, hint)
 	}
+}
+
+// complain writes "anivault: message", on a terminal wrapped at words.
+func complain(s ui.Streams, message string) {
+	fmt.Fprintln(s.Err, ui.Hanging("anivault: "+message, s.ErrWidth(), len("anivault: ")))
+}
+
+// advise writes "hint: what can be done", as complain does.
+func advise(s ui.Streams, hint string) {
+	fmt.Fprintln(s.Err, ui.Hanging("hint: "+hint, s.ErrWidth(), len("hint: ")))
 }
 
 // oneLine keeps a message on its line, whatever a file name or a server put into it.

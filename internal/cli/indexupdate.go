@@ -77,12 +77,12 @@ func (c *command) reportUpdate(outcomes []index.Outcome) error {
 func (c *command) unfetched(failed []index.Outcome) {
 	var settings []string
 	for _, o := range failed {
-		fmt.Fprintf(c.streams.Err, "anivault: fetch %s: %s\n", o.Source, oneLine(o.Err.Error()))
+		complain(c.streams, fmt.Sprintf("fetch %s: %s", o.Source, oneLine(o.Err.Error())))
 		if s := addressSetting(o.Source); !slices.Contains(settings, s) {
 			settings = append(settings, s)
 		}
 	}
-	fmt.Fprintf(c.streams.Err, "hint: check the network and run it again; another address, or off, goes into %s\n", strings.Join(settings, ", "))
+	advise(c.streams, "check the network and run it again; another address, or off, goes into "+strings.Join(settings, ", "))
 }
 
 // addressSetting is the setting of the address that a list comes from.

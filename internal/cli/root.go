@@ -33,7 +33,7 @@ func Main(ctx context.Context, args []string, streams ui.Streams) int {
 		c.started, err = true, c.unprinted // a help's own code has no place to return it
 	}
 	if err != nil {
-		printError(streams.Err, err)
+		printError(streams, err)
 	}
 	if s := signalStatus(ctx); s != 0 {
 		return s
@@ -161,7 +161,7 @@ func (c *command) load(cmd *cobra.Command) (*config.Config, error) {
 
 // warn tells the person something that stops nothing.
 func (c *command) warn(format string, args ...any) {
-	fmt.Fprintf(c.streams.Err, "anivault: warning: %s\n", oneLine(fmt.Sprintf(format, args...)))
+	complain(c.streams, "warning: "+oneLine(fmt.Sprintf(format, args...)))
 }
 
 // colorPolicy says whether stdout gets colour.

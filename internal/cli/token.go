@@ -144,7 +144,8 @@ func (c *command) keepToken(path string, file *config.Existing, token config.Sec
 func (c *command) askToken() (config.Secret, error) {
 	file, isFile := c.streams.In.(*os.File)
 	if c.streams.InTTY && isFile {
-		fmt.Fprint(c.streams.Err, "TMDB API Read Access Token (https://www.themoviedb.org/settings/api; Enter for none): ")
+		const prompt = "TMDB API Read Access Token (themoviedb.org/settings/api; Enter for none):"
+		fmt.Fprint(c.streams.Err, ui.Hanging(prompt, c.streams.ErrWidth()-1, 0)+" ")
 		raw, err := term.ReadPassword(int(file.Fd()))
 		fmt.Fprintln(c.streams.Err)
 		if err != nil {

@@ -44,3 +44,16 @@ func System() Streams {
 	}
 	return s
 }
+
+// OutWidth is how wide a line of prose on Out may be: 0, never wrapped, where Out is no terminal.
+func (s Streams) OutWidth() int { return s.onTTY(s.OutTTY) }
+
+// ErrWidth is OutWidth for Err.
+func (s Streams) ErrWidth() int { return s.onTTY(s.ErrTTY) }
+
+func (s Streams) onTTY(tty bool) int {
+	if !tty {
+		return 0
+	}
+	return s.Width
+}

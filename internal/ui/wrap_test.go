@@ -26,6 +26,24 @@ func TestWrap(t *testing.T) {
 	}
 }
 
+func TestHanging(t *testing.T) {
+	for _, tt := range []struct {
+		in            string
+		width, indent int
+		want          string
+	}{
+		{"hint: one two three four five six seven", 0, 6, "hint: one two three four five six seven"},
+		{"hint: one two three four five six seven", 30, 6, "hint: one two three four\n      five six seven"},
+		{"hint: short\n      then: a line of its own that is long", 30, 6, "hint: short\n      then: a line of its own\n      that is long"},
+		{"see https://example.org/a/very/long/address now", 30, 2, "see\n  https://example.org/a/very/long/address\n  now"},
+		{"two  blanks", 30, 2, "two  blanks"},
+	} {
+		if got := Hanging(tt.in, tt.width, tt.indent); got != tt.want {
+			t.Errorf("%q:\n%s\nwant:\n%s", tt.in, got, tt.want)
+		}
+	}
+}
+
 func TestWrapKeepsEveryWord(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.String().Draw(t, "text")

@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/anivault/anivault/internal/ui"
+)
+
+// What is said to a person on a terminal breaks between words; on a pipe each message stays on its line.
+func TestMessagesAreWrappedOnATerminalAlone(t *testing.T) {
+	long := strings.TrimSpace(strings.Repeat("a word and another ", 6))
+	for _, tty := range []bool{false, true} {
+		var out, errs bytes.Buffer
+		s := ui.Streams{Out: &out, Err: &errs, OutTTY: tty, ErrTTY: tty, Width: 60}
+		printError(s, usagef(long, "%s", long))
+		if err := (finding{what: "tmdb", how: long, mend: long}).write(s, "note"); err != nil {
+			t.Fatal(err)
+		}
+		text := errs.String() + out.String()
+		lines := strings.Split(strings.TrimSpace(text), "\n")
+		for _, line := range lines {
+			if tty && ui.Width(line) > 60 {
+				t.Errorf("wider than the terminal: %q", line)
+			}
+		}
+		if !tty && len(lines) != 4 {
+			t.Errorf("on a pipe four messages have %d lines", len(lines))
+		}
+		if got := strings.Count(strings.Join(strings.Fields(text), " "), long); got != 4 {
+			t.Errorf("terminal %t: %d messages are whole:\n%s", tty, got, text)
+		}
+	}
+}
