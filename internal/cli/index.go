@@ -55,8 +55,7 @@ If one file is damaged, nothing is imported.`,
 			for _, info := range infos {
 				c.say("imported %s from %s: %d entries, %d titles\n", info.Source, ui.Printable(info.File), info.Rows, info.Titles)
 			}
-			c.sayUntied(cfg.Dirs.Data)
-			return nil
+			return c.sayUntied(cfg.Dirs.Data)
 		},
 	}
 }
@@ -65,15 +64,15 @@ If one file is damaged, nothing is imported.`,
 const untied = "AniDB's titles find nothing by themselves: only Anime-Lists ties them to TMDB (anivault index update fetches it)"
 
 // sayUntied tells of titles that were imported and can't be found.
-func (c *command) sayUntied(dir string) {
+func (c *command) sayUntied(dir string) error {
 	x, err := index.Open(dir)
 	if err != nil {
-		return // whoever needs the index says so
+		return err
 	}
-	defer x.Close()
 	if leadNowhere(x) {
 		c.say("note: %s\n", untied)
 	}
+	return x.Close()
 }
 
 // leadNowhere reports whether there are AniDB's titles, and nothing that says which entries they are.

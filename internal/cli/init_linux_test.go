@@ -31,15 +31,15 @@ func TestConfigInitOnATerminal(t *testing.T) {
 			if err := os.WriteFile(path, []byte(c.file), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			term := onTerminal(t, 80, 24, s.env, "config", "init")
+			term := onTerminal(t, 200, 24, s.env, "config", "init")
 			if c.asks {
-				term.until("Enter for none")
+				term.until("settings/api")
 				if _, err := io.WriteString(term.person, "typed\n"); err != nil {
 					t.Fatal(err)
 				}
 			}
 			status, raw := term.end()
-			if status != c.status || strings.Contains(raw, "Enter for none") != c.asks {
+			if status != c.status || strings.Contains(raw, "settings/api") != c.asks {
 				t.Errorf("exit status %d:\n%s", status, raw)
 			}
 			got, err := os.ReadFile(path)

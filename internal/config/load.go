@@ -240,17 +240,15 @@ func readFile(file *viper.Viper, path string, named bool, settings []Setting, ba
 	return nil
 }
 
-// checkIsFile refuses what is there and can't be a config file.
+// checkIsFile refuses what is there and can't be a config file. Why something is not there, opening it says.
 func checkIsFile(path string) error {
 	info, err := os.Stat(path)
 	switch {
-	case err != nil:
-		return nil // opening it says why
-	case info.IsDir():
+	case err == nil && info.IsDir():
 		return &Error{Name: "config file", Value: path, Reason: "is a folder; name the file in it, such as " + filepath.Join(path, "config.yaml")}
-	case !info.Mode().IsRegular():
+	case err == nil && !info.Mode().IsRegular():
 		return &Error{Name: "config file", Value: path, Reason: "is not a regular file"}
-	case info.Size() > maxFile:
+	case err == nil && info.Size() > maxFile:
 		return &Error{Name: "config file", Value: path, Reason: fmt.Sprintf("is larger than %d bytes; this is hardly a config file", maxFile)}
 	}
 	return nil
