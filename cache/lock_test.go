@@ -155,13 +155,18 @@ func TestAHolderThatDoesNotMoveIsDoneWithout(t *testing.T) {
 	for name, o := range map[string]struct {
 		options Options
 		moves   func(int64) int64
-		offline bool
+		asked   *Transport
 		warned  string
 	}{
-		"no sign of life":   {Options{ClaimTimeout: time.Hour}, func(int64) int64 { return 1 }, false, "locked"},
-		"for too long":      {Options{ClaimTimeout: time.Millisecond}, func(look int64) int64 { return look }, false, ""},
-		"offline: at once":  {Options{ClaimTimeout: time.Hour}, func(look int64) int64 { return look }, true, ""},
-		"offline, no signs": {Options{ClaimTimeout: time.Hour}, func(int64) int64 { return 1 }, true, "locked"},
+		"no sign of life":   {Options{ClaimTimeout: time.Hour}, func(int64) int64 { return 1 }, &Transport{}, "locked"},
+		"for too long":      {Options{ClaimTimeout: time.Millisecond}, func(look int64) int64 { return look }, &Transport{}, ""},
+		"offline: at once":  {Options{ClaimTimeout: time.Hour}, func(look int64) int64 { return look }, &Transport{Offline: true}, ""},
+		"offline, no signs": {Options{ClaimTimeout: time.Hour}, func(int64) int64 { return 1 }, &Transport{Offline: true}, "locked"},
+		"while Next would refuse: at once": {
+			Options{ClaimTimeout: time.Hour},
+			func(look int64) int64 { return look },
+			&Transport{Closed: func(context.Context) bool { return true }}, "",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var h heard
@@ -169,7 +174,7 @@ func TestAHolderThatDoesNotMoveIsDoneWithout(t *testing.T) {
 			s, release, _ := heldElsewhere(t, o.options, o.moves)
 			defer release()
 			up := &upstream{serve: always(200, endedBody)}
-			if _, _, from := get(t, &Transport{Store: s, Next: up, Offline: o.offline}, tvURL); from != "network" {
+			if _, _, from := get(t, &Transport{Store: s, Next: up, Offline: o.asked.Offline, Closed: o.asked.Closed}, tvURL); from != "network" {
 				t.Errorf("answered from %s", from)
 			}
 			if h.kinds() != o.warned {

@@ -31,6 +31,10 @@ type Transport struct {
 	Refresh bool
 	// Offline skips claims and waits: Next is expected to refuse at once.
 	Offline bool
+	// Closed reports whether Next would refuse now, as a limiter that lets
+	// nothing through does: then nobody's lock is waited for beyond
+	// Options.LockWait. It is asked only where that has passed. May be nil.
+	Closed func(context.Context) bool
 	// MaxWait bounds the wait for another process's answer to the same
 	// question; 0 means until the request's context ends.
 	MaxWait time.Duration
@@ -128,7 +132,7 @@ func (t *Transport) answer(req *http.Request, key string, class Class) (answer, 
 		if e != nil && t.accepts(class, e) {
 			return t.fromEntry(e, Fresh), nil
 		}
-		if errors.Is(err, errAtWork) && !t.Offline && t.Store.awaitWork(ctx, begun) {
+		if errors.Is(err, errAtWork) && !t.closed(ctx) && t.Store.awaitWork(ctx, begun) {
 			continue // a slow merge: what it has in hand may be the answer
 		}
 		res := claimWithout
@@ -149,6 +153,11 @@ func (t *Transport) answer(req *http.Request, key string, class Class) (answer, 
 		}
 		return t.askAndRelease(req, question{key, class, saw.blind}, e, res == claimMine)
 	}
+}
+
+// closed reports whether Next is known to refuse.
+func (t *Transport) closed(ctx context.Context) bool {
+	return t.Offline || t.Closed != nil && t.Closed(ctx)
 }
 
 // await waits for another process's answer within MaxWait.

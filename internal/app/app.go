@@ -158,6 +158,10 @@ func (a *App) caching(next http.RoundTripper) *cache.Transport {
 	return &cache.Transport{
 		Store: a.cache, Next: next, Refresh: a.opts.Refresh, Offline: a.opts.Offline, MaxWait: a.cfg.Tuning.MaxWait,
 		Blocked: func(err error) bool { return !errors.As(err, new(*tmdb.ArgumentError)) }, MaxBody: tmdb.MaxBody,
+		Closed: func(ctx context.Context) bool {
+			st, err := a.limiter.Status(ctx)
+			return err == nil && st.State == ratelimit.CacheOnly
+		},
 	}
 }
 
