@@ -118,9 +118,23 @@ func (a *App) sender() (http.RoundTripper, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tmdb.NewKeyGuard(&ratelimit.Transport{
+	return refusals{tmdb.NewKeyGuard(&ratelimit.Transport{
 		Base: tmdb.NewWire(wire), Limiter: a.limiter, Classify: classify, MaxBody: tmdb.MaxBody,
-	}), nil
+	}), &a.refused}, nil
+}
+
+// refusals remembers that TMDB refused the key, also where the cache then answers all the same.
+type refusals struct {
+	next    http.RoundTripper
+	refused *atomic.Pointer[tmdb.UnauthorizedError]
+}
+
+func (r refusals) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := r.next.RoundTrip(req)
+	if u, ok := errors.AsType[*tmdb.UnauthorizedError](err); ok {
+		r.refused.CompareAndSwap(nil, u)
+	}
+	return resp, err
 }
 
 func (a *App) clientOver(transport http.RoundTripper, undecodable func(*http.Request)) (*tmdb.Client, error) {
@@ -272,25 +286,13 @@ func (a *App) Match(ctx context.Context, produce Producer, emit func(report.Reco
 		p.turns, p.underway = person.turns, max(p.underway, underwayAsking)
 	}
 	return p.run(ctx, produce, func(l *Line) error {
-		if l.Decision.Err != nil {
-			a.explain(l.Decision.Err) // a pin may have decided although the key was refused
-		}
-		return emit(l.record(a.explain))
+		return emit(l.record(Explain))
 	})
 }
 
 // underwayAsking is how many series are underway at least while a person is asked. How many requests are is the
 // limiter's business.
 const underwayAsking = 200
-
-// explain is Explain that also remembers a refused key.
-func (a *App) explain(err error) (report.Code, string) {
-	var u *tmdb.UnauthorizedError
-	if errors.As(err, &u) {
-		a.refused.CompareAndSwap(nil, u)
-	}
-	return Explain(err)
-}
 
 // Unauthorized returns TMDB's refusal of the key, nil if there was none.
 func (a *App) Unauthorized() error {
