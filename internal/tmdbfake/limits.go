@@ -150,16 +150,16 @@ func (l Limits) String() string {
 	if l.Model != "none" {
 		fmt.Fprintf(&b, ":%d/%s", l.Rate, l.Per)
 	}
-	if l.Model == "token_bucket" {
+	if l.Model == "token_bucket" || l.Burst != 0 {
 		fmt.Fprintf(&b, ",burst=%d", l.Burst)
 	}
-	if l.MaxConns > 0 {
+	if l.MaxConns != 0 {
 		fmt.Fprintf(&b, ",conns=%d", l.MaxConns)
 	}
 	if l.CountRejected {
 		b.WriteString(",count_rejected=true")
 	}
-	if l.PenaltyAfter > 0 {
+	if l.PenaltyAfter != 0 || l.PenaltyFor != 0 {
 		fmt.Fprintf(&b, ",penalty=%d/%s", l.PenaltyAfter, l.PenaltyFor)
 	}
 	if l.RetryAfter != "" {

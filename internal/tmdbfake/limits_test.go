@@ -204,7 +204,7 @@ func TestParseLimits(t *testing.T) {
 }
 
 func FuzzParseLimits(f *testing.F) {
-	for _, s := range []string{"", "none", "sliding:40/1s", "token_bucket:50/1s,burst=3,penalty=5/30s", "legacy,retry_after=7,body=empty", "fixed:1/1h,count_rejected=t"} {
+	for _, s := range []string{"", "none", "sliding:40/1s", "token_bucket:50/1s,burst=3,penalty=5/30s", "legacy,retry_after=7,body=empty", "fixed:1/1h,count_rejected=t", ",burst=1", "none,penalty=0/5s"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
