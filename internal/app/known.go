@@ -248,15 +248,19 @@ func (k *knownTitles) wait(ctx context.Context, s match.Series) (over func()) {
 	return func() {}
 }
 
+// sparing reports whether a series may be decided without a search at all: not where an id stands in the name, and not where
+// more is asked for than what convinces, for then the confidence, which rivals lower, decides.
+func (m *matching) sparing(s match.Series) bool {
+	return len(s.IDs) == 0 && m.resolver.Options.MinConfidence <= convincing
+}
+
 // resolveKnown decides a series by the titles of what was fetched before. ok is false where a search has to tell: where
-// anything at all speaks against the entry, or leaves open which of several works of a name is meant; where the search costs
-// nothing; and where more is asked for than what convinces, for then the confidence, which rivals lower, decides.
+// anything at all speaks against the entry, or leaves open which of several works of a name is meant, and where the search
+// costs nothing.
 func (m *matching) resolveKnown(ctx context.Context, s match.Series) (res match.Resolution, ok bool) {
-	if m.known == nil || len(s.IDs) > 0 || m.resolver.Options.MinConfidence > convincing || m.known.free(s, m.resolver.Options.Kind) {
-		return res, false
-	}
 	e, ok := m.known.only(s)
-	if !ok || e.kind != s.Likelier() || m.resolver.Options.Kind != "" && m.resolver.Options.Kind != e.kind {
+	want := m.resolver.Options.Kind
+	if !ok || e.kind != s.Likelier() || want != "" && want != e.kind || m.known.free(s, want) {
 		return res, false
 	}
 	if res, ok = m.resolveAs(ctx, s, e); ok {

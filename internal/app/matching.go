@@ -75,8 +75,12 @@ func (m *matching) decideOpen(ctx context.Context, s match.Series, t turn, decid
 
 // resolve asks for a series, unless what this run or an earlier one has fetched knows it.
 func (m *matching) resolve(ctx context.Context, s match.Series) match.Resolution {
-	before, fresh, ok := m.spared.entry(ctx, s)
-	ok = ok && m.resolver.Options.MinConfidence <= convincing
+	var before knownEntry
+	var fresh, ok bool
+	sparing := m.sparing(s)
+	if sparing {
+		before, fresh, ok = m.spared.entry(ctx, s)
+	}
 	if ok && fresh {
 		if res, ok := m.resolveAs(ctx, s, before); ok {
 			return res
@@ -84,8 +88,10 @@ func (m *matching) resolve(ctx context.Context, s match.Series) match.Resolution
 	}
 	over := m.known.wait(ctx, s)
 	defer over()
-	if res, ok := m.resolveKnown(ctx, s); ok {
-		return res
+	if sparing {
+		if res, ok := m.resolveKnown(ctx, s); ok {
+			return res
+		}
 	}
 	res := m.resolver.Resolve(ctx, s)
 	if ok && !fresh && res.Status == match.Pending {
