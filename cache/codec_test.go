@@ -168,12 +168,12 @@ func FuzzJournal(f *testing.F) {
 		if err := whole.refresh(); err != nil {
 			t.Fatal(err)
 		}
-		opts := cmp.AllowUnexported(place{})
+		opts := cmp.AllowUnexported(place{}, record{})
 		if diff := cmp.Diff(whole.index, grown.index, opts); diff != "" {
 			t.Errorf("in two goes: %s", diff)
 		}
 		for k, p := range whole.index {
-			if v, err := whole.value(p); err != nil || len(v) != p.size || stampOf(v) != p.stamp {
+			if v, err := whole.value(p); err != nil || len(v) != p.size || stampOf(v) != p.head.stamp {
 				t.Errorf("%q: %d bytes, %v", k, len(v), err)
 			}
 		}

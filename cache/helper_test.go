@@ -167,3 +167,15 @@ func keysOf(t testing.TB, s *Store) []string {
 }
 
 func tvKey(name string) string { return "GET http://h:80/3/tv/" + name }
+
+// carryOver exports one store and imports it into another.
+func carryOver(t testing.TB, from, to *Store) {
+	t.Helper()
+	var text strings.Builder
+	if _, err := from.Export(t.Context(), &text); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := to.Import(t.Context(), strings.NewReader(text.String())); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -15,9 +15,9 @@ import (
 
 // place is where a value lies in a journal.
 type place struct {
-	off   int64
-	size  int
-	stamp uint64
+	off  int64
+	size int
+	head record
 }
 
 type journal struct {
@@ -105,8 +105,8 @@ func (j *journal) note(r journalRecord, off int64) {
 			return
 		}
 		j.count++
-		if old, ok := j.index[k]; !ok || head.stamp >= old.stamp {
-			j.index[k] = place{off: off, size: len(r.value), stamp: head.stamp}
+		if old, ok := j.index[k]; !ok || head.stamp >= old.head.stamp {
+			j.index[k] = place{off: off, size: len(r.value), head: head}
 		}
 	case kindClaim:
 		j.claims[k] = struct{}{}

@@ -195,7 +195,7 @@ func newestOf(journals []*journal) []source {
 	best := map[string]source{}
 	for _, j := range journals {
 		for k, p := range j.index {
-			if old, ok := best[k]; !ok || p.stamp >= old.at.stamp {
+			if old, ok := best[k]; !ok || p.head.stamp >= old.at.head.stamp {
 				best[k] = source{k, j, p}
 			}
 		}

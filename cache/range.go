@@ -128,20 +128,28 @@ func (s *Store) journalKeys(bucket, after string) []string {
 func (s *Store) eachJournal(fn func(slot string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.eachJournalled(func(k string, _ record) { fn(k) })
+}
+
+// eachJournalled is eachJournal with the head of each record. s.mu is held.
+func (s *Store) eachJournalled(fn func(slot string, head record)) {
 	s.refreshPeers()
+	each := func(j *journal) {
+		for k, p := range j.index {
+			fn(k, p.head)
+		}
+	}
 	if s.proc != nil {
 		for _, j := range s.proc.journals {
-			for k := range j.index {
-				fn(k)
-			}
+			each(j)
 		}
 	}
 	for _, j := range s.peers {
-		for k := range j.index {
-			fn(k)
-		}
+		each(j)
 	}
-	for k := range s.private.values {
-		fn(k)
+	for k, v := range s.private.values {
+		if head, err := decodeHead(v); err == nil {
+			fn(k, head)
+		}
 	}
 }

@@ -203,7 +203,7 @@ func (s *Store) journalled(k string) []byte {
 	best := s.private.values[k]
 	take := func(j *journal) {
 		p, ok := j.index[k]
-		if !ok || p.stamp < stampOf(best) {
+		if !ok || p.head.stamp < stampOf(best) {
 			return
 		}
 		// A file that is gone meanwhile has been merged: the database has it.
