@@ -10,7 +10,7 @@ import (
 // 第07話, 7화, 第二季, 2기, 全24话, and the words written among them without a space.
 
 // lexCJK cuts the run of Han, kana or hangul at i into words and counters and returns where it ends.
-func (p *parser) lexCJK(i, group int) int {
+func (p *lexed) lexCJK(i, group int) int {
 	text := p.text
 	start := i
 	flush := func(to int) {
@@ -38,7 +38,7 @@ func (p *parser) lexCJK(i, group int) int {
 
 // counterAt reads the counter or word that begins at i with r.
 // Some mean what they do only at the start of a run, which first says.
-func (p *parser) counterAt(i int, r rune, size int, first bool) (token, bool) {
+func (p *lexed) counterAt(i int, r rune, size int, first bool) (token, bool) {
 	rest := p.text[i+size:]
 	if first && i > 0 && hanDigit(r) > 0 {
 		if n, w := hanNumber(p.text[i:]); n > 0 {
@@ -90,7 +90,7 @@ func (p *parser) counterAt(i int, r rune, size int, first bool) (token, bool) {
 }
 
 // wholeRun says whether a run of Han, kana or hangul ends at j, but for "合集".
-func (p *parser) wholeRun(j int) bool {
+func (p *lexed) wholeRun(j int) bool {
 	if j > len(p.text) {
 		return false
 	}
@@ -145,7 +145,7 @@ var cjkWords = [...]struct {
 }
 
 // counter reads "07-12話" at j behind the ordinal sign at i.
-func (p *parser) counter(i, j int) (token, bool) {
+func (p *lexed) counter(i, j int) (token, bool) {
 	for j < len(p.text) && p.text[j] == ' ' {
 		j++
 	}
@@ -178,9 +178,6 @@ func (p *parser) counter(i, j int) (token, bool) {
 		}
 		return token{s: i, e: j + size, tag: tagSeason, num: n, last: last}, true
 	case strings.HasPrefix(p.text[j:], "クール"):
-		if p.part == 0 {
-			p.part = n
-		}
 		return token{s: i, e: j + len("クール"), tag: tagPart, num: n}, true
 	case seasonUnit(u), u == '弾':
 		return token{s: i, e: j + size, tag: tagSeason, num: n, last: last}, true
@@ -219,7 +216,7 @@ func seasonUnit(r rune) bool {
 }
 
 // lexCounter looks at what stands right behind the digits of t: a counter makes both one token. It returns where it ends.
-func (p *parser) lexCounter(t *token) int {
+func (p *lexed) lexCounter(t *token) int {
 	text := p.text
 	u, size := utf8.DecodeRuneInString(text[t.e:])
 	end := t.e + size
@@ -269,7 +266,7 @@ func (p *parser) lexCounter(t *token) int {
 }
 
 // talks says whether the bracket g holds a remark and not a number alone.
-func (p *parser) talks(g int) bool {
+func (p *lexed) talks(g int) bool {
 	plain := 0
 	for i := p.brackets[g].first; i < p.brackets[g].behind; i++ {
 		if p.tokens[i].tag == none {
@@ -280,7 +277,7 @@ func (p *parser) talks(g int) bool {
 }
 
 // markCounters turns the counters that the lexer found into season and episode.
-func (p *parser) markCounters() {
+func (p *marked) markCounters() {
 	for i := range p.tokens {
 		t := &p.tokens[i]
 		if t.num < 0 || t.class != cjk {

@@ -8,7 +8,7 @@ import (
 // clean makes a title of a stretch of the text: separators on either side go,
 // underscores and, where they stand for spaces, dots become spaces. It does
 // not allocate when there is nothing to change.
-func (p *parser) clean(s string) string {
+func (p *lexed) clean(s string) string {
 	s = trimTitle(s)
 	if !p.dotted {
 		if strings.IndexByte(s, '_') < 0 && !strings.Contains(s, "  ") {

@@ -7,7 +7,7 @@ import (
 // This file is the table of tags that are written as two words.
 
 // tagCodec: "h 264", "H.265", "x-264", "WEB DL", "Blu-ray", "HD TS".
-func (p *parser) tagCodec(i int) bool {
+func (p *tagged) tagCodec(i int) bool {
 	if i+1 >= len(p.tokens) || p.tokens[i+1].group != p.tokens[i].group || len(p.gap(i)) > 1 {
 		return false
 	}

@@ -124,15 +124,15 @@ func (c *cursor) fraction(v *float64) {
 	}
 }
 
-// suffix reads what may be run into an episode number: "v2", a part letter, "END".
-func (c *cursor) suffix(p *parser) {
+// suffix reads what may be run into an episode number: "v2", a part letter, "END". It returns the version, 0 when there is none.
+func (c *cursor) suffix() (version int) {
 	switch c.peek() | 0x20 {
 	case 'v':
 		d := *c
 		d.i++
 		if v, _, ok := d.number(1); ok && (d.wordEnd() || d.peek()|0x20 == 'e') {
-			p.version = v
 			*c = d
+			return v
 		}
 	case 'a', 'b', 'c', 'd':
 		d := *c
@@ -151,4 +151,5 @@ func (c *cursor) suffix(p *parser) {
 			*c = d
 		}
 	}
+	return 0
 }

@@ -41,8 +41,8 @@ func specialFolder(w string) bool {
 }
 
 // fold reads the folders, nearest first, into r.
-func (p *parser) fold(r *Release, dirs []string) {
-	self := nameSays(p, r)
+func (s *stages) fold(r *Release, dirs []string) {
+	self := nameSays(&s.titled, r)
 	depth := 0
 	for _, d := range dirs {
 		w := lower(strings.TrimSpace(d))
@@ -63,7 +63,7 @@ func (p *parser) fold(r *Release, dirs []string) {
 		if r.Folder.Title != "" || depth > 3 {
 			break
 		}
-		p.foldOne(r, d, &self, depth)
+		s.read(narrow(d), true).foldOne(r, &self, depth)
 		depth++
 	}
 	if r.Folder.Extra {
@@ -82,7 +82,7 @@ type said struct {
 	none bool // no title at all
 }
 
-func nameSays(p *parser, r *Release) said {
+func nameSays(p *titled, r *Release) said {
 	return said{
 		poor: r.Source == "" && r.Video == "" && r.Year == 0 && (p.episode.empty() || p.bare) && p.season.empty() && p.checksum == "",
 		led:  p.led,
@@ -103,8 +103,7 @@ func generic(name string) bool {
 }
 
 // foldOne reads one folder that is neither container nor extras.
-func (p *parser) foldOne(r *Release, dir string, self *said, depth int) {
-	p.read(narrow(dir), true)
+func (p *titled) foldOne(r *Release, self *said, depth int) {
 	from := FromFolder
 	if depth > 0 {
 		from = FromParent
@@ -127,11 +126,10 @@ func (p *parser) foldOne(r *Release, dir string, self *said, depth int) {
 	} else {
 		p.join(r, from)
 	}
-	for k, v := range [...]*string{&r.Resolution, &r.Source, &r.Video, &r.Audio} {
-		if *v == "" {
-			*v = p.spoken[k]
-		}
-	}
+	keepFirst(&r.Resolution, p.resolution)
+	keepFirst(&r.Source, p.source)
+	keepFirst(&r.Video, p.video)
+	keepFirst(&r.Audio, p.audio)
 }
 
 // numberFirst takes the number at the start of a name in a season's folder for its episode: "Season 2/16 Some Title".
@@ -159,7 +157,7 @@ func numberFirst(r *Release, self *said) {
 }
 
 // replace takes the folder's reading for a name that says less.
-func (p *parser) replace(r *Release, self *said, from From, released bool) {
+func (p *titled) replace(r *Release, self *said, from From, released bool) {
 	if self.led {
 		if r.EpisodeTitle == "" {
 			r.EpisodeTitle = r.Title
@@ -192,7 +190,7 @@ func (p *parser) replace(r *Release, self *said, from From, released bool) {
 }
 
 // join adds the folder's titles behind the name's own, and its year when both speak of the same work.
-func (p *parser) join(r *Release, from From) {
+func (p *titled) join(r *Release, from From) {
 	if g := len(p.group); g > 0 && len(r.Title) > g+1 && strings.EqualFold(r.Title[:g], p.group) && r.Title[g] == '-' {
 		r.Title = r.Title[g+1:] // "grp-title" in "Title-GRP"
 		r.Titles[0].Text = r.Title
@@ -213,7 +211,7 @@ func (p *parser) join(r *Release, from From) {
 }
 
 // seasonFolder says whether the folder only names a season: "Season 2", "S02", "Season 2 - Subtitle".
-func (p *parser) seasonFolder() bool {
+func (p *titled) seasonFolder() bool {
 	return !p.season.empty() && p.season.from == 0 || p.first < 0
 }
 

@@ -86,9 +86,7 @@ func FuzzParse(f *testing.F) {
 
 // work returns the steps that reading s takes.
 func work(s string) int {
-	p := new(parser)
-	p.read(narrow(s), false)
-	return p.steps
+	return new(stages).read(narrow(s), false).steps
 }
 
 func TestPromisesHoldForNamesOfAllKinds(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 // This file decides what is a catalogue id that the user wrote into a path.
 
 // tagCatalogueID: "[tmdbid-26209]", "{tmdb-26209}", "tmdbid=26209", "imdb-tt0061265", "{tvdb-1}", "[anidb-1]".
-func (p *parser) tagCatalogueID(i int) bool {
+func (p *tagged) tagCatalogueID(i int) bool {
 	source := ""
 	w := lower(p.word(i))
 	switch strings.TrimSuffix(w, "id") {

@@ -12,7 +12,7 @@ type segment struct {
 }
 
 // outermost returns the bracket at top level around token i, -1 for none.
-func (p *parser) outermost(i int) int {
+func (p *lexed) outermost(i int) int {
 	g := p.tokens[i].group
 	for g >= 0 && p.brackets[g].outer >= 0 {
 		g = p.brackets[g].outer
@@ -21,8 +21,7 @@ func (p *parser) outermost(i int) int {
 }
 
 // segments cuts the tokens at the outermost brackets.
-func (p *parser) cutSegments() {
-	p.segments = p.segments[:0]
+func (p *laidOut) cutSegments() {
 	for i := range p.tokens {
 		b := p.outermost(i)
 		if t := &p.tokens[i]; b < 0 && t.tag == none && t.class != number {
@@ -37,7 +36,7 @@ func (p *parser) cutSegments() {
 }
 
 // unknown says whether the segment holds text that no table explains.
-func (p *parser) unknown(s span) bool {
+func (p *lexed) unknown(s span) bool {
 	plain, tags := 0, 0
 	for i := s.from; i < s.to; i++ {
 		t := &p.tokens[i]
@@ -52,7 +51,7 @@ func (p *parser) unknown(s span) bool {
 }
 
 // numberOnly says whether the segment is an episode number: "07", "07v2", "12END", "01-12 Fin".
-func (p *parser) numberOnly(s span) bool {
+func (p *lexed) numberOnly(s span) bool {
 	t := &p.tokens[s.from]
 	if t.tag == tagEpisode {
 		return true
@@ -78,9 +77,8 @@ func (p *parser) numberOnly(s span) bool {
 }
 
 // findLayout chooses the segments that hold titles, and the group before them.
-func (p *parser) findLayout() {
+func (p *laidOut) findLayout() {
 	p.cutSegments()
-	p.places = p.places[:0]
 	top, numbered := -1, -1
 	for k, s := range p.segments {
 		if s.bracket >= 0 {
@@ -144,7 +142,7 @@ func (p *parser) findLayout() {
 }
 
 // keywordTitle says whether the k-th segment is a title made of words that could be tags: "[Group][Free!][11]".
-func (p *parser) keywordTitle(k int) bool {
+func (p *laidOut) keywordTitle(k int) bool {
 	if len(p.places) != 1 || k+1 >= len(p.segments) || !p.numberOnly(p.segments[k+1].span) {
 		return false
 	}
@@ -157,7 +155,7 @@ func (p *parser) keywordTitle(k int) bool {
 }
 
 // titleText says whether a segment at top level can hold a title: a word, or two numbers of which one is the title.
-func (p *parser) titleText(s span) bool {
+func (p *laidOut) titleText(s span) bool {
 	numbers := 0
 	if s.to < len(p.tokens) && strings.HasSuffix(p.text[:p.tokens[s.from].s], "★") && strings.HasPrefix(p.text[p.tokens[s.to-1].e:], "★") {
 		return false // "★10月新番★"
@@ -197,22 +195,22 @@ func (p *parser) titleText(s span) bool {
 }
 
 // poster says whether the k-th segment is who posted the name that follows: "SomeBot.[Group] Title - 07".
-func (p *parser) poster(k int) bool {
+func (p *laidOut) poster(k int) bool {
 	s := p.segments[k]
 	return k == 0 && s.to-s.from == 1 && k+2 < len(p.segments) && p.text[p.tokens[s.from].e:p.brackets[p.segments[1].bracket].in] == ".[" &&
 		p.segments[2].bracket < 0 && p.titleText(p.segments[2].span)
 }
 
 // textBehind says whether a word stands between brackets from token i on.
-func (p *parser) textBehind(i int) bool { return p.plainAt >= i }
+func (p *laidOut) textBehind(i int) bool { return p.plainAt >= i }
 
 // bareEpisode says whether a segment at top level is a number alone.
-func (p *parser) bareEpisode(s span) bool {
+func (p *lexed) bareEpisode(s span) bool {
 	return p.tokens[s.from].class == number && s.to-s.from <= 2 && !strings.HasSuffix(p.text[:p.tokens[s.from].s], "★")
 }
 
 // bracketsOnly says whether a name is told in brackets although text follows them: "[中文][Romaji][2022][1080p] more".
-func (p *parser) bracketsOnly(top int) bool {
+func (p *laidOut) bracketsOnly(top int) bool {
 	texts := 0
 	for _, s := range p.segments[:top] {
 		switch {
@@ -227,7 +225,7 @@ func (p *parser) bracketsOnly(top int) bool {
 }
 
 // textBefore says whether a bracket before the k-th segment can hold a title.
-func (p *parser) textBefore(k int) bool {
+func (p *laidOut) textBefore(k int) bool {
 	for _, s := range p.segments[:k] {
 		if p.titleBracket(s.span) {
 			return true
@@ -237,7 +235,7 @@ func (p *parser) textBefore(k int) bool {
 }
 
 // titleBracket says whether a bracket can hold a title or a group's name.
-func (p *parser) titleBracket(s span) bool {
+func (p *lexed) titleBracket(s span) bool {
 	if p.promo(s) || s.to-s.from == 1 && p.tokens[s.from].tag == tagMovie {
 		return false
 	}
@@ -255,7 +253,7 @@ func (p *parser) titleBracket(s span) bool {
 }
 
 // promo says whether a bracket only says season of broadcast, kind or call for translators.
-func (p *parser) promo(s span) bool {
+func (p *lexed) promo(s span) bool {
 	for i := s.from; i < s.to; i++ {
 		if p.tokens[i].tag == tagPromo {
 			return s.to-s.from <= 3 && i == s.from || s.to-s.from == 1
@@ -265,7 +263,7 @@ func (p *parser) promo(s span) bool {
 }
 
 // groupLike says whether the bracket before a title names who released it.
-func (p *parser) groupLike(s span) bool {
+func (p *lexed) groupLike(s span) bool {
 	strong, plain := 0, 0
 	for i := s.from; i < s.to; i++ {
 		switch t := &p.tokens[i]; {
@@ -281,7 +279,7 @@ func (p *parser) groupLike(s span) bool {
 }
 
 // inside returns the text of the bracket around a span.
-func (p *parser) inside(s span) string {
+func (p *lexed) inside(s span) string {
 	b := p.outermost(s.from)
 	if b < 0 {
 		return p.text[p.tokens[s.from].s:p.tokens[s.to-1].e]

@@ -4,7 +4,7 @@ package release
 // "03_19", and a part of a broadcast say about the episode.
 
 // partAsEpisode takes the part of a broadcast that names no episode for one: "Title Part 2 720p HDTV".
-func (p *parser) partAsEpisode() {
+func (p *numbered) partAsEpisode() {
 	if p.part == 0 || !p.episode.empty() || !p.season.empty() || !p.television(0) {
 		return
 	}
@@ -25,7 +25,7 @@ func (p *parser) partAsEpisode() {
 }
 
 // seasonDotEpisode reads "[5.134]", and "Title_03_19", "Title.02.10" at the end of a name.
-func (p *parser) seasonDotEpisode() bool {
+func (p *numbered) seasonDotEpisode() bool {
 	if len(p.seasons) > 0 {
 		return false
 	}
@@ -52,7 +52,7 @@ func (p *parser) seasonDotEpisode() bool {
 }
 
 // leadingNumber takes a number at the very start for the episode: "01 - Name", "003. Title - Name", "06 Title", "11-02 Name".
-func (p *parser) leadingNumber() {
+func (p *numbered) leadingNumber() {
 	i := p.first
 	if i < 0 || i >= len(p.tokens) || p.tokens[i].group >= 0 || p.tokens[i].tag != none || p.yearAt >= 0 {
 		return

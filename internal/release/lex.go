@@ -45,11 +45,9 @@ const (
 	maxDepth = 8
 )
 
-// lex cuts p.text into p.tokens and p.brackets.
-func (p *parser) lex() {
-	text := p.text
-	p.tokens = p.tokens[:0]
-	p.brackets = p.brackets[:0]
+// lex cuts text into words and brackets.
+func lex(text string, folder bool, p *lexed) {
+	*p = lexed{tokens: p.tokens[:0], brackets: p.brackets[:0], text: text, folder: folder, dotted: dotted(text)}
 	p.matchBrackets()
 	current, next := -1, 0
 	for i := 0; i < len(text) && len(p.tokens) < maxWords; {
@@ -100,7 +98,7 @@ func (p *parser) lex() {
 }
 
 // lexASCII takes the word at i: letters of any alphabet, digits, apostrophes within.
-func (p *parser) lexASCII(i, group int) int {
+func (p *lexed) lexASCII(i, group int) int {
 	text := p.text
 	j, digits, letters := i, 0, 0
 	for j < len(text) {
@@ -149,9 +147,10 @@ func (p *parser) lexASCII(i, group int) int {
 }
 
 // matchBrackets finds the pairs of brackets. One without its partner is punctuation.
-func (p *parser) matchBrackets() {
+func (p *lexed) matchBrackets() {
 	text := p.text
-	p.stack = p.stack[:0]
+	var store [maxDepth]pending
+	stack := store[:0]
 	for i := 0; i < len(text); {
 		c := text[i]
 		size := 1
@@ -172,16 +171,16 @@ func (p *parser) matchBrackets() {
 			}
 		}
 		switch {
-		case open != 0 && len(p.brackets) < maxWords && len(p.stack) < maxDepth:
+		case open != 0 && len(p.brackets) < maxWords && len(stack) < maxDepth:
 			p.brackets = append(p.brackets, bracket{open: i, in: i + size, close: -1, outer: -1, round: open == '(' || open == '（'})
-			p.stack = append(p.stack, pending{index: len(p.brackets) - 1, want: partner(open)})
-		case shut != 0 && len(p.stack) > 0:
+			stack = append(stack, pending{index: len(p.brackets) - 1, want: partner(open)})
+		case shut != 0 && len(stack) > 0:
 			// The nearest opener of this kind, but not beyond two: a stray bracket must not swallow the name.
-			for k := len(p.stack) - 1; k >= 0 && k >= len(p.stack)-2; k-- {
-				if p.stack[k].want == shut {
-					b := &p.brackets[p.stack[k].index]
+			for k := len(stack) - 1; k >= 0 && k >= len(stack)-2; k-- {
+				if stack[k].want == shut {
+					b := &p.brackets[stack[k].index]
 					b.close, b.out = i, i+size
-					p.stack = p.stack[:k]
+					stack = stack[:k]
 					break
 				}
 			}

@@ -5,7 +5,7 @@ package release
 
 // titleOverSeason adds the whole text of a name that goes on between its season and its number: "Title 2nd Season - The Night
 // Ferry - 05". What stands there tells where in the season, or in the specials, the number belongs.
-func (p *parser) titleOverSeason() {
+func (p *titled) titleOverSeason() {
 	if !p.bare || p.season.empty() || p.season.from < p.bound || p.episode.from <= p.season.to {
 		return
 	}
@@ -24,7 +24,7 @@ func (p *parser) titleOverSeason() {
 
 // titleWithTag adds the title with the one word that was taken for a tag, though it stands right before a bare number as the end of
 // a title does: "Title 3D - 01", "Title Uncut - 05".
-func (p *parser) titleWithTag(whole int) {
+func (p *titled) titleWithTag(whole int) {
 	if p.bound+1 != whole || p.episode.from != whole || !p.bare || p.tokens[p.bound].group != p.tokens[p.first].group {
 		return
 	}
@@ -34,7 +34,7 @@ func (p *parser) titleWithTag(whole int) {
 }
 
 // remarkIn says whether the bracket s goes on behind its title with nothing but a round bracket of plain words.
-func (p *parser) remarkIn(s span, end int) bool {
+func (p *titled) remarkIn(s span, end int) bool {
 	if end >= s.to {
 		return false
 	}

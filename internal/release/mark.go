@@ -13,27 +13,35 @@ import (
 type markForm struct {
 	name string
 	on   classes
-	try  func(p *parser, i int) bool
+	try  func(p *marked, i int) bool
 }
 
 // markForms are tried in this order at every token; the first marker of a name wins.
 var markForms = [...]markForm{
-	{"S01E02", onMixed | onAlpha, (*parser).markSeasonEpisode},
-	{"1x02", onMixed, (*parser).markCross},
-	{"2nd Season", onMixed | onNumber | onAlpha, (*parser).markOrdinalSeason},
-	{"Season 2", onAlpha | onMixed, (*parser).markSeasonWord},
-	{"Episode 7", onAlpha | onMixed, (*parser).markEpisodeWord},
-	{"7 of 9", onNumber | onMixed, (*parser).markCount},
-	{"7. Bölüm", onNumber, (*parser).markCounted},
-	{"#7", onNumber | onMixed, (*parser).markHash},
-	{"Part 2", onAlpha | onMixed, (*parser).markPart},
-	{"2nd Part", onAlpha | onMixed, (*parser).markOrdinalPart},
-	{"Dai 2 Bu", onNumber, (*parser).markDaiPart},
-	{"TV01", onMixed, (*parser).markTV},
+	{"S01E02", onMixed | onAlpha, (*marked).markSeasonEpisode},
+	{"1x02", onMixed, (*marked).markCross},
+	{"2nd Season", onMixed | onNumber | onAlpha, (*marked).markOrdinalSeason},
+	{"Season 2", onAlpha | onMixed, (*marked).markSeasonWord},
+	{"Episode 7", onAlpha | onMixed, (*marked).markEpisodeWord},
+	{"7 of 9", onNumber | onMixed, (*marked).markCount},
+	{"7. Bölüm", onNumber, (*marked).markCounted},
+	{"#7", onNumber | onMixed, (*marked).markHash},
+	{"Part 2", onAlpha | onMixed, (*marked).markPart},
+	{"2nd Part", onAlpha | onMixed, (*marked).markOrdinalPart},
+	{"Dai 2 Bu", onNumber, (*marked).markDaiPart},
+	{"TV01", onMixed, (*marked).markTV},
 }
 
 // mark finds the markers.
-func (p *parser) mark() {
+func mark(in *tagged, p *marked) {
+	own := in.copyTo(&p.lexed)
+	*p = marked{tagged: *in}
+	p.lexed = own
+	for i := range p.tokens {
+		if t := &p.tokens[i]; t.class == cjk && t.tag == tagPart && p.part == 0 {
+			p.part = t.num
+		}
+	}
 	for i := 0; i < len(p.tokens); i++ {
 		t := &p.tokens[i]
 		p.steps++
@@ -49,10 +57,11 @@ func (p *parser) mark() {
 			}
 		}
 	}
+	p.markCounters()
 }
 
 // ordinalAt says whether the word at i is a spelled ordinal, such as in "Second Season" and "Second Part".
-func (p *parser) ordinalAt(i int) bool {
+func (p *lexed) ordinalAt(i int) bool {
 	if i+1 >= len(p.tokens) || p.tokens[i+1].word.role != seasonWord && p.tokens[i+1].word.role != partWord {
 		return false
 	}
@@ -61,7 +70,7 @@ func (p *parser) ordinalAt(i int) bool {
 }
 
 // take marks the tokens in text[from:to) and returns them. A token that reaches beyond is cut in two.
-func (p *parser) take(i, to int, t tag) span {
+func (p *marked) take(i, to int, t tag) span {
 	s := span{i, i}
 	for s.to < len(p.tokens) && p.tokens[s.to].s < to {
 		if p.tokens[s.to].e > to {
@@ -74,7 +83,7 @@ func (p *parser) take(i, to int, t tag) span {
 }
 
 // split cuts token i at the offset.
-func (p *parser) split(i, at int) {
+func (p *marked) split(i, at int) {
 	head, rest := p.tokens[i], p.tokens[i]
 	head.e, rest.s = at, at
 	for _, t := range []*token{&head, &rest} {
@@ -105,16 +114,16 @@ func (p *parser) split(i, at int) {
 }
 
 // tag1 runs the forms of tags.go on one token that came up late.
-func (p *parser) tag1(i int) {
+func (p *marked) tag1(i int) {
 	for f := range tagForms {
-		if p.tokens[i].class.in(tagForms[f].on) && tagForms[f].try(p, i) {
+		if p.tokens[i].class.in(tagForms[f].on) && tagForms[f].try(&p.tagged, i) {
 			return
 		}
 	}
 }
 
 // markCross: "1x02", "01x02x03", "2009x02", "2x9-2x10", "[02x01]". "0x539" is a number in base sixteen, not a special.
-func (p *parser) markCross(i int) bool {
+func (p *marked) markCross(i int) bool {
 	if !p.episode.empty() {
 		return false
 	}
@@ -139,8 +148,7 @@ func (p *parser) markCross(i int) bool {
 		w == 1 && d.wordEnd() && p.startsTitle(i) {
 		return false
 	}
-	p.cross = p.text[t.s:c.i]
-	eps, end, ok := p.readEpisodes(c, true)
+	eps, end, ok := p.readEpisodes(c, p.text[t.s:c.i], true)
 	if !ok {
 		// "3x11m720p": the number ends where letters begin.
 		e := c
@@ -158,13 +166,13 @@ func (p *parser) markCross(i int) bool {
 }
 
 // startsTitle says whether token i is the first between brackets and a word follows it: "3x3 Eyes".
-func (p *parser) startsTitle(i int) bool {
+func (p *lexed) startsTitle(i int) bool {
 	return p.tokens[i].group < 0 && (i == 0 || p.tokens[i-1].group >= 0) && i+1 < len(p.tokens) && p.tokens[i+1].group < 0 &&
 		p.tokens[i+1].class == alpha && len(p.gap(i)) == 1
 }
 
 // markCount: "5 of 9", "5of9", "01_of_24", "3iz6", "26 из 26".
-func (p *parser) markCount(i int) bool {
+func (p *marked) markCount(i int) bool {
 	if !p.episode.empty() {
 		return false
 	}
@@ -195,14 +203,14 @@ func (p *parser) markCount(i int) bool {
 }
 
 // setEpisode records one episode, read from tokens [from, to).
-func (p *parser) setEpisode(from, to int, v float64) {
+func (p *marked) setEpisode(from, to int, v float64) {
 	p.set(from, to, tagEpisode)
 	p.episodes = append(p.episodes[:0:0], v)
 	p.episode = span{from, to}
 }
 
 // setEpisodes records the range lo to hi.
-func (p *parser) setEpisodes(from, to, lo, hi int) {
+func (p *marked) setEpisodes(from, to, lo, hi int) {
 	p.set(from, to, tagEpisode)
 	p.episode = span{from, to}
 	p.episodes = make([]float64, 0, min(hi-lo+1, 3000))

@@ -10,7 +10,7 @@ import (
 
 // readEpisodes reads a list of episodes at c: "E02", "E02E03", "E02-E05", "E02-05", "E01-02-03", "x02x03", "E01+02",
 // "E29-31", "E01.and.S14E02". signed says that the first needs its sign. It returns the expanded list and where it ends.
-func (p *parser) readEpisodes(c cursor, signed bool) ([]float64, int, bool) {
+func (p *marked) readEpisodes(c cursor, season string, signed bool) ([]float64, int, bool) {
 	if !c.episodeSign(false) && signed {
 		return nil, 0, false
 	}
@@ -21,7 +21,7 @@ func (p *parser) readEpisodes(c cursor, signed bool) ([]float64, int, bool) {
 	list := make([]float64, 1, 4)
 	list[0] = float64(n)
 	c.fraction(&list[0])
-	c.suffix(p)
+	version := c.suffix()
 	last := n
 	for steps := 0; steps < 64; steps++ {
 		d := c
@@ -41,7 +41,7 @@ func (p *parser) readEpisodes(c cursor, signed bool) ([]float64, int, bool) {
 					d, again = g, true
 				}
 			}
-		} else if _, _, ok := e.number(4); ok && e.peek()|0x20 == 'x' && e.i+1 < len(e.text) && digit(e.text[e.i+1]) && (e.i-d.i <= 2 || e.i-d.i == 4 && p.cross == p.text[d.i:e.i]) {
+		} else if _, _, ok := e.number(4); ok && e.peek()|0x20 == 'x' && e.i+1 < len(e.text) && digit(e.text[e.i+1]) && (e.i-d.i <= 2 || e.i-d.i == 4 && season == p.text[d.i:e.i]) {
 			e.i++
 			d, again = e, true
 		}
@@ -75,7 +75,9 @@ func (p *parser) readEpisodes(c cursor, signed bool) ([]float64, int, bool) {
 		list = append(list, float64(v))
 		last = v
 		c = d
-		c.suffix(p)
+		if v := c.suffix(); v > 0 {
+			version = v
+		}
 	}
 	if !c.wordEnd() && !extends(c) {
 		return nil, 0, false
@@ -83,11 +85,14 @@ func (p *parser) readEpisodes(c cursor, signed bool) ([]float64, int, bool) {
 	if len(list) > 1 && !slices.IsSorted(list) {
 		slices.Sort(list)
 	}
+	if version > 0 {
+		p.version = version
+	}
 	return list, c.i, true
 }
 
 // listed says whether another item follows with a dash, so that what stands before is a list and not a range: "E01-02-03".
-func (p *parser) listed(c cursor) bool {
+func (p *marked) listed(c cursor) bool {
 	if c.skip(" -", 3) == 0 {
 		return false
 	}

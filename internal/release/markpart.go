@@ -3,7 +3,7 @@ package release
 // This file decides what says the part of a season, besides "Part 2".
 
 // markOrdinalPart: "2nd Part", "Second Cour".
-func (p *parser) markOrdinalPart(i int) bool {
+func (p *marked) markOrdinalPart(i int) bool {
 	if i+1 >= len(p.tokens) || p.tokens[i+1].word.role != partWord || len(p.gap(i)) != 1 || p.tokens[i+1].group != p.tokens[i].group {
 		return false
 	}
@@ -16,7 +16,7 @@ func (p *parser) markOrdinalPart(i int) bool {
 }
 
 // markDaiPart: "Dai 2 Bu", the Japanese "second part" in Latin letters.
-func (p *parser) markDaiPart(i int) bool {
+func (p *marked) markDaiPart(i int) bool {
 	if i == 0 || i+1 >= len(p.tokens) || lower(p.word(i-1)) != "dai" || lower(p.word(i+1)) != "bu" || p.tokens[i-1].group != p.tokens[i+1].group || p.tokens[i].num > 9 {
 		return false
 	}
@@ -25,7 +25,7 @@ func (p *parser) markDaiPart(i int) bool {
 }
 
 // setPart records the part that tokens [from, to) say; they stay part of the title, weakly.
-func (p *parser) setPart(from, to, n int) {
+func (p *marked) setPart(from, to, n int) {
 	if p.part == 0 {
 		p.part = n
 	}
@@ -35,7 +35,7 @@ func (p *parser) setPart(from, to, n int) {
 }
 
 // markTV cuts "TV01" in a bracket of its own, so that its number is read like any other: "[TV01-12 Fin]".
-func (p *parser) markTV(i int) bool {
+func (p *marked) markTV(i int) bool {
 	w := p.word(i)
 	g := p.tokens[i].group
 	if g < 0 || p.brackets[g].first != i || len(w) < 4 || len(w) > 5 || w[:2] != "TV" || !allDigits(w[2:]) {

@@ -8,7 +8,7 @@ import (
 
 // markSeasonEpisode: "S01E02", "S01.E02", "S01 - E03", "S03-x01", "S01E01-E03", "S01-S03", "S01v2", "Se.3 afl.3", and the
 // same at the end of a word that something ran into ("TitleS01E02").
-func (p *parser) markSeasonEpisode(i int) bool {
+func (p *marked) markSeasonEpisode(i int) bool {
 	t := p.tokens[i]
 	c := cursor{p.text, t.s}
 	if c.peek()|0x20 != 's' || t.class == alpha && t.e-t.s > 2 {
@@ -34,7 +34,7 @@ func (p *parser) markSeasonEpisode(i int) bool {
 }
 
 // markGluedSeason: "DieS01E06".
-func (p *parser) markGluedSeason(i int) bool {
+func (p *marked) markGluedSeason(i int) bool {
 	t := p.tokens[i]
 	if t.class != mixed || !p.episode.empty() {
 		return false
@@ -50,7 +50,7 @@ func (p *parser) markGluedSeason(i int) bool {
 }
 
 // afterSeason goes on behind "S01": more seasons, or episodes, or neither.
-func (p *parser) afterSeason(i int, c cursor, season int) bool {
+func (p *marked) afterSeason(i int, c cursor, season int) bool {
 	start := c
 	last := season
 	seasons := []int{season}
@@ -88,7 +88,7 @@ func (p *parser) afterSeason(i int, c cursor, season int) bool {
 	}
 	d := c
 	d.skip(" ._-", 3)
-	if eps, end, ok := p.readEpisodes(d, true); ok && len(p.episodes) == 0 {
+	if eps, end, ok := p.readEpisodes(d, "", true); ok && len(p.episodes) == 0 {
 		at := p.take(i, end, tagEpisode)
 		p.seasons, p.episodes = seasons, eps
 		p.season, p.episode = at, at
@@ -136,7 +136,7 @@ func (p *parser) afterSeason(i int, c cursor, season int) bool {
 }
 
 // specialOfSeason: "S01SP02", "S01OVA1": a special, of which season 0 may have another number.
-func (p *parser) specialOfSeason(i int, c cursor) bool {
+func (p *marked) specialOfSeason(i int, c cursor) bool {
 	name := ""
 	for _, n := range [...]string{"SP", "OVA", "OAD"} {
 		if name == "" && c.is(n) {

@@ -8,7 +8,7 @@ import (
 // This file decides what a season or episode word makes of the numbers beside it.
 
 // markSeasonWord: "Season 2", "Season.2of5", "Seasons 1-4", "Season 1 2 3", "Saison VII", "Temporada4", "Сезон: 5".
-func (p *parser) markSeasonWord(i int) bool {
+func (p *marked) markSeasonWord(i int) bool {
 	t := p.tokens[i]
 	role := t.word.role
 	c := cursor{p.text, t.e}
@@ -106,7 +106,7 @@ func (p *parser) markSeasonWord(i int) bool {
 }
 
 // seasonsGoOn says whether what follows shows that a list of seasons was read: an end, a bracket, "Complete", "+ Extras".
-func (p *parser) seasonsGoOn(c cursor) bool {
+func (p *marked) seasonsGoOn(c cursor) bool {
 	c.skip(" -+.", 3)
 	if c.i >= len(c.text) {
 		return false
@@ -120,7 +120,7 @@ func (p *parser) seasonsGoOn(c cursor) bool {
 }
 
 // markAfterSeason takes the number right behind a season for the episode: "Season 11 01", "S02 03", "S01.07".
-func (p *parser) markAfterSeason(c cursor) {
+func (p *marked) markAfterSeason(c cursor) {
 	i := p.season.to
 	if i >= len(p.tokens) || p.tokens[i].group != p.tokens[i-1].group || p.tokens[i].class != number {
 		return
@@ -141,7 +141,7 @@ func (p *parser) markAfterSeason(c cursor) {
 }
 
 // markSeasonSpelled: "Saison VII", "Season Two", "Saison sept".
-func (p *parser) markSeasonSpelled(i int) bool {
+func (p *marked) markSeasonSpelled(i int) bool {
 	if i+1 >= len(p.tokens) || p.tokens[i].class == mixed || len(p.gap(i)) != 1 || len(p.seasons) > 0 || p.tokens[i+1].group != p.tokens[i].group {
 		return false
 	}
@@ -159,7 +159,7 @@ func (p *parser) markSeasonSpelled(i int) bool {
 }
 
 // markOrdinalSeason: "2nd Season", "Second Season", "10 th season", "3 Temporada", "5 сезон", "2.Sezon".
-func (p *parser) markOrdinalSeason(i int) bool {
+func (p *marked) markOrdinalSeason(i int) bool {
 	t := p.tokens[i]
 	j := i + 1
 	if j >= len(p.tokens) || p.tokens[j].group != t.group {
@@ -211,7 +211,7 @@ func (p *parser) markOrdinalSeason(i int) bool {
 }
 
 // markEpisodeWord: "Episode 7", "Ep01", "E07", "Eps.05-08", "Cap.406", "Серии: 1-5", "Episode 1.22".
-func (p *parser) markEpisodeWord(i int) bool {
+func (p *marked) markEpisodeWord(i int) bool {
 	t := p.tokens[i]
 	if !p.episode.empty() {
 		return false
@@ -261,7 +261,7 @@ func (p *parser) markEpisodeWord(i int) bool {
 			return true
 		}
 	}
-	eps, end, ok := p.readEpisodes(c, false)
+	eps, end, ok := p.readEpisodes(c, "", false)
 	if !ok || len(eps) == 0 {
 		return false
 	}
@@ -285,7 +285,7 @@ func (p *parser) markEpisodeWord(i int) bool {
 }
 
 // chapter reads the Spanish "Cap.1903" as season 19, episode 3, where the name speaks of seasons.
-func (p *parser) chapter(i int) {
+func (p *marked) chapter(i int) {
 	if len(p.seasons) != 1 || len(p.word(i)) < 3 || !strings.EqualFold(p.word(i)[:3], "cap") {
 		return
 	}
@@ -302,7 +302,7 @@ func (p *parser) chapter(i int) {
 }
 
 // textFollows says whether plain text follows the cursor, so that a number before it belongs to that text.
-func (p *parser) textFollows(c cursor) bool {
+func (p *marked) textFollows(c cursor) bool {
 	for i := range p.tokens {
 		if p.tokens[i].s >= c.i {
 			return p.tokens[i].tag == none && p.tokens[i].group < 0 && p.tokens[i].class != number
@@ -313,7 +313,7 @@ func (p *parser) textFollows(c cursor) bool {
 
 // episodeLetter says whether a word such as "E07" is an episode and no part of a title: it has two digits or more and
 // nothing shows a code ("E-HARO").
-func (p *parser) episodeLetter(i int) bool {
+func (p *marked) episodeLetter(i int) bool {
 	w := p.word(i)
 	c := cursor{w, 1}
 	_, n, ok := c.number(5)
@@ -324,7 +324,7 @@ func (p *parser) episodeLetter(i int) bool {
 }
 
 // markCounted: "7. Bölüm", "21.ser", "12 серия", "38 episode" is not one.
-func (p *parser) markCounted(i int) bool {
+func (p *marked) markCounted(i int) bool {
 	t := p.tokens[i]
 	if !p.episode.empty() || i+1 >= len(p.tokens) || t.num < 0 || t.e-t.s > 4 || p.tokens[i+1].word.role != episodeWord || len(p.gap(i)) > 2 || p.tokens[i+1].group != t.group {
 		return false
@@ -342,13 +342,13 @@ func (p *parser) markCounted(i int) bool {
 }
 
 // markHash: "#07", "#01v2", "№ 7".
-func (p *parser) markHash(i int) bool {
+func (p *marked) markHash(i int) bool {
 	b := p.before(i)
 	if !p.episode.empty() || !strings.HasSuffix(b, "#") && !strings.HasSuffix(b, "№") && !strings.HasSuffix(b, "№ ") {
 		return false
 	}
 	c := cursor{p.text, p.tokens[i].s}
-	eps, end, ok := p.readEpisodes(c, false)
+	eps, end, ok := p.readEpisodes(c, "", false)
 	if !ok {
 		return false
 	}
@@ -358,13 +358,13 @@ func (p *parser) markHash(i int) bool {
 }
 
 // romanceOrdinal says whether the word at i is a digit with an ending such as "1a", "2o", "3e".
-func (p *parser) romanceOrdinal(i int) bool {
+func (p *lexed) romanceOrdinal(i int) bool {
 	w := p.word(i)
 	return digit(w[0]) && (w[len(w)-1] == 'a' || w[len(w)-1] == 'o' || w[len(w)-1] == 'e')
 }
 
 // markPart: "Part 2", "Pt. 1", "Part.II", "Cour 2", "PartA", "PART1". It stays part of the title, weakly.
-func (p *parser) markPart(i int) bool {
+func (p *marked) markPart(i int) bool {
 	t := p.tokens[i]
 	n, to := 0, i+1
 	switch {

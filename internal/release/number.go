@@ -16,7 +16,7 @@ const (
 )
 
 // loose reads an episode number without a sign: "07", "07v2", "09a", "12END", "13完" is two words.
-func (p *parser) loose(i int) (int, bool) {
+func (p *lexed) loose(i int) (int, bool) {
 	t := &p.tokens[i]
 	if t.class == number {
 		return t.num, t.num >= 0 && t.e-t.s <= 4
@@ -30,14 +30,12 @@ func (p *parser) loose(i int) (int, bool) {
 		return 0, false
 	}
 	at := c.i
-	version := p.version
-	c.suffix(p)
-	p.version = version
+	c.suffix()
 	return n, c.i > at && c.i == t.e
 }
 
 // findNumber chooses a bare episode number when no marker named one.
-func (p *parser) findNumber() {
+func (p *numbered) findNumber() {
 	if !p.episode.empty() || p.first < 0 {
 		return
 	}
@@ -68,12 +66,14 @@ func (p *parser) findNumber() {
 }
 
 // takeLoose records the bare number at i.
-func (p *parser) takeLoose(i int) {
+func (p *numbered) takeLoose(i int) {
 	n, _ := p.loose(i)
 	t := p.tokens[i]
 	c := cursor{p.text[:t.e], t.s}
 	_, _, _ = c.number(4)
-	c.suffix(p)
+	if version := c.suffix(); version > 0 {
+		p.version = version
+	}
 	v := float64(n)
 	to := i + 1
 	if f, ok := p.fractionAt(i); ok {
@@ -84,7 +84,7 @@ func (p *parser) takeLoose(i int) {
 }
 
 // fractionAt reads the ".5" behind the number at i.
-func (p *parser) fractionAt(i int) (float64, bool) {
+func (p *lexed) fractionAt(i int) (float64, bool) {
 	if i+1 < len(p.tokens) && p.gap(i) == "." && p.tokens[i].class == number && p.tokens[i+1].group == p.tokens[i].group {
 		w := p.word(i + 1)
 		if len(w) >= 1 && digit(w[0]) && (len(w) == 1 || len(w) == 3 && w[1] == 'v') && w[0] != '0' && p.tokens[i+1].tag == none && p.gap(i+1) != "." {
@@ -95,7 +95,7 @@ func (p *parser) fractionAt(i int) (float64, bool) {
 }
 
 // points says how much speaks for the number at i.
-func (p *parser) points(i int) int {
+func (p *numbered) points(i int) int {
 	t := &p.tokens[i]
 	if t.tag != none || t.class == cjk || t.class == alpha {
 		return 0
@@ -188,7 +188,7 @@ func (p *parser) points(i int) int {
 
 // subtitled says whether the number at i, which no dash precedes, is followed by a subtitle and a year in brackets, as in the title
 // of a film: "Title 02 - The Long Night (2001)". A year behind an episode's own title is of no use to anybody.
-func (p *parser) subtitled(i int) bool {
+func (p *numbered) subtitled(i int) bool {
 	if p.yearAt <= i+1 || p.tokens[p.yearAt].group < 0 || !dashGap(p.gap(i)) {
 		return false
 	}
@@ -200,15 +200,15 @@ func (p *parser) subtitled(i int) bool {
 	return true
 }
 
-func (p *parser) yearNumber(n int) bool { return n >= firstYear && n <= 2099 }
+func (p *lexed) yearNumber(n int) bool { return n >= firstYear && n <= 2099 }
 
 // nextYear says whether the chosen year stands right behind token i, so that a number there is the title's.
-func (p *parser) nextYear(i int) bool {
+func (p *numbered) nextYear(i int) bool {
 	return p.yearAt == i+1 || p.yearAt == i+2 && p.tokens[i+1].class == number && p.rangeGap(p.gap(i))
 }
 
 // pointsInBracket is points for a number in a bracket.
-func (p *parser) pointsInBracket(i, width int) int {
+func (p *numbered) pointsInBracket(i, width int) int {
 	g := p.tokens[i].group
 	b := &p.brackets[g]
 	if i != b.first && !(i == b.first+1 && p.word(b.first) == "TV") || p.yearlike(i) && b.round || i < p.first {
@@ -237,7 +237,7 @@ func (p *parser) pointsInBracket(i, width int) int {
 }
 
 // closesNumber says whether the title or the name ends behind the number at i.
-func (p *parser) closesNumber(i int) bool {
+func (p *lexed) closesNumber(i int) bool {
 	j := i + 1
 	if _, ok := p.fractionAt(i); ok {
 		j++
@@ -277,9 +277,9 @@ func (p *parser) closesNumber(i int) bool {
 }
 
 // bracketNext says whether a bracket opens behind token i.
-func (p *parser) bracketNext(i int) bool {
+func (p *lexed) bracketNext(i int) bool {
 	return i+1 < len(p.tokens) && p.tokens[i].group < 0 && p.tokens[i+1].group >= 0
 }
 
 // television says whether a tag from token i on shows a television recording or broadcast.
-func (p *parser) television(i int) bool { return p.broadcast >= i }
+func (p *tagged) television(i int) bool { return p.broadcast >= i }

@@ -1,85 +1,13 @@
 package release
 
-import (
-	"strings"
-	"sync"
-)
+import "strings"
 
 // This file decides in which order a text is read, and what of it a Release shows.
-
-// parser is the state of reading one text: the file's name or a folder's.
-// Parsers are pooled; nothing of one read survives into the next.
-type parser struct {
-	text     string
-	tokens   []token
-	brackets []bracket
-	stack    []pending
-	steps    int // work done, for the test that it grows with the length only
-
-	seasons   []int
-	episodes  []float64
-	season    span // where the season stands, in tokens; empty when it does not
-	episode   span
-	bare      bool // the episode is a number alone, not said to be one
-	dated     span
-	yearAt    int // token of the year, -1
-	year      int
-	version   int
-	part      int
-	special   string
-	cross     string // the season of "2009x02" as written
-	extra     bool
-	batch     bool
-	movie     bool
-	checksum  string
-	group     string
-	groupTok  span
-	ids       []ID
-	titles    []Title
-	spoken    [4]string // resolution, source, video, audio
-	epTitle   string
-	dotted    bool // dots and underscores stand for spaces
-	media     bool // some tag says how the file was made
-	broadcast int  // the last token that shows a television recording, -1
-	plainAt   int  // the last word between brackets that no table explains, -1
-	small     int  // the first word of the title that is not in capitals, -1; -2 when not looked for
-	folder    bool // the text is a folder's name: a number at its end is part of the title
-	led       bool // a number or marker led the name
-	fansub    bool // a bracket before the title names a group
-	first     int  // token at which the title starts, -1 when there is none
-	bound     int  // token at which it ends
-	segments  []segment
-	places    []span // the brackets that hold titles, when the text between brackets has none
-}
 
 // span is a range of tokens [from, to).
 type span struct{ from, to int }
 
 func (s span) empty() bool { return s.from >= s.to }
-
-var parsers = sync.Pool{New: func() any { return new(parser) }}
-
-// read parses one text, which is neither a path nor has an extension.
-func (p *parser) read(text string, folder bool) {
-	*p = parser{
-		tokens: p.tokens[:0], brackets: p.brackets[:0], stack: p.stack[:0], segments: p.segments[:0], places: p.places[:0],
-		titles: p.titles[:0], steps: p.steps, text: text, folder: folder, yearAt: -1, broadcast: -1, plainAt: -1, small: -2,
-	}
-	p.dotted = dotted(text)
-	p.lex()
-	p.tag()
-	p.findDates()
-	p.mark()
-	p.markCounters()
-	p.findLayout()
-	p.fansub = !p.groupTok.empty() || len(p.places) > 0
-	p.findYear()
-	p.findGroup()
-	p.findNumber()
-	p.specials()
-	p.findTitles()
-	p.findRest()
-}
 
 // dotted says whether dots and underscores separate the words of s.
 func dotted(s string) bool {
@@ -96,10 +24,10 @@ func lookupWide(w string) (kw, bool) {
 }
 
 // word returns the text of token i.
-func (p *parser) word(i int) string { return p.text[p.tokens[i].s:p.tokens[i].e] }
+func (p *lexed) word(i int) string { return p.text[p.tokens[i].s:p.tokens[i].e] }
 
 // gap returns what stands between token i and the one behind it.
-func (p *parser) gap(i int) string {
+func (p *lexed) gap(i int) string {
 	if i+1 < len(p.tokens) {
 		return p.text[p.tokens[i].e:p.tokens[i+1].s]
 	}
@@ -107,7 +35,7 @@ func (p *parser) gap(i int) string {
 }
 
 // before returns what stands before token i.
-func (p *parser) before(i int) string {
+func (p *lexed) before(i int) string {
 	if i > 0 {
 		return p.text[p.tokens[i-1].e:p.tokens[i].s]
 	}
@@ -142,22 +70,22 @@ func parse(path string, exists bool) Release {
 	if mirrored(base) {
 		base = mirror(base)
 	}
-	p := parsers.Get().(*parser)
-	p.read(base, false)
+	s := pool.Get().(*stages)
+	p := s.read(base, false)
 	if p.year == 0 && p.season.empty() && !p.media && jumble(base) {
 		p.titles = p.titles[:0] // a hash is no title
 	}
 	p.fill(&r)
 	if len(dirs) > 0 {
-		p.fold(&r, dirs)
+		s.fold(&r, dirs)
 	}
-	settle(&r, p)
-	parsers.Put(p)
+	settle(&r)
+	pool.Put(s)
 	return r
 }
 
 // fill copies what was read into r.
-func (p *parser) fill(r *Release) {
+func (p *titled) fill(r *Release) {
 	if n := len(p.titles); n > 0 {
 		r.Titles = make([]Title, n)
 		copy(r.Titles, p.titles)
@@ -166,7 +94,7 @@ func (p *parser) fill(r *Release) {
 	r.Seasons, r.Episodes = p.seasons, p.episodes
 	r.Absolute = len(p.episodes) > 0 && len(p.seasons) == 0
 	r.Year, r.Group, r.Checksum, r.Version = p.year, p.group, p.checksum, p.version
-	r.Resolution, r.Source, r.Video, r.Audio = p.spoken[0], p.spoken[1], p.spoken[2], p.spoken[3]
+	r.Resolution, r.Source, r.Video, r.Audio = p.resolution, p.source, p.video, p.audio
 	r.Part, r.EpisodeTitle, r.Special, r.Extra = p.part, p.epTitle, p.special, p.extra
 	r.IDs = p.ids
 	r.Left = p.left()
@@ -174,7 +102,7 @@ func (p *parser) fill(r *Release) {
 }
 
 // kind says what sort of file the text describes.
-func (p *parser) kind() Kind {
+func (p *titled) kind() Kind {
 	switch {
 	case p.extra:
 		return Extra

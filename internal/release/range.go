@@ -3,7 +3,7 @@ package release
 // This file decides when numbers that stand alone are a range or a list.
 
 // startsRange says whether the number at i begins a range with a dash between blanks: "01 - 12", "- 05 - 08".
-func (p *parser) startsRange(i int) bool {
+func (p *numbered) startsRange(i int) bool {
 	if i <= p.first || p.tokens[i].tag != none || p.tokens[i].group != p.tokens[i+1].group || p.tokens[i].class != number {
 		return false
 	}
@@ -13,7 +13,7 @@ func (p *parser) startsRange(i int) bool {
 }
 
 // rangeTo says whether the number at i begins a range with a tight dash that reaches far: "1-13".
-func (p *parser) rangeTo(i int) bool {
+func (p *lexed) rangeTo(i int) bool {
 	if i+1 >= len(p.tokens) || p.gap(i) != "-" && p.gap(i) != "~" {
 		return false
 	}
@@ -22,7 +22,7 @@ func (p *parser) rangeTo(i int) bool {
 }
 
 // rangeGap says whether g joins the ends of a range or the items of a list.
-func (p *parser) rangeGap(g string) bool {
+func (p *lexed) rangeGap(g string) bool {
 	switch g {
 	case "-", "~", "+", "&", " & ", " ~ ", ", ", " + ", "–", "〜", "～", " ～ ", "-E", ".&.", ",":
 		return true
@@ -31,7 +31,7 @@ func (p *parser) rangeGap(g string) bool {
 }
 
 // extendRange makes a range or a list of the episode just found and the numbers behind it.
-func (p *parser) extendRange() {
+func (p *marked) extendRange() {
 	for len(p.episodes) < 3000 {
 		i := p.episode.to
 		if i >= len(p.tokens) || p.tokens[i].group != p.tokens[i-1].group || p.tokens[i].tag != none {
@@ -85,7 +85,7 @@ func (p *parser) extendRange() {
 }
 
 // listOn says whether a third number follows with a tight dash, so that the numbers are a list: "01-02-03".
-func (p *parser) listOn(i int) bool {
+func (p *lexed) listOn(i int) bool {
 	if i+1 >= len(p.tokens) || p.gap(i) != "-" {
 		return false
 	}

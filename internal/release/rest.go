@@ -6,21 +6,21 @@ import "strings"
 // released it, the episode's title, the tags' values, what was not understood.
 
 // findRest reads the tags behind the title.
-func (p *parser) findRest() {
+func (p *titled) findRest() {
 	for i := range p.tokens {
 		t := &p.tokens[i]
 		inTitle := i >= p.first && i < p.bound && p.first >= 0
 		switch t.tag {
 		case tagResolution:
-			p.value(0, t.word.value)
+			keepFirst(&p.resolution, t.word.value)
 		case tagSource:
 			if !t.weak || !inTitle && t.word.value != "TV" {
-				p.value(1, t.word.value)
+				keepFirst(&p.source, t.word.value)
 			}
 		case tagVideo:
-			p.value(2, t.word.value)
+			keepFirst(&p.video, t.word.value)
 		case tagAudio:
-			p.value(3, t.word.value)
+			keepFirst(&p.audio, t.word.value)
 		case tagBatch:
 			p.batch = p.batch || !inTitle && (!t.weak || p.episode.empty())
 		case tagMovie:
@@ -31,15 +31,15 @@ func (p *parser) findRest() {
 	p.findEpisodeTitle()
 }
 
-// value keeps the first value of a field.
-func (p *parser) value(field int, v string) {
-	if p.spoken[field] == "" {
-		p.spoken[field] = v
+// keepFirst sets an empty field to v.
+func keepFirst(field *string, v string) {
+	if *field == "" {
+		*field = v
 	}
 }
 
 // findEpisodeTitle takes the text right behind the episode number.
-func (p *parser) findEpisodeTitle() {
+func (p *titled) findEpisodeTitle() {
 	if p.episode.empty() || p.epTitle != "" {
 		return
 	}
@@ -65,7 +65,7 @@ func (p *parser) findEpisodeTitle() {
 }
 
 // findGroup looks for who released it: "-GROUP" at the end, "[Group]" in front or behind.
-func (p *parser) findGroup() {
+func (p *laidOut) findGroup() {
 	if !p.groupTok.empty() {
 		p.group = strings.TrimSpace(p.inside(p.groupTok))
 		for n := len(p.group); n > 0 && strings.HasPrefix(p.group, "[") && !strings.Contains(p.group, "]"); n-- {
@@ -99,7 +99,7 @@ func (p *parser) findGroup() {
 }
 
 // trailingGroup reads the group behind the last dash of a scene name, or the last word behind its tags.
-func (p *parser) trailingGroup() bool {
+func (p *laidOut) trailingGroup() bool {
 	last := -1
 	for i := len(p.tokens) - 1; i >= 0; i-- {
 		if p.tokens[i].group < 0 {
@@ -162,7 +162,7 @@ func reposted(w string) bool {
 }
 
 // left collects the words that nothing explained.
-func (p *parser) left() []string {
+func (p *titled) left() []string {
 	var out []string
 	for i := range p.tokens {
 		t := &p.tokens[i]
@@ -179,7 +179,7 @@ func (p *parser) left() []string {
 	return out
 }
 
-func (p *parser) inPlace(i int) bool {
+func (p *laidOut) inPlace(i int) bool {
 	for _, s := range p.places {
 		if i >= s.from && i < s.to {
 			return true

@@ -3,7 +3,7 @@ package release
 import "slices"
 
 // settle makes the fields of r agree with each other once name and folders are read.
-func settle(r *Release, p *parser) {
+func settle(r *Release) {
 	slices.Sort(r.Seasons)
 	r.Seasons = slices.Compact(r.Seasons)
 	slices.Sort(r.Episodes)

@@ -7,7 +7,7 @@ import "strings"
 // number that may follow.
 
 // tagNumbered: "NCOP2", "NCEDv2", "OP4a", "PV2", "CM1", "SP03", "OVA3.5", "EX01".
-func (p *parser) tagNumbered(i int) bool {
+func (p *tagged) tagNumbered(i int) bool {
 	w := p.word(i)
 	if p.dotted && i+1 == len(p.tokens) && p.before(i) == "-" {
 		return false // the group of a scene name: "-CM8"
@@ -37,9 +37,9 @@ func (p *parser) tagNumbered(i int) bool {
 	return true
 }
 
-// specials reads what tag() found into the parser's fields. It runs when the title's bounds are known: a
+// specials reads what tag() found into the fields of the name. It runs when the title's bounds are known: a
 // weak word counts only where it cannot be part of the title.
-func (p *parser) specials() {
+func (p *numbered) specials() {
 	for i := range p.tokens {
 		t := &p.tokens[i]
 		if t.tag == tagEdition && t.weak && i > 0 && t.group < 0 && p.episode.empty() && dashGap(p.before(i)) && p.closes(i+1) && strings.EqualFold(p.word(i), "special") {
@@ -71,7 +71,7 @@ func (p *parser) specials() {
 
 // plainSpecial says whether the weak word at i stands as a word of its own behind the title: in brackets, behind a
 // dash, or right before the end or a tag.
-func (p *parser) plainSpecial(i int) bool {
+func (p *numbered) plainSpecial(i int) bool {
 	w := p.word(i)
 	if p.tokens[i].group >= 0 {
 		return p.alone(i) || i < p.brackets[p.tokens[i].group].behind && p.tokens[i].word.value == "SAMPLE"
@@ -110,7 +110,7 @@ func (p *parser) plainSpecial(i int) bool {
 }
 
 // closes says whether what follows token i-1 is the end, a bracket, or a tag or number behind which the name ends.
-func (p *parser) closes(i int) bool {
+func (p *lexed) closes(i int) bool {
 	if i >= len(p.tokens) || p.tokens[i].group != p.tokens[i-1].group {
 		return true
 	}
@@ -119,7 +119,7 @@ func (p *parser) closes(i int) bool {
 }
 
 // numberOfSpecial takes the number in or behind the word at i for the episode, when nothing else was one.
-func (p *parser) numberOfSpecial(i int) {
+func (p *numbered) numberOfSpecial(i int) {
 	if !p.episode.empty() && (!p.bare || p.episode.from > i+2) || len(letters(p.word(i))) > 4 {
 		return
 	}
@@ -138,21 +138,21 @@ func (p *parser) numberOfSpecial(i int) {
 			v = v*10 + int(w[k]-'0')
 			k++
 		}
-		p.episodes = append(p.episodes[:0], p.withFraction(i, float64(v)))
+		p.episodes = []float64{p.withFraction(i, float64(v))}
 		p.episode = span{i, i + 1}
 		p.bare = false
 		return
 	}
 	if i+1 < len(p.tokens) && p.tokens[i+1].class == number && p.tokens[i+1].e-p.tokens[i+1].s <= 3 && p.tokens[i+1].tag == none &&
 		len(p.gap(i)) <= 1 && p.tokens[i+1].group == p.tokens[i].group {
-		p.episodes = append(p.episodes[:0], p.withFraction(i+1, float64(p.tokens[i+1].num)))
+		p.episodes = []float64{p.withFraction(i+1, float64(p.tokens[i+1].num))}
 		p.episode = span{i, i + 2}
 		p.bare = false
 	}
 }
 
 // withFraction adds the ".5" behind token i.
-func (p *parser) withFraction(i int, v float64) float64 {
+func (p *lexed) withFraction(i int, v float64) float64 {
 	if i+1 < len(p.tokens) && p.gap(i) == "." && p.word(i+1) == "5" {
 		return v + 0.5
 	}
@@ -169,6 +169,16 @@ func letters(w string) string {
 		n--
 	}
 	return w[:n]
+}
+
+// capitals reports whether w has no small letter of the English alphabet.
+func capitals(w string) bool {
+	for i := 0; i < len(w); i++ {
+		if w[i] >= 'a' && w[i] <= 'z' {
+			return false
+		}
+	}
+	return true
 }
 
 func upper(w string) string {

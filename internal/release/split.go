@@ -13,7 +13,7 @@ import (
 const maxTitles = 12
 
 // addTitles adds the titles that stand in tokens [from, to).
-func (p *parser) addTitles(from, to int) {
+func (p *titled) addTitles(from, to int) {
 	mark := len(p.titles)
 	if p.splitSlash(from, to) || p.splitAKA(from, to) || p.splitDash(from, to) {
 		p.preferLatin(mark)
@@ -27,7 +27,7 @@ func (p *parser) addTitles(from, to int) {
 }
 
 // addTitle adds one, unless it is there already.
-func (p *parser) addTitle(from, to int) {
+func (p *titled) addTitle(from, to int) {
 	if from >= to {
 		return
 	}
@@ -47,7 +47,7 @@ func (p *parser) addTitle(from, to int) {
 
 // preferLatin moves the first title in Latin letters to the front of those from mark on: it is the one that
 // catalogues and other files know.
-func (p *parser) preferLatin(mark int) {
+func (p *titled) preferLatin(mark int) {
 	for i := mark; i < len(p.titles); i++ {
 		if p.titles[i].Lang == "latin" {
 			t := p.titles[i]
@@ -59,7 +59,7 @@ func (p *parser) preferLatin(mark int) {
 }
 
 // splitSlash cuts at " / " or " | ", or at every slash when the scripts on its sides differ.
-func (p *parser) splitSlash(from, to int) bool {
+func (p *titled) splitSlash(from, to int) bool {
 	spaced, tight := false, false
 	han, latin, wide := 0, 0, 0 // tokens in Han, kana or hangul, others, and the former besides "film", on the left
 	allHan, allLatin, allWide := p.scripts(from, to)
@@ -122,7 +122,7 @@ func (p *parser) splitSlash(from, to int) bool {
 }
 
 // scripts counts in tokens [from, to) those in Han, kana or hangul, the others, and the former besides "film".
-func (p *parser) scripts(from, to int) (han, latin, wide int) {
+func (p *lexed) scripts(from, to int) (han, latin, wide int) {
 	for i := from; i < to; i++ {
 		switch {
 		case p.tokens[i].class != cjk:
@@ -138,7 +138,7 @@ func (p *parser) scripts(from, to int) (han, latin, wide int) {
 }
 
 // repeats says whether the words of [from, mid) begin [mid, to) again: "Free!/Free! Second Title".
-func (p *parser) repeats(from, mid, to int) bool {
+func (p *lexed) repeats(from, mid, to int) bool {
 	if to-mid < mid-from {
 		return false
 	}
@@ -151,7 +151,7 @@ func (p *parser) repeats(from, mid, to int) bool {
 }
 
 // addPart adds one title of several, without the season or year at its end.
-func (p *parser) addPart(from, to int) {
+func (p *titled) addPart(from, to int) {
 	for from < to && (p.tokens[from].tag == tagPromo || p.tokens[from].tag == tagSeason && p.tokens[from].class != cjk) {
 		from++
 	}
@@ -185,7 +185,7 @@ func (p *parser) addPart(from, to int) {
 }
 
 // splitAKA cuts at "aka" and "a.k.a.".
-func (p *parser) splitAKA(from, to int) bool {
+func (p *titled) splitAKA(from, to int) bool {
 	for i := from + 1; i+1 < to; i++ {
 		n := 0
 		switch {
@@ -204,7 +204,7 @@ func (p *parser) splitAKA(from, to int) bool {
 }
 
 // splitDash cuts at a dash with two blanks behind it, which some groups put between two titles.
-func (p *parser) splitDash(from, to int) bool {
+func (p *titled) splitDash(from, to int) bool {
 	for i := from; i+1 < to; i++ {
 		if strings.HasPrefix(p.gap(i), " -  ") {
 			p.addPart(from, i+1)
@@ -216,7 +216,7 @@ func (p *parser) splitDash(from, to int) bool {
 }
 
 // splitScripts adds the halves of "中文名 Romaji Name" behind the whole.
-func (p *parser) splitScripts(from, to int) {
+func (p *titled) splitScripts(from, to int) {
 	cut := -1
 	for i := from; i+1 < to; i++ {
 		a, b := &p.tokens[i], &p.tokens[i+1]
@@ -239,7 +239,7 @@ func (p *parser) splitScripts(from, to int) {
 }
 
 // aliasInTitle adds both halves of a title that ends in a bracket: "Title (Other Name)".
-func (p *parser) aliasInTitle() {
+func (p *titled) aliasInTitle() {
 	b := p.outermost(p.bound - 1)
 	if b < 0 || p.brackets[b].behind != p.bound || p.brackets[b].first <= p.first || !strings.HasPrefix(p.before(p.brackets[b].first), " ") {
 		return
@@ -249,7 +249,7 @@ func (p *parser) aliasInTitle() {
 }
 
 // aliasInBracket adds the name in a bracket right behind the title: "Title (Other Name)", "한글 (English)".
-func (p *parser) aliasInBracket() {
+func (p *titled) aliasInBracket() {
 	at := p.bound
 	for at < len(p.tokens) && p.tokens[at].tag == tagSeason {
 		at++

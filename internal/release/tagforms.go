@@ -8,13 +8,13 @@ import (
 // sizes, channels, discs, checksums; and sites.
 
 // alone says whether token i is all that its bracket holds.
-func (p *parser) alone(i int) bool {
+func (p *lexed) alone(i int) bool {
 	g := p.tokens[i].group
 	return g >= 0 && p.brackets[g].behind-p.brackets[g].first == 1
 }
 
 // tagChecksum: "[ABCD1234]".
-func (p *parser) tagChecksum(i int) bool {
+func (p *tagged) tagChecksum(i int) bool {
 	w := p.word(i)
 	if len(w) != 8 || !p.alone(i) {
 		return false
@@ -36,7 +36,7 @@ func (p *parser) tagChecksum(i int) bool {
 }
 
 // tagHeight: "1080p", "720i", "1080p25", "1920x1080", "1o8op", "1080" among tags.
-func (p *parser) tagHeight(i int) bool {
+func (p *tagged) tagHeight(i int) bool {
 	w := p.word(i)
 	if p.tokens[i].class == number {
 		switch w {
@@ -79,7 +79,7 @@ func (p *parser) tagHeight(i int) bool {
 	return false
 }
 
-func (p *parser) resolution(i int, v string) {
+func (p *tagged) resolution(i int, v string) {
 	p.set(i, i+1, tagResolution)
 	p.tokens[i].word.value = v
 }
@@ -102,7 +102,7 @@ func heightName(h string) string {
 }
 
 // madeTag says whether the word at i is in the table as a tag of how the file was made; it looks ahead of tag().
-func (p *parser) madeTag(i int) bool {
+func (p *tagged) madeTag(i int) bool {
 	k, ok := lookup(p.word(i))
 	if !ok || k.weak {
 		return ok && k.tag == tagSource && k.value != "TV" && len(p.word(i)) == 3
@@ -116,7 +116,7 @@ func (p *parser) madeTag(i int) bool {
 }
 
 // tagQuantity: "700MB", "1.46Gb", "10 bit", "60fps", "6ch", "2CD", "384kbit", "35mm".
-func (p *parser) tagQuantity(i int) bool {
+func (p *tagged) tagQuantity(i int) bool {
 	w := p.word(i)
 	n := 0
 	for n < len(w) && digit(w[n]) {
@@ -159,7 +159,7 @@ func (p *parser) tagQuantity(i int) bool {
 }
 
 // tagAudioChannels: "AAC2.0", "DD51", "DDP5", "TrueHD5", "FLACx2", "DTS-HD" comes as two words.
-func (p *parser) tagAudioChannels(i int) bool {
+func (p *tagged) tagAudioChannels(i int) bool {
 	w := p.word(i)
 	n := len(w)
 	for n > 0 && digit(w[n-1]) {
@@ -185,7 +185,7 @@ func (p *parser) tagAudioChannels(i int) bool {
 }
 
 // tagChannels marks the "5.1" of "DDP 5.1" and the "1" of "DD5.1"; it runs when the other tags are known.
-func (p *parser) tagChannels(i int) {
+func (p *tagged) tagChannels(i int) {
 	t := &p.tokens[i]
 	if t.class != number && t.class != mixed || t.tag != none || t.e-t.s > 3 || !digit(p.text[t.s]) {
 		return
@@ -212,7 +212,7 @@ func (p *parser) tagChannels(i int) {
 }
 
 // tagVersionWord: "v2", "V3"; not the "v2" inside "07v2", which is part of its token.
-func (p *parser) tagVersionWord(i int) bool {
+func (p *tagged) tagVersionWord(i int) bool {
 	w := p.word(i)
 	if len(w) > 3 || w[0]|0x20 != 'v' || !allDigits(w[1:]) {
 		return false
@@ -225,7 +225,7 @@ func (p *parser) tagVersionWord(i int) bool {
 }
 
 // tagDisc: "CD1", "DVD9", "BOX7", "Disc2", "D2".
-func (p *parser) tagDisc(i int) bool {
+func (p *tagged) tagDisc(i int) bool {
 	w := p.word(i)
 	n := len(w)
 	for n > 0 && digit(w[n-1]) {
@@ -246,7 +246,7 @@ func (p *parser) tagDisc(i int) bool {
 }
 
 // tagWebSite: "www.site.com", "site.com" at the start or alone in a bracket.
-func (p *parser) tagWebSite(i int) bool {
+func (p *tagged) tagWebSite(i int) bool {
 	w := p.word(i)
 	if strings.EqualFold(w, "www") {
 		j := i + 1

@@ -8,7 +8,7 @@ package release
 type tagForm struct {
 	name string
 	on   classes // the classes of token it can begin with
-	try  func(p *parser, i int) bool
+	try  func(p *tagged, i int) bool
 }
 
 // classes is a set of token classes.
@@ -35,20 +35,21 @@ func (c class) in(set classes) bool {
 
 // tagForms are tried in this order on tokens that the table of words does not settle.
 var tagForms = [...]tagForm{
-	{"checksum", onAlpha | onNumber | onMixed, (*parser).tagChecksum},
-	{"catalogue id", onAlpha | onMixed, (*parser).tagCatalogueID},
-	{"resolution", onMixed | onNumber, (*parser).tagHeight},
-	{"codec in two words", onAlpha, (*parser).tagCodec},
-	{"quantity", onMixed | onNumber, (*parser).tagQuantity},
-	{"audio with channels", onMixed, (*parser).tagAudioChannels},
-	{"version", onMixed, (*parser).tagVersionWord},
-	{"disc", onMixed, (*parser).tagDisc},
-	{"extra with number", onMixed, (*parser).tagNumbered},
-	{"site", onAlpha | onMixed, (*parser).tagWebSite},
+	{"checksum", onAlpha | onNumber | onMixed, (*tagged).tagChecksum},
+	{"catalogue id", onAlpha | onMixed, (*tagged).tagCatalogueID},
+	{"resolution", onMixed | onNumber, (*tagged).tagHeight},
+	{"codec in two words", onAlpha, (*tagged).tagCodec},
+	{"quantity", onMixed | onNumber, (*tagged).tagQuantity},
+	{"audio with channels", onMixed, (*tagged).tagAudioChannels},
+	{"version", onMixed, (*tagged).tagVersionWord},
+	{"disc", onMixed, (*tagged).tagDisc},
+	{"extra with number", onMixed, (*tagged).tagNumbered},
+	{"site", onAlpha | onMixed, (*tagged).tagWebSite},
 }
 
 // tag runs the table and the forms over all tokens.
-func (p *parser) tag() {
+func tagWords(in *lexed, p *tagged) {
+	*p = tagged{lexed: in.copyTo(&p.lexed), broadcast: -1}
 	for i := range p.tokens {
 		t := &p.tokens[i]
 		p.steps++
@@ -87,10 +88,11 @@ func (p *parser) tag() {
 		}
 		p.tagChannels(i)
 	}
+	p.findDates()
 }
 
 // loosenFirst lets the first word between brackets be part of a title whatever it is, when words follow it.
-func (p *parser) loosenFirst() {
+func (p *tagged) loosenFirst() {
 	for i := range p.tokens {
 		t := &p.tokens[i]
 		if t.group >= 0 {
@@ -108,7 +110,7 @@ func (p *parser) loosenFirst() {
 }
 
 // set marks tokens [from, to) for good.
-func (p *parser) set(from, to int, t tag) {
+func (p *lexed) set(from, to int, t tag) {
 	for i := from; i < to; i++ {
 		p.tokens[i].tag, p.tokens[i].weak = t, false
 	}

@@ -12,7 +12,7 @@ import (
 // may hold another.
 
 // findTitles fills p.titles, best first.
-func (p *parser) findTitles() {
+func (p *titled) findTitles() {
 	if p.first < 0 || p.first >= len(p.tokens) {
 		return
 	}
@@ -20,6 +20,7 @@ func (p *parser) findTitles() {
 		p.bracketTitles()
 		return
 	}
+	p.small = p.firstSmall()
 	whole := p.endOfTitle(p.first)
 	p.bound = p.trimNumber(p.trimWeak(p.first, whole))
 	if p.bound <= p.first {
@@ -42,7 +43,7 @@ func (p *parser) findTitles() {
 }
 
 // splitLed cuts "003. Title - Episode's Name" at the dash.
-func (p *parser) splitLed() {
+func (p *titled) splitLed() {
 	if !strings.HasPrefix(p.gap(p.episode.to-1), ".") {
 		return
 	}
@@ -56,7 +57,7 @@ func (p *parser) splitLed() {
 }
 
 // endOfTitle returns the token behind the title that starts at from.
-func (p *parser) endOfTitle(from int) int {
+func (p *titled) endOfTitle(from int) int {
 	home := p.tokens[from].group
 	for i := from; i < len(p.tokens); i++ {
 		t := &p.tokens[i]
@@ -107,12 +108,12 @@ func (p *parser) endOfTitle(from int) int {
 }
 
 // slashAfter says whether another title follows token i in its bracket: "[名 2020/Name 2020]".
-func (p *parser) slashAfter(i, home int) bool {
+func (p *lexed) slashAfter(i, home int) bool {
 	return i+1 < p.brackets[home].behind && strings.ContainsAny(p.gap(i), "/|")
 }
 
 // seasonInside says whether a counter of seasons at i stands inside a title that goes on behind it and is not cut there.
-func (p *parser) seasonInside(i, from int) bool {
+func (p *lexed) seasonInside(i, from int) bool {
 	if i == from || i+1 >= len(p.tokens) {
 		return false
 	}
@@ -124,7 +125,7 @@ func (p *parser) seasonInside(i, from int) bool {
 }
 
 // enclosing returns the bracket just inside home that holds token i, -1 when i is not inside home.
-func (p *parser) enclosing(i, home int) int {
+func (p *lexed) enclosing(i, home int) int {
 	g := p.tokens[i].group
 	for g >= 0 && p.brackets[g].outer != home {
 		g = p.brackets[g].outer
@@ -133,7 +134,7 @@ func (p *parser) enclosing(i, home int) int {
 }
 
 // belongs says whether the bracket b, of which i is the first token, is part of the title around it.
-func (p *parser) belongs(b, i, from int) bool {
+func (p *titled) belongs(b, i, from int) bool {
 	br := &p.brackets[b]
 	if i == from {
 		return br.behind < len(p.tokens) && p.tokens[br.behind].group < 0
@@ -186,12 +187,12 @@ func (p *parser) belongs(b, i, from int) bool {
 }
 
 // onlyLatinRound says whether the round bracket gives a name in words that a plain episode marker follows.
-func (p *parser) onlyLatinRound(s span) bool {
+func (p *titled) onlyLatinRound(s span) bool {
 	return p.season.empty() && s.to-s.from >= 2 && !p.media
 }
 
 // bracketTitles takes titles from the brackets of a name that has no text between them.
-func (p *parser) bracketTitles() {
+func (p *titled) bracketTitles() {
 	best := 0
 	for k, s := range p.places {
 		if k > 0 && p.scriptOf(s) == "latin" && p.scriptOf(p.places[k-1]) != "latin" {
@@ -216,6 +217,7 @@ func (p *parser) bracketTitles() {
 		}
 	}
 	p.first = p.places[best].from
+	p.small = p.firstSmall()
 	add(p.places[best])
 	for k, s := range p.places {
 		if k != best {
@@ -225,7 +227,7 @@ func (p *parser) bracketTitles() {
 }
 
 // latinBehindSeason returns where the second title starts in "中文名 第二季 Romaji Name", 0 when there is none.
-func (p *parser) latinBehindSeason(s span) int {
+func (p *lexed) latinBehindSeason(s span) int {
 	for i := s.from + 1; i+1 < s.to; i++ {
 		if p.tokens[i].tag == tagSeason && p.tokens[i].class == cjk && p.tokens[i+1].class == alpha && p.tokens[i+1].tag == none && !strings.Contains(p.gap(i), "/") && p.tokens[s.from].class == cjk {
 			return i + 1
@@ -234,12 +236,12 @@ func (p *parser) latinBehindSeason(s span) int {
 	return 0
 }
 
-func (p *parser) scriptOf(s span) string {
+func (p *lexed) scriptOf(s span) string {
 	return title.Script(p.text[p.tokens[s.from].s:p.tokens[s.to-1].e])
 }
 
 // raw returns the text of tokens [from, to) with what belongs to it on either side.
-func (p *parser) raw(from, to int) string {
+func (p *lexed) raw(from, to int) string {
 	start, end := p.tokens[from].s, len(p.text)
 	home := p.tokens[from].group
 	if home >= 0 {

@@ -8,7 +8,7 @@ import (
 // "Title EXTENDED 2016", "Title FRENCH BluRay", "Title - 12 (S01E12)".
 
 // trimNumber moves the end of a title back over a number that a marker repeats: "Title - 12 (S01E12)", "Title - 06.5 (S00E01)".
-func (p *parser) trimNumber(to int) int {
+func (p *titled) trimNumber(to int) int {
 	if p.season.empty() || p.season != p.episode || p.season.from < to {
 		return to
 	}
@@ -21,7 +21,7 @@ func (p *parser) trimNumber(to int) int {
 }
 
 // trimWeak moves the end of a title back over weak tags that stand right before it.
-func (p *parser) trimWeak(from, to int) int {
+func (p *titled) trimWeak(from, to int) int {
 	year := to < len(p.tokens) && p.tokens[to].tag == tagYear
 	marked := to < len(p.tokens) && (p.tokens[to].tag == tagEpisode || p.tokens[to].tag == tagSeason)
 	ended := to < len(p.tokens) && p.tokens[to].tag != none && p.tokens[to].group == p.tokens[from].group
@@ -139,19 +139,20 @@ func isArticle(w string) bool {
 }
 
 // shouts says whether the word at i is in capitals where the words before it are not.
-func (p *parser) shouts(i int) bool {
+func (p *titled) shouts(i int) bool {
 	w := p.word(i)
 	if w != upper(w) && w != "iNTERNAL" {
 		return false
 	}
-	if p.small == -2 {
-		p.small = -1
-		for k := max(p.first, 0); k < len(p.tokens); k++ {
-			if v := p.word(k); len(v) > 2 && p.tokens[k].class == alpha && v != upper(v) {
-				p.small = k
-				break
-			}
+	return p.small >= 0 && p.small < i
+}
+
+// firstSmall returns the first word of the title that is not in capitals, -1 if there is none.
+func (p *titled) firstSmall() int {
+	for k := max(p.first, 0); k < len(p.tokens); k++ {
+		if v := p.word(k); len(v) > 2 && p.tokens[k].class == alpha && !capitals(v) {
+			return k
 		}
 	}
-	return p.small >= 0 && p.small < i
+	return -1
 }

@@ -9,13 +9,13 @@ const (
 	lastYear  = 2034 // a number beyond is part of a title
 )
 
-func (p *parser) yearlike(i int) bool {
+func (p *lexed) yearlike(i int) bool {
 	t := &p.tokens[i]
 	return t.class == number && t.e-t.s == 4 && t.num >= firstYear && t.num <= lastYear && t.tag == none
 }
 
 // findDates marks dates: "2010.11.23", "03-29-2012", "5th Mar 2025", "140722" among tags. A date is neither year nor episode.
-func (p *parser) findDates() {
+func (p *tagged) findDates() {
 	for i := range p.tokens {
 		t := &p.tokens[i]
 		if t.tag != none && t.word.role != monthWord || t.class == cjk || t.class == alpha {
@@ -36,13 +36,13 @@ func (p *parser) findDates() {
 }
 
 // datePart says whether tokens i and j can be neighbours in a date.
-func (p *parser) datePart(i, j int) bool {
+func (p *lexed) datePart(i, j int) bool {
 	g := p.gap(i)
 	return p.tokens[j].class == number && p.tokens[j].tag == none && p.tokens[j].group == p.tokens[i].group && len(g) == 1 &&
 		(g == "." || g == "-" || g == "_" || g == " ")
 }
 
-func (p *parser) dateNumbers(i int) bool {
+func (p *lexed) dateNumbers(i int) bool {
 	a, b, c := &p.tokens[i], &p.tokens[i+1], &p.tokens[i+2]
 	if a.class != number || a.tag != none || p.gap(i) != p.gap(i+1) || i+3 < len(p.tokens) && p.tokens[i+3].class == number && p.gap(i+2) == p.gap(i) && p.gap(i) == "-" {
 		return false
@@ -66,7 +66,7 @@ func dayMonth(a, b int) bool {
 }
 
 // dayWord says whether the token at i is "5" or "5th".
-func (p *parser) dayWord(i int) bool {
+func (p *lexed) dayWord(i int) bool {
 	w := p.word(i)
 	n := 0
 	for n < len(w) && digit(w[n]) {
@@ -76,7 +76,7 @@ func (p *parser) dayWord(i int) bool {
 }
 
 // compactDate: "140722", "20161024".
-func (p *parser) compactDate(i int) bool {
+func (p *lexed) compactDate(i int) bool {
 	t := &p.tokens[i]
 	if t.num < 0 {
 		return false
@@ -90,7 +90,7 @@ func (p *parser) compactDate(i int) bool {
 
 // findYear chooses the year of the work: one alone in brackets, else the last that stands where the title ends, else one
 // among the tags. A number that could be a year but stands first is the title.
-func (p *parser) findYear() {
+func (p *laidOut) findYear() {
 	strong := p.firstStrong()
 	best, rank := -1, 0
 	text := p.firstText()
@@ -134,13 +134,13 @@ func (p *parser) findYear() {
 }
 
 // tagNext says whether a tag follows token i.
-func (p *parser) tagNext(i int) bool {
+func (p *lexed) tagNext(i int) bool {
 	return i+1 >= len(p.tokens) || p.tokens[i+1].tag != none || p.tokens[i+1].group != p.tokens[i].group
 }
 
 // yearEnds says whether the title ends at the year at i: a tag, a bracket, a marker or the end follows, or few words do
 // before a tag.
-func (p *parser) yearEnds(i, strong int) bool {
+func (p *laidOut) yearEnds(i, strong int) bool {
 	if i+1 >= len(p.tokens) || p.tokens[i+1].group != p.tokens[i].group {
 		return true
 	}
@@ -160,7 +160,7 @@ func (p *parser) yearEnds(i, strong int) bool {
 }
 
 // firstStrong returns the first token behind some text that cannot be part of a title.
-func (p *parser) firstStrong() int {
+func (p *lexed) firstStrong() int {
 	from := p.firstText()
 	for i := from + 1; i < len(p.tokens); i++ {
 		t := &p.tokens[i]
@@ -172,7 +172,7 @@ func (p *parser) firstStrong() int {
 }
 
 // firstText returns the first token at top level that may belong to a title.
-func (p *parser) firstText() int {
+func (p *lexed) firstText() int {
 	for i := range p.tokens {
 		t := &p.tokens[i]
 		if t.group < 0 && (t.tag == none || t.weak) {

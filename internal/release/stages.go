@@ -1,0 +1,132 @@
+package release
+
+import "sync"
+
+// The stages of a reading. Each is a function from the value of the stage before
+// it to a value of its own: it copies what it changes and leaves its input as it
+// was. A value embeds the one before it, so a question about words can be asked
+// at every stage, and one about titles only where titles are known.
+
+// lexed is a text cut into words and brackets.
+type lexed struct {
+	text     string
+	folder   bool // the text is a folder's name: a number at its end is part of the title
+	dotted   bool // dots and underscores stand for spaces
+	tokens   []token
+	brackets []bracket
+	steps    int // work done so far; a test holds it to grow with the length only
+}
+
+// tagged is a text of which every word that can only be a tag is known.
+type tagged struct {
+	lexed
+	checksum  string
+	ids       []ID
+	version   int
+	media     bool // some tag says how the file was made
+	broadcast int  // the last token that shows a television recording, -1
+	dated     span // the date, empty when there is none
+}
+
+// marked is a text of which the season and episode are known where a marker says them.
+type marked struct {
+	tagged
+	seasons  []int
+	episodes []float64
+	season   span // where the season stands, in tokens; empty when it does not
+	episode  span
+	part     int
+	special  string // "OVA", "SP", ...
+	batch    bool
+}
+
+// laidOut is a text of which it is known where its title begins, and which of its parts are year and group.
+type laidOut struct {
+	marked
+	segments []segment
+	plainAt  int    // the last word between brackets that no table explains, -1
+	first    int    // token at which the title starts, -1 when there is none
+	places   []span // the brackets that hold titles, when the text between brackets has none
+	led      bool   // a number or marker led the name
+	group    string
+	groupTok span
+	fansub   bool // a bracket before the title names a group
+	yearAt   int  // token of the year, -1
+	year     int
+}
+
+// numbered is a text of which every number is explained.
+type numbered struct {
+	laidOut
+	bare  bool // the episode is a number alone, not said to be one
+	extra bool
+}
+
+// titled is a text read to the end.
+type titled struct {
+	numbered
+	titles     []Title // best first
+	bound      int     // token at which the title ends
+	small      int     // the first word of the title that is not in capitals, -1
+	epTitle    string
+	movie      bool
+	resolution string
+	source     string
+	video      string
+	audio      string
+}
+
+// stages holds the values of all stages of one text. They are pooled; nothing of one text survives into the next.
+type stages struct {
+	lexed    lexed
+	tagged   tagged
+	marked   marked
+	laidOut  laidOut
+	numbered numbered
+	titled   titled
+}
+
+var pool = sync.Pool{New: func() any { return new(stages) }}
+
+// read takes one text, which is neither a path nor has an extension, through the stages.
+func (r *stages) read(text string, folder bool) *titled {
+	lex(text, folder, &r.lexed)
+	tagWords(&r.lexed, &r.tagged)
+	mark(&r.tagged, &r.marked)
+	layOut(&r.marked, &r.laidOut)
+	explainNumbers(&r.laidOut, &r.numbered)
+	findTitles(&r.numbered, &r.titled)
+	return &r.titled
+}
+
+// copyTo returns l with tokens and brackets of its own, for which it uses the memory of an earlier value.
+func (l *lexed) copyTo(old *lexed) lexed {
+	own := *l
+	own.tokens = append(old.tokens[:0], l.tokens...)
+	own.brackets = append(old.brackets[:0], l.brackets...)
+	return own
+}
+
+func layOut(in *marked, p *laidOut) {
+	own := in.copyTo(&p.lexed)
+	*p = laidOut{marked: *in, segments: p.segments[:0], places: p.places[:0], plainAt: -1, yearAt: -1}
+	p.lexed = own
+	p.findLayout()
+	p.fansub = !p.groupTok.empty() || len(p.places) > 0
+	p.findYear()
+	p.findGroup()
+}
+
+func explainNumbers(in *laidOut, p *numbered) {
+	own := in.copyTo(&p.lexed)
+	*p = numbered{laidOut: *in}
+	p.lexed = own
+	p.findNumber()
+	p.specials()
+}
+
+func findTitles(in *numbered, p *titled) {
+	*p = titled{numbered: *in, titles: p.titles[:0], small: -1}
+	p.findTitles()
+	p.findRest()
+}
