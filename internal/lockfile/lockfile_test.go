@@ -1,0 +1,379 @@
+package lockfile
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+)
+
+const long = time.Minute // no test waits for so long
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// hold takes the lock of path with an open file of its own, as another process would.
+func hold(t *testing.T, path string, kind Kind) (release func()) {
+	t.Helper()
+	f, err := openLock(path, 0o600)
+	must(t, err)
+	must(t, waitLockFile(f.File, kind))
+	t.Cleanup(func() { f.Close() })
+	return func() { f.Close() }
+}
+
+// eventually waits for something that the kernel tells another goroutine, which is no event here.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+func TestKindsExcludeEachOther(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		held, asked Kind
+		want        error
+	}{
+		{"exclusive beside exclusive", Exclusive, Exclusive, ErrBusy},
+		{"shared beside exclusive", Exclusive, Shared, ErrBusy},
+		{"exclusive beside shared", Shared, Exclusive, ErrBusy},
+		{"shared beside shared", Shared, Shared, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "lock")
+			hold(t, path, c.held)
+			l := New(path, Options{})
+			if err := l.Lock(t.Context(), c.asked, 0); !errors.Is(err, c.want) {
+				t.Errorf("lock = %v, want %v", err, c.want)
+			}
+		})
+	}
+}
+
+func TestGoroutinesOfOneProcessTakeTurns(t *testing.T) {
+	for name, opts := range map[string]Options{"kept open": {}, "transient": {Transient: true}} {
+		t.Run(name, func(t *testing.T) {
+			l := New(filepath.Join(t.TempDir(), "lock"), opts)
+			defer l.Close()
+			inside, sum := 0, 0
+			var wg sync.WaitGroup
+			for range 8 {
+				wg.Go(func() {
+					for range 50 {
+						if err := l.Lock(t.Context(), Exclusive, long); err != nil {
+							t.Error(err)
+							return
+						}
+						if inside++; inside > 1 {
+							t.Error("two are inside")
+						}
+						sum++
+						inside--
+						l.Unlock()
+					}
+				})
+			}
+			wg.Wait()
+			if sum != 400 {
+				t.Errorf("%d turns, want 400", sum)
+			}
+		})
+	}
+}
+
+func TestAHolderOfThisProcessIsWaitedForBeyondPatience(t *testing.T) {
+	l := New(filepath.Join(t.TempDir(), "lock"), Options{})
+	must(t, l.Lock(t.Context(), Exclusive, 0))
+	got := make(chan error)
+	go func() { got <- l.Lock(t.Context(), Exclusive, time.Millisecond) }()
+	select {
+	case err := <-got:
+		t.Fatalf("lock = %v while another goroutine holds it", err)
+	case <-time.After(20 * time.Millisecond):
+	}
+	l.Unlock()
+	if err := <-got; err != nil {
+		t.Errorf("lock = %v", err)
+	}
+}
+
+func TestPatienceEndsOnceForAStoppedHolder(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	release := hold(t, path, Exclusive)
+	l := New(path, Options{})
+	if err := l.Lock(t.Context(), Exclusive, time.Millisecond); !errors.Is(err, ErrBusy) {
+		t.Fatalf("lock = %v, want busy", err)
+	}
+	for range 3 { // would each wait for a minute
+		if err := l.Lock(t.Context(), Exclusive, long); !errors.Is(err, ErrBusy) {
+			t.Fatalf("lock = %v, want busy", err)
+		}
+	}
+	release()
+	eventually(t, "the wait that was left behind ends", func() bool { return !l.waits() })
+	must(t, l.Lock(t.Context(), Exclusive, long))
+	l.Unlock()
+	hold(t, path, Exclusive)() // nobody else holds it
+}
+
+func TestCancelledWaitIsTakenOver(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		first, second Kind
+	}{{"by the same kind", Exclusive, Exclusive}, {"by the other kind", Shared, Exclusive}} {
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "lock")
+			release := hold(t, path, Exclusive)
+			l := New(path, Options{})
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(5*time.Millisecond, cancel)
+			if err := l.Lock(ctx, c.first, long); !errors.Is(err, context.Canceled) {
+				t.Fatalf("lock = %v, want canceled", err)
+			}
+			if !l.waits() {
+				t.Fatal("nobody waits in the kernel")
+			}
+			time.AfterFunc(5*time.Millisecond, release)
+			must(t, l.Lock(t.Context(), c.second, long))
+			if l.waits() {
+				t.Error("somebody still waits in the kernel")
+			}
+			other := New(path, Options{})
+			if err := other.Lock(t.Context(), Shared, 0); !errors.Is(err, ErrBusy) {
+				t.Errorf("another gets it, too: %v", err)
+			}
+			l.Unlock()
+			must(t, other.Lock(t.Context(), Shared, long))
+		})
+	}
+}
+
+func TestCancelledLockTakesNothing(t *testing.T) {
+	l := New(filepath.Join(t.TempDir(), "lock"), Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := l.Lock(ctx, Exclusive, long); !errors.Is(err, context.Canceled) {
+		t.Errorf("lock = %v", err)
+	}
+	must(t, l.Lock(t.Context(), Exclusive, 0))
+	ctx, cancel = context.WithCancel(t.Context())
+	time.AfterFunc(time.Millisecond, cancel)
+	if err := l.Lock(ctx, Exclusive, long); !errors.Is(err, context.Canceled) {
+		t.Errorf("lock behind a goroutine = %v", err)
+	}
+}
+
+func TestClosedLockLetsGoOfAWaitLeftBehind(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	release := hold(t, path, Exclusive)
+	l := New(path, Options{})
+	if err := l.Lock(t.Context(), Exclusive, time.Millisecond); !errors.Is(err, ErrBusy) {
+		t.Fatal(err)
+	}
+	l.Close()
+	l.Close()
+	if err := l.Lock(t.Context(), Exclusive, 0); !errors.Is(err, fs.ErrClosed) {
+		t.Errorf("lock of a closed one = %v", err)
+	}
+	release()
+	eventually(t, "the wait ends", func() bool { return !l.waits() })
+	must(t, New(path, Options{}).Lock(t.Context(), Exclusive, 0))
+}
+
+func TestRemovedLockFileIsMadeAgain(t *testing.T) {
+	if !renamesLocked {
+		t.Skip("an open file can't be removed here")
+	}
+	path := filepath.Join(t.TempDir(), "lock")
+	l, other := New(path, Options{}), New(path, Options{})
+	must(t, l.Lock(t.Context(), Exclusive, 0))
+	l.Unlock()
+	must(t, os.Remove(path))
+	must(t, l.Lock(t.Context(), Exclusive, 0)) // must not be the lock of a file that nobody else finds
+	if err := other.Lock(t.Context(), Exclusive, 0); !errors.Is(err, ErrBusy) {
+		t.Errorf("lock = %v, want busy", err)
+	}
+}
+
+func TestReadOnlyLockFileCanBeLocked(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	must(t, os.WriteFile(path, nil, 0o400))
+	release, err := Acquire(t.Context(), path, Shared, 0)
+	must(t, err)
+	defer release()
+	if _, err := Acquire(t.Context(), path, Exclusive, 0); !errors.Is(err, ErrBusy) {
+		t.Errorf("lock = %v, want busy", err)
+	}
+}
+
+func TestAliveFileTellsTheLivingFromTheDead(t *testing.T) {
+	dir := t.TempDir()
+	a := NewAlive(filepath.Join(dir, "alive-a"), 0o600)
+	must(t, a.Ensure())
+	must(t, a.Ensure())
+	left := filepath.Join(dir, "alive-left")
+	must(t, os.WriteFile(left, nil, 0o600))
+	for path, want := range map[string]bool{a.path: true, left: false, filepath.Join(dir, "alive-never"): false, dir: false} {
+		if got := Lives(path); got != want {
+			t.Errorf("%s lives: %t, want %t", filepath.Base(path), got, want)
+		}
+	}
+	if _, err := TakeOver(a.path); !errors.Is(err, ErrBusy) {
+		t.Errorf("take over the living = %v", err)
+	}
+	if _, err := TakeOver(filepath.Join(dir, "alive-never")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("take over nobody = %v", err)
+	}
+	dead, err := TakeOver(left)
+	must(t, err)
+	if _, err := TakeOver(left); !errors.Is(err, ErrBusy) {
+		t.Errorf("two take over = %v", err)
+	}
+	dead.Close()
+	a.Close()
+	if names, err := os.ReadDir(dir); err != nil || len(names) != 0 {
+		t.Errorf("left behind: %v, %v", names, err)
+	}
+}
+
+func TestRemovedAliveFileIsMadeAgain(t *testing.T) {
+	if !renamesLocked {
+		t.Skip("an open file can't be removed here")
+	}
+	a := NewAlive(filepath.Join(t.TempDir(), "alive-a"), 0o600)
+	must(t, a.Ensure())
+	must(t, os.Remove(a.path))
+	if Lives(a.path) {
+		t.Error("lives without a file")
+	}
+	must(t, a.Ensure())
+	if !Lives(a.path) {
+		t.Error("dead after the file was made again")
+	}
+	a.Close()
+}
+
+func TestFoldersAndLinksAreNoFiles(t *testing.T) {
+	dir := t.TempDir()
+	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
+	must(t, os.WriteFile(file, []byte("text"), 0o600))
+	if err := os.Symlink(file, link); err != nil {
+		t.Skip(err)
+	}
+	if f, err := Open(link, os.O_RDONLY, 0); err != nil || !f.InPlace() {
+		t.Errorf("a link is not followed: %v", err)
+	}
+	wantNotRegular(t, "a folder", func() error { _, err := Open(dir, os.O_RDONLY, 0); return err })
+	wantNotRegular(t, "a symbolic link", func() error { _, err := OpenNoFollow(link, os.O_RDONLY, 0); return err })
+	wantNotRegular(t, "a symbolic link", func() error { return New(link, Options{}).Lock(t.Context(), Exclusive, 0) })
+}
+
+func wantNotRegular(t *testing.T, kind string, open func() error) {
+	t.Helper()
+	var notRegular *NotRegularError
+	if err := open(); !errors.As(err, &notRegular) || notRegular.Kind() != kind {
+		t.Errorf("%v, want %s", err, kind)
+	}
+}
+
+func TestCreatedFileGetsTheGroupsBits(t *testing.T) {
+	if !renamesLocked {
+		t.Skip("permissions are lists here")
+	}
+	path := filepath.Join(t.TempDir(), "file")
+	f, err := Open(path, os.O_RDWR|os.O_CREATE, 0o660)
+	must(t, err)
+	defer f.Close()
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o660 {
+		t.Errorf("%v, %v; want 0660", info.Mode(), err)
+	}
+}
+
+// The tests below use real processes: the test binary runs itself with childRole set.
+
+const childRole, childPath = "LOCKFILE_TEST_ROLE", "LOCKFILE_TEST_PATH"
+
+func TestMain(m *testing.M) {
+	path := os.Getenv(childPath)
+	switch os.Getenv(childRole) {
+	case "lock":
+		if _, err := Acquire(context.Background(), path, Exclusive, long); err != nil {
+			panic(err)
+		}
+	case "alive":
+		if err := NewAlive(path, 0o600).Ensure(); err != nil {
+			panic(err)
+		}
+	default:
+		os.Exit(m.Run())
+	}
+	fmt.Println("ready")
+	_, _ = io.Copy(io.Discard, os.Stdin)
+}
+
+// startChild starts a process that holds path until it is killed.
+func startChild(t *testing.T, role, path string) *exec.Cmd {
+	t.Helper()
+	exe, err := os.Executable()
+	must(t, err)
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), childRole+"="+role, childPath+"="+path)
+	cmd.Stderr = os.Stderr
+	_, err = cmd.StdinPipe()
+	must(t, err)
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	t.Cleanup(func() { kill(cmd) })
+	if line := bufio.NewScanner(out); !line.Scan() || line.Text() != "ready" {
+		t.Fatalf("the child says %q", line.Text())
+	}
+	return cmd
+}
+
+func kill(cmd *exec.Cmd) {
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+}
+
+func TestKilledProcessHoldsNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	child := startChild(t, "lock", path)
+	l := New(path, Options{})
+	if err := l.Lock(t.Context(), Exclusive, 0); !errors.Is(err, ErrBusy) {
+		t.Fatalf("lock = %v, want busy", err)
+	}
+	time.AfterFunc(5*time.Millisecond, func() { _ = child.Process.Kill() })
+	must(t, l.Lock(t.Context(), Exclusive, long)) // the kernel wakes it
+}
+
+func TestKilledProcessIsDead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "alive-child")
+	child := startChild(t, "alive", path)
+	if !Lives(path) {
+		t.Error("dead while it runs")
+	}
+	kill(child)
+	if Lives(path) {
+		t.Error("lives after it was killed")
+	}
+	dead, err := TakeOver(path)
+	must(t, err)
+	dead.Close()
+}

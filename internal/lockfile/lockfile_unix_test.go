@@ -1,0 +1,62 @@
+//go:build unix && !illumos && !solaris
+
+package lockfile
+
+import (
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// Opening a pipe that nobody else has open waits for ever, and SIGTERM doesn't end it.
+func TestPipesAndSocketsAreRefusedAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	pipe, socket := filepath.Join(dir, "pipe"), filepath.Join(dir, "socket")
+	must(t, syscall.Mkfifo(pipe, 0o600))
+	l, err := net.Listen("unix", socket)
+	must(t, err)
+	defer l.Close()
+	for path, kind := range map[string]string{pipe: "a named pipe", socket: "a socket", "/dev/null": "a device"} {
+		t.Run(kind, func(t *testing.T) {
+			for _, flag := range []int{os.O_RDONLY, os.O_WRONLY, os.O_RDWR | os.O_CREATE} {
+				wantNotRegular(t, kind, func() error { _, err := Open(path, flag, 0o600); return err })
+			}
+			wantNotRegular(t, kind, func() error { return New(path, Options{}).Lock(t.Context(), Exclusive, 0) })
+			wantNotRegular(t, kind, func() error { _, err := TakeOver(path); return err })
+			if Lives(path) {
+				t.Error("lives")
+			}
+		})
+	}
+}
+
+// What lies there may change between the look and the opening.
+func TestPipeThatAppearsBeforeTheOpeningIsRefused(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	must(t, syscall.Mkfifo(pipe, 0o600))
+	notYet := func(string) (os.FileInfo, error) { return nil, os.ErrNotExist }
+	for _, flag := range []int{os.O_RDONLY, os.O_RDWR} {
+		wantNotRegular(t, "a named pipe", func() error { _, err := open(pipe, flag, 0, notYet); return err })
+	}
+	if _, err := open(pipe, os.O_WRONLY, 0, notYet); !errors.Is(err, syscall.ENXIO) {
+		t.Errorf("write to a pipe without a reader: %v", err)
+	}
+}
+
+func TestStoppedProcessCostsPatienceOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	child := startChild(t, "lock", path)
+	must(t, child.Process.Signal(syscall.SIGSTOP))
+	l := New(path, Options{})
+	if err := l.Lock(t.Context(), Exclusive, 1); !errors.Is(err, ErrBusy) {
+		t.Fatal(err)
+	}
+	if err := l.Lock(t.Context(), Exclusive, long); !errors.Is(err, ErrBusy) {
+		t.Fatal(err)
+	}
+	kill(child)
+	eventually(t, "it is free", func() bool { return l.Lock(t.Context(), Exclusive, long) == nil })
+}

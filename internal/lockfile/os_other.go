@@ -1,0 +1,25 @@
+//go:build !(darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd || windows)
+
+package lockfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+)
+
+// This system has no locks that belong to an open file.
+
+const (
+	noFollow      = 0
+	noWait        = 0
+	renamesLocked = false
+)
+
+var errReadOnlyVolume = fs.ErrPermission
+
+func tryLockFile(*os.File, Kind) (bool, error) { return false, errors.ErrUnsupported }
+
+func waitLockFile(*os.File, Kind) error { return errors.ErrUnsupported }
+
+func unlockFile(*os.File) error { return errors.ErrUnsupported }

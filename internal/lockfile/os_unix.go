@@ -1,0 +1,54 @@
+//go:build darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd
+
+package lockfile
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	noFollow = unix.O_NOFOLLOW // a symbolic link is an error
+	noWait   = unix.O_NONBLOCK // a pipe opens at once
+	// renamesLocked: an open and locked file can be renamed and removed.
+	renamesLocked = true
+)
+
+// errReadOnlyVolume is what opening for writing returns on a volume that can only be read.
+var errReadOnlyVolume error = unix.EROFS
+
+// tryLockFile takes the lock of f if it is free; false means that another open file holds it.
+func tryLockFile(f *os.File, kind Kind) (bool, error) {
+	err := flock(f, kind.how()|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// waitLockFile waits for the lock of f. It can't be cancelled.
+func waitLockFile(f *os.File, kind Kind) error { return flock(f, kind.how()) }
+
+// unlockFile gives the lock back and leaves f open.
+func unlockFile(f *os.File) error { return flock(f, unix.LOCK_UN) }
+
+func (k Kind) how() int {
+	if k == Shared {
+		return unix.LOCK_SH
+	}
+	return unix.LOCK_EX
+}
+
+func flock(f *os.File, how int) error {
+	for {
+		err := unix.Flock(int(f.Fd()), how)
+		if errors.Is(err, unix.ENOLCK) { // a network file system without a lock manager
+			return errors.Join(errors.ErrUnsupported, err)
+		}
+		if !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}

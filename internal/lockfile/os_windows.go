@@ -1,0 +1,45 @@
+package lockfile
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+const (
+	noFollow      = 0
+	noWait        = 0
+	renamesLocked = false
+)
+
+// errReadOnlyVolume is what opening for writing returns on a volume that can only be read.
+var errReadOnlyVolume error = windows.ERROR_WRITE_PROTECT
+
+// tryLockFile takes the lock of f if it is free; false means that another handle holds it.
+func tryLockFile(f *os.File, kind Kind) (bool, error) {
+	err := lockFileEx(f, kind.how()|windows.LOCKFILE_FAIL_IMMEDIATELY)
+	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// waitLockFile waits for the lock of f. It can't be cancelled.
+func waitLockFile(f *os.File, kind Kind) error { return lockFileEx(f, kind.how()) }
+
+// unlockFile gives the lock back and leaves f open.
+func unlockFile(f *os.File) error {
+	return windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, new(windows.Overlapped))
+}
+
+func (k Kind) how() uint32 {
+	if k == Shared {
+		return 0
+	}
+	return windows.LOCKFILE_EXCLUSIVE_LOCK
+}
+
+func lockFileEx(f *os.File, flags uint32) error {
+	return windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, new(windows.Overlapped))
+}
