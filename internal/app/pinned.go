@@ -10,13 +10,13 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/pins"
 	"github.com/anivault/anivault/internal/release"
+	"github.com/anivault/anivault/internal/ui"
 )
 
 // choices are the user's pins as one run knows them: those of the file when it began, and those made since by
@@ -145,18 +145,10 @@ type pinnedToNothing struct {
 }
 
 func (e *pinnedToNothing) Error() string {
-	return fmt.Sprintf("pinned to %s, which TMDB does not have; take it back with: anivault unpin %s", e.pin.Entry(), shellWord(e.pin.What()))
+	return fmt.Sprintf("pinned to %s, which TMDB does not have; take it back with: anivault unpin %s", e.pin.Entry(), ui.ShellWord(e.pin.What()))
 }
 
 func (e *pinnedToNothing) Unwrap() error { return e.cause }
-
-// shellWord is a text as a shell takes it for one word.
-func shellWord(s string) string {
-	if strings.ContainsAny(s, "\"$`\\!") {
-		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-	}
-	return `"` + s + `"`
-}
 
 // corrected is the reading of a name with the user's season and offset in it. A pin of a single file is also believed that a
 // special is a regular episode, and that a name without a number is episode 0 plus the offset; a pin of a folder is not.

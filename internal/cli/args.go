@@ -36,18 +36,10 @@ func noArgs(cmd *cobra.Command, args []string) error {
 func rootArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		if _, err := os.Lstat(args[0]); err == nil {
-			return usagef("did you mean: anivault match "+shellWord(args[0])+"?", "unknown command %q for %q", args[0], cmd.CommandPath())
+			return usagef("did you mean: anivault match "+ui.ShellWord(args[0])+"?", "unknown command %q for %q", args[0], cmd.CommandPath())
 		}
 	}
 	return noArgs(cmd, args)
-}
-
-// shellWord is a path as it can be pasted into a command.
-func shellWord(path string) string {
-	if path = ui.Printable(path); strings.ContainsAny(path, " \t'\"\\$`!*?[](){}<>|&;#") {
-		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
-	}
-	return path
 }
 
 // exactArgs wants as many arguments as there are names.

@@ -70,7 +70,7 @@ type wireCache struct {
 func wireCacheOf(s cache.Stats) *wireCache {
 	w := &wireCache{
 		Entries: s.Entries, Fresh: s.Fresh, Expired: s.Expired, Negative: s.Negative, FileSize: s.FileSize, Used: s.Used,
-		MaxSize: s.MaxSize, Unmerged: s.Unmerged, Journals: s.Journals, Oldest: stamp(s.Oldest), Newest: stamp(s.Newest),
+		MaxSize: s.MaxSize, Unmerged: s.Unmerged, Journals: s.Journals, Oldest: ui.Stamp(s.Oldest), Newest: ui.Stamp(s.Newest),
 		Classes: map[string]int{}, SetAside: append([]string{}, s.SetAside...),
 	}
 	for class, n := range s.ByClass {
@@ -81,21 +81,7 @@ func wireCacheOf(s cache.Stats) *wireCache {
 
 // cacheLine is the cache in one line.
 func cacheLine(s cache.Stats) string {
-	return fmt.Sprintf("%d answers (%d fresh, %d expired), %s of at most %s", s.Entries, s.Fresh, s.Expired, bytesText(s.Used), bytesText(s.MaxSize))
-}
-
-// bytesText is a size for people, in powers of 1000 like the settings.
-func bytesText(n int64) string {
-	const step = 1000
-	if n < step {
-		return fmt.Sprintf("%d B", n)
-	}
-	value, unit := float64(n)/step, 0
-	for value >= step && unit < 3 {
-		value /= step
-		unit++
-	}
-	return fmt.Sprintf("%.1f %s", value, []string{"kB", "MB", "GB", "TB"}[unit])
+	return fmt.Sprintf("%d answers (%d fresh, %d expired), %s of at most %s", s.Entries, s.Fresh, s.Expired, ui.Size(s.Used), ui.Size(s.MaxSize))
 }
 
 func (c *command) cacheStatsCommand() *cobra.Command {
@@ -141,7 +127,7 @@ func statsText(out io.Writer, s cache.Stats, path string, width int) error {
 	if len(classes) > 0 {
 		row("of them", "%s", strings.Join(classes, ", "))
 	}
-	row("size", "%s in use of at most %s, file %s", bytesText(s.Used), bytesText(s.MaxSize), bytesText(s.FileSize))
+	row("size", "%s in use of at most %s, file %s", ui.Size(s.Used), ui.Size(s.MaxSize), ui.Size(s.FileSize))
 	if !s.Oldest.IsZero() {
 		row("fetched", "from %s to %s", s.Oldest.Local().Format("2006-01-02 15:04"), s.Newest.Local().Format("2006-01-02 15:04"))
 	}
@@ -196,7 +182,7 @@ type wireEntry struct {
 }
 
 func wireEntryOf(e *cache.Entry, now time.Time) wireEntry {
-	return wireEntry{e.Key, e.Status, e.Fresh(now), stamp(e.FetchedAt), stamp(e.ExpiresAt), len(e.Body)}
+	return wireEntry{e.Key, e.Status, e.Fresh(now), ui.Stamp(e.FetchedAt), ui.Stamp(e.ExpiresAt), len(e.Body)}
 }
 
 func (c *command) cacheGetCommand() *cobra.Command {
@@ -249,7 +235,7 @@ func (c *command) cachePruneCommand() *cobra.Command {
 			return c.withCache(cmd, func(ctx context.Context, store *cache.Store) error {
 				res, err := store.Prune(ctx, options)
 				if err == nil {
-					c.say("removed %d records; %s in use\n", res.Removed, bytesText(res.Used))
+					c.say("removed %d records; %s in use\n", res.Removed, ui.Size(res.Used))
 				}
 				return err
 			})
@@ -276,7 +262,7 @@ func (c *command) cacheCompactCommand() *cobra.Command {
 			return c.withCache(cmd, func(ctx context.Context, store *cache.Store) error {
 				res, err := store.Compact(ctx)
 				if err == nil {
-					c.say("%s before, %s now\n", bytesText(res.Before), bytesText(res.After))
+					c.say("%s before, %s now\n", ui.Size(res.Before), ui.Size(res.After))
 				}
 				return err
 			})

@@ -133,7 +133,7 @@ func (c *command) configValidateCommand() *cobra.Command {
 			var bad *config.Error
 			if errors.As(err, &bad) {
 				for _, e := range bad.Others { // the first comes last, as any command's error
-					fmt.Fprintf(c.streams.Err, "anivault: %s\n", oneLine(e.Error()))
+					complain(c.streams, e.Error())
 				}
 			}
 			if err != nil {

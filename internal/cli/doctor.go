@@ -74,7 +74,7 @@ configuration; then only what needs none is checked, in the default places.`,
 
 // write prints the finding, on a terminal wrapped at words.
 func (f finding) write(s ui.Streams, sign string) error {
-	text := fmt.Sprintf("%s  %-10s  %s\n", sign, f.what, oneLine(f.how))
+	text := fmt.Sprintf("%s  %-10s  %s\n", sign, f.what, ui.OneLine(f.how))
 	const column = len("FAIL  cache dir   ")
 	text = ui.Hanging(text, s.OutWidth(), column)
 	if f.mend != "" {

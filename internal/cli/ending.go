@@ -2,10 +2,10 @@ package cli
 
 import (
 	"context"
-	"time"
 
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/report"
+	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
 )
 
@@ -42,19 +42,10 @@ func stopped(st ratelimit.Status) string {
 		text = "TMDB kept failing, so requests were stopped"
 	}
 	if !st.Since.IsZero() {
-		text += " at " + clock(st.Since)
+		text += " at " + ui.Clock(st.Since)
 	}
 	if st.Until.After(st.At) {
-		text += " until " + clock(st.Until)
+		text += " until " + ui.Clock(st.Until)
 	}
 	return text
-}
-
-// clock is a moment as people read it, with its day where that is not today.
-func clock(t time.Time) string {
-	t = t.Local()
-	if t.Format(time.DateOnly) == time.Now().Format(time.DateOnly) {
-		return t.Format(time.TimeOnly)
-	}
-	return t.Format(time.DateTime)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/ui"
@@ -120,28 +119,18 @@ func printError(s ui.Streams, err error) {
 	if errors.As(err, &exit) && exit.err == nil {
 		return
 	}
-	complain(s, oneLine(err.Error()))
+	complain(s, err.Error())
 	if hint := hintFor(err); hint != "" {
 		advise(s, hint)
 	}
 }
 
-// complain writes "anivault: message", on a terminal wrapped at words.
+// complain writes "anivault: message" on one line, on a terminal wrapped at words.
 func complain(s ui.Streams, message string) {
-	fmt.Fprintln(s.Err, ui.Hanging("anivault: "+message, s.ErrWidth(), len("anivault: ")))
+	fmt.Fprintln(s.Err, ui.Hanging("anivault: "+ui.Escaped(ui.OneLine(message)), s.ErrWidth(), len("anivault: ")))
 }
 
 // advise writes "hint: what can be done", as complain does.
 func advise(s ui.Streams, hint string) {
 	fmt.Fprintln(s.Err, ui.Hanging("hint: "+hint, s.ErrWidth(), len("hint: ")))
-}
-
-// oneLine keeps a message on its line, whatever a file name or a server put into it.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, s)
 }

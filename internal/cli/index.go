@@ -210,7 +210,7 @@ func (c *command) indexStatsCommand() *cobra.Command {
 						return err
 					}
 				}
-				_, err = fmt.Fprintf(c.streams.Out, "%s in all\n", bytesText(size))
+				_, err = fmt.Fprintf(c.streams.Out, "%s in all\n", ui.Size(size))
 				return err
 			})
 		},

@@ -77,7 +77,7 @@ func (c *command) reportUpdate(outcomes []index.Outcome) error {
 func (c *command) unfetched(failed []index.Outcome) {
 	var settings []string
 	for _, o := range failed {
-		complain(c.streams, fmt.Sprintf("fetch %s: %s", o.Source, oneLine(o.Err.Error())))
+		complain(c.streams, fmt.Sprintf("fetch %s: %v", o.Source, o.Err))
 		if s := addressSetting(o.Source); !slices.Contains(settings, s) {
 			settings = append(settings, s)
 		}

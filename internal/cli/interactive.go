@@ -112,7 +112,7 @@ func (p *person) describe(q app.Question) {
 	for i, c := range q.Candidates {
 		fmt.Fprintf(&b, "%4d  %s%s  %s/%d  %s\n", i+1, ui.Escaped(c.Title), yearSuffix(c.Year), c.Kind, c.ID, report.Percent(c.Confidence))
 		if why := candidateReasons(c); why != "" {
-			fmt.Fprintf(&b, "      %s\n", ui.Truncate(ui.Escaped(why), max(p.width, 40)-7))
+			fmt.Fprintf(&b, "      %s\n", ui.Cut(ui.Escaped(why), max(p.width, 40)-7))
 		}
 	}
 	fmt.Fprint(p.out, b.String())

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/anivault/anivault/internal/app"
+	"github.com/anivault/anivault/internal/chart"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/report"
@@ -154,7 +155,7 @@ func (c *command) checkPaths(cmd *cobra.Command, args []string) error {
 	const example = "anivault match ~/Anime"
 	if flag := cmd.Flags().Lookup("auto-recover"); flag.Changed {
 		if _, err := os.Lstat(flag.Value.String()); err == nil {
-			value := shellWord(flag.Value.String())
+			value := ui.ShellWord(flag.Value.String())
 			return usagef("write the period behind a =: anivault match --auto-recover=15m "+value, "no PATH given: --auto-recover took %s for its PERIOD", value)
 		}
 	}
@@ -284,7 +285,7 @@ func writePage(path string, page html.Page, roots []string, run *app.App, s repo
 	page.Roots, page.Started, page.Version, page.Summary = roots, run.Started(), version.Get().Version, s
 	var requests, throttled int64
 	for _, m := range run.Samples() {
-		page.Timeline = append(page.Timeline, html.TimelinePoint{
+		page.Timeline = append(page.Timeline, chart.Point{
 			At: m.At, State: m.State, Rate: m.Rate, Requests: int(m.Requests - requests), Throttled: int(m.HTTP429 - throttled),
 		})
 		requests, throttled = m.Requests, m.HTTP429

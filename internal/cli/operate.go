@@ -12,6 +12,7 @@ import (
 
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
 )
 
@@ -187,14 +188,7 @@ func periodText(d time.Duration) string {
 	if d == 0 {
 		return "until it is reset"
 	}
-	text := d.String() // 1h0m0s
-	if d%time.Minute == 0 {
-		text = strings.TrimSuffix(text, "0s")
-	}
-	if d%time.Hour == 0 {
-		text = strings.TrimSuffix(text, "0m")
-	}
-	return "for " + text
+	return "for " + ui.Period(d)
 }
 
 // tuneError makes a refused value a usage error.
@@ -226,7 +220,7 @@ func (c *command) limiterCacheOnlyCommand() *cobra.Command {
 				}
 				ends := "until: anivault limiter resume"
 				if t.AutoRecover > 0 {
-					ends = "for " + t.AutoRecover.String() + ", or until: anivault limiter resume"
+					ends = "for " + ui.Period(t.AutoRecover) + ", or until: anivault limiter resume"
 				}
 				c.say("no process asks TMDB any more, %s\n", ends)
 				return nil
@@ -284,7 +278,7 @@ unless --force is given.`,
 				}
 				kept := ""
 				if !st.PauseUntil.IsZero() {
-					kept = fmt.Sprintf("; TMDB's pause stays until %s (--force ends it)", st.PauseUntil.Local().Format("15:04:05"))
+					kept = fmt.Sprintf("; TMDB's pause stays until %s (--force ends it)", ui.Clock(st.PauseUntil))
 				}
 				c.say("the limiter is in %s%s\n", st.State, kept)
 				return nil

@@ -161,7 +161,7 @@ func (c *command) load(cmd *cobra.Command) (*config.Config, error) {
 
 // warn tells the person something that stops nothing.
 func (c *command) warn(format string, args ...any) {
-	complain(c.streams, "warning: "+oneLine(fmt.Sprintf(format, args...)))
+	complain(c.streams, "warning: "+fmt.Sprintf(format, args...))
 }
 
 // colorPolicy says whether stdout gets colour.

@@ -152,7 +152,7 @@ func (v statusView) rows() [][2]string {
 		state += " (" + s.Cause.String() + ")"
 	}
 	if !s.Since.IsZero() {
-		state += ", for " + since(s.At, s.Since)
+		state += ", for " + ui.Duration(s.At.Sub(s.Since))
 	}
 	rows := [][2]string{{"upstream", v.baseURL}, {"state", state}}
 	add := func(label, format string, args ...any) {
@@ -160,12 +160,12 @@ func (v statusView) rows() [][2]string {
 	}
 	switch {
 	case s.Until.After(s.At):
-		add("until", "%s (in %s)", clock(s.Until), since(s.Until, s.At))
+		add("until", "%s (in %s)", ui.Clock(s.Until), ui.Countdown(s.Until.Sub(s.At)))
 	case !s.Until.IsZero():
 		add("until", "the next request, which is a probe")
 	}
 	if !s.PauseUntil.IsZero() {
-		add("pause", "all processes wait until %s (in %s)", clock(s.PauseUntil), since(s.PauseUntil, s.At))
+		add("pause", "all processes wait until %s (in %s)", ui.Clock(s.PauseUntil), ui.Countdown(s.PauseUntil.Sub(s.At)))
 	}
 	if s.Rate > 0 {
 		add("rate", "%.3g requests a second, %.1f of %.3g tokens in the bucket", s.Rate, s.Tokens, s.Burst)
@@ -181,19 +181,19 @@ func (v statusView) rows() [][2]string {
 	add(judged(s), "%d ok, %d refused (429), %d server errors, %d without answer; error ratio %.2f",
 		s.Counts.OK, s.Counts.Throttled, s.Counts.Server, s.Counts.Network, s.ErrRatio)
 	if s.RampRate > 0 {
-		add("ramp", "%.3g requests a second, more at %s", s.RampRate, s.RampNext.Local().Format("15:04:05"))
+		add("ramp", "%.3g requests a second, more at %s", s.RampRate, ui.Clock(s.RampNext))
 	}
 	if s.Budget.On() {
 		renews := "not begun"
 		if !s.BudgetRenews.IsZero() {
-			renews = "renews " + s.BudgetRenews.Local().Format("2006-01-02 15:04")
+			renews = "renews " + ui.Clock(s.BudgetRenews)
 		}
 		add("budget", "%d used and %d reserved of %s, %s", s.BudgetUsed, s.BudgetHeld, s.Budget, renews)
 	}
 	for _, o := range s.Overrides {
 		until := "until reset"
 		if !o.Until.IsZero() {
-			until = "until " + o.Until.Local().Format("15:04:05")
+			until = "until " + ui.Clock(o.Until)
 		}
 		add("override", "%s=%s %s", o.Key, o.Value, until)
 	}
@@ -214,7 +214,7 @@ func judged(s ratelimit.Status) string {
 	if s.Cause != ratelimit.ReasonFresh && s.At.Sub(s.Since) < s.Tuning.Window {
 		return "since " + s.State.String() + " began"
 	}
-	return "last " + countdown(s.Tuning.Window)
+	return "last " + ui.Countdown(s.Tuning.Window)
 }
 
 // pace is what a process may send now.
@@ -226,15 +226,6 @@ func pace(s ratelimit.Status, p ratelimit.ProcessStatus) string {
 		return "sends nothing in the pause"
 	}
 	return fmt.Sprintf("at most %.3g requests a second", min(p.Rate, s.Rate))
-}
-
-// since is a duration for people: whole seconds, or less where there is less.
-func since(later, earlier time.Time) string {
-	d := later.Sub(earlier)
-	if d < time.Second {
-		return d.Round(10 * time.Millisecond).String()
-	}
-	return d.Round(time.Second).String()
 }
 
 // wireStatus is status --format json. Times are RFC 3339, left out where they do not apply; durations are
@@ -297,31 +288,24 @@ type wireProcess struct {
 	Rate     float64 `json:"rate" doc:"requests per second that it may send in Normal; see state and the rate above"`
 }
 
-func stamp(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(time.RFC3339)
-}
-
 func (v statusView) wire() wireStatus {
 	s := v.limiter
 	if !s.Until.After(s.At) {
 		s.Until = time.Time{} // over; the next request finds out
 	}
 	out := wireStatus{
-		Upstream: v.baseURL, State: s.State.String(), Cause: s.Cause.String(), Since: stamp(s.Since), Until: stamp(s.Until),
-		PauseUntil: stamp(s.PauseUntil), Rate: s.Rate, Burst: s.Burst, Tokens: s.Tokens, Ceiling: s.Ceiling, Granted: s.Granted,
+		Upstream: v.baseURL, State: s.State.String(), Cause: s.Cause.String(), Since: ui.Stamp(s.Since), Until: ui.Stamp(s.Until),
+		PauseUntil: ui.Stamp(s.PauseUntil), Rate: s.Rate, Burst: s.Burst, Tokens: s.Tokens, Ceiling: s.Ceiling, Granted: s.Granted,
 		Running: s.Running, Slots: s.Slots, OwnSlots: s.OwnSlots, Waiting: s.Waiting,
 		Window:    wireWindow{s.Counts.OK, s.Counts.Throttled, s.Counts.Server, s.Counts.Network, s.ErrRatio},
 		Streak429: s.Streak429, Failures: s.Failures, Cooldown: s.Cooldown.Seconds(), Recover: s.AutoRecover.Seconds(),
 		RampRate: s.RampRate, Overrides: []wireTuned{}, Processes: []wireProcess{},
 	}
 	if s.Budget.On() {
-		out.Budget = &wireBudget{s.Budget.Requests, s.Budget.Period.Seconds(), s.BudgetUsed, s.BudgetHeld, stamp(s.BudgetRenews)}
+		out.Budget = &wireBudget{s.Budget.Requests, s.Budget.Period.Seconds(), s.BudgetUsed, s.BudgetHeld, ui.Stamp(s.BudgetRenews)}
 	}
 	for _, o := range s.Overrides {
-		out.Overrides = append(out.Overrides, wireTuned{o.Key, o.Value, stamp(o.Until)})
+		out.Overrides = append(out.Overrides, wireTuned{o.Key, o.Value, ui.Stamp(o.Until)})
 	}
 	for _, p := range s.Processes {
 		out.Processes = append(out.Processes, wireProcess{p.ID, p.Running, p.Waiting, p.Reserved, p.Rate})

@@ -33,7 +33,7 @@ func TestStatusSaysWhatIsTrueNow(t *testing.T) {
 	}{
 		{
 			"Sleep", sleep,
-			[]string{"(in 20s)", "since Sleep began  0 ok", "0: nothing is sent in Sleep", "0 still under way, 4 waiting", "f8246061569cff42: 0 running, 4 waiting, sends nothing in Sleep"},
+			[]string{"(in 20 s)", "since Sleep began  0 ok", "0: nothing is sent in Sleep", "0 still under way, 4 waiting", "f8246061569cff42: 0 running, 4 waiting, sends nothing in Sleep"},
 			[]string{"last 30 s", "slots", "0 of 0", "35"},
 		},
 		{

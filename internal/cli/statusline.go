@@ -45,13 +45,15 @@ func statusLine(at app.Progress, counts report.Summary, now time.Time, room int)
 		}
 		line := strings.Join(texts, between)
 		switch {
+		case room <= 0:
+			return ""
 		case ui.Width(line) <= room || len(parts) == 0:
 			return line
 		case len(parts) == 1:
 			if parts[0].short != "" {
 				line = parts[0].short
 			}
-			return ui.Truncate(line, room)
+			return ui.Cut(line, room)
 		}
 		least := slices.MinFunc(parts, func(a, b part) int { return a.weight - b.weight })
 		parts = slices.DeleteFunc(parts, func(p part) bool { return p.weight == least.weight })
@@ -104,7 +106,7 @@ func elapsedText(d time.Duration) string {
 	if d < time.Second {
 		return ""
 	}
-	return countdown(d.Truncate(time.Second))
+	return ui.Countdown(d.Truncate(time.Second))
 }
 
 // What an estimate of the time left has to stand on.
@@ -120,21 +122,12 @@ func leftText(at app.Progress, counts report.Summary, now time.Time) string {
 	if !at.Walked || left <= 0 || done < estimateFiles || at.Elapsed < estimateAfter || waiting(at.Wait, now) {
 		return ""
 	}
-	return "about " + countdown(time.Duration(float64(at.Elapsed)*float64(left)/float64(done))) + " left"
+	return "about " + ui.Countdown(time.Duration(float64(at.Elapsed)*float64(left)/float64(done))) + " left"
 }
 
 // waiting reports whether there is a wait that is worth a word.
 func waiting(w app.Wait, now time.Time) bool {
 	return w.On() && (w.Until.IsZero() || w.Until.After(now))
-}
-
-// countdown says a duration in whole seconds, rounded up: "42 s", "3m20s".
-func countdown(d time.Duration) string {
-	d = (d + time.Second - 1).Truncate(time.Second)
-	if d < time.Minute {
-		return fmt.Sprintf("%d s", int(d.Seconds()))
-	}
-	return ui.Duration(d)
 }
 
 // waitText says what is waited for, in words: until when and why.
@@ -144,13 +137,13 @@ func waitText(w app.Wait, now time.Time) string {
 	}
 	again := "" // when the next try is, where that is known
 	if !w.Until.IsZero() {
-		again = ", next try in " + countdown(w.Until.Sub(now))
+		again = ", next try in " + ui.Countdown(w.Until.Sub(now))
 	}
 	switch w.Why {
 	case ratelimit.WhyPause:
 		text := "TMDB asks us to wait"
 		if !w.Until.IsZero() {
-			text += " " + countdown(w.Until.Sub(now))
+			text += " " + ui.Countdown(w.Until.Sub(now))
 		}
 		if w.Status != 0 {
 			text += fmt.Sprintf(" (%d)", w.Status)
@@ -179,7 +172,7 @@ func waitShort(w app.Wait, now time.Time) string {
 	if !waiting(w, now) || w.Until.IsZero() {
 		return ""
 	}
-	return "wait " + countdown(w.Until.Sub(now))
+	return "wait " + ui.Countdown(w.Until.Sub(now))
 }
 
 // trouble says why the limiter is in Sleep.

@@ -114,7 +114,11 @@ func writeFormats(out io.Writer, width int) {
 	for _, o := range outputs() {
 		section(o.Name, o.Fields)
 	}
-	fmt.Fprintf(out, "Error codes in \"error\":{\"code\":...}\n\n")
+	fmt.Fprintf(out, "What \"status\" says of a file\n\n")
+	for _, s := range report.Statuses() {
+		hang(out, 2, "  "+string(s.Status), 18, s.Meaning, width)
+	}
+	fmt.Fprintf(out, "\nError codes in \"error\":{\"code\":...}\n\n")
 	for _, c := range report.Codes() {
 		hang(out, 2, fmt.Sprintf("  %-18s  %s", c.Code, c.Status), 31, c.Meaning, width)
 	}

@@ -3,7 +3,11 @@ package report
 // This file is the tables of statuses and of error codes: which there are, which status each code gives a file, what it
 // means and which command comes next. Records, the human summary, help texts and documents read these tables.
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/anivault/anivault/internal/ui"
+)
 
 // StatusInfo explains a Status.
 type StatusInfo struct {
@@ -29,9 +33,6 @@ var withoutEpisode = StatusInfo{
 // afterAsking is what is left to do where a person was asked and gave no answer.
 const afterAsking = "`anivault pin` says which entry a file, a folder or a title is; `anivault match --explain PATH` shows what was asked and how it compares"
 
-// WithoutEpisode explains matched files whose entry is known and whose episode is not.
-func WithoutEpisode() StatusInfo { return withoutEpisode }
-
 // Statuses returns the table of statuses, in the order in which they are counted.
 func Statuses() []StatusInfo { return append([]StatusInfo(nil), statuses...) }
 
@@ -50,7 +51,7 @@ func at(next, path string) string {
 	if path == "" {
 		return next
 	}
-	return strings.ReplaceAll(next, "PATH", shellQuote(path))
+	return strings.ReplaceAll(next, "PATH", ui.ShellWord(path))
 }
 
 // Code names why a file could not be settled.

@@ -6,12 +6,11 @@ package report
 import (
 	"errors"
 	"math"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/release"
+	"github.com/anivault/anivault/internal/ui"
 )
 
 // ErrorFunc tells what an error of a Source means: a code, and a message for people without secrets.
@@ -23,7 +22,7 @@ type ErrorFunc func(error) (Code, string)
 // entry of its own, only candidates: a script must not take a guess for a match.
 func FromDecision(path string, rel release.Release, d match.Decision, code ErrorFunc) Record {
 	r := Record{
-		Path: path, Status: Status(d.Status), Reason: oneLine(d.Reason), Parsed: ParsedOf(rel),
+		Path: path, Status: Status(d.Status), Reason: ui.OneLine(d.Reason), Parsed: ParsedOf(rel),
 		Candidates: candidates(d.Candidates), Steps: steps(d.Steps),
 	}
 	switch d.Status {
@@ -44,16 +43,6 @@ func FromDecision(path string, rel release.Release, d match.Decision, code Error
 		r.fail(errors.New("no decision was made"), nil)
 	}
 	return r
-}
-
-// NewSkipped is the record of a file that is left alone, with the reason why.
-func NewSkipped(path, reason string) Record {
-	return Record{Path: path, Status: Skipped, Reason: oneLine(reason)}
-}
-
-// NewFailed is the record of a path that could not be worked on: its code decides between pending and error.
-func NewFailed(path string, code Code, message string) Record {
-	return Record{Path: path, Status: code.Info().Status, Error: &Error{Code: code, Message: oneLine(message)}}
 }
 
 // ParsedOf is what was read from a name, in the shape of `parse`.
@@ -107,7 +96,7 @@ func (r *Record) fail(err error, code ErrorFunc) {
 		}
 	}
 	r.Status = c.Info().Status
-	r.Error = &Error{Code: c, Message: oneLine(message)}
+	r.Error = &Error{Code: c, Message: ui.OneLine(message)}
 }
 
 // confidence rounds to four digits and keeps within 0 to 1: a record never claims NaN.
@@ -157,9 +146,4 @@ func steps(in []match.Step) []Step {
 		out = append(out, row)
 	}
 	return out
-}
-
-// oneLine keeps a message for people on its line, whatever a file name or a server put into it.
-func oneLine(s string) string {
-	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 }

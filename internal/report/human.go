@@ -9,6 +9,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"github.com/anivault/anivault/internal/ui"
 )
 
 // Write tells a person how the run came out. s is the finished summary, counts included; opts.Width 0 means no
@@ -25,7 +27,7 @@ func (t *Tally) Write(w io.Writer, s Summary, opts Options) error {
 	}
 	p.para(0, effort(s))
 	if n := opts.Ending.Unrefreshed; n > 0 {
-		p.para(0, fmt.Sprintf("%s of %d could not be revalidated: TMDB was not reached, what was known before stands", count(n, "answer"), s.CacheHits+s.CacheMisses))
+		p.para(0, fmt.Sprintf("%s of %d could not be revalidated: TMDB was not reached, what was known before stands", ui.Count(n, "answer"), s.CacheHits+s.CacheMisses))
 	}
 	blocked := false
 	for _, status := range []Status{Matched, Ambiguous, Unmatched, Pending, Failed} {
@@ -63,7 +65,7 @@ func headline(s Summary, episodeless int, opts Options) string {
 			if c.status == Failed && c.n == 1 {
 				word = "error"
 			}
-			part := style(opts.Color, hue(c.status), fmt.Sprintf("%d %s", c.n, word))
+			part := ui.Style(opts.Color, hue(c.status), fmt.Sprintf("%d %s", c.n, word))
 			if c.status == Matched && episodeless > 0 {
 				part += fmt.Sprintf(" (%d without an episode)", episodeless)
 			}
@@ -77,7 +79,7 @@ func headline(s Summary, episodeless int, opts Options) string {
 	default:
 		return "no media files found"
 	}
-	return count(s.Files, "file") + ": " + strings.Join(parts, ", ")
+	return ui.Count(s.Files, "file") + ": " + strings.Join(parts, ", ")
 }
 
 // interruption says how far an interrupted run came. What was found out is cached.
@@ -91,43 +93,21 @@ func interruption(s Summary, e Ending) string {
 
 // effort is what the run cost and how TMDB took it.
 func effort(s Summary) string {
-	parts := []string{count(int(s.Requests), "request") + " to TMDB"}
+	parts := []string{ui.Count(int(s.Requests), "request") + " to TMDB"}
 	if s.Retries > 0 {
-		parts = append(parts, count(int(s.Retries), "retry"))
+		parts = append(parts, ui.Count(int(s.Retries), "retry"))
 	}
 	if s.HTTP429 > 0 {
-		parts = append(parts, count(int(s.HTTP429), "time")+" told to slow down (429)")
+		parts = append(parts, ui.Count(int(s.HTTP429), "time")+" told to slow down (429)")
 	}
 	if all := s.CacheHits + s.CacheMisses; all > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %d answers from the cache", s.CacheHits, all))
 	}
-	parts = append(parts, elapsed(time.Duration(s.ElapsedMS)*time.Millisecond))
+	parts = append(parts, ui.Duration(time.Duration(s.ElapsedMS)*time.Millisecond))
 	if s.LimiterState != "" && s.LimiterState != "Normal" {
 		parts = append(parts, "limiter: "+s.LimiterState)
 	}
 	return strings.Join(parts, ", ")
-}
-
-// elapsed says a duration to two figures or so: 0.4 s, 12 s, 3m20s.
-func elapsed(d time.Duration) string {
-	switch {
-	case d < 10*time.Second:
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	case d < time.Minute:
-		return fmt.Sprintf("%d s", int(d.Seconds()))
-	}
-	return d.Round(time.Second).String()
-}
-
-// count is "1 file", "2 files", "3 retries".
-func count(n int, noun string) string {
-	switch {
-	case n == 1:
-		return "1 " + noun
-	case strings.HasSuffix(noun, "y"):
-		noun = strings.TrimSuffix(noun, "y") + "ie"
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // trouble prints one kind of trouble: its name and meaning, the folders, and the next step.
@@ -136,7 +116,7 @@ func (p printer) trouble(x *trouble, offline bool) {
 	what := x.info().Meaning
 	head := fmt.Sprintf("%d %s", x.files, x.status)
 	if x.status == Failed {
-		head = count(x.files, "error")
+		head = ui.Count(x.files, "error")
 	}
 	if x.status == Matched {
 		head += " without an episode"
@@ -145,20 +125,20 @@ func (p printer) trouble(x *trouble, offline bool) {
 		what = x.codeInfo(p.opts.Ending, offline).Meaning
 		head += " (" + string(x.code) + ")"
 	}
-	p.para(0, style(p.opts.Color, hue(x.status), head)+": "+what)
+	p.para(0, ui.Style(p.opts.Color, hue(x.status), head)+": "+what)
 	lastWhy := ""
 	for _, f := range x.folders {
-		where := Visible(cmp.Or(f.dir, p.opts.Here))
+		where := ui.Printable(cmp.Or(f.dir, p.opts.Here))
 		if f.files == 1 || where == "" {
-			where = Visible(joinPath(f.dir, f.name))
+			where = ui.Printable(joinPath(f.dir, f.name))
 		}
 		if f.files > 1 {
 			where += fmt.Sprintf(" (%d files)", f.files)
 		}
-		p.text(2, cutLeft(where, p.room(2)))
-		why := Visible(f.why)
+		p.text(2, ui.CutLeft(where, p.room(2)))
+		why := ui.Printable(f.why)
 		if f.differ {
-			why = strings.TrimSuffix("for example "+Visible(f.name)+": "+why, ": ")
+			why = strings.TrimSuffix("for example "+ui.Printable(f.name)+": "+why, ": ")
 		}
 		if f.why != "" && why != lastWhy {
 			p.para(4, why)
@@ -166,7 +146,7 @@ func (p printer) trouble(x *trouble, offline bool) {
 		lastWhy = why
 	}
 	if x.more > 0 {
-		p.text(2, "and in "+count(x.more, "more folder"))
+		p.text(2, "and in "+ui.Count(x.more, "more folder"))
 	}
 	p.para(2, "next: "+x.next(p.opts, offline))
 }
@@ -217,23 +197,6 @@ func joinPath(dir, name string) string {
 	return dir + "/" + name
 }
 
-// shellQuote makes s one word of a POSIX shell.
-func shellQuote(s string) string {
-	if s != "" && strings.IndexFunc(s, specialToShell) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
-// specialToShell holds for what a shell might not take literally.
-func specialToShell(r rune) bool {
-	switch {
-	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', strings.ContainsRune("/._-+:,@%", r):
-		return false
-	}
-	return r < 0xa1 || unsafeRune(r)
-}
-
 // printer writes indented text within a width.
 type printer struct {
 	b    *strings.Builder
@@ -253,7 +216,7 @@ func (p printer) text(indent int, s string) {
 
 // para wraps s. Text with colour in it is measured without.
 func (p printer) para(indent int, s string) {
-	for _, line := range wrap(s, p.room(indent)) {
+	for _, line := range ui.Wrap(s, p.room(indent)) {
 		p.text(indent, line)
 	}
 }

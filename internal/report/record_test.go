@@ -272,7 +272,7 @@ func TestFromDecision(t *testing.T) {
 }
 
 func TestPathsThatAreNotUTF8StayAddressable(t *testing.T) {
-	r := NewFailed("/lib/\xff\xfea\n\".mkv", CodeUnreadable, "permission denied")
+	r := Record{Path: "/lib/\xff\xfea\n\".mkv", Status: Failed, Error: &Error{CodeUnreadable, "permission denied"}}
 	line, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
@@ -285,7 +285,7 @@ func TestPathsThatAreNotUTF8StayAddressable(t *testing.T) {
 	if err := json.Unmarshal(line, &back); err != nil || back.Path != r.Path {
 		t.Errorf("read back as %q, %v", back.Path, err)
 	}
-	skipped, err := json.Marshal(NewSkipped("a<&>.mkv", "sample"))
+	skipped, err := json.Marshal(Record{Path: "a<&>.mkv", Status: Skipped, Reason: "sample"})
 	if err != nil {
 		t.Fatal(err)
 	}

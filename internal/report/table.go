@@ -6,6 +6,8 @@ package report
 
 import (
 	"strings"
+
+	"github.com/anivault/anivault/internal/ui"
 )
 
 const (
@@ -70,7 +72,7 @@ func (t *table) folder(b *strings.Builder, dir string) {
 		dir = t.opts.Here
 	}
 	if dir != "" {
-		t.line(b, bold, cutLeft(Visible(dir), t.opts.Width))
+		t.line(b, ui.Bold, ui.CutLeft(ui.Printable(dir), t.opts.Width))
 	}
 }
 
@@ -80,10 +82,10 @@ func (t *table) entry(b *strings.Builder, r Record) {
 		t.series = ""
 		return
 	}
-	title, rest := Visible(r.Entry()), "  "+r.Ref()
+	title, rest := ui.Printable(r.Entry()), "  "+r.Ref()
 	original, age := "", ""
 	if r.OtherTitle() != "" {
-		original = "  " + Visible(r.OtherTitle())
+		original = "  " + ui.Printable(r.OtherTitle())
 	}
 	if said := r.Age(); said != "" {
 		age = "  [" + said + "]"
@@ -94,16 +96,16 @@ func (t *table) entry(b *strings.Builder, r Record) {
 	}
 	t.series, t.why = key, ""
 	if room := t.opts.Width - 2; room > 0 { // first the original title goes, then the title's end: the id stays
-		if cellWidth(key) > room {
+		if ui.Width(key) > room {
 			original = ""
 		}
-		if cellWidth(title)+cellWidth(rest+age) > room {
-			title = cut(title, max(room-cellWidth(rest+age), 12))
-			age = cut(age, max(room-cellWidth(title)-cellWidth(rest), 1))
+		if ui.Width(title)+ui.Width(rest+age) > room {
+			title = ui.Cut(title, max(room-ui.Width(rest+age), 12))
+			age = ui.Cut(age, max(room-ui.Width(title)-ui.Width(rest), 1))
 		}
 	}
-	b.WriteString("  " + style(t.opts.Color, bold, title))
-	t.line(b, dim, rest+original+age)
+	b.WriteString("  " + ui.Style(t.opts.Color, ui.Bold, title))
+	t.line(b, ui.Dim, rest+original+age)
 }
 
 // file prints the line of one file: where it belongs or what became of it, how sure that is, its name. It reports whether
@@ -120,39 +122,39 @@ func (t *table) file(b *strings.Builder, r Record, name string) (said bool) {
 		sure = Percent(*r.Confidence)
 	}
 	if room := t.opts.Width; room > 0 { // a list of episodes may take a part of the name's room
-		label = cut(label, placeCol+max(room-80, 0)/4)
+		label = ui.Cut(label, placeCol+max(room-80, 0)/4)
 	}
 	b.WriteString("  ")
-	b.WriteString(style(t.opts.Color, hue(r.Status), label))
-	b.WriteString(strings.Repeat(" ", max(placeCol-cellWidth(label), 0)+1))
+	b.WriteString(ui.Style(t.opts.Color, hue(r.Status), label))
+	b.WriteString(strings.Repeat(" ", max(placeCol-ui.Width(label), 0)+1))
 	b.WriteString(strings.Repeat(" ", max(sureCol-len(sure), 0)) + sure + "  ")
 
 	// A label that is longer than its column takes the room from the name.
-	over := max(cellWidth(label)-placeCol, 0)
+	over := max(ui.Width(label)-placeCol, 0)
 	room, extra := t.opts.Width, ""
 	if room > 0 {
 		room -= leadCols + over
 	}
-	shown := Visible(name)
+	shown := ui.Printable(name)
 	switch {
 	case r.Status == Skipped && r.Reason != "":
-		if beside := "(" + Visible(r.Reason) + ")"; t.opts.Width == 0 || cellWidth(shown)+2+cellWidth(beside) <= room {
+		if beside := "(" + ui.Printable(r.Reason) + ")"; t.opts.Width == 0 || ui.Width(shown)+2+ui.Width(beside) <= room {
 			extra, said = beside, true
 		}
 	case r.Status == Matched && (t.opts.Width == 0 || t.opts.Width >= titlesFrom):
-		extra = Visible(strings.Join(r.EpisodeTitles, " / "))
+		extra = ui.Printable(strings.Join(r.EpisodeTitles, " / "))
 	}
 	if extra == "" {
-		b.WriteString(cut(shown, room))
+		b.WriteString(ui.Cut(shown, room))
 		b.WriteByte('\n')
 		return said
 	}
 	if t.opts.Width > 0 && !said {
 		nameRoom := max(t.nameCol-over, 0)
-		shown = pad(cut(shown, nameRoom), nameRoom)
-		extra = cut(extra, max(room-cellWidth(shown)-2, 1))
+		shown = ui.Pad(ui.Cut(shown, nameRoom), nameRoom)
+		extra = ui.Cut(extra, max(room-ui.Width(shown)-2, 1))
 	}
-	b.WriteString(shown + "  " + style(t.opts.Color, dim, extra) + "\n")
+	b.WriteString(shown + "  " + ui.Style(t.opts.Color, ui.Dim, extra) + "\n")
 	return said
 }
 
@@ -160,7 +162,7 @@ func (t *table) file(b *strings.Builder, r Record, name string) (said bool) {
 func (t *table) reason(b *strings.Builder, r Record, said bool) {
 	why := ""
 	if !said {
-		why = Visible(r.Why())
+		why = ui.Printable(r.Why())
 	}
 	if why == t.why {
 		return
@@ -178,7 +180,7 @@ func (t *table) explain(b *strings.Builder, r Record) {
 		if s.Source != "" {
 			text += " [" + s.Source + "]"
 		}
-		t.block(b, Visible(text))
+		t.block(b, ui.Printable(text))
 	}
 	for _, c := range r.Candidates {
 		text := "candidate: " + c.Entry() + " " + c.Ref() + " " + Percent(c.Confidence)
@@ -189,7 +191,7 @@ func (t *table) explain(b *strings.Builder, r Record) {
 			}
 			text += ": " + strings.Join(parts, ", ")
 		}
-		t.block(b, Visible(text))
+		t.block(b, ui.Printable(text))
 	}
 }
 
@@ -200,13 +202,30 @@ func (t *table) block(b *strings.Builder, text string) {
 	if width > 0 {
 		width -= indent
 	}
-	for _, line := range wrap(text, width) {
+	for _, line := range ui.Wrap(text, width) {
 		b.WriteString(strings.Repeat(" ", indent))
-		t.line(b, dim, line)
+		t.line(b, ui.Dim, line)
 	}
 }
 
 func (t *table) line(b *strings.Builder, code, s string) {
-	b.WriteString(style(t.opts.Color, code, s))
+	b.WriteString(ui.Style(t.opts.Color, code, s))
 	b.WriteByte('\n')
+}
+
+// hue returns the colour of a status, which is always written as a word or a number too.
+func hue(s Status) string {
+	switch s {
+	case Matched:
+		return ui.Green
+	case Ambiguous:
+		return ui.Yellow
+	case Unmatched, Failed:
+		return ui.Red
+	case Pending:
+		return ui.Cyan
+	case Skipped:
+		return ui.Dim
+	}
+	return ""
 }

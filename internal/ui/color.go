@@ -1,10 +1,8 @@
 package ui
 
-// Whether output gets colour.
-
 import "fmt"
 
-// ColorMode is what --color says.
+// ColorMode is the value of --color.
 type ColorMode uint8
 
 // The modes. ColorAuto is the zero value.
@@ -14,7 +12,7 @@ const (
 	ColorNever
 )
 
-// String gives the word that ParseColorMode takes.
+// String returns the word that ParseColorMode takes.
 func (m ColorMode) String() string {
 	switch m {
 	case ColorAuto:
@@ -37,9 +35,8 @@ func ParseColorMode(s string) (ColorMode, error) {
 	return ColorAuto, fmt.Errorf("%q is not a colour mode: auto, always or never", s)
 }
 
-// Enabled decides for one stream. A person's word on the command line wins;
-// otherwise colour needs a terminal that is not dumb, and no NO_COLOR that is
-// set to something (https://no-color.org). getenv gives "" for what is unset.
+// Enabled decides for one stream. The command line wins; otherwise colour needs a terminal that is not dumb, and no
+// NO_COLOR that is set to something (https://no-color.org). getenv returns "" for a variable that is not set.
 func (m ColorMode) Enabled(tty bool, getenv func(string) string) bool {
 	switch m {
 	case ColorAlways:
@@ -49,4 +46,22 @@ func (m ColorMode) Enabled(tty bool, getenv func(string) string) bool {
 	case ColorAuto:
 	}
 	return tty && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
+}
+
+// ANSI attributes for Style.
+const (
+	Bold   = "1"
+	Dim    = "2"
+	Red    = "31"
+	Green  = "32"
+	Yellow = "33"
+	Cyan   = "36"
+)
+
+// Style wraps s in an ANSI attribute, or returns it unchanged where colour is off.
+func Style(on bool, attribute, s string) string {
+	if !on || attribute == "" || s == "" {
+		return s
+	}
+	return "\x1b[" + attribute + "m" + s + "\x1b[0m"
 }

@@ -4,5 +4,5 @@ package ui
 
 import "os"
 
-// sequences holds for every terminal that is not called dumb.
+// sequences reports whether the terminal takes control sequences: all do, except those whose TERM is dumb.
 func sequences(*os.File) bool { return true }

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// sequences switches a console to understanding control sequences and tells
-// whether it does; consoles before Windows 10 1607 do not.
+// sequences turns a console's control sequences on and reports whether it has them; consoles before Windows 10 1607
+// have none.
 func sequences(f *os.File) bool {
 	h := windows.Handle(f.Fd())
 	var mode uint32

@@ -1,8 +1,5 @@
 package ui
 
-// The status line: when it is drawn, and how it keeps out of the way of
-// everything else that is written to the same terminal.
-
 import (
 	"io"
 	"os"
@@ -18,27 +15,25 @@ const redraw = 100 * time.Millisecond
 
 const eraseLine = "\r\x1b[K"
 
-// Status is one line at the bottom of a terminal that says how things stand. It
-// is redrawn in place, ten times a second at most, and everything else that is
-// written to the terminal goes through Writer, which takes the line away first.
-// On anything but a terminal it does nothing. All methods may be called from
-// many goroutines.
+// Status is one line at the bottom of a terminal. It is redrawn in place, at most ten times a second. Everything else
+// that is written to the terminal goes through Writer, which removes the line first. Where there is no terminal it does
+// nothing. All methods are safe for concurrent use.
 type Status struct {
 	on    bool
 	out   io.Writer
-	pipe  io.Writer // a stream that is no terminal; nil if there is none
+	pipe  io.Writer // a stream that is not a terminal; nil if there is none
 	width func() int
 
 	mu      sync.Mutex
-	text    string // what is to be shown; "" for nothing
-	shown   string // what stands on the terminal; "" for nothing
-	midLine bool   // something else was written and has not ended its line
+	text    string // what to show; "" for nothing
+	shown   string // what the terminal shows; "" for nothing
+	midLine bool   // other output has not ended its line
 	drawn   time.Time
-	later   *time.Timer // draws what came too early; nil when nothing is due
+	later   *time.Timer // draws a line that came too early; nil when none is due
 }
 
-// NewStatus makes a status line on s.Err. It draws only if wanted and s.Err is
-// a terminal that understands it.
+// NewStatus makes a status line on s.Err. It draws only if wanted is set and s.Err is a terminal that takes control
+// sequences.
 func NewStatus(s Streams, wanted bool) *Status {
 	st := &Status{out: s.Err, on: wanted && s.ErrTTY && !s.Dumb, width: s.width}
 	if !s.OutTTY {
@@ -47,15 +42,14 @@ func NewStatus(s Streams, wanted bool) *Status {
 	return st
 }
 
-// Room is how many cells a line may have before it is cut.
+// Room returns the number of cells a line may have before it is cut.
 func (s *Status) Room() int { return max(s.width()-1, 0) }
 
 // Enabled reports whether anything is ever drawn.
 func (s *Status) Enabled() bool { return s.on }
 
-// Set shows line in place of what was shown, made harmless and cut to the
-// terminal's width; "" shows nothing. A line that comes within 100 ms of the
-// last is drawn when they are over, unless another one came.
+// Set replaces the line by text, escaped and cut to the terminal's width; "" shows nothing. A line that comes within
+// 100 ms of the last one is drawn after them, unless another one replaced it.
 func (s *Status) Set(line string) {
 	if !s.on {
 		return
@@ -70,13 +64,11 @@ func (s *Status) Set(line string) {
 	s.drawSoon()
 }
 
-// Clear takes the line away; the next Set draws it again. Nothing is drawn
-// between the two.
+// Clear removes the line until the next Set.
 func (s *Status) Clear() { s.Set("") }
 
-// Writer returns a writer to w, which may be the same terminal: the line is
-// away while w is written to, and comes back after a line end. A write that is
-// not to a terminal leaves the line alone.
+// Writer returns a writer to w, which may be the same terminal: the line is removed before each write and comes back
+// after a line end. Writing to a pipe leaves the line alone.
 func (s *Status) Writer(w io.Writer) io.Writer {
 	if !s.on || same(w, s.pipe) {
 		return w
@@ -84,7 +76,7 @@ func (s *Status) Writer(w io.Writer) io.Writer {
 	return &aside{s, w}
 }
 
-// drawSoon draws now or when the last drawing is long enough ago.
+// drawSoon draws now, or once redraw has passed since the last drawing.
 func (s *Status) drawSoon() {
 	if s.text == s.shown || s.midLine || s.later != nil {
 		return
@@ -94,7 +86,7 @@ func (s *Status) drawSoon() {
 		timer = time.AfterFunc(wait, func() {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			if s.later == timer { // else it was called off while it waited for the lock
+			if s.later == timer { // else erase stopped it while it waited for the lock
 				s.later = nil
 				s.draw()
 			}
@@ -105,14 +97,14 @@ func (s *Status) drawSoon() {
 	s.draw()
 }
 
-// draw writes the line; one that cannot be drawn is not worth an error. The
-// last cell stays free: a full line would wrap, and its beginning stay.
+// draw writes the line; a line that can't be drawn is not worth an error. The last cell stays free: a full line would
+// wrap, and its beginning would stay.
 func (s *Status) draw() {
-	if s.text == "" || s.midLine || s.text == s.shown {
+	if s.text == "" || s.midLine || s.text == s.shown || s.Room() == 0 {
 		return
 	}
 	s.drawn, s.shown = time.Now(), s.text
-	_, _ = io.WriteString(s.out, eraseLine+Truncate(s.text, s.width()-1))
+	_, _ = io.WriteString(s.out, eraseLine+Cut(s.text, s.Room()))
 }
 
 func (s *Status) erase() {
@@ -151,7 +143,7 @@ func same(a, b io.Writer) bool {
 	return a != nil && b != nil && reflect.TypeOf(a).Comparable() && reflect.TypeOf(b).Comparable() && a == b
 }
 
-// width is the terminal's now, or what was known at the start, or 80.
+// width returns the terminal's present width, or that at the start, or 80.
 func (s Streams) width() int {
 	if f, ok := s.Err.(*os.File); ok {
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {

@@ -1,5 +1,6 @@
-// Package ui is what anivault shows of itself on a terminal: streams, width, colour, a status line, text that is
-// made harmless and measured in cells, and durations and sizes for people. Results have their own package, report.
+// Package ui has all that turns values into text for people: streams, colour and the status line, escaping (Printable,
+// Escaped), cells (Width, Cut, Pad, Wrap), and words for durations, sizes, counts and shell arguments. Results have a
+// package of their own, report.
 package ui
 
 import (
@@ -9,8 +10,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Streams are a command's standard streams with what is known of them. Commands get them injected, so a
-// test can be a terminal or a pipe as it likes.
+// Streams are a command's standard streams and what is known of them. Commands get them injected, so a test can play
+// a terminal or a pipe.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
@@ -18,7 +19,7 @@ type Streams struct {
 	InTTY, OutTTY, ErrTTY bool
 	// Width is the terminal's width in cells; 0 where neither Out nor Err is a terminal.
 	Width int
-	// Dumb is a terminal that takes no control sequences: TERM=dumb, or a Windows console of old.
+	// Dumb is set for a terminal that takes no control sequences: TERM=dumb, or an old Windows console.
 	Dumb bool
 }
 
@@ -45,7 +46,7 @@ func System() Streams {
 	return s
 }
 
-// OutWidth is how wide a line of prose on Out may be: 0, never wrapped, where Out is no terminal.
+// OutWidth returns the width of a line of prose on Out: 0, for never wrapped, where Out is not a terminal.
 func (s Streams) OutWidth() int { return s.onTTY(s.OutTTY) }
 
 // ErrWidth is OutWidth for Err.

@@ -1,83 +1,80 @@
 package ui
 
-// Text that comes from file names and servers: made harmless, measured in
-// cells. A Hangul or kanji character takes two cells, a combining mark none.
-
 import (
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/mattn/go-runewidth"
 )
 
-// cells is fixed and not taken from the locale, so that output does not depend
-// on the environment: terminals of today draw ambiguous characters one cell
-// wide in CJK locales too.
-var cells = &runewidth.Condition{StrictEmojiNeutral: true}
-
-// Printable returns s as it is if a terminal shows it harmlessly, else quoted
-// like a Go string: control characters, escape sequences, bytes that are not
-// UTF-8 and what reorders text could make a line say something it does not.
-func Printable(s string) string {
-	if harmless(s) {
-		return s
-	}
-	return strconv.Quote(s)
+// Dangerous reports whether a terminal or a page may act on r instead of showing it: control and format characters
+// (every direction mark, override and isolate among them) and the line separators. The two joiners are not dangerous:
+// Persian and Indic names and many emoji need them, and they move nothing. The program has no other such list.
+func Dangerous(r rune) bool {
+	const zwnj, zwj = '\u200c', '\u200d'
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) && r != zwnj && r != zwj
 }
 
-// Escaped is Printable without the quotes, for text inside a sentence: what
-// would do harm becomes an escape, all else stays.
-func Escaped(s string) string {
-	if harmless(s) {
+// Printable returns s unchanged if a terminal shows it harmlessly, else quoted like a Go string: dangerous runes and
+// bytes that are not UTF-8 become escapes.
+func Printable(s string) string {
+	if escaped := Escaped(s); escaped == s {
+		return s
+	}
+	return `"` + escape(s, `"\`, "") + `"`
+}
+
+// Escaped is Printable without the quotes, for text inside a sentence: only what is dangerous changes.
+func Escaped(s string) string { return escape(s, "", "") }
+
+// EscapedLines is Escaped for a text of several lines: tabs and line ends stay.
+func EscapedLines(s string) string { return escape(s, "", "\t\r\n") }
+
+// escape replaces dangerous runes, bytes that are not UTF-8, and the ASCII characters in also by escapes of Go; those in
+// but stay.
+func escape(s, also, but string) string {
+	change := func(r rune) bool {
+		return (Dangerous(r) || r == utf8.RuneError || strings.ContainsRune(also, r)) && !strings.ContainsRune(but, r)
+	}
+	if !strings.ContainsFunc(s, change) {
 		return s
 	}
 	var b strings.Builder
 	for s != "" {
 		r, size := utf8.DecodeRuneInString(s)
-		if r == utf8.RuneError && size <= 1 || harmful(r) {
-			quoted := strconv.Quote(s[:size])
-			b.WriteString(quoted[1 : len(quoted)-1])
-		} else {
+		switch {
+		case r == utf8.RuneError && size > 1, !change(r):
 			b.WriteString(s[:size])
+		case strings.ContainsRune(also, r):
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		default:
+			quoted := strconv.QuoteToASCII(s[:size])
+			b.WriteString(quoted[1 : len(quoted)-1])
 		}
 		s = s[size:]
 	}
 	return b.String()
 }
 
-func harmless(s string) bool { return utf8.ValidString(s) && !strings.ContainsFunc(s, harmful) }
-
-// harmful is everything that is neither seen nor a space. Joiners stay: names
-// in Persian and Indic scripts and many emoji need them, and they move
-// nothing. Direction marks and overrides go, alone or in pairs.
-func harmful(r rune) bool {
-	const zwnj, zwj = '\u200c', '\u200d'
-	return !unicode.IsPrint(r) && !unicode.Is(unicode.Zs, r) && r != zwnj && r != zwj
+// OneLine returns s on one line: each run of white space and control characters becomes one space.
+func OneLine(s string) string {
+	fields := strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
+	return strings.Join(fields, " ")
 }
 
-// Width is the number of cells that s takes on a terminal. s must be
-// Printable's or Escaped's.
-func Width(s string) int { return cells.StringWidth(s) }
-
-// Truncate shortens s to at most width cells, the cut marked by "…"; a width
-// of 0 or less gives "".
-func Truncate(s string, width int) string {
+// ShellWord returns s as one word of a shell, to be pasted into a command. A word with dangerous runes is written in
+// the $'...' form of bash and zsh, so that it is harmless to print.
+func ShellWord(s string) string {
+	const plain = "/._-+:,@%=~"
+	special := func(r rune) bool { // no shell treats a character beyond Latin-1's controls and spaces specially
+		return r < 0xa1 && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(plain, r)
+	}
 	switch {
-	case width <= 0:
-		return ""
-	case Width(s) <= width:
-		return s
+	case Escaped(s) != s:
+		return "$'" + escape(s, `'\`, "") + "'"
+	case s == "", s[0] == '~', strings.ContainsFunc(s, special):
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 	}
-	short := cells.Truncate(s, width, "…")
-	if Width(short) > width { // a single character that is wider than all there is room for
-		return "…"
-	}
-	return short
-}
-
-// Pad fills s with spaces to width cells; longer text stays as it is.
-func Pad(s string, width int) string {
-	return s + strings.Repeat(" ", max(0, width-Width(s)))
+	return s
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/anivault/anivault/internal/chart"
 	"github.com/anivault/anivault/internal/report"
 )
 
@@ -77,10 +78,10 @@ func samplePage() Page {
 	return Page{Roots: []string{"/lib"}, Started: started, Version: "v0.1.0", Records: records, Summary: s, Timeline: sampleTimeline()}
 }
 
-func sampleTimeline() []TimelinePoint {
-	var points []TimelinePoint
+func sampleTimeline() []chart.Point {
+	var points []chart.Point
 	for i := range 85 {
-		p := TimelinePoint{At: started.Add(time.Duration(i) * 500 * time.Millisecond), State: "Normal", Rate: 35, Requests: 14 + i%5}
+		p := chart.Point{At: started.Add(time.Duration(i) * 500 * time.Millisecond), State: "Normal", Rate: 35, Requests: 14 + i%5}
 		switch {
 		case i >= 30 && i < 44:
 			p.State, p.Rate, p.Requests = "Throttle", 17, 8
@@ -168,7 +169,7 @@ func hostilePage() Page {
 			report.Record{Path: x, Status: report.Pending, Error: &report.Error{Code: report.Code(x), Message: x}},
 		)
 		p.Roots = append(p.Roots, x)
-		p.Timeline = append(p.Timeline, TimelinePoint{At: p.Timeline[len(p.Timeline)-1].At.Add(time.Second), State: x})
+		p.Timeline = append(p.Timeline, chart.Point{At: p.Timeline[len(p.Timeline)-1].At.Add(time.Second), State: x})
 	}
 	p.Version, p.Summary.LimiterState = hostile[0], hostile[1]
 	return p
@@ -190,66 +191,6 @@ func TestEmptyRun(t *testing.T) {
 	page := render(t, Page{})
 	if !strings.Contains(page, "No media files were found.") || strings.Contains(page, "<svg") {
 		t.Error("an empty run's page does not say so")
-	}
-}
-
-func TestTimeline(t *testing.T) {
-	at := func(s float64) time.Time { return started.Add(time.Duration(s * float64(time.Second))) }
-	got := newTimeline([]TimelinePoint{
-		{At: at(0), State: "Normal", Rate: 10},
-		{At: at(1), State: "Normal", Rate: 10, Requests: 10},
-		{At: at(2), State: "Throttle", Rate: 5, Requests: 20, Throttled: 1},
-		{At: at(4), State: "offline", Requests: 5},
-	})
-	want := &timeline{
-		Bands: []band{{"0", "1000", "st-normal", "Normal"}, {"500", "500", "st-throttle", "Throttle"}, {"1000", "0", "st-closed", "offline"}},
-		Rate:  "M0 98.2H500V139.1H1000V180H1000",
-		Top:   "22/s", Ticks: []string{"0.0 s", "1.0 s", "2.0 s", "3.0 s", "4.0 s"},
-		Marks: []mark{{"500"}},
-		Keys:  []key{{"Normal", "st-normal"}, {"Throttle", "st-throttle"}, {"offline", "st-closed"}},
-		Spans: []span{{"0.0 s", "Normal", "2.0 s", "st-normal"}, {"2.0 s", "Throttle", "2.0 s", "st-throttle"}, {"4.0 s", "offline", "0.0 s", "st-closed"}},
-		Label: "The limiter during the run: Normal for 2.0 s, Throttle for 2.0 s, offline for 0.0 s",
-	}
-	wantBars := []bar{{"0", "98.2", "246", "81.8"}, {"250", "16.4", "246", "163.6"}, {"500", "159.5", "246", "20.5"}, {"750", "159.5", "246", "20.5"}}
-	if diff := cmp.Diff(wantBars, got.Bars); diff != "" {
-		t.Error(diff)
-	}
-	got.Bars = nil
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	for _, points := range [][]TimelinePoint{nil, {{At: at(0)}}, {{At: at(1)}, {At: at(1)}}} {
-		if newTimeline(points) != nil {
-			t.Errorf("%v gave a picture", points)
-		}
-	}
-	long := make([]TimelinePoint, 100_000)
-	for i := range long {
-		long[i] = TimelinePoint{At: at(float64(i)), State: []string{"Normal", "Sleep"}[i%2], Requests: 1}
-	}
-	if tl := newTimeline(long); len(tl.Bars) != bars || len(tl.Spans) != spans || tl.MoreSpan == 0 || len(tl.Bands) > boxWidth+1 {
-		t.Errorf("a long run has %d bars, %d spans, %d bands", len(tl.Bars), len(tl.Spans), len(tl.Bands))
-	}
-}
-
-// A burst that the bucket allows is no rate: what was answered within a second is shown as that many a second.
-func TestBurstIsNoRate(t *testing.T) {
-	var points []TimelinePoint
-	for i := range 15 {
-		points = append(points, TimelinePoint{At: started.Add(time.Duration(i) * 10 * time.Millisecond), State: "Normal", Rate: 35, Requests: min(i, 2)})
-	}
-	tl := newTimeline(points)
-	if tl.Top != "39/s" || len(tl.Bars) != 1 || tl.Ticks[4] != "1.0 s" || tl.Bands[0].Width != "140" {
-		t.Errorf("27 answers within 0.14 s are drawn as %+v", tl)
-	}
-	for length, want := range map[time.Duration]time.Duration{
-		time.Millisecond: time.Second, 99 * time.Second: time.Second, 100 * time.Second: time.Second, 101 * time.Second: 2 * time.Second,
-		time.Hour: 36 * time.Second, 100 * time.Hour: time.Hour,
-	} {
-		p := newPlot(started, started.Add(length))
-		if p.bar != want || p.length < length || p.length >= length+p.bar || p.length/p.bar > bars {
-			t.Errorf("a run of %s has bars of %s and ends after %s", length, p.bar, p.length)
-		}
 	}
 }
 

@@ -9,7 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/anivault/anivault/internal/chart"
 	"github.com/anivault/anivault/internal/report"
+	"github.com/anivault/anivault/internal/ui"
 )
 
 // openUpTo is how many files a card may have to stand open from the start, manyFiles from how many in all only those
@@ -27,7 +29,7 @@ type view struct {
 	Facts    []fact
 	Filters  []filter
 	Cards    []*card
-	Timeline *timeline
+	Timeline *chart.Timeline
 }
 
 // fact is one figure of the run.
@@ -76,11 +78,11 @@ type weighed struct {
 func newView(p Page) view {
 	v := view{
 		Heading: "anivault", When: p.Started.Format("2006-01-02 15:04"), Version: p.Version,
-		Facts: facts(p.Summary), Filters: filters(p.Summary), Cards: cards(p.Records), Timeline: newTimeline(p.Timeline),
+		Facts: facts(p.Summary), Filters: filters(p.Summary), Cards: cards(p.Records), Timeline: chart.NewTimeline(p.Timeline),
 	}
 	var roots []string
 	for _, r := range p.Roots {
-		roots = append(roots, report.Visible(r))
+		roots = append(roots, ui.Printable(r))
 	}
 	if len(roots) > 0 {
 		v.Heading = strings.Join(roots, ", ")
@@ -95,7 +97,7 @@ func facts(s report.Summary) []fact {
 		{"answers from the cache", fmt.Sprintf("%d of %d", s.CacheHits, s.CacheHits+s.CacheMisses)},
 		{"slowed down by TMDB (429)", fmt.Sprint(s.HTTP429)},
 		{"retries", fmt.Sprint(s.Retries)},
-		{"time", elapsed(time.Duration(s.ElapsedMS) * time.Millisecond)},
+		{"time", ui.Duration(time.Duration(s.ElapsedMS) * time.Millisecond)},
 	}
 	if s.LimiterState != "" {
 		f = append(f, fact{"limiter at the end", s.LimiterState})
@@ -175,7 +177,7 @@ func url(kind string, id int) string {
 
 func (c *card) add(r report.Record, folder, name string) {
 	f := &file{
-		Status: string(r.Status), Place: r.Place(), Name: report.Visible(name), Folder: folder,
+		Status: string(r.Status), Place: r.Place(), Name: ui.Printable(name), Folder: folder,
 		Titles: strings.Join(r.EpisodeTitles, " / "), Why: r.Why(),
 	}
 	if r.Status != report.Matched {
@@ -226,10 +228,7 @@ func (c *card) finish(mayOpen bool) {
 			list = own
 		}
 	}
-	c.Note = "1 file"
-	if n := len(c.Files); n != 1 {
-		c.Note = fmt.Sprintf("%d files", n)
-	}
+	c.Note = ui.Count(len(c.Files), "file")
 	if !c.Problem && highest >= 0 {
 		c.Note += ", " + report.Percent(lowest)
 		if high := report.Percent(highest); high != report.Percent(lowest) {
@@ -246,5 +245,5 @@ func split(p string) (folder, name string) {
 	if name == "" || len(slashed) != len(p) {
 		return "", p
 	}
-	return report.Visible(strings.TrimSuffix(p[:len(folder)], "/")), p[len(folder):]
+	return ui.Printable(strings.TrimSuffix(p[:len(folder)], "/")), p[len(folder):]
 }
