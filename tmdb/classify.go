@@ -1,14 +1,11 @@
 package tmdb
 
-// THE table of which answer means what for a rate limiter. It says what
-// docs/limiter.md ("Outcomes") says, for TMDB: the body counts as well as the
-// status.
-
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
+	"slices"
 )
 
 // Outcome is what one exchange says about the upstream.
@@ -27,7 +24,7 @@ const (
 
 var outcomeNames = [...]string{"cancelled", "ok", "throttled", "server", "network", "client", "config"}
 
-// String gives the outcome's name in lower case.
+// String returns the outcome's name in lower case.
 func (o Outcome) String() string {
 	if int(o) < len(outcomeNames) {
 		return outcomeNames[o]
@@ -37,11 +34,11 @@ func (o Outcome) String() string {
 
 // exchange is what the rules look at.
 type exchange struct {
-	req  *http.Request
-	resp *http.Response // nil when err is not
-	body []byte
-	err  error
-	code int // TMDB's code in an error body, 0 if it is none
+	req      *http.Request
+	status   int      // 0 when no answer came
+	redirect *url.URL // where the answer leads, if anywhere
+	err      error    // why no answer came, or what the client makes of the answer
+	refusal  Error    // err as an *Error, the zero value if it is none
 }
 
 type rule struct {
@@ -50,7 +47,7 @@ type rule struct {
 	outcome Outcome
 }
 
-// The first rule that holds decides. With an error there is no response.
+// The first rule that holds decides. onError is for exchanges without an answer.
 var onError = []rule{
 	{"the caller cancelled", callerCancelled, OutcomeCancelled},
 	{"stopped by the key guard: nothing was sent, or a 401 came back", errorIs[*UnauthorizedError], OutcomeClient},
@@ -62,48 +59,57 @@ var onError = []rule{
 }
 
 var onResponse = []rule{
-	{"429", status(429, 429), OutcomeThrottled},
-	{"TMDB's code 25, whatever the status", func(x exchange) bool { return x.code == CodeOverLimit }, OutcomeThrottled},
+	{"429, whatever the body", status(429, 429), OutcomeThrottled},
+	{"TMDB's code 25, whatever the status", func(x exchange) bool { return x.refusal.Code == CodeOverLimit }, OutcomeThrottled},
 	{"304: the cached body is still right", status(304, 304), OutcomeOK},
-	{"redirect to another host or from https to http", redirectRefused, OutcomeConfig},
-	{"redirect on the same host", status(300, 399), OutcomeClient},
+	{"redirect to another host or port, or from https to http", redirectRefused, OutcomeConfig},
+	{"redirect on the same host and port", status(300, 399), OutcomeClient},
+	{"a body that is not TMDB's, whatever the status", notTMDB, OutcomeServer},
 	{"408: the server gave up waiting", status(408, 408), OutcomeServer},
 	{"other 4xx", status(400, 499), OutcomeClient},
-	{"5xx", status(500, 599), OutcomeServer},
-	{"2xx with one of TMDB's codes for trouble of its own", troubleInsideOK, OutcomeServer},
-	{"2xx with any other error object", func(x exchange) bool { return x.code != 0 }, OutcomeClient},
-	{"2xx with a JSON object", jsonOK, OutcomeOK},
-	{"2xx with an HTML page, nothing, cut JSON, compressed bytes", always, OutcomeServer},
+	{"2xx with TMDB's code for a key that is refused, as a 401", errorIs[*UnauthorizedError], OutcomeClient},
+	{"2xx with TMDB's code for what it does not have, as a 404", errorMatches(ErrNotFound), OutcomeClient},
+	{"2xx with an answer", func(x exchange) bool { return x.err == nil && x.status < 300 }, OutcomeOK},
+	{"5xx, 2xx with any other error of TMDB's, any other status", always, OutcomeServer},
 }
 
-// Classify tells what an exchange says about TMDB: resp and its whole body, or
-// err with a nil resp. The body must be unpacked already, as NewWire leaves
-// it. A deadline counts as the network's: whether it was the request's or the
-// caller's own is for the transport to know.
+// Classify returns what an exchange says about TMDB: resp and its whole body, or err with a nil resp. The body
+// must be unpacked already, as [NewWire] leaves it. An answer counts as TMDB's by the same decoder as in
+// [Valid]. A deadline counts as the network's: whether it was the request's or the caller's own is for the
+// transport to know.
 func Classify(req *http.Request, resp *http.Response, body []byte, err error) Outcome {
 	return decidingRule(req, resp, body, err).outcome
 }
 
 func decidingRule(req *http.Request, resp *http.Response, body []byte, err error) rule {
-	x := exchange{req: req, resp: resp, body: body, err: err}
-	table := onResponse
+	x := exchange{req: req, err: err}
 	if err != nil || resp == nil {
-		table = onError
-	} else if code, _, failed, ok := decodeErrorBody(body); ok && failed {
-		x.code = code
+		return firstRule(onError, x)
 	}
-	for _, r := range table {
-		if r.holds(x) {
-			return r
-		}
+	if req.Method != http.MethodHead { // whose answer has no body
+		_, x.err = read(req, resp, body)
 	}
-	return table[len(table)-1] // not reached: the last rule always holds
+	x.status, x.redirect = resp.StatusCode, redirectTarget(req, resp)
+	return firstRule(onResponse, x)
+}
+
+// Outcome returns what the error says about TMDB, by the same rules as [Classify].
+func (e *Error) Outcome() Outcome {
+	return firstRule(onResponse, exchange{status: e.HTTPStatus, err: e}).outcome
+}
+
+func firstRule(table []rule, x exchange) rule {
+	if e, ok := errors.AsType[*Error](x.err); ok {
+		x.refusal = *e
+	}
+	i := slices.IndexFunc(table, func(r rule) bool { return r.holds(x) })
+	return table[i] // the last rule of a table always holds
 }
 
 func always(exchange) bool { return true }
 
 func status(low, high int) func(exchange) bool {
-	return func(x exchange) bool { return x.resp.StatusCode >= low && x.resp.StatusCode <= high }
+	return func(x exchange) bool { return x.status >= low && x.status <= high }
 }
 
 func errorIs[T error](x exchange) bool {
@@ -111,9 +117,12 @@ func errorIs[T error](x exchange) bool {
 	return errors.As(x.err, &target)
 }
 
+func errorMatches(target error) func(exchange) bool {
+	return func(x exchange) bool { return errors.Is(x.err, target) }
+}
+
 func callerCancelled(x exchange) bool {
-	return errors.Is(x.err, context.Canceled) ||
-		x.req != nil && errors.Is(x.req.Context().Err(), context.Canceled)
+	return errors.Is(x.err, context.Canceled) || errors.Is(x.req.Context().Err(), context.Canceled)
 }
 
 func misconfigured(x exchange) bool {
@@ -125,20 +134,7 @@ func misconfigured(x exchange) bool {
 }
 
 func redirectRefused(x exchange) bool {
-	to := redirectTarget(x.req, x.resp)
-	return to != nil && refuseRedirect(x.req.URL, to) != nil
+	return x.redirect != nil && refuseRedirect(x.req.URL, x.redirect) != nil
 }
 
-// troubleInsideOK: offline (9), internal error (11), failed (15), backend
-// timeout (24), no backend (43), internal id error (44), maintenance (46).
-func troubleInsideOK(x exchange) bool {
-	switch x.code {
-	case 9, 11, 15, 24, 43, 44, 46:
-		return true
-	}
-	return false
-}
-
-func jsonOK(x exchange) bool {
-	return sniffJSON(x.body) == "" && json.Valid(x.body)
-}
+func notTMDB(x exchange) bool { return x.refusal.Foreign != "" || errorIs[*DecodeError](x) }

@@ -1,11 +1,6 @@
 package tmdb
 
-// The client: what it is made of, and the one way a request goes out and an
-// answer comes back. Which endpoint exists is decided in the files named after
-// the things they return.
-
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -148,44 +143,46 @@ type Response struct {
 	*http.Response
 }
 
-// checked is an answer that knows when it is not one: valid JSON of another
-// kind decodes into zero values, and must not pass for "no results".
-type checked interface {
-	check() error
+// fetch asks for a T. The table of endpoints knows that the answer to path is one.
+func fetch[T any](ctx context.Context, c *Client, path string, q *query) (*T, *Response, error) {
+	v, resp, err := c.get(ctx, path, q)
+	if err != nil {
+		return nil, resp, err
+	}
+	return v.(*T), resp, nil
 }
 
-// get asks for path with q and decodes the answer into out.
-func (c *Client) get(ctx context.Context, path string, q *query, out checked) (*Response, error) {
+// get asks for path with q and decodes the answer.
+func (c *Client) get(ctx context.Context, path string, q *query) (any, *Response, error) {
 	req, err := c.request(ctx, path, q)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, c.failed(req, err)
+		return nil, nil, c.failed(req, err)
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, MaxBody+1))
 	_ = resp.Body.Close()
 	resp.Body = http.NoBody
 	resp.Request = withoutCredentials(req)
 	answer := &Response{resp}
-	if !isSuccess(resp) {
-		// The status says enough; a body that broke off only costs its message.
-		return answer, refusalOf(newError(req, resp.StatusCode, body), req)
-	}
-	if err != nil && !isGarbledGzip(err) {
-		return answer, c.failed(req, fmt.Errorf("read answer: %w", err))
-	}
-	if e, ok := errorInsideOK(req, resp.StatusCode, body); ok {
-		return answer, refusalOf(e, req)
-	}
-	if derr := decode(req, resp, body, err, out); derr != nil {
-		if c.onUndecodable != nil {
-			c.onUndecodable(withoutCredentials(req))
+	if err != nil && isSuccess(resp) {
+		if !isGarbledGzip(err) {
+			return nil, answer, c.failed(req, fmt.Errorf("read answer: %w", err))
 		}
-		return answer, derr
+		err = undecodable(req, resp, body, ReasonGzip, err)
+	} else {
+		// Of any other status a broken body costs only the message.
+		var v any
+		if v, err = read(req, resp, body); err == nil {
+			return v, answer, nil
+		}
 	}
-	return answer, nil
+	if c.onUndecodable != nil && errors.As(err, new(*DecodeError)) {
+		c.onUndecodable(withoutCredentials(req))
+	}
+	return nil, answer, err
 }
 
 func (c *Client) request(ctx context.Context, path string, q *query) (*http.Request, error) {
@@ -209,49 +206,4 @@ func (c *Client) request(ctx context.Context, path string, q *query) (*http.Requ
 		req.Header.Set("Authorization", bearerPrefix+token)
 	}
 	return req, nil
-}
-
-// decode turns the body of a 2xx into out, or says why it is none. readErr is
-// what the decompressor complained about, if it did.
-func decode(req *http.Request, resp *http.Response, body []byte, readErr error, out checked) error {
-	fail := func(r Reason, cause error) error {
-		return &DecodeError{Path: req.URL.Path, Reason: r, ContentType: shortText(resp.Header.Get("Content-Type"), 64), Size: len(body), Err: cause}
-	}
-	if readErr != nil {
-		return fail(ReasonGzip, readErr)
-	}
-	if reason := sniffJSON(body); reason != "" {
-		return fail(reason, nil)
-	}
-	if err := json.Unmarshal(body, out); err != nil {
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
-			return fail(ReasonCut, err)
-		}
-		return fail(ReasonShape, err)
-	}
-	if err := out.check(); err != nil {
-		return fail(ReasonShape, err)
-	}
-	return nil
-}
-
-// sniffJSON tells from its first byte why a body cannot be an answer; "" means
-// that it may be one.
-func sniffJSON(body []byte) Reason {
-	if isGzip(body) {
-		return ReasonGzip
-	}
-	trimmed := bytes.TrimLeft(body, " \t\r\n")
-	switch {
-	case len(body) > MaxBody:
-		return ReasonTooLarge
-	case len(trimmed) == 0:
-		return ReasonEmpty
-	case bytes.HasPrefix(bytes.TrimPrefix(trimmed, []byte("\xef\xbb\xbf")), []byte("<")): // pages may start with a byte order mark
-		return ReasonHTML
-	case trimmed[0] != '{':
-		return ReasonNotJSON
-	}
-	return ""
 }

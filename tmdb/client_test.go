@@ -112,27 +112,27 @@ func TestRequestsAreWrittenAsTMDBReadsThem(t *testing.T) {
 			_, _, err := c.Movie(t.Context(), 9000002, DetailOptions{})
 			return err
 		}, "https://api.themoviedb.org/3/movie/9000002"},
-		{"season 0", "", `{"episodes":[]}`, func(c *Client) error {
+		{"season 0", "", `{"season_number":0,"episodes":[]}`, func(c *Client) error {
 			_, _, err := c.Season(t.Context(), 9000001, 0, DetailOptions{})
 			return err
 		}, "https://api.themoviedb.org/3/tv/9000001/season/0"},
-		{"episode", "", `{"id":9100001}`, func(c *Client) error {
+		{"episode", "", `{"id":9100001,"season_number":2,"episode_number":62}`, func(c *Client) error {
 			_, _, err := c.Episode(t.Context(), 9000001, 2, 62, DetailOptions{})
 			return err
 		}, "https://api.themoviedb.org/3/tv/9000001/season/2/episode/62"},
-		{"episode groups", "", `{"results":[]}`, func(c *Client) error {
+		{"episode groups", "", `{"id":9000001,"results":[]}`, func(c *Client) error {
 			_, _, err := c.EpisodeGroups(t.Context(), 9000001)
 			return err
 		}, "https://api.themoviedb.org/3/tv/9000001/episode_groups"},
-		{"episode group", "", `{"groups":[]}`, func(c *Client) error {
+		{"episode group", "", `{"id":"0123456789abcdef01234567","groups":[]}`, func(c *Client) error {
 			_, _, err := c.EpisodeGroup(t.Context(), "0123456789abcdef01234567", DetailOptions{})
 			return err
 		}, "https://api.themoviedb.org/3/tv/episode_group/0123456789abcdef01234567"},
-		{"alternative titles of a film", "", `{"titles":[]}`, func(c *Client) error {
+		{"alternative titles of a film", "", `{"id":9000002,"titles":[]}`, func(c *Client) error {
 			_, _, err := c.AlternativeTitles(t.Context(), KindMovie, 9000002)
 			return err
 		}, "https://api.themoviedb.org/3/movie/9000002/alternative_titles"},
-		{"translations of a series", "", `{"translations":[]}`, func(c *Client) error {
+		{"translations of a series", "", `{"id":9000001,"translations":[]}`, func(c *Client) error {
 			_, _, err := c.Translations(t.Context(), KindTV, 9000001)
 			return err
 		}, "https://api.themoviedb.org/3/tv/9000001/translations"},

@@ -28,7 +28,7 @@ type Configuration struct {
 
 var errNoImages = errors.New("no image configuration")
 
-func (c *Configuration) check() error {
+func (c *Configuration) check([]string) error {
 	if c.Images.BaseURL == "" && c.Images.SecureBaseURL == "" {
 		return errNoImages
 	}
@@ -45,14 +45,7 @@ type GenreList struct {
 	Genres []Genre `json:"genres"`
 }
 
-var errNoGenres = errors.New("no genres list")
-
-func (g *GenreList) check() error {
-	if g.Genres == nil {
-		return errNoGenres
-	}
-	return nil
-}
+func (g *GenreList) check([]string) error { return listOrError(g.Genres) }
 
 // Genres calls GET /3/genre/{kind}/list.
 func (c *Client) Genres(ctx context.Context, kind Kind, language string) (*GenreList, *Response, error) {
@@ -72,7 +65,9 @@ type ChangesPage struct {
 	Results []Change `json:"results"`
 }
 
-func (p *ChangesPage) check() error { return listOrError(p.Results) }
+func (p *ChangesPage) check([]string) error {
+	return rowsWithIDs(p.Results, func(c Change) int { return c.ID })
+}
 
 // maxChangesRange is TMDB's bound; more is answered with 422, code 20.
 const maxChangesRange = 14 * 24 * time.Hour

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// endpoints is how every body is asked for, by the fixture that holds it.
-var endpoints = map[string]func(t *testing.T, c *Client) (any, error){
+// calls is how every body is asked for, by the fixture that holds it.
+var calls = map[string]func(t *testing.T, c *Client) (any, error){
 	"search_tv": func(t *testing.T, c *Client) (any, error) {
 		v, _, err := c.SearchTV(t.Context(), SearchTVOptions{Query: "x"})
 		return v, err
@@ -91,7 +91,7 @@ func ask(t *testing.T, endpoint string, body []byte) (any, error) {
 	c := clientFor(t, Options{Token: "t"}, func(r *http.Request) (*http.Response, error) {
 		return answer(r, 200, jsonType, string(body)), nil
 	})
-	return endpoints[endpoint](t, c)
+	return calls[endpoint](t, c)
 }
 
 func fixture(t testing.TB, name string) []byte {
@@ -114,10 +114,10 @@ var notInFixture = map[string]bool{
 
 func TestEveryFieldIsReadFromAFullBody(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.json")
-	if err != nil || len(files) != len(endpoints) {
-		t.Fatalf("%d fixtures for %d endpoints (%v)", len(files), len(endpoints), err)
+	if err != nil || len(files) != len(calls) {
+		t.Fatalf("%d fixtures for %d endpoints (%v)", len(files), len(calls), err)
 	}
-	for name := range endpoints {
+	for name := range calls {
 		t.Run(name, func(t *testing.T) {
 			v, err := ask(t, name, fixture(t, name))
 			if err != nil {
@@ -346,7 +346,7 @@ func without(t *testing.T, endpoint, path, form, absent string) []byte {
 
 func TestJSONOfAnotherKindIsNoAnswer(t *testing.T) {
 	bodies := []string{`{}`, `{"results":null}`, `{"error":"captive portal"}`, `{"id":"text","results":7}`, `{"id":0,"genres":null}`}
-	for name := range endpoints {
+	for name := range calls {
 		for _, body := range bodies {
 			if v, err := ask(t, name, []byte(body)); err == nil {
 				t.Errorf("%s: %s was taken for %+v", name, body, v)

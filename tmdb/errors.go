@@ -4,7 +4,6 @@ package tmdb
 // query or a credential; what an upstream wrote is shortened and cleaned.
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -27,17 +26,22 @@ const (
 	CodeSuspended    = 45 // 403, the account behind the key
 )
 
-// Error is an answer of TMDB that is no value: a status other than 2xx, or an
-// error body inside a 200.
+// credentialCodes are TMDB's codes for a key, token, session or account that it refuses.
+var credentialCodes = []int{3, CodeInvalidKey, CodeSuspendedKey, 14, 16, 17, 30, 31, 32, 33, 35, 36, CodeSuspended}
+
+// Error is an answer without a value: a status other than 2xx, or TMDB's error object in a 2xx.
 type Error struct {
 	HTTPStatus int    // as sent
 	Code       int    // TMDB's status_code; 0 when the body had none
 	Message    string // TMDB's status_message or its errors list; "" when it had none
 	Method     string
 	Path       string // without the query
+	// Foreign is why the body is not TMDB's error object: something between here and TMDB (its edge, a proxy,
+	// the login page of a network) may have answered. "" when the answer is TMDB's own.
+	Foreign Reason
 }
 
-// Error gives one line with everything the type holds.
+// Error returns one line with everything that the type holds.
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "tmdb: %s %s: HTTP %d", e.Method, e.Path, e.HTTPStatus)
@@ -50,12 +54,15 @@ func (e *Error) Error() string {
 	if e.Code != 0 {
 		b.WriteString(" (code " + strconv.Itoa(e.Code) + ")")
 	}
+	if e.Foreign != "" {
+		b.WriteString(", not TMDB's own answer (" + string(e.Foreign) + ")")
+	}
 	return b.String()
 }
 
 // Is makes errors.Is(err, ErrNotFound) true for what TMDB does not have.
 func (e *Error) Is(target error) bool {
-	return target == ErrNotFound &&
+	return target == ErrNotFound && e.Foreign == "" &&
 		(e.HTTPStatus == http.StatusNotFound || e.Code == 6 || e.Code == CodeNotFound || e.Code == 37)
 }
 
@@ -164,100 +171,19 @@ func (c *Client) failed(req *http.Request, err error) error {
 	return &failure{text: scrub(req, fmt.Sprintf("tmdb: %s %s: %s", req.Method, req.URL.Path, text)), err: err}
 }
 
-// errorBody is TMDB's error object in both forms. The fields are raw because
-// neither their types nor their order can be relied upon.
-type errorBody struct {
-	Success json.RawMessage `json:"success"`
-	Code    json.RawMessage `json:"status_code"`
-	Message json.RawMessage `json:"status_message"`
-	Errors  json.RawMessage `json:"errors"`
-}
-
-// maxErrorBody bounds what is looked at: an error object is far smaller, and
-// the details of a series are far larger.
-const maxErrorBody = 64 << 10
-
-// decodeErrorBody reads code and message out of a body, if it has them.
-func decodeErrorBody(body []byte) (code int, message string, failed, ok bool) {
-	if len(body) > maxErrorBody {
-		return 0, "", false, false
-	}
-	var e errorBody
-	if json.Unmarshal(body, &e) != nil {
-		return 0, "", false, false
-	}
-	code = looseInt(e.Code)
-	if json.Unmarshal(e.Message, &message) != nil {
-		message = ""
-	}
-	if message == "" {
-		message = strings.Join(looseStrings(e.Errors), "; ")
-	}
-	return code, shortText(message, 300), string(e.Success) != "true", code != 0 || message != ""
-}
-
-// looseInt reads 25, "25" and 25.0; anything else is 0.
-func looseInt(raw json.RawMessage) int {
-	f, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64)
-	if err != nil || f != f || f < 0 || f > 1e6 {
-		return 0
-	}
-	return int(f)
-}
-
-// looseStrings reads the errors list: strings, or whatever stands in their
-// place.
-func looseStrings(raw json.RawMessage) []string {
-	var list []any
-	if json.Unmarshal(raw, &list) != nil {
-		return nil
-	}
-	var out []string
-	for _, item := range list {
-		if s, ok := item.(string); ok && s != "" {
-			out = append(out, s)
-		}
-	}
-	return slices.Clip(out)
-}
-
-// newError makes the *Error of an answer with a status that is no success.
-func newError(req *http.Request, status int, body []byte) *Error {
-	code, message, _, _ := decodeErrorBody(body)
-	return &Error{HTTPStatus: status, Code: code, Message: scrub(req, message), Method: req.Method, Path: req.URL.Path}
-}
-
-// errorInsideOK finds an error object in a 2xx: TMDB's code 25 was seen with
-// other statuses than 429.
-func errorInsideOK(req *http.Request, status int, body []byte) (*Error, bool) {
-	code, message, failed, ok := decodeErrorBody(body)
-	if !ok || code == 0 || !failed {
-		return nil, false
-	}
-	return &Error{HTTPStatus: status, Code: code, Message: scrub(req, message), Method: req.Method, Path: req.URL.Path}, true
-}
-
-// keyRefused tells a refusal of the key from other refusals: any 401, since
-// nothing that this client asks needs more than a key, and the codes of a
-// suspended key or account. A bare 403 is a block at the edge, which another
-// key would meet too.
-func keyRefused(status, code int) bool {
-	switch status {
-	case http.StatusUnauthorized:
+// keyRefused reports whether an error of TMDB's refuses the key: any 401, since nothing that this client
+// asks for needs more than a key, and TMDB's codes for credentials with another status. A 403 with none of
+// them is a block at the edge, which another key would meet too.
+func (e *Error) keyRefused() bool {
+	switch {
+	case e.Foreign != "" || e.Code == CodeOverLimit:
+		return false
+	case e.HTTPStatus == http.StatusUnauthorized:
 		return true
-	case http.StatusForbidden:
-		return code == CodeInvalidKey || code == CodeSuspendedKey || code == CodeSuspended
+	case e.HTTPStatus == http.StatusForbidden || e.HTTPStatus < 300:
+		return slices.Contains(credentialCodes, e.Code)
 	}
 	return false
-}
-
-// refusalOf makes an *UnauthorizedError of an *Error that is a refusal of the
-// key, and leaves the others.
-func refusalOf(e *Error, req *http.Request) error {
-	if !keyRefused(e.HTTPStatus, e.Code) {
-		return e
-	}
-	return &UnauthorizedError{Cause: e, Sent: true, KeyAsToken: looksLikeKey(req)}
 }
 
 // looksLikeKey holds when the Bearer value has the form of a v3 key: 32

@@ -24,14 +24,16 @@ func TestErrorBodies(t *testing.T) {
 		{"with failure", 404, `{"success":false,"failure":true,"status_code":6,"status_message":"m"}`, Error{Code: 6, Message: "m"}},
 		{"errors list", 422, `{"errors":["query must be provided","page must be less than 500"]}`, Error{Message: "query must be provided; page must be less than 500"}},
 		{"errors of another kind", 422, `{"errors":[{"a":1},"b",null,3]}`, Error{Message: "b"}},
+		{"errors list that is not a 422's", 404, `{"errors":["no such route"]}`, Error{Foreign: ReasonShape}},
+		{"a message alone", 403, `{"status_message":"Forbidden"}`, Error{Foreign: ReasonShape}},
 		{"code as text", 500, `{"status_code":"11"}`, Error{Code: 11}},
 		{"code as a fraction", 500, `{"status_code":11.0}`, Error{Code: 11}},
-		{"code out of all bounds", 500, `{"status_code":1e300,"status_message":null}`, Error{}},
-		{"control characters", 500, "{\"status_message\":\"a\\u001b[2Jb\\nc\"}", Error{Message: "a[2Jb c"}},
-		{"HTML", 502, "<html><head><title>502</title>", Error{}},
-		{"nothing", 504, "", Error{}},
-		{"a list", 500, `[1,2]`, Error{}},
-		{"cut", 500, `{"status_code":11,"status_mess`, Error{}},
+		{"code out of all bounds", 500, `{"status_code":1e300,"status_message":null}`, Error{Foreign: ReasonShape}},
+		{"control characters", 500, "{\"status_code\":11,\"status_message\":\"a\\u001b[2Jb\\nc\"}", Error{Code: 11, Message: "a[2Jb c"}},
+		{"HTML", 502, "<html><head><title>502</title>", Error{Foreign: ReasonHTML}},
+		{"nothing", 504, "", Error{Foreign: ReasonEmpty}},
+		{"a list", 500, `[1,2]`, Error{Foreign: ReasonNotJSON}},
+		{"cut", 500, `{"status_code":11,"status_mess`, Error{Foreign: ReasonCut}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -56,7 +58,8 @@ func TestErrorBodies(t *testing.T) {
 func TestErrorTexts(t *testing.T) {
 	e := &Error{HTTPStatus: 404, Code: 34, Message: "Not there.", Method: "GET", Path: "/3/tv/1"}
 	tests := map[string]error{
-		"tmdb: GET /3/tv/1: HTTP 404 Not Found: Not there. (code 34)":                                                        e,
+		"tmdb: GET /3/tv/1: HTTP 404 Not Found: Not there. (code 34)":                                 e,
+		"tmdb: GET /3/tv/1: HTTP 403 Forbidden, not TMDB's own answer (an HTML page instead of JSON)": &Error{HTTPStatus: 403, Method: "GET", Path: "/3/tv/1", Foreign: ReasonHTML},
 		"tmdb: GET /3/tv/1: HTTP 599":                                                                                        &Error{HTTPStatus: 599, Method: "GET", Path: "/3/tv/1"},
 		"tmdb: the key was refused: " + e.Error():                                                                            &UnauthorizedError{Cause: e, Sent: true},
 		"tmdb: not asked, the key was refused before: " + e.Error():                                                          &UnauthorizedError{Cause: e},
@@ -127,18 +130,15 @@ func FuzzErrorBody(f *testing.F) {
 	f.Add(429, []byte("\xef\xbb\xbf<html>\x00"))
 	f.Fuzz(func(t *testing.T, status int, body []byte) {
 		req := httptest.NewRequest(http.MethodGet, "/3/tv/1?api_key="+canaryKey, nil)
-		e := newError(req, status, body)
-		if !utf8.ValidString(e.Message) || utf8.RuneCountInString(e.Message) > 301 || strings.ContainsAny(e.Message, "\n\x1b\x00") {
-			t.Fatalf("message %q", e.Message)
-		}
-		if e.Code < 0 || e.Code > 1e6 {
-			t.Fatalf("code %d", e.Code)
-		}
-		inside, ok := errorInsideOK(req, 200, body)
-		if ok && inside.Code == 0 {
-			t.Fatal("an error without a code inside a 200")
-		}
 		resp := &http.Response{StatusCode: status, Header: http.Header{}}
+		if e, ok := errors.AsType[*Error](Valid(req, resp, body)); ok {
+			if !utf8.ValidString(e.Message) || utf8.RuneCountInString(e.Message) > 301 || strings.ContainsAny(e.Message, "\n\x1b\x00") {
+				t.Fatalf("message %q", e.Message)
+			}
+			if e.Code < 0 || e.Code > 1e6 || e.Foreign != "" && (e.Code != 0 || e.Message != "") {
+				t.Fatalf("code %d, foreign %q", e.Code, e.Foreign)
+			}
+		}
 		if got := Classify(req, resp, body, nil); got == OutcomeCancelled || got == OutcomeNetwork {
 			t.Fatalf("an answer classified as %v", got)
 		}

@@ -4,7 +4,6 @@ package tmdb
 
 import (
 	"context"
-	"errors"
 )
 
 // Source is a site whose ids TMDB knows.
@@ -51,13 +50,35 @@ type FindResults struct {
 	People   []Person      `json:"person_results"`
 }
 
-var errNoFindLists = errors.New("no result lists")
-
-func (r *FindResults) check() error {
+func (r *FindResults) check([]string) error {
 	if r.Movies == nil && r.TV == nil && r.Episodes == nil && r.Seasons == nil && r.People == nil {
-		return errNoFindLists
+		return errNoList
+	}
+	for _, id := range r.ids() {
+		if id <= 0 {
+			return errNoID
+		}
 	}
 	return nil
+}
+
+func (r *FindResults) ids() (ids []int) {
+	for _, row := range r.Movies {
+		ids = append(ids, row.ID)
+	}
+	for _, row := range r.TV {
+		ids = append(ids, row.ID)
+	}
+	for _, row := range r.Episodes {
+		ids = append(ids, row.ID)
+	}
+	for _, row := range r.Seasons {
+		ids = append(ids, row.ID)
+	}
+	for _, row := range r.People {
+		ids = append(ids, row.ID)
+	}
+	return ids
 }
 
 // Find calls GET /3/find/{externalID}, for example Find(ctx, "tt0944947",

@@ -4,7 +4,6 @@ package tmdb
 
 import (
 	"context"
-	"errors"
 	"fmt"
 )
 
@@ -50,7 +49,12 @@ type EpisodeGroups struct {
 	Results []EpisodeGroupSummary `json:"results"`
 }
 
-func (g *EpisodeGroups) check() error { return listOrError(g.Results) }
+func (g *EpisodeGroups) check(ids []string) error {
+	if err := sameID(g.ID, ids[0]); err != nil {
+		return err
+	}
+	return listOrError(g.Results)
+}
 
 // GroupEpisode is an episode in a group: its own season and number, and its
 // place in the part.
@@ -74,13 +78,11 @@ type EpisodeGroup struct {
 	Groups []GroupPart `json:"groups"`
 }
 
-var errNoGroups = errors.New("no groups list")
-
-func (g *EpisodeGroup) check() error {
-	if g.Groups == nil {
-		return errNoGroups
+func (g *EpisodeGroup) check(ids []string) error {
+	if g.ID != ids[0] {
+		return errOtherID
 	}
-	return nil
+	return listOrError(g.Groups)
 }
 
 // EpisodeGroups calls GET /3/tv/{id}/episode_groups.

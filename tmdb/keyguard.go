@@ -1,45 +1,38 @@
 package tmdb
 
-// What keeps a wrong key from being tried five thousand times: the first
-// request of an unproven key goes alone, and a refused key is never used
-// again.
-
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"sync"
 	"time"
 )
 
-// KeyGuard is a round tripper that proves a credential before it lets many
-// requests use it.
+// KeyGuard is a round tripper that keeps a wrong key from being tried five thousand times: it proves a
+// credential before it lets many requests use it, and never uses one again that was refused.
 //
-// While a key is unproven, one request is under way at a time and the others
-// wait (first come, first served, until their context ends). A JSON answer
-// that is not a refusal proves the key and lets all go. A failure that says
-// nothing about the key (network, 5xx, 429, an HTML page) leaves it unproven
-// and lets the next single one go. One that has no answer after 3 s is joined by
-// the next, and so on: a dead upstream must not be asked one timeout after the
-// other. A refusal (401, or TMDB's codes for a
-// suspended key or account) ends it: that request, all waiting ones and all
-// later ones fail with an *UnauthorizedError, and those that were let go but
-// have no answer yet (waiting in a rate limiter below, say) are cancelled.
+// While a key is unproven, one request is under way at a time and the others wait (first come, first served,
+// until their context ends). An answer of TMDB's that is not a refusal of the key proves it and lets all go. A
+// failure that says nothing about the key (network, 5xx, 429, an HTML page) leaves it unproven and lets the
+// next one go. A request that has been on the wire for 3 s without an answer is joined by the next, and so on:
+// a dead upstream must not be asked one timeout after the other. Waiting in a rate limiter below does not
+// count. A refusal (401, or TMDB's codes for credentials) ends the key: that request, all waiting ones and all
+// later ones fail with an *UnauthorizedError, and those that were let go but have no answer yet are cancelled.
 //
-// Keys are told apart by a hash; a guard may serve several. It belongs above
-// the rate limiter and below the cache: a cached answer proves nothing and
-// needs no key.
+// Keys are told apart by a hash; a guard may serve several. It belongs above the rate limiter and below the
+// cache: a cached answer proves nothing and needs no key. It reads each body whole, at most MaxBody bytes.
 type KeyGuard struct {
 	next http.RoundTripper
 	mu   sync.Mutex
 	keys map[[sha256.Size]byte]*guardedKey
 }
 
-// alonePatience is how long a request with an unproven key goes alone.
+// alonePatience is how long a request with an unproven key is on the wire before the next joins it.
 const alonePatience = 3 * time.Second
 
 // NewKeyGuard wraps next; nil means http.DefaultTransport.
@@ -85,24 +78,35 @@ func (g *KeyGuard) key(req *http.Request) *guardedKey {
 // RoundTrip sends req when its key may be used.
 func (g *KeyGuard) RoundTrip(req *http.Request) (*http.Response, error) {
 	k := g.key(req)
-	mine, err := k.wait(req.Context())
+	alone, err := k.wait(req.Context())
 	if err != nil {
 		return nil, err
 	}
-	if mine {
-		// There is one turn; after a verdict nobody waits for it any more, and
-		// having it there harms no one.
-		var once sync.Once
-		passOn := func() { once.Do(func() { k.turn <- struct{}{} }) }
-		defer passOn()
-		defer time.AfterFunc(alonePatience, passOn).Stop()
+	if !alone {
+		return k.send(req.Context(), g.next, req)
 	}
-	return k.send(g.next, req)
+	// There is one turn. After a verdict nobody waits for it any more, so it may stay there.
+	passOn := sync.OnceFunc(func() { k.turn <- struct{}{} })
+	defer passOn()
+	ctx, stop := onTheWire(req.Context(), alonePatience, passOn)
+	defer stop()
+	return k.send(ctx, g.next, req)
 }
 
-// wait returns when the request may go; mine says that it goes alone and has
-// to give the turn back.
-func (k *guardedKey) wait(ctx context.Context) (mine bool, err error) {
+// onTheWire returns a context for a request that calls f once the request has been with net/http for d without
+// an answer: its connection was asked for, and no byte has come back. stop ends that. A limiter may send the
+// request several times; each time counts from its own beginning.
+func onTheWire(ctx context.Context, d time.Duration, f func()) (_ context.Context, stop func()) {
+	timer := time.AfterFunc(d, f)
+	timer.Stop()
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn:              func(string) { timer.Reset(d) },
+		GotFirstResponseByte: func() { timer.Stop() },
+	}), func() { timer.Stop() }
+}
+
+// wait returns when the request may go. One that goes alone has to give the turn back.
+func (k *guardedKey) wait(ctx context.Context) (alone bool, err error) {
 	if err := k.verdict(); err != nil {
 		return false, err
 	}
@@ -128,8 +132,7 @@ func (k *guardedKey) wait(ctx context.Context) (mine bool, err error) {
 	return true, nil
 }
 
-// verdict gives the refusal as those get it who were not sent, nil if there is
-// none.
+// verdict returns the refusal for those that were not sent, nil if there is none.
 func (k *guardedKey) verdict() error {
 	var refusal *UnauthorizedError
 	if k.refused.Err() == nil || !errors.As(context.Cause(k.refused), &refusal) {
@@ -140,96 +143,48 @@ func (k *guardedKey) verdict() error {
 	return &later
 }
 
-// send lets one request through, cancels it when the key is refused while it
-// has no answer, and reads from the answer what it says about the key.
-func (k *guardedKey) send(next http.RoundTripper, req *http.Request) (*http.Response, error) {
-	ctx, cancel := context.WithCancel(req.Context())
+// send sends one request under ctx, cancels it when the key is refused meanwhile, and learns from its answer.
+func (k *guardedKey) send(ctx context.Context, next http.RoundTripper, req *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	detach := context.AfterFunc(k.refused, cancel)
 	resp, err := next.RoundTrip(req.WithContext(ctx))
-	detach() // whoever has an answer by now keeps it
+	detach() // an answer that is here is read to its end
 	if err != nil {
-		cancel()
-		if req.Context().Err() == nil && ctx.Err() != nil {
-			if refusal := k.verdict(); refusal != nil {
-				return nil, refusal
-			}
-		}
-		k.learnFromError(err)
-		return nil, err
-	}
-	resp.Request = req
-	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
-		body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
-		answer := newError(req, resp.StatusCode, body)
-		if refusal, ok := errors.AsType[*UnauthorizedError](refusalOf(answer, req)); ok {
-			_ = resp.Body.Close()
-			cancel()
-			k.refuse(refusal)
+		if refusal := k.verdict(); refusal != nil && req.Context().Err() == nil && ctx.Err() != nil {
 			return nil, refusal
 		}
-		resp.Body = readAgain(body, resp.Body)
+		if refusal, ok := errors.AsType[*UnauthorizedError](err); ok { // a transport below knows already
+			k.refuse(refusal)
+		}
+		return nil, err
 	}
-	resp.Body = &guardedBody{ReadCloser: resp.Body, release: cancel}
-	k.learn(resp)
+	body, err := io.ReadAll(io.LimitReader(resp.Body, MaxBody+1))
+	_ = resp.Body.Close()
+	if err != nil && isSuccess(resp) {
+		return nil, fmt.Errorf("read answer: %w", err)
+	}
+	resp.Request = req
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	if err := k.learn(req, resp, body); err != nil {
+		return nil, err
+	}
 	return resp, nil
 }
 
-// learnFromError: a transport below may have made a refusal an error already.
-func (k *guardedKey) learnFromError(err error) {
-	if refusal, ok := errors.AsType[*UnauthorizedError](err); ok {
-		k.refuse(refusal)
+// learn returns the refusal that an answer is, and marks the key as proven by one that TMDB gives only to a
+// key that it knows: neither a redirect nor a limit, trouble of the server or a body that is not TMDB's.
+func (k *guardedKey) learn(req *http.Request, resp *http.Response, body []byte) error {
+	if err := errorAnswer(req, resp, body); errors.As(err, new(*UnauthorizedError)) {
+		k.refuse(err)
+		return err
 	}
-}
-
-// learn marks the key as proven by an answer that TMDB gives only to a key it
-// knows: JSON, or a 304, and neither a limit nor trouble of the server.
-func (k *guardedKey) learn(resp *http.Response) {
-	if k.proven.Err() != nil {
-		return
+	redirect := resp.StatusCode >= 300 && resp.StatusCode < 400 && resp.StatusCode != http.StatusNotModified
+	if k.proven.Err() != nil || redirect {
+		return nil
 	}
-	switch {
-	case resp.StatusCode == http.StatusNotModified:
-		k.prove()
-		return
-	case resp.StatusCode == http.StatusForbidden, resp.StatusCode == http.StatusTooManyRequests,
-		resp.StatusCode == http.StatusRequestTimeout,
-		resp.StatusCode >= 300 && resp.StatusCode < 400, resp.StatusCode >= 500:
-		return
-	}
-	buffered := bufio.NewReaderSize(resp.Body, 512)
-	start, _ := buffered.Peek(64)
-	resp.Body = &rebufferedBody{Reader: buffered, Closer: resp.Body}
-	if sniffJSON(start) == "" {
+	if outcome := Classify(req, resp, body, nil); outcome == OutcomeOK || outcome == OutcomeClient {
 		k.prove()
 	}
-}
-
-// guardedBody keeps a request's context alive until its body is closed or
-// read to the end.
-type guardedBody struct {
-	io.ReadCloser
-	release context.CancelFunc
-}
-
-func (b *guardedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if err != nil {
-		b.release()
-	}
-	return n, err
-}
-
-func (b *guardedBody) Close() error {
-	defer b.release()
-	return b.ReadCloser.Close()
-}
-
-type rebufferedBody struct {
-	io.Reader
-	io.Closer
-}
-
-// readAgain puts what was read back in front of the rest.
-func readAgain(start []byte, rest io.ReadCloser) io.ReadCloser {
-	return &rebufferedBody{Reader: io.MultiReader(bytes.NewReader(start), rest), Closer: rest}
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,6 +24,10 @@ type upstream struct {
 
 func (u *upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 	n := u.sent.Add(1)
+	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil {
+		trace.GetConn(r.URL.Host) // as net/http does when it has a request to send
+		defer trace.GotFirstResponseByte()
+	}
 	now := u.at.Add(1)
 	defer u.at.Add(-1)
 	for {
@@ -40,7 +45,7 @@ func (u *upstream) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func request(ctx context.Context, token string) *http.Request {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://api.example.org/3/tv/1", nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://api.example.org/3/tv/9000001", nil)
 	if err != nil {
 		panic(err)
 	}
@@ -132,6 +137,30 @@ func TestADeadUpstreamIsNotAskedOneTimeoutAfterTheOther(t *testing.T) {
 	})
 }
 
+// A request that waits for permission in a limiter below is not on the wire: nobody joins it, however long it
+// takes, and a wrong key still costs one request.
+func TestWaitingForPermissionIsNotWaitingForAnAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := &upstream{respond: func(_ int64, r *http.Request) (*http.Response, error) { return refused401(r) }}
+		pause := roundTrip(func(r *http.Request) (*http.Response, error) {
+			select {
+			case <-time.After(13 * time.Second):
+				return u.RoundTrip(r)
+			case <-r.Context().Done():
+				return nil, r.Context().Err()
+			}
+		})
+		for _, err := range storm(t, NewKeyGuard(pause), 8) {
+			if !errors.As(err, new(*UnauthorizedError)) {
+				t.Errorf("got %v", err)
+			}
+		}
+		if u.sent.Load() != 1 {
+			t.Errorf("%d requests on the wire, want 1", u.sent.Load())
+		}
+	})
+}
+
 func TestWhatSaysNothingLeavesTheKeyUnproven(t *testing.T) {
 	failures := map[string]reply{
 		"network":        {err: io.ErrUnexpectedEOF},
@@ -139,6 +168,10 @@ func TestWhatSaysNothingLeavesTheKeyUnproven(t *testing.T) {
 		"429":            {status: 429, body: `{"status_code":25}`},
 		"408":            {status: 408, body: "<html>"},
 		"200 with HTML":  {status: 200, body: "<html>"},
+		"401 with HTML":  {status: 401, body: "<html>"},
+		"401 of another": {status: 401, body: `{"message":"Unauthorized"}`},
+		"200 of another": {status: 200, body: `{"error":"log in"}`},
+		"401 over limit": {status: 401, body: `{"status_code":25}`},
 		"404 with HTML":  {status: 404, body: "<html>"},
 		"403 at the CDN": {status: 403, body: "<html>"},
 		"302":            {status: 302, body: "<html>"},
@@ -165,15 +198,17 @@ func TestWhatSaysNothingLeavesTheKeyUnproven(t *testing.T) {
 }
 
 func TestAnswersThatProveAKey(t *testing.T) {
-	for name, status := range map[string]int{"a value": 200, "not modified": 304, "not found": 404, "validation": 422, "bad page": 400} {
+	for name, proof := range map[string]reply{
+		"a value":                    {status: 200, body: good},
+		"not modified":               {status: 304},
+		"not found":                  {status: 404, body: `{"status_code":34}`},
+		"validation":                 {status: 422, body: `{"errors":["query must be provided"]}`},
+		"bad page":                   {status: 400, body: `{"status_code":22}`},
+		"not found, with status 200": {status: 200, body: `{"success":false,"status_code":34}`},
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				u := &upstream{respond: func(_ int64, r *http.Request) (*http.Response, error) {
-					if status == 304 {
-						return answer(r, 304, "", ""), nil
-					}
-					return answer(r, status, jsonType, good), nil
-				}}
+				u := &upstream{respond: func(_ int64, r *http.Request) (*http.Response, error) { return proof.send(r) }}
 				start := time.Now()
 				storm(t, NewKeyGuard(u), 10)
 				if took := time.Since(start); took != 200*time.Millisecond {
@@ -259,7 +294,10 @@ func TestSuspendedKeysAreRefusals(t *testing.T) {
 	}{
 		{401, `{"status_code":7}`, true},
 		{401, `{"status_code":10}`, true},
-		{401, ``, true},
+		{401, ``, false},
+		{200, `{"success":false,"status_code":7}`, true},
+		{200, `{"success":false,"status_code":14}`, true},
+		{200, `{"success":false,"status_code":34}`, false},
 		{403, `{"status_code":10}`, true},
 		{403, `{"status_code":45}`, true},
 		{403, `{"status_code":8}`, false},

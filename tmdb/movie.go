@@ -50,7 +50,7 @@ type MovieDetails struct {
 	ExternalIDs       *ExternalIDs       `json:"external_ids"`
 }
 
-func (d *MovieDetails) check() error { return idOrError(d.ID) }
+func (d *MovieDetails) check(ids []string) error { return sameID(d.ID, ids[0]) }
 
 // Movie calls GET /3/movie/{id}.
 func (c *Client) Movie(ctx context.Context, id int, o DetailOptions) (*MovieDetails, *Response, error) {

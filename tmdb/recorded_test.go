@@ -1,9 +1,12 @@
 package tmdb
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,21 +22,21 @@ func TestRecordedBodiesDecode(t *testing.T) {
 	if len(files) == 0 {
 		t.Skip("no recorded bodies beside the repository (shared/tmdb/recorded)")
 	}
-	kinds := []struct{ part, endpoint string }{
-		{"_search_tv_", "search_tv"},
-		{"_search_movie_", "search_movie"},
-		{"_search_multi_", "search_multi"},
-		{"_episode_groups_", "episode_groups"},
-		{"_episode_group_", "episode_group"},
-		{"_season_", "season"},
-		{"_episode_", "episode"},
-		{"_tv_alternative_titles", "alternative_titles_tv"},
-		{"_tv_translations", "translations"},
-		{"_tv_changes", "changes"},
-		{"_genre_tv_list", "genres"},
+	kinds := []struct{ part, path string }{ // {id} is the body's own
+		{"_search_tv_", "search/tv"},
+		{"_search_movie_", "search/movie"},
+		{"_search_multi_", "search/multi"},
+		{"_episode_groups_", "tv/{id}/episode_groups"},
+		{"_episode_group_", "tv/episode_group/{id}"},
+		{"_season_", "tv/1396/season/1"},
+		{"_episode_", "tv/1396/season/1/episode/1"},
+		{"_tv_alternative_titles", "tv/{id}/alternative_titles"},
+		{"_tv_translations", "tv/{id}/translations"},
+		{"_tv_changes", "tv/changes"},
+		{"_genre_tv_list", "genre/tv/list"},
 		{"_configuration", "configuration"},
-		{"_find_", "find"},
-		{"_tv_", "tv_details"},
+		{"_find_", "find/81189"},
+		{"_tv_", "tv/{id}"},
 	}
 	decoded := 0
 	for _, file := range files {
@@ -52,7 +55,7 @@ func TestRecordedBodiesDecode(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 			for _, show := range shows {
-				v, err := ask(t, "tv_details", show)
+				v, err := recorded("tv/{id}", show)
 				if err != nil {
 					t.Errorf("%s: %v", name, err)
 				} else if d := v.(*TVDetails); d.Name == "" || d.OriginalName == "" || len(d.Seasons) == 0 || d.Seasons[0].EpisodeCount == 0 {
@@ -64,9 +67,9 @@ func TestRecordedBodiesDecode(t *testing.T) {
 		}
 		for _, k := range kinds {
 			if strings.Contains(name, k.part) {
-				v, err := ask(t, k.endpoint, body)
+				v, err := recorded(k.path, body)
 				if err != nil {
-					t.Errorf("%s as %s: %v", name, k.endpoint, err)
+					t.Errorf("%s as %s: %v", name, k.path, err)
 				} else {
 					recordedValue(t, name, v)
 				}
@@ -78,6 +81,20 @@ func TestRecordedBodiesDecode(t *testing.T) {
 	if decoded != len(files)-1 { // one file holds errors
 		t.Errorf("%d of %d bodies decoded", decoded, len(files))
 	}
+}
+
+// recorded decodes a body as the answer to path.
+func recorded(path string, body []byte) (any, error) {
+	var entry struct {
+		ID any `json:"id"`
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	if err := d.Decode(&entry); err != nil {
+		return nil, err
+	}
+	path = strings.ReplaceAll(path, "{id}", fmt.Sprint(entry.ID))
+	return read(httptest.NewRequest(http.MethodGet, "/3/"+path, nil), &http.Response{StatusCode: http.StatusOK}, body)
 }
 
 // recordedValue looks for what each kind must hold.

@@ -36,11 +36,13 @@ func refuseRedirect(from, to *url.URL) *ConfigError {
 		return &ConfigError{Kind: ConfigRedirect, Host: to.Host}
 	case from.Scheme == "https" && to.Scheme != "https":
 		return &ConfigError{Kind: ConfigDowngrade, Host: to.Host}
-	case from.Scheme == to.Scheme && portOf(from) != portOf(to):
+	case portOf(from) != portOf(to) && !(isDefaultPort(from) && isDefaultPort(to)):
 		return &ConfigError{Kind: ConfigRedirect, Host: to.Host} // another port is another server
 	}
 	return nil
 }
+
+func isDefaultPort(u *url.URL) bool { return portOf(u) == portOf(&url.URL{Scheme: u.Scheme}) }
 
 func portOf(u *url.URL) string {
 	if port := u.Port(); port != "" {

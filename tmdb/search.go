@@ -4,7 +4,6 @@ package tmdb
 
 import (
 	"context"
-	"errors"
 )
 
 // TVRow is a series as search, find and lists show it.
@@ -66,16 +65,12 @@ type SearchMoviePage struct {
 	Results []MovieRow `json:"results"`
 }
 
-var errNoResults = errors.New("no results list")
+func (p *SearchTVPage) check([]string) error {
+	return rowsWithIDs(p.Results, func(r TVRow) int { return r.ID })
+}
 
-func (p *SearchTVPage) check() error    { return listOrError(p.Results) }
-func (p *SearchMoviePage) check() error { return listOrError(p.Results) }
-
-func listOrError[T any](list []T) error {
-	if list == nil {
-		return errNoResults
-	}
-	return nil
+func (p *SearchMoviePage) check([]string) error {
+	return rowsWithIDs(p.Results, func(r MovieRow) int { return r.ID })
 }
 
 // SearchTVOptions asks for series. TMDB wants every word of Query in a title
@@ -141,7 +136,9 @@ type SearchMultiPage struct {
 	Results []MultiRow `json:"results"`
 }
 
-func (p *SearchMultiPage) check() error { return listOrError(p.Results) }
+func (p *SearchMultiPage) check([]string) error {
+	return rowsWithIDs(p.Results, func(r MultiRow) int { return r.ID })
+}
 
 // SearchMultiOptions asks for anything; there is no year in this endpoint,
 // which makes it a poor tool for matching.
@@ -157,18 +154,4 @@ func (c *Client) SearchMulti(ctx context.Context, o SearchMultiOptions) (*Search
 	q := newQuery().required("Query", "query", o.Query).
 		language(o.Language).page(o.Page).flag("include_adult", o.IncludeAdult)
 	return fetch[SearchMultiPage](ctx, c, "/search/multi", q)
-}
-
-// fetch asks for a T.
-func fetch[T any, P interface {
-	*T
-	checked
-}](ctx context.Context, c *Client, path string, q *query,
-) (*T, *Response, error) {
-	out := P(new(T))
-	resp, err := c.get(ctx, path, q, out)
-	if err != nil {
-		return nil, resp, err
-	}
-	return (*T)(out), resp, nil
 }

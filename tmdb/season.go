@@ -5,7 +5,6 @@ package tmdb
 
 import (
 	"context"
-	"errors"
 	"fmt"
 )
 
@@ -26,7 +25,15 @@ type Episode struct {
 	StillPath      *string `json:"still_path"`
 }
 
-func (e *Episode) check() error { return idOrError(e.ID) }
+func (e *Episode) check(ids []string) error {
+	if e.ID <= 0 {
+		return errNoID
+	}
+	if !sameNumber(e.SeasonNumber, ids[1]) || !sameNumber(e.EpisodeNumber, ids[2]) {
+		return errOtherID
+	}
+	return nil
+}
 
 // Season is a season with its episodes, in TMDB's order.
 type Season struct {
@@ -42,13 +49,11 @@ type Season struct {
 	Networks     []Network `json:"networks"`
 }
 
-var errNoEpisodes = errors.New("no episodes list")
-
-func (s *Season) check() error {
-	if s.Episodes == nil {
-		return errNoEpisodes
+func (s *Season) check(ids []string) error {
+	if !sameNumber(s.SeasonNumber, ids[1]) {
+		return errOtherID
 	}
-	return nil
+	return listOrError(s.Episodes)
 }
 
 // Season calls GET /3/tv/{id}/season/{number}. Season 0 holds the specials.

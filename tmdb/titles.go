@@ -5,7 +5,6 @@ package tmdb
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 )
 
@@ -57,7 +56,12 @@ func (a *AlternativeTitles) UnmarshalJSON(body []byte) error {
 	return nil
 }
 
-func (a *AlternativeTitles) check() error { return listOrError(a.Results) }
+func (a *AlternativeTitles) check(ids []string) error {
+	if err := sameID(a.ID, ids[0]); err != nil {
+		return err
+	}
+	return listOrError(a.Results)
+}
 
 // TranslationData is the text of one translation; whatever is not translated
 // is "".
@@ -92,13 +96,11 @@ type Translations struct {
 	Translations []Translation `json:"translations"`
 }
 
-var errNoTranslations = errors.New("no translations list")
-
-func (t *Translations) check() error {
-	if t.Translations == nil {
-		return errNoTranslations
+func (t *Translations) check(ids []string) error {
+	if err := sameID(t.ID, ids[0]); err != nil {
+		return err
 	}
-	return nil
+	return listOrError(t.Translations)
 }
 
 // ExternalIDs is where else an entry is listed; "" and 0 where it is not. ID
@@ -116,7 +118,7 @@ type ExternalIDs struct {
 	TwitterID   string `json:"twitter_id"`
 }
 
-func (e *ExternalIDs) check() error { return idOrError(e.ID) }
+func (e *ExternalIDs) check(ids []string) error { return sameID(e.ID, ids[0]) }
 
 // AlternativeTitles calls GET /3/{kind}/{id}/alternative_titles.
 func (c *Client) AlternativeTitles(ctx context.Context, kind Kind, id int) (*AlternativeTitles, *Response, error) {

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -133,7 +132,7 @@ func (d *TVDetails) UnmarshalJSON(body []byte) error {
 		if err := json.Unmarshal(raw, &season); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		if season == nil || season.check() != nil {
+		if season == nil || season.Episodes == nil {
 			continue // null, or an error object in its place
 		}
 		if d.AppendedSeasons == nil {
@@ -144,16 +143,7 @@ func (d *TVDetails) UnmarshalJSON(body []byte) error {
 	return nil
 }
 
-var errNoID = errors.New("no id")
-
-func (d *TVDetails) check() error { return idOrError(d.ID) }
-
-func idOrError(id int) error {
-	if id <= 0 {
-		return errNoID
-	}
-	return nil
-}
+func (d *TVDetails) check(ids []string) error { return sameID(d.ID, ids[0]) }
 
 // DetailOptions is what the details of one thing can be asked with.
 type DetailOptions struct {

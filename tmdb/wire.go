@@ -77,14 +77,10 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-func isSuccess(resp *http.Response) bool { return resp.StatusCode >= 200 && resp.StatusCode <= 299 }
-
 // readBody gives the body as text. With an error it gives what was read.
 func readBody(req *http.Request, resp *http.Response) ([]byte, error) {
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, MaxBody+1))
-	refuse := func(reason Reason, cause error) error {
-		return &DecodeError{Path: req.URL.Path, Reason: reason, ContentType: shortText(resp.Header.Get("Content-Type"), 64), Size: len(raw), Err: cause}
-	}
+	refuse := func(reason Reason, cause error) error { return undecodable(req, resp, raw, reason, cause) }
 	switch {
 	case err != nil && isGarbledGzip(err):
 		return raw, refuse(ReasonGzip, err) // announced as gzip, and is none

@@ -50,10 +50,10 @@ func Explain(err error) (report.Code, string) {
 	case errors.Is(err, tmdb.ErrNotFound):
 		return report.CodeNotFound, plain(err)
 	case errors.As(err, &answer):
-		if answer.HTTPStatus >= 500 || answer.HTTPStatus == 429 || answer.HTTPStatus == 408 || answer.Code == tmdb.CodeOverLimit {
-			return report.CodeUpstream, answer.Error()
+		if answer.Outcome() == tmdb.OutcomeClient {
+			return report.CodeInternal, answer.Error()
 		}
-		return report.CodeInternal, answer.Error()
+		return report.CodeUpstream, answer.Error()
 	case errors.Is(err, fs.ErrNotExist):
 		return report.CodeNotFound, plain(err)
 	case errors.As(err, new(*fs.PathError)), errors.As(err, new(*os.SyscallError)) && !errors.As(err, &opErr):

@@ -85,7 +85,7 @@ var codes = []CodeInfo{
 	{CodeBlocked, Pending, "the limiter lets nothing through (Sleep, CacheOnly or offline) and nothing is cached", "`anivault status` says until when; then run the same command again"},
 	{CodeAcquireTimeout, Pending, "no permission to ask TMDB within --max-wait", "run the same command again, or allow more with --max-wait 10m"},
 	{CodeRequestTimeout, Pending, "TMDB did not answer within --request-timeout", "run the same command again, or allow more with --request-timeout 30s"},
-	{CodeUpstream, Pending, "TMDB answered with a server error, also after retries", "run the same command again later; `anivault status` shows how TMDB is doing"},
+	{CodeUpstream, Pending, "TMDB answered with a server error, also after retries, or something in front of it refused (the 403 page of an edge)", "run the same command again later; `anivault status` shows how TMDB is doing"},
 	{CodeNetwork, Pending, "TMDB could not be reached", "`anivault doctor` checks the connection; then run the same command again"},
 	{CodeMalformedResponse, Pending, "what came was not an answer of TMDB's (a cut body, an HTML page)", "run the same command again; `anivault doctor` finds a proxy that answers in TMDB's place"},
 	{CodeBudget, Pending, "the request budget is spent", "`anivault status` says when it renews; then run the same command again"},

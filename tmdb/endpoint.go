@@ -1,0 +1,138 @@
+package tmdb
+
+import (
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+)
+
+// endpoints has every path behind "/3/" that this client asks for, and the type of its answer. The client's
+// calls, [Valid] and [Classify] decode by this table alone. "#" stands for a number, "*" for any one segment.
+var endpoints = []endpoint{
+	{"search/tv", answerType[SearchTVPage]},
+	{"search/movie", answerType[SearchMoviePage]},
+	{"search/multi", answerType[SearchMultiPage]},
+	{"find/*", answerType[FindResults]},
+	{"tv/#", answerType[TVDetails]},
+	{"tv/#/season/#", answerType[Season]},
+	{"tv/#/season/#/episode/#", answerType[Episode]},
+	{"tv/#/episode_groups", answerType[EpisodeGroups]},
+	{"tv/episode_group/*", answerType[EpisodeGroup]},
+	{"tv/#/alternative_titles", answerType[AlternativeTitles]},
+	{"tv/#/translations", answerType[Translations]},
+	{"tv/#/external_ids", answerType[ExternalIDs]},
+	{"tv/changes", answerType[ChangesPage]},
+	{"movie/#", answerType[MovieDetails]},
+	{"movie/#/alternative_titles", answerType[AlternativeTitles]},
+	{"movie/#/translations", answerType[Translations]},
+	{"movie/#/external_ids", answerType[ExternalIDs]},
+	{"movie/changes", answerType[ChangesPage]},
+	{"configuration", answerType[Configuration]},
+	{"genre/tv/list", answerType[GenreList]},
+	{"genre/movie/list", answerType[GenreList]},
+}
+
+type endpoint struct {
+	pattern string
+	answer  func() checked
+}
+
+// checked is the type of an answer. check refuses a value that JSON of another kind decodes into, and one that
+// is not what was asked for: ids has what stands in the path in place of "#" and "*".
+type checked interface {
+	check(ids []string) error
+}
+
+func answerType[T any, P interface {
+	*T
+	checked
+}]() checked {
+	return P(new(T))
+}
+
+// endpointOf returns a zero answer of the type that a request for path gets, and the ids in path. For a path
+// that this client does not know any JSON object with a member is an answer.
+func endpointOf(path string) (out checked, ids []string) {
+	segments := strings.Split(strings.Trim(path, "/"), "/")
+	for _, e := range endpoints {
+		if ids, ok := matchPath(apiPrefix[1:]+"/"+e.pattern, segments); ok {
+			return e.answer(), ids
+		}
+	}
+	return &object{}, nil
+}
+
+// matchPath reports whether segments end with the pattern: a base URL may have a path of its own.
+func matchPath(pattern string, segments []string) (ids []string, ok bool) {
+	parts := strings.Split(pattern, "/")
+	if len(segments) < len(parts) {
+		return nil, false
+	}
+	for i, s := range segments[len(segments)-len(parts):] {
+		switch parts[i] {
+		case "#", "*":
+			if _, err := strconv.Atoi(s); err != nil && parts[i] == "#" {
+				return nil, false
+			}
+			ids = append(ids, s)
+		case s:
+		default:
+			return nil, false
+		}
+	}
+	return ids, true
+}
+
+// object is an answer to a path that is not in the table.
+type object map[string]json.RawMessage
+
+func (o *object) check([]string) error {
+	if len(*o) == 0 {
+		return errors.New("an object without members")
+	}
+	return nil
+}
+
+var (
+	errNoID    = errors.New("no id")
+	errOtherID = errors.New("not the id that was asked for")
+)
+
+// sameID checks that an entry is the one that was asked for.
+func sameID(got int, asked string) error {
+	switch {
+	case got <= 0:
+		return errNoID
+	case !sameNumber(got, asked):
+		return errOtherID
+	}
+	return nil
+}
+
+func sameNumber(got int, asked string) bool {
+	n, err := strconv.Atoi(asked)
+	return err == nil && n == got
+}
+
+// rowsWithIDs checks a list of rows: it is there, and each row has a positive id.
+func rowsWithIDs[T any](rows []T, id func(T) int) error {
+	if err := listOrError(rows); err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if id(row) <= 0 {
+			return errNoID
+		}
+	}
+	return nil
+}
+
+var errNoList = errors.New("its list is missing")
+
+func listOrError[T any](list []T) error {
+	if list == nil {
+		return errNoList
+	}
+	return nil
+}
