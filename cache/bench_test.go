@@ -3,6 +3,7 @@ package cache
 import (
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -55,5 +56,29 @@ func BenchmarkPut(b *testing.B) {
 		if err := s.Put(b.Context(), &e); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkWalkPages looks through all pages of a database, and through those that have changed.
+func BenchmarkWalkPages(b *testing.B) {
+	path, file := manyPages(b)
+	f, err := os.Open(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	known, err := walkPages(f, int64(len(file)), nil, false)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, sound := range map[string]soundPages{"all": nil, "again": known} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportMetric(float64(len(file))/float64(os.Getpagesize()), "pages")
+			for b.Loop() {
+				if _, err := walkPages(f, int64(len(file)), sound, false); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

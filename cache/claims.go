@@ -74,7 +74,7 @@ func (s *Store) claimLocked(k string, saw sight) (claimResult, error) {
 	if s.claimant(k) != nil {
 		return claimBusy, nil
 	}
-	if state, err := fileState(s.dbPath()); err == nil && state != saw.state && !saw.blind {
+	if info, _ := os.Stat(s.dbPath()); stateOf(info) != saw.state && !saw.blind {
 		return claimLook, nil // somebody has merged since: it may be there now
 	}
 	bucket, key := cutSlot(k)
@@ -116,7 +116,7 @@ func (s *Store) isNewest(j *journal) bool {
 
 // alive tells whether a process holds its lock.
 func (s *Store) alive(owner string) bool {
-	release, ok, err := s.opts.try(lockPath(s.journalDir(), s.format.version, owner), false, false)
+	release, ok, err := s.opts.try(lockPath(s.journalDir(), formatVersion, owner), false, false)
 	if ok {
 		release()
 		return false

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	bolt "go.etcd.io/bbolt"
 )
 
 // pair opens two stores over one directory that merge only when told to.
@@ -124,9 +126,9 @@ func TestOnlyTheNewestJournalSaysWhatIsAsked(t *testing.T) {
 func TestADamagedFileIsSetAsideOnceByAllWhoFoundIt(t *testing.T) {
 	a, b := pair(t)
 	overwrite(t, a.dbPath(), []byte("garbage"))
-	var found [2]*corruptError
+	var found [2]*DamageError
 	for i, s := range []*Store{a, b} {
-		if _, err := fileState(s.dbPath()); !errors.As(err, &found[i]) {
+		if _, _, err := s.openCache(bolt.Options{ReadOnly: true}, checkDeep); !errors.As(err, &found[i]) {
 			t.Fatal(err)
 		}
 	}

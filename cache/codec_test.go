@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -195,40 +194,6 @@ func FuzzEntry(f *testing.F) {
 		again, err := entryOf("k", record{payload: e.payload()})
 		if err != nil || !bytes.Equal(again.Body, e.Body) || again.ETag != e.ETag || again.Status != e.Status {
 			t.Fatalf("%+v became %+v: %v", e, again, err)
-		}
-	})
-}
-
-func FuzzDatabaseHeader(f *testing.F) {
-	dir := f.TempDir()
-	s, err := Open(dir, Options{})
-	if err != nil {
-		f.Fatal(err)
-	}
-	if err := s.createDB(); err != nil {
-		f.Fatal(err)
-	}
-	good, err := os.ReadFile(s.dbPath())
-	if err != nil {
-		f.Fatal(err)
-	}
-	good = good[:2*os.Getpagesize()]
-	f.Add(good)
-	f.Add(good[:metaAt+metaSize])
-	f.Add(good[os.Getpagesize():])
-	f.Add([]byte("not a database"))
-	f.Fuzz(func(t *testing.T, file []byte) {
-		path := filepath.Join(t.TempDir(), "x.db")
-		if err := os.WriteFile(path, file, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		state, err := fileState(path)
-		var corrupt *corruptError
-		if err != nil && !errors.As(err, &corrupt) {
-			t.Fatal(err)
-		}
-		if err == nil && len(file) > 0 && state == (dbState{}) {
-			t.Fatal("a file that is there counts as absent")
 		}
 	})
 }

@@ -34,8 +34,15 @@ func (s *Store) Compact(ctx context.Context) (CompactResult, error) {
 		}
 		res.Before = fileSize(s.dbPath())
 		temp := s.dbPath() + ".new"
-		err = copyCompact(src, temp)
-		if e := src.close(); err == nil {
+		if info, e := src.file.Stat(); e == nil {
+			if cause := checkDeep(src.file, info); cause != nil { // the copy enters whatever looks like a bucket
+				err = &DamageError{Cause: cause, file: info}
+			}
+		}
+		if err == nil {
+			err = copyCompact(src, temp)
+		}
+		if e := src.Close(); err == nil {
 			err = e
 		}
 		if err == nil {
@@ -54,7 +61,7 @@ func (s *Store) Compact(ctx context.Context) (CompactResult, error) {
 	return res, nil
 }
 
-func copyCompact(src *database, temp string) error {
+func copyCompact(src *DB, temp string) error {
 	if err := os.RemoveAll(temp); err != nil {
 		return err
 	}

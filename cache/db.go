@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"sync"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -23,6 +24,8 @@ const (
 	metaBucket   = "meta"
 	metaKey      = "cache"
 	formatName   = "anivault-cache"
+	// formatVersion is in the names of the database and the journals.
+	formatVersion = 1
 )
 
 // dbMeta is what the database says about itself.
@@ -41,16 +44,6 @@ type dbMeta struct {
 // errNoDB: there is no database yet. Nothing is wrong.
 var errNoDB = errors.New("no database")
 
-// corruptError says that the database can't be used; file is the one that was
-// looked at, so that of two processes that find it out only one acts.
-type corruptError struct {
-	file  fs.FileInfo
-	cause error
-}
-
-func (e *corruptError) Error() string { return "cache database is damaged: " + e.cause.Error() }
-func (e *corruptError) Unwrap() error { return e.cause }
-
 // newerError says that a newer version of the program wrote the database.
 type newerError struct{ version int }
 
@@ -58,53 +51,72 @@ func (e *newerError) Error() string {
 	return fmt.Sprintf("cache database has version %d, which is newer than this program", e.version)
 }
 
-// openDB opens the file and reads its meta record. The caller holds the lock.
-// Everything that happens to a file that is not what it should be, faults in
-// mapped memory included, comes back as a corruptError.
-func openDB(path string, opts bolt.Options) (db *database, meta dbMeta, err error) {
-	state, err := fileState(path)
-	if err != nil {
-		return nil, meta, err
+// dbState identifies one committed state of the database file; the zero value stands for "there is none". Merges within
+// one tick of the file system's clock may leave the same state.
+type dbState struct{ size, mtime int64 }
+
+func stateOf(info fs.FileInfo) dbState {
+	if info == nil || info.Size() == 0 {
+		return dbState{}
 	}
-	if state == (dbState{}) {
-		return nil, meta, errNoDB
-	}
-	db = &database{}
-	opts.OpenFile = func(name string, flag int, perm os.FileMode) (*os.File, error) {
-		f, err := os.OpenFile(name, flag, perm)
-		db.file = f
-		return f, err
-	}
-	if opts.Timeout == 0 {
-		opts.Timeout = guardTimeout
-	}
-	opts.Logger = nil
-	err = guarded(func() error {
-		var err error
-		db.DB, err = bolt.Open(path, 0o600, &opts)
-		return err
-	})
-	switch {
-	case err == nil:
-	case errors.Is(err, bolterr.ErrTimeout):
-		return nil, meta, ErrLocked
-	case isDamage(err):
-		var info fs.FileInfo
-		if db.file != nil {
-			info, _ = db.file.Stat()
-			_ = db.file.Close() // after a panic bbolt leaves it open, and locked
+	return dbState{info.Size(), info.ModTime().UnixNano()}
+}
+
+// checkedPages is the state of the database whose page references were last looked through.
+type checkedPages struct {
+	mu    sync.Mutex
+	state dbState
+	sound soundPages
+}
+
+// check looks through the page references of a state that it does not know.
+func (c *checkedPages) check(f *os.File, info fs.FileInfo) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if state := stateOf(info); state != c.state {
+		sound, err := walkPages(f, info.Size(), c.sound, false)
+		if err != nil {
+			return err
 		}
-		return nil, meta, &corruptError{info, err}
-	default:
-		return nil, meta, err
+		c.state, c.sound = state, sound
 	}
-	err = db.view(func(tx *bolt.Tx) error {
+	return nil
+}
+
+// checkDeep looks through all pages.
+func checkDeep(f *os.File, info fs.FileInfo) error {
+	_, err := walkPages(f, info.Size(), nil, true)
+	return err
+}
+
+// openCache opens the database and reads its meta record. The caller holds the lock.
+func (s *Store) openCache(o bolt.Options, check func(*os.File, fs.FileInfo) error) (*DB, dbMeta, error) {
+	if o.Timeout == 0 {
+		o.Timeout = guardTimeout
+	}
+	db, err := openDB(s.dbPath(), o, check)
+	switch {
+	case errors.Is(err, bolterr.ErrTimeout):
+		return nil, dbMeta{}, ErrLocked
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, dbMeta{}, errNoDB
+	case err != nil:
+		return nil, dbMeta{}, err
+	}
+	var meta dbMeta
+	err = db.View(func(tx *bolt.Tx) (err error) {
 		meta, err = readMeta(tx)
-		meta.state = state
 		return err
 	})
+	if info, e := db.file.Stat(); e == nil {
+		meta.state = stateOf(info)
+	}
+	if err == nil && meta.Version > formatVersion {
+		err = &newerError{meta.Version}
+		s.goPrivate(err)
+	}
 	if err != nil {
-		_ = db.close()
+		_ = db.Close()
 		return nil, meta, err
 	}
 	return db, meta, nil
@@ -154,21 +166,20 @@ func (s *Store) viewWith(ctx context.Context, opts bolt.Options, fn func(*bolt.T
 	if s.mode() == modeMemory {
 		return errNoDB
 	}
-	err := s.viewOnce(ctx, opts, fn)
-	var corrupt *corruptError
+	err := s.viewOnce(ctx, opts, s.pages.check, fn)
+	var damage *DamageError
+	var newer *newerError
 	switch {
-	case errors.Is(err, errNoDB) && s.hasOlder():
-		if s.migrateOlder(ctx) == nil {
-			err = s.viewOnce(ctx, opts, fn)
-		}
-	case errors.As(err, &corrupt):
-		s.setAside(ctx, corrupt)
+	case errors.As(err, &damage):
+		s.setAside(ctx, damage)
+		return errNoDB
+	case errors.As(err, &newer):
 		return errNoDB
 	}
 	return err
 }
 
-func (s *Store) viewOnce(ctx context.Context, opts bolt.Options, fn func(*bolt.Tx, dbMeta) error) error {
+func (s *Store) viewOnce(ctx context.Context, opts bolt.Options, check func(*os.File, fs.FileInfo) error, fn func(*bolt.Tx, dbMeta) error) error {
 	release, err := s.dbGate.acquire(ctx, false, s.opts.LockWait)
 	switch {
 	case err == nil:
@@ -182,18 +193,12 @@ func (s *Store) viewOnce(ctx context.Context, opts bolt.Options, fn func(*bolt.T
 	default:
 		return err
 	}
-	db, meta, err := openDB(s.dbPath(), opts)
+	db, meta, err := s.openCache(opts, check)
 	if err != nil {
 		return err
 	}
-	if meta.Version > s.format.version {
-		_ = db.close()
-		err := &newerError{meta.Version}
-		s.goPrivate(err)
-		return errNoDB
-	}
-	err = db.view(func(tx *bolt.Tx) error { return fn(tx, meta) })
-	if e := db.close(); err == nil {
+	err = db.View(func(tx *bolt.Tx) error { return fn(tx, meta) })
+	if e := db.Close(); err == nil {
 		err = e
 	}
 	return err
@@ -218,45 +223,30 @@ func (s *Store) exclusive(ctx context.Context, wait time.Duration) (release func
 	}, nil
 }
 
-// openExclusive opens the database for writing, making or migrating it if
-// there is none and setting it aside if it is damaged. The caller holds the
-// exclusive lock.
-func (s *Store) openExclusive() (*database, dbMeta, error) {
-	for range 2 {
-		db, meta, err := openDB(s.dbPath(), bolt.Options{NoSync: s.opts.noSync})
-		var corrupt *corruptError
+// openExclusive opens the database for writing, making it if there is none and setting it aside if it is damaged. The
+// caller holds the exclusive lock.
+func (s *Store) openExclusive() (db *DB, meta dbMeta, err error) {
+	for range 3 {
+		db, meta, err = s.openCache(bolt.Options{NoSync: s.opts.noSync}, s.pages.check)
+		var damage *DamageError
 		switch {
 		case errors.Is(err, errNoDB):
-			if err := s.createDB(); err != nil {
-				return nil, meta, err
-			}
-		case errors.As(err, &corrupt):
-			if err := s.setAsideLocked(corrupt); err != nil {
-				return nil, meta, err
-			}
-		case err != nil:
-			return nil, meta, err
-		case meta.Version > s.format.version:
-			_ = db.close()
-			err := &newerError{meta.Version}
-			s.goPrivate(err)
-			return nil, meta, err
+			err = s.replaceDB(dbMeta{Format: formatName, Version: formatVersion, Pruned: s.now().Unix()})
+		case errors.As(err, &damage):
+			err = s.setAsideLocked(damage)
 		default:
-			return db, meta, nil
+			return db, meta, err
+		}
+		if err != nil {
+			return nil, meta, err
 		}
 	}
-	return openDB(s.dbPath(), bolt.Options{NoSync: s.opts.noSync})
+	return nil, meta, errors.New("open the database: it is damaged again and again")
 }
 
-// createDB makes an empty database under another name and then gives it its
-// own, so that nobody ever sees half of one.
-func (s *Store) createDB() error {
-	return s.replaceDB(dbMeta{Format: formatName, Version: s.format.version, Pruned: s.now().Unix()}, s.migrateInto)
-}
-
-// replaceDB makes a new database, lets fill write to it, and puts it in the
-// place of the present one. The caller holds the exclusive lock.
-func (s *Store) replaceDB(meta dbMeta, fill func(*bolt.DB) error) error {
+// replaceDB makes an empty database under another name and puts it in the place of the present one, so that nobody ever
+// sees half of one. The caller holds the exclusive lock.
+func (s *Store) replaceDB(meta dbMeta) error {
 	path := s.dbPath()
 	temp := path + ".new"
 	if err := os.RemoveAll(temp); err != nil {
@@ -267,9 +257,6 @@ func (s *Store) replaceDB(meta dbMeta, fill func(*bolt.DB) error) error {
 		return errors.Join(err, os.RemoveAll(temp))
 	}
 	err = db.Update(func(tx *bolt.Tx) error { return writeMeta(tx, meta) })
-	if err == nil && fill != nil {
-		err = fill(db)
-	}
 	if e := db.Close(); err == nil {
 		err = e
 	}

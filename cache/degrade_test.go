@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	bolt "go.etcd.io/bbolt"
 )
 
@@ -293,72 +294,43 @@ func TestAFileInThePlaceOfTheDirectory(t *testing.T) {
 	}
 }
 
-// nextFormat is a format of the future; on the way to it one key is dropped.
-var nextFormat = format{version: 2, upgrades: map[int]upgrade{
-	1: func(bucket, key string, value []byte) ([]byte, bool) {
-		return value, !strings.HasSuffix(key, "db0")
-	},
-}}
-
-func TestAnOlderDatabaseIsCarriedOver(t *testing.T) {
-	dir, path := filled(t)
-	v1 := open(t, dir, Options{})
-	if _, err := v1.Merge(t.Context()); err != nil {
-		t.Fatal(err)
+func TestAnOlderFormatIsBegunAnewAndItsFilesGo(t *testing.T) {
+	dir, path := filled(t) // version 1
+	overwrite(t, path+".corrupt-20260101T000000Z", []byte("damaged"))
+	overwrite(t, filepath.Join(dir, "cache-v3.db"), []byte("of a newer version"))
+	overwrite(t, filepath.Join(dir, "journals", "v3-abc-00000001.log"), []byte("of a newer version"))
+	overwrite(t, filepath.Join(dir, "cache-v0x.db"), []byte("of a person"))
+	removeOlder(dir, 2)
+	var left []string
+	for _, pattern := range []string{"cache-v*", "journals/*"} {
+		found, err := filepath.Glob(filepath.Join(dir, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range found {
+			left = append(left, filepath.Base(p))
+		}
 	}
-	var h heard
-	s, err := Open(dir, Options{format: nextFormat, OnWarning: h.hear})
-	if err != nil {
-		t.Fatal(err)
-	}
-	// Reading is enough.
-	if _, ok, err := s.Get(t.Context(), tvKey("db1")); !ok || err != nil {
-		t.Fatalf("%v %v", ok, err)
-	}
-	if got := keysOf(t, s); len(got) != 40 || slices.Contains(got, "db0") {
-		t.Errorf("%d answers: %v", len(got), got)
-	}
-	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the older file is still there: %v", err)
-	}
-	if err := s.Close(); err != nil || h.kinds() != "" {
-		t.Errorf("close: %v, warned %q", err, h.kinds())
+	if diff := cmp.Diff([]string{"cache-v0x.db", "cache-v3.db", "v3-abc-00000001.log"}, left); diff != "" {
+		t.Error(diff)
 	}
 }
 
-func TestANewerVersionIsLeftAlone(t *testing.T) {
+// A newer format has another name, and is recognised under ours as well.
+func TestANewerFormatIsLeftAlone(t *testing.T) {
 	dir, path := filled(t)
-	newer, err := Open(dir, Options{format: nextFormat})
+	db, err := bolt.Open(path, 0o600, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	putAnswer(t, newer, tvKey("of-v2"), time.Now(), day, 10)
-	if err := newer.Close(); err != nil {
+	err = db.Update(func(tx *bolt.Tx) error { return writeMeta(tx, dbMeta{Format: formatName, Version: formatVersion + 1}) })
+	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}
-	v2 := newer.dbPath()
-	before, err := os.ReadFile(v2)
+	before, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Its file has another name, so an older program begins one of its own.
-	older := open(t, dir, Options{})
-	putAnswer(t, older, tvKey("of-v1"), time.Now(), day, 10)
-	if _, err := older.Merge(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	after, err := os.ReadFile(v2)
-	if err != nil || !bytes.Equal(before, after) {
-		t.Errorf("the newer file was changed: %v", err)
-	}
-	if got := keysOf(t, older); !slices.Contains(got, "of-v1") || slices.Contains(got, "of-v2") {
-		t.Errorf("the older one has %v", got)
-	}
-	// And under the name of an older one it is recognised.
-	if err := older.Close(); err != nil {
-		t.Fatal(err)
-	}
-	overwrite(t, path, before)
 	var h heard
 	s, err := Open(dir, Options{OnWarning: h.hear})
 	if err != nil {

@@ -97,7 +97,7 @@ func (s *Store) rotate() ([]*journal, error) {
 		return nil, nil
 	}
 	if s.proc.current().count > 0 {
-		if err := s.proc.rotate(s.journalDir(), s.format.version); err != nil {
+		if err := s.proc.rotate(s.journalDir(), formatVersion); err != nil {
 			return nil, fmt.Errorf("start a journal: %w", err)
 		}
 	}
@@ -136,7 +136,7 @@ func (s *Store) deadOwners() []deadOwner {
 	}
 	var dead []deadOwner
 	for owner, names := range byOwner {
-		release, ok, err := s.opts.try(lockPath(s.journalDir(), s.format.version, owner), false, true)
+		release, ok, err := s.opts.try(lockPath(s.journalDir(), formatVersion, owner), false, true)
 		if !ok && !errors.Is(err, os.ErrNotExist) {
 			continue // alive, or nobody can tell
 		}
@@ -162,7 +162,7 @@ func (s *Store) lockOwners() []string {
 	names, _ := d.Readdirnames(-1)
 	var owners []string
 	for _, n := range names {
-		if v, owner, ok := parseLockName(n); ok && v == s.format.version {
+		if v, owner, ok := parseLockName(n); ok && v == formatVersion {
 			owners = append(owners, owner)
 		}
 	}
@@ -184,7 +184,7 @@ func (s *Store) bury(dead []deadOwner) {
 		if release == nil {
 			release = func() {}
 		}
-		dropLock(lockPath(s.journalDir(), s.format.version, d.owner), release)
+		dropLock(lockPath(s.journalDir(), formatVersion, d.owner), release)
 		dead[i].release = nil
 	}
 }
@@ -220,21 +220,21 @@ func (s *Store) apply(sources []source) error {
 		if err == nil {
 			err = s.pruneIfDue(db, meta)
 		}
-		if e := db.close(); err == nil {
+		if e := db.Close(); err == nil {
 			err = e
 		}
-		var corrupt *corruptError
-		if !errors.As(err, &corrupt) {
+		var damage *DamageError
+		if !errors.As(err, &damage) {
 			return err
 		}
-		if err := s.setAsideLocked(corrupt); err != nil {
+		if err := s.setAsideLocked(damage); err != nil {
 			return err
 		}
 	}
 	return errors.New("merge journals: the database is damaged again and again")
 }
 
-func (s *Store) applyTo(db *database, meta dbMeta, sources []source) error {
+func (s *Store) applyTo(db *DB, meta dbMeta, sources []source) error {
 	for len(sources) > 0 {
 		n, size := 0, 0
 		for n < len(sources) && (n == 0 || size+sources[n].at.size <= mergeBytes) {
@@ -243,7 +243,7 @@ func (s *Store) applyTo(db *database, meta dbMeta, sources []source) error {
 		}
 		part := sources[:n]
 		sources = sources[n:]
-		err := db.update(func(tx *bolt.Tx) error {
+		err := db.Update(func(tx *bolt.Tx) error {
 			for _, src := range part {
 				value, err := src.j.value(src.at)
 				if err != nil {

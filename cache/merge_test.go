@@ -1,12 +1,9 @@
 package cache
 
 import (
-	"errors"
 	"os"
 	"testing"
 	"time"
-
-	bolt "go.etcd.io/bbolt"
 )
 
 func TestAnOlderRecordThatIsMergedLaterChangesNothing(t *testing.T) {
@@ -99,45 +96,6 @@ func TestAClockThatGoesBackLosesNoWrite(t *testing.T) {
 	}
 	if _, body, source := get(t, tr, tvURL); source != "fresh" || body != runsBody {
 		t.Errorf("after the merges: %s %s", source, body)
-	}
-}
-
-func TestATruncatedFileIsToldByItsHeader(t *testing.T) {
-	_, path := filled(t)
-	whole, err := fileState(path)
-	if err != nil || whole == (dbState{}) {
-		t.Fatalf("%+v %v", whole, err)
-	}
-	if err := os.Truncate(path, 4*int64(os.Getpagesize())); err != nil {
-		t.Fatal(err)
-	}
-	var corrupt *corruptError
-	if state, err := fileState(path); !errors.As(err, &corrupt) {
-		t.Errorf("%+v %v", state, err)
-	}
-}
-
-func TestAFaultWhileReadingIsDamageAndNoCrash(t *testing.T) {
-	_, path := filled(t)
-	db, _, err := openDB(path, bolt.Options{ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	// The file shrinks under the mapping: reading what was there is a fault.
-	if err := os.Truncate(path, 0); err != nil {
-		t.Skipf("a mapped file can't be cut here: %v", err)
-	}
-	err = db.view(func(tx *bolt.Tx) error {
-		return tx.ForEach(func(_ []byte, b *bolt.Bucket) error {
-			return b.ForEach(func(_, _ []byte) error { return nil })
-		})
-	})
-	var corrupt *corruptError
-	if !errors.As(err, &corrupt) {
-		t.Errorf("got %v", err)
-	}
-	if err := db.close(); err != nil { // it must not wait for locks that the fault left taken
-		t.Error(err)
 	}
 }
 

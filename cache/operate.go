@@ -49,7 +49,7 @@ func (s *Store) Clear(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := db.close(); err != nil {
+		if err := db.Close(); err != nil {
 			return err
 		}
 		mine, err := s.rotate()
@@ -62,8 +62,8 @@ func (s *Store) Clear(ctx context.Context) error {
 		s.last = stamp
 		s.private = newOverlay(overlayBytes)
 		s.mu.Unlock()
-		meta := dbMeta{Format: formatName, Version: s.format.version, Cleared: stamp, Pruned: s.now().Unix()}
-		if err := s.replaceDB(meta, nil); err != nil {
+		meta := dbMeta{Format: formatName, Version: formatVersion, Cleared: stamp, Pruned: s.now().Unix()}
+		if err := s.replaceDB(meta); err != nil {
 			return err
 		}
 		s.forget(mine)

@@ -49,7 +49,7 @@ func (s *Store) Prune(ctx context.Context, o PruneOptions) (PruneResult, error) 
 			return err
 		}
 		res, err = s.prune(db, meta, o)
-		if e := db.close(); err == nil {
+		if e := db.Close(); err == nil {
 			err = e
 		}
 		return err
@@ -61,7 +61,7 @@ func (s *Store) Prune(ctx context.Context, o PruneOptions) (PruneResult, error) 
 }
 
 // pruneIfDue prunes once a day, and when the bound is passed.
-func (s *Store) pruneIfDue(db *database, meta dbMeta) error {
+func (s *Store) pruneIfDue(db *DB, meta dbMeta) error {
 	if !isPruneDue(meta, s.now()) && usedBytes(db) <= s.opts.MaxSize {
 		return nil
 	}
@@ -74,14 +74,14 @@ func isPruneDue(meta dbMeta, now time.Time) bool {
 }
 
 // usedBytes is what the database would take if it were compacted.
-func usedBytes(db *database) int64 {
+func usedBytes(db *DB) int64 {
 	st := db.Stats()
 	info, err := os.Stat(db.Path())
 	if err != nil {
 		return 0
 	}
 	size := info.Size()
-	_ = db.view(func(tx *bolt.Tx) error { size = tx.Size(); return nil }) // else the file's size will do
+	_ = db.View(func(tx *bolt.Tx) error { size = tx.Size(); return nil }) // else the file's size will do
 	return size - int64(st.FreePageN+st.PendingPageN)*int64(db.Info().PageSize)
 }
 
@@ -93,12 +93,12 @@ type candidate struct {
 	size        int64
 }
 
-func (s *Store) prune(db *database, meta dbMeta, o PruneOptions) (PruneResult, error) {
+func (s *Store) prune(db *DB, meta dbMeta, o PruneOptions) (PruneResult, error) {
 	now := s.now()
 	s.dropOldAside()
 	var doomed, rest []candidate
 	over := usedBytes(db) > o.MaxSize
-	err := db.view(func(tx *bolt.Tx) error {
+	err := db.View(func(tx *bolt.Tx) error {
 		return tx.ForEach(func(name []byte, b *bolt.Bucket) error {
 			if string(name) == metaBucket {
 				return nil
@@ -132,7 +132,7 @@ func (s *Store) prune(db *database, meta dbMeta, o PruneOptions) (PruneResult, e
 		}
 		return strings.Compare(a.key, b.key)
 	})
-	err = db.update(func(tx *bolt.Tx) error {
+	err = db.Update(func(tx *bolt.Tx) error {
 		for _, c := range doomed {
 			if err := tx.Bucket([]byte(c.bucket)).Delete([]byte(c.key)); err != nil {
 				return err

@@ -266,7 +266,7 @@ func (s *Store) journalNames() []journalName {
 	}
 	var names []journalName
 	for _, e := range entries {
-		if n, ok := parseJournalName(e); ok && n.version == s.format.version {
+		if n, ok := parseJournalName(e); ok && n.version == formatVersion {
 			names = append(names, n)
 		}
 	}

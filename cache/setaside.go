@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -19,7 +20,7 @@ const keptAside = 2
 
 // setAside takes the lock and sets the file aside, unless somebody else has
 // done so already.
-func (s *Store) setAside(ctx context.Context, damage *corruptError) {
+func (s *Store) setAside(ctx context.Context, damage *DamageError) {
 	release, err := s.exclusive(ctx, s.opts.LockWait)
 	if err != nil {
 		if s.mode() == modeShared {
@@ -34,7 +35,7 @@ func (s *Store) setAside(ctx context.Context, damage *corruptError) {
 }
 
 // setAsideLocked does so under the exclusive lock.
-func (s *Store) setAsideLocked(damage *corruptError) error {
+func (s *Store) setAsideLocked(damage *DamageError) error {
 	path := s.dbPath()
 	now, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -57,6 +58,24 @@ func (s *Store) setAsideLocked(damage *corruptError) error {
 	s.lru.clear()
 	s.warned.say(Warning{Kind: WarnCorrupt, Path: aside, Err: damage})
 	return nil
+}
+
+// removeOlder removes what versions of the format before this one have left: all of it can be asked for again, and
+// nobody would prune it.
+func removeOlder(dir string, version int) {
+	for _, place := range []struct{ folder, pattern string }{{dir, "cache-v%d.db"}, {filepath.Join(dir, "journals"), "v%d-"}} {
+		entries, err := os.ReadDir(place.folder)
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			for v := range version {
+				if strings.HasPrefix(e.Name(), fmt.Sprintf(place.pattern, v)) {
+					os.Remove(filepath.Join(place.folder, e.Name()))
+				}
+			}
+		}
+	}
 }
 
 // asideName is <database>.corrupt-<time>, with a number if that is taken.

@@ -78,7 +78,11 @@ func (s *Store) fileStats(ctx context.Context, st *Stats) error {
 		st.Used = tx.Size() - int64(tx.DB().Stats().FreePageN)*int64(tx.DB().Info().PageSize)
 		return tx.ForEach(func(name []byte, b *bolt.Bucket) error {
 			if n := string(name); n != metaBucket && n != responses {
-				st.Buckets[n] = b.Stats().KeyN
+				keys := 0
+				if err := b.ForEach(func(_, _ []byte) error { keys++; return nil }); err != nil {
+					return err
+				}
+				st.Buckets[n] = keys
 			}
 			return nil
 		})

@@ -45,10 +45,8 @@ type Options struct {
 	// work around. It is called without locks held, from any goroutine.
 	OnWarning func(Warning)
 
-	// Test seams: how locks are taken, which version the files have, whether
-	// others' journals are kept open, and whether to spare the disk.
+	// Test seams: how locks are taken, whether others' journals are kept open, and whether to spare the disk.
 	try    tryLock
-	format format
 	shy    bool
 	noSync bool
 }
@@ -79,9 +77,6 @@ func (o Options) withDefaults() Options {
 		o.try = tryFlock
 	}
 	o.shy = o.shy || !keepOpen
-	if o.format.version == 0 {
-		o.format = currentFormat
-	}
 	return o
 }
 
@@ -104,9 +99,10 @@ const (
 // Store is a cache directory, opened. It may be used by many goroutines; any
 // number of Stores, in one or in many processes, may share a directory.
 type Store struct {
-	dir    string
-	opts   Options
-	format format
+	dir  string
+	opts Options
+
+	pages checkedPages
 
 	dbGate     *gate
 	claimGates [claimShards]*gate
@@ -131,7 +127,6 @@ type Store struct {
 	closing  bool
 	closed   bool
 	worker   *worker
-	snapshot *snapshot
 }
 
 // Open opens the cache in dir, making the directory (0700) if needed. It
@@ -146,7 +141,7 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	o = o.withDefaults()
 	s := &Store{
-		dir: dir, opts: o, format: o.format,
+		dir: dir, opts: o,
 		dbGate:  newGate(filepath.Join(dir, "cache.lock"), o.try),
 		lru:     newLRU(lruEntries, lruBytes),
 		warned:  warnings{call: o.OnWarning},
@@ -171,6 +166,7 @@ func Open(dir string, o Options) (*Store, error) {
 		return s, nil
 	}
 	s.tag()
+	removeOlder(dir, formatVersion)
 	return s, nil
 }
 
@@ -178,7 +174,7 @@ func Open(dir string, o Options) (*Store, error) {
 func (s *Store) Path() string { return s.dir }
 
 func (s *Store) dbPath() string {
-	return filepath.Join(s.dir, fmt.Sprintf("cache-v%d.db", s.format.version))
+	return filepath.Join(s.dir, fmt.Sprintf("cache-v%d.db", formatVersion))
 }
 
 func (s *Store) journalDir() string { return filepath.Join(s.dir, "journals") }
@@ -255,10 +251,6 @@ func (s *Store) Close() error {
 		j.close()
 	}
 	s.peers = map[string]*journal{}
-	if s.snapshot != nil {
-		s.snapshot.close()
-		s.snapshot = nil
-	}
 	return nil
 }
 
@@ -298,7 +290,7 @@ func (s *Store) retire(p *process) {
 		p.alive()
 		return
 	}
-	dropLock(lockPath(s.journalDir(), s.format.version, p.owner), p.alive)
+	dropLock(lockPath(s.journalDir(), formatVersion, p.owner), p.alive)
 }
 
 // dropLock removes a lock file and gives the lock back, in this order: whoever

@@ -308,12 +308,8 @@ func (t *Transport) rather(q question, e *Entry, got answer) answer {
 	return got
 }
 
-// stored is the answer that is left when asking came to nothing: the expired
-// entry, or what a private copy of a locked database holds.
+// stored is the answer that is left when asking came to nothing: the expired entry.
 func (t *Transport) stored(q question, e *Entry) (answer, bool) {
-	if e == nil && q.blind {
-		e = t.Store.fromSnapshot(q.key)
-	}
 	now := t.Store.now()
 	switch {
 	case e == nil || !e.Usable(now, t.policy().Keep(q.class)):

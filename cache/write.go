@@ -59,11 +59,11 @@ func (s *Store) appendLocked(recs ...journalRecord) (kept bool, err error) {
 		return false, nil
 	}
 	if s.proc == nil {
-		p, err := newProcess(s.journalDir(), s.format.version, s.opts.try)
+		p, err := newProcess(s.journalDir(), formatVersion, s.opts.try)
 		if err != nil {
 			return false, err
 		}
-		if err := p.rotate(s.journalDir(), s.format.version); err != nil {
+		if err := p.rotate(s.journalDir(), formatVersion); err != nil {
 			p.alive()
 			return false, err
 		}
