@@ -32,6 +32,9 @@ func (c *call) acquire(ctx context.Context) (*Permit, error) {
 	if l.offline {
 		return nil, &BlockedError{State: CacheOnly, Cause: ReasonOffline}
 	}
+	if c.reservation != nil && c.reservation.refused != nil {
+		return nil, c.reservation.refused
+	}
 	if err := l.gate.enter(ctx); err != nil {
 		return nil, err
 	}

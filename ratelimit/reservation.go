@@ -14,13 +14,16 @@ import (
 type Reservation struct {
 	l *Limiter
 
+	refused error // Acquire's error for its requests; nil: they fit
+
 	mu       sync.Mutex
 	left     int
 	released bool
 }
 
 // Reserve books n requests. It returns a *BudgetError when they do not all
-// fit; then it makes no sense to begin. Without a budget it always succeeds.
+// fit; a request that is made with the reservation all the same, by whoever does not
+// look at the error, gets it from Acquire. Without a budget Reserve always succeeds.
 // The reservation has to be released. A process's reservations end with it, and
 // after an hour in which none of them was touched.
 func (l *Limiter) Reserve(ctx context.Context, n int) (*Reservation, error) {
@@ -35,13 +38,11 @@ func (l *Limiter) Reserve(ctx context.Context, n int) (*Reservation, error) {
 	if err == nil && refused != nil && l.reap(ctx, 0) {
 		refused, err = l.reserve(ctx, r, n)
 	}
-	if err != nil {
-		return nil, err
+	if err == nil && refused != nil {
+		err = refused
 	}
-	if refused != nil {
-		return nil, refused
-	}
-	return r, nil
+	r.refused = err
+	return r, err
 }
 
 func (l *Limiter) reserve(ctx context.Context, r *Reservation, n int) (refused *BudgetError, err error) {

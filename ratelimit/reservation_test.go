@@ -68,6 +68,11 @@ func TestAReservationPaysForItsRequests(t *testing.T) {
 		if _, err = r.get(t.Context()); !errors.Is(err, ErrBudget) {
 			t.Errorf("a request nobody has reserved: %v", err)
 		}
+		refused, _ := r.l.Reserve(t.Context(), 1)
+		if _, err = r.get(WithReservation(t.Context(), refused)); !errors.As(err, &spent) || spent.Requested != 1 {
+			t.Errorf("a request of a refused reservation: %v", err)
+		}
+		refused.Release()
 		other.Release()
 		other.Release()
 		res.Release()

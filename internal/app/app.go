@@ -11,14 +11,19 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/decide"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/metrics"
+	"github.com/anivault/anivault/internal/pins"
 	"github.com/anivault/anivault/internal/report"
+	"github.com/anivault/anivault/internal/run"
+	"github.com/anivault/anivault/internal/run/results"
 	"github.com/anivault/anivault/internal/version"
 	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/tmdb"
@@ -30,7 +35,7 @@ type Options struct {
 	Refresh bool // revalidate cached answers
 	Anew    bool // decide everything anew: remembered decisions have no reasons to show
 	// Ask is the person who decides what nothing else can; nil for none.
-	Ask Asker
+	Ask decide.Asker
 	// Warn hears of what was worked around, in one line for a person. It may be called from any goroutine.
 	Warn func(error)
 	// Log gets log lines; nil for none.
@@ -43,14 +48,14 @@ type App struct {
 	opts    Options
 	started time.Time
 
-	store   ratelimit.Store
-	limiter *ratelimit.Limiter
-	cache   *cache.Store
-	matcher *matching
-	seen    *observer
-	counts  counts
-	closers []io.Closer
-	told    told
+	store    ratelimit.Store
+	limiter  *ratelimit.Limiter
+	cache    *cache.Store
+	deciders *decide.Deciders
+	seen     *observer
+	counts   run.Counts
+	closers  []io.Closer
+	warned   warnOnce
 
 	refused atomic.Pointer[tmdb.UnauthorizedError]
 }
@@ -82,24 +87,43 @@ func Open(cfg *config.Config, opts Options) (*App, error) {
 	if err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
-	options := match.DefaultOptions()
-	options.MinConfidence = cfg.Match.MinConfidence
-	if cfg.Match.Type != "auto" {
-		options.Kind = match.Kind(cfg.Match.Type)
-	}
-	src := newSource(client, cfg.TMDB.Language, cfg.Match.IncludeAdult)
-	user, err := openChoices(cfg, a.warn)
-	if err != nil {
+	if err := a.openDeciders(client); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
-	a.matcher = &matching{
-		limiter: a.limiter, resolver: match.Resolver{Source: src, Options: options}, choices: user,
-		index: openIndex(cfg.Dirs.Data, a.warn), known: src.known, spared: a.spares(),
-	}
-	if opts.Ask != nil {
-		a.matcher.person = &asking{asker: opts.Ask, turns: newTurns()}
-	}
 	return a, nil
+}
+
+// plannedRequests is what a run reserves of the budget before it asks about a series: a search and the details
+// of what it finds. What a series needs beyond that is taken from the budget request by request.
+const plannedRequests = 2
+
+// openDeciders opens pins and title index and wires who decides a series.
+func (a *App) openDeciders(client *tmdb.Client) (err error) {
+	options := match.DefaultOptions()
+	options.MinConfidence = a.cfg.Match.MinConfidence
+	if a.cfg.Match.Type != "auto" {
+		options.Kind = match.Kind(a.cfg.Match.Type)
+	}
+	store := OpenPins(a.cfg)
+	a.deciders, err = decide.New(decide.Config{
+		Client: client, Language: a.cfg.TMDB.Language, Adult: a.cfg.Match.IncludeAdult, Options: options,
+		Pins: store, IndexDir: a.cfg.Dirs.Data, Asker: a.opts.Ask, Warn: a.warn,
+		Reserve: func(ctx context.Context) (context.Context, func()) {
+			if !a.limiter.Tuning().Budget.On() {
+				return ctx, func() {}
+			}
+			r, _ := a.limiter.Reserve(ctx, plannedRequests) // the refusal travels in the reservation
+			return ratelimit.WithReservation(ctx, r), r.Release
+		},
+		Why: func(err error) (text string, lasts bool) {
+			code, text := Explain(err)
+			return text, code == report.CodeBlocked || code == report.CodeUnauthorized || code == report.CodeBudget
+		},
+	})
+	if err != nil {
+		return &config.Error{Name: "the user's pins", Value: store.Path(), Reason: err.Error()}
+	}
+	return nil
 }
 
 // client wires the way of a request: client, count, cache, key guard, limiter, repair, wire.
@@ -108,7 +132,7 @@ func (a *App) client() (*tmdb.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	cached := a.caching(budgeted{sender})
+	cached := a.caching(sender)
 	return a.clientOver(counting{cached, a.seen}, cached.Forget)
 }
 
@@ -245,6 +269,9 @@ func OpenState(cfg *config.Config, warn func(error)) (ratelimit.Store, error) {
 	return ratelimit.OpenFileStore(StateDir(cfg), ratelimit.FileOptions{Processes: cfg.Tuning.Processes, OnWarning: warn})
 }
 
+// OpenPins names the file of the user's pins.
+func OpenPins(cfg *config.Config) *pins.Store { return pins.Open(cfg.Dirs.Data) }
+
 // OpenCache opens the cache that processes share.
 func OpenCache(cfg *config.Config, warn func(error)) (*cache.Store, error) {
 	return cache.Open(cfg.Dirs.Cache, cache.Options{MaxSize: cfg.Cache.MaxSize, OnWarning: func(w cache.Warning) { warn(w) }})
@@ -261,7 +288,7 @@ func ReadCacheStats(ctx context.Context, cfg *config.Config) (cache.Stats, error
 }
 
 func (a *App) warn(err error) {
-	if !a.told.first(err) {
+	if !a.warned.first(err) {
 		return
 	}
 	a.seen.log.Warn("warning", slog.String("comp", "anivault"), slog.Any("error", err))
@@ -270,24 +297,48 @@ func (a *App) warn(err error) {
 	}
 }
 
-// Match matches what produce yields and hands each record to emit, in order, from one goroutine; what a record points to
-// is emit's during the call only. pause, if there is one, is
-// called from the same goroutine whenever the next record has to be waited for: what was emitted so far must not wait
-// with it.
-func (a *App) Match(ctx context.Context, produce Producer, emit func(report.Record) error, pause func() error) error {
-	if person := a.matcher.person; person != nil {
-		emit, pause = person.undisturbed(emit, pause), nil
+// Match decides what produce yields and calls emit with each record (see run.Run).
+func (a *App) Match(ctx context.Context, produce run.Producer, emit func(report.Record) error, pause func() error) error {
+	c := run.Config{
+		Decider: a.deciders, Underway: 2 * a.cfg.Tuning.Concurrency, Jobs: a.cfg.Match.Jobs, Memory: a.memory(),
+		Explain: Explain, Counts: &a.counts, Warn: a.warn,
 	}
-	p := &pipeline{
-		matcher: a.matcher, underway: 2 * a.cfg.Tuning.Concurrency, jobs: a.cfg.Match.Jobs, remember: a.memory(), tell: emit, pause: pause, counts: &a.counts,
-	}
-	if person := a.matcher.person; person != nil {
+	if terminal := a.deciders.Terminal(); terminal != nil {
 		// Series that wait for the person must not keep others from being asked about.
-		p.turns, p.underway = person.turns, max(p.underway, underwayAsking)
+		c.Underway = max(c.Underway, underwayAsking)
+		emit, pause = betweenQuestions(terminal, emit, pause), nil
 	}
-	return p.run(ctx, produce, func(l *Line) error {
-		return emit(l.record(Explain))
-	})
+	return run.Run(ctx, c, produce, emit, pause)
+}
+
+// betweenQuestions returns an emit that sends each record on at once and never into the middle of a question.
+func betweenQuestions(terminal sync.Locker, emit func(report.Record) error, pause func() error) func(report.Record) error {
+	return func(r report.Record) error {
+		terminal.Lock()
+		defer terminal.Unlock()
+		err := emit(r)
+		if err == nil && pause != nil {
+			err = pause()
+		}
+		return err
+	}
+}
+
+// memory is the memory of what earlier runs have decided; nil where everything has to be decided anew.
+func (a *App) memory() *results.Memory {
+	if a.opts.Refresh || a.opts.Anew || a.opts.Ask != nil {
+		return nil
+	}
+	bucket, err := a.cache.Bucket(results.Bucket)
+	if err != nil {
+		a.warn(err)
+		return nil
+	}
+	pins, index := a.deciders.Basis()
+	return results.New(bucket, results.Question{
+		Upstream: a.cfg.TMDB.BaseURL.String(), Language: a.cfg.TMDB.Language, Type: a.cfg.Match.Type,
+		MinConfidence: a.cfg.Match.MinConfidence, IncludeAdult: a.cfg.Match.IncludeAdult,
+	}, results.Basis{Program: version.Build(), Pins: pins, Index: index})
 }
 
 // underwayAsking is how many series are underway at least while a person is asked. How many requests are is the

@@ -3,13 +3,10 @@ package app
 import (
 	"cmp"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/anivault/anivault/ratelimit"
 )
-
-// This file decides what can be said of a run while it runs.
 
 // Progress is a run as it stands.
 type Progress struct {
@@ -39,17 +36,11 @@ type Wait struct {
 // On reports whether there is something to wait for.
 func (w Wait) On() bool { return w.Why != ratelimit.WhyNothing }
 
-// counts are what the pipeline has found so far.
-type counts struct {
-	files, series atomic.Int64
-	walked        atomic.Bool
-}
-
 // Progress returns how the run stands without asking anyone.
 func (a *App) Progress() Progress {
 	o := a.seen
 	p := Progress{
-		Walked: a.counts.walked.Load(), Files: a.counts.files.Load(), Series: a.counts.series.Load(),
+		Walked: a.counts.Walked.Load(), Files: a.counts.Files.Load(), Series: a.counts.Series.Load(),
 		Requests: o.requests.Load(), HTTP429: o.throttled.Load(), Hits: o.hits.Load(), Misses: o.misses.Load(), Stale: o.stale.Load(),
 		Elapsed: time.Since(a.started),
 	}

@@ -1,8 +1,6 @@
 package app
 
 import (
-	"context"
-	"errors"
 	"log/slog"
 	"testing"
 	"testing/synctest"
@@ -114,55 +112,6 @@ func TestAProcessThatIsToldNothingSeesTheSharedState(t *testing.T) {
 		a.Look()
 		if p := a.Progress(); p.Wait.Why != ratelimit.WhyCacheOnly || p.Wait.Cause != ratelimit.ReasonOperator {
 			t.Errorf("stopped by an operator: %+v", p)
-		}
-	})
-}
-
-func TestThePipelineCountsWhatItHasFound(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := &App{seen: newTestObserver()}
-		p := &pipeline{matcher: &decider{delay: func() time.Duration { return time.Second }}, underway: 1, counts: &a.counts}
-		if at := a.Progress(); at.State != "" || at.Files != 0 || at.Walked {
-			t.Errorf("before it begins: %+v", at)
-		}
-		seen := make(chan bool)
-		walk := func(ctx context.Context, yield func(Batch) error) error {
-			if err := yield(batchOf("a", "One - 01.mkv", "One - 02.mkv", "Two - 01.mkv")); err != nil {
-				return err
-			}
-			<-seen
-			return yield(Batch{Path: "b", Err: errors.New("closed")})
-		}
-		lines := 0
-		err := p.run(t.Context(), walk, func(*Line) error {
-			if lines++; lines == 3 {
-				if at := a.Progress(); at.Files != 3 || at.Series != 2 || at.Walked {
-					t.Errorf("in the middle: %+v", at)
-				}
-				close(seen)
-			}
-			return nil
-		})
-		if at := a.Progress(); err != nil || at.Files != 4 || at.Series != 2 || !at.Walked {
-			t.Errorf("at the end: %+v, %v", at, err)
-		}
-	})
-}
-
-// The walk's end is never told before its last files: what is left would be counted too low.
-func TestTheWalksEndIsToldWithAllFiles(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := &App{seen: newTestObserver()}
-		p := &pipeline{matcher: &decider{delay: func() time.Duration { return time.Second }}, underway: 1, counts: &a.counts}
-		walk := produce(batchOf("a", "One - 01.mkv"), batchOf("b", "Two - 01.mkv"), batchOf("c", "Three - 01.mkv"), batchOf("d", "Four - 01.mkv"))
-		err := p.run(t.Context(), walk, func(*Line) error {
-			if at := a.Progress(); at.Walked && at.Files != 4 {
-				t.Errorf("all folders are read, and there are %d files", at.Files)
-			}
-			return nil
-		})
-		if at := a.Progress(); err != nil || at.Files != 4 || !at.Walked {
-			t.Errorf("at the end: %+v, %v", at, err)
 		}
 	})
 }

@@ -5,9 +5,6 @@ import (
 	"time"
 )
 
-// This file decides how a run's course is kept for the report's picture: answers counted over time, as finely as fits,
-// and a point of its own for whatever the timeline has.
-
 // Sample is the run at one moment: State and Rate hold from then on, the counts are all answers so far.
 type Sample struct {
 	At                time.Time

@@ -12,6 +12,7 @@ import (
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/demo"
 	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/run"
 	"github.com/anivault/anivault/internal/ui"
 )
 
@@ -103,7 +104,7 @@ func (c *command) demo(cmd *cobra.Command, keep string, f matchFlags) (err error
 		fmt.Fprintf(c.streams.Err, "Next, with a free token from https://www.themoviedb.org/settings/api :\n\n"+
 			"  export ANIVAULT_TMDB_TOKEN=...\n  anivault match PATH\n")
 	}
-	return own.match(cmd.Context(), cfg, f, app.Walk([]string{lib}, library.Options{}))
+	return own.match(cmd.Context(), cfg, f, run.Walk([]string{lib}, library.Options{}))
 }
 
 // enter goes into the demo's folder, so that what is shown is "library/..." and no long path of a temporary folder.

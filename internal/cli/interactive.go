@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/anivault/anivault/internal/app"
+	"github.com/anivault/anivault/internal/decide"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/pins"
 	"github.com/anivault/anivault/internal/report"
@@ -57,8 +57,8 @@ const interactiveHelp = `  NUMBER        the candidate with that number
   s  skip this one      q  ask no more      ?  this help
 `
 
-// Ask implements app.Asker.
-func (p *person) Ask(ctx context.Context, q app.Question) (app.Answer, error) {
+// Ask implements decide.Asker.
+func (p *person) Ask(ctx context.Context, q decide.Question) (decide.Answer, error) {
 	if !p.greeted {
 		p.greeted = true
 		fmt.Fprint(p.out, "\nWhat could not be decided is asked about, one title at a time. The answers are\nkept; anivault pins lists them.\n", interactiveHelp)
@@ -67,7 +67,7 @@ func (p *person) Ask(ctx context.Context, q app.Question) (app.Answer, error) {
 	for {
 		answer, err := p.read(ctx, "number, tv/ID, movie/ID, a title, s, q, ? > ")
 		if err != nil {
-			return app.Answer{}, err
+			return decide.Answer{}, err
 		}
 		if answer == "?" {
 			fmt.Fprint(p.out, interactiveHelp)
@@ -78,9 +78,9 @@ func (p *person) Ask(ctx context.Context, q app.Question) (app.Answer, error) {
 			fmt.Fprintf(p.out, "  %s\n", problem)
 			continue
 		}
-		if a.Do == app.Choose && len(q.Files) > 1 {
+		if a.Do == decide.Choose && len(q.Files) > 1 {
 			if a.OnlyFirst, err = p.onlyFirst(ctx, q); err != nil {
-				return app.Answer{}, err
+				return decide.Answer{}, err
 			}
 		}
 		return a, nil
@@ -88,7 +88,7 @@ func (p *person) Ask(ctx context.Context, q app.Question) (app.Answer, error) {
 }
 
 // describe writes the question: which files, why they are in doubt, and every candidate with what speaks for it.
-func (p *person) describe(q app.Question) {
+func (p *person) describe(q decide.Question) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s", ui.Printable(q.Title))
 	if q.Year != 0 {
@@ -140,41 +140,41 @@ func candidateReasons(c match.Candidate) string {
 }
 
 // parseAnswer reads what was typed. problem says what is wrong with it.
-func parseAnswer(text string, candidates []match.Candidate) (a app.Answer, problem string) {
+func parseAnswer(text string, candidates []match.Candidate) (a decide.Answer, problem string) {
 	if n := len(text); n >= 2 && text[0] == '"' && text[n-1] == '"' {
 		text = strings.TrimSpace(text[1 : n-1])
 		if text == "" {
 			return a, "there is nothing between the quotation marks"
 		}
-		return app.Answer{Do: app.Search, Text: text}, ""
+		return decide.Answer{Do: decide.Search, Text: text}, ""
 	}
 	switch strings.ToLower(text) {
 	case "":
 		return a, "type a number, an id, a title, s or q"
 	case "s":
-		return app.Answer{Do: app.Skip}, ""
+		return decide.Answer{Do: decide.Skip}, ""
 	case "q":
-		return app.Answer{Do: app.Quit}, ""
+		return decide.Answer{Do: decide.Quit}, ""
 	}
 	if n, err := strconv.Atoi(text); err == nil {
 		if n < 1 || n > len(candidates) {
 			return a, fmt.Sprintf("there is no candidate %d; \"%s\" in quotation marks searches for it as a title", n, text)
 		}
 		c := candidates[n-1]
-		return app.Answer{Do: app.Choose, Kind: c.Kind, ID: c.ID}, ""
+		return decide.Answer{Do: decide.Choose, Kind: c.Kind, ID: c.ID}, ""
 	}
 	kind, id, err := pins.ParseEntry(text)
 	switch {
 	case err == nil:
-		return app.Answer{Do: app.Choose, Kind: kind, ID: id}, ""
+		return decide.Answer{Do: decide.Choose, Kind: kind, ID: id}, ""
 	case strings.Contains(text, "://"), strings.HasPrefix(text, "tv/"), strings.HasPrefix(text, "movie/"):
 		return a, err.Error()
 	}
-	return app.Answer{Do: app.Search, Text: text}, ""
+	return decide.Answer{Do: decide.Search, Text: text}, ""
 }
 
-// Kept implements app.Asker: one line, which says how far the choice reaches.
-func (p *person) Kept(k app.Kept) {
+// Kept implements decide.Asker: one line, which says how far the choice reaches.
+func (p *person) Kept(k decide.Kept) {
 	first := k.Pins[0]
 	what, reach := ui.Escaped(first.What()), "this file alone"
 	switch {
@@ -189,7 +189,7 @@ func (p *person) Kept(k app.Kept) {
 }
 
 // onlyFirst asks how far a choice reaches.
-func (p *person) onlyFirst(ctx context.Context, q app.Question) (bool, error) {
+func (p *person) onlyFirst(ctx context.Context, q decide.Question) (bool, error) {
 	for {
 		answer, err := p.read(ctx, fmt.Sprintf("  a  for all of them (%d here)   f  for the first file only   [a] > ", len(q.Files)))
 		if err != nil {

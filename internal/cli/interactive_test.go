@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/anivault/anivault/internal/app"
+	"github.com/anivault/anivault/internal/decide"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/tmdbfake"
 	"github.com/anivault/anivault/internal/ui"
@@ -20,13 +20,13 @@ import (
 
 func TestAnswersAreRead(t *testing.T) {
 	candidates := []match.Candidate{{Kind: match.TV, ID: 11}, {Kind: match.Movie, ID: 22}}
-	for in, want := range map[string]app.Answer{
-		"1": {Do: app.Choose, Kind: match.TV, ID: 11}, "2": {Do: app.Choose, Kind: match.Movie, ID: 22},
-		`"86"`: {Do: app.Search, Text: "86"}, `"1"`: {Do: app.Search, Text: "1"}, `"s"`: {Do: app.Search, Text: "s"},
-		"s": {Do: app.Skip}, "S": {Do: app.Skip}, "q": {Do: app.Quit},
-		"tv/123": {Do: app.Choose, Kind: match.TV, ID: 123}, "movie/9": {Do: app.Choose, Kind: match.Movie, ID: 9},
-		"https://www.themoviedb.org/tv/30991-x": {Do: app.Choose, Kind: match.TV, ID: 30991},
-		"Some Title":                            {Do: app.Search, Text: "Some Title"}, "Fate/stay night": {Do: app.Search, Text: "Fate/stay night"},
+	for in, want := range map[string]decide.Answer{
+		"1": {Do: decide.Choose, Kind: match.TV, ID: 11}, "2": {Do: decide.Choose, Kind: match.Movie, ID: 22},
+		`"86"`: {Do: decide.Search, Text: "86"}, `"1"`: {Do: decide.Search, Text: "1"}, `"s"`: {Do: decide.Search, Text: "s"},
+		"s": {Do: decide.Skip}, "S": {Do: decide.Skip}, "q": {Do: decide.Quit},
+		"tv/123": {Do: decide.Choose, Kind: match.TV, ID: 123}, "movie/9": {Do: decide.Choose, Kind: match.Movie, ID: 9},
+		"https://www.themoviedb.org/tv/30991-x": {Do: decide.Choose, Kind: match.TV, ID: 30991},
+		"Some Title":                            {Do: decide.Search, Text: "Some Title"}, "Fate/stay night": {Do: decide.Search, Text: "Fate/stay night"},
 	} {
 		got, problem := parseAnswer(in, candidates)
 		if diff := cmp.Diff(want, got); diff != "" || problem != "" {

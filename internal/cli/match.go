@@ -18,6 +18,7 @@ import (
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/report/html"
+	"github.com/anivault/anivault/internal/run"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/internal/version"
 	"github.com/anivault/anivault/tmdb"
@@ -167,16 +168,16 @@ func (c *command) checkPaths(cmd *cobra.Command, args []string) error {
 
 // input returns what produces the files to match. That no PATH exists, or a list can't be opened, is said
 // before any work.
-func (f *matchFlags) input(c *command, cfg *config.Config, args []string) (app.Producer, error) {
+func (f *matchFlags) input(c *command, cfg *config.Config, args []string) (run.Producer, error) {
 	if list := f.namesFrom + f.filesFrom; list != "" {
 		in, err := c.openList(list)
 		if err != nil {
 			return nil, err
 		}
 		if f.namesFrom != "" {
-			return app.Names(in), nil
+			return run.Names(in), nil
 		}
-		return app.Files(in, f.null, f.walkOptions(cfg)), nil
+		return run.Files(in, f.null, f.walkOptions(cfg)), nil
 	}
 	missing := slices.DeleteFunc(slices.Clone(args), func(path string) bool {
 		_, err := os.Lstat(path)
@@ -188,7 +189,7 @@ func (f *matchFlags) input(c *command, cfg *config.Config, args []string) (app.P
 	if len(missing) == len(args) {
 		return nil, usagef("check the spelling; paths with spaces need quotes", "no such file or directory: %s", ui.Printable(args[0]))
 	}
-	return app.Walk(args, f.walkOptions(cfg)), nil
+	return run.Walk(args, f.walkOptions(cfg)), nil
 }
 
 func (f *matchFlags) walkOptions(*config.Config) library.Options {
@@ -208,7 +209,7 @@ func (c *command) openList(path string) (io.ReadCloser, error) {
 }
 
 // match runs the job and reports it; the returned error carries the exit status.
-func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, produce app.Producer) (err error) {
+func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, produce run.Producer) (err error) {
 	if cfg.Metrics.File == "-" {
 		return usagef("name a file", "metrics can't go to stdout: it carries the results")
 	}

@@ -6,6 +6,7 @@ package match
 
 import (
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -147,9 +148,14 @@ func parseDate(s string) time.Time {
 	return t
 }
 
-func yearOf(date string) int {
-	if t := parseDate(date); !t.IsZero() {
-		return t.Year()
+// YearOf returns the year of a date that begins with one, as TMDB's do; 0 for any other text.
+func YearOf(date string) int {
+	if len(date) < 4 {
+		return 0
 	}
-	return 0
+	y, err := strconv.Atoi(date[:4])
+	if err != nil {
+		return 0
+	}
+	return y
 }

@@ -188,6 +188,9 @@ func (j *job) fetchAt(ctx context.Context, i int) bool {
 	j.fetched++
 	j.heard = j.heard.Least(o)
 	c.entry, c.origin = e, c.origin.Least(o)
+	if c.given {
+		c.hit, c.entry = hitOf(e), withTitle(e, c.hit.Title)
+	}
 	j.pool[i] = score(j.s, c)
 	j.step("entry", &o, "%s %d %q: score %.3f", c.hit.Kind, c.hit.ID, e.Title, j.pool[i].score)
 	return true

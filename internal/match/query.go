@@ -123,7 +123,7 @@ func variants(titles []release.Title) (whole, bases, parts, pieces []string) {
 		}
 	}
 	for i, t := range titles {
-		if !pieceOf(titles, i) {
+		if !PieceOf(titles, i) {
 			add(t.Text)
 		}
 	}
@@ -139,7 +139,7 @@ func variants(titles []release.Title) (whole, bases, parts, pieces []string) {
 	}
 	m := len(out)
 	for i, t := range titles {
-		if pieceOf(titles, i) {
+		if PieceOf(titles, i) {
 			add(t.Text)
 		}
 	}
@@ -165,8 +165,8 @@ func variants(titles []release.Title) (whole, bases, parts, pieces []string) {
 // mostJoined is how many words somebody may write as one.
 const mostJoined = 4
 
-// pieceOf reports whether a reading of the name is only a piece of the likeliest one.
-func pieceOf(titles []release.Title, i int) bool {
+// PieceOf reports whether a reading of the name is only a piece of the likeliest one.
+func PieceOf(titles []release.Title, i int) bool {
 	return i > 0 && titles[i].From == release.FromName && strings.Contains(title.Compact(titles[0].Text), title.Compact(titles[i].Text))
 }
 

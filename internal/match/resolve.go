@@ -73,8 +73,8 @@ type Resolution struct {
 	last   int     // the greatest episode number of the series' files
 }
 
-// convincing is the confidence that ends the asking.
-const convincing = 0.9
+// Convincing is the confidence that ends the asking.
+const Convincing = 0.9
 
 // Resolve asks and decides for one series. What it returns depends on the answers only, not on their order.
 func (r *Resolver) Resolve(ctx context.Context, s Series) Resolution {
@@ -93,6 +93,24 @@ func (r *Resolver) Resolve(ctx context.Context, s Series) Resolution {
 		return j.finish(Resolution{Status: Unmatched, Reason: "no title could be read from the name"})
 	}
 	j.ask(ctx)
+	return j.result(ctx)
+}
+
+// ResolveAmong decides for one series among entries that the caller knows, without a search. The title of a hit, if it has one,
+// counts as a title of its entry.
+func (r *Resolver) ResolveAmong(ctx context.Context, s Series, hits []Hit) Resolution {
+	j := &job{r: r, s: s}
+	j.step("group", nil, "%s", groupText(s))
+	for _, h := range hits {
+		if r.Options.Kind == "" || r.Options.Kind == h.Kind {
+			j.pool = append(j.pool, score(s, contender{hit: h, given: true, fallback: j.unlikely(h.Kind)}))
+		}
+	}
+	for i := len(j.pool) - 1; i >= 0; i-- {
+		if !j.fetchAt(ctx, i) {
+			return j.finish(Resolution{Status: Pending, Err: j.err, Reason: "not everything could be asked"})
+		}
+	}
 	return j.result(ctx)
 }
 
@@ -207,14 +225,10 @@ func (j *job) withinBudget(queries []Query) []Query {
 
 // merge adds the rows of an answer to the pool.
 func (j *job) merge(q Query, hits []Hit, o Origin) {
-	first, second := kindsOf(j.s.Want)
-	if j.s.Want == WantSpecial || j.s.Want == WantWork {
-		first = append(first, second...) // neither kind is unlikely
-	}
 	for _, h := range hits {
 		i := slices.IndexFunc(j.pool, func(c scored) bool { return c.hit.Kind == h.Kind && c.hit.ID == h.ID })
 		if i < 0 {
-			j.pool = append(j.pool, scored{contender: contender{hit: h, origin: o, fallback: j.r.Options.Kind == "" && !slices.Contains(first, h.Kind)}})
+			j.pool = append(j.pool, scored{contender: contender{hit: h, origin: o, fallback: j.unlikely(h.Kind)}})
 			i = len(j.pool) - 1
 		}
 		c := j.pool[i].contender
@@ -225,6 +239,15 @@ func (j *job) merge(q Query, hits []Hit, o Origin) {
 	}
 }
 
+// unlikely reports whether an entry is of another kind than the names say.
+func (j *job) unlikely(k Kind) bool {
+	first, second := kindsOf(j.s.Want)
+	if j.s.Want == WantSpecial || j.s.Want == WantWork {
+		first = append(first, second...)
+	}
+	return j.r.Options.Kind == "" && !slices.Contains(first, k)
+}
+
 // shown reports whether a row shows the very title: then the other kind need not be asked for.
 func (j *job) shown() bool {
 	return slices.ContainsFunc(j.pool, func(c scored) bool { return c.explained && c.like.sim >= simExact })
@@ -233,7 +256,7 @@ func (j *job) shown() bool {
 // whole reports whether a query asked for a reading, not only for a part of one.
 func (j *job) whole(q Query) bool {
 	for i, t := range j.s.Titles {
-		if searchText(t.Text) == q.Text && !pieceOf(j.s.Titles, i) {
+		if searchText(t.Text) == q.Text && !PieceOf(j.s.Titles, i) {
 			return true
 		}
 	}
@@ -264,7 +287,7 @@ func explains(query string, h Hit) bool {
 // convinced reports whether asking on is idle.
 func (j *job) convinced() bool {
 	v := decide(j.pool)
-	return len(v.ranked) > 0 && v.confidence >= max(convincing, j.r.Options.MinConfidence)
+	return len(v.ranked) > 0 && v.confidence >= max(Convincing, j.r.Options.MinConfidence)
 }
 
 // result turns what was gathered into a resolution.
@@ -278,7 +301,7 @@ func (j *job) result(ctx context.Context) Resolution {
 	}
 	cands := candidates(v.ranked)
 	switch {
-	case j.err != nil && (len(v.ranked) == 0 || v.confidence < convincing || v.ranked[0].hit.Kind == TV && !v.ranked[0].known()):
+	case j.err != nil && (len(v.ranked) == 0 || v.confidence < Convincing || v.ranked[0].hit.Kind == TV && !v.ranked[0].known()):
 		return j.finish(Resolution{Status: Pending, Err: j.err, Candidates: cands, Reason: "not everything could be asked"})
 	case len(v.ranked) == 0:
 		return j.finish(Resolution{Status: Unmatched, Reason: "TMDB found nothing by any spelling of the title"})
@@ -318,6 +341,16 @@ func (j *job) finish(res Resolution) Resolution {
 		res.Origin = j.heard
 	}
 	return res
+}
+
+// withTitle returns an entry with one more title; the same entry for none.
+func withTitle(e *Entry, text string) *Entry {
+	if text == "" {
+		return e
+	}
+	with := *e
+	with.Titles = append(slices.Clip(with.Titles), AltTitle{Text: text})
+	return &with
 }
 
 // hitOf is the row that an entry would have.

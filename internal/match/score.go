@@ -47,6 +47,7 @@ type contender struct {
 	byYear    bool // found by a query that named the year
 	explained bool // its visible titles show why it was found
 	whole     bool // found by a query for a whole reading
+	given     bool // known to the caller, not found by a search
 	fallback  bool // found among the other kind than the name says
 }
 
@@ -174,9 +175,9 @@ func (c *scored) yearDistance(y int) int {
 		}
 		note(first)
 		for _, season := range c.entry.Seasons {
-			note(yearOf(season.AirDate))
+			note(YearOf(season.AirDate))
 			for _, ep := range season.Episodes {
-				note(yearOf(ep.AirDate))
+				note(YearOf(ep.AirDate))
 			}
 		}
 		return best

@@ -153,7 +153,7 @@ func compare(readings []release.Title, w wanted, titles []named) likeness {
 func Whole(s Series, e *Entry) bool {
 	var readings []release.Title
 	for i, t := range s.Titles {
-		if !pieceOf(s.Titles, i) {
+		if !PieceOf(s.Titles, i) {
 			readings = append(readings, t)
 		}
 	}

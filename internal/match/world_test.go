@@ -110,7 +110,7 @@ func hasYear(e *Entry, year int) bool {
 	}
 	for _, s := range e.Seasons {
 		for _, ep := range s.Episodes {
-			if yearOf(ep.AirDate) == year {
+			if YearOf(ep.AirDate) == year {
 				return true
 			}
 		}

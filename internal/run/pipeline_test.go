@@ -1,4 +1,4 @@
-package app
+package run
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/anivault/anivault/internal/decide"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/match"
 )
@@ -45,7 +46,9 @@ type decider struct {
 	most     atomic.Int32
 }
 
-func (d *decider) Decide(ctx context.Context, s match.Series, _ turn, decided func(match.File, match.Decision)) {
+func (d *decider) Turn() decide.Turn { return decide.Turn{} }
+
+func (d *decider) Decide(ctx context.Context, s match.Series, _ decide.Turn, decided func(match.File, match.Decision)) {
 	n := d.underway.Add(1)
 	defer d.underway.Add(-1)
 	for m := d.most.Load(); n > m && !d.most.CompareAndSwap(m, n); m = d.most.Load() {
@@ -86,7 +89,7 @@ func TestLinesLeaveInTheOrderInWhichFilesCame(t *testing.T) {
 			batches = append(batches, b)
 		}
 		var got []string
-		p := &pipeline{matcher: d, underway: 8}
+		p := &pipeline{decider: d, underway: 8}
 		err := p.run(t.Context(), produce(batches...), func(l *Line) error {
 			got = append(got, l.Path)
 			return nil
@@ -117,7 +120,7 @@ func TestOutputStartsBeforeTheWalkEndsAndTheWalkWaitsForIt(t *testing.T) {
 			}
 			return nil
 		}
-		p := &pipeline{matcher: d, underway: 4}
+		p := &pipeline{decider: d, underway: 4}
 		err := p.run(t.Context(), walk, func(*Line) error {
 			time.Sleep(10 * time.Millisecond) // a slow reader
 			emitted++
@@ -140,7 +143,7 @@ func TestALargeDirectoryIsAdmittedInParts(t *testing.T) {
 			names = append(names, fmt.Sprintf("Title - %04d.mkv", i))
 		}
 		n := 0
-		p := &pipeline{matcher: &decider{delay: func() time.Duration { return time.Millisecond }}, underway: 2}
+		p := &pipeline{decider: &decider{delay: func() time.Duration { return time.Millisecond }}, underway: 2}
 		err := p.run(t.Context(), produce(batchOf("lib", names...)), func(*Line) error { n++; return nil })
 		if err != nil || n != len(names) {
 			t.Errorf("%d of %d lines, %v", n, len(names), err)
@@ -165,7 +168,7 @@ func TestWhenTheRunIsInterruptedWhatWasDecidedIsStillSaid(t *testing.T) {
 		}}
 		time.AfterFunc(2*time.Second, func() { cancel(slow) })
 		n := 0
-		p := &pipeline{matcher: d, underway: 4}
+		p := &pipeline{decider: d, underway: 4}
 		err := p.run(ctx, produce(batches...), func(*Line) error { n++; return nil })
 		if !errors.Is(err, slow) || n != 3 {
 			t.Errorf("%d lines, %v", n, err)
@@ -181,7 +184,7 @@ func TestAnOutputThatFailsEndsTheRun(t *testing.T) {
 			batches = append(batches, batchOf(fmt.Sprintf("lib/%02d", i), "Title - 01.mkv"))
 		}
 		n := 0
-		p := &pipeline{matcher: &decider{delay: func() time.Duration { return time.Millisecond }}, underway: 4}
+		p := &pipeline{decider: &decider{delay: func() time.Duration { return time.Millisecond }}, underway: 4}
 		err := p.run(t.Context(), produce(batches...), func(*Line) error { n++; return full })
 		if !errors.Is(err, full) || n != 1 {
 			t.Errorf("%d lines were tried, %v", n, err)
@@ -194,7 +197,7 @@ func TestFailuresAndSkipsAreLinesOfTheirOwn(t *testing.T) {
 	b := batchOf("lib", "a - 01.mkv", "sample.mkv")
 	b.Files[1].Skip = "sample"
 	var got []string
-	p := &pipeline{matcher: &decider{delay: func() time.Duration { return 0 }}, underway: 1}
+	p := &pipeline{decider: &decider{delay: func() time.Duration { return 0 }}, underway: 1}
 	err := p.run(t.Context(), produce(Batch{Path: "nowhere", Err: gone}, b), func(l *Line) error {
 		got = append(got, strings.TrimSpace(fmt.Sprint(l.Path, " ", l.Decision.Status, " ", l.Decision.Reason)))
 		return nil
@@ -206,4 +209,50 @@ func TestFailuresAndSkipsAreLinesOfTheirOwn(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+}
+
+func TestThePipelineCountsWhatItHasFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var counts Counts
+		p := &pipeline{decider: &decider{delay: func() time.Duration { return time.Second }}, underway: 1, counts: &counts}
+		seen := make(chan bool)
+		walk := func(ctx context.Context, yield func(Batch) error) error {
+			if err := yield(batchOf("a", "One - 01.mkv", "One - 02.mkv", "Two - 01.mkv")); err != nil {
+				return err
+			}
+			<-seen
+			return yield(Batch{Path: "b", Err: errors.New("closed")})
+		}
+		lines := 0
+		err := p.run(t.Context(), walk, func(*Line) error {
+			if lines++; lines == 3 {
+				if counts.Files.Load() != 3 || counts.Series.Load() != 2 || counts.Walked.Load() {
+					t.Errorf("in the middle: %d files, %d series, walked %v", counts.Files.Load(), counts.Series.Load(), counts.Walked.Load())
+				}
+				close(seen)
+			}
+			return nil
+		})
+		if err != nil || counts.Files.Load() != 4 || counts.Series.Load() != 2 || !counts.Walked.Load() {
+			t.Errorf("at the end: %d files, %d series, walked %v, %v", counts.Files.Load(), counts.Series.Load(), counts.Walked.Load(), err)
+		}
+	})
+}
+
+// The walk's end is never told before its last files: what is left would be counted too low.
+func TestTheWalksEndIsToldWithAllFiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var counts Counts
+		p := &pipeline{decider: &decider{delay: func() time.Duration { return time.Second }}, underway: 1, counts: &counts}
+		walk := produce(batchOf("a", "One - 01.mkv"), batchOf("b", "Two - 01.mkv"), batchOf("c", "Three - 01.mkv"), batchOf("d", "Four - 01.mkv"))
+		err := p.run(t.Context(), walk, func(*Line) error {
+			if counts.Walked.Load() && counts.Files.Load() != 4 {
+				t.Errorf("all folders are read, and there are %d files", counts.Files.Load())
+			}
+			return nil
+		})
+		if err != nil || counts.Files.Load() != 4 || !counts.Walked.Load() {
+			t.Errorf("at the end: %d files, walked %v, %v", counts.Files.Load(), counts.Walked.Load(), err)
+		}
+	})
 }

@@ -1,15 +1,12 @@
-package app
-
-// This file decides how records leave the pipeline: in the order in which the files came, from one goroutine, and what was
-// told so far is sent on before the next one has to be waited for.
+package run
 
 import (
 	"sync"
 
-	"github.com/anivault/anivault/internal/results"
+	"github.com/anivault/anivault/internal/run/results"
 )
 
-// portion is a stretch of the output: lines that are being decided, or records that are told again.
+// portion is a stretch of the output: lines that are being decided, or records that are replayed.
 type portion struct {
 	lines []*Line
 	told  *results.Records

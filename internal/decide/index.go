@@ -1,11 +1,6 @@
-package app
-
-// This file decides when the local title index answers instead of TMDB's search, and what it is worth when TMDB
-// can't be asked at all.
+package decide
 
 import (
-	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -138,10 +133,10 @@ func (i *indexed) add(c index.Candidate) {
 	}
 }
 
-// certain returns the candidates that may stand for a search: of the kind that the names say, known to AniDB's lists, and the
+// certain returns the candidate that may stand for a search: of the kind that the names say, known to AniDB's lists, and the
 // only entry with the title, unless the names are styled as anime's are and the namesakes are not known to AniDB. An
 // abbreviation is certain only in such names, and where nothing else is called so.
-func (i *indexed) certain(s match.Series) []index.Candidate {
+func (i *indexed) certain(s match.Series) (c index.Candidate, ok bool) {
 	var known, others, short []index.Candidate
 	for _, c := range i.candidates {
 		switch {
@@ -156,13 +151,13 @@ func (i *indexed) certain(s match.Series) []index.Candidate {
 	}
 	switch {
 	case len(known) == 1 && (len(others) == 0 || s.Fansub):
-		return known
+		return known[0], true
 	case len(known) == 0 && len(others) == 1 && len(short) == 0:
-		return others
+		return others[0], true
 	case len(known)+len(others) == 0 && len(short) == 1 && s.Fansub:
-		return short
+		return short[0], true
 	}
-	return nil
+	return index.Candidate{}, false
 }
 
 // ofYear reports whether something of the entry began in the year; true where the names say none.
@@ -170,50 +165,5 @@ func ofYear(e *match.Entry, year int) bool {
 	if year == 0 || e.Year == year {
 		return true
 	}
-	return slices.ContainsFunc(e.Seasons, func(s match.Season) bool { return yearOf(s.AirDate) == year })
-}
-
-// indexSource answers searches from the index and everything else from the source below.
-type indexSource struct {
-	match.Source
-	found []index.Candidate
-}
-
-// SeasonNames implements match.SeasonNamer where the source below does.
-func (i indexSource) SeasonNames(ctx context.Context, id int, language string) (map[int]string, match.Origin, error) {
-	if namer, ok := i.Source.(match.SeasonNamer); ok {
-		return namer.SeasonNames(ctx, id, language)
-	}
-	return nil, match.Origin{}, match.ErrNoEntry
-}
-
-// Search implements match.Source: every candidate of the kind, whatever the spelling that is asked for.
-func (i indexSource) Search(_ context.Context, q match.Query) ([]match.Hit, match.Origin, error) {
-	var hits []match.Hit
-	for _, c := range i.found {
-		if c.Kind != q.Kind {
-			continue
-		}
-		h := match.Hit{Kind: c.Kind, ID: c.ID, Title: c.Text, OriginalTitle: cmp.Or(c.Original, c.Text), Popularity: c.Popularity}
-		if c.Kind == match.Movie {
-			h.Title, h.OriginalTitle = "", "" // a title alone would do for a film; its year has to be looked at
-		}
-		hits = append(hits, h)
-	}
-	return hits, match.Origin{From: match.FromIndex}, nil
-}
-
-// Entry implements match.Source: TMDB's entry, with the title by which the index knows it.
-func (i indexSource) Entry(ctx context.Context, kind match.Kind, id int) (*match.Entry, match.Origin, error) {
-	e, o, err := i.Source.Entry(ctx, kind, id)
-	if err != nil {
-		return nil, o, err
-	}
-	with := *e
-	for _, c := range i.found {
-		if c.Kind == kind && c.ID == id {
-			with.Titles = append(slices.Clip(with.Titles), match.AltTitle{Text: c.Text, Type: "title index"})
-		}
-	}
-	return &with, o, nil
+	return slices.ContainsFunc(e.Seasons, func(s match.Season) bool { return match.YearOf(s.AirDate) == year })
 }

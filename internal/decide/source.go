@@ -1,4 +1,4 @@
-package app
+package decide
 
 import (
 	"context"
@@ -88,6 +88,20 @@ func (s *source) Entry(ctx context.Context, kind match.Kind, id int) (*match.Ent
 	})
 }
 
+// sites are the sites whose ids paths carry, as TMDB calls them.
+var sites = map[string]tmdb.Source{"imdb": tmdb.SourceIMDb, "tvdb": tmdb.SourceTVDB}
+
+// Find implements match.Finder.
+func (s *source) Find(ctx context.Context, site, id string) ([]match.Hit, match.Origin, error) {
+	return recall(ctx, &s.memo, "find/"+site+"/"+id, func() ([]match.Hit, match.Origin, error) {
+		found, resp, err := s.client.Find(ctx, id, sites[site], s.language)
+		if err != nil {
+			return nil, match.Origin{}, missing(err)
+		}
+		return append(tvHits(found.TV), movieHits(found.Movies)...), originOf(resp), nil
+	})
+}
+
 // SeasonNames implements match.SeasonNamer.
 func (s *source) SeasonNames(ctx context.Context, id int, language string) (map[int]string, match.Origin, error) {
 	return recall(ctx, &s.memo, "seasons/"+strconv.Itoa(id)+"/"+language, func() (map[int]string, match.Origin, error) {
@@ -154,7 +168,7 @@ func tvHits(rows []tmdb.TVRow) []match.Hit {
 	for i, r := range rows {
 		hits[i] = match.Hit{
 			Kind: match.TV, ID: r.ID, Title: r.Name, OriginalTitle: r.OriginalName, OriginalLanguage: r.OriginalLanguage,
-			Year: yearOf(r.FirstAirDate), Genres: r.GenreIDs, Popularity: r.Popularity, Adult: r.Adult,
+			Year: match.YearOf(r.FirstAirDate), Genres: r.GenreIDs, Popularity: r.Popularity, Adult: r.Adult,
 		}
 	}
 	return hits
@@ -165,7 +179,7 @@ func movieHits(rows []tmdb.MovieRow) []match.Hit {
 	for i, r := range rows {
 		hits[i] = match.Hit{
 			Kind: match.Movie, ID: r.ID, Title: r.Title, OriginalTitle: r.OriginalTitle, OriginalLanguage: r.OriginalLanguage,
-			Year: yearOf(r.ReleaseDate), Genres: r.GenreIDs, Popularity: r.Popularity, Adult: r.Adult,
+			Year: match.YearOf(r.ReleaseDate), Genres: r.GenreIDs, Popularity: r.Popularity, Adult: r.Adult,
 		}
 	}
 	return hits
@@ -174,7 +188,7 @@ func movieHits(rows []tmdb.MovieRow) []match.Hit {
 func tvEntry(d *tmdb.TVDetails) *match.Entry {
 	e := &match.Entry{
 		Kind: match.TV, ID: d.ID, Title: d.Name, OriginalTitle: d.OriginalName, OriginalLanguage: d.OriginalLanguage,
-		Year: yearOf(d.FirstAirDate), LastYear: yearOf(d.LastAirDate), Status: d.Status,
+		Year: match.YearOf(d.FirstAirDate), LastYear: match.YearOf(d.LastAirDate), Status: d.Status,
 		Titles: titlesOf(d.AlternativeTitles, d.Translations), Genres: genresOf(d.Genres),
 		Popularity: d.Popularity, EpisodeCount: d.NumberOfEpisodes, Adult: d.Adult,
 	}
@@ -215,7 +229,7 @@ func seasonOf(s *tmdb.Season) match.Season {
 func movieEntry(d *tmdb.MovieDetails) *match.Entry {
 	return &match.Entry{
 		Kind: match.Movie, ID: d.ID, Title: d.Title, OriginalTitle: d.OriginalTitle, OriginalLanguage: d.OriginalLanguage,
-		Year: yearOf(d.ReleaseDate), LastYear: yearOf(d.ReleaseDate), Status: d.Status,
+		Year: match.YearOf(d.ReleaseDate), LastYear: match.YearOf(d.ReleaseDate), Status: d.Status,
 		Titles: titlesOf(d.AlternativeTitles, d.Translations), Genres: genresOf(d.Genres),
 		Popularity: d.Popularity, Runtime: d.Runtime, Adult: d.Adult,
 	}
@@ -247,18 +261,6 @@ func genresOf(genres []tmdb.Genre) []int {
 		ids[i] = g.ID
 	}
 	return ids
-}
-
-// yearOf reads the year of a TMDB date, 0 where there is none.
-func yearOf(date string) int {
-	if len(date) < 4 {
-		return 0
-	}
-	y, err := strconv.Atoi(date[:4])
-	if err != nil {
-		return 0
-	}
-	return y
 }
 
 // memo remembers answers for one run, and lets callers with the same question wait for one answer. Errors

@@ -1,4 +1,4 @@
-package app
+package run
 
 import (
 	"context"
@@ -8,8 +8,7 @@ import (
 
 	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/report"
-	"github.com/anivault/anivault/internal/results"
-	"github.com/anivault/anivault/internal/version"
+	"github.com/anivault/anivault/internal/run/results"
 )
 
 // remembering keeps decisions between runs, in the cache's database. It never stops a run: what can't be read is
@@ -17,25 +16,6 @@ import (
 type remembering struct {
 	memory *results.Memory
 	warn   func(error)
-}
-
-// memory is the memory of this run's question; nil where everything has to be decided anew.
-func (a *App) memory() *remembering {
-	if a.opts.Refresh || a.opts.Anew || a.opts.Ask != nil {
-		return nil
-	}
-	bucket, err := a.cache.Bucket(results.Bucket)
-	if err != nil {
-		a.warn(err)
-		return nil
-	}
-	return &remembering{
-		memory: results.New(bucket, results.Question{
-			Upstream: a.cfg.TMDB.BaseURL.String(), Language: a.cfg.TMDB.Language, Type: a.cfg.Match.Type,
-			MinConfidence: a.cfg.Match.MinConfidence, IncludeAdult: a.cfg.Match.IncludeAdult,
-		}, results.Basis{Program: version.Build(), Pins: a.matcher.choices.digest, Index: a.matcher.index.digest()}),
-		warn: a.warn,
-	}
 }
 
 // recall looks up all batches in one session and returns what is known of each, nil where nothing is.

@@ -1,7 +1,4 @@
-package app
-
-// This file decides what a person is asked about and what becomes of the answer: of every series that is ambiguous or
-// unmatched, in order, one at a time; what they choose is a pin from then on.
+package decide
 
 import (
 	"context"
@@ -18,7 +15,6 @@ import (
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/pins"
 	"github.com/anivault/anivault/internal/release"
-	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/title"
 )
 
@@ -69,95 +65,75 @@ type Answer struct {
 	Text      string
 }
 
-// asking is the person of a run; nil where there is none to ask.
-type asking struct {
+// person is who is asked in a run.
+type person struct {
 	asker    Asker
 	turns    *turns
 	terminal sync.Mutex // results are not written into a question
 	quit     atomic.Bool
 }
 
-// undisturbed emits a record and sends it on between two questions: it must not come out in the middle of one.
-func (p *asking) undisturbed(emit func(report.Record) error, pause func() error) func(report.Record) error {
-	return func(r report.Record) error {
-		p.terminal.Lock()
-		defer p.terminal.Unlock()
-		err := emit(r)
-		if err == nil && pause != nil {
-			err = pause()
-		}
-		return err
+// Terminal is locked while a question is put to the person; nil where nobody is asked.
+func (d *Deciders) Terminal() sync.Locker {
+	if d.person == nil {
+		return nil
 	}
+	return &d.person.terminal
 }
 
-// undecidedSeries reports whether a person may know better.
-func undecidedSeries(res match.Resolution) bool {
-	return res.Status == match.Ambiguous || res.Status == match.Unmatched
-}
-
-// ask asks about a series until it is decided or given up, and returns the part of it that the person left open.
-func (m *matching) ask(ctx context.Context, s match.Series, res match.Resolution, t turn, decided func(match.File, match.Decision)) match.Series {
-	if t.wait(ctx) != nil {
-		return s
+// byPerson asks about a series that the search has left undecided until the person has chosen or given up. ok is false when
+// their choice, now or for an earlier series, has become a pin for some of the files.
+func (d *Deciders) byPerson(ctx context.Context, s *series) (out resolution, ok bool) {
+	res := *s.left
+	given := resolution{Resolution: res}
+	if s.turn.wait(ctx) != nil {
+		return given, true
 	}
-	s = m.decideChosen(ctx, s, decided) // an answer to an earlier question may cover it
+	if parts := d.choices.split(*s); len(parts) != 1 || parts[0].pin != nil {
+		return out, false
+	}
 	note := ""
-	for len(s.Files) > 0 && !m.person.quit.Load() && ctx.Err() == nil {
-		answer, err := m.question(ctx, s, res, note)
+	for !d.person.quit.Load() && ctx.Err() == nil {
+		answer, err := d.question(ctx, s.Series, res, note)
 		if err != nil {
-			m.person.quit.Store(true)
-			return s
+			d.person.quit.Store(true)
+			break
 		}
 		switch answer.Do {
 		case Skip:
-			return s
+			return given, true
 		case Quit:
-			m.person.quit.Store(true)
-			return s
+			d.person.quit.Store(true)
 		case Search:
-			res, note = m.searchFor(ctx, s, res, answer.Text)
+			res, note = d.searchFor(ctx, s.Series, res, answer.Text)
 		case Choose:
-			if note = m.choose(ctx, s, answer); note == "" {
-				s = m.decideChosen(ctx, s, decided)
+			if note = d.choose(ctx, s.Series, answer); note == "" {
+				return out, false
 			}
 		}
 	}
-	return s
+	return given, true
 }
 
-func (m *matching) question(ctx context.Context, s match.Series, res match.Resolution, note string) (Answer, error) {
+func (d *Deciders) question(ctx context.Context, s match.Series, res match.Resolution, note string) (Answer, error) {
 	q := Question{Title: s.Title(), Year: s.Year, Reason: res.Reason, Candidates: res.Candidates, Note: note}
 	for _, f := range s.Files {
 		q.Files = append(q.Files, f.Release.Path)
 	}
-	m.person.terminal.Lock()
-	defer m.person.terminal.Unlock()
-	return m.person.asker.Ask(ctx, q)
-}
-
-// decideChosen decides the files that fall under a pin and returns the others.
-func (m *matching) decideChosen(ctx context.Context, s match.Series, decided func(match.File, match.Decision)) match.Series {
-	open := s
-	open.Files = nil
-	for _, p := range m.choices.split(s) {
-		if p.pin == nil {
-			open.Files = p.series.Files
-			continue
-		}
-		m.decidePinned(ctx, p, decided)
-	}
-	return open
+	d.person.terminal.Lock()
+	defer d.person.terminal.Unlock()
+	return d.person.asker.Ask(ctx, q)
 }
 
 // searchFor asks as if the names said text. What it finds is shown, never taken: the person decides. Where nothing is found,
 // what was shown before stays.
-func (m *matching) searchFor(ctx context.Context, s match.Series, before match.Resolution, text string) (match.Resolution, string) {
+func (d *Deciders) searchFor(ctx context.Context, s match.Series, before match.Resolution, text string) (match.Resolution, string) {
 	s.Titles = []release.Title{{Text: text}}
 	s.IDs, s.Year = nil, 0
-	res := m.resolver.Resolve(ctx, s)
+	res := d.resolver.Resolve(ctx, s)
 	switch {
 	case res.Err != nil:
-		_, why := Explain(res.Err)
+		why, _ := d.why(res.Err)
 		return res, "TMDB could not be asked: " + why
 	case len(res.Candidates) == 0:
 		return before, fmt.Sprintf("nothing found for %q", text)
@@ -169,20 +145,20 @@ func (m *matching) searchFor(ctx context.Context, s match.Series, before match.R
 
 // choose makes the pin of an answer; the note says why it could not. An entry that can't be asked for now is taken on the
 // person's word.
-func (m *matching) choose(ctx context.Context, s match.Series, a Answer) (note string) {
-	res := m.resolver.Choose(ctx, s, a.Kind, a.ID, match.FromPin)
+func (d *Deciders) choose(ctx context.Context, s match.Series, a Answer) (note string) {
+	res := d.resolver.Choose(ctx, s, a.Kind, a.ID, match.FromPin)
 	if errors.Is(res.Err, match.ErrNoEntry) {
 		return fmt.Sprintf("TMDB has no %s/%d", a.Kind, a.ID)
 	}
 	kept := pinsFor(s, a)
 	for _, p := range kept.Pins {
-		if err := m.choices.add(ctx, p); err != nil {
+		if err := d.choices.add(ctx, p); err != nil {
 			return "the choice could not be kept: " + err.Error()
 		}
 	}
-	m.person.terminal.Lock()
-	defer m.person.terminal.Unlock()
-	m.person.asker.Kept(kept)
+	d.person.terminal.Lock()
+	defer d.person.terminal.Unlock()
+	d.person.asker.Kept(kept)
 	return ""
 }
 

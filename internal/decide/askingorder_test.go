@@ -1,4 +1,4 @@
-package app
+package decide
 
 import (
 	"context"
@@ -29,7 +29,7 @@ func TestTurnsComeInOrder(t *testing.T) {
 					want = append(want, i)
 				}
 				all.Go(func() {
-					defer mine.over()
+					defer mine.End()
 					time.Sleep(time.Duration(d) * time.Millisecond)
 					if !asks[i] {
 						return
@@ -62,8 +62,8 @@ func TestATurnIsNotWaitedForBeyondTheContext(t *testing.T) {
 		if err := <-waited; !errors.Is(err, context.Canceled) {
 			t.Errorf("waited: %v", err)
 		}
-		second.over()
-		first.over()
+		second.End()
+		first.End()
 		if err := order.next().wait(t.Context()); err != nil {
 			t.Error(err)
 		}
@@ -71,10 +71,9 @@ func TestATurnIsNotWaitedForBeyondTheContext(t *testing.T) {
 }
 
 func TestNobodyToAskMeansNoTurns(t *testing.T) {
-	var none *turns
-	mine := none.next()
+	mine := new(Deciders).Turn()
 	if err := mine.wait(context.Background()); err != nil {
 		t.Error(err)
 	}
-	mine.over()
+	mine.End()
 }

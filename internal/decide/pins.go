@@ -1,7 +1,4 @@
-package app
-
-// This file decides which files the user's own choices decide, and what is made of them: a pinned entry is never searched
-// for, and what the pin says of season and offset stands for what the names say.
+package decide
 
 import (
 	"context"
@@ -12,7 +9,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/pins"
 	"github.com/anivault/anivault/internal/release"
@@ -29,22 +25,17 @@ type choices struct {
 	digest string // of the file when the run began
 }
 
-// openChoices reads the pins. What can't be read at all stops the run, for files would be decided against the user's word;
-// single lines that are not understood are warned of.
-func openChoices(cfg *config.Config, warn func(error)) (*choices, error) {
-	store := OpenPins(cfg)
+// openChoices reads the pins. Lines that are not understood are warned of.
+func openChoices(store *pins.Store, warn func(error)) (*choices, error) {
 	set, err := store.Load()
 	if err != nil {
-		return nil, &config.Error{Name: "the user's pins", Value: store.Path(), Reason: err.Error()}
+		return nil, err
 	}
 	for _, p := range set.Problems() {
 		warn(fmt.Errorf("%s: %w", store.Path(), p))
 	}
 	return &choices{store: store, set: set, digest: set.Digest()}, nil
 }
-
-// OpenPins names the file of the user's pins.
-func OpenPins(cfg *config.Config) *pins.Store { return pins.Open(cfg.Dirs.Data) }
 
 // add makes a pin, in the file and for the rest of the run.
 func (c *choices) add(ctx context.Context, p pins.Pin) error {
@@ -70,35 +61,29 @@ func absolutePath(path string) string {
 	return path
 }
 
-// part is some files of a series that one pin decides, or that none does.
-type part struct {
-	pin    *pins.Pin
-	series match.Series
-}
-
-// split sorts the files of a series by the pin they fall under, in the order of the files. A path counts before a title.
-func (c *choices) split(s match.Series) []part {
+// split sorts the files of a series by the pin that decides them, in the order of the files. A path counts before a title.
+func (c *choices) split(s series) []series {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if c.set.Len() == 0 || s.Want == match.WantNothing {
-		return []part{{series: s}}
+		return []series{s}
 	}
-	byTitle := c.ofTitle(s)
-	var parts []part
+	byTitle := c.ofTitle(s.Series)
+	var parts []series
 	for _, f := range s.Files {
 		pin := byTitle
 		if p, ok := c.set.ForPath(absolutePath(f.Release.Path)); ok {
 			pin = &p
 		}
-		i := slices.IndexFunc(parts, func(p part) bool {
+		i := slices.IndexFunc(parts, func(p series) bool {
 			return (p.pin == nil) == (pin == nil) && (pin == nil || p.pin.What() == pin.What())
 		})
 		if i < 0 {
 			i = len(parts)
-			parts = append(parts, part{pin: pin, series: s})
-			parts[i].series.Files = nil
+			parts = append(parts, s)
+			parts[i].pin, parts[i].Files = pin, nil
 		}
-		parts[i].series.Files = append(parts[i].series.Files, f)
+		parts[i].Files = append(parts[i].Files, f)
 	}
 	return parts
 }
@@ -116,26 +101,26 @@ func (c *choices) ofTitle(s match.Series) *pins.Pin {
 	return nil
 }
 
-// decidePinned decides files by the user's choice: one details request, no search.
-func (m *matching) decidePinned(ctx context.Context, p part, decided func(match.File, match.Decision)) {
-	res := m.resolver.Choose(ctx, p.series, p.pin.Kind, p.pin.ID, match.FromPin)
-	res.Steps = slices.Concat([]match.Step{{Stage: "pin", Detail: "the user's choice: " + p.pin.String()}}, res.Steps)
-	gone := errors.Is(res.Err, match.ErrNoEntry)
-	unasked := res.Err != nil && !gone && ctx.Err() == nil
-	if gone {
-		res.Err = &pinnedToNothing{*p.pin, res.Err}
+// byPin takes the user's choice: one details request, no search.
+func (d *Deciders) byPin(ctx context.Context, s *series) (resolution, bool) {
+	if s.pin == nil {
+		return resolution{}, false
 	}
-	if p.pin.Season != nil || p.pin.Offset != 0 {
-		res.Hint = match.Hint{} // what the titles say of seasons is what the user corrected
+	pin := *s.pin
+	res := d.resolver.Choose(ctx, s.Series, pin.Kind, pin.ID, match.FromPin)
+	res.Steps = slices.Concat([]match.Step{{Stage: "pin", Detail: "the user's choice: " + pin.String()}}, res.Steps)
+	out := resolution{read: func(r release.Release) release.Release { return corrected(r, pin) }}
+	switch gone := errors.Is(res.Err, match.ErrNoEntry); {
+	case gone:
+		res.Err = &pinnedToNothing{pin, res.Err}
+	case res.Err != nil && ctx.Err() == nil:
+		out.finish = func(d match.Decision, r release.Release) match.Decision { return unverified(d, r, pin, res.Err) }
 	}
-	for _, f := range p.series.Files {
-		f.Release = corrected(f.Release, *p.pin)
-		d := m.resolver.Place(ctx, f, res)
-		if unasked && d.Status == match.Pending {
-			d = unverified(d, f.Release, *p.pin, res)
-		}
-		decided(f, d)
+	if pin.Season != nil || pin.Offset != 0 {
+		res.Hint = match.Hint{} // the user has corrected what the titles say of seasons
 	}
+	out.Resolution = res
+	return out, true
 }
 
 // pinnedToNothing says that the user's choice is an entry that TMDB does not have, and how to take it back.
@@ -175,10 +160,13 @@ func corrected(r release.Release, p pins.Pin) release.Release {
 // unverified is what the user's word is worth while TMDB can't be asked: the entry for certain, and the episode where the pin
 // names the season; else the file stays pending. The decision keeps the error, so that it is not remembered and the next run
 // fills in the titles.
-func unverified(d match.Decision, r release.Release, p pins.Pin, res match.Resolution) match.Decision {
+func unverified(d match.Decision, r release.Release, p pins.Pin, cause error) match.Decision {
+	if d.Status != match.Pending {
+		return d
+	}
 	out := match.Decision{
 		Status: match.Matched, Confidence: 1, Kind: p.Kind, ID: p.ID, Origin: match.Origin{From: match.FromPin},
-		Reason: "the user's choice; TMDB could not be asked, so titles are missing", Steps: d.Steps, Err: res.Err,
+		Reason: "the user's choice; TMDB could not be asked, so titles are missing", Steps: d.Steps, Err: cause,
 	}
 	if p.Kind == match.Movie {
 		return out

@@ -1,8 +1,4 @@
-package app
-
-// This file decides when a series needs no search because an entry that this run has fetched bears its title. A list
-// or a library names many series in several scripts and spellings; TMDB's details hold all of them. What it answers must be
-// what a search would have answered, whatever came before: so it refuses wherever a namesake may be hidden.
+package decide
 
 import (
 	"context"
@@ -17,16 +13,17 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// knownTitles remembers by what titles TMDB knows the entries that a run has met: all titles of those whose details were
-// fetched, the visible ones of those that a search only showed, so that a namesake is noticed. The zero value is
-// empty; it is shared by the run's goroutines.
+// knownTitles indexes, by title, the entries that this run has fetched or seen in search results: all titles of those it has
+// fetched, the visible ones of the others, so that a namesake is noticed. A library names one series in several scripts and
+// spellings, and TMDB's details hold all of them. The answer must be what a search would have told, whatever came before: so
+// there is none wherever a namesake may be hidden. The zero value is empty; it is safe for concurrent use.
 type knownTitles struct {
 	mu       sync.Mutex
-	called   map[string]map[knownEntry]bearing // by plain title
+	called   map[string]map[knownEntry]titleRole // by plain title
 	fetched  map[knownEntry]bool
 	anyYear  map[knownEntry]bool      // shown by a search without a year, which would have shown namesakes
 	searched map[match.Query]bool     // searches that were answered: to make them again costs nothing
-	asked    map[string]chan struct{} // by plain title: closed when the series that is asked for is known
+	locked   map[string]chan struct{} // by plain title: closed when it is unlocked
 }
 
 type knownEntry struct {
@@ -34,20 +31,20 @@ type knownEntry struct {
 	id   int
 }
 
-// bearing says as what an entry bears a title: the weaker, the likelier is it that others are called so too.
-type bearing uint8
+// titleRole says how strongly a title identifies an entry; weak roles are often shared by namesakes.
+type titleRole uint8
 
 const (
-	dated       bearing = iota // with its first year behind it, which tells it from namesakes
-	alternative                // as one of the titles that anybody may add
+	dated       titleRole = iota // followed by its first year, which tells it from namesakes
+	alternative                  // one of the titles that anybody may add
 	translated
-	visible // as its name or its original name
+	visible // its name or its original name
 )
 
 // letters is how many letters a title must have to be taken for the entry's own. A title of one word is often also that of
 // something else.
-func (b bearing) letters() int {
-	switch b {
+func (r titleRole) letters() int {
+	switch r {
 	case visible:
 		return 4
 	case translated:
@@ -104,7 +101,7 @@ func (k *knownTitles) show(q match.Query, hits []match.Hit) {
 
 func (k *knownTitles) room() {
 	if k.called == nil || len(k.called) > knownSize {
-		k.called, k.fetched, k.anyYear = map[string]map[knownEntry]bearing{}, map[knownEntry]bool{}, map[knownEntry]bool{}
+		k.called, k.fetched, k.anyYear = map[string]map[knownEntry]titleRole{}, map[knownEntry]bool{}, map[knownEntry]bool{}
 		k.searched = map[match.Query]bool{}
 	}
 }
@@ -122,7 +119,7 @@ func (k *knownTitles) free(s match.Series, want match.Kind) bool {
 	return len(queries) > 0 && k.searched[searchKey(queries[0])]
 }
 
-func (k *knownTitles) name(e knownEntry, as bearing, year int, titles ...string) {
+func (k *knownTitles) name(e knownEntry, as titleRole, year int, titles ...string) {
 	for _, t := range titles {
 		norm := title.Normalize(t)
 		k.call(e, as, norm)
@@ -137,13 +134,13 @@ func (k *knownTitles) name(e knownEntry, as bearing, year int, titles ...string)
 	}
 }
 
-func (k *knownTitles) call(e knownEntry, as bearing, norm string) {
+func (k *knownTitles) call(e knownEntry, as titleRole, norm string) {
 	plain := title.Plain(norm)
 	if plain == "" {
 		return
 	}
 	if k.called[plain] == nil {
-		k.called[plain] = map[knownEntry]bearing{}
+		k.called[plain] = map[knownEntry]titleRole{}
 	}
 	if before, ok := k.called[plain][e]; !ok || before != dated && as > before || as == dated {
 		k.called[plain][e] = as
@@ -155,8 +152,11 @@ func (k *knownTitles) only(s match.Series) (e knownEntry, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	strong := false // one title is telling enough
-	for i, text := range plainTitles(s) {
-		norm := title.Normalize(text)
+	for i, t := range s.Titles {
+		if i > 0 && t.From != release.FromName {
+			continue
+		}
+		norm := title.Normalize(t.Text)
 		for o, as := range k.called[title.Plain(norm)] {
 			if e != (knownEntry{}) && o != e {
 				return e, false
@@ -169,15 +169,10 @@ func (k *knownTitles) only(s match.Series) (e knownEntry, ok bool) {
 			if s.Want == match.WantAny && as != visible {
 				continue
 			}
-			strong = strong || n >= as.letters() && (i == 0 || n >= otherLetters && !pieceOf(s.Titles, text))
+			strong = strong || n >= as.letters() && (i == 0 || n >= otherLetters && !match.PieceOf(s.Titles, i))
 		}
 	}
 	return e, strong && k.fetched[e] && (s.Year != 0 || k.anyYear[e])
-}
-
-// pieceOf reports whether a reading is a piece of the likeliest one.
-func pieceOf(titles []release.Title, text string) bool {
-	return strings.Contains(title.Compact(titles[0].Text), title.Compact(text))
 }
 
 // weightOf measures a title in Latin letters: a character of East Asia says as much as two, and a single word less than its
@@ -204,9 +199,9 @@ func weightOf(norm string) int {
 // firstWide is where Unicode's East Asian characters begin.
 const firstWide = 0x2e80
 
-// wait waits while another series that shares a title is asked for, whose answer may be that of this one too. Then
-// it is this one's turn: over ends it. Nobody waits in their turn, so all come to an end.
-func (k *knownTitles) wait(ctx context.Context, s match.Series) (over func()) {
+// lockTitles waits while another series that shares a title is being decided, and locks the titles of this one. The caller
+// must call unlock. Holders never wait for titles, so there is no deadlock. When ctx ends, nothing is locked.
+func (k *knownTitles) lockTitles(ctx context.Context, s match.Series) (unlock func()) {
 	var titles []string
 	for _, t := range plainTitles(s) {
 		if plain := title.Plain(title.Normalize(t)); plain != "" && !slices.Contains(titles, plain) {
@@ -217,24 +212,24 @@ func (k *knownTitles) wait(ctx context.Context, s match.Series) (over func()) {
 		k.mu.Lock()
 		var other chan struct{}
 		for _, t := range titles {
-			if c := k.asked[t]; c != nil {
+			if c := k.locked[t]; c != nil {
 				other = c
 			}
 		}
 		if other == nil {
-			if k.asked == nil {
-				k.asked = map[string]chan struct{}{}
+			if k.locked == nil {
+				k.locked = map[string]chan struct{}{}
 			}
 			mine := make(chan struct{})
 			for _, t := range titles {
-				k.asked[t] = mine
+				k.locked[t] = mine
 			}
 			k.mu.Unlock()
 			return func() {
 				k.mu.Lock()
 				defer k.mu.Unlock()
 				for _, t := range titles {
-					delete(k.asked, t)
+					delete(k.locked, t)
 				}
 				close(mine)
 			}
@@ -248,38 +243,32 @@ func (k *knownTitles) wait(ctx context.Context, s match.Series) (over func()) {
 	return func() {}
 }
 
-// sparing reports whether a series may be decided without a search at all: not where an id stands in the name, and not where
-// more is asked for than what convinces, for then the confidence, which rivals lower, decides.
-func (m *matching) sparing(s match.Series) bool {
-	return len(s.IDs) == 0 && m.resolver.Options.MinConfidence <= convincing
-}
-
-// resolveKnown decides a series by the titles of what was fetched before. ok is false where a search has to tell: where
-// anything at all speaks against the entry, or leaves open which of several works of a name is meant, and where the search
-// costs nothing.
-func (m *matching) resolveKnown(ctx context.Context, s match.Series) (res match.Resolution, ok bool) {
-	e, ok := m.known.only(s)
-	want := m.resolver.Options.Kind
-	if !ok || e.kind != s.Likelier() || want != "" && want != e.kind || m.known.free(s, want) {
-		return res, false
+// byMemory takes the one entry that this run has fetched and that is called like the series. It leaves to the search what
+// has an id in its path, what speaks against the entry in any way, and a search that costs nothing. It also leaves all to the
+// search where more confidence is wanted than it takes to end one: rivals, which it does not see, then decide.
+//
+// Series that share a title wait here for each other: the first one's answer may be that of the second.
+func (d *Deciders) byMemory(ctx context.Context, s *series) (out resolution, ok bool) {
+	if s.left != nil {
+		return out, false
 	}
-	if res, ok = m.resolveAs(ctx, s, e); ok {
-		m.spared.keep(ctx, s, e)
+	s.unlock = d.known.lockTitles(ctx, s.Series)
+	if len(s.IDs) > 0 || d.resolver.Options.MinConfidence > match.Convincing {
+		return out, false
 	}
-	return res, ok
-}
-
-// resolveAs decides a series as if the entry were all that a search had found. ok is false where anything speaks
-// against it.
-func (m *matching) resolveAs(ctx context.Context, s match.Series, e knownEntry) (res match.Resolution, ok bool) {
-	local := match.Resolver{Source: knownSource{m.resolver.Source, e}, Options: m.resolver.Options}
-	res = local.Resolve(ctx, s)
-	if res.Status != match.Matched || res.Confidence < convincing || res.Entry == nil || !beyondDoubt(s, res) {
-		return res, false
+	e, ok := d.known.only(s.Series)
+	want := d.resolver.Options.Kind
+	if !ok || e.kind != s.Likelier() || want != "" && want != e.kind || d.known.free(s.Series, want) {
+		return out, false
+	}
+	res := d.resolver.ResolveAmong(ctx, s.Series, []match.Hit{{Kind: e.kind, ID: e.id}})
+	if res.Status != match.Matched || res.Confidence < match.Convincing || !beyondDoubt(s.Series, res) {
+		return out, false
 	}
 	step := match.Step{Stage: "known", Detail: fmt.Sprintf("%s %d, fetched before, bears this title: no search", e.kind, e.id)}
 	res.Steps = slices.Concat([]match.Step{step}, res.Steps)
-	return named(res), true
+	s.unlock()
+	return resolution{Resolution: res}, true
 }
 
 // beyondDoubt reports whether nothing speaks against an entry: its years, its seasons, any reason that weighs against it.
@@ -296,23 +285,4 @@ func beyondDoubt(s match.Series, res match.Resolution) bool {
 		}
 	}
 	return true
-}
-
-// knownSource answers searches with one entry and everything else from the source below.
-type knownSource struct {
-	match.Source
-	entry knownEntry
-}
-
-// Search implements match.Source.
-func (k knownSource) Search(context.Context, match.Query) ([]match.Hit, match.Origin, error) {
-	return []match.Hit{{Kind: k.entry.kind, ID: k.entry.id}}, match.Origin{}, nil
-}
-
-// SeasonNames implements match.SeasonNamer where the source below does.
-func (k knownSource) SeasonNames(ctx context.Context, id int, language string) (map[int]string, match.Origin, error) {
-	if namer, ok := k.Source.(match.SeasonNamer); ok {
-		return namer.SeasonNames(ctx, id, language)
-	}
-	return nil, match.Origin{}, match.ErrNoEntry
 }

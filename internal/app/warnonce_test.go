@@ -8,7 +8,7 @@ import (
 )
 
 func TestACauseIsToldOnce(t *testing.T) {
-	var seen told
+	var seen warnOnce
 	denied := &fs.PathError{Op: "open", Path: "cache.lock", Err: fs.ErrPermission}
 	for i, c := range []struct {
 		err   error

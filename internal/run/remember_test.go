@@ -1,4 +1,4 @@
-package app
+package run
 
 import (
 	"context"
@@ -15,10 +15,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/anivault/anivault/cache"
+	"github.com/anivault/anivault/internal/decide"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/report"
-	"github.com/anivault/anivault/internal/results"
+	"github.com/anivault/anivault/internal/run/results"
 )
 
 // counter is a matcher that says which series it was asked about.
@@ -28,7 +29,9 @@ type counter struct {
 	pending string // the title of a series that can't be asked about now
 }
 
-func (c *counter) Decide(_ context.Context, s match.Series, _ turn, decided func(match.File, match.Decision)) {
+func (c *counter) Turn() decide.Turn { return decide.Turn{} }
+
+func (c *counter) Decide(_ context.Context, s match.Series, _ decide.Turn, decided func(match.File, match.Decision)) {
 	c.mu.Lock()
 	c.asked = append(c.asked, fmt.Sprintf("%s (%d)", s.Title(), len(s.Files)))
 	c.mu.Unlock()
@@ -82,7 +85,7 @@ func (r *rerun) run(produce Producer) (told, asked []string) {
 		told = append(told, fmt.Sprintf("%s %s %q %d", filepath.ToSlash(rel), rec.Status, rec.Title, rec.TMDBID))
 		return nil
 	}
-	p := &pipeline{matcher: &r.c, underway: 3, remember: &remembering{memory: r.memory, warn: func(err error) { r.t.Error(err) }}, tell: tell}
+	p := &pipeline{decider: &r.c, underway: 3, remember: &remembering{memory: r.memory, warn: func(err error) { r.t.Error(err) }}, tell: tell}
 	if err := p.run(r.t.Context(), produce, func(l *Line) error { return tell(l.record(nil)) }); err != nil {
 		r.t.Fatal(err)
 	}

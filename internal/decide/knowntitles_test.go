@@ -1,4 +1,4 @@
-package app
+package decide
 
 import (
 	"context"
@@ -114,7 +114,7 @@ func TestDoubtIsForTheSearch(t *testing.T) {
 		Seasons: []match.Season{{Number: 1, AirDate: "2019-04-01", Count: 3, Episodes: episodes}}, Titles: []match.AltTitle{{Text: "Toumori no Machi"}},
 	}
 	lib := &catalogue{entries: map[string]*match.Entry{"lantern keepers": e}}
-	m := &matching{resolver: match.Resolver{Source: lib, Options: match.DefaultOptions()}, known: new(knownTitles)}
+	m := &Deciders{resolver: match.Resolver{Source: lib, Options: match.DefaultOptions()}, known: new(knownTitles), choices: choicesOf(t)}
 	m.known.learn(e)
 	m.known.show(match.Query{Kind: match.TV}, []match.Hit{{Kind: match.TV, ID: 1, Title: e.Title, Year: 2019}})
 	for _, c := range []struct {
@@ -128,7 +128,7 @@ func TestDoubtIsForTheSearch(t *testing.T) {
 		{"an id", "[G] Toumori no Machi - 03 [tmdbid-77].mkv", false},
 	} {
 		lib.searches = 0
-		res := m.resolve(t.Context(), seriesOf(c.file))
+		res := resolveWith(t, m, seriesOf(c.file))
 		if (lib.searches > 0) != c.searched {
 			t.Errorf("%s: %d searches, %s", c.name, lib.searches, res.Reason)
 		}
@@ -157,10 +157,10 @@ func TestTheSearchTellsWhereItCostsNothing(t *testing.T) {
 		lib := &catalogue{entries: map[string]*match.Entry{"lantern keepers": e}}
 		options := match.DefaultOptions()
 		options.MinConfidence = c.atLeast
-		m := &matching{resolver: match.Resolver{Source: lib, Options: options}, known: new(knownTitles)}
+		m := &Deciders{resolver: match.Resolver{Source: lib, Options: options}, known: new(knownTitles), choices: choicesOf(t)}
 		m.known.learn(e)
 		m.known.show(c.asked, row)
-		m.resolve(t.Context(), s)
+		resolveWith(t, m, s)
 		if (lib.searches > 0) != c.searched {
 			t.Errorf("%s: %d searches", c.name, lib.searches)
 		}
@@ -171,10 +171,10 @@ func TestTheSearchTellsWhereItCostsNothing(t *testing.T) {
 func TestSeriesThatShareATitleTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := new(knownTitles)
-		first := k.wait(t.Context(), seriesOf("[G] 守灯人之城镇 / Toumori no Machi - 03.mkv"))
-		k.wait(t.Context(), seriesOf("[G] Night Bureau - 03.mkv"))()
+		first := k.lockTitles(t.Context(), seriesOf("[G] 守灯人之城镇 / Toumori no Machi - 03.mkv"))
+		k.lockTitles(t.Context(), seriesOf("[G] Night Bureau - 03.mkv"))()
 		second := make(chan func())
-		go func() { second <- k.wait(t.Context(), seriesOf("[G] Tōmori no Machi - 04.mkv")) }()
+		go func() { second <- k.lockTitles(t.Context(), seriesOf("[G] Tōmori no Machi - 04.mkv")) }()
 		synctest.Wait()
 		select {
 		case <-second:
@@ -185,9 +185,19 @@ func TestSeriesThatShareATitleTakeTurns(t *testing.T) {
 		(<-second)()
 
 		ended, cancel := context.WithCancel(t.Context())
-		over := k.wait(t.Context(), seriesOf("[G] Night Bureau - 03.mkv"))
+		over := k.lockTitles(t.Context(), seriesOf("[G] Night Bureau - 03.mkv"))
 		cancel()
-		k.wait(ended, seriesOf("[G] Night Bureau - 03.mkv"))()
+		k.lockTitles(ended, seriesOf("[G] Night Bureau - 03.mkv"))()
 		over()
 	})
+}
+
+// resolveWith lets deciders decide a series that nobody has pinned.
+func resolveWith(t *testing.T, d *Deciders, s match.Series) match.Resolution {
+	t.Helper()
+	res, ok := d.decide(t.Context(), &series{Series: s})
+	if !ok {
+		t.Fatal("nobody decides")
+	}
+	return res.Resolution
 }

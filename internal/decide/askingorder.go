@@ -1,14 +1,11 @@
-package app
+package decide
 
 import (
 	"context"
 	"sync"
 )
 
-// This file decides in which order series that need a person get one: in the order in which they came. Other work does not
-// wait for it.
-
-// turns numbers the series. A nil *turns gives turns that are always there.
+// turns is the order in which a person is asked about series: the order in which they came. Other work does not wait for it.
 type turns struct {
 	mu      sync.Mutex
 	given   int
@@ -21,25 +18,22 @@ func newTurns() *turns {
 	return &turns{ended: map[int]bool{}, waiting: map[int]chan struct{}{}}
 }
 
-// turn is one series' place in the order.
-type turn struct {
+// Turn is one series' place in the order in which a person is asked. The zero value has nobody to wait for.
+type Turn struct {
 	of *turns
 	n  int
 }
 
-// next gives the next turn; whoever gets it must end it.
-func (t *turns) next() turn {
-	if t == nil {
-		return turn{}
-	}
+// next returns the next turn, which the caller must end.
+func (t *turns) next() Turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.given++
-	return turn{t, t.given - 1}
+	return Turn{t, t.given - 1}
 }
 
 // wait returns when all earlier turns are over, or with ctx's error.
-func (t turn) wait(ctx context.Context) error {
+func (t Turn) wait(ctx context.Context) error {
 	if t.of == nil {
 		return nil
 	}
@@ -59,8 +53,8 @@ func (t turn) wait(ctx context.Context) error {
 	}
 }
 
-// over ends the turn.
-func (t turn) over() {
+// End ends the turn.
+func (t Turn) End() {
 	if t.of == nil {
 		return
 	}

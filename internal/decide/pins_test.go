@@ -1,4 +1,4 @@
-package app
+package decide
 
 import (
 	"context"
@@ -60,7 +60,7 @@ func TestASeriesIsSplitByPins(t *testing.T) {
 	} {
 		s := seriesOf("lib/show/Title - 01.mkv", file, "lib/show/Title - 03.mkv")
 		got := ""
-		for _, p := range choicesOf(t, c.pins...).split(s) {
+		for _, p := range choicesOf(t, c.pins...).split(series{Series: s}) {
 			if got != "" {
 				got += " "
 			}
@@ -69,7 +69,7 @@ func TestASeriesIsSplitByPins(t *testing.T) {
 				what = p.pin.Entry()
 			}
 			got += what + ":"
-			for i, f := range p.series.Files {
+			for i, f := range p.Files {
 				if i > 0 {
 					got += ","
 				}

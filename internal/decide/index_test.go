@@ -1,7 +1,6 @@
-package app
+package decide
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 
@@ -10,7 +9,6 @@ import (
 	"github.com/anivault/anivault/internal/index"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/release"
-	"github.com/anivault/anivault/ratelimit"
 )
 
 // A search is done without only where the index leaves one entry in question.
@@ -44,10 +42,8 @@ func TestOnlyOneEntryIsCertain(t *testing.T) {
 	} {
 		said := indexed{candidates: c.found}
 		got := 0
-		if list := said.certain(match.Series{Want: c.want, Fansub: c.fansub}); len(list) == 1 {
-			got = list[0].ID
-		} else if len(list) > 1 {
-			t.Errorf("%s: %d are certain", c.name, len(list))
+		if certain, ok := said.certain(match.Series{Want: c.want, Fansub: c.fansub}); ok {
+			got = certain.ID
 		}
 		if got != c.id {
 			t.Errorf("%s: %d is certain, want %d", c.name, got, c.id)
@@ -114,21 +110,6 @@ func TestListsCorrectTheReadingOfAName(t *testing.T) {
 		r := mappedRelease(release.Parse(c.file), c.of)
 		if diff := cmp.Diff(c.seasons, r.Seasons) + cmp.Diff(c.episodes, r.Episodes); diff != "" {
 			t.Errorf("%s:\n%s", c.name, diff)
-		}
-	}
-}
-
-// Half an answer is none where asking again soon may give the whole one.
-func TestPassingErrors(t *testing.T) {
-	for name, c := range map[string]struct {
-		err  error
-		want bool
-	}{
-		"offline": {fmt.Errorf("send: %w", &ratelimit.BlockedError{}), false}, "budget": {&ratelimit.BudgetError{}, false},
-		"no answer in time": {ratelimit.ErrRequestTimeout, true}, "a fault of ours": {errors.New("x"), true},
-	} {
-		if got := passing(c.err); got != c.want {
-			t.Errorf("%s: %v", name, got)
 		}
 	}
 }

@@ -1,11 +1,9 @@
-package app
+package decide
 
 import "testing"
 
 func TestWhatTheIndexSaysIsSaidInWords(t *testing.T) {
 	for got, want := range map[string]string{
-		entriesText(1):   "1 entry",
-		entriesText(2):   "2 entries",
 		listsText(1, 0):  "by the lists: season 1; unchecked, for TMDB could not be asked",
 		listsText(1, 12): "by the lists: season 1, counted on from episode 12; unchecked, for TMDB could not be asked",
 	} {

@@ -1,6 +1,4 @@
-package app
-
-// This file decides by which spellings a series is looked up in the title index.
+package decide
 
 import (
 	"fmt"

@@ -1,27 +1,21 @@
-package app
+package run
 
 import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/anivault/anivault/internal/decide"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/release"
 	"github.com/anivault/anivault/internal/report"
-	"github.com/anivault/anivault/internal/results"
+	"github.com/anivault/anivault/internal/run/results"
 )
-
-// The pipeline of `match`: a directory is read; if nothing of it has changed since it was decided, its records are told
-// again. Otherwise its names are parsed and grouped into series, each series is resolved once, each file is placed. Lines
-// leave in the order in which the files came.
-//
-// Three goroutines hand on to each other: one reads directories, one recalls or begins to decide them, one writes. At
-// most heldLines lines wait for their turn, so memory does not grow with the library and output starts before the
-// walk ends.
 
 const (
 	heldLines = 1000
@@ -56,33 +50,61 @@ func (l *Line) record(explain report.ErrorFunc) report.Record {
 	return report.FromDecision(l.Path, l.Release, l.Decision, explain)
 }
 
-// matcher decides the files of one series, each exactly once, in any order. A matcher that needs a person waits for
-// the series' turn first.
-type matcher interface {
-	Decide(ctx context.Context, s match.Series, t turn, decided func(match.File, match.Decision))
+// Decider decides the files of one series, each exactly once, in any order. Series get their turns in the order of the
+// files; a decider that needs a person waits for the turn first.
+type Decider interface {
+	Turn() decide.Turn
+	Decide(ctx context.Context, s match.Series, t decide.Turn, decided func(match.File, match.Decision))
 }
 
-// pipeline runs batches from produce through m and hands every decided line to emit, in order, from one
-// goroutine. underway is how many series are resolved at the same time; jobs how many names are parsed
-// at the same time, 0 meaning one per CPU.
+// Config is what a run needs.
+type Config struct {
+	Decider  Decider
+	Underway int              // how many series are decided at the same time
+	Jobs     int              // how many names are parsed at the same time; 0: one per CPU
+	Memory   *results.Memory  // nil: everything is decided anew
+	Explain  report.ErrorFunc // what errors are called in records
+	Counts   *Counts          // nil: nobody asks how far the run is
+	Warn     func(error)      // called from any goroutine
+}
+
+// Counts are what a run has found so far.
+type Counts struct {
+	Files, Series atomic.Int64
+	Walked        atomic.Bool // all folders have been read
+}
+
+// Run decides what produce yields and calls emit with each record, in order, from one goroutine; what a record points to is
+// valid during the call only. pause, if not nil, is called from the same goroutine whenever the next record has to be waited
+// for: what was emitted so far must not wait with it.
 //
-// It returns emit's or produce's error. When ctx ends, lines that were decided by then are still emitted
-// and the context's error is returned.
+// It returns emit's or produce's error. When ctx ends, what was decided by then is still emitted, and the context's cause is
+// returned.
+func Run(ctx context.Context, c Config, produce Producer, emit func(report.Record) error, pause func() error) error {
+	p := &pipeline{decider: c.Decider, underway: c.Underway, jobs: c.Jobs, tell: emit, pause: pause, counts: c.Counts}
+	if c.Memory != nil {
+		p.remember = &remembering{memory: c.Memory, warn: c.Warn}
+	}
+	return p.run(ctx, produce, func(l *Line) error { return emit(l.record(c.Explain)) })
+}
+
+// pipeline is one run. Three goroutines hand on to each other: one reads directories, one recalls or begins to decide them,
+// one writes. At most heldLines lines wait for their turn, so memory does not grow with the library and output starts before
+// the walk ends.
 type pipeline struct {
-	matcher  matcher
+	decider  Decider
 	underway int
 	jobs     int
 	remember *remembering              // nil: everything is decided anew
-	tell     func(report.Record) error // gets the records of directories that are remembered whole, in place of emit; their lists are valid during the call
+	tell     func(report.Record) error // gets the records of directories that are remembered whole, in place of emit
 	pause    func() error              // called before the next line has to be waited for; nil: nobody wants to know
-	turns    *turns                    // of series that may need a person; nil: none does
-	counts   *counts                   // nil: nobody asks how far it is
+	counts   *Counts
 	spare    spare
 }
 
-func (p *pipeline) run(ctx context.Context, produce func(context.Context, func(Batch) error) error, emit func(*Line) error) error {
+func (p *pipeline) run(ctx context.Context, produce Producer, emit func(*Line) error) error {
 	if p.counts == nil {
-		p.counts = new(counts)
+		p.counts = new(Counts)
 	}
 	work, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -93,7 +115,7 @@ func (p *pipeline) run(ctx context.Context, produce func(context.Context, func(B
 	var failure error // of produce; read when out is closed
 	go func() {
 		defer close(found)
-		defer p.counts.walked.Store(true)
+		defer p.counts.Walked.Store(true)
 		failure = produce(work, func(b Batch) error {
 			for _, part := range windows(b) {
 				if len(part.Files) == 0 && part.Err == nil {
@@ -102,7 +124,7 @@ func (p *pipeline) run(ctx context.Context, produce func(context.Context, func(B
 				if err := held.Acquire(work, max(1, int64(len(part.Files)))); err != nil {
 					return err
 				}
-				p.counts.files.Add(max(1, int64(len(part.Files)))) // here: the walk's end must not be told before its last files
+				p.counts.Files.Add(max(1, int64(len(part.Files)))) // here: the walk's end must not be told before its last files
 				found <- part
 			}
 			return work.Err()
@@ -182,7 +204,7 @@ func (p *pipeline) admit(ctx context.Context, b Batch, known *results.Known, out
 	if known != nil {
 		records := p.spare.get()
 		if known.All(b.Files, records) {
-			p.counts.series.Add(int64(known.Groups()))
+			p.counts.Series.Add(int64(known.Groups()))
 			out <- portion{told: records}
 			return
 		}
@@ -200,7 +222,7 @@ func (p *pipeline) admit(ctx context.Context, b Batch, known *results.Known, out
 		media = append(media, match.File{Index: i, Release: l.Release, Media: b.Media})
 	}
 	groups := match.Group(media)
-	p.counts.series.Add(int64(len(groups)))
+	p.counts.Series.Add(int64(len(groups)))
 	keep := p.remember.keep(b, known, lines, len(groups))
 	for _, s := range groups {
 		group := results.Group{Files: make([]int, len(s.Files))}
@@ -224,10 +246,10 @@ func (p *pipeline) admit(ctx context.Context, b Batch, known *results.Known, out
 			p.settle(ctx, keep, group, lines)
 			continue
 		}
-		t := p.turns.next()
+		t := p.decider.Turn()
 		resolving.Go(func() {
-			defer func() { t.over(); <-series }()
-			p.matcher.Decide(ctx, s, t, func(f match.File, d match.Decision) { lines[f.Index].Decision = d })
+			defer func() { t.End(); <-series }()
+			p.decider.Decide(ctx, s, t, func(f match.File, d match.Decision) { lines[f.Index].Decision = d })
 			p.settle(ctx, keep, group, lines)
 		})
 	}

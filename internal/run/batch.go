@@ -1,6 +1,9 @@
-package app
-
-// This file decides what is looked at together, and reads the names of it.
+// Package run carries files from a walk or a list through the deciders to records, in the order in which the files came.
+//
+// A directory is read (produce.go). If nothing of it has changed since it was decided, its records are replayed from the memory
+// of results (remember.go). Otherwise its names are parsed and grouped into series, each series is decided once, each file is
+// placed (pipeline.go), and the records are written (output.go).
+package run
 
 import (
 	"path/filepath"

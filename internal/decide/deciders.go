@@ -1,0 +1,152 @@
+// Package decide decides which TMDB entry a series of files is and where in it each file belongs.
+//
+// Who decides is one table, deciders below: the user's pins, the imported title index, the titles of entries that this run
+// has met, TMDB's search, and at a terminal a person. Each is asked in turn; the first that answers decides.
+package decide
+
+import (
+	"context"
+
+	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/pins"
+	"github.com/anivault/anivault/internal/release"
+	"github.com/anivault/anivault/tmdb"
+)
+
+// Config is what deciders need. Asker may be nil: then nobody is asked.
+type Config struct {
+	Client   *tmdb.Client
+	Language string
+	Adult    bool // searches include adult titles
+	Options  match.Options
+	Pins     *pins.Store
+	IndexDir string // the folder of the title index
+	Asker    Asker
+
+	// Reserve books the requests of one series; release gives back what was not used.
+	Reserve func(ctx context.Context) (reserved context.Context, release func())
+	// Why says in words for a person why TMDB could not be asked, and whether that lasts for the rest of the run.
+	Why func(err error) (text string, lasts bool)
+	// Warn is called with what was worked around, from any goroutine.
+	Warn func(error)
+}
+
+// Deciders decides series. It is safe for concurrent use.
+type Deciders struct {
+	resolver match.Resolver
+	reserve  func(ctx context.Context) (context.Context, func())
+	why      func(err error) (text string, lasts bool)
+	choices  *choices
+	index    *titleIndex // nil: nothing was imported
+	known    *knownTitles
+	person   *person // nil: nobody is asked
+}
+
+// deciders is who decides a series, in order. One that does not answer leaves the series to the next; the last always
+// answers or has made a pin, after which the series begins again.
+var deciders = []func(*Deciders, context.Context, *series) (resolution, bool){
+	(*Deciders).byPin,    // the user's own choice
+	(*Deciders).byIndex,  // the imported lists
+	(*Deciders).byMemory, // titles of the entries that this run has fetched or seen in search results
+	(*Deciders).bySearch, // TMDB's search
+	(*Deciders).byPerson, // the choice at a terminal
+}
+
+// series is files of a match.Series that are decided together.
+type series struct {
+	match.Series
+	turn   Turn
+	pin    *pins.Pin         // the user's choice for these files; nil: none
+	unlock func()            // after the search: lets series that share a title go on
+	left   *match.Resolution // what the search has left undecided; then only the person is asked
+}
+
+// resolution is what a decider has found, and how files are placed by it.
+type resolution struct {
+	match.Resolution
+	read   func(release.Release) release.Release                // corrects what was read of a name; nil: it stands
+	finish func(match.Decision, release.Release) match.Decision // completes the decision of a placed file; nil: it stands
+}
+
+// New returns the deciders of one run. It fails where the user's pins can't be read: files would be decided against them.
+func New(c Config) (*Deciders, error) {
+	user, err := openChoices(c.Pins, c.Warn)
+	if err != nil {
+		return nil, err
+	}
+	src := newSource(c.Client, c.Language, c.Adult)
+	d := &Deciders{
+		resolver: match.Resolver{Source: src, Options: c.Options}, reserve: c.Reserve, why: c.Why,
+		choices: user, index: openIndex(c.IndexDir, c.Warn), known: src.known,
+	}
+	if c.Asker != nil {
+		d.person = &person{asker: c.Asker, turns: newTurns()}
+	}
+	return d, nil
+}
+
+// Basis returns digests of the pins and the title index, which differ whenever what they say differs.
+func (d *Deciders) Basis() (pins, index string) { return d.choices.digest, d.index.digest() }
+
+// Turn returns the next place in the order in which a person is asked. Whoever gets it must end it.
+func (d *Deciders) Turn() Turn {
+	if d.person == nil {
+		return Turn{}
+	}
+	return d.person.turns.next()
+}
+
+// Decide decides each file of a series exactly once, in any order, and may call decided after a long wait. A series that the
+// budget has no room for is still decided where the cache knows all of it.
+func (d *Deciders) Decide(ctx context.Context, s match.Series, t Turn, decided func(match.File, match.Decision)) {
+	ctx, release := d.reserve(ctx)
+	defer release()
+	for open := d.choices.split(series{Series: s, turn: t}); len(open) > 0; {
+		part := open[0]
+		open = open[1:]
+		res, ok := d.decide(ctx, &part)
+		if !ok {
+			open = append(d.choices.split(part), open...)
+			continue
+		}
+		for _, f := range part.Files {
+			decided(f, d.place(ctx, f, res))
+		}
+	}
+}
+
+// decide asks the deciders in turn. ok is false where the person has made a pin for some of the files.
+func (d *Deciders) decide(ctx context.Context, s *series) (res resolution, ok bool) {
+	for _, decide := range deciders {
+		if res, ok = decide(d, ctx, s); ok {
+			break
+		}
+	}
+	return res, ok
+}
+
+// place places one file by what was found for its series.
+func (d *Deciders) place(ctx context.Context, f match.File, res resolution) match.Decision {
+	if res.read != nil {
+		f.Release = res.read(f.Release)
+	}
+	out := d.resolver.Place(ctx, f, res.Resolution)
+	if res.finish != nil {
+		out = res.finish(out, f.Release)
+	}
+	return out
+}
+
+// bySearch asks TMDB. What a person may know better is left to them.
+func (d *Deciders) bySearch(ctx context.Context, s *series) (resolution, bool) {
+	if s.left != nil {
+		return resolution{}, false
+	}
+	res := d.resolver.Resolve(ctx, s.Series)
+	s.unlock()
+	if d.person != nil && (res.Status == match.Ambiguous || res.Status == match.Unmatched) {
+		s.left = &res
+		return resolution{}, false
+	}
+	return resolution{Resolution: res}, true
+}

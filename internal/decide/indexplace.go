@@ -1,0 +1,170 @@
+package decide
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/anivault/anivault/internal/index"
+	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/release"
+)
+
+// byIndex takes the entry that the title index knows by this title, where TMDB's details confirm it. While TMDB can't be
+// asked, the lists alone decide, with all due doubt.
+func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
+	if d.index == nil || len(s.IDs) > 0 || s.left != nil {
+		return resolution{}, false
+	}
+	said := d.index.find(s.Series)
+	c, ok := said.certain(s.Series)
+	if !ok {
+		return resolution{}, false
+	}
+	hit := match.Hit{Kind: c.Kind, ID: c.ID, Title: c.Text, OriginalTitle: c.Original, Popularity: c.Popularity}
+	res := d.resolver.ResolveAmong(ctx, s.Series, []match.Hit{hit})
+	step := match.Step{Stage: "index", Detail: "the title index knows one entry of this title", Origin: &match.Origin{From: match.FromIndex}}
+	res.Steps = slices.Concat([]match.Step{step}, res.Steps)
+	switch {
+	case res.Status == match.Matched:
+		if res.Confidence < match.Convincing || !ofYear(res.Entry, s.Year) || !match.Whole(s.Series, res.Entry) {
+			break // the lists may lack the work that is meant
+		}
+		// The lists know no namesake, as a search without a year would have shown it.
+		d.known.show(match.Query{Kind: res.Kind}, []match.Hit{{Kind: res.Kind, ID: res.ID, Title: res.Title, OriginalTitle: res.OriginalTitle, Year: res.Year}})
+		if c.Absolute {
+			res.Mapping = &match.Mapping{Absolute: true, Offset: c.Offset}
+		} else if c.Season != nil && *c.Season > 0 {
+			res.Mapping = &match.Mapping{Season: *c.Season, Offset: c.Offset}
+		}
+		res.Origin = res.Origin.Least(match.Origin{From: match.FromIndex})
+		return resolution{Resolution: res, read: func(r release.Release) release.Release { return mappedRelease(r, c) }}, true
+	case res.Err != nil && ctx.Err() == nil && !errors.Is(res.Err, match.ErrNoEntry):
+		return d.byListsAlone(s.Series, c, said.siblings[c.ID], res)
+	}
+	return resolution{}, false
+}
+
+// listsText says where the lists put a file whose episodes begin after the season's first offset.
+func listsText(season, offset int) string {
+	text := fmt.Sprintf("by the lists: season %d", season)
+	if offset > 0 {
+		text += fmt.Sprintf(", counted on from episode %d", offset)
+	}
+	return text + "; unchecked, for TMDB could not be asked"
+}
+
+// byListsAlone is what the index is worth while TMDB can't be asked: the entry, unless its title is only a piece of the name.
+func (d *Deciders) byListsAlone(s match.Series, c index.Candidate, siblings []index.Candidate, asked match.Resolution) (resolution, bool) {
+	if s.Year != 0 && c.Anime == 0 || !match.Whole(s, &match.Entry{Kind: c.Kind, Title: c.Text, OriginalTitle: c.Original}) {
+		return resolution{}, false
+	}
+	confidence := indexConfidence
+	if s.Year != 0 && !strings.Contains(c.Text, strconv.Itoa(s.Year)) {
+		confidence = yearUnseen
+	}
+	out := resolution{Resolution: match.Resolution{
+		Status: match.Matched, Confidence: confidence, Kind: c.Kind, ID: c.ID, Title: c.Text, OriginalTitle: c.Original,
+		Origin: match.Origin{From: match.FromIndex}, Reason: "by the title index alone; TMDB could not be asked", Steps: asked.Steps, Err: asked.Err,
+	}}
+	if c.Kind != match.TV {
+		return out, true
+	}
+	_, lasts := d.why(asked.Err)
+	out.finish = func(d match.Decision, r release.Release) match.Decision {
+		d = placeUnasked(d, r, c, siblings)
+		if d.Status == match.Matched && d.Season == nil && !lasts { // asking again soon may give a whole answer
+			d.Status, d.Reason = match.Pending, "the title index knows the entry, but its seasons could not be asked for"
+		}
+		return d
+	}
+	return out, true
+}
+
+// How far an exact title in the index is believed when nothing else can be looked at, and when the name has a year that
+// the title does not confirm.
+const (
+	indexConfidence = 0.9
+	yearUnseen      = 0.82
+)
+
+// mappedRelease is the reading of a name in TMDB's numbers, where the lists map its episodes one by one or put the whole anime
+// among the specials. Everything else match.Mapping says.
+func mappedRelease(r release.Release, c index.Candidate) release.Release {
+	if len(c.Ranges) == 0 && (c.Season == nil || *c.Season != 0) {
+		return r
+	}
+	eps, ok := wholeEpisodes(r)
+	if !ok || len(r.Seasons) == 1 && r.Seasons[0] != 1 {
+		return r
+	}
+	season, mapped := -1, []float64{}
+	for _, n := range eps {
+		to, numbers, ok := c.Place(n)
+		if !ok || season >= 0 && to != season {
+			return r
+		}
+		season = to
+		for _, e := range numbers {
+			mapped = append(mapped, float64(e))
+		}
+	}
+	r.Seasons, r.Episodes, r.Absolute, r.Part = []int{season}, mapped, false, 0
+	return r
+}
+
+// surelyInFirst is how many episodes even a short season has: a number up to it is not taken for one of a later season.
+const surelyInFirst = 12
+
+// placeUnasked says the season and episode of a file by the lists alone, where they leave no doubt; else the decision stays
+// without, and says so. It keeps the error, so that it is not remembered and the next run looks closer.
+func placeUnasked(d match.Decision, r release.Release, c index.Candidate, siblings []index.Candidate) match.Decision {
+	if d.Status != match.Matched {
+		return d
+	}
+	d.Reason = "the title index knows the entry; which season and episode, only TMDB can tell, and it could not be asked"
+	eps, ok := wholeEpisodes(r)
+	if !ok {
+		return d
+	}
+	if n, stated := r.Season(); stated && n != 1 {
+		known := slices.ContainsFunc(siblings, func(o index.Candidate) bool { return o.Season != nil && *o.Season == n && o.Offset == 0 })
+		if c.Season == nil && known && n > 0 {
+			d.Season, d.Episodes = &n, eps
+			d.Reason = fmt.Sprintf("the lists know a season %d; unchecked, for TMDB could not be asked", n)
+			return d
+		}
+		if c.Season == nil {
+			return d
+		}
+	}
+	season, out := -1, []int(nil)
+	for _, n := range eps {
+		to, numbers, ok := c.Place(n)
+		if !ok || season >= 0 && to != season || len(c.Ranges) == 0 && mayBelongToSequel(n, c, siblings) {
+			return d
+		}
+		season, out = to, append(out, numbers...)
+	}
+	d.Season, d.Episodes = &season, out
+	d.Reason = listsText(season, c.Offset)
+	return d
+}
+
+// mayBelongToSequel reports whether an episode number may belong to a later anime of the same series: it reaches into one that begins in
+// the same season, or it is higher than short seasons go and there are later seasons.
+func mayBelongToSequel(n int, c index.Candidate, siblings []index.Candidate) bool {
+	for _, o := range siblings {
+		switch {
+		case o.Season == nil || o.Anime == c.Anime || *o.Season == 0 && *c.Season != 0:
+		case *o.Season == *c.Season && o.Offset > c.Offset && n+c.Offset > o.Offset:
+			return true
+		case *o.Season > *c.Season && n > surelyInFirst:
+			return true
+		}
+	}
+	return false
+}
