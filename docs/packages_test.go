@@ -113,9 +113,9 @@ func explain(err error) string {
 	case errors.Is(err, ratelimit.ErrRequestTimeout):
 		return "sent, and no answer in time"
 	case errors.As(err, &refused):
-		return "the key was refused: " + tmdb.Hint(err)
+		return "the key was refused: " + err.Error()
 	case errors.As(err, &setup):
-		return "no retry will mend this: " + tmdb.Hint(err)
+		return "no retry will mend this: " + err.Error()
 	case errors.Is(err, tmdb.ErrNotFound):
 		return "TMDB has nothing under that id"
 	case errors.As(err, &broken):

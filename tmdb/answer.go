@@ -10,11 +10,10 @@ import (
 	"strings"
 )
 
-// Valid returns nil when an answer is TMDB's own: a 2xx whose body decodes as what req asked for, an error
-// status with TMDB's error object, or a 304. Anything else (the page of a proxy or of TMDB's edge, JSON of
-// another kind, "success":false in a 200, an empty or cut body) is a [*DecodeError], an [*Error] or an
-// [*UnauthorizedError], and must not be stored. It decodes as the client does; the body must be unpacked
-// already, as [NewWire] leaves it.
+// Valid returns nil when an answer is TMDB's own: a 2xx whose body decodes as what req asked for, an error status
+// with TMDB's error object, or a 304. Anything else (the page of a proxy or of TMDB's edge, JSON of another kind,
+// "success":false in a 200, an empty or cut body) is a [*DecodeError], an [*Error] or an [*UnauthorizedError], and
+// must not be stored. It decodes as the client does; the body must be unpacked already, as [NewWire] leaves it.
 func Valid(req *http.Request, resp *http.Response, body []byte) error {
 	if resp.StatusCode == http.StatusNotModified {
 		return nil
@@ -26,8 +25,8 @@ func Valid(req *http.Request, resp *http.Response, body []byte) error {
 	return err
 }
 
-// read decodes an answer. A 2xx gives the value that was asked for, or else a *DecodeError; TMDB's error
-// object and every other status give an *Error, or an *UnauthorizedError when the key is refused.
+// read decodes an answer. A 2xx gives the value that was asked for, or else a *DecodeError; TMDB's error object and
+// every other status give an *Error, or an *UnauthorizedError when the key is refused.
 func read(req *http.Request, resp *http.Response, body []byte) (any, error) {
 	if err := errorAnswer(req, resp, body); err != nil {
 		return nil, err
@@ -117,13 +116,13 @@ type errorObject struct {
 	message string
 }
 
-// maxErrorBody bounds what is read as an error object. Real ones are far smaller, and the details of a
-// series are far larger.
+// maxErrorBody bounds what is read as an error object. Real ones are far smaller, and the details of a series are far
+// larger.
 const maxErrorBody = 64 << 10
 
-// readErrorObject reports whether a body is an error of TMDB's: it has a status_code, with or without success,
-// or it is the errors list of a 422. In a 2xx, where status_code 1 means success, "success" decides, and
-// false is an error without a code too.
+// readErrorObject reports whether a body is an error of TMDB's: it has a status_code, with or without success, or it
+// is the errors list of a 422. In a 2xx, where status_code 1 means success, "success" decides, and false is an error
+// without a code too.
 func readErrorObject(status int, body []byte) (e errorObject, ok bool) {
 	if len(body) > maxErrorBody || !bytes.Contains(body, []byte(`"success"`)) &&
 		!bytes.Contains(body, []byte(`"status_code"`)) && !bytes.Contains(body, []byte(`"errors"`)) {

@@ -1,20 +1,16 @@
 package tmdb
 
-// append_to_response: one request that answers many. TMDB takes 20 items; a
-// series with more seasons takes more requests, and this file decides which.
-
 import (
 	"context"
 	"slices"
 	"strconv"
 )
 
-// MaxAppends is how many items TMDB accepts in one append_to_response; more
-// are answered with 400, code 27.
+// MaxAppends is how many items TMDB accepts in one append_to_response; more are answered with 400, code 27.
 const MaxAppends = 20
 
-// What can be appended and is decoded. Other items may be appended too; the
-// answer then holds more than the types here show.
+// What can be appended and is decoded. Other items may be appended too; the answer then holds more than the types
+// here show.
 const (
 	AppendAlternativeTitles = "alternative_titles"
 	AppendTranslations      = "translations"
@@ -25,26 +21,14 @@ const (
 // AppendSeason names season n of a series.
 func AppendSeason(n int) string { return seasonKey + strconv.Itoa(n) }
 
-// SplitAppends cuts a list into parts that one request each can take. An empty
-// list gives one empty part: the details themselves still need a request.
-func SplitAppends(items []string) [][]string {
-	if len(items) == 0 {
-		return [][]string{nil}
-	}
-	return slices.Collect(slices.Chunk(items, MaxAppends))
-}
-
-// TVComplete reads a series with all its seasons, in as few requests as
-// possible: one for a series of up to 20 − len(o.Append) seasons, counting
-// season 0. The first request asks for o.Append and, blindly, for the seasons
-// from 0 on that still fit; TMDB leaves out those it does not have. What the
-// answer then lists beyond them is asked for in further requests, whose
-// seasons are added to AppendedSeasons. A season that was asked for and left
-// out is not asked for again.
+// TVComplete reads a series with all its seasons, in as few requests as possible: one for a series of up to 20 −
+// len(o.Append) seasons, counting season 0. The first request asks for o.Append and, blindly, for the seasons from 0
+// on that still fit; TMDB leaves out those it does not have. What the answer then lists beyond them is asked for in
+// further requests, whose seasons are added to AppendedSeasons. A season that was asked for and left out is not asked
+// for again.
 //
-// When a later request fails, the series as far as it was read comes back
-// together with the error. The responses are those of the requests made, in
-// order; the last belongs to the error.
+// When a later request fails, the series as far as it was read comes back together with the error. The responses are
+// those of the requests made, in order; the last belongs to the error.
 func (c *Client) TVComplete(ctx context.Context, id int, o DetailOptions) (*TVDetails, []*Response, error) {
 	items := dedupe(o.Append)
 	asked := make(map[string]bool)

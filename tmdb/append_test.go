@@ -6,12 +6,10 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
-// show answers details with the seasons it has; like TMDB it leaves out those
-// it has not, and refuses more than 20 items.
+// show answers details with the seasons it has; like TMDB it leaves out those it has not, and refuses more than 20
+// items.
 func show(t *testing.T, seasons []int, asked *[][]string, fail int) roundTrip {
 	return func(r *http.Request) (*http.Response, error) {
 		items := strings.Split(strings.TrimPrefix(r.URL.RawQuery, "append_to_response="), ",")
@@ -140,19 +138,5 @@ func TestTVCompleteDoesNotAskAgainForWhatWasLeftOut(t *testing.T) {
 	d, _, err := c.TVComplete(t.Context(), 9000001, DetailOptions{})
 	if err != nil || requests != 1 || len(d.AppendedSeasons) != 0 {
 		t.Errorf("%v after %d requests", err, requests)
-	}
-}
-
-func TestSplitAppends(t *testing.T) {
-	sizes := func(parts [][]string) (out []int) {
-		for _, p := range parts {
-			out = append(out, len(p))
-		}
-		return out
-	}
-	for n, want := range map[int][]int{0: {0}, 1: {1}, 20: {20}, 21: {20, 1}, 45: {20, 20, 5}} {
-		if diff := cmp.Diff(want, sizes(SplitAppends(make([]string, n)))); diff != "" {
-			t.Errorf("%d: %s", n, diff)
-		}
 	}
 }

@@ -54,7 +54,7 @@ var onError = []rule{
 	{"certificate, TLS alert, TLS to a plain port, no HTTP, refused redirect, proxy", misconfigured, OutcomeConfig},
 	{"a call that could not be made", errorIs[*ArgumentError], OutcomeConfig},
 	{"a 2xx whose body could not be unpacked or was too large", errorIs[*DecodeError], OutcomeServer},
-	{"announced as gzip, but is none", func(x exchange) bool { return isGarbledGzip(x.err) }, OutcomeServer},
+	{"announced as gzip, but not gzip", func(x exchange) bool { return isGarbledGzip(x.err) }, OutcomeServer},
 	{"DNS, connect, reset, timeout, transfer that broke off, and whatever else", always, OutcomeNetwork},
 }
 
@@ -73,10 +73,9 @@ var onResponse = []rule{
 	{"5xx, 2xx with any other error of TMDB's, any other status", always, OutcomeServer},
 }
 
-// Classify returns what an exchange says about TMDB: resp and its whole body, or err with a nil resp. The body
-// must be unpacked already, as [NewWire] leaves it. An answer counts as TMDB's by the same decoder as in
-// [Valid]. A deadline counts as the network's: whether it was the request's or the caller's own is for the
-// transport to know.
+// Classify returns what an exchange says about TMDB: resp and its whole body, or err with a nil resp. The body must
+// be unpacked already, as [NewWire] leaves it. An answer counts as TMDB's by the same decoder as in [Valid]. A
+// deadline counts as the network's: whether it was the request's or the caller's own is for the transport to know.
 func Classify(req *http.Request, resp *http.Response, body []byte, err error) Outcome {
 	return decidingRule(req, resp, body, err).outcome
 }

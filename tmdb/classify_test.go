@@ -90,8 +90,8 @@ func TestClassifyAnswers(t *testing.T) {
 	}
 }
 
-// Bodies that are not TMDB's, whatever the status: a 429 and a 503 keep what the status says, a redirect's
-// body is never read, and everything else is trouble of the upstream. None of them is valid for a cache.
+// Bodies that are not TMDB's, whatever the status: a 429 and a 503 keep what the status says, a redirect's body is
+// never read, and everything else is trouble of the upstream. None of them is valid for a cache.
 func TestAnswersThatAreNotTMDBs(t *testing.T) {
 	bodies := map[string]string{
 		"an HTML page":            page,
@@ -197,39 +197,38 @@ var errorRows = []struct {
 	name string
 	err  error
 	want Outcome
-	hint bool
 }{
-	{"cancelled", context.Canceled, OutcomeCancelled, false},
-	{"cancelled, wrapped", inURL(fmt.Errorf("read answer: %w", context.Canceled)), OutcomeCancelled, false},
-	{"deadline", context.DeadlineExceeded, OutcomeNetwork, false},
-	{"refused connection", dialing(syscall.ECONNREFUSED), OutcomeNetwork, false},
-	{"reset", dialing(syscall.ECONNRESET), OutcomeNetwork, false},
-	{"closed before the answer", io.EOF, OutcomeNetwork, false},
-	{"transfer that broke off", fmt.Errorf("read answer: %w", io.ErrUnexpectedEOF), OutcomeNetwork, false},
-	{"unknown name", &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "api.themoviedb.ogr", IsNotFound: true}}, OutcomeNetwork, true},
-	{"resolver in trouble", &net.DNSError{Err: "server misbehaving", IsTemporary: true}, OutcomeNetwork, false},
-	{"resolver silent", &net.DNSError{Err: "i/o timeout", IsTimeout: true}, OutcomeNetwork, false},
-	{"unknown authority", inURL(&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}), OutcomeConfig, true},
-	{"wrong name", &tls.CertificateVerificationError{Err: x509.HostnameError{Certificate: &x509.Certificate{}, Host: "api.example.org"}}, OutcomeConfig, true},
-	{"expired", &tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Reason: x509.Expired}}, OutcomeConfig, true},
-	{"otherwise invalid", &tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Reason: x509.NotAuthorizedToSign}}, OutcomeConfig, true},
-	{"no roots", x509.SystemRootsError{Err: errors.New("none")}, OutcomeConfig, true},
-	{"plain port", http.ErrSchemeMismatch, OutcomeConfig, true},
-	{"no TLS record", tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}, OutcomeConfig, true},
-	{"no HTTP", errors.New(`net/http: HTTP/1.x transport connection broken: malformed HTTP response "SSH-2.0"`), OutcomeConfig, true},
-	{"handshake refused", &net.OpError{Op: "remote error", Err: errors.New("tls: handshake failure")}, OutcomeConfig, true},
-	{"the server's TLS in trouble", &net.OpError{Op: "remote error", Err: errors.New("tls: internal error")}, OutcomeNetwork, false},
-	{"old TLS", errors.New("tls: protocol version not supported"), OutcomeConfig, true},
-	{"handshake too slow", errors.New("net/http: TLS handshake timeout"), OutcomeNetwork, false},
-	{"redirect", inURL(&ConfigError{Kind: ConfigRedirect, Host: "evil.example.com"}), OutcomeConfig, true},
-	{"proxy", &ConfigError{Kind: ConfigProxy}, OutcomeConfig, true},
-	{"key guard", inURL(&UnauthorizedError{Cause: &Error{HTTPStatus: 401, Code: 7}}), OutcomeClient, true},
-	{"suspended key", &UnauthorizedError{Cause: &Error{HTTPStatus: 401, Code: 10}}, OutcomeClient, true},
-	{"argument", &ArgumentError{Field: "x"}, OutcomeConfig, false},
-	{"undecodable", fmt.Errorf("x: %w", &DecodeError{Reason: ReasonGzip}), OutcomeServer, false},
-	{"web page", &DecodeError{Reason: ReasonHTML}, OutcomeServer, true},
-	{"gzip announced", fmt.Errorf("read: %w", gzip.ErrHeader), OutcomeServer, false},
-	{"whatever", errors.New("something else"), OutcomeNetwork, false},
+	{"cancelled", context.Canceled, OutcomeCancelled},
+	{"cancelled, wrapped", inURL(fmt.Errorf("read answer: %w", context.Canceled)), OutcomeCancelled},
+	{"deadline", context.DeadlineExceeded, OutcomeNetwork},
+	{"refused connection", dialing(syscall.ECONNREFUSED), OutcomeNetwork},
+	{"reset", dialing(syscall.ECONNRESET), OutcomeNetwork},
+	{"closed before the answer", io.EOF, OutcomeNetwork},
+	{"transfer that broke off", fmt.Errorf("read answer: %w", io.ErrUnexpectedEOF), OutcomeNetwork},
+	{"unknown name", &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "api.themoviedb.ogr", IsNotFound: true}}, OutcomeNetwork},
+	{"resolver in trouble", &net.DNSError{Err: "server misbehaving", IsTemporary: true}, OutcomeNetwork},
+	{"resolver silent", &net.DNSError{Err: "i/o timeout", IsTimeout: true}, OutcomeNetwork},
+	{"unknown authority", inURL(&tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}), OutcomeConfig},
+	{"wrong name", &tls.CertificateVerificationError{Err: x509.HostnameError{Certificate: &x509.Certificate{}, Host: "api.example.org"}}, OutcomeConfig},
+	{"expired", &tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Reason: x509.Expired}}, OutcomeConfig},
+	{"otherwise invalid", &tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Reason: x509.NotAuthorizedToSign}}, OutcomeConfig},
+	{"no roots", x509.SystemRootsError{Err: errors.New("none")}, OutcomeConfig},
+	{"plain port", http.ErrSchemeMismatch, OutcomeConfig},
+	{"no TLS record", tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}, OutcomeConfig},
+	{"no HTTP", errors.New(`net/http: HTTP/1.x transport connection broken: malformed HTTP response "SSH-2.0"`), OutcomeConfig},
+	{"handshake refused", &net.OpError{Op: "remote error", Err: errors.New("tls: handshake failure")}, OutcomeConfig},
+	{"the server's TLS in trouble", &net.OpError{Op: "remote error", Err: errors.New("tls: internal error")}, OutcomeNetwork},
+	{"old TLS", errors.New("tls: protocol version not supported"), OutcomeConfig},
+	{"handshake too slow", errors.New("net/http: TLS handshake timeout"), OutcomeNetwork},
+	{"redirect", inURL(&ConfigError{Kind: ConfigRedirect, Host: "evil.example.com"}), OutcomeConfig},
+	{"proxy", &ConfigError{Kind: ConfigProxy}, OutcomeConfig},
+	{"key guard", inURL(&UnauthorizedError{Cause: &Error{HTTPStatus: 401, Code: 7}}), OutcomeClient},
+	{"suspended key", &UnauthorizedError{Cause: &Error{HTTPStatus: 401, Code: 10}}, OutcomeClient},
+	{"argument", &ArgumentError{Field: "x"}, OutcomeConfig},
+	{"undecodable", fmt.Errorf("x: %w", &DecodeError{Reason: ReasonGzip}), OutcomeServer},
+	{"web page", &DecodeError{Reason: ReasonHTML}, OutcomeServer},
+	{"gzip announced", fmt.Errorf("read: %w", gzip.ErrHeader), OutcomeServer},
+	{"whatever", errors.New("something else"), OutcomeNetwork},
 }
 
 func TestClassifyErrors(t *testing.T) {
@@ -238,13 +237,6 @@ func TestClassifyErrors(t *testing.T) {
 			req := httptest.NewRequest(http.MethodGet, "https://api.example.org/3/tv/1", nil)
 			if got := Classify(req, nil, nil, tt.err); got != tt.want {
 				t.Errorf("got %v, want %v", got, tt.want)
-			}
-			named := tt.err
-			if config, ok := asConfigError("api.example.org", tt.err); ok {
-				named = config
-			}
-			if hint := Hint(named); (hint != "") != tt.hint {
-				t.Errorf("hint %q", hint)
 			}
 		})
 	}

@@ -16,9 +16,8 @@ import (
 const (
 	// DefaultBaseURL is the API's official address.
 	DefaultBaseURL = "https://api.themoviedb.org"
-	// MaxBody bounds every body that is read, before and after decompression,
-	// in bytes. The largest real answer, a series with twenty appended seasons
-	// and all their credits, stays under a fifth of it.
+	// MaxBody bounds every body that is read, before and after decompression, in bytes. The largest real answer, a
+	// series with twenty appended seasons and all their credits, stays under a fifth of it.
 	MaxBody = 32 << 20
 
 	defaultUserAgent = "anivault-tmdb"
@@ -26,30 +25,23 @@ const (
 	apiPrefix        = "/3"
 )
 
-// Options says whom to ask and as whom. The zero value asks TMDB itself
-// without a credential, which TMDB answers with 401; a client without one is
-// useful only where a cache answers.
+// Options are the address, the credential and the transport of a client. The zero value asks TMDB without a
+// credential, which TMDB answers with 401: that is useful only where a cache answers.
 type Options struct {
-	// BaseURL is scheme and host, with an optional path and an optional
-	// trailing "/3"; "" means DefaultBaseURL. Credentials, query and fragment
-	// are refused in it.
+	// BaseURL is scheme and host, with an optional path and an optional trailing "/3"; "" means DefaultBaseURL.
+	// Credentials, query and fragment are refused in it.
 	BaseURL string
-	// Token is a v4 API read access token, sent as a Bearer header. Spaces
-	// around it are dropped.
+	// Token is a v4 API read access token, sent as a Bearer header. Spaces around it are dropped.
 	Token string
-	// APIKey is a v3 key, sent as the query parameter api_key. It is not used
-	// at all when Token is set.
+	// APIKey is a v3 key, sent as the query parameter api_key. It is not used at all when Token is set.
 	APIKey string
-	// HTTPClient carries the requests; nil means one with KeyGuard, Wire and
-	// HTTPTransport and a timeout of 30 s. It is copied; a nil CheckRedirect
-	// becomes this package's.
+	// HTTPClient carries the requests; nil means one with KeyGuard, Wire and HTTPTransport and a timeout of 30 s. It
+	// is copied; a nil CheckRedirect becomes this package's.
 	HTTPClient *http.Client
 	// UserAgent is sent with every request; "" means "anivault-tmdb".
 	UserAgent string
-	// OnUndecodable, if set, is called with a request whose 2xx answer could
-	// not be decoded, so that a cache can drop it. The request is a copy
-	// without credentials. It is called before the method returns, on the same
-	// goroutine.
+	// OnUndecodable, if set, is called with a request whose 2xx answer could not be decoded, so that a cache can drop
+	// it. The request is a copy without credentials. It is called before the method returns, on the same goroutine.
 	OnUndecodable func(*http.Request)
 }
 
@@ -59,7 +51,7 @@ func (o Options) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, o.redact
 // MarshalJSON writes the options without their credentials.
 func (o Options) MarshalJSON() ([]byte, error) { return json.Marshal(o.redacted()) }
 
-// LogValue gives log/slog the options without their credentials.
+// LogValue returns for log/slog the options without their credentials.
 func (o Options) LogValue() slog.Value { return slog.StringValue(o.redacted()) }
 
 func (o Options) redacted() string {
@@ -90,9 +82,8 @@ type Client struct {
 
 // New makes a client. It sends nothing.
 //
-// It fails with an *ArgumentError when the base URL is not usable or a
-// credential has characters that cannot be sent; the error does not repeat
-// the credential.
+// It fails with an *ArgumentError when the base URL is not usable or a credential has characters that cannot be sent;
+// the error does not repeat the credential.
 func New(o Options) (*Client, error) {
 	base, err := parseBaseURL(o.BaseURL)
 	if err != nil {
@@ -127,8 +118,8 @@ func New(o Options) (*Client, error) {
 	}, nil
 }
 
-// BaseURL gives the address that paths are appended to, without the trailing
-// "/3". State and caches that belong to one upstream are named after it.
+// BaseURL returns the address that paths are appended to, without the trailing "/3". State and caches that belong to
+// one upstream are named after it.
 func (c *Client) BaseURL() *url.URL { u := *c.base; return &u }
 
 // String names the client by its address alone.
@@ -137,8 +128,8 @@ func (c *Client) String() string { return "tmdb.Client(" + c.base.String() + ")"
 // Format prints what String says, whatever the verb.
 func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
 
-// Response is the HTTP answer behind a value. Its body is read and closed,
-// its Request is a copy without credentials; the headers are as they came.
+// Response is the HTTP answer behind a value. Its body is read and closed, its Request is a copy without credentials;
+// the headers are as they came.
 type Response struct {
 	*http.Response
 }

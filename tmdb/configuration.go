@@ -1,15 +1,12 @@
 package tmdb
 
-// What is about the whole of TMDB: image sizes, genres, what changed.
-
 import (
 	"context"
 	"errors"
 	"time"
 )
 
-// ImageConfiguration is how an image's URL is made: SecureBaseURL + size +
-// path.
+// ImageConfiguration is how an image's URL is made: SecureBaseURL + size + path.
 type ImageConfiguration struct {
 	BaseURL       string   `json:"base_url"`
 	SecureBaseURL string   `json:"secure_base_url"`
@@ -65,15 +62,14 @@ type ChangesPage struct {
 	Results []Change `json:"results"`
 }
 
-func (p *ChangesPage) check([]string) error {
-	return rowsWithIDs(p.Results, func(c Change) int { return c.ID })
-}
+func (p *ChangesPage) check([]string) error { return listWithIDs(p.Results) }
+
+func (c Change) rowID() int { return c.ID }
 
 // maxChangesRange is TMDB's bound; more is answered with 422, code 20.
 const maxChangesRange = 14 * 24 * time.Hour
 
-// ChangesOptions asks what changed between two days, at most 14 apart. Zero
-// times mean the last 24 hours.
+// ChangesOptions asks what changed between two days, at most 14 apart. Zero times mean the last 24 hours.
 type ChangesOptions struct {
 	Start, End time.Time
 	Page       int

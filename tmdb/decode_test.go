@@ -128,8 +128,7 @@ func TestEveryFieldIsReadFromAFullBody(t *testing.T) {
 	}
 }
 
-// wantNoZero reports each field that is zero; of a list or map the first
-// element (or, for the seasons, all) counts.
+// wantNoZero reports each field that is zero; of a list or map the first element (or, for the seasons, all) counts.
 func wantNoZero(t *testing.T, at string, v reflect.Value) {
 	t.Helper()
 	if notInFixture[at] {
@@ -183,9 +182,8 @@ func TestSeasonsComeWithTheirOwnNumbers(t *testing.T) {
 	}
 }
 
-// optional is docs' table of what TMDB leaves out: where the field is in the
-// fixture, and the empty form it was seen in ("", [], or none for numbers,
-// images and objects, of which only null and absence were seen).
+// optional is docs' table of what TMDB leaves out: where the field is in the fixture, and the empty form it was seen
+// in ("", [], or none for numbers, images and objects, of which only null and absence were seen).
 var optional = []struct{ endpoint, path, empty string }{
 	{"search_tv", "results.0.backdrop_path", ""},
 	{"search_tv", "results.0.poster_path", ""},

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// endpoints has every path behind "/3/" that this client asks for, and the type of its answer. The client's
-// calls, [Valid] and [Classify] decode by this table alone. "#" stands for a number, "*" for any one segment.
+// endpoints has every path behind "/3/" that this client asks for, and the type of its answer. The client's calls,
+// [Valid] and [Classify] decode by this table alone. "#" stands for a number, "*" for any one segment.
 var endpoints = []endpoint{
 	{"search/tv", answerType[SearchTVPage]},
 	{"search/movie", answerType[SearchMoviePage]},
@@ -38,8 +38,8 @@ type endpoint struct {
 	answer  func() checked
 }
 
-// checked is the type of an answer. check refuses a value that JSON of another kind decodes into, and one that
-// is not what was asked for: ids has what stands in the path in place of "#" and "*".
+// checked is the type of an answer. check refuses a value that JSON of another kind decodes into, and one that is not
+// what was asked for: ids has what stands in the path in place of "#" and "*".
 type checked interface {
 	check(ids []string) error
 }
@@ -51,8 +51,8 @@ func answerType[T any, P interface {
 	return P(new(T))
 }
 
-// endpointOf returns a zero answer of the type that a request for path gets, and the ids in path. For a path
-// that this client does not know any JSON object with a member is an answer.
+// endpointOf returns a zero answer of the type that a request for path gets, and the ids in path. For a path that
+// this client does not know any JSON object with a member is an answer.
 func endpointOf(path string) (out checked, ids []string) {
 	segments := strings.Split(strings.Trim(path, "/"), "/")
 	for _, e := range endpoints {
@@ -115,13 +115,20 @@ func sameNumber(got int, asked string) bool {
 	return err == nil && n == got
 }
 
-// rowsWithIDs checks a list of rows: it is there, and each row has a positive id.
-func rowsWithIDs[T any](rows []T, id func(T) int) error {
-	if err := listOrError(rows); err != nil {
-		return err
+// row is an element of a list, with an id of its own.
+type row interface{ rowID() int }
+
+// listWithIDs checks that a list is there, and that each of its rows has a positive id.
+func listWithIDs[T row](rows []T) error {
+	if rows == nil {
+		return errNoList
 	}
-	for _, row := range rows {
-		if id(row) <= 0 {
+	return haveIDs(rows)
+}
+
+func haveIDs[T row](rows []T) error {
+	for _, r := range rows {
+		if r.rowID() <= 0 {
 			return errNoID
 		}
 	}

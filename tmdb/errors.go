@@ -1,8 +1,5 @@
 package tmdb
 
-// What can go wrong, as types that carry data. Nothing here holds a URL's
-// query or a credential; what an upstream wrote is shortened and cleaned.
-
 import (
 	"errors"
 	"fmt"
@@ -13,8 +10,8 @@ import (
 	"strings"
 )
 
-// ErrNotFound is what errors.Is finds in an *Error for HTTP 404 and for the
-// codes 6, 34 and 37: TMDB has nothing under that id.
+// ErrNotFound matches an *Error (with errors.Is) of TMDB's own that says 404, or has the code 6, 34 or 37: TMDB has
+// nothing under that id.
 var ErrNotFound = errors.New("tmdb: not found")
 
 // Codes of TMDB's error table that decide something here.
@@ -36,8 +33,8 @@ type Error struct {
 	Message    string // TMDB's status_message or its errors list; "" when it had none
 	Method     string
 	Path       string // without the query
-	// Foreign is why the body is not TMDB's error object: something between here and TMDB (its edge, a proxy,
-	// the login page of a network) may have answered. "" when the answer is TMDB's own.
+	// Foreign is why the body is not TMDB's error object: something between here and TMDB (its edge, a proxy, the
+	// login page of a network) may have answered. "" when the answer is TMDB's own.
 	Foreign Reason
 }
 
@@ -66,15 +63,13 @@ func (e *Error) Is(target error) bool {
 		(e.HTTPStatus == http.StatusNotFound || e.Code == 6 || e.Code == CodeNotFound || e.Code == 37)
 }
 
-// UnauthorizedError says that TMDB refused the key. It unwraps to the *Error
-// with TMDB's words.
+// UnauthorizedError says that TMDB refused the key. It unwraps to the *Error with TMDB's words.
 type UnauthorizedError struct {
 	Cause *Error
-	// Sent is true for the request that met the refusal, false for those that
-	// were stopped because of it.
+	// Sent is true for the request that met the refusal, false for those that were stopped because of it.
 	Sent bool
-	// KeyAsToken is true when the token that was sent has the form of a v3 key,
-	// a common mistake: such a key belongs into Options.APIKey.
+	// KeyAsToken is true when the token that was sent has the form of a v3 key, a common mistake: such a key belongs
+	// into Options.APIKey.
 	KeyAsToken bool
 }
 
@@ -89,7 +84,7 @@ func (e *UnauthorizedError) Error() string {
 	return "tmdb: the key was refused: " + e.Cause.Error()
 }
 
-// Unwrap gives TMDB's own answer.
+// Unwrap returns TMDB's own answer.
 func (e *UnauthorizedError) Unwrap() error {
 	if e.Cause == nil {
 		return nil
@@ -97,7 +92,7 @@ func (e *UnauthorizedError) Unwrap() error {
 	return e.Cause
 }
 
-// Reason is why a 2xx body is no answer.
+// Reason is why a body is not an answer of TMDB's.
 type Reason string
 
 // The reasons, in the order in which they are looked for.
@@ -111,8 +106,8 @@ const (
 	ReasonShape    Reason = "JSON of another kind"
 )
 
-// DecodeError is a 2xx whose body is no answer: an error page with status 200,
-// an empty or cut body, a compressed one that cannot be read.
+// DecodeError is a 2xx whose body is not an answer to what was asked for: an error page, an empty or cut body, a
+// compressed one that cannot be read, JSON of another kind.
 type DecodeError struct {
 	Path        string // without the query
 	Reason      Reason
@@ -121,7 +116,7 @@ type DecodeError struct {
 	Err         error  // what the decoder said; may be nil
 }
 
-// Error gives one line; it never repeats the body.
+// Error returns one line; it never repeats the body.
 func (e *DecodeError) Error() string {
 	s := fmt.Sprintf("tmdb: undecodable answer to %s: %s (%d bytes", e.Path, e.Reason, e.Size)
 	if e.ContentType != "" {
@@ -134,7 +129,7 @@ func (e *DecodeError) Error() string {
 	return s
 }
 
-// Unwrap gives what the decoder said.
+// Unwrap returns what the decoder said.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
 // ArgumentError is a call that could not have worked; nothing was sent.
@@ -146,8 +141,8 @@ type ArgumentError struct {
 // Error names the field and what is allowed; it never repeats the value.
 func (e *ArgumentError) Error() string { return "tmdb: " + e.Field + " " + e.Reason }
 
-// failure is a request that got no answer. It keeps the cause for errors.As
-// and prints it without the request's secrets.
+// failure is a request that got no answer. It keeps the cause for errors.As, and prints it without the request's
+// secrets.
 type failure struct {
 	text string
 	err  error
@@ -156,8 +151,8 @@ type failure struct {
 func (f *failure) Error() string { return f.text }
 func (f *failure) Unwrap() error { return f.err }
 
-// failed wraps what http.Client returned. A *url.Error is taken apart: it
-// prints the whole URL, and with a v3 key the URL has the key.
+// failed wraps what http.Client returned. A *url.Error is taken apart: it prints the whole URL, and with a v3 key the
+// URL has the key.
 func (c *Client) failed(req *http.Request, err error) error {
 	var urlErr *url.Error
 	for errors.As(err, &urlErr) {
@@ -165,15 +160,15 @@ func (c *Client) failed(req *http.Request, err error) error {
 	}
 	text := err.Error()
 	if strings.HasPrefix(text, "tmdb: ") && scrub(req, text) == text {
-		return err // says already who speaks
+		return err // its text says already whose error it is
 	}
 	text = strings.TrimPrefix(text, "tmdb: ")
 	return &failure{text: scrub(req, fmt.Sprintf("tmdb: %s %s: %s", req.Method, req.URL.Path, text)), err: err}
 }
 
-// keyRefused reports whether an error of TMDB's refuses the key: any 401, since nothing that this client
-// asks for needs more than a key, and TMDB's codes for credentials with another status. A 403 with none of
-// them is a block at the edge, which another key would meet too.
+// keyRefused reports whether an error of TMDB's refuses the key: any 401, since nothing that this client asks for
+// needs more than a key, and TMDB's codes for credentials with another status. A 403 with none of them is a block at
+// the edge, which another key would meet too.
 func (e *Error) keyRefused() bool {
 	switch {
 	case e.Foreign != "" || e.Code == CodeOverLimit:
@@ -186,8 +181,8 @@ func (e *Error) keyRefused() bool {
 	return false
 }
 
-// looksLikeKey holds when the Bearer value has the form of a v3 key: 32
-// hexadecimal digits. A token is a JWT, far longer and with dots.
+// looksLikeKey reports whether the Bearer value has the form of a v3 key, 32 hexadecimal digits. A token is a JWT,
+// far longer and with dots.
 func looksLikeKey(req *http.Request) bool {
 	token, ok := strings.CutPrefix(req.Header.Get("Authorization"), bearerPrefix)
 	return ok && len(token) == 32 && strings.Trim(strings.ToLower(token), "0123456789abcdef") == ""

@@ -60,17 +60,17 @@ func TestErrorTexts(t *testing.T) {
 	tests := map[string]error{
 		"tmdb: GET /3/tv/1: HTTP 404 Not Found: Not there. (code 34)":                                 e,
 		"tmdb: GET /3/tv/1: HTTP 403 Forbidden, not TMDB's own answer (an HTML page instead of JSON)": &Error{HTTPStatus: 403, Method: "GET", Path: "/3/tv/1", Foreign: ReasonHTML},
-		"tmdb: GET /3/tv/1: HTTP 599":                                                                                        &Error{HTTPStatus: 599, Method: "GET", Path: "/3/tv/1"},
-		"tmdb: the key was refused: " + e.Error():                                                                            &UnauthorizedError{Cause: e, Sent: true},
-		"tmdb: not asked, the key was refused before: " + e.Error():                                                          &UnauthorizedError{Cause: e},
-		"tmdb: the key was refused":                                                                                          &UnauthorizedError{},
-		"tmdb: undecodable answer to /3/tv/1: an HTML page instead of JSON (12 bytes, text/html)":                            &DecodeError{Path: "/3/tv/1", Reason: ReasonHTML, ContentType: "text/html", Size: 12},
-		"tmdb: undecodable answer to /3/tv/1: JSON of another kind (2 bytes): no id":                                         &DecodeError{Path: "/3/tv/1", Reason: ReasonShape, Size: 2, Err: errNoID},
-		"tmdb: redirect to another host (evil.example.com)":                                                                  &ConfigError{Kind: ConfigRedirect, Host: "evil.example.com"},
-		"tmdb: Page must be 1 to 500":                                                                                        newQuery().page(-1).err,
-		"tmdb: TLS asked of a port that speaks plain HTTP (h:1): http: server gave HTTP response to HTTPS client":            &ConfigError{Kind: ConfigPlainPort, Host: "h:1", Err: http.ErrSchemeMismatch},
-		"tmdb: id may hold letters, digits, '-', '_' and '.' only":                                                           newQuery().segment("id", "a/b").err,
-		"tmdb: Append holds more than 20 items (TMDB answers 400); SplitAppends or TVComplete make several requests of them": newQuery().appends(make([]string, 21)).err,
+		"tmdb: GET /3/tv/1: HTTP 599":                                                                             &Error{HTTPStatus: 599, Method: "GET", Path: "/3/tv/1"},
+		"tmdb: the key was refused: " + e.Error():                                                                 &UnauthorizedError{Cause: e, Sent: true},
+		"tmdb: not asked, the key was refused before: " + e.Error():                                               &UnauthorizedError{Cause: e},
+		"tmdb: the key was refused":                                                                               &UnauthorizedError{},
+		"tmdb: undecodable answer to /3/tv/1: an HTML page instead of JSON (12 bytes, text/html)":                 &DecodeError{Path: "/3/tv/1", Reason: ReasonHTML, ContentType: "text/html", Size: 12},
+		"tmdb: undecodable answer to /3/tv/1: JSON of another kind (2 bytes): no id":                              &DecodeError{Path: "/3/tv/1", Reason: ReasonShape, Size: 2, Err: errNoID},
+		"tmdb: redirect to another server (evil.example.com)":                                                     &ConfigError{Kind: ConfigRedirect, Host: "evil.example.com"},
+		"tmdb: Page must be 1 to 500":                                                                             newQuery().page(-1).err,
+		"tmdb: TLS asked of a port that speaks plain HTTP (h:1): http: server gave HTTP response to HTTPS client": &ConfigError{Kind: ConfigPlainPort, Host: "h:1", Err: http.ErrSchemeMismatch},
+		"tmdb: id may hold letters, digits, '-', '_' and '.' only":                                                newQuery().segment("id", "a/b").err,
+		"tmdb: Append holds more than 20 items (TMDB answers 400); TVComplete makes several requests":             newQuery().appends(make([]string, 21)).err,
 	}
 	for want, err := range tests {
 		if err.Error() != want {

@@ -1,9 +1,8 @@
 package tmdb
 
-// Finding an entry by another site's id.
-
 import (
 	"context"
+	"errors"
 )
 
 // Source is a site whose ids TMDB knows.
@@ -40,8 +39,8 @@ type Person struct {
 	OriginalName string `json:"original_name"`
 }
 
-// FindResults is everything under one external id, mostly one entry; several
-// kinds may come for one id. All lists empty means that TMDB knows nothing.
+// FindResults is everything under one external id, mostly one entry; several kinds may come for one id. All lists
+// empty means that TMDB knows nothing.
 type FindResults struct {
 	Movies   []MovieRow    `json:"movie_results"`
 	TV       []TVRow       `json:"tv_results"`
@@ -54,35 +53,14 @@ func (r *FindResults) check([]string) error {
 	if r.Movies == nil && r.TV == nil && r.Episodes == nil && r.Seasons == nil && r.People == nil {
 		return errNoList
 	}
-	for _, id := range r.ids() {
-		if id <= 0 {
-			return errNoID
-		}
-	}
-	return nil
+	return errors.Join(haveIDs(r.Movies), haveIDs(r.TV), haveIDs(r.Episodes), haveIDs(r.Seasons), haveIDs(r.People))
 }
 
-func (r *FindResults) ids() (ids []int) {
-	for _, row := range r.Movies {
-		ids = append(ids, row.ID)
-	}
-	for _, row := range r.TV {
-		ids = append(ids, row.ID)
-	}
-	for _, row := range r.Episodes {
-		ids = append(ids, row.ID)
-	}
-	for _, row := range r.Seasons {
-		ids = append(ids, row.ID)
-	}
-	for _, row := range r.People {
-		ids = append(ids, row.ID)
-	}
-	return ids
-}
+func (e FindEpisode) rowID() int { return e.ID }
+func (s FindSeason) rowID() int  { return s.ID }
+func (p Person) rowID() int      { return p.ID }
 
-// Find calls GET /3/find/{externalID}, for example Find(ctx, "tt0944947",
-// SourceIMDb, "").
+// Find calls GET /3/find/{externalID}, for example Find(ctx, "tt0944947", SourceIMDb, "").
 func (c *Client) Find(ctx context.Context, externalID string, source Source, language string) (*FindResults, *Response, error) {
 	q := newQuery().segment("external id", externalID).
 		required("source", "external_source", string(source)).language(language)

@@ -1,7 +1,5 @@
 package tmdb
 
-// Episode groups: other orders of the same episodes.
-
 import (
 	"context"
 	"fmt"
@@ -10,8 +8,7 @@ import (
 // GroupType is what an episode group orders by.
 type GroupType int
 
-// The types of episode groups. A series may have several groups of one type,
-// some of them out of date.
+// The types of episode groups. A series may have several groups of one type, some of them out of date.
 const (
 	GroupOriginalAirDate GroupType = 1
 	GroupAbsolute        GroupType = 2
@@ -42,8 +39,7 @@ type EpisodeGroupSummary struct {
 	Network      *Network  `json:"network"`
 }
 
-// EpisodeGroups is the list of a series' groups. ID is 0 where it was
-// appended.
+// EpisodeGroups is the list of a series' groups. ID is 0 where it was appended.
 type EpisodeGroups struct {
 	ID      int                   `json:"id"`
 	Results []EpisodeGroupSummary `json:"results"`
@@ -56,8 +52,7 @@ func (g *EpisodeGroups) check(ids []string) error {
 	return listOrError(g.Results)
 }
 
-// GroupEpisode is an episode in a group: its own season and number, and its
-// place in the part.
+// GroupEpisode is an episode in a group: its own season and number, and its place in the part.
 type GroupEpisode struct {
 	Episode
 	Order int `json:"order"` // from 0 in most groups

@@ -1,8 +1,5 @@
 package tmdb
 
-// The connection to TMDB: HTTP/2, few connections, every phase with a limit of
-// its own.
-
 import (
 	"context"
 	"crypto/tls"
@@ -17,30 +14,25 @@ import (
 
 // TransportOptions is what differs between installations.
 type TransportOptions struct {
-	// RootCAs replaces the system's authorities; nil means the system's. CAPool
-	// makes one that has both.
+	// RootCAs replaces the system's authorities; nil means the system's. CAPool makes one that has both.
 	RootCAs *x509.CertPool
-	// Proxy chooses the proxy of a request; nil means none.
-	// http.ProxyFromEnvironment reads HTTPS_PROXY and NO_PROXY.
+	// Proxy chooses the proxy of a request; nil means none. http.ProxyFromEnvironment reads HTTPS_PROXY and NO_PROXY.
 	Proxy func(*http.Request) (*url.URL, error)
 }
 
 // maxConnections is TMDB's bound on connections from one address.
 const maxConnections = 20
 
-// NewHTTPTransport makes a transport for TMDB. It speaks HTTP/2 where the
-// server does, so that a process needs one connection, and notices a dead one
-// by a ping after 15 s of silence instead of waiting for the request to time
-// out. Connecting and the TLS handshake may take 10 s each. How long a whole
-// request may take is for the caller's context or http.Client.Timeout: the
-// header timeout of net/http would not cover a body that drips.
+// NewHTTPTransport makes a transport for TMDB. It speaks HTTP/2 where the server does, so that a process needs one
+// connection, and notices a dead one by a ping after 15 s of silence instead of waiting for the request to time out.
+// Connecting and the TLS handshake may take 10 s each. How long a whole request may take is for the caller's context
+// or http.Client.Timeout: the header timeout of net/http would not cover a body that drips.
 func NewHTTPTransport(o TransportOptions) *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{
 		Proxy:       o.Proxy,
 		DialContext: dialer.DialContext,
-		// A DialContext or TLSClientConfig of one's own turns HTTP/2 off
-		// unless it is asked for.
+		// A DialContext or TLSClientConfig of one's own turns HTTP/2 off unless it is asked for.
 		ForceAttemptHTTP2:      true,
 		TLSClientConfig:        &tls.Config{RootCAs: o.RootCAs, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    10 * time.Second,
@@ -55,8 +47,8 @@ func NewHTTPTransport(o TransportOptions) *http.Transport {
 	}
 }
 
-// checkProxyAnswer names a proxy that will never let us through. One that
-// failed (5xx) is trouble of the network, which net/http reports.
+// checkProxyAnswer returns a *ConfigError for a proxy that refuses. One that failed (5xx) is trouble of the network,
+// which net/http reports.
 func checkProxyAnswer(_ context.Context, proxy *url.URL, _ *http.Request, resp *http.Response) error {
 	if resp.StatusCode < 400 || resp.StatusCode >= 500 {
 		return nil
@@ -64,8 +56,8 @@ func checkProxyAnswer(_ context.Context, proxy *url.URL, _ *http.Request, resp *
 	return &ConfigError{Kind: ConfigProxy, Host: proxy.Host, Err: errors.New("HTTP " + strconv.Itoa(resp.StatusCode) + " " + http.StatusText(resp.StatusCode))}
 }
 
-// CAPool gives the system's certificate authorities and those of pem (one or
-// more PEM blocks). It fails when pem holds no certificate.
+// CAPool returns the system's certificate authorities and those of pem (one or more PEM blocks). It fails when pem
+// holds no certificate.
 func CAPool(pem []byte) (*x509.CertPool, error) {
 	pool, err := x509.SystemCertPool()
 	if err != nil {

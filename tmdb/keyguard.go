@@ -13,19 +13,19 @@ import (
 	"time"
 )
 
-// KeyGuard is a round tripper that keeps a wrong key from being tried five thousand times: it proves a
-// credential before it lets many requests use it, and never uses one again that was refused.
+// KeyGuard is a round tripper that keeps a wrong key from being tried five thousand times: it proves a credential
+// before it lets many requests use it, and never uses one again that was refused.
 //
-// While a key is unproven, one request is under way at a time and the others wait (first come, first served,
-// until their context ends). An answer of TMDB's that is not a refusal of the key proves it and lets all go. A
-// failure that says nothing about the key (network, 5xx, 429, an HTML page) leaves it unproven and lets the
-// next one go. A request that has been on the wire for 3 s without an answer is joined by the next, and so on:
-// a dead upstream must not be asked one timeout after the other. Waiting in a rate limiter below does not
-// count. A refusal (401, or TMDB's codes for credentials) ends the key: that request, all waiting ones and all
-// later ones fail with an *UnauthorizedError, and those that were let go but have no answer yet are cancelled.
+// While a key is unproven, one request is under way at a time and the others wait (first come, first served, until
+// their context ends). An answer of TMDB's that is not a refusal of the key proves it and lets all go. A failure that
+// says nothing about the key (network, 5xx, 429, an HTML page) leaves it unproven and lets the next one go. A request
+// that has been on the wire for 3 s without an answer is joined by the next, and so on: a dead upstream must not be
+// asked one timeout after the other. Waiting in a rate limiter below does not count. A refusal (401, or TMDB's codes
+// for credentials) ends the key: that request, all waiting ones and all later ones fail with an *UnauthorizedError,
+// and those that were let go but have no answer yet are cancelled.
 //
-// Keys are told apart by a hash; a guard may serve several. It belongs above the rate limiter and below the
-// cache: a cached answer proves nothing and needs no key. It reads each body whole, at most MaxBody bytes.
+// Keys are told apart by a hash; a guard may serve several. It belongs above the rate limiter and below the cache: a
+// cached answer proves nothing and needs no key. It reads each body whole, at most MaxBody bytes.
 type KeyGuard struct {
 	next http.RoundTripper
 	mu   sync.Mutex
@@ -46,8 +46,7 @@ func NewKeyGuard(next http.RoundTripper) *KeyGuard {
 // CloseIdleConnections passes the call on, so that http.Client's works.
 func (g *KeyGuard) CloseIdleConnections() { closeIdle(g.next) }
 
-// guardedKey is one key's standing. Both contexts end at most once and are
-// read without a lock.
+// guardedKey is one key's standing. Both contexts end at most once and are read without a lock.
 type guardedKey struct {
 	turn    chan struct{}   // holds the right to try while the key is unproven
 	proven  context.Context // done once an answer proved the key
@@ -93,9 +92,9 @@ func (g *KeyGuard) RoundTrip(req *http.Request) (*http.Response, error) {
 	return k.send(ctx, g.next, req)
 }
 
-// onTheWire returns a context for a request that calls f once the request has been with net/http for d without
-// an answer: its connection was asked for, and no byte has come back. stop ends that. A limiter may send the
-// request several times; each time counts from its own beginning.
+// onTheWire returns a context for a request that calls f once the request has been with net/http for d without an
+// answer: its connection was asked for, and no byte has come back. stop ends that. A limiter may send the request
+// several times; each time counts from its own beginning.
 func onTheWire(ctx context.Context, d time.Duration, f func()) (_ context.Context, stop func()) {
 	timer := time.AfterFunc(d, f)
 	timer.Stop()
@@ -172,8 +171,8 @@ func (k *guardedKey) send(ctx context.Context, next http.RoundTripper, req *http
 	return resp, nil
 }
 
-// learn returns the refusal that an answer is, and marks the key as proven by one that TMDB gives only to a
-// key that it knows: neither a redirect nor a limit, trouble of the server or a body that is not TMDB's.
+// learn returns the refusal that an answer is, and marks the key as proven by one that TMDB gives only to a key that
+// it knows: neither a redirect nor a limit, trouble of the server or a body that is not TMDB's.
 func (k *guardedKey) learn(req *http.Request, resp *http.Response, body []byte) error {
 	if err := errorAnswer(req, resp, body); errors.As(err, new(*UnauthorizedError)) {
 		k.refuse(err)

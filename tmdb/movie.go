@@ -1,7 +1,5 @@
 package tmdb
 
-// A film and its details.
-
 import (
 	"context"
 	"fmt"

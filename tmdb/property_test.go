@@ -9,8 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever a title holds, the server reads back what was meant, and
-// append_to_response reaches it unescaped.
+// Whatever a title holds, the server reads back what was meant, and append_to_response reaches it unescaped.
 func TestQueriesSurviveTheirWriting(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := newQuery()

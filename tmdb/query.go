@@ -1,9 +1,5 @@
 package tmdb
 
-// How a request is written down: the base URL, the query string, which
-// characters may stand in a path. What could not have worked is refused here,
-// before anything is sent.
-
 import (
 	"net/url"
 	"slices"
@@ -55,8 +51,8 @@ func sendable(secret string) bool {
 	})
 }
 
-// query collects parameters; the first refusal stays in err, so that an
-// endpoint reads as a list of what it sends.
+// query collects the parameters of a request. A value that TMDB would refuse, or that could change the path, sets
+// err; the first one stays, and nothing is sent.
 type query struct {
 	values map[string]string
 	err    error
@@ -73,7 +69,7 @@ func (q *query) refuse(field, reason string) *query {
 	return q
 }
 
-// text sends what is not empty.
+// text sets a parameter unless it is empty.
 func (q *query) text(name, value string) *query {
 	if value != "" {
 		q.set(name, value)
@@ -81,7 +77,7 @@ func (q *query) text(name, value string) *query {
 	return q
 }
 
-// required refuses what is empty: TMDB answers 422 to it.
+// required refuses an empty value, which TMDB answers with 422.
 func (q *query) required(field, name, value string) *query {
 	if strings.TrimSpace(value) == "" {
 		return q.refuse(field, "must not be empty")
@@ -89,7 +85,7 @@ func (q *query) required(field, name, value string) *query {
 	return q.set(name, value)
 }
 
-// year sends 1000..9999, nothing for 0.
+// year takes 1000 to 9999; 0 sends nothing.
 func (q *query) year(field, name string, year int) *query {
 	switch {
 	case year == 0:
@@ -100,7 +96,7 @@ func (q *query) year(field, name string, year int) *query {
 	return q.set(name, strconv.Itoa(year))
 }
 
-// page sends 1..500, nothing for 0: beyond that TMDB answers 400 (code 22).
+// page takes 1 to 500, beyond which TMDB answers 400 (code 22); 0 sends nothing.
 func (q *query) page(page int) *query {
 	switch {
 	case page == 0:
@@ -118,7 +114,7 @@ func (q *query) flag(name string, on bool) *query {
 	return q
 }
 
-// language sends a tag such as "ko-KR"; "" leaves the choice to TMDB (en-US).
+// language takes a tag such as "ko-KR"; "" leaves the choice to TMDB (en-US).
 func (q *query) language(tag string) *query {
 	if strings.ContainsFunc(tag, func(r rune) bool { return !isWord(r) && r != '-' }) {
 		return q.refuse("Language", "must be a tag such as en-US")
@@ -126,23 +122,23 @@ func (q *query) language(tag string) *query {
 	return q.text("language", tag)
 }
 
-// appends sends the items of append_to_response.
+// appends sets append_to_response.
 func (q *query) appends(items []string) *query {
 	if len(items) == 0 {
 		return q
 	}
 	if len(items) > MaxAppends {
-		return q.refuse("Append", "holds more than "+strconv.Itoa(MaxAppends)+" items (TMDB answers 400); SplitAppends or TVComplete make several requests of them")
+		return q.refuse("Append", "holds more than "+strconv.Itoa(MaxAppends)+" items (TMDB answers 400); TVComplete makes several requests")
 	}
 	for _, item := range items {
 		if item == "" || strings.ContainsFunc(item, func(r rune) bool { return !isWord(r) && r != '/' }) {
-			return q.refuse("Append", "has an item that is no path (letters, digits, _ and / only)")
+			return q.refuse("Append", "has an item that is not a path (letters, digits, _ and / only)")
 		}
 	}
 	return q.set(appendParameter, strings.Join(items, ","))
 }
 
-// id refuses what cannot be an id; the caller formats it into the path.
+// id refuses a number that cannot be an id; the caller puts it into the path.
 func (q *query) id(field string, id int) *query {
 	if id <= 0 {
 		return q.refuse(field, "must be positive")
@@ -150,7 +146,7 @@ func (q *query) id(field string, id int) *query {
 	return q
 }
 
-// number refuses what cannot be a season's or an episode's number.
+// number refuses what cannot be the number of a season or an episode.
 func (q *query) number(field string, n int) *query {
 	if n < 0 {
 		return q.refuse(field, "must not be negative")
@@ -158,8 +154,8 @@ func (q *query) number(field string, n int) *query {
 	return q
 }
 
-// segment refuses a path segment that the server could read as more than one:
-// TMDB's edge percent-decodes once and then resolves "..".
+// segment refuses a path segment that the server could read as more than one: TMDB's edge percent-decodes once and
+// then resolves "..".
 func (q *query) segment(field, value string) *query {
 	if value == "" || strings.Trim(value, ".") == "" ||
 		strings.ContainsFunc(value, func(r rune) bool { return !isWord(r) && r != '-' && r != '.' }) {
@@ -172,10 +168,9 @@ func isWord(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_'
 }
 
-// encode writes the parameters sorted by name, each escaped, except for
-// append_to_response: url.Values would turn "season/1,season/2" into
-// "season%2F1%2Cseason%2F2", and TMDB was reported to drop such items. Its
-// characters were checked by appends.
+// encode writes the parameters sorted by name, each escaped, except for append_to_response: url.Values would turn
+// "season/1,season/2" into "season%2F1%2Cseason%2F2", and TMDB was reported to drop such items. Its characters were
+// checked by appends.
 func (q *query) encode() string {
 	names := make([]string, 0, len(q.values))
 	for name := range q.values {

@@ -13,8 +13,7 @@ import (
 	"testing"
 )
 
-// recordedDir holds bodies that TMDB sent; they are not part of this
-// repository.
+// recordedDir holds bodies that TMDB sent; they are not part of this repository.
 var recordedDir = filepath.Join("..", "..", "shared", "tmdb", "recorded")
 
 func TestRecordedBodiesDecode(t *testing.T) {

@@ -1,9 +1,5 @@
 package tmdb
 
-// Which redirects may be followed: only those that stay at the same scheme,
-// host and port, or go from http to https on the same host. A Bearer header or
-// a key must not follow a redirect to anyone else.
-
 import (
 	"fmt"
 	"net/http"
@@ -13,9 +9,9 @@ import (
 
 const maxRedirects = 5
 
-// CheckRedirect is an http.Client.CheckRedirect that refuses redirects to
-// another host and from https to http with a *ConfigError, and more than five
-// in a row.
+// CheckRedirect is an http.Client.CheckRedirect that keeps a credential at the server it was meant for. It follows a
+// redirect on the same scheme, host and port, or from http to https on the same host and port (or from port 80 to
+// 443). Any other redirect, and the sixth in a row, is a *ConfigError.
 func CheckRedirect(req *http.Request, via []*http.Request) error {
 	if len(via) == 0 {
 		return nil
@@ -29,7 +25,7 @@ func CheckRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// refuseRedirect gives nil for a redirect that may be followed.
+// refuseRedirect returns nil for a redirect that may be followed.
 func refuseRedirect(from, to *url.URL) *ConfigError {
 	switch {
 	case !strings.EqualFold(from.Hostname(), to.Hostname()):
@@ -54,8 +50,7 @@ func portOf(u *url.URL) string {
 	return "80"
 }
 
-// redirectTarget gives where an answer wants to send its reader, nil if
-// nowhere.
+// redirectTarget returns the address that an answer redirects to, nil if none.
 func redirectTarget(req *http.Request, resp *http.Response) *url.URL {
 	switch resp.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,

@@ -1,7 +1,5 @@
 package tmdb
 
-// Searching: the three endpoints, their rows and pages.
-
 import (
 	"context"
 )
@@ -44,9 +42,8 @@ type MovieRow struct {
 	BackdropPath     *string `json:"backdrop_path"`
 }
 
-// Page is the counting part of a page of results. A search that finds nothing
-// has TotalResults 0 and TotalPages 1; a page beyond the last has no results
-// and keeps the totals.
+// Page is the counting part of a page of results. A search that finds nothing has TotalResults 0 and TotalPages 1; a
+// page beyond the last has no results and keeps the totals.
 type Page struct {
 	Page         int `json:"page"`
 	TotalPages   int `json:"total_pages"`
@@ -65,16 +62,16 @@ type SearchMoviePage struct {
 	Results []MovieRow `json:"results"`
 }
 
-func (p *SearchTVPage) check([]string) error {
-	return rowsWithIDs(p.Results, func(r TVRow) int { return r.ID })
-}
+func (p *SearchTVPage) check([]string) error { return listWithIDs(p.Results) }
 
-func (p *SearchMoviePage) check([]string) error {
-	return rowsWithIDs(p.Results, func(r MovieRow) int { return r.ID })
-}
+func (r TVRow) rowID() int { return r.ID }
 
-// SearchTVOptions asks for series. TMDB wants every word of Query in a title
-// (no tolerance for typing errors), separated by spaces, in Unicode NFC.
+func (p *SearchMoviePage) check([]string) error { return listWithIDs(p.Results) }
+
+func (r MovieRow) rowID() int { return r.ID }
+
+// SearchTVOptions asks for series. TMDB wants every word of Query in a title (no tolerance for typing errors),
+// separated by spaces, in Unicode NFC.
 type SearchTVOptions struct {
 	Query            string
 	Year             int // any episode aired then; 0 means any year
@@ -113,8 +110,8 @@ func (c *Client) SearchMovie(ctx context.Context, o SearchMovieOptions) (*Search
 	return fetch[SearchMoviePage](ctx, c, "/search/movie", q)
 }
 
-// MultiRow is a row of a mixed search. MediaType says which fields are
-// filled: "tv" (Name), "movie" (Title), "person" (Name).
+// MultiRow is a row of a mixed search. MediaType says which fields are filled: "tv" (Name), "movie" (Title), "person"
+// (Name).
 type MultiRow struct {
 	MediaType        string  `json:"media_type"`
 	ID               int     `json:"id"`
@@ -136,12 +133,12 @@ type SearchMultiPage struct {
 	Results []MultiRow `json:"results"`
 }
 
-func (p *SearchMultiPage) check([]string) error {
-	return rowsWithIDs(p.Results, func(r MultiRow) int { return r.ID })
-}
+func (p *SearchMultiPage) check([]string) error { return listWithIDs(p.Results) }
 
-// SearchMultiOptions asks for anything; there is no year in this endpoint,
-// which makes it a poor tool for matching.
+func (r MultiRow) rowID() int { return r.ID }
+
+// SearchMultiOptions asks for series, films and people. The endpoint has no year, which makes it a poor tool for
+// matching.
 type SearchMultiOptions struct {
 	Query        string
 	Language     string

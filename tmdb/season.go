@@ -1,14 +1,12 @@
 package tmdb
 
-// Seasons and episodes. Cast and crew are left out on purpose: they are nine
-// tenths of the bytes, and recognising a file needs none of them.
-
 import (
 	"context"
 	"fmt"
 )
 
-// Episode is one episode.
+// Episode is one episode. Cast and crew are left out: they are nine tenths of the bytes, and recognising a file needs
+// none of them.
 type Episode struct {
 	ID             int     `json:"id"`
 	ShowID         int     `json:"show_id"` // 0 in older bodies
@@ -62,8 +60,8 @@ func (c *Client) Season(ctx context.Context, id, number int, o DetailOptions) (*
 	return fetch[Season](ctx, c, fmt.Sprintf("/tv/%d/season/%d", id, number), q)
 }
 
-// Episode calls GET /3/tv/{id}/season/{season}/episode/{episode}. The episode
-// is TMDB's own number inside that season.
+// Episode calls GET /3/tv/{id}/season/{season}/episode/{episode}. The episode is TMDB's own number inside that
+// season.
 func (c *Client) Episode(ctx context.Context, id, season, episode int, o DetailOptions) (*Episode, *Response, error) {
 	q := o.query().id("id", id).number("season", season).number("episode", episode)
 	return fetch[Episode](ctx, c, fmt.Sprintf("/tv/%d/season/%d/episode/%d", id, season, episode), q)

@@ -1,8 +1,5 @@
 package tmdb
 
-// Where a credential may be found in a request, and how it is kept out of
-// everything else.
-
 import (
 	"net/http"
 	"net/url"
@@ -12,8 +9,8 @@ import (
 
 const redactedText = "[redacted]"
 
-// credentialsOf gives the secrets a request carries: the Authorization value
-// without its scheme, and the v3 key.
+// credentialsOf returns the secrets that a request carries: the Authorization value without its scheme, and the v3
+// key.
 func credentialsOf(req *http.Request) []string {
 	if req == nil {
 		return nil
@@ -30,11 +27,11 @@ func credentialsOf(req *http.Request) []string {
 	return found
 }
 
-// minSecret is the shortest secret that is searched for in text; TMDB's have
-// 32 characters and more, and a shorter one would tear words apart.
+// minSecret is the length below which a secret is not replaced in text: TMDB's have 32 characters and more, and a
+// short one would hit parts of words.
 const minSecret = 8
 
-// scrub replaces the request's secrets in s, plain and as a URL writes them.
+// scrub replaces the request's secrets in s, in plain form and as a URL escapes them.
 func scrub(req *http.Request, s string) string {
 	var pairs []string
 	for _, secret := range credentialsOf(req) {
@@ -48,7 +45,7 @@ func scrub(req *http.Request, s string) string {
 	return strings.NewReplacer(pairs...).Replace(s)
 }
 
-// withoutCredentials copies a request without its secrets.
+// withoutCredentials returns a copy of a request without its secrets.
 func withoutCredentials(req *http.Request) *http.Request {
 	clean := req.Clone(req.Context())
 	clean.Header.Del("Authorization")
@@ -65,8 +62,8 @@ func withoutCredentials(req *http.Request) *http.Request {
 	return clean
 }
 
-// shortText makes text that an upstream sent fit for one line of a message:
-// at most limit runes, without control and invisible direction characters.
+// shortText returns text that an upstream sent as one line of a message: at most limit runes, without control
+// characters and invisible direction marks.
 func shortText(s string, limit int) string {
 	s = strings.Map(func(r rune) rune {
 		switch {

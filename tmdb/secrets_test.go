@@ -89,7 +89,6 @@ func TestNothingPrintsASecret(t *testing.T) {
 					}
 					leaks(t, "value", v)
 					leaks(t, "error", err)
-					leaks(t, "hint", Hint(err))
 					leaks(t, "response", resp)
 					if resp != nil {
 						leaks(t, "http response", resp.Response)

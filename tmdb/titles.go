@@ -1,7 +1,5 @@
 package tmdb
 
-// What else a series or film is called, and where else it is listed.
-
 import (
 	"context"
 	"encoding/json"
@@ -63,8 +61,7 @@ func (a *AlternativeTitles) check(ids []string) error {
 	return listOrError(a.Results)
 }
 
-// TranslationData is the text of one translation; whatever is not translated
-// is "".
+// TranslationData is the text of one translation; whatever is not translated is "".
 type TranslationData struct {
 	Name     string `json:"name"`  // of a series
 	Title    string `json:"title"` // of a film
@@ -73,7 +70,7 @@ type TranslationData struct {
 	Homepage string `json:"homepage"`
 }
 
-// Label gives the translated name or title, whichever there is.
+// Label returns the translated name or title, whichever there is.
 func (d TranslationData) Label() string {
 	if d.Name != "" {
 		return d.Name
@@ -103,8 +100,7 @@ func (t *Translations) check(ids []string) error {
 	return listOrError(t.Translations)
 }
 
-// ExternalIDs is where else an entry is listed; "" and 0 where it is not. ID
-// is 0 where it was appended.
+// ExternalIDs is where else an entry is listed; "" and 0 where it is not. ID is 0 where it was appended.
 type ExternalIDs struct {
 	ID          int    `json:"id"`
 	IMDbID      string `json:"imdb_id"`

@@ -1,7 +1,5 @@
 package tmdb
 
-// A series: its details, and everything that can be appended to them.
-
 import (
 	"bytes"
 	"context"
@@ -11,8 +9,7 @@ import (
 	"strings"
 )
 
-// Genre is an id and its name in the language that was asked for; some names
-// are empty in some languages.
+// Genre is an id and its name in the language that was asked for; some names are empty in some languages.
 type Genre struct {
 	ID   int    `json:"id"`
 	Name string `json:"name"`
@@ -47,9 +44,8 @@ type SpokenLanguage struct {
 	EnglishName string `json:"english_name"`
 }
 
-// SeasonSummary is a season as the details of its series list it. AirDate is
-// often "". EpisodeCount is a count, not the last number: seasons may start at
-// 62 and have gaps.
+// SeasonSummary is a season as the details of its series list it. AirDate is often "". EpisodeCount is a count, not
+// the last number: seasons may start at 62 and have gaps.
 type SeasonSummary struct {
 	ID           int     `json:"id"`
 	SeasonNumber int     `json:"season_number"` // 0 holds the specials
@@ -61,8 +57,8 @@ type SeasonSummary struct {
 	PosterPath   *string `json:"poster_path"`
 }
 
-// TVDetails is a series. The fields after Seasons are nil unless they were
-// appended (and, for a season, unless TMDB has it).
+// TVDetails is a series. The fields after Seasons are nil unless they were appended (and, for a season, unless TMDB
+// has it).
 type TVDetails struct {
 	ID                  int              `json:"id"`
 	Name                string           `json:"name"`
@@ -101,15 +97,14 @@ type TVDetails struct {
 	Translations      *Translations      `json:"translations"`
 	ExternalIDs       *ExternalIDs       `json:"external_ids"`
 	EpisodeGroups     *EpisodeGroups     `json:"episode_groups"`
-	// AppendedSeasons has the seasons of append_to_response=season/1,... by
-	// their number. A season that TMDB does not have is not in it.
+	// AppendedSeasons has the seasons of append_to_response=season/1,... by their number. A season that TMDB does not
+	// have is not in it.
 	AppendedSeasons map[int]*Season `json:"-"`
 }
 
 const seasonKey = "season/"
 
-// UnmarshalJSON reads the details and the appended seasons, whose keys
-// ("season/1") no struct tag can name.
+// UnmarshalJSON reads the details and the appended seasons, whose keys ("season/1") no struct tag can name.
 func (d *TVDetails) UnmarshalJSON(body []byte) error {
 	type plain TVDetails
 	if err := json.Unmarshal(body, (*plain)(d)); err != nil {
@@ -147,7 +142,9 @@ func (d *TVDetails) check(ids []string) error { return sameID(d.ID, ids[0]) }
 
 // DetailOptions is what the details of one thing can be asked with.
 type DetailOptions struct {
-	Language string   // "ko-KR"; "" means TMDB's default, en-US. There is no fallback on TMDB's side: what is not translated is ""
+	// Language is a tag such as "ko-KR"; "" means TMDB's default, en-US. TMDB has no fallback: what is not translated
+	// is "".
+	Language string
 	Append   []string // at most MaxAppends items: AppendTranslations, AppendSeason(1), ...
 }
 
@@ -155,8 +152,8 @@ func (o DetailOptions) query() *query {
 	return newQuery().language(o.Language).appends(o.Append)
 }
 
-// TV calls GET /3/tv/{id}. More than MaxAppends items to append are an
-// *ArgumentError; TVComplete makes several requests of them.
+// TV calls GET /3/tv/{id}. More than MaxAppends items to append are an *ArgumentError; TVComplete makes several
+// requests of them.
 func (c *Client) TV(ctx context.Context, id int, o DetailOptions) (*TVDetails, *Response, error) {
 	return fetch[TVDetails](ctx, c, fmt.Sprintf("/tv/%d", id), o.query().id("id", id))
 }

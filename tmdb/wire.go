@@ -1,10 +1,5 @@
 package tmdb
 
-// What happens to an answer next to the network, before a limiter or a cache
-// sees it: it is read whole and within bounds, a gzip body that lost its
-// header is unpacked, a redirect to someone else is refused, and mistakes of
-// the setup get their name.
-
 import (
 	"bytes"
 	"compress/flate"
@@ -17,17 +12,14 @@ import (
 	"strconv"
 )
 
-// NewWire wraps the transport that does the sending; nil means
-// http.DefaultTransport.
+// NewWire wraps the transport that does the sending; nil means http.DefaultTransport.
 //
-// Every body is read to its end, at most MaxBody bytes, so what comes back
-// holds no connection. A transfer that broke off is an error (it unwraps to
-// io.ErrUnexpectedEOF or the network's error). A body that starts with gzip's
-// magic bytes though no header announced it is unpacked once, within the same
-// bound; one that is still compressed then, too large, or damaged is a
-// *DecodeError for a 2xx. For any other status the status is worth more than
-// the body: what could be read of it comes back. A redirect to another host
-// or from https to http is a *ConfigError, as are certificate and TLS errors.
+// Every body is read to its end, at most MaxBody bytes, so what comes back holds no connection. A transfer that broke
+// off is an error (it unwraps to io.ErrUnexpectedEOF or the network's error). A body that starts with gzip's magic
+// bytes though no header announced it is unpacked once, within the same bound; one that is still compressed then, too
+// large, or damaged is a *DecodeError for a 2xx. For any other status the status is worth more than the body: what
+// could be read of it comes back. A redirect to another host or from https to http is a *ConfigError, as are
+// certificate and TLS errors.
 func NewWire(next http.RoundTripper) http.RoundTripper {
 	if next == nil {
 		next = http.DefaultTransport
@@ -77,13 +69,13 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// readBody gives the body as text. With an error it gives what was read.
+// readBody returns the body unpacked; with an error, what was read of it.
 func readBody(req *http.Request, resp *http.Response) ([]byte, error) {
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, MaxBody+1))
 	refuse := func(reason Reason, cause error) error { return undecodable(req, resp, raw, reason, cause) }
 	switch {
 	case err != nil && isGarbledGzip(err):
-		return raw, refuse(ReasonGzip, err) // announced as gzip, and is none
+		return raw, refuse(ReasonGzip, err) // announced as gzip, but not gzip
 	case err != nil:
 		return raw, fmt.Errorf("read answer: %w", err)
 	case len(raw) > MaxBody:
@@ -111,13 +103,13 @@ var (
 	errBomb  = fmt.Errorf("more than %d bytes when unpacked", MaxBody)
 )
 
-// isGzip looks for the magic bytes and the one method there is (RFC 1952
-// section 2.3.1); no JSON text starts like that.
+// isGzip reports whether a body starts with gzip's magic bytes and its one method (RFC 1952, section 2.3.1). No JSON
+// text does.
 func isGzip(body []byte) bool {
 	return len(body) >= 3 && body[0] == 0x1f && body[1] == 0x8b && body[2] == 8
 }
 
-// gunzip unpacks once, at most MaxBody bytes.
+// gunzip unpacks a body once, to at most MaxBody bytes.
 func gunzip(raw []byte) ([]byte, error) {
 	zr, err := gzip.NewReader(bytes.NewReader(raw))
 	if err != nil {
@@ -135,8 +127,7 @@ func gunzip(raw []byte) ([]byte, error) {
 	return text, nil
 }
 
-// isGarbledGzip tells damage from a transfer that broke off, which is
-// io.ErrUnexpectedEOF.
+// isGarbledGzip reports whether gzip data are damaged. A transfer that broke off is io.ErrUnexpectedEOF instead.
 func isGarbledGzip(err error) bool {
 	var corrupt flate.CorruptInputError
 	return errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.As(err, &corrupt)

@@ -150,7 +150,7 @@ func checkTMDB(ctx context.Context, cfg *config.Config) finding {
 		return finding{what: "tmdb", how: host + ": " + refused(cfg, refusal).Error(), mend: strings.ReplaceAll(hintFor(refused(cfg, refusal)), "\n      ", "; "), bad: true}
 	case err != nil:
 		_, text := app.Explain(err)
-		mend := tmdb.Hint(err)
+		mend := tmdbHint(err)
 		if mend == "" {
 			mend = "check the connection, proxy and ANIVAULT_TMDB_BASE_URL; TMDB's own state: https://status.themoviedb.org"
 		}

@@ -70,7 +70,7 @@ type refusedError struct {
 }
 
 func refused(cfg *config.Config, cause *tmdb.UnauthorizedError) error {
-	e := &refusedError{what: "key", cause: cause, hint: tmdb.Hint(cause)}
+	e := &refusedError{what: "key", cause: cause, hint: tmdbHint(cause)}
 	if cfg.TMDB.Token.IsSet() {
 		e.what = "token"
 	}

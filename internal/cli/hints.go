@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"github.com/anivault/anivault/ratelimit"
-	"github.com/anivault/anivault/tmdb"
 )
 
 // hintFor returns the line that stands below an error and says what to do about it; "" where the error
@@ -21,7 +20,7 @@ func hintFor(err error) string {
 	if errors.Is(err, ratelimit.ErrNotShared) {
 		return "anivault doctor looks at the folder and its files; a process that is stopped (Ctrl-Z) has to go on or end"
 	}
-	return tmdb.Hint(err)
+	return tmdbHint(err)
 }
 
 // The hint of a missing key is what most people read first, so it says everything that is needed.
