@@ -3,7 +3,6 @@ package cli
 import (
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/anivault/anivault/internal/logging"
 	"github.com/anivault/anivault/internal/metrics"
@@ -20,13 +19,13 @@ type output struct {
 // outputs is the table of all that is written to be read by programs. Help, man page and reference are made from it.
 func outputs() []output {
 	out := []output{
-		{"match: one object per file", report.MatchFields()},
-		{"match: the summary", report.SummaryFields()},
+		{"match: one object per file", report.FieldsOf(reflect.TypeFor[report.Record](), reflect.TypeFor[report.Parsed]())},
+		{"match: the summary", report.FieldsOf(reflect.TypeFor[report.Summary]())},
 		{"match --format csv: the columns", report.CSVFields()},
-		{"parse", report.ParseFields()},
+		{"parse", report.FieldsOf(reflect.TypeFor[report.ParseRecord]())},
 	}
 	for _, j := range jsonOutputs {
-		out = append(out, output{j.name, fieldsOf(reflect.TypeOf(j.value), "")})
+		out = append(out, output{j.name, report.FieldsOf(reflect.TypeOf(j.value), reflect.TypeFor[wireCache]())})
 	}
 	return append(out, output{"log lines", logFields()}, output{"--metrics-file: one object per snapshot", metricFields()})
 }
@@ -45,28 +44,6 @@ var jsonOutputs = []struct {
 	{"config show --format json", wireSetting{}},
 	{"limiter rules --format json", wireRule{}},
 	{"version --format json", version.Info{}},
-}
-
-// fieldsOf reads the fields of a struct from its tags: those of a struct within as a.b, of a list's elements as a[].b.
-func fieldsOf(t reflect.Type, prefix string) []report.Field {
-	var out []report.Field
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		name = prefix + name
-		out = append(out, report.Field{Name: name, Doc: f.Tag.Get("doc")})
-		inner := f.Type
-		if inner.Kind() == reflect.Pointer {
-			inner = inner.Elem()
-		}
-		if inner.Kind() == reflect.Slice {
-			inner, name = inner.Elem(), name+"[]"
-		}
-		if inner.Kind() == reflect.Struct && inner.PkgPath() != "time" && inner != reflect.TypeFor[wireCache]() {
-			out = append(out, fieldsOf(inner, name+".")...)
-		}
-	}
-	return out
 }
 
 // logFields are the keys of log lines: the head of every line, the limiter's, and what else some lines have.

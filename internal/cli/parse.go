@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/anivault/anivault/internal/release"
+	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/ui"
 )
 
@@ -85,8 +86,11 @@ func parseNames(args []string, in io.Reader, out *bufio.Writer, render func(*buf
 }
 
 func ndjsonRelease(out *bufio.Writer, name string) error {
-	r := release.Parse(name)
-	_, err := out.Write(append(r.AppendJSON(out.AvailableBuffer()), '\n'))
+	line, err := report.AppendLine(out.AvailableBuffer(), &report.ParseRecord{Name: name, Parsed: *report.ParsedOf(release.Parse(name))})
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(line)
 	return err
 }
 

@@ -1,75 +1,81 @@
 package report
 
-// This file decides what a row of CSV holds (RFC 4180: CRLF, quotes doubled, one header line), and how it is safe
-// to open: spreadsheets run a cell that starts with = + - @ or a tab or CR as a formula, and file names come
-// from strangers. Such a text cell gets a ' in front; a path that was changed so, or is not UTF-8, has
-// its exact bytes in path_base64.
-
 import (
 	"encoding/base64"
+	"reflect"
 	"strconv"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/anivault/anivault/internal/ui"
 )
 
-// csvColumns is the table of columns: name, and how a record fills it.
+// csvColumns is the table of columns: name, and how a record fills it. Rows are RFC 4180's: CRLF, quotes doubled, one header
+// line. Spreadsheets run a cell that begins with = + - @, a tab or CR as a formula, and file names come from strangers: such
+// a text cell gets a ' in front, and the path's exact bytes are in path_base64.
 var csvColumns = []struct {
 	name string
 	text bool // free text, guarded against formulas
-	cell func(wireRecord) string
+	cell func(*Record) string
 }{
-	{"path", true, func(r wireRecord) string { return r.Path }},
-	{"status", false, func(r wireRecord) string { return string(r.Status) }},
-	{"confidence", false, func(r wireRecord) string {
+	{"path", true, func(r *Record) string { return r.Path }},
+	{"status", false, func(r *Record) string { return string(r.Status) }},
+	{"confidence", false, func(r *Record) string {
 		if r.Confidence == nil {
 			return ""
 		}
 		return strconv.FormatFloat(*r.Confidence, 'f', -1, 64)
 	}},
-	{"kind", false, func(r wireRecord) string { return r.Kind }},
-	{"tmdb_id", false, func(r wireRecord) string { return positive(r.TMDBID) }},
-	{"title", true, func(r wireRecord) string { return r.Title }},
-	{"original_title", true, func(r wireRecord) string { return r.OriginalTitle }},
-	{"year", false, func(r wireRecord) string { return positive(r.Year) }},
-	{"season", false, func(r wireRecord) string {
+	{"kind", false, func(r *Record) string { return r.Kind }},
+	{"tmdb_id", false, func(r *Record) string { return positive(r.TMDBID) }},
+	{"title", true, func(r *Record) string { return r.Title }},
+	{"original_title", true, func(r *Record) string { return r.OriginalTitle }},
+	{"year", false, func(r *Record) string { return positive(r.Year) }},
+	{"season", false, func(r *Record) string {
 		if r.Season == nil {
 			return ""
 		}
 		return strconv.Itoa(*r.Season)
 	}},
-	{"episodes", false, func(r wireRecord) string { // "3 4": a dash or a comma would become a date or two cells
+	{"episodes", false, func(r *Record) string { // "3 4": a dash or a comma would become a date or two cells
 		var n []string
 		for _, e := range r.Episodes {
 			n = append(n, strconv.Itoa(e))
 		}
 		return strings.Join(n, " ")
 	}},
-	{"episode_titles", true, func(r wireRecord) string { return strings.Join(r.EpisodeTitles, " / ") }},
-	{"source", false, func(r wireRecord) string { return r.Source }},
-	{"cached_at", false, func(r wireRecord) string { return r.CachedAt }},
-	{"reason", true, func(r wireRecord) string { return r.Reason }},
-	{"candidates", true, func(r wireRecord) string { // "tv/123 0.41; movie/5 0.2"
+	{"episode_titles", true, func(r *Record) string { return strings.Join(r.EpisodeTitles, " / ") }},
+	{"source", false, func(r *Record) string { return r.Source }},
+	{"cached_at", false, func(r *Record) string { return ui.Stamp(r.CachedAt) }},
+	{"reason", true, func(r *Record) string { return r.Reason }},
+	{"candidates", true, func(r *Record) string { // "tv/123 0.41; movie/5 0.2"
 		var c []string
 		for _, x := range r.Candidates {
 			c = append(c, x.Kind+"/"+strconv.Itoa(x.TMDBID)+" "+strconv.FormatFloat(x.Confidence, 'f', -1, 64))
 		}
 		return strings.Join(c, "; ")
 	}},
-	{"error_code", false, func(r wireRecord) string {
+	{"error_code", false, func(r *Record) string {
 		if r.Error == nil {
 			return ""
 		}
 		return string(r.Error.Code)
 	}},
-	{"error_message", true, func(r wireRecord) string {
+	{"error_message", true, func(r *Record) string {
 		if r.Error == nil {
 			return ""
 		}
 		return r.Error.Message
 	}},
-	{"path_base64", false, func(r wireRecord) string { return r.PathBase64 }},
+	{"path_base64", false, func(r *Record) string {
+		if utf8.ValidString(r.Path) && !formula(r.Path) {
+			return ""
+		}
+		return base64.StdEncoding.EncodeToString([]byte(r.Path))
+	}},
 }
 
-// CSVFields are the columns in their order; those of a name that MatchFields has mean the same.
+// CSVFields returns the columns in their order; a column with the name of a record's field means the same.
 func CSVFields() []Field {
 	docs := map[string]string{
 		"episodes": "TMDB's episode numbers, separated by spaces", "episode_titles": "their titles, separated by \" / \"",
@@ -78,7 +84,7 @@ func CSVFields() []Field {
 		"error_message": "with pending and error: the message",
 		"path_base64":   "the path's own bytes, where they are not UTF-8 or a spreadsheet would run the path as a formula",
 	}
-	for _, f := range MatchFields() {
+	for _, f := range FieldsOf(reflect.TypeFor[Record]()) {
 		if _, own := docs[f.Name]; !own {
 			docs[f.Name] = f.Doc
 		}
@@ -107,15 +113,11 @@ type csvWriter struct {
 func (w *csvWriter) Match(r Record) error {
 	var b strings.Builder
 	w.begin(&b)
-	wire := r.wire()
-	if wire.PathBase64 == "" && formula(wire.Path) {
-		wire.PathBase64 = base64.StdEncoding.EncodeToString([]byte(r.Path))
-	}
 	for i, c := range csvColumns {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		cell := validUTF8(c.cell(wire))
+		cell := string([]rune(c.cell(&r))) // each byte that is not UTF-8 becomes U+FFFD
 		if c.text && formula(cell) {
 			cell = "'" + cell
 		}

@@ -1,12 +1,10 @@
 package report
 
-// This file decides how a matcher's decision becomes a record: what an ambiguous file may say, which
-// answers carry their age, and that an error's code decides between pending and error.
-
 import (
+	"cmp"
 	"errors"
 	"math"
-	"time"
+	"strconv"
 
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/release"
@@ -45,12 +43,13 @@ func FromDecision(path string, rel release.Release, d match.Decision, code Error
 	return r
 }
 
-// ParsedOf is what was read from a name, in the shape of `parse`.
+// ParsedOf returns what was read from a name.
 func ParsedOf(rel release.Release) *Parsed {
 	p := &Parsed{
-		Title: rel.Title, Seasons: rel.Seasons, Episodes: rel.Episodes, Absolute: rel.Absolute, Year: rel.Year,
-		Group: rel.Group, Resolution: rel.Resolution, Version: rel.Version, Checksum: rel.Checksum,
-		Kind: rel.Kind.String(), Source: rel.Source, Video: rel.Video, Audio: rel.Audio, Extension: rel.Extension,
+		Title: rel.Title, Seasons: rel.Seasons, Episodes: rel.Episodes, Absolute: rel.Absolute, Part: rel.Part,
+		Special: rel.Special, EpisodeTitle: rel.EpisodeTitle, Year: rel.Year, IDs: idsOf(rel.IDs), Group: rel.Group,
+		Resolution: rel.Resolution, Version: rel.Version, Checksum: rel.Checksum, Kind: rel.Kind.String(),
+		Source: rel.Source, Video: rel.Video, Audio: rel.Audio, Extension: rel.Extension,
 	}
 	for _, t := range rel.Titles {
 		p.Titles = append(p.Titles, t.Text)
@@ -61,9 +60,27 @@ func ParsedOf(rel release.Release) *Parsed {
 	return p
 }
 
-// NewParseRecord is the line of `parse` for one name as it was given.
-func NewParseRecord(name string, rel release.Release) ParseRecord {
-	return ParseRecord{Name: validUTF8(name), Parsed: *ParsedOf(rel)}
+// idsOf returns the ids of a path, the first of each kind; nil where there are none.
+func idsOf(list []release.ID) *IDs {
+	var ids IDs
+	for _, id := range list {
+		n, err := strconv.Atoi(id.Value)
+		switch {
+		case id.Source == "imdb":
+			ids.IMDB = cmp.Or(ids.IMDB, id.Value)
+		case err != nil: // more digits than an id can have
+		case id.Source == "tmdb":
+			ids.TMDB = cmp.Or(ids.TMDB, n)
+		case id.Source == "tvdb":
+			ids.TVDB = cmp.Or(ids.TVDB, n)
+		case id.Source == "anidb":
+			ids.AniDB = cmp.Or(ids.AniDB, n)
+		}
+	}
+	if ids == (IDs{}) {
+		return nil
+	}
+	return &ids
 }
 
 // place fills in which entry, season and episodes the file is.
@@ -139,8 +156,8 @@ func steps(in []match.Step) []Step {
 		row := Step{Stage: s.Stage, Detail: s.Detail}
 		if s.Origin != nil {
 			row.Source = s.Origin.From.String()
-			if aged(s.Origin.From) && !s.Origin.FetchedAt.IsZero() {
-				row.CachedAt = s.Origin.FetchedAt.UTC().Format(time.RFC3339)
+			if aged(s.Origin.From) {
+				row.CachedAt = ui.Stamp(s.Origin.FetchedAt)
 			}
 		}
 		out = append(out, row)

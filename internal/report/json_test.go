@@ -1,15 +1,19 @@
 package report
 
 import (
-	"bytes"
+	"encoding/base64"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"io"
 	"math"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
@@ -37,7 +41,9 @@ func fill(t *rapid.T, v reflect.Value, label string) {
 	switch v.Kind() {
 	case reflect.Struct:
 		for i := range v.NumField() {
-			fill(t, v.Field(i), label+"."+v.Type().Field(i).Name)
+			if v.Type().Field(i).Name != "_" {
+				fill(t, v.Field(i), label+"."+v.Type().Field(i).Name)
+			}
 		}
 	case reflect.Pointer:
 		if rapid.Bool().Draw(t, label) {
@@ -62,57 +68,130 @@ func fill(t *rapid.T, v reflect.Value, label string) {
 	case reflect.Bool:
 		v.SetBool(rapid.Bool().Draw(t, label))
 	default:
-		t.Fatalf("%s is a %s: teach this test and appendRecord about it", label, v.Type())
+		t.Fatalf("%s is a %s: teach this test and AppendJSON about it", label, v.Type())
 	}
 }
 
-// What is written by hand is what encoding/json writes.
-func TestARecordIsWrittenAsEncodingJSONWould(t *testing.T) {
-	byHand := 0
+// The writer says what encoding/json says of the same struct; beside that it has the constant, the path's bytes, and times
+// without fractions of a second, which are left out when there are none.
+func TestARecordSaysWhatEncodingJSONWouldSay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var r Record
 		fill(t, reflect.ValueOf(&r).Elem(), "record")
-		for _, explain := range []bool{false, true} {
-			shown := r
-			if !explain {
-				shown = r.brief()
-			}
-			var want, got bytes.Buffer
-			if err := encode(&want, shown.wire()); err != nil {
-				t.Fatal(err)
-			}
-			if err := encodeRecord(&got, r, explain); err != nil {
-				t.Fatal(err)
-			}
-			if got.String() != want.String() {
-				t.Fatalf("explain %v:\n got %s\nwant %s", explain, got.String(), want.String())
-			}
-			if _, ok := appendRecord(nil, &shown); ok {
-				byHand++
-			} else if !explain {
-				t.Fatalf("left to encoding/json: %s", want.String())
-			}
+		line, err := AppendJSON([]byte("before "), &r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i := strings.IndexFunc(string(line), func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }); i >= 0 {
+			t.Fatalf("a control character is in %q", line)
+		}
+		want := decoded(t, r)
+		want["type"] = "match"
+		delete(want, "cached_at")
+		if !r.CachedAt.IsZero() {
+			want["cached_at"] = r.CachedAt.UTC().Format(time.RFC3339)
+		}
+		if !utf8.ValidString(r.Path) {
+			want["path_base64"] = base64.StdEncoding.EncodeToString([]byte(r.Path))
+		}
+		var got map[string]any
+		if err := json.Unmarshal(line[len("before "):], &got); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatal(diff)
 		}
 	})
-	if byHand == 0 {
-		t.Error("nothing was written by hand")
-	}
 }
 
-// A number that JSON does not have is refused, as encoding/json does.
-func TestANumberThatIsNoneIsRefused(t *testing.T) {
-	for _, f := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-		for _, r := range []Record{{Confidence: &f}, {Parsed: &Parsed{Episodes: []float64{f}}}, {Candidates: []Candidate{{Confidence: f}}}} {
-			w, err := NewWriter(FormatNDJSON, io.Discard, Options{})
+func decoded(t *rapid.T, v any) (out map[string]any) {
+	text, err := json.Marshal(v)
+	if err == nil {
+		err = json.Unmarshal(text, &out)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// parse and match write a name the same way: they have one writer.
+func TestStringsAreWrittenInOneWay(t *testing.T) {
+	for in, want := range map[string]string{
+		"a<b>&c/d":                 `"a<b>&c/d"`,
+		"q\"b\\":                   `"q\"b\\"`,
+		"a\x7fb\bc":                `"a\u007fb\u0008c"`,
+		"\x00\n\r\t\x1f":           `"\u0000\u000a\u000d\u0009\u001f"`,
+		"\u0080\u009b2J":           `"\u0080\u009b2J"`,
+		"\u2028\u2029":             `"\u2028\u2029"`,
+		"bad \xff\xfe real \ufffd": "\"bad \ufffd\ufffd real \ufffd\"",
+		"千と千尋 👨‍👩‍👧":               `"千と千尋 👨‍👩‍👧"`,
+	} {
+		t.Run(want, func(t *testing.T) {
+			record, err := AppendJSON(nil, &Record{Path: "p", Reason: in, Parsed: &Parsed{Title: in}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			var unsupported *json.UnsupportedValueError
-			if err := w.Match(r); err == nil {
-				t.Errorf("%v was written", f)
-			} else if !errors.As(err, &unsupported) {
-				t.Errorf("%v: %v", f, err)
+			parse, err := AppendJSON(nil, &ParseRecord{Name: "n", Parsed: Parsed{Title: in}})
+			if err != nil {
+				t.Fatal(err)
 			}
+			if diff := cmp.Diff(`{"type":"match","path":"p","status":"","reason":`+want+`,"parsed":{"title":`+want+`}}`, string(record)); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(`{"name":"n","title":`+want+`}`, string(parse)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A number that JSON does not have is refused.
+func TestANumberThatJSONDoesNotHaveIsRefused(t *testing.T) {
+	for _, f := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		for name, r := range map[string]Record{
+			"confidence": {Confidence: &f}, "episode": {Parsed: &Parsed{Episodes: []float64{f}}}, "candidate": {Candidates: []Candidate{{Confidence: f}}},
+		} {
+			t.Run(fmt.Sprint(name, " ", f), func(t *testing.T) {
+				for _, format := range []Format{FormatNDJSON, FormatJSON} {
+					w, err := NewWriter(format, io.Discard, Options{})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := w.Match(r); err == nil {
+						t.Errorf("%v was written as %s", f, format)
+					}
+				}
+			})
 		}
+	}
+}
+
+// The documents' fields are those that are written, each with words.
+func TestFieldsAreReadFromTheTags(t *testing.T) {
+	names := func(fields []Field) (out []string) {
+		for _, f := range fields {
+			if f.Doc == "" {
+				t.Errorf("%s has no explanation", f.Name)
+			}
+			out = append(out, f.Name)
+		}
+		return out
+	}
+	record := names(FieldsOf(reflect.TypeFor[Record](), reflect.TypeFor[Parsed]()))
+	if diff := cmp.Diff([]string{
+		"type", "path", "path_base64", "status", "confidence", "kind", "tmdb_id", "title", "original_title", "year", "season", "episodes", "episode_titles", "source",
+		"cached_at", "reason", "parsed", "candidates", "candidates[].kind", "candidates[].tmdb_id", "candidates[].title", "candidates[].year", "candidates[].confidence",
+		"candidates[].score", "candidates[].reasons", "candidates[].reasons[].name", "candidates[].reasons[].weight", "candidates[].reasons[].detail",
+		"error", "error.code", "error.message", "explain", "explain[].stage", "explain[].detail", "explain[].source", "explain[].cached_at",
+	}, record); diff != "" {
+		t.Error(diff)
+	}
+	parse := names(FieldsOf(reflect.TypeFor[ParseRecord]()))
+	if diff := cmp.Diff([]string{
+		"name", "name_base64", "title", "titles", "seasons", "season", "episodes", "absolute", "part", "special", "episode_title", "year", "ids", "ids.tmdb", "ids.imdb",
+		"ids.tvdb", "ids.anidb", "group", "resolution", "version", "checksum", "kind", "source", "video", "audio", "extension",
+	}, parse); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -1,106 +1,83 @@
 package report
 
-// This file writes records as JSON: one object per line, or one document that is streamed as it grows.
+import "slices"
 
-import (
-	"bytes"
-	"io"
-)
+// AppendLine appends v, a pointer to a Record, Summary or ParseRecord, as one line of NDJSON.
+func AppendLine(dst []byte, v any) ([]byte, error) {
+	line, err := AppendJSON(dst, v)
+	return append(line, '\n'), err
+}
 
-// ndjsonWriter writes one object per line, every write of whole lines, so that a reader never sees half a record.
+// ndjsonWriter writes one object per line. Every write is of whole lines, so a reader never sees half a record.
 type ndjsonWriter struct {
 	out     *sink
 	explain bool
-	buf     bytes.Buffer
+	buf     []byte
 }
 
-func (w *ndjsonWriter) Match(r Record) error {
-	w.buf.Reset()
-	if err := encodeRecord(&w.buf, r, w.explain); err != nil {
-		return err
-	}
-	return w.out.write(w.buf.Bytes())
-}
+func (w *ndjsonWriter) Match(r Record) error { return w.line(r.shown(w.explain)) }
 
 func (w *ndjsonWriter) Flush() error { return w.out.flush() }
 
 func (w *ndjsonWriter) Close(s Summary) error {
-	if err := w.line(wireSummary{"summary", s}); err != nil {
+	if err := w.line(&s); err != nil {
 		return err
 	}
 	return w.out.flush()
 }
 
-func (w *ndjsonWriter) line(v any) error {
-	w.buf.Reset()
-	if err := encode(&w.buf, v); err != nil {
+func (w *ndjsonWriter) line(v any) (err error) {
+	if w.buf, err = AppendLine(w.buf[:0], v); err != nil {
 		return err
 	}
-	return w.out.write(w.buf.Bytes())
-}
-
-// WriteLine writes v as one line of NDJSON with one write, <, > and & unescaped. It is how `parse` writes its
-// ParseRecords. The error is the writer's, wrapped.
-func WriteLine(w io.Writer, v any) error {
-	out := &sink{w: w}
-	if err := (&ndjsonWriter{out: out}).line(v); err != nil {
-		return err
-	}
-	return out.flush()
+	return w.out.write(w.buf)
 }
 
 // jsonWriter writes {"matches":[...],"summary":{...}} with one record per line.
 type jsonWriter struct {
 	out     *sink
 	explain bool
-	buf     bytes.Buffer
+	buf     []byte
 	begun   bool
 }
 
-func (w *jsonWriter) Match(r Record) error {
-	w.buf.Reset()
-	w.begin()
-	if err := encodeRecord(&w.buf, r, w.explain); err != nil {
+func (w *jsonWriter) Match(r Record) (err error) {
+	before := ",\n"
+	if !w.begun {
+		before = "{\"matches\":[\n"
+	}
+	if w.buf, err = AppendJSON(append(w.buf[:0], before...), r.shown(w.explain)); err != nil {
 		return err
 	}
-	w.buf.Truncate(w.buf.Len() - 1) // the newline belongs to what follows
-	return w.out.write(w.buf.Bytes())
+	w.begun = true
+	return w.out.write(w.buf)
 }
 
 func (w *jsonWriter) Flush() error { return w.out.flush() }
 
 func (w *jsonWriter) Close(s Summary) error {
-	w.buf.Reset()
+	w.buf = w.buf[:0]
 	if !w.begun {
-		w.buf.WriteString(`{"matches":[`)
+		w.buf = append(w.buf, `{"matches":[`...)
 	}
-	w.buf.WriteString("\n],\n\"summary\":")
-	if err := encode(&w.buf, wireSummary{"summary", s}); err != nil {
+	line, err := AppendJSON(append(w.buf, "\n],\n\"summary\":"...), &s)
+	if err != nil {
 		return err
 	}
-	w.buf.Truncate(w.buf.Len() - 1)
-	w.buf.WriteString("}\n")
-	return w.out.last(w.buf.Bytes())
+	return w.out.last(append(line, "}\n"...))
 }
 
-// begin starts the document before the first record and puts a comma before every other.
-func (w *jsonWriter) begin() {
-	if w.begun {
-		w.buf.WriteString(",\n")
-		return
+// shown returns a copy of the record without what only --explain shows. The receiver's lists are not changed.
+func (r Record) shown(explain bool) *Record {
+	if explain {
+		return &r
 	}
-	w.buf.WriteString("{\"matches\":[\n")
-	w.begun = true
-}
-
-// encodeRecord appends a record as one line, with or without its explanation.
-func encodeRecord(b *bytes.Buffer, r Record, explain bool) error {
-	if !explain {
-		r = r.brief()
+	r.Steps = nil
+	if slices.ContainsFunc(r.Candidates, func(c Candidate) bool { return c.Score != 0 || c.Reasons != nil }) {
+		r.Candidates = slices.Clone(r.Candidates)
+		for i := range r.Candidates {
+			r.Candidates[i].Score, r.Candidates[i].Reasons = 0, nil
+		}
 	}
-	if line, ok := appendRecord(b.AvailableBuffer(), &r); ok {
-		b.Write(append(line, '\n'))
-		return nil
-	}
-	return encode(b, r.wire())
+	return &r
 }

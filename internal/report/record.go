@@ -3,12 +3,7 @@
 // names and rules are those of docs/reference.md.
 package report
 
-// This file decides the shape of a record: which fields there are and when one is present. Absent fields
-// are left out, never null; season 0 and episode 0 are values.
-
-import (
-	"time"
-)
+import "time"
 
 // Status is what became of a file.
 type Status string
@@ -23,133 +18,115 @@ const (
 	Failed    Status = "error"
 )
 
-// Record is one file's result: one NDJSON line of `match`. Path holds the path's own bytes, valid UTF-8 or
-// not; encoding takes care of it. Zero fields are left out, and pointers exist where zero is a value.
+// Record is one file's result: one NDJSON line of `match`, written as its tags say. Path holds the path's own bytes, valid
+// UTF-8 or not. Fields without a value are left out; pointers stand where zero is a value.
 type Record struct {
-	Path          string
-	Status        Status
-	Confidence    *float64 // 0 to 1; with matched and ambiguous
-	Kind          string   // "tv" or "movie"
-	TMDBID        int
-	Title         string
-	OriginalTitle string
-	Year          int
-	Season        *int
-	Episodes      []int
-	EpisodeTitles []string
-	Source        string    // the least fresh answer the record stands on: network, cache, stale, index, pin
-	CachedAt      time.Time // with cache and stale
-	Reason        string
-	Parsed        *Parsed
-	Candidates    []Candidate
-	Error         *Error // with pending and error
-	Steps         []Step // what was done; written only with --explain
+	_             struct{}    `constant:"type=match" doc:"always \"match\""`
+	Path          string      `json:"path" bytes:"path_base64" doc:"the path or name as it was given; bytes that are not UTF-8 as U+FFFD"`
+	Status        Status      `json:"status" doc:"matched, ambiguous, unmatched, pending, skipped or error"`
+	Confidence    *float64    `json:"confidence,omitempty" doc:"0 to 1, with matched and ambiguous: the estimate that the entry is right"`
+	Kind          string      `json:"kind,omitempty" doc:"tv or movie, with tmdb_id"`
+	TMDBID        int         `json:"tmdb_id,omitempty" doc:"the TMDB entry; unique only together with kind"`
+	Title         string      `json:"title,omitempty" doc:"the entry's title in the display language"`
+	OriginalTitle string      `json:"original_title,omitempty" doc:"the entry's title in its own language"`
+	Year          int         `json:"year,omitempty" doc:"of the first broadcast or the release"`
+	Season        *int        `json:"season,omitempty" doc:"TMDB's season number; 0 holds the specials"`
+	Episodes      []int       `json:"episodes,omitempty" doc:"TMDB's episode numbers, a list even for one"`
+	EpisodeTitles []string    `json:"episode_titles,omitempty" doc:"one for each of episodes"`
+	Source        string      `json:"source,omitempty" doc:"the least fresh answer the record stands on: network, cache, stale, index or pin"`
+	CachedAt      time.Time   `json:"cached_at,omitempty" doc:"with cache and stale: when TMDB gave that answer, RFC 3339"`
+	Reason        string      `json:"reason,omitempty" doc:"why it came out so, for people"`
+	Parsed        *Parsed     `json:"parsed,omitempty" doc:"what was read from the name: the fields of parse without the name"`
+	Candidates    []Candidate `json:"candidates,omitempty" doc:"the entries that were weighed, the likeliest first"`
+	Error         *Error      `json:"error,omitempty" doc:"with pending and error: why"`
+	Steps         []Step      `json:"explain,omitempty" doc:"with --explain: what was done"`
 }
 
-// Candidate is an entry that was considered, with the estimate that it is the right one. Score and Reasons,
-// the heaviest first, are written only with --explain.
+// Candidate is an entry that was considered, with the estimate that it is the right one.
 type Candidate struct {
-	Kind       string   `json:"kind"`
-	TMDBID     int      `json:"tmdb_id"`
-	Title      string   `json:"title,omitempty"`
-	Year       int      `json:"year,omitempty"`
-	Confidence float64  `json:"confidence"`
-	Score      float64  `json:"score,omitempty"`
-	Reasons    []Reason `json:"reasons,omitempty"`
+	Kind       string   `json:"kind" doc:"tv or movie"`
+	TMDBID     int      `json:"tmdb_id" doc:"the TMDB entry"`
+	Title      string   `json:"title,omitempty" doc:"its title"`
+	Year       int      `json:"year,omitempty" doc:"its year"`
+	Confidence float64  `json:"confidence" doc:"0 to 1: the estimate that it is right"`
+	Score      float64  `json:"score,omitempty" doc:"with --explain: the sum of the weights"`
+	Reasons    []Reason `json:"reasons,omitempty" doc:"with --explain: the parts of the score, the heaviest first"`
 }
 
-// Reason is one component of a candidate's score. Detail is for people.
+// Reason is one component of a candidate's score.
 type Reason struct {
-	Name   string  `json:"name"`
-	Weight float64 `json:"weight"`
-	Detail string  `json:"detail,omitempty"`
+	Name   string  `json:"name" doc:"what was compared"`
+	Weight float64 `json:"weight" doc:"what it adds to the score"`
+	Detail string  `json:"detail,omitempty" doc:"what came of it, for people"`
 }
 
 // Error says why a file is pending or in error.
 type Error struct {
-	Code    Code   `json:"code"`
-	Message string `json:"message"`
+	Code    Code   `json:"code" doc:"one of the error codes"`
+	Message string `json:"message" doc:"the same for people"`
 }
 
-// Step is one thing that the matcher did: its stage (group, query, search, entry, score, decide, place), what
-// came of it, and, where it used an answer, where that came from.
+// Step is one thing that the matcher did.
 type Step struct {
-	Stage    string `json:"stage"`
-	Detail   string `json:"detail"`
-	Source   string `json:"source,omitempty"`
-	CachedAt string `json:"cached_at,omitempty"` // RFC 3339
+	Stage    string `json:"stage" doc:"group, query, search, entry, score, decide or place"`
+	Detail   string `json:"detail" doc:"what came of it"`
+	Source   string `json:"source,omitempty" doc:"where the answer came from that it used"`
+	CachedAt string `json:"cached_at,omitempty" doc:"with cache and stale: when TMDB gave that answer, RFC 3339"`
 }
 
 // Parsed is what the name parser read: the fields of `parse`, without the name.
 type Parsed struct {
-	Title      string    `json:"title,omitempty"`
-	Titles     []string  `json:"titles,omitempty"`
-	Seasons    []int     `json:"seasons,omitempty"`
-	Season     *int      `json:"season,omitempty"` // only where there is exactly one
-	Episodes   []float64 `json:"episodes,omitempty"`
-	Absolute   bool      `json:"absolute,omitempty"`
-	Year       int       `json:"year,omitempty"`
-	Group      string    `json:"group,omitempty"`
-	Resolution string    `json:"resolution,omitempty"`
-	Version    int       `json:"version,omitempty"`
-	Checksum   string    `json:"checksum,omitempty"`
-	Kind       string    `json:"kind,omitempty"` // episode, movie, special, extra, batch
-	Source     string    `json:"source,omitempty"`
-	Video      string    `json:"video,omitempty"`
-	Audio      string    `json:"audio,omitempty"`
-	Extension  string    `json:"extension,omitempty"`
+	Title        string    `json:"title,omitempty" doc:"the best title"`
+	Titles       []string  `json:"titles,omitempty" doc:"every title that was read, the best first"`
+	Seasons      []int     `json:"seasons,omitempty" doc:"season numbers, ranges filled"`
+	Season       *int      `json:"season,omitempty" doc:"the season, where there is exactly one"`
+	Episodes     []float64 `json:"episodes,omitempty" doc:"episode numbers, ranges filled; 12.5 is possible"`
+	Absolute     bool      `json:"absolute,omitempty" doc:"true where the numbers count over all seasons"`
+	Part         int       `json:"part,omitempty" doc:"the number of a part or cour"`
+	Special      string    `json:"special,omitempty" doc:"the word that makes it a special or an extra, such as OVA or NCOP"`
+	EpisodeTitle string    `json:"episode_title,omitempty" doc:"the title behind the episode number"`
+	Year         int       `json:"year,omitempty" doc:"the year in the name"`
+	IDs          *IDs      `json:"ids,omitempty" doc:"the ids in the path"`
+	Group        string    `json:"group,omitempty" doc:"the release group"`
+	Resolution   string    `json:"resolution,omitempty" doc:"such as 1080p"`
+	Version      int       `json:"version,omitempty" doc:"2 for v2"`
+	Checksum     string    `json:"checksum,omitempty" doc:"CRC-32, eight hexadecimal digits"`
+	Kind         string    `json:"kind,omitempty" doc:"episode, movie, special, extra or batch"`
+	Source       string    `json:"source,omitempty" doc:"such as BluRay or WEB"`
+	Video        string    `json:"video,omitempty" doc:"the video codec"`
+	Audio        string    `json:"audio,omitempty" doc:"the audio codec"`
+	Extension    string    `json:"extension,omitempty" doc:"without the dot"`
+}
+
+// IDs are a work's ids elsewhere.
+type IDs struct {
+	TMDB  int    `json:"tmdb,omitempty" doc:"TMDB's"`
+	IMDB  string `json:"imdb,omitempty" doc:"IMDb's, with its tt"`
+	TVDB  int    `json:"tvdb,omitempty" doc:"TVDB's"`
+	AniDB int    `json:"anidb,omitempty" doc:"AniDB's"`
 }
 
 // ParseRecord is one NDJSON line of `parse`: the name as it was given, and what was read from it.
 type ParseRecord struct {
-	Name string `json:"name"`
+	Name string `json:"name" bytes:"name_base64" doc:"the name as it was given; bytes that are not UTF-8 as U+FFFD"`
 	Parsed
-}
-
-// wireRecord fixes the names and the order of a record's JSON fields.
-type wireRecord struct {
-	Type          string      `json:"type"`
-	Path          string      `json:"path"`
-	PathBase64    string      `json:"path_base64,omitempty"`
-	Status        Status      `json:"status"`
-	Confidence    *float64    `json:"confidence,omitempty"`
-	Kind          string      `json:"kind,omitempty"`
-	TMDBID        int         `json:"tmdb_id,omitempty"`
-	Title         string      `json:"title,omitempty"`
-	OriginalTitle string      `json:"original_title,omitempty"`
-	Year          int         `json:"year,omitempty"`
-	Season        *int        `json:"season,omitempty"`
-	Episodes      []int       `json:"episodes,omitempty"`
-	EpisodeTitles []string    `json:"episode_titles,omitempty"`
-	Source        string      `json:"source,omitempty"`
-	CachedAt      string      `json:"cached_at,omitempty"`
-	Reason        string      `json:"reason,omitempty"`
-	Parsed        *Parsed     `json:"parsed,omitempty"`
-	Candidates    []Candidate `json:"candidates,omitempty"`
-	Error         *Error      `json:"error,omitempty"`
-	Steps         []Step      `json:"explain,omitempty"`
-}
-
-// wireSummary is a Summary with its type field in front.
-type wireSummary struct {
-	Type string `json:"type"`
-	Summary
 }
 
 // Summary is the last line of a run's NDJSON. Every field is always present.
 type Summary struct {
-	Files        int    `json:"files"`
-	Matched      int    `json:"matched"`
-	Ambiguous    int    `json:"ambiguous"`
-	Unmatched    int    `json:"unmatched"`
-	Pending      int    `json:"pending"`
-	Skipped      int    `json:"skipped"`
-	Errors       int    `json:"errors"`
-	Requests     int64  `json:"requests"`
-	Retries      int64  `json:"retries"`
-	HTTP429      int64  `json:"http_429"`
-	CacheHits    int64  `json:"cache_hits"`
-	CacheMisses  int64  `json:"cache_misses"`
-	ElapsedMS    int64  `json:"elapsed_ms"`
-	LimiterState string `json:"limiter_state"` // Normal, Throttle, Sleep, HalfOpen, CacheOnly, offline
+	_            struct{} `constant:"type=summary" doc:"always \"summary\""`
+	Files        int      `json:"files" doc:"all files of the run: the sum of the six below"`
+	Matched      int      `json:"matched" doc:"files with status matched"`
+	Ambiguous    int      `json:"ambiguous" doc:"files with status ambiguous"`
+	Unmatched    int      `json:"unmatched" doc:"files with status unmatched"`
+	Pending      int      `json:"pending" doc:"files with status pending"`
+	Skipped      int      `json:"skipped" doc:"files with status skipped"`
+	Errors       int      `json:"errors" doc:"files with status error"`
+	Requests     int64    `json:"requests" doc:"requests sent to TMDB, retries included"`
+	Retries      int64    `json:"retries" doc:"of these, the repeated ones"`
+	HTTP429      int64    `json:"http_429" doc:"answers that told us to slow down"`
+	CacheHits    int64    `json:"cache_hits" doc:"questions that the cache answered; 0 where every decision is remembered from an earlier run: then nothing is asked"`
+	CacheMisses  int64    `json:"cache_misses" doc:"questions that it could not answer"`
+	ElapsedMS    int64    `json:"elapsed_ms" doc:"duration of the run in milliseconds"`
+	LimiterState string   `json:"limiter_state" doc:"Normal, Throttle, Sleep, HalfOpen, CacheOnly or offline, at the end of the run"`
 }

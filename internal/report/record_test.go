@@ -1,10 +1,8 @@
 package report
 
 import (
-	"encoding/json"
 	"errors"
 	"math"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -23,8 +21,8 @@ const (
 		`"candidates":[{"kind":"tv","tmdb_id":1,"title":"Other","year":1999,"confidence":0.41}]}`
 	contractSummary = `{"type":"summary","files":38,"matched":36,"ambiguous":1,"unmatched":1,"pending":0,"skipped":0,"errors":0,` +
 		`"requests":8,"retries":0,"http_429":0,"cache_hits":30,"cache_misses":8,"elapsed_ms":412,"limiter_state":"Normal"}`
-	contractParse = `{"name":"n.mkv","title":"t","titles":["t","u"],"seasons":[1],"season":1,"episodes":[3,12.5],"absolute":true,"year":2011,"group":"g",` +
-		`"resolution":"1080p","version":2,"checksum":"ABCD1234","kind":"episode","source":"BluRay","video":"H.265","audio":"FLAC","extension":"mkv"}`
+	contractParse = `{"name":"n.mkv","title":"t","titles":["t","u"],"seasons":[1],"season":1,"episodes":[3,12.5],"absolute":true,"part":2,"special":"OVA",` +
+		`"episode_title":"e","year":2011,"ids":{"tmdb":26209,"imdb":"tt0012"},"group":"g","resolution":"1080p","version":2,"checksum":"ABCD1234","kind":"episode","source":"BluRay","video":"H.265","audio":"FLAC","extension":"mkv"}`
 )
 
 func TestContractExamplesAreWhatIsWritten(t *testing.T) {
@@ -41,51 +39,19 @@ func TestContractExamplesAreWhatIsWritten(t *testing.T) {
 		t.Error(diff)
 	}
 
-	var b strings.Builder
-	parsed := ParseRecord{"n.mkv", Parsed{
-		Title: "t", Titles: []string{"t", "u"}, Seasons: []int{1}, Season: ptr(1), Episodes: []float64{3, 12.5}, Absolute: true,
-		Year: 2011, Group: "g", Resolution: "1080p", Version: 2, Checksum: "ABCD1234", Kind: "episode", Source: "BluRay",
-		Video: "H.265", Audio: "FLAC", Extension: "mkv",
-	}}
-	if err := WriteLine(&b, parsed); err != nil {
+	parsed := ParseRecord{"n.mkv", *ParsedOf(release.Release{
+		Title: "t", Titles: []release.Title{{Text: "t"}, {Text: "u"}}, Seasons: []int{1}, Episodes: []float64{3, 12.5}, Absolute: true, Part: 2,
+		Special: "OVA", EpisodeTitle: "e", Year: 2011, Group: "g", Resolution: "1080p", Version: 2, Checksum: "ABCD1234", Kind: release.Episode,
+		Source: "BluRay", Video: "H.265", Audio: "FLAC", Extension: "mkv",
+		IDs: []release.ID{{Source: "imdb", Value: "tt0012"}, {Source: "tmdb", Kind: "tv", Value: "26209"}, {Source: "tmdb", Value: "7"}, {Source: "tvdb", Value: "99999999999999999999"}},
+	})}
+	line, err := AppendLine(nil, &parsed)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(contractParse+"\n", b.String()); diff != "" {
+	if diff := cmp.Diff(contractParse+"\n", string(line)); diff != "" {
 		t.Error(diff)
 	}
-}
-
-// Help and documents list the fields from tables; these are the fields that are written.
-func TestFieldTablesAreTheWireStructs(t *testing.T) {
-	for _, c := range []struct {
-		table []Field
-		wire  any
-	}{{MatchFields(), wireRecord{}}, {SummaryFields(), wireSummary{}}, {ParseFields(), ParseRecord{}}} {
-		var got []string
-		for _, f := range c.table {
-			got = append(got, f.Name)
-			if f.Doc == "" {
-				t.Errorf("%s has no explanation", f.Name)
-			}
-		}
-		if diff := cmp.Diff(jsonNames(reflect.TypeOf(c.wire)), got); diff != "" {
-			t.Errorf("%T: %s", c.wire, diff)
-		}
-	}
-}
-
-func jsonNames(t reflect.Type) []string {
-	var names []string
-	for i := range t.NumField() {
-		f := t.Field(i)
-		if f.Anonymous {
-			names = append(names, jsonNames(f.Type)...)
-			continue
-		}
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		names = append(names, name)
-	}
-	return names
 }
 
 func TestCodesDecideTheStatus(t *testing.T) {
@@ -272,36 +238,18 @@ func TestFromDecision(t *testing.T) {
 }
 
 func TestPathsThatAreNotUTF8StayAddressable(t *testing.T) {
-	r := Record{Path: "/lib/\xff\xfea\n\".mkv", Status: Failed, Error: &Error{CodeUnreadable, "permission denied"}}
-	line, err := json.Marshal(r)
+	const bad = "/lib/\xff\xfea\n\".mkv"
+	got := string(write(t, FormatNDJSON, Options{}, []Record{{Path: bad, Status: Failed, Error: &Error{CodeUnreadable, "permission denied"}}}, Summary{}))
+	const path = `"/lib/` + "\ufffd\ufffd" + `a\u000a\".mkv"`
+	line, _, _ := strings.Cut(got, "\n")
+	if diff := cmp.Diff(`{"type":"match","path":`+path+`,"path_base64":"L2xpYi///mEKIi5ta3Y=","status":"error","error":{"code":"unreadable","message":"permission denied"}}`, line); diff != "" {
+		t.Error(diff)
+	}
+	parse, err := AppendJSON(nil, &ParseRecord{Name: bad})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"type":"match","path":"/lib/` + "\ufffd\ufffd" + `a\n\".mkv","path_base64":"L2xpYi///mEKIi5ta3Y=","status":"error","error":{"code":"unreadable","message":"permission denied"}}`
-	if diff := cmp.Diff(want, string(line)); diff != "" {
+	if diff := cmp.Diff(`{"name":`+path+`,"name_base64":"L2xpYi///mEKIi5ta3Y="}`, string(parse)); diff != "" {
 		t.Error(diff)
-	}
-	var back Record
-	if err := json.Unmarshal(line, &back); err != nil || back.Path != r.Path {
-		t.Errorf("read back as %q, %v", back.Path, err)
-	}
-	skipped, err := json.Marshal(Record{Path: "a<&>.mkv", Status: Skipped, Reason: "sample"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var raw map[string]any
-	if err := json.Unmarshal(skipped, &raw); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(map[string]any{"type": "match", "path": "a<&>.mkv", "status": "skipped", "reason": "sample"}, raw); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestUnmarshalRefusesWhatIsNoRecord(t *testing.T) {
-	for _, in := range []string{`{"type":"summary"}`, `{"type":"match","path_base64":"*"}`, `{"type":"match","cached_at":"yesterday"}`, `[]`} {
-		if err := json.Unmarshal([]byte(in), new(Record)); err == nil {
-			t.Errorf("%s was taken for a record", in)
-		}
 	}
 }

@@ -259,43 +259,18 @@ func anyRecord(t *rapid.T) Record {
 	return r
 }
 
-func TestJSONRoundTrip(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		want := anyRecord(t)
-		line, err := json.Marshal(want)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if bytes.Contains(line, []byte("null")) && !strings.Contains(fmt.Sprintf("%+v", want), "null") {
-			t.Fatalf("null in %s", line)
-		}
-		var got Record
-		if err := json.Unmarshal(line, &got); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Fatal(diff)
-		}
-	})
-}
-
-// The streamed document is the NDJSON in one piece.
+// A document and its NDJSON hold the same objects.
 func TestDocumentHoldsTheSameRecords(t *testing.T) {
 	for _, n := range []int{0, 1, len(sample())} {
-		records := sample()[:n]
-		var doc struct {
-			Matches []Record
-			Summary Summary
-		}
-		if err := json.Unmarshal(write(t, FormatJSON, Options{Explain: true}, records, Summary{Files: n}), &doc); err != nil {
-			t.Fatal(err)
-		}
-		if doc.Matches == nil || doc.Summary.Files != n {
-			t.Fatalf("%d records: document is %+v", n, doc)
-		}
-		if diff := cmp.Diff(records, doc.Matches); diff != "" && n > 0 {
-			t.Error(diff)
-		}
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			records := sample()[:n]
+			lines := strings.Split(strings.TrimSuffix(string(write(t, FormatNDJSON, Options{Explain: true}, records, Summary{Files: n})), "\n"), "\n")
+			want := `{"matches":[` + strings.Join(lines[:n], ",") + `],"summary":` + lines[n] + `}`
+			got := strings.ReplaceAll(string(write(t, FormatJSON, Options{Explain: true}, records, Summary{Files: n})), "\n", "")
+			if diff := cmp.Diff(want, got); diff != "" || !json.Valid([]byte(got)) {
+				t.Error(diff)
+			}
+		})
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // version is that of the layout below; it is a part of every key, so programs with different ones share a store.
-const version = 2
+const version = 3
 
 const basisSize = 8
 

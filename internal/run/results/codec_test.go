@@ -26,14 +26,15 @@ func TestEveryFieldIsDecidedAbout(t *testing.T) {
 		want  []string
 	}{
 		{report.Record{}, []string{
-			"Path", "Status", "Confidence", "Kind", "TMDBID", "Title", "OriginalTitle", "Year", "Season", "Episodes", "EpisodeTitles", "Source", "CachedAt",
+			"_", "Path", "Status", "Confidence", "Kind", "TMDBID", "Title", "OriginalTitle", "Year", "Season", "Episodes", "EpisodeTitles", "Source", "CachedAt",
 			"Reason", "Parsed", "Candidates", "Error", "Steps",
 		}},
 		{report.Candidate{}, []string{"Kind", "TMDBID", "Title", "Year", "Confidence", "Score", "Reasons"}},
 		{report.Parsed{}, []string{
-			"Title", "Titles", "Seasons", "Season", "Episodes", "Absolute", "Year", "Group", "Resolution", "Version", "Checksum", "Kind", "Source", "Video",
+			"Title", "Titles", "Seasons", "Season", "Episodes", "Absolute", "Part", "Special", "EpisodeTitle", "Year", "IDs", "Group", "Resolution", "Version", "Checksum", "Kind", "Source", "Video",
 			"Audio", "Extension",
 		}},
+		{report.IDs{}, []string{"TMDB", "IMDB", "TVDB", "AniDB"}},
 		{library.File{}, []string{"Path", "Name", "Size", "ModTime", "Skip", "IsDir"}},
 	} {
 		if diff := cmp.Diff(row.want, fields(row.value)); diff != "" {
@@ -81,9 +82,12 @@ func anyRecord(t *rapid.T) report.Record {
 	if rapid.Bool().Draw(t, "parsed") {
 		r.Parsed = &report.Parsed{
 			Title: text.Draw(t, "parsed title"), Titles: texts("titles"), Seasons: ints("seasons"), Season: number("parsed season"),
-			Absolute: rapid.Bool().Draw(t, "absolute"), Year: rapid.Int().Draw(t, "parsed year"), Group: text.Draw(t, "group"),
+			Absolute: rapid.Bool().Draw(t, "absolute"), Part: rapid.Int().Draw(t, "part"), Special: text.Draw(t, "special"), EpisodeTitle: text.Draw(t, "episode title"), Year: rapid.Int().Draw(t, "parsed year"), Group: text.Draw(t, "group"),
 			Resolution: text.Draw(t, "resolution"), Version: rapid.Int().Draw(t, "version"), Checksum: text.Draw(t, "checksum"), Kind: text.Draw(t, "parsed kind"),
 			Source: text.Draw(t, "parsed source"), Video: text.Draw(t, "video"), Audio: text.Draw(t, "audio"), Extension: text.Draw(t, "extension"),
+		}
+		if rapid.Bool().Draw(t, "ids") {
+			r.Parsed.IDs = &report.IDs{TMDB: rapid.Int().Draw(t, "tmdb"), IMDB: text.Draw(t, "imdb"), TVDB: rapid.Int().Draw(t, "tvdb"), AniDB: rapid.Int().Draw(t, "anidb")}
 		}
 		if n := rapid.IntRange(0, 3).Draw(t, "numbers"); n > 0 {
 			r.Parsed.Episodes = rapid.SliceOfN(rapid.Float64(), n, n).Draw(t, "numbers")

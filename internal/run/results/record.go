@@ -55,7 +55,17 @@ func (w *writer) parsed(p *report.Parsed) {
 		w.float(e)
 	}
 	w.bool(p.Absolute)
+	w.int(p.Part)
+	w.ref(p.Special)
+	w.ref(p.EpisodeTitle)
 	w.int(p.Year)
+	w.bool(p.IDs != nil)
+	if p.IDs != nil {
+		w.int(p.IDs.TMDB)
+		w.ref(p.IDs.IMDB)
+		w.int(p.IDs.TVDB)
+		w.int(p.IDs.AniDB)
+	}
 	w.ref(p.Group)
 	w.ref(p.Resolution)
 	w.int(p.Version)
@@ -161,7 +171,13 @@ func (d *decoder) parsedInto(p *report.Parsed) {
 	p.Season = d.optional()
 	p.Episodes = d.floatList()
 	p.Absolute = d.bool()
+	p.Part = d.int()
+	p.Special = d.ref()
+	p.EpisodeTitle = d.ref()
 	p.Year = d.int()
+	if d.bool() {
+		p.IDs = &report.IDs{TMDB: d.int(), IMDB: d.ref(), TVDB: d.int(), AniDB: d.int()}
+	}
 	p.Group = d.ref()
 	p.Resolution = d.ref()
 	p.Version = d.int()
