@@ -6,12 +6,17 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/anivault/anivault/internal/tmdbfake"
+	"github.com/anivault/anivault/internal/tmdbfake/catalogfile"
+	"github.com/anivault/anivault/internal/tmdbfake/cert"
+	"github.com/anivault/anivault/internal/upstream"
 )
 
 // Exit codes: as those of anivault.
@@ -31,7 +36,7 @@ type options struct {
 	tls, trustIP, strict      bool
 }
 
-// run parses the command line, serves until ctx ends, and gives the exit code.
+// run parses the command line, serves until ctx ends, and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parse(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {
@@ -61,7 +66,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	fs.StringVar(&o.addrFile, "addr-file", "", "`file` to write both addresses to, one a line, the API's first")
 	fs.StringVar(&o.catalog, "catalog", "", "catalogue `file`, one JSON object a line; without it the authored catalogue")
 	fs.StringVar(&o.scenario, "scenario", "", "scenario `file` in JSON: limits and faults")
-	fs.StringVar(&o.preset, "preset", "", "`name` of a scenario: "+strings.Join(tmdbfake.Presets(), ", "))
+	fs.StringVar(&o.preset, "preset", "", "`name` of a scenario: "+strings.Join(upstream.Presets(), ", "))
 	fs.StringVar(&o.limit, "limit", "none", "rate limit `model`: none, sliding:40/1s, fixed:50/1s, legacy:40/10s or token_bucket:50/1s,\n"+
 		"then options: ,burst=N,conns=N,count_rejected=true,penalty=5/30s,retry_after=MODE,body=html")
 	fs.StringVar(&o.rank, "rank", string(tmdbfake.RankMixed), "search order `mode`: mixed, popularity, text, decoy, shuffled")
@@ -90,36 +95,36 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	return o, nil
 }
 
-// build makes the stand-in; errors name the flag and its value.
+// build returns the stand-in. Errors name the flag and its value.
 func (o options) build() (*tmdbfake.Fake, error) {
 	cfg := tmdbfake.Config{Seed: o.seed, TrustFakeIP: o.trustIP, StrictAppend: o.strict}
 	var err error
-	if cfg.Limits, err = tmdbfake.ParseLimits(o.limit); err != nil {
+	if cfg.Limits, err = upstream.ParseLimits(o.limit); err != nil {
 		return nil, fmt.Errorf("-limit: %w", err)
 	}
 	if cfg.Rank, err = tmdbfake.ParseRank(o.rank); err != nil {
 		return nil, fmt.Errorf("-rank: %w", err)
 	}
-	if cfg.Latency, err = tmdbfake.ParseLatency(o.latency); err != nil {
+	if cfg.Latency, err = upstream.ParseLatency(o.latency); err != nil {
 		return nil, fmt.Errorf("-latency: %w", err)
 	}
 	if o.keys != "" {
 		cfg.Keys = strings.Split(o.keys, ",")
 	}
 	if o.preset != "" {
-		if cfg.Scenario, err = tmdbfake.Preset(o.preset); err != nil {
+		if cfg.Scenario, err = upstream.Preset(o.preset); err != nil {
 			return nil, fmt.Errorf("-preset: %w", err)
 		}
 	}
 	if o.scenario != "" {
-		s, err := readFile(o.scenario, tmdbfake.ReadScenario)
+		s, err := readFile(o.scenario, upstream.ReadScenario)
 		if err != nil {
 			return nil, fmt.Errorf("-scenario %s: %w", o.scenario, err)
 		}
 		cfg.Scenario = cfg.Scenario.Join(s)
 	}
 	if o.catalog != "" {
-		if cfg.Catalogue, err = readFile(o.catalog, tmdbfake.ReadCatalogue); err != nil {
+		if cfg.Catalogue, err = readFile(o.catalog, catalogfile.Read); err != nil {
 			return nil, fmt.Errorf("-catalog %s: %w", o.catalog, err)
 		}
 	}
@@ -136,18 +141,18 @@ func readFile[T any](name string, read func(io.Reader) (T, error)) (T, error) {
 	return read(f)
 }
 
-// serve listens on both addresses, tells them, and waits for the end.
+// serve listens on both addresses, prints them, and waits for the end.
 func (o options) serve(ctx context.Context, fake *tmdbfake.Fake, stdout io.Writer) (err error) {
 	var api *tmdbfake.Server
 	if o.tls {
-		t, err := tmdbfake.NewTLS(time.Now(), tmdbfake.TLSGood)
+		own, err := cert.New(time.Now(), cert.Good)
 		if err != nil {
 			return err
 		}
-		if err := writeAtomically(o.caFile, t.CAPEM()); err != nil {
+		if err := writeAtomically(o.caFile, own.AuthorityPEM()); err != nil {
 			return fmt.Errorf("-ca-file: %w", err)
 		}
-		api, err = fake.ListenTLS(o.addr, t)
+		api, err = fake.ListenTLS(o.addr, own.Leaf, own.Roots())
 		if err != nil {
 			return fmt.Errorf("-addr %s: %w", o.addr, err)
 		}
@@ -155,28 +160,37 @@ func (o options) serve(ctx context.Context, fake *tmdbfake.Fake, stdout io.Write
 		return fmt.Errorf("-addr %s: %w", o.addr, err)
 	}
 	defer func() { err = errors.Join(err, api.Close()) }()
-	admin, err := fake.ListenAdmin(o.adminAddr)
+	listener, err := net.Listen("tcp", o.adminAddr)
 	if err != nil {
 		return fmt.Errorf("-admin-addr %s: %w", o.adminAddr, err)
 	}
-	defer func() { err = errors.Join(err, admin.Close()) }()
+	second := &http.Server{Handler: admin(fake), ReadHeaderTimeout: time.Minute}
+	ended := make(chan error, 1)
+	go func() { ended <- second.Serve(listener) }()
+	defer func() {
+		err = errors.Join(err, second.Close())
+		if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
+			err = errors.Join(err, served)
+		}
+	}()
 	if o.addrFile != "" {
-		if err := writeAtomically(o.addrFile, fmt.Appendf(nil, "%s\n%s\n", api.Addr(), admin.Addr())); err != nil {
+		if err := writeAtomically(o.addrFile, fmt.Appendf(nil, "%s\n%s\n", api.Addr(), listener.Addr())); err != nil {
 			return fmt.Errorf("-addr-file: %w", err)
 		}
 	}
-	if _, err := fmt.Fprintf(stdout, "api   %s\nadmin %s\n", api.URL(), admin.URL()); err != nil {
+	if _, err := fmt.Fprintf(stdout, "api   %s\nadmin http://%s\n", api.URL(), listener.Addr()); err != nil {
 		return fmt.Errorf("print the addresses: %w", err)
 	}
 	select {
 	case <-ctx.Done():
 	case <-api.Done():
-	case <-admin.Done():
+	case served := <-ended:
+		ended <- served
 	}
 	return nil
 }
 
-// writeAtomically writes a file that nobody can read half of.
+// writeAtomically writes a file; readers see all of it or nothing.
 func writeAtomically(name string, content []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/anivault/anivault/internal/tmdbfake"
+	"github.com/anivault/anivault/internal/upstream"
 )
 
 // On a terminal nobody is asked for a token that could not be kept; one that can be is put into the file.
@@ -22,7 +22,7 @@ func TestConfigInitOnATerminal(t *testing.T) {
 		"a wrong setting":     {"log:\n  level: loud\n", "log:\n  level: loud\n", false, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStand(t, tmdbfake.Scenario{})
+			s := newStand(t, upstream.Scenario{})
 			s.env = append(s.env, "ANIVAULT_TMDB_TOKEN=")
 			path := filepath.Join(s.dir, ".config", "anivault", "config.yaml")
 			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/anivault/anivault/internal/demo"
 	"github.com/anivault/anivault/internal/tmdbfake"
+	"github.com/anivault/anivault/internal/upstream"
 )
 
 // stand is a stand-in, a library and a home for a program in a terminal.
@@ -20,7 +21,7 @@ type stand struct {
 	env      []string
 }
 
-func newStand(t *testing.T, scenario tmdbfake.Scenario, more ...string) stand {
+func newStand(t *testing.T, scenario upstream.Scenario, more ...string) stand {
 	t.Helper()
 	fake, err := tmdbfake.New(tmdbfake.Config{Scenario: scenario})
 	if err != nil {
@@ -53,7 +54,7 @@ func TestMatchOnATerminal(t *testing.T) {
 	for _, cols := range []int{80, 200} {
 		t.Run(fmt.Sprint(cols), func(t *testing.T) {
 			t.Parallel()
-			s := newStand(t, tmdbfake.Scenario{})
+			s := newStand(t, upstream.Scenario{})
 			if err := demo.MakeLibrary(s.lib + "/more"); err != nil {
 				t.Fatal(err)
 			}
@@ -85,7 +86,7 @@ func TestDemoOnATerminal(t *testing.T) {
 	for _, cols := range []int{80, 200} {
 		t.Run(fmt.Sprint(cols), func(t *testing.T) {
 			t.Parallel()
-			s := newStand(t, tmdbfake.Scenario{})
+			s := newStand(t, upstream.Scenario{})
 			term := onTerminal(t, cols, 24, append(s.env, "TMPDIR=/tmp"), "demo") // a short one: its folder is shown
 			status, raw := term.end()
 			screen := strings.Join(term.screen(raw), "\n")
@@ -118,7 +119,7 @@ func TestColourAndProgressAreAskedFor(t *testing.T) {
 		{"quiet", "", []string{"--quiet", "--color", "never"}, false, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newStand(t, tmdbfake.Scenario{}, tt.env)
+			s := newStand(t, upstream.Scenario{}, tt.env)
 			term := onTerminal(t, 80, 24, s.env, append([]string{"match", s.lib}, tt.args...)...)
 			status, raw := term.end()
 			term.screen(raw)
@@ -128,7 +129,7 @@ func TestColourAndProgressAreAskedFor(t *testing.T) {
 		})
 	}
 	t.Run("always, in a pipe", func(t *testing.T) {
-		s := newStand(t, tmdbfake.Scenario{})
+		s := newStand(t, upstream.Scenario{})
 		cmd := exec.Command("anivault", "match", "--color", "always", "--format", "table", s.lib)
 		cmd.Env = s.env
 		var errs strings.Builder
@@ -142,7 +143,7 @@ func TestColourAndProgressAreAskedFor(t *testing.T) {
 
 // The first line is there before TMDB has said a word, and Ctrl-C ends a run that gets no answer.
 func TestTheStatusLineComesBeforeTheFirstAnswer(t *testing.T) {
-	s := newStand(t, tmdbfake.Scenario{Faults: []tmdbfake.Fault{{Do: tmdbfake.Action{Kind: "silent"}}}})
+	s := newStand(t, upstream.Scenario{Faults: []upstream.Fault{{Do: upstream.Action{Kind: "silent"}}}})
 	term := onTerminal(t, 80, 24, s.env, "match", s.lib)
 	term.until(`looking for files`)
 	term.until(`0/\d+\+? files`)
@@ -159,16 +160,16 @@ func TestTheStatusLineCountsDown(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		cols int
-		do   tmdbfake.Action
+		do   upstream.Action
 		env  string
 		want string
 	}{
-		{"a pause", 80, tmdbfake.Action{Kind: "status", Status: 429, RetryAfter: "42"}, "", `TMDB asks us to wait 4[12] s \(429\) · \d+/\d+\+? files`},
-		{"a pause, narrow", 40, tmdbfake.Action{Kind: "status", Status: 429, RetryAfter: "42"}, "", `TMDB asks us to wait 4[12] s \(429\)[\r\x1b]`},
-		{"an outage", 80, tmdbfake.Action{Kind: "status", Status: 503}, "ANIVAULT_N_FAILURES=1", `TMDB is failing, next try in \d+ s · \d+/\d+\+? files`},
+		{"a pause", 80, upstream.Action{Kind: "status", Status: 429, RetryAfter: "42"}, "", `TMDB asks us to wait 4[12] s \(429\) · \d+/\d+\+? files`},
+		{"a pause, narrow", 40, upstream.Action{Kind: "status", Status: 429, RetryAfter: "42"}, "", `TMDB asks us to wait 4[12] s \(429\)[\r\x1b]`},
+		{"an outage", 80, upstream.Action{Kind: "status", Status: 503}, "ANIVAULT_N_FAILURES=1", `TMDB is failing, next try in \d+ s · \d+/\d+\+? files`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newStand(t, tmdbfake.Scenario{Faults: []tmdbfake.Fault{{Do: tt.do}}}, tt.env)
+			s := newStand(t, upstream.Scenario{Faults: []upstream.Fault{{Do: tt.do}}}, tt.env)
 			term := onTerminal(t, tt.cols, 24, s.env, "match", s.lib)
 			term.until(tt.want)
 			term.press(ctrlC)
@@ -183,7 +184,7 @@ func TestTheStatusLineCountsDown(t *testing.T) {
 
 // On a terminal parse has nothing to read from: it says so instead of waiting.
 func TestParseOnATerminal(t *testing.T) {
-	term := onTerminal(t, 80, 24, newStand(t, tmdbfake.Scenario{}).env, "parse")
+	term := onTerminal(t, 80, 24, newStand(t, upstream.Scenario{}).env, "parse")
 	status, raw := term.end()
 	hint := regexp.MustCompile(`(?m)^hint: for example: anivault parse "Some Title S2 - 03.mkv"$`)
 	if screen := strings.Join(term.screen(raw), "\n"); status != 2 || !hint.MatchString(screen) {

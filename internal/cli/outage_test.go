@@ -13,6 +13,7 @@ import (
 	"github.com/anivault/anivault/internal/cli"
 	"github.com/anivault/anivault/internal/tmdbfake"
 	"github.com/anivault/anivault/internal/ui"
+	"github.com/anivault/anivault/internal/upstream"
 )
 
 // twenty are series of the stand-in's catalogue, each found by its name alone.
@@ -92,7 +93,7 @@ func TestOutagesDuringAMatchOf200Files(t *testing.T) {
 			if status, files := o.run(append([]string{"match", "--quiet"}, known...)...); status != 0 || len(files) != 100 {
 				t.Fatalf("before the trouble: exit %d, %d files", status, len(files))
 			}
-			scenario, err := tmdbfake.Preset(preset)
+			scenario, err := upstream.Preset(preset)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -117,7 +118,7 @@ func TestOutagesDuringAMatchOf200Files(t *testing.T) {
 				t.Errorf("%d files pending for want of a header", pending)
 			}
 
-			if err := o.fake.Apply(tmdbfake.Scenario{}); err != nil {
+			if err := o.fake.Apply(upstream.Scenario{}); err != nil {
 				t.Fatal(err)
 			}
 			o.run("limiter", "reset", "--force", "--quiet")

@@ -23,7 +23,9 @@ import (
 	"github.com/anivault/anivault/internal/cli"
 	"github.com/anivault/anivault/internal/demo"
 	"github.com/anivault/anivault/internal/tmdbfake"
+	"github.com/anivault/anivault/internal/tmdbfake/cert"
 	"github.com/anivault/anivault/internal/ui"
+	"github.com/anivault/anivault/internal/upstream"
 )
 
 func TestMain(m *testing.M) {
@@ -84,32 +86,32 @@ type running struct {
 
 func startFake(ts *testscript.TestScript, _ bool, args []string) {
 	var cfg tmdbfake.Config
-	var authority *tmdbfake.TLS
+	var authority *cert.Pair
 	scheme := ""
 	for _, arg := range args {
 		name, value, _ := strings.Cut(arg, "=")
 		var err error
 		switch name {
 		case "limit":
-			cfg.Limits, err = tmdbfake.ParseLimits(value)
+			cfg.Limits, err = upstream.ParseLimits(value)
 		case "preset":
-			cfg.Scenario, err = tmdbfake.Preset(value)
+			cfg.Scenario, err = upstream.Preset(value)
 		case "key":
 			cfg.Keys = []string{value}
 		case "tls":
-			fault, ok := map[string]tmdbfake.TLSFault{"": tmdbfake.TLSGood, "expired": tmdbfake.TLSExpired, "wrongname": tmdbfake.TLSWrongName}[value]
+			fault, ok := map[string]cert.Fault{"": cert.Good, "expired": cert.Expired, "wrongname": cert.WrongName}[value]
 			if !ok {
 				ts.Fatalf("unknown certificate %q", value)
 			}
-			if authority, err = tmdbfake.NewTLS(time.Now(), fault); err == nil {
-				err = os.WriteFile(ts.MkAbs("ca.pem"), authority.CAPEM(), 0o600)
+			if authority, err = cert.New(time.Now(), fault); err == nil {
+				err = os.WriteFile(ts.MkAbs("ca.pem"), authority.AuthorityPEM(), 0o600)
 			}
 		case "scheme":
 			scheme = value
 		case "rank":
 			cfg.Rank = tmdbfake.Rank(value)
 		case "scenario":
-			cfg.Scenario, err = tmdbfake.ReadScenario(strings.NewReader(ts.ReadFile(value)))
+			cfg.Scenario, err = upstream.ReadScenario(strings.NewReader(ts.ReadFile(value)))
 		default:
 			err = fmt.Errorf("unknown setting %q", name)
 		}
@@ -121,7 +123,7 @@ func startFake(ts *testscript.TestScript, _ bool, args []string) {
 	if authority == nil {
 		server, err = fake.Listen("127.0.0.1:0")
 	} else {
-		server, err = fake.ListenTLS("127.0.0.1:0", authority)
+		server, err = fake.ListenTLS("127.0.0.1:0", authority.Leaf, authority.Roots())
 	}
 	ts.Check(err)
 	ts.Defer(func() { _ = server.Close() })
@@ -139,10 +141,10 @@ func become(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: becomes PRESET|well")
 	}
-	var scenario tmdbfake.Scenario
+	var scenario upstream.Scenario
 	if args[0] != "well" {
 		var err error
-		scenario, err = tmdbfake.Preset(args[0])
+		scenario, err = upstream.Preset(args[0])
 		ts.Check(err)
 	}
 	ts.Check(fakeOf(ts).fake.Apply(scenario))

@@ -15,18 +15,18 @@ import (
 	"github.com/anivault/anivault/internal/atomicfile"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/simulate"
-	"github.com/anivault/anivault/internal/tmdbfake"
 	"github.com/anivault/anivault/internal/ui"
+	"github.com/anivault/anivault/internal/upstream"
 	"github.com/anivault/anivault/ratelimit"
 )
 
 // simulateFlags are the flags of limiter simulate, as they were written.
 type simulateFlags struct {
-	script, preset, limit, latency string
-	length, step                   string
-	format, out                    string
-	processes                      int
-	seed                           uint64
+	scenario, preset, limit, latency string
+	length, step                     string
+	format, out                      string
+	processes                        int
+	seed                             uint64
 }
 
 func (c *command) limiterSimulateCommand() *cobra.Command {
@@ -34,43 +34,43 @@ func (c *command) limiterSimulateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "simulate [KEY=VALUE...]",
 		Short: "Show what the limiter would do in trouble, in virtual time",
-		Long: `Run the limiter itself in virtual time against an upstream that fails by a script, and show what it does: its
-state, what it sends, what comes back. Nothing is sent anywhere, no time passes, and the shared state is not
-touched. The same seed gives the same run.
+		Long: `Run the limiter itself in virtual time against an upstream that fails by a scenario, and show what it does: its
+state, what it sends, what comes back. Nothing is sent, no time passes, and the shared state is not touched. The same
+seed gives the same run.
 
 Settings are those of this machine (flags, environment, config file), changed by KEY=VALUE as in limiter tune;
-N:KEY=VALUE changes the N-th process only. Every process asks as much as it may.
+N:KEY=VALUE changes the N-th process only. Every process always has requests waiting.
 
-A script is a list of phases, separated by commas or lines, each with its duration at the end; # begins a comment.
-With --script @FILE it is read from a file; a file with a JSON object is a scenario of the stand-in (tmdbfake).
+A scenario is a preset, or a JSON file as the stand-in (tmdbfake) reads it. For example, 40 % errors for five seconds,
+an outage of eight, then a limit that grows from 5 to 50 a second:
 
-  normal 15s                           nothing is wrong
-  error 40% 500 5s                     so many requests are answered with the status
-  outage 503 retry-after=30s 8s        all are
-  reset 4s   silent 20s                connections are reset; requests are never answered
-  limit 5..50 10s                      a sliding second sees 5 requests at most, 50 in the end
-  brownout 10x 10% 503 8s              answers take ten times as long, and some are errors
+  {"faults": [
+    {"from": "5s",  "to": "10s", "p": 0.4, "do": {"kind": "status", "status": 500}},
+    {"from": "20s", "to": "28s", "do": {"kind": "status", "status": 503, "retry_after": "30"}},
+    {"from": "28s", "to": "38s", "do": {"kind": "limit", "rate": 5, "rate_to": 50}}]}
+
+Other kinds: reset, close, silent, delay ("delay": "2s"), slow ("factor": 10). "match" takes "nth" and "every".
 
 Presets: ` + strings.Join(simulate.Presets(), ", ") + `.
 Limits: token_bucket, sliding, fixed, legacy (TMDB's until 2019), none; as MODEL[:RATE/PER][,burst=N]
 [,count_rejected=true][,penalty=N/TIME][,retry_after=MODE].`,
 		Example: `  anivault limiter simulate
   anivault limiter simulate --preset outage-60s --processes 4
-  anivault limiter simulate --script "normal 10s, outage 30s, normal 20s" rate_base=20 sleep_min=5s
+  anivault limiter simulate --scenario bad-evening.json rate_base=20 sleep_min=5s
   anivault limiter simulate --limit sliding:20/1s,retry_after=delta --for 10m
   anivault limiter simulate --processes 2 2:rate_base=10 --out run.svg`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.simulate(cmd, f, args) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.script, "script", "", "what goes wrong: `PHASES`, or @FILE")
-	flags.StringVar(&f.preset, "preset", "gauntlet", "`NAME` of a script there is")
-	flags.StringVar(&f.limit, "limit", "sliding:50/1s", "`MODEL` of the upstream's limit, unless the script has one")
-	flags.StringVar(&f.latency, "latency", "20ms-60ms", "`TIME` of a good answer, or the range of it")
+	flags.StringVar(&f.scenario, "scenario", "", "`FILE` with a scenario in JSON")
+	flags.StringVar(&f.preset, "preset", "gauntlet", "`NAME` of a scenario")
+	flags.StringVar(&f.limit, "limit", "sliding:50/1s", "`MODEL` of the upstream's limit, unless the scenario has one")
+	flags.StringVar(&f.latency, "latency", "20ms-60ms", "`TIME` to a good answer, or a range")
 	flags.IntVar(&f.processes, "processes", 1, "`NUMBER` of processes that share the limiter")
-	flags.StringVar(&f.length, "for", "", "how `LONG` to simulate (default: the script, and some time to recover)")
-	flags.StringVar(&f.step, "step", "", "`TIME` of a row (default: such that there are some 20 to 50)")
-	flags.Uint64Var(&f.seed, "seed", 1, "`NUMBER` that all chance follows from")
-	flags.StringVar(&f.format, "format", "text", "`FORM` of the output: text, csv or svg (default: by the name of --out)")
+	flags.StringVar(&f.length, "for", "", "`DURATION` of the run (default: until 30 s after the last fault, or 2m)")
+	flags.StringVar(&f.step, "step", "", "`DURATION` of a row (default: such that there are 20 to 50)")
+	flags.Uint64Var(&f.seed, "seed", 1, "random `SEED`")
+	flags.StringVar(&f.format, "format", "text", "`FORMAT` of the output: text, csv or svg (default: by the name of --out)")
 	flags.StringVar(&f.out, "out", "", "write to `FILE` instead of stdout")
 	completeWords(cmd, "format", "text", "csv", "svg")
 	completeWords(cmd, "preset", simulate.Presets()...)
@@ -95,14 +95,14 @@ func (c *command) simulate(cmd *cobra.Command, f simulateFlags, args []string) e
 			f.format = ext
 		case "", "txt", "text", "md", "log":
 		default:
-			return usagef("name it .svg, .csv or .txt, or say with --format what is to be in it", "flag --out: there is no form for a name that ends with .%s", ui.Printable(ext))
+			return usagef("name it .svg, .csv or .txt, or choose with --format", "flag --out: no format belongs to a name that ends with .%s", ui.Printable(ext))
 		}
 	}
 	if err := checkFormat(f.format, "text", "csv", "svg"); err != nil {
 		return err
 	}
-	if f.script != "" && cmd.Flags().Changed("preset") {
-		return usagef("give one of them", "--script and --preset both say what goes wrong")
+	if f.scenario != "" && cmd.Flags().Changed("preset") {
+		return usagef("give one of them", "--scenario and --preset exclude each other")
 	}
 	sim, err := f.config()
 	if err != nil {
@@ -119,7 +119,7 @@ func (c *command) simulate(cmd *cobra.Command, f simulateFlags, args []string) e
 	switch {
 	case cmd.Context().Err() != nil:
 		return cmd.Context().Err()
-	case err != nil: // nothing but what was asked for can be wrong with it
+	case err != nil: // only the arguments can be wrong
 		return usagef("see: "+cmd.CommandPath()+" --help", "%v", err)
 	}
 	write := map[string]func(io.Writer) error{"text": result.WriteText, "csv": result.WriteCSV, "svg": result.WriteSVG}[f.format]
@@ -134,29 +134,13 @@ func (c *command) simulate(cmd *cobra.Command, f simulateFlags, args []string) e
 
 // config reads the flags that say what is simulated.
 func (f *simulateFlags) config() (sim simulate.Config, err error) {
-	if f.script != "" {
-		text, from := f.script, "flag --script"
-		if path, ok := strings.CutPrefix(text, "@"); ok {
-			raw, err := os.ReadFile(path)
-			if err != nil {
-				return sim, usagef("write the script there, or after --script", "flag --script: %v", err)
-			}
-			text, from = string(raw), path
-		}
-		if sim.Script, err = simulate.Parse(text); err != nil {
-			return sim, usagef(`for example: --script "normal 10s, outage 503 8s, normal 20s"`, "%s: %v", from, err)
-		}
-	} else if sim.Script, err = simulate.Preset(f.preset); err != nil {
-		hint := "allowed: " + strings.Join(simulate.Presets(), ", ")
-		if near, ok := config.Nearest(f.preset, simulate.Presets()); ok {
-			hint = "did you mean " + near + "?"
-		}
-		return sim, usagef(hint, "flag --preset: %q is not a preset", f.preset)
+	if sim.Scenario, err = f.read(); err != nil {
+		return sim, err
 	}
-	if sim.Limits, err = tmdbfake.ParseLimits(f.limit); err != nil {
+	if sim.Limits, err = upstream.ParseLimits(f.limit); err != nil {
 		return sim, usagef("for example: --limit sliding:40/1s,retry_after=delta", "flag --limit: %v", err)
 	}
-	if sim.Latency, err = tmdbfake.ParseLatency(f.latency); err != nil {
+	if sim.Latency, err = upstream.ParseLatency(f.latency); err != nil {
 		return sim, usagef("allowed: a time such as 75ms, or a range such as 20ms-60ms", "flag --latency: %q is not a latency", f.latency)
 	}
 	for _, d := range []struct {
@@ -172,6 +156,36 @@ func (f *simulateFlags) config() (sim simulate.Config, err error) {
 	}
 	sim.Seed = f.seed
 	return sim, nil
+}
+
+// read returns the scenario to simulate.
+func (f *simulateFlags) read() (upstream.Scenario, error) {
+	if f.scenario == "" {
+		if !slices.Contains(simulate.Presets(), f.preset) {
+			hint := "allowed: " + strings.Join(simulate.Presets(), ", ")
+			if near, ok := config.Nearest(f.preset, simulate.Presets()); ok {
+				hint = "did you mean " + near + "?"
+			}
+			return upstream.Scenario{}, usagef(hint, "flag --preset: %q is not a preset", f.preset)
+		}
+		return upstream.Preset(f.preset)
+	}
+	file, err := os.Open(f.scenario)
+	if err != nil {
+		return upstream.Scenario{}, usagef("name a file that can be read", "flag --scenario: %v", err)
+	}
+	defer file.Close()
+	s, err := upstream.ReadScenario(file)
+	if err == nil {
+		err = simulate.Check(s)
+	}
+	if err != nil {
+		return s, usagef("see: anivault limiter simulate --help", "%s: %v", f.scenario, err)
+	}
+	if s.Name == "" {
+		s.Name = strings.TrimSuffix(filepath.Base(f.scenario), ".json")
+	}
+	return s, nil
 }
 
 // simulatedTunings returns the tuning of each process.

@@ -1,5 +1,5 @@
-// Package demo makes what `anivault demo` shows: a sample library with the awkward kinds of names that real
-// libraries have, and a stand-in for TMDB on loopback that limits and fails a little.
+// Package demo provides what `anivault demo` needs: a sample library with the awkward names of real ones
+// ([MakeLibrary]), and the stand-in for TMDB on loopback, which limits and fails a little ([Start]).
 package demo
 
 import (
@@ -53,7 +53,7 @@ var files = []string{
 	"Films/The.Matrix.Reloaded.2003.1080p.mkv",
 	"Films/Mononoke Hime.mkv",
 	"Films/Perfect.Blue.1998.mkv",
-	// What has to be left alone, or said honestly.
+	// Files to skip, and a title that TMDB does not have.
 	"Films/The.Matrix.1999.2160p.UHD.BluRay.x265-GRP/Sample/sample.mkv",
 	"Anime/Cowboy Bebop Extras/Trailers/Cowboy Bebop - Trailer 1.mkv",
 	"Anime/[Kaleido] Cowboy Bebop - 05.5 [BD 1080p].mkv",
@@ -65,7 +65,7 @@ var files = []string{
 // ignore is the content of the sample's .anivaultignore.
 const ignore = "# not sorted yet\nincoming/\n"
 
-// MakeLibrary makes the sample library below root: about 40 files, empty but for the ignore file.
+// MakeLibrary creates the sample library below root: about 40 files, all empty but the ignore file.
 func MakeLibrary(root string) error {
 	for _, name := range files {
 		path := filepath.Join(root, filepath.FromSlash(name))

@@ -6,10 +6,11 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/internal/tmdbfake"
+	"github.com/anivault/anivault/internal/upstream"
 )
 
-// script is what goes wrong during the demo: the stand-in refuses a few requests though nobody was too fast, fails
-// once, and cuts one answer short. TMDB has done all of it.
+// script is what goes wrong during the demo: the stand-in refuses a few requests below the limit, fails once, and
+// resets one connection. TMDB has done all of it.
 const script = `{
   "name": "demo",
   "faults": [
@@ -28,16 +29,16 @@ type Server struct {
 // Start serves the authored catalogue on loopback: at most 40 requests a second, as TMDB's documents say,
 // with the faults of the demo. Close ends it.
 func Start() (*Server, error) {
-	limits, err := tmdbfake.ParseLimits("sliding:40/1s")
+	limits, err := upstream.ParseLimits("sliding:40/1s")
 	if err != nil {
 		return nil, err
 	}
-	scenario, err := tmdbfake.ReadScenario(strings.NewReader(script))
+	scenario, err := upstream.ReadScenario(strings.NewReader(script))
 	if err != nil {
 		return nil, err
 	}
 	fake, err := tmdbfake.New(tmdbfake.Config{
-		Seed: 1, Limits: limits, Scenario: scenario, Latency: tmdbfake.Latency{Min: 20 * time.Millisecond, Max: 60 * time.Millisecond},
+		Seed: 1, Limits: limits, Scenario: scenario, Latency: upstream.Latency{Min: 20 * time.Millisecond, Max: 60 * time.Millisecond},
 	})
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/release"
 	"github.com/anivault/anivault/internal/tmdbfake"
+	"github.com/anivault/anivault/internal/tmdbfake/catalogfile"
 )
 
 // evalFolder holds measurement data that is no part of the project.
@@ -96,7 +97,7 @@ func evalCatalogue(t *testing.T) *tmdbfake.Catalogue {
 		t.Skip("no evaluation data beside the repository")
 	}
 	defer f.Close()
-	cat, err := tmdbfake.ReadCatalogue(f)
+	cat, err := catalogfile.Read(f)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,9 +5,7 @@ import (
 	"time"
 )
 
-// This file decides the order of events: by time, and at the same time in the order in which they were planned.
-
-// clock is virtual time with what is planned to happen.
+// clock is virtual time with its planned events, in the order of time; those of one moment in the order of planning.
 type clock struct {
 	now    time.Duration // since the beginning
 	events events
@@ -20,21 +18,21 @@ type event struct {
 	do  func()
 }
 
-// plan lets something happen after a while.
+// plan calls do after a time.
 func (c *clock) plan(after time.Duration, do func()) {
 	c.seq++
 	heap.Push(&c.events, event{c.now + max(after, 0), c.seq, do})
 }
 
-// next returns when the next event is due; false if there is none.
-func (c *clock) next() (time.Duration, bool) {
+// next returns when the next event is due; ok is false if there is none.
+func (c *clock) next() (at time.Duration, ok bool) {
 	if len(c.events) == 0 {
 		return 0, false
 	}
 	return c.events[0].at, true
 }
 
-// step moves time to the next event and lets it happen.
+// step moves time to the next event and calls it.
 func (c *clock) step() {
 	e := heap.Pop(&c.events).(event)
 	c.now = e.at

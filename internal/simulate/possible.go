@@ -3,39 +3,34 @@ package simulate
 import (
 	"time"
 
-	"github.com/anivault/anivault/internal/tmdbfake"
+	"github.com/anivault/anivault/internal/upstream"
 )
 
-// This file decides what the best client of all could have had: the measure of every other.
-
-// Possible returns how many good answers somebody could have who knows the script, never asks in vain, and has so
-// many slots. What fails by chance counts by its probability; a latency is the middle of its range.
-func Possible(s Script, limits tmdbfake.Limits, latency tmdbfake.Latency, slots int, length time.Duration) float64 {
-	limits.CountRejected, limits.PenaltyAfter = false, 0 // who is never refused meets neither
-	if s.Limits != "" {
-		if own, err := tmdbfake.ParseLimits(s.Limits); err == nil {
-			own.CountRejected, own.PenaltyAfter = false, 0
-			limits, s.Limits = own, ""
-		}
-	}
-	u, err := NewUpstream(s, limits, latency, 0)
-	if err != nil || slots < 1 || u.mean() <= 0 {
+// Possible returns the number of good answers that a client could have who knows the scenario, never asks in vain and
+// has so many slots: the upper bound of every client. What fails by chance counts by its probability, a latency by the
+// middle of its range.
+func Possible(s upstream.Scenario, limits upstream.Limits, latency upstream.Latency, slots int, length time.Duration) float64 {
+	limits, s.Limits = withoutPenalty(limits), withoutPenalty(limitsOf(s, limits)).String()
+	b, err := upstream.New(limits, 0)
+	if err != nil || b.Apply(s, epoch) != nil || latency.Mean() <= 0 {
 		return 0
 	}
 	var c clock
 	good := 0.0
+	end := epoch.Add(length)
 	for range slots {
 		var next func()
 		next = func() {
-			if end := u.hopeless(c.now, length); end > c.now {
-				c.plan(end-c.now, next)
+			now := epoch.Add(c.now)
+			if up := b.DownUntil(now, end); up.After(now) {
+				c.plan(up.Sub(now), next)
 				return
 			}
-			if ok, wait := u.allow(c.now); !ok {
+			if ok, wait := b.Allow(now, client.IP); !ok {
 				c.plan(max(wait, 100*time.Microsecond), next)
 				return
 			}
-			chance, took := u.expect(c.now)
+			chance, took := b.Expect(now, client, latency.Mean())
 			if c.now+took <= length {
 				good += chance
 			}
@@ -49,34 +44,20 @@ func Possible(s Script, limits tmdbfake.Limits, latency tmdbfake.Latency, slots 
 	return good
 }
 
-// hopeless returns until when every request fails, or now.
-func (u *Upstream) hopeless(now, length time.Duration) time.Duration {
-	until := now
-	for i := range u.script.Faults {
-		f := &u.script.Faults[i]
-		if f.lasts(now) && f.chance() == 1 && len(f.Nth) == 0 && f.Every <= 1 {
-			end := f.To
-			if end == 0 {
-				end = length
-			}
-			until = max(until, end)
-		}
+// limitsOf returns the limits of a scenario, the given ones if it has none.
+func limitsOf(s upstream.Scenario, otherwise upstream.Limits) upstream.Limits {
+	if s.Limits == "" {
+		return otherwise
 	}
-	return until
+	own, err := upstream.ParseLimits(s.Limits)
+	if err != nil {
+		return otherwise
+	}
+	return own
 }
 
-// expect counts a request and returns how likely it is to succeed, and how long it takes.
-func (u *Upstream) expect(now time.Duration) (chance float64, took time.Duration) {
-	chance, took = 1, u.mean()
-	for i := range u.script.Faults {
-		f := &u.script.Faults[i]
-		if !f.lasts(now) {
-			continue
-		}
-		took = f.slow(took)
-		if u.due(i) {
-			chance *= 1 - f.chance()
-		}
-	}
-	return chance, took
+// withoutPenalty drops what only a refused client meets.
+func withoutPenalty(l upstream.Limits) upstream.Limits {
+	l.CountRejected, l.PenaltyAfter, l.PenaltyFor = false, 0, 0
+	return l
 }

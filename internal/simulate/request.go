@@ -9,8 +9,8 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// This file decides what a request does from its beginning to its end: it does what ratelimit's Limiter and Transport
-// do, with plans in place of timers. Everything about permission is the snapshot's decision.
+// A request does here what ratelimit's Limiter and Transport do, with planned events in place of timers. The snapshot
+// decides about permission.
 
 // process is one of the processes that share the state.
 type process struct {
@@ -20,8 +20,8 @@ type process struct {
 
 	known  bool       // it has asked for something
 	inside int        // requests that hold or want a permit; at most concurrency
-	queue  []*request // those behind them, first come first served
-	parked []*request // those inside that wait to ask again
+	queue  []*request // requests behind them, first come, first served
+	parked []*request // requests inside that wait to ask again
 	share  Share
 }
 
@@ -35,8 +35,8 @@ type request struct {
 
 	parkedAt time.Duration
 	counts   bool   // the present wait counts against max_wait
-	slot     bool   // it is woken when a slot of its process is free
-	nap      uint64 // counts waits, so that an old plan wakes nobody
+	slot     bool   // a free slot of its process ends the wait
+	nap      uint64 // counts waits: a plan of an earlier wait does nothing
 	ready    func() // what comes after the wait
 
 	departed time.Duration
@@ -50,7 +50,7 @@ func (p *process) begin() {
 	p.enter(r)
 }
 
-// wait notes whether a request is on the wire.
+// wait records whether a request waits or is on the wire.
 func (r *request) wait(is bool) {
 	if r.waiting == is {
 		return
@@ -63,7 +63,7 @@ func (r *request) wait(is bool) {
 	}
 }
 
-// enter lets a request ask for a permit, or queue behind the others of its process.
+// enter lets a request ask for a permit, or queues it behind the others of its process.
 func (p *process) enter(r *request) {
 	if p.inside < p.tuning.Concurrency && len(p.queue) == 0 {
 		p.inside++
@@ -73,7 +73,7 @@ func (p *process) enter(r *request) {
 	p.queue = append(p.queue, r)
 }
 
-// leave gives a place inside back.
+// leave frees a place inside.
 func (p *process) leave() {
 	p.inside--
 	for p.inside < p.tuning.Concurrency && len(p.queue) > 0 {
@@ -149,7 +149,7 @@ func (r *request) rise() {
 	r.ready()
 }
 
-// wake ends the waits of a process's requests for whom it is time.
+// wake ends the waits of the process's requests that fit.
 func (p *process) wake(who func(*request) bool) {
 	for _, r := range p.parked {
 		if who(r) {
@@ -166,7 +166,7 @@ func (p *process) wake(who func(*request) bool) {
 
 func (r *request) left() time.Duration { return max(r.process.tuning.MaxWait-r.waited, 0) }
 
-// send puts a request on the wire: it arrives after some part of the latency, and is decided upon then.
+// send puts a request on the wire. It reaches the upstream after a part of the latency.
 func (r *request) send() {
 	p, w := r.process, r.process.world
 	r.wait(false)
@@ -174,24 +174,24 @@ func (r *request) send() {
 	p.share.Sent++
 	w.timeline.sent++
 	w.grants.add(w.clock.now)
-	way := time.Duration((0.25 + 0.5*w.chance.Float64()) * float64(w.upstream.mean()))
+	way := time.Duration((0.25 + 0.5*w.chance.Float64()) * float64(w.config.Latency.Mean()))
 	w.clock.plan(way, func() {
-		a := w.upstream.Answer(w.clock.now)
-		latency := max(a.Latency, way)
-		if a.Fail == Silent || latency >= p.tuning.RequestTimeout {
-			a = Answer{Fail: Silent, Status: 0}
+		a := w.server.answer(w.clock.now)
+		latency := max(a.latency, way)
+		if latency >= p.tuning.RequestTimeout {
+			a = answer{}
 			latency = max(p.tuning.RequestTimeout, way)
 		}
 		w.clock.plan(latency-way, func() { r.answered(a) })
 	})
 }
 
-// answered gives the permit back and decides how it goes on.
-func (r *request) answered(a Answer) {
+// answered returns the permit and decides how the request goes on.
+func (r *request) answered(a answer) {
 	p, w := r.process, r.process.world
-	e := ratelimit.Event{Outcome: outcome(&a), Status: a.Status, Latency: w.clock.now - r.departed, Attempt: r.attempt}
+	e := ratelimit.Event{Outcome: outcome(a), Status: a.status, Latency: w.clock.now - r.departed, Attempt: r.attempt}
 	if e.Outcome == ratelimit.Throttled || e.Outcome == ratelimit.Server && e.Status == http.StatusServiceUnavailable {
-		e.RetryAfter, _ = ratelimit.ParseRetryAfter(a.Header, epoch.Add(w.clock.now)) // what is odd counts as none
+		e.RetryAfter, _ = ratelimit.ParseRetryAfter(a.header, epoch.Add(w.clock.now)) // a value that can't be read counts as none
 	}
 	out := w.snapshot.Record(w.now(), ratelimit.Report{Owner: p.id, Tuning: &p.tuning, Pass: r.pass, Event: e, Draw: w.chance.Float64()})
 	if out.Moved {
@@ -213,22 +213,22 @@ func (r *request) answered(a Answer) {
 	}
 }
 
-// outcome is what an answer counts as; of a status the limiter's own table decides.
-func outcome(a *Answer) ratelimit.Outcome {
-	switch a.Fail {
-	case Reset, Silent:
+// outcome returns what an answer counts as. Of a status the limiter's own table decides.
+func outcome(a answer) ratelimit.Outcome {
+	switch {
+	case a.status == 0:
 		return ratelimit.Network
-	case Poisoned:
+	case a.foreign:
 		return ratelimit.Server
-	case None, Status:
+	default:
+		return ratelimit.ClassifyStatus(nil, &http.Response{StatusCode: a.status}, nil, nil)
 	}
-	return ratelimit.ClassifyStatus(nil, &http.Response{StatusCode: a.Status}, nil, nil)
 }
 
 // retry waits before the next try, as ratelimit's Transport does.
 func (r *request) retry(after ratelimit.Outcome) {
 	w := r.process.world
-	// Full jitter, U(0, min(30 s, 1.5 s * 2^(n-1))); after a 429 everybody's pause is the delay.
+	// Full jitter, U(0, min(30 s, 1.5 s * 2^(n-1))); after a 429 the shared pause is the delay.
 	limit := min(1.5*math.Pow(2, float64(r.attempt-1)), 30)
 	delay := time.Duration(w.chance.Float64() * limit * float64(time.Second))
 	if after == ratelimit.Throttled {
@@ -242,7 +242,7 @@ func (r *request) retry(after ratelimit.Outcome) {
 	r.askRetry(delay, r.waited)
 }
 
-// askRetry asks whether there have been too many retries of late; what that takes is part of the delay.
+// askRetry asks for a retry of the budget. The time that it waits is a part of the delay.
 func (r *request) askRetry(delay, before time.Duration) {
 	p, w := r.process, r.process.world
 	g := w.snapshot.TryRetry(w.now(), ratelimit.Ask{Owner: p.id, Tuning: &p.tuning, Patience: r.left()})
@@ -258,8 +258,8 @@ func (r *request) askRetry(delay, before time.Duration) {
 	}
 }
 
-// giveUp ends an item without success. A run would leave the rest pending then; here its place is taken again when the
-// block is over, so that the time after it can be seen.
+// giveUp ends an item without success. A real run would leave the others pending; here a new item takes its place when
+// the block is over, so that the recovery can be seen.
 func (r *request) giveUp(until time.Time) {
 	w := r.process.world
 	r.process.share.Failed++

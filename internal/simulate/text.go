@@ -2,18 +2,17 @@ package simulate
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/csv"
 	"fmt"
 	"io"
 	"math"
 	"strconv"
 	"strings"
-	"time"
 
+	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
 )
-
-// This file decides how a result is read in a terminal, 80 columns wide, and by programs.
 
 const (
 	textWidth = 80
@@ -23,31 +22,31 @@ const (
 // WriteText writes the timeline and the totals for people, in lines of at most 80 columns.
 func (r *Result) WriteText(out io.Writer) error {
 	w := bufio.NewWriter(out)
-	for _, line := range wrap(r.title(), textWidth) {
+	for _, line := range ui.Wrap(r.title(), textWidth) {
 		fmt.Fprintln(w, line)
 	}
 	fmt.Fprintf(w, "\n%8s %-9s %6s %6s %6s %5s %5s %4s %s\n", "TIME", "STATE", "RATE", "SENT", "GOOD", "429", "ERROR", "WAIT", "GOOD A SECOND")
-	phases, moves := r.Script.phases(r.For), r.Moves
+	phases, moves := r.phases(), r.Moves
 	top := r.top()
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		for len(phases) > 0 && phases[0].from < s.At {
-			head := fmt.Sprintf("%8s -- %s ", clockText(phases[0].from), clip(phases[0].label, 56))
-			fmt.Fprintln(w, head+strings.Repeat("-", max(0, textWidth-len(head))))
+			head := fmt.Sprintf("%8s -- %s ", ui.Offset(phases[0].from), ui.Cut(phases[0].label, 56))
+			fmt.Fprintln(w, head+strings.Repeat("-", max(0, textWidth-ui.Width(head))))
 			phases = phases[1:]
 		}
 		for len(moves) > 0 && moves[0].At < s.At {
 			m := moves[0]
-			fmt.Fprintf(w, "%8s %s -> %s: %s\n", clockText(m.At), m.From, m.To, m.Reason)
+			fmt.Fprintf(w, "%8s %s -> %s: %s\n", ui.Offset(m.At), m.From, m.To, m.Reason)
 			moves = moves[1:]
 		}
 		bar := strings.Repeat("#", int(math.Round(barWidth*r.perSecond(i, s.Good)/top)))
-		line := fmt.Sprintf("%8s %-9s %6s %6d %6d %5d %5d %4d %s", clockText(s.At), s.State, rateText(s.Rate), s.Sent, s.Good, s.Throttled, s.Errors, s.Waiting, bar)
+		line := fmt.Sprintf("%8s %-9s %6s %6d %6d %5d %5d %4d %s", ui.Offset(s.At), s.State, rateText(s.Rate), s.Sent, s.Good, s.Throttled, s.Errors, s.Waiting, bar)
 		fmt.Fprintln(w, strings.TrimRight(line, " "))
 	}
 	fmt.Fprintln(w)
 	for _, row := range r.totals() {
-		for i, line := range wrap(row[1], textWidth-14) {
+		for i, line := range ui.Wrap(row[1], textWidth-14) {
 			label := row[0]
 			if i > 0 {
 				label = ""
@@ -58,26 +57,19 @@ func (r *Result) WriteText(out io.Writer) error {
 	return w.Flush()
 }
 
-// title says what was simulated.
+// title returns a line about what was simulated.
 func (r *Result) title() string {
-	name := r.Script.Name
-	if name == "" {
-		name = "script"
-	}
-	latency := r.Latency.Min.String()
-	if r.Latency.Max > r.Latency.Min {
-		latency += "-" + r.Latency.Max.String()
-	}
-	return fmt.Sprintf("%s for %s: %s, limit %s, latency %s, seed %d", name, r.For, count(len(r.Tunings), "process", "processes"), r.Limits, latency, r.Seed)
+	name := cmp.Or(r.Scenario.Name, "scenario")
+	return fmt.Sprintf("%s for %s: %s, limit %s, latency %s, seed %d", name, r.For, ui.Count(len(r.Tunings), "process"), r.Limits, r.Latency, r.Seed)
 }
 
-// totals are label and text.
+// totals returns the totals, each as label and text.
 func (r *Result) totals() [][2]string {
 	t := &r.Totals
 	rows := [][2]string{
 		{"good answers", fmt.Sprintf("%d of the %.0f possible with the same slots (%s)", t.Good, t.Possible, share(float64(t.Good), t.Possible))},
 		{"sent", fmt.Sprintf("%d: %d good, %d refused (429), %d errors; %s wasted", t.Sent, t.Good, t.Throttled, t.Errors, share(float64(t.Wasted), float64(t.Sent)))},
-		{"given up", count(t.Failed, "item", "items")},
+		{"given up", ui.Count(t.Failed, "item")},
 		{"most permits", fmt.Sprintf("%d in any ceiling_window, %d allowed", t.Peak, t.Ceiling)},
 	}
 	if len(r.Shares) > 1 {
@@ -90,14 +82,14 @@ func (r *Result) totals() [][2]string {
 	var states []string
 	for _, s := range ratelimit.States() {
 		if d := t.In[s]; d > 0 {
-			states = append(states, fmt.Sprintf("%s %s", s, clockText(d)))
+			states = append(states, fmt.Sprintf("%s %s", s, ui.Offset(d)))
 		}
 	}
 	rows = append(rows, [2]string{"time in", strings.Join(states, ", ")})
 	return append(rows, [2]string{"transitions", strconv.Itoa(len(r.Moves))})
 }
 
-// perSecond makes a count of the i-th step a rate; the last step may be shorter.
+// perSecond returns the rate of a count of the i-th step; the last step may be shorter.
 func (r *Result) perSecond(i, n int) float64 {
 	length := r.Step
 	if i > 0 {
@@ -106,7 +98,7 @@ func (r *Result) perSecond(i, n int) float64 {
 	return float64(n) / length.Seconds()
 }
 
-// top is the largest rate of good answers, at least 1.
+// top returns the largest rate of good answers, at least 1.
 func (r *Result) top() float64 {
 	top := 1.0
 	for i := range r.Steps {
@@ -122,50 +114,7 @@ func share(part, whole float64) string {
 	return strconv.FormatFloat(100*part/whole, 'f', 1, 64) + " %"
 }
 
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + many
-}
-
 func rateText(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
-
-// clockText is a time since the beginning: tenths of a second are enough.
-func clockText(d time.Duration) string {
-	unit := 100 * time.Millisecond
-	if d >= 10*time.Minute {
-		unit = time.Second
-	}
-	s := d.Round(unit).String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
-}
-
-func clip(s string, most int) string {
-	if runes := []rune(s); len(runes) > most {
-		return string(runes[:most-2]) + ".."
-	}
-	return s
-}
-
-// wrap breaks a text between words.
-func wrap(text string, width int) []string {
-	var lines []string
-	for _, word := range strings.Fields(text) {
-		if n := len(lines); n > 0 && len(lines[n-1])+1+len(word) <= width {
-			lines[n-1] += " " + word
-			continue
-		}
-		lines = append(lines, word)
-	}
-	return lines
-}
 
 // csvHeader names the columns of WriteCSV. Times are seconds since the beginning.
 var csvHeader = []string{"t", "phase", "state", "rate", "sent", "good", "throttled", "errors", "failed", "waiting", "transitions"}

@@ -11,14 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/anivault/anivault/ratelimit"
 )
-
-func waitOf(a *Answer) string {
-	w, _ := ratelimit.ParseRetryAfter(a.Header, epoch.Add(500*time.Millisecond))
-	return strings.TrimSuffix(strings.TrimSuffix(w.String(), "0m0s"), "0s")
-}
 
 func TestTextFitsEightyColumns(t *testing.T) {
 	for _, name := range Presets() {
@@ -38,11 +31,11 @@ func TestTextFitsEightyColumns(t *testing.T) {
 
 func TestTextNamesPhasesAndTransitions(t *testing.T) {
 	var b strings.Builder
-	if err := run(t, config(t, "normal 5s, outage 3s, normal 20s", "none", 1)).WriteText(&b); err != nil {
+	if err := run(t, config(t, `{"from": 5, "to": 8, "do": {"kind": "status", "status": 503}}`, "none", 1)).WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"-- normal --", "      5s -- outage --", "Normal -> Sleep: consecutive_failures", "HalfOpen -> Normal: probe_ok", "good answers", "0 refused (429)",
+		"-- normal --", "      5s -- status 503 --", "Normal -> Sleep: consecutive_failures", "HalfOpen -> Normal: probe_ok", "good answers", "0 refused (429)",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, b.String())
@@ -81,7 +74,7 @@ func TestCSVSumsUpToTheTotals(t *testing.T) {
 
 // TestSVG holds that the picture is XML, needs nothing from elsewhere, and names what it shows.
 func TestSVG(t *testing.T) {
-	for _, name := range append(Presets(), "error 5% 1s") {
+	for _, name := range append(Presets(), `{"to": 1, "p": 0.05, "do": {"kind": "status", "status": 500}}`) {
 		var b strings.Builder
 		if err := run(t, config(t, name, "sliding:50/1s", 2)).WriteSVG(&b); err != nil {
 			t.Fatal(err)

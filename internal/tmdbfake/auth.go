@@ -1,5 +1,3 @@
-// This file decides which credentials are accepted.
-
 package tmdbfake
 
 import (
@@ -11,7 +9,7 @@ import (
 // suspended is how a key begins that TMDB has suspended.
 const suspended = "deadbeef"
 
-// credential gives what a request shows: its bearer token, else its api_key.
+// credential returns what a request shows: its bearer token, else its api_key.
 func credential(r *http.Request) (value string, bearer bool) {
 	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
 	if ok && strings.EqualFold(scheme, "bearer") {
@@ -37,7 +35,7 @@ func v3Key(s string) bool {
 	return len(s) == 32 && strings.Trim(strings.ToLower(s), "0123456789abcdef") == ""
 }
 
-// authorise gives 0 for a good credential, else the code to refuse with. A v3
+// authorise returns 0 for a good credential, else the code to refuse with. A v3
 // key as bearer is refused, as TMDB does.
 func (f *Fake) authorise(r *http.Request) int {
 	value, bearer := credential(r)

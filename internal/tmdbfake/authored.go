@@ -1,10 +1,8 @@
-// This file decides how the authored catalogue is put together.
-
 package tmdbfake
 
 import "time"
 
-// Authored gives the catalogue that is written in code: the shapes that anime
+// Authored returns the catalogue that is written in code: the shapes that anime
 // takes on TMDB, with invented works of ids from 9,000,000, and a few dozen
 // works that everybody knows, with their real ids.
 func Authored() (*Catalogue, error) { return NewCatalogue(append(shapes(), known()...)) }

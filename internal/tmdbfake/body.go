@@ -1,11 +1,12 @@
-// This file decides the shape of list rows and of the small objects inside
-// bodies: which keys stand there and with which type.
-
 package tmdbfake
 
 import (
+	"crypto/md5" //nolint:gosec // TMDB's ids look like this; nothing is protected by it
+	"encoding/hex"
 	"fmt"
 	"math"
+
+	"github.com/anivault/anivault/internal/upstream"
 )
 
 // object is a JSON object. Encoding sorts its keys, so a body is the same
@@ -69,7 +70,7 @@ func isList(v any) bool {
 	return false
 }
 
-// text gives null for "".
+// text returns null for "".
 func nullable(s string) any {
 	if s == "" {
 		return nil
@@ -77,17 +78,24 @@ func nullable(s string) any {
 	return s
 }
 
-// image gives the path of a picture that does not exist anywhere.
+// hexID returns n hexadecimal digits, at most 32, that depend on the arguments
+// alone.
+func hexID(n int, about ...any) string {
+	sum := md5.Sum(fmt.Appendln(nil, about...)) //nolint:gosec // an id, not a secret
+	return hex.EncodeToString(sum[:])[:n]
+}
+
+// image returns the path of a picture that does not exist anywhere.
 func (w *Work) image(what string) string {
 	return "/" + hexID(27, "image", what, w.Kind, w.ID) + ".jpg"
 }
 
-// vote gives a plausible mean vote, with at most three decimals.
+// vote returns a plausible mean vote, with at most three decimals.
 func (w *Work) vote() float64 {
 	if w.Votes == 0 {
 		return 0
 	}
-	return math.Round((6+3*chance(1, "vote", w.Kind, w.ID))*1000) / 1000
+	return math.Round((6+3*upstream.Chance(1, "vote", w.Kind, w.ID))*1000) / 1000
 }
 
 func ints(v []int) []int {
@@ -97,7 +105,7 @@ func ints(v []int) []int {
 	return v
 }
 
-// row gives the work as an element of a result list.
+// row returns the work as an element of a result list.
 func (w *Work) row(v view, mediaType bool) object {
 	o := object{
 		"adult": w.Adult, "softcore": false, "id": w.ID,
@@ -127,13 +135,13 @@ func (w *Work) countries() []string {
 	return []string{w.Country}
 }
 
-// episodeID gives an id that no other episode has.
+// episodeID returns an id that no other episode has.
 func episodeID(work, season, number int) int { return work*100_000 + season*2_000 + number }
 
-// seasonID gives an id that no other season has.
+// seasonID returns an id that no other season has.
 func seasonID(work, season int) int { return work*100 + season }
 
-// episode gives one episode. Full adds the people, which lists leave out.
+// episode returns one episode. Full adds the people, which lists leave out.
 func (w *Work) episode(e Episode, v view, full bool) object {
 	overview := ""
 	if v.language == "en" && e.Title != "" {
@@ -159,7 +167,7 @@ func nullableInt(n int) any {
 	return n
 }
 
-// seasonRow gives a season as an element of the details' list.
+// seasonRow returns a season as an element of the details' list.
 func (w *Work) seasonRow(s *Season, v view) object {
 	date := nullable(s.Date().String())
 	if s.Undate {

@@ -1,6 +1,3 @@
-// This file decides what a work of the catalogue is: the facts from which
-// every body is made. Nothing here knows JSON or HTTP.
-
 package tmdbfake
 
 import (
@@ -25,12 +22,12 @@ type Day int32
 // NoDay is the unknown day.
 const NoDay Day = -1 << 31
 
-// MakeDay gives the Day of a calendar date.
+// MakeDay returns the Day of a calendar date.
 func MakeDay(year int, month time.Month, day int) Day {
 	return Day(time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Unix() / 86400)
 }
 
-// String gives the day as TMDB writes it, 2006-01-02, and "" for NoDay.
+// String returns the day as TMDB writes it, 2006-01-02, and "" for NoDay.
 func (d Day) String() string {
 	if d == NoDay {
 		return ""
@@ -38,7 +35,7 @@ func (d Day) String() string {
 	return time.Unix(int64(d)*86400, 0).UTC().Format(time.DateOnly)
 }
 
-// Year gives the calendar year, 0 for NoDay.
+// Year returns the calendar year, 0 for NoDay.
 func (d Day) Year() int {
 	if d == NoDay {
 		return 0
@@ -141,7 +138,7 @@ type GroupPart struct {
 // EpisodeRef names an episode by its place in the seasons.
 type EpisodeRef struct{ Season, Number int }
 
-// step gives the days between two episodes.
+// step returns the days between two episodes.
 func (r Run) step() int {
 	if r.Step == 0 {
 		return 7
@@ -149,20 +146,20 @@ func (r Run) step() int {
 	return r.Step
 }
 
-// date gives the day of episode n of the run, NoDay when the run has none.
-func (r Run) date(n int) Day {
+// Date returns the day of episode n of the run, NoDay when the run has none.
+func (r Run) Date(n int) Day {
 	if r.Start == NoDay {
 		return NoDay
 	}
 	return r.Start + Day((n-r.First)*r.step())
 }
 
-// Episodes gives the season's episodes in the order of their numbers.
+// Episodes returns the season's episodes in the order of their numbers.
 func (s *Season) Episodes() []Episode {
 	var out []Episode
 	for _, r := range s.Runs {
 		for n := r.First; n <= r.Last; n++ {
-			out = append(out, Episode{Season: s.Number, Number: n, Title: s.Titles[n], Date: r.date(n), Kind: "standard"})
+			out = append(out, Episode{Season: s.Number, Number: n, Title: s.Titles[n], Date: r.Date(n), Kind: "standard"})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Episode) int { return cmp.Compare(a.Number, b.Number) })
@@ -173,7 +170,7 @@ func (s *Season) Episodes() []Episode {
 	return out
 }
 
-// Count gives the number of episodes without making them.
+// Count returns the number of episodes without making them.
 func (s *Season) Count() int {
 	if len(s.Runs) == 1 {
 		return max(0, s.Runs[0].Last-s.Runs[0].First+1)
@@ -181,7 +178,7 @@ func (s *Season) Count() int {
 	return len(s.Episodes())
 }
 
-// Date gives the day on which the season began, NoDay when no episode has one.
+// Date returns the day on which the season began, NoDay when no episode has one.
 func (s *Season) Date() Day {
 	best := NoDay
 	for _, r := range s.Runs {
@@ -192,7 +189,7 @@ func (s *Season) Date() Day {
 	return best
 }
 
-// seasonMap gives the seasons in force.
+// seasonMap returns the seasons in force.
 func (w *Work) seasonMap(renumbered bool) []Season {
 	if renumbered && w.later != nil {
 		return w.later
@@ -225,12 +222,27 @@ func (w *Work) finish() {
 			if r.Start == NoDay || r.Last < r.First {
 				continue
 			}
-			for y := r.Start.Year(); y <= r.date(r.Last).Year(); y++ {
+			for y := r.Start.Year(); y <= r.Date(r.Last).Year(); y++ {
 				add(y)
 			}
 		}
 	}
 	slices.Sort(w.years)
+}
+
+// AbsoluteGroup returns the group that numbers all regular episodes in one row.
+func AbsoluteGroup(w *Work) Group {
+	part := GroupPart{Name: "Absolute", Order: 1}
+	for i := range w.Seasons {
+		s := &w.Seasons[i]
+		if s.Number == 0 {
+			continue
+		}
+		for _, e := range s.Episodes() {
+			part.Episodes = append(part.Episodes, EpisodeRef{Season: s.Number, Number: e.Number})
+		}
+	}
+	return Group{ID: hexID(24, "absolute", w.ID), Name: "Absolute Order", Type: 2, Parts: []GroupPart{part}}
 }
 
 // Catalogue is an ordered, indexed collection of works. It does not change
@@ -287,10 +299,10 @@ func NewCatalogue(works []Work) (*Catalogue, error) {
 	return c, nil
 }
 
-// Len gives the number of works.
+// Len returns the number of works.
 func (c *Catalogue) Len() int { return len(c.works) }
 
-// Works gives the works of a kind in the order of their ids. They belong to
+// Works returns the works of a kind in the order of their ids. They belong to
 // the catalogue and must not be changed.
 func (c *Catalogue) Works(kind Kind) []*Work {
 	var out []*Work

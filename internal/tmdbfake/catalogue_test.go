@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/anivault/anivault/internal/upstream"
 )
 
 // lack is how one field of one kind of object can lack a value.
@@ -204,7 +206,7 @@ func TestInventedIDsCannotBeTakenForFacts(t *testing.T) {
 func TestRenumberingFlipsTheSeasons(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	f := newFake(t, Config{
-		Clock: func() time.Time { return now }, Scenario: Scenario{RenumberAfter: Duration(time.Hour)},
+		Clock: func() time.Time { return now }, Scenario: upstream.Scenario{RenumberAfter: upstream.Duration(time.Hour)},
 	})
 	s := start(t, f)
 	c := clientOf(t, s)

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/anivault/anivault/tmdb"
+
+	"github.com/anivault/anivault/internal/upstream"
 )
 
 // TestTheClientReadsTheWholeCatalogue asks for everything the authored
@@ -89,19 +91,19 @@ func hasID[T any](list []T, id int, of func(T) int) bool {
 func TestTheClientKnowsTheRefusals(t *testing.T) {
 	for _, row := range []struct {
 		name  string
-		do    Action
+		do    upstream.Action
 		check func(error) bool
 	}{
-		{"maintenance", Action{Kind: "status", Status: 503, Code: 46}, func(err error) bool {
+		{"maintenance", upstream.Action{Kind: "status", Status: 503, Code: 46}, func(err error) bool {
 			var e *tmdb.Error
 			return errors.As(err, &e) && e.HTTPStatus == http.StatusServiceUnavailable && e.Code == 46
 		}},
-		{"poison", Action{Kind: "status", Status: 200, Body: "captive"}, func(err error) bool {
+		{"poison", upstream.Action{Kind: "status", Status: 200, Body: "captive"}, func(err error) bool {
 			var e *tmdb.DecodeError
 			return errors.As(err, &e)
 		}},
-		{"gzip without header is mended", Action{Kind: "gzip_headerless"}, func(err error) bool { return err == nil }},
-		{"redirect elsewhere", Action{Kind: "redirect", Location: "http://elsewhere.invalid/"}, func(err error) bool {
+		{"gzip without header is mended", upstream.Action{Kind: "gzip_headerless"}, func(err error) bool { return err == nil }},
+		{"redirect elsewhere", upstream.Action{Kind: "redirect", Location: "http://elsewhere.invalid/"}, func(err error) bool {
 			var e *tmdb.ConfigError
 			return errors.As(err, &e)
 		}},

@@ -1,6 +1,3 @@
-// This file decides what happens to connections: their count, the cap of one
-// address, and the faults that strike them before HTTP begins.
-
 package tmdbfake
 
 import (
@@ -11,6 +8,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/anivault/anivault/internal/upstream"
 )
 
 // connTable counts connections; Fake.mu guards it.
@@ -24,13 +23,14 @@ func newConnTable() connTable { return connTable{byIP: map[string]int{}} }
 
 func (t *connTable) resetCounts() { t.total, t.refused, t.most = 0, 0, 0 }
 
-// watched is a listener that numbers, caps and spoils what it accepts.
+// watched is a listener that numbers and caps connections, and strikes some with
+// faults.
 type watched struct {
 	net.Listener
 	f *Fake
 }
 
-// Accept gives the next connection that may live.
+// Accept returns the next connection that is neither refused nor reset.
 func (l *watched) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -49,7 +49,7 @@ func (f *Fake) admit(c net.Conn) *conn {
 	f.mu.Lock()
 	f.conns.total++
 	number := f.conns.total
-	if limit := f.limits.MaxConns; limit > 0 && f.conns.byIP[ip] >= limit {
+	if limit := f.behaviour.Limits().MaxConns; limit > 0 && f.conns.byIP[ip] >= limit {
 		f.conns.refused++
 		f.mu.Unlock()
 		resetConn(c)
@@ -67,7 +67,7 @@ func (f *Fake) admit(c net.Conn) *conn {
 			delete(f.conns.byIP, ip)
 		}
 	}}
-	for _, a := range f.strikes(stageConn, nil, ip) {
+	for _, a := range f.strikes(upstream.OnConnect, upstream.Request{IP: ip}) {
 		if a.Kind == "conn_reset" {
 			k.reset()
 			return nil
@@ -94,11 +94,11 @@ type conn struct {
 	gone   func()
 }
 
-// errSpoiled is what the server reads from a connection that a fault has ended.
+// errSpoiled is the read error of a connection that a fault has ended.
 var errSpoiled = errors.New("tmdbfake: the connection was spoiled by a fault")
 
-// Read gives what the client sends, unless a fault of the connection waits for
-// the client's first bytes.
+// Read reads from the client. A fault of the connection strikes once the client
+// has sent its first bytes.
 func (c *conn) Read(b []byte) (int, error) {
 	if c.fault == "" {
 		return c.Conn.Read(b)
@@ -113,7 +113,7 @@ func (c *conn) Read(b []byte) (int, error) {
 		_ = c.SetWriteDeadline(time.Now().Add(time.Second))
 		_, _ = c.Write([]byte("SSH-2.0-stand-in\r\n"))
 		_ = c.Close()
-	default: // conn_silent: swallow everything until one side ends it
+	default: // conn_silent: discard everything until one side ends it
 		_, err := io.Copy(io.Discard, c.Conn)
 		if err != nil {
 			return 0, err
@@ -122,13 +122,13 @@ func (c *conn) Read(b []byte) (int, error) {
 	return 0, errSpoiled
 }
 
-// Close ends the connection; the first one counts.
+// Close ends the connection. Only the first call is counted.
 func (c *conn) Close() error {
 	c.once.Do(c.gone)
 	return c.Conn.Close()
 }
 
-// NetConn gives the connection inside, so that a reset finds it.
+// NetConn returns the wrapped connection, for resetConn.
 func (c *conn) NetConn() net.Conn { return c.Conn }
 
 func (c *conn) reset() {
@@ -138,7 +138,7 @@ func (c *conn) reset() {
 
 type connKey struct{}
 
-// connContext notes the connection's number for the journal.
+// connContext stores the connection's number for the journal.
 func connContext(ctx context.Context, c net.Conn) context.Context {
 	for {
 		if k, ok := c.(*conn); ok {
@@ -152,7 +152,7 @@ func connContext(ctx context.Context, c net.Conn) context.Context {
 	}
 }
 
-// connID gives the number of a request's connection, 0 when it has none.
+// connID returns the number of a request's connection, 0 when it has none.
 func connID(ctx context.Context) int {
 	n, _ := ctx.Value(connKey{}).(int)
 	return n

@@ -1,12 +1,10 @@
-// This file decides the bodies of /3/tv, /3/movie and what hangs below them.
-
 package tmdbfake
 
-// asOf is the day the catalogue describes: of a running series, episodes after
+// AsOf is the day the catalogue describes: of a running series, episodes after
 // it have not aired. It is fixed, so that bodies do not depend on the clock.
-var asOf = MakeDay(2026, 9, 1)
+var AsOf = MakeDay(2026, 9, 1)
 
-// tvDetails gives the body of /3/tv/{id} without appended parts.
+// tvDetails returns the body of /3/tv/{id} without appended parts.
 func (w *Work) tvDetails(v view) object {
 	ss := w.seasonMap(v.renumbered)
 	rows := []object{}
@@ -25,7 +23,7 @@ func (w *Work) tvDetails(v view) object {
 			if e.Date == NoDay {
 				continue
 			}
-			if w.Status == "Returning Series" && e.Date > asOf {
+			if w.Status == "Returning Series" && e.Date > AsOf {
 				if next == nil || e.Date < next.Date {
 					next = &e
 				}
@@ -82,7 +80,7 @@ func (w *Work) spoken() []object {
 	return []object{{"iso_639_1": w.Language, "name": n[0], "english_name": n[1]}}
 }
 
-// movieDetails gives the body of /3/movie/{id} without appended parts.
+// movieDetails returns the body of /3/movie/{id} without appended parts.
 func (w *Work) movieDetails(v view) object {
 	o := object{
 		"adult": w.Adult, "softcore": false, "id": w.ID, "video": false,
@@ -97,7 +95,7 @@ func (w *Work) movieDetails(v view) object {
 	return w.odd(o, "details", 0)
 }
 
-// seasonDetails gives the body of /3/tv/{id}/season/{n}.
+// seasonDetails returns the body of /3/tv/{id}/season/{n}.
 func (w *Work) seasonDetails(s *Season, v view) object {
 	episodes := []object{}
 	for _, e := range s.Episodes() {
@@ -111,7 +109,7 @@ func (w *Work) seasonDetails(s *Season, v view) object {
 	return o
 }
 
-// alternativeTitles gives the body of …/alternative_titles; country "" is all.
+// alternativeTitles returns the body of …/alternative_titles; country "" is all.
 func (w *Work) alternativeTitles(country string) object {
 	list := []object{}
 	for i, a := range w.Alt {
@@ -126,7 +124,7 @@ func (w *Work) alternativeTitles(country string) object {
 	return object{"id": w.ID, "results": list}
 }
 
-// translations gives the body of …/translations.
+// translations returns the body of …/translations.
 func (w *Work) translations() object {
 	list := []object{}
 	add := func(i int, t Translation) {
@@ -156,7 +154,7 @@ func (w *Work) translations() object {
 	return object{"id": w.ID, "translations": list}
 }
 
-// externalIDs gives the body of …/external_ids.
+// externalIDs returns the body of …/external_ids.
 func (w *Work) externalIDs() object {
 	o := object{
 		"id": w.ID, "imdb_id": nullable(w.External.IMDb), "wikidata_id": nullable(w.External.Wikidata),
@@ -169,7 +167,7 @@ func (w *Work) externalIDs() object {
 	return w.odd(o, "external", 0)
 }
 
-// contentRatings gives the body of /3/tv/{id}/content_ratings.
+// contentRatings returns the body of /3/tv/{id}/content_ratings.
 func (w *Work) contentRatings() object {
 	rating := "TV-14"
 	if w.Adult {
@@ -178,7 +176,7 @@ func (w *Work) contentRatings() object {
 	return object{"id": w.ID, "results": []object{{"iso_3166_1": "US", "rating": rating, "descriptors": []any{}}}}
 }
 
-// releaseDates gives the body of /3/movie/{id}/release_dates, the one endpoint
+// releaseDates returns the body of /3/movie/{id}/release_dates, the one endpoint
 // whose dates are full timestamps.
 func (w *Work) releaseDates() object {
 	list := []object{}
@@ -191,7 +189,7 @@ func (w *Work) releaseDates() object {
 	return object{"id": w.ID, "results": list}
 }
 
-// groupRow gives an episode group as an element of the list.
+// groupRow returns an episode group as an element of the list.
 func (w *Work) groupRow(i int) object {
 	g := &w.Groups[i]
 	n := 0
@@ -208,7 +206,7 @@ func (w *Work) groupRow(i int) object {
 	}, "group", i)
 }
 
-// episodeGroups gives the body of /3/tv/{id}/episode_groups.
+// episodeGroups returns the body of /3/tv/{id}/episode_groups.
 func (w *Work) episodeGroups() object {
 	list := []object{}
 	for i := range w.Groups {
@@ -217,7 +215,7 @@ func (w *Work) episodeGroups() object {
 	return object{"id": w.ID, "results": list}
 }
 
-// groupDetails gives the body of /3/tv/episode_group/{id}.
+// groupDetails returns the body of /3/tv/episode_group/{id}.
 func (w *Work) groupDetails(id string, v view) object {
 	for i := range w.Groups {
 		g := &w.Groups[i]
@@ -243,7 +241,7 @@ func (w *Work) groupDetails(id string, v view) object {
 	return nil
 }
 
-// find gives the episode that a group names. A group may name one that the
+// find returns the episode that a group names. A group may name one that the
 // seasons no longer hold: then it has a number and nothing else.
 func (w *Work) find(ref EpisodeRef) Episode {
 	if s := season(w.Seasons, ref.Season); s != nil {
@@ -251,7 +249,7 @@ func (w *Work) find(ref EpisodeRef) Episode {
 			if ref.Number < r.First || ref.Number > r.Last {
 				continue
 			}
-			return Episode{Season: ref.Season, Number: ref.Number, Title: s.Titles[ref.Number], Date: r.date(ref.Number), Kind: "standard"}
+			return Episode{Season: ref.Season, Number: ref.Number, Title: s.Titles[ref.Number], Date: r.Date(ref.Number), Kind: "standard"}
 		}
 	}
 	return Episode{Season: ref.Season, Number: ref.Number, Date: NoDay, Kind: "standard"}

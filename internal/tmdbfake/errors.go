@@ -1,19 +1,12 @@
-// This file decides how the stand-in says no: TMDB's codes, their HTTP status
-// and their words.
-
 package tmdbfake
 
-import "net/http"
+import (
+	"net/http"
 
-// codeStatus is the HTTP status that belongs to a TMDB code.
-var codeStatus = map[int]int{
-	2: 501, 3: 401, 4: 405, 5: 422, 6: 404, 7: 401, 8: 403, 9: 503, 10: 401, 11: 500, 14: 401, 15: 500, 16: 401,
-	17: 401, 18: 400, 19: 406, 20: 422, 22: 400, 23: 400, 24: 504, 25: 429, 26: 400, 27: 400, 28: 400, 29: 400,
-	30: 401, 31: 401, 32: 401, 33: 401, 34: 404, 35: 401, 36: 401, 37: 404, 38: 401, 39: 401, 41: 422, 42: 405,
-	43: 502, 44: 500, 45: 403, 46: 503, 47: 400,
-}
+	"github.com/anivault/anivault/internal/upstream"
+)
 
-// codeText is what the stand-in says for the codes it uses of its own accord.
+// codeText holds the messages of the codes that the stand-in itself uses.
 var codeText = map[int]string{
 	7:  "Invalid API key: You must be granted a valid key.",
 	9:  "Service offline: This service is temporarily offline, try again later.",
@@ -38,7 +31,7 @@ type answer struct {
 	kind   class
 }
 
-// class groups endpoints by how long the edge keeps them.
+// class groups endpoints by how long the CDN keeps their answers.
 type class uint8
 
 const (
@@ -48,16 +41,12 @@ const (
 	classStatic
 )
 
-// refuse gives the answer for a TMDB code.
+// refuse returns the answer for a TMDB code.
 func refuse(code int) answer {
-	status, ok := codeStatus[code]
-	if !ok {
-		status = http.StatusInternalServerError
-	}
-	return answer{status: status, body: errorBody(code, "")}
+	return answer{status: upstream.StatusOf(code), body: errorBody(code, "")}
 }
 
-// errorBody gives the JSON of an error; text "" takes the code's own words.
+// errorBody returns the JSON of an error; text "" takes the code's own words.
 func errorBody(code int, text string) object {
 	if text == "" {
 		text = codeText[code]
@@ -65,7 +54,7 @@ func errorBody(code int, text string) object {
 	return object{"success": false, "status_code": code, "status_message": text}
 }
 
-// invalid gives the other error form, which has no code.
+// invalid returns the other error form, which has no code.
 func invalid(text string) answer {
 	return answer{status: http.StatusUnprocessableEntity, body: object{"errors": []string{text}}}
 }

@@ -1,19 +1,22 @@
 // Package tmdbfake is a stand-in for The Movie Database's API: a catalogue, a
-// search, limiters, faults and a journal behind an http.Handler. It serves unit
-// tests (in memory, also inside testing/synctest), the demo and, through
-// cmd/tmdbfake, tests of finished programs.
+// search, limits, faults and a journal behind an http.Handler. The demo, tests
+// and cmd/tmdbfake use it, over TCP or, for testing/synctest, in memory.
 //
-// Everything that looks like chance follows from Config.Seed, and nothing in
-// it reads the time but through Config.Clock.
+// [New] makes a [Fake]; its Listen methods serve it; Journal returns what it has
+// been asked. All chance follows from Config.Seed, and it takes the time from
+// Config.Clock alone.
 package tmdbfake
 
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/anivault/anivault/internal/upstream"
 )
 
 // Config says what a Fake holds and how it behaves. The zero value is the
@@ -21,52 +24,49 @@ import (
 type Config struct {
 	Seed         uint64
 	Catalogue    *Catalogue // nil: Authored
-	Limits       Limits
-	Scenario     Scenario
+	Limits       upstream.Limits
+	Scenario     upstream.Scenario
 	Rank         Rank     // "": RankMixed
-	Keys         []string // credentials accepted; nil: any bearer that is no v3 key, any v3 key as api_key
-	Latency      Latency
+	Keys         []string // credentials accepted; nil: any bearer that is not a v3 key, any v3 key as api_key
+	Latency      upstream.Latency
 	Clock        func() time.Time // nil: time.Now, which synctest makes virtual
 	StrictAppend bool             // drops append_to_response items that hold %2F
-	TrustFakeIP  bool             // X-Fake-IP names the client
+	TrustFakeIP  bool             // the header X-Fake-IP names the client
 	PIDHeader    string           // header in which a client names its process; "": X-Anivault-Pid
 }
 
 // Fake is the stand-in. It is an http.Handler and safe for concurrent use.
 type Fake struct {
 	seed         uint64
-	cat          *Catalogue
+	catalogue    *Catalogue
 	rank         Rank
 	keys         []string
-	latency      Latency
+	latency      upstream.Latency
 	strictAppend bool
 	trustFakeIP  bool
 	pidHeader    string
 	clock        func() time.Time
 	journal      journal
 
-	mu         sync.Mutex // guards what follows; never held while anything waits
-	limits     Limits
-	model      Model
-	scenario   Scenario
-	rules      []*rule
-	applied    time.Time
-	started    time.Time
-	renumberAt time.Time
-	advanced   time.Duration // added to the clock
-	skew       time.Duration // added to Date headers
-	struck     map[string]int
-	latent     int // requests that were given a latency
-	conns      connTable
+	mu        sync.Mutex // guards what follows; never held while anything waits
+	behaviour *upstream.Behaviour
+	started   time.Time
+	renumber  time.Time     // when the season maps flip; zero: never
+	advanced  time.Duration // added to the clock
+	skew      time.Duration // added to Date headers
+	struck    map[string]int
+	answered  int // requests that got a latency
+	conns     connTable
 }
 
-// New makes a stand-in. It starts nothing; an invalid Config is an error.
+// New returns a stand-in. It starts nothing; an invalid Config is an error.
 func New(cfg Config) (*Fake, error) {
 	rank, err := ParseRank(string(cfg.Rank))
 	if err != nil {
 		return nil, fmt.Errorf("tmdbfake: %w", err)
 	}
-	if err := cfg.Limits.Validate(); err != nil {
+	behaviour, err := upstream.New(cfg.Limits, cfg.Seed)
+	if err != nil {
 		return nil, fmt.Errorf("tmdbfake: %w", err)
 	}
 	if err := cfg.Latency.Validate(); err != nil {
@@ -78,12 +78,12 @@ func New(cfg Config) (*Fake, error) {
 		}
 	}
 	f := &Fake{
-		seed: cfg.Seed, cat: cfg.Catalogue, rank: rank, keys: cfg.Keys, latency: cfg.Latency,
+		seed: cfg.Seed, catalogue: cfg.Catalogue, rank: rank, keys: cfg.Keys, latency: cfg.Latency,
 		strictAppend: cfg.StrictAppend, trustFakeIP: cfg.TrustFakeIP, pidHeader: cfg.PIDHeader, clock: cfg.Clock,
-		limits: cfg.Limits, model: cfg.Limits.NewModel(), struck: map[string]int{}, conns: newConnTable(),
+		behaviour: behaviour, struck: map[string]int{}, conns: newConnTable(),
 	}
-	if f.cat == nil {
-		if f.cat, err = Authored(); err != nil {
+	if f.catalogue == nil {
+		if f.catalogue, err = Authored(); err != nil {
 			return nil, fmt.Errorf("tmdbfake: %w", err)
 		}
 	}
@@ -100,7 +100,40 @@ func New(cfg Config) (*Fake, error) {
 	return f, nil
 }
 
-// Now gives the stand-in's time: its clock and what it was advanced by.
+// Apply replaces the scenario. Its times and counts begin now.
+func (f *Fake) Apply(s upstream.Scenario) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.nowLocked()
+	if err := f.behaviour.Apply(s, now); err != nil {
+		return err
+	}
+	f.scheduleRenumberingLocked()
+	return nil
+}
+
+func (f *Fake) scheduleRenumberingLocked() {
+	f.renumber = time.Time{}
+	if after := f.behaviour.Scenario().RenumberAfter; after > 0 {
+		f.renumber = f.behaviour.Started().Add(time.Duration(after))
+	}
+}
+
+// Reset empties the journal and the counts, forgets what clients have used of
+// their limits, and starts the scenario again.
+func (f *Fake) Reset() {
+	f.journal.reset()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.struck = map[string]int{}
+	f.answered, f.advanced, f.skew = 0, 0, 0
+	f.started = f.nowLocked()
+	f.conns.resetCounts()
+	f.behaviour.Reset(f.started)
+	f.scheduleRenumberingLocked()
+}
+
+// Now returns the stand-in's time: its clock, and what Advance has added.
 func (f *Fake) Now() time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -109,8 +142,8 @@ func (f *Fake) Now() time.Time {
 
 func (f *Fake) nowLocked() time.Time { return f.clock().Add(f.advanced) }
 
-// Advance moves the stand-in's time forward: windows of faults and limits pass
-// at once. It refuses to go back.
+// Advance moves the stand-in's time forward: the windows of faults and limits
+// pass at once. A negative d is an error.
 func (f *Fake) Advance(d time.Duration) error {
 	if d < 0 {
 		return fmt.Errorf("tmdbfake: the clock cannot go back by %s", -d)
@@ -128,67 +161,64 @@ func (f *Fake) SkewDate(d time.Duration) {
 	f.skew = d
 }
 
-// Renumber flips the season map of the works that have a second one, at once.
+// Renumber flips, at once, the season map of the works that have a second one.
 func (f *Fake) Renumber() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.renumberAt = f.nowLocked()
+	f.renumber = f.nowLocked()
 }
 
 func (f *Fake) renumberedLocked(now time.Time) bool {
-	return !f.renumberAt.IsZero() && !now.Before(f.renumberAt)
+	return !f.renumber.IsZero() && !now.Before(f.renumber)
 }
 
-// Journal gives a copy of every request since the start or the last Reset, in
-// order of arrival.
+// Journal returns a copy of every request since the start or the last Reset, in
+// the order of arrival.
 func (f *Fake) Journal() []Entry { return f.journal.list() }
 
-// Catalogue gives the works that are served.
-func (f *Fake) Catalogue() *Catalogue { return f.cat }
+// Catalogue returns the works that are served.
+func (f *Fake) Catalogue() *Catalogue { return f.catalogue }
 
-// Reset empties the journal and the counts, gives every client a fresh limit,
-// and starts the scenario anew.
-func (f *Fake) Reset() {
-	f.journal.reset()
-	f.mu.Lock()
-	f.model = f.limits.NewModel()
-	f.struck = map[string]int{}
-	f.latent = 0
-	f.advanced, f.skew = 0, 0
-	f.started = f.nowLocked()
-	f.conns.resetCounts()
-	s := f.scenario
-	f.mu.Unlock()
-	// A scenario that was applied once is valid.
-	_ = f.Apply(s)
+// Clock is the stand-in's time, and what has been done to it.
+type Clock struct {
+	Now, Started   time.Time
+	Advanced, Skew time.Duration
+	ScenarioFor    time.Duration // how long the scenario has been in force
 }
 
-// State gives the summary.
+// ReadClock returns the stand-in's time.
+func (f *Fake) ReadClock() Clock {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.nowLocked()
+	return Clock{now, f.started, f.advanced, f.skew, now.Sub(f.behaviour.Started())}
+}
+
+// State returns a summary of the journal and of what is in force.
 func (f *Fake) State() State {
-	entries := f.journal.list()
-	s := State{Statuses: map[string]int{}, Faults: map[string]int{}, Requests: len(entries), Rank: f.rank, Works: f.cat.Len()}
-	for _, e := range entries {
-		s.Statuses[fmt.Sprint(e.Status)]++
-		if e.Limiter == "limit" {
-			s.Limited++
-		}
-	}
-	f.journal.mu.Lock()
-	s.InFlight, s.MaxInFlight = f.journal.flying, f.journal.most
-	f.journal.mu.Unlock()
+	s := f.journal.summary()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s.Now, s.Started = f.nowLocked(), f.started
-	for k, n := range f.struck {
-		s.Faults[k] = n
-	}
+	s.Faults = maps.Clone(f.struck)
 	s.Conns, s.OpenConns, s.MaxConns, s.Refused = f.conns.total, f.conns.open, f.conns.most, f.conns.refused
-	s.Scenario, s.Limits = f.scenario.Name, f.limits.String()
-	s.Renumbered = f.renumberedLocked(s.Now)
+	s.Scenario, s.Limits = f.behaviour.Scenario().Name, f.behaviour.Limits().String()
+	s.Rank, s.Works, s.Renumbered = f.rank, f.catalogue.Len(), f.renumberedLocked(s.Now)
 	return s
 }
 
-// clientIP names the client of a request.
+// strikes returns the actions of a stage that befall a request of a client.
+func (f *Fake) strikes(st upstream.Stage, r upstream.Request) []upstream.Action {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	actions := f.behaviour.Strikes(st, f.nowLocked(), r)
+	for _, a := range actions {
+		f.struck[a.Kind]++
+	}
+	return actions
+}
+
+// clientIP returns the address of a request's client.
 func (f *Fake) clientIP(r *http.Request) string {
 	if f.trustFakeIP {
 		if ip := r.Header.Get("X-Fake-IP"); ip != "" {

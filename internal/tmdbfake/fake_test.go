@@ -34,7 +34,7 @@ func start(t testing.TB, f *Fake) *Server {
 	return s
 }
 
-// clientOf gives a client of a server, which it leaves without idle connections.
+// clientOf returns a client of a server, which it leaves without idle connections.
 func clientOf(t testing.TB, s *Server) *http.Client {
 	t.Helper()
 	tr := s.Transport()
@@ -80,7 +80,7 @@ func decode(t testing.TB, body []byte) map[string]any {
 	return v
 }
 
-// rows gives the ids of a result list.
+// rows returns the ids of a result list.
 func rows(t testing.TB, body []byte) []int {
 	t.Helper()
 	var v struct {

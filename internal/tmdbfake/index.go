@@ -1,6 +1,3 @@
-// This file decides how candidates for a query are found fast: sorted tokens
-// for words and beginnings of words, n-grams for substrings.
-
 package tmdbfake
 
 import (
@@ -38,7 +35,7 @@ func newIndex(works []*Work, kind Kind) *index {
 		}
 		seen := map[string]bool{}
 		for _, title := range w.searchTitles() {
-			ts := tokens(title)
+			ts := Tokens(title)
 			p := strings.Join(ts, " ")
 			if p == "" || seen[p] {
 				continue
@@ -72,7 +69,7 @@ func newIndex(works []*Work, kind Kind) *index {
 	return x
 }
 
-// searchTitles gives every title a search looks into.
+// searchTitles returns every title a search looks into.
 func (w *Work) searchTitles() []string {
 	out := []string{w.Name, w.Original}
 	for _, t := range w.Trans {
@@ -107,7 +104,7 @@ func (x *index) addGrams(rs []rune, n int, at int32) {
 	}
 }
 
-// rarest gives the shortest posting list among the n-grams of text. A text
+// rarest returns the shortest posting list among the n-grams of text. A text
 // shorter than n runes has none: ok is false.
 func (x *index) rarest(text string, n int) (list []int32, ok bool) {
 	rs := []rune(text)
@@ -120,7 +117,7 @@ func (x *index) rarest(text string, n int) (list []int32, ok bool) {
 	return list, ok
 }
 
-// prefixed gives the range of words that begin with t.
+// prefixed returns the range of words that begin with t.
 func (x *index) prefixed(t string) (lo, hi int) {
 	lo = sort.SearchStrings(x.words, t)
 	hi = lo + sort.Search(len(x.words)-lo, func(i int) bool { return !strings.HasPrefix(x.words[lo+i], t) })

@@ -1,11 +1,9 @@
-// This file decides what is remembered of every request, and that no
-// credential is among it.
-
 package tmdbfake
 
 import (
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -52,22 +50,22 @@ type State struct {
 	Renumbered  bool           `json:"renumbered"`
 }
 
-// journal keeps the entries; it has its own lock, which nothing waits under.
+// journal keeps the entries. Nothing waits while it holds its lock.
 type journal struct {
-	mu      sync.Mutex
-	entries []*Entry
-	flying  int
-	most    int
+	mu       sync.Mutex
+	entries  []*Entry
+	inFlight int
+	most     int // in flight at once
 }
 
-// begin notes an arrival and gives its entry. Only update may change it.
+// begin records an arrival and returns its entry. Only update may change it.
 func (j *journal) begin(e Entry) *Entry {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	e.Seq = len(j.entries) + 1
 	j.entries = append(j.entries, &e)
-	j.flying++
-	j.most = max(j.most, j.flying)
+	j.inFlight++
+	j.most = max(j.most, j.inFlight)
 	return &e
 }
 
@@ -78,21 +76,21 @@ func (j *journal) update(e *Entry, change func(*Entry)) {
 	change(e)
 }
 
-// finish notes that the request has its answer, or none.
+// finish records that a request is over, with an answer or without.
 func (j *journal) finish(e *Entry, end time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	e.End = end
-	j.flying--
+	j.inFlight--
 }
 
 func (j *journal) reset() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.entries, j.most = nil, j.flying
+	j.entries, j.most = nil, j.inFlight
 }
 
-// list gives copies in order of arrival.
+// list returns copies in the order of arrival.
 func (j *journal) list() []Entry {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -103,7 +101,21 @@ func (j *journal) list() []Entry {
 	return out
 }
 
-// redacted gives a query with its parameters sorted and credentials replaced.
+// summary counts the entries.
+func (j *journal) summary() State {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	s := State{Statuses: map[string]int{}, Requests: len(j.entries), InFlight: j.inFlight, MaxInFlight: j.most}
+	for _, e := range j.entries {
+		s.Statuses[strconv.Itoa(e.Status)]++
+		if e.Limiter == "limit" {
+			s.Limited++
+		}
+	}
+	return s
+}
+
+// redacted returns a query with its parameters sorted and credentials replaced.
 func redacted(raw string) string {
 	parts := strings.FieldsFunc(raw, func(r rune) bool { return r == '&' || r == ';' })
 	for i, p := range parts {

@@ -1,7 +1,3 @@
-// This file decides which well-known works stand in the authored catalogue.
-// Ids, titles, first dates and numbers of episodes are facts; nothing else of
-// them is here, and overviews and episode titles are left out.
-
 package tmdbfake
 
 // fact is what is known of a work without looking it up.
@@ -123,7 +119,7 @@ var knownFilms = []fact{
 	{12477, "Grave of the Fireflies", "火垂るの墓", "Hotaru no Haka", "반딧불이의 묘", on(1988, 4, 16), 51, nil, nil},
 }
 
-// known gives the well-known works.
+// known returns the well-known works.
 func known() []Work {
 	var ws []Work
 	for _, f := range knownSeries {

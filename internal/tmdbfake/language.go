@@ -1,6 +1,3 @@
-// This file decides which name and overview a language is given, and what an
-// episode or season without a title is called in it.
-
 package tmdbfake
 
 import (
@@ -8,9 +5,9 @@ import (
 	"strings"
 )
 
-// locale splits a language parameter ("ko-KR", "ja") into its parts; the
+// SplitLocale splits a language parameter ("ko-KR", "ja") into its parts; the
 // country is "" when it is not given.
-func locale(s string) (language, country string) {
+func SplitLocale(s string) (language, country string) {
 	language, country, _ = strings.Cut(s, "-")
 	return strings.ToLower(language), strings.ToUpper(country)
 }
@@ -34,7 +31,7 @@ func (w *Work) translation(language, country string) *Translation {
 	return first
 }
 
-// shownName gives the title for a language: the translation, for English the
+// shownName returns the title for a language: the translation, for English the
 // English name, else the title in its own script. TMDB falls back no further.
 func (w *Work) shownName(language, country string) string {
 	if language == "en" && w.Name != "" {
@@ -46,7 +43,7 @@ func (w *Work) shownName(language, country string) string {
 	return w.Original
 }
 
-// shownOverview gives the overview for a language, "" when it has none: the
+// shownOverview returns the overview for a language, "" when it has none: the
 // server does not fall back.
 func (w *Work) shownOverview(language, country string) string {
 	if language == "en" {
@@ -82,7 +79,7 @@ func wordsOf(language string) words {
 	return placeholder["en"]
 }
 
-// shownEpisode gives an episode's name: its English title, or the language's
+// shownEpisode returns an episode's name: its English title, or the language's
 // placeholder.
 func shownEpisode(e Episode, language string) string {
 	if e.Title != "" && language == "en" {
@@ -91,7 +88,7 @@ func shownEpisode(e Episode, language string) string {
 	return fmt.Sprintf(wordsOf(language).episode, e.Number)
 }
 
-// shownSeason gives a season's name in a language.
+// shownSeason returns a season's name in a language.
 func shownSeason(s *Season, language string) string {
 	if n := s.Names[language]; n != "" {
 		return n
@@ -119,7 +116,10 @@ var languageNames = map[string][2]string{ // own name, English name
 	"ru": {"Pусский", "Russian"}, "sk": {"Slovenčina", "Slovak"},
 }
 
-// countryOf is the country that TMDB pairs with a language by default.
+// CountryOf returns the country that TMDB pairs with a language by default, "" for
+// a language without one.
+func CountryOf(language string) string { return countryOf[language] }
+
 var countryOf = map[string]string{
 	"ja": "JP", "en": "US", "ko": "KR", "zh": "CN", "fr": "FR", "de": "DE", "es": "ES", "pt": "PT", "it": "IT",
 	"ru": "RU", "ar": "SA", "bg": "BG", "pl": "PL", "uk": "UA", "th": "TH", "he": "IL", "tr": "TR", "hu": "HU",

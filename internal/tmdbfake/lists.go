@@ -1,6 +1,3 @@
-// This file decides the endpoints that list or look up across the catalogue:
-// multi search, find, discover, changes, configuration.
-
 package tmdbfake
 
 import (
@@ -8,11 +5,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/anivault/anivault/internal/upstream"
 )
 
 // searchBoth merges the two kinds by score, as search/multi does.
 func (c *Catalogue) searchBoth(text string, f Filter, rank Rank, seed uint64) []*Work {
-	q := tokens(text)
+	q := Tokens(text)
 	both := append(c.hits(TV, q, f, rank, seed), c.hits(Movie, q, f, rank, seed)...)
 	slices.SortStableFunc(both, func(a, b hit) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.luck, b.luck), cmp.Compare(a.work.ID, b.work.ID))
@@ -36,7 +35,7 @@ func (f *Fake) find(q query) answer {
 	}
 	v := q.view()
 	found := map[Kind][]object{TV: {}, Movie: {}}
-	for _, w := range f.cat.works {
+	for _, w := range f.catalogue.works {
 		have := ""
 		switch source {
 		case "imdb_id":
@@ -66,7 +65,7 @@ func (f *Fake) discover(q query) answer {
 	language, first := q.values.Get("with_original_language"), year(q.values, "first_air_date_year")
 	adult := q.values.Get("include_adult") == "true"
 	var found []*Work
-	for _, w := range f.cat.Works(TV) {
+	for _, w := range f.catalogue.Works(TV) {
 		if language != "" && w.Language != language || first != 0 && w.Date.Year() != first || w.Adult && !adult {
 			continue
 		}
@@ -137,10 +136,10 @@ func (f *Fake) changes(q query, kind Kind) answer {
 		return refuse(code)
 	}
 	var found []*Work
-	for _, w := range f.cat.Works(kind) {
+	for _, w := range f.catalogue.Works(kind) {
 		edited := q.changed && w.later != nil
 		for d := from; d <= to && !edited; d++ {
-			edited = hash(f.seed, "edit", kind, w.ID, int(d))%50 == 0
+			edited = upstream.Hash(f.seed, "edit", kind, w.ID, int(d))%50 == 0
 		}
 		if edited {
 			found = append(found, w)
@@ -150,7 +149,7 @@ func (f *Fake) changes(q query, kind Kind) answer {
 	return answer{200, paged(found, n, changeRows, row), classSearch}
 }
 
-// configuration gives the body of /3/configuration: image sizes and the names
+// configuration returns the body of /3/configuration: image sizes and the names
 // under which changes are listed.
 func configuration() object {
 	return object{

@@ -1,6 +1,3 @@
-// This file decides how client and stand-in meet in memory: pairs of net.Pipe
-// with addresses, and a reset that looks like one.
-
 package tmdbfake
 
 import (
@@ -64,7 +61,7 @@ type memAddr string
 // Network names the kind of address.
 func (memAddr) Network() string { return "mem" }
 
-// String gives host and port.
+// String returns host and port.
 func (a memAddr) String() string { return string(a) }
 
 // memConn is one end of a pipe.
@@ -74,10 +71,10 @@ type memConn struct {
 	reset         *atomic.Bool
 }
 
-// LocalAddr gives this end's address.
+// LocalAddr returns this end's address.
 func (c *memConn) LocalAddr() net.Addr { return c.local }
 
-// RemoteAddr gives the other end's address.
+// RemoteAddr returns the other end's address.
 func (c *memConn) RemoteAddr() net.Addr { return c.remote }
 
 // SetLinger with 0 makes the next Close a reset, as a TCP connection's does.
@@ -88,7 +85,7 @@ func (c *memConn) SetLinger(seconds int) error {
 	return nil
 }
 
-// Read gives ECONNRESET where the other end has reset.
+// Read returns ECONNRESET where the other end has reset.
 func (c *memConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if err == io.EOF && c.reset.Load() { //nolint:errorlint // net.Pipe gives it bare
@@ -97,7 +94,7 @@ func (c *memConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Write gives ECONNRESET where the other end has reset.
+// Write returns ECONNRESET where the other end has reset.
 func (c *memConn) Write(b []byte) (int, error) {
 	n, err := c.Conn.Write(b)
 	if err == io.ErrClosedPipe && c.reset.Load() { //nolint:errorlint // net.Pipe gives it bare

@@ -1,6 +1,3 @@
-// This file decides what two titles have in common as text: the stand-in's
-// norm and coll, and how a title falls into tokens.
-
 package tmdbfake
 
 import (
@@ -32,10 +29,10 @@ func unmarked(r rune) rune {
 	return r
 }
 
-// tokens splits a text: compatibility forms folded, case folded, Latin marks
+// Tokens splits a text: compatibility forms folded, case folded, Latin marks
 // dropped, everything but letters and digits a separator, and a border where a
 // CJK run meets another script.
-func tokens(s string) []string {
+func Tokens(s string) []string {
 	ascii := true
 	for i := 0; i < len(s); i++ {
 		if s[i] >= utf8.RuneSelf {
@@ -72,12 +69,6 @@ func tokens(s string) []string {
 	flush(len(s))
 	return out
 }
-
-// phrase gives the normal form of a text: its tokens with spaces between.
-func phrase(s string) string { return strings.Join(tokens(s), " ") }
-
-// coll gives the normal form without spaces.
-func coll(s string) string { return strings.Join(tokens(s), "") }
 
 // isCJK reports whether a token is of a CJK run.
 func isCJK(token string) bool {

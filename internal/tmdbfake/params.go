@@ -1,6 +1,3 @@
-// This file decides how query parameters are read and which of them are
-// refused. Unknown parameters are ignored, as TMDB does.
-
 package tmdbfake
 
 import (
@@ -45,11 +42,11 @@ func viewOf(q url.Values) view {
 		l = "en-US"
 	}
 	var v view
-	v.language, v.country = locale(l)
+	v.language, v.country = SplitLocale(l)
 	return v
 }
 
-// paged gives one page of works with the totals; a page beyond the last is
+// paged returns one page of works with the totals; a page beyond the last is
 // empty and keeps them, and no row at all is still one page.
 func paged(found []*Work, n, size int, row func(*Work) object) object {
 	pages := max(1, (len(found)+size-1)/size)

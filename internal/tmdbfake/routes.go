@@ -1,6 +1,3 @@
-// This file decides what the stand-in serves: one table of paths, each with the
-// function that answers it. Anything else is 404/34.
-
 package tmdbfake
 
 import (
@@ -89,7 +86,7 @@ func match(pattern, parts []string) (ids []string, ok bool) {
 	return ids, true
 }
 
-// id gives the i-th variable part, which the pattern said is an integer.
+// id returns the i-th variable part, which the pattern said is an integer.
 func (q query) id(i int) int {
 	n, err := strconv.Atoi(q.ids[i])
 	if err != nil {
@@ -120,7 +117,7 @@ func (f *Fake) search(q query, kind Kind) answer {
 		flt.FirstYear = year(q.values, "primary_release_year")
 	}
 	v := q.view()
-	found := f.cat.Search(kind, text, flt, f.rank, f.seed)
+	found := f.catalogue.Search(kind, text, flt, f.rank, f.seed)
 	return answer{200, paged(found, n, pageSize, func(w *Work) object { return w.row(v, false) }), classSearch}
 }
 
@@ -134,12 +131,12 @@ func (f *Fake) searchMulti(q query) answer {
 		return refuse(22)
 	}
 	v := q.view()
-	found := f.cat.searchBoth(text, Filter{Adult: q.values.Get("include_adult") == "true"}, f.rank, f.seed)
+	found := f.catalogue.searchBoth(text, Filter{Adult: q.values.Get("include_adult") == "true"}, f.rank, f.seed)
 	return answer{200, paged(found, n, pageSize, func(w *Work) object { return w.row(v, true) }), classSearch}
 }
 
 func (f *Fake) details(q query, kind Kind) answer {
-	w := f.cat.work(kind, q.id(0), f.rank)
+	w := f.catalogue.work(kind, q.id(0), f.rank)
 	if w == nil {
 		return refuse(34)
 	}
@@ -168,7 +165,7 @@ func (f *Fake) withAppends(q query, o object, part func(string) (object, bool)) 
 	return answer{200, o, classDetails}
 }
 
-// appended gives one appended part of a work's details. Its id is left out
+// appended returns one appended part of a work's details. Its id is left out
 // where the outer body already says it.
 func (w *Work) appended(item string, v view, params url.Values) (object, bool) {
 	if rest, ok := strings.CutPrefix(item, "season/"); ok && w.Kind == TV {
@@ -189,7 +186,7 @@ func (w *Work) appended(item string, v view, params url.Values) (object, bool) {
 	return o, ok
 }
 
-// part gives the body of a path below a work.
+// part returns the body of a path below a work.
 func (w *Work) part(name string, params url.Values) (object, bool) {
 	switch name {
 	case "alternative_titles":
@@ -217,7 +214,7 @@ func (w *Work) part(name string, params url.Values) (object, bool) {
 }
 
 func (f *Fake) part(q query, kind Kind) answer {
-	w := f.cat.work(kind, q.id(0), f.rank)
+	w := f.catalogue.work(kind, q.id(0), f.rank)
 	if w == nil {
 		return refuse(34)
 	}
@@ -229,7 +226,7 @@ func (f *Fake) part(q query, kind Kind) answer {
 }
 
 func (f *Fake) season(q query) answer {
-	w := f.cat.work(TV, q.id(0), f.rank)
+	w := f.catalogue.work(TV, q.id(0), f.rank)
 	if w == nil {
 		return refuse(34)
 	}
@@ -241,7 +238,7 @@ func (f *Fake) season(q query) answer {
 	return f.withAppends(q, w.seasonDetails(s, v), func(item string) (object, bool) { return seasonPart(item) })
 }
 
-// seasonPart gives what can be appended to a season or an episode.
+// seasonPart returns what can be appended to a season or an episode.
 func seasonPart(item string) (object, bool) {
 	switch item {
 	case "external_ids":
@@ -253,7 +250,7 @@ func seasonPart(item string) (object, bool) {
 }
 
 func (f *Fake) episode(q query) answer {
-	w := f.cat.work(TV, q.id(0), f.rank)
+	w := f.catalogue.work(TV, q.id(0), f.rank)
 	if w == nil {
 		return refuse(34)
 	}
@@ -271,7 +268,7 @@ func (f *Fake) episode(q query) answer {
 }
 
 func (f *Fake) episodeGroup(q query) answer {
-	at, ok := f.cat.groups[q.ids[0]]
+	at, ok := f.catalogue.groups[q.ids[0]]
 	if !ok {
 		return refuse(34)
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/anivault/anivault/internal/upstream"
 )
 
 func TestRefusalsAreTMDBs(t *testing.T) {
@@ -234,7 +236,7 @@ func TestLanguageFallsBackAsTMDBDoes(t *testing.T) {
 }
 
 func TestRevalidationGives304AndCountsAgainstTheLimit(t *testing.T) {
-	f := newFake(t, Config{Limits: Limits{Model: "sliding", Rate: 2, Per: time.Hour}})
+	f := newFake(t, Config{Limits: upstream.Limits{Model: "sliding", Rate: 2, Per: time.Hour}})
 	s := start(t, f)
 	c := clientOf(t, s)
 	first, err := ask(c, s.URL()+"/3/tv/9000001")
@@ -266,7 +268,7 @@ func TestRevalidationGives304AndCountsAgainstTheLimit(t *testing.T) {
 }
 
 func TestTheLimitCountsRefusalsOfEveryKind(t *testing.T) {
-	f := newFake(t, Config{Limits: Limits{Model: "sliding", Rate: 3, Per: time.Hour}})
+	f := newFake(t, Config{Limits: upstream.Limits{Model: "sliding", Rate: 3, Per: time.Hour}})
 	s := start(t, f)
 	c := clientOf(t, s)
 	got := ""

@@ -1,7 +1,6 @@
 package tmdbfake
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -12,154 +11,32 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/anivault/anivault/internal/upstream"
 )
 
-func TestReadScenario(t *testing.T) {
-	s, err := ReadScenario(strings.NewReader(`{
-		"name": "bad day", "limits": "sliding:5/1s", "renumber_after": 90,
-		"faults": [{"match": {"path": "/3/tv/*", "query": {"language": "ko*"}, "nth": "1-3,7", "every": 2, "ip": "10.0.0.1", "share": 0.5},
-			"from": "5s", "to": "1m", "p": 0.25, "do": {"kind": "status", "status": 503, "code": 46, "retry_after": "delta", "wait": 12}}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := Scenario{
-		Name: "bad day", Limits: "sliding:5/1s", RenumberAfter: Duration(90 * time.Second),
-		Faults: []Fault{{
-			Match: Match{
-				Path: "/3/tv/*", Query: map[string]string{"language": "ko*"}, Nth: Numbers{{1, 3}, {7, 7}}, Every: 2,
-				IP: "10.0.0.1", Share: 0.5,
-			},
-			From: Duration(5 * time.Second), To: Duration(time.Minute), P: 0.25,
-			Do: Action{Kind: "status", Status: 503, Code: 46, RetryAfter: "delta", Wait: Duration(12 * time.Second)},
-		}},
-	}
-	if d := cmp.Diff(want, s, cmp.AllowUnexported(span{})); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
-}
-
-func TestScenariosThatCannotBeMeant(t *testing.T) {
-	for text, part := range map[string]string{
-		`{"faulst": []}`:             `unknown field "faulst"`,
-		`{} {}`:                      "something follows",
-		`[]`:                         "cannot unmarshal array",
-		`{"limits": "sliding:0/1s"}`: "outside 1..",
-		`{"renumber_after": "-1s"}`:  "below 0",
-		`{"renumber_after": "soon"}`: "not a duration",
-		`{"renumber_after": -7}`:     "no duration a scenario can have",
-		`{"faults": [{"do": {}}]}`:   `kind "" is unknown`,
-		`{"faults": [{"p": 2, "do": {"kind": "reset"}}]}`:                                 "outside 0..1",
-		`{"faults": [{"from": "5s", "to": "5s", "do": {"kind": "reset"}}]}`:               "which is no time",
-		`{"faults": [{"match": {"nth": 0}, "do": {"kind": "reset"}}]}`:                    "counting starts at 1",
-		`{"faults": [{"match": {"nth": "5-2"}, "do": {"kind": "reset"}}]}`:                "ends after it begins",
-		`{"faults": [{"match": {"nth": "x"}, "do": {"kind": "reset"}}]}`:                  "write 3",
-		`{"faults": [{"match": {"path": "/3/tv/*"}, "do": {"kind": "conn_reset"}}]}`:      "no path",
-		`{"faults": [{"match": {"share": -1}, "do": {"kind": "reset"}}]}`:                 "share",
-		`{"faults": [{"do": {"kind": "status"}}]}`:                                        "status 0 is outside",
-		`{"faults": [{"do": {"kind": "status", "status": 503, "body": "pdf"}}]}`:          "body",
-		`{"faults": [{"do": {"kind": "status", "status": 503, "code": 99}}]}`:             "no error of TMDB's",
-		`{"faults": [{"do": {"kind": "status", "status": 429, "retry_after": "later"}}]}`: "retry_after",
-		`{"faults": [{"do": {"kind": "redirect"}}]}`:                                      "needs a location",
-		`{"faults": [{"do": {"kind": "delay"}}]}`:                                         "needs a delay",
-		`{"faults": [{"do": {"kind": "drip", "bytes": -1}}]}`:                             "not below 0",
-		`{"faults": [{"do": {"kind": "huge", "bytes": 99999999999}}]}`:                    "more than 1 GiB",
-		`{"name": "` + strings.Repeat("x", 1<<20) + `"}`:                                  "larger than 1 MiB",
-	} {
-		if _, err := ReadScenario(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), part) {
-			t.Errorf("%.60s: error %v, want one with %q", text, err, part)
-		}
-	}
-}
-
-func FuzzReadScenario(f *testing.F) {
-	for _, name := range Presets() {
-		s, err := Preset(name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		b, err := json.Marshal(s)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(string(b))
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		s, err := ReadScenario(strings.NewReader(text))
-		if err != nil {
-			return
-		}
-		b, err := json.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := ReadScenario(strings.NewReader(string(b))); err != nil && len(b) < 1<<20 {
-			t.Fatalf("%s was written by a scenario that was read, and is refused: %v", b, err)
-		}
-	})
-}
-
-func TestEveryPresetIsValid(t *testing.T) {
-	want := []string{
-		"burst5xx", "drip", "flap", "gzip-bug", "key-suspended", "maintenance-20m", "outage-60s", "poison", "singapore", "storm",
-	}
-	if d := cmp.Diff(want, Presets()); d != "" {
-		t.Errorf("presets (-want +got):\n%s", d)
-	}
-	for _, name := range Presets() {
-		s, err := Preset(name)
-		if err != nil || s.Name != name || s.Validate() != nil {
-			t.Errorf("%s: %v, %v", name, err, s.Validate())
-		}
-	}
-	if _, err := Preset("sunshine"); err == nil || !strings.Contains(err.Error(), "outage-60s") {
-		t.Errorf("an unknown preset gives %v, want the names", err)
-	}
-}
-
-func TestWild(t *testing.T) {
-	for _, row := range []struct {
-		pattern, text string
-		want          bool
-	}{
-		{"/3/tv/*", "/3/tv/1/season/2", true},
-		{"/3/tv/*", "/3/tv", false},
-		{"*/season/*", "/3/tv/1/season/2", true},
-		{"/3/*/1/*/2", "/3/tv/1/season/2", true},
-		{"/3/tv/1", "/3/tv/1", true},
-		{"/3/tv/1", "/3/tv/12", false},
-		{"*", "", true},
-		{"a*a", "a", false},
-		{"a*b*c", "axbxc", true},
-		{"a*b*c", "axcxb", false},
-	} {
-		if got := wild(row.pattern, row.text); got != row.want {
-			t.Errorf("wild(%q, %q) = %v", row.pattern, row.text, got)
-		}
-	}
-}
-
-// TestMatchingDecidesWhichRequestsAreStruck writes one letter per request: .
-// for a good answer, x for a fault.
+// TestMatchingDecidesWhichRequestsAreStruck writes one letter a request: . for a
+// good answer, x for a fault.
 func TestMatchingDecidesWhichRequestsAreStruck(t *testing.T) {
-	bad := Action{Kind: "status", Status: 500, Code: 11}
+	bad := upstream.Action{Kind: "status", Status: 500, Code: 11}
 	tv, movie := "/3/tv/1396", "/3/movie/603"
 	for _, row := range []struct {
 		name  string
-		fault Fault
+		fault upstream.Fault
 		paths []string
 		want  string
 	}{
-		{"all", Fault{Do: bad}, []string{tv, movie}, "xx"},
-		{"path", Fault{Match: Match{Path: "/3/movie/*"}, Do: bad}, []string{tv, movie}, ".x"},
-		{"nth of the matching", Fault{Match: Match{Path: "/3/tv/*", Nth: Numbers{{2, 3}}}, Do: bad}, []string{tv, movie, tv, movie, tv, tv}, "..x.x."},
-		{"every second", Fault{Match: Match{Every: 2}, Do: bad}, []string{tv, tv, tv, tv}, ".x.x"},
-		{"query", Fault{Match: Match{Query: map[string]string{"language": "KO*"}}, Do: bad}, []string{tv, tv + "?language=ko-KR", tv + "?language=ja"}, ".x."},
-		{"another address", Fault{Match: Match{IP: "10.9.9.9"}, Do: bad}, []string{tv}, "."},
-		{"own address", Fault{Match: Match{IP: "127.0.0.1"}, Do: bad}, []string{tv}, "x"},
-		{"chance", Fault{P: 0.5, Do: bad}, slices.Repeat([]string{tv}, 12), "..xxx...x..."},
+		{"all", upstream.Fault{Do: bad}, []string{tv, movie}, "xx"},
+		{"path", upstream.Fault{Match: upstream.Match{Path: "/3/movie/*"}, Do: bad}, []string{tv, movie}, ".x"},
+		{"nth of the matching", upstream.Fault{Match: upstream.Match{Path: "/3/tv/*", Nth: upstream.Numbers{{From: 2, To: 3}}}, Do: bad}, []string{tv, movie, tv, movie, tv, tv}, "..x.x."},
+		{"every second", upstream.Fault{Match: upstream.Match{Every: 2}, Do: bad}, []string{tv, tv, tv, tv}, ".x.x"},
+		{"query", upstream.Fault{Match: upstream.Match{Query: map[string]string{"language": "KO*"}}, Do: bad}, []string{tv, tv + "?language=ko-KR", tv + "?language=ja"}, ".x."},
+		{"another address", upstream.Fault{Match: upstream.Match{IP: "10.9.9.9"}, Do: bad}, []string{tv}, "."},
+		{"own address", upstream.Fault{Match: upstream.Match{IP: "127.0.0.1"}, Do: bad}, []string{tv}, "x"},
+		{"chance", upstream.Fault{P: 0.5, Do: bad}, slices.Repeat([]string{tv}, 12), "x.xx...x.x.."},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			s := start(t, newFake(t, Config{Seed: 3, Scenario: Scenario{Faults: []Fault{row.fault}}}))
+			s := start(t, newFake(t, Config{Seed: 3, Scenario: upstream.Scenario{Faults: []upstream.Fault{row.fault}}}))
 			c := clientOf(t, s)
 			got := ""
 			for _, p := range row.paths {
@@ -178,7 +55,7 @@ func TestMatchingDecidesWhichRequestsAreStruck(t *testing.T) {
 
 func TestFaultsKeepTheirTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		flap, err := Preset("flap")
+		flap, err := upstream.Preset("flap")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +81,7 @@ func TestFaultsKeepTheirTimes(t *testing.T) {
 
 // TestGzipBugStrikesTheSamePathsAlways is what "stable per path" means.
 func TestGzipBugStrikesTheSamePathsAlways(t *testing.T) {
-	bug, err := Preset("gzip-bug")
+	bug, err := upstream.Preset("gzip-bug")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +116,7 @@ func TestGzipBugStrikesTheSamePathsAlways(t *testing.T) {
 
 // TestConcurrencyDoesNotChangeHowManyFail asks from many goroutines and alone.
 func TestConcurrencyDoesNotChangeWhichRequestsFail(t *testing.T) {
-	burst, err := Preset("burst5xx")
+	burst, err := upstream.Preset("burst5xx")
 	if err != nil {
 		t.Fatal(err)
 	}

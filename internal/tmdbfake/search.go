@@ -1,6 +1,3 @@
-// This file decides what a search finds and in which order: tiers, score, rank
-// modes and filters.
-
 package tmdbfake
 
 import (
@@ -10,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/anivault/anivault/internal/upstream"
 )
 
 // Rank is the order in which search results are given.
@@ -41,8 +40,8 @@ func ParseRank(s string) (Rank, error) {
 	return "", fmt.Errorf("rank mode %q is unknown: use one of %v", s, Ranks())
 }
 
-// decoyBase is added to a work's id to make the id of its namesake.
-const decoyBase = 900_000_000
+// MaxID is the largest id of a work. A namesake has the id of its work added to it.
+const MaxID = 900_000_000
 
 // decoyRank is the place of the namesake, counted from 0.
 const decoyRank = 1
@@ -62,10 +61,10 @@ type hit struct {
 	luck  uint64
 }
 
-// Search gives the works of a kind that match the query, in rank order. The
+// Search returns the works of a kind that match the query, in rank order. The
 // same arguments give the same list.
 func (c *Catalogue) Search(kind Kind, query string, f Filter, rank Rank, seed uint64) []*Work {
-	q := tokens(query)
+	q := Tokens(query)
 	hits := c.hits(kind, q, f, rank, seed)
 	out := make([]*Work, 0, len(hits)+1)
 	for _, h := range hits {
@@ -109,7 +108,7 @@ func (c *Catalogue) hits(kind Kind, q []string, f Filter, rank Rank, seed uint64
 			h.score = h.text
 		case RankShuffled:
 			h.score = h.tier
-			h.luck = hash(seed, text, h.work.ID)
+			h.luck = upstream.Hash(seed, text, h.work.ID)
 		case RankMixed, RankDecoy:
 			h.score = h.text + 10*math.Log10(1+h.work.Popularity)
 		}
@@ -145,11 +144,11 @@ func (f Filter) passes(w *Work) bool {
 	return f.Year == 0 || slices.Contains(w.years, f.Year)
 }
 
-// decoy gives an unpopular namesake of a work: the same title, another year,
+// decoy returns an unpopular namesake of a work: the same title, another year,
 // no Animation, and hardly an episode.
 func decoy(w *Work) *Work {
 	d := &Work{
-		Kind: w.Kind, ID: decoyBase + w.ID, Name: w.shownName("en", "US"), Original: w.shownName("en", "US"),
+		Kind: w.Kind, ID: MaxID + w.ID, Name: w.shownName("en", "US"), Original: w.shownName("en", "US"),
 		Language: "en", Country: "US", Date: MakeDay(max(1950, w.Date.Year()-17), 3, 4), Popularity: 0.5,
 		Votes: 1, Genres: []int{18}, Status: "Ended", Type: "Scripted", Runtime: 44,
 	}
@@ -164,8 +163,8 @@ func decoy(w *Work) *Work {
 
 // work finds a work or, in decoy mode, a namesake.
 func (c *Catalogue) work(kind Kind, id int, rank Rank) *Work {
-	if rank == RankDecoy && id > decoyBase {
-		if w := c.byID[kind][id-decoyBase]; w != nil {
+	if rank == RankDecoy && id > MaxID {
+		if w := c.byID[kind][id-MaxID]; w != nil {
 			return decoy(w)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -39,7 +40,7 @@ func TestPhraseAndColl(t *testing.T) {
 		{"Straße", "strasse", "strasse"},
 		{"--- !!", "", ""},
 	} {
-		if p, c := phrase(row.in), coll(row.in); p != row.phrase || c != row.coll {
+		if p, c := strings.Join(Tokens(row.in), " "), strings.Join(Tokens(row.in), ""); p != row.phrase || c != row.coll {
 			t.Errorf("%q: phrase %q, coll %q; want %q, %q", row.in, p, c, row.phrase, row.coll)
 		}
 	}
@@ -111,7 +112,7 @@ func TestRankModes(t *testing.T) {
 		{RankMixed, []int{2, 4, 1, 3}},
 		{RankPopularity, []int{4, 2, 3, 1}},
 		{RankText, []int{1, 2, 3, 4}},
-		{RankDecoy, []int{2, decoyBase + 2, 4, 1, 3}},
+		{RankDecoy, []int{2, MaxID + 2, 4, 1, 3}},
 	} {
 		got := ids(c.Search(TV, "iron tide", Filter{}, row.rank, 1))
 		for i := range got {
@@ -150,7 +151,7 @@ func TestShuffledKeepsTiersAndDependsOnTheSeedOnly(t *testing.T) {
 
 func TestDecoyCanBeAskedForDetails(t *testing.T) {
 	s := start(t, newFake(t, Config{Rank: RankDecoy}))
-	r, err := ask(clientOf(t, s), fmt.Sprintf("%s/3/tv/%d", s.URL(), decoyBase+9_000_001))
+	r, err := ask(clientOf(t, s), fmt.Sprintf("%s/3/tv/%d", s.URL(), MaxID+9_000_001))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +172,7 @@ func TestIndexFindsWhatAScanFinds(t *testing.T) {
 		title := []rune(rapid.SampledFrom(titles).Draw(t, "title"))
 		from := rapid.IntRange(0, len(title)).Draw(t, "from")
 		to := rapid.IntRange(from, len(title)).Draw(t, "to")
-		q := tokens(string(title[from:to]))
+		q := Tokens(string(title[from:to]))
 		var got, want []*field
 		x.candidates(q, func(f *field) { got = append(got, f) })
 		for i := range x.fields {

@@ -1,10 +1,9 @@
-// This file decides how the stand-in is reached: TCP, TLS with HTTP/2, memory.
-
 package tmdbfake
 
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -17,11 +16,10 @@ import (
 
 // Server is a stand-in that listens. Close ends it and waits for it.
 type Server struct {
-	fake   *Fake
 	http   *http.Server
 	addr   net.Addr
 	mem    *memListener
-	tls    *TLS
+	roots  *x509.CertPool // that sign the certificate; nil without TLS
 	scheme string
 	done   chan struct{}
 	err    error
@@ -34,57 +32,42 @@ func (f *Fake) Listen(addr string) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tmdbfake: %w", err)
 	}
-	return f.Serve(l), nil
+	s := f.newServer(l.Addr(), "http")
+	s.start(func() error { return s.http.Serve(&watched{l, f}) })
+	return s, nil
 }
 
-// ListenTLS serves HTTPS, with HTTP/2, on a TCP address.
-func (f *Fake) ListenTLS(addr string, t *TLS) (*Server, error) {
+// ListenTLS serves HTTPS, with HTTP/2, on a TCP address. Transport trusts roots.
+func (f *Fake) ListenTLS(addr string, own tls.Certificate, roots *x509.CertPool) (*Server, error) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("tmdbfake: %w", err)
 	}
-	s := f.newServer(l.Addr(), "https", f)
-	s.tls = t
-	s.http.TLSConfig = t.serverConfig()
+	s := f.newServer(l.Addr(), "https")
+	s.roots = roots
+	s.http.TLSConfig = &tls.Config{
+		Certificates: []tls.Certificate{own}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
+	}
 	s.start(func() error { return s.http.ServeTLS(&watched{l, f}, "", "") })
 	return s, nil
 }
 
-// ListenMem serves plain HTTP in memory: nothing of it touches the network, so
-// it works inside a testing/synctest bubble.
+// ListenMem serves plain HTTP in memory. It opens no socket, so it works inside a
+// testing/synctest bubble.
 func (f *Fake) ListenMem() *Server {
 	m := newMemListener()
-	s := f.newServer(m.Addr(), "http", f)
+	s := f.newServer(m.Addr(), "http")
 	s.mem = m
 	s.start(func() error { return s.http.Serve(&watched{m, f}) })
 	return s
 }
 
-// ListenAdmin serves the journal and the controls on a TCP address. No limit
-// and no fault touches it.
-func (f *Fake) ListenAdmin(addr string) (*Server, error) {
-	l, err := net.Listen("tcp", addr)
-	if err != nil {
-		return nil, fmt.Errorf("tmdbfake: %w", err)
-	}
-	s := f.newServer(l.Addr(), "http", f.Admin())
-	s.start(func() error { return s.http.Serve(l) })
-	return s, nil
-}
-
-// Serve serves plain HTTP on a listener, which it owns from then on.
-func (f *Fake) Serve(l net.Listener) *Server {
-	s := f.newServer(l.Addr(), "http", f)
-	s.start(func() error { return s.http.Serve(&watched{l, f}) })
-	return s
-}
-
-func (f *Fake) newServer(addr net.Addr, scheme string, h http.Handler) *Server {
+func (f *Fake) newServer(addr net.Addr, scheme string) *Server {
 	return &Server{
-		fake: f, addr: addr, scheme: scheme, done: make(chan struct{}),
+		addr: addr, scheme: scheme, done: make(chan struct{}),
 		http: &http.Server{
-			Handler: h, ConnContext: connContext, ReadHeaderTimeout: time.Minute,
-			ErrorLog: log.New(io.Discard, "", 0), // a client that breaks off is what tests are for
+			Handler: f, ConnContext: connContext, ReadHeaderTimeout: time.Minute,
+			ErrorLog: log.New(io.Discard, "", 0), // tests make clients break off
 		},
 	}
 }
@@ -98,10 +81,10 @@ func (s *Server) start(serve func() error) {
 	}()
 }
 
-// Addr gives the address that is listened on.
+// Addr returns the address that is listened on.
 func (s *Server) Addr() net.Addr { return s.addr }
 
-// URL gives the base URL, without a slash at its end: the value for
+// URL returns the base URL, without a slash at its end: the value for
 // ANIVAULT_TMDB_BASE_URL.
 func (s *Server) URL() string {
 	if s.mem != nil {
@@ -110,11 +93,11 @@ func (s *Server) URL() string {
 	return s.scheme + "://" + s.addr.String()
 }
 
-// Transport gives a transport that reaches and trusts this server. Its caller
+// Transport returns a transport that reaches and trusts this server. Its caller
 // closes its idle connections.
 func (s *Server) Transport() *http.Transport { return s.TransportFrom("127.0.0.1") }
 
-// TransportFrom gives a transport whose client has the address ip: a loopback
+// TransportFrom returns a transport whose client has the address ip: a loopback
 // address for a real listener, any for one in memory.
 func (s *Server) TransportFrom(ip string) *http.Transport {
 	t := &http.Transport{ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 100, IdleConnTimeout: 90 * time.Second}
@@ -127,15 +110,14 @@ func (s *Server) TransportFrom(ip string) *http.Transport {
 		d.LocalAddr = &net.TCPAddr{IP: net.ParseIP(ip)}
 	}
 	t.DialContext = d.DialContext
-	if s.tls != nil {
-		t.TLSClientConfig = &tls.Config{RootCAs: s.tls.Pool(), MinVersion: tls.VersionTLS12}
+	if s.roots != nil {
+		t.TLSClientConfig = &tls.Config{RootCAs: s.roots, MinVersion: tls.VersionTLS12}
 	}
 	return t
 }
 
-// Close ends every connection, which ends their requests, and waits until
-// nothing is accepted any more. It gives the error that ended serving before,
-// if one did.
+// Close ends every connection and its request, and waits until the listener is
+// closed. It returns the error that ended serving before Close, if any.
 func (s *Server) Close() error {
 	s.once.Do(func() { _ = s.http.Close() })
 	<-s.done

@@ -1,7 +1,3 @@
-// This file decides the invented works: one for each shape that anime takes on
-// TMDB, lettered A to P. Ids start at 9,000,000, so that none
-// can be taken for a fact. The second half of them is in shapes_odd.go.
-
 package tmdbfake
 
 import "fmt"
@@ -191,7 +187,7 @@ func refs(season, first, last int) []EpisodeRef {
 
 // wholeGroup makes an absolute order of every regular episode.
 func wholeGroup(w *Work, id, name string) Group {
-	g := absoluteGroup(w)
+	g := AbsoluteGroup(w)
 	g.ID, g.Name, g.Description = id, name, fmt.Sprintf("%d episodes, counted through", len(g.Parts[0].Episodes))
 	return g
 }

@@ -1,6 +1,3 @@
-// This file decides the invented works I to P, and which fields of which work
-// are null, empty or absent.
-
 package tmdbfake
 
 import "fmt"

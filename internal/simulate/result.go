@@ -1,0 +1,224 @@
+package simulate
+
+import (
+	"slices"
+	"time"
+
+	"github.com/anivault/anivault/internal/upstream"
+	"github.com/anivault/anivault/ratelimit"
+)
+
+// Result is the record of a run.
+type Result struct {
+	Scenario  upstream.Scenario
+	Limits    upstream.Limits // in force
+	Latency   upstream.Latency
+	Seed      uint64
+	For, Step time.Duration
+	Tunings   []ratelimit.Tuning
+
+	Steps  []Step
+	Moves  []Move
+	Shares []Share
+	Totals Totals
+}
+
+// Step is one row of the timeline: what happened within it, and the state at its end.
+type Step struct {
+	At        time.Duration // its end
+	Phase     string        // label of the scenario at its beginning
+	State     ratelimit.State
+	Rate      float64 // requests a second that the first process may send
+	Sent      int
+	Good      int
+	Throttled int // 429
+	Errors    int // 5xx, and no answer at all
+	Failed    int // items given up
+	Waiting   int // items under way that are not on the wire
+}
+
+// Move is one transition.
+type Move struct {
+	At       time.Duration
+	From, To ratelimit.State
+	Reason   ratelimit.Reason
+}
+
+// Share is what one process got.
+type Share struct{ Sent, Good, Failed int }
+
+// Totals are the sums of a run.
+type Totals struct {
+	Sent, Good, Throttled, Errors, Failed int
+	// Wasted is the number of requests without a good answer.
+	Wasted int
+	// Possible is the number of good answers possible with the same slots; see [Possible].
+	Possible float64
+	// Fairness is Jain's index of the processes' good answers: 1 if all have the same, 1/n if one has all.
+	Fairness float64
+	// Peak is the largest number of permits in any ceiling_window, Ceiling what was allowed.
+	Peak, Ceiling int
+	// In is the time in each state.
+	In map[ratelimit.State]time.Duration
+}
+
+// timeline collects steps.
+type timeline struct {
+	world *world
+	step  time.Duration
+	steps []Step
+	begun time.Duration // the present step
+
+	sent, good, throttled, errors, failed int
+	waiting                               int
+}
+
+// until closes the steps that end at a moment or before it.
+func (t *timeline) until(at time.Duration) {
+	w := t.world
+	for {
+		end := min(t.begun+t.step, w.config.For)
+		if end > at || end <= t.begun {
+			return
+		}
+		g := w.snapshot.Gauges(&w.processes[0].tuning)
+		t.steps = append(t.steps, Step{
+			At: end, Phase: w.config.Scenario.At(t.begun), State: g.State, Rate: g.Rate,
+			Sent: t.sent, Good: t.good, Throttled: t.throttled, Errors: t.errors, Failed: t.failed, Waiting: t.waiting,
+		})
+		t.begun = end
+		t.sent, t.good, t.throttled, t.errors, t.failed = 0, 0, 0, 0, 0
+	}
+}
+
+func (t *timeline) answered(o ratelimit.Outcome) {
+	switch o {
+	case ratelimit.OK:
+		t.good++
+	case ratelimit.Throttled:
+		t.throttled++
+	case ratelimit.Server, ratelimit.Network, ratelimit.Client, ratelimit.Misconfigured:
+		t.errors++
+	case ratelimit.Cancelled:
+	}
+}
+
+// grants counts permits against the ceiling, from outside. It judges once every process has asked for a permit: only
+// then is the smallest ceiling known to all.
+type grants struct {
+	unknown int // processes that have not asked yet
+	window  time.Duration
+	ceiling int
+	recent  []time.Duration
+	peak    int
+}
+
+func newGrants(tunings []ratelimit.Tuning) *grants {
+	g := &grants{unknown: len(tunings), window: tunings[0].CeilingWindow, ceiling: tunings[0].Ceiling}
+	for _, t := range tunings[1:] {
+		g.window, g.ceiling = max(g.window, t.CeilingWindow), min(g.ceiling, t.Ceiling)
+	}
+	return g
+}
+
+func (g *grants) add(at time.Duration) {
+	gone := 0
+	for gone < len(g.recent) && at-g.recent[gone] >= g.window {
+		gone++
+	}
+	g.recent = append(g.recent[gone:], at)
+	if g.unknown == 0 {
+		g.peak = max(g.peak, len(g.recent))
+	}
+}
+
+func (w *world) result() *Result {
+	c := w.config
+	r := &Result{
+		Scenario: c.Scenario, Limits: w.server.behaviour.Limits(), Latency: c.Latency, Seed: c.Seed, For: c.For, Step: c.Step, Tunings: c.Processes,
+		Steps: w.timeline.steps, Moves: w.moves,
+	}
+	t := &r.Totals
+	for _, s := range r.Steps {
+		t.Sent += s.Sent
+		t.Good += s.Good
+		t.Throttled += s.Throttled
+		t.Errors += s.Errors
+		t.Failed += s.Failed
+	}
+	t.Wasted = t.Throttled + t.Errors
+	var sum, squares float64
+	for _, p := range w.processes {
+		r.Shares = append(r.Shares, p.share)
+		sum += float64(p.share.Good)
+		squares += float64(p.share.Good) * float64(p.share.Good)
+	}
+	t.Fairness = 1
+	if squares > 0 {
+		t.Fairness = sum * sum / (float64(len(w.processes)) * squares)
+	}
+	t.Peak, t.Ceiling = w.grants.peak, w.grants.ceiling
+	t.Possible = Possible(c.Scenario, r.Limits, c.Latency, c.slots(), c.For)
+	t.In = map[ratelimit.State]time.Duration{}
+	for _, s := range r.spans() {
+		t.In[s.state] += s.to - s.from
+	}
+	return r
+}
+
+// slots returns the number of requests that may be under way in Normal.
+func (c *Config) slots() int {
+	own, total := 0, c.Processes[0].ConcurrencyTotal
+	for _, t := range c.Processes {
+		own += t.Concurrency
+		total = min(total, t.ConcurrencyTotal)
+	}
+	return min(own, total)
+}
+
+// stateSpan is a span of time in one state.
+type stateSpan struct {
+	state    ratelimit.State
+	from, to time.Duration
+	reason   ratelimit.Reason // why it was entered; ReasonNone for the first
+}
+
+// spans cuts the run where its state changes.
+func (r *Result) spans() []stateSpan {
+	out := []stateSpan{{state: ratelimit.Normal, to: r.For}}
+	for _, m := range r.Moves {
+		out[len(out)-1].to = m.At
+		out = append(out, stateSpan{m.To, m.At, r.For, m.Reason})
+	}
+	return out
+}
+
+// phase is a span of time in which the same faults are in force.
+type phase struct {
+	label    string
+	from, to time.Duration
+}
+
+// phases cuts the run where a fault begins or ends.
+func (r *Result) phases() []phase {
+	cuts := []time.Duration{0, r.For}
+	for _, f := range r.Scenario.Faults {
+		for _, c := range []upstream.Duration{f.From, f.To} {
+			if at := time.Duration(c); at > 0 && at < r.For {
+				cuts = append(cuts, at)
+			}
+		}
+	}
+	slices.Sort(cuts)
+	cuts = slices.Compact(cuts)
+	var out []phase
+	for i, from := range cuts[:len(cuts)-1] {
+		p := phase{r.Scenario.At(from), from, cuts[i+1]}
+		if n := len(out); n > 0 && out[n-1].label == p.label {
+			out[n-1].to = p.to
+			continue
+		}
+		out = append(out, p)
+	}
+	return out
+}

@@ -1,0 +1,159 @@
+// Package simulate runs the limiter in virtual time against an upstream that fails by a scenario: hours of trouble
+// take milliseconds, and the same seed gives the same run.
+//
+// The limiter is the real one: [ratelimit.Snapshot] is the state that processes share, and every grant, answer and
+// retry goes through it, as in a [ratelimit.Limiter]. Simulated are only the processes with their requests (request.go),
+// time (clock.go) and the upstream (server.go), which behaves as an [upstream.Behaviour].
+//
+// [Run] returns a [Result]: a timeline, the transitions and the totals. WriteText, WriteCSV and WriteSVG show it.
+package simulate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/anivault/anivault/internal/upstream"
+	"github.com/anivault/anivault/ratelimit"
+)
+
+// MaxProcesses is the largest number of processes of a simulation.
+const MaxProcesses = 64
+
+const (
+	maxSteps  = 100_000
+	maxLength = 24 * time.Hour
+)
+
+// Config is a simulation.
+type Config struct {
+	Scenario  upstream.Scenario
+	Limits    upstream.Limits    // unless the scenario has its own
+	Latency   upstream.Latency   // of a good answer
+	Processes []ratelimit.Tuning // one for each process; they share one state
+	For       time.Duration      // 0: until half a minute after the last fault, 2 minutes if there is no end
+	Step      time.Duration      // of the timeline; 0: such that it has 20 to 50 rows
+	Seed      uint64
+}
+
+// Run simulates. Every process always has requests waiting: twice its concurrency, a new one as soon as one is done.
+// Its errors are those of a bad configuration, a *ratelimit.TuningError for a bad tuning, and ctx's.
+func Run(ctx context.Context, c Config) (*Result, error) {
+	w, err := newWorld(&c)
+	if err != nil {
+		return nil, fmt.Errorf("simulate: %w", err)
+	}
+	for _, p := range w.processes {
+		for range 2 * p.tuning.Concurrency {
+			p.begin()
+		}
+	}
+	for n := 0; ; n++ {
+		if n%4096 == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		at, ok := w.clock.next()
+		if !ok || at >= c.For {
+			break
+		}
+		w.timeline.until(at)
+		w.clock.step()
+	}
+	w.clock.now = c.For
+	w.timeline.until(c.For)
+	return w.result(), nil
+}
+
+// complete fills in the defaults and refuses values out of range.
+func (c *Config) complete() error {
+	if c.For == 0 {
+		c.For = usual(c.Scenario)
+	}
+	if c.Step == 0 {
+		c.Step = niceStep(c.For)
+	}
+	switch {
+	case len(c.Processes) == 0 || len(c.Processes) > MaxProcesses:
+		return fmt.Errorf("%d processes: from 1 to %d are possible", len(c.Processes), MaxProcesses)
+	case c.For < 0 || c.For > maxLength:
+		return fmt.Errorf("%s is outside 1ns..%s", c.For, maxLength)
+	case c.Step <= 0 || c.For/c.Step > maxSteps:
+		return fmt.Errorf("steps of %s make more than %d rows of %s", c.Step, maxSteps, c.For)
+	case c.Latency.Max == 0 && c.Latency.Min == 0:
+		return errors.New("a latency of 0 would never let time pass")
+	}
+	for _, t := range c.Processes {
+		if err := t.Validate(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// usual returns how long it takes to see a scenario and the recovery from it.
+func usual(s upstream.Scenario) time.Duration {
+	end, ok := s.End()
+	if !ok || end == 0 {
+		return 2 * time.Minute
+	}
+	return end + 30*time.Second
+}
+
+// niceStep returns a round step that gives about 20 to 50 rows.
+func niceStep(d time.Duration) time.Duration {
+	for _, s := range []time.Duration{
+		100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second,
+		10 * time.Second, 15 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute,
+	} {
+		if d/s <= 50 {
+			return s
+		}
+	}
+	return 30 * time.Minute
+}
+
+// world is everything that takes part in a run.
+type world struct {
+	config    *Config
+	clock     clock
+	snapshot  ratelimit.Snapshot
+	server    *server
+	chance    *rand.Rand // draws of the limiter, and of the way of a request to the upstream
+	processes []*process
+	timeline  timeline
+	grants    *grants
+	moves     []Move
+}
+
+func newWorld(c *Config) (*world, error) {
+	if err := c.complete(); err != nil {
+		return nil, err
+	}
+	up, err := newServer(c)
+	if err != nil {
+		return nil, err
+	}
+	w := &world{
+		config: c, server: up, chance: rand.New(rand.NewPCG(c.Seed, 2)), //nolint:gosec // it has to be the same every time
+	}
+	w.snapshot = ratelimit.NewSnapshot(w.now())
+	w.timeline = timeline{world: w, step: c.Step}
+	w.grants = newGrants(c.Processes)
+	for i, t := range c.Processes {
+		w.processes = append(w.processes, &process{world: w, id: "process-" + strconv.Itoa(i+1), tuning: t})
+	}
+	return w, nil
+}
+
+// now returns the present as a store would supply it.
+func (w *world) now() ratelimit.Instant {
+	return ratelimit.Instant{Wall: epoch.Add(w.clock.now), Boot: time.Hour + w.clock.now, BootID: "simulation"}
+}
+
+// moved records a transition.
+func (w *world) moved(tr ratelimit.Transition) {
+	w.moves = append(w.moves, Move{At: w.clock.now, From: tr.From, To: tr.To, Reason: tr.Reason})
+}

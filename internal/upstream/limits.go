@@ -1,0 +1,207 @@
+package upstream
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Limits is how many requests and connections a client may have. The zero value
+// limits nothing.
+type Limits struct {
+	Model         string // token_bucket, sliding, fixed, legacy, none ("" is none)
+	Rate          int    // requests in Per
+	Per           time.Duration
+	Burst         int           // token_bucket only; 0 is Rate
+	CountRejected bool          // refused requests count as well
+	PenaltyAfter  int           // refusals within 10 s that shut the client out; 0 is none
+	PenaltyFor    time.Duration // how long it is shut out
+	MaxConns      int           // connections of one address; 0 is no cap
+	RetryAfter    string        // mode of a refusal's Retry-After; see RetryAfterModes
+	Body          string        // json, nosuccess, html, empty ("" is json)
+}
+
+// limitDefaults are the models, with the rates that TMDB has or had by its users'
+// reports.
+var limitDefaults = map[string]Limits{
+	"token_bucket": {Rate: 50, Per: time.Second, Burst: 50},
+	"sliding":      {Rate: 50, Per: time.Second},
+	"fixed":        {Rate: 50, Per: time.Second},
+	"legacy":       {Rate: 40, Per: 10 * time.Second},
+	"none":         {},
+}
+
+// limitBodies are the forms of the body of a refusal.
+var limitBodies = []string{"json", "nosuccess", "html", "empty"}
+
+// ParseLimits reads the text form
+//
+//	MODEL[:RATE/PER][,burst=N][,conns=N][,count_rejected=BOOL][,penalty=N/DURATION][,retry_after=MODE][,body=FORM]
+//
+// such as "sliding:40/1s,retry_after=delta" or "none,conns=20". "" is "none".
+func ParseLimits(s string) (Limits, error) {
+	head, rest, _ := strings.Cut(s, ",")
+	model, rate, hasRate := strings.Cut(head, ":")
+	if model == "" && !hasRate {
+		model = "none"
+	}
+	l, ok := limitDefaults[model]
+	if !ok {
+		return Limits{}, fmt.Errorf("limit model %q is unknown: use token_bucket, sliding, fixed, legacy or none", model)
+	}
+	l.Model = model
+	if hasRate {
+		if model == "none" {
+			return Limits{}, fmt.Errorf("limit %q: none has no rate", s)
+		}
+		var err error
+		if l.Rate, l.Per, err = parseRate(rate, l.Per); err != nil {
+			return Limits{}, fmt.Errorf("limit %q: %w", s, err)
+		}
+		if model == "token_bucket" {
+			l.Burst = l.Rate
+		}
+	}
+	if rest != "" {
+		for option := range strings.SplitSeq(rest, ",") {
+			if err := l.option(option); err != nil {
+				return Limits{}, fmt.Errorf("limit %q: %w", s, err)
+			}
+		}
+	}
+	return l, l.Validate()
+}
+
+func (l *Limits) option(s string) error {
+	name, value, _ := strings.Cut(s, "=")
+	var err error
+	switch name {
+	case "burst":
+		l.Burst, err = strconv.Atoi(value)
+	case "conns":
+		l.MaxConns, err = strconv.Atoi(value)
+	case "count_rejected":
+		l.CountRejected, err = strconv.ParseBool(value)
+	case "penalty":
+		l.PenaltyAfter, l.PenaltyFor, err = parseRate(value, 0)
+	case "retry_after":
+		l.RetryAfter = value
+	case "body":
+		l.Body = value
+	default:
+		return fmt.Errorf("option %q is unknown: use burst, conns, count_rejected, penalty, retry_after or body", name)
+	}
+	if err != nil {
+		return fmt.Errorf("option %s has the value %q: %w", name, value, err)
+	}
+	return nil
+}
+
+// parseRate reads "40/1s". Without a slash it returns per unchanged.
+func parseRate(s string, per time.Duration) (int, time.Duration, error) {
+	count, span, hasSpan := strings.Cut(s, "/")
+	n, err := strconv.Atoi(count)
+	if err != nil {
+		return 0, 0, fmt.Errorf("%q is not a whole number", count)
+	}
+	if hasSpan {
+		if per, err = time.ParseDuration(span); err != nil {
+			return 0, 0, fmt.Errorf("%q is not a duration such as 1s or 10s", span)
+		}
+	}
+	return n, per, nil
+}
+
+// Validate reports the first value that is out of range.
+func (l Limits) Validate() error {
+	if _, ok := limitDefaults[l.Model]; !ok && l.Model != "" {
+		return fmt.Errorf("limit model %q is unknown: use token_bucket, sliding, fixed, legacy or none", l.Model)
+	}
+	limited := l.Model != "" && l.Model != "none"
+	for _, n := range []struct {
+		name       string
+		value      int
+		low, high  int
+		applicable bool
+	}{
+		{"rate", l.Rate, 1, maxCount, limited},
+		{"burst", l.Burst, 0, maxCount, true},
+		{"conns", l.MaxConns, 0, maxCount, true},
+		{"penalty", l.PenaltyAfter, 0, maxCount, true},
+	} {
+		if n.applicable && (n.value < n.low || n.value > n.high) {
+			return fmt.Errorf("limit %s %d is outside %d..%d", n.name, n.value, n.low, n.high)
+		}
+	}
+	switch {
+	case limited && (l.Per < time.Millisecond || l.Per > 24*time.Hour):
+		return fmt.Errorf("limit period %s is outside 1ms..24h", l.Per)
+	case l.PenaltyAfter > 0 && (l.PenaltyFor <= 0 || l.PenaltyFor > 24*time.Hour):
+		return fmt.Errorf("limit penalty lasts %s: write it as 5/30s, at most 24h", l.PenaltyFor)
+	case l.Body != "" && !slices.Contains(limitBodies, l.Body):
+		return fmt.Errorf("limit body %q is unknown: use one of %v", l.Body, limitBodies)
+	}
+	return validRetryAfter(l.RetryAfter)
+}
+
+// maxCount bounds the counts of Limits.
+const maxCount = 1_000_000
+
+// String returns the text that ParseLimits reads.
+func (l Limits) String() string {
+	if l.Model == "" {
+		l.Model = "none"
+	}
+	var b strings.Builder
+	b.WriteString(l.Model)
+	if l.Model != "none" {
+		fmt.Fprintf(&b, ":%d/%s", l.Rate, l.Per)
+	}
+	if l.Model == "token_bucket" || l.Burst != 0 {
+		fmt.Fprintf(&b, ",burst=%d", l.Burst)
+	}
+	if l.MaxConns != 0 {
+		fmt.Fprintf(&b, ",conns=%d", l.MaxConns)
+	}
+	if l.CountRejected {
+		b.WriteString(",count_rejected=true")
+	}
+	if l.PenaltyAfter != 0 || l.PenaltyFor != 0 {
+		fmt.Fprintf(&b, ",penalty=%d/%s", l.PenaltyAfter, l.PenaltyFor)
+	}
+	if l.RetryAfter != "" {
+		fmt.Fprintf(&b, ",retry_after=%s", l.RetryAfter)
+	}
+	if l.Body != "" {
+		fmt.Fprintf(&b, ",body=%s", l.Body)
+	}
+	return b.String()
+}
+
+// NewModel returns the model that l describes, with no history.
+func (l Limits) NewModel() Model {
+	var m Model = unlimited{}
+	switch l.Model {
+	case "token_bucket":
+		burst := l.Burst
+		if burst == 0 {
+			burst = l.Rate
+		}
+		m = &tokenBucket{
+			perSecond: float64(l.Rate) / l.Per.Seconds(), burst: float64(burst),
+			countRejected: l.CountRejected, clients: map[string]*bucket{},
+		}
+	case "sliding":
+		m = &slidingWindow{limit: l.Rate, per: l.Per, countRejected: l.CountRejected, clients: map[string][]time.Time{}}
+	case "fixed":
+		m = &fixedWindow{limit: l.Rate, per: l.Per, countRejected: l.CountRejected, clients: map[string]*window{}}
+	case "legacy":
+		m = &legacyWindow{limit: l.Rate, per: l.Per, countRejected: l.CountRejected, clients: map[string]*window{}}
+	}
+	if l.PenaltyAfter > 0 {
+		m = &penalised{Model: m, after: l.PenaltyAfter, length: l.PenaltyFor, clients: map[string]*penalty{}}
+	}
+	return m
+}

@@ -1,0 +1,233 @@
+package upstream
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Scenario is what goes wrong, and when. Times count from the moment at which it
+// is applied.
+type Scenario struct {
+	Name          string   `json:"name,omitempty"`
+	Limits        string   `json:"limits,omitempty"`         // text of ParseLimits; "" keeps the limits in force
+	RenumberAfter Duration `json:"renumber_after,omitempty"` // when the catalogue's seasons are renumbered; 0 is never
+	Faults        []Fault  `json:"faults,omitempty"`
+}
+
+// Fault is one rule: which requests, when, how likely, and what befalls them.
+type Fault struct {
+	Match Match    `json:"match,omitzero"`
+	From  Duration `json:"from,omitempty"`
+	To    Duration `json:"to,omitempty"` // 0 is for ever
+	P     float64  `json:"p,omitempty"`  // probability in (0, 1]; 0 is read as 1
+	Do    Action   `json:"do"`
+}
+
+// Match selects requests. Zero fields match all.
+type Match struct {
+	Path  string            `json:"path,omitempty"`  // * stands for any text, slashes too
+	Query map[string]string `json:"query,omitempty"` // parameter and value, * as in Path, case ignored
+	Nth   Numbers           `json:"nth,omitempty"`   // which of the requests that match otherwise, from 1
+	Every int               `json:"every,omitempty"` // every Nth of those
+	IP    string            `json:"ip,omitempty"`
+	Share float64           `json:"share,omitempty"` // this share of all paths, always the same ones
+}
+
+// Action is what a fault does. Kind says which of the other fields count.
+type Action struct {
+	Kind       string   `json:"kind"`
+	Status     int      `json:"status,omitempty"`
+	Code       int      `json:"code,omitempty"`        // TMDB's code in a JSON body
+	Body       string   `json:"body,omitempty"`        // json, nosuccess, html, captive, empty
+	RetryAfter string   `json:"retry_after,omitempty"` // one of RetryAfterModes, or seconds
+	Wait       Duration `json:"wait,omitempty"`        // what retry_after asks for
+	Delay      Duration `json:"delay,omitempty"`
+	Bytes      int      `json:"bytes,omitempty"`
+	Every      Duration `json:"every,omitempty"`
+	Location   string   `json:"location,omitempty"`
+	Skew       Duration `json:"skew,omitempty"`
+	Rate       float64  `json:"rate,omitempty"`    // requests in a sliding second
+	RateTo     float64  `json:"rate_to,omitempty"` // the same at the end, reached evenly; 0 is rate
+	Factor     float64  `json:"factor,omitempty"`
+}
+
+const maxScenario = 1 << 20 // bytes
+
+// ReadScenario reads one scenario in JSON. An unknown field, a bad value and text
+// after the object are errors.
+func ReadScenario(r io.Reader) (Scenario, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxScenario+1))
+	if err != nil {
+		return Scenario{}, fmt.Errorf("read scenario: %w", err)
+	}
+	if len(b) > maxScenario {
+		return Scenario{}, errors.New("read scenario: it is larger than 1 MiB")
+	}
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.DisallowUnknownFields()
+	var s Scenario
+	if err := dec.Decode(&s); err != nil {
+		return Scenario{}, fmt.Errorf("read scenario: %w", err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return Scenario{}, errors.New("read scenario: something follows the object")
+	}
+	return s, s.Validate()
+}
+
+// Join returns s with the faults of another scenario added. The other's limits
+// and renumbering replace those of s where it has them.
+func (s Scenario) Join(other Scenario) Scenario {
+	s.Faults = append(s.Faults[:len(s.Faults):len(s.Faults)], other.Faults...)
+	if other.Limits != "" {
+		s.Limits = other.Limits
+	}
+	if other.RenumberAfter != 0 {
+		s.RenumberAfter = other.RenumberAfter
+	}
+	if s.Name != "" && other.Name != "" {
+		s.Name += "+"
+	}
+	s.Name += other.Name
+	return s
+}
+
+// End returns when the last fault ends; ok is false if one never does.
+func (s Scenario) End() (end time.Duration, ok bool) {
+	for _, f := range s.Faults {
+		if f.To == 0 {
+			return 0, false
+		}
+		end = max(end, time.Duration(f.To))
+	}
+	return end, true
+}
+
+// At returns the labels of the faults in force at a moment, "normal" if there is
+// none.
+func (s Scenario) At(at time.Duration) string {
+	var labels []string
+	for i := range s.Faults {
+		if f := &s.Faults[i]; f.lasts(at) {
+			labels = append(labels, f.label())
+		}
+	}
+	if len(labels) == 0 {
+		return "normal"
+	}
+	return strings.Join(labels, " + ")
+}
+
+// label returns what people call the fault, such as "40% status 500".
+func (f *Fault) label() string {
+	label := f.Do.Kind
+	switch {
+	case f.Do.Foreign():
+		label = "foreign page"
+	case label == "status":
+		label = fmt.Sprintf("status %d", f.Do.Status)
+	case label == "limit" && f.Do.RateTo != 0:
+		label = fmt.Sprintf("limit %g..%g", f.Do.Rate, f.Do.RateTo)
+	case label == "limit":
+		label = fmt.Sprintf("limit %g", f.Do.Rate)
+	case label == "slow":
+		label = fmt.Sprintf("slow %gx", f.Do.Factor)
+	}
+	if p := f.probability(); p < 1 {
+		label = fmt.Sprintf("%.3g%% %s", 100*p, label)
+	}
+	return label
+}
+
+// lasts reports whether the fault is in force at a moment.
+func (f *Fault) lasts(at time.Duration) bool {
+	return at >= time.Duration(f.From) && (f.To == 0 || at < time.Duration(f.To))
+}
+
+// probability returns the chance with which a due request is struck.
+func (f *Fault) probability() float64 {
+	if f.P == 0 {
+		return 1
+	}
+	return f.P
+}
+
+// limit returns how many requests a sliding second may hold at a moment.
+func (f *Fault) limit(at time.Duration) float64 {
+	if f.Do.RateTo == 0 || f.To == 0 {
+		return f.Do.Rate
+	}
+	passed := float64(at-time.Duration(f.From)) / float64(f.To-f.From)
+	return f.Do.Rate + passed*(f.Do.RateTo-f.Do.Rate)
+}
+
+// all reports whether the match selects every request.
+func (m *Match) all() bool {
+	return m.Path == "" && m.Query == nil && len(m.Nth) == 0 && m.Every <= 1 && m.IP == "" && m.Share == 0
+}
+
+// fits reports whether the match selects a request, nth and every left aside.
+func (m *Match) fits(r Request, seed uint64) bool {
+	if m.IP != "" && m.IP != r.IP {
+		return false
+	}
+	if r.URL == nil {
+		return true
+	}
+	if m.Path != "" && !wild(m.Path, r.URL.Path) || m.Share > 0 && Chance(seed, "share", r.URL.Path) >= m.Share {
+		return false
+	}
+	if len(m.Query) == 0 {
+		return true
+	}
+	q := r.URL.Query()
+	for name, want := range m.Query {
+		if !wild(strings.ToLower(want), strings.ToLower(q.Get(name))) {
+			return false
+		}
+	}
+	return true
+}
+
+// wild matches text against a pattern in which * stands for any text.
+func wild(pattern, text string) bool {
+	parts := strings.Split(pattern, "*")
+	if len(parts) == 1 {
+		return pattern == text
+	}
+	text, ok := strings.CutPrefix(text, parts[0])
+	if !ok {
+		return false
+	}
+	last := len(parts) - 1
+	for _, p := range parts[1:last] {
+		i := strings.Index(text, p)
+		if i < 0 {
+			return false
+		}
+		text = text[i+len(p):]
+	}
+	return strings.HasSuffix(text, parts[last])
+}
+
+// codeStatus is the HTTP status of each of TMDB's codes.
+var codeStatus = map[int]int{
+	2: 501, 3: 401, 4: 405, 5: 422, 6: 404, 7: 401, 8: 403, 9: 503, 10: 401, 11: 500, 14: 401, 15: 500, 16: 401,
+	17: 401, 18: 400, 19: 406, 20: 422, 22: 400, 23: 400, 24: 504, 25: 429, 26: 400, 27: 400, 28: 400, 29: 400,
+	30: 401, 31: 401, 32: 401, 33: 401, 34: 404, 35: 401, 36: 401, 37: 404, 38: 401, 39: 401, 41: 422, 42: 405,
+	43: 502, 44: 500, 45: 403, 46: 503, 47: 400,
+}
+
+// StatusOf returns the HTTP status of one of TMDB's codes, 500 for an unknown one.
+func StatusOf(code int) int {
+	if s, ok := codeStatus[code]; ok {
+		return s
+	}
+	return http.StatusInternalServerError
+}
