@@ -5,11 +5,6 @@ import (
 	"time"
 )
 
-// This file decides when the next token is due. The bucket is kept as a
-// theoretical arrival time (GCRA, ITU-T I.371): the moment at which the bucket
-// would be full again. Processes with different rates share it, each
-// pays its own interval of bucket time for a request.
-
 // pace is a rate with its burst. The zero pace lets nothing through.
 type pace struct {
 	rate  float64 // requests a second
@@ -28,8 +23,18 @@ func (p pace) interval() time.Duration {
 	return time.Duration(math.Ceil(float64(time.Second) / p.rate))
 }
 
+// bucket is a token bucket, kept as a theoretical arrival time (GCRA, ITU-T I.371). One is shared by all
+// processes and runs at the pace of the fastest; each process has one of its own as well, at its own pace.
 type bucket struct {
 	full Stamp // when the bucket is full again; in the past: it is full
+}
+
+// start fills a new bucket with as many tokens as another one holds.
+func (b *bucket) start(now Stamp, p pace, tokens float64) {
+	if p.rate > 0 {
+		tokens = min(max(tokens, 0), p.burst)
+		b.full = now.add(time.Duration((p.burst - tokens) * float64(p.interval())))
+	}
 }
 
 // wait returns how long until a token is due at this pace, 0 for now.
@@ -56,7 +61,7 @@ func (b *bucket) tokens(now Stamp, p pace) float64 {
 // appear that were not there before.
 func (b *bucket) carry(now Stamp, from, to pace) {
 	if to.rate <= 0 {
-		return // whoever lets requests through next decides
+		return // the next state that lets requests through decides
 	}
 	tokens := min(b.tokens(now, from), to.burst)
 	b.full = now.add(time.Duration((to.burst - tokens) * float64(to.interval())))

@@ -5,15 +5,8 @@ import (
 	"time"
 )
 
-// This file decides how many requests may be made in a long period, such as
-// 5000 a day. What a run plans it reserves first; only requests that were
-// answered count as used, and what was not used goes back.
-
-// reservationMax is when a reservation nobody has touched is free again.
-const reservationMax = time.Hour
-
-// Budget is a number of answered requests in a fixed period that begins with
-// the first counted one. The zero Budget is no limit.
+// Budget is a number of answered requests in a fixed period that begins with the first counted one, such as 5000
+// a day. A run reserves what it plans; only answered requests count as used, the rest goes back. The zero Budget is no limit.
 type Budget struct {
 	Requests int
 	Period   time.Duration
@@ -32,43 +25,74 @@ func (b Budget) String() string {
 
 // budgetUse is what has been used in the current period.
 type budgetUse struct {
-	since Stamp // of the first counted request; 0: none yet
-	used  int
+	since  Stamp // of the first counted request; 0: none yet
+	period time.Duration
+	used   int
 }
 
-// renew starts over when the period has passed.
-func (u *budgetUse) renew(now Stamp, b Budget) {
-	if u.since != 0 && now.sub(u.since) >= b.Period {
-		*u = budgetUse{}
+// at returns the use at a moment: none once the period has passed. A period that has begun keeps its length,
+// whatever the budget of whoever asks.
+func (u budgetUse) at(now Stamp) budgetUse {
+	if u.since != 0 && now >= u.ends() {
+		return budgetUse{}
 	}
+	return u
 }
 
-// count counts an answered request.
-func (u *budgetUse) count(now Stamp) {
+// ends returns when the period ends, 0 if it has not begun.
+func (u budgetUse) ends() Stamp {
 	if u.since == 0 {
-		u.since = now
+		return 0
+	}
+	return u.since.add(u.period)
+}
+
+// count counts an answered request. A period begins only where there is a budget.
+func (u *budgetUse) count(now Stamp, b Budget) {
+	*u = u.at(now)
+	if u.since == 0 {
+		if !b.On() {
+			return
+		}
+		u.since, u.period = now, b.Period
 	}
 	u.used++
 }
 
-// reserved sums up what all processes have reserved, without what has been
-// left lying for too long.
-func (s *Snapshot) reserved(now Stamp) int {
+// reserved sums up what all processes have reserved, orphaned reservations excluded.
+func (s *Snapshot) reserved(now Stamp, t *Tuning) int {
 	sum := 0
 	for i := range s.processes {
-		p := &s.processes[i]
-		if p.reserved > 0 && now.sub(p.reservedAt) >= reservationMax {
-			p.reserved = 0
-		}
-		sum += p.reserved
+		sum += s.held(&s.processes[i], now, t)
 	}
 	return sum
 }
 
+// held returns how many requests a process has reserved: of an orphaned reservation those under way.
+func (s *Snapshot) held(p *process, now Stamp, t *Tuning) int {
+	if p.reserved > 0 && now.sub(p.reservedAt) >= t.QuotaOrphanAfter {
+		return min(p.reserved, s.slots.booked(p.key))
+	}
+	return p.reserved
+}
+
+// freeOrphans frees reservations whose owners have asked for nothing for long.
+func (s *Snapshot) freeOrphans(now Stamp, t *Tuning) {
+	for i := range s.processes {
+		p := &s.processes[i]
+		p.reserved = s.held(p, now, t)
+	}
+}
+
+// fits reports whether n more requests fit into the budget.
+func (s *Snapshot) fits(now Stamp, n int, t *Tuning) bool {
+	return s.budget.at(now).used+s.reserved(now, t)+n <= t.Budget.Requests
+}
+
 // reserve reserves n requests for a process, or none if they do not all fit.
-func (s *Snapshot) reserve(now Stamp, p *process, n int, b Budget) bool {
-	s.budget.renew(now, b)
-	if s.budget.used+s.reserved(now)+n > b.Requests {
+func (s *Snapshot) reserve(now Stamp, p *process, n int, t *Tuning) bool {
+	s.freeOrphans(now, t)
+	if !s.fits(now, n, t) {
 		return false
 	}
 	p.reserved += n
@@ -77,7 +101,4 @@ func (s *Snapshot) reserve(now Stamp, p *process, n int, b Budget) bool {
 }
 
 // settle ends the reservation of n requests of a process, used or not.
-func (p *process) settle(now Stamp, n int) {
-	p.reserved = max(p.reserved-n, 0)
-	p.reservedAt = now
-}
+func (p *process) settle(n int) { p.reserved = max(p.reserved-n, 0) }

@@ -63,7 +63,7 @@ func (c *call) queue(ctx context.Context, reserved bool) (pass Pass, err error) 
 	for {
 		freed, moved := l.freed.mark(), l.moved.mark()
 		o.kind = opGrant
-		o.ask = Ask{Ticket: o.ask.Ticket, Patience: c.left(), Hold: c.hold, Retry: c.attempt > 1, Reserved: reserved}
+		o.ask = Ask{Ticket: o.ask.Ticket, Patience: c.left(), Hold: c.hold, Reserved: reserved}
 		if err := l.do(ctx, o); err != nil {
 			c.withdraw(o.ask.Ticket)
 			return Pass{}, err
@@ -127,35 +127,18 @@ func (c *call) retry(ctx context.Context, after Outcome) error {
 	}
 	o := l.ops.Get().(*op)
 	defer l.ops.Put(o)
-	var w wait
-	defer func() { w.end(c, o.gauges) }()
-	before := c.waited
-	for {
-		o.kind = opRetry
-		o.ask = Ask{Patience: c.left()}
-		if err := l.do(ctx, o); err != nil {
-			return err
-		}
-		g := &o.grant
-		if g.Refused {
-			return c.refusal(o)
-		}
-		if g.Granted {
-			break
-		}
-		patience := c.left()
-		if patience <= 0 {
-			return &AcquireTimeoutError{Waited: c.waited, Why: g.Why, State: g.State}
-		}
-		w.begin(c, g, o.gauges)
-		if err := c.nap(ctx, min(g.Wait, patience), true, nil, nil); err != nil {
-			return err
-		}
+	o.kind, o.ask = opRetry, Ask{Patience: c.left()}
+	if err := l.do(ctx, o); err != nil {
+		return err
 	}
-	delay -= c.waited - before
+	if o.grant.Refused {
+		return c.refusal(o)
+	}
 	if delay <= 0 {
 		return nil
 	}
+	var w wait
+	defer func() { w.end(c, o.gauges) }()
 	g := Grant{Why: WhyBackoff, Cause: ReasonBackoff, State: o.state, Until: time.Now().Add(delay)}
 	w.begin(c, &g, o.gauges)
 	return c.nap(ctx, delay, true, nil, nil)
@@ -220,7 +203,7 @@ func (w *wait) begin(c *call, g *Grant, gauges Gauges) {
 	case WhyNothing, WhySlot, WhyToken, WhyCeiling, WhyTurn, WhyBudget:
 		w.end(c, gauges)
 		return
-	case WhyPause, WhySleep, WhyCacheOnly, WhyBackoff, WhyRetryBudget:
+	case WhyPause, WhySleep, WhyCacheOnly, WhyBackoff:
 		if !g.Until.After(time.Now()) {
 			return // over before it is told
 		}

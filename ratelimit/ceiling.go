@@ -2,13 +2,11 @@ package ratelimit
 
 import "time"
 
-// This file decides how many permits any rolling window may see, whatever the
-// bucket holds: a bucket of 35 that refills at 35 a second lets 70 through in
-// its first second, the upstream does not.
-
 // maxGrants bounds what is remembered; Tuning.Ceiling may not be larger.
 const maxGrants = 400
 
+// ceiling bounds the permits of any rolling window, whatever the bucket holds: a bucket of 35 that
+// refills at 35 a second lets 70 requests through in its first second, the upstream does not.
 type ceiling struct {
 	grants []Stamp // the newest grants, oldest first
 	// unknownSince is set when grants may be missing; nothing is granted until

@@ -5,17 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"time"
 )
 
-// This file decides how a snapshot is written down: the version, then every
-// field in a fixed order, numbers as varints, times as distances from now. A busy
-// snapshot is about 2 KiB. Framing, checksums and the second copy are the store's.
+// SnapshotVersion is the version of the format that AppendBinary writes: the version, then every field in a
+// fixed order, numbers as varints, times as distances from now. It changes with every change of the fields or of
+// their meaning. Decode reads the version before as well. A busy snapshot is about 2 KiB.
+const SnapshotVersion = 2
 
-// SnapshotVersion is the version of the format that AppendBinary writes. It
-// changes with every change of the fields or of their meaning.
-const SnapshotVersion = 1
-
-// ErrSnapshotCorrupt is what Decode returns for bytes that are no snapshot.
+// ErrSnapshotCorrupt is what Decode returns for bytes that are not a snapshot.
 var ErrSnapshotCorrupt = errors.New("decode limiter snapshot: damaged")
 
 // SnapshotVersionError is what Decode returns for a snapshot that another
@@ -39,9 +37,8 @@ const (
 // AppendBinary appends the encoded snapshot to b. The error is always nil; it
 // is there for encoding.BinaryAppender.
 func (s *Snapshot) AppendBinary(b []byte) ([]byte, error) {
-	w := codec{b: b}
-	version := uint64(SnapshotVersion)
-	w.uint64(&version)
+	w := codec{b: b, version: SnapshotVersion}
+	w.uint64(&w.version)
 	s.code(&w)
 	return w.b, nil
 }
@@ -50,14 +47,14 @@ func (s *Snapshot) AppendBinary(b []byte) ([]byte, error) {
 // ErrSnapshotCorrupt or a *SnapshotVersionError; the snapshot is then the zero Snapshot.
 func (s *Snapshot) Decode(b []byte) error {
 	r := codec{b: b, reading: true}
-	var version uint64
-	r.uint64(&version)
-	if !r.bad && version != SnapshotVersion && version < 1<<16 {
+	r.uint64(&r.version)
+	known := r.version == SnapshotVersion || r.version == SnapshotVersion-1
+	if !r.bad && !known && r.version < 1<<16 {
 		*s = Snapshot{}
-		return &SnapshotVersionError{int(version)}
+		return &SnapshotVersionError{int(r.version)}
 	}
 	s.code(&r)
-	if r.bad || len(r.b) != 0 || version != SnapshotVersion || !s.sound() {
+	if r.bad || len(r.b) != 0 || !known || !s.sound() {
 		*s = Snapshot{}
 		return ErrSnapshotCorrupt
 	}
@@ -68,6 +65,7 @@ func (s *Snapshot) Decode(b []byte) error {
 // fills it. So one list of fields serves both and they cannot disagree.
 type codec struct {
 	b       []byte // written so far, or still to be read
+	version uint64
 	reading bool
 	bad     bool
 }
@@ -80,35 +78,13 @@ func (s *Snapshot) code(c *codec) {
 	now := s.clock.now
 	c.uint64(&s.processSeq)
 
-	m := &s.machine
-	codeEnum(c, &m.state)
-	c.uint64(&m.epoch)
-	codeStamp(c, now, &m.since)
-	codeEnum(c, &m.reason)
-	c.uint64(&m.permits)
-	codeStamp(c, now, &m.sleepUntil)
-	codeStamp(c, now, &m.pauseUntil)
-	codeInt(c, &m.cooldown)
-	codeInt(c, &m.rounds)
-	codeInt(c, &m.streak429)
-	c.uint64(&m.overrun)
-	codeInt(c, &m.overrunWait)
-	codeInt(c, &m.failures)
-	codeInt(c, &m.successes)
-	codeInt(c, &m.armed)
-	c.uint64(&m.armedPermit)
-	codeStamp(c, now, &m.sustained)
-	c.float(&m.ramp)
-	codeStamp(c, now, &m.rampAt)
-	codeInt(c, &m.troubled429)
-	c.float(&m.troubleRate)
-	codeStamp(c, now, &m.blockUntil)
-	codeInt(c, &m.autoRecover)
+	s.machine.code(c, now)
 
 	at := millis(now)
-	resize(c, &m.window.records, maxRecords)
-	for i := range m.window.records {
-		codeRecord(c, &at, &m.window.records[i])
+	records := &s.machine.window.records
+	resize(c, records, maxRecords)
+	for i := range *records {
+		codeRecord(c, &at, &(*records)[i])
 	}
 
 	codeStamp(c, now, &s.bucket.full)
@@ -133,20 +109,23 @@ func (s *Snapshot) code(c *codec) {
 	resize(c, &s.slots.leases, maxTickets)
 	for i := range s.slots.leases {
 		l := &s.slots.leases[i]
-		codeBelow(c, m.permits, &l.permit)
-		codeBelow(c, m.epoch, &l.epoch)
+		codeBelow(c, s.machine.permits, &l.permit)
+		codeBelow(c, s.machine.epoch, &l.epoch)
 		codeBelow(c, s.processSeq, &l.owner)
 		codeStamp(c, now, &l.until)
 		codeBool(c, &l.budget)
 	}
 
-	codeInt(c, &s.retries.second)
-	for i := range s.retries.cells {
-		codeUint(c, &s.retries.cells[i].first)
-		codeUint(c, &s.retries.cells[i].retry)
+	if c.version == 1 {
+		c.skip(1 + 2*30) // its retry budget
 	}
 	codeStamp(c, now, &s.budget.since)
 	codeInt(c, &s.budget.used)
+	if c.version == 1 {
+		s.budget.period = 24 * time.Hour // it was not stored; the usual one
+	} else {
+		codeInt(c, &s.budget.period)
+	}
 
 	c.uint64(&s.overrideSeq)
 	resize(c, &s.overrides, maxOverrides)
@@ -164,6 +143,12 @@ func (s *Snapshot) code(c *codec) {
 		codeBelow(c, s.processSeq, &p.key)
 		codeStamp(c, now, &p.seen)
 		c.float(&p.rate)
+		if c.version == 1 {
+			p.burst, p.own = p.rate, bucket{}
+		} else {
+			c.float(&p.burst)
+			codeStamp(c, now, &p.own.full)
+		}
 		codeInt(c, &p.ceiling)
 		codeInt(c, &p.window)
 		codeInt(c, &p.slots)
@@ -173,17 +158,69 @@ func (s *Snapshot) code(c *codec) {
 	}
 }
 
+func (m *machine) code(c *codec, now Stamp) {
+	codeEnum(c, &m.state)
+	c.uint64(&m.epoch)
+	codeStamp(c, now, &m.since)
+	codeEnum(c, &m.reason)
+	c.uint64(&m.permits)
+	codeStamp(c, now, &m.sleepUntil)
+	codeStamp(c, now, &m.pauseUntil)
+	codeInt(c, &m.cooldown)
+	codeInt(c, &m.exhausted)
+	if c.version == 1 {
+		m.exhausted *= defaults.SleepMax // it counted rounds
+	}
+	codeInt(c, &m.streak429)
+	c.uint64(&m.overrun)
+	codeInt(c, &m.overrunWait)
+	codeInt(c, &m.failures)
+	codeInt(c, &m.successes)
+	codeInt(c, &m.armed)
+	c.uint64(&m.armedPermit)
+	codeStamp(c, now, &m.sustained)
+	c.float(&m.ramp)
+	codeStamp(c, now, &m.rampAt)
+	if c.version == 1 {
+		m.codeTrouble1(c, now)
+		return
+	}
+	codeBool(c, &m.trouble.limit)
+	codeBool(c, &m.trouble.seen429)
+	c.float(&m.trouble.rate)
+	codeStamp(c, now, &m.blockUntil)
+	codeStamp(c, now, &m.failing)
+	codeStamp(c, now, &m.hungry)
+	c.uint64(&m.lost)
+	c.uint64(&m.lostPermit)
+}
+
+// codeTrouble1 reads how version 1 kept trouble and the end of CacheOnly.
+func (m *machine) codeTrouble1(c *codec, now Stamp) {
+	var throttled int
+	var period time.Duration
+	codeInt(c, &throttled)
+	c.float(&m.trouble.rate)
+	codeStamp(c, now, &m.blockUntil)
+	codeInt(c, &period)
+	m.trouble.limit, m.trouble.seen429 = throttled > 0, throttled > 0
+	m.failing, m.hungry, m.lost, m.lostPermit = 0, 0, 0, 0
+	if m.reason != ReasonRetryAfterLong {
+		m.blockUntil = m.since.after(period)
+	}
+}
+
 // sound reports whether decoded fields can be worked with at all.
 func (s *Snapshot) sound() bool {
 	m := &s.machine
-	for _, f := range []float64{m.ramp, m.troubleRate} {
+	for _, f := range []float64{m.ramp, m.trouble.rate} {
 		if math.IsNaN(f) || math.IsInf(f, 0) || f < 0 {
 			return false
 		}
 	}
 	for i := range s.processes {
 		p := &s.processes[i]
-		if !(p.rate >= 0) || math.IsInf(p.rate, 0) || p.ceiling < 1 || p.ceiling > maxGrants || p.window <= 0 ||
+		if !(p.rate >= 0) || !(p.burst >= 0) || math.IsInf(p.rate, 0) || math.IsInf(p.burst, 0) || p.ceiling < 1 || p.ceiling > maxGrants || p.window <= 0 ||
 			p.slots < 1 || p.total < 1 || p.reserved < 0 {
 			return false
 		}
@@ -194,19 +231,13 @@ func (s *Snapshot) sound() bool {
 		}
 	}
 	return int(m.state) < len(stateNames) && int(m.reason) < len(reasonNames) &&
-		m.cooldown >= 0 && m.autoRecover >= 0 && m.rounds >= 0 && m.streak429 >= 0 && m.failures >= 0 &&
+		m.cooldown >= 0 && m.exhausted >= 0 && s.budget.period >= 0 && m.streak429 >= 0 && m.failures >= 0 &&
 		m.successes >= 0 && m.armed >= 0 && m.overrunWait >= 0 && s.budget.used >= 0
 }
 
 func codeInt[T ~int | ~int64](c *codec, v *T) {
 	x := int64(*v)
 	c.int64(&x)
-	*v = T(x)
-}
-
-func codeUint[T ~uint32](c *codec, v *T) {
-	x := uint64(*v)
-	c.uint64(&x)
 	*v = T(x)
 }
 
@@ -340,6 +371,14 @@ func (c *codec) length(n, limit int) int {
 		return 0
 	}
 	return int(x)
+}
+
+// skip reads n numbers that are not kept.
+func (c *codec) skip(n int) {
+	for range n {
+		var x int64
+		c.int64(&x)
+	}
 }
 
 func (c *codec) fail() { c.bad, c.b = true, nil }

@@ -80,7 +80,7 @@ func ExampleClassify() {
 	}))
 	defer server.Close()
 	tuning := ratelimit.Default()
-	tuning.MaxRetries = 0
+	tuning.MaxRetries = -1
 	limiter, err := ratelimit.New(ratelimit.Config{Store: ratelimit.NewMemoryStore(), Tuning: tuning})
 	if err != nil {
 		fmt.Println(err)
@@ -180,5 +180,5 @@ func ExampleRules() {
 	// Output:
 	// [] to CacheOnly when an operator says so - at once - operator
 	// [] to CacheOnly when Retry-After > sleep_max - at once - retry_after_long
-	// [HalfOpen] to CacheOnly when a probe fails, the cacheonly_after-th one at sleep_max - at once - policy
+	// [HalfOpen] to CacheOnly when a probe fails, and the failed rounds at the longest cooldown add up to cacheonly_after * sleep_max - at once - policy
 }

@@ -44,15 +44,15 @@ func shapeOf(s *Snapshot, t *Tuning) shape {
 	n := m.window.counts(now, t)
 	v := shape{
 		state: m.state, streak: clipped(m.streak429, t.NCacheOnly), fails: clipped(m.failures, t.NFailures),
-		good: clipped(m.successes, t.ProbeSuccess), armed: clipped(m.armed, 1), cooldown: coarse(m.cooled(t)), rounds: clipped(m.rounds, 2),
+		good: clipped(m.successes, t.ProbeSuccess), armed: clipped(m.armed, 1), cooldown: coarse(m.cooled(t)), rounds: clipped(int(m.exhausted/t.SleepMax), 2),
 		ok: clipped(n.OK, t.MinSamples), bad: clipped(n.Errors(), t.MinSamples), pause: coarse(m.pauseUntil.sub(now)),
 		ramp: m.ramp != 0, full: s.ceiling.within(now, t.CeilingWindow) >= t.Ceiling,
 		waiting: clipped(len(s.slots.tickets), 1),
 	}
 	switch m.state {
 	case CacheOnly:
-		v.cause, v.endless = uint8(m.reason.rank()), m.recoverAt() == 0
-		v.block = coarse(m.recoverAt().sub(now))
+		v.cause, v.endless = uint8(m.reason.rank()), m.blockUntil == 0
+		v.block = coarse(m.blockUntil.sub(now))
 	case Sleep:
 		v.block = coarse(m.sleepUntil.sub(now))
 	case Normal, Throttle, HalfOpen:
@@ -148,7 +148,7 @@ var exploredEvents = func() []edge {
 func (x *explorer) ask(n *node, owner string, ticket uint64) {
 	before := n.s.Clone()
 	now := before.advance(n.now)
-	before.expire(now)
+	before.expire(now, &x.tuning)
 	g := n.s.TryGrant(n.now, Ask{Owner: owner, Tuning: &x.tuning, Ticket: ticket, Patience: 10 * time.Second, Hold: 20 * time.Second})
 	if !g.Granted {
 		return
@@ -207,7 +207,7 @@ func (x *explorer) stray(n *node, e Event) {
 }
 
 func (x *explorer) command(n *node, c command, period time.Duration) {
-	n.s.step(n.s.advance(n.now), &x.tuning, move{on: onOperator, operator: c, period: period})
+	n.s.step(n.s.advance(n.now), &x.tuning, move{on: onOperator, command: c, period: period})
 }
 
 // recovers plays on with good answers only and returns how long Normal takes.
@@ -222,10 +222,10 @@ func (x *explorer) recovers(n node) (took, bound time.Duration) {
 	case Sleep:
 		blocked = max(blocked, m.sleepUntil.sub(now))
 	case CacheOnly:
-		blocked = max(blocked, m.recoverAt().sub(now))
+		blocked = max(blocked, m.blockUntil.sub(now))
 	case Normal, Throttle, HalfOpen:
 	}
-	bound = x.tuning.RecoveryBound(blocked, 20*time.Second, latency)
+	bound = x.tuning.RecoveryBound(m.rampRate(x.tuning.RateBase, &x.tuning, now), blocked, 20*time.Second, latency)
 	ask := Ask{Owner: "r", Tuning: &x.tuning, Patience: 48 * time.Hour, Hold: 20 * time.Second}
 	start := n.now.Boot
 	for n.s.State() != Normal {
@@ -273,7 +273,7 @@ func TestEveryReachableStateAndEvent(t *testing.T) {
 		n := queue[0]
 		queue = queue[1:]
 		states[n.s.State()]++
-		if m := &n.s.machine; m.state != CacheOnly || m.recoverAt() != 0 {
+		if m := &n.s.machine; m.state != CacheOnly || m.blockUntil != 0 {
 			took, bound := x.recovers(n)
 			worst = max(worst, took.Seconds()/bound.Seconds())
 		}

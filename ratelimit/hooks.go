@@ -2,8 +2,6 @@ package ratelimit
 
 import "time"
 
-// This file decides what the limiter tells: it neither logs nor prints.
-
 // Hooks are called after all locks are released, by the goroutine that caused
 // what they report. They may be called concurrently. Nil hooks are skipped.
 type Hooks struct {

@@ -58,9 +58,7 @@ func New(c Config) (*Limiter, error) {
 	if c.Store == nil {
 		return nil, errors.New("make limiter: no store")
 	}
-	if c.Tuning == (Tuning{}) {
-		c.Tuning = Default()
-	}
+	c.Tuning = c.Tuning.withDefaults()
 	if err := c.Tuning.Validate(); err != nil {
 		return nil, fmt.Errorf("make limiter: %w", err)
 	}
@@ -187,12 +185,12 @@ func (o *op) update(at Instant, s *Snapshot) error {
 		o.ask.Owner, o.ask.Tuning = o.l.owner, &o.t.Tuning
 		o.ask.Budget = o.t.Budget.On()
 		if o.kind == opRetry {
-			o.grant = s.TryRetry(at, o.ask)
+			o.grant, _ = s.Blocked(at, o.ask)
 		} else {
 			o.grant = s.TryGrant(at, o.ask)
 		}
 		if o.grant.Why == WhyBudget {
-			o.budget = s.spent(o.t.Budget, 1)
+			o.budget = s.spent(&o.t.Tuning, 1)
 		}
 	case opRecord:
 		o.report.Owner, o.report.Tuning = o.l.owner, &o.t.Tuning

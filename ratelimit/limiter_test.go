@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -101,38 +101,71 @@ func fairness(by []int) float64 {
 	return sum * sum / (float64(len(by)) * squares)
 }
 
-func TestASlowProcessDoesNotStarveAFastOne(t *testing.T) {
+// Each process has its own pace beside the shared bucket: the polite one gets its rate, the others all the rest.
+func TestAPoliteProcessTakesNothingFromTheOthers(t *testing.T) {
+	const seconds = 300
+	for _, polite := range []float64{35, 10, 5, 1, 0.1} {
+		t.Run(fmt.Sprint(polite), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := NewMemoryStore()
+				ctx, cancel := context.WithTimeout(t.Context(), seconds*time.Second)
+				defer cancel()
+				sent := make([]atomic.Int64, 2)
+				var wg sync.WaitGroup
+				for i, rate := range []float64{35, polite} {
+					l, err := New(Config{Store: store, Tuning: Tuning{RateBase: rate, MaxWait: time.Hour}})
+					if err != nil {
+						t.Fatal(err)
+					}
+					for range 4 {
+						wg.Go(func() {
+							for {
+								p, err := l.Acquire(ctx)
+								if err != nil {
+									return
+								}
+								sent[i].Add(1)
+								time.Sleep(40 * time.Millisecond)
+								p.Done(Event{Outcome: OK, Status: 200})
+							}
+						})
+					}
+				}
+				wg.Wait()
+				fast, slow := float64(sent[0].Load())/seconds, float64(sent[1].Load())/seconds
+				t.Logf("%.2f/s and %.2f/s", fast, slow)
+				if sum := fast + slow; sum < 33 || sum > 35.2 {
+					t.Errorf("%.2f/s together", sum)
+				}
+				if want := min(polite, 17.5); slow < 0.9*want || slow > 1.1*want {
+					t.Errorf("the polite one has %.2f/s of %v", slow, want)
+				}
+			})
+		})
+	}
+}
+
+// Calls that take longer than request_timeout are probes like any other.
+func TestLongCallsRecoverToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := NewMemoryStore()
-		slow := Default()
-		slow.RateBase = 5
-		ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
-		defer cancel()
-		by := make([]int, 2)
-		var wg sync.WaitGroup
-		for i, tu := range []Tuning{Default(), slow} {
-			l, err := New(Config{Store: store, Tuning: tu})
+		l, _ := New(Config{Store: NewMemoryStore()})
+		for range 8 {
+			p, _ := l.Acquire(t.Context())
+			p.Done(Event{Outcome: Server, Status: 500})
+		}
+		for n := range 5 {
+			p, err := l.Acquire(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			wg.Go(func() {
-				for {
-					p, err := l.Acquire(ctx)
-					if err != nil {
-						return
-					}
-					by[i]++
-					p.Done(Event{Outcome: OK, Status: 200})
-				}
-			})
-		}
-		wg.Wait()
-		// In turns: each pair costs 1/35 + 1/5 s.
-		pairs := 60 / (1/35.0 + 1/5.0)
-		for i, n := range by {
-			if math.Abs(float64(n)-pairs) > 0.25*pairs {
-				t.Errorf("process %d sent %d, want about %.0f", i, n, pairs)
+			time.Sleep(40 * time.Second)
+			if s, _ := l.Status(t.Context()); s.State != HalfOpen || s.Running != 1 {
+				t.Errorf("probe %d: %s with %d running", n, s.State, s.Running)
 			}
+			p.Done(Event{Outcome: OK, Status: 200})
+		}
+		if s, _ := l.Status(t.Context()); s.State != Normal {
+			t.Errorf("%s after five good probes", s.State)
 		}
 	})
 }

@@ -2,9 +2,6 @@ package ratelimit
 
 import "time"
 
-// This file decides how the table of rules.go is applied to one event: what is
-// remembered of an answer, when a row counts as confirmed, and what happens on entering a state.
-
 // machine is the state machine with all its evidence. It is a plain value;
 // step is the only thing that changes its state.
 type machine struct {
@@ -17,27 +14,35 @@ type machine struct {
 
 	sleepUntil Stamp
 	pauseUntil Stamp
+	blockUntil Stamp         // end of CacheOnly; 0: none
 	cooldown   time.Duration // 0: sleep_min
-	rounds     int           // failed probes at the longest cooldown
+	exhausted  time.Duration // sum of the failed rounds at the longest cooldown
 
 	window      window
 	streak429   int
 	overrun     uint64        // newest permit when the last 429 was counted
 	overrunWait time.Duration // the wait drawn for that overrun
 	failures    int           // streak of 5xx and network errors
+	failing     Stamp         // since when nothing was answered well; 0: the last answer was good
+	lost        uint64        // the connection lost last, 0 for none
+	lostPermit  uint64        // newest permit when that was counted
 	successes   int           // since the state was entered
 
 	armed       int    // times in a row the state's statistical row has held
 	armedPermit uint64 // newest permit when it last did
 	sustained   Stamp  // since when every judged ratio was too high
 
-	ramp        float64 // rate the ramp began with; 0: no ramp
-	rampAt      Stamp   // when it began
-	troubled429 int     // 429s in the present trouble
-	troubleRate float64 // rate at which it began
+	ramp    float64 // rate that the ramp began with; 0: no ramp
+	rampAt  Stamp   // when it began
+	hungry  Stamp   // when a request last found the bucket empty in Normal
+	trouble trouble // since Normal was left
+}
 
-	blockUntil  Stamp         // CacheOnly by a long Retry-After: its end
-	autoRecover time.Duration // CacheOnly otherwise: its length; 0: no end
+// trouble is what the ramp after it depends on.
+type trouble struct {
+	limit   bool    // at least half of the errors were 429s when Normal was left
+	seen429 bool    // a 429 since then
+	rate    float64 // the rate that the upstream coped with before it
 }
 
 // Event is what one request has shown. Permit.Done takes it.
@@ -48,6 +53,10 @@ type Event struct {
 	// RetryAfter is the answer's Retry-After, see ParseRetryAfter. It is looked
 	// at for Throttled, and for Server with status 503.
 	RetryAfter Wait
+
+	// Connection names the connection that broke under the request, 0 for none. Network
+	// failures of one connection that broke under several requests are one failure.
+	Connection uint64
 
 	// Latency is how long the try took, for hooks only.
 	Latency time.Duration
@@ -63,6 +72,9 @@ func (e *Event) wait() (time.Duration, bool) {
 	return 0, false
 }
 
+// alive reports whether the answer proves that the upstream lives, though it is a refusal of this one request.
+func (e *Event) alive() bool { return e.Outcome == Client && e.Status != 401 && e.Status != 403 }
+
 // begin makes the machine that of an upstream nothing is known about.
 func (m *machine) begin(now Stamp, why Reason) {
 	if m.reason == ReasonNone {
@@ -76,13 +88,13 @@ func (m *machine) begin(now Stamp, why Reason) {
 
 // move is something that may change the machine's state.
 type move struct {
-	on       trigger
-	event    Event  // the answer
-	permit   uint64 // its permit
-	operator command
-	period   time.Duration // the operator's auto-recover period
-	draw     float64       // in [0,1)
-	rate     float64       // the largest rate of all processes in Normal
+	on      trigger
+	event   Event  // the answer
+	permit  uint64 // its permit
+	command command
+	period  time.Duration // the operator's auto-recover period; 0: no end
+	draw    float64       // in [0,1)
+	rate    float64       // the largest rate in Normal of all processes
 }
 
 // command is an operator's wish.
@@ -99,14 +111,19 @@ func (m *machine) step(t *Tuning, now Stamp, v move) (Transition, bool) {
 	if m.state == Normal && now.sub(m.since) >= t.CooldownReset {
 		m.cooldown = 0
 	}
-	if v.on == onClock && !ticks[m.state] || v.on == onAnswer && !v.event.Outcome.counts() {
-		return Transition{}, false
-	}
-	f := facts{m: m, t: t, now: now, move: v}
-	if v.on == onAnswer {
-		m.remember(t, now, v)
+	f := facts{move: v, m: m, t: t, now: now}
+	switch v.on {
+	case onClock:
+		if !ticks[m.state] {
+			return Transition{}, false
+		}
+	case onAnswer:
+		if !m.remember(t, now, &v) {
+			return Transition{}, false
+		}
 		f.counts = m.window.counts(now, t)
 		f.sustained = m.sustain(t, now, f.counts)
+	case onOperator:
 	}
 	for i := range rules {
 		r := &rules[i]
@@ -117,17 +134,16 @@ func (m *machine) step(t *Tuning, now Stamp, v move) (Transition, bool) {
 	return Transition{}, false
 }
 
-// remember adds an answer to window and streaks.
-func (m *machine) remember(t *Tuning, now Stamp, v move) {
-	o := v.event.Outcome
-	m.window.add(now, o, t)
-	switch o {
+// remember adds an answer to window and streaks. It reports whether the answer is evidence.
+func (m *machine) remember(t *Tuning, now Stamp, v *move) bool {
+	e := &v.event
+	switch e.Outcome {
 	case OK:
 		m.successes++
-		m.streak429, m.failures = 0, 0
+		m.streak429, m.failures, m.failing = 0, 0, 0
 	case Throttled:
 		m.failures = 0
-		m.troubled429++
+		m.trouble.seen429 = m.trouble.seen429 || m.state != Normal
 		if v.permit > m.overrun {
 			m.streak429++
 			m.overrun = m.permits
@@ -136,12 +152,29 @@ func (m *machine) remember(t *Tuning, now Stamp, v move) {
 		m.failures++
 		m.streak429 = 0
 	case Network:
+		if e.Connection != 0 && e.Connection == m.lost && v.permit <= m.lostPermit {
+			return false // lost together with the one that was counted
+		}
+		m.lost, m.lostPermit = e.Connection, m.permits
 		m.failures++
-	case Cancelled, Client, Misconfigured: // they do not count
+	case Client:
+		if m.state != HalfOpen || !e.alive() {
+			return false
+		}
+		m.successes++
+		m.failing = 0
+		return true
+	case Cancelled, Misconfigured:
+		return false
 	}
+	if e.Outcome.failed() && m.failing == 0 {
+		m.failing = now
+	}
+	m.window.add(now, e.Outcome, t)
+	return true
 }
 
-// pause holds everybody back after an answer that asks for it, of whatever
+// pause delays every process after an answer that asks for it, of whatever
 // epoch. It has to be called before step, which counts the overrun.
 func (m *machine) pause(now Stamp, e *Event, permit uint64, current bool, draw float64) {
 	wait, given := e.wait()
@@ -162,7 +195,7 @@ func (m *machine) pause(now Stamp, e *Event, permit uint64, current bool, draw f
 	m.pauseUntil = max(m.pauseUntil, now.add(wait))
 }
 
-// sustain reports whether the ratio has been bad at every judged answer for so long.
+// sustain reports whether the ratio has been too high at every judged answer for sustainedFor.
 func (m *machine) sustain(t *Tuning, now Stamp, n Counts) bool {
 	switch {
 	case n.Total() < t.MinSamples:
@@ -177,7 +210,7 @@ func (m *machine) sustain(t *Tuning, now Stamp, n Counts) bool {
 	return now.sub(m.sustained) >= sustainedFor
 }
 
-// confirmed reports whether a row holds, and holds for good: a statistical
+// confirmed reports whether a row holds and is confirmed: a statistical
 // one has to be seen several times in a row, each time by a newer permit.
 func (m *machine) confirmed(r *rule, f *facts) bool {
 	holds := r.holds(f)
@@ -188,7 +221,7 @@ func (m *machine) confirmed(r *rule, f *facts) bool {
 	case !holds:
 		m.armed = 0
 		return false
-	case m.armed == 0 || f.move.permit > m.armedPermit:
+	case m.armed == 0 || f.permit > m.armedPermit:
 		m.armed++
 		m.armedPermit = m.permits
 	}
@@ -198,65 +231,55 @@ func (m *machine) confirmed(r *rule, f *facts) bool {
 // enter makes the transition of a row.
 func (m *machine) enter(r *rule, f *facts) Transition {
 	tr := Transition{From: m.state, To: r.to, Reason: r.reason}
-	m.leave(f)
+	if m.state == Normal {
+		m.leaveNormal(f)
+	}
 	m.state, m.reason, m.since = r.to, r.reason, f.now
 	m.epoch++
 	m.window.clear()
 	m.successes, m.armed, m.armedPermit, m.sustained = 0, 0, 0, 0
-	if r.entering != nil {
-		r.entering(f)
+	if r.enter != nil {
+		r.enter(f)
 	}
 	return tr
 }
 
-// leave notes what Normal was like when trouble begins.
-func (m *machine) leave(f *facts) {
-	if m.state == Normal {
-		m.troubleRate = m.rampRate(f.move.rate, f.t, f.now)
-		m.troubled429 = f.counts.Throttled
+// longest returns the longest cooldown: an outage without 429s says nothing about the limit, and a probe
+// every 30 s costs the upstream nothing.
+func (m *machine) longest(t *Tuning) time.Duration {
+	if m.trouble.seen429 {
+		return t.SleepMax
 	}
-}
-
-// lengthen makes the next Sleep longer after a failed probe.
-func (m *machine) lengthen(t *Tuning) {
-	m.cooldown = min(time.Duration(float64(m.cooled(t))*t.CooldownFactor), t.SleepMax)
+	return max(min(t.SleepMaxOutage, t.SleepMax), t.SleepMin)
 }
 
 // cooled returns the length of the next Sleep.
 func (m *machine) cooled(t *Tuning) time.Duration {
-	return min(max(m.cooldown, t.SleepMin), t.SleepMax)
+	return min(max(m.cooldown, t.SleepMin), m.longest(t))
 }
 
-// recovered sets the ramp when trouble is over: 429s say that the rate was too
-// high, an outage says nothing about the limit and leaves the ramp where it was.
-func (m *machine) recovered(t *Tuning, now Stamp) {
-	m.rounds = 0
-	if m.troubled429 > 0 && m.troubleRate > 0 {
-		m.ramp, m.rampAt = m.troubleRate*t.RampStart, now
-	}
-	m.troubled429, m.troubleRate = 0, 0
-}
-
-// rampRate returns the rate of Normal: what is wished for, or what the ramp has reached.
-func (m *machine) rampRate(wish float64, t *Tuning, now Stamp) float64 {
-	if m.ramp == 0 {
-		return wish
-	}
-	rate := m.ramp
-	for steps := now.sub(m.rampAt) / t.RampInterval; steps > 0 && rate < wish; steps-- {
-		rate *= t.RampFactor
-	}
-	return min(wish, rate)
-}
-
-// recoverAt returns when CacheOnly ends by itself, 0 for never.
-func (m *machine) recoverAt() Stamp {
-	switch {
-	case m.reason == ReasonRetryAfterLong:
-		return max(m.blockUntil, m.since)
-	case m.autoRecover > 0:
-		return m.since.add(m.autoRecover)
-	default:
+// after returns the moment d from s, 0 for no d: a block without an end.
+func (s Stamp) after(d time.Duration) Stamp {
+	if d <= 0 {
 		return 0
+	}
+	return s.add(d)
+}
+
+// blockedBy reports whether CacheOnly has a cause that this one does not replace.
+func (m *machine) blockedBy(r Reason) bool {
+	return m.state == CacheOnly && m.reason.rank() >= r.rank()
+}
+
+// blockOver reports whether CacheOnly has an end that has passed.
+func (m *machine) blockOver(now Stamp) bool { return m.blockUntil != 0 && now >= m.blockUntil }
+
+// volunteer lets a process that recovers automatically give CacheOnly an end for all, but not against an operator.
+func (m *machine) volunteer(t *Tuning, now Stamp) {
+	if t.AutoRecover == 0 || m.state != CacheOnly || m.reason != ReasonPolicy {
+		return
+	}
+	if end := now.add(t.AutoRecover); m.blockUntil == 0 || end < m.blockUntil {
+		m.blockUntil = end
 	}
 }

@@ -2,6 +2,7 @@ package ratelimit
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -81,44 +82,67 @@ func TestSustainedErrorsLeadToSleep(t *testing.T) {
 }
 
 func TestCooldownGrowsAndGoesBack(t *testing.T) {
-	w := newWorld(t)
-	w.draw = 0
-	slept := func() time.Duration { return w.s.machine.sleepUntil.sub(w.s.clock.now) }
-	w.run("500*8")
-	want := 2 * time.Second
-	for range 9 {
-		if got := slept(); got != want {
-			t.Fatalf("sleep %s, want %s (%s)", got, want, w.trace())
-		}
-		w.run("500")
-		want = min(2*want, 300*time.Second)
+	tests := []struct {
+		name, trouble, probe string
+		longest              time.Duration
+	}{
+		{"an outage", "500*8", "500", 30 * time.Second},
+		{"refusals", "429*5", "429", 300 * time.Second},
+		{"an outage in which a 429 is seen", "500*8 429", "500", 300 * time.Second},
+		{"an outage after a 429", "429 ok 500*8", "500", 30 * time.Second},
 	}
-	w.run("ok*5 500*8")
-	if got := slept(); got != 300*time.Second {
-		t.Errorf("sleep soon after: %s", got)
-	}
-	w.run("ok*5 +61s 500*8")
-	if got := slept(); got != 2*time.Second {
-		t.Errorf("sleep after a minute in Normal: %s", got)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.run(tt.trouble)
+			want := w.s.machine.cooled(&w.tuning)
+			for range 9 {
+				w.run(tt.probe)
+				want = min(2*want, tt.longest)
+				if got := w.s.machine.cooled(&w.tuning); got != want {
+					t.Fatalf("cooldown %s, want %s (%s)", got, want, w.trace())
+				}
+			}
+			if want != tt.longest {
+				t.Errorf("longest cooldown %s", want)
+			}
+			w.run("ok*5 +61s 500*8")
+			if got := w.s.machine.cooled(&w.tuning); got != 2*time.Second {
+				t.Errorf("cooldown after a minute in Normal: %s", got)
+			}
+		})
 	}
 }
 
-func TestPolicyAfterSixRoundsAtTheLongestCooldown(t *testing.T) {
+func TestPolicyAfterSixTimesTheLongestSleep(t *testing.T) {
+	for _, tt := range []struct {
+		name, trouble, rounds string
+	}{
+		{"of refusals", "429*5 500*8", "500*5"}, // 2 4 8 ... 256 300
+		{"of an outage", "500*8 500*4", "500*59"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.run(tt.trouble)
+			if m := &w.s.machine; m.cooled(&w.tuning) != m.longest(&w.tuning) || m.exhausted != 0 {
+				t.Fatalf("cooldown %s, exhausted %s", m.cooled(&w.tuning), m.exhausted)
+			}
+			w.run(tt.rounds)
+			if w.s.State() != Sleep {
+				t.Fatalf("state %s before the last round", w.s.State())
+			}
+			w.run("500")
+			if w.s.State() != CacheOnly || w.why[len(w.why)-1] != "policy" {
+				t.Fatalf("state %s %v", w.s.State(), w.why[len(w.why)-1])
+			}
+		})
+	}
+}
+
+func TestCacheOnlyByPolicyEndsForThoseWhoRecover(t *testing.T) {
 	w := newWorld(t)
-	w.draw = 0.99
-	w.run("500*8 500*8") // 2 4 8 ... 256 300
-	if w.s.machine.cooldown != 300*time.Second || w.s.machine.rounds != 0 {
-		t.Fatalf("cooldown %s, rounds %d", w.s.machine.cooldown, w.s.machine.rounds)
-	}
-	w.run("500*5")
-	if w.s.State() != Sleep {
-		t.Fatalf("state %s after five rounds", w.s.State())
-	}
-	w.run("500")
-	if w.s.State() != CacheOnly || w.why[len(w.why)-1] != "policy" {
-		t.Fatalf("state %s %v", w.s.State(), w.why[len(w.why)-1])
-	}
-	// It has no end: who asks is refused.
+	w.run("500*8 500*64")
+	// It has no end: a request is refused.
 	g := w.s.TryGrant(w.now, Ask{Owner: w.owner, Tuning: &w.tuning, Patience: 48 * time.Hour})
 	if !g.Refused || !g.Until.IsZero() || g.Cause != ReasonPolicy {
 		t.Errorf("%+v", g)
@@ -214,6 +238,145 @@ func TestNoRampAfterAnOutage(t *testing.T) {
 	w.run("429*3 ok*11 ok*5 500*8 ok*5")
 	if got := w.s.Gauges(&w.tuning).Rate; fmt.Sprintf("%.3f", got) != "28.000" {
 		t.Errorf("rate %v", got)
+	}
+}
+
+// A 429 before an outage does not make it trouble with 429s; half of the errors do.
+func TestRampNeedsEnough429s(t *testing.T) {
+	for _, tt := range []struct {
+		script string
+		rate   float64
+	}{
+		{"ok*20 429 ok*60 500*8 ok*5", 35},
+		{"ok*20 500 429 500*8 ok*5", 35},
+		{"429*2 500 429*3 ok*11 ok*5", 28},
+		{"500*8 429 ok*5", 28}, // seen since
+		{"429/6m +6m ok*5", 28},
+		{"cacheonly resume ok*5", 35},
+	} {
+		t.Run(tt.script, func(t *testing.T) {
+			w := newWorld(t)
+			w.run(tt.script)
+			if got := w.s.Gauges(&w.tuning).Rate; w.s.State() != Normal || fmt.Sprintf("%.3f", got) != fmt.Sprintf("%.3f", tt.rate) {
+				t.Errorf("rate %v in %s, want %v", got, w.s.State(), tt.rate)
+			}
+		})
+	}
+}
+
+// The ramp begins with what was answered well where all that is allowed was asked for, without the pauses.
+func TestRampBeginsWithWhatWorked(t *testing.T) {
+	w := newWorld(t)
+	w.run("ok*35")           // the burst
+	limit := func(e Event) { // an upstream that answers every second request well
+		w.record(w.acquire(), Event{Outcome: OK, Status: 200})
+		w.record(w.acquire(), e)
+	}
+	for range 140 {
+		limit(Event{Outcome: Client, Status: 404})
+	}
+	w.run("429*3")
+	if got := w.s.machine.trouble.rate; got < 16 || got > 19 {
+		t.Errorf("%.1f/s worked, want about 17.5", got)
+	}
+}
+
+// An upstream that refuses a part of everything, whatever the rate, does not drive the rate towards nothing.
+func TestRampHasAFloor(t *testing.T) {
+	for _, share := range []float64{0.10, 0.15} {
+		t.Run(fmt.Sprint(share), func(t *testing.T) {
+			w := newWorld(t)
+			chance := rand.New(rand.NewPCG(1, 2))
+			floor := rampFloor(w.tuning.RateBase)
+			for start := w.now.Boot; w.now.Boot-start < 90*time.Minute; {
+				p := w.acquire()
+				w.sleep(40 * time.Millisecond)
+				e := Event{Outcome: OK, Status: 200}
+				if chance.Float64() < share {
+					e = Event{Outcome: Throttled, Status: 429}
+				}
+				w.record(p, e)
+				if rate := w.s.machine.rampRate(w.tuning.RateBase, &w.tuning, w.s.clock.now); rate < floor {
+					t.Fatalf("%.2f/s after %s", rate, w.now.Boot-start)
+				}
+			}
+			w.recover(w.tuning.RequestTimeout + timeoutGrace)
+			w.sleep(w.tuning.RampBound())
+			w.run("ok")
+			if got := w.s.Gauges(&w.tuning).Rate; got != w.tuning.RateBase {
+				t.Errorf("%.2f/s after the ramp's bound %s", got, w.tuning.RampBound())
+			}
+		})
+	}
+}
+
+// recover answers everything well until Normal, within the stated bound.
+func (w *world) recover(hold time.Duration) {
+	w.t.Helper()
+	const latency = 40 * time.Millisecond
+	st := w.s.Status(w.now, w.tuning, w.owner)
+	blocked := max(st.Until.Sub(st.At), st.PauseUntil.Sub(st.At), 0)
+	bound := w.tuning.RecoveryBound(st.RampRate, blocked, hold, latency)
+	start := w.now.Boot
+	for w.s.State() != Normal {
+		p := w.acquire()
+		w.sleep(latency)
+		w.record(p, Event{Outcome: OK, Status: 200})
+		if took := w.now.Boot - start; took > bound {
+			w.t.Fatalf("not recovered after %s, the bound is %s (ramp %.2f/s)", took, bound, st.RampRate)
+		}
+	}
+}
+
+func TestRecoveryKeepsItsBoundAfterManyTroubles(t *testing.T) {
+	w := newWorld(t)
+	for range 26 {
+		w.run("429*3")
+		w.recover(w.tuning.RequestTimeout + timeoutGrace)
+	}
+	if got := w.s.machine.rampRate(35, &w.tuning, w.s.clock.now); got != 5 {
+		t.Errorf("ramp at %v/s after 26 troubles", got)
+	}
+}
+
+// With short cooldowns a batch would else wait for the probe with each request of a long outage.
+func TestALongOutageRefusesWhoCouldOnlyWaitForAProbe(t *testing.T) {
+	w := newWorld(t)
+	ask := func() Grant {
+		return w.s.TryGrant(w.now, Ask{Owner: "q", Tuning: &w.tuning, Patience: w.tuning.MaxWait})
+	}
+	w.run("500*8")
+	if g := ask(); g.Refused {
+		t.Errorf("refused at once: %+v", g)
+	}
+	for w.s.clock.now.sub(w.s.machine.failing) <= w.tuning.MaxWait {
+		w.run("500")
+	}
+	if g := ask(); !g.Refused || g.State != Sleep || g.Until.IsZero() {
+		t.Errorf("in Sleep: %+v", g)
+	}
+	w.sleep(w.s.machine.sleepUntil.sub(w.s.clock.now))
+	p := w.acquire()
+	if g := ask(); !g.Refused || g.State != HalfOpen || g.Until.IsZero() {
+		t.Errorf("behind the probe: %+v", g)
+	}
+	w.record(p, Event{Outcome: OK, Status: 200})
+	if g := ask(); g.Refused {
+		t.Errorf("after a good probe: %+v", g)
+	}
+}
+
+func TestPermitsGrantedApartHaveNumbersOfTheirOwn(t *testing.T) {
+	w := newWorld(t)
+	w.acquire()
+	seen := map[uint64]bool{}
+	for range 3 {
+		apart := w.s.Detached(w.owner)
+		g := apart.TryGrant(w.now, Ask{Owner: w.owner, Tuning: &w.tuning})
+		if !g.Granted || seen[g.Pass.Number] {
+			t.Errorf("%+v", g)
+		}
+		seen[g.Pass.Number] = true
 	}
 }
 

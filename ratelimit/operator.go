@@ -88,9 +88,9 @@ func Resume(ctx context.Context, st Store) (Transition, bool, error) {
 func (c command) send(ctx context.Context, st Store, period time.Duration) (tr Transition, moved bool, err error) {
 	err = order(ctx, st, func(at Instant, s *Snapshot) error {
 		now := s.advance(at)
-		tr, moved = s.step(now, &defaults, move{on: onOperator, operator: c, period: period})
+		tr, moved = s.step(now, &defaults, move{on: onOperator, command: c, period: period})
 		if c == forceCacheOnly {
-			s.machine.autoRecover = period
+			s.machine.blockUntil = now.after(period)
 		}
 		return nil
 	})
@@ -109,7 +109,7 @@ func Reset(ctx context.Context, st Store, force bool) error {
 			fresh.pauseUntil = old.pauseUntil
 		}
 		s.machine = fresh
-		s.retries, s.budget, s.overrides = retryCounts{}, budgetUse{}, nil
+		s.budget, s.overrides = budgetUse{}, nil
 		s.overrideSeq++
 		for i := range s.processes {
 			s.processes[i].reserved = 0

@@ -3,14 +3,14 @@ package ratelimit
 import (
 	"fmt"
 	"sort"
-	"strings"
 	"time"
 )
 
-// This file decides how a knob is changed for running processes: an override lies in
-// the snapshot and is obeyed at the next request, over everything else, while it lasts.
+// atStart is the setting that is read when a process starts; operators cannot change it later.
+const atStart = "processes"
 
-// override is a knob that an operator has changed for everybody.
+// override is a setting that an operator has changed for all processes. It is obeyed at their next
+// request, over everything else, while it lasts.
 type override struct {
 	key, value string
 	until      Stamp // 0: always
@@ -21,12 +21,12 @@ func (s *Snapshot) overridden(own Tuning) (Tuning, []error) {
 	t := own
 	var odd []error
 	for _, o := range s.overrides {
-		f, ok := FieldByKey(o.key)
-		if !ok {
-			odd = append(odd, fmt.Errorf("obey override: unknown knob %q", o.key))
+		f := fieldByKey(o.key)
+		if f == nil {
+			odd = append(odd, fmt.Errorf("obey override: unknown setting %q", o.key))
 			continue
 		}
-		if err := f.Set(&t, o.value); err != nil {
+		if err := f.set(&t, o.value); err != nil {
 			odd = append(odd, fmt.Errorf("obey override: %w", err))
 		}
 	}
@@ -48,7 +48,7 @@ func (s *Snapshot) dropOverrides(now Stamp) {
 	}
 }
 
-// override sets knobs for everybody, for a time or, with 0, for good.
+// override changes settings for all processes, for a time or, with 0, for good.
 func (s *Snapshot) override(now Stamp, values []override, lasts time.Duration) error {
 	s.dropOverrides(now)
 	next := make(map[string]override)
@@ -70,7 +70,7 @@ func (s *Snapshot) override(now Stamp, values []override, lasts time.Duration) e
 	}
 	sort.Slice(s.overrides, func(i, j int) bool { return s.overrides[i].key < s.overrides[j].key })
 	s.overrideSeq++
-	s.bucket.empty(now) // a larger bucket does not come full
+	s.bucket.empty(now) // a larger bucket does not start full
 	return nil
 }
 
@@ -79,17 +79,20 @@ func (s *Snapshot) override(now Stamp, values []override, lasts time.Duration) e
 func uncrossed(overrides map[string]override) error {
 	t := Default()
 	for _, o := range overrides {
-		f, ok := FieldByKey(o.key)
-		if !ok {
-			return unknownKnob(o.key)
-		}
-		if f.AtStart {
+		f := fieldByKey(o.key)
+		if f == nil {
 			return &TuningError{
-				Keys: []string{f.Key}, Values: []string{o.value},
-				Reason: "is read when a process starts", Remedy: "set " + f.Env + " and start it again",
+				Keys: []string{clip(o.key)}, Values: []string{"?"},
+				Reason: "there is no such setting", Remedy: "see Fields for all settings",
 			}
 		}
-		if err := f.Set(&t, o.value); err != nil {
+		if f.key == atStart {
+			return &TuningError{
+				Keys: []string{f.key}, Values: []string{o.value},
+				Reason: "is read when a process starts", Remedy: "change it in the configuration and start the process again",
+			}
+		}
+		if err := f.set(&t, o.value); err != nil {
 			return err
 		}
 	}
@@ -101,45 +104,4 @@ func uncrossed(overrides map[string]override) error {
 		}
 	}
 	return nil
-}
-
-func unknownKnob(key string) error {
-	remedy := "see Fields for the knobs there are"
-	if near := NearestKey(key); near != "" {
-		remedy = "did you mean " + near + "?"
-	}
-	return &TuningError{Keys: []string{clip(key)}, Values: []string{"?"}, Reason: "there is no such knob", Remedy: remedy}
-}
-
-// NearestKey returns the knob whose key or variable is most like name, "" if none is like it.
-func NearestKey(name string) string {
-	name = strings.ToLower(strings.TrimPrefix(strings.ToUpper(name), "ANIVAULT_"))
-	best, least := "", len(name)/3+2
-	for _, f := range fields {
-		if d := distance(name, f.Key); d < least {
-			best, least = f.Key, d
-		}
-	}
-	return best
-}
-
-// distance is the number of single letters to change between two names (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

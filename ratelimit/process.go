@@ -2,10 +2,31 @@ package ratelimit
 
 import "time"
 
-// This file decides who takes part, and what becomes of those who are gone.
+const (
+	// unseenAfter is when a process nobody has heard of is forgotten.
+	unseenAfter = time.Hour
+	// activeFor is how long a process that has asked counts for the rate of the shared bucket.
+	activeFor = 10 * time.Second
+)
 
-// unseenAfter is when a process nobody has heard of is forgotten.
-const unseenAfter = time.Hour
+// process is one participant: a limiter. Slots and tickets refer to it by its key.
+type process struct {
+	id   string
+	key  uint64
+	seen Stamp
+	own  bucket // its own pace
+
+	// What it brings to the common limits.
+	rate    float64       // requests a second it would like to send in Normal
+	burst   float64       // and at once, after a rest
+	ceiling int           // the smallest of all holds
+	window  time.Duration // of the ceiling; the longest of all holds
+	slots   int           // its own concurrency in Normal
+	total   int           // the smallest of all holds
+
+	reserved   int   // requests reserved from the budget, those under way included
+	reservedAt Stamp // when it last asked
+}
 
 // join returns the entry of a process, and makes or updates it.
 func (s *Snapshot) join(now Stamp, id string, t *Tuning) *process {
@@ -20,12 +41,41 @@ func (s *Snapshot) join(now Stamp, id string, t *Tuning) *process {
 	s.processes = append(s.processes, process{id: id, key: s.processSeq})
 	p := &s.processes[len(s.processes)-1]
 	p.bring(now, t)
+	p.own.start(now, s.machine.pace(t, now), s.bucket.tokens(now, s.commonPace(t, now)))
 	return p
 }
 
 func (p *process) bring(now Stamp, t *Tuning) {
 	p.seen = now
-	p.rate, p.ceiling, p.window, p.slots, p.total = t.RateBase, t.Ceiling, t.CeilingWindow, t.Concurrency, t.ConcurrencyTotal
+	p.rate, p.burst, p.ceiling, p.window = t.RateBase, t.bucketCap(), t.Ceiling, t.CeilingWindow
+	p.slots, p.total = t.Concurrency, t.ConcurrencyTotal
+}
+
+// fastest returns the largest rate and burst in Normal among the processes that have asked of late, or among
+// all if none has; the zero pace without any process.
+func (s *Snapshot) fastest(now Stamp) pace {
+	var active, any pace
+	for i := range s.processes {
+		p := &s.processes[i]
+		any.rate, any.burst = max(any.rate, p.rate), max(any.burst, p.burst)
+		if now.sub(p.seen) <= activeFor {
+			active.rate, active.burst = max(active.rate, p.rate), max(active.burst, p.burst)
+		}
+	}
+	if active.rate == 0 {
+		return any
+	}
+	return active
+}
+
+// commonPace returns the pace of the shared bucket in the present state: the fastest process's, or that of a
+// tuning where nobody takes part.
+func (s *Snapshot) commonPace(t *Tuning, now Stamp) pace {
+	p := s.fastest(now)
+	if p.rate == 0 {
+		p = pace{t.RateBase, t.bucketCap()}
+	}
+	return regimes[s.machine.state].pace(s.machine.rampRate(p.rate, t, now), p.burst)
 }
 
 // limits returns what holds for all: the smallest ceiling over the longest
@@ -70,8 +120,8 @@ func (s *Snapshot) remove(i int) {
 	s.processes = append(s.processes[:i], s.processes[i+1:]...)
 }
 
-// expire ends leases that have run out and drops tickets nobody asks about any more.
-func (s *Snapshot) expire(now Stamp) {
+// expire ends leases that have run out, drops tickets nobody asks about any more and frees orphaned reservations.
+func (s *Snapshot) expire(now Stamp, t *Tuning) {
 	leases := s.slots.leases[:0]
 	for _, l := range s.slots.leases {
 		if now < l.until {
@@ -80,11 +130,12 @@ func (s *Snapshot) expire(now Stamp) {
 		}
 		for i := range s.processes {
 			if p := &s.processes[i]; l.budget && p.key == l.owner {
-				p.settle(now, 1)
+				p.settle(1)
 			}
 		}
 	}
 	s.slots.leases = leases
+	s.freeOrphans(now, t)
 	tickets := s.slots.tickets[:0]
 	for _, t := range s.slots.tickets {
 		if now.sub(t.due) < lostAfter {

@@ -160,7 +160,7 @@ func (c *crowd) ask(owner string, place int) {
 	}
 	before := c.s.Clone()
 	now := before.advance(c.now)
-	before.expire(now)
+	before.expire(now, &c.tuning)
 	g := c.s.TryGrant(c.now, a)
 	if a.Ticket != 0 && (g.Granted || g.Refused) {
 		c.waiting[owner] = slices.Delete(c.waiting[owner], place, place+1)
@@ -169,8 +169,8 @@ func (c *crowd) ask(owner string, place int) {
 	case g.Refused && g.Why != WhyBudget:
 		c.Fatalf("%+v", g)
 	case g.Refused:
-		if c.s.budget.used+c.s.reserved(now) < c.tuning.Budget.Requests {
-			c.Fatalf("refused with %d used and %d reserved", c.s.budget.used, c.s.reserved(now))
+		if c.s.budget.used+c.s.reserved(now, &c.tuning) < c.tuning.Budget.Requests {
+			c.Fatalf("refused with %d used and %d reserved", c.s.budget.used, c.s.reserved(now, &c.tuning))
 		}
 	case g.Granted:
 		c.granted(&before, now, owner, a, g)
@@ -223,8 +223,8 @@ func (c *crowd) invariant() {
 	if got := len(c.s.slots.tickets); got > waiting {
 		c.Fatalf("%d tickets for %d who wait", got, waiting)
 	}
-	if b := c.tuning.Budget; b.On() && c.s.budget.used+c.s.reserved(c.s.clock.now) > b.Requests {
-		c.Fatalf("budget: %d used, %d reserved of %d", c.s.budget.used, c.s.reserved(c.s.clock.now), b.Requests)
+	if b := c.tuning.Budget; b.On() && c.s.budget.used+c.s.reserved(c.s.clock.now, &c.tuning) > b.Requests {
+		c.Fatalf("budget: %d used, %d reserved of %d", c.s.budget.used, c.s.reserved(c.s.clock.now, &c.tuning), b.Requests)
 	}
 	raw, _ := c.s.AppendBinary(nil)
 	var back Snapshot

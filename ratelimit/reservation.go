@@ -56,8 +56,8 @@ func (l *Limiter) reserve(ctx context.Context, r *Reservation, n int) (refused *
 			return nil
 		}
 		now := s.advance(at)
-		if !s.reserve(now, s.join(now, l.owner, &t.Tuning), n, t.Budget) {
-			e := s.spent(t.Budget, n)
+		if !s.reserve(now, s.join(now, l.owner, &t.Tuning), n, &t.Tuning) {
+			e := s.spent(&t.Tuning, n)
 			refused = &e
 			return nil
 		}
@@ -71,10 +71,11 @@ func (l *Limiter) reserve(ctx context.Context, r *Reservation, n int) (refused *
 }
 
 // spent is the error for n requests that do not fit.
-func (s *Snapshot) spent(b Budget, n int) BudgetError {
+func (s *Snapshot) spent(t *Tuning, n int) BudgetError {
+	now := s.clock.now
+	use := s.budget.at(now)
 	return BudgetError{
-		Budget: b, Used: s.budget.used, Reserved: s.reserved(s.clock.now), Requested: n,
-		Renews: s.clock.time(s.renewal(b)),
+		Budget: t.Budget, Used: use.used, Reserved: s.reserved(now, t), Requested: n, Renews: s.clock.time(use.ends()),
 	}
 }
 
@@ -98,10 +99,10 @@ func (r *Reservation) Release() {
 
 func (l *Limiter) unreserve(n int) {
 	err := l.store.Update(context.Background(), func(at Instant, s *Snapshot) error {
-		now := s.advance(at)
+		s.advance(at)
 		for i := range s.processes {
 			if s.processes[i].id == l.owner {
-				s.processes[i].settle(now, n)
+				s.processes[i].settle(n)
 			}
 		}
 		return nil

@@ -3,6 +3,7 @@ package ratelimit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -11,7 +12,7 @@ import (
 )
 
 func budgeted(requests int) func(*Config) {
-	return func(c *Config) { c.Tuning.Budget = Budget{requests, 24 * time.Hour}; c.Tuning.MaxRetries = 0 }
+	return func(c *Config) { c.Tuning.Budget = Budget{requests, 24 * time.Hour}; c.Tuning.MaxRetries = -1 }
 }
 
 func (r *rig) budget() (used, held int) {
@@ -118,6 +119,83 @@ func TestAnAbandonedReservationRunsOut(t *testing.T) {
 			t.Errorf("an hour later: %v", err)
 		}
 	})
+}
+
+// A process that was given another period does not start the day of the others over.
+func TestABudgetKeepsThePeriodItBeganWith(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := NewMemoryStore()
+		send := func(period time.Duration) bool {
+			l, _ := New(Config{Store: store, Tuning: Tuning{Budget: Budget{10, period}}})
+			p, err := l.Acquire(t.Context())
+			if errors.Is(err, ErrBudget) {
+				return false
+			}
+			p.Done(Event{Outcome: OK, Status: 200})
+			return true
+		}
+		sent := 0
+		for range 40 {
+			for _, period := range []time.Duration{24 * time.Hour, time.Minute} {
+				if send(period) {
+					sent++
+				}
+			}
+			time.Sleep(2 * time.Minute)
+		}
+		if sent != 10 {
+			t.Errorf("%d requests of 10 a day", sent)
+		}
+		time.Sleep(23 * time.Hour)
+		if !send(time.Minute) { // the next period has the length that it begins with
+			t.Error("refused a day later")
+		}
+		time.Sleep(time.Minute)
+		for range 10 {
+			if !send(24 * time.Hour) {
+				t.Error("refused a minute later")
+			}
+		}
+	})
+}
+
+// Who asks keeps a reservation alive; once it was free for others it pays for nothing.
+func TestAnOrphanedReservationPaysForNothing(t *testing.T) {
+	for _, busy := range []bool{false, true} {
+		t.Run(fmt.Sprintf("its owner asks meanwhile: %v", busy), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := NewMemoryStore()
+				tuning := Tuning{Budget: Budget{10, 24 * time.Hour}}
+				owner, _ := New(Config{Store: store, Tuning: tuning})
+				other, _ := New(Config{Store: store, Tuning: tuning})
+				reservation, err := owner.Reserve(t.Context(), 8)
+				must(t, err)
+				ctx := WithReservation(t.Context(), reservation)
+				use := func(l *Limiter, ctx context.Context, tries int) (n int) {
+					for range tries {
+						if p, err := l.Acquire(ctx); err == nil {
+							p.Done(Event{Outcome: OK, Status: 200})
+							n++
+						}
+					}
+					return n
+				}
+				asked := 0
+				for range 3 {
+					time.Sleep(30 * time.Minute)
+					if busy {
+						asked += use(owner, ctx, 1)
+					}
+				}
+				theirs := use(other, t.Context(), 10)
+				own := asked + use(owner, ctx, 8-asked)
+				want := map[bool][2]int{false: {10, 0}, true: {2, 8}}[busy]
+				if got := [2]int{theirs, own}; got != want {
+					t.Errorf("the other and the owner used %v, want %v", got, want)
+				}
+			})
+		})
+	}
 }
 
 func TestCancelledWaitGivesItsReservationBack(t *testing.T) {

@@ -2,112 +2,128 @@ package ratelimit
 
 import "time"
 
-// THE table: every transition of the limiter, and what each state lets through.
-// Machine, documents, graph and tests all read it; change it here and nowhere else.
+// The table: every transition of the limiter, what happens on entering a state, and what each state lets
+// through. The machine, the documents, the graph and the tests all read it.
 
 const (
-	sustainedRatio = 0.60            // an error ratio that Throttle does not cure,
-	sustainedFor   = 5 * time.Minute // if it lasts that long
-	recentAnswers  = 50              // newest answers that recovery is judged on
+	sustainedRatio = 0.60            // the error ratio that Throttle does not cure
+	sustainedFor   = 5 * time.Minute // if it lasts this long
+	recentAnswers  = 50              // the newest answers, on which recovery is judged
 )
 
-// rules are tried from the most restrictive target to the least; the first row
-// that holds is the event's only transition.
+// rules are tried from the most restrictive target to the least. The first row that holds is the event's only
+// transition. A row is looked at when an answer arrives, and is confirmed at once, unless it says otherwise.
 var rules = []rule{
-	{anyState, CacheOnly, onOperator, "an operator says so", atOnce, ReasonOperator, (*facts).outranked, (*facts).enterOperator},
-	{anyState, CacheOnly, onAnswer, "Retry-After > sleep_max", atOnce, ReasonRetryAfterLong, (*facts).longWait, (*facts).enterLongWait},
-	{in(HalfOpen), CacheOnly, onAnswer, "a probe fails, the cacheonly_after-th one at sleep_max", atOnce, ReasonPolicy, (*facts).hopeless, (*facts).enterPolicy},
-
-	{in(Normal, Throttle), Sleep, onAnswer, "n_failures 5xx or network errors in a row", atOnce, ReasonConsecutiveFailures, (*facts).failing, (*facts).enterSleep},
-	{in(Throttle), Sleep, onAnswer, "n_cacheonly 429s in a row", atOnce, ReasonConsecutive429, (*facts).refused, (*facts).enterSleep},
-	{in(Throttle), Sleep, onAnswer, "error ratio >= 0.60 for 5 min", lasting, ReasonSustainedErrors, (*facts).lasts, (*facts).enterSleep},
-	{in(HalfOpen), Sleep, onAnswer, "a probe fails: 429, 5xx or network error", atOnce, ReasonProbeFailed, (*facts).failed, (*facts).enterLongerSleep},
-	{in(CacheOnly), Sleep, onOperator, "an operator resumes", atOnce, ReasonResume, (*facts).resumed, (*facts).enterResumed},
-	{in(CacheOnly), Sleep, onClock, "the auto-recover period has passed", atOnce, ReasonAutoRecover, (*facts).periodOver, (*facts).enterWoken},
-	{in(CacheOnly), Sleep, onClock, "the long Retry-After has passed", atOnce, ReasonRetryAfterElapsed, (*facts).longWaitOver, (*facts).enterWoken},
-
-	{in(Normal), Throttle, onAnswer, "error ratio >= p_throttle", hysteresis, ReasonErrorRatio, (*facts).troubled, nil},
-	{in(Normal), Throttle, onAnswer, "n_throttle 429s in a row", atOnce, ReasonConsecutive429, (*facts).throttled, nil},
-
-	{in(Throttle), HalfOpen, onAnswer, "s_recover successes since entering, and error ratio < p_recover", hysteresis, ReasonSuccessWindowOK, (*facts).recovering, nil},
-	{in(Sleep), HalfOpen, onClock, "now >= sleep_until", atOnce, ReasonSleepElapsed, (*facts).slept, nil},
-
-	{in(HalfOpen), Normal, onAnswer, "probe_success good probes", atOnce, ReasonProbeOK, (*facts).probed, (*facts).enterNormal},
+	{
+		from: anyState, to: CacheOnly, on: onOperator, reason: ReasonOperator, when: "an operator says so",
+		holds: func(f *facts) bool { return f.command == forceCacheOnly && !f.m.blockedBy(ReasonOperator) },
+		enter: (*facts).blockForPeriod,
+	}, {
+		from: anyState, to: CacheOnly, reason: ReasonRetryAfterLong, when: "Retry-After > sleep_max",
+		holds: func(f *facts) bool { return f.retryAfter() > f.t.SleepMax && f.m.state != CacheOnly },
+		enter: (*facts).blockForPause,
+	}, {
+		from: in(HalfOpen), to: CacheOnly, reason: ReasonPolicy,
+		when:  "a probe fails, and the failed rounds at the longest cooldown add up to cacheonly_after * sleep_max",
+		holds: func(f *facts) bool { return f.failed() && f.m.exhausted+f.lastRound() >= f.t.exhaustion() },
+		enter: (*facts).blockForAutoRecover,
+	}, {
+		from: in(Normal, Throttle), to: Sleep, reason: ReasonConsecutiveFailures, when: "n_failures 5xx or network errors in a row",
+		holds: func(f *facts) bool { return f.m.failures >= f.t.NFailures },
+		enter: (*facts).sleep,
+	}, {
+		from: in(Throttle), to: Sleep, reason: ReasonConsecutive429, when: "n_cacheonly 429s in a row",
+		holds: func(f *facts) bool { return f.m.streak429 >= f.t.NCacheOnly },
+		enter: (*facts).sleep,
+	}, {
+		from: in(Throttle), to: Sleep, reason: ReasonSustainedErrors, when: "error ratio >= 0.60 for 5 min", confirm: lasting,
+		holds: func(f *facts) bool { return f.sustained },
+		enter: (*facts).sleep,
+	}, {
+		from: in(HalfOpen), to: Sleep, reason: ReasonProbeFailed, when: "a probe fails: 429, 5xx or network error",
+		holds: (*facts).failed,
+		enter: (*facts).sleepLonger,
+	}, {
+		from: in(CacheOnly), to: Sleep, on: onOperator, reason: ReasonResume, when: "an operator resumes",
+		holds: func(f *facts) bool { return f.command == resumeCommand },
+		enter: (*facts).resume,
+	}, {
+		from: in(CacheOnly), to: Sleep, on: onClock, reason: ReasonAutoRecover, when: "the auto-recover period has passed",
+		holds: func(f *facts) bool { return f.m.blockOver(f.now) && f.m.reason != ReasonRetryAfterLong },
+		enter: (*facts).wake,
+	}, {
+		from: in(CacheOnly), to: Sleep, on: onClock, reason: ReasonRetryAfterElapsed, when: "the long Retry-After has passed",
+		holds: func(f *facts) bool { return f.m.blockOver(f.now) && f.m.reason == ReasonRetryAfterLong },
+		enter: (*facts).wake,
+	}, {
+		from: in(Normal), to: Throttle, reason: ReasonErrorRatio, when: "error ratio >= p_throttle", confirm: hysteresis,
+		holds: func(f *facts) bool { return f.counts.Total() >= f.t.MinSamples && f.counts.Ratio() >= f.t.PThrottle },
+	}, {
+		from: in(Normal), to: Throttle, reason: ReasonConsecutive429, when: "n_throttle 429s in a row",
+		holds: func(f *facts) bool { return f.m.streak429 >= f.t.NThrottle },
+	}, {
+		from: in(Throttle), to: HalfOpen, reason: ReasonSuccessWindowOK, confirm: hysteresis,
+		when:  "s_recover successes since entering, and error ratio of the newest 50 < p_recover",
+		holds: func(f *facts) bool { return f.m.successes >= f.t.SRecover && f.recentlyWell() },
+	}, {
+		from: in(Sleep), to: HalfOpen, on: onClock, reason: ReasonSleepElapsed, when: "now >= sleep_until",
+		holds: func(f *facts) bool { return f.now >= f.m.sleepUntil },
+	}, {
+		from: in(HalfOpen), to: Normal, reason: ReasonProbeOK, when: "probe_success good probes",
+		holds: func(f *facts) bool { return f.m.successes >= f.t.ProbeSuccess },
+		enter: (*facts).recover,
+	},
 }
 
-// regimes is what each state lets through: a share of the rate (never below
-// floor, never above most) and of the slots, or exactly so many slots.
+// regimes is what each state lets through, and what entering it does to the bucket. share is of rate and slots; the
+// rate is at least floor, if it was before, and at most most.
 var regimes = [...]regime{
 	Normal:    {share: 1},
-	Throttle:  {share: 0.5, floor: 5},
+	Throttle:  {share: 0.5, floor: 5, entering: emptyBucket},
 	HalfOpen:  {share: 1, most: 3, burst: 1, slots: 1},
 	Sleep:     {},
 	CacheOnly: {},
 }
 
-// The conditions.
+// What happens on entering. Every transition also starts a new epoch with an empty window.
 
-func (f *facts) outranked() bool {
-	return f.move.operator == forceCacheOnly && (f.m.state != CacheOnly || f.m.reason.rank() < ReasonOperator.rank())
-}
-
-func (f *facts) longWait() bool {
-	wait, given := f.move.event.wait()
-	return given && wait > f.t.SleepMax && f.m.state != CacheOnly
-}
-
-func (f *facts) hopeless() bool {
-	return f.failed() && f.m.cooled(f.t) >= f.t.SleepMax && f.m.rounds+1 >= f.t.CacheOnlyAfter
-}
-
-func (f *facts) failed() bool    { return f.move.event.Outcome.failed() }
-func (f *facts) failing() bool   { return f.m.failures >= f.t.NFailures }
-func (f *facts) refused() bool   { return f.m.streak429 >= f.t.NCacheOnly }
-func (f *facts) throttled() bool { return f.m.streak429 >= f.t.NThrottle }
-func (f *facts) lasts() bool     { return f.sustained }
-func (f *facts) resumed() bool   { return f.move.operator == resumeCommand }
-func (f *facts) longWaitOver() bool {
-	return f.m.reason == ReasonRetryAfterLong && f.now >= f.m.recoverAt()
-}
-func (f *facts) slept() bool  { return f.now >= f.m.sleepUntil }
-func (f *facts) probed() bool { return f.m.successes >= f.t.ProbeSuccess }
-
-func (f *facts) periodOver() bool {
-	end := f.m.recoverAt()
-	return f.m.reason != ReasonRetryAfterLong && end != 0 && f.now >= end
-}
-
-func (f *facts) troubled() bool {
-	return f.counts.Total() >= f.t.MinSamples && f.counts.Ratio() >= f.t.PThrottle
-}
-
-// recovering judges the newest answers: what failed just after Throttle was entered must not outvote
-// what works now. It judges s_recover of them, or fewer if all are good: who asks so rarely that the window never
-// fills must recover too.
-func (f *facts) recovering() bool {
-	n := f.m.window.newest(f.now, f.t, recentAnswers)
-	enough := n.Total() >= f.t.SRecover || n.Errors() == 0
-	return f.m.successes >= f.t.SRecover && enough && n.Ratio() < f.t.PRecover
-}
-
-// What happens on entering.
-
-func (f *facts) enterSleep() {
-	jittered := time.Duration(float64(f.m.cooled(f.t)) * (1 + sleepJitter*f.move.draw))
+func (f *facts) sleep() {
+	jittered := time.Duration(float64(f.m.cooled(f.t)) * (1 + sleepJitter*f.draw))
 	f.m.sleepUntil = max(f.now.add(jittered), f.m.pauseUntil)
 }
 
-func (f *facts) enterLongerSleep() {
-	if f.m.cooled(f.t) >= f.t.SleepMax {
-		f.m.rounds++
-	}
-	f.m.lengthen(f.t)
-	f.enterSleep()
+func (f *facts) sleepLonger() {
+	f.m.exhausted += f.lastRound()
+	f.m.cooldown = min(time.Duration(float64(f.m.cooled(f.t))*f.t.CooldownFactor), f.t.SleepMax)
+	f.sleep()
 }
 
-func (f *facts) enterPolicy()   { f.m.rounds++; f.m.autoRecover = f.t.AutoRecover }
-func (f *facts) enterOperator() { f.m.autoRecover = f.move.period }
-func (f *facts) enterLongWait() { f.m.blockUntil, f.m.autoRecover = f.m.pauseUntil, 0 }
-func (f *facts) enterWoken()    { f.m.sleepUntil = max(f.now, f.m.pauseUntil) }
-func (f *facts) enterResumed()  { f.m.cooldown, f.m.rounds = 0, 0; f.enterWoken() }
-func (f *facts) enterNormal()   { f.m.recovered(f.t, f.now) }
+func (f *facts) blockForPause()  { f.m.blockUntil = f.m.pauseUntil }
+func (f *facts) blockForPeriod() { f.m.blockUntil = f.now.after(f.period) }
+func (f *facts) blockForAutoRecover() {
+	f.m.exhausted += f.lastRound()
+	f.m.blockUntil = f.now.after(f.t.AutoRecover)
+}
+func (f *facts) wake()    { f.m.sleepUntil, f.m.failing = max(f.now, f.m.pauseUntil), 0 }
+func (f *facts) resume()  { f.m.cooldown, f.m.exhausted = 0, 0; f.wake() }
+func (f *facts) recover() { f.m.exhausted = 0; f.m.startRamp(f) }
+
+// What the conditions are made of.
+
+func (f *facts) failed() bool { return f.event.Outcome.failed() }
+
+// lastRound is the length of the round that has just failed if it was one at the longest cooldown, else 0.
+func (f *facts) lastRound() time.Duration {
+	if d := f.m.cooled(f.t); d >= f.m.longest(f.t) {
+		return d
+	}
+	return 0
+}
+
+// recentlyWell judges the newest answers: the errors of Throttle's first seconds must not outvote what works now.
+// s_recover of them are enough, or fewer if all are good, because a process that asks rarely must recover too.
+func (f *facts) recentlyWell() bool {
+	n := f.m.window.newest(f.now, f.t, recentAnswers)
+	enough := n.Total() >= f.t.SRecover || n.Errors() == 0
+	return enough && n.Ratio() < f.t.PRecover
+}

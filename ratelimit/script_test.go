@@ -14,6 +14,7 @@ import (
 //	429*3                                  three of them, one after the other
 //	[429*4]                                four permits first, then the answers
 //	429/7s 503/2s                          with a Retry-After
+//	net@1                                  a request lost with connection 1
 //	old:429                                an answer to a permit of an older epoch
 //	lost                                   a permit that is never given back
 //	+2s                                    time passes
@@ -62,6 +63,11 @@ func (w *world) acquire() Pass {
 		w.moved(g.Transition, g.Moved)
 		if g.Granted {
 			return g.Pass
+		}
+		if g.Refused && !g.Until.IsZero() { // a caller that does not wait comes back when it is over
+			a.Ticket = 0
+			w.sleep(max(g.Until.Sub(w.now.Wall), time.Millisecond))
+			continue
 		}
 		if g.Refused {
 			w.t.Fatalf("refused in %s (%s) after %s", g.State, g.Cause, w.trace())
@@ -126,10 +132,10 @@ func (w *world) command(word string) {
 	period, _ := time.ParseDuration(arg)
 	switch name {
 	case "cacheonly":
-		tr, ok := w.s.step(w.s.advance(w.now), &w.tuning, move{on: onOperator, operator: forceCacheOnly, period: period})
+		tr, ok := w.s.step(w.s.advance(w.now), &w.tuning, move{on: onOperator, command: forceCacheOnly, period: period})
 		w.moved(tr, ok)
 	case "resume":
-		tr, ok := w.s.step(w.s.advance(w.now), &w.tuning, move{on: onOperator, operator: resumeCommand})
+		tr, ok := w.s.step(w.s.advance(w.now), &w.tuning, move{on: onOperator, command: resumeCommand})
 		w.moved(tr, ok)
 	}
 }
@@ -151,6 +157,7 @@ func events(t *testing.T, word string) (Event, int) {
 func event(t *testing.T, word string) Event {
 	t.Helper()
 	word, after, found := strings.Cut(word, "/")
+	word, connection, lost := strings.Cut(word, "@")
 	var e Event
 	switch word {
 	case "ok":
@@ -167,6 +174,9 @@ func event(t *testing.T, word string) Event {
 			t.Fatalf("what is %q?", word)
 		}
 		e = Event{Outcome: ClassifyStatus(nil, &http.Response{StatusCode: status}, nil, nil), Status: status}
+	}
+	if lost {
+		e.Connection = uint64(connection[0])
 	}
 	if found {
 		d, err := time.ParseDuration(after)
@@ -218,8 +228,20 @@ func TestScripts(t *testing.T) {
 		{script: "500*11", path: "Normal>Sleep>HalfOpen>Sleep>HalfOpen>Sleep>HalfOpen>Sleep", why: "consecutive_failures sleep_elapsed probe_failed sleep_elapsed probe_failed sleep_elapsed probe_failed"},
 		{script: "500*8 ok*5", path: "Normal>Sleep>HalfOpen>Normal", why: "consecutive_failures sleep_elapsed probe_ok"},
 		{script: "500*8 ok*2 500", path: "Normal>Sleep>HalfOpen>Sleep", why: "consecutive_failures sleep_elapsed probe_failed"},
-		{script: "500*8 ok*4 404 config cancelled ok", path: "Normal>Sleep>HalfOpen>Normal", why: "consecutive_failures sleep_elapsed probe_ok"},
+		{script: "500*8 ok*4 config cancelled 401 ok", path: "Normal>Sleep>HalfOpen>Normal", why: "consecutive_failures sleep_elapsed probe_ok"},
 		{script: "500*8 lost ok*5", path: "Normal>Sleep>HalfOpen>Normal", why: "consecutive_failures sleep_elapsed probe_ok"},
+
+		// A refusal of the request proves that the upstream lives; one of the key does not.
+		{script: "500*8 404*5", path: "Normal>Sleep>HalfOpen>Normal", why: "consecutive_failures sleep_elapsed probe_ok"},
+		{script: "500*8 ok 404*2 422*2", path: "Normal>Sleep>HalfOpen>Normal"},
+		{script: "500*8 401*20 403*20", path: "Normal>Sleep>HalfOpen"},
+
+		// Requests that are lost together with one connection are one failure.
+		{script: "net*6 [net@1*4]", path: "Normal"},
+		{script: "net*7 [net@1*4]", path: "Normal>Sleep", why: "consecutive_failures"},
+		{script: "net*4 [net*4]", path: "Normal>Sleep", why: "consecutive_failures"},
+		{script: "net@1*8", path: "Normal>Sleep", why: "consecutive_failures"}, // one after the other
+		{script: "ok*16 [net@1*4] [net@2*4] [net@3*4]", path: "Normal"},        // 3 of 19
 
 		// What is no evidence.
 		{script: "404*500", path: "Normal"},

@@ -2,10 +2,6 @@ package ratelimit
 
 import "time"
 
-// This file decides whose turn it is. Requests under way hold a lease;
-// requests that wait hold a ticket. Tickets are served strictly in order, across
-// all processes, and nothing but a lease is ever held while waiting for something else.
-
 const (
 	// lateAfter is how long a ticket may miss the time its owner promised to
 	// ask again. After that others may pass it until it asks: its process is stopped or dead.
@@ -30,6 +26,8 @@ type lease struct {
 	budget bool   // it holds one reserved request of its owner's budget
 }
 
+// slots are the requests of all processes: those under way hold a lease, those that wait a ticket. Tickets are
+// served in order of arrival, and nothing but a lease is ever held while waiting for something else.
 type slots struct {
 	tickets []ticket // in order of arrival
 	leases  []lease

@@ -1,9 +1,8 @@
 package ratelimit
 
-import "time"
-
-// This file decides what is shared between processes. Everything here is a
-// plain value; the codec is in codec.go, what happens to it in grant.go and machine.go.
+import (
+	"math/rand/v2"
+)
 
 // Snapshot is everything the users of one upstream share: the state machine
 // and its evidence, bucket, ceiling, slots, budget and operators' overrides.
@@ -16,7 +15,6 @@ type Snapshot struct {
 	bucket  bucket
 	ceiling ceiling
 	slots   slots
-	retries retryCounts
 	budget  budgetUse
 
 	overrides   []override
@@ -24,23 +22,6 @@ type Snapshot struct {
 
 	processes  []process // everybody who takes part, in the order of arrival
 	processSeq uint64    // the key of the newest process
-}
-
-// process is one participant. Slots and tickets refer to it by its key.
-type process struct {
-	id   string
-	key  uint64
-	seen Stamp
-
-	// What it brings to the common limits.
-	rate    float64       // requests a second it would like to send in Normal
-	ceiling int           // the smallest of all holds
-	window  time.Duration // of the ceiling; the longest of all holds
-	slots   int           // its own concurrency in Normal
-	total   int           // the smallest of all holds
-
-	reserved   int // requests reserved from the budget, those under way included
-	reservedAt Stamp
 }
 
 // NewSnapshot returns the snapshot of an upstream nothing is known about: Normal,
@@ -98,7 +79,7 @@ func (s *Snapshot) advance(at Instant) Stamp {
 	rebooted := s.clock.advance(at)
 	now := s.clock.now
 	if end := s.machine.pauseUntil; before < end && end <= now {
-		s.bucket.drain(end, s.fastest())
+		s.bucket.drain(end, s.fastest(end).rate)
 	}
 	if s.machine.epoch == 0 {
 		s.machine.begin(now, ReasonFresh)
@@ -110,19 +91,10 @@ func (s *Snapshot) advance(at Instant) Stamp {
 	return now
 }
 
-// fastest returns the highest rate that a process would like to send at, 0 without any process.
-func (s *Snapshot) fastest() float64 {
-	rate := 0.0
-	for i := range s.processes {
-		rate = max(rate, s.processes[i].rate)
-	}
-	return rate
-}
-
 // Detached returns a copy for a process that has lost contact with the others:
 // state, pause, bucket, ceiling and budget are kept, tickets and slots of
-// others are not, and permits are numbered apart, so that none of them is mistaken
-// for a shared one later. The store that uses it says so in [Instant.Parts].
+// others are not, and permits have numbers that nobody else gives, so that none of them is
+// mistaken for another later. The store that uses it says so in [Instant.Parts].
 func (s *Snapshot) Detached(owner string) Snapshot {
 	c := s.Clone()
 	key := uint64(0)
@@ -135,6 +107,6 @@ func (s *Snapshot) Detached(owner string) Snapshot {
 	}
 	c.processes = own
 	c.slots.keepOnly(key)
-	c.machine.permits += 1 << 32
+	c.machine.permits += (1 + rand.Uint64N(1<<30)) << 32
 	return c
 }

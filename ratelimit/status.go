@@ -5,8 +5,6 @@ import (
 	"time"
 )
 
-// This file decides what can be seen of a limiter from outside. Everything is a copy.
-
 // Status is the limiter at one moment.
 type Status struct {
 	At      time.Time
@@ -31,21 +29,17 @@ type Status struct {
 	Waiting   int // tickets in the shared queue
 	Processes []ProcessStatus
 
-	Counts           Counts  // of the window
-	ErrRatio         float64 // of the window
-	Streak429        int
-	Failures         int // 5xx and network errors in a row
-	Successes        int // since the state was entered
-	Cooldown         time.Duration
-	FailedAtSleepMax int // failed probes at the longest cooldown
-	PauseUntil       time.Time
+	Counts     Counts  // of the window
+	ErrRatio   float64 // of the window
+	Streak429  int
+	Failures   int // 5xx and network errors in a row
+	Successes  int // since the state was entered
+	Cooldown   time.Duration
+	PauseUntil time.Time
 
-	AutoRecover time.Duration // period written into CacheOnly, 0 for none
+	AutoRecover time.Duration // from Since to the end that an auto-recover period gives CacheOnly, 0 for none
 	RampRate    float64       // where the ramp is, 0 if it does not hold anything back
 	RampNext    time.Time     // when it rises
-
-	FirstTries int // of the last 30 s
-	Retries    int
 
 	Budget       Budget
 	BudgetUsed   int
@@ -108,7 +102,7 @@ func ReadStatus(ctx context.Context, store Store, t Tuning) (Status, error) {
 // Status returns what a process with this tuning sees.
 func (s *Snapshot) Status(at Instant, t Tuning, owner string) Status {
 	now := s.advance(at)
-	s.expire(now)
+	s.expire(now, &t)
 	m := &s.machine
 	pace := m.pace(&t, now)
 	limit, window, total := t.Ceiling, t.CeilingWindow, t.ConcurrencyTotal
@@ -118,15 +112,18 @@ func (s *Snapshot) Status(at Instant, t Tuning, owner string) Status {
 	}
 	st := Status{
 		At: at.Wall, State: m.state, Cause: m.reason, Since: s.clock.time(m.since), Until: s.until(), Epoch: m.epoch,
-		Rate: pace.rate, Burst: pace.burst, Tokens: s.bucket.tokens(now, pace),
+		Rate: pace.rate, Burst: pace.burst, Tokens: min(s.bucket.tokens(now, s.commonPace(&t, now)), pace.burst),
 		Ceiling: limit, CeilingWindow: window, Granted: s.ceiling.within(now, window),
 		Running: len(s.slots.leases), Slots: regimes[m.state].part(total), OwnSlots: regimes[m.state].part(t.Concurrency),
 		Waiting: len(s.slots.tickets),
 		Counts:  m.window.counts(now, &t), Streak429: m.streak429, Failures: m.failures, Successes: m.successes,
-		Cooldown: m.cooled(&t), FailedAtSleepMax: m.rounds, AutoRecover: m.autoRecover,
-		Budget: t.Budget, Tuning: t,
+		Cooldown: m.cooled(&t),
+		Budget:   t.Budget, Tuning: t,
 	}
 	st.ErrRatio = st.Counts.Ratio()
+	if m.state == CacheOnly && m.blockUntil != 0 && m.reason != ReasonRetryAfterLong {
+		st.AutoRecover = m.blockUntil.sub(m.since)
+	}
 	if m.pauseUntil > now {
 		st.PauseUntil = s.clock.time(m.pauseUntil)
 	}
@@ -134,12 +131,10 @@ func (s *Snapshot) Status(at Instant, t Tuning, owner string) Status {
 		st.RampRate = rate
 		st.RampNext = s.clock.time(m.rampAt.add((now.sub(m.rampAt)/t.RampInterval + 1) * t.RampInterval))
 	}
-	s.retries.move(now)
-	st.FirstTries, st.Retries = s.retries.sums()
 	if t.Budget.On() {
-		s.budget.renew(now, t.Budget)
-		st.BudgetUsed, st.BudgetHeld = s.budget.used, s.reserved(now)
-		st.BudgetRenews = s.clock.time(s.renewal(t.Budget))
+		use := s.budget.at(now)
+		st.BudgetUsed, st.BudgetHeld = use.used, s.reserved(now, &t)
+		st.BudgetRenews = s.clock.time(use.ends())
 	}
 	for i := range s.processes {
 		p := &s.processes[i]

@@ -8,8 +8,6 @@ import (
 	"time"
 )
 
-// This file decides how numbers and times are written by people.
-
 // parseFloat reads a plain decimal number: no exponent, no hexadecimal, no NaN.
 func parseFloat(text string) (float64, error) {
 	digits := strings.TrimPrefix(text, "-")
@@ -41,6 +39,8 @@ func parseDuration(text string, unit time.Duration) (time.Duration, error) {
 }
 
 func formatFloat(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+func formatSeconds(v float64) string { return formatDuration(time.Duration(v * float64(time.Second))) }
 
 // formatDuration is time.Duration's String without zero units at the end: "24h", not "24h0m0s".
 func formatDuration(d time.Duration) string {

@@ -12,7 +12,7 @@ import (
 
 func TestTwoTimeouts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, func(c *Config) { c.Tuning.MaxRetries = 0 }, statuses(200))
+		r := newRig(t, func(c *Config) { c.Tuning.MaxRetries = -1 }, statuses(200))
 		r.u.latency = time.Hour
 		start := time.Now()
 		_, err := r.get(t.Context())

@@ -37,7 +37,7 @@ type Transport struct {
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	l := t.Limiter
-	c := call{l: l, attempt: 1, hold: l.Tuning().RequestTimeout + probeGrace, reservation: reservationFrom(ctx)}
+	c := call{l: l, attempt: 1, hold: l.Tuning().RequestTimeout + timeoutGrace, reservation: reservationFrom(ctx)}
 	for {
 		permit, err := c.acquire(ctx)
 		if err != nil {

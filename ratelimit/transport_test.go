@@ -344,7 +344,7 @@ func TestBodies(t *testing.T) {
 		if c := r.status().Counts; c.Network != 2 || closed != 2 {
 			t.Errorf("%+v, %d closed", c, closed)
 		}
-		r = newRig(t, func(c *Config) { c.Tuning.MaxRetries = 0 }, long)
+		r = newRig(t, func(c *Config) { c.Tuning.MaxRetries = -1 }, long)
 		r.tr.MaxBody = 100
 		var tooLong *BodyTooLargeError
 		if _, err := r.get(t.Context()); !errors.As(err, &tooLong) || tooLong.Limit != 100 {
@@ -389,56 +389,6 @@ func TestAStaleAnswerIsNoEvidence(t *testing.T) {
 		}
 		if got := st.PauseUntil.Sub(st.At); got != 20*time.Second {
 			t.Errorf("pause %s", got)
-		}
-	})
-}
-
-func TestRetriesBeyondTheirBudgetWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		// A brown-out: every first try fails, every retry would too, and somebody else is being answered slowly.
-		r := newRig(t, func(c *Config) {
-			c.Tuning.NFailures, c.Tuning.PThrottle, c.Tuning.PRecover = 1000, 1, 0.5
-			c.Tuning.MinSamples = 300
-			c.Tuning.MaxRetries, c.Tuning.RequestTimeout = 1, time.Minute
-		}, func(n int, _ *http.Request) (*http.Response, error) {
-			if n == 1 {
-				time.Sleep(40 * time.Second)
-				return reply(200), nil
-			}
-			return reply(500), nil
-		})
-		var waits []WaitInfo
-		var mu sync.Mutex
-		r.l.hooks.OnWait = func(w WaitInfo) { mu.Lock(); waits = append(waits, w); mu.Unlock() }
-		start := time.Now()
-		var wg sync.WaitGroup
-		wg.Go(func() { _, _ = r.get(t.Context()) })
-		synctest.Wait()
-		for range 14 {
-			wg.Go(func() {
-				if status, err := r.get(t.Context()); err != nil || status != http.StatusInternalServerError {
-					t.Errorf("%d %v", status, err)
-				}
-			})
-		}
-		wg.Wait()
-		late := 0
-		for _, at := range r.u.sent {
-			if at.Sub(start) > 20*time.Second {
-				late++
-			}
-		}
-		if r.u.tries() != 29 || late != 4 {
-			t.Errorf("%d tries, %d of them late", r.u.tries(), late)
-		}
-		found := 0
-		for _, w := range waits {
-			if w.Why == WhyRetryBudget && w.Ended {
-				found++
-			}
-		}
-		if found != 4 {
-			t.Errorf("%d waits for the retry budget were told", found)
 		}
 	})
 }

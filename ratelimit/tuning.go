@@ -7,11 +7,8 @@ import (
 	"time"
 )
 
-// This file decides the defaults and which values go together. Names and
-// texts of the knobs are in fields.go.
-
-// Tuning is every threshold of the limiter. Default returns the documented
-// values; a Tuning is a plain value that may be copied and compared.
+// Tuning is every threshold of the limiter. A zero field means its default (see Default); where zero would be a
+// choice, a negative value is it. A Tuning is a plain value that may be copied and compared.
 type Tuning struct {
 	RateBase      float64       // requests a second in Normal
 	BucketCap     float64       // burst in tokens; 0: as RateBase
@@ -30,9 +27,10 @@ type Tuning struct {
 
 	SleepMin       time.Duration // first cooldown
 	SleepMax       time.Duration // longest cooldown; a longer Retry-After leads to CacheOnly
+	SleepMaxOutage time.Duration // longest cooldown of an outage without 429s
 	ProbeSuccess   int           // successful probes that end HalfOpen
 	CooldownFactor float64       // by which a failed probe lengthens the cooldown
-	CooldownReset  time.Duration // time in Normal after which the cooldown is SleepMin again
+	CooldownReset  time.Duration // time in Normal after which the cooldown is SleepMin again; negative: at once
 
 	Hysteresis    int           // how often a statistical condition must hold in a row
 	MinSamples    int           // answers before a ratio is judged
@@ -43,30 +41,41 @@ type Tuning struct {
 	RampInterval time.Duration // time after which the rate is raised
 	RampFactor   float64       // by how much
 
-	CacheOnlyAfter int     // failed probes at SleepMax that lead to CacheOnly
-	MaxRetries     int     // retries of one request
-	RetryBudget    float64 // share of retries in all first tries of 30 s
+	CacheOnlyAfter int // times SleepMax that failed rounds at the longest cooldown add up to before CacheOnly
+	MaxRetries     int // retries of one request; negative: none
 
-	MaxWait        time.Duration // longest sum of all waits of one request
-	RequestTimeout time.Duration // longest time of one try at the upstream
-	AutoRecover    time.Duration // period after which CacheOnly is left; 0: never
-	Budget         Budget        // answered requests in a long period; zero: any number
-	Processes      int           // processes to assume where they cannot see each other
+	MaxWait          time.Duration // longest sum of all waits of one request; negative: it does not wait
+	RequestTimeout   time.Duration // longest time of one try at the upstream
+	AutoRecover      time.Duration // period after which CacheOnly is left; 0: never
+	Budget           Budget        // answered requests in a long period; zero: any number
+	QuotaOrphanAfter time.Duration // time without an ask after which a reservation is free again
+	Processes        int           // processes to assume where they cannot see each other
 }
 
 var defaults = Tuning{
 	RateBase: 35, Ceiling: 40, CeilingWindow: 1050 * time.Millisecond,
 	Concurrency: 4, ConcurrencyTotal: 16,
 	PThrottle: 0.20, PRecover: 0.10, NThrottle: 3, NCacheOnly: 5, NFailures: 8, SRecover: 10,
-	SleepMin: 2 * time.Second, SleepMax: 300 * time.Second, ProbeSuccess: 5, CooldownFactor: 2, CooldownReset: time.Minute,
+	SleepMin: 2 * time.Second, SleepMax: 300 * time.Second, SleepMaxOutage: 30 * time.Second, ProbeSuccess: 5, CooldownFactor: 2, CooldownReset: time.Minute,
 	Hysteresis: 2, MinSamples: 20, Window: 30 * time.Second, WindowRecords: 300,
 	RampStart: 0.8, RampInterval: 5 * time.Minute, RampFactor: 1.1,
-	CacheOnlyAfter: 6, MaxRetries: 4, RetryBudget: 0.20,
-	MaxWait: 2 * time.Minute, RequestTimeout: 15 * time.Second, Processes: 2,
+	CacheOnlyAfter: 6, MaxRetries: 4, MaxWait: 2 * time.Minute, RequestTimeout: 15 * time.Second,
+	QuotaOrphanAfter: time.Hour, Processes: 2,
 }
 
 // Default returns the documented defaults (docs/limiter.md, "Settings").
 func Default() Tuning { return defaults }
+
+// withDefaults returns the tuning with the default in place of every zero field.
+func (t Tuning) withDefaults() Tuning {
+	for i := range fields {
+		fields[i].fill(&t)
+	}
+	return t
+}
+
+// exhaustion is what failed rounds at the longest cooldown add up to before CacheOnly.
+func (t *Tuning) exhaustion() time.Duration { return time.Duration(t.CacheOnlyAfter) * t.SleepMax }
 
 // bucketCap resolves BucketCap's default.
 func (t *Tuning) bucketCap() float64 {
@@ -76,7 +85,7 @@ func (t *Tuning) bucketCap() float64 {
 	return t.BucketCap
 }
 
-// TuningError says which knob has a value that cannot be used, alone or
+// TuningError says which setting has a value that cannot be used, alone or
 // together with others, and what to do about it.
 type TuningError struct {
 	Keys   []string // config keys, the one to change first
@@ -98,7 +107,7 @@ func (e *TuningError) Error() string {
 	return b.String()
 }
 
-// crossing is a pair of knobs whose values must agree.
+// crossing is a pair of settings whose values must agree.
 type crossing struct {
 	key, other string
 	ok         func(t *Tuning) bool
@@ -148,8 +157,9 @@ var crossings = []crossing{
 // Validate returns a *TuningError for the first value that is out of its range
 // or crosses another, nil if the tuning can be used.
 func (t Tuning) Validate() error {
-	for _, f := range fields {
-		if err := f.check(&t); err != nil {
+	t = t.withDefaults()
+	for i := range fields {
+		if err := fields[i].check(&t); err != nil {
 			return err
 		}
 	}
@@ -163,7 +173,7 @@ func (t Tuning) Validate() error {
 
 func (c *crossing) error(t *Tuning) *TuningError {
 	return &TuningError{
-		Keys: []string{c.key, c.other}, Values: []string{value(t, c.key), value(t, c.other)},
+		Keys: []string{c.key, c.other}, Values: []string{fieldByKey(c.key).text(t), fieldByKey(c.other).text(t)},
 		Reason: c.reason, Remedy: c.remedy,
 	}
 }

@@ -11,16 +11,16 @@ import (
 
 func TestTheDocumentedDefaults(t *testing.T) {
 	want := strings.Fields(`RATE_BASE=35 BUCKET_CAP=35 CEILING=40 CEILING_WINDOW=1.05s CONCURRENCY=4 CONCURRENCY_TOTAL=16
-		P_THROTTLE=0.2 P_RECOVER=0.1 N_THROTTLE=3 N_CACHEONLY=5 N_FAILURES=8 S_RECOVER=10 SLEEP_MIN=2s SLEEP_MAX=5m
+		P_THROTTLE=0.2 P_RECOVER=0.1 N_THROTTLE=3 N_CACHEONLY=5 N_FAILURES=8 S_RECOVER=10 SLEEP_MIN=2s SLEEP_MAX=5m SLEEP_MAX_OUTAGE=30s
 		PROBE_SUCCESS=5 COOLDOWN_FACTOR=2 COOLDOWN_RESET=1m HYSTERESIS=2 MIN_SAMPLES=20 WINDOW=30s WINDOW_RECORDS=300
-		RAMP_START=0.8 RAMP_INTERVAL=5m RAMP_FACTOR=1.1 CACHEONLY_AFTER=6 MAX_RETRIES=4 RETRY_BUDGET=0.2 MAX_WAIT=2m
-		REQUEST_TIMEOUT=15s AUTO_RECOVER=off BUDGET=off PROCESSES=2`)
+		RAMP_START=0.8 RAMP_INTERVAL=5m RAMP_FACTOR=1.1 CACHEONLY_AFTER=6 MAX_RETRIES=4 MAX_WAIT=2m
+		REQUEST_TIMEOUT=15s AUTO_RECOVER=off BUDGET=off QUOTA_ORPHAN_AFTER=1h PROCESSES=2`)
 	fields := Fields()
 	if len(fields) != len(want) {
-		t.Fatalf("%d knobs, want %d", len(fields), len(want))
+		t.Fatalf("%d settings, want %d", len(fields), len(want))
 	}
 	for i, f := range fields {
-		if got := strings.TrimPrefix(f.Env, "ANIVAULT_") + "=" + f.Default; got != want[i] {
+		if got := strings.ToUpper(f.Key) + "=" + f.Default; got != want[i] {
 			t.Errorf("%s, want %s", got, want[i])
 		}
 		if f.Doc == "" || f.Range == "" || f.Key != strings.ToLower(f.Key) {
@@ -28,7 +28,7 @@ func TestTheDocumentedDefaults(t *testing.T) {
 		}
 	}
 	if n := reflect.TypeFor[Tuning]().NumField(); n != len(fields) {
-		t.Errorf("%d fields in Tuning, %d knobs", n, len(fields))
+		t.Errorf("%d fields in Tuning, %d settings", n, len(fields))
 	}
 	if err := Default().Validate(); err != nil {
 		t.Error(err)
@@ -117,7 +117,8 @@ func TestCrossedValuesAreRefused(t *testing.T) {
 		{func(t *Tuning) { t.MinSamples = 301 }, "min_samples window_records"},
 		{func(t *Tuning) { t.SRecover = 301 }, "s_recover window_records"},
 		{func(t *Tuning) { t.RateBase = math.NaN() }, "rate_base"},
-		{func(t *Tuning) { t.Window = 0 }, "window"},
+		{func(t *Tuning) { t.Window = time.Millisecond }, "window"},
+		{func(t *Tuning) { t.SleepMin = -1 }, "sleep_min"},
 		{func(t *Tuning) { t.Budget = Budget{Requests: 5} }, "budget"},
 	}
 	for _, tt := range tests {
@@ -150,13 +151,22 @@ func TestBucketCapFollowsTheRate(t *testing.T) {
 	}
 }
 
-func TestNearestKey(t *testing.T) {
-	for name, want := range map[string]string{
-		"ANIVAULT_RATE_BSE": "rate_base", "concurency": "concurrency", "ANIVAULT_MAXWAIT": "max_wait",
-		"ANIVAULT_HALLO_WELT_ALLE": "", "": "",
-	} {
-		if got := NearestKey(name); got != want && (want != "" || got != "") {
-			t.Errorf("%q: %q, want %q", name, got, want)
+// A zero field is the default; a chosen zero is a negative value.
+func TestZeroFieldsAreDefaults(t *testing.T) {
+	if got := (Tuning{}).withDefaults(); got != Default() {
+		t.Errorf("%+v", got)
+	}
+	got := Tuning{RateBase: 10, MaxRetries: -1, MaxWait: -1}.withDefaults()
+	want := Default()
+	want.RateBase, want.MaxRetries, want.MaxWait = 10, -1, -1
+	if got != want || got.Validate() != nil {
+		t.Errorf("%+v, %v", got, got.Validate())
+	}
+	for _, key := range []string{"max_retries", "max_wait", "cooldown_reset"} {
+		f, _ := FieldByKey(key)
+		tu := Default()
+		if err := f.Set(&tu, "0"); err != nil || strings.TrimSuffix(f.Get(tu.withDefaults()), "s") != "0" {
+			t.Errorf("%s=0: %v, read back as %s", key, err, f.Get(tu.withDefaults()))
 		}
 	}
 }
@@ -166,7 +176,7 @@ func FuzzFieldSet(f *testing.F) {
 		f.Add(uint8(i), s)
 	}
 	f.Fuzz(func(t *testing.T, i uint8, text string) {
-		field := fields[int(i)%len(fields)]
+		field := Fields()[int(i)%len(fields)]
 		tu := Default()
 		if err := field.Set(&tu, text); err != nil {
 			var wrong *TuningError

@@ -2,8 +2,6 @@ package ratelimit
 
 import "time"
 
-// This file decides which answers are remembered and what is counted of them.
-
 // record is one answer. It knows milliseconds only; that keeps a full window small.
 type record struct {
 	at      int64 // shared time in ms
@@ -74,6 +72,22 @@ func (w *window) newest(now Stamp, t *Tuning, n int) Counts {
 	short := *t
 	short.WindowRecords = min(n, t.WindowRecords)
 	return w.counts(now, &short)
+}
+
+// good returns how many answers a second were good since from, and the time that it was measured over: a gap of
+// minPause and more is a pause, in which nothing was allowed.
+func (w *window) good(from Stamp) (rate float64, over time.Duration) {
+	n, busy := 0, int64(0)
+	for i := len(w.records) - 1; i > 0 && w.records[i].at >= millis(from); i-- {
+		if w.records[i].outcome == OK {
+			n++
+		}
+		if gap := w.records[i].at - w.records[i-1].at; gap < minPause.Milliseconds() {
+			busy += gap
+		}
+	}
+	over = time.Duration(busy) * time.Millisecond
+	return float64(n) / max(over, time.Millisecond).Seconds(), over
 }
 
 func (w *window) clear() { w.records = w.records[:0] }

@@ -124,8 +124,6 @@ func reach(w ratelimit.Why) int {
 		return 4
 	case ratelimit.WhyPause:
 		return 3
-	case ratelimit.WhyRetryBudget:
-		return 2
 	case ratelimit.WhyBackoff:
 		return 1
 	case ratelimit.WhyNothing, ratelimit.WhySlot, ratelimit.WhyToken, ratelimit.WhyCeiling, ratelimit.WhyTurn, ratelimit.WhyBudget:

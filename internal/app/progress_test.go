@@ -29,7 +29,7 @@ func TestTheGravestWaitIsTold(t *testing.T) {
 		{"what holds everybody up", []ratelimit.WaitInfo{wait(ratelimit.WhyBackoff, time.Hour), wait(ratelimit.WhyPause, time.Second)}, ratelimit.WhyPause, time.Second},
 		{"Sleep before a pause", []ratelimit.WaitInfo{wait(ratelimit.WhySleep, time.Second), wait(ratelimit.WhyPause, time.Minute)}, ratelimit.WhySleep, time.Second},
 		{"CacheOnly before Sleep", []ratelimit.WaitInfo{wait(ratelimit.WhySleep, time.Second), wait(ratelimit.WhyCacheOnly, 0)}, ratelimit.WhyCacheOnly, 0},
-		{"the last to end", []ratelimit.WaitInfo{wait(ratelimit.WhyBackoff, time.Second), wait(ratelimit.WhyRetryBudget, 2*time.Second), wait(ratelimit.WhyRetryBudget, time.Second)}, ratelimit.WhyRetryBudget, 2 * time.Second},
+		{"the last to end", []ratelimit.WaitInfo{wait(ratelimit.WhyBackoff, time.Second), wait(ratelimit.WhyBackoff, 2*time.Second)}, ratelimit.WhyBackoff, 2 * time.Second},
 	} {
 		if got := gravest(tt.waits); got.Why != tt.why || !got.Until.Equal(now.Add(tt.in)) || !got.On() {
 			t.Errorf("%s: %+v", tt.name, got)

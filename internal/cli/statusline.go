@@ -153,7 +153,7 @@ func waitText(w app.Wait, now time.Time) string {
 		return trouble(w.Cause) + again
 	case ratelimit.WhyCacheOnly:
 		return "only the cache answers" + again
-	case ratelimit.WhyBackoff, ratelimit.WhyRetryBudget:
+	case ratelimit.WhyBackoff:
 		return "trying one again" + strings.TrimPrefix(again, ", next try")
 	case ratelimit.WhyNothing, ratelimit.WhySlot, ratelimit.WhyToken, ratelimit.WhyCeiling, ratelimit.WhyTurn, ratelimit.WhyBudget:
 	}

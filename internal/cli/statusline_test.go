@@ -123,7 +123,7 @@ func TestTheStatusLineFits(t *testing.T) {
 			Rate: rapid.Float64Range(0, 100).Draw(t, "rate"), Hits: rapid.Int64Range(0, 99).Draw(t, "hits"), Misses: rapid.Int64Range(0, 99).Draw(t, "misses"),
 			Elapsed: time.Duration(rapid.Int64Range(0, int64(100*time.Hour)).Draw(t, "elapsed")),
 			Wait: app.Wait{
-				Why:    ratelimit.Why(rapid.IntRange(0, int(ratelimit.WhyRetryBudget)).Draw(t, "why")),
+				Why:    ratelimit.Why(rapid.IntRange(0, int(ratelimit.WhyBackoff)).Draw(t, "why")),
 				Cause:  ratelimit.Reason(rapid.IntRange(0, int(ratelimit.ReasonBackoff)).Draw(t, "cause")),
 				Until:  now.Add(time.Duration(rapid.Int64Range(int64(-time.Minute), int64(time.Hour)).Draw(t, "until"))),
 				Status: rapid.SampledFrom([]int{0, 429, 503}).Draw(t, "status"),

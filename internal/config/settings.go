@@ -32,12 +32,15 @@ func Settings() []Setting {
 	all := append([]Setting(nil), ownSettings...)
 	for _, f := range ratelimit.Fields() {
 		all = append(all, Setting{
-			Key: "limiter." + f.Key, Env: f.Env, Default: f.Default, Doc: f.Doc, Allowed: f.Range,
+			Key: "limiter." + f.Key, Env: LimiterVariable(f.Key), Default: f.Default, Doc: f.Doc, Allowed: f.Range,
 			apply: func(c *Config, v string) error { return f.Set(&c.Tuning, v) },
 		})
 	}
 	return all
 }
+
+// LimiterVariable returns the environment variable of a setting of the limiter: rate_base is ANIVAULT_RATE_BASE.
+func LimiterVariable(key string) string { return "ANIVAULT_" + strings.ToUpper(key) }
 
 // oneOf accepts exactly the given words and hands the chosen one on.
 func oneOf(set func(*Config, string), words ...string) func(*Config, string) error {

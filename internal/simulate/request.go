@@ -89,7 +89,6 @@ func (r *request) ask() {
 	p, w := r.process, r.process.world
 	g := w.snapshot.TryGrant(w.now(), ratelimit.Ask{
 		Owner: p.id, Tuning: &p.tuning, Ticket: r.ticket, Patience: r.left(), Hold: p.tuning.RequestTimeout + time.Second,
-		Retry: r.attempt > 1,
 	})
 	r.ticket = g.Ticket
 	if !p.known {
@@ -239,23 +238,12 @@ func (r *request) retry(after ratelimit.Outcome) {
 		r.giveUp(time.Time{})
 		return
 	}
-	r.askRetry(delay, r.waited)
-}
-
-// askRetry asks for a retry of the budget. The time that it waits is a part of the delay.
-func (r *request) askRetry(delay, before time.Duration) {
-	p, w := r.process, r.process.world
-	g := w.snapshot.TryRetry(w.now(), ratelimit.Ask{Owner: p.id, Tuning: &p.tuning, Patience: r.left()})
-	switch {
-	case g.Granted:
-		r.sleep(delay-(r.waited-before), true, func() { p.enter(r) })
-	case g.Refused:
+	p := r.process
+	if g, refused := w.snapshot.Blocked(w.now(), ratelimit.Ask{Owner: p.id, Tuning: &p.tuning, Patience: r.left()}); refused {
 		r.giveUp(g.Until)
-	case r.left() <= 0:
-		r.giveUp(time.Time{})
-	default:
-		r.sleep(min(g.Wait, r.left()), true, func() { r.askRetry(delay, before) })
+		return
 	}
+	r.sleep(delay, true, func() { p.enter(r) })
 }
 
 // giveUp ends an item without success. A real run would leave the others pending; here a new item takes its place when

@@ -1,0 +1,396 @@
+package ratelimit
+
+import "time"
+
+const (
+	// maxNap is the longest time between two asks: clocks jump and operators act.
+	maxNap = time.Second
+	// slotNap is the time between two asks while only a slot is missing.
+	slotNap = 10 * time.Millisecond
+	// probeNap is the same for those who queue behind a probe: it may end the trouble.
+	probeNap = 100 * time.Millisecond
+	// timeoutGrace is what a permit outlives the request's timeout by, so that the report of a timeout still counts.
+	timeoutGrace = time.Second
+	// probeHold is the longest life of a probe's permit. It ends earlier with its owner's process.
+	probeHold = 10 * time.Minute
+)
+
+// Why says what a request waits for.
+type Why uint8
+
+// What requests wait for.
+const (
+	WhyNothing   Why = iota
+	WhySlot          // a slot
+	WhyToken         // a token of the bucket
+	WhyCeiling       // room under the ceiling
+	WhyTurn          // those who came first
+	WhyPause         // a Retry-After, or its stand-in
+	WhySleep         // the end of Sleep
+	WhyCacheOnly     // the end of CacheOnly
+	WhyBudget        // a new budget period
+	WhyBackoff       // the time before this request's next try
+)
+
+var whyNames = [...]string{
+	WhyNothing: "-", WhySlot: "slot", WhyToken: "token", WhyCeiling: "ceiling", WhyTurn: "turn", WhyPause: "pause",
+	WhySleep: "sleep", WhyCacheOnly: "cacheonly", WhyBudget: "budget", WhyBackoff: "backoff",
+}
+
+// String returns a short name.
+func (w Why) String() string {
+	if int(w) < len(whyNames) {
+		return whyNames[w]
+	}
+	return "Why(?)"
+}
+
+// Ask is one try to get a permit.
+type Ask struct {
+	Owner    string        // the limiter that asks
+	Tuning   *Tuning       // its tuning
+	Ticket   uint64        // Grant.Ticket of the try before, 0 the first time
+	Patience time.Duration // how long the request can still wait
+	Hold     time.Duration // how long the permit is needed at most; 0: nobody knows
+	Budget   bool          // the permit needs one request of the budget
+	Reserved bool          // that one was reserved before
+}
+
+// Pass names a permit.
+type Pass struct {
+	Number uint64 // counts all permits, in the order in which they are granted
+	Epoch  uint64 // counts transitions
+}
+
+// Grant answers an [Ask]: granted, refused, or to be asked again after Wait.
+// A caller that gives up waiting withdraws the ticket.
+type Grant struct {
+	Granted bool
+	Pass    Pass
+	Hold    time.Duration // how long the permit lives at most
+
+	Refused bool      // it makes no sense to wait: Until is beyond patience
+	Why     Why       // what is missing
+	Cause   Reason    // why that is so
+	Since   time.Time // since when, of a state
+	Until   time.Time // when that ends; zero: nobody knows, or never
+	Wait    time.Duration
+	Ticket  uint64
+	Head    bool // nobody is in front: only others' slots are in the way
+
+	State      State
+	Transition Transition // made by the time that has passed
+	Moved      bool       // whether there was one
+}
+
+// TryGrant answers an ask at one moment. A permit is granted at once and
+// whole: no block, no pause, the ask's turn, a slot, a token, the process's own pace and room
+// under the ceiling; else nothing is taken but a ticket.
+func (s *Snapshot) TryGrant(at Instant, a Ask) Grant {
+	now := s.advance(at)
+	p := s.join(now, a.Owner, a.Tuning)
+	s.expire(now, a.Tuning)
+	p.reservedAt = now
+	var g Grant
+	g.Transition, g.Moved = s.step(now, a.Tuning, move{on: onClock})
+
+	m := &s.machine
+	m.volunteer(a.Tuning, now)
+	g.State, g.Since = m.state, s.clock.time(m.since)
+	if a.Budget {
+		a.Reserved = a.Reserved && p.reserved > s.slots.booked(p.key)
+		if !a.Reserved && !s.fits(now, 1, a.Tuning) {
+			return s.refuse(a, g, block{why: WhyBudget, until: s.budget.ends()})
+		}
+	}
+	if b := s.blocked(now); b.why != WhyNothing {
+		if s.hopeless(now, a, b) {
+			return s.refuse(a, g, b)
+		}
+		g.Why, g.Cause, g.Until = b.why, b.cause, s.clock.time(b.until)
+		return s.later(now, a, p, g, b.until.sub(now))
+	}
+	return s.turn(now, a, p, g)
+}
+
+// turn is TryGrant where nothing blocks.
+func (s *Snapshot) turn(now Stamp, a Ask, p *process, g Grant) Grant {
+	m := &s.machine
+	common, own := s.commonPace(a.Tuning, now), m.pace(a.Tuning, now)
+	limit, window, total := s.limits()
+	place := s.slots.find(a.Ticket)
+	ahead := s.ahead(now, place, a.Tuning)
+	token, room := s.bucket.wait(now, common), s.ceiling.wait(now, limit, window)
+	free := s.free(p, total)
+	g.Head = ahead == 0
+	if m.state == HalfOpen && !free && s.failedForLong(now, a) {
+		return s.refuse(a, g, block{WhySlot, m.reason, now.add(m.cooled(a.Tuning))})
+	}
+
+	wait := max(token, room)
+	if wait > 0 && m.state == Normal {
+		m.hungry = now
+	}
+	switch due := p.own.wait(now, own); {
+	case due > wait: // others pass meanwhile
+		g.Why, wait = WhyToken, due
+	case wait > 0: // those in front need their tokens too
+		g.Why = WhyToken
+		if room > token {
+			g.Why = WhyCeiling
+		}
+		wait += time.Duration(ahead) * common.interval()
+	case !free:
+		g.Why, wait = WhySlot, slotNap
+	case ahead > 0:
+		g.Why, wait = WhyTurn, min(time.Duration(ahead)*common.interval(), slotNap)
+	default:
+		s.ceiling.add(now, window)
+		s.bucket.take(now, common)
+		p.own.take(now, own)
+		return s.grant(now, a, p, g)
+	}
+	if m.state == HalfOpen && ahead > 0 {
+		wait = probeNap
+	}
+	return s.later(now, a, p, g, wait)
+}
+
+func (s *Snapshot) grant(now Stamp, a Ask, p *process, g Grant) Grant {
+	m := &s.machine
+	g.Hold = a.Hold
+	if g.Hold <= 0 {
+		g.Hold = leaseMax
+	}
+	if m.state == HalfOpen {
+		g.Hold = min(g.Hold, probeHold)
+	}
+	m.permits++
+	g.Granted, g.Why = true, WhyNothing
+	g.Pass = Pass{m.permits, m.epoch}
+	s.slots.withdraw(a.Ticket)
+	s.slots.leases = append(s.slots.leases, lease{m.permits, m.epoch, p.key, now.add(g.Hold), a.Budget})
+	if a.Budget && !a.Reserved {
+		s.reserve(now, p, 1, a.Tuning)
+	}
+	return g
+}
+
+// later leaves a ticket in the queue, with the moment at which its owner promises to ask again.
+func (s *Snapshot) later(now Stamp, a Ask, p *process, g Grant, wait time.Duration) Grant {
+	place := s.slots.find(a.Ticket)
+	if place < 0 {
+		if len(s.slots.tickets) >= maxTickets {
+			g.Wait = maxNap
+			return g
+		}
+		place = s.slots.enqueue(p.key)
+	}
+	g.Wait = min(max(wait, time.Microsecond), maxNap)
+	g.Ticket = s.slots.tickets[place].number
+	s.slots.tickets[place].due = now.add(g.Wait)
+	return g
+}
+
+func (s *Snapshot) refuse(a Ask, g Grant, b block) Grant {
+	s.slots.withdraw(a.Ticket)
+	g.Refused, g.Why, g.Cause, g.Until = true, b.why, b.cause, s.clock.time(b.until)
+	return g
+}
+
+// Withdraw takes the ticket of a request that gives up out of the queue.
+func (s *Snapshot) Withdraw(at Instant, number uint64) {
+	s.advance(at)
+	s.slots.withdraw(number)
+}
+
+// Blocked reports whether an ask would be refused now because of a block that lasts too long
+// for it, or belongs to nobody who waits. It changes nothing.
+func (s *Snapshot) Blocked(at Instant, a Ask) (Grant, bool) {
+	clock := s.clock
+	clock.advance(at)
+	m := &s.machine
+	g := Grant{State: m.state, Since: clock.time(m.since)}
+	b := s.blocked(clock.now)
+	if b.why == WhyNothing || !s.hopeless(clock.now, a, b) {
+		return g, false
+	}
+	g.Refused, g.Why, g.Cause, g.Until = true, b.why, b.cause, clock.time(b.until)
+	return g, true
+}
+
+// block is what keeps every request from leaving, why, and until when (0: without an end).
+type block struct {
+	why   Why
+	cause Reason
+	until Stamp
+}
+
+// blocked returns what keeps every request from leaving now.
+func (s *Snapshot) blocked(now Stamp) block {
+	m := &s.machine
+	switch {
+	case m.state == CacheOnly:
+		return block{WhyCacheOnly, m.reason, m.blockUntil}
+	case m.state == Sleep:
+		return block{WhySleep, m.reason, max(m.sleepUntil, m.pauseUntil, now)}
+	case m.pauseUntil > now:
+		return block{WhyPause, ReasonPause, m.pauseUntil}
+	default:
+		return block{}
+	}
+}
+
+// hopeless reports whether a blocked ask should be refused at once. A process that recovers
+// automatically waits in CacheOnly for as long as it takes, any other not at all.
+func (s *Snapshot) hopeless(now Stamp, a Ask, b block) bool {
+	switch b.why {
+	case WhyCacheOnly:
+		return a.Tuning.AutoRecover == 0 || b.until == 0
+	case WhySleep:
+		return b.until.sub(now) > a.Patience || s.failedForLong(now, a)
+	default:
+		return b.until.sub(now) > a.Patience
+	}
+}
+
+// failedForLong reports whether the upstream has failed for longer than a request may wait: with short
+// cooldowns a batch would else wait for the probe with each request of a long outage.
+func (s *Snapshot) failedForLong(now Stamp, a Ask) bool {
+	since := s.machine.failing
+	return since != 0 && now.sub(since) > max(a.Tuning.MaxWait, 0)
+}
+
+// ahead counts the tickets that have to be served before a place, -1 for somebody new. Late tickets, and tickets
+// of processes that are at their slot limit or whose own pace is not due, are passed and keep their places.
+func (s *Snapshot) ahead(now Stamp, place int, t *Tuning) int {
+	queue := s.slots.tickets
+	if place >= 0 {
+		queue = queue[:place]
+	}
+	n := 0
+	for i := range queue {
+		if now.sub(queue[i].due) <= lateAfter && s.mayRun(now, queue[i].owner, t) {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *Snapshot) mayRun(now Stamp, key uint64, t *Tuning) bool {
+	m := &s.machine
+	r := &regimes[m.state]
+	for i := range s.processes {
+		p := &s.processes[i]
+		if p.key != key {
+			continue
+		}
+		return (m.state == HalfOpen || s.slots.held(key) < r.part(p.slots)) &&
+			p.own.wait(now, r.pace(m.rampRate(p.rate, t, now), p.burst)) == 0
+	}
+	return false
+}
+
+// free reports whether there is a slot: one of all, and one of the process's own.
+// Probes are alone among themselves; permits of before still count everywhere else.
+func (s *Snapshot) free(p *process, total int) bool {
+	m := &s.machine
+	if m.state == HalfOpen {
+		return s.slots.running(m.epoch) < regimes[HalfOpen].slots
+	}
+	r := &regimes[m.state]
+	return s.slots.running(0) < r.part(total) && s.slots.held(p.key) < r.part(p.slots)
+}
+
+// Report is the end of a request that had a permit.
+type Report struct {
+	Owner  string
+	Tuning *Tuning
+	Pass   Pass
+	Event  Event
+	Draw   float64 // in [0,1), for waits that are drawn by lot
+	// KeepBudget keeps the permit's share of the budget reserved if the request
+	// was not answered: it belongs to a reservation.
+	KeepBudget bool
+}
+
+// Recorded is what a report has changed.
+type Recorded struct {
+	Late       bool          // of an older epoch, or after the permit had run out: no evidence
+	Pause      time.Duration // every process is delayed for so long from now; 0: no pause
+	Transition Transition
+	Moved      bool // whether there was a transition
+}
+
+// Record ends a request: its slot is free, its budget settled, and what it
+// says about the upstream is evidence if it belongs to the present epoch.
+func (s *Snapshot) Record(at Instant, r Report) Recorded {
+	now := s.advance(at)
+	p := s.join(now, r.Owner, r.Tuning)
+	m := &s.machine
+	held, ok := s.slots.release(r.Pass.Number, r.Pass.Epoch)
+	s.settle(now, p, held, r)
+	if r.Event.Connection != 0 {
+		r.Event.Connection = r.Event.Connection*31 + p.key // numbers of two processes may be the same
+	}
+
+	out := Recorded{Late: !ok || r.Pass.Epoch != m.epoch}
+	m.pause(now, &r.Event, r.Pass.Number, !out.Late, r.Draw)
+	if r.Event.Outcome == Throttled || r.Event.RetryAfter.Given {
+		out.Pause = max(m.pauseUntil.sub(now), 0)
+	}
+	if !out.Late {
+		out.Transition, out.Moved = s.step(now, r.Tuning, move{on: onAnswer, event: r.Event, permit: r.Pass.Number, draw: r.Draw})
+	}
+	return out
+}
+
+// settle books a request: an answered one is used, any other gives back what it had.
+func (s *Snapshot) settle(now Stamp, p *process, held lease, r Report) {
+	answered := r.Event.Status > 0
+	if answered {
+		s.budget.count(now, r.Tuning.Budget)
+	}
+	if held.budget && (answered || !r.KeepBudget) {
+		p.settle(1)
+	}
+}
+
+// step makes the machine's step, and keeps the bucket in step with it.
+func (s *Snapshot) step(now Stamp, t *Tuning, v move) (Transition, bool) {
+	m := &s.machine
+	if v.rate = s.fastest(now).rate; v.rate == 0 {
+		v.rate = t.RateBase
+	}
+	before := s.commonPace(t, now)
+	tr, moved := m.step(t, now, v)
+	if !moved {
+		return tr, false
+	}
+	switch {
+	case regimes[m.state].entering == emptyBucket:
+		s.bucket.empty(now)
+	case before.rate > 0:
+		s.bucket.carry(now, before, s.commonPace(t, now))
+	case m.state == HalfOpen: // a probe is due when Sleep ends
+		s.bucket.full = min(s.bucket.full, now)
+	}
+	tr.At, tr.Until, tr.Epoch = s.clock.time(now), s.until(), m.epoch
+	return tr, true
+}
+
+// until returns when the present block ends by itself, zero if there is none or it does not.
+func (s *Snapshot) until() time.Time {
+	m := &s.machine
+	switch m.state {
+	case Sleep:
+		return s.clock.time(max(m.sleepUntil, m.pauseUntil))
+	case CacheOnly:
+		return s.clock.time(m.blockUntil)
+	case Normal, Throttle, HalfOpen:
+		if m.pauseUntil > s.clock.now {
+			return s.clock.time(m.pauseUntil)
+		}
+	}
+	return time.Time{}
+}
