@@ -163,7 +163,7 @@ func (o *observer) sample(at time.Time, state string, rate float64) Sample {
 
 func limiterLine(event string, g ratelimit.Gauges) logging.LimiterLine {
 	return logging.LimiterLine{
-		State: g.State.String(), Event: event, Consec429: &g.Streak429, ErrRate: &g.ErrRatio, Rate: &g.Rate, Sem: &g.Slots,
+		State: g.State.String(), Event: event, Consec429: g.Streak429, ErrRate: g.ErrRatio, Rate: g.Rate, Sem: g.Slots,
 	}
 }
 

@@ -1,18 +1,14 @@
+// Package logging writes anivault's log through log/slog: logfmt or JSON with keys in a fixed order, without secrets, to
+// streams and to files that several processes share.
 package logging
 
-// This file decides what a log line looks like: the head, the limiter's fixed keys where the limiter speaks, then
-// whatever else was said, in the order in which it was said. One line is one write.
-
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // Format is the form of log lines.
@@ -33,29 +29,14 @@ func ParseFormat(s string) (Format, error) {
 	return "", fmt.Errorf("log format %q: allowed are %s, %s", s, Logfmt, JSON)
 }
 
-// levels is the table of --log-level's names.
-var levels = []struct {
-	name  string
-	level slog.Level
-}{{"debug", slog.LevelDebug}, {"info", slog.LevelInfo}, {"warn", slog.LevelWarn}, {"error", slog.LevelError}}
-
-// Levels returns the names of all levels, the most talkative first.
-func Levels() []string {
-	var names []string
-	for _, l := range levels {
-		names = append(names, l.name)
-	}
-	return names
-}
-
-// ParseLevel reads a level's name, in any case. The error names the value and what is allowed.
+// ParseLevel reads the name of a level, in any case. The error names the value and what is allowed.
 func ParseLevel(s string) (slog.Level, error) {
-	for _, l := range levels {
-		if strings.EqualFold(s, l.name) {
-			return l.level, nil
+	for _, l := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
+		if strings.EqualFold(l.String(), s) {
+			return l, nil
 		}
 	}
-	return 0, fmt.Errorf("log level %q: allowed are %s", s, strings.Join(Levels(), ", "))
+	return 0, fmt.Errorf("log level %q: allowed are debug, info, warn, error", s)
 }
 
 // Options shape a Handler. The zero value is logfmt from Info up, without known secrets.
@@ -65,40 +46,45 @@ type Options struct {
 	Redactor *Redactor    // nil: only what looks like a secret is hidden
 }
 
-// maxLine bounds a line in bytes; a value that does not fit is cut. It keeps one log call from filling a log file.
-const maxLine = 16 << 10
-
-// Handler is a slog.Handler. The message is the line's event. The attribute comp names the component, best set once with
-// With; that of Ratelimiter always writes all of LimiterKeys.
+// Handler is a slog.Handler: slog's own one of the format, with a line's parts in a fixed order. The message is the line's
+// event; the attribute comp names the component, and that of Ratelimiter always writes all of LimiterKeys.
 type Handler struct {
-	out   *output
-	opts  Options
-	attrs []slog.Attr // of With, resolved, keys with their groups
-	group string      // prefix of keys, with its dot
-}
-
-// output is shared by all handlers made from one by With.
-type output struct {
-	mu sync.Mutex
-	w  io.Writer
+	next     slog.Handler
+	json     bool
+	redactor *Redactor
+	attrs    []slog.Attr // of WithAttrs, flat
+	group    string      // prefix of keys, with its dot
 }
 
 // NewHandler returns a handler that writes to w, one line per write.
 func NewHandler(w io.Writer, opts Options) *Handler {
-	if opts.Level == nil {
-		opts.Level = slog.LevelInfo
+	h := &Handler{json: opts.Format == JSON, redactor: opts.Redactor}
+	if h.redactor == nil {
+		h.redactor = NewRedactor()
 	}
-	if opts.Format == "" {
-		opts.Format = Logfmt
+	o := slog.HandlerOptions{Level: opts.Level, ReplaceAttr: head}
+	h.next = slog.NewTextHandler(w, &o)
+	if h.json {
+		h.next = slog.NewJSONHandler(w, &o)
 	}
-	if opts.Redactor == nil {
-		opts.Redactor = NewRedactor()
+	return h
+}
+
+// head names what slog puts in front. The message is written behind comp, as event.
+func head(_ []string, a slog.Attr) slog.Attr {
+	switch {
+	case a.Key == slog.TimeKey && a.Value.Kind() == slog.KindTime:
+		return slog.String("ts", stamp(a.Value.Time()))
+	case a.Key == slog.LevelKey:
+		return slog.String("lvl", a.Value.String())
+	case a.Key == slog.MessageKey:
+		return slog.Attr{}
 	}
-	return &Handler{out: &output{w: w}, opts: opts}
+	return a
 }
 
 // Enabled implements slog.Handler.
-func (h *Handler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.opts.Level.Level() }
+func (h *Handler) Enabled(ctx context.Context, l slog.Level) bool { return h.next.Enabled(ctx, l) }
 
 // WithAttrs implements slog.Handler.
 func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
@@ -112,159 +98,113 @@ func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 
 // WithGroup implements slog.Handler: keys get the group's name and a dot in front.
 func (h *Handler) WithGroup(name string) slog.Handler {
-	if name == "" {
-		return h
-	}
 	c := *h
-	c.group += name + "."
+	if name != "" {
+		c.group += name + "."
+	}
 	return &c
 }
 
+// flatten appends a, with groups opened and values resolved.
+func flatten(to []slog.Attr, prefix string, a slog.Attr) []slog.Attr {
+	v := a.Value.Resolve()
+	if v.Kind() != slog.KindGroup {
+		return append(to, slog.Attr{Key: prefix + a.Key, Value: v})
+	}
+	if a.Key != "" {
+		prefix += a.Key + "."
+	}
+	for _, inner := range v.Group() {
+		to = flatten(to, prefix, inner)
+	}
+	return to
+}
+
 // Handle implements slog.Handler. It returns the writer's error.
-func (h *Handler) Handle(_ context.Context, r slog.Record) error {
+func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 	attrs := slices.Clone(h.attrs)
 	r.Attrs(func(a slog.Attr) bool {
 		attrs = flatten(attrs, h.group, a)
 		return true
 	})
-	line := h.line(r, attrs)
-	h.out.mu.Lock()
-	defer h.out.mu.Unlock()
-	_, err := h.out.w.Write(line)
-	return err
-}
-
-// flatten appends a, groups opened, values resolved.
-func flatten(to []slog.Attr, prefix string, a slog.Attr) []slog.Attr {
-	v := a.Value.Resolve()
-	if v.Kind() == slog.KindGroup {
-		if a.Key != "" {
-			prefix += a.Key + "."
-		}
-		for _, inner := range v.Group() {
-			to = flatten(to, prefix, inner)
-		}
-		return to
+	comp, event := slog.StringValue("anivault"), slog.StringValue(r.Message)
+	if v := take(&attrs, "comp"); v != nil {
+		comp = *v
 	}
-	if a.Equal(slog.Attr{}) {
-		return to
-	}
-	return append(to, slog.Attr{Key: prefix + a.Key, Value: v})
-}
-
-// line renders one line, newline included.
-func (h *Handler) line(r slog.Record, attrs []slog.Attr) []byte {
-	l := lineWriter{h: h}
-	if h.opts.Format == JSON {
-		l.b.WriteByte('{')
-	}
-	comp := take(&attrs, "comp")
-	name := "anivault"
-	if comp != nil {
-		name = text(*comp)
-	}
-	l.put("ts", stamp(r.Time), nil)
-	l.put("lvl", r.Level.String(), nil)
-	l.put("comp", h.opts.Redactor.String(name), nil)
-	event := slog.StringValue(r.Message)
-	if name == Ratelimiter {
+	out := slog.NewRecord(r.Time, r.Level, "", 0)
+	out.AddAttrs(slog.Attr{Key: "comp", Value: h.value(comp)})
+	if comp.String() != Ratelimiter {
+		out.AddAttrs(slog.Attr{Key: "event", Value: h.value(event)})
+	} else {
 		for _, k := range limiterKeys {
 			v := take(&attrs, k.Name)
 			if k.Name == "event" && r.Message != "" {
 				v = &event
 			}
-			l.fixed(k, v)
+			out.AddAttrs(slog.Attr{Key: k.Name, Value: h.fixed(k, v)})
 		}
-	} else {
-		l.value("event", event)
 	}
 	for _, a := range attrs {
-		l.value(a.Key, a.Value)
+		out.AddAttrs(slog.Attr{Key: a.Key, Value: h.value(a.Value)})
 	}
-	if h.opts.Format == JSON {
-		l.b.WriteByte('}')
-	}
-	l.b.WriteByte('\n')
-	return l.b.Bytes()
+	return h.next.Handle(ctx, out)
 }
 
-// take removes the last attribute of that key and returns its value: what was said last counts.
+// take removes the attributes of that key and returns the last one's value, nil if there is none.
 func take(attrs *[]slog.Attr, key string) *slog.Value {
 	var found *slog.Value
 	*attrs = slices.DeleteFunc(*attrs, func(a slog.Attr) bool {
-		if a.Key != key {
-			return false
+		if a.Key == key {
+			found = &a.Value
 		}
-		v := a.Value
-		found = &v
-		return true
+		return a.Key == key
 	})
 	return found
 }
 
-// lineWriter collects the pairs of one line.
-type lineWriter struct {
-	h *Handler
-	b bytes.Buffer
-}
-
-// fixed writes one of the limiter's keys; v is nil where it does not apply.
-func (l *lineWriter) fixed(k Key, v *slog.Value) {
-	if v == nil {
-		if l.h.opts.Format == JSON {
-			l.json(k.Name, nil)
-		} else {
-			l.pair(k.Name, none)
+// fixed returns the value of one of the limiter's keys; v is nil where it does not apply.
+func (h *Handler) fixed(k Key, v *slog.Value) slog.Value {
+	switch {
+	case v == nil && h.json:
+		return slog.AnyValue(nil)
+	case v == nil:
+		return slog.StringValue(none)
+	case k.form != nil:
+		if text, number, ok := k.form(*v); ok && h.json {
+			return slog.Float64Value(number)
+		} else if ok {
+			return slog.StringValue(text)
 		}
-		return
 	}
-	l.put(k.Name, l.h.opts.Redactor.String(k.text(*v)), k.json(*v))
+	return h.value(*v)
 }
 
-func (l *lineWriter) value(key string, v slog.Value) {
-	l.put(key, l.h.opts.Redactor.String(text(v)), value(v))
+// value returns v as it may be written: numbers and booleans as they are, all else as text without secrets. Durations
+// are rounded to a readable size.
+func (h *Handler) value(v slog.Value) slog.Value {
+	switch v.Kind() {
+	case slog.KindBool, slog.KindInt64, slog.KindUint64:
+		return v
+	case slog.KindFloat64:
+		if finite(v.Float64()) {
+			return v
+		}
+	case slog.KindDuration:
+		return slog.StringValue(short(v.Duration()).String())
+	case slog.KindTime:
+		return slog.StringValue(stamp(v.Time()))
+	default:
+	}
+	text := cut(h.redactor.String(v.String()))
+	return slog.StringValue(strings.ReplaceAll(text, "\x7f", "\ufffd")) // the one control character that slog does not escape
 }
 
-// put writes one pair: as text in logfmt; in JSON as asJSON, unless that is text or nothing.
-func (l *lineWriter) put(key, asText string, asJSON any) {
-	asText = l.fit(asText)
-	if l.h.opts.Format != JSON {
-		l.pair(key, quote(asText))
-		return
-	}
-	if _, isText := asJSON.(string); isText || asJSON == nil {
-		asJSON = asText
-	}
-	l.json(key, asJSON)
-}
+// maxText bounds a text in bytes, so that one log call does not fill a log file.
+const maxText = 4 << 10
 
-// fit cuts what would make the line too long.
-func (l *lineWriter) fit(s string) string {
-	const mark = "...(cut)"
-	if room := max(maxLine-l.b.Len(), 64); len(s) > room {
-		return strings.ToValidUTF8(s[:room-len(mark)], "") + mark
+func cut(s string) string {
+	if len(s) <= maxText {
+		return s
 	}
-	return s
-}
-
-func (l *lineWriter) pair(key, quoted string) {
-	if l.b.Len() > 0 {
-		l.b.WriteByte(' ')
-	}
-	l.b.WriteString(cleanKey(key))
-	l.b.WriteByte('=')
-	l.b.WriteString(quoted)
-}
-
-func (l *lineWriter) json(key string, v any) {
-	if l.b.Len() > 1 {
-		l.b.WriteByte(',')
-	}
-	l.b.WriteString(`"` + cleanKey(key) + `":`)
-	enc := json.NewEncoder(&l.b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil { // value gives only what JSON can hold
-		l.b.WriteString("null\n")
-	}
-	l.b.Truncate(l.b.Len() - 1)
+	return strings.ToValidUTF8(s[:maxText], "") + "...(cut)"
 }

@@ -1,61 +1,52 @@
-// Package logging writes anivault's log: logfmt or JSON with keys in a fixed order, without secrets, to streams and to
-// files that several processes share.
 package logging
 
-// This file is the table of log keys and of the components that have a shape of their own. docs/reference.md
-// lists the keys in their order; scripts stand on them.
-
 import (
-	"fmt"
+	"context"
 	"log/slog"
 	"math"
 	"strconv"
 	"time"
 )
 
-// Key is one key of a log line. Text says how its value reads in logfmt; JSON has numbers without units.
+// Key is one key of a log line. docs/reference.md lists the keys in their order; scripts rely on them.
 type Key struct {
 	Name string
 	Doc  string
-	text func(slog.Value) string
-	json func(slog.Value) any
+	form func(slog.Value) (text string, number float64, ok bool) // how logfmt and JSON write it; nil: as any value
 }
 
 // Ratelimiter is the component whose lines always have all of LimiterKeys.
 const Ratelimiter = "ratelimiter"
 
-// none stands in logfmt for a key that does not apply; JSON has null there.
+// none stands in logfmt for a key that does not apply. JSON has null there.
 const none = "-"
 
 var headKeys = []Key{
-	{"ts", "when, UTC, RFC 3339", nil, nil},
-	{"lvl", "DEBUG, INFO, WARN or ERROR", nil, nil},
-	{"comp", "the part of anivault that speaks", nil, nil},
+	{"ts", "when, UTC, RFC 3339", nil},
+	{"lvl", "DEBUG, INFO, WARN or ERROR", nil},
+	{"comp", "the part of anivault that speaks", nil},
 }
 
 // limiterKeys follow the head in every line of the limiter, in this order. Other components have only event.
 var limiterKeys = []Key{
-	{"state", "the limiter's state: Normal, Throttle, Sleep, HalfOpen, CacheOnly", plainText, plainJSON},
-	{"event", "what happened; of comp=ratelimiter: 429, pause, state_transition; of comp=anivault: start, warning", plainText, plainJSON},
-	{"sleep", "how long the limiter waits now; JSON: in seconds", plainText, secondsJSON},
-	{"consec429", "429 answers in a row, one per overrun", plainText, plainJSON},
-	{"err_rate_30s", "share of failed requests in the window, 0 to 1", ratioText, ratioJSON},
-	{"rate", "requests per second allowed now; JSON: without the unit", rateText, rateJSON},
-	{"sem", "requests allowed at the same time now", plainText, plainJSON},
-	{"retry_after", "what the answer's Retry-After asked for; JSON: in seconds", plainText, secondsJSON},
+	{"state", "the limiter's state: Normal, Throttle, Sleep, HalfOpen, CacheOnly", nil},
+	{"event", "what happened; of comp=ratelimiter: 429, pause, state_transition; of comp=anivault: start, warning", nil},
+	{"sleep", "how long the limiter waits now; JSON: in seconds", seconds},
+	{"consec429", "429 answers in a row, one per overrun", nil},
+	{"err_rate_30s", "share of failed requests in the window, 0 to 1", ratio},
+	{"rate", "requests per second allowed now; JSON: without the unit", rate},
+	{"sem", "requests allowed at the same time now", nil},
+	{"retry_after", "what the answer's Retry-After asked for; JSON: in seconds", seconds},
 }
 
 // otherKeys follow where they apply.
 var otherKeys = []Key{
-	{"from", "with state_transition: the state that was left", nil, nil},
-	{"to", "with state_transition: the state that was entered", nil, nil},
-	{"reason", "with state_transition: why, a reason of limiter rules", nil, nil},
-	{"error", "with warning: what was worked around", nil, nil},
-	{"version", "with start: anivault's", nil, nil},
+	{"from", "with state_transition: the state that was left", nil},
+	{"to", "with state_transition: the state that was entered", nil},
+	{"reason", "with state_transition: why, a reason of limiter rules", nil},
+	{"error", "with warning: what was worked around", nil},
+	{"version", "with start: anivault's", nil},
 }
-
-// OtherKeys returns the keys that only some lines have, behind all others.
-func OtherKeys() []Key { return append([]Key(nil), otherKeys...) }
 
 // HeadKeys returns the keys that begin every line, in order.
 func HeadKeys() []Key { return append([]Key(nil), headKeys...) }
@@ -63,89 +54,32 @@ func HeadKeys() []Key { return append([]Key(nil), headKeys...) }
 // LimiterKeys returns the keys that every limiter line has behind the head, in order.
 func LimiterKeys() []Key { return append([]Key(nil), limiterKeys...) }
 
-func plainText(v slog.Value) string { return text(v) }
+// OtherKeys returns the keys that only some lines have, behind all others.
+func OtherKeys() []Key { return append([]Key(nil), otherKeys...) }
 
-func plainJSON(v slog.Value) any { return value(v) }
-
-func secondsJSON(v slog.Value) any {
-	if v.Kind() == slog.KindDuration {
-		return v.Duration().Seconds()
+func seconds(v slog.Value) (string, float64, bool) {
+	if v.Kind() != slog.KindDuration {
+		return "", 0, false
 	}
-	return value(v)
+	return short(v.Duration()).String(), v.Duration().Seconds(), true
 }
 
-func ratioText(v slog.Value) string {
-	if f, ok := float(v); ok {
-		return strconv.FormatFloat(f, 'f', 2, 64)
+func ratio(v slog.Value) (string, float64, bool) {
+	if v.Kind() != slog.KindFloat64 || !finite(v.Float64()) {
+		return "", 0, false
 	}
-	return text(v)
+	return strconv.FormatFloat(v.Float64(), 'f', 2, 64), math.Round(v.Float64()*1e4) / 1e4, true
 }
 
-func ratioJSON(v slog.Value) any {
-	if f, ok := float(v); ok {
-		return math.Round(f*1e4) / 1e4
+func rate(v slog.Value) (string, float64, bool) {
+	if v.Kind() != slog.KindFloat64 || !finite(v.Float64()) {
+		return "", 0, false
 	}
-	return value(v)
+	perSecond := math.Round(v.Float64()*100) / 100
+	return strconv.FormatFloat(perSecond, 'f', -1, 64) + "rps", perSecond, true
 }
 
-func rateText(v slog.Value) string {
-	if f, ok := float(v); ok {
-		return strconv.FormatFloat(math.Round(f*100)/100, 'f', -1, 64) + "rps"
-	}
-	return text(v)
-}
-
-func rateJSON(v slog.Value) any {
-	if f, ok := float(v); ok {
-		return math.Round(f*100) / 100
-	}
-	return value(v)
-}
-
-// float returns a number that can be written; NaN and infinities can't.
-func float(v slog.Value) (float64, bool) {
-	var f float64
-	switch v.Kind() {
-	case slog.KindFloat64:
-		f = v.Float64()
-	case slog.KindInt64:
-		f = float64(v.Int64())
-	case slog.KindUint64:
-		f = float64(v.Uint64())
-	default:
-		return 0, false
-	}
-	return f, !math.IsNaN(f) && !math.IsInf(f, 0)
-}
-
-// text is a value as logfmt has it, before quoting. Durations are rounded to a readable size.
-func text(v slog.Value) string {
-	switch v.Kind() { //nolint:exhaustive // the other kinds print themselves
-	case slog.KindDuration:
-		return short(v.Duration()).String()
-	case slog.KindTime:
-		return stamp(v.Time())
-	case slog.KindAny:
-		if err, ok := v.Any().(error); ok {
-			return err.Error()
-		}
-		return fmt.Sprint(v.Any())
-	}
-	return v.String()
-}
-
-// value is a value as JSON has it: numbers and booleans as such, everything else as text.
-func value(v slog.Value) any {
-	switch v.Kind() { //nolint:exhaustive // the other kinds are text
-	case slog.KindBool, slog.KindInt64, slog.KindUint64:
-		return v.Any()
-	case slog.KindFloat64:
-		if f, ok := float(v); ok {
-			return f
-		}
-	}
-	return text(v)
-}
+func finite(f float64) bool { return !math.IsNaN(f) && !math.IsInf(f, 0) }
 
 // short drops what nobody reads: microseconds of anything longer than 10 ms.
 func short(d time.Duration) time.Duration {
@@ -156,3 +90,32 @@ func short(d time.Duration) time.Duration {
 }
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
+
+// LimiterLine is one line of the limiter: a 429, a pause, a Sleep or a transition. A duration of zero does not apply. Extra
+// follows behind the fixed keys, such as from, to and reason of a state_transition.
+type LimiterLine struct {
+	State      string
+	Event      string
+	Sleep      time.Duration
+	Consec429  int
+	ErrRate    float64 // 0 to 1
+	Rate       float64 // requests per second
+	Sem        int
+	RetryAfter time.Duration
+	Extra      []slog.Attr
+}
+
+// LogLimiter writes a limiter's line through l, so that no caller has to spell its keys.
+func LogLimiter(ctx context.Context, l *slog.Logger, level slog.Level, line LimiterLine) {
+	attrs := []slog.Attr{
+		slog.String("comp", Ratelimiter), slog.String("state", line.State), slog.Int("consec429", line.Consec429),
+		slog.Float64("err_rate_30s", line.ErrRate), slog.Float64("rate", line.Rate), slog.Int("sem", line.Sem),
+	}
+	if line.Sleep != 0 {
+		attrs = append(attrs, slog.Duration("sleep", line.Sleep))
+	}
+	if line.RetryAfter != 0 {
+		attrs = append(attrs, slog.Duration("retry_after", line.RetryAfter))
+	}
+	l.LogAttrs(ctx, level, line.Event, append(attrs, line.Extra...)...)
+}

@@ -1,8 +1,5 @@
 package logging
 
-// This file keeps secrets out of what is written: the ones that are known, in every form in which they travel, and
-// whatever looks like a key or a token.
-
 import (
 	"encoding/base64"
 	"net/url"
@@ -14,10 +11,10 @@ import (
 // redacted stands where a secret was.
 const redacted = "[redacted]"
 
-// shortest is the length from which a known secret is searched for: replacing every "a" would hide the log itself.
+// shortest is the length from which a known secret is looked for: replacing every "a" would hide the log itself.
 const shortest = 6
 
-// patterns find secrets that nobody told us of, by their company; the part before the secret is kept.
+// patterns find unknown secrets by what stands around them. The part before the secret is kept.
 var patterns = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)((?:api[_-]?key|access[_-]?token|token|session_id|password|passwd|secret)["']?\s*[=:]\s*["']?)[^\s&"',;}\]]+`),
 	regexp.MustCompile(`(?i)(bearer\s+)[A-Za-z0-9._~+/=-]{6,}`),
@@ -28,7 +25,8 @@ var patterns = []*regexp.Regexp{
 // Redactor replaces secrets in text. It is safe for concurrent use.
 type Redactor struct{ known *strings.Replacer }
 
-// NewRedactor returns a redactor for these secrets (empty and very short ones are ignored) besides what looks like one.
+// NewRedactor returns a redactor for these secrets, in every form in which they travel, and for all that looks like a key or
+// a token. Empty and very short secrets are ignored.
 func NewRedactor(secrets ...string) *Redactor {
 	var forms []string
 	for _, s := range secrets {
@@ -37,7 +35,7 @@ func NewRedactor(secrets ...string) *Redactor {
 		}
 		forms = append(forms, s, url.QueryEscape(s), url.PathEscape(s), base64.StdEncoding.EncodeToString([]byte(s)))
 	}
-	slices.SortFunc(forms, func(a, b string) int { return len(b) - len(a) }) // of two, the one that holds the other first
+	slices.SortFunc(forms, func(a, b string) int { return len(b) - len(a) }) // a secret that contains another one goes first
 	var pairs []string
 	for _, f := range slices.Compact(forms) {
 		pairs = append(pairs, f, redacted)
@@ -66,7 +64,7 @@ func (r *Redactor) String(s string) string {
 	return s
 }
 
-// suspicious is a cheap test that most lines fail.
+// suspicious is a cheap test that rules most lines out.
 func suspicious(s string) bool {
 	return strings.ContainsAny(s, "=:") || strings.Contains(s, "eyJ") || strings.Contains(strings.ToLower(s), "bearer")
 }

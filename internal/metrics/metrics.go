@@ -1,7 +1,5 @@
 package metrics
 
-// This file counts. All methods are safe for concurrent use and cheap: a mutex around plain numbers.
-
 import (
 	"maps"
 	"math"

@@ -1,7 +1,5 @@
 package metrics
 
-// This file decides when metrics are written: every so often while a run lasts, and once at its end.
-
 import (
 	"context"
 	"errors"

@@ -1,8 +1,6 @@
 // Package metrics counts what a run does and writes it as NDJSON and as Prometheus text (docs/reference.md).
 package metrics
 
-// This file is the one table of metrics. Output, help and documents read their names from here.
-
 // Kind is what a metric is to Prometheus.
 type Kind string
 

@@ -1,8 +1,5 @@
 package metrics
 
-// This file decides how a snapshot is written: one NDJSON object with numbers as numbers, or the Prometheus text
-// exposition format 0.0.4.
-
 import (
 	"bytes"
 	"encoding/json"
@@ -20,10 +17,9 @@ import (
 // Sink takes a snapshot; final marks the last one of a run.
 type Sink func(s Snapshot, at time.Time, final bool) error
 
-// NDJSON returns a sink that writes one object per snapshot, each with one write: ts (RFC 3339, UTC), pid (of the process
-// whose numbers these are), final, then every metric of the table by its name: a number; for requests_total an
-// object of numbers by code; for a histogram count, sum and the buckets with their upper bound le, each counting
-// what is at most le, as Prometheus does.
+// NDJSON returns a sink that writes one object per snapshot, each with one write: the fields of HeadFields, then every
+// metric of the table by its name. A histogram is an object of count, sum and buckets; a bucket counts what is at most its
+// upper bound le, as in Prometheus.
 func NDJSON(w io.Writer, pid int) Sink {
 	return func(s Snapshot, at time.Time, final bool) error {
 		line, err := appendJSON(nil, &s, at, pid, final)
@@ -57,7 +53,23 @@ type jsonBucket struct {
 }
 
 func appendJSON(b []byte, s *Snapshot, at time.Time, pid int, final bool) ([]byte, error) {
-	b = fmt.Appendf(b, `{"%s":%q,"%s":%d,"%s":%t`, headFields[0].Name, at.UTC().Format("2006-01-02T15:04:05.000Z07:00"), headFields[1].Name, pid, headFields[2].Name, final)
+	b = append(b, '{')
+	put := func(name string, v any) error {
+		text, err := json.Marshal(v)
+		if err != nil {
+			return fmt.Errorf("encode %s: %w", name, err)
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(append(b, `"`+name+`":`...), text...)
+		return nil
+	}
+	for i, v := range []any{at.UTC().Format("2006-01-02T15:04:05.000Z07:00"), pid, final} {
+		if err := put(headFields[i].Name, v); err != nil {
+			return nil, err
+		}
+	}
 	for _, d := range table {
 		v := d.value(s)
 		if h, ok := v.(Distribution); ok {
@@ -65,16 +77,14 @@ func appendJSON(b []byte, s *Snapshot, at time.Time, pid int, final bool) ([]byt
 			h.cumulative(func(le float64, n uint64) { out.Buckets = append(out.Buckets, jsonBucket{le, n}) })
 			v = out
 		}
-		text, err := json.Marshal(v)
-		if err != nil {
-			return nil, fmt.Errorf("encode %s: %w", d.Name, err)
+		if err := put(d.Name, v); err != nil {
+			return nil, err
 		}
-		b = append(fmt.Appendf(b, ",%q:", d.Name), text...)
 	}
 	return append(b, "}\n"...), nil
 }
 
-// Prometheus writes the snapshot in the text exposition format, every name with Prefix.
+// Prometheus writes the snapshot in the text exposition format 0.0.4, every name with Prefix.
 func Prometheus(w io.Writer, s Snapshot) error {
 	var b bytes.Buffer
 	for _, d := range table {
