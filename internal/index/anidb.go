@@ -1,10 +1,7 @@
 package index
 
-// This file reads AniDB's titles in both forms in which they are given out: XML and lines of "aid|type|language|title".
-
 import (
 	"bufio"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -12,53 +9,48 @@ import (
 	"strings"
 )
 
+// titleKinds are the types of titles, as words in AniDB's XML and as numbers in its lines.
 var titleKinds = map[string]titleKind{
 	"main": mainTitle, "official": officialTitle, "syn": synonym, "synonym": synonym, "short": shortTitle, "card": synonym,
-	// of the lines
 	"1": mainTitle, "2": synonym, "3": shortTitle, "4": officialTitle,
 }
 
-// readAniDBXML yields every title of <animetitles><anime aid><title xml:lang type>.
+// kindOf reads a title's type; an unknown one counts as a synonym.
+func kindOf(s string) titleKind {
+	if k, ok := titleKinds[strings.TrimSpace(s)]; ok {
+		return k
+	}
+	return synonym
+}
+
+type titlesElement struct {
+	ID     string `xml:"aid,attr"`
+	Titles []struct {
+		Language string `xml:"lang,attr"`
+		Kind     string `xml:"type,attr"`
+		Text     string `xml:",chardata"`
+	} `xml:"title"`
+}
+
+// readAniDBXML yields every title of AniDB's XML: <animetitles><anime aid><title xml:lang type>.
 func readAniDBXML(r io.Reader, yield func(titleRow) error) error {
-	d := newXML(r)
-	var row titleRow
-	var text strings.Builder
-	return d.walk("animetitles", func(path []string, tok xml.Token) error {
-		switch t := tok.(type) {
-		case xml.StartElement:
-			text.Reset()
-			switch {
-			case len(path) == 2 && path[1] == "anime":
-				row = titleRow{anime: attrNumber(t, "aid")}
-			case len(path) == 3 && path[2] == "title":
-				row.kind, row.language = kindOf(attr(t, "type")), attr(t, "lang")
+	return eachElement(r, "animetitles", "anime", func(e titlesElement) error {
+		id := number(e.ID)
+		for _, t := range e.Titles {
+			row := titleRow{anime: id, kind: kindOf(t.Kind), language: strings.TrimSpace(t.Language), text: strings.TrimSpace(t.Text)}
+			if id == 0 || row.text == "" {
+				continue
 			}
-		case xml.CharData:
-			text.Write(t)
-		case xml.EndElement:
-			if len(path) == 3 && path[2] == "title" && row.anime > 0 {
-				row.text = strings.TrimSpace(text.String())
-				if row.text != "" {
-					return yield(row)
-				}
+			if err := yield(row); err != nil {
+				return err
 			}
 		}
 		return nil
 	})
 }
 
-// kindOf reads a title's type; one that is not known counts as a synonym.
-func kindOf(s string) titleKind {
-	if k, ok := titleKinds[s]; ok {
-		return k
-	}
-	return synonym
-}
-
-// maxLine is the longest line of a list of lines.
-const maxLine = 1 << 20
-
-// readAniDBLines yields every title of the lines; those that begin with # are comments.
+// readAniDBLines yields every title of AniDB's other form, lines of "aid|type|language|title". Lines that begin with
+// # are comments.
 func readAniDBLines(r io.Reader, yield func(titleRow) error) error {
 	return eachLine(r, func(text string) error {
 		if strings.HasPrefix(text, "#") {
@@ -70,7 +62,7 @@ func readAniDBLines(r io.Reader, yield func(titleRow) error) error {
 		}
 		id, err := strconv.Atoi(parts[0])
 		if err != nil || id <= 0 || id > maxID {
-			return fmt.Errorf("%.40q is no id of an anime", parts[0])
+			return fmt.Errorf("%.40q is not an id of an anime", parts[0])
 		}
 		row := titleRow{anime: id, kind: kindOf(parts[1]), language: parts[2], text: strings.TrimSpace(parts[3])}
 		if row.text == "" {
@@ -80,33 +72,50 @@ func readAniDBLines(r io.Reader, yield func(titleRow) error) error {
 	})
 }
 
-// eachLine calls do for every line that is not empty. Its error becomes a *lineError unless it comes from further on.
+// maxLine is the longest line of a list of lines.
+const maxLine = 1 << 20
+
+// eachLine calls do for every line that is not empty, and makes its error a *lineError. An error of the input comes
+// first: the line that it cut is not judged.
 func eachLine(r io.Reader, do func(text string) error) error {
-	in := bufio.NewScanner(r)
-	in.Buffer(make([]byte, 64<<10), maxLine)
+	in := &remembering{r: r}
+	lines := bufio.NewScanner(in)
+	lines.Buffer(make([]byte, 64<<10), maxLine)
 	n := 0
-	for in.Scan() {
+	for lines.Scan() && in.err == nil {
 		n++
-		text := strings.TrimSpace(in.Text())
+		text := lines.Text()
 		if n == 1 {
-			text = strings.TrimSpace(strings.TrimPrefix(text, "\ufeff"))
+			text = strings.TrimPrefix(text, "\ufeff")
 		}
-		if text == "" {
+		if text = strings.TrimSpace(text); text == "" {
 			continue
 		}
-		if err := do(text); err != nil {
-			var further *storeError
-			if errors.As(err, &further) {
-				return err
-			}
+		if err := do(text); errors.As(err, new(*storeError)) {
+			return err
+		} else if err != nil {
 			return &lineError{n, err}
 		}
 	}
-	if err := in.Err(); err != nil {
-		if errors.Is(err, bufio.ErrTooLong) {
-			err = errors.New("the line is longer than 1 MiB")
-		}
-		return &lineError{n + 1, err}
+	switch err := lines.Err(); {
+	case in.err != nil:
+		return &lineError{n + 1, in.err}
+	case errors.Is(err, bufio.ErrTooLong):
+		return &lineError{n + 1, errors.New("the line is longer than 1 MiB")}
 	}
 	return nil
+}
+
+// remembering keeps the error with which its reader failed.
+type remembering struct {
+	r   io.Reader
+	err error
+}
+
+func (m *remembering) Read(p []byte) (int, error) {
+	n, err := m.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		m.err = err
+	}
+	return n, err
 }

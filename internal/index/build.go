@@ -1,8 +1,5 @@
 package index
 
-// This file decides how lists become an index: everything is read first, sorted, and written into a new file, which takes the
-// old one's place only when all of it is good. Importers of several processes take turns; readers notice nothing.
-
 import (
 	"cmp"
 	"context"
@@ -10,17 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
+	"syscall"
 	"time"
 
-	"github.com/gofrs/flock"
 	bolt "go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
 
-	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/lockfile"
 )
 
 // SourceInfo says what was imported from a source. Rows are entries of the list, Titles what they are found by.
@@ -43,8 +40,8 @@ type input struct {
 	want                Source // "" for any
 }
 
-// ImportError is a file that can't be imported. Line is counted from 1 in the unpacked content, 0 where the file is to blame
-// as a whole.
+// ImportError is a file that can't be imported. Line is counted from 1 in the unpacked content, 0 where the file is
+// to blame as a whole.
 type ImportError struct {
 	File string
 	Line int
@@ -67,21 +64,23 @@ func importError(file string, err error) error {
 	switch {
 	case errors.As(err, &own):
 		return own.err
-	case errors.As(err, &at):
-		return &ImportError{file, at.line, at.err}
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
+	case errors.As(err, &at):
+		return &ImportError{file, at.line, at.err}
 	}
 	return &ImportError{File: file, Err: err}
 }
 
 const (
-	lockPoll  = 50 * time.Millisecond
-	batchSize = 20000 // records a transaction
+	lockPatience = time.Hour // an import ends; waiting for it ends with Ctrl-C
+	batchSize    = 20000     // records a transaction
 )
 
-// Import reads the files, whose formats are told by their content, and replaces what was imported of their sources before. It
-// is all or nothing: after an error the index is as it was. The error is an *ImportError where a file is to blame.
+// Import reads the files, whose formats their content tells, and replaces what was imported of their sources before.
+// Everything is read first and sorted, then written into a new file that takes the old one's place: after an error
+// the index is as it was. Processes import one after the other; readers notice nothing. The error is an *ImportError
+// where a file is to blame.
 func Import(ctx context.Context, dir string, files ...string) ([]SourceInfo, error) {
 	inputs := make([]input, len(files))
 	for i, f := range files {
@@ -94,11 +93,11 @@ func importInputs(ctx context.Context, dir string, inputs []input, now time.Time
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data folder: %w", err)
 	}
-	lock := flock.New(filepath.Join(dir, FileName+".lock"), flock.SetPermissions(0o600))
-	if ok, err := lock.TryLockContext(ctx, lockPoll); err != nil || !ok {
+	unlock, err := lockfile.Acquire(ctx, filepath.Join(dir, FileName+".lock"), lockfile.Exclusive, lockPatience)
+	if err != nil {
 		return nil, fmt.Errorf("wait for another import: %w", err)
 	}
-	defer lock.Close()
+	defer unlock()
 	removeLeftovers(dir)
 	work, err := os.MkdirTemp(dir, scratchPrefix)
 	if err != nil {
@@ -106,8 +105,9 @@ func importInputs(ctx context.Context, dir string, inputs []input, now time.Time
 	}
 	defer os.RemoveAll(work)
 
-	sorted := &sorter{dir: work, limit: runSize}
-	defer sorted.close()
+	// All records are in memory at once: without this the heap would grow to twice their size.
+	defer debug.SetGCPercent(debug.SetGCPercent(25))
+	sorted := &records{}
 	var infos []SourceInfo
 	for _, in := range inputs {
 		info, err := readFile(ctx, in.path, sorted)
@@ -143,73 +143,70 @@ func removeLeftovers(dir string) {
 	}
 }
 
-// readFile sorts the records of one file.
-func readFile(ctx context.Context, path string, into *sorter) (SourceInfo, error) {
-	f, err := os.Open(path)
+// readFile adds the records of one file, which may be a pipe: neither opening it nor reading it outlasts ctx.
+func readFile(ctx context.Context, path string, into *records) (SourceInfo, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return SourceInfo{}, err
 	}
 	defer f.Close()
-	return readSource(&cancellable{ctx, f}, into)
-}
-
-// readSource sorts the records of a list.
-func readSource(in io.Reader, into *sorter) (SourceInfo, error) {
-	content, err := unpack(in)
+	defer context.AfterFunc(ctx, func() { f.Close() })()
+	content, err := unpack(&cancellable{ctx, f})
 	if err != nil {
 		return SourceInfo{}, err
 	}
-	what, err := detect(content)
+	list, err := detect(content)
 	if err != nil {
 		return SourceInfo{}, err
 	}
-	info := SourceInfo{Source: what.source}
-	add := func(records []record) error {
-		for _, r := range records {
-			if err := into.add(r); err != nil {
-				return err
-			}
-			if r.bucket == bucketListNames || r.bucket == bucketTitles || r.bucket == bucketTV || r.bucket == bucketFilms {
-				info.Titles++
-			}
-		}
-		return nil
-	}
-	seen := map[int]bool{} // AniDB's anime, several titles each
-	title := func(t titleRow) error {
-		if !seen[t.anime] {
-			seen[t.anime] = true
-			info.Rows++
-		}
-		return add(titleRecords(t))
-	}
-	row := func(r exportRow) error {
-		info.Rows++
-		return add(exportRecords(r))
-	}
-	switch {
-	case what.source == AnimeLists:
-		err = readAnimeLists(content, func(a anime) error {
-			info.Rows++
-			records, err := animeRecords(a)
-			if err != nil {
-				return err
-			}
-			return add(records)
-		})
-	case what.source == AniDB && what.xml:
-		err = readAniDBXML(content, title)
-	case what.source == AniDB:
-		err = readAniDBLines(content, title)
-	case what.source == TVExport:
-		err = readExport(content, match.TV, row)
-	default:
-		err = readExport(content, match.Movie, row)
-	}
-	if err == nil && info.Rows == 0 {
+	c := &collector{into: into, info: SourceInfo{Source: list.source}, seen: map[int]bool{}}
+	if err = list.read(content, c); err == nil && c.info.Rows == 0 {
 		err = errors.New("it holds no entry")
 	}
-	return info, err
+	return c.info, err
+}
+
+// collector adds the entries of one list to the records, and counts them.
+type collector struct {
+	into *records
+	info SourceInfo
+	seen map[int]bool // AniDB's anime, which have several titles each
+}
+
+func (c *collector) anime(a anime) error {
+	c.info.Rows++
+	records, err := animeRecords(a)
+	if err != nil {
+		return err
+	}
+	return c.add(records)
+}
+
+func (c *collector) title(t titleRow) error {
+	if !c.seen[t.anime] {
+		c.seen[t.anime] = true
+		c.info.Rows++
+	}
+	return c.add(titleRecords(t))
+}
+
+func (c *collector) export(r exportRow) error {
+	c.info.Rows++
+	return c.add(exportRecords(r))
+}
+
+func (c *collector) add(records []record) error {
+	for _, r := range records {
+		if err := c.into.add(r); err != nil {
+			return err
+		}
+		switch r.bucket {
+		case bucketListNames, bucketTitles, bucketTV, bucketFilms:
+			c.info.Titles++
+		default:
+		}
+	}
+	return nil
 }
 
 // cancellable ends the input when the context does.
@@ -219,14 +216,15 @@ type cancellable struct {
 }
 
 func (c *cancellable) Read(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
+	n, err := c.r.Read(p)
+	if c.ctx.Err() != nil {
+		return 0, c.ctx.Err()
 	}
-	return c.r.Read(p)
+	return n, err
 }
 
 // build writes the new file: the new sources from the sorter, the others from the present file, and puts it in place.
-func build(ctx context.Context, dir, scratch string, sorted *sorter, infos []SourceInfo) error {
+func build(ctx context.Context, dir, scratch string, sorted *records, infos []SourceInfo) error {
 	db, err := bolt.Open(scratch, 0o600, &bolt.Options{NoSync: true, NoFreelistSync: true, Timeout: time.Second})
 	if err != nil {
 		return fmt.Errorf("make the index: %w", err)
@@ -287,8 +285,8 @@ func (w *writer) flush() error {
 	return err
 }
 
-// keepOthers copies the sources that are not imported anew. A present index that can't be read is no reason not to make a new
-// one.
+// keepOthers copies the sources that are not imported anew. A present index that can't be read is no reason not to
+// make a new one.
 func (w *writer) keepOthers(dir string, replaced []SourceInfo) error {
 	old, err := Open(dir)
 	if errors.Is(err, ErrNone) {
@@ -318,7 +316,7 @@ func (w *writer) copySource(old *Index, info SourceInfo) error {
 	if err := w.flush(); err != nil {
 		return err
 	}
-	err := old.guard(func(tx *bolt.Tx) error {
+	err := old.db.View(func(tx *bolt.Tx) error {
 		for _, b := range bucketsOf[info.Source] {
 			from := tx.Bucket(b.name())
 			if from == nil {
@@ -378,7 +376,7 @@ func (w *writer) meta(infos []SourceInfo) error {
 // Digest differs whenever the index does; "" for none.
 func Digest(dir string) string {
 	info, err := os.Stat(filepath.Join(dir, FileName))
-	if errors.Is(err, fs.ErrNotExist) || err != nil {
+	if err != nil {
 		return ""
 	}
 	return fmt.Sprintf("%d-%d", info.Size(), info.ModTime().UnixNano())

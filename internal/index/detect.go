@@ -1,7 +1,5 @@
 package index
 
-// This file tells what a file is by its content: names are what people make of them.
-
 import (
 	"bufio"
 	"bytes"
@@ -15,11 +13,19 @@ import (
 	"github.com/anivault/anivault/internal/match"
 )
 
-// form is a format of a source.
-type form struct {
+// list is a format of a source, and how it is read.
+type list struct {
 	source Source
-	xml    bool
+	read   func(io.Reader, *collector) error
 }
+
+var (
+	animeListsXML = list{AnimeLists, func(r io.Reader, c *collector) error { return readAnimeLists(r, c.anime) }}
+	aniDBXML      = list{AniDB, func(r io.Reader, c *collector) error { return readAniDBXML(r, c.title) }}
+	aniDBLines    = list{AniDB, func(r io.Reader, c *collector) error { return readAniDBLines(r, c.title) }}
+	tvExport      = list{TVExport, func(r io.Reader, c *collector) error { return readExport(r, match.TV, c.export) }}
+	filmExport    = list{FilmExport, func(r io.Reader, c *collector) error { return readExport(r, match.Movie, c.export) }}
+)
 
 // maxInput bounds what a file may unpack to; the largest export is about a tenth of it.
 const maxInput = 2 << 30
@@ -41,7 +47,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unpack returns the content of a file, unzipped where it is zipped, once or twice.
+// unpack returns the content of a file that may be zipped, once or twice.
 func unpack(r io.Reader) (*bufio.Reader, error) {
 	const window = 64 << 10
 	in := bufio.NewReaderSize(r, window)
@@ -62,15 +68,16 @@ func unpack(r io.Reader) (*bufio.Reader, error) {
 	return bufio.NewReaderSize(&bounded{in, maxInput}, window), nil
 }
 
-// detect says what the content is, from its beginning; nothing is consumed.
-func detect(in *bufio.Reader) (form, error) {
+// detect returns the format of the content, judged by its beginning: names are what people make of them. Nothing is
+// consumed.
+func detect(in *bufio.Reader) (list, error) {
 	head, err := in.Peek(32 << 10)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return form{}, err
+		return list{}, err
 	}
 	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
 	if len(text) == 0 {
-		return form{}, errors.New("it is empty")
+		return list{}, errors.New("it is empty")
 	}
 	switch first := text[0]; {
 	case first == '<':
@@ -80,21 +87,21 @@ func detect(in *bufio.Reader) (form, error) {
 	case first == '#' || first >= '0' && first <= '9':
 		for _, line := range bytes.Split(text, []byte("\n")) {
 			if len(line) > 0 && line[0] != '#' && bytes.Count(line, []byte("|")) >= 3 {
-				return form{source: AniDB}, nil
+				return aniDBLines, nil
 			}
 		}
 	}
-	return form{}, errUnknown
+	return list{}, errUnknown
 }
 
 var errUnknown = errors.New("it is neither Anime-Lists' XML, nor AniDB's anime-titles, nor an export of ids by TMDB")
 
-func detectXML(text []byte) (form, error) {
+func detectXML(text []byte) (list, error) {
 	d := xml.NewDecoder(bytes.NewReader(text))
 	for {
 		tok, err := d.Token()
 		if err != nil {
-			return form{}, errUnknown
+			return list{}, errUnknown
 		}
 		start, ok := tok.(xml.StartElement)
 		if !ok {
@@ -102,25 +109,25 @@ func detectXML(text []byte) (form, error) {
 		}
 		switch start.Name.Local {
 		case "anime-list":
-			return form{AnimeLists, true}, nil
+			return animeListsXML, nil
 		case "animetitles":
-			return form{AniDB, true}, nil
+			return aniDBXML, nil
 		}
-		return form{}, fmt.Errorf("it is XML with <%.40s>: %w", start.Name.Local, errUnknown)
+		return list{}, fmt.Errorf("it is XML with <%.40s>: %w", start.Name.Local, errUnknown)
 	}
 }
 
-func detectExport(text []byte) (form, error) {
+func detectExport(text []byte) (list, error) {
 	line, _, _ := bytes.Cut(text, []byte("\n"))
 	var l exportLine
 	if err := json.Unmarshal(line, &l); err != nil {
-		return form{}, &lineError{1, fmt.Errorf("it is not JSON as TMDB writes it: %w", err)}
+		return list{}, &lineError{1, fmt.Errorf("it is not JSON as TMDB writes it: %w", err)}
 	}
 	switch kind, _, _ := l.kind(); kind {
 	case match.TV:
-		return form{source: TVExport}, nil
+		return tvExport, nil
 	case match.Movie:
-		return form{source: FilmExport}, nil
+		return filmExport, nil
 	}
-	return form{}, fmt.Errorf("it is an export, but of neither series nor films: %w", errUnknown)
+	return list{}, fmt.Errorf("it is an export, but of neither series nor films: %w", errUnknown)
 }

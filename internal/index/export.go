@@ -1,8 +1,5 @@
 package index
 
-// This file reads TMDB's daily exports of ids: one JSON object a line, {"id","original_name","popularity"} for series and
-// {"id","original_title","popularity"} for films.
-
 import (
 	"encoding/json"
 	"errors"
@@ -12,6 +9,7 @@ import (
 	"github.com/anivault/anivault/internal/match"
 )
 
+// exportLine is a line of TMDB's daily exports of ids: series have original_name, films original_title.
 type exportLine struct {
 	ID            int     `json:"id"`
 	OriginalName  *string `json:"original_name"`
@@ -20,7 +18,7 @@ type exportLine struct {
 	Video         bool    `json:"video"`
 }
 
-// kind tells series from films by the field that holds the title.
+// kind returns the kind and the title of a line.
 func (l exportLine) kind() (match.Kind, string, bool) {
 	switch {
 	case l.OriginalName != nil:
@@ -41,7 +39,7 @@ func readExport(r io.Reader, want match.Kind, yield func(exportRow) error) error
 		kind, text, ok := l.kind()
 		switch {
 		case !ok || kind != want:
-			return fmt.Errorf("it is no row of an export of %s", nouns[want])
+			return fmt.Errorf("it is not a row of an export of %s", nouns[want])
 		case l.ID <= 0 || l.ID > maxID:
 			return errors.New("it has no id")
 		}

@@ -1,7 +1,6 @@
 package index
 
 import (
-	"bufio"
 	"errors"
 	"strings"
 	"testing"
@@ -111,6 +110,5 @@ func FuzzValues(f *testing.F) {
 		readTitle(in)
 		readExportValue(in)
 		idOf(in)
-		_, _ = readRecord(bufio.NewReader(strings.NewReader(string(in))))
 	})
 }

@@ -1,6 +1,6 @@
 // Package index is the local title index: which TMDB entry, season and offset a title is, in any script, without
-// asking anyone. It is built from lists that the user has fetched (Anime-Lists, AniDB's titles, TMDB's daily exports) and
-// answers by exact normalised title only; what is near is the matcher's business.
+// asking anyone. It is built from lists that the user has fetched (Anime-Lists, AniDB's titles, TMDB's daily exports)
+// and answers by exact normalised title only; what is near is the matcher's business.
 package index
 
 import (
@@ -33,8 +33,8 @@ type anime struct {
 	Ranges   []Range `json:"ranges,omitempty"`
 }
 
-// Range maps some episodes of an anime one by one, for regular ones only. An episode n from Start to End (0: no end) is
-// episode n+Offset of Season; Pairs overrule that.
+// Range maps some episodes of an anime one by one, for regular ones only. An episode n from Start to End (0: no end)
+// is episode n+Offset of Season; Pairs overrule that.
 type Range struct {
 	Season int            `json:"season"`
 	Start  int            `json:"start,omitempty"`
@@ -73,8 +73,8 @@ type exportRow struct {
 }
 
 // Candidate is an entry that a title may be. Text is the title as the source writes it. Season is nil where no list
-// says one; Absolute counts over all seasons. Anime is AniDB's id, 0 for what stands in TMDB's exports alone. Original and
-// Popularity are known where TMDB's exports were imported.
+// says one; Absolute counts over all seasons. Anime is AniDB's id, 0 for what stands in TMDB's exports alone.
+// Original and Popularity are known where TMDB's exports were imported.
 type Candidate struct {
 	Kind       match.Kind
 	ID         int
@@ -89,8 +89,8 @@ type Candidate struct {
 	Ranges     []Range
 }
 
-// Place finds where the lists put a regular episode of the candidate: its season and TMDB's numbers in it. ok is false where
-// they do not say.
+// Place finds where the lists put a regular episode of the candidate: its season and TMDB's numbers in it. ok is
+// false where they do not say.
 func (c Candidate) Place(n int) (season int, episodes []int, ok bool) {
 	for _, r := range c.Ranges {
 		if t, listed := r.Pairs[n]; listed {

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -235,26 +236,29 @@ func TestDamagedListsChangeNothing(t *testing.T) {
 		content, says string
 		line          int
 	}{
-		"cut XML":            {animeListSample[:strings.Index(animeListSample, "</anime-list>")], "", 22},
-		"cut in a tag":       {animeListSample[:300], "", 7},
-		"crossed tags":       {"<anime-list>\n<anime anidbid=\"1\"></name></anime></anime-list>", "", 2},
-		"two roots":          {"<anime-list><anime anidbid=\"1\"/></anime-list>\n<anime-list/>", "should be", 2},
-		"no entry":           {"<anime-list></anime-list>", "no entry", 0},
-		"another XML":        {"<html><body>log in</body></html>", "<html>", 0},
-		"a title without id": {animeLinesSample + "x|1|en|Title\n", "id of an anime", 8},
-		"a short line":       {animeLinesSample + "105|1\n", "aid|type|language|title", 8},
-		"cut JSON":           {tvSample + `{"id":1,"original_na`, "not JSON", 4},
-		"films among series": {tvSample + movieSample, "export of series", 4},
-		"a row without id":   {tvSample + `{"original_name":"x"}`, "no id", 4},
-		"people":             {`{"adult":false,"id":1,"name":"Someone","popularity":1}`, "neither series nor films", 0},
-		"nothing":            {"", "empty", 0},
-		"blank":              {" \n ", "empty", 0},
-		"something else":     {"PK\x03\x04zip", "neither", 0},
-		"text":               {"1 this is prose", "neither", 0},
-		"cut gzip":           {zipped(animeTitlesSample)[:100], "unexpected EOF", 0},
-		"a huge element":     {"<anime-list><anime anidbid=\"1\"><name>" + strings.Repeat("x", 3<<20) + "</name></anime></anime-list>", "larger than", 1},
-		"a huge line":        {animeLinesSample + strings.Repeat("x", 2<<20), "longer than", 8},
-		"deep":               {"<anime-list>" + strings.Repeat("<x>", 100), "too deeply", 1},
+		"cut XML":                        {animeListSample[:strings.Index(animeListSample, "</anime-list>")], "", 22},
+		"cut in a tag":                   {animeListSample[:300], "", 7},
+		"crossed tags":                   {"<anime-list>\n<anime anidbid=\"1\"></name></anime></anime-list>", "", 2},
+		"two roots":                      {"<anime-list><anime anidbid=\"1\"/></anime-list>\n<anime-list/>", "should be", 2},
+		"no entry":                       {"<anime-list></anime-list>", "no entry", 0},
+		"another XML":                    {"<html><body>log in</body></html>", "<html>", 0},
+		"a title without id":             {animeLinesSample + "x|1|en|Title\n", "not an id of an anime", 8},
+		"a short line":                   {animeLinesSample + "105|1\n", "aid|type|language|title", 8},
+		"cut JSON":                       {tvSample + `{"id":1,"original_na`, "not JSON", 4},
+		"films among series":             {tvSample + movieSample, "export of series", 4},
+		"a row without id":               {tvSample + `{"original_name":"x"}`, "no id", 4},
+		"people":                         {`{"adult":false,"id":1,"name":"Someone","popularity":1}`, "neither series nor films", 0},
+		"nothing":                        {"", "empty", 0},
+		"blank":                          {" \n ", "empty", 0},
+		"something else":                 {"PK\x03\x04zip", "neither", 0},
+		"text":                           {"1 this is prose", "neither", 0},
+		"cut gzip":                       {zipped(animeTitlesSample)[:100], "unexpected EOF", 0},
+		"a huge element":                 {"<anime-list>\n<anime anidbid=\"1\"><name>" + strings.Repeat("x", 3<<20) + "</name></anime></anime-list>", "<anime> is larger than", 2},
+		"a huge title, cut by comments":  {"<animetitles>\n<anime aid=\"1\"><title>" + strings.Repeat(strings.Repeat("x", 1000)+"<!-- -->", 3000) + "</title></anime></animetitles>", "<anime> is larger than", 2},
+		"a huge text between elements":   {"<anime-list>" + strings.Repeat(" ", 3<<20) + "</anime-list>", "<anime-list> is larger than", 1},
+		"a huge element of another kind": {"<anime-list><x>" + strings.Repeat("<y></y>", 1<<20) + "</x></anime-list>", "<x> is larger than", 1},
+		"a huge line":                    {animeLinesSample + strings.Repeat("x", 2<<20), "longer than", 8},
+		"deep":                           {"<anime-list>" + strings.Repeat("<x>", 100), "", 1},
 	} {
 		path := write(t, "bad", c.content)
 		_, err := Import(context.Background(), dir, write(t, "fine", movieSample), path)
@@ -280,6 +284,39 @@ func TestDamagedListsChangeNothing(t *testing.T) {
 	cancel()
 	if _, err := Import(ctx, dir, good); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// interrupted is an input whose reader is interrupted behind its text.
+type interrupted struct{ text *strings.Reader }
+
+func (i interrupted) Read(p []byte) (int, error) {
+	if n, err := i.text.Read(p); err == nil {
+		return n, nil
+	}
+	return 0, context.Canceled
+}
+
+// An interruption in the middle of a line or an element is one, and no fault of the list.
+func TestAnInterruptedImportIsNotTheListsFault(t *testing.T) {
+	for name, content := range map[string]string{
+		"lines": animeLinesSample + "101|1|x-j", "export": tvSample + `{"id":1,"orig`, "XML": animeListSample[:500], "titles": animeTitlesSample[:200],
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := bufio.NewReaderSize(interrupted{strings.NewReader(content)}, 16)
+			whole, err := unpack(strings.NewReader(content))
+			if err != nil {
+				t.Fatal(err)
+			}
+			l, err := detect(whole)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = importError("list", l.read(in, &collector{into: &records{}, seen: map[int]bool{}}))
+			if !errors.Is(err, context.Canceled) || errors.As(err, new(*ImportError)) {
+				t.Errorf("got %v", err)
+			}
+		})
 	}
 }
 

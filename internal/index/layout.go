@@ -1,7 +1,5 @@
 package index
 
-// This file decides how the index lies in its file: which buckets there are, and how keys and values are written.
-
 import (
 	"encoding/binary"
 	"encoding/json"
@@ -13,8 +11,8 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// FileName is the index's file in the data folder. The number is the layout's: another layout has another file, and the
-// lists are imported anew.
+// FileName is the index's file in the data folder. The number is the layout's: another layout has another file, and
+// the lists are imported anew.
 const FileName = "index-v1.db"
 
 // bucket is one of the file's buckets. Keys of titles are the normalised title, a zero byte and the id, so that one
@@ -47,11 +45,11 @@ var bucketsOf = map[Source][]bucket{
 	FilmExport: {bucketFilms, bucketFilmIDs},
 }
 
-// maxTitle is the longest title that is indexed, in bytes; no file could be called so.
+// maxTitle is the longest title that is indexed, in bytes; no file name is as long.
 const maxTitle = 1000
 
-// keysOf are the normalised forms under which a title is found: as it is, and in Latin letters where it is written in kana or
-// hangul.
+// keysOf returns the normalised forms under which a title is found: as it is, and in Latin letters where it is
+// written in kana or hangul.
 func keysOf(text string) []string {
 	if len(text) > maxTitle {
 		return nil
@@ -68,16 +66,16 @@ func keysOf(text string) []string {
 	return out
 }
 
-// What stands before a key under which a title is found only where nothing bears the very title: no normalised title holds it.
+// Marks in front of keys that are looked up only where nothing has exactly the title. No normalised title begins so.
 const (
 	plainMark = "\x01" // however long vowels, particles and spaces are written
 	headMark  = "\x02" // without the subtitle
 )
 
-// leastLoose is how many bytes of a title must agree where it is not the very title.
+// leastLoose is how many bytes of a title must agree where it is not exactly the same.
 const leastLoose = 8
 
-// looseKeysOf are the marked keys of a title.
+// looseKeysOf returns the marked keys of a title.
 func looseKeysOf(text string) []string {
 	if len(text) > maxTitle {
 		return nil
@@ -93,7 +91,7 @@ func looseKeysOf(text string) []string {
 	return out
 }
 
-// headOf is a title before its subtitle, "" if it has none.
+// headOf returns a title without its subtitle, "" if it has none.
 func headOf(text string) string {
 	cut := -1
 	for _, mark := range []string{": ", "：", " - ", " – ", " — ", "～", "~", " −"} {

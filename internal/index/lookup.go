@@ -1,7 +1,5 @@
 package index
 
-// This file answers from the index. A file that is damaged gives an error, never a crash: the index is a convenience.
-
 import (
 	"bytes"
 	"cmp"
@@ -9,14 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/title"
 )
@@ -24,46 +21,25 @@ import (
 // ErrNone says that nothing was imported yet.
 var ErrNone = errors.New("there is no title index")
 
-// Index is an opened index. It holds no lock that an import would wait for.
-type Index struct{ db *bolt.DB }
+// Index is an opened index. It holds no lock that an import would wait for. A damaged file is an error of each
+// look-up, never a crash.
+type Index struct{ db *cache.DB }
 
-// Open opens the index of a data folder for reading. Close it soon; the error is ErrNone where nothing was imported.
+// Open opens the index of a data folder for reading. Close it soon. The error is ErrNone where nothing was imported.
 func Open(dir string) (*Index, error) {
 	path := filepath.Join(dir, FileName)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+	db, err := cache.OpenDB(path, bolt.Options{ReadOnly: true, Timeout: time.Second})
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, ErrNone
-	}
-	var db *bolt.DB
-	err := caught(func() error {
-		var err error
-		db, err = bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true, Timeout: time.Second})
-		return err
-	})
-	if err != nil {
+	case err != nil:
 		return nil, fmt.Errorf("open the title index %s: %w", path, err)
 	}
 	return &Index{db}, nil
 }
 
-// Close gives the file back.
+// Close closes the file.
 func (x *Index) Close() error { return x.db.Close() }
-
-// guard runs a read transaction in which damage is an error.
-func (x *Index) guard(do func(*bolt.Tx) error) error {
-	return caught(func() error { return x.db.View(do) })
-}
-
-// caught turns panics and faults of memory, with which a damaged file shows itself, into an error.
-func caught(do func() error) (err error) {
-	old := debug.SetPanicOnFault(true)
-	defer debug.SetPanicOnFault(old)
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("the file is damaged: %v", r)
-		}
-	}()
-	return do()
-}
 
 // maxFound bounds how many entries of one title are looked at; "Home" is the name of hundreds.
 const maxFound = 200
@@ -76,7 +52,7 @@ func (x *Index) Lookup(text string) ([]Candidate, error) {
 		return nil, nil
 	}
 	var out []Candidate
-	err := x.guard(func(tx *bolt.Tx) error {
+	err := x.db.View(func(tx *bolt.Tx) error {
 		out = nil
 		for _, hit := range animeByTitle(tx, key, bucketTitles, bucketListNames) {
 			out = append(out, candidatesOf(tx, hit)...)
@@ -98,15 +74,15 @@ func (x *Index) Lookup(text string) ([]Candidate, error) {
 	return out, err
 }
 
-// LookupLoosely returns the entries that AniDB's lists know by a title that differs from this one only in how long vowels,
-// particles and spaces are written, or else by one that goes on with a subtitle.
+// LookupLoosely returns the entries that AniDB's lists know by a title that differs from this one only in how long
+// vowels, particles and spaces are written, or else by one that goes on with a subtitle.
 func (x *Index) LookupLoosely(text string) ([]Candidate, error) {
 	plain := title.Plain(title.Normalize(text))
 	if len(plain) < leastLoose {
 		return nil, nil
 	}
 	var out []Candidate
-	err := x.guard(func(tx *bolt.Tx) error {
+	err := x.db.View(func(tx *bolt.Tx) error {
 		out = nil
 		for _, mark := range []string{plainMark, headMark} {
 			for _, hit := range animeByTitle(tx, mark+plain, bucketLoose, bucketListLoose) {
@@ -138,7 +114,7 @@ func scan(tx *bolt.Tx, b bucket, norm string, do func(id int, value []byte)) {
 	}
 }
 
-// animeByTitle finds AniDB's anime of a title, in its own list and in Anime-Lists.
+// animeByTitle returns AniDB's anime of a title, from its own list and from Anime-Lists.
 func animeByTitle(tx *bolt.Tx, key string, titles, names bucket) []titleRow {
 	var hits []titleRow
 	scan(tx, titles, key, func(id int, value []byte) {
@@ -155,7 +131,7 @@ func animeByTitle(tx *bolt.Tx, key string, titles, names bucket) []titleRow {
 	return hits
 }
 
-// candidatesOf joins an anime with the entries that Anime-Lists gives it.
+// candidatesOf joins an anime with the entries that Anime-Lists maps it to.
 func candidatesOf(tx *bolt.Tx, hit titleRow) []Candidate {
 	a, ok := animeOfID(tx, hit.anime)
 	if !ok {
@@ -200,7 +176,7 @@ func animeOfID(tx *bolt.Tx, id int) (anime, bool) {
 // Siblings returns where the lists put each anime of a series of TMDB's, as candidates without titles.
 func (x *Index) Siblings(tv int) ([]Candidate, error) {
 	var out []Candidate
-	err := x.guard(func(tx *bolt.Tx) error {
+	err := x.db.View(func(tx *bolt.Tx) error {
 		out = nil
 		b := tx.Bucket(bucketShows.name())
 		if b == nil {
@@ -220,7 +196,7 @@ func (x *Index) Siblings(tv int) ([]Candidate, error) {
 
 // Stats returns what was imported, in the order of the sources, and the size of the file in bytes.
 func (x *Index) Stats() (infos []SourceInfo, size int64, err error) {
-	err = x.guard(func(tx *bolt.Tx) error {
+	err = x.db.View(func(tx *bolt.Tx) error {
 		infos, size = x.infos(tx), tx.Size()
 		return nil
 	})

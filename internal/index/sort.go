@@ -1,17 +1,9 @@
 package index
 
-// This file sorts more records than memory should hold: runs of a bounded size go to a scratch file each and are merged.
-// A B+tree that is filled in order is built in one pass and densely.
-
 import (
-	"bufio"
 	"bytes"
-	"container/heap"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 )
 
@@ -19,6 +11,75 @@ import (
 type record struct {
 	bucket     bucket
 	key, value []byte
+}
+
+const (
+	chunkSize  = 1 << 20
+	headerSize = 1 + 2 + 4 // bucket, length of the key, length of the value
+	// maxRecords bounds the memory of an import. All of TMDB's series and films take about a sixth of it.
+	maxRecords = 1 << 30
+	maxKey     = 1<<15 - 1 // bbolt's bound is one more
+)
+
+// records takes records in any order and yields them sorted: a B+tree that is filled in order is built in one pass
+// and densely. They lie one behind the other in chunks of memory without pointers.
+type records struct {
+	chunks [][]byte
+	at     []uint64 // of each record its chunk, in the upper half, and its place there
+	size   int
+}
+
+// storeError is a fault of our own files or bounds, not of what is imported.
+type storeError struct{ err error }
+
+func (e *storeError) Error() string { return e.err.Error() }
+func (e *storeError) Unwrap() error { return e.err }
+
+// add copies a record. A key that is too long for the index is left out: nobody asks for it.
+func (s *records) add(r record) error {
+	n := headerSize + len(r.key) + len(r.value)
+	if s.size += n; s.size > maxRecords {
+		return &storeError{fmt.Errorf("the lists hold more than %d MiB of titles", maxRecords>>20)}
+	}
+	if len(r.key) > maxKey {
+		return nil
+	}
+	last := len(s.chunks) - 1
+	if last < 0 || cap(s.chunks[last])-len(s.chunks[last]) < n {
+		s.chunks = append(s.chunks, make([]byte, 0, max(chunkSize, n)))
+		last++
+	}
+	b := s.chunks[last]
+	s.at = append(s.at, uint64(last)<<32|uint64(len(b)))
+	b = append(b, byte(r.bucket))
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(r.key)))
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(r.value)))
+	s.chunks[last] = append(append(b, r.key...), r.value...)
+	return nil
+}
+
+func (s *records) get(at uint64) record {
+	b := s.chunks[at>>32][uint32(at):]
+	key := headerSize + int(binary.LittleEndian.Uint16(b[1:]))
+	value := key + int(binary.LittleEndian.Uint32(b[3:]))
+	return record{bucket(b[0]), b[headerSize:key:key], b[key:value:value]}
+}
+
+// each yields all records in order; of several with one key only the first by value.
+func (s *records) each(yield func(record) error) error {
+	slices.SortFunc(s.at, func(a, b uint64) int { return compareRecords(s.get(a), s.get(b)) })
+	for i, at := range s.at {
+		r := s.get(at)
+		if i > 0 {
+			if last := s.get(s.at[i-1]); last.bucket == r.bucket && bytes.Equal(last.key, r.key) {
+				continue
+			}
+		}
+		if err := yield(r); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func compareRecords(a, b record) int {
@@ -29,174 +90,4 @@ func compareRecords(a, b record) int {
 		return c
 	}
 	return bytes.Compare(a.value, b.value)
-}
-
-// runSize is how many bytes of records are sorted in memory.
-const runSize = 48 << 20
-
-// sorter takes records in any order and gives them back sorted; of several with one key only the first by value.
-type sorter struct {
-	dir   string // of scratch files
-	limit int
-	run   []record
-	size  int
-	files []*os.File
-}
-
-// storeError is a fault of our own files, not of what is imported.
-type storeError struct{ err error }
-
-func (e *storeError) Error() string { return e.err.Error() }
-func (e *storeError) Unwrap() error { return e.err }
-
-func (s *sorter) add(r record) error {
-	const overhead = 64
-	s.run = append(s.run, r)
-	s.size += len(r.key) + len(r.value) + overhead
-	if s.size < s.limit {
-		return nil
-	}
-	return s.spill()
-}
-
-// spill writes the sorted run to a scratch file.
-func (s *sorter) spill() error {
-	slices.SortFunc(s.run, compareRecords)
-	f, err := os.CreateTemp(s.dir, "sort-*.tmp")
-	if err != nil {
-		return &storeError{err}
-	}
-	s.files = append(s.files, f)
-	w := bufio.NewWriterSize(f, 256<<10)
-	var head []byte
-	for _, r := range s.run {
-		head = append(head[:0], byte(r.bucket))
-		head = binary.AppendUvarint(head, uint64(len(r.key)))
-		head = binary.AppendUvarint(head, uint64(len(r.value)))
-		for _, b := range [][]byte{head, r.key, r.value} {
-			if _, err := w.Write(b); err != nil {
-				return &storeError{err}
-			}
-		}
-	}
-	if err := w.Flush(); err != nil {
-		return &storeError{err}
-	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return &storeError{err}
-	}
-	s.run, s.size = nil, 0
-	return nil
-}
-
-// each yields all records in order.
-func (s *sorter) each(yield func(record) error) error {
-	slices.SortFunc(s.run, compareRecords)
-	h := &merge{}
-	memory := s.run
-	h.add(&stream{next: func() (record, error) {
-		if len(memory) == 0 {
-			return record{}, io.EOF
-		}
-		r := memory[0]
-		memory = memory[1:]
-		return r, nil
-	}})
-	for _, f := range s.files {
-		in := bufio.NewReaderSize(f, 256<<10)
-		h.add(&stream{next: func() (record, error) { return readRecord(in) }})
-	}
-	if h.err != nil {
-		return &storeError{h.err}
-	}
-	heap.Init(h)
-	var last record
-	for first := true; h.Len() > 0; {
-		top := h.streams[0]
-		r := top.head
-		if first || r.bucket != last.bucket || !bytes.Equal(r.key, last.key) {
-			if err := yield(r); err != nil {
-				return err
-			}
-		}
-		first, last = false, r
-		switch err := top.advance(); {
-		case errors.Is(err, io.EOF):
-			heap.Pop(h)
-		case err != nil:
-			return &storeError{fmt.Errorf("read a scratch file: %w", err)}
-		default:
-			heap.Fix(h, 0)
-		}
-	}
-	return nil
-}
-
-// close removes the scratch files.
-func (s *sorter) close() {
-	for _, f := range s.files {
-		f.Close()
-		os.Remove(f.Name())
-	}
-}
-
-// errCut is a scratch file that ends inside a record.
-var errCut = errors.New("a scratch file is cut")
-
-func readRecord(in *bufio.Reader) (record, error) {
-	b, err := in.ReadByte()
-	if err != nil {
-		return record{}, err // io.EOF here is the end
-	}
-	r := record{bucket: bucket(b)}
-	for _, into := range []*[]byte{&r.key, &r.value} {
-		n, err := binary.ReadUvarint(in)
-		if err != nil || n > maxLine {
-			return record{}, errCut
-		}
-		*into = make([]byte, n)
-	}
-	for _, part := range [][]byte{r.key, r.value} {
-		if _, err := io.ReadFull(in, part); err != nil {
-			return record{}, errCut
-		}
-	}
-	return r, nil
-}
-
-// stream is a sorted run.
-type stream struct {
-	head record
-	next func() (record, error)
-}
-
-func (s *stream) advance() (err error) {
-	s.head, err = s.next()
-	return err
-}
-
-// merge is a heap of streams by their first records.
-type merge struct {
-	streams []*stream
-	err     error
-}
-
-func (m *merge) add(s *stream) {
-	switch err := s.advance(); {
-	case errors.Is(err, io.EOF):
-	case err != nil:
-		m.err = errors.Join(m.err, err)
-	default:
-		m.streams = append(m.streams, s)
-	}
-}
-
-func (m *merge) Len() int           { return len(m.streams) }
-func (m *merge) Less(i, j int) bool { return compareRecords(m.streams[i].head, m.streams[j].head) < 0 }
-func (m *merge) Swap(i, j int)      { m.streams[i], m.streams[j] = m.streams[j], m.streams[i] }
-func (m *merge) Push(x any)         { m.streams = append(m.streams, x.(*stream)) }
-func (m *merge) Pop() any {
-	last := m.streams[len(m.streams)-1]
-	m.streams = m.streams[:len(m.streams)-1]
-	return last
 }

@@ -1,8 +1,5 @@
 package index
 
-// This file decides how lists are fetched: only when the user says so, only over https (but from this very machine), never more
-// than changed, and AniDB's not more than once a day, as AniDB asks.
-
 import (
 	"context"
 	"errors"
@@ -23,8 +20,8 @@ type Addresses struct {
 	AnimeLists, AniDBTitles, TMDBExports string
 }
 
-// CheckAddress accepts an address that lists may be fetched from: https, or http on this very machine. The error says what is
-// allowed.
+// CheckAddress accepts an address that lists may be fetched from: https, or http on this machine. The error says what
+// is allowed.
 func CheckAddress(text string) error {
 	u, err := url.Parse(text)
 	switch {
@@ -35,7 +32,7 @@ func CheckAddress(text string) error {
 	case u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname()):
 		return nil
 	}
-	return errors.New("must be an https URL (http on this very machine only), or off")
+	return errors.New("must be an https URL (http on this machine only), or off")
 }
 
 func isLoopback(host string) bool {
@@ -43,17 +40,18 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// Updater fetches lists. Client does the sending; the zero value of the rest is sensible.
+// Updater fetches lists: only when the user asks, only over https (http from this machine), only what has changed,
+// and AniDB's at most once a day, as AniDB asks. Dir and Addresses are required.
 type Updater struct {
 	Dir       string // the data folder
 	Addresses Addresses
-	Client    *http.Client
+	Client    *http.Client // nil: one of its own
 	UserAgent string
 	Now       func() time.Time  // nil: time.Now
-	Say       func(what string) // told what is being fetched; nil: nobody
+	Say       func(what string) // called with each address before it is fetched; may be nil
 }
 
-// Outcome is what became of a source. Err is why it could not be fetched; Unchanged says that what is there is current.
+// Outcome is what happened to a source. Err is why it could not be fetched; Unchanged: what is there is current.
 type Outcome struct {
 	Source    Source
 	URL       string
@@ -73,8 +71,8 @@ const (
 // errAbsent is a file that is not there (yet).
 var errAbsent = errors.New("there is no such file")
 
-// Update fetches what changed and imports it, all at once. A source that can't be fetched keeps none of the others from being
-// imported; its Outcome has the error. The error returned is of the import.
+// Update fetches what changed and imports it, all at once. A source that can't be fetched keeps none of the others
+// from being imported; its Outcome has the error. The error returned is of the import.
 func (u Updater) Update(ctx context.Context) ([]Outcome, error) {
 	if err := os.MkdirAll(u.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data folder: %w", err)

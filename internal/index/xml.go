@@ -1,7 +1,5 @@
 package index
 
-// This file walks XML as a stream with bounds: no element is held whole, and none may be so large that it had to be.
-
 import (
 	"encoding/xml"
 	"errors"
@@ -9,13 +7,11 @@ import (
 	"io"
 )
 
-// Bounds of what one token, and the nesting of elements, may be.
-const (
-	maxToken = 1 << 20
-	maxDepth = 32
-)
+// maxElement bounds one entry of a list as it stands in the file; real ones have a few KiB. Decoded it takes at most
+// about 16 times as much memory.
+const maxElement = 1 << 20
 
-var errLargeToken = errors.New("an element or a text is larger than 1 MiB")
+var errLargeElement = errors.New("is larger than 1 MiB")
 
 // rationed ends the input when more than its ration is read before the next one is handed out.
 type rationed struct {
@@ -25,77 +21,70 @@ type rationed struct {
 
 func (r *rationed) Read(p []byte) (int, error) {
 	if r.left <= 0 {
-		return 0, errLargeToken
+		return 0, errLargeElement
 	}
 	n, err := r.r.Read(p[:min(len(p), r.left)])
 	r.left -= n
 	return n, err
 }
 
-type xmlReader struct {
-	in  *rationed
-	dec *xml.Decoder
-}
-
-func newXML(r io.Reader) *xmlReader {
-	in := &rationed{r: r, left: maxToken}
-	return &xmlReader{in: in, dec: xml.NewDecoder(in)}
-}
-
-// walk calls visit for every element and text inside the root, which must have the given name. path holds the names from
-// the root to the element that the token belongs to. An error of the input is a *lineError.
-func (x *xmlReader) walk(root string, visit func(path []string, tok xml.Token) error) error {
-	var path []string
-	rooted := false
+// eachElement decodes every element of the given name that stands directly inside the root, which must be the only
+// one. An error of the input is a *lineError; one of do is returned as it is.
+func eachElement[T any](r io.Reader, root, name string, do func(T) error) error {
+	in := &rationed{r: r}
+	d := xml.NewDecoder(in)
+	const before, inside, after = 0, 1, 2
+	at := before
 	for {
-		x.in.left = maxToken
-		tok, err := x.dec.Token()
-		line, _ := x.dec.InputPos()
+		in.left = maxElement
+		tok, err := d.Token()
+		line, _ := d.InputPos()
 		switch {
-		case errors.Is(err, io.EOF) && rooted && len(path) == 0:
+		case errors.Is(err, io.EOF) && at == after:
 			return nil
 		case errors.Is(err, io.EOF):
 			return &lineError{line, errors.New("it ends before <" + root + "> does")}
 		case err != nil:
-			return &lineError{line, plainXML(err)}
+			return faultOf(root, line, err)
 		}
 		switch t := tok.(type) {
-		case xml.StartElement:
-			if len(path) == 0 && (rooted || t.Name.Local != root) {
-				return &lineError{line, fmt.Errorf("<%s> where <%s> should be", t.Name.Local, root)}
-			}
-			rooted = true
-			if path = append(path, t.Name.Local); len(path) > maxDepth {
-				return &lineError{line, errors.New("elements are nested too deeply")}
-			}
-			if err := visit(path, t); err != nil {
-				return err
-			}
 		case xml.EndElement:
-			if err := visit(path, t); err != nil {
-				return err
-			}
-			path = path[:len(path)-1]
-		case xml.CharData:
-			if len(path) > 0 {
-				if err := visit(path, t); err != nil {
-					return err
+			at = after
+		case xml.StartElement:
+			switch {
+			case at == inside && t.Name.Local == name:
+				var element T
+				if err = d.DecodeElement(&element, &t); err == nil {
+					if err := do(element); err != nil {
+						return err
+					}
 				}
+			case at == inside:
+				err = d.Skip()
+			case at == before && t.Name.Local == root:
+				at = inside
+			default:
+				err = fmt.Errorf("<%s> where <%s> should be", t.Name.Local, root)
+			}
+			if err != nil {
+				return faultOf(t.Name.Local, line, err)
 			}
 		}
 	}
 }
 
-// plainXML drops the line from a syntax error: it is said elsewhere.
-func plainXML(err error) error {
-	var syntax *xml.SyntaxError
-	if errors.As(err, &syntax) {
-		return errors.New(syntax.Msg)
+// faultOf returns an error inside an element, which begins at line.
+func faultOf(element string, line int, err error) *lineError {
+	if syntax, ok := errors.AsType[*xml.SyntaxError](err); ok {
+		return &lineError{syntax.Line, errors.New(syntax.Msg)}
 	}
-	return err
+	if errors.Is(err, errLargeElement) {
+		err = fmt.Errorf("<%s> %w", element, err)
+	}
+	return &lineError{line, err}
 }
 
-// lineError is a fault in line, counted from 1, of what was read.
+// lineError is a fault in a line of what was read, counted from 1.
 type lineError struct {
 	line int
 	err  error
