@@ -5,12 +5,11 @@ import (
 	"path/filepath"
 )
 
-// This file measures that a match depends on what TMDB knows and on nothing else: not on the order of its search rows, nor on
-// whether an answer came from the network or from the cache.
-
 // maxShown bounds the rows that are shown where two runs disagree.
 const maxShown = 10
 
+// agreement checks that a match depends neither on the order of search rows nor on whether an answer comes from the
+// network or the cache.
 func (b *bench) agreement(ranks []string) error {
 	for _, file := range files {
 		rows, err := readTruth(filepath.Join(b.eval, file))

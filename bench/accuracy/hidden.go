@@ -8,11 +8,8 @@ import (
 	"path/filepath"
 )
 
-// This file measures whether a confidence is what it says: of the names that get one, that share should be right. Twice: with
-// the catalogue as it is, and with every name's truth taken out of it, when nothing can be right and nothing should be believed.
-
-// folds is into how many parts the works are cut, so that of each part's names the truth is hidden while that of the others is
-// there to be mistaken for it.
+// folds is the number of parts of the works. Of each part's names the truth is hidden, while that of the others is there
+// to be mistaken for it.
 const folds = 8
 
 // bins are the lower bounds of the reliability table.
@@ -23,6 +20,8 @@ type bin struct {
 	confidence   float64
 }
 
+// calibration checks confidences: of all names with one, that share should be right. It runs twice: with the whole
+// catalogue, and with every name's truth removed, when nothing can be right.
 func (b *bench) calibration(rank string) error {
 	var rows []truth
 	for _, file := range files {

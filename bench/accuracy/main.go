@@ -1,28 +1,31 @@
-// Command accuracy measures how often names are read and matched right, on real names with their truth.
+// Command accuracy measures how often names are read and matched right, on real
+// names with their truth.
 //
-//	go run -C bench ./accuracy [-eval DIR] [-only names,match,sources,hidden,ranks] [-ranks mixed,popularity,...]
+//	go run -C bench ./accuracy [-eval DIR] [-only names,match,sources,hidden,ranks] [-ranks mixed,popularity,...] [-bin FILE]
 //
-// It builds anivault and the stand-in from this repository, loads the stand-in with the evaluation's catalogue,
-// and runs the evaluation's own scorer. The data is not part of the project: without it the command says so.
+// It builds anivault and the stand-in from this repository, gives the stand-in the
+// evaluation's catalogue, and runs the evaluation's own scorer. The data is not part
+// of the project: without it the command fails with a message.
 //
 //	names    what is read from a name
-//	match    what is matched, by kind of name, with the requests it took
+//	match    what is matched, by kind of name, with the number of requests
 //	sources  the same without source anipar, which is most of the real names
-//	hidden   how far confidences can be trusted, also of names whose truth the catalogue lacks
-//	ranks    the same names in other search orders of TMDB's, and offline from a warm cache
+//	hidden   whether confidences are right, also of names whose entry the catalogue lacks
+//	ranks    the same names in other search orders, and offline from a warm cache
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
-	"time"
+
+	"github.com/anivault/anivault/bench/kit"
 )
 
 var parts = []string{"names", "match", "sources", "hidden", "ranks"}
@@ -30,10 +33,11 @@ var parts = []string{"names", "match", "sources", "hidden", "ranks"}
 func main() {
 	eval := flag.String("eval", filepath.Join("..", "..", "shared", "eval"), "folder with the names, the catalogue and the scorer")
 	ranks := flag.String("ranks", "mixed,popularity,text,decoy,shuffled", "rank modes of the stand-in's search, comma separated; the first is the one that is scored")
-	wrong := flag.String("errors", "", "append the names that were matched wrongly with confidence 0.9 or more to this `file` (hidden)")
+	wrong := flag.String("errors", "", "append the names matched wrongly with confidence 0.9 or more to this `file` (hidden)")
+	bin := flag.String("bin", "", "program to measure (default: build it)")
 	only := flag.String("only", strings.Join(parts, ","), "what to measure, comma separated")
 	flag.Parse()
-	if err := run(*eval, strings.Split(*ranks, ","), strings.Split(*only, ","), *wrong); err != nil {
+	if err := run(*eval, strings.Split(*ranks, ","), strings.Split(*only, ","), *wrong, *bin); err != nil {
 		fmt.Fprintln(os.Stderr, "accuracy:", err)
 		os.Exit(1)
 	}
@@ -45,25 +49,25 @@ type bench struct {
 	anivault  string
 	tmdbfake  string
 	scorer    string
-	errors    string // where wrong matches are noted, "" for nowhere
+	errors    string // file to append wrong matches to; "": none
 }
 
 // files of names with their truth, in the evaluation's folder.
 var files = []string{"match_gen_dev.jsonl", "match_eval_dev.jsonl"}
 
-func run(eval string, ranks, only []string, wrong string) error {
+func run(eval string, ranks, only []string, wrong, bin string) error {
 	for _, o := range only {
 		if !slices.Contains(parts, o) {
 			return fmt.Errorf("-only %q: want some of %s", o, strings.Join(parts, ", "))
 		}
 	}
-	b, err := prepare(eval)
+	b, err := prepare(eval, bin)
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(b.tmp)
 	b.errors = wrong
-	fmt.Printf("%d cores, %s/%s, %s\n", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, time.Now().UTC().Format(time.DateOnly))
+	fmt.Println(kit.Machine())
 	for _, m := range []struct {
 		name    string
 		measure func() error
@@ -83,7 +87,7 @@ func run(eval string, ranks, only []string, wrong string) error {
 	return nil
 }
 
-func prepare(eval string) (*bench, error) {
+func prepare(eval, bin string) (*bench, error) {
 	eval, err := filepath.Abs(eval)
 	if err != nil {
 		return nil, err
@@ -95,19 +99,17 @@ func prepare(eval string) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{
-		eval: eval, tmp: tmp,
-		anivault: filepath.Join(tmp, "anivault"), tmdbfake: filepath.Join(tmp, "tmdbfake"), scorer: filepath.Join(tmp, "scorer"),
-	}
-	for _, build := range [][3]string{{b.anivault, "..", "./cmd/anivault"}, {b.tmdbfake, "..", "./cmd/tmdbfake"}, {b.scorer, filepath.Join(eval, "scorer"), "."}} {
-		if err := shown("go", "build", "-C", build[1], "-o", build[0], build[2]).Run(); err != nil {
-			return nil, errors.Join(fmt.Errorf("build %s: %w", build[2], err), os.RemoveAll(tmp))
-		}
+	b := &bench{eval: eval, tmp: tmp, tmdbfake: filepath.Join(tmp, "tmdbfake"), scorer: filepath.Join(tmp, "scorer")}
+	ctx := context.Background()
+	b.anivault, err = kit.Anivault(ctx, tmp, bin)
+	err = errors.Join(err, kit.Build(ctx, "..", b.tmdbfake, "./cmd/tmdbfake"), kit.Build(ctx, filepath.Join(eval, "scorer"), b.scorer, "."))
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(tmp))
 	}
 	return b, nil
 }
 
-// shown is a command whose output is seen as it comes.
+// shown returns a command whose output goes to the terminal.
 func shown(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
@@ -121,7 +123,7 @@ func (b *bench) names() error {
 		b.anivault, "parse", "--format", "ndjson").Run()
 }
 
-// scores has the evaluation's scorer judge each file of names, from an empty cache.
+// scores runs the evaluation's scorer on each file of names, each from an empty cache.
 func (b *bench) scores(rank string) error {
 	for _, file := range files {
 		fmt.Printf("\n== %s, search order %s\n", file, rank)
@@ -155,7 +157,7 @@ func (b *bench) score(path, rank string) error {
 	for _, r := range rows {
 		works[r.work()] = true
 	}
-	tellRequests(requests, works)
+	printRequests(requests, works)
 	return nil
 }
 

@@ -1,7 +1,5 @@
 package main
 
-// What the requests of a run were for, told from the stand-in's journal.
-
 import (
 	"encoding/json"
 	"fmt"
@@ -26,14 +24,14 @@ func (s *stand) journal() ([]asked, error) {
 	return entries, json.NewDecoder(resp.Body).Decode(&entries)
 }
 
-// requestReasons are the lines of the table, in its order.
+// requestReasons are the lines of the table of what requests were for, in its order.
 var requestReasons = []string{
 	"search", "search without the year", "search for the other kind", "search, further page",
 	"details of a work asked for", "details of another", "names of seasons in another language", "episode group", "other",
 }
 
-// tellRequests prints what requests were for, each line also per work.
-func tellRequests(list []asked, works map[string]bool) {
+// printRequests prints what requests were for, each line also per work.
+func printRequests(list []asked, works map[string]bool) {
 	counts := map[string]int{}
 	before := map[string]map[string]bool{} // text -> kind and year it was asked with
 	for _, a := range list {

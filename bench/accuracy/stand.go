@@ -12,12 +12,14 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/anivault/anivault/bench/kit"
 )
 
 // matchArgs make anivault answer one record per name.
 var matchArgs = []string{"match", "--quiet", "--names-from", "-", "--format", "ndjson"}
 
-// stand is a running stand-in, and the folder of a user who has never asked anything.
+// stand is a running stand-in, and the home of a user whose cache is empty.
 type stand struct {
 	api, admin string
 	home       string
@@ -54,17 +56,17 @@ func (b *bench) stand(catalogue, rank string) (*stand, error) {
 }
 
 func (s *stand) env() []string {
-	return append(os.Environ(), "HOME="+s.home, "ANIVAULT_TMDB_BASE_URL=http://"+s.api, "ANIVAULT_TMDB_TOKEN=accuracy",
+	return append(kit.Env(s.home, "http://"+s.api),
 		"ANIVAULT_RATE_BASE=400", "ANIVAULT_CEILING=400", "ANIVAULT_CONCURRENCY=8")
 }
 
-// requests is how many the stand-in has answered.
+// requests returns the number of requests to the stand-in.
 func (s *stand) requests() (int, error) {
 	list, err := s.journal()
 	return len(list), err
 }
 
-// record is what anivault says of a name.
+// record is a line of anivault's output.
 type record struct {
 	Type       string  `json:"type"`
 	Status     string  `json:"status"`
@@ -77,7 +79,7 @@ type record struct {
 	Reason     string  `json:"reason"`
 }
 
-// outcome is what of a record must not depend on how it was come by.
+// outcome returns the part of a record that has to be the same in every run.
 func (r record) outcome() string {
 	season := "-"
 	if r.Season != nil {
@@ -86,7 +88,7 @@ func (r record) outcome() string {
 	return fmt.Sprint(r.Status, " ", r.Kind, "/", r.ID, " S", season, " E", r.Episodes)
 }
 
-// match asks anivault about names.
+// match runs anivault on names.
 func (s *stand) match(rows []truth, args ...string) ([]record, error) {
 	var in, out bytes.Buffer
 	clean := strings.NewReplacer("\n", " ", "\r", " ")

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// truth is a name and what it is.
+// truth is a name and the entry that it means.
 type truth struct {
 	Source string `json:"source"`
 	Input  string `json:"input"`
@@ -21,10 +21,10 @@ type truth struct {
 	raw string
 }
 
-// work names the entry that is the truth.
+// work returns the entry as "tv/1".
 func (t truth) work() string { return fmt.Sprint(t.Kind, "/", t.ID) }
 
-// right reports whether a record gives the truth's entry, or one that counts as well.
+// right reports whether a record has the truth's entry, or another that counts as right.
 func (t truth) right(r record) bool {
 	if r.Kind == t.Kind && r.ID == t.ID {
 		return true
@@ -50,7 +50,7 @@ func readTruth(path string) ([]truth, error) {
 	return rows, err
 }
 
-// eachLine hands out the lines of a file.
+// eachLine calls do with each line of a file.
 func eachLine(path string, do func(line []byte) error) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
@@ -20,18 +19,16 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// This file decides how each client is set up: its own defaults where it has some, 35 requests a second where it needs
-// a rate, 6 tries.
-
+// peerRate is the rate of the peers that need one. All else is their default, but for the 6 tries.
 const peerRate = 35
 
-// client fetches one item, with all the patience it has.
+// client fetches one item, with all its waits and retries.
 type client struct {
 	do    func(*http.Request) (*http.Response, error)
 	close func() error
 }
 
-// clients makes each by name; dir is a folder that the processes of one client share.
+// clients makes each client by name. dir is a folder that the processes of one trial share.
 var clients = map[string]func(base http.RoundTripper, dir string) (client, error){
 	"ours": ours(nil),
 	"ours-tuned": ours(map[string]string{
@@ -86,12 +83,12 @@ func retryable(base http.RoundTripper, _ string) (client, error) {
 	return client{c.StandardClient().Do, nothing}, nil
 }
 
-// worthwhile reports whether an answer is worth another try.
+// worthwhile reports whether to try again after an answer.
 func worthwhile(resp *http.Response, err error) bool {
 	return err != nil || resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= 500
 }
 
-// rateAndBackoff is what is written most often by hand: a token bucket in each process, and exponential backoff.
+// rateAndBackoff is what people write by hand most often: a token bucket in each process, and exponential backoff.
 func rateAndBackoff(base http.RoundTripper, _ string) (client, error) {
 	limiter := rate.NewLimiter(peerRate, peerRate)
 	do := func(req *http.Request) (*http.Response, error) {
@@ -124,7 +121,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// failsafe is failsafe-go with three of its policies: the outermost retries, the innermost limits.
+// failsafe is failsafe-go with three of its policies, from outside: retries, breaker, limiter.
 func failsafe(base http.RoundTripper, _ string) (client, error) {
 	retries := failsafehttp.NewRetryPolicyBuilder().WithMaxRetries(maxTries-1).WithBackoff(time.Second, 30*time.Second).WithJitterFactor(0.25).Build()
 	breaker := circuitbreaker.NewBuilder[*http.Response]().
@@ -141,7 +138,7 @@ type statusError struct{ status int }
 func (e *statusError) Error() string       { return http.StatusText(e.status) }
 func (e *statusError) HTTPStatusCode() int { return e.status }
 
-// ErrorCode tells a refusal from other failures.
+// ErrorCode distinguishes a refusal from other failures.
 func (e *statusError) ErrorCode() string {
 	if e.status == http.StatusTooManyRequests {
 		return "TooManyRequestsException"
@@ -191,12 +188,4 @@ func awsAdaptive(base http.RoundTripper, _ string) (client, error) {
 		}
 	}
 	return client{do, nothing}, nil
-}
-
-func init() {
-	for name := range clients {
-		if !slices.Contains(clientNames(), name) {
-			panic("client " + name + " is not listed")
-		}
-	}
 }

@@ -1,338 +1,232 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"text/tabwriter"
 	"time"
 
-	"github.com/anivault/anivault/internal/simulate"
-	"github.com/anivault/anivault/internal/tmdbfake"
+	"github.com/anivault/anivault/bench/kit"
+	"github.com/anivault/anivault/internal/upstream"
 )
 
-// This file decides what is measured of each client, and how it is shown.
+// experiment is a scenario, and the columns that are shown of each client.
+type experiment struct {
+	name, title string
+	scenario    upstream.Scenario
+	length      time.Duration
+	life        time.Duration // processes end after it, and others take their place; 0: they live to the end
+	processes   []int
+	columns     []column
+}
 
-// trial is one client in one experiment.
-type trial struct {
-	client    string
-	processes int
-	seed      uint64 // that the upstream's chance follows from
-	script    simulate.Script
-	length    time.Duration
-	life      time.Duration // processes end after that and others take their place; 0: they live as long as it lasts
+// column is one figure of a run.
+type column struct {
+	name string
+	unit string // "%", "" or "/s"
+	of   func(*trial) float64
+}
 
-	seen     []sight
-	failed   int64
-	possible float64
-	err      error
+// experiments returns all of them, with their times multiplied.
+func experiments(scale float64) []experiment {
+	times := func(d time.Duration) time.Duration { return time.Duration(scale * float64(d)) }
+	second := func(n int) upstream.Duration { return upstream.Duration(times(time.Duration(n) * time.Second)) }
+	gauntlet, err := upstream.Preset("gauntlet")
+	if err != nil {
+		panic(err) // a preset of this repository
+	}
+	for i := range gauntlet.Faults {
+		f := &gauntlet.Faults[i]
+		f.From, f.To = upstream.Duration(times(time.Duration(f.From))), upstream.Duration(times(time.Duration(f.To)))
+	}
+	fault := func(from, to int, p float64, status int) upstream.Scenario {
+		return upstream.Scenario{Faults: []upstream.Fault{
+			{From: second(from), To: second(to), P: p, Do: upstream.Action{Kind: "status", Status: status}},
+		}}
+	}
+	bad, short := span{times(5 * time.Second), times(65 * time.Second)}, span{times(5 * time.Second), times(17 * time.Second)}
+	after := span{times(65 * time.Second), times(85 * time.Second)}
+	half := span{times(20 * time.Second), times(40 * time.Second)}
+	return []experiment{
+		{
+			name: "script", title: "The whole script", scenario: gauntlet, length: times(80 * time.Second), processes: []int{1, 4},
+			columns: []column{
+				{"of the possible", "%", func(t *trial) float64 { return percent(float64(t.good(t.all())), t.possible) }},
+				{"good", "", func(t *trial) float64 { return float64(t.good(t.all())) }},
+				{"429s", "", func(t *trial) float64 { return float64(t.refused()) }},
+				{"wasted", "%", func(t *trial) float64 { return t.wasted(t.all()) }},
+				{"failed", "", func(t *trial) float64 { return float64(t.failed) }},
+			},
+		},
+		{
+			name: "steady", title: "No trouble", length: times(40 * time.Second), processes: []int{1, 4, 8},
+			columns: []column{
+				{"good, second half", "/s", func(t *trial) float64 { return t.rate(half) }},
+				{"429s of sent", "%", func(t *trial) float64 { return percent(float64(t.refused()), float64(t.sent(t.all()))) }},
+				{"fairness", "", func(t *trial) float64 { return t.fairness(half) }},
+			},
+		},
+		{
+			name: "errors", title: "A quarter of all answers are errors", scenario: fault(5, 65, 0.25, 500),
+			length: times(65 * time.Second), processes: []int{1, 4},
+			columns: []column{
+				{"good", "/s", func(t *trial) float64 { return t.rate(bad) }},
+				{"wasted", "%", func(t *trial) float64 { return t.wasted(bad) }},
+				{"failed", "", func(t *trial) float64 { return float64(t.failed) }},
+			},
+		},
+		{
+			name: "outage", title: "An outage", scenario: fault(5, 65, 1, 503), length: times(85 * time.Second), processes: []int{1, 4},
+			columns: []column{
+				{"sent in " + (short.to - short.from).String(), "", func(t *trial) float64 { return float64(t.sent(short)) }},
+				{"in " + (bad.to - bad.from).String(), "", func(t *trial) float64 { return float64(t.sent(bad)) }},
+				{"seconds to the first good answer after", "", func(t *trial) float64 { return t.firstGood(after).Seconds() }},
+				{"failed", "", func(t *trial) float64 { return float64(t.failed) }},
+			},
+		},
+		{
+			name: "restart", title: "Processes that live " + times(4*time.Second).String(), length: times(24 * time.Second),
+			life: times(4 * time.Second), processes: []int{4},
+			columns: []column{
+				{"good", "/s", func(t *trial) float64 { return t.rate(t.all()) }},
+				{"429s of sent", "%", func(t *trial) float64 { return percent(float64(t.refused()), float64(t.sent(t.all()))) }},
+			},
+		},
+	}
+}
+
+// run runs the experiment and prints its table: a row for each client and number
+// of processes, the mean of all seeds with their range.
+func (e experiment) run(o options) error {
+	fmt.Printf("\n%s, %s, %d seeds\n", e.title, e.length, o.seeds)
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	head := []string{"client", "processes"}
+	for _, c := range e.columns {
+		head = append(head, c.name)
+	}
+	fmt.Fprintln(w, strings.Join(head, "\t"))
+	for _, n := range e.processes {
+		rows := e.trials(n, o)
+		if err := together(slices.Concat(rows...)); err != nil {
+			return err
+		}
+		for _, trials := range rows {
+			cells := []string{trials[0].label, fmt.Sprint(n)}
+			for _, c := range e.columns {
+				cells = append(cells, c.show(trials))
+			}
+			fmt.Fprintln(w, strings.Join(cells, "\t"))
+		}
+	}
+	return w.Flush()
+}
+
+// trials returns, for each client, one run a seed.
+func (e experiment) trials(processes int, o options) [][]*trial {
+	var rows [][]*trial
+	add := func(label, client, program string) {
+		var row []*trial
+		for seed := range o.seeds {
+			row = append(row, &trial{experiment: e, label: label, client: client, program: program, processes: processes, seed: uint64(seed + 1)}) //nolint:gosec // small
+		}
+		rows = append(rows, row)
+	}
+	for _, name := range o.clients {
+		add(name, name, "")
+		if o.other != "" && strings.HasPrefix(name, "ours") {
+			add("other's "+name, name, o.other)
+		}
+	}
+	return rows
 }
 
 // together runs trials side by side.
 func together(trials []*trial) error {
-	start := time.Now().Add(3 * time.Second) // for all processes to be there
+	start := time.Now().Add(3 * time.Second) // time for all processes to begin
+	errs := make([]error, len(trials))
 	var group sync.WaitGroup
-	for _, t := range trials {
-		group.Go(func() { t.err = t.run(start) })
+	for i, t := range trials {
+		group.Go(func() { errs[i] = t.run(start) })
 	}
 	group.Wait()
-	for _, t := range trials {
-		if t.err != nil {
-			return fmt.Errorf("%s: %w", t.client, t.err)
-		}
-	}
-	return nil
-}
-
-func (t *trial) run(start time.Time) error {
-	dir, err := os.MkdirTemp("", "goodput")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	up, err := serve(t.script, t.seed, start)
-	if err != nil {
-		return err
-	}
-	reports := make([]report, t.processes)
-	errs := make([]error, t.processes)
-	var group sync.WaitGroup
-	for i := range t.processes {
-		group.Go(func() { reports[i], errs[i] = t.process(i, up.url, dir, start) })
-	}
-	group.Wait()
-	t.seen = up.close()
-	for i := range reports {
-		if errs[i] != nil {
-			return errs[i]
-		}
-		t.failed += reports[i].Failed
-	}
-	limits, err := tmdbfake.ParseLimits(limitText)
-	if err != nil {
-		return err
-	}
-	latency, err := tmdbfake.ParseLatency(latencyText)
-	if err != nil {
-		return err
-	}
-	t.possible = simulate.Possible(t.script, limits, latency, min(slots*t.processes, 16), t.length)
-	return nil
-}
-
-// process runs one place among the processes to the end: one process, or one after the other.
-func (t *trial) process(i int, url, dir string, start time.Time) (sum report, err error) {
-	self, err := os.Executable()
-	if err != nil {
-		return sum, err
-	}
-	end := start.Add(t.length)
-	life := t.life
-	if life == 0 {
-		life = t.length
-	}
-	for from := start; from.Before(end); from = from.Add(life) {
-		if now := time.Now(); from.Before(now) {
-			from = now
-		}
-		until := from.Add(life)
-		if until.After(end) {
-			until = end
-		}
-		cmd := exec.Command(self, "worker", "-client", t.client, "-url", url, "-dir", dir, "-process", strconv.Itoa(i), //nolint:gosec // this very program
-			"-start", strconv.FormatInt(from.UnixNano(), 10), "-end", strconv.FormatInt(until.UnixNano(), 10))
-		cmd.Stderr = os.Stderr
-		out, err := cmd.Output()
+	for i, err := range errs {
 		if err != nil {
-			return sum, err
+			return fmt.Errorf("%s: %w", trials[i].label, err)
 		}
-		var r report
-		if err := json.Unmarshal(out, &r); err != nil {
-			return sum, err
-		}
-		sum.Done += r.Done
-		sum.Failed += r.Failed
 	}
-	return sum, nil
+	return nil
 }
+
+// show returns the mean of a column, with the range where there are several runs.
+func (c column) show(trials []*trial) string {
+	var values []float64
+	sum := 0.0
+	for _, t := range trials {
+		v := c.of(t)
+		values, sum = append(values, v), sum+v
+	}
+	unit := strings.Replace(c.unit, "%", " %", 1)
+	text := fmt.Sprintf("%.4g%s", sum/float64(len(values)), unit)
+	if len(values) > 1 {
+		text += fmt.Sprintf(" (%.4g to %.4g)", slices.Min(values), slices.Max(values))
+	}
+	return text
+}
+
+func percent(part, whole float64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return 100 * part / whole
+}
+
+// span is a time within a trial.
+type span struct{ from, to time.Duration }
+
+func (t *trial) all() span { return span{0, t.length} }
 
 // count counts requests of a time.
-func (t *trial) count(from, to time.Duration, which func(sight) bool) int {
+func (t *trial) count(s span, which func(request) bool) int {
 	n := 0
-	for _, s := range t.seen {
-		if s.at >= from && s.at < to && which(s) {
+	for _, r := range t.seen {
+		if r.at >= s.from && r.at < s.to && which(r) {
 			n++
 		}
 	}
 	return n
 }
 
-func all(sight) bool       { return true }
-func good(s sight) bool    { return s.good }
-func refused(s sight) bool { return s.refused }
+func (t *trial) sent(s span) int { return t.count(s, func(request) bool { return true }) }
+func (t *trial) good(s span) int { return t.count(s, func(r request) bool { return r.good }) }
+func (t *trial) refused() int    { return t.count(t.all(), func(r request) bool { return r.refused }) }
 
-// jain is the fairness of good answers among processes in a time.
-func (t *trial) jain(from, to time.Duration) float64 {
-	var sum, squares float64
-	for i := range t.processes {
-		n := float64(t.count(from, to, func(s sight) bool { return s.good && s.process == i }))
-		sum += n
-		squares += n * n
-	}
-	if squares == 0 {
-		return 0
-	}
-	return sum * sum / (float64(t.processes) * squares)
+func (t *trial) rate(s span) float64 { return float64(t.good(s)) / (s.to - s.from).Seconds() }
+
+// wasted returns the percentage of requests without a good answer.
+func (t *trial) wasted(s span) float64 {
+	sent := t.sent(s)
+	return percent(float64(sent-t.good(s)), float64(sent))
 }
 
-func percent(part, whole float64) string {
-	if whole == 0 {
-		return "-"
+func (t *trial) fairness(s span) float64 {
+	shares := make([]int, t.processes)
+	for i := range shares {
+		shares[i] = t.count(s, func(r request) bool { return r.good && r.process == i })
 	}
-	return strconv.FormatFloat(100*part/whole, 'f', 1, 64) + " %"
+	return kit.Fairness(shares)
 }
 
-// table prints a row a client and number of processes.
-func table(title string, header []string, trials []*trial, row func(*trial) []string) error {
-	fmt.Println(title)
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, strings.Join(append([]string{"client", "processes"}, header...), "\t"))
-	for _, t := range trials {
-		fmt.Fprintln(w, strings.Join(append([]string{t.client, strconv.Itoa(t.processes)}, row(t)...), "\t"))
-	}
-	return w.Flush()
-}
-
-// trials makes one of each client for each number of processes.
-func trialsOf(names []string, processes []int, script simulate.Script, life time.Duration) []*trial {
-	var out []*trial
-	for _, n := range processes {
-		for _, name := range names {
-			out = append(out, &trial{client: name, processes: n, seed: 1, script: script, length: script.Length(), life: life})
+// firstGood returns the time from the beginning of a span to its first good answer,
+// the whole span if there is none.
+func (t *trial) firstGood(s span) time.Duration {
+	first := s.to
+	for _, r := range t.seen {
+		if r.good && r.at >= s.from {
+			first = min(first, r.at)
 		}
 	}
-	return out
-}
-
-// each runs the trials of one number of processes at a time.
-func each(names []string, processes []int, script simulate.Script, life time.Duration) ([]*trial, error) {
-	var out []*trial
-	for _, n := range processes {
-		ts := trialsOf(names, []int{n}, script, life)
-		if err := together(ts); err != nil {
-			return nil, err
-		}
-		out = append(out, ts...)
-	}
-	return out, nil
-}
-
-// scaled makes the phases of a script longer or shorter.
-func scaled(s simulate.Script, by float64) simulate.Script {
-	out := s
-	out.Faults = nil
-	for _, f := range s.Faults {
-		f.From, f.To = time.Duration(float64(f.From)*by), time.Duration(float64(f.To)*by)
-		out.Faults = append(out.Faults, f)
-	}
-	return out
-}
-
-// scripted runs the full script, each client with the same seeds, and shows means and the range of what matters most: which
-// answers fail is chance.
-func scripted(names []string, o options) error {
-	script, err := simulate.Preset("gauntlet")
-	if err != nil {
-		return err
-	}
-	script = scaled(script, o.scale)
-	var rows []*trial // the first of its seeds stands for all
-	runs := map[*trial][]*trial{}
-	for _, n := range []int{1, 4} {
-		var trials []*trial
-		for _, first := range trialsOf(names, []int{n}, script, 0) {
-			rows = append(rows, first)
-			for seed := range o.seeds {
-				t := *first
-				t.seed = uint64(seed + 1)
-				runs[first] = append(runs[first], &t)
-			}
-			trials = append(trials, runs[first]...)
-		}
-		if err := together(trials); err != nil {
-			return err
-		}
-	}
-	title := fmt.Sprintf("The full script, %s, mean of %d (lowest to highest)", script.Length(), o.seeds)
-	return table(title, []string{"of the possible", "good", "sent", "429", "wasted", "failed"}, rows, func(first *trial) []string {
-		var share, wasted, answered, sent, refusals, failed []float64
-		for _, t := range runs[first] {
-			all, n := float64(t.count(0, t.length, all)), float64(t.count(0, t.length, good))
-			share, wasted = append(share, 100*n/t.possible), append(wasted, 100*(all-n)/all)
-			answered, sent = append(answered, n), append(sent, all)
-			refusals, failed = append(refusals, float64(t.count(0, t.length, refused))), append(failed, float64(t.failed))
-		}
-		return []string{
-			spread(share), fmt.Sprintf("%.0f", mean(answered)), fmt.Sprintf("%.0f", mean(sent)), fmt.Sprintf("%.1f", mean(refusals)),
-			spread(wasted), fmt.Sprintf("%.1f", mean(failed)),
-		}
-	})
-}
-
-func mean(of []float64) float64 {
-	sum := 0.0
-	for _, v := range of {
-		sum += v
-	}
-	return sum / float64(len(of))
-}
-
-// spread is a mean of percentages, with their range where there are several.
-func spread(of []float64) string {
-	if len(of) == 1 {
-		return fmt.Sprintf("%.1f %%", of[0])
-	}
-	return fmt.Sprintf("%.1f %% (%.1f to %.1f)", mean(of), slices.Min(of), slices.Max(of))
-}
-
-func steady(names []string, o options) error {
-	script, err := simulate.Parse("normal 40s")
-	if err != nil {
-		return err
-	}
-	script = scaled(script, o.scale)
-	trials, err := each(names, []int{1, 4, 8}, script, 0)
-	if err != nil {
-		return err
-	}
-	half := script.Length() / 2
-	return table("Steady, "+script.Length().String()+"; rate and fairness of the second half", []string{"429s of sent", "good a second", "fairness"}, trials, func(t *trial) []string {
-		return []string{
-			percent(float64(t.count(0, t.length, refused)), float64(t.count(0, t.length, all))),
-			strconv.FormatFloat(float64(t.count(half, t.length, good))/(t.length-half).Seconds(), 'f', 2, 64),
-			strconv.FormatFloat(t.jain(half, t.length), 'f', 3, 64),
-		}
-	})
-}
-
-// lasting is a time of errors that is no outage: a quarter of all answers.
-func lasting(names []string, o options) error {
-	script, err := simulate.Parse("normal 5s, error 25% 500 60s")
-	if err != nil {
-		return err
-	}
-	script = scaled(script, o.scale)
-	trials, err := each(names, []int{1, 4}, script, 0)
-	if err != nil {
-		return err
-	}
-	from, to := script.Faults[1].From, script.Faults[1].To
-	return table(fmt.Sprintf("A quarter of all answers are errors for %s", to-from), []string{"good a second", "sent", "wasted", "failed"}, trials, func(t *trial) []string {
-		sent, n := t.count(from, to, all), t.count(from, to, good)
-		return []string{
-			strconv.FormatFloat(float64(n)/(to-from).Seconds(), 'f', 2, 64), strconv.Itoa(sent), percent(float64(sent-n), float64(sent)),
-			strconv.FormatInt(t.failed, 10),
-		}
-	})
-}
-
-func outage(names []string, o options) error {
-	script, err := simulate.Parse("normal 5s, outage 503 60s, normal 1s")
-	if err != nil {
-		return err
-	}
-	script = scaled(script, o.scale)
-	trials, err := each(names, []int{1, 4}, script, 0)
-	if err != nil {
-		return err
-	}
-	from, to := script.Faults[1].From, script.Faults[1].To
-	short := from + (to-from)/5
-	return table(fmt.Sprintf("Sent in an outage of %s", to-from), []string{"first " + (short - from).String(), "all of it", "failed"}, trials, func(t *trial) []string {
-		return []string{strconv.Itoa(t.count(from, short, all)), strconv.Itoa(t.count(from, to, all)), strconv.FormatInt(t.failed, 10)}
-	})
-}
-
-func restart(names []string, o options) error {
-	script, err := simulate.Parse("normal 24s")
-	if err != nil {
-		return err
-	}
-	script = scaled(script, o.scale)
-	life := time.Duration(4 * float64(time.Second) * o.scale)
-	trials, err := each(names, []int{4}, script, life)
-	if err != nil {
-		return err
-	}
-	return table(fmt.Sprintf("Restarted every %s, for %s", life, script.Length()), []string{"good a second", "429s of sent"}, trials, func(t *trial) []string {
-		return []string{
-			strconv.FormatFloat(float64(t.count(0, t.length, good))/t.length.Seconds(), 'f', 2, 64),
-			percent(float64(t.count(0, t.length, refused)), float64(t.count(0, t.length, all))),
-		}
-	})
+	return first - s.from
 }

@@ -1,84 +1,74 @@
-// Command goodput measures what clients of a limited upstream get done when it has trouble: the limiter of this
-// project beside well-known ones, as real processes, against one scripted HTTP server each.
+// Command goodput measures what clients of a limited upstream get done when it
+// has trouble: the limiter of this project beside well-known ones, as real
+// processes, against one stand-in each.
 //
 //	go run -C bench ./goodput [-clients ours,...] [-only script,steady,errors,outage,restart] [-seeds 3] [-scale 0.25]
 //
-// The server allows 50 requests in a sliding second and answers after 20 to 60 ms; its script is the preset
-// "gauntlet" of anivault limiter simulate. Every process has four slots on the wire and eight workers, each with
-// an item to fetch in 6 tries and 60 s at most. What would be possible is what somebody could do who knows the script
-// and has the same slots. The clients of one experiment run side by side, so they share the machine's load.
+// The stand-in allows 50 requests in a sliding second and answers after 20 to 60
+// ms. Every process has four slots on the wire and eight workers, each with one
+// item at a time, which it gives up after 6 tries or 60 s. "Possible" is the number
+// of good answers of a client that knows the script and has the same slots. The
+// clients of one experiment run side by side and share the load of the machine.
 //
-// Figures depend on machine and load; nothing here is an assertion.
+// To compare two versions of the limiter, build goodput of the other one and name
+// it: -other ../../before/goodput runs its "ours" and "ours-tuned" as further
+// clients of the same experiments.
 package main
 
 import (
 	"flag"
 	"fmt"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
-	"time"
+
+	"github.com/anivault/anivault/bench/kit"
 )
+
+// options of all experiments.
+type options struct {
+	clients []string
+	other   string
+	scale   float64
+	seeds   int
+}
 
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == "worker" {
-		if err := work(os.Args[2:]); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
+		exit(work(os.Args[2:]))
 		return
 	}
 	names := flag.String("clients", strings.Join(clientNames(), ","), "clients to run")
 	only := flag.String("only", "script,steady,errors,outage,restart", "experiments to run")
-	scale := flag.Float64("scale", 1, "scripts are so many times as long; below 1 for a quick look, whose figures mean little")
-	seeds := flag.Int("seeds", 1, "times that each client goes through the script, side by side, every time with another chance")
+	other := flag.String("other", "", "goodput of another version: its clients \"ours\" and \"ours-tuned\" run too")
+	scale := flag.Float64("scale", 1, "factor on all times; below 1 for a quick look, whose figures mean little")
+	seeds := flag.Int("seeds", 1, "runs of each client, side by side, each with another seed")
 	flag.Parse()
-	if err := run(strings.Split(*names, ","), strings.Split(*only, ","), options{*scale, max(1, *seeds)}); err != nil {
-		fmt.Fprintln(os.Stderr, err)
+	exit(run(strings.Split(*only, ","), options{strings.Split(*names, ","), *other, *scale, max(1, *seeds)}))
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "goodput:", err)
 		os.Exit(1)
 	}
 }
 
-// options of all experiments.
-type options struct {
-	scale float64
-	seeds int
-}
-
-// experiments in the order of their tables.
-var experiments = []struct {
-	name string
-	run  func(names []string, o options) error
-}{
-	{"script", scripted}, {"steady", steady}, {"errors", lasting}, {"outage", outage}, {"restart", restart},
-}
-
-func run(names, only []string, o options) error {
-	for _, n := range names {
-		if _, ok := clients[n]; !ok {
+func run(only []string, o options) error {
+	for _, n := range o.clients {
+		if !slices.Contains(clientNames(), n) {
 			return fmt.Errorf("client %q is unknown: use %s", n, strings.Join(clientNames(), ", "))
 		}
 	}
-	fmt.Printf("%d cores, load %s, %s, %s, scale %g\n\n", runtime.NumCPU(), load(), runtime.Version(), time.Now().UTC().Format(time.DateTime), o.scale)
-	for _, e := range experiments {
+	fmt.Printf("%s, scale %g\n", kit.Machine(), o.scale)
+	for _, e := range experiments(o.scale) {
 		if !slices.Contains(only, e.name) {
 			continue
 		}
-		if err := e.run(names, o); err != nil {
+		if err := e.run(o); err != nil {
 			return fmt.Errorf("%s: %w", e.name, err)
 		}
-		fmt.Printf("(load at the end: %s)\n\n", load())
+		fmt.Printf("(load at the end: %s)\n", kit.Load())
 	}
 	return nil
-}
-
-// load is the machine's load average, where it can be had.
-func load() string {
-	raw, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return "unknown"
-	}
-	words := strings.Fields(string(raw))
-	return strings.Join(words[:min(3, len(words))], " ")
 }

@@ -15,16 +15,15 @@ import (
 	"time"
 )
 
-// This file decides what one process does: eight workers fetch items one after the other, four requests at a time.
-
+// What one process does: eight workers fetch items, four requests at a time.
 const (
-	slots    = 4 // requests of one process on the wire
+	slots    = 4 // requests on the wire
 	workers  = 2 * slots
 	maxTries = 6
 	maxItem  = 60 * time.Second
 )
 
-// report is what a process says at its end.
+// report is what a process prints at its end.
 type report struct{ Done, Failed int64 }
 
 // work is the main function of a process.
@@ -46,7 +45,7 @@ func work(args []string) error {
 		return err
 	}
 	time.Sleep(time.Until(time.Unix(0, *start)))
-	// No deadline: a client that sees one may give up before it has come.
+	// No deadline: a client that sees one may give up before it.
 	ctx, cancel := context.WithCancel(context.Background())
 	defer time.AfterFunc(time.Until(time.Unix(0, *end)), cancel).Stop()
 	var r report
@@ -92,7 +91,7 @@ func fetch(ctx context.Context, c client, url string, process int) error {
 	return err
 }
 
-// wire is what all clients send over: so many requests at a time, bodies read whole.
+// wire is the transport of all clients: it limits the requests on the wire and reads bodies whole.
 type wire struct {
 	base  http.RoundTripper
 	slots chan struct{}

@@ -1,12 +1,12 @@
-// Command procs measures how real anivault processes share one rate: so many `anivault match` at a time, each with a
-// library of its own and all with the same state, against the stand-in with a sliding limit.
+// Command procs measures how real anivault processes share one rate: several
+// `anivault match` at a time, each with a library of its own and all with the same
+// state, against the stand-in with a sliding limit.
 //
-//	go run -C bench ./procs [-processes 2,4,8] [-for 35s] [-limit sliding:40/1s]
+//	go run -C bench ./procs [-processes 2,4,8] [-for 35s] [-limit sliding:40/1s] [-bin FILE] [-other FILE]
 //
-// It prints the number of 429s, which should be none, the summed rate from the moment on at which the bucket is first
-// empty, and the share of each process in it.
-//
-// Figures depend on machine and load; nothing here is an assertion.
+// It prints the 429s, which should be none, the rate of all together from the moment
+// on at which the bucket is first empty, and the share of each process in it. -other
+// names a second anivault that is measured in turns, to compare two versions.
 package main
 
 import (
@@ -17,16 +17,18 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/anivault/anivault/bench/kit"
 	"github.com/anivault/anivault/internal/tmdbfake"
+	"github.com/anivault/anivault/internal/upstream"
 )
 
+// The default tuning of anivault.
 const (
 	rateBase  = 35.0
 	bucketCap = 35.0
@@ -34,119 +36,122 @@ const (
 
 func main() {
 	processes := flag.String("processes", "2,4,8", "numbers of processes")
-	length := flag.Duration("for", 35*time.Second, "how long each number runs")
+	length := flag.Duration("for", 35*time.Second, "length of each run")
 	limit := flag.String("limit", "sliding:40/1s", "the stand-in's limit")
+	bin := flag.String("bin", "", "program to measure (default: build it)")
+	other := flag.String("other", "", "another version to measure in turns")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *processes, *length, *limit); err != nil {
-		fmt.Fprintln(os.Stderr, err)
+	if err := run(ctx, *processes, *length, *limit, *bin, *other); err != nil {
+		fmt.Fprintln(os.Stderr, "procs:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, processes string, length time.Duration, limit string) error {
-	dir, err := os.MkdirTemp("", "procs")
+func run(ctx context.Context, processes string, length time.Duration, limit, bin, other string) error {
+	dir, err := os.MkdirTemp("", "procs-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	program := filepath.Join(dir, "anivault")
-	if runtime.GOOS == "windows" {
-		program += ".exe"
+	if bin, err = kit.Anivault(ctx, dir, bin); err != nil {
+		return err
 	}
-	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./cmd/anivault")
-	build.Dir, build.Stderr = "..", os.Stderr
-	if err := build.Run(); err != nil {
-		return fmt.Errorf("build anivault (run this from bench): %w", err)
+	programs := []string{bin}
+	if other != "" {
+		programs = append(programs, other)
 	}
-	fmt.Printf("%d cores, load %s, %s, %s, limit %s, rate_base %g\n", runtime.NumCPU(), load(), runtime.Version(), time.Now().UTC().Format(time.DateTime), limit, rateBase)
+	fmt.Printf("%s, limit %s, rate_base %g\n", kit.Machine(), limit, rateBase)
 	for _, text := range strings.Split(processes, ",") {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > len(names) {
-			return fmt.Errorf("%q is no number of processes from 1 to %d", text, len(names))
+			return fmt.Errorf("-processes %q: not a number from 1 to %d", text, len(names))
 		}
-		entries, start, err := trial(ctx, program, filepath.Join(dir, text), n, length, limit)
-		if err != nil {
-			return err
+		for i, program := range programs {
+			t := trial{program: program, dir: filepath.Join(dir, fmt.Sprint(n, "-", i)), processes: n, length: length}
+			if err := t.run(ctx, limit); err != nil {
+				return err
+			}
+			if i > 0 {
+				fmt.Print("\nthe other version:")
+			}
+			t.show()
 		}
-		show(n, entries, start, length)
 	}
-	fmt.Printf("(load at the end: %s)\n", load())
+	fmt.Printf("(load at the end: %s)\n", kit.Load())
 	return nil
 }
 
-// load is the machine's load average, where it can be had.
-func load() string {
-	raw, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return "unknown"
-	}
-	words := strings.Fields(string(raw))
-	return strings.Join(words[:min(3, len(words))], " ")
+// trial is one number of processes of one program.
+type trial struct {
+	program, dir string
+	processes    int
+	length       time.Duration
+
+	start   time.Time
+	entries []tmdbfake.Entry
 }
 
-// trial runs n processes for a time and returns what the stand-in has seen.
-func trial(ctx context.Context, program, dir string, n int, length time.Duration, limit string) ([]tmdbfake.Entry, time.Time, error) {
-	limits, err := tmdbfake.ParseLimits(limit)
+// run runs the processes and records what the stand-in has seen.
+func (t *trial) run(ctx context.Context, limit string) error {
+	limits, err := upstream.ParseLimits(limit)
 	if err != nil {
-		return nil, time.Time{}, err
+		return err
 	}
-	fake, err := tmdbfake.New(tmdbfake.Config{Limits: limits, Latency: tmdbfake.Latency{Min: 20 * time.Millisecond, Max: 60 * time.Millisecond}})
+	fake, err := tmdbfake.New(tmdbfake.Config{Limits: limits, Latency: upstream.Latency{Min: 20 * time.Millisecond, Max: 60 * time.Millisecond}})
 	if err != nil {
-		return nil, time.Time{}, err
+		return err
 	}
 	server, err := fake.Listen("127.0.0.1:0")
 	if err != nil {
-		return nil, time.Time{}, err
+		return err
 	}
-	defer func() { _ = server.Close() }() // all that matters has been answered by then
-	for i := range n {
-		if err := makeLibrary(filepath.Join(dir, names[i]), names[i], int(40*length.Seconds())); err != nil {
-			return nil, time.Time{}, err
+	defer server.Close()
+	for _, name := range names[:t.processes] {
+		if err := makeLibrary(filepath.Join(t.dir, name), name, int(40*t.length.Seconds())); err != nil {
+			return err
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, length)
+	ctx, cancel := context.WithTimeout(ctx, t.length)
 	defer cancel()
-	start := time.Now()
+	t.start = time.Now()
 	var group sync.WaitGroup
-	errs := make([]error, n)
-	for i := range n {
-		group.Go(func() { errs[i] = match(ctx, program, dir, names[i], server.URL()) })
+	errs := make([]error, t.processes)
+	for i := range t.processes {
+		group.Go(func() { errs[i] = t.match(ctx, names[i], server.URL()) })
 	}
 	group.Wait()
 	for i, err := range errs {
 		if err != nil {
-			return nil, start, fmt.Errorf("process %d: %w", i+1, err)
+			return fmt.Errorf("process %d: %w", i+1, err)
 		}
 	}
-	return fake.Journal(), start, nil
+	t.entries = fake.Journal()
+	return nil
 }
 
 // match runs one process until ctx ends.
-func match(ctx context.Context, program, dir, name, url string) error {
-	cmd := exec.CommandContext(ctx, program, "match", "--quiet", "--format", "ndjson", filepath.Join(dir, name))
+func (t *trial) match(ctx context.Context, name, url string) error {
+	cmd := exec.CommandContext(ctx, t.program, "match", "--quiet", "--format", "ndjson", filepath.Join(t.dir, name))
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
-	cmd.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "ANIVAULT_STATE_DIR=" + filepath.Join(dir, "state"), "ANIVAULT_CACHE_DIR=" + filepath.Join(dir, "cache"),
-		"ANIVAULT_TMDB_TOKEN=bench", "ANIVAULT_TMDB_BASE_URL=" + url,
-	}
-	cmd.Stderr = os.Stderr
+	cmd.Env, cmd.Stderr = kit.Env(t.dir, url), os.Stderr
 	err := cmd.Run()
 	switch {
-	case ctx.Err() != nil: // it was told to end, and says so
+	case ctx.Err() != nil: // it was interrupted, and its exit status says so
 		err = nil
 	case err == nil:
-		err = fmt.Errorf("%s had nothing left to ask before the time was over", name)
+		err = fmt.Errorf("%s had nothing left to ask before the end", name)
 	}
 	return err
 }
 
-// names are what the titles of each process's library begin with, so that its requests can be told.
+// names begin the titles in each process's library, so that its requests can be
+// recognised.
 var names = []string{"Brelvandor", "Crumfastig", "Dwolkiner", "Fjalmutter", "Gnorvelik", "Hrastopel", "Jvimgarten", "Klompuzart"}
 
-// makeLibrary makes empty files of series that nobody has heard of.
+// makeLibrary creates empty files of invented series.
 func makeLibrary(dir, name string, series int) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -160,7 +165,7 @@ func makeLibrary(dir, name string, series int) error {
 	return nil
 }
 
-// word makes a word of a number, without digits that could be read as a season.
+// word writes a number as a word: digits could be read as a season.
 func word(i int) string {
 	syllables := []string{"ba", "cu", "do", "fe", "gi", "ka", "lu", "mo", "ne", "pi"}
 	var b strings.Builder
@@ -170,61 +175,76 @@ func word(i int) string {
 	return b.String()
 }
 
-// show prints one line of the table and the shares.
-func show(n int, entries []tmdbfake.Entry, start time.Time, length time.Duration) {
-	owner := map[int]int{} // of connections
-	for _, e := range entries {
-		for i, name := range names[:n] {
-			if strings.Contains(strings.ToLower(e.Query), strings.ToLower(name)) {
-				owner[e.Conn] = i
-			}
-		}
-	}
-	refused, first := 0, length
-	at := make([]time.Duration, len(entries))
-	for i, e := range entries {
-		at[i] = e.At.Sub(start)
-		first = min(first, at[i])
-		if e.Status == 429 {
+// show prints what came of the trial.
+func (t *trial) show() {
+	refused := 0
+	for _, e := range t.entries {
+		if e.Limiter == "limit" {
 			refused++
 		}
 	}
-	sorted := slices.Sorted(slices.Values(at))
-	empty := length
-	for i, t := range sorted {
-		if float64(i+1) >= bucketCap+rateBase*(t-first).Seconds()-2 {
-			empty = t
-			break
-		}
+	fmt.Printf("\n%d processes: %d requests, %d refused (429)\n", t.processes, len(t.entries), refused)
+	first, empty := t.bucketEmpty()
+	end := t.length - 500*time.Millisecond // the last requests may have been interrupted
+	shares, unknown := t.shares(empty, end)
+	sum := unknown
+	for _, n := range shares {
+		sum += n
 	}
-	end := length - 500*time.Millisecond // the last ones may have been told to end
-	shares := make([]int, n)
-	sum, unknown := 0, 0
-	for i, e := range entries {
-		if at[i] < empty || at[i] >= end {
-			continue
-		}
-		sum++
-		if o, ok := owner[e.Conn]; ok {
-			shares[o]++
-		} else {
-			unknown++
-		}
-	}
-	span := (end - empty).Seconds()
-	fmt.Printf("\n%d processes: %d requests, %d refused (429)\n", n, len(entries), refused)
 	if sum == 0 {
 		fmt.Println("  the bucket was never empty: run it for longer")
 		return
 	}
-	rate := float64(sum) / span
-	fmt.Printf("  the bucket was first empty after %.1f s; from then on %.2f/s over %.1f s: %+.1f %% of %g/s\n",
-		(empty - first).Seconds(), rate, span, 100*(rate/rateBase-1), rateBase)
-	fair := float64(sum) / float64(n)
-	for i, s := range shares {
-		fmt.Printf("  process %d: %d, %+.1f %% of its fair share\n", i+1, s, 100*(float64(s)/fair-1))
+	rate := float64(sum) / (end - empty).Seconds()
+	fmt.Printf("  the bucket was first empty after %.1f s; from then on %.2f/s: %+.1f %% of %g/s; fairness %.4f\n",
+		(empty - first).Seconds(), rate, 100*(rate/rateBase-1), rateBase, kit.Fairness(shares))
+	fair := float64(sum) / float64(t.processes)
+	for i, n := range shares {
+		fmt.Printf("  process %d: %d, %+.1f %% of its fair share\n", i+1, n, 100*(float64(n)/fair-1))
 	}
 	if unknown > 0 {
 		fmt.Printf("  of unknown processes: %d\n", unknown)
 	}
+}
+
+// bucketEmpty returns when the first request came, and when a full bucket with the
+// configured rate was first empty.
+func (t *trial) bucketEmpty() (first, empty time.Duration) {
+	at := make([]time.Duration, len(t.entries))
+	for i, e := range t.entries {
+		at[i] = e.At.Sub(t.start)
+	}
+	slices.Sort(at)
+	if len(at) == 0 {
+		return 0, t.length
+	}
+	for i, moment := range at {
+		if float64(i+1) >= bucketCap+rateBase*(moment-at[0]).Seconds()-2 {
+			return at[0], moment
+		}
+	}
+	return at[0], t.length
+}
+
+// shares counts the requests of each process within a time.
+func (t *trial) shares(from, to time.Duration) (shares []int, unknown int) {
+	owner := map[int]int{} // of connections: not every request names a title
+	for _, e := range t.entries {
+		query := strings.ToLower(e.Query)
+		if i := slices.IndexFunc(names[:t.processes], func(name string) bool { return strings.Contains(query, strings.ToLower(name)) }); i >= 0 {
+			owner[e.Conn] = i + 1
+		}
+	}
+	shares = make([]int, t.processes)
+	for _, e := range t.entries {
+		if at := e.At.Sub(t.start); at < from || at >= to {
+			continue
+		}
+		if i := owner[e.Conn]; i > 0 {
+			shares[i-1]++
+		} else {
+			unknown++
+		}
+	}
+	return shares, unknown
 }

@@ -1,54 +1,63 @@
-// Command startup measures how long the whole process takes of what a person types most: `anivault version`, and a
-// match of ten files whose answers are at hand. Beside it run, turn by turn and in the same minutes, a program of the
-// Go standard library alone, one with nothing but cobra, and yq, a cobra program that many people use.
+// Command startup measures whole processes of what people type most: `anivault
+// version`, and a match of ten files whose answers are in the cache. In turns with
+// it run a program of Go's standard library alone, one with cobra alone, and yq, a
+// cobra program that many people use.
 //
-//	go run -C bench ./startup [-rounds 200]
+//	go run -C bench ./startup [-rounds 200] [-bin FILE] [-other FILE]
+//
+// -other names a second anivault, to compare two versions.
 package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"slices"
-	"strings"
 	"time"
 
+	"github.com/anivault/anivault/bench/kit"
 	"github.com/anivault/anivault/internal/tmdbfake"
 )
 
 // peer is the cobra program that others wrote, built with what its authors pinned.
 const peer = "github.com/mikefarah/yq/v4@v4.45.1"
 
-// program is one contestant: what is run each round and how long each took.
+// program is one row of the table: what runs in each round, and how long it took.
 type program struct {
 	name  string
 	args  []string
+	env   []string
 	ready func() error // before each run, untimed; may be nil
 	took  []time.Duration
 }
 
 func main() {
-	rounds := flag.Int("rounds", 200, "how often each program runs")
+	rounds := flag.Int("rounds", 200, "runs of each program")
+	bin := flag.String("bin", "", "program to measure (default: build it)")
+	other := flag.String("other", "", "another version to measure in turns")
 	flag.Parse()
-	if err := run(*rounds); err != nil {
+	if err := run(context.Background(), *rounds, *bin, *other); err != nil {
 		fmt.Fprintln(os.Stderr, "startup:", err)
 		os.Exit(1)
 	}
 }
 
-func run(rounds int) error {
+func run(ctx context.Context, rounds int, bin, other string) error {
 	tmp, err := os.MkdirTemp("", "startup-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(tmp)
 	fmt.Fprintln(os.Stderr, "building")
-	bin, err := build(tmp)
+	programs, err := peers(ctx, tmp)
 	if err != nil {
+		return err
+	}
+	if bin, err = kit.Anivault(ctx, tmp, bin); err != nil {
 		return err
 	}
 	fake, err := tmdbfake.New(tmdbfake.Config{})
@@ -60,42 +69,21 @@ func run(rounds int) error {
 		return err
 	}
 	defer server.Close()
-	env := append(os.Environ(), "HOME="+filepath.Join(tmp, "home"), "ANIVAULT_TMDB_BASE_URL="+server.URL(), "ANIVAULT_TMDB_TOKEN=bench")
-
-	lib := filepath.Join(tmp, "lib")
-	if err := fill(lib, 1, 10); err != nil {
-		return err
-	}
-	first := exec.Command(bin("anivault"), "match", "--quiet", lib)
-	first.Env, first.Stderr = env, os.Stderr
-	if err := first.Run(); err != nil {
-		return fmt.Errorf("first match: %w", err)
+	for _, v := range []struct{ bin, name string }{{bin, "anivault"}, {other, "the other"}} {
+		if v.bin == "" {
+			continue
+		}
+		own, err := version(filepath.Join(tmp, "home of "+v.name), v.name, v.bin, server.URL())
+		if err != nil {
+			return err
+		}
+		programs = append(programs, own...)
 	}
 	asked := len(fake.Journal())
-	fresh := 0 // the number of the folder that no run has seen yet
-	programs := []*program{
-		{name: "Go, standard library", args: []string{bin("plain")}},
-		{name: "cobra hello version", args: []string{bin("hello"), "version"}},
-		{name: "yq --version", args: []string{bin("yq"), "--version"}},
-		{name: "anivault version", args: []string{bin("anivault"), "version"}},
-		{name: "anivault match, 10 seen files", args: []string{bin("anivault"), "match", "--quiet", lib}},
-		{name: "anivault match, 10 new files of known series", args: []string{bin("anivault"), "match", "--quiet", filepath.Join(tmp, "new")}, ready: func() error {
-			fresh++
-			if err := os.RemoveAll(filepath.Join(tmp, "new")); err != nil {
-				return err
-			}
-			return fill(filepath.Join(tmp, "new", fmt.Sprint(fresh)), 1, 10)
-		}},
-	}
 	for round := range rounds + 2 { // the first two bring the files into memory
 		for i := range programs {
 			p := programs[(i+round)%len(programs)] // nobody always follows the same one
-			if p.ready != nil {
-				if err := p.ready(); err != nil {
-					return err
-				}
-			}
-			took, err := once(p.args, env)
+			took, err := p.once()
 			if err != nil {
 				return fmt.Errorf("%s: %w", p.name, err)
 			}
@@ -107,32 +95,59 @@ func run(rounds int) error {
 	if n := len(fake.Journal()) - asked; n > 0 {
 		return fmt.Errorf("the warm runs sent %d requests: they measure something else", n)
 	}
-	return show(programs, rounds)
+	show(programs, rounds)
+	return nil
 }
 
-// build makes every program and returns where each is.
-func build(tmp string) (func(string) string, error) {
-	bin := func(name string) string { return filepath.Join(tmp, name) }
-	plain := filepath.Join(tmp, "plain.go")
-	if err := os.WriteFile(plain, []byte("package main\n\nimport \"os\"\n\nfunc main() { os.Stdout.WriteString(\"plain\\n\") }\n"), 0o600); err != nil {
+// version prepares one anivault, with a library and a home of its own.
+func version(home, name, bin, url string) ([]*program, error) {
+	lib, fresh := filepath.Join(home, "lib"), filepath.Join(home, "new")
+	if err := fill(lib, 1, 10); err != nil {
 		return nil, err
 	}
-	for _, args := range [][]string{
-		{"build", "-o", bin("plain"), plain},
-		{"build", "-o", bin("hello"), "./startup/hello"},
-		{"build", "-C", "..", "-o", bin("anivault"), "./cmd/anivault"},
-		{"install", peer},
-	} {
-		cmd := exec.Command("go", args...)
-		cmd.Env, cmd.Stderr = append(os.Environ(), "GOBIN="+tmp), os.Stderr
-		if err := cmd.Run(); err != nil {
-			return nil, fmt.Errorf("go %s: %w", strings.Join(args, " "), err)
-		}
+	env := kit.Env(home, url)
+	first := exec.Command(bin, "match", "--quiet", lib)
+	first.Env, first.Stderr = env, os.Stderr
+	if err := first.Run(); err != nil {
+		return nil, fmt.Errorf("first match of %s: %w", name, err)
 	}
-	return bin, nil
+	n := 0 // the number of the folder that no run has seen yet
+	unseen := func() error {
+		n++
+		if err := os.RemoveAll(fresh); err != nil {
+			return err
+		}
+		return fill(filepath.Join(fresh, fmt.Sprint(n)), 1, 10)
+	}
+	return []*program{
+		{name: name + " version", args: []string{bin, "version"}, env: env},
+		{name: name + " match, 10 seen files", args: []string{bin, "match", "--quiet", lib}, env: env},
+		{name: name + " match, 10 new files of known series", args: []string{bin, "match", "--quiet", fresh}, env: env, ready: unseen},
+	}, nil
 }
 
-// fill makes one series' files below dir.
+// peers builds the programs beside anivault.
+func peers(ctx context.Context, tmp string) ([]*program, error) {
+	file := func(name string) string { return filepath.Join(tmp, name) }
+	if err := os.WriteFile(file("plain.go"), []byte("package main\n\nimport \"os\"\n\nfunc main() { os.Stdout.WriteString(\"plain\\n\") }\n"), 0o600); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(kit.Build(ctx, ".", file("plain"), file("plain.go")), kit.Build(ctx, ".", file("hello"), "./startup/hello")); err != nil {
+		return nil, err
+	}
+	install := exec.CommandContext(ctx, "go", "install", peer)
+	install.Env, install.Stderr = append(os.Environ(), "GOBIN="+tmp), os.Stderr
+	if err := install.Run(); err != nil {
+		return nil, fmt.Errorf("go install %s: %w", peer, err)
+	}
+	return []*program{
+		{name: "cobra hello version", args: []string{file("hello"), "version"}},
+		{name: "Go, standard library", args: []string{file("plain")}},
+		{name: "yq --version", args: []string{file("yq"), "--version"}},
+	}, nil
+}
+
+// fill creates files of one series below dir.
 func fill(dir string, from, to int) error {
 	dir = filepath.Join(dir, "Cowboy Bebop")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -146,11 +161,16 @@ func fill(dir string, from, to int) error {
 	return nil
 }
 
-// once runs a program to its end and returns how long that took, from before its start to after its exit.
-func once(args, env []string) (time.Duration, error) {
-	cmd := exec.Command(args[0], args[1:]...)
+// once runs the program to its end and returns the time from before its start to after its exit.
+func (p *program) once() (time.Duration, error) {
+	if p.ready != nil {
+		if err := p.ready(); err != nil {
+			return 0, err
+		}
+	}
+	cmd := exec.Command(p.args[0], p.args[1:]...)
 	var out, complaint bytes.Buffer
-	cmd.Env, cmd.Stdout, cmd.Stderr = env, &out, &complaint
+	cmd.Env, cmd.Stdout, cmd.Stderr = p.env, &out, &complaint
 	start := time.Now()
 	err := cmd.Run()
 	took := time.Since(start)
@@ -163,22 +183,16 @@ func once(args, env []string) (time.Duration, error) {
 	return took, nil
 }
 
-// show prints a table; the last column is the median beside that of the cobra hello.
-func show(programs []*program, rounds int) error {
-	hello := median(programs[1].took)
-	fmt.Printf("%d cores, %s, %d rounds of whole processes, milliseconds\n\n%-46s %8s %8s %8s %10s\n", runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly), rounds,
-		"what", "least", "median", "p95", "of hello")
+// show prints a table. The last column is the median in units of that of the cobra program.
+func show(programs []*program, rounds int) {
+	hello := ms(programs[0].took, 0.5)
+	fmt.Printf("%s, %d rounds of whole processes, milliseconds\n\n%-46s %8s %8s %8s %10s\n", kit.Machine(), rounds, "what", "least", "median", "p95", "of hello")
 	for _, p := range programs {
-		slices.Sort(p.took)
-		m := median(p.took)
-		fmt.Printf("%-46s %8.1f %8.1f %8.1f %9.2fx\n", p.name, ms(p.took[0]), ms(m), ms(p.took[len(p.took)*95/100]), float64(m)/float64(hello))
+		fmt.Printf("%-46s %8.1f %8.1f %8.1f %9.2fx\n", p.name, ms(p.took, 0), ms(p.took, 0.5), ms(p.took, 0.95), ms(p.took, 0.5)/hello)
 	}
-	return nil
 }
 
-func median(d []time.Duration) time.Duration {
-	s := slices.Sorted(slices.Values(d))
-	return s[len(s)/2]
+// ms returns a quantile in milliseconds.
+func ms(took []time.Duration, q float64) float64 {
+	return float64(kit.Quantile(took, q)) / float64(time.Millisecond)
 }
-
-func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

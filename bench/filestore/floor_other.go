@@ -1,7 +1,0 @@
-//go:build !unix || aix || solaris
-
-package main
-
-import "errors"
-
-func openFloor(string) (func() error, error) { return nil, errors.ErrUnsupported }

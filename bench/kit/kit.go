@@ -1,0 +1,85 @@
+// Package kit holds what the benchmarks share: the line about the machine, the
+// program that is measured, and its environment.
+package kit
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Machine returns a line about the machine and its load: figures are worth little
+// without it.
+func Machine() string {
+	return fmt.Sprintf("%d cores, load %s, %s %s/%s, %s UTC", runtime.NumCPU(), Load(), runtime.Version(), runtime.GOOS, runtime.GOARCH,
+		time.Now().UTC().Format("2006-01-02 15:04"))
+}
+
+// Load returns the load averages, "unknown" where the system has none.
+func Load() string {
+	raw, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	words := strings.Fields(string(raw))
+	return strings.Join(words[:min(3, len(words))], " ")
+}
+
+// Anivault returns the program to measure: bin, or if that is "" one built from
+// this repository into dir. It has to be called in the folder bench.
+func Anivault(ctx context.Context, dir, bin string) (string, error) {
+	if bin != "" {
+		return filepath.Abs(bin)
+	}
+	bin = filepath.Join(dir, "anivault")
+	if runtime.GOOS == "windows" {
+		bin += ".exe"
+	}
+	return bin, Build(ctx, "..", bin, "./cmd/anivault")
+}
+
+// Build builds a package of the module in dir into a file.
+func Build(ctx context.Context, dir, to, pkg string) error {
+	build := exec.CommandContext(ctx, "go", "build", "-C", dir, "-o", to, pkg)
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		return fmt.Errorf("build %s (run this from bench): %w", pkg, err)
+	}
+	return nil
+}
+
+// Env returns the environment of a user whose home is a folder of the benchmark and
+// who asks the stand-in at url. No setting of the real user is in it.
+func Env(home, url string) []string {
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return strings.HasPrefix(v, "ANIVAULT_") || strings.HasPrefix(v, "XDG_")
+	})
+	return append(env, "HOME="+home, "ANIVAULT_TMDB_BASE_URL="+url, "ANIVAULT_TMDB_TOKEN=bench")
+}
+
+// Quantile returns the value below which the share q of all values lies; q is from
+// 0 to 1.
+func Quantile[T cmp.Ordered](values []T, q float64) T {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
+}
+
+// Fairness returns Jain's index: 1 if all have the same, 1/n if one has all.
+func Fairness(shares []int) float64 {
+	var sum, squares float64
+	for _, n := range shares {
+		sum += float64(n)
+		squares += float64(n) * float64(n)
+	}
+	if squares == 0 {
+		return 0
+	}
+	return sum * sum / (float64(len(shares)) * squares)
+}
