@@ -1,12 +1,5 @@
 package library
 
-// Patterns in gitignore syntax (gitignore(5), "PATTERN FORMAT"), for
-// .anivaultignore files and --exclude. Two differences: "?" and "[...]" take a
-// character where git takes a byte, and names are compared in Unicode NFC,
-// because macOS hands them out decomposed (and without regard to case where
-// file systems have none). Why this is our own: docs/decisions.md. The tests compare
-// it with git itself.
-
 import (
 	"fmt"
 	"runtime"
@@ -27,7 +20,10 @@ func (e *PatternError) Error() string {
 	return fmt.Sprintf("exclude pattern %q %s", e.Pattern, e.Reason)
 }
 
-// pattern is one line of an ignore file.
+// pattern is one line of an ignore file, in gitignore syntax (gitignore(5), "PATTERN FORMAT"). Two differences: "?"
+// and "[...]" take a character where git takes a byte, and names are compared in Unicode NFC, because macOS
+// decomposes them (and without regard to case where file systems have none). The tests compare it with git itself;
+// docs/decisions.md says why it is our own.
 type pattern struct {
 	text     string   // as written, for reasons
 	line     int      // from 1; 0 for --exclude
@@ -43,7 +39,7 @@ type patterns struct {
 	list   []pattern
 }
 
-// foldCase is whether this system's file systems usually ignore case.
+// foldCase reports whether the file systems of this system usually ignore case.
 const foldCase = runtime.GOOS == "windows" || runtime.GOOS == "darwin"
 
 func canonical(s string, fold bool) string {
@@ -65,8 +61,7 @@ func isASCII(s string) bool {
 	return true
 }
 
-// parsePatterns reads an ignore file. It never fails: a line that can match
-// nothing matches nothing, as in git.
+// parsePatterns reads an ignore file. It never fails: a line that can match nothing matches nothing, as in git.
 func parsePatterns(origin, text string, fold bool) patterns {
 	p := patterns{origin: origin, fold: fold}
 	text = strings.TrimPrefix(text, "\ufeff")
@@ -81,8 +76,7 @@ func parsePatterns(origin, text string, fold bool) patterns {
 	return p
 }
 
-// parsePattern reads one line; ok is false for what is no pattern: empty,
-// a comment, slashes alone.
+// parsePattern reads one line. It reports false for one that is empty, a comment, or slashes alone.
 func parsePattern(line string, fold bool) (p pattern, ok bool) {
 	if strings.HasPrefix(line, "#") {
 		return p, false
@@ -117,8 +111,7 @@ func trimTrailingSpaces(s string) string {
 	return trimmed
 }
 
-// match gives the last pattern that matches rel, a path with forward slashes
-// relative to the list's folder.
+// match returns the last pattern that matches rel, a path with forward slashes relative to the list's folder.
 func (p patterns) match(rel string, dir bool) (pattern, bool) {
 	if len(p.list) == 0 {
 		return pattern{}, false
@@ -133,9 +126,8 @@ func (p patterns) match(rel string, dir bool) (pattern, bool) {
 	return pattern{}, false
 }
 
-// matchSegments matches path segments; "**" takes any number of them, at the
-// end at least one. Only the last "**" ever has to be tried again, so the time
-// is at most the product of both lengths.
+// matchSegments matches path segments; "**" takes any number of them, at the end at least one. Only the last "**"
+// ever has to be tried again, so the time is at most the product of both lengths.
 func matchSegments(want, names []string) bool {
 	w, n := 0, 0
 	backW, backN := -1, 0
@@ -161,9 +153,8 @@ func matchSegments(want, names []string) bool {
 	return w == len(want)
 }
 
-// matchName matches one name: "*" any run, "?" one character, "[...]" a set,
-// "\" takes the next character as it is. Bytes that are no UTF-8 count as one
-// character each.
+// matchName matches one name: "*" any run, "?" one character, "[...]" a set, "\" takes the next character as it is.
+// Each byte that is not UTF-8 counts as one character.
 func matchName(want, name string) bool {
 	w, n := 0, 0
 	backW, backN := -1, 0
@@ -191,7 +182,7 @@ func matchName(want, name string) bool {
 	return w == len(want)
 }
 
-// matchOne matches one character and gives how much of each was used.
+// matchOne matches one character. It returns how many bytes of each were used.
 func matchOne(want, name string) (wn, nn int, ok bool) {
 	if want == "" {
 		return 0, 0, false
@@ -215,8 +206,8 @@ func matchOne(want, name string) (wn, nn int, ok bool) {
 	return wsize, size, want[:wsize] == name[:size]
 }
 
-// matchSet matches "[abc]", "[a-z]", "[!a]", "[^a]" and "[[:alpha:]]" against
-// one character. valid is false when the set does not end.
+// matchSet matches "[abc]", "[a-z]", "[!a]", "[^a]" and "[[:alpha:]]" against one character. valid is false when the
+// set does not end.
 func matchSet(want, char string) (n int, in, valid bool) {
 	i := 1
 	negated := i < len(want) && (want[i] == '!' || want[i] == '^')
@@ -224,40 +215,41 @@ func matchSet(want, char string) (n int, in, valid bool) {
 		i++
 	}
 	c, _ := utf8.DecodeRuneInString(char)
-	for first := true; ; first = false {
-		if i >= len(want) {
-			return 0, false, false
-		}
+	for first := true; i < len(want); first = false {
 		if want[i] == ']' && !first {
 			return i + 1, in != negated, true
 		}
-		if strings.HasPrefix(want[i:], "[:") {
-			name, _, closed := strings.Cut(want[i+2:], ":]")
-			if closed {
-				class, known := classes[name]
-				if !known {
-					return 0, false, false
-				}
-				in = in || class(c)
-				i += len(name) + 4
-				continue
-			}
-		}
-		low, size, ok := setChar(want[i:])
+		size, has, ok := setElement(want[i:], c)
 		if !ok {
 			return 0, false, false
 		}
 		i += size
-		high := low
-		if i+1 < len(want) && want[i] == '-' && want[i+1] != ']' {
-			high, size, ok = setChar(want[i+1:])
-			if !ok {
-				return 0, false, false
-			}
-			i += 1 + size
-		}
-		in = in || low <= c && c <= high
+		in = in || has
 	}
+	return 0, false, false
+}
+
+// setElement matches the first element of a set: "[:class:]", "a-z" or "a".
+func setElement(want string, c rune) (size int, in, ok bool) {
+	if strings.HasPrefix(want, "[:") {
+		if name, _, closed := strings.Cut(want[2:], ":]"); closed {
+			class, known := classes[name]
+			return len(name) + 4, known && class(c), known
+		}
+	}
+	low, size, ok := setChar(want)
+	if !ok {
+		return 0, false, false
+	}
+	high := low
+	if rest := want[size:]; len(rest) > 1 && rest[0] == '-' && rest[1] != ']' {
+		var more int
+		if high, more, ok = setChar(rest[1:]); !ok {
+			return 0, false, false
+		}
+		size += 1 + more
+	}
+	return size, low <= c && c <= high, true
 }
 
 func setChar(s string) (c rune, size int, ok bool) {
@@ -292,8 +284,7 @@ func lower(c rune) bool { return c >= 'a' && c <= 'z' }
 func upper(c rune) bool { return c >= 'A' && c <= 'Z' }
 func digit(c rune) bool { return c >= '0' && c <= '9' }
 
-// parseExcludes reads --exclude patterns, refusing those that can match
-// nothing: on a command line that is a mistake to be told about.
+// parseExcludes reads --exclude patterns, refusing those that can match nothing: on a command line that is a mistake.
 func parseExcludes(globs []string, fold bool) (patterns, error) {
 	p := patterns{origin: "--exclude", fold: fold}
 	for _, glob := range globs {
@@ -314,7 +305,7 @@ func parseExcludes(globs []string, fold bool) (patterns, error) {
 	return p, nil
 }
 
-// wellFormed holds when every set in a segment ends and no backslash is last.
+// wellFormed reports whether every set in a segment ends and no backslash is last.
 func wellFormed(segment string) bool {
 	for i := 0; i < len(segment); {
 		switch segment[i] {

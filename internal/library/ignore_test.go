@@ -140,8 +140,7 @@ func gitRepository(t testing.TB) string {
 	return dir
 }
 
-// decide walks down to path as a walk would: what lies in an ignored folder
-// is ignored with it.
+// decide walks down to path as a walk would: what lies in an ignored folder is ignored with it.
 func decide(p patterns, path string) int {
 	names := strings.Split(path, "/")
 	for i := 1; i <= len(names); i++ {
@@ -155,8 +154,8 @@ func decide(p patterns, path string) int {
 
 func TestPatternsDecideAsGitDoes(t *testing.T) {
 	dir := gitRepository(t)
-	// "**" beside other characters is left out: git, which compares the literal
-	// start of a pattern apart, then finds "a**/*" in "a".
+	// "**" beside other characters is left out: git, which compares the literal start of a pattern apart, then finds
+	// "a**/*" in "a".
 	segment := rapid.OneOf(rapid.Just("**"), rapid.StringMatching(`\*?((\?|a|b|c|\.|\[ab\]|\[!a\]|\[a-c\]|\\a|ab|x y)\*?){1,3}`), rapid.Just("*"))
 	line := rapid.Custom(func(t *rapid.T) string {
 		s := strings.Join(rapid.SliceOfN(segment, 1, 4).Draw(t, "segments"), "/")

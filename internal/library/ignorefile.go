@@ -1,7 +1,5 @@
 package library
 
-// Where ignore files are looked for, and which of them decides.
-
 import (
 	"errors"
 	"fmt"
@@ -9,24 +7,24 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/anivault/anivault/internal/lockfile"
 )
 
-// IgnoreFile is the name of the files that say what to leave out, in gitignore
-// syntax. They count for their folder and all below it, also when the walk
-// starts below it.
+// IgnoreFile is the name of the files that list what to leave out, in gitignore syntax. They apply to their folder
+// and all below it, also when the walk starts below it.
 const IgnoreFile = ".anivaultignore"
 
 const maxIgnoreFile = 1 << 20 // bytes; a hand-written list has a few hundred
 
-// scope is the ignore lists that count in one folder, innermost first.
+// scope has the ignore lists that apply in one folder, innermost first.
 type scope struct {
 	patterns
 	base  string // the list's folder, absolute, with a separator at its end
 	above *scope
 }
 
-// verdict tells whether the entry at an absolute path is ignored. A nearer
-// list wins over a farther one.
+// verdict reports whether the entry at an absolute path is ignored, and why. A nearer list wins over a farther one.
 func (s *scope) verdict(path string, dir bool) (reason string, ignored bool) {
 	for ; s != nil; s = s.above {
 		rel, ok := strings.CutPrefix(path, s.base)
@@ -43,7 +41,7 @@ func (s *scope) verdict(path string, dir bool) (reason string, ignored bool) {
 	return "", false
 }
 
-// with gives the scope below s in which p counts from dir on: s itself if p says nothing.
+// with returns the scope below s in which p applies from dir on: s itself if p is empty.
 func (s *scope) with(p patterns, dir string) *scope {
 	if len(p.list) == 0 {
 		return s
@@ -51,41 +49,37 @@ func (s *scope) with(p patterns, dir string) *scope {
 	return &scope{patterns: p, base: strings.TrimSuffix(dir, string(filepath.Separator)) + string(filepath.Separator), above: s}
 }
 
-// readIgnoreFile gives the list in dir, nil if there is none.
-func readIgnoreFile(dir string, fold bool) (*patterns, error) {
+// readIgnoreFile returns the list in dir, an empty one where there is none.
+func readIgnoreFile(dir string, fold bool) (patterns, error) {
 	path := filepath.Join(dir, IgnoreFile)
-	f, err := os.Open(path)
-	if err != nil {
-		if errors.Is(err, os.ErrNotExist) {
-			return nil, nil
-		}
-		return nil, err
+	f, err := lockfile.Open(path, os.O_RDONLY, 0)
+	switch {
+	case errors.Is(err, os.ErrNotExist), errors.As(err, new(*lockfile.NotRegularError)):
+		return patterns{}, nil // a folder or device of that name is not a list
+	case err != nil:
+		return patterns{}, err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, err // a folder or device of that name is no list
-	}
 	text, err := io.ReadAll(io.LimitReader(f, maxIgnoreFile+1))
+	if err == nil && len(text) > maxIgnoreFile {
+		err = fmt.Errorf("read %s: larger than %d bytes", path, maxIgnoreFile)
+	}
 	if err != nil {
-		return nil, err
+		return patterns{}, err
 	}
-	if len(text) > maxIgnoreFile {
-		return nil, fmt.Errorf("read %s: larger than %d bytes", path, maxIgnoreFile)
-	}
-	p := parsePatterns(path, string(text), fold)
-	return &p, nil
+	return parsePatterns(path, string(text), fold), nil
 }
 
-// scopeAbove reads the ignore files of the folders above dir, an absolute
-// path. What cannot be read there is not ours to report.
+// scopeAbove reads the ignore files of the folders above dir, an absolute path. Those that cannot be read are passed
+// over: the user did not name these folders.
 func scopeAbove(dir string, fold bool) *scope {
 	parent := filepath.Dir(dir)
 	if parent == dir {
 		return nil
 	}
 	s := scopeAbove(parent, fold)
-	if p, err := readIgnoreFile(parent, fold); err == nil && p != nil {
-		s = s.with(*p, parent)
+	if p, err := readIgnoreFile(parent, fold); err == nil {
+		s = s.with(p, parent)
 	}
 	return s
 }

@@ -1,8 +1,5 @@
 package library
 
-// Which folders are read at all: each once, links to folders that have a place
-// of their own below a root not at all, so that loops end.
-
 import (
 	"crypto/sha256"
 	"os"
@@ -10,6 +7,8 @@ import (
 	"strings"
 )
 
+// links decides which folders are read: each once, and a link to a folder that the walk comes to by itself not at
+// all, so that loops end.
 type links struct {
 	roots   []string // real paths of the roots that are folders
 	entered map[[16]byte]struct{}
@@ -17,15 +16,14 @@ type links struct {
 	named, namedEarlier map[[16]byte]struct{}
 }
 
-// rememberedFiles bounds what a list of files costs: it may be as long as it
-// likes, and names a file again soon if at all.
+// rememberedFiles bounds the memory that a long list of files takes: one that names a file twice does so soon.
 const rememberedFiles = 1 << 16
 
 func newLinks() *links {
 	return &links{entered: make(map[[16]byte]struct{}), named: make(map[[16]byte]struct{})}
 }
 
-// folders are the real paths of the roots that are folders.
+// folders returns the real paths of the roots that are folders.
 func folders(roots []Root) (out []string) {
 	for _, r := range roots {
 		abs, err := filepath.Abs(r.Path)
@@ -43,14 +41,13 @@ func folders(roots []Root) (out []string) {
 	return out
 }
 
-// key is a folder in 16 bytes, so that a library of a hundred thousand folders
-// costs a few megabytes.
+// key identifies a path in 16 bytes, so that a library of a hundred thousand folders costs a few megabytes.
 func key(real string) [16]byte {
 	sum := sha256.Sum256([]byte(real))
 	return [16]byte(sum[:16])
 }
 
-// enter notes that a folder is read; false says that it was before.
+// enter notes that a folder is read. It reports false if it was read before.
 func (l *links) enter(real string) bool {
 	k := key(real)
 	if _, seen := l.entered[k]; seen {
@@ -60,16 +57,15 @@ func (l *links) enter(real string) bool {
 	return true
 }
 
-// follow tells whether a link to the folder real is to be entered: not when
-// the folder was read, when the walk comes to it by itself, or when it holds a
-// root, which is the way to read half a disk by one link. A folder that lies
-// below a root but in a hidden place is followed: the walk would not come.
+// follow reports whether a link to the folder real is to be entered: not when the folder was read, when the walk
+// comes to it by itself, or when it holds a root, which is the way to read half a disk by one link. A folder that
+// lies below a root but in a hidden place is followed: the walk would not come.
 func (l *links) follow(real string) bool {
 	if _, seen := l.entered[key(real)]; seen {
 		return false
 	}
 	for _, root := range l.roots {
-		if rel, ok := below(root, real); ok && !hiddenWay(rel) {
+		if rel, ok := below(root, real); ok && !inHiddenFolder(rel) {
 			return false
 		}
 		if _, ok := below(real, root); ok {
@@ -79,7 +75,7 @@ func (l *links) follow(real string) bool {
 	return true
 }
 
-// below gives the way from dir to path; "" when they are the same.
+// below returns the path from dir to path, "" if they are the same.
 func below(dir, path string) (rel string, ok bool) {
 	if dir == path {
 		return "", true
@@ -87,7 +83,7 @@ func below(dir, path string) (rel string, ok bool) {
 	return strings.CutPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
 }
 
-func hiddenWay(rel string) bool {
+func inHiddenFolder(rel string) bool {
 	for name := range strings.SplitSeq(rel, string(filepath.Separator)) {
 		if hiddenFolder(name) != "" {
 			return true
@@ -96,8 +92,8 @@ func hiddenWay(rel string) bool {
 	return false
 }
 
-// firstSight notes a file that was named; false says that it was yielded
-// before, named or found in a folder.
+// firstSight notes a file that was named. It reports false if the file was yielded before, named or found in a
+// folder.
 func (l *links) firstSight(real string, video bool) bool {
 	if l.namedBefore(real) {
 		return false
@@ -112,7 +108,7 @@ func (l *links) firstSight(real string, video bool) bool {
 	return true
 }
 
-// namedBefore tells whether a file was yielded because it was named.
+// namedBefore reports whether a file was yielded because it was named.
 func (l *links) namedBefore(real string) bool {
 	k := key(real)
 	_, seen := l.named[k]
@@ -120,5 +116,5 @@ func (l *links) namedBefore(real string) bool {
 	return seen || earlier
 }
 
-// anyNamed tells whether it can matter.
+// anyNamed reports whether any file was named.
 func (l *links) anyNamed() bool { return len(l.named) > 0 }

@@ -1,7 +1,5 @@
 package library
 
-// Reading lists of names and paths.
-
 import (
 	"bufio"
 	"bytes"
@@ -16,12 +14,10 @@ const MaxLine = 1 << 20
 // ErrUTF16 says that a list is UTF-16, as PowerShell's ">" writes it.
 var ErrUTF16 = errors.New("the list is UTF-16: write it as UTF-8 (PowerShell: | Out-File -Encoding utf8)")
 
-// ReadList calls fn with each path of a list, in order: lines, or with null
-// entries that end with a NUL byte. Empty entries are passed over. Bytes come
-// as they are, valid UTF-8 or not; of a line's end only "\n" or "\r\n" goes
-// (a name that really ends with "\r" needs null). A missing last line end
-// makes no difference. It stops at fn's first error and returns it; an entry
-// longer than MaxLine is an error that gives its number.
+// ReadList calls fn with each path of a list, in order: lines, or with null entries that end with a NUL byte. Empty
+// entries are passed over. Bytes come as they are, valid UTF-8 or not; of a line's end only "\n" or "\r\n" goes (a
+// name that really ends with "\r" needs null). A missing last line end makes no difference. It stops at fn's first
+// error and returns it; an entry longer than MaxLine is an error that gives its number.
 func ReadList(r io.Reader, null bool, fn func(path string) error) error {
 	return readEntries(r, null, func(s string) error {
 		if s == "" {
@@ -64,8 +60,7 @@ func readEntries(r io.Reader, null bool, fn func(string) error) error {
 
 var errTooLong = errors.New("too long")
 
-// readEntry gives the bytes up to end, without it; at the end of the list what
-// is left, with io.EOF.
+// readEntry returns the bytes up to end, without it; at the end of the list what is left, with io.EOF.
 func readEntry(r *bufio.Reader, end byte) ([]byte, error) {
 	var entry []byte
 	for {

@@ -1,8 +1,5 @@
 package library
 
-// What a folder holds, and what is asked about it: size and time of videos and links, by name within the folder where the
-// system can do that.
-
 import (
 	"cmp"
 	"io/fs"
@@ -18,7 +15,7 @@ type listing struct {
 	items []item   // by name, in byte order
 }
 
-// item is one entry of a folder.
+// item is one entry of a folder. Only of links and videos size and time are asked for.
 type item struct {
 	name  string
 	isDir bool
@@ -33,7 +30,7 @@ type item struct {
 	modTime time.Time
 }
 
-// open reads a folder, in the place of the one before. With an error the listing holds what could be read until then.
+// open reads another folder. With an error the listing holds what could be read until then.
 func (l *listing) open(path string) (err error) {
 	l.items = l.items[:0]
 	if l.dir, err = os.Open(path); err != nil {
@@ -58,18 +55,21 @@ func (l *listing) close() {
 	if len(l.items) > manyItems {
 		l.items = nil
 	}
-	clear(l.items) // what they name is not held on to
+	clear(l.items) // so that their names can be freed
 }
 
 // manyItems is how long a listing is kept for the next folder.
 const manyItems = 4096
 
-// has tells whether there is an entry of that name, also where file systems make no difference of its case.
+// has reports whether there is an entry of that name in any case: a file system may ignore it.
 func (l *listing) has(name string) bool {
 	return slices.ContainsFunc(l.items, func(it item) bool { return len(it.name) == len(name) && strings.EqualFold(it.name, name) })
 }
 
-// note takes what the system says.
+// isFolder reports whether the item is a folder or a link to one.
+func (it *item) isFolder() bool { return it.isDir || it.link && it.err == nil && it.mode.IsDir() }
+
+// note keeps what the system says.
 func (it *item) note(info fs.FileInfo, err error) {
 	if it.err = err; err == nil {
 		it.mode, it.size, it.modTime = info.Mode(), info.Size(), info.ModTime()

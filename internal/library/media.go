@@ -1,7 +1,5 @@
 package library
 
-// Which extensions are media, and which belong to media.
-
 import (
 	"path/filepath"
 	"strings"
@@ -24,9 +22,8 @@ func extension(name string) string {
 	return strings.ToLower(strings.TrimPrefix(filepath.Ext(name), "."))
 }
 
-// IsVideo tells by its extension, in any case, whether a name is a video file's.
+// IsVideo reports whether a name has the extension of a video, in any case.
 func IsVideo(name string) bool { return video[extension(name)] }
 
-// IsSidecar tells whether a name is that of a file that belongs to a video:
-// subtitles and ".nfo".
+// IsSidecar reports whether a name is that of a file that belongs to a video: subtitles and ".nfo".
 func IsSidecar(name string) bool { return sidecar[extension(name)] }

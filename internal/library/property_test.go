@@ -14,8 +14,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever links and overlapping roots there are: the walk ends, is the same
-// twice, yields no file twice and leaves no file below a root out.
+// Whatever links and overlapping roots there are: the walk ends, is the same twice, yields no file twice and leaves
+// no file below a root out.
 func TestEveryFileBelowARootIsYieldedOnce(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("links need a privilege on Windows")

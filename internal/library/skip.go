@@ -1,9 +1,5 @@
 package library
 
-// THE rules of what is left out by its name, and the reasons as users read
-// them. A rule that looks at a folder's name alone would lose the series
-// "Extras" and ".hack": folders are judged by what lies in and beside them.
-
 import (
 	"path/filepath"
 	"regexp"
@@ -29,15 +25,15 @@ const (
 	SkipLinkLoop    = "link to a folder that is read at its own place"
 )
 
-// fileRules judge a name without its extension; the first that matches gives
-// the reason. Each row has names that must and must not match in skip_test.go.
+// fileRules judge a name without its extension; the first that matches decides. Each row has names that must and must
+// not match in skip_test.go.
 var fileRules = []struct {
 	reason string
 	words  []string // in lower case: a name without any of them needs no look at the pattern
 	stem   *regexp.Regexp
 }{
-	// "sample", "sample-grp-show", "show.s01e01-sample", "show [sample]". Not
-	// "Free Sample" nor "Sample - 01": a space does not set it apart.
+	// "sample", "sample-grp-show", "show.s01e01-sample", "show [sample]". Not "Free Sample" nor "Sample - 01": a
+	// space does not set it apart.
 	{SkipSample, []string{"sample"}, regexp.MustCompile(`(?i)^sample$|^sample-\S|^\S+[._-]sample$|[\[(]sample[\])]$|\d[ ._-]+sample$`)},
 	{SkipTrailer, []string{"trailer"}, regexp.MustCompile(`(?i)^(?:theatrical |official |teaser )?trailers?(?: ?\d+)?$|[._-]trailer ?\d*$|- (?:theatrical |official |teaser )?trailer ?\d*$|[\[(](?:official )?trailer ?\d*[\])]`)},
 	{SkipCreditless, []string{"nc", "creditless", "clean", "textless", "credit"}, regexp.MustCompile(`(?i)(?:^|[ ._\[(-])NC[ ._-]?(?:OP|ED)(?:[ ._-]?\d{1,2}[a-z]?)?(?:v\d)?(?:$|[ ._\])-])|(?:^|[ ._\[(-])(?:creditless|clean|textless|non-?credit)[ ._-](?:opening|ending|op|ed)(?:$|[ ._\])\d-])`)},
@@ -46,11 +42,11 @@ var fileRules = []struct {
 	{SkipExtra, []string{"behindthescenes", "deleted", "featurette", "interview", "extra"}, regexp.MustCompile(`(?i)\S-(?:behindthescenes|deleted|deletedscene|featurette|interview|extra)$`)},
 }
 
-// episodic finds what makes a name an episode's, title before it: then " - Menu"
-// behind it is an episode's title.
+// episodic matches the name of an episode, with the title before its number: in such a name " - Menu" is an episode's
+// title.
 var episodic = regexp.MustCompile(`(?i)^(.*?)[ ._-]*(?:\bs\d{1,2}[ ._-]?e\d{1,4}|\b\d{1,2}x\d{2,3}\b)`)
 
-// skipByName gives the reason to leave a video out for its name, "" for none.
+// skipByName returns the reason to leave a video out for its name, "" for none.
 func skipByName(name string) string {
 	if strings.HasPrefix(name, "._") {
 		return SkipAppleDouble
@@ -70,16 +66,16 @@ func skipByName(name string) string {
 	return ""
 }
 
-// systemFolders are what network storage, operating systems and archivers
-// leave behind; in lower case. ".Trash-1000" and the like are hidden anyway.
+// systemFolders are what network storage, operating systems and archivers leave behind; in lower case. ".Trash-1000"
+// and the like are hidden anyway.
 var systemFolders = set("@eadir", "#recycle", "#snapshot", "@recycle", "@recently-snapshot", "@tmp", ".@__thumb",
 	"$recycle.bin", "recycler", "recycled", "system volume information", "lost+found", "__macosx",
 	"network trash folder", "temporary items", ".trash", ".trashes", ".recycle", ".recycle.bin", ".snapshot", ".snapshots",
 	".git", ".svn", ".cache", ".thumbnails", ".sync", ".stfolder", ".stversions", ".spotlight-v100", ".fseventsd",
 	".temporaryitems", ".documentrevisions-v100", ".appledouble", ".zfs")
 
-// extrasFolders are the names that media managers use, in lower case.
-// "Specials", "OVA" and "Shorts" are not among them: they hold episodes.
+// extrasFolders are the names that media managers use, in lower case. "Specials", "OVA" and "Shorts" are not among
+// them: they hold episodes.
 var extrasFolders = set("extras", "extra", "featurettes", "featurette", "behind the scenes", "deleted scenes", "interviews",
 	"trailers", "trailer", "samples", "sample", "bonus", "bonuses", "bonus features", "bonus disc", "menus", "menu", "bd menu",
 	"dvd menu", "creditless", "clean op & ed", "ncop", "nced", "ncop & nced", "ncop&nced", "ncop-nced", "ncop_nced", "nc",
@@ -88,9 +84,8 @@ var extrasFolders = set("extras", "extra", "featurettes", "featurette", "behind 
 // seasonFolder matches the folders that make their parent a series'.
 var seasonFolder = regexp.MustCompile(`(?i)^(?:season|series|saison|staffel|temporada|stagione|сезон|시즌|シーズン)[ ._-]*\d{1,4}\b|^s\d{1,2}$|\b\d{1,2}(?:st|nd|rd|th) season$|^第[0-9０-９一二三四五六七八九十]+[期季]$|\d기$|^(?:specials?|season 0+|ova|oad)$|\bseason \d{1,2}$`)
 
-// hiddenFolder tells why a folder is never entered unless it is named, "" for
-// folders that are. A dot alone hides nothing that reads like a title: the
-// series ".hack//SIGN" lies in ".hack SIGN" or ".hack__SIGN".
+// hiddenFolder returns why a folder is never entered unless it is named, "" if it is entered. A dot alone hides
+// nothing that reads like a title: the series ".hack//SIGN" lies in ".hack SIGN" or ".hack__SIGN".
 func hiddenFolder(name string) string {
 	switch {
 	case systemFolders[strings.ToLower(name)]:
@@ -105,7 +100,8 @@ func hiddenFolder(name string) string {
 	return SkipHidden
 }
 
-// surroundings is what a folder tells about the folders in it.
+// surroundings are the facts about a folder that decide what the folders in it are. Its name alone would not do:
+// there are series called "Extras" and ".hack".
 type surroundings struct {
 	root    bool // a user named it
 	seasons bool // it has season folders: a series' folder
@@ -121,7 +117,7 @@ func surroundingsOf(items []item, root bool) surroundings {
 	return s
 }
 
-// isExtras tells whether a folder holds the extras of what it lies in.
+// isExtras reports whether a folder holds the extras of what it lies in.
 //
 //   - Episodes in it that carry its own name ("Extras.S01E01"): a series.
 //   - Beside season folders: extras.
@@ -129,7 +125,7 @@ func surroundingsOf(items []item, root bool) surroundings {
 //     videos beside it.
 //   - Directly in a root that has videos but no season folders, a film's
 //     folder or a flat library: extras, unless it has season folders.
-//   - Directly in a root without either: a title, for nothing speaks against.
+//   - Directly in a root without either: a title.
 func isExtras(name string, items []item, above surroundings) bool {
 	if !extrasFolders[strings.ToLower(strings.TrimSpace(name))] {
 		return false
@@ -154,8 +150,8 @@ func isExtras(name string, items []item, above surroundings) bool {
 	return above.videos || !seasons
 }
 
-// sameWords compares titles by their letters and digits alone; a year behind
-// the first is no difference.
+// sameWords reports whether titles have the same letters and digits, without regard to a year at the end of the
+// first.
 func sameWords(a, b string) bool {
 	return words(year.ReplaceAllString(a, "")) == words(b)
 }

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// statIn asks about an entry by its name within its folder, so that the system need not find the folder again for every
-// file: asking is most of what a walk costs.
+// statIn asks about an entry by its name within its folder, so that the system need not find the folder again for
+// every file: asking is most of what a walk costs.
 func (it *item) statIn(dir *os.File) {
 	var s unix.Stat_t
 	err := unix.Fstatat(int(dir.Fd()), it.name, &s, unix.AT_SYMLINK_NOFOLLOW)

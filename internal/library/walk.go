@@ -1,9 +1,5 @@
 package library
 
-// The walk: in which order folders are read, what is followed, what is
-// yielded. Which names are left out is decided in skip.go and ignore.go, which
-// links are followed in links.go.
-
 import (
 	"context"
 	"errors"
@@ -19,10 +15,9 @@ type Root struct {
 	Path string
 }
 
-// Options is what a walk can be told.
+// Options are the settings of a walk.
 type Options struct {
-	// Excludes are patterns in gitignore syntax, relative to each root; they
-	// win over ignore files.
+	// Excludes are patterns in gitignore syntax, relative to each root; they win over ignore files.
 	Excludes []string
 }
 
@@ -42,19 +37,16 @@ type Dir struct {
 	Abs   string // where it is, links not resolved; "" with an Err that left nothing to read
 	Files []File // by name, in byte order
 	Named bool   // its one file is a root; what else the folder holds was not looked at
-	Err   error  // what could not be read: of the folder, or a root that does not exist
+	Err   error  // what of the folder could not be read, or that a root does not exist
 }
 
-// Walk yields every folder below roots that has something to tell, in order:
-// the roots as given, in a folder its own files before its folders, both in
-// byte order of their names. A root that is a file is yielded as a Dir of its
-// folder with that one file.
+// Walk yields every folder below roots that has media or something left out, in order: the roots as given, in a
+// folder its own files before its folders, both in byte order of their names. A root that is a file is yielded as a
+// Dir of its folder with that one file.
 //
-// A folder that cannot be read is one Dir with Err; the walk goes on. A folder
-// is read once, however many roots and links lead to it. Walk itself fails
-// with a *PatternError (before anything is read), the context's error, or
-// what yield returned; yield is called from one goroutine, and the Dir is the
-// callee's to keep.
+// A folder that cannot be read is one Dir with Err; the walk goes on. A folder is read once, however many roots and
+// links lead to it. Walk itself fails with a *PatternError (before anything is read), the context's error, or what
+// yield returned; yield is called from one goroutine, and the Dir is the callee's to keep.
 func Walk(ctx context.Context, roots []Root, o Options, yield func(Dir) error) error {
 	w, err := NewWalker(o, yield)
 	if err != nil {
@@ -69,8 +61,7 @@ func Walk(ctx context.Context, roots []Root, o Options, yield func(Dir) error) e
 	return nil
 }
 
-// NewWalker makes a Walker, which is Walk for roots that come one by one. The
-// error is a *PatternError.
+// NewWalker returns a Walker, which is Walk for roots that come one by one. The error is a *PatternError.
 func NewWalker(o Options, yield func(Dir) error) (*Walker, error) {
 	excludes, err := parseExcludes(o.Excludes, foldCase)
 	if err != nil {
@@ -79,9 +70,8 @@ func NewWalker(o Options, yield func(Dir) error) (*Walker, error) {
 	return &Walker{yield: yield, excludes: excludes, links: newLinks()}, nil
 }
 
-// Root walks one more root. What was yielded for an earlier one is not yielded
-// again: a folder never, a file that was named as long as fewer than
-// rememberedFiles others were named since.
+// Root walks one more root. What was yielded for an earlier one is not yielded again: a folder never, a file that was
+// named as long as fewer than rememberedFiles others were named since.
 func (w *Walker) Root(ctx context.Context, root Root) error {
 	for _, real := range folders([]Root{root}) {
 		if _, entered := w.links.entered[key(real)]; !entered {
@@ -185,18 +175,17 @@ func (w *Walker) dir(ctx context.Context, f folder) error {
 	return nil
 }
 
-// read reads a folder: what it has to tell, and which folders in it are to be gone into. The error is the context's.
+// read reads a folder: it returns what is to be yielded, and the folders in it that are to be entered. The error is
+// the context's.
 func (w *Walker) read(ctx context.Context, f folder) (out Dir, below []folder, err error) {
 	list := &w.listing
 	readErr := list.open(f.path)
 	defer list.close()
 	scope := f.scope
 	if readErr != nil || list.has(IgnoreFile) {
-		if patterns, err := readIgnoreFile(f.path, foldCase); err != nil {
-			readErr = errors.Join(readErr, err)
-		} else if patterns != nil {
-			scope = w.underExcludes(scope, *patterns, f.abs)
-		}
+		patterns, err := readIgnoreFile(f.path, foldCase)
+		readErr = errors.Join(readErr, err)
+		scope = w.underExcludes(scope, patterns, f.abs)
 	}
 	if f.skip == "" && !f.named && isExtras(f.name, list.items, f.above) {
 		f.skip = SkipExtras
@@ -210,45 +199,40 @@ func (w *Walker) read(ctx context.Context, f folder) (out Dir, below []folder, e
 			return out, nil, ctx.Err()
 		}
 		it := &list.items[i]
-		if it.isDir || it.link {
+		if it.link {
+			it.note(os.Stat(path + it.name))
+		}
+		switch {
+		case it.isFolder():
 			child := folder{path: path + it.name, abs: abs + it.name, real: real + it.name, name: it.name, scope: scope, above: here, skip: f.skip}
-			if it.link {
-				it.note(os.Stat(child.path))
+			if reason := w.notEntered(&child, it.link); reason != "" {
+				out.Files = append(out.Files, File{Path: child.path, Name: child.name, Skip: reason, IsDir: true})
+			} else {
+				below = append(below, child)
 			}
-			if it.isDir || it.err == nil && it.mode.IsDir() {
-				if reason := w.notEntered(&child, it.link); reason != "" {
-					out.Files = append(out.Files, File{Path: child.path, Name: child.name, Skip: reason, IsDir: true})
-				} else {
-					below = append(below, child)
-				}
-				continue
+		case it.video:
+			if out.Files == nil {
+				out.Files = make([]File, 0, len(list.items)-i)
 			}
-		}
-		if !it.video {
-			continue
-		}
-		if out.Files == nil {
-			out.Files = make([]File, 0, len(list.items)-i)
-		}
-		file := File{Path: path + it.name}
-		file.Name = file.Path[len(path):]
-		if !it.link { // else it was asked about above
-			it.statIn(list.dir)
-		}
-		if w.judge(&file, it, scope, abs, real, f.skip) {
-			out.Files = append(out.Files, file)
+			file := File{Path: path + it.name}
+			file.Name = file.Path[len(path):]
+			if !it.link {
+				it.statIn(list.dir)
+			}
+			if w.judge(&file, it, scope, abs, real, f.skip) {
+				out.Files = append(out.Files, file)
+			}
 		}
 	}
 	return out, below, nil
 }
 
-// inside is what stands in front of a name to make the path of what lies in a folder, as filepath.Join would.
+// inside returns the folder's path as filepath.Join would put it in front of a name.
 func inside(dir string) string {
 	return strings.TrimSuffix(filepath.Join(dir, "x"), "x")
 }
 
-// notEntered gives the reason not to go into a folder, "" to go. It resolves
-// the folder's real place if it is a link.
+// notEntered returns the reason not to enter a folder, "" to enter it. It sets the real place of a link.
 func (w *Walker) notEntered(child *folder, link bool) string {
 	if reason, ignored := child.scope.verdict(child.abs, true); ignored {
 		return reason
@@ -273,15 +257,14 @@ func (w *Walker) notEntered(child *folder, link bool) string {
 	return ""
 }
 
-// judge completes the File of a video in a folder, whose absolute and real place it is given; ok is false for one that is
-// not to be yielded.
+// judge completes the File of a video in the folder whose absolute and real paths are abs and real. It reports
+// whether the file is to be yielded.
 func (w *Walker) judge(file *File, it *item, scope *scope, abs, real, skip string) (ok bool) {
 	if w.links.anyNamed() && w.links.namedBefore(real+it.name) {
 		return false // because it was named
 	}
 	if it.err != nil {
-		// A link to nothing is said to be one. Otherwise the name is known
-		// even where size and time are not, and the name is what counts.
+		// The name counts, and is known also where size and time are not.
 		if it.link {
 			file.Skip = SkipBrokenLink
 			return true
@@ -309,8 +292,7 @@ func (w *Walker) judge(file *File, it *item, scope *scope, abs, real, skip strin
 	return true
 }
 
-// underExcludes puts a list of a folder below the excludes, which stay the
-// first to be asked.
+// underExcludes puts the list of a folder below the excludes, which are asked first.
 func (w *Walker) underExcludes(s *scope, list patterns, abs string) *scope {
 	if len(w.excludes.list) == 0 {
 		return s.with(list, abs)

@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// tree makes files, folders ("name/"), links ("name -> target") and ignore
-// files ("name = line|line") below a new folder.
+// tree makes files, folders ("name/"), links ("name -> target") and ignore files ("name = line|line") below a new
+// folder.
 func tree(t *testing.T, lines ...string) string {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
@@ -339,7 +339,8 @@ func TestTheEmptyPathIsAnError(t *testing.T) {
 	}
 }
 
-// Roots that come one by one: what `find` prints names every folder and, after it or with -depth before it, all that is in it.
+// Roots that come one by one: what `find` prints names every folder and, after it or with -depth before it, all that
+// is in it.
 func TestWhatAListNamesAgainIsYieldedOnce(t *testing.T) {
 	root := tree(t, "a/01.mkv", "a/b/02.mkv", "a/b/.hidden/03.mkv", "a/b/note.txt", "c/04.mkv")
 	for name, list := range map[string][]string{
