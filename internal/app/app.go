@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -33,7 +34,7 @@ import (
 type Options struct {
 	Offline bool // never touch the network
 	Refresh bool // revalidate cached answers
-	Anew    bool // decide everything anew: remembered decisions have no reasons to show
+	Anew    bool // decide everything anew: what is remembered of decisions has no reasons to show
 	// Ask is the person who decides what nothing else can; nil for none.
 	Ask decide.Asker
 	// Warn hears of what was worked around, in one line for a person. It may be called from any goroutine.
@@ -301,7 +302,7 @@ func (a *App) warn(err error) {
 func (a *App) Match(ctx context.Context, produce run.Producer, emit func(report.Record) error, pause func() error) error {
 	c := run.Config{
 		Decider: a.deciders, Underway: 2 * a.cfg.Tuning.Concurrency, Jobs: a.cfg.Match.Jobs, Memory: a.memory(),
-		Explain: Explain, Counts: &a.counts, Warn: a.warn,
+		Anew: a.opts.Refresh || a.opts.Anew, Explain: Explain, Counts: &a.counts, Warn: a.warn,
 	}
 	if terminal := a.deciders.Terminal(); terminal != nil {
 		// Series that wait for the person must not keep others from being asked about.
@@ -324,9 +325,9 @@ func betweenQuestions(terminal sync.Locker, emit func(report.Record) error, paus
 	}
 }
 
-// memory is the memory of what earlier runs have decided; nil where everything has to be decided anew.
+// memory is the memory of what runs have decided; nil where a person decides: what they have pinned is asked for anew.
 func (a *App) memory() *results.Memory {
-	if a.opts.Refresh || a.opts.Anew || a.opts.Ask != nil {
+	if a.opts.Ask != nil {
 		return nil
 	}
 	bucket, err := a.cache.Bucket(results.Bucket)
@@ -335,10 +336,21 @@ func (a *App) memory() *results.Memory {
 		return nil
 	}
 	pins, index := a.deciders.Basis()
-	return results.New(bucket, results.Question{
+	return results.New(bucket, a.newest, results.Question{
 		Upstream: a.cfg.TMDB.BaseURL.String(), Language: a.cfg.TMDB.Language, Type: a.cfg.Match.Type,
 		MinConfidence: a.cfg.Match.MinConfidence, IncludeAdult: a.cfg.Match.IncludeAdult,
 	}, results.Basis{Program: version.Build(), Pins: pins, Index: index})
+}
+
+// newest returns when the newest cached answer about each entry was fetched.
+func (a *App) newest(ctx context.Context, entries []results.Entry) ([]time.Time, error) {
+	resources := make([]string, len(entries))
+	for i, e := range entries {
+		u := *a.cfg.TMDB.BaseURL
+		u.Path += "/3/" + string(e.Kind) + "/" + strconv.Itoa(e.ID)
+		resources[i] = cache.KeyOf(http.MethodGet, &u)
+	}
+	return a.cache.Newest(ctx, resources...)
 }
 
 // underwayAsking is how many series are underway at least while a person is asked. How many requests are is the

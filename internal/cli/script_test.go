@@ -20,6 +20,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/cli"
 	"github.com/anivault/anivault/internal/demo"
 	"github.com/anivault/anivault/internal/tmdbfake"
@@ -41,7 +42,9 @@ func TestMain(m *testing.M) {
 //	                                                    TLS by an authority that nobody knows, whose certificate is in ca.pem;
 //	                                                    its faults are tls=expired and tls=wrongname. scheme=S is what anivault
 //	                                                    is told, whatever is spoken
-//	becomes PRESET | becomes well                       what the running stand-in suffers from now on
+//	becomes PRESET | becomes well                       what the running stand-in suffers from now on; well undoes also
+//	becomes renumbered                                  what it has corrected from now on: the seasons of Hollow Bell Tower
+//	aged 30h                                            makes every cached answer so much older
 //	requests N | requests N-M | requests <=N            how many requests it has seen since the last look, none of them
 //	                                                    refused with 429 and, with "once", none of them twice
 //	status N CMD ARGS...                                runs a command that must exit with N
@@ -50,7 +53,7 @@ func TestMain(m *testing.M) {
 //	signalled SIG N MATCHED CMD ARGS...                  sends the signal once MATCHED lines are out; the exit status must be N
 //	lines FILE BYTES                                    makes a file of so many bytes, in lines of 64
 //	rotated FILE N BYTES                                FILE, FILE.1 and so on are N files, none beyond BYTES, of whole lines
-//	json FIELD=VALUE... [in FILE]                       each must hold in at least one line of stdout
+//	json FIELD=VALUE... [in FILE]                       each must hold in at least one line of stdout; ~VALUE is a beginning
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("..", "..", "testdata", "script"),
@@ -70,7 +73,7 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"tmdb": startFake, "becomes": become, "requests": countRequests, "status": exitStatus, "sample": makeSample, "files": makeFiles, "signalled": signalled, "json": checkJSON, "lines": makeLines, "rotated": checkRotated,
+			"tmdb": startFake, "becomes": become, "requests": countRequests, "status": exitStatus, "sample": makeSample, "files": makeFiles, "signalled": signalled, "json": checkJSON, "lines": makeLines, "rotated": checkRotated, "aged": ageAnswers,
 		},
 	})
 }
@@ -140,6 +143,10 @@ func startFake(ts *testscript.TestScript, _ bool, args []string) {
 func become(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: becomes PRESET|well")
+	}
+	if args[0] == "renumbered" {
+		fakeOf(ts).fake.Renumber()
+		return
 	}
 	var scenario upstream.Scenario
 	if args[0] != "well" {
@@ -286,6 +293,27 @@ func signalled(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs("signalled.err"), stderr.Bytes(), 0o600))
 }
 
+// ageAnswers makes every cached answer older, as time would.
+func ageAnswers(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: aged DURATION")
+	}
+	by, err := time.ParseDuration(args[0])
+	ts.Check(err)
+	store, err := cache.Open(filepath.Join(ts.Getenv("HOME"), ".cache", "anivault"), cache.Options{})
+	ts.Check(err)
+	var all []*cache.Entry
+	ts.Check(store.Range(context.Background(), func(e *cache.Entry) error { all = append(all, e); return nil }))
+	if len(all) == 0 {
+		ts.Fatalf("nothing is cached")
+	}
+	for _, e := range all {
+		e.FetchedAt, e.ExpiresAt = e.FetchedAt.Add(-by), e.ExpiresAt.Add(-by)
+		ts.Check(store.Put(context.Background(), e))
+	}
+	ts.Check(store.Close())
+}
+
 func makeLines(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: lines FILE BYTES")
@@ -331,7 +359,9 @@ func checkJSON(ts *testscript.TestScript, neg bool, args []string) {
 			got, ok := lookUp(object, strings.Split(field, "."))
 			text, err := json.Marshal(got)
 			ts.Check(err)
-			holds = holds && ok && (string(text) == want || got == want)
+			begin, prefix := strings.CutPrefix(want, "~")
+			s, isText := got.(string)
+			holds = holds && ok && (string(text) == want || got == want || prefix && isText && strings.HasPrefix(s, begin))
 		}
 		found = found || holds
 	}

@@ -26,7 +26,7 @@ func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
 	}
 	hit := match.Hit{Kind: c.Kind, ID: c.ID, Title: c.Text, OriginalTitle: c.Original, Popularity: c.Popularity}
 	res := d.resolver.ResolveAmong(ctx, s.Series, []match.Hit{hit})
-	step := match.Step{Stage: "index", Detail: "the title index knows one entry of this title", Origin: &match.Origin{From: match.FromIndex}}
+	step := match.Step{Stage: "index", Detail: "the title index knows one entry of this title"}
 	res.Steps = slices.Concat([]match.Step{step}, res.Steps)
 	switch {
 	case res.Status == match.Matched:
@@ -40,7 +40,7 @@ func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
 		} else if c.Season != nil && *c.Season > 0 {
 			res.Mapping = &match.Mapping{Season: *c.Season, Offset: c.Offset}
 		}
-		res.Origin = res.Origin.Least(match.Origin{From: match.FromIndex})
+		res.By = match.ByIndex
 		return resolution{Resolution: res, read: func(r release.Release) release.Release { return mappedRelease(r, c) }}, true
 	case res.Err != nil && ctx.Err() == nil && !errors.Is(res.Err, match.ErrNoEntry):
 		return d.byListsAlone(s.Series, c, said.siblings[c.ID], res)
@@ -68,7 +68,7 @@ func (d *Deciders) byListsAlone(s match.Series, c index.Candidate, siblings []in
 	}
 	out := resolution{Resolution: match.Resolution{
 		Status: match.Matched, Confidence: confidence, Kind: c.Kind, ID: c.ID, Title: c.Text, OriginalTitle: c.Original,
-		Origin: match.Origin{From: match.FromIndex}, Reason: "by the title index alone; TMDB could not be asked", Steps: asked.Steps, Err: asked.Err,
+		By: match.ByIndex, Reason: "by the title index alone; TMDB could not be asked", Steps: asked.Steps, Err: asked.Err,
 	}}
 	if c.Kind != match.TV {
 		return out, true

@@ -107,7 +107,8 @@ func (d *Deciders) byPin(ctx context.Context, s *series) (resolution, bool) {
 		return resolution{}, false
 	}
 	pin := *s.pin
-	res := d.resolver.Choose(ctx, s.Series, pin.Kind, pin.ID, match.FromPin)
+	res := d.resolver.Choose(ctx, s.Series, pin.Kind, pin.ID)
+	res.By = match.ByPin
 	res.Steps = slices.Concat([]match.Step{{Stage: "pin", Detail: "the user's choice: " + pin.String()}}, res.Steps)
 	out := resolution{read: func(r release.Release) release.Release { return corrected(r, pin) }}
 	switch gone := errors.Is(res.Err, match.ErrNoEntry); {
@@ -165,7 +166,7 @@ func unverified(d match.Decision, r release.Release, p pins.Pin, cause error) ma
 		return d
 	}
 	out := match.Decision{
-		Status: match.Matched, Confidence: 1, Kind: p.Kind, ID: p.ID, Origin: match.Origin{From: match.FromPin},
+		Status: match.Matched, Confidence: 1, Kind: p.Kind, ID: p.ID, By: match.ByPin,
 		Reason: "the user's choice; TMDB could not be asked, so titles are missing", Steps: d.Steps, Err: cause,
 	}
 	if p.Kind == match.Movie {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/match"
@@ -80,7 +81,7 @@ func (s *source) Entry(ctx context.Context, kind match.Kind, id int) (*match.Ent
 		}
 		var origin match.Origin
 		for _, r := range responses {
-			origin = origin.Least(originOf(r))
+			origin = origin.With(originOf(r))
 		}
 		e := tvEntry(d)
 		s.known.learn(e)
@@ -144,23 +145,20 @@ func (s *source) Group(ctx context.Context, id string) (*match.EpisodeGroup, mat
 	})
 }
 
-// originOf reads where the cache says the answer came from.
+// originOf returns what the cache says about where an answer came from.
 func originOf(resp *tmdb.Response) match.Origin {
+	o := match.Origin{ReadAt: time.Now()}
 	if resp == nil || resp.Response == nil {
-		return match.Origin{}
+		return o
 	}
-	info, ok := cache.InfoFrom(resp.Response)
-	if !ok {
-		return match.Origin{}
-	}
-	switch info.Source {
+	switch info, _ := cache.InfoFrom(resp.Response); info.Source {
 	case cache.Fresh:
-		return match.Origin{From: match.FromCache, FetchedAt: info.FetchedAt}
+		o.From, o.FetchedAt = match.FromCache, info.FetchedAt
 	case cache.Stale:
-		return match.Origin{From: match.FromStale, FetchedAt: info.FetchedAt}
-	case cache.Network, cache.Revalidated:
+		o.From, o.FetchedAt = match.FromStale, info.FetchedAt
+	default:
 	}
-	return match.Origin{From: match.FromNetwork}
+	return o
 }
 
 func tvHits(rows []tmdb.TVRow) []match.Hit {

@@ -1,9 +1,10 @@
 package match
 
-// This file declares what the matcher says: a Decision per file, with the candidates it weighed and the steps
-// it took, so that explaining a decision costs nothing extra.
+import (
+	"time"
 
-import "github.com/anivault/anivault/internal/release"
+	"github.com/anivault/anivault/internal/release"
+)
 
 // Status says how a file came out. The zero value is not a status; Decisions always carry one of these.
 type Status string
@@ -31,6 +32,23 @@ type File struct {
 	Media   bool
 }
 
+// By says who decided, where that was not TMDB's answers alone.
+type By string
+
+const (
+	// ByIndex is the local title index.
+	ByIndex By = "index"
+	// ByPin is the user's own choice.
+	ByPin By = "pin"
+)
+
+// Seen is an entry whose details a decision stands on, and when this process read the last answer about it.
+type Seen struct {
+	Kind   Kind
+	ID     int
+	ReadAt time.Time
+}
+
 // Decision is the answer for one file. Season is nil and Episodes empty where they are not known: season 0 and
 // episode 0 are values. Confidence, 0 to 1, estimates that Kind and ID are right. Err is what the Source
 // returned, untouched, when that kept the file from being decided (status pending or error is the
@@ -46,11 +64,21 @@ type Decision struct {
 	Season        *int
 	Episodes      []int
 	EpisodeTitles []string
-	Origin        Origin
+	By            By
+	Origin        Origin // of all answers that it stands on
+	Seen          []Seen
 	Reason        string
 	Candidates    []Candidate
 	Steps         []Step
 	Err           error
+}
+
+// Source is what records call the decision's source: who decided, unless an answer that it stands on had expired.
+func (d Decision) Source() string {
+	if d.By != "" && d.Origin.From != FromStale {
+		return string(d.By)
+	}
+	return d.Origin.From.String()
 }
 
 // Candidate is an entry that was weighed. Confidence is its own estimate; Reasons hold the parts of its score, the

@@ -100,7 +100,7 @@ func (p *placer) group(kind int) *EpisodeGroup {
 		p.err = err
 		return nil
 	}
-	p.origin = p.origin.Least(o)
+	p.origin = p.origin.With(o)
 	sorted := *g
 	sorted.Groups = slices.Clone(g.Groups)
 	slices.SortStableFunc(sorted.Groups, func(a, b GroupPart) int { return cmp.Compare(a.Order, b.Order) })

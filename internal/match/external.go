@@ -32,13 +32,12 @@ func (j *job) byExternalID(ctx context.Context) (res Resolution, ok bool) {
 			j.step("search", nil, "%s id %s: %v", id.Source, id.Value, err)
 			return j.finish(Resolution{Status: Pending, Err: err, Reason: "the id in the path could not be looked up"}), true
 		}
-		j.heard, j.origin = j.heard.Least(o), j.origin.Least(o)
+		j.origin = j.origin.With(o)
 		j.step("search", &o, "%s id %s: %d rows", id.Source, id.Value, len(hits))
 		if h, found := j.meant(id, hits); found {
 			return j.byID(ctx, h.Kind, h.ID), true
 		}
 	}
-	j.origin = Origin{}
 	return res, false
 }
 

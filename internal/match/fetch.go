@@ -174,20 +174,17 @@ func (j *job) compareFetch(a, b scored) int {
 // fetchAt gets one entry and scores it anew; false ends the fetching.
 func (j *job) fetchAt(ctx context.Context, i int) bool {
 	c := j.pool[i].contender
-	e, o, err := j.r.Source.Entry(ctx, c.hit.Kind, c.hit.ID)
+	e, o, err := j.entry(ctx, c.hit.Kind, c.hit.ID)
 	if errors.Is(err, ErrNoEntry) {
-		j.step("entry", nil, "%s %d: %v", c.hit.Kind, c.hit.ID, err)
 		j.pool = slices.Delete(j.pool, i, i+1)
 		return true
 	}
 	if err != nil {
-		j.step("entry", nil, "%s %d: %v", c.hit.Kind, c.hit.ID, err)
 		j.err = err
 		return false
 	}
 	j.fetched++
-	j.heard = j.heard.Least(o)
-	c.entry, c.origin = e, c.origin.Least(o)
+	c.entry = e
 	if c.given {
 		c.hit, c.entry = hitOf(e), withTitle(e, c.hit.Title)
 	}

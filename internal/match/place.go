@@ -20,7 +20,7 @@ import (
 func (r *Resolver) Place(ctx context.Context, f File, res Resolution) Decision {
 	d := Decision{
 		Status: res.Status, Confidence: res.Confidence, Kind: res.Kind, ID: res.ID, Title: res.Title,
-		OriginalTitle: res.OriginalTitle, Year: res.Year, Origin: res.Origin, Reason: res.Reason,
+		OriginalTitle: res.OriginalTitle, Year: res.Year, By: res.By, Origin: res.Origin, Seen: res.Seen, Reason: res.Reason,
 		Candidates: res.Candidates, Steps: slices.Clip(res.Steps), Err: res.Err,
 	}
 	if f.extra() {
@@ -50,9 +50,19 @@ func (r *Resolver) Place(ctx context.Context, f File, res Resolution) Decision {
 	for _, s := range p.steps {
 		d.Steps = append(d.Steps, Step{Stage: "place", Detail: s})
 	}
-	d.Origin = d.Origin.Least(p.origin)
+	d.include(p.origin)
 	at.apply(&d, res.Entry)
 	return d
+}
+
+// include adds answers about the decision's own entry that placing it has needed.
+func (d *Decision) include(o Origin) {
+	d.Origin = d.Origin.With(o)
+	i := slices.IndexFunc(d.Seen, func(s Seen) bool { return s.Kind == d.Kind && s.ID == d.ID })
+	if i >= 0 && o.ReadAt.After(d.Seen[i].ReadAt) {
+		d.Seen = slices.Clone(d.Seen)
+		d.Seen[i].ReadAt = o.ReadAt
+	}
 }
 
 // placement is where a file belongs. ok says whether it is decided, seasonOnly that the episodes are not.

@@ -1,8 +1,5 @@
 package match
 
-// This file runs the questions of one series: search, weigh the rows, fetch the few entries that matter, decide, and ask on
-// only while nothing convinces. It holds the budget of requests.
-
 import (
 	"context"
 	"errors"
@@ -63,7 +60,9 @@ type Resolution struct {
 	Entry         *Entry
 	Hint          Hint
 	Mapping       *Mapping
-	Origin        Origin
+	By            By
+	Origin        Origin // of all answers that it stands on
+	Seen          []Seen
 	Reason        string
 	Candidates    []Candidate
 	Steps         []Step
@@ -114,14 +113,10 @@ func (r *Resolver) ResolveAmong(ctx context.Context, s Series, hits []Hit) Resol
 	return j.result(ctx)
 }
 
-// Choose takes an entry as given, by the user or by an id in the path: no search, one details request. from says on whose word.
-func (r *Resolver) Choose(ctx context.Context, s Series, kind Kind, id int, from From) Resolution {
+// Choose takes an entry as given: no search, one details request.
+func (r *Resolver) Choose(ctx context.Context, s Series, kind Kind, id int) Resolution {
 	j := &job{r: r, s: s}
-	res := j.byID(ctx, kind, id)
-	if res.Err == nil {
-		res.Origin = res.Origin.Least(Origin{From: from})
-	}
-	return res
+	return j.byID(ctx, kind, id)
 }
 
 // explicitID finds a TMDB id in the path.
@@ -145,8 +140,8 @@ type job struct {
 	s       Series
 	pool    []scored
 	fetched int
-	origin  Origin // of the entry that is chosen
-	heard   Origin // of everything that was asked
+	origin  Origin // of everything that was asked
+	seen    []Seen
 	steps   []Step
 	err     error
 	found   []Query // that were not in vain
@@ -158,17 +153,27 @@ func (j *job) step(stage string, o *Origin, format string, args ...any) {
 
 // byID fetches an entry that needs no search.
 func (j *job) byID(ctx context.Context, kind Kind, id int) Resolution {
-	e, o, err := j.r.Source.Entry(ctx, kind, id)
+	e, o, err := j.entry(ctx, kind, id)
 	if err != nil {
-		j.step("entry", nil, "%s %d: %v", kind, id, err)
 		return j.finish(Resolution{Status: Pending, Kind: kind, ID: id, Err: err, Reason: "the entry of the given id could not be fetched"})
 	}
-	j.origin = j.origin.Least(o)
 	j.step("entry", &o, "%s %d %q, by the id given", kind, id, e.Title)
-	c := score(j.s, contender{hit: hitOf(e), entry: e, origin: o})
+	c := score(j.s, contender{hit: hitOf(e), entry: e})
 	res := j.chosen(c, 1)
 	res.Reason = "the id was given"
 	return j.finish(res)
+}
+
+// entry fetches an entry and notes that the decision stands on it.
+func (j *job) entry(ctx context.Context, kind Kind, id int) (*Entry, Origin, error) {
+	e, o, err := j.r.Source.Entry(ctx, kind, id)
+	if err != nil {
+		j.step("entry", nil, "%s %d: %v", kind, id, err)
+		return nil, o, err
+	}
+	j.origin = j.origin.With(o)
+	j.seen = append(j.seen, Seen{Kind: kind, ID: id, ReadAt: o.ReadAt})
+	return e, o, nil
 }
 
 // ask runs the searches until one convinces, the budget is spent, or the Source fails.
@@ -186,12 +191,12 @@ func (j *job) ask(ctx context.Context) {
 			j.step("search", nil, "%s %q: %v", q.Kind, q.Text, err)
 			return
 		}
-		j.heard = j.heard.Least(o)
+		j.origin = j.origin.With(o)
 		j.step("search", &o, "%s: %d found", queryText(q), len(hits))
 		if len(hits) > 0 {
 			j.found = append(j.found, q)
 		}
-		j.merge(q, hits, o)
+		j.merge(q, hits)
 		if len(hits) >= pageRows && q.Page == 0 {
 			q.Page = 2
 			more = append(more, q)
@@ -199,7 +204,7 @@ func (j *job) ask(ctx context.Context) {
 		if j.s.Want == WantAny && i+1 < len(queries) && queries[i+1].Text == q.Text && queries[i+1].Year == q.Year && !j.shown() {
 			continue // films and series are weighed together
 		}
-		if j.fetch(ctx); j.err != nil || j.convinced() {
+		if j.fetch(ctx); j.err != nil || j.converged() {
 			return
 		}
 		queries = j.withinBudget(slices.Insert(queries, i+1, more...))
@@ -224,11 +229,11 @@ func (j *job) withinBudget(queries []Query) []Query {
 }
 
 // merge adds the rows of an answer to the pool.
-func (j *job) merge(q Query, hits []Hit, o Origin) {
+func (j *job) merge(q Query, hits []Hit) {
 	for _, h := range hits {
 		i := slices.IndexFunc(j.pool, func(c scored) bool { return c.hit.Kind == h.Kind && c.hit.ID == h.ID })
 		if i < 0 {
-			j.pool = append(j.pool, scored{contender: contender{hit: h, origin: o, fallback: j.unlikely(h.Kind)}})
+			j.pool = append(j.pool, scored{contender: contender{hit: h, fallback: j.unlikely(h.Kind)}})
 			i = len(j.pool) - 1
 		}
 		c := j.pool[i].contender
@@ -284,8 +289,8 @@ func explains(query string, h Hit) bool {
 	return false
 }
 
-// convinced reports whether asking on is idle.
-func (j *job) convinced() bool {
+// converged reports whether further searches would not change the outcome.
+func (j *job) converged() bool {
 	v := decide(j.pool)
 	return len(v.ranked) > 0 && v.confidence >= max(Convincing, j.r.Options.MinConfidence)
 }
@@ -321,7 +326,6 @@ const leastAlike = 0.55
 
 // chosen fills a resolution from the contender that is believed.
 func (j *job) chosen(c scored, confidence float64) Resolution {
-	j.origin = c.origin
 	j.step("decide", nil, "%s %d %q with confidence %.3f", c.hit.Kind, c.hit.ID, c.hit.Title, confidence)
 	res := Resolution{
 		Status: Matched, Confidence: confidence, Kind: c.hit.Kind, ID: c.hit.ID, Title: c.hit.Title,
@@ -336,10 +340,7 @@ func (j *job) chosen(c scored, confidence float64) Resolution {
 
 // finish adds what every resolution carries.
 func (j *job) finish(res Resolution) Resolution {
-	res.Origin, res.Steps = j.origin, j.steps
-	if res.Status != Matched {
-		res.Origin = j.heard
-	}
+	res.Origin, res.Seen, res.Steps = j.origin, j.seen, j.steps
 	return res
 }
 

@@ -187,8 +187,8 @@ func TestChooseBelievesThePin(t *testing.T) {
 	w := kin()
 	r := &Resolver{Source: w, Options: DefaultOptions()}
 	s := Group([]File{{Release: rel("Completely Unknown Words", eps(3))}})[0]
-	d := r.Place(context.Background(), s.Files[0], r.Choose(context.Background(), s, TV, 26, FromPin))
-	if outcome(d) != "tv 26 S01E03" || d.Origin.From != FromPin || d.Confidence != 1 {
+	d := r.Place(context.Background(), s.Files[0], r.Choose(context.Background(), s, TV, 26))
+	if outcome(d) != "tv 26 S01E03" || d.Confidence != 1 {
 		t.Errorf("got %s from %s with %v", outcome(d), d.Origin.From, d.Confidence)
 	}
 	if diff := cmp.Diff([]string{"entry tv 26"}, w.asked); diff != "" {

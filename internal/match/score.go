@@ -43,7 +43,6 @@ const (
 type contender struct {
 	hit       Hit
 	entry     *Entry
-	origin    Origin
 	byYear    bool // found by a query that named the year
 	explained bool // its visible titles show why it was found
 	whole     bool // found by a query for a whole reading

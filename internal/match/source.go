@@ -1,9 +1,5 @@
 package match
 
-// This file declares what the matcher asks of the world: the Source interface, its only way to data,
-// and the plain values that pass through it. They are the matcher's own view of a TMDB entry, so the
-// package stays free of wire formats, caches and clocks.
-
 import (
 	"context"
 	"time"
@@ -48,8 +44,7 @@ type Query struct {
 	Page int
 }
 
-// From says where an answer came from, the freshest first, so that of several the greatest is the
-// least fresh.
+// From says where an answer came from, the freshest first, so that of several the greatest is the least fresh.
 type From uint8
 
 const (
@@ -59,10 +54,6 @@ const (
 	FromCache
 	// FromStale is an expired answer, used because TMDB could not be asked.
 	FromStale
-	// FromIndex is the local title index.
-	FromIndex
-	// FromPin is the user's own choice.
-	FromPin
 )
 
 // String is the name that records carry in their field "source".
@@ -74,29 +65,26 @@ func (f From) String() string {
 		return "cache"
 	case FromStale:
 		return "stale"
-	case FromIndex:
-		return "index"
-	case FromPin:
-		return "pin"
 	}
 	return "unknown"
 }
 
-// Origin is where and when an answer was obtained. FetchedAt is zero where it has no meaning.
+// Origin is where answers came from: From is the least fresh of them, FetchedAt when the oldest cached one was fetched, zero
+// without one. ReadAt is when this process read the last of them.
 type Origin struct {
 	From      From
 	FetchedAt time.Time
+	ReadAt    time.Time
 }
 
-// Least returns the less fresh of two origins: the later From, and of equal ones the older answer.
-func (o Origin) Least(p Origin) Origin {
-	switch {
-	case p.From > o.From:
-		return p
-	case p.From < o.From:
-		return o
-	case o.FetchedAt.IsZero() || (!p.FetchedAt.IsZero() && p.FetchedAt.Before(o.FetchedAt)):
-		return p
+// With returns the origin of the answers of both.
+func (o Origin) With(p Origin) Origin {
+	o.From = max(o.From, p.From)
+	if o.FetchedAt.IsZero() || !p.FetchedAt.IsZero() && p.FetchedAt.Before(o.FetchedAt) {
+		o.FetchedAt = p.FetchedAt
+	}
+	if p.ReadAt.After(o.ReadAt) {
+		o.ReadAt = p.ReadAt
 	}
 	return o
 }

@@ -111,7 +111,7 @@ func (p *placer) foreignArc() int {
 		p.err = err
 		return 0
 	}
-	p.origin = p.origin.Least(o)
+	p.origin = p.origin.With(o)
 	local := *p.e
 	local.Seasons = slices.Clone(p.e.Seasons)
 	for i := range local.Seasons {

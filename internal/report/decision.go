@@ -27,12 +27,12 @@ func FromDecision(path string, rel release.Release, d match.Decision, code Error
 	case match.Matched:
 		r.place(d)
 		r.Confidence = confidence(d.Confidence)
-		r.origin(d.Origin)
+		r.origin(d)
 	case match.Ambiguous:
 		r.Confidence = confidence(d.Confidence)
-		r.origin(d.Origin)
+		r.origin(d)
 	case match.Unmatched:
-		r.origin(d.Origin)
+		r.origin(d)
 	case match.Skipped:
 	case match.Pending, match.Failed:
 		r.place(d)
@@ -92,16 +92,10 @@ func (r *Record) place(d match.Decision) {
 	r.OriginalTitle, r.Season, r.Episodes, r.EpisodeTitles = d.OriginalTitle, d.Season, d.Episodes, d.EpisodeTitles
 }
 
-// origin fills in the least fresh source and, where it has one, its age.
-func (r *Record) origin(o match.Origin) {
-	r.Source = o.From.String()
-	if aged(o.From) {
-		r.CachedAt = o.FetchedAt
-	}
+// origin fills in who decided, and when the oldest cached answer that the decision stands on was fetched.
+func (r *Record) origin(d match.Decision) {
+	r.Source, r.CachedAt = d.Source(), d.Origin.FetchedAt
 }
-
-// aged reports whether an answer from f says when it was fetched.
-func aged(f match.From) bool { return f == match.FromCache || f == match.FromStale }
 
 // fail fills in the error; its code decides the status.
 func (r *Record) fail(err error, code ErrorFunc) {
@@ -156,7 +150,7 @@ func steps(in []match.Step) []Step {
 		row := Step{Stage: s.Stage, Detail: s.Detail}
 		if s.Origin != nil {
 			row.Source = s.Origin.From.String()
-			if aged(s.Origin.From) {
+			if !s.Origin.FetchedAt.IsZero() {
 				row.CachedAt = ui.Stamp(s.Origin.FetchedAt)
 			}
 		}

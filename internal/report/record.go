@@ -33,8 +33,8 @@ type Record struct {
 	Season        *int        `json:"season,omitempty" doc:"TMDB's season number; 0 holds the specials"`
 	Episodes      []int       `json:"episodes,omitempty" doc:"TMDB's episode numbers, a list even for one"`
 	EpisodeTitles []string    `json:"episode_titles,omitempty" doc:"one for each of episodes"`
-	Source        string      `json:"source,omitempty" doc:"the least fresh answer the record stands on: network, cache, stale, index or pin"`
-	CachedAt      time.Time   `json:"cached_at,omitempty" doc:"with cache and stale: when TMDB gave that answer, RFC 3339"`
+	Source        string      `json:"source,omitempty" doc:"who decided: network, cache, index or pin; stale where an answer that the record stands on had expired"`
+	CachedAt      time.Time   `json:"cached_at,omitempty" doc:"when the oldest cached answer that the record stands on was fetched, RFC 3339"`
 	Reason        string      `json:"reason,omitempty" doc:"why it came out so, for people"`
 	Parsed        *Parsed     `json:"parsed,omitempty" doc:"what was read from the name: the fields of parse without the name"`
 	Candidates    []Candidate `json:"candidates,omitempty" doc:"the entries that were weighed, the likeliest first"`

@@ -175,12 +175,21 @@ func TestFromDecision(t *testing.T) {
 			"season 0 and episode 0 are values",
 			match.Decision{
 				Status: match.Matched, Confidence: 1, Kind: match.TV, ID: 5, Title: "T", Season: ptr(0), Episodes: []int{0},
-				Origin: match.Origin{From: match.FromPin, FetchedAt: fetched},
 			},
 			Record{
 				Status: Matched, Confidence: ptr(1.0), Kind: "tv", TMDBID: 5, Title: "T", Season: ptr(0), Episodes: []int{0},
-				Source: "pin", Parsed: none,
+				Source: "network", Parsed: none,
 			},
+		},
+		{
+			"a pin stands on answers too",
+			match.Decision{Status: match.Matched, Kind: match.TV, ID: 5, By: match.ByPin, Origin: match.Origin{From: match.FromCache, FetchedAt: fetched}},
+			Record{Status: Matched, Confidence: ptr(0.0), Kind: "tv", TMDBID: 5, Source: "pin", CachedAt: fetched, Parsed: none},
+		},
+		{
+			"an index's decision on an expired answer is stale",
+			match.Decision{Status: match.Matched, Kind: match.TV, ID: 5, By: match.ByIndex, Origin: match.Origin{From: match.FromStale, FetchedAt: fetched}},
+			Record{Status: Matched, Confidence: ptr(0.0), Kind: "tv", TMDBID: 5, Source: "stale", CachedAt: fetched, Parsed: none},
 		},
 		{
 			"an ambiguous file names no entry",

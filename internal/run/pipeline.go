@@ -38,11 +38,11 @@ type Line struct {
 	Decision match.Decision
 	File     library.File
 
-	told *report.Record // of a file that was decided before; Release and Decision say nothing then
+	told *report.Record // replayed; nil: Decision says what became of the file
 	done chan struct{}
 }
 
-// record is what is told of a line that is decided.
+// record is the record of a line that is decided.
 func (l *Line) record(explain report.ErrorFunc) report.Record {
 	if l.told != nil {
 		return *l.told
@@ -62,7 +62,8 @@ type Config struct {
 	Decider  Decider
 	Underway int              // how many series are decided at the same time
 	Jobs     int              // how many names are parsed at the same time; 0: one per CPU
-	Memory   *results.Memory  // nil: everything is decided anew
+	Memory   *results.Memory  // of decisions; nil: none
+	Anew     bool             // decide everything anew, and remember it
 	Explain  report.ErrorFunc // what errors are called in records
 	Counts   *Counts          // nil: nobody asks how far the run is
 	Warn     func(error)      // called from any goroutine
@@ -83,7 +84,7 @@ type Counts struct {
 func Run(ctx context.Context, c Config, produce Producer, emit func(report.Record) error, pause func() error) error {
 	p := &pipeline{decider: c.Decider, underway: c.Underway, jobs: c.Jobs, tell: emit, pause: pause, counts: c.Counts}
 	if c.Memory != nil {
-		p.remember = &remembering{memory: c.Memory, warn: c.Warn}
+		p.remember = &remembering{memory: c.Memory, recall: !c.Anew, warn: c.Warn}
 	}
 	return p.run(ctx, produce, func(l *Line) error { return emit(l.record(c.Explain)) })
 }
@@ -95,7 +96,7 @@ type pipeline struct {
 	decider  Decider
 	underway int
 	jobs     int
-	remember *remembering              // nil: everything is decided anew
+	remember *remembering
 	tell     func(report.Record) error // gets the records of directories that are remembered whole, in place of emit
 	pause    func() error              // called before the next line has to be waited for; nil: nobody wants to know
 	counts   *Counts
@@ -156,12 +157,11 @@ func (p *pipeline) decideAll(ctx context.Context, found <-chan Batch, out chan<-
 		if len(batches) == 0 {
 			return
 		}
-		known := p.remember.recall(ctx, batches)
-		for i, b := range batches {
+		for _, b := range p.look(ctx, batches) {
 			if ctx.Err() != nil {
 				break // the reader of directories stops by itself
 			}
-			p.admit(ctx, b, known[i], out, series, &resolving)
+			p.admit(ctx, b, out, series, &resolving)
 		}
 	}
 }
@@ -173,7 +173,7 @@ func (p *pipeline) gather(found <-chan Batch, batches []Batch) []Batch {
 		return batches
 	}
 	batches = append(batches, b)
-	if p.remember == nil {
+	if p.remember == nil || !p.remember.recall {
 		return batches
 	}
 	enough := time.NewTimer(togetherWait)
@@ -196,73 +196,59 @@ func (p *pipeline) gather(found <-chan Batch, batches []Batch) []Batch {
 func undecided(l *Line) bool { return errors.Is(l.Decision.Err, context.Canceled) }
 
 // admit puts a batch into the output and starts deciding what is not known of it.
-func (p *pipeline) admit(ctx context.Context, b Batch, known *results.Known, out chan<- portion, series chan struct{}, resolving *sync.WaitGroup) {
+func (p *pipeline) admit(ctx context.Context, b *intake, out chan<- portion, series chan struct{}, resolving *sync.WaitGroup) {
 	if b.Err != nil {
-		out <- portion{lines: []*Line{failedLine(b)}} // out never blocks: it has as many places as lines may be held
+		out <- portion{lines: []*Line{failedLine(b.Batch)}} // out never blocks: it has as many places as lines may be held
 		return
 	}
-	if known != nil {
-		records := p.spare.get()
-		if known.All(b.Files, records) {
-			p.counts.Series.Add(int64(known.Groups()))
-			out <- portion{told: records}
-			return
-		}
-		p.spare.put(records)
+	records := p.spare.get()
+	if b.replay(records) {
+		p.counts.Series.Add(b.series())
+		out <- portion{told: records}
+		return
 	}
-	lines := p.parse(b)
-	out <- portion{lines: lines}
-	var media []match.File
-	for i, l := range lines {
-		if l.File.Skip != "" {
-			l.Decision = match.Decision{Status: match.Skipped, Reason: l.File.Skip}
-			finish(l)
+	p.spare.put(records)
+	if b.lines == nil {
+		p.read(b)
+	}
+	p.counts.Series.Add(b.series())
+	out <- portion{lines: b.lines}
+	keep := p.remember.keep(b)
+	for _, g := range b.groups {
+		if b.replayGroup(g) {
+			p.settle(ctx, keep, b, g)
 			continue
 		}
-		media = append(media, match.File{Index: i, Release: l.Release, Media: b.Media})
-	}
-	groups := match.Group(media)
-	p.counts.Series.Add(int64(len(groups)))
-	keep := p.remember.keep(b, known, lines, len(groups))
-	for _, s := range groups {
-		group := results.Group{Files: make([]int, len(s.Files))}
-		for i, f := range s.Files {
-			group.Files[i] = f.Index
-		}
-		if records, term, ok := known.Group(b.Files, group.Files); ok {
-			for i, f := range s.Files {
-				lines[f.Index].told = &records[i]
+		if g.series == nil {
+			for _, i := range g.files {
+				b.lines[i].Decision = match.Decision{Status: match.Skipped, Reason: b.lines[i].File.Skip}
 			}
-			group.Term = term
-			p.settle(ctx, keep, group, lines)
+			p.settle(ctx, keep, b, g)
 			continue
 		}
 		select {
 		case series <- struct{}{}:
 		case <-ctx.Done():
-			for _, f := range s.Files {
-				lines[f.Index].Decision.Err = context.Canceled
+			for _, i := range g.files {
+				b.lines[i].Decision.Err = context.Canceled
 			}
-			p.settle(ctx, keep, group, lines)
+			p.settle(ctx, keep, b, g)
 			continue
 		}
 		t := p.decider.Turn()
 		resolving.Go(func() {
 			defer func() { t.End(); <-series }()
-			p.decider.Decide(ctx, s, t, func(f match.File, d match.Decision) { lines[f.Index].Decision = d })
-			p.settle(ctx, keep, group, lines)
+			p.decider.Decide(ctx, *g.series, t, func(f match.File, d match.Decision) { b.lines[f.Index].Decision = d })
+			p.settle(ctx, keep, b, g)
 		})
-	}
-	if len(groups) == 0 && keep != nil {
-		keep.write(ctx)
 	}
 }
 
-// settle keeps and finishes the lines of a group that is decided, or given up.
-func (p *pipeline) settle(ctx context.Context, keep *keeping, group results.Group, lines []*Line) {
-	keep.group(ctx, group)
-	for _, i := range group.Files {
-		finish(lines[i])
+// settle remembers and finishes the lines of a group that is decided, or given up.
+func (p *pipeline) settle(ctx context.Context, keep *keeping, b *intake, g *group) {
+	keep.settled(ctx, g)
+	for _, i := range g.files {
+		finish(b.lines[i])
 	}
 }
 

@@ -3,113 +3,241 @@ package run
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/anivault/anivault/cache"
+	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/run/results"
 )
 
-// remembering keeps decisions between runs, in the cache's database. It never stops a run: what can't be read is
-// decided anew, what can't be kept is decided again next time.
+// remembering is the memory of decisions as one run uses it. It never stops a run: what can't be read is decided anew, what
+// can't be kept is decided again next time. A nil *remembering remembers nothing.
 type remembering struct {
 	memory *results.Memory
+	recall bool // false: everything is decided anew, and then remembered
 	warn   func(error)
 }
 
-// recall looks up all batches in one session and returns what is known of each, nil where nothing is.
-func (r *remembering) recall(ctx context.Context, batches []Batch) []*results.Known {
-	known := make([]*results.Known, len(batches))
-	if r == nil {
-		return known
-	}
-	folders := make([]results.Folder, 0, len(batches))
-	at := make([]int, 0, len(batches))
-	for i := range batches {
-		if batches[i].lasting() {
-			folders, at = append(folders, batches[i].folder()), append(at, i)
+// intake is a batch and what is known of it.
+type intake struct {
+	Batch
+	lasting bool     // it can be recognised by a later run
+	lines   []*Line  // by file; nil: no name has been read
+	groups  []*group // every file is in one
+	listed  bool     // the groups are those of the folder's list: nothing in the folder has changed
+}
+
+// group is the files of a batch that are decided together, as indices.
+type group struct {
+	files  []int
+	key    results.Key
+	known  *results.Known // what is remembered of it; nil: nothing that holds
+	series *match.Series  // nil: its names have not been read, or the walk left its files out
+}
+
+// look finds out what is remembered of batches, in few sessions of the cache.
+func (p *pipeline) look(ctx context.Context, batches []Batch) []*intake {
+	in := make([]*intake, len(batches))
+	var folders []results.Folder
+	var of []*intake
+	for i, b := range batches {
+		in[i] = &intake{Batch: b, lasting: p.remember != nil && b.lasting()}
+		if in[i].lasting && b.Abs != "" && p.remember.recall {
+			folders, of = append(folders, b.folder()), append(of, in[i])
 		}
 	}
-	if len(folders) == 0 {
-		return known
+	if len(folders) > 0 {
+		lists, err := p.remember.memory.Lists(ctx, folders)
+		p.remember.report(ctx, err)
+		for i, l := range lists {
+			if l != nil {
+				of[i].list(l)
+			}
+		}
 	}
-	found, err := r.memory.Recall(ctx, time.Now(), folders)
-	if err != nil && ctx.Err() == nil && !errors.Is(err, cache.ErrLocked) { // the cache says itself that it is locked
-		r.warn(err)
+	var keys []results.Key
+	var groups []*group
+	for _, b := range in {
+		if !b.listed && b.Err == nil {
+			p.read(b)
+		}
+		if b.lasting && p.remember.recall {
+			for _, g := range b.groups {
+				keys, groups = append(keys, g.key), append(groups, g)
+			}
+		}
 	}
-	for i, k := range found {
-		known[at[i]] = k
+	if len(keys) > 0 {
+		known, err := p.remember.memory.Recall(ctx, time.Now(), keys)
+		p.remember.report(ctx, err)
+		for i, k := range known {
+			groups[i].known = k
+		}
 	}
-	return known
+	return in
 }
 
-// folder is a batch as the memory knows it.
-func (b *Batch) folder() results.Folder {
-	return results.Folder{Abs: b.Abs, View: b.View, Part: b.Part, Files: b.Files}
+// list takes the groups of a folder from its list.
+func (b *intake) list(l *results.List) {
+	b.listed = true
+	for i, k := range l.Keys {
+		b.groups = append(b.groups, &group{files: l.Files[i], key: k})
+	}
 }
 
-// lasting reports whether a batch can be recognised later: its files are there, with a time of change.
-func (b *Batch) lasting() bool {
-	if b.Abs == "" || len(b.Files) == 0 {
-		return false
+// read reads the names of a batch and groups them, keeping what is known of the groups.
+func (p *pipeline) read(b *intake) {
+	before := b.groups
+	b.groups = nil
+	b.lines = p.parse(b.Batch)
+	var media []match.File
+	var leftOut []int
+	for i, l := range b.lines {
+		if l.File.Skip != "" {
+			leftOut = append(leftOut, i)
+			continue
+		}
+		media = append(media, match.File{Index: i, Release: l.Release, Media: b.Media})
 	}
-	for i := range b.Files {
-		if b.Files[i].Skip == "" && b.Files[i].ModTime.IsZero() {
+	if len(leftOut) > 0 {
+		b.groups = append(b.groups, &group{files: leftOut})
+	}
+	for _, s := range match.Group(media) {
+		g := &group{series: &s}
+		for _, f := range s.Files {
+			g.files = append(g.files, f.Index)
+		}
+		b.groups = append(b.groups, g)
+	}
+	if !b.lasting {
+		return
+	}
+	files := b.folder().Files
+	for _, g := range b.groups {
+		g.key = p.remember.memory.Key(files, g.files)
+		if i := slices.IndexFunc(before, func(o *group) bool { return o.key == g.key }); i >= 0 {
+			g.known = before[i].known
+		}
+	}
+}
+
+// series is how many series the batch has.
+func (b *intake) series() int64 {
+	n := int64(0)
+	for _, g := range b.groups {
+		if b.Files[g.files[0]].Skip == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// replay reads the records of all files into r. It returns false unless all of them are known.
+func (b *intake) replay(r *results.Records) bool {
+	r.Reset(len(b.Files))
+	for _, g := range b.groups {
+		if g.known == nil || !g.known.Into(r, b.Files, g.files) {
 			return false
 		}
 	}
 	return true
 }
 
-// keeping gathers what is decided about a batch until all of it is, and then keeps it: a folder is one entry, however many
-// series it holds. A nil *keeping keeps nothing.
+// replay gives a group's lines the records that are remembered, if they are.
+func (b *intake) replayGroup(g *group) bool {
+	if g.known == nil {
+		return false
+	}
+	var r results.Records
+	r.Reset(len(b.Files))
+	if !g.known.Into(&r, b.Files, g.files) {
+		return false
+	}
+	for _, i := range g.files {
+		b.lines[i].told = &r.List[i]
+	}
+	return true
+}
+
+// report warns of an error of the memory that nobody has warned of.
+func (r *remembering) report(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, cache.ErrLocked) { // the cache says itself that it is locked
+		r.warn(err)
+	}
+}
+
+// folder is a batch as the memory knows it.
+func (b *Batch) folder() results.Folder {
+	return results.Folder{Files: results.Files{Abs: b.Abs, View: b.View, Media: b.Media, List: b.Files}, Part: b.Part}
+}
+
+// lasting reports whether a later run can recognise the batch: each file has a time of change, or is a name and nothing more.
+func (b *Batch) lasting() bool {
+	for i := range b.Files {
+		if b.Abs != "" && b.Files[i].Skip == "" && b.Files[i].ModTime.IsZero() {
+			return false
+		}
+	}
+	return len(b.Files) > 0
+}
+
+// keeping gathers what is decided about a batch and remembers it when all of it is: a folder costs one write, however many
+// series it holds.
 type keeping struct {
 	memory *remembering
-	batch  Batch
-	known  *results.Known // what was recalled of it
-	lines  []*Line
+	batch  *intake
 
-	mu     sync.Mutex
-	open   int // groups that are not decided yet
-	groups []results.Group
+	mu    sync.Mutex
+	open  int               // groups that are not settled
+	fresh []results.Decided // groups that were decided now
 }
 
-// keep begins to gather for a batch of some groups.
-func (r *remembering) keep(b Batch, known *results.Known, lines []*Line, groups int) *keeping {
-	if r == nil || !b.lasting() {
+// keep begins to gather for a batch.
+func (r *remembering) keep(b *intake) *keeping {
+	if r == nil || !b.lasting {
 		return nil
 	}
-	return &keeping{memory: r, batch: b, known: known, lines: lines, open: groups}
+	return &keeping{memory: r, batch: b, open: len(b.groups)}
 }
 
-// group notes a group whose lines are decided. Whoever brings the last one writes it all down, before its lines are told.
-func (k *keeping) group(ctx context.Context, g results.Group) {
+// settled notes that the lines of a group are decided. The last group's caller remembers the batch, before its lines leave.
+func (k *keeping) settled(ctx context.Context, g *group) {
 	if k == nil {
 		return
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	certain := true
-	for _, i := range g.Files {
-		certain = certain && k.lines[i].Decision.Err == nil
+	if d, ok := k.batch.decided(g); ok {
+		k.fresh = append(k.fresh, d)
 	}
-	if certain {
-		k.groups = append(k.groups, g)
-	}
-	if k.open--; k.open > 0 {
+	if k.open--; k.open > 0 || k.batch.listed && len(k.fresh) == 0 {
 		return
 	}
-	k.write(ctx)
-}
-
-// write keeps what was gathered; the lock is held, or nobody else has k.
-func (k *keeping) write(ctx context.Context) {
-	records := make([]report.Record, len(k.lines))
-	for i, l := range k.lines {
-		records[i] = l.record(nil)
+	var l results.List
+	for _, g := range k.batch.groups {
+		l.Add(g.key, g.files)
 	}
-	if err := k.memory.memory.Remember(context.WithoutCancel(ctx), time.Now(), k.batch.folder(), k.known, records, k.groups); err != nil {
+	folder := k.batch.folder()
+	if err := k.memory.memory.Remember(context.WithoutCancel(ctx), time.Now(), &folder, &l, k.fresh); err != nil {
 		k.memory.warn(err)
 	}
+}
+
+// decided returns what to remember of a group. ok is false where it was replayed or a file has an error.
+func (b *intake) decided(g *group) (d results.Decided, ok bool) {
+	d = results.Decided{Key: g.key, Records: make([]report.Record, len(g.files))}
+	for n, i := range g.files {
+		l := b.lines[i]
+		if l.told != nil || l.Decision.Err != nil {
+			return d, false
+		}
+		d.Records[n] = l.record(nil)
+		for _, s := range l.Decision.Seen {
+			d.See(s)
+		}
+	}
+	return d, true
 }

@@ -27,6 +27,7 @@ type counter struct {
 	mu      sync.Mutex
 	asked   []string
 	pending string // the title of a series that can't be asked about now
+	id      int    // of the entry that all series are; 0: their number of files
 }
 
 func (c *counter) Turn() decide.Turn { return decide.Turn{} }
@@ -36,7 +37,7 @@ func (c *counter) Decide(_ context.Context, s match.Series, _ decide.Turn, decid
 	c.asked = append(c.asked, fmt.Sprintf("%s (%d)", s.Title(), len(s.Files)))
 	c.mu.Unlock()
 	for _, f := range s.Files {
-		d := match.Decision{Status: match.Matched, Confidence: 0.9, Kind: match.TV, ID: len(s.Files), Title: s.Title(), Origin: match.Origin{From: match.FromIndex}}
+		d := match.Decision{Status: match.Matched, Confidence: 0.9, Kind: match.TV, ID: max(c.id, len(s.Files)), Title: s.Title(), By: match.ByIndex}
 		if s.Title() == c.pending {
 			d = match.Decision{Status: match.Pending, Err: errors.New("down")}
 		}
@@ -49,7 +50,13 @@ type rerun struct {
 	t      *testing.T
 	root   string
 	memory *results.Memory
+	anew   bool
 	c      counter
+}
+
+// noNewer is a cache without answers.
+func noNewer(_ context.Context, entries []results.Entry) ([]time.Time, error) {
+	return make([]time.Time, len(entries)), nil
 }
 
 func newRerun(t *testing.T) *rerun {
@@ -63,7 +70,7 @@ func newRerun(t *testing.T) *rerun {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &rerun{t: t, root: t.TempDir(), memory: results.New(bucket, results.Question{Language: "en-US"}, results.Basis{Program: "1"})}
+	return &rerun{t: t, root: t.TempDir(), memory: results.New(bucket, noNewer, results.Question{Language: "en-US"}, results.Basis{Program: "1"})}
 }
 
 func (r *rerun) add(names ...string) {
@@ -85,7 +92,7 @@ func (r *rerun) run(produce Producer) (told, asked []string) {
 		told = append(told, fmt.Sprintf("%s %s %q %d", filepath.ToSlash(rel), rec.Status, rec.Title, rec.TMDBID))
 		return nil
 	}
-	p := &pipeline{decider: &r.c, underway: 3, remember: &remembering{memory: r.memory, warn: func(err error) { r.t.Error(err) }}, tell: tell}
+	p := &pipeline{decider: &r.c, underway: 3, remember: &remembering{memory: r.memory, recall: !r.anew, warn: func(err error) { r.t.Error(err) }}, tell: tell}
 	if err := p.run(r.t.Context(), produce, func(l *Line) error { return tell(l.record(nil)) }); err != nil {
 		r.t.Fatal(err)
 	}
@@ -198,8 +205,8 @@ func TestAFileAloneAndItsFolderAreRememberedSideBySide(t *testing.T) {
 		if _, asked := r.run(alone("Bleach/Bleach - 01.mkv", "Bleach/Bleach - 02.mkv")); cmp.Diff(want, asked) != "" {
 			t.Errorf("files, run %d: asked about %q", run, asked)
 		}
-		want = append(want, []string{"Trigun (1)"}[:len(want)/2]...)
-		if _, asked := r.run(list()); cmp.Diff(want, asked) != "" {
+		want = []string{"Trigun (1)"}[:len(want)/2] // the two others are alone in the list as well
+		if _, asked := r.run(list()); !slices.Equal(want, asked) {
 			t.Errorf("list, run %d: asked about %q", run, asked)
 		}
 		r.asks()
@@ -228,13 +235,42 @@ func TestALargeFolderIsRememberedInParts(t *testing.T) {
 	}
 }
 
-// Names without a file behind them are never remembered: nothing tells whether they mean the same next time.
-func TestNamesAreNotRemembered(t *testing.T) {
+// A list of names is decided by its names alone, so the same names are the same series.
+func TestNamesAreRememberedByThemselves(t *testing.T) {
 	r := newRerun(t)
-	for range 2 {
-		_, asked := r.run(Names(nopCloser{strings.NewReader("Bleach - 01.mkv\nBleach - 02.mkv\n")}))
-		if diff := cmp.Diff([]string{"Bleach (2)"}, asked); diff != "" {
-			t.Error(diff)
+	for _, row := range []struct {
+		name, list string
+		asked      []string
+	}{
+		{"new names", "Bleach - 01.mkv\nBleach - 02.mkv\n", []string{"Bleach (2)"}},
+		{"the same names", "Bleach - 01.mkv\nBleach - 02.mkv\n", nil},
+		{"in another list", "Naruto - 01.mkv\nBleach - 01.mkv\nBleach - 02.mkv\n", []string{"Naruto (1)"}},
+		{"one name more", "Bleach - 01.mkv\nBleach - 02.mkv\nBleach - 03.mkv\n", []string{"Bleach (3)"}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			_, asked := r.run(Names(nopCloser{strings.NewReader(row.list)}))
+			if diff := cmp.Diff(row.asked, asked); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A run that decides everything anew replaces what was remembered.
+func TestWhatIsDecidedAnewIsRemembered(t *testing.T) {
+	r := newRerun(t)
+	r.add(shows...)
+	r.walk()
+	r.anew, r.c.id = true, 77
+	r.asks("Bleach (2)", "Naruto (1)", "Trigun (2)")
+	r.anew, r.c.id = false, 0
+	told, asked := r.walk()
+	if len(asked) > 0 {
+		t.Errorf("asked about %q", asked)
+	}
+	for _, line := range told {
+		if !strings.HasSuffix(line, " 77") && !strings.Contains(line, "sample") {
+			t.Errorf("not what the last run has decided: %s", line)
 		}
 	}
 }

@@ -1,117 +1,13 @@
 package results
 
-// This file decides how a folder is stored: a version byte, what it stands on, the groups' terms, every text once, then the
-// files, each with its record. Numbers are varints, text has its length in front. Reading checks every length, so
-// damage is an error and never a wrong answer of a wrong size.
-
 import (
 	"encoding/binary"
-	"errors"
 	"math"
 	"time"
-
-	"github.com/anivault/anivault/internal/report"
 )
 
-// version is that of the layout below; it is a part of every key, so programs with different ones share a store.
-const version = 3
-
-const basisSize = 8
-
-// keeping is a folder to be stored.
-type keeping struct {
-	folder  Folder
-	basis   [basisSize]byte
-	records []report.Record // by file
-	groupOf []int           // by file, from 1; 0: none
-	terms   []Term          // by group
-}
-
-var (
-	errVersion = errors.New("remembered result is of another version")
-	errDamaged = errors.New("remembered result is damaged")
-)
-
-// encode writes a folder down. Files that are neither in a group nor left out by the walk are not known and not in it.
-func encode(k keeping, now time.Time) []byte {
-	body := writer{refs: map[string]int{}}
-	files := 0
-	for i := range k.folder.Files {
-		f := &k.folder.Files[i]
-		if k.groupOf[i] == 0 && f.Skip == "" {
-			continue
-		}
-		files++
-		body.int(k.groupOf[i])
-		body.ref(f.Name)
-		body.ref(f.Skip)
-		body.int64(f.Size)
-		body.int64(f.ModTime.UnixNano())
-		rec := writer{refs: body.refs, texts: body.texts}
-		rec.record(&k.records[i], now)
-		body.texts = rec.texts
-		body.int(len(rec.b))
-		body.b = append(body.b, rec.b...)
-	}
-	w := writer{b: make([]byte, 0, 64+len(body.b)*2)}
-	w.b = append(w.b, version)
-	w.b = append(w.b, k.basis[:]...)
-	w.int(len(k.terms))
-	for _, t := range k.terms {
-		w.time(t.at)
-		w.time(t.fetched)
-		w.time(t.until)
-	}
-	size := 0
-	w.int(len(body.texts))
-	for _, s := range body.texts {
-		w.int(len(s))
-		size += len(s)
-	}
-	w.int(size)
-	for _, s := range body.texts {
-		w.b = append(w.b, s...)
-	}
-	w.int(files)
-	w.b = append(w.b, body.b...)
-	return w.b
-}
-
-func decode(b []byte) (*Known, error) {
-	if len(b) == 0 || b[0] != version {
-		return nil, errVersion
-	}
-	if len(b) < 1+basisSize {
-		return nil, errDamaged
-	}
-	k := &Known{raw: b}
-	copy(k.basis[:], b[1:])
-	r := reader{b: b[1+basisSize:]}
-	k.terms = make([]Term, r.count())
-	k.sizes = make([]int, len(k.terms))
-	for i := range k.terms {
-		k.terms[i] = Term{r.time(), r.time(), r.time()}
-	}
-	k.texts = r.dictionary()
-	r.texts = k.texts
-	k.files = make([]knownFile, r.count())
-	for i := range k.files {
-		f := &k.files[i]
-		f.group, f.name, f.skip = r.int(), r.ref(), r.ref()
-		f.size, f.modTime = r.int64(), r.int64()
-		f.record = r.take(r.int())
-		if f.group < 0 || f.group > len(k.terms) {
-			return nil, errDamaged
-		}
-		if f.group > 0 {
-			k.sizes[f.group-1]++
-		}
-	}
-	if r.bad || len(r.b) > 0 {
-		return nil, errDamaged
-	}
-	return k, nil
-}
+// version is that of the stored layout. It is a part of every key, so programs with different ones share a store.
+const version = 4
 
 // writer appends values; texts are numbered in the order in which they first come, the empty one is 0.
 type writer struct {
@@ -144,6 +40,20 @@ func (w *writer) bool(v bool) {
 	w.b = append(w.b, 0)
 }
 
+// dictionary writes texts: their lengths, then all of them in one.
+func (w *writer) dictionary(texts []string) {
+	w.int(len(texts))
+	size := 0
+	for _, s := range texts {
+		w.int(len(s))
+		size += len(s)
+	}
+	w.int(size)
+	for _, s := range texts {
+		w.b = append(w.b, s...)
+	}
+}
+
 // time keeps nanoseconds; the zero time is 0, at which nothing was ever decided.
 func (w *writer) time(t time.Time) {
 	if t.IsZero() {
@@ -153,7 +63,8 @@ func (w *writer) time(t time.Time) {
 	w.int64(t.UnixNano())
 }
 
-// reader takes values from the front; after the first that is not whole it is bad and gives zeros.
+// reader takes values from the front and checks every length. After the first value that is not whole it is bad and returns
+// zeros.
 type reader struct {
 	b     []byte
 	texts []string

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/report"
 )
 
@@ -102,81 +103,90 @@ func anyRecord(t *rapid.T) report.Record {
 	return r
 }
 
-// anyKnown draws a folder of some files in some groups, all of them known.
-func anyKnown(t *rapid.T) keeping {
-	k := keeping{}
-	copy(k.basis[:], rapid.SliceOfN(rapid.Byte(), basisSize, basisSize).Draw(t, "basis"))
-	for range rapid.IntRange(1, 3).Draw(t, "groups") {
-		k.terms = append(k.terms, Term{anyTime(t, "at"), anyTime(t, "fetched"), anyTime(t, "until")})
+// anyDecided draws a series of some files.
+func anyDecided(t *rapid.T) *Decided {
+	var d Decided
+	for range rapid.IntRange(0, 4).Draw(t, "entries") {
+		d.Seen = append(d.Seen, match.Seen{
+			Kind: rapid.SampledFrom([]match.Kind{match.TV, match.Movie}).Draw(t, "kind"), ID: rapid.Int().Draw(t, "id"), ReadAt: anyTime(t, "read at"),
+		})
 	}
-	for range rapid.IntRange(0, 6).Draw(t, "files") {
-		f := library.File{Name: rapid.String().Draw(t, "name"), Size: rapid.Int64().Draw(t, "size"), ModTime: time.Unix(0, rapid.Int64().Draw(t, "changed")).UTC()}
-		group := rapid.IntRange(0, len(k.terms)).Draw(t, "group")
-		if group == 0 {
-			f.Skip = "left out"
-		}
-		k.folder.Files, k.groupOf, k.records = append(k.folder.Files, f), append(k.groupOf, group), append(k.records, anyRecord(t))
+	for range rapid.IntRange(1, 6).Draw(t, "files") {
+		d.Records = append(d.Records, anyRecord(t))
 	}
-	return k
+	return &d
+}
+
+// filesOf are as many files as a series has records, and which of them are the series.
+func filesOf(d *Decided) (files []library.File, series []int) {
+	for i := range d.Records {
+		files, series = append(files, library.File{}), append(series, i)
+	}
+	return files, series
 }
 
 func TestCodecRoundTrip(t *testing.T) {
 	var again Records
 	rapid.Check(t, func(t *rapid.T) {
-		k := anyKnown(t)
-		b := encode(k, now)
-		got, err := decode(b)
-		if err != nil {
-			t.Fatal(err)
+		d := anyDecided(t)
+		want := make([]report.Record, len(d.Records))
+		for i, r := range d.Records {
+			if r.Source != "" && r.CachedAt.IsZero() {
+				r.CachedAt = now // it is an answer of the cache from now on
+			}
+			want[i] = r
 		}
-		if diff := cmp.Diff(k.terms, got.terms, cmp.AllowUnexported(Term{})); diff != "" || got.basis != k.basis {
+		files, series := filesOf(d)
+		b := encode(d, now, now.Add(time.Hour))
+		k := decode(b, now)
+		if k == nil {
+			t.Fatal("what was written is not read")
+		}
+		if diff := cmp.Diff(d.Seen, k.seen, cmpopts.EquateEmpty()); diff != "" {
 			t.Fatal(diff)
-		}
-		got.holds = make([]bool, len(got.terms))
-		for i := range got.holds {
-			got.holds[i] = true
 		}
 		// The second time with blocks that hold another folder's.
 		for range 2 {
-			ok := got.All(k.folder.Files, &again)
-			if diff := cmp.Diff(k.records, again.List, cmpopts.EquateEmpty()); diff != "" || !ok {
+			again.Reset(len(files))
+			ok := k.Into(&again, files, series)
+			if diff := cmp.Diff(want, again.List, cmpopts.EquateEmpty()); diff != "" || !ok {
 				t.Fatal(ok, diff)
 			}
 		}
-		if cut := rapid.IntRange(0, len(b)-1).Draw(t, "cut"); reads(b[:cut], k.folder.Files) || reads(append(b, 0), k.folder.Files) {
+		if cut := rapid.IntRange(0, len(b)-1).Draw(t, "cut"); reads(b[:cut], files, series) || reads(append(b, 0), files, series) {
 			t.Fatalf("a value cut to %d of %d bytes, or with one more, was read", cut, len(b))
 		}
 	})
 }
 
-func reads(b []byte, files []library.File) bool {
-	k, err := decode(b)
-	if err != nil {
+func reads(b []byte, files []library.File, series []int) bool {
+	k := decode(b, now)
+	if k == nil {
 		return false
 	}
-	k.holds = make([]bool, len(k.terms))
-	return k.All(files, new(Records))
+	var r Records
+	r.Reset(len(files))
+	return k.Into(&r, files, series)
 }
 
-// Whatever the store gives is read without harm.
+// Whatever the store holds is read without harm.
 func FuzzDecode(f *testing.F) {
 	show := folder(3)
-	f.Add(encode(keeping{folder: show, records: decided(show), groupOf: []int{1, 1, 1, 0}, terms: []Term{{now, now, now}}}, now))
+	m := New(&shelf{}, nothingNewer, question, basis)
+	d := Decided{Records: decided(show), Seen: []match.Seen{{Kind: match.TV, ID: 26209, ReadAt: now}}}
+	files, series := filesOf(&d)
+	f.Add(encode(&d, now, now.Add(time.Hour)))
+	f.Add(m.item(&show, listOf(m, show, series), now).Value)
 	f.Add([]byte{})
-	f.Add([]byte{version, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
-	f.Fuzz(func(_ *testing.T, b []byte) {
-		k, err := decode(b)
-		if err != nil {
-			return
+	f.Add([]byte{2, 2, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		reads(b, files, series)
+		if l := m.decodeList(b, &show); l != nil {
+			for _, files := range l.Files {
+				if len(files) == 0 {
+					t.Error("a series without files")
+				}
+			}
 		}
-		k.judge(now)
-		files := make([]library.File, len(k.files))
-		group := make([]int, len(k.files))
-		for i, was := range k.files {
-			files[i] = library.File{Name: was.name, Skip: was.skip, Size: was.size, ModTime: time.Unix(0, was.modTime)}
-			group[i] = i
-		}
-		k.All(files, new(Records))
-		k.Group(files, group)
 	})
 }

@@ -1,19 +1,19 @@
 package results
 
-// This file decides which fields of a record are kept, and in which order: all but the path, which the walk tells, and what
-// only explains. A folder's records share a few blocks of memory when they are read.
-
 import (
 	"time"
 
 	"github.com/anivault/anivault/internal/report"
 )
 
-// record writes a record as it will be told again at a later time.
+// record writes a record as it will be replayed: without its path, which the walk knows, and without what only explains.
 func (w *writer) record(r *report.Record, now time.Time) {
 	source, cachedAt := r.Source, r.CachedAt
 	if source == networkSource {
-		source, cachedAt = cacheSource, now
+		source = cacheSource
+	}
+	if source != "" && cachedAt.IsZero() {
+		cachedAt = now
 	}
 	w.ref(string(r.Status))
 	w.ref(r.Kind)
@@ -98,21 +98,20 @@ func (w *writer) list(list []string) {
 	}
 }
 
-// Records are the records of a folder that is told again. Their lists lie in a few blocks of memory, which the next
+// Records are the records of a folder that is replayed. Their lists lie in a few blocks of memory, which the next
 // folder may have again: nothing that they point to is valid then.
 type Records struct {
 	List []report.Record
 	decoder
 }
 
-// room makes room for the records of some files of a folder.
-func (r *Records) room(k *Known, files int) {
+// Reset makes room for the records of some files.
+func (r *Records) Reset(files int) {
 	if cap(r.List) < files {
 		r.List = make([]report.Record, files)
 		r.parsed = make([]report.Parsed, 0, files)
 	}
 	r.List = r.List[:files]
-	r.texts = k.texts
 	r.parsed, r.ints, r.floats, r.lists, r.candidates = r.parsed[:0], r.ints[:0], r.floats[:0], r.lists[:0], r.candidates[:0]
 }
 
@@ -127,10 +126,9 @@ type decoder struct {
 	candidates []report.Candidate
 }
 
-// record reads one record; false for one that is damaged.
-func (d *decoder) record(b []byte, r *report.Record) bool {
+// record reads the next record; false for one that is damaged.
+func (d *decoder) record(r *report.Record) bool {
 	*r = report.Record{}
-	d.b, d.bad = b, false
 	r.Status = report.Status(d.ref())
 	r.Kind = d.ref()
 	r.TMDBID = d.int()
@@ -161,7 +159,7 @@ func (d *decoder) record(b []byte, r *report.Record) bool {
 		d.parsedInto(r.Parsed)
 	}
 	_, ok := lifetimes[r.Status]
-	return ok && !d.bad && len(d.b) == 0
+	return ok && !d.bad
 }
 
 func (d *decoder) parsedInto(p *report.Parsed) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/report"
 )
 
@@ -56,23 +57,28 @@ var (
 	basis    = Basis{Program: "1", Index: "2", Pins: "3"}
 )
 
+// nothingNewer is a cache without answers.
+func nothingNewer(_ context.Context, entries []Entry) ([]time.Time, error) {
+	return make([]time.Time, len(entries)), nil
+}
+
 func ptr[T any](v T) *T { return &v }
 
 // folder has the episodes 1 to n of a show, and a sample.
 func folder(n int) Folder {
-	f := Folder{Abs: "/lib/Show", View: "Show/"}
+	f := Folder{Files: Files{Abs: "/lib/Show", View: "Show/"}}
 	for i := range n {
 		name := fmt.Sprintf("Show - %02d.mkv", i+1)
-		f.Files = append(f.Files, library.File{Path: "lib/Show/" + name, Name: name, Size: int64(100 + i), ModTime: now.Add(-time.Hour)})
+		f.List = append(f.List, library.File{Path: "lib/Show/" + name, Name: name, Size: int64(100 + i), ModTime: now.Add(-time.Hour)})
 	}
-	f.Files = append(f.Files, library.File{Path: "lib/Show/sample.mkv", Name: "sample.mkv", Skip: library.SkipSample})
+	f.List = append(f.List, library.File{Path: "lib/Show/sample.mkv", Name: "sample.mkv", Skip: library.SkipSample})
 	return f
 }
 
 // decided is one record per file of a folder, as of two hours ago.
 func decided(f Folder) []report.Record {
-	records := make([]report.Record, len(f.Files))
-	for i, file := range f.Files {
+	records := make([]report.Record, len(f.List))
+	for i, file := range f.List {
 		if file.Skip != "" {
 			records[i] = report.Record{Path: file.Path, Status: report.Skipped, Reason: file.Skip, Parsed: &report.Parsed{Title: "sample", Kind: "extra"}}
 			continue
@@ -87,42 +93,46 @@ func decided(f Folder) []report.Record {
 	return records
 }
 
-// all is the group of every file that is media.
-func all(f Folder) Group {
-	var g Group
-	for i := range f.Files {
-		if f.Files[i].Skip == "" {
-			g.Files = append(g.Files, i)
-		}
+// listOf is the list of a folder whose series are some of its files each.
+func listOf(m *Memory, f Folder, series ...[]int) *List {
+	var l List
+	for _, files := range series {
+		l.Add(m.Key(f.Files, files), files)
 	}
-	return g
+	return &l
 }
 
-func remember(t *testing.T, m *Memory, at time.Time, f Folder, records []report.Record, groups ...Group) {
+// remember remembers a folder of three files and a sample as two series: the first two files, and the others.
+func remember(t *testing.T, m *Memory, f Folder, records []report.Record, seen ...match.Seen) *List {
 	t.Helper()
-	if err := m.Remember(context.Background(), at, f, nil, records, groups); err != nil {
+	l := listOf(m, f, []int{0, 1}, []int{2, 3})
+	var d []Decided
+	for n, files := range l.Files {
+		one := Decided{Key: l.Keys[n], Seen: seen}
+		for _, i := range files {
+			one.Records = append(one.Records, records[i])
+		}
+		d = append(d, one)
+	}
+	if err := m.Remember(t.Context(), now, &f, l, d); err != nil {
 		t.Fatal(err)
 	}
+	return l
 }
 
-// recall asks one memory for one folder.
-func recall(t *testing.T, m *Memory, at time.Time, f Folder) *Known {
+// recall returns which series are known, and the records of those that are.
+func recall(t *testing.T, m *Memory, at time.Time, f Folder, l *List) (known []bool, records []report.Record) {
 	t.Helper()
-	known, err := m.Recall(context.Background(), at, []Folder{{Abs: "another"}, f})
-	if err != nil || len(known) != 2 || known[0] != nil {
-		t.Fatalf("recalled %v, %v", known, err)
+	found, err := m.Recall(t.Context(), at, l.Keys)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return known[1]
-}
-
-// whole reports whether all of a folder is known.
-func whole(t *testing.T, m *Memory, at time.Time, f Folder) bool {
-	t.Helper()
-	k := recall(t, m, at, f)
-	if k == nil {
-		return false
+	var r Records
+	r.Reset(len(f.List))
+	for n, k := range found {
+		known = append(known, k != nil && k.Into(&r, f.List, l.Files[n]))
 	}
-	return k.All(f.Files, new(Records))
+	return known, r.List
 }
 
 func TestWhatWasRememberedIsRecalled(t *testing.T) {
@@ -138,9 +148,9 @@ func TestWhatWasRememberedIsRecalled(t *testing.T) {
 			func(r *report.Record) { r.Source, r.CachedAt = "cache", now },
 		},
 		{
-			"a pin stays a pin",
+			"a pin stays a pin, and its answer has a date now",
 			func(r *report.Record) { r.Source, r.CachedAt = "pin", time.Time{} },
-			func(r *report.Record) { r.Source, r.CachedAt = "pin", time.Time{} },
+			func(r *report.Record) { r.Source, r.CachedAt = "pin", now },
 		},
 		{
 			"what only explains is not kept",
@@ -162,115 +172,119 @@ func TestWhatWasRememberedIsRecalled(t *testing.T) {
 			in, want := decided(f), decided(f)
 			c.change(&in[1])
 			c.want(&want[1])
-			m := New(&shelf{}, question, basis)
-			remember(t, m, now, f, in, all(f))
-			k := recall(t, m, now.Add(time.Hour), f)
-			var got Records
-			ok := k.All(f.Files, &got)
-			if diff := cmp.Diff(want, got.List); diff != "" || !ok || k.Groups() != 1 {
-				t.Error(ok, diff)
+			m := New(&shelf{}, nothingNewer, question, basis)
+			l := remember(t, m, f, in)
+			known, got := recall(t, m, now.Add(time.Hour), f, l)
+			if diff := cmp.Diff([]bool{true, true}, known) + cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
 			}
-			some, _, ok := k.Group(f.Files, []int{0, 1, 2})
-			if diff := cmp.Diff(want[:3], some); diff != "" || !ok {
-				t.Error(ok, diff)
+			lists, err := m.Lists(t.Context(), []Folder{{}, f})
+			if diff := cmp.Diff([]*List{nil, l}, lists); diff != "" || err != nil {
+				t.Error(err, diff)
 			}
 		})
 	}
 }
 
-func TestWhatHasChangedIsNotKnown(t *testing.T) {
-	store := &shelf{}
-	m := New(store, question, basis)
-	f := folder(4)
-	remember(t, m, now, f, decided(f), Group{Files: []int{0, 1}}, Group{Files: []int{2, 3}})
-	change := func(c func(*Folder)) Folder {
-		f := folder(4)
-		c(&f)
-		return f
-	}
-	if !whole(t, m, now, f) {
-		t.Fatal("the unchanged folder is not known")
-	}
-	for name, c := range map[string]struct {
-		now    Folder
-		second bool // the second group is still known
+// Files are evidence for each other: a series is known with exactly the files that it had, as they were.
+func TestAnotherSeriesHasAnotherKey(t *testing.T) {
+	m := New(&shelf{}, nothingNewer, question, basis)
+	base := folder(3)
+	key := m.Key(base.Files, []int{0, 1})
+	l := remember(t, m, base, decided(base))
+	for _, c := range []struct {
+		name   string
+		change func(*Folder) []int
+		series bool // the first series has the same key
+		list   bool // the list stands
 	}{
-		"size":        {change(func(f *Folder) { f.Files[0].Size++ }), true},
-		"time":        {change(func(f *Folder) { f.Files[1].ModTime = f.Files[1].ModTime.Add(1) }), true},
-		"name":        {change(func(f *Folder) { f.Files[0].Name = "Show - 00.mkv" }), true},
-		"left out":    {change(func(f *Folder) { f.Files[0].Skip = "excluded" }), true},
-		"sample":      {change(func(f *Folder) { f.Files[4].Skip = "" }), true},
-		"gone":        {change(func(f *Folder) { f.Files = slices.Delete(f.Files, 0, 1) }), true},
-		"all gone":    {change(func(f *Folder) { f.Files = slices.Delete(f.Files, 0, 2) }), true},
-		"sample gone": {change(func(f *Folder) { f.Files = f.Files[:4] }), true},
-		"new":         {change(func(f *Folder) { f.Files = append(f.Files, library.File{Name: "new.mkv", ModTime: now}) }), true},
-		"order":       {change(func(f *Folder) { f.Files[0], f.Files[1] = f.Files[1], f.Files[0] }), true},
-		"both":        {change(func(f *Folder) { f.Files[0].Size++; f.Files[2].Size++ }), false},
-		"view":        {change(func(f *Folder) { f.View = "" }), false},
-		"folder":      {change(func(f *Folder) { f.Abs = "/lib/Other" }), false},
-		"part":        {change(func(f *Folder) { f.Part = "1" }), false},
+		{"nothing", func(*Folder) []int { return []int{0, 1} }, true, true},
+		{"other files", func(*Folder) []int { return []int{0, 1, 2} }, false, true},
+		{"another order", func(*Folder) []int { return []int{1, 0} }, false, true},
+		{"a size", func(f *Folder) []int { f.List[0].Size++; return []int{0, 1} }, false, false},
+		{"a time", func(f *Folder) []int { f.List[1].ModTime = f.List[1].ModTime.Add(1); return []int{0, 1} }, false, false},
+		{"a name", func(f *Folder) []int { f.List[0].Name = "Show - 00.mkv"; return []int{0, 1} }, false, false},
+		{"left out", func(f *Folder) []int { f.List[0].Skip = "excluded"; return []int{0, 1} }, false, false},
+		{"a size in another series", func(f *Folder) []int { f.List[2].Size++; return []int{0, 1} }, true, false},
+		{"a sample's size", func(f *Folder) []int { f.List[3].Size++; return []int{0, 1} }, true, true},
+		{"a sample gone", func(f *Folder) []int { f.List = f.List[:3]; return []int{0, 1} }, true, false},
+		{"the order of the folder", func(f *Folder) []int { f.List[0], f.List[1] = f.List[1], f.List[0]; return []int{1, 0} }, true, false},
+		{"how the path was spelt", func(f *Folder) []int { f.List[0].Path = "/lib/Show/Show - 01.mkv"; return []int{0, 1} }, true, true},
+		{"the view", func(f *Folder) []int { f.View = ""; return []int{0, 1} }, false, false},
+		{"the folder", func(f *Folder) []int { f.Abs = "/lib/Other"; return []int{0, 1} }, false, false},
+		{"the part", func(f *Folder) []int { f.Part = "1"; return []int{0, 1} }, true, false},
+		{"listed as media", func(f *Folder) []int { f.Media = true; return []int{0, 1} }, false, false},
 	} {
-		if whole(t, m, now, c.now) {
-			t.Errorf("%s: still known whole", name)
-		}
-		var second []int
-		for i, file := range c.now.Files {
-			if file.Name == f.Files[2].Name || file.Name == f.Files[3].Name {
-				second = append(second, i)
+		t.Run(c.name, func(t *testing.T) {
+			f := folder(3)
+			files := c.change(&f)
+			if got := m.Key(f.Files, files) == key; got != c.series {
+				t.Errorf("the same key: %v", got)
 			}
-		}
-		if _, term, ok := recall(t, m, now, c.now).Group(c.now.Files, second); ok != c.second || ok && term == nil {
-			t.Errorf("%s: second group known: %v", name, ok)
-		}
+			lists, err := m.Lists(t.Context(), []Folder{f})
+			if got := lists[0] != nil; got != c.list || err != nil {
+				t.Errorf("the list stands: %v, %v", got, err)
+			}
+		})
 	}
 	for name, b := range map[string]Basis{"program": {"9", "2", "3"}, "index": {"1", "9", "3"}, "pins": {"1", "2", "9"}, "shift": {"12", "", "3"}} {
-		if recall(t, New(store, question, b), now, f) != nil {
-			t.Errorf("another basis (%s) and still known", name)
-		}
+		t.Run("another "+name, func(t *testing.T) {
+			if other := New(&shelf{}, nothingNewer, question, b); other.Key(base.Files, l.Files[0]) == key {
+				t.Error("the same key")
+			}
+		})
 	}
 	for i := range reflect.TypeOf(question).NumField() {
-		q := question
-		switch v := reflect.ValueOf(&q).Elem().Field(i); v.Kind() {
-		case reflect.String:
-			v.SetString("ko-KR")
-		case reflect.Float64:
-			v.SetFloat(0.5)
-		case reflect.Bool:
-			v.SetBool(true)
-		default:
-			t.Fatalf("field %d has a kind that this test can't change", i)
-		}
-		if recall(t, New(store, q, basis), now, f) != nil {
-			t.Errorf("another question %+v and still known", q)
-		}
+		t.Run("another "+reflect.TypeOf(question).Field(i).Name, func(t *testing.T) {
+			q := question
+			switch v := reflect.ValueOf(&q).Elem().Field(i); v.Kind() {
+			case reflect.String:
+				v.SetString("ko-KR")
+			case reflect.Float64:
+				v.SetFloat(0.5)
+			case reflect.Bool:
+				v.SetBool(true)
+			default:
+				t.Fatal("this test can't change it")
+			}
+			if other := New(&shelf{}, nothingNewer, q, basis); other.Key(base.Files, l.Files[0]) == key {
+				t.Error("the same key")
+			}
+		})
 	}
 }
 
-// Files are evidence for each other: a group is told again only with exactly the files that it had.
-func TestAGroupIsKnownWholeOrNotAtAll(t *testing.T) {
-	m := New(&shelf{}, question, basis)
-	f := folder(4)
-	remember(t, m, now, f, decided(f), Group{Files: []int{0, 1, 2}}, Group{Files: []int{3}})
-	for _, row := range []struct {
-		group []int
-		known bool
+// Whoever has stored a newer answer about an entry, what stands on the older one is void.
+func TestANewerAnswerVoidsADecision(t *testing.T) {
+	read := now.Add(-time.Minute)
+	seen := []match.Seen{{Kind: match.TV, ID: 26209, ReadAt: read}, {Kind: match.Movie, ID: 5, ReadAt: read.Add(-time.Hour)}}
+	for _, c := range []struct {
+		name      string
+		tv, movie time.Time
+		err       error
+		known     bool
 	}{
-		{[]int{0, 1, 2}, true},
-		{[]int{2, 0, 1}, true},
-		{[]int{3}, true},
-		{[]int{0, 1}, false},
-		{[]int{0}, false},
-		{[]int{0, 1, 2, 3}, false},
-		{[]int{2, 3}, false},
-		{[]int{4}, false}, // the sample
-		{nil, false},
+		{"nothing is cached any more", time.Time{}, time.Time{}, nil, true},
+		{"the answers that were read", read.Add(-time.Hour), read.Add(-2 * time.Hour), nil, true},
+		{"one was fetched as it was read", read, time.Time{}, nil, true},
+		{"a newer one about the entry", read.Add(time.Millisecond), time.Time{}, nil, false},
+		{"a newer one about a rival", time.Time{}, read.Add(-time.Minute), nil, false},
+		{"it can't be told", time.Time{}, time.Time{}, errors.New("input/output error"), false},
 	} {
-		if _, _, ok := recall(t, m, now, f).Group(f.Files, row.group); ok != row.known {
-			t.Errorf("%v: known %v", row.group, ok)
-		}
-	}
-	if _, _, ok := (*Known)(nil).Group(f.Files, []int{0}); ok {
-		t.Error("nothing is remembered and a group is known")
+		t.Run(c.name, func(t *testing.T) {
+			m := New(&shelf{}, func(_ context.Context, entries []Entry) ([]time.Time, error) {
+				if diff := cmp.Diff([]Entry{{match.TV, 26209}, {match.Movie, 5}}, entries); diff != "" {
+					t.Error(diff)
+				}
+				return []time.Time{c.tv, c.movie}, c.err
+			}, question, basis)
+			f := folder(3)
+			l := remember(t, m, f, decided(f), seen...)
+			found, err := m.Recall(t.Context(), now, l.Keys)
+			if (found[0] != nil) != c.known || !errors.Is(err, c.err) {
+				t.Errorf("known: %v, %v", found[0] != nil, err)
+			}
+		})
 	}
 }
 
@@ -287,6 +301,7 @@ func TestHowLongADecisionHolds(t *testing.T) {
 	}{
 		{"matched: a day after its oldest answer", with(func(*report.Record) {}), 22 * time.Hour},
 		{"matched by TMDB just now", with(func(r *report.Record) { r.Source, r.CachedAt = "network", time.Time{} }), 24 * time.Hour},
+		{"pinned: a day after its oldest answer", with(func(r *report.Record) { r.Source = "pin" }), 22 * time.Hour},
 		{"unmatched: eight hours", report.Record{Status: report.Unmatched, Source: "network"}, 8 * time.Hour},
 		{"ambiguous: a day", report.Record{Status: report.Ambiguous, Source: "network"}, 24 * time.Hour},
 		{"an extra: a day", report.Record{Status: report.Skipped}, 24 * time.Hour},
@@ -299,156 +314,81 @@ func TestHowLongADecisionHolds(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			store := &shelf{}
-			m := New(store, question, basis)
-			f := folder(2)
+			m := New(store, nothingNewer, question, basis)
+			f := folder(3)
 			records := decided(f)
-			records[1] = c.r
 			records[0].Source, records[0].CachedAt = "network", time.Time{} // it alone would hold for a day
-			remember(t, m, now, f, records, all(f))
-			if c.holds == 0 {
-				if len(store.items) > 0 {
-					t.Error("it was remembered")
-				}
-				return
+			records[1] = c.r
+			l := remember(t, m, f, records)
+			at := func(d time.Duration) bool {
+				known, _ := recall(t, m, now.Add(d), f, l)
+				return known[0]
 			}
-			if !whole(t, m, now.Add(c.holds-1), f) {
-				t.Errorf("not known after %v", c.holds-1)
+			if got := []bool{at(0), at(max(0, c.holds-1)), at(c.holds)}; !slices.Equal(got, []bool{c.holds > 0, c.holds > 0, false}) {
+				t.Errorf("known now, just before and at the end: %v", got)
 			}
-			if whole(t, m, now.Add(c.holds), f) {
-				t.Errorf("still known after %v", c.holds)
-			}
-			for _, it := range store.items {
-				if !it.ExpiresAt.Equal(now.Add(c.holds)) || it.FetchedAt.After(now) {
-					t.Errorf("stored as of %v until %v", it.FetchedAt, it.ExpiresAt)
-				}
-			}
-			if whole(t, m, now.Add(-time.Hour), f) {
+			if at(-time.Hour) {
 				t.Error("known before it was remembered: the clock went back, and nothing tells how far")
+			}
+			if it := store.items[l.Keys[0].text()]; c.holds > 0 && (!it.ExpiresAt.Equal(now.Add(c.holds)) || it.FetchedAt.After(now)) {
+				t.Errorf("stored as of %v until %v", it.FetchedAt, it.ExpiresAt)
 			}
 		})
 	}
 }
 
-// What is told again and written down again holds no longer for it.
-func TestAGroupKeepsItsTerm(t *testing.T) {
-	m := New(&shelf{}, question, basis)
-	f := folder(4)
-	remember(t, m, now, f, decided(f), Group{Files: []int{0, 1}}, Group{Files: []int{2, 3}})
-	later := now.Add(21 * time.Hour)
-	f.Files[0].Size++
-	k := recall(t, m, later, f)
-	records, term, ok := k.Group(f.Files, []int{2, 3})
-	if !ok {
-		t.Fatal("the unchanged group is not known")
-	}
-	again := decided(f)
-	for i := range 2 {
-		again[i].Source, again[i].CachedAt = "network", time.Time{}
-	}
-	copy(again[2:], records)
-	remember(t, m, later, f, again, Group{Files: []int{0, 1}}, Group{Files: []int{2, 3}, Term: term})
-	if !whole(t, m, now.Add(22*time.Hour-1), f) {
-		t.Error("not known before the first group's answers are old")
-	}
-	k = recall(t, m, now.Add(22*time.Hour), f)
-	if k.All(f.Files, new(Records)) {
-		t.Error("known whole although a group is no longer fresh")
-	}
-	if _, _, ok := k.Group(f.Files, []int{0, 1}); !ok {
-		t.Error("the fresh group is not known")
-	}
-	if _, _, ok := k.Group(f.Files, []int{2, 3}); ok {
-		t.Error("writing a group down again made it fresh")
-	}
-}
-
-// A group that has to be asked again is left out, the others stay.
+// A series that has to be asked again is left out, the others stay.
 func TestWhatIsPendingLeavesTheRestKnown(t *testing.T) {
-	m := New(&shelf{}, question, basis)
-	f := folder(4)
+	m := New(&shelf{}, nothingNewer, question, basis)
+	f := folder(3)
 	records := decided(f)
 	records[0] = report.Record{Status: report.Pending, Error: &report.Error{Code: report.CodeBlocked}}
-	remember(t, m, now, f, records, Group{Files: []int{0, 1}}, Group{Files: []int{2, 3}})
-	k := recall(t, m, now, f)
-	if k.All(f.Files, new(Records)) {
-		t.Error("known whole although a file is pending")
-	}
-	if _, _, ok := k.Group(f.Files, []int{2, 3}); !ok {
-		t.Error("the settled group is not known")
-	}
-	if _, _, ok := k.Group(f.Files, []int{0, 1}); ok {
-		t.Error("a pending file is known")
+	l := remember(t, m, f, records)
+	if known, _ := recall(t, m, now, f, l); !slices.Equal(known, []bool{false, true}) {
+		t.Errorf("known: %v", known)
 	}
 }
 
-// A folder that is never known whole is not written again with every run.
-func TestWhatIsTheSameAgainIsNotWritten(t *testing.T) {
+func TestNamesWithoutAFolderHaveNoList(t *testing.T) {
 	store := &shelf{}
-	m := New(store, question, basis)
-	f := folder(4)
-	records := decided(f)
-	records[0] = report.Record{Status: report.Failed, Error: &report.Error{Code: report.CodeNotFound}}
-	remember(t, m, now, f, records, Group{Files: []int{0, 1}}, Group{Files: []int{2, 3}})
-	for row, c := range []struct {
-		change  func(*Folder)
-		written bool
-	}{{func(*Folder) {}, false}, {func(f *Folder) { f.Files[4].Name = "a.mkv" }, true}} {
-		now := now.Add(time.Hour)
-		c.change(&f)
-		k := recall(t, m, now, f)
-		again, term, ok := k.Group(f.Files, []int{2, 3})
-		if !ok {
-			t.Fatal("the settled group is not known")
-		}
-		records := decided(f)
-		copy(records[2:], again)
-		records[0] = report.Record{Status: report.Failed, Error: &report.Error{Code: report.CodeNotFound}}
-		store.err = errors.New("it was written")
-		err := m.Remember(context.Background(), now, f, k, records, []Group{{Files: []int{0, 1}}, {Files: []int{2, 3}, Term: term}})
-		store.err = nil
-		if (err != nil) != c.written {
-			t.Errorf("row %d: %v", row, err)
-		}
+	m := New(store, nothingNewer, question, basis)
+	f := Folder{Files: Files{Media: true, List: []library.File{{Path: "a/Show - 01.mkv", Name: "Show - 01.mkv"}}}}
+	l := listOf(m, f, []int{0})
+	d := []Decided{{Key: l.Keys[0], Records: []report.Record{{Status: report.Matched, Source: "network"}}}}
+	if err := m.Remember(t.Context(), now, &f, l, d); err != nil || len(store.items) != 1 {
+		t.Errorf("%d items, %v", len(store.items), err)
 	}
-}
-
-func TestAFolderOfNothingButExtrasIsKnown(t *testing.T) {
-	m := New(&shelf{}, question, basis)
-	f := folder(0)
-	remember(t, m, now, f, decided(f))
-	var got Records
-	if !recall(t, m, now, f).All(f.Files, &got) || cmp.Diff(decided(f), got.List) != "" {
-		t.Errorf("%+v", got.List)
+	if known, _ := recall(t, m, now, f, l); !known[0] {
+		t.Error("not known")
+	}
+	f.List[0].Path = "b/Show - 01.mkv"
+	if m.Key(f.Files, []int{0}) == l.Keys[0] {
+		t.Error("a name in another folder has the same key")
 	}
 }
 
 func TestTroubleWithTheStoreLosesOnlyTime(t *testing.T) {
 	store := &shelf{}
-	m := New(store, question, basis)
-	f := folder(2)
-	remember(t, m, now, f, decided(f), all(f))
+	m := New(store, nothingNewer, question, basis)
+	f := folder(3)
+	l := remember(t, m, f, decided(f))
 	store.err = cache.ErrLocked
-	known, err := m.Recall(context.Background(), now, []Folder{f})
-	if !errors.Is(err, cache.ErrLocked) || len(known) != 1 || known[0] == nil {
+	known, err := m.Recall(t.Context(), now, l.Keys)
+	if !errors.Is(err, cache.ErrLocked) || len(known) != 2 || known[0] == nil {
 		t.Errorf("recalled %v, %v", known, err)
 	}
-	if err := m.Remember(context.Background(), now, f, nil, decided(f), []Group{all(f)}); !errors.Is(err, cache.ErrLocked) {
+	if lists, err := m.Lists(t.Context(), []Folder{f}); !errors.Is(err, cache.ErrLocked) || lists[0] == nil {
+		t.Errorf("listed %v, %v", lists, err)
+	}
+	if err := m.Remember(t.Context(), now, &f, l, nil); !errors.Is(err, cache.ErrLocked) {
 		t.Errorf("remembering gave %v", err)
-	}
-	store.err = nil
-	for key, it := range store.items {
-		it.Value = append([]byte{version + 1}, it.Value[1:]...)
-		store.items[key] = it
-	}
-	if recall(t, m, now, f) != nil {
-		t.Error("a value of another version was read")
 	}
 }
 
 // The real store takes it, and another run reads it.
 func TestInTheCache(t *testing.T) {
 	dir := t.TempDir()
-	f := folder(2)
+	f := folder(3)
 	for run := range 2 {
 		store, err := cache.Open(dir, cache.Options{})
 		if err != nil {
@@ -458,16 +398,24 @@ func TestInTheCache(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := New(bucket, question, basis)
-		at := time.Now()
-		records := decided(f)
-		for i := range records {
-			records[i].CachedAt = at.Round(0)
-		}
+		m := New(bucket, nothingNewer, question, basis)
 		if run == 0 {
-			remember(t, m, at, f, records, all(f))
-		} else if !whole(t, m, at, f) {
-			t.Error("the second run knows nothing")
+			l := listOf(m, f, []int{0, 1, 2, 3})
+			d := []Decided{{Key: l.Keys[0], Records: decided(f)}}
+			for i := range d[0].Records {
+				d[0].Records[i].CachedAt = time.Now().Round(0)
+			}
+			if err := m.Remember(t.Context(), time.Now(), &f, l, d); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			lists, err := m.Lists(t.Context(), []Folder{f})
+			if err != nil || lists[0] == nil {
+				t.Fatalf("the second run has no list: %v", err)
+			}
+			if known, _ := recall(t, m, time.Now(), f, lists[0]); !known[0] {
+				t.Error("the second run knows nothing")
+			}
 		}
 		if err := store.Close(); err != nil {
 			t.Fatal(err)
@@ -476,19 +424,30 @@ func TestInTheCache(t *testing.T) {
 }
 
 func BenchmarkRecall(b *testing.B) {
-	m := New(&shelf{}, question, basis)
+	m := New(&shelf{}, nothingNewer, question, basis)
 	f := folder(50)
-	if err := m.Remember(context.Background(), now, f, nil, decided(f), []Group{all(f)}); err != nil {
+	records := decided(f)
+	files := make([]int, len(records))
+	for i := range files {
+		files[i] = i
+	}
+	l := listOf(m, f, files)
+	if err := m.Remember(b.Context(), now, &f, l, []Decided{{Key: l.Keys[0], Records: records}}); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
-	var records Records
+	var r Records
 	for b.Loop() {
-		known, err := m.Recall(context.Background(), now, []Folder{f})
+		lists, err := m.Lists(b.Context(), []Folder{f})
 		if err != nil {
 			b.Fatal(err)
 		}
-		if !known[0].All(f.Files, &records) {
+		known, err := m.Recall(b.Context(), now, lists[0].Keys)
+		if err != nil {
+			b.Fatal(err)
+		}
+		r.Reset(len(f.List))
+		if !known[0].Into(&r, f.List, lists[0].Files[0]) {
 			b.Fatal("not known")
 		}
 	}

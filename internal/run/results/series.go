@@ -1,0 +1,231 @@
+package results
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/anivault/anivault/cache"
+	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/report"
+)
+
+// Decided is a series that was decided just now: one record per file, and the entries that the decisions stand on.
+type Decided struct {
+	Key     Key
+	Records []report.Record
+	Seen    []match.Seen
+}
+
+// See adds an entry.
+func (d *Decided) See(s match.Seen) {
+	i := slices.IndexFunc(d.Seen, func(o match.Seen) bool { return o.Kind == s.Kind && o.ID == s.ID })
+	if i < 0 {
+		d.Seen = append(d.Seen, s)
+		return
+	}
+	if s.ReadAt.After(d.Seen[i].ReadAt) {
+		d.Seen[i].ReadAt = s.ReadAt
+	}
+}
+
+// Known is what is remembered of a series.
+type Known struct {
+	at, until time.Time
+	seen      []match.Seen
+	texts     []string
+	count     int    // of records
+	records   []byte // still encoded
+}
+
+// lifetimes is how long a decision of each status holds at most, after the oldest answer it stands on: the shortest
+// time for which the cache's policy calls such answers fresh. A status that is not here is never remembered.
+var lifetimes = map[report.Status]time.Duration{
+	report.Matched:   longest,
+	report.Ambiguous: longest,
+	report.Unmatched: 8 * time.Hour,
+	report.Skipped:   longest, // an extra by its name: nobody was asked
+}
+
+const (
+	longest = 24 * time.Hour
+	// clockSlack is how far ahead of us the clock of a process that remembered may have been.
+	clockSlack = time.Minute
+)
+
+// The sources of a record, as match spells them.
+var (
+	networkSource = match.FromNetwork.String()
+	cacheSource   = match.FromCache.String()
+	staleSource   = match.FromStale.String()
+)
+
+// Recall returns what is remembered under each key and still holds, nil for nothing. With an error the results are usable
+// all the same.
+func (m *Memory) Recall(ctx context.Context, now time.Time, keys []Key) ([]*Known, error) {
+	known := make([]*Known, len(keys))
+	if len(keys) == 0 {
+		return known, nil
+	}
+	texts := make([]string, len(keys))
+	for i, k := range keys {
+		texts[i] = k.text()
+	}
+	items, err := m.store.GetBatch(ctx, texts)
+	for i, item := range items {
+		if i < len(keys) && item.Key == texts[i] {
+			known[i] = decode(item.Value, now)
+		}
+	}
+	err = errors.Join(err, m.dropOutdated(ctx, known))
+	if err != nil {
+		return known, fmt.Errorf("recall results: %w", err)
+	}
+	return known, nil
+}
+
+// dropOutdated forgets decisions on entries about which the cache has newer answers. Where that can't be told, none holds.
+func (m *Memory) dropOutdated(ctx context.Context, known []*Known) error {
+	var entries []Entry
+	at := map[Entry]int{}
+	for _, k := range known {
+		if k == nil {
+			continue
+		}
+		for _, s := range k.seen {
+			e := Entry{s.Kind, s.ID}
+			if _, ok := at[e]; !ok {
+				at[e] = len(entries)
+				entries = append(entries, e)
+			}
+		}
+	}
+	if len(entries) == 0 {
+		return nil
+	}
+	newest, err := m.newest(ctx, entries)
+	for i, k := range known {
+		if k == nil {
+			continue
+		}
+		for _, s := range k.seen {
+			if err != nil || newest[at[Entry{s.Kind, s.ID}]].After(s.ReadAt) {
+				known[i] = nil
+			}
+		}
+	}
+	return err
+}
+
+// Remember keeps what was decided of a folder's series, and which series the folder has; nothing of a folder for names
+// without one. It leaves out series with a file that must be asked again: one that is pending, has failed, or stands on an
+// expired answer. A record that stood on TMDB's own answer stands on the cache from now on; steps and scores are not
+// remembered.
+func (m *Memory) Remember(ctx context.Context, now time.Time, f *Folder, l *List, decided []Decided) error {
+	items := make([]cache.Item, 0, len(decided)+1)
+	for i := range decided {
+		d := &decided[i]
+		if until, fetched, ok := termOf(now, d.Records); ok {
+			items = append(items, cache.Item{Key: d.Key.text(), Value: encode(d, now, until), FetchedAt: fetched, ExpiresAt: until})
+		}
+	}
+	if f.Abs != "" {
+		items = append(items, m.item(f, l, now))
+	}
+	if len(items) == 0 {
+		return nil
+	}
+	if err := m.store.Put(ctx, items...); err != nil {
+		return fmt.Errorf("remember results: %w", err)
+	}
+	return nil
+}
+
+// termOf returns until when records hold that were decided now, and when their oldest answer was fetched. ok is false for
+// those that are not to be remembered.
+func termOf(now time.Time, records []report.Record) (until, oldest time.Time, ok bool) {
+	until, oldest = now.Add(longest), now
+	for i := range records {
+		r := &records[i]
+		lifetime, known := lifetimes[r.Status]
+		if !known || r.Error != nil || r.Source == staleSource {
+			return until, oldest, false
+		}
+		fetched := now
+		if !r.CachedAt.IsZero() && r.CachedAt.Before(now) {
+			fetched = r.CachedAt
+		}
+		if fetched.Before(oldest) {
+			oldest = fetched
+		}
+		if end := fetched.Add(lifetime); end.Before(until) {
+			until = end
+		}
+	}
+	return until, oldest, until.After(now)
+}
+
+// encode writes a series down: until when it holds, the entries, every text once, the records.
+func encode(d *Decided, now, until time.Time) []byte {
+	body := writer{refs: map[string]int{}}
+	for i := range d.Records {
+		body.record(&d.Records[i], now)
+	}
+	w := writer{b: make([]byte, 0, 256+len(body.b)*2)}
+	w.time(now)
+	w.time(until)
+	w.int(len(d.Seen))
+	for _, s := range d.Seen {
+		w.bool(s.Kind == match.Movie)
+		w.int(s.ID)
+		w.time(s.ReadAt)
+	}
+	w.dictionary(body.texts)
+	w.int(len(d.Records))
+	w.b = append(w.b, body.b...)
+	return w.b
+}
+
+// decode returns nil for what is damaged or holds no longer. What is from the future is not believed: the clock went back,
+// and nothing tells how far.
+func decode(b []byte, now time.Time) *Known {
+	r := reader{b: b}
+	k := &Known{at: r.time(), until: r.time()}
+	if !now.Before(k.until) || now.Before(k.at.Add(-clockSlack)) {
+		return nil
+	}
+	k.seen = make([]match.Seen, r.count())
+	for i := range k.seen {
+		s := &k.seen[i]
+		s.Kind = match.TV
+		if r.bool() {
+			s.Kind = match.Movie
+		}
+		s.ID, s.ReadAt = r.int(), r.time()
+	}
+	k.texts = r.dictionary()
+	k.count, k.records = r.int(), r.b
+	if r.bad {
+		return nil
+	}
+	return k
+}
+
+// Into reads the records into r.List, one for each of some files: indices into files and into r.List. It returns false for
+// what is damaged.
+func (k *Known) Into(r *Records, files []library.File, series []int) bool {
+	if k.count != len(series) {
+		return false
+	}
+	r.texts, r.b, r.bad = k.texts, k.records, false
+	for _, i := range series {
+		if !r.record(&r.List[i]) {
+			return false
+		}
+		r.List[i].Path = files[i].Path
+	}
+	return len(r.b) == 0
+}
