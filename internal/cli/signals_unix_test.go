@@ -1,0 +1,53 @@
+//go:build unix
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"testing"
+)
+
+// The signal is known by its type: what any other cause says makes no difference.
+func TestTheStatusIsThatOfTheSignal(t *testing.T) {
+	for _, row := range []struct {
+		signal syscall.Signal
+		want   int
+	}{{syscall.SIGINT, exitInterrupted}, {syscall.SIGTERM, exitTerminated}} {
+		t.Run(row.signal.String(), func(t *testing.T) {
+			ctx, stop := withSignals(t.Context())
+			defer stop()
+			if err := syscall.Kill(os.Getpid(), row.signal); err != nil {
+				t.Fatal(err)
+			}
+			<-ctx.Done()
+			if got := signalStatus(ctx); got != row.want {
+				t.Errorf("status %d, want %d", got, row.want)
+			}
+			if got := signalStatus(contextWithCause(fmt.Errorf("stop: %w", context.Cause(ctx)))); got != row.want {
+				t.Errorf("wrapped: status %d, want %d", got, row.want)
+			}
+		})
+	}
+	for name, cause := range map[string]error{"none": nil, "its words": errors.New("terminated signal received"), "another": context.DeadlineExceeded} {
+		t.Run(name, func(t *testing.T) {
+			if got := signalStatus(contextWithCause(cause)); got != 0 {
+				t.Errorf("status %d", got)
+			}
+		})
+	}
+	ctx, stop := withSignals(t.Context())
+	stop()
+	if got := signalStatus(ctx); got != 0 || ctx.Err() == nil {
+		t.Errorf("after the end: status %d, %v", got, ctx.Err())
+	}
+}
+
+func contextWithCause(cause error) context.Context {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(cause)
+	return ctx
+}
