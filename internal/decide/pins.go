@@ -31,8 +31,8 @@ func openChoices(store *pins.Store, warn func(error)) (*choices, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range set.Problems() {
-		warn(fmt.Errorf("%s: %w", store.Path(), p))
+	for _, warning := range set.Warnings(store.Path()) {
+		warn(warning)
 	}
 	return &choices{store: store, set: set, digest: set.Digest()}, nil
 }

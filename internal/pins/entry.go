@@ -1,7 +1,5 @@
 package pins
 
-// This file decides how an entry may be written: "tv/26209" or an address of TMDB's site.
-
 import (
 	"fmt"
 	"net/url"

@@ -1,6 +1,6 @@
 package pins
 
-// This file decides how a pin is written as a line:
+// A pin is written as a line:
 //
 //	tv/26209 season=1 offset=12 path /media/Anime/Title
 //	movie/129 title Spirited Away

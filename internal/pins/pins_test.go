@@ -2,6 +2,7 @@ package pins
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -209,4 +210,23 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%q becomes %q", set.Bytes(), again.Bytes())
 		}
 	})
+}
+
+// A damaged file is said in a few lines, however many of its own are not understood.
+func TestAFewLinesSayThatManyAreNotUnderstood(t *testing.T) {
+	for _, bad := range []int{0, 1, 3, 4, 3756} {
+		t.Run(fmt.Sprint(bad), func(t *testing.T) {
+			set, err := Parse([]byte("tv/1 title A\n" + strings.Repeat("garbage\n", bad)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			warnings := set.Warnings("pins.txt")
+			if len(warnings) != min(bad, 4) || len(set.Problems()) != bad || set.Len() != 1 {
+				t.Fatalf("%d warnings, %d problems, %d pins: %v", len(warnings), len(set.Problems()), set.Len(), warnings)
+			}
+			if bad > 3 && !strings.Contains(warnings[3].Error(), fmt.Sprintf("pins.txt: and %d more lines", bad-3)) {
+				t.Errorf("the last warning is %q", warnings[3])
+			}
+		})
+	}
 }

@@ -1,7 +1,5 @@
 package pins
 
-// This file decides what a file of pins says: which line wins, what is left alone, and which pin a file falls under.
-
 import (
 	"bytes"
 	"crypto/sha256"
@@ -174,8 +172,22 @@ func (s *Set) All() []Pin {
 // Len is how many pins have a say.
 func (s *Set) Len() int { return len(s.at) }
 
-// Problems lists the lines that were not understood.
+// Problems returns the lines that were not understood.
 func (s *Set) Problems() []Problem { return slices.Clone(s.problems) }
+
+// Warnings returns what a person should hear of the lines that were not understood: the first few, and how many more
+// there are. path names the file.
+func (s *Set) Warnings(path string) []error {
+	const most = 3
+	var out []error
+	for i, p := range s.problems {
+		if i == most {
+			return append(out, fmt.Errorf("%s: and %d more lines that can't be understood; anivault pins --format json lists them", path, len(s.problems)-most))
+		}
+		out = append(out, fmt.Errorf("%s: %w", path, p))
+	}
+	return out
+}
 
 // Digest is a text that differs whenever the file's content did when it was read; "" for none.
 func (s *Set) Digest() string { return s.digest }

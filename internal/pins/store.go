@@ -1,8 +1,5 @@
 package pins
 
-// This file decides how the file is read and changed when several processes do: readers take what is there, for it is only
-// ever replaced whole; writers take turns by a lock beside it, and read again inside.
-
 import (
 	"context"
 	"errors"
@@ -13,29 +10,29 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"github.com/anivault/anivault/internal/atomicfile"
+	"github.com/anivault/anivault/internal/lockfile"
 )
 
 // Name is the file's name in the data folder.
 const Name = "pins.txt"
 
 const (
-	maxSize   = 16 << 20
-	lockPoll  = 20 * time.Millisecond
-	lockLimit = 10 * time.Second
+	maxSize  = 16 << 20
+	patience = 10 * time.Second
 )
 
-// Store is the file of pins of one data folder. It is safe for concurrent use, also by several processes.
+// Store is the file of pins of one data folder. It is safe for concurrent use, also by several processes: readers take what
+// is there, which is only ever replaced whole; writers hold a lock beside it and read again under it.
 type Store struct {
 	path string
-	turn chan struct{} // one writer of this process: a flock does not keep its own process out
+	lock *lockfile.Lock
 }
 
 // Open names the store of a data folder, which need not exist yet.
 func Open(dir string) *Store {
-	return &Store{path: filepath.Join(dir, Name), turn: make(chan struct{}, 1)}
+	path := filepath.Join(dir, Name)
+	return &Store{path: path, lock: lockfile.New(path+".lock", lockfile.Options{Transient: true})}
 }
 
 // Path is where the file is or will be.
@@ -43,7 +40,7 @@ func (s *Store) Path() string { return s.path }
 
 // Load reads the file; one that does not exist is empty. The error wraps *VersionError for a later version's.
 func (s *Store) Load() (*Set, error) {
-	f, err := os.Open(s.path)
+	f, err := lockfile.Open(s.path, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Parse(nil)
 	}
@@ -68,25 +65,19 @@ func (s *Store) Load() (*Set, error) {
 // Update changes the file: change gets its present content, and what it leaves is written, unless it returns an error or
 // changed nothing. No other process changes the file meanwhile. The returned set is what the file holds now.
 func (s *Store) Update(ctx context.Context, change func(*Set) error) (*Set, error) {
-	select {
-	case s.turn <- struct{}{}:
-		defer func() { <-s.turn }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return nil, fmt.Errorf("make the data folder: %w", err)
 	}
-	lock := flock.New(s.path+".lock", flock.SetPermissions(0o600))
-	waiting, cancel := context.WithTimeout(ctx, lockLimit)
-	defer cancel()
-	if ok, err := lock.TryLockContext(waiting, lockPoll); err != nil || !ok {
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		return nil, fmt.Errorf("lock the pins: another process holds %s: %w", s.path+".lock", err)
+	err := s.lock.Lock(ctx, lockfile.Exclusive, patience)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, lockfile.ErrBusy):
+		return nil, fmt.Errorf("lock the pins: another process holds %s: %w", s.lock.Path(), err)
+	case err != nil:
+		return nil, fmt.Errorf("lock the pins: %w", err)
 	}
-	defer lock.Close()
+	defer s.lock.Unlock()
 	set, err := s.Load()
 	if err != nil {
 		return nil, err
