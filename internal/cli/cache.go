@@ -204,7 +204,11 @@ func (c *command) cacheGetCommand() *cobra.Command {
 				case !found:
 					return &exitError{exitIncomplete, usagef("anivault cache list shows the keys; all that follows the ? belongs to a key", "nothing is cached under %s", ui.Printable(shownKey(key)))}
 				}
-				_, err = fmt.Fprintf(c.streams.Out, "%s\n", e.Body)
+				body := string(e.Body)
+				if c.streams.OutTTY {
+					body = ui.EscapedLines(body)
+				}
+				_, err = fmt.Fprintln(c.streams.Out, body)
 				return err
 			})
 		},

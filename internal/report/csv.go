@@ -106,8 +106,9 @@ func positive(n int) string {
 
 // csvWriter writes the header with the first record, or at the end where there was none.
 type csvWriter struct {
-	out   *sink
-	begun bool
+	out      *sink
+	terminal bool // what could move the cursor or reorder a line is escaped
+	begun    bool
 }
 
 func (w *csvWriter) Match(r Record) error {
@@ -120,6 +121,9 @@ func (w *csvWriter) Match(r Record) error {
 		cell := string([]rune(c.cell(&r))) // each byte that is not UTF-8 becomes U+FFFD
 		if c.text && formula(cell) {
 			cell = "'" + cell
+		}
+		if w.terminal {
+			cell = ui.Escaped(cell)
 		}
 		writeCell(&b, cell)
 	}

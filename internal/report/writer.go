@@ -38,11 +38,12 @@ func ParseFormat(s string) (Format, error) {
 
 // Options adapt a Writer to where it writes and to what was asked for.
 type Options struct {
-	Width   int    // table: of the terminal in cells; 0: lines are never cut
-	Color   bool   // table: ANSI colours, which never carry meaning alone
-	Here    string // what is said for the folder of a path that names none: "." where files were looked for, "" for mere names
-	Explain bool   // steps, scores and reasons too; csv has no place for them
-	Ending  Ending // summary for people: how the run ended
+	Width    int    // table: of the terminal in cells; 0: lines are never cut
+	Terminal bool   // csv: control and format characters are escaped, as the table always does
+	Color    bool   // table: ANSI colours, which never carry meaning alone
+	Here     string // shown as the folder of a path that has none: "." where files were looked for, "" for mere names
+	Explain  bool   // steps, scores and reasons too; csv has no place for them
+	Ending   Ending // summary for people: how the run ended
 }
 
 // Ending is what a person is told of a run's end beyond its counts. The zero value is a run that came to its end with
@@ -79,7 +80,7 @@ func NewWriter(format Format, w io.Writer, opts Options) (Writer, error) {
 	case FormatNDJSON:
 		return &ndjsonWriter{out: out, explain: opts.Explain}, nil
 	case FormatCSV:
-		return &csvWriter{out: out}, nil
+		return &csvWriter{out: out, terminal: opts.Terminal}, nil
 	}
 	_, err := ParseFormat(string(format))
 	return nil, err

@@ -411,3 +411,18 @@ func TestWriteErrorsAreReturnedAndStay(t *testing.T) {
 		t.Errorf("the human summary's error is %v", err)
 	}
 }
+
+// On a terminal no cell can move the cursor or turn the line around; elsewhere the bytes stay.
+func TestCSVIsHarmlessOnATerminal(t *testing.T) {
+	records := []Record{{Path: "a\x1b[31m\u202e\u009b\u061c\nb.mkv", Status: Matched, Kind: "tv", TMDBID: 1, Title: "bell\x07 \u2066x", Reason: "two\rlines"}}
+	shown := string(write(t, FormatCSV, Options{Terminal: true}, records, Summary{}))
+	if i := strings.IndexFunc(strings.ReplaceAll(shown, "\r\n", ""), ui.Dangerous); i >= 0 {
+		t.Errorf("a terminal gets %q", shown)
+	}
+	if want := `a\x1b[31m\u202e\u009b\u061c\nb.mkv,matched,,tv,1,bell\a \u2066x,`; !strings.Contains(shown, want) {
+		t.Errorf("%q lacks %q", shown, want)
+	}
+	if plain := string(write(t, FormatCSV, Options{}, records, Summary{})); !strings.Contains(plain, "bell\x07 \u2066x") {
+		t.Errorf("a pipe gets %q", plain)
+	}
+}

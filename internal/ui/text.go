@@ -28,7 +28,7 @@ func Printable(s string) string {
 func Escaped(s string) string { return escape(s, "", "") }
 
 // EscapedLines is Escaped for a text of several lines: tabs and line ends stay.
-func EscapedLines(s string) string { return escape(s, "", "\t\r\n") }
+func EscapedLines(s string) string { return escape(s, "", "\t\n") }
 
 // escape replaces dangerous runes, bytes that are not UTF-8, and the ASCII characters in also by escapes of Go; those in
 // but stay.

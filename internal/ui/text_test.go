@@ -45,7 +45,7 @@ func TestPrintable(t *testing.T) {
 }
 
 func TestEscapedLinesKeepsLinesAndTabs(t *testing.T) {
-	const in, want = "a\tb\r\n\x1b[2J\u202ec\n", "a\tb\r\n\\x1b[2J\\u202ec\n"
+	const in, want = "a\tb\r\n\x1b[2J\u202ec\n", "a\tb\\r\n\\x1b[2J\\u202ec\n"
 	if got := EscapedLines(in); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
