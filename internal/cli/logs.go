@@ -3,7 +3,9 @@ package cli
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"log/slog"
+	"path/filepath"
 
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/logging"
@@ -35,7 +37,7 @@ func (c *command) openLogs(cfg *config.Config, stderr io.Writer) (*logs, error) 
 	case level < slog.LevelWarn:
 		handlers = append(handlers, logging.NewHandler(stderr, logging.Options{Level: level, Format: format, Redactor: redactor}))
 	case level == slog.LevelWarn:
-		out.warn = func(err error) { c.warn("%s", redactor.String(err.Error())) }
+		out.warn = func(err error) { c.warn("%s", redactor.String(err.Error()+ownerNote(err))) }
 	}
 	if cfg.Log.File != "" {
 		out.file, err = logging.OpenFile(cfg.Log.File, logging.FileOptions{
@@ -51,6 +53,16 @@ func (c *command) openLogs(cfg *config.Config, stderr io.Writer) (*logs, error) 
 	// Every log begins with a line, so that one which can't be written is noticed even in a run that has nothing to log.
 	slog.New(out.handler).Info("start", slog.String("comp", "anivault"), slog.String("version", version.Get().Version))
 	return out, nil
+}
+
+// ownerNote says whose a file is that could not be opened, and what to do; "" where that is not the reason.
+func ownerNote(err error) string {
+	file, ok := errors.AsType[*fs.PathError](err)
+	if !ok || !errors.Is(file, fs.ErrPermission) || !belongsToAnother(file.Path) && !belongsToAnother(filepath.Dir(file.Path)) {
+		return ""
+	}
+	return "; it belongs to another user: have them share it with your group, or name folders of your own with ANIVAULT_STATE_DIR, " +
+		"ANIVAULT_CACHE_DIR and ANIVAULT_DATA_DIR"
 }
 
 // keepFiles is how many rotated files stand beside the current one.

@@ -89,12 +89,12 @@ What a file .anivaultignore in a folder lists, in the syntax of .gitignore, is l
 	flags := cmd.Flags()
 	flags.StringVar(&f.format, "format", "", "`FORM` of the output: table, json, ndjson or csv (default: table on a terminal, ndjson on a pipe)")
 	flags.BoolVar(&f.offline, "offline", false, "never touch the network; answers come from cache, index and pins")
-	flags.String("auto-recover", "off", "from CacheOnly, wait and try again at this `PERIOD`, such as 15m")
-	flags.String("max-wait", "2m", "longest `TIME` one request waits for permission")
-	flags.String("request-timeout", "15s", "longest `TIME` one request may take once it was let go")
-	flags.String("language", "en-US", "`LANGUAGE` of titles, such as ko-KR")
-	flags.String("type", "auto", "`KIND` of the files: auto, tv or movie")
-	flags.String("min-confidence", "0.8", "below this `NUMBER` from 0 to 1 a file is ambiguous")
+	settingFlag(flags, "auto-recover", "in CacheOnly, wait and probe TMDB every `PERIOD`, such as 15m")
+	settingFlag(flags, "max-wait", "`TIME` one request may wait for permission, retries included")
+	settingFlag(flags, "request-timeout", "timeout for one HTTP request, a `TIME` such as 15s")
+	settingFlag(flags, "language", "`LANGUAGE` of titles, such as ko-KR")
+	settingFlag(flags, "type", "`KIND` of the files: auto, tv or movie")
+	settingFlag(flags, "min-confidence", "below this `NUMBER` from 0 to 1 a file is ambiguous")
 	flags.BoolVar(&f.strict, "strict", false, "exit with 3 if a file is unmatched or ambiguous")
 	flags.StringVar(&f.namesFrom, "names-from", "", "match the names or paths in `FILE` (- for stdin), one per line; nothing has to exist")
 	flags.StringVar(&f.filesFrom, "files-from", "", "match the paths listed in `FILE` (- for stdin), one per line")
@@ -147,7 +147,7 @@ func (f *matchFlags) check(c *command, args []string) error {
 func (c *command) checkPaths(cmd *cobra.Command, args []string) error {
 	if len(args) == 1 && args[0] == "-" {
 		if _, err := os.Lstat("-"); err != nil {
-			return usagef("a list of paths from stdin: anivault match --files-from -", "- is no PATH")
+			return usagef("a list of paths from stdin: anivault match --files-from -", "- is not a path")
 		}
 	}
 	if len(args) > 0 {
@@ -239,7 +239,9 @@ func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, p
 	if f.namesFrom != "" {
 		here = ""
 	}
-	writer, err := report.NewWriter(format, status.Writer(c.streams.Out), report.Options{Width: c.tableWidth(), Color: color, Here: here, Explain: f.explain})
+	writer, err := report.NewWriter(format, status.Writer(c.streams.Out), report.Options{
+		Width: c.tableWidth(), Terminal: c.streams.OutTTY, Color: color, Here: here, Explain: f.explain,
+	})
 	if err != nil {
 		return errors.Join(err, run.Close())
 	}

@@ -125,8 +125,8 @@ func (c *command) pinsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			for _, p := range set.Problems() {
-				c.warn("%s: %v", store.Path(), p)
+			for _, warning := range set.Warnings(store.Path()) {
+				c.warn("%v", warning)
 			}
 			if format == "json" {
 				return json.NewEncoder(c.streams.Out).Encode(wirePinsOf(store.Path(), set))

@@ -65,6 +65,11 @@ var settingFlags = map[string]string{
 	"include-adult": "match.include_adult", "jobs": "match.jobs",
 }
 
+// settingFlag adds a flag that sets a setting; its default is the setting's.
+func settingFlag(flags *pflag.FlagSet, name, usage string) {
+	flags.String(name, config.Default(settingFlags[name]), usage)
+}
+
 func (c *command) root() *cobra.Command {
 	var showVersion bool
 	root := &cobra.Command{

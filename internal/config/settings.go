@@ -42,6 +42,16 @@ func Settings() []Setting {
 // LimiterVariable returns the environment variable of a setting of the limiter: rate_base is ANIVAULT_RATE_BASE.
 func LimiterVariable(key string) string { return "ANIVAULT_" + strings.ToUpper(key) }
 
+// Default returns the default of a setting as it would be written; key must be one of the table's.
+func Default(key string) string {
+	for _, s := range Settings() {
+		if s.Key == key {
+			return s.Default
+		}
+	}
+	panic("no setting " + key) // a mistake of the caller's source
+}
+
 // oneOf accepts exactly the given words and hands the chosen one on.
 func oneOf(set func(*Config, string), words ...string) func(*Config, string) error {
 	return func(c *Config, v string) error {
