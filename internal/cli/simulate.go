@@ -95,7 +95,8 @@ func (c *command) simulate(cmd *cobra.Command, f simulateFlags, args []string) e
 			f.format = ext
 		case "", "txt", "text", "md", "log":
 		default:
-			return usagef("name it .svg, .csv or .txt, or choose with --format", "flag --out: no format belongs to a name that ends with .%s", ui.Printable(ext))
+			return usagef("name it .svg, .csv or .txt, or choose with --format",
+				"flag --out: no format belongs to a name that ends with .%s", ui.Printable(ext))
 		}
 	}
 	if err := checkFormat(f.format, "text", "csv", "svg"); err != nil {
@@ -122,7 +123,9 @@ func (c *command) simulate(cmd *cobra.Command, f simulateFlags, args []string) e
 	case err != nil: // only the arguments can be wrong
 		return usagef("see: "+cmd.CommandPath()+" --help", "%v", err)
 	}
-	write := map[string]func(io.Writer) error{"text": result.WriteText, "csv": result.WriteCSV, "svg": result.WriteSVG}[f.format]
+	write := map[string]func(io.Writer) error{
+		"text": result.WriteText, "csv": result.WriteCSV, "svg": result.WriteSVG,
+	}[f.format]
 	if f.out == "" {
 		return write(c.streams.Out)
 	}
@@ -141,7 +144,8 @@ func (f *simulateFlags) config() (sim simulate.Config, err error) {
 		return sim, usagef("for example: --limit sliding:40/1s,retry_after=delta", "flag --limit: %v", err)
 	}
 	if sim.Latency, err = upstream.ParseLatency(f.latency); err != nil {
-		return sim, usagef("allowed: a time such as 75ms, or a range such as 20ms-60ms", "flag --latency: %q is not a latency", f.latency)
+		return sim, usagef("allowed: a time such as 75ms, or a range such as 20ms-60ms",
+			"flag --latency: %q is not a latency", f.latency)
 	}
 	for _, d := range []struct {
 		flag, text string
@@ -191,7 +195,8 @@ func (f *simulateFlags) read() (upstream.Scenario, error) {
 // simulatedTunings returns the tuning of each process.
 func simulatedTunings(own ratelimit.Tuning, processes int, args []string) ([]ratelimit.Tuning, error) {
 	if processes < 1 || processes > simulate.MaxProcesses {
-		return nil, usagef(fmt.Sprintf("allowed: 1 to %d", simulate.MaxProcesses), "flag --processes: %d is out of range", processes)
+		return nil, usagef(fmt.Sprintf("allowed: 1 to %d", simulate.MaxProcesses),
+			"flag --processes: %d is out of range", processes)
 	}
 	tunings := slices.Repeat([]ratelimit.Tuning{own}, processes)
 	for _, arg := range args {
@@ -203,7 +208,8 @@ func simulatedTunings(own ratelimit.Tuning, processes int, args []string) ([]rat
 		if number, rest, ok := strings.Cut(key, ":"); ok {
 			n, err := strconv.Atoi(number)
 			if err != nil || n < 1 || n > processes {
-				return nil, usagef(fmt.Sprintf("allowed: 1: to %d:, as in 1:rate_base=10; --processes says how many there are", processes), "%q is for a process that is not there", arg)
+				hint := fmt.Sprintf("allowed: 1: to %d:, as in 1:rate_base=10; --processes sets their number", processes)
+				return nil, usagef(hint, "%q is for a process that is not there", arg)
 			}
 			key, first, last = rest, n, n
 		}

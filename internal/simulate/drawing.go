@@ -15,8 +15,8 @@ func (r *Result) WriteSVG(out io.Writer) error {
 	t := &r.Totals
 	d := chart.Drawing{
 		Title: r.title(), Description: r.describe(), Length: r.For,
-		Footer: fmt.Sprintf("%d good of %.0f possible (%s), %d refused, %d errors, %d given up; at most %d of %d permits in any ceiling_window",
-			t.Good, t.Possible, share(float64(t.Good), t.Possible), t.Throttled, t.Errors, t.Failed, t.Peak, t.Ceiling),
+		Footer: fmt.Sprintf("%d good of %.0f possible (%s), %d refused, %d errors, %d given up; "+
+			"at most %d of %d permits in any ceiling_window", t.Good, t.Possible, share(float64(t.Good), t.Possible), t.Throttled, t.Errors, t.Failed, t.Peak, t.Ceiling),
 	}
 	for _, p := range r.phases() {
 		d.Phases = append(d.Phases, chart.Phase{From: p.from, To: p.to, Label: p.label, Trouble: p.label != "normal"})
@@ -33,7 +33,8 @@ func (r *Result) WriteSVG(out io.Writer) error {
 	}
 	for i, s := range r.Steps {
 		d.Steps = append(d.Steps, chart.Step{
-			End: s.At, Good: r.perSecond(i, s.Good), Allowed: s.Rate, Bad: r.perSecond(i, s.Errors+s.Throttled), Throttled: s.Throttled,
+			End: s.At, Good: r.perSecond(i, s.Good), Allowed: s.Rate,
+			Bad: r.perSecond(i, s.Errors+s.Throttled), Throttled: s.Throttled,
 		})
 	}
 	return d.WriteSVG(out)

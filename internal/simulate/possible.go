@@ -9,7 +9,9 @@ import (
 // Possible returns the number of good answers that a client could have who knows the scenario, never asks in vain and
 // has so many slots: the upper bound of every client. What fails by chance counts by its probability, a latency by the
 // middle of its range.
-func Possible(s upstream.Scenario, limits upstream.Limits, latency upstream.Latency, slots int, length time.Duration) float64 {
+func Possible(
+	s upstream.Scenario, limits upstream.Limits, latency upstream.Latency, slots int, length time.Duration,
+) float64 {
 	limits, s.Limits = withoutPenalty(limits), withoutPenalty(limitsOf(s, limits)).String()
 	b, err := upstream.New(limits, 0)
 	if err != nil || b.Apply(s, epoch) != nil || latency.Mean() <= 0 {

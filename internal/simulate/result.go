@@ -135,7 +135,8 @@ func (g *grants) add(at time.Duration) {
 func (w *world) result() *Result {
 	c := w.config
 	r := &Result{
-		Scenario: c.Scenario, Limits: w.server.behaviour.Limits(), Latency: c.Latency, Seed: c.Seed, For: c.For, Step: c.Step, Tunings: c.Processes,
+		Scenario: c.Scenario, Limits: w.server.behaviour.Limits(), Latency: c.Latency, Seed: c.Seed,
+		For: c.For, Step: c.Step, Tunings: c.Processes,
 		Steps: w.timeline.steps, Moves: w.moves,
 	}
 	t := &r.Totals

@@ -25,7 +25,8 @@ func (r *Result) WriteText(out io.Writer) error {
 	for _, line := range ui.Wrap(r.title(), textWidth) {
 		fmt.Fprintln(w, line)
 	}
-	fmt.Fprintf(w, "\n%8s %-9s %6s %6s %6s %5s %5s %4s %s\n", "TIME", "STATE", "RATE", "SENT", "GOOD", "429", "ERROR", "WAIT", "GOOD A SECOND")
+	fmt.Fprintf(w, "\n%8s %-9s %6s %6s %6s %5s %5s %4s %s\n",
+		"TIME", "STATE", "RATE", "SENT", "GOOD", "429", "ERROR", "WAIT", "GOOD A SECOND")
 	phases, moves := r.phases(), r.Moves
 	top := r.top()
 	for i := range r.Steps {
@@ -41,7 +42,8 @@ func (r *Result) WriteText(out io.Writer) error {
 			moves = moves[1:]
 		}
 		bar := strings.Repeat("#", int(math.Round(barWidth*r.perSecond(i, s.Good)/top)))
-		line := fmt.Sprintf("%8s %-9s %6s %6d %6d %5d %5d %4d %s", ui.Offset(s.At), s.State, rateText(s.Rate), s.Sent, s.Good, s.Throttled, s.Errors, s.Waiting, bar)
+		line := fmt.Sprintf("%8s %-9s %6s %6d %6d %5d %5d %4d %s", ui.Offset(s.At), s.State, rateText(s.Rate),
+			s.Sent, s.Good, s.Throttled, s.Errors, s.Waiting, bar)
 		fmt.Fprintln(w, strings.TrimRight(line, " "))
 	}
 	fmt.Fprintln(w)
@@ -60,15 +62,17 @@ func (r *Result) WriteText(out io.Writer) error {
 // title returns a line about what was simulated.
 func (r *Result) title() string {
 	name := cmp.Or(r.Scenario.Name, "scenario")
-	return fmt.Sprintf("%s for %s: %s, limit %s, latency %s, seed %d", name, r.For, ui.Count(len(r.Tunings), "process"), r.Limits, r.Latency, r.Seed)
+	return fmt.Sprintf("%s for %s: %s, limit %s, latency %s, seed %d",
+		name, r.For, ui.Count(len(r.Tunings), "process"), r.Limits, r.Latency, r.Seed)
 }
 
 // totals returns the totals, each as label and text.
 func (r *Result) totals() [][2]string {
 	t := &r.Totals
+	reached, wasted := share(float64(t.Good), t.Possible), share(float64(t.Wasted), float64(t.Sent))
 	rows := [][2]string{
-		{"good answers", fmt.Sprintf("%d of the %.0f possible with the same slots (%s)", t.Good, t.Possible, share(float64(t.Good), t.Possible))},
-		{"sent", fmt.Sprintf("%d: %d good, %d refused (429), %d errors; %s wasted", t.Sent, t.Good, t.Throttled, t.Errors, share(float64(t.Wasted), float64(t.Sent)))},
+		{"good answers", fmt.Sprintf("%d of the %.0f possible with the same slots (%s)", t.Good, t.Possible, reached)},
+		{"sent", fmt.Sprintf("%d: %d good, %d refused (429), %d errors; %s wasted", t.Sent, t.Good, t.Throttled, t.Errors, wasted)},
 		{"given up", ui.Count(t.Failed, "item")},
 		{"most permits", fmt.Sprintf("%d in any ceiling_window, %d allowed", t.Peak, t.Ceiling)},
 	}
@@ -117,7 +121,10 @@ func share(part, whole float64) string {
 func rateText(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
 
 // csvHeader names the columns of WriteCSV. Times are seconds since the beginning.
-var csvHeader = []string{"t", "phase", "state", "rate", "sent", "good", "throttled", "errors", "failed", "waiting", "transitions"}
+var csvHeader = []string{
+	"t", "phase", "state", "rate", "sent", "good", "throttled", "errors", "failed",
+	"waiting", "transitions",
+}
 
 // WriteCSV writes the timeline with a header row, a row a step. The last column holds the transitions within the step,
 // as "12.345 Normal>Throttle error_ratio", separated by semicolons.

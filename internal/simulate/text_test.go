@@ -72,7 +72,7 @@ func TestCSVSumsUpToTheTotals(t *testing.T) {
 	}
 }
 
-// TestSVG holds that the picture is XML, needs nothing from elsewhere, and names what it shows.
+// TestSVG checks that the picture is XML, refers to nothing elsewhere, and has its labels.
 func TestSVG(t *testing.T) {
 	for _, name := range append(Presets(), `{"to": 1, "p": 0.05, "do": {"kind": "status", "status": 500}}`) {
 		var b strings.Builder

@@ -10,7 +10,7 @@ import (
 // Kind says whether a work is a series or a film.
 type Kind string
 
-// The two kinds of work that the stand-in holds.
+// The kinds of work.
 const (
 	TV    Kind = "tv"
 	Movie Kind = "movie"
@@ -68,7 +68,7 @@ type Work struct {
 	Odd        []Oddity
 
 	later []Season // the season map after the renumbering
-	years []int    // years in which something of it aired or opened, ascending
+	years []int    // years with an episode or a release, ascending
 }
 
 // AltTitle is one alternative title.
@@ -78,7 +78,7 @@ type AltTitle struct {
 	Type    string // free text; "" in three of four
 }
 
-// Translation is what one language has of a work.
+// Translation is the text of a work in one language.
 type Translation struct {
 	Language string // ISO 639-1
 	Country  string // ISO 3166-1
@@ -86,24 +86,24 @@ type Translation struct {
 	Overview string
 }
 
-// External holds ids of a work elsewhere; zero values become null.
+// External holds the ids of a work elsewhere. Zero values become null.
 type External struct {
 	IMDb     string
 	TVDB     int
 	Wikidata string
 }
 
-// Season is one season; its episodes are made from runs when they are asked for.
+// Season is one season. Episodes makes its episodes from the runs.
 type Season struct {
 	Number int
-	Name   string            // English; "" gives "Season N" or "Specials"
+	Name   string            // English; "": "Season N" or "Specials"
 	Names  map[string]string // by ISO 639-1
 	Runs   []Run
 	Titles map[int]string // episode titles by number; the others have a placeholder
-	Undate bool           // the season row carries no air date
+	Undate bool           // the season has no air date of its own
 }
 
-// Run is a row of episodes with consecutive numbers that aired at one pace.
+// Run is a sequence of episodes with consecutive numbers, aired at equal intervals.
 type Run struct {
 	First, Last int
 	Start       Day // of First; NoDay: none of them has a date
@@ -118,7 +118,7 @@ type Episode struct {
 	Kind           string // standard, mid_season, finale
 }
 
-// Group is an ordering of episodes besides the seasons.
+// Group is an order of episodes other than the seasons.
 type Group struct {
 	ID          string // 24 hexadecimal digits
 	Name        string
@@ -135,7 +135,7 @@ type GroupPart struct {
 	Episodes []EpisodeRef
 }
 
-// EpisodeRef names an episode by its place in the seasons.
+// EpisodeRef is an episode's place in the seasons.
 type EpisodeRef struct{ Season, Number int }
 
 // step returns the days between two episodes.
@@ -207,7 +207,7 @@ func season(ss []Season, number int) *Season {
 	return nil
 }
 
-// finish computes what follows from the authored facts.
+// finish sorts the seasons and computes the years.
 func (w *Work) finish() {
 	slices.SortStableFunc(w.Seasons, func(a, b Season) int { return cmp.Compare(a.Number, b.Number) })
 	add := func(y int) {
@@ -230,7 +230,7 @@ func (w *Work) finish() {
 	slices.Sort(w.years)
 }
 
-// AbsoluteGroup returns the group that numbers all regular episodes in one row.
+// AbsoluteGroup returns the group that numbers all regular episodes from 1 on.
 func AbsoluteGroup(w *Work) Group {
 	part := GroupPart{Name: "Absolute", Order: 1}
 	for i := range w.Seasons {
@@ -314,5 +314,5 @@ func (c *Catalogue) Works(kind Kind) []*Work {
 	return out
 }
 
-// Get finds a work, nil when there is none. It belongs to the catalogue.
+// Get returns a work, nil if there is none. It belongs to the catalogue.
 func (c *Catalogue) Get(kind Kind, id int) *Work { return c.byID[kind][id] }

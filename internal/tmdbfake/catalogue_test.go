@@ -115,7 +115,7 @@ func TestEveryFieldThatCanLackAValueDoesSo(t *testing.T) {
 // TestShapes says in numbers what each letter is there for.
 func TestShapes(t *testing.T) {
 	c := authored(t)
-	// counts gives the numbers of each season as ranges.
+	// counts returns the numbers of each season as ranges.
 	counts := func(id int, renumbered bool) string {
 		var out []string
 		for _, s := range c.Get(TV, id).seasonMap(renumbered) {

@@ -1,7 +1,7 @@
 package tmdbfake
 
-// AsOf is the day the catalogue describes: of a running series, episodes after
-// it have not aired. It is fixed, so that bodies do not depend on the clock.
+// AsOf is today in the catalogue: later episodes of a running series have not
+// aired. It is fixed, so that bodies do not depend on the clock.
 var AsOf = MakeDay(2026, 9, 1)
 
 // tvDetails returns the body of /3/tv/{id} without appended parts.
@@ -241,15 +241,17 @@ func (w *Work) groupDetails(id string, v view) object {
 	return nil
 }
 
-// find returns the episode that a group names. A group may name one that the
-// seasons no longer hold: then it has a number and nothing else.
+// find returns an episode of a group. One that is no longer in the seasons has a
+// number alone.
 func (w *Work) find(ref EpisodeRef) Episode {
 	if s := season(w.Seasons, ref.Season); s != nil {
 		for _, r := range s.Runs {
 			if ref.Number < r.First || ref.Number > r.Last {
 				continue
 			}
-			return Episode{Season: ref.Season, Number: ref.Number, Title: s.Titles[ref.Number], Date: r.Date(ref.Number), Kind: "standard"}
+			return Episode{
+				Season: ref.Season, Number: ref.Number, Title: s.Titles[ref.Number], Date: r.Date(ref.Number), Kind: "standard",
+			}
 		}
 	}
 	return Episode{Season: ref.Season, Number: ref.Number, Date: NoDay, Kind: "standard"}

@@ -13,17 +13,17 @@ import (
 type Entry struct {
 	Seq     int       `json:"seq"` // from 1, in order of arrival
 	At      time.Time `json:"at"`
-	End     time.Time `json:"end,omitzero"` // zero while it is being answered, and a moment longer for a long body
-	Conn    int       `json:"conn"`         // number of the connection, 0 outside the stand-in's own listeners
+	End     time.Time `json:"end,omitzero"` // zero until the handler has returned
+	Conn    int       `json:"conn"`         // number of the connection; 0: not one of Fake's listeners
 	IP      string    `json:"ip"`
-	PID     string    `json:"pid,omitempty"` // the client's process, when it names itself
+	PID     string    `json:"pid,omitempty"` // the client's process, if it names itself
 	Proto   string    `json:"proto"`
 	Method  string    `json:"method"`
 	Path    string    `json:"path"`
 	Query   string    `json:"query"` // sorted, credentials replaced
 	Auth    string    `json:"auth"`  // bearer, api_key, none: the form, never the value
 	IfNone  bool      `json:"conditional,omitempty"`
-	Status  int       `json:"status"`          // 0 when no answer was begun
+	Status  int       `json:"status"`          // 0: no answer
 	Limiter string    `json:"limiter"`         // pass or limit
 	Fault   string    `json:"fault,omitempty"` // the faults that struck, joined by +
 	Bytes   int64     `json:"bytes"`           // of the body, as sent

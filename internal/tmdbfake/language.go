@@ -12,8 +12,8 @@ func SplitLocale(s string) (language, country string) {
 	return strings.ToLower(language), strings.ToUpper(country)
 }
 
-// translation finds what a work has in a language: the country's own, else
-// the language's first.
+// translation returns the translation of a country, else the first of its language,
+// nil if there is none.
 func (w *Work) translation(language, country string) *Translation {
 	var first *Translation
 	for i := range w.Trans {
@@ -31,8 +31,8 @@ func (w *Work) translation(language, country string) *Translation {
 	return first
 }
 
-// shownName returns the title for a language: the translation, for English the
-// English name, else the title in its own script. TMDB falls back no further.
+// shownName returns the title in a language: the translation, for English the
+// English name, else the original. TMDB has no other fallback.
 func (w *Work) shownName(language, country string) string {
 	if language == "en" && w.Name != "" {
 		return w.Name
@@ -43,8 +43,8 @@ func (w *Work) shownName(language, country string) string {
 	return w.Original
 }
 
-// shownOverview returns the overview for a language, "" when it has none: the
-// server does not fall back.
+// shownOverview returns the overview in a language, "" without one: TMDB has no
+// fallback.
 func (w *Work) shownOverview(language, country string) string {
 	if language == "en" {
 		return w.Overview
@@ -102,7 +102,7 @@ func shownSeason(s *Season, language string) string {
 	return fmt.Sprintf(wordsOf(language).season, s.Number)
 }
 
-// countryNames and languageNames name what the bodies spell out.
+// countryNames and languageNames are the names that stand in bodies.
 var countryNames = map[string]string{
 	"JP": "Japan", "US": "United States of America", "KR": "South Korea", "CN": "China", "TW": "Taiwan",
 	"GB": "United Kingdom", "FR": "France", "DE": "Germany", "ES": "Spain", "MX": "Mexico", "BR": "Brazil",

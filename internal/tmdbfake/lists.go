@@ -23,7 +23,7 @@ func (c *Catalogue) searchBoth(text string, f Filter, rank Rank, seed uint64) []
 	return out
 }
 
-// externalSources are the values of external_source that TMDB knows.
+// externalSources are the values of external_source.
 var externalSources = []string{
 	"imdb_id", "tvdb_id", "wikidata_id", "facebook_id", "instagram_id", "twitter_id", "tiktok_id", "youtube_id",
 }
@@ -124,8 +124,8 @@ func hasGenres(have []int, want string) bool {
 	return true
 }
 
-// changes lists what was edited: about one work in fifty on any day, chosen by
-// the seed, and whatever was renumbered.
+// changes lists edited works: the seed chooses about one in fifty for any day, and
+// all that were renumbered belong to them.
 func (f *Fake) changes(q query, kind Kind) answer {
 	n, ok := page(q.values)
 	if !ok {

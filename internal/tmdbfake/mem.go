@@ -21,7 +21,7 @@ func newMemListener() *memListener {
 	return &memListener{queue: make(chan net.Conn), done: make(chan struct{})}
 }
 
-// Accept waits for a dial.
+// Accept waits for a client.
 func (l *memListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-l.queue:

@@ -60,7 +60,7 @@ func paged(found []*Work, n, size int, row func(*Work) object) object {
 }
 
 // appends reads append_to_response from the raw query. With strict set, an
-// item that contains %2F is dropped, as one report says TMDB does.
+// item that contains %2F is dropped, as TMDB does by one report.
 func appends(rawQuery string, strict bool) []string {
 	for part := range strings.SplitSeq(rawQuery, "&") {
 		name, raw, _ := strings.Cut(part, "=")
@@ -83,7 +83,7 @@ func appends(rawQuery string, strict bool) []string {
 }
 
 // dateRange reads start_date and end_date of the changes lists. A trailing
-// time is tolerated. The zero code means that the range is good.
+// time is tolerated. Code 0 is a good range.
 func dateRange(q url.Values, today Day) (from, to Day, code int) {
 	to, ok := dateParam(q.Get("end_date"), today)
 	if !ok {

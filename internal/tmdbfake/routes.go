@@ -47,8 +47,8 @@ var routes = []route{
 	{"configuration", func(*Fake, query) answer { return answer{200, configuration(), classStatic} }},
 }
 
-// findRoute matches a path against the table. The path is decoded once and its dots
-// resolved first, as TMDB's edge does.
+// findRoute returns the route of a decoded path. Its dots are resolved first, as
+// TMDB's CDN does.
 func findRoute(decoded string) (r route, ids []string, ok bool) {
 	p := strings.Trim(path.Clean("/"+decoded), "/")
 	rest, found := strings.CutPrefix(p, "3/")
@@ -86,7 +86,7 @@ func match(pattern, parts []string) (ids []string, ok bool) {
 	return ids, true
 }
 
-// id returns the i-th variable part, which the pattern said is an integer.
+// id returns the i-th variable part, an integer by the pattern.
 func (q query) id(i int) int {
 	n, err := strconv.Atoi(q.ids[i])
 	if err != nil {
@@ -150,8 +150,8 @@ func (f *Fake) details(q query, kind Kind) answer {
 	return f.withAppends(q, o, func(item string) (object, bool) { return w.appended(item, v, q.values) })
 }
 
-// withAppends adds what append_to_response asks for. Names that are unknown,
-// and seasons that do not exist, are left out without a word.
+// withAppends adds the parts of append_to_response. Unknown names and missing
+// seasons are left out.
 func (f *Fake) withAppends(q query, o object, part func(string) (object, bool)) answer {
 	items := appends(q.raw, f.strictAppend)
 	if len(items) > maxAppend {
@@ -165,8 +165,8 @@ func (f *Fake) withAppends(q query, o object, part func(string) (object, bool)) 
 	return answer{200, o, classDetails}
 }
 
-// appended returns one appended part of a work's details. Its id is left out
-// where the outer body already says it.
+// appended returns one appended part of a work's details, without the id that the
+// details already have.
 func (w *Work) appended(item string, v view, params url.Values) (object, bool) {
 	if rest, ok := strings.CutPrefix(item, "season/"); ok && w.Kind == TV {
 		n, err := strconv.Atoi(rest)

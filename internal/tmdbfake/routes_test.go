@@ -178,7 +178,7 @@ func TestAppendsSeasonsThatExistAndIgnoresTheRest(t *testing.T) {
 func TestPaging(t *testing.T) {
 	var ws []Work
 	for i := range 45 {
-		ws = append(ws, invented(9_100_000+i, fmt.Sprintf("Common Word %d", i), "", 1, on(2000, 1, 1)))
+		ws = append(ws, invented(9_100_000+i, fmt.Sprintf("Common Word %d", i), "", 1, date(2000, 1, 1)))
 	}
 	cat, err := NewCatalogue(ws)
 	if err != nil {

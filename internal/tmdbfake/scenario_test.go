@@ -120,7 +120,7 @@ func TestConcurrencyDoesNotChangeWhichRequestsFail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// fates gives, for every path, how often each status came.
+	// fates returns the number of each status.
 	fates := func(workers int) map[int]int {
 		f := newFake(t, Config{Seed: 5, Scenario: burst})
 		s := start(t, f)

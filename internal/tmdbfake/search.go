@@ -11,7 +11,7 @@ import (
 	"github.com/anivault/anivault/internal/upstream"
 )
 
-// Rank is the order in which search results are given.
+// Rank is the order of search results.
 type Rank string
 
 // The rank modes. Mixed is nearest to what TMDB's recorded pages show; a
@@ -21,7 +21,7 @@ const (
 	RankPopularity Rank = "popularity" // popularity alone
 	RankText       Rank = "text"       // tier and length
 	RankDecoy      Rank = "decoy"      // mixed, with an unpopular namesake of the first row at rank 2
-	RankShuffled   Rank = "shuffled"   // tiers kept, chance inside
+	RankShuffled   Rank = "shuffled"   // by chance within a tier
 )
 
 // Ranks lists the rank modes.
@@ -78,7 +78,7 @@ func (c *Catalogue) Search(kind Kind, query string, f Filter, rank Rank, seed ui
 	return out
 }
 
-// hits collects and orders what a query finds.
+// hits returns what a query finds, in order.
 func (c *Catalogue) hits(kind Kind, q []string, f Filter, rank Rank, seed uint64) []hit {
 	text := strings.Join(q, " ")
 	length := utf8.RuneCountInString(text)
@@ -119,7 +119,7 @@ func (c *Catalogue) hits(kind Kind, q []string, f Filter, rank Rank, seed uint64
 	return hits
 }
 
-// tierOf ranks how a title holds a query; both are normalised.
+// tierOf rates how a title contains a query. Both are tokens with spaces between.
 func tierOf(title, query string) float64 {
 	switch {
 	case title == query:
@@ -133,7 +133,7 @@ func tierOf(title, query string) float64 {
 	}
 }
 
-// passes reports whether a work survives the filter.
+// passes reports whether the filter keeps a work.
 func (f Filter) passes(w *Work) bool {
 	if w.Adult && !f.Adult {
 		return false
@@ -144,8 +144,8 @@ func (f Filter) passes(w *Work) bool {
 	return f.Year == 0 || slices.Contains(w.years, f.Year)
 }
 
-// decoy returns an unpopular namesake of a work: the same title, another year,
-// no Animation, and hardly an episode.
+// decoy returns an unpopular namesake of a work: the same title, another year, not
+// animated, two episodes.
 func decoy(w *Work) *Work {
 	d := &Work{
 		Kind: w.Kind, ID: MaxID + w.ID, Name: w.shownName("en", "US"), Original: w.shownName("en", "US"),
@@ -161,7 +161,7 @@ func decoy(w *Work) *Work {
 	return d
 }
 
-// work finds a work or, in decoy mode, a namesake.
+// work returns a work or, in decoy mode, a namesake; nil if there is neither.
 func (c *Catalogue) work(kind Kind, id int, rank Rank) *Work {
 	if rank == RankDecoy && id > MaxID {
 		if w := c.byID[kind][id-MaxID]; w != nil {

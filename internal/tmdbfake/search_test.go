@@ -94,7 +94,7 @@ func TestSearchFindsAsTMDBDoes(t *testing.T) {
 
 func TestRankModes(t *testing.T) {
 	mk := func(id int, name string, popularity float64) Work {
-		return invented(9_200_000+id, name, "", popularity, on(2001, 1, 1))
+		return invented(9_200_000+id, name, "", popularity, date(2001, 1, 1))
 	}
 	c, err := NewCatalogue([]Work{
 		mk(1, "Iron Tide", 0.5),
@@ -127,9 +127,9 @@ func TestRankModes(t *testing.T) {
 func TestShuffledKeepsTiersAndDependsOnTheSeedOnly(t *testing.T) {
 	var ws []Work
 	for i := range 12 {
-		ws = append(ws, invented(9_300_000+i, "Iron Tide", fmt.Sprint(i), float64(i), on(2001, 1, 1)))
+		ws = append(ws, invented(9_300_000+i, "Iron Tide", fmt.Sprint(i), float64(i), date(2001, 1, 1)))
 	}
-	ws = append(ws, invented(9_300_100, "Tide of Iron", "", 9000, on(2001, 1, 1)))
+	ws = append(ws, invented(9_300_100, "Tide of Iron", "", 9000, date(2001, 1, 1)))
 	c, err := NewCatalogue(ws)
 	if err != nil {
 		t.Fatal(err)

@@ -125,7 +125,7 @@ func TestCapCountsByAddressAndForgetsClosedConnections(t *testing.T) {
 	}
 }
 
-// waitFor asks until the state is as wanted; the test's own deadline ends it.
+// waitFor waits for a state.
 func waitFor(t *testing.T, f *Fake, want func(State) bool) {
 	t.Helper()
 	for !want(f.State()) {

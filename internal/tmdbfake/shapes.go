@@ -1,27 +1,30 @@
 package tmdbfake
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
-// romaji makes an alternative title in Latin letters.
+// romaji returns an alternative title in Latin letters.
 func romaji(title string) AltTitle { return AltTitle{Country: "JP", Title: title, Type: "Romaji"} }
 
-// alt makes an alternative title without a type, as most are.
+// alt returns an alternative title without a type, as most are.
 func alt(country, title string) AltTitle { return AltTitle{Country: country, Title: title} }
 
-// tr makes a translation.
+// tr returns a translation.
 func tr(language, country, name, overview string) Translation {
 	return Translation{Language: language, Country: country, Name: name, Overview: overview}
 }
 
-// run makes a run of weekly episodes.
+// run returns a run of weekly episodes.
 func run(first, last int, start Day) Run { return Run{First: first, Last: last, Start: start} }
 
-// one makes a season of one run from episode 1.
+// one returns a season of one run from episode 1.
 func one(number, episodes int, start Day) Season {
 	return Season{Number: number, Runs: []Run{run(1, episodes, start)}}
 }
 
-// invented makes a Japanese series without seasons.
+// invented returns a Japanese series without seasons.
 func invented(id int, name, original string, popularity float64, first Day) Work {
 	return Work{
 		Kind: TV, ID: id, Name: name, Original: original, Language: "ja", Country: "JP", Date: first, Popularity: popularity,
@@ -29,7 +32,7 @@ func invented(id int, name, original string, popularity float64, first Day) Work
 	}
 }
 
-// film makes a Japanese film.
+// film returns a Japanese film.
 func film(id int, name, original string, popularity float64, release Day) Work {
 	return Work{
 		Kind: Movie, ID: id, Name: name, Original: original, Language: "ja", Country: "JP", Date: release, Popularity: popularity,
@@ -37,6 +40,16 @@ func film(id int, name, original string, popularity float64, release Day) Work {
 	}
 }
 
+// Authored returns the catalogue that is written in code: the shapes that anime
+// takes on TMDB, as invented works with ids from 9,000,000, and a few dozen
+// well-known works with their real ids.
+func Authored() (*Catalogue, error) { return NewCatalogue(append(shapes(), known()...)) }
+
+// date is shorthand for MakeDay.
+func date(year, month, day int) Day { return MakeDay(year, time.Month(month), day) }
+
+// shapes returns the invented works, A to P: one for each shape. Their ids can't be
+// taken for facts.
 func shapes() []Work {
 	ws := []Work{mergedCours(), splitSeasons(), rollingNumbers(), giantSeason(), manySpecials()}
 	ws = append(ws, namesakes()...)
@@ -45,9 +58,9 @@ func shapes() []Work {
 	return append(ws, oddShapes()...)
 }
 
-// mergedCours is A: one season holds what its fans count as two.
+// mergedCours is A: one season that fans count as two.
 func mergedCours() Work {
-	w := invented(9_000_001, "Lantern Harbor", "灯り港のミリエ", 41.7, on(2023, 9, 29))
+	w := invented(9_000_001, "Lantern Harbor", "灯り港のミリエ", 41.7, date(2023, 9, 29))
 	w.Overview = "A lamplighter outlives her city and walks back along every harbour she once kept lit."
 	w.Alt = []AltTitle{romaji("Akariminato no Mirie"), alt("US", "Lantern Harbor Season 2"), alt("JP", "灯り港のミリエ 第2期")}
 	w.Trans = []Translation{
@@ -56,41 +69,41 @@ func mergedCours() Work {
 		tr("zh", "CN", "灯港的米莉耶", ""),
 	}
 	w.Seasons = []Season{
-		{Number: 1, Runs: []Run{run(1, 28, on(2023, 9, 29)), run(29, 38, on(2026, 1, 16))}, Titles: map[int]string{
+		{Number: 1, Runs: []Run{run(1, 28, date(2023, 9, 29)), run(29, 38, date(2026, 1, 16))}, Titles: map[int]string{
 			1: "The Last Lamp", 2: "Oil and Salt", 3: "A Harbour Without Ships", 28: "Where the Light Went", 29: "The Second Walk",
 		}},
-		one(0, 4, on(2023, 10, 6)),
+		one(0, 4, date(2023, 10, 6)),
 	}
 	w.External = External{IMDb: "tt99000001", TVDB: 99_000_001, Wikidata: "Q999000001"}
 	w.Status = "Returning Series"
 	return w
 }
 
-// splitSeasons is B: two seasons of twelve, the second under a name of its own.
+// splitSeasons is B: two seasons of twelve, the second with its own title.
 func splitSeasons() Work {
-	w := invented(9_000_002, "Glass Orbit", "硝子の軌道", 23.9, on(2019, 4, 7))
+	w := invented(9_000_002, "Glass Orbit", "硝子の軌道", 23.9, date(2019, 4, 7))
 	w.Overview = "Six cadets keep a greenhouse turning above a world that has stopped answering."
 	w.Alt = []AltTitle{romaji("Garasu no Kidou"), alt("US", "Glass Orbit: Perihelion"), romaji("Garasu no Kidou: Kinjitsuten")}
 	w.Trans = []Translation{tr("ko", "KR", "유리 궤도", ""), tr("fr", "FR", "L'Orbite de verre", "")}
-	second := one(2, 12, on(2021, 4, 4))
+	second := one(2, 12, date(2021, 4, 4))
 	second.Name = "Perihelion"
-	w.Seasons = []Season{one(1, 12, on(2019, 4, 7)), second}
+	w.Seasons = []Season{one(1, 12, date(2019, 4, 7)), second}
 	return w
 }
 
-// rollingNumbers is C: episode numbers go on through the seasons, most of
-// which nobody has dated.
+// rollingNumbers is C: episode numbers run on through the seasons, most of which
+// have no dates.
 func rollingNumbers() Work {
-	w := invented(9_000_003, "Salt Road Rovers", "塩の道の渡り手", 66.2, on(1999, 10, 20))
+	w := invented(9_000_003, "Salt Road Rovers", "塩の道の渡り手", 66.2, date(1999, 10, 20))
 	w.Alt = []AltTitle{romaji("Shio no Michi no Watarite")}
 	w.Trans = []Translation{tr("ko", "KR", "소금길의 방랑자들", "")}
 	w.Seasons = []Season{
-		one(1, 61, on(1999, 10, 20)),
+		one(1, 61, date(1999, 10, 20)),
 		{Number: 2, Runs: []Run{run(62, 77, NoDay)}},
 		{Number: 3, Runs: []Run{run(78, 92, NoDay)}},
 		{Number: 4, Runs: []Run{run(93, 130, NoDay)}},
 		{Number: 5, Runs: []Run{run(131, 143, NoDay)}, Undate: true},
-		{Number: 6, Runs: []Run{run(144, 195, on(2003, 6, 1))}},
+		{Number: 6, Runs: []Run{run(144, 195, date(2003, 6, 1))}},
 	}
 	w.Groups = []Group{
 		wholeGroup(&w, "9000000000000000000c0002", "Absolute"),
@@ -104,56 +117,56 @@ func rollingNumbers() Work {
 
 // giantSeason is D: 366 episodes and only one season.
 func giantSeason() Work {
-	w := invented(9_000_004, "Paper Sentinels", "紙の番兵", 58.1, on(2004, 10, 5))
+	w := invented(9_000_004, "Paper Sentinels", "紙の番兵", 58.1, date(2004, 10, 5))
 	w.Alt = []AltTitle{romaji("Kami no Banpei")}
 	w.Trans = []Translation{tr("ko", "KR", "종이 파수꾼", ""), tr("pt", "BR", "Sentinelas de Papel", "")}
-	w.Seasons = []Season{one(1, 366, on(2004, 10, 5))}
+	w.Seasons = []Season{one(1, 366, date(2004, 10, 5))}
 	return w
 }
 
 // manySpecials is E: 43 specials, two of which were broadcast between
 // episodes of season 1.
 func manySpecials() Work {
-	w := invented(9_000_005, "Quartermaster of Rain", "雨の補給長", 12.4, on(2016, 1, 8))
+	w := invented(9_000_005, "Quartermaster of Rain", "雨の補給長", 12.4, date(2016, 1, 8))
 	w.Alt = []AltTitle{romaji("Ame no Hokyuuchou")}
 	w.Seasons = []Season{
-		{Number: 0, Runs: []Run{run(1, 41, on(2016, 12, 2)), run(42, 43, on(2016, 2, 10))}, Titles: map[int]string{
+		{Number: 0, Runs: []Run{run(1, 41, date(2016, 12, 2)), run(42, 43, date(2016, 2, 10))}, Titles: map[int]string{
 			1: "Picture Drama: The Dry Week", 2: "Picture Drama: Umbrellas", 42: "Recap: So Far, So Wet", 43: "Behind the Clouds",
 		}},
-		one(1, 24, on(2016, 1, 8)),
+		one(1, 24, date(2016, 1, 8)),
 	}
 	return w
 }
 
 // namesakes is F: an original and its remake under one English name.
 func namesakes() []Work {
-	old := invented(9_000_006, "Night Parade Bureau", "夜行局", 8.3, on(1998, 4, 6))
+	old := invented(9_000_006, "Night Parade Bureau", "夜行局", 8.3, date(1998, 4, 6))
 	old.Alt = []AltTitle{romaji("Yakoukyoku")}
-	old.Seasons = []Season{one(1, 26, on(1998, 4, 6))}
-	remake := invented(9_000_007, "Night Parade Bureau", "夜行局 -再始動-", 29.5, on(2021, 7, 3))
+	old.Seasons = []Season{one(1, 26, date(1998, 4, 6))}
+	remake := invented(9_000_007, "Night Parade Bureau", "夜行局 -再始動-", 29.5, date(2021, 7, 3))
 	remake.Alt = []AltTitle{romaji("Yakoukyoku: Saishidou"), romaji("Yakoukyoku (2021)")}
-	remake.Seasons = []Season{one(1, 13, on(2021, 7, 3))}
+	remake.Seasons = []Season{one(1, 13, date(2021, 7, 3))}
 	return []Work{old, remake}
 }
 
-// filmAndSeries is G: one title on a film and on a series, and a season that
-// tells a film again.
+// filmAndSeries is G: a film and a series of one title, and a season that retells a
+// film.
 func filmAndSeries() []Work {
-	s := invented(9_000_008, "The Clockmaker's Winter", "時計師の冬", 17.7, on(2015, 10, 4))
+	s := invented(9_000_008, "The Clockmaker's Winter", "時計師の冬", 17.7, date(2015, 10, 4))
 	s.Alt = []AltTitle{romaji("Tokeishi no Fuyu")}
-	arc := one(2, 7, on(2021, 10, 10))
+	arc := one(2, 7, date(2021, 10, 10))
 	arc.Name = "Midnight Train Arc"
-	s.Seasons = []Season{one(1, 12, on(2015, 10, 4)), arc}
-	m := film(9_000_101, "The Clockmaker's Winter", "時計師の冬", 21.3, on(2013, 12, 14))
+	s.Seasons = []Season{one(1, 12, date(2015, 10, 4)), arc}
+	m := film(9_000_101, "The Clockmaker's Winter", "時計師の冬", 21.3, date(2013, 12, 14))
 	m.Alt = []AltTitle{romaji("Tokeishi no Fuyu")}
 	m.Overview = "Before the war of the hours, a repairman hears a watch that runs on tomorrow."
-	arcFilm := film(9_000_104, "The Clockmaker's Winter: Midnight Train", "劇場版 時計師の冬 真夜中列車", 35.8, on(2020, 10, 16))
+	arcFilm := film(9_000_104, "The Clockmaker's Winter: Midnight Train", "劇場版 時計師の冬 真夜中列車", 35.8, date(2020, 10, 16))
 	arcFilm.Alt = []AltTitle{romaji("Gekijouban Tokeishi no Fuyu: Mayonaka Ressha")}
 	arcFilm.Trans = []Translation{tr("ko", "KR", "극장판 시계공의 겨울: 한밤의 열차", "")}
 	return []Work{s, m, arcFilm}
 }
 
-// punctuation is H: titles that live on their signs.
+// punctuation is H: titles whose punctuation distinguishes them.
 func punctuation() []Work {
 	var ws []Work
 	for i, t := range []struct {
@@ -168,15 +181,15 @@ func punctuation() []Work {
 		{"Bounty × Bounty", "バウンティ×バウンティ", "Bounty x Bounty", 62},
 		{"C³", "シーキューブ", "C Cube", 12},
 	} {
-		w := invented(9_000_010+i, t.name, t.original, 30-float64(3*i), on(2008+i, 4, 3+i))
+		w := invented(9_000_010+i, t.name, t.original, 30-float64(3*i), date(2008+i, 4, 3+i))
 		w.Alt = []AltTitle{romaji(t.romaji)}
-		w.Seasons = []Season{one(1, t.episodes, on(2008+i, 4, 3+i))}
+		w.Seasons = []Season{one(1, t.episodes, date(2008+i, 4, 3+i))}
 		ws = append(ws, w)
 	}
 	return ws
 }
 
-// refs names episodes first to last of a season.
+// refs returns the episodes first to last of a season.
 func refs(season, first, last int) []EpisodeRef {
 	var out []EpisodeRef
 	for n := first; n <= last; n++ {
@@ -185,7 +198,7 @@ func refs(season, first, last int) []EpisodeRef {
 	return out
 }
 
-// wholeGroup makes an absolute order of every regular episode.
+// wholeGroup returns an absolute order of all regular episodes.
 func wholeGroup(w *Work, id, name string) Group {
 	g := AbsoluteGroup(w)
 	g.ID, g.Name, g.Description = id, name, fmt.Sprintf("%d episodes, counted through", len(g.Parts[0].Episodes))

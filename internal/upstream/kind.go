@@ -18,7 +18,7 @@ const (
 	InBody                    // while the answer is written
 )
 
-// kinds is the table of faults. The stand-in's tests hold what Go's HTTP client
+// kinds is the table of faults. The stand-in's tests show what Go's HTTP client
 // reports for each.
 var kinds = map[string]Stage{
 	"conn_reset":   OnConnect, // RST as soon as the connection is accepted

@@ -18,7 +18,7 @@ type Limits struct {
 	CountRejected bool          // refused requests count as well
 	PenaltyAfter  int           // refusals within 10 s that shut the client out; 0 is none
 	PenaltyFor    time.Duration // how long it is shut out
-	MaxConns      int           // connections of one address; 0 is no cap
+	MaxConns      int           // connections of one address; 0 is any number
 	RetryAfter    string        // mode of a refusal's Retry-After; see RetryAfterModes
 	Body          string        // json, nosuccess, html, empty ("" is json)
 }

@@ -39,7 +39,7 @@ type Match struct {
 	Share float64           `json:"share,omitempty"` // this share of all paths, always the same ones
 }
 
-// Action is what a fault does. Kind says which of the other fields count.
+// Action is what a fault does. The kind decides which of the other fields count.
 type Action struct {
 	Kind       string   `json:"kind"`
 	Status     int      `json:"status,omitempty"`
@@ -158,7 +158,7 @@ func (f *Fault) probability() float64 {
 	return f.P
 }
 
-// limit returns how many requests a sliding second may hold at a moment.
+// limit returns the number of requests allowed in a sliding second at a moment.
 func (f *Fault) limit(at time.Duration) float64 {
 	if f.Do.RateTo == 0 || f.To == 0 {
 		return f.Do.Rate

@@ -52,7 +52,7 @@ func New(limits Limits, seed uint64) (*Behaviour, error) {
 }
 
 // Apply puts a scenario in force from now on, in place of the one before it. A
-// scenario without limits keeps those that hold, and what clients have used.
+// scenario without limits keeps those in force, and what clients have used of them.
 func (b *Behaviour) Apply(s Scenario, now time.Time) error {
 	if err := s.Validate(); err != nil {
 		return err
@@ -147,8 +147,8 @@ func (b *Behaviour) Slow(now time.Time, d time.Duration) time.Duration {
 }
 
 // Strikes counts a request and returns the actions of a stage that befall it, in
-// the order of the rules. The n-th match of a rule has the same fate whatever
-// ran beside it.
+// the order of the rules. The n-th match of a rule has the same fate in every
+// run.
 func (b *Behaviour) Strikes(st Stage, now time.Time, req Request) []Action {
 	var out []Action
 	for _, r := range b.rules {

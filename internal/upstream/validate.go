@@ -17,10 +17,10 @@ const (
 	maxFactor = 10_000
 )
 
-// checks are what a fault must keep, in the order in which it is told.
+// checks are the rules for faults, in the order in which they are reported.
 var checks = []struct {
 	broken func(*Fault) bool
-	say    func(*Fault) error
+	report func(*Fault) error
 }{
 	{
 		func(f *Fault) bool { return f.P < 0 || f.P > 1 },
@@ -129,7 +129,7 @@ func (f *Fault) validate() error {
 	}
 	for _, c := range checks {
 		if c.broken(f) {
-			return c.say(f)
+			return c.report(f)
 		}
 	}
 	return nil

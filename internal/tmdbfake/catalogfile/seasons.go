@@ -63,8 +63,8 @@ func (l *lineWork) day(year, about int) tmdbfake.Day {
 	if year == 0 {
 		return tmdbfake.NoDay
 	}
-	months := []time.Month{time.January, time.April, time.July}
-	return tmdbfake.MakeDay(year, months[upstream.Hash(1, "month", l.ID, about)%3], 2+int(upstream.Hash(1, "day", l.ID, about)%7)) //nolint:gosec // below 7
+	month := []time.Month{time.January, time.April, time.July}[upstream.Hash(1, "month", l.ID, about)%3]
+	return tmdbfake.MakeDay(year, month, 2+int(upstream.Hash(1, "day", l.ID, about)%7)) //nolint:gosec // below 7
 }
 
 // last returns the day of the last dated episode.

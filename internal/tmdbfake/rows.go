@@ -13,19 +13,18 @@ import (
 // bytes every time.
 type object map[string]any
 
-// view is how a body is wanted: its language, and which season map is in force.
+// view is the language of a body, and the season map in force.
 type view struct {
 	language, country string
 	renumbered        bool
 }
 
-// Oddity makes one field of one work null, empty or absent, as TMDB's are now
-// and then (as was counted on recorded bodies).
+// Oddity makes one field of one work null, empty or absent, as some of TMDB's are.
 type Oddity struct {
 	Object string // row, details, season, episode, alternative, external, translation, group
 	Field  string
 	Form   Form
-	At     int // which one of several, by season number, episode number or position; -1 is all
+	At     int // season number, episode number or position; -1 is all
 }
 
 // Form is the way in which a field lacks a value.
@@ -70,7 +69,7 @@ func isList(v any) bool {
 	return false
 }
 
-// text returns null for "".
+// nullable returns nil for "".
 func nullable(s string) any {
 	if s == "" {
 		return nil
@@ -85,7 +84,7 @@ func hexID(n int, about ...any) string {
 	return hex.EncodeToString(sum[:])[:n]
 }
 
-// image returns the path of a picture that does not exist anywhere.
+// image returns the path of a picture that does not exist.
 func (w *Work) image(what string) string {
 	return "/" + hexID(27, "image", what, w.Kind, w.ID) + ".jpg"
 }
@@ -167,7 +166,7 @@ func nullableInt(n int) any {
 	return n
 }
 
-// seasonRow returns a season as an element of the details' list.
+// seasonRow returns a season as an element of a list.
 func (w *Work) seasonRow(s *Season, v view) object {
 	date := nullable(s.Date().String())
 	if s.Undate {
@@ -181,12 +180,12 @@ func (w *Work) seasonRow(s *Season, v view) object {
 	return w.odd(o, "season", s.Number)
 }
 
-// network is the one broadcaster that bodies name.
+// network is the only broadcaster.
 func network() object {
 	return object{"id": 9_000_001, "name": "Anivault Test Network", "logo_path": nil, "origin_country": "JP"}
 }
 
-// genreNames is TMDB's list of genres: ids with the English name.
+// tvGenres and movieGenres are TMDB's genres.
 var tvGenres = []genre{
 	{10759, "Action & Adventure"},
 	{16, "Animation"},

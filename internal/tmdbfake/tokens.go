@@ -9,8 +9,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// cjk reports whether r belongs to a script that is written without spaces
-// or, like Hangul, is best found by a part of a word.
+// cjk reports whether r is of a script that is written without spaces, or of
+// Hangul, whose words are searched by their parts.
 func cjk(r rune) bool {
 	if r < 0x1100 {
 		return false
@@ -29,9 +29,9 @@ func unmarked(r rune) rune {
 	return r
 }
 
-// Tokens splits a text: compatibility forms folded, case folded, Latin marks
-// dropped, everything but letters and digits a separator, and a border where a
-// CJK run meets another script.
+// Tokens splits a text into words: compatibility forms and case are folded, Latin
+// diacritics dropped. All but letters and digits separates, and so does the border
+// between a CJK run and another script.
 func Tokens(s string) []string {
 	ascii := true
 	for i := 0; i < len(s); i++ {
