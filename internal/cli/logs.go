@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"path/filepath"
+	"sync/atomic"
 
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/logging"
@@ -37,7 +38,14 @@ func (c *command) openLogs(cfg *config.Config, stderr io.Writer) (*logs, error) 
 	case level < slog.LevelWarn:
 		handlers = append(handlers, logging.NewHandler(stderr, logging.Options{Level: level, Format: format, Redactor: redactor}))
 	case level == slog.LevelWarn:
-		out.warn = func(err error) { c.warn("%s", redactor.String(err.Error()+ownerNote(err))) }
+		var noted atomic.Bool
+		out.warn = func(err error) {
+			note := ownerNote(err)
+			if note != "" && noted.Swap(true) {
+				note = "" // once is enough
+			}
+			c.warn("%s", redactor.String(err.Error()+note))
+		}
 	}
 	if cfg.Log.File != "" {
 		out.file, err = logging.OpenFile(cfg.Log.File, logging.FileOptions{

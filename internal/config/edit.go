@@ -1,8 +1,5 @@
 package config
 
-// This file decides how a token gets into a config file that a person has written: one line changes or is added, and all
-// else stays as it is, comments included.
-
 import (
 	"bytes"
 	"cmp"
@@ -20,7 +17,8 @@ import (
 	"github.com/anivault/anivault/internal/atomicfile"
 )
 
-// Existing is a config file that is there already.
+// Existing is a config file that a person has written. A token changes or adds one line of it; all else stays as it is,
+// comments included.
 type Existing struct {
 	Path string
 	raw  []byte
@@ -100,7 +98,7 @@ func (e *Existing) Backup() (string, error) {
 func (e *Existing) withToken(token string) ([]byte, error) {
 	before, err := readYAML(e.raw)
 	if err != nil {
-		return nil, &Error{Name: "config file", Value: e.Path, Reason: whyNotYAML(rootCause(err))}
+		return nil, &Error{Name: "config file", Value: e.Path, Reason: whyNotYAML(e.raw, err)}
 	}
 	text, line := insertToken(e.raw, token)
 	after, err := readYAML(text)

@@ -1,17 +1,19 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cast"
 	"github.com/spf13/viper"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/anivault/anivault/ratelimit"
 )
@@ -201,7 +203,7 @@ func readFile(file *viper.Viper, path string, named bool, settings []Setting, ba
 	if err := checkIsFile(path); err != nil {
 		return err
 	}
-	f, err := os.Open(path)
+	raw, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !named:
 		return nil
@@ -210,9 +212,8 @@ func readFile(file *viper.Viper, path string, named bool, settings []Setting, ba
 	case err != nil:
 		return &Error{Name: "config file", Value: path, Reason: "cannot be read: " + rootCause(err)}
 	}
-	defer f.Close()
-	if err := file.ReadConfig(f); err != nil {
-		return &Error{Name: "config file", Value: path, Reason: whyNotYAML(rootCause(err))}
+	if err := file.ReadConfig(bytes.NewReader(raw)); err != nil {
+		return &Error{Name: "config file", Value: path, Reason: whyNotYAML(raw, err)}
 	}
 	known := make([]string, 0, len(settings))
 	for _, s := range settings {
@@ -249,33 +250,44 @@ func checkIsFile(path string) error {
 	case err == nil && !info.Mode().IsRegular():
 		return &Error{Name: "config file", Value: path, Reason: "is not a regular file"}
 	case err == nil && info.Size() > maxFile:
-		return &Error{Name: "config file", Value: path, Reason: fmt.Sprintf("is larger than %d bytes; this is hardly a config file", maxFile)}
+		return &Error{Name: "config file", Value: path, Reason: fmt.Sprintf("is larger than %d bytes, too large for a config file", maxFile)}
 	}
 	return nil
 }
 
-// notSections is how the YAML library begins to say that a file's top is something else than sections.
-var notSections = regexp.MustCompile(`^line [0-9]+: cannot unmarshal !!([a-z]+) .*into map`)
+// whyNotYAML says why a config file's text can't be read, and what to do. It looks at the text itself: the YAML library's
+// errors are words for people.
+func whyNotYAML(raw []byte, cause error) string {
+	switch top := document(raw); {
+	case top == nil:
+	case top.Kind == yaml.SequenceNode:
+		return "must hold sections such as \"tmdb:\", not " + aList + "; see: anivault config init"
+	case top.Kind != yaml.MappingNode:
+		return "must hold sections such as \"tmdb:\", not " + aValue + "; see: anivault config init"
+	}
+	why := strings.TrimPrefix(rootCause(cause), "yaml: ")
+	if wrong, ok := errors.AsType[*yaml.TypeError](cause); ok { // a key that is there twice
+		why = strings.Join(wrong.Errors, "; ")
+	}
+	return "is not valid YAML: " + why + yamlHint(string(raw))
+}
 
-// whyNotYAML turns the YAML library's words into a person's, with what to do.
-func whyNotYAML(cause string) string {
-	cause = strings.TrimPrefix(cause, "yaml: ")
-	cause = strings.TrimSpace(strings.TrimPrefix(cause, "unmarshal errors:"))
-	if m := notSections.FindStringSubmatch(cause); m != nil {
-		kind := aValue
-		if m[1] == "seq" {
-			kind = aList
+// yamlHint names what most often makes a text invalid YAML; "" where it holds none of it.
+func yamlHint(text string) string {
+	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\r\n", r) }) {
+		return "; save it as text in UTF-8"
+	}
+	for line := range strings.Lines(text) {
+		if strings.Contains(line[:len(line)-len(strings.TrimLeft(line, " \t"))], "\t") {
+			return "; YAML is indented with spaces, not with tabs"
 		}
-		return "must hold sections such as \"tmdb:\", not " + kind + "; see: anivault config init"
+		if _, value, ok := strings.Cut(line, ":"); ok {
+			if value = strings.TrimSpace(value); value != "" && strings.ContainsRune("@`%", rune(value[0])) {
+				return "; text that begins with @, ` or % needs quotes"
+			}
+		}
 	}
-	hint := ""
-	switch {
-	case strings.Contains(cause, "cannot start any token"):
-		hint = "; YAML is indented with spaces, not with tabs, and text that begins with @, ` or % needs quotes"
-	case strings.Contains(cause, "control characters"), strings.Contains(cause, "UTF-8"), strings.Contains(cause, "UTF-16"):
-		hint = "; save it as text in UTF-8"
-	}
-	return "is not valid YAML: " + cause + hint
+	return ""
 }
 
 // complete fills in what depends on several settings and checks them together.
