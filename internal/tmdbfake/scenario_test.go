@@ -174,3 +174,44 @@ func TestSameSeedSameBodies(t *testing.T) {
 		t.Errorf("two stand-ins of one seed:\n%s", d)
 	}
 }
+
+// TestLimitAndSlowHoldForTheirTime asks ten times every two seconds, in virtual time.
+func TestLimitAndSlowHoldForTheirTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		second := upstream.Duration(time.Second)
+		s := newFake(t, Config{
+			Latency: upstream.Latency{Min: 10 * time.Millisecond},
+			Scenario: upstream.Scenario{Faults: []upstream.Fault{
+				{From: 2 * second, To: 3 * second, Do: upstream.Action{Kind: "limit", Rate: 3}},
+				{From: 4 * second, To: 5 * second, Do: upstream.Action{Kind: "slow", Factor: 5}},
+			}},
+		}).ListenMem()
+		tr := s.Transport()
+		c := &http.Client{Transport: tr}
+		began := time.Now()
+		var got []string
+		for n := range 4 {
+			time.Sleep(time.Until(began.Add(time.Duration(2*n) * time.Second)))
+			limited := 0
+			sent := time.Now()
+			for range 10 {
+				r, err := ask(c, s.URL()+"/3/configuration")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.StatusCode == http.StatusTooManyRequests {
+					limited++
+				}
+			}
+			got = append(got, fmt.Sprintf("%d refused in %s", limited, time.Since(sent)))
+		}
+		want := []string{"0 refused in 100ms", "7 refused in 30ms", "0 refused in 500ms", "0 refused in 100ms"}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("by round (-want +got):\n%s", d)
+		}
+		tr.CloseIdleConnections()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
