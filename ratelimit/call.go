@@ -2,29 +2,55 @@ package ratelimit
 
 import (
 	"context"
+	"errors"
 	"time"
-
-	"github.com/cenkalti/backoff/v4"
 )
 
-// This file decides how one request waits: outside all locks, in naps after
-// which it asks again, and for no longer than max_wait in all, retries included.
-
-// call is one request with all its tries.
+// call is one request with all its tries. It waits outside all locks, in naps after which it
+// asks again, and for no longer than max-wait in all.
 type call struct {
 	l           *Limiter
 	attempt     int           // from 1
-	waited      time.Duration // of all waits that count against max_wait
 	hold        time.Duration // Ask.Hold
 	reservation *Reservation
-	backoff     *backoff.ExponentialBackOff // of its retries
+	waited      time.Duration // of max-wait, until since
+	since       time.Time     // when it began to wait; zero while the request is on the wire
 }
 
-const (
-	reapStalled = 5 * time.Millisecond // between looks for the dead while they may hold a slot
-	reapWaiting = time.Second          // while waiting for anything else
-	reapAlways  = 10 * time.Second     // at any rate
-)
+// moment is what a request that may not wait at all waits for the store.
+const moment = 50 * time.Millisecond
+
+type waitedKey struct{}
+
+// WithWaited returns a context whose requests have used d of Tuning.MaxWait before they come to the limiter, such
+// as in a queue of the caller's own. A request's context is all that an http.Client hands on.
+func WithWaited(ctx context.Context, d time.Duration) context.Context {
+	return context.WithValue(ctx, waitedKey{}, d+waitedFrom(ctx))
+}
+
+func waitedFrom(ctx context.Context) time.Duration {
+	d, _ := ctx.Value(waitedKey{}).(time.Duration)
+	return d
+}
+
+func newCall(ctx context.Context, l *Limiter, hold time.Duration) call {
+	return call{l: l, attempt: 1, hold: hold, reservation: reservationFrom(ctx), waited: waitedFrom(ctx), since: time.Now()}
+}
+
+// depart and arrive stop and start the clock of max-wait around a try.
+func (c *call) depart() { c.waited, c.since = c.soFar(), time.Time{} }
+func (c *call) arrive() { c.since = time.Now() }
+
+// soFar returns how long the request has waited.
+func (c *call) soFar() time.Duration {
+	if c.since.IsZero() {
+		return c.waited
+	}
+	return c.waited + time.Since(c.since)
+}
+
+// left returns how long the request may still wait.
+func (c *call) left() time.Duration { return max(c.l.tuned.Load().MaxWait-c.soFar(), 0) }
 
 // acquire waits for a permit.
 func (c *call) acquire(ctx context.Context) (*Permit, error) {
@@ -35,89 +61,183 @@ func (c *call) acquire(ctx context.Context) (*Permit, error) {
 	if c.reservation != nil && c.reservation.refused != nil {
 		return nil, c.reservation.refused
 	}
-	if err := l.gate.enter(ctx); err != nil {
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	reserved := c.reservation.take()
-	pass, err := c.queue(ctx, reserved)
-	if err != nil {
+	p := &Permit{l: l, attempt: c.attempt, reservation: c.reservation}
+	reserved, granted := false, false
+	defer func() {
+		if granted {
+			return
+		}
+		p.leave()
 		if reserved && !c.reservation.put() {
 			l.unreserve(1)
 		}
-		l.gate.leave()
+	}()
+	if err := c.enter(ctx, &p.place); err != nil {
 		return nil, err
 	}
-	return &Permit{l: l, pass: pass, attempt: c.attempt, granted: time.Now(), reservation: c.reservation}, nil
+	reserved = c.reservation.take()
+	g, err := c.queue(ctx, reserved)
+	if err != nil {
+		return nil, err
+	}
+	granted = true
+	p.pass, p.booked, p.granted = g.Pass, g.Booked, time.Now()
+	l.gate.hold(&p.place, p.granted.Add(g.Hold))
+	return p, nil
+}
+
+// enter waits for a place among those of this process who may ask.
+func (c *call) enter(ctx context.Context, p *place) error {
+	l := c.l
+	if l.gate.join(p, time.Now()) {
+		return nil
+	}
+	for {
+		// Behind those who recover automatically a request waits in CacheOnly for as long as they do.
+		counts := l.tuned.Load().AutoRecover == 0 || State(l.state.Load()) != CacheOnly
+		nap := maxNap
+		if counts {
+			nap = min(nap, c.left())
+		}
+		if err := c.nap(ctx, nap, counts, p.ready, nil); err != nil {
+			return err
+		}
+		if l.gate.admitted(p, time.Now()) {
+			return nil
+		}
+		if counts && c.left() <= 0 {
+			return &AcquireTimeoutError{Waited: c.soFar(), Why: WhyTurn, State: State(l.state.Load())}
+		}
+	}
+}
+
+// asking is a request in the shared queue.
+type asking struct {
+	c     *call
+	ask   Ask
+	now   seen
+	g     Grant
+	spent BudgetError
+	w     wait
+}
+
+// try is a step: one ask.
+func (q *asking) try(at Instant, s *Snapshot, t *Tuning) (Transition, bool, error) {
+	if q.c.l.closed.Load() {
+		return Transition{}, false, ErrClosed
+	}
+	a := q.ask
+	a.Tuning, a.Budget, a.Patience = t, t.Budget.On(), q.c.left()
+	q.g = s.TryGrant(at, a)
+	if q.g.Why == WhyBudget {
+		q.spent = s.spent(t, 1)
+	}
+	return q.g.Transition, q.g.Moved, nil
 }
 
 // queue asks until it is granted, refused, out of patience or cancelled.
-func (c *call) queue(ctx context.Context, reserved bool) (pass Pass, err error) {
+func (c *call) queue(ctx context.Context, reserved bool) (Grant, error) {
 	l := c.l
-	l.reap(ctx, reapAlways)
-	o := l.ops.Get().(*op)
-	defer l.ops.Put(o)
-	var w wait
-	defer func() { w.end(c, o.gauges) }()
-	o.ask = Ask{}
-	lastChance := true
+	l.reap(ctx, reapAlways, c.patience())
+	q := &asking{c: c, ask: Ask{Owner: l.owner, Hold: c.hold, Reserved: reserved}}
+	kept := false
+	defer func() {
+		if !kept { // also when a hook panics
+			q.abandon()
+		}
+	}()
+	err := q.wait(ctx)
+	q.w.end(c, q.now.gauges)
+	kept = err == nil
+	return q.g, err
+}
+
+func (q *asking) wait(ctx context.Context) error {
+	c, l, g := q.c, q.c.l, &q.g
+	try, lastChance := q.try, true
 	for {
 		freed, moved := l.freed.mark(), l.moved.mark()
-		o.kind = opGrant
-		o.ask = Ask{Ticket: o.ask.Ticket, Patience: c.left(), Hold: c.hold, Reserved: reserved}
-		if err := l.do(ctx, o); err != nil {
-			c.withdraw(o.ask.Ticket)
-			return Pass{}, err
+		if err := q.update(ctx, try); err != nil {
+			return err
 		}
-		g := &o.grant
-		o.ask.Ticket = g.Ticket
+		q.ask.Ticket = g.Ticket
 		switch {
 		case g.Granted:
-			return g.Pass, nil
-		case g.Refused && g.Why == WhyBudget && lastChance:
-			lastChance = false // the dead may have reserved
-			if l.reap(ctx, 0) {
+			return nil
+		case g.Refused && g.Why == WhyBudget:
+			if lastChance && l.reap(ctx, 0, c.patience()) { // a dead process may have reserved
+				lastChance = false
 				continue
 			}
-			fallthrough
+			return &q.spent
 		case g.Refused:
-			return Pass{}, c.refusal(o)
-		case l.closed.Load():
-			c.withdraw(g.Ticket)
-			return Pass{}, ErrClosed
+			return g.blocked()
 		}
-		patience := c.left()
 		counts := g.Why != WhyCacheOnly
-		if counts && patience <= 0 {
-			c.withdraw(g.Ticket)
-			return Pass{}, &AcquireTimeoutError{Waited: c.waited, Why: g.Why, State: g.State}
+		nap, patience := g.Wait, c.left()
+		if counts {
+			if nap = min(nap, patience); patience <= 0 {
+				return &AcquireTimeoutError{Waited: c.soFar(), Why: g.Why, State: g.State}
+			}
 		}
-		w.begin(c, g, o.gauges)
-		if g.Why == WhySlot && g.Head && l.reap(ctx, reapStalled) || l.reap(ctx, reapWaiting) {
+		q.w.begin(c, g, q.now.gauges)
+		if g.Why == WhySlot && g.Head && l.reap(ctx, reapStalled, patience) || l.reap(ctx, reapWaiting, patience) {
 			continue
 		}
 		var slot <-chan struct{}
 		if g.Why == WhySlot || g.Why == WhyTurn {
 			slot = l.freed.listen(freed)
 		}
-		nap := g.Wait
-		if counts {
-			nap = min(nap, patience)
-		}
 		if err := c.nap(ctx, nap, counts, slot, l.moved.listen(moved)); err != nil {
-			c.withdraw(g.Ticket)
-			return Pass{}, err
+			return err
 		}
 	}
 }
 
-// retry waits before the next try of a request: for its own backoff, except after a 429,
-// whose pause is everybody's, and until there have not been too many retries.
+// patience returns how long a request waits for the store: at least a moment, and at most what is left of max-wait.
+func (c *call) patience() time.Duration { return max(c.left(), moment) }
+
+// update makes a step. Waiting for the store ends with max-wait.
+func (q *asking) update(ctx context.Context, step step) (err error) {
+	c := q.c
+	bounded, cancel := context.WithTimeout(ctx, c.patience())
+	defer cancel()
+	q.now, err = c.l.do(bounded, step)
+	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		err = &AcquireTimeoutError{Waited: c.soFar(), Why: WhyTurn, State: State(c.l.state.Load())}
+	}
+	return err
+}
+
+// abandon takes back what a request that ends without a permit has in the store, if the store lets it at once; else
+// its ticket is passed when it is late, and its lease runs out.
+func (q *asking) abandon() {
+	l, g := q.c.l, &q.g
+	if !g.Granted && (q.ask.Ticket == 0 || l.closed.Load()) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), moment)
+	defer cancel()
+	err := l.store.Update(ctx, func(at Instant, s *Snapshot) error {
+		s.Withdraw(at, q.ask.Ticket)
+		if g.Granted {
+			s.Record(at, Report{Owner: l.owner, Tuning: &l.tune(at, s).Tuning, Pass: g.Pass})
+		}
+		return nil
+	})
+	if err != nil && ctx.Err() == nil {
+		l.warn(err)
+	}
+	l.freed.ring() // whoever was behind has moved up
+}
+
+// retry waits before the next try of a request: for its own backoff, but after a 429, whose pause is shared.
 func (c *call) retry(ctx context.Context, after Outcome) error {
 	l := c.l
-	if c.backoff == nil {
-		c.backoff = newBackOff()
-	}
-	delay := c.backoff.NextBackOff()
+	delay := fullJitter(c.attempt, l.draw())
 	if after == Throttled {
 		delay = 0
 	}
@@ -125,39 +245,36 @@ func (c *call) retry(ctx context.Context, after Outcome) error {
 	if delay > c.left() {
 		return &BlockedError{State: State(l.state.Load()), Cause: ReasonBackoff, Until: time.Now().Add(delay)}
 	}
-	o := l.ops.Get().(*op)
-	defer l.ops.Put(o)
-	o.kind, o.ask = opRetry, Ask{Patience: c.left()}
-	if err := l.do(ctx, o); err != nil {
+	var (
+		g        Grant
+		refused  bool
+		patience = c.left()
+	)
+	now, err := l.do(ctx, func(at Instant, s *Snapshot, t *Tuning) (Transition, bool, error) {
+		g, refused = s.Blocked(at, Ask{Owner: l.owner, Tuning: t, Patience: patience})
+		return Transition{}, false, nil
+	})
+	switch {
+	case err != nil:
 		return err
-	}
-	if o.grant.Refused {
-		return c.refusal(o)
-	}
-	if delay <= 0 {
+	case refused:
+		return g.blocked()
+	case delay <= 0:
 		return nil
 	}
 	var w wait
-	defer func() { w.end(c, o.gauges) }()
-	g := Grant{Why: WhyBackoff, Cause: ReasonBackoff, State: o.state, Until: time.Now().Add(delay)}
-	w.begin(c, &g, o.gauges)
+	defer func() { w.end(c, now.gauges) }()
+	w.begin(c, &Grant{Why: WhyBackoff, Cause: ReasonBackoff, State: now.state, Until: time.Now().Add(delay)}, now.gauges)
 	return c.nap(ctx, delay, true, nil, nil)
 }
 
-// refusal is the error for a refused grant.
-func (c *call) refusal(o *op) error {
-	if o.grant.Why == WhyBudget {
-		e := o.budget
-		return &e
-	}
-	g := &o.grant
+// blocked is the error for a refusal because of a block.
+func (g *Grant) blocked() *BlockedError {
 	return &BlockedError{State: g.State, Cause: g.Cause, Since: g.Since, Until: g.Until}
 }
 
-// left returns how long the request may still wait.
-func (c *call) left() time.Duration { return max(c.l.tuned.Load().MaxWait-c.waited, 0) }
-
-// nap waits until d has passed or something has changed.
+// nap waits until d has passed, something has changed, or the limiter is closed. What does not count is not taken
+// from max-wait.
 func (c *call) nap(ctx context.Context, d time.Duration, counts bool, freed, moved <-chan struct{}) error {
 	start := time.Now()
 	timer := time.NewTimer(d)
@@ -167,32 +284,18 @@ func (c *call) nap(ctx context.Context, d time.Duration, counts bool, freed, mov
 	case <-timer.C:
 	case <-freed:
 	case <-moved:
+	case <-c.l.done:
+		err = ErrClosed
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
-	if counts {
-		c.waited += time.Since(start)
+	if !counts {
+		c.waited -= time.Since(start)
 	}
 	return err
 }
 
-// withdraw gives a ticket back; the request may have been cancelled, so it is
-// done in the name of nobody.
-func (c *call) withdraw(number uint64) {
-	if number == 0 {
-		return
-	}
-	err := c.l.store.Update(context.Background(), func(at Instant, s *Snapshot) error {
-		s.Withdraw(at, number)
-		return nil
-	})
-	if err != nil {
-		c.l.warn(err)
-	}
-	c.l.freed.ring() // whoever was behind has moved up
-}
-
-// wait reports one long wait: waits for the bucket and for slots are everyday life.
+// wait reports one long wait: waits for the bucket and for slots happen all the time.
 type wait struct {
 	info  WaitInfo
 	start time.Time
@@ -223,45 +326,13 @@ func (w *wait) end(c *call, gauges Gauges) {
 	if w.info.Why == WhyNothing {
 		return
 	}
-	w.info.Ended, w.info.Waited, w.info.Gauges = true, time.Since(w.start), gauges
-	if c.l.hooks.OnWait != nil {
-		c.l.hooks.OnWait(w.info)
-	}
+	info := w.info
 	w.info = WaitInfo{}
+	info.Ended, info.Waited, info.Gauges = true, time.Since(w.start), gauges
+	if c.l.hooks.OnWait != nil {
+		c.l.hooks.OnWait(info)
+	}
 }
 
 // sameMoment ignores what setting the clock by a little changes in a shared time.
 func sameMoment(a, b time.Time) bool { return a.Sub(b).Abs() < time.Second }
-
-// reap looks for dead processes and drops what they held, unless that has been
-// done within the last every. It reports whether it has found any.
-func (l *Limiter) reap(ctx context.Context, every time.Duration) bool {
-	if l.live == nil {
-		return false
-	}
-	now, last := int64(time.Since(l.start)), l.reaped.Load()
-	if now-last < int64(every) || !l.reaped.CompareAndSwap(last, now) {
-		return false
-	}
-	var others []string
-	err := l.store.Update(ctx, func(_ Instant, s *Snapshot) error {
-		for _, id := range s.Owners() {
-			if id != l.owner {
-				others = append(others, id)
-			}
-		}
-		return nil
-	})
-	if err != nil || len(others) == 0 {
-		return false // who asks next meets the same error and reports it
-	}
-	dead := l.live.Dead(others)
-	if len(dead) == 0 {
-		return false
-	}
-	err = l.store.Update(ctx, func(at Instant, s *Snapshot) error {
-		s.Bury(at, dead)
-		return nil
-	})
-	return err == nil
-}

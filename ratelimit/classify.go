@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -8,13 +9,11 @@ import (
 	"strings"
 )
 
-// This file decides what an answer counts as, by its status alone.
-
 // Classify says what an answer, or an error instead of one, counts as. resp is
 // nil if err is not; body is the whole body. It must not keep what it is given.
 type Classify func(req *http.Request, resp *http.Response, body []byte, err error) Outcome
 
-// ClassifyStatus is the Classify of a service nothing else is known about: 2xx
+// ClassifyStatus is the Classify of a service of which nothing else is known: 2xx
 // and 304 are OK, 429 is Throttled, 5xx and 408 are Server, any other status is Client, a
 // connection that cannot be trusted is Misconfigured, any other error is Network.
 func ClassifyStatus(_ *http.Request, resp *http.Response, _ []byte, err error) Outcome {
@@ -46,6 +45,8 @@ func classifyError(err error) Outcome {
 	switch {
 	case errors.As(err, &tooLarge):
 		return Server
+	case errors.Is(err, context.Canceled):
+		return Cancelled
 	case errors.As(err, &verify), errors.As(err, &authority), errors.As(err, &hostname),
 		errors.As(err, &invalid), errors.As(err, &notTLS), strings.Contains(err.Error(), plainReply):
 		return Misconfigured

@@ -5,29 +5,27 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// This file decides nothing about requests: it carries asks and reports to the
-// snapshot and back. Waiting is in call.go.
-
 // Config is what a Limiter is made of.
 type Config struct {
-	Store   Store          // required; everybody with the same store shares one upstream
-	Tuning  Tuning         // the zero Tuning means Default()
+	Store   Store          // required; all limiters with the same store share one upstream
+	Tuning  Tuning         // zero fields mean the defaults
 	Offline bool           // this process must not send; never written to the store
-	Rand    func() float64 // draws in [0,1) for jitter; nil: math/rand/v2
+	Rand    func() float64 // draws in [0,1) for all jitter; nil: math/rand/v2
 	Hooks   Hooks
 }
 
-// Limiter lets requests of one process through, together with those of all
-// others that use the same store. It is safe for concurrent use. It has no goroutines of its own.
+// Limiter lets requests of one process through, together with those of all others that use the same
+// store. Most callers want [Transport]; others use Acquire and Permit.Done. A Limiter is safe for concurrent use and
+// has no goroutines of its own.
 type Limiter struct {
 	store   Store
-	live    Liveness // nil: nobody can die unnoticed
-	owner   string
+	live    Liveness // nil: no process can die unnoticed
+	process string   // what live calls this process
+	owner   string   // this limiter in the snapshot
 	own     Tuning
 	offline bool
 	draw    func() float64
@@ -37,10 +35,10 @@ type Limiter struct {
 	gate   gate
 	freed  bell // a slot of this process is free
 	moved  bell // the state has changed
-	ops    sync.Pool
+	done   chan struct{}
 	tuned  atomic.Pointer[tuned]
 	state  atomic.Uint32 // State, as last seen
-	reaped atomic.Int64  // when the dead were last looked for, ns since start
+	reaped atomic.Int64  // when dead processes were last looked for, ns since start
 	start  time.Time
 	closed atomic.Bool
 }
@@ -62,21 +60,24 @@ func New(c Config) (*Limiter, error) {
 	if err := c.Tuning.Validate(); err != nil {
 		return nil, fmt.Errorf("make limiter: %w", err)
 	}
-	l := &Limiter{store: c.Store, own: c.Tuning, offline: c.Offline, draw: c.Rand, hooks: c.Hooks, start: time.Now()}
+	l := &Limiter{
+		store: c.Store, own: c.Tuning, offline: c.Offline, draw: c.Rand, hooks: c.Hooks,
+		done: make(chan struct{}), start: time.Now(),
+	}
 	l.tells = c.Hooks.OnTransition != nil || c.Hooks.OnAnswer != nil || c.Hooks.OnWait != nil
 	if l.draw == nil {
 		l.draw = rand.Float64
 	}
 	if live, ok := c.Store.(Liveness); ok {
-		l.live, l.owner = live, live.Owner()
+		l.live, l.process = live, live.Owner()
+		l.owner = newOwnerOf(l.process)
 	} else {
 		l.owner = newOwner()
 	}
 	l.state.Store(uint32(Normal))
 	l.reaped.Store(-int64(time.Hour))
 	l.tuned.Store(&tuned{Tuning: c.Tuning, parts: 1})
-	l.gate.limit = c.Tuning.Concurrency
-	l.ops.New = func() any { return newOp(l) }
+	l.gate.resize(c.Tuning.Concurrency)
 	return l, nil
 }
 
@@ -91,19 +92,17 @@ func (l *Limiter) Tuning() Tuning { return l.tuned.Load().Tuning }
 // Errors: *BlockedError, *AcquireTimeoutError, *BudgetError, ErrClosed, an error of
 // the store, or ctx's. A Reservation in ctx (see WithReservation) pays for the request.
 func (l *Limiter) Acquire(ctx context.Context) (*Permit, error) {
-	c := call{l: l, attempt: 1, reservation: reservationFrom(ctx)}
+	c := newCall(ctx, l, 0)
 	return c.acquire(ctx)
 }
 
-// Close leaves the shared queue and gives reservations back. Permits that are still out
+// Close ends all waiting, leaves the shared queue and gives reservations back. Permits that are still out
 // stay valid. Waiting and later calls of Acquire return ErrClosed.
 func (l *Limiter) Close() error {
 	if l.closed.Swap(true) {
 		return nil
 	}
-	l.gate.close()
-	l.freed.ring()
-	l.moved.ring()
+	close(l.done)
 	if l.offline {
 		return nil
 	}
@@ -121,9 +120,11 @@ func (l *Limiter) Close() error {
 // Permit is the right to send one request.
 type Permit struct {
 	l           *Limiter
+	place       place
 	pass        Pass
 	attempt     int
 	granted     time.Time
+	booked      bool // it has a request of the budget
 	reservation *Reservation
 	done        atomic.Bool
 }
@@ -146,128 +147,107 @@ func (p *Permit) Done(e Event) {
 	p.l.record(p, e)
 }
 
-// op is one update of the store. Ops are kept and used again, with the function
-// that Update needs, because this is the hot path.
-type op struct {
-	l    *Limiter
-	kind opKind
-	run  func(Instant, *Snapshot) error
-
-	ask    Ask
-	grant  Grant
-	report Report
-	out    Recorded
-	state  State
-	gauges Gauges // only if somebody is told
-	budget BudgetError
-	t      *tuned
-	first  bool // the tuning in force is new
-}
-
-type opKind uint8
-
-const (
-	opGrant opKind = iota
-	opRetry
-	opRecord
-)
-
-func newOp(l *Limiter) *op {
-	o := &op{l: l}
-	o.run = o.update
-	return o
-}
-
-func (o *op) update(at Instant, s *Snapshot) error {
-	o.t, o.first = o.l.tune(at, s)
-	switch o.kind {
-	case opGrant, opRetry:
-		o.ask.Owner, o.ask.Tuning = o.l.owner, &o.t.Tuning
-		o.ask.Budget = o.t.Budget.On()
-		if o.kind == opRetry {
-			o.grant, _ = s.Blocked(at, o.ask)
-		} else {
-			o.grant = s.TryGrant(at, o.ask)
-		}
-		if o.grant.Why == WhyBudget {
-			o.budget = s.spent(&o.t.Tuning, 1)
-		}
-	case opRecord:
-		o.report.Owner, o.report.Tuning = o.l.owner, &o.t.Tuning
-		o.out = s.Record(at, o.report)
-		if o.l.closed.Load() {
-			s.part(o.l.owner)
-		}
-	}
-	o.state = s.machine.state
-	if o.l.tells {
-		o.gauges = s.Gauges(&o.t.Tuning)
-	}
-	return nil
-}
-
-// do runs the op and reports what it has changed.
-func (l *Limiter) do(ctx context.Context, o *op) error {
-	if err := l.store.Update(ctx, o.run); err != nil {
-		return err
-	}
-	l.state.Store(uint32(o.state))
-	if o.first {
-		l.adopt(o.t)
-	}
-	tr, moved := o.grant.Transition, o.grant.Moved
-	if o.kind == opRecord {
-		tr, moved = o.out.Transition, o.out.Moved
-	}
-	if moved {
-		l.moved.ring()
-		if l.hooks.OnTransition != nil {
-			tr.Gauges = o.gauges
-			l.hooks.OnTransition(tr)
-		}
-	}
-	return nil
-}
-
-// tune returns the tuning in force for a snapshot, and whether it is a new one, which
-// the caller has to adopt after the update.
-func (l *Limiter) tune(at Instant, s *Snapshot) (*tuned, bool) {
-	s.dropOverrides(s.advance(at))
-	parts := max(at.Parts, 1)
-	t := l.tuned.Load()
-	if t.seq == s.overrideSeq && t.parts == parts {
-		return t, false
-	}
-	t = &tuned{seq: s.overrideSeq, parts: parts}
-	t.Tuning, t.odd = s.overridden(l.own)
-	t.Tuning = t.divided(parts)
-	l.tuned.Store(t)
-	return t, true
-}
-
-// adopt acts on a new tuning, once and outside the store's lock.
-func (l *Limiter) adopt(t *tuned) {
-	l.gate.resize(l.tuned.Load().Concurrency) // there may be a newer one already
-	for _, err := range t.odd {
-		l.warn(err)
+// leave gives the permit's place in the process's own queue back. It may be called twice.
+func (p *Permit) leave() {
+	if p.l.gate.leave(&p.place) {
+		p.l.freed.ring()
 	}
 }
 
 func (l *Limiter) record(p *Permit, e Event) {
-	o := l.ops.Get().(*op)
-	o.kind = opRecord
-	keep := e.Status == 0 && p.reservation.put()
-	o.report = Report{Pass: p.pass, Event: e, Draw: l.draw(), KeepBudget: keep}
-	err := l.do(context.Background(), o)
-	out, gauges := o.out, o.gauges
-	l.ops.Put(o)
-	l.gate.leave()
-	l.freed.ring()
+	defer p.leave() // if a hook panics
+	r := Report{Owner: l.owner, Pass: p.pass, Event: e, Draw: l.draw(), KeepBudget: e.Status == 0 && p.booked && p.reservation.put()}
+	var out Recorded
+	seen, err := l.do(context.Background(), func(at Instant, s *Snapshot, t *Tuning) (Transition, bool, error) {
+		r.Tuning = t
+		out = s.Record(at, r)
+		if l.closed.Load() {
+			s.part(l.owner)
+		}
+		return out.Transition, out.Moved, nil
+	})
+	p.leave()
 	if err != nil {
 		l.warn(fmt.Errorf("record answer: %w", err))
 	}
 	if l.hooks.OnAnswer != nil {
-		l.hooks.OnAnswer(Answer{Event: e, Late: out.Late, Pause: out.Pause, Gauges: gauges})
+		l.hooks.OnAnswer(Answer{Event: e, Late: out.Late, Pause: out.Pause, Gauges: seen.gauges})
+	}
+}
+
+// seen is what an update has found.
+type seen struct {
+	state  State
+	gauges Gauges // only if somebody is told
+}
+
+// step changes the snapshot with the tuning in force and returns the transition that it has made, if any. It may be
+// called several times; its last call counts.
+type step func(Instant, *Snapshot, *Tuning) (Transition, bool, error)
+
+// update is a step on its way through the store.
+type update struct {
+	seen
+	l     *Limiter
+	step  step
+	t     *tuned
+	tr    Transition
+	moved bool
+}
+
+func (u *update) run(at Instant, s *Snapshot) (err error) {
+	u.t = u.l.tune(at, s)
+	if u.tr, u.moved, err = u.step(at, s, &u.t.Tuning); err != nil {
+		return err
+	}
+	u.state = s.machine.state
+	if u.l.tells {
+		u.gauges = s.Gauges(&u.t.Tuning)
+	}
+	return nil
+}
+
+// do makes one step with the snapshot and tells what it has changed.
+func (l *Limiter) do(ctx context.Context, step step) (seen, error) {
+	u := update{l: l, step: step}
+	if err := l.store.Update(ctx, u.run); err != nil {
+		return seen{}, err
+	}
+	l.state.Store(uint32(u.state))
+	l.adopt(u.t)
+	if u.moved {
+		l.moved.ring()
+		if l.hooks.OnTransition != nil {
+			u.tr.Gauges = u.gauges
+			l.hooks.OnTransition(u.tr)
+		}
+	}
+	return u.seen, nil
+}
+
+// tune returns the tuning in force for a snapshot, which the caller has to adopt after the update.
+func (l *Limiter) tune(at Instant, s *Snapshot) *tuned {
+	s.dropOverrides(s.advance(at))
+	parts := max(at.Parts, 1)
+	t := l.tuned.Load()
+	if t.seq == s.overrideSeq && t.parts == parts {
+		return t
+	}
+	t = &tuned{seq: s.overrideSeq, parts: parts}
+	t.Tuning, t.odd = s.overridden(l.own)
+	t.Tuning = t.divided(parts)
+	return t
+}
+
+// adopt acts on a new tuning, outside the store's lock.
+func (l *Limiter) adopt(t *tuned) {
+	if t == l.tuned.Load() {
+		return
+	}
+	l.tuned.Store(t)
+	l.gate.resize(t.Concurrency)
+	for _, err := range t.odd {
+		l.warn(err)
 	}
 }
 

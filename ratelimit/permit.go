@@ -68,6 +68,7 @@ type Grant struct {
 	Granted bool
 	Pass    Pass
 	Hold    time.Duration // how long the permit lives at most
+	Booked  bool          // it has a request of the budget
 
 	Refused bool      // it makes no sense to wait: Until is beyond patience
 	Why     Why       // what is missing
@@ -166,7 +167,7 @@ func (s *Snapshot) grant(now Stamp, a Ask, p *process, g Grant) Grant {
 		g.Hold = min(g.Hold, probeHold)
 	}
 	m.permits++
-	g.Granted, g.Why = true, WhyNothing
+	g.Granted, g.Booked, g.Why = true, a.Budget, WhyNothing
 	g.Pass = Pass{m.permits, m.epoch}
 	s.slots.withdraw(a.Ticket)
 	s.slots.leases = append(s.slots.leases, lease{m.permits, m.epoch, p.key, now.add(g.Hold), a.Budget})
@@ -178,6 +179,10 @@ func (s *Snapshot) grant(now Stamp, a Ask, p *process, g Grant) Grant {
 
 // later leaves a ticket in the queue, with the moment at which its owner promises to ask again.
 func (s *Snapshot) later(now Stamp, a Ask, p *process, g Grant, wait time.Duration) Grant {
+	if a.Patience <= 0 && g.Why != WhyCacheOnly { // it won't come again
+		s.slots.withdraw(a.Ticket)
+		return g
+	}
 	place := s.slots.find(a.Ticket)
 	if place < 0 {
 		if len(s.slots.tickets) >= maxTickets {

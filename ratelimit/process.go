@@ -1,6 +1,9 @@
 package ratelimit
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 const (
 	// unseenAfter is when a process nobody has heard of is forgotten.
@@ -101,16 +104,12 @@ func (s *Snapshot) forgetUnseen(now Stamp) {
 	}
 }
 
-// Bury drops the processes with these ids with all they held: tickets, slots
-// and reservations.
+// Bury drops what the limiters of these processes held: tickets, slots and reservations.
 func (s *Snapshot) Bury(at Instant, ids []string) {
 	s.advance(at)
 	for i := len(s.processes) - 1; i >= 0; i-- {
-		for _, id := range ids {
-			if s.processes[i].id == id {
-				s.remove(i)
-				break
-			}
+		if slices.Contains(ids, processOf(s.processes[i].id)) {
+			s.remove(i)
 		}
 	}
 }

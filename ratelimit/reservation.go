@@ -6,8 +6,6 @@ import (
 	"sync"
 )
 
-// This file decides how a run books requests of the budget before it makes them.
-
 // Reservation is a number of requests that fit into the budget for certain.
 // Requests made with it (see WithReservation) use it up; when more are needed they are booked
 // one by one. Release gives back what was not used.
@@ -24,8 +22,8 @@ type Reservation struct {
 // Reserve books n requests. It returns a *BudgetError when they do not all
 // fit; a request that is made with the reservation all the same, by whoever does not
 // look at the error, gets it from Acquire. Without a budget Reserve always succeeds.
-// The reservation has to be released. A process's reservations end with it, and
-// after an hour in which none of them was touched.
+// The reservation has to be released. Reservations end with their process, and
+// after Tuning.QuotaOrphanAfter in which the limiter asked for nothing.
 func (l *Limiter) Reserve(ctx context.Context, n int) (*Reservation, error) {
 	if n < 0 {
 		return nil, errors.New("reserve requests: negative number")
@@ -35,7 +33,7 @@ func (l *Limiter) Reserve(ctx context.Context, n int) (*Reservation, error) {
 		return r, nil
 	}
 	refused, err := l.reserve(ctx, r, n)
-	if err == nil && refused != nil && l.reap(ctx, 0) {
+	if err == nil && refused != nil && l.reap(ctx, 0, maxNap) {
 		refused, err = l.reserve(ctx, r, n)
 	}
 	if err == nil && refused != nil {
@@ -46,27 +44,25 @@ func (l *Limiter) Reserve(ctx context.Context, n int) (*Reservation, error) {
 }
 
 func (l *Limiter) reserve(ctx context.Context, r *Reservation, n int) (refused *BudgetError, err error) {
-	var (
-		t     *tuned
-		first bool
-	)
-	err = l.store.Update(ctx, func(at Instant, s *Snapshot) error {
-		t, first = l.tune(at, s)
+	left := 0
+	_, err = l.do(ctx, func(at Instant, s *Snapshot, t *Tuning) (Transition, bool, error) {
+		refused, left = nil, 0
+		if l.closed.Load() {
+			return Transition{}, false, ErrClosed
+		}
 		if !t.Budget.On() {
-			return nil
+			return Transition{}, false, nil
 		}
 		now := s.advance(at)
-		if !s.reserve(now, s.join(now, l.owner, &t.Tuning), n, &t.Tuning) {
-			e := s.spent(&t.Tuning, n)
+		if !s.reserve(now, s.join(now, l.owner, t), n, t) {
+			e := s.spent(t, n)
 			refused = &e
-			return nil
+			return Transition{}, false, nil
 		}
-		r.left = n
-		return nil
+		left = n
+		return Transition{}, false, nil
 	})
-	if first {
-		l.adopt(t)
-	}
+	r.left = left
 	return refused, err
 }
 
@@ -142,9 +138,8 @@ func (r *Reservation) put() bool {
 
 type reservationKey struct{}
 
-// WithReservation returns a context whose requests are paid for by r. It is
-// the only thing the limiter reads from a context, because a request's context is
-// all that an http.Client hands on.
+// WithReservation returns a context whose requests are paid for by r. A request's context is all
+// that an http.Client hands on.
 func WithReservation(ctx context.Context, r *Reservation) context.Context {
 	return context.WithValue(ctx, reservationKey{}, r)
 }

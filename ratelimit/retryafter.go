@@ -9,11 +9,10 @@ import (
 	"time"
 )
 
-// This file decides what a Retry-After header says (RFC 9110, section 10.2.3).
-
 const (
 	maxRetryAfter    = 24 * time.Hour // what is longer is cut
-	pastRetryAfter   = time.Second    // what lies in the past, or is zero, means this
+	minRetryAfter    = time.Second    // what is shorter, zero or past means this
+	maxSkew          = 24 * time.Hour // a Date further from the local clock was never set
 	maxRetryAfterLen = 64             // bytes; what is longer is no Retry-After
 )
 
@@ -31,9 +30,9 @@ func (w Wait) String() string {
 	return formatDuration(w.For)
 }
 
-// ParseRetryAfter reads the Retry-After of an answer that arrived at now. Seconds may have
-// a fraction; dates are taken relative to the answer's own Date header where there is a valid
-// one, else to now. Zero, negative and past values are 1 s, values over 24 h are 24 h.
+// ParseRetryAfter reads the Retry-After (RFC 9110, section 10.2.3) of an answer that arrived at now. Seconds may have
+// a fraction. Dates are compared with the answer's own Date header, or with now where that header is missing, not
+// valid or more than a day off. Values under 1 s, zero, negative and past are 1 s; values over 24 h are 24 h.
 //
 // A value that cannot be understood, a list or a doubled header counts as none.
 // The error is a warning: the returned Wait is valid in every case.
@@ -56,7 +55,7 @@ func ParseRetryAfter(h http.Header, now time.Time) (Wait, error) {
 	if err != nil {
 		return Wait{}, fmt.Errorf("read Retry-After: %q is neither seconds nor a date", text)
 	}
-	if sent, err := http.ParseTime(h.Get("Date")); err == nil {
+	if sent, err := http.ParseTime(h.Get("Date")); err == nil && sent.Sub(now).Abs() <= maxSkew {
 		now = sent
 	}
 	return clampWait(date.Sub(now).Seconds(), text)
@@ -64,8 +63,8 @@ func ParseRetryAfter(h http.Header, now time.Time) (Wait, error) {
 
 func clampWait(seconds float64, text string) (Wait, error) {
 	switch {
-	case seconds <= 0:
-		return Wait{pastRetryAfter, true}, nil
+	case seconds < minRetryAfter.Seconds():
+		return Wait{minRetryAfter, true}, nil
 	case seconds > maxRetryAfter.Seconds():
 		return Wait{maxRetryAfter, true}, fmt.Errorf("read Retry-After: %q is cut to %s", text, formatDuration(maxRetryAfter))
 	}

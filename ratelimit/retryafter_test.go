@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -25,7 +26,8 @@ func TestParseRetryAfter(t *testing.T) {
 		{value: "2", want: 2 * time.Second},
 		{value: "0", want: time.Second},
 		{value: "1.5", want: 1500 * time.Millisecond},
-		{value: "0.2", want: 200 * time.Millisecond},
+		{value: "0.2", want: time.Second},
+		{value: "0.001", want: time.Second},
 		{value: "  7\t", want: 7 * time.Second},
 		{value: "-5", want: time.Second},
 		{value: "007", want: 7 * time.Second},
@@ -56,6 +58,9 @@ func TestParseRetryAfter(t *testing.T) {
 		{value: at(48*time.Hour, http.TimeFormat), want: 24 * time.Hour, odd: true},
 		{value: "Thu, 01 Jan 9999 00:00:00 GMT", want: 24 * time.Hour, odd: true},
 		{value: "Thu, 32 Foo 2026 00:00:00 GMT", want: -1, odd: true},
+
+		// A server whose clock was never set.
+		{value: at(2*time.Second, http.TimeFormat), want: 2 * time.Second, date: "Thu, 01 Jan 1970 00:00:01 GMT"},
 
 		// The server's clock is an hour ahead or behind: it is compared with itself.
 		{value: at(time.Hour+30*time.Second, http.TimeFormat), date: at(time.Hour, http.TimeFormat), want: 30 * time.Second},
@@ -128,18 +133,14 @@ func uniform(t *testing.T, name string, limit float64, draws []float64) {
 func TestFullJitter(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	const draws = 10_000
-	pauses, retries := make([][]float64, 8), make([][]float64, 8)
+	waits := make([][]float64, 8)
 	for range draws {
-		b := newBackOff()
-		for n := range pauses {
-			pauses[n] = append(pauses[n], fullJitter(n+1, random.Float64()).Seconds())
-			retries[n] = append(retries[n], b.NextBackOff().Seconds())
+		for n := range waits {
+			waits[n] = append(waits[n], fullJitter(n+1, random.Float64()).Seconds())
 		}
 	}
-	for n := range pauses {
-		limit := min(30, 1.5*math.Pow(2, float64(n)))
-		uniform(t, "pause", limit, pauses[n])
-		uniform(t, "retry", limit, retries[n])
+	for n := range waits {
+		uniform(t, fmt.Sprintf("wait %d", n+1), min(30, 1.5*math.Pow(2, float64(n))), waits[n])
 	}
 	if got := fullJitter(5000, 0.999); got < 29*time.Second || got > 30*time.Second {
 		t.Errorf("a very long streak: %s", got)

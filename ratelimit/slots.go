@@ -94,16 +94,12 @@ func (s *slots) held(owner uint64) int {
 	return n
 }
 
-// keepOnly drops what belongs to other processes.
-func (s *slots) keepOnly(owner uint64) {
-	s.filter(func(o uint64) bool { return o == owner })
-}
-
 // forget drops what belongs to one process.
 func (s *slots) forget(owner uint64) {
 	s.filter(func(o uint64) bool { return o != owner })
 }
 
+// filter keeps what belongs to some processes.
 func (s *slots) filter(keep func(owner uint64) bool) {
 	tickets, leases := s.tickets[:0], s.leases[:0]
 	for _, t := range s.tickets {

@@ -2,6 +2,7 @@ package ratelimit
 
 import (
 	"math/rand/v2"
+	"slices"
 )
 
 // Snapshot is everything the users of one upstream share: the state machine
@@ -97,16 +98,16 @@ func (s *Snapshot) advance(at Instant) Stamp {
 // mistaken for another later. The store that uses it says so in [Instant.Parts].
 func (s *Snapshot) Detached(owner string) Snapshot {
 	c := s.Clone()
-	key := uint64(0)
+	var keys []uint64
 	own := c.processes[:0]
 	for _, p := range c.processes {
-		if p.id == owner {
-			key = p.key
+		if processOf(p.id) == owner {
+			keys = append(keys, p.key)
 			own = append(own, p)
 		}
 	}
 	c.processes = own
-	c.slots.keepOnly(key)
+	c.slots.filter(func(owner uint64) bool { return slices.Contains(keys, owner) })
 	c.machine.permits += (1 + rand.Uint64N(1<<30)) << 32
 	return c
 }

@@ -69,19 +69,11 @@ type Override struct {
 
 // Status returns the limiter as it is now, as this process sees it.
 func (l *Limiter) Status(ctx context.Context) (Status, error) {
-	var (
-		st    Status
-		t     *tuned
-		first bool
-	)
-	err := l.store.Update(ctx, func(at Instant, s *Snapshot) error {
-		t, first = l.tune(at, s)
-		st = s.Status(at, t.Tuning, l.owner)
-		return nil
+	var st Status
+	_, err := l.do(ctx, func(at Instant, s *Snapshot, t *Tuning) (Transition, bool, error) {
+		st = s.Status(at, *t, l.owner)
+		return Transition{}, false, nil
 	})
-	if first {
-		l.adopt(t)
-	}
 	st.Offline = l.offline
 	return st, err
 }
@@ -99,8 +91,10 @@ func ReadStatus(ctx context.Context, store Store, t Tuning) (Status, error) {
 	return st, err
 }
 
-// Status returns what a process with this tuning sees.
+// Status returns what a process with this tuning sees. It changes nothing.
 func (s *Snapshot) Status(at Instant, t Tuning, owner string) Status {
+	copied := s.Clone()
+	s = &copied
 	now := s.advance(at)
 	s.expire(now, &t)
 	m := &s.machine

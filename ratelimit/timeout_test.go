@@ -56,7 +56,7 @@ func TestAProbeThatTimesOutHasFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var reasons []string
 		r := newRig(t, func(c *Config) {
-			c.Tuning.NFailures, c.Tuning.MaxRetries = 1, 0
+			c.Tuning.NFailures, c.Tuning.MaxRetries = 1, -1
 			c.Hooks.OnTransition = func(tr Transition) { reasons = append(reasons, tr.Reason.String()) }
 		}, statuses(200))
 		r.u.latency = time.Hour
@@ -86,7 +86,7 @@ func TestBlockedAtOnce(t *testing.T) {
 	}{
 		{"a pause beyond max-wait", func(int, *http.Request) (*http.Response, error) { return reply(429, "Retry-After", "200"), nil }, 1, Normal, ReasonPause, nil},
 		{"a long Retry-After", func(int, *http.Request) (*http.Response, error) { return reply(429, "Retry-After", "3600"), nil }, 1, CacheOnly, ReasonRetryAfterLong, nil},
-		{"a long Sleep", statuses(500), 3, Sleep, ReasonConsecutiveFailures, func(c *Config) { c.Tuning.SleepMin, c.Tuning.MaxRetries = 150*time.Second, 0; c.Tuning.NFailures = 2 }},
+		{"a long Sleep", statuses(500), 3, Sleep, ReasonConsecutiveFailures, func(c *Config) { c.Tuning.SleepMin, c.Tuning.MaxRetries = 150*time.Second, -1; c.Tuning.NFailures = 2 }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
+	"reflect"
+	"sync/atomic"
 	"time"
 )
-
-// This file decides what happens to one HTTP request: permission, wire, body, verdict,
-// and again if that is worth while.
 
 // MaxBody is the default of Transport.MaxBody: 32 MiB.
 const MaxBody = 32 << 20
@@ -23,6 +23,7 @@ const MaxBody = 32 << 20
 // and Network outcomes of idempotent requests (RFC 9110, section 9.2.2) whose body
 // can be had again are tried again, at most Tuning.MaxRetries times. When tries are spent,
 // or Tuning.MaxWait leaves no time for another, it returns the last answer, or the last error.
+// An answer that is not 2xx keeps its status where its body breaks off or is too large.
 //
 // Errors: those of Limiter.Acquire, *RequestTimeoutError, *BodyTooLargeError,
 // those of Base, and the context's error for a request that its caller gave up.
@@ -35,16 +36,21 @@ type Transport struct {
 
 // RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	ctx := req.Context()
 	l := t.Limiter
-	c := call{l: l, attempt: 1, hold: l.Tuning().RequestTimeout + timeoutGrace, reservation: reservationFrom(ctx)}
+	if l == nil {
+		closeBody(req)
+		return nil, errors.New("send request: the transport has no limiter")
+	}
+	ctx := req.Context()
+	c := newCall(ctx, l, l.Tuning().RequestTimeout+timeoutGrace)
 	for {
 		permit, err := c.acquire(ctx)
 		if err != nil {
 			closeBody(req)
 			return nil, err
 		}
-		resp, outcome, err := t.send(permit, req)
+		c.depart()
+		resp, outcome, err := t.send(permit, req, c.arrive)
 		if !outcome.Retryable() || c.attempt > l.Tuning().MaxRetries || !repeatable(req) {
 			return resp, err
 		}
@@ -63,6 +69,20 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
+// CloseIdleConnections closes those of Base, for http.Client.CloseIdleConnections.
+func (t *Transport) CloseIdleConnections() {
+	if base, ok := t.base().(interface{ CloseIdleConnections() }); ok {
+		base.CloseIdleConnections()
+	}
+}
+
+func (t *Transport) base() http.RoundTripper {
+	if t.Base == nil {
+		return http.DefaultTransport
+	}
+	return t.Base
+}
+
 // ownDelay reports whether a retry was given up because the request's own delay is longer than it may
 // still wait: nothing blocks the others, so its tries are simply spent.
 func ownDelay(err error) bool {
@@ -70,23 +90,38 @@ func ownDelay(err error) bool {
 	return errors.As(err, &blocked) && blocked.Cause == ReasonBackoff
 }
 
-// send makes one try and gives the permit back.
-func (t *Transport) send(p *Permit, req *http.Request) (*http.Response, Outcome, error) {
+// send makes one try and gives the permit back. It calls arrived when the answer is there.
+func (t *Transport) send(p *Permit, req *http.Request, arrived func()) (*http.Response, Outcome, error) {
 	defer p.Done(Event{}) // if Base or Classify panics
 	timeout := p.l.Tuning().RequestTimeout
-	ctx, cancel := context.WithTimeout(req.Context(), timeout)
+	var w wire
+	ctx, cancel := context.WithTimeout(w.trace(req.Context()), timeout)
 	defer cancel()
 	start := time.Now()
 	resp, body, err := t.exchange(req.WithContext(ctx))
 	e := Event{Latency: time.Since(start)}
+	arrived()
+	given := req.Context().Err() // what the caller's context says
+	if err != nil && resp != nil && given == nil && !success(resp) {
+		err = nil // its status counts, and what could be read is its body
+	}
+	if err != nil {
+		resp, body = nil, nil
+	}
 	switch {
-	case err != nil && req.Context().Err() != nil:
-		err = req.Context().Err()
+	case err != nil && errors.Is(given, context.DeadlineExceeded) && w.departed():
+		err = given
+		e.Outcome = t.classify(req, nil, nil, err)
+	case err != nil && given != nil:
+		err = given
 	case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
 		err = &RequestTimeoutError{After: timeout, Err: err}
 		e.Outcome = t.classify(req, nil, nil, err)
 	default:
 		e.Outcome = t.classify(req, resp, body, err)
+		if e.Outcome == Network {
+			e.Connection = w.connection()
+		}
 	}
 	if resp != nil {
 		resp.Request = req // not the one whose context is over
@@ -96,6 +131,33 @@ func (t *Transport) send(p *Permit, req *http.Request) (*http.Response, Outcome,
 	p.Done(e)
 	return resp, e.Outcome, err
 }
+
+// wire is how far a try has got. net/http reports it; of another Base it is unknown.
+type wire struct {
+	traced, wrote atomic.Bool
+	conn          atomic.Uintptr
+}
+
+func (w *wire) trace(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn: func(string) { w.traced.Store(true) },
+		GotConn: func(info httptrace.GotConnInfo) {
+			if v := reflect.ValueOf(info.Conn); v.Kind() == reflect.Pointer {
+				w.conn.Store(v.Pointer())
+			}
+		},
+		WroteHeaders: func() { w.wrote.Store(true) },
+	})
+}
+
+// departed reports whether something was sent, as far as is known.
+func (w *wire) departed() bool { return w.wrote.Load() || !w.traced.Load() }
+
+// connection names the connection that was used, 0 if it is unknown.
+func (w *wire) connection() uint64 { return uint64(w.conn.Load()) }
+
+// success reports whether a status is one whose body is needed.
+func success(resp *http.Response) bool { return resp.StatusCode >= 200 && resp.StatusCode <= 299 }
 
 func (t *Transport) classify(req *http.Request, resp *http.Response, body []byte, err error) Outcome {
 	if t.Classify != nil {
@@ -116,13 +178,10 @@ func (t *Transport) retryAfter(e *Event, resp *http.Response) Wait {
 	return wait
 }
 
-// exchange sends the request and reads the answer whole. Exactly one of resp and err is nil.
+// exchange sends the request and reads the answer whole. With an answer whose body broke off or is too large it
+// returns both what there is of it and the error.
 func (t *Transport) exchange(req *http.Request) (*http.Response, []byte, error) {
-	base := t.Base
-	if base == nil {
-		base = http.DefaultTransport
-	}
-	resp, err := base.RoundTrip(req)
+	resp, err := t.base().RoundTrip(req)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -131,15 +190,12 @@ func (t *Transport) exchange(req *http.Request) (*http.Response, []byte, error) 
 		limit = MaxBody
 	}
 	body, err := readAll(resp, limit)
-	if err != nil {
-		return nil, nil, err
-	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	if req.Method != http.MethodHead {
 		resp.ContentLength = int64(len(body))
 	}
 	resp.TransferEncoding = nil
-	return resp, body, nil
+	return resp, body, err
 }
 
 // readAll reads and closes a body. A close that fails after the last byte is no failure.
@@ -150,11 +206,11 @@ func readAll(resp *http.Response, limit int64) ([]byte, error) {
 		b.Grow(int(n) + bytes.MinRead)
 	}
 	n, err := b.ReadFrom(io.LimitReader(resp.Body, limit+1))
-	if err != nil {
-		return nil, fmt.Errorf("read answer: %w", err)
-	}
-	if n > limit {
-		return nil, &BodyTooLargeError{limit}
+	switch {
+	case err != nil:
+		return b.Bytes(), fmt.Errorf("read answer: %w", err)
+	case n > limit:
+		return b.Bytes()[:limit], &BodyTooLargeError{limit}
 	}
 	return b.Bytes(), nil
 }

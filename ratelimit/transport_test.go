@@ -4,11 +4,15 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 )
@@ -391,4 +395,166 @@ func TestAStaleAnswerIsNoEvidence(t *testing.T) {
 			t.Errorf("pause %s", got)
 		}
 	})
+}
+
+// broken is a body that breaks off.
+type broken struct{ io.Reader }
+
+func (broken) Close() error { return nil }
+
+// An answer that is not 2xx keeps its status and its Retry-After when its body breaks off or is too large.
+func TestAnAnswerKeepsItsStatusWithoutItsBody(t *testing.T) {
+	bodies := map[string]func() io.ReadCloser{
+		"cut": func() io.ReadCloser {
+			return broken{io.MultiReader(strings.NewReader("half"), iotest.ErrReader(io.ErrUnexpectedEOF))}
+		},
+		"large": func() io.ReadCloser { return io.NopCloser(strings.NewReader("half" + strings.Repeat("x", 100))) },
+	}
+	for status, want := range map[int]struct {
+		outcome Outcome
+		tries   int
+		pause   time.Duration
+	}{
+		200: {Network, 2, 0}, // its body is needed
+		401: {Client, 1, 0},
+		404: {Client, 1, 0},
+		429: {Throttled, 1, 200 * time.Second},
+		500: {Server, 2, 0},
+		503: {Server, 1, 200 * time.Second},
+	} {
+		for name, body := range bodies {
+			t.Run(fmt.Sprint(status, " ", name), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var first *Answer
+					r := newRig(t, func(c *Config) {
+						c.Tuning.MaxRetries = 1
+						c.Hooks.OnAnswer = func(a Answer) {
+							if first == nil {
+								first = &a
+							}
+						}
+					}, func(int, *http.Request) (*http.Response, error) {
+						resp := reply(status, "Retry-After", "200")
+						resp.Body = body()
+						return resp, nil
+					})
+					r.tr.MaxBody = 50
+					got, err := r.get(t.Context())
+					outcome := want.outcome
+					if status == 200 && name == "large" {
+						outcome = Server
+					}
+					if first.Outcome != outcome || r.u.tries() != want.tries || first.Pause != want.pause {
+						t.Errorf("%s, %d tries, pause %s (%v)", first.Outcome, r.u.tries(), first.Pause, err)
+					}
+					if status != 200 && first.Status != status || want.tries == 1 && want.pause == 0 && got != status {
+						t.Errorf("status %d, %d returned", first.Status, got)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A deadline of the caller's own is evidence once the request is on the wire; giving up is none.
+func TestTheCallersDeadline(t *testing.T) {
+	late := func(ctx context.Context) (context.Context, context.CancelFunc) {
+		return context.WithTimeout(ctx, time.Second)
+	}
+	gone := func(ctx context.Context) (context.Context, context.CancelFunc) {
+		ctx, cancel := context.WithCancel(ctx)
+		time.AfterFunc(time.Second, cancel)
+		return ctx, cancel
+	}
+	for _, tt := range []struct {
+		name  string
+		until func(context.Context) (context.Context, context.CancelFunc)
+		trace func(*httptrace.ClientTrace)
+		want  Outcome
+	}{
+		{"late, sent", late, func(c *httptrace.ClientTrace) { c.GetConn(""); c.WroteHeaders() }, Network},
+		{"late, never connected", late, func(c *httptrace.ClientTrace) { c.GetConn("") }, Cancelled},
+		{"late, a Base that tells nothing", late, func(*httptrace.ClientTrace) {}, Network},
+		{"given up", gone, func(c *httptrace.ClientTrace) { c.GetConn(""); c.WroteHeaders() }, Cancelled},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var got []Outcome
+				r := newRig(t, func(c *Config) { c.Hooks.OnAnswer = func(a Answer) { got = append(got, a.Outcome) } },
+					func(_ int, req *http.Request) (*http.Response, error) {
+						tt.trace(httptrace.ContextClientTrace(req.Context()))
+						<-req.Context().Done()
+						return nil, req.Context().Err()
+					})
+				ctx, cancel := tt.until(t.Context())
+				defer cancel()
+				_, err := r.get(ctx)
+				if !errors.Is(err, ctx.Err()) || len(got) != 1 || got[0] != tt.want {
+					t.Errorf("%v, outcomes %v", err, got)
+				}
+			})
+		})
+	}
+}
+
+// Streams that are lost together with their connection are one failure; lost connections are one each.
+func TestALostConnectionIsOneFailure(t *testing.T) {
+	for connections, want := range map[int]int{1: 1, 8: 8} {
+		t.Run(fmt.Sprint(connections, " connections"), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				conns := make([]net.Conn, connections)
+				for i := range conns {
+					conns[i], _ = net.Pipe()
+				}
+				r := newRig(t, func(c *Config) {
+					c.Tuning.Concurrency, c.Tuning.MaxRetries, c.Tuning.NFailures = 8, -1, 100
+				}, func(n int, req *http.Request) (*http.Response, error) {
+					httptrace.ContextClientTrace(req.Context()).GotConn(httptrace.GotConnInfo{Conn: conns[n%connections]})
+					return nil, io.ErrUnexpectedEOF
+				})
+				r.u.latency = time.Second
+				var wg sync.WaitGroup
+				for range 8 {
+					wg.Go(func() { _, _ = r.get(t.Context()) })
+				}
+				wg.Wait()
+				if st := r.status(); st.Failures != want || st.Counts.Network != want {
+					t.Errorf("%d failures in a row, %+v", st.Failures, st.Counts)
+				}
+			})
+		})
+	}
+}
+
+func TestRandDrawsTheRetryDelaysToo(t *testing.T) {
+	for draw, want := range map[float64]time.Duration{0: 0, 0.5: 11250 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t, func(c *Config) { c.Rand = func() float64 { return draw } }, statuses(500))
+			start := time.Now()
+			if _, err := r.get(t.Context()); err != nil || time.Since(start) != want || r.u.tries() != 5 {
+				t.Errorf("%v after %s and %d tries, want %s", err, time.Since(start), r.u.tries(), want)
+			}
+		})
+	}
+}
+
+// idle is a transport with connections to close.
+type idle struct {
+	http.RoundTripper
+	closed bool
+}
+
+func (i *idle) CloseIdleConnections() { i.closed = true }
+
+func TestTransportIsWhatClientsExpect(t *testing.T) {
+	l, _ := New(Config{Store: NewMemoryStore()})
+	base := &idle{}
+	(&http.Client{Transport: &Transport{Limiter: l, Base: base}}).CloseIdleConnections()
+	if !base.closed {
+		t.Error("CloseIdleConnections did not reach Base")
+	}
+	(&http.Client{Transport: &Transport{Limiter: l, Base: &upstream{}}}).CloseIdleConnections() // has none
+	if _, err := (&http.Client{Transport: &Transport{}}).Get("http://127.0.0.1:1/"); err == nil || !strings.Contains(err.Error(), "no limiter") {
+		t.Errorf("%v", err)
+	}
 }

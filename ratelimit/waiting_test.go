@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"testing"
@@ -167,4 +168,167 @@ func TestALateTicketIsPassed(t *testing.T) {
 	if g = w.s.TryGrant(w.now, stopped); !g.Granted {
 		t.Errorf("%+v", g)
 	}
+}
+
+// Acquire waits no longer than max-wait wherever it waits: here for a place in its own process.
+func TestMaxWaitHoldsInTheProcessesOwnQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := New(Config{Store: NewMemoryStore(), Tuning: Tuning{Concurrency: 1, MaxWait: 100 * time.Millisecond}})
+		p, err := l.Acquire(t.Context())
+		must(t, err)
+		start := time.Now()
+		var late *AcquireTimeoutError
+		if _, err := l.Acquire(t.Context()); !errors.As(err, &late) || late.Why != WhyTurn || time.Since(start) != 100*time.Millisecond {
+			t.Errorf("%v after %s", err, time.Since(start))
+		}
+		p.Done(Event{})
+		if _, err := l.Acquire(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// What a request has waited elsewhere is a part of its max-wait.
+func TestWaitedElsewhereCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := New(Config{Store: NewMemoryStore(), Tuning: Tuning{Concurrency: 1, MaxWait: 10 * time.Second}})
+		_, err := l.Acquire(t.Context())
+		must(t, err)
+		ctx := WithWaited(WithWaited(t.Context(), 4*time.Second), 3*time.Second)
+		start := time.Now()
+		var late *AcquireTimeoutError
+		if _, err := l.Acquire(ctx); !errors.As(err, &late) || late.Waited != 10*time.Second || time.Since(start) != 3*time.Second {
+			t.Errorf("%v after %s", err, time.Since(start))
+		}
+	})
+}
+
+func TestAForgottenPermitGivesItsPlaceBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, _ := New(Config{Store: NewMemoryStore(), Tuning: Tuning{Concurrency: 1, MaxWait: 2 * time.Hour}})
+		forgotten, err := l.Acquire(t.Context())
+		must(t, err)
+		start := time.Now()
+		p, err := l.Acquire(t.Context())
+		if err != nil || time.Since(start) > leaseMax+maxNap {
+			t.Fatalf("%v after %s", err, time.Since(start))
+		}
+		forgotten.Done(Event{Outcome: OK, Status: 200}) // frees nobody else's place
+		if len(l.gate.inside) != 1 {
+			t.Errorf("%d inside", len(l.gate.inside))
+		}
+		p.Done(Event{Outcome: OK, Status: 200})
+		if len(l.gate.inside) != 0 {
+			t.Errorf("%d inside", len(l.gate.inside))
+		}
+	})
+}
+
+func TestAPanicInAHookKeepsNothing(t *testing.T) {
+	for _, hook := range []string{"transition by an answer", "transition by an ask", "wait", "answer"} {
+		t.Run(hook, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var hooks Hooks
+				armed := true
+				fail := func(when bool) {
+					if armed && when {
+						armed = false
+						panic(hook)
+					}
+				}
+				switch hook {
+				case "wait":
+					hooks.OnWait = func(WaitInfo) { fail(true) }
+				case "answer":
+					hooks.OnAnswer = func(Answer) { fail(true) }
+				case "transition by an ask":
+					hooks.OnTransition = func(tr Transition) { fail(tr.To == HalfOpen) }
+				default:
+					hooks.OnTransition = func(Transition) { fail(true) }
+				}
+				l, _ := New(Config{Store: NewMemoryStore(), Tuning: Tuning{Concurrency: 1, NFailures: 1}, Hooks: hooks})
+				round := func(o Outcome) {
+					defer func() { _ = recover() }()
+					p, err := l.Acquire(t.Context())
+					must(t, err)
+					p.Done(Event{Outcome: o})
+				}
+				round(Server)
+				round(OK)
+				if armed {
+					t.Fatal("the hook was not called")
+				}
+				if st, _ := l.Status(t.Context()); st.Running != 0 || st.Waiting != 0 || len(l.gate.inside) != 0 {
+					t.Errorf("%d running, %d waiting, %d inside", st.Running, st.Waiting, len(l.gate.inside))
+				}
+			})
+		})
+	}
+}
+
+// closing closes a limiter between a caller's look at it and its update.
+type closing struct {
+	*MemoryStore
+	before func()
+}
+
+func (c *closing) Update(ctx context.Context, fn func(Instant, *Snapshot) error) error {
+	if before := c.before; before != nil {
+		c.before = nil
+		before()
+	}
+	return c.MemoryStore.Update(ctx, fn)
+}
+
+func TestNobodyAsksAfterClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &closing{MemoryStore: NewMemoryStore()}
+		polite, _ := New(Config{Store: store, Tuning: Tuning{RateBase: 2, Ceiling: 2}})
+		store.before = func() { must(t, polite.Close()) }
+		if _, err := polite.Acquire(t.Context()); !errors.Is(err, ErrClosed) {
+			t.Errorf("%v", err)
+		}
+		other, _ := New(Config{Store: store})
+		if st, _ := other.Status(t.Context()); len(st.Processes) != 0 || st.Ceiling != 40 {
+			t.Errorf("the closed limiter takes part: ceiling %d, %+v", st.Ceiling, st.Processes)
+		}
+	})
+}
+
+func TestCloseEndsARetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, func(c *Config) { c.Rand = func() float64 { return 0.99 } }, statuses(500))
+		start := time.Now()
+		time.AfterFunc(time.Second, func() { must(t, r.l.Close()) })
+		if _, err := r.get(t.Context()); !errors.Is(err, ErrClosed) || time.Since(start) != time.Second || r.u.tries() != 1 {
+			t.Errorf("%v after %s and %d tries", err, time.Since(start), r.u.tries())
+		}
+	})
+}
+
+// Of two limiters on one store each keeps its own when the other is closed.
+func TestLimitersOfOneProcessAreTwo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &mortal{MemoryStore: NewMemoryStore(), owner: t.Name(), mu: &sync.Mutex{}, dead: map[string]bool{}}
+		tuning := Tuning{Budget: Budget{10, time.Hour}}
+		a, _ := New(Config{Store: store, Tuning: tuning})
+		b, _ := New(Config{Store: store, Tuning: tuning})
+		_, err := a.Reserve(t.Context(), 6)
+		must(t, err)
+		_, err = b.Reserve(t.Context(), 2)
+		must(t, err)
+		must(t, b.Close())
+		if st, _ := a.Status(t.Context()); st.BudgetHeld != 6 {
+			t.Errorf("%d reserved", st.BudgetHeld)
+		}
+		// Both die with their process.
+		c, _ := New(Config{Store: store, Tuning: tuning})
+		_, err = c.Reserve(t.Context(), 1)
+		must(t, err)
+		store.dead[t.Name()] = true
+		stranger, _ := New(Config{Store: &mortal{MemoryStore: store.MemoryStore, owner: "stranger", mu: store.mu, dead: store.dead}, Tuning: tuning})
+		if _, err := stranger.Reserve(t.Context(), 10); err != nil {
+			t.Error(err)
+		}
+	})
 }

@@ -1,0 +1,127 @@
+package ratelimit
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// gate is the queue of one process in front of the shared one: at most Tuning.Concurrency of its requests may ask or
+// have a permit, the others wait here, first come first served.
+type gate struct {
+	mu     sync.Mutex
+	limit  int
+	inside []*place
+	queue  []*place
+}
+
+// place is a request at the gate.
+type place struct {
+	ready chan struct{} // closed when it is inside; nil if it was at once
+	until time.Time     // when its lease ends; zero while it asks
+}
+
+// join takes a place inside, or one in the queue. It reports whether it is inside.
+func (g *gate) join(p *place, now time.Time) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.expire(now)
+	if len(g.inside) < g.limit && len(g.queue) == 0 {
+		g.inside = append(g.inside, p)
+		return true
+	}
+	p.ready = make(chan struct{})
+	g.queue = append(g.queue, p)
+	return false
+}
+
+// admitted reports whether the place is inside by now.
+func (g *gate) admitted(p *place, now time.Time) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.expire(now)
+	return slices.Contains(g.inside, p)
+}
+
+// hold says when the lease of the request ends: a forgotten permit gives its place back then.
+func (g *gate) hold(p *place, until time.Time) {
+	g.mu.Lock()
+	p.until = until
+	g.mu.Unlock()
+}
+
+// leave gives a place back, inside or in the queue. It reports false for a place that was given back before.
+func (g *gate) leave(p *place) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if i := slices.Index(g.inside, p); i >= 0 {
+		g.inside = slices.Delete(g.inside, i, i+1)
+		g.admit()
+		return true
+	}
+	if i := slices.Index(g.queue, p); i >= 0 {
+		g.queue = slices.Delete(g.queue, i, i+1)
+		return true
+	}
+	return false
+}
+
+// resize changes the number of places. Nobody who is inside is sent away.
+func (g *gate) resize(limit int) {
+	g.mu.Lock()
+	g.limit = limit
+	g.admit()
+	g.mu.Unlock()
+}
+
+// expire frees the places of permits whose leases have ended.
+func (g *gate) expire(now time.Time) {
+	g.inside = slices.DeleteFunc(g.inside, func(p *place) bool { return !p.until.IsZero() && !now.Before(p.until) })
+	g.admit()
+}
+
+func (g *gate) admit() {
+	for len(g.inside) < g.limit && len(g.queue) > 0 {
+		p := g.queue[0]
+		g.queue = slices.Delete(g.queue, 0, 1)
+		g.inside = append(g.inside, p)
+		close(p.ready)
+	}
+}
+
+// bell tells those of one process who wait what this process has just given back, so that they need not find out by
+// asking. It is rung for all who have listened since the mark they took; nothing is allocated unless somebody waits.
+type bell struct {
+	rings atomic.Uint64
+	mu    sync.Mutex
+	ch    chan struct{}
+}
+
+var rung = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+
+// mark remembers the present: take it before looking whether there is a need to wait.
+func (b *bell) mark() uint64 { return b.rings.Load() }
+
+// listen returns a channel that is closed at the first ring after the mark.
+func (b *bell) listen(mark uint64) <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.rings.Load() != mark {
+		return rung
+	}
+	if b.ch == nil {
+		b.ch = make(chan struct{})
+	}
+	return b.ch
+}
+
+func (b *bell) ring() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.rings.Add(1)
+	if b.ch != nil {
+		close(b.ch)
+		b.ch = nil
+	}
+}

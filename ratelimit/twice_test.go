@@ -1,0 +1,169 @@
+package ratelimit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// repeating is a store whose first try is lost, as of a compare-and-swap: it calls fn on another snapshot first.
+type repeating struct {
+	*MemoryStore
+	other func() Snapshot
+	calls int
+}
+
+func (r *repeating) Update(ctx context.Context, fn func(Instant, *Snapshot) error) error {
+	return r.MemoryStore.Update(ctx, func(at Instant, s *Snapshot) error {
+		lost := r.other()
+		_ = fn(at, &lost)
+		r.calls++
+		return fn(at, s)
+	})
+}
+
+// others are snapshots on which every call goes another way.
+func others(at Instant) map[string]Snapshot {
+	all := map[string]Snapshot{}
+	for name, change := range map[string]func(now Stamp, s *Snapshot){
+		"fresh":     func(Stamp, *Snapshot) {},
+		"blocked":   func(now Stamp, s *Snapshot) { s.step(now, &defaults, move{on: onOperator, command: forceCacheOnly}) },
+		"spent":     func(now Stamp, s *Snapshot) { s.budget = budgetUse{since: now, period: time.Hour, used: 1000} },
+		"full":      func(now Stamp, s *Snapshot) { s.ceiling.unknownSince = now },
+		"tuned":     func(now Stamp, s *Snapshot) { _ = s.override(now, []override{{key: "concurrency", value: "9"}}, time.Hour) },
+		"inhabited": func(now Stamp, s *Snapshot) { s.join(now, "stranger", &defaults) },
+	} {
+		s := NewSnapshot(at)
+		change(s.clock.now, &s)
+		all[name] = s
+	}
+	return all
+}
+
+// What a limiter does is the same where every function that it gives to the store is called twice, on another
+// snapshot first.
+func TestEveryUpdateMayBeRepeated(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		steps := rapid.SliceOfN(rapid.SampledFrom([]string{
+			"acquire", "acquire", "acquire", "ok", "429", "500", "net", "404", "gone", "reserve", "release", "with",
+			"tune", "untune", "cacheonly", "resume", "reset", "status", "sleep", "close",
+		}), 1, 60).Draw(rt, "steps")
+		decoy := rapid.SampledFrom([]string{"fresh", "blocked", "spent", "full", "tuned", "inhabited"}).Draw(rt, "lost on")
+		var once, twice []string
+		synctest.Test(t, func(t *testing.T) { once = play(t, steps, "") })
+		synctest.Test(t, func(t *testing.T) { twice = play(t, steps, decoy) })
+		for i := range once {
+			if once[i] != twice[i] {
+				rt.Fatalf("step %d, %s:\nonce  %s\ntwice %s", i, steps[i], once[i], twice[i])
+			}
+		}
+	})
+}
+
+// play makes the steps and returns what each has shown.
+func play(t *testing.T, steps []string, decoy string) []string {
+	memory := NewMemoryStore()
+	var store Store = memory
+	if decoy != "" {
+		now := time.Now()
+		lost := others(Instant{Wall: now, BootID: "memory"})[decoy]
+		store = &repeating{MemoryStore: memory, other: func() Snapshot { return lost.Clone() }}
+	}
+	told := []string{}
+	l, err := New(Config{
+		Store: store, Tuning: Tuning{MaxWait: 3 * time.Second, Budget: Budget{30, time.Hour}}, Rand: func() float64 { return 0.5 },
+		Hooks: Hooks{
+			OnTransition: func(tr Transition) { told = append(told, fmt.Sprint(tr.From, tr.To, tr.Reason)) },
+			OnAnswer:     func(a Answer) { told = append(told, fmt.Sprint(a.Late, a.Pause, a.Gauges)) },
+			OnWait:       func(w WaitInfo) { told = append(told, fmt.Sprint(w.Why, w.Cause, w.Ended)) },
+			OnWarning:    func(err error) { told = append(told, err.Error()) },
+		},
+	})
+	must(t, err)
+	l.owner = "p"
+	ctx := t.Context()
+	var out []*Permit
+	var booked []*Reservation
+	done := func(e Event) {
+		if len(out) > 0 {
+			out[0].Done(e)
+			out = out[1:]
+		}
+	}
+	var shown []string
+	for _, step := range steps {
+		told = told[:0]
+		var err error
+		switch step {
+		case "acquire", "with":
+			ctx := ctx
+			if step == "with" && len(booked) > 0 {
+				ctx = WithReservation(ctx, booked[0])
+			}
+			var p *Permit
+			if p, err = l.Acquire(ctx); err == nil {
+				out = append(out, p)
+			}
+		case "ok":
+			done(Event{Outcome: OK, Status: 200})
+		case "429":
+			done(Event{Outcome: Throttled, Status: 429})
+		case "500":
+			done(Event{Outcome: Server, Status: 500})
+		case "net":
+			done(Event{Outcome: Network})
+		case "404":
+			done(Event{Outcome: Client, Status: 404})
+		case "gone":
+			done(Event{})
+		case "reserve":
+			var r *Reservation
+			if r, err = l.Reserve(ctx, 5); err == nil {
+				booked = append(booked, r)
+			}
+		case "release":
+			if len(booked) > 0 {
+				booked[0].Release()
+				booked = booked[1:]
+			}
+		case "tune":
+			err = Tune(ctx, store, map[string]string{"concurrency": "2", "rate_base": "10"}, time.Hour)
+		case "untune":
+			err = ResetTuning(ctx, store)
+		case "cacheonly":
+			_, _, err = ForceCacheOnly(ctx, store, 2*time.Second)
+		case "resume":
+			_, _, err = Resume(ctx, store)
+		case "reset":
+			err = Reset(ctx, store, false)
+		case "status":
+			var st Status
+			st, err = l.Status(ctx)
+			told = append(told, fmt.Sprintf("%+v", st))
+		case "sleep":
+			time.Sleep(1700 * time.Millisecond)
+		case "close":
+			err = l.Close()
+		}
+		raw, _ := memory.s.AppendBinary(nil)
+		shown = append(shown, fmt.Sprintf("%v; told %q; inside %d of %d; %x", err, told, len(l.gate.inside), l.gate.limit, raw))
+	}
+	return shown
+}
+
+// A reservation that fits only at the second try keeps nothing of the first.
+func TestReserveIsWhatItsLastTrySaid(t *testing.T) {
+	memory := NewMemoryStore()
+	spent := others(Instant{Wall: time.Now(), BootID: "memory"})["spent"]
+	l, err := New(Config{Store: &repeating{MemoryStore: memory, other: func() Snapshot { return spent.Clone() }}, Tuning: Tuning{Budget: Budget{10, time.Hour}}})
+	must(t, err)
+	r, err := l.Reserve(t.Context(), 8)
+	if err != nil || r.Left() != 8 || errors.Is(err, ErrBudget) {
+		t.Errorf("%v, %d left", err, r.Left())
+	}
+}
