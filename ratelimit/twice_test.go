@@ -31,11 +31,13 @@ func (r *repeating) Update(ctx context.Context, fn func(Instant, *Snapshot) erro
 func others(at Instant) map[string]Snapshot {
 	all := map[string]Snapshot{}
 	for name, change := range map[string]func(now Stamp, s *Snapshot){
-		"fresh":     func(Stamp, *Snapshot) {},
-		"blocked":   func(now Stamp, s *Snapshot) { s.step(now, &defaults, move{on: onOperator, command: forceCacheOnly}) },
-		"spent":     func(now Stamp, s *Snapshot) { s.budget = budgetUse{since: now, period: time.Hour, used: 1000} },
-		"full":      func(now Stamp, s *Snapshot) { s.ceiling.unknownSince = now },
-		"tuned":     func(now Stamp, s *Snapshot) { _ = s.override(now, []override{{key: "concurrency", value: "9"}}, time.Hour) },
+		"fresh":   func(Stamp, *Snapshot) {},
+		"blocked": func(now Stamp, s *Snapshot) { s.step(now, &defaults, move{on: onOperator, command: forceCacheOnly}) },
+		"spent":   func(now Stamp, s *Snapshot) { s.budget = budgetUse{since: now, period: time.Hour, used: 1000} },
+		"full":    func(now Stamp, s *Snapshot) { s.ceiling.unknownSince = now },
+		"tuned": func(now Stamp, s *Snapshot) {
+			_ = s.override(now, []override{{key: "concurrency", value: "9"}}, time.Hour)
+		},
 		"inhabited": func(now Stamp, s *Snapshot) { s.join(now, "stranger", &defaults) },
 	} {
 		s := NewSnapshot(at)
