@@ -1,4 +1,5 @@
-// Package app wires the packages together: configuration in, results out. What feeds what can be read in Open.
+// Package app wires the packages together: configuration in, results out. Open shows what a run is made of, OpenUpstream
+// the way of a request.
 package app
 
 import (
@@ -8,12 +9,8 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/anivault/anivault/cache"
@@ -21,7 +18,6 @@ import (
 	"github.com/anivault/anivault/internal/decide"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/metrics"
-	"github.com/anivault/anivault/internal/pins"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/run"
 	"github.com/anivault/anivault/internal/run/results"
@@ -52,13 +48,12 @@ type App struct {
 	store    ratelimit.Store
 	limiter  *ratelimit.Limiter
 	cache    *cache.Store
+	upstream *Upstream
 	deciders *decide.Deciders
 	seen     *observer
 	counts   run.Counts
 	closers  []io.Closer
 	warned   warnOnce
-
-	refused atomic.Pointer[tmdb.UnauthorizedError]
 }
 
 // Open opens state and cache and wires the way of a request. It sends nothing. Close it in any case.
@@ -84,7 +79,12 @@ func Open(cfg *config.Config, opts Options) (*App, error) {
 	if err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
-	client, err := a.client()
+	a.upstream, err = OpenUpstream(cfg, a.cache, a.limiter, opts)
+	if err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	a.closers = append(a.closers, a.upstream)
+	client, err := newClient(cfg, counting{a.upstream, a.seen}, a.upstream.Forget)
 	if err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
@@ -125,167 +125,6 @@ func (a *App) openDeciders(client *tmdb.Client) (err error) {
 		return &config.Error{Name: "the user's pins", Value: store.Path(), Reason: err.Error()}
 	}
 	return nil
-}
-
-// client wires the way of a request: client, count, cache, key guard, limiter, repair, wire.
-func (a *App) client() (*tmdb.Client, error) {
-	sender, err := a.sender()
-	if err != nil {
-		return nil, err
-	}
-	cached := a.caching(sender)
-	return a.clientOver(counting{cached, a.seen}, cached.Forget)
-}
-
-// sender is the way of a request that no cache can answer.
-func (a *App) sender() (http.RoundTripper, error) {
-	wire, err := a.wire()
-	if err != nil {
-		return nil, err
-	}
-	return refusals{tmdb.NewKeyGuard(&ratelimit.Transport{
-		Base: tmdb.NewWire(wire), Limiter: a.limiter, Classify: classify, MaxBody: tmdb.MaxBody,
-	}), &a.refused}, nil
-}
-
-// refusals remembers that TMDB refused the key, also where the cache then answers all the same.
-type refusals struct {
-	next    http.RoundTripper
-	refused *atomic.Pointer[tmdb.UnauthorizedError]
-}
-
-func (r refusals) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := r.next.RoundTrip(req)
-	if u, ok := errors.AsType[*tmdb.UnauthorizedError](err); ok {
-		r.refused.CompareAndSwap(nil, u)
-	}
-	return resp, err
-}
-
-func (a *App) clientOver(transport http.RoundTripper, undecodable func(*http.Request)) (*tmdb.Client, error) {
-	return tmdb.New(tmdb.Options{
-		BaseURL: a.cfg.TMDB.BaseURL.String(), Token: a.cfg.TMDB.Token.Reveal(), APIKey: a.cfg.TMDB.APIKey.Reveal(),
-		HTTPClient: &http.Client{Transport: transport}, UserAgent: version.UserAgent(), OnUndecodable: undecodable,
-	})
-}
-
-// Probe asks TMDB one cheap question, past the cache but through the limiter. skew is how far TMDB's clock is
-// ahead of this machine's, 0 where TMDB did not say.
-func (a *App) Probe(ctx context.Context) (took, skew time.Duration, err error) {
-	sender, err := a.sender()
-	if err != nil {
-		return 0, 0, err
-	}
-	client, err := a.clientOver(sender, nil)
-	if err != nil {
-		return 0, 0, err
-	}
-	start := time.Now()
-	_, resp, err := client.Configuration(ctx)
-	took = time.Since(start)
-	if err != nil {
-		return took, 0, err
-	}
-	if date, dateErr := http.ParseTime(resp.Header.Get("Date")); dateErr == nil {
-		skew = date.Sub(start.Add(took / 2)).Round(time.Second)
-	}
-	return took, skew, nil
-}
-
-// caching is the cache in front of everything that could ask.
-func (a *App) caching(next http.RoundTripper) *cache.Transport {
-	return &cache.Transport{
-		Store: a.cache, Next: next, Refresh: a.opts.Refresh, Offline: a.opts.Offline, MaxWait: a.cfg.Tuning.MaxWait,
-		Blocked: func(err error) bool { return !errors.As(err, new(*tmdb.ArgumentError)) }, MaxBody: tmdb.MaxBody,
-		Closed: func(ctx context.Context) bool {
-			st, err := a.limiter.Status(ctx)
-			return err == nil && st.State == ratelimit.CacheOnly
-		},
-	}
-}
-
-// wire is the transport that does the sending.
-func (a *App) wire() (*http.Transport, error) {
-	options := tmdb.TransportOptions{Proxy: http.ProxyFromEnvironment}
-	if file := a.cfg.TMDB.CAFile; file != "" {
-		pem, err := os.ReadFile(file)
-		if err != nil {
-			return nil, &config.Error{Name: "tmdb.ca_file", Value: file, Reason: "cannot be read: " + err.Error()}
-		}
-		if options.RootCAs, err = tmdb.CAPool(pem); err != nil {
-			return nil, &config.Error{Name: "tmdb.ca_file", Value: file, Reason: err.Error()}
-		}
-	}
-	t := tmdb.NewHTTPTransport(options)
-	a.closers = append(a.closers, closerFunc(func() error { t.CloseIdleConnections(); return nil }))
-	return t, nil
-}
-
-type closerFunc func() error
-
-func (f closerFunc) Close() error { return f() }
-
-// classify gives the limiter TMDB's own view of an answer.
-func classify(req *http.Request, resp *http.Response, body []byte, err error) ratelimit.Outcome {
-	switch tmdb.Classify(req, resp, body, err) {
-	case tmdb.OutcomeOK:
-		return ratelimit.OK
-	case tmdb.OutcomeThrottled:
-		return ratelimit.Throttled
-	case tmdb.OutcomeServer:
-		return ratelimit.Server
-	case tmdb.OutcomeNetwork:
-		return ratelimit.Network
-	case tmdb.OutcomeClient:
-		return ratelimit.Client
-	case tmdb.OutcomeConfig:
-		return ratelimit.Misconfigured
-	case tmdb.OutcomeCancelled:
-	}
-	return ratelimit.Cancelled
-}
-
-// StateDir is the folder of the limiter's state for the configured upstream. TMDB's own lies in the state
-// folder itself; a stand-in's or a proxy's in a folder below it that is named after its address, so that its
-// trouble never puts the real API to sleep.
-func StateDir(cfg *config.Config) string {
-	u := cfg.TMDB.BaseURL
-	if u.Scheme == "https" && u.Host == "api.themoviedb.org" {
-		return cfg.Dirs.State
-	}
-	name := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' || r == '-' {
-			return r
-		}
-		return '_'
-	}, strings.ToLower(u.Scheme+"_"+u.Host))
-	return filepath.Join(cfg.Dirs.State, name)
-}
-
-// OpenState opens what the limiter shares: a file for all processes of the user, or this process's memory.
-func OpenState(cfg *config.Config, warn func(error)) (ratelimit.Store, error) {
-	if cfg.Coordinator == "memory" {
-		return ratelimit.NewMemoryStore(), nil
-	}
-	return ratelimit.OpenFileStore(StateDir(cfg), ratelimit.FileOptions{Processes: cfg.Tuning.Processes, OnWarning: warn})
-}
-
-// OpenPins names the file of the user's pins.
-func OpenPins(cfg *config.Config) *pins.Store { return pins.Open(cfg.Dirs.Data) }
-
-// OpenCache opens the cache that processes share.
-func OpenCache(cfg *config.Config, warn func(error)) (*cache.Store, error) {
-	return cache.Open(cfg.Dirs.Cache, cache.Options{MaxSize: cfg.Cache.MaxSize, OnWarning: func(w cache.Warning) { warn(w) }})
-}
-
-// ReadCacheStats looks at the cache without taking part in it.
-func ReadCacheStats(ctx context.Context, cfg *config.Config) (cache.Stats, error) {
-	store, err := OpenCache(cfg, func(error) {})
-	if err != nil {
-		return cache.Stats{}, err
-	}
-	s, err := store.Stats(ctx)
-	return s, errors.Join(err, store.Close())
 }
 
 func (a *App) warn(err error) {
@@ -359,7 +198,7 @@ const underwayAsking = 200
 
 // Unauthorized returns TMDB's refusal of the key, nil if there was none.
 func (a *App) Unauthorized() error {
-	if u := a.refused.Load(); u != nil {
+	if u := a.upstream.refused.Load(); u != nil {
 		return u
 	}
 	return nil

@@ -27,7 +27,7 @@ type source struct {
 }
 
 func newSource(client *tmdb.Client, language string, adult bool) *source {
-	return &source{client: client, language: language, adult: adult, memo: memo{flights: map[string]*flight{}}, known: new(knownTitles)}
+	return &source{client: client, language: language, adult: adult, known: new(knownTitles)}
 }
 
 // Search implements match.Source.
@@ -35,7 +35,7 @@ func (s *source) Search(ctx context.Context, q match.Query) ([]match.Hit, match.
 	number := max(q.Page, 1)
 	q.Text = strings.ToLower(q.Text) // case makes no difference to TMDB, but would to the cache
 	key := "search/" + string(q.Kind) + "/" + strconv.Itoa(q.Year) + "/" + strconv.Itoa(number) + "/" + q.Text
-	return recall(ctx, &s.memo, key, func() ([]match.Hit, match.Origin, error) {
+	return once(&s.memo, key, func() ([]match.Hit, match.Origin, error) {
 		if q.Kind == match.Movie {
 			page, resp, err := s.client.SearchMovie(ctx, tmdb.SearchMovieOptions{Query: q.Text, Year: q.Year, Page: number, Language: s.language, IncludeAdult: s.adult})
 			if err != nil {
@@ -59,7 +59,7 @@ func (s *source) Search(ctx context.Context, q match.Query) ([]match.Hit, match.
 // seasons could not get is missing from the entry, with those seasons' Episodes nil.
 func (s *source) Entry(ctx context.Context, kind match.Kind, id int) (*match.Entry, match.Origin, error) {
 	key := "entry/" + string(kind) + "/" + strconv.Itoa(id)
-	return recall(ctx, &s.memo, key, func() (*match.Entry, match.Origin, error) {
+	return once(&s.memo, key, func() (*match.Entry, match.Origin, error) {
 		if kind == match.Movie {
 			d, resp, err := s.client.Movie(ctx, id, tmdb.DetailOptions{
 				Language: s.language,
@@ -94,7 +94,7 @@ var sites = map[string]tmdb.Source{"imdb": tmdb.SourceIMDb, "tvdb": tmdb.SourceT
 
 // Find implements match.Finder.
 func (s *source) Find(ctx context.Context, site, id string) ([]match.Hit, match.Origin, error) {
-	return recall(ctx, &s.memo, "find/"+site+"/"+id, func() ([]match.Hit, match.Origin, error) {
+	return once(&s.memo, "find/"+site+"/"+id, func() ([]match.Hit, match.Origin, error) {
 		found, resp, err := s.client.Find(ctx, id, sites[site], s.language)
 		if err != nil {
 			return nil, match.Origin{}, missing(err)
@@ -105,7 +105,7 @@ func (s *source) Find(ctx context.Context, site, id string) ([]match.Hit, match.
 
 // SeasonNames implements match.SeasonNamer.
 func (s *source) SeasonNames(ctx context.Context, id int, language string) (map[int]string, match.Origin, error) {
-	return recall(ctx, &s.memo, "seasons/"+strconv.Itoa(id)+"/"+language, func() (map[int]string, match.Origin, error) {
+	return once(&s.memo, "seasons/"+strconv.Itoa(id)+"/"+language, func() (map[int]string, match.Origin, error) {
 		d, resp, err := s.client.TV(ctx, id, tmdb.DetailOptions{Language: language})
 		if err != nil {
 			return nil, match.Origin{}, missing(err)
@@ -128,7 +128,7 @@ func missing(err error) error {
 
 // Group implements match.Source.
 func (s *source) Group(ctx context.Context, id string) (*match.EpisodeGroup, match.Origin, error) {
-	return recall(ctx, &s.memo, "group/"+id, func() (*match.EpisodeGroup, match.Origin, error) {
+	return once(&s.memo, "group/"+id, func() (*match.EpisodeGroup, match.Origin, error) {
 		g, resp, err := s.client.EpisodeGroup(ctx, id, tmdb.DetailOptions{Language: s.language})
 		if err != nil {
 			return nil, match.Origin{}, missing(err)
@@ -261,66 +261,46 @@ func genresOf(genres []tmdb.Genre) []int {
 	return ids
 }
 
-// memo remembers answers for one run, and lets callers with the same question wait for one answer. Errors
-// are not remembered.
+// memo keeps decoded answers for one run, the oldest of too many goes. Errors are not kept. Callers with the same question at
+// the same time each ask: the cache sends one request for all of them.
 type memo struct {
 	mu      sync.Mutex
-	flights map[string]*flight
-	order   []string // of finished flights, oldest first
+	answers map[string]decoded
+	order   []string // oldest first
 }
 
-type flight struct {
-	done   chan struct{}
+type decoded struct {
 	value  any
 	origin match.Origin
-	err    error
 }
 
-// memoSize bounds what is remembered; beyond it the oldest answer goes.
+// memoSize bounds how many answers are kept.
 const memoSize = 512
 
-func recall[T any](ctx context.Context, m *memo, key string, ask func() (T, match.Origin, error)) (T, match.Origin, error) {
-	var zero T
-	for {
-		m.mu.Lock()
-		f, waiting := m.flights[key]
-		if !waiting {
-			f = &flight{done: make(chan struct{})}
-			m.flights[key] = f
-		}
-		m.mu.Unlock()
-		if !waiting {
-			value, origin, err := ask()
-			m.land(key, f, value, origin, err)
-			return value, origin, err
-		}
-		select {
-		case <-f.done:
-		case <-ctx.Done():
-			return zero, match.Origin{}, ctx.Err()
-		}
-		if errors.Is(f.err, context.Canceled) && ctx.Err() == nil {
-			continue // the asker gave up; this caller did not
-		}
-		if f.err != nil {
-			return zero, match.Origin{}, f.err
-		}
-		return f.value.(T), f.origin, nil
+// once returns the answer that is kept under a key, or asks for it and keeps it.
+func once[T any](m *memo, key string, ask func() (T, match.Origin, error)) (T, match.Origin, error) {
+	m.mu.Lock()
+	d, ok := m.answers[key]
+	m.mu.Unlock()
+	if ok {
+		return d.value.(T), d.origin, nil
 	}
-}
-
-func (m *memo) land(key string, f *flight, value any, origin match.Origin, err error) {
-	f.value, f.origin, f.err = value, origin, err
+	value, origin, err := ask()
+	if err != nil {
+		return value, origin, err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	close(f.done)
-	if err != nil {
-		delete(m.flights, key)
-		return
+	if _, ok := m.answers[key]; !ok {
+		m.order = append(m.order, key)
 	}
-	m.order = append(m.order, key)
+	if m.answers == nil {
+		m.answers = map[string]decoded{}
+	}
+	m.answers[key] = decoded{value, origin}
 	if len(m.order) > memoSize {
-		delete(m.flights, m.order[0])
+		delete(m.answers, m.order[0])
 		m.order = m.order[1:]
 	}
+	return value, origin, nil
 }

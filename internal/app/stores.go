@@ -1,0 +1,56 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"github.com/anivault/anivault/cache"
+	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/pins"
+	"github.com/anivault/anivault/ratelimit"
+)
+
+// StateDir is the folder of the limiter's state for the configured upstream. TMDB's own lies in the state
+// folder itself; a stand-in's or a proxy's in a folder below it that is named after its address, so that its
+// trouble never puts the real API to sleep.
+func StateDir(cfg *config.Config) string {
+	u := cfg.TMDB.BaseURL
+	if u.Scheme == "https" && u.Host == "api.themoviedb.org" {
+		return cfg.Dirs.State
+	}
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' || r == '-' {
+			return r
+		}
+		return '_'
+	}, strings.ToLower(u.Scheme+"_"+u.Host))
+	return filepath.Join(cfg.Dirs.State, name)
+}
+
+// OpenState opens what the limiter shares: a file for all processes of the user, or this process's memory.
+func OpenState(cfg *config.Config, warn func(error)) (ratelimit.Store, error) {
+	if cfg.Coordinator == "memory" {
+		return ratelimit.NewMemoryStore(), nil
+	}
+	return ratelimit.OpenFileStore(StateDir(cfg), ratelimit.FileOptions{Processes: cfg.Tuning.Processes, OnWarning: warn})
+}
+
+// OpenPins names the file of the user's pins.
+func OpenPins(cfg *config.Config) *pins.Store { return pins.Open(cfg.Dirs.Data) }
+
+// OpenCache opens the cache that processes share.
+func OpenCache(cfg *config.Config, warn func(error)) (*cache.Store, error) {
+	return cache.Open(cfg.Dirs.Cache, cache.Options{MaxSize: cfg.Cache.MaxSize, OnWarning: func(w cache.Warning) { warn(w) }})
+}
+
+// ReadCacheStats looks at the cache without taking part in it.
+func ReadCacheStats(ctx context.Context, cfg *config.Config) (cache.Stats, error) {
+	store, err := OpenCache(cfg, func(error) {})
+	if err != nil {
+		return cache.Stats{}, err
+	}
+	s, err := store.Stats(ctx)
+	return s, errors.Join(err, store.Close())
+}

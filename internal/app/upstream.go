@@ -1,0 +1,120 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/anivault/anivault/cache"
+	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/version"
+	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/tmdb"
+)
+
+// Upstream is the way of a request to TMDB: cache, key guard, limiter, repair of TMDB's faults, wire. The embedded transport
+// is its beginning.
+type Upstream struct {
+	*cache.Transport
+	sender http.RoundTripper // past the cache
+	wire   *http.Transport
+
+	refused atomic.Pointer[tmdb.UnauthorizedError]
+}
+
+// OpenUpstream wires the way of a request. It sends nothing.
+func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Limiter, opts Options) (*Upstream, error) {
+	wire, err := openWire(cfg.TMDB.CAFile)
+	if err != nil {
+		return nil, err
+	}
+	u := &Upstream{wire: wire}
+	u.sender = refusals{tmdb.NewKeyGuard(&ratelimit.Transport{
+		Base: tmdb.NewWire(wire), Limiter: limiter, Classify: classify, MaxBody: tmdb.MaxBody,
+	}), &u.refused}
+	u.Transport = &cache.Transport{
+		Store: store, Next: u.sender, Refresh: opts.Refresh, Offline: opts.Offline, MaxWait: cfg.Tuning.MaxWait,
+		Blocked: func(err error) bool { return !errors.As(err, new(*tmdb.ArgumentError)) }, MaxBody: tmdb.MaxBody,
+		Closed: func(ctx context.Context) bool {
+			st, err := limiter.Status(ctx)
+			return err == nil && st.State == ratelimit.CacheOnly
+		},
+	}
+	return u, nil
+}
+
+// Close ends idle connections.
+func (u *Upstream) Close() error {
+	u.wire.CloseIdleConnections()
+	return nil
+}
+
+// openWire returns the transport that does the sending. It trusts the authorities of the file, if one is named.
+func openWire(caFile string) (*http.Transport, error) {
+	options := tmdb.TransportOptions{Proxy: http.ProxyFromEnvironment}
+	if caFile != "" {
+		pem, err := os.ReadFile(caFile)
+		if err != nil {
+			return nil, &config.Error{Name: "tmdb.ca_file", Value: caFile, Reason: "cannot be read: " + err.Error()}
+		}
+		if options.RootCAs, err = tmdb.CAPool(pem); err != nil {
+			return nil, &config.Error{Name: "tmdb.ca_file", Value: caFile, Reason: err.Error()}
+		}
+	}
+	return tmdb.NewHTTPTransport(options), nil
+}
+
+// refusals remembers that TMDB refused the key, also where the cache then answers all the same.
+type refusals struct {
+	next    http.RoundTripper
+	refused *atomic.Pointer[tmdb.UnauthorizedError]
+}
+
+func (r refusals) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := r.next.RoundTrip(req)
+	if u, ok := errors.AsType[*tmdb.UnauthorizedError](err); ok {
+		r.refused.CompareAndSwap(nil, u)
+	}
+	return resp, err
+}
+
+// outcomes are the limiter's words for TMDB's own view of an answer.
+var outcomes = map[tmdb.Outcome]ratelimit.Outcome{
+	tmdb.OutcomeOK: ratelimit.OK, tmdb.OutcomeThrottled: ratelimit.Throttled, tmdb.OutcomeServer: ratelimit.Server,
+	tmdb.OutcomeNetwork: ratelimit.Network, tmdb.OutcomeClient: ratelimit.Client, tmdb.OutcomeConfig: ratelimit.Misconfigured,
+	tmdb.OutcomeCancelled: ratelimit.Cancelled,
+}
+
+func classify(req *http.Request, resp *http.Response, body []byte, err error) ratelimit.Outcome {
+	return outcomes[tmdb.Classify(req, resp, body, err)]
+}
+
+// newClient returns a client that sends through transport.
+func newClient(cfg *config.Config, transport http.RoundTripper, undecodable func(*http.Request)) (*tmdb.Client, error) {
+	return tmdb.New(tmdb.Options{
+		BaseURL: cfg.TMDB.BaseURL.String(), Token: cfg.TMDB.Token.Reveal(), APIKey: cfg.TMDB.APIKey.Reveal(),
+		HTTPClient: &http.Client{Transport: transport}, UserAgent: version.UserAgent(), OnUndecodable: undecodable,
+	})
+}
+
+// Probe asks TMDB one cheap question, past the cache but through the limiter. skew is how far TMDB's clock is
+// ahead of this machine's, 0 where TMDB did not say.
+func (a *App) Probe(ctx context.Context) (took, skew time.Duration, err error) {
+	client, err := newClient(a.cfg, a.upstream.sender, nil)
+	if err != nil {
+		return 0, 0, err
+	}
+	start := time.Now()
+	_, resp, err := client.Configuration(ctx)
+	took = time.Since(start)
+	if err != nil {
+		return took, 0, err
+	}
+	if date, dateErr := http.ParseTime(resp.Header.Get("Date")); dateErr == nil {
+		skew = date.Sub(start.Add(took / 2)).Round(time.Second)
+	}
+	return took, skew, nil
+}
