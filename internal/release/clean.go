@@ -5,23 +5,18 @@ import (
 	"unicode/utf8"
 )
 
-// clean makes a title of a stretch of the text: separators on either side go,
-// underscores and, where they stand for spaces, dots become spaces. It does
-// not allocate when there is nothing to change.
+// clean makes a title of a stretch of the text: separators on either side go, underscores and, where they stand for
+// spaces, dots become spaces. It does not allocate when there is nothing to change.
 func (p *lexed) clean(s string) string {
 	s = trimTitle(s)
-	if !p.dotted {
-		if strings.IndexByte(s, '_') < 0 && !strings.Contains(s, "  ") {
-			return s
-		}
-	} else if strings.IndexByte(s, '_') < 0 && strings.IndexByte(s, '.') < 0 && !strings.Contains(s, "  ") {
+	if !strings.Contains(s, "_") && !strings.Contains(s, "  ") && !(p.dotted && strings.Contains(s, ".")) {
 		return s
 	}
 	buf := make([]byte, 0, len(s))
-	dots := p.dotted && strings.IndexByte(s, ' ') < 0
+	dots := p.dotted && !strings.Contains(s, " ")
 	for i := 0; i < len(s); i++ {
 		c := s[i]
-		if c == '_' || c == '.' && dots && !keepDot(s, i) {
+		if c == '_' || c == '.' && dots && !keepsDot(s, i) {
 			c = ' '
 		}
 		if c == ' ' && len(buf) > 0 && buf[len(buf)-1] == ' ' {
@@ -32,52 +27,52 @@ func (p *lexed) clean(s string) string {
 	return strings.TrimRight(string(buf), " ")
 }
 
-// keepDot says whether the dot at i belongs to initials ("S.H.I.E.L.D.", "R.O.D") or to a decimal ("3.0").
-func keepDot(s string, i int) bool {
-	single := func(k int) bool {
-		return k >= 0 && k < len(s) && s[k]|0x20 >= 'a' && s[k]|0x20 <= 'z' && (k == 0 || !wordByte(s[k-1])) && (k+1 >= len(s) || !wordByte(s[k+1]))
+// keepsDot reports whether the dot at i belongs to initials ("S.H.I.E.L.D.", "R.O.D") or to a decimal ("3.0").
+func keepsDot(s string, i int) bool {
+	before, behind := oneByte(s, i-1), oneByte(s, i+1)
+	if digit(before) && digit(behind) {
+		return !dotThenDigit(s, i-2, i-3) && !dotThenDigit(s, i+2, i+3)
 	}
-	alone := func(k int) bool {
-		return k >= 0 && k < len(s) && digit(s[k]) && (k == 0 || !wordByte(s[k-1])) && (k+1 >= len(s) || !wordByte(s[k+1]))
+	return letter(before) && (letter(behind) || i >= 3 && s[i-2] == '.' && letter(oneByte(s, i-3)))
+}
+
+// oneByte returns the letter or digit at k if it is a word by itself, else 0.
+func oneByte(s string, k int) byte {
+	if k < 0 || k >= len(s) || k > 0 && wordByte(s[k-1]) || k+1 < len(s) && wordByte(s[k+1]) {
+		return 0
 	}
-	if alone(i-1) && alone(i+1) && (i < 3 || s[i-2] != '.' || !digit(s[i-3])) && (i+3 >= len(s) || s[i+2] != '.' || !digit(s[i+3])) {
-		return true // "3.0"
-	}
-	return single(i-1) && (single(i+1) || i >= 3 && s[i-2] == '.' && single(i-3))
+	return s[k]
+}
+
+// dotThenDigit reports whether s has a dot and a digit there: another number of a date or version.
+func dotThenDigit(s string, dot, number int) bool {
+	return number >= 0 && number < len(s) && s[dot] == '.' && digit(s[number])
 }
 
 // trimTitle drops what separates a title from its neighbours.
 func trimTitle(s string) string {
-	for s != "" {
-		r, n := utf8.DecodeRuneInString(s)
-		if !edge(r) && r != ')' && r != ']' && r != '.' && r != '!' {
-			break
-		}
-		s = s[n:]
-	}
-	for s != "" {
+	s = strings.TrimLeftFunc(s, func(r rune) bool { return edge(r) || strings.ContainsRune(")].!", r) })
+	for {
 		r, n := utf8.DecodeLastRuneInString(s)
 		switch {
-		case edge(r) && !(r == '-' && strings.HasSuffix(s, "--")), r == '(' || r == '[' || r == '{' || r == '#':
+		case n == 0:
+			return s
+		case edge(r) && !(r == '-' && strings.HasSuffix(s, "--")), strings.ContainsRune("([{#", r):
 		case r == '.' && !strings.HasSuffix(s, "...") && !initial(s):
 		default:
 			return s
 		}
 		s = s[:len(s)-n]
 	}
-	return s
 }
 
-// initial says whether s ends in an initial with its dot.
+// initial reports whether s ends in an initial with its dot.
 func initial(s string) bool {
 	n := len(s)
 	return n >= 4 && wordByte(s[n-2]) && s[n-3] == '.'
 }
 
+// edge reports whether r separates a title from its neighbours.
 func edge(r rune) bool {
-	switch r {
-	case ' ', '_', '-', '—', '–', '―', ':', '：', ',', ';', '/', '|', '+', '★', '☆', '\t', '、', '=', '@', '*', '•', '\uFFFD', '】', '【', '\n', '\r', '~', '〜', '～':
-		return true
-	}
-	return false
+	return strings.ContainsRune(" _-—–―:：,;/|+★☆\t、=@*•\uFFFD】【\n\r~〜～", r)
 }

@@ -1,40 +1,33 @@
 package release
 
-import (
-	"strings"
-)
+import "strings"
 
-// This file walks the text of a marker byte by byte, across the words of the
-// lexer: a marker has its own syntax.
-
-// cursor walks the text from a token on; it does not cross into another bracket.
+// cursor walks the text of a marker byte by byte, across the words of the lexer: a marker has its own syntax.
 type cursor struct {
 	text string
 	i    int
 }
 
-func (c *cursor) peek() byte {
-	if c.i < len(c.text) {
-		return c.text[c.i]
+// peek returns the next byte, 0 at the end.
+func (c *cursor) peek() byte { return c.at(0) }
+
+// at returns the byte n further, 0 behind the end.
+func (c *cursor) at(n int) byte {
+	if c.i+n < len(c.text) {
+		return c.text[c.i+n]
 	}
 	return 0
 }
 
-// number reads up to limit digits; more digits are no number.
-func (c *cursor) number(limit int) (int, int, bool) {
-	n := 0
-	for c.i+n < len(c.text) && digit(c.text[c.i+n]) {
-		n++
-		if n > limit {
-			return 0, 0, false
-		}
-	}
-	if n == 0 {
+// number reads up to limit digits; more digits are no number. It returns their value and how many there are.
+func (c *cursor) number(limit int) (value, width int, ok bool) {
+	width = leadingDigits(c.text[min(c.i, len(c.text)):])
+	if width == 0 || width > limit {
 		return 0, 0, false
 	}
-	v := atoi(c.text[c.i : c.i+n])
-	c.i += n
-	return v, n, true
+	value = atoi(c.text[c.i : c.i+width])
+	c.i += width
+	return value, width, true
 }
 
 // is reads s in any case.
@@ -46,7 +39,17 @@ func (c *cursor) is(s string) bool {
 	return false
 }
 
-// wordEnd says whether the cursor stands at the end of a word.
+// isAny reads the first of the words that stands here, in any case.
+func (c *cursor) isAny(words ...string) bool {
+	for _, w := range words {
+		if c.is(w) {
+			return true
+		}
+	}
+	return false
+}
+
+// wordEnd reports whether the cursor stands at the end of a word.
 func (c *cursor) wordEnd() bool { return c.i >= len(c.text) || !wordByte(c.text[c.i]) }
 
 // skip passes over at most limit bytes of set and returns how many.
@@ -59,7 +62,7 @@ func (c *cursor) skip(set string, limit int) int {
 	return n
 }
 
-// episodeSign reads what introduces an episode number: "E", "EP", "x", "xE", "Episode".
+// episodeSign reads what introduces an episode number: "E", "EP", "x", "xE", and "Episode" for the first of a list.
 func (c *cursor) episodeSign(more bool) bool {
 	d := *c
 	switch {
@@ -67,10 +70,8 @@ func (c *cursor) episodeSign(more bool) bool {
 		d.skip(" ._", 1)
 	case !more && d.is("eps"), d.is("ep"):
 		d.skip(" ._", 2)
-	case d.is("xe"), d.is("e"), d.is("x"):
-		if d.peek() == ' ' {
-			d.i++
-		}
+	case d.isAny("xe", "e", "x"):
+		d.skip(" ", 1)
 	default:
 		return false
 	}
@@ -81,75 +82,64 @@ func (c *cursor) episodeSign(more bool) bool {
 	return true
 }
 
-// plainEnd says whether a number without a sign may end here: not "720p", not a date.
-func plainEnd(c *cursor) bool {
-	if c.wordEnd() {
-		d := *c
-		if d.peek() != '-' {
-			return true
+// plainEnd reports whether a number without a sign may end at c: not "720p", not a date.
+func plainEnd(c cursor) bool {
+	if !c.wordEnd() {
+		if c.peek()|0x20 != 'v' {
+			return false
 		}
-		d.i++
-		n := 0
-		for d.i+n < len(d.text) && digit(d.text[d.i+n]) {
-			n++
-		}
-		d.i += n
-		return n <= 2 || !d.wordEnd()
+		c.i++
+		_, _, ok := c.number(2)
+		return ok && c.wordEnd()
 	}
-	e := *c
-	if e.peek()|0x20 == 'v' {
-		e.i++
-		_, _, ok := e.number(2)
-		return ok && e.wordEnd()
+	if c.peek() != '-' {
+		return true
 	}
-	return false
+	c.i++
+	n := leadingDigits(c.text[c.i:])
+	c.i += n
+	return n <= 2 || !c.wordEnd()
 }
 
-// extends says whether what is run into an episode number goes on with it: another episode, a letter, a version.
+// extends reports whether another episode is run into the number before c.
 func extends(c cursor) bool {
-	switch c.peek() | 0x20 {
-	case 'e', 'x':
-		return c.i+1 < len(c.text) && digit(c.text[c.i+1])
-	case 'm':
-		return false
-	}
-	return false
+	return (c.peek()|0x20 == 'e' || c.peek()|0x20 == 'x') && digit(c.at(1))
 }
 
 // fraction reads ".5".
 func (c *cursor) fraction(v *float64) {
-	if c.peek() == '.' && c.i+1 < len(c.text) && c.text[c.i+1] == '5' && (c.i+2 >= len(c.text) || !wordByte(c.text[c.i+2]) && c.text[c.i+2] != '.') {
+	if c.peek() != '.' || c.at(1) != '5' {
+		return
+	}
+	if behind := c.at(2); !wordByte(behind) && behind != '.' {
 		*v += 0.5
 		c.i += 2
 	}
 }
 
-// suffix reads what may be run into an episode number: "v2", a part letter, "END". It returns the version, 0 when there is none.
+// suffix reads what may be run into an episode number: "v2", a part letter, "END". It returns the version, 0 when there
+// is none.
 func (c *cursor) suffix() (version int) {
-	switch c.peek() | 0x20 {
+	d := *c
+	switch d.peek() | 0x20 {
 	case 'v':
-		d := *c
 		d.i++
 		if v, _, ok := d.number(1); ok && (d.wordEnd() || d.peek()|0x20 == 'e') {
 			*c = d
 			return v
 		}
+		return 0
 	case 'a', 'b', 'c', 'd':
-		d := *c
 		d.i++
-		if d.wordEnd() {
-			*c = d
-		}
 	case 'e':
-		d := *c
-		if d.is("end") && d.wordEnd() {
-			*c = d
-		}
+		d.is("end")
 	case 'f':
-		d := *c
-		if (d.is("final") || d.is("fin") || d.is("f")) && d.wordEnd() {
-			*c = d
-		}
+		d.isAny("final", "fin", "f")
+	default:
+		return 0
+	}
+	if d.wordEnd() {
+		*c = d
 	}
 	return 0
 }

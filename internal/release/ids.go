@@ -1,65 +1,72 @@
 package release
 
-import (
-	"strings"
-)
+import "strings"
 
-// This file decides what is a catalogue id that the user wrote into a path.
-
-// tagCatalogueID: "[tmdbid-26209]", "{tmdb-26209}", "tmdbid=26209", "imdb-tt0061265", "{tvdb-1}", "[anidb-1]".
+// tagCatalogueID: "[tmdbid-26209]", "{tmdb-26209}", "tmdbid=26209", "imdb-tt0061265", "{tvdb-1}", "[anidb-1]", and the
+// "[tt0061265]" of IMDb in a bracket.
 func (p *tagged) tagCatalogueID(i int) bool {
-	source := ""
 	w := lower(p.word(i))
-	switch strings.TrimSuffix(w, "id") {
-	case "tmdb", "themoviedb":
-		source = "tmdb"
-	case "imdb":
-		source = "imdb"
-	case "tvdb", "thetvdb":
-		source = "tvdb"
-	case "anidb":
-		source = "anidb"
-	default:
-		if p.tokens[i].group >= 0 && len(w) >= 9 && w[:2] == "tt" && allDigits(w[2:]) {
-			p.ids = append(p.ids, ID{Source: "imdb", Value: w})
-			p.set(i, i+1, tagID)
-			return true
-		}
+	if p.tokens[i].group >= 0 && len(w) >= 9 && imdbID(w) {
+		p.setID(i, i+1, ID{Source: "imdb", Value: w})
+		return true
+	}
+	id := ID{Source: catalogue(strings.TrimSuffix(w, "id"))}
+	if id.Source == "" {
 		return false
 	}
-	j, kind := i+1, ""
-	if j < len(p.tokens) && idGap(p.gap(i)) {
+	j := i + 1
+	if idGap(p.gap(i)) && j < len(p.tokens) {
 		switch k := lower(p.word(j)); k {
 		case "tv", "movie":
-			kind = k
+			id.Kind = k
 			j++
 		case "id":
 			j++
 		}
 	}
-	if j >= len(p.tokens) || !idGap(p.gap(j-1)) || p.tokens[j].group != p.tokens[i].group {
+	if !p.beside(i, j) || !idGap(p.gap(j-1)) {
 		return false
 	}
-	v := lower(p.word(j))
+	id.Value = lower(p.word(j))
 	switch {
-	case source == "imdb" && len(v) > 2 && v[:2] == "tt" && allDigits(v[2:]):
-	case source == "imdb" && p.tokens[j].class == number:
-		v = "tt" + v
-	case p.tokens[j].class != number || p.tokens[i].group < 0 && w == source && p.gap(j-1) == " ":
+	case id.Source == "imdb" && imdbID(id.Value):
+	case p.tokens[j].class != number:
+		return false
+	case id.Source == "imdb":
+		id.Value = "tt" + id.Value
+	case p.tokens[i].group < 0 && w == id.Source && p.gap(j-1) == " ": // a title, for all that is known
 		return false
 	}
-	p.ids = append(p.ids, ID{Source: source, Kind: kind, Value: v})
-	p.set(i, j+1, tagID)
+	p.setID(i, j+1, id)
 	return true
 }
 
-func idGap(g string) bool { return len(g) == 1 && strings.IndexByte("-=:_ /", g[0]) >= 0 || g == ": " }
-
-func allDigits(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if !digit(s[i]) {
-			return false
-		}
+// catalogue returns the catalogue of that name, "" when there is none.
+func catalogue(name string) string {
+	switch name {
+	case "tmdb", "themoviedb":
+		return "tmdb"
+	case "tvdb", "thetvdb":
+		return "tvdb"
+	case "imdb", "anidb":
+		return name
 	}
-	return s != ""
+	return ""
 }
+
+// imdbID reports whether w is "tt" and digits.
+func imdbID(w string) bool { return strings.HasPrefix(w, "tt") && allDigits(w[2:]) }
+
+// setID records the id that tokens [from, to) give.
+func (p *tagged) setID(from, to int, id ID) {
+	p.ids = append(p.ids, id)
+	p.set(from, to, tagID)
+}
+
+// idGap reports whether g can stand between the name of a catalogue and an id.
+func idGap(g string) bool {
+	return g == ": " || len(g) == 1 && strings.Contains("-=:_ /", g)
+}
+
+// allDigits reports whether s is digits and not empty.
+func allDigits(s string) bool { return s != "" && leadingDigits(s) == len(s) }

@@ -2,13 +2,30 @@ package release
 
 import "strings"
 
-// This file decides where the title stands: in the text between the brackets,
-// or, when that says nothing, in one of the brackets.
-
 // segment is a run of tokens in one outermost bracket, or between brackets.
 type segment struct {
 	span
 	bracket int // outermost bracket, -1 for none
+}
+
+// maxPlaces bounds the brackets that are looked at for a title.
+const maxPlaces = 8
+
+// layOut finds where the title stands (in the text between the brackets, or, when that says nothing, in one of the
+// brackets), then the year and the group.
+func layOut(in *marked, p *laidOut) {
+	own := in.copyTo(&p.lexed)
+	*p = laidOut{marked: *in, segments: p.segments[:0], places: p.places[:0], first: -1, plainAt: -1, yearAt: -1}
+	p.lexed = own
+	p.cutSegments()
+	if top := p.textSegment(); top >= 0 {
+		p.titleInText(top)
+	} else {
+		p.titleInBrackets()
+	}
+	p.fansub = !p.groupTok.empty() || len(p.places) > 0
+	p.findYear()
+	p.findGroup()
 }
 
 // outermost returns the bracket at top level around token i, -1 for none.
@@ -20,7 +37,7 @@ func (p *lexed) outermost(i int) int {
 	return g
 }
 
-// segments cuts the tokens at the outermost brackets.
+// cutSegments cuts the tokens at the outermost brackets.
 func (p *laidOut) cutSegments() {
 	for i := range p.tokens {
 		b := p.outermost(i)
@@ -35,100 +52,60 @@ func (p *laidOut) cutSegments() {
 	}
 }
 
-// unknown says whether the segment holds text that no table explains.
-func (p *lexed) unknown(s span) bool {
-	plain, tags := 0, 0
-	for i := s.from; i < s.to; i++ {
-		t := &p.tokens[i]
+// textSegment returns the segment between brackets that holds the title, -1 when a bracket holds it.
+func (p *laidOut) textSegment() int {
+	number := -1 // the first bracket that is an episode number
+	for k, s := range p.segments {
 		switch {
-		case t.tag == none && (t.class != number):
-			plain++
-		case t.tag != none && !t.weak && t.tag != tagSeason && t.tag != tagMovie:
-			tags++
+		case s.bracket >= 0:
+			if number < 0 && p.numberOnly(s.span) {
+				number = k
+			}
+		case p.titleText(s.span) && !p.poster(k):
+			if number >= 0 && p.titleBefore(number) || p.bracketsOnly(k) {
+				return -1
+			}
+			return k
 		}
 	}
-	return plain > 0 && (tags == 0 || plain > tags)
+	return -1
 }
 
-// numberOnly says whether the segment is an episode number: "07", "07v2", "12END", "01-12 Fin".
-func (p *lexed) numberOnly(s span) bool {
-	t := &p.tokens[s.from]
-	if t.tag == tagEpisode {
-		return true
-	}
-	if t.tag != none && !t.weak || t.class == cjk || t.class == alpha || !digit(p.text[t.s]) || t.e-t.s > 7 || t.class == number && t.e-t.s > 4 || p.yearlike(s.from) {
-		return false
-	}
-	if t.class == mixed {
-		if _, ok := p.loose(s.from); !ok {
-			return false
+// titleBefore reports whether a bracket before the k-th segment can hold a title.
+func (p *laidOut) titleBefore(k int) bool {
+	for _, s := range p.segments[:k] {
+		if p.titleBracket(s.span) {
+			return true
 		}
 	}
-	for i := s.from + 1; i < s.to; i++ {
-		u := &p.tokens[i]
-		if p.before(i) == "+" && u.class != number {
-			return true // "01-13+Drama"
-		}
-		if u.class == alpha && u.tag != tagEnd && u.tag != tagBatch && u.tag != tagSource && u.tag != tagSpecial || u.class == cjk && u.tag != tagEnd && u.tag != tagBatch && i == s.from+1 && u.tag != tagPromo {
-			return false
-		}
-	}
-	return true
+	return false
 }
 
-// findLayout chooses the segments that hold titles, and the group before them.
-func (p *laidOut) findLayout() {
-	p.cutSegments()
-	top, numbered := -1, -1
+// titleInText sets where the title starts in the k-th segment, and the group in a bracket before it.
+func (p *laidOut) titleInText(k int) {
+	p.first = p.segments[k].from
+	for p.first < len(p.tokens) && p.strongAt(p.first) && p.tokens[p.first].group < 0 {
+		p.first++
+	}
+	p.led = p.first > 0 && p.tokens[0].tag == tagEpisode && p.tokens[0].group < 0
+	for _, s := range p.segments[:k] {
+		if s.bracket >= 0 && p.groupLike(s.span) {
+			p.groupTok = s.span
+			return
+		}
+	}
+}
+
+// titleInBrackets sets which brackets hold titles: those before the episode. Of two or more the first is the group.
+func (p *laidOut) titleInBrackets() {
 	for k, s := range p.segments {
-		if s.bracket >= 0 {
-			if numbered < 0 && p.numberOnly(s.span) {
-				numbered = k
-			}
-			continue
-		}
-		if p.titleText(s.span) && !p.poster(k) {
-			top = k
-			break
-		}
-	}
-	if top >= 0 && numbered >= 0 && numbered < top && p.textBefore(numbered) || top >= 0 && p.bracketsOnly(top) {
-		top = -1
-	}
-	if top >= 0 {
-		p.first = p.segments[top].from
-		for p.first < len(p.tokens) && p.tokens[p.first].tag != none && !p.tokens[p.first].weak && p.tokens[p.first].group < 0 {
-			p.first++
-		}
-		if p.first > 0 && p.tokens[0].tag == tagEpisode && p.tokens[0].group < 0 {
-			p.led = true
-		}
-		for _, s := range p.segments[:top] {
-			if s.bracket >= 0 && p.groupLike(s.span) {
-				p.groupTok = s.span
-				break
-			}
-		}
-		return
-	}
-	p.first = -1
-	for k, s := range p.segments {
-		if s.bracket < 0 {
-			if p.bareEpisode(s.span) && len(p.places) > 0 {
-				break
-			}
-			continue
-		}
-		if s.to-s.from == 1 && p.tokens[s.from].tag == tagMovie {
-			continue // "[Group][剧场版][Title]"
-		}
-		if p.numberOnly(s.span) || k > 0 && len(p.places) > 0 && !p.unknown(s.span) && !p.promo(s.span) && !p.keywordTitle(k) {
+		if p.endsPlaces(k) {
 			if len(p.places) > 0 {
 				break
 			}
 			continue
 		}
-		if len(p.places) < 8 && p.titleBracket(s.span) {
+		if s.bracket >= 0 && !p.filmWord(s.span) && len(p.places) < maxPlaces && p.titleBracket(s.span) {
 			p.places = append(p.places, s.span)
 		}
 	}
@@ -141,75 +118,182 @@ func (p *laidOut) findLayout() {
 	}
 }
 
-// keywordTitle says whether the k-th segment is a title made of words that could be tags: "[Group][Free!][11]".
-func (p *laidOut) keywordTitle(k int) bool {
-	if len(p.places) != 1 || k+1 >= len(p.segments) || !p.numberOnly(p.segments[k+1].span) {
+// endsPlaces reports whether no title follows the brackets before the k-th segment.
+func (p *laidOut) endsPlaces(k int) bool {
+	s := p.segments[k]
+	if s.bracket < 0 {
+		return p.bareEpisode(s.span)
+	}
+	if p.filmWord(s.span) {
 		return false
 	}
-	for i := p.segments[k].from; i < p.segments[k].to; i++ {
-		if p.tokens[i].tag != none && !p.tokens[i].weak {
+	return p.numberOnly(s.span) ||
+		k > 0 && len(p.places) > 0 && !p.unknown(s.span) && !p.promo(s.span) && !p.keywordTitle(k)
+}
+
+// filmWord reports whether a segment is a word for films alone: "[Group][剧场版][Title]".
+func (p *lexed) filmWord(s span) bool { return s.to-s.from == 1 && p.tokens[s.from].tag == tagMovie }
+
+// unknown reports whether the segment holds text that no table explains.
+func (p *lexed) unknown(s span) bool {
+	plain, tags := 0, 0
+	for i := s.from; i < s.to; i++ {
+		switch t := &p.tokens[i]; {
+		case t.tag == none && t.class != number:
+			plain++
+		case p.strongAt(i) && t.tag != tagSeason && t.tag != tagMovie:
+			tags++
+		}
+	}
+	return plain > 0 && (tags == 0 || plain > tags)
+}
+
+// numberOnly reports whether the segment is an episode number: "07", "07v2", "12END", "01-12 Fin", "01-13+Drama".
+func (p *lexed) numberOnly(s span) bool {
+	if p.tokens[s.from].tag == tagEpisode {
+		return true
+	}
+	if !p.startsNumber(s.from) {
+		return false
+	}
+	for i := s.from + 1; i < s.to; i++ {
+		if p.before(i) == "+" && p.tokens[i].class != number {
+			return true
+		}
+		if !p.besideNumber(i, i == s.from+1) {
 			return false
 		}
 	}
 	return true
 }
 
-// titleText says whether a segment at top level can hold a title: a word, or two numbers of which one is the title.
-func (p *laidOut) titleText(s span) bool {
-	numbers := 0
-	if s.to < len(p.tokens) && strings.HasSuffix(p.text[:p.tokens[s.from].s], "★") && strings.HasPrefix(p.text[p.tokens[s.to-1].e:], "★") {
-		return false // "★10月新番★"
-	}
-	for i := s.from; i < s.to; i++ {
-		t := &p.tokens[i]
-		if t.tag != none && !t.weak {
-			if numbers == 0 && (t.tag == tagBatch || t.tag == tagSite || t.tag == tagPromo || t.tag == tagDate || t.tag == tagEpisode || t.tag == tagSeason) {
-				continue
-			}
-			return numbers > 0 && t.tag != tagEnd
-		}
-		if t.tag == tagMovie && t.class == cjk && p.tokens[s.from].s > 0 && s.to-s.from == 1 {
-			continue // "★剧场版★[Title]"
-		}
-		if t.class == number || t.class == mixed && digit(p.text[t.s]) && func() bool { _, ok := p.loose(i); return ok }() {
-			numbers++
-			continue
-		}
-		if t.tag == tagEnd && numbers > 0 {
-			continue
-		}
-		return true
-	}
-	if numbers == 0 {
+// startsNumber reports whether the token at i can be an episode number, or begin a range of them.
+func (p *lexed) startsNumber(i int) bool {
+	t := &p.tokens[i]
+	if p.strongAt(i) || !digit(p.text[t.s]) || p.yearlike(i) {
 		return false
 	}
+	switch t.class {
+	case number:
+		return p.width(i) <= 4
+	case mixed:
+		_, ok := p.loose(i)
+		return ok && p.width(i) <= 7
+	default:
+		return false
+	}
+}
+
+// besideNumber reports whether the token at i can stand behind an episode number in its bracket; next says that it
+// stands right behind it.
+func (p *lexed) besideNumber(i int, next bool) bool {
+	switch t := &p.tokens[i]; t.tag {
+	case tagEnd, tagBatch:
+		return true
+	case tagSource, tagSpecial:
+		return t.class != cjk || !next
+	case tagPromo:
+		return t.class != alpha
+	default:
+		return t.class != alpha && (t.class != cjk || !next)
+	}
+}
+
+// keywordTitle reports whether the k-th segment is a title made of words that could be tags: "[Group][Free!][11]".
+func (p *laidOut) keywordTitle(k int) bool {
+	if len(p.places) != 1 || k+1 >= len(p.segments) || !p.numberOnly(p.segments[k+1].span) {
+		return false
+	}
+	return p.noStrong(p.segments[k].span)
+}
+
+// noStrong reports whether every token of s may be part of a title.
+func (p *lexed) noStrong(s span) bool {
+	for i := s.from; i < s.to; i++ {
+		if p.strongAt(i) {
+			return false
+		}
+	}
+	return true
+}
+
+// titleText reports whether a segment at top level can hold a title: a word, or two numbers of which one is the title.
+func (p *laidOut) titleText(s span) bool {
+	if p.starred(s) {
+		return false
+	}
+	numbers := 0
+	for i := s.from; i < s.to; i++ {
+		t := &p.tokens[i]
+		switch {
+		case p.strongAt(i) && numbers == 0 && mayLead(t.tag):
+		case p.strongAt(i):
+			return numbers > 0 && t.tag != tagEnd
+		case t.tag == tagMovie && t.class == cjk && t.s > 0 && s.to-s.from == 1: // "★剧场版★[Title]"
+		case p.numeric(i):
+			numbers++
+		case t.tag == tagEnd && numbers > 0:
+		default:
+			return true
+		}
+	}
+	return numbers > 0 && p.numberTitle(s)
+}
+
+// starred reports whether a segment stands between stars: "★10月新番★".
+func (p *lexed) starred(s span) bool {
+	return s.to < len(p.tokens) && strings.HasSuffix(p.text[:p.tokens[s.from].s], "★") && strings.HasPrefix(p.gap(s.to-1), "★")
+}
+
+// mayLead reports whether a title may follow a tag of this kind.
+func mayLead(t tag) bool {
+	switch t {
+	case tagBatch, tagSite, tagPromo, tagDate, tagEpisode, tagSeason:
+		return true
+	default:
+		return false
+	}
+}
+
+// numeric reports whether token i is a number, or one with an episode's suffix.
+func (p *lexed) numeric(i int) bool {
+	if p.tokens[i].class == number {
+		return true
+	}
+	if p.tokens[i].class != mixed {
+		return false
+	}
+	_, ok := p.loose(i)
+	return ok
+}
+
+// numberTitle reports whether a segment that holds nothing but numbers holds a title: "86 - 07", "300 (2006)".
+func (p *laidOut) numberTitle(s span) bool {
 	for i := s.from; i+1 < s.to; i++ {
 		if dashGap(p.gap(i)) {
 			return true
 		}
 	}
-	if p.textBehind(s.to) && !(s.to < len(p.tokens) && p.alone(s.to) && p.yearlike(s.to)) {
-		return false
+	beforeYear := s.to < len(p.tokens) && p.alone(s.to) && p.yearlike(s.to)
+	if p.plainAt >= s.to && !beforeYear {
+		return false // a word between brackets follows
 	}
-	return len(p.segments) == 1 || s.from == 0 || !p.episode.empty() || !p.season.empty() && p.season.from > s.from || s.to < len(p.tokens) && p.alone(s.to) && p.yearlike(s.to)
+	return len(p.segments) == 1 || s.from == 0 || !p.episode.empty() || !p.season.empty() && p.season.from > s.from || beforeYear
 }
 
-// poster says whether the k-th segment is who posted the name that follows: "SomeBot.[Group] Title - 07".
+// poster reports whether the k-th segment is who posted the name that follows: "SomeBot.[Group] Title - 07".
 func (p *laidOut) poster(k int) bool {
 	s := p.segments[k]
 	return k == 0 && s.to-s.from == 1 && k+2 < len(p.segments) && p.text[p.tokens[s.from].e:p.brackets[p.segments[1].bracket].in] == ".[" &&
 		p.segments[2].bracket < 0 && p.titleText(p.segments[2].span)
 }
 
-// textBehind says whether a word stands between brackets from token i on.
-func (p *laidOut) textBehind(i int) bool { return p.plainAt >= i }
-
-// bareEpisode says whether a segment at top level is a number alone.
+// bareEpisode reports whether a segment at top level is a number alone.
 func (p *lexed) bareEpisode(s span) bool {
 	return p.tokens[s.from].class == number && s.to-s.from <= 2 && !strings.HasSuffix(p.text[:p.tokens[s.from].s], "★")
 }
 
-// bracketsOnly says whether a name is told in brackets although text follows them: "[中文][Romaji][2022][1080p] more".
+// bracketsOnly reports whether a name is told in brackets although text follows them: "[中文][Romaji][2022][1080p] more".
 func (p *laidOut) bracketsOnly(top int) bool {
 	texts := 0
 	for _, s := range p.segments[:top] {
@@ -224,52 +308,37 @@ func (p *laidOut) bracketsOnly(top int) bool {
 	return false
 }
 
-// textBefore says whether a bracket before the k-th segment can hold a title.
-func (p *laidOut) textBefore(k int) bool {
-	for _, s := range p.segments[:k] {
-		if p.titleBracket(s.span) {
+// titleBracket reports whether a bracket can hold a title or a group's name.
+func (p *lexed) titleBracket(s span) bool {
+	if p.promo(s) || p.filmWord(s) {
+		return false
+	}
+	for i := s.from; i < s.to; i++ {
+		if t := &p.tokens[i]; t.tag == none && t.class != number {
 			return true
 		}
 	}
-	return false
+	return p.noStrong(s) && p.tokens[s.from].class != number
 }
 
-// titleBracket says whether a bracket can hold a title or a group's name.
-func (p *lexed) titleBracket(s span) bool {
-	if p.promo(s) || s.to-s.from == 1 && p.tokens[s.from].tag == tagMovie {
-		return false
-	}
-	strong := 0
-	for i := s.from; i < s.to; i++ {
-		t := &p.tokens[i]
-		if t.tag == none && t.class != number {
-			return strong == 0 || t.tag == none && i > s.from || s.to-s.from > 2
-		}
-		if t.tag != none && !t.weak {
-			strong++
-		}
-	}
-	return strong == 0 && s.to > s.from && p.tokens[s.from].class != number
-}
-
-// promo says whether a bracket only says season of broadcast, kind or call for translators.
+// promo reports whether a bracket only says season of broadcast, kind or call for translators.
 func (p *lexed) promo(s span) bool {
 	for i := s.from; i < s.to; i++ {
 		if p.tokens[i].tag == tagPromo {
-			return s.to-s.from <= 3 && i == s.from || s.to-s.from == 1
+			return s.to-s.from <= 3 && i == s.from
 		}
 	}
 	return false
 }
 
-// groupLike says whether the bracket before a title names who released it.
+// groupLike reports whether the bracket before a title names who released it.
 func (p *lexed) groupLike(s span) bool {
 	strong, plain := 0, 0
 	for i := s.from; i < s.to; i++ {
 		switch t := &p.tokens[i]; {
 		case t.tag == tagSite, t.tag == tagPromo, t.tag == tagYear, t.tag == tagSeason, t.tag == tagEpisode, t.tag == tagID:
 			return false
-		case t.tag != none && !t.weak:
+		case p.strongAt(i):
 			strong++
 		default:
 			plain++

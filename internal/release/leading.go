@@ -1,27 +1,84 @@
 package release
 
-// This file decides what a number at the start of a name, a pair such as
-// "03_19", and a part of a broadcast say about the episode.
+// firstNumber is a number at the very start of a name.
+type firstNumber struct {
+	*numbered
+	i, value, width int
+	padded          bool   // it begins with a zero
+	gap             string // what stands behind it
+}
 
-// partAsEpisode takes the part of a broadcast that names no episode for one: "Title Part 2 720p HDTV".
-func (p *numbered) partAsEpisode() {
-	if p.part == 0 || !p.episode.empty() || !p.season.empty() || !p.television(0) {
+// leads are the ways in which a number at the start of a name is its episode.
+var leads = []reason[firstNumber]{
+	because("a dash between blanks", "7 - Silver Rail.mkv -> Silver Rail e7 episode",
+		func(n firstNumber) bool { return dashGap(n.gap) }),
+	because("a full stop", "7. Silver Rail.mkv -> Silver Rail e7 episode",
+		func(n firstNumber) bool { return n.gap == ". " }),
+	because("two digits, the first a zero, and a dash", "07-Silver Rail.mkv -> Silver Rail e7 episode",
+		func(n firstNumber) bool { return n.gap == "-" && n.width == 2 && n.padded }),
+	because("a zero first, and a dot", "07.Silver.Rail.mkv -> Silver Rail e7 episode",
+		func(n firstNumber) bool { return n.gap == "." && n.width > 1 && n.padded }),
+	because("a zero first, and a blank", "07 Silver Rail.mkv -> Silver Rail e7 episode",
+		func(n firstNumber) bool { return (n.gap == " " || n.gap == "_") && n.width > 1 && n.padded }),
+	because("a zero first, and a bracket", "07 [1080p].mkv -> e7 episode",
+		func(n firstNumber) bool { return n.tokens[n.i+1].group >= 0 && n.padded }),
+	because("the start of a range", "1-3 Silver Rail.mkv -> Silver Rail e1-3 episode", func(n firstNumber) bool {
+		next := &n.tokens[n.i+1]
+		return rangeGap(n.gap) && next.class == number && next.num > n.value
+	}),
+}
+
+// leadingNumber takes a number at the very start for the episode: "01 - Name", "003. Title - Name", "06 Title",
+// "11-02 Name".
+func (p *numbered) leadingNumber() {
+	i := p.first
+	if i < 0 || i >= len(p.tokens) || p.tokens[i].group >= 0 || p.tokens[i].tag != none || p.yearAt >= 0 {
 		return
 	}
-	for i := p.first + 1; i > 0 && i < len(p.tokens); i++ {
-		if p.tokens[i].tag != tagPart || p.tokens[i].group >= 0 {
-			continue
-		}
-		to := i + 1
-		for to < len(p.tokens) && p.tokens[to].tag == tagPart {
-			to++
-		}
-		if to < len(p.tokens) && p.tokens[to].tag != none {
-			p.setEpisode(i, to, float64(p.part))
-			p.bare = true
-		}
-		return
+	value, ok := p.loose(i)
+	n := firstNumber{numbered: p, i: i, value: value, width: p.width(i), padded: p.text[p.tokens[i].s] == '0', gap: p.gap(i)}
+	switch {
+	case !ok, n.width > 4, n.width == 4 && yearNumber(value):
+	case i+1 >= len(p.tokens): // the name is a number: an episode, when a folder says of what
+		p.bare = true
+		p.takeLoose(i)
+		p.first = -1
+	case n.seasonAndEpisode():
+		p.seasons = []int{value}
+		p.setEpisode(i, i+2, float64(p.tokens[i+1].num))
+		p.season = p.episode
+		p.first = i + 2
+		p.bare = true
+	case anyOf(leads, n):
+		p.bare, p.led = true, true
+		p.takeLoose(i)
+		p.extendRange()
+		p.first = p.titleBehind(p.episode.to)
 	}
+}
+
+// seasonAndEpisode reports whether the number and the one behind it are season and episode: "11-02 Name".
+func (n firstNumber) seasonAndEpisode() bool {
+	i := n.i
+	if n.width > 2 || n.gap != "-" && n.gap != "." || len(n.seasons) > 0 {
+		return false
+	}
+	if n.classAt(i+1) != number || n.numbered.width(i+1) != 2 || n.tokens[i+1].group >= 0 {
+		return false
+	}
+	behind := n.numbered.gap(i + 1)
+	return i+2 < len(n.tokens) && n.classAt(i+2) != number && (behind == " " || behind == " - " || behind == ". ")
+}
+
+// titleBehind returns where the title starts at or behind token i, -1 when a tag stands there.
+func (p *numbered) titleBehind(i int) int {
+	for i < len(p.tokens) && p.tokens[i].group >= 0 {
+		i++
+	}
+	if i >= len(p.tokens) || p.strongAt(i) {
+		return -1
+	}
+	return i
 }
 
 // seasonDotEpisode reads "[5.134]", and "Title_03_19", "Title.02.10" at the end of a name.
@@ -30,74 +87,62 @@ func (p *numbered) seasonDotEpisode() bool {
 		return false
 	}
 	for i := 0; i+1 < len(p.tokens); i++ {
-		a, b := &p.tokens[i], &p.tokens[i+1]
-		if a.class != number || b.class != number || a.tag != none || b.tag != none || a.group != b.group || a.num < 0 || b.num < 0 {
+		if !p.plainNumber(i) || !p.plainNumber(i+1) || !p.beside(i, i+1) || p.tokens[i].num < 0 || p.tokens[i+1].num < 0 {
 			continue
 		}
-		la, lb, g := a.e-a.s, b.e-b.s, p.gap(i)
-		bracketed := a.group >= 0 && la <= 2 && (lb == 2 || lb == 3) && g == "." && p.brackets[a.group].behind-p.brackets[a.group].first == 2 && p.brackets[a.group].outer < 0
-		tail := a.group < 0 && !p.fansub && !p.media && i > p.first && la == 2 && lb == 2 && p.text[a.s] <= '2' && (g == "_" || g == "." && p.dotted) && (i+2 >= len(p.tokens) || i+3 == len(p.tokens) && p.tokens[i+2].e-p.tokens[i+2].s == 1 && p.tokens[i+2].class == alpha)
-		if bracketed || tail {
-			p.seasons = []int{a.num}
-			p.setEpisode(i, i+2, float64(b.num))
-			p.season = p.episode
-			if bracketed && (i == 0 || p.groupTok.from == i) {
-				p.groupTok, p.group = span{}, ""
-				p.led = true
-			}
-			return true
+		inBracket := p.pairInBracket(i)
+		if !inBracket && !p.pairAtEnd(i) {
+			continue
 		}
+		p.seasons = []int{p.tokens[i].num}
+		p.setEpisode(i, i+2, float64(p.tokens[i+1].num))
+		p.season = p.episode
+		if inBracket && (i == 0 || p.groupTok.from == i) {
+			p.groupTok, p.group = span{}, ""
+			p.led = true
+		}
+		return true
 	}
 	return false
 }
 
-// leadingNumber takes a number at the very start for the episode: "01 - Name", "003. Title - Name", "06 Title", "11-02 Name".
-func (p *numbered) leadingNumber() {
-	i := p.first
-	if i < 0 || i >= len(p.tokens) || p.tokens[i].group >= 0 || p.tokens[i].tag != none || p.yearAt >= 0 {
+// pairInBracket reports whether the numbers at i and i+1 are a bracket of their own: "[5.134]".
+func (p *lexed) pairInBracket(i int) bool {
+	g := p.tokens[i].group
+	if g < 0 || p.brackets[g].behind-p.brackets[g].first != 2 || p.brackets[g].outer >= 0 {
+		return false
+	}
+	return p.gap(i) == "." && p.width(i) <= 2 && (p.width(i+1) == 2 || p.width(i+1) == 3)
+}
+
+// pairAtEnd reports whether the numbers at i and i+1 end a name that says nothing else: "Title_03_19".
+func (p *numbered) pairAtEnd(i int) bool {
+	if p.tokens[i].group >= 0 || p.fansub || p.media || i <= p.first {
+		return false
+	}
+	if p.width(i) != 2 || p.width(i+1) != 2 || p.text[p.tokens[i].s] > '2' || p.gap(i) != "_" && !(p.gap(i) == "." && p.dotted) {
+		return false
+	}
+	return i+2 >= len(p.tokens) || i+3 == len(p.tokens) && p.width(i+2) == 1 && p.tokens[i+2].class == alpha
+}
+
+// partAsEpisode takes the part of a broadcast that names no episode for one: "Title Part 2 720p HDTV".
+func (p *numbered) partAsEpisode() {
+	if p.part == 0 || !p.episode.empty() || !p.season.empty() || !p.television(0) || p.first < 0 {
 		return
 	}
-	n, ok := p.loose(i)
-	t := p.tokens[i]
-	width := t.e - t.s
-	if !ok || width > 4 || p.yearNumber(n) && width == 4 {
+	for i := p.first + 1; i < len(p.tokens); i++ {
+		if p.tokens[i].tag != tagPart || p.tokens[i].group >= 0 {
+			continue
+		}
+		to := i + 1
+		for p.tagAt(to) == tagPart {
+			to++
+		}
+		if p.tagAt(to) != none {
+			p.setEpisode(i, to, float64(p.part))
+			p.bare = true
+		}
 		return
 	}
-	gap := p.gap(i)
-	if i+1 >= len(p.tokens) {
-		// The name is a number: an episode, when a folder says of what.
-		p.bare = true
-		p.takeLoose(i)
-		p.first = -1
-		return
-	}
-	next := &p.tokens[i+1]
-	if next.class == number && width <= 2 && next.e-next.s == 2 && (gap == "-" || gap == ".") && len(p.seasons) == 0 && i+2 < len(p.tokens) && next.group < 0 &&
-		(p.gap(i+1) == " " || p.gap(i+1) == " - " || p.gap(i+1) == ". ") && p.tokens[i+2].class != number {
-		p.seasons = []int{n}
-		p.setEpisode(i, i+2, float64(next.num))
-		p.season = p.episode
-		p.first = i + 2
-		p.bare = true
-		return
-	}
-	switch {
-	case dashGap(gap), gap == ". ", gap == "-" && width == 2 && p.text[t.s] == '0', gap == "." && width > 1 && p.text[t.s] == '0':
-	case p.rangeGap(gap) && next.class == number && next.num > n:
-	case (gap == " " || gap == "_") && width > 1 && p.text[t.s] == '0':
-	case next.group >= 0 && p.text[t.s] == '0':
-	default:
-		return
-	}
-	p.bare = true
-	p.takeLoose(i)
-	p.extendRange()
-	p.first = p.episode.to
-	for p.first < len(p.tokens) && p.tokens[p.first].group >= 0 {
-		p.first++
-	}
-	if p.first >= len(p.tokens) || p.tokens[p.first].tag != none && !p.tokens[p.first].weak {
-		p.first = -1
-	}
-	p.led = true
 }

@@ -1,13 +1,13 @@
 package release
 
-import "unicode/utf8"
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
 
-// This file decides what a word and a bracket are. A word is a run of letters
-// and digits; everything else separates. Digits and Han, kana or hangul beside
-// each other are words of their own, so that a counter ("第07話", "7화") can be
-// read without looking inside a word.
-
-// token is one word of the text.
+// token is one word of the text: a run of letters and digits. Everything else separates. Digits and Han, kana or hangul
+// beside each other are words of their own, so that a counter ("第07話", "7화") can be read without looking inside one.
 type token struct {
 	s, e  int   // text[s:e]
 	group int   // index of the innermost bracket around it, -1 at top level
@@ -23,10 +23,11 @@ type token struct {
 type class uint8
 
 const (
-	alpha  class = iota // letters of an alphabet
-	number              // ASCII digits only
-	mixed               // ASCII digits and letters
-	cjk                 // Han, kana, hangul
+	alpha   class = iota // letters of an alphabet
+	number               // ASCII digits only
+	mixed                // ASCII digits and letters
+	cjk                  // Han, kana, hangul
+	noClass              // there is no word
 )
 
 // bracket is a pair of brackets in the text.
@@ -99,44 +100,27 @@ func lex(text string, folder bool, p *lexed) {
 
 // lexASCII takes the word at i: letters of any alphabet, digits, apostrophes within.
 func (p *lexed) lexASCII(i, group int) int {
-	text := p.text
 	j, digits, letters := i, 0, 0
-	for j < len(text) {
-		c := text[j]
-		switch {
-		case c >= '0' && c <= '9':
-			digits++
-			j++
-			continue
-		case c < utf8.RuneSelf && wordByte(c):
-			letters++
-			j++
-			continue
-		case c == '\'' && j > i && j+1 < len(text) && wordByte(text[j+1]):
-			j++
-			continue
-		case c >= utf8.RuneSelf:
-			r, n := utf8.DecodeRuneInString(text[j:])
-			if letterRune(r) && !isCJK(r) {
-				letters++
-				j += n
-				continue
-			}
-			if r == '’' && j > i && j+n < len(text) && wordByte(text[j+n]) {
-				j += n
-				continue
-			}
+	for j < len(p.text) {
+		size, isDigit := p.inWord(j, j > i)
+		if size == 0 {
+			break
 		}
-		break
+		if isDigit {
+			digits++
+		} else if p.text[j] != '\'' && !strings.HasPrefix(p.text[j:], "’") {
+			letters++
+		}
+		j += size
 	}
 	t := token{s: i, e: j, group: group, num: -1}
 	switch {
 	case letters == 0:
 		t.class = number
 		if j-i <= 8 {
-			t.num = atoi(text[i:j])
+			t.num = atoi(p.text[i:j])
 		}
-		if j < len(text) && text[j] >= utf8.RuneSelf {
+		if j < len(p.text) && p.text[j] >= utf8.RuneSelf {
 			j = p.lexCounter(&t)
 		}
 	case digits > 0:
@@ -146,38 +130,44 @@ func (p *lexed) lexASCII(i, group int) int {
 	return j
 }
 
+// inWord returns how many bytes at j belong to a word of letters and digits, 0 when it ends there. An apostrophe does
+// inside a word, which within says.
+func (p *lexed) inWord(j int, within bool) (size int, isDigit bool) {
+	c := p.text[j]
+	r, size := rune(c), 1
+	if c >= utf8.RuneSelf {
+		r, size = utf8.DecodeRuneInString(p.text[j:])
+	}
+	switch {
+	case c < utf8.RuneSelf && wordByte(c):
+		return size, digit(c)
+	case c >= utf8.RuneSelf && letterRune(r) && !isCJK(r):
+		return size, false
+	case (r == '\'' || r == '’') && within && j+size < len(p.text) && wordByte(p.text[j+size]):
+		return size, false
+	}
+	return 0, false
+}
+
 // matchBrackets finds the pairs of brackets. One without its partner is punctuation.
 func (p *lexed) matchBrackets() {
-	text := p.text
 	var store [maxDepth]pending
 	stack := store[:0]
-	for i := 0; i < len(text); {
-		c := text[i]
-		size := 1
-		var open, shut rune
-		switch {
-		case c == '[' || c == '(' || c == '{':
-			open = rune(c)
-		case c == ']' || c == ')' || c == '}':
-			shut = rune(c)
-		case c >= utf8.RuneSelf:
-			var r rune
-			r, size = utf8.DecodeRuneInString(text[i:])
-			switch r {
-			case '【', '《', '（', '［':
-				open = r
-			case '】', '》', '）', '］':
-				shut = r
-			}
+	for i := 0; i < len(p.text); {
+		r, size := rune(p.text[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(p.text[i:])
 		}
+		kind := bracketKind(r)
 		switch {
-		case open != 0 && len(p.brackets) < maxWords && len(stack) < maxDepth:
-			p.brackets = append(p.brackets, bracket{open: i, in: i + size, close: -1, outer: -1, round: open == '(' || open == '（'})
-			stack = append(stack, pending{index: len(p.brackets) - 1, want: partner(open)})
-		case shut != 0 && len(stack) > 0:
+		case kind == 0:
+		case kind%2 == 1 && len(p.brackets) < maxWords && len(stack) < maxDepth:
+			stack = append(stack, pending{index: len(p.brackets), want: kind + 1})
+			p.brackets = append(p.brackets, bracket{open: i, in: i + size, close: -1, outer: -1, round: r == '(' || r == '（'})
+		case kind%2 == 0:
 			// The nearest opener of this kind, but not beyond two: a stray bracket must not swallow the name.
 			for k := len(stack) - 1; k >= 0 && k >= len(stack)-2; k-- {
-				if stack[k].want == shut {
+				if stack[k].want == kind {
 					b := &p.brackets[stack[k].index]
 					b.close, b.out = i, i+size
 					stack = stack[:k]
@@ -187,71 +177,90 @@ func (p *lexed) matchBrackets() {
 		}
 		i += size
 	}
-	kept := p.brackets[:0]
-	for _, b := range p.brackets {
-		if b.close >= 0 {
-			kept = append(kept, b)
-		}
-	}
-	p.brackets = kept
+	p.brackets = slices.DeleteFunc(p.brackets, func(b bracket) bool { return b.close < 0 })
 }
 
 // pending is an opening bracket whose partner has not been seen.
-type pending struct {
-	index int
-	want  rune
-}
+type pending struct{ index, want int }
 
-func partner(open rune) rune {
-	switch open {
+// bracketKind returns an odd number for an opening bracket, the next even one for its partner, and 0 for anything else.
+func bracketKind(r rune) int {
+	switch r {
 	case '[':
-		return ']'
+		return 1
+	case ']':
+		return 2
 	case '(':
-		return ')'
+		return 3
+	case ')':
+		return 4
 	case '{':
-		return '}'
+		return 5
+	case '}':
+		return 6
 	case '【':
-		return '】'
+		return 7
+	case '】':
+		return 8
 	case '《':
-		return '》'
+		return 9
+	case '》':
+		return 10
 	case '（':
-		return '）'
-	default:
-		return '］'
+		return 11
+	case '）':
+		return 12
+	case '［':
+		return 13
+	case '］':
+		return 14
 	}
+	return 0
 }
 
-func wordByte(c byte) bool {
-	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
-}
+func wordByte(c byte) bool { return digit(c) || letter(c) }
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 
-// letterRune says whether r, beyond ASCII, belongs to a word.
+func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+// signs are the ranges beyond Latin letters that hold punctuation and symbols, not letters.
+var signs = [...][2]rune{
+	{0x2000, 0x214F},
+	{0x2190, 0x2BFF},
+	{0x3000, 0x3004},
+	{0x3008, 0x3020},
+	{'・', '・'},
+	{0xFE00, 0xFE6F},
+	{0xFF00, 0xFF0F},
+	{0xFF1A, 0xFF20},
+	{0xFF3B, 0xFF40},
+	{0xFF5B, 0xFF65},
+	{utf8.RuneError, utf8.RuneError},
+	{0x1F000, utf8.MaxRune},
+}
+
+// letterRune reports whether r, beyond ASCII, belongs to a word.
 func letterRune(r rune) bool {
-	switch {
-	case r < 0xAA, r == utf8.RuneError:
-		return false
-	case r < 0x250: // Latin-1 and extensions
+	if r < 0x250 { // Latin-1 and extensions
 		return r >= 0xC0 && r != '×' && r != '÷' || r == 'ª' || r == 'º' || r == 'µ'
-	case r >= 0x2000 && r < 0x2150, r >= 0x2190 && r < 0x2C00, r >= 0x3000 && r < 0x3005, r >= 0x3008 && r < 0x3021:
-		return false
-	case r >= 0x2150 && r < 0x2190: // number forms: roman numerals, fractions
-		return true
-	case r >= 0xFE00 && r < 0xFE70, r >= 0xFF00 && r < 0xFF10, r >= 0xFF1A && r < 0xFF21, r >= 0xFF3B && r < 0xFF41, r >= 0xFF5B && r < 0xFF66, r >= 0x1F000:
-		return false
-	case r == '・':
-		return false
+	}
+	for _, s := range signs {
+		if r >= s[0] && r <= s[1] {
+			return false
+		}
 	}
 	return true
 }
 
+// isCJK reports whether r is Han, kana or hangul.
 func isCJK(r rune) bool {
 	switch {
 	case r < 0x1100:
 		return false
-	case r <= 0x11FF, r >= 0x3041 && r <= 0x30FA, r >= 0x30FC && r <= 0x318F, r >= 0x3400 && r <= 0x4DBF, r >= 0x4E00 && r <= 0x9FFF,
-		r >= 0xAC00 && r <= 0xD7A3, r >= 0xF900 && r <= 0xFAFF, r >= 0x20000 && r <= 0x3FFFF, r == '々', r == '〇', r >= 0xFF66 && r <= 0xFF9F:
+	case r <= 0x11FF, r >= 0x3041 && r <= 0x30FA, r >= 0x30FC && r <= 0x318F, r >= 0x3400 && r <= 0x4DBF,
+		r >= 0x4E00 && r <= 0x9FFF, r >= 0xAC00 && r <= 0xD7A3, r >= 0xF900 && r <= 0xFAFF,
+		r >= 0x20000 && r <= 0x3FFFF, r == '々', r == '〇', r >= 0xFF66 && r <= 0xFF9F:
 		return true
 	}
 	return false

@@ -1,10 +1,9 @@
 package release
 
-// This file decides which longer readings of a title stand beside the chosen one: with what stands between season and number, with
-// what was taken for a tag, with a remark in brackets.
+import "strings"
 
-// titleOverSeason adds the whole text of a name that goes on between its season and its number: "Title 2nd Season - The Night
-// Ferry - 05". What stands there tells where in the season, or in the specials, the number belongs.
+// titleOverSeason adds the whole text of a name that goes on between its season and its number: "Title 2nd Season - The
+// Night Ferry - 05". What stands there tells where in the season, or in the specials, the number belongs.
 func (p *titled) titleOverSeason() {
 	if !p.bare || p.season.empty() || p.season.from < p.bound || p.episode.from <= p.season.to {
 		return
@@ -22,8 +21,8 @@ func (p *titled) titleOverSeason() {
 	}
 }
 
-// titleWithTag adds the title with the one word that was taken for a tag, though it stands right before a bare number as the end of
-// a title does: "Title 3D - 01", "Title Uncut - 05".
+// titleWithTag adds the title with the one word that was taken for a tag, though it stands right before a bare number as
+// the end of a title does: "Title 3D - 01", "Title Uncut - 05".
 func (p *titled) titleWithTag(whole int) {
 	if p.bound+1 != whole || p.episode.from != whole || !p.bare || p.tokens[p.bound].group != p.tokens[p.first].group {
 		return
@@ -33,8 +32,8 @@ func (p *titled) titleWithTag(whole int) {
 	}
 }
 
-// remarkIn says whether the bracket s goes on behind its title with nothing but a round bracket of plain words.
-func (p *titled) remarkIn(s span, end int) bool {
+// remarkIn reports whether the bracket s goes on behind its title with nothing but a round bracket of plain words.
+func (p *lexed) remarkIn(s span, end int) bool {
 	if end >= s.to {
 		return false
 	}
@@ -48,4 +47,46 @@ func (p *titled) remarkIn(s span, end int) bool {
 		}
 	}
 	return true
+}
+
+// aliasInTitle adds both halves of a title that ends in a bracket: "Title (Other Name)".
+func (p *titled) aliasInTitle() {
+	b := p.outermost(p.bound - 1)
+	if b < 0 || p.brackets[b].behind != p.bound || p.brackets[b].first <= p.first ||
+		!strings.HasPrefix(p.before(p.brackets[b].first), " ") {
+		return
+	}
+	p.addTitle(p.first, p.brackets[b].first)
+	p.addTitle(p.brackets[b].first, p.bound)
+}
+
+// aliasInBracket adds the name in a bracket right behind the title: "Title (Other Name)", "한글 (English)".
+func (p *titled) aliasInBracket() {
+	at := p.bound
+	for p.tagAt(at) == tagSeason {
+		at++
+	}
+	if at >= len(p.tokens) {
+		return
+	}
+	b := p.outermost(at)
+	if b < 0 || p.brackets[b].first != at {
+		return
+	}
+	s := span{p.brackets[b].first, p.brackets[b].behind}
+	for s.to-1 > s.from && p.tokens[s.to-1].tag == tagSeason {
+		s.to--
+	}
+	if p.roleAt(s.from) == akaWord {
+		s.from++
+	}
+	if s.empty() || p.oneNumber(s) || !p.brackets[b].round && p.tokens[s.from].class != cjk {
+		return
+	}
+	for i := s.from; i < s.to; i++ {
+		if p.tokens[i].tag != none || p.tokens[i].group != b {
+			return
+		}
+	}
+	p.addTitle(s.from, s.to)
 }

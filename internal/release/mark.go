@@ -122,21 +122,48 @@ func (p *marked) tag1(i int) {
 	}
 }
 
-// markCross: "1x02", "01x02x03", "2009x02", "2x9-2x10", "[02x01]". "0x539" is a number in base sixteen, not a special.
+// crossed is a pair of numbers with an x between: "1x02".
+type crossed struct {
+	*marked
+	i                 int // its token
+	season, episode   int
+	sWidth, eWidth    int  // their digits
+	ends              bool // the word ends behind the second
+	aloneInFirstPlace bool // the name begins with the pair's bracket
+}
+
+// notCrosses are the reasons for which such a pair is no season and episode.
+var notCrosses = []reason[crossed]{
+	because("a size", "Silver Rail 007x2.mkv -> Silver Rail 007x2",
+		func(x crossed) bool { return x.eWidth > 3 || x.sWidth == 3 }),
+	because("four digits that are no year", "Silver Rail 1043x02.mkv -> Silver Rail 1043x02",
+		func(x crossed) bool { return x.sWidth == 4 && (x.season < 1930 || x.season > 2099) }),
+	because("the shape of a screen", "Silver Rail 16x9.mkv -> Silver Rail 16x9",
+		func(x crossed) bool { return x.season == 16 && x.episode == 9 && x.eWidth == 1 }),
+	because("a number in base sixteen", "Silver.Rail.0x118 -> Silver Rail 0x118",
+		func(x crossed) bool { return x.season == 0 && x.sWidth == 1 && x.eWidth == 3 }),
+	because("a group's name in base sixteen", "[0x11a] Silver Rail - 04 [1080p].mkv -> Silver Rail e4 episode",
+		func(x crossed) bool { return x.aloneInFirstPlace && (x.eWidth == 3 || x.season == 0) }),
+	because("the start of a title", "3x3 Eyes.mkv -> 3x3 Eyes",
+		func(x crossed) bool { return x.eWidth == 1 && x.ends && x.startsTitle(x.i) }),
+}
+
+// markCross: "1x02", "01x02x03", "2009x02", "2x9-2x10", "[02x01]", "2xAll".
 func (p *marked) markCross(i int) bool {
 	if !p.episode.empty() {
 		return false
 	}
 	t := p.tokens[i]
 	c := cursor{p.text, t.s}
-	season, n, ok := c.number(4)
-	if !ok || c.peek()|0x20 != 'x' || n == 3 || n == 4 && (season < 1930 || season > 2099) {
+	x := crossed{marked: p, i: i, aloneInFirstPlace: t.group == 0 && p.brackets[0].open == 0}
+	var ok bool
+	if x.season, x.sWidth, ok = c.number(4); !ok || c.peek()|0x20 != 'x' {
 		return false
 	}
 	d := c
 	d.i++
-	if d.is("all") && d.wordEnd() {
-		p.seasons = []int{season}
+	if d.is("all") && d.wordEnd() && !anyOf(notCrosses, x) {
+		p.seasons = []int{x.season}
 		p.season = p.take(i, d.i, tagSeason)
 		p.batch = true
 		return true
@@ -144,30 +171,25 @@ func (p *marked) markCross(i int) bool {
 	if d.peek()|0x20 == 'e' {
 		d.i++
 	}
-	if v, w, ok := d.number(4); !ok || w > 3 || n == 4 && w > 3 || season == 16 && v == 9 && w == 1 || n == 4 && v > 400 || season == 0 && n == 1 && w == 3 || t.group == 0 && p.brackets[0].open == 0 && (w == 3 || season == 0) ||
-		w == 1 && d.wordEnd() && p.startsTitle(i) {
+	x.episode, x.eWidth, ok = d.number(4)
+	x.ends = d.wordEnd()
+	if !ok || anyOf(notCrosses, x) {
 		return false
 	}
-	eps, end, ok := p.readEpisodes(c, p.text[t.s:c.i], true)
+	episodes, end, ok := p.readEpisodes(c, p.text[t.s:c.i], true)
 	if !ok {
-		// "3x11m720p": the number ends where letters begin.
-		e := c
-		e.i++
-		v, w, ok := e.number(3)
-		if !ok || w < 2 || e.peek()|0x20 != 'm' {
+		if x.eWidth < 2 || d.peek()|0x20 != 'm' { // "3x11m720p": the number ends where letters begin
 			return false
 		}
-		eps, end = []float64{float64(v)}, e.i
+		episodes, end = []float64{float64(x.episode)}, d.i
 	}
-	at := p.take(i, end, tagEpisode)
-	p.seasons, p.episodes = []int{season}, eps
-	p.season, p.episode = at, at
+	p.markBoth(i, end, x.season, episodes)
 	return true
 }
 
-// startsTitle says whether token i is the first between brackets and a word follows it: "3x3 Eyes".
+// startsTitle reports whether token i is the first between brackets and a word follows it: "3x3 Eyes".
 func (p *lexed) startsTitle(i int) bool {
-	return p.tokens[i].group < 0 && (i == 0 || p.tokens[i-1].group >= 0) && i+1 < len(p.tokens) && p.tokens[i+1].group < 0 &&
+	return p.tokens[i].group < 0 && (i == 0 || p.tokens[i-1].group >= 0) && p.beside(i, i+1) &&
 		p.tokens[i+1].class == alpha && len(p.gap(i)) == 1
 }
 
@@ -176,29 +198,36 @@ func (p *marked) markCount(i int) bool {
 	if !p.episode.empty() {
 		return false
 	}
-	t := p.tokens[i]
-	if t.class == mixed {
-		c := cursor{p.text, t.s}
-		v, _, ok := c.number(3)
-		if !ok || !c.is("of") && !c.is("iz") {
-			return false
-		}
-		total, _, ok := c.number(3)
-		if !ok || !c.wordEnd() || v > total {
-			return false
-		}
-		p.setEpisode(i, i+1, float64(v))
-		return true
+	if p.tokens[i].class == mixed {
+		return p.markTightCount(i)
 	}
-	if i+2 >= len(p.tokens) || p.tokens[i+1].word.role != ofWord || p.tokens[i+2].class != number || t.num < 0 || t.num > 999 ||
-		p.tokens[i+2].num < t.num || p.tokens[i+2].num > 999 || len(p.gap(i)) != 1 || len(p.gap(i+1)) != 1 {
+	if p.roleAt(i+1) != ofWord || p.classAt(i+2) != number || len(p.gap(i)) != 1 || len(p.gap(i+1)) != 1 {
 		return false
 	}
-	if t.num == p.tokens[i+2].num && p.tokens[i].group >= 0 && t.num > 1 && p.word(i+1) == "из" { // all of them
-		p.setEpisodes(i, i+3, 1, t.num)
-		return true
+	n, total := p.tokens[i].num, p.tokens[i+2].num
+	if n < 0 || total < n || total > 999 {
+		return false
 	}
-	p.setEpisode(i, i+3, float64(t.num))
+	if n == total && p.tokens[i].group >= 0 && n > 1 && p.word(i+1) == "из" { // all of them
+		p.setEpisodes(i, i+3, 1, n)
+	} else {
+		p.setEpisode(i, i+3, float64(n))
+	}
+	return true
+}
+
+// markTightCount: "5of9", "3iz6".
+func (p *marked) markTightCount(i int) bool {
+	c := cursor{p.text, p.tokens[i].s}
+	n, _, ok := c.number(3)
+	if !ok || !c.isAny("of", "iz") {
+		return false
+	}
+	total, _, ok := c.number(3)
+	if !ok || !c.wordEnd() || n > total {
+		return false
+	}
+	p.setEpisode(i, i+1, float64(n))
 	return true
 }
 
@@ -213,8 +242,8 @@ func (p *marked) setEpisode(from, to int, v float64) {
 func (p *marked) setEpisodes(from, to, lo, hi int) {
 	p.set(from, to, tagEpisode)
 	p.episode = span{from, to}
-	p.episodes = make([]float64, 0, min(hi-lo+1, 3000))
-	for v := lo; v <= hi && len(p.episodes) < 3000; v++ {
+	p.episodes = make([]float64, 0, min(hi-lo+1, maxEpisodes))
+	for v := lo; v <= hi && len(p.episodes) < maxEpisodes; v++ {
 		p.episodes = append(p.episodes, float64(v))
 	}
 }

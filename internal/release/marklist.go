@@ -5,11 +5,51 @@ import (
 	"strings"
 )
 
-// This file decides how far a list of episodes goes on: S01E02E03, S01E02-E05,
-// 1x02x03, S01E01-02-03.
+// listItem is a number behind an episode's: perhaps the next item of the list, or the end of its range.
+type listItem struct {
+	end         cursor // behind the number
+	sep         string // what stands between the two
+	sign        bool   // the number has a sign of its own: "E", "x", or the season again
+	value       int
+	width       int // its digits
+	first, last int // the digits of the list's first number, and the last number's value
+}
+
+// listEnds are the reasons for which a number behind an episode is not part of its list.
+var listEnds = []reason[listItem]{
+	because("the same number again", "Silver Rail S01E02-E02 Night Train.mkv -> Silver Rail s1 e2 episode",
+		func(m listItem) bool { return m.value == m.last }),
+	because("a sign, but letters behind the number", "Silver Rail S01E02E03x.mkv -> Silver Rail s1 e2 episode",
+		func(m listItem) bool { return m.sign && !m.end.wordEnd() && !extends(m.end) }),
+	because("a blank that joins nothing", "Silver Rail S01E02 - 05.mkv -> Silver Rail s1 e2 episode",
+		func(m listItem) bool {
+			return !m.sign && strings.Contains(m.sep, " ") && !strings.ContainsAny(m.sep, "&+~")
+		}),
+	because("a dot or a slash", "Silver.Rail.S01E02.03.mkv -> Silver Rail s1 e2 episode",
+		func(m listItem) bool { return !m.sign && strings.ContainsAny(m.sep, "./") }),
+	because("one digit behind a comma", "Silver Rail S01E1,2 Nights.mkv -> Silver Rail s1 e1 episode",
+		func(m listItem) bool { return !m.sign && m.sep == "," && m.width == 1 && m.end.i < len(m.end.text) }),
+	because("a smaller number", "Silver.Rail.S02E05-02 -> Silver Rail s2 e5 episode",
+		func(m listItem) bool { return !m.sign && m.value < m.last }),
+	because("far too large a number", "Silver.Rail.S02E05-500 -> Silver Rail s2 e5 episode",
+		func(m listItem) bool { return !m.sign && m.value > m.last+300 }),
+	because("fewer digits", "Silver Rail S01E02,3.mkv -> Silver Rail s1 e2 episode",
+		func(m listItem) bool { return !m.sign && m.width < 2 && m.first > 1 }),
+	because("two digits more", "Silver Rail S01E0-118.mkv -> Silver Rail s1 e0 episode",
+		func(m listItem) bool { return !m.sign && m.width > m.first+1 }),
+	because("a number that an underscore ends", "Silver_Rail_S01E02-03_Nights.mkv -> Silver Rail s1 e2 episode",
+		func(m listItem) bool {
+			return !m.sign && m.end.peek() == '_' && !strings.HasPrefix(m.end.text[m.end.i:], "_of_")
+		}),
+	because("letters behind the number", "Silver.Rail.S02E05-07a -> Silver Rail s2 e5 episode",
+		func(m listItem) bool { return !m.sign && !plainEnd(m.end) }),
+	because("a list that does not count on", "Silver_Rail_S01E02_05.mkv -> Silver Rail s1 e2 episode",
+		func(m listItem) bool { return !m.sign && strings.ContainsAny(m.sep, "_,") && m.value != m.last+1 }),
+}
 
 // readEpisodes reads a list of episodes at c: "E02", "E02E03", "E02-E05", "E02-05", "E01-02-03", "x02x03", "E01+02",
-// "E29-31", "E01.and.S14E02". signed says that the first needs its sign. It returns the expanded list and where it ends.
+// "E29-31", "E01.and.S14E02". signed demands a sign before the first; season is how a season before it is written. It
+// returns the expanded list and where it ends.
 func (p *marked) readEpisodes(c cursor, season string, signed bool) ([]float64, int, bool) {
 	if !c.episodeSign(false) && signed {
 		return nil, 0, false
@@ -22,59 +62,20 @@ func (p *marked) readEpisodes(c cursor, season string, signed bool) ([]float64, 
 	list[0] = float64(n)
 	c.fraction(&list[0])
 	version := c.suffix()
-	last := n
-	for steps := 0; steps < 64; steps++ {
-		d := c
-		d.skip(" ._-+&/~,", 3)
-		sep := d.text[c.i:d.i]
-		if e := c; (e.is(".and.") || e.is(" and ") || e.is(" en ") || e.is(" to ")) && (digit(e.peek()) || e.peek()|0x20 == 's' || e.peek()|0x20 == 'e') {
-			d, sep = e, "+"
-		}
-		again := false // the season is written again: S01E02 - S01E03, 2x04.2x05
-		e := d
-		if e.peek()|0x20 == 's' {
-			e.i++
-			if _, _, ok := e.number(4); ok {
-				g := e
-				g.skip(" .", 1)
-				if g.episodeSign(true) {
-					d, again = g, true
-				}
-			}
-		} else if _, _, ok := e.number(4); ok && e.peek()|0x20 == 'x' && e.i+1 < len(e.text) && digit(e.text[e.i+1]) && (e.i-d.i <= 2 || e.i-d.i == 4 && season == p.text[d.i:e.i]) {
-			e.i++
-			d, again = e, true
-		}
-		sign := again || d.episodeSign(true)
-		if !sign {
-			if sep == "" || !digit(d.peek()) || strings.ContainsAny(sep, " ") && !strings.ContainsAny(sep, "&+~") || strings.ContainsAny(sep, "./") || sep == "," && d.i+1 < len(d.text) && !digit(d.text[d.i+1]) {
-				break
-			}
-		}
-		if sep != "" && strings.TrimLeft(sep, " ") == "" && !sign {
+	for last, steps := n, 0; steps < 64; steps++ {
+		m, ok := c.listItem(season)
+		m.first, m.last = width, last
+		if !ok || anyOf(listEnds, m) {
 			break
 		}
-		v, w, ok := d.number(5)
-		if !ok || v == last {
-			break
-		}
-		if !sign && (v < last || v > last+300 || w < 2 && width > 1 || w > width+1 || d.peek() == '_' && !strings.HasPrefix(d.text[d.i:], "_of_") || !plainEnd(&d)) {
-			break
-		}
-		if !sign && strings.ContainsAny(sep, "_,") && v != last+1 {
-			break
-		}
-		if sign && !d.wordEnd() && !extends(d) {
-			break
-		}
-		if strings.ContainsAny(sep, "-~") && v > last && v-last < 2000 && !p.listed(d) {
-			for k := last + 1; k < v; k++ {
+		if strings.ContainsAny(m.sep, "-~") && m.value-last < 2000 && !m.end.listed() {
+			for k := last + 1; k < m.value; k++ {
 				list = append(list, float64(k))
 			}
 		}
-		list = append(list, float64(v))
-		last = v
-		c = d
+		list = append(list, float64(m.value))
+		last = m.value
+		c = m.end
 		if v := c.suffix(); v > 0 {
 			version = v
 		}
@@ -82,7 +83,7 @@ func (p *marked) readEpisodes(c cursor, season string, signed bool) ([]float64, 
 	if !c.wordEnd() && !extends(c) {
 		return nil, 0, false
 	}
-	if len(list) > 1 && !slices.IsSorted(list) {
+	if !slices.IsSorted(list) {
 		slices.Sort(list)
 	}
 	if version > 0 {
@@ -91,12 +92,51 @@ func (p *marked) readEpisodes(c cursor, season string, signed bool) ([]float64, 
 	return list, c.i, true
 }
 
-// listed says whether another item follows with a dash, so that what stands before is a list and not a range: "E01-02-03".
-func (p *marked) listed(c cursor) bool {
+// listItem reads the separator and number at c.
+func (c cursor) listItem(season string) (m listItem, ok bool) {
+	d := c
+	d.skip(" ._-+&/~,", 3)
+	m.sep = d.text[c.i:d.i]
+	if e := c; e.isAny(".and.", " and ", " en ", " to ") && (digit(e.peek()) || e.peek()|0x20 == 's' || e.peek()|0x20 == 'e') {
+		d, m.sep = e, "+"
+	}
+	m.sign = d.seasonAgain(season) || d.episodeSign(true)
+	m.value, m.width, ok = d.number(5)
+	m.end = d
+	return m, ok
+}
+
+// seasonAgain reads a season that is written again: "S01E02 - S01E03", "2x04.2x05".
+func (c *cursor) seasonAgain(season string) bool {
+	d := *c
+	if d.peek()|0x20 == 's' {
+		d.i++
+		if _, _, ok := d.number(4); !ok {
+			return false
+		}
+		d.skip(" .", 1)
+		if !d.episodeSign(true) {
+			return false
+		}
+		*c = d
+		return true
+	}
+	_, width, ok := d.number(4)
+	if !ok || d.peek()|0x20 != 'x' || !digit(d.at(1)) || width > 2 && !(width == 4 && season == d.text[c.i:d.i]) {
+		return false
+	}
+	d.i++
+	*c = d
+	return true
+}
+
+// listed reports whether another item follows with a dash, so that what stands before is a list and not a range:
+// "E01-02-03".
+func (c cursor) listed() bool {
 	if c.skip(" -", 3) == 0 {
 		return false
 	}
 	c.episodeSign(true)
-	_, w, ok := c.number(3)
-	return ok && w >= 2 && c.wordEnd() && c.peek() != '_'
+	_, width, ok := c.number(3)
+	return ok && width >= 2 && c.wordEnd() && c.peek() != '_'
 }

@@ -1,15 +1,40 @@
 package release
 
-// This file decides what says the part of a season, besides "Part 2".
+// markPart: "Part 2", "Pt. 1", "Part.II", "Cour 2", "PartA", "PART1". It stays part of the title, weakly.
+func (p *marked) markPart(i int) bool {
+	t := &p.tokens[i]
+	if t.class == mixed {
+		head := letters(p.word(i))
+		if k, _ := lookup(head); k.role != partWord || p.width(i)-len(head) > 2 {
+			return false
+		}
+		number := p.word(i)[len(head):]
+		p.setPart(i, i+1, atoi(number[:leadingDigits(number)]))
+		return true
+	}
+	if t.word.role != partWord || !p.beside(i, i+1) || len(p.gap(i)) > 2 {
+		return false
+	}
+	n, ok := p.tokens[i+1].num, p.tokens[i+1].class == number
+	if !ok || n <= 0 || n >= 30 {
+		if n, ok = roman(p.word(i + 1)); !ok {
+			n, ok = spelled(lower(p.word(i + 1)))
+		}
+	}
+	if ok {
+		p.setPart(i, i+2, n)
+	}
+	return ok
+}
 
-// markOrdinalPart: "2nd Part", "Second Cour".
+// markOrdinalPart: "2nd Part", "Second Cour"; but not "First Part 2".
 func (p *marked) markOrdinalPart(i int) bool {
-	if i+1 >= len(p.tokens) || p.tokens[i+1].word.role != partWord || len(p.gap(i)) != 1 || p.tokens[i+1].group != p.tokens[i].group {
+	if !p.beside(i, i+1) || p.roleAt(i+1) != partWord || len(p.gap(i)) != 1 {
 		return false
 	}
 	n, ok := ordinal(lower(p.word(i)))
-	if !ok || p.romanceOrdinal(i) || i+2 < len(p.tokens) && p.tokens[i+2].class == number && len(p.gap(i+1)) <= 2 {
-		return false // "First Part 2"
+	if !ok || p.romanceOrdinal(i) || p.classAt(i+2) == number && len(p.gap(i+1)) <= 2 {
+		return false
 	}
 	p.setPart(i, i+2, n)
 	return true
@@ -17,7 +42,7 @@ func (p *marked) markOrdinalPart(i int) bool {
 
 // markDaiPart: "Dai 2 Bu", the Japanese "second part" in Latin letters.
 func (p *marked) markDaiPart(i int) bool {
-	if i == 0 || i+1 >= len(p.tokens) || lower(p.word(i-1)) != "dai" || lower(p.word(i+1)) != "bu" || p.tokens[i-1].group != p.tokens[i+1].group || p.tokens[i].num > 9 {
+	if !p.beside(i-1, i+1) || !among(p.word(i-1), "dai") || !among(p.word(i+1), "bu") || p.tokens[i].num > 9 {
 		return false
 	}
 	p.setPart(i-1, i+2, p.tokens[i].num)

@@ -1,10 +1,6 @@
 package release
 
-import (
-	"strings"
-)
-
-// This file decides what S01E02 and its kin say.
+import "strings"
 
 // markSeasonEpisode: "S01E02", "S01.E02", "S01 - E03", "S03-x01", "S01E01-E03", "S01-S03", "S01v2", "Se.3 afl.3", and the
 // same at the end of a word that something ran into ("TitleS01E02").
@@ -15,25 +11,29 @@ func (p *marked) markSeasonEpisode(i int) bool {
 		return p.markGluedSeason(i)
 	}
 	c.i++
-	if (c.peek() == 'o' || c.peek() == 'O') && c.i+1 < len(c.text) && digit(c.text[c.i+1]) {
+	switch {
+	case (c.peek() == 'o' || c.peek() == 'O') && digit(c.at(1)): // "SO2": an O for a zero
 		c.i++
-	} else if c.peek()|0x20 == 'e' && t.e-t.s == 2 {
+	case c.peek()|0x20 == 'e' && t.e-t.s == 2:
 		c.i++
-		for c.peek() == '.' || c.peek() == ' ' {
-			c.i++
-		}
+		c.skip(". ", len(c.text))
 	}
-	if t.class == alpha && c.i == t.e && t.e-t.s == 1 || p.media && i > 0 && p.before(i) == "-" && (i+1 == len(p.tokens) || p.tokens[i+1].group != t.group) && p.tokens[i-1].tag != none {
+	if t.class == alpha && t.e-t.s == 1 || p.groupAtEnd(i) {
 		return false
 	}
 	season, n, ok := c.number(4)
-	if !ok || n == 4 && (season < 1900 || season > 2099) {
+	if !ok || n == 4 && (season < firstYear || season > 2099) {
 		return p.markGluedSeason(i)
 	}
 	return p.afterSeason(i, c, season)
 }
 
-// markGluedSeason: "DieS01E06".
+// groupAtEnd reports whether token i stands where a scene name has its group: "x264-S4L".
+func (p *marked) groupAtEnd(i int) bool {
+	return p.media && p.before(i) == "-" && p.tagAt(i-1) != none && !p.beside(i, i+1)
+}
+
+// markGluedSeason cuts "DieS01E06" before its marker, which is the next token then.
 func (p *marked) markGluedSeason(i int) bool {
 	t := p.tokens[i]
 	if t.class != mixed || !p.episode.empty() {
@@ -43,88 +43,29 @@ func (p *marked) markGluedSeason(i int) bool {
 	for k := 1; k+5 < len(w); k++ {
 		if w[k]|0x20 == 's' && digit(w[k+1]) && digit(w[k+2]) && w[k+3]|0x20 == 'e' && digit(w[k+4]) && digit(w[k+5]) && !digit(w[k-1]) {
 			p.split(i, t.s+k)
-			return false // the next token is the marker
+			return false
 		}
 	}
 	return false
 }
 
 // afterSeason goes on behind "S01": more seasons, or episodes, or neither.
-func (p *marked) afterSeason(i int, c cursor, season int) bool {
-	start := c
-	last := season
-	seasons := []int{season}
-	for {
-		d := c
-		gapLen := d.skip(" ._-+&/~", 3)
-		tight := gapLen == 0
-		ranged := strings.ContainsAny(d.text[c.i:d.i], "-~")
-		if d.peek()|0x20 == 's' && d.i+1 < len(d.text) && digit(d.text[d.i+1]) {
-			d.i++
-			n, w, ok := d.number(2)
-			if !ok || w == 0 || n <= last || n > last+30 || !(d.wordEnd() || d.peek()|0x20 == 'e' || d.peek()|0x20 == 's') {
-				break
-			}
-			if ranged {
-				for k := last + 1; k < n; k++ {
-					seasons = append(seasons, k)
-				}
-			}
-			seasons = append(seasons, n)
-			last = n
-			c = d
-			continue
-		}
-		if !tight && d.text[c.i:d.i] == "-" && digit(d.peek()) && len(seasons) == 1 {
-			n, w, ok := d.number(2)
-			if ok && w == 2 && n > last && d.wordEnd() && n-last < 40 {
-				for k := last + 1; k <= n; k++ {
-					seasons = append(seasons, k)
-				}
-				c = d
-			}
-		}
-		break
-	}
+func (p *marked) afterSeason(i int, start cursor, season int) bool {
+	seasons, c := start.moreSeasons(season)
 	d := c
 	d.skip(" ._-", 3)
-	if eps, end, ok := p.readEpisodes(d, "", true); ok && len(p.episodes) == 0 {
+	if episodes, end, ok := p.readEpisodes(d, "", true); ok && len(p.episodes) == 0 {
 		at := p.take(i, end, tagEpisode)
-		p.seasons, p.episodes = seasons, eps
+		p.seasons, p.episodes = seasons, episodes
 		p.season, p.episode = at, at
 		return true
 	}
 	if !c.wordEnd() {
-		// "S07D1", "S04DVD7", "S01P01", "S01Extras", "S01v2", "S01MULTI": a season, with something run into it.
-		switch c.peek() | 0x20 {
-		case 's', 'o':
+		if c.peek()|0x20 == 's' || c.peek()|0x20 == 'o' {
 			return p.specialOfSeason(i, c)
-		case 'd':
-			e := c
-			e.i++
-			e.is("vd")
-			if _, _, ok := e.number(2); ok && e.wordEnd() {
-				c = e
-			} else if start.i == c.i {
-				return false
-			}
-		case 'p', 'v':
-			e := c
-			e.i++
-			n, _, ok := e.number(2)
-			if !ok || !e.wordEnd() {
-				return false
-			}
-			if c.peek()|0x20 == 'p' {
-				p.part = n
-			} else {
-				p.version = n
-			}
-			c = e
-		default:
-			if e := c; !e.is("extras") || !e.wordEnd() {
-				return false
-			}
+		}
+		if !p.behindSeason(&c) && (len(seasons) == 1 || c.peek()|0x20 != 'd') {
+			return false
 		}
 	}
 	if !p.season.empty() && len(p.seasons) > 0 {
@@ -135,16 +76,88 @@ func (p *marked) afterSeason(i int, c cursor, season int) bool {
 	return true
 }
 
+// moreSeasons reads the seasons behind the first: "S01-S03", "S01S02", "S01-03". It returns all of them and where they
+// end.
+func (c cursor) moreSeasons(first int) ([]int, cursor) {
+	seasons, last := []int{first}, first
+	for {
+		d := c
+		d.skip(" ._-+&/~", 3)
+		ranged := strings.ContainsAny(d.text[c.i:d.i], "-~")
+		n, ok := d.anotherSeason(last)
+		if !ok && len(seasons) == 1 {
+			d = c
+			n, ok = d.lastSeason(last)
+			ranged = true
+		}
+		if !ok {
+			return seasons, c
+		}
+		for k := last + 1; ranged && k < n; k++ {
+			seasons = append(seasons, k)
+		}
+		seasons = append(seasons, n)
+		c, last = d, n
+	}
+}
+
+// anotherSeason reads "S03" behind the season last.
+func (c *cursor) anotherSeason(last int) (int, bool) {
+	if c.peek()|0x20 != 's' {
+		return 0, false
+	}
+	c.i++
+	n, _, ok := c.number(2)
+	return n, ok && n > last && n <= last+30 && (c.wordEnd() || c.peek()|0x20 == 'e' || c.peek()|0x20 == 's')
+}
+
+// lastSeason reads the "-03" of "S01-03".
+func (c *cursor) lastSeason(first int) (int, bool) {
+	if !c.is("-") {
+		return 0, false
+	}
+	n, width, ok := c.number(2)
+	return n, ok && width == 2 && n > first && n < first+40 && c.wordEnd()
+}
+
+// behindSeason reads what is run into a season: the disc of "S07D1" and "S04DVD7", the part of "S01P01", the version of
+// "S01v2". The word of "S01Extras" stays where it is.
+func (p *marked) behindSeason(c *cursor) bool {
+	d := *c
+	if d.is("extras") {
+		return d.wordEnd()
+	}
+	first := d.peek() | 0x20
+	if first != 'd' && first != 'p' && first != 'v' {
+		return false
+	}
+	d.i++
+	if first == 'd' {
+		d.is("vd")
+	}
+	n, _, ok := d.number(2)
+	if !ok || !d.wordEnd() {
+		return false
+	}
+	switch first {
+	case 'p':
+		p.part = n
+	case 'v':
+		p.version = n
+	}
+	*c = d
+	return true
+}
+
 // specialOfSeason: "S01SP02", "S01OVA1": a special, of which season 0 may have another number.
 func (p *marked) specialOfSeason(i int, c cursor) bool {
-	name := ""
-	for _, n := range [...]string{"SP", "OVA", "OAD"} {
-		if name == "" && c.is(n) {
-			name = n
-		}
+	start := c.i
+	if !c.isAny("SP", "OVA", "OAD") {
+		return false
 	}
+	name := upper(c.text[start:c.i])
 	n, _, ok := c.number(3)
-	if name == "" || !ok || !c.wordEnd() || !p.episode.empty() {
+	if !ok || !c.wordEnd() || !p.episode.empty() {
 		return false
 	}
 	p.special = name

@@ -1,9 +1,5 @@
 package release
 
-// This file decides which number that stands alone is an episode. Every
-// candidate gets points for where it stands; the best above zero wins, the
-// later one of two equals.
-
 // How much a place speaks for a number being the episode.
 const (
 	dashThenEnd  = 100 // "Title - 07 [...]", "Title - 07 - Name"
@@ -13,25 +9,130 @@ const (
 	lastBefore   = 60  // "Title 07 [1080p]"
 	inRound      = 45  // "Title (07)"
 	amid         = 30  // "Title 07 Name"
+	noEpisode    = 0
 )
 
-// loose reads an episode number without a sign: "07", "07v2", "09a", "12END", "13完" is two words.
-func (p *lexed) loose(i int) (int, bool) {
-	t := &p.tokens[i]
-	if t.class == number {
-		return t.num, t.num >= 0 && t.e-t.s <= 4
-	}
-	if t.class != mixed {
-		return 0, false
-	}
-	c := cursor{p.text[:t.e], t.s}
-	n, _, ok := c.number(4)
-	if !ok {
-		return 0, false
-	}
-	at := c.i
-	c.suffix()
-	return n, c.i > at && c.i == t.e
+// bareNumber is a number that no marker explains.
+type bareNumber struct {
+	*numbered
+	i, value, width int  // its token, its value, its digits
+	padded          bool // it begins with a zero
+	dash            bool // a dash between blanks stands before it
+	closes          bool // the title or the name ends behind it
+	year            bool // the year stands right behind it
+}
+
+// numberRules say for a number outside brackets how much its place speaks for an episode. The best number of a name
+// wins, the later one of two equals.
+var numberRules = []rule[bareNumber, int]{
+	when("the title begins with it", "- 07 Silver Rail.mkv -> Silver Rail e7 episode",
+		func(b bareNumber) bool { return b.i <= b.first }, noEpisode),
+	when("a percentage", "Silver Rail 50%.mkv -> Silver Rail 50%",
+		func(b bareNumber) bool { return b.followedBy('%') }, noEpisode),
+	when("a decimal that is no half episode", "Silver Rail - 12.100.mkv -> Silver Rail - 12.100", func(b bareNumber) bool {
+		return b.gap(b.i) == "." && b.classAt(b.i+1) == number && b.tagAt(b.i+1) == none && !b.dotted && !b.half()
+	}, noEpisode),
+	when("a list or fraction follows", "Silver Rail 01,02.mkv -> Silver Rail 01,02", func(b bareNumber) bool {
+		return b.i+1 < len(b.tokens) && (b.gap(b.i) == "/" || b.gap(b.i) == ",") && !b.half()
+	}, noEpisode),
+	when("joined to the number before it", "Silver.Rail.12.100 -> Silver Rail 12 100", func(b bareNumber) bool {
+		return b.i > 0 && b.classAt(b.i-1) == number && b.before(b.i) != " " && !b.dash && b.tagAt(b.i-1) != tagYear
+	}, noEpisode),
+	when("behind No.", "Silver Rail 15 No.6 720p HDTV -> Silver Rail 15 No.6",
+		func(b bareNumber) bool { return b.i > 0 && b.before(b.i) == "." && b.word(b.i-1) == "No" }, noEpisode),
+	when("the number of a volume, part or film", "Silver Rail Vol.12.mkv -> Silver Rail Vol.12",
+		func(b bareNumber) bool { return b.belongsToWord() }, noEpisode),
+	when("the end of a range", "Silver Rail 07v2, 86.mkv -> Silver Rail e7,86 v2 episode", func(b bareNumber) bool {
+		m, ok := b.looseAt(b.i - 1)
+		return ok && b.tagAt(b.i-1) == none && rangeGap(b.before(b.i)) && m < b.value
+	}, noEpisode),
+	when("the second of two years", "Silver Rail 2009 - 2012.mkv -> Silver Rail 2009 - 2012",
+		func(b bareNumber) bool { return b.i > 0 && b.yearlike(b.i) && b.yearlike(b.i-1) }, noEpisode),
+	when("a year behind an apostrophe", "Silver Rail '84.mkv -> Silver Rail '84", func(b bareNumber) bool {
+		s := b.tokens[b.i].s
+		return s > 0 && b.text[s-1] == '\''
+	}, noEpisode),
+	when("a counter behind it means something else", "Silver.Rail.00은빛 -> Silver Rail 00은빛", func(b bareNumber) bool {
+		return b.gap(b.i) == "" && b.classAt(b.i+1) == cjk && b.tagAt(b.i+1) != tagEnd
+	}, noEpisode),
+	when("a group behind a codec", "Silver Rail 1080p x264 -7 -> Silver Rail", func(b bareNumber) bool {
+		t := b.tagAt(b.i - 1)
+		return (t == tagVideo || t == tagAudio || t == tagTech) && !b.tokens[b.i-1].weak
+	}, noEpisode),
+	when("a folder's number without a dash", "Silver Rail 24/07.mkv -> Silver Rail 24 e7 episode",
+		func(b bareNumber) bool { return b.folder && !b.dash }, noEpisode),
+	when("a folder's number before the year", "Silver Rail - 1874 (2009)/movie.mkv -> Silver Rail - 1874 y2009 movie",
+		func(b bareNumber) bool { return b.folder && b.year && b.width == 4 }, noEpisode),
+	when("a film's number before its subtitle and year",
+		"Silver Rail 02 - The Long Night (2001).mkv -> Silver Rail 02 - The Long Night y2001 movie",
+		func(b bareNumber) bool { return !b.dash && b.subtitled(b.i) }, noEpisode),
+	when("a dash before it, an end behind it", "Silver Rail - 7.mkv -> Silver Rail e7 episode",
+		func(b bareNumber) bool { return b.dash && b.closes && !(b.year && b.width == 1 && b.value > 0) }, dashThenEnd),
+	when("a dash before it, a name behind it", "Silver Rail - 07 Night Train.mkv -> Silver Rail e7 episode",
+		func(b bareNumber) bool {
+			return b.dash && !b.closes && (b.width == 2 || b.width == 3 || b.width > 3 && !yearNumber(b.value)) && !(b.year && !b.padded)
+		}, dashThenText),
+	when("a film's number before its year", "Silver Rail 1-1984.mkv -> Silver Rail 1 y1984 movie",
+		func(b bareNumber) bool { return b.year && !b.padded }, noEpisode),
+	when("among the tags", "Silver Rail 1080p 07 -> Silver Rail", func(b bareNumber) bool {
+		return b.closes && b.i > 0 && b.strongAt(b.i-1) && b.tagAt(b.i-1) != tagSeason && b.tagAt(b.i-1) != tagYear
+	}, noEpisode),
+	when("last of the title, written like an episode", "Silver Rail 07 BluRay.mkv -> Silver Rail e7 episode",
+		func(b bareNumber) bool {
+			return b.closes && b.width >= 2 && !b.likeYear() && (b.padded || b.width >= 3)
+		}, lastBefore),
+	when("last of the title, in a name made like an episode's", "Silver Rail 12.mkv -> Silver Rail e12 episode",
+		func(b bareNumber) bool {
+			return b.closes && b.width >= 2 && !b.likeYear() && (b.fansub || !b.season.empty() || !b.media)
+		}, lastBefore),
+	when("last of the title, before a bracket or a television source",
+		"Silver Rail 15 [BluRay].mkv -> Silver Rail e15 episode",
+		func(b bareNumber) bool {
+			return b.closes && b.width >= 2 && !b.likeYear() && (b.television(b.i+1) || !b.dotted && b.bracketNext(b.i))
+		}, lastBefore),
+	when("a last digit before a television source", "Silver Rail 7 HDTV.mkv -> Silver Rail e7 episode",
+		func(b bareNumber) bool { return b.closes && b.width == 1 && b.television(b.i+1) }, lastBefore),
+	when("a last digit behind a tight dash", "Silver Rail-7.mkv -> Silver Rail e7 episode",
+		func(b bareNumber) bool { return b.closes && b.width == 1 && b.before(b.i) == "-" && !b.media }, lastBefore),
+	when("the first of a range", "Silver Rail 1-13.mkv -> Silver Rail e1-13 batch",
+		func(b bareNumber) bool { return b.closes && b.width == 1 && b.rangeTo(b.i) }, lastBefore),
+	when("the year follows, with words between", "Silver.Rail.07.Nights.2009.mkv -> Silver Rail 07 Nights y2009 movie",
+		func(b bareNumber) bool { return !b.closes && b.yearAt > b.i && !b.fansub && b.season.empty() }, noEpisode),
+	when("a padded number before the episode's name", "Silver.Rail.07.Night.Train.mkv -> Silver Rail e7 episode",
+		func(b bareNumber) bool {
+			return !b.closes && b.padded && (b.dotted || b.fansub || b.media) && b.season.empty()
+		}, amid),
+	when("two digits before the episode's name, behind a group",
+		"[Quiet] Silver Rail 14 Night.mkv -> Silver Rail e14 episode",
+		func(b bareNumber) bool {
+			return !b.closes && b.width == 2 && b.fansub && !b.dotted && (b.gap(b.i) == " " || b.gap(b.i) == "_") && b.season.empty()
+		}, amid),
+	when("three digits behind a tight dash", "Silver Rail-107-Night Train.mkv -> Silver Rail e107 episode",
+		func(b bareNumber) bool { return !b.closes && b.width == 3 && !b.media && b.before(b.i) == "-" }, amid),
+}
+
+// bracketRules say the same for a number in brackets.
+var bracketRules = []rule[bareNumber, int]{
+	when("text before it in its bracket", "Silver Rail (1-13).mkv -> Silver Rail e1-13 batch", func(b bareNumber) bool {
+		first := b.around().first
+		return b.i != first && !(b.i == first+1 && b.word(first) == "TV")
+	}, noEpisode),
+	when("a bracket before the title", "(07) Silver Rail.mkv -> Silver Rail",
+		func(b bareNumber) bool { return b.i < b.first }, noEpisode),
+	when("other text in its bracket", "Silver Rail (3 Nights).mkv -> Silver Rail",
+		func(b bareNumber) bool { return !b.numberOnly(span{b.i, b.around().behind}) }, noEpisode),
+	when("a bracket that begins another", "Silver Rail ((07)).mkv -> Silver Rail", func(b bareNumber) bool {
+		outer := b.around().outer
+		return outer >= 0 && b.brackets[outer].first == b.around().first
+	}, noEpisode),
+	when("a bracket that is not round", "Silver Rail 00[07].mkv -> Silver Rail 00 e7 episode",
+		func(b bareNumber) bool { return !b.around().round }, bracketed),
+	when("an old year in a round bracket", "Silver Rail (1897).mkv -> Silver Rail",
+		func(b bareNumber) bool { return b.width == 4 && b.value >= 1800 && b.value < 2100 }, noEpisode),
+	when("a range in a round bracket", "Time Flock 24 (01-24) [1080p] -> Time Flock 24 e1-24 batch",
+		func(b bareNumber) bool { return b.around().behind > b.i+1 && b.width >= 2 && rangeGap(b.gap(b.i)) }, rangeInRound),
+	when("two digits or more in a round bracket", "Silver Rail (07).mkv -> Silver Rail e7 episode",
+		func(b bareNumber) bool { return b.around().behind > b.i+1 || b.width >= 2 }, inRound),
 }
 
 // findNumber chooses a bare episode number when no marker named one.
@@ -42,27 +143,77 @@ func (p *numbered) findNumber() {
 	if p.seasonDotEpisode() {
 		return
 	}
-	best, points := -1, 0
+	best, most := -1, 0
 	for i := range p.tokens {
-		if v := p.points(i); v > 0 && v >= points && !(v == points && points == bracketed) {
-			best, points = i, v
+		if v := p.points(i); v > 0 && v >= most && !(v == most && most == bracketed) {
+			best, most = i, v
 		}
 		p.steps++
 	}
-	if best < 0 && p.folder {
-		return
-	}
-	if best < 0 {
+	switch {
+	case best >= 0:
+		p.bare = true
+		if most == dashThenEnd && p.startsRange(best-1) {
+			best--
+		}
+		p.takeLoose(best)
+		p.extendRange()
+	case !p.folder:
 		p.leadingNumber()
 		p.partAsEpisode()
-		return
 	}
-	p.bare = true
-	if points == dashThenEnd && p.startsRange(best-1) {
-		best--
+}
+
+// points returns how much speaks for the number at i.
+func (p *numbered) points(i int) int {
+	t := &p.tokens[i]
+	if t.tag != none || t.class == cjk || t.class == alpha {
+		return noEpisode
 	}
-	p.takeLoose(best)
-	p.extendRange()
+	n, ok := p.loose(i)
+	if !ok || i == p.yearAt || !p.dated.empty() && p.dated.from > 0 && i >= p.dated.to {
+		return noEpisode
+	}
+	b := bareNumber{numbered: p, i: i, value: n, width: leadingDigits(p.word(i))}
+	if t.group >= 0 {
+		return decide(bracketRules, b)
+	}
+	b.padded = p.text[t.s] == '0' && b.width > 1
+	b.dash = dashGap(p.before(i))
+	b.closes = p.closesNumber(i)
+	b.year = p.nextYear(i)
+	return decide(numberRules, b)
+}
+
+// around returns the bracket that holds the number.
+func (b bareNumber) around() *bracket { return &b.brackets[b.tokens[b.i].group] }
+
+// likeYear reports whether the number could be a year.
+func (b bareNumber) likeYear() bool { return b.width == 4 && yearNumber(b.value) }
+
+func (b bareNumber) half() bool {
+	_, ok := b.fractionAt(b.i)
+	return ok
+}
+
+func (b bareNumber) followedBy(c byte) bool {
+	g := b.gap(b.i)
+	return g != "" && g[0] == c
+}
+
+// belongsToWord reports whether the word before the number takes it: "Ver 1.1", "Vol. 3", "Act.2", "Movie 2".
+func (b bareNumber) belongsToWord() bool {
+	if b.i == 0 {
+		return false
+	}
+	switch t := &b.tokens[b.i-1]; {
+	case t.tag == tagVolume, t.word.role == volumeWord:
+		return true
+	case t.word.role == partWord:
+		return t.tag != tagPart || !b.dash
+	default:
+		return t.tag == tagMovie && !b.dash
+	}
 }
 
 // takeLoose records the bare number at i.
@@ -83,203 +234,29 @@ func (p *numbered) takeLoose(i int) {
 	p.setEpisode(i, to, v)
 }
 
-// fractionAt reads the ".5" behind the number at i.
-func (p *lexed) fractionAt(i int) (float64, bool) {
-	if i+1 < len(p.tokens) && p.gap(i) == "." && p.tokens[i].class == number && p.tokens[i+1].group == p.tokens[i].group {
-		w := p.word(i + 1)
-		if len(w) >= 1 && digit(w[0]) && (len(w) == 1 || len(w) == 3 && w[1] == 'v') && w[0] != '0' && p.tokens[i+1].tag == none && p.gap(i+1) != "." {
-			return float64(w[0]-'0') / 10, true
-		}
-	}
-	return 0, false
-}
-
-// points says how much speaks for the number at i.
-func (p *numbered) points(i int) int {
-	t := &p.tokens[i]
-	if t.tag != none || t.class == cjk || t.class == alpha {
-		return 0
-	}
-	n, ok := p.loose(i)
-	if !ok || i == p.yearAt || !p.dated.empty() && p.dated.from > 0 && i >= p.dated.to {
-		return 0
-	}
-	width := 0
-	for k := t.s; k < t.e && digit(p.text[k]); k++ {
-		width++
-	}
-	padded := p.text[t.s] == '0' && width > 1
-	if t.group >= 0 {
-		return p.pointsInBracket(i, width)
-	}
-	if i <= p.first || len(p.gap(i)) > 0 && p.gap(i)[0] == '%' {
-		return 0
-	}
-	if _, ok := p.fractionAt(i); !ok && i+1 < len(p.tokens) && (p.gap(i) == "." && p.tokens[i+1].class == number && p.tokens[i+1].tag == none && !p.dotted ||
-		p.gap(i) == "/" || p.gap(i) == ",") {
-		return 0
-	}
-	if i > 0 && (p.tokens[i-1].class == number && p.gap(i-1) != " " && !dashGap(p.gap(i-1)) && p.tokens[i-1].tag != tagYear || p.before(i) == "." && len(p.word(i-1)) == 2 && p.word(i-1) == "No") {
-		return 0
-	}
-	// "Ver 1.1", "Vol. 3", "Act.2": the number belongs to the word before it.
-	if i > 0 && (p.tokens[i-1].tag == tagVolume || p.tokens[i-1].word.role == volumeWord || p.tokens[i-1].word.role == partWord && !(p.tokens[i-1].tag == tagPart && dashGap(p.before(i))) || p.tokens[i-1].tag == tagMovie && !dashGap(p.before(i))) {
-		return 0
-	}
-	if i > 0 && p.tokens[i-1].tag == none && p.rangeGap(p.before(i)) {
-		if m, ok := p.loose(i - 1); ok && m < n {
-			return 0 // the end of a range
-		}
-	}
-	if i > 0 && p.yearlike(i) && p.yearlike(i-1) || t.s > 0 && p.text[t.s-1] == '\'' {
-		return 0
-	}
-	if i+1 < len(p.tokens) && p.gap(i) == "" && p.tokens[i+1].class == cjk && p.tokens[i+1].tag != tagEnd {
-		return 0 // "12궁", "2年級"
-	}
-	if i > 0 {
-		switch p.tokens[i-1].tag {
-		case tagVideo, tagAudio, tagTech:
-			if !p.tokens[i-1].weak {
-				return 0 // a group such as "236@site"
-			}
-		default:
-		}
-	}
-	dash := dashGap(p.before(i))
-	if p.folder && !dash {
-		return 0
-	}
-	year := p.nextYear(i)
-	if p.folder && year && width == 4 {
-		return 0 // "Title - 1874 (2024)"
-	}
-	closes := p.closesNumber(i)
-	switch {
-	case !dash && p.subtitled(i):
-		return 0
-	case dash && closes && !(year && width == 1 && n > 0):
-		return dashThenEnd
-	case dash && width >= 2 && !closes && (width == 2 || width == 3 || !p.yearNumber(n)) && !(year && !padded):
-		return dashThenText
-	case dash:
-		return 0
-	case year && !padded:
-		return 0
-	case closes && i > 0 && p.tokens[i-1].tag != none && !p.tokens[i-1].weak && p.tokens[i-1].tag != tagSeason && p.tokens[i-1].tag != tagYear:
-		return 0
-	case closes && (width >= 2 && !(width == 4 && p.yearNumber(n))):
-		if padded || width >= 3 || p.fansub || !p.season.empty() || !p.media || p.television(i+1) || !p.dotted && p.bracketNext(i) {
-			return lastBefore
-		}
-	case closes && width == 1 && (p.television(i+1) || p.before(i) == "-" && !p.media || p.rangeTo(i)):
-		return lastBefore
-	case !closes && p.yearAt > i && !p.fansub && p.season.empty():
-		return 0
-	case !closes && padded && (p.dotted || p.fansub || p.media) && p.season.empty():
-		return amid
-	case !closes && width == 2 && p.fansub && !p.dotted && (p.gap(i) == " " || p.gap(i) == "_") && p.season.empty():
-		return amid
-	case !closes && width == 3 && !p.media && p.before(i) == "-":
-		return amid
-	}
-	return 0
-}
-
-// subtitled says whether the number at i, which no dash precedes, is followed by a subtitle and a year in brackets, as in the title
-// of a film: "Title 02 - The Long Night (2001)". A year behind an episode's own title is of no use to anybody.
+// subtitled reports whether the number at i, which no dash precedes, is followed by a subtitle and a year in brackets,
+// as in the title of a film: "Title 02 - The Long Night (2001)". A year behind an episode's own title is of no use.
 func (p *numbered) subtitled(i int) bool {
 	if p.yearAt <= i+1 || p.tokens[p.yearAt].group < 0 || !dashGap(p.gap(i)) {
 		return false
 	}
 	for j := i + 1; j < p.yearAt; j++ {
-		if t := &p.tokens[j]; t.group >= 0 || t.tag != none && !t.weak {
+		if p.tokens[j].group >= 0 || p.strongAt(j) {
 			return false
 		}
 	}
 	return true
 }
 
-func (p *lexed) yearNumber(n int) bool { return n >= firstYear && n <= 2099 }
-
-// nextYear says whether the chosen year stands right behind token i, so that a number there is the title's.
+// nextYear reports whether the chosen year stands right behind token i, so that a number there is the title's.
 func (p *numbered) nextYear(i int) bool {
-	return p.yearAt == i+1 || p.yearAt == i+2 && p.tokens[i+1].class == number && p.rangeGap(p.gap(i))
+	return p.yearAt == i+1 || p.yearAt == i+2 && p.tokens[i+1].class == number && rangeGap(p.gap(i))
 }
 
-// pointsInBracket is points for a number in a bracket.
-func (p *numbered) pointsInBracket(i, width int) int {
-	g := p.tokens[i].group
-	b := &p.brackets[g]
-	if i != b.first && !(i == b.first+1 && p.word(b.first) == "TV") || p.yearlike(i) && b.round || i < p.first {
-		return 0
-	}
-	s := span{i, b.behind}
-	if !p.numberOnly(s) || b.outer >= 0 && p.brackets[b.outer].first == b.first {
-		return 0
-	}
-	if p.yearlike(i) && s.to-s.from == 1 {
-		return 0
-	}
-	if b.round {
-		if n, _ := p.loose(i); width == 4 && n >= 1800 && n < 2100 {
-			return 0
-		}
-		if s.to-s.from > 1 && width >= 2 && p.rangeGap(p.gap(i)) {
-			return rangeInRound
-		}
-		if s.to-s.from > 1 || width >= 2 {
-			return inRound
-		}
-		return 0
-	}
-	return bracketed
-}
-
-// closesNumber says whether the title or the name ends behind the number at i.
-func (p *lexed) closesNumber(i int) bool {
-	j := i + 1
-	if _, ok := p.fractionAt(i); ok {
-		j++
-	}
-	for j < len(p.tokens) && j < i+16 && p.tokens[j].group == p.tokens[i].group && p.rangeGap(p.gap(j-1)) && p.tokens[j].tag == none {
-		p.steps++
-		if _, ok := p.loose(j); !ok {
-			break
-		}
-		j++
-	}
-	if j >= len(p.tokens) || p.tokens[j].group != p.tokens[i].group || dashGap(p.gap(j-1)) {
-		return true
-	}
-	t := &p.tokens[j]
-	if t.tag == tagSeason && t.class != cjk {
-		return false
-	}
-	if t.tag != none && (!t.weak || t.tag == tagEnd || t.tag == tagBatch && lower(p.word(j)) == "complete") {
-		return true
-	}
-	if t.tag == none {
-		return false
-	}
-	// weak tags up to the end, a bracket or a strong one
-	for j < len(p.tokens) && j < i+16 && p.tokens[j].group == p.tokens[i].group {
-		p.steps++
-		if p.tokens[j].tag == none {
-			return false
-		}
-		if !p.tokens[j].weak {
-			return true
-		}
-		j++
-	}
-	return true
-}
-
-// bracketNext says whether a bracket opens behind token i.
+// bracketNext reports whether a bracket opens behind token i.
 func (p *lexed) bracketNext(i int) bool {
 	return i+1 < len(p.tokens) && p.tokens[i].group < 0 && p.tokens[i+1].group >= 0
 }
 
-// television says whether a tag from token i on shows a television recording or broadcast.
+// television reports whether a tag from token i on shows a television recording or broadcast.
 func (p *tagged) television(i int) bool { return p.broadcast >= i }

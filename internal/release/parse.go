@@ -7,7 +7,8 @@ import "strings"
 // span is a range of tokens [from, to).
 type span struct{ from, to int }
 
-func (s span) empty() bool { return s.from >= s.to }
+func (s span) empty() bool      { return s.from >= s.to }
+func (s span) holds(i int) bool { return s.from <= i && i < s.to }
 
 // dotted says whether dots and underscores separate the words of s.
 func dotted(s string) bool {
@@ -25,6 +26,14 @@ func lookupWide(w string) (kw, bool) {
 
 // word returns the text of token i.
 func (p *lexed) word(i int) string { return p.text[p.tokens[i].s:p.tokens[i].e] }
+
+// tagAt returns the tag of token i, none where there is no such token.
+func (p *lexed) tagAt(i int) tag {
+	if i < 0 || i >= len(p.tokens) {
+		return none
+	}
+	return p.tokens[i].tag
+}
 
 // gap returns what stands between token i and the one behind it.
 func (p *lexed) gap(i int) string {

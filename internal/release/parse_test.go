@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// reading writes what a test row states: title, season, episode, year, kind and the rest only where the name has it.
-func reading(r Release) string {
+// summary writes what a test row states: title, season, episode, year, kind and the rest only where the name has it.
+func summary(r Release) string {
 	var b strings.Builder
 	b.WriteString(r.Title)
 	if len(r.Seasons) > 0 {
@@ -66,7 +66,7 @@ type row struct{ name, want string }
 func check(t *testing.T, rows []row) {
 	t.Helper()
 	for _, r := range rows {
-		if got := reading(Parse(r.name)); got != r.want {
+		if got := summary(Parse(r.name)); got != r.want {
 			t.Errorf("%s\n got %s\nwant %s", r.name, got, r.want)
 		}
 	}

@@ -1,94 +1,129 @@
 package release
 
-// This file decides when numbers that stand alone are a range or a list.
+// maxEpisodes bounds what a range may expand to.
+const maxEpisodes = 3000
 
-// startsRange says whether the number at i begins a range with a dash between blanks: "01 - 12", "- 05 - 08".
+// nextNumber is a number behind an episode, which may continue it to a range or a list.
+type nextNumber struct {
+	*marked
+	i, value int
+	last     float64 // the last episode so far
+	join     join
+}
+
+// join is how a number stands behind the one before it.
+type join uint8
+
+const (
+	noJoin      join = iota
+	rangeJoin        // "01-12"
+	spacedJoin       // "01 - 12": more often the number behind it begins the episode's name
+	listJoin         // "01+02"
+	lowlineJoin      // "01_02"
+)
+
+// ends are the reasons for which a number behind an episode is no further episode.
+var ends = []reason[nextNumber]{
+	because("nothing joins them", "Silver Rail - 07 12.mkv -> Silver Rail e7 episode",
+		func(n nextNumber) bool { return n.join == noJoin }),
+	because("it is not larger", "Silver Rail - 02-01.mkv -> Silver Rail e2 episode",
+		func(n nextNumber) bool { return float64(n.value) <= n.last }),
+	because("it is far too large", "Silver Rail 01 & 2199.mkv -> Silver Rail e1 episode",
+		func(n nextNumber) bool { return float64(n.value) > n.last+2000 }),
+	because("it is a year", "Silver Rail - 2009-2012.mkv -> Silver Rail e2009 episode",
+		func(n nextNumber) bool { return n.yearlike(n.i) }),
+	because("a name follows a dash between blanks", "Silver Rail - 05 - 08 Nights.mkv -> Silver Rail e5 episode",
+		func(n nextNumber) bool { return n.join == spacedJoin && !n.closesNumber(n.i) }),
+	because("a dash between blanks behind a range", "Silver Rail (01-12 - 24).mkv -> Silver Rail e1-12 batch",
+		func(n nextNumber) bool { return n.join == spacedJoin && len(n.episodes) > 1 }),
+	because("two dashes between blanks", "Silver Rail - 05 - 08 - Night Train.mkv -> Silver Rail e5 episode",
+		func(n nextNumber) bool { return n.join == spacedJoin && n.beside(n.i, n.i+1) && dashGap(n.gap(n.i)) }),
+	because("a title's number before a dash between blanks", "Silver Rail (5 - 8).mkv -> Silver Rail e5 episode",
+		func(n nextNumber) bool {
+			return n.join == spacedJoin && n.episodes[0] != 1 && !dashGap(n.before(n.episode.from))
+		}),
+	because("an underscore, and it is not the next number", "01_05 Silver Rail.mkv -> 05 Silver Rail e1 episode",
+		func(n nextNumber) bool { return n.join == lowlineJoin && n.value != int(n.last)+1 }),
+	because("a half episode in a list", "Silver Rail - 01+02.5.mkv -> Silver Rail e1 episode", func(n nextNumber) bool {
+		_, half := n.fractionAt(n.i)
+		return half && n.join != rangeJoin && n.join != spacedJoin
+	}),
+}
+
+// extendRange makes a range or a list of the episode just found and the numbers behind it.
+func (p *marked) extendRange() {
+	for len(p.episodes) < maxEpisodes {
+		n, ok := p.nextNumber()
+		if !ok || anyOf(ends, n) {
+			return
+		}
+		ranged := n.join == rangeJoin && !(p.before(n.i) == "-" && p.listOn(n.i)) || n.join == spacedJoin
+		for v := int(n.last) + 1; ranged && v < n.value; v++ {
+			p.episodes = append(p.episodes, float64(v))
+		}
+		p.episodes = append(p.episodes, float64(n.value))
+		p.set(n.i, n.i+1, tagEpisode)
+		p.episode.to = n.i + 1
+	}
+}
+
+// nextNumber returns the number that stands right behind the episode, or behind "to" and its kin.
+func (p *marked) nextNumber() (n nextNumber, ok bool) {
+	i := p.episode.to
+	if !p.beside(i-1, i) || p.tokens[i].tag != none {
+		return n, false
+	}
+	how := joinOf(p.before(i))
+	if p.tokens[i].word.role == joinWord && !among(p.word(i), "and", "en") && i+1 < len(p.tokens) && p.before(i) == " " {
+		how = rangeJoin
+		i++
+	}
+	value, ok := p.loose(i)
+	return nextNumber{marked: p, i: i, value: value, last: p.episodes[len(p.episodes)-1], join: how}, ok
+}
+
+// joinOf returns how a gap joins the numbers on its sides.
+func joinOf(gap string) join {
+	switch gap {
+	case "-", "~", " ~ ", "–", "〜", "～", " ～ ":
+		return rangeJoin
+	case " - ", ".-.", "_-_":
+		return spacedJoin
+	case "+", "&", " & ", ", ", " + ", ".&.", ",":
+		return listJoin
+	case "_":
+		return lowlineJoin
+	}
+	return noJoin
+}
+
+// listOn reports whether a third number follows with a tight dash, so that the numbers are a list: "01-02-03".
+func (p *lexed) listOn(i int) bool {
+	_, ok := p.looseAt(i + 1)
+	return ok && p.gap(i) == "-"
+}
+
+// startsRange reports whether the number at i begins a range with a dash between blanks: "01 - 12", "- 05 - 08".
 func (p *numbered) startsRange(i int) bool {
-	if i <= p.first || p.tokens[i].tag != none || p.tokens[i].group != p.tokens[i+1].group || p.tokens[i].class != number {
+	if i <= p.first || p.tokens[i].tag != none || !p.beside(i, i+1) || p.tokens[i].class != number {
 		return false
 	}
 	n, ok := p.loose(i)
 	m, _ := p.loose(i + 1)
-	return ok && n < m && p.tokens[i].e-p.tokens[i].s >= 2 && (n == 1 || dashGap(p.before(i)))
+	return ok && n < m && p.width(i) >= 2 && (n == 1 || dashGap(p.before(i)))
 }
 
-// rangeTo says whether the number at i begins a range with a tight dash that reaches far: "1-13".
+// rangeTo reports whether the number at i begins a range with a tight dash that reaches far: "1-13".
 func (p *lexed) rangeTo(i int) bool {
-	if i+1 >= len(p.tokens) || p.gap(i) != "-" && p.gap(i) != "~" {
-		return false
-	}
-	n, ok := p.loose(i + 1)
-	return ok && p.tokens[i].num == 1 && n > 4 && p.tokens[i+1].e-p.tokens[i+1].s >= 2
+	n, ok := p.looseAt(i + 1)
+	return ok && (p.gap(i) == "-" || p.gap(i) == "~") && p.tokens[i].num == 1 && n > 4 && p.width(i+1) >= 2
 }
 
-// rangeGap says whether g joins the ends of a range or the items of a list.
-func (p *lexed) rangeGap(g string) bool {
+// rangeGap reports whether g joins the ends of a range or the items of a list.
+func rangeGap(g string) bool {
 	switch g {
 	case "-", "~", "+", "&", " & ", " ~ ", ", ", " + ", "–", "〜", "～", " ～ ", "-E", ".&.", ",":
 		return true
 	}
 	return false
-}
-
-// extendRange makes a range or a list of the episode just found and the numbers behind it.
-func (p *marked) extendRange() {
-	for len(p.episodes) < 3000 {
-		i := p.episode.to
-		if i >= len(p.tokens) || p.tokens[i].group != p.tokens[i-1].group || p.tokens[i].tag != none {
-			return
-		}
-		joined := p.tokens[i].word.role == joinWord && p.word(i) != "and" && p.word(i) != "en" && i+1 < len(p.tokens) && p.gap(i-1) == " "
-		if joined {
-			i++
-		}
-		n, ok := p.loose(i)
-		last := p.episodes[len(p.episodes)-1]
-		if !ok || float64(n) <= last || float64(n) > last+2000 || p.yearlike(i) {
-			return
-		}
-		g := p.gap(i - 1)
-		ranged := false
-		if joined {
-			g = "~"
-		}
-		switch g {
-		case "-", "~", " ~ ", "–", "〜", "～", " ～ ":
-			ranged = true
-		case " - ", ".-.", "_-_":
-			if !p.closesNumber(i) || len(p.episodes) > 1 || i+1 < len(p.tokens) && dashGap(p.gap(i)) && p.tokens[i+1].group == p.tokens[i].group ||
-				p.episodes[0] != 1 && !dashGap(p.before(p.episode.from)) {
-				return
-			}
-			ranged = true
-		case "+", "&", " & ", ", ", " + ", ".&.", ",", "_":
-			if g == "_" && n != int(last)+1 {
-				return
-			}
-		default:
-			return
-		}
-		if f, ok := p.fractionAt(i); ok && f > 0 && !ranged {
-			return
-		}
-		if ranged && g == "-" && p.listOn(i) {
-			ranged = false
-		}
-		if ranged {
-			for v := int(last) + 1; v < n; v++ {
-				p.episodes = append(p.episodes, float64(v))
-			}
-		}
-		p.episodes = append(p.episodes, float64(n))
-		p.set(i, i+1, tagEpisode)
-		p.episode.to = i + 1
-	}
-}
-
-// listOn says whether a third number follows with a tight dash, so that the numbers are a list: "01-02-03".
-func (p *lexed) listOn(i int) bool {
-	if i+1 >= len(p.tokens) || p.gap(i) != "-" {
-		return false
-	}
-	_, ok := p.loose(i + 1)
-	return ok
 }

@@ -6,9 +6,6 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// This file decides where one text holds several titles: at slashes, at "aka",
-// at a dash between two blanks, between two scripts.
-
 // maxTitles bounds the candidates of one name.
 const maxTitles = 12
 
@@ -58,60 +55,87 @@ func (p *titled) preferLatin(mark int) {
 	}
 }
 
+// separator is a slash, a bar or an underscore between two words, perhaps between two titles.
+type separator struct {
+	*titled
+	i, from, to int    // it stands behind token i of the text [from, to)
+	gap         string // how it is written
+	at          int    // where in gap the slash or bar stands, -1 for an underscore
+	first       bool   // no slash stands before it
+	left, right scripts
+	turns       bool // only one of the words beside it is in Han, kana or hangul
+}
+
+// cut is how titles are parted.
+type cut uint8
+
+const (
+	noCut     cut = iota
+	tightCut      // "中文/Romaji"
+	spacedCut     // "中文 / Romaji"
+)
+
+// cutRules say whether a separator parts two titles.
+var cutRules = []rule[separator, cut]{
+	when("an underscore outside brackets", "银色铁道_Silver_Rail_-_07.mkv -> Silver Rail e7 episode",
+		func(s separator) bool { return s.at < 0 && s.gap != " _ " && s.tokens[s.i].group < 0 }, noCut),
+	when("a slash or an underscore among blanks", "Silver Rail _ Gin no Michi - 07.mkv -> Silver Rail e7 episode",
+		func(s separator) bool { return s.spaced() || s.gap == " _ " }, spacedCut),
+	when("a slash where the script changes", "[组] 银色铁道 Rail/銀 [1080p] -> 银色铁道 Rail",
+		func(s separator) bool { return s.at >= 0 && s.turns }, tightCut),
+	when("an underscore where the script changes, and most of each side does",
+		"[组][银色铁道_Silver Rail][07][1080p] -> Silver Rail e7 episode",
+		func(s separator) bool { return s.turns && s.left.mostlyWide() != s.right.mostlyWide() }, tightCut),
+	when("a slash, and one side is in another script", "银色铁道 1/2.mkv -> 银色铁道 1",
+		func(s separator) bool { return s.at >= 0 && (s.left.words > 0) != (s.right.words > 0) && !s.fate() }, tightCut),
+	when("a slash behind which the title is repeated", "[组][Silver/Silver Rail][1080p] -> Silver",
+		func(s separator) bool { return s.at >= 0 && s.first && s.repeats(s.from, s.i+1, s.to) }, tightCut),
+	when("a slash between two titles in brackets", "[组][Silver Rail/Gin no Michi][07][1080p] -> Silver Rail e7 episode",
+		func(s separator) bool {
+			return s.at >= 0 && s.first && len(s.places) > 0 && s.i > s.from && !s.fate() && s.classAt(s.i+1) == alpha
+		}, tightCut),
+}
+
+// spaced reports whether a blank, or what stands for it, is on either side of the slash.
+func (s separator) spaced() bool {
+	return s.at > 0 && strings.ContainsAny(s.gap[:s.at], " _.") || s.at >= 0 && s.at+1 < len(s.gap) && s.gap[s.at+1] == ' '
+}
+
+// fate reports whether the slash belongs to a title that is always written with one: "Fate/stay night".
+func (s separator) fate() bool { return among(s.word(s.i), "fate") }
+
+// separatorBehind returns the separator behind token i, if there is one.
+func (p *titled) separatorBehind(i, from, to int) (s separator, ok bool) {
+	gap := p.gap(i)
+	at := strings.IndexAny(gap, "/|")
+	if at < 0 && !strings.HasSuffix(gap, "_") && gap != " _ " {
+		return s, false
+	}
+	s = separator{titled: p, i: i, from: from, to: to, gap: gap, at: at}
+	s.turns = (p.tokens[i].class == cjk) != (p.tokens[i+1].class == cjk)
+	return s, true
+}
+
 // splitSlash cuts at " / " or " | ", or at every slash when the scripts on its sides differ.
 func (p *titled) splitSlash(from, to int) bool {
-	spaced, tight := false, false
-	han, latin, wide := 0, 0, 0 // tokens in Han, kana or hangul, others, and the former besides "film", on the left
-	allHan, allLatin, allWide := p.scripts(from, to)
-	first := true
+	all := p.scriptsOf(from, to)
+	left := scripts{}
+	first, how := true, noCut
 	for i := from; i+1 < to; i++ {
 		p.steps++
-		h, l, w := p.scripts(i, i+1)
-		han, latin, wide = han+h, latin+l, wide+w
-		g := p.gap(i)
-		at := strings.IndexAny(g, "/|")
-		if at < 0 && !strings.HasSuffix(g, "_") && g != " _ " {
+		left = left.plus(p.scriptsOf(i, i+1))
+		s, ok := p.separatorBehind(i, from, to)
+		if !ok {
 			continue
 		}
-		under := p.tokens[i].group >= 0 || g == " _ "
-		turns := (p.tokens[i].class == cjk) != (p.tokens[i+1].class == cjk)
-		leftHan, rightHan := 2*han > latin, 2*(allHan-han) > allLatin-latin
-		switch {
-		case at < 0 && !under:
-		case at > 0 && strings.ContainsAny(g[:at], " _.") || at >= 0 && at+1 < len(g) && g[at+1] == ' ' || g == " _ ":
-			spaced = true
-		case turns && (at >= 0 || leftHan != rightHan):
-			tight = true
-		case at >= 0 && (wide > 0) != (allWide-wide > 0) && !strings.EqualFold(p.word(i), "fate"):
-			tight = true
-		case at >= 0 && first && (p.repeats(from, i+1, to) || len(p.places) > 0 && i > from && !strings.EqualFold(p.word(i), "fate") && p.tokens[i+1].class == alpha):
-			tight = true
-		}
-		first = first && at < 0
+		s.left, s.right, s.first = left, all.minus(left), first
+		how = max(how, decide(cutRules, s))
+		first = first && s.at < 0
 	}
-	if !spaced && !tight {
+	if how == noCut {
 		return false
 	}
-	start := from
-	for i := from; i < to; i++ {
-		if i+1 < to {
-			g := p.gap(i)
-			at := strings.IndexAny(g, "/|")
-			switch {
-			case g == " _ ":
-			case !spaced && strings.HasSuffix(g, "_") && p.tokens[i].class == cjk != (p.tokens[i+1].class == cjk):
-			case at < 0:
-				continue
-			case spaced && !(at > 0 && strings.ContainsAny(g[:at], " _.") || at+1 < len(g) && g[at+1] == ' '):
-				continue
-			}
-		}
-		p.addPart(start, i+1)
-		start = i + 1
-		if len(p.titles) >= maxTitles {
-			break
-		}
-	}
+	p.cutAt(how, from, to)
 	for i := from; i+1 < to; i++ {
 		if p.gap(i) == " _ " { // as likely a mark that the file system refused
 			p.addTitle(from, to)
@@ -121,23 +145,61 @@ func (p *titled) splitSlash(from, to int) bool {
 	return true
 }
 
-// scripts counts in tokens [from, to) those in Han, kana or hangul, the others, and the former besides "film".
-func (p *lexed) scripts(from, to int) (han, latin, wide int) {
+// cutAt adds the titles between the separators that part titles in this way.
+func (p *titled) cutAt(how cut, from, to int) {
+	start := from
+	for i := from; i+1 < to && len(p.titles) < maxTitles; i++ {
+		s, ok := p.separatorBehind(i, from, to)
+		if !ok {
+			continue
+		}
+		cuts := s.gap == " _ " || how == tightCut && strings.HasSuffix(s.gap, "_") && s.turns ||
+			s.at >= 0 && (how == tightCut || s.spaced())
+		if cuts {
+			p.addPart(start, i+1)
+			start = i + 1
+		}
+	}
+	if len(p.titles) < maxTitles {
+		p.addPart(start, to)
+	}
+}
+
+// scripts counts the words of a text by script.
+type scripts struct {
+	wide  int // in Han, kana or hangul
+	latin int // in others
+	words int // in Han, kana or hangul, besides "film"
+}
+
+func (s scripts) plus(o scripts) scripts {
+	return scripts{s.wide + o.wide, s.latin + o.latin, s.words + o.words}
+}
+
+func (s scripts) minus(o scripts) scripts {
+	return scripts{s.wide - o.wide, s.latin - o.latin, s.words - o.words}
+}
+
+// mostlyWide reports whether more than a third of the words are in Han, kana or hangul.
+func (s scripts) mostlyWide() bool { return 2*s.wide > s.latin }
+
+// scriptsOf counts the scripts of tokens [from, to).
+func (p *lexed) scriptsOf(from, to int) (s scripts) {
 	for i := from; i < to; i++ {
 		switch {
 		case p.tokens[i].class != cjk:
-			latin++
+			s.latin++
 		case p.tokens[i].tag == tagMovie:
-			han++
+			s.wide++
 		default:
-			han++
-			wide++
+			s.wide++
+			s.words++
 		}
 	}
-	return han, latin, wide
+	return s
 }
 
-// repeats says whether the words of [from, mid) begin [mid, to) again: "Free!/Free! Second Title".
+// repeats reports whether the words of [from, mid) begin [mid, to) again: "Free!/Free! Second Title".
 func (p *lexed) repeats(from, mid, to int) bool {
 	if to-mid < mid-from {
 		return false
@@ -155,33 +217,41 @@ func (p *titled) addPart(from, to int) {
 	for from < to && (p.tokens[from].tag == tagPromo || p.tokens[from].tag == tagSeason && p.tokens[from].class != cjk) {
 		from++
 	}
-	home := p.tokens[min(from, len(p.tokens)-1)].group
+	if from >= to {
+		return
+	}
+	to = p.endOfPart(from, to)
+	if to-from > 1 && (p.repeatsSeason(from, to) || p.year > 0 && p.tokens[to-1].class == number && p.tokens[to-1].num == p.year) {
+		to--
+	}
+	p.addTitle(from, p.trimTags(from, to))
+}
+
+// endOfPart returns where the title that starts at from ends, at most at to.
+func (p *titled) endOfPart(from, to int) int {
+	home := p.tokens[from].group
 	for i := from + 1; i < to; i++ {
 		t := &p.tokens[i]
 		if t.group != home {
 			b := p.enclosing(i, home)
 			if b < 0 || !p.belongs(b, i, from) {
-				to = i
-				break
+				return i
 			}
 			i = p.brackets[b].behind - 1
 			continue
 		}
-		if t.tag == tagSeason && !(t.class == cjk && p.seasonInside(i, from) && i+1 < to) || t.tag == tagYear {
-			to = i
-			break
+		if t.tag == tagYear || t.tag == tagSeason && !(t.class == cjk && p.seasonInside(i, from) && i+1 < to) {
+			return i
 		}
 	}
-	if len(p.seasons) == 1 && to-from > 1 { // "花子君 第二季 / Hanako-kun 2"
-		if t := &p.tokens[to-1]; t.class == number && t.num == p.seasons[0] && t.group == home && t.e-t.s == 1 && (to == len(p.tokens) || p.tokens[to].tag == tagEpisode) && from > p.first {
-			to--
-		}
-	}
-	if t := &p.tokens[max(to-1, 0)]; to-from > 1 && p.year > 0 && t.num == p.year && t.class == number {
-		to-- // the year again, behind another of the titles
-	}
-	to = p.trimWeak(from, to)
-	p.addTitle(from, to)
+	return to
+}
+
+// repeatsSeason reports whether the title [from, to) ends with the season again: "花子君 第二季 / Hanako-kun 2".
+func (p *titled) repeatsSeason(from, to int) bool {
+	t := &p.tokens[to-1]
+	return len(p.seasons) == 1 && from > p.first && t.class == number && t.num == p.seasons[0] && p.width(to-1) == 1 &&
+		p.beside(from, to-1) && (to == len(p.tokens) || p.tokens[to].tag == tagEpisode)
 }
 
 // splitAKA cuts at "aka" and "a.k.a.".
@@ -189,9 +259,9 @@ func (p *titled) splitAKA(from, to int) bool {
 	for i := from + 1; i+1 < to; i++ {
 		n := 0
 		switch {
-		case p.tokens[i].word.role == akaWord && p.tokens[i].group == p.tokens[from].group:
+		case p.roleAt(i) == akaWord && p.beside(i, from):
 			n = 1
-		case i+3 < to && len(p.word(i)) == 1 && p.word(i)[0]|0x20 == 'a' && strings.EqualFold(p.word(i+1), "k") && strings.EqualFold(p.word(i+2), "a") && p.gap(i) == ".":
+		case i+3 < to && among(p.word(i), "a") && among(p.word(i+1), "k") && among(p.word(i+2), "a") && p.gap(i) == ".":
 			n = 3
 		default:
 			continue
@@ -215,12 +285,11 @@ func (p *titled) splitDash(from, to int) bool {
 	return false
 }
 
-// splitScripts adds the halves of "中文名 Romaji Name" behind the whole.
+// splitScripts adds the halves of "中文名 Romaji Name" behind the whole, where the script changes once.
 func (p *titled) splitScripts(from, to int) {
 	cut := -1
 	for i := from; i+1 < to; i++ {
-		a, b := &p.tokens[i], &p.tokens[i+1]
-		if (a.class == cjk) == (b.class == cjk) || a.group != b.group {
+		if (p.tokens[i].class == cjk) == (p.tokens[i+1].class == cjk) || !p.beside(i, i+1) {
 			continue
 		}
 		if cut >= 0 {
@@ -228,56 +297,12 @@ func (p *titled) splitScripts(from, to int) {
 		}
 		cut = i + 1
 	}
-	if cut < 0 || to-from < 2 {
-		return
-	}
-	if p.tokens[cut].class == number && to-cut == 1 || p.tokens[from].class == number && cut-from == 1 {
+	if cut < 0 || p.oneNumber(span{cut, to}) || p.oneNumber(span{from, cut}) {
 		return
 	}
 	p.addPart(cut, to)
 	p.addPart(from, cut)
 }
 
-// aliasInTitle adds both halves of a title that ends in a bracket: "Title (Other Name)".
-func (p *titled) aliasInTitle() {
-	b := p.outermost(p.bound - 1)
-	if b < 0 || p.brackets[b].behind != p.bound || p.brackets[b].first <= p.first || !strings.HasPrefix(p.before(p.brackets[b].first), " ") {
-		return
-	}
-	p.addTitle(p.first, p.brackets[b].first)
-	p.addTitle(p.brackets[b].first, p.bound)
-}
-
-// aliasInBracket adds the name in a bracket right behind the title: "Title (Other Name)", "한글 (English)".
-func (p *titled) aliasInBracket() {
-	at := p.bound
-	for at < len(p.tokens) && p.tokens[at].tag == tagSeason {
-		at++
-	}
-	if at >= len(p.tokens) {
-		return
-	}
-	b := p.outermost(at)
-	if b < 0 || p.brackets[b].first != at {
-		return
-	}
-	s := span{p.brackets[b].first, p.brackets[b].behind}
-	for s.to-1 > s.from && p.tokens[s.to-1].tag == tagSeason {
-		s.to--
-	}
-	for i := s.from; i < s.to; i++ {
-		if p.tokens[i].tag != none || p.tokens[i].group != b {
-			if i == s.from && p.tokens[i].word.role == akaWord {
-				continue
-			}
-			return
-		}
-	}
-	if p.tokens[s.from].word.role == akaWord {
-		s.from++
-	}
-	if s.empty() || p.tokens[s.from].class == number && s.to-s.from == 1 || !p.brackets[b].round && p.tokens[s.from].class != cjk {
-		return
-	}
-	p.addTitle(s.from, s.to)
-}
+// oneNumber reports whether s is a number and nothing else.
+func (p *lexed) oneNumber(s span) bool { return s.to-s.from == 1 && p.tokens[s.from].class == number }

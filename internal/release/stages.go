@@ -107,26 +107,10 @@ func (l *lexed) copyTo(old *lexed) lexed {
 	return own
 }
 
-func layOut(in *marked, p *laidOut) {
-	own := in.copyTo(&p.lexed)
-	*p = laidOut{marked: *in, segments: p.segments[:0], places: p.places[:0], plainAt: -1, yearAt: -1}
-	p.lexed = own
-	p.findLayout()
-	p.fansub = !p.groupTok.empty() || len(p.places) > 0
-	p.findYear()
-	p.findGroup()
-}
-
 func explainNumbers(in *laidOut, p *numbered) {
 	own := in.copyTo(&p.lexed)
 	*p = numbered{laidOut: *in}
 	p.lexed = own
 	p.findNumber()
-	p.specials()
-}
-
-func findTitles(in *numbered, p *titled) {
-	*p = titled{numbered: *in, titles: p.titles[:0], small: -1}
-	p.findTitles()
-	p.findRest()
+	p.readSpecials()
 }

@@ -1,13 +1,168 @@
 package release
 
-import (
-	"strings"
-)
+import "strings"
 
-// This file decides which words before the first tag still belong to the tags:
-// "Title EXTENDED 2016", "Title FRENCH BluRay", "Title - 12 (S01E12)".
+// endWord is the last word of a title so far: it may belong to the tags behind it.
+type endWord struct {
+	*titled
+	tag      tag
+	text     string
+	from, at int  // the first word of the title, and this one
+	year     bool // the year stands right behind the title
+	marker   bool // a season or episode does
+	ended    bool // some tag does, in the title's own bracket
+}
 
-// trimNumber moves the end of a title back over a number that a marker repeats: "Title - 12 (S01E12)", "Title - 06.5 (S00E01)".
+// stays are the reasons for which a weak tag at the end of a title is a word of the title. Any other weak tag there
+// belongs to the tags: "Title EXTENDED 2016", "Title FRENCH BluRay".
+var stays = []reason[endWord]{
+	because("a part, a film or the last episode", "Silver Rail Part 2 [1080p].mkv -> Silver Rail Part 2 part2",
+		func(w endWord) bool { return w.tag == none || w.tag == tagPart || w.tag == tagMovie || w.tag == tagEnd }),
+	because("a language before the year", "The.Good.German.2009.1080p.BluRay.x264-QUIET -> The Good German y2009 movie",
+		func(w endWord) bool { return w.tag == tagLanguage && w.year }),
+	because("a language before the season or episode",
+		"Silver Rail French S02E05.mkv -> Silver Rail French s2 e5 episode",
+		func(w endWord) bool { return w.tag == tagLanguage && w.marker }),
+	because("a language, and no tag anywhere", "Silver Rail German.mkv -> Silver Rail German",
+		func(w endWord) bool { return w.tag == tagLanguage && !w.ended && !w.media }),
+	because("a short language alone, written like the title", "Silver Rail Vie [1080p].mkv -> Silver Rail Vie",
+		func(w endWord) bool {
+			return w.tag == tagLanguage && len(w.text) <= 3 && !w.shouts(w.at) &&
+				w.tagAt(w.at-1) != tagLanguage && w.tagAt(w.at+1) != tagLanguage
+		}),
+	because("a language behind an article", "The.German.1080p.BluRay.x264-QUIET -> The German",
+		func(w endWord) bool { return w.tag == tagLanguage && w.behindArticle() }),
+	because("a source in small letters among blanks", "Silver Rail Web [1080p].mkv -> Silver Rail Web",
+		func(w endWord) bool { return w.tag == tagSource && !capitals(w.text) && !w.dotted }),
+	because("TV", "Silver Rail TV [1080p].mkv -> Silver Rail TV",
+		func(w endWord) bool { return w.tag == tagSource && w.text == "TV" }),
+	because("ts in small letters", "silver.rail.ts.1080p.x264-quiet -> silver rail ts",
+		func(w endWord) bool { return w.tag == tagSource && w.is("ts") && w.text != "TS" }),
+	because("web before the year", "Silver.Rail.Web.2009.1080p.x264-QUIET -> Silver Rail Web y2009 movie",
+		func(w endWord) bool { return w.tag == tagSource && w.is("web") && w.year }),
+	because("a country before the year or the end", "Silver Rail US.mkv -> Silver Rail US",
+		func(w endWord) bool { return w.tag == tagCountry && (!w.ended || w.year) }),
+	because("a country in small letters", "The Last of Us S02E05.mkv -> The Last of Us s2 e5 episode",
+		func(w endWord) bool { return w.tag == tagCountry && !capitals(w.text) }),
+	because("a technical word in small letters", "Silver Rail hq.mkv -> Silver Rail hq",
+		func(w endWord) bool { return w.tag == tagTech && !capitals(w.text) }),
+	because("a service that is not in capitals of its own",
+		"Silver Rail Max S02E05.mkv -> Silver Rail Max s2 e5 episode",
+		func(w endWord) bool { return w.tag == tagService && (!w.media || !w.shouts(w.at)) }),
+	because("a word for extras or specials inside the title", "Silver Rail Menu.mkv -> Silver Rail Menu",
+		func(w endWord) bool {
+			return (w.tag == tagExtra || w.tag == tagSpecial) && !w.plainSpecial(w.at) &&
+				!(w.media && w.ended && w.is("extras"))
+		}),
+	because("3D or 2D before the year or the end", "Silver Rail 3D (2009).mkv -> Silver Rail 3D y2009 movie",
+		func(w endWord) bool { return w.dimension() && (!w.ended || w.year) }),
+	because("an edition without year or tags", "Silver Rail Uncut.mkv -> Silver Rail Uncut",
+		func(w endWord) bool { return w.edition() && !w.media && !w.year && !w.ended }),
+	because("an edition behind an article", "The.Uncut.1080p.BluRay.x264-QUIET -> The Uncut",
+		func(w endWord) bool { return w.edition() && w.behindArticle() }),
+	because("edition or version of no kind", "Silver Rail Edition S02E05.mkv -> Silver Rail Edition s2 e5 episode",
+		func(w endWord) bool {
+			prev := w.tagAt(w.at - 1)
+			return w.edition() && w.is("edition", "version") && prev != tagEdition && prev != tagBatch && w.tagAt(w.at+1) != tagEdition
+		}),
+	because("an ordinary word that is an edition in capitals only",
+		"Silver Rail Final S02E05.mkv -> Silver Rail Final s2 e5 episode",
+		func(w endWord) bool {
+			return w.edition() && w.is("final", "dc", "se", "special", "alternative", "open", "matte", "ultimate", "ws", "fs") && !w.shouts(w.at)
+		}),
+	because("cut behind a word that is no edition", "Silver Rail Cut S02E05.mkv -> Silver Rail Cut s2 e5 episode",
+		func(w endWord) bool {
+			return w.edition() && w.is("cut") && !w.shouts(w.at) && !(w.at-1 > w.from && w.tagAt(w.at-1) == tagEdition)
+		}),
+	because("uncut behind and", "Silver Rail and Uncut S02E05.mkv -> Silver Rail and Uncut s2 e5 episode",
+		func(w endWord) bool {
+			return w.edition() && w.is("uncut") && w.at-1 > w.from && strings.EqualFold(w.word(w.at-1), "and")
+		}),
+	because("a release remark written like the title", "Silver Rail line S02E05.mkv -> Silver Rail line s2 e5 episode",
+		func(w endWord) bool { return w.tag == tagOther && !w.dotted && !w.shouts(w.at) }),
+	because("a release remark that begins with a capital like the title",
+		"Silver.Rail.Line.S02E05.mkv -> Silver Rail Line s2 e5 episode",
+		func(w endWord) bool { return w.tag == tagOther && titleCase[w.text] }),
+	because("a release remark of two small letters", "Silver.Rail.Ai.S02E05.mkv -> Silver Rail Ai s2 e5 episode",
+		func(w endWord) bool { return w.tag == tagOther && len(w.text) == 2 && !capitals(w.text) }),
+	because("a release remark, and no tag anywhere", "Silver.Rail.PROPER.mkv -> Silver Rail PROPER",
+		func(w endWord) bool { return w.tag == tagOther && !w.media && !w.ended }),
+	because("a word for batches before one bare episode",
+		"Silver Rail Collection - 05.mkv -> Silver Rail Collection e5 episode",
+		func(w endWord) bool { return w.tag == tagBatch && len(w.episodes) == 1 && w.season.empty() && w.marker }),
+	because("full, and no tag behind it", "Silver Rail Full.mkv -> Silver Rail Full",
+		func(w endWord) bool { return w.tag == tagBatch && w.is("full") && !w.ended }),
+	because("collection as the last of two words", "Silver Collection.mkv -> Silver Collection", func(w endWord) bool {
+		return w.tag == tagBatch && w.is("collection") && !w.media && len(w.tokens) == w.at+1 && w.at-1 == w.from
+	}),
+	because("a word for several films or series", "Silver Rail Trilogy [1080p].mkv -> Silver Rail Trilogy",
+		func(w endWord) bool {
+			return w.tag == tagBatch && w.is("series", "trilogy", "quadrilogy", "anthology", "duology")
+		}),
+}
+
+// titleCase are words for releases that are ordinary words of a title when they are written so.
+var titleCase = map[string]bool{
+	"Real": true, "Line": true, "Internal": true, "Read": true, "Custom": true, "Limited": true, "Proof": true,
+}
+
+// trimTags moves the end of a title back over weak tags that stand right before it.
+func (p *titled) trimTags(from, to int) int {
+	home := p.tokens[from].group
+	end := endWord{
+		titled: p, from: from,
+		year: p.tagAt(to) == tagYear, marker: p.tagAt(to) == tagEpisode || p.tagAt(to) == tagSeason,
+		ended: p.tagAt(to) != none && p.tokens[to].group == home,
+	}
+	if to < len(p.tokens) && p.anniversary(from, to) {
+		to--
+	}
+	for to > from+1 {
+		t := p.tokens[to-1]
+		if t.tag == tagSeason || t.tag == tagSpecial && t.class != cjk && home >= 0 {
+			to--
+			continue
+		}
+		end.tag, end.text, end.at = t.tag, p.word(to-1), to-1
+		if !t.weak || t.group != home && p.enclosing(to-1, home) >= 0 || anyOf(stays, end) {
+			return to
+		}
+		to--
+		if p.anniversary(from, to) {
+			to--
+		}
+		if to-1 > from && p.word(to-1) == "The" {
+			to--
+		}
+	}
+	return to
+}
+
+// anniversary reports whether token at says the anniversary of which the word before it is the number: "20th Anniversary".
+func (p *titled) anniversary(from, at int) bool {
+	if at-1 <= from || !strings.EqualFold(p.word(at), "anniversary") {
+		return false
+	}
+	_, ok := ordinal(lower(p.word(at - 1)))
+	return ok
+}
+
+// dimension reports whether w is 3D or 2D.
+func (w endWord) dimension() bool { return w.tag == tagEdition && w.is("3d", "2d") }
+
+// edition reports whether w names an edition of a film.
+func (w endWord) edition() bool { return w.tag == tagEdition && !w.is("3d", "2d") }
+
+// is reports whether w is one of the words, in any case.
+func (w endWord) is(words ...string) bool { return among(w.text, words...) }
+
+// behindArticle reports whether the title would be an article alone without w: "The German".
+func (w endWord) behindArticle() bool {
+	return w.at-1 == w.from && among(w.titled.word(w.from), "the", "a", "an", "der", "die", "das", "le", "la", "les")
+}
+
+// trimNumber moves the end of a title back over a number that a marker repeats: "Title - 12 (S01E12)",
+// "Title - 06.5 (S00E01)".
 func (p *titled) trimNumber(to int) int {
 	if p.season.empty() || p.season != p.episode || p.season.from < to {
 		return to
@@ -20,131 +175,10 @@ func (p *titled) trimNumber(to int) int {
 	return to
 }
 
-// trimWeak moves the end of a title back over weak tags that stand right before it.
-func (p *titled) trimWeak(from, to int) int {
-	year := to < len(p.tokens) && p.tokens[to].tag == tagYear
-	marked := to < len(p.tokens) && (p.tokens[to].tag == tagEpisode || p.tokens[to].tag == tagSeason)
-	ended := to < len(p.tokens) && p.tokens[to].tag != none && p.tokens[to].group == p.tokens[from].group
-	if to < len(p.tokens) && to-1 > from && strings.EqualFold(p.word(to), "anniversary") {
-		if _, ok := ordinal(lower(p.word(to - 1))); ok {
-			to--
-		}
-	}
-	for to > from+1 {
-		t := &p.tokens[to-1]
-		if t.tag == tagSeason || t.tag == tagSpecial && t.class != cjk && p.tokens[from].group >= 0 {
-			to--
-			continue
-		}
-		if t.group != p.tokens[from].group && p.enclosing(to-1, p.tokens[from].group) >= 0 {
-			return to
-		}
-		if !t.weak {
-			return to
-		}
-		switch t.tag {
-		case tagLanguage:
-			if year || marked || !ended && !p.media {
-				return to
-			}
-			if len(p.word(to-1)) <= 3 && !p.shouts(to-1) && p.tokens[to-2].tag != tagLanguage && (to >= len(p.tokens) || p.tokens[to].tag != tagLanguage) {
-				return to
-			}
-			if to-2 == from && isArticle(p.word(from)) {
-				return to
-			}
-		case tagSource:
-			w := p.word(to - 1)
-			if w != upper(w) && !p.dotted || w == "TV" && p.tokens[from].group < 0 && !p.media && !ended {
-				return to
-			}
-			if w == "TV" || lower(w) == "ts" && w != "TS" || lower(w) == "web" && year {
-				return to
-			}
-		case tagCountry:
-			if !ended || year || p.word(to-1) != upper(p.word(to-1)) || p.text[p.tokens[to-1].s-1] == '.' && p.tokens[to-1].s >= 2 && p.text[p.tokens[to-1].s-2] == '.' {
-				return to
-			}
-		case tagPart, tagMovie, tagTech:
-			if t.tag != tagTech || p.word(to-1) != upper(p.word(to-1)) {
-				return to
-			}
-		case tagService:
-			if !p.media || !p.shouts(to-1) {
-				return to
-			}
-		case tagExtra, tagSpecial:
-			if !p.plainSpecial(to-1) && !(p.media && ended && lower(p.word(to-1)) == "extras") {
-				return to
-			}
-		case tagEdition:
-			if w := lower(p.word(to - 1)); w == "3d" || w == "2d" {
-				if !ended || year {
-					return to
-				}
-			} else if !p.media && !year && !ended || to-2 == from && isArticle(p.word(from)) {
-				return to
-			} else if w == "edition" || w == "version" {
-				if prev := p.tokens[to-2].tag; prev != tagEdition && prev != tagBatch && !(to < len(p.tokens) && p.tokens[to].tag == tagEdition) {
-					return to
-				}
-			} else if w == "anniversary" {
-				if _, ok := ordinal(lower(p.word(to - 2))); ok && to-2 > from {
-					to--
-				}
-			} else if w == "final" || w == "dc" || w == "se" || w == "special" || w == "alternative" || w == "cut" || w == "version" || w == "open" || w == "matte" || w == "ultimate" || w == "ws" || w == "fs" {
-				if !p.shouts(to-1) && !(w == "cut" && to-2 > from && p.tokens[to-2].tag == tagEdition) {
-					return to
-				}
-			} else if w == "uncut" && to-2 > from && lower(p.word(to-2)) == "and" {
-				return to
-			}
-		case tagOther:
-			if !p.dotted && !p.shouts(to-1) {
-				return to
-			}
-			if w := p.word(to - 1); (w == "Real" || w == "Line" || w == "Internal" || w == "Read" || w == "Custom" || w == "Limited" || w == "Proof") || len(w) == 2 && w != upper(w) || !p.media && !ended {
-				return to
-			}
-		case tagBatch:
-			if len(p.episodes) == 1 && p.season.empty() && marked {
-				return to // "Ninja Collection - 05" is one episode of what is called so
-			}
-			if w := lower(p.word(to - 1)); w == "series" && !(to-2 > from && lower(p.word(to-2)) == "complete") && !p.season.empty() || w == "full" && !ended || w == "collection" && !p.media && len(p.tokens) == to && to-2 == from {
-				return to
-			}
-			if w := lower(p.word(to - 1)); w == "series" || w == "trilogy" || w == "quadrilogy" || w == "anthology" || w == "duology" {
-				return to
-			}
-		case tagEnd:
-			return to
-		case none:
-			return to
-		default:
-		}
-		to--
-		if to-1 > from && p.word(to-1) == "The" {
-			to--
-		}
-	}
-	return to
-}
-
-func isArticle(w string) bool {
-	switch lower(w) {
-	case "the", "a", "an", "der", "die", "das", "le", "la", "les":
-		return true
-	}
-	return false
-}
-
-// shouts says whether the word at i is in capitals where the words before it are not.
+// shouts reports whether the word at i is in capitals where the words before it are not.
 func (p *titled) shouts(i int) bool {
 	w := p.word(i)
-	if w != upper(w) && w != "iNTERNAL" {
-		return false
-	}
-	return p.small >= 0 && p.small < i
+	return (capitals(w) || w == "iNTERNAL") && p.small >= 0 && p.small < i
 }
 
 // firstSmall returns the first word of the title that is not in capitals, -1 if there is none.

@@ -1,5 +1,7 @@
 package release
 
+import "strings"
+
 // This file is the table of words that say something about a file besides its
 // title. A word is looked up in lower case; a new word is one entry here.
 
@@ -194,6 +196,16 @@ func build(rows []entry) map[string]kw {
 		}
 	}
 	return m
+}
+
+// among reports whether w is one of the words, in any case.
+func among(w string, words ...string) bool {
+	for _, v := range words {
+		if strings.EqualFold(v, w) {
+			return true
+		}
+	}
+	return false
 }
 
 // lookup returns the meaning of a word in any case.

@@ -1,0 +1,86 @@
+package release
+
+// findDates marks dates: "2010.11.23", "03-29-2012", "5th Mar 2025", "140722" among tags. A date is neither year nor
+// episode.
+func (p *tagged) findDates() {
+	for i := range p.tokens {
+		t := &p.tokens[i]
+		if t.tag != none && t.word.role != monthWord || t.class == cjk || t.class == alpha {
+			continue
+		}
+		switch {
+		case p.datePart(i, i+1) && p.datePart(i+1, i+2) && p.dateNumbers(i):
+			p.setDate(i, i+3)
+		case p.roleAt(i+1) == monthWord && p.classAt(i+2) == number && p.width(i+2) == 4 && p.dayWord(i):
+			p.setDate(i, i+3)
+		case t.class == number && len(p.tokens) > 2 && p.compactDate(i):
+			p.setDate(i, i+1)
+		}
+	}
+}
+
+func (p *tagged) setDate(from, to int) {
+	p.set(from, to, tagDate)
+	p.dated = span{from, to}
+}
+
+// datePart reports whether tokens i and j can be neighbours in a date.
+func (p *lexed) datePart(i, j int) bool {
+	if !p.plainNumber(j) || !p.beside(i, j) {
+		return false
+	}
+	switch p.gap(i) {
+	case ".", "-", "_", " ":
+		return true
+	}
+	return false
+}
+
+// dateNumbers reports whether the three numbers from i on are a date.
+func (p *lexed) dateNumbers(i int) bool {
+	if !p.plainNumber(i) || p.gap(i) != p.gap(i+1) || p.gap(i) == "-" && p.classAt(i+3) == number && p.gap(i+2) == "-" {
+		return false
+	}
+	a, b, c := p.tokens[i].num, p.tokens[i+1].num, p.tokens[i+2].num
+	if p.width(i+1) > 2 {
+		return false
+	}
+	switch wa, wb, wc := p.width(i), p.width(i+1), p.width(i+2); {
+	case wa == 4 && wc <= 2 && a >= firstYear && a <= lastYear:
+		return dayMonth(b, c)
+	case wc == 4 && wa <= 2 && c >= firstYear && c <= lastYear:
+		return dayMonth(a, b)
+	case b == a+1 && c == b+1: // three episodes
+		return false
+	default: // "10-19-12", "18.09.00": two digits for the year
+		return wa == 2 && wb == 2 && wc == 2 && p.gap(i) != " " && i > 0 && (dayMonth(a, b) || a >= 8 && dayMonth(b, c))
+	}
+}
+
+// dayMonth reports whether a and b are a day and a month, in either order.
+func dayMonth(a, b int) bool {
+	return a >= 1 && b >= 1 && a <= 31 && b <= 31 && (a <= 12 || b <= 12)
+}
+
+// dayWord reports whether the token at i is "5" or "5th".
+func (p *lexed) dayWord(i int) bool {
+	w := p.word(i)
+	n := leadingDigits(w)
+	return n >= 1 && n <= 2 && len(w)-n <= 2
+}
+
+// compactDate reports whether the number at i is a date: "140722", "20161024".
+func (p *lexed) compactDate(i int) bool {
+	n := p.tokens[i].num
+	year, month, day := n/10000, n/100%100, n%100
+	if month < 1 || month > 12 || day < 1 || day > 31 {
+		return false
+	}
+	switch p.width(i) {
+	case 6:
+		return year <= 34 && !p.alone(i)
+	case 8:
+		return year >= firstYear && year <= lastYear
+	}
+	return false
+}

@@ -1,0 +1,134 @@
+package release
+
+import "strings"
+
+// tailWord is what stands last between brackets: perhaps the group that released a scene name.
+type tailWord struct {
+	*laidOut
+	from, last int    // its tokens
+	gap        string // what stands before it
+	dash       bool   // that is a dash
+}
+
+// notGroups are the reasons for which the tail of a name is no group.
+var notGroups = []reason[tailWord]{
+	because("a tag without a dash", "Silver Rail 1080p BluRay -> Silver Rail",
+		func(w tailWord) bool { return !w.dash && w.strongAt(w.from) }),
+	because("no dash, and no tag before it", "Silver Rail Ed PAL [1080p].mkv -> Silver Rail Ed",
+		func(w tailWord) bool { return !w.dash && !w.strongAt(w.from-1) }),
+	because("no dash, and a season, episode or year before it",
+		"Silver Rail S02E05 Night [1080p].mkv -> Silver Rail s2 e5 episode",
+		func(w tailWord) bool {
+			t := w.tagAt(w.from - 1)
+			return !w.dash && (t == tagSeason || t == tagEpisode || t == tagYear)
+		}),
+	because("a resolution", "Silver.Rail.S01E02-720p -> Silver Rail s1 e2 episode",
+		func(w tailWord) bool { return w.tagAt(w.from) == tagResolution }),
+	because("a number behind the title", "Silver Rail 1080p 1-3 -> Silver Rail",
+		func(w tailWord) bool { return w.classAt(w.from) == number && !w.strongAt(w.from-1) }),
+	because("a name that says nothing of how it was made", "Silver Rail-Night.mkv -> Silver Rail-Night",
+		func(w tailWord) bool { return !w.media && !(w.gap == "-" && !w.episode.empty() && w.dotted) }),
+	because("a dash between blanks behind the title", "Silver Rail - Night [1080p].mkv -> Silver Rail - Night",
+		func(w tailWord) bool { return w.tagAt(w.from-1) == none && !strings.HasPrefix(w.gap, "-") }),
+}
+
+// findGroup looks for who released it: "[Group]" in front, "-GROUP" at the end, a bracket behind.
+func (p *laidOut) findGroup() {
+	if !p.groupTok.empty() {
+		p.group = strings.TrimSpace(p.inside(p.groupTok))
+		for strings.HasPrefix(p.group, "[") && !strings.Contains(p.group, "]") {
+			p.group = p.group[1:]
+		}
+	}
+	if p.group == "" && !p.trailingGroup() {
+		p.groupBehind()
+	}
+}
+
+// trailingGroup reads the group behind the last dash of a scene name, or the last word behind its tags.
+func (p *laidOut) trailingGroup() bool {
+	w, ok := p.tail()
+	if !ok || anyOf(notGroups, w) {
+		return false
+	}
+	if p.dashInGroup(w.from) {
+		w.from--
+	}
+	p.groupTok = span{w.from, w.last + 1}
+	p.group = p.text[p.tokens[w.from].s:p.tokens[w.last].e]
+	for i := w.from; i <= w.last; i++ {
+		if p.tokens[i].weak {
+			p.tokens[i].tag, p.tokens[i].weak = none, false
+		}
+	}
+	return true
+}
+
+// tail returns the last words between brackets, at most four, back to a dash or a tag.
+func (p *laidOut) tail() (w tailWord, ok bool) {
+	last := len(p.tokens) - 1
+	for last >= 0 && p.tokens[last].group >= 0 {
+		last--
+	}
+	if last <= 0 || last <= p.first {
+		return w, false
+	}
+	for last > 1 && (p.before(last) == "-" && reposted(p.word(last)) || p.before(last) == "." && p.tokens[last].word.value == "SAMPLE") {
+		last--
+	}
+	from := last
+	for from > p.first+1 && last-from < 3 && p.tokens[from].group < 0 && p.before(from) != "-" && !dashGap(p.before(from)) &&
+		p.tokens[from-1].tag == none && p.tokens[from-1].group < 0 {
+		from--
+	}
+	if from == 0 {
+		return w, false
+	}
+	gap := p.before(from)
+	return tailWord{laidOut: p, from: from, last: last, gap: gap, dash: gap == "-" || dashGap(gap)}, true
+}
+
+// dashInGroup reports whether the group at i has a dash in its name: two dashed words follow the tags, the first a
+// letter, "x264-D-Z0N3".
+func (p *laidOut) dashInGroup(i int) bool {
+	return i > 1 && p.before(i) == "-" && p.before(i-1) != "-" && p.width(i-1) <= 1 &&
+		p.tokens[i-1].tag == none && p.tokens[i-1].group < 0 && p.tokens[i-2].tag != none
+}
+
+// groupBehind takes the last bracket behind the title that no table explains for the group.
+func (p *laidOut) groupBehind() {
+	for k := len(p.segments) - 1; k > 0; k-- {
+		s := p.segments[k]
+		if s.bracket < 0 || s.from < p.first || !p.unknown(s.span) || s.from == p.yearAt {
+			continue
+		}
+		plain, all := p.plainWords(s.span), s.to-s.from
+		if plain == all || plain >= 2 && all <= 3 {
+			p.group = strings.TrimSpace(p.inside(s.span))
+			p.groupTok = s.span
+			return
+		}
+	}
+}
+
+// plainWords returns how many tokens of s nothing explains.
+func (p *lexed) plainWords(s span) int {
+	n := 0
+	for i := s.from; i < s.to; i++ {
+		if p.tokens[i].tag == none {
+			n++
+		}
+	}
+	return n
+}
+
+// reposted reports whether w is what a reposter puts behind the group.
+func reposted(w string) bool {
+	switch lower(w) {
+	case "obfuscated", "asrequested", "xpost", "scrambled", "postbot", "rakuv", "rakuv02", "rakuvfinhel", "rakuvus",
+		"buymore", "4p", "1", "alternativetorequested", "obfuscation", "altezachen", "repackpost", "wrtteam", "nzbgeek",
+		"chamele0n", "sample":
+		return true
+	}
+	return false
+}

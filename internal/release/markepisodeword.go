@@ -1,0 +1,180 @@
+package release
+
+import "strings"
+
+// markEpisodeWord: "Episode 7", "Ep01", "E07", "Eps.05-08", "Cap.406", "Серии: 1-5", "Episode 1.22".
+func (p *marked) markEpisodeWord(i int) bool {
+	if !p.episode.empty() {
+		return false
+	}
+	if p.tokens[i].class != mixed && p.roleAt(i) == episodeWord && p.classAt(i+1) == mixed && p.markCross(i+1) {
+		p.set(i, i+1, tagEpisode)
+		p.episode.from = i
+		return true
+	}
+	c, ok := p.behindEpisodeWord(i)
+	if !ok || !digit(c.peek()) {
+		return false
+	}
+	if p.tokens[i].class == alpha && p.markSeasonPoint(i, c) {
+		return true
+	}
+	episodes, end, ok := p.readEpisodes(c, "", false)
+	if !ok {
+		return false
+	}
+	if len(episodes) == 1 {
+		episodes, end = p.readSpacedRange(i, episodes, cursor{p.text, end})
+	}
+	p.episode = p.take(i, end, tagEpisode)
+	p.episodes = episodes
+	p.readChapters(i)
+	return true
+}
+
+// behindEpisodeWord returns the cursor at the number behind the word for episode at i: "Ep01", "E07", "Episode #7".
+func (p *marked) behindEpisodeWord(i int) (c cursor, ok bool) {
+	t := &p.tokens[i]
+	c = cursor{p.text, t.e}
+	if t.class == mixed {
+		head := letters(p.word(i))
+		c.i = t.s + len(head)
+		if strings.EqualFold(head, "e") {
+			return c, p.episodeLetter(i)
+		}
+		k, _ := lookup(head)
+		return c, k.role == episodeWord && !(strings.EqualFold(head, "cap") && len(p.word(i)) > 6)
+	}
+	if t.word.role != episodeWord {
+		return c, false
+	}
+	c.skip(" ._:-#", 2)
+	c.skip("(", 1)
+	if !digit(c.peek()) {
+		c.skip(" #", 1)
+		c.is("№")
+	}
+	return c, true
+}
+
+// episodeLetter reports whether a word such as "E07" is an episode and no part of a title: it has two digits or more and
+// nothing shows a code.
+func (p *marked) episodeLetter(i int) bool {
+	w := p.word(i)
+	c := cursor{w, 1}
+	_, width, ok := c.number(5)
+	return ok && width >= 2 && (c.wordEnd() || c.peek()|0x20 == 'v' || c.peek()|0x20 == 'e' || len(w) == c.i+1)
+}
+
+// markSeasonPoint: "Episode 1.22" is season 1, episode 22.
+func (p *marked) markSeasonPoint(i int, c cursor) bool {
+	season, _, ok := c.number(2)
+	if !ok || c.peek() != '.' || len(p.seasons) > 0 {
+		return false
+	}
+	c.i++
+	episode, width, ok := c.number(2)
+	if !ok || width != 2 || !c.wordEnd() {
+		return false
+	}
+	p.markBoth(i, c.i, season, []float64{float64(episode)})
+	return true
+}
+
+// markBoth records season and episodes that text up to the offset end says, from token i on.
+func (p *marked) markBoth(i, end, season int, episodes []float64) {
+	at := p.take(i, end, tagEpisode)
+	p.season, p.episode = at, at
+	p.seasons, p.episodes = []int{season}, episodes
+}
+
+// readSpacedRange reads the end of a range that has blanks around its sign: "Ep 01 - 220", "Eps 1 ~ 12", "3 Al 18". It
+// returns the episodes, and the offset behind them.
+func (p *marked) readSpacedRange(i int, episodes []float64, c cursor) ([]float64, int) {
+	behind := c.i
+	if !c.isAny(" - ", " ~ ", " al ", " a ", "~e", "_") {
+		return episodes, behind
+	}
+	c.is("e")
+	last, width, ok := c.number(4)
+	if !ok || float64(last) <= episodes[0] || width < 2 && p.tokens[i].group < 0 || !p.endsRange(i, c) {
+		return episodes, behind
+	}
+	for k := int(episodes[0]) + 1; k <= last && len(episodes) < maxEpisodes; k++ {
+		episodes = append(episodes, float64(k))
+	}
+	return episodes, c.i
+}
+
+// endsRange reports whether the range before c, which began with token i, ends there.
+func (p *marked) endsRange(i int, c cursor) bool {
+	switch c.peek() {
+	case ')', ']':
+		return true
+	case '.':
+		return p.tokens[i].group >= 0
+	case ' ':
+		return !p.textFollows(c)
+	}
+	return c.i >= len(c.text)
+}
+
+// textFollows reports whether plain text follows the cursor, so that a number before it belongs to that text.
+func (p *marked) textFollows(c cursor) bool {
+	for i := range p.tokens {
+		if p.tokens[i].s >= c.i {
+			return p.tokens[i].tag == none && p.tokens[i].group < 0 && p.tokens[i].class != number
+		}
+	}
+	return false
+}
+
+// readChapters reads the Spanish "Cap.1903" at token i as season 19, episode 3, where the name speaks of seasons.
+func (p *marked) readChapters(i int) {
+	if len(p.seasons) != 1 || len(p.word(i)) < 3 || !strings.EqualFold(p.word(i)[:3], "cap") {
+		return
+	}
+	first, last := int(p.episodes[0]), int(p.episodes[len(p.episodes)-1])
+	if first < 100 || first > 9999 || first/100 != last/100 {
+		return
+	}
+	p.seasons = []int{first / 100}
+	p.episodes = nil
+	for v := first % 100; v <= last%100; v++ {
+		p.episodes = append(p.episodes, float64(v))
+	}
+}
+
+// markCounted: "7. Bölüm", "21.ser", "12 серия"; but not "38 episode".
+func (p *marked) markCounted(i int) bool {
+	t := &p.tokens[i]
+	if !p.episode.empty() || t.num < 0 || t.e-t.s > 4 || !p.beside(i, i+1) || p.roleAt(i+1) != episodeWord || len(p.gap(i)) > 2 {
+		return false
+	}
+	switch lower(p.word(i + 1)) {
+	case "bölüm", "bolum", "blm", "серия", "серии", "серий", "ser", "serija", "seria", "serya", "odcinek", "серія", "серії":
+	default:
+		return false
+	}
+	if p.plainNumber(i-1) && p.gap(i-1) == "-" && p.tokens[i-1].num < t.num && t.num < maxEpisodes {
+		p.setEpisodes(i-1, i+2, p.tokens[i-1].num, t.num)
+	} else {
+		p.setEpisode(i, i+2, float64(t.num))
+	}
+	return true
+}
+
+// markHash: "#07", "#01v2", "№ 7".
+func (p *marked) markHash(i int) bool {
+	b := p.before(i)
+	if !p.episode.empty() || !strings.HasSuffix(b, "#") && !strings.HasSuffix(b, "№") && !strings.HasSuffix(b, "№ ") {
+		return false
+	}
+	episodes, end, ok := p.readEpisodes(cursor{p.text, p.tokens[i].s}, "", false)
+	if !ok {
+		return false
+	}
+	p.episode = p.take(i, end, tagEpisode)
+	p.episodes = episodes
+	return true
+}

@@ -1,0 +1,301 @@
+package release
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// seasonNumber is the number behind a word for season.
+type seasonNumber struct {
+	end          cursor // behind the number
+	value, width int
+}
+
+// notSeasons are the reasons for which the number behind "Season" is none of a season.
+var notSeasons = []reason[seasonNumber]{
+	because("a marker that says more", "Silver Rail Season 2E05.mkv -> Silver Rail Season 2E05",
+		func(n seasonNumber) bool { return n.end.peek()|0x20 == 'e' && digit(n.end.at(1)) }),
+	because("three digits", "Silver Rail Season 100.mkv -> Silver Rail Season e100 episode",
+		func(n seasonNumber) bool { return n.width == 3 && n.value > 0 && n.end.text[n.end.i-3] != '0' }),
+	because("four digits that are no year", "Silver Rail Season 5000.mkv -> Silver Rail Season e5000 episode",
+		func(n seasonNumber) bool { return n.width == 4 && (n.value < 1930 || n.value > 2099) }),
+}
+
+// nextSeason is a number behind a season, which may continue it to a list of seasons.
+type nextSeason struct {
+	seasonNumber
+	sep    string // what stands between the two
+	first  int    // the digits of the first season
+	last   int    // the last season so far
+	count  int    // how many seasons there are so far
+	plural bool   // the word says that there are several
+}
+
+// seasonEnds are the reasons for which a number behind a season is no further season.
+var seasonEnds = []reason[nextSeason]{
+	because("letters run into it", "Silver Rail Season 2.5x07.mkv -> Silver Rail s5 e7 episode",
+		func(n nextSeason) bool { return !n.end.wordEnd() }),
+	because("it is not larger", "Silver Rail Season 3-2.mkv -> Silver Rail s3 batch",
+		func(n nextSeason) bool { return n.value <= n.last }),
+	because("it is far too large", "Silver Rail Season 1-70.mkv -> Silver Rail s1 batch",
+		func(n nextSeason) bool { return n.value > n.last+40 }),
+	because("an episode of two digits behind a dash",
+		"Silver Rail Season 2 - 05 OVA.mkv -> Silver Rail s2 e5 OVA special",
+		func(n nextSeason) bool { return !n.plural && n.spaced() && n.ranged() && (n.width > 1 || n.first > 1) }),
+	because("an episode behind a dash, and a name follows", "Silver Rail Season 1 - 3.mkv -> Silver Rail s1 e3 episode",
+		func(n nextSeason) bool { return !n.plural && n.spaced() && n.ranged() && !n.end.seasonsGoOn() }),
+	because("an episode behind a blank", "Silver Rail Season 1 10.mkv -> Silver Rail s1 e10 episode",
+		func(n nextSeason) bool { return n.blank() && (n.value != n.last+1 || n.first > 2) }),
+	because("an episode behind a blank, written with more digits",
+		"Silver Rail Season 0 01.mkv -> Silver Rail s0 e1 special",
+		func(n nextSeason) bool { return n.blank() && n.width != n.first && n.count == 1 && n.value != 10 }),
+	because("a decimal", "Silver Rail Season 1-2.5.mkv -> Silver Rail s1 batch",
+		func(n nextSeason) bool { return n.ranged() && !n.spaced() && n.end.peek() == '.' && digit(n.end.at(1)) }),
+}
+
+func (n nextSeason) ranged() bool { return strings.ContainsAny(n.sep, "-~") }
+func (n nextSeason) spaced() bool { return strings.ContainsAny(n.sep, " ._") }
+
+// blank reports whether only blanks stand between the numbers, and one season is announced.
+func (n nextSeason) blank() bool { return !n.plural && strings.Trim(n.sep, " ") == "" }
+
+// markSeasonWord: "Season 2", "Season.2of5", "Seasons 1-4", "Season 1 2 3", "Saison VII", "Temporada4", "Сезон: 5".
+func (p *marked) markSeasonWord(i int) bool {
+	c, plural, ok := p.behindSeasonWord(i)
+	if !ok {
+		return false
+	}
+	c.seasonLetter()
+	first := seasonNumber{}
+	if first.value, first.width, ok = c.number(4); !ok {
+		return p.markSeasonSpelled(i)
+	}
+	first.end = c
+	if anyOf(notSeasons, first) {
+		return false
+	}
+	if len(p.seasons) > 0 && !p.season.empty() {
+		p.take(i, c.i, tagSeason)
+		return true
+	}
+	if c.is("of") {
+		if _, _, ok := c.number(2); !ok {
+			return false
+		}
+	}
+	first.end = c
+	p.seasons, c = readSeasons(first, plural)
+	p.season = p.take(i, c.i, tagSeason)
+	if p.episode.empty() {
+		p.markAfterSeason()
+	}
+	return true
+}
+
+// behindSeasonWord returns the cursor behind the word for season at i, and whether the word is a plural: "Season2",
+// "Temporada15", "SezonSO3", "Season 2", "Сезон №2".
+func (p *marked) behindSeasonWord(i int) (c cursor, plural, ok bool) {
+	t := &p.tokens[i]
+	c = cursor{p.text, t.e}
+	if t.class == mixed {
+		head := letters(p.word(i))
+		k, _ := lookup(head)
+		c.i = t.s + len(head)
+		return c, false, k.role == seasonWord
+	}
+	if t.word.role != seasonWord && t.word.role != seasonsWord || strings.HasPrefix(p.gap(i), " - ") {
+		return c, false, false
+	}
+	c.skip(" ._:-#(", 2)
+	c.skip(" ", 1)
+	c.is("№")
+	return c, t.word.role == seasonsWord, true
+}
+
+// seasonLetter reads the "S" of "Season S2", and an O that stands for a zero: "Season SO2".
+func (c *cursor) seasonLetter() {
+	if c.peek()|0x20 == 's' && (digit(c.at(1)) || c.at(1) == 'O') {
+		c.i++
+		if c.peek() == 'O' {
+			c.i++
+		}
+	}
+}
+
+// readSeasons reads the list of seasons that begins with first, and returns it with ranges filled and where it ends.
+func readSeasons(first seasonNumber, plural bool) ([]int, cursor) {
+	seasons, c := []int{first.value}, first.end
+	for len(seasons) < 60 {
+		n, ok := c.nextSeason()
+		n.first, n.last, n.count, n.plural = first.width, seasons[len(seasons)-1], len(seasons), plural
+		if !ok || anyOf(seasonEnds, n) {
+			break
+		}
+		for k := n.last + 1; n.ranged() && k < n.value; k++ {
+			seasons = append(seasons, k)
+		}
+		seasons = append(seasons, n.value)
+		c = n.end
+	}
+	if len(seasons) == 2 && !plural && seasons[1] == seasons[0]+1 && c.text[c.i-2] == ' ' && !c.seasonsGoOn() {
+		// "Season 1 2" is more likely season 1, episode 2.
+		seasons = seasons[:1]
+		c.i -= 2
+	}
+	return seasons, c
+}
+
+// nextSeason reads the separator and number at c.
+func (c cursor) nextSeason() (n nextSeason, ok bool) {
+	d := c
+	d.skip(" ._-+&~,", 3)
+	n.sep = d.text[c.i:d.i]
+	if e := c; e.is(" to ") {
+		d, n.sep = e, "-"
+	} else if e.isAny(" and ", " e ", " y ", " et ") {
+		d, n.sep = e, "&"
+	}
+	if d.peek()|0x20 == 's' && digit(d.at(1)) {
+		d.i++
+	}
+	n.value, n.width, ok = d.number(2)
+	n.end = d
+	return n, ok && n.sep != ""
+}
+
+// seasonsGoOn reports whether what follows shows that a list of seasons was read: "Complete", "+ Extras".
+func (c cursor) seasonsGoOn() bool {
+	c.skip(" -+.", 3)
+	if c.i >= len(c.text) {
+		return false
+	}
+	return c.isAny("complete", "extras", "ova", "movies", "+", "specials", "dvd", "batch") || c.text[c.i-1] == '+'
+}
+
+// markAfterSeason takes the number right behind a season for the episode: "Season 11 01", "S02 03", "S01.07".
+func (p *marked) markAfterSeason() {
+	i := p.season.to
+	if !p.beside(i-1, i) || !p.plainNumber(i) || p.width(i) < 2 || p.width(i) > 3 {
+		return
+	}
+	gap := p.before(i)
+	if gap != " " && gap != "." && gap != "_" {
+		return
+	}
+	if p.gap(i) == "." && p.classAt(i+1) == number && p.width(i+1) == 1 {
+		return
+	}
+	if role := p.roleAt(i + 1); role == ofWord || role == episodeWord {
+		return
+	}
+	p.setEpisode(i, i+1, float64(p.tokens[i].num))
+	p.extendRange()
+}
+
+// markSeasonSpelled: "Saison VII", "Season Two", "Saison sept".
+func (p *marked) markSeasonSpelled(i int) bool {
+	if !p.beside(i, i+1) || p.tokens[i].class == mixed || len(p.gap(i)) != 1 || len(p.seasons) > 0 {
+		return false
+	}
+	w := p.word(i + 1)
+	n, ok := roman(w)
+	if !ok {
+		if n, ok = spelled(lower(w)); !ok || len(w) == 2 && w != "un" && w != "Un" {
+			return false
+		}
+	}
+	p.setSeason(i, i+2, n)
+	return true
+}
+
+// setSeason records the season that tokens [from, to) say, unless one is known.
+func (p *marked) setSeason(from, to, n int) {
+	p.set(from, to, tagSeason)
+	if len(p.seasons) == 0 {
+		p.seasons = []int{n}
+		p.season = span{from, to}
+	}
+}
+
+// ordinalSeason is a number or ordinal before a word for season.
+type ordinalSeason struct {
+	*marked
+	i, word int    // their tokens
+	text    string // the word for season
+	plain   bool   // a number that nothing makes an ordinal: "5 сезон"
+}
+
+// notOrdinals are the reasons for which the number before a word for season is not the season's.
+var notOrdinals = []reason[ordinalSeason]{
+	because("no word for season", "Silver Rail 1-3.mkv -> Silver Rail 1-3",
+		func(o ordinalSeason) bool { return o.roleAt(o.word) != seasonWord && o.roleAt(o.word) != seasonsWord }),
+	because("too far from the word", "Silver Rail 2 - Season.mkv -> Silver Rail 2 - Season", func(o ordinalSeason) bool {
+		gap := o.before(o.word)
+		return len(gap) > 4 || strings.HasPrefix(gap, " - ")
+	}),
+	because("a version before the English word", "Silver Rail 1a Season.mkv -> Silver Rail 1a Season",
+		func(o ordinalSeason) bool {
+			return !o.plain && o.word == o.i+1 && o.romanceOrdinal(o.i) && among(o.text, "season")
+		}),
+	because("an English season takes the number behind it", "Silver Rail 24 Season 1x05.mkv -> Silver Rail 24 s1 batch",
+		func(o ordinalSeason) bool {
+			next := o.word + 1
+			return o.counting() && among(o.text, "season") &&
+				(o.classAt(next) == number || o.classAt(next) == mixed && digit(o.marked.word(next)[0]))
+		}),
+	because("a word that never stands behind its number", "Silver Rail 2 Staffel.mkv -> Silver Rail 2 Staffel",
+		func(o ordinalSeason) bool {
+			return o.counting() && (among(o.text, "temp") || among(o.text, "staffel") && o.gap(o.i) != ".")
+		}),
+	because("a number of its own behind the word", "Silver Rail 5 Temporada 3.mkv -> Silver Rail 5 s3 batch",
+		func(o ordinalSeason) bool {
+			next := o.word + 1
+			return o.plain && o.text[0] < utf8.RuneSelf && o.classAt(next) == number && len(o.gap(o.word)) <= 2 &&
+				o.beside(o.i, next) && o.roleAt(next+1) != episodeWord
+		}),
+}
+
+// counting reports whether the number is plain and not zero.
+func (o ordinalSeason) counting() bool { return o.plain && o.tokens[o.i].num != 0 }
+
+// markOrdinalSeason: "2nd Season", "Second Season", "10 th season", "3 Temporada", "5 сезон", "2.Sezon".
+func (p *marked) markOrdinalSeason(i int) bool {
+	if !p.beside(i, i+1) {
+		return false
+	}
+	t := &p.tokens[i]
+	o := ordinalSeason{marked: p, i: i, word: i + 1, plain: t.class == number}
+	n := t.num
+	if !o.plain {
+		v, ok := ordinal(lower(p.word(i)))
+		if !ok {
+			return false
+		}
+		n = v
+	} else {
+		if p.width(i) > 2 {
+			return false
+		}
+		gap := p.gap(i)
+		for _, sign := range [...]string{"°", "º", "ª"} {
+			o.plain = o.plain && !strings.HasPrefix(gap, sign)
+		}
+		if w := p.word(i + 1); i+2 < len(p.tokens) && len(gap) == 1 && (w == "th" || w == "nd" || w == "rd" || w == "st" || w == "a") {
+			o.word++
+			o.plain = false
+		}
+	}
+	o.text = p.word(o.word)
+	if anyOf(notOrdinals, o) {
+		return false
+	}
+	p.setSeason(i, o.word+1, n)
+	return true
+}
+
+// romanceOrdinal reports whether the word at i is a digit with an ending such as "1a", "2o", "3e".
+func (p *lexed) romanceOrdinal(i int) bool {
+	w := p.word(i)
+	end := w[len(w)-1]
+	return digit(w[0]) && (end == 'a' || end == 'o' || end == 'e')
+}

@@ -1,0 +1,188 @@
+package release
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// titleWord is a word at or behind the start of a title, in the title's own bracket.
+type titleWord struct {
+	*titled
+	tag     tag
+	weak    bool
+	cjk     bool
+	i, from int // its token, and the first of the title
+	home    int // the title's bracket, -1 for none
+}
+
+// titleEnds say whether a title ends before a word; without a row it goes on.
+var titleEnds = []rule[titleWord, bool]{
+	when("a year or special before another title of the bracket",
+		"[组][银色铁道 2020/Silver Rail 2020][07][1080p] -> Silver Rail e7 y2020 episode",
+		func(w titleWord) bool {
+			return (w.tag == tagYear || w.tag == tagSpecial) && w.home >= 0 && w.slashAfter(w.i, w.home)
+		}, false),
+	when("a counter of seasons inside the title", "银色铁道 第二季 Silver Rail.mkv -> 银色铁道 第二季 Silver Rail s2 batch",
+		func(w titleWord) bool { return w.tag == tagSeason && w.cjk && w.seasonInside(w.i, w.from) }, false),
+	when("a volume of a fansub release", "[Quiet] Silver Rail Vol.3.mkv -> Silver Rail",
+		func(w titleWord) bool { return w.i > w.from && w.fansub && w.yearAt < 0 && w.volume() }, true),
+	when("a version at the end", "Silver Rail v2.mkv -> Silver Rail v2", func(w titleWord) bool {
+		return w.tag == tagVersion && w.i > w.from && (w.closes(w.i+1) || dashGap(w.gap(w.i)))
+	}, true),
+	when("a version or film that begins the title, or a version inside",
+		"Silver Rail V2 Night Train.mkv -> Silver Rail V2 Night Train v2",
+		func(w titleWord) bool {
+			return w.tag == tagVersion && w.i > w.from || w.tag == tagMovie && w.i == w.from
+		}, false),
+	when("a season, an episode, a year or another tag", "Silver Rail S02E05.mkv -> Silver Rail s2 e5 episode",
+		func(w titleWord) bool { return w.strongAt(w.i) }, true),
+	when("a word for an extra or special behind the title", "Silver Rail SP, 7.mkv -> Silver Rail SP special",
+		func(w titleWord) bool {
+			return w.weak && w.i > w.from && w.special != "" && (w.tag == tagExtra || w.tag == tagSpecial) && w.plainSpecial(w.i)
+		}, true),
+}
+
+// endOfTitle returns the token behind the title that starts at from.
+func (p *titled) endOfTitle(from int) int {
+	home := p.tokens[from].group
+	for i := from; i < len(p.tokens); i++ {
+		p.steps++
+		if p.tokens[i].group != home {
+			b := p.enclosing(i, home)
+			if b < 0 {
+				return i // the title's own bracket ends
+			}
+			if !p.belongs(b, i, from) && !(home >= 0 && p.slashAfter(p.brackets[b].behind-1, home)) {
+				return i
+			}
+			i = p.brackets[b].behind - 1
+			continue
+		}
+		t := &p.tokens[i]
+		w := titleWord{titled: p, tag: t.tag, weak: t.weak, cjk: t.class == cjk, i: i, from: from, home: home}
+		if decide(titleEnds, w) {
+			return i
+		}
+	}
+	return len(p.tokens)
+}
+
+// volume reports whether w says a volume: "Vol. 3", "Vol3".
+func (w titleWord) volume() bool {
+	return w.tag == tagVolume || w.roleAt(w.i) == volumeWord && w.i+1 < len(w.tokens) && digit(w.text[w.tokens[w.i+1].s])
+}
+
+// innerBracket is a bracket inside a title, or behind it.
+type innerBracket struct {
+	*titled
+	b        *bracket
+	promo    bool // it holds a word that is neither group nor title
+	attached bool // a word runs into it
+	goesOn   bool // the text around it goes on behind it
+	follow   tag  // what stands there
+}
+
+// innerBrackets say whether such a bracket is part of the title; without a row it is not.
+var innerBrackets = []rule[innerBracket, bool]{
+	when("words run into it on both sides", "Silver[07]Rail - 07.mkv -> Silver[07]Rail e7 episode",
+		func(b innerBracket) bool { return b.attached && b.runsOn() }, true),
+	when("the end, or another bracket behind it", "Silver Rail (Remake).mkv -> Silver Rail",
+		func(b innerBracket) bool { return !b.goesOn }, false),
+	when("a remark, and the title goes on", "银色铁道（僅限港澳台地區） 之夜.mkv -> 银色铁道（僅限港澳台地區） 之夜",
+		func(b innerBracket) bool { return b.promo && b.follow == none && b.classAt(b.b.behind) != number }, true),
+	when("another remark, or a bracket that is not round", "Silver Rail [Gin] 07.mkv -> Silver Rail e7 episode",
+		func(b innerBracket) bool { return b.promo || !b.b.round }, false),
+	when("run into, in a name without season", "Silver(Remake) E07.mkv -> Silver(Remake) e7 episode",
+		func(b innerBracket) bool {
+			return b.attached && b.season.empty() && (b.follow == tagEpisode || b.follow == none)
+		}, true),
+	when("a bare episode behind it", "Silver Rail (0) - 07.mkv -> Silver Rail (0) e7 episode",
+		func(b innerBracket) bool { return b.follow == tagEpisode && b.bare && b.season.empty() }, true),
+	when("another name before an episode",
+		"Silver Rail (Gin no Michi) Ep 7.mkv -> Silver Rail (Gin no Michi) e7 episode",
+		func(b innerBracket) bool {
+			return b.follow == tagEpisode && b.season.empty() && b.b.behind-b.b.first >= 2 && !b.media
+		}, true),
+	when("the title goes on, with blanks", "Silver Rail (Gin) Night Train.mkv -> Silver Rail (Gin) Night Train",
+		func(b innerBracket) bool { return b.follow == none && !b.dotted }, true),
+}
+
+// belongs reports whether the bracket b, of which i is the first token, is part of the title around it.
+func (p *titled) belongs(b, i, from int) bool {
+	br := &p.brackets[b]
+	if i == from {
+		return br.behind < len(p.tokens) && p.tokens[br.behind].group < 0
+	}
+	if br.first != i || br.behind <= i || p.tagsIn(br) {
+		return false
+	}
+	before, _ := utf8.DecodeLastRuneInString(p.text[:br.open])
+	inner := innerBracket{
+		titled: p, b: br, promo: p.remarks(br),
+		attached: before < utf8.RuneSelf && wordByte(byte(before)) || letterRune(before),
+		goesOn:   br.behind < len(p.tokens) && p.tokens[br.behind].group == br.outer,
+		follow:   p.tagAt(br.behind),
+	}
+	return decide(innerBrackets, inner)
+}
+
+// tagsIn reports whether a bracket holds a tag that is no part of a title.
+func (p *lexed) tagsIn(b *bracket) bool {
+	for k := b.first; k < b.behind; k++ {
+		switch t := &p.tokens[k]; t.tag {
+		case none, tagPromo, tagMovie:
+		case tagEdition:
+			if !t.weak {
+				return true
+			}
+		case tagLanguage:
+			if p.width(k) >= 3 {
+				return true
+			}
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// remarks reports whether a bracket holds a word that is neither group nor title: "（僅限港澳台地區）".
+func (p *lexed) remarks(b *bracket) bool {
+	for k := b.first; k < b.behind; k++ {
+		if p.tokens[k].tag == tagPromo {
+			return true
+		}
+	}
+	return false
+}
+
+// runsOn reports whether a word follows the bracket without a gap: "DIVA(A)LIVE", "要【招架】一切".
+func (b innerBracket) runsOn() bool {
+	return b.b.out < len(b.text) && (wordByte(b.text[b.b.out]) || b.text[b.b.out] >= utf8.RuneSelf)
+}
+
+// slashAfter reports whether another title follows token i in its bracket: "[名 2020/Name 2020]".
+func (p *lexed) slashAfter(i, home int) bool {
+	return i+1 < p.brackets[home].behind && strings.ContainsAny(p.gap(i), "/|")
+}
+
+// seasonInside reports whether a counter of seasons at i stands inside a title that goes on behind it and is not cut
+// there.
+func (p *lexed) seasonInside(i, from int) bool {
+	if i == from || i+1 >= len(p.tokens) {
+		return false
+	}
+	if !p.beside(i, i+1) {
+		return p.tokens[i].group < 0 && strings.HasPrefix(strings.TrimLeft(p.gap(i), " "), "（")
+	}
+	return !p.strongAt(i+1) && p.tokens[i+1].class != number && !dashGap(p.gap(i))
+}
+
+// enclosing returns the bracket just inside home that holds token i, -1 when i is not inside home.
+func (p *lexed) enclosing(i, home int) int {
+	g := p.tokens[i].group
+	for g >= 0 && p.brackets[g].outer != home {
+		g = p.brackets[g].outer
+	}
+	return g
+}
