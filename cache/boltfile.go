@@ -9,6 +9,8 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 	bolterr "go.etcd.io/bbolt/errors"
+
+	"github.com/anivault/anivault/internal/lockfile"
 )
 
 // DB is an open bbolt file whose damage is an error. With bbolt alone a damaged page ends the process, or hangs it.
@@ -77,6 +79,22 @@ func openDB(path string, o bolt.Options, check func(*os.File, fs.FileInfo) error
 		err = &DamageError{Cause: err, file: info}
 	}
 	return nil, err
+}
+
+// openRegular opens a regular file; anything else in its place is a *DamageError.
+func openRegular(path string, flag int) (*os.File, fs.FileInfo, error) {
+	f, err := lockfile.Open(path, flag, 0o600)
+	if foreign, ok := errors.AsType[*lockfile.NotRegularError](err); ok {
+		info, _ := os.Stat(path)
+		return nil, nil, &DamageError{Cause: foreign, file: info}
+	} else if err != nil {
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+	}
+	return f.File, info, err
 }
 
 // View is [bolt.DB.View]; damage that shows itself only now is a *[DamageError].

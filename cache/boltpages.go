@@ -230,11 +230,14 @@ func (w *pageWalk) leaf(id uint64, b []byte, count int, list bool, depth int) er
 		if to > uint64(len(b)) {
 			return fmt.Errorf("leaf page %d ends inside its element %d", id, i)
 		}
-		if order.Uint32(b[at:])&flagBucket == 0 {
+		isBucket := order.Uint32(b[at:])&flagBucket != 0
+		switch {
+		case isBucket != list:
+			return fmt.Errorf("leaf page %d has a bucket in a bucket, or a value beside the buckets", id)
+		case !isBucket:
 			continue
-		}
-		if !list || to-from < 16 {
-			return fmt.Errorf("leaf page %d has a bucket in a bucket", id)
+		case to-from < 16:
+			return fmt.Errorf("leaf page %d ends inside a bucket", id)
 		}
 		value := b[from:to]
 		if root := order.Uint64(value); root != 0 {

@@ -1,8 +1,7 @@
 package cache
 
-// Buckets: name spaces of one store. The answers have one of their own; others
-// (what was decided for which file, say) hold plain bytes, and go through the
-// same journals.
+// Buckets: name spaces of one store. The answers have one of their own; others (what was decided for which file, say)
+// hold plain bytes, and go through the same journals.
 
 import (
 	"context"
@@ -54,7 +53,7 @@ func (b *Bucket) Get(ctx context.Context, key string) (item Item, ok bool, err e
 // the order of keys, and an Item without Key for each that is not there. With
 // [ErrLocked] only journals could be read.
 func (b *Bucket) GetBatch(ctx context.Context, keys []string) ([]Item, error) {
-	recs, _, err := b.store.lookup(ctx, b.name, keys)
+	recs, _, _, err := b.store.lookup(ctx, b.name, keys)
 	items := make([]Item, len(keys))
 	now := b.store.now()
 	for i, r := range recs {
@@ -82,8 +81,7 @@ func (b *Bucket) Put(_ context.Context, items ...Item) error {
 		}
 		ws[i] = write{bucket: b.name, key: it.Key, rec: record{fetched: it.FetchedAt, expires: it.ExpiresAt, payload: it.Value}}
 	}
-	_, err := b.store.put(ws...)
-	return err
+	return b.store.put(ws...)
 }
 
 // maxKey is bbolt's bound.
@@ -94,14 +92,13 @@ func (b *Bucket) Delete(_ context.Context, keys ...string) error {
 	return b.store.remove(b.name, keys...)
 }
 
-// remove writes that keys are gone.
+// remove writes that values are gone.
 func (s *Store) remove(bucket string, keys ...string) error {
 	ws := make([]write, len(keys))
 	for i, k := range keys {
 		ws[i] = write{bucket: bucket, key: k, rec: record{deleted: true, fetched: s.now()}}
 	}
-	_, err := s.put(ws...)
-	return err
+	return s.put(ws...)
 }
 
 // Get reads the answer stored under a key (see [KeyOf]), fresh or not, but
@@ -112,19 +109,11 @@ func (s *Store) Get(ctx context.Context, key string) (e *Entry, ok bool, err err
 	return e, e != nil, err
 }
 
-// sight is what a reader has seen of a key, so that it can be told whether
-// there is something newer.
-type sight struct {
-	state dbState // the database's
-	stamp uint64  // the record's
-	blind bool    // the database could not be read
-}
-
-// entry reads an answer, nil if there is none, and tells what it has seen.
+// entry reads an answer, nil if there is none, and returns what it has seen.
 func (s *Store) entry(ctx context.Context, key string) (*Entry, sight, error) {
-	recs, state, err := s.lookup(ctx, responses, []string{key})
+	recs, stamps, saw, err := s.lookup(ctx, responses, []string{key})
 	r := recs[0]
-	saw := sight{state, r.seen, err != nil}
+	saw.stamp = stamps[0]
 	if r.stamp == 0 {
 		return nil, saw, err
 	}
@@ -136,7 +125,6 @@ func (s *Store) entry(ctx context.Context, key string) (*Entry, sight, error) {
 	if !e.Usable(s.now(), KeepLimit) {
 		return nil, saw, err
 	}
-	s.lru.put(e)
 	return e, saw, err
 }
 
@@ -154,23 +142,12 @@ func (s *Store) putChecked(e *Entry) error {
 	if e.Key == "" || len(e.Key) > maxKey || len(e.Body) > maxBody {
 		return fmt.Errorf("store %.80s: key or body is too long", e.Key)
 	}
-	kept := *e
-	w := write{bucket: responses, key: e.Key, after: e.stamp, rec: record{
+	return s.put(write{bucket: responses, key: e.Key, rec: record{
 		fetched: e.FetchedAt, expires: e.ExpiresAt, payload: e.payload(),
-	}}
-	stamp, err := s.put(w)
-	if err != nil {
-		return err
-	}
-	kept.stamp = stamp
-	s.lru.put(&kept)
-	return nil
+	}})
 }
 
 // Delete removes answers by key.
 func (s *Store) Delete(_ context.Context, keys ...string) error {
-	for _, k := range keys {
-		s.lru.remove(k)
-	}
 	return s.remove(responses, keys...)
 }

@@ -1,203 +1,136 @@
 package cache
 
-// Claims: "I am asking this key", a record in the own journal. Two processes
-// never ask the same question: whoever wants to ask first looks, under a lock
-// of a few microseconds, whether somebody else is asking, and writes its own
-// claim before it lets the lock go. A claim ends with the answer's record, with
-// a release, with a newer journal of its owner that does not carry it, with
-// the owner's lock, or when the owner gives no sign of life.
+// Claims: "I am asking this key". Two processes never ask the same question: whoever wants to ask first takes an
+// advisory lock on one of 256 files, by the key's hash, and holds it over the request. The system frees it when its
+// process dies, and wakes the next one at once, who looks once more before it asks.
+//
+// The holder touches the file once a second, so that a process that was stopped is told from one that waits for its
+// turn in a limiter.
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"os"
+	"path/filepath"
 	"time"
+
+	"github.com/anivault/anivault/internal/lockfile"
 )
 
-// claimShards is how many locks the keys are spread over: with one, eight
-// processes at 500 questions a second spent a fifth of their time waiting for
-// it (bench/cache).
-const claimShards = 16
+const (
+	claimFiles = 256
+	touchEvery = time.Second
+	// forever is how long a lock is waited for whose wait ends otherwise.
+	forever = 1 << 62
+)
 
-func (s *Store) claimGate(k string) *gate {
-	return s.claimGates[crc32.Checksum([]byte(k), castagnoli)%claimShards]
+// claim is the right to ask.
+type claim struct {
+	release func()
+	waited  time.Duration // for others that held it; 0 when it was free
 }
 
-// claimResult says what came of wanting to ask.
-type claimResult uint8
+// errStopped ends the wait for a claim whose holder gives no sign of life.
+var errStopped = errors.New("holder of the claim does not move")
 
-const (
-	claimLook    claimResult = iota // something has changed: look again
-	claimMine                       // ask; then put or release
-	claimBusy                       // somebody else is asking: wait
-	claimWithout                    // claims can't be kept here: ask
-)
-
-const (
-	firstLook  = time.Millisecond
-	lastLook   = 10 * time.Millisecond
-	aliveEvery = 25 * time.Millisecond
-)
-
-// claim tries to become the one who asks for a slot. saw is what the caller
-// knows. If there may be something newer it says claimLook.
-func (s *Store) claim(ctx context.Context, k string, saw sight) (claimResult, error) {
+// claim waits until nobody else is asking for the key. Its error is ctx's cause. Where claims can't be kept it claims
+// nothing, and the caller asks all the same.
+func (s *Store) claim(ctx context.Context, key string) (claim, error) {
+	none := claim{release: func() {}}
 	if s.mode() != modeShared {
-		return claimWithout, nil
+		return none, nil
 	}
-	// It is held for microseconds, so a holder that was stopped is rare and one that
-	// the machine has no time for is not: it is given as long as a silent claimant.
-	release, err := s.claimGate(k).acquire(ctx, true, s.opts.ClaimTimeout)
+	lock := s.claimLock(key)
+	err := lock.Lock(ctx, lockfile.Exclusive, 0)
+	var waited time.Duration
+	if errors.Is(err, lockfile.ErrBusy) {
+		waited, err = s.awaitClaim(ctx, lock)
+	}
 	switch {
 	case err == nil:
-		defer release()
+		stop := pulse(lock.Path(), touchEvery)
+		return claim{waited: waited, release: func() {
+			stop()
+			lock.Unlock()
+		}}, nil
+	case errors.Is(err, errStopped):
+		s.warned.say(Warning{Kind: WarnLocked, Path: lock.Path(), Err: err})
+		none.waited = waited
+		return none, nil
 	case ctx.Err() != nil:
-		return claimBusy, context.Cause(ctx)
-	case errors.Is(err, ErrLocked):
-		s.warned.say(Warning{Kind: WarnLocked, Path: s.dir, Err: err})
-		return claimWithout, nil
-	default:
-		return claimWithout, s.workAround(err)
+		return none, context.Cause(ctx)
 	}
+	return none, s.workAround(err)
+}
+
+// claimLock returns the lock that a key's claim is.
+func (s *Store) claimLock(key string) *lockfile.Lock {
+	i := crc32.Checksum([]byte(key), castagnoli) % claimFiles
 	s.mu.Lock()
-	res, err := s.claimLocked(k, saw)
-	s.mu.Unlock()
-	return res, s.workAround(err)
+	defer s.mu.Unlock()
+	if s.claims[i] == nil {
+		path := filepath.Join(s.lockDir(), fmt.Sprintf("claim-%02x", i))
+		s.claims[i] = lockfile.New(path, lockfile.Options{Transient: true}) // 256 open files are many
+	}
+	return s.claims[i]
 }
 
-func (s *Store) claimLocked(k string, saw sight) (claimResult, error) {
-	s.refreshPeers()
-	if stampOf(s.journalled(k)) > saw.stamp {
-		return claimLook, nil
-	}
-	if s.claimant(k) != nil {
-		return claimBusy, nil
-	}
-	if info, _ := os.Stat(s.dbPath()); stateOf(info) != saw.state && !saw.blind {
-		return claimLook, nil // somebody has merged since: it may be there now
-	}
-	bucket, key := cutSlot(k)
-	kept, err := s.appendLocked(journalRecord{kind: kindClaim, bucket: bucket, key: key})
-	if !kept {
-		return claimWithout, err
-	}
-	if len(s.proc.current().claims) == 1 {
-		s.worker.beaten = time.Now()
-		s.worker.wake()
-	}
-	return claimMine, nil
-}
-
-// claimant is the newest journal of a process that is asking for the slot,
-// lives and moves; nil if there is none. s.mu is held.
-func (s *Store) claimant(k string) *journal {
-	for _, j := range s.peers {
-		if _, asks := j.claims[k]; !asks || !s.isNewest(j) {
-			continue
+// awaitClaim waits for a claim that somebody holds, and returns for how long it has. It gives up with errStopped when
+// the holder gives no sign of life for ClaimTimeout.
+func (s *Store) awaitClaim(ctx context.Context, lock *lockfile.Lock) (time.Duration, error) {
+	s.count.waits.Add(1)
+	s.awaiting.Add(1)
+	defer s.awaiting.Add(-1)
+	begun := time.Now()
+	inner, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		if watchClaim(inner, lock.Path(), s.opts.ClaimTimeout) {
+			cancel(errStopped)
 		}
-		if time.Since(j.grown) > s.opts.ClaimTimeout || !s.alive(j.name.owner) {
-			continue
-		}
-		return j
+	}()
+	err := lock.Lock(inner, lockfile.Exclusive, forever)
+	if err != nil && errors.Is(context.Cause(inner), errStopped) {
+		err = errStopped
 	}
-	return nil
+	cancel(nil)
+	<-watched
+	return max(time.Since(begun), 1), err
 }
 
-// isNewest: only a process's newest journal says what it is asking.
-func (s *Store) isNewest(j *journal) bool {
-	for _, o := range s.peers {
-		if o.name.owner == j.name.owner && o.name.seq > j.name.seq {
+// watchClaim reports whether a claim's holder stood still for so long, or returns false when ctx ends.
+func watchClaim(ctx context.Context, path string, limit time.Duration) bool {
+	life := pulseWatch{limit: limit}
+	tick := time.NewTicker(limit / 5)
+	defer tick.Stop()
+	for life.moves(touched(path), time.Now()) {
+		select {
+		case <-ctx.Done():
 			return false
+		case <-tick.C:
 		}
 	}
 	return true
 }
 
-// alive tells whether a process holds its lock.
-func (s *Store) alive(owner string) bool {
-	release, ok, err := s.opts.try(lockPath(s.journalDir(), formatVersion, owner), false, false)
-	if ok {
-		release()
-		return false
-	}
-	return !errors.Is(err, os.ErrNotExist)
-}
-
-// Awaiting is how many questions of this process wait now for another
-// process's answer.
+// Awaiting is how many questions of this process wait now for another process's answer.
 func (s *Store) Awaiting() int { return int(s.awaiting.Load()) }
 
-// awaitClaim waits until nobody else is asking for the slot any more, or ctx
-// ends.
-func (s *Store) awaitClaim(ctx context.Context, k string) error {
-	s.count.waits.Add(1)
-	s.awaiting.Add(1)
-	defer s.awaiting.Add(-1)
-	pause := firstLook
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	checked := time.Now()
-	for {
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-timer.C:
-		}
-		s.mu.Lock()
-		s.refreshPeers()
-		busy := s.asked(k)
-		if busy && time.Since(checked) > aliveEvery {
-			checked = time.Now()
-			busy = s.claimant(k) != nil
-		}
-		s.mu.Unlock()
-		if !busy {
-			return nil
-		}
-		pause = min(pause*3/2, lastLook)
-		timer.Reset(pause)
-	}
-}
-
-// awaitWork waits a moment for a holder of the database's lock that is at work,
-// unless that goes on for longer than a silent claimant would be waited for.
-func (s *Store) awaitWork(ctx context.Context, begun time.Time) bool {
-	if time.Since(begun) >= s.opts.ClaimTimeout {
-		return false
-	}
-	timer := time.NewTimer(lastLook)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
+// changedSince reports whether there may be a newer record of an answer than the one that was seen.
+func (s *Store) changedSince(key string, saw sight, waited bool) bool {
+	if waited || saw.recent {
 		return true
 	}
-}
-
-// asked is claimant without asking whether the owner lives. s.mu is held.
-func (s *Store) asked(k string) bool {
-	for _, j := range s.peers {
-		if _, ok := j.claims[k]; ok && s.isNewest(j) {
-			return true
-		}
+	info, _ := os.Stat(s.dbPath())
+	if !saw.blind && stateOf(info) != saw.state {
+		return true
 	}
-	return false
-}
-
-// release gives a claim up without an answer.
-func (s *Store) release(k string) {
 	s.mu.Lock()
-	var err error
-	if s.proc != nil && !s.closed {
-		if _, mine := s.proc.current().claims[k]; mine {
-			bucket, key := cutSlot(k)
-			_, err = s.appendLocked(journalRecord{kind: kindRelease, bucket: bucket, key: key})
-			// Also when it could not be written: the next journal won't have it.
-			delete(s.proc.current().claims, k)
-		}
-	}
-	s.mu.Unlock()
-	_ = s.workAround(err) // a release is never too long
+	defer s.mu.Unlock()
+	s.refreshPeers()
+	return stampOf(s.journalled(slot(responses, key))) > saw.stamp
 }

@@ -6,121 +6,198 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/anivault/anivault/internal/lockfile"
 )
 
-// pair opens two stores over one directory that merge only when told to.
+// pair opens two stores over one directory, as two processes would.
 func pair(t *testing.T) (a, b *Store) {
-	t.Helper()
 	dir := t.TempDir()
 	o := Options{MergeEvery: time.Hour}
 	return open(t, dir, o), open(t, dir, o)
 }
 
-func TestWhoWantsToClaimLooksAgainWhenSomethingHasChanged(t *testing.T) {
-	k := slot(responses, tvKey("1"))
+// eventually waits until a condition holds.
+func eventually(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+func TestWhatHappensBetweenTheLookAndTheClaimIsSeen(t *testing.T) {
+	merge := func(t *testing.T, s *Store) {
+		if _, err := s.Merge(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
 	rows := map[string]struct {
 		between func(t *testing.T, other *Store)
-		want    claimResult
+		want    bool
 	}{
-		"nothing has happened": {func(*testing.T, *Store) {}, claimMine},
-		"the answer is in a journal": {func(t *testing.T, other *Store) {
+		"nothing": {func(*testing.T, *Store) {}, false},
+		"an answer was written": {func(t *testing.T, other *Store) {
 			putAnswer(t, other, tvKey("1"), time.Now(), day, 10)
-		}, claimLook},
-		"the answer has come and been merged": {func(t *testing.T, other *Store) {
+		}, true},
+		"an answer was written and merged": {func(t *testing.T, other *Store) {
 			putAnswer(t, other, tvKey("1"), time.Now(), day, 10)
-			if _, err := other.Merge(t.Context()); err != nil {
+			merge(t, other)
+		}, true},
+		"an answer was deleted": {func(t *testing.T, other *Store) {
+			if err := other.Delete(t.Context(), tvKey("1")); err != nil {
 				t.Fatal(err)
 			}
-		}, claimLook},
-		"another is asking": {func(t *testing.T, other *Store) {
-			_, saw, err := other.entry(t.Context(), tvKey("1"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if res, err := other.claim(t.Context(), k, saw); res != claimMine || err != nil {
-				t.Fatal(res, err)
-			}
-		}, claimBusy},
+		}, true},
 		"another key was written": {func(t *testing.T, other *Store) {
 			putAnswer(t, other, tvKey("2"), time.Now(), day, 10)
-		}, claimMine},
+		}, false},
 	}
 	for name, r := range rows {
 		t.Run(name, func(t *testing.T) {
 			a, b := pair(t)
+			putAnswer(t, b, tvKey("0"), time.Now(), day, 10)
+			merge(t, b)
+			long := time.Now().Add(-time.Hour) // the database has been as it is for long
+			if err := os.Chtimes(a.dbPath(), long, long); err != nil {
+				t.Fatal(err)
+			}
 			e, saw, err := a.entry(t.Context(), tvKey("1"))
 			if e != nil || err != nil {
 				t.Fatal(e, err)
 			}
 			r.between(t, b)
-			if res, err := a.claim(t.Context(), k, saw); res != r.want || err != nil {
-				t.Errorf("got %d, want %d: %v", res, r.want, err)
+			c, err := a.claim(t.Context(), tvKey("1"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.release()
+			if got := a.changedSince(tvKey("1"), saw, c.waited > 0); got != r.want || c.waited > 0 {
+				t.Errorf("changed: %v, want %v; waited %v", got, r.want, c.waited)
 			}
 		})
 	}
 }
 
-func TestAwaitingCountsWhoWaitsForAnothersAnswer(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a, b := pair(t)
-		k := slot(responses, tvKey("1"))
-		_, saw, err := b.entry(t.Context(), tvKey("1"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if res, err := b.claim(t.Context(), k, saw); res != claimMine || err != nil {
-			t.Fatal(res, err)
-		}
-		if _, _, err := a.entry(t.Context(), tvKey("1")); err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		waited := make(chan error)
-		go func() { waited <- a.awaitClaim(ctx, k) }()
-		synctest.Wait()
-		if got := a.Awaiting(); got != 1 {
-			t.Errorf("while it waits: %d", got)
-		}
-		cancel()
-		if err := <-waited; !errors.Is(err, context.Canceled) || a.Awaiting() != 0 {
-			t.Errorf("afterwards: %d, %v", a.Awaiting(), err)
-		}
-	})
-}
-
-func TestOnlyTheNewestJournalSaysWhatIsAsked(t *testing.T) {
+// A merge within the same tick of the file system's clock may leave the database's time of change as it was.
+func TestADatabaseThatHasJustChangedMayHaveChangedAgain(t *testing.T) {
 	a, b := pair(t)
-	k := slot(responses, tvKey("1"))
-	claim := func(s *Store) claimResult {
-		t.Helper()
-		_, saw, err := s.entry(t.Context(), tvKey("1"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		res, err := s.claim(t.Context(), k, saw)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return res
-	}
-	if res := claim(a); res != claimMine {
-		t.Fatal(res)
-	}
-	putAnswer(t, a, tvKey("2"), time.Now(), day, 10)
-	if _, err := a.rotate(); err != nil { // as in a merge that then fails
+	putAnswer(t, b, tvKey("0"), time.Now(), day, 10)
+	if _, err := b.Merge(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if res := claim(b); res != claimBusy {
-		t.Errorf("while it is asked, with a new journal: %d", res)
+	soon := time.Now().Add(time.Hour)
+	if err := os.Chtimes(a.dbPath(), soon, soon); err != nil {
+		t.Fatal(err)
 	}
-	a.release(k)
-	if res := claim(b); res != claimMine {
-		t.Errorf("the old journal still counts: %d", res)
+	_, saw, err := a.entry(t.Context(), tvKey("1"))
+	if err != nil {
+		t.Fatal(err)
 	}
+	if !a.changedSince(tvKey("1"), saw, false) {
+		t.Error("it counts as unchanged")
+	}
+}
+
+func TestAClaimIsWaitedForUntilItIsGivenBack(t *testing.T) {
+	a, b := pair(t)
+	held, err := b.claim(t.Context(), tvKey("1"))
+	if err != nil || held.waited != 0 {
+		t.Fatal(held.waited, err)
+	}
+	got := make(chan claim)
+	go func() {
+		c, err := a.claim(t.Context(), tvKey("1"))
+		if err != nil {
+			t.Error(err)
+		}
+		got <- c
+	}()
+	eventually(t, "one waits", func() bool { return a.Awaiting() == 1 })
+	held.release()
+	c := <-got
+	if c.waited <= 0 || a.Awaiting() != 0 {
+		t.Errorf("waited %v, %d still wait", c.waited, a.Awaiting())
+	}
+	c.release()
+}
+
+func TestWhoWaitsForAClaimLeavesWhenItLikes(t *testing.T) {
+	a, b := pair(t)
+	held, err := b.claim(t.Context(), tvKey("1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.release()
+	ctx, cancel := context.WithCancel(t.Context())
+	left := make(chan error)
+	go func() {
+		_, err := a.claim(ctx, tvKey("1"))
+		left <- err
+	}()
+	eventually(t, "one waits", func() bool { return a.Awaiting() == 1 })
+	cancel()
+	if err := <-left; !errors.Is(err, context.Canceled) || a.Awaiting() != 0 {
+		t.Errorf("%v, %d still wait", err, a.Awaiting())
+	}
+}
+
+// A holder that never touches its file was stopped.
+func TestAClaimWhoseHolderDoesNotMoveIsDoneWithout(t *testing.T) {
+	var h heard
+	s := open(t, t.TempDir(), Options{ClaimTimeout: 20 * time.Millisecond, OnWarning: h.hear})
+	release, err := lockfile.Acquire(t.Context(), s.claimLock(tvKey("1")).Path(), lockfile.Exclusive, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	c, err := s.claim(t.Context(), tvKey("1"))
+	if err != nil || c.waited <= 0 || h.kinds() != "locked" {
+		t.Errorf("waited %v: %v, warned %q", c.waited, err, h.kinds())
+	}
+	c.release()
+}
+
+func TestAHolderThatMovesIsToldFromOneThatWasStopped(t *testing.T) {
+	type look struct {
+		after   time.Duration
+		touched int64
+		moves   bool
+	}
+	for name, looks := range map[string][]look{
+		"touched each time":  {{0, 1, true}, {4, 2, true}, {8, 3, true}, {12, 4, true}},
+		"never again":        {{0, 1, true}, {4, 1, true}, {5, 1, false}, {9, 1, false}},
+		"again after a stop": {{0, 1, true}, {6, 1, false}, {7, 2, true}},
+		"no file":            {{0, 0, false}},
+		"a clock elsewhere":  {{0, 1 << 60, true}, {4, -5, true}, {9, -5, false}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := pulseWatch{limit: 5 * time.Second}
+			for _, l := range looks {
+				if got := w.moves(l.touched, newClock().Now().Add(l.after*time.Second)); got != l.moves {
+					t.Errorf("after %d s: %v", l.after, got)
+				}
+			}
+		})
+	}
+}
+
+// What can't be locked is no reason not to ask.
+func TestWithoutClaimsTheQuestionIsAsked(t *testing.T) {
+	var h heard
+	s := open(t, t.TempDir(), Options{OnWarning: h.hear})
+	if err := os.Mkdir(s.claimLock(tvKey("1")).Path(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c, err := s.claim(t.Context(), tvKey("1"))
+	if err != nil || h.kinds() != "memory" {
+		t.Errorf("%v, warned %q", err, h.kinds())
+	}
+	c.release()
 }
 
 func TestADamagedFileIsSetAsideOnceByAllWhoFoundIt(t *testing.T) {

@@ -6,7 +6,6 @@ package cache
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +16,8 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 	bolterr "go.etcd.io/bbolt/errors"
+
+	"github.com/anivault/anivault/internal/lockfile"
 )
 
 const (
@@ -81,6 +82,13 @@ func (c *checkedPages) check(f *os.File, info fs.FileInfo) error {
 		c.state, c.sound = state, sound
 	}
 	return nil
+}
+
+// trust takes a state for sound.
+func (c *checkedPages) trust(state dbState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.state = state
 }
 
 // checkDeep looks through all pages.
@@ -180,20 +188,24 @@ func (s *Store) viewWith(ctx context.Context, opts bolt.Options, fn func(*bolt.T
 }
 
 func (s *Store) viewOnce(ctx context.Context, opts bolt.Options, check func(*os.File, fs.FileInfo) error, fn func(*bolt.Tx, dbMeta) error) error {
-	release, err := s.dbGate.acquire(ctx, false, s.opts.LockWait)
+	release, err := s.lockDB(ctx, lockfile.Shared, s.opts.LockWait)
 	switch {
 	case err == nil:
 		defer release()
 	case isReadOnly(err), errors.Is(err, fs.ErrNotExist):
-		// Nobody can make a lock file here, so nobody merges here; against
-		// other users of the file bbolt's own lock stands.
-	case errors.Is(err, errNoLocks):
+		// Nobody can make a lock file here, so nobody merges here; against other users of the file bbolt's own lock
+		// stands.
+	case isUnlockable(err):
 		s.goPrivate(err)
 		return errNoDB
 	default:
 		return err
 	}
 	db, meta, err := s.openCache(opts, check)
+	if errors.Is(err, fs.ErrPermission) {
+		s.goPrivate(errors.Join(err, ownerOf(s.dbPath())))
+		return errNoDB
+	}
 	if err != nil {
 		return err
 	}
@@ -204,23 +216,25 @@ func (s *Store) viewOnce(ctx context.Context, opts bolt.Options, check func(*os.
 	return err
 }
 
+// lockDB takes the lock of the database.
+func (s *Store) lockDB(ctx context.Context, kind lockfile.Kind, wait time.Duration) (release func(), err error) {
+	if s.opts.noLocks {
+		return nil, errors.ErrUnsupported
+	}
+	return s.dbLock.acquire(ctx, kind, wait)
+}
+
 // exclusive takes the lock for a merge or an operation on the whole file.
 func (s *Store) exclusive(ctx context.Context, wait time.Duration) (release func(), err error) {
-	unlock, err := s.dbGate.acquire(ctx, true, wait)
+	release, err = s.lockDB(ctx, lockfile.Exclusive, wait)
 	switch {
-	case errors.Is(err, errNoLocks):
+	case err == nil, errors.Is(err, ErrLocked):
+	case isUnlockable(err):
 		s.goPrivate(err)
 	case isReadOnly(err):
 		s.goReadOnly(err)
 	}
-	if err != nil {
-		return nil, err
-	}
-	stop := pulse(s.dbGate.path)
-	return func() {
-		stop()
-		unlock()
-	}, nil
+	return release, err
 }
 
 // openExclusive opens the database for writing, making it if there is none and setting it aside if it is damaged. The
@@ -242,6 +256,23 @@ func (s *Store) openExclusive() (db *DB, meta dbMeta, err error) {
 		}
 	}
 	return nil, meta, errors.New("open the database: it is damaged again and again")
+}
+
+// inDatabase runs fn on the database, open for writing. The caller holds the exclusive lock. What is written through
+// bbolt refers to sound pages again, so they are not looked through once more.
+func (s *Store) inDatabase(fn func(*DB, dbMeta) error) error {
+	db, meta, err := s.openExclusive()
+	if err != nil {
+		return err
+	}
+	err = fn(db, meta)
+	if e := db.Close(); err == nil {
+		err = e
+	}
+	if info, e := os.Stat(s.dbPath()); e == nil && err == nil {
+		s.pages.trust(stateOf(info))
+	}
+	return err
 }
 
 // replaceDB makes an empty database under another name and puts it in the place of the present one, so that nobody ever
@@ -267,12 +298,4 @@ func (s *Store) replaceDB(meta dbMeta) error {
 		return errors.Join(err, os.RemoveAll(temp))
 	}
 	return nil
-}
-
-// stampOf is the stamp in a value's head, 0 if it has none.
-func stampOf(value []byte) uint64 {
-	if len(value) < recordHead {
-		return 0
-	}
-	return binary.BigEndian.Uint64(value[5:])
 }

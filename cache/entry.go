@@ -41,8 +41,6 @@ type Entry struct {
 	FetchedAt time.Time
 	// ExpiresAt is until when the answer is fresh.
 	ExpiresAt time.Time
-
-	stamp uint64
 }
 
 // Fresh tells whether the entry may answer without asking. An entry from the
@@ -56,9 +54,6 @@ func (e *Entry) Fresh(now time.Time) bool {
 func (e *Entry) Usable(now time.Time, keep time.Duration) bool {
 	return now.Sub(e.FetchedAt) < min(keep, KeepLimit)
 }
-
-// clockSlack is by how much clocks of one machine's processes may disagree.
-const clockSlack = 5 * time.Minute
 
 var packers = sync.Pool{New: func() any {
 	w, err := flate.NewWriter(io.Discard, flate.BestSpeed)
@@ -128,7 +123,7 @@ func entryHead(key string, r record) (e *Entry, rest []byte, packing byte, size 
 	}
 	e = &Entry{
 		Key: key, Status: int(binary.BigEndian.Uint16(p[2:])),
-		FetchedAt: r.fetched, ExpiresAt: r.expires, stamp: r.stamp,
+		FetchedAt: r.fetched, ExpiresAt: r.expires,
 	}
 	packing, p = p[1], p[4:]
 	n, w := binary.Uvarint(p)

@@ -173,7 +173,7 @@ func (s *Store) bucketNames(ctx context.Context) ([]string, error) {
 	if err != nil && !errors.Is(err, errNoDB) {
 		return nil, err
 	}
-	s.eachJournal(func(k string) {
+	s.eachJournal(func(k string, _ record) {
 		bucket, _ := cutSlot(k)
 		found[bucket] = true
 	})

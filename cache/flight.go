@@ -1,64 +1,42 @@
 package cache
 
-// One flight per key in a process: of all who want the same answer one asks,
-// the others wait for it, each as long as its own context allows.
+import "context"
 
-import (
-	"context"
-	"sync"
-)
-
-// flights are the questions under way.
-type flights struct {
-	mu sync.Mutex
-	by map[string]*flight
+// landed is what a flight has brought.
+type landed struct {
+	ans answer
+	err error
+	// again: the leader gave up for reasons of its own, so another may lead.
+	again    bool
+	panicked any
 }
 
-type flight struct {
-	done chan struct{}
-	ans  answer
-	err  error
-	// retry: the leader gave up for reasons of its own; another may lead.
-	retry bool
-}
-
-// do lets one caller per key run ask and gives its outcome to all. When the
-// leader's own context ends the next caller leads.
-func (fs *flights) do(ctx context.Context, key string, ask func() (answer, error)) (answer, error) {
+// share answers a question once for all who ask it at the same time. Each of them waits as long as its own context
+// allows. When the leader's context ends the next caller leads.
+func (t *Transport) share(q question) (answer, error) {
+	ctx := q.req.Context()
 	for {
-		fs.mu.Lock()
-		f := fs.by[key]
-		if f == nil {
-			f = &flight{done: make(chan struct{}), retry: true}
-			if fs.by == nil {
-				fs.by = map[string]*flight{}
-			}
-			fs.by[key] = f
-			fs.mu.Unlock()
-			return fs.lead(ctx, key, f, ask)
-		}
-		fs.mu.Unlock()
+		flight := t.flights.DoChan(q.key, func() (any, error) { return t.lead(q), nil })
 		select {
 		case <-ctx.Done():
 			return answer{}, context.Cause(ctx)
-		case <-f.done:
-		}
-		if !f.retry {
-			return f.ans, f.err
+		case res := <-flight:
+			got := res.Val.(landed)
+			if got.panicked != nil {
+				panic(got.panicked)
+			}
+			if !got.again || ctx.Err() != nil {
+				return got.ans, got.err
+			}
 		}
 	}
 }
 
-// lead asks. Also when ask panics the others go on.
-func (fs *flights) lead(ctx context.Context, key string, f *flight, ask func() (answer, error)) (answer, error) {
-	defer func() {
-		fs.mu.Lock()
-		delete(fs.by, key)
-		fs.mu.Unlock()
-		close(f.done)
-	}()
-	ans, err := ask()
-	f.ans, f.err = ans, err
-	f.retry = err != nil && ctx.Err() != nil
-	return ans, err
+// lead answers the question in a goroutine of the flight's own. A panic there would end the process, so it is handed to
+// the callers, who may recover.
+func (t *Transport) lead(q question) (out landed) {
+	defer func() { out.panicked = recover() }()
+	out.ans, out.err = t.answer(q)
+	out.again = out.err != nil && q.req.Context().Err() != nil
+	return out
 }

@@ -61,160 +61,144 @@ func newHeld() *held {
 func good() (*http.Response, error) { return reply(200, endedBody), nil }
 func bad() (*http.Response, error)  { return nil, errDown }
 
-// inBubble runs a test with virtual time over two stores of one directory.
-func inBubble(t *testing.T, f func(t *testing.T, a, b *Store)) {
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		var stores [2]*Store
-		for i := range stores {
-			s, err := Open(dir, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			stores[i] = s
-		}
-		f(t, stores[0], stores[1])
-		for _, s := range stores {
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
-		}
-	})
-	verifyDir(t, dir)
+func TestOneOfManyAsksAndAllAreAnswered(t *testing.T) {
+	a, b := pair(t)
+	up := newHeld()
+	tr := []*Transport{{Store: a, Next: up}, {Store: b, Next: up}}
+	var all []*asker
+	for i := range 10 {
+		all = append(all, ask(t.Context(), tr[i%2], tvURL))
+	}
+	up.let <- good
+	sources := map[string]int{}
+	for _, x := range all {
+		<-x.done
+		sources[x.source]++
+	}
+	if up.count() != 1 || sources["network"]+sources["fresh"] != 10 || sources["network"] < 1 {
+		t.Errorf("asked %d times, sources %v", up.count(), sources)
+	}
 }
 
-func TestOneOfManyAsksAndAllAreAnswered(t *testing.T) {
-	inBubble(t, func(t *testing.T, a, b *Store) {
-		up := newHeld()
-		var all []*asker
-		for i := range 10 {
-			all = append(all, ask(t.Context(), &Transport{Store: []*Store{a, b}[i%2], Next: up}, tvURL))
-		}
-		up.let <- good
-		sources := map[string]int{}
-		for _, x := range all {
-			<-x.done
-			sources[x.source]++
-		}
-		if up.count() != 1 || sources["network"]+sources["fresh"] != 10 || sources["network"] < 1 {
-			t.Errorf("asked %d times, sources %v", up.count(), sources)
-		}
-	})
+// asking waits until the upstream was asked n times.
+func (u *upstream) asking(t testing.TB, n int) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("%d questions", n), func() bool { return u.count() == n })
 }
 
 func TestFollowersLeaveWhenTheyLike(t *testing.T) {
-	inBubble(t, func(t *testing.T, a, b *Store) {
-		up := newHeld()
-		leader := ask(t.Context(), &Transport{Store: a, Next: up}, tvURL)
-		synctest.Wait()
-		for _, s := range []*Store{a, b} { // in the same process, and in another
-			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-			begin := time.Now()
-			follower := ask(ctx, &Transport{Store: s, Next: up}, tvURL)
-			<-follower.done
-			if !errors.Is(follower.err, context.DeadlineExceeded) || time.Since(begin) != 3*time.Second {
-				t.Errorf("after %v: %v", time.Since(begin), follower.err)
-			}
-			cancel()
+	a, b := pair(t)
+	up := newHeld()
+	first := &Transport{Store: a, Next: up}
+	leader := ask(t.Context(), first, tvURL)
+	up.asking(t, 1)
+	for _, tr := range []*Transport{first, {Store: b, Next: up}} { // in the same process, and in another
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		follower := ask(ctx, tr, tvURL)
+		<-follower.done
+		cancel()
+		if !errors.Is(follower.err, context.DeadlineExceeded) {
+			t.Error(follower.err)
 		}
-		up.let <- good
-		<-leader.done
-		if leader.source != "network" || up.count() != 1 {
-			t.Errorf("%s %v, asked %d times", leader.source, leader.err, up.count())
-		}
-	})
+	}
+	up.let <- good
+	<-leader.done
+	if leader.source != "network" || up.count() != 1 {
+		t.Errorf("%s %v, asked %d times", leader.source, leader.err, up.count())
+	}
 }
 
 func TestWhenTheLeaderLeavesAnotherLeads(t *testing.T) {
-	inBubble(t, func(t *testing.T, a, b *Store) {
-		up := newHeld()
-		ctx, cancel := context.WithCancel(t.Context())
-		leader := ask(ctx, &Transport{Store: a, Next: up}, tvURL)
-		synctest.Wait()
-		followers := []*asker{
-			ask(t.Context(), &Transport{Store: a, Next: up}, tvURL),
-			ask(t.Context(), &Transport{Store: b, Next: up}, tvURL),
+	a, b := pair(t)
+	up := newHeld()
+	first := &Transport{Store: a, Next: up}
+	ctx, cancel := context.WithCancel(t.Context())
+	leader := ask(ctx, first, tvURL)
+	up.asking(t, 1)
+	followers := []*asker{ask(t.Context(), first, tvURL), ask(t.Context(), &Transport{Store: b, Next: up}, tvURL)}
+	eventually(t, "the other process waits", func() bool { return b.Awaiting() == 1 })
+	cancel()
+	<-leader.done
+	if !errors.Is(leader.err, context.Canceled) {
+		t.Errorf("leader: %v", leader.err)
+	}
+	up.let <- good
+	for _, f := range followers {
+		<-f.done
+		if f.err != nil {
+			t.Error(f.err)
 		}
-		synctest.Wait()
-		cancel()
-		<-leader.done
-		if !errors.Is(leader.err, context.Canceled) {
-			t.Errorf("leader: %v", leader.err)
-		}
-		up.let <- good
-		for _, f := range followers {
-			<-f.done
-			if f.err != nil {
-				t.Error(f.err)
-			}
-		}
-		if up.count() != 2 {
-			t.Errorf("asked %d times", up.count())
-		}
-	})
+	}
+	if up.count() != 2 {
+		t.Errorf("asked %d times", up.count())
+	}
 }
 
 func TestAClaimEndsWithFailure(t *testing.T) {
-	inBubble(t, func(t *testing.T, a, b *Store) {
-		up := newHeld()
-		first := ask(t.Context(), &Transport{Store: a, Next: up}, tvURL)
-		synctest.Wait()
-		second := ask(t.Context(), &Transport{Store: b, Next: up}, tvURL)
-		up.let <- bad
-		<-first.done
-		if !errors.Is(first.err, errDown) {
-			t.Errorf("first: %v", first.err)
-		}
-		up.let <- good // the second has taken over
-		<-second.done
-		if second.source != "network" || up.count() != 2 {
-			t.Errorf("second: %s %v, asked %d times", second.source, second.err, up.count())
-		}
-	})
-}
-
-func TestAClaimLivesAsLongAsItsOwnerMoves(t *testing.T) {
-	inBubble(t, func(t *testing.T, a, b *Store) {
-		up := newHeld()
-		first := ask(t.Context(), &Transport{Store: a, Next: up}, tvURL)
-		synctest.Wait()
-		// Far beyond the claim timeout, with merges and new journals in between.
-		waiter := ask(t.Context(), &Transport{Store: b, Next: up}, tvURL)
-		for i := range 20 {
-			time.Sleep(time.Second)
-			putAnswer(t, a, tvKey(fmt.Sprint(i)), time.Now(), day, 10)
-		}
-		if up.count() != 1 {
-			t.Fatalf("asked %d times while the first was asking", up.count())
-		}
-		up.let <- good
-		<-first.done
-		<-waiter.done
-		if waiter.source != "fresh" || up.count() != 1 {
-			t.Errorf("waiter: %s %v, asked %d times", waiter.source, waiter.err, up.count())
-		}
-	})
+	a, b := pair(t)
+	up := newHeld()
+	first := ask(t.Context(), &Transport{Store: a, Next: up}, tvURL)
+	up.asking(t, 1)
+	second := ask(t.Context(), &Transport{Store: b, Next: up}, tvURL)
+	up.let <- bad
+	<-first.done
+	if !errors.Is(first.err, errDown) {
+		t.Errorf("first: %v", first.err)
+	}
+	up.let <- good // the second has taken over
+	<-second.done
+	if second.source != "network" || up.count() != 2 {
+		t.Errorf("second: %s %v, asked %d times", second.source, second.err, up.count())
+	}
 }
 
 func TestWaitingForAClaimIsBoundedByMaxWait(t *testing.T) {
-	inBubble(t, func(t *testing.T, a, b *Store) {
-		up := newHeld()
-		first := ask(t.Context(), &Transport{Store: a, Next: up}, tvURL)
-		synctest.Wait()
-		begin := time.Now()
-		second := ask(t.Context(), &Transport{Store: b, Next: up, MaxWait: time.Minute}, tvURL)
-		<-second.done
-		if !errors.Is(second.err, ErrWait) || time.Since(begin) != time.Minute {
-			t.Errorf("after %v: %v", time.Since(begin), second.err)
-		}
-		offline := ask(t.Context(), &Transport{Store: b, Next: &upstream{serve: answers{}.serve}, Offline: true}, tvURL)
-		<-offline.done
-		if !errors.Is(offline.err, errDown) || time.Since(begin) != time.Minute {
-			t.Errorf("offline waits: %v after %v", offline.err, time.Since(begin))
-		}
-		up.let <- good
-		<-first.done
-	})
+	a, b := pair(t)
+	up := newHeld()
+	first := ask(t.Context(), &Transport{Store: a, Next: up}, tvURL)
+	up.asking(t, 1)
+	second := ask(t.Context(), &Transport{Store: b, Next: up, MaxWait: time.Millisecond}, tvURL)
+	<-second.done
+	if !errors.Is(second.err, ErrWait) {
+		t.Error(second.err)
+	}
+	offline := ask(t.Context(), &Transport{Store: b, Next: &upstream{serve: answers{}.serve}, Offline: true}, tvURL)
+	<-offline.done
+	if !errors.Is(offline.err, errDown) {
+		t.Errorf("offline waits: %v", offline.err)
+	}
+	up.let <- good
+	<-first.done
+}
+
+// What was spent on waiting for another process is told to Next, which bounds its own waits.
+func TestTheWaitForAClaimIsHandedOn(t *testing.T) {
+	a, b := pair(t)
+	up := newHeld()
+	first := ask(t.Context(), &Transport{Store: a, Next: up}, tvURL)
+	up.asking(t, 1)
+	type key struct{}
+	told := func(ctx context.Context, d time.Duration) context.Context { return context.WithValue(ctx, key{}, d) }
+	seen := make(chan any, 2)
+	second := &Transport{Store: b, Waited: told, Next: roundTrip(func(r *http.Request) (*http.Response, error) {
+		seen <- r.Context().Value(key{})
+		return reply(200, endedBody), nil
+	})}
+	waits := ask(t.Context(), second, tvURL)
+	eventually(t, "it waits", func() bool { return b.Awaiting() == 1 })
+	begun := time.Now()
+	for time.Since(begun) < time.Millisecond { // some time passes
+	}
+	up.let <- bad
+	<-first.done
+	<-waits.done
+	if d, _ := (<-seen).(time.Duration); d < time.Millisecond {
+		t.Errorf("after a wait Next heard of %v", d)
+	}
+	<-ask(t.Context(), second, tvURL+"&page=2").done
+	if d := <-seen; d != nil {
+		t.Errorf("without a wait Next heard of %v", d)
+	}
 }
 
 func TestJournalsAreMergedWhenTheyAreDue(t *testing.T) {

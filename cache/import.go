@@ -153,12 +153,20 @@ func (in *importer) take(ctx context.Context, l exportLine) error {
 		return nil
 	}
 	rec := record{fetched: *l.FetchedAt, payload: l.Value}
-	if l.ExpiresAt != nil {
-		rec.expires = *l.ExpiresAt
+	if now := in.store.now(); rec.fetched.After(now) {
+		rec.fetched = now
 	}
+	life := KeepLimit
 	if l.Bucket == responses {
 		e := Entry{Key: l.Key, Status: l.Status, ETag: l.ETag, Body: []byte(l.Body)}
 		rec.payload = e.payload()
+		life = defaultPolicy.Fresh(e.Class(), e.Status, e.Body, rec.fetched)
+	}
+	if l.ExpiresAt != nil { // never longer than an answer of the network would be fresh
+		rec.expires = *l.ExpiresAt
+		if most := rec.fetched.Add(life); rec.expires.After(most) {
+			rec.expires = most
+		}
 	}
 	in.pending = append(in.pending, write{bucket: l.Bucket, key: l.Key, rec: rec})
 	in.size += len(rec.payload)
@@ -180,7 +188,7 @@ func (in *importer) flush(ctx context.Context) error {
 		for i, w := range ws {
 			keys[i] = w.key
 		}
-		have, _, err := in.store.lookup(ctx, bucket, keys)
+		have, _, _, err := in.store.lookup(ctx, bucket, keys)
 		if err != nil {
 			return err
 		}
@@ -190,13 +198,9 @@ func (in *importer) flush(ctx context.Context) error {
 				in.res.Older++
 				continue
 			}
-			w.after = have[i].seen
 			wanted = append(wanted, w)
-			if bucket == responses {
-				in.store.lru.remove(w.key)
-			}
 		}
-		if _, err := in.store.put(wanted...); err != nil {
+		if err := in.store.put(wanted...); err != nil {
 			return err
 		}
 		in.res.Imported += len(wanted)

@@ -1,16 +1,16 @@
 package cache
 
-// One journal on disk, the own one that is appended to or another process's
-// that is read: an index of where the newest value of each key lies. Values
-// stay in the file.
+// One journal on disk, the own one that is appended to or another process's that is read: an index of where the newest
+// value of each key lies. Values stay in the file.
 
 import (
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
 	"strings"
-	"time"
+
+	"github.com/anivault/anivault/internal/lockfile"
 )
 
 // place is where a value lies in a journal.
@@ -26,13 +26,9 @@ type journal struct {
 	f     *os.File
 	shy   bool  // not kept open: that would be in its owner's way
 	size  int64 // how far it is known to be sound
-	count int   // records that carry values
+	count int   // its records
 	index map[string]place
-	// claims are the keys that the owner is asking, if this is its newest
-	// journal.
-	claims map[string]struct{}
-	grown  time.Time // when it was last seen to have grown
-	bad    error     // why reading stopped before the end, if it did
+	bad   error // why reading stopped before the end, if it did
 }
 
 // errTooLong: a value that no journal can hold.
@@ -47,27 +43,24 @@ func cutSlot(k string) (bucket, key string) {
 }
 
 func newJournal(dir string, name journalName) *journal {
-	return &journal{
-		name: name, path: name.in(dir),
-		index: map[string]place{}, claims: map[string]struct{}{}, grown: time.Now(),
-	}
+	return &journal{name: name, path: name.in(dir), index: map[string]place{}}
 }
 
 // create makes the file, empty but for its head.
 func (j *journal) create() error {
-	f, err := os.OpenFile(j.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := lockfile.OpenNoFollow(j.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	if _, err := f.Write([]byte(journalMagic)); err != nil {
 		return errors.Join(err, f.Close(), os.Remove(j.path))
 	}
-	j.f, j.size = f, journalHead
+	j.f, j.size = f.File, journalHead
 	return nil
 }
 
-// append writes records with one write. Once it returns nil they survive the
-// death of the process. On an error the file is as it was before.
+// append writes records with one write. Once it returns nil they survive the death of the process. On an error the file
+// is as it was before.
 func (j *journal) append(recs ...journalRecord) error {
 	n := 0
 	for _, r := range recs {
@@ -93,43 +86,40 @@ func (j *journal) append(recs ...journalRecord) error {
 	return nil
 }
 
-// note takes one record into the index; off is where its value begins.
+// note takes one record into the index; off is where its value begins. Of one key the last record is the newest.
 func (j *journal) note(r journalRecord, off int64) {
-	k := slot(r.bucket, r.key)
-	switch r.kind {
-	case kindPut:
-		delete(j.claims, k)
-		head, err := decodeHead(r.value)
-		if err != nil {
-			j.bad = err
-			return
-		}
-		j.count++
-		if old, ok := j.index[k]; !ok || head.stamp >= old.head.stamp {
-			j.index[k] = place{off: off, size: len(r.value), head: head}
-		}
-	case kindClaim:
-		j.claims[k] = struct{}{}
-	case kindRelease:
-		delete(j.claims, k)
-	case kindBeat:
+	head, err := decodeHead(r.value)
+	if err != nil {
+		j.bad = err
+		return
 	}
+	j.count++
+	j.index[slot(r.bucket, r.key)] = place{off: off, size: len(r.value), head: head}
+}
+
+// open returns the file, opened if it is not, and how to give it back.
+func (j *journal) open() (f *os.File, done func(), err error) {
+	if j.f != nil {
+		return j.f, func() {}, nil
+	}
+	opened, err := lockfile.OpenNoFollow(j.path, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	if j.shy {
+		return opened.File, func() { opened.Close() }, nil
+	}
+	j.f = opened.File
+	return j.f, func() {}, nil
 }
 
 // refresh reads what was appended since the last time.
 func (j *journal) refresh() error {
-	f := j.f
-	if f == nil {
-		var err error
-		if f, err = os.Open(j.path); err != nil {
-			return err
-		}
-		if j.shy {
-			defer f.Close()
-		} else {
-			j.f = f
-		}
+	f, done, err := j.open()
+	if err != nil {
+		return err
 	}
+	defer done()
 	info, err := f.Stat()
 	if err != nil {
 		return err
@@ -137,7 +127,6 @@ func (j *journal) refresh() error {
 	if info.Size() <= j.size {
 		return nil
 	}
-	before := j.size
 	if j.size == 0 {
 		head := make([]byte, journalHead)
 		if _, err := f.ReadAt(head, 0); err != nil || string(head) != journalMagic {
@@ -149,22 +138,28 @@ func (j *journal) refresh() error {
 		j.size = journalHead
 	}
 	j.size, j.bad = scanJournal(f, j.size, info.Size(), j.note)
-	if j.size > before {
-		j.grown = time.Now()
-	}
 	return nil
+}
+
+// salvage takes the sound records behind a damaged place, of a journal that nobody writes to any more.
+func (j *journal) salvage() {
+	f, done, err := j.open()
+	if err != nil {
+		return
+	}
+	defer done()
+	if info, err := f.Stat(); err == nil {
+		salvage(f, max(j.size, journalHead), info.Size(), j.note)
+	}
 }
 
 // value reads a value that the index knows.
 func (j *journal) value(p place) ([]byte, error) {
-	f := j.f
-	if f == nil {
-		var err error
-		if f, err = os.Open(j.path); err != nil {
-			return nil, err
-		}
-		defer f.Close()
+	f, done, err := j.open()
+	if err != nil {
+		return nil, err
 	}
+	defer done()
 	b := make([]byte, p.size)
 	if _, err := f.ReadAt(b, p.off); err != nil {
 		return nil, err
@@ -179,56 +174,13 @@ func (j *journal) close() {
 	}
 }
 
-// remove deletes the file. Where somebody has it open and that is in the way,
-// it is emptied instead: a merged journal must not be merged again.
+// remove deletes the file. Where somebody has it open and that is in the way, it is emptied instead: a merged journal
+// must not be merged again.
 func (j *journal) remove() error {
 	j.close()
 	err := os.Remove(j.path)
-	if err == nil || errors.Is(err, os.ErrNotExist) {
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return errors.Join(os.Truncate(j.path, 0), err)
-}
-
-const scanChunk = 1 << 20
-
-// scanJournal calls note for every sound record between off and end, with the
-// offset of its value. It gives the offset after the last sound one; the error
-// is nil when only an incomplete record follows, or nothing.
-func scanJournal(f io.ReaderAt, off, end int64, note func(journalRecord, int64)) (int64, error) {
-	var buf []byte
-	want := int64(scanChunk)
-	for off < end {
-		n := min(want, end-off)
-		if int64(cap(buf)) < n {
-			buf = make([]byte, n)
-		}
-		buf = buf[:n]
-		got, err := f.ReadAt(buf, off)
-		if err != nil && err != io.EOF {
-			return off, err
-		}
-		used := 0
-		for used < got {
-			r, n, err := decodeJournal(buf[used:got])
-			if errors.Is(err, errPartial) {
-				break
-			}
-			if err != nil {
-				return off + int64(used), err
-			}
-			note(r, off+int64(used+n-len(r.value)))
-			used += n
-		}
-		switch {
-		case used > 0:
-			want = scanChunk
-		case int64(got) < want:
-			return off, nil // the end, inside a record
-		default:
-			want *= 2 // one record is longer than the buffer
-		}
-		off += int64(used)
-	}
-	return off, nil
 }

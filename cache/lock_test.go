@@ -5,12 +5,14 @@ package cache
 
 import (
 	"context"
-	"errors"
+	"os"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/anivault/anivault/internal/lockfile"
 )
 
 // A merge of our own that takes long is waited for: the process must not take
@@ -56,16 +58,6 @@ func TestTheOwnLongMergeIsWaitedForInSilence(t *testing.T) {
 	})
 }
 
-// A session of our own that itself waits for a stopped process does not hold
-// up the others.
-func TestAnOwnSessionThatWaitsForAStrangerIsNotWaitedFor(t *testing.T) {
-	g := newGate(filepath.Join(t.TempDir(), "lock"), tryFlock)
-	<-g.turn // somebody of us has the turn, but not the lock
-	if _, err := g.acquire(t.Context(), false, time.Millisecond); !errors.Is(err, ErrLocked) || errors.Is(err, errAtWork) {
-		t.Errorf("got %v", err)
-	}
-}
-
 func TestTheHolderOfTheExclusiveLockGivesSignsOfLife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := Open(t.TempDir(), Options{noSync: true})
@@ -76,7 +68,7 @@ func TestTheHolderOfTheExclusiveLockGivesSignsOfLife(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		life := lifeOf(s.dbGate.path)
+		life := func() int64 { return touched(s.dbLock.lock.Path()) }
 		seen := life()
 		for range 5 {
 			time.Sleep(DefaultLockWait)
@@ -99,10 +91,9 @@ func TestTheHolderOfTheExclusiveLockGivesSignsOfLife(t *testing.T) {
 	})
 }
 
-// heldElsewhere makes a store with one answer in its database, and another one,
-// as of another process, that holds the exclusive lock. moves is the sign of
-// life that the first one sees.
-func heldElsewhere(t *testing.T, o Options, moves func(look int64) int64) (s *Store, release func(), looks *atomic.Int64) {
+// heldElsewhere makes a store with one answer in its database, and lets another one hold the exclusive lock. touch is
+// called again and again meanwhile.
+func heldElsewhere(t *testing.T, o Options, touch func(path string)) (s *Store, release func()) {
 	t.Helper()
 	dir := t.TempDir()
 	o.MergeEvery = time.Hour // nothing but this test looks at the lock
@@ -111,30 +102,51 @@ func heldElsewhere(t *testing.T, o Options, moves func(look int64) int64) (s *St
 	if _, err := s.Merge(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s.lru.clear()
-	looks = new(atomic.Int64)
-	s.dbGate.sign = func() int64 { return moves(looks.Add(1)) }
-	release, err := open(t, dir, Options{}).exclusive(t.Context(), time.Minute)
+	path := s.dbLock.lock.Path()
+	unlock, err := lockfile.Acquire(t.Context(), path, lockfile.Exclusive, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s, release, looks
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-done:
+				return
+			case <-time.After(time.Millisecond):
+				touch(path)
+			}
+		}
+	}()
+	return s, func() {
+		close(done)
+		<-ended
+		unlock()
+	}
 }
 
-// While another process merges for long, and lives, its merge is waited for:
-// what it writes down may be the answer. Nothing is asked twice for it.
+func touchNow(path string) {
+	now := time.Now()
+	_ = os.Chtimes(path, now, now)
+}
+
+// While another process merges for long, and lives, its merge is waited for: what it writes down may be the answer.
+// Nothing is asked twice for it.
 func TestALongMergeOfALiveProcessLeadsToNoQuestion(t *testing.T) {
 	var h heard
 	o := Options{LockWait: time.Millisecond, ClaimTimeout: time.Hour, OnWarning: h.hear}
-	s, release, looks := heldElsewhere(t, o, func(look int64) int64 { return look })
-	s.dbGate.still = time.Hour
+	s, release := heldElsewhere(t, o, touchNow)
+	s.dbLock.life.limit = time.Hour
 	up := &upstream{serve: always(200, endedBody)}
+	var closedAsked atomic.Int32
+	tr := &Transport{Store: s, Next: up, Closed: func(context.Context) bool { closedAsked.Add(1); return false }}
 	source := make(chan string)
 	go func() {
-		_, _, from := get(t, &Transport{Store: s, Next: up}, tvURL)
+		_, _, from := get(t, tr, tvURL)
 		source <- from
 	}()
-	for looks.Load() < 5 { // it has come back to the lock several times
+	for closedAsked.Load() < 5 { // it has come back to the lock several times
 		select {
 		case from := <-source:
 			t.Fatalf("answered from %s", from)
@@ -152,32 +164,34 @@ func TestALongMergeOfALiveProcessLeadsToNoQuestion(t *testing.T) {
 }
 
 func TestAHolderThatDoesNotMoveIsDoneWithout(t *testing.T) {
-	for name, o := range map[string]struct {
+	still := func(string) {}
+	for name, r := range map[string]struct {
 		options Options
-		moves   func(int64) int64
+		touch   func(path string)
 		asked   *Transport
 		warned  string
 	}{
-		"no sign of life":   {Options{ClaimTimeout: time.Hour}, func(int64) int64 { return 1 }, &Transport{}, "locked"},
-		"for too long":      {Options{ClaimTimeout: time.Millisecond}, func(look int64) int64 { return look }, &Transport{}, ""},
-		"offline: at once":  {Options{ClaimTimeout: time.Hour}, func(look int64) int64 { return look }, &Transport{Offline: true}, ""},
-		"offline, no signs": {Options{ClaimTimeout: time.Hour}, func(int64) int64 { return 1 }, &Transport{Offline: true}, "locked"},
+		"no sign of life":   {Options{ClaimTimeout: time.Hour}, still, &Transport{}, "locked"},
+		"for too long":      {Options{ClaimTimeout: time.Millisecond}, touchNow, &Transport{}, ""},
+		"offline: at once":  {Options{ClaimTimeout: time.Hour}, touchNow, &Transport{Offline: true}, ""},
+		"offline, no signs": {Options{ClaimTimeout: time.Hour}, still, &Transport{Offline: true}, "locked"},
 		"while Next would refuse: at once": {
-			Options{ClaimTimeout: time.Hour},
-			func(look int64) int64 { return look },
-			&Transport{Closed: func(context.Context) bool { return true }}, "",
+			Options{ClaimTimeout: time.Hour}, touchNow, &Transport{Closed: func(context.Context) bool { return true }}, "",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var h heard
-			o.options.LockWait, o.options.OnWarning = time.Millisecond, h.hear
-			s, release, _ := heldElsewhere(t, o.options, o.moves)
+			r.options.LockWait, r.options.OnWarning = 20*time.Millisecond, h.hear
+			s, release := heldElsewhere(t, r.options, r.touch)
 			defer release()
+			if r.warned == "" {
+				s.dbLock.life.limit = time.Hour
+			}
 			up := &upstream{serve: always(200, endedBody)}
-			if _, _, from := get(t, &Transport{Store: s, Next: up, Offline: o.asked.Offline, Closed: o.asked.Closed}, tvURL); from != "network" {
+			if _, _, from := get(t, &Transport{Store: s, Next: up, Offline: r.asked.Offline, Closed: r.asked.Closed}, tvURL); from != "network" {
 				t.Errorf("answered from %s", from)
 			}
-			if h.kinds() != o.warned {
+			if h.kinds() != r.warned {
 				t.Errorf("warned of %q", h.kinds())
 			}
 		})
@@ -187,9 +201,9 @@ func TestAHolderThatDoesNotMoveIsDoneWithout(t *testing.T) {
 // Where no sign can be given or seen the lock works as before.
 func TestASignOfLifeThatCannotBeGiven(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "gone", "lock")
-	stop := pulse(path)
+	stop := pulse(path, pulseEvery)
 	stop()
-	if lifeOf(path)() != 0 {
+	if touched(path) != 0 {
 		t.Error("life in a file that is not there")
 	}
 }

@@ -62,7 +62,7 @@ type newest struct {
 // take notes a record about a resource.
 func (n *newest) take(resource string, r record) {
 	switch {
-	case r.deleted, r.stamp <= n.cleared, n.now.Sub(r.fetched) >= KeepLimit, r.fetched.After(n.now.Add(clockSlack)):
+	case r.deleted, isCleared(r.stamp, n.cleared, n.now), n.now.Sub(r.fetched) >= KeepLimit, r.fetched.After(n.now.Add(clockSlack)):
 	case r.fetched.After(n.at[resource]):
 		n.at[resource] = r.fetched
 	}
@@ -93,9 +93,9 @@ func (n *newest) takeHead(resource string, value []byte) {
 // newestInJournals takes what lies in journals and in this process's memory.
 func (s *Store) newestInJournals(n *newest) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	n.cleared = s.cleared
-	s.eachJournalled(func(k string, head record) {
+	s.mu.Unlock()
+	s.eachJournal(func(k string, head record) {
 		bucket, key := cutSlot(k)
 		if bucket != responses {
 			return

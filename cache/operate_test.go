@@ -79,9 +79,8 @@ func TestClearCoversWhatOthersHaveInTheirJournals(t *testing.T) {
 	}
 }
 
-// A process that is running when another clears the cache lets go of what it has in memory as well, with its next look
-// at the database.
-func TestClearReachesWhatOthersHaveInMemory(t *testing.T) {
+// A process that is running when another clears the cache asks anew.
+func TestClearReachesRunningProcesses(t *testing.T) {
 	dir := t.TempDir()
 	up := &upstream{serve: always(200, endedBody)}
 	a := open(t, dir, Options{})
@@ -89,9 +88,6 @@ func TestClearReachesWhatOthersHaveInMemory(t *testing.T) {
 	get(t, running, tvURL)
 	if err := open(t, dir, Options{}).Clear(t.Context()); err != nil {
 		t.Fatal(err)
-	}
-	if _, ok, err := a.Get(t.Context(), tvKey("another")); ok || err != nil {
-		t.Fatal(ok, err)
 	}
 	for _, want := range []string{"network", "fresh"} {
 		if _, _, source := get(t, running, tvURL); source != want {

@@ -1,12 +1,11 @@
 package cache
 
-// Who writes: each open Store is a process of its own on disk, with a random
-// name, a lock file that it holds while it lives, and journals. The lock comes
-// first and is kept to the end, so a journal that can be seen belongs either
-// to somebody alive or to somebody whose lock is free.
+// Who writes: each open Store is a process of its own on disk, with a random name, a lock file that it holds while it
+// lives, and journals. The lock comes first and is kept to the end, so a journal that can be seen belongs either to a
+// live process or to one whose lock is free.
 //
-// The lock lies beside the journals, not on them: on Windows a locked or open
-// file can't be read, renamed or removed by others.
+// The lock lies beside the journals, not on them: on Windows a locked or open file can't be read, renamed or removed by
+// others.
 
 import (
 	"crypto/rand"
@@ -18,59 +17,76 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+
+	"github.com/anivault/anivault/internal/lockfile"
 )
 
-// keepOpen: whether others' journals may be kept open without being in their
-// owner's way when it deletes them.
+// keepOpen: whether others' journals may be kept open without being in their owner's way when it deletes them.
 const keepOpen = runtime.GOOS != "windows"
 
 // journalName is v<version>-<owner>-<sequence>.log.
 type journalName struct {
-	version int
-	owner   string
-	seq     uint64
+	owner string
+	seq   uint64
 }
 
 func (n journalName) String() string {
-	return fmt.Sprintf("v%d-%s-%08d.log", n.version, n.owner, n.seq)
+	return fmt.Sprintf("v%d-%s-%08d.log", formatVersion, n.owner, n.seq)
 }
 
 func (n journalName) in(dir string) string { return filepath.Join(dir, n.String()) }
 
 // lockPath is the owner's lock file.
-func lockPath(dir string, version int, owner string) string {
-	return filepath.Join(dir, fmt.Sprintf("v%d-%s.lock", version, owner))
+func lockPath(dir string, owner string) string {
+	return filepath.Join(dir, fmt.Sprintf("v%d-%s.lock", formatVersion, owner))
 }
 
+// parseJournalName reads the name of a journal of this version.
 func parseJournalName(name string) (journalName, bool) {
 	base, isLog := strings.CutSuffix(name, ".log")
 	parts := strings.Split(base, "-")
-	if !isLog || len(parts) != 3 || !strings.HasPrefix(parts[0], "v") {
+	if !isLog || len(parts) != 3 {
 		return journalName{}, false
 	}
-	version, err1 := strconv.Atoi(parts[0][1:])
-	seq, err2 := strconv.ParseUint(parts[2], 10, 64)
-	n := journalName{version: version, owner: parts[1], seq: seq}
-	return n, err1 == nil && err2 == nil && n.String() == name
+	seq, err := strconv.ParseUint(parts[2], 10, 64)
+	n := journalName{owner: parts[1], seq: seq}
+	return n, err == nil && n.String() == name
 }
 
-// parseLockName reads the name of a lock file.
-func parseLockName(name string) (version int, owner string, ok bool) {
-	base, isLock := strings.CutSuffix(name, ".lock")
-	v, owner, found := strings.Cut(base, "-")
-	if !isLock || !found || !strings.HasPrefix(v, "v") {
-		return 0, "", false
-	}
-	version, err := strconv.Atoi(v[1:])
-	return version, owner, err == nil
+// parseLockName reads the owner in the name of a lock file of this version. A process that was killed at its start may
+// have left one under the name that it has before it is locked.
+func parseLockName(name string) (owner string, ok bool) {
+	base, isLock := strings.CutSuffix(strings.TrimSuffix(name, ".new"), ".lock")
+	owner, ours := strings.CutPrefix(base, fmt.Sprintf("v%d-", formatVersion))
+	return owner, isLock && ours
 }
 
 // process is this store's own part on disk.
 type process struct {
+	dir      string
 	owner    string
-	alive    func() // gives the lock back
+	alive    *lockfile.Alive
 	journals []*journal
 	seq      uint64
+	torn     bool // an append has failed: readers may have seen a part of it
+}
+
+// newProcess takes a new name and its lock, and begins its first journal.
+func newProcess(dir string) (*process, error) {
+	var id [8]byte
+	if _, err := rand.Read(id[:]); err != nil {
+		return nil, err
+	}
+	owner := hex.EncodeToString(id[:])
+	p := &process{dir: dir, owner: owner, alive: lockfile.NewAlive(lockPath(dir, owner), 0o600)}
+	if err := p.alive.Ensure(); err != nil {
+		return nil, err
+	}
+	if err := p.rotate(); err != nil {
+		p.alive.Close()
+		return nil, err
+	}
+	return p, nil
 }
 
 // current is the journal that is appended to.
@@ -85,54 +101,64 @@ func (p *process) unmerged() int {
 	return n
 }
 
-// newProcess takes a new name and its lock.
-func newProcess(dir string, version int, try tryLock) (*process, error) {
-	for range 10 {
-		var id [8]byte
-		if _, err := rand.Read(id[:]); err != nil {
-			return nil, err
-		}
-		owner := hex.EncodeToString(id[:])
-		path := lockPath(dir, version, owner)
-		release, ok, err := try(path, true, true)
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			continue
-		}
-		// Between its creation and its locking the file looked abandoned and
-		// may have been swept away.
-		if _, err := os.Stat(path); err == nil {
-			return &process{owner: owner, alive: release}, nil
-		}
-		release()
-	}
-	return nil, errors.New("create a journal: no free name")
-}
-
-// rotate starts a new journal; it carries the claims that are held, so that
-// the newest journal of a process says all about them. The older ones wait to
-// be merged.
-func (p *process) rotate(dir string, version int) error {
+// rotate starts a new journal; the older ones wait to be merged.
+func (p *process) rotate() error {
 	p.seq++
-	j := newJournal(dir, journalName{version: version, owner: p.owner, seq: p.seq})
+	j := newJournal(p.dir, journalName{owner: p.owner, seq: p.seq})
 	if err := j.create(); err != nil {
 		return err
 	}
-	if len(p.journals) > 0 {
-		old := p.current()
-		var claims []journalRecord
-		for k := range old.claims {
-			bucket, key := cutSlot(k)
-			claims = append(claims, journalRecord{kind: kindClaim, bucket: bucket, key: key})
-		}
-		if len(claims) > 0 {
-			if err := j.append(claims...); err != nil {
-				return errors.Join(err, j.remove())
-			}
+	p.journals = append(p.journals, j)
+	p.torn = false
+	return nil
+}
+
+// append writes records to the current journal.
+func (p *process) append(recs ...journalRecord) error {
+	if p.torn {
+		if err := p.rotate(); err != nil {
+			return err
 		}
 	}
-	p.journals = append(p.journals, j)
-	return nil
+	err := p.current().append(recs...)
+	p.torn = err != nil && !errors.Is(err, errTooLong)
+	return err
+}
+
+// close takes the own files away as far as they are empty, and gives the lock back: what remains is a dead process's
+// journal.
+func (p *process) close() {
+	for _, j := range p.journals {
+		if j.count == 0 {
+			_ = j.remove()
+		} else {
+			j.close()
+		}
+	}
+	p.alive.Close()
+}
+
+// alive reports whether a process lives.
+func (s *Store) alive(owner string) bool { return lockfile.Lives(lockPath(s.journalDir(), owner)) }
+
+// journalNames lists the journals of this version.
+func (s *Store) journalNames() []journalName {
+	var names []journalName
+	for _, e := range s.listJournalDir() {
+		if n, ok := parseJournalName(e); ok {
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
+// listJournalDir lists all file names among the journals.
+func (s *Store) listJournalDir() []string {
+	d, err := os.Open(s.journalDir())
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(-1)
+	return names
 }

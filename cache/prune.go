@@ -1,9 +1,8 @@
 package cache
 
-// What has to go: everything 180 days after it was fetched; plain values (what
-// was decided for which file) when they expire, for they never serve as stale;
-// and, above the size bound, first what has expired and then what was fetched
-// longest ago.
+// What has to go: everything 180 days after it was fetched, and what says that it was fetched in the future, for nobody
+// knows when that was; plain values (what was decided for which file) when they expire, for they never serve as stale;
+// and, above the size bound, first what has expired and then what was fetched longest ago.
 
 import (
 	"context"
@@ -17,8 +16,8 @@ import (
 
 const (
 	pruneEvery   = day
-	tombstoneAge = day  // longer than any journal waits to be merged
-	pruneTo      = 0.90 // of the size bound, so that not every merge prunes
+	tombstoneAge = 7 * day // longer than any journal waits to be merged
+	pruneTo      = 0.90    // of the size bound, so that not every merge prunes
 )
 
 // PruneOptions say what Prune removes beyond what must go.
@@ -44,19 +43,11 @@ func (s *Store) Prune(ctx context.Context, o PruneOptions) (PruneResult, error) 
 		o.MaxSize = s.opts.MaxSize
 	}
 	err := s.operate(ctx, func() error {
-		db, meta, err := s.openExclusive()
-		if err != nil {
+		return s.inDatabase(func(db *DB, meta dbMeta) (err error) {
+			res, err = s.prune(db, meta, o)
 			return err
-		}
-		res, err = s.prune(db, meta, o)
-		if e := db.Close(); err == nil {
-			err = e
-		}
-		return err
+		})
 	})
-	if res.Removed > 0 {
-		s.lru.clear()
-	}
 	return res, err
 }
 
@@ -69,8 +60,10 @@ func (s *Store) pruneIfDue(db *DB, meta dbMeta) error {
 	return err
 }
 
+// isPruneDue reports whether the last prune was a day ago, or is said to have been in the future.
 func isPruneDue(meta dbMeta, now time.Time) bool {
-	return meta.Format != "" && now.Sub(time.Unix(meta.Pruned, 0)) >= pruneEvery
+	since := now.Sub(time.Unix(meta.Pruned, 0))
+	return meta.Format != "" && (since >= pruneEvery || since < -clockSlack)
 }
 
 // usedBytes is what the database would take if it were compacted.
@@ -109,8 +102,8 @@ func (s *Store) prune(db *DB, meta dbMeta, o PruneOptions) (PruneResult, error) 
 				c.fetched = rec.fetched
 				c.expired = !rec.expires.IsZero() && !now.Before(rec.expires)
 				switch {
-				case err != nil, now.Sub(rec.fetched) >= KeepLimit,
-					rec.deleted && now.Sub(time.Unix(0, int64(rec.stamp))) >= tombstoneAge,
+				case err != nil, now.Sub(rec.fetched) >= KeepLimit, rec.fetched.After(now.Add(clockSlack)),
+					rec.deleted && (isAhead(rec.stamp, now) || now.Sub(time.Unix(0, int64(rec.stamp))) >= tombstoneAge),
 					c.expired && (o.Expired || string(name) != responses):
 					doomed = append(doomed, c)
 				case over:

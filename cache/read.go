@@ -1,9 +1,8 @@
 package cache
 
-// Reading: what is newest of the own journals, the others' journals and the
-// database. Journals first, then the database: a record moves from a journal
-// into the database and is only then gone from the journal, so in this order
-// it can't be missed.
+// Reading: what is newest of the own journals, the others' journals and the database. Journals first, then the
+// database: a record moves from a journal into the database and is only then gone from the journal, so in this order it
+// can't be missed.
 
 import (
 	"bytes"
@@ -11,151 +10,92 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"sync"
+	"time"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/anivault/anivault/internal/lockfile"
 )
 
 // batchKeys is how many keys one session reads at most: about 10 ms.
 const batchKeys = 4096
 
-// readRequest is one caller's part of a session.
-type readRequest struct {
-	bucket string
-	keys   []string
-	values [][]byte // by key; nil: not there
-	meta   dbMeta
-	err    error
-	done   chan struct{}
-	lead   chan struct{}
+// sight is what a reader has seen, so that it can be told whether there is something newer.
+type sight struct {
+	state  dbState // the database's
+	recent bool    // it had just changed, and may change again without another state
+	stamp  uint64  // the record's, there or deleted
+	blind  bool    // the database could not be read
 }
 
-// batcher makes one session out of what many goroutines want at the same
-// time: whoever comes first reads for all that have come meanwhile, and hands
-// over to the first of those that came later.
-type batcher struct {
-	store *Store
-	mu    sync.Mutex
-	busy  bool
-	queue []*readRequest
-}
-
-func (b *batcher) read(ctx context.Context, r *readRequest) {
-	r.done, r.lead = make(chan struct{}), make(chan struct{})
-	b.mu.Lock()
-	b.queue = append(b.queue, r)
-	if b.busy {
-		b.mu.Unlock()
-		select {
-		case <-r.done:
-			return
-		case <-r.lead:
+// lookup returns the newest sound record of each key, and the largest stamp that was met in its place; a record with
+// stamp 0 is not there. It also returns what was seen of the database. With ErrLocked the records are those of the
+// journals alone.
+func (s *Store) lookup(ctx context.Context, bucket string, keys []string) (recs []record, stamps []uint64, saw sight, err error) {
+	recs, stamps = make([]record, len(keys)), make([]uint64, len(keys))
+	for from := 0; from < len(keys); from += batchKeys {
+		if ctx.Err() != nil {
+			return recs, stamps, saw, context.Cause(ctx)
 		}
-		b.mu.Lock()
+		to := min(from+batchKeys, len(keys))
+		var e error
+		if saw, e = s.lookupChunk(ctx, bucket, keys[from:to], recs[from:to], stamps[from:to]); err == nil {
+			err = e
+		}
 	}
-	b.busy = true
-	batch := b.queue
-	b.queue = nil
-	b.mu.Unlock()
-
-	b.run(context.WithoutCancel(ctx), batch)
-
-	b.mu.Lock()
-	if len(b.queue) > 0 {
-		close(b.queue[0].lead)
-	} else {
-		b.busy = false
-	}
-	b.mu.Unlock()
-	for _, r := range batch {
-		close(r.done)
-	}
+	return recs, stamps, saw, err
 }
 
-func (b *batcher) run(ctx context.Context, batch []*readRequest) {
-	err := b.store.view(ctx, func(tx *bolt.Tx, meta dbMeta) error {
-		for _, r := range batch {
-			r.meta = meta
-			r.values = make([][]byte, len(r.keys))
-			bkt := tx.Bucket([]byte(r.bucket))
-			if bkt == nil {
-				continue
-			}
-			for i, k := range r.keys {
-				r.values[i] = bytes.Clone(bkt.Get([]byte(k)))
+func (s *Store) lookupChunk(ctx context.Context, bucket string, keys []string, recs []record, stamps []uint64) (sight, error) {
+	written, err := s.fromJournals(bucket, keys)
+	if err != nil {
+		return sight{blind: true}, err
+	}
+	s.warnOfStrange()
+	var meta dbMeta
+	stored := make([][]byte, len(keys))
+	err = s.view(ctx, func(tx *bolt.Tx, m dbMeta) error {
+		meta = m
+		if b := tx.Bucket([]byte(bucket)); b != nil {
+			for i, k := range keys {
+				stored[i] = bytes.Clone(b.Get([]byte(k)))
 			}
 		}
 		return nil
 	})
-	for _, r := range batch {
-		if r.err = err; err != nil {
-			r.values = make([][]byte, len(r.keys))
-		}
-	}
-}
-
-// lookup gives the newest sound record of each key; a record with stamp 0 is
-// not there. It also tells which state of the database it has seen. With
-// ErrLocked the records are those of the journals alone.
-func (s *Store) lookup(ctx context.Context, bucket string, keys []string) ([]record, dbState, error) {
-	out := make([]record, len(keys))
-	var state dbState
-	var firstErr error
-	for from := 0; from < len(keys); from += batchKeys {
-		if err := ctx.Err(); err != nil {
-			return out, state, context.Cause(ctx)
-		}
-		to := min(from+batchKeys, len(keys))
-		st, err := s.lookupChunk(ctx, bucket, keys[from:to], out[from:to])
-		state = st
-		if err != nil && firstErr == nil {
-			firstErr = err
-		}
-	}
-	return out, state, firstErr
-}
-
-func (s *Store) lookupChunk(ctx context.Context, bucket string, keys []string, out []record) (dbState, error) {
-	written, err := s.fromJournals(bucket, keys)
-	if err != nil {
-		return dbState{}, err
-	}
-	req := &readRequest{bucket: bucket, keys: keys}
-	s.batch.read(ctx, req)
-	err = req.err
 	switch {
 	case errors.Is(err, errNoDB):
 		err = nil
-	case errors.Is(err, ErrLocked) && !errors.Is(err, errAtWork):
-		s.warned.say(Warning{Kind: WarnLocked, Path: s.dir, Err: err})
+	case err != nil:
+		clear(stored)
+		if errors.Is(err, ErrLocked) && !errors.Is(err, errAtWork) {
+			s.warned.say(Warning{Kind: WarnLocked, Path: s.dir, Err: err})
+		}
+	}
+	now := s.now()
+	var newest uint64
+	for i, k := range keys {
+		recs[i], stamps[i] = s.newest(bucket, k, written[i], stored[i], meta.Cleared, now)
+		newest = max(newest, stamps[i])
 	}
 	s.mu.Lock()
-	s.last = max(s.last, req.meta.Cleared) // what is written now is younger
-	cleared := req.meta.Cleared > s.cleared
-	s.cleared = max(s.cleared, req.meta.Cleared)
-	s.pruneDue = s.pruneDue || isPruneDue(req.meta, s.now())
-	s.mu.Unlock()
-	if cleared { // by another process
-		s.lru.forget(req.meta.Cleared)
-	}
-	for i, k := range keys {
-		var j []byte
-		if written != nil {
-			j = written[i]
+	for _, seen := range [...]uint64{newest, meta.Cleared} { // what is written from now on is younger
+		if !isAhead(seen, now) {
+			s.last = max(s.last, seen)
 		}
-		out[i] = s.newest(bucket, k, j, req.values[i], req.meta.Cleared)
 	}
-	return req.meta.state, err
+	s.cleared = max(s.cleared, meta.Cleared)
+	s.pruneDue = s.pruneDue || isPruneDue(meta, now)
+	s.mu.Unlock()
+	return sight{state: meta.state, recent: meta.state.isRecent(), blind: err != nil}, err
 }
 
-// newest picks the sound value with the larger stamp. Deleted and cleared are
-// as good as absent.
-func (s *Store) newest(bucket, key string, a, b []byte, cleared uint64) record {
-	if stampOf(a) < stampOf(b) {
+// newest picks the newer one of two sound values. Deleted and cleared are as good as absent.
+func (s *Store) newest(bucket, key string, a, b []byte, cleared uint64, now time.Time) (r record, stamp uint64) {
+	if isNewer(stampOf(b), stampOf(a), now) {
 		a, b = b, a
 	}
-	seen := stampOf(a)
+	stamp = stampOf(a)
 	for _, v := range [...][]byte{a, b} {
 		if v == nil {
 			continue
@@ -165,13 +105,12 @@ func (s *Store) newest(bucket, key string, a, b []byte, cleared uint64) record {
 			s.damagedRecord(bucket, key, err)
 			continue
 		}
-		if r.deleted || r.stamp <= cleared {
-			return record{seen: seen}
+		if r.deleted || isCleared(r.stamp, cleared, now) {
+			break
 		}
-		r.seen = seen
-		return r
+		return r.datedSensibly(now), stamp
 	}
-	return record{seen: seen}
+	return record{}, stamp
 }
 
 func (s *Store) damagedRecord(bucket, key string, err error) {
@@ -179,8 +118,7 @@ func (s *Store) damagedRecord(bucket, key string, err error) {
 	s.warned.say(Warning{Kind: WarnRecord, Path: s.dir, Err: fmt.Errorf("%q in %s: %w", key, bucket, err)})
 }
 
-// fromJournals reads the newest journalled value of each key, nil where none
-// is; nil altogether when there is nothing at all.
+// fromJournals reads the newest journalled value of each key, nil where there is none.
 func (s *Store) fromJournals(bucket string, keys []string) ([][]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,42 +126,62 @@ func (s *Store) fromJournals(bucket string, keys []string) ([][]byte, error) {
 		return nil, errClosed
 	}
 	s.refreshPeers()
-	if s.proc == nil && len(s.peers) == 0 && len(s.private.values) == 0 {
-		return nil, nil
-	}
 	values := make([][]byte, len(keys))
+	if s.proc == nil && len(s.peers) == 0 && len(s.private.values) == 0 {
+		return values, nil
+	}
 	for i, k := range keys {
 		values[i] = s.journalled(slot(bucket, k))
 	}
 	return values, nil
 }
 
+// warnOfStrange warns of what lies among the journals and is none.
+func (s *Store) warnOfStrange() {
+	s.mu.Lock()
+	err := s.strange
+	s.strange = nil
+	s.mu.Unlock()
+	if err != nil {
+		s.warned.say(Warning{Kind: WarnShared, Path: s.dir, Err: err})
+	}
+}
+
 // journalled reads the newest journalled value of a slot. s.mu is held.
 func (s *Store) journalled(k string) []byte {
-	best := s.private.values[k]
-	take := func(j *journal) {
+	best, now := s.private.values[k], s.now()
+	for j := range s.journals() {
 		p, ok := j.index[k]
-		if !ok || p.head.stamp < stampOf(best) {
-			return
+		if !ok || isNewer(stampOf(best), p.head.stamp, now) {
+			continue
 		}
 		// A file that is gone meanwhile has been merged: the database has it.
 		if v, err := j.value(p); err == nil {
 			best = v
 		}
 	}
-	if s.proc != nil {
-		for _, j := range s.proc.journals {
-			take(j)
-		}
-	}
-	for _, j := range s.peers {
-		take(j)
-	}
 	return best
 }
 
-// refreshPeers reads what the other processes have written since the last
-// time. s.mu is held.
+// journals yields all journals that are known. s.mu is held.
+func (s *Store) journals() func(yield func(*journal) bool) {
+	return func(yield func(*journal) bool) {
+		if s.proc != nil {
+			for _, j := range s.proc.journals {
+				if !yield(j) {
+					return
+				}
+			}
+		}
+		for _, j := range s.peers {
+			if !yield(j) {
+				return
+			}
+		}
+	}
+}
+
+// refreshPeers reads what the other processes have written since the last time. s.mu is held.
 func (s *Store) refreshPeers() {
 	if s.how == modeMemory || s.closed {
 		return
@@ -239,7 +197,12 @@ func (s *Store) refreshPeers() {
 			j = newJournal(s.journalDir(), name)
 			j.shy = s.opts.shy
 		}
-		if err := j.refresh(); errors.Is(err, fs.ErrNotExist) {
+		err := j.refresh()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if errors.As(err, new(*lockfile.NotRegularError)) {
+			s.strange = err
 			continue
 		}
 		s.peers[text] = j
@@ -253,22 +216,10 @@ func (s *Store) refreshPeers() {
 	}
 }
 
-// journalNames lists the journals of this version.
-func (s *Store) journalNames() []journalName {
-	d, err := os.Open(s.journalDir())
-	if err != nil {
-		return nil
-	}
-	defer d.Close()
-	entries, err := d.Readdirnames(-1)
-	if err != nil {
-		return nil
-	}
-	var names []journalName
-	for _, e := range entries {
-		if n, ok := parseJournalName(e); ok && n.version == formatVersion {
-			names = append(names, n)
-		}
-	}
-	return names
+// isRecent reports whether a state is so young that the file's time of change may not tell it from the next one.
+func (d dbState) isRecent() bool {
+	return d != dbState{} && time.Since(time.Unix(0, d.mtime)) < stateTick
 }
+
+// stateTick is longer than the ticks of file systems' clocks.
+const stateTick = 20 * time.Millisecond

@@ -1,14 +1,16 @@
 package cache
 
-// The envelope that every stored value has, in journals and in the database:
-// what it needs to be checked, aged and ordered without knowing what is inside.
+// The envelope that every stored value has, in journals and in the database: what it needs to be checked, aged and
+// ordered without knowing what is inside.
 //
 //	crc32c (4, over bucket, 0, key and all that follows) · flags (1) ·
 //	stamp (8) · fetched (8) · expires (8) · payload
 //
-// Stamps order the writes of one key over all processes: the larger one wins,
-// wherever and in whatever order records are merged. They follow the wall
-// clock, but a writer never stamps below what it has seen.
+// Stamps order the writes of one key over all processes: the larger one wins, wherever and in whatever order records
+// are merged. They follow the wall clock, but a writer never stamps below what it has read.
+//
+// A clock that was wrong once must not block anything until it is caught up with. So a stamp that lies ahead of the
+// clock counts as older than every other one.
 
 import (
 	"encoding/binary"
@@ -36,8 +38,39 @@ type record struct {
 	fetched time.Time
 	expires time.Time // zero: no date of its own
 	payload []byte
+}
 
-	seen uint64 // when read: the largest stamp that was met, sound or not
+// clockSlack is by how much the clocks of processes and machines may disagree.
+const clockSlack = 5 * time.Minute
+
+// isAhead reports whether a stamp can only come from a clock that was wrong.
+func isAhead(stamp uint64, now time.Time) bool {
+	return stamp > uint64(max(now.Add(clockSlack).UnixNano(), 0))
+}
+
+// isNewer reports whether the stamp a comes after b; 0 stands for a record that is not there.
+func isNewer(a, b uint64, now time.Time) bool {
+	if a == 0 || b == 0 {
+		return a > b
+	}
+	if ahead := isAhead(a, now); ahead != isAhead(b, now) {
+		return !ahead
+	}
+	return a > b
+}
+
+// isCleared reports whether a record was written before everything was cleared. What is stamped ahead of the clock may
+// have been; and a clearing that is itself stamped so says nothing about what was written since.
+func isCleared(stamp, cleared uint64, now time.Time) bool {
+	return cleared > 0 && !isAhead(cleared, now) && (stamp <= cleared || isAhead(stamp, now))
+}
+
+// datedSensibly returns the record with dates that lie ahead of the clock brought back: fetched now, and expired.
+func (r record) datedSensibly(now time.Time) record {
+	if r.fetched.After(now.Add(clockSlack)) {
+		r.fetched, r.expires = now, now
+	}
+	return r
 }
 
 // encode appends the record's bytes for bucket and key to dst.
@@ -57,9 +90,8 @@ func (r record) encode(dst []byte, bucket, key string) []byte {
 	return dst
 }
 
-// decodeRecord reads what encode wrote; the payload is a part of b. The
-// checksum covers bucket and key: bytes that were moved to another key, or
-// garbled, are an error.
+// decodeRecord reads what encode wrote; the payload is a part of b. The checksum covers bucket and key: bytes that were
+// moved to another key, or garbled, are an error.
 func decodeRecord(bucket, key string, b []byte) (record, error) {
 	r, err := decodeHead(b)
 	if err != nil {
@@ -72,8 +104,7 @@ func decodeRecord(bucket, key string, b []byte) (record, error) {
 	return r, nil
 }
 
-// decodeHead reads the envelope without checking the sum, for decisions that
-// must not touch the payload's pages.
+// decodeHead reads the envelope without checking the sum, for decisions that must not touch the payload's pages.
 func decodeHead(b []byte) (record, error) {
 	if len(b) < recordHead {
 		return record{}, errRecordShort
@@ -109,4 +140,12 @@ func fromMilli(ms int64) time.Time {
 		return time.Time{}
 	}
 	return time.UnixMilli(ms).UTC()
+}
+
+// stampOf is the stamp in a value's head, 0 if it has none.
+func stampOf(value []byte) uint64 {
+	if len(value) < recordHead {
+		return 0
+	}
+	return binary.BigEndian.Uint64(value[5:])
 }

@@ -1,13 +1,14 @@
 package cache
 
-// A damaged database is renamed, not deleted, and a new one is begun; the
-// journals that are not yet merged go into the new one.
+// A damaged database is renamed, not deleted, and a new one is begun; the journals that are not yet merged go into the
+// new one. A damaged journal of a dead process is renamed once its sound records are merged.
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,11 +16,10 @@ import (
 	"time"
 )
 
-// keptAside is how many damaged databases are kept; the oldest go.
+// keptAside is how many damaged files are kept; the oldest go.
 const keptAside = 2
 
-// setAside takes the lock and sets the file aside, unless somebody else has
-// done so already.
+// setAside takes the lock and sets the database aside, unless another process has done so already.
 func (s *Store) setAside(ctx context.Context, damage *DamageError) {
 	release, err := s.exclusive(ctx, s.opts.LockWait)
 	if err != nil {
@@ -38,7 +38,7 @@ func (s *Store) setAside(ctx context.Context, damage *DamageError) {
 func (s *Store) setAsideLocked(damage *DamageError) error {
 	path := s.dbPath()
 	now, err := os.Stat(path)
-	if errors.Is(err, os.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
@@ -47,15 +47,10 @@ func (s *Store) setAsideLocked(damage *DamageError) error {
 	if damage.file != nil && !os.SameFile(now, damage.file) {
 		return nil // another process was quicker
 	}
-	aside := s.asideName()
-	if err := os.Rename(path, aside); err != nil {
-		if isReadOnly(err) {
-			s.goReadOnly(err)
-		}
-		return fmt.Errorf("set the damaged database aside: %w", err)
+	aside, err := s.renameAside(path)
+	if err != nil {
+		return err
 	}
-	s.dropOldAside()
-	s.lru.clear()
 	s.warned.say(Warning{Kind: WarnCorrupt, Path: aside, Err: damage})
 	return nil
 }
@@ -78,24 +73,49 @@ func removeOlder(dir string, version int) {
 	}
 }
 
-// asideName is <database>.corrupt-<time>, with a number if that is taken.
-func (s *Store) asideName() string {
-	base := s.dbPath() + ".corrupt-" + s.now().UTC().Format("20060102T150405Z")
-	name := base
+// renameAside gives a damaged file the name <path>.corrupt-<time>, with a number if that is taken.
+func (s *Store) renameAside(path string) (aside string, err error) {
+	base := path + corruptMark + s.now().UTC().Format("20060102T150405Z")
+	aside = base
 	for i := 2; ; i++ {
-		if _, err := os.Lstat(name); errors.Is(err, os.ErrNotExist) {
-			return name
+		if _, err := os.Lstat(aside); errors.Is(err, fs.ErrNotExist) {
+			break
 		}
-		name = fmt.Sprintf("%s-%d", base, i)
+		aside = fmt.Sprintf("%s-%d", base, i)
 	}
+	if err := os.Rename(path, aside); err != nil {
+		if isReadOnly(err) {
+			s.goReadOnly(err)
+		}
+		return "", fmt.Errorf("set a damaged file aside: %w", err)
+	}
+	s.dropOldAside()
+	return aside, nil
 }
 
-// dropOldAside keeps the newest ones, and none beyond the 180 days.
-func (s *Store) dropOldAside() {
-	found, err := filepath.Glob(globQuote(s.dbPath()) + ".corrupt-*")
-	if err != nil {
-		return
+// corruptMark is in the names of what was set aside.
+const corruptMark = ".corrupt-"
+
+// setAsideFiles lists what was set aside: databases and journals.
+func (s *Store) setAsideFiles() []string {
+	var found []string
+	for _, dir := range []string{s.dir, s.journalDir()} {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			if strings.Contains(e.Name(), corruptMark) {
+				found = append(found, filepath.Join(dir, e.Name()))
+			}
+		}
 	}
+	return found
+}
+
+// dropOldAside keeps the newest ones, and none beyond the 180 days. A folder with something in it is somebody's.
+func (s *Store) dropOldAside() {
+	found := s.setAsideFiles()
 	age := map[string]time.Duration{}
 	for _, p := range found {
 		if info, err := os.Stat(p); err == nil {
@@ -105,20 +125,7 @@ func (s *Store) dropOldAside() {
 	slices.SortFunc(found, func(a, b string) int { return cmp.Compare(age[a], age[b]) })
 	for i, p := range found {
 		if i >= keptAside || age[p] >= KeepLimit {
-			os.RemoveAll(p)
+			os.Remove(p)
 		}
 	}
-}
-
-// globQuote makes a path match only itself.
-func globQuote(path string) string {
-	var out []rune
-	for _, r := range path {
-		if slices.Contains([]rune("*?["), r) {
-			out = append(out, '[', r, ']')
-			continue
-		}
-		out = append(out, r)
-	}
-	return string(out)
 }

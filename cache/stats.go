@@ -7,7 +7,6 @@ import (
 	"errors"
 	"net/http"
 	"os"
-	"path/filepath"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -32,7 +31,7 @@ type Stats struct {
 	Journals  int      // journals not yet merged
 	Unmerged  int      // records in them
 	Processes int      // live processes that write
-	SetAside  []string // damaged databases that were set aside
+	SetAside  []string // damaged files that were set aside
 }
 
 // Stats walks over the whole cache.
@@ -104,8 +103,8 @@ func (s *Store) fileStats(ctx context.Context, st *Stats) error {
 		}
 	}
 	st.Processes = len(owners)
-	st.SetAside, err = filepath.Glob(globQuote(s.dbPath()) + ".corrupt-*")
-	return err
+	st.SetAside = s.setAsideFiles()
+	return nil
 }
 
 // classOfKey is the class of the question that a key stands for.

@@ -1,8 +1,5 @@
 package cache
 
-// The Store: what it is made of, how it is opened and closed, and in which
-// way it works when the disk does not.
-
 import (
 	"context"
 	"errors"
@@ -12,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/anivault/anivault/internal/lockfile"
 )
 
 // Defaults of Options.
@@ -25,30 +24,29 @@ const (
 
 // Options are the settings of a Store; the zero value means the defaults.
 type Options struct {
-	// MaxSize bounds the database, in bytes of used pages. Above it the
-	// expired records go first, then those fetched longest ago.
+	// MaxSize bounds the database, in bytes of used pages. Above it the expired records go first, then those fetched
+	// longest ago.
 	MaxSize int64
-	// MergeRecords and MergeEvery say when the own journal is merged into the
-	// database: at so many records, or when the oldest is so old.
+	// MergeRecords and MergeEvery are when the own journal is merged into the database: at that many records, or when
+	// the oldest is that old.
 	MergeRecords int
 	MergeEvery   time.Duration
-	// LockWait is the longest wait for another process's lock; after it the
-	// store does without. Where the holder shows that it is at work, a question
-	// waits for up to ClaimTimeout before it is asked of the upstream.
+	// LockWait is the longest wait for another process's lock; after it the store does without. Where the holder shows
+	// that it is at work, a question waits for up to ClaimTimeout before it is asked of the upstream.
 	LockWait time.Duration
-	// ClaimTimeout is how long a process that holds a claim may give no sign
-	// of life (it is stopped, say) before another takes the claim over.
+	// ClaimTimeout is how long a process that holds a claim may give no sign of life (because it was stopped, say)
+	// before another asks too.
 	ClaimTimeout time.Duration
 	// Now is the clock for what is fetched, fresh, expired. Default time.Now.
 	Now func() time.Time
-	// OnWarning hears, once for each kind of trouble, of what the store had to
-	// work around. It is called without locks held, from any goroutine.
+	// OnWarning is called once for each kind of trouble that the store worked around, without locks held, from any
+	// goroutine.
 	OnWarning func(Warning)
 
-	// Test seams: how locks are taken, whether others' journals are kept open, and whether to spare the disk.
-	try    tryLock
-	shy    bool
-	noSync bool
+	// Test seams: a file system without locks, others' journals are not kept open, the disk is spared.
+	noLocks bool
+	shy     bool
+	noSync  bool
 }
 
 // Validate refuses settings that make no sense.
@@ -73,9 +71,6 @@ func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.try == nil {
-		o.try = tryFlock
-	}
 	o.shy = o.shy || !keepOpen
 	return o
 }
@@ -96,42 +91,36 @@ const (
 	modeMemory               // nothing on disk is touched
 )
 
-// Store is a cache directory, opened. It may be used by many goroutines; any
-// number of Stores, in one or in many processes, may share a directory.
+// Store is an open cache directory. It may be used by many goroutines; any number of Stores, in one or in many
+// processes, may share a directory.
 type Store struct {
 	dir  string
 	opts Options
 
-	pages checkedPages
-
-	dbGate     *gate
-	claimGates [claimShards]*gate
-	batch      batcher
-	lru        *lru
-	warned     warnings
-	count      counters
-	flights    flights
-	awaiting   atomic.Int64 // callers of awaitClaim
+	dbLock   dbLock
+	pages    checkedPages
+	warned   warnings
+	count    counters
+	awaiting atomic.Int64 // callers of awaitClaim
 
 	mu       sync.Mutex // guards what follows; never held while waiting
 	how      mode
-	proc     *process // nil until the first write
+	claims   [claimFiles]*lockfile.Lock // made when first used
+	proc     *process                   // nil until the first write
 	peers    map[string]*journal
 	private  *overlay // what could not be written
-	last     uint64   // the last stamp given
+	last     uint64   // the largest stamp given or seen
 	cleared  uint64   // the stamp of the last clearing that was seen
 	retry    time.Time
-	counted  time.Time
-	others   int  // other processes that wrote, at that time
-	pruneDue bool // the last prune is more than a day ago
+	strange  error // what lies among the journals and is none, until it was warned of
+	pruneDue bool  // the last prune is more than a day ago
 	closing  bool
 	closed   bool
 	worker   *worker
 }
 
-// Open opens the cache in dir, making the directory (0700) if needed. It
-// starts nothing and reads nothing yet. Trouble with the directory is not an
-// error: the store then works as well as it can and warns.
+// Open opens the cache in dir, making the directory (0700) if needed. It starts nothing and reads nothing yet. Trouble
+// with the directory is not an error: the store then works as well as it can and warns.
 func Open(dir string, o Options) (*Store, error) {
 	if dir == "" {
 		return nil, errors.New("cache: no directory")
@@ -142,17 +131,12 @@ func Open(dir string, o Options) (*Store, error) {
 	o = o.withDefaults()
 	s := &Store{
 		dir: dir, opts: o,
-		dbGate:  newGate(filepath.Join(dir, "cache.lock"), o.try),
-		lru:     newLRU(lruEntries, lruBytes),
 		warned:  warnings{call: o.OnWarning},
 		peers:   map[string]*journal{},
 		private: newOverlay(overlayBytes),
 	}
-	s.batch.store = s
-	s.dbGate.sign, s.dbGate.still = lifeOf(s.dbGate.path), max(o.LockWait, 4*pulseEvery)
-	for i := range s.claimGates {
-		s.claimGates[i] = newGate(filepath.Join(s.lockDir(), fmt.Sprintf("claims-%02d.lock", i)), o.try)
-	}
+	s.dbLock.lock = lockfile.New(filepath.Join(dir, "cache.lock"), lockfile.Options{})
+	s.dbLock.life.limit = o.LockWait
 	err := os.MkdirAll(s.journalDir(), 0o700)
 	if err == nil {
 		err = os.MkdirAll(s.lockDir(), 0o700)
@@ -164,6 +148,9 @@ func Open(dir string, o Options) (*Store, error) {
 			s.goPrivate(err)
 		}
 		return s, nil
+	}
+	if err := ownedByOthers(dir, s.dbPath()); err != nil {
+		s.warned.say(Warning{Kind: WarnShared, Path: dir, Err: err})
 	}
 	s.tag()
 	removeOlder(dir, formatVersion)
@@ -189,8 +176,8 @@ func (s *Store) mode() mode {
 	return s.how
 }
 
-// cacheTag is the text of CACHEDIR.TAG, by which backup programs know what
-// they may leave out (https://bford.info/cachedir/).
+// cacheTag is the text of CACHEDIR.TAG, by which backup programs know what they may leave out
+// (https://bford.info/cachedir/).
 const cacheTag = "Signature: 8a477f597d28d172789f06886806bc55\n" +
 	"# This file marks a cache directory of anivault. What is here can be fetched again.\n"
 
@@ -199,8 +186,7 @@ func (s *Store) tag() {
 	if _, err := os.Lstat(path); err == nil {
 		return
 	}
-	// Without the tag everything works as well.
-	_ = os.WriteFile(path, []byte(cacheTag), 0o600)
+	_ = os.WriteFile(path, []byte(cacheTag), 0o600) // without the tag everything works as well
 }
 
 // goPrivate gives up the directory for this run.
@@ -219,14 +205,12 @@ func (s *Store) goReadOnly(cause error) {
 	s.warned.say(Warning{Kind: WarnReadOnly, Path: s.dir, Err: cause})
 }
 
-// closeWait is how long Close waits for the lock: what can't be merged then
-// stays in the journal, where everybody reads it and the next process merges
-// it.
+// closeWait is how long Close waits for the lock: what can't be merged then stays in the journal, where everybody reads
+// it and the next process merges it.
 const closeWait = time.Second
 
-// Close merges what is in the journal, unless there are other processes that
-// will, and gives up all claims. The store can't be used afterwards. Nothing is
-// lost when the merge fails: the error is always nil, and there for io.Closer.
+// Close merges what is in the journal and gives up all claims. The store can't be used afterwards. Nothing is lost when
+// the merge fails: the error is always nil, and there for io.Closer.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	if s.closing {
@@ -242,29 +226,28 @@ func (s *Store) Close() error {
 	s.mergeLast()
 
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.closed = true
 	if s.proc != nil {
-		s.retire(s.proc)
+		s.proc.close()
 	}
 	for _, j := range s.peers {
 		j.close()
 	}
 	s.peers = map[string]*journal{}
+	s.mu.Unlock()
+	s.dbLock.lock.Close()
 	return nil
 }
 
-// mergeLast is the merge at the end. What is not merged stays in the journal:
-// others read it there, and whoever merges next takes it along. So only the
-// last one merges, and waits for the lock, if there is anything of its own.
+// mergeLast is the merge at the end. What is not merged stays in the journal: others read it there, and whoever merges
+// next takes it along. So the lock is waited for only if there is anything of its own.
 func (s *Store) mergeLast() {
 	s.mu.Lock()
 	s.refreshPeers()
 	own := s.proc != nil && s.proc.unmerged() > 0
 	left := len(s.peers) > 0 || s.pruneDue
-	company := s.company()
 	s.mu.Unlock()
-	if (!own && !left) || company > 0 {
+	if !own && !left {
 		return
 	}
 	var wait time.Duration
@@ -272,34 +255,4 @@ func (s *Store) mergeLast() {
 		wait = closeWait
 	}
 	_, _ = s.merge(context.Background(), wait) // what went wrong has been warned of
-}
-
-// retire takes the own files away as far as they are empty, and gives the
-// lock back: what remains is a dead process's journal.
-func (s *Store) retire(p *process) {
-	left := false
-	for _, j := range p.journals {
-		if j.count == 0 {
-			_ = j.remove()
-		} else {
-			left = true
-			j.close()
-		}
-	}
-	if left {
-		p.alive()
-		return
-	}
-	dropLock(lockPath(s.journalDir(), formatVersion, p.owner), p.alive)
-}
-
-// dropLock removes a lock file and gives the lock back, in this order: whoever
-// comes to lock it in between must find that it is gone. Where open files
-// can't be removed, nobody else can have it open when the second try succeeds.
-func dropLock(path string, release func()) {
-	err := os.Remove(path)
-	release()
-	if err != nil {
-		_ = os.Remove(path) // one that stays is swept by a later merge
-	}
 }

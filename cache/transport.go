@@ -1,8 +1,7 @@
 package cache
 
-// The way of a request through the cache: fresh? answer. Else one flight per
-// key in this process, one claim over all processes, and the upstream; and
-// when that can't answer, the expired entry, marked as stale.
+// The way of a request: a fresh answer from the store, or else one flight per key in this process, one claim per key
+// over all processes, and the upstream. When that can't be asked, the expired answer, marked as stale.
 
 import (
 	"context"
@@ -11,50 +10,51 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 )
 
-// ErrWait says that another process is asking the same question and has not
-// been answered within Transport.MaxWait.
+// ErrWait reports that another process is asking the same question and was not answered within Transport.MaxWait.
 var ErrWait = errors.New("another process is still asking the same question")
 
-// Transport is an [http.RoundTripper] that answers from a Store what it can
-// and asks Next for the rest. The zero values of all but Store and Next are
-// usable. It must not be copied after first use.
+// Transport is an [http.RoundTripper] that answers from a Store what it can and asks Next for the rest. All fields but
+// Store and Next may be zero. It must not be copied after first use.
 type Transport struct {
 	Store *Store
 	Next  http.RoundTripper
-	// Policy says how long what is fresh; nil means DefaultPolicy.
+	// Policy says how long answers are fresh; nil means DefaultPolicy.
 	Policy *Policy
-	// Refresh asks again for what was fetched before this transport's first
-	// request, by revalidation where there is an ETag. An upstream's edge may
-	// itself still give an older answer for some hours.
+	// Refresh asks again for what was fetched before this transport's first request, by revalidation where there is an
+	// ETag. An upstream's edge may itself still return an older answer for some hours.
 	Refresh bool
 	// Offline skips claims and waits: Next is expected to refuse at once.
 	Offline bool
-	// Closed reports whether Next would refuse now, as a limiter that lets
-	// nothing through does: then nobody's lock is waited for beyond
-	// Options.LockWait. It is asked only where that has passed. May be nil.
+	// Closed reports whether Next would refuse now, as a limiter that lets nothing through does: then no lock is waited
+	// for beyond Options.LockWait. It is asked only after that has passed. May be nil.
 	Closed func(context.Context) bool
-	// MaxWait bounds the wait for another process's answer to the same
-	// question; 0 means until the request's context ends.
+	// MaxWait bounds the wait for another process's answer to the same question; 0 means until the request's context
+	// ends.
 	MaxWait time.Duration
-	// Valid is the client's check of a 200 body (beyond being a JSON object);
-	// what it refuses is not stored. May be nil.
-	Valid func(class Class, body []byte) error
-	// Blocked tells whether an error of Next means that the upstream could not
-	// be asked, so that a stale answer will do; nil means: every error does.
+	// Waited returns the context for Next after a wait of d for another process, so that a limiter that bounds its own
+	// waits can count it. May be nil.
+	Waited func(ctx context.Context, d time.Duration) context.Context
+	// Valid returns nil for what the client takes as an answer to req; body is resp's. It decides before anything is
+	// stored, renewed or overwritten. An answer that it refuses counts as an upstream that could not be asked: what is
+	// stored stays, and answers as stale. Nil takes every JSON object with status 200 or 404.
+	Valid func(req *http.Request, resp *http.Response, body []byte) error
+	// Blocked reports whether an error of Next means that the upstream could not be asked, so that a stale answer will
+	// do; nil means that every error does.
 	Blocked func(error) bool
-	// MaxBody bounds bodies; 0 means 32 MiB, which is also the most that is
-	// stored.
+	// MaxBody bounds bodies; 0 means 32 MiB, which is also the most that is stored.
 	MaxBody int64
 
-	begin sync.Once
-	since time.Time
+	begin   sync.Once
+	since   time.Time
+	flights singleflight.Group
 }
 
-// RoundTrip answers a request. Errors of Next come back unchanged when nothing
-// stored can answer; besides them there are ErrWait and the context's error.
-// Answers of cached classes carry an Info.
+// RoundTrip answers a request. Errors of Next come back unchanged when nothing stored can answer; besides them there
+// are ErrWait and the context's error. Answers of cached classes carry an Info.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	class := t.classOf(req)
 	if class == Uncached {
@@ -65,17 +65,11 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return resp, err
 	}
 	t.begin.Do(func() { t.since = t.Store.now().Truncate(time.Millisecond) })
-	key := KeyOf(req.Method, req.URL)
-	ctx := req.Context()
-	if err := ctx.Err(); err != nil {
+	if err := req.Context().Err(); err != nil {
 		return nil, err
 	}
-	if e := t.Store.lru.get(key); e != nil && t.accepts(class, e) {
-		return t.fromEntry(e, Fresh).response(req), nil
-	}
-	ans, err := t.Store.flights.do(ctx, key, func() (answer, error) {
-		return t.answer(req, key, class)
-	})
+	q := question{req: req, key: KeyOf(req.Method, req.URL), class: class}
+	ans, err := t.share(q)
 	if err != nil {
 		return nil, err
 	}
@@ -95,8 +89,11 @@ func (t *Transport) classOf(req *http.Request) Class {
 	return ClassOf(req.Method, req.URL)
 }
 
-// accepts tells whether a stored answer will do without asking.
+// accepts reports whether a stored answer will do without asking.
 func (t *Transport) accepts(c Class, e *Entry) bool {
+	if e == nil {
+		return false
+	}
 	now := t.Store.now()
 	if t.Refresh && e.FetchedAt.Before(t.since) {
 		return false
@@ -113,45 +110,54 @@ func (t *Transport) policy() *Policy {
 
 var defaultPolicy = DefaultPolicy()
 
-// answer is the flight's leader: it looks, claims, asks and stores.
-func (t *Transport) answer(req *http.Request, key string, class Class) (answer, error) {
-	ctx := req.Context()
-	begun := time.Now()
-	k := slot(responses, key)
+// question is what is asked for.
+type question struct {
+	req   *http.Request
+	key   string
+	class Class
+}
+
+// answer looks, claims, asks and stores.
+func (t *Transport) answer(q question) (answer, error) {
+	e, saw, err := t.look(q)
+	if err != nil || t.accepts(q.class, e) {
+		return t.fromEntry(e, Fresh), err
+	}
+	if t.Offline {
+		return t.ask(q, e)
+	}
+	claim, err := t.claim(q)
+	if err != nil {
+		return t.staleOrError(q, e, err)
+	}
+	defer claim.release()
+	if t.Store.changedSince(q.key, saw, claim.waited > 0) {
+		// Whoever had the claim, or merged, may have had the answer.
+		if e, _, err = t.look(q); err != nil || t.accepts(q.class, e) {
+			return t.fromEntry(e, Fresh), err
+		}
+	}
+	if claim.waited > 0 && t.Waited != nil {
+		q.req = q.req.WithContext(t.Waited(q.req.Context(), claim.waited))
+	}
+	return t.ask(q, e)
+}
+
+// look reads what is stored, nil where that can't serve, and notes what it has seen. Its error is the context's.
+func (t *Transport) look(q question) (*Entry, sight, error) {
+	ctx, begun := q.req.Context(), time.Now()
 	for {
-		e, saw, err := t.Store.entry(ctx, key)
+		e, saw, err := t.Store.entry(ctx, q.key)
 		if ctx.Err() != nil {
-			return answer{}, context.Cause(ctx)
+			return nil, saw, context.Cause(ctx)
 		}
-		if err != nil && !errors.Is(err, ErrLocked) {
-			saw.blind = true // the disk fails: as if nothing were stored
-		}
-		if e != nil && !e.Usable(t.Store.now(), t.policy().Keep(class)) {
+		if e != nil && !e.Usable(t.Store.now(), t.policy().Keep(q.class)) {
 			e = nil
 		}
-		if e != nil && t.accepts(class, e) {
-			return t.fromEntry(e, Fresh), nil
+		// A slow merge of another process is waited for: what it has in hand may be the answer.
+		if t.accepts(q.class, e) || !errors.Is(err, errAtWork) || t.closed(ctx) || !t.Store.awaitWork(ctx, begun) {
+			return e, saw, nil
 		}
-		if errors.Is(err, errAtWork) && !t.closed(ctx) && t.Store.awaitWork(ctx, begun) {
-			continue // a slow merge: what it has in hand may be the answer
-		}
-		res := claimWithout
-		if !t.Offline {
-			if res, err = t.Store.claim(ctx, k, saw); err != nil {
-				return answer{}, err
-			}
-		}
-		switch res {
-		case claimLook:
-			continue
-		case claimBusy:
-			if err := t.await(ctx, k, begun); err != nil {
-				return t.instead(ctx, question{key, class, saw.blind}, e, err)
-			}
-			continue
-		case claimMine, claimWithout:
-		}
-		return t.askAndRelease(req, question{key, class, saw.blind}, e, res == claimMine)
 	}
 }
 
@@ -160,61 +166,63 @@ func (t *Transport) closed(ctx context.Context) bool {
 	return t.Offline || t.Closed != nil && t.Closed(ctx)
 }
 
-// await waits for another process's answer within MaxWait.
-func (t *Transport) await(ctx context.Context, k string, begun time.Time) error {
-	if t.MaxWait <= 0 {
-		return t.Store.awaitClaim(ctx, k)
+// claim claims the right to ask a question, within MaxWait.
+func (t *Transport) claim(q question) (claim, error) {
+	ctx := q.req.Context()
+	if t.MaxWait > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, t.MaxWait, ErrWait)
+		defer cancel()
 	}
-	inner, cancel := context.WithDeadlineCause(ctx, begun.Add(t.MaxWait), ErrWait)
-	defer cancel()
-	return t.Store.awaitClaim(inner, k)
-}
-
-// question is what is asked for.
-type question struct {
-	key   string
-	class Class
-	blind bool // the database could not be read, so there may be an answer
-}
-
-func (t *Transport) askAndRelease(req *http.Request, q question, e *Entry, claimed bool) (answer, error) {
-	if claimed {
-		defer t.Store.release(slot(responses, q.key)) // nothing to do once the answer is written
-	}
-	return t.ask(req, q, e)
+	return t.Store.claim(ctx, q.key)
 }
 
 // ask asks the upstream, and decides what its answer is worth.
-func (t *Transport) ask(req *http.Request, q question, e *Entry) (answer, error) {
-	got, err := t.send(req, e)
+func (t *Transport) ask(q question, e *Entry) (answer, error) {
+	got, err := t.send(q.req, e)
 	if err == nil && got.status == http.StatusNotModified && !revalidates(e) {
 		err = fmt.Errorf("%w for %s", errUnasked304, q.key)
 	}
 	if err != nil {
-		return t.instead(req.Context(), q, e, err)
+		return t.staleOrError(q, e, err)
 	}
 	now := t.Store.now()
 	switch {
+	case !t.isValid(q, got):
+		t.Store.count.refused.Add(1)
+		return t.staleOrAnswer(q, e, got), nil
 	case got.status == http.StatusNotModified:
 		return t.renew(q.class, e, got.header, now), nil
 	case got.status == http.StatusOK, got.status == http.StatusNotFound:
-		return t.keep(got, q, e, now), nil
+		return t.keep(got, q, now), nil
 	case got.status >= 500, got.status == http.StatusTooManyRequests, got.status == http.StatusRequestTimeout:
-		return t.rather(q, e, got), nil
+		return t.staleOrAnswer(q, e, got), nil
 	}
 	return got, nil
 }
 
+// isValid reports whether what came is an answer to the question, or the upstream's own refusal of it.
+func (t *Transport) isValid(q question, got answer) bool {
+	switch got.status {
+	case http.StatusNotModified:
+		return true
+	case http.StatusOK, http.StatusNotFound:
+		if checkBody(got.body) != nil {
+			return false
+		}
+	}
+	return t.Valid == nil || t.Valid(q.req, got.response(q.req), got.body) == nil
+}
+
 var errUnasked304 = errors.New("upstream answered 304 to an unconditional request")
 
-// revalidates tells whether an entry can be asked for with its ETag.
+// revalidates reports whether an entry can be asked for with its ETag.
 func revalidates(e *Entry) bool {
 	return e != nil && e.ETag != "" && e.Status == http.StatusOK
 }
 
-// send makes one request, conditional where there is an ETag, and reads the
-// body. A 304 to an unconditional request is asked once more: caches on the
-// way have been seen to do that.
+// send makes one request, conditional where there is an ETag, and reads the body. After a 304 to an unconditional
+// request it asks once more: caches on the way have been seen to do that.
 func (t *Transport) send(req *http.Request, e *Entry) (answer, error) {
 	for try := 0; ; try++ {
 		out := req.Clone(req.Context())
@@ -243,16 +251,8 @@ func (t *Transport) maxBody() int64 {
 	return maxBody
 }
 
-// keep stores a 200 or a 404 if it is fit to be stored.
-func (t *Transport) keep(got answer, q question, e *Entry, now time.Time) answer {
-	err := checkBody(got.body)
-	if err == nil && got.status == http.StatusOK && t.Valid != nil {
-		err = t.Valid(q.class, got.body)
-	}
-	if err != nil {
-		t.Store.count.refused.Add(1)
-		return t.rather(q, e, got)
-	}
+// keep stores a 200 or a 404.
+func (t *Transport) keep(got answer, q question, now time.Time) answer {
 	got.info = &Info{Source: Network, FetchedAt: now}
 	t.Store.count.network.Add(1)
 	life := t.policy().Fresh(q.class, got.status, got.body, now)
@@ -262,9 +262,6 @@ func (t *Transport) keep(got answer, q question, e *Entry, now time.Time) answer
 	fresh := &Entry{
 		Key: q.key, Status: got.status, ETag: got.header.Get("ETag"), Body: got.body,
 		FetchedAt: now, ExpiresAt: now.Add(life),
-	}
-	if e != nil {
-		fresh.stamp = e.stamp
 	}
 	if t.Store.putChecked(fresh) == nil {
 		got.info.ExpiresAt = fresh.ExpiresAt
@@ -285,10 +282,9 @@ func (t *Transport) renew(class Class, e *Entry, h http.Header, now time.Time) a
 	return t.fromEntry(&fresh, Revalidated)
 }
 
-// instead answers with the expired entry when the upstream could not be asked,
-// else passes the error on.
-func (t *Transport) instead(ctx context.Context, q question, e *Entry, err error) (answer, error) {
-	if errors.Is(ctx.Err(), context.Canceled) {
+// staleOrError answers with the expired entry when the upstream could not be asked, else it returns the error.
+func (t *Transport) staleOrError(q question, e *Entry, err error) (answer, error) {
+	if errors.Is(q.req.Context().Err(), context.Canceled) {
 		return answer{}, err
 	}
 	if t.Blocked != nil && !errors.Is(err, ErrWait) && !t.Blocked(err) {
@@ -300,8 +296,8 @@ func (t *Transport) instead(ctx context.Context, q question, e *Entry, err error
 	return answer{}, err
 }
 
-// rather gives what is stored rather than an answer that is worth nothing.
-func (t *Transport) rather(q question, e *Entry, got answer) answer {
+// staleOrAnswer answers with the expired entry rather than with an answer that is worth nothing.
+func (t *Transport) staleOrAnswer(q question, e *Entry, got answer) answer {
 	if ans, ok := t.stored(q, e); ok {
 		return ans
 	}
@@ -322,7 +318,6 @@ func (t *Transport) stored(q question, e *Entry) (answer, bool) {
 
 // Forget drops the stored answer to a request: the client could not read it.
 func (t *Transport) Forget(req *http.Request) {
-	// What can't be written now is read again, refused again, and forgotten
-	// again.
+	// What can't be written now is read again, refused again, and forgotten again.
 	_ = t.Store.Delete(context.Background(), KeyOf(req.Method, req.URL))
 }

@@ -1,13 +1,11 @@
 package cache
 
-// What the store says when it had to work around something: once a kind.
-
 import (
 	"fmt"
 	"sync"
 )
 
-// WarningKind says what the store had to work around.
+// WarningKind is what the store had to work around.
 type WarningKind uint8
 
 // The kinds of warnings.
@@ -16,14 +14,16 @@ const (
 	WarnMemory               // the directory can't be used: a private cache in memory for this run
 	WarnReadOnly             // the directory can't be written: reads work, nothing new is kept
 	WarnWrite                // writing or merging failed (disk full): the run goes on without
-	WarnCorrupt              // the database was damaged; Path is where it was set aside
+	WarnCorrupt              // the database or a journal was damaged; Path is where it was set aside
 	WarnLocked               // a lock was held for too long: done without it
 	WarnRecord               // a stored record was damaged and is ignored
+	WarnShared               // others may decide what is in the cache, or have put something into it
 )
 
 var warningNames = [...]string{
 	WarnNone: "none", WarnMemory: "memory", WarnReadOnly: "read_only", WarnWrite: "write",
 	WarnCorrupt: "corrupt", WarnLocked: "locked", WarnRecord: "record",
+	WarnShared: "shared",
 }
 
 // String is the kind in one word.
@@ -52,17 +52,19 @@ func (w Warning) Error() string {
 	case WarnWrite:
 		return fmt.Sprintf("writing the cache in %s failed, the run goes on without: %v", w.Path, w.Err)
 	case WarnCorrupt:
-		return fmt.Sprintf("%v; set aside as %s, a new one is begun", w.Err, w.Path)
+		return fmt.Sprintf("%v; set aside as %s", w.Err, w.Path)
 	case WarnLocked:
 		return fmt.Sprintf("cache in %s is locked by a process that does not move: %v", w.Path, w.Err)
 	case WarnRecord:
 		return fmt.Sprintf("a record of the cache in %s is damaged and ignored: %v", w.Path, w.Err)
+	case WarnShared:
+		return fmt.Sprintf("cache in %s is not this user's alone, and who writes there decides its answers: %v", w.Path, w.Err)
 	case WarnNone:
 	}
 	return fmt.Sprintf("cache in %s: %v", w.Path, w.Err)
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (w Warning) Unwrap() error { return w.Err }
 
 // warnings says each kind once.

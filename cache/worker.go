@@ -1,9 +1,5 @@
 package cache
 
-// The one goroutine of a store that writes: it merges the journal when it is
-// due, and gives signs of life while claims are held. It begins with the first
-// write and ends with Close, which waits for it.
-
 import (
 	"context"
 	"errors"
@@ -11,14 +7,14 @@ import (
 )
 
 const (
-	beatEvery    = time.Second
 	shortWait    = 20 * time.Millisecond // for a lock, when nothing is urgent
-	overdueAfter = 2 * time.Second
+	overdueAfter = 10 * time.Second
 	busyPause    = 50 * time.Millisecond
 	failPause    = 30 * time.Second
-	maxShare     = 8
 )
 
+// worker is the goroutine of a store that merges the journal when it is due. It begins with the first write and ends
+// with Close, which waits for it.
 type worker struct {
 	store  *Store
 	signal chan struct{}
@@ -28,15 +24,11 @@ type worker struct {
 	// The store's mutex guards these.
 	begun     time.Time // when the oldest unmerged record was written
 	notBefore time.Time // after a merge that failed
-	beaten    time.Time
 }
 
 func startWorker(s *Store) *worker {
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &worker{
-		store: s, signal: make(chan struct{}, 1), done: make(chan struct{}), cancel: cancel,
-		begun: time.Now(), beaten: time.Now(),
-	}
+	w := &worker{store: s, signal: make(chan struct{}, 1), done: make(chan struct{}), cancel: cancel, begun: time.Now()}
 	go w.run(ctx)
 	return w
 }
@@ -59,13 +51,9 @@ func (w *worker) run(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	for ctx.Err() == nil {
-		merge, beat, next := w.due(time.Now())
-		switch {
-		case merge:
+		next := w.due(time.Now())
+		if next <= 0 {
 			w.merge(ctx)
-			continue
-		case beat:
-			w.beat()
 			continue
 		}
 		timer.Reset(next)
@@ -77,46 +65,32 @@ func (w *worker) run(ctx context.Context) {
 	}
 }
 
-// due tells what is to be done now, and else when to look again.
-func (w *worker) due(now time.Time) (merge, beat bool, next time.Duration) {
+// due returns how long it is until the next merge.
+func (w *worker) due(now time.Time) time.Duration {
 	s := w.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next = time.Hour
-	if n := s.proc.unmerged(); n > 0 {
-		// Where many processes write each merges more rarely, and more at
-		// once: what costs is the lock and the sync, and everybody reads
-		// everybody's journals anyway.
-		share := min(1+s.recentCompany(now), maxShare)
-		at := w.begun.Add(s.opts.MergeEvery * time.Duration(share))
-		if n >= s.opts.MergeRecords*share {
-			at = w.begun
-		}
-		if at.Before(w.notBefore) {
-			at = w.notBefore
-		}
-		if !now.Before(at) {
-			return true, false, 0
-		}
-		next = at.Sub(now)
+	n := s.proc.unmerged()
+	if n == 0 {
+		return time.Hour
 	}
-	if len(s.proc.current().claims) > 0 {
-		at := w.beaten.Add(beatEvery)
-		if !now.Before(at) {
-			return false, true, 0
-		}
-		next = min(next, at.Sub(now))
+	at := w.begun
+	if n < s.opts.MergeRecords {
+		at = at.Add(s.opts.MergeEvery)
 	}
-	return false, false, next
+	if at.Before(w.notBefore) {
+		at = w.notBefore
+	}
+	return at.Sub(now)
 }
 
 func (w *worker) merge(ctx context.Context) {
 	s := w.store
 	s.mu.Lock()
-	late := time.Since(w.begun) > s.opts.MergeEvery*maxShare+overdueAfter
+	overdue := time.Since(w.begun) > s.opts.MergeEvery+overdueAfter
 	s.mu.Unlock()
 	wait := min(shortWait, s.opts.LockWait)
-	if late {
+	if overdue {
 		wait = s.opts.LockWait
 	}
 	_, err := s.merge(ctx, wait)
@@ -133,14 +107,4 @@ func (w *worker) merge(ctx context.Context) {
 	default:
 		w.notBefore = time.Now().Add(failPause)
 	}
-}
-
-// beat shows that the owner of the claims still runs.
-func (w *worker) beat() {
-	s := w.store
-	s.mu.Lock()
-	w.beaten = time.Now()
-	_, err := s.appendLocked(journalRecord{kind: kindBeat})
-	s.mu.Unlock()
-	_ = s.workAround(err) // a beat is never too long
 }

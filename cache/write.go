@@ -1,8 +1,7 @@
 package cache
 
-// Writing: one append to the own journal, after which a record survives the
-// death of the process and is seen by all the others. When that fails the
-// record stays in this process's memory, with one warning.
+// Writing: one append to the own journal, after which a record survives the death of the process and is seen by all the
+// others. When that fails the record stays in this process's memory, with one warning.
 
 import (
 	"errors"
@@ -13,31 +12,28 @@ import (
 type write struct {
 	bucket, key string
 	rec         record
-	after       uint64 // a stamp that this write has seen and replaces
 }
 
 // fullPause is how long a store whose disk refused a write leaves it alone.
 const fullPause = time.Minute
 
-// put writes records and gives up the claims on their keys. The stamp of the
-// last one is returned.
-func (s *Store) put(ws ...write) (stamp uint64, err error) {
+var errClosed = errors.New("cache: store is closed")
+
+// put writes records, stamped above everything that this store has read or written.
+func (s *Store) put(ws ...write) error {
 	if len(ws) == 0 {
-		return 0, nil
+		return nil
 	}
 	s.mu.Lock()
 	if s.closing {
 		s.mu.Unlock()
-		return 0, errClosed
+		return errClosed
 	}
 	recs := make([]journalRecord, len(ws))
-	now := uint64(max(s.now().UnixNano(), 1))
 	for i, w := range ws {
-		stamp = max(now, s.last+1, w.after+1)
-		s.last = stamp
-		w.rec.stamp = stamp
+		w.rec.stamp = s.nextStamp()
 		value := w.rec.encode(make([]byte, 0, recordHead+len(w.rec.payload)), w.bucket, w.key)
-		recs[i] = journalRecord{kind: kindPut, bucket: w.bucket, key: w.key, value: value}
+		recs[i] = journalRecord{bucket: w.bucket, key: w.key, value: value}
 	}
 	kept, err := s.appendLocked(recs...)
 	if !kept {
@@ -47,53 +43,58 @@ func (s *Store) put(ws ...write) (stamp uint64, err error) {
 	}
 	s.mu.Unlock()
 	s.count.written.Add(uint64(len(ws)))
-	return stamp, s.workAround(err)
+	return s.workAround(err)
 }
 
-var errClosed = errors.New("cache: store is closed")
+// nextStamp returns a stamp above all that were given or seen, unless those came from a clock that was wrong. s.mu is
+// held.
+func (s *Store) nextStamp() uint64 {
+	now := s.now()
+	stamp := uint64(max(now.UnixNano(), 1))
+	if !isAhead(s.last, now) {
+		stamp = max(stamp, s.last+1)
+	}
+	s.last = stamp
+	return stamp
+}
 
-// appendLocked appends to the own journal, making it if need be, and wakes
-// the worker. kept is false where nothing can be written. s.mu is held.
+// appendLocked appends to the own journal, making it if need be, and wakes the worker. kept is false where nothing can
+// be written. s.mu is held.
 func (s *Store) appendLocked(recs ...journalRecord) (kept bool, err error) {
 	if s.how != modeShared || time.Now().Before(s.retry) {
 		return false, nil
 	}
 	if s.proc == nil {
-		p, err := newProcess(s.journalDir(), formatVersion, s.opts.try)
-		if err != nil {
+		if s.opts.noLocks {
+			return false, errors.ErrUnsupported
+		}
+		if s.proc, err = newProcess(s.journalDir()); err != nil {
+			s.proc = nil
 			return false, err
 		}
-		if err := p.rotate(s.journalDir(), formatVersion); err != nil {
-			p.alive()
-			return false, err
-		}
-		s.proc = p
 		s.worker = startWorker(s)
 	}
-	j := s.proc.current()
 	before := s.proc.unmerged()
-	if err := j.append(recs...); err != nil {
+	if err := s.proc.append(recs...); err != nil {
 		return false, err
 	}
-	after := s.proc.unmerged()
-	if before == 0 && after > 0 {
+	if before == 0 {
 		s.worker.begun = time.Now()
 	}
-	if before == 0 || after >= s.opts.MergeRecords {
+	if before == 0 || s.proc.unmerged() >= s.opts.MergeRecords {
 		s.worker.wake()
 	}
 	return true, nil
 }
 
-// workAround turns a failed write into a way of working and a warning. What
-// remains an error is the caller's mistake.
+// workAround turns a failed write into a way of working and a warning. What remains an error is the caller's mistake.
 func (s *Store) workAround(err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, errTooLong):
 		return err
-	case errors.Is(err, errNoLocks):
+	case isUnlockable(err):
 		s.goPrivate(err)
 	case isReadOnly(err):
 		s.goReadOnly(err)
@@ -104,4 +105,36 @@ func (s *Store) workAround(err error) error {
 		s.warned.say(Warning{Kind: WarnWrite, Path: s.dir, Err: err})
 	}
 	return nil
+}
+
+// overlayBytes bounds what could not be written.
+const overlayBytes = 64 << 20
+
+// overlay holds values by slot, bounded by bytes; the oldest go first. The store's mutex guards it.
+type overlay struct {
+	values map[string][]byte
+	order  []string
+	size   int
+	max    int
+}
+
+func newOverlay(limit int) *overlay {
+	return &overlay{values: map[string][]byte{}, max: limit}
+}
+
+func (o *overlay) put(k string, value []byte) {
+	if old, ok := o.values[k]; ok {
+		o.size -= len(old)
+	} else {
+		o.order = append(o.order, k)
+		o.size += len(k)
+	}
+	o.values[k] = value
+	o.size += len(value)
+	for o.size > o.max && len(o.order) > 1 {
+		first := o.order[0]
+		o.order = o.order[1:]
+		o.size -= len(first) + len(o.values[first])
+		delete(o.values, first)
+	}
 }

@@ -38,6 +38,7 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 	u.Transport = &cache.Transport{
 		Store: store, Next: u.sender, Refresh: opts.Refresh, Offline: opts.Offline, MaxWait: cfg.Tuning.MaxWait,
 		Blocked: func(err error) bool { return !errors.As(err, new(*tmdb.ArgumentError)) }, MaxBody: tmdb.MaxBody,
+		Valid: tmdb.Valid, Waited: ratelimit.WithWaited,
 		Closed: func(ctx context.Context) bool {
 			st, err := limiter.Status(ctx)
 			return err == nil && st.State == ratelimit.CacheOnly

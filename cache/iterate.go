@@ -1,8 +1,7 @@
 package cache
 
-// Walking over a bucket, in key order, without holding anything while the
-// caller looks at what it was given: some hundred keys a session, and their
-// values in the next.
+// Walking over a bucket, in key order, without holding anything while the caller looks at what it was given: some
+// hundred keys a session, and their values in the next.
 
 import (
 	"context"
@@ -16,9 +15,8 @@ import (
 // rangeKeys is how many keys one step takes.
 const rangeKeys = 512
 
-// Range calls fn for every stored answer, in key order, fresh or not, but none
-// older than 180 days. What is written meanwhile may or may not be seen. It
-// ends with the first error, which it returns. fn may use the store.
+// Range calls fn for every stored answer, in key order, fresh or not, but none older than 180 days. What is written
+// meanwhile may or may not be seen. It ends with the first error, which it returns. fn may use the store.
 func (s *Store) Range(ctx context.Context, fn func(*Entry) error) error {
 	now := s.now()
 	return s.walk(ctx, responses, func(key string, r record) error {
@@ -57,7 +55,7 @@ func (s *Store) walk(ctx context.Context, bucket string, fn func(key string, r r
 		if len(keys) == 0 {
 			return nil
 		}
-		recs, _, err := s.lookup(ctx, bucket, keys)
+		recs, _, _, err := s.lookup(ctx, bucket, keys)
 		if err != nil {
 			return err
 		}
@@ -74,8 +72,8 @@ func (s *Store) walk(ctx context.Context, bucket string, fn func(key string, r r
 	return nil
 }
 
-// keysAfter gives the next keys of a bucket, of database and journals; more
-// says whether there may be others behind them.
+// keysAfter returns the next keys of a bucket, of database and journals; more reports whether there may be others
+// behind them.
 func (s *Store) keysAfter(ctx context.Context, bucket, after string) (keys []string, more bool, err error) {
 	written := s.journalKeys(bucket, after)
 	err = s.view(ctx, func(tx *bolt.Tx, _ dbMeta) error {
@@ -114,7 +112,7 @@ func (s *Store) keysAfter(ctx context.Context, bucket, after string) (keys []str
 func (s *Store) journalKeys(bucket, after string) []string {
 	prefix := slot(bucket, "")
 	var keys []string
-	s.eachJournal(func(k string) {
+	s.eachJournal(func(k string, _ record) {
 		if key, ok := strings.CutPrefix(k, prefix); ok && key > after {
 			keys = append(keys, key)
 		}
@@ -123,29 +121,16 @@ func (s *Store) journalKeys(bucket, after string) []string {
 	return slices.Compact(keys)
 }
 
-// eachJournal calls fn for every slot that lies in a journal, or only in this
-// process's memory; for some more than once.
-func (s *Store) eachJournal(fn func(slot string)) {
+// eachJournal calls fn for every slot that lies in a journal, or only in this process's memory, with the head of its
+// record; for some slots more than once.
+func (s *Store) eachJournal(fn func(slot string, head record)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.eachJournalled(func(k string, _ record) { fn(k) })
-}
-
-// eachJournalled is eachJournal with the head of each record. s.mu is held.
-func (s *Store) eachJournalled(fn func(slot string, head record)) {
 	s.refreshPeers()
-	each := func(j *journal) {
+	for j := range s.journals() {
 		for k, p := range j.index {
 			fn(k, p.head)
 		}
-	}
-	if s.proc != nil {
-		for _, j := range s.proc.journals {
-			each(j)
-		}
-	}
-	for _, j := range s.peers {
-		each(j)
 	}
 	for k, v := range s.private.values {
 		if head, err := decodeHead(v); err == nil {

@@ -1,7 +1,6 @@
 package cache
 
-// Operations on the whole cache that a person asks for: they wait for the lock
-// with patience.
+// Operations on the whole cache that a person asks for: they wait for the lock with patience.
 
 import (
 	"context"
@@ -10,12 +9,10 @@ import (
 	"time"
 )
 
-// operatorWait is how long an operation waits for the lock if its context
-// allows so long.
+// operatorWait is how long an operation waits for the lock if its context allows that.
 const operatorWait = 30 * time.Second
 
-// ErrUnavailable says that the directory can't be used for the operation; the
-// warning has said why.
+// ErrUnavailable reports that the directory can't be used for the operation; a warning has said why.
 var ErrUnavailable = errors.New("cache directory can't be used")
 
 // operate runs fn under the exclusive lock.
@@ -31,8 +28,8 @@ func (s *Store) operate(ctx context.Context, fn func() error) error {
 	return fn()
 }
 
-// Merge merges the own journal and those of dead processes into the database
-// now, and gives the number of records that it wrote.
+// Merge merges the own journal and those of dead processes into the database now, and returns the number of records
+// that it wrote.
 func (s *Store) Merge(ctx context.Context) (merged int, err error) {
 	err = s.operate(ctx, func() error {
 		merged, err = s.mergeLocked()
@@ -41,39 +38,33 @@ func (s *Store) Merge(ctx context.Context) (merged int, err error) {
 	return merged, err
 }
 
-// Clear removes everything, in all buckets. What other running processes have
-// in their journals counts as removed too.
+// Clear removes everything, in all buckets. What other running processes have in their journals counts as removed too.
 func (s *Store) Clear(ctx context.Context) error {
 	err := s.operate(ctx, func() error {
-		db, _, err := s.openExclusive() // a damaged file goes aside, a newer one is left alone
-		if err != nil {
+		// A damaged file goes aside, a newer one is left alone.
+		if err := s.inDatabase(func(*DB, dbMeta) error { return nil }); err != nil {
 			return err
 		}
-		if err := db.Close(); err != nil {
-			return err
-		}
-		mine, err := s.rotate()
+		mine, err := s.beginJournal()
 		if err != nil {
 			return err
 		}
 		s.mu.Lock()
-		stamp := uint64(max(s.now().UnixNano(), 1))
-		stamp = max(stamp, s.last+1)
-		s.last = stamp
+		stamp := s.nextStamp()
 		s.private = newOverlay(overlayBytes)
 		s.mu.Unlock()
 		meta := dbMeta{Format: formatName, Version: formatVersion, Cleared: stamp, Pruned: s.now().Unix()}
 		if err := s.replaceDB(meta); err != nil {
 			return err
 		}
-		s.forget(mine)
-		dead := s.deadOwners()
+		s.removeMerged(mine)
+		dead := s.takeOrphans()
 		s.bury(dead)
+		dead.release()
 		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("clear the cache: %w", err)
 	}
-	s.lru.clear()
 	return nil
 }

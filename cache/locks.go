@@ -1,0 +1,153 @@
+package cache
+
+// The lock of the database. Whoever waits for it in vain must know whether its holder is slow or was stopped: whoever
+// holds a lock for long touches its file, and who waits watches that.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/anivault/anivault/internal/lockfile"
+)
+
+var (
+	// ErrLocked reports that another process holds the cache's lock for longer than the store waits.
+	ErrLocked = errors.New("cache is locked by another process")
+	// errAtWork is ErrLocked where the holder is known to move.
+	errAtWork = fmt.Errorf("%w that is at work", ErrLocked)
+)
+
+// isReadOnly reports whether a place can be read but not written.
+func isReadOnly(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
+}
+
+// isUnlockable reports whether there are no locks to be had: on some network file systems, and where something else
+// lies in the place of a lock file.
+func isUnlockable(err error) bool {
+	return errors.Is(err, errors.ErrUnsupported) || errors.As(err, new(*lockfile.NotRegularError))
+}
+
+// dbLock is the lock that every session on the database holds: shared to read, exclusive to write.
+type dbLock struct {
+	lock *lockfile.Lock
+	mu   sync.Mutex
+	life pulseWatch
+}
+
+// acquire takes the lock within wait, or returns ErrLocked; errAtWork where the holder has moved lately. A session of
+// this process that has the lock is waited for however long it takes: to do without it would be to ask for what it is
+// just writing down.
+func (l *dbLock) acquire(ctx context.Context, kind lockfile.Kind, wait time.Duration) (release func(), err error) {
+	err = l.lock.Lock(ctx, kind, 0)
+	if errors.Is(err, lockfile.ErrBusy) && wait > 0 {
+		_ = l.busy()
+		err = l.lock.Lock(ctx, kind, wait)
+	}
+	switch {
+	case errors.Is(err, lockfile.ErrBusy):
+		return nil, l.busy()
+	case ctx.Err() != nil && err != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		return nil, err
+	case kind == lockfile.Shared:
+		return l.lock.Unlock, nil
+	}
+	stop := pulse(l.lock.Path(), pulseEvery)
+	return func() {
+		stop()
+		l.lock.Unlock()
+	}, nil
+}
+
+// busy returns the error for a lock that is not free.
+func (l *dbLock) busy() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.life.moves(touched(l.lock.Path()), time.Now()) {
+		return errAtWork
+	}
+	return ErrLocked
+}
+
+// pulseEvery is how often the holder of the exclusive lock touches its file.
+const pulseEvery = 50 * time.Millisecond
+
+// pulse touches a lock file now, and then again and again until stop is called. Most locks are given back before the
+// second time.
+func pulse(path string, every time.Duration) (stop func()) {
+	touch := func() {
+		now := time.Now()
+		_ = os.Chtimes(path, now, now) // without it others take us for stopped, and do without the lock
+	}
+	touch()
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				touch()
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-ended
+	}
+}
+
+// touched is when a lock file was touched last, 0 where there is none.
+func touched(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.ModTime().UnixNano()
+}
+
+// pulseWatch tells a holder that moves from one that was stopped.
+type pulseWatch struct {
+	limit time.Duration // without a touch for so long it does not move
+	seen  int64
+	moved time.Time
+}
+
+// moves notes the time of the last touch, and reports whether it has changed within the limit. The watcher's own clock
+// counts: a file's times may come from another machine.
+func (w *pulseWatch) moves(touched int64, now time.Time) bool {
+	if touched != w.seen {
+		w.seen, w.moved = touched, now
+	}
+	return now.Sub(w.moved) < w.limit
+}
+
+// workPause is how long a slow holder of the database's lock is left to its work before somebody looks again.
+const workPause = 10 * time.Millisecond
+
+// awaitWork waits a moment for a holder of the database's lock that is at work. It returns false when that has gone on,
+// since begun, for longer than a silent claimant would be waited for.
+func (s *Store) awaitWork(ctx context.Context, begun time.Time) bool {
+	if time.Since(begun) >= s.opts.ClaimTimeout {
+		return false
+	}
+	timer := time.NewTimer(workPause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

@@ -1,0 +1,36 @@
+//go:build unix
+
+package cache
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// ownerOf returns an error where what lies at path belongs to another user.
+func ownerOf(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil //nolint:nilerr // what can't be seen belongs to nobody
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && int(st.Uid) != os.Geteuid() {
+		return fmt.Errorf("%s belongs to another user (uid %d)", path, st.Uid)
+	}
+	return nil
+}
+
+// ownedByOthers returns why others decide what lies in a folder of ours: it, or one of the files in it, belongs to
+// another user, or others may write there.
+func ownedByOthers(dir string, files ...string) error {
+	for _, path := range append([]string{dir}, files...) {
+		if err := ownerOf(path); err != nil {
+			return err
+		}
+	}
+	if info, err := os.Stat(dir); err == nil && info.Mode().Perm()&0o022 != 0 {
+		return errors.New(dir + " can be written by other users")
+	}
+	return nil
+}
