@@ -60,7 +60,7 @@ func (s *Store) claim(ctx context.Context, key string) (claim, error) {
 		none.waited = waited
 		return none, nil
 	case ctx.Err() != nil:
-		return none, context.Cause(ctx)
+		return none, ended(ctx)
 	}
 	return none, s.workAround(err)
 }

@@ -1,6 +1,10 @@
 package cache
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+)
 
 // landed is what a flight has brought.
 type landed struct {
@@ -19,7 +23,7 @@ func (t *Transport) share(q question) (answer, error) {
 		flight := t.flights.DoChan(q.key, func() (any, error) { return t.lead(q), nil })
 		select {
 		case <-ctx.Done():
-			return answer{}, context.Cause(ctx)
+			return answer{}, ended(ctx)
 		case res := <-flight:
 			got := res.Val.(landed)
 			if got.panicked != nil {
@@ -39,4 +43,13 @@ func (t *Transport) lead(q question) (out landed) {
 	out.ans, out.err = t.answer(q)
 	out.again = out.err != nil && q.req.Context().Err() != nil
 	return out
+}
+
+// ended returns why a context has ended: its cause, and for a cancelled one [context.Canceled] as well.
+func ended(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if err := ctx.Err(); errors.Is(err, context.Canceled) && !errors.Is(cause, err) {
+		return fmt.Errorf("%w: %w", err, cause)
+	}
+	return cause
 }

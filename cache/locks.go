@@ -54,7 +54,7 @@ func (l *dbLock) acquire(ctx context.Context, kind lockfile.Kind, wait time.Dura
 	case errors.Is(err, lockfile.ErrBusy):
 		return nil, l.busy()
 	case ctx.Err() != nil && err != nil:
-		return nil, context.Cause(ctx)
+		return nil, ended(ctx)
 	case err != nil:
 		return nil, err
 	case kind == lockfile.Shared:

@@ -149,7 +149,7 @@ func (t *Transport) look(q question) (*Entry, sight, error) {
 	for {
 		e, saw, err := t.Store.entry(ctx, q.key)
 		if ctx.Err() != nil {
-			return nil, saw, context.Cause(ctx)
+			return nil, saw, ended(ctx)
 		}
 		if e != nil && !e.Usable(t.Store.now(), t.policy().Keep(q.class)) {
 			e = nil
