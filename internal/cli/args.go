@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"fmt"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -52,21 +50,13 @@ func exactArgs(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// checkFormat refuses a --format that is not one of the words.
-func checkFormat(format string, words ...string) error {
-	if slices.Contains(words, format) {
-		return nil
-	}
-	return usagef("allowed: "+strings.Join(words, ", "), "flag --format: %q is not a format", format)
-}
-
-// completeWords offers the words as completions of the flag's value.
-func completeWords(cmd *cobra.Command, flag string, words ...string) {
-	err := cmd.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return words, cobra.ShellCompDirectiveNoFileComp
-	})
-	if err != nil {
-		panic(fmt.Sprintf("completion of --%s: %v", flag, err)) // the flag does not exist: a mistake in this package
+// atLeastOne wants an argument; the hint gives an example.
+func atLeastOne(name, hint string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return nil
+		}
+		return usagef(hint, "no %s given", name)
 	}
 }
 

@@ -77,7 +77,7 @@ func TestScriptsMeetEveryHint(t *testing.T) {
 	found := 0
 	for _, hint := range hintsOfTMDB() {
 		found++
-		if !strings.Contains(all, "hint: "+quoted(hint)+"$") && !strings.Contains(all, "mend: "+quoted(hint)+"$") {
+		if !strings.Contains(all, "hint: "+quoted(hint)+"$") && !strings.Contains(all, "fix: "+quoted(hint)+"$") {
 			t.Errorf("no script looks for the hint %s", hint)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 func (c *command) demoCommand() *cobra.Command {
 	var keep string
 	var f matchFlags
-	cmd := &cobra.Command{
+	cmd := leaf(&cobra.Command{
 		Use:   "demo",
 		Short: "See it work: no key, no network, nothing left behind",
 		Long: `Make a sample library in a temporary folder, start a stand-in for TMDB on this machine that limits requests
@@ -30,15 +30,11 @@ Like match it prints a table on a terminal and one JSON object per line (NDJSON)
   anivault demo --format table | less
   anivault demo --report demo.html  the page that match --report writes
   anivault demo --keep /tmp/demo    look at library, cache and state afterwards`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.demo(cmd, keep, f)
-		},
-	}
+	}, nil, func(cmd *cobra.Command, _ []string, _ string) error { return c.demo(cmd, keep, f) })
 	cmd.Flags().StringVar(&keep, "keep", "", "make everything in `DIR`, which must be new or empty, and leave it there")
 	cmd.Flags().StringVar(&f.format, "format", "", "`FORM` of the output: table, json, ndjson or csv (default: table on a terminal, ndjson on a pipe)")
 	cmd.Flags().StringVar(&f.report, "report", "", "write a self-contained HTML page to `FILE`")
-	completeWords(cmd, "format", "table", "json", "ndjson", "csv")
+	completeWords(cmd, "format", matchFormats...)
 	return cmd
 }
 

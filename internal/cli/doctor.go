@@ -20,72 +20,70 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// finding is one line of doctor: what was looked at, how it is, and how to mend it.
+// finding is one line of doctor: what was checked, how it is, and how to fix it.
 type finding struct {
-	what, how, mend string
-	bad             bool // a fault; otherwise, with a mend, a remark
+	what, state, fix string
+	bad              bool // a fault; otherwise, with a fix, a remark
 }
 
 func (c *command) doctorCommand() *cobra.Command {
 	var offline bool
-	cmd := &cobra.Command{
+	cmd := leaf(&cobra.Command{
 		Use:   "doctor",
-		Short: "Check key, connection, clock, folders and cache, and say how to mend what is wrong",
+		Short: "Check key, connection, clock, folders and cache, and say how to fix what is wrong",
 		Long: `Check the configuration, the key, whether TMDB answers, the clock, the folders and their locks, and the cache: one
-line each, with the mend below what is wrong. It sends one request. Exit 1 if something is wrong, 2 if it is the
+line each, with the fix below what is wrong. It sends one request. Exit 1 if something is wrong, 2 if it is the
 configuration; then only what needs none is checked, in the default places.`,
 		Example: "  anivault doctor\n  anivault doctor --offline",
-		Args:    noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := c.load(cmd)
-			broken := err
-			if err != nil {
-				if cfg, err = c.bare(); err != nil {
-					return broken
-				}
+	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
+		cfg, err := c.load(cmd)
+		broken := err
+		if err != nil {
+			if cfg, err = c.bare(); err != nil {
+				return broken
 			}
-			faults := 0
-			for _, check := range c.checks(cfg, broken, offline) {
-				f := check(cmd.Context())
-				sign := "ok  "
-				switch {
-				case f.bad:
-					sign = "FAIL"
-					faults++
-				case f.mend != "":
-					sign = "note"
-				}
-				if err := f.write(c.streams, sign); err != nil {
-					return err
-				}
-			}
+		}
+		faults := 0
+		for _, check := range c.checks(cfg, broken, offline) {
+			f := check(cmd.Context())
+			sign := "ok  "
 			switch {
-			case broken != nil:
-				return &exitError{code: exitUsage}
-			case faults > 0:
-				return &exitError{code: exitInternal}
+			case f.bad:
+				sign = "FAIL"
+				faults++
+			case f.fix != "":
+				sign = "note"
 			}
-			return nil
-		},
-	}
+			if err := f.write(c.streams, sign); err != nil {
+				return err
+			}
+		}
+		switch {
+		case broken != nil:
+			return &exitError{code: exitUsage}
+		case faults > 0:
+			return &exitError{code: exitInternal}
+		}
+		return nil
+	})
 	cmd.Flags().BoolVar(&offline, "offline", false, "send nothing")
 	return cmd
 }
 
-// write prints the finding, on a terminal wrapped at words.
+// write prints the finding, wrapped at words on a terminal.
 func (f finding) write(s ui.Streams, sign string) error {
-	text := fmt.Sprintf("%s  %-10s  %s\n", sign, f.what, ui.OneLine(f.how))
+	text := fmt.Sprintf("%s  %-10s  %s\n", sign, f.what, ui.OneLine(f.state))
 	const column = len("FAIL  cache dir   ")
 	text = ui.Hanging(text, s.OutWidth(), column)
-	if f.mend != "" {
-		text += ui.Hanging(strings.Repeat(" ", column)+"mend: "+f.mend+"\n", s.OutWidth(), column+len("mend: "))
+	if f.fix != "" {
+		text += ui.Hanging(strings.Repeat(" ", column)+"fix: "+f.fix+"\n", s.OutWidth(), column+len("fix: "))
 	}
 	_, err := io.WriteString(s.Out, text)
 	return err
 }
 
-// bare is the configuration of someone who has none: what can be checked when their own is broken. Where the folders
-// are is still heeded.
+// bare returns the configuration without a config file and without variables, except those that name folders: what can be
+// checked when the own one is broken.
 func (c *command) bare() (*config.Config, error) {
 	var environ []string
 	for _, kv := range c.environ {
@@ -118,22 +116,22 @@ func (c *command) checks(cfg *config.Config, broken error, offline bool) []func(
 
 func checkConfig(cfg *config.Config, broken error) finding {
 	if broken != nil {
-		return finding{what: "config", how: broken.Error(), mend: "put that right, then run anivault doctor again: key and connection are not checked before", bad: true}
+		return finding{what: "config", state: broken.Error(), fix: "correct this, then run anivault doctor again: key and connection are checked only then", bad: true}
 	}
 	if _, err := os.Stat(cfg.Dirs.ConfigFile); err != nil {
-		return finding{what: "config", how: "valid; no config file (" + cfg.Dirs.ConfigFile + ")"}
+		return finding{what: "config", state: "valid; no config file (" + cfg.Dirs.ConfigFile + ")"}
 	}
-	return finding{what: "config", how: "valid; " + cfg.Dirs.ConfigFile}
+	return finding{what: "config", state: "valid; " + cfg.Dirs.ConfigFile}
 }
 
 func checkKey(cfg *config.Config) finding {
 	switch {
 	case cfg.TMDB.Token.IsSet():
-		return finding{what: "key", how: "an API Read Access Token is set"}
+		return finding{what: "key", state: "an API Read Access Token is set"}
 	case cfg.TMDB.APIKey.IsSet():
-		return finding{what: "key", how: "a v3 API key is set; it travels in URLs", mend: "prefer ANIVAULT_TMDB_TOKEN: a token travels in a header"}
+		return finding{what: "key", state: "a v3 API key is set; it travels in URLs", fix: "prefer ANIVAULT_TMDB_TOKEN: a token travels in a header"}
 	}
-	return finding{what: "key", how: "none is set: only --offline works", mend: "set ANIVAULT_TMDB_TOKEN (https://www.themoviedb.org/settings/api), or: anivault config init", bad: true}
+	return finding{what: "key", state: "none is set: only --offline works", fix: "set ANIVAULT_TMDB_TOKEN (https://www.themoviedb.org/settings/api), or: anivault config init", bad: true}
 }
 
 // checkTMDB asks TMDB one question.
@@ -145,23 +143,23 @@ func checkTMDB(ctx context.Context, cfg *config.Config) finding {
 	var refusal *tmdb.UnauthorizedError
 	switch {
 	case errors.As(err, &blocked):
-		return finding{what: "tmdb", how: "not asked: " + blocked.Error(), mend: "anivault status"}
+		return finding{what: "tmdb", state: "not asked: " + blocked.Error(), fix: "anivault status"}
 	case errors.As(err, &refusal):
-		return finding{what: "tmdb", how: host + ": " + refused(cfg, refusal).Error(), mend: strings.ReplaceAll(hintFor(refused(cfg, refusal)), "\n      ", "; "), bad: true}
+		return finding{what: "tmdb", state: host + ": " + refused(cfg, refusal).Error(), fix: strings.ReplaceAll(hintFor(refused(cfg, refusal)), "\n      ", "; "), bad: true}
 	case err != nil:
 		_, text := app.Explain(err)
-		mend := tmdbHint(err)
-		if mend == "" {
-			mend = "check the connection, proxy and ANIVAULT_TMDB_BASE_URL; TMDB's own state: https://status.themoviedb.org"
+		fix := tmdbHint(err)
+		if fix == "" {
+			fix = "check the connection, proxy and ANIVAULT_TMDB_BASE_URL; TMDB's own state: https://status.themoviedb.org"
 		}
-		return finding{what: "tmdb", how: host + ": " + text, mend: mend, bad: true}
+		return finding{what: "tmdb", state: host + ": " + text, fix: fix, bad: true}
 	case skew.Abs() > tolerable:
-		return finding{what: "tmdb", how: fmt.Sprintf("%s accepts the key; this machine's clock is off by %s", host, -skew), mend: "set the clock (for example: timedatectl set-ntp true)"}
+		return finding{what: "tmdb", state: fmt.Sprintf("%s accepts the key; this machine's clock is off by %s", host, -skew), fix: "set the clock (for example: timedatectl set-ntp true)"}
 	}
-	return finding{what: "tmdb", how: fmt.Sprintf("%s accepts the key (%s); the clocks agree", host, took.Round(time.Millisecond))}
+	return finding{what: "tmdb", state: fmt.Sprintf("%s accepts the key (%s); the clocks agree", host, took.Round(time.Millisecond))}
 }
 
-// probe sends the one request, with a patience of its own: a person waits for it.
+// probe sends one request, with short timeouts: a person waits for it.
 func probe(ctx context.Context, cfg *config.Config) (took, skew time.Duration, err error) {
 	const patience = 10 * time.Second
 	own := *cfg
@@ -181,7 +179,7 @@ func checkFolder(what, dir string) finding {
 		if errors.As(err, &where) && where.Path == dir {
 			err = fmt.Errorf("%s: %w", where.Op, where.Err) // the folder is named already
 		}
-		return finding{what: what, how: dir + ": " + err.Error(), mend: "make it writable for you, or set ANIVAULT_STATE_DIR, ANIVAULT_CACHE_DIR, ANIVAULT_DATA_DIR", bad: true}
+		return finding{what: what, state: dir + ": " + err.Error(), fix: "make it writable for you, or set ANIVAULT_STATE_DIR, ANIVAULT_CACHE_DIR, ANIVAULT_DATA_DIR", bad: true}
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return bad(err)
@@ -200,9 +198,9 @@ func checkFolder(what, dir string) finding {
 		return bad(err)
 	}
 	if mode := info.Mode().Perm(); mode&0o022 != 0 && info.Mode()&os.ModeSetgid == 0 && filepath.Separator == '/' {
-		return finding{what: what, how: fmt.Sprintf("%s: others can write to it (%s)", dir, mode), mend: "chmod go-w " + dir}
+		return finding{what: what, state: fmt.Sprintf("%s: others can write to it (%s)", dir, mode), fix: "chmod go-w " + dir}
 	}
-	return finding{what: what, how: dir + " can be written"}
+	return finding{what: what, state: dir + " can be written"}
 }
 
 // checkLimiter opens the shared state; what it has to work around is what is wrong.
@@ -210,7 +208,7 @@ func checkLimiter(ctx context.Context, cfg *config.Config) finding {
 	var warned error
 	store, err := app.OpenState(cfg, func(err error) { warned = errors.Join(warned, err) })
 	if err != nil {
-		return finding{what: "limiter", how: err.Error(), mend: "anivault config validate", bad: true}
+		return finding{what: "limiter", state: err.Error(), fix: "anivault config validate", bad: true}
 	}
 	st, err := ratelimit.ReadStatus(ctx, store, cfg.Tuning)
 	if closer, ok := store.(interface{ Close() error }); ok {
@@ -218,30 +216,30 @@ func checkLimiter(ctx context.Context, cfg *config.Config) finding {
 	}
 	switch {
 	case err != nil:
-		return finding{what: "limiter", how: err.Error(), mend: "anivault limiter reset", bad: true}
+		return finding{what: "limiter", state: err.Error(), fix: "anivault limiter reset", bad: true}
 	case warned != nil:
-		return finding{what: "limiter", how: warned.Error(), mend: "use a local folder that supports locks: ANIVAULT_STATE_DIR", bad: true}
+		return finding{what: "limiter", state: warned.Error(), fix: "use a local folder that supports locks: ANIVAULT_STATE_DIR", bad: true}
 	case st.State == ratelimit.CacheOnly:
-		return finding{what: "limiter", how: "CacheOnly (" + st.Cause.String() + "): nothing is asked", mend: "anivault limiter resume"}
+		return finding{what: "limiter", state: "CacheOnly (" + st.Cause.String() + "): nothing is asked", fix: "anivault limiter resume"}
 	}
-	return finding{what: "limiter", how: "shared state and locks work; " + st.State.String()}
+	return finding{what: "limiter", state: "shared state and locks work; " + st.State.String()}
 }
 
 func checkCache(ctx context.Context, cfg *config.Config) finding {
 	var warned error
 	store, err := app.OpenCache(cfg, func(err error) { warned = errors.Join(warned, err) })
 	if err != nil {
-		return finding{what: "cache", how: err.Error(), mend: "anivault config validate", bad: true}
+		return finding{what: "cache", state: err.Error(), fix: "anivault config validate", bad: true}
 	}
 	report, err := store.Verify(ctx)
 	err = errors.Join(err, store.Close())
 	switch {
 	case err != nil:
-		return finding{what: "cache", how: err.Error(), mend: "anivault cache verify", bad: true}
+		return finding{what: "cache", state: err.Error(), fix: "anivault cache verify", bad: true}
 	case len(report.Problems) > 0:
-		return finding{what: "cache", how: fmt.Sprintf("%d problems, such as %s", len(report.Problems), report.Problems[0]), mend: "anivault cache clear", bad: true}
+		return finding{what: "cache", state: fmt.Sprintf("%d problems, such as %s", len(report.Problems), report.Problems[0]), fix: "anivault cache clear", bad: true}
 	case warned != nil:
-		return finding{what: "cache", how: warned.Error(), mend: "use a local folder that supports locks: ANIVAULT_CACHE_DIR", bad: true}
+		return finding{what: "cache", state: warned.Error(), fix: "use a local folder that supports locks: ANIVAULT_CACHE_DIR", bad: true}
 	}
-	return finding{what: "cache", how: fmt.Sprintf("%d records are sound: %s", report.Records, recordKinds)}
+	return finding{what: "cache", state: fmt.Sprintf("%d records are sound: %s", report.Records, recordKinds)}
 }

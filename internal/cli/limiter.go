@@ -1,19 +1,19 @@
 package cli
 
 import (
-	"encoding/json"
-	"fmt"
-	"io"
-	"strings"
-	"text/tabwriter"
+	"context"
+	"errors"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/anivault/anivault/internal/app"
+	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/ratelimit"
 )
 
 func (c *command) limiterCommand() *cobra.Command {
-	cmd := &cobra.Command{
+	return group(&cobra.Command{
 		Use:   "limiter",
 		Short: "Look at the limiter, tune it, or tell it what to do",
 		Long: `Look at the limiter that every request to TMDB has to pass, tune it, or tell it what to do. All of your processes
@@ -21,89 +21,43 @@ on this machine share it.`,
 		Example: `  anivault limiter show
   anivault limiter tune rate_base=10 --for 2h
   anivault limiter resume`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(
+	},
 		c.limiterShowCommand(), c.limiterTuneCommand(), c.limiterCacheOnlyCommand(), c.limiterResumeCommand(),
 		c.limiterResetCommand(), c.limiterRulesCommand(), c.limiterGraphCommand(), c.limiterSimulateCommand(),
 	)
+}
+
+func (c *command) limiterShowCommand() *cobra.Command {
+	cmd := c.statusCommand()
+	cmd.Use = "show"
+	cmd.Short = "Say in which state the limiter is (as: anivault status)"
+	cmd.Example = "  anivault limiter show\n  anivault limiter show --watch"
 	return cmd
 }
 
-func (c *command) limiterRulesCommand() *cobra.Command {
-	var format string
-	cmd := &cobra.Command{
-		Use:   "rules",
-		Short: "Print the transition table",
-		Long: `Print the transition table, in the order in which its rows are tried: the first that holds is the event's
-only transition.`,
-		Example: "  anivault limiter rules\n  anivault limiter rules --format json",
-		Args:    noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			if err := checkFormat(format, "text", "json"); err != nil {
-				return err
+// operate opens the shared state for an operator's command; a process's own memory can't be reached.
+func (c *command) operate(cmd *cobra.Command, do func(context.Context, *config.Config, ratelimit.Store) error) error {
+	cfg, err := c.load(cmd)
+	if err != nil {
+		return err
+	}
+	if cfg.Coordinator == "memory" {
+		return usagef("unset ANIVAULT_COORDINATOR, or set it to file", "with ANIVAULT_COORDINATOR=memory no other process can be reached")
+	}
+	store, err := ratelimit.OpenFileStore(app.StateDir(cfg), ratelimit.FileOptions{
+		Processes: cfg.Tuning.Processes, Patience: operatorPatience,
+		OnWarning: func(err error) {
+			if w, ok := errors.AsType[*ratelimit.StoreWarning](err); !ok || w.Parts == 0 { // going on alone is no use here; do's error says why
+				c.warn("%v", err)
 			}
-			if format == "json" {
-				return rulesJSON(c.streams.Out)
-			}
-			return rulesText(c.streams.Out)
 		},
+	})
+	if err != nil {
+		return err
 	}
-	cmd.Flags().StringVar(&format, "format", "text", "`FORM` of the output: text or json")
-	completeWords(cmd, "format", "text", "json")
-	return cmd
+	return errors.Join(do(cmd.Context(), cfg, store), store.Close())
 }
 
-// fromStates names where a rule leads from.
-func fromStates(r ratelimit.Rule) []string {
-	if r.From == nil {
-		return []string{"any"}
-	}
-	names := make([]string, len(r.From))
-	for i, s := range r.From {
-		names[i] = s.String()
-	}
-	return names
-}
-
-func rulesText(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "FROM\tTO\tCONDITION\tCONFIRMATION\tREASON")
-	for _, r := range ratelimit.Rules() {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", strings.Join(fromStates(r), ", "), r.To, r.Condition, r.Confirmation, r.Reason)
-	}
-	return w.Flush()
-}
-
-// wireRule is a row of the transition table in JSON.
-type wireRule struct {
-	From         []string `json:"from" doc:"the states it leads out of"`
-	To           string   `json:"to" doc:"the state it leads to"`
-	Condition    string   `json:"condition" doc:"what has to hold"`
-	Confirmation string   `json:"confirmation" doc:"how often or how long"`
-	Reason       string   `json:"reason" doc:"its name in logs and status"`
-}
-
-func rulesJSON(out io.Writer) error {
-	var rows []wireRule
-	for _, r := range ratelimit.Rules() {
-		rows = append(rows, wireRule{fromStates(r), r.To.String(), r.Condition, r.Confirmation, r.Reason.String()})
-	}
-	enc := json.NewEncoder(out)
-	enc.SetIndent("", "  ")
-	return enc.Encode(rows)
-}
-
-func (c *command) limiterGraphCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:     "graph",
-		Short:   "Print the state diagram as Mermaid, generated from the transition table",
-		Example: "  anivault limiter graph > limiter.mmd",
-		Args:    noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := io.WriteString(c.streams.Out, ratelimit.Graph())
-			return err
-		},
-	}
-}
+// operatorPatience is how long an operator's command waits for the shared state. A process that holds its lock for
+// longer does not run.
+const operatorPatience = 5 * time.Second

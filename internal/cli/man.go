@@ -19,31 +19,29 @@ import (
 // manCommand writes man pages: packages are made with it, and a person who built from source can read them.
 func (c *command) manCommand() *cobra.Command {
 	var dir string
-	cmd := &cobra.Command{
+	cmd := leaf(&cobra.Command{
 		Use:     "man",
 		Short:   "Print the manual page, or write one per command",
 		Example: "  anivault man | man -l -\n  anivault man --dir ~/.local/share/man/man1",
-		Args:    noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			root := cmd.Root()
-			root.DisableAutoGenTag = true
-			page, err := manPage(root)
-			if err != nil {
-				return err
-			}
-			if dir == "" {
-				_, err := c.streams.Out.Write(page)
-				return err
-			}
-			if err := os.MkdirAll(dir, 0o755); err != nil {
-				return fmt.Errorf("make folder for man pages: %w", err)
-			}
-			if err := doc.GenManTree(root, manHeader(), dir); err != nil {
-				return err
-			}
-			return os.WriteFile(filepath.Join(dir, root.Name()+".1"), page, 0o644) // with its tables
-		},
-	}
+	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
+		root := cmd.Root()
+		root.DisableAutoGenTag = true
+		page, err := manPage(root)
+		if err != nil {
+			return err
+		}
+		if dir == "" {
+			_, err := c.streams.Out.Write(page)
+			return err
+		}
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return fmt.Errorf("make folder for man pages: %w", err)
+		}
+		if err := doc.GenManTree(root, manHeader(), dir); err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(dir, root.Name()+".1"), page, 0o644) // with its tables
+	})
 	cmd.Flags().StringVar(&dir, "dir", "", "write a page per command into `FOLDER` instead")
 	return cmd
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -13,15 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/anivault/anivault/internal/app"
-	"github.com/anivault/anivault/internal/chart"
-	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/library"
-	"github.com/anivault/anivault/internal/report"
-	"github.com/anivault/anivault/internal/report/html"
 	"github.com/anivault/anivault/internal/run"
 	"github.com/anivault/anivault/internal/ui"
-	"github.com/anivault/anivault/internal/version"
-	"github.com/anivault/anivault/tmdb"
 )
 
 // matchFlags are the flags of match that are no settings.
@@ -46,7 +39,7 @@ type matchFlags struct {
 
 func (c *command) matchCommand() *cobra.Command {
 	var f matchFlags
-	cmd := &cobra.Command{
+	cmd := leaf(&cobra.Command{
 		Use:   "match PATH...",
 		Short: "Match every media file below PATH to TMDB",
 		Long: `Walk PATH, read the name of every media file, and find its TMDB entry, season and episode.
@@ -62,30 +55,30 @@ What a file .anivaultignore in a folder lists, in the syntax of .gitignore, is l
   anivault match --interactive ~/Anime
   anivault match --auto-recover=15m --log-file match.log ~/Anime
   find . -name "*.mkv" -print0 | anivault match --files-from - -0`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.namesFrom == "" && f.filesFrom == "" {
-				if err := c.checkPaths(cmd, args); err != nil {
-					return err
-				}
-			}
-			if err := f.check(c, args); err != nil {
+		Args: cobra.ArbitraryArgs,
+	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
+		if f.namesFrom == "" && f.filesFrom == "" {
+			if err := c.checkPaths(cmd, args); err != nil {
 				return err
 			}
-			f.roots = args
-			cfg, err := c.load(cmd)
-			if err != nil {
-				return err
-			}
-			if !f.offline && !cfg.TMDB.HasKey() {
-				return usagef(noKeyHint, noKeyMessage)
-			}
-			produce, err := f.input(c, cfg, args)
-			if err != nil {
-				return err
-			}
-			return c.match(cmd.Context(), cfg, f, produce)
-		},
-	}
+		}
+		if err := f.check(c, args); err != nil {
+			return err
+		}
+		f.roots = args
+		cfg, err := c.load(cmd)
+		if err != nil {
+			return err
+		}
+		if !f.offline && !cfg.TMDB.HasKey() {
+			return usagef(noKeyHint, noKeyMessage)
+		}
+		produce, err := f.input(c, args)
+		if err != nil {
+			return err
+		}
+		return c.match(cmd.Context(), cfg, f, produce)
+	})
 	flags := cmd.Flags()
 	flags.StringVar(&f.format, "format", "", "`FORM` of the output: table, json, ndjson or csv (default: table on a terminal, ndjson on a pipe)")
 	flags.BoolVar(&f.offline, "offline", false, "never touch the network; answers come from cache, index and pins")
@@ -107,7 +100,7 @@ What a file .anivaultignore in a folder lists, in the syntax of .gitignore, is l
 	flags.Bool("include-adult", false, "let TMDB's search return adult titles")
 	flags.BoolVar(&f.refresh, "refresh", false, "revalidate cached answers with TMDB (its own search answers may be 8 hours old)")
 	flags.String("jobs", "", "read and parse `N` at once; never the number of requests (default: by CPU)")
-	completeWords(cmd, "format", "table", "json", "ndjson", "csv")
+	completeWords(cmd, "format", matchFormats...)
 	completeWords(cmd, "type", "auto", "tv", "movie")
 	completeWords(cmd, "language", "en-US", "ko-KR", "ja-JP", "zh-CN", "zh-TW", "de-DE", "fr-FR", "es-ES", "pt-BR", "it-IT")
 	return cmd
@@ -115,13 +108,7 @@ What a file .anivaultignore in a folder lists, in the syntax of .gitignore, is l
 
 // check refuses flags that make no sense together and fills in the default format.
 func (f *matchFlags) check(c *command, args []string) error {
-	if f.format == "" {
-		f.format = "ndjson"
-		if c.streams.OutTTY {
-			f.format = "table"
-		}
-	}
-	if err := checkFormat(f.format, "table", "json", "ndjson", "csv"); err != nil {
+	if err := c.tableOr(&f.format, matchFormats...); err != nil {
 		return err
 	}
 	switch {
@@ -166,9 +153,9 @@ func (c *command) checkPaths(cmd *cobra.Command, args []string) error {
 	return usagef("for example: "+example, "no PATH given")
 }
 
-// input returns what produces the files to match. That no PATH exists, or a list can't be opened, is said
-// before any work.
-func (f *matchFlags) input(c *command, cfg *config.Config, args []string) (run.Producer, error) {
+// input returns the source of the files to match. It is an error, before any work, that no PATH exists or a list can't be
+// opened.
+func (f *matchFlags) input(c *command, args []string) (run.Producer, error) {
 	if list := f.namesFrom + f.filesFrom; list != "" {
 		in, err := c.openList(list)
 		if err != nil {
@@ -177,7 +164,7 @@ func (f *matchFlags) input(c *command, cfg *config.Config, args []string) (run.P
 		if f.namesFrom != "" {
 			return run.Names(in), nil
 		}
-		return run.Files(in, f.null, f.walkOptions(cfg)), nil
+		return run.Files(in, f.null, library.Options{Excludes: f.exclude}), nil
 	}
 	missing := slices.DeleteFunc(slices.Clone(args), func(path string) bool {
 		_, err := os.Lstat(path)
@@ -189,11 +176,7 @@ func (f *matchFlags) input(c *command, cfg *config.Config, args []string) (run.P
 	if len(missing) == len(args) {
 		return nil, usagef("check the spelling; paths with spaces need quotes", "no such file or directory: %s", ui.Printable(args[0]))
 	}
-	return run.Walk(args, f.walkOptions(cfg)), nil
-}
-
-func (f *matchFlags) walkOptions(*config.Config) library.Options {
-	return library.Options{Excludes: f.exclude}
+	return run.Walk(args, library.Options{Excludes: f.exclude}), nil
 }
 
 // openList opens a list of names or paths; "-" is stdin.
@@ -206,123 +189,4 @@ func (c *command) openList(path string) (io.ReadCloser, error) {
 		return nil, usagef("check the path", "cannot read the list: %v", err)
 	}
 	return in, nil
-}
-
-// match runs the job and reports it; the returned error carries the exit status.
-func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, produce run.Producer) (err error) {
-	if cfg.Metrics.File == "-" {
-		return usagef("name a file", "metrics can't go to stdout: it carries the results")
-	}
-	color, err := c.colorPolicy()
-	if err != nil {
-		return err
-	}
-	format, err := report.ParseFormat(f.format)
-	if err != nil {
-		return err
-	}
-	status := ui.NewStatus(c.streams, !c.quiet && !c.noProgress)
-	logs, err := c.openLogs(cfg, status.Writer(c.streams.Err))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, logs.Close()) }()
-	options := app.Options{Offline: f.offline, Refresh: f.refresh, Anew: f.explain || f.report != "", Warn: logs.warn, Log: logs.handler}
-	if f.interactive {
-		options.Ask = newPerson(c.streams.In, status.Writer(c.streams.Err), c.streams.Width)
-	}
-	run, err := app.Open(cfg, options)
-	if err != nil {
-		return err
-	}
-	here := "."
-	if f.namesFrom != "" {
-		here = ""
-	}
-	writer, err := report.NewWriter(format, status.Writer(c.streams.Out), report.Options{
-		Width: c.tableWidth(), Terminal: c.streams.OutTTY, Color: color, Here: here, Explain: f.explain,
-	})
-	if err != nil {
-		return errors.Join(err, run.Close())
-	}
-	measuring, err := c.startMetrics(cfg, run)
-	if err != nil {
-		return errors.Join(err, run.Close())
-	}
-	progress := c.startProgress(run, status)
-	var tally report.Tally
-	var page html.Page
-	matched := run.Match(ctx, produce, func(r report.Record) error {
-		tally.Add(r)
-		progress.counted(tally.Counts())
-		if f.report != "" {
-			page.Records = append(page.Records, r)
-		}
-		return writer.Match(r)
-	}, writer.Flush)
-	summary := run.Summary(tally.Counts())
-	progress.stop()
-	output := writer.Close(summary)
-	if !c.quiet {
-		output = errors.Join(output, tally.Write(c.streams.Err, summary, report.Options{
-			Width: c.streams.Width, Color: color && c.streams.ErrTTY, Here: here, Ending: ending(ctx, run, f),
-		}))
-	}
-	if f.report != "" {
-		output = errors.Join(output, writePage(f.report, page, f.roots, run, summary))
-	}
-	if f.after != nil {
-		f.after(run)
-	}
-	output = errors.Join(output, measuring.stop(), run.Close())
-	var refusal *tmdb.UnauthorizedError
-	var unauthorized error
-	if errors.As(run.Unauthorized(), &refusal) {
-		unauthorized = refused(cfg, refusal)
-	}
-	return matchStatus(ctx, output, matched, unauthorized, summary, f.strict)
-}
-
-// writePage writes the HTML report of a run.
-func writePage(path string, page html.Page, roots []string, run *app.App, s report.Summary) error {
-	page.Roots, page.Started, page.Version, page.Summary = roots, run.Started(), version.Get().Version, s
-	var requests, throttled int64
-	for _, m := range run.Samples() {
-		page.Timeline = append(page.Timeline, chart.Point{
-			At: m.At, State: m.State, Rate: m.Rate, Requests: int(m.Requests - requests), Throttled: int(m.HTTP429 - throttled),
-		})
-		requests, throttled = m.Requests, m.HTTP429
-	}
-	if err := html.WriteFile(path, page); err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
-	return nil
-}
-
-// matchStatus turns how a run ended into an exit status, the most pressing first.
-func matchStatus(ctx context.Context, output, matched, refused error, s report.Summary, strict bool) error {
-	switch {
-	case ctx.Err() != nil:
-		return &exitError{code: max(signalStatus(ctx), exitInterrupted)}
-	case refused != nil:
-		return &exitError{exitUnauthorized, refused}
-	case output != nil:
-		return &exitError{exitInternal, output}
-	case errors.As(matched, new(*library.PatternError)):
-		return &exitError{exitUsage, matched}
-	case matched != nil:
-		return &exitError{exitInternal, matched}
-	case s.Pending+s.Errors > 0:
-		return &exitError{code: exitIncomplete}
-	case strict && s.Unmatched+s.Ambiguous > 0:
-		return &exitError{code: exitStrict}
-	}
-	return nil
-}
-
-func (c *command) tableWidth() int {
-	if c.streams.OutTTY {
-		return c.streams.Width
-	}
-	return 0
 }

@@ -18,7 +18,7 @@ import (
 
 func (c *command) parseCommand() *cobra.Command {
 	var format string
-	cmd := &cobra.Command{
+	cmd := leaf(&cobra.Command{
 		Use:   "parse [NAME...]",
 		Short: "Print what the name parser reads from file names or paths",
 		Long: `Print what the name parser reads from file names or paths. Nothing has to exist and nothing is asked.
@@ -26,27 +26,21 @@ func (c *command) parseCommand() *cobra.Command {
 Without NAME, names are read from a piped stdin, one per line: one line comes out for each line in, in order.`,
 		Example: `  anivault parse "[Group] Some Title S2 - 03 [1080p].mkv"
   find ~/Anime -name "*.mkv" | anivault parse --format ndjson`,
-		RunE: func(_ *cobra.Command, args []string) error {
-			if format == "" {
-				format = "ndjson"
-				if c.streams.OutTTY {
-					format = "table"
-				}
-			}
-			if err := checkFormat(format, "table", "ndjson"); err != nil {
-				return err
-			}
-			if len(args) == 0 && c.streams.InTTY {
-				return usagef(`for example: anivault parse "Some Title S2 - 03.mkv"`, "no NAME given, and stdin is a terminal")
-			}
-			out := bufio.NewWriterSize(c.streams.Out, 64<<10)
-			render := ndjsonRelease
-			if format == "table" {
-				render = tableRelease
-			}
-			return errors.Join(parseNames(args, c.streams.In, out, render), out.Flush())
-		},
-	}
+		Args: cobra.ArbitraryArgs,
+	}, nil, func(_ *cobra.Command, args []string, _ string) error {
+		if err := c.tableOr(&format, "table", "ndjson"); err != nil {
+			return err
+		}
+		if len(args) == 0 && c.streams.InTTY {
+			return usagef(`for example: anivault parse "Some Title S2 - 03.mkv"`, "no NAME given, and stdin is a terminal")
+		}
+		out := bufio.NewWriterSize(c.streams.Out, 64<<10)
+		render := ndjsonRelease
+		if format == "table" {
+			render = tableRelease
+		}
+		return errors.Join(parseNames(args, c.streams.In, out, render), out.Flush())
+	})
 	cmd.Flags().StringVar(&format, "format", "", "`FORM` of the output: table or ndjson (default: table on a terminal, ndjson on a pipe)")
 	completeWords(cmd, "format", "table", "ndjson")
 	return cmd
@@ -96,7 +90,7 @@ func ndjsonRelease(out *bufio.Writer, name string) error {
 
 // tableRelease prints a name and, below it, what was read from it, a field a line.
 func tableRelease(out *bufio.Writer, name string) error {
-	r := release.Parse(name)
+	p := report.ParsedOf(release.Parse(name))
 	fmt.Fprintln(out, ui.Printable(name))
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	field := func(label, value string) {
@@ -104,30 +98,38 @@ func tableRelease(out *bufio.Writer, name string) error {
 			fmt.Fprintf(w, "  %s\t%s\n", label, ui.Printable(value))
 		}
 	}
-	field("title", r.Title)
-	for _, t := range r.Titles {
-		if t.Text != r.Title {
-			field("also", t.Text)
+	field("title", p.Title)
+	for _, title := range p.Titles {
+		if title != p.Title {
+			field("also", title)
 		}
 	}
-	field("kind", r.Kind.String())
-	field("season", joinNumbers(r.Seasons))
-	field("episode", joinNumbers(r.Episodes))
-	if r.Year != 0 {
-		field("year", strconv.Itoa(r.Year))
-	}
-	field("group", r.Group)
-	field("resolution", r.Resolution)
-	field("source", r.Source)
-	field("video", r.Video)
-	field("audio", r.Audio)
-	field("checksum", r.Checksum)
-	if r.Version > 1 {
-		field("version", strconv.Itoa(r.Version))
-	}
+	field("kind", p.Kind)
+	field("season", joinNumbers(p.Seasons))
+	field("episode", joinNumbers(p.Episodes))
+	field("part", known(p.Part))
+	field("special", p.Special)
+	field("episode title", p.EpisodeTitle)
+	field("year", known(p.Year))
+	field("group", p.Group)
+	field("resolution", p.Resolution)
+	field("source", p.Source)
+	field("video", p.Video)
+	field("audio", p.Audio)
+	field("checksum", p.Checksum)
+	field("version", known(p.Version))
 	return w.Flush()
 }
 
+// known returns a number as text; "" for 0, which stands for none.
+func known(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// joinNumbers returns the numbers as text, 0 among them.
 func joinNumbers[N int | float64](ns []N) string {
 	text := make([]string, len(ns))
 	for i, n := range ns {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -13,26 +12,16 @@ import (
 const attribution = "This product uses the TMDB API but is not endorsed or certified by TMDB."
 
 func (c *command) versionCommand() *cobra.Command {
-	var format string
-	cmd := &cobra.Command{
+	return leaf(&cobra.Command{
 		Use:     "version",
 		Short:   "Print the version and TMDB's notice",
 		Example: "  anivault version\n  anivault version --format json",
-		Args:    noArgs,
-		RunE: func(*cobra.Command, []string) error {
-			v := version.Get()
-			if err := checkFormat(format, "text", "json"); err != nil {
-				return err
-			}
-			if format == "json" {
-				return json.NewEncoder(c.streams.Out).Encode(v)
-			}
-			return c.printVersion()
-		},
-	}
-	cmd.Flags().StringVar(&format, "format", "text", "`FORM` of the output: text or json")
-	completeWords(cmd, "format", "text", "json")
-	return cmd
+	}, textOrJSON, func(_ *cobra.Command, _ []string, format string) error {
+		if format == "json" {
+			return c.printJSON(version.Get())
+		}
+		return c.printVersion()
+	})
 }
 
 func (c *command) printVersion() error {

@@ -15,7 +15,7 @@ func TestMessagesAreWrappedOnATerminalAlone(t *testing.T) {
 		var out, errs bytes.Buffer
 		s := ui.Streams{Out: &out, Err: &errs, OutTTY: tty, ErrTTY: tty, Width: 60}
 		printError(s, usagef(long, "%s", long))
-		if err := (finding{what: "tmdb", how: long, mend: long}).write(s, "note"); err != nil {
+		if err := (finding{what: "tmdb", state: long, fix: long}).write(s, "note"); err != nil {
 			t.Fatal(err)
 		}
 		text := errs.String() + out.String()

@@ -18,36 +18,34 @@ import (
 const answerTimeout = 30 * time.Second
 
 func (c *command) indexUpdateCommand() *cobra.Command {
-	return &cobra.Command{
+	return leaf(&cobra.Command{
 		Use:   "update",
 		Short: "Fetch the lists that changed, and import them",
 		Long: `Fetch Anime-Lists, AniDB's anime-titles and TMDB's daily exports from the addresses in the settings index.*, and
 import them. Only what changed is fetched, AniDB's titles once a day at most, as AniDB asks. An address that is "off"
 is left out. The lists belong to their makers; nothing else of anivault's ever fetches them.`,
 		Example: "  anivault index update\n  ANIVAULT_INDEX_TMDB_EXPORTS_URL=off anivault index update",
-		Args:    noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			cfg, err := c.load(cmd)
-			if err != nil {
-				return err
-			}
-			transport := http.DefaultTransport.(*http.Transport).Clone()
-			transport.ResponseHeaderTimeout = answerTimeout
-			defer transport.CloseIdleConnections()
-			updater := index.Updater{
-				Dir: cfg.Dirs.Data, Client: &http.Client{Transport: transport}, UserAgent: version.UserAgent(),
-				Addresses: index.Addresses{
-					AnimeLists: cfg.Index.AnimeListsURL, AniDBTitles: cfg.Index.AniDBTitlesURL, TMDBExports: cfg.Index.TMDBExportsURL,
-				},
-				Say: func(what string) { c.say("fetching %s\n", ui.Escaped(what)) },
-			}
-			outcomes, err := updater.Update(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return c.reportUpdate(outcomes)
-		},
-	}
+	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
+		cfg, err := c.load(cmd)
+		if err != nil {
+			return err
+		}
+		transport := http.DefaultTransport.(*http.Transport).Clone()
+		transport.ResponseHeaderTimeout = answerTimeout
+		defer transport.CloseIdleConnections()
+		updater := index.Updater{
+			Dir: cfg.Dirs.Data, Client: &http.Client{Transport: transport}, UserAgent: version.UserAgent(),
+			Addresses: index.Addresses{
+				AnimeLists: cfg.Index.AnimeListsURL, AniDBTitles: cfg.Index.AniDBTitlesURL, TMDBExports: cfg.Index.TMDBExportsURL,
+			},
+			Say: func(what string) { c.say("fetching %s\n", ui.Escaped(what)) },
+		}
+		outcomes, err := updater.Update(cmd.Context())
+		if err != nil {
+			return err
+		}
+		return c.reportUpdate(outcomes)
+	})
 }
 
 // reportUpdate says what became of each list. One that could not be fetched makes the run incomplete.

@@ -1,8 +1,5 @@
 package cli
 
-// This file decides how a token gets into the config file: nothing is asked for that could not be kept, nothing that TMDB
-// refuses is written, and nothing that was written is lost.
-
 import (
 	"bufio"
 	"context"
@@ -23,20 +20,20 @@ import (
 
 func (c *command) configInitCommand() *cobra.Command {
 	var force bool
-	cmd := &cobra.Command{
+	cmd := leaf(&cobra.Command{
 		Use:   "init",
 		Short: "Keep a TMDB token in the config file, which is made if there is none",
 		Long: `Ask for the TMDB token on a terminal (what you type is not shown), or read it from a pipe, try it, and keep it in the
 config file. A file that is there keeps all else that it says; without one, a file is made that lists the everyday
 settings, with their defaults commented out. It is readable by you alone. A token that TMDB refuses is not written.`,
 		Example: "  anivault config init\n  echo \"$TOKEN\" | anivault config init",
-		Args:    noArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return c.initConfig(cmd, force) },
-	}
+	}, nil, func(cmd *cobra.Command, _ []string, _ string) error { return c.initConfig(cmd, force) })
 	cmd.Flags().BoolVar(&force, "force", false, "start afresh: a file that exists is replaced, and kept as config.yaml.bak")
 	return cmd
 }
 
+// initConfig puts a token into the config file. It asks for nothing that could not be kept, writes nothing that TMDB refuses,
+// and loses nothing that was written.
 func (c *command) initConfig(cmd *cobra.Command, force bool) error {
 	path, err := config.FilePath(c.configFile, c.environ)
 	if err != nil {
@@ -79,10 +76,10 @@ func (c *command) initConfig(cmd *cobra.Command, force bool) error {
 	return c.keepToken(path, file, token, force)
 }
 
-// tokenVariable is the variable of a token.
+// tokenVariable overrides the file.
 const tokenVariable = "ANIVAULT_TMDB_TOKEN"
 
-// freshOr is the configuration that a token is tried with: the file's where it stays, else that of someone who has no file.
+// freshOr returns the configuration that a token is tried with: the file's where it stays, else one without a file.
 func (c *command) freshOr(cmd *cobra.Command, fileStays bool) (*config.Config, error) {
 	if fileStays {
 		return c.load(cmd)
@@ -93,7 +90,7 @@ func (c *command) freshOr(cmd *cobra.Command, fileStays bool) (*config.Config, e
 	return c.load(cmd)
 }
 
-// tryToken asks TMDB whether it takes the token. That TMDB can't be asked stops nobody from keeping it.
+// tryToken asks TMDB whether it takes the token. A token that can't be checked may be kept all the same.
 func (c *command) tryToken(ctx context.Context, cfg *config.Config, token config.Secret) error {
 	own := *cfg
 	own.TMDB.Token, own.TMDB.APIKey = token, config.Secret{}

@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// action is what a command does. format is the value of --format, "" where the command has no such flag.
+type action func(cmd *cobra.Command, args []string, format string) error
+
+// textOrJSON are the formats of most commands that print something.
+var textOrJSON = []string{"text", "json"}
+
+// leaf completes a command that does something. Without Args it takes none; with formats it has --format, and the first of
+// them is the default.
+func leaf(cmd *cobra.Command, formats []string, do action) *cobra.Command {
+	if cmd.Args == nil {
+		cmd.Args = noArgs
+	}
+	var format string
+	if len(formats) > 0 {
+		cmd.Flags().StringVar(&format, "format", formats[0], "`FORM` of the output: "+strings.Join(formats, " or "))
+		completeWords(cmd, "format", formats...)
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := checkFormat(format, formats...); err != nil && len(formats) > 0 {
+			return err
+		}
+		return do(cmd, args, format)
+	}
+	return cmd
+}
+
+// group completes a command that only has others below it.
+func group(cmd *cobra.Command, below ...*cobra.Command) *cobra.Command {
+	cmd.Args = noArgs
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	cmd.AddCommand(below...)
+	return cmd
+}
+
+// checkFormat refuses a --format that is not one of the words.
+func checkFormat(format string, words ...string) error {
+	if slices.Contains(words, format) {
+		return nil
+	}
+	return usagef("allowed: "+strings.Join(words, ", "), "flag --format: %q is not a format", format)
+}
+
+// tableOr checks --format where its default depends on the stream: the table on a terminal, ndjson on a pipe.
+func (c *command) tableOr(format *string, words ...string) error {
+	if *format == "" {
+		*format = "ndjson"
+		if c.streams.OutTTY {
+			*format = "table"
+		}
+	}
+	return checkFormat(*format, words...)
+}
+
+// completeWords offers the words as completions of the flag's value.
+func completeWords(cmd *cobra.Command, flag string, words ...string) {
+	err := cmd.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return words, cobra.ShellCompDirectiveNoFileComp
+	})
+	if err != nil {
+		panic(fmt.Sprintf("completion of --%s: %v", flag, err)) // the flag does not exist: a mistake in this package
+	}
+}
+
+// printJSON writes v as one line of JSON to stdout.
+func (c *command) printJSON(v any) error {
+	enc := json.NewEncoder(c.streams.Out)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+// printTidyJSON is printJSON with a line for every field.
+func (c *command) printTidyJSON(v any) error {
+	enc := json.NewEncoder(c.streams.Out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// say writes to stderr what was done, unless the person asked for quiet.
+func (c *command) say(format string, args ...any) {
+	if !c.quiet {
+		fmt.Fprintf(c.streams.Err, format, args...)
+	}
+}

@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/ui"
+	"github.com/anivault/anivault/ratelimit"
+)
+
+func (c *command) limiterTuneCommand() *cobra.Command {
+	var lasts string
+	var reset bool
+	cmd := leaf(&cobra.Command{
+		Use:   "tune KEY=VALUE...",
+		Short: "Change settings of every running process",
+		Long: `Change the limiter's settings for every running process, and for those that start while the change lasts. It
+overrides flags, environment and config file until it ends. Keys are the limiter's settings without "limiter.":
+anivault config show lists them.`,
+		Example: `  anivault limiter tune rate_base=10
+  anivault limiter tune rate_base=20 concurrency=2 --for 8h
+  anivault limiter tune --reset rate_base
+  anivault limiter tune --reset`,
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: completeTuning(func(string) bool { return true }),
+	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
+		if reset {
+			return c.resetTuning(cmd, args)
+		}
+		values, err := tuneValues(args)
+		if err != nil {
+			return err
+		}
+		period, err := tunePeriod(lasts)
+		if err != nil {
+			return err
+		}
+		return c.operate(cmd, func(ctx context.Context, cfg *config.Config, store ratelimit.Store) error {
+			if err := checkTuned(ctx, store, cfg.Tuning, values); err != nil {
+				return tuneError(err)
+			}
+			if err := ratelimit.Tune(ctx, store, values, period); err != nil {
+				return tuneError(err)
+			}
+			c.say("tuned %s %s\n", strings.Join(args, " "), periodText(period))
+			return nil
+		})
+	})
+	cmd.Flags().StringVar(&lasts, "for", "1h", "`DURATION` to keep the change, such as 30m, or always")
+	completeWords(cmd, "for", "1h", "8h", "always")
+	cmd.Flags().BoolVar(&reset, "reset", false, "end the named changes, or all of them")
+	return cmd
+}
+
+// completeTuning offers KEY= for every setting of the limiter that use accepts.
+func completeTuning(use func(key string) bool) cobra.CompletionFunc {
+	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		var keys []string
+		for _, f := range ratelimit.Fields() {
+			if use(f.Key) {
+				keys = append(keys, f.Key+"=")
+			}
+		}
+		return keys, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// checkTuned refuses values that contradict those in force here. A process whose own values they contradict clamps them and
+// warns.
+func checkTuned(ctx context.Context, store ratelimit.Store, own ratelimit.Tuning, values map[string]string) error {
+	st, err := ratelimit.ReadStatus(ctx, store, own)
+	if err != nil {
+		return err
+	}
+	t := st.Tuning
+	for key, value := range values {
+		field, _ := ratelimit.FieldByKey(key)
+		if err := field.Set(&t, value); err != nil {
+			return err
+		}
+	}
+	return t.Validate()
+}
+
+func (c *command) resetTuning(cmd *cobra.Command, keys []string) error {
+	for _, k := range keys {
+		if _, ok := ratelimit.FieldByKey(k); !ok {
+			return unknownKnob(k)
+		}
+	}
+	return c.operate(cmd, func(ctx context.Context, _ *config.Config, store ratelimit.Store) error {
+		if err := ratelimit.ResetTuning(ctx, store, keys...); err != nil {
+			return err
+		}
+		what := "all changes"
+		if len(keys) > 0 {
+			what = strings.Join(keys, ", ")
+		}
+		c.say("reset %s\n", what)
+		return nil
+	})
+}
+
+// tuneValues reads KEY=VALUE arguments.
+func tuneValues(args []string) (map[string]string, error) {
+	if len(args) == 0 {
+		return nil, usagef("for example: anivault limiter tune rate_base=10", "no KEY=VALUE given")
+	}
+	values := map[string]string{}
+	for _, a := range args {
+		key, value, ok := strings.Cut(a, "=")
+		if !ok {
+			return nil, usagef("for example: anivault limiter tune rate_base=10", "%q is not KEY=VALUE", a)
+		}
+		if _, known := ratelimit.FieldByKey(key); !known {
+			return nil, unknownKnob(key)
+		}
+		if _, twice := values[key]; twice {
+			return nil, usagef("give it once", "%s is given twice", key)
+		}
+		values[key] = value
+	}
+	return values, nil
+}
+
+func unknownKnob(key string) error {
+	var keys []string
+	for _, f := range ratelimit.Fields() {
+		keys = append(keys, f.Key)
+	}
+	slices.Sort(keys)
+	hint := "allowed: " + strings.Join(keys, ", ")
+	if near, ok := config.Nearest(key, keys); ok {
+		hint = "did you mean " + near + "?"
+	}
+	return usagef(hint, "%q is not a limiter setting", key)
+}
+
+// tunePeriod reads --for; 0 means always.
+func tunePeriod(text string) (time.Duration, error) {
+	if text == "always" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, usagef("allowed: a time such as 30m or 8h, or always", "flag --for: %q is not a time", text)
+	}
+	return d, nil
+}
+
+func periodText(d time.Duration) string {
+	if d == 0 {
+		return "until it is reset"
+	}
+	return "for " + ui.Period(d)
+}
+
+// tuneError makes a refused value a usage error.
+func tuneError(err error) error {
+	var t *ratelimit.TuningError
+	if errors.As(err, &t) {
+		return usagef(t.Remedy, "%s", strings.TrimSuffix(t.Error(), "; "+t.Remedy))
+	}
+	return err
+}

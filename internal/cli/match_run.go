@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/anivault/anivault/internal/app"
+	"github.com/anivault/anivault/internal/chart"
+	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/report"
+	"github.com/anivault/anivault/internal/report/html"
+	"github.com/anivault/anivault/internal/run"
+	"github.com/anivault/anivault/internal/ui"
+	"github.com/anivault/anivault/internal/version"
+	"github.com/anivault/anivault/tmdb"
+)
+
+// match runs the job and reports it; the returned error carries the exit status.
+func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, produce run.Producer) (err error) {
+	if cfg.Metrics.File == "-" {
+		return usagef("name a file", "metrics can't go to stdout: it carries the results")
+	}
+	color, err := c.colorPolicy()
+	if err != nil {
+		return err
+	}
+	format, err := report.ParseFormat(f.format)
+	if err != nil {
+		return err
+	}
+	status := ui.NewStatus(c.streams, !c.quiet && !c.noProgress)
+	logs, err := c.openLogs(cfg, status.Writer(c.streams.Err))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, logs.Close()) }()
+	options := app.Options{Offline: f.offline, Refresh: f.refresh, Anew: f.explain || f.report != "", Warn: logs.warn, Log: logs.handler}
+	if f.interactive {
+		options.Ask = newPerson(c.streams.In, status.Writer(c.streams.Err), c.streams.Width)
+	}
+	run, err := app.Open(cfg, options)
+	if err != nil {
+		return err
+	}
+	here := "."
+	if f.namesFrom != "" {
+		here = ""
+	}
+	writer, err := report.NewWriter(format, status.Writer(c.streams.Out), report.Options{
+		Width: c.tableWidth(), Terminal: c.streams.OutTTY, Color: color, Here: here, Explain: f.explain,
+	})
+	if err != nil {
+		return errors.Join(err, run.Close())
+	}
+	measuring, err := c.startMetrics(cfg, run)
+	if err != nil {
+		return errors.Join(err, run.Close())
+	}
+	progress := c.startProgress(run, status)
+	var tally report.Tally
+	var page html.Page
+	matched := run.Match(ctx, produce, func(r report.Record) error {
+		tally.Add(r)
+		progress.counted(tally.Counts())
+		if f.report != "" {
+			page.Records = append(page.Records, r)
+		}
+		return writer.Match(r)
+	}, writer.Flush)
+	summary := run.Summary(tally.Counts())
+	progress.stop()
+	output := writer.Close(summary)
+	if !c.quiet {
+		output = errors.Join(output, tally.Write(c.streams.Err, summary, report.Options{
+			Width: c.streams.Width, Color: color && c.streams.ErrTTY, Here: here, Ending: ending(ctx, run, f),
+		}))
+	}
+	if f.report != "" {
+		output = errors.Join(output, writePage(f.report, page, f.roots, run, summary))
+	}
+	if f.after != nil {
+		f.after(run)
+	}
+	output = errors.Join(output, measuring.stop(), run.Close())
+	var refusal *tmdb.UnauthorizedError
+	var unauthorized error
+	if errors.As(run.Unauthorized(), &refusal) {
+		unauthorized = refused(cfg, refusal)
+	}
+	return matchStatus(ctx, output, matched, unauthorized, summary, f.strict)
+}
+
+// writePage writes the HTML report of a run.
+func writePage(path string, page html.Page, roots []string, run *app.App, s report.Summary) error {
+	page.Roots, page.Started, page.Version, page.Summary = roots, run.Started(), version.Get().Version, s
+	var requests, throttled int64
+	for _, m := range run.Samples() {
+		page.Timeline = append(page.Timeline, chart.Point{
+			At: m.At, State: m.State, Rate: m.Rate, Requests: int(m.Requests - requests), Throttled: int(m.HTTP429 - throttled),
+		})
+		requests, throttled = m.Requests, m.HTTP429
+	}
+	if err := html.WriteFile(path, page); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return nil
+}
+
+// matchStatus turns how a run ended into an exit status, the most pressing first.
+func matchStatus(ctx context.Context, output, matched, refused error, s report.Summary, strict bool) error {
+	switch {
+	case ctx.Err() != nil:
+		return &exitError{code: max(signalStatus(ctx), exitInterrupted)}
+	case refused != nil:
+		return &exitError{exitUnauthorized, refused}
+	case output != nil:
+		return &exitError{exitInternal, output}
+	case errors.As(matched, new(*library.PatternError)):
+		return &exitError{exitUsage, matched}
+	case matched != nil:
+		return &exitError{exitInternal, matched}
+	case s.Pending+s.Errors > 0:
+		return &exitError{code: exitIncomplete}
+	case strict && s.Unmatched+s.Ambiguous > 0:
+		return &exitError{code: exitStrict}
+	}
+	return nil
+}
+
+func (c *command) tableWidth() int {
+	if c.streams.OutTTY {
+		return c.streams.Width
+	}
+	return 0
+}

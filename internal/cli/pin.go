@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/anivault/anivault/internal/app"
+	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/pins"
+	"github.com/anivault/anivault/internal/ui"
+)
+
+func (c *command) pinCommand() *cobra.Command {
+	var season, offset int
+	cmd := leaf(&cobra.Command{
+		Use:   "pin PATH|TITLE ENTRY",
+		Short: "Say which TMDB entry a folder, a file or a title is",
+		Long: `Say which TMDB entry a folder, a file or a title is; match takes your word for it from then on. ENTRY is tv/ID,
+movie/ID or the address of its page on themoviedb.org. What exists as a path is a path; anything else is a title as
+it stands in names, with its year where there is one.
+
+The longest path wins, then a title with its year, then a title. The choices are kept in a plain text file that you
+may edit: anivault pins says where.`,
+		Example: `  anivault pin ~/Anime/Monster tv/30981
+  anivault pin "Monster" https://www.themoviedb.org/tv/30981-monster
+  anivault pin "~/Anime/Show 2nd Season" tv/1234 --season 1 --offset 12
+  anivault pin Title\ -\ SP.mkv tv/1234 --season 0 --offset 3`,
+		Args: exactArgs("PATH|TITLE", "ENTRY"),
+	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
+		p, err := c.pinSubject(args[0])
+		if err != nil {
+			return err
+		}
+		if p.Kind, p.ID, err = pins.ParseEntry(args[1]); err != nil {
+			return usagef("for example: anivault pin PATH tv/26209", "%s", err)
+		}
+		if cmd.Flags().Changed("season") {
+			p.Season = &season
+		}
+		p.Offset = offset
+		if err := p.Validate(); err != nil {
+			return usagef("see: anivault pin --help", "%s", err)
+		}
+		return c.changePins(cmd, func(s *pins.Set) (string, error) {
+			old, err := s.Put(p)
+			if err != nil {
+				return "", err
+			}
+			said := "pinned " + describePin(p)
+			if old != nil && old.String() != p.String() {
+				said += ", instead of " + old.Entry()
+			}
+			return said, nil
+		})
+	})
+	cmd.Flags().IntVar(&season, "season", 0, "TMDB's `NUMBER` of the season that the files belong to (0: specials)")
+	cmd.Flags().IntVar(&offset, "offset", 0, "`NUMBER` added to the episode numbers in the names; may be negative")
+	return cmd
+}
+
+// changePins changes the file of pins and says what was done.
+func (c *command) changePins(cmd *cobra.Command, change func(*pins.Set) (string, error)) error {
+	cfg, err := c.load(cmd)
+	if err != nil {
+		return err
+	}
+	var said string
+	_, err = app.OpenPins(cfg).Update(context.WithoutCancel(cmd.Context()), func(s *pins.Set) error {
+		said, err = change(s)
+		return err
+	})
+	if err == nil {
+		c.say("%s\n", said)
+	}
+	return err
+}
+
+// describePin is a pin for a person: what it is about, and the entry with season and offset.
+func describePin(p pins.Pin) string {
+	what := ui.Printable(p.What())
+	if p.Title != "" {
+		what = "the title " + what
+	}
+	entry := p.Entry()
+	if p.Season != nil {
+		entry += fmt.Sprintf(" season %d", *p.Season)
+	}
+	if p.Offset != 0 {
+		entry += fmt.Sprintf(" offset %d", p.Offset)
+	}
+	return what + ": " + entry
+}
+
+// pinSubject reads what a pin is about: what exists, or is written like a path, is one.
+func (c *command) pinSubject(arg string) (pins.Pin, error) {
+	arg = c.expandHome(arg)
+	if _, err := os.Lstat(arg); err != nil && !writtenAsPath(arg) {
+		return pins.Pin{Title: arg}, nil
+	}
+	path, err := pinPath(arg)
+	return pins.Pin{Path: path}, err
+}
+
+// expandHome does what the shell does not do between quotation marks: ~/ is the home folder.
+func (c *command) expandHome(arg string) string {
+	rest, ok := strings.CutPrefix(filepath.ToSlash(arg), "~/")
+	home := c.getenv("HOME")
+	if home == "" { // Windows
+		home, _ = os.UserHomeDir() // without one the ~ stays
+	}
+	if !ok || home == "" {
+		return arg
+	}
+	return filepath.Join(home, filepath.FromSlash(rest))
+}
+
+// writtenAsPath tells paths that do not exist (yet) from titles such as "Fate/stay night".
+func writtenAsPath(arg string) bool {
+	slash := filepath.ToSlash(arg)
+	return filepath.IsAbs(arg) || strings.HasPrefix(slash, "./") || strings.HasPrefix(slash, "../") || strings.HasSuffix(slash, "/") || library.IsVideo(arg)
+}
+
+func pinPath(arg string) (string, error) {
+	path, err := filepath.Abs(arg)
+	if err != nil {
+		return "", fmt.Errorf("resolve %s: %w", ui.Printable(arg), err)
+	}
+	return path, nil
+}
