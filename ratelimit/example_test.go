@@ -128,7 +128,7 @@ func ExampleLimiter_Acquire() {
 func ExampleBlockedError() {
 	store := ratelimit.NewMemoryStore()
 	limiter, _ := ratelimit.New(ratelimit.Config{Store: store})
-	_, _, _ = ratelimit.ForceCacheOnly(context.Background(), store, 0)
+	_, _, _ = ratelimit.Operator{Store: store}.ForceCacheOnly(context.Background(), 0)
 
 	_, err := limiter.Acquire(context.Background())
 	var blocked *ratelimit.BlockedError

@@ -21,8 +21,9 @@ type shape struct {
 	own, others, past   uint8 // leases
 	waiting             uint8
 	pause, block        uint8
-	endless, ramp       bool
-	full                bool // the ceiling
+	endless             bool
+	ramp                uint8 // of the rate: none, between, at its floor
+	full                bool  // the ceiling
 }
 
 func clipped(v, most int) uint8 { return uint8(max(0, min(v, most))) }
@@ -46,7 +47,7 @@ func shapeOf(s *Snapshot, t *Tuning) shape {
 		state: m.state, streak: clipped(m.streak429, t.NCacheOnly), fails: clipped(m.failures, t.NFailures),
 		good: clipped(m.successes, t.ProbeSuccess), armed: clipped(m.armed, 1), cooldown: coarse(m.cooled(t)), rounds: clipped(int(m.exhausted/t.SleepMax), 2),
 		ok: clipped(n.OK, t.MinSamples), bad: clipped(n.Errors(), t.MinSamples), pause: coarse(m.pauseUntil.sub(now)),
-		ramp: m.ramp != 0, full: s.ceiling.within(now, t.CeilingWindow) >= t.Ceiling,
+		ramp: rampOf(s, t), full: s.ceiling.within(now, t.CeilingWindow) >= t.Ceiling,
 		waiting: clipped(len(s.slots.tickets), 1),
 	}
 	switch m.state {
@@ -68,6 +69,17 @@ func shapeOf(s *Snapshot, t *Tuning) shape {
 		}
 	}
 	return v
+}
+
+func rampOf(s *Snapshot, t *Tuning) uint8 {
+	switch rate := s.machine.rampRate(t.RateBase, t, s.clock.now); {
+	case rate == t.RateBase:
+		return 0
+	case rate > rampFloor(t.RateBase):
+		return 1
+	default:
+		return 2
+	}
 }
 
 func (s *Snapshot) ownerOf(key uint64) string {
@@ -251,7 +263,8 @@ func (x *explorer) recovers(n node) (took, bound time.Duration) {
 func TestEveryReachableStateAndEvent(t *testing.T) {
 	x := &explorer{t: t, tuning: Default()}
 	tu := &x.tuning
-	tu.RateBase, tu.Ceiling, tu.Concurrency, tu.ConcurrencyTotal = 3, 3, 2, 2
+	tu.RateBase, tu.Ceiling, tu.Concurrency, tu.ConcurrencyTotal = 8, 8, 2, 2 // the ramp's floor is 5
+	tu.RampStart, tu.RampInterval = 0.5, time.Minute
 	tu.NThrottle, tu.NCacheOnly, tu.NFailures, tu.SRecover, tu.ProbeSuccess = 2, 3, 3, 1, 2
 	tu.MinSamples, tu.WindowRecords, tu.CacheOnlyAfter, tu.PRecover, tu.PThrottle = 2, 4, 2, 0.3, 0.4
 	tu.SleepMax = 4 * time.Second

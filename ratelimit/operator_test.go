@@ -26,7 +26,7 @@ func TestTuneIsObeyedAtTheNextRequest(t *testing.T) {
 			p.Done(Event{Outcome: OK, Status: 200})
 		}
 		ask()
-		if err := Tune(t.Context(), l.store, map[string]string{"rate_base": "10", "max_wait": "7"}, time.Hour); err != nil {
+		if err := (Operator{l.store}).Tune(t.Context(), map[string]string{"rate_base": "10", "max_wait": "7"}, time.Hour); err != nil {
 			t.Fatal(err)
 		}
 		ask()
@@ -34,7 +34,7 @@ func TestTuneIsObeyedAtTheNextRequest(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 		// One that crosses the process's own value is clamped, and said once.
-		if err := Tune(t.Context(), l.store, map[string]string{"rate_base": "38"}, 0); err != nil {
+		if err := (Operator{l.store}).Tune(t.Context(), map[string]string{"rate_base": "38"}, 0); err != nil {
 			t.Fatal(err)
 		}
 		ask()
@@ -51,7 +51,7 @@ func TestTuneIsObeyedAtTheNextRequest(t *testing.T) {
 		if got := l.Tuning(); got.RateBase != 36 || got.MaxWait != own.MaxWait {
 			t.Errorf("an hour later: %+v", got)
 		}
-		if err := ResetTuning(t.Context(), l.store); err != nil {
+		if err := (Operator{l.store}).ResetTuning(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		ask()
@@ -64,7 +64,7 @@ func TestTuneIsObeyedAtTheNextRequest(t *testing.T) {
 func TestWhoeverLooksFirstAdoptsATuning(t *testing.T) {
 	odd := 0
 	l, _ := New(Config{Store: NewMemoryStore(), Hooks: Hooks{OnWarning: func(error) { odd++ }}})
-	if err := Tune(t.Context(), l.store, map[string]string{"concurrency": "2", "rate_base": "300"}, time.Hour); err != nil {
+	if err := (Operator{l.store}).Tune(t.Context(), map[string]string{"concurrency": "2", "rate_base": "300"}, time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := l.Status(t.Context()); err != nil {
@@ -86,7 +86,7 @@ func TestTuneRefuses(t *testing.T) {
 		"one of two":      {"rate_base": "10", "concurrency": "x"},
 	} {
 		var wrong *TuningError
-		if err := Tune(t.Context(), store, values, 0); !errors.As(err, &wrong) {
+		if err := (Operator{store}).Tune(t.Context(), values, 0); !errors.As(err, &wrong) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -95,11 +95,11 @@ func TestTuneRefuses(t *testing.T) {
 		t.Errorf("%+v", st.Overrides)
 	}
 	// Higher than the default ceiling is no mistake as such: a process may have a higher one.
-	if err := Tune(t.Context(), store, map[string]string{"rate_base": "45"}, 0); err != nil {
+	if err := (Operator{store}).Tune(t.Context(), map[string]string{"rate_base": "45"}, 0); err != nil {
 		t.Error(err)
 	}
 	// But it is one with a ceiling that is an override itself.
-	if err := Tune(t.Context(), store, map[string]string{"ceiling": "44"}, 0); err == nil {
+	if err := (Operator{store}).Tune(t.Context(), map[string]string{"ceiling": "44"}, 0); err == nil {
 		t.Error("crossed with an earlier override")
 	}
 }
@@ -114,7 +114,7 @@ func TestReset(t *testing.T) {
 		w.s.clock.bootID, store.s.clock.bootID = "memory", "memory"
 		store.s.clock.boot = 0
 		before := store.s.machine
-		if err := Reset(t.Context(), store, force); err != nil {
+		if err := (Operator{store}).Reset(t.Context(), force); err != nil {
 			t.Fatal(err)
 		}
 		m := &store.s.machine
@@ -132,19 +132,19 @@ func TestReset(t *testing.T) {
 
 func TestResumeWhereThereIsNothingToResume(t *testing.T) {
 	store := NewMemoryStore()
-	if _, moved, err := Resume(t.Context(), store); moved || err != nil {
+	if _, moved, err := (Operator{store}).Resume(t.Context()); moved || err != nil {
 		t.Errorf("%v %v", moved, err)
 	}
-	if tr, moved, err := ForceCacheOnly(t.Context(), store, 0); !moved || err != nil || tr.Reason != ReasonOperator {
+	if tr, moved, err := (Operator{store}).ForceCacheOnly(t.Context(), 0); !moved || err != nil || tr.Reason != ReasonOperator {
 		t.Errorf("%v %v", tr, err)
 	}
-	if _, moved, _ := ForceCacheOnly(t.Context(), store, 15*time.Minute); moved {
+	if _, moved, _ := (Operator{store}).ForceCacheOnly(t.Context(), 15*time.Minute); moved {
 		t.Error("twice")
 	}
 	if st, _ := ReadStatus(t.Context(), store, Default()); st.AutoRecover < 15*time.Minute || st.Until.Sub(st.At).Round(time.Second) != 15*time.Minute {
 		t.Errorf("%+v", st)
 	}
-	if tr, moved, _ := Resume(t.Context(), store); !moved || tr.To != Sleep {
+	if tr, moved, _ := (Operator{store}).Resume(t.Context()); !moved || tr.To != Sleep {
 		t.Errorf("%+v", tr)
 	}
 }
@@ -153,10 +153,10 @@ func TestResumeWhereThereIsNothingToResume(t *testing.T) {
 func TestAutoRecoverCountsFromItsCommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := NewMemoryStore()
-		_, _, err := ForceCacheOnly(t.Context(), store, 0)
+		_, _, err := (Operator{store}).ForceCacheOnly(t.Context(), 0)
 		must(t, err)
 		time.Sleep(time.Hour)
-		_, _, err = ForceCacheOnly(t.Context(), store, 15*time.Minute)
+		_, _, err = (Operator{store}).ForceCacheOnly(t.Context(), 15*time.Minute)
 		must(t, err)
 		start := time.Now()
 		l, _ := New(Config{Store: store, Tuning: Tuning{AutoRecover: time.Hour}})
@@ -199,13 +199,13 @@ func TestOrdersThatNobodyElseSees(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
 			s := openTest(t, dir, FileOptions{Patience: time.Millisecond})
-			must(t, Tune(ctx, s, map[string]string{"rate_base": "10"}, time.Hour))
+			must(t, (Operator{s}).Tune(ctx, map[string]string{"rate_base": "10"}, time.Hour))
 			c.cut(t, dir, s)
-			_, _, stopped := ForceCacheOnly(ctx, s, 0)
-			_, _, resumed := Resume(ctx, s)
+			_, _, stopped := (Operator{s}).ForceCacheOnly(ctx, 0)
+			_, _, resumed := (Operator{s}).Resume(ctx)
 			for what, err := range map[string]error{
-				"tune": Tune(ctx, s, map[string]string{"rate_base": "5"}, time.Hour), "reset tuning": ResetTuning(ctx, s),
-				"cache-only": stopped, "resume": resumed, "reset": Reset(ctx, s, false),
+				"tune": (Operator{s}).Tune(ctx, map[string]string{"rate_base": "5"}, time.Hour), "reset tuning": (Operator{s}).ResetTuning(ctx),
+				"cache-only": stopped, "resume": resumed, "reset": (Operator{s}).Reset(ctx, false),
 			} {
 				if !errors.Is(err, ErrNotShared) {
 					t.Errorf("%s: %v", what, err)
@@ -218,10 +218,10 @@ func TestOrdersThatNobodyElseSees(t *testing.T) {
 	s, err := OpenFileStore(occupied, FileOptions{Processes: 1})
 	must(t, err)
 	t.Cleanup(func() { must(t, s.Close()) })
-	if err := Reset(ctx, s, true); !errors.Is(err, ErrNotShared) {
+	if err := (Operator{s}).Reset(ctx, true); !errors.Is(err, ErrNotShared) {
 		t.Errorf("no folder: %v", err)
 	}
-	if err := Reset(ctx, NewMemoryStore(), true); err != nil {
+	if err := (Operator{NewMemoryStore()}).Reset(ctx, true); err != nil {
 		t.Errorf("a store for one process shares all there is: %v", err)
 	}
 }

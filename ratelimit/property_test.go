@@ -154,7 +154,7 @@ var crowdNames = []string{"a", "b", "c"}
 func (c *crowd) pass(d time.Duration) { c.now.Wall, c.now.Boot = c.now.Wall.Add(d), c.now.Boot+d }
 
 func (c *crowd) ask(owner string, place int) {
-	a := Ask{Owner: owner, Tuning: &c.tuning, Patience: time.Hour, Budget: c.tuning.Budget.On()}
+	a := Ask{Owner: owner, Tuning: &c.tuning, Patience: time.Hour, Budget: c.tuning.Budget.On(), Reserved: rapid.Bool().Draw(c.T, "reserved")}
 	if place < len(c.waiting[owner]) {
 		a.Ticket = c.waiting[owner][place]
 	}
@@ -169,7 +169,7 @@ func (c *crowd) ask(owner string, place int) {
 	case g.Refused && g.Why != WhyBudget:
 		c.Fatalf("%+v", g)
 	case g.Refused:
-		if c.s.budget.used+c.s.reserved(now, &c.tuning) < c.tuning.Budget.Requests {
+		if c.s.budget.at(now).used+c.s.reserved(now, &c.tuning) < c.tuning.Budget.Requests {
 			c.Fatalf("refused with %d used and %d reserved", c.s.budget.used, c.s.reserved(now, &c.tuning))
 		}
 	case g.Granted:
@@ -207,7 +207,15 @@ func (c *crowd) end(owner string, e Event) {
 	}
 	p := c.out[owner][0]
 	c.out[owner] = c.out[owner][1:]
-	c.s.Record(c.now, Report{Owner: owner, Tuning: &c.tuning, Pass: p, Event: e})
+	c.s.Record(c.now, Report{Owner: owner, Tuning: &c.tuning, Pass: p, Event: e, KeepBudget: rapid.Bool().Draw(c.T, "keep")})
+}
+
+// reserve books requests of the budget for a process.
+func (c *crowd) reserve(owner string) {
+	if c.tuning.Budget.On() {
+		now := c.s.advance(c.now)
+		c.s.reserve(now, c.s.join(now, owner, &c.tuning), rapid.IntRange(1, 10).Draw(c.T, "requests"), &c.tuning)
+	}
 }
 
 // invariant holds after every event.
@@ -223,8 +231,13 @@ func (c *crowd) invariant() {
 	if got := len(c.s.slots.tickets); got > waiting {
 		c.Fatalf("%d tickets for %d who wait", got, waiting)
 	}
-	if b := c.tuning.Budget; b.On() && c.s.budget.used+c.s.reserved(c.s.clock.now, &c.tuning) > b.Requests {
+	if b := c.tuning.Budget; b.On() && c.s.budget.at(c.s.clock.now).used+c.s.reserved(c.s.clock.now, &c.tuning) > b.Requests {
 		c.Fatalf("budget: %d used, %d reserved of %d", c.s.budget.used, c.s.reserved(c.s.clock.now, &c.tuning), b.Requests)
+	}
+	for i := range c.s.processes {
+		if p := &c.s.processes[i]; p.reserved < c.s.slots.booked(p.key) {
+			c.Fatalf("%d reserved of %s, %d of them under way", p.reserved, p.id, c.s.slots.booked(p.key))
+		}
 	}
 	raw, _ := c.s.AppendBinary(nil)
 	var back Snapshot
@@ -250,13 +263,21 @@ func TestACrowdIsServedInOrder(t *testing.T) {
 		answers := []Event{{Outcome: OK, Status: 200}, {Outcome: Client, Status: 404}, {Outcome: Cancelled}}
 		for range rapid.IntRange(1, 120).Draw(t, "events") {
 			owner := rapid.SampledFrom(crowdNames).Draw(t, "owner")
-			switch rapid.IntRange(0, 3).Draw(t, "event") {
+			switch rapid.IntRange(0, 6).Draw(t, "event") {
 			case 0, 1:
 				c.ask(owner, rapid.IntRange(0, len(c.waiting[owner])).Draw(t, "place"))
 			case 2:
 				c.end(owner, rapid.SampledFrom(answers).Draw(t, "answer"))
 			case 3:
 				c.pass(drawDuration(t, "gap", 300*time.Millisecond))
+			case 4:
+				c.reserve(owner)
+			case 5: // an operator changes the period
+				c.tuning.Budget.Period = max(c.tuning.Budget.Period, 1) * time.Duration(rapid.IntRange(1, 3).Draw(t, "longer"))
+			case 6: // short of the longest lease
+				if !rapid.Bool().Draw(t, "only a moment") && len(c.s.slots.leases) == 0 {
+					c.pass(c.tuning.QuotaOrphanAfter)
+				}
 			}
 			c.invariant()
 		}

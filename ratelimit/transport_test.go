@@ -382,7 +382,7 @@ func TestAStaleAnswerIsNoEvidence(t *testing.T) {
 		r.l.tells = true
 		r.l.hooks.OnAnswer = func(a Answer) { answers = append(answers, a) }
 		old, _ := r.l.Acquire(t.Context())
-		if _, moved, err := ForceCacheOnly(t.Context(), r.l.store, time.Second); err != nil || !moved {
+		if _, moved, err := (Operator{r.l.store}).ForceCacheOnly(t.Context(), time.Second); err != nil || !moved {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Second)

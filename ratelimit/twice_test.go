@@ -134,15 +134,15 @@ func play(t *testing.T, steps []string, decoy string) []string {
 				booked = booked[1:]
 			}
 		case "tune":
-			err = Tune(ctx, store, map[string]string{"concurrency": "2", "rate_base": "10"}, time.Hour)
+			err = (Operator{store}).Tune(ctx, map[string]string{"concurrency": "2", "rate_base": "10"}, time.Hour)
 		case "untune":
-			err = ResetTuning(ctx, store)
+			err = (Operator{store}).ResetTuning(ctx)
 		case "cacheonly":
-			_, _, err = ForceCacheOnly(ctx, store, 2*time.Second)
+			_, _, err = (Operator{store}).ForceCacheOnly(ctx, 2*time.Second)
 		case "resume":
-			_, _, err = Resume(ctx, store)
+			_, _, err = (Operator{store}).Resume(ctx)
 		case "reset":
-			err = Reset(ctx, store, false)
+			err = (Operator{store}).Reset(ctx, false)
 		case "status":
 			var st Status
 			st, err = l.Status(ctx)

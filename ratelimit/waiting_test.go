@@ -16,7 +16,7 @@ func TestAutoRecoverWaitsAsLongAsItTakes(t *testing.T) {
 		tu.AutoRecover, tu.MaxWait = 15*time.Minute, time.Second
 		var waits []WaitInfo
 		l, _ := New(Config{Store: store, Tuning: tu, Hooks: Hooks{OnWait: func(w WaitInfo) { waits = append(waits, w) }}})
-		if _, _, err := ForceCacheOnly(t.Context(), store, 15*time.Minute); err != nil {
+		if _, _, err := (Operator{store}).ForceCacheOnly(t.Context(), 15*time.Minute); err != nil {
 			t.Fatal(err)
 		}
 		plain, _ := New(Config{Store: store})

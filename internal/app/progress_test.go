@@ -104,7 +104,7 @@ func TestAProcessThatIsToldNothingSeesTheSharedState(t *testing.T) {
 		if p := a.Progress(); p.Wait.Why != ratelimit.WhyCacheOnly || p.State != "CacheOnly" {
 			t.Errorf("told by the limiter: %+v", p)
 		}
-		if _, _, err := ratelimit.ForceCacheOnly(t.Context(), shared, 0); err != nil {
+		if _, _, err := (ratelimit.Operator{Store: shared}).ForceCacheOnly(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}
 		own.Ended = true

@@ -24,7 +24,7 @@ func (c *command) limiterCacheOnlyCommand() *cobra.Command {
 			return tuneError(err)
 		}
 		return c.operate(cmd, func(ctx context.Context, _ *config.Config, store ratelimit.Store) error {
-			if _, _, err := ratelimit.ForceCacheOnly(ctx, store, t.AutoRecover); err != nil {
+			if _, _, err := (ratelimit.Operator{Store: store}).ForceCacheOnly(ctx, t.AutoRecover); err != nil {
 				return err
 			}
 			ends := "until: anivault limiter resume"

@@ -21,7 +21,7 @@ func (c *command) limiterResetCommand() *cobra.Command {
 unless --force is given.`,
 	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
 		return c.operate(cmd, func(ctx context.Context, cfg *config.Config, store ratelimit.Store) error {
-			if err := ratelimit.Reset(ctx, store, force); err != nil {
+			if err := (ratelimit.Operator{Store: store}).Reset(ctx, force); err != nil {
 				return err
 			}
 			st, err := ratelimit.ReadStatus(ctx, store, cfg.Tuning)

@@ -16,7 +16,7 @@ func (c *command) limiterResumeCommand() *cobra.Command {
 		Example: "  anivault limiter resume",
 	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
 		return c.operate(cmd, func(ctx context.Context, cfg *config.Config, store ratelimit.Store) error {
-			tr, moved, err := ratelimit.Resume(ctx, store)
+			tr, moved, err := (ratelimit.Operator{Store: store}).Resume(ctx)
 			if err != nil {
 				return err
 			}

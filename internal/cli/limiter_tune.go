@@ -45,7 +45,7 @@ anivault config show lists them.`,
 			if err := checkTuned(ctx, store, cfg.Tuning, values); err != nil {
 				return tuneError(err)
 			}
-			if err := ratelimit.Tune(ctx, store, values, period); err != nil {
+			if err := (ratelimit.Operator{Store: store}).Tune(ctx, values, period); err != nil {
 				return tuneError(err)
 			}
 			c.say("tuned %s %s\n", strings.Join(args, " "), periodText(period))
@@ -95,7 +95,7 @@ func (c *command) resetTuning(cmd *cobra.Command, keys []string) error {
 		}
 	}
 	return c.operate(cmd, func(ctx context.Context, _ *config.Config, store ratelimit.Store) error {
-		if err := ratelimit.ResetTuning(ctx, store, keys...); err != nil {
+		if err := (ratelimit.Operator{Store: store}).ResetTuning(ctx, keys...); err != nil {
 			return err
 		}
 		what := "all changes"

@@ -227,9 +227,12 @@ func TestANamedFileHasToExist(t *testing.T) {
 }
 
 func TestWarnings(t *testing.T) {
-	src := home(t, "", "ANIVAULT_RATE_BSE=3")
+	src := home(t, "", "ANIVAULT_RATE_BSE=3", "ANIVAULT_RETRY_BUDGET=0.2")
 	_, warnings, err := Load(src)
-	want := []string{"ANIVAULT_RATE_BSE is not a variable that anivault reads; did you mean ANIVAULT_RATE_BASE?"}
+	want := []string{
+		"ANIVAULT_RATE_BSE is not a variable that anivault reads; did you mean ANIVAULT_RATE_BASE?",
+		"ANIVAULT_RETRY_BUDGET is not a variable that anivault reads; did you mean ANIVAULT_BUDGET?",
+	}
 	if diff := cmp.Diff(want, warnings); diff != "" || err != nil {
 		t.Error(err, diff)
 	}
