@@ -70,7 +70,7 @@ func (b *bucket) carry(now Stamp, from, to pace) {
 // empty leaves no token for anybody: a burst is never more than a second's worth.
 func (b *bucket) empty(now Stamp) { b.full = max(b.full, now.add(time.Second)) }
 
-// drain leaves one token at most for who sends at the rate, and none for who is slower.
+// drain leaves at most one token at this rate, and none at a lower one.
 func (b *bucket) drain(now Stamp, rate float64) {
 	full := now.add(time.Second)
 	if p := newPace(rate, rate); p.rate > 0 {

@@ -31,7 +31,7 @@ type budgetUse struct {
 }
 
 // at returns the use at a moment: none once the period has passed. A period that has begun keeps its length,
-// whatever the budget of whoever asks.
+// whatever the asking process's own is.
 func (u budgetUse) at(now Stamp) budgetUse {
 	if u.since != 0 && now >= u.ends() {
 		return budgetUse{}

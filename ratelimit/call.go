@@ -89,14 +89,14 @@ func (c *call) acquire(ctx context.Context) (*Permit, error) {
 	return p, nil
 }
 
-// enter waits for a place among those of this process who may ask.
+// enter waits for a place among the requests of this process that may ask.
 func (c *call) enter(ctx context.Context, p *place) error {
 	l := c.l
 	if l.gate.join(p, time.Now()) {
 		return nil
 	}
 	for {
-		// Behind those who recover automatically a request waits in CacheOnly for as long as they do.
+		// Behind requests that recover automatically it waits in CacheOnly for as long as they do.
 		counts := l.tuned.Load().AutoRecover == 0 || State(l.state.Load()) != CacheOnly
 		nap := maxNap
 		if counts {
@@ -231,7 +231,7 @@ func (q *asking) abandon() {
 	if err != nil && ctx.Err() == nil {
 		l.warn(err)
 	}
-	l.freed.ring() // whoever was behind has moved up
+	l.freed.ring() // the tickets behind have moved up
 }
 
 // retry waits before the next try of a request: for its own backoff, but after a 429, whose pause is shared.

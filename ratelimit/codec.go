@@ -212,16 +212,20 @@ func (m *machine) codeTrouble1(c *codec, now Stamp) {
 
 // sound reports whether decoded fields can be worked with at all.
 func (s *Snapshot) sound() bool {
-	m := &s.machine
-	for _, f := range []float64{m.ramp, m.trouble.rate} {
-		if math.IsNaN(f) || math.IsInf(f, 0) || f < 0 {
+	if s.budget.period < 0 || s.budget.used < 0 || !s.machine.sound() {
+		return false
+	}
+	for i := range s.processes {
+		if !s.processes[i].sound() {
 			return false
 		}
 	}
-	for i := range s.processes {
-		p := &s.processes[i]
-		if !(p.rate >= 0) || !(p.burst >= 0) || math.IsInf(p.rate, 0) || math.IsInf(p.burst, 0) || p.ceiling < 1 || p.ceiling > maxGrants || p.window <= 0 ||
-			p.slots < 1 || p.total < 1 || p.reserved < 0 {
+	return true
+}
+
+func (m *machine) sound() bool {
+	for _, f := range []float64{m.ramp, m.trouble.rate} {
+		if math.IsNaN(f) || math.IsInf(f, 0) || f < 0 {
 			return false
 		}
 	}
@@ -231,8 +235,16 @@ func (s *Snapshot) sound() bool {
 		}
 	}
 	return int(m.state) < len(stateNames) && int(m.reason) < len(reasonNames) &&
-		m.cooldown >= 0 && m.exhausted >= 0 && s.budget.period >= 0 && m.streak429 >= 0 && m.failures >= 0 &&
-		m.successes >= 0 && m.armed >= 0 && m.overrunWait >= 0 && s.budget.used >= 0
+		min(m.cooldown, m.exhausted, m.overrunWait) >= 0 && min(m.streak429, m.failures, m.successes, m.armed) >= 0
+}
+
+func (p *process) sound() bool {
+	for _, f := range []float64{p.rate, p.burst} {
+		if math.IsNaN(f) || math.IsInf(f, 0) || f < 0 {
+			return false
+		}
+	}
+	return p.ceiling >= 1 && p.ceiling <= maxGrants && p.window > 0 && p.slots >= 1 && p.total >= 1 && p.reserved >= 0
 }
 
 func codeInt[T ~int | ~int64](c *codec, v *T) {

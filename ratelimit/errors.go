@@ -6,8 +6,6 @@ import (
 	"time"
 )
 
-// This file decides what callers are told when a request was not sent or not answered.
-
 var (
 	// ErrAcquireTimeout is what an *AcquireTimeoutError is.
 	ErrAcquireTimeout = errors.New("no permission to send in time")
@@ -19,13 +17,13 @@ var (
 	ErrClosed = errors.New("limiter is closed")
 )
 
-// BlockedError says that a request was not sent because nothing will be let through
+// BlockedError says that a request was not sent because nothing passes
 // before Until, which lies beyond what the request may wait.
 type BlockedError struct {
 	State State
 	Cause Reason    // a reason key of the table; ReasonPause, ReasonBackoff, ReasonOffline
 	Since time.Time // when the state was entered, zero when offline
-	Until time.Time // when asking is worth while again; zero: nobody knows
+	Until time.Time // when asking again makes sense; zero: unknown
 }
 
 // Error implements error.
@@ -39,14 +37,14 @@ func (e *BlockedError) Error() string {
 	return fmt.Sprintf("send request: blocked in %s (%s) until %s", e.State, e.Cause, e.Until.UTC().Format(time.RFC3339))
 }
 
-// Offline reports whether the block is this process's own wish.
+// Offline reports whether this process was told not to send.
 func (e *BlockedError) Offline() bool { return e.Cause == ReasonOffline }
 
-// AcquireTimeoutError says that a request has waited for permission for as
-// long as it may. It says nothing about the upstream.
+// AcquireTimeoutError says that a request has waited for permission for all of its max-wait. It
+// says nothing about the upstream.
 type AcquireTimeoutError struct {
 	Waited time.Duration // sum of all waits of the request
-	Why    Why           // what it waited for at the end
+	Why    Why           // what it was waiting for at the end
 	State  State
 }
 

@@ -8,7 +8,7 @@ type Hooks struct {
 	OnTransition func(Transition) // the state has changed
 	OnAnswer     func(Answer)     // a request has ended
 	OnWait       func(WaitInfo)   // a request begins or ends to wait for something long
-	OnWarning    func(error)      // something is odd and has been dealt with
+	OnWarning    func(error)      // something unusual that was dealt with
 }
 
 // Transition is one change of state.
@@ -24,8 +24,8 @@ type Transition struct {
 // Answer is the end of one request that had a permit.
 type Answer struct {
 	Event
-	Late   bool          // it is no evidence: the state has changed since the request left
-	Pause  time.Duration // for so long nobody sends; 0: no pause
+	Late   bool          // not evidence: the state has changed since the request left
+	Pause  time.Duration // how long all processes wait from now; 0: no pause
 	Gauges Gauges        // after it
 }
 
@@ -34,7 +34,7 @@ type WaitInfo struct {
 	Why     Why
 	Cause   Reason
 	State   State
-	Until   time.Time     // when the wait will be over, zero if nobody knows
+	Until   time.Time     // when the wait will be over, zero if unknown
 	Attempt int           // of the request, from 1
 	Ended   bool          // false at the beginning
 	Waited  time.Duration // at the end: how long it took

@@ -30,7 +30,7 @@ type Limiter struct {
 	offline bool
 	draw    func() float64
 	hooks   Hooks
-	tells   bool // hooks want gauges
+	gauged  bool // hooks want gauges
 
 	gate   gate
 	freed  bell // a slot of this process is free
@@ -46,9 +46,9 @@ type Limiter struct {
 // tuned is the tuning in force: the process's own, divided, with operators' overrides.
 type tuned struct {
 	Tuning
-	seq   uint64 // of the overrides
-	parts int
-	odd   []error // values that had to give way
+	seq      uint64 // of the overrides
+	parts    int
+	problems []error // values that had to give way
 }
 
 // New returns a limiter. It returns a *TuningError for a tuning that cannot be used.
@@ -64,7 +64,7 @@ func New(c Config) (*Limiter, error) {
 		store: c.Store, own: c.Tuning, offline: c.Offline, draw: c.Rand, hooks: c.Hooks,
 		done: make(chan struct{}), start: time.Now(),
 	}
-	l.tells = c.Hooks.OnTransition != nil || c.Hooks.OnAnswer != nil || c.Hooks.OnWait != nil
+	l.gauged = c.Hooks.OnTransition != nil || c.Hooks.OnAnswer != nil || c.Hooks.OnWait != nil
 	if l.draw == nil {
 		l.draw = rand.Float64
 	}
@@ -201,7 +201,7 @@ func (u *update) run(at Instant, s *Snapshot) (err error) {
 		return err
 	}
 	u.state = s.machine.state
-	if u.l.tells {
+	if u.l.gauged {
 		u.gauges = s.Gauges(&u.t.Tuning)
 	}
 	return nil
@@ -234,7 +234,7 @@ func (l *Limiter) tune(at Instant, s *Snapshot) *tuned {
 		return t
 	}
 	t = &tuned{seq: s.overrideSeq, parts: parts}
-	t.Tuning, t.odd = s.overridden(l.own)
+	t.Tuning, t.problems = s.overridden(l.own)
 	t.Tuning = t.divided(parts)
 	return t
 }
@@ -246,7 +246,7 @@ func (l *Limiter) adopt(t *tuned) {
 	}
 	l.tuned.Store(t)
 	l.gate.resize(t.Concurrency)
-	for _, err := range t.odd {
+	for _, err := range t.problems {
 		l.warn(err)
 	}
 }

@@ -67,7 +67,7 @@ func (g *gate) leave(p *place) bool {
 	return false
 }
 
-// resize changes the number of places. Nobody who is inside is sent away.
+// resize changes the number of places. Requests that are inside stay.
 func (g *gate) resize(limit int) {
 	g.mu.Lock()
 	g.limit = limit
@@ -90,8 +90,8 @@ func (g *gate) admit() {
 	}
 }
 
-// bell tells those of one process who wait what this process has just given back, so that they need not find out by
-// asking. It is rung for all who have listened since the mark they took; nothing is allocated unless somebody waits.
+// bell wakes waiting requests of one process when the process gives something back, so that they need not poll the
+// store. A ring wakes all that have listened since the mark they took. Nothing is allocated unless a request waits.
 type bell struct {
 	rings atomic.Uint64
 	mu    sync.Mutex

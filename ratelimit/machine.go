@@ -75,7 +75,7 @@ func (e *Event) wait() (time.Duration, bool) {
 // alive reports whether the answer proves that the upstream lives, though it is a refusal of this one request.
 func (e *Event) alive() bool { return e.Outcome == Client && e.Status != 401 && e.Status != 403 }
 
-// begin makes the machine that of an upstream nothing is known about.
+// begin makes the machine that of an unknown upstream.
 func (m *machine) begin(now Stamp, why Reason) {
 	if m.reason == ReasonNone {
 		m.state, m.reason = Normal, why

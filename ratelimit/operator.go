@@ -19,12 +19,12 @@ var ErrNotShared = errors.New("the limiter's shared state cannot be reached, so 
 // Sharing is an optional interface of a [Store] that goes on alone when it
 // loses contact with the other processes.
 type Sharing interface {
-	// Apart returns why nobody else sees what the last Update changed; nil if
-	// everybody does.
+	// Apart returns why no other process sees what the last Update changed; nil if
+	// all do.
 	Apart() error
 }
 
-// order updates the store. A change that nobody else sees is an error.
+// order updates the store. A change that no other process sees is an error.
 func (o Operator) order(ctx context.Context, change func(Instant, *Snapshot) error) error {
 	if err := o.Store.Update(ctx, change); err != nil {
 		return err

@@ -19,23 +19,23 @@ type override struct {
 // overridden returns own with the overrides, and what had to give way because it crosses them.
 func (s *Snapshot) overridden(own Tuning) (Tuning, []error) {
 	t := own
-	var odd []error
+	var problems []error
 	for _, o := range s.overrides {
 		f := fieldByKey(o.key)
 		if f == nil {
-			odd = append(odd, fmt.Errorf("obey override: unknown setting %q", o.key))
+			problems = append(problems, fmt.Errorf("obey override: unknown setting %q", o.key))
 			continue
 		}
 		if err := f.set(&t, o.value); err != nil {
-			odd = append(odd, fmt.Errorf("obey override: %w", err))
+			problems = append(problems, fmt.Errorf("obey override: %w", err))
 		}
 	}
 	if len(s.overrides) > 0 {
 		for _, e := range t.clamp() {
-			odd = append(odd, fmt.Errorf("obey override, clamped: %w", e))
+			problems = append(problems, fmt.Errorf("obey override, clamped: %w", e))
 		}
 	}
-	return t, odd
+	return t, problems
 }
 
 // dropOverrides ends overrides that have run out.

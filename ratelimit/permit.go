@@ -7,7 +7,7 @@ const (
 	maxNap = time.Second
 	// slotNap is the time between two asks while only a slot is missing.
 	slotNap = 10 * time.Millisecond
-	// probeNap is the same for those who queue behind a probe: it may end the trouble.
+	// probeNap is the same for requests behind a probe: it may end the trouble.
 	probeNap = 100 * time.Millisecond
 	// timeoutGrace is what a permit outlives the request's timeout by, so that the report of a timeout still counts.
 	timeoutGrace = time.Second
@@ -24,7 +24,7 @@ const (
 	WhySlot          // a slot
 	WhyToken         // a token of the bucket
 	WhyCeiling       // room under the ceiling
-	WhyTurn          // those who came first
+	WhyTurn          // requests that came first
 	WhyPause         // a Retry-After, or its stand-in
 	WhySleep         // the end of Sleep
 	WhyCacheOnly     // the end of CacheOnly
@@ -51,7 +51,7 @@ type Ask struct {
 	Tuning   *Tuning       // its tuning
 	Ticket   uint64        // Grant.Ticket of the try before, 0 the first time
 	Patience time.Duration // how long the request can still wait
-	Hold     time.Duration // how long the permit is needed at most; 0: nobody knows
+	Hold     time.Duration // how long the permit is needed at most; 0: unknown
 	Budget   bool          // the permit needs one request of the budget
 	Reserved bool          // that one was reserved before
 }
@@ -74,10 +74,10 @@ type Grant struct {
 	Why     Why       // what is missing
 	Cause   Reason    // why that is so
 	Since   time.Time // since when, of a state
-	Until   time.Time // when that ends; zero: nobody knows, or never
+	Until   time.Time // when that ends; zero: unknown, or never
 	Wait    time.Duration
 	Ticket  uint64
-	Head    bool // nobody is in front: only others' slots are in the way
+	Head    bool // the first in the queue
 
 	State      State
 	Transition Transition // made by the time that has passed
@@ -135,7 +135,7 @@ func (s *Snapshot) turn(now Stamp, a Ask, p *process, g Grant) Grant {
 	switch due := p.own.wait(now, own); {
 	case due > wait: // others pass meanwhile
 		g.Why, wait = WhyToken, due
-	case wait > 0: // those in front need their tokens too
+	case wait > 0: // the tickets in front need their tokens too
 		g.Why = WhyToken
 		if room > token {
 			g.Why = WhyCeiling
@@ -209,8 +209,8 @@ func (s *Snapshot) Withdraw(at Instant, number uint64) {
 	s.slots.withdraw(number)
 }
 
-// Blocked reports whether an ask would be refused now because of a block that lasts too long
-// for it, or belongs to nobody who waits. It changes nothing.
+// Blocked reports whether an ask would be refused now because of a block, and returns the refusal. It
+// changes nothing.
 func (s *Snapshot) Blocked(at Instant, a Ask) (Grant, bool) {
 	clock := s.clock
 	clock.advance(at)
@@ -305,97 +305,4 @@ func (s *Snapshot) free(p *process, total int) bool {
 	}
 	r := &regimes[m.state]
 	return s.slots.running(0) < r.part(total) && s.slots.held(p.key) < r.part(p.slots)
-}
-
-// Report is the end of a request that had a permit.
-type Report struct {
-	Owner  string
-	Tuning *Tuning
-	Pass   Pass
-	Event  Event
-	Draw   float64 // in [0,1), for waits that are drawn by lot
-	// KeepBudget keeps the permit's share of the budget reserved if the request
-	// was not answered: it belongs to a reservation.
-	KeepBudget bool
-}
-
-// Recorded is what a report has changed.
-type Recorded struct {
-	Late       bool          // of an older epoch, or after the permit had run out: no evidence
-	Pause      time.Duration // every process is delayed for so long from now; 0: no pause
-	Transition Transition
-	Moved      bool // whether there was a transition
-}
-
-// Record ends a request: its slot is free, its budget settled, and what it
-// says about the upstream is evidence if it belongs to the present epoch.
-func (s *Snapshot) Record(at Instant, r Report) Recorded {
-	now := s.advance(at)
-	p := s.join(now, r.Owner, r.Tuning)
-	m := &s.machine
-	held, ok := s.slots.release(r.Pass.Number, r.Pass.Epoch)
-	s.settle(now, p, held, r)
-	if r.Event.Connection != 0 {
-		r.Event.Connection = r.Event.Connection*31 + p.key // numbers of two processes may be the same
-	}
-
-	out := Recorded{Late: !ok || r.Pass.Epoch != m.epoch}
-	m.pause(now, &r.Event, r.Pass.Number, !out.Late, r.Draw)
-	if r.Event.Outcome == Throttled || r.Event.RetryAfter.Given {
-		out.Pause = max(m.pauseUntil.sub(now), 0)
-	}
-	if !out.Late {
-		out.Transition, out.Moved = s.step(now, r.Tuning, move{on: onAnswer, event: r.Event, permit: r.Pass.Number, draw: r.Draw})
-	}
-	return out
-}
-
-// settle books a request: an answered one is used, any other gives back what it had.
-func (s *Snapshot) settle(now Stamp, p *process, held lease, r Report) {
-	answered := r.Event.Status > 0
-	if answered {
-		s.budget.count(now, r.Tuning.Budget)
-	}
-	if held.budget && (answered || !r.KeepBudget) {
-		p.settle(1)
-	}
-}
-
-// step makes the machine's step, and keeps the bucket in step with it.
-func (s *Snapshot) step(now Stamp, t *Tuning, v move) (Transition, bool) {
-	m := &s.machine
-	if v.rate = s.fastest(now).rate; v.rate == 0 {
-		v.rate = t.RateBase
-	}
-	before := s.commonPace(t, now)
-	tr, moved := m.step(t, now, v)
-	if !moved {
-		return tr, false
-	}
-	switch {
-	case regimes[m.state].entering == emptyBucket:
-		s.bucket.empty(now)
-	case before.rate > 0:
-		s.bucket.carry(now, before, s.commonPace(t, now))
-	case m.state == HalfOpen: // a probe is due when Sleep ends
-		s.bucket.full = min(s.bucket.full, now)
-	}
-	tr.At, tr.Until, tr.Epoch = s.clock.time(now), s.until(), m.epoch
-	return tr, true
-}
-
-// until returns when the present block ends by itself, zero if there is none or it does not.
-func (s *Snapshot) until() time.Time {
-	m := &s.machine
-	switch m.state {
-	case Sleep:
-		return s.clock.time(max(m.sleepUntil, m.pauseUntil))
-	case CacheOnly:
-		return s.clock.time(m.blockUntil)
-	case Normal, Throttle, HalfOpen:
-		if m.pauseUntil > s.clock.now {
-			return s.clock.time(m.pauseUntil)
-		}
-	}
-	return time.Time{}
 }

@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// unseenAfter is when a process nobody has heard of is forgotten.
+	// unseenAfter is when a silent process is forgotten.
 	unseenAfter = time.Hour
 	// activeFor is how long a process that has asked counts for the rate of the shared bucket.
 	activeFor = 10 * time.Second
@@ -72,7 +72,7 @@ func (s *Snapshot) fastest(now Stamp) pace {
 }
 
 // commonPace returns the pace of the shared bucket in the present state: the fastest process's, or that of a
-// tuning where nobody takes part.
+// tuning where no process takes part.
 func (s *Snapshot) commonPace(t *Tuning, now Stamp) pace {
 	p := s.fastest(now)
 	if p.rate == 0 {
@@ -119,7 +119,7 @@ func (s *Snapshot) remove(i int) {
 	s.processes = append(s.processes[:i], s.processes[i+1:]...)
 }
 
-// expire ends leases that have run out, drops tickets nobody asks about any more and frees orphaned reservations.
+// expire ends leases that have run out, drops abandoned tickets and frees orphaned reservations.
 func (s *Snapshot) expire(now Stamp, t *Tuning) {
 	leases := s.slots.leases[:0]
 	for _, l := range s.slots.leases {

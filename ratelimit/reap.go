@@ -13,7 +13,7 @@ import (
 const (
 	reapStalled = 5 * time.Millisecond // between looks for dead processes while one may hold a slot
 	reapWaiting = time.Second          // while waiting for anything else
-	reapAlways  = 10 * time.Second     // at any rate
+	reapAlways  = 10 * time.Second     // in any case
 )
 
 // reap looks for dead processes and drops what they held, unless that was done within the last every. It

@@ -20,8 +20,8 @@ type Reservation struct {
 }
 
 // Reserve books n requests. It returns a *BudgetError when they do not all
-// fit; a request that is made with the reservation all the same, by whoever does not
-// look at the error, gets it from Acquire. Without a budget Reserve always succeeds.
+// fit; a request that is made with the refused reservation gets that error from Acquire. Without a budget Reserve
+// always succeeds.
 // The reservation has to be released. Reservations end with their process, and
 // after Tuning.QuotaOrphanAfter in which the limiter asked for nothing.
 func (l *Limiter) Reserve(ctx context.Context, n int) (*Reservation, error) {

@@ -13,7 +13,7 @@ const (
 	maxRetryAfter    = 24 * time.Hour // what is longer is cut
 	minRetryAfter    = time.Second    // what is shorter, zero or past means this
 	maxSkew          = 24 * time.Hour // a Date further from the local clock was never set
-	maxRetryAfterLen = 64             // bytes; what is longer is no Retry-After
+	maxRetryAfterLen = 64             // bytes; what is longer is not a Retry-After
 )
 
 // Wait is a parsed Retry-After. The zero Wait is that of an answer without one.

@@ -3,12 +3,12 @@ package ratelimit
 import "time"
 
 const (
-	// lateAfter is how long a ticket may miss the time its owner promised to
-	// ask again. After that others may pass it until it asks: its process is stopped or dead.
+	// lateAfter is how much later than promised a ticket's owner may ask again. After that others pass the ticket
+	// until its owner asks: its process is stopped or dead.
 	lateAfter = 100 * time.Millisecond
-	// lostAfter is when a late ticket is dropped for good.
+	// lostAfter is when a late ticket is dropped.
 	lostAfter = 30 * time.Second
-	// leaseMax bounds a lease whose holder did not say how long it needs.
+	// leaseMax is the length of a lease whose holder did not say how long it needs it.
 	leaseMax = time.Hour
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Snapshot is everything the users of one upstream share: the state machine
+// Snapshot is everything that the users of one upstream share: the state machine
 // and its evidence, bucket, ceiling, slots, budget and operators' overrides.
 //
 // A zero Snapshot becomes a fresh one (Normal, full bucket) at its first use.
@@ -21,11 +21,11 @@ type Snapshot struct {
 	overrides   []override
 	overrideSeq uint64 // changes whenever overrides do, so that readers can cache
 
-	processes  []process // everybody who takes part, in the order of arrival
+	processes  []process // all participants, in the order of arrival
 	processSeq uint64    // the key of the newest process
 }
 
-// NewSnapshot returns the snapshot of an upstream nothing is known about: Normal,
+// NewSnapshot returns the snapshot of an unknown upstream: Normal,
 // full bucket. It is what a store uses when there is no stored state.
 func NewSnapshot(now Instant) Snapshot {
 	var s Snapshot
@@ -35,7 +35,7 @@ func NewSnapshot(now Instant) Snapshot {
 
 // NewCautiousSnapshot returns the snapshot to use in place of one that was
 // damaged: Throttle with an empty bucket, and nothing granted for the first
-// ceiling_window, because nobody knows what has just been sent.
+// ceiling_window, because what has just been sent is unknown.
 func NewCautiousSnapshot(now Instant) Snapshot {
 	s := NewSnapshot(now)
 	s.machine.state, s.machine.reason = Throttle, ReasonCorrupt
@@ -94,7 +94,7 @@ func (s *Snapshot) advance(at Instant) Stamp {
 
 // Detached returns a copy for a process that has lost contact with the others:
 // state, pause, bucket, ceiling and budget are kept, tickets and slots of
-// others are not, and permits have numbers that nobody else gives, so that none of them is
+// others are not, and permits have numbers of their own, so that none of them is
 // mistaken for another later. The store that uses it says so in [Instant.Parts].
 func (s *Snapshot) Detached(owner string) Snapshot {
 	c := s.Clone()

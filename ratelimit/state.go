@@ -2,12 +2,9 @@ package ratelimit
 
 import "strconv"
 
-// This file names things: states, outcomes, reasons. What they mean for a
-// request is decided in rules.go.
-
 // State is one of the five states of the limiter (docs/limiter.md, "States").
 //
-// The zero value is Throttle: a state nobody has set is careful, but not stuck.
+// The zero value is Throttle: a state that was not set is careful, but not stuck.
 type State uint8
 
 // The states, and what they let through.
@@ -16,7 +13,7 @@ const (
 	Normal                 // everything the tuning allows
 	Sleep                  // nothing until a time
 	HalfOpen               // one probe at a time
-	CacheOnly              // nothing until somebody or a timer resumes
+	CacheOnly              // nothing until an operator or a timer resumes
 )
 
 var stateNames = [...]string{Throttle: "Throttle", Normal: "Normal", Sleep: "Sleep", HalfOpen: "HalfOpen", CacheOnly: "CacheOnly"}
@@ -42,8 +39,8 @@ const (
 	Cancelled     Outcome = iota // the caller gave up
 	OK                           // 2xx, 304
 	Throttled                    // 429
-	Server                       // 5xx, 408, a 2xx that cannot be an answer
-	Network                      // DNS, connect, reset, timeout, truncated transfer
+	Server                       // 5xx, 408, an answer that the client's own check refuses
+	Network                      // DNS, connect, reset, timeout, truncated 2xx
 	Client                       // 4xx that are the request's own fault
 	Misconfigured                // certificates, TLS to a plain port, foreign redirects
 )
@@ -109,8 +106,8 @@ const (
 	ReasonFresh   // there was no stored state
 	ReasonCorrupt // the stored state could not be read
 	ReasonReset   // an operator reset the limiter
-	ReasonPause   // a Retry-After or its stand-in holds everybody back
-	ReasonOffline // this process alone must not send
+	ReasonPause   // a Retry-After or its stand-in delays all processes
+	ReasonOffline // this process must not send
 	ReasonBackoff // one request waits before its next try
 )
 

@@ -61,7 +61,7 @@ type ProcessStatus struct {
 	Seen     time.Time
 }
 
-// Override is a knob that an operator has changed.
+// Override is a setting that an operator has changed.
 type Override struct {
 	Key, Value string
 	Until      time.Time // zero: always
@@ -78,8 +78,8 @@ func (l *Limiter) Status(ctx context.Context) (Status, error) {
 	return st, err
 }
 
-// ReadStatus returns the status of a store for somebody who has a tuning but
-// does not take part.
+// ReadStatus returns the status of a store as a process with this tuning would see it, without
+// taking part.
 func ReadStatus(ctx context.Context, store Store, t Tuning) (Status, error) {
 	var st Status
 	err := store.Update(ctx, func(at Instant, s *Snapshot) error {

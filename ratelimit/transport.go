@@ -61,7 +61,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if retryErr := c.retry(ctx, outcome); retryErr != nil {
 			closeBody(next)
 			if ownDelay(retryErr) {
-				return resp, err // what the upstream said tells more than that there is no time to ask again
+				return resp, err // the upstream's answer says more than that there is no time to ask again
 			}
 			return nil, retryErr
 		}
@@ -241,6 +241,6 @@ func again(req *http.Request) (*http.Request, error) {
 
 func closeBody(req *http.Request) {
 	if req.Body != nil {
-		_ = req.Body.Close() // nobody will read it
+		_ = req.Body.Close() // it will not be read
 	}
 }

@@ -2,7 +2,7 @@ package ratelimit
 
 import "time"
 
-// record is one answer. It knows milliseconds only; that keeps a full window small.
+// record is one answer. It has milliseconds only, which keeps a full window small.
 type record struct {
 	at      int64 // shared time in ms
 	outcome Outcome
@@ -18,7 +18,7 @@ type window struct {
 type Counts struct {
 	OK        int // 2xx, 304
 	Throttled int // 429
-	Server    int // 5xx, 408, poisoned 2xx
+	Server    int // 5xx, 408, answers that the client's own check refuses
 	Network   int // no answer
 }
 
