@@ -174,9 +174,9 @@ func (k *guardedKey) send(ctx context.Context, next http.RoundTripper, req *http
 // learn returns the refusal that an answer is, and marks the key as proven by one that TMDB gives only to a key that
 // it knows: neither a redirect nor a limit, trouble of the server or a body that is not TMDB's.
 func (k *guardedKey) learn(req *http.Request, resp *http.Response, body []byte) error {
-	if err := errorAnswer(req, resp, body); errors.As(err, new(*UnauthorizedError)) {
-		k.refuse(err)
-		return err
+	if refusal, ok := errors.AsType[*UnauthorizedError](errorAnswer(req, resp, body)); ok {
+		k.refuse(refusal)
+		return refusal
 	}
 	redirect := resp.StatusCode >= 300 && resp.StatusCode < 400 && resp.StatusCode != http.StatusNotModified
 	if k.proven.Err() != nil || redirect {
