@@ -134,13 +134,10 @@ func (u Updater) now() time.Time {
 
 func (u Updater) wanted() []wanted {
 	var out []wanted
-	for source, address := range map[Source]string{AnimeLists: u.Addresses.AnimeLists, AniDB: u.Addresses.AniDBTitles} {
-		if address != "" {
-			out = append(out, wanted{source, []string{address}})
+	for _, w := range []wanted{{AnimeLists, []string{u.Addresses.AnimeLists}}, {AniDB, []string{u.Addresses.AniDBTitles}}} {
+		if w.urls[0] != "" {
+			out = append(out, w)
 		}
-	}
-	if len(out) == 2 && out[0].source != AnimeLists {
-		out[0], out[1] = out[1], out[0]
 	}
 	if u.Addresses.TMDBExports == "" {
 		return out
