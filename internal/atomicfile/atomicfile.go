@@ -1,4 +1,4 @@
-// Package atomicfile writes files that are never seen half written: a reader finds the old content or the new.
+// Package atomicfile replaces files as a whole: a reader finds the old content or the new.
 package atomicfile
 
 import (
@@ -12,7 +12,7 @@ import (
 
 // Write replaces the file at path with what fill writes. The new content is made in a temporary file beside it, synced,
 // given mode, and renamed over path; on any error path is as it was and nothing is left behind. A symbolic link
-// is followed. Something that is no regular file (/dev/stdout, a pipe) can't be replaced and is written to.
+// is followed. What is not a regular file (/dev/stdout, a pipe) can't be replaced and is written to.
 func Write(path string, mode fs.FileMode, fill func(io.Writer) error) error {
 	target, err := filepath.EvalSymlinks(path)
 	switch {

@@ -37,7 +37,7 @@ type wireCache struct {
 	Expired  int            `json:"expired" doc:"of them, those that answer only when TMDB can't be asked"`
 	Negative int            `json:"negative" doc:"of them, those that say that TMDB has nothing (404)"`
 	FileSize int64          `json:"file_bytes" doc:"size of the database file"`
-	Used     int64          `json:"used_bytes" doc:"of it in use; cache compact gives the rest back"`
+	Used     int64          `json:"used_bytes" doc:"of it in use; cache compact returns the rest to the file system"`
 	MaxSize  int64          `json:"max_bytes" doc:"size it is kept below"`
 	Unmerged int            `json:"unmerged" doc:"records in journals that are not merged yet"`
 	Journals int            `json:"journals" doc:"journals that are not merged yet"`

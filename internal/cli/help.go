@@ -12,9 +12,6 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// This file decides how help texts look: what a command does, examples of it, then its usage, subcommands and flags,
-// wrapped to the terminal.
-
 // Widths of help texts, in cells.
 const (
 	helpWidth    = 80  // where there is no terminal
@@ -33,7 +30,7 @@ func (c *command) help(cmd *cobra.Command, _ []string) {
 	c.printHelp(func(out io.Writer, width int) { c.writeHelp(cmd, out, width) })
 }
 
-// printHelp prints what write makes. cobra's help functions return nothing, so it is kept that stdout could not be written.
+// printHelp prints the text of write. cobra's help functions return no error, so one of stdout is kept for Main.
 func (c *command) printHelp(write func(out io.Writer, width int)) {
 	var text bytes.Buffer
 	write(&text, c.helpWidth())
@@ -131,8 +128,8 @@ func reflow(text string, width int) string {
 	return strings.TrimRight(strings.Join(out, "\n"), "\n")
 }
 
-// helpCommand is `anivault help [COMMAND|TOPIC]`. cobra's own does not complete topics and prints the whole usage upon
-// a typing error.
+// helpCommand is `anivault help [COMMAND|TOPIC]`. cobra's own does not complete topics, and prints the whole usage after a
+// typing error.
 func (c *command) helpCommand() *cobra.Command {
 	known := func(cmd *cobra.Command) []string {
 		var names []string

@@ -93,7 +93,7 @@ func manPage(root *cobra.Command) ([]byte, error) {
 	return []byte(string(before) + tables.String() + ".SH SEE ALSO" + string(after)), nil
 }
 
-// roff escapes what is no text to man.
+// roff escapes what has a meaning to man.
 func roff(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`, "\n", " ").Replace(s)
 	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {

@@ -9,9 +9,7 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// This file decides what is said of a run's end besides its counts.
-
-// ending looks at how run ended.
+// ending returns how a run ended.
 func ending(ctx context.Context, run *app.App, f matchFlags) report.Ending {
 	at := run.Progress()
 	e := report.Ending{Interrupted: ctx.Err() != nil, Found: int(at.Files), Searching: !at.Walked, Asked: f.interactive}
@@ -27,7 +25,7 @@ func ending(ctx context.Context, run *app.App, f matchFlags) report.Ending {
 	return e
 }
 
-// stopped says since when and why only the cache answers; "" in any other state.
+// stopped returns since when and why only the cache answers; "" in any other state.
 func stopped(st ratelimit.Status) string {
 	if st.State != ratelimit.CacheOnly {
 		return ""
@@ -37,7 +35,7 @@ func stopped(st ratelimit.Status) string {
 	case ratelimit.ReasonOperator:
 		text = "you (an operator) stopped all requests"
 	case ratelimit.ReasonRetryAfterLong:
-		text = "TMDB asked for a long rest, so requests were stopped"
+		text = "TMDB asked for a long pause, so requests were stopped"
 	case ratelimit.ReasonPolicy:
 		text = "TMDB kept failing, so requests were stopped"
 	}

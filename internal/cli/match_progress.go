@@ -10,7 +10,7 @@ import (
 )
 
 // progress is the status line of a match on a terminal: drawn on stderr ten times a second, cleared while
-// results are written. Where stderr is no terminal it does nothing.
+// results are written. Where stderr is not a terminal it does nothing.
 type progress struct {
 	run    *app.App
 	status *ui.Status

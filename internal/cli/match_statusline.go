@@ -12,8 +12,6 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// This file decides what the status line says, and what it leaves out on a narrow terminal.
-
 // part is a piece of the status line.
 type part struct {
 	text   string
@@ -125,12 +123,12 @@ func leftText(at app.Progress, counts report.Summary, now time.Time) string {
 	return "about " + ui.Countdown(time.Duration(float64(at.Elapsed)*float64(left)/float64(done))) + " left"
 }
 
-// waiting reports whether there is a wait that is worth a word.
+// waiting reports whether there is a wait that a person should know of.
 func waiting(w app.Wait, now time.Time) bool {
 	return w.On() && (w.Until.IsZero() || w.Until.After(now))
 }
 
-// waitText says what is waited for, in words: until when and why.
+// waitText returns the reason of a wait and how long it lasts.
 func waitText(w app.Wait, now time.Time) string {
 	if !waiting(w, now) {
 		return ""
@@ -160,10 +158,10 @@ func waitText(w app.Wait, now time.Time) string {
 	return "" // everyday waits
 }
 
-// othersText says that this process has nothing to do but to wait for another one's answer.
+// othersText is set while this process only waits for an answer that another one fetches.
 func othersText(at app.Progress, now time.Time) string {
 	if !at.Others || waitText(at.Wait, now) != "" {
-		return "" // the wait is the other one's too
+		return "" // the other process has the same wait
 	}
 	return "waiting for another anivault's answer"
 }

@@ -62,8 +62,7 @@ func openMetrics(cfg *config.Config, path string) (io.WriteCloser, error) {
 	return file, nil
 }
 
-// stop writes the last metrics. That they could not be written has been said by then and is no failure of
-// the run.
+// stop writes the last metrics. An error of writing them was a warning, and does not fail the run.
 func (m *measuring) stop() error {
 	m.cancel()
 	m.done.Wait()

@@ -12,8 +12,7 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// topic is a help text that belongs to no command: `anivault help NAME`. Each is written from the table that
-// the code itself uses.
+// topic is a help text that belongs to no command: `anivault help NAME`. It is written from the tables of the code.
 type topic struct {
 	name, short string
 	write       func(out io.Writer, width int)
@@ -37,8 +36,8 @@ func (c *command) topicCommands() []*cobra.Command {
 
 func writeEnvironment(out io.Writer, width int) {
 	fmt.Fprintln(out, reflow(`Settings come from flags, the environment, the config file and defaults, in that order. A change by
-"anivault limiter tune" stands above all of them while it lasts. In the config file the part before the dot is
-the section: tmdb.language is "language" under "tmdb:".
+"anivault limiter tune" overrides all of them while it lasts. In the config file the part before the dot is the
+section: tmdb.language is "language" under "tmdb:".
 
 In brackets: the key in the config file, and the default.`, width))
 	for _, s := range config.Settings() {
@@ -80,7 +79,7 @@ func writeExitCodes(out io.Writer, width int) {
 
 func writeLimiter(out io.Writer, width int) {
 	fmt.Fprintln(out, reflow(`Every request to TMDB asks the limiter first. Its state is shared by all of your processes on this machine:
-what one of them learns, all of them heed.
+what one of them learns, all of them obey.
 
   Normal     everything the settings allow
   Throttle   half the rate, half the slots

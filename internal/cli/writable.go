@@ -10,9 +10,8 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// This file decides which outputs are refused before any work: those that could not be written when it is done.
-
-// checkWritable refuses what a flag names when it can't be replaced by a file. Example is a file's name for the hint.
+// checkWritable refuses, before any work, a flag's path at which no file could be written afterwards. example is a file
+// name for the hint.
 func checkWritable(flag, path, example string) error {
 	switch reason, hint := whyNotWritable(path, example); {
 	case path == "", reason == "":
@@ -35,7 +34,7 @@ func checkTextfile(path string) error {
 	return nil
 }
 
-// whyNotWritable says why no file can be put in path's place, and what to do; "" where one can.
+// whyNotWritable returns why no file can be written at path, and what to do; "" where one can.
 func whyNotWritable(path, example string) (reason, hint string) {
 	if path == "-" {
 		return "stdout carries the results", "name a file, such as " + example

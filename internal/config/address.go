@@ -2,14 +2,14 @@ package config
 
 import "strings"
 
-// hidden stands where an address holds what may be a secret.
+// hidden replaces the parts of an address that may be secret.
 const hidden = "[redacted]"
 
-// isAddress says whether the setting is a URL.
+// isAddress reports whether the setting is a URL.
 func (s Setting) isAddress() bool { return strings.HasSuffix(s.Key, "_url") }
 
-// shownAddress is an address as it may be printed: without user, password and query. It is no parser's work, as what is
-// refused for being no URL is shown too: rather too much is hidden than too little.
+// shownAddress returns an address as it may be printed: without user, password and query. It parses nothing, because text
+// that is not a URL is shown in errors too: it hides too much rather than too little.
 func shownAddress(text string) string {
 	scheme, rest, found := strings.Cut(text, "://")
 	if !found {

@@ -39,8 +39,7 @@ func ReadExisting(path string) (*Existing, error) {
 	return &Existing{path, raw}, nil
 }
 
-// HoldsKey reports whether a token, a key or the name of a token's file would be lost with the file. What can't be read may
-// hold one.
+// HoldsKey reports whether the file holds a token, a key or the name of a token's file. A file that can't be read may.
 func (e *Existing) HoldsKey() bool {
 	v, err := readYAML(e.raw)
 	if err != nil {
@@ -54,7 +53,7 @@ func (e *Existing) HoldsKey() bool {
 	return false
 }
 
-// CheckTokenFits reports, before anybody is asked for a token, whether PutToken can put one into the file.
+// CheckTokenFits returns the error that PutToken would return for any token, so that nobody is asked for one in vain.
 func (e *Existing) CheckTokenFits() error {
 	_, err := e.withToken("checked")
 	return err
@@ -94,7 +93,7 @@ func (e *Existing) Backup() (string, error) {
 	return "", fmt.Errorf("keep the config file as it was: there are %d backups of %s", most, e.Path)
 }
 
-// withToken is the file's text with the token in it. A text in which anything else would change with it is refused.
+// withToken returns the file's text with the token in it. It is an error if anything else would change with it.
 func (e *Existing) withToken(token string) ([]byte, error) {
 	before, err := readYAML(e.raw)
 	if err != nil {

@@ -1,19 +1,14 @@
 package config
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
-	"github.com/spf13/cast"
 	"github.com/spf13/viper"
-	"go.yaml.in/yaml/v3"
 
 	"github.com/anivault/anivault/ratelimit"
 )
@@ -23,7 +18,7 @@ type Sources struct {
 	// File is the config file that the person named with --config; "" means ANIVAULT_CONFIG or the
 	// default place, which need not exist.
 	File string
-	// Environ is the environment as os.Environ gives it.
+	// Environ is the environment as os.Environ returns it.
 	Environ []string
 	// Flags are the flags that were given, by the setting they set.
 	Flags map[string]Flag
@@ -32,8 +27,8 @@ type Sources struct {
 // Flag is a flag that was given on the command line.
 type Flag struct{ Name, Value string }
 
-// Load reads all sources. The warnings are for the person and don't stop anything; the error is an
-// *Error wherever a setting is to blame: the first, with the others in it.
+// Load reads all sources. The warnings are for the person and stop nothing. The error is an *Error where a setting is wrong:
+// the first such setting, with the others in it.
 func Load(src Sources) (*Config, []string, error) {
 	env := environment(src.Environ)
 	settings := Settings()
@@ -41,8 +36,8 @@ func Load(src Sources) (*Config, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	// viper reads the file and nothing else: its own environment and default handling answers 0 for a
-	// number that is none, and knows no unknown key. The table of settings does both.
+	// viper only reads the file: by itself it would turn a malformed number into 0 and accept unknown keys. The table of
+	// settings has the variables, the defaults and the checks.
 	file := viper.New()
 	file.SetConfigType("yaml")
 	var bad faults
@@ -116,40 +111,6 @@ func effective(file *viper.Viper, path string, s Setting, env map[string]string,
 	return Value{s, text, "config file"}, nil
 }
 
-// written is what the config file says for a setting, as text; "" where it says nothing.
-func written(file *viper.Viper, path string, s Setting) (string, error) {
-	raw := file.Get(s.Key)
-	if raw == nil {
-		return "", nil
-	}
-	kind := kindOf(raw)
-	if _, isText := raw.(string); s.Secret && kind == aValue && !isText {
-		return "", &Error{Name: path + ": " + s.Key, Reason: "must be written in quotes, or YAML reads it as a number"}
-	}
-	text, err := cast.ToStringE(raw)
-	if err != nil || kind != aValue {
-		return "", &Error{Name: path + ": " + s.Key, Reason: fmt.Sprintf("is %s; write a single value there: %s", kind, s.Allowed)}
-	}
-	return text, nil
-}
-
-// What a place in the config file may hold, in words.
-const (
-	aValue   = "a single value"
-	aList    = "a list"
-	aSection = "a section"
-)
-
-func kindOf(raw any) string {
-	switch raw.(type) {
-	case []any:
-		return aList
-	case map[string]any, map[any]any:
-		return aSection
-	}
-	return aValue
-}
-
 // settingError names a refused value the way the person wrote it.
 func settingError(val Value, path string, reason error) error {
 	name := val.Setting.Key
@@ -172,122 +133,6 @@ func settingError(val Value, path string, reason error) error {
 		why = knob.Reason + "; " + knob.Remedy
 	}
 	return &Error{Name: name, Value: text, Reason: why}
-}
-
-// configFile says which file is read and whether the person named it, so that it has to exist.
-func configFile(flag string, env map[string]string) (path string, named bool, err error) {
-	if flag != "" {
-		return flag, true, nil
-	}
-	if p := env["ANIVAULT_CONFIG"]; p != "" {
-		return p, true, nil
-	}
-	dir, err := defaultDir(configDir, lookupIn(env))
-	if errors.Is(err, errNoHome) {
-		return "", false, nil // nothing to read; a folder that is needed will say so
-	}
-	return filepath.Join(dir, "config.yaml"), false, err
-}
-
-// maxFile bounds a config file, in bytes. All settings together take a hundredth of it.
-const maxFile = 1 << 20
-
-// readFile reads the file and adds to bad what no setting has. The error is a file that can't be read at all.
-func readFile(file *viper.Viper, path string, named bool, settings []Setting, bad *faults) error {
-	if path == "" {
-		return nil
-	}
-	if path == os.DevNull { // what people name to mean "none"
-		return nil
-	}
-	if err := checkIsFile(path); err != nil {
-		return err
-	}
-	raw, err := os.ReadFile(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && !named:
-		return nil
-	case errors.Is(err, fs.ErrNotExist):
-		return &Error{Name: "config file", Value: path, Reason: "does not exist; make one with: anivault config init"}
-	case err != nil:
-		return &Error{Name: "config file", Value: path, Reason: "cannot be read: " + rootCause(err)}
-	}
-	if err := file.ReadConfig(bytes.NewReader(raw)); err != nil {
-		return &Error{Name: "config file", Value: path, Reason: whyNotYAML(raw, err)}
-	}
-	known := make([]string, 0, len(settings))
-	for _, s := range settings {
-		known = append(known, s.Key)
-	}
-	for _, key := range slices.Sorted(slices.Values(file.AllKeys())) {
-		raw := file.Get(key)
-		in := slices.IndexFunc(known, func(k string) bool { return strings.HasPrefix(k, key+".") })    // key is a section
-		above := slices.IndexFunc(known, func(k string) bool { return strings.HasPrefix(key, k+".") }) // key lies in a setting
-		switch {
-		case slices.Contains(known, key), in >= 0 && raw == nil:
-		case in >= 0:
-			bad.add(&Error{Name: path + ": " + key, Reason: fmt.Sprintf("must be a section, not %s; write its settings below it, indented, such as %s",
-				kindOf(raw), strings.TrimPrefix(known[in], key+"."))})
-		case above >= 0:
-			bad.add(&Error{Name: path + ": " + known[above], Reason: fmt.Sprintf("is %s; write a single value there: %s", aSection, settings[above].Allowed)})
-		default:
-			reason := "is not a setting; see: anivault config show"
-			if near, ok := Nearest(key, known); ok {
-				reason = "is not a setting; did you mean " + near + "?"
-			}
-			bad.add(&Error{Name: path + ": " + key, Reason: reason})
-		}
-	}
-	return nil
-}
-
-// checkIsFile refuses what is there and can't be a config file. Why something is not there, opening it says.
-func checkIsFile(path string) error {
-	info, err := os.Stat(path)
-	switch {
-	case err == nil && info.IsDir():
-		return &Error{Name: "config file", Value: path, Reason: "is a folder; name the file in it, such as " + filepath.Join(path, "config.yaml")}
-	case err == nil && !info.Mode().IsRegular():
-		return &Error{Name: "config file", Value: path, Reason: "is not a regular file"}
-	case err == nil && info.Size() > maxFile:
-		return &Error{Name: "config file", Value: path, Reason: fmt.Sprintf("is larger than %d bytes, too large for a config file", maxFile)}
-	}
-	return nil
-}
-
-// whyNotYAML says why a config file's text can't be read, and what to do. It looks at the text itself: the YAML library's
-// errors are words for people.
-func whyNotYAML(raw []byte, cause error) string {
-	switch top := document(raw); {
-	case top == nil:
-	case top.Kind == yaml.SequenceNode:
-		return "must hold sections such as \"tmdb:\", not " + aList + "; see: anivault config init"
-	case top.Kind != yaml.MappingNode:
-		return "must hold sections such as \"tmdb:\", not " + aValue + "; see: anivault config init"
-	}
-	why := strings.TrimPrefix(rootCause(cause), "yaml: ")
-	if wrong, ok := errors.AsType[*yaml.TypeError](cause); ok { // a key that is there twice
-		why = strings.Join(wrong.Errors, "; ")
-	}
-	return "is not valid YAML: " + why + yamlHint(string(raw))
-}
-
-// yamlHint names what most often makes a text invalid YAML; "" where it holds none of it.
-func yamlHint(text string) string {
-	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\r\n", r) }) {
-		return "; save it as text in UTF-8"
-	}
-	for line := range strings.Lines(text) {
-		if strings.Contains(line[:len(line)-len(strings.TrimLeft(line, " \t"))], "\t") {
-			return "; YAML is indented with spaces, not with tabs"
-		}
-		if _, value, ok := strings.Cut(line, ":"); ok {
-			if value = strings.TrimSpace(value); value != "" && strings.ContainsRune("@`%", rune(value[0])) {
-				return "; text that begins with @, ` or % needs quotes"
-			}
-		}
-	}
-	return ""
 }
 
 // complete fills in what depends on several settings and checks them together.
@@ -406,17 +251,4 @@ func environment(environ []string) map[string]string {
 
 func lookupIn(env map[string]string) func(string) (string, bool) {
 	return func(name string) (string, bool) { v, ok := env[name]; return v, ok }
-}
-
-// rootCause is the innermost error's text: the path and verb around it are said elsewhere.
-func rootCause(err error) string {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
-		return pathErr.Err.Error()
-	}
-	var parse viper.ConfigParseError
-	if errors.As(err, &parse) {
-		return parse.Unwrap().Error()
-	}
-	return err.Error()
 }

@@ -11,15 +11,10 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// This file is the one table of settings. A setting's key is its place in the config file; its variable
-// is derived from it, so there is nothing to remember: tmdb.base_url is ANIVAULT_TMDB_BASE_URL. The
-// limiter's settings come from ratelimit.Fields and drop the "limiter." in their variable.
-
-// Setting describes one setting: where it may be written, what it is when nobody writes it, and how a
-// written value becomes part of a Config.
+// Setting describes one setting: where it may be written, its default, and how a written value becomes part of a Config.
 type Setting struct {
 	Key     string // the config file's key, with a dot between section and name
-	Env     string // the environment variable
+	Env     string // the environment variable, derived from the key: tmdb.base_url is ANIVAULT_TMDB_BASE_URL
 	Default string // as it would be written; empty means "not set"
 	Allowed string // what may be written, for messages and documents
 	Doc     string // one sentence
@@ -27,9 +22,13 @@ type Setting struct {
 	apply   func(*Config, string) error
 }
 
-// Settings returns the table, in the order in which documents list it.
+// Settings returns the table of all settings, in the order in which documents list it. Those of the limiter come from
+// ratelimit.Fields.
 func Settings() []Setting {
 	all := append([]Setting(nil), ownSettings...)
+	for i := range all {
+		all[i].Env = "ANIVAULT_" + strings.ToUpper(strings.ReplaceAll(all[i].Key, ".", "_"))
+	}
 	for _, f := range ratelimit.Fields() {
 		all = append(all, Setting{
 			Key: "limiter." + f.Key, Env: LimiterVariable(f.Key), Default: f.Default, Doc: f.Doc, Allowed: f.Range,
@@ -52,168 +51,126 @@ func Default(key string) string {
 	panic("no setting " + key) // a mistake of the caller's source
 }
 
-// oneOf accepts exactly the given words and hands the chosen one on.
-func oneOf(set func(*Config, string), words ...string) func(*Config, string) error {
-	return func(c *Config, v string) error {
-		if !slices.Contains(words, v) {
-			return fmt.Errorf("must be one of %s", strings.Join(words, ", "))
-		}
-		set(c, v)
-		return nil
-	}
+// The settings that are not the limiter's.
+var ownSettings = []Setting{
+	secret("tmdb.token", "a TMDB API Read Access Token", "TMDB API Read Access Token (v4), sent as a Bearer header.",
+		func(c *Config) *Secret { return &c.TMDB.Token }),
+	pathTo("tmdb.token_file", "File whose first line is the token; used when tmdb.token is not set.",
+		func(c *Config) *string { return &c.TMDB.TokenFile }),
+	secret("tmdb.api_key", "a TMDB API key (v3)", "TMDB API key (v3); used when there is no token.",
+		func(c *Config) *Secret { return &c.TMDB.APIKey }),
+	{
+		Key: "tmdb.base_url", Default: "https://api.themoviedb.org", Allowed: "an http or https URL", apply: applyBaseURL,
+		Doc: "Where TMDB's API is; a trailing /3 is accepted. State and cache belong to one base URL.",
+	},
+	pathTo("tmdb.ca_file", "PEM file of further certificate authorities to trust for the base URL.",
+		func(c *Config) *string { return &c.TMDB.CAFile }),
+	{
+		Key: "tmdb.language", Default: "en-US", Allowed: "a language such as en-US, ko-KR or ja", apply: applyLanguage,
+		Doc: "Language of titles and episode names; TMDB's default where it has none.",
+	},
+	{
+		Key: "coordinator", Default: "file", Allowed: "file or memory", apply: applyCoordinator,
+		Doc: "Who shares the limiter: file, all of your processes on this machine; memory, this process alone.",
+	},
+	pathTo("state_dir", "Where the limiter's shared state lives.", func(c *Config) *string { return &c.Dirs.State }),
+	pathTo("cache_dir", "Where TMDB's answers are kept.", func(c *Config) *string { return &c.Dirs.Cache }),
+	pathTo("data_dir", "Where pins and the title index live.", func(c *Config) *string { return &c.Dirs.Data }),
+	size("cache.max_size", "512MB", "Size the cache is kept below: expired answers go first, then those fetched longest ago.", 1<<20,
+		func(c *Config) *int64 { return &c.Cache.MaxSize }),
+	{
+		Key: "match.min_confidence", Default: "0.8", Allowed: "a number from 0 to 1", apply: applyConfidence,
+		Doc: "Below it a file is ambiguous, never a silent guess.",
+	},
+	choice("match.type", "What the files are.", func(c *Config) *string { return &c.Match.Type }, "auto", "auto", "tv", "movie"),
+	{
+		Key: "match.include_adult", Default: "false", Allowed: "true or false", apply: applyAdult,
+		Doc: "Passed on to TMDB's search.",
+	},
+	whole("match.jobs", "0", "Local parsing parallelism; never the number of requests, which the limiter decides.", "from 0 (by CPU) to 256", 0, 256,
+		func(c *Config) *int { return &c.Match.Jobs }),
+	list("index.anime_lists_url", "https://raw.githubusercontent.com/Anime-Lists/anime-lists/master/anime-list-master.xml",
+		"Where index update fetches Anime-Lists' XML.", func(c *Config) *string { return &c.Index.AnimeListsURL }),
+	list("index.anidb_titles_url", "https://anidb.net/api/anime-titles.xml.gz",
+		"Where index update fetches AniDB's anime-titles, once a day at most.", func(c *Config) *string { return &c.Index.AniDBTitlesURL }),
+	list("index.tmdb_exports_url", "https://files.tmdb.org/p/exports",
+		"The folder in which index update finds TMDB's daily exports of ids.", func(c *Config) *string { return &c.Index.TMDBExportsURL }),
+	choice("log.level", "What is logged to stderr; a log file gets info and above at least.",
+		func(c *Config) *string { return &c.Log.Level }, "warn", "error", "warn", "info", "debug"),
+	choice("log.format", "Form of log lines.", func(c *Config) *string { return &c.Log.Format }, "logfmt", "logfmt", "json"),
+	pathTo("log.file", "File to log to as well.", func(c *Config) *string { return &c.Log.File }),
+	size("log.max_size", "10MB", "Size at which the log file is rotated.", 4<<10, func(c *Config) *int64 { return &c.Log.MaxSize }),
+	whole("log.max_files", "4", "How many log files are kept, the current one included.", "from 1 to 100", 1, 100,
+		func(c *Config) *int { return &c.Log.MaxFiles }),
+	{
+		Key: "metrics.file", Allowed: "a path, or - for stdout where it carries no results", apply: text(func(c *Config) *string { return &c.Metrics.File }),
+		Doc: "File that metrics are appended to as NDJSON.",
+	},
+	pathTo("metrics.textfile", "File that metrics are written to in Prometheus' text format.", func(c *Config) *string { return &c.Metrics.Textfile }),
+}
+
+// secret is a setting whose value is never shown.
+func secret(key, allowed, doc string, field func(*Config) *Secret) Setting {
+	return Setting{Key: key, Secret: true, Allowed: allowed, Doc: doc, apply: applySecret(field)}
+}
+
+// pathTo is a setting that names a file or folder.
+func pathTo(key, doc string, field func(*Config) *string) Setting {
+	return Setting{Key: key, Allowed: "a path", Doc: doc, apply: text(field)}
 }
 
 // text accepts anything.
-func text(set func(*Config, string)) func(*Config, string) error {
-	return func(c *Config, v string) error { set(c, v); return nil }
-}
-
-func boolean(set func(*Config, bool)) func(*Config, string) error {
+func text(field func(*Config) *string) func(*Config, string) error {
 	return func(c *Config, v string) error {
-		b, err := strconv.ParseBool(v)
-		if err != nil {
-			return fmt.Errorf("must be true or false")
-		}
-		set(c, b)
+		*field(c) = v
 		return nil
 	}
 }
 
-func size(set func(*Config, int64), least int64) func(*Config, string) error {
-	return func(c *Config, v string) error {
+// choice is a setting that accepts exactly the given words.
+func choice(key, doc string, field func(*Config) *string, standard string, words ...string) Setting {
+	last := len(words) - 1
+	allowed := strings.Join(words[:last], ", ") + " or " + words[last]
+	return Setting{Key: key, Default: standard, Allowed: allowed, Doc: doc, apply: func(c *Config, v string) error {
+		if !slices.Contains(words, v) {
+			return fmt.Errorf("must be one of %s", strings.Join(words, ", "))
+		}
+		*field(c) = v
+		return nil
+	}}
+}
+
+// size is a number of bytes.
+func size(key, standard, doc string, least int64, field func(*Config) *int64) Setting {
+	return Setting{Key: key, Default: standard, Allowed: "a size such as " + standard, Doc: doc, apply: func(c *Config, v string) error {
 		n, err := ParseSize(v)
-		if err != nil {
-			return err
+		if err == nil && n < least {
+			err = fmt.Errorf("must be at least %d bytes", least)
 		}
-		if n < least {
-			return fmt.Errorf("must be at least %d bytes", least)
+		if err == nil {
+			*field(c) = n
 		}
-		set(c, n)
-		return nil
-	}
+		return err
+	}}
 }
 
-func whole(set func(*Config, int), least, most int) func(*Config, string) error {
-	return func(c *Config, v string) error {
+func whole(key, standard, doc, allowed string, least, most int, field func(*Config) *int) Setting {
+	return Setting{Key: key, Default: standard, Allowed: "a whole number " + allowed, Doc: doc, apply: func(c *Config, v string) error {
 		n, err := strconv.Atoi(v)
 		if err != nil || n < least || n > most {
 			return fmt.Errorf("must be a whole number from %d to %d", least, most)
 		}
-		set(c, n)
+		*field(c) = n
 		return nil
-	}
+	}}
 }
 
-var ownSettings = []Setting{
-	{
-		Key: "tmdb.token", Env: "ANIVAULT_TMDB_TOKEN", Secret: true, Allowed: "a TMDB API Read Access Token",
-		Doc: "TMDB API Read Access Token (v4), sent as a Bearer header.", apply: applySecret(func(c *Config) *Secret { return &c.TMDB.Token }),
-	},
-	{
-		Key: "tmdb.token_file", Env: "ANIVAULT_TMDB_TOKEN_FILE", Allowed: "a path",
-		Doc: "File whose first line is the token; used when tmdb.token is not set.", apply: text(func(c *Config, v string) { c.TMDB.TokenFile = v }),
-	},
-	{
-		Key: "tmdb.api_key", Env: "ANIVAULT_TMDB_API_KEY", Secret: true, Allowed: "a TMDB API key (v3)",
-		Doc: "TMDB API key (v3); used when there is no token.", apply: applySecret(func(c *Config) *Secret { return &c.TMDB.APIKey }),
-	},
-	{
-		Key: "tmdb.base_url", Env: "ANIVAULT_TMDB_BASE_URL", Default: "https://api.themoviedb.org", Allowed: "an http or https URL",
-		Doc: "Where TMDB's API is; a trailing /3 is accepted. State and cache belong to one base URL.", apply: applyBaseURL,
-	},
-	{
-		Key: "tmdb.ca_file", Env: "ANIVAULT_TMDB_CA_FILE", Allowed: "a path",
-		Doc: "PEM file of further certificate authorities to trust for the base URL.", apply: text(func(c *Config, v string) { c.TMDB.CAFile = v }),
-	},
-	{
-		Key: "tmdb.language", Env: "ANIVAULT_TMDB_LANGUAGE", Default: "en-US", Allowed: "a language such as en-US, ko-KR or ja",
-		Doc: "Language of titles and episode names; TMDB's default where it has none.", apply: applyLanguage,
-	},
-	{
-		Key: "coordinator", Env: "ANIVAULT_COORDINATOR", Default: "file", Allowed: "file or memory",
-		Doc: "Who shares the limiter: file, all of your processes on this machine; memory, this process alone.",
-		apply: func(c *Config, v string) error {
-			if strings.HasPrefix(v, "redis:") {
-				return fmt.Errorf("must be file or memory (a Redis coordinator does not exist yet)")
-			}
-			return oneOf(func(c *Config, v string) { c.Coordinator = v }, "file", "memory")(c, v)
-		},
-	},
-	{
-		Key: "state_dir", Env: "ANIVAULT_STATE_DIR", Allowed: "a path",
-		Doc: "Where the limiter's shared state lives.", apply: text(func(c *Config, v string) { c.Dirs.State = v }),
-	},
-	{
-		Key: "cache_dir", Env: "ANIVAULT_CACHE_DIR", Allowed: "a path",
-		Doc: "Where TMDB's answers are kept.", apply: text(func(c *Config, v string) { c.Dirs.Cache = v }),
-	},
-	{
-		Key: "data_dir", Env: "ANIVAULT_DATA_DIR", Allowed: "a path",
-		Doc: "Where pins and the title index live.", apply: text(func(c *Config, v string) { c.Dirs.Data = v }),
-	},
-	{
-		Key: "cache.max_size", Env: "ANIVAULT_CACHE_MAX_SIZE", Default: "512MB", Allowed: "a size such as 512MB",
-		Doc: "Size the cache is kept below: expired answers go first, then those fetched longest ago.", apply: size(func(c *Config, n int64) { c.Cache.MaxSize = n }, 1<<20),
-	},
-	{
-		Key: "match.min_confidence", Env: "ANIVAULT_MATCH_MIN_CONFIDENCE", Default: "0.8", Allowed: "a number from 0 to 1",
-		Doc: "Below it a file is ambiguous, never a silent guess.", apply: applyConfidence,
-	},
-	{
-		Key: "match.type", Env: "ANIVAULT_MATCH_TYPE", Default: "auto", Allowed: "auto, tv or movie",
-		Doc: "What the files are.", apply: oneOf(func(c *Config, v string) { c.Match.Type = v }, "auto", "tv", "movie"),
-	},
-	{
-		Key: "match.include_adult", Env: "ANIVAULT_MATCH_INCLUDE_ADULT", Default: "false", Allowed: "true or false",
-		Doc: "Passed on to TMDB's search.", apply: boolean(func(c *Config, b bool) { c.Match.IncludeAdult = b }),
-	},
-	{
-		Key: "match.jobs", Env: "ANIVAULT_MATCH_JOBS", Default: "0", Allowed: "a whole number from 0 (by CPU) to 256",
-		Doc: "Local parsing parallelism; never the number of requests, which the limiter decides.", apply: whole(func(c *Config, n int) { c.Match.Jobs = n }, 0, 256),
-	},
-	{
-		Key: "index.anime_lists_url", Env: "ANIVAULT_INDEX_ANIME_LISTS_URL", Default: "https://raw.githubusercontent.com/Anime-Lists/anime-lists/master/anime-list-master.xml",
-		Allowed: "an https URL, or off", Doc: "Where index update fetches Anime-Lists' XML.", apply: applyList(func(c *Config) *string { return &c.Index.AnimeListsURL }),
-	},
-	{
-		Key: "index.anidb_titles_url", Env: "ANIVAULT_INDEX_ANIDB_TITLES_URL", Default: "https://anidb.net/api/anime-titles.xml.gz",
-		Allowed: "an https URL, or off", Doc: "Where index update fetches AniDB's anime-titles, once a day at most.", apply: applyList(func(c *Config) *string { return &c.Index.AniDBTitlesURL }),
-	},
-	{
-		Key: "index.tmdb_exports_url", Env: "ANIVAULT_INDEX_TMDB_EXPORTS_URL", Default: "https://files.tmdb.org/p/exports",
-		Allowed: "an https URL, or off", Doc: "The folder in which index update finds TMDB's daily exports of ids.", apply: applyList(func(c *Config) *string { return &c.Index.TMDBExportsURL }),
-	},
-	{
-		Key: "log.level", Env: "ANIVAULT_LOG_LEVEL", Default: "warn", Allowed: "error, warn, info or debug",
-		Doc: "What is logged to stderr; a log file gets info and above at least.", apply: oneOf(func(c *Config, v string) { c.Log.Level = v }, "error", "warn", "info", "debug"),
-	},
-	{
-		Key: "log.format", Env: "ANIVAULT_LOG_FORMAT", Default: "logfmt", Allowed: "logfmt or json",
-		Doc: "Form of log lines.", apply: oneOf(func(c *Config, v string) { c.Log.Format = v }, "logfmt", "json"),
-	},
-	{
-		Key: "log.file", Env: "ANIVAULT_LOG_FILE", Allowed: "a path",
-		Doc: "File to log to as well.", apply: text(func(c *Config, v string) { c.Log.File = v }),
-	},
-	{
-		Key: "log.max_size", Env: "ANIVAULT_LOG_MAX_SIZE", Default: "10MB", Allowed: "a size such as 10MB",
-		Doc: "Size at which the log file is rotated.", apply: size(func(c *Config, n int64) { c.Log.MaxSize = n }, 4<<10),
-	},
-	{
-		Key: "log.max_files", Env: "ANIVAULT_LOG_MAX_FILES", Default: "4", Allowed: "a whole number from 1 to 100",
-		Doc: "How many log files are kept, the current one included.", apply: whole(func(c *Config, n int) { c.Log.MaxFiles = n }, 1, 100),
-	},
-	{
-		Key: "metrics.file", Env: "ANIVAULT_METRICS_FILE", Allowed: "a path, or - for stdout where it carries no results",
-		Doc: "File that metrics are appended to as NDJSON.", apply: text(func(c *Config, v string) { c.Metrics.File = v }),
-	},
-	{
-		Key: "metrics.textfile", Env: "ANIVAULT_METRICS_TEXTFILE", Allowed: "a path",
-		Doc: "File that metrics are written to in Prometheus' text format.", apply: text(func(c *Config, v string) { c.Metrics.Textfile = v }),
-	},
+// list is the address of a list that index update fetches.
+func list(key, standard, doc string, field func(*Config) *string) Setting {
+	return Setting{Key: key, Default: standard, Allowed: "an https URL, or off", Doc: doc, apply: applyList(field)}
 }
 
-// Variable is an environment variable that is no setting.
+// Variable is an environment variable beside those of the settings.
 type Variable struct{ Name, Doc string }
 
 // OtherVariables returns the variables that are read outside the table of settings.
@@ -242,6 +199,26 @@ func applySecret(field func(*Config) *Secret) func(*Config, string) error {
 		*field(c) = NewSecret(v)
 		return nil
 	}
+}
+
+func applyAdult(c *Config, v string) error {
+	b, err := strconv.ParseBool(v)
+	if err != nil {
+		return fmt.Errorf("must be true or false")
+	}
+	c.Match.IncludeAdult = b
+	return nil
+}
+
+func applyCoordinator(c *Config, v string) error {
+	switch {
+	case v == "file" || v == "memory":
+		c.Coordinator = v
+		return nil
+	case strings.HasPrefix(v, "redis:"):
+		return fmt.Errorf("must be file or memory (a Redis coordinator does not exist yet)")
+	}
+	return fmt.Errorf("must be one of file, memory")
 }
 
 func applyBaseURL(c *Config, v string) error {

@@ -30,15 +30,15 @@ func CheckSecret(value string) (Secret, error) {
 	return c.TMDB.Token, nil
 }
 
-// everyday are the settings that a fresh config file lists; all others work there too.
+// everyday are the settings that a fresh config file lists; it may hold any other.
 var everyday = []string{
 	"tmdb.language", "match.min_confidence", "match.type", "cache.max_size",
 	"limiter.rate_base", "limiter.concurrency", "limiter.max_wait", "limiter.auto_recover", "limiter.budget",
 	"log.level", "log.file",
 }
 
-// WriteFile writes a fresh config file, readable by its owner alone, whole or not at all. What is there already is replaced:
-// ReadExisting tells whether there is anything.
+// WriteFile writes a fresh config file, readable by its owner alone, whole or not at all. It replaces an existing file; see
+// ReadExisting.
 func WriteFile(path string, token Secret) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("make the folder of %s: %w", path, err)
@@ -49,7 +49,7 @@ func WriteFile(path string, token Secret) error {
 	})
 }
 
-// fileText is a file in which a line works as soon as the # before it is taken away.
+// fileText returns the text of a fresh file, in which every setting is a comment.
 func fileText(token Secret) string {
 	var b strings.Builder
 	b.WriteString("# anivault's settings; all of them: anivault config show\n")

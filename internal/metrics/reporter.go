@@ -9,8 +9,8 @@ import (
 // DefaultEvery is the usual time between two snapshots.
 const DefaultEvery = 10 * time.Second
 
-// Reporter writes a process's metrics to sinks. Trouble with a sink never ends a run: it is told once per sink through
-// OnError, and the sink is tried again the next time.
+// Reporter writes a process's metrics to sinks. An error of a sink never ends a run: OnError gets the first
+// of each sink, and the sink is tried again the next time.
 type Reporter struct {
 	Metrics *Metrics
 	Every   time.Duration // 0: DefaultEvery

@@ -1,15 +1,12 @@
 package report
 
-// This file is the tables of statuses and of error codes: which there are, which status each code gives a file, what it
-// means and which command comes next. Records, the human summary, help texts and documents read these tables.
-
 import (
 	"strings"
 
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// StatusInfo explains a Status.
+// StatusInfo is a row of the table of statuses, which the summary, help texts and documents read.
 type StatusInfo struct {
 	Status  Status
 	Meaning string // a clause without a full stop
@@ -22,15 +19,15 @@ var statuses = []StatusInfo{
 	{Unmatched, "TMDB knows nothing that fits", "`anivault match --interactive PATH` lets you say what it is; `anivault match --explain PATH` shows what was asked"},
 	{Pending, "TMDB could not be asked; running again asks for these alone", "run the same command again"},
 	{Skipped, "not to be matched: a sample, a trailer, an extra", ""},
-	{Failed, "running again will not mend it", "see the error's message"},
+	{Failed, "running again will not help", "see the error's message"},
 }
 
 var withoutEpisode = StatusInfo{
-	Matched, "the entry is known, which of its episodes it is could not be told",
+	Matched, "the entry is known, but not which of its episodes it is",
 	"`anivault match --explain PATH` shows why; `anivault pin` sets an entry, season or offset right",
 }
 
-// afterAsking is what is left to do where a person was asked and gave no answer.
+// afterAsking is the next step where a person was asked and gave no answer.
 const afterAsking = "`anivault pin` says which entry a file, a folder or a title is; `anivault match --explain PATH` shows what was asked and how it compares"
 
 // Statuses returns the table of statuses, in the order in which they are counted.
@@ -46,7 +43,7 @@ func (s Status) Info() StatusInfo {
 	return StatusInfo{Status: s}
 }
 
-// at puts a path where the text says PATH; an empty one leaves it standing.
+// at replaces PATH in the text, unless path is empty.
 func at(next, path string) string {
 	if path == "" {
 		return next
@@ -54,7 +51,7 @@ func at(next, path string) string {
 	return strings.ReplaceAll(next, "PATH", ui.ShellWord(path))
 }
 
-// Code names why a file could not be settled.
+// Code names the reason why a file is pending or in error.
 type Code string
 
 // The codes of docs/reference.md.
@@ -73,7 +70,7 @@ const (
 	CodeInternal          Code = "internal"
 )
 
-// CodeInfo explains a Code.
+// CodeInfo is a row of the table of error codes.
 type CodeInfo struct {
 	Code    Code
 	Status  Status // Pending or Failed: what a file with this code is
@@ -93,7 +90,7 @@ var codes = []CodeInfo{
 	{CodeTLS, Failed, "the connection is not TMDB's: its certificate or its redirect is wrong", "`anivault doctor` says what is wrong; a proxy's own certificate goes into ANIVAULT_TMDB_CA_FILE"},
 	{CodeNotFound, Failed, "the path does not exist, or TMDB no longer has the entry", "check the path, or the id in its name or pin: TMDB may have deleted that entry"},
 	{CodeUnreadable, Failed, "the file or folder can't be read", "check its permissions"},
-	{CodeInternal, Failed, "a fault of anivault's own", "run it again with --log-file and -vv and report it"},
+	{CodeInternal, Failed, "a bug of anivault", "run it again with --log-file and -vv and report it"},
 }
 
 // Codes returns the table of error codes, the ones that leave a file pending first.

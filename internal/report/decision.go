@@ -11,13 +11,12 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// ErrorFunc tells what an error of a Source means: a code, and a message for people without secrets.
+// ErrorFunc returns what an error of a Source means: a code, and a message for people, without secrets.
 type ErrorFunc func(error) (Code, string)
 
-// FromDecision makes the record of one file: path as it was given (any bytes), what was read from it, and what
-// was decided. Where the file is pending or in error, code explains d.Err and its row in the table of codes
-// decides which of the two it is; a nil code, or a nil Err, makes it internal. An ambiguous file names no
-// entry of its own, only candidates: a script must not take a guess for a match.
+// FromDecision returns the record of one file: path as it was given (any bytes), what was read from it, and what was decided.
+// For a file that is pending or in error, code explains d.Err, and the code's row decides which of the two it is; a nil
+// code or Err makes it internal. An ambiguous file has candidates but no entry: a script must not take a guess for a match.
 func FromDecision(path string, rel release.Release, d match.Decision, code ErrorFunc) Record {
 	r := Record{
 		Path: path, Status: Status(d.Status), Reason: ui.OneLine(d.Reason), Parsed: ParsedOf(rel),

@@ -1,8 +1,5 @@
 package report
 
-// This file decides what a person is told when a run has ended: how it came out in two lines, then each kind of
-// trouble with where it is, why, and which command comes next. It belongs on stderr.
-
 import (
 	"cmp"
 	"fmt"
@@ -13,8 +10,9 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// Write tells a person how the run came out. s is the finished summary, counts included; opts.Width 0 means no
-// cutting. The error is the writer's, wrapped.
+// Write writes the summary for people, which belongs on stderr: two lines of results and cost, then each kind of trouble with
+// its folders, the reason, and the command that comes next. s is the finished summary, counts included. The error is the
+// writer's, wrapped.
 func (t *Tally) Write(w io.Writer, s Summary, opts Options) error {
 	var b strings.Builder
 	p := printer{&b, opts}
@@ -27,7 +25,7 @@ func (t *Tally) Write(w io.Writer, s Summary, opts Options) error {
 	}
 	p.para(0, effort(s))
 	if n := opts.Ending.Unrefreshed; n > 0 {
-		p.para(0, fmt.Sprintf("%s of %d could not be revalidated: TMDB was not reached, what was known before stands", ui.Count(n, "answer"), s.CacheHits+s.CacheMisses))
+		p.para(0, fmt.Sprintf("%s of %d could not be revalidated: TMDB was not reached, using the cached answers", ui.Count(n, "answer"), s.CacheHits+s.CacheMisses))
 	}
 	blocked := false
 	for _, status := range []Status{Matched, Ambiguous, Unmatched, Pending, Failed} {
@@ -82,7 +80,7 @@ func headline(s Summary, episodeless int, opts Options) string {
 	return ui.Count(s.Files, "file") + ": " + strings.Join(parts, ", ")
 }
 
-// interruption says how far an interrupted run came. What was found out is cached.
+// interruption says how far an interrupted run came.
 func interruption(s Summary, e Ending) string {
 	found := fmt.Sprint(max(e.Found, s.Files))
 	if e.Searching {
@@ -91,7 +89,7 @@ func interruption(s Summary, e Ending) string {
 	return fmt.Sprintf("interrupted: %d of %s files decided; the same command goes on from here", s.Files, found)
 }
 
-// effort is what the run cost and how TMDB took it.
+// effort returns what the run cost.
 func effort(s Summary) string {
 	parts := []string{ui.Count(int(s.Requests), "request") + " to TMDB"}
 	if s.Retries > 0 {
@@ -151,7 +149,7 @@ func (p printer) trouble(x *trouble, offline bool) {
 	p.para(2, "next: "+x.next(p.opts, offline))
 }
 
-// next is the step that settles the trouble; where it is all in one folder, the command names it.
+// next returns the next step. Where the trouble is in one folder only, the command names it.
 func (x *trouble) next(opts Options, offline bool) string {
 	if x.code != "" {
 		return x.codeInfo(opts.Ending, offline).Next
@@ -167,8 +165,7 @@ func (x *trouble) next(opts Options, offline bool) string {
 	return at(next, dir)
 }
 
-// codeInfo explains the files' code. Of an offline run blocked files are what the person has asked for; in CacheOnly a
-// person can do something about them.
+// codeInfo explains the files' code. An offline run was asked to leave files blocked; in CacheOnly a person can end it.
 func (x *trouble) codeInfo(e Ending, offline bool) CodeInfo {
 	info := x.code.Info()
 	switch {
@@ -181,7 +178,7 @@ func (x *trouble) codeInfo(e Ending, offline bool) CodeInfo {
 	return info
 }
 
-// info explains the files' status; matched ones are here for want of an episode.
+// info explains the files' status. Matched files are here because they have no episode.
 func (x *trouble) info() StatusInfo {
 	if x.status == Matched {
 		return withoutEpisode
@@ -197,7 +194,7 @@ func joinPath(dir, name string) string {
 	return dir + "/" + name
 }
 
-// printer writes indented text within a width.
+// printer writes indented text, wrapped to a width.
 type printer struct {
 	b    *strings.Builder
 	opts Options

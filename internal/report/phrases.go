@@ -1,8 +1,5 @@
 package report
 
-// This file decides how a record's parts are said to a person; the table, the summary and the HTML page say
-// them the same way.
-
 import (
 	"fmt"
 	"math"
@@ -11,7 +8,7 @@ import (
 	"strings"
 )
 
-// Place is the season and episode of a matched file as people write them: S01E03, S01E03-E05, S01E03,E07, "movie"
+// Place returns the season and episode of a matched file as people write them: S01E03, S01E03-E05, S01E03,E07, "movie"
 // for a film, and "" where nothing is known.
 func (r Record) Place() string {
 	if r.Kind == "movie" {
@@ -88,7 +85,7 @@ func (r Record) lacksEpisode() bool {
 	return r.Status == Matched && r.Kind != "movie" && len(r.Episodes) == 0 && (r.Parsed == nil || r.Parsed.Kind != "extra")
 }
 
-// Why says why a file is not simply matched: its candidates, reason or error, on one line; "" when all is well.
+// Why returns the reason why a file is not simply matched: its candidates, reason or error, on one line; else "".
 func (r Record) Why() string {
 	switch r.Status {
 	case Ambiguous:
@@ -113,7 +110,7 @@ func (r Record) Why() string {
 			return ""
 		}
 		if r.Reason == "" {
-			return "which episode it is could not be told"
+			return "its episode is not known"
 		}
 		return "no episode: " + r.Reason
 	case Unmatched, Skipped:
@@ -121,7 +118,7 @@ func (r Record) Why() string {
 	return r.Reason
 }
 
-// Age says of an answer that did not come from TMDB or a fresh cache what it stands on; "" otherwise.
+// Age returns where an answer came from, unless that was TMDB or a fresh cache.
 func (r Record) Age() string {
 	switch r.Source {
 	case "stale":

@@ -1,6 +1,5 @@
-// Package report is how results leave anivault: one Record per file and one Summary per run, written as a
-// table for people or as NDJSON, JSON or CSV for programs. The wire structs live here and nowhere else;
-// names and rules are those of docs/reference.md.
+// Package report writes results: one Record for each file and one Summary for each run, as a table for people or as NDJSON,
+// JSON or CSV for programs. The fields of both, and of parse, are documented by their tags.
 package report
 
 import "time"

@@ -1,9 +1,5 @@
 package report
 
-// This file decides how results look to a person: folder by folder, series by series, one line per file, and
-// below it, once, why it is not simply matched. Column widths follow from the terminal's width alone, so each
-// line can be printed the moment its record is there.
-
 import (
 	"strings"
 
@@ -19,7 +15,9 @@ const (
 	titlesFrom = 100
 )
 
-// table prints records; it remembers what stands above, to say each thing once.
+// table prints records folder by folder and series by series, a line for each file, and below it the reason why it is not
+// simply matched. It remembers what it printed, to print each thing once. Column widths follow from the terminal's width
+// alone, so each line can be printed at once.
 type table struct {
 	out     *sink
 	opts    Options

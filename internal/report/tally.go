@@ -1,12 +1,10 @@
 package report
 
-// This file decides what is remembered of a run for its summary: the counts, and of each kind of trouble the first
-// few folders it met. Its memory does not grow with the library.
-
 // shownFolders is how many folders of one kind of trouble the summary names.
 const shownFolders = 4
 
-// Tally counts records as they are written. The zero value is ready. It is not for concurrent use.
+// Tally counts records for the summary, and keeps the first few folders of each kind of trouble: its memory does not grow
+// with the library. The zero value is ready. It is not safe for concurrent use.
 type Tally struct {
 	sum         Summary
 	episodeless int // matched files of which the entry is known and the episode is not

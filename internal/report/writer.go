@@ -1,9 +1,5 @@
 package report
 
-// This file decides what a writer of results is: records in the order they come and a summary at the end. Records that
-// are known at the same time leave together, up to heldBytes; whoever is about to wait for the next one calls
-// Flush first, so no record waits for another. Memory does not grow with the library.
-
 import (
 	"fmt"
 	"io"
@@ -46,8 +42,7 @@ type Options struct {
 	Ending   Ending // summary for people: how the run ended
 }
 
-// Ending is what a person is told of a run's end beyond its counts. The zero value is a run that came to its end with
-// nothing in its way.
+// Ending says how a run ended, beside its counts. The zero value is a run that was neither interrupted nor stopped.
 type Ending struct {
 	Interrupted bool
 	Found       int    // files found until then
@@ -57,12 +52,14 @@ type Ending struct {
 	Unrefreshed int    // answers that were to be revalidated and could not be
 }
 
-// Writer writes results. It is not for concurrent use. The first error of the underlying writer (EPIPE, a full
-// disk) is returned, wrapped, by the call that met it and by every later one.
+// Writer writes records in the order in which they come, and a summary at the end. Records are gathered up to heldBytes: a
+// caller that is about to wait for the next one calls Flush first, so that no record waits for another. The first error of
+// the underlying writer (EPIPE, a full disk) is returned, wrapped, by that call and every later one. A Writer is not safe
+// for concurrent use.
 type Writer interface {
-	// Match writes one record. It is on its way after the next Flush or Close at the latest.
+	// Match writes one record, at the latest with the next Flush or Close.
 	Match(Record) error
-	// Flush sends on what was written so far.
+	// Flush writes what was gathered.
 	Flush() error
 	// Close ends the output with the summary. It does not close the underlying writer. A run that was cut short
 	// closes as well: the document stays whole.
@@ -86,7 +83,7 @@ func NewWriter(format Format, w io.Writer, opts Options) (Writer, error) {
 	return nil, err
 }
 
-// sink gathers what is written and remembers the first write error, so that a run whose reader is gone stops writing.
+// sink gathers what is written, and keeps the first error, so that a run whose reader is gone stops writing.
 type sink struct {
 	w    io.Writer
 	held []byte

@@ -1,8 +1,5 @@
 package html
 
-// This file decides how records become cards: what needs attention first, folder by folder, then one card per TMDB entry
-// in the order in which the library has them, then what was skipped.
-
 import (
 	"fmt"
 	"path"
@@ -14,8 +11,8 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// openUpTo is how many files a card may have to stand open from the start, manyFiles from how many in all only those
-// that need attention do: a page of 100,000 open rows takes a browser long to lay out.
+// A card with at most openUpTo files is open from the start. In a page of manyFiles or more, only cards that need attention
+// are: a browser needs long to lay out 100,000 open rows.
 const (
 	openUpTo  = 12
 	manyFiles = 600
@@ -105,7 +102,7 @@ func facts(s report.Summary) []fact {
 	return f
 }
 
-// filters gives a button to every status that occurs; the four that a person looks for are always there.
+// filters returns a button for every status that occurs, and always for the four that a person looks for.
 func filters(s report.Summary) []filter {
 	f := []filter{
 		{"", "all", s.Files},
@@ -123,7 +120,8 @@ func filters(s report.Summary) []filter {
 	return f
 }
 
-// cards groups records; within a group their order is kept.
+// cards groups records, in their order: first those that need attention, by folder, then a card for each TMDB entry, then
+// those that were skipped.
 func cards(records []report.Record) []*card {
 	var troubled, found, skipped []*card
 	byKey := map[string]*card{}
