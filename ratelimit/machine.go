@@ -111,19 +111,13 @@ func (m *machine) step(t *Tuning, now Stamp, v move) (Transition, bool) {
 	if m.state == Normal && now.sub(m.since) >= t.CooldownReset {
 		m.cooldown = 0
 	}
+	if v.on == onClock && !ticks[m.state] || v.on == onAnswer && !m.remember(t, now, &v) {
+		return Transition{}, false
+	}
 	f := facts{move: v, m: m, t: t, now: now}
-	switch v.on {
-	case onClock:
-		if !ticks[m.state] {
-			return Transition{}, false
-		}
-	case onAnswer:
-		if !m.remember(t, now, &v) {
-			return Transition{}, false
-		}
+	if v.on == onAnswer {
 		f.counts = m.window.counts(now, t)
 		f.sustained = m.sustain(t, now, f.counts)
-	case onOperator:
 	}
 	for i := range rules {
 		r := &rules[i]
