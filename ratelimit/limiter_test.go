@@ -145,6 +145,55 @@ func TestAPoliteProcessTakesNothingFromTheOthers(t *testing.T) {
 	}
 }
 
+// Processes that live 4 s each, started again and again, bring no fresh bursts and lose nothing.
+func TestShortLivesShareOneBucket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const lives, life = 8, 4 * time.Second
+		store := NewMemoryStore()
+		var mu sync.Mutex
+		var sent []time.Time
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				for range lives {
+					l, _ := New(Config{Store: store})
+					ctx, cancel := context.WithTimeout(t.Context(), life)
+					var workers sync.WaitGroup
+					for range 4 {
+						workers.Go(func() {
+							for {
+								p, err := l.Acquire(ctx)
+								if err != nil {
+									return
+								}
+								mu.Lock()
+								sent = append(sent, time.Now())
+								mu.Unlock()
+								time.Sleep(40 * time.Millisecond)
+								p.Done(Event{Outcome: OK, Status: 200})
+							}
+						})
+					}
+					workers.Wait()
+					cancel()
+					must(t, l.Close())
+				}
+			})
+		}
+		wg.Wait()
+		tu := Default()
+		for i := tu.Ceiling; i < len(sent); i++ {
+			if gap := sent[i].Sub(sent[i-tu.Ceiling]); gap < tu.CeilingWindow {
+				t.Fatalf("%d permits within %s", tu.Ceiling+1, gap)
+			}
+		}
+		took := sent[len(sent)-1].Sub(sent[0]).Seconds()
+		if got, want := float64(len(sent)-35), 35*took; got < 0.98*want || got > want+1 { // the first 35 were the burst
+			t.Errorf("%.0f requests, best is %.0f", got, want)
+		}
+	})
+}
+
 // Calls that take longer than request_timeout are probes like any other.
 func TestLongCallsRecoverToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
