@@ -115,9 +115,11 @@ func TestAdminScenarioAndClock(t *testing.T) {
 		"/__fake/clock":               `{"advance":"-1s"}`,
 		"/__fake/clock?":              `{"later":"1s"}`,
 	} {
-		if code, answer := call(t, "POST", adm+path, body); code != 400 || !strings.Contains(answer, `"error"`) {
-			t.Errorf("%s %s: %d %s", path, body, code, answer)
-		}
+		t.Run(path, func(t *testing.T) {
+			if code, answer := call(t, "POST", adm+path, body); code != 400 || !strings.Contains(answer, `"error"`) {
+				t.Errorf("%s %s: %d %s", path, body, code, answer)
+			}
+		})
 	}
 	if status() != 503 {
 		t.Error("a refused scenario changed the one in force")

@@ -128,11 +128,13 @@ func TestCommandLinesThatAreRefused(t *testing.T) {
 		{"-tls", "needs -ca-file"},
 		{"serve", `unexpected argument "serve"`},
 	} {
-		var out, errs bytes.Buffer
-		code := run(t.Context(), strings.Fields(row.args), &out, &errs)
-		if code != exitUsage || !strings.Contains(errs.String(), row.want) || out.Len() > 0 {
-			t.Errorf("%s: exit %d, %q; want %d and %q", row.args, code, errs.String(), exitUsage, row.want)
-		}
+		t.Run(row.args, func(t *testing.T) {
+			var out, errs bytes.Buffer
+			code := run(t.Context(), strings.Fields(row.args), &out, &errs)
+			if code != exitUsage || !strings.Contains(errs.String(), row.want) || out.Len() > 0 {
+				t.Errorf("%s: exit %d, %q; want %d and %q", row.args, code, errs.String(), exitUsage, row.want)
+			}
+		})
 	}
 	var out, errs bytes.Buffer
 	if code := run(t.Context(), []string{"-h"}, &out, &errs); code != exitOK || !strings.Contains(errs.String(), "-addr-file") {

@@ -143,9 +143,11 @@ func TestShapes(t *testing.T) {
 		{"O before", 9_000_026, false, "1:1-60"},
 		{"O after", 9_000_026, true, "1:1-24 2:1-36"},
 	} {
-		if got := counts(row.id, row.renumbered); got != row.want {
-			t.Errorf("%s: %s, want %s", row.shape, got, row.want)
-		}
+		t.Run(fmt.Sprint(row.id, " ", row.renumbered), func(t *testing.T) {
+			if got := counts(row.id, row.renumbered); got != row.want {
+				t.Errorf("%s: %s, want %s", row.shape, got, row.want)
+			}
+		})
 	}
 	if n := len(c.Get(TV, 9_000_023).Seasons); n != 23 {
 		t.Errorf("L has %d seasons, want 23", n)
@@ -253,8 +255,10 @@ func TestNewCatalogueRefuses(t *testing.T) {
 		`kind "book"`:      {{Kind: "book", ID: 1}},
 		"episode group a ": {g},
 	} {
-		if _, err := NewCatalogue(ws); err == nil || !strings.Contains(err.Error(), part) {
-			t.Errorf("error %v, want one with %q", err, part)
-		}
+		t.Run(part, func(t *testing.T) {
+			if _, err := NewCatalogue(ws); err == nil || !strings.Contains(err.Error(), part) {
+				t.Errorf("error %v, want one with %q", err, part)
+			}
+		})
 	}
 }

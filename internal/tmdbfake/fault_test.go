@@ -372,23 +372,25 @@ func TestRefusalTakesItsBodyAndHeaders(t *testing.T) {
 		{"fixed:1/10s,body=html,retry_after=date", "text/html", "429 Too Many Requests", "Thu, 01 Jan 2026 00:00:10 GMT", ""},
 		{"legacy:1/10s,body=empty,retry_after=zero", "", "", "0", "1 0 1767225610"},
 	} {
-		l, err := upstream.ParseLimits(row.limit)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := start(t, newFake(t, Config{Limits: l, Clock: clock}))
-		c := clientOf(t, s)
-		if _, err := ask(c, s.URL()+"/3/configuration"); err != nil {
-			t.Fatal(err)
-		}
-		r, err := ask(c, s.URL()+"/3/configuration")
-		if err != nil {
-			t.Fatal(err)
-		}
-		quota := strings.TrimSpace(r.Header.Get("X-RateLimit-Limit") + " " + r.Header.Get("X-RateLimit-Remaining") + " " + r.Header.Get("X-RateLimit-Reset"))
-		if r.StatusCode != http.StatusTooManyRequests || r.Header.Get("Retry-After") != row.retry || quota != row.quota ||
-			r.Header.Get("Content-Type") != row.contentType || !strings.Contains(string(r.body), row.body) {
-			t.Errorf("%s: %d %v %q", row.limit, r.StatusCode, r.Header, r.body)
-		}
+		t.Run(row.limit, func(t *testing.T) {
+			l, err := upstream.ParseLimits(row.limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := start(t, newFake(t, Config{Limits: l, Clock: clock}))
+			c := clientOf(t, s)
+			if _, err := ask(c, s.URL()+"/3/configuration"); err != nil {
+				t.Fatal(err)
+			}
+			r, err := ask(c, s.URL()+"/3/configuration")
+			if err != nil {
+				t.Fatal(err)
+			}
+			quota := strings.TrimSpace(r.Header.Get("X-RateLimit-Limit") + " " + r.Header.Get("X-RateLimit-Remaining") + " " + r.Header.Get("X-RateLimit-Reset"))
+			if r.StatusCode != http.StatusTooManyRequests || r.Header.Get("Retry-After") != row.retry || quota != row.quota ||
+				r.Header.Get("Content-Type") != row.contentType || !strings.Contains(string(r.body), row.body) {
+				t.Errorf("%s: %d %v %q", row.limit, r.StatusCode, r.Header, r.body)
+			}
+		})
 	}
 }

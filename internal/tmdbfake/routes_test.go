@@ -126,18 +126,20 @@ func TestEndpointsCarryTheirKeys(t *testing.T) {
 		"/3/tv/changes?start_date=2026-01-01&end_date=2026-01-15": "page results total_pages total_results",
 		"/3/credit/x/../../tv/9000001/alternative_titles":         "id results",
 	} {
-		r, err := ask(c, s.URL()+path)
-		if err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
-		var have []string
-		for k := range decode(t, r.body) {
-			have = append(have, k)
-		}
-		slices.Sort(have)
-		if got := strings.Join(have, " "); r.StatusCode != http.StatusOK || got != keys {
-			t.Errorf("%s: %d with %q, want 200 with %q", path, r.StatusCode, got, keys)
-		}
+		t.Run(path, func(t *testing.T) {
+			r, err := ask(c, s.URL()+path)
+			if err != nil {
+				t.Fatalf("%s: %v", path, err)
+			}
+			var have []string
+			for k := range decode(t, r.body) {
+				have = append(have, k)
+			}
+			slices.Sort(have)
+			if got := strings.Join(have, " "); r.StatusCode != http.StatusOK || got != keys {
+				t.Errorf("%s: %d with %q, want 200 with %q", path, r.StatusCode, got, keys)
+			}
+		})
 	}
 }
 
@@ -196,14 +198,16 @@ func TestPaging(t *testing.T) {
 		{"common+word", 4, 0, 3, 45},
 		{"absent", 1, 0, 1, 0},
 	} {
-		r, err := ask(c, fmt.Sprintf("%s/3/search/tv?query=%s&page=%d", s.URL(), row.query, row.page))
-		if err != nil {
-			t.Fatal(err)
-		}
-		o := decode(t, r.body)
-		if n := len(rows(t, r.body)); n != row.rows || o["total_pages"] != float64(row.pages) || o["total_results"] != row.total || o["page"] != float64(row.page) {
-			t.Errorf("%s page %d: %d rows, %v pages, %v in all; want %d, %d, %v", row.query, row.page, n, o["total_pages"], o["total_results"], row.rows, row.pages, row.total)
-		}
+		t.Run(fmt.Sprint(row.query, " ", row.page), func(t *testing.T) {
+			r, err := ask(c, fmt.Sprintf("%s/3/search/tv?query=%s&page=%d", s.URL(), row.query, row.page))
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := decode(t, r.body)
+			if n := len(rows(t, r.body)); n != row.rows || o["total_pages"] != float64(row.pages) || o["total_results"] != row.total || o["page"] != float64(row.page) {
+				t.Errorf("%s page %d: %d rows, %v pages, %v in all; want %d, %d, %v", row.query, row.page, n, o["total_pages"], o["total_results"], row.rows, row.pages, row.total)
+			}
+		})
 	}
 }
 
@@ -223,10 +227,12 @@ func TestLanguageFallsBackAsTMDBDoes(t *testing.T) {
 		{"zh-TW", "灯港的米莉耶", ""},
 		{"fi-FI", "灯り港のミリエ", ""},
 	} {
-		o := details("/3/tv/9000001?language=" + row.language)
-		if o["name"] != row.name || o["overview"] != row.overview {
-			t.Errorf("language %q: %q, %q; want %q, %q", row.language, o["name"], o["overview"], row.name, row.overview)
-		}
+		t.Run(row.language, func(t *testing.T) {
+			o := details("/3/tv/9000001?language=" + row.language)
+			if o["name"] != row.name || o["overview"] != row.overview {
+				t.Errorf("language %q: %q, %q; want %q, %q", row.language, o["name"], o["overview"], row.name, row.overview)
+			}
+		})
 	}
 	season := details("/3/tv/9000001/season/1?language=sk-SK")
 	first, _ := season["episodes"].([]any)[0].(map[string]any)
@@ -298,13 +304,15 @@ func TestYearParameters(t *testing.T) {
 		"tv?query=velvet+undertow&include_adult=yes":       {},
 		"tv?query=lantern+harbor&unknown=parameter&page=1": {9_000_001},
 	} {
-		r, err := ask(c, s.URL()+"/3/search/"+query)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(want, rows(t, r.body)); d != "" {
-			t.Errorf("%s (-want +got):\n%s", query, d)
-		}
+		t.Run(query, func(t *testing.T) {
+			r, err := ask(c, s.URL()+"/3/search/"+query)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(want, rows(t, r.body)); d != "" {
+				t.Errorf("%s (-want +got):\n%s", query, d)
+			}
+		})
 	}
 }
 

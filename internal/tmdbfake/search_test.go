@@ -40,9 +40,11 @@ func TestPhraseAndColl(t *testing.T) {
 		{"Straße", "strasse", "strasse"},
 		{"--- !!", "", ""},
 	} {
-		if p, c := strings.Join(Tokens(row.in), " "), strings.Join(Tokens(row.in), ""); p != row.phrase || c != row.coll {
-			t.Errorf("%q: phrase %q, coll %q; want %q, %q", row.in, p, c, row.phrase, row.coll)
-		}
+		t.Run(row.in, func(t *testing.T) {
+			if p, c := strings.Join(Tokens(row.in), " "), strings.Join(Tokens(row.in), ""); p != row.phrase || c != row.coll {
+				t.Errorf("%q: phrase %q, coll %q; want %q, %q", row.in, p, c, row.phrase, row.coll)
+			}
+		})
 	}
 }
 
@@ -114,13 +116,15 @@ func TestRankModes(t *testing.T) {
 		{RankText, []int{1, 2, 3, 4}},
 		{RankDecoy, []int{2, MaxID + 2, 4, 1, 3}},
 	} {
-		got := ids(c.Search(TV, "iron tide", Filter{}, row.rank, 1))
-		for i := range got {
-			got[i] -= 9_200_000
-		}
-		if d := cmp.Diff(row.want, got); d != "" {
-			t.Errorf("%s (-want +got):\n%s", row.rank, d)
-		}
+		t.Run(string(row.rank), func(t *testing.T) {
+			got := ids(c.Search(TV, "iron tide", Filter{}, row.rank, 1))
+			for i := range got {
+				got[i] -= 9_200_000
+			}
+			if d := cmp.Diff(row.want, got); d != "" {
+				t.Errorf("%s (-want +got):\n%s", row.rank, d)
+			}
+		})
 	}
 }
 

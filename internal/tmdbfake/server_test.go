@@ -269,9 +269,11 @@ func TestNewRefusesWhatCannotBeMeant(t *testing.T) {
 		"credential":    {Keys: []string{""}},
 		`kind "sneeze"`: {Scenario: only(upstream.Action{Kind: "sneeze"})},
 	} {
-		if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), part) {
-			t.Errorf("error %v, want one with %q", err, part)
-		}
+		t.Run(part, func(t *testing.T) {
+			if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), part) {
+				t.Errorf("error %v, want one with %q", err, part)
+			}
+		})
 	}
 }
 

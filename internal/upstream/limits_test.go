@@ -137,25 +137,27 @@ func TestAClientsBurstAndRateMustFitTheWindow(t *testing.T) {
 		{"fixed:40/1s", 5, false},
 		{"token_bucket:40/1s", 5, false},
 	} {
-		l, err := ParseLimits(row.limit)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m := l.NewModel()
-		start := time.Unix(1e9, 3e8)
-		limited := 0
-		for n := range 735 { // a client's bucket of rate 35, full at the start
-			at := start
-			if n >= row.capacity {
-				at = start.Add(time.Duration(n-row.capacity+1) * time.Second / 35)
+		t.Run(fmt.Sprint(row.limit, " against ", row.capacity), func(t *testing.T) {
+			l, err := ParseLimits(row.limit)
+			if err != nil {
+				t.Fatal(err)
 			}
-			if ok, _ := m.Allow(at, "a"); !ok {
-				limited++
+			m := l.NewModel()
+			start := time.Unix(1e9, 3e8)
+			limited := 0
+			for n := range 735 { // a client's bucket of rate 35, full at the start
+				at := start
+				if n >= row.capacity {
+					at = start.Add(time.Duration(n-row.capacity+1) * time.Second / 35)
+				}
+				if ok, _ := m.Allow(at, "a"); !ok {
+					limited++
+				}
 			}
-		}
-		if (limited > 0) != row.wantLimited {
-			t.Errorf("%s against capacity %d: %d refused", row.limit, row.capacity, limited)
-		}
+			if (limited > 0) != row.wantLimited {
+				t.Errorf("%s against capacity %d: %d refused", row.limit, row.capacity, limited)
+			}
+		})
 	}
 }
 

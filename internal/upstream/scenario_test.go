@@ -136,9 +136,11 @@ func TestWild(t *testing.T) {
 		{"a*b*c", "axbxc", true},
 		{"a*b*c", "axcxb", false},
 	} {
-		if got := wild(row.pattern, row.text); got != row.want {
-			t.Errorf("wild(%q, %q) = %v", row.pattern, row.text, got)
-		}
+		t.Run(row.pattern+" "+row.text, func(t *testing.T) {
+			if got := wild(row.pattern, row.text); got != row.want {
+				t.Errorf("wild(%q, %q) = %v", row.pattern, row.text, got)
+			}
+		})
 	}
 }
 

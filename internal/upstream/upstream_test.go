@@ -51,9 +51,11 @@ func TestALimitThatGrows(t *testing.T) {
 func TestSlowMultipliesLatency(t *testing.T) {
 	b := inForce(t, "none", Fault{From: seconds(1), To: seconds(2), Do: Action{Kind: "slow", Factor: 2.5}})
 	for at, want := range map[time.Duration]time.Duration{0: 40, time.Second: 100, 2 * time.Second: 40} {
-		if got := b.Slow(began.Add(at), 40); got != want {
-			t.Errorf("at %s: %d, want %d", at, got, want)
-		}
+		t.Run(at.String(), func(t *testing.T) {
+			if got := b.Slow(began.Add(at), 40); got != want {
+				t.Errorf("at %s: %d, want %d", at, got, want)
+			}
+		})
 	}
 }
 

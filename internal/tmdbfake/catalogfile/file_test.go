@@ -204,9 +204,11 @@ func TestCatalogueFilesThatAreRefused(t *testing.T) {
 		`{"kind":"tv","tmdb_id":6,"titles":[{"title":"x"}],"seasons":[{"season":1,"ranges":[{"tmdb":[1,99999]}]}]}`: "a range",
 		good: "twice",
 	} {
-		if _, err := Read(strings.NewReader(good + "\n" + line)); err == nil || !strings.Contains(err.Error(), part) {
-			t.Errorf("%s: error %v, want one with %q", line, err, part)
-		}
+		t.Run(part, func(t *testing.T) {
+			if _, err := Read(strings.NewReader(good + "\n" + line)); err == nil || !strings.Contains(err.Error(), part) {
+				t.Errorf("%s: error %v, want one with %q", line, err, part)
+			}
+		})
 	}
 }
 
