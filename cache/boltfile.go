@@ -135,7 +135,8 @@ func isDamage(err error) bool {
 	var fault *faultError
 	var foreign *foreignError
 	return errors.As(err, &fault) || errors.As(err, &foreign) || errors.Is(err, bolterr.ErrInvalid) ||
-		errors.Is(err, bolterr.ErrChecksum) || errors.Is(err, bolterr.ErrVersionMismatch)
+		errors.Is(err, bolterr.ErrChecksum) || errors.Is(err, bolterr.ErrVersionMismatch) ||
+		errors.Is(err, bolterr.ErrIncompatibleValue)
 }
 
 // faultError is a panic, or a memory fault, while reading a database.

@@ -104,7 +104,7 @@ func (s *Store) awaitClaim(ctx context.Context, lock *lockfile.Lock) (time.Durat
 
 // watchClaim reports whether a claim's holder stood still for so long, or returns false when ctx ends.
 func watchClaim(ctx context.Context, path string, limit time.Duration) bool {
-	life := pulseWatch{limit: limit}
+	life := pulseWatch{limit: limit, moved: time.Now()} // another goroutine may be about to make the file
 	tick := time.NewTicker(limit / 5)
 	defer tick.Stop()
 	for life.moves(touched(path), time.Now()) {

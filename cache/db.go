@@ -203,7 +203,7 @@ func (s *Store) viewOnce(ctx context.Context, opts bolt.Options, check func(*os.
 	}
 	db, meta, err := s.openCache(opts, check)
 	if errors.Is(err, fs.ErrPermission) {
-		s.goPrivate(errors.Join(err, ownerOf(s.dbPath())))
+		s.goPrivate(err)
 		return errNoDB
 	}
 	if err != nil {

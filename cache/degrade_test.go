@@ -154,6 +154,53 @@ func TestDamagedDatabaseIsSetAsideAndJournalsAreReplayed(t *testing.T) {
 	}
 }
 
+// A damaged journal of a dead process costs the damaged record and no other, and is kept.
+func TestADamagedJournalLosesTheDamagedRecordAlone(t *testing.T) {
+	const n = 100
+	rows := map[string]struct {
+		spoil func(b []byte) []byte
+		lost  int
+	}{
+		"one bit":               {func(b []byte) []byte { b[len(b)/10] ^= 1; return b }, 1},
+		"one bit, far behind":   {func(b []byte) []byte { b[len(b)*9/10] ^= 1; return b }, 1},
+		"two places":            {func(b []byte) []byte { b[len(b)/10] ^= 1; b[len(b)/2] ^= 1; return b }, 2},
+		"a length":              {func(b []byte) []byte { b[journalHead+4] = 0xff; return b }, 1},
+		"a plausible length":    {func(b []byte) []byte { b[journalHead+6] = 0xff; return b }, 1},
+		"something put between": {func(b []byte) []byte { return slices.Insert(b, journalHead, make([]byte, 3000)...) }, 0},
+		"its head":              {func(b []byte) []byte { b[0] ^= 1; return b }, 0},
+		"everything":            {func(b []byte) []byte { return bytes.Repeat([]byte{kindPut}, len(b)) }, n},
+	}
+	for name, r := range rows {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s, err := Open(dir, Options{MergeEvery: time.Hour})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range n {
+				putAnswer(t, s, tvKey(fmt.Sprint(i)), time.Now(), day, 100)
+			}
+			path := s.proc.current().path
+			die(s)
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			overwrite(t, path, r.spoil(text))
+			var h heard
+			next := open(t, dir, Options{OnWarning: h.hear})
+			merged, err := next.Merge(t.Context())
+			if err != nil || merged != n-r.lost || len(keysOf(t, next)) != n-r.lost {
+				t.Errorf("merged %d of %d: %v", merged, n, err)
+			}
+			st, err := next.Stats(t.Context())
+			if err != nil || len(st.SetAside) != 1 || h.kinds() != "corrupt" || h.list[0].Path != st.SetAside[0] {
+				t.Errorf("set aside %v, warned %q: %v", st.SetAside, h.list, err)
+			}
+		})
+	}
+}
+
 func overwrite(t *testing.T, path string, b []byte) {
 	t.Helper()
 	if err := os.WriteFile(path, b, 0o600); err != nil {

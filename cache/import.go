@@ -194,7 +194,7 @@ func (in *importer) flush(ctx context.Context) error {
 		}
 		var wanted []write
 		for i, w := range ws {
-			if have[i].stamp != 0 && !have[i].fetched.Before(w.rec.fetched.Truncate(time.Millisecond)) {
+			if have[i].stamp != 0 && !have[i].ahead && !have[i].fetched.Before(w.rec.fetched.Truncate(time.Millisecond)) {
 				in.res.Older++
 				continue
 			}

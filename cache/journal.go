@@ -148,7 +148,9 @@ func salvage(f io.ReaderAt, off, end int64, note func(journalRecord, int64)) {
 		budget -= int64(i) + maxJournal/1024
 		next, _ := scanJournal(f, off, end, note)
 		if next == off {
-			budget -= int64(binary.BigEndian.Uint32(head[i+4:])) // its checksum was computed for nothing
+			if n := binary.BigEndian.Uint32(head[i+4:]); n <= maxJournal {
+				budget -= int64(n) // its checksum was computed for nothing
+			}
 			next++
 		}
 		off = next

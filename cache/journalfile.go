@@ -141,8 +141,10 @@ func (j *journal) refresh() error {
 	return nil
 }
 
-// salvage takes the sound records behind a damaged place, of a journal that nobody writes to any more.
+// salvage takes the sound records behind a damaged place, of a journal that nobody writes to any more. A length that is
+// damaged looks like a record that is not complete, until others are found behind it.
 func (j *journal) salvage() {
+	before := j.count
 	f, done, err := j.open()
 	if err != nil {
 		return
@@ -150,6 +152,9 @@ func (j *journal) salvage() {
 	defer done()
 	if info, err := f.Stat(); err == nil {
 		salvage(f, max(j.size, journalHead), info.Size(), j.note)
+	}
+	if j.bad == nil && j.count > before {
+		j.bad = fmt.Errorf("%w: length", errJournal)
 	}
 }
 

@@ -47,7 +47,7 @@ func (s *Store) takeOrphans() orphans {
 	}
 	s.mu.Unlock()
 	byOwner := map[string][]journalName{}
-	for _, e := range s.listJournalDir() {
+	for _, e := range listFolder(s.journalDir()) {
 		if n, ok := parseJournalName(e); ok {
 			byOwner[n.owner] = append(byOwner[n.owner], n)
 		} else if owner, ok := parseLockName(e); ok {
@@ -94,9 +94,7 @@ func (s *Store) readOrphan(name journalName) *journal {
 	case err != nil:
 		j.bad = err
 	}
-	if j.bad != nil {
-		j.salvage()
-	}
+	j.salvage()
 	return j
 }
 

@@ -17,6 +17,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/anivault/anivault/internal/lockfile"
 )
@@ -144,7 +145,7 @@ func (s *Store) alive(owner string) bool { return lockfile.Lives(lockPath(s.jour
 // journalNames lists the journals of this version.
 func (s *Store) journalNames() []journalName {
 	var names []journalName
-	for _, e := range s.listJournalDir() {
+	for _, e := range listFolder(s.journalDir()) {
 		if n, ok := parseJournalName(e); ok {
 			names = append(names, n)
 		}
@@ -152,9 +153,9 @@ func (s *Store) journalNames() []journalName {
 	return names
 }
 
-// listJournalDir lists all file names among the journals.
-func (s *Store) listJournalDir() []string {
-	d, err := os.Open(s.journalDir())
+// listFolder lists the names in a folder. A pipe in its place is opened without waiting for its other end.
+func listFolder(path string) []string {
+	d, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil
 	}

@@ -1,10 +1,11 @@
 package cache
 
-// What has to go: everything 180 days after it was fetched, and what says that it was fetched in the future, for nobody
-// knows when that was; plain values (what was decided for which file) when they expire, for they never serve as stale;
-// and, above the size bound, first what has expired and then what was fetched longest ago.
+// What has to go: everything 180 days after it was fetched; plain values (what was decided for which file) when they
+// expire, for they never serve as stale; and, above the size bound, first what has expired and then what was fetched
+// longest ago.
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"slices"
@@ -20,23 +21,22 @@ const (
 	pruneTo      = 0.90    // of the size bound, so that not every merge prunes
 )
 
-// PruneOptions say what Prune removes beyond what must go.
+// PruneOptions are what Prune removes beyond what must go.
 type PruneOptions struct {
-	// Expired removes every record that is no longer fresh, also those that
-	// could still serve as stale.
+	// Expired removes every record that is no longer fresh, also those that could still serve as stale.
 	Expired bool
 	// MaxSize is a bound for this time, if not 0; else Options.MaxSize holds.
 	MaxSize int64
 }
 
-// PruneResult says what a prune removed.
+// PruneResult is what a prune removed.
 type PruneResult struct {
 	Removed int   // records
 	Used    int64 // bytes in use afterwards; Compact gives the rest back
 }
 
-// Prune removes what is past the 180 days, what the options say, and what is
-// above the size bound. It waits for the lock as long as ctx allows.
+// Prune removes what is past the 180 days, what the options say, and what is above the size bound. It waits for the lock
+// as long as ctx allows.
 func (s *Store) Prune(ctx context.Context, o PruneOptions) (PruneResult, error) {
 	var res PruneResult
 	if o.MaxSize == 0 {
@@ -60,10 +60,11 @@ func (s *Store) pruneIfDue(db *DB, meta dbMeta) error {
 	return err
 }
 
-// isPruneDue reports whether the last prune was a day ago, or is said to have been in the future.
+// isPruneDue reports whether the last prune was a day ago. One that is said to have been in the future is due, and so is
+// a clearing.
 func isPruneDue(meta dbMeta, now time.Time) bool {
 	since := now.Sub(time.Unix(meta.Pruned, 0))
-	return meta.Format != "" && (since >= pruneEvery || since < -clockSlack)
+	return meta.Format != "" && (since >= pruneEvery || since < -clockSlack || isAhead(meta.Cleared, now))
 }
 
 // usedBytes is what the database would take if it were compacted.
@@ -86,10 +87,21 @@ type candidate struct {
 	size        int64
 }
 
+// mustGo reports whether a record has to go whatever there is room for.
+func (c candidate) mustGo(head record, cleared uint64, o PruneOptions, now time.Time) bool {
+	switch {
+	case now.Sub(head.fetched) >= KeepLimit, isCleared(head.stamp, cleared, now):
+		return true
+	case head.deleted:
+		return isAhead(head.stamp, now) || now.Sub(time.Unix(0, int64(head.stamp))) >= tombstoneAge
+	}
+	return c.expired && (o.Expired || c.bucket != responses)
+}
+
 func (s *Store) prune(db *DB, meta dbMeta, o PruneOptions) (PruneResult, error) {
 	now := s.now()
 	s.dropOldAside()
-	var doomed, rest []candidate
+	var doomed, ahead, rest []candidate
 	over := usedBytes(db) > o.MaxSize
 	err := db.View(func(tx *bolt.Tx) error {
 		return tx.ForEach(func(name []byte, b *bolt.Bucket) error {
@@ -97,15 +109,17 @@ func (s *Store) prune(db *DB, meta dbMeta, o PruneOptions) (PruneResult, error) 
 				return nil
 			}
 			return b.ForEach(func(k, v []byte) error {
-				c := candidate{bucket: string(name), key: string(k), size: footprint(len(k), len(v), db.Info().PageSize)}
-				rec, err := decodeHead(v)
-				c.fetched = rec.fetched
-				c.expired = !rec.expires.IsZero() && !now.Before(rec.expires)
+				head, err := decodeHead(v)
+				dated := head.datedSensibly(now)
+				c := candidate{
+					bucket: string(name), key: string(k), size: footprint(len(k), len(v), db.Info().PageSize),
+					fetched: dated.fetched, expired: !dated.expires.IsZero() && !now.Before(dated.expires),
+				}
 				switch {
-				case err != nil, now.Sub(rec.fetched) >= KeepLimit, rec.fetched.After(now.Add(clockSlack)),
-					rec.deleted && (isAhead(rec.stamp, now) || now.Sub(time.Unix(0, int64(rec.stamp))) >= tombstoneAge),
-					c.expired && (o.Expired || string(name) != responses):
+				case err != nil, c.mustGo(dated, meta.Cleared, o, now):
 					doomed = append(doomed, c)
+				case dated.ahead:
+					ahead = append(ahead, c)
 				case over:
 					rest = append(rest, c)
 				}
@@ -120,10 +134,7 @@ func (s *Store) prune(db *DB, meta dbMeta, o PruneOptions) (PruneResult, error) 
 		doomed = append(doomed, surplus(rest, usedBytes(db)-sizeOf(doomed), o.MaxSize)...)
 	}
 	slices.SortFunc(doomed, func(a, b candidate) int {
-		if a.bucket != b.bucket {
-			return strings.Compare(a.bucket, b.bucket)
-		}
-		return strings.Compare(a.key, b.key)
+		return cmp.Or(strings.Compare(a.bucket, b.bucket), strings.Compare(a.key, b.key))
 	})
 	err = db.Update(func(tx *bolt.Tx) error {
 		for _, c := range doomed {
@@ -131,14 +142,33 @@ func (s *Store) prune(db *DB, meta dbMeta, o PruneOptions) (PruneResult, error) 
 				return err
 			}
 		}
+		for _, c := range ahead {
+			if err := redate(tx.Bucket([]byte(c.bucket)), c, now); err != nil {
+				return err
+			}
+		}
 		meta.Pruned = now.Unix()
+		if isAhead(meta.Cleared, now) {
+			meta.Cleared = 0
+		}
 		return writeMeta(tx, meta)
 	})
 	return PruneResult{Removed: len(doomed), Used: usedBytes(db)}, err
 }
 
-// surplus picks what goes so that used bytes come down below the bound:
-// expired first, then fetched longest ago.
+// redate writes down that a record which is dated ahead of the clock was fetched now, so that it goes in 180 days at the
+// latest. Its stamp is the oldest there is: whatever was written besides is newer.
+func redate(b *bolt.Bucket, c candidate, now time.Time) error {
+	rec, err := decodeRecord(c.bucket, c.key, b.Get([]byte(c.key)))
+	if err != nil {
+		return b.Delete([]byte(c.key))
+	}
+	rec = rec.datedSensibly(now)
+	rec.stamp = 1
+	return b.Put([]byte(c.key), rec.encode(nil, c.bucket, c.key))
+}
+
+// surplus picks what goes so that used bytes come down below the bound: expired first, then fetched longest ago.
 func surplus(rest []candidate, used, limit int64) []candidate {
 	slices.SortFunc(rest, func(a, b candidate) int {
 		if a.expired != b.expired {
@@ -166,8 +196,7 @@ func sizeOf(cs []candidate) int64 {
 	return n
 }
 
-// footprint is about what a record takes in the file: a leaf element, and
-// whole pages when it has a leaf of its own.
+// footprint is about what a record takes in the file: a leaf element, and whole pages when it has a leaf of its own.
 func footprint(key, value, page int) int64 {
 	n := 16 + key + value
 	if n > page/2 {

@@ -38,6 +38,7 @@ type record struct {
 	fetched time.Time
 	expires time.Time // zero: no date of its own
 	payload []byte
+	ahead   bool // datedSensibly has changed its dates
 }
 
 // clockSlack is by how much the clocks of processes and machines may disagree.
@@ -68,7 +69,7 @@ func isCleared(stamp, cleared uint64, now time.Time) bool {
 // datedSensibly returns the record with dates that lie ahead of the clock brought back: fetched now, and expired.
 func (r record) datedSensibly(now time.Time) record {
 	if r.fetched.After(now.Add(clockSlack)) {
-		r.fetched, r.expires = now, now
+		r.fetched, r.expires, r.ahead = now, now, true
 	}
 	return r
 }

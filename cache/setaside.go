@@ -59,14 +59,10 @@ func (s *Store) setAsideLocked(damage *DamageError) error {
 // nobody would prune it.
 func removeOlder(dir string, version int) {
 	for _, place := range []struct{ folder, pattern string }{{dir, "cache-v%d.db"}, {filepath.Join(dir, "journals"), "v%d-"}} {
-		entries, err := os.ReadDir(place.folder)
-		if err != nil {
-			continue
-		}
-		for _, e := range entries {
+		for _, name := range listFolder(place.folder) {
 			for v := range version {
-				if strings.HasPrefix(e.Name(), fmt.Sprintf(place.pattern, v)) {
-					os.Remove(filepath.Join(place.folder, e.Name()))
+				if strings.HasPrefix(name, fmt.Sprintf(place.pattern, v)) {
+					os.Remove(filepath.Join(place.folder, name))
 				}
 			}
 		}
@@ -100,13 +96,9 @@ const corruptMark = ".corrupt-"
 func (s *Store) setAsideFiles() []string {
 	var found []string
 	for _, dir := range []string{s.dir, s.journalDir()} {
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			continue
-		}
-		for _, e := range entries {
-			if strings.Contains(e.Name(), corruptMark) {
-				found = append(found, filepath.Join(dir, e.Name()))
+		for _, name := range listFolder(dir) {
+			if strings.Contains(name, corruptMark) {
+				found = append(found, filepath.Join(dir, name))
 			}
 		}
 	}

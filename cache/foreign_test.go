@@ -1,0 +1,105 @@
+//go:build unix
+
+package cache
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Whatever lies in the place of a file of ours: no operation hangs, and a run has its answers.
+func TestOnlyRegularFilesAreOpened(t *testing.T) {
+	kinds := map[string]func(path string) error{
+		"a pipe":         func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"a folder":       func(path string) error { return os.Mkdir(path, 0o700) },
+		"a device":       func(path string) error { return os.Symlink("/dev/full", path) },
+		"a dead link":    func(path string) error { return os.Symlink("/nowhere/at/all", path) },
+		"a socket":       func(path string) error { return syscall.Mknod(path, syscall.S_IFSOCK|0o600, 0) },
+		"a stranger's":   func(path string) error { return os.WriteFile(path, []byte("mine"), 0o600) },
+		"an empty file":  func(path string) error { return os.WriteFile(path, nil, 0o600) },
+		"a file of ours": nil,
+	}
+	places := []string{"cache-v1.db", "cache.lock", "journals", "journals/v1-abc-00000001.log", "journals/v1-abc.lock", "locks", "CACHEDIR.TAG"}
+	for i := range claimFiles {
+		places = append(places, fmt.Sprintf("locks/claim-%02x", i))
+	}
+	for kind, put := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			for _, place := range places[:8] {
+				t.Run(place, func(t *testing.T) {
+					dir, _ := filled(t)
+					all := []string{place}
+					if strings.HasPrefix(place, "locks/") {
+						all = places[7:] // whichever the key's is
+					}
+					for _, place := range all {
+						path := filepath.Join(dir, place)
+						if put == nil {
+							continue
+						}
+						if err := os.RemoveAll(path); err != nil {
+							t.Fatal(err)
+						}
+						if err := put(path); err != nil {
+							t.Skip(err)
+						}
+					}
+					s, err := Open(dir, Options{LockWait: time.Millisecond})
+					if err != nil {
+						t.Fatal(err)
+					}
+					tr := &Transport{Store: s, Next: &upstream{serve: always(200, endedBody)}}
+					for _, want := range []string{"network", "fresh"} {
+						if _, _, source := get(t, tr, tvURL); source != want {
+							t.Errorf("answered from %s, want %s", source, want)
+						}
+					}
+					_, _ = s.Merge(t.Context())
+					_, _ = s.Verify(t.Context())
+					_, _ = s.Stats(t.Context())
+					_, _ = s.Compact(t.Context())
+					_ = s.Clear(t.Context())
+					if err := s.Close(); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		})
+	}
+}
+
+// Whoever may write into the folder decides everybody's answers, so that is said once.
+func TestAFolderThatOthersMayWriteToIsOneWarning(t *testing.T) {
+	rows := map[string]struct {
+		change func(dir string) error
+		want   string
+	}{
+		"ours alone":          {func(string) error { return nil }, ""},
+		"readable by all":     {func(dir string) error { return os.Chmod(dir, 0o755) }, ""},
+		"writable by a group": {func(dir string) error { return os.Chmod(dir, 0o770) }, "shared"},
+		"writable by all":     {func(dir string) error { return os.Chmod(dir, 0o777) }, "shared"},
+		"another's folder":    {func(dir string) error { return os.Chown(dir, 1234, -1) }, "shared"},
+		"another's database":  {func(dir string) error { return os.Chown(filepath.Join(dir, "cache-v1.db"), 1234, -1) }, "shared"},
+	}
+	for name, r := range rows {
+		t.Run(name, func(t *testing.T) {
+			dir, _ := filled(t)
+			if err := r.change(dir); err != nil {
+				t.Skip(err) // only root can give files away
+			}
+			var h heard
+			s := open(t, dir, Options{OnWarning: h.hear})
+			if _, ok, err := s.Get(t.Context(), tvKey("db1")); !ok || err != nil {
+				t.Error(ok, err)
+			}
+			if h.kinds() != r.want {
+				t.Errorf("warned %q", h.kinds())
+			}
+		})
+	}
+}
