@@ -176,7 +176,11 @@ func (p *pen) curves() {
 func (p *pen) legend() {
 	x, y := drawLeft, int(p.Bottom)+62
 	for _, l := range []struct{ class, text string }{
-		{"good", "good answers"}, {"rate", "rate allowed"}, {"bad", "errors and 429s"}, {"mark", "429s in the step"}, {"trouble", "the upstream is in trouble"},
+		{"good", "good answers"},
+		{"rate", "rate allowed"},
+		{"bad", "errors and 429s"},
+		{"mark", "429s in the step"},
+		{"trouble", "the upstream is in trouble"},
 	} {
 		switch l.class {
 		case "mark":

@@ -46,7 +46,8 @@ func exactArgs(names ...string) cobra.PositionalArgs {
 		if len(args) == len(names) {
 			return nil
 		}
-		return usagef("see: "+cmd.CommandPath()+" --help", "%s takes %s, got %d arguments", cmd.CommandPath(), strings.Join(names, " "), len(args))
+		return usagef("see: "+cmd.CommandPath()+" --help", "%s takes %s, got %d arguments", cmd.CommandPath(),
+			strings.Join(names, " "), len(args))
 	}
 }
 

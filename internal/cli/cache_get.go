@@ -28,7 +28,8 @@ func (c *command) cacheGetCommand() *cobra.Command {
 		case err != nil:
 			return err
 		case !found:
-			return &exitError{exitIncomplete, usagef("anivault cache list shows the keys; all that follows the ? belongs to a key", "nothing is cached under %s", ui.Printable(shownKey(key)))}
+			return &exitError{exitIncomplete, usagef("anivault cache list shows the keys; all that follows the ? belongs to a key",
+				"nothing is cached under %s", ui.Printable(shownKey(key)))}
 		}
 		body := string(e.Body)
 		if c.streams.OutTTY {

@@ -26,7 +26,8 @@ func (c *command) cacheListCommand() *cobra.Command {
 			if e.Fresh(now) {
 				state = "fresh"
 			}
-			_, err := fmt.Fprintf(c.streams.Out, "%-8s %d  %s  %s\n", state, e.Status, e.FetchedAt.Local().Format(time.DateTime), ui.Printable(e.Key))
+			_, err := fmt.Fprintf(c.streams.Out, "%-8s %d  %s  %s\n", state, e.Status,
+				e.FetchedAt.Local().Format(time.DateTime), ui.Printable(e.Key))
 			return err
 		})
 	})

@@ -61,7 +61,8 @@ func wireCacheOf(s cache.Stats) *wireCache {
 
 // cacheLine is the cache in one line.
 func cacheLine(s cache.Stats) string {
-	return fmt.Sprintf("%d answers (%d fresh, %d expired), %s of at most %s", s.Entries, s.Fresh, s.Expired, ui.Size(s.Used), ui.Size(s.MaxSize))
+	return fmt.Sprintf("%d answers (%d fresh, %d expired), %s of at most %s", s.Entries, s.Fresh, s.Expired,
+		ui.Size(s.Used), ui.Size(s.MaxSize))
 }
 
 func statsText(out io.Writer, s cache.Stats, path string, width int) error {
@@ -70,7 +71,8 @@ func statsText(out io.Writer, s cache.Stats, path string, width int) error {
 		rows = append(rows, [2]string{label, fmt.Sprintf(format, args...)})
 	}
 	row("path", "%s", path)
-	row("answers", "%d: %d fresh, %d expired (served when TMDB can't be asked), %d \"not found\"", s.Entries, s.Fresh, s.Expired, s.Negative)
+	row("answers", "%d: %d fresh, %d expired (served when TMDB can't be asked), %d \"not found\"", s.Entries, s.Fresh,
+		s.Expired, s.Negative)
 	var classes []string
 	for class, n := range s.ByClass {
 		classes = append(classes, fmt.Sprintf("%s %d", class, n))

@@ -28,12 +28,13 @@ config file. A file that is there keeps all else that it says; without one, a fi
 settings, with their defaults commented out. It is readable by you alone. A token that TMDB refuses is not written.`,
 		Example: "  anivault config init\n  echo \"$TOKEN\" | anivault config init",
 	}, nil, func(cmd *cobra.Command, _ []string, _ string) error { return c.initConfig(cmd, force) })
-	cmd.Flags().BoolVar(&force, "force", false, "start afresh: a file that exists is replaced, and kept as config.yaml.bak")
+	cmd.Flags().BoolVar(&force, "force", false,
+		"start afresh: a file that exists is replaced, and kept as config.yaml.bak")
 	return cmd
 }
 
-// initConfig puts a token into the config file. It asks for nothing that could not be kept, writes nothing that TMDB refuses,
-// and loses nothing that was written.
+// initConfig puts a token into the config file. It asks for nothing that could not be kept, writes nothing that TMDB
+// refuses, and loses nothing that was written.
 func (c *command) initConfig(cmd *cobra.Command, force bool) error {
 	path, err := config.FilePath(c.configFile, c.environ)
 	if err != nil {
@@ -43,37 +44,48 @@ func (c *command) initConfig(cmd *cobra.Command, force bool) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := c.freshOr(cmd, file != nil && !force)
+	stays := file != nil && !force
+	cfg, err := c.freshOr(cmd, stays)
+	if err == nil && stays {
+		err = file.CheckTokenFits()
+	}
 	if err != nil {
 		return err
-	}
-	if file != nil && !force {
-		if err := file.CheckTokenFits(); err != nil {
-			return err
-		}
 	}
 	if c.getenv(tokenVariable) != "" {
 		c.warn("%s is set and wins over the file: unset it afterwards", tokenVariable)
 	}
 	token, err := c.askToken()
-	if err != nil {
-		return err
-	}
 	switch {
+	case err != nil:
+		return err
 	case token.IsSet():
 		if err := c.tryToken(cmd.Context(), cfg, token); err != nil {
 			return err
 		}
-	case file != nil && !force && c.streams.InTTY:
+	case stays && c.streams.InTTY:
 		c.say("%s is left as it is\n", ui.Printable(path))
 		return nil
-	case file != nil && !force:
-		return usagef("for example: echo \"$TOKEN\" | anivault config init", "no token came on stdin, and %s exists already: it is left as it is", ui.Printable(path))
-	case file != nil && !c.streams.InTTY && file.HoldsKey():
-		return usagef("give the token on stdin: echo \"$TOKEN\" | anivault config init --force",
-			"%s holds a key, and no token came on stdin: it is left as it is", ui.Printable(path))
+	case file != nil && !c.streams.InTTY:
+		if err := refuseNoToken(path, file, stays); err != nil {
+			return err
+		}
 	}
 	return c.keepToken(path, file, token, force)
+}
+
+// refuseNoToken returns the error for an existing file where a pipe brought no token.
+func refuseNoToken(path string, file *config.Existing, stays bool) error {
+	path = ui.Printable(path)
+	switch {
+	case stays:
+		return usagef("for example: echo \"$TOKEN\" | anivault config init",
+			"no token came on stdin, and %s exists already: it is left as it is", path)
+	case file.HoldsKey():
+		return usagef("give the token on stdin: echo \"$TOKEN\" | anivault config init --force",
+			"%s holds a key, and no token came on stdin: it is left as it is", path)
+	}
+	return nil
 }
 
 // tokenVariable overrides the file.
@@ -98,7 +110,10 @@ func (c *command) tryToken(ctx context.Context, cfg *config.Config, token config
 	var refusal *tmdb.UnauthorizedError
 	switch {
 	case errors.As(err, &refusal):
-		return &exitError{exitUnauthorized, &refusedError{what: "token", cause: refusal, hint: "it was not written; copy the \"API Read Access Token\" from https://www.themoviedb.org/settings/api"}}
+		return &exitError{exitUnauthorized, &refusedError{
+			what: "token", cause: refusal,
+			hint: "it was not written; copy the \"API Read Access Token\" from https://www.themoviedb.org/settings/api",
+		}}
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:

@@ -116,7 +116,10 @@ func (c *command) checks(cfg *config.Config, broken error, offline bool) []func(
 
 func checkConfig(cfg *config.Config, broken error) finding {
 	if broken != nil {
-		return finding{what: "config", state: broken.Error(), fix: "correct this, then run anivault doctor again: key and connection are checked only then", bad: true}
+		return finding{
+			what: "config", state: broken.Error(),
+			fix: "correct this, then run anivault doctor again: key and connection are checked only then", bad: true,
+		}
 	}
 	if _, err := os.Stat(cfg.Dirs.ConfigFile); err != nil {
 		return finding{what: "config", state: "valid; no config file (" + cfg.Dirs.ConfigFile + ")"}
@@ -129,9 +132,15 @@ func checkKey(cfg *config.Config) finding {
 	case cfg.TMDB.Token.IsSet():
 		return finding{what: "key", state: "an API Read Access Token is set"}
 	case cfg.TMDB.APIKey.IsSet():
-		return finding{what: "key", state: "a v3 API key is set; it travels in URLs", fix: "prefer ANIVAULT_TMDB_TOKEN: a token travels in a header"}
+		return finding{
+			what: "key", state: "a v3 API key is set; it travels in URLs",
+			fix: "prefer ANIVAULT_TMDB_TOKEN: a token travels in a header",
+		}
 	}
-	return finding{what: "key", state: "none is set: only --offline works", fix: "set ANIVAULT_TMDB_TOKEN (https://www.themoviedb.org/settings/api), or: anivault config init", bad: true}
+	return finding{
+		what: "key", state: "none is set: only --offline works",
+		fix: "set ANIVAULT_TMDB_TOKEN (https://www.themoviedb.org/settings/api), or: anivault config init", bad: true,
+	}
 }
 
 // checkTMDB asks TMDB one question.
@@ -145,7 +154,10 @@ func checkTMDB(ctx context.Context, cfg *config.Config) finding {
 	case errors.As(err, &blocked):
 		return finding{what: "tmdb", state: "not asked: " + blocked.Error(), fix: "anivault status"}
 	case errors.As(err, &refusal):
-		return finding{what: "tmdb", state: host + ": " + refused(cfg, refusal).Error(), fix: strings.ReplaceAll(hintFor(refused(cfg, refusal)), "\n      ", "; "), bad: true}
+		return finding{
+			what: "tmdb", state: host + ": " + refused(cfg, refusal).Error(),
+			fix: strings.ReplaceAll(hintFor(refused(cfg, refusal)), "\n      ", "; "), bad: true,
+		}
 	case err != nil:
 		_, text := app.Explain(err)
 		fix := tmdbHint(err)
@@ -154,7 +166,10 @@ func checkTMDB(ctx context.Context, cfg *config.Config) finding {
 		}
 		return finding{what: "tmdb", state: host + ": " + text, fix: fix, bad: true}
 	case skew.Abs() > tolerable:
-		return finding{what: "tmdb", state: fmt.Sprintf("%s accepts the key; this machine's clock is off by %s", host, -skew), fix: "set the clock (for example: timedatectl set-ntp true)"}
+		return finding{
+			what: "tmdb", state: fmt.Sprintf("%s accepts the key; this machine's clock is off by %s", host, -skew),
+			fix: "set the clock (for example: timedatectl set-ntp true)",
+		}
 	}
 	return finding{what: "tmdb", state: fmt.Sprintf("%s accepts the key (%s); the clocks agree", host, took.Round(time.Millisecond))}
 }
@@ -179,7 +194,10 @@ func checkFolder(what, dir string) finding {
 		if errors.As(err, &where) && where.Path == dir {
 			err = fmt.Errorf("%s: %w", where.Op, where.Err) // the folder is named already
 		}
-		return finding{what: what, state: dir + ": " + err.Error(), fix: "make it writable for you, or set ANIVAULT_STATE_DIR, ANIVAULT_CACHE_DIR, ANIVAULT_DATA_DIR", bad: true}
+		return finding{
+			what: what, state: dir + ": " + err.Error(),
+			fix: "make it writable for you, or set ANIVAULT_STATE_DIR, ANIVAULT_CACHE_DIR, ANIVAULT_DATA_DIR", bad: true,
+		}
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return bad(err)
@@ -237,7 +255,10 @@ func checkCache(ctx context.Context, cfg *config.Config) finding {
 	case err != nil:
 		return finding{what: "cache", state: err.Error(), fix: "anivault cache verify", bad: true}
 	case len(report.Problems) > 0:
-		return finding{what: "cache", state: fmt.Sprintf("%d problems, such as %s", len(report.Problems), report.Problems[0]), fix: "anivault cache clear", bad: true}
+		return finding{
+			what: "cache", state: fmt.Sprintf("%d problems, such as %s", len(report.Problems), report.Problems[0]),
+			fix: "anivault cache clear", bad: true,
+		}
 	case warned != nil:
 		return finding{what: "cache", state: warned.Error(), fix: "use a local folder that supports locks: ANIVAULT_CACHE_DIR", bad: true}
 	}

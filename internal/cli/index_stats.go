@@ -31,7 +31,8 @@ func (c *command) indexStatsCommand() *cobra.Command {
 				return c.printJSON(wireIndex{size, append([]index.SourceInfo{}, infos...)})
 			}
 			for _, i := range infos {
-				_, err := fmt.Fprintf(c.streams.Out, "%-12s  %8d entries  %8d titles  %s  %s\n", i.Source, i.Rows, i.Titles, i.Imported.Local().Format(time.DateTime), ui.Printable(i.File))
+				_, err := fmt.Fprintf(c.streams.Out, "%-12s  %8d entries  %8d titles  %s  %s\n", i.Source, i.Rows, i.Titles,
+					i.Imported.Local().Format(time.DateTime), ui.Printable(i.File))
 				if err != nil {
 					return err
 				}

@@ -35,6 +35,7 @@ func (c *command) limiterCacheOnlyCommand() *cobra.Command {
 			return nil
 		})
 	})
-	cmd.Flags().StringVar(&recover, "auto-recover", config.Default("limiter.auto_recover"), "end by itself after this `PERIOD`, such as 15m")
+	cmd.Flags().StringVar(&recover, "auto-recover", config.Default("limiter.auto_recover"),
+		"end by itself after this `PERIOD`, such as 15m")
 	return cmd
 }

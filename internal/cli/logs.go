@@ -55,7 +55,9 @@ func (c *command) openLogs(cfg *config.Config, stderr io.Writer) (*logs, error) 
 		if err != nil {
 			return nil, &config.Error{Name: "log file", Value: cfg.Log.File, Reason: "cannot be written: " + errors.Unwrap(err).Error()}
 		}
-		handlers = append(handlers, logging.NewHandler(out.file, logging.Options{Level: min(level, slog.LevelInfo), Format: format, Redactor: redactor}))
+		handlers = append(handlers, logging.NewHandler(out.file, logging.Options{
+			Level: min(level, slog.LevelInfo), Format: format, Redactor: redactor,
+		}))
 	}
 	out.handler = slog.NewMultiHandler(handlers...)
 	// Every log begins with a line, so that one which can't be written is noticed even in a run that has nothing to log.

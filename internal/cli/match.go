@@ -80,7 +80,8 @@ What a file .anivaultignore in a folder lists, in the syntax of .gitignore, is l
 		return c.match(cmd.Context(), cfg, f, produce)
 	})
 	flags := cmd.Flags()
-	flags.StringVar(&f.format, "format", "", "`FORM` of the output: table, json, ndjson or csv (default: table on a terminal, ndjson on a pipe)")
+	flags.StringVar(&f.format, "format", "",
+		"`FORM` of the output: table, json, ndjson or csv (default: table on a terminal, ndjson on a pipe)")
 	flags.BoolVar(&f.offline, "offline", false, "never touch the network; answers come from cache, index and pins")
 	settingFlag(flags, "auto-recover", "in CacheOnly, wait and probe TMDB every `PERIOD`, such as 15m")
 	settingFlag(flags, "max-wait", "`TIME` one request may wait for permission, retries included")
@@ -89,12 +90,14 @@ What a file .anivaultignore in a folder lists, in the syntax of .gitignore, is l
 	settingFlag(flags, "type", "`KIND` of the files: auto, tv or movie")
 	settingFlag(flags, "min-confidence", "below this `NUMBER` from 0 to 1 a file is ambiguous")
 	flags.BoolVar(&f.strict, "strict", false, "exit with 3 if a file is unmatched or ambiguous")
-	flags.StringVar(&f.namesFrom, "names-from", "", "match the names or paths in `FILE` (- for stdin), one per line; nothing has to exist")
+	flags.StringVar(&f.namesFrom, "names-from", "",
+		"match the names or paths in `FILE` (- for stdin), one per line; nothing has to exist")
 	flags.StringVar(&f.filesFrom, "files-from", "", "match the paths listed in `FILE` (- for stdin), one per line")
 	flags.BoolVarP(&f.null, "null", "0", false, "paths in --files-from end with a NUL byte instead of a newline")
 	flags.StringArrayVar(&f.exclude, "exclude", nil, "leave out what `GLOB` matches, as in .anivaultignore (may be repeated)")
 	flags.BoolVar(&f.explain, "explain", false, "say how each file was decided")
-	flags.BoolVar(&f.interactive, "interactive", false, "ask on the terminal about what is ambiguous or unmatched, and keep the answers as pins")
+	flags.BoolVar(&f.interactive, "interactive", false,
+		"ask on the terminal about what is ambiguous or unmatched, and keep the answers as pins")
 	flags.BoolVar(&f.noInput, "no-input", false, "never ask (the default)")
 	flags.StringVar(&f.report, "report", "", "write a self-contained HTML page to `FILE`")
 	flags.Bool("include-adult", false, "let TMDB's search return adult titles")
@@ -144,7 +147,8 @@ func (c *command) checkPaths(cmd *cobra.Command, args []string) error {
 	if flag := cmd.Flags().Lookup("auto-recover"); flag.Changed {
 		if _, err := os.Lstat(flag.Value.String()); err == nil {
 			value := ui.ShellWord(flag.Value.String())
-			return usagef("write the period behind a =: anivault match --auto-recover=15m "+value, "no PATH given: --auto-recover took %s for its PERIOD", value)
+			return usagef("write the period behind a =: anivault match --auto-recover=15m "+value,
+				"no PATH given: --auto-recover took %s for its PERIOD", value)
 		}
 	}
 	if !c.streams.InTTY {

@@ -46,7 +46,8 @@ func (f *matchFlags) checkInteractive(c *command) error {
 	case f.namesFrom == "-" || f.filesFrom == "-":
 		return usagef("write the list to a file and name that", "--interactive reads answers from stdin, which carries the list")
 	case !c.streams.InTTY || !c.streams.ErrTTY:
-		return usagef("leave it out here; anivault pin PATH tv/ID makes a choice without asking", "--interactive needs a terminal to ask on")
+		return usagef("leave it out here; anivault pin PATH tv/ID makes a choice without asking",
+			"--interactive needs a terminal to ask on")
 	}
 	return nil
 }

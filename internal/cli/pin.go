@@ -122,7 +122,8 @@ func (c *command) expandHome(arg string) string {
 // writtenAsPath tells paths that do not exist (yet) from titles such as "Fate/stay night".
 func writtenAsPath(arg string) bool {
 	slash := filepath.ToSlash(arg)
-	return filepath.IsAbs(arg) || strings.HasPrefix(slash, "./") || strings.HasPrefix(slash, "../") || strings.HasSuffix(slash, "/") || library.IsVideo(arg)
+	relative := strings.HasPrefix(slash, "./") || strings.HasPrefix(slash, "../")
+	return filepath.IsAbs(arg) || relative || strings.HasSuffix(slash, "/") || library.IsVideo(arg)
 }
 
 func pinPath(arg string) (string, error) {

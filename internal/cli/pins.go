@@ -75,7 +75,10 @@ type wireProblem struct {
 func wirePinsOf(path string, set *pins.Set) wirePins {
 	w := wirePins{File: path, Pins: []wirePin{}, Problems: []wireProblem{}}
 	for _, p := range set.All() {
-		w.Pins = append(w.Pins, wirePin{Path: p.Path, Title: p.Title, Kind: string(p.Kind), TMDBID: p.ID, Season: p.Season, Offset: p.Offset})
+		w.Pins = append(w.Pins, wirePin{
+			Path: p.Path, Title: p.Title, Kind: string(p.Kind), TMDBID: p.ID, Season: p.Season,
+			Offset: p.Offset,
+		})
 	}
 	for _, p := range set.Problems() {
 		w.Problems = append(w.Problems, wireProblem{Line: p.Line, Text: p.Text, Reason: p.Reason})

@@ -121,7 +121,8 @@ func writeFormats(out io.Writer, width int) {
 	for _, c := range report.Codes() {
 		hang(out, 2, fmt.Sprintf("  %-18s  %s", c.Code, c.Status), 31, c.Meaning, width)
 	}
-	fmt.Fprintln(out, "\n"+reflow("Formats: "+strings.Join(matchFormats, ", ")+`. json is one document {"matches":[...],"summary":{...}}; csv has one row per file.`, width))
+	const shapes = `. json is one document {"matches":[...],"summary":{...}}; csv has one row per file.`
+	fmt.Fprintln(out, "\n"+reflow("Formats: "+strings.Join(matchFormats, ", ")+shapes, width))
 }
 
 // matchFormats are the values of --format of match.

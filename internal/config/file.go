@@ -102,10 +102,16 @@ func readFile(file *viper.Viper, path string, named bool, settings []Setting, ba
 		switch {
 		case slices.Contains(known, key), in >= 0 && raw == nil:
 		case in >= 0:
-			bad.add(&Error{Name: path + ": " + key, Reason: fmt.Sprintf("must be a section, not %s; write its settings below it, indented, such as %s",
-				kindOf(raw), strings.TrimPrefix(known[in], key+"."))})
+			bad.add(&Error{
+				Name: path + ": " + key,
+				Reason: fmt.Sprintf("must be a section, not %s; write its settings below it, indented, such as %s",
+					kindOf(raw), strings.TrimPrefix(known[in], key+".")),
+			})
 		case above >= 0:
-			bad.add(&Error{Name: path + ": " + known[above], Reason: fmt.Sprintf("is %s; write a single value there: %s", aSection, settings[above].Allowed)})
+			bad.add(&Error{
+				Name:   path + ": " + known[above],
+				Reason: fmt.Sprintf("is %s; write a single value there: %s", aSection, settings[above].Allowed),
+			})
 		default:
 			reason := "is not a setting; see: anivault config show"
 			if near, ok := Nearest(key, known); ok {
@@ -122,11 +128,17 @@ func checkIsFile(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case err == nil && info.IsDir():
-		return &Error{Name: "config file", Value: path, Reason: "is a folder; name the file in it, such as " + filepath.Join(path, "config.yaml")}
+		return &Error{
+			Name: "config file", Value: path,
+			Reason: "is a folder; name the file in it, such as " + filepath.Join(path, "config.yaml"),
+		}
 	case err == nil && !info.Mode().IsRegular():
 		return &Error{Name: "config file", Value: path, Reason: "is not a regular file"}
 	case err == nil && info.Size() > maxFile:
-		return &Error{Name: "config file", Value: path, Reason: fmt.Sprintf("is larger than %d bytes, too large for a config file", maxFile)}
+		return &Error{
+			Name: "config file", Value: path,
+			Reason: fmt.Sprintf("is larger than %d bytes, too large for a config file", maxFile),
+		}
 	}
 	return nil
 }

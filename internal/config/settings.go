@@ -87,7 +87,8 @@ var ownSettings = []Setting{
 		Key: "match.include_adult", Default: "false", Allowed: "true or false", apply: applyAdult,
 		Doc: "Passed on to TMDB's search.",
 	},
-	whole("match.jobs", "0", "Local parsing parallelism; never the number of requests, which the limiter decides.", "from 0 (by CPU) to 256", 0, 256,
+	whole("match.jobs", "0", "Local parsing parallelism; never the number of requests, which the limiter decides.",
+		"from 0 (by CPU) to 256", 0, 256,
 		func(c *Config) *int { return &c.Match.Jobs }),
 	list("index.anime_lists_url", "https://raw.githubusercontent.com/Anime-Lists/anime-lists/master/anime-list-master.xml",
 		"Where index update fetches Anime-Lists' XML.", func(c *Config) *string { return &c.Index.AnimeListsURL }),
@@ -106,7 +107,8 @@ var ownSettings = []Setting{
 		Key: "metrics.file", Allowed: "a path, or - for stdout where it carries no results", apply: text(func(c *Config) *string { return &c.Metrics.File }),
 		Doc: "File that metrics are appended to as NDJSON.",
 	},
-	pathTo("metrics.textfile", "File that metrics are written to in Prometheus' text format.", func(c *Config) *string { return &c.Metrics.Textfile }),
+	pathTo("metrics.textfile", "File that metrics are written to in Prometheus' text format.",
+		func(c *Config) *string { return &c.Metrics.Textfile }),
 }
 
 // secret is a setting whose value is never shown.

@@ -26,12 +26,24 @@ type Definition struct {
 }
 
 var table = []Definition{
-	{"requests_total", Counter, "code", "Answers from TMDB by HTTP status, or by what went wrong where none came.", nil, func(s *Snapshot) any { return s.Requests }},
-	{"cache_hits_total", Counter, "", "Questions that the cache answered; files whose decision is remembered ask none.", nil, func(s *Snapshot) any { return s.CacheHits }},
+	{
+		"requests_total", Counter, "code", "Answers from TMDB by HTTP status, or by what went wrong where none came.", nil,
+		func(s *Snapshot) any { return s.Requests },
+	},
+	{
+		"cache_hits_total", Counter, "", "Questions that the cache answered; files whose decision is remembered ask none.",
+		nil, func(s *Snapshot) any { return s.CacheHits },
+	},
 	{"cache_miss_total", Counter, "", "Questions that the cache could not answer.", nil, func(s *Snapshot) any { return s.CacheMisses }},
 	{"rate_current", Gauge, "", "Requests per second that the limiter allows now; 0 until the run wants to send something.", nil, func(s *Snapshot) any { return s.Gauges.Rate }},
-	{"concurrency_current", Gauge, "", "Requests that the limiter allows at the same time now; 0 until the run wants to send something.", nil, func(s *Snapshot) any { return s.Gauges.Concurrency }},
-	{"err_rate_30s", Gauge, "", "Share of failed requests in the limiter's window, 0 to 1.", nil, func(s *Snapshot) any { return s.Gauges.ErrRate }},
+	{
+		"concurrency_current", Gauge, "",
+		"Requests that the limiter allows at the same time now; 0 until the run wants to send something.", nil, func(s *Snapshot) any { return s.Gauges.Concurrency },
+	},
+	{
+		"err_rate_30s", Gauge, "", "Share of failed requests in the limiter's window, 0 to 1.", nil,
+		func(s *Snapshot) any { return s.Gauges.ErrRate },
+	},
 	{
 		"latency_ms", Histogram, "", "Time from letting a request go to its whole answer, in milliseconds.",
 		[]float64{5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 15000},

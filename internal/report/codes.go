@@ -15,8 +15,14 @@ type StatusInfo struct {
 
 var statuses = []StatusInfo{
 	{Matched, "the entry is believed, and the episode where one is given", ""},
-	{Ambiguous, "no entry fits certainly enough", "`anivault match --interactive PATH` lets you choose; `anivault match --explain PATH` shows how they compare"},
-	{Unmatched, "TMDB knows nothing that fits", "`anivault match --interactive PATH` lets you say what it is; `anivault match --explain PATH` shows what was asked"},
+	{
+		Ambiguous, "no entry fits certainly enough",
+		"`anivault match --interactive PATH` lets you choose; `anivault match --explain PATH` shows how they compare",
+	},
+	{
+		Unmatched, "TMDB knows nothing that fits",
+		"`anivault match --interactive PATH` lets you say what it is; `anivault match --explain PATH` shows what was asked",
+	},
 	{Pending, "TMDB could not be asked; running again asks for these alone", "run the same command again"},
 	{Skipped, "not to be matched: a sample, a trailer, an extra", ""},
 	{Failed, "running again will not help", "see the error's message"},
@@ -79,16 +85,34 @@ type CodeInfo struct {
 }
 
 var codes = []CodeInfo{
-	{CodeBlocked, Pending, "the limiter lets nothing through (Sleep, CacheOnly or offline) and nothing is cached", "`anivault status` says until when; then run the same command again"},
-	{CodeAcquireTimeout, Pending, "no permission to ask TMDB within --max-wait", "run the same command again, or allow more with --max-wait 10m"},
-	{CodeRequestTimeout, Pending, "TMDB did not answer within --request-timeout", "run the same command again, or allow more with --request-timeout 30s"},
+	{
+		CodeBlocked, Pending, "the limiter lets nothing through (Sleep, CacheOnly or offline) and nothing is cached",
+		"`anivault status` says until when; then run the same command again",
+	},
+	{
+		CodeAcquireTimeout, Pending, "no permission to ask TMDB within --max-wait",
+		"run the same command again, or allow more with --max-wait 10m",
+	},
+	{
+		CodeRequestTimeout, Pending, "TMDB did not answer within --request-timeout",
+		"run the same command again, or allow more with --request-timeout 30s",
+	},
 	{CodeUpstream, Pending, "TMDB answered with a server error, also after retries, or something in front of it refused (the 403 page of an edge)", "run the same command again later; `anivault status` shows how TMDB is doing"},
 	{CodeNetwork, Pending, "TMDB could not be reached", "`anivault doctor` checks the connection; then run the same command again"},
-	{CodeMalformedResponse, Pending, "what came was not an answer of TMDB's (a cut body, an HTML page)", "run the same command again; `anivault doctor` finds a proxy that answers in TMDB's place"},
+	{
+		CodeMalformedResponse, Pending, "what came was not an answer of TMDB's (a cut body, an HTML page)",
+		"run the same command again; `anivault doctor` finds a proxy that answers in TMDB's place",
+	},
 	{CodeBudget, Pending, "the request budget is spent", "`anivault status` says when it renews; then run the same command again"},
 	{CodeUnauthorized, Failed, "TMDB refused the credentials", "`anivault config init` asks for a token and checks it"},
-	{CodeTLS, Failed, "the connection is not TMDB's: its certificate or its redirect is wrong", "`anivault doctor` says what is wrong; a proxy's own certificate goes into ANIVAULT_TMDB_CA_FILE"},
-	{CodeNotFound, Failed, "the path does not exist, or TMDB no longer has the entry", "check the path, or the id in its name or pin: TMDB may have deleted that entry"},
+	{
+		CodeTLS, Failed, "the connection is not TMDB's: its certificate or its redirect is wrong",
+		"`anivault doctor` says what is wrong; a proxy's own certificate goes into ANIVAULT_TMDB_CA_FILE",
+	},
+	{
+		CodeNotFound, Failed, "the path does not exist, or TMDB no longer has the entry",
+		"check the path, or the id in its name or pin: TMDB may have deleted that entry",
+	},
 	{CodeUnreadable, Failed, "the file or folder can't be read", "check its permissions"},
 	{CodeInternal, Failed, "a bug of anivault", "run it again with --log-file and -vv and report it"},
 }

@@ -25,7 +25,8 @@ func (t *Tally) Write(w io.Writer, s Summary, opts Options) error {
 	}
 	p.para(0, effort(s))
 	if n := opts.Ending.Unrefreshed; n > 0 {
-		p.para(0, fmt.Sprintf("%s of %d could not be revalidated: TMDB was not reached, using the cached answers", ui.Count(n, "answer"), s.CacheHits+s.CacheMisses))
+		p.para(0, fmt.Sprintf("%s of %d could not be revalidated: TMDB was not reached, using the cached answers",
+			ui.Count(n, "answer"), s.CacheHits+s.CacheMisses))
 	}
 	blocked := false
 	for _, status := range []Status{Matched, Ambiguous, Unmatched, Pending, Failed} {

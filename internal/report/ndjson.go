@@ -13,9 +13,13 @@ type ndjsonWriter struct {
 	out     *sink
 	explain bool
 	buf     []byte
+	record  Record // the one that is being written: its address costs no memory here
 }
 
-func (w *ndjsonWriter) Match(r Record) error { return w.line(r.shown(w.explain)) }
+func (w *ndjsonWriter) Match(r Record) error {
+	w.record = r.shown(w.explain)
+	return w.line(&w.record)
+}
 
 func (w *ndjsonWriter) Flush() error { return w.out.flush() }
 
@@ -38,6 +42,7 @@ type jsonWriter struct {
 	out     *sink
 	explain bool
 	buf     []byte
+	record  Record
 	begun   bool
 }
 
@@ -46,7 +51,8 @@ func (w *jsonWriter) Match(r Record) (err error) {
 	if !w.begun {
 		before = "{\"matches\":[\n"
 	}
-	if w.buf, err = AppendJSON(append(w.buf[:0], before...), r.shown(w.explain)); err != nil {
+	w.record = r.shown(w.explain)
+	if w.buf, err = AppendJSON(append(w.buf[:0], before...), &w.record); err != nil {
 		return err
 	}
 	w.begun = true
@@ -68,9 +74,9 @@ func (w *jsonWriter) Close(s Summary) error {
 }
 
 // shown returns a copy of the record without what only --explain shows. The receiver's lists are not changed.
-func (r Record) shown(explain bool) *Record {
+func (r Record) shown(explain bool) Record {
 	if explain {
-		return &r
+		return r
 	}
 	r.Steps = nil
 	if slices.ContainsFunc(r.Candidates, func(c Candidate) bool { return c.Score != 0 || c.Reasons != nil }) {
@@ -79,5 +85,5 @@ func (r Record) shown(explain bool) *Record {
 			r.Candidates[i].Score, r.Candidates[i].Reasons = 0, nil
 		}
 	}
-	return &r
+	return r
 }

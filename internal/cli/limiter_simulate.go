@@ -31,7 +31,7 @@ type simulateFlags struct {
 
 func (c *command) limiterSimulateCommand() *cobra.Command {
 	var f simulateFlags
-	cmd := &cobra.Command{
+	cmd := leaf(&cobra.Command{
 		Use:   "simulate [KEY=VALUE...]",
 		Short: "Show what the limiter would do in trouble, in virtual time",
 		Long: `Run the limiter itself in virtual time against an upstream that fails by a scenario, and show what it does: its
@@ -59,8 +59,9 @@ Limits: token_bucket, sliding, fixed, legacy (TMDB's until 2019), none; as MODEL
   anivault limiter simulate --scenario bad-evening.json rate_base=20 sleep_min=5s
   anivault limiter simulate --limit sliding:20/1s,retry_after=delta --for 10m
   anivault limiter simulate --processes 2 2:rate_base=10 --out run.svg`,
-		RunE: func(cmd *cobra.Command, args []string) error { return c.simulate(cmd, f, args) },
-	}
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: completeTuning(simulated),
+	}, nil, func(cmd *cobra.Command, args []string, _ string) error { return c.simulate(cmd, f, args) })
 	flags := cmd.Flags()
 	flags.StringVar(&f.scenario, "scenario", "", "`FILE` with a scenario in JSON")
 	flags.StringVar(&f.preset, "preset", "gauntlet", "`NAME` of a scenario")
@@ -70,21 +71,13 @@ Limits: token_bucket, sliding, fixed, legacy (TMDB's until 2019), none; as MODEL
 	flags.StringVar(&f.length, "for", "", "`DURATION` of the run (default: until 30 s after the last fault, or 2m)")
 	flags.StringVar(&f.step, "step", "", "`DURATION` of a row (default: such that there are 20 to 50)")
 	flags.Uint64Var(&f.seed, "seed", 1, "random `SEED`")
-	flags.StringVar(&f.format, "format", "text", "`FORMAT` of the output: text, csv or svg (default: by the name of --out)")
+	flags.StringVar(&f.format, "format", "text",
+		"`FORMAT` of the output: text, csv or svg (default: by the name of --out)")
 	flags.StringVar(&f.out, "out", "", "write to `FILE` instead of stdout")
 	completeWords(cmd, "format", "text", "csv", "svg")
 	completeWords(cmd, "preset", simulate.Presets()...)
 	completeWords(cmd, "limit", "token_bucket", "sliding", "fixed", "legacy", "none")
 	completeWords(cmd, "latency", "20ms-60ms", "17ms-154ms")
-	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		var keys []string
-		for _, field := range ratelimit.Fields() {
-			if simulated(field.Key) {
-				keys = append(keys, field.Key+"=")
-			}
-		}
-		return keys, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
-	}
 	return cmd
 }
 
