@@ -146,7 +146,7 @@ func (d *Deciders) searchFor(ctx context.Context, s match.Series, before match.R
 // choose makes the pin of an answer; the note says why it could not. An entry that can't be asked for now is taken on the
 // person's word.
 func (d *Deciders) choose(ctx context.Context, s match.Series, a Answer) (note string) {
-	res := d.resolver.Choose(ctx, s, a.Kind, a.ID)
+	res := d.resolver.ResolveID(ctx, s, a.Kind, a.ID)
 	if errors.Is(res.Err, match.ErrNoEntry) {
 		return fmt.Sprintf("TMDB has no %s/%d", a.Kind, a.ID)
 	}

@@ -107,7 +107,7 @@ func (d *Deciders) byPin(ctx context.Context, s *series) (resolution, bool) {
 		return resolution{}, false
 	}
 	pin := *s.pin
-	res := d.resolver.Choose(ctx, s.Series, pin.Kind, pin.ID)
+	res := d.resolver.ResolveID(ctx, s.Series, pin.Kind, pin.ID)
 	res.By = match.ByPin
 	res.Steps = slices.Concat([]match.Step{{Stage: "pin", Detail: "the user's choice: " + pin.String()}}, res.Steps)
 	out := resolution{read: func(r release.Release) release.Release { return corrected(r, pin) }}

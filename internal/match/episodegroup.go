@@ -1,8 +1,5 @@
 package match
 
-// This file decides which of a show's episode groups tells where a number belongs, and reads it: seasons (type 6) for a
-// season that TMDB's own do not have, absolute (type 2) for a number beyond the first season.
-
 import (
 	"cmp"
 	"errors"
@@ -15,8 +12,8 @@ const (
 	groupSeasons  = 6
 )
 
-// byGroup asks for the episode group that can tell: seasons for a season that TMDB has not, absolute for a number
-// beyond the first season.
+// byGroup asks for the episode group that can tell: seasons for a season that TMDB does not have, absolute for a number that
+// the first season does not have.
 func (p *placer) byGroup() placement {
 	if p.season > 0 {
 		return p.bySeasonGroup()
@@ -76,8 +73,8 @@ func (p *placer) groupSlots(list []GroupEpisode) []slot {
 	return out
 }
 
-// group fetches the group of a type whose size is nearest to the show's; groups that leave out more than a tenth of the
-// show are stale or about something else.
+// group fetches the group of a type whose size is nearest to the show's. Groups without more than a tenth of the show are
+// outdated or about something else.
 func (p *placer) group(kind int) *EpisodeGroup {
 	var refs []GroupRef
 	for _, g := range p.e.Groups {

@@ -1,8 +1,5 @@
 package match
 
-// This file decides whose details are worth a request: those of contenders that may still change the decision, the
-// most promising first. A film whose row shows the very title needs none, a series always needs its seasons.
-
 import (
 	"cmp"
 	"context"
@@ -13,18 +10,18 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// What an entry may turn out to score when its details are fetched: a row that does not show why it was found was
-// found by a title that may be the very one; a row that does may still hold a closer one.
+// The likeness that an entry may turn out to have when its details are fetched. A row that does not show why it was found has a
+// hidden title that may be the exact one; a row that does may still have a closer one.
 const (
 	potentialOther   = 1.02 // a hidden one of the other kind, where the name does not tell film from series
 	potentialHidden  = 0.98
-	potentialBegins  = potentialHidden // a visible one that begins with the very title: "Title: A Subtitle"
-	potentialDated   = 1.00            // a visible one that is the very title with its own year behind it
+	potentialBegins  = potentialHidden // a visible one that begins with the exact title: "Title: A Subtitle"
+	potentialDated   = 1.00            // a visible one that is the exact title followed by the entry's year
 	potentialVisible = 0.95
 	potentialLeast   = 0.60
 )
 
-// potential is the best that fetching a contender may bring.
+// potential is the best score that fetching a contender may give.
 func (j *job) potential(c scored) float64 {
 	if c.known() {
 		return c.score
@@ -42,23 +39,23 @@ func (j *job) potential(c scored) float64 {
 	}
 	more := 0.0
 	if c.hit.Kind == TV {
-		more = weighEpisodes // which only its seasons can tell
+		more = weighEpisodes // only its seasons can tell
 	}
 	best := more + max(c.score, c.score-c.like.sim+least)
 	for _, o := range j.pool {
 		if o.known() && o.hit.Kind == c.hit.Kind && o.hidden() && twins(o.hit, c.hit) {
-			best = max(best, o.score) // it may hold the other's hidden titles as well
+			best = max(best, o.score) // it may have the other's hidden titles too
 		}
 	}
 	return best
 }
 
-// hidden reports whether the title that agrees is none that a search row shows.
+// hidden reports whether the title that agrees is not one that the search row shows.
 func (c scored) hidden() bool {
 	return c.like.title.norm != title.Normalize(c.hit.Title) && c.like.title.norm != title.Normalize(c.hit.OriginalTitle)
 }
 
-// twins reports whether two rows show the same titles, as the films of a series do that is called by one name.
+// twins reports whether two rows show the same title, as films of one series may.
 func twins(a, b Hit) bool {
 	return a.Title != "" && title.Normalize(a.Title) == title.Normalize(b.Title)
 }
@@ -68,14 +65,14 @@ func (c scored) begins(s Series) bool {
 	return slices.ContainsFunc(c.titles, func(t named) bool { return goesOn(t.norm, title.Normalize(s.Title())) })
 }
 
-// dated reports whether a visible title is the likeliest reading with the entry's first year, which tells it from namesakes.
+// dated reports whether a visible title is the likeliest reading followed by the entry's first year.
 func (c scored) dated(s Series) bool {
 	return slices.ContainsFunc(c.titles, func(t named) bool {
 		return t.seq == Sequel{Year: c.hit.Year} && c.hit.Year != 0 && t.base == title.Normalize(s.Title())
 	})
 }
 
-// fetch gets the details of contenders while one of them may still change the decision.
+// fetch gets the details of contenders while those of another may still change the decision.
 func (j *job) fetch(ctx context.Context) {
 	for j.fetched < j.r.Options.MaxEntries {
 		i := j.nextFetch()
@@ -88,7 +85,7 @@ func (j *job) fetch(ctx context.Context) {
 	}
 }
 
-// nextFetch picks the contender whose details may change the decision, or -1.
+// nextFetch returns the contender to fetch next, -1 when none may change the decision.
 func (j *job) nextFetch() int {
 	next := -1
 	best := 0.0
@@ -120,8 +117,8 @@ func (j *job) nextFetch() int {
 	return next
 }
 
-// spent tells which contenders are not looked at any more, because as many like them were, in vain: rows that only a part of the
-// title has found, and those that would have to hide the very title that another one shows.
+// spent returns which contenders are not fetched any more because enough like them were: rows that only a part of the title
+// has found, and rows that would have to hide the exact title that another one shows.
 func (j *job) spent() func(scored) bool {
 	shown := slices.ContainsFunc(j.pool, func(c scored) bool { return c.explained && c.like.sim >= simExact })
 	parts, hidden := 0, 0
@@ -138,14 +135,14 @@ func (j *job) spent() func(scored) bool {
 	}
 }
 
-// How many of a sort are looked at.
+// How many of each sort are fetched.
 const (
 	mostParts  = 2
 	mostHidden = 2
 )
 
-// enoughSeen reports whether a row alone can decide: a film whose visible title is the one looked for. A series
-// always needs its seasons.
+// enoughSeen reports whether a row alone can decide: that of a film whose visible title is exact. A series always needs its
+// seasons.
 func enoughSeen(c scored) bool {
 	return c.hit.Kind == Movie && c.like.sim >= simExact
 }
@@ -160,18 +157,18 @@ func (j *job) rivalled(i int) bool {
 	return false
 }
 
-// almost is a difference of scores that decides nothing, such as popularity makes.
+// almost is a difference of scores that decides nothing, such as that of popularity.
 const almost = 0.01
 
-// compareFetch orders contenders by what fetching them may bring. Of rows that may all hold the title unseen, the one
-// with the shortest original title goes first: sequels, films and spin-offs have longer ones than the work they come from.
+// compareFetch orders contenders by what fetching them may give. Of equals, the one with the shortest original title goes
+// first: sequels, films and spin-offs have longer ones than the work they come from.
 func (j *job) compareFetch(a, b scored) int {
 	return cmp.Or(cmp.Compare(j.potential(b), j.potential(a)), cmp.Compare(utf8.RuneCountInString(a.hit.OriginalTitle), utf8.RuneCountInString(b.hit.OriginalTitle)),
 		cmp.Compare(b.hit.Popularity, a.hit.Popularity),
 		cmp.Compare(a.hit.Kind, b.hit.Kind), cmp.Compare(a.hit.ID, b.hit.ID))
 }
 
-// fetchAt gets one entry and scores it anew; false ends the fetching.
+// fetchAt fetches one contender and scores it again. It returns false when the Source fails.
 func (j *job) fetchAt(ctx context.Context, i int) bool {
 	c := j.pool[i].contender
 	e, o, err := j.entry(ctx, c.hit.Kind, c.hit.ID)

@@ -1,8 +1,5 @@
 package match
 
-// This file decides which files ask the same question: one Series per title, season and part, year, kind of
-// release and folder. Requests grow with series, never with files.
-
 import (
 	"math"
 	"slices"
@@ -50,8 +47,7 @@ func (w Want) String() string {
 	return "unknown"
 }
 
-// Series is what a set of files of one folder says they belong to: the one question that is asked for all
-// of them. Titles are the readings of the name, the likeliest first; Season is the season hint, 0 with HasSeason
+// Series is what the names of some files of one folder say they belong to: one question for all of them. Titles are the readings of the name, the likeliest first; Season is the season hint, 0 with HasSeason
 // false when there is none, Part the part or cour, 0 for none; LastEpisode is the greatest episode number seen and Episodes how many different ones.
 type Series struct {
 	Titles      []release.Title
@@ -77,7 +73,7 @@ func (s Series) Title() string {
 	return s.Titles[0].Text
 }
 
-// numbered are the readings with the number of a special behind them, as films carry it: "Title 2", "Title OVA 2".
+// numbered returns the readings followed by the number of a special, as films are called: "Title 2", "Title OVA 2".
 func (s Series) numbered() []release.Title {
 	if s.Want == WantMovie || s.Episodes != 1 || s.LastEpisode == 0 {
 		return nil
@@ -202,7 +198,7 @@ func withoutSpecialWords(titles []release.Title) []release.Title {
 // maxTitles bounds the readings of one name that are compared; a name with more is noise.
 const maxTitles = 8
 
-// extra reports whether the name says that the file is no part of the work itself.
+// extra reports whether the name says that the file is not a part of the work itself.
 func (f File) extra() bool { return f.Release.Extra || f.Release.Kind == release.Extra }
 
 // wantOf translates the reading of a name into the kind of entry to ask for.
@@ -226,7 +222,7 @@ func wantOf(f File) Want {
 	return WantAny
 }
 
-// fansubStyled tells names that only anime carries: a group in front, or a checksum.
+// fansubStyled reports whether a name has a style that only anime has: a group in front, or a checksum.
 func fansubStyled(r release.Release) bool {
 	return r.Checksum != "" || strings.HasPrefix(r.Name, "[") || strings.HasPrefix(r.Name, "【")
 }

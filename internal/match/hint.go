@@ -1,8 +1,5 @@
 package match
 
-// This file decides what the matched title says about where in the entry the files belong: a sequel marker, a year, or the
-// name of an arc that the entry's plain titles do not have.
-
 import (
 	"cmp"
 	"slices"
@@ -11,9 +8,9 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// Hint is what the titles of a name say beyond the entry they name: a season, a part, a year that begins it, that it is
-// the final one. Arc is the season whose name is in a title, 0 for none. Rest is what the matched reading has beyond the entry's plain
-// title, normalised, empty for a plain title. Arcs are all readings that go on so.
+// Hint is what the titles of a name say besides the entry: a season, a part, the year in which it begins, that it is the final
+// one. Arc is the season whose name is in a title, 0 for none. Rest is what the matched reading has after the entry's plain
+// title, normalised, empty for a plain title. Arcs are all readings with such a rest.
 type Hint struct {
 	Season int
 	Part   int
@@ -24,7 +21,7 @@ type Hint struct {
 	Arcs   []ArcText
 }
 
-// ArcText is a reading, normalised, and the Rest of it behind the entry's plain title.
+// ArcText is a reading, normalised, and its Rest after the entry's plain title.
 type ArcText struct{ Text, Rest string }
 
 // take adds what a sequel marker says, where nothing was said before.
@@ -33,7 +30,7 @@ func (h *Hint) take(q Sequel) {
 	h.Final = h.Final || q.Final
 }
 
-// hintOf reads the hint from the agreement that chose an entry.
+// hintOf returns the hint of the agreement that chose an entry.
 func hintOf(s Series, c scored) Hint {
 	var h Hint
 	file := c.like.file
@@ -58,7 +55,7 @@ func hintOf(s Series, c scored) Hint {
 	return h
 }
 
-// readArcs looks at what the readings, without their sequel markers, have behind the entry's plain title.
+// readArcs looks at what the readings, without their sequel markers, have after the entry's plain title.
 func (h *Hint) readArcs(s Series, c scored, matched string) {
 	add := func(text string, of named) {
 		norm := title.Normalize(text)
@@ -139,7 +136,7 @@ func wholeTitle(text string, matched named, titles []named) bool {
 // wholeShare is the part of the titles that go on which must go on after the longer title too.
 const wholeShare = 8
 
-// meansWhole tells what is put behind a title without naming a part of the show.
+// meansWhole reports whether a rest names no part of the show.
 func meansWhole(rest string) bool {
 	switch rest {
 	case "tv", "the tv", "the animation", "animation", "the anime", "anime", "tv animation", "tv anime", "the series":
@@ -150,10 +147,10 @@ func meansWhole(rest string) bool {
 
 // translates reports whether a rest repeats the title before it in another script instead of naming a part: "Title 標題".
 func translates(base, rest string) bool {
-	return scriptOf(rest) && !scriptOf(strings.TrimSuffix(base, rest)) && withoutArcWord(rest) == rest
+	return spaceless(rest) && !spaceless(strings.TrimSuffix(base, rest)) && withoutArcWord(rest) == rest
 }
 
-// meansPart tells what is put behind an arc's title as readily as behind a show's: its OVA, its film.
+// meansPart reports whether a rest may follow an arc's title as well as a show's: its OVA, its film.
 func meansPart(rest string) bool {
 	switch rest {
 	case "ova", "ovas", "oad", "oads", "movie", "the movie", "special", "specials", "tv":
@@ -162,12 +159,12 @@ func meansPart(rest string) bool {
 	return false
 }
 
-// goesOn reports whether a title begins with a text and has more behind it.
+// goesOn reports whether a title begins with a text and has more words.
 func goesOn(norm, text string) bool {
 	return text != "" && len(norm) > len(text) && strings.HasPrefix(norm, text) && boundary(norm, len(text))
 }
 
-// plainTitle is the longest title of the entry that the text begins with and goes on after, "" if there is none.
+// plainTitle returns the longest title of the entry that the text begins with and goes on after, "" for none.
 func plainTitle(text string, titles []named) string {
 	best := ""
 	for _, t := range titles {
@@ -178,7 +175,7 @@ func plainTitle(text string, titles []named) string {
 	return best
 }
 
-// afterPlain is what a text has behind the entry's plain title, or the whole text if it does not begin with one.
+// afterPlain returns what a text has after the entry's plain title, or the whole text if it does not begin with one.
 func afterPlain(text string, titles []named) string {
 	return strings.TrimSpace(strings.TrimPrefix(text, plainTitle(text, titles)))
 }

@@ -1,9 +1,5 @@
 package match
 
-// This file decides the season and episode of one file inside its entry. The ways are tried in the order of trust; each works on
-// the fetched list of episodes and either places all episodes of the file or leaves it to the next. When none can, the file
-// keeps its id and says why it has no season: a wrong episode is worse than none.
-
 import (
 	"context"
 	"fmt"
@@ -15,8 +11,8 @@ import (
 	"github.com/anivault/anivault/internal/release"
 )
 
-// Place gives the decision for one file of a resolved series. It asks the Source for an episode group at most once
-// or twice, and only for numbers that the seasons do not hold.
+// Place decides one file of a resolved series. It asks the Source for an episode group at most twice, and only for numbers that
+// the seasons do not have.
 func (r *Resolver) Place(ctx context.Context, f File, res Resolution) Decision {
 	d := Decision{
 		Status: res.Status, Confidence: res.Confidence, Kind: res.Kind, ID: res.ID, Title: res.Title,
@@ -65,7 +61,7 @@ func (d *Decision) include(o Origin) {
 	}
 }
 
-// placement is where a file belongs. ok says whether it is decided, seasonOnly that the episodes are not.
+// placement is where a file belongs, or why it has no place. ok reports whether it has one.
 type placement struct {
 	ok       bool
 	season   int
@@ -73,8 +69,7 @@ type placement struct {
 	why      string
 }
 
-// apply writes a placement into a decision. Whatever the way that found it, only episodes that the entry has
-// get through.
+// apply writes a placement into a decision. Episodes that the entry does not have are refused, whichever strategy found them.
 func (at placement) apply(d *Decision, e *Entry) {
 	if !at.ok {
 		d.Reason = at.why
@@ -100,7 +95,7 @@ func (at placement) apply(d *Decision, e *Entry) {
 	}
 }
 
-// placer holds what the ways look at.
+// placer holds what the strategies look at.
 type placer struct {
 	ctx     context.Context //nolint:containedctx // lives as long as one call of Place
 	src     Source
@@ -141,7 +136,15 @@ func (p *placer) note(format string, args ...any) {
 	p.steps = append(p.steps, fmt.Sprintf(format, args...))
 }
 
-// place tries the ways in order.
+// strategies are the ways to place regular episodes, in the order of trust. Each works on the fetched list of episodes and
+// either places all episodes of the file or leaves it to the next. When none can, the file keeps its id and says why it has
+// no season: a wrong episode is worse than none.
+var strategies = []func(*placer) placement{
+	(*placer).byMapping, (*placer).byLaterCour, (*placer).bySeason, (*placer).byYear, (*placer).byArc, (*placer).byPart,
+	(*placer).byFinal, (*placer).byRuns, (*placer).byGroup, (*placer).byLength, (*placer).byPosition,
+}
+
+// place finds the place of the file.
 func (p *placer) place() placement {
 	if len(p.rel.Seasons) > 1 {
 		return placement{why: "the name spans several seasons"}
@@ -162,15 +165,15 @@ func (p *placer) place() placement {
 	if len(p.all) == 0 {
 		return placement{why: "TMDB lists no episodes for it yet"}
 	}
-	for _, way := range []func() placement{p.byMapping, p.byLaterCour, p.bySeason, p.byYear, p.byArc, p.byPart, p.byFinal, p.byRuns, p.byGroup, p.byLength, p.byPosition} {
-		if at := way(); at.ok || p.err != nil {
+	for _, try := range strategies {
+		if at := try(p); at.ok || p.err != nil {
 			return at
 		}
 	}
 	return placement{why: p.refusal()}
 }
 
-// refusal says why no way worked.
+// refusal returns why no strategy worked.
 func (p *placer) refusal() string {
 	switch {
 	case p.season > 0:
@@ -252,7 +255,7 @@ func positions(list []slot, eps []int, offset int) []slot {
 	return out
 }
 
-// numbers lists episodes as people say them: "3", "101 and 102", "1-12 and 14".
+// numbers lists episodes for people: "3", "101 and 102", "1-12 and 14".
 func numbers(eps []int) string {
 	var runs []string
 	for i := 0; i < len(eps); {
@@ -260,7 +263,7 @@ func numbers(eps []int) string {
 		for last+1 < len(eps) && eps[last+1] == eps[last]+1 {
 			last++
 		}
-		if last < i+2 { // one or two are told one by one
+		if last < i+2 { // one or two are listed one by one
 			last = i
 			runs = append(runs, strconv.Itoa(eps[i]))
 		} else {
@@ -282,7 +285,7 @@ func episodesText(eps []int) string {
 	return "episodes " + numbers(eps)
 }
 
-// nowhere says of episodes that they fit nowhere.
+// nowhere returns that episodes fit nowhere, for people.
 func nowhere(eps []int) string {
 	if len(eps) == 1 {
 		return episodesText(eps) + " fits nowhere"

@@ -1,9 +1,5 @@
 package match
 
-// This file decides what to ask TMDB's search for a series, and in which order. All words of a query must occur in
-// one title of an entry and there is no tolerance for typing (facts about the search), so the variants go from the whole title to
-// its parts, and the first convincing answer ends the asking.
-
 import (
 	"cmp"
 	"slices"
@@ -74,7 +70,7 @@ func (l *queryList) add(kinds []Kind, text string, year int) {
 	}
 }
 
-// kindsOf gives the kinds to ask for at once and those to fall back on.
+// kindsOf returns the kinds to ask for first and those to fall back on.
 func kindsOf(w Want) (first, second []Kind) {
 	switch w {
 	case WantTV:
@@ -170,7 +166,7 @@ func PieceOf(titles []release.Title, i int) bool {
 	return i > 0 && titles[i].From == release.FromName && strings.Contains(title.Compact(titles[0].Text), title.Compact(titles[i].Text))
 }
 
-// searchText is the text as TMDB's search wants it: NFC, words separated by single spaces. Apostrophes inside a word
+// searchText returns a text as TMDB's search wants it: NFC, words separated by single spaces. Apostrophes inside a word
 // stay, because they belong to it.
 func searchText(s string) string {
 	s = norm.NFC.String(s)
@@ -199,7 +195,7 @@ func searchText(s string) string {
 
 func isApostrophe(r rune) bool { return r == '\'' || r == '’' || r == '‘' || r == '`' }
 
-// searchable keeps texts of one letter, which find everything and nothing, from being asked for beside others.
+// searchable reports whether a text is more than one Latin letter, which would find everything and nothing.
 func searchable(t string) bool {
 	n := 0
 	for _, r := range t {
@@ -244,7 +240,7 @@ func withoutFilmWords(s string) string {
 	return cut
 }
 
-// firstWords is the beginning of a long title: enough of it to find the entry when a later word is spelt differently.
+// firstWords returns the beginning of a long title, enough to find the entry when a later word is spelt differently.
 func firstWords(s string) string {
 	w := strings.Fields(searchText(s))
 	if len(w) < 4 {
@@ -289,7 +285,7 @@ func scriptParts(s string) []string {
 	return out
 }
 
-// scriptClass tells scripts that are written without spaces (1) from the others (0); -1 is a neutral character.
+// scriptClass returns 1 for a letter of a script without spaces, 0 for any other letter, -1 for other characters.
 func scriptClass(r rune) int {
 	switch {
 	case !unicode.IsLetter(r):
@@ -300,10 +296,10 @@ func scriptClass(r rune) int {
 	return 0
 }
 
-// foreignFirst puts readings with marked long vowels behind one in another script: titles in Latin letters seldom mark them, and
-// a search that drops the mark does not find "ou".
+// foreignFirst puts readings with marked long vowels after one in another script: titles in Latin letters seldom mark them, and
+// a search without the mark does not find "ou".
 func foreignFirst(texts []string) {
-	if !slices.ContainsFunc(texts, scriptOf) {
+	if !slices.ContainsFunc(texts, spaceless) {
 		return
 	}
 	marked := func(t string) int {

@@ -11,11 +11,11 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// ErrNoEntry is what a Source wraps when an entry does not exist (any more): that contender is dropped, and the
-// others are still weighed. Every other error ends the series.
+// ErrNoEntry is what a Source wraps when an entry does not exist (any more). That contender is dropped and the others are
+// weighed. Every other error ends the series.
 var ErrNoEntry = errors.New("no such entry")
 
-// Options are the matcher's settings.
+// Options are the settings of the matcher.
 type Options struct {
 	Kind          Kind    // ask for this kind only; "" leaves it to the names
 	MinConfidence float64 // below it a series is ambiguous, 0 to 1
@@ -47,8 +47,8 @@ type Resolver struct {
 	Options Options
 }
 
-// Resolution is what was found for a series: the entry, how sure that is, and what Place needs. Entry is nil unless
-// Status is Matched, and may be nil for a film whose search row said enough.
+// Resolution is the entry of a series, the confidence in it, and what Place needs. Entry is nil unless Status is Matched; it
+// may also be nil for a film whose search row was enough.
 type Resolution struct {
 	Status        Status
 	Confidence    float64
@@ -75,7 +75,7 @@ type Resolution struct {
 // Convincing is the confidence that ends the asking.
 const Convincing = 0.9
 
-// Resolve asks and decides for one series. What it returns depends on the answers only, not on their order.
+// Resolve searches and decides for one series. The result depends on the answers, not on their order.
 func (r *Resolver) Resolve(ctx context.Context, s Series) Resolution {
 	if s.Want == WantNothing {
 		return Resolution{Status: Skipped, Reason: "an extra, not an episode"}
@@ -113,8 +113,8 @@ func (r *Resolver) ResolveAmong(ctx context.Context, s Series, hits []Hit) Resol
 	return j.result(ctx)
 }
 
-// Choose takes an entry as given: no search, one details request.
-func (r *Resolver) Choose(ctx context.Context, s Series, kind Kind, id int) Resolution {
+// ResolveID takes an entry by its id: no search, one details request.
+func (r *Resolver) ResolveID(ctx context.Context, s Series, kind Kind, id int) Resolution {
 	j := &job{r: r, s: s}
 	return j.byID(ctx, kind, id)
 }
@@ -144,14 +144,14 @@ type job struct {
 	seen    []Seen
 	steps   []Step
 	err     error
-	found   []Query // that were not in vain
+	found   []Query // those with results
 }
 
 func (j *job) step(stage string, o *Origin, format string, args ...any) {
 	j.steps = append(j.steps, Step{Stage: stage, Detail: fmt.Sprintf(format, args...), Origin: o})
 }
 
-// byID fetches an entry that needs no search.
+// byID fetches an entry and takes it.
 func (j *job) byID(ctx context.Context, kind Kind, id int) Resolution {
 	e, o, err := j.entry(ctx, kind, id)
 	if err != nil {
@@ -176,7 +176,7 @@ func (j *job) entry(ctx context.Context, kind Kind, id int) (*Entry, Origin, err
 	return e, o, nil
 }
 
-// ask runs the searches until one convinces, the budget is spent, or the Source fails.
+// ask searches until an entry convinces, the budget of searches is spent, or the Source fails.
 func (j *job) ask(ctx context.Context) {
 	queries := j.withinBudget(Queries(j.s, j.r.Options.Kind))
 	var more []Query // second pages, for titles so short that the first was full of others
@@ -212,7 +212,7 @@ func (j *job) ask(ctx context.Context) {
 	}
 }
 
-// idle reports whether a search can bring nothing new: it is one that found something, with the spaces left out.
+// idle reports whether a search can bring nothing new: the same text with spaces has found something.
 func (j *job) idle(q Query) bool {
 	return !strings.Contains(q.Text, " ") && slices.ContainsFunc(j.found, func(o Query) bool {
 		return o.Kind == q.Kind && o.Text != q.Text && o.Page == q.Page && strings.ReplaceAll(o.Text, " ", "") == q.Text
@@ -222,8 +222,7 @@ func (j *job) idle(q Query) bool {
 // pageRows is a full page of TMDB's search.
 const pageRows = 20
 
-// withinBudget cuts a list of queries. The last one is the other kind or the farthest variant; it is worth more
-// than those right before it.
+// withinBudget cuts a list of queries to as many as may be sent.
 func (j *job) withinBudget(queries []Query) []Query {
 	return queries[:min(len(queries), j.r.Options.MaxSearches)]
 }
@@ -253,12 +252,12 @@ func (j *job) unlikely(k Kind) bool {
 	return j.r.Options.Kind == "" && !slices.Contains(first, k)
 }
 
-// shown reports whether a row shows the very title: then the other kind need not be asked for.
+// shown reports whether a row shows the exact title: then the other kind need not be searched.
 func (j *job) shown() bool {
 	return slices.ContainsFunc(j.pool, func(c scored) bool { return c.explained && c.like.sim >= simExact })
 }
 
-// whole reports whether a query asked for a reading, not only for a part of one.
+// whole reports whether a query was a whole reading, not a part of one.
 func (j *job) whole(q Query) bool {
 	for i, t := range j.s.Titles {
 		if searchText(t.Text) == q.Text && !PieceOf(j.s.Titles, i) {
@@ -268,7 +267,7 @@ func (j *job) whole(q Query) bool {
 	return false
 }
 
-// explains reports whether the row shows why it was found: every word of the query begins a word of one of its
+// explains reports whether a row shows why it was found: every word of the query begins a word of one of its
 // visible titles, or the query without spaces is part of it.
 func explains(query string, h Hit) bool {
 	q := title.Normalize(query)
@@ -291,18 +290,18 @@ func explains(query string, h Hit) bool {
 
 // converged reports whether further searches would not change the outcome.
 func (j *job) converged() bool {
-	v := decide(j.pool)
+	v := choose(j.pool)
 	return len(v.ranked) > 0 && v.confidence >= max(Convincing, j.r.Options.MinConfidence)
 }
 
 // result turns what was gathered into a resolution.
 func (j *job) result(ctx context.Context) Resolution {
-	v := decide(j.pool)
+	v := choose(j.pool)
 	if len(v.ranked) > 0 && v.ranked[0].hit.Kind == TV && !v.ranked[0].known() && j.err == nil {
 		top := v.ranked[0].hit
 		i := slices.IndexFunc(j.pool, func(c scored) bool { return c.hit.Kind == top.Kind && c.hit.ID == top.ID })
 		j.fetchAt(ctx, i)
-		v = decide(j.pool)
+		v = choose(j.pool)
 	}
 	cands := candidates(v.ranked)
 	switch {
@@ -321,10 +320,10 @@ func (j *job) result(ctx context.Context) Resolution {
 	return j.finish(res)
 }
 
-// leastAlike is the likeness below which an entry is not even a candidate.
+// leastAlike is the likeness below which an entry is no candidate.
 const leastAlike = 0.55
 
-// chosen fills a resolution from the contender that is believed.
+// chosen returns the resolution for the contender that is accepted.
 func (j *job) chosen(c scored, confidence float64) Resolution {
 	j.step("decide", nil, "%s %d %q with confidence %.3f", c.hit.Kind, c.hit.ID, c.hit.Title, confidence)
 	res := Resolution{
@@ -354,7 +353,7 @@ func withTitle(e *Entry, text string) *Entry {
 	return &with
 }
 
-// hitOf is the row that an entry would have.
+// hitOf returns the row that an entry would have.
 func hitOf(e *Entry) Hit {
 	return Hit{
 		Kind: e.Kind, ID: e.ID, Title: e.Title, OriginalTitle: e.OriginalTitle, OriginalLanguage: e.OriginalLanguage,
@@ -362,7 +361,7 @@ func hitOf(e *Entry) Hit {
 	}
 }
 
-// queryText says what was searched for.
+// queryText describes a search.
 func queryText(q Query) string {
 	text := fmt.Sprintf("%s %q", q.Kind, q.Text)
 	if q.Year != 0 {
@@ -374,7 +373,7 @@ func queryText(q Query) string {
 	return text
 }
 
-// groupText says what of the names of a series' files is asked about.
+// groupText describes a series.
 func groupText(s Series) string {
 	text := fmt.Sprintf("%d files as %q", len(s.Files), s.Title())
 	if len(s.Files) == 1 {

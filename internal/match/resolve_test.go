@@ -187,7 +187,7 @@ func TestChooseBelievesThePin(t *testing.T) {
 	w := kin()
 	r := &Resolver{Source: w, Options: DefaultOptions()}
 	s := Group([]File{{Release: rel("Completely Unknown Words", eps(3))}})[0]
-	d := r.Place(context.Background(), s.Files[0], r.Choose(context.Background(), s, TV, 26))
+	d := r.Place(context.Background(), s.Files[0], r.ResolveID(context.Background(), s, TV, 26))
 	if outcome(d) != "tv 26 S01E03" || d.Confidence != 1 {
 		t.Errorf("got %s from %s with %v", outcome(d), d.Origin.From, d.Confidence)
 	}

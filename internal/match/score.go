@@ -1,8 +1,5 @@
 package match
 
-// This file decides how well an entry answers a series: ONE table of weights. The title carries the score; everything else
-// moves it a little, and popularity only breaks ties.
-
 import (
 	"fmt"
 	"math"
@@ -59,7 +56,7 @@ type scored struct {
 	reasons []Reason
 }
 
-// known reports whether all titles of the contender were seen.
+// known reports whether the details of the contender were fetched.
 func (c contender) known() bool { return c.entry != nil }
 
 // score weighs one contender for a series. It is pure: the same input gives the same score, whatever the order in
@@ -187,7 +184,7 @@ func (c *scored) yearDistance(y int) int {
 	return max(first-y, y-first)
 }
 
-// weighEpisodes looks whether what the files count exists in a series.
+// weighEpisodes compares the files' numbers with the episodes of a series.
 func (c *scored) weighEpisodes(s Series) {
 	if c.entry == nil || c.entry.Kind != TV || s.Want == WantMovie || s.Want == WantAny || s.Want == WantWork {
 		return
@@ -236,8 +233,7 @@ func (c *scored) hasSeason(n int, all []slot) bool {
 	return ok || len(runs(all, courGap)) >= n
 }
 
-// weighStyle uses that an anime library holds animation, mostly from East Asia, and that some styles of names are
-// of anime only.
+// weighStyle uses that an anime library has animation, mostly from East Asia, and that only anime has some styles of names.
 func (c *scored) weighStyle(s Series) {
 	genres := c.hit.Genres
 	if c.entry != nil && len(c.entry.Genres) > 0 {

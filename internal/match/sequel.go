@@ -1,15 +1,12 @@
 package match
 
-// This file decides what the end of a title says about season, part and year: "2nd Season", "II", "Part 2", "第二季",
-// "(2016)". Sequels are told by such endings in names and in TMDB's alternative titles alike.
-
 import (
 	"regexp"
 	"strconv"
-	"strings"
 )
 
-// Sequel is what the end of a title says. Fields are 0 where it says nothing.
+// Sequel is what the end of a title says of season, part and year: "2nd Season", "II", "Part 2", "第二季", "(2016)". Names and
+// TMDB's alternative titles tell sequels apart so. Fields are 0 where it says nothing.
 type Sequel struct {
 	Season int
 	Part   int
@@ -69,117 +66,6 @@ func splitSequel(norm string) (string, Sequel) {
 func BaseTitle(norm string) string {
 	base, _ := splitSequel(norm)
 	return base
-}
-
-// cutMarker takes one marker off the end.
-func cutMarker(s string) (string, Sequel) {
-	if s == "" {
-		return s, Sequel{}
-	}
-	end := s[len(s)-1]
-	digit := end >= '0' && end <= '9'
-	if m := yearTail(s, digit); m != nil {
-		y, _ := strconv.Atoi(m[2])
-		return m[1], Sequel{Year: y}
-	}
-	if m := hanTail(s, digit); m != nil {
-		n := hanNumber(m[2] + m[4] + m[6] + m[7])
-		if m[3] == "部" || m[3] == "クール" {
-			return strings.TrimSpace(m[1]), Sequel{Part: n}
-		}
-		return strings.TrimSpace(m[1]), Sequel{Season: n}
-	}
-	w := strings.Fields(s)
-	if len(w) < 2 {
-		return cutCJKDigit(s)
-	}
-	last, prev := w[len(w)-1], w[len(w)-2]
-	front := func(n int) string { return strings.TrimSuffix(strings.Join(w[:len(w)-n], " "), " the") }
-	switch last {
-	case "season", "series", "stage", "gakki", "ki", "ji", "seizon":
-		if prev == "final" {
-			return front(2), Sequel{Final: true}
-		}
-		if n := smallNumber(prev); n > 0 {
-			k := 2
-			if len(w) > 3 && (w[len(w)-3] == "dai" || w[len(w)-3] == "di") {
-				k = 3
-			}
-			return front(k), Sequel{Season: n}
-		}
-		return s, Sequel{}
-	case "part", "cour", "kuru":
-		if n := smallNumber(prev); n > 0 {
-			return front(2), Sequel{Part: n}
-		}
-		return s, Sequel{}
-	case "bu": // "dai 2 bu": the second part
-		if n := smallNumber(prev); n > 0 && len(w) > 3 && w[len(w)-3] == "dai" {
-			return front(3), Sequel{Part: n}
-		}
-		return s, Sequel{}
-	case "ni", "san", "yon":
-		if prev == "sono" && len(w) > 2 { // "sono ni": number two
-			return front(2), Sequel{Part: smallNumber(last)}
-		}
-	case "shou": // "ni no shou": the second chapter
-		if n := 0; prev == "no" && len(w) > 3 {
-			if n = smallNumber(w[len(w)-3]); n > 0 {
-				return front(3), Sequel{Season: n}
-			}
-		}
-		return s, Sequel{}
-	}
-	if n := smallNumber(last); n > 0 && n <= 30 {
-		switch prev {
-		case "season", "series", "saison", "staffel", "temporada", "stagione", "sezon", "сезон", "시즌":
-			return front(2), Sequel{Season: n}
-		case "part", "cour", "partie", "teil", "parte":
-			return front(2), Sequel{Part: n}
-		}
-		if bareNumber(last) && len(w) > 1 {
-			return front(1), Sequel{Season: n}
-		}
-	}
-	if m := shortRE.FindStringSubmatch(last); m != nil {
-		n, _ := strconv.Atoi(m[1])
-		return front(1), Sequel{Season: n}
-	}
-	// "the second barrage", "third beat": an ordinal and one more word
-	if ordinalRE.MatchString(prev) || ordinalWord(prev) {
-		if n := smallNumber(prev); n > 1 && n <= 5 && len(w) > 2 {
-			return front(2), Sequel{Season: n}
-		}
-	}
-	return s, Sequel{}
-}
-
-func yearTail(s string, digit bool) []string {
-	if !digit {
-		return nil
-	}
-	return yearTailRE.FindStringSubmatch(s)
-}
-
-// hanTail looks for the season words of scripts outside Latin, at the ends of titles that can have them.
-func hanTail(s string, digit bool) []string {
-	if s[len(s)-1] < 0x80 && (!digit || !strings.Contains(s, "시즌") && !strings.Contains(s, "シーズン")) {
-		return nil
-	}
-	return hanTailRE.FindStringSubmatch(s)
-}
-
-// cutCJKDigit handles "ばらかもん2": a number glued to a title without spaces.
-func cutCJKDigit(s string) (string, Sequel) {
-	m := digitTail.FindStringSubmatch(s)
-	if m == nil || len(m[1]) == len([]rune(m[1])) { // ASCII words such as "11eyes" or "x1" keep their number
-		return s, Sequel{}
-	}
-	n, _ := strconv.Atoi(m[2])
-	if n == 0 || n > 30 {
-		return s, Sequel{}
-	}
-	return strings.TrimSpace(m[1]), Sequel{Season: n}
 }
 
 // smallNumber reads "2", "2nd", "second", "ii" and the like; 0 when it is none.

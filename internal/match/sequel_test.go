@@ -46,10 +46,31 @@ func TestSplitSequel(t *testing.T) {
 		{"the second", "the second", Sequel{}},
 		{"go go ni", "go go ni", Sequel{}},
 	} {
-		base, got := splitSequel(row.in)
-		if base != row.base || got != row.want {
-			t.Errorf("%q: got %q %+v, want %q %+v", row.in, base, got, row.base, row.want)
-		}
+		t.Run(row.in, func(t *testing.T) {
+			if base, got := splitSequel(row.in); base != row.base || got != row.want {
+				t.Errorf("got %q %+v, want %q %+v", base, got, row.base, row.want)
+			}
+		})
+	}
+}
+
+// The example of each rule is what that rule, and none before it, takes off.
+func TestEachMarkerHasAnExample(t *testing.T) {
+	for i, m := range markers {
+		t.Run(m.name, func(t *testing.T) {
+			end := tailOf(m.example)
+			for _, before := range markers[:i] {
+				if len(end.words) < before.words {
+					continue
+				}
+				if _, seq := before.cut(end); !seq.Zero() {
+					t.Errorf("%q takes it before", before.name)
+				}
+			}
+			if base, seq := m.cut(end); base != m.base || seq != m.seq || len(end.words) < m.words {
+				t.Errorf("%q: got %q %+v", m.example, base, seq)
+			}
+		})
 	}
 }
 

@@ -1,8 +1,5 @@
 package match
 
-// This file decides where specials go: to season 0, by an explicit number that exists there, by title, or by date; never
-// by position. Half episodes (12.5) are recaps and specials, whatever stands around them.
-
 import (
 	"fmt"
 	"slices"
@@ -22,7 +19,7 @@ func (p *placer) isSpecial() bool {
 	return ok && n == 0
 }
 
-// special places a special, or says why not.
+// special places a special, or says why it can't.
 func (p *placer) special(half bool) placement {
 	if len(p.specials) == 0 {
 		return placement{why: "a special, and TMDB lists none"}
@@ -73,7 +70,7 @@ func specialNameOf(text string) specialName {
 	return n
 }
 
-// specialTitle finds the one special whose name the file's title or episode title is.
+// specialTitle finds the one special that is called like the file's title or episode title.
 func (p *placer) specialTitle() placement {
 	if len(p.specials) == 0 {
 		return placement{}
@@ -84,7 +81,7 @@ func (p *placer) specialTitle() placement {
 	return p.one(p.specialsCalled(p.wholeTexts(), specialWhole), "by the whole title of a special")
 }
 
-// specialTexts are what the name says behind the show's title, and the episode's title.
+// specialTexts are what follows the show's title in the name, and the episode's title.
 func (p *placer) specialTexts() []string {
 	var texts []string
 	add := func(s string) {
@@ -102,8 +99,8 @@ func (p *placer) specialTexts() []string {
 	return texts
 }
 
-// wholeTexts are the readings of the name themselves, and with the word for a special behind them. What the show itself or one of
-// its seasons is called is none.
+// wholeTexts are the readings of the name, plain and followed by the word for a special, except what the show or one of its
+// seasons is called.
 func (p *placer) wholeTexts() []string {
 	if n, stated := p.rel.Season(); stated && n > 0 {
 		return nil
@@ -126,7 +123,7 @@ func (p *placer) wholeTexts() []string {
 	return texts
 }
 
-// calls reports whether a title is the text, but for spaces and a year of its own.
+// calls reports whether a title is the text, apart from spaces and a year of its own.
 func (t named) calls(norm string) bool {
 	return title.Similarity(t.norm, norm) >= simExact || t.seq == Sequel{Year: t.seq.Year} && title.Similarity(t.base, norm) >= simExact
 }
@@ -155,8 +152,7 @@ func (p *placer) specialsCalled(texts []string, least float64) []slot {
 	return whole
 }
 
-// one accepts a set of specials that the name picks out: a single one for a single file, or the numbers of the
-// file among them.
+// one accepts specials that the name picks out: a single one for a single file, or the file's number among several.
 func (p *placer) one(hits []slot, why string) placement {
 	n := len(p.rel.Episodes)
 	if len(hits) == 1 && n == 1 {
@@ -182,5 +178,5 @@ func (p *placer) specialDate() placement {
 	return p.one(hits, fmt.Sprintf("the specials of %d", p.year))
 }
 
-// placeholderEpisode tells the names that TMDB puts where an episode has none; they are no titles.
+// placeholderEpisode reports whether a name is one that TMDB gives an episode without a title.
 func placeholderEpisode(norm string) bool { return placeholderRE.MatchString(norm) }

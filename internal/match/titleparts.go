@@ -1,8 +1,5 @@
 package match
 
-// This file decides how alike a reading is to the name of a part of an entry, a season or a special, and to two of its titles in
-// a row.
-
 import (
 	"github.com/anivault/anivault/internal/release"
 	"github.com/anivault/anivault/internal/title"

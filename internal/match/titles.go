@@ -1,8 +1,5 @@
 package match
 
-// This file decides which titles of an entry are compared with which readings of a name, and how alike they are. Every
-// title counts: name, original, alternative and translated ones, and the original in Latin letters.
-
 import (
 	"slices"
 	"strings"
@@ -87,8 +84,8 @@ type likeness struct {
 	agreed int           // readings in different scripts that agree
 }
 
-// readingWeight says how far the reading at i is trusted: the chosen one wholly, others and those of folders less, and
-// a small fragment of the chosen one hardly: "SOS" out of a long title is the title of something else.
+// readingWeight returns how far the reading at i is trusted: the chosen one wholly, others and those of folders less, a small
+// fragment of the chosen one least: "SOS" out of a long title is the title of something else.
 func readingWeight(readings []release.Title, i int) float64 {
 	t := readings[i]
 	switch {
@@ -148,8 +145,8 @@ func compare(readings []release.Title, w wanted, titles []named) likeness {
 	return best
 }
 
-// Whole reports whether the name as a whole is a title of the entry, and not just a piece of it whose rest may tell another work:
-// "Title Gaiden" is not "Title". Who has seen no rival of the entry's has to ask.
+// Whole reports whether the name as a whole is a title of the entry, not only a piece of it whose rest may name another work:
+// "Title Gaiden" is not "Title". It is for callers who have seen no rivals of the entry.
 func Whole(s Series, e *Entry) bool {
 	var readings []release.Title
 	for i, t := range s.Titles {
@@ -203,18 +200,17 @@ func comparePairs(readings []release.Title, want wanted, titles []named, alike f
 			}
 		}
 		if top >= simExact {
-			scripts[scriptOf(norm)] = true
+			scripts[spaceless(norm)] = true
 		}
 	}
 	best.agreed = len(scripts)
 	return best
 }
 
-// preferable breaks ties between equal agreements: a plain title says less about a season and is
-// the safer one to have matched.
+// preferable breaks ties between equal agreements: a plain title says nothing about a season, so it is safer.
 func preferable(a, b named) bool { return a.seq.Zero() && !b.seq.Zero() }
 
-// pair compares one reading with one title and says which marker only the reading carries.
+// pair compares one reading with one title and returns which marker only the reading has.
 func pair(norm, base string, seq Sequel, w wanted, t named, alike func(a, b string) float64) (float64, Sequel) {
 	best, file := alike(norm, t.norm), Sequel{}
 	if best == 1 {
@@ -233,7 +229,7 @@ func pair(norm, base string, seq Sequel, w wanted, t named, alike func(a, b stri
 	return best, file
 }
 
-// markerWeight says how far a title counts whose marker the reading lacks: almost wholly where the name states that
+// markerWeight returns how far a title counts whose marker the reading lacks: almost wholly where the name states that
 // season or year elsewhere, less where the year is there to tell the entry from its namesakes.
 func markerWeight(q Sequel, w wanted) float64 {
 	switch {
@@ -254,8 +250,8 @@ type wanted struct {
 	heads              bool
 }
 
-// scriptOf is true for titles in a script without spaces.
-func scriptOf(s string) bool {
+// spaceless reports whether a title is in a script without spaces.
+func spaceless(s string) bool {
 	for _, r := range s {
 		if scriptClass(r) == 1 {
 			return true

@@ -1,15 +1,12 @@
 package match
 
-// This file holds the ways that look at runs of episodes between pauses: by the year in which one begins, by its place among
-// them, by its length (docs/matching.md).
-
 import (
 	"slices"
 	"time"
 )
 
-// byLaterCour finds the run of episodes that began in the year of the name inside the season that its title names, where the season
-// itself began before: "Title Third Beat (2022)".
+// byLaterCour finds the run of episodes that began in the year of the name, within the season that its title names, where the
+// season began before: "Title Third Beat (2022)".
 func (p *placer) byLaterCour() placement {
 	n := p.hint.Arc
 	if n == 0 && !p.stated() {
@@ -74,7 +71,7 @@ func (p *placer) byYear() placement {
 	return found(literal(run, p.eps), "the number is in the run that begins in %d", p.year)
 }
 
-// byRuns resolves a season that TMDB merged into another: the n-th run of episodes between pauses.
+// byRuns finds a season that TMDB merged into another: the n-th run of episodes between pauses.
 func (p *placer) byRuns() placement {
 	if p.season == 0 {
 		return placement{}
@@ -118,7 +115,7 @@ func (p *placer) byRuns() placement {
 	return placement{}
 }
 
-// byLength is for a part of the show that no season is called: it is the only season, specials among them, that holds the numbers.
+// byLength is for a name of a part that no season has: it takes the only season, specials included, that is long enough.
 func (p *placer) byLength() placement {
 	if p.season > 0 || p.part > 0 || p.hint.Rest == "" {
 		return placement{}

@@ -1,8 +1,5 @@
 package match
 
-// This file decides whether the best contender is believed. Its confidence estimates the chance that the id is right,
-// from its score and from its lead over the runner-up.
-
 import (
 	"cmp"
 	"fmt"
@@ -15,26 +12,26 @@ import (
 // 1/calLead over a rival is worth a factor of e. With no lead over one equal rival the share is a half: then it is a guess,
 // however good the title.
 //
-// The numbers were fitted by maximum likelihood on the development names once as they are and
-// once with every right entry hidden from the search, so that titles which TMDB lacks weigh in at three in a hundred; then
-// rounded to the cautious side (docs/matching.md holds the table of what was predicted and what came out).
+// The numbers were fitted by maximum likelihood on the development names, once as they are and once with every right entry
+// hidden from the search, so that three in a hundred titles are ones that TMDB lacks. Then they were rounded to the cautious
+// side (docs/matching.md has the table of predicted and measured confidences).
 const (
 	calConstant = -12.2
 	calScore    = 17.0
-	calTop      = 1.2 // more score proves nothing more
+	calTop      = 1.2 // a higher score proves nothing
 	calLead     = 21.0
 	calInexact  = 1.5
 )
 
-// verdict is what a round of scoring came to.
+// verdict is a ranking of contenders and the confidence that the first one is right.
 type verdict struct {
 	ranked     []scored
 	confidence float64
 }
 
-// decide ranks the contenders and estimates how sure the first one is. Rank depends on score, then popularity, then
-// id: never on TMDB's order.
-func decide(all []scored) verdict {
+// choose ranks the contenders by score, then popularity, then id, never by TMDB's order, and estimates the confidence of the
+// first one.
+func choose(all []scored) verdict {
 	v := verdict{ranked: slices.Clone(all)}
 	slices.SortStableFunc(v.ranked, func(a, b scored) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(b.hit.Popularity, a.hit.Popularity),
@@ -65,7 +62,7 @@ func confidenceOf(ranked []scored, i int) float64 {
 // maxCandidates bounds the list in a record.
 const maxCandidates = 5
 
-// candidates lists the best of a ranking for people.
+// candidates returns the best of a ranking, for people.
 func candidates(ranked []scored) []Candidate {
 	var out []Candidate
 	for i, c := range ranked {
@@ -80,7 +77,7 @@ func candidates(ranked []scored) []Candidate {
 	return out
 }
 
-// doubt says why the best contender was not believed.
+// doubt returns why the best contender was not accepted.
 func doubt(v verdict) string {
 	best := v.ranked[0]
 	if len(v.ranked) > 1 && best.score-v.ranked[1].score < 1/calLead {

@@ -1,8 +1,5 @@
 package match
 
-// This file decides what another site's id in a path is worth: the entry that TMDB has under it, without a search. An id
-// that TMDB does not know says nothing, and the titles are asked for.
-
 import (
 	"context"
 	"errors"

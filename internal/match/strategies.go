@@ -1,16 +1,12 @@
 package match
 
-// This file holds the ways to place regular episodes, one function each, in the order of trust (docs/matching.md): a local
-// mapping, the season that is named, an arc by its name, a part, a year, runs of air dates, an episode
-// group, the position over all seasons.
-
 import (
 	"errors"
 	"slices"
 )
 
-// byMapping uses what the user imported: the n-th episode of a season after an offset, by position. A season that
-// the name states and TMDB has stands above it.
+// byMapping uses the imported lists: the n-th episode of a season after an offset, by position. A season that the name states
+// and TMDB has wins over them.
 func (p *placer) byMapping() placement {
 	if p.mapping == nil {
 		return placement{}
@@ -33,11 +29,11 @@ func (p *placer) byMapping() placement {
 	return found(positions(slots(s), p.eps, p.mapping.Offset), "by the imported mapping: season %d after episode %d", p.mapping.Season, p.mapping.Offset)
 }
 
-// stated reports whether the name states its season outright, not by the end or a part of its title.
+// stated reports whether the name states its season outright, not as the end or a part of its title.
 func (p *placer) stated() bool { return len(p.rel.Seasons) > 0 }
 
-// bySeason takes the season of the name as TMDB's. Numbers that the season does not hold are read as counted on from
-// the first season, where that leads into the same season, or as positions in a season that starts late.
+// bySeason takes the season of the name as TMDB's. Numbers that the season does not have are read as counted from the first
+// season, where that leads into the same season, or as positions in a season that does not start at 1.
 func (p *placer) bySeason() placement {
 	if p.season == 0 || p.part > 0 || p.hint.Arc > 0 && (p.rel.Absolute || p.arcHasPart(p.season)) {
 		return placement{}
@@ -64,14 +60,14 @@ func (p *placer) bySeason() placement {
 	return placement{}
 }
 
-// arcHasPart reports whether the season that is named in the title is another one than the n-th and has exactly n parts: then
-// "Title Arc 2nd Season" is the second of them.
+// arcHasPart reports whether the season that the title names is not the n-th and has exactly n parts: then "Title Arc 2nd
+// Season" is the second part.
 func (p *placer) arcHasPart(n int) bool {
 	return n > 1 && p.hint.Arc != n && len(runs(seasonSlots(p.all, p.hint.Arc), courGap)) == n
 }
 
-// byArc takes the season whose name is in the title. A season number beside it counts inside the arc: "Title Arc 2nd
-// Season" is the arc's second part.
+// byArc takes the season whose name is in the title. A season number beside it counts within the arc: "Title Arc 2nd Season" is
+// the arc's second part.
 func (p *placer) byArc() placement {
 	arc := p.hint.Arc
 	if arc == 0 {
@@ -155,7 +151,7 @@ func (p *placer) byPart() placement {
 	return found(literal(part, p.eps), "part %d has the number", p.part)
 }
 
-// byFinal takes "Final Season" as the last season, where the entry itself knows a title that says so.
+// byFinal takes "Final Season" as the last season where a title of the entry says so.
 func (p *placer) byFinal() placement {
 	if !p.hint.Final || p.season > 0 || p.part > 0 {
 		return placement{}
@@ -171,8 +167,8 @@ func (p *placer) byFinal() placement {
 	return found(positions(list, p.eps, 0), "by position in season %d, the final one", last)
 }
 
-// byPosition is for a plain number: an episode of the first season if it has that number, else the n-th regular
-// episode over all seasons, or the number itself where numbers roll on through the seasons.
+// byPosition is for a plain number: an episode of the first season if it has that number, else the n-th regular episode over
+// all seasons, or the number itself where the numbers go on through the seasons.
 func (p *placer) byPosition() placement {
 	if p.part > 0 || p.season > 0 && (p.stated() || slices.Max(p.eps) <= p.longestSeason()) {
 		return placement{}
@@ -198,8 +194,7 @@ func (p *placer) byPosition() placement {
 	return found(positions(p.all, p.eps, 0), "counted over all seasons")
 }
 
-// nearYear reports whether the year of the name may be one in which regular episodes aired: it is, it is next to one, or
-// nothing is known.
+// nearYear reports whether regular episodes aired in the year of the name or next to it, or nothing is known of when they did.
 func (p *placer) nearYear() bool { return p.near(p.all) }
 
 func (p *placer) near(list []slot) bool {
@@ -216,7 +211,7 @@ func (p *placer) near(list []slot) bool {
 	return !known
 }
 
-// longestSeason is the greatest number of episodes in a season: a number beyond it can only count the whole show.
+// longestSeason is the number of episodes of the longest season: a greater number can only count the whole show.
 func (p *placer) longestSeason() int {
 	longest := 0
 	for _, run := range runs(p.all, 1<<62) {

@@ -1,9 +1,5 @@
 package match
 
-// This file decides how the regular episodes of a series fall into runs: seasons, and inside a season the cours that
-// TMDB merged, told apart by the gaps between air dates. Every mapping works on the fetched list of episode numbers, never on
-// arithmetic over a count, for seasons may start at 62, hold gaps and have no dates.
-
 import (
 	"slices"
 	"strconv"
@@ -23,7 +19,7 @@ type slot struct {
 	aired   time.Time // zero when unknown
 }
 
-// layout is an entry's episodes as placing needs them, prepared once for all files of a series.
+// layout is an entry's episodes, prepared once for all files of a series.
 type layout struct {
 	all      []slot        // the regular episodes in order
 	specials []slot        // those of season 0
@@ -79,7 +75,7 @@ func (e *Entry) season(n int) (Season, bool) {
 	return e.Seasons[i], true
 }
 
-// find returns the index of an episode in a list of slots, or -1.
+// find returns the index of an episode in a list, -1 for none.
 func find(list []slot, season, number int) int {
 	return slices.IndexFunc(list, func(s slot) bool { return s.season == season && s.episode.Number == number })
 }
@@ -113,7 +109,7 @@ func runs(list []slot, gap time.Duration) [][]slot {
 	return out
 }
 
-// nextDated is the first episode after i with a date, in the same season, or -1.
+// nextDated returns the first episode after i of the same season with a date, -1 for none.
 func nextDated(list []slot, i int) int {
 	for k := i + 1; k < len(list) && list[k].season == list[i].season; k++ {
 		if !list[k].aired.IsZero() {
@@ -125,7 +121,7 @@ func nextDated(list []slot, i int) int {
 
 func apart(a, b slot) time.Duration { return b.aired.Sub(a.aired).Abs() }
 
-// firstYear is the year in which a list of slots begins, 0 if unknown.
+// firstYear returns the year of the first episode with a date, 0 for none.
 func firstYear(list []slot) int {
 	for _, s := range list {
 		if !s.aired.IsZero() {

@@ -1,7 +1,5 @@
 package match
 
-// This file decides which season a title names by that season's own name: "Title Night Ferry Arc".
-
 import (
 	"regexp"
 	"strings"
@@ -41,8 +39,8 @@ func arcOf(e *Entry, titles []named, text, norm, rest string) int {
 	return best
 }
 
-// arcLanguage picks the reading whose arc may be found among the seasons' names in another language, and that language;
-// "" for none: names in Latin letters are what the seasons are usually called in.
+// arcLanguage returns the reading whose arc may be among the seasons' names in another language, and that language; "" for
+// none. Seasons usually have names in Latin letters.
 func arcLanguage(arcs []ArcText, titles []named) (ArcText, string) {
 	for _, a := range arcs {
 		switch title.Script(a.Text) {
@@ -80,12 +78,12 @@ var placeholderSeasonRE = regexp.MustCompile(`^(?:(?:season|series|staffel|saiso
 
 func placeholderSeason(norm string) bool { return placeholderSeasonRE.MatchString(norm) }
 
-// withoutArticles leaves out the words that names leave out at will.
+// withoutArticles leaves out words that are optional in names.
 func withoutArticles(norm string) string {
 	return strings.TrimPrefix(strings.ReplaceAll(norm, " the ", " "), "the ")
 }
 
-// arcWords end the names of arcs and are written or left out at will.
+// arcWords end the names of arcs and are optional.
 var arcWords = []string{" arc", " hen", "編", "篇", "편", " chapter", " saga"}
 
 func withoutArcWord(s string) string {
