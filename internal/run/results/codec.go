@@ -4,119 +4,167 @@ import (
 	"encoding/binary"
 	"math"
 	"time"
+
+	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/report"
 )
 
 // version is that of the stored layout. It is a part of every key, so programs with different ones share a store.
-const version = 4
+const version = 5
 
-// writer appends values; texts are numbered in the order in which they first come, the empty one is 0.
-type writer struct {
+// codec writes values to the end of b, or reads them from its front, by one list of fields for both ways. Numbers are varints;
+// a text is a number that counts the texts in the order in which they first came. Reading checks every length: after the
+// first value that is not whole the codec is bad and reads zeros.
+type codec struct {
 	b     []byte
-	refs  map[string]int
 	texts []string
+	refs  map[string]int // the number of each text; nil: reading
+	bad   bool
+	blocks
 }
 
-func (w *writer) int64(n int64)   { w.b = binary.AppendVarint(w.b, n) }
-func (w *writer) int(n int)       { w.int64(int64(n)) }
-func (w *writer) float(f float64) { w.b = binary.LittleEndian.AppendUint64(w.b, math.Float64bits(f)) }
+// blocks are the memory of what is read, shared by many records. A block that is full is left to the records that have a part
+// of it, and another one begun.
+type blocks struct {
+	parsed     []report.Parsed
+	ids        []report.IDs
+	ints       []int
+	floats     []float64
+	lists      []string
+	candidates []report.Candidate
+	seen       []match.Seen
+}
 
-func (w *writer) ref(s string) {
-	n := 0
-	if s != "" {
-		if n = w.refs[s]; n == 0 {
-			w.texts = append(w.texts, s)
-			n = len(w.texts)
-			w.refs[s] = n
-		}
+func writer() *codec { return &codec{refs: map[string]int{}} }
+
+func (c *codec) reading() bool { return c.refs == nil }
+
+func (c *codec) fail() { c.bad, c.b = true, nil }
+
+// take returns the next n bytes; nil where there are fewer.
+func (c *codec) take(n int) []byte {
+	if c.bad || n < 0 || n > len(c.b) {
+		c.fail()
+		return nil
 	}
-	w.int(n)
+	v := c.b[:n:n]
+	c.b = c.b[n:]
+	return v
 }
 
-func (w *writer) bool(v bool) {
-	if v {
-		w.b = append(w.b, 1)
+func (c *codec) int64(n *int64) {
+	if !c.reading() {
+		c.b = binary.AppendVarint(c.b, *n)
 		return
 	}
-	w.b = append(w.b, 0)
+	v, size := binary.Varint(c.b)
+	if size <= 0 {
+		c.fail()
+		*n = 0
+		return
+	}
+	*n, c.b = v, c.b[size:]
 }
 
-// dictionary writes texts: their lengths, then all of them in one.
-func (w *writer) dictionary(texts []string) {
-	w.int(len(texts))
-	size := 0
-	for _, s := range texts {
-		w.int(len(s))
-		size += len(s)
+func (c *codec) int(n *int) {
+	v := int64(*n)
+	c.int64(&v)
+	*n = int(v)
+}
+
+// count is the length of a list. It can't be more than the bytes that are left: damage must not ask for memory.
+func (c *codec) count(n int) int {
+	c.int(&n)
+	if c.reading() && (n < 0 || n > len(c.b)) {
+		c.fail()
+		return 0
 	}
-	w.int(size)
-	for _, s := range texts {
-		w.b = append(w.b, s...)
+	return n
+}
+
+func (c *codec) bool(v *bool) {
+	n := 0
+	if *v {
+		n = 1
+	}
+	c.int(&n)
+	if n < 0 || n > 1 {
+		c.fail()
+	}
+	*v = n == 1
+}
+
+func (c *codec) float(f *float64) {
+	if !c.reading() {
+		c.b = binary.LittleEndian.AppendUint64(c.b, math.Float64bits(*f))
+		return
+	}
+	*f = 0
+	if v := c.take(8); v != nil {
+		*f = math.Float64frombits(binary.LittleEndian.Uint64(v))
+	}
+	if math.IsNaN(*f) || math.IsInf(*f, 0) { // no record has such a number, and JSON neither
+		*f = 0
+		c.fail()
 	}
 }
 
 // time keeps nanoseconds; the zero time is 0, at which nothing was ever decided.
-func (w *writer) time(t time.Time) {
-	if t.IsZero() {
-		w.int(0)
+func (c *codec) time(t *time.Time) {
+	n := int64(0)
+	if !t.IsZero() {
+		n = t.UnixNano()
+	}
+	c.int64(&n)
+	*t = time.Time{}
+	if n != 0 {
+		*t = time.Unix(0, n).UTC()
+	}
+}
+
+func (c *codec) text(s *string) {
+	n := 0
+	if !c.reading() && *s != "" {
+		if n = c.refs[*s]; n == 0 {
+			c.texts = append(c.texts, *s)
+			n = len(c.texts)
+			c.refs[*s] = n
+		}
+	}
+	c.int(&n)
+	if !c.reading() {
 		return
 	}
-	w.int64(t.UnixNano())
-}
-
-// reader takes values from the front and checks every length. After the first value that is not whole it is bad and returns
-// zeros.
-type reader struct {
-	b     []byte
-	texts []string
-	bad   bool
-}
-
-func (r *reader) fail() {
-	r.bad, r.b = true, nil
-}
-
-func (r *reader) take(n int) []byte {
-	if r.bad || n < 0 || n > len(r.b) {
-		r.fail()
-		return nil
+	*s = ""
+	switch {
+	case n < 0 || n > len(c.texts):
+		c.fail()
+	case n > 0:
+		*s = c.texts[n-1]
 	}
-	v := r.b[:n:n]
-	r.b = r.b[n:]
-	return v
 }
 
-func (r *reader) int64() int64 {
-	v, n := binary.Varint(r.b)
-	if n <= 0 {
-		r.fail()
-		return 0
-	}
-	r.b = r.b[n:]
-	return v
-}
-
-func (r *reader) int() int { return int(r.int64()) }
-
-// count is a length of a list, which can't be more than the bytes that are left: damage must not ask for memory.
-func (r *reader) count() int {
-	n := r.int64()
-	if n < 0 || n > int64(len(r.b)) {
-		r.fail()
-		return 0
-	}
-	return int(n)
-}
-
-func (r *reader) dictionary() []string {
-	lengths := make([]int, r.count())
+// dictionary is the texts that the numbers stand for: their lengths, then all of them in one.
+func (c *codec) dictionary(texts []string) []string {
+	lengths := make([]int, c.count(len(texts)))
+	size := 0
 	for i := range lengths {
-		lengths[i] = r.count()
+		if !c.reading() {
+			lengths[i] = len(texts[i])
+		}
+		lengths[i] = c.count(lengths[i])
+		size += lengths[i]
 	}
-	all := string(r.take(r.count()))
-	texts := make([]string, len(lengths))
+	if !c.reading() {
+		for _, s := range texts {
+			c.b = append(c.b, s...)
+		}
+		return texts
+	}
+	all := string(c.take(size))
+	texts = make([]string, len(lengths))
 	for i, n := range lengths {
-		if n > len(all) {
-			r.fail()
+		if c.bad {
 			return nil
 		}
 		texts[i], all = all[:n], all[n:]
@@ -124,43 +172,44 @@ func (r *reader) dictionary() []string {
 	return texts
 }
 
-func (r *reader) ref() string {
-	n := r.int64()
-	if n == 0 {
-		return ""
+// list is a list of values, each coded by one.
+func list[T any](c *codec, block *[]T, l *[]T, one func(*codec, *T)) {
+	n := c.count(len(*l))
+	if c.reading() {
+		*l = nil
+		if n == 0 {
+			return
+		}
+		*l = room(block, n)
 	}
-	if n < 0 || n > int64(len(r.texts)) {
-		r.fail()
-		return ""
+	for i := range *l {
+		one(c, &(*l)[i])
 	}
-	return r.texts[n-1]
 }
 
-func (r *reader) bool() bool {
-	v := r.take(1)
-	if len(v) == 1 && v[0] > 1 {
-		r.fail()
+// optional is a value that may be missing.
+func optional[T any](c *codec, block *[]T, p **T, one func(*codec, *T)) {
+	there := *p != nil
+	c.bool(&there)
+	if c.reading() {
+		*p = nil
+		if there {
+			*p = &room(block, 1)[0]
+		}
 	}
-	return len(v) == 1 && v[0] == 1
+	if *p != nil {
+		one(c, *p)
+	}
 }
 
-func (r *reader) float() float64 {
-	v := r.take(8)
-	if v == nil {
-		return 0
+// room returns n zero values of a block, or of a fresh one.
+func room[T any](block *[]T, n int) []T {
+	start := len(*block)
+	if cap(*block)-start < n {
+		*block, start = make([]T, 0, max(n, 64)), 0
 	}
-	f := math.Float64frombits(binary.LittleEndian.Uint64(v))
-	if math.IsNaN(f) || math.IsInf(f, 0) { // no record has such a number, and JSON neither
-		r.fail()
-		return 0
-	}
-	return f
-}
-
-func (r *reader) time() time.Time {
-	n := r.int64()
-	if n == 0 {
-		return time.Time{}
-	}
-	return time.Unix(0, n).UTC()
+	*block = (*block)[:start+n]
+	values := (*block)[start : start+n : start+n]
+	clear(values)
+	return values
 }

@@ -66,8 +66,9 @@ func (m *Memory) content(f *Folder) Key {
 // item is what is stored of a folder: the digest of its content, its series' keys, and the number of each file's series.
 func (m *Memory) item(f *Folder, l *List, now time.Time) cache.Item {
 	content := m.content(f)
-	w := writer{b: content[:]}
-	w.int(len(l.Keys))
+	w := writer()
+	w.b = content[:]
+	w.count(len(l.Keys))
 	for _, k := range l.Keys {
 		w.b = append(w.b, k[:]...)
 	}
@@ -77,27 +78,27 @@ func (m *Memory) item(f *Folder, l *List, now time.Time) cache.Item {
 			series[i] = n
 		}
 	}
-	for _, n := range series {
-		w.int(n)
+	for i := range series {
+		w.int(&series[i])
 	}
 	return cache.Item{Key: m.folderKey(f).text(), Value: w.b, FetchedAt: now, ExpiresAt: now.Add(longest)}
 }
 
 // decodeList returns nil for what is damaged, and for a folder whose content is another now.
 func (m *Memory) decodeList(b []byte, f *Folder) *List {
-	r := reader{b: b}
+	r := codec{b: b}
 	content := m.content(f)
 	if !bytes.Equal(r.take(len(content)), content[:]) {
 		return nil
 	}
-	n := r.count()
+	n := r.count(0)
 	l := &List{Keys: make([]Key, n), Files: make([][]int, n)}
 	for i := range l.Keys {
 		copy(l.Keys[i][:], r.take(len(Key{})))
 	}
 	for i := range f.List {
-		n := r.int()
-		if n < 0 || n >= len(l.Files) {
+		n := 0
+		if r.int(&n); n < 0 || n >= len(l.Files) {
 			return nil
 		}
 		l.Files[n] = append(l.Files[n], i)

@@ -168,47 +168,36 @@ func termOf(now time.Time, records []report.Record) (until, oldest time.Time, ok
 	return until, oldest, until.After(now)
 }
 
-// encode writes a series down: until when it holds, the entries, every text once, the records.
+// header is what is kept of a series besides its records.
+func (c *codec) header(k *Known) {
+	c.time(&k.at)
+	c.time(&k.until)
+	list(c, &c.blocks.seen, &k.seen, (*codec).seen)
+}
+
+// encode returns a series as it is stored: every text once, until when it holds, its entries, its records.
 func encode(d *Decided, now, until time.Time) []byte {
-	body := writer{refs: map[string]int{}}
+	body := writer()
+	body.header(&Known{at: now, until: until, seen: d.Seen})
+	body.count(len(d.Records))
 	for i := range d.Records {
-		body.record(&d.Records[i], now)
+		r := replayed(d.Records[i], now)
+		body.record(&r)
 	}
-	w := writer{b: make([]byte, 0, 256+len(body.b)*2)}
-	w.time(now)
-	w.time(until)
-	w.int(len(d.Seen))
-	for _, s := range d.Seen {
-		w.bool(s.Kind == match.Movie)
-		w.int(s.ID)
-		w.time(s.ReadAt)
-	}
+	w := writer()
 	w.dictionary(body.texts)
-	w.int(len(d.Records))
-	w.b = append(w.b, body.b...)
-	return w.b
+	return append(w.b, body.b...)
 }
 
 // decode returns nil for what is damaged or holds no longer. What is from the future is not believed: the clock went back,
 // and nothing tells how far.
 func decode(b []byte, now time.Time) *Known {
-	r := reader{b: b}
-	k := &Known{at: r.time(), until: r.time()}
-	if !now.Before(k.until) || now.Before(k.at.Add(-clockSlack)) {
-		return nil
-	}
-	k.seen = make([]match.Seen, r.count())
-	for i := range k.seen {
-		s := &k.seen[i]
-		s.Kind = match.TV
-		if r.bool() {
-			s.Kind = match.Movie
-		}
-		s.ID, s.ReadAt = r.int(), r.time()
-	}
-	k.texts = r.dictionary()
-	k.count, k.records = r.int(), r.b
-	if r.bad {
+	c := codec{b: b}
+	c.texts = c.dictionary(nil)
+	k := &Known{texts: c.texts}
+	c.header(k)
+	k.count, k.records = c.count(0), c.b
+	if c.bad || !now.Before(k.until) || now.Before(k.at.Add(-clockSlack)) {
 		return nil
 	}
 	return k
@@ -222,10 +211,12 @@ func (k *Known) Into(r *Records, files []library.File, series []int) bool {
 	}
 	r.texts, r.b, r.bad = k.texts, k.records, false
 	for _, i := range series {
-		if !r.record(&r.List[i]) {
+		one := &r.List[i]
+		*one = report.Record{Path: files[i].Path}
+		r.record(one)
+		if _, ok := lifetimes[one.Status]; !ok || r.bad {
 			return false
 		}
-		r.List[i].Path = files[i].Path
 	}
 	return len(r.b) == 0
 }
