@@ -40,14 +40,12 @@ func TestOnlyOneEntryIsCertain(t *testing.T) {
 		{"an abbreviation and a title", []index.Candidate{short, tv}, match.WantTV, true, 1},
 		{"an abbreviation and a namesake", []index.Candidate{short, export}, match.WantTV, true, 0},
 	} {
-		said := indexed{candidates: c.found}
-		got := 0
-		if certain, ok := said.certain(match.Series{Want: c.want, Fansub: c.fansub}); ok {
-			got = certain.ID
-		}
-		if got != c.id {
-			t.Errorf("%s: %d is certain, want %d", c.name, got, c.id)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			said := indexed{candidates: c.found}
+			if got, ok := said.certain(match.Series{Want: c.want, Fansub: c.fansub}); got.ID != c.id || ok != (c.id != 0) {
+				t.Errorf("%d is certain, want %d", got.ID, c.id)
+			}
+		})
 	}
 }
 
@@ -81,14 +79,16 @@ func TestEpisodesByTheListsAlone(t *testing.T) {
 		{"one that they do not", "Title S03E03.mkv", plain, []index.Candidate{first, second}, "none"},
 		{"a stated special", "Title S00E03.mkv", plain, []index.Candidate{first, specials}, "none"},
 	} {
-		d := placeUnasked(match.Decision{Status: match.Matched}, release.Parse(c.file), c.of, c.siblings)
-		got := "none"
-		if d.Season != nil {
-			got = fmt.Sprintf("S%d %v", *d.Season, d.Episodes)
-		}
-		if got != c.want || d.Reason == "" || d.Status != match.Matched {
-			t.Errorf("%s: %s is %s (%s), want %s", c.name, c.file, got, d.Reason, c.want)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			d := placeUnasked(match.Decision{Status: match.Matched}, release.Parse(c.file), c.of, c.siblings)
+			got := "none"
+			if d.Season != nil {
+				got = fmt.Sprintf("S%d %v", *d.Season, d.Episodes)
+			}
+			if got != c.want || d.Reason == "" || d.Status != match.Matched {
+				t.Errorf("%s is %s (%s), want %s", c.file, got, d.Reason, c.want)
+			}
+		})
 	}
 }
 
@@ -107,9 +107,11 @@ func TestListsCorrectTheReadingOfAName(t *testing.T) {
 		{"across it", "Title - 13-14.mkv", ranged, nil, []float64{13, 14}},
 		{"against another season", "Title S02E14.mkv", ranged, []int{2}, []float64{14}},
 	} {
-		r := mappedRelease(release.Parse(c.file), c.of)
-		if diff := cmp.Diff(c.seasons, r.Seasons) + cmp.Diff(c.episodes, r.Episodes); diff != "" {
-			t.Errorf("%s:\n%s", c.name, diff)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			r := mappedRelease(release.Parse(c.file), c.of)
+			if diff := cmp.Diff(c.seasons, r.Seasons) + cmp.Diff(c.episodes, r.Episodes); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }

@@ -127,11 +127,13 @@ func TestDoubtIsForTheSearch(t *testing.T) {
 		{"another year", "[G] Toumori no Machi (2011) - 03 [1080p].mkv", true},
 		{"an id", "[G] Toumori no Machi - 03 [tmdbid-77].mkv", false},
 	} {
-		lib.searches = 0
-		res := resolveWith(t, m, seriesOf(c.file))
-		if (lib.searches > 0) != c.searched {
-			t.Errorf("%s: %d searches, %s", c.name, lib.searches, res.Reason)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			lib.searches = 0
+			res := resolveWith(t, m, seriesOf(c.file))
+			if (lib.searches > 0) != c.searched {
+				t.Errorf("%d searches, %s", lib.searches, res.Reason)
+			}
+		})
 	}
 }
 
@@ -154,16 +156,18 @@ func TestTheSearchTellsWhereItCostsNothing(t *testing.T) {
 		{"its own was, on another page too", match.Query{Kind: match.TV, Text: "Toumori no Machi", Page: 2}, 0.8, true},
 		{"much is asked for", match.Query{Kind: match.TV, Text: "lantern keepers"}, 0.95, true},
 	} {
-		lib := &catalogue{entries: map[string]*match.Entry{"lantern keepers": e}}
-		options := match.DefaultOptions()
-		options.MinConfidence = c.atLeast
-		m := &Deciders{resolver: match.Resolver{Source: lib, Options: options}, known: new(knownTitles), choices: choicesOf(t)}
-		m.known.learn(e)
-		m.known.show(c.asked, row)
-		resolveWith(t, m, s)
-		if (lib.searches > 0) != c.searched {
-			t.Errorf("%s: %d searches", c.name, lib.searches)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			lib := &catalogue{entries: map[string]*match.Entry{"lantern keepers": e}}
+			options := match.DefaultOptions()
+			options.MinConfidence = c.atLeast
+			m := &Deciders{resolver: match.Resolver{Source: lib, Options: options}, known: new(knownTitles), choices: choicesOf(t)}
+			m.known.learn(e)
+			m.known.show(c.asked, row)
+			resolveWith(t, m, s)
+			if (lib.searches > 0) != c.searched {
+				t.Errorf("%d searches", lib.searches)
+			}
+		})
 	}
 }
 

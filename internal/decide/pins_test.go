@@ -103,15 +103,17 @@ func TestAPinCorrectsTheReadingOfAName(t *testing.T) {
 		{"a file without a number", "a/Title.mkv", pins.Pin{Path: absolute(t, "a/Title.mkv"), Season: ptr(0), Offset: 3}, reading{[]int{0}, []float64{3}, false}},
 		{"a folder of them", "a/Title.mkv", pins.Pin{Path: absolute(t, "a"), Season: ptr(0), Offset: 3}, reading{[]int{0}, nil, false}},
 	} {
-		before := release.Parse(c.path)
-		kept := append([]float64(nil), before.Episodes...)
-		r := corrected(before, c.pin)
-		got := reading{r.Seasons, r.Episodes, r.Special != "" || r.Kind == release.Special}
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%s:\n%s", c.name, diff)
-		}
-		if diff := cmp.Diff(kept, before.Episodes); diff != "" {
-			t.Errorf("%s: the reading itself was changed:\n%s", c.name, diff)
-		}
+		t.Run(c.name, func(t *testing.T) {
+			before := release.Parse(c.path)
+			kept := append([]float64(nil), before.Episodes...)
+			r := corrected(before, c.pin)
+			got := reading{r.Seasons, r.Episodes, r.Special != "" || r.Kind == release.Special}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(kept, before.Episodes); diff != "" {
+				t.Errorf("the reading itself was changed:\n%s", diff)
+			}
+		})
 	}
 }

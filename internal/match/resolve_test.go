@@ -183,7 +183,31 @@ func TestResolveTellsTheLeastFreshOrigin(t *testing.T) {
 	}
 }
 
-func TestChooseBelievesThePin(t *testing.T) {
+// Two answers are as fresh as the less fresh one and as old as the older one, whichever comes first.
+func TestOriginsOfSeveralAnswers(t *testing.T) {
+	at := func(s int64) time.Time { return time.Unix(s, 0) }
+	network := Origin{ReadAt: at(50)}
+	fresh := Origin{From: FromCache, FetchedAt: at(10), ReadAt: at(40)}
+	stale := Origin{From: FromStale, FetchedAt: at(20), ReadAt: at(30)}
+	for _, row := range []struct {
+		name string
+		a, b Origin
+		want Origin
+	}{
+		{"nothing yet", Origin{}, fresh, fresh},
+		{"network and cache", network, fresh, Origin{From: FromCache, FetchedAt: at(10), ReadAt: at(50)}},
+		{"stale, though another is older", fresh, stale, Origin{From: FromStale, FetchedAt: at(10), ReadAt: at(40)}},
+		{"network and stale", network, stale, Origin{From: FromStale, FetchedAt: at(20), ReadAt: at(50)}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if diff := cmp.Diff(row.want, row.a.With(row.b)) + cmp.Diff(row.want, row.b.With(row.a)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestAnIDIsTakenAsGiven(t *testing.T) {
 	w := kin()
 	r := &Resolver{Source: w, Options: DefaultOptions()}
 	s := Group([]File{{Release: rel("Completely Unknown Words", eps(3))}})[0]

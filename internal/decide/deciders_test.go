@@ -1,0 +1,100 @@
+package decide
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/pins"
+)
+
+// answers is a person who gives answers in turn, and then quits.
+type answers struct {
+	list  []Answer
+	asked []string
+}
+
+func (a *answers) Ask(_ context.Context, q Question) (Answer, error) {
+	a.asked = append(a.asked, fmt.Sprintf("%s (%d files)", q.Title, len(q.Files)))
+	if len(a.list) == 0 {
+		return Answer{Do: Quit}, nil
+	}
+	next := a.list[0]
+	a.list = a.list[1:]
+	return next, nil
+}
+
+func (a *answers) Kept(Kept) {}
+
+// Pins come before everything, then what the run has fetched, then the search, and a person is asked about the rest alone.
+func TestTheFirstDeciderThatAnswersDecides(t *testing.T) {
+	seasons := []match.Season{{Number: 1, Count: 3, Episodes: []match.Episode{{Number: 1}, {Number: 2}, {Number: 3}}}}
+	keepers := &match.Entry{Kind: match.TV, ID: 1, Title: "Lantern Keepers", Genres: []int{16}, Seasons: seasons, Titles: []match.AltTitle{{Text: "Toumori no Machi"}}}
+	bureau := &match.Entry{Kind: match.TV, ID: 2, Title: "Night Bureau", Genres: []int{16}, Seasons: seasons}
+	files := func(title string) []string {
+		return []string{"lib/[G] " + title + " - 01 [1080p].mkv", "lib/[G] " + title + " - 02 [1080p].mkv"}
+	}
+	bureauIs := Answer{Do: Choose, Kind: match.TV, ID: 2}
+	onlyFirst := bureauIs
+	onlyFirst.OnlyFirst = true
+	for _, c := range []struct {
+		name    string
+		files   []string
+		pins    []pins.Pin
+		fetched *match.Entry
+		answers []Answer
+		want    []string // by file
+		asked   []string
+		search  bool
+	}{
+		{"the search", files("Night Bureau"), nil, nil, nil, []string{"tv/2 E1", "tv/2 E2"}, nil, true},
+		{"a pin before the search", files("Night Bureau"), []pins.Pin{{Title: "night bureau", Kind: match.TV, ID: 1}}, nil, nil, []string{"tv/1 E1 pin", "tv/1 E2 pin"}, nil, false},
+		{"what the run has fetched", files("Toumori no Machi"), nil, keepers, nil, []string{"tv/1 E1", "tv/1 E2"}, nil, false},
+		{"a person, who quits", files("Salt Harbor"), nil, nil, []Answer{}, []string{"unmatched", "unmatched"}, []string{"Salt Harbor (2 files)"}, true},
+		{"a person, who skips", files("Salt Harbor"), nil, nil, []Answer{{Do: Skip}}, []string{"unmatched", "unmatched"}, []string{"Salt Harbor (2 files)"}, true},
+		{"a person, who knows", files("Salt Harbor"), nil, nil, []Answer{bureauIs}, []string{"tv/2 E1 pin", "tv/2 E2 pin"}, []string{"Salt Harbor (2 files)"}, true},
+		{
+			"a person, who knows the first", files("Salt Harbor"), nil, nil, []Answer{onlyFirst, {Do: Skip}}, []string{"tv/2 E1 pin", "unmatched"},
+			[]string{"Salt Harbor (2 files)", "Salt Harbor (1 files)"}, true,
+		},
+		{"a person, who is wrong", files("Salt Harbor"), nil, nil, []Answer{{Do: Choose, Kind: match.TV, ID: 99}, bureauIs}, []string{"tv/2 E1 pin", "tv/2 E2 pin"}, []string{"Salt Harbor (2 files)", "Salt Harbor (2 files)"}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			lib := &catalogue{entries: map[string]*match.Entry{"Lantern Keepers": keepers, "Night Bureau": bureau}}
+			d := &Deciders{
+				resolver: match.Resolver{Source: lib, Options: match.DefaultOptions()}, known: new(knownTitles), choices: choicesOf(t, c.pins...),
+				reserve: func(ctx context.Context) (context.Context, func()) { return ctx, func() {} },
+			}
+			if c.fetched != nil {
+				d.known.learn(c.fetched)
+				d.known.show(match.Query{Kind: match.TV}, []match.Hit{{Kind: match.TV, ID: c.fetched.ID, Title: c.fetched.Title}})
+			}
+			who := &answers{list: c.answers}
+			if c.answers != nil {
+				d.person = &person{asker: who, turns: newTurns()}
+			}
+			got := make([]string, len(c.files))
+			turn := d.Turn()
+			defer turn.End()
+			d.Decide(t.Context(), seriesOf(c.files...), turn, func(f match.File, x match.Decision) {
+				if got[f.Index] != "" {
+					t.Errorf("file %d is decided twice", f.Index)
+				}
+				got[f.Index] = string(x.Status)
+				if x.Status == match.Matched {
+					got[f.Index] = fmt.Sprintf("%s/%d E%d", x.Kind, x.ID, slices.Max(append([]int{0}, x.Episodes...)))
+				}
+				if x.By != "" {
+					got[f.Index] += " " + string(x.By)
+				}
+			})
+			if diff := cmp.Diff(c.want, got) + cmp.Diff(c.asked, who.asked); diff != "" || (lib.searches > 0) != c.search {
+				t.Errorf("%d searches\n%s", lib.searches, diff)
+			}
+		})
+	}
+}
