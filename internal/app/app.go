@@ -31,9 +31,9 @@ type Options struct {
 	Offline bool // never touch the network
 	Refresh bool // revalidate cached answers
 	Anew    bool // decide everything anew: what is remembered of decisions has no reasons to show
-	// Ask is the person who decides what nothing else can; nil for none.
+	// Ask asks a person about what nothing else can decide; nil: nobody is asked.
 	Ask decide.Asker
-	// Warn hears of what was worked around, in one line for a person. It may be called from any goroutine.
+	// Warn is called with what was worked around, in one line for a person, from any goroutine.
 	Warn func(error)
 	// Log gets log lines; nil for none.
 	Log slog.Handler
@@ -56,7 +56,7 @@ type App struct {
 	warned   warnOnce
 }
 
-// Open opens state and cache and wires the way of a request. It sends nothing. Close it in any case.
+// Open opens everything for a run. It sends nothing. The caller must close the App.
 func Open(cfg *config.Config, opts Options) (*App, error) {
 	a := &App{cfg: cfg, opts: opts, started: time.Now()}
 	if opts.Log == nil {
@@ -94,8 +94,8 @@ func Open(cfg *config.Config, opts Options) (*App, error) {
 	return a, nil
 }
 
-// plannedRequests is what a run reserves of the budget before it asks about a series: a search and the details
-// of what it finds. What a series needs beyond that is taken from the budget request by request.
+// plannedRequests is how many requests a run reserves of the budget before it asks about a series: a search and the details of
+// what it finds. Further ones are taken from the budget one by one.
 const plannedRequests = 2
 
 // openDeciders opens pins and title index and wires who decides a series.
@@ -192,8 +192,7 @@ func (a *App) newest(ctx context.Context, entries []results.Entry) ([]time.Time,
 	return a.cache.Newest(ctx, resources...)
 }
 
-// underwayAsking is how many series are underway at least while a person is asked. How many requests are is the
-// limiter's business.
+// underwayAsking is how many series at least are underway while a person is asked. The limiter bounds their requests.
 const underwayAsking = 200
 
 // Unauthorized returns TMDB's refusal of the key, nil if there was none.
@@ -224,7 +223,7 @@ func (a *App) stateName() string {
 	return st.State.String()
 }
 
-// Limiter returns the limiter as it is now, for all processes together.
+// Limiter returns the limiter's shared state.
 func (a *App) Limiter() (ratelimit.Status, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -244,7 +243,7 @@ func (a *App) Timeline() []Moment {
 // Metrics returns the run's metrics.
 func (a *App) Metrics() *metrics.Metrics { return a.seen.metrics }
 
-// Close gives back what the run holds and writes what is not written yet.
+// Close writes what is not written yet and frees everything that Open has opened.
 func (a *App) Close() error {
 	var errs []error
 	if a.limiter != nil {

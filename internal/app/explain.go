@@ -18,8 +18,7 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// Explain is the one place that says which error is which code of a record; its message is for people
-// and holds no secret (no URL of a request gets into it).
+// Explain returns the code of an error in a record, and a message for people without secrets: it never has the URL of a request.
 func Explain(err error) (report.Code, string) {
 	var (
 		unauthorized *tmdb.UnauthorizedError
@@ -66,7 +65,7 @@ func Explain(err error) (report.Code, string) {
 	return report.CodeInternal, plain(err)
 }
 
-// refusal says in TMDB's words why it refuses the key.
+// refusal returns in TMDB's words why it refuses the key.
 func refusal(u *tmdb.UnauthorizedError) string {
 	if u.Cause != nil && u.Cause.Message != "" {
 		return "TMDB refused the key: " + u.Cause.Message
@@ -74,7 +73,7 @@ func refusal(u *tmdb.UnauthorizedError) string {
 	return "TMDB refused the key"
 }
 
-// block says why nothing may be sent now, and until when.
+// block returns why nothing may be sent now, and until when.
 func block(b *ratelimit.BlockedError, now time.Time) string {
 	until := ""
 	if b.Until.After(now) { // and no countdown: it is read later
@@ -96,8 +95,7 @@ func isTransferError(err error) bool {
 	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)
 }
 
-// plain is the error's text without the request's URL, which *url.Error repeats whole: with a v3 key it
-// holds the key.
+// plain returns the error's text without the request's URL, which *url.Error repeats whole: it may contain a v3 key.
 func plain(err error) string {
 	var u *url.Error
 	if errors.As(err, &u) {

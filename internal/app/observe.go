@@ -29,28 +29,28 @@ type observer struct {
 	mu       sync.Mutex
 	gauges   ratelimit.Gauges
 	heard    bool      // gauges are known
-	told     time.Time // when the limiter told them
-	shared   Wait      // what holds up every process, when it was last looked at
-	others   int       // looks in a row that found an answer of another process being waited for
+	heardAt  time.Time // when
+	shared   Wait      // what held up every process at the last look
+	others   int       // how many looks in a row have found the run waiting for another process's answer
 	waiting  []ratelimit.WaitInfo
-	paused   int // the status of the answer that the latest pause of this process's own goes back to
+	paused   int // the status of the answer that caused this process's latest pause
 	timeline []Moment
 }
 
-// Moment is something that befell the limiter during the run: a transition, a 429, a pause.
+// Moment is an event of the limiter during the run: a transition, a 429, a pause.
 type Moment struct {
 	At       time.Time
 	State    ratelimit.State
 	From     ratelimit.State // of a transition; State otherwise
 	Event    string          // "state_transition", "429", "pause", or an outcome
 	Reason   string          // of a transition
-	Pause    time.Duration   // for so long nobody sends; 0: no pause
+	Pause    time.Duration   // how long nobody sends; 0: no pause
 	Rate     float64         // requests a second from now on
 	Requests int64           // sent so far
 	HTTP429  int64           // answered with 429 so far
 }
 
-// Text says in a clause what happened.
+// Text describes the event in a clause.
 func (m Moment) Text() string {
 	switch {
 	case m.Event == "state_transition":
@@ -141,7 +141,7 @@ func (o *observer) onWait(w ratelimit.WaitInfo) {
 // see keeps the latest gauges.
 func (o *observer) see(g ratelimit.Gauges) {
 	o.mu.Lock()
-	o.gauges, o.heard, o.told = g, true, time.Now()
+	o.gauges, o.heard, o.heardAt = g, true, time.Now()
 	o.mu.Unlock()
 	o.metrics.SetGauges(metrics.Gauges{Rate: g.Rate, Concurrency: float64(g.Slots), ErrRate: g.ErrRatio})
 }

@@ -63,8 +63,8 @@ func (a *App) Progress() Progress {
 	return p
 }
 
-// Look asks the shared state how things stand, for a run that the limiter tells nothing: one that has not been let go
-// yet, or that waits for another process's answer. It is meant to be called about once a second.
+// Look reads the shared state, for a run whose limiter reports nothing: one that has not sent a request yet, or waits for
+// another process's answer. It is meant to be called about once a second.
 func (a *App) Look() {
 	if a.opts.Offline {
 		return
@@ -77,7 +77,7 @@ func (a *App) Look() {
 	o := a.seen
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !o.heard || o.told.Before(asked) {
+	if !o.heard || o.heardAt.Before(asked) {
 		o.gauges.State, o.gauges.Rate, o.heard = st.State, st.Rate, true
 	}
 	o.shared = sharedWait(st)

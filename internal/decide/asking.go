@@ -18,25 +18,25 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// Asker puts a question to a person and waits for the answer. It is called by one goroutine at a time. An error ends
-// the asking, not the run.
+// Asker asks a person and waits for the answer. It is called by one goroutine at a time. An error ends the questions, not the
+// run.
 type Asker interface {
 	Ask(ctx context.Context, q Question) (Answer, error)
-	// Kept tells what was made of a choice.
+	// Kept shows which pins a choice has become.
 	Kept(k Kept)
 }
 
-// Kept is what a choice has become: pins of a title, of a folder with all in it, or of single files.
+// Kept is the pins of a choice: of a title, of a folder, or of single files.
 type Kept struct {
 	Pins   []pins.Pin
-	Folder bool // the one pin is a folder's
+	Folder bool // the only pin is a folder's
 }
 
-// Question is about one series. Note says what became of the last answer where the question is put again.
+// Question is about one series. When it is asked again, Note says what became of the last answer.
 type Question struct {
 	Title      string
 	Year       int
-	Files      []string // as they were given, the first one first
+	Files      []string // as they were given
 	Reason     string
 	Candidates []match.Candidate
 	Note       string
@@ -48,7 +48,7 @@ type Action uint8
 const (
 	// Skip leaves the series as it is.
 	Skip Action = iota
-	// Quit ends the asking; all further series stay as they are.
+	// Quit ends the questions; all further series stay as they are.
 	Quit
 	// Choose takes the entry Kind and ID.
 	Choose
@@ -56,7 +56,7 @@ const (
 	Search
 )
 
-// Answer is what a person said. OnlyFirst limits a choice to the first file of the question.
+// Answer is a person's answer. OnlyFirst limits a choice to the first file of the question.
 type Answer struct {
 	Do        Action
 	Kind      match.Kind
@@ -65,11 +65,11 @@ type Answer struct {
 	Text      string
 }
 
-// person is who is asked in a run.
+// person is the person who is asked.
 type person struct {
 	asker    Asker
 	turns    *turns
-	terminal sync.Mutex // results are not written into a question
+	terminal sync.Mutex // held while a question is on it
 	quit     atomic.Bool
 }
 
@@ -125,8 +125,8 @@ func (d *Deciders) question(ctx context.Context, s match.Series, res match.Resol
 	return d.person.asker.Ask(ctx, q)
 }
 
-// searchFor asks as if the names said text. What it finds is shown, never taken: the person decides. Where nothing is found,
-// what was shown before stays.
+// searchFor searches for text in place of the titles. The person decides what of the results is right. Without results, those
+// from before stay.
 func (d *Deciders) searchFor(ctx context.Context, s match.Series, before match.Resolution, text string) (match.Resolution, string) {
 	s.Titles = []release.Title{{Text: text}}
 	s.IDs, s.Year = nil, 0
@@ -143,8 +143,8 @@ func (d *Deciders) searchFor(ctx context.Context, s match.Series, before match.R
 	return res, ""
 }
 
-// choose makes the pin of an answer; the note says why it could not. An entry that can't be asked for now is taken on the
-// person's word.
+// choose makes the pins of an answer, and returns a note for the person where it could not. An entry that TMDB can't be asked
+// for now is taken on the person's word.
 func (d *Deciders) choose(ctx context.Context, s match.Series, a Answer) (note string) {
 	res := d.resolver.ResolveID(ctx, s, a.Kind, a.ID)
 	if errors.Is(res.Err, match.ErrNoEntry) {
@@ -162,9 +162,9 @@ func (d *Deciders) choose(ctx context.Context, s match.Series, a Answer) (note s
 	return ""
 }
 
-// pinsFor are the pins of an answer: of the title, with its year where the names have one, if the files' own names carry it. A
-// folder's name is no title that holds elsewhere ("amb" may be anything in another place): then it is the folder, where it holds
-// episodes of this series and nothing else, or else the single files, as where only the first is meant.
+// pinsFor returns the pins of an answer: one of the title, with a year where the names have one, if the title is in the files'
+// own names. A title that only a folder has ("amb") may mean anything in another place. Then it is one pin of the folder, if
+// that has episodes of this series and nothing else, or else one of each file.
 func pinsFor(s match.Series, a Answer) Kept {
 	p := pins.Pin{Kind: a.Kind, ID: a.ID}
 	files := s.Files
@@ -192,7 +192,7 @@ func pinsFor(s match.Series, a Answer) Kept {
 	return Kept{Pins: slices.Clip(out)}
 }
 
-// folderOfItsOwn is the folder of several files that holds no other videos and no folders.
+// folderOfItsOwn returns the folder of several files if it has no other videos and no folders.
 func folderOfItsOwn(files []match.File) (dir string, ok bool) {
 	if len(files) < 2 {
 		return "", false

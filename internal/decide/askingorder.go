@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// turns is the order in which a person is asked about series: the order in which they came. Other work does not wait for it.
+// turns is the order in which a person is asked about series: the order of the files. Nothing else waits for it.
 type turns struct {
 	mu      sync.Mutex
 	given   int
@@ -18,7 +18,7 @@ func newTurns() *turns {
 	return &turns{ended: map[int]bool{}, waiting: map[int]chan struct{}{}}
 }
 
-// Turn is one series' place in the order in which a person is asked. The zero value has nobody to wait for.
+// Turn is the place of one series in the order in which a person is asked. The zero value waits for nothing.
 type Turn struct {
 	of *turns
 	n  int

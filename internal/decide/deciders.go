@@ -1,7 +1,8 @@
 // Package decide decides which TMDB entry a series of files is and where in it each file belongs.
 //
-// Who decides is one table, deciders below: the user's pins, the imported title index, the titles of entries that this run
-// has met, TMDB's search, and at a terminal a person. Each is asked in turn; the first that answers decides.
+// Who decides is one table, deciders below: the user's pins, the imported title index, the titles of entries that this run has
+// seen, TMDB's search, and a person at a terminal. They are tried in turn; the first that answers decides. Callers want New,
+// Deciders.Turn and Deciders.Decide.
 package decide
 
 import (
@@ -88,7 +89,7 @@ func New(c Config) (*Deciders, error) {
 // Basis returns digests of the pins and the title index, which differ whenever what they say differs.
 func (d *Deciders) Basis() (pins, index string) { return d.choices.digest, d.index.digest() }
 
-// Turn returns the next place in the order in which a person is asked. Whoever gets it must end it.
+// Turn returns the next place in the order in which a person is asked. The caller must end it.
 func (d *Deciders) Turn() Turn {
 	if d.person == nil {
 		return Turn{}

@@ -10,8 +10,8 @@ import (
 	"github.com/anivault/anivault/internal/match"
 )
 
-// titleIndex is the index as one run uses it: opened for each series and given back at once, so that an import may
-// replace it meanwhile. A nil *titleIndex knows nothing.
+// titleIndex is the title index of a run. It is opened for each series and closed at once, so that an import may replace it
+// meanwhile. A nil *titleIndex knows nothing.
 type titleIndex struct {
 	dir    string
 	warn   func(error)
@@ -33,7 +33,7 @@ func (t *titleIndex) digest() string {
 	return index.Digest(t.dir)
 }
 
-// ask runs do on the opened index. One that can't be read is warned of once and does without.
+// ask calls do with the opened index. Of an index that can't be read it warns once.
 func (t *titleIndex) ask(do func(*index.Index) error) {
 	x, err := index.Open(t.dir)
 	if errors.Is(err, index.ErrNone) {
@@ -47,15 +47,15 @@ func (t *titleIndex) ask(do func(*index.Index) error) {
 	}
 }
 
-// indexed is what the index says of a series: the candidates of its titles, at most one per entry, each with the mapping of
-// the title that names it most exactly.
+// indexed is what the index knows about a series: candidates by its titles, at most one per entry, each with the mapping of
+// its most exact title.
 type indexed struct {
 	candidates []index.Candidate
 	siblings   map[int][]index.Candidate // of the series among them
 }
 
-// find looks up every title of a series. A name that states a season is looked up with it first, as sequels have titles of
-// their own there; what only the plain title says of seasons is then left out.
+// find looks up every title of a series, first with the season that the name states: sequels have titles of their own in the
+// index. What the index says of seasons under the plain title does not count then.
 func (t *titleIndex) find(s match.Series) indexed {
 	out := indexed{siblings: map[int][]index.Candidate{}}
 	if t == nil || s.Want == match.WantNothing {
@@ -99,8 +99,7 @@ func (t *titleIndex) find(s match.Series) indexed {
 	return out
 }
 
-// likely looks for titles that are nearly those of the series, where the index knows none of these. Which anime of a series is
-// meant, a likeness can't tell.
+// likely looks for similar titles where the index knows none of the series' own. A similar title says nothing of seasons.
 func (i *indexed) likely(x *index.Index, s match.Series) error {
 	if s.Want != match.WantTV && s.Want != match.WantMovie {
 		return nil
@@ -126,16 +125,16 @@ func (i *indexed) likely(x *index.Index, s match.Series) error {
 	return nil
 }
 
-// add keeps the first candidate of an entry, which the more exact title has found.
+// add keeps the first candidate of an entry, which is that of the most exact title.
 func (i *indexed) add(c index.Candidate) {
 	if !slices.ContainsFunc(i.candidates, func(o index.Candidate) bool { return o.Kind == c.Kind && o.ID == c.ID }) {
 		i.candidates = append(i.candidates, c)
 	}
 }
 
-// certain returns the candidate that may stand for a search: of the kind that the names say, known to AniDB's lists, and the
-// only entry with the title, unless the names are styled as anime's are and the namesakes are not known to AniDB. An
-// abbreviation is certain only in such names, and where nothing else is called so.
+// certain returns the candidate that may replace a search: of the kind that the names say, known to AniDB's lists, and the only
+// entry with the title. In names styled as anime's are, namesakes that AniDB does not know do not count. An abbreviation is
+// certain only in such names, and only where nothing else has it.
 func (i *indexed) certain(s match.Series) (c index.Candidate, ok bool) {
 	var known, others, short []index.Candidate
 	for _, c := range i.candidates {
@@ -160,7 +159,7 @@ func (i *indexed) certain(s match.Series) (c index.Candidate, ok bool) {
 	return index.Candidate{}, false
 }
 
-// ofYear reports whether something of the entry began in the year; true where the names say none.
+// ofYear reports whether the entry or one of its seasons began in the year; true for no year.
 func ofYear(e *match.Entry, year int) bool {
 	if year == 0 || e.Year == year {
 		return true

@@ -13,8 +13,8 @@ import (
 	"github.com/anivault/anivault/internal/release"
 )
 
-// byIndex takes the entry that the title index knows by this title, where TMDB's details confirm it. While TMDB can't be
-// asked, the lists alone decide, with all due doubt.
+// byIndex takes the entry that the title index has under this title, if TMDB's details confirm it. While TMDB can't be asked,
+// the imported lists alone decide, with less confidence.
 func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
 	if d.index == nil || len(s.IDs) > 0 || s.left != nil {
 		return resolution{}, false
@@ -31,9 +31,9 @@ func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
 	switch {
 	case res.Status == match.Matched:
 		if res.Confidence < match.Convincing || !ofYear(res.Entry, s.Year) || !match.Whole(s.Series, res.Entry) {
-			break // the lists may lack the work that is meant
+			break // the right work may be missing in the lists
 		}
-		// The lists know no namesake, as a search without a year would have shown it.
+		// There is no namesake in the lists, as if a search without a year had shown none.
 		d.known.show(match.Query{Kind: res.Kind}, []match.Hit{{Kind: res.Kind, ID: res.ID, Title: res.Title, OriginalTitle: res.OriginalTitle, Year: res.Year}})
 		if c.Absolute {
 			res.Mapping = &match.Mapping{Absolute: true, Offset: c.Offset}
@@ -48,7 +48,7 @@ func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
 	return resolution{}, false
 }
 
-// listsText says where the lists put a file whose episodes begin after the season's first offset.
+// listsText returns where the lists put a file whose episodes begin after the season's first offset.
 func listsText(season, offset int) string {
 	text := fmt.Sprintf("by the lists: season %d", season)
 	if offset > 0 {
@@ -57,7 +57,7 @@ func listsText(season, offset int) string {
 	return text + "; unchecked, for TMDB could not be asked"
 }
 
-// byListsAlone is what the index is worth while TMDB can't be asked: the entry, unless its title is only a piece of the name.
+// byListsAlone takes the entry of the index while TMDB can't be asked, unless its title is only a piece of the name.
 func (d *Deciders) byListsAlone(s match.Series, c index.Candidate, siblings []index.Candidate, asked match.Resolution) (resolution, bool) {
 	if s.Year != 0 && c.Anime == 0 || !match.Whole(s, &match.Entry{Kind: c.Kind, Title: c.Text, OriginalTitle: c.Original}) {
 		return resolution{}, false
@@ -84,15 +84,14 @@ func (d *Deciders) byListsAlone(s match.Series, c index.Candidate, siblings []in
 	return out, true
 }
 
-// How far an exact title in the index is believed when nothing else can be looked at, and when the name has a year that
-// the title does not confirm.
+// The confidence in an exact title of the index while TMDB can't be asked, and in one that does not confirm the name's year.
 const (
 	indexConfidence = 0.9
 	yearUnseen      = 0.82
 )
 
-// mappedRelease is the reading of a name in TMDB's numbers, where the lists map its episodes one by one or put the whole anime
-// among the specials. Everything else match.Mapping says.
+// mappedRelease returns a reading with TMDB's numbers, where the lists map episodes one by one or put the whole anime among the
+// specials. match.Mapping does everything else.
 func mappedRelease(r release.Release, c index.Candidate) release.Release {
 	if len(c.Ranges) == 0 && (c.Season == nil || *c.Season != 0) {
 		return r
@@ -116,11 +115,11 @@ func mappedRelease(r release.Release, c index.Candidate) release.Release {
 	return r
 }
 
-// surelyInFirst is how many episodes even a short season has: a number up to it is not taken for one of a later season.
+// surelyInFirst is how many episodes a short season has: a number up to it is in the first season.
 const surelyInFirst = 12
 
-// placeUnasked says the season and episode of a file by the lists alone, where they leave no doubt; else the decision stays
-// without, and says so. It keeps the error, so that it is not remembered and the next run looks closer.
+// placeUnasked fills in season and episodes by the lists alone, where they leave no doubt, or else the reason. The decision
+// keeps its error, so it is not remembered and the next run asks TMDB.
 func placeUnasked(d match.Decision, r release.Release, c index.Candidate, siblings []index.Candidate) match.Decision {
 	if d.Status != match.Matched {
 		return d
@@ -154,8 +153,8 @@ func placeUnasked(d match.Decision, r release.Release, c index.Candidate, siblin
 	return d
 }
 
-// mayBelongToSequel reports whether an episode number may belong to a later anime of the same series: it reaches into one that begins in
-// the same season, or it is higher than short seasons go and there are later seasons.
+// mayBelongToSequel reports whether an episode number may be one of a later anime of the same series: that anime begins in the
+// same season before the number, or there are later seasons and the number is too high for a short one.
 func mayBelongToSequel(n int, c index.Candidate, siblings []index.Candidate) bool {
 	for _, o := range siblings {
 		switch {

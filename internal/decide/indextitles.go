@@ -7,7 +7,7 @@ import (
 	"github.com/anivault/anivault/internal/release"
 )
 
-// plainTitles are the readings that may be asked for: the likeliest, and those of the name itself.
+// plainTitles returns the readings to look up: the likeliest, and those of the name itself.
 func plainTitles(s match.Series) []string {
 	var out []string
 	for i, t := range s.Titles {
@@ -18,7 +18,7 @@ func plainTitles(s match.Series) []string {
 	return out
 }
 
-// namesakes spell the readings as AniDB tells a series from others of its name; names leave that out.
+// namesakes returns the readings as AniDB writes a series that has a namesake; names do not write them so.
 func namesakes(s match.Series) []string {
 	var out []string
 	if s.Want == match.WantTV {
@@ -29,7 +29,7 @@ func namesakes(s match.Series) []string {
 	return out
 }
 
-// ownTitles spell the readings with a year or a kind of special that the names state besides.
+// ownTitles returns the readings followed by the year or the kind of special that the names state.
 func ownTitles(s match.Series) []string {
 	var out []string
 	for _, t := range plainTitles(s) {
@@ -46,7 +46,7 @@ func ownTitles(s match.Series) []string {
 	return out
 }
 
-// sequelTitles spell the readings with the season or the part that the names state.
+// sequelTitles returns the readings followed by the season or the part that the names state.
 func sequelTitles(s match.Series) []string {
 	var out []string
 	for _, t := range plainTitles(s) {

@@ -15,14 +15,14 @@ import (
 
 // knownTitles indexes, by title, the entries that this run has fetched or seen in search results: all titles of those it has
 // fetched, the visible ones of the others, so that a namesake is noticed. A library names one series in several scripts and
-// spellings, and TMDB's details hold all of them. The answer must be what a search would have told, whatever came before: so
-// there is none wherever a namesake may be hidden. The zero value is empty; it is safe for concurrent use.
+// spellings, and TMDB's details hold all of them. The answer must be that of a search, whatever the run has seen: so there is
+// none wherever a namesake may be hidden. The zero value is empty; it is safe for concurrent use.
 type knownTitles struct {
 	mu       sync.Mutex
 	called   map[string]map[knownEntry]titleRole // by plain title
 	fetched  map[knownEntry]bool
-	anyYear  map[knownEntry]bool      // shown by a search without a year, which would have shown namesakes
-	searched map[match.Query]bool     // searches that were answered: to make them again costs nothing
+	anyYear  map[knownEntry]bool      // shown by a search without a year, which shows namesakes too
+	searched map[match.Query]bool     // searches that were answered, which cost nothing now
 	locked   map[string]chan struct{} // by plain title: closed when it is unlocked
 }
 
@@ -35,14 +35,13 @@ type knownEntry struct {
 type titleRole uint8
 
 const (
-	dated       titleRole = iota // followed by its first year, which tells it from namesakes
+	dated       titleRole = iota // followed by its first year, as namesakes are told apart
 	alternative                  // one of the titles that anybody may add
 	translated
 	visible // its name or its original name
 )
 
-// letters is how many letters a title must have to be taken for the entry's own. A title of one word is often also that of
-// something else.
+// letters is how many letters a title in this role must have to identify the entry. Short titles are often shared.
 func (r titleRole) letters() int {
 	switch r {
 	case visible:
@@ -61,10 +60,10 @@ const (
 	otherLetters = 8 // of a reading that is not the likeliest
 )
 
-// knownSize bounds how many titles are remembered. Beyond it everything is forgotten: a search costs one request.
+// knownSize bounds the index. Beyond it everything is dropped: a search costs one request.
 const knownSize = 100_000
 
-// learn remembers the titles of an entry that was fetched.
+// learn adds the titles of an entry that was fetched.
 func (k *knownTitles) learn(e *match.Entry) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -84,7 +83,7 @@ func (k *knownTitles) learn(e *match.Entry) {
 	}
 }
 
-// show remembers the rows of a search.
+// show adds the rows of a search.
 func (k *knownTitles) show(q match.Query, hits []match.Hit) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -106,12 +105,12 @@ func (k *knownTitles) room() {
 	}
 }
 
-// searchKey is a search as it is sent, whichever page of it.
+// searchKey returns a search as it is sent, without its page.
 func searchKey(q match.Query) match.Query {
 	return match.Query{Kind: q.Kind, Text: strings.ToLower(q.Text), Year: q.Year}
 }
 
-// free reports whether the search that comes first for a series was answered in this run.
+// free reports whether the first search for a series was answered in this run.
 func (k *knownTitles) free(s match.Series, want match.Kind) bool {
 	queries := match.Queries(s, want)
 	k.mu.Lock()
@@ -126,7 +125,7 @@ func (k *knownTitles) name(e knownEntry, as titleRole, year int, titles ...strin
 		if plain, ok := strings.CutSuffix(norm, " "+strconv.Itoa(year)); ok {
 			k.call(e, dated, plain)
 		} else if base := match.BaseTitle(norm); base != norm && as != visible {
-			k.call(e, alternative, base) // a season's own title holds the work's
+			k.call(e, alternative, base) // a season's own title contains the work's
 		}
 		if r := title.Romanize(t); r != t {
 			k.call(e, min(as, translated), title.Normalize(r))
@@ -147,11 +146,11 @@ func (k *knownTitles) call(e knownEntry, as titleRole, norm string) {
 	}
 }
 
-// only returns the one entry that bears the titles of a series, if no other that was met bears any of them.
+// only returns the entry that has the titles of a series, if no other that was seen has any of them.
 func (k *knownTitles) only(s match.Series) (e knownEntry, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	strong := false // one title is telling enough
+	strong := false // one title is long enough
 	for i, t := range s.Titles {
 		if i > 0 && t.From != release.FromName {
 			continue
@@ -175,8 +174,7 @@ func (k *knownTitles) only(s match.Series) (e knownEntry, ok bool) {
 	return e, strong && k.fetched[e] && (s.Year != 0 || k.anyYear[e])
 }
 
-// weightOf measures a title in Latin letters: a character of East Asia says as much as two, and a single word less than its
-// letters.
+// weightOf measures a title in Latin letters: an East Asian character counts as two, a letter of a single word as two thirds.
 func weightOf(norm string) int {
 	n, plain := 0, true
 	for _, r := range norm {
@@ -243,11 +241,11 @@ func (k *knownTitles) lockTitles(ctx context.Context, s match.Series) (unlock fu
 	return func() {}
 }
 
-// byMemory takes the one entry that this run has fetched and that is called like the series. It leaves to the search what
-// has an id in its path, what speaks against the entry in any way, and a search that costs nothing. It also leaves all to the
-// search where more confidence is wanted than it takes to end one: rivals, which it does not see, then decide.
+// byMemory takes the only entry that this run has fetched and that has the title of the series. It leaves a series to the search
+// if its path has an id, if anything speaks against the entry, if the search costs nothing, or if more confidence is wanted
+// than ends a search: then rivals decide, which it does not see.
 //
-// Series that share a title wait here for each other: the first one's answer may be that of the second.
+// Series that share a title wait here for each other: the answer for the first may be that for the second.
 func (d *Deciders) byMemory(ctx context.Context, s *series) (out resolution, ok bool) {
 	if s.left != nil {
 		return out, false
@@ -271,7 +269,7 @@ func (d *Deciders) byMemory(ctx context.Context, s *series) (out resolution, ok 
 	return resolution{Resolution: res}, true
 }
 
-// beyondDoubt reports whether nothing speaks against an entry: its years, its seasons, any reason that weighs against it.
+// beyondDoubt reports whether nothing speaks against an entry: years, seasons, reasons with a negative weight.
 func beyondDoubt(s match.Series, res match.Resolution) bool {
 	if !ofYear(res.Entry, s.Year) {
 		return false

@@ -15,8 +15,7 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// choices are the user's pins as one run knows them: those of the file when it began, and those made since by
-// answering its questions.
+// choices are the user's pins in a run: those of the file when it began, and those made since by answers to its questions.
 type choices struct {
 	store *pins.Store
 
@@ -52,7 +51,7 @@ func (c *choices) add(ctx context.Context, p pins.Pin) error {
 	return nil
 }
 
-// absolutePath is where the file of a reading is; a path that can't be made absolute (there is no working folder) stays.
+// absolutePath makes a path absolute; without a working folder it stays as it is.
 func absolutePath(path string) string {
 	path = filepath.FromSlash(path)
 	if abs, err := filepath.Abs(path); err == nil {
@@ -88,7 +87,7 @@ func (c *choices) split(s series) []series {
 	return parts
 }
 
-// ofTitle finds the pin of the series' likeliest title, or of another that the names themselves carry.
+// ofTitle returns the pin of the series' likeliest title, or of another title in the names themselves.
 func (c *choices) ofTitle(s match.Series) *pins.Pin {
 	for i, t := range s.Titles {
 		if i > 0 && t.From != release.FromName {
@@ -124,7 +123,7 @@ func (d *Deciders) byPin(ctx context.Context, s *series) (resolution, bool) {
 	return out, true
 }
 
-// pinnedToNothing says that the user's choice is an entry that TMDB does not have, and how to take it back.
+// pinnedToNothing is the error of a pin to an entry that TMDB does not have.
 type pinnedToNothing struct {
 	pin   pins.Pin
 	cause error
@@ -136,8 +135,8 @@ func (e *pinnedToNothing) Error() string {
 
 func (e *pinnedToNothing) Unwrap() error { return e.cause }
 
-// corrected is the reading of a name with the user's season and offset in it. A pin of a single file is also believed that a
-// special is a regular episode, and that a name without a number is episode 0 plus the offset; a pin of a folder is not.
+// corrected returns a reading with the season and offset of a pin. The pin of a single file also turns a special into a regular
+// episode, and counts a name without a number as episode 0; the pin of a folder does not.
 func corrected(r release.Release, p pins.Pin) release.Release {
 	single := p.Path != "" && filepath.Clean(p.Path) == absolutePath(r.Path)
 	if p.Season != nil {
@@ -158,9 +157,8 @@ func corrected(r release.Release, p pins.Pin) release.Release {
 	return r
 }
 
-// unverified is what the user's word is worth while TMDB can't be asked: the entry for certain, and the episode where the pin
-// names the season; else the file stays pending. The decision keeps the error, so that it is not remembered and the next run
-// fills in the titles.
+// unverified decides a pending file by the pin alone: the entry, and the episode if the pin names the season; otherwise a series
+// stays pending. The decision keeps the error, so it is not remembered and the next run fills in the titles.
 func unverified(d match.Decision, r release.Release, p pins.Pin, cause error) match.Decision {
 	if d.Status != match.Pending {
 		return d
@@ -182,13 +180,13 @@ func unverified(d match.Decision, r release.Release, p pins.Pin, cause error) ma
 	return out
 }
 
-// wholeEpisodes are the episode numbers of a regular episode; false for a name without any, or with a half one.
+// wholeEpisodes returns the episode numbers of a regular episode; false for a name without any, or with a half one.
 func wholeEpisodes(r release.Release) ([]int, bool) {
 	if len(r.Episodes) == 0 || len(r.Seasons) > 1 {
 		return nil, false
 	}
 	if n, _ := r.Season(); (r.Special != "" || r.Kind == release.Special) && (n != 0 || len(r.Seasons) == 0) {
-		return nil, false // which special it is, only TMDB's list can tell
+		return nil, false // only TMDB's list can tell which special it is
 	}
 	out := make([]int, 0, len(r.Episodes))
 	for _, e := range r.Episodes {

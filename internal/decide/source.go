@@ -15,9 +15,8 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// source answers the matcher's questions through a TMDB client: it turns wire structs into the matcher's
-// own values and says where each answer came from. Decoded answers are remembered while the run lasts,
-// so a series in many folders is decoded once.
+// source is a match.Source over a TMDB client: it turns wire structs into the matcher's values and notes where each answer came
+// from. Decoded answers are kept while the run lasts, so a series in many folders is decoded once.
 type source struct {
 	client   *tmdb.Client
 	language string
@@ -55,8 +54,8 @@ func (s *source) Search(ctx context.Context, q match.Query) ([]match.Hit, match.
 	})
 }
 
-// Entry implements match.Source. A series comes with all its seasons; what a later request for further
-// seasons could not get is missing from the entry, with those seasons' Episodes nil.
+// Entry implements match.Source. A series comes with all its seasons; those that a further request could not get
+// have nil Episodes.
 func (s *source) Entry(ctx context.Context, kind match.Kind, id int) (*match.Entry, match.Origin, error) {
 	key := "entry/" + string(kind) + "/" + strconv.Itoa(id)
 	return once(&s.memo, key, func() (*match.Entry, match.Origin, error) {
@@ -89,7 +88,7 @@ func (s *source) Entry(ctx context.Context, kind match.Kind, id int) (*match.Ent
 	})
 }
 
-// sites are the sites whose ids paths carry, as TMDB calls them.
+// sites are the other sites whose ids paths may have, as TMDB calls them.
 var sites = map[string]tmdb.Source{"imdb": tmdb.SourceIMDb, "tvdb": tmdb.SourceTVDB}
 
 // Find implements match.Finder.
@@ -118,7 +117,7 @@ func (s *source) SeasonNames(ctx context.Context, id int, language string) (map[
 	})
 }
 
-// missing tells the matcher of an entry that TMDB does not have (any more), in the matcher's own terms.
+// missing turns TMDB's 404 into the matcher's ErrNoEntry.
 func missing(err error) error {
 	if errors.Is(err, tmdb.ErrNotFound) {
 		return fmt.Errorf("%w: %w", match.ErrNoEntry, err)

@@ -16,15 +16,15 @@ import (
 	"github.com/anivault/anivault/internal/release"
 )
 
-// Batch is what is decided together: the media files of one directory, or a stretch of a list.
+// Batch is files that are decided together: the media files of one directory, or a part of a list.
 type Batch struct {
 	Files []library.File
 	// Err is a directory that could not be read, or a path that does not exist, named by Path.
 	Err  error
 	Path string
 
-	// Abs is the directory that all files lie in, View what is read in front of each file's name, Part which of the
-	// directory's files these are. Names without a directory have no Abs; of them all of the path is read.
+	// Abs is the directory of all files, View the text that is read in front of each file's name, Part which of the directory's
+	// files these are. Names without a directory have no Abs; their whole path is read.
 	Abs, View, Part string
 	// Media says that somebody listed the names as media.
 	Media bool
@@ -49,7 +49,7 @@ func windows(b Batch) []Batch {
 	return parts
 }
 
-// parse reads the names of a batch, on several cores where that pays.
+// parse reads the names of a batch, on several cores if there are many.
 func (p *pipeline) parse(b Batch) []*Line {
 	lines := make([]*Line, len(b.Files))
 	one := func(i int) {
@@ -59,7 +59,7 @@ func (p *pipeline) parse(b Batch) []*Line {
 			name, parse = b.View+f.Name, release.ParseFile
 		}
 		lines[i] = &Line{Path: f.Path, Name: name, File: f, Release: parse(name), done: make(chan struct{})}
-		lines[i].Release.Path = f.Path // pins and groups go by where the file lies
+		lines[i].Release.Path = f.Path // pins and groups depend on where the file is
 	}
 	files := b.Files
 	const worthSharing = 64

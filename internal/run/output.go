@@ -6,7 +6,7 @@ import (
 	"github.com/anivault/anivault/internal/run/results"
 )
 
-// portion is a stretch of the output: lines that are being decided, or records that are replayed.
+// portion is a part of the output: lines that are being decided, or records that are replayed.
 type portion struct {
 	lines []*Line
 	told  *results.Records
@@ -24,7 +24,7 @@ func (s *spare) get() *results.Records {
 
 func (s *spare) put(r *results.Records) { s.pool.Put(r) }
 
-// write emits what comes out, in order, until there is no more. After an error nothing is emitted any more.
+// write emits what comes out, in order, until the channel is closed. After an error nothing more is emitted.
 func (p *pipeline) write(out <-chan portion, emit func(*Line) error, written func(lines int), cancel func()) error {
 	var failed error
 	fail := func(err error) {

@@ -19,21 +19,20 @@ import (
 
 const (
 	heldLines = 1000
-	// window bounds how many files of one directory are looked at together. It is below heldLines, or a
-	// large directory could never be admitted whole.
+	// window bounds how many files of one directory are decided together. It is below heldLines, or a large directory could
+	// never be admitted.
 	window = 500
-	// together bounds how many batches are looked up in one session of the cache, togetherFiles from how many files on none
-	// is waited for, and togetherWait how long the first of them waits for others: a session costs as much as reading a
-	// small directory.
+	// Batches are looked up in the cache together, because a session costs as much as reading a small directory: at most
+	// together of them, until they have togetherFiles files, or the first has waited for togetherWait.
 	together      = 64
 	togetherFiles = 250
 	togetherWait  = 5 * time.Millisecond
 )
 
-// Line is one file with all that was found out about it.
+// Line is one file and its decision.
 type Line struct {
 	Path     string
-	Name     string // what of the path was read
+	Name     string // the part of the path that was read
 	Release  release.Release
 	Decision match.Decision
 	File     library.File
@@ -42,7 +41,7 @@ type Line struct {
 	done chan struct{}
 }
 
-// record is the record of a line that is decided.
+// record returns the record of a line that is decided.
 func (l *Line) record(explain report.ErrorFunc) report.Record {
 	if l.told != nil {
 		return *l.told
@@ -125,7 +124,7 @@ func (p *pipeline) run(ctx context.Context, produce Producer, emit func(*Line) e
 				if err := held.Acquire(work, max(1, int64(len(part.Files)))); err != nil {
 					return err
 				}
-				p.counts.Files.Add(max(1, int64(len(part.Files)))) // here: the walk's end must not be told before its last files
+				p.counts.Files.Add(max(1, int64(len(part.Files)))) // before the walk can end
 				found <- part
 			}
 			return work.Err()
@@ -145,8 +144,8 @@ func (p *pipeline) run(ctx context.Context, produce Producer, emit func(*Line) e
 	return failure
 }
 
-// decideAll takes batches as they come, several at a time where they wait, and puts each into the output's order, recalled
-// or under way. It returns when all of them are decided.
+// decideAll takes batches as they come, several at a time if they wait, and puts each into the output in order, replayed or
+// under way. It returns when all of them are decided.
 func (p *pipeline) decideAll(ctx context.Context, found <-chan Batch, out chan<- portion) {
 	series := make(chan struct{}, max(1, p.underway))
 	var resolving sync.WaitGroup
@@ -157,7 +156,7 @@ func (p *pipeline) decideAll(ctx context.Context, found <-chan Batch, out chan<-
 		if len(batches) == 0 {
 			return
 		}
-		for _, b := range p.look(ctx, batches) {
+		for _, b := range p.recall(ctx, batches) {
 			if ctx.Err() != nil {
 				break // the reader of directories stops by itself
 			}
@@ -166,7 +165,7 @@ func (p *pipeline) decideAll(ctx context.Context, found <-chan Batch, out chan<-
 	}
 }
 
-// gather waits for a batch, and a moment for more of them where they are looked up; none when there will be no more.
+// gather waits for a batch, and briefly for more of them if they are looked up. It returns none after the last.
 func (p *pipeline) gather(found <-chan Batch, batches []Batch) []Batch {
 	b, ok := <-found
 	if !ok {
@@ -195,7 +194,7 @@ func (p *pipeline) gather(found <-chan Batch, batches []Batch) []Batch {
 // undecided reports whether the run ended before the line could be decided.
 func undecided(l *Line) bool { return errors.Is(l.Decision.Err, context.Canceled) }
 
-// admit puts a batch into the output and starts deciding what is not known of it.
+// admit puts a batch into the output and starts to decide what is not remembered of it.
 func (p *pipeline) admit(ctx context.Context, b *intake, out chan<- portion, series chan struct{}, resolving *sync.WaitGroup) {
 	if b.Err != nil {
 		out <- portion{lines: []*Line{failedLine(b.Batch)}} // out never blocks: it has as many places as lines may be held

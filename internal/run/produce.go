@@ -11,8 +11,7 @@ import (
 	"github.com/anivault/anivault/internal/library"
 )
 
-// Producer yields what is to be matched, in the order in which results are wanted. It stops at the first
-// error that yield returns.
+// Producer yields what is to be matched, in the order of the results. It stops at the first error that yield returns.
 type Producer func(ctx context.Context, yield func(Batch) error) error
 
 // Walk produces the media files below paths, directory by directory.
@@ -29,13 +28,13 @@ func Walk(paths []string, options library.Options) Producer {
 	}
 }
 
-// viewOf is what is read in front of the name of every file in a file's folder.
+// viewOf returns the text that is read in front of the name of every file in a file's folder.
 func viewOf(f library.File, read func(string) string) string {
 	return strings.TrimSuffix(read(f.Path), f.Name)
 }
 
 func yieldDir(d library.Dir, read func(string) string, yield func(Batch) error) error {
-	// A folder that is not entered (hidden, a recycle bin) is no file and gets no record.
+	// A folder that is not entered (hidden, a recycle bin) gets no record.
 	d.Files = slices.DeleteFunc(d.Files, func(f library.File) bool { return f.IsDir })
 	if len(d.Files) > 0 {
 		b := Batch{Files: d.Files, Path: d.Path, Abs: d.Abs, View: viewOf(d.Files[0], read)}
@@ -52,8 +51,8 @@ func yieldDir(d library.Dir, read func(string) string, yield func(Batch) error) 
 	return nil
 }
 
-// Files produces the paths of a list. Neighbours in the list that lie in one directory are decided together;
-// a path that is a directory is walked, and what lies in it is not produced again where the list goes on to name it.
+// Files produces the paths of a list. Neighbours in the list that are in one directory are decided together. A directory is
+// walked, and files in it that the list names later are not produced again.
 func Files(list io.ReadCloser, null bool, options library.Options) Producer {
 	return func(ctx context.Context, yield func(Batch) error) error {
 		defer list.Close()
@@ -67,7 +66,7 @@ func Files(list io.ReadCloser, null bool, options library.Options) Producer {
 			}
 			return yield(b)
 		}
-		listed := "" // the path whose turn it is
+		listed := "" // the path of the list that is being walked
 		walker, err := library.NewWalker(options, func(d library.Dir) error {
 			if !d.Named || d.Path != together.Path || len(together.Files) >= window {
 				if err := flush(); err != nil {
@@ -94,7 +93,7 @@ func Files(list io.ReadCloser, null bool, options library.Options) Producer {
 	}
 }
 
-// Names produces one record per line of a list; nothing has to exist and every line is media.
+// Names produces the lines of a list; nothing has to exist and every line is media.
 func Names(list io.ReadCloser) Producer {
 	return func(_ context.Context, yield func(Batch) error) error {
 		defer list.Close()

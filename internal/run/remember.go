@@ -3,12 +3,10 @@ package run
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/anivault/anivault/cache"
-	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/run/results"
 )
@@ -21,155 +19,14 @@ type remembering struct {
 	warn   func(error)
 }
 
-// intake is a batch and what is known of it.
-type intake struct {
-	Batch
-	lasting bool     // it can be recognised by a later run
-	lines   []*Line  // by file; nil: no name has been read
-	groups  []*group // every file is in one
-	listed  bool     // the groups are those of the folder's list: nothing in the folder has changed
-}
-
-// group is the files of a batch that are decided together, as indices.
-type group struct {
-	files  []int
-	key    results.Key
-	known  *results.Known // what is remembered of it; nil: nothing that holds
-	series *match.Series  // nil: its names have not been read, or the walk left its files out
-}
-
-// look finds out what is remembered of batches, in few sessions of the cache.
-func (p *pipeline) look(ctx context.Context, batches []Batch) []*intake {
-	in := make([]*intake, len(batches))
-	var folders []results.Folder
-	var of []*intake
-	for i, b := range batches {
-		in[i] = &intake{Batch: b, lasting: p.remember != nil && b.lasting()}
-		if in[i].lasting && b.Abs != "" && p.remember.recall {
-			folders, of = append(folders, b.folder()), append(of, in[i])
-		}
-	}
-	if len(folders) > 0 {
-		lists, err := p.remember.memory.Lists(ctx, folders)
-		p.remember.report(ctx, err)
-		for i, l := range lists {
-			if l != nil {
-				of[i].list(l)
-			}
-		}
-	}
-	var keys []results.Key
-	var groups []*group
-	for _, b := range in {
-		if !b.listed && b.Err == nil {
-			p.read(b)
-		}
-		if b.lasting && p.remember.recall {
-			for _, g := range b.groups {
-				keys, groups = append(keys, g.key), append(groups, g)
-			}
-		}
-	}
-	if len(keys) > 0 {
-		known, err := p.remember.memory.Recall(ctx, time.Now(), keys)
-		p.remember.report(ctx, err)
-		for i, k := range known {
-			groups[i].known = k
-		}
-	}
-	return in
-}
-
-// list takes the groups of a folder from its list.
-func (b *intake) list(l *results.List) {
-	b.listed = true
-	for i, k := range l.Keys {
-		b.groups = append(b.groups, &group{files: l.Files[i], key: k})
-	}
-}
-
-// read reads the names of a batch and groups them, keeping what is known of the groups.
-func (p *pipeline) read(b *intake) {
-	before := b.groups
-	b.groups = nil
-	b.lines = p.parse(b.Batch)
-	var media []match.File
-	var leftOut []int
-	for i, l := range b.lines {
-		if l.File.Skip != "" {
-			leftOut = append(leftOut, i)
-			continue
-		}
-		media = append(media, match.File{Index: i, Release: l.Release, Media: b.Media})
-	}
-	if len(leftOut) > 0 {
-		b.groups = append(b.groups, &group{files: leftOut})
-	}
-	for _, s := range match.Group(media) {
-		g := &group{series: &s}
-		for _, f := range s.Files {
-			g.files = append(g.files, f.Index)
-		}
-		b.groups = append(b.groups, g)
-	}
-	if !b.lasting {
-		return
-	}
-	files := b.folder().Files
-	for _, g := range b.groups {
-		g.key = p.remember.memory.Key(files, g.files)
-		if i := slices.IndexFunc(before, func(o *group) bool { return o.key == g.key }); i >= 0 {
-			g.known = before[i].known
-		}
-	}
-}
-
-// series is how many series the batch has.
-func (b *intake) series() int64 {
-	n := int64(0)
-	for _, g := range b.groups {
-		if b.Files[g.files[0]].Skip == "" {
-			n++
-		}
-	}
-	return n
-}
-
-// replay reads the records of all files into r. It returns false unless all of them are known.
-func (b *intake) replay(r *results.Records) bool {
-	r.Reset(len(b.Files))
-	for _, g := range b.groups {
-		if g.known == nil || !g.known.Into(r, b.Files, g.files) {
-			return false
-		}
-	}
-	return true
-}
-
-// replay gives a group's lines the records that are remembered, if they are.
-func (b *intake) replayGroup(g *group) bool {
-	if g.known == nil {
-		return false
-	}
-	var r results.Records
-	r.Reset(len(b.Files))
-	if !g.known.Into(&r, b.Files, g.files) {
-		return false
-	}
-	for _, i := range g.files {
-		b.lines[i].told = &r.List[i]
-	}
-	return true
-}
-
-// report warns of an error of the memory that nobody has warned of.
-func (r *remembering) report(ctx context.Context, err error) {
-	if err != nil && ctx.Err() == nil && !errors.Is(err, cache.ErrLocked) { // the cache says itself that it is locked
+// warnOf warns of an error of the memory, unless the cache has warned of it.
+func (r *remembering) warnOf(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, cache.ErrLocked) {
 		r.warn(err)
 	}
 }
 
-// folder is a batch as the memory knows it.
+// folder returns a batch as the memory names it.
 func (b *Batch) folder() results.Folder {
 	return results.Folder{Files: results.Files{Abs: b.Abs, View: b.View, Media: b.Media, List: b.Files}, Part: b.Part}
 }
@@ -203,7 +60,7 @@ func (r *remembering) keep(b *intake) *keeping {
 	return &keeping{memory: r, batch: b, open: len(b.groups)}
 }
 
-// settled notes that the lines of a group are decided. The last group's caller remembers the batch, before its lines leave.
+// settled notes that the lines of a group are decided. The call for the last group remembers the batch.
 func (k *keeping) settled(ctx context.Context, g *group) {
 	if k == nil {
 		return

@@ -7,14 +7,11 @@ import (
 	"github.com/anivault/anivault/internal/release"
 )
 
-// What lies above a PATH that a person named is theirs, not the library's: a login name must not become a title
-// that TMDB is asked about, and a result must not depend on how the PATH was spelt. So a name is read from the
-// PATH's own folder downwards, with one folder more where that one only says which season it is.
-
-// readFrom returns what is read of a path below one of the roots: the path from the root's own folder on. A path
-// that lies below none of them, such as a file of a list, is read with the folder it lies in.
+// readFrom returns a function that cuts a path to the part that is read: from the folder of its root on, or from the file's own
+// folder for a path below none of the roots, and from one folder above where that folder only names a season.
 //
-// What it returns is for one goroutine: it remembers the folder that it named last.
+// What is above a PATH that a person named is not the library's: a login name must not become a title that TMDB is asked
+// about, and a result must not depend on how the PATH was spelt. The function is for one goroutine: it caches a folder.
 func readFrom(roots []string) func(string) string {
 	last, front := "", ""
 	return func(path string) string {
@@ -36,7 +33,7 @@ func readFrom(roots []string) func(string) string {
 	}
 }
 
-// frontOf is what is read of a folder from which names are read.
+// frontOf returns what is read of the folder from which names are read.
 func frontOf(from string) string {
 	name := folderName(from)
 	if onlySeason(name) {
@@ -65,7 +62,7 @@ func folderName(dir string) string {
 	return ""
 }
 
-// onlySeason reports whether a folder's name says a season and no title, such as "Season 2".
+// onlySeason reports whether a folder's name has a season and no title, such as "Season 2".
 func onlySeason(name string) bool {
 	f := release.Parse(name + "/x.mkv").Folder
 	return f.Title == "" && len(f.Seasons) > 0
