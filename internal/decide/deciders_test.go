@@ -58,8 +58,11 @@ func TestTheFirstDeciderThatAnswersDecides(t *testing.T) {
 		{"a person, who skips", files("Salt Harbor"), nil, nil, []Answer{{Do: Skip}}, []string{"unmatched", "unmatched"}, []string{"Salt Harbor (2 files)"}, true},
 		{"a person, who knows", files("Salt Harbor"), nil, nil, []Answer{bureauIs}, []string{"tv/2 E1 pin", "tv/2 E2 pin"}, []string{"Salt Harbor (2 files)"}, true},
 		{
-			"a person, who knows the first", files("Salt Harbor"), nil, nil, []Answer{onlyFirst, {Do: Skip}}, []string{"tv/2 E1 pin", "unmatched"},
-			[]string{"Salt Harbor (2 files)", "Salt Harbor (1 files)"}, true,
+			"a person, who knows the first", files("Salt Harbor"), nil, nil,
+			[]Answer{onlyFirst, {Do: Skip}},
+			[]string{"tv/2 E1 pin", "unmatched"},
+			[]string{"Salt Harbor (2 files)", "Salt Harbor (1 files)"},
+			true,
 		},
 		{"a person, who is wrong", files("Salt Harbor"), nil, nil, []Answer{{Do: Choose, Kind: match.TV, ID: 99}, bureauIs}, []string{"tv/2 E1 pin", "tv/2 E2 pin"}, []string{"Salt Harbor (2 files)", "Salt Harbor (2 files)"}, true},
 	} {

@@ -24,7 +24,9 @@ func (r *Resolver) Place(ctx context.Context, f File, res Resolution) Decision {
 			return Decision{Status: Skipped, Reason: "an extra, not an episode"}
 		}
 		if d.Status != Matched && d.Status != Pending {
-			return Decision{Status: Skipped, Reason: "an extra, and of what is not certain", Candidates: d.Candidates, Steps: d.Steps}
+			return Decision{
+				Status: Skipped, Reason: "an extra, and of what is not certain", Origin: d.Origin, Seen: d.Seen, Candidates: d.Candidates, Steps: d.Steps,
+			}
 		}
 		if d.Status == Matched {
 			d.Reason = "an extra of it, not an episode"

@@ -92,9 +92,7 @@ func (b *intake) decided(g *group) (d results.Decided, ok bool) {
 			return d, false
 		}
 		d.Records[n] = l.record(nil)
-		for _, s := range l.Decision.Seen {
-			d.See(s)
-		}
+		d.StandOn(l.Decision)
 	}
 	return d, true
 }

@@ -289,37 +289,39 @@ func TestANewerAnswerVoidsADecision(t *testing.T) {
 }
 
 func TestHowLongADecisionHolds(t *testing.T) {
-	with := func(change func(*report.Record)) report.Record {
-		r := decided(folder(1))[0]
-		change(&r)
-		return r
+	answered := func(from match.From, age time.Duration) match.Origin {
+		return match.Origin{From: from, FetchedAt: now.Add(-age)}
 	}
 	for _, c := range []struct {
-		name  string
-		r     report.Record
-		holds time.Duration // after now; 0: never remembered
+		name   string
+		r      report.Record
+		origin match.Origin
+		holds  time.Duration // after now; 0: never remembered
 	}{
-		{"matched: a day after its oldest answer", with(func(*report.Record) {}), 22 * time.Hour},
-		{"matched by TMDB just now", with(func(r *report.Record) { r.Source, r.CachedAt = "network", time.Time{} }), 24 * time.Hour},
-		{"pinned: a day after its oldest answer", with(func(r *report.Record) { r.Source = "pin" }), 22 * time.Hour},
-		{"unmatched: eight hours", report.Record{Status: report.Unmatched, Source: "network"}, 8 * time.Hour},
-		{"ambiguous: a day", report.Record{Status: report.Ambiguous, Source: "network"}, 24 * time.Hour},
-		{"an extra: a day", report.Record{Status: report.Skipped}, 24 * time.Hour},
-		{"an old answer", with(func(r *report.Record) { r.CachedAt = now.Add(-48 * time.Hour) }), 0},
-		{"an answer from the future counts as now", report.Record{Status: report.Unmatched, Source: "cache", CachedAt: now.Add(time.Hour)}, 8 * time.Hour},
-		{"stale", with(func(r *report.Record) { r.Source, r.CachedAt = "stale", now }), 0},
-		{"pending", report.Record{Status: report.Pending, Error: &report.Error{}}, 0},
-		{"failed", report.Record{Status: report.Failed, Error: &report.Error{}}, 0},
-		{"with an error", with(func(r *report.Record) { r.Error = &report.Error{} }), 0},
+		{"matched: a day after its oldest answer", report.Record{Status: report.Matched}, answered(match.FromCache, 2*time.Hour), 22 * time.Hour},
+		{"matched by TMDB just now", report.Record{Status: report.Matched}, match.Origin{}, 24 * time.Hour},
+		{"unmatched: eight hours", report.Record{Status: report.Unmatched}, match.Origin{}, 8 * time.Hour},
+		{"ambiguous: a day", report.Record{Status: report.Ambiguous}, match.Origin{}, 24 * time.Hour},
+		{"an extra: a day", report.Record{Status: report.Skipped}, match.Origin{}, 24 * time.Hour},
+		{"an old answer", report.Record{Status: report.Matched}, answered(match.FromCache, 48*time.Hour), 0},
+		{"an answer from the future counts as now", report.Record{Status: report.Unmatched}, answered(match.FromCache, -time.Hour), 8 * time.Hour},
+		{"stale", report.Record{Status: report.Matched}, answered(match.FromStale, time.Hour), 0},
+		{"an extra of what stale answers say", report.Record{Status: report.Skipped}, answered(match.FromStale, time.Hour), 0},
+		{"pending", report.Record{Status: report.Pending, Error: &report.Error{}}, match.Origin{}, 0},
+		{"failed", report.Record{Status: report.Failed, Error: &report.Error{}}, match.Origin{}, 0},
+		{"with an error", report.Record{Status: report.Matched, Error: &report.Error{}}, match.Origin{}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			store := &shelf{}
 			m := New(store, nothingNewer, question, basis)
 			f := folder(3)
-			records := decided(f)
-			records[0].Source, records[0].CachedAt = "network", time.Time{} // it alone would hold for a day
-			records[1] = c.r
-			l := remember(t, m, f, records)
+			l := listOf(m, f, []int{0, 1}, []int{2, 3})
+			d := Decided{Key: l.Keys[0], Records: []report.Record{{Status: report.Matched}, c.r}} // the first alone would hold for a day
+			d.StandOn(match.Decision{})
+			d.StandOn(match.Decision{Origin: c.origin})
+			if err := m.Remember(t.Context(), now, &f, l, []Decided{d}); err != nil {
+				t.Fatal(err)
+			}
 			at := func(d time.Duration) bool {
 				known, _ := recall(t, m, now.Add(d), f, l)
 				return known[0]

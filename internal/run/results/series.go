@@ -13,15 +13,23 @@ import (
 	"github.com/anivault/anivault/internal/report"
 )
 
-// Decided is a series that was decided just now: one record per file, and the entries that the decisions stand on.
+// Decided is a series that was decided just now: one record per file, and the answers and entries that the decisions stand on.
 type Decided struct {
 	Key     Key
 	Records []report.Record
+	Origin  match.Origin
 	Seen    []match.Seen
 }
 
-// See adds an entry.
-func (d *Decided) See(s match.Seen) {
+// StandOn adds what the decision of a file stands on.
+func (d *Decided) StandOn(x match.Decision) {
+	d.Origin = d.Origin.With(x.Origin)
+	for _, s := range x.Seen {
+		d.see(s)
+	}
+}
+
+func (d *Decided) see(s match.Seen) {
 	i := slices.IndexFunc(d.Seen, func(o match.Seen) bool { return o.Kind == s.Kind && o.ID == s.ID })
 	if i < 0 {
 		d.Seen = append(d.Seen, s)
@@ -60,7 +68,6 @@ const (
 var (
 	networkSource = match.FromNetwork.String()
 	cacheSource   = match.FromCache.String()
-	staleSource   = match.FromStale.String()
 )
 
 // Recall returns what is remembered under each key and still holds, nil for nothing. With an error the results are usable
@@ -128,7 +135,7 @@ func (m *Memory) Remember(ctx context.Context, now time.Time, f *Folder, l *List
 	items := make([]cache.Item, 0, len(decided)+1)
 	for i := range decided {
 		d := &decided[i]
-		if until, fetched, ok := termOf(now, d.Records); ok {
+		if until, fetched, ok := d.term(now); ok {
 			items = append(items, cache.Item{Key: d.Key.text(), Value: encode(d, now, until), FetchedAt: fetched, ExpiresAt: until})
 		}
 	}
@@ -144,28 +151,23 @@ func (m *Memory) Remember(ctx context.Context, now time.Time, f *Folder, l *List
 	return nil
 }
 
-// termOf returns until when records hold that were decided now, and when their oldest answer was fetched. ok is false for
-// those that are not to be remembered.
-func termOf(now time.Time, records []report.Record) (until, oldest time.Time, ok bool) {
-	until, oldest = now.Add(longest), now
-	for i := range records {
-		r := &records[i]
-		lifetime, known := lifetimes[r.Status]
-		if !known || r.Error != nil || r.Source == staleSource {
+// term returns until when a series holds that was decided now, and when its oldest answer was fetched. ok is false for a series
+// that is not to be remembered.
+func (d *Decided) term(now time.Time) (until, oldest time.Time, ok bool) {
+	oldest = now
+	if at := d.Origin.FetchedAt; !at.IsZero() && at.Before(now) {
+		oldest = at
+	}
+	lifetime := longest
+	for i := range d.Records {
+		l, known := lifetimes[d.Records[i].Status]
+		if !known || d.Records[i].Error != nil {
 			return until, oldest, false
 		}
-		fetched := now
-		if !r.CachedAt.IsZero() && r.CachedAt.Before(now) {
-			fetched = r.CachedAt
-		}
-		if fetched.Before(oldest) {
-			oldest = fetched
-		}
-		if end := fetched.Add(lifetime); end.Before(until) {
-			until = end
-		}
+		lifetime = min(lifetime, l)
 	}
-	return until, oldest, until.After(now)
+	until = oldest.Add(lifetime)
+	return until, oldest, d.Origin.From != match.FromStale && until.After(now)
 }
 
 // header is what is kept of a series besides its records.
