@@ -1,7 +1,6 @@
 package cache
 
-// An answer on its way to the callers that wait for it, each of which gets a
-// response of its own.
+// An answer on its way to the callers that wait for it, each of which gets a response of its own.
 
 import (
 	"bytes"
@@ -20,8 +19,7 @@ type answer struct {
 	age    time.Duration
 }
 
-// readAnswer reads a response whole; the connection is free then. A body above
-// the limit, or cut short, is an error.
+// readAnswer reads a response whole; the connection is free then. A body above the limit, or cut short, is an error.
 func readAnswer(resp *http.Response, limit int64) (answer, error) {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
 	if e := resp.Body.Close(); err == nil {
@@ -62,8 +60,7 @@ func (t *Transport) fromEntry(e *Entry, from Source) answer {
 	return answer{status: e.Status, header: h, body: e.Body, info: &info, age: info.Age(t.Store.now())}
 }
 
-// response makes one caller's response. The body bytes are shared and read
-// only.
+// response makes one caller's response. The body bytes are shared and read only.
 func (a answer) response(req *http.Request) *http.Response {
 	h := a.header.Clone()
 	if a.info != nil {

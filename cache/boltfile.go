@@ -117,8 +117,8 @@ func (d *DB) judge(err error) error {
 	return &DamageError{Cause: err, file: info}
 }
 
-// Close closes the file. After a fault bbolt's own Close could wait for ever for a lock that nobody holds any more; then
-// only the file is closed, which frees its lock, and the mapping is left.
+// Close closes the file. After a fault bbolt's own Close could wait for ever for a lock that nobody holds any more;
+// then only the file is closed, which frees its lock, and the mapping is left.
 func (d *DB) Close() error {
 	if !d.faulted {
 		err := guarded(d.DB.Close)

@@ -24,17 +24,16 @@ type Bucket struct {
 // Item is one value of a Bucket. A missing one has an empty Key.
 type Item struct {
 	Key   string // 1 to 32768 bytes
-	Value []byte // at most 32 MiB; must not be modified after Put, nor when it was got
-	// FetchedAt is how old the value counts; zero in Put means now. It is
-	// deleted 180 days later at the latest.
+	Value []byte // at most 32 MiB; must not be modified after Put, nor after Get
+	// FetchedAt is how old the value counts; zero in Put means now. It is deleted 180 days later at the latest.
 	FetchedAt time.Time
-	// ExpiresAt is until when the value is of use; zero: no date. Only pruning
-	// looks at it: an expired value is got until then.
+	// ExpiresAt is until when the value is of use; zero: no date. Only pruning looks at it: an expired value is got
+	// until then.
 	ExpiresAt time.Time
 }
 
-// Bucket opens the name space called name: a lower-case letter, then letters,
-// digits, '-' and '_', 32 in all. "responses" and "meta" are taken.
+// Bucket opens the name space called name: a lower-case letter, then letters, digits, '-' and '_', 32 in all.
+// "responses" and "meta" are taken.
 func (s *Store) Bucket(name string) (*Bucket, error) {
 	if name == responses || name == metaBucket || !bucketName.MatchString(name) {
 		return nil, fmt.Errorf("cache: bucket name %q can't be used", name)
@@ -42,16 +41,14 @@ func (s *Store) Bucket(name string) (*Bucket, error) {
 	return &Bucket{s, name}, nil
 }
 
-// Get reads one value. ok is false when there is none. With [ErrLocked] it is
-// not known whether there is one.
+// Get reads one value. ok is false when there is none. With [ErrLocked] it is not known whether there is one.
 func (b *Bucket) Get(ctx context.Context, key string) (item Item, ok bool, err error) {
 	items, err := b.GetBatch(ctx, []string{key})
 	return items[0], items[0].Key != "", err
 }
 
-// GetBatch reads many values, in as few sessions as possible; the result has
-// the order of keys, and an Item without Key for each that is not there. With
-// [ErrLocked] only journals could be read.
+// GetBatch reads many values, in as few sessions as possible; the result has the order of keys, and an Item without Key
+// for each that is not there. With [ErrLocked] only journals could be read.
 func (b *Bucket) GetBatch(ctx context.Context, keys []string) ([]Item, error) {
 	recs, _, _, err := b.store.lookup(ctx, b.name, keys)
 	items := make([]Item, len(keys))
@@ -65,8 +62,8 @@ func (b *Bucket) GetBatch(ctx context.Context, keys []string) ([]Item, error) {
 	return items, err
 }
 
-// Put writes values with one append. When it returns nil they survive the
-// death of the process, unless a warning said that nothing can be written.
+// Put writes values with one append. When it returns nil they survive the death of the process, unless a warning said
+// that nothing can be written.
 func (b *Bucket) Put(_ context.Context, items ...Item) error {
 	ws := make([]write, len(items))
 	for i, it := range items {
@@ -101,9 +98,8 @@ func (s *Store) remove(bucket string, keys ...string) error {
 	return s.put(ws...)
 }
 
-// Get reads the answer stored under a key (see [KeyOf]), fresh or not, but
-// none older than 180 days. ok is false when there is none. With [ErrLocked]
-// it is not known whether there is one.
+// Get reads the answer stored under a key (see [KeyOf]), fresh or not, but none older than 180 days. ok is false when
+// there is none. With [ErrLocked] it is not known whether there is one.
 func (s *Store) Get(ctx context.Context, key string) (e *Entry, ok bool, err error) {
 	e, _, err = s.entry(ctx, key)
 	return e, e != nil, err
@@ -128,8 +124,7 @@ func (s *Store) entry(ctx context.Context, key string) (*Entry, sight, error) {
 	return e, saw, err
 }
 
-// Put stores an answer. Its body must be a JSON object; see Bucket.Put for
-// what a nil error means.
+// Put stores an answer. Its body must be a JSON object; see Bucket.Put for what a nil error means.
 func (s *Store) Put(_ context.Context, e *Entry) error {
 	if err := checkBody(e.Body); err != nil {
 		return fmt.Errorf("store %s: %w", e.Key, err)

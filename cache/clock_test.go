@@ -211,7 +211,7 @@ func TestAnImportSetsNoLifetimesOfItsOwn(t *testing.T) {
 			text := fmt.Sprintf("{\"format\":%q,\"version\":%d}\n", formatName, exportVersion) +
 				line(exportLine{Bucket: responses, Key: r.key, Status: 200, Body: r.body, FetchedAt: &r.fetched, ExpiresAt: &r.expires}) +
 				"{\"end\":true,\"records\":1}\n"
-			_, err := s.Import(t.Context(), strings.NewReader(text))
+			_, err := s.Import(t.Context(), strings.NewReader(text), nil)
 			check(t, err)
 			e, _, err := s.Get(t.Context(), r.key)
 			check(t, err)

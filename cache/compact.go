@@ -1,7 +1,7 @@
 package cache
 
-// Compact gives the space of removed records back: bbolt files never shrink by
-// themselves, they use their free pages again.
+// Compact gives the space of removed records back: bbolt files never shrink by themselves, they use their free pages
+// again.
 
 import (
 	"context"
@@ -19,9 +19,8 @@ type CompactResult struct {
 	Before, After int64
 }
 
-// Compact merges what is in the journals and writes the database anew,
-// without gaps. It needs as much free space as the result takes; the others
-// wait, or go on without the cache, meanwhile.
+// Compact merges what is in the journals and writes the database anew, without gaps. It needs as much free space as the
+// result takes; the others wait, or go on without the cache, meanwhile.
 func (s *Store) Compact(ctx context.Context) (CompactResult, error) {
 	var res CompactResult
 	err := s.operate(ctx, func() error {

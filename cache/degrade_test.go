@@ -1,7 +1,6 @@
 package cache
 
-// What happens when the disk, the file system or the file is not as it should
-// be.
+// What happens when the disk, the file system or the file is not as it should be.
 
 import (
 	"bytes"
@@ -42,8 +41,7 @@ func (h *heard) kinds() string {
 	return strings.Join(names, " ")
 }
 
-// filled makes a cache with answers in the database and one in a journal of a
-// process that died.
+// filled makes a cache with answers in the database and one in a journal of a process that died.
 func filled(t *testing.T) (dir, db string) {
 	t.Helper()
 	dir = t.TempDir()

@@ -5,8 +5,8 @@ package cache
 //	version (1) · packing (1) · status (2) · len(etag) uvarint · etag ·
 //	len(body) uvarint · body (raw, or a flate stream)
 //
-// Bodies are packed at the fastest level: a details answer of 60 KB becomes
-// about 12 KB, and small bodies, which would hardly shrink, stay as they are.
+// Bodies are packed at the fastest level: a details answer of 60 KB becomes about 12 KB, and small bodies, which would
+// hardly shrink, stay as they are.
 
 import (
 	"bytes"
@@ -36,21 +36,20 @@ type Entry struct {
 	Status int    // 200 or 404
 	ETag   string // as the upstream sent it, "" when it sent none
 	Body   []byte // decoded; must not be modified
-	// FetchedAt is when the upstream last vouched for the answer, by sending
-	// it or by a 304.
+	// FetchedAt is when the upstream last vouched for the answer, by sending it or by a 304.
 	FetchedAt time.Time
 	// ExpiresAt is until when the answer is fresh.
 	ExpiresAt time.Time
 }
 
-// Fresh tells whether the entry may answer without asking. An entry from the
-// future (a clock that was wrong) is not fresh.
+// Fresh reports whether the entry may answer without asking. An entry from the future (a clock that was wrong) is not
+// fresh.
 func (e *Entry) Fresh(now time.Time) bool {
 	return now.Before(e.ExpiresAt) && !e.FetchedAt.After(now.Add(clockSlack))
 }
 
-// Usable tells whether the entry may still serve as stale: keep is how long
-// after it was fetched. The limit of 180 days holds in any case.
+// Usable reports whether the entry may still serve as stale: keep is how long after it was fetched. The limit of 180 days
+// holds in any case.
 func (e *Entry) Usable(now time.Time, keep time.Duration) bool {
 	return now.Sub(e.FetchedAt) < min(keep, KeepLimit)
 }
@@ -114,8 +113,7 @@ func entryOf(key string, r record) (*Entry, error) {
 	return e, nil
 }
 
-// entryHead reads everything but the body; rest is the packed body, size its
-// length when unpacked.
+// entryHead reads everything but the body; rest is the packed body, size its length when unpacked.
 func entryHead(key string, r record) (e *Entry, rest []byte, packing byte, size uint64, err error) {
 	p := r.payload
 	if len(p) < 4 || p[0] != entryVersion {

@@ -1,7 +1,7 @@
 package cache
 
-// Export: the whole cache as text, one JSON object a line, so that it can be
-// carried to another machine, looked at and put under other tools.
+// Export: the whole cache as text, one JSON object a line, so that it can be carried to another machine, looked at and
+// put under other tools.
 //
 //	{"format":"anivault-cache","version":1,"exported_at":"..."}
 //	{"bucket":"responses","key":"GET ...","fetched_at":"...","expires_at":"...",
@@ -9,8 +9,7 @@ package cache
 //	{"bucket":"results","key":"...","fetched_at":"...","value":"<base64>","sum":"..."}
 //	{"end":true,"records":2}
 //
-// The sum is SHA-256 over what the line says. A file without its last line was
-// cut short.
+// The sum is SHA-256 over what the line says. A file without its last line was cut short.
 
 import (
 	"bufio"
@@ -54,8 +53,8 @@ type exportLine struct {
 	Records int  `json:"records,omitempty"`
 }
 
-// digest is the checksum of a record's line; every field has its length
-// before it, so that nothing can move from one to another.
+// digest is the checksum of a record's line; every field has its length before it, so that nothing can move from one to
+// another.
 func (l *exportLine) digest() string {
 	h := sha256.New()
 	field := func(b []byte) {
@@ -82,8 +81,8 @@ func milliText(t *time.Time) string {
 	return strconv.FormatInt(t.UnixMilli(), 10)
 }
 
-// Export writes all answers and all other buckets to w, as a stream. It gives
-// the number of records. Nothing older than 180 days is exported.
+// Export writes all answers and all other buckets to w, as a stream. It returns the number of records. Nothing older than
+// 180 days is exported.
 func (s *Store) Export(ctx context.Context, w io.Writer) (records int, err error) {
 	buf := bufio.NewWriterSize(w, 1<<16)
 	enc := newLineEncoder(buf)
@@ -160,8 +159,7 @@ func timeOrNil(t time.Time) *time.Time {
 	return &t
 }
 
-// bucketNames lists the buckets besides the answers', of database and
-// journals.
+// bucketNames lists the buckets besides the answers', of database and journals.
 func (s *Store) bucketNames(ctx context.Context) ([]string, error) {
 	found := map[string]bool{}
 	err := s.view(ctx, func(tx *bolt.Tx, _ dbMeta) error {

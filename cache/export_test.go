@@ -2,6 +2,8 @@ package cache
 
 import (
 	"errors"
+	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -47,7 +49,7 @@ func TestExportComesBackAsItWas(t *testing.T) {
 	text, entries, items := exported(t, clk)
 	s := open(t, t.TempDir(), Options{Now: clk.Now})
 	for i, want := range []ImportResult{{Imported: 4}, {Older: 4}} {
-		got, err := s.Import(t.Context(), strings.NewReader(text))
+		got, err := s.Import(t.Context(), strings.NewReader(text), nil)
 		if err != nil || got != want {
 			t.Errorf("import %d: %+v %v", i, got, err)
 		}
@@ -80,14 +82,43 @@ func TestImportKeepsWhatIsNewer(t *testing.T) {
 	clk.advance(time.Hour)
 	s := open(t, t.TempDir(), Options{Now: clk.Now})
 	putAnswer(t, s, tvKey("1"), clk.Now(), day, 10)
-	got, err := s.Import(t.Context(), strings.NewReader(text))
+	got, err := s.Import(t.Context(), strings.NewReader(text), nil)
 	if err != nil || got != (ImportResult{Imported: 3, Older: 1}) {
 		t.Errorf("%+v %v", got, err)
 	}
 	clk.advance(180*day - time.Hour)
 	late := open(t, t.TempDir(), Options{Now: clk.Now})
-	if got, err := late.Import(t.Context(), strings.NewReader(text)); err != nil || got != (ImportResult{Expired: 4}) {
+	if got, err := late.Import(t.Context(), strings.NewReader(text), nil); err != nil || got != (ImportResult{Expired: 4}) {
 		t.Errorf("after 180 days: %+v %v", got, err)
+	}
+}
+
+func TestImportLeavesOutWhatTheClientRefuses(t *testing.T) {
+	clk := newClock()
+	text, _, _ := exported(t, clk)
+	s := open(t, t.TempDir(), Options{Now: clk.Now})
+	var asked []string
+	got, err := s.Import(t.Context(), strings.NewReader(text), func(req *http.Request, resp *http.Response, _ []byte) error {
+		asked = append(asked, fmt.Sprint(resp.StatusCode, " ", req.URL))
+		if resp.StatusCode == http.StatusOK {
+			return errDown
+		}
+		return nil
+	})
+	if err != nil || got != (ImportResult{Imported: 3, Refused: 1}) {
+		t.Errorf("%+v %v", got, err)
+	}
+	want := []string{"404 http://h:80/3/movie/1?q=%E9%AC%BC", "200 http://h:80/3/tv/1"}
+	if diff := cmp.Diff(want, asked); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestImportHoldsNoElementThatIsTooLong(t *testing.T) {
+	s := open(t, t.TempDir(), Options{})
+	text := strings.NewReader("{\"format\":\"" + formatName + "\",\"version\":1}\n{\"value\":\"" + strings.Repeat("A", maxLine))
+	if _, err := s.Import(t.Context(), text, nil); !errors.Is(err, ErrImport) || !strings.Contains(err.Error(), "line 2: ") {
+		t.Error(err)
 	}
 }
 
@@ -119,7 +150,7 @@ func TestImportRefusesWhatIsWrong(t *testing.T) {
 	}
 	for name, r := range rows {
 		s := open(t, t.TempDir(), Options{Now: clk.Now})
-		got, err := s.Import(t.Context(), strings.NewReader(r.text))
+		got, err := s.Import(t.Context(), strings.NewReader(r.text), nil)
 		if !errors.Is(err, ErrImport) || got.Imported != r.imported || !strings.Contains(err.Error(), r.where) || strings.Contains(err.Error(), "SECRET") {
 			t.Errorf("%s: %+v %v", name, got, err)
 		}
@@ -149,7 +180,7 @@ func FuzzImport(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		res, err := s.Import(t.Context(), strings.NewReader(text))
+		res, err := s.Import(t.Context(), strings.NewReader(text), nil)
 		if err != nil && !errors.Is(err, ErrImport) {
 			t.Logf("%v", err) // a line that is too long, at most
 		}

@@ -1,7 +1,7 @@
 package cache
 
-// What the tests share: a directory that is checked when the test ends, a
-// clock that is set by hand, and an upstream that counts what it is asked.
+// What the tests share: a directory that is checked when the test ends, a clock that is set by hand, and an upstream
+// that counts what it is asked.
 
 import (
 	"context"
@@ -36,8 +36,7 @@ func (c *clock) advance(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// open opens a store that is closed, and whose directory is verified, at the
-// end of the test.
+// open opens a store that is closed, and whose directory is verified, at the end of the test.
 func open(t testing.TB, dir string, o Options) *Store {
 	t.Helper()
 	s, err := Open(dir, o)
@@ -175,7 +174,7 @@ func carryOver(t testing.TB, from, to *Store) {
 	if _, err := from.Export(t.Context(), &text); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := to.Import(t.Context(), strings.NewReader(text.String())); err != nil {
+	if _, err := to.Import(t.Context(), strings.NewReader(text.String()), nil); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,7 +1,7 @@
 package cache
 
-// Import: the other half of export.go. What it reads comes from outside and
-// gets the same checks as an answer from the network.
+// Import: the other half of export.go. What it reads comes from outside and gets the same checks as an answer from the
+// network.
 
 import (
 	"bufio"
@@ -18,7 +18,7 @@ import (
 var ErrImport = errors.New("not a complete cache export")
 
 const (
-	maxLine     = 2*maxBody + 1<<20
+	maxLine     = 16 << 20 // one record is held in memory
 	importBatch = 128
 	importBytes = 4 << 20
 )
@@ -28,13 +28,14 @@ type ImportResult struct {
 	Imported int
 	Older    int // left out: the cache has something as new, or newer
 	Expired  int // left out: past the 180 days
+	Refused  int // left out: valid did not take them
 }
 
-// Import reads an export from r, as a stream, and stores what is newer than
-// what is there. The first line that is wrong ends it, with an error that
-// names the line and wraps ErrImport; what came before stays.
-func (s *Store) Import(ctx context.Context, r io.Reader) (ImportResult, error) {
-	in := importer{store: s}
+// Import reads an export from r, as a stream, and stores what is newer than what is there. The first line that is wrong
+// ends it, with an error that names the line and wraps ErrImport; what came before stays. valid is [Transport].Valid: an
+// answer that it refuses is left out.
+func (s *Store) Import(ctx context.Context, r io.Reader, valid func(*http.Request, *http.Response, []byte) error) (ImportResult, error) {
+	in := importer{store: s, valid: valid}
 	line := 0
 	err := eachLine(r, func(text []byte) error {
 		line++
@@ -66,6 +67,7 @@ func (s *Store) Import(ctx context.Context, r io.Reader) (ImportResult, error) {
 // importer gathers records and writes them in batches.
 type importer struct {
 	store   *Store
+	valid   func(*http.Request, *http.Response, []byte) error // may be nil
 	res     ImportResult
 	pending []write
 	size    int
@@ -98,7 +100,10 @@ func (in *importer) decode(line int, text []byte) (exportLine, error) {
 		return l, nil
 	}
 	in.records++
-	return l, checkLine(&l)
+	if err := checkLine(&l); err != nil {
+		return l, err
+	}
+	return l, nil
 }
 
 // checkLine checks a record's line.
@@ -136,6 +141,17 @@ func checkLine(l *exportLine) error {
 	return checkBody([]byte(l.Body))
 }
 
+// refuses reports whether the client does not take an answer.
+func (in *importer) refuses(l *exportLine) bool {
+	u, ok := keyURL(l.Key)
+	if !ok || in.valid == nil {
+		return !ok
+	}
+	req := &http.Request{Method: http.MethodGet, URL: u}
+	resp := &http.Response{StatusCode: l.Status, Header: http.Header{}, Request: req}
+	return in.valid(req, resp, []byte(l.Body)) != nil
+}
+
 // redact drops what could be a secret from a key that is not of our making.
 func redact(key string) string {
 	if k, ok := ParseKey(key); ok {
@@ -150,6 +166,10 @@ func (in *importer) take(ctx context.Context, l exportLine) error {
 	}
 	if in.store.now().Sub(*l.FetchedAt) >= KeepLimit {
 		in.res.Expired++
+		return nil
+	}
+	if l.Bucket == responses && in.refuses(&l) {
+		in.res.Refused++
 		return nil
 	}
 	rec := record{fetched: *l.FetchedAt, payload: l.Value}
@@ -212,7 +232,8 @@ func (in *importer) flush(ctx context.Context) error {
 func eachLine(r io.Reader, fn func([]byte) error) error {
 	sc := bufio.NewScanner(r)
 	sc.Buffer(make([]byte, 0, 1<<16), maxLine)
-	for sc.Scan() {
+	n := 0
+	for ; sc.Scan(); n++ {
 		if len(sc.Bytes()) == 0 {
 			continue
 		}
@@ -221,7 +242,7 @@ func eachLine(r io.Reader, fn func([]byte) error) error {
 		}
 	}
 	if err := sc.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return fmt.Errorf("%w: %w", ErrImport, err)
+		return fmt.Errorf("line %d: %w: it is longer than %d MiB", n+1, ErrImport, maxLine>>20)
 	} else if err != nil {
 		return fmt.Errorf("read: %w", err)
 	}

@@ -1,8 +1,7 @@
 package cache
 
-// What the cache says about an answer. It travels in response headers: they
-// survive every wrapper around a response, and a header of the same name that
-// comes from the upstream is removed.
+// What the cache says about an answer. It travels in response headers: they survive every wrapper around a response,
+// and a header of the same name that comes from the upstream is removed.
 
 import (
 	"net/http"
@@ -23,7 +22,7 @@ const (
 
 var sourceNames = [...]string{Network: "network", Revalidated: "revalidated", Fresh: "fresh", Stale: "stale"}
 
-// String is the source in one word.
+// String returns the source in one word.
 func (s Source) String() string {
 	if int(s) < len(sourceNames) {
 		return sourceNames[s]
@@ -47,8 +46,8 @@ const (
 	headerExpires = "X-Cache-Expires"
 )
 
-// InfoFrom tells what the cache said about resp. ok is false for a response
-// that did not come through a [Transport], or whose request is not cached.
+// InfoFrom returns what the cache said about resp. ok is false for a response that did not come through a [Transport], or
+// whose request is not cached.
 func InfoFrom(resp *http.Response) (info Info, ok bool) {
 	if resp == nil {
 		return Info{}, false

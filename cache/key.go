@@ -1,7 +1,7 @@
 package cache
 
-// What makes two requests the same question: scheme, host, port, method, path
-// and query, without anything that identifies who asks.
+// What makes two requests the same question: scheme, host, port, method, path and query, without anything that
+// identifies who asks.
 
 import (
 	"net/http"
@@ -10,19 +10,17 @@ import (
 	"strings"
 )
 
-// secretNames are the query parameters that never enter a key, lower case. A
-// parameter whose name contains one of them is left out too: rather two
-// questions under one key's privacy than one secret on disk.
+// secretNames are the query parameters that never enter a key, lower case. A parameter whose name contains one of them
+// is left out too: that two questions share a key is better than a secret on disk.
 var secretNames = []string{
 	"api_key", "apikey", "session", "token", "secret", "password",
 }
 
-// KeyOf gives the cache key of a request: "GET https://host:port/path?query".
+// KeyOf returns the cache key of a request: "GET https://host:port/path?query".
 //
-// The scheme and host are lower case, the port is always there, the path is as
-// it is escaped on the wire, the query is sorted by name (values of one name
-// keep their order) and holds neither keys, tokens nor sessions; user
-// information and fragment are dropped. The letter case of values is kept.
+// The scheme and host are lower case, the port is always there, the path is as it is escaped on the wire, the query is
+// sorted by name (values of one name keep their order) and holds neither keys, tokens nor sessions; user information
+// and fragment are dropped. The letter case of values is kept.
 func KeyOf(method string, u *url.URL) string {
 	if method == "" {
 		method = http.MethodGet
@@ -61,8 +59,8 @@ func KeyOf(method string, u *url.URL) string {
 	return b.String()
 }
 
-// ParseKey turns what a person types, a key or a URL, into a key. Secrets in
-// it are dropped. ok is false for text that is neither.
+// ParseKey turns what a person types, a key or a URL, into a key. Secrets in it are dropped. ok is false for text that
+// is neither.
 func ParseKey(text string) (key string, ok bool) {
 	method, rest, found := strings.Cut(strings.TrimSpace(text), " ")
 	if !found {
@@ -91,8 +89,8 @@ func isToken(s string) bool {
 	})
 }
 
-// publicQuery sorts a raw query and drops what is secret. A raw ';' separates
-// like '&': some servers read it so, and a secret must not hide behind it.
+// publicQuery sorts a raw query and drops what is secret. A raw ';' separates like '&': some servers read it so, and a
+// secret must not hide behind it.
 func publicQuery(raw string) string {
 	type pair struct{ name, text string }
 	var pairs []pair

@@ -1,6 +1,6 @@
 package cache
 
-// A glance into a body: is it what it should be, and will it change soon?
+// What a body says: is it an answer at all, and will it change soon?
 
 import (
 	"bytes"
@@ -9,12 +9,13 @@ import (
 	"time"
 )
 
-type look uint8
+// volatility is how soon an answer may change.
+type volatility uint8
 
 const (
-	looksSettled look = iota
-	looksChanging
-	looksEmpty
+	settledAnswer volatility = iota
+	changingAnswer
+	emptyAnswer
 )
 
 // errNotObject is why a body must not be stored.
@@ -24,9 +25,8 @@ var (
 	errNotObject = errors.New("the body is not a JSON object with content")
 )
 
-// checkBody is the check that every stored body has passed: a complete JSON
-// object with at least one member. HTML pages, cut transfers, undecoded gzip,
-// arrays and "{}" are refused.
+// checkBody is the check that every stored body has passed: a complete JSON object with at least one member. HTML
+// pages, cut transfers, undecoded gzip, arrays and "{}" are refused.
 func checkBody(body []byte) error {
 	trimmed := bytes.TrimSpace(body)
 	switch {
@@ -43,32 +43,32 @@ func checkBody(body []byte) error {
 // settled are the series states after which nothing much happens.
 var settled = map[string]bool{"Ended": true, "Canceled": true, "Cancelled": true}
 
-// peek decides by the body how soon an answer may change. What can't be told
-// counts as changing: asking a day later costs one revalidation.
-func peek(c Class, body []byte, now time.Time) look {
+// volatilityOf decides by the body how soon an answer may change. What is not known counts as changing: asking a day later
+// costs one revalidation.
+func volatilityOf(c Class, body []byte, now time.Time) volatility {
 	switch c {
 	case Search:
-		return peekSearch(body)
+		return searchVolatility(body)
 	case TVDetails:
 		var tv struct {
 			Status *string `json:"status"`
 		}
 		if json.Unmarshal(body, &tv) != nil || tv.Status == nil || !settled[*tv.Status] {
-			return looksChanging
+			return changingAnswer
 		}
-		return looksSettled
+		return settledAnswer
 	case SeasonDetails:
-		return peekSeason(body, now)
+		return seasonVolatility(body, now)
 	case Uncached, MovieDetails, Titles, EpisodeGroups, Reference:
 	}
-	return looksSettled
+	return settledAnswer
 }
 
-// peekSearch: a page of results, or the lists of a find.
-func peekSearch(body []byte) look {
+// searchVolatility: a page of results, or the lists of a find.
+func searchVolatility(body []byte) volatility {
 	var lists map[string]json.RawMessage
 	if json.Unmarshal(body, &lists) != nil {
-		return looksChanging
+		return changingAnswer
 	}
 	rows := 0
 	for name, raw := range lists {
@@ -81,14 +81,14 @@ func peekSearch(body []byte) look {
 		}
 	}
 	if rows == 0 {
-		return looksEmpty
+		return emptyAnswer
 	}
-	return looksSettled
+	return settledAnswer
 }
 
-// peekSeason: the latest air date in the body, of the season or an episode,
-// against the last 60 days. Seasons often have no date of their own.
-func peekSeason(body []byte, now time.Time) look {
+// seasonVolatility: the latest air date in the body, of the season or an episode, against the last 60 days. Seasons often
+// have no date of their own.
+func seasonVolatility(body []byte, now time.Time) volatility {
 	var s struct {
 		AirDate  string `json:"air_date"`
 		Episodes []struct {
@@ -96,18 +96,18 @@ func peekSeason(body []byte, now time.Time) look {
 		} `json:"episodes"`
 	}
 	if json.Unmarshal(body, &s) != nil {
-		return looksChanging
+		return changingAnswer
 	}
 	last := s.AirDate
 	for _, e := range s.Episodes {
 		if e.AirDate == "" {
-			return looksChanging // an episode without a date is still to come
+			return changingAnswer // an episode without a date is still to come
 		}
 		last = max(last, e.AirDate)
 	}
 	aired, err := time.Parse(time.DateOnly, last)
 	if err != nil || now.Sub(aired) < recentSeason {
-		return looksChanging
+		return changingAnswer
 	}
-	return looksSettled
+	return settledAnswer
 }

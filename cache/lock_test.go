@@ -1,7 +1,6 @@
 package cache
 
-// What a lock that is not free means: our own session at work, another process
-// at work, or one that does not move.
+// What a lock that is not free means: our own session at work, another process at work, or one that does not move.
 
 import (
 	"context"
@@ -15,8 +14,8 @@ import (
 	"github.com/anivault/anivault/internal/lockfile"
 )
 
-// A merge of our own that takes long is waited for: the process must not take
-// itself for a stranger, warn about it, and do without what it is writing down.
+// A merge of our own that takes long is waited for: the process must not take itself for a stranger, warn about it, and
+// do without what it is writing down.
 func TestTheOwnLongMergeIsWaitedForInSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h heard

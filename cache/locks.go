@@ -88,23 +88,24 @@ func pulse(path string, every time.Duration) (stop func()) {
 		_ = os.Chtimes(path, now, now) // without it others take us for stopped, and do without the lock
 	}
 	touch()
-	done, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		tick := time.NewTicker(every)
-		defer tick.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-tick.C:
-				touch()
-			}
+	var mu sync.Mutex // held while touching: nothing is touched after stop
+	over := false
+	mu.Lock()
+	defer mu.Unlock()
+	var timer *time.Timer
+	timer = time.AfterFunc(every, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if !over {
+			touch()
+			timer.Reset(every)
 		}
-	}()
+	})
 	return func() {
-		close(done)
-		<-ended
+		mu.Lock()
+		defer mu.Unlock()
+		over = true
+		timer.Stop()
 	}
 }
 
@@ -117,7 +118,7 @@ func touched(path string) int64 {
 	return info.ModTime().UnixNano()
 }
 
-// pulseWatch tells a holder that moves from one that was stopped.
+// pulseWatch distinguishes a holder that moves from one that was stopped.
 type pulseWatch struct {
 	limit time.Duration // without a touch for so long it does not move
 	seen  int64

@@ -15,9 +15,9 @@ import (
 // nothing is stored about it.
 //
 // A resource is the key of a request without its query, as in "GET https://api.themoviedb.org:443/3/tv/1399" (see
-// [KeyOf]). Answers to that path, with any query, and to every path below it ("/3/tv/1399/season/1") are about it;
-// 404s count, deleted answers and those that nothing may serve any more do not. An answer that is dated ahead of the
-// clock does not count either: it is asked for again.
+// [KeyOf]). Answers to that path, with any query, and to every path below it ("/3/tv/1399/season/1") are about it; 404s
+// count, deleted answers and those that nothing may serve any more do not. An answer that is dated ahead of the clock
+// does not count either: it is asked for again.
 //
 // One session reads thousands of resources. The result has the order of the resources. With [ErrLocked] the times are
 // those of the journals alone.

@@ -60,7 +60,7 @@ func (s *Store) takeOrphans() orphans {
 	for owner, names := range byOwner {
 		lock, err := lockfile.TakeOver(lockPath(s.journalDir(), owner))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			continue // alive, or nobody can tell
+			continue // alive, or not known
 		}
 		o := orphan{lock: lock}
 		for _, n := range names {

@@ -1,7 +1,7 @@
 package cache
 
-// How long each kind of answer is fresh: the table of docs/reference.md. The table
-// decides, not Cache-Control: TMDB's edge speaks of its own hours.
+// How long each kind of answer is fresh: the table of docs/reference.md. The table decides, not Cache-Control: TMDB's
+// edge speaks of its own hours.
 
 import (
 	"net/http"
@@ -12,8 +12,8 @@ import (
 
 const day = 24 * time.Hour
 
-// KeepLimit is the longest time anything is kept, whatever the settings say,
-// also offline: TMDB's terms allow six months.
+// KeepLimit is the longest time anything is kept, whatever the settings say, also offline: TMDB's terms allow six
+// months.
 const KeepLimit = 180 * day
 
 // recentSeason is how long after its last air date a season still changes often.
@@ -39,7 +39,7 @@ var classNames = [...]string{
 	Titles: "titles", EpisodeGroups: "episode_groups", Reference: "reference",
 }
 
-// String gives the name that statistics and listings show.
+// String returns the name that statistics and listings show.
 func (c Class) String() string {
 	if int(c) < len(classNames) {
 		return classNames[c]
@@ -59,9 +59,8 @@ type Lifetime struct {
 // Policy says how long the answers of each class live.
 type Policy [Reference + 1]Lifetime
 
-// DefaultPolicy is the table of docs/reference.md. An empty search stays 8 h
-// because TMDB's edge keeps empty results for 6 to 8 h: asking again sooner is
-// useless.
+// DefaultPolicy is the table of docs/reference.md. An empty search stays 8 h because TMDB's edge keeps empty results
+// for 6 to 8 h: asking again sooner is useless.
 func DefaultPolicy() Policy {
 	const w = 7 * day
 	return Policy{
@@ -76,8 +75,8 @@ func DefaultPolicy() Policy {
 	}
 }
 
-// Fresh is how long an answer of class c with this status and body is fresh
-// from now on. 0 means that it must not be stored.
+// Fresh is how long an answer of class c with this status and body is fresh from now on. 0 means that it must not be
+// stored.
 func (p *Policy) Fresh(c Class, status int, body []byte, now time.Time) time.Duration {
 	if int(c) >= len(p) {
 		return 0
@@ -85,12 +84,12 @@ func (p *Policy) Fresh(c Class, status int, body []byte, now time.Time) time.Dur
 	life := p[c]
 	switch status {
 	case http.StatusOK:
-		switch peek(c, body, now) {
-		case looksEmpty:
+		switch volatilityOf(c, body, now) {
+		case emptyAnswer:
 			return life.Empty
-		case looksChanging:
+		case changingAnswer:
 			return life.Changing
-		case looksSettled:
+		case settledAnswer:
 			return life.Fresh
 		}
 	case http.StatusNotFound:
@@ -99,8 +98,7 @@ func (p *Policy) Fresh(c Class, status int, body []byte, now time.Time) time.Dur
 	return 0
 }
 
-// Keep is how long after it was fetched an answer of class c may still serve,
-// never more than [KeepLimit].
+// Keep is how long after it was fetched an answer of class c may still serve, never more than [KeepLimit].
 func (p *Policy) Keep(c Class) time.Duration {
 	if int(c) >= len(p) {
 		return 0
@@ -108,9 +106,8 @@ func (p *Policy) Keep(c Class) time.Duration {
 	return min(p[c].Keep, KeepLimit)
 }
 
-// ClassOf tells the class of a request from its method and path. The API's
-// version segment ("3") is where the path begins to matter, so a base URL may
-// have a prefix.
+// ClassOf returns the class of a request, by its method and path. The API's version segment ("3") is where the path
+// begins to matter, so a base URL may have a prefix.
 func ClassOf(method string, u *url.URL) Class {
 	if method != "" && method != http.MethodGet {
 		return Uncached
@@ -133,8 +130,7 @@ func classOfPath(path string) Class {
 	return Uncached
 }
 
-// paths is the class of every path that is cached; "#" stands for a number,
-// "*" for anything.
+// paths is the class of every path that is cached; "#" stands for a number, "*" for anything.
 var paths = []struct {
 	pattern string
 	class   Class

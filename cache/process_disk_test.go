@@ -69,8 +69,7 @@ func TestProcessesThatFindTheSameDamageMendItOnce(t *testing.T) {
 	}
 }
 
-// ignoreFileSizeSignal lets a write above the limit fail instead of ending the
-// process.
+// ignoreFileSizeSignal lets a write above the limit fail instead of ending the process.
 func ignoreFileSizeSignal() { signal.Ignore(syscall.SIGXFSZ) }
 
 // fullTask writes although files can't grow any more.
@@ -127,8 +126,7 @@ func TestFullDiskIsSaidOnceAndTheRunGoesOn(t *testing.T) {
 	}
 }
 
-// plainTask asks for its keys, and says which sources answered and what was
-// warned of.
+// plainTask asks for its keys, and says which sources answered and what was warned of.
 func plainTask(ctx context.Context, tk task) error {
 	var said []string
 	s, err := Open(tk.Dir, Options{OnWarning: func(w Warning) { said = append(said, w.Kind.String()) }})

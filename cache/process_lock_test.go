@@ -16,8 +16,7 @@ import (
 	"time"
 )
 
-// holdTask takes the exclusive lock and keeps it, or claims a key and asks for
-// it without ever being answered.
+// holdTask takes the exclusive lock and keeps it, or claims a key and asks for it without ever being answered.
 func holdTask(ctx context.Context, tk task) error {
 	s, err := Open(tk.Dir, Options{})
 	if err != nil {

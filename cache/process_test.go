@@ -2,8 +2,8 @@
 
 package cache
 
-// Tests with real processes: the test binary starts itself again with a task
-// in the environment. What is common to them is here.
+// Tests with real processes: the test binary starts itself again with a task in the environment. What is common to them
+// is here.
 
 import (
 	"bufio"

@@ -35,8 +35,8 @@ type PruneResult struct {
 	Used    int64 // bytes in use afterwards; Compact gives the rest back
 }
 
-// Prune removes what is past the 180 days, what the options say, and what is above the size bound. It waits for the lock
-// as long as ctx allows.
+// Prune removes what is past the 180 days, what the options say, and what is above the size bound. It waits for the
+// lock as long as ctx allows.
 func (s *Store) Prune(ctx context.Context, o PruneOptions) (PruneResult, error) {
 	var res PruneResult
 	if o.MaxSize == 0 {
@@ -60,8 +60,8 @@ func (s *Store) pruneIfDue(db *DB, meta dbMeta) error {
 	return err
 }
 
-// isPruneDue reports whether the last prune was a day ago. One that is said to have been in the future is due, and so is
-// a clearing.
+// isPruneDue reports whether the last prune was a day ago. One that is said to have been in the future is due, and so
+// is a clearing.
 func isPruneDue(meta dbMeta, now time.Time) bool {
 	since := now.Sub(time.Unix(meta.Pruned, 0))
 	return meta.Format != "" && (since >= pruneEvery || since < -clockSlack || isAhead(meta.Cleared, now))
@@ -156,8 +156,8 @@ func (s *Store) prune(db *DB, meta dbMeta, o PruneOptions) (PruneResult, error) 
 	return PruneResult{Removed: len(doomed), Used: usedBytes(db)}, err
 }
 
-// redate writes down that a record which is dated ahead of the clock was fetched now, so that it goes in 180 days at the
-// latest. Its stamp is the oldest there is: whatever was written besides is newer.
+// redate writes down that a record which is dated ahead of the clock was fetched now, so that it goes in 180 days at
+// the latest. Its stamp is the oldest there is: whatever was written besides is newer.
 func redate(b *bolt.Bucket, c candidate, now time.Time) error {
 	rec, err := decodeRecord(c.bucket, c.key, b.Get([]byte(c.key)))
 	if err != nil {

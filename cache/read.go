@@ -20,7 +20,7 @@ import (
 // batchKeys is how many keys one session reads at most: about 10 ms.
 const batchKeys = 4096
 
-// sight is what a reader has seen, so that it can be told whether there is something newer.
+// sight is what a reader has seen, so that changes since then are noticed.
 type sight struct {
 	state  dbState // the database's
 	recent bool    // it had just changed, and may change again without another state
@@ -215,11 +215,3 @@ func (s *Store) refreshPeers() {
 		}
 	}
 }
-
-// isRecent reports whether a state is so young that the file's time of change may not tell it from the next one.
-func (d dbState) isRecent() bool {
-	return d != dbState{} && time.Since(time.Unix(0, d.mtime)) < stateTick
-}
-
-// stateTick is longer than the ticks of file systems' clocks.
-const stateTick = 20 * time.Millisecond

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"os"
+	"sync/atomic"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -137,4 +138,12 @@ func (s *Store) Usage() Usage {
 		Refused: c.refused.Load(), Waits: c.waits.Load(), Written: c.written.Load(), Merges: c.merges.Load(),
 		Damaged: c.damaged.Load(),
 	}
+}
+
+// counters count what this Store has done since it was opened.
+type counters struct {
+	fresh, revalidated, stale, network atomic.Uint64 // answers by source
+	refused                            atomic.Uint64 // answers that were not fit to be stored
+	waits                              atomic.Uint64 // waits for another process's answer
+	written, merges, damaged           atomic.Uint64
 }

@@ -16,8 +16,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestStoresTogetherAreOneMap: several stores over one directory, opened,
-// closed and merged at will, are the same as one map.
+// TestStoresTogetherAreOneMap: several stores over one directory, opened, closed and merged at will, are the same as
+// one map.
 func TestStoresTogetherAreOneMap(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		dir, err := os.MkdirTemp("", "cache-model-")
@@ -108,7 +108,7 @@ func TestStoresTogetherAreOneMap(t *testing.T) {
 				clk.advance(time.Microsecond)
 				check(stores[i].Clear(ctx))
 				clk.advance(time.Microsecond)
-				_, err = stores[1-i].Import(ctx, strings.NewReader(text.String()))
+				_, err = stores[1-i].Import(ctx, strings.NewReader(text.String()), nil)
 				check(err)
 			},
 			"": func(*rapid.T) {

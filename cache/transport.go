@@ -296,7 +296,7 @@ func (t *Transport) staleOrError(q question, e *Entry, err error) (answer, error
 	return answer{}, err
 }
 
-// staleOrAnswer answers with the expired entry rather than with an answer that is worth nothing.
+// staleOrAnswer answers with the expired entry, or with the worthless answer where there is none.
 func (t *Transport) staleOrAnswer(q question, e *Entry, got answer) answer {
 	if ans, ok := t.stored(q, e); ok {
 		return ans

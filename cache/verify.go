@@ -1,6 +1,6 @@
 package cache
 
-// Verify: is everything in the cache what was once written? All pages, the order of the keys, the checksum of every
+// Verify checks that everything in the cache is what was once written: all pages, the order of the keys, the checksum of every
 // record, and the journals.
 
 import (
@@ -32,9 +32,8 @@ func (r *VerifyReport) add(where, format string, args ...any) {
 	r.Problems = append(r.Problems, Problem{where, fmt.Sprintf(format, args...)})
 }
 
-// Verify checks everything and changes nothing. Others can read meanwhile.
-// What a killed process left half written at the end of its journal is no
-// problem: it was never acknowledged.
+// Verify checks everything and changes nothing. Others can read meanwhile. What a killed process left half written at
+// the end of its journal is not a problem: it was never acknowledged.
 func (s *Store) Verify(ctx context.Context) (VerifyReport, error) {
 	var rep VerifyReport
 	s.verifyJournals(&rep)
@@ -88,8 +87,7 @@ func (s *Store) verifyRecords(ctx context.Context, tx *bolt.Tx, rep *VerifyRepor
 	})
 }
 
-// verifyJournals reads every journal afresh. Only those of the dead can be
-// judged to their end: the living are writing.
+// verifyJournals reads every journal afresh. Only those of the dead can be judged to their end: the living are writing.
 func (s *Store) verifyJournals(rep *VerifyReport) {
 	for _, name := range s.journalNames() {
 		alive := s.alive(name.owner)

@@ -34,8 +34,7 @@ func (k WarningKind) String() string {
 	return "unknown"
 }
 
-// Warning is one thing that was worked around. It is an error, with the cause
-// inside.
+// Warning is one thing that was worked around. It is an error, with the cause inside.
 type Warning struct {
 	Kind WarningKind
 	Path string // the file or directory it is about

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/anivault/anivault/cache"
+	"github.com/anivault/anivault/tmdb"
 )
 
 func (c *command) cacheImportCommand() *cobra.Command {
@@ -24,11 +25,14 @@ func (c *command) cacheImportCommand() *cobra.Command {
 			return err
 		}
 		defer in.Close()
-		res, err := store.Import(ctx, in)
+		res, err := store.Import(ctx, in, tmdb.Valid)
 		if err != nil && res.Imported == 0 {
 			return err
 		}
 		c.say("imported %d records; left out %d that are no newer and %d past 180 days\n", res.Imported, res.Older, res.Expired)
+		if res.Refused > 0 {
+			c.say("left out %d that are not answers of TMDB's\n", res.Refused)
+		}
 		return err
 	})
 }
