@@ -3,7 +3,9 @@
 // of each file, and anivault's own, which also follows links and judges what is media. A small library shows what
 // it costs to start.
 //
-//	go run -C bench ./rematch [-files 100000] [-folder 50] [-runs 5]
+//	go run -C bench ./rematch [-files 100000] [-folder 50] [-runs 5] [-before BIN]
+//
+// With -before, another build of the program is measured in the same turns.
 package main
 
 import (
@@ -32,8 +34,9 @@ func main() {
 	folder := flag.Int("folder", 50, "files in each folder")
 	runs := flag.Int("runs", 5, "how often each is measured, in turns")
 	bin := flag.String("bin", "", "program to measure (default: build it)")
+	before := flag.String("before", "", "another `program` to measure in the same turns")
 	flag.Parse()
-	if err := run(*bin, *files, *folder, *runs); err != nil {
+	if err := run(*bin, *before, *files, *folder, *runs); err != nil {
 		fmt.Fprintln(os.Stderr, "rematch:", err)
 		os.Exit(1)
 	}
@@ -46,7 +49,7 @@ type bench struct {
 	fake *tmdbfake.Fake
 }
 
-func run(bin string, files, folder, runs int) error {
+func run(bin, before string, files, folder, runs int) error {
 	tmp, err := os.MkdirTemp("", "rematch-")
 	if err != nil {
 		return err
@@ -75,19 +78,34 @@ func run(bin string, files, folder, runs int) error {
 	defer server.Close()
 	b := bench{bin, append(os.Environ(), "HOME="+tmp, "ANIVAULT_TMDB_BASE_URL="+server.URL(), "ANIVAULT_TMDB_TOKEN=bench"), fake}
 
-	fmt.Printf("%d cores, %s, %d files, %d in a folder; the median of %d runs\n\n%-24s %10s %12s %10s %9s\n",
+	fmt.Printf("%d cores, %s, %d files, %d in a folder; the median of %d runs\n\n%-30s %10s %12s %10s %9s\n",
 		runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly), files, folder, runs, "what", "seconds", "files/s", "peak MB", "requests")
-	match := func(lib string) func() (result, error) { return func() (result, error) { return b.match(lib) } }
-	if err := measure(1, []step{{"match, cold", match(lib)}, {"10 files, cold", match(few)}}); err != nil {
-		return err
+	programs := []struct {
+		bench
+		name string
+	}{{b, ""}}
+	if before != "" {
+		was := b
+		was.bin, was.env = before, append(slices.Clone(b.env), "HOME="+filepath.Join(tmp, "before")) // the last HOME counts
+		programs = append(programs, struct {
+			bench
+			name string
+		}{was, ", before"})
 	}
-	return measure(runs, []step{
+	cold := []step{}
+	warm := []step{
 		{"walk alone: WalkDir", func() (result, error) { return timed(lib, walk) }},
 		{"walk alone: our own", func() (result, error) { return timed(lib, ownWalk) }},
-		{"match, warm", match(lib)},
-		{"10 files, warm", match(few)},
-		{"version (start alone)", b.start},
-	})
+	}
+	for _, p := range programs {
+		match := func(lib string) func() (result, error) { return func() (result, error) { return p.match(lib) } }
+		cold = append(cold, step{"match, cold" + p.name, match(lib)}, step{"10 files, cold" + p.name, match(few)})
+		warm = append(warm, step{"match, warm" + p.name, match(lib)}, step{"10 files, warm" + p.name, match(few)}, step{"version (start alone)" + p.name, p.start})
+	}
+	if err := measure(1, cold); err != nil {
+		return err
+	}
+	return measure(runs, warm)
 }
 
 // step is one thing that is measured; result is what came of it.
@@ -118,7 +136,7 @@ func measure(runs int, steps []step) error {
 	for i, s := range steps {
 		slices.SortFunc(all[i], func(a, b result) int { return cmp.Compare(a.took, b.took) })
 		r := all[i][runs/2]
-		fmt.Printf("%-24s %10.3f %12.0f %10.1f %9d\n", s.name, r.took.Seconds(), float64(r.files)/r.took.Seconds(), float64(r.peak)/1e6, r.requests)
+		fmt.Printf("%-30s %10.3f %12.0f %10.1f %9d\n", s.name, r.took.Seconds(), float64(r.files)/r.took.Seconds(), float64(r.peak)/1e6, r.requests)
 	}
 	return nil
 }

@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	heldLines = 1000
+	heldLines = 3000
 	// window bounds how many files of one directory are decided together. It is below heldLines, or a large directory could
 	// never be admitted.
 	window = 500
 	// Batches are looked up in the cache together, because a session costs as much as reading a small directory: at most
 	// together of them, until they have togetherFiles files, or the first has waited for togetherWait.
-	together      = 64
-	togetherFiles = 250
+	together      = 200
+	togetherFiles = 1000
 	togetherWait  = 5 * time.Millisecond
 )
 
