@@ -1,16 +1,30 @@
-// Package cache is a response cache for TMDB's API v3 that many short-lived processes share.
+// Package cache keeps TMDB's answers for many short-lived processes that share a folder.
 //
-// Most callers want a [Transport], an [net/http.RoundTripper] on top of a [Store]: fresh answers come from the store,
-// expired ones are revalidated with their ETag, and when TMDB can't be asked an expired answer is returned, marked as
-// stale (see [InfoFrom]). One question is asked once, by all processes together. How long each kind of answer is kept is
-// one table, [DefaultPolicy].
+// # What most callers need
 //
-// A [Store] keeps answers in one bbolt file. bbolt lets one writer in and nobody beside it, so the file is never held
-// open: it is opened for one batch of reads, or for one merge of writes, and closed again, each under one file lock.
-// What a process writes goes first to a journal of its own: one append, after which a kill -9 can't lose it. Journals are
-// merged into the file every second or every 256 records, and those of dead processes by whichever process comes next.
-// All processes read all journals, so an answer is shared the moment it is written. [Store.Bucket] keeps other values in
-// the same way, and [Store.Newest] returns how new the answers about an entry are.
+//   - [Open] and [Options] open a [Store] in a folder; [Store.Close] writes what is left.
+//   - [Transport] is a [net/http.RoundTripper] on top of it. Store and Next are required; Valid should be the client's
+//     own check (tmdb.Valid).
+//   - [InfoFrom] returns where an answer came from and how old it is: an [Info] with its [Source].
+//   - [Policy] is the table of lifetimes, one [Lifetime] a [Class] of question; [DefaultPolicy] is made for TMDB.
+//   - [Store.Bucket] keeps values of your own beside the answers; [Store.Newest] says how new the answers about an entry are.
+//   - [ErrWait] says that another process is asking the same question for too long.
+//
+// Everything else is for programs that show and tend a cache: statistics, lists, prune, compact, verify, export.
+//
+// # What a request meets
+//
+// A fresh answer comes from the store. For any other question one process asks: it holds a claim, a lock on a file
+// chosen by the key's hash, and the others wait for its answer, or take over when it fails or dies. An expired answer
+// is revalidated with its ETag. When the upstream can't be asked, an expired answer serves, marked as [Stale].
+//
+// # How it is kept
+//
+// The answers lie in one bbolt file. bbolt lets one writer in and nobody beside it, so the file is never held open:
+// it is opened for one batch of reads, or for one merge of writes, inside one file lock. What a process writes goes
+// first to a journal of its own, in one append, after which a kill -9 can't lose it. Every process reads the journals
+// of its peers, so an answer is shared at once. Journals are merged into the file every second or every 256 records,
+// and those of dead processes by the next one that merges.
 //
 // One answer has four forms on its way:
 //
@@ -19,7 +33,7 @@
 //	record         record.go             its envelope: checksum, stamp, dates; what the database holds under its key
 //	journalRecord  journal.go            an append to a journal: bucket, key and record
 //
-// The package never fails because the disk does: without locks, without space, without permission or with a damaged file
-// it says so once ([Options].OnWarning) and goes on with what is left. Whatever lies in the place of its files, it opens
-// regular files only, and looks through all page references of a database before bbolt trusts them ([OpenDB]).
+// The package never fails because the disk does: without locks, space or permission, or with a damaged file, it warns
+// once ([Options].OnWarning) and goes on with what is left. It opens regular files only, and looks through all page
+// references of a database before bbolt trusts them ([OpenDB]).
 package cache

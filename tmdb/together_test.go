@@ -28,7 +28,7 @@ func newClient(baseURL, token string, answers *cache.Store, limiter *ratelimit.L
 	limited := &ratelimit.Transport{
 		Base: tmdb.NewWire(tmdb.NewHTTPTransport(tmdb.TransportOptions{})), Limiter: limiter, Classify: classify, MaxBody: tmdb.MaxBody,
 	}
-	cached := &cache.Transport{Store: answers, Next: tmdb.NewKeyGuard(limited), MaxBody: tmdb.MaxBody}
+	cached := &cache.Transport{Store: answers, Next: tmdb.NewKeyGuard(limited), Valid: tmdb.Valid, MaxBody: tmdb.MaxBody}
 	return tmdb.New(tmdb.Options{
 		BaseURL: baseURL, Token: token, HTTPClient: &http.Client{Transport: cached}, OnUndecodable: cached.Forget,
 	})
