@@ -165,25 +165,22 @@ func (k *guardedKey) send(ctx context.Context, next http.RoundTripper, req *http
 	}
 	resp.Request = req
 	resp.Body = io.NopCloser(bytes.NewReader(body))
-	if err := k.learn(req, resp, body); err != nil {
-		return nil, err
+	if refusal, ok := errors.AsType[*UnauthorizedError](errorAnswer(req, resp, body)); ok {
+		k.refuse(refusal)
+		return nil, refusal
+	}
+	if k.proven.Err() == nil && provesKey(req, resp, body) {
+		k.prove()
 	}
 	return resp, nil
 }
 
-// learn returns the refusal that an answer is, and marks the key as proven by one that TMDB gives only to a key that
-// it knows: neither a redirect nor a limit, trouble of the server or a body that is not TMDB's.
-func (k *guardedKey) learn(req *http.Request, resp *http.Response, body []byte) error {
-	if refusal, ok := errors.AsType[*UnauthorizedError](errorAnswer(req, resp, body)); ok {
-		k.refuse(refusal)
-		return refusal
+// provesKey reports whether an answer is one that TMDB gives only to a key that it knows: neither a redirect nor a
+// limit, trouble of the server or a body that is not TMDB's.
+func provesKey(req *http.Request, resp *http.Response, body []byte) bool {
+	if resp.StatusCode >= 300 && resp.StatusCode < 400 && resp.StatusCode != http.StatusNotModified {
+		return false
 	}
-	redirect := resp.StatusCode >= 300 && resp.StatusCode < 400 && resp.StatusCode != http.StatusNotModified
-	if k.proven.Err() != nil || redirect {
-		return nil
-	}
-	if outcome := Classify(req, resp, body, nil); outcome == OutcomeOK || outcome == OutcomeClient {
-		k.prove()
-	}
-	return nil
+	outcome := Classify(req, resp, body, nil)
+	return outcome == OutcomeOK || outcome == OutcomeClient
 }
