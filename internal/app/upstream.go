@@ -36,7 +36,7 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 		Base: tmdb.NewWire(wire), Limiter: limiter, Classify: classify, MaxBody: tmdb.MaxBody,
 	}), &u.refused}
 	u.Transport = &cache.Transport{
-		Store: store, Next: u.sender, Refresh: opts.Refresh, Offline: opts.Offline, MaxWait: cfg.Tuning.MaxWait,
+		Store: store, Next: u.sender, Refresh: opts.Refresh, Offline: opts.Offline, MaxWait: max(cfg.Tuning.MaxWait, 1),
 		Blocked: func(err error) bool { return !errors.As(err, new(*tmdb.ArgumentError)) }, MaxBody: tmdb.MaxBody,
 		Valid: tmdb.Valid, Waited: ratelimit.WithWaited,
 		Closed: func(ctx context.Context) bool {

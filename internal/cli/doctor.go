@@ -178,7 +178,7 @@ func checkTMDB(ctx context.Context, cfg *config.Config) finding {
 func probe(ctx context.Context, cfg *config.Config) (took, skew time.Duration, err error) {
 	const patience = 10 * time.Second
 	own := *cfg
-	own.Tuning.MaxWait, own.Tuning.MaxRetries = min(own.Tuning.MaxWait, patience), 0
+	own.Tuning.MaxWait, own.Tuning.MaxRetries = min(own.Tuning.MaxWait, patience), -1
 	run, err := app.Open(&own, app.Options{})
 	if err != nil {
 		return 0, 0, err
