@@ -41,8 +41,8 @@
 //
 // [Operator] changes a running limiter from outside; [Limiter.Status] and [ReadStatus] show it; [Hooks] report what
 // happens. [Snapshot] is the pure core: [Snapshot.TryGrant] and [Snapshot.Record] take the moment as an argument, and
-// chance as well, so a simulation can drive the real limiter in virtual time. A [Store] keeps the snapshot and makes each
-// step atomic; the Limiter waits outside all locks.
+// chance as well, so a simulation can drive the real limiter in virtual time. A [Store] keeps the snapshot and makes
+// each step atomic; the Limiter waits outside all locks.
 //
 // The package does not log, print, read the environment or exit.
 package ratelimit

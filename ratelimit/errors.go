@@ -50,7 +50,8 @@ type AcquireTimeoutError struct {
 
 // Error implements error.
 func (e *AcquireTimeoutError) Error() string {
-	return fmt.Sprintf("send request: %v: waited %s, last for %s in %s", ErrAcquireTimeout, e.Waited.Round(time.Millisecond), e.Why, e.State)
+	return fmt.Sprintf("send request: %v: waited %s, last for %s in %s",
+		ErrAcquireTimeout, e.Waited.Round(time.Millisecond), e.Why, e.State)
 }
 
 // Is reports whether target is ErrAcquireTimeout.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,50 +17,65 @@ const (
 	day  = 24 * hour
 )
 
-// fields is the table of all settings, in the order of the documentation. Ranges are in the kind's unit: seconds
-// for all durations. A setting whose range begins at 0 and whose default is not 0 keeps a chosen zero as a negative value.
+// fields is the table of all settings, in the order of the documentation. Ranges are in the kind's unit: seconds for
+// all durations. A setting whose range begins at 0 and whose default is not 0 keeps a chosen zero as a negative
+// value.
 var fields = []field{
-	{"rate_base", number, 0.1, 1000, func(t *Tuning) any { return &t.RateBase }, "requests a second in Normal"},
-	{"bucket_cap", number, 1, 1000, func(t *Tuning) any { return &t.BucketCap }, "requests that may leave at once after a rest (default: rate_base)"},
-	{"ceiling", integer, 1, maxGrants, func(t *Tuning) any { return &t.Ceiling }, "most requests in any ceiling_window, all processes together"},
-	{"ceiling_window", seconds, 0.001, 60, func(t *Tuning) any { return &t.CeilingWindow }, "length of the window that ceiling is about"},
-	{"concurrency", integer, 1, 256, func(t *Tuning) any { return &t.Concurrency }, "requests under way at once, this process"},
-	{"concurrency_total", integer, 1, 256, func(t *Tuning) any { return &t.ConcurrencyTotal }, "requests under way at once, all processes together"},
-	{"p_throttle", number, 0.01, 1, func(t *Tuning) any { return &t.PThrottle }, "error ratio from which on Normal becomes Throttle"},
-	{"p_recover", number, 0.001, 1, func(t *Tuning) any { return &t.PRecover }, "error ratio below which Throttle may end"},
-	{"n_throttle", integer, 1, 1000, func(t *Tuning) any { return &t.NThrottle }, "429s in a row that lead from Normal to Throttle"},
-	{"n_cacheonly", integer, 1, 1000, func(t *Tuning) any { return &t.NCacheOnly }, "429s in a row that lead from Throttle to Sleep"},
-	{"n_failures", integer, 1, 1000, func(t *Tuning) any { return &t.NFailures }, "5xx and network errors in a row that lead to Sleep"},
-	{"s_recover", integer, 1, 2000, func(t *Tuning) any { return &t.SRecover }, "successes in Throttle before it may end"},
-	{"sleep_min", seconds, 0.001, day, func(t *Tuning) any { return &t.SleepMin }, "first Sleep"},
-	{"sleep_max", seconds, 0.001, day, func(t *Tuning) any { return &t.SleepMax }, "longest Sleep; a longer Retry-After leads to CacheOnly"},
-	{"sleep_max_outage", seconds, 0.001, day, func(t *Tuning) any { return &t.SleepMaxOutage }, "longest Sleep of an outage without 429s"},
-	{"probe_success", integer, 1, 100, func(t *Tuning) any { return &t.ProbeSuccess }, "good probes that lead from HalfOpen to Normal"},
-	{"cooldown_factor", number, 1, 100, func(t *Tuning) any { return &t.CooldownFactor }, "by which a failed probe makes the next Sleep longer"},
-	{"cooldown_reset", seconds, 0, day, func(t *Tuning) any { return &t.CooldownReset }, "time in Normal after which Sleep begins with sleep_min again"},
-	{"hysteresis", integer, 1, 100, func(t *Tuning) any { return &t.Hysteresis }, "times in a row a ratio must be seen before it changes the state"},
-	{"min_samples", integer, 1, 2000, func(t *Tuning) any { return &t.MinSamples }, "answers before an error ratio is judged"},
-	{"window", seconds, 1, hour, func(t *Tuning) any { return &t.Window }, "age up to which answers count for ratios"},
-	{"window_records", integer, 1, 2000, func(t *Tuning) any { return &t.WindowRecords }, "number of newest answers that count for ratios"},
-	{"ramp_start", number, 0.01, 1, func(t *Tuning) any { return &t.RampStart }, "share of the rate that worked to begin with after trouble with 429s"},
-	{"ramp_interval", seconds, 0.001, day, func(t *Tuning) any { return &t.RampInterval }, "time after which the rate is raised again"},
-	{"ramp_factor", number, 1.001, 10, func(t *Tuning) any { return &t.RampFactor }, "by how much the rate is raised each time"},
-	{"cacheonly_after", integer, 1, 1000, func(t *Tuning) any { return &t.CacheOnlyAfter }, "times sleep_max that failed rounds at the longest Sleep add up to before CacheOnly"},
-	{"max_retries", integer, 0, 100, func(t *Tuning) any { return &t.MaxRetries }, "retries of one request"},
-	{"max_wait", seconds, 0, day, func(t *Tuning) any { return &t.MaxWait }, "longest time one request waits for permission, retries included"},
-	{"request_timeout", seconds, 0.001, hour, func(t *Tuning) any { return &t.RequestTimeout }, "longest time one try may take once it is sent"},
-	{"auto_recover", minutes, 0, 30 * day, func(t *Tuning) any { return &t.AutoRecover }, "period after which CacheOnly is left by itself, or off"},
-	{"budget", quota, 1, 1e9, func(t *Tuning) any { return &t.Budget }, "most answered requests in a period, as in 5000/24h, or off"},
-	{"quota_orphan_after", seconds, 1, day, func(t *Tuning) any { return &t.QuotaOrphanAfter }, "time without a request after which what a run reserved of the budget is free again"},
-	{"processes", integer, 1, 1000, func(t *Tuning) any { return &t.Processes }, "processes to divide the rate by where they cannot see each other"},
+	{"rate_base", number, 0.1, 1000, "requests a second in Normal"},
+	{"bucket_cap", number, 1, 1000, "requests that may leave at once after a rest (default: rate_base)"},
+	{"ceiling", integer, 1, maxGrants, "most requests in any ceiling_window, all processes together"},
+	{"ceiling_window", seconds, 0.001, 60, "length of the window that ceiling is about"},
+	{"concurrency", integer, 1, 256, "requests under way at once, this process"},
+	{"concurrency_total", integer, 1, 256, "requests under way at once, all processes together"},
+	{"p_throttle", number, 0.01, 1, "error ratio from which on Normal becomes Throttle"},
+	{"p_recover", number, 0.001, 1, "error ratio below which Throttle may end"},
+	{"n_throttle", integer, 1, 1000, "429s in a row that lead from Normal to Throttle"},
+	{"n_cacheonly", integer, 1, 1000, "429s in a row that lead from Throttle to Sleep"},
+	{"n_failures", integer, 1, 1000, "5xx and network errors in a row that lead to Sleep"},
+	{"s_recover", integer, 1, 2000, "successes in Throttle before it may end"},
+	{"sleep_min", seconds, 0.001, day, "first Sleep"},
+	{"sleep_max", seconds, 0.001, day, "longest Sleep; a longer Retry-After leads to CacheOnly"},
+	{"sleep_max_outage", seconds, 0.001, day, "longest Sleep of an outage without 429s"},
+	{"probe_success", integer, 1, 100, "good probes that lead from HalfOpen to Normal"},
+	{"cooldown_factor", number, 1, 100, "by which a failed probe makes the next Sleep longer"},
+	{"cooldown_reset", seconds, 0, day, "time in Normal after which Sleep begins with sleep_min again"},
+	{"hysteresis", integer, 1, 100, "times in a row a ratio must be seen before it changes the state"},
+	{"min_samples", integer, 1, 2000, "answers before an error ratio is judged"},
+	{"window", seconds, 1, hour, "age up to which answers count for ratios"},
+	{"window_records", integer, 1, 2000, "number of newest answers that count for ratios"},
+	{"ramp_start", number, 0.01, 1, "share of the rate that worked to begin with after trouble with 429s"},
+	{"ramp_interval", seconds, 0.001, day, "time after which the rate is raised again"},
+	{"ramp_factor", number, 1.001, 10, "by how much the rate is raised each time"},
+	{"cacheonly_after", integer, 1, 1000, "times sleep_max that failed rounds at the longest Sleep add up to before CacheOnly"},
+	{"max_retries", integer, 0, 100, "retries of one request"},
+	{"max_wait", seconds, 0, day, "longest time one request waits for permission, retries included"},
+	{"request_timeout", seconds, 0.001, hour, "longest time one try may take once it is sent"},
+	{"auto_recover", minutes, 0, 30 * day, "period after which CacheOnly is left by itself, or off"},
+	{"budget", quota, 1, 1e9, "most answered requests in a period, as in 5000/24h, or off"},
+	{"quota_orphan_after", seconds, 1, day, "time without a request after which what a run reserved of the budget is free again"},
+	{"processes", integer, 1, 1000, "processes to divide the rate by where they cannot see each other"},
 }
 
 type field struct {
 	key       string
 	kind      kind
 	low, high float64
-	at        func(t *Tuning) any // pointer to *float64, *int, *time.Duration or *Budget
 	doc       string
+}
+
+// places are the fields of Tuning by their names in lower case: that of rate_base is ratebase.
+var places = func() map[string]int {
+	t, m := reflect.TypeFor[Tuning](), map[string]int{}
+	for i := range t.NumField() {
+		m[strings.ToLower(t.Field(i).Name)] = i
+	}
+	return m
+}()
+
+// at returns a pointer to the setting's field: *float64, *int, *time.Duration or *Budget.
+func (f *field) at(t *Tuning) any {
+	place := places[strings.ReplaceAll(f.key, "_", "")]
+	return reflect.ValueOf(t).Elem().Field(place).Addr().Interface()
 }
 
 // kind is how a setting is written.
@@ -122,23 +138,21 @@ func (f Field) Get(t Tuning) string { return f.f.text(&t) }
 func (f Field) Set(t *Tuning, text string) error { return f.f.set(t, strings.TrimSpace(text)) }
 
 func (f *field) set(t *Tuning, text string) error {
-	fail := func(reason, shown string) error {
-		return &TuningError{Keys: []string{f.key}, Values: []string{shown}, Reason: reason, Remedy: "allowed is " + f.allowed()}
-	}
+	var v float64
+	b, err := t.Budget, error(nil)
 	if f.kind == quota {
-		b, err := parseBudget(text, f.high)
-		if err != nil {
-			return fail(err.Error(), strconv.Quote(clip(text)))
-		}
+		b, err = parseBudget(text, f.high)
+	} else {
+		v, err = f.parse(text)
+	}
+	switch {
+	case err != nil:
+		return f.error(strconv.Quote(clip(text)), err.Error())
+	case f.kind == quota:
 		t.Budget = b
 		return nil
-	}
-	v, err := f.parse(text)
-	if err != nil {
-		return fail(err.Error(), strconv.Quote(clip(text)))
-	}
-	if !f.inRange(v) {
-		return fail("out of range", clip(text))
+	case !f.inRange(v):
+		return f.error(clip(text), "out of range")
 	}
 	if v == 0 && f.value(&defaults) != 0 {
 		v = -1 // chosen, not the default
@@ -229,7 +243,11 @@ func (f *field) check(t *Tuning) error {
 	if ok {
 		return nil
 	}
-	return &TuningError{Keys: []string{f.key}, Values: []string{f.text(t)}, Reason: "out of range", Remedy: "allowed is " + f.allowed()}
+	return f.error(f.text(t), "out of range")
+}
+
+func (f *field) error(value, reason string) *TuningError {
+	return &TuningError{Keys: []string{f.key}, Values: []string{value}, Reason: reason, Remedy: "allowed is " + f.allowed()}
 }
 
 func (f *field) inRange(v float64) bool { return v >= f.low && v <= f.high } // false for NaN
@@ -275,7 +293,8 @@ func parseBudget(text string, most float64) (Budget, error) {
 	}
 	b := Budget{int(min(n, most+1)), d}
 	if n != math.Trunc(n) || !b.valid(most) {
-		return Budget{}, fmt.Errorf("not a positive number of requests and a period of at most %s", formatDuration(longestPeriod))
+		return Budget{}, fmt.Errorf("not a positive number of requests and a period of at most %s",
+			formatDuration(longestPeriod))
 	}
 	return b, nil
 }

@@ -156,7 +156,8 @@ func (p *Permit) leave() {
 
 func (l *Limiter) record(p *Permit, e Event) {
 	defer p.leave() // if a hook panics
-	r := Report{Owner: l.owner, Pass: p.pass, Event: e, Draw: l.draw(), KeepBudget: e.Status == 0 && p.booked && p.reservation.put()}
+	r := Report{Owner: l.owner, Pass: p.pass, Event: e, Draw: l.draw()}
+	r.KeepBudget = e.Status == 0 && p.booked && p.reservation.put()
 	var out Recorded
 	seen, err := l.do(context.Background(), func(at Instant, s *Snapshot, t *Tuning) (Transition, bool, error) {
 		r.Tuning = t

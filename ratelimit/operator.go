@@ -96,7 +96,8 @@ func (o Operator) Reset(ctx context.Context, force bool) error {
 	return o.order(ctx, func(at Instant, s *Snapshot) error {
 		now := s.advance(at)
 		old := &s.machine
-		fresh := machine{state: Normal, epoch: old.epoch + 1, permits: old.permits, overrun: old.permits, since: now, reason: ReasonReset}
+		fresh := machine{state: Normal, epoch: old.epoch + 1, since: now, reason: ReasonReset}
+		fresh.permits, fresh.overrun = old.permits, old.permits
 		if !force {
 			fresh.pauseUntil = old.pauseUntil
 		}

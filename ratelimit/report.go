@@ -40,7 +40,8 @@ func (s *Snapshot) Record(at Instant, r Report) Recorded {
 		out.Pause = max(m.pauseUntil.sub(now), 0)
 	}
 	if !out.Late {
-		out.Transition, out.Moved = s.step(now, r.Tuning, move{on: onAnswer, event: r.Event, permit: r.Pass.Number, draw: r.Draw})
+		v := move{on: onAnswer, event: r.Event, permit: r.Pass.Number, draw: r.Draw}
+		out.Transition, out.Moved = s.step(now, r.Tuning, v)
 	}
 	return out
 }

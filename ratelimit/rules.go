@@ -28,7 +28,8 @@ var rules = []rule{
 		holds: func(f *facts) bool { return f.failed() && f.m.exhausted+f.lastRound() >= f.t.exhaustion() },
 		enter: (*facts).blockForAutoRecover,
 	}, {
-		from: in(Normal, Throttle), to: Sleep, reason: ReasonConsecutiveFailures, when: "n_failures 5xx or network errors in a row",
+		from: in(Normal, Throttle), to: Sleep, reason: ReasonConsecutiveFailures,
+		when:  "n_failures 5xx or network errors in a row",
 		holds: func(f *facts) bool { return f.m.failures >= f.t.NFailures },
 		enter: (*facts).sleep,
 	}, {
@@ -36,7 +37,8 @@ var rules = []rule{
 		holds: func(f *facts) bool { return f.m.streak429 >= f.t.NCacheOnly },
 		enter: (*facts).sleep,
 	}, {
-		from: in(Throttle), to: Sleep, reason: ReasonSustainedErrors, when: "error ratio >= 0.60 for 5 min", confirm: lasting,
+		from: in(Throttle), to: Sleep, reason: ReasonSustainedErrors, confirm: lasting,
+		when:  "error ratio >= 0.60 for 5 min",
 		holds: func(f *facts) bool { return f.sustained },
 		enter: (*facts).sleep,
 	}, {
@@ -48,15 +50,18 @@ var rules = []rule{
 		holds: func(f *facts) bool { return f.command == resumeCommand },
 		enter: (*facts).resume,
 	}, {
-		from: in(CacheOnly), to: Sleep, on: onClock, reason: ReasonAutoRecover, when: "the auto-recover period has passed",
+		from: in(CacheOnly), to: Sleep, on: onClock, reason: ReasonAutoRecover,
+		when:  "the auto-recover period has passed",
 		holds: func(f *facts) bool { return f.m.blockOver(f.now) && f.m.reason != ReasonRetryAfterLong },
 		enter: (*facts).wake,
 	}, {
-		from: in(CacheOnly), to: Sleep, on: onClock, reason: ReasonRetryAfterElapsed, when: "the long Retry-After has passed",
+		from: in(CacheOnly), to: Sleep, on: onClock, reason: ReasonRetryAfterElapsed,
+		when:  "the long Retry-After has passed",
 		holds: func(f *facts) bool { return f.m.blockOver(f.now) && f.m.reason == ReasonRetryAfterLong },
 		enter: (*facts).wake,
 	}, {
-		from: in(Normal), to: Throttle, reason: ReasonErrorRatio, when: "error ratio >= p_throttle", confirm: hysteresis,
+		from: in(Normal), to: Throttle, reason: ReasonErrorRatio, confirm: hysteresis,
+		when:  "error ratio >= p_throttle",
 		holds: func(f *facts) bool { return f.counts.Total() >= f.t.MinSamples && f.counts.Ratio() >= f.t.PThrottle },
 	}, {
 		from: in(Normal), to: Throttle, reason: ReasonConsecutive429, when: "n_throttle 429s in a row",

@@ -72,7 +72,8 @@ var ticks = func() (is [len(stateNames)]bool) {
 
 func (r *rule) appliesIn(s State) bool { return r.from == nil || slices.Contains(r.from, s) }
 
-// canLeave reports whether the row can lead out of a state: answers of the present epoch exist only where requests pass.
+// canLeave reports whether the row can lead out of a state: answers of the present epoch exist only where requests
+// pass.
 func (r *rule) canLeave(from State) bool {
 	return r.appliesIn(from) && (r.on != onAnswer || regimes[from].share > 0)
 }
