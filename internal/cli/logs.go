@@ -23,14 +23,11 @@ type logs struct {
 // openLogs opens what the configuration asks for. stderr gets lines from info up only when asked for;
 // until then warnings reach a person as plain sentences. A log file gets info and above at least.
 func (c *command) openLogs(cfg *config.Config, stderr io.Writer) (*logs, error) {
-	level, err := logging.ParseLevel(cfg.Log.Level)
-	if err != nil {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(cfg.Log.Level)); err != nil {
 		return nil, err
 	}
-	format, err := logging.ParseFormat(cfg.Log.Format)
-	if err != nil {
-		return nil, err
-	}
+	format := logging.Format(cfg.Log.Format)
 	redactor := logging.NewRedactor(cfg.TMDB.Token.Reveal(), cfg.TMDB.APIKey.Reveal())
 	out := &logs{}
 	var handlers []slog.Handler
@@ -48,14 +45,15 @@ func (c *command) openLogs(cfg *config.Config, stderr io.Writer) (*logs, error) 
 		}
 	}
 	if cfg.Log.File != "" {
-		out.file, err = logging.OpenFile(cfg.Log.File, logging.FileOptions{
+		file, err := logging.OpenFile(cfg.Log.File, logging.FileOptions{
 			MaxSize: cfg.Log.MaxSize, Keep: keepFiles(cfg.Log.MaxFiles),
 			OnError: func(err error) { c.warn("the log file can't be written any more: %v", err) },
 		})
 		if err != nil {
 			return nil, &config.Error{Name: "log file", Value: cfg.Log.File, Reason: "cannot be written: " + errors.Unwrap(err).Error()}
 		}
-		handlers = append(handlers, logging.NewHandler(out.file, logging.Options{
+		out.file = file
+		handlers = append(handlers, logging.NewHandler(file, logging.Options{
 			Level: min(level, slog.LevelInfo), Format: format, Redactor: redactor,
 		}))
 	}

@@ -26,10 +26,6 @@ func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, p
 	if err != nil {
 		return err
 	}
-	format, err := report.ParseFormat(f.format)
-	if err != nil {
-		return err
-	}
 	status := ui.NewStatus(c.streams, !c.quiet && !c.noProgress)
 	logs, err := c.openLogs(cfg, status.Writer(c.streams.Err))
 	if err != nil {
@@ -48,7 +44,7 @@ func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, p
 	if f.namesFrom != "" {
 		here = ""
 	}
-	writer, err := report.NewWriter(format, status.Writer(c.streams.Out), report.Options{
+	writer, err := report.NewWriter(report.Format(f.format), status.Writer(c.streams.Out), report.Options{
 		Width: c.tableWidth(), Terminal: c.streams.OutTTY, Color: color, Here: here, Explain: f.explain,
 	})
 	if err != nil {

@@ -126,4 +126,4 @@ func writeFormats(out io.Writer, width int) {
 }
 
 // matchFormats are the values of --format of match.
-var matchFormats = []string{"table", "json", "ndjson", "csv"}
+var matchFormats = report.Formats()

@@ -26,28 +26,30 @@ func TestATokenIsPutIntoAFile(t *testing.T) {
 		"no YAML":                {"tmdb: [\n", ""},
 		"a list":                 {"- tmdb\n", ""},
 	} {
-		path := filepath.Join(t.TempDir(), "config.yaml")
-		if err := os.WriteFile(path, []byte(c.in), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		file, err := ReadExisting(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fits, err := file.CheckTokenFits(), file.PutToken(NewSecret("new"))
-		got, _ := os.ReadFile(path)
-		if c.want == "" {
-			if fits == nil || err == nil || string(got) != c.in {
-				t.Errorf("%s: taken as %q", name, got)
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "config.yaml")
+			if err := os.WriteFile(path, []byte(c.in), 0o644); err != nil {
+				t.Fatal(err)
 			}
-			continue
-		}
-		if fits != nil || err != nil || string(got) != c.want {
-			t.Errorf("%s: %v %v\n got %q\nwant %q", name, fits, err, got, c.want)
-		}
-		if readableByOthers(path) {
-			t.Errorf("%s: others can read the token", name)
-		}
+			file, err := ReadExisting(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fits, err := file.CheckTokenFits(), file.PutToken(NewSecret("new"))
+			got, _ := os.ReadFile(path)
+			if c.want == "" {
+				if fits == nil || err == nil || string(got) != c.in {
+					t.Errorf("taken as %q", got)
+				}
+				return
+			}
+			if fits != nil || err != nil || string(got) != c.want {
+				t.Errorf("%v %v\n got %q\nwant %q", fits, err, got, c.want)
+			}
+			if readableByOthers(path) {
+				t.Error("others can read the token")
+			}
+		})
 	}
 	if file, err := ReadExisting(filepath.Join(t.TempDir(), "none.yaml")); file != nil || err != nil {
 		t.Errorf("where there is none: %v %v", file, err)

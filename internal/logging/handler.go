@@ -4,7 +4,6 @@ package logging
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"slices"
@@ -19,25 +18,6 @@ const (
 	Logfmt Format = "logfmt"
 	JSON   Format = "json"
 )
-
-// ParseFormat reads a format's name. The error names the value and what is allowed.
-func ParseFormat(s string) (Format, error) {
-	switch f := Format(s); f {
-	case Logfmt, JSON:
-		return f, nil
-	}
-	return "", fmt.Errorf("log format %q: allowed are %s, %s", s, Logfmt, JSON)
-}
-
-// ParseLevel reads the name of a level, in any case. The error names the value and what is allowed.
-func ParseLevel(s string) (slog.Level, error) {
-	for _, l := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
-		if strings.EqualFold(l.String(), s) {
-			return l, nil
-		}
-	}
-	return 0, fmt.Errorf("log level %q: allowed are debug, info, warn, error", s)
-}
 
 // Options shape a Handler. The zero value is logfmt from Info up, without known secrets.
 type Options struct {

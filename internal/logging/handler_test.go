@@ -197,24 +197,3 @@ func TestALineIsBounded(t *testing.T) {
 		}
 	}
 }
-
-func TestLevelsAndFormats(t *testing.T) {
-	for _, name := range []string{"debug", "info", "warn", "error"} {
-		l, err := ParseLevel(strings.ToUpper(name))
-		if err != nil || !strings.EqualFold(l.String(), name) {
-			t.Errorf("level %s is %v, %v", name, l, err)
-		}
-	}
-	if _, err := ParseLevel("warn+1"); err == nil {
-		t.Error("a level in between was taken")
-	}
-	if _, err := ParseLevel("loud"); err == nil || !strings.Contains(err.Error(), `"loud"`) || !strings.Contains(err.Error(), "debug, info, warn, error") {
-		t.Errorf("a bad level gives %v", err)
-	}
-	if f, err := ParseFormat("json"); f != JSON || err != nil {
-		t.Errorf("json is %v, %v", f, err)
-	}
-	if _, err := ParseFormat("xml"); err == nil || !strings.Contains(err.Error(), `"xml"`) {
-		t.Errorf("a bad format gives %v", err)
-	}
-}

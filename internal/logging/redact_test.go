@@ -50,9 +50,11 @@ func TestSecretsThatNobodyToldUsOf(t *testing.T) {
 		"Show - 03: the bearer of news":             "Show - 03: the bearer of news",
 		"key eyJhbGciOiJI.eyJhdWQi.c2lnbmF0":        "key [redacted]",
 	} {
-		if got := r.String(in); got != want {
-			t.Errorf("%q\n got %q\nwant %q", in, got, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			if got := r.String(in); got != want {
+				t.Errorf("%q\n got %q\nwant %q", in, got, want)
+			}
+		})
 	}
 	if got := NewRedactor("a", "abcde").String("abcde banana"); got != "abcde banana" {
 		t.Errorf("a secret too short to be one was searched for: %q", got)

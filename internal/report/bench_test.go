@@ -8,8 +8,8 @@ import (
 func BenchmarkMatch(b *testing.B) {
 	records := sample()
 	for _, format := range Formats() {
-		b.Run(string(format), func(b *testing.B) {
-			w, err := NewWriter(format, io.Discard, Options{Width: 120})
+		b.Run(format, func(b *testing.B) {
+			w, err := NewWriter(Format(format), io.Discard, Options{Width: 120})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -14,16 +14,20 @@ func TestPlace(t *testing.T) {
 		{Record{Kind: "tv"}, ""},
 		{Record{Kind: "movie", Season: ptr(1)}, "movie"},
 	} {
-		if got := c.r.Place(); got != c.want {
-			t.Errorf("%+v is at %q, want %q", c.r, got, c.want)
-		}
+		t.Run(c.want, func(t *testing.T) {
+			if got := c.r.Place(); got != c.want {
+				t.Errorf("%+v is at %q, want %q", c.r, got, c.want)
+			}
+		})
 	}
 }
 
 func TestPercentNeverRoundsUp(t *testing.T) {
 	for c, want := range map[float64]string{0: "0%", 0.799: "79%", 0.8: "80%", 0.29: "29%", 0.57: "57%", 0.9999: "99%", 1: "100%"} {
-		if got := Percent(c); got != want {
-			t.Errorf("%v is %s, want %s", c, got, want)
-		}
+		t.Run(want, func(t *testing.T) {
+			if got := Percent(c); got != want {
+				t.Errorf("%v is %s, want %s", c, got, want)
+			}
+		})
 	}
 }

@@ -17,19 +17,9 @@ const (
 	FormatCSV    Format = "csv"
 )
 
-// Formats returns every format, as --format and its completion list them.
-func Formats() []Format { return []Format{FormatTable, FormatJSON, FormatNDJSON, FormatCSV} }
-
-// ParseFormat reads a format's name. The error names the value and what is allowed.
-func ParseFormat(s string) (Format, error) {
-	var names []string
-	for _, f := range Formats() {
-		if s == string(f) {
-			return f, nil
-		}
-		names = append(names, string(f))
-	}
-	return "", fmt.Errorf("format %q: allowed are %s", s, strings.Join(names, ", "))
+// Formats returns the names of all formats.
+func Formats() []string {
+	return []string{string(FormatTable), string(FormatJSON), string(FormatNDJSON), string(FormatCSV)}
 }
 
 // Options adapt a Writer to where it writes and to what was asked for.
@@ -79,8 +69,7 @@ func NewWriter(format Format, w io.Writer, opts Options) (Writer, error) {
 	case FormatCSV:
 		return &csvWriter{out: out, terminal: opts.Terminal}, nil
 	}
-	_, err := ParseFormat(string(format))
-	return nil, err
+	return nil, fmt.Errorf("%q is not a format: allowed are %s", string(format), strings.Join(Formats(), ", "))
 }
 
 // sink gathers what is written, and keeps the first error, so that a run whose reader is gone stops writing.

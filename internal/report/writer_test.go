@@ -277,7 +277,7 @@ func TestDocumentHoldsTheSameRecords(t *testing.T) {
 func TestWhatIsFlushedIsOutAndWholeLines(t *testing.T) {
 	for _, format := range Formats() {
 		var b bytes.Buffer
-		w, err := NewWriter(format, &b, Options{Width: 80})
+		w, err := NewWriter(Format(format), &b, Options{Width: 80})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -289,7 +289,7 @@ func TestWhatIsFlushedIsOutAndWholeLines(t *testing.T) {
 			if b.Len() == before {
 				t.Errorf("%s: record %d is held back", format, i)
 			}
-			if format == FormatNDJSON && !bytes.HasSuffix(b.Bytes(), []byte("}\n")) {
+			if format == string(FormatNDJSON) && !bytes.HasSuffix(b.Bytes(), []byte("}\n")) {
 				t.Errorf("record %d is not a whole line", i)
 			}
 		}
@@ -386,7 +386,7 @@ func (l *limited) Write(b []byte) (int, error) {
 func TestWriteErrorsAreReturnedAndStay(t *testing.T) {
 	for _, format := range Formats() {
 		for _, cause := range []error{syscall.EPIPE, syscall.ENOSPC} {
-			w, err := NewWriter(format, &limited{300, cause}, Options{Width: 80})
+			w, err := NewWriter(Format(format), &limited{300, cause}, Options{Width: 80})
 			if err != nil {
 				t.Fatal(err)
 			}
