@@ -178,6 +178,9 @@ func (q *asking) wait(ctx context.Context) error {
 		}
 		counts := g.Why != WhyCacheOnly
 		nap, patience := g.Wait, c.left()
+		if g.Why == WhySlot || g.Why == WhyTurn {
+			nap = max(nap, l.nap)
+		}
 		if counts {
 			if nap = min(nap, patience); patience <= 0 {
 				return &AcquireTimeoutError{Waited: c.soFar(), Why: g.Why, State: g.State}
@@ -284,6 +287,8 @@ func (c *call) nap(ctx context.Context, d time.Duration, counts bool, freed, mov
 	case <-timer.C:
 	case <-freed:
 	case <-moved:
+	case <-c.l.wake:
+		c.l.freed.ring() // it may be the turn of another request of this process
 	case <-c.l.done:
 		err = ErrClosed
 	case <-ctx.Done():

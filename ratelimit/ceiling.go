@@ -12,6 +12,7 @@ type ceiling struct {
 	// unknownSince is set when grants may be missing; nothing is granted until
 	// they have left the window.
 	unknownSince Stamp
+	doubted      Stamp // when room was made for what processes may have granted alone, see Snapshot.doubt
 }
 
 // wait returns how long until fewer than limit permits lie within the window.

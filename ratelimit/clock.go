@@ -2,62 +2,56 @@ package ratelimit
 
 import "time"
 
-// This file decides what time it is for processes that share a snapshot.
-//
-// Wall clocks are set, jump and run backwards; the time since boot does not,
-// but starts again with every boot. Shared time is the wall clock at the first
-// use and from then on advances with the time since boot, and over a reboot
-// with the wall clock. It never runs backwards. All times in a snapshot are
-// shared times, so that setting the clock neither frees a flood of tokens nor
-// blocks anybody for hours.
-
-// Instant is one moment as a [Store] sees it.
-type Instant struct {
-	// Wall is the wall clock, for what people read and for the time a machine was switched off.
-	Wall time.Time
-	// Boot is the time since boot, suspension included. It is what elapsed
-	// time is measured with.
-	Boot time.Duration
-	// BootID names the boot that Boot counts from. With another one, Boot
-	// cannot be compared and everything that was under way has died.
-	BootID string
-	// Parts is in how many parts the upstream has to be divided because the
-	// snapshot is not shared with all its users: rate, burst, ceiling and slots are
-	// divided by it. 0 and 1 mean that the snapshot is the whole truth.
-	Parts int
-}
-
-// Stamp is a moment of shared time in nanoseconds, about those since 1970.
-// The zero Stamp means "never".
+// Stamp is a moment of shared time in nanoseconds, about those since 1970. The zero Stamp means "never".
 type Stamp int64
 
 func (s Stamp) add(d time.Duration) Stamp { return s + Stamp(d) }
 
 func (s Stamp) sub(o Stamp) time.Duration { return time.Duration(s - o) }
 
+// clockSlack is by how much the time since boot may run ahead of the wall clock from one update to the next. By more
+// it is another count of it, such as that of another container.
+const clockSlack = 2 * time.Second
+
 // timeline carries shared time from one update to the next.
+//
+// Wall clocks are set and jump; the time since boot does not, but starts again with every boot. So shared time is the
+// wall clock at the first use, from then on advances with the time since boot, and over a reboot with the wall clock.
+// It never runs backwards. All times in a snapshot are shared times: setting the clock neither frees a flood of
+// tokens nor blocks anybody for hours.
 type timeline struct {
-	now    Stamp
-	wall   int64 // unix nanoseconds
-	boot   time.Duration
-	bootID string
+	now     Stamp
+	wall    int64 // unix nanoseconds
+	boot    time.Duration
+	bootID  string
+	machine string
+	refused int64 // unix nanoseconds until which no machine uses this state, because several did
 }
 
-// advance moves shared time to the instant. It reports whether the machine
-// was started again in between.
+// advance moves shared time to the instant. It reports whether the machine was started again in between.
 func (c *timeline) advance(at Instant) (rebooted bool) {
 	wall := at.Wall.UnixNano()
+	elapsed, byWall := at.Boot-c.boot, time.Duration(max(wall-c.wall, 0))
+	boot := at.Boot
 	switch {
 	case c.now == 0:
 		c.now = Stamp(max(wall, 1))
-	case at.BootID == c.bootID && at.Boot >= c.boot:
-		c.now += Stamp(at.Boot - c.boot)
+	case at.BootID != c.bootID, elapsed < 0 && at.BootID == "":
+		c.now, rebooted = c.now.add(byWall), true
+	case elapsed < -clockSlack, elapsed > byWall+clockSlack:
+		c.now = c.now.add(byWall) // another count, or a leap that the wall clock doesn't confirm
+	case elapsed < 0:
+		boot = c.boot // another count that lags a little: time stands still until it has caught up
 	default:
-		c.now += Stamp(max(wall-c.wall, 0))
-		rebooted = true
+		c.now = c.now.add(elapsed)
 	}
-	c.wall, c.boot, c.bootID = wall, at.Boot, at.BootID
+	c.wall, c.boot, c.bootID, c.machine = wall, boot, at.BootID, at.Machine
 	return rebooted
+}
+
+// foreign reports whether at is of another boot than the last update, or of another machine where boots have no names.
+func (c *timeline) foreign(at Instant) bool {
+	return c.now != 0 && (at.BootID != c.bootID || at.BootID == "" && at.Machine != c.machine)
 }
 
 // time converts a shared time into the wall clock of the last update.

@@ -71,10 +71,7 @@ type codec struct {
 }
 
 func (s *Snapshot) code(c *codec) {
-	codeInt(c, &s.clock.now)
-	codeInt(c, &s.clock.wall)
-	codeInt(c, &s.clock.boot)
-	c.text(&s.clock.bootID)
+	s.clock.code(c)
 	now := s.clock.now
 	c.uint64(&s.processSeq)
 
@@ -89,6 +86,11 @@ func (s *Snapshot) code(c *codec) {
 
 	codeStamp(c, now, &s.bucket.full)
 	codeStamp(c, now, &s.ceiling.unknownSince)
+	if c.version == 1 {
+		s.ceiling.doubted = 0
+	} else {
+		codeStamp(c, now, &s.ceiling.doubted)
+	}
 	resize(c, &s.ceiling.grants, maxGrants)
 	last := now
 	for i := range s.ceiling.grants {
@@ -156,6 +158,19 @@ func (s *Snapshot) code(c *codec) {
 		codeInt(c, &p.reserved)
 		codeStamp(c, now, &p.reservedAt)
 	}
+}
+
+func (l *timeline) code(c *codec) {
+	codeInt(c, &l.now)
+	codeInt(c, &l.wall)
+	codeInt(c, &l.boot)
+	c.text(&l.bootID)
+	if c.version == 1 {
+		l.machine, l.refused = "", 0
+		return
+	}
+	c.text(&l.machine)
+	codeInt(c, &l.refused)
 }
 
 func (m *machine) code(c *codec, now Stamp) {

@@ -46,7 +46,7 @@ func TestStoppedLockHolderFreezesNobody(t *testing.T) {
 	holder.signal(syscall.SIGCONT)
 	holder.in.Close()
 	holder.wait()
-	s := storeUnderTest{FileStore: st, t: t, warned: w}
+	s := storeUnderTest{SharedStore: st, t: t, warned: w}
 	snap := untilTogether(t, s)
 	if n := len(snap.slots.leases); n != 0 {
 		t.Errorf("%d leases are left of before", n)

@@ -106,7 +106,7 @@ func fastTuning() Tuning {
 
 // grantLog is a store that notes the time of each grant since boot.
 type grantLog struct {
-	*FileStore
+	*SharedStore
 	file *os.File
 }
 
@@ -121,7 +121,7 @@ func openGrantLog(dir string, now func() Instant) (*grantLog, error) {
 
 func (g *grantLog) Update(ctx context.Context, fn func(Instant, *Snapshot) error) error {
 	var granted time.Duration
-	err := g.FileStore.Update(ctx, func(now Instant, s *Snapshot) error {
+	err := g.SharedStore.Update(ctx, func(now Instant, s *Snapshot) error {
 		before := s.machine.permits
 		if err := fn(now, s); err != nil {
 			return err

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/anivault/anivault/internal/lockfile"
 )
 
 // wantCeiling checks that no rolling window of the merged log has seen more than the ceiling.
@@ -177,13 +179,13 @@ func TestGarbageUnderLoadIsGotOver(t *testing.T) {
 // peek reads the state without the lock.
 func peek(path string) (Snapshot, error) {
 	var snap Snapshot
-	f, err := openRegular(path, 0, 0)
+	f, err := lockfile.OpenNoFollow(path, os.O_RDONLY, 0)
 	if err != nil {
 		return snap, err
 	}
 	defer f.Close()
 	c := copies{file: f}
-	payload, _, err := c.load()
+	payload, err := c.load()
 	if err != nil {
 		return snap, err
 	}

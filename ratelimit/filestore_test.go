@@ -44,7 +44,7 @@ func (c *fakeClock) pass(d time.Duration) {
 }
 
 type storeUnderTest struct {
-	*FileStore
+	*SharedStore
 	t     *testing.T
 	clock *fakeClock
 	warned
@@ -65,7 +65,7 @@ func openTest(t *testing.T, dir string, opts FileOptions) storeUnderTest {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { st.Close() })
-	s.FileStore = st
+	s.SharedStore = st
 	return s
 }
 
@@ -88,7 +88,7 @@ func (s storeUnderTest) mark(n uint64) {
 	s.t.Helper()
 	err := s.Update(context.Background(), func(now Instant, shared *Snapshot) error {
 		shared.advance(now)
-		shared.machine.permits = n
+		shared.overrideSeq = n
 		return nil
 	})
 	if err != nil {
@@ -99,7 +99,7 @@ func (s storeUnderTest) mark(n uint64) {
 func (s storeUnderTest) marked() uint64 {
 	s.t.Helper()
 	snap, _ := s.look()
-	return snap.machine.permits
+	return snap.overrideSeq
 }
 
 func (s storeUnderTest) wantEvents(want string) {
@@ -152,7 +152,7 @@ func TestFailedUpdateKeepsNothing(t *testing.T) {
 	s.mark(7)
 	boom := errors.New("boom")
 	err := s.Update(context.Background(), func(_ Instant, shared *Snapshot) error {
-		shared.machine.permits = 8
+		shared.overrideSeq = 8
 		return boom
 	})
 	if !errors.Is(err, boom) {
@@ -170,7 +170,7 @@ func TestPanicInUpdateFreesTheLock(t *testing.T) {
 	func() {
 		defer func() { _ = recover() }()
 		_ = s.Update(context.Background(), func(_ Instant, shared *Snapshot) error {
-			shared.machine.permits = 8
+			shared.overrideSeq = 8
 			panic("boom")
 		})
 	}()
@@ -227,6 +227,7 @@ func TestCancelledUpdateDoesNothing(t *testing.T) {
 
 func TestUpdateWaitingItsTurnCanBeCancelled(t *testing.T) {
 	s := openTest(t, t.TempDir(), FileOptions{})
+	s.mark(1)
 	entered, leave := make(chan struct{}), make(chan struct{})
 	done := make(chan error, 1)
 	go func() {

@@ -23,9 +23,11 @@ type Config struct {
 // has no goroutines of its own.
 type Limiter struct {
 	store   Store
-	live    Liveness // nil: no process can die unnoticed
-	process string   // what live calls this process
-	owner   string   // this limiter in the snapshot
+	live    Liveness        // nil: no process can die unnoticed
+	process string          // what live calls this process
+	owner   string          // this limiter in the snapshot
+	wake    <-chan struct{} // of the store; nil: it wakes nobody
+	nap     time.Duration   // the shortest between two asks for a turn
 	own     Tuning
 	offline bool
 	draw    func() float64
@@ -73,6 +75,12 @@ func New(c Config) (*Limiter, error) {
 		l.owner = newOwnerOf(l.process)
 	} else {
 		l.owner = newOwner()
+	}
+	if w, ok := c.Store.(Waker); ok {
+		l.wake = w.Wake()
+	}
+	if p, ok := c.Store.(Pacer); ok {
+		l.nap = p.Nap()
 	}
 	l.state.Store(uint32(Normal))
 	l.reaped.Store(-int64(time.Hour))

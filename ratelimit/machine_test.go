@@ -370,9 +370,9 @@ func TestPermitsGrantedApartHaveNumbersOfTheirOwn(t *testing.T) {
 	w := newWorld(t)
 	w.acquire()
 	seen := map[uint64]bool{}
-	for range 3 {
-		apart := w.s.Detached(w.owner)
-		g := apart.TryGrant(w.now, Ask{Owner: w.owner, Tuning: &w.tuning})
+	for episode := range uint64(3) {
+		apart := leave(&w.s, w.now, w.owner, episode)
+		g := apart.snap.TryGrant(w.now, Ask{Owner: w.owner, Tuning: &w.tuning})
 		if !g.Granted || seen[g.Pass.Number] {
 			t.Errorf("%+v", g)
 		}

@@ -194,7 +194,7 @@ func TestOrdersThatNobodyElseSees(t *testing.T) {
 		cut  func(t *testing.T, dir string, s storeUnderTest)
 	}{
 		{"the lock is held", func(t *testing.T, dir string, _ storeUnderTest) { holdLock(t, dir) }},
-		{"the disk is full", func(_ *testing.T, _ string, s storeUnderTest) { s.copies.file = full{s.state} }},
+		{"the disk is full", func(_ *testing.T, _ string, s storeUnderTest) { s.fill() }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -28,16 +28,8 @@ func (l *Limiter) reap(ctx context.Context, every, patience time.Duration) bool 
 	}
 	ctx, cancel := context.WithTimeout(ctx, min(patience, maxNap))
 	defer cancel()
-	var others []string
-	err := l.store.Update(ctx, func(_ Instant, s *Snapshot) error {
-		others = others[:0]
-		for _, id := range s.Owners() {
-			if p := processOf(id); p != l.process && !slices.Contains(others, p) {
-				others = append(others, p)
-			}
-		}
-		return nil
-	})
+	_, s, err := look(ctx, l.store)
+	others := slices.DeleteFunc(s.users(), func(id string) bool { return id == l.process })
 	if err != nil || len(others) == 0 {
 		return false // the next ask meets the same error and reports it
 	}

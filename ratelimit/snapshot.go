@@ -1,9 +1,6 @@
 package ratelimit
 
-import (
-	"math/rand/v2"
-	"slices"
-)
+import "slices"
 
 // Snapshot is everything that the users of one upstream share: the state machine
 // and its evidence, bucket, ceiling, slots, budget and operators' overrides.
@@ -71,6 +68,17 @@ func (s *Snapshot) Owners() []string {
 	return ids
 }
 
+// users returns the ids of the processes that take part, each once.
+func (s *Snapshot) users() []string {
+	var ids []string
+	for i := range s.processes {
+		if id := processOf(s.processes[i].id); !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 // advance moves the snapshot to the instant, makes a zero snapshot a fresh one
 // and drops what cannot have outlived a reboot. What blocks is kept. A pause
 // leaves one token when it ends: a burst would run into the limit that has just
@@ -90,24 +98,4 @@ func (s *Snapshot) advance(at Instant) Stamp {
 		s.processes = s.processes[:0]
 	}
 	return now
-}
-
-// Detached returns a copy for a process that has lost contact with the others:
-// state, pause, bucket, ceiling and budget are kept, tickets and slots of
-// others are not, and permits have numbers of their own, so that none of them is
-// mistaken for another later. The store that uses it says so in [Instant.Parts].
-func (s *Snapshot) Detached(owner string) Snapshot {
-	c := s.Clone()
-	var keys []uint64
-	own := c.processes[:0]
-	for _, p := range c.processes {
-		if processOf(p.id) == owner {
-			keys = append(keys, p.key)
-			own = append(own, p)
-		}
-	}
-	c.processes = own
-	c.slots.filter(func(owner uint64) bool { return slices.Contains(keys, owner) })
-	c.machine.permits += (1 + rand.Uint64N(1<<30)) << 32
-	return c
 }

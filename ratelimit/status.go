@@ -67,28 +67,37 @@ type Override struct {
 	Until      time.Time // zero: always
 }
 
-// Status returns the limiter as it is now, as this process sees it.
-func (l *Limiter) Status(ctx context.Context) (Status, error) {
-	var st Status
-	_, err := l.do(ctx, func(at Instant, s *Snapshot, t *Tuning) (Transition, bool, error) {
-		st = s.Status(at, *t, l.owner)
-		return Transition{}, false, nil
+// look returns a copy of what a store holds now. It writes nothing.
+func look(ctx context.Context, store Store) (at Instant, s Snapshot, err error) {
+	err = store.Update(ctx, func(now Instant, shared *Snapshot) error {
+		at, s = now, shared.Clone()
+		return ErrUnchanged
 	})
-	st.Offline = l.offline
-	return st, err
+	return at, s, err
 }
 
-// ReadStatus returns the status of a store as a process with this tuning would see it, without
-// taking part.
+// Status returns the limiter as it is now, as this process sees it.
+func (l *Limiter) Status(ctx context.Context) (Status, error) {
+	at, s, err := look(ctx, l.store)
+	if err != nil {
+		return Status{Offline: l.offline}, err
+	}
+	t := l.tune(at, &s)
+	l.adopt(t)
+	st := s.Status(at, t.Tuning, l.owner)
+	st.Offline = l.offline
+	return st, nil
+}
+
+// ReadStatus returns the status of a store as a process with this tuning would see it, without taking part.
 func ReadStatus(ctx context.Context, store Store, t Tuning) (Status, error) {
-	var st Status
-	err := store.Update(ctx, func(at Instant, s *Snapshot) error {
-		s.dropOverrides(s.advance(at))
-		tuning, _ := s.overridden(t)
-		st = s.Status(at, tuning.divided(at.Parts), "")
-		return nil
-	})
-	return st, err
+	at, s, err := look(ctx, store)
+	if err != nil {
+		return Status{}, err
+	}
+	s.dropOverrides(s.advance(at))
+	tuning, _ := s.overridden(t)
+	return s.Status(at, tuning.divided(at.Parts), ""), nil
 }
 
 // Status returns what a process with this tuning sees. It changes nothing.

@@ -2,36 +2,45 @@ package ratelimit
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// This file decides what the limiter asks of a place that keeps its state.
-
 // Store keeps one [Snapshot] for everybody who shares an upstream.
 //
-// Update is an atomic read-modify-write: it calls fn with the present moment
-// and the current snapshot, and keeps what fn made of it. fn is short and pure;
-// it does no I/O and does not call the store. When fn returns an error, it has
-// left the snapshot alone, nothing is kept and Update returns that error. The snapshot
-// must not be used after fn has returned. Update waits for the lock until ctx ends.
+// Update is an atomic read-modify-write: it calls fn with the present moment and the current snapshot, and keeps what
+// fn made of it. fn is short; it does no I/O and does not call the store. It may be called several times, with
+// different snapshots, and its last call counts: so it sets its results anew each time and changes nothing else until
+// Update has returned. The snapshot must not be used after fn has returned.
+//
+// When fn returns an error nothing is kept and Update returns that error, but for [ErrUnchanged]. Update waits for
+// others until ctx ends.
 type Store interface {
 	Update(ctx context.Context, fn func(now Instant, s *Snapshot) error) error
 }
 
-// Liveness is an optional interface of a [Store] whose users are processes
-// that may die without saying goodbye. The limiter never calls it from within Update.
+// ErrUnchanged is what the fn of a question returns: it has left the snapshot as it was. Nothing is written and
+// Update returns nil.
+var ErrUnchanged = errors.New("limiter state is unchanged")
+
+// ErrStoreClosed is what Update returns after Close.
+var ErrStoreClosed = errors.New("limiter store is closed")
+
+// Liveness is an optional interface of a [Store] or [Backend] whose users are processes that may die without saying
+// goodbye. It is never called from within Update or Exchange.
 type Liveness interface {
 	// Owner is this process's id: short, never used again by another process.
 	Owner() string
-	// Dead returns those of the ids whose processes are certainly gone.
+	// Dead returns those of the ids whose processes are gone, and clears away what they have left behind.
 	Dead(ids []string) []string
+	// Living returns how many processes live, this one included; 0 if nobody knows.
+	Living() int
 }
 
-// MemoryStore is a [Store] for the limiters of one process. The zero value is
-// not usable; NewMemoryStore makes one.
+// MemoryStore is a [Store] for the limiters of one process. NewMemoryStore makes one.
 type MemoryStore struct {
 	mu    sync.Mutex
 	s     Snapshot
@@ -42,8 +51,8 @@ type MemoryStore struct {
 // NewMemoryStore returns an empty store: its limiter starts in Normal with a full bucket.
 func NewMemoryStore() *MemoryStore { return NewDividedMemoryStore(1) }
 
-// NewDividedMemoryStore returns an empty store for one of parts processes that
-// cannot see each other: its limiters use one part of the rate, burst, ceiling and slots.
+// NewDividedMemoryStore returns an empty store for one of parts processes that can't see each other: its limiters use
+// one part of the rate, burst, ceiling and slots.
 func NewDividedMemoryStore(parts int) *MemoryStore {
 	return &MemoryStore{start: time.Now(), parts: max(parts, 1)}
 }
@@ -56,7 +65,11 @@ func (m *MemoryStore) Update(ctx context.Context, fn func(now Instant, s *Snapsh
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()
-	return fn(Instant{Wall: now, Boot: now.Sub(m.start), BootID: "memory", Parts: m.parts}, &m.s)
+	err := fn(Instant{Wall: now, Boot: now.Sub(m.start), BootID: "memory", Parts: m.parts}, &m.s)
+	if errors.Is(err, ErrUnchanged) {
+		return nil
+	}
+	return err
 }
 
 var localOwners atomic.Uint64

@@ -88,6 +88,8 @@ type mortal struct {
 
 func (m *mortal) Owner() string { return m.owner }
 
+func (m *mortal) Living() int { return 0 }
+
 func (m *mortal) Dead(ids []string) (dead []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -34,7 +35,22 @@ func OpenState(cfg *config.Config, warn func(error)) (ratelimit.Store, error) {
 	if cfg.Coordinator == "memory" {
 		return ratelimit.NewMemoryStore(), nil
 	}
-	return ratelimit.OpenFileStore(StateDir(cfg), ratelimit.FileOptions{Processes: cfg.Tuning.Processes, OnWarning: warn})
+	return ratelimit.OpenFileStore(StateDir(cfg), ratelimit.FileOptions{
+		Processes: cfg.Tuning.Processes, OnWarning: func(err error) { warn(withRemedy(err)) },
+	})
+}
+
+// withRemedy adds to a warning of the limiter's state what the user can do.
+func withRemedy(err error) error {
+	w, ok := errors.AsType[*ratelimit.StoreWarning](err)
+	switch {
+	case ok && w.Event == "state_newer":
+		return fmt.Errorf("%w; update anivault", err)
+	case ok && w.Event == "state_shared":
+		return fmt.Errorf("%w; give each machine an ANIVAULT_STATE_DIR of its own: one limit for several machines "+
+			"(ANIVAULT_COORDINATOR=redis://...) is not in this version", err)
+	}
+	return err
 }
 
 // OpenPins names the file of the user's pins.

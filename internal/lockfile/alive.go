@@ -5,16 +5,18 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"sync"
 )
 
 // Alive is a file that says that its process lives: the process holds the file's lock for as long as it runs. On Unix
 // the file is made and locked under another name ([Alive.TempPath]) and then renamed, so whatever is seen under its
-// name is locked or belongs to a dead process. It isn't safe for concurrent use.
+// name is locked or belongs to a dead process. It is safe for concurrent use.
 //
 // On Windows a locked file can't be read, renamed or removed by others: what they need lies in a file beside it.
 type Alive struct {
 	path string
 	mode fs.FileMode
+	mu   sync.Mutex
 	file *File // nil: not held
 }
 
@@ -25,10 +27,16 @@ func NewAlive(path string, mode fs.FileMode) *Alive { return &Alive{path: path, 
 func (a *Alive) TempPath() string { return a.path + ".new" }
 
 // File returns the open file while it is held, nil otherwise.
-func (a *Alive) File() *File { return a.file }
+func (a *Alive) File() *File {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.file
+}
 
 // Ensure makes the file and locks it, and does so again if somebody has removed it.
 func (a *Alive) Ensure() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if a.file != nil && a.file.InPlace() {
 		return nil
 	}
@@ -47,6 +55,8 @@ func (a *Alive) Ensure() error {
 
 // Close removes the file and gives its lock back.
 func (a *Alive) Close() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if a.file == nil {
 		return
 	}

@@ -1,11 +1,5 @@
 package ratelimit
 
-// How the shared state lies on disk: two slots of a fixed size, written in turn. A
-// commit overwrites the older copy with one write, so that a process killed at any byte
-// leaves the newer copy as it was. Both slots are allocated when the file is made, so
-// that a disk that fills up later cannot stop a commit halfway. Nothing here opens files
-// or takes locks; the caller holds the lock.
-
 import (
 	"encoding/binary"
 	"errors"
@@ -14,6 +8,9 @@ import (
 	"io"
 )
 
+// The state lies on disk as two slots of a fixed size, which are written in turn. A commit overwrites the older copy
+// with one write, so a process that is killed at any byte leaves the newer copy as it was. Both slots are allocated
+// when the file is made, so a disk that fills up later can't stop a commit halfway.
 const (
 	frameMagic   = "AVlimit\n"
 	frameVersion = 1
@@ -25,12 +22,8 @@ const (
 	framePayload = frameSlot - frameHeader
 )
 
-var (
-	// errFrameGarbled: no copy in the file can be trusted.
-	errFrameGarbled = errors.New("no valid copy of the limiter state")
-	// errFrameNewer: a later version of the program has written this file.
-	errFrameNewer = errors.New("the limiter state was written by a newer version")
-)
+// errFrameGarbled: no copy in the file can be trusted.
+var errFrameGarbled = errors.New("no valid copy of the limiter state")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -46,8 +39,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 //	40  reserved         20 bytes of zero
 //	60  check of 0..59   uint32
 //
-// The checks are CRC-32C. The first one lets an older program tell a newer file, which it
-// must leave alone, from garbage, which it may replace.
+// The checks are CRC-32C. The first one lets an older program tell a newer file, which it must leave alone, from
+// garbage, which it may replace.
 type header struct {
 	sequence uint64
 	writer   uint64
@@ -70,8 +63,7 @@ func appendFrame(dst []byte, sequence, writer uint64, payload []byte) []byte {
 	return append(dst, payload...)
 }
 
-// decodeHeader reads the first frameHeader bytes of a copy. The error is errFrameNewer or
-// errFrameGarbled.
+// decodeHeader reads the first frameHeader bytes of a copy. The error is ErrNewer or errFrameGarbled.
 func decodeHeader(b []byte) (header, error) {
 	if len(b) < frameHeader || string(b[:8]) != frameMagic {
 		return header{}, errFrameGarbled
@@ -80,7 +72,7 @@ func decodeHeader(b []byte) (header, error) {
 		return header{}, errFrameGarbled
 	}
 	if v := binary.LittleEndian.Uint32(b[8:]); v > frameVersion {
-		return header{}, errFrameNewer
+		return header{}, ErrNewer
 	} else if v != frameVersion {
 		return header{}, errFrameGarbled
 	}
@@ -99,27 +91,9 @@ func decodeHeader(b []byte) (header, error) {
 	return h, nil
 }
 
-// decodeFrame reads one whole copy; bytes after the payload are ignored. The payload
-// returned is a part of b.
-func decodeFrame(b []byte) (header, []byte, error) {
-	h, err := decodeHeader(b)
-	if err != nil {
-		return header{}, nil, err
-	}
-	payload := b[frameHeader:]
-	if uint64(len(payload)) < uint64(h.length) {
-		return header{}, nil, errFrameGarbled
-	}
-	payload = payload[:h.length]
-	if crc32.Checksum(payload, castagnoli) != h.check {
-		return header{}, nil, errFrameGarbled
-	}
-	return h, payload, nil
-}
-
-// copies reads and writes the two copies of one open file and remembers the newest, so
-// that a payload that nobody else has replaced is not read again. It is not safe for use
-// by several goroutines.
+// copies reads and writes the two copies of one open file, and remembers the newest: a payload that nobody else has
+// replaced is not read again. The caller holds the lock; without it a copy may be damaged. It isn't safe for
+// concurrent use.
 type copies struct {
 	file interface {
 		io.ReaderAt
@@ -136,22 +110,20 @@ type copies struct {
 	head    [frameHeader]byte
 }
 
-// load returns the newest valid payload, and whether it is the very one that the last
-// load returned or the last store wrote. The bytes are valid until the next call; the
-// caller must not change them. The error is errFrameGarbled, errFrameNewer or a failed
-// read.
-func (c *copies) load() (payload []byte, same bool, err error) {
+// load returns the newest valid payload. Its bytes are valid until the next call; the caller must not change them. The
+// error is errFrameGarbled, ErrNewer or a failed read.
+func (c *copies) load() ([]byte, error) {
 	var headers [2]header
 	var valid [2]bool
 	c.damaged = false
 	for i := range headers {
 		n, err := c.file.ReadAt(c.head[:], int64(i)*frameSlot)
 		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, false, fmt.Errorf("read limiter state: %w", err)
+			return nil, fmt.Errorf("read limiter state: %w", err)
 		}
 		headers[i], err = decodeHeader(c.head[:n])
-		if errors.Is(err, errFrameNewer) {
-			return nil, false, err
+		if errors.Is(err, ErrNewer) {
+			return nil, err
 		}
 		valid[i] = err == nil
 		if !valid[i] && n > 0 && c.head != [frameHeader]byte{} {
@@ -166,24 +138,20 @@ func (c *copies) load() (payload []byte, same bool, err error) {
 		if !valid[i] {
 			continue
 		}
-		if c.known && i == c.slot && headers[i] == c.last {
-			return c.payload, true, nil
-		}
 		ok, err := c.read(i, headers[i])
-		if err != nil {
-			return nil, false, err
-		}
-		if ok {
-			return c.payload, false, nil
+		if ok || err != nil {
+			return c.payload, err
 		}
 		c.damaged = true
 	}
-	c.known = false
-	return nil, false, errFrameGarbled
+	return nil, errFrameGarbled
 }
 
-// read fetches the payload of slot i into c.payload; false means that it is damaged.
+// read makes c.payload that of slot i. It reports false when that is damaged.
 func (c *copies) read(i int, h header) (bool, error) {
+	if c.known && i == c.slot && h == c.last {
+		return true, nil
+	}
 	c.known = false
 	if cap(c.payload) < int(h.length) {
 		c.payload = make([]byte, h.length, int(h.length)+int(h.length)/2)
@@ -200,8 +168,8 @@ func (c *copies) read(i int, h header) (bool, error) {
 	return true, nil
 }
 
-// store writes payload over the older copy. It must follow a successful load under the
-// same lock. After an error the newer copy is still what load returned.
+// store writes payload over the older copy. It must follow a successful load under the same lock. After an error the
+// newer copy is still what load returned.
 func (c *copies) store(payload []byte) error {
 	if len(payload) > framePayload {
 		return fmt.Errorf("write limiter state: %d bytes, room for %d", len(payload), framePayload)
@@ -212,17 +180,13 @@ func (c *copies) store(payload []byte) error {
 		c.known = false
 		return fmt.Errorf("write limiter state: %w", err)
 	}
-	h, err := decodeHeader(c.buf)
-	if err != nil {
-		return fmt.Errorf("write limiter state: %w", err)
-	}
-	c.slot, c.last, c.known = slot, h, true
+	c.slot, c.known = slot, true
+	c.last = header{sequence, c.writer, uint32(len(payload)), binary.LittleEndian.Uint32(c.buf[36:])}
 	c.payload = append(c.payload[:0], payload...)
 	return nil
 }
 
-// firstFile returns the bytes of a new state file: one copy with the payload, and the
-// second slot empty but there.
+// firstFile returns the bytes of a new state file: one copy with the payload, and the second slot empty but there.
 func firstFile(writer uint64, payload []byte) ([]byte, error) {
 	if len(payload) > framePayload {
 		return nil, fmt.Errorf("write limiter state: %d bytes, room for %d", len(payload), framePayload)

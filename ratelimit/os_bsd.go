@@ -1,4 +1,4 @@
-//go:build dragonfly || freebsd || netbsd || openbsd
+//go:build dragonfly || freebsd || openbsd
 
 package ratelimit
 
@@ -17,5 +17,15 @@ func sinceBoot() (time.Duration, bool) {
 	return time.Duration(ts.Nano()), true
 }
 
-// bootID is unknown here; a clock that went back tells of a restart.
+// bootID is unknown here: a count that went back means a restart.
 func bootID() string { return "" }
+
+// systemID names this machine.
+func systemID() string {
+	for _, name := range []string{"kern.hostuuid", "hw.uuid"} {
+		if id, err := unix.Sysctl(name); err == nil && id != "" {
+			return id
+		}
+	}
+	return ""
+}

@@ -7,12 +7,13 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/windows"
+	"golang.org/x/sys/windows/registry"
 )
 
 var queryInterruptTime = windows.NewLazySystemDLL("kernelbase.dll").NewProc("QueryInterruptTimePrecise")
 
-// sinceBoot returns the time since the system started, suspended time included: the
-// interrupt time in steps of 100 ns, before Windows 10 the tick count in milliseconds.
+// sinceBoot returns the time since the system started, suspended time included: the interrupt time in steps of
+// 100 ns, before Windows 10 the tick count in milliseconds.
 func sinceBoot() (time.Duration, bool) {
 	if queryInterruptTime.Find() != nil {
 		return windows.DurationSinceBoot(), true
@@ -33,8 +34,7 @@ type timeOfDay struct {
 	SleepTimeBias uint64
 }
 
-// bootID names this start of the system: its boot time before any later correction of
-// the clock. "" where it is unknown.
+// bootID names this start of the system: its boot time before any later correction of the clock.
 var bootID = sync.OnceValue(func() string {
 	var t timeOfDay
 	err := windows.NtQuerySystemInformation(windows.SystemTimeOfDayInformation,
@@ -44,3 +44,17 @@ var bootID = sync.OnceValue(func() string {
 	}
 	return strconv.FormatInt(t.BootTime-int64(t.BootTimeBias), 36)
 })
+
+// systemID names this installation of the system.
+func systemID() string {
+	key, err := registry.OpenKey(registry.LOCAL_MACHINE, `SOFTWARE\Microsoft\Cryptography`, registry.QUERY_VALUE|registry.WOW64_64KEY)
+	if err != nil {
+		return ""
+	}
+	defer key.Close()
+	id, _, err := key.GetStringValue("MachineGuid")
+	if err != nil {
+		return ""
+	}
+	return id
+}

@@ -1,0 +1,179 @@
+package ratelimit
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"time"
+)
+
+const (
+	// refuseFor is how long a place that several machines use is refused by all of them.
+	refuseFor = 10 * time.Minute
+	// recently is how long ago another machine may have written to count as alive.
+	recently = time.Minute
+	// maxLooks bounds how often one update may have to find out who else lives.
+	maxLooks = 4
+)
+
+var (
+	// errWhoLives: change has to know who else lives, which only I/O can tell.
+	errWhoLives = errors.New("who else lives is not known")
+	// errSeveralMachines: machines that have no clock in common use one state.
+	errSeveralMachines = errors.New("another machine uses the limiter's state as well")
+)
+
+// company is who else lives.
+type company struct {
+	known  bool
+	others bool // somebody else lives
+	users  bool // somebody who takes part in the state that was seen lives
+}
+
+// look finds out who else lives. Nothing is locked meanwhile.
+func (s *SharedStore) look() {
+	users := s.snap.users()
+	s.company = company{known: true, others: s.Living() > 1, users: len(s.Dead(users)) < len(users)}
+}
+
+// exchange is what the store does to the bytes of the shared state, see [Backend].
+func (s *SharedStore) exchange(at Instant, old []byte) ([]byte, error) {
+	if s.began.IsZero() {
+		s.began = time.Now()
+	}
+	s.decided, s.refusing = false, false
+	for _, r := range s.batch {
+		r.err, r.panicked = nil, nil
+	}
+	for {
+		if err := s.load(at, old); err != nil {
+			return nil, err
+		}
+		if s.refusing {
+			break
+		}
+		changed, ok := s.apply(at)
+		if !ok {
+			continue
+		}
+		if !changed {
+			return nil, nil
+		}
+		if old == nil && !at.Lost && !s.seen && !s.company.known {
+			return nil, errWhoLives
+		}
+		break
+	}
+	if !s.refusing {
+		s.snap.advance(at) // so that who writes is seen, whatever it wrote
+	}
+	s.next, _ = s.snap.AppendBinary(s.next[:0])
+	s.decoded, s.decided, s.lost = false, true, at.Lost
+	return s.next, nil
+}
+
+// apply calls the functions of the batch and reports whether there is something to keep. It isn't ok when a function
+// has failed, and may have left something behind: then everything is done again without it.
+func (s *SharedStore) apply(at Instant) (changed, ok bool) {
+	asked := s.decoded && s.alone == nil && s.stalled == 0 // nobody has touched snap
+	s.decoded = false
+	switch {
+	case s.alone != nil:
+		s.snap.rejoin(at, s.alone, s.owner)
+	case s.stalled != 0:
+		s.snap.doubt(s.snap.advance(at), s.stalled, s.owner, max(len(s.snap.users()), 1))
+	}
+	for _, r := range s.batch {
+		if r.failed() {
+			continue
+		}
+		r.call(at, &s.snap)
+		if r.failed() && len(s.batch) > 1 {
+			return false, false
+		}
+		changed = changed || r.err == nil && r.panicked == nil
+		asked = asked && errors.Is(r.err, ErrUnchanged)
+	}
+	s.decoded = asked
+	return changed, true
+}
+
+// load makes snap what the shared bytes say, or what is to take their place.
+func (s *SharedStore) load(at Instant, old []byte) error {
+	if old == nil {
+		s.snap = s.first(at)
+		return nil
+	}
+	if !s.decoded || !bytes.Equal(old, s.known) {
+		if err := s.decode(old); err != nil {
+			return err
+		}
+	}
+	if err := s.admit(at); err != nil || s.refusing {
+		return err
+	}
+	if at.Lost {
+		s.snap.uncertain(at)
+		s.decoded = false
+	}
+	return nil
+}
+
+func (s *SharedStore) decode(old []byte) error {
+	s.decoded, s.seen = false, false
+	var version *SnapshotVersionError
+	switch err := s.snap.Decode(old); {
+	case errors.As(err, &version) && version.Version > SnapshotVersion:
+		return fmt.Errorf("%w: %w", ErrNewer, err)
+	case err != nil:
+		// Its checksum holds, so this is no accident of the disk; an older copy is no better.
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	s.known = append(s.known[:0], old...)
+	s.decoded, s.seen = true, true
+	return nil
+}
+
+// first is what a missing or damaged state is replaced by. A process that has seen the state before it was removed
+// knows more than nothing: what it saw is written back, with care.
+func (s *SharedStore) first(at Instant) Snapshot {
+	s.decoded = false
+	if at.Lost {
+		return NewCautiousSnapshot(at)
+	}
+	var last Snapshot
+	if s.seen && last.Decode(s.known) == nil {
+		last.uncertain(at)
+		last.bucket.empty(last.clock.now)
+		return last
+	}
+	fresh := NewSnapshot(at)
+	if s.company.others {
+		fresh.uncertain(at) // they have sent something; the state was removed behind their backs
+	}
+	return fresh
+}
+
+// admit decides whether this machine may use the state that snap was loaded from. A state belongs to one machine:
+// others count time since a boot of their own, so each change of hands would be a reboot, which voids the slots and
+// evidence of the machine before. Whoever sees two of them notes it in the state, and both refuse it for a while.
+func (s *SharedStore) admit(at Instant) error {
+	c := &s.snap.clock
+	if left := time.Unix(0, c.refused).Sub(at.Wall); left > 0 && left <= refuseFor {
+		return errSeveralMachines
+	}
+	if !c.foreign(at) || at.Wall.Sub(time.Unix(0, c.wall)) >= recently {
+		return nil
+	}
+	if !s.wrote { // else a boot that this process lives in was replaced, which is no reboot
+		if !s.company.known {
+			return errWhoLives
+		}
+		if !s.company.users && (c.machine == at.Machine || c.machine == "") {
+			return nil
+		}
+	}
+	c.refused = at.Wall.Add(refuseFor).UnixNano()
+	s.refusing = true
+	return nil
+}

@@ -1,0 +1,203 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/anivault/anivault/ratelimit"
+)
+
+// Place is the memory that the backends of several processes share. It may misbehave: the functions are asked at every
+// Exchange of every process, nil ones never do.
+type Place struct {
+	turn  chan struct{} // a token while nobody is inside
+	start time.Time
+
+	mu     sync.Mutex
+	bytes  []byte
+	living map[string]bool
+
+	Patience time.Duration        // how long an Exchange waits for the one before; 0 means 250 ms
+	Delay    func() time.Duration // how long an Exchange takes
+	Fail     func() error         // an Exchange fails before it has done anything
+	Lose     func() error         // an Exchange fails after it has written
+	Repeat   func() int           // so often change is called before, on a state that then was replaced
+	Lie      func(ratelimit.Instant) ratelimit.Instant
+	Nap      time.Duration   // what [ratelimit.Pacer] says
+	wakes    []chan struct{} // guarded by mu
+
+	Exchanges, Writes atomic.Int64 // how many there were
+}
+
+var processes atomic.Int64 // an id is never used again
+
+// NewPlace returns an empty place.
+func NewPlace() *Place {
+	p := &Place{turn: make(chan struct{}, 1), start: time.Now(), living: map[string]bool{}, Patience: 250 * time.Millisecond}
+	p.turn <- struct{}{}
+	return p
+}
+
+// Bytes returns what lies there.
+func (p *Place) Bytes() []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.bytes
+}
+
+// Put replaces what lies there; nil removes it.
+func (p *Place) Put(b []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.bytes = b
+}
+
+// Now is the place's time.
+func (p *Place) Now() ratelimit.Instant {
+	now := time.Now()
+	at := ratelimit.Instant{Wall: now, Boot: time.Hour + now.Sub(p.start), BootID: "place"}
+	if p.Lie != nil {
+		at = p.Lie(at)
+	}
+	return at
+}
+
+// Open returns the store of one more process.
+func (p *Place) Open(onWarning func(error)) *ratelimit.SharedStore {
+	b := &backend{Place: p, owner: fmt.Sprintf("process-%d", processes.Add(1)), wake: make(chan struct{}, 1)}
+	p.mu.Lock()
+	p.wakes = append(p.wakes, b.wake)
+	p.mu.Unlock()
+	return ratelimit.NewSharedStore(b, ratelimit.SharedOptions{Place: "memory", Now: p.Now, OnWarning: onWarning})
+}
+
+// Kill lets a process die: its store stays as it is, and the others see it gone.
+func (p *Place) Kill(owner string) { p.live(owner, false) }
+
+func (p *Place) live(owner string, lives bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.living[owner] = lives
+}
+
+// backend is the Backend of one process.
+type backend struct {
+	*Place
+	owner string
+	wake  chan struct{}
+}
+
+// Exchange implements [ratelimit.Backend].
+func (b *backend) Exchange(ctx context.Context, change func(ratelimit.Instant, []byte) ([]byte, error)) error {
+	b.Exchanges.Add(1)
+	timer := time.NewTimer(b.Patience)
+	defer timer.Stop()
+	select {
+	case <-b.turn:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return ratelimit.ErrBusy
+	}
+	defer func() { b.turn <- struct{}{} }()
+	if b.Delay != nil {
+		time.Sleep(b.Delay())
+	}
+	if b.Fail != nil {
+		if err := b.Fail(); err != nil {
+			return err
+		}
+	}
+	old := b.Bytes()
+	if b.Repeat != nil {
+		for range b.Repeat() { // as if somebody else had written meanwhile
+			if _, err := change(b.Now(), nil); err != nil {
+				break
+			}
+		}
+	}
+	next, err := b.try(change, old)
+	if err != nil || next == nil {
+		return err
+	}
+	b.live(b.owner, true)
+	b.Put(append([]byte(nil), next...))
+	b.Writes.Add(1)
+	if b.Lose != nil {
+		return b.Lose()
+	}
+	return nil
+}
+
+func (b *backend) try(change func(ratelimit.Instant, []byte) ([]byte, error), old []byte) ([]byte, error) {
+	at := b.Now()
+	next, err := change(at, old)
+	if errors.Is(err, ratelimit.ErrDamaged) {
+		at.Lost = true
+		return change(at, nil)
+	}
+	return next, err
+}
+
+// WakeAll wakes one request of each process that waits for its turn.
+func (p *Place) WakeAll() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, wake := range p.wakes {
+		select {
+		case wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Wake implements [ratelimit.Waker].
+func (b *backend) Wake() <-chan struct{} { return b.wake }
+
+// Nap implements [ratelimit.Pacer].
+func (b *backend) Nap() time.Duration { return b.Place.Nap }
+
+// Owner implements [ratelimit.Liveness].
+func (b *backend) Owner() string { return b.owner }
+
+// Dead implements [ratelimit.Liveness].
+func (b *backend) Dead(ids []string) []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var dead []string
+	for _, id := range ids {
+		if !b.living[id] {
+			dead = append(dead, id)
+		}
+	}
+	return dead
+}
+
+// Living implements [ratelimit.Liveness].
+func (b *backend) Living() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := 1
+	for owner, lives := range b.living {
+		if lives && owner != b.owner {
+			n++
+		}
+	}
+	return n
+}
+
+// Leave implements [ratelimit.Leaver].
+func (b *backend) Leave() []byte {
+	b.live(b.owner, true)
+	return b.Bytes()
+}
+
+// Close implements io.Closer.
+func (b *backend) Close() error {
+	b.Kill(b.owner)
+	return nil
+}

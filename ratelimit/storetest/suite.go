@@ -1,0 +1,338 @@
+// Package storetest is the one suite of tests that every [ratelimit.Store] has to pass, over whatever it keeps its state
+// in; and [Place], a backend that fails, delays, repeats and lies about time.
+package storetest
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anivault/anivault/ratelimit"
+)
+
+// World is one shared state, empty at first. Open returns a store of one more process on it; the suite closes it.
+type World struct {
+	Open func(t *testing.T) ratelimit.Store
+}
+
+// Test runs the suite. Each test gets a world of its own.
+func Test(t *testing.T, world func(t *testing.T) World) {
+	for name, test := range map[string]func(*testing.T, World){
+		"an error keeps nothing":                       errorKeepsNothing,
+		"a question writes nothing":                    questionWritesNothing,
+		"a panic is the caller's and frees the state":  panicFreesTheState,
+		"a cancelled update does nothing":              cancelledUpdate,
+		"no update is lost, none is made twice":        noUpdateIsLost,
+		"failures do not touch those beside them":      failuresBesideOthers,
+		"what one process meets holds for all":         sharedPause,
+		"slots are shared and come back":               sharedSlots,
+		"time does not run backwards":                  timeRunsForward,
+		"a closed store leaves nothing behind":         closedLeavesNothing,
+		"operators reach everybody":                    operatorsReachEverybody,
+		"a budget is one for all, to the last request": sharedBudget,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, world(t)) })
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tuning lets as many through at once as a test wants.
+func tuning() ratelimit.Tuning {
+	t := ratelimit.Default()
+	t.RateBase, t.BucketCap, t.Ceiling = 400, 400, 400
+	t.Concurrency, t.ConcurrencyTotal = 128, 256
+	return t
+}
+
+// grant takes a permit with the snapshot's own means, which leaves a mark: permits are numbered.
+func grant(at ratelimit.Instant, s *ratelimit.Snapshot, tu *ratelimit.Tuning) uint64 {
+	g := s.TryGrant(at, ratelimit.Ask{Owner: "0123456789abcdef", Tuning: tu, Patience: time.Hour})
+	return g.Pass.Number
+}
+
+// marks returns how many of these permits the state knows.
+func marks(t *testing.T, st ratelimit.Store) int {
+	t.Helper()
+	got, err := ratelimit.ReadStatus(t.Context(), st, tuning())
+	must(t, err)
+	return got.Running
+}
+
+func mark(ctx context.Context, st ratelimit.Store) (n uint64, err error) {
+	tu := tuning()
+	err = st.Update(ctx, func(at ratelimit.Instant, s *ratelimit.Snapshot) error {
+		n = grant(at, s, &tu)
+		return nil
+	})
+	return n, err
+}
+
+func errorKeepsNothing(t *testing.T, w World) {
+	st := w.Open(t)
+	_, err := mark(t.Context(), st)
+	must(t, err)
+	boom, tu := errors.New("boom"), tuning()
+	err = st.Update(t.Context(), func(at ratelimit.Instant, s *ratelimit.Snapshot) error {
+		c := s.Clone()
+		grant(at, &c, &tu)
+		return boom
+	})
+	if !errors.Is(err, boom) {
+		t.Errorf("update = %v, want boom", err)
+	}
+	if got := marks(t, st); got != 1 {
+		t.Errorf("%d marks, want 1", got)
+	}
+}
+
+func questionWritesNothing(t *testing.T, w World) {
+	st, other := w.Open(t), w.Open(t)
+	_, err := mark(t.Context(), st)
+	must(t, err)
+	for range 3 {
+		st, err := ratelimit.ReadStatus(t.Context(), other, tuning())
+		must(t, err)
+		if st.Running != 1 || len(st.Processes) != 1 {
+			t.Errorf("%d running, %d processes; want 1, 1", st.Running, len(st.Processes))
+		}
+	}
+	if got := marks(t, st); got != 1 {
+		t.Errorf("%d marks, want 1", got)
+	}
+}
+
+func panicFreesTheState(t *testing.T, w World) {
+	st, other := w.Open(t), w.Open(t)
+	func() {
+		defer func() {
+			if v := recover(); v != "boom" {
+				t.Errorf("recovered %v, want boom", v)
+			}
+		}()
+		_ = st.Update(t.Context(), func(ratelimit.Instant, *ratelimit.Snapshot) error { panic("boom") })
+	}()
+	for _, st := range []ratelimit.Store{st, other} {
+		_, err := mark(t.Context(), st)
+		must(t, err)
+	}
+}
+
+func cancelledUpdate(t *testing.T, w World) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := w.Open(t).Update(ctx, func(ratelimit.Instant, *ratelimit.Snapshot) error {
+		t.Error("called")
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("update = %v", err)
+	}
+}
+
+func noUpdateIsLost(t *testing.T, w World) {
+	const stores, callers, each = 3, 4, 10
+	var (
+		wg   sync.WaitGroup
+		mu   sync.Mutex
+		seen = map[uint64]int{}
+	)
+	for range stores {
+		st := w.Open(t)
+		for range callers {
+			wg.Go(func() {
+				for range each {
+					n, err := mark(t.Context(), st)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					mu.Lock()
+					seen[n]++
+					mu.Unlock()
+				}
+			})
+		}
+	}
+	wg.Wait()
+	first := slices.Min(slices.Collect(maps.Keys(seen)))
+	want := map[uint64]int{}
+	for n := range uint64(stores * callers * each) {
+		want[first+n] = 1
+	}
+	if diff := cmp.Diff(want, seen); diff != "" {
+		t.Errorf("numbers given (-want +got):\n%s", diff)
+	}
+}
+
+func failuresBesideOthers(t *testing.T, w World) {
+	st := w.Open(t)
+	boom := errors.New("boom")
+	var wg sync.WaitGroup
+	for i := range 30 {
+		wg.Go(func() {
+			switch i % 3 {
+			case 0:
+				if _, err := mark(t.Context(), st); err != nil {
+					t.Error(err)
+				}
+			case 1:
+				err := st.Update(t.Context(), func(ratelimit.Instant, *ratelimit.Snapshot) error { return boom })
+				if !errors.Is(err, boom) {
+					t.Errorf("update = %v, want boom", err)
+				}
+			default:
+				defer func() {
+					if v := recover(); v != "boom" {
+						t.Errorf("recovered %v, want boom", v)
+					}
+				}()
+				_ = st.Update(t.Context(), func(ratelimit.Instant, *ratelimit.Snapshot) error { panic("boom") })
+			}
+		})
+	}
+	wg.Wait()
+	if got := marks(t, st); got != 10 {
+		t.Errorf("%d marks, want 10", got)
+	}
+}
+
+// limiter returns a limiter of one more process.
+func limiter(t *testing.T, w World, tu ratelimit.Tuning) (*ratelimit.Limiter, ratelimit.Store) {
+	t.Helper()
+	st := w.Open(t)
+	l, err := ratelimit.New(ratelimit.Config{Store: st, Tuning: tu, Rand: func() float64 { return 0.5 }})
+	must(t, err)
+	t.Cleanup(func() { l.Close() })
+	return l, st
+}
+
+func sharedPause(t *testing.T, w World) {
+	a, _ := limiter(t, w, tuning())
+	b, _ := limiter(t, w, tuning())
+	p, err := a.Acquire(t.Context())
+	must(t, err)
+	p.Done(ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: ratelimit.Wait{For: time.Hour, Given: true}})
+	if _, err := b.Acquire(t.Context()); !isBlocked(err) {
+		t.Errorf("acquire = %v, want blocked", err)
+	}
+}
+
+func sharedSlots(t *testing.T, w World) {
+	tu := tuning()
+	tu.Concurrency, tu.ConcurrencyTotal, tu.MaxWait = 2, 2, time.Nanosecond
+	a, _ := limiter(t, w, tu)
+	b, _ := limiter(t, w, tu)
+	p, err := a.Acquire(t.Context())
+	must(t, err)
+	q, err := b.Acquire(t.Context())
+	must(t, err)
+	if _, err := b.Acquire(t.Context()); !errors.Is(err, ratelimit.ErrAcquireTimeout) {
+		t.Errorf("acquire = %v, want a timeout", err)
+	}
+	p.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
+	p.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200}) // harmless
+	r, err := b.Acquire(t.Context())
+	must(t, err)
+	q.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
+	r.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
+	if st, err := a.Status(t.Context()); err != nil || st.Running != 0 || st.Waiting != 0 {
+		t.Errorf("%d running, %d waiting, %v", st.Running, st.Waiting, err)
+	}
+}
+
+func timeRunsForward(t *testing.T, w World) {
+	stores := []ratelimit.Store{w.Open(t), w.Open(t)}
+	var last ratelimit.Instant
+	for i := range 50 {
+		err := stores[i%2].Update(t.Context(), func(at ratelimit.Instant, _ *ratelimit.Snapshot) error {
+			if at.Boot < last.Boot || at.BootID == "" || i > 0 && at.BootID != last.BootID {
+				t.Errorf("%+v after %+v", at, last)
+			}
+			last = at
+			return nil
+		})
+		must(t, err)
+	}
+}
+
+func closedLeavesNothing(t *testing.T, w World) {
+	l, st := limiter(t, w, tuning())
+	other, _ := limiter(t, w, tuning())
+	_, err := l.Reserve(t.Context(), 0)
+	must(t, err)
+	p, err := l.Acquire(t.Context())
+	must(t, err)
+	p.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
+	must(t, l.Close())
+	if got, err := other.Status(t.Context()); err != nil || len(got.Processes) != 0 {
+		t.Errorf("%d processes take part, %v; want none", len(got.Processes), err)
+	}
+	if c, ok := st.(interface{ Close() error }); ok {
+		must(t, c.Close())
+		must(t, c.Close())
+		if _, err := mark(t.Context(), st); !errors.Is(err, ratelimit.ErrStoreClosed) {
+			t.Errorf("update of a closed store = %v", err)
+		}
+	}
+}
+
+func operatorsReachEverybody(t *testing.T, w World) {
+	l, _ := limiter(t, w, tuning())
+	st := w.Open(t)
+	must(t, (ratelimit.Operator{Store: st}).Tune(t.Context(), map[string]string{"rate_base": "7"}, time.Hour))
+	p, err := l.Acquire(t.Context())
+	must(t, err)
+	if got := l.Tuning().RateBase; got != 7 {
+		t.Errorf("rate_base %v, want 7", got)
+	}
+	_, _, err = (ratelimit.Operator{Store: st}).ForceCacheOnly(t.Context(), 0)
+	must(t, err)
+	if _, err := l.Acquire(t.Context()); !isBlocked(err) {
+		t.Errorf("acquire = %v, want blocked", err)
+	}
+	p.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
+	if _, moved, err := (ratelimit.Operator{Store: st}).Resume(t.Context()); err != nil || !moved {
+		t.Errorf("resumed: %t, %v", moved, err)
+	}
+}
+
+func sharedBudget(t *testing.T, w World) {
+	tu := tuning()
+	tu.Budget = ratelimit.Budget{Requests: 5, Period: 24 * time.Hour}
+	a, _ := limiter(t, w, tu)
+	b, _ := limiter(t, w, tu)
+	r, err := a.Reserve(t.Context(), 3)
+	must(t, err)
+	if _, err := b.Reserve(t.Context(), 3); !errors.Is(err, ratelimit.ErrBudget) {
+		t.Errorf("reserve = %v, want no budget", err)
+	}
+	r.Release()
+	r, err = b.Reserve(t.Context(), 5)
+	must(t, err)
+	ctx := ratelimit.WithReservation(t.Context(), r)
+	for range 5 {
+		p, err := b.Acquire(ctx)
+		must(t, err)
+		p.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
+	}
+	if _, err := a.Acquire(t.Context()); !errors.Is(err, ratelimit.ErrBudget) {
+		t.Errorf("acquire = %v, want no budget", err)
+	}
+}
+
+func isBlocked(err error) bool {
+	_, ok := errors.AsType[*ratelimit.BlockedError](err)
+	return ok
+}
