@@ -334,3 +334,51 @@ func TestLimitersOfOneProcessAreTwo(t *testing.T) {
 		}
 	})
 }
+
+// slow is a store whose every update takes its time, one after the other.
+type slow struct {
+	*MemoryStore
+	turn  chan struct{}
+	takes time.Duration
+}
+
+func (s *slow) Update(ctx context.Context, fn func(Instant, *Snapshot) error) error {
+	select {
+	case s.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-s.turn }()
+	time.Sleep(s.takes)
+	return s.MemoryStore.Update(ctx, fn)
+}
+
+// Time spent in the store is a part of max-wait, which ends within one update.
+func TestMaxWaitHoldsOverASlowStore(t *testing.T) {
+	for _, takes := range []time.Duration{130 * time.Millisecond, 300 * time.Millisecond} {
+		t.Run(takes.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const maxWait = 2 * time.Second
+				store := &slow{MemoryStore: NewMemoryStore(), turn: make(chan struct{}, 1), takes: takes}
+				tuning := Tuning{ConcurrencyTotal: 4, MaxWait: maxWait}
+				busy, _ := New(Config{Store: store, Tuning: tuning})
+				for range 4 {
+					_, err := busy.Acquire(t.Context())
+					must(t, err)
+				}
+				l, _ := New(Config{Store: store, Tuning: tuning})
+				start := time.Now()
+				var wg sync.WaitGroup
+				for range 8 {
+					wg.Go(func() {
+						_, err := l.Acquire(t.Context())
+						if took := time.Since(start); !errors.Is(err, ErrAcquireTimeout) || took > maxWait+takes+2*moment {
+							t.Errorf("%v after %s", err, took)
+						}
+					})
+				}
+				wg.Wait()
+			})
+		})
+	}
+}
