@@ -50,6 +50,9 @@ func (s *Store) claim(ctx context.Context, key string) (claim, error) {
 	}
 	switch {
 	case err == nil:
+		if waited > 0 {
+			touch(lock.Path()) // others may be waiting still
+		}
 		stop := pulse(lock.Path(), touchEvery)
 		return claim{waited: waited, release: func() {
 			stop()

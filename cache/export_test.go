@@ -149,11 +149,13 @@ func TestImportRefusesWhatIsWrong(t *testing.T) {
 		"never fetched at all": {lines[0] + line(exportLine{Bucket: "results", Key: "k"}), 0, "line 2"},
 	}
 	for name, r := range rows {
-		s := open(t, t.TempDir(), Options{Now: clk.Now})
-		got, err := s.Import(t.Context(), strings.NewReader(r.text), nil)
-		if !errors.Is(err, ErrImport) || got.Imported != r.imported || !strings.Contains(err.Error(), r.where) || strings.Contains(err.Error(), "SECRET") {
-			t.Errorf("%s: %+v %v", name, got, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			s := open(t, t.TempDir(), Options{Now: clk.Now})
+			got, err := s.Import(t.Context(), strings.NewReader(r.text), nil)
+			if !errors.Is(err, ErrImport) || got.Imported != r.imported || !strings.Contains(err.Error(), r.where) || strings.Contains(err.Error(), "SECRET") {
+				t.Errorf("%+v %v", got, err)
+			}
+		})
 	}
 }
 

@@ -60,6 +60,7 @@ func (l *dbLock) acquire(ctx context.Context, kind lockfile.Kind, wait time.Dura
 	case kind == lockfile.Shared:
 		return l.lock.Unlock, nil
 	}
+	touch(l.lock.Path()) // also of many holders in a row, each of them quick
 	stop := pulse(l.lock.Path(), pulseEvery)
 	return func() {
 		stop()
@@ -80,14 +81,14 @@ func (l *dbLock) busy() error {
 // pulseEvery is how often the holder of the exclusive lock touches its file.
 const pulseEvery = 50 * time.Millisecond
 
-// pulse touches a lock file now, and then again and again until stop is called. Most locks are given back before the
-// second time.
+// touch shows that a lock's holder lives. Without it others take it for stopped, and do without the lock.
+func touch(path string) {
+	now := time.Now()
+	_ = os.Chtimes(path, now, now)
+}
+
+// pulse touches a lock file again and again until stop is called. Most locks are given back before the first time.
 func pulse(path string, every time.Duration) (stop func()) {
-	touch := func() {
-		now := time.Now()
-		_ = os.Chtimes(path, now, now) // without it others take us for stopped, and do without the lock
-	}
-	touch()
 	var mu sync.Mutex // held while touching: nothing is touched after stop
 	over := false
 	mu.Lock()
@@ -97,7 +98,7 @@ func pulse(path string, every time.Duration) (stop func()) {
 		mu.Lock()
 		defer mu.Unlock()
 		if !over {
-			touch()
+			touch(path)
 			timer.Reset(every)
 		}
 	})

@@ -240,18 +240,23 @@ func (s *Store) Close() error {
 }
 
 // mergeLast is the merge at the end. What is not merged stays in the journal: others read it there, and whoever merges
-// next takes it along. So the lock is waited for only if there is anything of its own.
+// next takes it along. So the lock is waited for only by the last process, and only if there is anything of its own: of
+// eight that end together, each would wait for the seven merges before.
 func (s *Store) mergeLast() {
 	s.mu.Lock()
 	s.refreshPeers()
 	own := s.proc != nil && s.proc.unmerged() > 0
 	left := len(s.peers) > 0 || s.pruneDue
+	last := true
+	for _, j := range s.peers {
+		last = last && !s.alive(j.name.owner)
+	}
 	s.mu.Unlock()
 	if !own && !left {
 		return
 	}
 	var wait time.Duration
-	if own {
+	if own && last {
 		wait = closeWait
 	}
 	_, _ = s.merge(context.Background(), wait) // what went wrong has been warned of
