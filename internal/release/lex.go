@@ -98,6 +98,12 @@ func lex(text string, folder bool, p *lexed) {
 	p.brackets = p.brackets[:next]
 }
 
+// dotted reports whether dots and underscores separate the words of s.
+func dotted(s string) bool {
+	spaces := strings.Count(s, " ")
+	return strings.Count(s, "_") > spaces || strings.Count(s, ".") > spaces
+}
+
 // lexASCII takes the word at i: letters of any alphabet, digits, apostrophes within.
 func (p *lexed) lexASCII(i, group int) int {
 	j, digits, letters := i, 0, 0

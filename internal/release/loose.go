@@ -83,24 +83,6 @@ func (p *lexed) onlyTags(i, to int) bool {
 	return true
 }
 
-// beside reports whether tokens i and j exist and stand in the same bracket, or both outside.
-func (p *lexed) beside(i, j int) bool {
-	return i >= 0 && i < len(p.tokens) && j >= 0 && j < len(p.tokens) && p.tokens[i].group == p.tokens[j].group
-}
-
-// classAt returns the class of token i, noClass where there is no such token.
-func (p *lexed) classAt(i int) class {
-	if i < 0 || i >= len(p.tokens) {
-		return noClass
-	}
-	return p.tokens[i].class
-}
-
-// strongAt reports whether token i is a tag that cannot be part of a title.
-func (p *lexed) strongAt(i int) bool {
-	return p.tagAt(i) != none && !p.tokens[i].weak
-}
-
 // leadingDigits returns how many digits w begins with.
 func leadingDigits(w string) int {
 	n := 0
@@ -111,17 +93,3 @@ func leadingDigits(w string) int {
 }
 
 func yearNumber(n int) bool { return n >= firstYear && n <= 2099 }
-
-// width returns the length of token i in bytes.
-func (p *lexed) width(i int) int { return p.tokens[i].e - p.tokens[i].s }
-
-// plainNumber reports whether token i is a number that nothing has explained.
-func (p *lexed) plainNumber(i int) bool { return p.classAt(i) == number && p.tokens[i].tag == none }
-
-// roleAt returns the role of token i in a marker, noRole where there is no such token.
-func (p *lexed) roleAt(i int) role {
-	if i < 0 || i >= len(p.tokens) {
-		return noRole
-	}
-	return p.tokens[i].word.role
-}

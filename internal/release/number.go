@@ -135,6 +135,15 @@ var bracketRules = []rule[bareNumber, int]{
 		func(b bareNumber) bool { return b.around().behind > b.i+1 || b.width >= 2 }, inRound),
 }
 
+// explainNumbers finds the episode among the numbers that no marker explains, and the words for extras and specials.
+func explainNumbers(in *laidOut, p *numbered) {
+	own := in.copyTo(&p.lexed)
+	*p = numbered{laidOut: *in}
+	p.lexed = own
+	p.findNumber()
+	p.readSpecials()
+}
+
 // findNumber chooses a bare episode number when no marker named one.
 func (p *numbered) findNumber() {
 	if !p.episode.empty() || p.first < 0 {

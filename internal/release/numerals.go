@@ -1,85 +1,53 @@
 package release
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
-// This file decides which words are numbers although they are not written in digits.
+// Words that are numbers although they are not written in digits: the n-th row is n+1, and holds one word of each
+// language whose season words are read.
+var (
+	romans       = numerals("I Ⅰ", "II Ⅱ", "III Ⅲ", "IV Ⅳ", "V Ⅴ", "VI Ⅵ", "VII Ⅶ", "VIII Ⅷ", "IX Ⅸ", "X Ⅹ")
+	ordinalWords = numerals("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+	cardinals    = numerals(
+		"one un une uno eins", "two deux dos zwei", "three trois tres drei", "four quatre cuatro vier", "five cinq cinco",
+		"six seis sechs", "seven sept siete sieben", "eight huit ocho acht", "nine neuf nueve neun", "ten dix diez zehn")
+)
 
-// roman returns the value of an upper-case roman numeral from II on, or of a single character such as Ⅲ.
-func roman(w string) (int, bool) {
-	switch w {
-	case "I", "Ⅰ":
-		return 1, true
-	case "II", "Ⅱ":
-		return 2, true
-	case "III", "Ⅲ":
-		return 3, true
-	case "IV", "Ⅳ":
-		return 4, true
-	case "V", "Ⅴ":
-		return 5, true
-	case "VI", "Ⅵ":
-		return 6, true
-	case "VII", "Ⅶ":
-		return 7, true
-	case "VIII", "Ⅷ":
-		return 8, true
-	case "IX", "Ⅸ":
-		return 9, true
-	case "X", "Ⅹ":
-		return 10, true
+func numerals(rows ...string) map[string]int {
+	values := map[string]int{}
+	for i, row := range rows {
+		for _, w := range strings.Fields(row) {
+			values[w] = i + 1
+		}
 	}
-	return 0, false
+	return values
+}
+
+// roman returns the value of an upper-case roman numeral up to ten, or of a single character such as Ⅲ.
+func roman(w string) (int, bool) {
+	n, ok := romans[w]
+	return n, ok
+}
+
+// spelled returns the value of a lower-case number word.
+func spelled(w string) (int, bool) {
+	n, ok := cardinals[w]
+	return n, ok
 }
 
 // ordinal returns the value of a lower-case "2nd", "second", "10º".
 func ordinal(w string) (int, bool) {
-	n := 0
-	for n < len(w) && digit(w[n]) {
-		n++
-	}
-	if n == 0 {
-		for i, o := range ordinalWords {
-			if w == o {
-				return i + 1, true
-			}
+	switch n := leadingDigits(w); n {
+	case 0:
+		v, ok := ordinalWords[w]
+		return v, ok
+	case 1, 2:
+		switch w[n:] {
+		case "st", "nd", "rd", "th", "º", "ª", "°", "a", "o", "e", "er", "ème", "eme":
+			return atoi(w[:n]), true
 		}
-		return 0, false
-	}
-	if n > 2 {
-		return 0, false
-	}
-	switch w[n:] {
-	case "st", "nd", "rd", "th", "º", "ª", "°", "a", "o", "e", "er", "ème", "eme":
-		return atoi(w[:n]), true
-	}
-	return 0, false
-}
-
-var ordinalWords = [...]string{"first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"}
-
-// spelled returns the value of a lower-case number word, in the languages whose season words are read.
-func spelled(w string) (int, bool) {
-	switch w {
-	case "one", "un", "une", "uno", "eins":
-		return 1, true
-	case "two", "deux", "dos", "zwei":
-		return 2, true
-	case "three", "trois", "tres", "drei":
-		return 3, true
-	case "four", "quatre", "cuatro", "vier":
-		return 4, true
-	case "five", "cinq", "cinco":
-		return 5, true
-	case "six", "seis", "sechs":
-		return 6, true
-	case "seven", "sept", "siete", "sieben":
-		return 7, true
-	case "eight", "huit", "ocho", "acht":
-		return 8, true
-	case "nine", "neuf", "nueve", "neun":
-		return 9, true
-	case "ten", "dix", "diez", "zehn":
-		return 10, true
 	}
 	return 0, false
 }
@@ -87,53 +55,34 @@ func spelled(w string) (int, bool) {
 // hanNumber reads a number in Han numerals at the start of s, up to 99, and returns how many bytes it takes.
 func hanNumber(s string) (value, size int) {
 	total, last := 0, 0
-	for size < len(s) {
+	for total <= 99 {
 		r, n := utf8.DecodeRuneInString(s[size:])
 		d := hanDigit(r)
 		if d < 0 {
 			break
 		}
 		if d == 10 {
-			if last == 0 {
-				last = 1
-			}
-			total += last * 10
-			last = 0
-		} else {
-			last = d
+			total += max(last, 1) * 10
+			d = 0
 		}
+		last = d
 		size += n
-		if total > 99 {
-			break
-		}
 	}
 	return total + last, size
 }
 
+// hanDigits are the Han numerals, those of one value together; the signs for accounts stand beside the common ones.
+var hanDigits = [...]string{"零〇", "一壱壹", "二两兩弐贰貳", "三参叁參", "四肆", "五伍", "六陆陸", "七柒", "八捌", "九玖", "十拾"}
+
+// hanDigit returns the value of a Han numeral, -1 for another character.
 func hanDigit(r rune) int {
-	switch r {
-	case '零', '〇':
-		return 0
-	case '一', '壱', '壹':
-		return 1
-	case '二', '两', '兩', '弐', '贰', '貳':
-		return 2
-	case '三', '参', '叁', '參':
-		return 3
-	case '四', '肆':
-		return 4
-	case '五', '伍':
-		return 5
-	case '六', '陆', '陸':
-		return 6
-	case '七', '柒':
-		return 7
-	case '八', '捌':
-		return 8
-	case '九', '玖':
-		return 9
-	case '十', '拾':
-		return 10
+	if r < 0x3000 {
+		return -1
+	}
+	for v, signs := range hanDigits {
+		if strings.ContainsRune(signs, r) {
+			return v
+		}
 	}
 	return -1
 }

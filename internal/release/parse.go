@@ -1,66 +1,12 @@
 package release
 
-import "strings"
+import (
+	"slices"
+	"strings"
+	"sync"
+)
 
-// This file decides in which order a text is read, and what of it a Release shows.
-
-// span is a range of tokens [from, to).
-type span struct{ from, to int }
-
-func (s span) empty() bool      { return s.from >= s.to }
-func (s span) holds(i int) bool { return s.from <= i && i < s.to }
-
-// dotted says whether dots and underscores separate the words of s.
-func dotted(s string) bool {
-	spaces := strings.Count(s, " ")
-	return strings.Count(s, "_") > spaces || strings.Count(s, ".") > spaces
-}
-
-func lookupWide(w string) (kw, bool) {
-	if k, ok := words[w]; ok {
-		return k, ok
-	}
-	k, ok := words[strings.ToLower(w)]
-	return k, ok
-}
-
-// word returns the text of token i.
-func (p *lexed) word(i int) string { return p.text[p.tokens[i].s:p.tokens[i].e] }
-
-// tagAt returns the tag of token i, none where there is no such token.
-func (p *lexed) tagAt(i int) tag {
-	if i < 0 || i >= len(p.tokens) {
-		return none
-	}
-	return p.tokens[i].tag
-}
-
-// gap returns what stands between token i and the one behind it.
-func (p *lexed) gap(i int) string {
-	if i+1 < len(p.tokens) {
-		return p.text[p.tokens[i].e:p.tokens[i+1].s]
-	}
-	return p.text[p.tokens[i].e:]
-}
-
-// before returns what stands before token i.
-func (p *lexed) before(i int) string {
-	if i > 0 {
-		return p.text[p.tokens[i-1].e:p.tokens[i].s]
-	}
-	return p.text[:p.tokens[i].s]
-}
-
-func lower(s string) string {
-	for i := 0; i < len(s); i++ {
-		if s[i] >= 'A' && s[i] <= 'Z' || s[i] >= 0x80 {
-			return strings.ToLower(s)
-		}
-	}
-	return s
-}
-
-// Parse reads path, relative or absolute, with '/' or '\' between its elements.
+// Parse reads path, relative or absolute, with '/' or '\\' between its elements.
 // It never fails: a name that says nothing gives an empty Release with Path and
 // Name set. It uses the folders above the name where the name says too little.
 func Parse(path string) Release { return parse(path, false) }
@@ -72,9 +18,8 @@ func ParseFile(path string) Release { return parse(path, true) }
 func parse(path string, exists bool) Release {
 	var store [8]string
 	name, dirs := splitPath(path, exists, store[:0:8])
-	r := Release{Path: path, Name: name}
 	base, ext := cutExtension(name)
-	r.Extension = ext
+	r := Release{Path: path, Name: name, Extension: ext}
 	base = narrow(base)
 	if mirrored(base) {
 		base = mirror(base)
@@ -86,18 +31,40 @@ func parse(path string, exists bool) Release {
 	}
 	p.fill(&r)
 	if len(dirs) > 0 {
-		s.fold(&r, dirs)
+		s.readFolders(&r, dirs)
 	}
-	settle(&r)
+	r.settle()
 	pool.Put(s)
 	return r
 }
 
+// stages holds the values of all stages of one text. They are pooled; nothing of one text survives into the next.
+type stages struct {
+	lexed    lexed
+	tagged   tagged
+	marked   marked
+	laidOut  laidOut
+	numbered numbered
+	titled   titled
+}
+
+var pool = sync.Pool{New: func() any { return new(stages) }}
+
+// read takes one text, which is neither a path nor has an extension, through the stages.
+func (s *stages) read(text string, folder bool) *titled {
+	lex(text, folder, &s.lexed)
+	tagWords(&s.lexed, &s.tagged)
+	mark(&s.tagged, &s.marked)
+	layOut(&s.marked, &s.laidOut)
+	explainNumbers(&s.laidOut, &s.numbered)
+	findTitles(&s.numbered, &s.titled)
+	return &s.titled
+}
+
 // fill copies what was read into r.
 func (p *titled) fill(r *Release) {
-	if n := len(p.titles); n > 0 {
-		r.Titles = make([]Title, n)
-		copy(r.Titles, p.titles)
+	if len(p.titles) > 0 {
+		r.Titles = slices.Clone(p.titles)
 		r.Title = r.Titles[0].Text
 	}
 	r.Seasons, r.Episodes = p.seasons, p.episodes
@@ -110,19 +77,73 @@ func (p *titled) fill(r *Release) {
 	r.Kind = p.kind()
 }
 
-// kind says what sort of file the text describes.
+// kind returns what sort of file the text describes.
 func (p *titled) kind() Kind {
+	seasons, episodes := len(p.seasons), len(p.episodes)
 	switch {
 	case p.extra:
 		return Extra
-	case p.special != "" || len(p.seasons) == 1 && p.seasons[0] == 0:
+	case p.special != "", seasons == 1 && p.seasons[0] == 0:
 		return Special
-	case len(p.episodes) > 5 || p.batch && (p.year == 0 || len(p.seasons)+len(p.episodes) > 0) || len(p.episodes) == 0 && len(p.seasons) > 0:
+	case episodes > 5, episodes == 0 && seasons > 0, p.batch && (p.year == 0 || seasons+episodes > 0):
 		return Batch
-	case len(p.episodes) > 0 || p.dated.to > 0:
+	case episodes > 0, !p.dated.empty():
 		return Episode
 	case p.movie, p.year > 0:
 		return Movie
 	}
 	return Unknown
+}
+
+// settle makes the fields of r agree with each other once name and folders are read.
+func (r *Release) settle() {
+	slices.Sort(r.Seasons)
+	r.Seasons = slices.Compact(r.Seasons)
+	slices.Sort(r.Episodes)
+	r.Episodes = slices.Compact(r.Episodes)
+	if r.Extra {
+		r.Kind = Extra
+	}
+	if s, one := r.Season(); one && s >= firstYear && r.Year == 0 {
+		r.Year = s // a season that is named by its year
+	}
+	if s, one := r.Season(); one && s == 0 && r.Kind == Episode {
+		r.Kind = Special
+	}
+	if r.Kind == Unknown && len(r.Episodes) > 0 {
+		r.Kind = Episode
+	}
+	if r.Kind == Unknown && r.Year > 0 && len(r.Seasons) == 0 {
+		r.Kind = Movie
+	}
+}
+
+// mirrored reports whether a name is written backwards, as some uploaders do: an "S01E02" or a "1080p" read from right
+// to left, as a word, gives it away.
+func mirrored(s string) bool {
+	for i := range len(s) {
+		if i > 0 && wordByte(s[i-1]) {
+			continue
+		}
+		if strings.HasPrefix(s[i:], "p0801") || strings.HasPrefix(s[i:], "p027") {
+			return true
+		}
+		if mirroredMarker(s[i:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// mirroredMarker reports whether s begins with "20E10S".
+func mirroredMarker(s string) bool {
+	return len(s) > 5 && digit(s[0]) && digit(s[1]) && s[2] == 'E' && digit(s[3]) && digit(s[4]) && s[5] == 'S' &&
+		(len(s) == 6 || !wordByte(s[6]))
+}
+
+// mirror returns s from its last character to its first.
+func mirror(s string) string {
+	runes := []rune(s)
+	slices.Reverse(runes)
+	return string(runes)
 }

@@ -1,7 +1,5 @@
 package release
 
-import "sync"
-
 // The stages of a reading. Each is a function from the value of the stage before
 // it to a value of its own: it copies what it changes and leaves its input as it
 // was. A value embeds the one before it, so a question about words can be asked
@@ -76,41 +74,10 @@ type titled struct {
 	audio      string
 }
 
-// stages holds the values of all stages of one text. They are pooled; nothing of one text survives into the next.
-type stages struct {
-	lexed    lexed
-	tagged   tagged
-	marked   marked
-	laidOut  laidOut
-	numbered numbered
-	titled   titled
-}
-
-var pool = sync.Pool{New: func() any { return new(stages) }}
-
-// read takes one text, which is neither a path nor has an extension, through the stages.
-func (r *stages) read(text string, folder bool) *titled {
-	lex(text, folder, &r.lexed)
-	tagWords(&r.lexed, &r.tagged)
-	mark(&r.tagged, &r.marked)
-	layOut(&r.marked, &r.laidOut)
-	explainNumbers(&r.laidOut, &r.numbered)
-	findTitles(&r.numbered, &r.titled)
-	return &r.titled
-}
-
-// copyTo returns l with tokens and brackets of its own, for which it uses the memory of an earlier value.
-func (l *lexed) copyTo(old *lexed) lexed {
-	own := *l
-	own.tokens = append(old.tokens[:0], l.tokens...)
-	own.brackets = append(old.brackets[:0], l.brackets...)
+// copyTo returns p with tokens and brackets of its own, for which it uses the memory of an earlier value.
+func (p *lexed) copyTo(old *lexed) lexed {
+	own := *p
+	own.tokens = append(old.tokens[:0], p.tokens...)
+	own.brackets = append(old.brackets[:0], p.brackets...)
 	return own
-}
-
-func explainNumbers(in *laidOut, p *numbered) {
-	own := in.copyTo(&p.lexed)
-	*p = numbered{laidOut: *in}
-	p.lexed = own
-	p.findNumber()
-	p.readSpecials()
 }

@@ -38,7 +38,7 @@ var tagForms = [...]tagForm{
 	{"checksum", onAlpha | onNumber | onMixed, (*tagged).tagChecksum},
 	{"catalogue id", onAlpha | onMixed, (*tagged).tagCatalogueID},
 	{"resolution", onMixed | onNumber, (*tagged).tagHeight},
-	{"codec in two words", onAlpha, (*tagged).tagCodec},
+	{"two words", onAlpha, (*tagged).tagCompound},
 	{"quantity", onMixed | onNumber, (*tagged).tagQuantity},
 	{"audio with channels", onMixed, (*tagged).tagAudioChannels},
 	{"version", onMixed, (*tagged).tagVersionWord},

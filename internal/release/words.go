@@ -1,6 +1,9 @@
 package release
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // This file is the table of words that say something about a file besides its
 // title. A word is looked up in lower case; a new word is one entry here.
@@ -208,24 +211,33 @@ func among(w string, words ...string) bool {
 	return false
 }
 
-// lookup returns the meaning of a word in any case.
+// lookup returns the meaning of a word in any case, the zero value for a word without one.
 func lookup(w string) (kw, bool) {
-	if len(w) == 0 || len(w) > maxKeyword {
+	if len(w) > maxKeyword {
 		return kw{}, false
 	}
 	var buf [maxKeyword]byte
-	ascii := true
 	for i := 0; i < len(w); i++ {
 		c := w[i]
+		if c >= utf8.RuneSelf {
+			k, ok := words[strings.ToLower(w)]
+			return k, ok
+		}
 		if c >= 'A' && c <= 'Z' {
 			c += 'a' - 'A'
 		}
-		ascii = ascii && c < 0x80
 		buf[i] = c
-	}
-	if !ascii {
-		return lookupWide(w)
 	}
 	k, ok := words[string(buf[:len(w)])]
 	return k, ok
+}
+
+// lower returns w in small letters.
+func lower(w string) string {
+	for i := 0; i < len(w); i++ {
+		if w[i] >= 'A' && w[i] <= 'Z' || w[i] >= utf8.RuneSelf {
+			return strings.ToLower(w)
+		}
+	}
+	return w
 }
