@@ -3,7 +3,6 @@ package release
 import (
 	"slices"
 	"strings"
-	"sync"
 )
 
 // Parse reads path, relative or absolute, with '/' or '\\' between its elements.
@@ -36,29 +35,6 @@ func parse(path string, exists bool) Release {
 	r.settle()
 	pool.Put(s)
 	return r
-}
-
-// stages holds the values of all stages of one text. They are pooled; nothing of one text survives into the next.
-type stages struct {
-	lexed    lexed
-	tagged   tagged
-	marked   marked
-	laidOut  laidOut
-	numbered numbered
-	titled   titled
-}
-
-var pool = sync.Pool{New: func() any { return new(stages) }}
-
-// read takes one text, which is neither a path nor has an extension, through the stages.
-func (s *stages) read(text string, folder bool) *titled {
-	lex(text, folder, &s.lexed)
-	tagWords(&s.lexed, &s.tagged)
-	mark(&s.tagged, &s.marked)
-	layOut(&s.marked, &s.laidOut)
-	explainNumbers(&s.laidOut, &s.numbered)
-	findTitles(&s.numbered, &s.titled)
-	return &s.titled
 }
 
 // fill copies what was read into r.

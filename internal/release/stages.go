@@ -1,9 +1,32 @@
 package release
 
-// The stages of a reading. Each is a function from the value of the stage before
-// it to a value of its own: it copies what it changes and leaves its input as it
-// was. A value embeds the one before it, so a question about words can be asked
-// at every stage, and one about titles only where titles are known.
+import "sync"
+
+// stages holds one value for each stage of reading a text: the file's name, or a folder's. A stage is a function from
+// the value before it to its own: it copies what it changes and leaves its input as it was. A value embeds the one
+// before it, so a question about words can be asked at every stage, and one about titles only where titles are known.
+// They are pooled; nothing of one text survives into the next.
+type stages struct {
+	lexed    lexed    // words and brackets: lex.go
+	tagged   tagged   // sources, codecs, languages, checksums, dates: tags.go
+	marked   marked   // seasons, episodes and parts that a marker says: mark.go
+	laidOut  laidOut  // where the title begins, the year, the group: layout.go
+	numbered numbered // the numbers that stand alone, extras and specials: number.go
+	titled   titled   // where the titles end, and what remains: titles.go
+}
+
+var pool = sync.Pool{New: func() any { return new(stages) }}
+
+// read takes one text, which is neither a path nor has an extension, through the stages.
+func (s *stages) read(text string, folder bool) *titled {
+	lex(text, folder, &s.lexed)
+	tagWords(&s.lexed, &s.tagged)
+	mark(&s.tagged, &s.marked)
+	layOut(&s.marked, &s.laidOut)
+	explainNumbers(&s.laidOut, &s.numbered)
+	findTitles(&s.numbered, &s.titled)
+	return &s.titled
+}
 
 // lexed is a text cut into words and brackets.
 type lexed struct {

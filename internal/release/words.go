@@ -5,9 +5,6 @@ import (
 	"unicode/utf8"
 )
 
-// This file is the table of words that say something about a file besides its
-// title. A word is looked up in lower case; a new word is one entry here.
-
 // tag says what a token was recognised as.
 type tag uint8
 
@@ -64,26 +61,28 @@ const (
 	ofWord
 	joinWord // and, to
 	monthWord
-	versionWord
-	codecHead // the "h" of "h 264"
-	allWord
 	akaWord
-	byWord
 )
 
-// words maps the lower-case word to its meaning.
+// words maps a word in small letters to what it says about a file besides its title. A new word is one entry here; a tag
+// of two words is a pair in compounds.
 var words = build([]entry{
 	// Sources.
-	{"bluray blurayrip bdrip bd brrip bdremux bdmux brmux bdripmux brripmux blurayremux blueray bdr bd25 bd50 bluraymux uhdbluray uhdremux uhdbd bdrips brremux bdscr", kw{tag: tagSource, value: "BluRay"}},
+	{`bluray blurayrip bdrip bd brrip bdremux bdmux brmux bdripmux brripmux blurayremux blueray bdr bd25 bd50
+		bluraymux uhdbluray uhdremux uhdbd bdrips brremux bdscr`, kw{tag: tagSource, value: "BluRay"}},
 	{"remux hybrid", kw{tag: tagSource, value: "BluRay"}},
-	{"webdl webdlrip webhd webuhd webcap webcaprip amazonhd netflixhd netflixuhd itunes ituneshd netflixuhdrip itunesuhd", kw{tag: tagSource, value: "WEB-DL"}},
+	{`webdl webdlrip webhd webuhd webcap webcaprip amazonhd netflixhd netflixuhd itunes ituneshd netflixuhdrip
+		itunesuhd`, kw{tag: tagSource, value: "WEB-DL"}},
 	{"webrip webriP webmux", kw{tag: tagSource, value: "WEBRip"}},
 	{"web", kw{tag: tagSource, value: "WEB", weak: true}},
-	{"hdtv hdtvrip pdtv ahdtv uhdtv dsr dsrip hdtvmux dthrip satrip dvbrip tvrip sdtv uhdtvrip htdv dvb hdtvs hdrip-tv stv", kw{tag: tagSource, value: "HDTV"}},
-	{"dvd dvdrip dvdr dvd5 dvd9 dvdscr dvdmux dvdivx xvidvd ntscdvd dvdremux dvd1 dvd2 dvd7 dvdisc", kw{tag: tagSource, value: "DVD"}},
+	{`hdtv hdtvrip pdtv ahdtv uhdtv dsr dsrip hdtvmux dthrip satrip dvbrip tvrip sdtv uhdtvrip htdv dvb hdtvs hdrip-tv
+		stv`, kw{tag: tagSource, value: "HDTV"}},
+	{`dvd dvdrip dvdr dvd5 dvd9 dvdscr dvdmux dvdivx xvidvd ntscdvd dvdremux dvd1 dvd2
+		dvd7 dvdisc`, kw{tag: tagSource, value: "DVD"}},
 	{"hdrip hddvd hdlight hddvdrip mhd vodrip vod ppv ppvrip webhdrip uhdrip hdclub", kw{tag: tagSource, value: "HDRip"}},
 	{"vhs vhsrip", kw{tag: tagSource, value: "VHS"}},
-	{"hdts hdcam camrip telesync telecine hdtc tsrip hqcam predvd predvdrip workprint dvdscreener screener tc1080p hdts1", kw{tag: tagSource, value: "CAM"}},
+	{`hdts hdcam camrip telesync telecine hdtc tsrip hqcam predvd predvdrip workprint dvdscreener screener tc1080p
+		hdts1`, kw{tag: tagSource, value: "CAM"}},
 	{"cam ts tc scr r5 r6 wp", kw{tag: tagSource, value: "CAM", weak: true}},
 	{"laserdisc ldrip", kw{tag: tagSource, value: "LaserDisc"}},
 	{"tv tvs", kw{tag: tagSource, value: "TV", weak: true}},
@@ -94,7 +93,6 @@ var words = build([]entry{
 	{"vp9 vp8", kw{tag: tagVideo, value: "VP9"}},
 	{"xvid xvidhd divx divx5 divx6 divx3", kw{tag: tagVideo, value: "XviD"}},
 	{"mpeg2 mpeg4 mpeg mpg2 vc1 vc x642 nvenc", kw{tag: tagVideo, value: "MPEG"}},
-	{"h x", kw{role: codecHead, weak: true}},
 	// Audio.
 	{"aac heaac qaac", kw{tag: tagAudio, value: "AAC"}},
 	{"flac", kw{tag: tagAudio, value: "FLAC"}},
@@ -107,7 +105,8 @@ var words = build([]entry{
 	{"vorbis", kw{tag: tagAudio, value: "Vorbis"}},
 	{"pcm lpcm alac mp2 mpa2", kw{tag: tagAudio, value: "PCM"}},
 	// Techniques.
-	{"10bit 8bit 12bit 10bits 8bits 24bit hdr hdr10 hdr10plus hdr10p sdr dovi dv hlg vfr cfr 60fps 24fps 30fps 25fps yuv420p10le yuv444p10le yuv420p10 yuv444p10 vr180 bt2020 bt709 hsbs", kw{tag: tagTech}},
+	{`10bit 8bit 12bit 10bits 8bits 24bit hdr hdr10 hdr10plus hdr10p sdr dovi dv hlg vfr cfr 60fps 24fps 30fps 25fps
+		yuv420p10le yuv444p10le yuv420p10 yuv444p10 vr180 bt2020 bt709 hsbs`, kw{tag: tagTech}},
 	{"bit bits fps ch kbps mbps mb gb", kw{tag: tagTech, weak: true}},
 	{"uhd 4k 8k uhd4k ultrahd", kw{tag: tagResolution, value: "2160p"}},
 	{"fhd fullhd", kw{tag: tagResolution, value: "1080p"}},
@@ -116,31 +115,44 @@ var words = build([]entry{
 	{"pal", kw{tag: tagTech, weak: true}},
 	{"imax ws fs 3d 2d sbs hou", kw{tag: tagEdition, weak: true}},
 	{"sub", kw{tag: tagSubtitle, weak: true}},
-	{"subs subbed subtitle subtitles softsub softsubs hardsub hardsubs esub esubs msubs multisub multisubs vost vostfr vosta vostf fansub engsub engsubs subesp softsubbed swesub nlsubs nlsub hebsubs dksubs swesubs subforced vosubfr legenda legendado legendas subtitulado subita", kw{tag: tagSubtitle}},
+	{`subs subbed subtitle subtitles softsub softsubs hardsub hardsubs esub esubs msubs multisub multisubs vost vostfr
+		vosta vostf fansub engsub engsubs subesp softsubbed swesub nlsubs nlsub hebsubs dksubs swesubs subforced vosubfr
+		legenda legendado legendas subtitulado subita`, kw{tag: tagSubtitle}},
 	{"dub dubbed dublado audio dual multi dualaudio multiaudio doublage dubs", kw{tag: tagSubtitle, weak: true}},
-	{"vff vf vfq vf2 vfi truefrench subfrench multi5 pldub plsub pldubbed lektor mvo dvo avo castellano latino lostfilm eng2 chs cht gb big5 jpsc jptc bilingual", kw{tag: tagLanguage}},
+	{`vff vf vfq vf2 vfi truefrench subfrench multi5 pldub plsub pldubbed lektor mvo dvo avo castellano latino
+		lostfilm eng2 chs cht gb big5 jpsc jptc bilingual`, kw{tag: tagLanguage}},
 	// Languages: hardly ever tags by themselves, always among them.
-	{"english french german italian spanish russian korean japanese chinese hindi tamil telugu malayalam kannada bengali polish dutch swedish norwegian danish finnish portuguese turkish greek hebrew arabic thai vietnamese hungarian czech flemish nordic ukrainian catalan romanian", kw{tag: tagLanguage, weak: true}},
-	{"eng ger ita esp spa rus jpn jap kor chi fre fra pol por swe nor dan tur ukr vie tha ita hin tam tel mal kan pt br pt-br es fr de en ru jp cn dl md ld ro pl ukrainian telugu nl dubbed vo fastsub", kw{tag: tagLanguage, weak: true}},
+	{`english french german italian spanish russian korean japanese chinese hindi tamil telugu malayalam kannada
+		bengali polish dutch swedish norwegian danish finnish portuguese turkish greek hebrew arabic thai vietnamese
+		hungarian czech flemish nordic ukrainian catalan romanian`, kw{tag: tagLanguage, weak: true}},
+	{`eng ger ita esp spa rus jpn jap kor chi fre fra pol por swe nor dan tur ukr vie
+		tha ita hin tam tel mal kan pt br pt-br es fr de en ru jp cn dl md ld ro pl
+		ukrainian telugu nl dubbed vo fastsub`, kw{tag: tagLanguage, weak: true}},
 	// Services.
-	{"amzn hulu dsnp hmax baha pcok atvp bilibili hidive funi funimation crunchyroll netflix amazon abema iqiyi u-next nhk at-x mbs bs11 tvn viutv dmm bilibilihd wetv bili iplayer atv", kw{tag: tagService, weak: true}},
-	{"nf cr ip max stan dm iview itv bglobal pmtp kktv ctv adn unext dcu dsn hbo abc free bet mx tx ytv", kw{tag: tagService, weak: true}},
+	{`amzn hulu dsnp hmax baha pcok atvp bilibili hidive funi funimation crunchyroll netflix amazon abema iqiyi u-next
+		nhk at-x mbs bs11 tvn viutv dmm bilibilihd wetv bili iplayer atv`, kw{tag: tagService, weak: true}},
+	{`nf cr ip max stan dm iview itv bglobal pmtp kktv ctv adn unext dcu dsn hbo abc
+		free bet mx tx ytv`, kw{tag: tagService, weak: true}},
 	// Containers.
 	{"mkv mp4 avi wmv webm ogm rmvb m2ts", kw{tag: tagContainer}},
 	{"ass ssa", kw{tag: tagSubtitle, weak: true}},
 	{"srt srtx2 srtx4 assx2 assx3 assx4 pgs vobsub", kw{tag: tagSubtitle}},
 	// Editions and the like.
-	{"extended unrated uncut remastered theatrical uncensored directors director's restored restoration criterion recut 2in1 fanedit alternative dircut", kw{tag: tagEdition, weak: true}},
+	{`extended unrated uncut remastered theatrical uncensored directors director's restored restoration criterion
+		recut 2in1 fanedit alternative dircut`, kw{tag: tagEdition, weak: true}},
 	{"dc se", kw{tag: tagEdition, weak: true}},
-	{"remaster anniversary cut edition version ultimate collectors collector's collector special final bootleg assembly signature fan-edit upscale upscaled open matte rerip regraded", kw{tag: tagEdition, weak: true}},
-	{"proper repack rerip real internal dirfix nfofix readnfo proof prooffix samplefix preair pre-air limited retail custom obfuscated xpost line hc stv docu doku dubfix internal ai enhanced", kw{tag: tagOther, weak: true}},
+	{`remaster anniversary cut edition version ultimate collectors collector's collector special final bootleg
+		assembly signature fan-edit upscale upscaled open matte rerip regraded`, kw{tag: tagEdition, weak: true}},
+	{`proper repack rerip real internal dirfix nfofix readnfo proof prooffix samplefix preair pre-air limited retail
+		custom obfuscated xpost line hc stv docu doku dubfix internal ai enhanced`, kw{tag: tagOther, weak: true}},
 	{"read nfo", kw{tag: tagOther, weak: true}},
 	{"xxx", kw{tag: tagOther}},
 	{"sample", kw{tag: tagExtra, value: "SAMPLE", weak: true}},
 	// Extras.
 	{"ncop nced", kw{tag: tagExtra, value: "NC"}},
 	{"creditless", kw{tag: tagExtra, value: "NC", weak: true}},
-	{"pv cm trailer trailers teaser preview menu menus opening ending op ed bonus extras extra featurette deleted interview specials", kw{tag: tagExtra, weak: true}},
+	{`pv cm trailer trailers teaser preview menu menus opening ending op ed bonus extras extra featurette deleted
+		interview specials`, kw{tag: tagExtra, weak: true}},
 	{"特典 映像特典 予告 花絮 预告", kw{tag: tagExtra, value: "EXTRA"}},
 	// Specials.
 	{"ona onas", kw{tag: tagEdition, weak: true}},
@@ -151,25 +163,27 @@ var words = build([]entry{
 	{"剧场版 劇場版 극장판 电影版 電影版 剧场", kw{tag: tagMovie}},
 	// Batches.
 	{"batch", kw{tag: tagBatch}},
-	{"complete collection full integrale integral completa complet compleet boxset trilogy quadrilogy anthology duology series collection pack completas", kw{tag: tagBatch, weak: true}},
+	{`complete collection full integrale integral completa complet compleet boxset trilogy quadrilogy anthology
+		duology series collection pack completas`, kw{tag: tagBatch, weak: true}},
 	{"合集 全集 总集篇 總集篇 完结 完結 全话 全話", kw{tag: tagBatch}},
 	{"end fin finale", kw{tag: tagEnd, weak: true}},
 	{"完 终", kw{tag: tagEnd}},
 	// Countries.
 	{"us uk au nz", kw{tag: tagCountry, weak: true}},
 	// Markers' words.
-	{"season saison temporada staffel stagione seizoen sezon sezona сезон сезона sesong säsong saeson sezonul kausi temp tem sez 시즌 シーズン livre", kw{role: seasonWord}},
+	{`season saison temporada staffel stagione seizoen sezon sezona сезон сезона sesong säsong saeson sezonul kausi
+		temp tem sez 시즌 シーズン livre`, kw{role: seasonWord}},
 	{"seasons saisons temporadas staffeln stagioni seizoenen сезоны", kw{role: seasonsWord}},
-	{"episode ep eps episodes episodio episódio épisode folge capitulo capítulo cap caps caap afl aflevering odcinek epizod серия серии серий серія серії ser serija serii seria serya bölüm bolum blm eps ep episodi", kw{role: episodeWord}},
+	{`episode ep eps episodes episodio episódio épisode folge capitulo capítulo cap
+		caps caap afl aflevering odcinek epizod серия серии серий серія серії ser serija
+		serii seria serya bölüm bolum blm eps ep episodi`, kw{role: episodeWord}},
 	{"part pt partie teil parte cour часть", kw{role: partWord}},
 	{"vol volume vols", kw{role: volumeWord}},
 	{"of iz из von", kw{role: ofWord}},
 	{"and to al bis ao en", kw{role: joinWord}},
-	{"jan january feb february mar march apr april may jun june jul july aug august sep sept september oct october nov november dec december", kw{role: monthWord}},
-	{"v", kw{role: versionWord}},
-	{"all", kw{role: allWord}},
+	{`jan january feb february mar march apr april may jun june jul july aug august sep sept september oct october nov
+		november dec december`, kw{role: monthWord}},
 	{"aka", kw{role: akaWord}},
-	{"by", kw{role: byWord}},
 	// What brackets of Chinese groups say.
 	{"国漫 国语 国配 中字 简体 繁体 繁體 简中 繁中 双语 字幕 简繁 招募 检索 檢索 内嵌 內嵌 内封 外挂 外掛 生肉 新番 修正 国创", kw{tag: tagPromo}},
 })
@@ -183,19 +197,12 @@ type entry struct {
 const maxKeyword = 24
 
 func build(rows []entry) map[string]kw {
-	m := make(map[string]kw, 700)
+	m := make(map[string]kw, 1024)
 	for _, r := range rows {
-		start := 0
-		for i := 0; i <= len(r.words); i++ {
-			if i < len(r.words) && r.words[i] != ' ' {
-				continue
+		for _, w := range strings.Fields(r.words) {
+			if _, known := m[w]; !known { // the first row that names a word has it
+				m[w] = r.kw
 			}
-			if w := r.words[start:i]; w != "" {
-				if _, known := m[w]; !known { // the first row that names a word has it
-					m[w] = r.kw
-				}
-			}
-			start = i + 1
 		}
 	}
 	return m
