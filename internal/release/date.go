@@ -38,23 +38,24 @@ func (p *lexed) datePart(i, j int) bool {
 
 // dateNumbers reports whether the three numbers from i on are a date.
 func (p *lexed) dateNumbers(i int) bool {
-	if !p.plainNumber(i) || p.gap(i) != p.gap(i+1) || p.gap(i) == "-" && p.classAt(i+3) == number && p.gap(i+2) == "-" {
+	if !p.plainNumber(i) || p.width(i+1) > 2 || p.gap(i) != p.gap(i+1) {
 		return false
+	}
+	if p.gap(i) == "-" && p.classAt(i+3) == number && p.gap(i+2) == "-" {
+		return false // four numbers
 	}
 	a, b, c := p.tokens[i].num, p.tokens[i+1].num, p.tokens[i+2].num
-	if p.width(i+1) > 2 {
-		return false
-	}
-	switch wa, wb, wc := p.width(i), p.width(i+1), p.width(i+2); {
-	case wa == 4 && wc <= 2 && a >= firstYear && a <= lastYear:
+	switch {
+	case p.yearlike(i) && p.width(i+2) <= 2:
 		return dayMonth(b, c)
-	case wc == 4 && wa <= 2 && c >= firstYear && c <= lastYear:
+	case p.yearlike(i+2) && p.width(i) <= 2:
 		return dayMonth(a, b)
 	case b == a+1 && c == b+1: // three episodes
 		return false
-	default: // "10-19-12", "18.09.00": two digits for the year
-		return wa == 2 && wb == 2 && wc == 2 && p.gap(i) != " " && i > 0 && (dayMonth(a, b) || a >= 8 && dayMonth(b, c))
 	}
+	// "10-19-12", "18.09.00": two digits for the year
+	return i > 0 && p.gap(i) != " " && p.width(i) == 2 && p.width(i+1) == 2 && p.width(i+2) == 2 &&
+		(dayMonth(a, b) || a >= 8 && dayMonth(b, c))
 }
 
 // dayMonth reports whether a and b are a day and a month, in either order.
@@ -73,14 +74,11 @@ func (p *lexed) dayWord(i int) bool {
 func (p *lexed) compactDate(i int) bool {
 	n := p.tokens[i].num
 	year, month, day := n/10000, n/100%100, n%100
-	if month < 1 || month > 12 || day < 1 || day > 31 {
+	switch {
+	case month < 1 || month > 12 || day < 1 || day > 31:
 		return false
-	}
-	switch p.width(i) {
-	case 6:
+	case p.width(i) == 6:
 		return year <= 34 && !p.alone(i)
-	case 8:
-		return year >= firstYear && year <= lastYear
 	}
-	return false
+	return p.width(i) == 8 && year >= firstYear && year <= lastYear
 }

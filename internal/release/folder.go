@@ -8,14 +8,14 @@ import (
 )
 
 // containers are folders that say nothing about the work in them.
-var containers = namesOf(`movies,movie,films,film,series,tv,tv shows,tv series,tvshows,tv_shows,shows,anime,animes,media,mnt,
-	server,volume1,videos,video,home,downloads,download,library,test,temp,tmp,completed,unsorted,share,shares,storage,data,
+var containers = namesOf(`movies,movie,films,film,series,tv,tv shows,tv series,tvshows,tv_shows,shows,anime,animes,media,
+	mnt,server,volume1,videos,video,home,downloads,download,library,test,temp,tmp,completed,unsorted,share,shares,storage,data,
 	public,disk,nas,users,sitcoms,cartoons,torrents,folder,new,incoming,动画,动漫,电视剧,电影,剧集,番剧,애니,애니메이션,
 	드라마,영화,アニメ,映画,аниме,сериалы,фильмы,season,bdmv,stream,video_ts,backup,cd1,cd2,disc 1,disc 2,disc1,disc2`)
 
 // extraFolders hold what is not the work itself.
-var extraFolders = namesOf(`extras,extra,ncop,nced,trailers,trailer,bonus,menus,menu,featurettes,sample,samples,creditless,
-	pv,cm,特典,behind the scenes,deleted scenes,interviews,映像特典,nc,op,ed,scans,cds,previews`)
+var extraFolders = namesOf(`extras,extra,ncop,nced,trailers,trailer,bonus,menus,menu,featurettes,sample,samples,
+	creditless,pv,cm,特典,behind the scenes,deleted scenes,interviews,映像特典,nc,op,ed,scans,cds,previews`)
 
 // specialFolders stand for season 0.
 var specialFolders = namesOf(`specials,special,sp,sps,ova,ovas,season 0,season 00,oad,specials & ovas,特别篇,特典映像`)
@@ -29,8 +29,8 @@ func namesOf(list string) map[string]bool {
 	return set
 }
 
-// readFolders reads the folders above a name, nearest first, into r: the season, and the title and year when the name is
-// only a number, an episode's title or a jumble of letters.
+// readFolders reads the folders above a name, nearest first, into r: the season, and the title and year when the name
+// is only a number, an episode's title or a jumble of letters.
 func (s *stages) readFolders(r *Release, dirs []string) {
 	s.addFolders(r, dirs)
 	r.Extra = r.Extra || r.Folder.Extra
@@ -125,10 +125,10 @@ func (p *titled) addFolder(r *Release, self *said, depth int) {
 // numberFirst takes the number at the start of a name in a season's folder for its episode: "Season 2/16 Some Title".
 func numberFirst(r *Release, self *said) {
 	n := leadingDigits(r.Name)
-	if self.led || n == 0 || n > 3 || n == len(r.Name) || !strings.Contains(" .-_", r.Name[n:n+1]) || len(r.Seasons) > 0 || r.Year > 0 {
+	if self.led || len(r.Seasons) > 0 || r.Year > 0 || len(r.Episodes) > 0 && !strings.HasPrefix(r.Name[n:], " - ") {
 		return
 	}
-	if len(r.Episodes) > 0 && !strings.HasPrefix(r.Name[n:], " - ") {
+	if n == 0 || n > 3 || n == len(r.Name) || !strings.Contains(" .-_", r.Name[n:n+1]) {
 		return
 	}
 	r.Episodes = []float64{float64(atoi(r.Name[:n]))}

@@ -73,19 +73,23 @@ func (p *laidOut) tail() (w tailWord, ok bool) {
 	if last <= 0 || last <= p.first {
 		return w, false
 	}
-	for last > 1 && (p.before(last) == "-" && reposted(p.word(last)) || p.before(last) == "." && p.tokens[last].word.value == "SAMPLE") {
+	for last > 1 && p.behindGroup(last) {
 		last--
 	}
 	from := last
-	for from > p.first+1 && last-from < 3 && p.tokens[from].group < 0 && p.before(from) != "-" && !dashGap(p.before(from)) &&
-		p.tokens[from-1].tag == none && p.tokens[from-1].group < 0 {
+	for from > p.first+1 && last-from < 3 && !dashed(p.before(from)) && p.tokens[from-1].tag == none && p.beside(from-1, last) {
 		from--
 	}
-	if from == 0 {
-		return w, false
-	}
 	gap := p.before(from)
-	return tailWord{laidOut: p, from: from, last: last, gap: gap, dash: gap == "-" || dashGap(gap)}, true
+	return tailWord{laidOut: p, from: from, last: last, gap: gap, dash: dashed(gap)}, from > 0
+}
+
+// dashed reports whether a gap is a dash, tight or between blanks.
+func dashed(gap string) bool { return gap == "-" || dashGap(gap) }
+
+// behindGroup reports whether token i is what reposters and players put behind the group.
+func (p *lexed) behindGroup(i int) bool {
+	return p.before(i) == "-" && reposted(p.word(i)) || p.before(i) == "." && p.tokens[i].word.value == "SAMPLE"
 }
 
 // dashInGroup reports whether the group at i has a dash in its name: two dashed words follow the tags, the first a

@@ -240,9 +240,12 @@ func (p *laidOut) titleText(s span) bool {
 	return numbers > 0 && p.numberTitle(s)
 }
 
+// behindStar reports whether a star stands right before token i.
+func (p *lexed) behindStar(i int) bool { return strings.HasSuffix(p.before(i), "★") }
+
 // starred reports whether a segment stands between stars: "★10月新番★".
 func (p *lexed) starred(s span) bool {
-	return s.to < len(p.tokens) && strings.HasSuffix(p.text[:p.tokens[s.from].s], "★") && strings.HasPrefix(p.gap(s.to-1), "★")
+	return s.to < len(p.tokens) && p.behindStar(s.from) && strings.HasPrefix(p.gap(s.to-1), "★")
 }
 
 // mayLead reports whether a title may follow a tag of this kind.
@@ -278,19 +281,21 @@ func (p *laidOut) numberTitle(s span) bool {
 	if p.plainAt >= s.to && !beforeYear {
 		return false // a word between brackets follows
 	}
-	return len(p.segments) == 1 || s.from == 0 || !p.episode.empty() || !p.season.empty() && p.season.from > s.from || beforeYear
+	seasonBehind := !p.season.empty() && p.season.from > s.from
+	return len(p.segments) == 1 || s.from == 0 || !p.episode.empty() || seasonBehind || beforeYear
 }
 
 // poster reports whether the k-th segment is who posted the name that follows: "SomeBot.[Group] Title - 07".
 func (p *laidOut) poster(k int) bool {
-	s := p.segments[k]
-	return k == 0 && s.to-s.from == 1 && k+2 < len(p.segments) && p.text[p.tokens[s.from].e:p.brackets[p.segments[1].bracket].in] == ".[" &&
-		p.segments[2].bracket < 0 && p.titleText(p.segments[2].span)
+	if k > 0 || p.segments[0].to != 1 || len(p.segments) < 3 || p.segments[2].bracket >= 0 {
+		return false
+	}
+	return p.text[p.tokens[0].e:p.brackets[p.segments[1].bracket].in] == ".[" && p.titleText(p.segments[2].span)
 }
 
 // bareEpisode reports whether a segment at top level is a number alone.
 func (p *lexed) bareEpisode(s span) bool {
-	return p.tokens[s.from].class == number && s.to-s.from <= 2 && !strings.HasSuffix(p.text[:p.tokens[s.from].s], "★")
+	return p.tokens[s.from].class == number && s.to-s.from <= 2 && !p.behindStar(s.from)
 }
 
 // bracketsOnly reports whether a name is told in brackets although text follows them: "[中文][Romaji][2022][1080p] more".

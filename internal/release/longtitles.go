@@ -21,14 +21,19 @@ func (p *titled) titleOverSeason() {
 	}
 }
 
-// titleWithTag adds the title with the one word that was taken for a tag, though it stands right before a bare number as
-// the end of a title does: "Title 3D - 01", "Title Uncut - 05".
+// titleWithTag adds the title with the one word that was taken for a tag, though it stands right before a bare number
+// as the end of a title does: "Title 3D - 01", "Title Uncut - 05".
 func (p *titled) titleWithTag(whole int) {
 	if p.bound+1 != whole || p.episode.from != whole || !p.bare || p.tokens[p.bound].group != p.tokens[p.first].group {
 		return
 	}
-	if t := &p.tokens[p.bound]; t.weak && (t.tag == tagEdition || t.tag == tagTech || t.tag == tagSource || t.tag == tagBatch) {
+	if !p.tokens[p.bound].weak {
+		return
+	}
+	switch p.tokens[p.bound].tag {
+	case tagEdition, tagTech, tagSource, tagBatch:
 		p.addTitle(p.first, whole)
+	default:
 	}
 }
 

@@ -68,8 +68,8 @@ func (p *lexed) closesNumber(i int) bool {
 	return p.onlyTags(j, i+16)
 }
 
-// onlyTags reports whether weak tags from token i on go on up to the end, a bracket or a strong tag; it looks no further
-// than to.
+// onlyTags reports whether weak tags from token i on go on up to the end, a bracket or a strong tag. It looks no
+// further than to.
 func (p *lexed) onlyTags(i, to int) bool {
 	for j := i; j < to && p.beside(i, j); j++ {
 		p.steps++

@@ -57,7 +57,7 @@ func (p *marked) behindEpisodeWord(i int) (c cursor, ok bool) {
 	return c, true
 }
 
-// episodeLetter reports whether a word such as "E07" is an episode and no part of a title: it has two digits or more and
+// episodeLetter reports whether a word such as "E07" is an episode, not part of a title: it has two digits or more, and
 // nothing shows a code.
 func (p *marked) episodeLetter(i int) bool {
 	w := p.word(i)
@@ -145,15 +145,16 @@ func (p *marked) readChapters(i int) {
 	}
 }
 
+// episodesBehind are the words for episode that stand behind their number.
+var episodesBehind = setOf("bölüm bolum blm серия серии серий ser serija seria serya odcinek серія серії")
+
 // markCounted: "7. Bölüm", "21.ser", "12 серия"; but not "38 episode".
 func (p *marked) markCounted(i int) bool {
 	t := &p.tokens[i]
-	if !p.episode.empty() || t.num < 0 || t.e-t.s > 4 || !p.beside(i, i+1) || p.roleAt(i+1) != episodeWord || len(p.gap(i)) > 2 {
+	if !p.episode.empty() || t.num < 0 || t.e-t.s > 4 || !p.beside(i, i+1) || len(p.gap(i)) > 2 {
 		return false
 	}
-	switch lower(p.word(i + 1)) {
-	case "bölüm", "bolum", "blm", "серия", "серии", "серий", "ser", "serija", "seria", "serya", "odcinek", "серія", "серії":
-	default:
+	if !episodesBehind[lower(p.word(i+1))] {
 		return false
 	}
 	if p.plainNumber(i-1) && p.gap(i-1) == "-" && p.tokens[i-1].num < t.num && t.num < maxEpisodes {

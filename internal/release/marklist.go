@@ -97,8 +97,10 @@ func (c cursor) listItem(season string) (m listItem, ok bool) {
 	d := c
 	d.skip(" ._-+&/~,", 3)
 	m.sep = d.text[c.i:d.i]
-	if e := c; e.isAny(".and.", " and ", " en ", " to ") && (digit(e.peek()) || e.peek()|0x20 == 's' || e.peek()|0x20 == 'e') {
-		d, m.sep = e, "+"
+	if e := c; e.isAny(".and.", " and ", " en ", " to ") {
+		if next := e.peek(); digit(next) || next|0x20 == 's' || next|0x20 == 'e' {
+			d, m.sep = e, "+"
+		}
 	}
 	m.sign = d.seasonAgain(season) || d.episodeSign(true)
 	m.value, m.width, ok = d.number(5)

@@ -2,8 +2,8 @@ package release
 
 import "strings"
 
-// markSeasonEpisode: "S01E02", "S01.E02", "S01 - E03", "S03-x01", "S01E01-E03", "S01-S03", "S01v2", "Se.3 afl.3", and the
-// same at the end of a word that something ran into ("TitleS01E02").
+// markSeasonEpisode: "S01E02", "S01.E02", "S01 - E03", "S03-x01", "S01E01-E03", "S01-S03", "S01v2", "Se.3 afl.3", and
+// the same at the end of a word that something ran into ("TitleS01E02").
 func (p *marked) markSeasonEpisode(i int) bool {
 	t := p.tokens[i]
 	c := cursor{p.text, t.s}
@@ -41,12 +41,17 @@ func (p *marked) markGluedSeason(i int) bool {
 	}
 	w := p.word(i)
 	for k := 1; k+5 < len(w); k++ {
-		if w[k]|0x20 == 's' && digit(w[k+1]) && digit(w[k+2]) && w[k+3]|0x20 == 'e' && digit(w[k+4]) && digit(w[k+5]) && !digit(w[k-1]) {
+		if !digit(w[k-1]) && markerShape(w[k:]) {
 			p.split(i, t.s+k)
 			return false
 		}
 	}
 	return false
+}
+
+// markerShape reports whether w begins like "S01E02".
+func markerShape(w string) bool {
+	return w[0]|0x20 == 's' && digit(w[1]) && digit(w[2]) && w[3]|0x20 == 'e' && digit(w[4]) && digit(w[5])
 }
 
 // afterSeason goes on behind "S01": more seasons, or episodes, or neither.

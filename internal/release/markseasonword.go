@@ -280,9 +280,12 @@ func (p *marked) markOrdinalSeason(i int) bool {
 		for _, sign := range [...]string{"°", "º", "ª"} {
 			o.plain = o.plain && !strings.HasPrefix(gap, sign)
 		}
-		if w := p.word(i + 1); i+2 < len(p.tokens) && len(gap) == 1 && (w == "th" || w == "nd" || w == "rd" || w == "st" || w == "a") {
-			o.word++
-			o.plain = false
+		switch p.word(i + 1) {
+		case "th", "nd", "rd", "st", "a":
+			if i+2 < len(p.tokens) && len(gap) == 1 {
+				o.word++
+				o.plain = false
+			}
 		}
 	}
 	o.text = p.word(o.word)

@@ -70,7 +70,7 @@ var numberRules = []rule[bareNumber, int]{
 		func(b bareNumber) bool { return b.dash && b.closes && !(b.year && b.width == 1 && b.value > 0) }, dashThenEnd),
 	when("a dash before it, a name behind it", "Silver Rail - 07 Night Train.mkv -> Silver Rail e7 episode",
 		func(b bareNumber) bool {
-			return b.dash && !b.closes && (b.width == 2 || b.width == 3 || b.width > 3 && !yearNumber(b.value)) && !(b.year && !b.padded)
+			return b.dash && !b.closes && b.width >= 2 && !(b.width > 3 && yearNumber(b.value)) && !(b.year && !b.padded)
 		}, dashThenText),
 	when("a film's number before its year", "Silver Rail 1-1984.mkv -> Silver Rail 1 y1984 movie",
 		func(b bareNumber) bool { return b.year && !b.padded }, noEpisode),
@@ -105,7 +105,8 @@ var numberRules = []rule[bareNumber, int]{
 	when("two digits before the episode's name, behind a group",
 		"[Quiet] Silver Rail 14 Night.mkv -> Silver Rail e14 episode",
 		func(b bareNumber) bool {
-			return !b.closes && b.width == 2 && b.fansub && !b.dotted && (b.gap(b.i) == " " || b.gap(b.i) == "_") && b.season.empty()
+			blank := b.gap(b.i) == " " || b.gap(b.i) == "_"
+			return !b.closes && b.width == 2 && b.fansub && !b.dotted && blank && b.season.empty()
 		}, amid),
 	when("three digits behind a tight dash", "Silver Rail-107-Night Train.mkv -> Silver Rail e107 episode",
 		func(b bareNumber) bool { return !b.closes && b.width == 3 && !b.media && b.before(b.i) == "-" }, amid),

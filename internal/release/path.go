@@ -117,7 +117,8 @@ func fraction(s string, i int) bool {
 		(i+2 == len(s) || s[i+2] == ' ' || s[i+2] == '.')
 }
 
-// oneName reports whether a relative path with slashes is one name that has titles, languages or tags beside each other.
+// oneName reports whether a relative path with slashes is one name that has titles, languages or tags beside each
+// other.
 func oneName(s string) bool {
 	if strings.Contains(s, `\`) {
 		return false

@@ -221,7 +221,7 @@ func (p *titled) addPart(from, to int) {
 		return
 	}
 	to = p.endOfPart(from, to)
-	if to-from > 1 && (p.repeatsSeason(from, to) || p.year > 0 && p.tokens[to-1].class == number && p.tokens[to-1].num == p.year) {
+	if to-from > 1 && (p.repeatsSeason(from, to) || p.repeatsYear(to-1)) {
 		to--
 	}
 	p.addTitle(from, p.trimTags(from, to))
@@ -245,6 +245,11 @@ func (p *titled) endOfPart(from, to int) int {
 		}
 	}
 	return to
+}
+
+// repeatsYear reports whether token i is the year again.
+func (p *laidOut) repeatsYear(i int) bool {
+	return p.year > 0 && p.tokens[i].class == number && p.tokens[i].num == p.year
 }
 
 // repeatsSeason reports whether the title [from, to) ends with the season again: "花子君 第二季 / Hanako-kun 2".

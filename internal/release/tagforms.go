@@ -171,19 +171,21 @@ func (p *tagged) tagChannels(i int) {
 		p.set(i, i+1, tagTech)
 		return
 	}
-	if i+1 >= len(p.tokens) || len(p.gap(i)) != 1 || first < '1' || first == '3' || first == '4' || !lowChannels(p.word(i+1)) {
+	if i+1 >= len(p.tokens) || len(p.gap(i)) != 1 || !channels(first, p.word(i+1)) {
 		return
 	}
-	point := p.gap(i) == "."
-	surround := (first == '5' || first == '7') && p.word(i + 1)[0] == '1' && p.media
-	if afterAudio || point && (surround || p.tagAt(i+2) == tagAudio) {
+	surround := p.media && (first == '5' || first == '7') && p.word(i + 1)[0] == '1'
+	if afterAudio || p.gap(i) == "." && (surround || p.tagAt(i+2) == tagAudio) {
 		p.set(i, i+2, tagTech)
 	}
 }
 
-// lowChannels reports whether w is how many low-frequency channels there are: the "1" of "5.1", "1ch".
-func lowChannels(w string) bool {
-	return w[0] >= '0' && w[0] <= '2' && (len(w) == 1 || among(w[1:], "ch", "x"))
+// channels reports whether a digit and the word behind it can say how many channels there are: "5" and "1", "1ch".
+func channels(first byte, low string) bool {
+	if strings.IndexByte("1256789", first) < 0 || low[0] < '0' || low[0] > '2' {
+		return false
+	}
+	return len(low) == 1 || among(low[1:], "ch", "x")
 }
 
 // tagVersionWord: "v2", "V3"; not the "v2" inside "07v2", which is part of its token.

@@ -63,12 +63,14 @@ var stays = []reason[endWord]{
 	because("edition or version of no kind", "Silver Rail Edition S02E05.mkv -> Silver Rail Edition s2 e5 episode",
 		func(w endWord) bool {
 			prev := w.tagAt(w.at - 1)
-			return w.edition() && w.is("edition", "version") && prev != tagEdition && prev != tagBatch && w.tagAt(w.at+1) != tagEdition
+			return w.edition() && w.is("edition", "version") && prev != tagEdition && prev != tagBatch &&
+				w.tagAt(w.at+1) != tagEdition
 		}),
 	because("an ordinary word that is an edition in capitals only",
 		"Silver Rail Final S02E05.mkv -> Silver Rail Final s2 e5 episode",
 		func(w endWord) bool {
-			return w.edition() && w.is("final", "dc", "se", "special", "alternative", "open", "matte", "ultimate", "ws", "fs") && !w.shouts(w.at)
+			return w.edition() && !w.shouts(w.at) &&
+				w.is("final", "dc", "se", "special", "alternative", "open", "matte", "ultimate", "ws", "fs")
 		}),
 	because("cut behind a word that is no edition", "Silver Rail Cut S02E05.mkv -> Silver Rail Cut s2 e5 episode",
 		func(w endWord) bool {
@@ -138,7 +140,7 @@ func (p *titled) trimTags(from, to int) int {
 	return to
 }
 
-// anniversary reports whether token at says the anniversary of which the word before it is the number: "20th Anniversary".
+// anniversary reports whether token at and the word before it say which anniversary it is: "20th Anniversary".
 func (p *titled) anniversary(from, at int) bool {
 	if at-1 <= from || !strings.EqualFold(p.word(at), "anniversary") {
 		return false

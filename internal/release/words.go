@@ -64,8 +64,8 @@ const (
 	akaWord
 )
 
-// words maps a word in small letters to what it says about a file besides its title. A new word is one entry here; a tag
-// of two words is a pair in compounds.
+// words maps a word in small letters to what it says about a file besides its title. A new word is one entry here; a
+// tag of two words is a pair in compounds.
 var words = build([]entry{
 	// Sources.
 	{`bluray blurayrip bdrip bd brrip bdremux bdmux brmux bdripmux brripmux blurayremux blueray bdr bd25 bd50
