@@ -1,6 +1,6 @@
 // Package title compares titles of works: it brings them to one form, writes
-// kana and hangul in Latin letters, and says how alike two of them are without
-// ever taking "Title 2" for "Title".
+// kana and hangul in Latin letters, and measures how alike two of them are
+// without ever taking "Title 2" for "Title".
 //
 // Everything here is pure and total: any string in, valid UTF-8 out, in time
 // linear in its length (Similarity: in the product of two bounded lengths).
@@ -98,7 +98,7 @@ var plain = map[rune]string{
 	'đ': "d", 'Đ': "d", 'ð': "d", 'Ð': "d", 'þ': "th", 'Þ': "th", 'ı': "i", 'İ': "i", 'ĸ': "k",
 }
 
-// dropsMarks says whether accents on r are a matter of spelling rather than another letter.
+// dropsMarks reports whether accents on r are a matter of spelling rather than another letter.
 func dropsMarks(r rune) bool {
 	return r < 0x0530 || unicode.Is(unicode.Latin, r) || unicode.Is(unicode.Greek, r)
 }

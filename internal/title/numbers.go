@@ -34,6 +34,7 @@ func split(n string) parts {
 	return p
 }
 
+// numberOf returns the number that the i-th of n words says, "" when it says none.
 func numberOf(w string, i, n int) string {
 	if v, ok := ordinals[w]; ok {
 		return v
@@ -59,11 +60,10 @@ func numberOf(w string, i, n int) string {
 func appendNumbers(out []string, w string) []string {
 	start := -1
 	for i, r := range w {
-		digit := unicode.IsDigit(r)
-		switch {
-		case digit && start < 0:
+		switch isDigit := unicode.IsDigit(r); {
+		case isDigit && start < 0:
 			start = i
-		case !digit && start >= 0:
+		case !isDigit && start >= 0:
 			out = append(out, trimZeros(w[start:i]))
 			start = -1
 		}
@@ -90,10 +90,7 @@ var ordinals = map[string]string{
 	"first": "1", "second": "2", "third": "3", "fourth": "4", "fifth": "5", "sixth": "6", "seventh": "7",
 }
 
-func sameNumbers(a, b []string) bool { return slices.Equal(a, b) }
-
-func sameOrdered(a, b []string) bool { return slices.Equal(a, b) }
-
+// sameBag reports whether a and b hold the same words in any order.
 func sameBag(a, b []string) bool {
 	if len(a) != len(b) {
 		return false

@@ -21,7 +21,7 @@ func Romanize(s string) string {
 	for i := 0; i < len(rs); i++ {
 		r := rs[i]
 		switch {
-		case r >= 0xAC00 && r <= 0xD7A3:
+		case isSyllable(r):
 			next := rune(0)
 			if i+1 < len(rs) {
 				next = rs[i+1]
@@ -38,7 +38,7 @@ func Romanize(s string) string {
 
 func hasSyllables(s string) bool {
 	for _, r := range s {
-		if isKana(r) || r >= 0xAC00 && r <= 0xD7A3 {
+		if isKana(r) || isSyllable(r) {
 			return true
 		}
 	}
@@ -80,23 +80,18 @@ func writeKana(b *strings.Builder, rs []rune, i int) int {
 // glide joins a syllable and the small kana behind it: ki+ya is kya, shi+ya is sha, fu+a is fa.
 func glide(syl, small string) string {
 	head := strings.TrimRight(syl, "aiueo")
-	if head == "" {
+	switch head {
+	case "":
 		if syl == "u" {
-			head = "w"
-			return head + strings.TrimPrefix(small, "y")
+			return "w" + strings.TrimPrefix(small, "y")
 		}
 		return syl + small
-	}
-	if small[0] == 'y' {
-		switch {
-		case head == "sh" || head == "ch" || head == "j":
-			return head + small[1:]
-		case strings.HasSuffix(syl, "i"):
-			return head + small
-		}
+	case "sh", "ch", "j":
+		return head + strings.TrimPrefix(small, "y")
+	case "ts", "f", "v", "t", "d":
 		return head + small
 	}
-	if head == "ts" || head == "f" || head == "v" || head == "t" || head == "d" || head == "sh" || head == "ch" || head == "j" {
+	if small[0] == 'y' {
 		return head + small
 	}
 	return head + "w" + small

@@ -2,12 +2,13 @@ package title
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
-// What a likeness is worth that is not equality. The figures are an order, not
-// probabilities: what each proves is calibrated by whoever decides with it.
+// What a likeness that is not equality is worth. The figures are an order, not
+// probabilities; their caller calibrates what each proves.
 const (
 	sameCompact  = 0.99 // equal but for spaces: "k on" and "kon"
 	sameNumerals = 0.99 // equal but for how a number is written: "ii" and "2"
@@ -18,7 +19,7 @@ const (
 
 const maxRunes = 200 // what is compared of a title; it bounds the cost of any pair
 
-// Similarity says how alike two titles are, from 0 to 1: 1 exactly when
+// Similarity returns how alike two titles are, from 0 to 1: 1 exactly when
 // Normalize makes them equal and not empty. It is symmetric, and indifferent to case,
 // width, punctuation and nearly so to spaces and the order of words. Numbers
 // are not letters: where one title has a number that the other lacks ("Title 2"
@@ -39,10 +40,10 @@ func Similarity(a, b string) float64 {
 		return sameCompact
 	}
 	pa, pb := split(na), split(nb)
-	if !sameNumbers(pa.numbers, pb.numbers) {
+	if !slices.Equal(pa.numbers, pb.numbers) {
 		return otherNumber * max(letters(ca, cb), overlap(pa.words, pb.words)) * mostAlike
 	}
-	if sameOrdered(pa.words, pb.words) {
+	if slices.Equal(pa.words, pb.words) {
 		return sameNumerals
 	}
 	if sameBag(pa.words, pb.words) {

@@ -24,9 +24,11 @@ func TestNormalizeUnifiesWidthCaseAndPunctuation(t *testing.T) {
 		"한글 제목!":                      "한글 제목",
 		"Title -the second subtitle-": "title the second subtitle",
 	} {
-		if got := Normalize(in); got != want {
-			t.Errorf("Normalize(%q) = %q, want %q", in, got, want)
-		}
+		t.Run(in, func(t *testing.T) {
+			if got := Normalize(in); got != want {
+				t.Errorf("Normalize(%q) = %q, want %q", in, got, want)
+			}
+		})
 	}
 }
 
@@ -41,12 +43,14 @@ func TestNormalizeIsIdempotent(t *testing.T) {
 
 func TestScriptNamesTheLanguageThatLettersImply(t *testing.T) {
 	for in, want := range map[string]string{
-		"Plain Title": "latin", "銀河の歌": "ja", "银河之歌": "zh", "은하의 노래": "ko", "Галактика": "ru", "2001": "", "銀河 Galaxy": "zh",
-		"ギンガ Galaxy": "ja", "Élan": "latin",
+		"Plain Title": "latin", "銀河の歌": "ja", "银河之歌": "zh", "은하의 노래": "ko", "Галактика": "ru", "2001": "",
+		"銀河 Galaxy": "zh", "ギンガ Galaxy": "ja", "Élan": "latin", "佐々木": "zh", "長い銀河鉄道之歌物語": "zh",
 	} {
-		if got := Script(in); got != want {
-			t.Errorf("Script(%q) = %q, want %q", in, got, want)
-		}
+		t.Run(in, func(t *testing.T) {
+			if got := Script(in); got != want {
+				t.Errorf("Script(%q) = %q, want %q", in, got, want)
+			}
+		})
 	}
 }
 
@@ -68,9 +72,11 @@ func TestRomanizeWritesKanaAndHangul(t *testing.T) {
 		"Plain 2": "Plain 2",
 		"銀河":      "銀河",
 	} {
-		if got := Romanize(in); got != want {
-			t.Errorf("Romanize(%q) = %q, want %q", in, got, want)
-		}
+		t.Run(in, func(t *testing.T) {
+			if got := Romanize(in); got != want {
+				t.Errorf("Romanize(%q) = %q, want %q", in, got, want)
+			}
+		})
 	}
 }
 
@@ -95,9 +101,11 @@ func TestSimilarityRespectsNumbers(t *testing.T) {
 		{"銀河之歌", "銀河之歌", 1, 1},
 		{"", "", 0, 0},
 	} {
-		if got := Similarity(r.a, r.b); got < r.min || got > r.max {
-			t.Errorf("Similarity(%q, %q) = %.3f, want %.2f..%.2f", r.a, r.b, got, r.min, r.max)
-		}
+		t.Run(r.a+" and "+r.b, func(t *testing.T) {
+			if got := Similarity(r.a, r.b); got < r.min || got > r.max {
+				t.Errorf("Similarity(%q, %q) = %.3f, want %.2f..%.2f", r.a, r.b, got, r.min, r.max)
+			}
+		})
 	}
 }
 
