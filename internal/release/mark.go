@@ -5,34 +5,27 @@ import (
 	"strings"
 )
 
-// This file decides where a name says its season and episode outright: S01E02
-// and its kin, 1x02, "Season 2", "Episode 7", "5 of 9". Numbers that stand
-// alone are read in number.go, counters of Han, kana and hangul in cjk.go.
-
-// markForm reads a marker that begins with token i and returns whether it did.
-type markForm struct {
-	name string
-	on   classes
-	try  func(p *marked, i int) bool
+// markForms say season, episode or part outright. They are tried in this order at every token; the first marker of a name
+// wins.
+var markForms = []form[marked]{
+	{"S01E02", "Silver Rail S01E02.mkv -> Silver Rail s1 e2 episode", onMixed | onAlpha, (*marked).markSeasonEpisode},
+	{"1x02", "Silver Rail 1x02.mkv -> Silver Rail s1 e2 episode", onMixed, (*marked).markCross},
+	{
+		"2nd Season", "Silver Rail 2nd Season.mkv -> Silver Rail s2 batch",
+		onMixed | onNumber | onAlpha, (*marked).markOrdinalSeason,
+	},
+	{"Season 2", "Silver Rail Season 2.mkv -> Silver Rail s2 batch", onAlpha | onMixed, (*marked).markSeasonWord},
+	{"Episode 7", "Silver Rail Episode 7.mkv -> Silver Rail e7 episode", onAlpha | onMixed, (*marked).markEpisodeWord},
+	{"7 of 9", "Silver Rail 7 of 9.mkv -> Silver Rail e7 episode", onNumber | onMixed, (*marked).markCount},
+	{"7. Bölüm", "Silver Rail 7. Bölüm.mkv -> Silver Rail e7 episode", onNumber, (*marked).markCounted},
+	{"#7", "Silver Rail #7.mkv -> Silver Rail e7 episode", onNumber | onMixed, (*marked).markHash},
+	{"Part 2", "Silver Rail Part 2.mkv -> Silver Rail Part 2 part2", onAlpha | onMixed, (*marked).markPart},
+	{"2nd Part", "Silver Rail 2nd Part.mkv -> Silver Rail 2nd Part part2", onAlpha | onMixed, (*marked).markOrdinalPart},
+	{"Dai 2 Bu", "Silver Rail Dai 2 Bu.mkv -> Silver Rail Dai 2 Bu part2", onNumber, (*marked).markDaiPart},
+	{"TV01", "[Quiet] Silver Rail [TV01-12].mkv -> Silver Rail e1-12 batch", onMixed, (*marked).markTV},
 }
 
-// markForms are tried in this order at every token; the first marker of a name wins.
-var markForms = [...]markForm{
-	{"S01E02", onMixed | onAlpha, (*marked).markSeasonEpisode},
-	{"1x02", onMixed, (*marked).markCross},
-	{"2nd Season", onMixed | onNumber | onAlpha, (*marked).markOrdinalSeason},
-	{"Season 2", onAlpha | onMixed, (*marked).markSeasonWord},
-	{"Episode 7", onAlpha | onMixed, (*marked).markEpisodeWord},
-	{"7 of 9", onNumber | onMixed, (*marked).markCount},
-	{"7. Bölüm", onNumber, (*marked).markCounted},
-	{"#7", onNumber | onMixed, (*marked).markHash},
-	{"Part 2", onAlpha | onMixed, (*marked).markPart},
-	{"2nd Part", onAlpha | onMixed, (*marked).markOrdinalPart},
-	{"Dai 2 Bu", onNumber, (*marked).markDaiPart},
-	{"TV01", onMixed, (*marked).markTV},
-}
-
-// mark finds the markers.
+// mark finds the markers, and what the counters say that the lexer found.
 func mark(in *tagged, p *marked) {
 	own := in.copyTo(&p.lexed)
 	*p = marked{tagged: *in}
@@ -45,22 +38,14 @@ func mark(in *tagged, p *marked) {
 	for i := 0; i < len(p.tokens); i++ {
 		t := &p.tokens[i]
 		p.steps++
-		if t.class == cjk || t.word.role == noRole && t.class == alpha && t.e-t.s > 1 && !p.ordinalAt(i) {
-			continue
-		}
-		if t.tag != none && !t.weak {
-			continue
-		}
-		for f := range markForms {
-			if t.class.in(markForms[f].on) && markForms[f].try(p, i) {
-				break
-			}
+		if t.class != alpha || t.word.role != noRole || t.e-t.s == 1 || p.ordinalAt(i) {
+			tryForms(markForms, p, i, t)
 		}
 	}
 	p.markCounters()
 }
 
-// ordinalAt says whether the word at i is a spelled ordinal, such as in "Second Season" and "Second Part".
+// ordinalAt reports whether the word at i is a spelled ordinal, such as in "Second Season" and "Second Part".
 func (p *lexed) ordinalAt(i int) bool {
 	if i+1 >= len(p.tokens) || p.tokens[i+1].word.role != seasonWord && p.tokens[i+1].word.role != partWord {
 		return false
@@ -87,17 +72,13 @@ func (p *marked) split(i, at int) {
 	head, rest := p.tokens[i], p.tokens[i]
 	head.e, rest.s = at, at
 	for _, t := range []*token{&head, &rest} {
-		t.class, t.num = alpha, -1
 		w := p.text[t.s:t.e]
-		switch {
-		case allDigits(w):
+		t.class, t.num, t.word, t.tag, t.weak = alpha, -1, kw{}, none, false
+		switch n := leadingDigits(w); {
+		case n == len(w):
 			t.class, t.num = number, atoi(w[:min(len(w), 8)])
-		case strings.IndexFunc(w, func(r rune) bool { return r >= '0' && r <= '9' }) >= 0:
+		case strings.ContainsAny(w, "0123456789"):
 			t.class = mixed
-		}
-		t.word, t.tag, t.weak = kw{}, none, false
-		if k, ok := lookup(w); ok {
-			t.word, t.tag, t.weak = k, k.tag, k.weak
 		}
 	}
 	p.tokens = slices.Insert(p.tokens, i+1, rest)
@@ -110,16 +91,9 @@ func (p *marked) split(i, at int) {
 			p.brackets[b].behind++
 		}
 	}
-	p.tag1(i + 1)
-}
-
-// tag1 runs the forms of tags.go on one token that came up late.
-func (p *marked) tag1(i int) {
-	for f := range tagForms {
-		if p.tokens[i].class.in(tagForms[f].on) && tagForms[f].try(&p.tagged, i) {
-			return
-		}
-	}
+	p.lookUp(i)
+	p.lookUp(i + 1)
+	tryForms(tagForms, &p.tagged, i+1, &p.tokens[i+1])
 }
 
 // crossed is a pair of numbers with an x between: "1x02".

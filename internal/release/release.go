@@ -6,12 +6,24 @@
 // is an episode as written, not a place in a catalogue. The matcher decides
 // what both mean.
 //
-// This file holds the result's shape and nothing else. The way from a name to
-// it: path.go (which part of a path is the name), width.go and lex.go (words and
-// brackets), the tables of words.go, tags.go, mark.go and cjk.go (what a word may
-// be), layout.go, year.go, number.go and titles.go (what it is), folder.go (what
-// the folders add), settle.go (what must agree in the end). A new rule is a row
-// in one of the tables, or one small function in the table of its file.
+// A path's last element and its folders (path.go) are each read in stages;
+// stages.go shows what each stage knows. To change what is read, add a row to
+// the table that decides it. Each row has a name that needs it, which is its
+// test:
+//
+//   - a word for a tag: words; a tag of two words: compounds; a tag with a
+//     number in it: tagForms; a folder's name: containers and its neighbours
+//   - a marker such as S01E02: markForms; what is no marker after all:
+//     notCrosses, notSeasons, notOrdinals; where its list ends: listEnds,
+//     seasonEnds, ends; a counter of Chinese, Japanese or Korean: cjk.go
+//   - which number is the year: yearRules; what is no group: notGroups
+//   - which number is an episode: numberRules, bracketRules, leads
+//   - what says extra or special: specialRules
+//   - where a title ends: titleEnds, innerBrackets, stays; where one text holds
+//     two: cutRules
+//
+// The layout of brackets (layout.go) and what folders add to a name (folder.go)
+// are functions.
 package release
 
 // Kind says what sort of file a name describes. The zero value claims nothing.
@@ -29,23 +41,13 @@ const (
 
 // String returns the name of the kind as machine output has it; "" for Unknown.
 func (k Kind) String() string {
-	switch k {
-	case Episode:
-		return "episode"
-	case Movie:
-		return "movie"
-	case Special:
-		return "special"
-	case Extra:
-		return "extra"
-	case Batch:
-		return "batch"
-	case Unknown:
-		return ""
-	default:
+	if int(k) >= len(kinds) {
 		return ""
 	}
+	return kinds[k]
 }
+
+var kinds = [...]string{Unknown: "", Episode: "episode", Movie: "movie", Special: "special", Extra: "extra", Batch: "batch"}
 
 // From says which part of a path a title was read from.
 type From uint8
@@ -60,8 +62,6 @@ const (
 // String returns "name", "folder" or "parent".
 func (f From) String() string {
 	switch f {
-	case FromName:
-		return "name"
 	case FromFolder:
 		return "folder"
 	case FromParent:

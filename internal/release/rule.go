@@ -44,3 +44,35 @@ func anyOf[In any](reasons []reason[In], in In) bool {
 	}
 	return false
 }
+
+// form is a row of a table of forms, each a function that reads words from token i on: it marks them, and reports whether
+// it did.
+type form[P any] struct {
+	name    string
+	example string  // as in rule
+	on      classes // the classes of token it can begin with
+	try     func(p *P, i int) bool
+}
+
+// tryForms runs the forms on token i up to the first that reads it, unless the token is a tag already.
+func tryForms[P any](forms []form[P], p *P, i int, t *token) {
+	if t.tag != none && !t.weak {
+		return
+	}
+	for f := range forms {
+		if t.class.in(forms[f].on) && forms[f].try(p, i) {
+			return
+		}
+	}
+}
+
+// classes is a set of token classes, each with the bit of its number.
+type classes uint8
+
+const (
+	onAlpha classes = 1 << iota
+	onNumber
+	onMixed
+)
+
+func (c class) in(set classes) bool { return set&(1<<c) != 0 }

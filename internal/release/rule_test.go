@@ -33,6 +33,14 @@ func reasonsOf[In any](name string, reasons *[]reason[In]) table {
 	return t
 }
 
+func formsOf[P any](name string, forms *[]form[P]) table {
+	t := table{name: name, without: lacking(forms)}
+	for _, f := range *forms {
+		t.rows = append(t.rows, tableRow{f.name, f.example})
+	}
+	return t
+}
+
 func lacking[Row any](rows *[]Row) func(int, func()) {
 	return func(i int, f func()) {
 		whole := *rows
@@ -45,6 +53,8 @@ func lacking[Row any](rows *[]Row) func(int, func()) {
 // tables are all of the package's rule tables.
 func tables() []table {
 	return []table{
+		formsOf("tags", &tagForms),
+		formsOf("markers", &markForms),
 		reasonsOf("crosses", &notCrosses),
 		reasonsOf("seasons", &notSeasons),
 		reasonsOf("lists of seasons", &seasonEnds),

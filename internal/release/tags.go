@@ -1,94 +1,56 @@
 package release
 
-// This file decides which tokens say how a file was made: the table of words
-// first, then one small function for each form that no table can list. A new
-// form is a function here, a row in tagForms and a row in its test.
-
-// tagForm recognises the token at i, marks it and maybe its followers, and returns whether it did.
-type tagForm struct {
-	name string
-	on   classes // the classes of token it can begin with
-	try  func(p *tagged, i int) bool
+// tagForms are the tags that no table of words can list. They are tried in this order.
+var tagForms = []form[tagged]{
+	{"checksum", "Silver Rail [ABCD1234].mkv -> Silver Rail", onAlpha | onNumber | onMixed, (*tagged).tagChecksum},
+	{"catalogue id", "Silver Rail [tmdbid-12].mkv -> Silver Rail", onAlpha | onMixed, (*tagged).tagCatalogueID},
+	{"resolution", "Silver Rail 1080p.mkv -> Silver Rail", onMixed | onNumber, (*tagged).tagHeight},
+	{"two words", "Silver Rail Blu-ray.mkv -> Silver Rail", onAlpha, (*tagged).tagCompound},
+	{"quantity", "Silver Rail [700 MB].mkv -> Silver Rail", onMixed | onNumber, (*tagged).tagQuantity},
+	{"audio with channels", "Silver Rail AAC2.0.mkv -> Silver Rail", onMixed, (*tagged).tagAudioChannels},
+	{"version", "Silver Rail - 07 v2.mkv -> Silver Rail e7 v2 episode", onMixed, (*tagged).tagVersionWord},
+	{"disc", "Silver Rail CD1.mkv -> Silver Rail", onMixed, (*tagged).tagDisc},
+	{"extra with number", "Silver Rail NCOP2.mkv -> Silver Rail e2 NCOP extra", onMixed, (*tagged).tagNumbered},
+	{"site", "www.site.com - Silver Rail.mkv -> Silver Rail", onAlpha | onMixed, (*tagged).tagWebSite},
 }
 
-// classes is a set of token classes.
-type classes uint8
-
-const (
-	onAlpha classes = 1 << iota
-	onNumber
-	onMixed
-)
-
-func (c class) in(set classes) bool {
-	switch c {
-	case alpha:
-		return set&onAlpha != 0
-	case number:
-		return set&onNumber != 0
-	case mixed:
-		return set&onMixed != 0
-	default:
-		return false
-	}
-}
-
-// tagForms are tried in this order on tokens that the table of words does not settle.
-var tagForms = [...]tagForm{
-	{"checksum", onAlpha | onNumber | onMixed, (*tagged).tagChecksum},
-	{"catalogue id", onAlpha | onMixed, (*tagged).tagCatalogueID},
-	{"resolution", onMixed | onNumber, (*tagged).tagHeight},
-	{"two words", onAlpha, (*tagged).tagCompound},
-	{"quantity", onMixed | onNumber, (*tagged).tagQuantity},
-	{"audio with channels", onMixed, (*tagged).tagAudioChannels},
-	{"version", onMixed, (*tagged).tagVersionWord},
-	{"disc", onMixed, (*tagged).tagDisc},
-	{"extra with number", onMixed, (*tagged).tagNumbered},
-	{"site", onAlpha | onMixed, (*tagged).tagWebSite},
-}
-
-// tag runs the table and the forms over all tokens.
+// tagWords finds the words that say how a file was made, by the table of words and the forms.
 func tagWords(in *lexed, p *tagged) {
 	*p = tagged{lexed: in.copyTo(&p.lexed), broadcast: -1}
 	for i := range p.tokens {
-		t := &p.tokens[i]
 		p.steps++
-		if t.tag != none {
-			continue
-		}
-		if t.class == cjk {
-			if k, ok := words[p.word(i)]; ok {
-				t.word, t.tag, t.weak = k, k.tag, k.weak
-			}
-			continue
-		}
-		if t.class != number {
-			if k, ok := lookup(p.word(i)); ok {
-				t.word, t.tag, t.weak = k, k.tag, k.weak
-			}
-		}
-		if t.tag != none && !t.weak {
-			continue
-		}
-		for f := range tagForms {
-			if t.class.in(tagForms[f].on) && tagForms[f].try(p, i) {
-				break
-			}
+		if p.tokens[i].tag == none {
+			p.lookUp(i)
+			tryForms(tagForms, p, i, &p.tokens[i])
 		}
 	}
 	p.loosenFirst()
 	for i := range p.tokens {
-		if t := &p.tokens[i]; t.tag == tagSource && t.word.value == "HDTV" {
-			p.broadcast = i
-		}
-		switch p.tokens[i].tag {
-		case tagResolution, tagSource, tagVideo, tagAudio:
-			p.media = p.media || !p.tokens[i].weak
+		t := &p.tokens[i]
+		switch t.tag {
+		case tagSource:
+			if t.word.value == "HDTV" {
+				p.broadcast = i
+			}
+			p.media = p.media || !t.weak
+		case tagResolution, tagVideo, tagAudio:
+			p.media = p.media || !t.weak
 		default:
 		}
 		p.tagChannels(i)
 	}
 	p.findDates()
+}
+
+// lookUp gives token i the meaning that the table of words has for it.
+func (p *lexed) lookUp(i int) {
+	t := &p.tokens[i]
+	if t.class == number {
+		return
+	}
+	if k, ok := lookup(p.word(i)); ok {
+		t.word, t.tag, t.weak = k, k.tag, k.weak
+	}
 }
 
 // loosenFirst lets the first word between brackets be part of a title whatever it is, when words follow it.
@@ -116,7 +78,7 @@ func (p *lexed) set(from, to int, t tag) {
 	}
 }
 
-// dashGap says whether g is a dash between spaces, or what stands for them.
+// dashGap reports whether g is a dash between spaces, or what stands for them.
 func dashGap(g string) bool {
 	if len(g) < 2 || len(g) > 24 {
 		return false
