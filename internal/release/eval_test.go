@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +14,8 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// The share of names of which title, season, episode and year are all right, in percent, below which a change is a step back.
+// The share of names of which title, season, episode and year are all right, in percent, below which a change is a step
+// back.
 const (
 	floorAll   = 92.0
 	floorStyle = 90.0
@@ -96,7 +98,8 @@ func (row evalRow) agrees(r Release) bool {
 		}
 	}
 	_, episode := row.Expect["episode"]
-	return is("season", seasons) && is("episode", r.Episodes) && is("year", year) && (episode || is("absolute", r.Episodes)) && row.titled(r.Title)
+	return is("season", seasons) && is("episode", r.Episodes) && is("year", year) &&
+		(episode || is("absolute", r.Episodes)) && row.titled(r.Title)
 }
 
 func (row evalRow) titled(got string) bool {
@@ -112,6 +115,9 @@ func (row evalRow) titled(got string) bool {
 	return false
 }
 
+// numberOf matches "2nd", "second" and their kin.
+var numberOf = regexp.MustCompile(`(?:st|nd|rd|th)$`)
+
 // core drops a season marker or year at the end of a title: sources disagree on where these belong.
 func core(s string) string {
 	words := strings.Fields(title.Normalize(s))
@@ -122,9 +128,9 @@ func core(s string) string {
 		switch {
 		case err == nil && last[0] == 's' && n < 100, err == nil && len(last) == 4 && n >= 1900 && n < 2100:
 			words = words[:len(words)-1]
-		case err == nil && len(words) > 2 && (prev == "season" || prev == "saison" || prev == "temporada" || prev == "staffel"):
+		case len(words) > 2 && err == nil && slices.Contains([]string{"season", "saison", "temporada", "staffel"}, prev):
 			words = words[:len(words)-2]
-		case last == "season" && len(words) > 2 && (strings.HasSuffix(prev, "nd") || strings.HasSuffix(prev, "rd") || strings.HasSuffix(prev, "th") || strings.HasSuffix(prev, "st") || prev == "final"):
+		case len(words) > 2 && last == "season" && (numberOf.MatchString(prev) || prev == "final"):
 			words = words[:len(words)-2]
 		default:
 			return strings.Join(words, " ")

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // summary writes what a test row states: title, season, episode, year, kind and the rest only where the name has it.
@@ -66,9 +68,11 @@ type row struct{ name, want string }
 func check(t *testing.T, rows []row) {
 	t.Helper()
 	for _, r := range rows {
-		if got := summary(Parse(r.name)); got != r.want {
-			t.Errorf("%s\n got %s\nwant %s", r.name, got, r.want)
-		}
+		t.Run(r.name, func(t *testing.T) {
+			if diff := cmp.Diff(r.want, summary(Parse(r.name))); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", r.name, diff)
+			}
+		})
 	}
 }
 
@@ -284,35 +288,47 @@ func TestEveryTitleIsKept(t *testing.T) {
 	for _, r := range []struct{ name, want string }{
 		{"[组] 银色铁道 / Silver Rail - 07 [1080p].mkv", "Silver Rail (latin) | 银色铁道 (zh)"},
 		{"[组] 银色铁道 第二季 / 銀色の鉄道 / Silver Rail S2 [07].mkv", "Silver Rail (latin) | 银色铁道 (zh) | 銀色の鉄道 (ja)"},
-		{"[Quiet] Silver Rail 2nd Season - Blue Hour - 05.mkv", "Silver Rail (latin) | Silver Rail 2nd Season - Blue Hour (latin)"},
+		{
+			"[Quiet] Silver Rail 2nd Season - Blue Hour - 05.mkv",
+			"Silver Rail (latin) | Silver Rail 2nd Season - Blue Hour (latin)",
+		},
 		{"【组】★10月新番★[银色铁道 2020/Silver Rail 2020][07][1080p]", "Silver Rail (latin) | 银色铁道 (zh)"},
 		{"[组] 银色铁道 Silver Rail - 07 [1080p].mkv", "银色铁道 Silver Rail (zh) | Silver Rail (latin) | 银色铁道 (zh)"},
 		{"은빛 철도 (Silver Rail) - 07.mkv", "은빛 철도 (Silver Rail) (ko) | 은빛 철도 (ko) | Silver Rail (latin)"},
 		{"Silver Rail (Gin no Michi) S01E07.mkv", "Silver Rail (latin) | Gin no Michi (latin)"},
-		{"Silver.Rail.AKA.Gin.no.Michi.2009.1080p.BluRay.x264-QUIET", "Silver Rail (latin) | Gin no Michi (latin) | Silver Rail AKA Gin no Michi 2009 (latin)"},
+		{
+			"Silver.Rail.AKA.Gin.no.Michi.2009.1080p.BluRay.x264-QUIET",
+			"Silver Rail (latin) | Gin no Michi (latin) | Silver Rail AKA Gin no Michi 2009 (latin)",
+		},
 		{"Silver.Rail.2020.S01E07.1080p.WEB.H264-QUIET", "Silver Rail (latin) | Silver Rail 2020 (latin)"},
 		{"[ANi] Silver Rail -  銀色鐵道 - 07 [1080P].mp4", "Silver Rail (latin) | 銀色鐵道 (zh)"},
 		{"Silver Rail/Season 2/Gin no Michi - 03.mkv", "Gin no Michi (latin) | Silver Rail (latin, parent)"},
 	} {
-		var got []string
-		for _, c := range Parse(r.name).Titles {
-			s := c.Text + " (" + c.Lang
-			if c.From != FromName {
-				s += ", " + c.From.String()
+		t.Run(r.name, func(t *testing.T) {
+			var got []string
+			for _, c := range Parse(r.name).Titles {
+				s := c.Text + " (" + c.Lang
+				if c.From != FromName {
+					s += ", " + c.From.String()
+				}
+				got = append(got, s+")")
 			}
-			got = append(got, s+")")
-		}
-		if s := strings.Join(got, " | "); s != r.want {
-			t.Errorf("%s\n got %s\nwant %s", r.name, s, r.want)
-		}
+			if diff := cmp.Diff(r.want, strings.Join(got, " | ")); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", r.name, diff)
+			}
+		})
 	}
 }
 
 func TestTheRestOfAName(t *testing.T) {
 	r := Parse("[Quiet] Silver Rail - 07 - Night Train [BD 1080p x265 FLAC][abcd1234].mkv")
-	got := fmt.Sprint([]string{r.Group, r.Resolution, r.Source, r.Video, r.Audio, r.Checksum, r.Extension, r.EpisodeTitle})
-	if want := "[Quiet 1080p BluRay H.265 FLAC ABCD1234 mkv Night Train]"; got != want {
-		t.Errorf("got %s, want %s", got, want)
+	want := Release{
+		Path: r.Path, Name: r.Path, Title: "Silver Rail", Titles: []Title{{Text: "Silver Rail", Lang: "latin"}},
+		Episodes: []float64{7}, Absolute: true, Group: "Quiet", Resolution: "1080p", Source: "BluRay", Video: "H.265",
+		Audio: "FLAC", Checksum: "ABCD1234", Extension: "mkv", Kind: Episode, EpisodeTitle: "Night Train",
+	}
+	if diff := cmp.Diff(want, r); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for name, want := range map[string]string{
 		"Silver.Rail.S02E05.1080p.AMZN.WEB-DL.DDP5.1.H.264-QUIET.mkv":   "QUIET 1080p WEB-DL H.264 Dolby Digital",
@@ -321,10 +337,12 @@ func TestTheRestOfAName(t *testing.T) {
 		"[Quiet] Silver Rail - 07 (1920x1080 AV1 Opus).mkv":             "Quiet 1080p  AV1 Opus",
 		"Silver.Rail.S02E05.1080p.WEB.H264-QUIET-Obfuscated":            "QUIET 1080p WEB H.264 ",
 	} {
-		r := Parse(name)
-		if got := strings.Join([]string{r.Group, r.Resolution, r.Source, r.Video, r.Audio}, " "); got != want {
-			t.Errorf("%s\n got %s\nwant %s", name, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			r := Parse(name)
+			if got := strings.Join([]string{r.Group, r.Resolution, r.Source, r.Video, r.Audio}, " "); got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+		})
 	}
 }
 
@@ -339,27 +357,33 @@ func TestIDsInThePath(t *testing.T) {
 		"Silver Rail [tmdb-tv-12].mkv":                                 "[{tmdb tv 12}]",
 		"Silver Rail - 12.mkv":                                         "[]",
 	} {
-		r := Parse(name)
-		if got := fmt.Sprint(r.IDs); got != want {
-			t.Errorf("%s: got %s, want %s", name, got, want)
-		}
-		if r.Title != "Silver Rail" {
-			t.Errorf("%s: title %q", name, r.Title)
-		}
+		t.Run(name, func(t *testing.T) {
+			r := Parse(name)
+			if got := fmt.Sprint(r.IDs); got != want {
+				t.Errorf("got %s, want %s", got, want)
+			}
+			if r.Title != "Silver Rail" {
+				t.Errorf("title %q", r.Title)
+			}
+		})
 	}
 }
 
 func TestEnumsPrintThemselves(t *testing.T) {
-	if got := fmt.Sprint(Unknown, Episode, Movie, Special, Extra, Batch, Kind(99)); got != "  episode movie special extra batch " && got != " episode movie special extra batch " {
-		t.Errorf("kinds print as %q", got)
+	var kinds []string
+	for k := Unknown; k <= Batch+1; k++ {
+		kinds = append(kinds, k.String())
+	}
+	if diff := cmp.Diff([]string{"", "episode", "movie", "special", "extra", "batch", ""}, kinds); diff != "" {
+		t.Errorf("kinds (-want +got):\n%s", diff)
 	}
 	if got := fmt.Sprint(FromName, FromFolder, FromParent, From(99)); got != "name folder parent name" {
 		t.Errorf("places print as %q", got)
 	}
 }
 
-// A folder's name may end, and a file's begin, with a blank; a name may be cut by a bracket that another part closes. Of a
-// file that is there the parts are known.
+// A folder's name may end, and a file's begin, with a blank; a bracket in one element may close in another. The elements
+// of a file that is there are known.
 func TestThePartsOfAFilesPathAreNeverOneName(t *testing.T) {
 	for path, want := range map[string]string{
 		"lib/d01/[Abc] Silver Rail 銀路 / Silver Rail - 05 [1080p].mkv":  "Silver Rail 5",
@@ -369,17 +393,16 @@ func TestThePartsOfAFilesPathAreNeverOneName(t *testing.T) {
 		"[Abc] Silver Rail/Silver Rail - 04].mkv":                      "Silver Rail 4",
 		"lib/[Abc] Silver Rail/[Abc] Silver Rail - 06 [1080p][AB].mkv": "Silver Rail 6",
 	} {
-		r := ParseFile(path)
-		got := ""
-		if len(r.Titles) > 0 {
-			got = r.Titles[0].Text
-		}
-		for _, e := range r.Episodes {
-			got += fmt.Sprint(" ", e)
-		}
-		if got != want || strings.Contains(r.Name, "/") {
-			t.Errorf("%q: %q of the name %q, want %q", path, got, r.Name, want)
-		}
+		t.Run(path, func(t *testing.T) {
+			r := ParseFile(path)
+			got := r.Title
+			for _, e := range r.Episodes {
+				got += fmt.Sprint(" ", e)
+			}
+			if got != want || strings.Contains(r.Name, "/") {
+				t.Errorf("%q of the name %q, want %q", got, r.Name, want)
+			}
+		})
 	}
 	if r := Parse("[静字幕组] 银色铁道 / Silver Rail - 07 [1080p].mkv"); !strings.Contains(r.Name, "/") {
 		t.Errorf("a name with two titles was cut: %q", r.Name)
