@@ -74,5 +74,8 @@ func initial(s string) bool {
 
 // edge reports whether r separates a title from its neighbours.
 func edge(r rune) bool {
+	if r < utf8.RuneSelf && wordByte(byte(r)) {
+		return false
+	}
 	return strings.ContainsRune(" _-—–―:：,;/|+★☆\t、=@*•\uFFFD】【\n\r~〜～", r)
 }

@@ -5,6 +5,14 @@ import "strings"
 // tagCatalogueID: "[tmdbid-26209]", "{tmdb-26209}", "tmdbid=26209", "imdb-tt0061265", "{tvdb-1}", "[anidb-1]", and the
 // "[tt0061265]" of IMDb in a bracket.
 func (p *tagged) tagCatalogueID(i int) bool {
+	if p.width(i) < len("tmdb") {
+		return false
+	}
+	switch p.word(i)[0] | 0x20 { // most words can't be one, and this is quick
+	case 't', 'i', 'a':
+	default:
+		return false
+	}
 	w := lower(p.word(i))
 	if p.tokens[i].group >= 0 && len(w) >= 9 && imdbID(w) {
 		p.setID(i, i+1, ID{Source: "imdb", Value: w})

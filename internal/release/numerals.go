@@ -71,18 +71,23 @@ func hanNumber(s string) (value, size int) {
 	return total + last, size
 }
 
-// hanDigits are the Han numerals, those of one value together; the signs for accounts stand beside the common ones.
-var hanDigits = [...]string{"零〇", "一壱壹", "二两兩弐贰貳", "三参叁參", "四肆", "五伍", "六陆陸", "七柒", "八捌", "九玖", "十拾"}
+// hanDigits are the values of the Han numerals; the signs for accounts stand beside the common ones.
+var hanDigits = func() map[rune]int {
+	digits := map[rune]int{}
+	for v, signs := range [...]string{
+		"零〇", "一壱壹", "二两兩弐贰貳", "三参叁參", "四肆", "五伍", "六陆陸", "七柒", "八捌", "九玖", "十拾",
+	} {
+		for _, r := range signs {
+			digits[r] = v
+		}
+	}
+	return digits
+}()
 
 // hanDigit returns the value of a Han numeral, -1 for another character.
 func hanDigit(r rune) int {
-	if r < 0x3000 {
-		return -1
-	}
-	for v, signs := range hanDigits {
-		if strings.ContainsRune(signs, r) {
-			return v
-		}
+	if v, ok := hanDigits[r]; ok {
+		return v
 	}
 	return -1
 }
