@@ -62,7 +62,7 @@ func (p *tagged) tagCompound(i int) bool {
 	}
 	w, next := p.word(i), p.word(i+1)
 	for _, c := range compoundsBy[w[0]&31] {
-		if strings.EqualFold(c.head, w) && strings.EqualFold(c.tail, next) {
+		if len(c.head) == len(w) && strings.EqualFold(c.head, w) && strings.EqualFold(c.tail, next) {
 			p.set(i, i+2, c.kw.tag)
 			p.tokens[i].word, p.tokens[i+1].word = c.kw, c.kw
 			return true

@@ -226,7 +226,7 @@ func (p *tagged) tagWebSite(i int) bool {
 	to := 0
 	if among(p.word(i), "www") {
 		to = p.endOfSite(i)
-	} else if p.beside(i, i+1) && p.gap(i) == "." && domains[lower(p.word(i+1))] && p.siteAlone(i) {
+	} else if p.beside(i, i+1) && p.gap(i) == "." && p.siteAlone(i) && domains[lower(p.word(i+1))] {
 		to = i + 2
 	}
 	if to == 0 {

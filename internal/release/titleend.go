@@ -59,6 +59,9 @@ func (p *titled) endOfTitle(from int) int {
 			continue
 		}
 		t := &p.tokens[i]
+		if t.tag == none && t.word.role != volumeWord {
+			continue // no row is about an ordinary word
+		}
 		w := titleWord{titled: p, tag: t.tag, weak: t.weak, cjk: t.class == cjk, i: i, from: from, home: home}
 		if decide(titleEnds, w) {
 			return i

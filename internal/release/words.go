@@ -211,7 +211,7 @@ func build(rows []entry) map[string]kw {
 // among reports whether w is one of the words, in any case.
 func among(w string, words ...string) bool {
 	for _, v := range words {
-		if strings.EqualFold(v, w) {
+		if len(v) == len(w) && strings.EqualFold(v, w) {
 			return true
 		}
 	}
