@@ -27,7 +27,8 @@ var compounds = [...]struct {
 	{tagSubtitle, "", "dual audio, multi audio, multi sub, multi subs, multiple subtitle, audio latino, english dub, " +
 		"english dubbed, english sub, english subbed, eng dubbed, eng dub, eng sub, eng subs"},
 	{tagEdition, "", "theatrical cut, directors cut, director's cut, final cut, extended cut, alternative cut, " +
-		"bootleg cut, assembly cut, extended edition, special edition, criterion edition, criterion collection, ultimate edition, " +
+		"bootleg cut, assembly cut, extended edition, special edition, criterion edition, " +
+		"criterion collection, ultimate edition, " +
 		"collectors edition, collector's edition, theatrical edition, anniversary edition, signature edition, " +
 		"limited edition, imax edition, open matte, half sbs, half ou, hd remaster, fan edit"},
 	{tagOther, "", "read nfo"},

@@ -19,7 +19,7 @@ func (c *cursor) at(n int) byte {
 	return 0
 }
 
-// number reads up to limit digits; more digits are no number. It returns their value and how many there are.
+// number reads up to limit digits; more digits are not a number. It returns their value and how many there are.
 func (c *cursor) number(limit int) (value, width int, ok bool) {
 	width = leadingDigits(c.text[min(c.i, len(c.text)):])
 	if width == 0 || width > limit {

@@ -8,10 +8,11 @@ import (
 )
 
 // containers are folders that say nothing about the work in them.
-var containers = namesOf(`movies,movie,films,film,series,tv,tv shows,tv series,tvshows,tv_shows,shows,anime,animes,media,
-	mnt,server,volume1,videos,video,home,downloads,download,library,test,temp,tmp,completed,unsorted,share,shares,storage,data,
-	public,disk,nas,users,sitcoms,cartoons,torrents,folder,new,incoming,动画,动漫,电视剧,电影,剧集,番剧,애니,애니메이션,
-	드라마,영화,アニメ,映画,аниме,сериалы,фильмы,season,bdmv,stream,video_ts,backup,cd1,cd2,disc 1,disc 2,disc1,disc2`)
+var containers = namesOf(`movies,movie,films,film,series,tv,tv shows,tv series,tvshows,tv_shows,shows,anime,animes,
+	media,mnt,server,volume1,videos,video,home,downloads,download,library,test,temp,tmp,completed,unsorted,share,shares,
+	storage,data,public,disk,nas,users,sitcoms,cartoons,torrents,folder,new,incoming,season,bdmv,stream,video_ts,backup,
+	cd1,cd2,disc 1,disc 2,disc1,disc2,动画,动漫,电视剧,电影,剧集,番剧,애니,애니메이션,드라마,영화,アニメ,映画,
+	аниме,сериалы,фильмы`)
 
 // extraFolders hold what is not the work itself.
 var extraFolders = namesOf(`extras,extra,ncop,nced,trailers,trailer,bonus,menus,menu,featurettes,sample,samples,

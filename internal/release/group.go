@@ -10,7 +10,7 @@ type tailWord struct {
 	dash       bool   // that is a dash
 }
 
-// notGroups are the reasons for which the tail of a name is no group.
+// notGroups are the reasons for which the tail of a name is not a group.
 var notGroups = []reason[tailWord]{
 	because("a tag without a dash", "Silver Rail 1080p BluRay -> Silver Rail",
 		func(w tailWord) bool { return !w.dash && w.strongAt(w.from) }),
@@ -77,7 +77,8 @@ func (p *laidOut) tail() (w tailWord, ok bool) {
 		last--
 	}
 	from := last
-	for from > p.first+1 && last-from < 3 && !dashed(p.before(from)) && p.tokens[from-1].tag == none && p.beside(from-1, last) {
+	for from > p.first+1 && last-from < 3 && !dashed(p.before(from)) && p.beside(from-1, last) &&
+		p.tokens[from-1].tag == none {
 		from--
 	}
 	gap := p.before(from)

@@ -298,7 +298,8 @@ func (p *lexed) bareEpisode(s span) bool {
 	return p.tokens[s.from].class == number && s.to-s.from <= 2 && !p.behindStar(s.from)
 }
 
-// bracketsOnly reports whether a name is told in brackets although text follows them: "[中文][Romaji][2022][1080p] more".
+// bracketsOnly reports whether the brackets hold the whole name although text follows them:
+// "[中文][Romaji][2022][1080p] more".
 func (p *laidOut) bracketsOnly(top int) bool {
 	texts := 0
 	for _, s := range p.segments[:top] {

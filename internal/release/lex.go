@@ -13,7 +13,7 @@ type token struct {
 	group int   // index of the innermost bracket around it, -1 at top level
 	class class // of its letters
 	num   int   // value of a word of digits or of a counter, -1 for other words and for numbers too long to mean one
-	last  int   // end of the range that a counter gives ("第01-12话"), else 0
+	last  int   // end of the range of a counter ("第01-12话"), else 0
 	tag   tag   // what it was recognised as; none: it may be part of a title
 	weak  bool  // it may be part of a title in spite of its tag
 	word  kw    // its row in the table of words
@@ -40,7 +40,7 @@ type bracket struct {
 	first, behind int // tokens[first:behind] are inside
 }
 
-// Bounds of what is read of one name: what has more words or deeper brackets is no name.
+// Bounds of what is read of one name: text with more words or deeper brackets is not a name.
 const (
 	maxWords = 256
 	maxDepth = 8
@@ -136,8 +136,8 @@ func (p *lexed) lexASCII(i, group int) int {
 	return j
 }
 
-// inWord returns how many bytes at j belong to a word of letters and digits, 0 when it ends there. An apostrophe does
-// inside a word, which within says.
+// inWord returns how many bytes at j belong to a word of letters and digits, 0 when it ends there. within says that
+// j is inside the word, where an apostrophe belongs to it.
 func (p *lexed) inWord(j int, within bool) (size int, isDigit bool) {
 	c := p.text[j]
 	r, size := rune(c), 1

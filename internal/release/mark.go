@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// markForms say season, episode or part outright. They are tried in this order at every token; the first marker of a name
-// wins.
+// markForms say season, episode or part outright. They are tried in this order at every token; the first marker of a
+// name wins.
 var markForms = []form[marked]{
 	{"S01E02", "Silver Rail S01E02.mkv -> Silver Rail s1 e2 episode", onMixed | onAlpha, (*marked).markSeasonEpisode},
 	{"1x02", "Silver Rail 1x02.mkv -> Silver Rail s1 e2 episode", onMixed, (*marked).markCross},
@@ -106,11 +106,11 @@ type crossed struct {
 	aloneInFirstPlace bool // the name begins with the pair's bracket
 }
 
-// notCrosses are the reasons for which such a pair is no season and episode.
+// notCrosses are the reasons for which such a pair is not season and episode.
 var notCrosses = []reason[crossed]{
 	because("a size", "Silver Rail 007x2.mkv -> Silver Rail 007x2",
 		func(x crossed) bool { return x.eWidth > 3 || x.sWidth == 3 }),
-	because("four digits that are no year", "Silver Rail 1043x02.mkv -> Silver Rail 1043x02",
+	because("four digits, and not a year", "Silver Rail 1043x02.mkv -> Silver Rail 1043x02",
 		func(x crossed) bool { return x.sWidth == 4 && (x.season < 1930 || x.season > 2099) }),
 	because("the shape of a screen", "Silver Rail 16x9.mkv -> Silver Rail 16x9",
 		func(x crossed) bool { return x.season == 16 && x.episode == 9 && x.eWidth == 1 }),

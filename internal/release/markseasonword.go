@@ -11,13 +11,13 @@ type seasonNumber struct {
 	value, width int
 }
 
-// notSeasons are the reasons for which the number behind "Season" is none of a season.
+// notSeasons are the reasons for which the number behind "Season" is not a season.
 var notSeasons = []reason[seasonNumber]{
 	because("a marker that says more", "Silver Rail Season 2E05.mkv -> Silver Rail Season 2E05",
 		func(n seasonNumber) bool { return n.end.peek()|0x20 == 'e' && digit(n.end.at(1)) }),
 	because("three digits", "Silver Rail Season 100.mkv -> Silver Rail Season e100 episode",
 		func(n seasonNumber) bool { return n.width == 3 && n.value > 0 && n.end.text[n.end.i-3] != '0' }),
-	because("four digits that are no year", "Silver Rail Season 5000.mkv -> Silver Rail Season e5000 episode",
+	because("four digits, and not a year", "Silver Rail Season 5000.mkv -> Silver Rail Season e5000 episode",
 		func(n seasonNumber) bool { return n.width == 4 && (n.value < 1930 || n.value > 2099) }),
 }
 
@@ -31,7 +31,7 @@ type nextSeason struct {
 	plural bool   // the word says that there are several
 }
 
-// seasonEnds are the reasons for which a number behind a season is no further season.
+// seasonEnds are the reasons for which a number behind a season is not a further season.
 var seasonEnds = []reason[nextSeason]{
 	because("letters run into it", "Silver Rail Season 2.5x07.mkv -> Silver Rail s5 e7 episode",
 		func(n nextSeason) bool { return !n.end.wordEnd() }),

@@ -29,7 +29,7 @@ var numberRules = []rule[bareNumber, int]{
 		func(b bareNumber) bool { return b.i <= b.first }, noEpisode),
 	when("a percentage", "Silver Rail 50%.mkv -> Silver Rail 50%",
 		func(b bareNumber) bool { return b.followedBy('%') }, noEpisode),
-	when("a decimal that is no half episode", "Silver Rail - 12.100.mkv -> Silver Rail - 12.100", func(b bareNumber) bool {
+	when("a decimal, and not a half episode", "Silver Rail - 12.100.mkv -> Silver Rail - 12.100", func(b bareNumber) bool {
 		return b.gap(b.i) == "." && b.classAt(b.i+1) == number && b.tagAt(b.i+1) == none && !b.dotted && !b.half()
 	}, noEpisode),
 	when("a list or fraction follows", "Silver Rail 01,02.mkv -> Silver Rail 01,02", func(b bareNumber) bool {
@@ -245,7 +245,8 @@ func (p *numbered) takeLoose(i int) {
 }
 
 // subtitled reports whether the number at i, which no dash precedes, is followed by a subtitle and a year in brackets,
-// as in the title of a film: "Title 02 - The Long Night (2001)". A year behind an episode's own title is of no use.
+// as in the title of a film: "Title 02 - The Long Night (2001)". A year behind an
+// episode's own title does not count.
 func (p *numbered) subtitled(i int) bool {
 	if p.yearAt <= i+1 || p.tokens[p.yearAt].group < 0 || !dashGap(p.gap(i)) {
 		return false

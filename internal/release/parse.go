@@ -6,7 +6,7 @@ import (
 )
 
 // Parse reads path, relative or absolute, with '/' or '\\' between its elements.
-// It never fails: a name that says nothing gives an empty Release with Path and
+// It never fails: a name that says nothing returns an empty Release with Path and
 // Name set. It uses the folders above the name where the name says too little.
 func Parse(path string) Release { return parse(path, false) }
 
@@ -26,7 +26,7 @@ func parse(path string, exists bool) Release {
 	s := pool.Get().(*stages)
 	p := s.read(base, false)
 	if p.year == 0 && p.season.empty() && !p.media && jumble(base) {
-		p.titles = p.titles[:0] // a hash is no title
+		p.titles = p.titles[:0] // a hash is not a title
 	}
 	p.fill(&r)
 	if len(dirs) > 0 {
@@ -95,7 +95,7 @@ func (r *Release) settle() {
 }
 
 // mirrored reports whether a name is written backwards, as some uploaders do: an "S01E02" or a "1080p" read from right
-// to left, as a word, gives it away.
+// to left, as a word, shows it.
 func mirrored(s string) bool {
 	for i := range len(s) {
 		if i > 0 && wordByte(s[i-1]) {

@@ -191,7 +191,10 @@ func TestChineseJapaneseKoreanNames(t *testing.T) {
 
 func TestOtherLanguagesSeasonWords(t *testing.T) {
 	check(t, []row{
-		{"Серебряный путь / Silver Rail / Сезон: 2 / Серии: 1-5 из 12 [2019, WEB-DL 1080p]", "Silver Rail s2 e1-5 y2019 episode"},
+		{
+			"Серебряный путь / Silver Rail / Сезон: 2 / Серии: 1-5 из 12 [2019, WEB-DL 1080p]",
+			"Silver Rail s2 e1-5 y2019 episode",
+		},
 		{"Серебряный путь 2 сезон 24 серия.avi", "Серебряный путь s2 e24 episode"},
 		{"Silver Rail - Temporada 2 [HDTV][Cap.205][Castellano].avi", "Silver Rail s2 e5 episode"},
 		{"Silver Rail Saison 3 Episode 04.avi", "Silver Rail s3 e4 episode"},
@@ -382,8 +385,8 @@ func TestEnumsPrintThemselves(t *testing.T) {
 	}
 }
 
-// A folder's name may end, and a file's begin, with a blank; a bracket in one element may close in another. The elements
-// of a file that is there are known.
+// A folder's name may end, and a file's begin, with a blank; a bracket in one element may close in another. The
+// elements of a file that is there are known.
 func TestThePartsOfAFilesPathAreNeverOneName(t *testing.T) {
 	for path, want := range map[string]string{
 		"lib/d01/[Abc] Silver Rail 銀路 / Silver Rail - 05 [1080p].mkv":  "Silver Rail 5",

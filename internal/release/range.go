@@ -22,8 +22,8 @@ const (
 	lowlineJoin      // "01_02"
 )
 
-// ends are the reasons for which a number behind an episode is no further episode.
-var ends = []reason[nextNumber]{
+// rangeEnds are the reasons for which a number behind an episode is not a further episode.
+var rangeEnds = []reason[nextNumber]{
 	because("nothing joins them", "Silver Rail - 07 12.mkv -> Silver Rail e7 episode",
 		func(n nextNumber) bool { return n.join == noJoin }),
 	because("it is not larger", "Silver Rail - 02-01.mkv -> Silver Rail e2 episode",
@@ -54,7 +54,7 @@ var ends = []reason[nextNumber]{
 func (p *marked) extendRange() {
 	for len(p.episodes) < maxEpisodes {
 		n, ok := p.nextNumber()
-		if !ok || anyOf(ends, n) {
+		if !ok || anyOf(rangeEnds, n) {
 			return
 		}
 		ranged := n.join == rangeJoin && !(p.before(n.i) == "-" && p.listOn(n.i)) || n.join == spacedJoin

@@ -13,14 +13,14 @@
 //
 //   - a word for a tag: words; a tag of two words: compounds; a tag with a
 //     number in it: tagForms; a folder's name: containers and its neighbours
-//   - a marker such as S01E02: markForms; what is no marker after all:
+//   - a marker such as S01E02: markForms; what is not a marker after all:
 //     notCrosses, notSeasons, notOrdinals; where its list ends: listEnds,
-//     seasonEnds, ends; a counter of Chinese, Japanese or Korean: cjk.go
-//   - which number is the year: yearRules; what is no group: notGroups
+//     seasonEnds, rangeEnds; a counter of Chinese, Japanese or Korean: cjk.go
+//   - which number is the year: yearRules; what is not a group: notGroups
 //   - which number is an episode: numberRules, bracketRules, leads
 //   - what says extra or special: specialRules
-//   - where a title ends: titleEnds, innerBrackets, stays; where one text holds
-//     two: cutRules
+//   - where a title ends: titleEnds, innerBrackets, staysInTitle; where one
+//     text holds two: cutRules
 //
 // The layout of brackets (layout.go) and what folders add to a name (folder.go)
 // are functions.
@@ -47,7 +47,9 @@ func (k Kind) String() string {
 	return kinds[k]
 }
 
-var kinds = [...]string{Unknown: "", Episode: "episode", Movie: "movie", Special: "special", Extra: "extra", Batch: "batch"}
+var kinds = [...]string{
+	Unknown: "", Episode: "episode", Movie: "movie", Special: "special", Extra: "extra", Batch: "batch",
+}
 
 // From says which part of a path a title was read from.
 type From uint8

@@ -45,8 +45,8 @@ func anyOf[In any](reasons []reason[In], in In) bool {
 	return false
 }
 
-// form is a row of a table of forms, each a function that reads words from token i on: it marks them, and reports whether
-// it did.
+// form is a row of a table of forms, each a function that reads words from token i on: it marks them, and reports
+// whether it did.
 type form[P any] struct {
 	name    string
 	example string  // as in rule

@@ -64,13 +64,13 @@ func tables() []table {
 		reasonsOf("groups", &notGroups),
 		rulesOf("numbers", &numberRules),
 		rulesOf("numbers in brackets", &bracketRules),
-		reasonsOf("ranges", &ends),
+		reasonsOf("ranges", &rangeEnds),
 		reasonsOf("leading numbers", &leads),
 		rulesOf("extras and specials", &specialRules),
 		rulesOf("ends of titles", &titleEnds),
 		rulesOf("brackets in titles", &innerBrackets),
 		rulesOf("cuts between titles", &cutRules),
-		reasonsOf("words at the end of titles", &stays),
+		reasonsOf("words at the end of titles", &staysInTitle),
 	}
 }
 

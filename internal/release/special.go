@@ -105,7 +105,7 @@ var specialRules = []rule[specialWord, bool]{
 		}, true),
 	when("an ordinary word", "Silver Rail-Extra.mkv -> Silver Rail-Extra",
 		func(w specialWord) bool { return w.ordinary() }, false),
-	when("a word of a title that is no fansub release", "Silver Rail Menu.mkv -> Silver Rail Menu",
+	when("a word of a title, and not a fansub release", "Silver Rail Menu.mkv -> Silver Rail Menu",
 		func(w specialWord) bool {
 			return !w.fansub && len(w.text) > 3 && w.before(w.i) != "-" && !w.strongAt(w.i-1) &&
 				!(w.media && w.i+1 == len(w.tokens))

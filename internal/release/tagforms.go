@@ -69,7 +69,7 @@ func heightOf(w string) string {
 	return ""
 }
 
-// usualHeight returns the resolution that has so many lines, "" for an unusual one.
+// usualHeight returns the resolution of a height in lines, "" for an unusual one.
 func usualHeight(lines string) string {
 	switch lines {
 	case "2160":

@@ -42,7 +42,7 @@ func tagWords(in *lexed, p *tagged) {
 	p.findDates()
 }
 
-// lookUp gives token i the meaning that the table of words has for it.
+// lookUp sets what the table of words says of token i.
 func (p *lexed) lookUp(i int) {
 	t := &p.tokens[i]
 	if t.class == number {

@@ -129,7 +129,7 @@ func (p *titled) belongs(b, i, from int) bool {
 	return decide(innerBrackets, inner)
 }
 
-// tagsIn reports whether a bracket holds a tag that is no part of a title.
+// tagsIn reports whether a bracket holds a tag that cannot be part of a title.
 func (p *lexed) tagsIn(b *bracket) bool {
 	for k := b.first; k < b.behind; k++ {
 		switch t := &p.tokens[k]; t.tag {

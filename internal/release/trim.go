@@ -13,9 +13,9 @@ type endWord struct {
 	ended    bool // some tag does, in the title's own bracket
 }
 
-// stays are the reasons for which a weak tag at the end of a title is a word of the title. Any other weak tag there
-// belongs to the tags: "Title EXTENDED 2016", "Title FRENCH BluRay".
-var stays = []reason[endWord]{
+// staysInTitle are the reasons for which a weak tag at the end of a title is a word of the title. Any other weak tag
+// there belongs to the tags: "Title EXTENDED 2016", "Title FRENCH BluRay".
+var staysInTitle = []reason[endWord]{
 	because("a part, a film or the last episode", "Silver Rail Part 2 [1080p].mkv -> Silver Rail Part 2 part2",
 		func(w endWord) bool { return w.tag == none || w.tag == tagPart || w.tag == tagMovie || w.tag == tagEnd }),
 	because("a language before the year", "The.Good.German.2009.1080p.BluRay.x264-QUIET -> The Good German y2009 movie",
@@ -72,7 +72,7 @@ var stays = []reason[endWord]{
 			return w.edition() && !w.shouts(w.at) &&
 				w.is("final", "dc", "se", "special", "alternative", "open", "matte", "ultimate", "ws", "fs")
 		}),
-	because("cut behind a word that is no edition", "Silver Rail Cut S02E05.mkv -> Silver Rail Cut s2 e5 episode",
+	because("cut behind a word that is not an edition", "Silver Rail Cut S02E05.mkv -> Silver Rail Cut s2 e5 episode",
 		func(w endWord) bool {
 			return w.edition() && w.is("cut") && !w.shouts(w.at) && !(w.at-1 > w.from && w.tagAt(w.at-1) == tagEdition)
 		}),
@@ -126,7 +126,7 @@ func (p *titled) trimTags(from, to int) int {
 			continue
 		}
 		end.tag, end.text, end.at = t.tag, p.word(to-1), to-1
-		if !t.weak || t.group != home && p.enclosing(to-1, home) >= 0 || anyOf(stays, end) {
+		if !t.weak || t.group != home && p.enclosing(to-1, home) >= 0 || anyOf(staysInTitle, end) {
 			return to
 		}
 		to--
