@@ -59,6 +59,7 @@ func work(args []string) error {
 					atomic.AddInt64(&r.Done, 1)
 				case ctx.Err() == nil:
 					atomic.AddInt64(&r.Failed, 1)
+					_ = sleep(ctx, time.Second) // an item may fail at once; nobody fails a million of them
 				}
 			}
 		})
