@@ -249,13 +249,15 @@ func (c *call) retry(ctx context.Context, after Outcome) error {
 		return &BlockedError{State: State(l.state.Load()), Cause: ReasonBackoff, Until: time.Now().Add(delay)}
 	}
 	var (
-		g        Grant
-		refused  bool
-		patience = c.left()
+		g       Grant
+		refused bool
+		gauges  Gauges
 	)
-	now, err := l.do(ctx, func(at Instant, s *Snapshot, t *Tuning) (Transition, bool, error) {
-		g, refused = s.Blocked(at, Ask{Owner: l.owner, Tuning: t, Patience: patience})
-		return Transition{}, false, nil
+	ask := Ask{Owner: l.owner, Tuning: &l.tuned.Load().Tuning, Patience: c.left()}
+	err := l.store.Update(ctx, func(at Instant, s *Snapshot) error {
+		g, refused = s.Blocked(at, ask)
+		gauges = s.Gauges(ask.Tuning)
+		return ErrUnchanged
 	})
 	switch {
 	case err != nil:
@@ -266,8 +268,8 @@ func (c *call) retry(ctx context.Context, after Outcome) error {
 		return nil
 	}
 	var w wait
-	defer func() { w.end(c, now.gauges) }()
-	w.begin(c, &Grant{Why: WhyBackoff, Cause: ReasonBackoff, State: now.state, Until: time.Now().Add(delay)}, now.gauges)
+	defer func() { w.end(c, gauges) }()
+	w.begin(c, &Grant{Why: WhyBackoff, Cause: ReasonBackoff, State: g.State, Until: time.Now().Add(delay)}, gauges)
 	return c.nap(ctx, delay, true, nil, nil)
 }
 
