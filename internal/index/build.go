@@ -120,7 +120,8 @@ func importInputs(ctx context.Context, dir string, inputs []input, now time.Time
 		info.Imported = now.UTC().Truncate(time.Second)
 		info.File, info.URL, info.ETag, info.Modified = filepath.Base(in.name), in.url, in.etag, in.modified
 		if i := slices.IndexFunc(infos, func(o SourceInfo) bool { return o.Source == info.Source }); i >= 0 {
-			return nil, &ImportError{File: in.name, Err: fmt.Errorf("it is of the same kind as %s (%s); import one of them", infos[i].File, info.Source)}
+			err := fmt.Errorf("it is of the same kind as %s (%s); import one of them", infos[i].File, info.Source)
+			return nil, &ImportError{File: in.name, Err: err}
 		}
 		infos = append(infos, info)
 	}

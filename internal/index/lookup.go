@@ -69,7 +69,10 @@ func (x *Index) Lookup(text string) ([]Candidate, error) {
 		return nil
 	})
 	slices.SortStableFunc(out, func(a, b Candidate) int {
-		return cmp.Or(cmp.Compare(min(b.Anime, 1), min(a.Anime, 1)), cmp.Compare(b.Popularity, a.Popularity), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(
+			cmp.Compare(min(b.Anime, 1), min(a.Anime, 1)), cmp.Compare(b.Popularity, a.Popularity),
+			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID),
+		)
 	})
 	return out, err
 }
@@ -186,7 +189,10 @@ func (x *Index) Siblings(tv int) ([]Candidate, error) {
 		c := b.Cursor()
 		for k, _ := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix) && len(out) < maxFound; k, _ = c.Next() {
 			if a, ok := animeOfID(tx, idOf(k)); ok {
-				out = append(out, Candidate{Kind: match.TV, ID: tv, Text: a.Name, Anime: a.ID, Season: a.Season, Absolute: a.Absolute, Offset: a.Offset, Ranges: a.Ranges})
+				out = append(out, Candidate{
+					Kind: match.TV, ID: tv, Text: a.Name, Anime: a.ID,
+					Season: a.Season, Absolute: a.Absolute, Offset: a.Offset, Ranges: a.Ranges,
+				})
 			}
 		}
 		return nil

@@ -213,7 +213,8 @@ func (u Updater) fetch(ctx context.Context, source Source, address string, known
 	switch {
 	case resp.StatusCode == http.StatusNotModified:
 		return nil, nil
-	case resp.StatusCode == http.StatusNotFound, resp.StatusCode == http.StatusForbidden && source != AniDB: // what storage says of a file that is not there
+	case resp.StatusCode == http.StatusNotFound,
+		resp.StatusCode == http.StatusForbidden && source != AniDB: // what cloud storage answers for a missing file
 		return nil, fmt.Errorf("%s: %w (%s)", address, errAbsent, resp.Status)
 	case resp.StatusCode != http.StatusOK:
 		return nil, fmt.Errorf("%s: the server answered %s", address, resp.Status)
@@ -223,7 +224,10 @@ func (u Updater) fetch(ctx context.Context, source Source, address string, known
 		return nil, fmt.Errorf("%s: %w", address, err)
 	}
 	name := path.Base(req.URL.Path)
-	return &input{path: file, name: name, url: address, etag: resp.Header.Get("ETag"), modified: resp.Header.Get("Last-Modified"), want: source}, nil
+	return &input{
+		path: file, name: name, url: address, want: source,
+		etag: resp.Header.Get("ETag"), modified: resp.Header.Get("Last-Modified"),
+	}, nil
 }
 
 func save(file string, body io.Reader) error {
