@@ -29,35 +29,35 @@ type timeline struct {
 }
 
 // advance moves shared time to the instant. It reports whether the machine was started again in between.
-func (c *timeline) advance(at Instant) (rebooted bool) {
+func (l *timeline) advance(at Instant) (rebooted bool) {
 	wall := at.Wall.UnixNano()
-	elapsed, byWall := at.Boot-c.boot, time.Duration(max(wall-c.wall, 0))
+	elapsed, byWall := at.Boot-l.boot, time.Duration(max(wall-l.wall, 0))
 	boot := at.Boot
 	switch {
-	case c.now == 0:
-		c.now = Stamp(max(wall, 1))
-	case at.BootID != c.bootID, elapsed < 0 && at.BootID == "":
-		c.now, rebooted = c.now.add(byWall), true
+	case l.now == 0:
+		l.now = Stamp(max(wall, 1))
+	case at.BootID != l.bootID, elapsed < 0 && at.BootID == "":
+		l.now, rebooted = l.now.add(byWall), true
 	case elapsed < -clockSlack, elapsed > byWall+clockSlack:
-		c.now = c.now.add(byWall) // another count, or a leap that the wall clock doesn't confirm
+		l.now = l.now.add(byWall) // another count, or a leap that the wall clock doesn't confirm
 	case elapsed < 0:
-		boot = c.boot // another count that lags a little: time stands still until it has caught up
+		boot = l.boot // another count that lags a little: time stands still until it has caught up
 	default:
-		c.now = c.now.add(elapsed)
+		l.now = l.now.add(elapsed)
 	}
-	c.wall, c.boot, c.bootID, c.machine = wall, boot, at.BootID, at.Machine
+	l.wall, l.boot, l.bootID, l.machine = wall, boot, at.BootID, at.Machine
 	return rebooted
 }
 
 // foreign reports whether at is of another boot than the last update, or of another machine where boots have no names.
-func (c *timeline) foreign(at Instant) bool {
-	return c.now != 0 && (at.BootID != c.bootID || at.BootID == "" && at.Machine != c.machine)
+func (l *timeline) foreign(at Instant) bool {
+	return l.now != 0 && (at.BootID != l.bootID || at.BootID == "" && at.Machine != l.machine)
 }
 
 // time converts a shared time into the wall clock of the last update.
-func (c *timeline) time(s Stamp) time.Time {
+func (l *timeline) time(s Stamp) time.Time {
 	if s == 0 {
 		return time.Time{}
 	}
-	return time.Unix(0, c.wall+int64(s-c.now))
+	return time.Unix(0, l.wall+int64(s-l.now))
 }

@@ -123,10 +123,7 @@ func (b *FileBackend) setAside(at Instant, cause error) error {
 		return fmt.Errorf("set the damaged one aside: %w", err)
 	}
 	b.aside, b.cause = aside, cause
-	entries, err := os.ReadDir(b.dir) // sorted, and so by time, as it is in the names
-	if err != nil {
-		return nil
-	}
+	entries, _ := os.ReadDir(b.dir) // sorted, and so by time, as it is in the names
 	var old []string
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), stateName+".corrupt-") {

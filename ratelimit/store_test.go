@@ -359,7 +359,7 @@ func TestABackendThatFailsMeansGoingOnAlone(t *testing.T) {
 				if st.Apart() != nil {
 					t.Errorf("still apart: %v", st.Apart())
 				}
-				if got, err = l.Status(t.Context()); err != nil || got.PauseUntil.Sub(time.Now()) < 98*time.Second || got.Running != 0 {
+				if got, err = l.Status(t.Context()); err != nil || time.Until(got.PauseUntil) < 98*time.Second || got.Running != 0 {
 					t.Errorf("pause until %v, %d running, %v", got.PauseUntil, got.Running, err)
 				}
 				if told.String() != "[state_unavailable]" {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"runtime"
 )
 
 // NotRegularError is what opening returns for a folder, pipe, device, socket or, where links are not followed, a
@@ -41,8 +40,7 @@ func (e *NotRegularError) Kind() string {
 type File struct {
 	*os.File
 	path string
-	info fs.FileInfo // what was opened
-	stat func(path string) (fs.FileInfo, error)
+	id   fileID // of what was opened
 }
 
 // Open opens a regular file as [os.OpenFile] does. A symbolic link is followed.
@@ -78,18 +76,12 @@ func open(path string, flag int, mode fs.FileMode, stat func(string) (fs.FileInf
 	if group := mode.Perm() & 0o070; flag&os.O_CREATE != 0 && info.Mode().Perm()&group != group {
 		_ = f.Chmod(info.Mode().Perm() | group) // only its owner can; to a file of somebody else's that opened it is no matter
 	}
-	return &File{f, path, info, stat}, nil
+	return &File{f, path, idOf(info)}, nil
 }
 
 // InPlace reports whether the path still leads to this file: it was neither removed nor replaced, and no folder above
 // it was renamed.
-func (f *File) InPlace() bool {
-	if runtime.GOOS == "windows" {
-		return true // what is open can't be renamed or removed
-	}
-	there, err := f.stat(f.path)
-	return err == nil && os.SameFile(f.info, there)
-}
+func (f *File) InPlace() bool { return f.id.isAt(f.path) }
 
 // readOnly reports whether a place can be read but not written.
 func readOnly(err error) bool {

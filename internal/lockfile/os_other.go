@@ -23,3 +23,10 @@ func tryLockFile(*os.File, Kind) (bool, error) { return false, errors.ErrUnsuppo
 func waitLockFile(*os.File, Kind) error { return errors.ErrUnsupported }
 
 func unlockFile(*os.File) error { return errors.ErrUnsupported }
+
+// fileID is not needed here: what is open can't be renamed or removed.
+type fileID struct{}
+
+func idOf(fs.FileInfo) fileID { return fileID{} }
+
+func (fileID) isAt(string) bool { return true }

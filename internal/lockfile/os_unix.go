@@ -4,7 +4,9 @@ package lockfile
 
 import (
 	"errors"
+	"io/fs"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -39,6 +41,20 @@ func (k Kind) how() int {
 		return unix.LOCK_SH
 	}
 	return unix.LOCK_EX
+}
+
+// fileID names a file for as long as it is open.
+type fileID struct{ dev, ino uint64 }
+
+func idOf(info fs.FileInfo) fileID {
+	st := info.Sys().(*syscall.Stat_t)
+	return fileID{uint64(st.Dev), uint64(st.Ino)} //nolint:unconvert // their types differ between systems
+}
+
+// isAt reports whether a path leads to the file.
+func (id fileID) isAt(path string) bool {
+	var st unix.Stat_t
+	return unix.Stat(path, &st) == nil && id == fileID{uint64(st.Dev), uint64(st.Ino)} //nolint:unconvert // as above
 }
 
 func flock(f *os.File, how int) error {

@@ -214,7 +214,7 @@ func limiter(t *testing.T, w World, tu ratelimit.Tuning) (*ratelimit.Limiter, ra
 	st := w.Open(t)
 	l, err := ratelimit.New(ratelimit.Config{Store: st, Tuning: tu, Rand: func() float64 { return 0.5 }})
 	must(t, err)
-	t.Cleanup(func() { l.Close() })
+	t.Cleanup(func() { _ = l.Close() })
 	return l, st
 }
 
