@@ -89,19 +89,6 @@ func New(path string, opts Options) *Lock {
 	return l
 }
 
-// Acquire takes a lock once. It is [Lock.Lock] on a Lock of its own; release unlocks it and closes the file.
-func Acquire(ctx context.Context, path string, kind Kind, patience time.Duration) (release func(), err error) {
-	l := New(path, Options{})
-	if err := l.Lock(ctx, kind, patience); err != nil {
-		l.Close()
-		return nil, err
-	}
-	return func() {
-		l.Unlock()
-		l.Close()
-	}, nil
-}
-
 // Path returns the file's path.
 func (l *Lock) Path() string { return l.path }
 

@@ -23,7 +23,7 @@ var errReadOnlyVolume error = unix.EROFS
 
 // tryLockFile takes the lock of f if it is free; false means that another open file holds it.
 func tryLockFile(f *os.File, kind Kind) (bool, error) {
-	err := flock(f, kind.how()|unix.LOCK_NB)
+	err := flockFile(f, kind.how()|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		return false, nil
 	}
@@ -31,10 +31,10 @@ func tryLockFile(f *os.File, kind Kind) (bool, error) {
 }
 
 // waitLockFile waits for the lock of f. It can't be cancelled.
-func waitLockFile(f *os.File, kind Kind) error { return flock(f, kind.how()) }
+func waitLockFile(f *os.File, kind Kind) error { return flockFile(f, kind.how()) }
 
 // unlockFile gives the lock back and leaves f open.
-func unlockFile(f *os.File) error { return flock(f, unix.LOCK_UN) }
+func unlockFile(f *os.File) error { return flockFile(f, unix.LOCK_UN) }
 
 func (k Kind) how() int {
 	if k == Shared {
@@ -57,7 +57,7 @@ func (id fileID) isAt(path string) bool {
 	return unix.Stat(path, &st) == nil && id == fileID{uint64(st.Dev), uint64(st.Ino)} //nolint:unconvert // as above
 }
 
-func flock(f *os.File, how int) error {
+func flockFile(f *os.File, how int) error {
 	for {
 		err := unix.Flock(int(f.Fd()), how)
 		if errors.Is(err, unix.ENOLCK) { // a network file system without a lock manager

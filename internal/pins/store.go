@@ -24,15 +24,11 @@ const (
 
 // Store is the file of pins of one data folder. It is safe for concurrent use, also by several processes: readers take what
 // is there, which is only ever replaced whole; writers hold a lock beside it and read again under it.
-type Store struct {
-	path string
-	lock *lockfile.Lock
-}
+type Store struct{ path string }
 
 // Open names the store of a data folder, which need not exist yet.
 func Open(dir string) *Store {
-	path := filepath.Join(dir, Name)
-	return &Store{path: path, lock: lockfile.New(path+".lock", lockfile.Options{Transient: true})}
+	return &Store{filepath.Join(dir, Name)}
 }
 
 // Path is where the file is or will be.
@@ -68,16 +64,14 @@ func (s *Store) Update(ctx context.Context, change func(*Set) error) (*Set, erro
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return nil, fmt.Errorf("make the data folder: %w", err)
 	}
-	err := s.lock.Lock(ctx, lockfile.Exclusive, patience)
+	unlock, err := lockfile.Acquire(ctx, s.path+".lock", lockfile.Exclusive, patience)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case errors.Is(err, lockfile.ErrBusy):
-		return nil, fmt.Errorf("lock the pins: another process holds %s: %w", s.lock.Path(), err)
 	case err != nil:
 		return nil, fmt.Errorf("lock the pins: %w", err)
 	}
-	defer s.lock.Unlock()
+	defer unlock()
 	set, err := s.Load()
 	if err != nil {
 		return nil, err
