@@ -122,6 +122,7 @@ func openGrantLog(dir string, now func() Instant) (*grantLog, error) {
 func (g *grantLog) Update(ctx context.Context, fn func(Instant, *Snapshot) error) error {
 	var granted time.Duration
 	err := g.SharedStore.Update(ctx, func(now Instant, s *Snapshot) error {
+		granted = 0 // of an earlier call, which does not count
 		before := s.machine.permits
 		if err := fn(now, s); err != nil {
 			return err
