@@ -3,11 +3,16 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
 	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/app"
+	"github.com/anivault/anivault/internal/atomicfile"
+	"github.com/anivault/anivault/internal/ui"
+	"github.com/anivault/anivault/tmdb"
 )
 
 func (c *command) cacheCommand() *cobra.Command {
@@ -40,3 +45,138 @@ func (c *command) onCache(cmd *cobra.Command, formats []string, do func(ctx cont
 
 // recordKinds says what the records of a cache are: stats counts answers alone.
 const recordKinds = "answers, and what was decided from them"
+
+func (c *command) cachePathCommand() *cobra.Command {
+	return leaf(&cobra.Command{
+		Use:     "path",
+		Short:   "Print the cache's folder",
+		Example: "  anivault cache path",
+	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
+		cfg, err := c.load(cmd)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(c.streams.Out, cfg.Dirs.Cache)
+		return err
+	})
+}
+
+func (c *command) cacheVerifyCommand() *cobra.Command {
+	return c.onCache(&cobra.Command{
+		Use:     "verify",
+		Short:   "Check every record; exit 1 if something is damaged",
+		Example: "  anivault cache verify",
+	}, nil, func(ctx context.Context, store *cache.Store, _ []string, _ string) error {
+		r, err := store.Verify(ctx)
+		if err != nil {
+			return err
+		}
+		for _, p := range r.Problems {
+			if _, err := fmt.Fprintln(c.streams.Out, ui.Printable(p.String())); err != nil {
+				return err
+			}
+		}
+		if len(r.Problems) > 0 {
+			return &exitError{exitInternal, fmt.Errorf("the cache has %d problems", len(r.Problems))}
+		}
+		c.say("%d records (%s) and %d journals are sound\n", r.Records, recordKinds, r.Journals)
+		return nil
+	})
+}
+
+func (c *command) cachePruneCommand() *cobra.Command {
+	var options cache.PruneOptions
+	cmd := c.onCache(&cobra.Command{
+		Use:     "prune",
+		Short:   "Remove what must not be kept any longer, and what is above the size bound",
+		Example: "  anivault cache prune",
+	}, nil, func(ctx context.Context, store *cache.Store, _ []string, _ string) error {
+		res, err := store.Prune(ctx, options)
+		if err == nil {
+			c.say("removed %d records; %s in use\n", res.Removed, ui.Size(res.Used))
+		}
+		return err
+	})
+	cmd.Flags().BoolVar(&options.Expired, "expired", false, "remove all that is expired, also what could still serve in an outage")
+	return cmd
+}
+
+func (c *command) cacheCompactCommand() *cobra.Command {
+	return c.onCache(&cobra.Command{
+		Use:     "compact",
+		Short:   "Give the space of removed answers back",
+		Example: "  anivault cache compact",
+	}, nil, func(ctx context.Context, store *cache.Store, _ []string, _ string) error {
+		res, err := store.Compact(ctx)
+		if err == nil {
+			c.say("%s before, %s now\n", ui.Size(res.Before), ui.Size(res.After))
+		}
+		return err
+	})
+}
+
+func (c *command) cacheClearCommand() *cobra.Command {
+	return c.onCache(&cobra.Command{
+		Use:     "clear",
+		Short:   "Remove every cached answer",
+		Example: "  anivault cache clear",
+	}, nil, func(ctx context.Context, store *cache.Store, _ []string, _ string) error {
+		err := store.Clear(ctx)
+		if err == nil {
+			c.say("the cache is empty\n")
+		}
+		return err
+	})
+}
+
+func (c *command) cacheExportCommand() *cobra.Command {
+	return c.onCache(&cobra.Command{
+		Use:     "export [FILE]",
+		Short:   "Write the whole cache as NDJSON (to stdout without FILE)",
+		Example: "  anivault cache export backup.ndjson\n  anivault cache export | zstd > backup.ndjson.zst",
+		Args:    atMostOne("FILE"),
+	}, nil, func(ctx context.Context, store *cache.Store, args []string, _ string) (err error) {
+		n := 0
+		write := func(out io.Writer) error {
+			n, err = store.Export(ctx, out)
+			return err
+		}
+		if len(args) == 0 || args[0] == "-" {
+			err = write(c.streams.Out)
+		} else {
+			err = atomicfile.Write(args[0], 0o600, write)
+		}
+		if err == nil {
+			c.say("exported %d records: %s\n", n, recordKinds)
+		}
+		return err
+	})
+}
+
+func (c *command) cacheImportCommand() *cobra.Command {
+	return c.onCache(&cobra.Command{
+		Use:     "import [FILE]",
+		Short:   "Add an export to the cache (from stdin without FILE); what is newer stays",
+		Example: "  anivault cache import backup.ndjson",
+		Args:    atMostOne("FILE"),
+	}, nil, func(ctx context.Context, store *cache.Store, args []string, _ string) error {
+		path := "-"
+		if len(args) > 0 {
+			path = args[0]
+		}
+		in, err := c.openList(path)
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		res, err := store.Import(ctx, in, tmdb.Valid)
+		if err != nil && res.Imported == 0 {
+			return err
+		}
+		c.say("imported %d records; left out %d that are no newer and %d past 180 days\n", res.Imported, res.Older, res.Expired)
+		if res.Refused > 0 {
+			c.say("left out %d that are not answers of TMDB's\n", res.Refused)
+		}
+		return err
+	})
+}

@@ -2,11 +2,17 @@ package cli
 
 import (
 	"errors"
+	"fmt"
+	"net/http"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/anivault/anivault/internal/index"
+	"github.com/anivault/anivault/internal/ui"
+	"github.com/anivault/anivault/internal/version"
 )
 
 func (c *command) indexCommand() *cobra.Command {
@@ -46,4 +52,220 @@ func leadNowhere(x *index.Index) bool {
 		return slices.ContainsFunc(infos, func(i index.SourceInfo) bool { return i.Source == source })
 	}
 	return err == nil && has(index.AniDB) && !has(index.AnimeLists)
+}
+
+func (c *command) indexImportCommand() *cobra.Command {
+	return leaf(&cobra.Command{
+		Use:   "import FILE...",
+		Short: "Import lists into the title index",
+		Long: `Import Anime-Lists' XML, AniDB's anime-titles (.xml or .dat) and TMDB's exports of ids (tv_series_ids, movie_ids),
+gzipped or not; what each file is, its content says. A list that is imported again replaces what it was before.
+If one file is damaged, nothing is imported.`,
+		Example: "  anivault index import anime-list.xml anime-titles.dat.gz\n  anivault index import tv_series_ids_*.json.gz movie_ids_*.json.gz",
+		Args:    atLeastOne("FILE", "for example: anivault index import anime-list.xml anime-titles.xml.gz"),
+	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
+		cfg, err := c.load(cmd)
+		if err != nil {
+			return err
+		}
+		infos, err := index.Import(cmd.Context(), cfg.Dirs.Data, args...)
+		if err != nil {
+			return err
+		}
+		for _, info := range infos {
+			c.say("imported %s from %s: %d entries, %d titles\n", info.Source, ui.Printable(info.File), info.Rows, info.Titles)
+		}
+		x, err := index.Open(cfg.Dirs.Data)
+		if err != nil {
+			return err
+		}
+		if leadNowhere(x) {
+			c.say("note: %s\n", untied)
+		}
+		return x.Close()
+	})
+}
+
+// answerTimeout is how long a server may take to begin its answer; a list itself may take its time.
+const answerTimeout = 30 * time.Second
+
+func (c *command) indexUpdateCommand() *cobra.Command {
+	return leaf(&cobra.Command{
+		Use:   "update",
+		Short: "Fetch the lists that changed, and import them",
+		Long: `Fetch Anime-Lists, AniDB's anime-titles and TMDB's daily exports from the addresses in the settings index.*, and
+import them. Only what changed is fetched, AniDB's titles once a day at most, as AniDB asks. An address that is "off"
+is left out. The lists belong to their makers; nothing else of anivault's ever fetches them.`,
+		Example: "  anivault index update\n  ANIVAULT_INDEX_TMDB_EXPORTS_URL=off anivault index update",
+	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
+		cfg, err := c.load(cmd)
+		if err != nil {
+			return err
+		}
+		transport := http.DefaultTransport.(*http.Transport).Clone()
+		transport.ResponseHeaderTimeout = answerTimeout
+		defer transport.CloseIdleConnections()
+		updater := index.Updater{
+			Dir: cfg.Dirs.Data, Client: &http.Client{Transport: transport}, UserAgent: version.UserAgent(),
+			Addresses: index.Addresses{
+				AnimeLists: cfg.Index.AnimeListsURL, AniDBTitles: cfg.Index.AniDBTitlesURL, TMDBExports: cfg.Index.TMDBExportsURL,
+			},
+			Say: func(what string) { c.say("fetching %s\n", ui.Escaped(what)) },
+		}
+		outcomes, err := updater.Update(cmd.Context())
+		if err != nil {
+			return err
+		}
+		return c.reportUpdate(outcomes)
+	})
+}
+
+// reportUpdate says what became of each list. One that could not be fetched makes the run incomplete.
+func (c *command) reportUpdate(outcomes []index.Outcome) error {
+	var failed []index.Outcome
+	for _, o := range outcomes {
+		switch {
+		case o.Err != nil:
+			failed = append(failed, o)
+		case o.Unchanged:
+			c.say("%s is up to date\n", o.Source)
+		default:
+			c.say("imported %s: %d entries, %d titles\n", o.Info.Source, o.Info.Rows, o.Info.Titles)
+		}
+	}
+	if len(outcomes) == 0 {
+		return usagef("set index.anime_lists_url, index.anidb_titles_url or index.tmdb_exports_url", "every address is off")
+	}
+	if len(failed) > 0 {
+		c.unfetched(failed)
+		return &exitError{code: exitIncomplete}
+	}
+	return nil
+}
+
+// unfetched tells of each list by itself why it could not be fetched, and once what can be done.
+func (c *command) unfetched(failed []index.Outcome) {
+	var settings []string
+	for _, o := range failed {
+		complain(c.streams, fmt.Sprintf("fetch %s: %v", o.Source, o.Err))
+		if s := addressSetting(o.Source); !slices.Contains(settings, s) {
+			settings = append(settings, s)
+		}
+	}
+	advise(c.streams, "check the network and run it again; another address, or off, goes into "+strings.Join(settings, ", "))
+}
+
+// addressSetting is the setting of the address that a list comes from.
+func addressSetting(s index.Source) string {
+	switch s {
+	case index.AnimeLists:
+		return "index.anime_lists_url"
+	case index.AniDB:
+		return "index.anidb_titles_url"
+	default: // TMDB's two exports lie at one address
+		return "index.tmdb_exports_url"
+	}
+}
+
+// wireCandidate is a line of `index lookup` in JSON.
+type wireCandidate struct {
+	Kind       string  `json:"kind" doc:"tv or movie"`
+	TMDBID     int     `json:"tmdb_id" doc:"the TMDB entry"`
+	Title      string  `json:"title" doc:"the title that was found"`
+	Original   string  `json:"original_title,omitempty" doc:"the title in its own language"`
+	Popularity float64 `json:"popularity,omitempty" doc:"as TMDB's export has it"`
+	Season     *int    `json:"season,omitempty" doc:"the season that the title means"`
+	Absolute   bool    `json:"absolute,omitempty" doc:"true where its numbers count over all seasons"`
+	Offset     int     `json:"offset,omitempty" doc:"what is added to its episode numbers"`
+	Mapped     bool    `json:"episodes_mapped,omitempty" doc:"true where single episodes are mapped"`
+	AniDB      int     `json:"anidb_id,omitempty" doc:"the AniDB entry"`
+}
+
+func (c *command) indexLookupCommand() *cobra.Command {
+	return leaf(&cobra.Command{
+		Use:     "lookup TITLE",
+		Short:   "Say which entries have a title; its words need no quotation marks",
+		Example: "  anivault index lookup \"Sousou no Frieren\"\n  anivault index lookup --format json 葬送のフリーレン",
+		Args:    atLeastOne("TITLE", `for example: anivault index lookup "Sousou no Frieren"`),
+	}, textOrJSON, func(cmd *cobra.Command, args []string, format string) error {
+		text := strings.Join(args, " ")
+		return c.withIndex(cmd, func(x *index.Index) error {
+			found, err := x.Lookup(text)
+			if err != nil {
+				return err
+			}
+			for _, f := range found {
+				if err := c.printCandidate(format, f); err != nil {
+					return err
+				}
+			}
+			if len(found) > 0 {
+				return nil
+			}
+			c.say("no entry has the title %s\n", ui.Printable(text))
+			if leadNowhere(x) {
+				c.say("note: %s\n", untied)
+			} else {
+				c.say("hint: titles are found whole: anivault parse NAME prints what is read from a name, anivault index stats what was imported\n")
+			}
+			return nil
+		})
+	})
+}
+
+func (c *command) printCandidate(format string, f index.Candidate) error {
+	if format == "json" {
+		return c.printJSON(wireCandidate{
+			Kind: string(f.Kind), TMDBID: f.ID, Title: f.Text, Original: f.Original, Popularity: f.Popularity,
+			Season: f.Season, Absolute: f.Absolute, Offset: f.Offset, Mapped: len(f.Ranges) > 0, AniDB: f.Anime,
+		})
+	}
+	parts := []string{fmt.Sprintf("%s/%d", f.Kind, f.ID), ui.Escaped(f.Text)}
+	if f.Season != nil {
+		parts = append(parts, fmt.Sprintf("season %d", *f.Season))
+	}
+	if f.Absolute {
+		parts = append(parts, "counted over all seasons")
+	}
+	if f.Offset != 0 {
+		parts = append(parts, fmt.Sprintf("after episode %d", f.Offset))
+	}
+	if f.Anime != 0 {
+		parts = append(parts, fmt.Sprintf("AniDB %d", f.Anime))
+	}
+	_, err := fmt.Fprintln(c.streams.Out, strings.Join(parts, "  "))
+	return err
+}
+
+// wireIndex is what the index holds, in JSON.
+type wireIndex struct {
+	Bytes   int64              `json:"file_bytes" doc:"size of the index"`
+	Sources []index.SourceInfo `json:"sources" doc:"the lists it was made from"`
+}
+
+func (c *command) indexStatsCommand() *cobra.Command {
+	return leaf(&cobra.Command{
+		Use:     "stats",
+		Short:   "Say what was imported, and when",
+		Example: "  anivault index stats",
+	}, textOrJSON, func(cmd *cobra.Command, _ []string, format string) error {
+		return c.withIndex(cmd, func(x *index.Index) error {
+			infos, size, err := x.Stats()
+			switch {
+			case err != nil:
+				return err
+			case format == "json":
+				return c.printJSON(wireIndex{size, append([]index.SourceInfo{}, infos...)})
+			}
+			for _, i := range infos {
+				_, err := fmt.Fprintf(c.streams.Out, "%-12s  %8d entries  %8d titles  %s  %s\n", i.Source, i.Rows, i.Titles,
+					i.Imported.Local().Format(time.DateTime), ui.Printable(i.File))
+				if err != nil {
+					return err
+				}
+			}
+			_, err = fmt.Fprintf(c.streams.Out, "%s in all\n", ui.Size(size))
+			return err
+		})
+	})
 }

@@ -3,12 +3,17 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
 )
 
@@ -61,3 +66,147 @@ func (c *command) operate(cmd *cobra.Command, do func(context.Context, *config.C
 // operatorPatience is how long an operator's command waits for the shared state. A process that holds its lock for
 // longer does not run.
 const operatorPatience = 5 * time.Second
+
+func (c *command) limiterCacheOnlyCommand() *cobra.Command {
+	var recover string
+	cmd := leaf(&cobra.Command{
+		Use:   "cache-only",
+		Short: "Stop all requests of all processes until resume",
+		Example: `  anivault limiter cache-only
+  anivault limiter cache-only --auto-recover=15m`,
+	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
+		var t ratelimit.Tuning
+		field, _ := ratelimit.FieldByKey("auto_recover")
+		if err := field.Set(&t, recover); err != nil {
+			return tuneError(err)
+		}
+		return c.operate(cmd, func(ctx context.Context, _ *config.Config, store ratelimit.Store) error {
+			if _, _, err := (ratelimit.Operator{Store: store}).ForceCacheOnly(ctx, t.AutoRecover); err != nil {
+				return err
+			}
+			ends := "until: anivault limiter resume"
+			if t.AutoRecover > 0 {
+				ends = "for " + ui.Period(t.AutoRecover) + ", or until: anivault limiter resume"
+			}
+			c.say("no process asks TMDB any more, %s\n", ends)
+			return nil
+		})
+	})
+	cmd.Flags().StringVar(&recover, "auto-recover", config.Default("limiter.auto_recover"),
+		"end by itself after this `PERIOD`, such as 15m")
+	return cmd
+}
+
+func (c *command) limiterResumeCommand() *cobra.Command {
+	return leaf(&cobra.Command{
+		Use:     "resume",
+		Short:   "End CacheOnly: probe TMDB, then go on",
+		Example: "  anivault limiter resume",
+	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
+		return c.operate(cmd, func(ctx context.Context, cfg *config.Config, store ratelimit.Store) error {
+			tr, moved, err := (ratelimit.Operator{Store: store}).Resume(ctx)
+			if err != nil {
+				return err
+			}
+			if moved {
+				c.say("resumed: %s, then HalfOpen, then Normal\n", tr.To)
+				return nil
+			}
+			st, err := ratelimit.ReadStatus(ctx, store, cfg.Tuning)
+			if err != nil {
+				return err
+			}
+			c.say("nothing to resume: the limiter is in %s\n", st.State)
+			return nil
+		})
+	})
+}
+
+func (c *command) limiterResetCommand() *cobra.Command {
+	var force bool
+	cmd := leaf(&cobra.Command{
+		Use:     "reset",
+		Short:   "Forget what was learned: state, evidence, cooldown, budget, tuning",
+		Example: "  anivault limiter reset",
+		Long: `Forget what was learned: state, evidence, cooldown, ramp, budget and tuning. A pause that TMDB asked for stays
+unless --force is given.`,
+	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
+		return c.operate(cmd, func(ctx context.Context, cfg *config.Config, store ratelimit.Store) error {
+			if err := (ratelimit.Operator{Store: store}).Reset(ctx, force); err != nil {
+				return err
+			}
+			st, err := ratelimit.ReadStatus(ctx, store, cfg.Tuning)
+			if err != nil {
+				return err
+			}
+			kept := ""
+			if !st.PauseUntil.IsZero() {
+				kept = fmt.Sprintf("; TMDB's pause stays until %s (--force ends it)", ui.Clock(st.PauseUntil))
+			}
+			c.say("the limiter is in %s%s\n", st.State, kept)
+			return nil
+		})
+	})
+	cmd.Flags().BoolVar(&force, "force", false, "end a pause that TMDB asked for, too")
+	return cmd
+}
+
+func (c *command) limiterRulesCommand() *cobra.Command {
+	return leaf(&cobra.Command{
+		Use:   "rules",
+		Short: "Print the transition table",
+		Long: `Print the transition table, in the order in which its rows are tried: the first that holds is the event's
+only transition.`,
+		Example: "  anivault limiter rules\n  anivault limiter rules --format json",
+	}, textOrJSON, func(_ *cobra.Command, _ []string, format string) error {
+		if format != "json" {
+			return rulesText(c.streams.Out)
+		}
+		var rows []wireRule
+		for _, r := range ratelimit.Rules() {
+			rows = append(rows, wireRule{fromStates(r), r.To.String(), r.Condition, r.Confirmation, r.Reason.String()})
+		}
+		return c.printTidyJSON(rows)
+	})
+}
+
+// fromStates returns the names of the states that a rule leads out of.
+func fromStates(r ratelimit.Rule) []string {
+	if r.From == nil {
+		return []string{"any"}
+	}
+	names := make([]string, len(r.From))
+	for i, s := range r.From {
+		names[i] = s.String()
+	}
+	return names
+}
+
+func rulesText(out io.Writer) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "FROM\tTO\tCONDITION\tCONFIRMATION\tREASON")
+	for _, r := range ratelimit.Rules() {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", strings.Join(fromStates(r), ", "), r.To, r.Condition, r.Confirmation, r.Reason)
+	}
+	return w.Flush()
+}
+
+// wireRule is a row of the transition table in JSON.
+type wireRule struct {
+	From         []string `json:"from" doc:"the states it leads out of"`
+	To           string   `json:"to" doc:"the state it leads to"`
+	Condition    string   `json:"condition" doc:"what has to hold"`
+	Confirmation string   `json:"confirmation" doc:"how often or how long"`
+	Reason       string   `json:"reason" doc:"its name in logs and status"`
+}
+
+func (c *command) limiterGraphCommand() *cobra.Command {
+	return leaf(&cobra.Command{
+		Use:     "graph",
+		Short:   "Print the state diagram as Mermaid, generated from the transition table",
+		Example: "  anivault limiter graph > limiter.mmd",
+	}, nil, func(*cobra.Command, []string, string) error {
+		_, err := io.WriteString(c.streams.Out, ratelimit.Graph())
+		return err
+	})
+}

@@ -1,12 +1,16 @@
 package cli
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/ui"
+	"github.com/anivault/anivault/ratelimit"
 )
 
 // progress is the status line of a match on a terminal: drawn on stderr ten times a second, cleared while
@@ -79,4 +83,179 @@ func (p *progress) stop() {
 	close(p.done)
 	p.stopped.Wait()
 	p.status.Clear()
+}
+
+// part is a piece of the status line.
+type part struct {
+	text   string
+	short  string // stands in where the whole line has room for nothing else
+	weight int    // the part with the least goes first
+}
+
+const between = " · "
+
+// statusLine says in one line of at most room cells how a run stands: what is waited for and how long, files, series,
+// state and rate, what the cache gave, the time. Parts that don't fit are dropped, the least important first.
+func statusLine(at app.Progress, counts report.Summary, now time.Time, room int) string {
+	parts := []part{
+		{waitText(at.Wait, now), waitShort(at.Wait, now), 9},
+		{othersText(at, now), "", 9},
+		{filesText(at, counts), "", 8},
+		{pendingText(counts), "", 6},
+		{seriesText(at), "", 3},
+		{stateText(at), "", 7},
+		{cacheText(at), "", 4},
+		{elapsedText(at.Elapsed), "", 2},
+		{leftText(at, counts, now), "", 5},
+	}
+	parts = slices.DeleteFunc(parts, func(p part) bool { return p.text == "" })
+	for {
+		texts := make([]string, len(parts))
+		for i, p := range parts {
+			texts[i] = p.text
+		}
+		line := strings.Join(texts, between)
+		switch {
+		case room <= 0:
+			return ""
+		case ui.Width(line) <= room || len(parts) == 0:
+			return line
+		case len(parts) == 1:
+			if parts[0].short != "" {
+				line = parts[0].short
+			}
+			return ui.Cut(line, room)
+		}
+		least := slices.MinFunc(parts, func(a, b part) int { return a.weight - b.weight })
+		parts = slices.DeleteFunc(parts, func(p part) bool { return p.weight == least.weight })
+	}
+}
+
+// filesText is "12/38 files", with a + while the folders are still being read.
+func filesText(at app.Progress, counts report.Summary) string {
+	switch {
+	case at.Files == 0:
+		return "looking for files"
+	case at.Walked:
+		return fmt.Sprintf("%d/%d files", counts.Files, at.Files)
+	}
+	return fmt.Sprintf("%d/%d+ files", counts.Files, at.Files)
+}
+
+func pendingText(counts report.Summary) string {
+	if counts.Pending == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d pending", counts.Pending)
+}
+
+func seriesText(at app.Progress) string {
+	if at.Series == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d series", at.Series)
+}
+
+// stateText is the limiter's state and rate; a rate that nobody has asked for yet is not known.
+func stateText(at app.Progress) string {
+	if at.Rate == 0 {
+		return at.State
+	}
+	return fmt.Sprintf("%s %.3g/s", at.State, at.Rate)
+}
+
+func cacheText(at app.Progress) string {
+	asked := at.Hits + at.Misses
+	if asked == 0 {
+		return ""
+	}
+	return fmt.Sprintf("cache %d%%", 100*at.Hits/asked)
+}
+
+// elapsedText is how long the run has taken, once that is a second.
+func elapsedText(d time.Duration) string {
+	if d < time.Second {
+		return ""
+	}
+	return ui.Countdown(d.Truncate(time.Second))
+}
+
+// What an estimate of the time left has to stand on.
+const (
+	estimateAfter = 5 * time.Second
+	estimateFiles = 20
+)
+
+// leftText estimates the time left from the files decided so far. It says nothing where that would be a guess: while
+// folders are still being read, in the beginning, and while nobody may ask.
+func leftText(at app.Progress, counts report.Summary, now time.Time) string {
+	done, left := int64(counts.Files), at.Files-int64(counts.Files)
+	if !at.Walked || left <= 0 || done < estimateFiles || at.Elapsed < estimateAfter || waiting(at.Wait, now) {
+		return ""
+	}
+	return "about " + ui.Countdown(time.Duration(float64(at.Elapsed)*float64(left)/float64(done))) + " left"
+}
+
+// waiting reports whether there is a wait that a person should know of.
+func waiting(w app.Wait, now time.Time) bool {
+	return w.On() && (w.Until.IsZero() || w.Until.After(now))
+}
+
+// waitText returns the reason of a wait and how long it lasts.
+func waitText(w app.Wait, now time.Time) string {
+	if !waiting(w, now) {
+		return ""
+	}
+	again := "" // when the next try is, where that is known
+	if !w.Until.IsZero() {
+		again = ", next try in " + ui.Countdown(w.Until.Sub(now))
+	}
+	switch w.Why {
+	case ratelimit.WhyPause:
+		text := "TMDB asks us to wait"
+		if !w.Until.IsZero() {
+			text += " " + ui.Countdown(w.Until.Sub(now))
+		}
+		if w.Status != 0 {
+			text += fmt.Sprintf(" (%d)", w.Status)
+		}
+		return text
+	case ratelimit.WhySleep:
+		return trouble(w.Cause) + again
+	case ratelimit.WhyCacheOnly:
+		return "only the cache answers" + again
+	case ratelimit.WhyBackoff:
+		return "trying one again" + strings.TrimPrefix(again, ", next try")
+	case ratelimit.WhyNothing, ratelimit.WhySlot, ratelimit.WhyToken, ratelimit.WhyCeiling, ratelimit.WhyTurn, ratelimit.WhyBudget:
+	}
+	return "" // everyday waits
+}
+
+// othersText is set while this process only waits for an answer that another one fetches.
+func othersText(at app.Progress, now time.Time) string {
+	if !at.Others || waitText(at.Wait, now) != "" {
+		return "" // the other process has the same wait
+	}
+	return "waiting for another anivault's answer"
+}
+
+func waitShort(w app.Wait, now time.Time) string {
+	if !waiting(w, now) || w.Until.IsZero() {
+		return ""
+	}
+	return "wait " + ui.Countdown(w.Until.Sub(now))
+}
+
+// trouble says why the limiter is in Sleep.
+func trouble(r ratelimit.Reason) string {
+	switch r {
+	case ratelimit.ReasonConsecutive429:
+		return "TMDB keeps refusing (429)"
+	case ratelimit.ReasonProbeFailed:
+		return "TMDB is still failing"
+	case ratelimit.ReasonConsecutiveFailures, ratelimit.ReasonErrorRatio, ratelimit.ReasonSustainedErrors:
+		return "TMDB is failing"
+	default:
+		return "resting (" + r.String() + ")"
+	}
 }
