@@ -11,6 +11,7 @@ import (
 	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/atomicfile"
+	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/tmdb"
 )
@@ -30,16 +31,12 @@ days is ever kept. All of your processes share one cache.`,
 
 // onCache completes a command that works on the opened cache.
 func (c *command) onCache(cmd *cobra.Command, formats []string, do func(ctx context.Context, store *cache.Store, args []string, format string) error) *cobra.Command {
-	return leaf(cmd, formats, func(cmd *cobra.Command, args []string, format string) error {
-		cfg, err := c.load(cmd)
-		if err != nil {
-			return err
-		}
+	return c.configured(cmd, formats, func(ctx context.Context, cfg *config.Config, args []string, format string) error {
 		store, err := app.OpenCache(cfg, func(err error) { c.warn("%v", err) })
 		if err != nil {
 			return err
 		}
-		return errors.Join(do(cmd.Context(), store, args, format), store.Close())
+		return errors.Join(do(ctx, store, args, format), store.Close())
 	})
 }
 
@@ -47,16 +44,12 @@ func (c *command) onCache(cmd *cobra.Command, formats []string, do func(ctx cont
 const recordKinds = "answers, and what was decided from them"
 
 func (c *command) cachePathCommand() *cobra.Command {
-	return leaf(&cobra.Command{
+	return c.configured(&cobra.Command{
 		Use:     "path",
 		Short:   "Print the cache's folder",
 		Example: "  anivault cache path",
-	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
-		cfg, err := c.load(cmd)
-		if err != nil {
-			return err
-		}
-		_, err = fmt.Fprintln(c.streams.Out, cfg.Dirs.Cache)
+	}, nil, func(_ context.Context, cfg *config.Config, _ []string, _ string) error {
+		_, err := fmt.Fprintln(c.streams.Out, cfg.Dirs.Cache)
 		return err
 	})
 }

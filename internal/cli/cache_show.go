@@ -28,7 +28,7 @@ func (c *command) cacheStatsCommand() *cobra.Command {
 		case format == "json":
 			return c.printJSON(wireCacheOf(s))
 		}
-		return statsText(c.streams.Out, s, store.Path(), c.tableWidth())
+		return statsText(c.streams.Out, s, store.Path(), c.streams.OutWidth())
 	})
 }
 
@@ -68,12 +68,9 @@ func cacheLine(s cache.Stats) string {
 }
 
 func statsText(out io.Writer, s cache.Stats, path string, width int) error {
-	var rows [][2]string
-	row := func(label, format string, args ...any) {
-		rows = append(rows, [2]string{label, fmt.Sprintf(format, args...)})
-	}
-	row("path", "%s", path)
-	row("answers", "%d: %d fresh, %d expired (served when TMDB can't be asked), %d \"not found\"", s.Entries, s.Fresh,
+	var lines rows
+	lines.add("path", "%s", path)
+	lines.add("answers", "%d: %d fresh, %d expired (served when TMDB can't be asked), %d \"not found\"", s.Entries, s.Fresh,
 		s.Expired, s.Negative)
 	var classes []string
 	for class, n := range s.ByClass {
@@ -81,17 +78,17 @@ func statsText(out io.Writer, s cache.Stats, path string, width int) error {
 	}
 	slices.Sort(classes)
 	if len(classes) > 0 {
-		row("of them", "%s", strings.Join(classes, ", "))
+		lines.add("of them", "%s", strings.Join(classes, ", "))
 	}
-	row("size", "%s in use of at most %s, file %s", ui.Size(s.Used), ui.Size(s.MaxSize), ui.Size(s.FileSize))
+	lines.add("size", "%s in use of at most %s, file %s", ui.Size(s.Used), ui.Size(s.MaxSize), ui.Size(s.FileSize))
 	if !s.Oldest.IsZero() {
-		row("fetched", "from %s to %s", s.Oldest.Local().Format("2006-01-02 15:04"), s.Newest.Local().Format("2006-01-02 15:04"))
+		lines.add("fetched", "from %s to %s", s.Oldest.Local().Format("2006-01-02 15:04"), s.Newest.Local().Format("2006-01-02 15:04"))
 	}
-	row("not merged yet", "%d records in %d journals", s.Unmerged, s.Journals)
+	lines.add("not merged yet", "%d records in %d journals", s.Unmerged, s.Journals)
 	for _, f := range s.SetAside {
-		row("set aside", "%s (damaged; can be deleted)", f)
+		lines.add("set aside", "%s (damaged; can be deleted)", f)
 	}
-	return writeRows(out, rows, width)
+	return writeRows(out, lines, width)
 }
 
 func (c *command) cacheListCommand() *cobra.Command {

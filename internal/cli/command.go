@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -39,6 +40,20 @@ func leaf(cmd *cobra.Command, formats []string, do action) *cobra.Command {
 	return cmd
 }
 
+// configAction is an action that needs the configuration.
+type configAction func(ctx context.Context, cfg *config.Config, args []string, format string) error
+
+// configured completes a command that needs the configuration.
+func (c *command) configured(cmd *cobra.Command, formats []string, do configAction) *cobra.Command {
+	return leaf(cmd, formats, func(cmd *cobra.Command, args []string, format string) error {
+		cfg, err := c.load(cmd)
+		if err != nil {
+			return err
+		}
+		return do(cmd.Context(), cfg, args, format)
+	})
+}
+
 // group completes a command that only has others below it.
 func group(cmd *cobra.Command, below ...*cobra.Command) *cobra.Command {
 	cmd.Args = noArgs
@@ -66,6 +81,14 @@ func (c *command) tableOr(format *string, words ...string) error {
 	return checkFormat(*format, words...)
 }
 
+// streamFormat adds the flag --format that tableOr checks.
+func streamFormat(cmd *cobra.Command, format *string, words ...string) {
+	last := len(words) - 1
+	cmd.Flags().StringVar(format, "format", "", "`FORM` of the output: "+strings.Join(words[:last], ", ")+" or "+words[last]+
+		" (default: table on a terminal, ndjson on a pipe)")
+	completeWords(cmd, "format", words...)
+}
+
 // completeWords offers the words as completions of the flag's value.
 func completeWords(cmd *cobra.Command, flag string, words ...string) {
 	err := cmd.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -77,17 +100,15 @@ func completeWords(cmd *cobra.Command, flag string, words ...string) {
 }
 
 // printJSON writes v as one line of JSON to stdout.
-func (c *command) printJSON(v any) error {
-	enc := json.NewEncoder(c.streams.Out)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
-}
+func (c *command) printJSON(v any) error { return c.encode(v, "") }
 
 // printTidyJSON is printJSON with a line for every field.
-func (c *command) printTidyJSON(v any) error {
+func (c *command) printTidyJSON(v any) error { return c.encode(v, "  ") }
+
+func (c *command) encode(v any, indent string) error {
 	enc := json.NewEncoder(c.streams.Out)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
+	enc.SetIndent("", indent)
 	return enc.Encode(v)
 }
 
@@ -105,17 +126,25 @@ func noArgs(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	if cmd.HasSubCommands() {
-		hint := "see: " + cmd.CommandPath() + " --help"
 		var names []string
 		for _, sub := range cmd.Commands() {
 			names = append(names, sub.Name())
 		}
-		if near, ok := config.Nearest(args[0], names); ok {
-			hint = "did you mean " + cmd.CommandPath() + " " + near + "?"
-		}
+		hint := suggest(args[0], names, cmd.CommandPath()+" ", seeHelp(cmd))
 		return usagef(hint, "unknown command %q for %q", args[0], cmd.CommandPath())
 	}
-	return usagef("see: "+cmd.CommandPath()+" --help", "%s takes no arguments, got %q", cmd.CommandPath(), args[0])
+	return usagef(seeHelp(cmd), "%s takes no arguments, got %q", cmd.CommandPath(), args[0])
+}
+
+// seeHelp is the hint where nothing better is known.
+func seeHelp(cmd *cobra.Command) string { return "see: " + cmd.CommandPath() + " --help" }
+
+// suggest returns the hint for a misspelt word: the nearest of names with what stands before it, or otherwise.
+func suggest(word string, names []string, before, otherwise string) string {
+	if near, ok := config.Nearest(word, names); ok {
+		return "did you mean " + before + near + "?"
+	}
+	return otherwise
 }
 
 // rootArgs is noArgs for the program itself, where a path is most likely meant to be matched.
@@ -134,7 +163,7 @@ func exactArgs(names ...string) cobra.PositionalArgs {
 		if len(args) == len(names) {
 			return nil
 		}
-		return usagef("see: "+cmd.CommandPath()+" --help", "%s takes %s, got %d arguments", cmd.CommandPath(),
+		return usagef(seeHelp(cmd), "%s takes %s, got %d arguments", cmd.CommandPath(),
 			strings.Join(names, " "), len(args))
 	}
 }
@@ -155,6 +184,6 @@ func atMostOne(name string) cobra.PositionalArgs {
 		if len(args) <= 1 {
 			return nil
 		}
-		return usagef("see: "+cmd.CommandPath()+" --help", "%s takes at most one %s, got %d arguments", cmd.CommandPath(), name, len(args))
+		return usagef(seeHelp(cmd), "%s takes at most one %s, got %d arguments", cmd.CommandPath(), name, len(args))
 	}
 }

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -56,17 +58,13 @@ func (c *command) configValidateCommand() *cobra.Command {
 
 func (c *command) configShowCommand() *cobra.Command {
 	var origin bool
-	cmd := leaf(&cobra.Command{
+	cmd := c.configured(&cobra.Command{
 		Use:   "show",
 		Short: "Print the effective settings",
 		Long: `Print the effective settings, in the order flag, environment, config file, default. Keys and tokens are
 shown as [set], never themselves.`,
 		Example: "  anivault config show\n  anivault config show --origin",
-	}, textOrJSON, func(cmd *cobra.Command, _ []string, format string) error {
-		cfg, err := c.load(cmd)
-		if err != nil {
-			return err
-		}
+	}, textOrJSON, func(_ context.Context, cfg *config.Config, _ []string, format string) error {
 		if format == "text" {
 			return settingsText(c.streams.Out, cfg, origin)
 		}
@@ -99,11 +97,7 @@ func shownValue(cfg *config.Config, v config.Value) string {
 func settingsText(out io.Writer, cfg *config.Config, origin bool) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, v := range cfg.Values() {
-		text := shownValue(cfg, v)
-		if text == "" {
-			text = "-"
-		}
-		fmt.Fprintf(w, "%s\t%s", v.Setting.Key, ui.Printable(text))
+		fmt.Fprintf(w, "%s\t%s", v.Setting.Key, ui.Printable(cmp.Or(shownValue(cfg, v), "-")))
 		if origin {
 			fmt.Fprintf(w, "\t%s", v.Origin)
 		}

@@ -32,10 +32,8 @@ Like match it prints a table on a terminal and one JSON object per line (NDJSON)
   anivault demo --keep /tmp/demo    look at library, cache and state afterwards`,
 	}, nil, func(cmd *cobra.Command, _ []string, _ string) error { return c.demo(cmd, keep, f) })
 	cmd.Flags().StringVar(&keep, "keep", "", "make everything in `DIR`, which must be new or empty, and leave it there")
-	cmd.Flags().StringVar(&f.format, "format", "",
-		"`FORM` of the output: table, json, ndjson or csv (default: table on a terminal, ndjson on a pipe)")
+	streamFormat(cmd, &f.format, matchFormats...)
 	cmd.Flags().StringVar(&f.report, "report", "", "write a self-contained HTML page to `FILE`")
-	completeWords(cmd, "format", matchFormats...)
 	return cmd
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,6 +71,11 @@ configuration; then only what needs none is checked, in the default places.`,
 	return cmd
 }
 
+// fault returns the finding of something that has to be mended.
+func fault(what, state, fix string) finding {
+	return finding{what: what, state: state, fix: fix, bad: true}
+}
+
 // write prints the finding, wrapped at words on a terminal.
 func (f finding) write(s ui.Streams, sign string) error {
 	text := fmt.Sprintf("%s  %-10s  %s\n", sign, f.what, ui.OneLine(f.state))
@@ -116,10 +122,8 @@ func (c *command) checks(cfg *config.Config, broken error, offline bool) []func(
 
 func checkConfig(cfg *config.Config, broken error) finding {
 	if broken != nil {
-		return finding{
-			what: "config", state: broken.Error(),
-			fix: "correct this, then run anivault doctor again: key and connection are checked only then", bad: true,
-		}
+		return fault("config", broken.Error(),
+			"correct this, then run anivault doctor again: key and connection are checked only then")
 	}
 	if _, err := os.Stat(cfg.Dirs.ConfigFile); err != nil {
 		return finding{what: "config", state: "valid; no config file (" + cfg.Dirs.ConfigFile + ")"}
@@ -137,10 +141,8 @@ func checkKey(cfg *config.Config) finding {
 			fix: "prefer ANIVAULT_TMDB_TOKEN: a token travels in a header",
 		}
 	}
-	return finding{
-		what: "key", state: "none is set: only --offline works",
-		fix: "set ANIVAULT_TMDB_TOKEN (https://www.themoviedb.org/settings/api), or: anivault config init", bad: true,
-	}
+	return fault("key", "none is set: only --offline works",
+		"set ANIVAULT_TMDB_TOKEN (https://www.themoviedb.org/settings/api), or: anivault config init")
 }
 
 // checkTMDB asks TMDB one question.
@@ -154,17 +156,12 @@ func checkTMDB(ctx context.Context, cfg *config.Config) finding {
 	case errors.As(err, &blocked):
 		return finding{what: "tmdb", state: "not asked: " + blocked.Error(), fix: "anivault status"}
 	case errors.As(err, &refusal):
-		return finding{
-			what: "tmdb", state: host + ": " + refused(cfg, refusal).Error(),
-			fix: strings.ReplaceAll(hintFor(refused(cfg, refusal)), "\n      ", "; "), bad: true,
-		}
+		err := refused(cfg, refusal)
+		return fault("tmdb", host+": "+err.Error(), strings.ReplaceAll(hintFor(err), "\n      ", "; "))
 	case err != nil:
 		_, text := app.Explain(err)
-		fix := tmdbHint(err)
-		if fix == "" {
-			fix = "check the connection, proxy and ANIVAULT_TMDB_BASE_URL; TMDB's own state: https://status.themoviedb.org"
-		}
-		return finding{what: "tmdb", state: host + ": " + text, fix: fix, bad: true}
+		return fault("tmdb", host+": "+text, cmp.Or(tmdbHint(err),
+			"check the connection, proxy and ANIVAULT_TMDB_BASE_URL; TMDB's own state: https://status.themoviedb.org"))
 	case skew.Abs() > tolerable:
 		return finding{
 			what: "tmdb", state: fmt.Sprintf("%s accepts the key; this machine's clock is off by %s", host, -skew),
@@ -190,14 +187,11 @@ func probe(ctx context.Context, cfg *config.Config) (took, skew time.Duration, e
 // checkFolder makes, writes and locks what a run would.
 func checkFolder(what, dir string) finding {
 	bad := func(err error) finding {
-		var where *fs.PathError
-		if errors.As(err, &where) && where.Path == dir {
+		if where, ok := errors.AsType[*fs.PathError](err); ok && where.Path == dir {
 			err = fmt.Errorf("%s: %w", where.Op, where.Err) // the folder is named already
 		}
-		return finding{
-			what: what, state: dir + ": " + err.Error(),
-			fix: "make it writable for you, or set ANIVAULT_STATE_DIR, ANIVAULT_CACHE_DIR, ANIVAULT_DATA_DIR", bad: true,
-		}
+		return fault(what, dir+": "+err.Error(),
+			"make it writable for you, or set ANIVAULT_STATE_DIR, ANIVAULT_CACHE_DIR, ANIVAULT_DATA_DIR")
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return bad(err)
@@ -226,7 +220,7 @@ func checkLimiter(ctx context.Context, cfg *config.Config) finding {
 	var warned error
 	store, err := app.OpenState(cfg, func(err error) { warned = errors.Join(warned, err) })
 	if err != nil {
-		return finding{what: "limiter", state: err.Error(), fix: "anivault config validate", bad: true}
+		return fault("limiter", err.Error(), "anivault config validate")
 	}
 	st, err := ratelimit.ReadStatus(ctx, store, cfg.Tuning)
 	if closer, ok := store.(interface{ Close() error }); ok {
@@ -234,9 +228,9 @@ func checkLimiter(ctx context.Context, cfg *config.Config) finding {
 	}
 	switch {
 	case err != nil:
-		return finding{what: "limiter", state: err.Error(), fix: "anivault limiter reset", bad: true}
+		return fault("limiter", err.Error(), "anivault limiter reset")
 	case warned != nil:
-		return finding{what: "limiter", state: warned.Error(), fix: "use a local folder that supports locks: ANIVAULT_STATE_DIR", bad: true}
+		return fault("limiter", warned.Error(), "use a local folder that supports locks: ANIVAULT_STATE_DIR")
 	case st.State == ratelimit.CacheOnly:
 		return finding{what: "limiter", state: "CacheOnly (" + st.Cause.String() + "): nothing is asked", fix: "anivault limiter resume"}
 	}
@@ -247,20 +241,18 @@ func checkCache(ctx context.Context, cfg *config.Config) finding {
 	var warned error
 	store, err := app.OpenCache(cfg, func(err error) { warned = errors.Join(warned, err) })
 	if err != nil {
-		return finding{what: "cache", state: err.Error(), fix: "anivault config validate", bad: true}
+		return fault("cache", err.Error(), "anivault config validate")
 	}
 	report, err := store.Verify(ctx)
 	err = errors.Join(err, store.Close())
 	switch {
 	case err != nil:
-		return finding{what: "cache", state: err.Error(), fix: "anivault cache verify", bad: true}
+		return fault("cache", err.Error(), "anivault cache verify")
 	case len(report.Problems) > 0:
-		return finding{
-			what: "cache", state: fmt.Sprintf("%d problems, such as %s", len(report.Problems), report.Problems[0]),
-			fix: "anivault cache clear", bad: true,
-		}
+		return fault("cache", fmt.Sprintf("%d problems, such as %s", len(report.Problems), report.Problems[0]),
+			"anivault cache clear")
 	case warned != nil:
-		return finding{what: "cache", state: warned.Error(), fix: "use a local folder that supports locks: ANIVAULT_CACHE_DIR", bad: true}
+		return fault("cache", warned.Error(), "use a local folder that supports locks: ANIVAULT_CACHE_DIR")
 	}
 	return finding{what: "cache", state: fmt.Sprintf("%d records are sound: %s", report.Records, recordKinds)}
 }

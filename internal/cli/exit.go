@@ -115,8 +115,7 @@ func statusOf(err error, started bool) int {
 // printError writes "anivault: message" and, where there is one, a hint below it. An exitError without
 // an error prints nothing: its command has already said everything.
 func printError(s ui.Streams, err error) {
-	var exit *exitError
-	if errors.As(err, &exit) && exit.err == nil {
+	if exit, ok := errors.AsType[*exitError](err); ok && exit.err == nil {
 		return
 	}
 	complain(s, err.Error())

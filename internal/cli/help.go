@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/ui"
 )
 
@@ -155,10 +154,7 @@ func (c *command) helpCommand() *cobra.Command {
 			about, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
 				rest = args[max(len(args)-max(len(rest), 1), 0):]
-				hint := "see: anivault --help"
-				if near, ok := config.Nearest(rest[0], known(about)); ok {
-					hint = "did you mean anivault help " + near + "?"
-				}
+				hint := suggest(rest[0], known(about), "anivault help ", seeHelp(cmd.Root()))
 				return usagef(hint, "%q is neither a command nor a topic", strings.Join(args, " "))
 			}
 			return about.Help()

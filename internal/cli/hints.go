@@ -13,12 +13,10 @@ import (
 // hintFor returns the line that stands below an error and says what to do about it; "" where the error
 // says so itself.
 func hintFor(err error) string {
-	var usage *usageError
-	if errors.As(err, &usage) {
+	if usage, ok := errors.AsType[*usageError](err); ok {
 		return usage.hint
 	}
-	var refusal *refusedError
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*refusedError](err); ok {
 		return refusal.hint
 	}
 	if errors.Is(err, ratelimit.ErrNotShared) {

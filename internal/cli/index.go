@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/index"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/internal/version"
@@ -26,20 +28,18 @@ Anime-Lists' XML, AniDB's anime-titles and TMDB's daily exports. With it, match 
 	}, c.indexImportCommand(), c.indexUpdateCommand(), c.indexLookupCommand(), c.indexStatsCommand())
 }
 
-// withIndex runs do on the opened index.
-func (c *command) withIndex(cmd *cobra.Command, do func(*index.Index) error) error {
-	cfg, err := c.load(cmd)
-	if err != nil {
-		return err
-	}
-	x, err := index.Open(cfg.Dirs.Data)
-	if errors.Is(err, index.ErrNone) {
-		return usagef("make one with: anivault index update, or: anivault index import FILE...", "%s", err)
-	}
-	if err != nil {
-		return err
-	}
-	return errors.Join(do(x), x.Close())
+// onIndex completes a command that works on the opened index.
+func (c *command) onIndex(cmd *cobra.Command, do func(x *index.Index, args []string, format string) error) *cobra.Command {
+	return c.configured(cmd, textOrJSON, func(_ context.Context, cfg *config.Config, args []string, format string) error {
+		x, err := index.Open(cfg.Dirs.Data)
+		switch {
+		case errors.Is(err, index.ErrNone):
+			return usagef("make one with: anivault index update, or: anivault index import FILE...", "%s", err)
+		case err != nil:
+			return err
+		}
+		return errors.Join(do(x, args, format), x.Close())
+	})
 }
 
 // untied is printed where AniDB's titles are of no use by themselves.
@@ -55,7 +55,7 @@ func leadNowhere(x *index.Index) bool {
 }
 
 func (c *command) indexImportCommand() *cobra.Command {
-	return leaf(&cobra.Command{
+	return c.configured(&cobra.Command{
 		Use:   "import FILE...",
 		Short: "Import lists into the title index",
 		Long: `Import Anime-Lists' XML, AniDB's anime-titles (.xml or .dat) and TMDB's exports of ids (tv_series_ids, movie_ids),
@@ -63,12 +63,8 @@ gzipped or not; what each file is, its content says. A list that is imported aga
 If one file is damaged, nothing is imported.`,
 		Example: "  anivault index import anime-list.xml anime-titles.dat.gz\n  anivault index import tv_series_ids_*.json.gz movie_ids_*.json.gz",
 		Args:    atLeastOne("FILE", "for example: anivault index import anime-list.xml anime-titles.xml.gz"),
-	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
-		cfg, err := c.load(cmd)
-		if err != nil {
-			return err
-		}
-		infos, err := index.Import(cmd.Context(), cfg.Dirs.Data, args...)
+	}, nil, func(ctx context.Context, cfg *config.Config, args []string, _ string) error {
+		infos, err := index.Import(ctx, cfg.Dirs.Data, args...)
 		if err != nil {
 			return err
 		}
@@ -90,18 +86,14 @@ If one file is damaged, nothing is imported.`,
 const answerTimeout = 30 * time.Second
 
 func (c *command) indexUpdateCommand() *cobra.Command {
-	return leaf(&cobra.Command{
+	return c.configured(&cobra.Command{
 		Use:   "update",
 		Short: "Fetch the lists that changed, and import them",
 		Long: `Fetch Anime-Lists, AniDB's anime-titles and TMDB's daily exports from the addresses in the settings index.*, and
 import them. Only what changed is fetched, AniDB's titles once a day at most, as AniDB asks. An address that is "off"
 is left out. The lists belong to their makers; nothing else of anivault's ever fetches them.`,
 		Example: "  anivault index update\n  ANIVAULT_INDEX_TMDB_EXPORTS_URL=off anivault index update",
-	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
-		cfg, err := c.load(cmd)
-		if err != nil {
-			return err
-		}
+	}, nil, func(ctx context.Context, cfg *config.Config, _ []string, _ string) error {
 		transport := http.DefaultTransport.(*http.Transport).Clone()
 		transport.ResponseHeaderTimeout = answerTimeout
 		defer transport.CloseIdleConnections()
@@ -112,7 +104,7 @@ is left out. The lists belong to their makers; nothing else of anivault's ever f
 			},
 			Say: func(what string) { c.say("fetching %s\n", ui.Escaped(what)) },
 		}
-		outcomes, err := updater.Update(cmd.Context())
+		outcomes, err := updater.Update(ctx)
 		if err != nil {
 			return err
 		}
@@ -182,34 +174,32 @@ type wireCandidate struct {
 }
 
 func (c *command) indexLookupCommand() *cobra.Command {
-	return leaf(&cobra.Command{
+	return c.onIndex(&cobra.Command{
 		Use:     "lookup TITLE",
 		Short:   "Say which entries have a title; its words need no quotation marks",
 		Example: "  anivault index lookup \"Sousou no Frieren\"\n  anivault index lookup --format json 葬送のフリーレン",
 		Args:    atLeastOne("TITLE", `for example: anivault index lookup "Sousou no Frieren"`),
-	}, textOrJSON, func(cmd *cobra.Command, args []string, format string) error {
+	}, func(x *index.Index, args []string, format string) error {
 		text := strings.Join(args, " ")
-		return c.withIndex(cmd, func(x *index.Index) error {
-			found, err := x.Lookup(text)
-			if err != nil {
+		found, err := x.Lookup(text)
+		if err != nil {
+			return err
+		}
+		for _, f := range found {
+			if err := c.printCandidate(format, f); err != nil {
 				return err
 			}
-			for _, f := range found {
-				if err := c.printCandidate(format, f); err != nil {
-					return err
-				}
-			}
-			if len(found) > 0 {
-				return nil
-			}
-			c.say("no entry has the title %s\n", ui.Printable(text))
-			if leadNowhere(x) {
-				c.say("note: %s\n", untied)
-			} else {
-				c.say("hint: titles are found whole: anivault parse NAME prints what is read from a name, anivault index stats what was imported\n")
-			}
+		}
+		if len(found) > 0 {
 			return nil
-		})
+		}
+		c.say("no entry has the title %s\n", ui.Printable(text))
+		if leadNowhere(x) {
+			c.say("note: %s\n", untied)
+		} else {
+			c.say("hint: titles are found whole: anivault parse NAME prints what is read from a name, anivault index stats what was imported\n")
+		}
+		return nil
 	})
 }
 
@@ -244,28 +234,24 @@ type wireIndex struct {
 }
 
 func (c *command) indexStatsCommand() *cobra.Command {
-	return leaf(&cobra.Command{
+	return c.onIndex(&cobra.Command{
 		Use:     "stats",
 		Short:   "Say what was imported, and when",
 		Example: "  anivault index stats",
-	}, textOrJSON, func(cmd *cobra.Command, _ []string, format string) error {
-		return c.withIndex(cmd, func(x *index.Index) error {
-			infos, size, err := x.Stats()
-			switch {
-			case err != nil:
-				return err
-			case format == "json":
-				return c.printJSON(wireIndex{size, append([]index.SourceInfo{}, infos...)})
-			}
-			for _, i := range infos {
-				_, err := fmt.Fprintf(c.streams.Out, "%-12s  %8d entries  %8d titles  %s  %s\n", i.Source, i.Rows, i.Titles,
-					i.Imported.Local().Format(time.DateTime), ui.Printable(i.File))
-				if err != nil {
-					return err
-				}
-			}
-			_, err = fmt.Fprintf(c.streams.Out, "%s in all\n", ui.Size(size))
+	}, func(x *index.Index, _ []string, format string) error {
+		infos, size, err := x.Stats()
+		switch {
+		case err != nil:
 			return err
-		})
+		case format == "json":
+			return c.printJSON(wireIndex{size, append([]index.SourceInfo{}, infos...)})
+		}
+		var b strings.Builder
+		for _, i := range infos {
+			fmt.Fprintf(&b, "%-12s  %8d entries  %8d titles  %s  %s\n", i.Source, i.Rows, i.Titles,
+				i.Imported.Local().Format(time.DateTime), ui.Printable(i.File))
+		}
+		_, err = fmt.Fprintf(c.streams.Out, "%s%s in all\n", b.String(), ui.Size(size))
+		return err
 	})
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/anivault/anivault/internal/atomicfile"
-	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/simulate"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/internal/upstream"
@@ -114,7 +113,7 @@ func (c *command) simulate(cmd *cobra.Command, f simulateFlags, args []string) e
 	case cmd.Context().Err() != nil:
 		return cmd.Context().Err()
 	case err != nil: // only the arguments can be wrong
-		return usagef("see: "+cmd.CommandPath()+" --help", "%v", err)
+		return usagef(seeHelp(cmd), "%v", err)
 	}
 	write := map[string]func(io.Writer) error{
 		"text": result.WriteText, "csv": result.WriteCSV, "svg": result.WriteSVG,
@@ -159,10 +158,7 @@ func (f *simulateFlags) config() (sim simulate.Config, err error) {
 func (f *simulateFlags) read() (upstream.Scenario, error) {
 	if f.scenario == "" {
 		if !slices.Contains(simulate.Presets(), f.preset) {
-			hint := "allowed: " + strings.Join(simulate.Presets(), ", ")
-			if near, ok := config.Nearest(f.preset, simulate.Presets()); ok {
-				hint = "did you mean " + near + "?"
-			}
+			hint := suggest(f.preset, simulate.Presets(), "", "allowed: "+strings.Join(simulate.Presets(), ", "))
 			return upstream.Scenario{}, usagef(hint, "flag --preset: %q is not a preset", f.preset)
 		}
 		return upstream.Preset(f.preset)

@@ -135,11 +135,7 @@ func unknownKnob(key string) error {
 		keys = append(keys, f.Key)
 	}
 	slices.Sort(keys)
-	hint := "allowed: " + strings.Join(keys, ", ")
-	if near, ok := config.Nearest(key, keys); ok {
-		hint = "did you mean " + near + "?"
-	}
-	return usagef(hint, "%q is not a limiter setting", key)
+	return usagef(suggest(key, keys, "", "allowed: "+strings.Join(keys, ", ")), "%q is not a limiter setting", key)
 }
 
 // tunePeriod reads --for; 0 means always.
@@ -163,8 +159,7 @@ func periodText(d time.Duration) string {
 
 // tuneError makes a refused value a usage error.
 func tuneError(err error) error {
-	var t *ratelimit.TuningError
-	if errors.As(err, &t) {
+	if t, ok := errors.AsType[*ratelimit.TuningError](err); ok {
 		return usagef(t.Remedy, "%s", strings.TrimSuffix(t.Error(), "; "+t.Remedy))
 	}
 	return err

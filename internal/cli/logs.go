@@ -45,12 +45,11 @@ func (c *command) openLogs(cfg *config.Config, stderr io.Writer) (*logs, error) 
 		}
 	}
 	if cfg.Log.File != "" {
-		file, err := logging.OpenFile(cfg.Log.File, logging.FileOptions{
-			MaxSize: cfg.Log.MaxSize, Keep: keepFiles(cfg.Log.MaxFiles),
-			OnError: func(err error) { c.warn("the log file can't be written any more: %v", err) },
+		file, err := openRotated(cfg.Log, "log file", cfg.Log.File, func(err error) {
+			c.warn("the log file can't be written any more: %v", err)
 		})
 		if err != nil {
-			return nil, &config.Error{Name: "log file", Value: cfg.Log.File, Reason: "cannot be written: " + errors.Unwrap(err).Error()}
+			return nil, err
 		}
 		out.file = file
 		handlers = append(handlers, logging.NewHandler(file, logging.Options{
@@ -73,12 +72,18 @@ func ownerNote(err error) string {
 		"ANIVAULT_CACHE_DIR and ANIVAULT_DATA_DIR"
 }
 
-// keepFiles is how many rotated files stand beside the current one.
-func keepFiles(files int) int {
-	if files == 1 {
-		return -1 // logging: none
+// openRotated opens the file that a setting called name has at path: one that all processes share, within the bounds of the
+// log's files.
+func openRotated(bounds config.Log, name, path string, onError func(error)) (*logging.File, error) {
+	keep := bounds.MaxFiles - 1 // beside the current one
+	if keep == 0 {
+		keep = -1 // logging: none
 	}
-	return files - 1
+	file, err := logging.OpenFile(path, logging.FileOptions{MaxSize: bounds.MaxSize, Keep: keep, OnError: onError})
+	if err != nil {
+		return nil, &config.Error{Name: name, Value: path, Reason: "cannot be written: " + errors.Unwrap(err).Error()}
+	}
+	return file, nil
 }
 
 // Close closes the log file.

@@ -80,8 +80,7 @@ What a file .anivaultignore in a folder lists, in the syntax of .gitignore, is l
 		return c.match(cmd.Context(), cfg, f, produce)
 	})
 	flags := cmd.Flags()
-	flags.StringVar(&f.format, "format", "",
-		"`FORM` of the output: table, json, ndjson or csv (default: table on a terminal, ndjson on a pipe)")
+	streamFormat(cmd, &f.format, matchFormats...)
 	flags.BoolVar(&f.offline, "offline", false, "never touch the network; answers come from cache, index and pins")
 	settingFlag(flags, "auto-recover", "in CacheOnly, wait and probe TMDB every `PERIOD`, such as 15m")
 	settingFlag(flags, "max-wait", "`TIME` one request may wait for permission, retries included")
@@ -103,7 +102,6 @@ What a file .anivaultignore in a folder lists, in the syntax of .gitignore, is l
 	flags.Bool("include-adult", false, "let TMDB's search return adult titles")
 	flags.BoolVar(&f.refresh, "refresh", false, "revalidate cached answers with TMDB (its own search answers may be 8 hours old)")
 	flags.String("jobs", "", "read and parse `N` at once; never the number of requests (default: by CPU)")
-	completeWords(cmd, "format", matchFormats...)
 	completeWords(cmd, "type", "auto", "tv", "movie")
 	completeWords(cmd, "language", "en-US", "ko-KR", "ja-JP", "zh-CN", "zh-TW", "de-DE", "fr-FR", "es-ES", "pt-BR", "it-IT")
 	return cmd

@@ -91,10 +91,7 @@ func (p *person) Ask(ctx context.Context, q decide.Question) (decide.Answer, err
 // describe writes the question: which files, why they are in doubt, and every candidate with what speaks for it.
 func (p *person) describe(q decide.Question) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%s", ui.Printable(q.Title))
-	if q.Year != 0 {
-		fmt.Fprintf(&b, " (%d)", q.Year)
-	}
+	fmt.Fprintf(&b, "\n%s%s", ui.Printable(q.Title), yearSuffix(q.Year))
 	if n := len(q.Files); n > 1 {
 		fmt.Fprintf(&b, ": %d files, the first is", n)
 	} else {

@@ -33,29 +33,18 @@ func (c *command) startProgress(run *app.App, status *ui.Status) *progress {
 		return p
 	}
 	p.draw()
-	p.look()
-	p.stopped.Go(func() {
-		tick := time.NewTicker(100 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				p.draw()
-			case <-p.done:
-				return
-			}
-		}
-	})
+	p.every(100*time.Millisecond, p.draw)
+	p.every(time.Second, p.run.Look) // the shared state is all there is to tell while others ask
 	return p
 }
 
-// look keeps the shared state in sight, which is all there is to tell while others ask.
-func (p *progress) look() {
+// every calls do now and whenever period has passed, until the line is stopped.
+func (p *progress) every(period time.Duration, do func()) {
 	p.stopped.Go(func() {
-		tick := time.NewTicker(time.Second)
+		tick := time.NewTicker(period)
 		defer tick.Stop()
 		for {
-			p.run.Look()
+			do()
 			select {
 			case <-tick.C:
 			case <-p.done:
@@ -101,8 +90,8 @@ func statusLine(at app.Progress, counts report.Summary, now time.Time, room int)
 		{waitText(at.Wait, now), waitShort(at.Wait, now), 9},
 		{othersText(at, now), "", 9},
 		{filesText(at, counts), "", 8},
-		{pendingText(counts), "", 6},
-		{seriesText(at), "", 3},
+		{countText(int64(counts.Pending), "pending"), "", 6},
+		{countText(int64(at.Series), "series"), "", 3},
 		{stateText(at), "", 7},
 		{cacheText(at), "", 4},
 		{elapsedText(at.Elapsed), "", 2},
@@ -142,18 +131,11 @@ func filesText(at app.Progress, counts report.Summary) string {
 	return fmt.Sprintf("%d/%d+ files", counts.Files, at.Files)
 }
 
-func pendingText(counts report.Summary) string {
-	if counts.Pending == 0 {
+func countText(n int64, noun string) string {
+	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%d pending", counts.Pending)
-}
-
-func seriesText(at app.Progress) string {
-	if at.Series == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%d series", at.Series)
+	return fmt.Sprintf("%d %s", n, noun)
 }
 
 // stateText is the limiter's state and rate; a rate that nobody has asked for yet is not known.

@@ -46,7 +46,7 @@ func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, p
 		here = ""
 	}
 	writer, err := report.NewWriter(report.Format(f.format), status.Writer(c.streams.Out), report.Options{
-		Width: c.tableWidth(), Terminal: c.streams.OutTTY, Color: color, Here: here, Explain: f.explain,
+		Width: c.streams.OutWidth(), Terminal: c.streams.OutTTY, Color: color, Here: here, Explain: f.explain,
 	})
 	if err != nil {
 		return errors.Join(err, run.Close())
@@ -81,9 +81,8 @@ func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, p
 		f.after(run)
 	}
 	output = errors.Join(output, measuring.stop(), run.Close())
-	var refusal *tmdb.UnauthorizedError
 	var unauthorized error
-	if errors.As(run.Unauthorized(), &refusal) {
+	if refusal, ok := errors.AsType[*tmdb.UnauthorizedError](run.Unauthorized()); ok {
 		unauthorized = refused(cfg, refusal)
 	}
 	return matchStatus(ctx, output, matched, unauthorized, summary, f.strict)
@@ -124,13 +123,6 @@ func matchStatus(ctx context.Context, output, matched, refused error, s report.S
 		return &exitError{code: exitStrict}
 	}
 	return nil
-}
-
-func (c *command) tableWidth() int {
-	if c.streams.OutTTY {
-		return c.streams.Width
-	}
-	return 0
 }
 
 // ending returns how a run ended.

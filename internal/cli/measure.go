@@ -2,14 +2,12 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"io"
 	"os"
 	"sync"
 
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
-	"github.com/anivault/anivault/internal/logging"
 	"github.com/anivault/anivault/internal/metrics"
 )
 
@@ -27,7 +25,7 @@ func (c *command) startMetrics(cfg *config.Config, run *app.App) (*measuring, er
 	m := &measuring{cancel: func() {}}
 	var sinks []metrics.Sink
 	if path := cfg.Metrics.File; path != "" {
-		file, err := openMetrics(cfg, path)
+		file, err := openRotated(cfg.Log, "metrics file", path, nil) // the reporter tells of errors
 		if err != nil {
 			return nil, err
 		}
@@ -50,24 +48,12 @@ func (c *command) startMetrics(cfg *config.Config, run *app.App) (*measuring, er
 	return m, nil
 }
 
-// openMetrics opens the file that metrics are appended to. Like the log, with which it shares its bounds, it is shared
-// by all processes and rotated.
-func openMetrics(cfg *config.Config, path string) (io.WriteCloser, error) {
-	file, err := logging.OpenFile(path, logging.FileOptions{
-		MaxSize: cfg.Log.MaxSize, Keep: keepFiles(cfg.Log.MaxFiles), // the reporter tells of errors
-	})
-	if err != nil {
-		return nil, &config.Error{Name: "metrics file", Value: path, Reason: "cannot be written: " + errors.Unwrap(err).Error()}
-	}
-	return file, nil
-}
-
 // stop writes the last metrics. An error of writing them was a warning, and does not fail the run.
 func (m *measuring) stop() error {
 	m.cancel()
 	m.done.Wait()
 	if m.file != nil {
-		return errors.Join(m.file.Close())
+		return m.file.Close()
 	}
 	return nil
 }

@@ -41,9 +41,7 @@ Without NAME, names are read from a piped stdin, one per line: one line comes ou
 		}
 		return errors.Join(parseNames(args, c.streams.In, out, render), out.Flush())
 	})
-	cmd.Flags().StringVar(&format, "format", "",
-		"`FORM` of the output: table or ndjson (default: table on a terminal, ndjson on a pipe)")
-	completeWords(cmd, "format", "table", "ndjson")
+	streamFormat(cmd, &format, "table", "ndjson")
 	return cmd
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/anivault/anivault/internal/app"
+	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/pins"
 	"github.com/anivault/anivault/internal/ui"
@@ -103,8 +104,11 @@ func (c *command) pinSubject(arg string) (pins.Pin, error) {
 	if _, err := os.Lstat(arg); err != nil && !writtenAsPath(arg) {
 		return pins.Pin{Title: arg}, nil
 	}
-	path, err := pinPath(arg)
-	return pins.Pin{Path: path}, err
+	path, err := filepath.Abs(arg)
+	if err != nil {
+		return pins.Pin{}, fmt.Errorf("resolve %s: %w", ui.Printable(arg), err)
+	}
+	return pins.Pin{Path: path}, nil
 }
 
 // expandHome does what the shell does not do between quotation marks: ~/ is the home folder.
@@ -125,14 +129,6 @@ func writtenAsPath(arg string) bool {
 	slash := filepath.ToSlash(arg)
 	relative := strings.HasPrefix(slash, "./") || strings.HasPrefix(slash, "../")
 	return filepath.IsAbs(arg) || relative || strings.HasSuffix(slash, "/") || library.IsVideo(arg)
-}
-
-func pinPath(arg string) (string, error) {
-	path, err := filepath.Abs(arg)
-	if err != nil {
-		return "", fmt.Errorf("resolve %s: %w", ui.Printable(arg), err)
-	}
-	return path, nil
 }
 
 func (c *command) unpinCommand() *cobra.Command {
@@ -158,7 +154,7 @@ func (c *command) unpinCommand() *cobra.Command {
 
 // removePin takes back what is pinned for the argument as a path or as a title, whichever there is.
 func removePin(s *pins.Set, arg string) (*pins.Pin, error) {
-	if path, err := pinPath(arg); err == nil {
+	if path, err := filepath.Abs(arg); err == nil {
 		if old := s.Remove(pins.Pin{Path: path}); old != nil {
 			return old, nil
 		}
@@ -170,15 +166,11 @@ func removePin(s *pins.Set, arg string) (*pins.Pin, error) {
 }
 
 func (c *command) pinsCommand() *cobra.Command {
-	return leaf(&cobra.Command{
+	return c.configured(&cobra.Command{
 		Use:     "pins",
 		Short:   "List what is pinned",
 		Example: "  anivault pins\n  anivault pins --format json",
-	}, textOrJSON, func(cmd *cobra.Command, _ []string, format string) error {
-		cfg, err := c.load(cmd)
-		if err != nil {
-			return err
-		}
+	}, textOrJSON, func(_ context.Context, cfg *config.Config, _ []string, format string) error {
 		store := app.OpenPins(cfg)
 		set, err := store.Load()
 		if err != nil {
@@ -233,13 +225,10 @@ type wireProblem struct {
 func wirePinsOf(path string, set *pins.Set) wirePins {
 	w := wirePins{File: path, Pins: []wirePin{}, Problems: []wireProblem{}}
 	for _, p := range set.All() {
-		w.Pins = append(w.Pins, wirePin{
-			Path: p.Path, Title: p.Title, Kind: string(p.Kind), TMDBID: p.ID, Season: p.Season,
-			Offset: p.Offset,
-		})
+		w.Pins = append(w.Pins, wirePin{p.Path, p.Title, string(p.Kind), p.ID, p.Season, p.Offset})
 	}
 	for _, p := range set.Problems() {
-		w.Problems = append(w.Problems, wireProblem{Line: p.Line, Text: p.Text, Reason: p.Reason})
+		w.Problems = append(w.Problems, wireProblem(p))
 	}
 	return w
 }

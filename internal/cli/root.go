@@ -128,13 +128,11 @@ episode, with a confidence that can be trusted. It never changes your files.`,
 
 // flagError makes cobra's complaint about a flag one of ours, with the nearest flag as the hint.
 func flagError(cmd *cobra.Command, err error) error {
-	hint := "see: " + cmd.CommandPath() + " --help"
+	hint := seeHelp(cmd)
 	if name, ok := strings.CutPrefix(err.Error(), "unknown flag: --"); ok {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		if near, ok := config.Nearest(name, names); ok {
-			hint = "did you mean --" + near + "?"
-		}
+		hint = suggest(name, names, "--", hint)
 	}
 	return usagef(hint, "%s", err)
 }

@@ -18,17 +18,13 @@ import (
 
 func (c *command) statusCommand() *cobra.Command {
 	var watch bool
-	cmd := leaf(&cobra.Command{
+	cmd := c.configured(&cobra.Command{
 		Use:   "status",
 		Short: "Say how TMDB, the limiter and the cache are doing",
 		Long: `Say in which state the limiter is, why, until when, what has been sent of late, which processes take part, and
 how much the cache holds. It asks TMDB nothing.`,
 		Example: "  anivault status\n  anivault status --watch\n  anivault status --format json | jq .state",
-	}, textOrJSON, func(cmd *cobra.Command, _ []string, format string) error {
-		cfg, err := c.load(cmd)
-		if err != nil {
-			return err
-		}
+	}, textOrJSON, func(ctx context.Context, cfg *config.Config, _ []string, format string) error {
 		store, err := app.OpenState(cfg, func(err error) { c.warn("%v", err) })
 		if err != nil {
 			return err
@@ -37,9 +33,9 @@ how much the cache holds. It asks TMDB nothing.`,
 			defer closer.Close() // it has written nothing
 		}
 		if watch {
-			return c.watchStatus(cmd.Context(), cfg, store, format)
+			return c.watchStatus(ctx, cfg, store, format)
 		}
-		view, err := c.readStatus(cmd.Context(), cfg, store)
+		view, err := c.readStatus(ctx, cfg, store)
 		if err != nil {
 			return err
 		}
@@ -97,11 +93,18 @@ func (c *command) printStatus(v statusView, format string) error {
 	if format == "json" {
 		return c.printJSON(v.wire())
 	}
-	return writeRows(c.streams.Out, v.rows(), c.tableWidth())
+	return writeRows(c.streams.Out, v.rows(), c.streams.OutWidth())
 }
 
-// writeRows writes labels and beside them their texts, wrapped to the terminal's width; 0: never.
-func writeRows(out io.Writer, rows [][2]string, width int) error {
+// rows are labels and beside them their texts.
+type rows [][2]string
+
+func (r *rows) add(label, format string, args ...any) {
+	*r = append(*r, [2]string{label, fmt.Sprintf(format, args...)})
+}
+
+// writeRows writes rows wrapped to the terminal's width; 0: never.
+func writeRows(out io.Writer, rows rows, width int) error {
 	labels := 0
 	for _, row := range rows {
 		labels = max(labels, ui.Width(row[0]))
@@ -124,8 +127,8 @@ func writeRows(out io.Writer, rows [][2]string, width int) error {
 	return err
 }
 
-// rows are label and text, the most telling first.
-func (v statusView) rows() [][2]string {
+// rows returns the texts of status, the most telling first.
+func (v statusView) rows() rows {
 	s := v.limiter
 	state := s.State.String()
 	if s.Cause != ratelimit.ReasonNone && s.Cause != ratelimit.ReasonFresh {
@@ -134,59 +137,56 @@ func (v statusView) rows() [][2]string {
 	if !s.Since.IsZero() {
 		state += ", for " + ui.Duration(s.At.Sub(s.Since))
 	}
-	rows := [][2]string{{"upstream", v.baseURL}, {"state", state}}
-	add := func(label, format string, args ...any) {
-		rows = append(rows, [2]string{label, fmt.Sprintf(format, args...)})
-	}
+	out := rows{{"upstream", v.baseURL}, {"state", state}}
 	switch {
 	case s.Until.After(s.At):
-		add("until", "%s (in %s)", ui.Clock(s.Until), ui.Countdown(s.Until.Sub(s.At)))
+		out.add("until", "%s (in %s)", ui.Clock(s.Until), ui.Countdown(s.Until.Sub(s.At)))
 	case !s.Until.IsZero():
-		add("until", "the next request, which is a probe")
+		out.add("until", "the next request, which is a probe")
 	}
 	if !s.PauseUntil.IsZero() {
-		add("pause", "all processes wait until %s (in %s)", ui.Clock(s.PauseUntil), ui.Countdown(s.PauseUntil.Sub(s.At)))
+		out.add("pause", "all processes wait until %s (in %s)", ui.Clock(s.PauseUntil), ui.Countdown(s.PauseUntil.Sub(s.At)))
 	}
 	if s.Rate > 0 {
-		add("rate", "%.3g requests a second, %.1f of %.3g tokens in the bucket", s.Rate, s.Tokens, s.Burst)
+		out.add("rate", "%.3g requests a second, %.1f of %.3g tokens in the bucket", s.Rate, s.Tokens, s.Burst)
 	} else {
-		add("rate", "0: nothing is sent in %s", s.State)
+		out.add("rate", "0: nothing is sent in %s", s.State)
 	}
-	add("ceiling", "%d of %d permits in the last %s", s.Granted, s.Ceiling, s.CeilingWindow)
+	out.add("ceiling", "%d of %d permits in the last %s", s.Granted, s.Ceiling, s.CeilingWindow)
 	if s.Slots > 0 {
-		add("slots", "%d of %d in use, %d waiting; %d for one process", s.Running, s.Slots, s.Waiting, s.OwnSlots)
+		out.add("slots", "%d of %d in use, %d waiting; %d for one process", s.Running, s.Slots, s.Waiting, s.OwnSlots)
 	} else {
-		add("requests", "%d still under way, %d waiting", s.Running, s.Waiting)
+		out.add("requests", "%d still under way, %d waiting", s.Running, s.Waiting)
 	}
-	add(judged(s), "%d ok, %d refused (429), %d server errors, %d without answer; error ratio %.2f",
+	out.add(judged(s), "%d ok, %d refused (429), %d server errors, %d without answer; error ratio %.2f",
 		s.Counts.OK, s.Counts.Throttled, s.Counts.Server, s.Counts.Network, s.ErrRatio)
 	if s.RampRate > 0 {
-		add("ramp", "%.3g requests a second, more at %s", s.RampRate, ui.Clock(s.RampNext))
+		out.add("ramp", "%.3g requests a second, more at %s", s.RampRate, ui.Clock(s.RampNext))
 	}
 	if s.Budget.On() {
 		renews := "not begun"
 		if !s.BudgetRenews.IsZero() {
 			renews = "renews " + ui.Clock(s.BudgetRenews)
 		}
-		add("budget", "%d used and %d reserved of %s, %s", s.BudgetUsed, s.BudgetHeld, s.Budget, renews)
+		out.add("budget", "%d used and %d reserved of %s, %s", s.BudgetUsed, s.BudgetHeld, s.Budget, renews)
 	}
 	for _, o := range s.Overrides {
 		until := "until reset"
 		if !o.Until.IsZero() {
 			until = "until " + ui.Clock(o.Until)
 		}
-		add("override", "%s=%s %s", o.Key, o.Value, until)
+		out.add("override", "%s=%s %s", o.Key, o.Value, until)
 	}
 	for _, p := range s.Processes {
-		add("process", "%s: %d running, %d waiting, %s", ui.Printable(p.ID), p.Running, p.Waiting, pace(s, p))
+		out.add("process", "%s: %d running, %d waiting, %s", ui.Printable(p.ID), p.Running, p.Waiting, pace(s, p))
 	}
 	if v.cache != nil {
-		add("cache", "%s", cacheLine(*v.cache))
+		out.add("cache", "%s", cacheLine(*v.cache))
 	}
 	if s.State == ratelimit.CacheOnly {
-		add("hint", "anivault limiter resume lets requests go again")
+		out.add("hint", "anivault limiter resume lets requests go again")
 	}
-	return rows
+	return out
 }
 
 // judged is which answers are counted: every state begins without any.

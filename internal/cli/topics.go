@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -56,14 +57,6 @@ In brackets: the key in the config file, and the default.`, width))
 	}
 }
 
-// orDash shows an empty value.
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
-
 // entry writes a head and below it, indented, what it means.
 func entry(out io.Writer, head, text string, width int) {
 	fmt.Fprintf(out, "\n%s\n", head)
@@ -98,7 +91,7 @@ What leads from one to the next; the first row that holds is taken ("anivault li
 	}
 	fmt.Fprintln(out, "\nSettings of the limiter, also keys of \"anivault limiter tune\":")
 	for _, f := range ratelimit.Fields() {
-		entry(out, f.Key+" ("+orDash(f.Default)+")", f.Doc, width)
+		entry(out, f.Key+" ("+cmp.Or(f.Default, "-")+")", f.Doc, width)
 	}
 }
 
