@@ -108,13 +108,20 @@ func dotted(s string) bool {
 func (p *lexed) lexASCII(i, group int) int {
 	j, digits, letters := i, 0, 0
 	for j < len(p.text) {
-		size, isDigit := p.inWord(j, j > i)
+		if c := p.text[j]; wordByte(c) {
+			if digit(c) {
+				digits++
+			} else {
+				letters++
+			}
+			j++
+			continue
+		}
+		size, isLetter := p.inWord(j, j > i)
 		if size == 0 {
 			break
 		}
-		if isDigit {
-			digits++
-		} else if p.text[j] != '\'' && !strings.HasPrefix(p.text[j:], "’") {
+		if isLetter {
 			letters++
 		}
 		j += size
@@ -136,19 +143,13 @@ func (p *lexed) lexASCII(i, group int) int {
 	return j
 }
 
-// inWord returns how many bytes at j belong to a word of letters and digits, 0 when it ends there. within says that
-// j is inside the word, where an apostrophe belongs to it.
-func (p *lexed) inWord(j int, within bool) (size int, isDigit bool) {
-	c := p.text[j]
-	r, size := rune(c), 1
-	if c >= utf8.RuneSelf {
-		r, size = utf8.DecodeRuneInString(p.text[j:])
-	}
+// inWord returns how many bytes at j, beyond the letters and digits of ASCII, belong to a word of them, 0 when it ends
+// there. within says that j is inside the word, where an apostrophe belongs to it.
+func (p *lexed) inWord(j int, within bool) (size int, isLetter bool) {
+	r, size := utf8.DecodeRuneInString(p.text[j:])
 	switch {
-	case c < utf8.RuneSelf && wordByte(c):
-		return size, digit(c)
-	case c >= utf8.RuneSelf && letterRune(r) && !isCJK(r):
-		return size, false
+	case r >= utf8.RuneSelf && letterRune(r) && !isCJK(r):
+		return size, true
 	case (r == '\'' || r == '’') && within && j+size < len(p.text) && wordByte(p.text[j+size]):
 		return size, false
 	}
@@ -161,6 +162,10 @@ func (p *lexed) matchBrackets() {
 	stack := store[:0]
 	for i := 0; i < len(p.text); {
 		r, size := rune(p.text[i]), 1
+		if wordByte(p.text[i]) {
+			i++
+			continue
+		}
 		if r >= utf8.RuneSelf {
 			r, size = utf8.DecodeRuneInString(p.text[i:])
 		}

@@ -98,7 +98,7 @@ func (r *Release) settle() {
 // to left, as a word, shows it.
 func mirrored(s string) bool {
 	for i := range len(s) {
-		if i > 0 && wordByte(s[i-1]) {
+		if s[i] != 'p' && !digit(s[i]) || i > 0 && wordByte(s[i-1]) {
 			continue
 		}
 		if strings.HasPrefix(s[i:], "p0801") || strings.HasPrefix(s[i:], "p027") {

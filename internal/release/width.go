@@ -35,14 +35,14 @@ func control(r rune) bool { return r < ' ' || r == 0x7F || r >= 0x80 && r < 0xA0
 
 // crosses writes the Cyrillic х and the sign × between digits as x: "06х01".
 func crosses(s string) string {
-	if !strings.ContainsAny(s, "хХ×") {
+	if !strings.ContainsFunc(s, isCross) {
 		return s
 	}
 	buf := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		if c >= utf8.RuneSelf && i > 0 && digit(s[i-1]) {
-			if r, n := utf8.DecodeRuneInString(s[i:]); (r == 'х' || r == 'Х' || r == '×') && i+n < len(s) && digit(s[i+n]) {
+			if r, n := utf8.DecodeRuneInString(s[i:]); isCross(r) && i+n < len(s) && digit(s[i+n]) {
 				buf = append(buf, 'x')
 				i += n - 1
 				continue
@@ -52,6 +52,8 @@ func crosses(s string) string {
 	}
 	return string(buf)
 }
+
+func isCross(r rune) bool { return r == 'х' || r == 'Х' || r == '×' }
 
 func narrowed(r rune) rune {
 	switch {

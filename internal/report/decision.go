@@ -50,11 +50,14 @@ func ParsedOf(rel release.Release) *Parsed {
 		Resolution: rel.Resolution, Version: rel.Version, Checksum: rel.Checksum, Kind: rel.Kind.String(),
 		Source: rel.Source, Video: rel.Video, Audio: rel.Audio, Extension: rel.Extension,
 	}
-	for _, t := range rel.Titles {
-		p.Titles = append(p.Titles, t.Text)
+	if len(rel.Titles) > 0 {
+		p.Titles = make([]string, len(rel.Titles))
 	}
-	if n, ok := rel.Season(); ok {
-		p.Season = &n
+	for i, t := range rel.Titles {
+		p.Titles[i] = t.Text
+	}
+	if len(rel.Seasons) == 1 {
+		p.Season = &rel.Seasons[0]
 	}
 	return p
 }
