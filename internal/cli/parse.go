@@ -79,7 +79,7 @@ func parseNames(args []string, in io.Reader, out *bufio.Writer, render func(*buf
 }
 
 func ndjsonRelease(out *bufio.Writer, name string) error {
-	line, err := report.AppendLine(out.AvailableBuffer(), &report.ParseRecord{Name: name, Parsed: *report.ParsedOf(release.Parse(name))})
+	line, err := report.AppendLine(out.AvailableBuffer(), &report.ParseRecord{Name: name, Parsed: report.ParsedOf(release.Parse(name))})
 	if err != nil {
 		return err
 	}

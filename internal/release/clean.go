@@ -74,8 +74,10 @@ func initial(s string) bool {
 
 // edge reports whether r separates a title from its neighbours.
 func edge(r rune) bool {
-	if r < utf8.RuneSelf && wordByte(byte(r)) {
-		return false
+	switch r {
+	case ' ', '_', '-', '—', '–', '―', ':', '：', ',', ';', '/', '|', '+', '★', '☆', '\t', '、', '=', '@', '*', '•', '\uFFFD',
+		'】', '【', '\n', '\r', '~', '〜', '～':
+		return true
 	}
-	return strings.ContainsRune(" _-—–―:：,;/|+★☆\t、=@*•\uFFFD】【\n\r~〜～", r)
+	return false
 }

@@ -18,8 +18,9 @@ type ErrorFunc func(error) (Code, string)
 // For a file that is pending or in error, code explains d.Err, and the code's row decides which of the two it is; a nil
 // code or Err makes it internal. An ambiguous file has candidates but no entry: a script must not take a guess for a match.
 func FromDecision(path string, rel release.Release, d match.Decision, code ErrorFunc) Record {
+	parsed := ParsedOf(rel)
 	r := Record{
-		Path: path, Status: Status(d.Status), Reason: ui.OneLine(d.Reason), Parsed: ParsedOf(rel),
+		Path: path, Status: Status(d.Status), Reason: ui.OneLine(d.Reason), Parsed: &parsed,
 		Candidates: candidates(d.Candidates), Steps: steps(d.Steps),
 	}
 	switch d.Status {
@@ -43,8 +44,8 @@ func FromDecision(path string, rel release.Release, d match.Decision, code Error
 }
 
 // ParsedOf returns what was read from a name.
-func ParsedOf(rel release.Release) *Parsed {
-	p := &Parsed{
+func ParsedOf(rel release.Release) Parsed {
+	p := Parsed{
 		Title: rel.Title, Seasons: rel.Seasons, Episodes: rel.Episodes, Absolute: rel.Absolute, Part: rel.Part,
 		Special: rel.Special, EpisodeTitle: rel.EpisodeTitle, Year: rel.Year, IDs: idsOf(rel.IDs), Group: rel.Group,
 		Resolution: rel.Resolution, Version: rel.Version, Checksum: rel.Checksum, Kind: rel.Kind.String(),

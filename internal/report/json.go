@@ -227,6 +227,10 @@ func (w *jsonText) float(f float64) {
 		w.err = fmt.Errorf("write JSON: no form for the number %v", f)
 		return
 	}
+	if n := int32(f); n != 0 && float64(n) == f { // most are episode numbers
+		w.b = strconv.AppendInt(w.b, int64(n), 10)
+		return
+	}
 	format := byte('f')
 	if abs := math.Abs(f); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
 		format = 'e'

@@ -39,7 +39,7 @@ func TestContractExamplesAreWhatIsWritten(t *testing.T) {
 		t.Error(diff)
 	}
 
-	parsed := ParseRecord{"n.mkv", *ParsedOf(release.Release{
+	parsed := ParseRecord{"n.mkv", ParsedOf(release.Release{
 		Title: "t", Titles: []release.Title{{Text: "t"}, {Text: "u"}}, Seasons: []int{1}, Episodes: []float64{3, 12.5}, Absolute: true, Part: 2,
 		Special: "OVA", EpisodeTitle: "e", Year: 2011, Group: "g", Resolution: "1080p", Version: 2, Checksum: "ABCD1234", Kind: release.Episode,
 		Source: "BluRay", Video: "H.265", Audio: "FLAC", Extension: "mkv",
