@@ -61,7 +61,7 @@ func BenchmarkPut(b *testing.B) {
 
 // BenchmarkWalkPages looks through all pages of a database, and through those that have changed.
 func BenchmarkWalkPages(b *testing.B) {
-	path, file := manyPages(b)
+	path, file := manyPages(b, time.Now())
 	f, err := os.Open(path)
 	if err != nil {
 		b.Fatal(err)

@@ -136,7 +136,7 @@ func isDamage(err error) bool {
 	var foreign *foreignError
 	return errors.As(err, &fault) || errors.As(err, &foreign) || errors.Is(err, bolterr.ErrInvalid) ||
 		errors.Is(err, bolterr.ErrChecksum) || errors.Is(err, bolterr.ErrVersionMismatch) ||
-		errors.Is(err, bolterr.ErrIncompatibleValue)
+		errors.Is(err, bolterr.ErrIncompatibleValue) || errors.Is(err, errLost)
 }
 
 // faultError is a panic, or a memory fault, while reading a database.

@@ -14,11 +14,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// manyPages makes a database with branch pages, whose bytes are returned too.
-func manyPages(t testing.TB) (path string, file []byte) {
+// pageSize is that of the databases here: the same on all machines, so that a seed stands for the same damage.
+const pageSize = 4096
+
+// manyPages makes a database with branch pages, whose bytes are returned too: the same ones each time for one date.
+func manyPages(t testing.TB, now time.Time) (path string, file []byte) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "many.db")
-	db, err := bolt.Open(path, 0o600, &bolt.Options{NoSync: true})
+	db, err := bolt.Open(path, 0o600, &bolt.Options{NoSync: true, PageSize: pageSize})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +34,7 @@ func manyPages(t testing.TB) (path string, file []byte) {
 		for i := 0; i < 3000 && err == nil; i++ {
 			key := tvKey(fmt.Sprint(i))
 			e := Entry{Key: key, Status: 200, Body: []byte(endedBody)}
-			r := record{stamp: 1, fetched: time.Now(), expires: time.Now().Add(day), payload: e.payload()}
+			r := record{stamp: 1, fetched: now, expires: now.Add(day), payload: e.payload()}
 			err = b.Put([]byte(key), r.encode(nil, responses, key))
 		}
 		return err
@@ -51,10 +54,10 @@ func manyPages(t testing.TB) (path string, file []byte) {
 // eachPage calls fn for the pages that are in use and have these flags.
 func eachPage(t testing.TB, file []byte, flags uint16, fn func(id uint64, page []byte)) {
 	t.Helper()
-	size, n := os.Getpagesize(), 0
-	for off := 2 * size; off < len(file); off += size {
-		page := file[off : off+size]
-		if id := order.Uint64(page); id == uint64(off/size) && order.Uint16(page[8:]) == flags && order.Uint16(page[10:]) > 0 {
+	n := 0
+	for off := 2 * pageSize; off < len(file); off += pageSize {
+		page := file[off : off+pageSize]
+		if id := order.Uint64(page); id == uint64(off/pageSize) && order.Uint16(page[8:]) == flags && order.Uint16(page[10:]) > 0 {
 			fn(id, page)
 			n++
 		}
@@ -107,7 +110,7 @@ var spoiledPages = map[string]func(t testing.TB, file []byte){
 func TestDamagedPageReferencesAreAnErrorAndNoCrash(t *testing.T) {
 	for name, spoil := range spoiledPages {
 		t.Run(name, func(t *testing.T) {
-			path, file := manyPages(t)
+			path, file := manyPages(t, time.Now())
 			spoil(t, file)
 			overwrite(t, path, file)
 			db, err := OpenDB(path, bolt.Options{ReadOnly: true})
@@ -136,7 +139,7 @@ func TestADatabaseWithDamagedPagesIsSetAside(t *testing.T) {
 	}
 	for name, spoil := range spoiledPages {
 		t.Run(name, func(t *testing.T) {
-			_, file := manyPages(t)
+			_, file := manyPages(t, time.Now())
 			spoil(t, file)
 			for name, run := range operations {
 				t.Run(name, func(t *testing.T) {
@@ -161,7 +164,7 @@ func TestADatabaseWithDamagedPagesIsSetAside(t *testing.T) {
 
 // A walk that knows most pages from an earlier one sees what has changed since.
 func TestALaterWalkSeesWhatIsNew(t *testing.T) {
-	_, file := manyPages(t)
+	_, file := manyPages(t, time.Now())
 	known, err := walkPages(strings.NewReader(string(file)), int64(len(file)), nil, false)
 	if err != nil || len(known) == 0 {
 		t.Fatal(known, err)
@@ -175,15 +178,16 @@ func TestALaterWalkSeesWhatIsNew(t *testing.T) {
 	}
 }
 
-// Whatever a database is made of, no operation on it ends the process or hangs.
+// Whatever a database is made of, no operation on it ends the process or hangs, and what is written is there.
 func TestRandomDamageEndsNoRun(t *testing.T) {
-	_, good := manyPages(t)
+	clk := newClock()
+	_, good := manyPages(t, clk.Now())
 	rapid.Check(t, func(rt *rapid.T) {
 		file := append([]byte(nil), good...)
 		for range rapid.IntRange(1, 8).Draw(rt, "changes") {
 			n := rapid.IntRange(1, 8).Draw(rt, "bytes")
-			page := rapid.IntRange(0, len(file)/os.Getpagesize()-1).Draw(rt, "page") * os.Getpagesize()
-			at := page + rapid.OneOf(rapid.IntRange(0, 80), rapid.IntRange(0, os.Getpagesize()-9)).Draw(rt, "at")
+			page := rapid.IntRange(0, len(file)/pageSize-1).Draw(rt, "page") * pageSize
+			at := page + rapid.OneOf(rapid.IntRange(0, 80), rapid.IntRange(0, pageSize-9)).Draw(rt, "at")
 			copy(file[at:at+n], rapid.SliceOfN(rapid.Byte(), n, n).Draw(rt, "to"))
 		}
 		dir, err := os.MkdirTemp("", "cache-damage-")
@@ -191,7 +195,7 @@ func TestRandomDamageEndsNoRun(t *testing.T) {
 			rt.Fatal(err)
 		}
 		defer os.RemoveAll(dir)
-		s, err := Open(dir, Options{noSync: true})
+		s, err := Open(dir, Options{Now: clk.Now, MergeEvery: time.Hour, noSync: true})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -200,7 +204,8 @@ func TestRandomDamageEndsNoRun(t *testing.T) {
 		}
 		_, _ = s.Verify(t.Context())
 		_ = s.Range(t.Context(), func(*Entry) error { return nil })
-		e := &Entry{Key: tvKey("new"), Status: 200, Body: []byte(endedBody), FetchedAt: time.Now(), ExpiresAt: time.Now().Add(day)}
+		now := clk.Now()
+		e := &Entry{Key: tvKey("new"), Status: 200, Body: []byte(endedBody), FetchedAt: now, ExpiresAt: now.Add(day)}
 		if err := s.Put(t.Context(), e); err != nil {
 			rt.Fatal(err)
 		}
@@ -214,6 +219,51 @@ func TestRandomDamageEndsNoRun(t *testing.T) {
 			rt.Fatal(err)
 		}
 	})
+}
+
+// A key that a page has in the wrong place sends later searches astray: what is merged lies where nobody finds it.
+func TestWhatAMergeDoesNotFindAgainIsWrittenElsewhere(t *testing.T) {
+	for name, flags := range map[string]uint16{"branch": flagBranch, "leaf": flagLeaf} {
+		t.Run(name, func(t *testing.T) {
+			_, file := manyPages(t, time.Now())
+			eachPage(t, file, flags, func(_ uint64, page []byte) {
+				key := func(i int) []byte { // branch: position, length; leaf: flags, position, length
+					at := pageHead + elementSize*i
+					if flags == flagLeaf {
+						at += 4
+					}
+					from := pageHead + elementSize*i + int(order.Uint32(page[at:]))
+					return page[from : from+int(order.Uint32(page[at+4:]))]
+				}
+				for i := 0; i < int(order.Uint16(page[10:])); i += 3 {
+					if k := key(i); len(k) > len(tvKey("")) { // not a bucket's name
+						k[len(tvKey("0"))-1] = '~'
+					}
+				}
+			})
+			var h heard
+			s := open(t, t.TempDir(), Options{OnWarning: h.hear, MergeEvery: time.Hour, noSync: true})
+			overwrite(t, s.dbPath(), file)
+			now := time.Now()
+			for i := range 50 {
+				e := &Entry{Key: tvKey(fmt.Sprint(60*i, "x")), Status: 200, Body: []byte(endedBody), FetchedAt: now, ExpiresAt: now.Add(day)}
+				if err := s.Put(t.Context(), e); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := s.Merge(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			for i := range 50 {
+				if _, ok, err := s.Get(t.Context(), tvKey(fmt.Sprint(60*i, "x"))); !ok || err != nil {
+					t.Errorf("answer %d: %v %v", i, ok, err)
+				}
+			}
+			if h.kinds() != "corrupt" {
+				t.Errorf("warned %q", h.kinds())
+			}
+		})
+	}
 }
 
 func TestATruncatedFileIsDamaged(t *testing.T) {
@@ -265,11 +315,11 @@ func TestAFaultWhileReadingIsDamageAndNoCrash(t *testing.T) {
 }
 
 func FuzzDatabasePages(f *testing.F) {
-	_, good := manyPages(f)
-	for _, n := range []int{len(good), 3 * os.Getpagesize(), 2 * os.Getpagesize(), pageHead + metaSize, 0} {
+	_, good := manyPages(f, time.Now())
+	for _, n := range []int{len(good), 3 * pageSize, 2 * pageSize, pageHead + metaSize, 0} {
 		f.Add(good[:n], true)
 	}
-	f.Add(good[os.Getpagesize():], false)
+	f.Add(good[pageSize:], false)
 	f.Fuzz(func(t *testing.T, file []byte, deep bool) {
 		known, err := walkPages(strings.NewReader(string(file)), int64(len(file)), nil, deep)
 		if err != nil {

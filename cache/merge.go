@@ -138,18 +138,26 @@ func (s *Store) writeTo(db *DB, meta dbMeta, values []journalled) error {
 			size += values[n].at.size
 			n++
 		}
+		var written []journalled
 		err := db.Update(func(tx *bolt.Tx) error {
 			for _, v := range values[:n] {
 				value, err := v.j.value(v.at)
 				if err != nil {
 					return fmt.Errorf("read %s: %w", v.j.name, err)
 				}
-				if err := s.mergeValue(tx, meta, v.slot, value); err != nil {
+				ok, err := s.mergeValue(tx, meta, v.slot, value)
+				if err != nil {
 					return err
+				}
+				if ok {
+					written = append(written, v)
 				}
 			}
 			return nil
 		})
+		if err == nil {
+			err = db.View(func(tx *bolt.Tx) error { return findAgain(tx, written) })
+		}
 		if err != nil {
 			return err
 		}
@@ -158,26 +166,41 @@ func (s *Store) writeTo(db *DB, meta dbMeta, values []journalled) error {
 	return nil
 }
 
-// mergeValue puts one value in its place unless a newer one is there.
-func (s *Store) mergeValue(tx *bolt.Tx, meta dbMeta, k string, value []byte) error {
+// errLost: pages whose keys are not in order lead a search astray. Nothing but looking shows that.
+var errLost = errors.New("what was written is not found again")
+
+// findAgain looks up what was written, as long as it lies in journals too.
+func findAgain(tx *bolt.Tx, written []journalled) error {
+	for _, v := range written {
+		bucket, key := cutSlot(v.slot)
+		if tx.Bucket([]byte(bucket)).Get([]byte(key)) == nil {
+			return fmt.Errorf("%w: %q in %s", errLost, key, bucket)
+		}
+	}
+	return nil
+}
+
+// mergeValue puts one value in its place and reports whether it lies there: not where a newer one is there, nor where it
+// is of no use.
+func (s *Store) mergeValue(tx *bolt.Tx, meta dbMeta, k string, value []byte) (written bool, err error) {
 	bucket, key := cutSlot(k)
 	now := s.now()
 	rec, err := decodeRecord(bucket, key, value)
 	if err != nil {
 		s.damagedRecord(bucket, key, err)
-		return nil
+		return false, nil
 	}
 	if isCleared(rec.stamp, meta.Cleared, now) || key == "" || len(key) > bolt.MaxKeySize {
-		return nil
+		return false, nil
 	}
 	b, err := tx.CreateBucketIfNotExists([]byte(bucket))
 	if err != nil {
-		return err
+		return false, err
 	}
 	if old := b.Get([]byte(key)); isNewer(stampOf(old), rec.stamp, now) {
 		if _, err := decodeRecord(bucket, key, old); err == nil {
-			return nil
+			return false, nil
 		}
 	}
-	return b.Put([]byte(key), value)
+	return true, b.Put([]byte(key), value)
 }
