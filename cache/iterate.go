@@ -82,11 +82,10 @@ func (s *Store) keysAfter(ctx context.Context, bucket, after string) (keys []str
 			return nil
 		}
 		c := b.Cursor()
-		k, _ := c.Seek([]byte(after))
-		if after != "" && string(k) == after {
-			k, _ = c.Next()
-		}
-		for ; k != nil; k, _ = c.Next() {
+		for k, _ := c.Seek([]byte(after)); k != nil; k, _ = c.Next() {
+			if string(k) <= after {
+				continue // after itself, and what a damaged page has out of order: else a walk could go in circles
+			}
 			if len(keys) == rangeKeys {
 				more = true
 				break
