@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -8,8 +9,7 @@ import (
 	"time"
 )
 
-// Limits is how many requests and connections a client may have. The zero value
-// limits nothing.
+// Limits is how many requests and connections a client may have. The zero value limits nothing.
 type Limits struct {
 	Model         string // token_bucket, sliding, fixed, legacy, none ("" is none)
 	Rate          int    // requests in Per
@@ -23,8 +23,7 @@ type Limits struct {
 	Body          string        // json, nosuccess, html, empty ("" is json)
 }
 
-// limitDefaults are the models, with the rates that TMDB has or had by its users'
-// reports.
+// limitDefaults are the models, with the rates that TMDB has or had by its users' reports.
 var limitDefaults = map[string]Limits{
 	"token_bucket": {Rate: 50, Per: time.Second, Burst: 50},
 	"sliding":      {Rate: 50, Per: time.Second},
@@ -120,19 +119,15 @@ func (l Limits) Validate() error {
 		return fmt.Errorf("limit model %q is unknown: use token_bucket, sliding, fixed, legacy or none", l.Model)
 	}
 	limited := l.Model != "" && l.Model != "none"
+	if limited && (l.Rate < 1 || l.Rate > maxCount) {
+		return fmt.Errorf("limit rate %d is outside 1..%d", l.Rate, maxCount)
+	}
 	for _, n := range []struct {
-		name       string
-		value      int
-		low, high  int
-		applicable bool
-	}{
-		{"rate", l.Rate, 1, maxCount, limited},
-		{"burst", l.Burst, 0, maxCount, true},
-		{"conns", l.MaxConns, 0, maxCount, true},
-		{"penalty", l.PenaltyAfter, 0, maxCount, true},
-	} {
-		if n.applicable && (n.value < n.low || n.value > n.high) {
-			return fmt.Errorf("limit %s %d is outside %d..%d", n.name, n.value, n.low, n.high)
+		name  string
+		value int
+	}{{"burst", l.Burst}, {"conns", l.MaxConns}, {"penalty", l.PenaltyAfter}} {
+		if n.value < 0 || n.value > maxCount {
+			return fmt.Errorf("limit %s %d is outside 0..%d", n.name, n.value, maxCount)
 		}
 	}
 	switch {
@@ -151,9 +146,7 @@ const maxCount = 1_000_000
 
 // String returns the text that ParseLimits reads.
 func (l Limits) String() string {
-	if l.Model == "" {
-		l.Model = "none"
-	}
+	l.Model = cmp.Or(l.Model, "none")
 	var b strings.Builder
 	b.WriteString(l.Model)
 	if l.Model != "none" {
@@ -185,23 +178,15 @@ func (l Limits) NewModel() Model {
 	var m Model = unlimited{}
 	switch l.Model {
 	case "token_bucket":
-		burst := l.Burst
-		if burst == 0 {
-			burst = l.Rate
-		}
-		m = &tokenBucket{
-			perSecond: float64(l.Rate) / l.Per.Seconds(), burst: float64(burst),
-			countRejected: l.CountRejected, clients: map[string]*bucket{},
-		}
+		l.Burst = cmp.Or(l.Burst, l.Rate)
+		m = &tokenBucket{l, map[string]*bucket{}}
 	case "sliding":
-		m = &slidingWindow{limit: l.Rate, per: l.Per, countRejected: l.CountRejected, clients: map[string][]time.Time{}}
-	case "fixed":
-		m = &fixedWindow{limit: l.Rate, per: l.Per, countRejected: l.CountRejected, clients: map[string]*window{}}
-	case "legacy":
-		m = &legacyWindow{limit: l.Rate, per: l.Per, countRejected: l.CountRejected, clients: map[string]*window{}}
+		m = &slidingWindow{l, map[string][]time.Time{}}
+	case "fixed", "legacy":
+		m = &windows{l, l.Model == "fixed", map[string]*window{}}
 	}
 	if l.PenaltyAfter > 0 {
-		m = &penalised{Model: m, after: l.PenaltyAfter, length: l.PenaltyFor, clients: map[string]*penalty{}}
+		m = &penalised{m, l, map[string]*penalty{}}
 	}
 	return m
 }

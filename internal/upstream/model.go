@@ -2,9 +2,8 @@ package upstream
 
 import "time"
 
-// Model decides on one request of a client at a time: whether it may pass and,
-// if not, how long the client should wait. Time must not run backwards. A Model
-// is not safe for concurrent use.
+// Model decides on one request of a client at a time: whether it may pass and, if not, how long the client should
+// wait. Time must not run backwards. A Model is not safe for concurrent use.
 type Model interface {
 	Allow(now time.Time, ip string) (ok bool, retryAfter time.Duration)
 }
@@ -15,12 +14,10 @@ type Quota struct {
 	Reset            time.Time
 }
 
-// tokenBucket refills at rate per period up to burst.
+// tokenBucket refills at Rate per Per up to Burst.
 type tokenBucket struct {
-	perSecond     float64
-	burst         float64
-	countRejected bool
-	clients       map[string]*bucket
+	Limits
+	clients map[string]*bucket
 }
 
 type bucket struct {
@@ -29,64 +26,57 @@ type bucket struct {
 }
 
 func (m *tokenBucket) Allow(now time.Time, ip string) (bool, time.Duration) {
+	burst, perSecond := float64(m.Burst), float64(m.Rate)/m.Per.Seconds()
 	b := m.clients[ip]
 	if b == nil {
-		b = &bucket{tokens: m.burst, last: now}
+		b = &bucket{tokens: burst, last: now}
 		m.clients[ip] = b
 	}
 	if passed := now.Sub(b.last); passed > 0 {
-		b.tokens = min(m.burst, b.tokens+passed.Seconds()*m.perSecond)
+		b.tokens = min(burst, b.tokens+passed.Seconds()*perSecond)
 		b.last = now
 	}
-	// The tolerance lets a token count that is due at this very instant, although
-	// its fraction was summed from rounded parts.
+	// The tolerance lets a token count that is due at this very instant, although its fraction was summed from rounded parts.
 	if b.tokens >= 1-1e-9 {
 		b.tokens--
 		return true, 0
 	}
-	wait := time.Duration((1 - b.tokens) / m.perSecond * float64(time.Second))
-	if m.countRejected {
-		b.tokens = max(-m.burst, b.tokens-1)
+	wait := time.Duration((1 - b.tokens) / perSecond * float64(time.Second))
+	if m.CountRejected {
+		b.tokens = max(-burst, b.tokens-1)
 	}
 	return false, wait
 }
 
-// slidingWindow allows limit requests in any window of length per.
+// slidingWindow allows Rate requests in any window of length Per.
 type slidingWindow struct {
-	limit         int
-	per           time.Duration
-	countRejected bool
-	clients       map[string][]time.Time
+	Limits
+	clients map[string][]time.Time
 }
 
 func (m *slidingWindow) Allow(now time.Time, ip string) (bool, time.Duration) {
-	seen := m.clients[ip]
-	gone := 0
-	for gone < len(seen) && now.Sub(seen[gone]) >= m.per {
-		gone++
-	}
-	seen = seen[gone:]
-	ok, wait := len(seen) < m.limit, time.Duration(0)
+	seen := since(m.clients[ip], now.Add(-m.Per))
+	ok, wait := len(seen) < m.Rate, time.Duration(0)
 	if !ok {
-		wait = seen[len(seen)-m.limit].Add(m.per).Sub(now)
+		wait = seen[len(seen)-m.Rate].Add(m.Per).Sub(now)
 	}
-	if ok || m.countRejected {
+	if ok || m.CountRejected {
 		seen = append(seen, now)
 	}
-	if over := len(seen) - 2*m.limit; over > 0 { // only the newest limit of them can matter
+	if over := len(seen) - 2*m.Rate; over > 0 { // only the newest Rate of them can matter
 		seen = seen[over:]
 	}
 	m.clients[ip] = seen
 	return ok, wait
 }
 
-// fixedWindow allows limit requests in each window of length per. The windows are
-// those of the calendar, the same for every client.
-type fixedWindow struct {
-	limit         int
-	per           time.Duration
-	countRejected bool
-	clients       map[string]*window
+// windows allows Rate requests in each window of length Per. The windows are those of the calendar, the same for
+// every client; or, as in TMDB's limiter until 2019, one begins with a client's first request and is announced in
+// X-RateLimit headers.
+type windows struct {
+	Limits
+	calendar bool
+	clients  map[string]*window
 }
 
 type window struct {
@@ -94,49 +84,29 @@ type window struct {
 	count int
 }
 
-func (m *fixedWindow) Allow(now time.Time, ip string) (bool, time.Duration) {
-	start := now.Truncate(m.per)
+func (m *windows) Allow(now time.Time, ip string) (bool, time.Duration) {
 	w := m.clients[ip]
-	if w == nil || !w.start.Equal(start) {
-		w = &window{start: start}
+	if w == nil || now.Sub(w.start) >= m.Per {
+		w = &window{start: now}
+		if m.calendar {
+			w.start = now.Truncate(m.Per)
+		}
 		m.clients[ip] = w
 	}
-	return w.take(m.limit, m.countRejected, m.per, now)
-}
-
-func (w *window) take(limit int, countRejected bool, per time.Duration, now time.Time) (bool, time.Duration) {
-	if w.count < limit {
+	ok := w.count < m.Rate
+	if ok || m.CountRejected {
 		w.count++
+	}
+	if ok {
 		return true, 0
 	}
-	if countRejected {
-		w.count++
-	}
-	return false, w.start.Add(per).Sub(now)
+	return false, w.start.Add(m.Per).Sub(now)
 }
 
-// legacyWindow is TMDB's limiter until 2019: a window that begins with a
-// client's first request, announced in X-RateLimit headers.
-type legacyWindow struct {
-	limit         int
-	per           time.Duration
-	countRejected bool
-	clients       map[string]*window
-}
-
-func (m *legacyWindow) Allow(now time.Time, ip string) (bool, time.Duration) {
-	w := m.clients[ip]
-	if w == nil || now.Sub(w.start) >= m.per {
-		w = &window{start: now}
-		m.clients[ip] = w
-	}
-	return w.take(m.limit, m.countRejected, m.per, now)
-}
-
-func (m *legacyWindow) quota(ip string) Quota {
-	q := Quota{Limit: m.limit, Remaining: m.limit}
+func (m *windows) quota(ip string) Quota {
+	q := Quota{Limit: m.Rate, Remaining: m.Rate}
 	if w := m.clients[ip]; w != nil {
-		q.Remaining, q.Reset = max(0, m.limit-w.count), w.start.Add(m.per)
+		q.Remaining, q.Reset = max(0, m.Rate-w.count), w.start.Add(m.Per)
 	}
 	return q
 }
@@ -149,12 +119,11 @@ func (unlimited) Allow(time.Time, string) (bool, time.Duration) { return true, 0
 // penaltyWindow is the time over which refusals add up to a penalty.
 const penaltyWindow = 10 * time.Second
 
-// penalised shuts a client out for a while once it has been refused too often.
-// Requests during that time change nothing.
+// penalised shuts a client out for PenaltyFor once it has been refused PenaltyAfter times. Requests during that time
+// change nothing.
 type penalised struct {
 	Model
-	after   int
-	length  time.Duration
+	Limits
 	clients map[string]*penalty
 }
 
@@ -176,14 +145,10 @@ func (m *penalised) Allow(now time.Time, ip string) (bool, time.Duration) {
 	if ok {
 		return true, 0
 	}
-	gone := 0
-	for gone < len(p.refused) && now.Sub(p.refused[gone]) >= penaltyWindow {
-		gone++
-	}
-	p.refused = append(p.refused[gone:], now)
-	if len(p.refused) >= m.after {
-		p.refused, p.until = nil, now.Add(m.length)
-		return false, m.length
+	p.refused = append(since(p.refused, now.Add(-penaltyWindow)), now)
+	if len(p.refused) >= m.PenaltyAfter {
+		p.refused, p.until = nil, now.Add(m.PenaltyFor)
+		return false, m.PenaltyFor
 	}
 	return false, wait
 }

@@ -1,12 +1,10 @@
-// Package upstream describes how a server behaves that limits its clients and
-// has bad days: how many requests it allows ([Limits], [Model]), how long its
-// answers take ([Latency]), and what goes wrong when ([Scenario], read from
+// Package upstream describes how a server behaves that limits its clients and has bad days: how many requests it
+// allows ([Limits], [Model]), how long its answers take ([Latency]), and what goes wrong when ([Scenario], read from
 // JSON by [ReadScenario] or taken by name from [Preset]).
 //
-// A [Behaviour] is a scenario in force. The stand-in for TMDB asks it what to do
-// with each HTTP request; the simulator asks it the same in virtual time.
-// Nothing here sends, sleeps or reads a clock: time is an argument, and all
-// chance follows from a seed.
+// A [Behaviour] is a scenario in force. The stand-in for TMDB asks it what to do with each HTTP request; the
+// simulator asks it the same in virtual time. Nothing here sends, sleeps or reads a clock: time is an argument, and
+// all chance follows from a seed.
 package upstream
 
 import (
@@ -14,16 +12,14 @@ import (
 	"time"
 )
 
-// Request is what rules look at. A nil URL is a connection without a request,
-// or a simulated request.
+// Request is what rules look at. A nil URL is a connection without a request, or a simulated request.
 type Request struct {
 	IP  string
 	URL *url.URL
 }
 
-// Behaviour is a scenario in force: its limits and rules, with what they have
-// counted so far. It is not safe for concurrent use, and time must not run
-// backwards.
+// Behaviour is a scenario in force: its limits and rules, with what they have counted so far. It is not safe for
+// concurrent use, and time must not run backwards.
 type Behaviour struct {
 	seed     uint64
 	limits   Limits
@@ -51,8 +47,8 @@ func New(limits Limits, seed uint64) (*Behaviour, error) {
 	return &Behaviour{seed: seed, limits: limits, model: limits.NewModel(), passed: map[string][]time.Time{}}, nil
 }
 
-// Apply puts a scenario in force from now on, in place of the one before it. A
-// scenario without limits keeps those in force, and what clients have used of them.
+// Apply puts a scenario in force from now on, in place of the one before it. A scenario without limits keeps those in
+// force, and what clients have used of them.
 func (b *Behaviour) Apply(s Scenario, now time.Time) error {
 	if err := s.Validate(); err != nil {
 		return err
@@ -91,21 +87,20 @@ func (b *Behaviour) Scenario() Scenario { return b.scenario }
 // Started returns when the scenario began.
 func (b *Behaviour) Started() time.Time { return b.started }
 
-// Quota returns what the limit's model announces in headers; ok is false for all
-// models but legacy.
+// Quota returns what the limit's model announces in headers; ok is false for all models but legacy.
 func (b *Behaviour) Quota(ip string) (q Quota, ok bool) {
 	m := b.model
 	if p, wrapped := m.(*penalised); wrapped {
 		m = p.Model
 	}
-	if l, announces := m.(*legacyWindow); announces {
-		return l.quota(ip), true
+	if w, ok := m.(*windows); ok && !w.calendar {
+		return w.quota(ip), true
 	}
 	return Quota{}, false
 }
 
-// Allow counts a request of a client and reports whether the limits let it
-// through, and if not, how long the client should wait.
+// Allow counts a request of a client and reports whether the limits let it through, and if not, how long the client
+// should wait.
 func (b *Behaviour) Allow(now time.Time, ip string) (ok bool, retryAfter time.Duration) {
 	if !b.slopes {
 		return b.model.Allow(now, ip)
@@ -135,8 +130,7 @@ func since(times []time.Time, moment time.Time) []time.Time {
 	return times
 }
 
-// Slow returns how long an answer takes that would take d without the rules of
-// kind slow.
+// Slow returns how long an answer takes that would take d without the rules of kind slow.
 func (b *Behaviour) Slow(now time.Time, d time.Duration) time.Duration {
 	for _, r := range b.rules {
 		if r.Do.Kind == "slow" && r.lasts(now.Sub(b.started)) {
@@ -146,9 +140,8 @@ func (b *Behaviour) Slow(now time.Time, d time.Duration) time.Duration {
 	return d
 }
 
-// Strikes counts a request and returns the actions of a stage that befall it, in
-// the order of the rules. The n-th match of a rule has the same fate in every
-// run.
+// Strikes counts a request and returns the actions of a stage that befall it, in the order of the rules. The n-th
+// match of a rule has the same fate in every run.
 func (b *Behaviour) Strikes(st Stage, now time.Time, req Request) []Action {
 	var out []Action
 	for _, r := range b.rules {
@@ -169,8 +162,8 @@ func (r *rule) due() bool {
 	return r.Match.Nth.Has(r.count) && (r.Match.Every <= 1 || r.count%r.Match.Every == 0)
 }
 
-// Expect counts a request as Strikes does, and returns the probability of a good
-// answer and its mean latency, where d is the latency without any rule.
+// Expect counts a request as Strikes does, and returns the probability of a good answer and its mean latency, where d
+// is the latency without any rule.
 func (b *Behaviour) Expect(now time.Time, req Request, d time.Duration) (chance float64, took time.Duration) {
 	chance, took = 1, b.Slow(now, d)
 	for _, r := range b.rules {
@@ -187,8 +180,7 @@ func (b *Behaviour) Expect(now time.Time, req Request, d time.Duration) (chance 
 	return chance, took
 }
 
-// DownUntil returns the end of the time in which every request fails, at most
-// end, and now if some succeed.
+// DownUntil returns the end of the time in which every request fails, at most end, and now if some succeed.
 func (b *Behaviour) DownUntil(now, end time.Time) time.Time {
 	until := now
 	for _, r := range b.rules {
