@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,94 +17,6 @@ const (
 	maxRate   = 10_000
 	maxFactor = 10_000
 )
-
-// checks are the rules for faults, in the order in which they are reported.
-var checks = []struct {
-	broken func(*Fault) bool
-	report func(*Fault) error
-}{
-	{
-		func(f *Fault) bool { return f.P < 0 || f.P > 1 },
-		func(f *Fault) error { return fmt.Errorf("p %g is outside 0..1", f.P) },
-	},
-	{
-		func(f *Fault) bool { return f.Match.Share < 0 || f.Match.Share > 1 },
-		func(f *Fault) error { return fmt.Errorf("share %g is outside 0..1", f.Match.Share) },
-	},
-	{
-		func(f *Fault) bool { return f.Match.Every < 0 },
-		func(f *Fault) error { return fmt.Errorf("every %d is below 0", f.Match.Every) },
-	},
-	{
-		func(f *Fault) bool { return f.From < 0 || f.To < 0 || f.To != 0 && f.To <= f.From },
-		func(f *Fault) error {
-			return fmt.Errorf("from %s to %s is not a span of time", time.Duration(f.From), time.Duration(f.To))
-		},
-	},
-	{
-		func(f *Fault) bool {
-			return kinds[f.Do.Kind] == OnConnect && (f.Match.Path != "" || f.Match.Query != nil || f.Match.Share != 0)
-		},
-		func(f *Fault) error {
-			return fmt.Errorf("%s strikes a connection, which has no path and no query yet", f.Do.Kind)
-		},
-	},
-	{
-		func(f *Fault) bool {
-			m := f.Match
-			return kinds[f.Do.Kind] == AtLimit && (!m.all() || f.P != 0)
-		},
-		func(f *Fault) error { return fmt.Errorf("%s is for all requests: leave match and p out", f.Do.Kind) },
-	},
-	{
-		func(f *Fault) bool { return f.Do.Kind == "status" && (f.Do.Status < 200 || f.Do.Status > 599) },
-		func(f *Fault) error { return fmt.Errorf("status %d is outside 200..599", f.Do.Status) },
-	},
-	{
-		func(f *Fault) bool { return f.Do.Body != "" && !slices.Contains(bodies, f.Do.Body) },
-		func(f *Fault) error { return fmt.Errorf("body %q is unknown: use one of %v", f.Do.Body, bodies) },
-	},
-	{
-		func(f *Fault) bool { return f.Do.Kind == "redirect" && f.Do.Location == "" },
-		func(*Fault) error { return errors.New("redirect needs a location") },
-	},
-	{
-		func(f *Fault) bool { return f.Do.Kind == "delay" && f.Do.Delay <= 0 },
-		func(*Fault) error { return errors.New("delay needs a delay") },
-	},
-	{
-		func(f *Fault) bool { return f.Do.Kind == "limit" && !(f.Do.Rate > 0 && f.Do.Rate <= maxRate) },
-		func(f *Fault) error {
-			return fmt.Errorf("limit needs a rate above 0, up to %d: %g", maxRate, f.Do.Rate)
-		},
-	},
-	{
-		func(f *Fault) bool { return f.Do.RateTo < 0 || f.Do.RateTo > maxRate || f.Do.RateTo != 0 && f.To == 0 },
-		func(*Fault) error { return fmt.Errorf("rate_to is from 0 to %d, and needs an end in to", maxRate) },
-	},
-	{
-		func(f *Fault) bool { return f.Do.Kind == "slow" && !(f.Do.Factor > 0 && f.Do.Factor <= maxFactor) },
-		func(f *Fault) error {
-			return fmt.Errorf("slow needs a factor above 0, up to %d: %g", maxFactor, f.Do.Factor)
-		},
-	},
-	{
-		func(f *Fault) bool { return f.Do.Delay < 0 || f.Do.Every < 0 || f.Do.Wait < 0 || f.Do.Bytes < 0 },
-		func(*Fault) error { return errors.New("delay, every, wait and bytes are not below 0") },
-	},
-	{
-		func(f *Fault) bool { return f.Do.Bytes > maxBytes },
-		func(f *Fault) error { return fmt.Errorf("bytes %d is more than 1 GiB", f.Do.Bytes) },
-	},
-	{
-		func(f *Fault) bool { return f.Do.Code != 0 && codeStatus[f.Do.Code] == 0 },
-		func(f *Fault) error { return fmt.Errorf("code %d is not one of TMDB's", f.Do.Code) },
-	},
-	{
-		func(f *Fault) bool { return validRetryAfter(f.Do.RetryAfter) != nil },
-		func(f *Fault) error { return validRetryAfter(f.Do.RetryAfter) },
-	},
-}
 
 // Validate reports the first value that is out of range.
 func (s Scenario) Validate() error {
@@ -127,10 +40,59 @@ func (f *Fault) validate() error {
 	if _, ok := kinds[f.Do.Kind]; !ok {
 		return fmt.Errorf("kind %q is unknown: use one of %v", f.Do.Kind, Kinds())
 	}
-	for _, c := range checks {
-		if c.broken(f) {
-			return c.report(f)
-		}
+	return cmp.Or(f.validateMatch(), f.validateKind(), f.Do.validate())
+}
+
+// validateMatch reports a fault of which requests are struck, and when.
+func (f *Fault) validateMatch() error {
+	m, stage := &f.Match, kinds[f.Do.Kind]
+	switch {
+	case f.P < 0 || f.P > 1:
+		return fmt.Errorf("p %g is outside 0..1", f.P)
+	case m.Share < 0 || m.Share > 1:
+		return fmt.Errorf("share %g is outside 0..1", m.Share)
+	case m.Every < 0:
+		return fmt.Errorf("every %d is below 0", m.Every)
+	case f.From < 0 || f.To < 0 || f.To != 0 && f.To <= f.From:
+		return fmt.Errorf("from %s to %s is not a span of time", time.Duration(f.From), time.Duration(f.To))
+	case stage == OnConnect && (m.Path != "" || m.Query != nil || m.Share != 0):
+		return fmt.Errorf("%s strikes a connection, which has no path and no query yet", f.Do.Kind)
+	case stage == AtLimit && (!m.all() || f.P != 0):
+		return fmt.Errorf("%s is for all requests: leave match and p out", f.Do.Kind)
 	}
 	return nil
+}
+
+// validateKind reports a value that the kind needs otherwise.
+func (f *Fault) validateKind() error {
+	switch a := &f.Do; {
+	case a.Kind == "status" && (a.Status < 200 || a.Status > 599):
+		return fmt.Errorf("status %d is outside 200..599", a.Status)
+	case a.Body != "" && !slices.Contains(bodies, a.Body):
+		return fmt.Errorf("body %q is unknown: use one of %v", a.Body, bodies)
+	case a.Kind == "redirect" && a.Location == "":
+		return errors.New("redirect needs a location")
+	case a.Kind == "delay" && a.Delay <= 0:
+		return errors.New("delay needs a delay")
+	case a.Kind == "limit" && !(a.Rate > 0 && a.Rate <= maxRate):
+		return fmt.Errorf("limit needs a rate above 0, up to %d: %g", maxRate, a.Rate)
+	case a.RateTo < 0 || a.RateTo > maxRate || a.RateTo != 0 && f.To == 0:
+		return fmt.Errorf("rate_to is from 0 to %d, and needs an end in to", maxRate)
+	case a.Kind == "slow" && !(a.Factor > 0 && a.Factor <= maxFactor):
+		return fmt.Errorf("slow needs a factor above 0, up to %d: %g", maxFactor, a.Factor)
+	}
+	return nil
+}
+
+// validate reports a value that no kind has.
+func (a *Action) validate() error {
+	switch {
+	case a.Delay < 0 || a.Every < 0 || a.Wait < 0 || a.Bytes < 0:
+		return errors.New("delay, every, wait and bytes are not below 0")
+	case a.Bytes > maxBytes:
+		return fmt.Errorf("bytes %d is more than 1 GiB", a.Bytes)
+	case a.Code != 0 && codeStatus[a.Code] == 0:
+		return fmt.Errorf("code %d is not one of TMDB's", a.Code)
+	}
+	return validRetryAfter(a.RetryAfter)
 }
