@@ -5,8 +5,8 @@ import (
 	"hash/fnv"
 )
 
-// Hash mixes a seed and what it is used for into 64 bits. The result depends on
-// the arguments alone, so the order in which goroutines arrive changes nothing.
+// Hash mixes a seed and what it is used for into 64 bits. The result depends on the arguments alone, so the order in
+// which goroutines arrive changes nothing.
 func Hash(seed uint64, about ...any) uint64 {
 	h := fnv.New64a()
 	_, _ = fmt.Fprint(h, seed)

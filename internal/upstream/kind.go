@@ -18,8 +18,7 @@ const (
 	InBody                    // while the answer is written
 )
 
-// kinds is the table of faults. The stand-in's tests show what Go's HTTP client
-// reports for each.
+// kinds is the table of faults. The stand-in's tests show what Go's HTTP client reports for each.
 var kinds = map[string]Stage{
 	"conn_reset":   OnConnect, // RST as soon as the connection is accepted
 	"hello_reset":  OnConnect, // RST after the client's first bytes, such as a TLS ClientHello
@@ -58,14 +57,12 @@ var kinds = map[string]Stage{
 // Kinds returns the names of the faults, sorted.
 func Kinds() []string { return slices.Sorted(maps.Keys(kinds)) }
 
-// Foreign reports whether the action answers with a good status and a page that
-// is not the server's own.
+// Foreign reports whether the action answers with a good status and a page that is not the server's own.
 func (a Action) Foreign() bool {
 	return a.Kind == "status" && a.Status < http.StatusMultipleChoices && (a.Body == "html" || a.Body == "captive")
 }
 
-// Fails reports whether an action before the answer denies the client what it
-// asked for.
+// Fails reports whether an action before the answer denies the client what it asked for.
 func (a Action) Fails() bool {
 	switch a.Kind {
 	case "status":

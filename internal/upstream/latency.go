@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Latency is the time from a request to its answer: between Min and Max. Max 0
-// means Min.
+// Latency is the time from a request to its answer: between Min and Max. Max 0 means Min.
 type Latency struct{ Min, Max time.Duration }
 
 // ParseLatency reads "75ms" or "17ms-154ms"; "" is no latency.

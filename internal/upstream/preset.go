@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// presets are the named scenarios. Those of trouble are outages that users of
-// TMDB have reported.
+// presets are the named scenarios. Those of trouble are outages that users of TMDB have reported.
 var presets = map[string]Scenario{
 	"steady":     {},
 	"gauntlet":   {Faults: gauntlet},

@@ -7,31 +7,22 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
-// retryModes maps a mode to the values of the Retry-After header that asks for
-// a wait. skew is how far the answer's Date is off.
+// retryModes maps a mode to the values of the Retry-After header that asks for a wait. skew is how far the answer's
+// Date is off.
 var retryModes = map[string]func(now time.Time, wait, skew time.Duration) []string{
-	"":       func(time.Time, time.Duration, time.Duration) []string { return nil },
-	"absent": func(time.Time, time.Duration, time.Duration) []string { return nil },
-	"delta":  func(_ time.Time, wait, _ time.Duration) []string { return []string{strconv.Itoa(Seconds(wait))} },
-	"zero":   literal("0"),
-	"date": func(now time.Time, wait, skew time.Duration) []string {
-		return []string{now.Add(wait + skew).UTC().Format(http.TimeFormat)}
-	},
-	"date-rfc850": func(now time.Time, wait, skew time.Duration) []string {
-		return []string{strings.Replace(now.Add(wait+skew).UTC().Format(time.RFC850), "UTC", "GMT", 1)}
-	},
-	"date-asctime": func(now time.Time, wait, skew time.Duration) []string {
-		return []string{now.Add(wait + skew).UTC().Format(time.ANSIC)}
-	},
+	"":             literal(),
+	"absent":       literal(),
+	"delta":        func(_ time.Time, wait, _ time.Duration) []string { return []string{strconv.Itoa(Seconds(wait))} },
+	"zero":         literal("0"),
+	"date":         date(http.TimeFormat),
+	"date-rfc850":  date("Monday, 02-Jan-06 15:04:05 GMT"),
+	"date-asctime": date(time.ANSIC),
+	"date-zone":    date(time.RFC1123Z),
 	"date-past": func(now time.Time, _, skew time.Duration) []string {
 		return []string{now.Add(skew - time.Hour).UTC().Format(http.TimeFormat)}
-	},
-	"date-zone": func(now time.Time, wait, skew time.Duration) []string {
-		return []string{now.Add(wait + skew).UTC().Format(time.RFC1123Z)}
 	},
 	"float":    literal("1.5"),
 	"negative": literal("-3"),
@@ -44,14 +35,20 @@ var retryModes = map[string]func(now time.Time, wait, skew time.Duration) []stri
 }
 
 func literal(values ...string) func(time.Time, time.Duration, time.Duration) []string {
-	return func(time.Time, time.Duration, time.Duration) []string { return slices.Clone(values) }
+	return func(time.Time, time.Duration, time.Duration) []string { return values }
+}
+
+func date(layout string) func(time.Time, time.Duration, time.Duration) []string {
+	return func(now time.Time, wait, skew time.Duration) []string {
+		return []string{now.Add(wait + skew).UTC().Format(layout)}
+	}
 }
 
 // Seconds returns whole seconds, rounded up.
 func Seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
 
-// RetryAfterModes returns the names of the ways to fill a Retry-After header.
-// "date" together with the fault "date_skew" sends a date beside a wrong Date.
+// RetryAfterModes returns the names of the ways to fill a Retry-After header. "date" together with the fault
+// "date_skew" sends a date beside a wrong Date.
 func RetryAfterModes() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(retryModes)), func(m string) bool { return m == "" })
 }

@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// Scenario is what goes wrong, and when. Times count from the moment at which it
-// is applied.
+// Scenario is what goes wrong, and when. Times count from the moment at which it is applied.
 type Scenario struct {
 	Name          string   `json:"name,omitempty"`
 	Limits        string   `json:"limits,omitempty"`         // text of ParseLimits; "" keeps the limits in force
@@ -59,8 +58,7 @@ type Action struct {
 
 const maxScenario = 1 << 20 // bytes
 
-// ReadScenario reads one scenario in JSON. An unknown field, a bad value and text
-// after the object are errors.
+// ReadScenario reads one scenario in JSON. An unknown field, a bad value and text after the object are errors.
 func ReadScenario(r io.Reader) (Scenario, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxScenario+1))
 	if err != nil {
@@ -81,8 +79,8 @@ func ReadScenario(r io.Reader) (Scenario, error) {
 	return s, s.Validate()
 }
 
-// Join returns s with the faults of another scenario added. The other's limits
-// and renumbering replace those of s where it has them.
+// Join returns s with the faults of another scenario added. The other's limits and renumbering replace those of s
+// where it has them.
 func (s Scenario) Join(other Scenario) Scenario {
 	s.Faults = append(s.Faults[:len(s.Faults):len(s.Faults)], other.Faults...)
 	if other.Limits != "" {
@@ -109,8 +107,7 @@ func (s Scenario) End() (end time.Duration, ok bool) {
 	return end, true
 }
 
-// At returns the labels of the faults in force at a moment, "normal" if there is
-// none.
+// At returns the labels of the faults in force at a moment, "normal" if there is none.
 func (s Scenario) At(at time.Duration) string {
 	var labels []string
 	for i := range s.Faults {
