@@ -52,15 +52,14 @@ func (p *process) begin() {
 
 // wait records whether a request waits or is on the wire.
 func (r *request) wait(is bool) {
-	if r.waiting == is {
-		return
+	t := &r.process.world.timeline
+	switch {
+	case is && !r.waiting:
+		t.present.Waiting++
+	case !is && r.waiting:
+		t.present.Waiting--
 	}
 	r.waiting = is
-	if is {
-		r.process.world.timeline.waiting++
-	} else {
-		r.process.world.timeline.waiting--
-	}
 }
 
 // enter lets a request ask for a permit, or queues it behind the others of its process.
@@ -126,11 +125,15 @@ func (r *request) ask() {
 
 // sleep plans what comes after a wait.
 func (r *request) sleep(d time.Duration, counts bool, then func()) {
-	w := r.process.world
+	r.parkedAt, r.counts, r.ready = r.process.world.clock.now, counts, then
+	r.riseAfter(d)
+}
+
+// riseAfter plans the end of the present wait; it takes the place of an earlier plan.
+func (r *request) riseAfter(d time.Duration) {
 	r.nap++
 	nap := r.nap
-	r.parkedAt, r.counts, r.ready = w.clock.now, counts, then
-	w.clock.plan(d, func() {
+	r.process.world.clock.plan(d, func() {
 		if r.nap == nap {
 			r.rise()
 		}
@@ -152,13 +155,7 @@ func (r *request) rise() {
 func (p *process) wake(who func(*request) bool) {
 	for _, r := range p.parked {
 		if who(r) {
-			r.nap++
-			nap := r.nap
-			p.world.clock.plan(0, func() {
-				if r.nap == nap {
-					r.rise()
-				}
-			})
+			r.riseAfter(0)
 		}
 	}
 }
@@ -171,7 +168,7 @@ func (r *request) send() {
 	r.wait(false)
 	r.ticket, r.departed = 0, w.clock.now
 	p.share.Sent++
-	w.timeline.sent++
+	w.timeline.present.Sent++
 	w.grants.add(w.clock.now)
 	way := time.Duration((0.25 + 0.5*w.chance.Float64()) * float64(w.config.Latency.Mean()))
 	w.clock.plan(way, func() {
@@ -204,7 +201,8 @@ func (r *request) answered(a answer) {
 	switch {
 	case e.Outcome == ratelimit.OK:
 		p.share.Good++
-		r.end()
+		r.wait(false)
+		w.clock.plan(0, p.begin)
 	case e.Outcome.Retryable() && r.attempt <= p.tuning.MaxRetries:
 		r.retry(e.Outcome)
 	default:
@@ -251,17 +249,11 @@ func (r *request) retry(after ratelimit.Outcome) {
 func (r *request) giveUp(until time.Time) {
 	w := r.process.world
 	r.process.share.Failed++
-	w.timeline.failed++
+	w.timeline.present.Failed++
 	rest := time.Second
 	if !until.IsZero() {
 		rest = min(max(until.Sub(w.now().Wall), rest), time.Minute)
 	}
 	r.wait(false)
 	w.clock.plan(rest, r.process.begin)
-}
-
-// end ends an item with success.
-func (r *request) end() {
-	r.wait(false)
-	r.process.world.clock.plan(0, r.process.begin)
 }

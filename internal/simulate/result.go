@@ -67,10 +67,9 @@ type timeline struct {
 	world *world
 	step  time.Duration
 	steps []Step
-	begun time.Duration // the present step
 
-	sent, good, throttled, errors, failed int
-	waiting                               int
+	begun   time.Duration // when the present step began
+	present Step          // what it has counted so far
 }
 
 // until closes the steps that end at a moment or before it.
@@ -81,24 +80,21 @@ func (t *timeline) until(at time.Duration) {
 		if end > at || end <= t.begun {
 			return
 		}
-		g := w.snapshot.Gauges(&w.processes[0].tuning)
-		t.steps = append(t.steps, Step{
-			At: end, Phase: w.config.Scenario.At(t.begun), State: g.State, Rate: g.Rate,
-			Sent: t.sent, Good: t.good, Throttled: t.throttled, Errors: t.errors, Failed: t.failed, Waiting: t.waiting,
-		})
-		t.begun = end
-		t.sent, t.good, t.throttled, t.errors, t.failed = 0, 0, 0, 0, 0
+		g, s := w.snapshot.Gauges(&w.processes[0].tuning), t.present
+		s.At, s.Phase, s.State, s.Rate = end, w.config.Scenario.At(t.begun), g.State, g.Rate
+		t.steps = append(t.steps, s)
+		t.begun, t.present = end, Step{Waiting: s.Waiting}
 	}
 }
 
 func (t *timeline) answered(o ratelimit.Outcome) {
 	switch o {
 	case ratelimit.OK:
-		t.good++
+		t.present.Good++
 	case ratelimit.Throttled:
-		t.throttled++
+		t.present.Throttled++
 	case ratelimit.Server, ratelimit.Network, ratelimit.Client, ratelimit.Misconfigured:
-		t.errors++
+		t.present.Errors++
 	case ratelimit.Cancelled:
 	}
 }
