@@ -1,6 +1,7 @@
 package tmdb
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -68,23 +69,19 @@ func (c *Client) TVComplete(ctx context.Context, id int, o DetailOptions) (*TVDe
 // add takes over what a further request appended.
 func (d *TVDetails) add(more *TVDetails) {
 	for n, season := range more.AppendedSeasons {
-		if d.AppendedSeasons == nil {
-			d.AppendedSeasons = make(map[int]*Season)
-		}
-		d.AppendedSeasons[n] = season
+		d.appendSeason(n, season)
 	}
-	if more.AlternativeTitles != nil {
-		d.AlternativeTitles = more.AlternativeTitles
+	d.AlternativeTitles = cmp.Or(more.AlternativeTitles, d.AlternativeTitles)
+	d.Translations = cmp.Or(more.Translations, d.Translations)
+	d.ExternalIDs = cmp.Or(more.ExternalIDs, d.ExternalIDs)
+	d.EpisodeGroups = cmp.Or(more.EpisodeGroups, d.EpisodeGroups)
+}
+
+func (d *TVDetails) appendSeason(n int, season *Season) {
+	if d.AppendedSeasons == nil {
+		d.AppendedSeasons = make(map[int]*Season)
 	}
-	if more.Translations != nil {
-		d.Translations = more.Translations
-	}
-	if more.ExternalIDs != nil {
-		d.ExternalIDs = more.ExternalIDs
-	}
-	if more.EpisodeGroups != nil {
-		d.EpisodeGroups = more.EpisodeGroups
-	}
+	d.AppendedSeasons[n] = season
 }
 
 func dedupe(items []string) []string {

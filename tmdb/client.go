@@ -1,6 +1,7 @@
 package tmdb
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -90,10 +91,10 @@ func New(o Options) (*Client, error) {
 		return nil, err
 	}
 	token, key := strings.TrimSpace(o.Token), strings.TrimSpace(o.APIKey)
-	if !sendable(token) {
+	switch {
+	case !sendable(token):
 		return nil, &ArgumentError{Field: "Token", Reason: "has characters that no token has (spaces, quotes, control characters?)"}
-	}
-	if !sendable(key) {
+	case !sendable(key):
 		return nil, &ArgumentError{Field: "APIKey", Reason: "has characters that no key has (spaces, quotes, control characters?)"}
 	}
 	hc := http.Client{Timeout: defaultTimeout}
@@ -105,14 +106,10 @@ func New(o Options) (*Client, error) {
 	if hc.CheckRedirect == nil {
 		hc.CheckRedirect = CheckRedirect
 	}
-	ua := o.UserAgent
-	if ua == "" {
-		ua = defaultUserAgent
-	}
 	return &Client{
 		base:          base,
 		http:          &hc,
-		userAgent:     ua,
+		userAgent:     cmp.Or(o.UserAgent, defaultUserAgent),
 		credential:    func() (string, string) { return token, key },
 		onUndecodable: o.OnUndecodable,
 	}, nil

@@ -1,6 +1,7 @@
 package tmdb
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -101,18 +102,17 @@ var (
 
 // sameID checks that an entry is the one that was asked for.
 func sameID(got int, asked string) error {
-	switch {
-	case got <= 0:
+	if got <= 0 {
 		return errNoID
-	case !sameNumber(got, asked):
+	}
+	return sameNumber(got, asked)
+}
+
+func sameNumber(got int, asked string) error {
+	if n, err := strconv.Atoi(asked); err != nil || n != got {
 		return errOtherID
 	}
 	return nil
-}
-
-func sameNumber(got int, asked string) bool {
-	n, err := strconv.Atoi(asked)
-	return err == nil && n == got
 }
 
 // row is an element of a list, with an id of its own.
@@ -120,10 +120,7 @@ type row interface{ rowID() int }
 
 // listWithIDs checks that a list is there, and that each of its rows has a positive id.
 func listWithIDs[T row](rows []T) error {
-	if rows == nil {
-		return errNoList
-	}
-	return haveIDs(rows)
+	return cmp.Or(listOrError(rows), haveIDs(rows))
 }
 
 func haveIDs[T row](rows []T) error {

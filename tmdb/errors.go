@@ -175,10 +175,8 @@ func (e *Error) keyRefused() bool {
 		return false
 	case e.HTTPStatus == http.StatusUnauthorized:
 		return true
-	case e.HTTPStatus == http.StatusForbidden || e.HTTPStatus < 300:
-		return slices.Contains(credentialCodes, e.Code)
 	}
-	return false
+	return (e.HTTPStatus == http.StatusForbidden || e.HTTPStatus < 300) && slices.Contains(credentialCodes, e.Code)
 }
 
 // looksLikeKey reports whether the Bearer value has the form of a v3 key, 32 hexadecimal digits. A token is a JWT,

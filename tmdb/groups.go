@@ -1,6 +1,7 @@
 package tmdb
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 )
@@ -46,10 +47,7 @@ type EpisodeGroups struct {
 }
 
 func (g *EpisodeGroups) check(ids []string) error {
-	if err := sameID(g.ID, ids[0]); err != nil {
-		return err
-	}
-	return listOrError(g.Results)
+	return cmp.Or(sameID(g.ID, ids[0]), listOrError(g.Results))
 }
 
 // GroupEpisode is an episode in a group: its own season and number, and its place in the part.
@@ -82,7 +80,7 @@ func (g *EpisodeGroup) check(ids []string) error {
 
 // EpisodeGroups calls GET /3/tv/{id}/episode_groups.
 func (c *Client) EpisodeGroups(ctx context.Context, id int) (*EpisodeGroups, *Response, error) {
-	return fetch[EpisodeGroups](ctx, c, fmt.Sprintf("/tv/%d/episode_groups", id), newQuery().id("id", id))
+	return fetch[EpisodeGroups](ctx, c, fmt.Sprintf("/tv/%d/episode_groups", id), newQuery().id(id))
 }
 
 // EpisodeGroup calls GET /3/tv/episode_group/{id}.

@@ -52,5 +52,5 @@ func (d *MovieDetails) check(ids []string) error { return sameID(d.ID, ids[0]) }
 
 // Movie calls GET /3/movie/{id}.
 func (c *Client) Movie(ctx context.Context, id int, o DetailOptions) (*MovieDetails, *Response, error) {
-	return fetch[MovieDetails](ctx, c, fmt.Sprintf("/movie/%d", id), o.query().id("id", id))
+	return fetch[MovieDetails](ctx, c, fmt.Sprintf("/movie/%d", id), o.query().id(id))
 }

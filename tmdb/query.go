@@ -1,6 +1,8 @@
 package tmdb
 
 import (
+	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -85,27 +87,23 @@ func (q *query) required(field, name, value string) *query {
 	return q.set(name, value)
 }
 
-// year takes 1000 to 9999; 0 sends nothing.
-func (q *query) year(field, name string, year int) *query {
+// within takes a number in a range; 0 sends nothing.
+func (q *query) within(field, name string, n, low, high int) *query {
 	switch {
-	case year == 0:
+	case n == 0:
 		return q
-	case year < 1000 || year > 9999:
-		return q.refuse(field, "must be 1000 to 9999")
+	case n < low || n > high:
+		return q.refuse(field, fmt.Sprintf("must be %d to %d", low, high))
 	}
-	return q.set(name, strconv.Itoa(year))
+	return q.set(name, strconv.Itoa(n))
 }
 
-// page takes 1 to 500, beyond which TMDB answers 400 (code 22); 0 sends nothing.
-func (q *query) page(page int) *query {
-	switch {
-	case page == 0:
-		return q
-	case page < 1 || page > 500:
-		return q.refuse("Page", "must be 1 to 500")
-	}
-	return q.set("page", strconv.Itoa(page))
+func (q *query) year(field, name string, year int) *query {
+	return q.within(field, name, year, 1000, 9999)
 }
+
+// page takes what TMDB takes: beyond it the answer is 400 (code 22).
+func (q *query) page(page int) *query { return q.within("Page", "page", page, 1, 500) }
 
 func (q *query) flag(name string, on bool) *query {
 	if on {
@@ -139,9 +137,9 @@ func (q *query) appends(items []string) *query {
 }
 
 // id refuses a number that cannot be an id; the caller puts it into the path.
-func (q *query) id(field string, id int) *query {
+func (q *query) id(id int) *query {
 	if id <= 0 {
-		return q.refuse(field, "must be positive")
+		return q.refuse("id", "must be positive")
 	}
 	return q
 }
@@ -172,23 +170,13 @@ func isWord(r rune) bool {
 // "season/1,season/2" into "season%2F1%2Cseason%2F2", and TMDB was reported to drop such items. Its characters were
 // checked by appends.
 func (q *query) encode() string {
-	names := make([]string, 0, len(q.values))
-	for name := range q.values {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	var b strings.Builder
-	for _, name := range names {
-		if b.Len() > 0 {
-			b.WriteByte('&')
+	var pairs []string
+	for _, name := range slices.Sorted(maps.Keys(q.values)) {
+		value := q.values[name]
+		if name != appendParameter {
+			value = url.QueryEscape(value)
 		}
-		b.WriteString(name)
-		b.WriteByte('=')
-		if name == appendParameter {
-			b.WriteString(q.values[name])
-		} else {
-			b.WriteString(url.QueryEscape(q.values[name]))
-		}
+		pairs = append(pairs, name+"="+value)
 	}
-	return b.String()
+	return strings.Join(pairs, "&")
 }

@@ -1,6 +1,7 @@
 package tmdb
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 )
@@ -27,10 +28,7 @@ func (e *Episode) check(ids []string) error {
 	if e.ID <= 0 {
 		return errNoID
 	}
-	if !sameNumber(e.SeasonNumber, ids[1]) || !sameNumber(e.EpisodeNumber, ids[2]) {
-		return errOtherID
-	}
-	return nil
+	return cmp.Or(sameNumber(e.SeasonNumber, ids[1]), sameNumber(e.EpisodeNumber, ids[2]))
 }
 
 // Season is a season with its episodes, in TMDB's order.
@@ -48,21 +46,18 @@ type Season struct {
 }
 
 func (s *Season) check(ids []string) error {
-	if !sameNumber(s.SeasonNumber, ids[1]) {
-		return errOtherID
-	}
-	return listOrError(s.Episodes)
+	return cmp.Or(sameNumber(s.SeasonNumber, ids[1]), listOrError(s.Episodes))
 }
 
 // Season calls GET /3/tv/{id}/season/{number}. Season 0 holds the specials.
 func (c *Client) Season(ctx context.Context, id, number int, o DetailOptions) (*Season, *Response, error) {
-	q := o.query().id("id", id).number("season", number)
+	q := o.query().id(id).number("season", number)
 	return fetch[Season](ctx, c, fmt.Sprintf("/tv/%d/season/%d", id, number), q)
 }
 
 // Episode calls GET /3/tv/{id}/season/{season}/episode/{episode}. The episode is TMDB's own number inside that
 // season.
 func (c *Client) Episode(ctx context.Context, id, season, episode int, o DetailOptions) (*Episode, *Response, error) {
-	q := o.query().id("id", id).number("season", season).number("episode", episode)
+	q := o.query().id(id).number("season", season).number("episode", episode)
 	return fetch[Episode](ctx, c, fmt.Sprintf("/tv/%d/season/%d/episode/%d", id, season, episode), q)
 }

@@ -1,6 +1,7 @@
 package tmdb
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -55,10 +56,7 @@ func (a *AlternativeTitles) UnmarshalJSON(body []byte) error {
 }
 
 func (a *AlternativeTitles) check(ids []string) error {
-	if err := sameID(a.ID, ids[0]); err != nil {
-		return err
-	}
-	return listOrError(a.Results)
+	return cmp.Or(sameID(a.ID, ids[0]), listOrError(a.Results))
 }
 
 // TranslationData is the text of one translation; whatever is not translated is "".
@@ -72,10 +70,7 @@ type TranslationData struct {
 
 // Label returns the translated name or title, whichever there is.
 func (d TranslationData) Label() string {
-	if d.Name != "" {
-		return d.Name
-	}
-	return d.Title
+	return cmp.Or(d.Name, d.Title)
 }
 
 // Translation is one locale's translation.
@@ -94,10 +89,7 @@ type Translations struct {
 }
 
 func (t *Translations) check(ids []string) error {
-	if err := sameID(t.ID, ids[0]); err != nil {
-		return err
-	}
-	return listOrError(t.Translations)
+	return cmp.Or(sameID(t.ID, ids[0]), listOrError(t.Translations))
 }
 
 // ExternalIDs is where else an entry is listed; "" and 0 where it is not. ID is 0 where it was appended.
@@ -118,15 +110,15 @@ func (e *ExternalIDs) check(ids []string) error { return sameID(e.ID, ids[0]) }
 
 // AlternativeTitles calls GET /3/{kind}/{id}/alternative_titles.
 func (c *Client) AlternativeTitles(ctx context.Context, kind Kind, id int) (*AlternativeTitles, *Response, error) {
-	return fetch[AlternativeTitles](ctx, c, entryPath(kind, id, AppendAlternativeTitles), newQuery().kind(kind).id("id", id))
+	return fetch[AlternativeTitles](ctx, c, entryPath(kind, id, AppendAlternativeTitles), newQuery().kind(kind).id(id))
 }
 
 // Translations calls GET /3/{kind}/{id}/translations.
 func (c *Client) Translations(ctx context.Context, kind Kind, id int) (*Translations, *Response, error) {
-	return fetch[Translations](ctx, c, entryPath(kind, id, AppendTranslations), newQuery().kind(kind).id("id", id))
+	return fetch[Translations](ctx, c, entryPath(kind, id, AppendTranslations), newQuery().kind(kind).id(id))
 }
 
 // ExternalIDs calls GET /3/{kind}/{id}/external_ids.
 func (c *Client) ExternalIDs(ctx context.Context, kind Kind, id int) (*ExternalIDs, *Response, error) {
-	return fetch[ExternalIDs](ctx, c, entryPath(kind, id, AppendExternalIDs), newQuery().kind(kind).id("id", id))
+	return fetch[ExternalIDs](ctx, c, entryPath(kind, id, AppendExternalIDs), newQuery().kind(kind).id(id))
 }

@@ -130,10 +130,7 @@ func (d *TVDetails) UnmarshalJSON(body []byte) error {
 		if season == nil || season.Episodes == nil {
 			continue // null, or an error object in its place
 		}
-		if d.AppendedSeasons == nil {
-			d.AppendedSeasons = make(map[int]*Season)
-		}
-		d.AppendedSeasons[number] = season
+		d.appendSeason(number, season)
 	}
 	return nil
 }
@@ -155,5 +152,5 @@ func (o DetailOptions) query() *query {
 // TV calls GET /3/tv/{id}. More than MaxAppends items to append are an *ArgumentError; TVComplete makes several
 // requests of them.
 func (c *Client) TV(ctx context.Context, id int, o DetailOptions) (*TVDetails, *Response, error) {
-	return fetch[TVDetails](ctx, c, fmt.Sprintf("/tv/%d", id), o.query().id("id", id))
+	return fetch[TVDetails](ctx, c, fmt.Sprintf("/tv/%d", id), o.query().id(id))
 }

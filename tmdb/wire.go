@@ -43,7 +43,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := w.next.RoundTrip(req)
 	if err != nil {
 		if config, ok := asConfigError(req.URL.Host, err); ok {
-			return nil, config
+			err = config
 		}
 		return nil, err
 	}
