@@ -27,9 +27,7 @@ func Explain(err error) (report.Code, string) {
 		garbled      *tmdb.DecodeError
 		blocked      *ratelimit.BlockedError
 		budget       *ratelimit.BudgetError
-		netErr       net.Error
 		opErr        *net.OpError
-		dns          *net.DNSError
 	)
 	switch {
 	case errors.As(err, &unauthorized):
@@ -57,7 +55,7 @@ func Explain(err error) (report.Code, string) {
 		return report.CodeNotFound, plain(err)
 	case errors.As(err, new(*fs.PathError)), errors.As(err, new(*os.SyscallError)) && !errors.As(err, &opErr):
 		return report.CodeUnreadable, plain(err)
-	case errors.As(err, &dns), errors.As(err, &opErr), errors.As(err, &netErr), isTransferError(err):
+	case errors.As(err, new(net.Error)), isTransferError(err):
 		return report.CodeNetwork, plain(err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return report.CodeRequestTimeout, plain(err)

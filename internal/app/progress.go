@@ -56,7 +56,7 @@ func (a *App) Progress() Progress {
 	if p.Wait.Why == ratelimit.WhyPause {
 		p.Wait.Status = o.paused
 	}
-	if reach(p.Wait.Why) == 0 && o.shared.On() {
+	if reach[p.Wait.Why] == 0 && o.shared.On() {
 		p.Wait = o.shared
 	}
 	p.Others = o.others > 1
@@ -89,18 +89,15 @@ func (a *App) Look() {
 
 // sharedWait is what holds up every process, as the shared state has it.
 func sharedWait(st ratelimit.Status) Wait {
-	w := Wait{Cause: st.Cause, State: st.State, Until: st.Until}
 	switch {
 	case st.State == ratelimit.CacheOnly:
-		w.Why = ratelimit.WhyCacheOnly
+		return Wait{Why: ratelimit.WhyCacheOnly, Cause: st.Cause, State: st.State, Until: st.Until}
 	case st.State == ratelimit.Sleep:
-		w.Why = ratelimit.WhySleep
+		return Wait{Why: ratelimit.WhySleep, Cause: st.Cause, State: st.State, Until: st.Until}
 	case st.PauseUntil.After(st.At):
-		w.Why, w.Cause, w.Until = ratelimit.WhyPause, ratelimit.ReasonPause, st.PauseUntil
-	default:
-		return Wait{}
+		return Wait{Why: ratelimit.WhyPause, Cause: ratelimit.ReasonPause, State: st.State, Until: st.PauseUntil}
 	}
-	return w
+	return Wait{}
 }
 
 // gravest picks of several waits the one that says most about all of them: what holds everybody up before what
@@ -110,23 +107,12 @@ func gravest(waiting []ratelimit.WaitInfo) Wait {
 		return Wait{}
 	}
 	w := slices.MaxFunc(waiting, func(a, b ratelimit.WaitInfo) int {
-		return cmp.Or(cmp.Compare(reach(a.Why), reach(b.Why)), a.Until.Compare(b.Until))
+		return cmp.Or(cmp.Compare(reach[a.Why], reach[b.Why]), a.Until.Compare(b.Until))
 	})
 	return Wait{Why: w.Why, Cause: w.Cause, State: w.State, Until: w.Until}
 }
 
 // reach orders waits by how much they hold up.
-func reach(w ratelimit.Why) int {
-	switch w {
-	case ratelimit.WhyCacheOnly:
-		return 5
-	case ratelimit.WhySleep:
-		return 4
-	case ratelimit.WhyPause:
-		return 3
-	case ratelimit.WhyBackoff:
-		return 1
-	case ratelimit.WhyNothing, ratelimit.WhySlot, ratelimit.WhyToken, ratelimit.WhyCeiling, ratelimit.WhyTurn, ratelimit.WhyBudget:
-	}
-	return 0
+var reach = map[ratelimit.Why]int{
+	ratelimit.WhyCacheOnly: 5, ratelimit.WhySleep: 4, ratelimit.WhyPause: 3, ratelimit.WhyBackoff: 1,
 }

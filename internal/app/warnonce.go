@@ -15,8 +15,7 @@ type warnOnce struct {
 // first reports whether a warning's cause is new: the failing of a file, where there is one, else the text.
 func (w *warnOnce) first(err error) bool {
 	cause := err.Error()
-	var file *fs.PathError
-	if errors.As(err, &file) {
+	if file, ok := errors.AsType[*fs.PathError](err); ok {
 		cause = file.Error()
 	}
 	w.mu.Lock()
