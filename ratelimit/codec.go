@@ -342,10 +342,17 @@ func (c *codec) uint64(v *uint64) {
 
 func (c *codec) int64(v *int64) {
 	if !c.reading {
-		c.b = binary.AppendVarint(c.b, *v)
+		switch x := uint64(*v<<1) ^ uint64(*v>>63); { // as binary.AppendVarint
+		case x < 1<<7: // most numbers are small
+			c.b = append(c.b, byte(x))
+		case x < 1<<14: // most records
+			c.b = append(c.b, byte(x)|0x80, byte(x>>7))
+		default:
+			c.b = binary.AppendUvarint(c.b, x)
+		}
 		return
 	}
-	if len(c.b) > 0 && c.b[0] < 0x80 { // most numbers are small
+	if len(c.b) > 0 && c.b[0] < 0x80 {
 		x := c.b[0]
 		*v = int64(x>>1) ^ -int64(x&1)
 		c.b = c.b[1:]

@@ -49,10 +49,7 @@ func (w *window) add(now Stamp, o Outcome, t *Tuning) {
 	for drop < len(w.records) && w.records[drop].at <= oldest {
 		drop++
 	}
-	if drop > 0 {
-		w.records = w.records[:copy(w.records, w.records[drop:])]
-	}
-	w.records = append(w.records, record{millis(now), o})
+	w.records = append(w.records[drop:], record{millis(now), o})
 }
 
 // counts counts the answers that are both younger than Tuning.Window and among
@@ -60,11 +57,21 @@ func (w *window) add(now Stamp, o Outcome, t *Tuning) {
 func (w *window) counts(now Stamp, t *Tuning) Counts {
 	oldest := millis(now) - t.Window.Milliseconds()
 	first := max(len(w.records)-t.WindowRecords, 0)
-	var n [Misconfigured + 1]int
+	var c Counts
 	for i := len(w.records) - 1; i >= first && w.records[i].at > oldest; i-- {
-		n[w.records[i].outcome]++
+		switch w.records[i].outcome {
+		case OK:
+			c.OK++
+		case Throttled:
+			c.Throttled++
+		case Server:
+			c.Server++
+		case Network:
+			c.Network++
+		case Client, Cancelled, Misconfigured: // are not recorded
+		}
 	}
-	return Counts{OK: n[OK], Throttled: n[Throttled], Server: n[Server], Network: n[Network]}
+	return c
 }
 
 // newest counts the same, of the newest n at most.
