@@ -92,7 +92,7 @@ func (c *call) acquire(ctx context.Context) (*Permit, error) {
 // enter waits for a place among the requests of this process that may ask.
 func (c *call) enter(ctx context.Context, p *place) error {
 	l := c.l
-	if l.gate.join(p, time.Now()) {
+	if l.gate.join(p) {
 		return nil
 	}
 	for {
@@ -105,7 +105,7 @@ func (c *call) enter(ctx context.Context, p *place) error {
 		if err := c.nap(ctx, nap, counts, p.ready, nil); err != nil {
 			return err
 		}
-		if l.gate.admitted(p, time.Now()) {
+		if l.gate.admitted(p) {
 			return nil
 		}
 		if counts && c.left() <= 0 {
@@ -124,8 +124,8 @@ type asking struct {
 	w     wait
 }
 
-// try is a step: one ask.
-func (q *asking) try(at Instant, s *Snapshot, t *Tuning) (Transition, bool, error) {
+// step is one ask.
+func (q *asking) step(at Instant, s *Snapshot, t *Tuning) (Transition, bool, error) {
 	if q.c.l.closed.Load() {
 		return Transition{}, false, ErrClosed
 	}
@@ -142,7 +142,9 @@ func (q *asking) try(at Instant, s *Snapshot, t *Tuning) (Transition, bool, erro
 func (c *call) queue(ctx context.Context, reserved bool) (Grant, error) {
 	l := c.l
 	l.reap(ctx, reapAlways, c.patience())
-	q := &asking{c: c, ask: Ask{Owner: l.owner, Hold: c.hold, Reserved: reserved}}
+	q := askings.Get().(*asking)
+	defer askings.Put(q)
+	*q = asking{c: c, ask: Ask{Owner: l.owner, Hold: c.hold, Reserved: reserved}}
 	kept := false
 	defer func() {
 		if !kept { // also when a hook panics
@@ -157,10 +159,10 @@ func (c *call) queue(ctx context.Context, reserved bool) (Grant, error) {
 
 func (q *asking) wait(ctx context.Context) error {
 	c, l, g := q.c, q.c.l, &q.g
-	try, lastChance := q.try, true
+	lastChance := true
 	for {
 		freed, moved := l.freed.mark(), l.moved.mark()
-		if err := q.update(ctx, try); err != nil {
+		if err := q.update(ctx); err != nil {
 			return err
 		}
 		q.ask.Ticket = g.Ticket
@@ -172,7 +174,8 @@ func (q *asking) wait(ctx context.Context) error {
 				lastChance = false
 				continue
 			}
-			return &q.spent
+			spent := q.spent
+			return &spent
 		case g.Refused:
 			return g.blocked()
 		}
@@ -204,11 +207,11 @@ func (q *asking) wait(ctx context.Context) error {
 func (c *call) patience() time.Duration { return max(c.left(), moment) }
 
 // update makes a step. Waiting for the store ends with max-wait.
-func (q *asking) update(ctx context.Context, step step) (err error) {
+func (q *asking) update(ctx context.Context) (err error) {
 	c := q.c
-	bounded, cancel := context.WithTimeout(ctx, c.patience())
-	defer cancel()
-	q.now, err = c.l.do(bounded, step)
+	bounded := deadline{Context: ctx, at: time.Now().Add(c.patience())}
+	defer bounded.cancel()
+	q.now, err = c.l.do(&bounded, q)
 	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 		err = &AcquireTimeoutError{Waited: c.soFar(), Why: WhyTurn, State: State(c.l.state.Load())}
 	}

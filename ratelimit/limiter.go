@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -164,24 +165,35 @@ func (p *Permit) leave() {
 
 func (l *Limiter) record(p *Permit, e Event) {
 	defer p.leave() // if a hook panics
-	r := Report{Owner: l.owner, Pass: p.pass, Event: e, Draw: l.draw()}
-	r.KeepBudget = e.Status == 0 && p.booked && p.reservation.put()
-	var out Recorded
-	seen, err := l.do(context.Background(), func(at Instant, s *Snapshot, t *Tuning) (Transition, bool, error) {
-		r.Tuning = t
-		out = s.Record(at, r)
-		if l.closed.Load() {
-			s.part(l.owner)
-		}
-		return out.Transition, out.Moved, nil
-	})
+	a := answerings.Get().(*answering)
+	defer answerings.Put(a)
+	*a = answering{l: l, report: Report{Owner: l.owner, Pass: p.pass, Event: e, Draw: l.draw()}}
+	a.report.KeepBudget = e.Status == 0 && p.booked && p.reservation.put()
+	seen, err := l.do(context.Background(), a)
 	p.leave()
 	if err != nil {
 		l.warn(fmt.Errorf("record answer: %w", err))
 	}
 	if l.hooks.OnAnswer != nil {
-		l.hooks.OnAnswer(Answer{Event: e, Late: out.Late, Pause: out.Pause, Gauges: seen.gauges})
+		l.hooks.OnAnswer(Answer{Event: e, Late: a.out.Late, Pause: a.out.Pause, Gauges: seen.gauges})
 	}
+}
+
+// answering is the end of a request.
+type answering struct {
+	l      *Limiter
+	report Report
+	out    Recorded
+}
+
+func (a *answering) step(at Instant, s *Snapshot, t *Tuning) (Transition, bool, error) {
+	r := a.report
+	r.Tuning = t
+	a.out = s.Record(at, r)
+	if a.l.closed.Load() {
+		s.part(r.Owner)
+	}
+	return a.out.Transition, a.out.Moved, nil
 }
 
 // seen is what an update has found.
@@ -190,23 +202,37 @@ type seen struct {
 	gauges Gauges // only if somebody is told
 }
 
-// step changes the snapshot with the tuning in force and returns the transition that it has made, if any. It may be
-// called several times; its last call counts.
-type step func(Instant, *Snapshot, *Tuning) (Transition, bool, error)
+// stepper changes the snapshot with the tuning in force and returns the transition that it has made, if any. Its step
+// may be called several times; the last call counts.
+type stepper interface {
+	step(Instant, *Snapshot, *Tuning) (Transition, bool, error)
+}
+
+// What every request needs is used again: to allocate it takes as long as all the rest.
+var (
+	updates = sync.Pool{New: func() any {
+		u := new(update)
+		u.run = u.apply
+		return u
+	}}
+	askings    = sync.Pool{New: func() any { return new(asking) }}
+	answerings = sync.Pool{New: func() any { return new(answering) }}
+)
 
 // update is a step on its way through the store.
 type update struct {
 	seen
-	l     *Limiter
-	step  step
-	t     *tuned
-	tr    Transition
-	moved bool
+	l       *Limiter
+	stepper stepper
+	run     func(Instant, *Snapshot) error // apply
+	t       *tuned
+	tr      Transition
+	moved   bool
 }
 
-func (u *update) run(at Instant, s *Snapshot) (err error) {
+func (u *update) apply(at Instant, s *Snapshot) (err error) {
 	u.t = u.l.tune(at, s)
-	if u.tr, u.moved, err = u.step(at, s, &u.t.Tuning); err != nil {
+	if u.tr, u.moved, err = u.stepper.step(at, s, &u.t.Tuning); err != nil {
 		return err
 	}
 	u.state = s.machine.state
@@ -217,8 +243,10 @@ func (u *update) run(at Instant, s *Snapshot) (err error) {
 }
 
 // do makes one step with the snapshot and tells what it has changed.
-func (l *Limiter) do(ctx context.Context, step step) (seen, error) {
-	u := update{l: l, step: step}
+func (l *Limiter) do(ctx context.Context, step stepper) (seen, error) {
+	u := updates.Get().(*update)
+	defer updates.Put(u)
+	u.l, u.stepper = l, step
 	if err := l.store.Update(ctx, u.run); err != nil {
 		return seen{}, err
 	}

@@ -23,10 +23,12 @@ type place struct {
 }
 
 // join takes a place inside, or one in the queue. It reports whether it is inside.
-func (g *gate) join(p *place, now time.Time) bool {
+func (g *gate) join(p *place) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.expire(now)
+	if len(g.inside) >= g.limit {
+		g.expire(time.Now())
+	}
 	if len(g.inside) < g.limit && len(g.queue) == 0 {
 		g.inside = append(g.inside, p)
 		return true
@@ -37,10 +39,10 @@ func (g *gate) join(p *place, now time.Time) bool {
 }
 
 // admitted reports whether the place is inside by now.
-func (g *gate) admitted(p *place, now time.Time) bool {
+func (g *gate) admitted(p *place) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.expire(now)
+	g.expire(time.Now())
 	return slices.Contains(g.inside, p)
 }
 

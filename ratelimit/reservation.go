@@ -44,26 +44,33 @@ func (l *Limiter) Reserve(ctx context.Context, n int) (*Reservation, error) {
 }
 
 func (l *Limiter) reserve(ctx context.Context, r *Reservation, n int) (refused *BudgetError, err error) {
-	left := 0
-	_, err = l.do(ctx, func(at Instant, s *Snapshot, t *Tuning) (Transition, bool, error) {
-		refused, left = nil, 0
-		if l.closed.Load() {
-			return Transition{}, false, ErrClosed
-		}
-		if !t.Budget.On() {
-			return Transition{}, false, nil
-		}
-		now := s.advance(at)
-		if !s.reserve(now, s.join(now, l.owner, t), n, t) {
-			e := s.spent(t, n)
-			refused = &e
-			return Transition{}, false, nil
-		}
-		left = n
-		return Transition{}, false, nil
-	})
-	r.left = left
-	return refused, err
+	b := booking{l: l, n: n}
+	_, err = l.do(ctx, &b)
+	r.left = b.left
+	return b.refused, err
+}
+
+// booking books n requests.
+type booking struct {
+	l       *Limiter
+	n, left int
+	refused *BudgetError
+}
+
+func (b *booking) step(at Instant, s *Snapshot, t *Tuning) (tr Transition, moved bool, err error) {
+	b.left, b.refused = 0, nil
+	now := s.advance(at)
+	switch {
+	case b.l.closed.Load():
+		err = ErrClosed
+	case !t.Budget.On():
+	case s.reserve(now, s.join(now, b.l.owner, t), b.n, t):
+		b.left = b.n
+	default:
+		e := s.spent(t, b.n)
+		b.refused = &e
+	}
+	return tr, false, err
 }
 
 // spent is the error for n requests that do not fit.

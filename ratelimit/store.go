@@ -14,7 +14,7 @@ import (
 // Update is an atomic read-modify-write: it calls fn with the present moment and the current snapshot, and keeps what
 // fn made of it. fn is short; it does no I/O and does not call the store. It may be called several times, with
 // different snapshots, and its last call counts: so it sets its results anew each time and changes nothing else until
-// Update has returned. The snapshot must not be used after fn has returned.
+// Update has returned. The snapshot must not be used after fn has returned, and fn is not called after Update has.
 //
 // When fn returns an error nothing is kept and Update returns that error, but for [ErrUnchanged]. Update waits for
 // others until ctx ends.
