@@ -202,11 +202,11 @@ func optional[T any](c *codec, block *[]T, p **T, one func(*codec, *T)) {
 	}
 }
 
-// room returns n zero values of a block, or of a fresh one.
+// room returns n zero values of a block, or of a fresh one of twice its size.
 func room[T any](block *[]T, n int) []T {
 	start := len(*block)
 	if cap(*block)-start < n {
-		*block, start = make([]T, 0, max(n, 64)), 0
+		*block, start = make([]T, 0, max(n, 2*cap(*block))), 0
 	}
 	*block = (*block)[:start+n]
 	values := (*block)[start : start+n : start+n]
