@@ -39,19 +39,8 @@ func readAnswer(resp *http.Response, limit int64) (answer, error) {
 	return answer{status: resp.StatusCode, header: h, body: body}, nil
 }
 
-// fromEntry makes an answer of a stored one, and counts it.
+// fromEntry makes an answer of a stored one.
 func (t *Transport) fromEntry(e *Entry, from Source) answer {
-	c := &t.Store.count
-	switch from {
-	case Network:
-		c.network.Add(1)
-	case Revalidated:
-		c.revalidated.Add(1)
-	case Fresh:
-		c.fresh.Add(1)
-	case Stale:
-		c.stale.Add(1)
-	}
 	h := http.Header{"Content-Type": {"application/json;charset=utf-8"}}
 	if e.ETag != "" {
 		h.Set("ETag", e.ETag)

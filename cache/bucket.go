@@ -32,6 +32,10 @@ type Item struct {
 	ExpiresAt time.Time
 }
 
+func itemOf(key string, r record) Item {
+	return Item{Key: key, Value: r.payload, FetchedAt: r.fetched, ExpiresAt: r.expires}
+}
+
 // Bucket opens the name space called name: a lower-case letter, then letters, digits, '-' and '_', 32 in all.
 // "responses" and "meta" are taken.
 func (s *Store) Bucket(name string) (*Bucket, error) {
@@ -52,12 +56,10 @@ func (b *Bucket) Get(ctx context.Context, key string) (item Item, ok bool, err e
 func (b *Bucket) GetBatch(ctx context.Context, keys []string) ([]Item, error) {
 	recs, _, _, err := b.store.lookup(ctx, b.name, keys)
 	items := make([]Item, len(keys))
-	now := b.store.now()
 	for i, r := range recs {
-		if r.stamp == 0 || now.Sub(r.fetched) >= KeepLimit {
-			continue
+		if r.stamp != 0 {
+			items[i] = itemOf(keys[i], r)
 		}
-		items[i] = Item{Key: keys[i], Value: r.payload, FetchedAt: r.fetched, ExpiresAt: r.expires}
 	}
 	return items, err
 }
@@ -116,10 +118,6 @@ func (s *Store) entry(ctx context.Context, key string) (*Entry, sight, error) {
 	e, bad := entryOf(key, r)
 	if bad != nil {
 		s.damagedRecord(responses, key, bad)
-		return nil, saw, err
-	}
-	if !e.Usable(s.now(), KeepLimit) {
-		return nil, saw, err
 	}
 	return e, saw, err
 }

@@ -83,7 +83,6 @@ func (s *Store) claimLock(key string) *lockfile.Lock {
 // awaitClaim waits for a claim that somebody holds, and returns for how long it has. It gives up with errStopped when
 // the holder gives no sign of life for ClaimTimeout.
 func (s *Store) awaitClaim(ctx context.Context, lock *lockfile.Lock) (time.Duration, error) {
-	s.count.waits.Add(1)
 	s.awaiting.Add(1)
 	defer s.awaiting.Add(-1)
 	begun := time.Now()

@@ -57,20 +57,12 @@ type exportLine struct {
 // another.
 func (l *exportLine) digest() string {
 	h := sha256.New()
-	field := func(b []byte) {
-		_, _ = io.WriteString(h, strconv.Itoa(len(b))+":")
-		_, _ = h.Write(b)
+	for _, field := range [...]string{
+		l.Bucket, l.Key, string(l.KeyBytes), milliText(l.FetchedAt), milliText(l.ExpiresAt), strconv.Itoa(l.Status),
+		l.ETag, l.Body, string(l.BodyBytes), string(l.Value),
+	} {
+		_, _ = fmt.Fprintf(h, "%d:%s", len(field), field)
 	}
-	field([]byte(l.Bucket))
-	field([]byte(l.Key))
-	field(l.KeyBytes)
-	field([]byte(milliText(l.FetchedAt)))
-	field([]byte(milliText(l.ExpiresAt)))
-	field([]byte(strconv.Itoa(l.Status)))
-	field([]byte(l.ETag))
-	field([]byte(l.Body))
-	field(l.BodyBytes)
-	field(l.Value)
 	return hex.EncodeToString(h.Sum(nil))
 }
 
@@ -85,71 +77,63 @@ func milliText(t *time.Time) string {
 // 180 days is exported.
 func (s *Store) Export(ctx context.Context, w io.Writer) (records int, err error) {
 	buf := bufio.NewWriterSize(w, 1<<16)
-	enc := newLineEncoder(buf)
+	records, err = s.export(ctx, newLineEncoder(buf))
+	if err == nil {
+		err = buf.Flush()
+	}
+	if err != nil {
+		err = fmt.Errorf("write the export: %w", err)
+	}
+	return records, err
+}
+
+func (s *Store) export(ctx context.Context, enc *json.Encoder) (records int, err error) {
 	now := s.now().UTC()
 	if err := enc.Encode(exportLine{Format: formatName, Version: exportVersion, ExportedAt: &now}); err != nil {
-		return 0, fmt.Errorf("write the export: %w", err)
+		return 0, err
 	}
-	put := func(l exportLine) error {
+	put := func(bucket, key string, fetched, expires time.Time, l exportLine) error {
+		l.Bucket, l.FetchedAt, l.ExpiresAt = bucket, timeOrNil(fetched), timeOrNil(expires)
+		if utf8.ValidString(key) {
+			l.Key = key
+		} else {
+			l.KeyBytes = []byte(key)
+		}
 		l.Sum = l.digest()
 		records++
 		return enc.Encode(l)
 	}
 	err = s.Range(ctx, func(e *Entry) error {
-		l := exportLine{
-			Bucket: responses, Status: e.Status, ETag: e.ETag,
-			FetchedAt: timeOrNil(e.FetchedAt), ExpiresAt: timeOrNil(e.ExpiresAt),
-		}
-		l.setKey(e.Key)
+		l := exportLine{Status: e.Status, ETag: e.ETag}
 		if utf8.Valid(e.Body) {
 			l.Body = string(e.Body)
 		} else {
 			l.BodyBytes = e.Body
 		}
-		return put(l)
+		return put(responses, e.Key, e.FetchedAt, e.ExpiresAt, l)
 	})
 	if err != nil {
-		return records, fmt.Errorf("write the export: %w", err)
+		return records, err
 	}
 	names, err := s.bucketNames(ctx)
 	if err != nil {
 		return records, err
 	}
 	for _, name := range names {
-		b := &Bucket{s, name}
-		err := b.Range(ctx, func(it Item) error {
-			l := exportLine{
-				Bucket: name, Value: it.Value,
-				FetchedAt: timeOrNil(it.FetchedAt), ExpiresAt: timeOrNil(it.ExpiresAt),
-			}
-			l.setKey(it.Key)
-			return put(l)
+		err := s.walk(ctx, name, func(key string, r record) error {
+			return put(name, key, r.fetched, r.expires, exportLine{Value: r.payload})
 		})
 		if err != nil {
-			return records, fmt.Errorf("write the export: %w", err)
+			return records, err
 		}
 	}
-	if err := enc.Encode(exportLine{End: true, Records: records}); err != nil {
-		return records, fmt.Errorf("write the export: %w", err)
-	}
-	if err := buf.Flush(); err != nil {
-		return records, fmt.Errorf("write the export: %w", err)
-	}
-	return records, nil
+	return records, enc.Encode(exportLine{End: true, Records: records})
 }
 
 func newLineEncoder(w io.Writer) *json.Encoder {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	return enc
-}
-
-func (l *exportLine) setKey(key string) {
-	if utf8.ValidString(key) {
-		l.Key = key
-		return
-	}
-	l.KeyBytes = []byte(key)
 }
 
 func timeOrNil(t time.Time) *time.Time {

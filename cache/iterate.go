@@ -18,14 +18,10 @@ const rangeKeys = 512
 // Range calls fn for every stored answer, in key order, fresh or not, but none older than 180 days. What is written
 // meanwhile may or may not be seen. It ends with the first error, which it returns. fn may use the store.
 func (s *Store) Range(ctx context.Context, fn func(*Entry) error) error {
-	now := s.now()
 	return s.walk(ctx, responses, func(key string, r record) error {
 		e, err := entryOf(key, r)
 		if err != nil {
 			s.damagedRecord(responses, key, err)
-			return nil
-		}
-		if !e.Usable(now, KeepLimit) {
 			return nil
 		}
 		return fn(e)
@@ -34,13 +30,7 @@ func (s *Store) Range(ctx context.Context, fn func(*Entry) error) error {
 
 // Range calls fn for every value of the bucket, in key order. See Store.Range.
 func (b *Bucket) Range(ctx context.Context, fn func(Item) error) error {
-	now := b.store.now()
-	return b.store.walk(ctx, b.name, func(key string, r record) error {
-		if now.Sub(r.fetched) >= KeepLimit {
-			return nil
-		}
-		return fn(Item{Key: key, Value: r.payload, FetchedAt: r.fetched, ExpiresAt: r.expires})
-	})
+	return b.store.walk(ctx, b.name, func(key string, r record) error { return fn(itemOf(key, r)) })
 }
 
 // walk calls fn for every record of a bucket that is there, in key order.

@@ -61,7 +61,6 @@ func (s *Store) mergeLocked() (merged int, err error) {
 			return 0, err
 		}
 	}
-	s.count.merges.Add(1)
 	s.removeMerged(mine)
 	s.bury(orphans)
 	return len(newest), nil

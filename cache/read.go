@@ -90,7 +90,7 @@ func (s *Store) lookupChunk(ctx context.Context, bucket string, keys []string, r
 	return sight{state: meta.state, recent: meta.state.isRecent(), blind: err != nil}, err
 }
 
-// newest picks the newer one of two sound values. Deleted and cleared are as good as absent.
+// newest picks the newer one of two sound values. Deleted, cleared and 180 days old are as good as absent.
 func (s *Store) newest(bucket, key string, a, b []byte, cleared uint64, now time.Time) (r record, stamp uint64) {
 	if isNewer(stampOf(b), stampOf(a), now) {
 		a, b = b, a
@@ -105,16 +105,16 @@ func (s *Store) newest(bucket, key string, a, b []byte, cleared uint64, now time
 			s.damagedRecord(bucket, key, err)
 			continue
 		}
-		if r.deleted || isCleared(r.stamp, cleared, now) {
+		dated := r.datedSensibly(now)
+		if r.deleted || isCleared(r.stamp, cleared, now) || now.Sub(dated.fetched) >= KeepLimit {
 			break
 		}
-		return r.datedSensibly(now), stamp
+		return dated, stamp
 	}
 	return record{}, stamp
 }
 
 func (s *Store) damagedRecord(bucket, key string, err error) {
-	s.count.damaged.Add(1)
 	s.warned.say(Warning{Kind: WarnRecord, Path: s.dir, Err: fmt.Errorf("%q in %s: %w", key, bucket, err)})
 }
 

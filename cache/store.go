@@ -100,7 +100,6 @@ type Store struct {
 	dbLock   dbLock
 	pages    checkedPages
 	warned   warnings
-	count    counters
 	awaiting atomic.Int64 // callers of awaitClaim
 
 	mu       sync.Mutex // guards what follows; never held while waiting

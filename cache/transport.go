@@ -189,7 +189,6 @@ func (t *Transport) ask(q question, e *Entry) (answer, error) {
 	now := t.Store.now()
 	switch {
 	case !t.isValid(q, got):
-		t.Store.count.refused.Add(1)
 		return t.staleOrAnswer(q, e, got), nil
 	case got.status == http.StatusNotModified:
 		return t.renew(q.class, e, got.header, now), nil
@@ -254,7 +253,6 @@ func (t *Transport) maxBody() int64 {
 // keep stores a 200 or a 404.
 func (t *Transport) keep(got answer, q question, now time.Time) answer {
 	got.info = &Info{Source: Network, FetchedAt: now}
-	t.Store.count.network.Add(1)
 	life := t.policy().Fresh(q.class, got.status, got.body, now)
 	if life <= 0 {
 		return got

@@ -22,10 +22,9 @@ func (p Problem) String() string { return p.Where + ": " + p.What }
 
 // VerifyReport is what Verify has looked at and found.
 type VerifyReport struct {
-	Records        int // in the database
-	Journals       int
-	JournalRecords int
-	Problems       []Problem
+	Records  int // in the database
+	Journals int
+	Problems []Problem
 }
 
 func (r *VerifyReport) add(where, format string, args ...any) {
@@ -59,14 +58,14 @@ func (s *Store) verifyRecords(ctx context.Context, tx *bolt.Tx, rep *VerifyRepor
 		}
 		var last []byte
 		return b.ForEach(func(k, v []byte) error {
+			where := string(name) + "/" + string(k)
 			if bytes.Compare(k, last) <= 0 {
-				rep.add(string(name)+"/"+string(k), "it is out of order")
+				rep.add(where, "it is out of order")
 			}
 			last = bytes.Clone(k)
 			if rep.Records++; rep.Records%1024 == 0 && ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
-			where := string(name) + "/" + string(k)
 			rec, err := decodeRecord(string(name), string(k), v)
 			if err != nil {
 				rep.add(where, "%v", err)
@@ -96,7 +95,6 @@ func (s *Store) verifyJournals(rep *VerifyReport) {
 			continue // merged and gone
 		}
 		rep.Journals++
-		rep.JournalRecords += j.count
 		if j.bad != nil && !alive {
 			rep.add(name.String(), "%v", j.bad)
 		}
