@@ -26,15 +26,9 @@ type Existing struct {
 
 // ReadExisting reads the config file at path; nil where there is none.
 func ReadExisting(path string) (*Existing, error) {
-	if err := checkIsFile(path); err != nil {
+	raw, err := readText(path)
+	if raw == nil {
 		return nil, err
-	}
-	raw, err := os.ReadFile(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case err != nil:
-		return nil, &Error{Name: "config file", Value: path, Reason: "cannot be read: " + rootCause(err)}
 	}
 	return &Existing{path, raw}, nil
 }
@@ -97,13 +91,13 @@ func (e *Existing) Backup() (string, error) {
 func (e *Existing) withToken(token string) ([]byte, error) {
 	before, err := readYAML(e.raw)
 	if err != nil {
-		return nil, &Error{Name: "config file", Value: e.Path, Reason: whyNotYAML(e.raw, err)}
+		return nil, fileError(e.Path, whyNotYAML(e.raw, err))
 	}
 	text, line := insertToken(e.raw, token)
 	after, err := readYAML(text)
 	if err != nil || after.GetString("tmdb.token") != token || !reflect.DeepEqual(withoutToken(before), withoutToken(after)) {
-		return nil, &Error{Name: "config file", Value: e.Path, Reason: fmt.Sprintf(
-			"the token can't be put there without changing more; write it below \"tmdb:\" yourself (line %d), as token: \"...\"", line)}
+		return nil, fileError(e.Path, fmt.Sprintf(
+			"the token can't be put there without changing more; write it below \"tmdb:\" yourself (line %d), as token: \"...\"", line))
 	}
 	return text, nil
 }

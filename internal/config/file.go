@@ -58,7 +58,7 @@ func configFile(flag string, env map[string]string) (path string, named bool, er
 	if p := env["ANIVAULT_CONFIG"]; p != "" {
 		return p, true, nil
 	}
-	dir, err := defaultDir(configDir, lookupIn(env))
+	dir, err := defaultDir(configDir, env)
 	if errors.Is(err, errNoHome) {
 		return "", false, nil // nothing to read; a folder that is needed will say so
 	}
@@ -70,26 +70,20 @@ const maxFile = 1 << 20
 
 // readFile reads the file and adds unknown keys to bad. The error is about a file that can't be read at all.
 func readFile(file *viper.Viper, path string, named bool, settings []Setting, bad *faults) error {
-	if path == "" {
+	if path == "" || path == os.DevNull { // what people name to mean "none"
 		return nil
 	}
-	if path == os.DevNull { // what people name to mean "none"
-		return nil
-	}
-	if err := checkIsFile(path); err != nil {
-		return err
-	}
-	raw, err := os.ReadFile(path)
+	raw, err := readText(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && !named:
-		return nil
-	case errors.Is(err, fs.ErrNotExist):
-		return &Error{Name: "config file", Value: path, Reason: "does not exist; make one with: anivault config init"}
 	case err != nil:
-		return &Error{Name: "config file", Value: path, Reason: "cannot be read: " + rootCause(err)}
+		return err
+	case raw == nil && !named:
+		return nil
+	case raw == nil:
+		return fileError(path, "does not exist; make one with: anivault config init")
 	}
 	if err := file.ReadConfig(bytes.NewReader(raw)); err != nil {
-		return &Error{Name: "config file", Value: path, Reason: whyNotYAML(raw, err)}
+		return fileError(path, whyNotYAML(raw, err))
 	}
 	known := make([]string, 0, len(settings))
 	for _, s := range settings {
@@ -123,24 +117,30 @@ func readFile(file *viper.Viper, path string, named bool, settings []Setting, ba
 	return nil
 }
 
-// checkIsFile refuses what can't be a config file. It is no error that there is nothing.
-func checkIsFile(path string) error {
+// readText returns a config file's text; nil where there is no file.
+func readText(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
-	case err == nil && info.IsDir():
-		return &Error{
-			Name: "config file", Value: path,
-			Reason: "is a folder; name the file in it, such as " + filepath.Join(path, "config.yaml"),
-		}
-	case err == nil && !info.Mode().IsRegular():
-		return &Error{Name: "config file", Value: path, Reason: "is not a regular file"}
-	case err == nil && info.Size() > maxFile:
-		return &Error{
-			Name: "config file", Value: path,
-			Reason: fmt.Sprintf("is larger than %d bytes, too large for a config file", maxFile),
-		}
+	case err != nil: // reading says why
+	case info.IsDir():
+		return nil, fileError(path, "is a folder; name the file in it, such as "+filepath.Join(path, "config.yaml"))
+	case !info.Mode().IsRegular():
+		return nil, fileError(path, "is not a regular file")
+	case info.Size() > maxFile:
+		return nil, fileError(path, fmt.Sprintf("is larger than %d bytes, too large for a config file", maxFile))
 	}
-	return nil
+	raw, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, fileError(path, "cannot be read: "+rootCause(err))
+	}
+	return raw, nil
+}
+
+func fileError(path, reason string) error {
+	return &Error{Name: "config file", Value: path, Reason: reason}
 }
 
 // whyNotYAML says why a config file's text can't be read, and what to do. It looks at the text itself: the YAML library's
@@ -180,12 +180,10 @@ func yamlHint(text string) string {
 
 // rootCause is the innermost error's text: the path and verb around it are said elsewhere.
 func rootCause(err error) string {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		return pathErr.Err.Error()
 	}
-	var parse viper.ConfigParseError
-	if errors.As(err, &parse) {
+	if parse, ok := errors.AsType[viper.ConfigParseError](err); ok {
 		return parse.Unwrap().Error()
 	}
 	return err.Error()

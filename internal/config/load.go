@@ -78,8 +78,7 @@ func Load(src Sources) (*Config, []string, error) {
 type faults []*Error
 
 func (f *faults) add(err error) {
-	var e *Error
-	if errors.As(err, &e) && !slices.ContainsFunc(*f, func(o *Error) bool { return o.Name == e.Name }) {
+	if e, ok := errors.AsType[*Error](err); ok && !slices.ContainsFunc(*f, func(o *Error) bool { return o.Name == e.Name }) {
 		*f = append(*f, e)
 	}
 }
@@ -128,8 +127,7 @@ func settingError(val Value, path string, reason error) error {
 		text = shownAddress(text)
 	}
 	why := reason.Error()
-	var knob *ratelimit.TuningError // names key and value itself
-	if errors.As(reason, &knob) {
+	if knob, ok := errors.AsType[*ratelimit.TuningError](reason); ok { // it names key and value itself
 		why = knob.Reason + "; " + knob.Remedy
 	}
 	return &Error{Name: name, Value: text, Reason: why}
@@ -140,14 +138,13 @@ func (c *Config) complete(env map[string]string) error {
 	if err := c.Tuning.Validate(); err != nil {
 		return c.crossed(err)
 	}
-	lookup := lookupIn(env)
 	for _, d := range []struct {
 		dir  *string
 		kind dirKind
 	}{{&c.Dirs.State, stateDir}, {&c.Dirs.Cache, cacheDir}, {&c.Dirs.Data, dataDir}} {
 		if *d.dir == "" {
 			var err error
-			if *d.dir, err = defaultDir(d.kind, lookup); err != nil {
+			if *d.dir, err = defaultDir(d.kind, env); err != nil {
 				return err
 			}
 		}
@@ -162,8 +159,8 @@ func (c *Config) complete(env map[string]string) error {
 
 // crossed names limiter settings that don't go together the way the person wrote them.
 func (c *Config) crossed(err error) error {
-	var knob *ratelimit.TuningError
-	if !errors.As(err, &knob) {
+	knob, ok := errors.AsType[*ratelimit.TuningError](err)
+	if !ok {
 		return err
 	}
 	var said []string
@@ -186,16 +183,19 @@ func (c *Config) crossed(err error) error {
 // chooseKey keeps the first of token, token_file and api_key that is set.
 func (c *Config) chooseKey() error {
 	if !c.TMDB.Token.IsSet() && c.TMDB.TokenFile != "" {
+		refuse := func(reason string) error {
+			return &Error{Name: "tmdb.token_file", Value: c.TMDB.TokenFile, Reason: reason}
+		}
 		raw, err := os.ReadFile(c.TMDB.TokenFile)
 		if err != nil {
-			return &Error{Name: "tmdb.token_file", Value: c.TMDB.TokenFile, Reason: "cannot be read: " + rootCause(err)}
+			return refuse("cannot be read: " + rootCause(err))
 		}
 		line, _, _ := strings.Cut(string(raw), "\n")
 		if strings.TrimSpace(line) == "" {
-			return &Error{Name: "tmdb.token_file", Value: c.TMDB.TokenFile, Reason: "its first line is empty; write the token there"}
+			return refuse("its first line is empty; write the token there")
 		}
-		if err := applySecret(func(c *Config) *Secret { return &c.TMDB.Token })(c, line); err != nil {
-			return &Error{Name: "tmdb.token_file", Value: c.TMDB.TokenFile, Reason: err.Error()}
+		if c.TMDB.Token, err = readSecret(line); err != nil {
+			return refuse(err.Error())
 		}
 	}
 	if c.TMDB.Token.IsSet() {
@@ -247,8 +247,4 @@ func environment(environ []string) map[string]string {
 		}
 	}
 	return env
-}
-
-func lookupIn(env map[string]string) func(string) (string, bool) {
-	return func(name string) (string, bool) { v, ok := env[name]; return v, ok }
 }

@@ -31,26 +31,26 @@ var xdg = map[dirKind]struct{ env, below string }{
 
 var errNoHome = errors.New("cannot tell where files should live: HOME is not set; set HOME, or ANIVAULT_STATE_DIR, ANIVAULT_CACHE_DIR and ANIVAULT_DATA_DIR")
 
-// defaultDir returns the folder of that kind for the environment that lookup reads.
-func defaultDir(kind dirKind, lookup func(string) (string, bool)) (string, error) {
+// defaultDir returns the folder of that kind for an environment.
+func defaultDir(kind dirKind, env map[string]string) (string, error) {
 	if runtime.GOOS == "windows" {
 		name := "LocalAppData"
 		if kind == configDir {
 			name = "AppData"
 		}
-		base, ok := lookup(name)
-		if !ok || base == "" {
+		base := env[name]
+		if base == "" {
 			return "", errors.New("cannot tell where files should live: %" + name + "% is not set")
 		}
 		sub := map[dirKind]string{configDir: "", stateDir: "state", cacheDir: "cache", dataDir: "data"}[kind]
 		return filepath.Join(base, appName, sub), nil
 	}
 	x := xdg[kind]
-	if base, ok := lookup(x.env); ok && filepath.IsAbs(base) { // the XDG specification: relative paths are ignored
+	if base := env[x.env]; filepath.IsAbs(base) { // the XDG specification: relative paths are ignored
 		return filepath.Join(base, appName), nil
 	}
-	home, ok := lookup("HOME")
-	if !ok || home == "" {
+	home := env["HOME"]
+	if home == "" {
 		return "", errNoHome
 	}
 	return filepath.Join(home, filepath.FromSlash(x.below), appName), nil

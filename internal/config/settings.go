@@ -113,7 +113,10 @@ var ownSettings = []Setting{
 
 // secret is a setting whose value is never shown.
 func secret(key, allowed, doc string, field func(*Config) *Secret) Setting {
-	return Setting{Key: key, Secret: true, Allowed: allowed, Doc: doc, apply: applySecret(field)}
+	return Setting{Key: key, Secret: true, Allowed: allowed, Doc: doc, apply: func(c *Config, v string) (err error) {
+		*field(c), err = readSecret(v)
+		return err
+	}}
 }
 
 // pathTo is a setting that names a file or folder.
@@ -192,15 +195,12 @@ func OtherVariables() []Variable {
 	}
 }
 
-func applySecret(field func(*Config) *Secret) func(*Config, string) error {
-	return func(c *Config, v string) error {
-		v = strings.TrimSpace(v)
-		if strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r > '~' }) {
-			return fmt.Errorf("holds a space or a character that no key has; copy it again from https://www.themoviedb.org/settings/api")
-		}
-		*field(c) = NewSecret(v)
-		return nil
+func readSecret(v string) (Secret, error) {
+	v = strings.TrimSpace(v)
+	if strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return Secret{}, fmt.Errorf("holds a space or a character that no key has; copy it again from https://www.themoviedb.org/settings/api")
 	}
+	return NewSecret(v), nil
 }
 
 func applyAdult(c *Config, v string) error {

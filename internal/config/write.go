@@ -22,12 +22,11 @@ func FilePath(flag string, environ []string) (string, error) {
 
 // CheckSecret wraps a key after the checks that Load makes.
 func CheckSecret(value string) (Secret, error) {
-	var c Config
-	err := applySecret(func(c *Config) *Secret { return &c.TMDB.Token })(&c, value)
+	secret, err := readSecret(value)
 	if err != nil {
 		return Secret{}, &Error{Name: "TMDB token", Reason: err.Error()}
 	}
-	return c.TMDB.Token, nil
+	return secret, nil
 }
 
 // everyday are the settings that a fresh config file lists; it may hold any other.
