@@ -55,18 +55,8 @@ var csvColumns = []struct {
 		}
 		return strings.Join(c, "; ")
 	}},
-	{"error_code", false, func(r *Record) string {
-		if r.Error == nil {
-			return ""
-		}
-		return string(r.Error.Code)
-	}},
-	{"error_message", true, func(r *Record) string {
-		if r.Error == nil {
-			return ""
-		}
-		return r.Error.Message
-	}},
+	{"error_code", false, func(r *Record) string { return string(r.failure().Code) }},
+	{"error_message", true, func(r *Record) string { return r.failure().Message }},
 	{"path_base64", false, func(r *Record) string {
 		if utf8.ValidString(r.Path) && !formula(r.Path) {
 			return ""
@@ -94,6 +84,14 @@ func CSVFields() []Field {
 		out = append(out, Field{c.name, docs[c.name]})
 	}
 	return out
+}
+
+// failure returns the record's error; an empty one where it has none.
+func (r *Record) failure() Error {
+	if r.Error == nil {
+		return Error{}
+	}
+	return *r.Error
 }
 
 // positive writes a number that is left out when it is zero.

@@ -26,10 +26,10 @@ func FromDecision(path string, rel release.Release, d match.Decision, code Error
 	switch d.Status {
 	case match.Matched:
 		r.place(d)
-		r.Confidence = confidence(d.Confidence)
+		r.Confidence = new(round4(d.Confidence))
 		r.origin(d)
 	case match.Ambiguous:
-		r.Confidence = confidence(d.Confidence)
+		r.Confidence = new(round4(d.Confidence))
 		r.origin(d)
 	case match.Unmatched:
 		r.origin(d)
@@ -113,12 +113,7 @@ func (r *Record) fail(err error, code ErrorFunc) {
 	r.Error = &Error{Code: c, Message: ui.OneLine(message)}
 }
 
-// confidence rounds to four digits and keeps within 0 to 1: a record never claims NaN.
-func confidence(c float64) *float64 {
-	v := round4(c)
-	return &v
-}
-
+// round4 rounds a confidence to four digits and keeps it within 0 to 1: a record never claims NaN.
 func round4(c float64) float64 {
 	if !(c > 0) { // NaN too
 		return 0
@@ -129,8 +124,7 @@ func round4(c float64) float64 {
 func candidates(in []match.Candidate) []Candidate {
 	var out []Candidate
 	for _, c := range in {
-		row := Candidate{Kind: string(c.Kind), TMDBID: c.ID, Title: c.Title, Year: c.Year, Confidence: round4(c.Confidence)}
-		row.Score = finite(c.Score)
+		row := Candidate{string(c.Kind), c.ID, c.Title, c.Year, round4(c.Confidence), finite(c.Score), nil}
 		for _, x := range c.Reasons {
 			row.Reasons = append(row.Reasons, Reason{Name: x.Name, Weight: finite(x.Weight), Detail: x.Detail})
 		}
@@ -153,9 +147,7 @@ func steps(in []match.Step) []Step {
 		row := Step{Stage: s.Stage, Detail: s.Detail}
 		if s.Origin != nil {
 			row.Source = s.Origin.From.String()
-			if !s.Origin.FetchedAt.IsZero() {
-				row.CachedAt = ui.Stamp(s.Origin.FetchedAt)
-			}
+			row.CachedAt = ui.Stamp(s.Origin.FetchedAt)
 		}
 		out = append(out, row)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -43,20 +44,11 @@ func fieldsOf(t reflect.Type, prefix string, opaque []reflect.Type) []Field {
 		if inner.Kind() == reflect.Slice {
 			inner, within = inner.Elem(), within+"[]"
 		}
-		if inner.Kind() == reflect.Struct && !closed(inner, opaque) {
+		if inner.Kind() == reflect.Struct && inner != timeType && inner.NumField() > 0 && !slices.Contains(opaque, inner) {
 			out = append(out, fieldsOf(inner, within+".", opaque)...)
 		}
 	}
 	return out
-}
-
-func closed(t reflect.Type, opaque []reflect.Type) bool {
-	for _, o := range opaque {
-		if t == o {
-			return true
-		}
-	}
-	return t == timeType || t.NumField() == 0
 }
 
 // form is how values of a type are written: by their addresses, since reflecting on each of them takes three times as long.

@@ -60,10 +60,7 @@ func (t *Tally) Counts() Summary { return t.sum }
 
 // trouble finds or starts the kind of trouble that r is.
 func (t *Tally) trouble(r Record) *trouble {
-	var code Code
-	if r.Error != nil {
-		code = r.Error.Code
-	}
+	code := r.failure().Code
 	for _, x := range t.troubles {
 		if x.status == r.Status && x.code == code {
 			return x
