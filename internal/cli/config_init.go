@@ -45,7 +45,11 @@ func (c *command) initConfig(cmd *cobra.Command, force bool) error {
 		return err
 	}
 	stays := file != nil && !force
-	cfg, err := c.freshOr(cmd, stays)
+	source := os.DevNull // a token that goes into a fresh file is tried with nothing of the old one's
+	if stays {
+		source = c.configFile
+	}
+	cfg, err := c.loadFrom(cmd, source)
 	if err == nil && stays {
 		err = file.CheckTokenFits()
 	}
@@ -90,17 +94,6 @@ func refuseNoToken(path string, file *config.Existing, stays bool) error {
 
 // tokenVariable overrides the file.
 const tokenVariable = "ANIVAULT_TMDB_TOKEN"
-
-// freshOr returns the configuration that a token is tried with: the file's where it stays, else one without a file.
-func (c *command) freshOr(cmd *cobra.Command, fileStays bool) (*config.Config, error) {
-	if fileStays {
-		return c.load(cmd)
-	}
-	file := c.configFile
-	defer func() { c.configFile = file }()
-	c.configFile = os.DevNull
-	return c.load(cmd)
-}
 
 // tryToken asks TMDB whether it takes the token. A token that can't be checked may be kept all the same.
 func (c *command) tryToken(ctx context.Context, cfg *config.Config, token config.Secret) error {

@@ -75,11 +75,7 @@ func ownerNote(err error) string {
 // openRotated opens the file that a setting called name has at path: one that all processes share, within the bounds of the
 // log's files.
 func openRotated(bounds config.Log, name, path string, onError func(error)) (*logging.File, error) {
-	keep := bounds.MaxFiles - 1 // beside the current one
-	if keep == 0 {
-		keep = -1 // logging: none
-	}
-	file, err := logging.OpenFile(path, logging.FileOptions{MaxSize: bounds.MaxSize, Keep: keep, OnError: onError})
+	file, err := logging.OpenFile(path, logging.FileOptions{MaxSize: bounds.MaxSize, Keep: bounds.MaxFiles - 1, OnError: onError})
 	if err != nil {
 		return nil, &config.Error{Name: name, Value: path, Reason: "cannot be written: " + errors.Unwrap(err).Error()}
 	}

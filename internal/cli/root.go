@@ -139,6 +139,11 @@ func flagError(cmd *cobra.Command, err error) error {
 
 // load reads the configuration as this command line asks for it. Warnings go to stderr.
 func (c *command) load(cmd *cobra.Command) (*config.Config, error) {
+	return c.loadFrom(cmd, c.configFile)
+}
+
+// loadFrom is load with another config file; "" means the default one.
+func (c *command) loadFrom(cmd *cobra.Command, file string) (*config.Config, error) {
 	flags := map[string]config.Flag{}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if key, ok := settingFlags[f.Name]; ok {
@@ -152,7 +157,7 @@ func (c *command) load(cmd *cobra.Command) (*config.Config, error) {
 		}
 		flags["log.level"] = config.Flag{Name: "verbose", Value: level}
 	}
-	cfg, warnings, err := config.Load(config.Sources{File: c.configFile, Environ: c.environ, Flags: flags})
+	cfg, warnings, err := config.Load(config.Sources{File: file, Environ: c.environ, Flags: flags})
 	if err != nil {
 		return nil, err
 	}
@@ -169,11 +174,11 @@ func (c *command) warn(format string, args ...any) {
 
 // colorPolicy says whether stdout gets colour.
 func (c *command) colorPolicy() (bool, error) {
-	mode, err := ui.ParseColorMode(c.color)
+	on, err := ui.Color(c.color, c.streams.OutTTY, c.getenv)
 	if err != nil {
 		return false, usagef("allowed: auto, always, never", "flag --color: %v", err)
 	}
-	return mode.Enabled(c.streams.OutTTY, c.getenv), nil
+	return on, nil
 }
 
 func (c *command) getenv(name string) string {

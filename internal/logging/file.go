@@ -14,17 +14,11 @@ import (
 	"github.com/anivault/anivault/internal/lockfile"
 )
 
-// Defaults of FileOptions: at most 30 MiB in all.
-const (
-	defaultMaxSize = 10 << 20
-	defaultKeep    = 2
-)
-
 // patience is how long a line waits for the lock: a stopped process that holds it must not freeze the others.
 const patience = 250 * time.Millisecond
 
 // FileOptions bound a log file. In all at most MaxSize × (Keep + 1) bytes are kept, unless a single line is longer than
-// MaxSize. Zero values mean the defaults; a negative Keep keeps none.
+// MaxSize.
 type FileOptions struct {
 	MaxSize int64 // bytes of one file
 	Keep    int   // rotated files besides the current one
@@ -49,12 +43,6 @@ type File struct {
 // OpenFile prepares the log file at path, creating it with mode 0600 where it is missing. Its error says why the file can't
 // be written.
 func OpenFile(path string, opts FileOptions) (*File, error) {
-	if opts.MaxSize <= 0 {
-		opts.MaxSize = defaultMaxSize
-	}
-	if opts.Keep == 0 {
-		opts.Keep = defaultKeep
-	}
 	f := &File{path: path, opts: opts}
 	out, err := f.open()
 	switch {
@@ -137,7 +125,7 @@ func (f *File) rotate(next int64) error {
 	if err != nil || info.Size() == 0 || info.Size()+next <= f.opts.MaxSize {
 		return err
 	}
-	if f.opts.Keep < 0 {
+	if f.opts.Keep == 0 {
 		return os.Remove(f.path)
 	}
 	for i := f.opts.Keep; i >= 1; i-- {

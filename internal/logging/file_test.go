@@ -114,7 +114,7 @@ func TestProcessesShareALogWithoutLosingALine(t *testing.T) {
 }
 
 func TestTotalSizeIsBounded(t *testing.T) {
-	for _, keep := range []int{-1, 1, 3} {
+	for _, keep := range []int{0, 1, 3} {
 		t.Run(fmt.Sprint("keep ", keep), func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a.log")
 			f, err := OpenFile(path, FileOptions{MaxSize: 1000, Keep: keep})
@@ -136,7 +136,7 @@ func TestTotalSizeIsBounded(t *testing.T) {
 				t.Error(err)
 			}
 			_, size, files := logFiles(t, path)
-			if kept := max(keep, 0) + 1; size > int64(kept*1000) || len(files) != kept {
+			if kept := keep + 1; size > int64(kept*1000) || len(files) != kept {
 				t.Errorf("%d bytes in %v", size, files)
 			}
 			if info, err := os.Stat(path); runtime.GOOS != "windows" && (err != nil || info.Mode().Perm() != 0o600) {
@@ -184,7 +184,7 @@ func TestRotationLeavesAPersonsFilesAlone(t *testing.T) {
 // lock is free.
 func TestAStoppedLockHolderFreezesNobody(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.log")
-	f, err := OpenFile(path, FileOptions{MaxSize: 50})
+	f, err := OpenFile(path, FileOptions{MaxSize: 50, Keep: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,26 +6,20 @@ import (
 	"time"
 )
 
-// DefaultEvery is the usual time between two snapshots.
-const DefaultEvery = 10 * time.Second
+// every is the time between two snapshots.
+const every = 10 * time.Second
 
 // Reporter writes a process's metrics to sinks. An error of a sink never ends a run: OnError gets the first
 // of each sink, and the sink is tried again the next time.
 type Reporter struct {
 	Metrics *Metrics
-	Every   time.Duration // 0: DefaultEvery
 	Sinks   []Sink
-	Refresh func(*Metrics) // brings gauges up to date before a snapshot; may be nil
-	OnError func(error)    // may be nil
+	OnError func(error) // may be nil
 }
 
-// Run writes a snapshot whenever Every has passed, and the final one when ctx ends. It returns after that with the first
+// Run writes a snapshot every ten seconds, and the final one when ctx ends. It returns after that with the first
 // error of each sink, joined; nil where all went well.
 func (r *Reporter) Run(ctx context.Context) error {
-	every := r.Every
-	if every <= 0 {
-		every = DefaultEvery
-	}
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	failed := make([]error, len(r.Sinks))
@@ -41,9 +35,6 @@ func (r *Reporter) Run(ctx context.Context) error {
 }
 
 func (r *Reporter) write(at time.Time, final bool, failed []error) {
-	if r.Refresh != nil {
-		r.Refresh(r.Metrics)
-	}
 	s := r.Metrics.Snapshot()
 	for i, sink := range r.Sinks {
 		err := sink(s, at, final)

@@ -2,50 +2,19 @@ package ui
 
 import "fmt"
 
-// ColorMode is the value of --color.
-type ColorMode uint8
-
-// The modes. ColorAuto is the zero value.
-const (
-	ColorAuto ColorMode = iota
-	ColorAlways
-	ColorNever
-)
-
-// String returns the word that ParseColorMode takes.
-func (m ColorMode) String() string {
-	switch m {
-	case ColorAuto:
-		return "auto"
-	case ColorAlways:
-		return "always"
-	case ColorNever:
-		return "never"
+// Color decides whether one stream gets colour. mode is the value of --color, which wins: always or never. With auto colour
+// needs a terminal that is not dumb, and no NO_COLOR that is set to something (https://no-color.org). getenv returns "" for
+// a variable that is not set.
+func Color(mode string, tty bool, getenv func(string) string) (bool, error) {
+	switch mode {
+	case "always":
+		return true, nil
+	case "never":
+		return false, nil
+	case "auto":
+		return tty && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb", nil
 	}
-	return "unknown"
-}
-
-// ParseColorMode reads auto, always or never.
-func ParseColorMode(s string) (ColorMode, error) {
-	for _, m := range []ColorMode{ColorAuto, ColorAlways, ColorNever} {
-		if s == m.String() {
-			return m, nil
-		}
-	}
-	return ColorAuto, fmt.Errorf("%q is not a colour mode: auto, always or never", s)
-}
-
-// Enabled decides for one stream. The command line wins; otherwise colour needs a terminal that is not dumb, and no
-// NO_COLOR that is set to something (https://no-color.org). getenv returns "" for a variable that is not set.
-func (m ColorMode) Enabled(tty bool, getenv func(string) string) bool {
-	switch m {
-	case ColorAlways:
-		return true
-	case ColorNever:
-		return false
-	case ColorAuto:
-	}
-	return tty && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
+	return false, fmt.Errorf("%q is not a colour mode: auto, always or never", mode)
 }
 
 // ANSI attributes for Style.

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"os"
 	"strings"
 	"testing"
 )
@@ -22,18 +23,12 @@ func TestColor(t *testing.T) {
 		{"never", true, nil, false},
 	}
 	for _, tt := range tests {
-		mode, err := ParseColorMode(tt.mode)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := mode.Enabled(tt.tty, func(name string) string { return tt.env[name] }); got != tt.color {
-			t.Errorf("%s, tty %v, %v: %v", tt.mode, tt.tty, tt.env, got)
+		got, err := Color(tt.mode, tt.tty, func(name string) string { return tt.env[name] })
+		if got != tt.color || err != nil {
+			t.Errorf("%s, tty %v, %v: %v, %v", tt.mode, tt.tty, tt.env, got, err)
 		}
 	}
-	if _, err := ParseColorMode("sometimes"); err == nil || !strings.Contains(err.Error(), "always") {
+	if _, err := Color("sometimes", true, os.Getenv); err == nil || !strings.Contains(err.Error(), "always") {
 		t.Errorf("got %v", err)
-	}
-	if ColorMode(9).String() != "unknown" {
-		t.Error("an unknown mode has a name")
 	}
 }
