@@ -16,6 +16,7 @@ import (
 
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/ui"
+	"github.com/anivault/anivault/internal/version"
 )
 
 // Main runs anivault with the arguments after the program's name and returns the exit status.
@@ -188,4 +189,26 @@ func (c *command) getenv(name string) string {
 		}
 	}
 	return ""
+}
+
+// attribution is the notice that TMDB's terms ask for.
+const attribution = "This product uses the TMDB API but is not endorsed or certified by TMDB."
+
+func (c *command) versionCommand() *cobra.Command {
+	return leaf(&cobra.Command{
+		Use:     "version",
+		Short:   "Print the version and TMDB's notice",
+		Example: "  anivault version\n  anivault version --format json",
+	}, textOrJSON, func(_ *cobra.Command, _ []string, format string) error {
+		if format == "json" {
+			return c.printJSON(version.Get())
+		}
+		return c.printVersion()
+	})
+}
+
+func (c *command) printVersion() error {
+	v := version.Get()
+	_, err := fmt.Fprintf(c.streams.Out, "anivault %s\ncommit %s, %s, %s\n%s\n", v.Version, v.Commit, v.Date, v.Go, attribution)
+	return err
 }

@@ -1,6 +1,9 @@
 package config
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Secret is a value that never shows itself: every way of printing, formatting or encoding it gives
 // "[set]" or "" instead of the value. Reveal is the one way to the value.
@@ -28,3 +31,28 @@ func (s Secret) Format(f fmt.State, _ rune) { fmt.Fprint(f, s.String()) }
 
 // MarshalText implements encoding.TextMarshaler without the value.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// hidden replaces the parts of an address that may be secret.
+const hidden = "[redacted]"
+
+// isAddress reports whether the setting is a URL.
+func (s Setting) isAddress() bool { return strings.HasSuffix(s.Key, "_url") }
+
+// shownAddress returns an address as it may be printed: without user, password and query. It parses nothing, because text
+// that is not a URL is shown in errors too: it hides too much rather than too little.
+func shownAddress(text string) string {
+	scheme, rest, found := strings.Cut(text, "://")
+	if !found {
+		scheme, rest = "", text
+	} else {
+		scheme += "://"
+	}
+	user := ""
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+		user, rest = hidden+"@", rest[at+1:]
+	}
+	if i := strings.IndexAny(rest, "?#"); i >= 0 && i+1 < len(rest) {
+		rest = rest[:i+1] + hidden
+	}
+	return scheme + user + rest
+}
