@@ -135,10 +135,7 @@ const scratchPrefix = ".index-"
 
 // removeLeftovers takes away what a killed import has left. The lock is held, so nobody is using it.
 func removeLeftovers(dir string) {
-	old, err := filepath.Glob(filepath.Join(dir, scratchPrefix+"*"))
-	if err != nil {
-		return
-	}
+	old, _ := filepath.Glob(filepath.Join(dir, scratchPrefix+"*")) // it fails for a bad pattern alone
 	for _, path := range old {
 		_ = os.RemoveAll(path)
 	}
@@ -290,11 +287,8 @@ func (w *writer) flush() error {
 // make a new one.
 func (w *writer) keepOthers(dir string, replaced []SourceInfo) error {
 	old, err := Open(dir)
-	if errors.Is(err, ErrNone) {
-		return nil
-	}
 	if err != nil {
-		return nil // unreadable: what it held has to be imported again
+		return nil // none, or unreadable: what it held has to be imported again
 	}
 	defer func() { _ = old.Close() }()
 	infos, _, err := old.Stats()

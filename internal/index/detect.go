@@ -34,13 +34,14 @@ var errLarge = fmt.Errorf("it is larger than %d GiB", maxInput>>30)
 
 // bounded is io.LimitReader with an error of its own.
 type bounded struct {
-	r    io.Reader
-	left int64
+	r     io.Reader
+	left  int64
+	large error
 }
 
 func (b *bounded) Read(p []byte) (int, error) {
 	if b.left <= 0 {
-		return 0, errLarge
+		return 0, b.large
 	}
 	n, err := b.r.Read(p[:min(int64(len(p)), b.left)])
 	b.left -= int64(n)
@@ -65,7 +66,7 @@ func unpack(r io.Reader) (*bufio.Reader, error) {
 		}
 		in = bufio.NewReaderSize(z, window)
 	}
-	return bufio.NewReaderSize(&bounded{in, maxInput}, window), nil
+	return bufio.NewReaderSize(&bounded{in, maxInput, errLarge}, window), nil
 }
 
 // detect returns the format of the content, judged by its beginning: names are what people make of them. Nothing is

@@ -84,25 +84,11 @@ func looseKeysOf(text string) []string {
 	if plain := title.Plain(title.Normalize(text)); len(plain) >= leastLoose {
 		out = append(out, plainMark+plain)
 	}
-	head := title.Normalize(headOf(text))
+	head := title.Normalize(match.Before(text, match.SubtitleMarks))
 	if plain := title.Plain(head); len(plain) >= leastLoose && (strings.Contains(head, " ") || len(head) != utf8.RuneCountInString(head)) {
 		out = append(out, headMark+plain)
 	}
 	return out
-}
-
-// headOf returns a title without its subtitle, "" if it has none.
-func headOf(text string) string {
-	cut := -1
-	for _, mark := range []string{": ", "：", " - ", " – ", " — ", "～", "~", " −"} {
-		if i := strings.Index(text, mark); i > 0 && (cut < 0 || i < cut) {
-			cut = i
-		}
-	}
-	if cut < 0 {
-		return ""
-	}
-	return text[:cut]
 }
 
 func idKey(ids ...int) []byte {
@@ -115,12 +101,10 @@ func idKey(ids ...int) []byte {
 
 func titleKey(norm string, id int) []byte {
 	b := make([]byte, 0, len(norm)+5)
-	return append(append(b, norm...), idKeyAfterZero(id)...)
+	return binary.BigEndian.AppendUint32(append(append(b, norm...), 0), uint32(id))
 }
 
-func idKeyAfterZero(id int) []byte { return append([]byte{0}, idKey(id)...) }
-
-// idOf reads the id at the end of a key of the given length before it.
+// idOf reads the id at the end of a key.
 func idOf(key []byte) int {
 	if len(key) < 4 {
 		return 0

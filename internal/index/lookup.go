@@ -155,7 +155,7 @@ func candidatesOf(tx *bolt.Tx, hit titleRow) []Candidate {
 		out = append(out, c)
 	}
 	if a.TV > 0 {
-		add(Candidate{Kind: match.TV, ID: a.TV, Season: a.Season, Absolute: a.Absolute, Offset: a.Offset, Ranges: a.Ranges})
+		add(a.series())
 	}
 	for _, id := range a.Movies {
 		add(Candidate{Kind: match.Movie, ID: id})
@@ -163,17 +163,16 @@ func candidatesOf(tx *bolt.Tx, hit titleRow) []Candidate {
 	return out
 }
 
-func animeOfID(tx *bolt.Tx, id int) (anime, bool) {
-	b := tx.Bucket(bucketAnime.name())
-	if b == nil {
-		return anime{}, false
+func animeOfID(tx *bolt.Tx, id int) (a anime, ok bool) {
+	if b := tx.Bucket(bucketAnime.name()); b != nil {
+		a.ID, ok = id, json.Unmarshal(b.Get(idKey(id)), &a) == nil
 	}
-	value := b.Get(idKey(id))
-	if value == nil {
-		return anime{}, false
-	}
-	a := anime{ID: id}
-	return a, json.Unmarshal(value, &a) == nil
+	return a, ok
+}
+
+// series returns the series of TMDB's that Anime-Lists maps an anime to.
+func (a anime) series() Candidate {
+	return Candidate{Kind: match.TV, ID: a.TV, Anime: a.ID, Text: a.Name, Season: a.Season, Absolute: a.Absolute, Offset: a.Offset, Ranges: a.Ranges}
 }
 
 // Siblings returns where the lists put each anime of a series of TMDB's, as candidates without titles.
@@ -189,10 +188,7 @@ func (x *Index) Siblings(tv int) ([]Candidate, error) {
 		c := b.Cursor()
 		for k, _ := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix) && len(out) < maxFound; k, _ = c.Next() {
 			if a, ok := animeOfID(tx, idOf(k)); ok {
-				out = append(out, Candidate{
-					Kind: match.TV, ID: tv, Text: a.Name, Anime: a.ID,
-					Season: a.Season, Absolute: a.Absolute, Offset: a.Offset, Ranges: a.Ranges,
-				})
+				out = append(out, a.series())
 			}
 		}
 		return nil
@@ -203,23 +199,18 @@ func (x *Index) Siblings(tv int) ([]Candidate, error) {
 // Stats returns what was imported, in the order of the sources, and the size of the file in bytes.
 func (x *Index) Stats() (infos []SourceInfo, size int64, err error) {
 	err = x.db.View(func(tx *bolt.Tx) error {
-		infos, size = x.infos(tx), tx.Size()
+		infos, size = nil, tx.Size()
+		b := tx.Bucket(metaName)
+		if b == nil {
+			return nil
+		}
+		for _, s := range sources {
+			var info SourceInfo
+			if v := b.Get([]byte(s)); v != nil && json.Unmarshal(v, &info) == nil {
+				infos = append(infos, info)
+			}
+		}
 		return nil
 	})
 	return infos, size, err
-}
-
-func (x *Index) infos(tx *bolt.Tx) []SourceInfo {
-	var out []SourceInfo
-	b := tx.Bucket(metaName)
-	if b == nil {
-		return nil
-	}
-	for _, s := range sources {
-		var info SourceInfo
-		if v := b.Get([]byte(s)); v != nil && json.Unmarshal(v, &info) == nil {
-			out = append(out, info)
-		}
-	}
-	return out
 }

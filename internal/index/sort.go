@@ -2,6 +2,7 @@ package index
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -83,11 +84,5 @@ func (s *records) each(yield func(record) error) error {
 }
 
 func compareRecords(a, b record) int {
-	if a.bucket != b.bucket {
-		return int(a.bucket) - int(b.bucket)
-	}
-	if c := bytes.Compare(a.key, b.key); c != 0 {
-		return c
-	}
-	return bytes.Compare(a.value, b.value)
+	return cmp.Or(cmp.Compare(a.bucket, b.bucket), bytes.Compare(a.key, b.key), bytes.Compare(a.value, b.value))
 }

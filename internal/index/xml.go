@@ -13,25 +13,10 @@ const maxElement = 1 << 20
 
 var errLargeElement = errors.New("is larger than 1 MiB")
 
-// rationed ends the input when more than its ration is read before the next one is handed out.
-type rationed struct {
-	r    io.Reader
-	left int
-}
-
-func (r *rationed) Read(p []byte) (int, error) {
-	if r.left <= 0 {
-		return 0, errLargeElement
-	}
-	n, err := r.r.Read(p[:min(len(p), r.left)])
-	r.left -= n
-	return n, err
-}
-
 // eachElement decodes every element of the given name that stands directly inside the root, which must be the only
 // one. An error of the input is a *lineError; one of do is returned as it is.
 func eachElement[T any](r io.Reader, root, name string, do func(T) error) error {
-	in := &rationed{r: r}
+	in := &bounded{r: r, large: errLargeElement} // each element has a bound of its own
 	d := xml.NewDecoder(in)
 	const before, inside, after = 0, 1, 2
 	at := before

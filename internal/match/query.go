@@ -207,15 +207,23 @@ func searchable(t string) bool {
 	return n >= 2
 }
 
-// withoutSubtitle cuts a title at the first mark that introduces a subtitle.
-func withoutSubtitle(s string) string {
-	cut := -1
-	for _, sep := range []string{": ", "：", " - ", " – ", " — ", "～", "~", " −", "(", "（", "/", "|"} {
-		if i := strings.Index(s, sep); i > 0 && (cut < 0 || i < cut) {
-			cut = i
+// SubtitleMarks introduce a subtitle.
+var SubtitleMarks = []string{": ", "：", " - ", " – ", " — ", "～", "~", " −"}
+
+var remarkMarks = slices.Concat(SubtitleMarks, []string{"(", "（", "/", "|"})
+
+// withoutSubtitle returns a title without its subtitle or remark, "" if it has none.
+func withoutSubtitle(s string) string { return Before(s, remarkMarks) }
+
+// Before returns what a title has before the first of the marks, "" if it has none of them or nothing before it.
+func Before(s string, marks []string) string {
+	cut := len(s)
+	for _, mark := range marks {
+		if i := strings.Index(s, mark); i > 0 {
+			cut = min(cut, i)
 		}
 	}
-	if cut < 0 {
+	if cut == len(s) {
 		return ""
 	}
 	return s[:cut]
