@@ -32,7 +32,7 @@ func (a *answers) Kept(Kept) {}
 
 // Pins come before everything, then what the run has fetched, then the search, and a person is asked about the rest alone.
 func TestTheFirstDeciderThatAnswersDecides(t *testing.T) {
-	seasons := []match.Season{{Number: 1, Count: 3, Episodes: []match.Episode{{Number: 1}, {Number: 2}, {Number: 3}}}}
+	seasons := []match.Season{{Number: 1, Episodes: []match.Episode{{Number: 1}, {Number: 2}, {Number: 3}}}}
 	keepers := &match.Entry{Kind: match.TV, ID: 1, Title: "Lantern Keepers", Genres: []int{16}, Seasons: seasons, Titles: []match.AltTitle{{Text: "Toumori no Machi"}}}
 	bureau := &match.Entry{Kind: match.TV, ID: 2, Title: "Night Bureau", Genres: []int{16}, Seasons: seasons}
 	files := func(title string) []string {

@@ -100,19 +100,28 @@ func mappedRelease(r release.Release, c index.Candidate) release.Release {
 	if !ok || len(r.Seasons) == 1 && r.Seasons[0] != 1 {
 		return r
 	}
-	season, mapped := -1, []float64{}
-	for _, n := range eps {
-		to, numbers, ok := c.Place(n)
-		if !ok || season >= 0 && to != season {
-			return r
-		}
-		season = to
-		for _, e := range numbers {
-			mapped = append(mapped, float64(e))
-		}
+	season, numbers, ok := placeAll(c, eps)
+	if !ok {
+		return r
 	}
-	r.Seasons, r.Episodes, r.Absolute, r.Part = []int{season}, mapped, false, 0
+	r.Seasons, r.Episodes, r.Absolute, r.Part = []int{season}, make([]float64, len(numbers)), false, 0
+	for i, n := range numbers {
+		r.Episodes[i] = float64(n)
+	}
 	return r
+}
+
+// placeAll returns where the lists put all episodes of a file, if they do and if that is one season.
+func placeAll(c index.Candidate, eps []int) (season int, numbers []int, ok bool) {
+	season = -1
+	for _, n := range eps {
+		to, more, ok := c.Place(n)
+		if !ok || season >= 0 && to != season {
+			return 0, nil, false
+		}
+		season, numbers = to, append(numbers, more...)
+	}
+	return season, numbers, true
 }
 
 // surelyInFirst is how many episodes a short season has: a number up to it is in the first season.
@@ -140,16 +149,10 @@ func placeUnasked(d match.Decision, r release.Release, c index.Candidate, siblin
 			return d
 		}
 	}
-	season, out := -1, []int(nil)
-	for _, n := range eps {
-		to, numbers, ok := c.Place(n)
-		if !ok || season >= 0 && to != season || len(c.Ranges) == 0 && mayBelongToSequel(n, c, siblings) {
-			return d
-		}
-		season, out = to, append(out, numbers...)
+	sequels := func(n int) bool { return mayBelongToSequel(n, c, siblings) }
+	if season, numbers, ok := placeAll(c, eps); ok && (len(c.Ranges) > 0 || !slices.ContainsFunc(eps, sequels)) {
+		d.Season, d.Episodes, d.Reason = &season, numbers, listsText(season, c.Offset)
 	}
-	d.Season, d.Episodes = &season, out
-	d.Reason = listsText(season, c.Offset)
 	return d
 }
 

@@ -3,6 +3,7 @@ package decide
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,24 +42,11 @@ const (
 	visible // its name or its original name
 )
 
-// letters is how many letters a title in this role must have to identify the entry. Short titles are often shared.
-func (r titleRole) letters() int {
-	switch r {
-	case visible:
-		return 4
-	case translated:
-		return 7
-	case alternative:
-		return 9
-	case dated:
-	}
-	return tooLong
-}
+// leastLetters is how many letters a title in a role must have to identify the entry. Short titles are often shared.
+var leastLetters = map[titleRole]int{visible: 4, translated: 7, alternative: 9, dated: math.MaxInt}
 
-const (
-	tooLong      = 1 << 20
-	otherLetters = 8 // of a reading that is not the likeliest
-)
+// otherLetters is how many a reading must have that is not the likeliest.
+const otherLetters = 8
 
 // knownSize bounds the index. Beyond it everything is dropped: a search costs one request.
 const knownSize = 100_000
@@ -75,11 +63,11 @@ func (k *knownTitles) learn(e *match.Entry) {
 	k.fetched[key] = true
 	k.name(key, visible, e.Year, e.Title, e.OriginalTitle)
 	for _, t := range e.Titles {
+		role := alternative
 		if t.Language != "" {
-			k.name(key, translated, e.Year, t.Text)
-		} else {
-			k.name(key, alternative, e.Year, t.Text)
+			role = translated
 		}
+		k.name(key, role, e.Year, t.Text)
 	}
 }
 
@@ -168,7 +156,7 @@ func (k *knownTitles) only(s match.Series) (e knownEntry, ok bool) {
 			if s.Want == match.WantAny && as != visible {
 				continue
 			}
-			strong = strong || n >= as.letters() && (i == 0 || n >= otherLetters && !match.PieceOf(s.Titles, i))
+			strong = strong || n >= leastLetters[as] && (i == 0 || n >= otherLetters && !match.PieceOf(s.Titles, i))
 		}
 	}
 	return e, strong && k.fetched[e] && (s.Year != 0 || k.anyYear[e])

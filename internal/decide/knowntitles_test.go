@@ -111,7 +111,7 @@ func TestDoubtIsForTheSearch(t *testing.T) {
 	episodes := []match.Episode{{Number: 1}, {Number: 2}, {Number: 3}}
 	e := &match.Entry{
 		Kind: match.TV, ID: 1, Title: "Lantern Keepers", OriginalTitle: "灯守の町", Year: 2019, EpisodeCount: 3, Genres: []int{16},
-		Seasons: []match.Season{{Number: 1, AirDate: "2019-04-01", Count: 3, Episodes: episodes}}, Titles: []match.AltTitle{{Text: "Toumori no Machi"}},
+		Seasons: []match.Season{{Number: 1, AirDate: "2019-04-01", Episodes: episodes}}, Titles: []match.AltTitle{{Text: "Toumori no Machi"}},
 	}
 	lib := &catalogue{entries: map[string]*match.Entry{"lantern keepers": e}}
 	m := &Deciders{resolver: match.Resolver{Source: lib, Options: match.DefaultOptions()}, known: new(knownTitles), choices: choicesOf(t)}
@@ -141,7 +141,7 @@ func TestDoubtIsForTheSearch(t *testing.T) {
 func TestTheSearchTellsWhereItCostsNothing(t *testing.T) {
 	e := &match.Entry{
 		Kind: match.TV, ID: 1, Title: "Lantern Keepers", Year: 2019, EpisodeCount: 3, Genres: []int{16}, Titles: []match.AltTitle{{Text: "Toumori no Machi"}},
-		Seasons: []match.Season{{Number: 1, AirDate: "2019-04-01", Count: 3, Episodes: []match.Episode{{Number: 1}, {Number: 2}, {Number: 3}}}},
+		Seasons: []match.Season{{Number: 1, AirDate: "2019-04-01", Episodes: []match.Episode{{Number: 1}, {Number: 2}, {Number: 3}}}},
 	}
 	row := []match.Hit{{Kind: match.TV, ID: 1, Title: e.Title, Year: 2019}}
 	s := seriesOf("[G] Toumori no Machi - 03 [1080p].mkv")

@@ -132,11 +132,11 @@ func (s *source) Group(ctx context.Context, id string) (*match.EpisodeGroup, mat
 		if err != nil {
 			return nil, match.Origin{}, missing(err)
 		}
-		out := &match.EpisodeGroup{ID: g.ID, Name: g.Name, Type: int(g.Type)}
+		out := &match.EpisodeGroup{Name: g.Name}
 		for _, part := range g.Groups {
 			p := match.GroupPart{Name: part.Name, Order: part.Order}
 			for _, e := range part.Episodes {
-				p.Episodes = append(p.Episodes, match.GroupEpisode{Season: e.SeasonNumber, Number: e.EpisodeNumber, Order: e.Order, Name: e.Name})
+				p.Episodes = append(p.Episodes, match.GroupEpisode{Season: e.SeasonNumber, Number: e.EpisodeNumber, Order: e.Order})
 			}
 			out.Groups = append(out.Groups, p)
 		}
@@ -165,7 +165,7 @@ func tvHits(rows []tmdb.TVRow) []match.Hit {
 	for i, r := range rows {
 		hits[i] = match.Hit{
 			Kind: match.TV, ID: r.ID, Title: r.Name, OriginalTitle: r.OriginalName, OriginalLanguage: r.OriginalLanguage,
-			Year: match.YearOf(r.FirstAirDate), Genres: r.GenreIDs, Popularity: r.Popularity, Adult: r.Adult,
+			Year: match.YearOf(r.FirstAirDate), Genres: r.GenreIDs, Popularity: r.Popularity,
 		}
 	}
 	return hits
@@ -176,7 +176,7 @@ func movieHits(rows []tmdb.MovieRow) []match.Hit {
 	for i, r := range rows {
 		hits[i] = match.Hit{
 			Kind: match.Movie, ID: r.ID, Title: r.Title, OriginalTitle: r.OriginalTitle, OriginalLanguage: r.OriginalLanguage,
-			Year: match.YearOf(r.ReleaseDate), Genres: r.GenreIDs, Popularity: r.Popularity, Adult: r.Adult,
+			Year: match.YearOf(r.ReleaseDate), Genres: r.GenreIDs, Popularity: r.Popularity,
 		}
 	}
 	return hits
@@ -185,17 +185,13 @@ func movieHits(rows []tmdb.MovieRow) []match.Hit {
 func tvEntry(d *tmdb.TVDetails) *match.Entry {
 	e := &match.Entry{
 		Kind: match.TV, ID: d.ID, Title: d.Name, OriginalTitle: d.OriginalName, OriginalLanguage: d.OriginalLanguage,
-		Year: match.YearOf(d.FirstAirDate), LastYear: match.YearOf(d.LastAirDate), Status: d.Status,
+		Year: match.YearOf(d.FirstAirDate), EpisodeCount: d.NumberOfEpisodes, Popularity: d.Popularity,
 		Titles: titlesOf(d.AlternativeTitles, d.Translations), Genres: genresOf(d.Genres),
-		Popularity: d.Popularity, EpisodeCount: d.NumberOfEpisodes, Adult: d.Adult,
-	}
-	if len(d.EpisodeRunTime) > 0 {
-		e.Runtime = d.EpisodeRunTime[0]
 	}
 	listed := map[int]bool{}
 	for _, s := range d.Seasons {
 		listed[s.SeasonNumber] = true
-		season := match.Season{Number: s.SeasonNumber, Name: s.Name, AirDate: s.AirDate, Count: s.EpisodeCount}
+		season := match.Season{Number: s.SeasonNumber, Name: s.Name, AirDate: s.AirDate}
 		if full := d.AppendedSeasons[s.SeasonNumber]; full != nil {
 			season = seasonOf(full)
 		}
@@ -209,16 +205,16 @@ func tvEntry(d *tmdb.TVDetails) *match.Entry {
 	slices.SortFunc(e.Seasons, func(a, b match.Season) int { return a.Number - b.Number })
 	if d.EpisodeGroups != nil {
 		for _, g := range d.EpisodeGroups.Results {
-			e.Groups = append(e.Groups, match.GroupRef{ID: g.ID, Name: g.Name, Type: int(g.Type), Groups: g.GroupCount, Episodes: g.EpisodeCount})
+			e.Groups = append(e.Groups, match.GroupRef{ID: g.ID, Name: g.Name, Type: int(g.Type), Episodes: g.EpisodeCount})
 		}
 	}
 	return e
 }
 
 func seasonOf(s *tmdb.Season) match.Season {
-	out := match.Season{Number: s.SeasonNumber, Name: s.Name, AirDate: s.AirDate, Count: len(s.Episodes), Episodes: []match.Episode{}}
+	out := match.Season{Number: s.SeasonNumber, Name: s.Name, AirDate: s.AirDate, Episodes: []match.Episode{}}
 	for _, e := range s.Episodes {
-		out.Episodes = append(out.Episodes, match.Episode{Number: e.EpisodeNumber, Name: e.Name, AirDate: e.AirDate, Runtime: e.Runtime, Kind: e.EpisodeType})
+		out.Episodes = append(out.Episodes, match.Episode{Number: e.EpisodeNumber, Name: e.Name, AirDate: e.AirDate})
 	}
 	return out
 }
@@ -226,9 +222,8 @@ func seasonOf(s *tmdb.Season) match.Season {
 func movieEntry(d *tmdb.MovieDetails) *match.Entry {
 	return &match.Entry{
 		Kind: match.Movie, ID: d.ID, Title: d.Title, OriginalTitle: d.OriginalTitle, OriginalLanguage: d.OriginalLanguage,
-		Year: match.YearOf(d.ReleaseDate), LastYear: match.YearOf(d.ReleaseDate), Status: d.Status,
+		Year: match.YearOf(d.ReleaseDate), Popularity: d.Popularity,
 		Titles: titlesOf(d.AlternativeTitles, d.Translations), Genres: genresOf(d.Genres),
-		Popularity: d.Popularity, Runtime: d.Runtime, Adult: d.Adult,
 	}
 }
 
@@ -238,7 +233,7 @@ func titlesOf(alternative *tmdb.AlternativeTitles, translated *tmdb.Translations
 	if alternative != nil {
 		for _, t := range alternative.Results {
 			if t.Title != "" {
-				out = append(out, match.AltTitle{Text: t.Title, Region: t.Country, Type: t.Type})
+				out = append(out, match.AltTitle{Text: t.Title, Region: t.Country})
 			}
 		}
 	}

@@ -59,18 +59,12 @@ func (p *placer) byAbsoluteGroup() placement {
 
 // groupSlots takes the file's numbers as positions in a group's list. Only episodes that the entry has count.
 func (p *placer) groupSlots(list []GroupEpisode) []slot {
-	out := make([]slot, 0, len(p.eps))
-	for _, n := range p.eps {
+	return pick(p.all, p.eps, func(n int) int {
 		if n < 1 || n > len(list) {
-			return nil
+			return -1
 		}
-		i := find(p.all, list[n-1].Season, list[n-1].Number)
-		if i < 0 {
-			return nil
-		}
-		out = append(out, p.all[i])
-	}
-	return out
+		return slices.IndexFunc(p.all, func(s slot) bool { return s.season == list[n-1].Season && s.episode.Number == list[n-1].Number })
+	})
 }
 
 // group fetches the group of a type whose size is nearest to the show's. Groups without more than a tenth of the show are

@@ -108,7 +108,7 @@ func englishName(w *tmdbfake.Work) string {
 func rowOf(w *tmdbfake.Work) match.Hit {
 	return match.Hit{
 		Kind: match.Kind(w.Kind), ID: w.ID, Title: englishName(w), OriginalTitle: w.Original, OriginalLanguage: w.Language,
-		Year: w.Date.Year(), Genres: w.Genres, Popularity: w.Popularity, Adult: w.Adult,
+		Year: w.Date.Year(), Genres: w.Genres, Popularity: w.Popularity,
 	}
 }
 
@@ -116,10 +116,10 @@ func entryOf(w *tmdbfake.Work) *match.Entry {
 	row := rowOf(w)
 	e := &match.Entry{
 		Kind: row.Kind, ID: row.ID, Title: row.Title, OriginalTitle: row.OriginalTitle, OriginalLanguage: row.OriginalLanguage,
-		Year: row.Year, Genres: row.Genres, Popularity: row.Popularity, Status: w.Status, Runtime: w.Runtime, Adult: w.Adult,
+		Year: row.Year, Genres: row.Genres, Popularity: row.Popularity,
 	}
 	for _, t := range w.Alt {
-		e.Titles = append(e.Titles, match.AltTitle{Text: t.Title, Region: t.Country, Type: t.Type})
+		e.Titles = append(e.Titles, match.AltTitle{Text: t.Title, Region: t.Country})
 	}
 	for _, t := range w.Trans {
 		if t.Name != "" {
@@ -133,7 +133,7 @@ func entryOf(w *tmdbfake.Work) *match.Entry {
 		}
 	}
 	for _, g := range w.Groups {
-		ref := match.GroupRef{ID: g.ID, Name: g.Name, Type: g.Type, Groups: len(g.Parts)}
+		ref := match.GroupRef{ID: g.ID, Name: g.Name, Type: g.Type}
 		for _, p := range g.Parts {
 			ref.Episodes += len(p.Episodes)
 		}
@@ -155,14 +155,13 @@ func seasonOf(w *tmdbfake.Season) match.Season {
 		if name == "" {
 			name = fmt.Sprintf("Episode %d", ep.Number)
 		}
-		s.Episodes = append(s.Episodes, match.Episode{Number: ep.Number, Name: name, AirDate: ep.Date.String(), Kind: ep.Kind})
+		s.Episodes = append(s.Episodes, match.Episode{Number: ep.Number, Name: name, AirDate: ep.Date.String()})
 	}
-	s.Count = len(s.Episodes)
 	return s
 }
 
 func groupOf(g tmdbfake.Group) *match.EpisodeGroup {
-	out := &match.EpisodeGroup{ID: g.ID, Name: g.Name, Type: g.Type}
+	out := &match.EpisodeGroup{Name: g.Name}
 	for _, p := range g.Parts {
 		part := match.GroupPart{Name: p.Name, Order: p.Order}
 		for i, e := range p.Episodes {

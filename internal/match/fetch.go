@@ -75,11 +75,7 @@ func (c scored) dated(s Series) bool {
 // fetch gets the details of contenders while those of another may still change the decision.
 func (j *job) fetch(ctx context.Context) {
 	for j.fetched < j.r.Options.MaxEntries {
-		i := j.nextFetch()
-		if i < 0 {
-			return
-		}
-		if !j.fetchAt(ctx, i) {
+		if i := j.nextFetch(); i < 0 || !j.fetchAt(ctx, i) {
 			return
 		}
 	}
@@ -120,8 +116,7 @@ func (j *job) nextFetch() int {
 // spent returns which contenders are not fetched any more because enough like them were: rows that only a part of the title
 // has found, and rows that would have to hide the exact title that another one shows.
 func (j *job) spent() func(scored) bool {
-	shown := slices.ContainsFunc(j.pool, func(c scored) bool { return c.explained && c.like.sim >= simExact })
-	parts, hidden := 0, 0
+	shown, parts, hidden := j.shown(), 0, 0
 	for _, c := range j.pool {
 		if c.known() && !c.whole {
 			parts++

@@ -28,24 +28,10 @@ const (
 	WantWork
 )
 
+var wantNames = [...]string{"any", "tv", "movie", "special", "nothing", "the work of an extra"}
+
 // String is the word used in explanations.
-func (w Want) String() string {
-	switch w {
-	case WantAny:
-		return "any"
-	case WantTV:
-		return "tv"
-	case WantMovie:
-		return "movie"
-	case WantSpecial:
-		return "special"
-	case WantNothing:
-		return "nothing"
-	case WantWork:
-		return "the work of an extra"
-	}
-	return "unknown"
-}
+func (w Want) String() string { return wantNames[w] }
 
 // Series is what the names of some files of one folder say they belong to: one question for all of them. Titles are the readings of the name, the likeliest first; Season is the season hint, 0 with HasSeason
 // false when there is none, Part the part or cour, 0 for none; LastEpisode is the greatest episode number seen and Episodes how many different ones.

@@ -231,24 +231,29 @@ func found(list []slot, why string, args ...any) placement {
 	return at
 }
 
+// either returns the first of two placements, the second where the first has no place.
+func either(first, second placement) placement {
+	if first.ok {
+		return first
+	}
+	return second
+}
+
 // literal finds the file's numbers as TMDB's numbers in a list of slots.
 func literal(list []slot, eps []int) []slot {
-	out := make([]slot, 0, len(eps))
-	for _, n := range eps {
-		i := slices.IndexFunc(list, func(s slot) bool { return s.episode.Number == n })
-		if i < 0 {
-			return nil
-		}
-		out = append(out, list[i])
-	}
-	return out
+	return pick(list, eps, func(n int) int { return slices.IndexFunc(list, func(s slot) bool { return s.episode.Number == n }) })
 }
 
 // positions takes the file's numbers as positions in a list of slots, counted from 1 after offset.
 func positions(list []slot, eps []int, offset int) []slot {
+	return pick(list, eps, func(n int) int { return n + offset - 1 })
+}
+
+// pick returns the slots at the places of the file's numbers; none where one of the places is outside the list.
+func pick(list []slot, eps []int, place func(n int) int) []slot {
 	out := make([]slot, 0, len(eps))
 	for _, n := range eps {
-		i := n + offset - 1
+		i := place(n)
 		if i < 0 || i >= len(list) {
 			return nil
 		}

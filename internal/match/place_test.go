@@ -35,8 +35,8 @@ var (
 
 func shapes() *world {
 	grouped.Groups = []GroupRef{{ID: "stale", Type: groupAbsolute, Episodes: 12}, {ID: "abs", Name: "Absolute", Type: groupAbsolute, Episodes: 50}, {ID: "seasons", Name: "Seasons", Type: groupSeasons, Episodes: 50}}
-	abs := &EpisodeGroup{ID: "abs", Name: "Absolute", Type: groupAbsolute, Groups: []GroupPart{{Order: 1}}}
-	byYear := &EpisodeGroup{ID: "seasons", Name: "Seasons", Type: groupSeasons, Groups: make([]GroupPart, 5)}
+	abs := &EpisodeGroup{Name: "Absolute", Groups: []GroupPart{{Order: 1}}}
+	byYear := &EpisodeGroup{Name: "Seasons", Groups: make([]GroupPart, 5)}
 	n := 0
 	for _, s := range regular(grouped) {
 		e := GroupEpisode{Season: s.season, Number: s.episode.Number, Order: n}

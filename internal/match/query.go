@@ -27,9 +27,7 @@ func Queries(s Series, want Kind) []Query {
 	whole, bases, parts, pieces := variants(s.Titles)
 	likely, others := whole[:min(len(whole), 2)], whole[min(len(whole), 2):]
 	for _, text := range likely {
-		if s.Year != 0 {
-			l.add(first, text, s.Year)
-		}
+		l.add(first, text, s.Year)
 		l.add(first, text, 0)
 	}
 	for _, text := range bases {
@@ -39,9 +37,7 @@ func Queries(s Series, want Kind) []Query {
 		l.add(second, whole[0], 0)
 	}
 	for _, text := range others {
-		if s.Year != 0 {
-			l.add(first, text, s.Year)
-		}
+		l.add(first, text, s.Year)
 		l.add(first, text, 0)
 	}
 	if s.Want == WantWork {

@@ -357,7 +357,7 @@ func withTitle(e *Entry, text string) *Entry {
 func hitOf(e *Entry) Hit {
 	return Hit{
 		Kind: e.Kind, ID: e.ID, Title: e.Title, OriginalTitle: e.OriginalTitle, OriginalLanguage: e.OriginalLanguage,
-		Year: e.Year, Genres: e.Genres, Popularity: e.Popularity, Adult: e.Adult,
+		Year: e.Year, Genres: e.Genres, Popularity: e.Popularity,
 	}
 }
 

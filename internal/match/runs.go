@@ -75,11 +75,6 @@ func (e *Entry) season(n int) (Season, bool) {
 	return e.Seasons[i], true
 }
 
-// find returns the index of an episode in a list, -1 for none.
-func find(list []slot, season, number int) int {
-	return slices.IndexFunc(list, func(s slot) bool { return s.season == season && s.episode.Number == number })
-}
-
 // runs cuts a list of slots where the season changes and where more than gap lies between two
 // known air dates, either way. One episode with a date of its own among others (an error, a late broadcast) cuts nothing.
 func runs(list []slot, gap time.Duration) [][]slot {
@@ -137,10 +132,7 @@ func airedIn(list []slot, year int) bool {
 }
 
 func parseDate(s string) time.Time {
-	t, err := time.Parse(time.DateOnly, s)
-	if err != nil {
-		return time.Time{}
-	}
+	t, _ := time.Parse(time.DateOnly, s) // the zero time with an error
 	return t
 }
 

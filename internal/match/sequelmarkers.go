@@ -23,11 +23,31 @@ func tailOf(norm string) *tail {
 
 // before returns the title without its last n words and a "the" in front of them.
 func (t *tail) before(n int) string {
-	return strings.TrimSuffix(strings.Join(t.words[:len(t.words)-n], " "), " the")
+	end := len(t.text)
+	for _, w := range t.words[len(t.words)-n:] {
+		end -= len(w) + 1
+	}
+	return strings.TrimSuffix(t.text[:max(end, 0)], " the")
 }
 
 // word returns the n-th word from the end, counted from 1.
 func (t *tail) word(n int) string { return t.words[len(t.words)-n] }
+
+// numberBefore returns the number in front of the last word, if that is one of the words; 0 for none.
+func (t *tail) numberBefore(words []string) int {
+	if !slices.Contains(words, t.last) {
+		return 0
+	}
+	return smallNumber(t.prev)
+}
+
+// numberBehind returns the number behind the last word but one, if that is one of the words; 0 for none.
+func (t *tail) numberBehind(words []string) int {
+	if !slices.Contains(words, t.prev) {
+		return 0
+	}
+	return sequelNumber(t.last)
+}
 
 // Words that say a season or a part of the number before them, and of the number behind them.
 var (
@@ -41,7 +61,8 @@ var (
 func none() (string, Sequel) { return "", Sequel{} }
 
 // markers are the ways in which the end of a title says which sequel it is, tried from the top. words is how many words a title
-// must have for a rule. cut returns the title without the marker and what the marker says, nothing where the rule does not apply.
+// must have for a rule. cut returns the title without the marker and what the marker says, a zero Sequel where the rule does not
+// apply.
 // example is a title whose end the rule takes: base is left, and it says seq.
 var markers = []struct {
 	name    string
@@ -61,28 +82,20 @@ var markers = []struct {
 		return t.before(2), Sequel{Final: true}
 	}, "salt harbor the final season", "salt harbor", Sequel{Final: true}},
 	{"a numbered season", 2, func(t *tail) (string, Sequel) {
-		n := smallNumber(t.prev)
-		if n == 0 || !slices.Contains(seasonAfter, t.last) {
-			return none()
-		}
+		cut := 2
 		if len(t.words) > 3 && (t.word(3) == "dai" || t.word(3) == "di") {
-			return t.before(3), Sequel{Season: n}
+			cut = 3
 		}
-		return t.before(2), Sequel{Season: n}
+		return t.before(cut), Sequel{Season: t.numberBefore(seasonAfter)}
 	}, "shio no minato dai 2 ki", "shio no minato", Sequel{Season: 2}},
 	{"a numbered part", 2, func(t *tail) (string, Sequel) {
-		n := smallNumber(t.prev)
-		if n == 0 || !slices.Contains(partAfter, t.last) {
-			return none()
-		}
-		return t.before(2), Sequel{Part: n}
+		return t.before(2), Sequel{Part: t.numberBefore(partAfter)}
 	}, "salt harbor 2nd cour", "salt harbor", Sequel{Part: 2}},
 	{"dai N bu: the N-th part", 4, func(t *tail) (string, Sequel) {
-		n := smallNumber(t.prev)
-		if n == 0 || t.last != "bu" || t.word(3) != "dai" {
+		if t.last != "bu" || t.word(3) != "dai" {
 			return none()
 		}
-		return t.before(3), Sequel{Part: n}
+		return t.before(3), Sequel{Part: smallNumber(t.prev)}
 	}, "shio no minato dai 2 bu", "shio no minato", Sequel{Part: 2}},
 	{"sono ni: number two", 3, func(t *tail) (string, Sequel) {
 		if t.prev != "sono" || t.last != "ni" && t.last != "san" && t.last != "yon" {
@@ -91,32 +104,22 @@ var markers = []struct {
 		return t.before(2), Sequel{Part: smallNumber(t.last)}
 	}, "shio no minato sono ni", "shio no minato", Sequel{Part: 2}},
 	{"ni no shou: the second chapter", 4, func(t *tail) (string, Sequel) {
-		n := smallNumber(t.word(3))
-		if n == 0 || t.last != "shou" || t.prev != "no" {
+		if t.last != "shou" || t.prev != "no" {
 			return none()
 		}
-		return t.before(3), Sequel{Season: n}
+		return t.before(3), Sequel{Season: smallNumber(t.word(3))}
 	}, "shio no minato ni no shou", "shio no minato", Sequel{Season: 2}},
 	{"season N", 2, func(t *tail) (string, Sequel) {
-		n := sequelNumber(t.last)
-		if n == 0 || !slices.Contains(seasonBefore, t.prev) {
-			return none()
-		}
-		return t.before(2), Sequel{Season: n}
+		return t.before(2), Sequel{Season: t.numberBehind(seasonBefore)}
 	}, "salt harbor season 2", "salt harbor", Sequel{Season: 2}},
 	{"part N", 2, func(t *tail) (string, Sequel) {
-		n := sequelNumber(t.last)
-		if n == 0 || !slices.Contains(partBefore, t.prev) {
-			return none()
-		}
-		return t.before(2), Sequel{Part: n}
+		return t.before(2), Sequel{Part: t.numberBehind(partBefore)}
 	}, "salt harbor part 2", "salt harbor", Sequel{Part: 2}},
 	{"a bare number", 2, func(t *tail) (string, Sequel) {
-		n := sequelNumber(t.last)
-		if n == 0 || !bareNumber(t.last) {
+		if !bareNumber(t.last) {
 			return none()
 		}
-		return t.before(1), Sequel{Season: n}
+		return t.before(1), Sequel{Season: sequelNumber(t.last)}
 	}, "salt harbor ii", "salt harbor", Sequel{Season: 2}},
 	{"sN", 2, func(t *tail) (string, Sequel) {
 		m := shortRE.FindStringSubmatch(t.last)

@@ -56,18 +56,10 @@ const (
 	FromStale
 )
 
+var fromNames = [...]string{"network", "cache", "stale"}
+
 // String is the name that records carry in their field "source".
-func (f From) String() string {
-	switch f {
-	case FromNetwork:
-		return "network"
-	case FromCache:
-		return "cache"
-	case FromStale:
-		return "stale"
-	}
-	return "unknown"
-}
+func (f From) String() string { return fromNames[f] }
 
 // Origin is where answers came from: From is the least fresh of them, FetchedAt when the oldest cached one was fetched, zero
 // without one. ReadAt is when this process read the last of them.
@@ -99,7 +91,6 @@ type Hit struct {
 	Year             int
 	Genres           []int
 	Popularity       float64
-	Adult            bool
 	Mapping          *Mapping // what a local index says of the title asked for, if it was found there
 }
 
@@ -112,7 +103,7 @@ type Mapping struct {
 }
 
 // Entry is what one details request tells about a series or a film. A film has no Seasons and no Groups.
-// Runtime is in minutes. EpisodeCount is TMDB's own number of regular episodes, 0 if unknown.
+// EpisodeCount is TMDB's own number of regular episodes, 0 if unknown.
 type Entry struct {
 	Kind             Kind
 	ID               int
@@ -120,62 +111,50 @@ type Entry struct {
 	OriginalTitle    string
 	OriginalLanguage string
 	Year             int
-	LastYear         int
-	Status           string
 	Titles           []AltTitle
 	Seasons          []Season
 	Groups           []GroupRef
 	Genres           []int
 	Popularity       float64
-	Runtime          int
 	EpisodeCount     int
-	Adult            bool
 }
 
-// AltTitle is an alternative or translated title. Language is ISO 639-1 and Region ISO 3166-1, where known;
-// Type is the free text that TMDB's contributors put beside it ("Romaji", "Season 2", often empty).
+// AltTitle is an alternative or translated title. Language is ISO 639-1 and Region ISO 3166-1, where known.
 type AltTitle struct {
 	Text     string
 	Language string
 	Region   string
-	Type     string
 }
 
 // Season is one season of a series; number 0 holds the specials. AirDate is YYYY-MM-DD or empty. Episodes is nil
-// when they were not loaded; Count is what TMDB says there are.
+// when they were not loaded.
 type Season struct {
 	Number   int
 	Name     string
 	AirDate  string
-	Count    int
 	Episodes []Episode
 }
 
 // Episode is one episode under TMDB's own number, which need not start at 1 nor be without gaps. AirDate is
-// YYYY-MM-DD or empty, Runtime in minutes, Kind TMDB's episode_type.
+// YYYY-MM-DD or empty.
 type Episode struct {
 	Number  int
 	Name    string
 	AirDate string
-	Runtime int
-	Kind    string
 }
 
 // GroupRef names an episode group of a series. Type is TMDB's: 1 original air date, 2 absolute, 3 DVD,
-// 4 digital, 5 story arc, 6 production, 7 TV. Groups and Episodes are counts.
+// 4 digital, 5 story arc, 6 production, 7 TV. Episodes is how many it has.
 type GroupRef struct {
 	ID       string
 	Name     string
 	Type     int
-	Groups   int
 	Episodes int
 }
 
 // EpisodeGroup is another ordering of a series' episodes.
 type EpisodeGroup struct {
-	ID     string
 	Name   string
-	Type   int
 	Groups []GroupPart
 }
 
@@ -191,5 +170,4 @@ type GroupEpisode struct {
 	Season int
 	Number int
 	Order  int
-	Name   string
 }

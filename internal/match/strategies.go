@@ -86,10 +86,9 @@ func (p *placer) byArc() placement {
 		return placement{} // byPart knows
 	}
 	list := slots(s)
-	if at := found(literal(list, p.eps), "season %d has the name in the title", s.Number); at.ok {
-		return at
-	}
-	return found(positions(list, p.eps, 0), "by position in season %d, which has the name in the title", s.Number)
+	return either(
+		found(literal(list, p.eps), "season %d has the name in the title", s.Number),
+		found(positions(list, p.eps, 0), "by position in season %d, which has the name in the title", s.Number))
 }
 
 // foreignArc looks for the arc among the seasons' names in the language of the title.
@@ -145,10 +144,9 @@ func (p *placer) byPart() placement {
 		return placement{}
 	}
 	part := parts[p.part-1]
-	if at := found(positions(part, p.eps, 0), "by position in part %d, which begins with S%02dE%02d", p.part, part[0].season, part[0].episode.Number); at.ok {
-		return at
-	}
-	return found(literal(part, p.eps), "part %d has the number", p.part)
+	return either(
+		found(positions(part, p.eps, 0), "by position in part %d, which begins with S%02dE%02d", p.part, part[0].season, part[0].episode.Number),
+		found(literal(part, p.eps), "part %d has the number", p.part))
 }
 
 // byFinal takes "Final Season" as the last season where a title of the entry says so.
@@ -161,10 +159,9 @@ func (p *placer) byFinal() placement {
 		return placement{}
 	}
 	list := seasonSlots(p.all, last)
-	if at := found(literal(list, p.eps), "the final season is season %d", last); at.ok {
-		return at
-	}
-	return found(positions(list, p.eps, 0), "by position in season %d, the final one", last)
+	return either(
+		found(literal(list, p.eps), "the final season is season %d", last),
+		found(positions(list, p.eps, 0), "by position in season %d, the final one", last))
 }
 
 // byPosition is for a plain number: an episode of the first season if it has that number, else the n-th regular episode over

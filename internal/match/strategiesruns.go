@@ -15,18 +15,18 @@ func (p *placer) byLaterCour() placement {
 	if n == 0 || p.year == 0 || p.part > 0 {
 		return placement{}
 	}
-	var hits [][]slot
 	list := seasonSlots(p.all, n)
-	for _, run := range runs(list, courGap) {
-		if firstYear(run) == p.year {
-			hits = append(hits, run)
-		}
-	}
+	hits := begunIn(p.year, runs(list, courGap))
 	if len(hits) != 1 || firstYear(list) == p.year {
 		return placement{}
 	}
 	first := hits[0][0]
 	return found(positions(hits[0], p.eps, 0), "by position in the run of season %d that begins with E%02d in %d", n, first.episode.Number, p.year)
+}
+
+// begunIn returns the runs whose first episode aired in the year.
+func begunIn(year int, runs [][]slot) [][]slot {
+	return slices.DeleteFunc(runs, func(run []slot) bool { return firstYear(run) != year })
 }
 
 // byYear finds the season or the run that began in the year of the name.
@@ -35,18 +35,8 @@ func (p *placer) byYear() placement {
 		return placement{}
 	}
 	var hits [][]slot
-	for _, gap := range []bool{false, true} {
-		hits = hits[:0]
-		list := runs(p.all, 1<<62)
-		if gap {
-			list = runs(p.all, courGap)
-		}
-		for _, run := range list {
-			if firstYear(run) == p.year {
-				hits = append(hits, run)
-			}
-		}
-		if len(hits) == 1 {
+	for _, gap := range []time.Duration{1 << 62, courGap} {
+		if hits = begunIn(p.year, runs(p.all, gap)); len(hits) == 1 {
 			break
 		}
 	}
@@ -64,11 +54,9 @@ func (p *placer) byYear() placement {
 		p.season = run[0].season
 		return placement{} // byPart knows
 	}
-	why := "by position in the run that begins with S%02dE%02d in %d"
-	if at := found(positions(run, p.eps, 0), why, run[0].season, run[0].episode.Number, p.year); at.ok {
-		return at
-	}
-	return found(literal(run, p.eps), "the number is in the run that begins in %d", p.year)
+	return either(
+		found(positions(run, p.eps, 0), "by position in the run that begins with S%02dE%02d in %d", run[0].season, run[0].episode.Number, p.year),
+		found(literal(run, p.eps), "the number is in the run that begins in %d", p.year))
 }
 
 // byRuns finds a season that TMDB merged into another: the n-th run of episodes between pauses.
@@ -97,11 +85,10 @@ func (p *placer) byRuns() placement {
 			run = parts[p.part-1]
 		}
 		why := "season %d is the run after a %s pause that begins with S%02dE%02d"
-		if at := found(positions(run, p.eps, 0), why, p.season, gap.name, run[0].season, run[0].episode.Number); at.ok {
-			return at
-		}
-		if at := found(literal(run, p.eps), why, p.season, gap.name, run[0].season, run[0].episode.Number); at.ok {
-			return at
+		for _, list := range [][]slot{positions(run, p.eps, 0), literal(run, p.eps)} {
+			if at := found(list, why, p.season, gap.name, run[0].season, run[0].episode.Number); at.ok {
+				return at
+			}
 		}
 	}
 	p.note("the pauses between air dates do not make %d seasons", p.season)

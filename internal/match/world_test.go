@@ -167,7 +167,6 @@ func season(n int, runs ...string) Season {
 			s.AirDate = date
 		}
 	}
-	s.Count = len(s.Episodes)
 	return s
 }
 
