@@ -121,10 +121,9 @@ func surroundingsOf(items []item, root bool) surroundings {
 //
 //   - Episodes in it that carry its own name ("Extras.S01E01"): a series.
 //   - Beside season folders: extras.
-//   - In a folder below a root: extras, unless it has season folders and no
-//     videos beside it.
-//   - Directly in a root that has videos but no season folders, a film's
-//     folder or a flat library: extras, unless it has season folders.
+//   - In a folder below a root: extras, unless it has season folders and no videos beside it.
+//   - Directly in a root that has videos but no season folders, a film's folder or a flat library: extras, unless it has
+//     season folders.
 //   - Directly in a root without either: a title.
 func isExtras(name string, items []item, above surroundings) bool {
 	if !extrasFolders[strings.ToLower(strings.TrimSpace(name))] {
@@ -141,20 +140,14 @@ func isExtras(name string, items []item, above surroundings) bool {
 			}
 		}
 	}
-	switch {
-	case above.seasons:
-		return true
-	case above.root:
-		return above.videos && !seasons
+	if above.root {
+		return above.seasons || above.videos && !seasons
 	}
-	return above.videos || !seasons
+	return above.seasons || above.videos || !seasons
 }
 
-// sameWords reports whether titles have the same letters and digits, without regard to a year at the end of the
-// first.
-func sameWords(a, b string) bool {
-	return words(year.ReplaceAllString(a, "")) == words(b)
-}
+// sameWords reports whether titles have the same letters and digits, without regard to a year at the end of the first.
+func sameWords(a, b string) bool { return words(year.ReplaceAllString(a, "")) == words(b) }
 
 var year = regexp.MustCompile(`[ ._-]*[(\[]?(?:19|20)\d\d[)\]]?$`)
 

@@ -64,26 +64,21 @@ func (s *server) answer(at time.Duration) answer {
 		return a
 	}
 	for _, action := range s.behaviour.Strikes(upstream.BeforeAnswer, now, client) {
-		if action.Kind == "delay" {
+		switch action.Kind {
+		case "delay":
 			a.latency += time.Duration(action.Delay)
 			continue
+		case "status":
+			a.status, a.foreign = action.Status, action.Foreign()
+			a.header = retryAfter(action.RetryAfter, now, time.Duration(action.Wait))
+		case "reset", "close":
+			a.status = 0
+		case "silent":
+			a.status, a.latency = 0, never
 		}
-		a.strike(action, now)
-		break
+		return a // by the first rule that is no delay
 	}
 	return a
-}
-
-func (a *answer) strike(action upstream.Action, now time.Time) {
-	switch action.Kind {
-	case "status":
-		a.status, a.foreign = action.Status, action.Foreign()
-		a.header = retryAfter(action.RetryAfter, now, time.Duration(action.Wait))
-	case "reset", "close":
-		a.status = 0
-	case "silent":
-		a.status, a.latency = 0, never
-	}
 }
 
 func retryAfter(mode string, now time.Time, wait time.Duration) http.Header {

@@ -42,7 +42,7 @@ func (r *Result) WriteText(out io.Writer) error {
 			moves = moves[1:]
 		}
 		bar := strings.Repeat("#", int(math.Round(barWidth*r.perSecond(i, s.Good)/top)))
-		line := fmt.Sprintf("%8s %-9s %6s %6d %6d %5d %5d %4d %s", ui.Offset(s.At), s.State, rateText(s.Rate),
+		line := fmt.Sprintf("%8s %-9s %6.1f %6d %6d %5d %5d %4d %s", ui.Offset(s.At), s.State, s.Rate,
 			s.Sent, s.Good, s.Throttled, s.Errors, s.Waiting, bar)
 		fmt.Fprintln(w, strings.TrimRight(line, " "))
 	}
@@ -115,10 +115,8 @@ func share(part, whole float64) string {
 	if whole <= 0 {
 		return "0 %"
 	}
-	return strconv.FormatFloat(100*part/whole, 'f', 1, 64) + " %"
+	return fmt.Sprintf("%.1f %%", 100*part/whole)
 }
-
-func rateText(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
 
 // csvHeader names the columns of WriteCSV. Times are seconds since the beginning.
 var csvHeader = []string{

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -83,12 +84,8 @@ func ReadScenario(r io.Reader) (Scenario, error) {
 // where it has them.
 func (s Scenario) Join(other Scenario) Scenario {
 	s.Faults = append(s.Faults[:len(s.Faults):len(s.Faults)], other.Faults...)
-	if other.Limits != "" {
-		s.Limits = other.Limits
-	}
-	if other.RenumberAfter != 0 {
-		s.RenumberAfter = other.RenumberAfter
-	}
+	s.Limits = cmp.Or(other.Limits, s.Limits)
+	s.RenumberAfter = cmp.Or(other.RenumberAfter, s.RenumberAfter)
 	if s.Name != "" && other.Name != "" {
 		s.Name += "+"
 	}
@@ -115,10 +112,7 @@ func (s Scenario) At(at time.Duration) string {
 			labels = append(labels, f.label())
 		}
 	}
-	if len(labels) == 0 {
-		return "normal"
-	}
-	return strings.Join(labels, " + ")
+	return cmp.Or(strings.Join(labels, " + "), "normal")
 }
 
 // label returns what people call the fault, such as "40% status 500".
@@ -149,10 +143,7 @@ func (f *Fault) lasts(at time.Duration) bool {
 
 // probability returns the chance with which a due request is struck.
 func (f *Fault) probability() float64 {
-	if f.P == 0 {
-		return 1
-	}
-	return f.P
+	return cmp.Or(f.P, 1)
 }
 
 // limit returns the number of requests allowed in a sliding second at a moment.
@@ -223,8 +214,5 @@ var codeStatus = map[int]int{
 
 // StatusOf returns the HTTP status of one of TMDB's codes, 500 for an unknown one.
 func StatusOf(code int) int {
-	if s, ok := codeStatus[code]; ok {
-		return s
-	}
-	return http.StatusInternalServerError
+	return cmp.Or(codeStatus[code], http.StatusInternalServerError)
 }
