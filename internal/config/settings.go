@@ -42,10 +42,12 @@ func Settings() []Setting {
 func LimiterVariable(key string) string { return "ANIVAULT_" + strings.ToUpper(key) }
 
 // Default returns the default of a setting as it would be written; key must be one of the table's.
-func Default(key string) string {
+func Default(key string) string { return setting(key).Default }
+
+func setting(key string) Setting {
 	for _, s := range Settings() {
 		if s.Key == key {
-			return s.Default
+			return s
 		}
 	}
 	panic("no setting " + key) // a mistake of the caller's source

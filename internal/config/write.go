@@ -60,17 +60,13 @@ func fileText(token Secret) string {
 	}
 	section := "tmdb"
 	for _, key := range everyday {
-		for _, s := range Settings() {
-			if s.Key != key {
-				continue
-			}
-			sec, name, _ := strings.Cut(key, ".")
-			if sec != section {
-				fmt.Fprintf(&b, "%s:\n", sec)
-				section = sec
-			}
-			fmt.Fprintf(&b, "  # %s: %s    # %s\n", name, cmp.Or(s.Default, `""`), s.Doc)
+		sec, name, _ := strings.Cut(key, ".")
+		if sec != section {
+			fmt.Fprintf(&b, "%s:\n", sec)
+			section = sec
 		}
+		s := setting(key)
+		fmt.Fprintf(&b, "  # %s: %s    # %s\n", name, cmp.Or(s.Default, `""`), s.Doc)
 	}
 	return b.String()
 }

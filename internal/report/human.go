@@ -64,7 +64,7 @@ func headline(s Summary, episodeless int, opts Options) string {
 			if c.status == Failed && c.n == 1 {
 				word = "error"
 			}
-			part := ui.Style(opts.Color, hue(c.status), fmt.Sprintf("%d %s", c.n, word))
+			part := ui.Style(opts.Color, hues[c.status], fmt.Sprintf("%d %s", c.n, word))
 			if c.status == Matched && episodeless > 0 {
 				part += fmt.Sprintf(" (%d without an episode)", episodeless)
 			}
@@ -124,7 +124,7 @@ func (p printer) trouble(x *trouble, offline bool) {
 		what = x.codeInfo(p.opts.Ending, offline).Meaning
 		head += " (" + string(x.code) + ")"
 	}
-	p.para(0, ui.Style(p.opts.Color, hue(x.status), head)+": "+what)
+	p.para(0, ui.Style(p.opts.Color, hues[x.status], head)+": "+what)
 	lastWhy := ""
 	for _, f := range x.folders {
 		where := ui.Printable(cmp.Or(f.dir, p.opts.Here))

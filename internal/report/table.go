@@ -123,7 +123,7 @@ func (t *table) file(b *strings.Builder, r Record, name string) (said bool) {
 		label = ui.Cut(label, placeCol+max(room-80, 0)/4)
 	}
 	b.WriteString("  ")
-	b.WriteString(ui.Style(t.opts.Color, hue(r.Status), label))
+	b.WriteString(ui.Style(t.opts.Color, hues[r.Status], label))
 	b.WriteString(strings.Repeat(" ", max(placeCol-ui.Width(label), 0)+1))
 	b.WriteString(strings.Repeat(" ", max(sureCol-len(sure), 0)) + sure + "  ")
 
@@ -211,19 +211,7 @@ func (t *table) line(b *strings.Builder, code, s string) {
 	b.WriteByte('\n')
 }
 
-// hue returns the colour of a status, which is always written as a word or a number too.
-func hue(s Status) string {
-	switch s {
-	case Matched:
-		return ui.Green
-	case Ambiguous:
-		return ui.Yellow
-	case Unmatched, Failed:
-		return ui.Red
-	case Pending:
-		return ui.Cyan
-	case Skipped:
-		return ui.Dim
-	}
-	return ""
+// hues are the colours of statuses, which are always written as a word or a number too.
+var hues = map[Status]string{
+	Matched: ui.Green, Ambiguous: ui.Yellow, Unmatched: ui.Red, Failed: ui.Red, Pending: ui.Cyan, Skipped: ui.Dim,
 }
