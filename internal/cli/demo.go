@@ -78,10 +78,8 @@ func (c *command) demo(cmd *cobra.Command, keep string, f matchFlags) (err error
 		defer back()
 		lib = filepath.Base(lib)
 	}
-	if !c.quiet {
-		fmt.Fprintf(c.streams.Err, "A sample library, and a stand-in for TMDB on this machine that limits and\n"+
-			"fails a little. It runs:\n\n  anivault match %s\n\n", lib)
-	}
+	c.say("A sample library, and a stand-in for TMDB on this machine that limits and\n"+
+		"fails a little. It runs:\n\n  anivault match %s\n\n", lib)
 	f.after = func(run *app.App) {
 		if c.quiet {
 			return

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -140,23 +141,16 @@ func (c *command) unfetched(failed []index.Outcome) {
 	var settings []string
 	for _, o := range failed {
 		complain(c.streams, fmt.Sprintf("fetch %s: %v", o.Source, o.Err))
-		if s := addressSetting(o.Source); !slices.Contains(settings, s) {
+		if s := cmp.Or(addressSettings[o.Source], "index.tmdb_exports_url"); !slices.Contains(settings, s) {
 			settings = append(settings, s)
 		}
 	}
 	advise(c.streams, "check the network and run it again; another address, or off, goes into "+strings.Join(settings, ", "))
 }
 
-// addressSetting is the setting of the address that a list comes from.
-func addressSetting(s index.Source) string {
-	switch s {
-	case index.AnimeLists:
-		return "index.anime_lists_url"
-	case index.AniDB:
-		return "index.anidb_titles_url"
-	default: // TMDB's two exports lie at one address
-		return "index.tmdb_exports_url"
-	}
+// addressSettings are the settings of the addresses that lists come from; TMDB's two exports lie at one address.
+var addressSettings = map[index.Source]string{
+	index.AnimeLists: "index.anime_lists_url", index.AniDB: "index.anidb_titles_url",
 }
 
 // wireCandidate is a line of `index lookup` in JSON.

@@ -32,10 +32,6 @@ type typed struct {
 	err  error
 }
 
-func newPerson(in io.Reader, out io.Writer, width int) *person {
-	return &person{out: out, lines: bufio.NewReader(in), width: width}
-}
-
 // checkInteractive refuses to ask where nobody can answer.
 func (f *matchFlags) checkInteractive(c *command) error {
 	switch {

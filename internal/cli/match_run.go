@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,7 +37,8 @@ func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, p
 	defer func() { err = errors.Join(err, logs.Close()) }()
 	options := app.Options{Offline: f.offline, Refresh: f.refresh, Anew: f.explain || f.report != "", Warn: logs.warn, Log: logs.handler}
 	if f.interactive {
-		options.Ask = newPerson(c.streams.In, status.Writer(c.streams.Err), c.streams.Width)
+		lines := bufio.NewReader(c.streams.In)
+		options.Ask = &person{out: status.Writer(c.streams.Err), lines: lines, width: c.streams.Width}
 	}
 	run, err := app.Open(cfg, options)
 	if err != nil {
@@ -146,15 +149,11 @@ func stopped(st ratelimit.Status) string {
 	if st.State != ratelimit.CacheOnly {
 		return ""
 	}
-	text := "requests were stopped (" + st.Cause.String() + ")"
-	switch st.Cause { //nolint:exhaustive // CacheOnly has these causes; any other is named
-	case ratelimit.ReasonOperator:
-		text = "you (an operator) stopped all requests"
-	case ratelimit.ReasonRetryAfterLong:
-		text = "TMDB asked for a long pause, so requests were stopped"
-	case ratelimit.ReasonPolicy:
-		text = "TMDB kept failing, so requests were stopped"
-	}
+	text := cmp.Or(map[ratelimit.Reason]string{
+		ratelimit.ReasonOperator:       "you (an operator) stopped all requests",
+		ratelimit.ReasonRetryAfterLong: "TMDB asked for a long pause, so requests were stopped",
+		ratelimit.ReasonPolicy:         "TMDB kept failing, so requests were stopped",
+	}[st.Cause], "requests were stopped ("+st.Cause.String()+")")
 	if !st.Since.IsZero() {
 		text += " at " + ui.Clock(st.Since)
 	}

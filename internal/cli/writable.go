@@ -53,10 +53,10 @@ func whyNotWritable(path, example string) (reason, hint string) {
 		return cannotWrite, hintWritable
 	}
 	probe, err := os.CreateTemp(filepath.Dir(target), ".anivault-*")
-	if err != nil {
-		return cannotWrite, hintWritable
+	if err == nil {
+		err = errors.Join(probe.Close(), os.Remove(probe.Name()))
 	}
-	if errors.Join(probe.Close(), os.Remove(probe.Name())) != nil {
+	if err != nil {
 		return cannotWrite, hintWritable
 	}
 	return "", ""
