@@ -8,7 +8,7 @@
 //   - [InfoFrom] returns where an answer came from and how old it is: an [Info] with its [Source].
 //   - [Policy] is the table of lifetimes, one [Lifetime] a [Class] of question; [DefaultPolicy] is made for TMDB.
 //   - [Store.Bucket] keeps values of your own beside the answers; [Store.Newest] says how new the answers about an entry are.
-//   - [ErrWait] says that another process is asking the same question for too long.
+//   - [ErrWait] says that another process has been asking the same question for too long.
 //
 // Everything else is for programs that show and tend a cache: statistics, lists, prune, compact, verify, export.
 //

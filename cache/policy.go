@@ -32,6 +32,8 @@ const (
 	Titles              // alternative titles, translations, external ids
 	EpisodeGroups       // tv/{id}/episode_groups, tv/episode_group/{gid}
 	Reference           // configuration, genre lists
+
+	classes = iota // how many there are
 )
 
 var classNames = [...]string{
@@ -50,14 +52,14 @@ func (c Class) String() string {
 // Lifetime is one row of the table. A zero duration means: not stored.
 type Lifetime struct {
 	Fresh    time.Duration // an answer that will hardly change any more
-	Changing time.Duration // a returning series, a season of the last 60 days
+	Changing time.Duration // a returning series, a season of the last 60 days; of no use to other classes
 	Empty    time.Duration // a search without results
 	Missing  time.Duration // a 404
 	Keep     time.Duration // how long an expired answer may serve as stale
 }
 
 // Policy says how long the answers of each class live.
-type Policy [Reference + 1]Lifetime
+type Policy [classes]Lifetime
 
 // DefaultPolicy is the table of docs/reference.md. An empty search stays 8 h because TMDB's edge keeps empty results
 // for 6 to 8 h: asking again sooner is useless.

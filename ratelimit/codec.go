@@ -178,6 +178,9 @@ func (m *machine) code(c *codec, now Stamp) {
 	c.uint64(&m.epoch)
 	codeStamp(c, now, &m.since)
 	codeEnum(c, &m.reason)
+	if int(m.reason) >= len(reasonNames) {
+		m.reason = ReasonNone // a newer build's, which says why, not what
+	}
 	c.uint64(&m.permits)
 	codeStamp(c, now, &m.sleepUntil)
 	codeStamp(c, now, &m.pauseUntil)
@@ -249,7 +252,7 @@ func (m *machine) sound() bool {
 			return false
 		}
 	}
-	return int(m.state) < len(stateNames) && int(m.reason) < len(reasonNames) &&
+	return int(m.state) < len(stateNames) &&
 		min(m.cooldown, m.exhausted, m.overrunWait) >= 0 && min(m.streak429, m.failures, m.successes, m.armed) >= 0
 }
 

@@ -22,14 +22,15 @@
 // allows; Throttle half of it; Sleep nothing until a time; HalfOpen one probe at a time;
 // CacheOnly nothing until an operator or a timer resumes. [Rules] is the table of all
 // transitions, [Graph] draws it. Transitions follow from error ratios over the last answers,
-// confirmed by a second look, and from streaks of 429s or failures.
+// confirmed by a second look, from streaks of 429s or failures, from a long Retry-After, from
+// time, and from what an operator orders.
 //
 // Besides the state all processes share
 //
 //   - a token bucket, kept as a theoretical arrival time (GCRA), that runs at the rate of the fastest
 //     process; each process has a pace of its own beside it;
 //   - a ceiling: at most this many permits in any rolling window, whatever the bucket holds;
-//   - slots for requests under way, given out strictly in the order of asking;
+//   - slots for requests under way, given out in the order of asking, among those that may go at that moment;
 //   - a pause: a 429, or a 503 with a Retry-After, delays every process, not just the one that received it;
 //   - a budget of requests per day or the like, if there is one (see [Limiter.Reserve]).
 //
@@ -40,8 +41,8 @@
 // # For tools
 //
 // [Operator] changes a running limiter from outside; [Limiter.Status] and [ReadStatus] show it; [Hooks] report what
-// happens. [Snapshot] is the pure core: [Snapshot.TryGrant] and [Snapshot.Record] take the moment as an argument, and
-// chance as well, so a simulation can drive the real limiter in virtual time. A [Store] keeps the snapshot and makes
+// happens. [Snapshot] is the pure core: [Snapshot.TryGrant] and [Snapshot.Record] take the time and the random draw as
+// arguments, so a simulation can drive the real limiter in virtual time. A [Store] keeps the snapshot and makes
 // each step atomic; the Limiter waits outside all locks.
 //
 // The package does not log, print, read the environment or exit.

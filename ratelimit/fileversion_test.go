@@ -58,7 +58,8 @@ func TestStateOfTheVersionBeforeIsReadAndWrittenOn(t *testing.T) {
 					until = got.Until.Sub(s.clock.at.Wall)
 				}
 				if got.State != want.state || got.Cause != want.cause || pause != want.pause || until != want.until || got.BudgetUsed != want.used {
-					t.Errorf("%v (%v), pause %v, until %v, used %d; want %+v", got.State, got.Cause, pause, until, got.BudgetUsed, want)
+					t.Errorf("%v (%v), pause %v, until %v, used %d; want %v (%v) and %+v", got.State, got.Cause, pause, until, got.BudgetUsed,
+						want.state, want.cause, want)
 				}
 				s.wantEvents("")
 				s.Close()

@@ -83,7 +83,8 @@ func (o Outcome) Retryable() bool { return o.failed() }
 // Reason says why the limiter is in the state it is in, or why it refuses.
 type Reason uint8
 
-// The reasons. From ReasonErrorRatio to ReasonRetryAfterElapsed they are the
+// The reasons. They are stored by number: a new one goes last. An older build reads a reason it does not know as
+// ReasonNone. From ReasonErrorRatio to ReasonRetryAfterElapsed they are the
 // reason keys of the transition table; the others describe beginnings and
 // blocks that are no transition.
 const (

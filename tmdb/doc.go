@@ -7,10 +7,11 @@
 //
 //	client, err := tmdb.New(tmdb.Options{Token: token})
 //	page, _, err := client.SearchTV(ctx, tmdb.SearchTVOptions{Query: "frieren"})
+//	if err != nil || len(page.Results) == 0 { ... }
 //	show, _, err := client.TVComplete(ctx, page.Results[0].ID, tmdb.DetailOptions{
 //		Append: []string{tmdb.AppendAlternativeTitles, tmdb.AppendTranslations},
 //	})
-//	for _, episode := range show.AppendedSeasons[1].Episodes { ... }
+//	if season, ok := show.AppendedSeasons[1]; ok { ... season.Episodes ... }
 //
 // Every call returns (value, *Response, error). The body is already read and closed; the Response is there for its
 // headers.

@@ -232,6 +232,8 @@ func (c *command) keepToken(path string, file *config.Existing, token config.Sec
 	}
 	if token.IsSet() {
 		c.say("next: anivault match PATH\n")
+	} else {
+		c.say("it holds no token yet: put one under tmdb.token, or run anivault config init on a terminal\n")
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ func TestEveryFieldIsExplained(t *testing.T) {
 		if !slices.ContainsFunc(names, func(n string) bool {
 			return n == path || strings.HasPrefix(n, path+" ") || strings.HasPrefix(n, path+":") || strings.Contains(n, "(and "+path+")")
 		}) {
-			t.Errorf("no table says what the JSON of anivault %s holds", path)
+			t.Errorf("no table says what the JSON of anivault %s holds: add a row to jsonOutputs", path)
 		}
 	})
 	if printed < 10 {
