@@ -91,7 +91,7 @@ func statusLine(at app.Progress, counts report.Summary, now time.Time, room int)
 		{othersText(at, now), "", 9},
 		{filesText(at, counts), "", 8},
 		{countText(int64(counts.Pending), "pending"), "", 6},
-		{countText(int64(at.Series), "series"), "", 3},
+		{countText(at.Series, "series"), "", 3},
 		{stateText(at), "", 7},
 		{cacheText(at), "", 4},
 		{elapsedText(at.Elapsed), "", 2},

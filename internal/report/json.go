@@ -208,8 +208,9 @@ func (f *form) empty(p unsafe.Pointer) bool {
 		return *(*int)(p) == 0
 	case reflect.Bool:
 		return !*(*bool)(p)
+	default:
+		return reflect.NewAt(f.Type, p).Elem().IsZero()
 	}
-	return reflect.NewAt(f.Type, p).Elem().IsZero()
 }
 
 // float writes a number as ECMAScript does: plain, unless it is very large or very small, and then with the shortest
