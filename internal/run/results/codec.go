@@ -14,7 +14,7 @@ const version = 5
 
 // codec writes values to the end of b, or reads them from its front, by one list of fields for both ways. Numbers are varints;
 // a text is a number that counts the texts in the order in which they first came. Reading checks every length: after the
-// first value that is not whole the codec is bad and reads zeros.
+// first value that is not whole the codec is bad and reads zeros. Writing leaves the values alone: others may be reading them.
 type codec struct {
 	b     []byte
 	texts []string
@@ -69,7 +69,9 @@ func (c *codec) int64(n *int64) {
 func (c *codec) int(n *int) {
 	v := int64(*n)
 	c.int64(&v)
-	*n = int(v)
+	if c.reading() {
+		*n = int(v)
+	}
 }
 
 // count is the length of a list. It can't be more than the bytes that are left: damage must not ask for memory.
@@ -88,6 +90,9 @@ func (c *codec) bool(v *bool) {
 		n = 1
 	}
 	c.int(&n)
+	if !c.reading() {
+		return
+	}
 	if n < 0 || n > 1 {
 		c.fail()
 	}
@@ -116,6 +121,9 @@ func (c *codec) time(t *time.Time) {
 		n = t.UnixNano()
 	}
 	c.int64(&n)
+	if !c.reading() {
+		return
+	}
 	*t = time.Time{}
 	if n != 0 {
 		*t = time.Unix(0, n).UTC()

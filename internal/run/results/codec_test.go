@@ -2,6 +2,7 @@ package results
 
 import (
 	"reflect"
+	"sync"
 	"testing"
 	"time"
 
@@ -189,4 +190,22 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What is remembered is being printed at the same time: the race detector sees a writer that touches it.
+func TestWritingLeavesTheValuesAlone(t *testing.T) {
+	season, confidence := 2, 0.97
+	d := Decided{
+		Records: []report.Record{{
+			Status: report.Matched, Season: &season, Episodes: []int{3}, Confidence: &confidence, EpisodeTitles: []string{"Oil"},
+			Candidates: []report.Candidate{{Kind: "tv", TMDBID: 1, Year: 2019}},
+			Parsed:     &report.Parsed{Title: "Lantern Keepers", Absolute: true, Part: 2, IDs: &report.IDs{TMDB: 1}},
+		}},
+		Seen: []match.Seen{{Kind: match.TV, ID: 1, ReadAt: now}},
+	}
+	var all sync.WaitGroup
+	for range 2 {
+		all.Go(func() { encode(&d, now, now.Add(time.Hour)) })
+	}
+	all.Wait()
 }
