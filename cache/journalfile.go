@@ -1,6 +1,6 @@
 package cache
 
-// One journal on disk, the own one that is appended to or another process's that is read: an index of where the newest
+// One journal on disk, this process's, which is appended to, or another's, which is read: an index of where the newest
 // value of each key lies. Values stay in the file.
 
 import (

@@ -1,6 +1,6 @@
 package cache
 
-// Merging journals into the database: the own one, and those of the dead. All of it happens under the exclusive lock; a
+// Merging journals into the database: this process's, and those of the dead. All of it happens under the exclusive lock; a
 // journal is deleted only after the transaction that holds its records is on disk, so a record is always in one of the
 // two. Merging the same record twice changes nothing: the larger stamp wins.
 

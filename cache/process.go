@@ -126,7 +126,7 @@ func (p *process) append(recs ...journalRecord) error {
 	return err
 }
 
-// close takes the own files away as far as they are empty, and gives the lock back: what remains is a dead process's
+// close removes this process's files as far as they are empty, and gives the lock back: what remains is a dead process's
 // journal.
 func (p *process) close() {
 	for _, j := range p.journals {

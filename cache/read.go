@@ -1,6 +1,6 @@
 package cache
 
-// Reading: what is newest of the own journals, the others' journals and the database. Journals first, then the
+// Reading: what is newest in this process's journals, the others' and the database. Journals first, then the
 // database: a record moves from a journal into the database and is only then gone from the journal, so in this order it
 // can't be missed.
 

@@ -27,7 +27,7 @@ type Options struct {
 	// MaxSize bounds the database, in bytes of used pages. Above it the expired records go first, then those fetched
 	// longest ago.
 	MaxSize int64
-	// MergeRecords and MergeEvery are when the own journal is merged into the database: at that many records, or when
+	// MergeRecords and MergeEvery are when a process's journal is merged into the database: at that many records, or when
 	// the oldest is that old.
 	MergeRecords int
 	MergeEvery   time.Duration
