@@ -69,7 +69,9 @@ func (c *cursor) episodeSign(more bool) bool {
 	case !more && d.is("episode"):
 		d.skip(" ._", 1)
 	case !more && d.is("eps"), d.is("ep"):
-		d.skip(" ._", 2)
+		if !more { // "S04E31 - Ep.96": a number of its own
+			d.skip(" ._", 2)
+		}
 	case d.isAny("xe", "e", "x"):
 		d.skip(" ", 1)
 	default:

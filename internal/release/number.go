@@ -148,6 +148,7 @@ func explainNumbers(in *laidOut, p *numbered) {
 // findNumber chooses a bare episode number when no marker named one.
 func (p *numbered) findNumber() {
 	if !p.episode.empty() || p.first < 0 {
+		p.findOverall()
 		return
 	}
 	if p.seasonDotEpisode() {

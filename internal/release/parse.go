@@ -45,6 +45,7 @@ func (p *titled) fill(r *Release) {
 	}
 	r.Seasons, r.Episodes = p.seasons, p.episodes
 	r.Absolute = len(p.episodes) > 0 && len(p.seasons) == 0
+	r.Overall = p.overall
 	r.Year, r.Group, r.Checksum, r.Version = p.year, p.group, p.checksum, p.version
 	r.Resolution, r.Source, r.Video, r.Audio = p.resolution, p.source, p.video, p.audio
 	r.Part, r.EpisodeTitle, r.Special, r.Extra = p.part, p.epTitle, p.special, p.extra

@@ -323,6 +323,31 @@ func TestEveryTitleIsKept(t *testing.T) {
 	}
 }
 
+func TestNumbersInTheWholeShowsCount(t *testing.T) {
+	for name, want := range map[string]string{
+		"Silver Rail - 38 (S02E14) [1080p].mkv":         "Silver Rail s2 e14 episode [38]",
+		"Silver Rail 201-203 s09e04-06.mkv":             "Silver Rail s9 e4-6 episode [201 202 203]",
+		"Silver Rail No. 6 - 012-013 - s02e03e04.mkv":   "Silver Rail No. 6 s2 e3-4 episode [12 13]",
+		"165.Silver Rail.s08e014.mkv":                   "Silver Rail s8 e14 episode [165]",
+		"165-166.07-Rail.s08e014-015.mkv":               "07-Rail s8 e14-15 episode [165 166]",
+		"Silver Rail S03E02 (28) [1080p].mkv":           "Silver Rail s3 e2 episode [28]",
+		"Silver Rail S04E31 - Ep.96.mkv":                "Silver Rail s4 e31 episode [96]",
+		"Silver Rail - 06.5 (S00E01) [1080p].mkv":       "Silver Rail s0 e1 special [6.5]",
+		"The 100 S02E03.mkv":                            "The 100 s2 e3 episode []",
+		"911.Silver.Rail.S03E05.720p.HDTV.x264-QUIET":   "911 Silver Rail s3 e5 episode []",
+		"Silver Rail S02E05 (1998) [1080p].mkv":         "Silver Rail s2 e5 y1998 episode []",
+		"Silver Rail 100 S02E14 - 24 Hours [1080p].mkv": "Silver Rail 100 s2 e14 episode []",
+		"24.S05E07.720p.HDTV.x264-QUIET.mkv":            "24 s5 e7 episode []",
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := Parse(name)
+			if diff := cmp.Diff(want, summary(r)+" "+fmt.Sprint(r.Overall)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestTheRestOfAName(t *testing.T) {
 	r := Parse("[Quiet] Silver Rail - 07 - Night Train [BD 1080p x265 FLAC][abcd1234].mkv")
 	want := Release{

@@ -108,6 +108,7 @@ type Release struct {
 	Seasons  []int     // in ascending order, ranges filled
 	Episodes []float64 // in ascending order, ranges filled; 12.5 is an episode
 	Absolute bool      // the episode stood without a season, as counted from the show's start or its season's
+	Overall  []float64 // the same episodes counted from the show's start, where the name says both: "38 (S02E14)"
 
 	Year         int    // four digits, 0 when the name has none
 	Group        string // who released it

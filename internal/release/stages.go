@@ -79,8 +79,10 @@ type laidOut struct {
 // numbered is a text of which every number is explained.
 type numbered struct {
 	laidOut
-	bare  bool // the episode is a number alone, not said to be one
-	extra bool
+	bare      bool // the episode is a number alone, not said to be one
+	extra     bool
+	overall   []float64 // the episodes in the count of the whole show, beside season and episode
+	overallAt span
 }
 
 // titled is a text read to the end.

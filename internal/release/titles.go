@@ -24,7 +24,7 @@ func findTitles(in *numbered, p *titled) {
 func (p *titled) titlesInText() {
 	p.small = p.firstSmall()
 	whole := p.endOfTitle(p.first)
-	p.bound = p.trimNumber(p.trimTags(p.first, whole))
+	p.bound = p.trimTags(p.first, whole)
 	if p.bound <= p.first {
 		return
 	}

@@ -163,20 +163,6 @@ func (w endWord) behindArticle() bool {
 	return w.at-1 == w.from && among(w.titled.word(w.from), "the", "a", "an", "der", "die", "das", "le", "la", "les")
 }
 
-// trimNumber moves the end of a title back over a number that a marker repeats: "Title - 12 (S01E12)",
-// "Title - 06.5 (S00E01)".
-func (p *titled) trimNumber(to int) int {
-	if p.season.empty() || p.season != p.episode || p.season.from < to {
-		return to
-	}
-	for i := max(p.first+1, to-2); i < to; i++ {
-		if p.tokens[i].class == number && p.tokens[i].tag == none && dashGap(p.before(i)) && (i+1 == to || p.gap(i) == ".") {
-			return i
-		}
-	}
-	return to
-}
-
 // shouts reports whether the word at i is in capitals where the words before it are not.
 func (p *titled) shouts(i int) bool {
 	w := p.word(i)

@@ -25,6 +25,7 @@ const (
 	tagDate
 	tagSeason
 	tagEpisode
+	tagOverall // the episode again, in the count of the whole show
 	tagVersion
 	tagExtra
 	tagSpecial
