@@ -1,12 +1,8 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -64,60 +60,4 @@ func (s *stand) env() []string {
 func (s *stand) requests() (int, error) {
 	list, err := s.journal()
 	return len(list), err
-}
-
-// record is a line of anivault's output.
-type record struct {
-	Type       string  `json:"type"`
-	Status     string  `json:"status"`
-	Kind       string  `json:"kind"`
-	ID         int     `json:"tmdb_id"`
-	Season     *int    `json:"season"`
-	Episodes   []int   `json:"episodes"`
-	Confidence float64 `json:"confidence"`
-	Title      string  `json:"title"`
-	Reason     string  `json:"reason"`
-}
-
-// outcome returns the part of a record that has to be the same in every run.
-func (r record) outcome() string {
-	season := "-"
-	if r.Season != nil {
-		season = fmt.Sprint(*r.Season)
-	}
-	return fmt.Sprint(r.Status, " ", r.Kind, "/", r.ID, " S", season, " E", r.Episodes)
-}
-
-// match runs anivault on names.
-func (s *stand) match(rows []truth, args ...string) ([]record, error) {
-	var in, out bytes.Buffer
-	clean := strings.NewReplacer("\n", " ", "\r", " ")
-	for _, r := range rows {
-		in.WriteString(clean.Replace(r.Input))
-		in.WriteByte('\n')
-	}
-	cmd := exec.Command(s.anivault, append(matchArgs[:len(matchArgs):len(matchArgs)], args...)...)
-	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = s.env(), &in, &out, os.Stderr
-	if err := cmd.Run(); err != nil {
-		var exit *exec.ExitError
-		if !errors.As(err, &exit) || exit.ExitCode() != 4 { // 4: something is pending, which offline is no failure
-			return nil, err
-		}
-	}
-	var records []record
-	lines := bufio.NewScanner(&out)
-	lines.Buffer(nil, 1<<24)
-	for lines.Scan() {
-		var r record
-		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			return nil, err
-		}
-		if r.Type == "match" {
-			records = append(records, r)
-		}
-	}
-	if len(records) != len(rows) {
-		return nil, fmt.Errorf("%d records for %d names", len(records), len(rows))
-	}
-	return records, lines.Err()
 }

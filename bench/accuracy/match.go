@@ -1,0 +1,254 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+)
+
+// matchLists are the files of names whose entries are known.
+var matchLists = []struct{ label, file string }{
+	{"generated", "match_gen_dev.jsonl"},
+	{"real", "match_eval_dev.jsonl"},
+}
+
+// mostOfReal is the source of most real names. They are much alike, so the others are scored apart as well.
+const mostOfReal = "anipar"
+
+// sureFrom is the confidence on which people rename files.
+const sureFrom = 0.9
+
+// record is a line of anivault's output.
+type record struct {
+	Type              string   `json:"type"`
+	Status            string   `json:"status"`
+	Kind              string   `json:"kind"`
+	ID                int      `json:"tmdb_id"`
+	Season            *int     `json:"season"`
+	Episodes          []int    `json:"episodes"`
+	Confidence        float64  `json:"confidence"`
+	EpisodeConfidence *float64 `json:"episode_confidence"`
+	Title             string   `json:"title"`
+	Reason            string   `json:"reason"`
+
+	raw []byte
+}
+
+func (r record) matched() bool { return r.Status == "matched" }
+
+// placed reports whether the record names season and episodes.
+func (r record) placed() bool { return r.Season != nil && len(r.Episodes) > 0 }
+
+// sure reports whether somebody would rename a file by the record: all that it says has a confidence of 0.9 or more.
+func (r record) sure() bool {
+	return r.matched() && r.Confidence >= sureFrom && (r.EpisodeConfidence == nil || *r.EpisodeConfidence >= sureFrom)
+}
+
+// outcome returns the part of a record that has to be the same in every run.
+func (r record) outcome() string {
+	season := "-"
+	if r.Season != nil {
+		season = fmt.Sprint(*r.Season)
+	}
+	return fmt.Sprint(r.Status, " ", r.Kind, "/", r.ID, " S", season, " E", r.Episodes)
+}
+
+// match runs anivault on names and returns a record for each.
+func (s *stand) match(rows []row, args ...string) ([]record, error) {
+	cmd := exec.Command(s.anivault, append(matchArgs[:len(matchArgs):len(matchArgs)], args...)...)
+	var out bytes.Buffer
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = s.env(), inputs(rows), &out, os.Stderr
+	if err := cmd.Run(); err != nil {
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != 4 { // 4: something is pending, which offline is no failure
+			return nil, err
+		}
+	}
+	var records []record
+	lines := bufio.NewScanner(&out)
+	lines.Buffer(nil, 1<<24)
+	for lines.Scan() {
+		r := record{raw: bytes.Clone(lines.Bytes())}
+		if err := json.Unmarshal(r.raw, &r); err != nil {
+			return nil, err
+		}
+		if r.Type == "match" {
+			records = append(records, r)
+		}
+	}
+	if len(records) != len(rows) {
+		return nil, fmt.Errorf("%d records for %d names", len(records), len(rows))
+	}
+	return records, lines.Err()
+}
+
+// scores matches each list from an empty cache, and prints how often that is right and what it has asked for.
+func (b *bench) scores(rank string) error {
+	for _, list := range matchLists {
+		rows, err := readRows(filepath.Join(b.eval, list.file))
+		if err != nil {
+			return err
+		}
+		s, err := b.stand(filepath.Join(b.eval, "catalog_dev.jsonl"), rank)
+		if err != nil {
+			return err
+		}
+		records, err := s.match(rows)
+		var requests []asked
+		if err == nil {
+			requests, err = s.journal()
+		}
+		s.stop()
+		if err != nil {
+			return fmt.Errorf("%s: %w", list.file, err)
+		}
+		v, err := b.judge(rows, records)
+		if err != nil {
+			return fmt.Errorf("%s: %w", list.file, err)
+		}
+		fmt.Printf("\n== %s names, %s, search order %s\n", list.label, list.file, rank)
+		v.print(anything)
+		if list.label == "real" {
+			fmt.Printf("\n== %s names without source %s\n", list.label, mostOfReal)
+			v.print(func(group string) bool { return group != mostOfReal })
+		}
+		v.printClasses()
+		printRequests(requests, worksOf(rows))
+		if err := b.note(list.file, rows, v.failed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func worksOf(rows []row) map[string]bool {
+	works := map[string]bool{}
+	for _, r := range rows {
+		works[r.work()] = true
+	}
+	return works
+}
+
+// verdict is what came of matching rows.
+type verdict struct {
+	*score
+	rows    []row
+	records []record
+}
+
+// judge has the evaluation's scorer look at records.
+func (b *bench) judge(rows []row, records []record) (*verdict, error) {
+	var output bytes.Buffer
+	for _, r := range records {
+		output.Write(append(r.raw, '\n'))
+	}
+	s, err := b.score(rows, output.Bytes(), "class", classOf, "-match")
+	return &verdict{s, rows, records}, err
+}
+
+// classOf returns the kind of a generated name, or where a real one is from.
+func classOf(r row) string {
+	if r.Class != "" {
+		return r.Class
+	}
+	return r.Source
+}
+
+// count tallies records, apart for rows that are read and those that are not. One that is not asked for is not counted.
+func (v *verdict) count(want func(group string) bool, of func(i int) (counts, right bool)) (read, unread tally) {
+	for i, r := range v.rows {
+		if !want(classOf(r)) {
+			continue
+		}
+		counts, right := of(i)
+		to := &read
+		if r.unread() {
+			to = &unread
+		}
+		if counts {
+			to.all++
+			if right {
+				to.right++
+			}
+		}
+	}
+	return read, unread
+}
+
+// wrong reports whether the record says something that is not so: another entry, or a place that the file does not have.
+// An entry without a place is no falsehood.
+func (v *verdict) wrong(i int) bool {
+	_, failed := v.failed[i]
+	r := v.records[i]
+	return failed && (!v.rows[i].right(r) || r.placed())
+}
+
+// matchMeasures are the lines that are printed of a list. In those of wrong ones "right" counts the wrong.
+var matchMeasures = []struct {
+	label  string
+	column string // of the scorer's
+	of     func(v *verdict, i int) (counts, right bool)
+}{
+	{label: "id right", column: "id"},
+	{label: "id, season, episodes right, if known", of: func(v *verdict, i int) (bool, bool) {
+		_, failed := v.failed[i]
+		return v.rows[i].Episode != nil, !failed
+	}},
+	{label: "season, episodes right of right ids", column: "s/e"},
+	{label: "all right", column: "full"},
+	{label: "wrong id of matched", of: func(v *verdict, i int) (bool, bool) {
+		return v.records[i].matched(), !v.rows[i].right(v.records[i])
+	}},
+	{label: "wrong id of sure", of: func(v *verdict, i int) (bool, bool) {
+		return v.records[i].sure(), !v.rows[i].right(v.records[i])
+	}},
+	{label: "wrong id or number of sure", of: func(v *verdict, i int) (bool, bool) { return v.records[i].sure(), v.wrong(i) }},
+	{label: "traps: no regular episode given", column: "trap"},
+}
+
+// measure returns a line's tallies over the groups that are asked for.
+func (v *verdict) measure(k int, want func(string) bool) (read, unread tally) {
+	if m := matchMeasures[k]; m.column == "" {
+		return v.count(want, func(i int) (bool, bool) { return m.of(v, i) })
+	}
+	return v.of(matchMeasures[k].column, want)
+}
+
+func (v *verdict) print(want func(group string) bool) {
+	printPartsHead("percent of rows")
+	for k, m := range matchMeasures {
+		read, unread := v.measure(k, want)
+		printParts(m.label, read, unread)
+	}
+	read, unread := v.of("trap", want)
+	both := read.plus(unread)
+	fmt.Printf("%d of %d traps were passed off as a regular episode\n", both.all-both.right, both.all)
+}
+
+// printClasses prints the measures that tell kinds of names apart.
+func (v *verdict) printClasses() {
+	classes := map[string]int{}
+	for _, r := range v.rows {
+		classes[classOf(r)]++
+	}
+	columns := []string{"id", "wrong", "s/e", "trap", "full"}
+	fmt.Printf("\n%-22s %6s", "kind of name", "rows")
+	for _, c := range columns {
+		fmt.Printf(" %7s", c)
+	}
+	for _, class := range slices.Sorted(maps.Keys(classes)) {
+		fmt.Printf("\n%-22s %6d", class, classes[class])
+		for _, c := range columns {
+			read, unread := v.of(c, func(name string) bool { return name == class })
+			fmt.Printf(" %7s", read.plus(unread).percent())
+		}
+	}
+	fmt.Println()
+}
