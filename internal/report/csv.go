@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/base64"
+	"io"
 	"reflect"
 	"strconv"
 	"strings"
@@ -102,16 +103,21 @@ func positive(n int) string {
 	return strconv.Itoa(n)
 }
 
-// csvWriter writes the header with the first record, or at the end where there was none.
 type csvWriter struct {
-	out      *sink
+	*sink
 	terminal bool // what could move the cursor or reorder a line is escaped
-	begun    bool
+}
+
+func newCSV(w io.Writer, terminal bool) *csvWriter {
+	names := make([]string, len(csvColumns))
+	for i, c := range csvColumns {
+		names[i] = c.name
+	}
+	return &csvWriter{newSink(w, strings.Join(names, ",")+"\r\n"), terminal}
 }
 
 func (w *csvWriter) Match(r Record) error {
 	var b strings.Builder
-	w.begin(&b)
 	for i, c := range csvColumns {
 		if i > 0 {
 			b.WriteByte(',')
@@ -126,31 +132,11 @@ func (w *csvWriter) Match(r Record) error {
 		writeCell(&b, cell)
 	}
 	b.WriteString("\r\n")
-	return w.out.write([]byte(b.String()))
+	return w.write([]byte(b.String()))
 }
 
 // Close writes no summary: every row of the file is one media file.
-func (w *csvWriter) Close(Summary) error {
-	var b strings.Builder
-	w.begin(&b)
-	return w.out.last([]byte(b.String()))
-}
-
-func (w *csvWriter) Flush() error { return w.out.flush() }
-
-func (w *csvWriter) begin(b *strings.Builder) {
-	if w.begun {
-		return
-	}
-	w.begun = true
-	for i, c := range csvColumns {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(c.name)
-	}
-	b.WriteString("\r\n")
-}
+func (w *csvWriter) Close(Summary) error { return w.Flush() }
 
 // formula reports whether a spreadsheet may run the cell instead of showing it.
 func formula(s string) bool { return s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) }

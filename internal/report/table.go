@@ -1,6 +1,7 @@
 package report
 
 import (
+	"io"
 	"strings"
 
 	"github.com/anivault/anivault/internal/ui"
@@ -19,7 +20,7 @@ const (
 // simply matched. It remembers what it printed, to print each thing once. Column widths follow from the terminal's width
 // alone, so each line can be printed at once.
 type table struct {
-	out     *sink
+	*sink
 	opts    Options
 	begun   bool
 	dir     string
@@ -28,8 +29,8 @@ type table struct {
 	nameCol int // 0: as long as it is
 }
 
-func newTable(out *sink, opts Options) *table {
-	t := &table{out: out, opts: opts}
+func newTable(w io.Writer, opts Options) *table {
+	t := &table{sink: newSink(w, ""), opts: opts}
 	if opts.Width > 0 {
 		t.opts.Width = max(opts.Width, minWidth)
 		t.nameCol = t.opts.Width - leadCols
@@ -49,13 +50,11 @@ func (t *table) Match(r Record) error {
 	if t.opts.Explain {
 		t.explain(&b, r)
 	}
-	return t.out.write([]byte(b.String()))
+	return t.write([]byte(b.String()))
 }
 
 // Close prints nothing: the summary for people goes to stderr (Tally.Write).
-func (t *table) Close(Summary) error { return t.out.flush() }
-
-func (t *table) Flush() error { return t.out.flush() }
+func (t *table) Close(Summary) error { return t.Flush() }
 
 // folder starts a new block where the folder changes. Names without a folder have no such line.
 func (t *table) folder(b *strings.Builder, dir string) {

@@ -58,16 +58,15 @@ type Writer interface {
 
 // NewWriter returns the writer of a format; an unknown format is an error.
 func NewWriter(format Format, w io.Writer, opts Options) (Writer, error) {
-	out := &sink{w: w}
 	switch format {
 	case FormatTable:
-		return newTable(out, opts), nil
+		return newTable(w, opts), nil
 	case FormatJSON:
-		return &jsonWriter{out: out, explain: opts.Explain}, nil
+		return newJSON(w, opts.Explain), nil
 	case FormatNDJSON:
-		return &ndjsonWriter{out: out, explain: opts.Explain}, nil
+		return newNDJSON(w, opts.Explain), nil
 	case FormatCSV:
-		return &csvWriter{out: out, terminal: opts.Terminal}, nil
+		return newCSV(w, opts.Terminal), nil
 	}
 	return nil, fmt.Errorf("%q is not a format: allowed are %s", string(format), strings.Join(Formats(), ", "))
 }
@@ -79,6 +78,9 @@ type sink struct {
 	err  error
 }
 
+// newSink returns a sink that holds head to begin with.
+func newSink(w io.Writer, head string) *sink { return &sink{w: w, held: []byte(head)} }
+
 // heldBytes is how much is gathered at most: some hundred records, which a pipe takes at once.
 const heldBytes = 64 << 10
 
@@ -88,7 +90,7 @@ func (s *sink) write(b []byte) error {
 		return s.err
 	}
 	if len(s.held)+len(b) > heldBytes {
-		if err := s.flush(); err != nil {
+		if err := s.Flush(); err != nil {
 			return err
 		}
 	}
@@ -101,11 +103,11 @@ func (s *sink) last(b []byte) error {
 	if err := s.write(b); err != nil {
 		return err
 	}
-	return s.flush()
+	return s.Flush()
 }
 
-// flush hands over what is held, in one call to the underlying writer.
-func (s *sink) flush() error {
+// Flush hands over what is held, in one call to the underlying writer.
+func (s *sink) Flush() error {
 	if s.err != nil || len(s.held) == 0 {
 		return s.err
 	}
