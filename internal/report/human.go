@@ -129,7 +129,7 @@ func (p printer) trouble(x *trouble, offline bool) {
 	for _, f := range x.folders {
 		where := ui.Printable(cmp.Or(f.dir, p.opts.Here))
 		if f.files == 1 || where == "" {
-			where = ui.Printable(joinPath(f.dir, f.name))
+			where = ui.Printable(f.path)
 		}
 		if f.files > 1 {
 			where += fmt.Sprintf(" (%d files)", f.files)
@@ -185,14 +185,6 @@ func (x *trouble) info() StatusInfo {
 		return withoutEpisode
 	}
 	return x.status.Info()
-}
-
-// joinPath undoes splitPath for showing.
-func joinPath(dir, name string) string {
-	if dir == "" || strings.HasSuffix(dir, "/") || strings.HasSuffix(dir, `\`) {
-		return dir + name
-	}
-	return dir + "/" + name
 }
 
 // printer writes indented text, wrapped to a width.

@@ -134,8 +134,9 @@ func (r Record) Age() string {
 	return ""
 }
 
-// splitPath parts a path into its folder, without a trailing separator unless it is the root, and its name.
-func splitPath(path string) (dir, name string) {
+// Split parts the path into its folder, without a trailing separator unless it is the root, and its name.
+func (r Record) Split() (dir, name string) {
+	path := r.Path
 	i := len(path) - 1
 	for i >= 0 && !os.IsPathSeparator(path[i]) {
 		i--

@@ -43,7 +43,7 @@ func newTable(w io.Writer, opts Options) *table {
 
 func (t *table) Match(r Record) error {
 	var b strings.Builder
-	dir, name := splitPath(r.Path)
+	dir, name := r.Split()
 	t.folder(&b, dir)
 	t.entry(&b, r)
 	t.reason(&b, r, t.file(&b, r, name))

@@ -22,12 +22,12 @@ type trouble struct {
 	last    string // the folder counted last: records come folder by folder
 }
 
-// folderTrouble is the trouble of one folder: how many files, the first one's name and what is said of it, and whether
-// the same is said of them all.
+// folderTrouble is the trouble of one folder: how many files, the first one and what is said of it, and whether the same
+// is said of them all.
 type folderTrouble struct {
-	dir, name, why string
-	files          int
-	differ         bool
+	dir, name, path, why string
+	files                int
+	differ               bool
 }
 
 // Add counts one record.
@@ -72,7 +72,7 @@ func (t *Tally) trouble(r Record) *trouble {
 }
 
 func (x *trouble) add(r Record) {
-	dir, name := splitPath(r.Path)
+	dir, name := r.Split()
 	why := r.Why()
 	if r.Error != nil {
 		why = r.Error.Message // its code stands above
@@ -90,5 +90,5 @@ func (x *trouble) add(r Record) {
 		x.more++
 		return
 	}
-	x.folders = append(x.folders, folderTrouble{dir: dir, name: name, why: why, files: 1})
+	x.folders = append(x.folders, folderTrouble{dir: dir, name: name, path: r.Path, why: why, files: 1})
 }

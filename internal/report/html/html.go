@@ -40,7 +40,9 @@ var styleText = ownStyle + chart.Style
 //go:embed script.js
 var scriptText string
 
-var page = template.Must(template.Must(template.New("page").Parse(pageText)).Parse(chart.Template))
+var functions = template.FuncMap{"url": url, "percent": report.Percent}
+
+var page = template.Must(template.Must(template.New("page").Funcs(functions).Parse(pageText)).Parse(chart.Template))
 
 // policy is the page's Content-Security-Policy: nothing but this style and this script.
 var policy = "default-src 'none'; style-src 'sha256-" + hash(styleText) + "'; script-src 'sha256-" + hash(scriptText) +

@@ -2,7 +2,6 @@ package html
 
 import (
 	"fmt"
-	"path"
 	"strings"
 	"time"
 
@@ -62,14 +61,8 @@ type file struct {
 	Folder     string // where it differs from the row above
 	Titles     string
 	Why        string
-	Weighed    []weighed
+	Weighed    []report.Candidate
 	Steps      []string
-}
-
-// weighed is a candidate with the parts of its score.
-type weighed struct {
-	Title, Ref, URL, Percent string
-	Reasons                  []string
 }
 
 func newView(p Page) view {
@@ -135,7 +128,8 @@ func cards(records []report.Record) []*card {
 		return c
 	}
 	for _, r := range records {
-		folder, name := split(r.Path)
+		folder, name := r.Split()
+		folder = ui.Printable(folder)
 		var c *card
 		switch r.Status {
 		case report.Matched:
@@ -176,7 +170,7 @@ func url(kind string, id int) string {
 func (c *card) add(r report.Record, folder, name string) {
 	f := &file{
 		Status: string(r.Status), Place: r.Place(), Name: ui.Printable(name), Folder: folder,
-		Titles: strings.Join(r.EpisodeTitles, " / "), Why: r.Why(),
+		Titles: strings.Join(r.EpisodeTitles, " / "), Why: r.Why(), Weighed: r.Candidates,
 	}
 	if r.Status != report.Matched {
 		f.Place = ""
@@ -188,13 +182,6 @@ func (c *card) add(r report.Record, folder, name string) {
 	}
 	if r.Confidence != nil {
 		f.Percent, f.Confidence = report.Percent(*r.Confidence), *r.Confidence
-	}
-	for _, x := range r.Candidates {
-		w := weighed{Title: x.Entry(), Ref: x.Ref(), URL: url(x.Kind, x.TMDBID), Percent: report.Percent(x.Confidence)}
-		for _, reason := range x.Reasons {
-			w.Reasons = append(w.Reasons, reason.Text())
-		}
-		f.Weighed = append(f.Weighed, w)
 	}
 	for _, s := range r.Steps {
 		f.Steps = append(f.Steps, s.Stage+": "+s.Detail)
@@ -234,14 +221,4 @@ func (c *card) finish(mayOpen bool) {
 		}
 	}
 	c.Open = c.Problem || mayOpen && c.Ref != "" && len(c.Files) <= openUpTo
-}
-
-// split parts a path for showing, whichever separator it has.
-func split(p string) (folder, name string) {
-	slashed := strings.ReplaceAll(p, `\`, "/")
-	folder, name = path.Split(slashed)
-	if name == "" || len(slashed) != len(p) {
-		return "", p
-	}
-	return ui.Printable(strings.TrimSuffix(p[:len(folder)], "/")), p[len(folder):]
 }
