@@ -19,7 +19,8 @@ func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: a.status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(a.body)), Request: r}, nil
 }
 
-// What something between here and TMDB answers is no fault of the program's own, and TMDB's own refusals keep their codes.
+// What something between here and TMDB answers is no fault of the program's own, and TMDB's own refusals keep their
+// codes.
 func TestAnswersThatAreNotTMDBsHaveTheirCode(t *testing.T) {
 	const page = "<html>blocked</html>"
 	for name, row := range map[string]struct {

@@ -1,5 +1,5 @@
-// Package app wires the packages together: configuration in, results out. Open shows what a run is made of, OpenUpstream
-// the way of a request.
+// Package app wires the packages together: configuration in, results out. Open shows what a run is made of,
+// OpenUpstream the way of a request.
 package app
 
 import (
@@ -94,8 +94,8 @@ func Open(cfg *config.Config, opts Options) (*App, error) {
 	return a, nil
 }
 
-// plannedRequests is how many requests a run reserves of the budget before it asks about a series: a search and the details of
-// what it finds. Further ones are taken from the budget one by one.
+// plannedRequests is how many requests a run reserves of the budget before it asks about a series: a search and the
+// details of what it finds. Further ones are taken from the budget one by one.
 const plannedRequests = 2
 
 // openDeciders opens pins and title index and wires who decides a series.

@@ -18,7 +18,8 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// Explain returns the code of an error in a record, and a message for people without secrets: it never has the URL of a request.
+// Explain returns the code of an error in a record, and a message for people without secrets: it never has the URL of a
+// request.
 func Explain(err error) (report.Code, string) {
 	var (
 		unauthorized *tmdb.UnauthorizedError

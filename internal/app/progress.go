@@ -63,8 +63,8 @@ func (a *App) Progress() Progress {
 	return p
 }
 
-// Look reads the shared state, for a run whose limiter reports nothing: one that has not sent a request yet, or waits for
-// another process's answer. It is meant to be called about once a second.
+// Look reads the shared state, for a run whose limiter reports nothing: one that has not sent a request yet, or waits
+// for another process's answer. It is meant to be called about once a second.
 func (a *App) Look() {
 	if a.opts.Offline {
 		return

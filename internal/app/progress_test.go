@@ -63,8 +63,8 @@ func TestAPauseNamesTheAnswerThatAskedForIt(t *testing.T) {
 	}
 }
 
-// TestAProcessThatIsToldNothingSeesTheSharedState is the second process in an outage: it waits for the first one's answer
-// and never asks the limiter itself.
+// TestAProcessThatIsToldNothingSeesTheSharedState is the second process in an outage: it waits for the first one's
+// answer and never asks the limiter itself.
 func TestAProcessThatIsToldNothingSeesTheSharedState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := ratelimit.NewMemoryStore()

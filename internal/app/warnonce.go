@@ -6,7 +6,8 @@ import (
 	"sync"
 )
 
-// warnOnce suppresses repeated warnings: one cause, such as a lock that can't be opened, often surfaces through many callers.
+// warnOnce suppresses repeated warnings: one cause, such as a lock that can't be opened, often surfaces through many
+// callers.
 type warnOnce struct {
 	mu   sync.Mutex
 	said map[string]bool

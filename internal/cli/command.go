@@ -20,8 +20,8 @@ type action func(cmd *cobra.Command, args []string, format string) error
 // textOrJSON are the formats of most commands that print something.
 var textOrJSON = []string{"text", "json"}
 
-// leaf completes a command that does something. Without Args it takes none; with formats it has --format, and the first of
-// them is the default.
+// leaf completes a command that does something. Without Args it takes none; with formats it has --format, and the first
+// of them is the default.
 func leaf(cmd *cobra.Command, formats []string, do action) *cobra.Command {
 	if cmd.Args == nil {
 		cmd.Args = noArgs

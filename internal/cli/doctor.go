@@ -88,8 +88,8 @@ func (f finding) write(s ui.Streams, sign string) error {
 	return err
 }
 
-// bare returns the configuration without a config file and without variables, except those that name folders: what can be
-// checked when the user's own is broken.
+// bare returns the configuration without a config file and without variables, except those that name folders: what can
+// be checked when the user's own is broken.
 func (c *command) bare() (*config.Config, error) {
 	var environ []string
 	for _, kv := range c.environ {

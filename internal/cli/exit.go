@@ -97,8 +97,8 @@ func (e *refusedError) Error() string {
 
 func (e *refusedError) Unwrap() error { return e.cause }
 
-// statusOf returns the exit status for what a command returned. started reports whether the command's own code ran: an error
-// before that is about the command line.
+// statusOf returns the exit status for what a command returned. started reports whether the command's own code ran: an
+// error before that is about the command line.
 func statusOf(err error, started bool) int {
 	var exit *exitError
 	var usage *usageError

@@ -127,8 +127,8 @@ func reflow(text string, width int) string {
 	return strings.TrimRight(strings.Join(out, "\n"), "\n")
 }
 
-// helpCommand is `anivault help [COMMAND|TOPIC]`. cobra's own does not complete topics, and prints the whole usage after a
-// typing error.
+// helpCommand is `anivault help [COMMAND|TOPIC]`. cobra's own does not complete topics, and prints the whole usage
+// after a typing error.
 func (c *command) helpCommand() *cobra.Command {
 	known := func(cmd *cobra.Command) []string {
 		var names []string

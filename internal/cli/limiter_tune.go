@@ -71,8 +71,8 @@ func completeTuning(use func(key string) bool) cobra.CompletionFunc {
 	}
 }
 
-// checkTuned refuses values that contradict those in force here. A process whose own values they contradict clamps them and
-// warns.
+// checkTuned refuses values that contradict those in force here. A process whose own values they contradict clamps them
+// and warns.
 func checkTuned(ctx context.Context, store ratelimit.Store, own ratelimit.Tuning, values map[string]string) error {
 	st, err := ratelimit.ReadStatus(ctx, store, own)
 	if err != nil {

@@ -62,7 +62,8 @@ func (c *command) openLogs(cfg *config.Config, stderr io.Writer) (*logs, error) 
 		}))
 	}
 	out.handler = slog.NewMultiHandler(handlers...)
-	// Every log begins with a line, so that one which can't be written is noticed even in a run that has nothing to log.
+	// Every log begins with a line, so that one which can't be written is noticed even in a run that has nothing to
+	// log.
 	slog.New(out.handler).Info("start", slog.String("comp", "anivault"), slog.String("version", version.Get().Version))
 	return out, nil
 }
@@ -77,8 +78,8 @@ func ownerNote(err error) string {
 		"ANIVAULT_CACHE_DIR and ANIVAULT_DATA_DIR"
 }
 
-// openRotated opens the file that a setting called name has at path: one that all processes share, within the bounds of the
-// log's files.
+// openRotated opens the file that a setting called name has at path: one that all processes share, within the bounds of
+// the log's files.
 func openRotated(bounds config.Log, name, path string, onError func(error)) (*logging.File, error) {
 	file, err := logging.OpenFile(path, logging.FileOptions{MaxSize: bounds.MaxSize, Keep: bounds.MaxFiles - 1, OnError: onError})
 	if err != nil {

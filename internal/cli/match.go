@@ -155,8 +155,8 @@ func (c *command) checkPaths(cmd *cobra.Command, args []string) error {
 	return usagef("for example: "+example, "no PATH given")
 }
 
-// input returns the source of the files to match. It is an error, before any work, that no PATH exists or a list can't be
-// opened.
+// input returns the source of the files to match. It is an error, before any work, that no PATH exists or a list can't
+// be opened.
 func (f *matchFlags) input(c *command, args []string) (run.Producer, error) {
 	if list := f.namesFrom + f.filesFrom; list != "" {
 		in, err := c.openList(list)

@@ -40,7 +40,8 @@ func TestAnswersAreRead(t *testing.T) {
 	}
 }
 
-// terminal is a person at a terminal: whenever a prompt stands at the end of what was written, the next answer is typed.
+// terminal is a person at a terminal: whenever a prompt stands at the end of what was written, the next answer is
+// typed.
 type terminal struct {
 	mu      sync.Mutex
 	written bytes.Buffer

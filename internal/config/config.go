@@ -1,6 +1,6 @@
-// Package config turns flags, environment variables, the config file and defaults into one typed Config,
-// in that order of precedence. No other package reads any of them. An unknown key or a value that is not allowed is refused
-// before any work starts, with its name, the value and what is allowed.
+// Package config turns flags, environment variables, the config file and defaults into one typed Config, in that order
+// of precedence. No other package reads any of them. An unknown key or a value that is not allowed is refused before
+// any work starts, with its name, the value and what is allowed.
 package config
 
 import (
@@ -80,8 +80,8 @@ type Value struct {
 // Values returns every setting's effective value, in the order of Settings.
 func (c *Config) Values() []Value { return c.values }
 
-// KeyOrigin returns where the token or key in force was written: a variable, or a file and its key. It is "" where there is
-// none.
+// KeyOrigin returns where the token or key in force was written: a variable, or a file and its key. It is "" where
+// there is none.
 func (c *Config) KeyOrigin() string {
 	if !c.TMDB.HasKey() {
 		return ""

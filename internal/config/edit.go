@@ -65,8 +65,8 @@ func (e *Existing) PutToken(token Secret) error {
 	})
 }
 
-// Backup copies the file to one beside it that only its owner can read, and returns its name. A backup that is there already is
-// kept.
+// Backup copies the file to one beside it that only its owner can read, and returns its name. A backup that is there
+// already is kept.
 func (e *Existing) Backup() (string, error) {
 	const most = 1000
 	for n := range most {
@@ -119,8 +119,8 @@ func withoutToken(v *viper.Viper) map[string]any {
 	return out
 }
 
-// insertToken changes the token's line, or adds one: at the head of the section, or with a section at the end. It returns the
-// line, counted from 1. Whether the text still says the same otherwise is for the caller to see.
+// insertToken changes the token's line, or adds one: at the head of the section, or with a section at the end. It
+// returns the line, counted from 1. Whether the text still says the same otherwise is for the caller to see.
 func insertToken(raw []byte, token string) ([]byte, int) {
 	end := "\n"
 	if bytes.Contains(raw, []byte("\r\n")) {

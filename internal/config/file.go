@@ -143,8 +143,8 @@ func fileError(path, reason string) error {
 	return &Error{Name: "config file", Value: path, Reason: reason}
 }
 
-// whyNotYAML says why a config file's text can't be read, and what to do. It looks at the text itself: the YAML library's
-// errors are words for people.
+// whyNotYAML says why a config file's text can't be read, and what to do. It looks at the text itself: the YAML
+// library's errors are words for people.
 func whyNotYAML(raw []byte, cause error) string {
 	switch top := document(raw); {
 	case top == nil:

@@ -27,8 +27,8 @@ type Sources struct {
 // Flag is a flag that was given on the command line.
 type Flag struct{ Name, Value string }
 
-// Load reads all sources. The warnings are for the person and stop nothing. The error is an *Error where a setting is wrong:
-// the first such setting, with the others in it.
+// Load reads all sources. The warnings are for the person and stop nothing. The error is an *Error where a setting is
+// wrong: the first such setting, with the others in it.
 func Load(src Sources) (*Config, []string, error) {
 	env := environment(src.Environ)
 	settings := Settings()
@@ -36,8 +36,8 @@ func Load(src Sources) (*Config, []string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	// viper only reads the file: by itself it would turn a malformed number into 0 and accept unknown keys. The table of
-	// settings has the variables, the defaults and the checks.
+	// viper only reads the file: by itself it would turn a malformed number into 0 and accept unknown keys. The table
+	// of settings has the variables, the defaults and the checks.
 	file := viper.New()
 	file.SetConfigType("yaml")
 	var bad faults

@@ -38,8 +38,8 @@ const hidden = "[redacted]"
 // isAddress reports whether the setting is a URL.
 func (s Setting) isAddress() bool { return strings.HasSuffix(s.Key, "_url") }
 
-// shownAddress returns an address as it may be printed: without user, password and query. It parses nothing, because text
-// that is not a URL is shown in errors too: it hides too much rather than too little.
+// shownAddress returns an address as it may be printed: without user, password and query. It parses nothing, because
+// text that is not a URL is shown in errors too: it hides too much rather than too little.
 func shownAddress(text string) string {
 	scheme, rest, found := strings.Cut(text, "://")
 	if !found {

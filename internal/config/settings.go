@@ -11,7 +11,8 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// Setting describes one setting: where it may be written, its default, and how a written value becomes part of a Config.
+// Setting describes one setting: where it may be written, its default, and how a written value becomes part of a
+// Config.
 type Setting struct {
 	Key     string // the config file's key, with a dot between section and name
 	Env     string // the environment variable, derived from the key: tmdb.base_url is ANIVAULT_TMDB_BASE_URL

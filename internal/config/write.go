@@ -36,8 +36,8 @@ var everyday = []string{
 	"log.level", "log.file",
 }
 
-// WriteFile writes a fresh config file, readable by its owner alone, whole or not at all. It replaces an existing file; see
-// ReadExisting.
+// WriteFile writes a fresh config file, readable by its owner alone, whole or not at all. It replaces an existing file;
+// see ReadExisting.
 func WriteFile(path string, token Secret) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("make the folder of %s: %w", path, err)

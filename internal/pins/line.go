@@ -57,8 +57,8 @@ func ParseEntry(s string) (match.Kind, int, error) {
 //	tv/26209 season=1 offset=12 path /media/Anime/Title
 //	movie/129 title Spirited Away
 //
-// The path or title goes to the end of the line, spaces and all. One that a line can't carry as it is (a line end, bytes
-// that are not UTF-8, spaces around it, a quotation mark in front) stands in quotes, as Go writes strings.
+// The path or title goes to the end of the line, spaces and all. One that a line can't carry as it is (a line end,
+// bytes that are not UTF-8, spaces around it, a quotation mark in front) stands in quotes, as Go writes strings.
 
 // String is the pin's line, without its end.
 func (p Pin) String() string {

@@ -22,8 +22,8 @@ const (
 	patience = 10 * time.Second
 )
 
-// Store is the file of pins of one data folder. It is safe for concurrent use, also by several processes: readers take what
-// is there, which is only ever replaced whole; writers hold a lock beside it and read again under it.
+// Store is the file of pins of one data folder. It is safe for concurrent use, also by several processes: readers take
+// what is there, which is only ever replaced whole; writers hold a lock beside it and read again under it.
 type Store struct{ path string }
 
 // Open names the store of a data folder, which need not exist yet.
@@ -58,8 +58,8 @@ func (s *Store) Load() (*Set, error) {
 	return set, nil
 }
 
-// Update changes the file: change gets its present content, and what it leaves is written, unless it returns an error or
-// changed nothing. No other process changes the file meanwhile. The returned set is what the file holds now.
+// Update changes the file: change gets its present content, and what it leaves is written, unless it returns an error
+// or changed nothing. No other process changes the file meanwhile. The returned set is what the file holds now.
 func (s *Store) Update(ctx context.Context, change func(*Set) error) (*Set, error) {
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return nil, fmt.Errorf("make the data folder: %w", err)

@@ -34,7 +34,8 @@ var withoutEpisode = StatusInfo{
 }
 
 // afterAsking is the next step where a person was asked and gave no answer.
-const afterAsking = "`anivault pin` says which entry a file, a folder or a title is; `anivault match --explain PATH` shows what was asked and how it compares"
+const afterAsking = "`anivault pin` says which entry a file, a folder or a title is; " +
+	"`anivault match --explain PATH` shows what was asked and how it compares"
 
 // Statuses returns the table of statuses, in the order in which they are counted.
 func Statuses() []StatusInfo { return append([]StatusInfo(nil), statuses...) }
@@ -97,13 +98,23 @@ var codes = []CodeInfo{
 		CodeRequestTimeout, Pending, "TMDB did not answer within --request-timeout",
 		"run the same command again, or allow more with --request-timeout 30s",
 	},
-	{CodeUpstream, Pending, "TMDB answered with a server error, also after retries, or something in front of it refused (the 403 page of an edge)", "run the same command again later; `anivault status` shows how TMDB is doing"},
-	{CodeNetwork, Pending, "TMDB could not be reached", "`anivault doctor` checks the connection; then run the same command again"},
+	{
+		CodeUpstream, Pending, "TMDB answered with a server error, also after retries, " +
+			"or something in front of it refused (the 403 page of an edge)",
+		"run the same command again later; `anivault status` shows how TMDB is doing",
+	},
+	{
+		CodeNetwork, Pending, "TMDB could not be reached",
+		"`anivault doctor` checks the connection; then run the same command again",
+	},
 	{
 		CodeMalformedResponse, Pending, "what came was not an answer of TMDB's (a cut body, an HTML page)",
 		"run the same command again; `anivault doctor` finds a proxy that answers in TMDB's place",
 	},
-	{CodeBudget, Pending, "the request budget is spent", "`anivault status` says when it renews; then run the same command again"},
+	{
+		CodeBudget, Pending, "the request budget is spent",
+		"`anivault status` says when it renews; then run the same command again",
+	},
 	{CodeUnauthorized, Failed, "TMDB refused the credentials", "`anivault config init` asks for a token and checks it"},
 	{
 		CodeTLS, Failed, "the connection is not TMDB's: its certificate or its redirect is wrong",

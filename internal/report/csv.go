@@ -11,9 +11,9 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// csvColumns is the table of columns: name, and how a record fills it. Rows are RFC 4180's: CRLF, quotes doubled, one header
-// line. Spreadsheets run a cell that begins with = + - @, a tab or CR as a formula, and file names come from strangers: such
-// a text cell gets a ' in front, and the path's exact bytes are in path_base64.
+// csvColumns is the table of columns: name, and how a record fills it. Rows are RFC 4180's: CRLF, quotes doubled, one
+// header line. Spreadsheets run a cell that begins with = + - @, a tab or CR as a formula, and file names come from
+// strangers: such a text cell gets a ' in front, and the path's exact bytes are in path_base64.
 var csvColumns = []struct {
 	name string
 	text bool // free text, guarded against formulas

@@ -14,9 +14,10 @@ import (
 // ErrorFunc returns what an error of a Source means: a code, and a message for people, without secrets.
 type ErrorFunc func(error) (Code, string)
 
-// FromDecision returns the record of one file: path as it was given (any bytes), what was read from it, and what was decided.
-// For a file that is pending or in error, code explains d.Err, and the code's row decides which of the two it is; a nil
-// code or Err makes it internal. An ambiguous file has candidates but no entry: a script must not take a guess for a match.
+// FromDecision returns the record of one file: path as it was given (any bytes), what was read from it, and what was
+// decided. For a file that is pending or in error, code explains d.Err, and the code's row decides which of the two it
+// is; a nil code or Err makes it internal. An ambiguous file has candidates but no entry: a script must not take a
+// guess for a match.
 func FromDecision(path string, rel release.Release, d match.Decision, code ErrorFunc) Record {
 	parsed := ParsedOf(rel)
 	r := Record{
@@ -115,10 +116,7 @@ func (r *Record) fail(err error, code ErrorFunc) {
 
 // round4 rounds a confidence to four digits and keeps it within 0 to 1: a record never claims NaN.
 func round4(c float64) float64 {
-	if !(c > 0) { // NaN too
-		return 0
-	}
-	return math.Min(1, math.Round(c*1e4)/1e4)
+	return min(1, max(0, finite(c)))
 }
 
 func candidates(in []match.Candidate) []Candidate {

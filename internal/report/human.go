@@ -10,9 +10,9 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// Write writes the summary for people, which belongs on stderr: two lines of results and cost, then each kind of trouble with
-// its folders, the reason, and the command that comes next. s is the finished summary, counts included. The error is the
-// writer's, wrapped.
+// Write writes the summary for people, which belongs on stderr: two lines of results and cost, then each kind of
+// trouble with its folders, the reason, and the command that comes next. s is the finished summary, counts included.
+// The error is the writer's, wrapped.
 func (t *Tally) Write(w io.Writer, s Summary, opts Options) error {
 	var b strings.Builder
 	p := printer{&b, opts}
@@ -174,7 +174,8 @@ func (x *trouble) codeInfo(e Ending, offline bool) CodeInfo {
 	case offline:
 		info.Meaning, info.Next = "offline, and nothing is cached", "run the same command without --offline"
 	case e.Stopped != "":
-		info.Meaning, info.Next = e.Stopped+", and nothing is cached", "`anivault limiter resume` goes on; then run the same command again"
+		info.Meaning = e.Stopped + ", and nothing is cached"
+		info.Next = "`anivault limiter resume` goes on; then run the same command again"
 	}
 	return info
 }

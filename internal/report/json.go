@@ -26,8 +26,8 @@ import (
 // Field is one JSON field: its name, and when it is there and what it says.
 type Field struct{ Name, Doc string }
 
-// FieldsOf returns the fields of a struct in the order in which they are written: those of a struct within as a.b, those
-// of a list's elements as a[].b. Structs of the types in opaque are not opened.
+// FieldsOf returns the fields of a struct in the order in which they are written: those of a struct within as a.b,
+// those of a list's elements as a[].b. Structs of the types in opaque are not opened.
 func FieldsOf(t reflect.Type, opaque ...reflect.Type) []Field { return fieldsOf(t, "", opaque) }
 
 func fieldsOf(t reflect.Type, prefix string, opaque []reflect.Type) []Field {
@@ -51,7 +51,8 @@ func fieldsOf(t reflect.Type, prefix string, opaque []reflect.Type) []Field {
 	return out
 }
 
-// form is how values of a type are written: by their addresses, since reflecting on each of them takes three times as long.
+// form is how values of a type are written: by their addresses, since reflecting on each of them takes three times as
+// long.
 type form struct {
 	reflect.Type
 	kind   reflect.Kind
@@ -113,8 +114,8 @@ func (f *form) readTags() {
 	}
 }
 
-// AppendJSON appends the struct that v points to as one object on one line. The error is a number that JSON does not have;
-// dst is then worth nothing.
+// AppendJSON appends the struct that v points to as one object on one line. The error is a number that JSON does not
+// have; dst is then worth nothing.
 func AppendJSON(dst []byte, v any) ([]byte, error) {
 	w := jsonText{b: dst}
 	w.value(formOf(reflect.TypeOf(v).Elem()), reflect.ValueOf(v).UnsafePointer())
@@ -245,8 +246,8 @@ var plain = func() (t [256]bool) {
 	return t
 }()
 
-// appendString appends s in quotes (RFC 8259 section 7). Control characters become \u00XX; so do the two line separators,
-// that a line stays one line to every reader. Each byte that is not UTF-8 becomes U+FFFD.
+// appendString appends s in quotes (RFC 8259 section 7). Control characters become \u00XX; so do the two line
+// separators, that a line stays one line to every reader. Each byte that is not UTF-8 becomes U+FFFD.
 func appendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0
@@ -262,7 +263,8 @@ func appendString(b []byte, s string) []byte {
 		case r == utf8.RuneError && size == 1:
 			b = append(append(b, s[start:i]...), "\uFFFD"...)
 		case r < ' ', r >= 0x7f && r < 0xa0, r == '\u2028', r == '\u2029':
-			b = append(append(b, s[start:i]...), '\\', 'u', hexDigits[r>>12], hexDigits[r>>8&0xf], hexDigits[r>>4&0xf], hexDigits[r&0xf])
+			b = append(append(b, s[start:i]...), '\\', 'u')
+			b = append(b, hexDigits[r>>12], hexDigits[r>>8&0xf], hexDigits[r>>4&0xf], hexDigits[r&0xf])
 		default:
 			i += size
 			continue

@@ -72,8 +72,8 @@ func fill(t *rapid.T, v reflect.Value, label string) {
 	}
 }
 
-// The writer says what encoding/json says of the same struct; beside that it has the constant, the path's bytes, and times
-// without fractions of a second, which are left out when there are none.
+// The writer says what encoding/json says of the same struct; beside that it has the constant, the path's bytes, and
+// times without fractions of a second, which are left out when there are none.
 func TestARecordSaysWhatEncodingJSONWouldSay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var r Record

@@ -82,7 +82,8 @@ func Percent(c float64) string { return strconv.Itoa(int(math.Floor(c*100+1e-9))
 // lacksEpisode reports whether the file's series is known and its episode is not, though it should be: an opening or
 // a trailer has none.
 func (r Record) lacksEpisode() bool {
-	return r.Status == Matched && r.Kind != "movie" && len(r.Episodes) == 0 && (r.Parsed == nil || r.Parsed.Kind != "extra")
+	extra := r.Parsed != nil && r.Parsed.Kind == "extra"
+	return r.Status == Matched && r.Kind != "movie" && len(r.Episodes) == 0 && !extra
 }
 
 // Why returns the reason why a file is not simply matched: its candidates, reason or error, on one line; else "".

@@ -16,9 +16,9 @@ const (
 	titlesFrom = 100
 )
 
-// table prints records folder by folder and series by series, a line for each file, and below it the reason why it is not
-// simply matched. It remembers what it printed, to print each thing once. Column widths follow from the terminal's width
-// alone, so each line can be printed at once.
+// table prints records folder by folder and series by series, a line for each file, and below it the reason why it is
+// not simply matched. It remembers what it printed, to print each thing once. Column widths follow from the terminal's
+// width alone, so each line can be printed at once.
 type table struct {
 	*sink
 	opts    Options
@@ -105,8 +105,8 @@ func (t *table) entry(b *strings.Builder, r Record) {
 	t.line(b, ui.Dim, rest+original+age)
 }
 
-// file prints the line of one file: where it belongs or what became of it, how sure that is, its name. It reports whether
-// the line says why, too: a skipped file's reason stands there where it and the name have room.
+// file prints the line of one file: where it belongs or what became of it, how sure that is, its name. It reports
+// whether the line says why, too: a skipped file's reason stands there where it and the name have room.
 func (t *table) file(b *strings.Builder, r Record, name string) (said bool) {
 	label, sure := string(r.Status), ""
 	if r.Status == Matched {

@@ -3,8 +3,8 @@ package report
 // shownFolders is how many folders of one kind of trouble the summary names.
 const shownFolders = 4
 
-// Tally counts records for the summary, and keeps the first few folders of each kind of trouble: its memory does not grow
-// with the library. The zero value is ready. It is not safe for concurrent use.
+// Tally counts records for the summary, and keeps the first few folders of each kind of trouble: its memory does not
+// grow with the library. The zero value is ready. It is not safe for concurrent use.
 type Tally struct {
 	sum         Summary
 	episodeless int // matched files of which the entry is known and the episode is not
@@ -22,8 +22,8 @@ type trouble struct {
 	last    string // the folder counted last: records come folder by folder
 }
 
-// folderTrouble is the trouble of one folder: how many files, the first one and what is said of it, and whether the same
-// is said of them all.
+// folderTrouble is the trouble of one folder: how many files, the first one and what is said of it, and whether the
+// same is said of them all.
 type folderTrouble struct {
 	dir, name, path, why string
 	files                int

@@ -15,8 +15,8 @@ var cells = &runewidth.Condition{StrictEmojiNeutral: true}
 // attribute is an ANSI attribute as Style writes it. It takes no cell.
 var attribute = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// Width returns the number of terminal cells that s takes: two for a Hangul or kanji character, none for a combining mark
-// or an attribute of Style. Text from outside has to be Printable's or Escaped's.
+// Width returns the number of terminal cells that s takes: two for a Hangul or kanji character, none for a combining
+// mark or an attribute of Style. Text from outside has to be Printable's or Escaped's.
 func Width(s string) int {
 	if strings.Contains(s, "\x1b") {
 		s = attribute.ReplaceAllString(s, "")
@@ -67,8 +67,8 @@ func Pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(0, width-Width(s)))
 }
 
-// Wrap breaks s between words into lines of at most width cells, one line at least. A word that is longer is broken too,
-// unless it is an address, which has to stay whole to be of use. A width of 0 or less gives one line.
+// Wrap breaks s between words into lines of at most width cells, one line at least. A word that is longer is broken
+// too, unless it is an address, which has to stay whole to be of use. A width of 0 or less gives one line.
 func Wrap(s string, width int) []string {
 	if width <= 0 {
 		return []string{s}

@@ -2,9 +2,9 @@ package ui
 
 import "fmt"
 
-// Color decides whether one stream gets colour. mode is the value of --color, which wins: always or never. With auto colour
-// needs a terminal that is not dumb, and no NO_COLOR that is set to something (https://no-color.org). getenv returns "" for
-// a variable that is not set.
+// Color decides whether one stream gets colour. mode is the value of --color, which wins: always or never. With auto
+// colour needs a terminal that is not dumb, and no NO_COLOR that is set to something (https://no-color.org). getenv
+// returns "" for a variable that is not set.
 func Color(mode string, tty bool, getenv func(string) string) (bool, error) {
 	switch mode {
 	case "always":

@@ -30,8 +30,8 @@ func Escaped(s string) string { return escape(s, "", "") }
 // EscapedLines is Escaped for a text of several lines: tabs and line ends stay.
 func EscapedLines(s string) string { return escape(s, "", "\t\n") }
 
-// escape replaces dangerous runes, bytes that are not UTF-8, and the ASCII characters in also by escapes of Go; those in
-// but stay.
+// escape replaces dangerous runes, bytes that are not UTF-8, and the ASCII characters in also by escapes of Go; those
+// in but stay.
 func escape(s, also, but string) string {
 	change := func(r rune) bool {
 		return (Dangerous(r) || r == utf8.RuneError || strings.ContainsRune(also, r)) && !strings.ContainsRune(but, r)

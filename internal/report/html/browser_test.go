@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// browser is a headless Chromium that is spoken to over a pair of pipes (the DevTools protocol, messages ended by a zero
-// byte), with one open page. It exists for these tests only and needs no port.
+// browser is a headless Chromium that is spoken to over a pair of pipes (the DevTools protocol, messages ended by a
+// zero byte), with one open page. It exists for these tests only and needs no port.
 type browser struct {
 	t       *testing.T
 	send    *os.File

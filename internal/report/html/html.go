@@ -1,6 +1,6 @@
 // Package html writes the report page of `match --report FILE.html`: one self-contained file that shows a library the
-// way a person looks at it. It loads nothing, runs only its own script, and reads well without it. All text from outside
-// goes through html/template, and the page's policy allows only its own style and script, by their hashes.
+// way a person looks at it. It loads nothing, runs only its own script, and reads well without it. All text from
+// outside goes through html/template, and the page's policy allows only its own style and script, by their hashes.
 package html
 
 import (

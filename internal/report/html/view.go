@@ -10,8 +10,8 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// A card with at most openUpTo files is open from the start. In a page of manyFiles or more, only cards that need attention
-// are: a browser needs long to lay out 100,000 open rows.
+// A card with at most openUpTo files is open from the start. In a page of manyFiles or more, only cards that need
+// attention are: a browser needs long to lay out 100,000 open rows.
 const (
 	openUpTo  = 12
 	manyFiles = 600
@@ -113,8 +113,8 @@ func filters(s report.Summary) []filter {
 	return f
 }
 
-// cards groups records, in their order: first those that need attention, by folder, then a card for each TMDB entry, then
-// those that were skipped.
+// cards groups records, in their order: first those that need attention, by folder, then a card for each TMDB entry,
+// then those that were skipped.
 func cards(records []report.Record) []*card {
 	var troubled, found, skipped []*card
 	byKey := map[string]*card{}
