@@ -18,15 +18,15 @@ const (
 	emptyAnswer
 )
 
-// errNotObject is why a body must not be stored.
+// Why a body must not be stored.
 var (
 	errEmptyBody = errors.New("the body is empty")
 	errNotJSON   = errors.New("the body is not valid JSON")
-	errNotObject = errors.New("the body is not a JSON object with content")
+	errNoContent = errors.New("the body is neither a JSON array nor a JSON object with content")
 )
 
-// checkBody is the check that every stored body has passed: a complete JSON object with at least one member. HTML
-// pages, cut transfers, undecoded gzip, arrays and "{}" are refused.
+// checkBody is the check that every stored body has passed: a complete JSON array, or an object with at least one member.
+// HTML pages, cut transfers, undecoded gzip and "{}" are refused.
 func checkBody(body []byte) error {
 	trimmed := bytes.TrimSpace(body)
 	switch {
@@ -34,8 +34,10 @@ func checkBody(body []byte) error {
 		return errEmptyBody
 	case !json.Valid(trimmed):
 		return errNotJSON
+	case trimmed[0] == '[':
+		return nil
 	case trimmed[0] != '{', len(bytes.TrimSpace(trimmed[1:len(trimmed)-1])) == 0:
-		return errNotObject
+		return errNoContent
 	}
 	return nil
 }
@@ -47,7 +49,7 @@ var settled = map[string]bool{"Ended": true, "Canceled": true, "Cancelled": true
 // costs one revalidation.
 func volatilityOf(c Class, body []byte, now time.Time) volatility {
 	switch c {
-	case Search:
+	case Search, Lists:
 		return searchVolatility(body)
 	case TVDetails:
 		var tv struct {
@@ -59,7 +61,7 @@ func volatilityOf(c Class, body []byte, now time.Time) volatility {
 		return settledAnswer
 	case SeasonDetails:
 		return seasonVolatility(body, now)
-	case Uncached, MovieDetails, Titles, EpisodeGroups, Reference:
+	case Uncached, MovieDetails, Titles, EpisodeGroups, Reference, People, Extras:
 	}
 	return settledAnswer
 }

@@ -40,7 +40,7 @@ type Transport struct {
 	Waited func(ctx context.Context, d time.Duration) context.Context
 	// Valid returns nil for what the client takes as an answer to req; body is resp's. It decides before anything is
 	// stored, renewed or overwritten. An answer that it refuses counts as an upstream that could not be asked: what is
-	// stored stays, and answers as stale. Nil takes every JSON object with status 200 or 404.
+	// stored stays, and answers as stale. Nil takes every JSON object or array with status 200 or 404.
 	Valid func(req *http.Request, resp *http.Response, body []byte) error
 	// Blocked reports whether an error of Next means that the upstream could not be asked, so that a stale answer will
 	// do; nil means that every error does.

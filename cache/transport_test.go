@@ -109,7 +109,7 @@ func TestTransportThroughTheLifeOfAnAnswer(t *testing.T) {
 			{0, answers{200, "<html>", ""}, "none 200", 1, ""},
 			{0, answers{200, `{"id":1,`, ""}, "none 200", 2, ""},
 			{0, answers{200, "", ""}, "none 200", 3, ""},
-			{0, answers{200, "[]", ""}, "none 200", 4, ""},
+			{0, answers{200, "{}", ""}, "none 200", 4, ""},
 			{0, answers{200, "\x1f\x8b\x08", ""}, "none 200", 5, ""},
 			{0, answers{200, `{"poison":true}`, ""}, "none 200", 6, "the client's own check"},
 			{0, answers{429, `{"status_code":25}`, ""}, "none 429", 7, ""},

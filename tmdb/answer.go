@@ -92,7 +92,7 @@ func undecodable(req *http.Request, resp *http.Response, body []byte, r Reason, 
 	}
 }
 
-// sniffJSON returns why a body that begins like this one cannot be a JSON object, "" if it can.
+// sniffJSON returns why a body that begins like this one cannot be a JSON object or array, "" if it can.
 func sniffJSON(body []byte) Reason {
 	trimmed := bytes.TrimLeft(body, " \t\r\n")
 	switch {
@@ -104,7 +104,7 @@ func sniffJSON(body []byte) Reason {
 		return ReasonEmpty
 	case bytes.HasPrefix(bytes.TrimPrefix(trimmed, []byte("\xef\xbb\xbf")), []byte("<")): // with a byte order mark
 		return ReasonHTML
-	case trimmed[0] != '{':
+	case trimmed[0] != '{' && trimmed[0] != '[':
 		return ReasonNotJSON
 	}
 	return ""

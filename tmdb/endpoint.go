@@ -53,7 +53,7 @@ func answerType[T any, P interface {
 }
 
 // endpointOf returns a zero answer of the type that a request for path gets, and the ids in path. For a path that
-// this client does not know any JSON object with a member is an answer.
+// this client does not know any JSON array is an answer, and any JSON object with a member.
 func endpointOf(path string) (out checked, ids []string) {
 	segments := strings.Split(strings.Trim(path, "/"), "/")
 	for _, e := range endpoints {
@@ -61,7 +61,7 @@ func endpointOf(path string) (out checked, ids []string) {
 			return e.answer(), ids
 		}
 	}
-	return &object{}, nil
+	return &document{}, nil
 }
 
 // matchPath reports whether segments end with the pattern: a base URL may have a path of its own.
@@ -85,11 +85,18 @@ func matchPath(pattern string, segments []string) (ids []string, ok bool) {
 	return ids, true
 }
 
-// object is an answer to a path that is not in the table.
-type object map[string]json.RawMessage
+// document is an answer to a path that is not in the table. Some of TMDB's are arrays, such as configuration/languages.
+type document struct{ json.RawMessage }
 
-func (o *object) check([]string) error {
-	if len(*o) == 0 {
+func (d *document) check([]string) error {
+	var members map[string]json.RawMessage
+	if d.RawMessage[0] == '[' {
+		return nil
+	}
+	if err := json.Unmarshal(d.RawMessage, &members); err != nil {
+		return err
+	}
+	if len(members) == 0 {
 		return errors.New("an object without members")
 	}
 	return nil

@@ -101,7 +101,7 @@ const (
 	ReasonTooLarge Reason = "too large"
 	ReasonEmpty    Reason = "empty body"
 	ReasonHTML     Reason = "an HTML page instead of JSON"
-	ReasonNotJSON  Reason = "not a JSON object"
+	ReasonNotJSON  Reason = "not JSON"
 	ReasonCut      Reason = "cut or malformed JSON"
 	ReasonShape    Reason = "JSON of another kind"
 )

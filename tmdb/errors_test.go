@@ -32,7 +32,7 @@ func TestErrorBodies(t *testing.T) {
 		{"control characters", 500, "{\"status_code\":11,\"status_message\":\"a\\u001b[2Jb\\nc\"}", Error{Code: 11, Message: "a[2Jb c"}},
 		{"HTML", 502, "<html><head><title>502</title>", Error{Foreign: ReasonHTML}},
 		{"nothing", 504, "", Error{Foreign: ReasonEmpty}},
-		{"a list", 500, `[1,2]`, Error{Foreign: ReasonNotJSON}},
+		{"a list", 500, `[1,2]`, Error{Foreign: ReasonShape}},
 		{"cut", 500, `{"status_code":11,"status_mess`, Error{Foreign: ReasonCut}},
 	}
 	for _, tt := range tests {
@@ -91,7 +91,7 @@ func TestUndecodableAnswersAreReported(t *testing.T) {
 		{"empty", "", ReasonEmpty},
 		{"spaces", " \n", ReasonEmpty},
 		{"cut", good[:12], ReasonCut},
-		{"list", "[]", ReasonNotJSON},
+		{"list", "[]", ReasonShape},
 		{"text", "busy", ReasonNotJSON},
 		{"gzip", "\x1f\x8b\x08\x00\x00", ReasonGzip},
 		{"another kind", `{"results":[]}`, ReasonShape},
