@@ -6,6 +6,7 @@ package cache
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -32,6 +33,9 @@ const (
 	Titles              // alternative titles, translations, external ids
 	EpisodeGroups       // tv/{id}/episode_groups, tv/episode_group/{gid}
 	Reference           // configuration, genre lists
+	People              // person/{id}, collection/{id}
+	Extras              // what goes with a work or person and changes often: credits, images, reviews, watch/providers
+	Lists               // popular, trending, discover, and searches for what is no work
 
 	classes = iota // how many there are
 )
@@ -39,6 +43,7 @@ const (
 var classNames = [...]string{
 	Uncached: "uncached", Search: "search", TVDetails: "tv", SeasonDetails: "season", MovieDetails: "movie",
 	Titles: "titles", EpisodeGroups: "episode_groups", Reference: "reference",
+	People: "people", Extras: "extras", Lists: "lists",
 }
 
 // String returns the name that statistics and listings show.
@@ -74,6 +79,9 @@ func DefaultPolicy() Policy {
 		Titles:        {14 * day, 14 * day, 0, w, KeepLimit},
 		EpisodeGroups: {14 * day, 14 * day, 0, w, KeepLimit},
 		Reference:     {30 * day, 30 * day, 0, 0, KeepLimit},
+		People:        {14 * day, 14 * day, 0, w, KeepLimit},
+		Extras:        {1 * day, 1 * day, 0, 1 * day, KeepLimit},
+		Lists:         {6 * time.Hour, 6 * time.Hour, time.Hour, 0, KeepLimit},
 	}
 }
 
@@ -132,7 +140,8 @@ func classOfPath(path string) Class {
 	return Uncached
 }
 
-// paths is the class of every path that is cached; "#" stands for a number, "*" for anything.
+// paths is the class of every path that is cached. "#" stands for a number, "*" for anything, "work" for tv or movie, and
+// "extra" for one of extras. Whatever fits no row is not stored, such as changes and the newest of everything.
 var paths = []struct {
 	pattern string
 	class   Class
@@ -146,16 +155,38 @@ var paths = []struct {
 	{"tv/#/season/#/episode/#", SeasonDetails},
 	{"tv/#/episode_groups", EpisodeGroups},
 	{"tv/episode_group/*", EpisodeGroups},
-	{"tv/#/alternative_titles", Titles},
-	{"tv/#/translations", Titles},
-	{"tv/#/external_ids", Titles},
 	{"movie/#", MovieDetails},
-	{"movie/#/alternative_titles", Titles},
-	{"movie/#/translations", Titles},
-	{"movie/#/external_ids", Titles},
+	{"work/#/alternative_titles", Titles},
+	{"work/#/translations", Titles},
+	{"work/#/external_ids", Titles},
 	{"configuration", Reference},
-	{"genre/tv/list", Reference},
-	{"genre/movie/list", Reference},
+	{"configuration/*", Reference},
+	{"genre/work/list", Reference},
+	{"person/#", People},
+	{"collection/#", People},
+	{"work/#/extra", Extras},
+	{"work/#/watch/providers", Extras},
+	{"tv/#/season/#/extra", Extras},
+	{"tv/#/season/#/watch/providers", Extras},
+	{"tv/#/season/#/episode/#/extra", Extras},
+	{"person/#/extra", Extras},
+	{"collection/#/extra", Extras},
+	{"search/*", Lists},
+	{"discover/work", Lists},
+	{"trending/*/*", Lists},
+	{"person/popular", Lists},
+	{"work/popular", Lists},
+	{"work/top_rated", Lists},
+	{"movie/now_playing", Lists},
+	{"movie/upcoming", Lists},
+	{"tv/on_the_air", Lists},
+	{"tv/airing_today", Lists},
+}
+
+// extras are the parts of a work, season, episode or person that belong to Extras.
+var extras = []string{
+	"credits", "aggregate_credits", "combined_credits", "movie_credits", "tv_credits", "images", "videos", "keywords",
+	"reviews", "recommendations", "similar", "release_dates", "content_ratings",
 }
 
 func classOfSegments(seg []string) Class {
@@ -174,6 +205,14 @@ func fits(pattern, seg []string) bool {
 	for i, p := range pattern {
 		switch p {
 		case "*":
+		case "work":
+			if seg[i] != "tv" && seg[i] != "movie" {
+				return false
+			}
+		case "extra":
+			if !slices.Contains(extras, seg[i]) {
+				return false
+			}
 		case "#":
 			if strings.ContainsFunc(seg[i], func(r rune) bool { return r < '0' || r > '9' }) {
 				return false

@@ -307,7 +307,7 @@ func TestInfoTellsAgeAndIsNotForged(t *testing.T) {
 	if !ok || info != (Info{Fresh, begin, begin.Add(day)}) || info.Age(clk.Now()) != time.Hour || resp.Header.Get("Age") != "3600" {
 		t.Errorf("fresh: %+v %v, Age %s", info, ok, resp.Header.Get("Age"))
 	}
-	if _, ok, _ := ask("https://api.example.org/3/discover/tv"); ok {
+	if _, ok, _ := ask("https://api.example.org/3/tv/changes"); ok {
 		t.Error("an upstream can pretend to be the cache")
 	}
 	if _, ok := InfoFrom(nil); ok {

@@ -169,3 +169,10 @@ func configuration() object {
 		},
 	}
 }
+
+// languages is the body of /3/configuration/languages, one of those that are arrays.
+var languages = []object{
+	{"iso_639_1": "ja", "english_name": "Japanese", "name": "日本語"},
+	{"iso_639_1": "ko", "english_name": "Korean", "name": "한국어/조선말"},
+	{"iso_639_1": "en", "english_name": "English", "name": "English"},
+}

@@ -45,6 +45,7 @@ var routes = []route{
 	}},
 	{"discover/tv", (*Fake).discover},
 	{"configuration", func(*Fake, query) answer { return answer{200, configuration(), classStatic} }},
+	{"configuration/languages", func(*Fake, query) answer { return answer{200, languages, classStatic} }},
 }
 
 // findRoute returns the route of a decoded path. Its dots are resolved first, as

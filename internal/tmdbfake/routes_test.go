@@ -3,6 +3,7 @@ package tmdbfake
 import (
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/upstream"
 )
 
@@ -329,5 +331,23 @@ func TestHeadersAreThoseOfTheEdge(t *testing.T) {
 	}
 	if got := r.Header.Get("Server"); got != "openresty" {
 		t.Errorf("Server %q", got)
+	}
+}
+
+// TestEveryPathHasAClassOfTheCache walks what is served: each path is stored by a row of the cache's table, or named here.
+func TestEveryPathHasAClassOfTheCache(t *testing.T) {
+	notStored := []string{"tv/changes", "movie/changes"}
+	for _, r := range routes {
+		below := []string{"x"}
+		if strings.HasSuffix(r.pattern, "/*/?") { // the parts that there are of a work
+			below = []string{"alternative_titles", "translations", "external_ids", "release_dates", "content_ratings"}
+		}
+		for _, part := range below {
+			path := strings.NewReplacer("*", "1", "?", part).Replace(r.pattern)
+			stored := cache.ClassOf("GET", &url.URL{Path: "/3/" + path}) != cache.Uncached
+			if named := slices.Contains(notStored, path); stored == named {
+				t.Errorf("%s: stored is %v, named as not stored is %v", path, stored, named)
+			}
+		}
 	}
 }
