@@ -37,6 +37,8 @@ func Explain(err error) (report.Code, string) {
 		return report.CodeTLS, setup.Error()
 	case errors.As(err, &blocked):
 		return report.CodeBlocked, block(blocked, time.Now())
+	case errors.As(err, new(*BadQuestionError)):
+		return report.CodeUpstream, err.Error()
 	case errors.As(err, &budget):
 		return report.CodeBudget, budget.Error()
 	case errors.Is(err, ratelimit.ErrAcquireTimeout), errors.Is(err, cache.ErrWait):

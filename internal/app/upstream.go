@@ -15,8 +15,8 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// Upstream is the way of a request to TMDB: cache, key guard, limiter, repair of TMDB's faults, wire. The embedded
-// transport is its beginning.
+// Upstream is the way of a request to TMDB: cache, bad questions, key guard, limiter, repair of TMDB's faults, wire. The
+// embedded transport is its beginning.
 type Upstream struct {
 	*cache.Transport
 	sender http.RoundTripper // past the cache
@@ -32,11 +32,18 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 		return nil, err
 	}
 	u := &Upstream{wire: wire}
+	var bad badQuestions
 	u.sender = refusals{tmdb.NewKeyGuard(&ratelimit.Transport{
-		Base: tmdb.NewWire(wire), Limiter: limiter, Classify: classify, MaxBody: tmdb.MaxBody,
+		Base: tmdb.NewWire(wire), Limiter: limiter, MaxBody: tmdb.MaxBody,
+		Classify: func(req *http.Request, resp *http.Response, body []byte, err error) ratelimit.Outcome {
+			o := outcomes[tmdb.Classify(req, resp, body, err)]
+			bad.observe(req.Context(), o)
+			return o
+		},
 	}), &u.refused}
+	bad.next = u.sender
 	u.Transport = &cache.Transport{
-		Store: store, Next: u.sender, Refresh: opts.Refresh, Offline: opts.Offline, MaxWait: max(cfg.Tuning.MaxWait, 1),
+		Store: store, Next: &bad, Refresh: opts.Refresh, Offline: opts.Offline, MaxWait: max(cfg.Tuning.MaxWait, 1),
 		Blocked: func(err error) bool { return !errors.As(err, new(*tmdb.ArgumentError)) }, MaxBody: tmdb.MaxBody,
 		Valid: tmdb.Valid, Waited: ratelimit.WithWaited,
 		Closed: func(ctx context.Context) bool {
@@ -87,10 +94,6 @@ var outcomes = map[tmdb.Outcome]ratelimit.Outcome{
 	tmdb.OutcomeOK: ratelimit.OK, tmdb.OutcomeThrottled: ratelimit.Throttled, tmdb.OutcomeServer: ratelimit.Server,
 	tmdb.OutcomeNetwork: ratelimit.Network, tmdb.OutcomeClient: ratelimit.Client, tmdb.OutcomeConfig: ratelimit.Misconfigured,
 	tmdb.OutcomeCancelled: ratelimit.Cancelled,
-}
-
-func classify(req *http.Request, resp *http.Response, body []byte, err error) ratelimit.Outcome {
-	return outcomes[tmdb.Classify(req, resp, body, err)]
 }
 
 // newClient returns a client that sends through transport.

@@ -1,0 +1,84 @@
+package app
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/anivault/anivault/ratelimit"
+)
+
+// tries is an upstream whose requests have these outcomes, try by try.
+type tries struct {
+	bad      *badQuestions
+	outcomes map[string][]ratelimit.Outcome // by path
+	asked    int
+}
+
+func (t *tries) RoundTrip(req *http.Request) (*http.Response, error) {
+	t.asked++
+	for _, o := range t.outcomes[req.URL.Path] {
+		t.bad.observe(req.Context(), o)
+	}
+	return &http.Response{StatusCode: http.StatusBadGateway}, nil
+}
+
+func TestABadQuestionIsRefusedForAMinute(t *testing.T) {
+	const server, network = ratelimit.Server, ratelimit.Network
+	for name, row := range map[string]struct {
+		outcomes []ratelimit.Outcome
+		bad      bool
+	}{
+		"every try ended in trouble of the server": {[]ratelimit.Outcome{server, server, server}, true},
+		"one alone":                        {[]ratelimit.Outcome{server}, true},
+		"one try met the network's":        {[]ratelimit.Outcome{server, network, server}, false},
+		"the last one was answered":        {[]ratelimit.Outcome{server, ratelimit.OK}, false},
+		"TMDB does not have it":            {[]ratelimit.Outcome{ratelimit.Client}, false},
+		"it was never let go":              {nil, false},
+		"it was refused for asking a lot":  {[]ratelimit.Outcome{ratelimit.Throttled}, false},
+		"it was given up on the way there": {[]ratelimit.Outcome{ratelimit.Cancelled}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var bad badQuestions
+				up := &tries{bad: &bad, outcomes: map[string][]ratelimit.Outcome{"/3/a": row.outcomes}}
+				bad.next = up
+				refused := func(path string) bool {
+					_, err := bad.RoundTrip(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://tmdb"+path, nil))
+					return errors.As(err, new(*BadQuestionError))
+				}
+				if refused("/3/a") {
+					t.Error("refused before it was asked")
+				}
+				if got := refused("/3/a?api_key=other"); got != row.bad {
+					t.Errorf("asked again at once: refused is %v", got)
+				}
+				if refused("/3/b") || refused("/3/a?page=2") {
+					t.Error("another question was refused")
+				}
+				time.Sleep(badFor)
+				if refused("/3/a") {
+					t.Error("still refused after a minute")
+				}
+			})
+		})
+	}
+}
+
+func TestFewBadQuestionsAreRemembered(t *testing.T) {
+	var bad badQuestions
+	now := time.Now()
+	for i := range maxBad + 10 {
+		bad.remember(string(rune(i)), now)
+	}
+	if len(bad.until) != maxBad {
+		t.Errorf("%d are remembered", len(bad.until))
+	}
+	bad.remember("later", now.Add(badFor))
+	if _, ok := bad.refused("later", now.Add(badFor)); !ok || len(bad.until) != 1 {
+		t.Errorf("what is over takes room: %d", len(bad.until))
+	}
+}
