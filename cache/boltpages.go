@@ -44,7 +44,7 @@ var order = binary.NativeEndian
 type boltMeta struct {
 	pageSize              int64
 	root, freelist, pages uint64
-	tx                    uint64
+	tx, sum               uint64
 }
 
 // currentMeta finds the current meta page of a file of the given size. The second one lies one page into the file; the
@@ -81,10 +81,10 @@ func parseMeta(b []byte) (boltMeta, bool) {
 	_, _ = sum.Write(b[:metaSize-8])
 	m := boltMeta{
 		pageSize: int64(order.Uint32(b[8:])), root: order.Uint64(b[16:]), freelist: order.Uint64(b[32:]),
-		pages: order.Uint64(b[40:]), tx: order.Uint64(b[48:]),
+		pages: order.Uint64(b[40:]), tx: order.Uint64(b[48:]), sum: order.Uint64(b[metaSize-8:]),
 	}
 	return m, order.Uint32(b) == boltMagic && order.Uint32(b[4:]) == boltVersion &&
-		order.Uint64(b[metaSize-8:]) == sum.Sum64() &&
+		m.sum == sum.Sum64() &&
 		m.pageSize >= 1<<10 && m.pageSize <= 16<<20 && m.pageSize&(m.pageSize-1) == 0
 }
 

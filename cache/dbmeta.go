@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"os"
-	"sync"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -73,40 +71,6 @@ func stateOf(info fs.FileInfo) dbState {
 		return dbState{}
 	}
 	return dbState{info.Size(), info.ModTime().UnixNano()}
-}
-
-// checkedPages is the state of the database whose page references were last looked through.
-type checkedPages struct {
-	mu    sync.Mutex
-	state dbState
-	sound soundPages
-}
-
-// check looks through the page references of a state that it does not know.
-func (c *checkedPages) check(f *os.File, info fs.FileInfo) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if state := stateOf(info); state != c.state {
-		sound, err := walkPages(f, info.Size(), c.sound, false)
-		if err != nil {
-			return err
-		}
-		c.state, c.sound = state, sound
-	}
-	return nil
-}
-
-// trust takes a state for sound.
-func (c *checkedPages) trust(state dbState) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.state = state
-}
-
-// checkDeep looks through all pages.
-func checkDeep(f *os.File, info fs.FileInfo) error {
-	_, err := walkPages(f, info.Size(), nil, true)
-	return err
 }
 
 // isRecent reports whether a state is so young that the file's time of change may not tell it from the next one.

@@ -166,12 +166,11 @@ func (s *Store) inDatabase(fn func(*DB, dbMeta) error) error {
 	if err != nil {
 		return err
 	}
-	err = fn(db, meta)
+	if err = fn(db, meta); err == nil {
+		s.pages.trust(db.file)
+	}
 	if e := db.Close(); err == nil {
 		err = e
-	}
-	if info, e := os.Stat(s.dbPath()); e == nil && err == nil {
-		s.pages.trust(stateOf(info))
 	}
 	return err
 }

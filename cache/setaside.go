@@ -36,6 +36,7 @@ func (s *Store) setAside(ctx context.Context, damage *DamageError) {
 
 // setAsideLocked does so under the exclusive lock.
 func (s *Store) setAsideLocked(damage *DamageError) error {
+	s.pages.forget()
 	path := s.dbPath()
 	now, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -58,7 +59,7 @@ func (s *Store) setAsideLocked(damage *DamageError) error {
 // removeOlder removes what versions of the format before this one have left: all of it can be asked for again, and
 // nobody would prune it.
 func removeOlder(dir string, version int) {
-	for _, place := range []struct{ folder, pattern string }{{dir, "cache-v%d.db"}, {filepath.Join(dir, "journals"), "v%d-"}} {
+	for _, place := range []struct{ folder, pattern string }{{dir, "cache-v%d."}, {filepath.Join(dir, "journals"), "v%d-"}} {
 		for _, name := range listFolder(place.folder) {
 			for v := range version {
 				if strings.HasPrefix(name, fmt.Sprintf(place.pattern, v)) {

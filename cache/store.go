@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -131,9 +132,11 @@ func Open(dir string, o Options) (*Store, error) {
 	s := &Store{
 		dir: dir, opts: o,
 		warned:  warnings{call: o.OnWarning},
+		pages:   checkedPages{now: o.Now},
 		peers:   map[string]*journal{},
 		private: newOverlay(overlayBytes),
 	}
+	s.pages.path = strings.TrimSuffix(s.dbPath(), ".db") + ".walked"
 	s.dbLock.lock = lockfile.New(filepath.Join(dir, "cache.lock"), lockfile.Options{})
 	s.dbLock.life.limit = o.LockWait
 	err := os.MkdirAll(s.journalDir(), 0o700)
@@ -234,6 +237,7 @@ func (s *Store) Close() error {
 	}
 	s.peers = map[string]*journal{}
 	s.mu.Unlock()
+	s.pages.remember()
 	s.dbLock.lock.Close()
 	return nil
 }

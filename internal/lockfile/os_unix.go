@@ -4,6 +4,7 @@ package lockfile
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"syscall"
@@ -55,6 +56,16 @@ func idOf(info fs.FileInfo) fileID {
 func (id fileID) isAt(path string) bool {
 	var st unix.Stat_t
 	return unix.Stat(path, &st) == nil && id == fileID{uint64(st.Dev), uint64(st.Ino)} //nolint:unconvert // as above
+}
+
+// Change names the present state of an open file by what nobody can set back: where it lies and when anything of it was
+// last changed, its content or what the folder says of it. It is "" where the system does not tell.
+func Change(f *os.File) string {
+	var st unix.Stat_t
+	if unix.Fstat(int(f.Fd()), &st) != nil {
+		return ""
+	}
+	return fmt.Sprint(st.Dev, st.Ino, st.Ctim.Nano())
 }
 
 func flockFile(f *os.File, how int) error {
