@@ -30,7 +30,10 @@ const (
 type options struct {
 	addr, adminAddr, addrFile string
 	catalog, scenario, preset string
-	limit, rank, latency      string
+	limit, latency            string
+	rank, finds               string
+	plain, without            string
+	rows                      int
 	keys, caFile              string
 	seed                      uint64
 	tls, trustIP, strict      bool
@@ -69,7 +72,11 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	fs.StringVar(&o.preset, "preset", "", "`name` of a scenario: "+strings.Join(upstream.Presets(), ", "))
 	fs.StringVar(&o.limit, "limit", "none", "rate limit `model`: none, sliding:40/1s, fixed:50/1s, legacy:40/10s or token_bucket:50/1s,\n"+
 		"then options: ,burst=N,conns=N,count_rejected=true,penalty=5/30s,retry_after=MODE,body=html")
-	fs.StringVar(&o.rank, "rank", string(tmdbfake.RankMixed), "search order `mode`: mixed, popularity, text, decoy, shuffled")
+	fs.StringVar(&o.rank, "rank", string(tmdbfake.RankMixed), "search order `mode`: mixed, popularity, text, decoy, shuffled, namesake")
+	fs.StringVar(&o.finds, "finds", string(tmdbfake.FindsAll), "`titles` that a search looks into: all, shown (and original) names, prefix (all that begin so)")
+	fs.IntVar(&o.rows, "rows", 0, "most `rows` of a search, on all pages; 0: all")
+	fs.StringVar(&o.plain, "plain", "", "`what` has no names of its own: seasons, specials or seasons,specials")
+	fs.StringVar(&o.without, "without", "", "`share` of the works that is left out, by a hash of their ids: 3/8 is part 3 of 8")
 	fs.StringVar(&o.latency, "latency", "", "`time` to an answer: 75ms or 17ms-154ms")
 	fs.StringVar(&o.keys, "keys", "", "the only credentials to accept, with commas; without it any well-formed one")
 	fs.Uint64Var(&o.seed, "seed", 1, "seed of everything that looks like chance")
@@ -102,8 +109,8 @@ func (o options) build() (*tmdbfake.Fake, error) {
 	if cfg.Limits, err = upstream.ParseLimits(o.limit); err != nil {
 		return nil, fmt.Errorf("-limit: %w", err)
 	}
-	if cfg.Rank, err = tmdbfake.ParseRank(o.rank); err != nil {
-		return nil, fmt.Errorf("-rank: %w", err)
+	if cfg.Model, err = o.model(); err != nil {
+		return nil, err
 	}
 	if cfg.Latency, err = upstream.ParseLatency(o.latency); err != nil {
 		return nil, fmt.Errorf("-latency: %w", err)
@@ -129,6 +136,36 @@ func (o options) build() (*tmdbfake.Fake, error) {
 		}
 	}
 	return tmdbfake.New(cfg)
+}
+
+// model returns the model of TMDB that the flags describe.
+func (o options) model() (tmdbfake.Model, error) {
+	m := tmdbfake.Model{MaxRows: o.rows}
+	var err error
+	if m.Rank, err = tmdbfake.ParseRank(o.rank); err != nil {
+		return m, fmt.Errorf("-rank: %w", err)
+	}
+	if m.Finds, err = tmdbfake.ParseFinds(o.finds); err != nil {
+		return m, fmt.Errorf("-finds: %w", err)
+	}
+	if m.Without, err = tmdbfake.ParseShare(o.without); err != nil {
+		return m, fmt.Errorf("-without: %w", err)
+	}
+	if o.rows < 0 {
+		return m, fmt.Errorf("-rows %d: want 0 or more", o.rows)
+	}
+	for what := range strings.SplitSeq(o.plain, ",") {
+		switch what {
+		case "":
+		case "seasons":
+			m.PlainSeasons = true
+		case "specials":
+			m.PlainSpecials = true
+		default:
+			return m, fmt.Errorf("-plain %q: want seasons, specials or both", what)
+		}
+	}
+	return m, nil
 }
 
 func readFile[T any](name string, read func(io.Reader) (T, error)) (T, error) {

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/anivault/anivault/internal/tmdbfake"
 )
 
 // lines passes what is written on, a write at a time.
@@ -99,6 +101,21 @@ func TestPresetAndKeys(t *testing.T) {
 	}
 }
 
+func TestFlagsChooseTheModel(t *testing.T) {
+	o, err := parse(strings.Fields("-rank namesake -finds shown -rows 20 -plain seasons,specials -without 3/8"), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := o.model()
+	want := tmdbfake.Model{
+		Rank: tmdbfake.RankNamesake, Finds: tmdbfake.FindsShown, MaxRows: 20, PlainSeasons: true, PlainSpecials: true,
+		Without: tmdbfake.Share{Part: 3, Of: 8},
+	}
+	if err != nil || got != want {
+		t.Errorf("%+v, %v; want %+v", got, err, want)
+	}
+}
+
 func TestTLSWritesItsAuthority(t *testing.T) {
 	ca := filepath.Join(t.TempDir(), "ca.pem")
 	api, _ := serve(t, "-tls", "-ca-file", ca)
@@ -120,6 +137,10 @@ func TestCommandLinesThatAreRefused(t *testing.T) {
 		{"-adr x", "-adr"},
 		{"-limit slidin", `-limit: limit model "slidin" is unknown: use`},
 		{"-rank best", `-rank: rank mode "best" is unknown: use`},
+		{"-finds luck", `-finds: way to find works "luck" is unknown: use`},
+		{"-rows -1", "-rows -1: want"},
+		{"-plain films", `-plain "films": want seasons`},
+		{"-without 9/8", `-without: share "9/8": want a part`},
 		{"-latency soon", `-latency: latency "soon": write`},
 		{"-preset sun", `-preset: preset "sun" is unknown: use`},
 		{"-catalog /no/such", "-catalog /no/such: open"},

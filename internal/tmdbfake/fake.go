@@ -20,13 +20,13 @@ import (
 )
 
 // Config says what a Fake holds and how it behaves. The zero value is the
-// authored catalogue, mixed ranking, no limits and no faults.
+// authored catalogue, the kindest model of TMDB, no limits and no faults.
 type Config struct {
+	Model
 	Seed         uint64
 	Catalogue    *Catalogue // nil: Authored
 	Limits       upstream.Limits
 	Scenario     upstream.Scenario
-	Rank         Rank     // "": RankMixed
 	Keys         []string // credentials accepted; nil: any bearer that is not a v3 key, any v3 key as api_key
 	Latency      upstream.Latency
 	Clock        func() time.Time // nil: time.Now, which synctest makes virtual
@@ -39,7 +39,7 @@ type Config struct {
 type Fake struct {
 	seed         uint64
 	catalogue    *Catalogue
-	rank         Rank
+	model        Model
 	keys         []string
 	latency      upstream.Latency
 	strictAppend bool
@@ -61,8 +61,12 @@ type Fake struct {
 
 // New returns a stand-in. It starts nothing; an invalid Config is an error.
 func New(cfg Config) (*Fake, error) {
-	rank, err := ParseRank(string(cfg.Rank))
-	if err != nil {
+	model := cfg.Model
+	var err error
+	if model.Rank, err = ParseRank(string(model.Rank)); err != nil {
+		return nil, fmt.Errorf("tmdbfake: %w", err)
+	}
+	if model.Finds, err = ParseFinds(string(model.Finds)); err != nil {
 		return nil, fmt.Errorf("tmdbfake: %w", err)
 	}
 	behaviour, err := upstream.New(cfg.Limits, cfg.Seed)
@@ -78,7 +82,7 @@ func New(cfg Config) (*Fake, error) {
 		}
 	}
 	f := &Fake{
-		seed: cfg.Seed, catalogue: cfg.Catalogue, rank: rank, keys: cfg.Keys, latency: cfg.Latency,
+		seed: cfg.Seed, catalogue: cfg.Catalogue, model: model, keys: cfg.Keys, latency: cfg.Latency,
 		strictAppend: cfg.StrictAppend, trustFakeIP: cfg.TrustFakeIP, pidHeader: cfg.PIDHeader, clock: cfg.Clock,
 		behaviour: behaviour, struck: map[string]int{}, conns: newConnTable(),
 	}
@@ -86,6 +90,9 @@ func New(cfg Config) (*Fake, error) {
 		if f.catalogue, err = Authored(); err != nil {
 			return nil, fmt.Errorf("tmdbfake: %w", err)
 		}
+	}
+	if f.catalogue, err = model.apply(f.catalogue); err != nil {
+		return nil, fmt.Errorf("tmdbfake: %w", err)
 	}
 	if f.clock == nil {
 		f.clock = time.Now
@@ -203,7 +210,7 @@ func (f *Fake) State() State {
 	s.Faults = maps.Clone(f.struck)
 	s.Conns, s.OpenConns, s.MaxConns, s.Refused = f.conns.total, f.conns.open, f.conns.most, f.conns.refused
 	s.Scenario, s.Limits = f.behaviour.Scenario().Name, f.behaviour.Limits().String()
-	s.Rank, s.Works, s.Renumbered = f.rank, f.catalogue.Len(), f.renumberedLocked(s.Now)
+	s.Rank, s.Works, s.Renumbered = f.model.Rank, f.catalogue.Len(), f.renumberedLocked(s.Now)
 	return s
 }
 

@@ -81,25 +81,25 @@ func wordsOf(language string) words {
 
 // shownEpisode returns an episode's name: its English title, or the language's
 // placeholder.
-func shownEpisode(e Episode, language string) string {
-	if e.Title != "" && language == "en" {
+func shownEpisode(e Episode, v view) string {
+	if e.Title != "" && v.language == "en" && !(v.plainSpecials && e.Season == 0) {
 		return e.Title
 	}
-	return fmt.Sprintf(wordsOf(language).episode, e.Number)
+	return fmt.Sprintf(wordsOf(v.language).episode, e.Number)
 }
 
 // shownSeason returns a season's name in a language.
-func shownSeason(s *Season, language string) string {
-	if n := s.Names[language]; n != "" {
+func shownSeason(s *Season, v view) string {
+	if n := s.Names[v.language]; n != "" && !v.plainSeasons {
 		return n
 	}
-	if language == "en" && s.Name != "" {
+	if v.language == "en" && s.Name != "" && !v.plainSeasons {
 		return s.Name
 	}
 	if s.Number == 0 {
-		return wordsOf(language).specials
+		return wordsOf(v.language).specials
 	}
-	return fmt.Sprintf(wordsOf(language).season, s.Number)
+	return fmt.Sprintf(wordsOf(v.language).season, s.Number)
 }
 
 // countryNames and languageNames are the names that stand in bodies.

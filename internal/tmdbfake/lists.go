@@ -33,7 +33,7 @@ func (f *Fake) find(q query) answer {
 	if !slices.Contains(externalSources, source) {
 		return invalid("external_source must be one of " + strings.Join(externalSources, ", "))
 	}
-	v := q.view()
+	v := f.view(q)
 	found := map[Kind][]object{TV: {}, Movie: {}}
 	for _, w := range f.catalogue.works {
 		have := ""
@@ -95,7 +95,7 @@ func (f *Fake) discover(q query) answer {
 		}
 		return cmp.Or(c, cmp.Compare(a.ID, b.ID))
 	})
-	v := q.view()
+	v := f.view(q)
 	row := func(w *Work) object {
 		o := w.row(v, false)
 		delete(o, "adult")

@@ -1,6 +1,7 @@
 package tmdbfake
 
 import (
+	"cmp"
 	"net/url"
 	"slices"
 	"strconv"
@@ -35,14 +36,13 @@ func year(q url.Values, name string) int {
 	return n
 }
 
+// language returns the language of a request.
+func language(q url.Values) string { return cmp.Or(q.Get("language"), "en-US") }
+
 // viewOf reads the language.
 func viewOf(q url.Values) view {
-	l := q.Get("language")
-	if l == "" {
-		l = "en-US"
-	}
 	var v view
-	v.language, v.country = SplitLocale(l)
+	v.language, v.country = SplitLocale(language(q))
 	return v
 }
 

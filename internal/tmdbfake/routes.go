@@ -96,9 +96,9 @@ func (q query) id(i int) int {
 	return n
 }
 
-func (q query) view() view {
+func (f *Fake) view(q query) view {
 	v := viewOf(q.values)
-	v.renumbered = q.changed
+	v.renumbered, v.plainSeasons, v.plainSpecials = q.changed, f.model.PlainSeasons, f.model.PlainSpecials
 	return v
 }
 
@@ -117,8 +117,12 @@ func (f *Fake) search(q query, kind Kind) answer {
 	} else {
 		flt.FirstYear = year(q.values, "primary_release_year")
 	}
-	v := q.view()
-	found := f.catalogue.Search(kind, text, flt, f.rank, f.seed)
+	flt.Finds, flt.Language = f.model.Finds, language(q.values)
+	v := f.view(q)
+	found := f.catalogue.Search(kind, text, flt, f.model.Rank, f.seed)
+	if most := f.model.MaxRows; most > 0 {
+		found = found[:min(most, len(found))]
+	}
 	return answer{200, paged(found, n, pageSize, func(w *Work) object { return w.row(v, false) }), classSearch}
 }
 
@@ -131,17 +135,17 @@ func (f *Fake) searchMulti(q query) answer {
 	if !ok {
 		return refuse(22)
 	}
-	v := q.view()
-	found := f.catalogue.searchBoth(text, Filter{Adult: q.values.Get("include_adult") == "true"}, f.rank, f.seed)
+	v := f.view(q)
+	found := f.catalogue.searchBoth(text, Filter{Adult: q.values.Get("include_adult") == "true"}, f.model.Rank, f.seed)
 	return answer{200, paged(found, n, pageSize, func(w *Work) object { return w.row(v, true) }), classSearch}
 }
 
 func (f *Fake) details(q query, kind Kind) answer {
-	w := f.catalogue.work(kind, q.id(0), f.rank)
+	w := f.catalogue.work(kind, q.id(0), f.model.Rank)
 	if w == nil {
 		return refuse(34)
 	}
-	v := q.view()
+	v := f.view(q)
 	var o object
 	if kind == TV {
 		o = w.tvDetails(v)
@@ -215,7 +219,7 @@ func (w *Work) part(name string, params url.Values) (object, bool) {
 }
 
 func (f *Fake) part(q query, kind Kind) answer {
-	w := f.catalogue.work(kind, q.id(0), f.rank)
+	w := f.catalogue.work(kind, q.id(0), f.model.Rank)
 	if w == nil {
 		return refuse(34)
 	}
@@ -227,11 +231,11 @@ func (f *Fake) part(q query, kind Kind) answer {
 }
 
 func (f *Fake) season(q query) answer {
-	w := f.catalogue.work(TV, q.id(0), f.rank)
+	w := f.catalogue.work(TV, q.id(0), f.model.Rank)
 	if w == nil {
 		return refuse(34)
 	}
-	v := q.view()
+	v := f.view(q)
 	s := season(w.seasonMap(v.renumbered), q.id(1))
 	if s == nil {
 		return refuse(34)
@@ -251,11 +255,11 @@ func seasonPart(item string) (object, bool) {
 }
 
 func (f *Fake) episode(q query) answer {
-	w := f.catalogue.work(TV, q.id(0), f.rank)
+	w := f.catalogue.work(TV, q.id(0), f.model.Rank)
 	if w == nil {
 		return refuse(34)
 	}
-	v := q.view()
+	v := f.view(q)
 	s := season(w.seasonMap(v.renumbered), q.id(1))
 	if s == nil {
 		return refuse(34)
@@ -273,5 +277,5 @@ func (f *Fake) episodeGroup(q query) answer {
 	if !ok {
 		return refuse(34)
 	}
-	return answer{200, at.work.groupDetails(at.group.ID, q.view()), classDetails}
+	return answer{200, at.work.groupDetails(at.group.ID, f.view(q)), classDetails}
 }

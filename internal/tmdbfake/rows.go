@@ -13,10 +13,12 @@ import (
 // bytes every time.
 type object map[string]any
 
-// view is the language of a body, and the season map in force.
+// view is the language of a body, the season map in force, and what of it has no
+// names of its own.
 type view struct {
-	language, country string
-	renumbered        bool
+	language, country           string
+	renumbered                  bool
+	plainSeasons, plainSpecials bool
 }
 
 // Oddity makes one field of one work null, empty or absent, as some of TMDB's are.
@@ -149,7 +151,7 @@ func (w *Work) episode(e Episode, v view, full bool) object {
 	o := object{
 		"id": episodeID(w.ID, e.Season, e.Number), "show_id": w.ID,
 		"season_number": e.Season, "episode_number": e.Number, "episode_type": e.Kind,
-		"name": shownEpisode(e, v.language), "overview": overview, "air_date": nullable(e.Date.String()),
+		"name": shownEpisode(e, v), "overview": overview, "air_date": nullable(e.Date.String()),
 		"production_code": "", "runtime": nullableInt(w.Runtime), "still_path": w.image(fmt.Sprint("still", e.Season, e.Number)),
 		"vote_average": 0.0, "vote_count": 0,
 	}
@@ -174,7 +176,7 @@ func (w *Work) seasonRow(s *Season, v view) object {
 	}
 	o := object{
 		"air_date": date, "episode_count": s.Count(), "id": seasonID(w.ID, s.Number),
-		"name": shownSeason(s, v.language), "overview": "", "poster_path": w.image(fmt.Sprint("season", s.Number)),
+		"name": shownSeason(s, v), "overview": "", "poster_path": w.image(fmt.Sprint("season", s.Number)),
 		"season_number": s.Number, "vote_average": 0.0,
 	}
 	return w.odd(o, "season", s.Number)

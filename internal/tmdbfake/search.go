@@ -22,11 +22,12 @@ const (
 	RankText       Rank = "text"       // tier and length
 	RankDecoy      Rank = "decoy"      // mixed, with an unpopular namesake of the first row at rank 2
 	RankShuffled   Rank = "shuffled"   // by chance within a tier
+	RankNamesake   Rank = "namesake"   // mixed, with an older animation of the same titles and two episodes beside every work
 )
 
 // Ranks lists the rank modes.
 func Ranks() []Rank {
-	return []Rank{RankMixed, RankPopularity, RankText, RankDecoy, RankShuffled}
+	return []Rank{RankMixed, RankPopularity, RankText, RankDecoy, RankShuffled, RankNamesake}
 }
 
 // ParseRank reads a rank mode; "" is RankMixed.
@@ -51,6 +52,8 @@ type Filter struct {
 	Year      int // TV: any episode; movie: any release
 	FirstYear int // TV: first_air_date_year; movie: primary_release_year
 	Adult     bool
+	Finds     Finds  // the titles that are looked into
+	Language  string // of the names that are shown; matters for FindsShown
 }
 
 type hit struct {
@@ -85,7 +88,7 @@ func (c *Catalogue) hits(kind Kind, q []string, f Filter, rank Rank, seed uint64
 	best := map[*Work]int{}
 	var hits []hit
 	c.index[kind].candidates(q, func(fd *field) {
-		if !f.passes(fd.work) {
+		if !f.passes(fd.work) || !f.looksInto(fd, text) {
 			return
 		}
 		tier := tierOf(fd.phrase, text)
@@ -109,7 +112,7 @@ func (c *Catalogue) hits(kind Kind, q []string, f Filter, rank Rank, seed uint64
 		case RankShuffled:
 			h.score = h.tier
 			h.luck = upstream.Hash(seed, text, h.work.ID)
-		case RankMixed, RankDecoy:
+		case RankMixed, RankDecoy, RankNamesake:
 			h.score = h.text + 10*math.Log10(1+h.work.Popularity)
 		}
 	}
@@ -147,18 +150,11 @@ func (f Filter) passes(w *Work) bool {
 // decoy returns an unpopular namesake of a work: the same title, another year, not
 // animated, two episodes.
 func decoy(w *Work) *Work {
-	d := &Work{
-		Kind: w.Kind, ID: MaxID + w.ID, Name: w.shownName("en", "US"), Original: w.shownName("en", "US"),
-		Language: "en", Country: "US", Date: MakeDay(max(1950, w.Date.Year()-17), 3, 4), Popularity: 0.5,
-		Votes: 1, Genres: []int{18}, Status: "Ended", Type: "Scripted", Runtime: 44,
-	}
-	if w.Kind == TV {
-		d.Seasons = []Season{{Number: 1, Runs: []Run{{First: 1, Last: 2, Start: d.Date}}}}
-	} else {
-		d.Status = "Released"
-	}
+	d := older(w, namesakeAge)
+	d.Name, d.Original, d.Language, d.Country = w.shownName("en", "US"), w.shownName("en", "US"), "en", "US"
+	d.Genres, d.Popularity, d.Votes, d.Runtime = []int{18}, 0.5, 1, 44
 	d.finish()
-	return d
+	return &d
 }
 
 // work returns a work or, in decoy mode, a namesake; nil if there is neither.

@@ -154,7 +154,7 @@ func TestShuffledKeepsTiersAndDependsOnTheSeedOnly(t *testing.T) {
 }
 
 func TestDecoyCanBeAskedForDetails(t *testing.T) {
-	s := start(t, newFake(t, Config{Rank: RankDecoy}))
+	s := start(t, newFake(t, Config{Model: Model{Rank: RankDecoy}}))
 	r, err := ask(clientOf(t, s), fmt.Sprintf("%s/3/tv/%d", s.URL(), MaxID+9_000_001))
 	if err != nil {
 		t.Fatal(err)

@@ -263,7 +263,7 @@ func TestJournalKeepsNoCredential(t *testing.T) {
 
 func TestNewRefusesWhatCannotBeMeant(t *testing.T) {
 	for part, cfg := range map[string]Config{
-		"rank mode":     {Rank: "best"},
+		"rank mode":     {Model: Model{Rank: "best"}},
 		"limit model":   {Limits: upstream.Limits{Model: "leaky"}},
 		"latency":       {Latency: upstream.Latency{Min: -1}},
 		"credential":    {Keys: []string{""}},

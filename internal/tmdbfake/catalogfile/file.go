@@ -72,6 +72,7 @@ type lineSeason struct {
 	Ranges   []lineRange `json:"ranges"`
 	First    int         `json:"first"` // of the numbers the ranges name
 	Last     int         `json:"last"`
+	Stale    bool        `json:"stale"` // some list has it, TMDB does not: its episodes lie in another season
 }
 
 // lineCour is a source series that lies in a season after offset episodes.

@@ -79,6 +79,9 @@ func TestSeasonsOfACatalogueFile(t *testing.T) {
 		{"no seasons at all", `"year":2019,"seasons":[]`, "1:1-12"},
 		{"numbered through, seasons unknown", `"year":2004,"absolute":true,"seasons":[]`, "1:1-52"},
 		{"seasons are filled from 1", `"year":2014,"seasons":[{"season":3,"cours":[{"anidb":1,"offset":0,"episodes":13}],"episodes":13}]`, "1:1-12 2:1-12 3:1-13"},
+		{"a season that TMDB has folded is not served, nor filled in", `"seasons":[{"season":1,"cours":[{"anidb":1,"offset":0,"episodes":24,"year":2020}],"ranges":[{"anidb":2,"ad":[1,23],"tmdb":[25,47]}],"episodes":47},` +
+			`{"season":2,"cours":[{"anidb":2,"offset":0,"episodes":23,"year":2023}],"stale":true},{"season":3,"cours":[{"anidb":3,"offset":0,"episodes":6}]}]`, "1:1-47 3:1-6"},
+		{"only a folded season", `"seasons":[{"season":1,"cours":[{"anidb":1,"offset":0,"episodes":24}],"stale":true}]`, "1:1-12"},
 		{"only specials are known", `"year":2014,"seasons":[{"season":0,"cours":[{"anidb":1,"offset":0}]}]`, "0:1-1 1:1-12"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -95,6 +98,7 @@ func TestSeriesOfOneSeasonAreAiredWithAPauseBetweenThem(t *testing.T) {
 		`{"anidb":1,"offset":0,"episodes":12,"year":2023},{"anidb":2,"offset":12,"episodes":12,"year":2023}`,
 		`{"anidb":1,"offset":0,"episodes":13,"year":2019},{"anidb":2,"offset":13,"episodes":12,"year":2019},{"anidb":3,"offset":25,"episodes":12,"year":2021}`,
 		`{"anidb":2,"offset":12,"episodes":12,"year":1968},{"anidb":1,"offset":0,"episodes":12,"year":1968}`,
+		`{"anidb":1,"offset":0,"episodes":50,"year":2023},{"anidb":2,"offset":50,"episodes":12,"year":2024},{"anidb":3,"offset":62,"episodes":12,"year":2024}`,
 	} {
 		c := readLines(t, `{"kind":"tv","tmdb_id":5,"titles":[{"lang":"ja","type":"official","title":"題","season":1}],"seasons":[{"season":1,"cours":[`+cours+`]}]}`)
 		runs := c.Get(tmdbfake.TV, 5).Seasons[0].Runs
@@ -106,6 +110,16 @@ func TestSeriesOfOneSeasonAreAiredWithAPauseBetweenThem(t *testing.T) {
 		if first := runs[0].Start.Year(); !strings.Contains(cours, fmt.Sprint(first)) {
 			t.Errorf("%s: began in %d", cours, first)
 		}
+	}
+}
+
+// A folded series was broadcast when the lists say, and so a pause tells it from the one before.
+func TestAFoldedSeriesKeepsItsYear(t *testing.T) {
+	c := readLines(t, `{"kind":"tv","tmdb_id":5,"titles":[{"lang":"ja","type":"official","title":"題","season":1}],"seasons":[`+
+		`{"season":1,"cours":[{"anidb":1,"offset":0,"episodes":24,"year":2020}],"ranges":[{"anidb":2,"ad":[1,23],"tmdb":[25,47]}]},`+
+		`{"season":2,"cours":[{"anidb":2,"offset":0,"episodes":23,"year":2023}],"stale":true}]}`)
+	if runs := c.Get(tmdbfake.TV, 5).Seasons[0].Runs; len(runs) != 2 || runs[1].Start.Year() != 2023 {
+		t.Errorf("its runs are %v", runs)
 	}
 }
 

@@ -89,15 +89,19 @@ func (l *lineWork) seasons() []tmdbfake.Season {
 	}
 	var out []tmdbfake.Season
 	highest := 0
+	stale := map[int]bool{}
 	for _, s := range l.Seasons {
-		if hasSeason(out, s.Number) {
+		if s.Stale {
+			stale[s.Number] = true
+		}
+		if s.Stale || hasSeason(out, s.Number) {
 			continue // of a season that is there twice the first counts
 		}
 		out = append(out, tmdbfake.Season{Number: s.Number, Runs: l.runs(s, ranged)})
 		highest = max(highest, s.Number)
 	}
 	for n := 1; n <= max(1, highest); n++ {
-		if hasSeason(out, n) {
+		if hasSeason(out, n) || stale[n] && len(out) > 0 {
 			continue
 		}
 		start := tmdbfake.NoDay
@@ -136,6 +140,7 @@ func (l *lineWork) runs(s lineSeason, ranged map[int]bool) []tmdbfake.Run {
 	slices.SortStableFunc(b.cours, func(a, c lineCour) int { return cmp.Compare(a.Offset, c.Offset) })
 	if s.First == 0 {
 		b.addCours(nil)
+		b.addFolded()
 		if s.Episodes > b.top {
 			b.add(b.top+1, s.Episodes, 0, 0)
 		}
@@ -181,14 +186,32 @@ func (b *runBuilder) addCours(skip map[int]bool) {
 
 func (b *runBuilder) addRanges() {
 	for _, r := range b.season.Ranges {
-		year := 0
-		for _, c := range b.cours {
-			if c.Source == r.Source {
-				year = c.Year
+		b.add(min(r.To[0], r.To[1]), max(r.To[0], r.To[1]), b.line.yearOf(r.Source), r.Source)
+	}
+}
+
+// addFolded adds the ranges of series that lists put into another season: those that
+// lie where no other series does.
+func (b *runBuilder) addFolded() {
+	for _, r := range b.season.Ranges {
+		first, last := min(r.To[0], r.To[1]), max(r.To[0], r.To[1])
+		if !slices.ContainsFunc(b.out, func(o tmdbfake.Run) bool { return o.First <= last && o.Last >= first }) {
+			b.add(first, last, b.line.yearOf(r.Source), r.Source)
+		}
+	}
+}
+
+// yearOf returns the year of a source series, wherever the lists put it; 0 if it is
+// unknown.
+func (l *lineWork) yearOf(source int) int {
+	for _, s := range l.Seasons {
+		for _, c := range s.Cours {
+			if c.Source == source && c.Year != 0 {
+				return c.Year
 			}
 		}
-		b.add(min(r.To[0], r.To[1]), max(r.To[0], r.To[1]), year, r.Source)
 	}
+	return 0
 }
 
 // addUnknown adds the series of unknown length. One that has a year has aired.
@@ -214,20 +237,24 @@ func (b *runBuilder) addUnknown() {
 	}
 }
 
-// coursPause is the days between two series of one season that began in one year.
+// coursPause is the least number of days between two series of one season.
 const coursPause = 91
 
-// setApart puts a pause between the runs of one year. The series of one season are
-// not broadcast without one: the first begins in winter, each other after a pause.
+// setApart puts a pause between the runs, from which the series of one season can be
+// told: of two in one year the first begins in winter, each other after a pause.
 func setApart(runs []tmdbfake.Run) {
 	slices.SortStableFunc(runs, func(a, b tmdbfake.Run) int { return cmp.Compare(a.First, b.First) })
+	sameYear := func(a, b tmdbfake.Run) bool { return a.Start.Year() == b.Start.Year() }
 	for i := 1; i < len(runs); i++ {
 		prev, run := &runs[i-1], &runs[i]
-		if prev.Start == tmdbfake.NoDay || run.Start == tmdbfake.NoDay || prev.Start.Year() != run.Start.Year() {
+		if prev.Start == tmdbfake.NoDay || run.Start == tmdbfake.NoDay || run.Start < prev.Start && !sameYear(*prev, *run) {
 			continue
 		}
-		if i == 1 || runs[i-2].Start == tmdbfake.NoDay || runs[i-2].Start.Year() != prev.Start.Year() {
+		if sameYear(*prev, *run) && (i == 1 || !sameYear(runs[i-2], *prev)) {
 			prev.Start = min(prev.Start, tmdbfake.MakeDay(prev.Start.Year(), time.January, 5))
+			if i > 1 && runs[i-2].Start != tmdbfake.NoDay {
+				prev.Start = max(prev.Start, runs[i-2].Date(runs[i-2].Last)+coursPause)
+			}
 		}
 		run.Start = max(run.Start, prev.Date(prev.Last)+coursPause)
 	}
