@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -13,6 +14,7 @@ type call struct {
 	attempt     int           // from 1
 	hold        time.Duration // Ask.Hold
 	reservation *Reservation
+	maxWait     time.Duration // 0: the tuning's
 	waited      time.Duration // of max-wait, until since
 	since       time.Time     // when it began to wait; zero while the request is on the wire
 }
@@ -33,8 +35,18 @@ func waitedFrom(ctx context.Context) time.Duration {
 	return d
 }
 
+type maxWaitKey struct{}
+
+// WithMaxWait returns a context whose requests wait for at most d in place of Tuning.MaxWait.
+func WithMaxWait(ctx context.Context, d time.Duration) context.Context {
+	return context.WithValue(ctx, maxWaitKey{}, d)
+}
+
 func newCall(ctx context.Context, l *Limiter, hold time.Duration) call {
-	return call{l: l, attempt: 1, hold: hold, reservation: reservationFrom(ctx), waited: waitedFrom(ctx), since: time.Now()}
+	maxWait, _ := ctx.Value(maxWaitKey{}).(time.Duration)
+	return call{
+		l: l, attempt: 1, hold: hold, reservation: reservationFrom(ctx), maxWait: maxWait, waited: waitedFrom(ctx), since: time.Now(),
+	}
 }
 
 // depart and arrive stop and start the clock of max-wait around a try.
@@ -50,7 +62,9 @@ func (c *call) soFar() time.Duration {
 }
 
 // left returns how long the request may still wait.
-func (c *call) left() time.Duration { return max(c.l.tuned.Load().MaxWait-c.soFar(), 0) }
+func (c *call) left() time.Duration {
+	return max(cmp.Or(c.maxWait, c.l.tuned.Load().MaxWait)-c.soFar(), 0)
+}
 
 // acquire waits for a permit.
 func (c *call) acquire(ctx context.Context) (*Permit, error) {
@@ -92,6 +106,9 @@ func (c *call) acquire(ctx context.Context) (*Permit, error) {
 // enter waits for a place among the requests of this process that may ask.
 func (c *call) enter(ctx context.Context, p *place) error {
 	l := c.l
+	if l.queue != nil {
+		return c.enterQueue(ctx, p)
+	}
 	if l.gate.join(p) {
 		return nil
 	}
@@ -112,6 +129,42 @@ func (c *call) enter(ctx context.Context, p *place) error {
 			return &AcquireTimeoutError{Waited: c.soFar(), Why: WhyTurn, State: State(l.state.Load())}
 		}
 	}
+}
+
+// errPatience ends the wait in a Queue with max-wait.
+var errPatience = errors.New("max-wait has passed")
+
+// enterQueue is enter where another queue stands in front.
+func (c *call) enterQueue(ctx context.Context, p *place) error {
+	l := c.l
+	inner, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	defer time.AfterFunc(c.left(), func() { end(errPatience) }).Stop()
+	defer context.AfterFunc(l.life, func() { end(ErrClosed) })()
+	err := l.queue.Enter(inner)
+	switch cause := context.Cause(inner); {
+	case err == nil:
+		p.queued = true
+	case ctx.Err() != nil || inner.Err() == nil: // the caller's, or the queue's own
+	case errors.Is(cause, errPatience):
+		return &AcquireTimeoutError{Waited: c.soFar(), Why: WhyTurn, State: State(l.state.Load())}
+	default:
+		return cause
+	}
+	return err
+}
+
+// leave gives a place back and reports whether it was held.
+func (l *Limiter) leave(p *place) bool {
+	if l.queue == nil {
+		return l.gate.leave(p)
+	}
+	held := p.queued
+	p.queued = false
+	if held {
+		l.queue.Leave()
+	}
+	return held
 }
 
 // asking is a request in the shared queue.
@@ -294,7 +347,7 @@ func (c *call) nap(ctx context.Context, d time.Duration, counts bool, freed, mov
 	case <-moved:
 	case <-c.l.wake:
 		c.l.freed.ring() // it may be the turn of another request of this process
-	case <-c.l.done:
+	case <-c.l.life.Done():
 		err = ErrClosed
 	case <-ctx.Done():
 		err = ctx.Err()

@@ -17,6 +17,17 @@ type Config struct {
 	Offline bool           // this process must not send; never written to the store
 	Rand    func() float64 // draws in [0,1) for all jitter; nil: math/rand/v2
 	Hooks   Hooks
+	Queue   Queue // in whose turn requests of this process ask; nil: first come, first served
+}
+
+// Queue is the queue of one process in front of the shared one. At most Tuning.Concurrency requests should be inside at a
+// time: each holds a ticket of the shared queue, or a permit. What a request has to say of itself travels in its context.
+type Queue interface {
+	// Enter returns when the request may ask for permission, or with ctx's error, or with one of its own, which is
+	// Acquire's then. A retry enters anew.
+	Enter(ctx context.Context) error
+	// Leave gives the place of one request back.
+	Leave()
 }
 
 // Limiter lets requests of one process through, together with those of all others that use the same
@@ -29,16 +40,18 @@ type Limiter struct {
 	owner   string          // this limiter in the snapshot
 	wake    <-chan struct{} // of the store; nil: it wakes nobody
 	nap     time.Duration   // the shortest between two asks for a turn
-	own     Tuning
+	own     atomic.Pointer[Tuning]
 	offline bool
 	draw    func() float64
 	hooks   Hooks
 	gauged  bool // hooks want gauges
 
 	gate   gate
-	freed  bell // a slot of this process is free
-	moved  bell // the state has changed
-	done   chan struct{}
+	queue  Queue // in place of gate; may be nil
+	freed  bell  // a slot of this process is free
+	moved  bell  // the state has changed
+	life   context.Context
+	end    context.CancelFunc
 	tuned  atomic.Pointer[tuned]
 	state  atomic.Uint32 // State, as last seen
 	reaped atomic.Int64  // when dead processes were last looked for, ns since start
@@ -49,7 +62,8 @@ type Limiter struct {
 // tuned is the tuning in force: the process's own, divided, with operators' overrides.
 type tuned struct {
 	Tuning
-	seq      uint64 // of the overrides
+	own      *Tuning // the process's own
+	seq      uint64  // of the overrides
 	parts    int
 	problems []error // values that had to give way
 }
@@ -64,9 +78,10 @@ func New(c Config) (*Limiter, error) {
 		return nil, fmt.Errorf("make limiter: %w", err)
 	}
 	l := &Limiter{
-		store: c.Store, own: c.Tuning, offline: c.Offline, draw: c.Rand, hooks: c.Hooks,
-		done: make(chan struct{}), start: time.Now(),
+		store: c.Store, offline: c.Offline, draw: c.Rand, hooks: c.Hooks, queue: c.Queue, start: time.Now(),
 	}
+	l.own.Store(&c.Tuning)
+	l.life, l.end = context.WithCancel(context.Background())
 	l.gauged = c.Hooks.OnTransition != nil || c.Hooks.OnAnswer != nil || c.Hooks.OnWait != nil
 	if l.draw == nil {
 		l.draw = rand.Float64
@@ -85,7 +100,7 @@ func New(c Config) (*Limiter, error) {
 	}
 	l.state.Store(uint32(Normal))
 	l.reaped.Store(-int64(time.Hour))
-	l.tuned.Store(&tuned{Tuning: c.Tuning, parts: 1})
+	l.tuned.Store(&tuned{Tuning: c.Tuning, own: l.own.Load(), parts: 1})
 	l.gate.resize(c.Tuning.Concurrency)
 	return l, nil
 }
@@ -93,6 +108,17 @@ func New(c Config) (*Limiter, error) {
 // Tuning returns the tuning in force when the store was last asked: the configured one
 // with what operators have overridden, divided where processes cannot see each other.
 func (l *Limiter) Tuning() Tuning { return l.tuned.Load().Tuning }
+
+// Retune replaces the process's own tuning, for what comes from now on. It returns a *TuningError for one that cannot be
+// used, and keeps the old one then.
+func (l *Limiter) Retune(t Tuning) error {
+	t = t.withDefaults()
+	if err := t.Validate(); err != nil {
+		return fmt.Errorf("tune limiter: %w", err)
+	}
+	l.own.Store(&t)
+	return nil
+}
 
 // Acquire waits until a request may be sent and returns its permit, which has to be given
 // back with Done. It waits for at most Tuning.MaxWait, and not at all if it is
@@ -111,7 +137,7 @@ func (l *Limiter) Close() error {
 	if l.closed.Swap(true) {
 		return nil
 	}
-	close(l.done)
+	l.end()
 	if l.offline {
 		return nil
 	}
@@ -158,7 +184,7 @@ func (p *Permit) Done(e Event) {
 
 // leave gives the permit's place in the process's own queue back. It may be called twice.
 func (p *Permit) leave() {
-	if p.l.gate.leave(&p.place) {
+	if p.l.leave(&p.place) {
 		p.l.freed.ring()
 	}
 }
@@ -266,12 +292,12 @@ func (l *Limiter) do(ctx context.Context, step stepper) (seen, error) {
 func (l *Limiter) tune(at Instant, s *Snapshot) *tuned {
 	s.dropOverrides(s.advance(at))
 	parts := max(at.Parts, 1)
-	t := l.tuned.Load()
-	if t.seq == s.overrideSeq && t.parts == parts {
+	t, own := l.tuned.Load(), l.own.Load()
+	if t.own == own && t.seq == s.overrideSeq && t.parts == parts {
 		return t
 	}
-	t = &tuned{seq: s.overrideSeq, parts: parts}
-	t.Tuning, t.problems = s.overridden(l.own)
+	t = &tuned{own: own, seq: s.overrideSeq, parts: parts}
+	t.Tuning, t.problems = s.overridden(*own)
 	t.Tuning = t.divided(parts)
 	return t
 }

@@ -110,7 +110,7 @@ func TestAnAbandonedReservationRunsOut(t *testing.T) {
 		if _, err := r.l.Reserve(t.Context(), 3); err != nil {
 			t.Fatal(err)
 		}
-		other, _ := New(Config{Store: r.l.store, Tuning: r.l.own})
+		other, _ := New(Config{Store: r.l.store, Tuning: *r.l.own.Load()})
 		if _, err := other.Reserve(t.Context(), 1); !errors.Is(err, ErrBudget) {
 			t.Fatalf("%v", err)
 		}
@@ -201,7 +201,7 @@ func TestAnOrphanedReservationPaysForNothing(t *testing.T) {
 func TestCancelledWaitGivesItsReservationBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(c *Config) { budgeted(3)(c); c.Tuning.Concurrency, c.Tuning.ConcurrencyTotal = 2, 2 }, nil)
-		other, _ := New(Config{Store: r.l.store, Tuning: r.l.own})
+		other, _ := New(Config{Store: r.l.store, Tuning: *r.l.own.Load()})
 		res, _ := r.l.Reserve(t.Context(), 1)
 		for range 2 {
 			if _, err := other.Acquire(t.Context()); err != nil {
