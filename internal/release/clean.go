@@ -5,18 +5,18 @@ import (
 	"unicode/utf8"
 )
 
-// clean makes a title of a stretch of the text: separators on either side go, underscores and, where they stand for
-// spaces, dots become spaces. It does not allocate when there is nothing to change.
+// clean makes a title of a stretch of the text: separators on either side go and, where they stand for spaces, dots
+// become spaces. It does not allocate when there is nothing to change.
 func (p *lexed) clean(s string) string {
 	s = trimTitle(s)
-	if !strings.Contains(s, "_") && !strings.Contains(s, "  ") && !(p.dotted && strings.Contains(s, ".")) {
+	if !strings.Contains(s, "  ") && !(p.dotted && strings.Contains(s, ".")) {
 		return s
 	}
 	buf := make([]byte, 0, len(s))
 	dots := p.dotted && !strings.Contains(s, " ")
 	for i := 0; i < len(s); i++ {
 		c := s[i]
-		if c == '_' || c == '.' && dots && !keepsDot(s, i) {
+		if c == '.' && dots && !keepsDot(s, i) {
 			c = ' '
 		}
 		if c == ' ' && len(buf) > 0 && buf[len(buf)-1] == ' ' {

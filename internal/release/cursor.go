@@ -30,13 +30,19 @@ func (c *cursor) number(limit int) (value, width int, ok bool) {
 	return value, width, true
 }
 
-// is reads s in any case.
+// is reads s in any case; a blank in s stands for a dot too.
 func (c *cursor) is(s string) bool {
-	if len(c.text)-c.i >= len(s) && strings.EqualFold(c.text[c.i:c.i+len(s)], s) {
-		c.i += len(s)
-		return true
+	for k := range len(s) {
+		b := c.at(k)
+		if letter(b) {
+			b |= 0x20
+		}
+		if b != s[k] && !(s[k] == ' ' && b == '.') {
+			return false
+		}
 	}
-	return false
+	c.i += len(s)
+	return true
 }
 
 // isAny reads the first of the words that stands here, in any case.
@@ -67,10 +73,10 @@ func (c *cursor) episodeSign(more bool) bool {
 	d := *c
 	switch {
 	case !more && d.is("episode"):
-		d.skip(" ._", 1)
+		d.skip(" .", 1)
 	case !more && d.is("eps"), d.is("ep"):
 		if !more { // "S04E31 - Ep.96": a number of its own
-			d.skip(" ._", 2)
+			d.skip(" .", 2)
 		}
 	case d.isAny("xe", "e", "x"):
 		d.skip(" ", 1)

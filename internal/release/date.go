@@ -30,7 +30,7 @@ func (p *lexed) datePart(i, j int) bool {
 		return false
 	}
 	switch p.gap(i) {
-	case ".", "-", "_", " ":
+	case ".", "-", " ":
 		return true
 	}
 	return false

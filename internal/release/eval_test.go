@@ -3,6 +3,7 @@ package release
 import (
 	"bufio"
 	"encoding/json"
+	"hash/fnv"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -22,6 +23,7 @@ const (
 )
 
 type evalRow struct {
+	ID     string           `json:"id"`
 	Input  string           `json:"input"`
 	Expect map[string]any   `json:"expect"`
 	Alt    map[string][]any `json:"alt"`
@@ -30,15 +32,25 @@ type evalRow struct {
 	Flags  []string         `json:"flags"`
 }
 
-// TestRealNames reads the development corpus, which is not part of the project, where it lies beside the repository.
-func TestRealNames(t *testing.T) {
-	path := filepath.Join("..", "..", "..", "shared", "eval", "parse_dev.jsonl")
+// unread reports whether the row belongs to the third that nobody looks at while rules are written.
+func (row evalRow) unread() bool {
+	h := fnv.New32a()
+	h.Write([]byte(row.ID))
+	return h.Sum32()%3 == 0
+}
+
+// evalRows returns the rows of a development corpus, which is not part of the project; none where it does not lie beside
+// the repository.
+func evalRows(t *testing.T, file string) []evalRow {
+	t.Helper()
+	path := filepath.Join("..", "..", "..", "shared", "eval", file)
 	f, err := os.Open(path)
 	if err != nil {
-		t.Skip("no corpus of real names beside the repository:", path)
+		t.Log("no corpus of real names beside the repository:", path)
+		return nil
 	}
 	defer f.Close()
-	right, all := map[string]int{}, map[string]int{}
+	var rows []evalRow
 	lines := bufio.NewScanner(f)
 	lines.Buffer(make([]byte, 1<<20), 1<<20)
 	for lines.Scan() {
@@ -46,11 +58,28 @@ func TestRealNames(t *testing.T) {
 		if err := json.Unmarshal(lines.Bytes(), &row); err != nil {
 			t.Fatal(err)
 		}
-		if slices.Contains(row.Flags, "see") {
-			continue
+		if !slices.Contains(row.Flags, "see") {
+			row.Input = strings.NewReplacer("\n", " ", "\r", " ").Replace(row.Input)
+			rows = append(rows, row)
 		}
-		ok := row.agrees(Parse(strings.NewReplacer("\n", " ", "\r", " ").Replace(row.Input)))
-		for _, k := range []string{row.Style, "all"} {
+	}
+	return rows
+}
+
+// TestRealNames reads the development corpus where it is.
+func TestRealNames(t *testing.T) {
+	rows := evalRows(t, "parse_dev.jsonl")
+	if len(rows) == 0 {
+		t.Skip("nothing to read")
+	}
+	right, all := map[string]int{}, map[string]int{}
+	for _, row := range rows {
+		keys := []string{row.Style, "all"}
+		if row.unread() {
+			keys = []string{"unread", "all"}
+		}
+		ok := row.agrees(Parse(row.Input))
+		for _, k := range keys {
 			all[k]++
 			if ok {
 				right[k]++

@@ -46,7 +46,7 @@ func (s *stages) addFolders(r *Release, dirs []string) {
 	self := nameSays(&s.titled, r)
 	depth := 0
 	for _, d := range dirs {
-		w := lower(strings.TrimSpace(d))
+		w := lower(strings.TrimSpace(unify(d)))
 		switch {
 		case extraFolders[w]:
 			r.Folder.Extra = true
@@ -59,7 +59,7 @@ func (s *stages) addFolders(r *Release, dirs []string) {
 		case r.Folder.Title != "" || depth > 3:
 			return
 		default:
-			s.read(narrow(d), true).addFolder(r, &self, depth)
+			s.read(unify(d), true).addFolder(r, &self, depth)
 		}
 		depth++
 	}

@@ -19,7 +19,7 @@ var leads = []reason[firstNumber]{
 	because("a zero first, and a dot", "07.Silver.Rail.mkv -> Silver Rail e7 episode",
 		func(n firstNumber) bool { return n.gap == "." && n.width > 1 && n.padded }),
 	because("a zero first, and a blank", "07 Silver Rail.mkv -> Silver Rail e7 episode",
-		func(n firstNumber) bool { return (n.gap == " " || n.gap == "_") && n.width > 1 && n.padded }),
+		func(n firstNumber) bool { return n.gap == " " && n.width > 1 && n.padded }),
 	because("a zero first, and a bracket", "07 [1080p].mkv -> e7 episode",
 		func(n firstNumber) bool { return n.tokens[n.i+1].group >= 0 && n.padded }),
 	because("the start of a range", "1-3 Silver Rail.mkv -> Silver Rail e1-3 episode", func(n firstNumber) bool {
@@ -120,7 +120,7 @@ func (p *numbered) pairAtEnd(i int) bool {
 	if p.tokens[i].group >= 0 || p.fansub || p.media || i <= p.first {
 		return false
 	}
-	if p.gap(i) != "_" && !(p.gap(i) == "." && p.dotted) || p.width(i) != 2 || p.width(i+1) != 2 || p.word(i)[0] > '2' {
+	if !(p.gap(i) == "." && p.dotted) && !(p.gap(i) == " " && p.word(i)[0] == '0' && !dashGap(p.before(i))) || p.width(i) != 2 || p.width(i+1) != 2 || p.word(i)[0] > '2' {
 		return false
 	}
 	return i+2 >= len(p.tokens) || i+3 == len(p.tokens) && p.width(i+2) == 1 && p.tokens[i+2].class == alpha

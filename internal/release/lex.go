@@ -98,10 +98,9 @@ func lex(text string, folder bool, p *lexed) {
 	p.brackets = p.brackets[:next]
 }
 
-// dotted reports whether dots and underscores separate the words of s.
+// dotted reports whether dots separate the words of s.
 func dotted(s string) bool {
-	spaces := strings.Count(s, " ")
-	return strings.Count(s, "_") > spaces || strings.Count(s, ".") > spaces
+	return strings.Count(s, ".") > strings.Count(s, " ")
 }
 
 // lexASCII takes the word at i: letters of any alphabet, digits, apostrophes within.

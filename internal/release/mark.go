@@ -182,7 +182,7 @@ func (p *marked) markCount(i int) bool {
 	if n < 0 || total < n || total > 999 {
 		return false
 	}
-	if n == total && p.tokens[i].group >= 0 && n > 1 && p.word(i+1) == "из" { // all of them
+	if n == total && p.tokens[i].group >= 0 && n > 1 && lower(p.word(i+1)) == "из" { // all of them
 		p.setEpisodes(i, i+3, 1, n)
 	} else {
 		p.setEpisode(i, i+3, float64(n))

@@ -16,7 +16,7 @@ func (p *marked) markEpisodeWord(i int) bool {
 	if !ok || !digit(c.peek()) {
 		return false
 	}
-	if p.tokens[i].class == alpha && p.markSeasonPoint(i, c) {
+	if len(letters(p.word(i))) > 1 && p.markSeasonPoint(i, c) {
 		return true
 	}
 	episodes, end, ok := p.readEpisodes(c, "", false)
@@ -92,7 +92,7 @@ func (p *marked) markBoth(i, end, season int, episodes []float64) {
 // returns the episodes, and the offset behind them.
 func (p *marked) readSpacedRange(i int, episodes []float64, c cursor) ([]float64, int) {
 	behind := c.i
-	if !c.isAny(" - ", " ~ ", " al ", " a ", "~e", "_") {
+	if !c.isAny(" - ", " ~ ", " al ", " a ", "~e") {
 		return episodes, behind
 	}
 	c.is("e")

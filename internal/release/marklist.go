@@ -37,14 +37,10 @@ var listEnds = []reason[listItem]{
 		func(m listItem) bool { return !m.sign && m.width < 2 && m.first > 1 }),
 	because("two digits more", "Silver Rail S01E0-118.mkv -> Silver Rail s1 e0 episode",
 		func(m listItem) bool { return !m.sign && m.width > m.first+1 }),
-	because("a number that an underscore ends", "Silver_Rail_S01E02-03_Nights.mkv -> Silver Rail s1 e2 episode",
-		func(m listItem) bool {
-			return !m.sign && m.end.peek() == '_' && !strings.HasPrefix(m.end.text[m.end.i:], "_of_")
-		}),
 	because("letters behind the number", "Silver.Rail.S02E05-07a -> Silver Rail s2 e5 episode",
 		func(m listItem) bool { return !m.sign && !plainEnd(m.end) }),
-	because("a list that does not count on", "Silver_Rail_S01E02_05.mkv -> Silver Rail s1 e2 episode",
-		func(m listItem) bool { return !m.sign && strings.ContainsAny(m.sep, "_,") && m.value != m.last+1 }),
+	because("a list that does not count on", "Silver Rail S01E02,05.mkv -> Silver Rail s1 e2 episode",
+		func(m listItem) bool { return !m.sign && strings.Contains(m.sep, ",") && m.value != m.last+1 }),
 }
 
 // readEpisodes reads a list of episodes at c: "E02", "E02E03", "E02-E05", "E02-05", "E01-02-03", "x02x03", "E01+02",
@@ -95,9 +91,9 @@ func (p *marked) readEpisodes(c cursor, season string, signed bool) ([]float64, 
 // listItem reads the separator and number at c.
 func (c cursor) listItem(season string) (m listItem, ok bool) {
 	d := c
-	d.skip(" ._-+&/~,", 3)
+	d.skip(" .-+&/~,", 3)
 	m.sep = d.text[c.i:d.i]
-	if e := c; e.isAny(".and.", " and ", " en ", " to ") {
+	if e := c; e.isAny(" and ", " en ", " to ", "and") {
 		if next := e.peek(); digit(next) || next|0x20 == 's' || next|0x20 == 'e' {
 			d, m.sep = e, "+"
 		}
@@ -140,5 +136,5 @@ func (c cursor) listed() bool {
 	}
 	c.episodeSign(true)
 	_, width, ok := c.number(3)
-	return ok && width >= 2 && c.wordEnd() && c.peek() != '_'
+	return ok && width >= 2 && c.wordEnd()
 }

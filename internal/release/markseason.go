@@ -157,7 +157,7 @@ func (p *marked) behindSeason(c *cursor) bool {
 // specialOfSeason: "S01SP02", "S01OVA1": a special, of which season 0 may have another number.
 func (p *marked) specialOfSeason(i int, c cursor) bool {
 	start := c.i
-	if !c.isAny("SP", "OVA", "OAD") {
+	if !c.isAny("sp", "ova", "oad") {
 		return false
 	}
 	name := upper(c.text[start:c.i])

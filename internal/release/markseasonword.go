@@ -54,7 +54,7 @@ var seasonEnds = []reason[nextSeason]{
 }
 
 func (n nextSeason) ranged() bool { return strings.ContainsAny(n.sep, "-~") }
-func (n nextSeason) spaced() bool { return strings.ContainsAny(n.sep, " ._") }
+func (n nextSeason) spaced() bool { return strings.ContainsAny(n.sep, " .") }
 
 // blank reports whether only blanks stand between the numbers, and one season is announced.
 func (n nextSeason) blank() bool { return !n.plural && strings.Trim(n.sep, " ") == "" }
@@ -106,7 +106,7 @@ func (p *marked) behindSeasonWord(i int) (c cursor, plural, ok bool) {
 	if t.word.role != seasonWord && t.word.role != seasonsWord || strings.HasPrefix(p.gap(i), " - ") {
 		return c, false, false
 	}
-	c.skip(" ._:-#(", 2)
+	c.skip(" .:-#(", 2)
 	c.skip(" ", 1)
 	c.is("№")
 	return c, t.word.role == seasonsWord, true
@@ -148,7 +148,7 @@ func readSeasons(first seasonNumber, plural bool) ([]int, cursor) {
 // nextSeason reads the separator and number at c.
 func (c cursor) nextSeason() (n nextSeason, ok bool) {
 	d := c
-	d.skip(" ._-+&~,", 3)
+	d.skip(" .-+&~,", 3)
 	n.sep = d.text[c.i:d.i]
 	if e := c; e.is(" to ") {
 		d, n.sep = e, "-"
@@ -179,7 +179,7 @@ func (p *marked) markAfterSeason() {
 		return
 	}
 	gap := p.before(i)
-	if gap != " " && gap != "." && gap != "_" {
+	if gap != " " && gap != "." {
 		return
 	}
 	if p.gap(i) == "." && p.classAt(i+1) == number && p.width(i+1) == 1 {
@@ -198,7 +198,7 @@ func (p *marked) markSeasonSpelled(i int) bool {
 		return false
 	}
 	w := p.word(i + 1)
-	n, ok := roman(w)
+	n, ok := roman(upper(w))
 	if !ok {
 		if n, ok = spelled(lower(w)); !ok || len(w) == 2 && w != "un" && w != "Un" {
 			return false
@@ -280,7 +280,7 @@ func (p *marked) markOrdinalSeason(i int) bool {
 		for _, sign := range [...]string{"°", "º", "ª"} {
 			o.plain = o.plain && !strings.HasPrefix(gap, sign)
 		}
-		switch p.word(i + 1) {
+		switch lower(p.word(i + 1)) {
 		case "th", "nd", "rd", "st", "a":
 			if i+2 < len(p.tokens) && len(gap) == 1 {
 				o.word++

@@ -52,7 +52,7 @@ var numberRules = []rule[bareNumber, int]{
 		s := b.tokens[b.i].s
 		return s > 0 && b.text[s-1] == '\''
 	}, noEpisode),
-	when("a counter behind it means something else", "Silver.Rail.00은빛 -> Silver Rail 00은빛", func(b bareNumber) bool {
+	when("a counter behind it means something else", "Rail.00은빛 -> Rail 00은빛", func(b bareNumber) bool {
 		return b.gap(b.i) == "" && b.classAt(b.i+1) == cjk && b.tagAt(b.i+1) != tagEnd
 	}, noEpisode),
 	when("a group behind a codec", "Silver Rail 1080p x264 -7 -> Silver Rail", func(b bareNumber) bool {
@@ -105,8 +105,7 @@ var numberRules = []rule[bareNumber, int]{
 	when("two digits before the episode's name, behind a group",
 		"[Quiet] Silver Rail 14 Night.mkv -> Silver Rail e14 episode",
 		func(b bareNumber) bool {
-			blank := b.gap(b.i) == " " || b.gap(b.i) == "_"
-			return !b.closes && b.width == 2 && b.fansub && !b.dotted && blank && b.season.empty()
+			return !b.closes && b.width == 2 && b.fansub && !b.dotted && b.gap(b.i) == " " && b.season.empty()
 		}, amid),
 	when("three digits behind a tight dash", "Silver Rail-107-Night Train.mkv -> Silver Rail e107 episode",
 		func(b bareNumber) bool { return !b.closes && b.width == 3 && !b.media && b.before(b.i) == "-" }, amid),

@@ -19,7 +19,7 @@ func parse(path string, exists bool) Release {
 	name, dirs := splitPath(path, exists, store[:0:8])
 	base, ext := cutExtension(name)
 	r := Release{Path: path, Name: name, Extension: ext}
-	base = narrow(base)
+	base = unify(base)
 	if mirrored(base) {
 		base = mirror(base)
 	}

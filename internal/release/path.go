@@ -1,6 +1,9 @@
 package release
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // extensions of files that hold, or belong to, a video.
 var extensions = setOf(`
@@ -108,7 +111,8 @@ func opensBefore(s string, i int) bool {
 
 // spacedSlash reports whether the slash at i stands between two blanks: "Title / Other Title".
 func spacedSlash(s string, i int) bool {
-	return i > 0 && s[i-1] == ' ' && i+1 < len(s) && s[i+1] == ' '
+	return i > 0 && i+1 < len(s) && (s[i-1] == ' ' && s[i+1] == ' ' ||
+		strings.HasSuffix(s[:i], "　") && strings.HasPrefix(s[i+1:], "　"))
 }
 
 // fraction reports whether the slash at i is one of a fraction: "Ranma 1/2".
@@ -123,19 +127,20 @@ func oneName(s string) bool {
 	if strings.Contains(s, `\`) {
 		return false
 	}
-	if strings.Contains(s, " / ") {
+	if strings.Contains(s, " / ") || strings.Contains(s, "　/　") {
 		return true
 	}
-	if s[0] != '[' && !strings.HasPrefix(s, "【") && s[0] != '(' {
-		return false
+	opens := func(s string) bool {
+		r, _ := utf8.DecodeRuneInString(s)
+		return bracketKind(r)%2 == 1
 	}
 	last := s[strings.LastIndexByte(s, '/')+1:]
-	if strings.HasPrefix(last, "[") || strings.HasPrefix(last, "【") {
+	if !opens(s) || opens(last) {
 		return false
 	}
 	if _, ext := cutExtension(last); ext == "" {
 		return true
 	}
 	// "[组][中文/Romaji][01].mkv": the slash is in brackets.
-	return strings.Count(s, "/") == 1 && strings.ContainsAny(last, "]】") && !strings.Contains(last, "[")
+	return strings.Count(s, "/") == 1 && strings.ContainsAny(last, "]】］") && !strings.ContainsAny(last, "[［")
 }

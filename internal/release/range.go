@@ -1,5 +1,7 @@
 package release
 
+import "strings"
+
 // maxEpisodes bounds what a range may expand to.
 const maxEpisodes = 3000
 
@@ -15,11 +17,10 @@ type nextNumber struct {
 type join uint8
 
 const (
-	noJoin      join = iota
-	rangeJoin        // "01-12"
-	spacedJoin       // "01 - 12": more often the number behind it begins the episode's name
-	listJoin         // "01+02"
-	lowlineJoin      // "01_02"
+	noJoin     join = iota
+	rangeJoin       // "01-12"
+	spacedJoin      // "01 - 12": more often the number behind it begins the episode's name
+	listJoin        // "01+02"
 )
 
 // rangeEnds are the reasons for which a number behind an episode is not a further episode.
@@ -42,8 +43,6 @@ var rangeEnds = []reason[nextNumber]{
 		func(n nextNumber) bool {
 			return n.join == spacedJoin && n.episodes[0] != 1 && !dashGap(n.before(n.episode.from))
 		}),
-	because("an underscore, and it is not the next number", "01_05 Silver Rail.mkv -> 05 Silver Rail e1 episode",
-		func(n nextNumber) bool { return n.join == lowlineJoin && n.value != int(n.last)+1 }),
 	because("a half episode in a list", "Silver Rail - 01+02.5.mkv -> Silver Rail e1 episode", func(n nextNumber) bool {
 		_, half := n.fractionAt(n.i)
 		return half && n.join != rangeJoin && n.join != spacedJoin
@@ -82,17 +81,18 @@ func (p *marked) nextNumber() (n nextNumber, ok bool) {
 	return nextNumber{marked: p, i: i, value: value, last: p.episodes[len(p.episodes)-1], join: how}, ok
 }
 
-// joinOf returns how a gap joins the numbers on its sides.
+// joinOf returns how a gap joins the numbers on its sides; a dot stands for a blank.
 func joinOf(gap string) join {
+	if strings.Contains(gap, ".") {
+		gap = strings.ReplaceAll(gap, ".", " ")
+	}
 	switch gap {
 	case "-", "~", " ~ ", "–", "〜", "～", " ～ ":
 		return rangeJoin
-	case " - ", ".-.", "_-_":
+	case " - ":
 		return spacedJoin
-	case "+", "&", " & ", ", ", " + ", ".&.", ",":
+	case "+", "&", " & ", ", ", " + ", ",":
 		return listJoin
-	case "_":
-		return lowlineJoin
 	}
 	return noJoin
 }
@@ -121,9 +121,6 @@ func (p *lexed) rangeTo(i int) bool {
 
 // rangeGap reports whether g joins the ends of a range or the items of a list.
 func rangeGap(g string) bool {
-	switch g {
-	case "-", "~", "+", "&", " & ", " ~ ", ", ", " + ", "–", "〜", "～", " ～ ", "-E", ".&.", ",":
-		return true
-	}
-	return false
+	how := joinOf(g)
+	return how == rangeJoin || how == listJoin || g == "-E"
 }

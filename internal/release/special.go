@@ -5,7 +5,7 @@ import "strings"
 // tagNumbered: "NCOP2", "NCEDv2", "OP4a", "PV2", "CM1", "SP03", "OVA3.5", "EX01".
 func (p *tagged) tagNumbered(i int) bool {
 	w := p.word(i)
-	if p.dotted && i+1 == len(p.tokens) && p.before(i) == "-" {
+	if p.dotted && p.before(i) == "-" && !p.beside(i, i+1) {
 		return false // the group of a scene name: "-CM8"
 	}
 	head := untilDigit(w)

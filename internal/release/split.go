@@ -12,15 +12,17 @@ const maxTitles = 12
 // addTitles adds the titles that stand in tokens [from, to).
 func (p *titled) addTitles(from, to int) {
 	mark := len(p.titles)
-	if p.splitSlash(from, to) || p.splitAKA(from, to) || p.splitDash(from, to) {
-		p.preferLatin(mark)
+	switch {
+	case p.splitSlash(from, to), p.splitAKA(from, to), p.splitDash(from, to):
+	case p.twoScripts(from, to):
+		p.splitScripts(from, to)
+		p.addTitle(from, to)
+	default:
+		p.addTitle(from, to)
+		p.splitScripts(from, to)
 		return
 	}
-	p.addTitle(from, to)
-	p.splitScripts(from, to)
-	if p.dotted && !p.fansub && p.tokens[from].class == cjk {
-		p.preferLatin(mark)
-	}
+	p.preferLatin(mark)
 }
 
 // addTitle adds one, unless it is there already.
@@ -77,15 +79,10 @@ const (
 
 // cutRules say whether a separator parts two titles.
 var cutRules = []rule[separator, cut]{
-	when("an underscore outside brackets", "银色铁道_Silver_Rail_-_07.mkv -> Silver Rail e7 episode",
-		func(s separator) bool { return s.at < 0 && s.gap != " _ " && s.tokens[s.i].group < 0 }, noCut),
 	when("a slash or an underscore among blanks", "Silver Rail _ Gin no Michi - 07.mkv -> Silver Rail e7 episode",
 		func(s separator) bool { return s.spaced() || s.gap == " _ " }, spacedCut),
 	when("a slash where the script changes", "[组] 银色铁道 Rail/銀 [1080p] -> 银色铁道 Rail",
 		func(s separator) bool { return s.at >= 0 && s.turns }, tightCut),
-	when("an underscore where the script changes, and most of each side does",
-		"[组][银色铁道_Silver Rail][07][1080p] -> Silver Rail e7 episode",
-		func(s separator) bool { return s.turns && s.left.mostlyWide() != s.right.mostlyWide() }, tightCut),
 	when("a slash, and one side is in another script", "银色铁道 1/2.mkv -> 银色铁道 1",
 		func(s separator) bool { return s.at >= 0 && (s.left.words > 0) != (s.right.words > 0) && !s.fate() }, tightCut),
 	when("a slash behind which the title is repeated", "[组][Silver/Silver Rail][1080p] -> Silver",
@@ -98,7 +95,7 @@ var cutRules = []rule[separator, cut]{
 
 // spaced reports whether a blank, or what stands for it, is on either side of the slash.
 func (s separator) spaced() bool {
-	return s.at > 0 && strings.ContainsAny(s.gap[:s.at], " _.") || s.at >= 0 && s.at+1 < len(s.gap) && s.gap[s.at+1] == ' '
+	return s.at > 0 && strings.ContainsAny(s.gap[:s.at], " .") || s.at >= 0 && s.at+1 < len(s.gap) && s.gap[s.at+1] == ' '
 }
 
 // fate reports whether the slash belongs to a title that is always written with one: "Fate/stay night".
@@ -108,7 +105,7 @@ func (s separator) fate() bool { return among(s.word(s.i), "fate") }
 func (p *titled) separatorBehind(i, from, to int) (s separator, ok bool) {
 	gap := p.gap(i)
 	at := strings.IndexAny(gap, "/|")
-	if at < 0 && !strings.HasSuffix(gap, "_") && gap != " _ " {
+	if at < 0 && gap != " _ " {
 		return s, false
 	}
 	s = separator{titled: p, i: i, from: from, to: to, gap: gap, at: at}
@@ -153,9 +150,7 @@ func (p *titled) cutAt(how cut, from, to int) {
 		if !ok {
 			continue
 		}
-		cuts := s.gap == " _ " || how == tightCut && strings.HasSuffix(s.gap, "_") && s.turns ||
-			s.at >= 0 && (how == tightCut || s.spaced())
-		if cuts {
+		if s.gap == " _ " || s.at >= 0 && (how == tightCut || s.spaced()) {
 			p.addPart(start, i+1)
 			start = i + 1
 		}
@@ -179,9 +174,6 @@ func (s scripts) plus(o scripts) scripts {
 func (s scripts) minus(o scripts) scripts {
 	return scripts{s.wide - o.wide, s.latin - o.latin, s.words - o.words}
 }
-
-// mostlyWide reports whether more than a third of the words are in Han, kana or hangul.
-func (s scripts) mostlyWide() bool { return 2*s.wide > s.latin }
 
 // scriptsOf counts the scripts of tokens [from, to).
 func (p *lexed) scriptsOf(from, to int) (s scripts) {
@@ -281,7 +273,7 @@ func (p *titled) splitAKA(from, to int) bool {
 // splitDash cuts at a dash with two blanks behind it, which some groups put between two titles.
 func (p *titled) splitDash(from, to int) bool {
 	for i := from; i+1 < to; i++ {
-		if strings.HasPrefix(p.gap(i), " -  ") {
+		if strings.HasPrefix(strings.ReplaceAll(p.gap(i), ".", " "), " -  ") {
 			p.addPart(from, i+1)
 			p.addPart(i+1, to)
 			return true
@@ -290,23 +282,62 @@ func (p *titled) splitDash(from, to int) bool {
 	return false
 }
 
-// splitScripts adds the halves of "中文名 Romaji Name" behind the whole, where the script changes once.
+// splitScripts adds the halves of "中文名 Romaji Name", where the script changes once.
 func (p *titled) splitScripts(from, to int) {
-	cut := -1
-	for i := from; i+1 < to; i++ {
-		if (p.tokens[i].class == cjk) == (p.tokens[i+1].class == cjk) || !p.beside(i, i+1) {
+	if cut := p.turn(from, to); cut > 0 {
+		p.addPart(cut, to)
+		p.addPart(from, cut)
+	}
+}
+
+// twoScripts reports whether a text of two scripts holds two titles: it has two words in Latin letters or more. Behind
+// a dash between blanks stands the number of groups who write such a title as one.
+func (p *titled) twoScripts(from, to int) bool {
+	cut := p.turn(from, to)
+	if cut == 0 || strings.ContainsAny(p.gap(cut-1), "-~〜～") ||
+		p.tokens[from].group < 0 && p.bare && dashGap(p.before(p.episode.from)) {
+		return false
+	}
+	if p.tokens[from].class == cjk {
+		return to-cut > 1 || p.dotted && !p.fansub
+	}
+	return cut-from > 1
+}
+
+// turn returns where the script changes in tokens [from, to), 0 where it does so never or more than once. A number
+// belongs to the words before it, and so does a word that is run into them and stands on the other side again:
+// "樱Trick Sakura Trick".
+func (p *titled) turn(from, to int) (at int) {
+	wide := p.tokens[from].class == cjk
+	for i := from + 1; i < to; i++ {
+		t := &p.tokens[i]
+		counts := t.class == number && p.gap(i) == "" && p.classAt(i+1) == cjk // "17研究所"
+		if (t.class == cjk || counts) == wide || t.class == number && !counts || !p.beside(from, i) {
 			continue
 		}
-		if cut >= 0 {
-			return
+		if wide && p.gap(i-1) == "" && p.again(i, to) {
+			continue
 		}
-		cut = i + 1
+		if at > 0 {
+			return 0
+		}
+		at, wide = i, !wide
 	}
-	if cut < 0 || p.oneNumber(span{cut, to}) || p.oneNumber(span{from, cut}) {
-		return
+	if at == 0 || p.oneNumber(span{at, to}) || p.oneNumber(span{from, at}) {
+		return 0
 	}
-	p.addPart(cut, to)
-	p.addPart(from, cut)
+	return at
+}
+
+// again reports whether the word at i, or the numeral, stands once more before to.
+func (p *titled) again(i, to int) bool {
+	for k := i + 1; k < to; k++ {
+		if strings.EqualFold(p.word(i), p.word(k)) {
+			return true
+		}
+	}
+	_, numeral := roman(p.word(i))
+	return numeral
 }
 
 // oneNumber reports whether s is a number and nothing else.

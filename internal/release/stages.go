@@ -32,7 +32,7 @@ func (s *stages) read(text string, folder bool) *titled {
 type lexed struct {
 	text     string
 	folder   bool // the text is a folder's name: a number at its end is part of the title
-	dotted   bool // dots and underscores stand for spaces
+	dotted   bool // dots stand for spaces
 	tokens   []token
 	brackets []bracket
 	steps    int // work done so far; a test holds it to grow with the length only

@@ -254,5 +254,5 @@ func (p *lexed) siteAlone(i int) bool {
 	if g := p.tokens[i].group; g >= 0 {
 		return p.brackets[g].behind == i+2 && p.brackets[g].first >= i-2
 	}
-	return i == 0 && (dashGap(p.gap(1)) || strings.HasPrefix(p.gap(1), "_"))
+	return i == 0 && dashGap(p.gap(1))
 }

@@ -88,7 +88,7 @@ func dashGap(g string) bool {
 		switch r {
 		case '-', '—', '―', '~', '～':
 			dash = true
-		case ' ', '_', '.':
+		case ' ', '.':
 			space = true
 		}
 	}

@@ -22,7 +22,7 @@ var titleEnds = []rule[titleWord, bool]{
 		func(w titleWord) bool {
 			return (w.tag == tagYear || w.tag == tagSpecial) && w.home >= 0 && w.slashAfter(w.i, w.home)
 		}, false),
-	when("a counter of seasons inside the title", "银色铁道 第二季 Silver Rail.mkv -> 银色铁道 第二季 Silver Rail s2 batch",
+	when("a counter of seasons inside the title", "银色铁道 第二季 Rail - 07.mkv -> 银色铁道 第二季 Rail s2 e7 episode",
 		func(w titleWord) bool { return w.tag == tagSeason && w.cjk && w.seasonInside(w.i, w.from) }, false),
 	when("a volume of a fansub release", "[Quiet] Silver Rail Vol.3.mkv -> Silver Rail",
 		func(w titleWord) bool { return w.i > w.from && w.fansub && w.yearAt < 0 && w.volume() }, true),

@@ -133,7 +133,7 @@ func (p *titled) trimTags(from, to int) int {
 		if p.anniversary(from, to) {
 			to--
 		}
-		if to-1 > from && p.word(to-1) == "The" {
+		if to-1 > from && among(p.word(to-1), "the") {
 			to--
 		}
 	}

@@ -3,7 +3,31 @@ package release
 import (
 	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
+
+// unify writes a name in the one form that is read: composed, narrow, and with blanks where underscores stand for them.
+// Among other separators an underscore between two numbers joins them: "Cap.111_120". One between blanks stays.
+func unify(s string) string {
+	s = narrow(s)
+	lines := strings.Count(s, "_")
+	if lines == 0 {
+		return s
+	}
+	joins := strings.Count(s, " ")+strings.Count(s, ".") > lines
+	b := []byte(s)
+	for i, c := range b {
+		switch {
+		case c != '_' || i > 0 && i+1 < len(s) && s[i-1] == ' ' && s[i+1] == ' ':
+		case joins && i > 0 && i+1 < len(s) && digit(s[i-1]) && digit(s[i+1]):
+			b[i] = '-'
+		default:
+			b[i] = ' '
+		}
+	}
+	return string(b)
+}
 
 // narrow writes full-width digits, letters and the brackets, dashes and spaces
 // that structure a name in ASCII; other full-width punctuation is part of a
@@ -27,6 +51,7 @@ func narrow(s string) string {
 	if wide {
 		s = strings.Map(narrowed, strings.ToValidUTF8(s, "\uFFFD"))
 	}
+	s = norm.NFC.String(s)
 	return crosses(s)
 }
 

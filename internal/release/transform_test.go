@@ -1,0 +1,186 @@
+package release
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+	"golang.org/x/text/width"
+
+	"github.com/anivault/anivault/internal/title"
+)
+
+// transformation writes a name in another way that says the same. It returns the name as it was where it has nothing to
+// change, and takes the name without its extension.
+type transformation struct {
+	name      string
+	tolerance float64 // the share of names that may be read otherwise, in percent
+	apply     func(name string, r Release) string
+}
+
+// usual is the tolerance where there is no reason for a larger one.
+const usual = 0.5
+
+var transformations = []transformation{
+	{"underscores for blanks", usual, func(s string, _ Release) string {
+		if strings.ContainsAny(s, "_/\\") {
+			return s
+		}
+		return strings.ReplaceAll(s, " ", "_")
+	}},
+	// A dot also stands in decimals, dates and addresses.
+	{"dots for blanks", 1.2, func(s string, _ Release) string {
+		if strings.ContainsAny(s, "._/\\") {
+			return s
+		}
+		return strings.ReplaceAll(s, " ", ".")
+	}},
+	{"blanks for dots", 1.5, func(s string, _ Release) string {
+		if strings.ContainsAny(s, " _/\\") {
+			return s
+		}
+		return decimal.ReplaceAllString(strings.ReplaceAll(decimal.ReplaceAllString(s, "$1\x00$2"), ".", " "), "$1.$2")
+	}},
+	// Only capitals tell the country US from us, and the tag DC from a word.
+	{"small letters", 1.4, func(s string, _ Release) string { return strings.ToLower(s) }},
+	{"capitals", usual, func(s string, _ Release) string { return strings.ToUpper(s) }},
+	{"full width", usual, func(s string, _ Release) string { return strings.Map(widen, s) }},
+	{"half width", usual, func(s string, _ Release) string { return halve(s) }},
+	{"decomposed", usual, func(s string, _ Release) string { return norm.NFD.String(s) }},
+	{"resolution added", usual, withTag("[1080p]")},
+	{"codecs added", usual, withTag("[x265 10bit FLAC]")},
+	{"checksum added", usual, withTag("[89ABCDEF]")},
+	{"languages added", usual, withTag("[Multi-Subs]")},
+	{"Chinese subtitles added", usual, withTag("[简繁内封字幕]")},
+	// Behind a group a number is more often an episode, and a name that begins with its number does not any longer.
+	{"group added", 1.6, func(s string, r Release) string {
+		if r.Group != "" || strings.ContainsAny(s[:1], "[【(") || bare(s, r) {
+			return s
+		}
+		return "[Quiet] " + s
+	}},
+	{"in a folder", usual, func(s string, r Release) string {
+		if strings.ContainsAny(s, "/\\") {
+			return s
+		}
+		return "/mnt/anime/" + s
+	}},
+	{"in a folder of its title", usual, func(s string, r Release) string {
+		if strings.ContainsAny(s, "/\\") || r.Title == "" || strings.ContainsAny(r.Title, "/\\") {
+			return s
+		}
+		return "/mnt/anime/" + r.Title + "/" + s
+	}},
+	{"markers spaced", usual, func(s string, _ Release) string { return replaceAll(s, spaced) }},
+	// Few names have such a marker: two of them are the share.
+	{"markers glued", 0.8, func(s string, _ Release) string { return replaceAll(s, glued) }},
+}
+
+// decimal is a number with one digit behind its dot.
+var decimal = regexp.MustCompile(`(\d)\.(\d)`)
+
+type replacement struct {
+	from *regexp.Regexp
+	to   string
+}
+
+var (
+	spaced = []replacement{
+		{regexp.MustCompile(`(?i)\b(S\d{1,2})(EP?\d{1,3})\b`), "$1 $2"},
+		{regexp.MustCompile(`(?i)\b(Season|Saison|Staffel|Temporada|Episode)(\d{1,2})\b`), "$1 $2"},
+		{regexp.MustCompile(`([第제])(\d{1,4})([季期话話集回화회기])`), "$1 $2 $3"},
+	}
+	glued = []replacement{
+		{regexp.MustCompile(`(?i)\b(S\d{1,2})[ ._](EP?\d{1,3})\b`), "$1$2"},
+		{regexp.MustCompile(`(?i)\b(Season|Saison|Staffel|Temporada|Episode)[ ._](\d{1,2})\b`), "$1$2"},
+		{regexp.MustCompile(`([第제]) (\d{1,4}) ?([季期话話集回화회기])`), "$1$2$3"},
+	}
+)
+
+func replaceAll(s string, list []replacement) string {
+	for _, r := range list {
+		s = r.from.ReplaceAllString(s, r.to)
+	}
+	return s
+}
+
+// withTag adds a tag at the end of a name that has tags already, or says which episode it is.
+func withTag(tag string) func(string, Release) string {
+	return func(s string, r Release) string {
+		if r.Resolution == "" && r.Source == "" && r.Video == "" && len(r.Seasons) == 0 || bare(s, r) {
+			return s
+		}
+		return s + " " + tag
+	}
+}
+
+// bare reports whether a name stands in folders, or says no title: a tag changes what is asked of the folders.
+func bare(s string, r Release) bool { return r.Title == "" || strings.ContainsAny(s, "/\\") }
+
+// widen returns the full-width form of a letter, a digit, or a sign that structures a name.
+func widen(r rune) rune {
+	if r == ' ' {
+		return '　'
+	}
+	if r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("[]_.-", r)) {
+		return r + 0xFEE0
+	}
+	return r
+}
+
+// halve returns s with its kana in half width.
+func halve(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if unicode.In(r, unicode.Katakana) || r == 'ー' {
+			b.WriteString(width.Narrow.String(norm.NFD.String(string(r))))
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// told is what a name says of the file, in a form in which two ways of writing it are equal.
+func told(r Release) string {
+	return fmt.Sprint(title.Compact(r.Title), r.Seasons, r.Episodes, r.Year)
+}
+
+// TestOtherWaysOfWritingANameSayTheSame reads each name as it is and in the ways of transformations.
+func TestOtherWaysOfWritingANameSayTheSame(t *testing.T) {
+	names := sampleNames(t)
+	for _, tr := range transformations {
+		t.Run(tr.name, func(t *testing.T) {
+			changed, all := 0, 0
+			for _, name := range names {
+				base, ext := splitExtension(name.text)
+				was := Parse(name.text)
+				other := tr.apply(base, was) + ext
+				if other == name.text {
+					continue
+				}
+				all++
+				if got := Parse(other); told(got) != told(was) {
+					changed++
+					if !name.unread {
+						t.Logf("%s\n\t%s\n\t%s\n\t%s", name.text, other, told(was), told(got))
+					}
+				}
+			}
+			share := 100 * float64(changed) / float64(max(all, 1))
+			t.Logf("%d of %d names are read otherwise, %.2f %%", changed, all, share)
+			if share > tr.tolerance {
+				t.Errorf("%.2f %% of the names are read otherwise, at most %.2f may be", share, tr.tolerance)
+			}
+		})
+	}
+}
+
+// splitExtension cuts a name before its extension.
+func splitExtension(name string) (base, ext string) {
+	base, _ = cutExtension(name)
+	return base, name[min(len(base), len(name)):]
+}
