@@ -7,19 +7,16 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 )
 
 // terminal is what a person sees: it understands "\r", "\n" and erasing to the
 // line's end.
 type terminal struct {
-	mu    sync.Mutex
-	done  []string
-	line  string
-	col   int
-	raw   bytes.Buffer
-	draws int
+	mu   sync.Mutex
+	done []string
+	line string
+	col  int
+	raw  bytes.Buffer
 }
 
 func (t *terminal) Write(p []byte) (int, error) {
@@ -27,9 +24,6 @@ func (t *terminal) Write(p []byte) (int, error) {
 	defer t.mu.Unlock()
 	t.raw.Write(p)
 	s := string(p)
-	if strings.HasPrefix(s, eraseLine) && s != eraseLine {
-		t.draws++
-	}
 	for s != "" {
 		switch {
 		case strings.HasPrefix(s, "\x1b[K"):
@@ -55,77 +49,65 @@ func (t *terminal) screen() string {
 	return strings.Join(append(append([]string{}, t.done...), t.line), "|")
 }
 
-func (t *terminal) drawings() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.draws
-}
-
 func TestTheStatusLineKeepsOutOfTheWay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tty := &terminal{}
-		s := NewStatus(Streams{Out: tty, Err: tty, OutTTY: true, ErrTTY: true, Width: 20}, true)
-		out := s.Writer(tty)
-		step := func(want string, do func()) {
-			t.Helper()
-			do()
-			if got := tty.screen(); got != want {
-				t.Errorf("the screen shows %q, want %q", got, want)
-			}
+	tty := &terminal{}
+	s := NewStatus(Streams{Out: tty, Err: tty, OutTTY: true, ErrTTY: true, Width: 20}, true)
+	out := s.Writer(tty)
+	step := func(want string, do func()) {
+		t.Helper()
+		do()
+		if got := tty.screen(); got != want {
+			t.Errorf("the screen shows %q, want %q", got, want)
 		}
-		write := func(text string) func() {
-			return func() { _, _ = io.WriteString(out, text) }
-		}
-		step("one", func() { s.Set("one") })
-		step("one", func() { s.Set("two") }) // too early
-		step("two", func() { time.Sleep(redraw); synctest.Wait() })
-		step("a|", write("a\n"))
-		step("a|two", func() { time.Sleep(redraw); synctest.Wait() })
-		step("a|half", write("half"))
-		step("a|half", func() { s.Set("three"); time.Sleep(time.Second); synctest.Wait() }) // never into a line that is not ended
-		step("a|half done|three", write(" done\n"))
-		step("a|half done|", s.Clear)
-		step("a|half done|", func() { time.Sleep(time.Second); synctest.Wait() })
-		step("a|half done|b|", write("b\n")) // nothing is shown, nothing comes back
-		step("a|half done|b|0123456789012345678", func() { s.Set("0123456789012345678") })
-		step("a|half done|b|012345678901234567\u2026", func() { time.Sleep(redraw); s.Set("01234567890123456789") })
-		step(`a|half done|b|\x1b[2J\nx`, func() { time.Sleep(redraw); s.Set("\x1b[2J\nx") })
-		step("a|half done|b|", func() { s.Set("late"); s.Clear(); time.Sleep(time.Second); synctest.Wait() })
-	})
+	}
+	write := func(text string) func() {
+		return func() { _, _ = io.WriteString(out, text) }
+	}
+	set := func(text string) func() {
+		return func() { s.Set(text) }
+	}
+	step("one", set("one"))
+	step("two", set("two"))
+	step("a|", write("a\n"))
+	step("a|two", set("two")) // it comes back with the next Set
+	step("a|half", write("half"))
+	step("a|half", set("three")) // never into a line that is not ended
+	step("a|half done|", write(" done\n"))
+	step("a|half done|three", set("three"))
+	step("a|half done|", s.Clear)
+	step("a|half done|b|", write("b\n"))
+	step("a|half done|b|0123456789012345678", set("0123456789012345678"))
+	step("a|half done|b|012345678901234567\u2026", set("01234567890123456789"))
+	step(`a|half done|b|\x1b[2J\nx`, set("\x1b[2J\nx"))
+	step("a|half done|b|", s.Clear)
 }
 
-func TestTheStatusLineIsDrawnTenTimesASecondAtMost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tty := &terminal{}
-		s := NewStatus(Streams{Out: tty, Err: tty, OutTTY: true, ErrTTY: true}, true)
-		out := s.Writer(tty)
-		var wg sync.WaitGroup
-		for g := range 4 {
-			wg.Go(func() {
-				for i := range 500 {
-					s.Set(fmt.Sprint("line ", g, " ", i))
-					if i%5 == 0 {
-						_, _ = fmt.Fprintf(out, "result %d %d\n", g, i)
-					}
-					time.Sleep(4 * time.Millisecond)
+func TestTheStatusLineNeverMixesWithOtherOutput(t *testing.T) {
+	tty := &terminal{}
+	s := NewStatus(Streams{Out: tty, Err: tty, OutTTY: true, ErrTTY: true}, true)
+	out := s.Writer(tty)
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			for i := range 500 {
+				s.Set(fmt.Sprint("line ", g, " ", i))
+				if i%5 == 0 {
+					_, _ = fmt.Fprintf(out, "result %d %d\n", g, i)
 				}
-			})
-		}
-		wg.Wait()
-		s.Clear()
-		if n := tty.drawings(); n < 15 || n > 21 {
-			t.Errorf("%d drawings in 2 s", n)
-		}
-		lines := strings.Split(tty.screen(), "|")
-		if len(lines) != 401 || lines[400] != "" {
-			t.Errorf("%d lines, the last %q", len(lines), lines[len(lines)-1])
-		}
-		for _, line := range lines[:400] {
-			if !strings.HasPrefix(line, "result ") || strings.Contains(line, "line") {
-				t.Errorf("the status got into %q", line)
 			}
+		})
+	}
+	wg.Wait()
+	s.Clear()
+	lines := strings.Split(tty.screen(), "|")
+	if len(lines) != 401 || lines[400] != "" {
+		t.Errorf("%d lines, the last %q", len(lines), lines[len(lines)-1])
+	}
+	for _, line := range lines[:400] {
+		if !strings.HasPrefix(line, "result ") || strings.Contains(line, "line") {
+			t.Errorf("the status got into %q", line)
 		}
-	})
+	}
 }
 
 func TestNothingIsDrawnWhereNobodyLooks(t *testing.T) {
