@@ -2,7 +2,9 @@ package library
 
 import (
 	"fmt"
+	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -22,14 +24,15 @@ func (e *PatternError) Error() string {
 
 // pattern is one line of an ignore file, in gitignore syntax (gitignore(5), "PATTERN FORMAT"). Two differences: "?"
 // and "[...]" take a character where git takes a byte, and names are compared in Unicode NFC, because macOS
-// decomposes them (and without regard to case where file systems have none). The tests compare it with git itself;
-// docs/decisions.md says why it is our own.
+// decomposes them (and without regard to case where file systems have none). The tests compare it with git itself.
 type pattern struct {
-	text     string   // as written, for reasons
-	line     int      // from 1; 0 for --exclude
-	segments []string // between slashes; "**" alone stands for any number of them
-	negated  bool
-	dirOnly  bool
+	text    string         // as written, for reasons
+	line    int            // from 1; 0 for --exclude
+	form    *regexp.Regexp // of the whole path, or of its last name; nil where no path can match
+	end     string         // what every match ends with: most paths are told by it
+	byName  bool           // a name alone, which counts at any depth
+	negated bool
+	dirOnly bool
 }
 
 // patterns is one list; the last pattern that matches decides.
@@ -42,23 +45,25 @@ type patterns struct {
 // foldCase reports whether the file systems of this system usually ignore case.
 const foldCase = runtime.GOOS == "windows" || runtime.GOOS == "darwin"
 
+// canonical returns the form in which patterns and paths are compared. Each byte that is not UTF-8 becomes a character of
+// its own, beyond those that names have.
 func canonical(s string, fold bool) string {
-	if !isASCII(s) && utf8.ValidString(s) {
+	if utf8.ValidString(s) {
 		s = norm.NFC.String(s)
+	} else {
+		var b strings.Builder
+		for i, r := range s {
+			if r == utf8.RuneError && !strings.HasPrefix(s[i:], string(utf8.RuneError)) {
+				r = 0x10fe00 + rune(s[i])
+			}
+			b.WriteRune(r)
+		}
+		s = b.String()
 	}
 	if fold {
 		s = strings.ToLower(s)
 	}
 	return s
-}
-
-func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }
 
 // parsePatterns reads an ignore file. It never fails: a line that can match nothing matches nothing, as in git.
@@ -89,17 +94,34 @@ func parsePattern(line string, fold bool) (p pattern, ok bool) {
 	if rest == "" {
 		return p, false
 	}
-	p.segments = strings.Split(canonical(rest, fold), "/")
-	for i, segment := range p.segments {
-		if len(segment) > 2 && strings.Trim(segment, "*") == "" {
-			p.segments[i] = "**"
+	rest = canonical(rest, fold)
+	p.end = rest[strings.LastIndexAny(rest, `*?[]\/`)+1:]
+	segments := strings.Split(rest, "/")
+	p.byName = !leading && len(segments) == 1 && !anyDepth(segments[0])
+	expression := "(?s)^"
+	for i, segment := range segments {
+		switch last := i == len(segments)-1; {
+		case anyDepth(segment) && last:
+			expression += ".+"
+		case anyDepth(segment):
+			expression += "(?:.+/)?"
+		default:
+			name, ok := nameForm(segment)
+			if !ok {
+				return p, true
+			}
+			expression += name
+			if !last {
+				expression += "/"
+			}
 		}
 	}
-	if !leading && len(p.segments) == 1 {
-		p.segments = []string{"**", p.segments[0]} // a name alone counts at any depth
-	}
+	p.form, _ = regexp.Compile(expression + "$") // the error is a pattern too long to be one
 	return p, true
 }
+
+// anyDepth reports whether a segment stands for any number of folders.
+func anyDepth(segment string) bool { return len(segment) > 1 && strings.Trim(segment, "*") == "" }
 
 // trimTrailingSpaces drops spaces at the end unless a backslash holds them.
 func trimTrailingSpaces(s string) string {
@@ -116,142 +138,94 @@ func (p patterns) match(rel string, dir bool) (pattern, bool) {
 	if len(p.list) == 0 {
 		return pattern{}, false
 	}
-	names := strings.Split(canonical(rel, p.fold), "/")
-	for i := len(p.list) - 1; i >= 0; i-- {
-		one := p.list[i]
-		if (dir || !one.dirOnly) && matchSegments(one.segments, names) {
+	rel = canonical(rel, p.fold)
+	name := rel[strings.LastIndexByte(rel, '/')+1:]
+	for _, one := range slices.Backward(p.list) {
+		if one.form == nil || one.dirOnly && !dir || !strings.HasSuffix(rel, one.end) {
+			continue
+		}
+		if one.byName && one.form.MatchString(name) || !one.byName && one.form.MatchString(rel) {
 			return one, true
 		}
 	}
 	return pattern{}, false
 }
 
-// matchSegments matches path segments; "**" takes any number of them, at the end at least one. Only the last "**"
-// ever has to be tried again, so the time is at most the product of both lengths.
-func matchSegments(want, names []string) bool {
-	w, n := 0, 0
-	backW, backN := -1, 0
-	for n < len(names) {
-		switch {
-		case w < len(want) && want[w] == "**":
-			if w == len(want)-1 {
-				return true // names are left, which "/**" asks for
+// nameForm returns the regular expression of one name: "*" any run, "?" one character, "[...]" a set, "\" takes the next
+// character as it is. It reports false for a set without an end and a "\" at the end: these match nothing, as in git.
+func nameForm(segment string) (form string, ok bool) {
+	var b strings.Builder
+	for segment != "" {
+		c, size := utf8.DecodeRuneInString(segment)
+		switch c {
+		case '*':
+			b.WriteString("[^/]*")
+		case '?':
+			b.WriteString("[^/]")
+		case '[':
+			if form, size, ok = setForm(segment); !ok {
+				return "", false
 			}
-			backW, backN = w, n
-			w++
-			continue
-		case w < len(want) && matchName(want[w], names[n]):
-			w++
-			n++
-			continue
-		case backW < 0:
-			return false
+			b.WriteString(form)
+		default:
+			if c, size, ok = setChar(segment); !ok {
+				return "", false
+			}
+			b.WriteString(regexp.QuoteMeta(string(c)))
 		}
-		backN++
-		w, n = backW+1, backN
+		segment = segment[size:]
 	}
-	return w == len(want)
+	return b.String(), true
 }
 
-// matchName matches one name: "*" any run, "?" one character, "[...]" a set, "\" takes the next character as it is.
-// Each byte that is not UTF-8 counts as one character.
-func matchName(want, name string) bool {
-	w, n := 0, 0
-	backW, backN := -1, 0
-	for n < len(name) {
-		if w < len(want) && want[w] == '*' {
-			backW, backN = w, n
-			w++
+// setForm returns the regular expression of the set that s begins with: "[abc]", "[a-z]", "[!a]", "[^a]" or "[[:alpha:]]".
+func setForm(s string) (form string, size int, ok bool) {
+	i, open := 1, "["
+	if strings.HasPrefix(s[i:], "!") || strings.HasPrefix(s[i:], "^") {
+		i, open = 2, "[^/"
+	}
+	var b strings.Builder
+	for first := true; i < len(s); first = false {
+		if s[i] == ']' && !first {
+			if b.Len() == 0 && open == "[" {
+				return `[^\x00-\x{10ffff}]`, i + 1, true // as "[z-a]": no character
+			}
+			return open + b.String() + "]", i + 1, true
+		}
+		if name, _, closed := strings.Cut(s[i:], ":]"); closed && strings.HasPrefix(name, "[:") {
+			if classes[name[2:]] == "" {
+				return "", 0, false
+			}
+			b.WriteString(classes[name[2:]])
+			i += len(name) + 2
 			continue
 		}
-		if wn, nn, ok := matchOne(want[w:], name[n:]); ok {
-			w += wn
-			n += nn
-			continue
-		}
-		if backW < 0 {
-			return false
-		}
-		_, size := utf8.DecodeRuneInString(name[backN:])
-		backN += size
-		w, n = backW+1, backN
-	}
-	for w < len(want) && want[w] == '*' {
-		w++
-	}
-	return w == len(want)
-}
-
-// matchOne matches one character. It returns how many bytes of each were used.
-func matchOne(want, name string) (wn, nn int, ok bool) {
-	if want == "" {
-		return 0, 0, false
-	}
-	_, size := utf8.DecodeRuneInString(name)
-	switch want[0] {
-	case '?':
-		return 1, size, true
-	case '[':
-		n, in, valid := matchSet(want, name[:size])
-		return n, size, valid && in
-	case '\\':
-		if len(want) == 1 {
-			return 0, 0, false // git: a trailing backslash matches nothing
-		}
-		want = want[1:]
-		_, wsize := utf8.DecodeRuneInString(want)
-		return 1 + wsize, size, want[:wsize] == name[:size]
-	}
-	_, wsize := utf8.DecodeRuneInString(want)
-	return wsize, size, want[:wsize] == name[:size]
-}
-
-// matchSet matches "[abc]", "[a-z]", "[!a]", "[^a]" and "[[:alpha:]]" against one character. valid is false when the
-// set does not end.
-func matchSet(want, char string) (n int, in, valid bool) {
-	i := 1
-	negated := i < len(want) && (want[i] == '!' || want[i] == '^')
-	if negated {
-		i++
-	}
-	c, _ := utf8.DecodeRuneInString(char)
-	for first := true; i < len(want); first = false {
-		if want[i] == ']' && !first {
-			return i + 1, in != negated, true
-		}
-		size, has, ok := setElement(want[i:], c)
+		low, size, ok := setChar(s[i:])
 		if !ok {
-			return 0, false, false
+			return "", 0, false
 		}
 		i += size
-		in = in || has
+		high := low
+		if rest := s[i:]; len(rest) > 1 && rest[0] == '-' && rest[1] != ']' {
+			if high, size, ok = setChar(rest[1:]); !ok {
+				return "", 0, false
+			}
+			i += 1 + size
+		}
+		// No set holds the slash.
+		writeRange(&b, low, min(high, '/'-1))
+		writeRange(&b, max(low, '/'+1), high)
 	}
-	return 0, false, false
+	return "", 0, false
 }
 
-// setElement matches the first element of a set: "[:class:]", "a-z" or "a".
-func setElement(want string, c rune) (size int, in, ok bool) {
-	if strings.HasPrefix(want, "[:") {
-		if name, _, closed := strings.Cut(want[2:], ":]"); closed {
-			class, known := classes[name]
-			return len(name) + 4, known && class(c), known
-		}
+func writeRange(b *strings.Builder, low, high rune) {
+	if low <= high {
+		fmt.Fprintf(b, `\x{%x}-\x{%x}`, low, high)
 	}
-	low, size, ok := setChar(want)
-	if !ok {
-		return 0, false, false
-	}
-	high := low
-	if rest := want[size:]; len(rest) > 1 && rest[0] == '-' && rest[1] != ']' {
-		var more int
-		if high, more, ok = setChar(rest[1:]); !ok {
-			return 0, false, false
-		}
-		size += 1 + more
-	}
-	return size, low <= c && c <= high, true
 }
 
+// setChar reads a character, with the "\" before it.
 func setChar(s string) (c rune, size int, ok bool) {
 	escape := 0
 	if s[0] == '\\' {
@@ -264,25 +238,11 @@ func setChar(s string) (c rune, size int, ok bool) {
 	return c, escape + size, true
 }
 
-// classes are POSIX's, which are ASCII's.
-var classes = map[string]func(rune) bool{
-	"alpha":  func(c rune) bool { return lower(c) || upper(c) },
-	"digit":  digit,
-	"alnum":  func(c rune) bool { return lower(c) || upper(c) || digit(c) },
-	"lower":  lower,
-	"upper":  upper,
-	"space":  func(c rune) bool { return c == ' ' || c >= '\t' && c <= '\r' },
-	"blank":  func(c rune) bool { return c == ' ' || c == '\t' },
-	"punct":  func(c rune) bool { return c > ' ' && c < 0x7f && !lower(c) && !upper(c) && !digit(c) },
-	"xdigit": func(c rune) bool { return digit(c) || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F' },
-	"cntrl":  func(c rune) bool { return c < ' ' || c == 0x7f },
-	"print":  func(c rune) bool { return c >= ' ' && c < 0x7f },
-	"graph":  func(c rune) bool { return c > ' ' && c < 0x7f },
+// classes are POSIX's, which are ASCII's, without the slash.
+var classes = map[string]string{
+	"alpha": "a-zA-Z", "digit": "0-9", "alnum": "a-zA-Z0-9", "lower": "a-z", "upper": "A-Z", "space": ` \t-\r`,
+	"blank": ` \t`, "punct": "!-.:-@\\[-`{-~", "xdigit": "0-9a-fA-F", "cntrl": `\x00-\x1f\x7f`, "print": " -.0-~", "graph": "!-.0-~",
 }
-
-func lower(c rune) bool { return c >= 'a' && c <= 'z' }
-func upper(c rune) bool { return c >= 'A' && c <= 'Z' }
-func digit(c rune) bool { return c >= '0' && c <= '9' }
 
 // parseExcludes reads --exclude patterns, refusing those that can match nothing: on a command line that is a mistake.
 func parseExcludes(globs []string, fold bool) (patterns, error) {
@@ -295,34 +255,10 @@ func parseExcludes(globs []string, fold bool) (patterns, error) {
 		case !ok:
 			return p, &PatternError{Pattern: glob, Reason: "is empty"}
 		}
-		for _, segment := range one.segments {
-			if !wellFormed(segment) {
-				return p, &PatternError{Pattern: glob, Reason: "has a [ without its ], an unknown [:class:] or a \\ at its end"}
-			}
+		if one.form == nil {
+			return p, &PatternError{Pattern: glob, Reason: "has a [ without its ], an unknown [:class:] or a \\ at its end"}
 		}
 		p.list = append(p.list, one)
 	}
 	return p, nil
-}
-
-// wellFormed reports whether every set in a segment ends and no backslash is last.
-func wellFormed(segment string) bool {
-	for i := 0; i < len(segment); {
-		switch segment[i] {
-		case '\\':
-			if i+1 == len(segment) {
-				return false
-			}
-			i += 2
-		case '[':
-			n, _, valid := matchSet(segment[i:], "a")
-			if !valid {
-				return false
-			}
-			i += n
-		default:
-			i++
-		}
-	}
-	return true
 }

@@ -48,6 +48,15 @@ func TestPatterns(t *testing.T) {
 		{"a[가-힣]e", "a한e", "a[가-힣]e"},
 		{"[[:digit:]][[:alpha:]]", "1a", "[[:digit:]][[:alpha:]]"},
 		{"[[:space:]]", "\t", "[[:space:]]"},
+		{"[[:punct:]-]a", "/a", ""},
+		{"a[.-0]b", "a/b", ""},
+		{"a[.-0]b", "a0b", "a[.-0]b"},
+		{"a[[:punct:]]b", "a/b", ""},
+		{"a[z-a]b", "a/b", ""},
+		{"a[!z-a]b", "axb", "a[!z-a]b"},
+		{"a[\xfe-\xff]", "a\xff", "a[\xfe-\xff]"},
+		{"a\xfe", "a\xff", ""},
+		{"a(b).d+", "a(b).d+", "a(b).d+"},
 		{"a[b", "a[b", ""},
 		{`a\*`, "a*", `a\*`},
 		{`a\*`, "ab", ""},
@@ -72,12 +81,14 @@ func TestPatterns(t *testing.T) {
 		{strings.Repeat("**/a/", 20) + "b", strings.Repeat("a/", 200) + "a", ""},
 	}
 	for _, tt := range tests {
-		p := parsePatterns("x", strings.ReplaceAll(tt.list, "|", "\n"), false)
-		path, dir := strings.CutSuffix(tt.path, "/")
-		one, ok := p.match(path, dir)
-		if ok != (tt.match != "") || ok && one.text != tt.match {
-			t.Errorf("%q on %q: %q %v", tt.list, tt.path, one.text, ok)
-		}
+		t.Run(tt.list+" on "+tt.path, func(t *testing.T) {
+			p := parsePatterns("x", strings.ReplaceAll(tt.list, "|", "\n"), false)
+			path, dir := strings.CutSuffix(tt.path, "/")
+			one, ok := p.match(path, dir)
+			if ok != (tt.match != "") || ok && one.text != tt.match {
+				t.Errorf("%q %v", one.text, ok)
+			}
+		})
 	}
 }
 
@@ -96,7 +107,8 @@ func gitSays(t testing.TB, dir, list string, paths []string) map[string]int {
 	if err := os.WriteFile(filepath.Join(dir, ".gitignore"), []byte(list), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("git", "-c", "core.ignorecase=false", "-c", "core.precomposeunicode=false", "check-ignore", "--no-index", "-v", "-n", "-z", "--stdin")
+	cmd := exec.Command("git", "-c", "core.ignorecase=false", "-c", "core.precomposeunicode=false",
+		"check-ignore", "--no-index", "-v", "-n", "-z", "--stdin")
 	cmd.Dir = dir
 	cmd.Stdin = strings.NewReader(strings.Join(paths, "\x00") + "\x00")
 	var stderr bytes.Buffer
