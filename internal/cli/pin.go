@@ -180,7 +180,7 @@ func (c *command) pinsCommand() *cobra.Command {
 			c.warn("%v", warning)
 		}
 		if format == "json" {
-			return c.printJSON(wirePinsOf(store.Path(), set))
+			return c.printJSON(wirePins{store.Path(), append([]pins.Pin{}, set.All()...), append([]pins.Problem{}, set.Problems()...)})
 		}
 		return pinsText(c.streams.Out, store.Path(), set)
 	})
@@ -202,33 +202,7 @@ func pinsText(out io.Writer, path string, set *pins.Set) error {
 
 // wirePins is the list of pins in JSON.
 type wirePins struct {
-	File     string        `json:"file" doc:"where the pins are kept"`
-	Pins     []wirePin     `json:"pins" doc:"each pin"`
-	Problems []wireProblem `json:"problems" doc:"lines that can't be understood"`
-}
-
-type wirePin struct {
-	Path   string `json:"path,omitempty" doc:"the pinned file or folder"`
-	Title  string `json:"title,omitempty" doc:"or the pinned title"`
-	Kind   string `json:"kind" doc:"tv or movie"`
-	TMDBID int    `json:"tmdb_id" doc:"the TMDB entry"`
-	Season *int   `json:"season,omitempty" doc:"the season, where one is set"`
-	Offset int    `json:"offset,omitempty" doc:"what is added to episode numbers"`
-}
-
-type wireProblem struct {
-	Line   int    `json:"line" doc:"its number"`
-	Text   string `json:"text" doc:"what it says"`
-	Reason string `json:"reason" doc:"what is wrong with it"`
-}
-
-func wirePinsOf(path string, set *pins.Set) wirePins {
-	w := wirePins{File: path, Pins: []wirePin{}, Problems: []wireProblem{}}
-	for _, p := range set.All() {
-		w.Pins = append(w.Pins, wirePin{p.Path, p.Title, string(p.Kind), p.ID, p.Season, p.Offset})
-	}
-	for _, p := range set.Problems() {
-		w.Problems = append(w.Problems, wireProblem(p))
-	}
-	return w
+	File     string         `json:"file" doc:"where the pins are kept"`
+	Pins     []pins.Pin     `json:"pins" doc:"each pin"`
+	Problems []pins.Problem `json:"problems" doc:"lines that can't be understood"`
 }

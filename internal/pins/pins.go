@@ -19,12 +19,12 @@ import (
 // read; exactly one of the two is set. Season and Offset say what the names say wrongly: Season is TMDB's number, nil
 // for what the name says, and Offset is added to the episode numbers of the names.
 type Pin struct {
-	Path   string
-	Title  string
-	Kind   match.Kind
-	ID     int
-	Season *int
-	Offset int
+	Path   string     `json:"path,omitempty" doc:"the pinned file or folder"`
+	Title  string     `json:"title,omitempty" doc:"or the pinned title"`
+	Kind   match.Kind `json:"kind" doc:"tv or movie"`
+	ID     int        `json:"tmdb_id" doc:"the TMDB entry"`
+	Season *int       `json:"season,omitempty" doc:"the season, where one is set"`
+	Offset int        `json:"offset,omitempty" doc:"what is added to episode numbers"`
 }
 
 // Bounds of what a pin may say; TMDB stays far below them.

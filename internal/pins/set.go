@@ -40,9 +40,9 @@ type line struct {
 
 // Problem is a line that was not understood and has no effect.
 type Problem struct {
-	Line   int // from 1
-	Text   string
-	Reason string
+	Line   int    `json:"line" doc:"its number"` // from 1
+	Text   string `json:"text" doc:"what it says"`
+	Reason string `json:"reason" doc:"what is wrong with it"`
 }
 
 // Error makes a problem presentable.
