@@ -6,9 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -45,14 +45,13 @@ type App struct {
 	opts    Options
 	started time.Time
 
-	store    ratelimit.Store
 	limiter  *ratelimit.Limiter
 	cache    *cache.Store
 	upstream *Upstream
 	deciders *decide.Deciders
 	seen     *observer
 	counts   run.Counts
-	closers  []io.Closer
+	closers  []func() error // in the order in which they were opened
 	warned   warnOnce
 }
 
@@ -63,35 +62,38 @@ func Open(cfg *config.Config, opts Options) (*App, error) {
 		opts.Log = slog.DiscardHandler
 	}
 	a.seen = &observer{log: slog.New(opts.Log), metrics: metrics.New(), warn: a.warn}
-
-	var err error
-	if a.store, err = OpenState(cfg, a.warn); err != nil {
-		return nil, err
-	}
-	if c, ok := a.store.(io.Closer); ok {
-		a.closers = append(a.closers, c)
-	}
-	a.limiter, err = ratelimit.New(ratelimit.Config{Store: a.store, Tuning: cfg.Tuning, Offline: opts.Offline, Hooks: a.seen.hooks()})
-	if err != nil {
-		return nil, errors.Join(err, a.Close())
-	}
-	a.cache, err = OpenCache(cfg, a.warn)
-	if err != nil {
-		return nil, errors.Join(err, a.Close())
-	}
-	a.upstream, err = OpenUpstream(cfg, a.cache, a.limiter, opts)
-	if err != nil {
-		return nil, errors.Join(err, a.Close())
-	}
-	a.closers = append(a.closers, a.upstream)
-	client, err := newClient(cfg, counting{a.upstream, a.seen}, a.upstream.Forget)
-	if err != nil {
-		return nil, errors.Join(err, a.Close())
-	}
-	if err := a.openDeciders(client); err != nil {
+	if err := a.open(); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	return a, nil
+}
+
+func (a *App) open() error {
+	store, done, err := OpenState(a.cfg, 0, a.warn)
+	if err != nil {
+		return err
+	}
+	a.closers = append(a.closers, done)
+	a.limiter, err = ratelimit.New(ratelimit.Config{
+		Store: store, Tuning: a.cfg.Tuning, Offline: a.opts.Offline, Hooks: a.seen.hooks(),
+	})
+	if err != nil {
+		return err
+	}
+	a.closers = append(a.closers, a.limiter.Close)
+	if a.cache, err = OpenCache(a.cfg, a.warn); err != nil {
+		return err
+	}
+	a.closers = append(a.closers, a.cache.Close)
+	if a.upstream, err = OpenUpstream(a.cfg, a.cache, a.limiter, a.opts); err != nil {
+		return err
+	}
+	a.closers = append(a.closers, a.upstream.Close)
+	client, err := newClient(a.cfg, counting{a.upstream, a.seen}, a.upstream.Forget)
+	if err != nil {
+		return err
+	}
+	return a.openDeciders(client)
 }
 
 // plannedRequests is how many requests a run reserves of the budget before it asks about a series: a search and the
@@ -246,14 +248,8 @@ func (a *App) Metrics() *metrics.Metrics { return a.seen.metrics }
 // Close writes what is not written yet and frees everything that Open has opened.
 func (a *App) Close() error {
 	var errs []error
-	if a.limiter != nil {
-		errs = append(errs, a.limiter.Close())
-	}
-	if a.cache != nil {
-		errs = append(errs, a.cache.Close())
-	}
-	for i := len(a.closers) - 1; i >= 0; i-- {
-		errs = append(errs, a.closers[i].Close())
+	for _, done := range slices.Backward(a.closers) {
+		errs = append(errs, done())
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("close: %w", err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/config"
@@ -30,14 +31,19 @@ func StateDir(cfg *config.Config) string {
 	return filepath.Join(cfg.Dirs.State, name)
 }
 
-// OpenState opens what the limiter shares: a file for all processes of the user, or this process's memory.
-func OpenState(cfg *config.Config, warn func(error)) (ratelimit.Store, error) {
+// OpenState opens what the limiter shares: a file for all processes of the user, or this process's memory. patience is how
+// long it waits for the file before it goes on alone; 0: as a run does. The caller calls done in the end.
+func OpenState(cfg *config.Config, patience time.Duration, warn func(error)) (store ratelimit.Store, done func() error, err error) {
 	if cfg.Coordinator == "memory" {
-		return ratelimit.NewMemoryStore(), nil
+		return ratelimit.NewMemoryStore(), func() error { return nil }, nil
 	}
-	return ratelimit.OpenFileStore(StateDir(cfg), ratelimit.FileOptions{
-		Processes: cfg.Tuning.Processes, OnWarning: func(err error) { warn(withRemedy(err)) },
+	file, err := ratelimit.OpenFileStore(StateDir(cfg), ratelimit.FileOptions{
+		Processes: cfg.Tuning.Processes, Patience: patience, OnWarning: func(err error) { warn(withRemedy(err)) },
 	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return file, file.Close, nil
 }
 
 // withRemedy adds to a warning of the limiter's state what the user can do.

@@ -70,7 +70,7 @@ func (c *command) cacheVerifyCommand() *cobra.Command {
 			}
 		}
 		if len(r.Problems) > 0 {
-			return &exitError{exitInternal, fmt.Errorf("the cache has %d problems", len(r.Problems))}
+			return &failure{code: exitInternal, err: fmt.Errorf("the cache has %d problems", len(r.Problems))}
 		}
 		c.say("%d records (%s) and %d journals are sound\n", r.Records, recordKinds, r.Journals)
 		return nil

@@ -143,8 +143,10 @@ func (c *command) cacheGetCommand() *cobra.Command {
 		case err != nil:
 			return err
 		case !found:
-			return &exitError{exitIncomplete, usagef("anivault cache list shows the keys; all that follows the ? belongs to a key",
-				"nothing is cached under %s", ui.Printable(shownKey(key)))}
+			return &failure{
+				exitIncomplete, fmt.Errorf("nothing is cached under %s", ui.Printable(shownKey(key))),
+				"anivault cache list shows the keys; all that follows the ? belongs to a key",
+			}
 		}
 		body := string(e.Body)
 		if c.streams.OutTTY {

@@ -192,13 +192,11 @@ func (c *command) tryToken(ctx context.Context, cfg *config.Config, token config
 	own := *cfg
 	own.TMDB.Token, own.TMDB.APIKey = token, config.Secret{}
 	_, _, err := probe(ctx, &own)
-	var refusal *tmdb.UnauthorizedError
+	var cause *tmdb.UnauthorizedError
 	switch {
-	case errors.As(err, &refusal):
-		return &exitError{exitUnauthorized, &refusedError{
-			what: "token", cause: refusal,
-			hint: "it was not written; copy the \"API Read Access Token\" from https://www.themoviedb.org/settings/api",
-		}}
+	case errors.As(err, &cause):
+		return refusal("token", cause,
+			"it was not written; copy the \"API Read Access Token\" from https://www.themoviedb.org/settings/api")
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:

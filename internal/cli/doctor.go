@@ -61,9 +61,9 @@ configuration; then only what needs none is checked, in the default places.`,
 		}
 		switch {
 		case broken != nil:
-			return &exitError{code: exitUsage}
+			return &failure{code: exitUsage}
 		case faults > 0:
-			return &exitError{code: exitInternal}
+			return &failure{code: exitInternal}
 		}
 		return nil
 	})
@@ -218,14 +218,12 @@ func checkFolder(what, dir string) finding {
 // checkLimiter opens the shared state; what it has to work around is what is wrong.
 func checkLimiter(ctx context.Context, cfg *config.Config) finding {
 	var warned error
-	store, err := app.OpenState(cfg, func(err error) { warned = errors.Join(warned, err) })
+	store, done, err := app.OpenState(cfg, 0, func(err error) { warned = errors.Join(warned, err) })
 	if err != nil {
 		return fault("limiter", err.Error(), "anivault config validate")
 	}
 	st, err := ratelimit.ReadStatus(ctx, store, cfg.Tuning)
-	if closer, ok := store.(interface{ Close() error }); ok {
-		err = errors.Join(err, closer.Close())
-	}
+	err = errors.Join(err, done())
 	switch {
 	case err != nil:
 		return fault("limiter", err.Error(), "anivault limiter reset")

@@ -42,73 +42,60 @@ var exitCodes = []struct {
 	{exitTerminated, "terminated (SIGTERM); what was found so far is printed and cached"},
 }
 
-// exitError carries an exit status with an error that has been, or needs no, printing (err nil).
-type exitError struct {
+// failure is an error with the exit status that it leads to.
+type failure struct {
 	code int
-	err  error
+	err  error  // nil: everything has been said
+	hint string // what can be done; "" where hintFor knows, or nobody does
 }
 
-func (e *exitError) Error() string {
+func (e *failure) Error() string {
 	if e.err == nil {
 		return fmt.Sprintf("exit status %d", e.code)
 	}
 	return e.err.Error()
 }
 
-func (e *exitError) Unwrap() error { return e.err }
+func (e *failure) Unwrap() error { return e.err }
 
-// usageError is a command line that can't be carried out; the hint says what can.
-type usageError struct{ message, hint string }
-
-func (e *usageError) Error() string { return e.message }
-
+// usagef returns the failure of a command line that can't be carried out; the hint says what can.
 func usagef(hint, format string, args ...any) error {
-	return &usageError{fmt.Sprintf(format, args...), hint}
+	return &failure{exitUsage, fmt.Errorf(format, args...), hint}
 }
 
-// refusedError is TMDB's refusal in a line for people. The hint names the place that the key came from.
-type refusedError struct {
-	what  string // "token" or "key"
-	cause *tmdb.UnauthorizedError
-	hint  string
-}
-
+// refused returns TMDB's refusal of the configured key in a line for people. The hint names where the key comes from.
 func refused(cfg *config.Config, cause *tmdb.UnauthorizedError) error {
-	e := &refusedError{what: "key", cause: cause, hint: tmdbHint(cause)}
+	what, hint := "key", tmdbHint(cause)
 	if cfg.TMDB.Token.IsSet() {
-		e.what = "token"
+		what = "token"
 	}
 	if from := cfg.KeyOrigin(); from != "" {
-		e.hint += fmt.Sprintf("\n      the %s comes from %s", e.what, from)
+		hint += fmt.Sprintf("\n      the %s comes from %s", what, from)
 	}
-	return e
+	return refusal(what, cause, hint)
 }
 
-func (e *refusedError) Error() string {
-	text := "TMDB refused the " + e.what
-	if c := e.cause.Cause; c != nil {
+func refusal(what string, cause *tmdb.UnauthorizedError, hint string) error {
+	text := "TMDB refused the " + what
+	if c := cause.Cause; c != nil {
 		text += fmt.Sprintf(" (%d)", c.HTTPStatus)
 		if c.Message != "" {
 			text += ": " + c.Message
 		}
 	}
-	return text
+	return &failure{exitUnauthorized, errors.New(text), hint}
 }
-
-func (e *refusedError) Unwrap() error { return e.cause }
 
 // statusOf returns the exit status for what a command returned. started reports whether the command's own code ran: an
 // error before that is about the command line.
 func statusOf(err error, started bool) int {
-	var exit *exitError
-	var usage *usageError
-	var setting *config.Error
+	var known *failure
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.As(err, &exit):
-		return exit.code
-	case errors.As(err, &usage), errors.As(err, &setting), !started:
+	case errors.As(err, &known):
+		return known.code
+	case errors.As(err, new(*config.Error)), !started:
 		return exitUsage
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
@@ -116,10 +103,10 @@ func statusOf(err error, started bool) int {
 	return exitInternal
 }
 
-// printError writes "anivault: message" and, where there is one, a hint below it. An exitError without
-// an error prints nothing: its command has already said everything.
+// printError writes "anivault: message" and, where there is one, a hint below it. A failure without an error prints
+// nothing: its command has already said everything.
 func printError(s ui.Streams, err error) {
-	if exit, ok := errors.AsType[*exitError](err); ok && exit.err == nil {
+	if known, ok := errors.AsType[*failure](err); ok && known.err == nil {
 		return
 	}
 	complain(s, err.Error())

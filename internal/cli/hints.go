@@ -13,11 +13,8 @@ import (
 // hintFor returns the line that stands below an error and says what to do about it; "" where the error
 // says so itself.
 func hintFor(err error) string {
-	if usage, ok := errors.AsType[*usageError](err); ok {
-		return usage.hint
-	}
-	if refusal, ok := errors.AsType[*refusedError](err); ok {
-		return refusal.hint
+	if known, ok := errors.AsType[*failure](err); ok && known.hint != "" {
+		return known.hint
 	}
 	if errors.Is(err, ratelimit.ErrNotShared) {
 		return "anivault doctor looks at the folder and its files; a process that is stopped (Ctrl-Z) has to go on or end"

@@ -131,7 +131,7 @@ func (c *command) reportUpdate(outcomes []index.Outcome) error {
 	}
 	if len(failed) > 0 {
 		c.unfetched(failed)
-		return &exitError{code: exitIncomplete}
+		return &failure{code: exitIncomplete}
 	}
 	return nil
 }

@@ -49,18 +49,15 @@ func (c *command) operate(cmd *cobra.Command, do func(context.Context, *config.C
 	if cfg.Coordinator == "memory" {
 		return usagef("unset ANIVAULT_COORDINATOR, or set it to file", "with ANIVAULT_COORDINATOR=memory no other process can be reached")
 	}
-	store, err := ratelimit.OpenFileStore(app.StateDir(cfg), ratelimit.FileOptions{
-		Processes: cfg.Tuning.Processes, Patience: operatorPatience,
-		OnWarning: func(err error) {
-			if w, ok := errors.AsType[*ratelimit.StoreWarning](err); !ok || w.Parts == 0 { // going on alone is no use here; do's error says why
-				c.warn("%v", err)
-			}
-		},
+	store, done, err := app.OpenState(cfg, operatorPatience, func(err error) {
+		if w, ok := errors.AsType[*ratelimit.StoreWarning](err); !ok || w.Parts == 0 {
+			c.warn("%v", err) // else it says that it goes on alone, which is no use here; do's error says why
+		}
 	})
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(cmd.Context(), cfg, store), store.Close())
+	return errors.Join(do(cmd.Context(), cfg, store), done())
 }
 
 // operatorPatience is how long an operator's command waits for the shared state. A process that holds its lock for

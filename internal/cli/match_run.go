@@ -111,19 +111,19 @@ func writePage(path string, page html.Page, roots []string, run *app.App, s repo
 func matchStatus(ctx context.Context, output, matched, refused error, s report.Summary, strict bool) error {
 	switch {
 	case ctx.Err() != nil:
-		return &exitError{code: max(signalStatus(ctx), exitInterrupted)}
+		return &failure{code: max(signalStatus(ctx), exitInterrupted)}
 	case refused != nil:
-		return &exitError{exitUnauthorized, refused}
+		return refused
 	case output != nil:
-		return &exitError{exitInternal, output}
+		return &failure{code: exitInternal, err: output}
 	case errors.As(matched, new(*library.PatternError)):
-		return &exitError{exitUsage, matched}
+		return &failure{code: exitUsage, err: matched}
 	case matched != nil:
-		return &exitError{exitInternal, matched}
+		return &failure{code: exitInternal, err: matched}
 	case s.Pending+s.Errors > 0:
-		return &exitError{code: exitIncomplete}
+		return &failure{code: exitIncomplete}
 	case strict && s.Unmatched+s.Ambiguous > 0:
-		return &exitError{code: exitStrict}
+		return &failure{code: exitStrict}
 	}
 	return nil
 }

@@ -25,13 +25,11 @@ func (c *command) statusCommand() *cobra.Command {
 how much the cache holds. It asks TMDB nothing.`,
 		Example: "  anivault status\n  anivault status --watch\n  anivault status --format json | jq .state",
 	}, textOrJSON, func(ctx context.Context, cfg *config.Config, _ []string, format string) error {
-		store, err := app.OpenState(cfg, func(err error) { c.warn("%v", err) })
+		store, done, err := app.OpenState(cfg, 0, func(err error) { c.warn("%v", err) })
 		if err != nil {
 			return err
 		}
-		if closer, ok := store.(io.Closer); ok {
-			defer closer.Close() // it has written nothing
-		}
+		defer done() // it has written nothing
 		if watch {
 			return c.watchStatus(ctx, cfg, store, format)
 		}
