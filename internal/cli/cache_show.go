@@ -88,7 +88,7 @@ func statsText(out io.Writer, s cache.Stats, path string, width int) error {
 	for _, f := range s.SetAside {
 		lines.add("set aside", "%s (damaged; can be deleted)", f)
 	}
-	return writeRows(out, lines, width)
+	return lines.write(out, width)
 }
 
 func (c *command) cacheListCommand() *cobra.Command {

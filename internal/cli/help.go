@@ -91,19 +91,6 @@ func (c *command) usage(cmd *cobra.Command, out io.Writer, width int) {
 	}
 }
 
-// hang writes head and beside it, from column at on, text, wrapped to width.
-func hang(out io.Writer, gap int, head string, at int, text string, width int) {
-	lines := ui.Wrap(text, max(width-at, 20))
-	if ui.Width(head)+gap > at {
-		fmt.Fprintln(out, head)
-		head = ""
-	}
-	for _, line := range lines {
-		fmt.Fprintf(out, "%s%s\n", ui.Pad(head, at), line)
-		head = ""
-	}
-}
-
 // reflow wraps the paragraphs of a text that was written with line breaks of its own. Indented lines stay as they
 // are.
 func reflow(text string, width int) string {

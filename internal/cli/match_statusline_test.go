@@ -154,14 +154,16 @@ func TestPeriods(t *testing.T) {
 
 func TestRowsWrapBesideTheirLabels(t *testing.T) {
 	var b strings.Builder
-	if err := writeRows(&b, [][2]string{{"state", "one two three four five six"}, {"애니", "x"}}, 24); err != nil {
+	two := rows{{"state", "one two three four five six"}, {"애니", "x"}}
+	if err := two.write(&b, 24); err != nil {
 		t.Fatal(err)
 	}
 	if want := "state  one two three four\n       five six\n애니   x\n"; b.String() != want {
 		t.Errorf("got\n%swant\n%s", b.String(), want)
 	}
 	b.Reset()
-	if err := writeRows(&b, [][2]string{{"a", strings.Repeat("word ", 40) + "end"}}, 0); err != nil || strings.Count(b.String(), "\n") != 1 {
+	one := rows{{"a", strings.Repeat("word ", 40) + "end"}}
+	if err := one.write(&b, 0); err != nil || strings.Count(b.String(), "\n") != 1 {
 		t.Errorf("no terminal, and yet wrapped: %v\n%s", err, b.String())
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -91,10 +90,10 @@ func ndjsonRelease(out *bufio.Writer, name string) error {
 func tableRelease(out *bufio.Writer, name string) error {
 	p := report.ParsedOf(release.Parse(name))
 	fmt.Fprintln(out, ui.Printable(name))
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	var fields rows
 	field := func(label, value string) {
 		if value != "" {
-			fmt.Fprintf(w, "  %s\t%s\n", label, ui.Printable(value))
+			fields.add("  "+label, "%s", ui.Printable(value))
 		}
 	}
 	field("title", p.Title)
@@ -117,7 +116,7 @@ func tableRelease(out *bufio.Writer, name string) error {
 	field("audio", p.Audio)
 	field("checksum", p.Checksum)
 	field("version", known(p.Version))
-	return w.Flush()
+	return fields.write(out, 0)
 }
 
 // known returns a number as text; "" for 0, which stands for none.

@@ -3,8 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -91,38 +89,7 @@ func (c *command) printStatus(v statusView, format string) error {
 	if format == "json" {
 		return c.printJSON(v.wire())
 	}
-	return writeRows(c.streams.Out, v.rows(), c.streams.OutWidth())
-}
-
-// rows are labels and beside them their texts.
-type rows [][2]string
-
-func (r *rows) add(label, format string, args ...any) {
-	*r = append(*r, [2]string{label, fmt.Sprintf(format, args...)})
-}
-
-// writeRows writes rows wrapped to the terminal's width; 0: never.
-func writeRows(out io.Writer, rows rows, width int) error {
-	labels := 0
-	for _, row := range rows {
-		labels = max(labels, ui.Width(row[0]))
-	}
-	var b strings.Builder
-	for _, row := range rows {
-		lines := []string{row[1]}
-		if width > 0 {
-			lines = ui.Wrap(row[1], max(width-labels-2, 20))
-		}
-		for i, line := range lines {
-			label := row[0]
-			if i > 0 {
-				label = ""
-			}
-			fmt.Fprintf(&b, "%s  %s\n", ui.Pad(label, labels), line)
-		}
-	}
-	_, err := io.WriteString(out, b.String())
-	return err
+	return v.rows().write(c.streams.Out, c.streams.OutWidth())
 }
 
 // rows returns the texts of status, the most telling first.

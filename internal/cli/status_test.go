@@ -48,7 +48,7 @@ func TestStatusSaysWhatIsTrueNow(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var b strings.Builder
-			if err := writeRows(&b, statusView{limiter: c.s}.rows(), 0); err != nil {
+			if err := (statusView{limiter: c.s}).rows().write(&b, 0); err != nil {
 				t.Fatal(err)
 			}
 			for _, want := range c.has {

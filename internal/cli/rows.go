@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/anivault/anivault/internal/ui"
+)
+
+// rows are labels and beside them their texts.
+type rows [][2]string
+
+func (r *rows) add(label, format string, args ...any) {
+	*r = append(*r, [2]string{label, fmt.Sprintf(format, args...)})
+}
+
+// write writes the rows, their texts in one column that is wrapped to width; 0: never.
+func (r rows) write(out io.Writer, width int) error {
+	labels := 0
+	for _, row := range r {
+		labels = max(labels, ui.Width(row[0]))
+	}
+	var b strings.Builder
+	for _, row := range r {
+		hang(&b, 2, row[0], labels+2, row[1], width)
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// hang writes head and beside it, from column at on, text, wrapped to width; 0: never. A head that leaves no gap before that
+// column has a line of its own.
+func hang(out io.Writer, gap int, head string, at int, text string, width int) {
+	if width > 0 {
+		width = max(width-at, 20)
+	}
+	if ui.Width(head)+gap > at {
+		fmt.Fprintln(out, head)
+		head = ""
+	}
+	for _, line := range ui.Wrap(text, width) {
+		fmt.Fprintf(out, "%s%s\n", ui.Pad(head, at), line)
+		head = ""
+	}
+}
