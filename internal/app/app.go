@@ -103,7 +103,7 @@ const plannedRequests = 2
 // openDeciders opens pins and title index and wires who decides a series.
 func (a *App) openDeciders(client *tmdb.Client) (err error) {
 	options := match.DefaultOptions()
-	options.MinConfidence = a.cfg.Match.MinConfidence
+	options.MinConfidence, options.MinEpisodeConfidence = a.cfg.Match.MinConfidence, a.cfg.Match.MinEpisodeConfidence
 	if a.cfg.Match.Type != "auto" {
 		options.Kind = match.Kind(a.cfg.Match.Type)
 	}
@@ -179,7 +179,7 @@ func (a *App) memory() *results.Memory {
 	pins, index := a.deciders.Basis()
 	return results.New(bucket, a.newest, results.Question{
 		Upstream: a.cfg.TMDB.BaseURL.String(), Language: a.cfg.TMDB.Language, Type: a.cfg.Match.Type,
-		MinConfidence: a.cfg.Match.MinConfidence, IncludeAdult: a.cfg.Match.IncludeAdult,
+		MinConfidence: a.cfg.Match.MinConfidence, MinEpisodeConfidence: a.cfg.Match.MinEpisodeConfidence, IncludeAdult: a.cfg.Match.IncludeAdult,
 	}, results.Basis{Program: version.Build(), Pins: pins, Index: index})
 }
 

@@ -88,6 +88,7 @@ What a file .anivaultignore in a folder lists, in the syntax of .gitignore, is l
 	settingFlag(flags, "language", "`LANGUAGE` of titles, such as ko-KR")
 	settingFlag(flags, "type", "`KIND` of the files: auto, tv or movie")
 	settingFlag(flags, "min-confidence", "below this `NUMBER` from 0 to 1 a file is ambiguous")
+	settingFlag(flags, "min-episode-confidence", "below this `NUMBER` from 0 to 1 a file has no season and episode")
 	flags.BoolVar(&f.strict, "strict", false, "exit with 3 if a file is unmatched or ambiguous")
 	flags.StringVar(&f.namesFrom, "names-from", "",
 		"match the names or paths in `FILE` (- for stdin), one per line; nothing has to exist")

@@ -62,7 +62,7 @@ var settingFlags = map[string]string{
 	"log-level": "log.level", "log-format": "log.format", "log-file": "log.file",
 	"metrics-file": "metrics.file", "metrics-textfile": "metrics.textfile",
 	"language": "tmdb.language", "max-wait": "limiter.max_wait", "request-timeout": "limiter.request_timeout",
-	"auto-recover": "limiter.auto_recover", "min-confidence": "match.min_confidence", "type": "match.type",
+	"auto-recover": "limiter.auto_recover", "min-confidence": "match.min_confidence", "min-episode-confidence": "match.min_episode_confidence", "type": "match.type",
 	"include-adult": "match.include_adult", "jobs": "match.jobs",
 }
 

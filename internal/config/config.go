@@ -51,10 +51,11 @@ type Cache struct{ MaxSize int64 } // bytes
 
 // Match holds the defaults of the match command.
 type Match struct {
-	MinConfidence float64
-	Type          string // "auto", "tv" or "movie"
-	IncludeAdult  bool
-	Jobs          int // 0: by CPU
+	MinConfidence        float64
+	MinEpisodeConfidence float64
+	Type                 string // "auto", "tv" or "movie"
+	IncludeAdult         bool
+	Jobs                 int // 0: by CPU
 }
 
 // Log says what is logged where.

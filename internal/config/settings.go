@@ -81,10 +81,9 @@ var ownSettings = []Setting{
 	pathTo("data_dir", "Where pins and the title index live.", func(c *Config) *string { return &c.Dirs.Data }),
 	size("cache.max_size", "512MB", "Size the cache is kept below: expired answers go first, then those fetched longest ago.", 1<<20,
 		func(c *Config) *int64 { return &c.Cache.MaxSize }),
-	{
-		Key: "match.min_confidence", Default: "0.8", Allowed: "a number from 0 to 1", apply: applyConfidence,
-		Doc: "Below it a file is ambiguous, never a silent guess.",
-	},
+	share("match.min_confidence", "0.8", "Below it a file is ambiguous, never a silent guess.", func(c *Config) *float64 { return &c.Match.MinConfidence }),
+	share("match.min_episode_confidence", "0.9", "Below it a file has its entry, but no season and episode.",
+		func(c *Config) *float64 { return &c.Match.MinEpisodeConfidence }),
 	choice("match.type", "What the files are.", func(c *Config) *string { return &c.Match.Type }, "auto", "auto", "tv", "movie"),
 	{
 		Key: "match.include_adult", Default: "false", Allowed: "true or false", apply: applyAdult,
@@ -282,13 +281,16 @@ func applyLanguage(c *Config, v string) error {
 	return nil
 }
 
-func applyConfidence(c *Config, v string) error {
-	f, err := strconv.ParseFloat(v, 64)
-	if err != nil || !(f >= 0 && f <= 1) {
-		return fmt.Errorf("must be a number from 0 to 1")
-	}
-	c.Match.MinConfidence = f
-	return nil
+// share is a setting that is a number from 0 to 1.
+func share(key, def, doc string, at func(*Config) *float64) Setting {
+	return Setting{Key: key, Default: def, Doc: doc, Allowed: "a number from 0 to 1", apply: func(c *Config, v string) error {
+		f, err := strconv.ParseFloat(v, 64)
+		if err != nil || !(f >= 0 && f <= 1) {
+			return fmt.Errorf("must be a number from 0 to 1")
+		}
+		*at(c) = f
+		return nil
+	}}
 }
 
 // ParseSize reads a number of bytes: digits, then nothing or one of B, KB, MB, GB, TB (powers of 1000)

@@ -7,6 +7,7 @@ package decide
 
 import (
 	"context"
+	"slices"
 
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/pins"
@@ -110,9 +111,7 @@ func (d *Deciders) Decide(ctx context.Context, s match.Series, t Turn, decided f
 			open = append(d.choices.split(part), open...)
 			continue
 		}
-		for _, f := range part.Files {
-			decided(f, d.place(ctx, f, res))
-		}
+		d.place(ctx, part.Files, res, decided)
 	}
 }
 
@@ -126,16 +125,20 @@ func (d *Deciders) decide(ctx context.Context, s *series) (res resolution, ok bo
 	return res, ok
 }
 
-// place places one file by what was found for its series.
-func (d *Deciders) place(ctx context.Context, f match.File, res resolution) match.Decision {
-	if res.read != nil {
-		f.Release = res.read(f.Release)
+// place places files by what was found for their series.
+func (d *Deciders) place(ctx context.Context, files []match.File, res resolution, decided func(match.File, match.Decision)) {
+	read := slices.Clone(files)
+	for i := range read {
+		if res.read != nil {
+			read[i].Release = res.read(read[i].Release)
+		}
 	}
-	out := d.resolver.Place(ctx, f, res.Resolution)
-	if res.finish != nil {
-		out = res.finish(out, f.Release)
+	for i, out := range d.resolver.Place(ctx, read, res.Resolution) {
+		if res.finish != nil {
+			out = res.finish(out, read[i].Release)
+		}
+		decided(files[i], out)
 	}
-	return out
 }
 
 // bySearch asks TMDB. What a person may know better is left to them.

@@ -80,7 +80,7 @@ func TestEpisodesByTheListsAlone(t *testing.T) {
 		{"a stated special", "Title S00E03.mkv", plain, []index.Candidate{first, specials}, "none"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d := placeUnasked(match.Decision{Status: match.Matched}, release.Parse(c.file), c.of, c.siblings)
+			d := placeUnasked(match.Decision{Outcome: match.Outcome{Status: match.Matched}}, release.Parse(c.file), c.of, c.siblings)
 			got := "none"
 			if d.Season != nil {
 				got = fmt.Sprintf("S%d %v", *d.Season, d.Episodes)

@@ -66,10 +66,10 @@ func (d *Deciders) byListsAlone(s match.Series, c index.Candidate, siblings []in
 	if s.Year != 0 && !strings.Contains(c.Text, strconv.Itoa(s.Year)) {
 		confidence = yearUnseen
 	}
-	out := resolution{Resolution: match.Resolution{
+	out := resolution{Resolution: match.Resolution{Outcome: match.Outcome{
 		Status: match.Matched, Confidence: confidence, Kind: c.Kind, ID: c.ID, Title: c.Text, OriginalTitle: c.Original,
 		By: match.ByIndex, Reason: "by the title index alone; TMDB could not be asked", Steps: asked.Steps, Err: asked.Err,
-	}}
+	}}}
 	if c.Kind != match.TV {
 		return out, true
 	}
@@ -124,6 +124,9 @@ func placeAll(c index.Candidate, eps []int) (season int, numbers []int, ok bool)
 	return season, numbers, true
 }
 
+// unaskedPlace is the confidence in a place that the lists alone know.
+var unaskedPlace = 0.9
+
 // surelyInFirst is how many episodes a short season has: a number up to it is in the first season.
 const surelyInFirst = 12
 
@@ -141,7 +144,7 @@ func placeUnasked(d match.Decision, r release.Release, c index.Candidate, siblin
 	if n, stated := r.Season(); stated && n != 1 {
 		known := slices.ContainsFunc(siblings, func(o index.Candidate) bool { return o.Season != nil && *o.Season == n && o.Offset == 0 })
 		if c.Season == nil && known && n > 0 {
-			d.Season, d.Episodes = &n, eps
+			d.Season, d.Episodes, d.EpisodeConfidence = &n, eps, &unaskedPlace
 			d.Reason = fmt.Sprintf("the lists know a season %d; unchecked, for TMDB could not be asked", n)
 			return d
 		}
@@ -151,7 +154,7 @@ func placeUnasked(d match.Decision, r release.Release, c index.Candidate, siblin
 	}
 	sequels := func(n int) bool { return mayBelongToSequel(n, c, siblings) }
 	if season, numbers, ok := placeAll(c, eps); ok && (len(c.Ranges) > 0 || !slices.ContainsFunc(eps, sequels)) {
-		d.Season, d.Episodes, d.Reason = &season, numbers, listsText(season, c.Offset)
+		d.Season, d.Episodes, d.Reason, d.EpisodeConfidence = &season, numbers, listsText(season, c.Offset), &unaskedPlace
 	}
 	return d
 }

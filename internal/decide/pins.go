@@ -163,10 +163,10 @@ func unverified(d match.Decision, r release.Release, p pins.Pin, cause error) ma
 	if d.Status != match.Pending {
 		return d
 	}
-	out := match.Decision{
+	out := match.Decision{Outcome: match.Outcome{
 		Status: match.Matched, Confidence: 1, Kind: p.Kind, ID: p.ID, By: match.ByPin,
 		Reason: "the user's choice; TMDB could not be asked, so titles are missing", Steps: d.Steps, Err: cause,
-	}
+	}}
 	if p.Kind == match.Movie {
 		return out
 	}
@@ -175,7 +175,7 @@ func unverified(d match.Decision, r release.Release, p pins.Pin, cause error) ma
 		d.Reason = fmt.Sprintf("%s is the user's choice, but its seasons could not be asked for", p.Entry())
 		return d
 	}
-	out.Season, out.Episodes = p.Season, eps
+	out.Season, out.Episodes, out.EpisodeConfidence = p.Season, eps, &out.Confidence
 	out.Reason = "the user's choice; TMDB could not be asked, so the episode is unchecked and titles are missing"
 	return out
 }

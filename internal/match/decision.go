@@ -49,11 +49,10 @@ type Seen struct {
 	ReadAt time.Time
 }
 
-// Decision is the answer for one file. Season is nil and Episodes empty where they are not known: season 0 and
-// episode 0 are values. Confidence, 0 to 1, estimates that Kind and ID are right. Err is what the Source
-// returned, untouched, when that kept the file from being decided (status pending or error is the
-// caller's to tell from it; the matcher says pending).
-type Decision struct {
+// Outcome is what became of a series: the entry, and who and what it stands on. Confidence, 0 to 1, estimates that Kind and ID are
+// right. Err is what the Source returned, untouched, when that kept the series from being decided (status pending or error is
+// the caller's to tell from it; the matcher says pending).
+type Outcome struct {
 	Status        Status
 	Confidence    float64
 	Kind          Kind
@@ -61,9 +60,6 @@ type Decision struct {
 	Title         string
 	OriginalTitle string
 	Year          int
-	Season        *int
-	Episodes      []int
-	EpisodeTitles []string
 	By            By
 	Origin        Origin // of all answers that it stands on
 	Seen          []Seen
@@ -73,12 +69,24 @@ type Decision struct {
 	Err           error
 }
 
+// Decision is the answer for one file. Season is nil and Episodes empty where they are not known: season 0 and
+// episode 0 are values. EpisodeConfidence, 0 to 1, estimates that both are right if the entry is; nil where no place was looked
+// for.
+type Decision struct {
+	Outcome
+
+	Season            *int
+	Episodes          []int
+	EpisodeTitles     []string
+	EpisodeConfidence *float64
+}
+
 // Source is what records call the decision's source: who decided, unless an answer that it stands on had expired.
-func (d Decision) Source() string {
-	if d.By != "" && d.Origin.From != FromStale {
-		return string(d.By)
+func (o Outcome) Source() string {
+	if o.By != "" && o.Origin.From != FromStale {
+		return string(o.By)
 	}
-	return d.Origin.From.String()
+	return o.Origin.From.String()
 }
 
 // Candidate is an entry that was weighed. Confidence is its own estimate; Reasons hold the parts of its score, the

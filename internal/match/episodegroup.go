@@ -31,7 +31,7 @@ func (p *placer) bySeasonGroup() placement {
 	}
 	for _, part := range g.Groups {
 		if part.Order == p.season && len(part.Episodes) > 0 {
-			return found(p.groupSlots(part.Episodes), "by the episode group %q, part %q", g.Name, part.Name)
+			return p.found(p.groupSlots(part.Episodes), trustGroup, "by the episode group %q, part %q", g.Name, part.Name)
 		}
 	}
 	return placement{}
@@ -49,10 +49,10 @@ func (p *placer) byAbsoluteGroup() placement {
 		}
 		all = append(all, part.Episodes...)
 	}
-	at := found(p.groupSlots(all), "by the episode group %q", g.Name)
-	byPos := found(positions(p.all, p.eps, 0), "")
-	if at.ok && byPos.ok && (at.season != byPos.season || !slices.Equal(at.episodes, byPos.episodes)) {
-		p.note("the group %q says S%02dE%s, the position over all seasons S%02dE%s", g.Name, at.season, numbers(at.episodes), byPos.season, numbers(byPos.episodes))
+	at := p.found(p.groupSlots(all), trustGroup, "by the episode group %q", g.Name)
+	byPos := p.found(positions(p.all, p.eps, 0), 0, "")
+	if at.ok && byPos.ok && at.text() != byPos.text() {
+		p.note("the group %q says %s, the position over all seasons %s", g.Name, at.text(), byPos.text())
 	}
 	return at
 }

@@ -27,7 +27,7 @@ func (j *job) byExternalID(ctx context.Context) (res Resolution, ok bool) {
 		hits, o, err := finder.Find(ctx, id.Source, id.Value)
 		if err != nil && !errors.Is(err, ErrNoEntry) {
 			j.step("search", nil, "%s id %s: %v", id.Source, id.Value, err)
-			return j.finish(Resolution{Status: Pending, Err: err, Reason: "the id in the path could not be looked up"}), true
+			return j.finish(Outcome{Status: Pending, Err: err, Reason: "the id in the path could not be looked up"}), true
 		}
 		j.origin = j.origin.With(o)
 		j.step("search", &o, "%s id %s: %d rows", id.Source, id.Value, len(hits))

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/anivault/anivault/internal/title"
 )
@@ -19,6 +22,10 @@ type Hint struct {
 	Arc    int
 	Rest   string
 	Arcs   []ArcText
+
+	called named // the title of the entry that agreed
+	agreed bool  // so did one in another script
+	lost   bool  // the title ends in a season that the entry does not have
 }
 
 // ArcText is a reading, normalised, and its Rest after the entry's plain title.
@@ -32,7 +39,7 @@ func (h *Hint) take(q Sequel) {
 
 // hintOf returns the hint of the agreement that chose an entry.
 func hintOf(s Series, c scored) Hint {
-	var h Hint
+	h := Hint{called: c.like.title, agreed: c.like.agreed > 1}
 	file := c.like.file
 	file.Final = false // "final" means a season only where the entry has a title that says so
 	h.take(file)
@@ -41,8 +48,12 @@ func hintOf(s Series, c scored) Hint {
 	}
 	matched := title.Normalize(c.like.read.Text)
 	h.readArcs(s, c, matched)
+	if h.Rest == "" && h.Arc == 0 {
+		h.Rest = otherSigns(c.like.read.Text, c.entry)
+	}
 	own := entrySequel(matched, c.like.title, c.titles)
 	if own.Season == 1 || c.like.file.Zero() && own.Season > 0 && len(c.entry.Seasons) < 2 && !c.hasSeason(own.Season, regular(c.entry)) {
+		h.lost = own.Season > 1
 		own.Season = 0 // the number is part of what the show is called, or says nothing
 	}
 	h.take(own)
@@ -135,6 +146,45 @@ func wholeTitle(text string, matched named, titles []named) bool {
 
 // wholeShare is the part of the titles that go on which must go on after the longer title too.
 const wholeShare = 8
+
+// otherSigns returns the signs that tell a title from the show's own where nothing else does, as sequels are told apart: "Title!!",
+// "Title'", "Title √A". It is empty where the show as a whole is written with them, or no title is written without.
+func otherSigns(text string, e *Entry) string {
+	folded, own := title.Normalize(text), signs(text)
+	if own == "" {
+		return ""
+	}
+	without := false
+	all := slices.Concat([]AltTitle{{Text: e.Title, Language: "own"}, {Text: e.OriginalTitle, Language: "own"}}, e.Titles)
+	for _, t := range all {
+		if title.Normalize(t.Text) != folded {
+			continue
+		}
+		if signs(t.Text) == own && t.Language != "" {
+			return ""
+		}
+		without = without || len(signs(t.Text)) < len(own)
+	}
+	if !without {
+		return ""
+	}
+	return own
+}
+
+// signs returns the signs of a title that sequels have more of than the show. A single mark or heart is a matter of spelling.
+func signs(text string) string {
+	var out strings.Builder
+	runes := []rune(norm.NFKC.String(text))
+	for i, r := range runes {
+		switch {
+		case strings.ContainsRune("+°√", r),
+			strings.ContainsRune("!♪☆★♥♡", r) && (i > 0 && runes[i-1] == r || i+1 < len(runes) && runes[i+1] == r),
+			isApostrophe(r) && (i+1 == len(runes) || !unicode.IsLetter(runes[i+1])):
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
+}
 
 // meansWhole reports whether a rest names no part of the show.
 func meansWhole(rest string) bool {

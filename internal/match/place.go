@@ -1,6 +1,7 @@
 package match
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -11,46 +12,58 @@ import (
 	"github.com/anivault/anivault/internal/release"
 )
 
-// Place decides one file of a resolved series. It asks the Source for an episode group at most twice, and only for numbers that
-// the seasons do not have.
-func (r *Resolver) Place(ctx context.Context, f File, res Resolution) Decision {
-	d := Decision{
-		Status: res.Status, Confidence: res.Confidence, Kind: res.Kind, ID: res.ID, Title: res.Title,
-		OriginalTitle: res.OriginalTitle, Year: res.Year, By: res.By, Origin: res.Origin, Seen: res.Seen, Reason: res.Reason,
-		Candidates: res.Candidates, Steps: slices.Clip(res.Steps), Err: res.Err,
+// Place decides the files of one resolved series, which lie in one folder, in their order: they have one numbering, that in which
+// all of them have a place. It asks the Source for an episode group at most twice, and only for numbers that the seasons do not
+// have.
+func (r *Resolver) Place(ctx context.Context, files []File, res Resolution) []Decision {
+	out := make([]Decision, len(files))
+	places := make([]placement, len(files))
+	var numbering numberings
+	for i, f := range files {
+		d, open := beforePlacing(f, res)
+		if out[i] = d; !open {
+			continue
+		}
+		p := newPlacer(ctx, r.Source, f.Release, res)
+		places[i] = p.place(numbering.of(files, p))
+		if p.err != nil {
+			out[i].Status, out[i].Err, out[i].Reason = Pending, p.err, "an episode group could not be asked for"
+			places[i] = placement{}
+		}
+		for _, s := range p.steps {
+			out[i].Steps = append(out[i].Steps, Step{Stage: "place", Detail: s})
+		}
+		out[i].include(p.origin)
 	}
+	doubtTwins(files, places)
+	for i := range out {
+		if places[i].why != "" {
+			places[i].apply(&out[i], res.Entry, r.Options.MinEpisodeConfidence)
+		}
+	}
+	return out
+}
+
+// beforePlacing is a file's decision without its place; open says that one is to be looked for.
+func beforePlacing(f File, res Resolution) (d Decision, open bool) {
+	d.Outcome = res.Outcome
+	d.Steps = slices.Clip(res.Steps)
 	if f.extra() {
-		if !f.Media {
-			return Decision{Status: Skipped, Reason: "an extra, not an episode"}
-		}
-		if d.Status != Matched && d.Status != Pending {
-			return Decision{
-				Status: Skipped, Reason: "an extra, and of what is not certain", Origin: d.Origin, Seen: d.Seen, Candidates: d.Candidates, Steps: d.Steps,
-			}
-		}
-		if d.Status == Matched {
+		switch {
+		case !f.Media:
+			d.Outcome = Outcome{Status: Skipped, Reason: "an extra, not an episode"}
+		case d.Status == Matched:
 			d.Reason = "an extra of it, not an episode"
-			return d
+			return d, false
+		case d.Status != Pending:
+			d.Status, d.Confidence, d.Reason, d.Err = Skipped, 0, "an extra, and of what is not certain", nil
 		}
 	}
 	if d.Status != Matched {
 		d.Kind, d.ID, d.Title, d.OriginalTitle, d.Year = "", 0, "", "", 0
-		return d
+		return d, false
 	}
-	if res.Kind != TV || res.Entry == nil {
-		return d
-	}
-	p := newPlacer(ctx, r.Source, f.Release, res)
-	at := p.place()
-	if p.err != nil {
-		d.Status, d.Err, d.Reason = Pending, p.err, "an episode group could not be asked for"
-	}
-	for _, s := range p.steps {
-		d.Steps = append(d.Steps, Step{Stage: "place", Detail: s})
-	}
-	d.include(p.origin)
-	at.apply(&d, res.Entry)
-	return d
+	return d, res.Kind == TV && res.Entry != nil
 }
 
 // include adds answers about the decision's own entry that placing it has needed.
@@ -63,37 +76,105 @@ func (d *Decision) include(o Origin) {
 	}
 }
 
-// placement is where a file belongs, or why it has no place. ok reports whether it has one.
+// placement is where a file belongs: its episodes, in a season, which may be all that is known. trust is the chance that this is
+// right. ok reports whether there is a place at all; why says how it was found, or why there is none.
 type placement struct {
-	ok       bool
-	season   int
-	episodes []int
-	why      string
+	ok     bool
+	season int
+	slots  []slot
+	trust  float64
+	why    string
 }
 
-// apply writes a placement into a decision. Episodes that the entry does not have are refused, whichever strategy found them.
-func (at placement) apply(d *Decision, e *Entry) {
-	if !at.ok {
-		d.Reason = at.why
+// apply writes a placement into a decision, unless it is less certain than asked for. The slots are episodes of the entry, and of
+// one season.
+func (at placement) apply(d *Decision, e *Entry, least float64) {
+	d.Reason, d.EpisodeConfidence = at.why, &at.trust
+	switch {
+	case !at.ok:
+		at.trust = 0
+		return
+	case at.trust < least:
+		d.Reason = fmt.Sprintf("%s; perhaps %s, %d %%", at.why, at.text(), int(100*at.trust))
 		return
 	}
-	season, found := e.season(at.season)
-	if !found {
-		d.Reason = fmt.Sprintf("season %d does not exist", at.season)
-		return
+	d.Season = &at.season
+	for _, s := range at.slots {
+		d.Episodes = append(d.Episodes, s.episode.Number)
+		d.EpisodeTitles = append(d.EpisodeTitles, s.episode.Name)
 	}
-	names := make([]string, 0, len(at.episodes))
-	for _, n := range at.episodes {
-		i := slices.IndexFunc(season.Episodes, func(ep Episode) bool { return ep.Number == n })
-		if i < 0 {
-			d.Reason = fmt.Sprintf("season %d has no episode %d", at.season, n)
-			return
+}
+
+// text is the place for people: "S02E05", "S02E05-E06".
+func (at placement) text() string {
+	text := fmt.Sprintf("S%02d", at.season)
+	if n := len(at.slots); n > 0 {
+		text += fmt.Sprintf("E%02d", at.slots[0].episode.Number)
+		if n > 1 {
+			text += fmt.Sprintf("-E%02d", at.slots[n-1].episode.Number)
 		}
-		names = append(names, season.Episodes[i].Name)
 	}
-	d.Season, d.Episodes, d.Reason = &at.season, at.episodes, at.why
-	if len(names) > 0 {
-		d.EpisodeTitles = names
+	return text
+}
+
+// numberings are the strategies by which all files of a folder have a place, by what their names say of season and part.
+type numberings map[numbered]numbering
+
+type numbered struct{ season, part int }
+
+// numbering is a strategy, -1 where none places all files, and the greatest number of them.
+type numbering struct{ strategy, last int }
+
+// of returns the numbering of the files that say the same of season and part as the placer's.
+func (n *numberings) of(files []File, p *placer) numbering {
+	key := numbered{p.season, p.part}
+	if of, known := (*n)[key]; known {
+		return of
+	}
+	all := *p
+	all.eps, all.together = nil, true
+	for _, f := range files {
+		o := placer{rel: f.Release}
+		o.season, o.part = p.says(f.Release)
+		if (numbered{o.season, o.part}) == key && !f.extra() && o.regular() {
+			all.eps = append(all.eps, o.wholeNumbers()...)
+		}
+	}
+	slices.Sort(all.eps)
+	all.eps = slices.Compact(all.eps)
+	out := numbering{strategy: -1}
+	if len(all.eps) > 0 {
+		out.last = all.eps[len(all.eps)-1]
+		all.last = out.last
+	}
+	if len(all.eps) > 1 && len(files) > 1 && len(p.layout.all) > 0 {
+		out.strategy, _ = all.try(-1)
+	}
+	if *n == nil {
+		*n = numberings{}
+	}
+	(*n)[key] = out
+	return out
+}
+
+// doubtTwins doubts the places of a folder's files where two numbers have the same one.
+func doubtTwins(files []File, places []placement) {
+	type place struct{ season, episode int }
+	taken := map[place][]float64{}
+	twins := false
+	for i, at := range places {
+		for _, s := range at.slots {
+			key := place{at.season, s.episode.Number}
+			if had, ok := taken[key]; ok && !slices.Equal(had, files[i].Release.Episodes) {
+				twins = true
+			}
+			taken[key] = files[i].Release.Episodes
+		}
+	}
+	for i := range places {
+		if twins {
+			places[i].trust *= trustTwins
+		}
 	}
 }
 
@@ -106,14 +187,15 @@ type placer struct {
 	hint    Hint
 	mapping *Mapping
 	*layout
-	eps    []int // the numbers of the file
-	season int   // the season that the name or the matched title says, 0 for none
-	part   int
-	last   int // the greatest number of all files of the series
-	year   int // a year that is not the entry's first
-	steps  []string
-	origin Origin
-	err    error
+	eps      []int // the numbers of the file
+	together bool  // they are those of all files of the folder
+	season   int   // the season that the name or the matched title says, 0 for none
+	part     int
+	last     int // the greatest number of all files of the folder
+	year     int // a year that is not the entry's first
+	steps    []string
+	origin   Origin
+	err      error
 }
 
 func newPlacer(ctx context.Context, src Source, rel release.Release, res Resolution) *placer {
@@ -121,17 +203,20 @@ func newPlacer(ctx context.Context, src Source, rel release.Release, res Resolut
 	if p.layout == nil {
 		p.layout = layoutOf(res.Entry)
 	}
-	p.season, p.part, p.last = res.Hint.Season, res.Hint.Part, res.last
-	if n, ok := rel.Season(); ok && n > 0 {
-		p.season = n
-	}
-	if rel.Part > 0 {
-		p.part = rel.Part
-	}
+	p.season, p.part = p.says(rel)
 	if y := res.Hint.Year; y != 0 && y != res.Entry.Year {
 		p.year = y
 	}
 	return p
+}
+
+// says returns the season and the part that a name states, or else the matched title; 0 for none.
+func (p *placer) says(rel release.Release) (season, part int) {
+	season, part = p.hint.Season, cmp.Or(rel.Part, p.hint.Part)
+	if n, ok := rel.Season(); ok && n > 0 {
+		season = n
+	}
+	return season, part
 }
 
 func (p *placer) note(format string, args ...any) {
@@ -146,18 +231,15 @@ var strategies = []func(*placer) placement{
 	(*placer).byFinal, (*placer).byRuns, (*placer).byGroup, (*placer).byLength, (*placer).byPosition,
 }
 
-// place finds the place of the file.
-func (p *placer) place() placement {
-	if len(p.rel.Seasons) > 1 {
+// place finds the place of the file, by the folder's numbering where it has one.
+func (p *placer) place(folder numbering) placement {
+	switch {
+	case len(p.rel.Seasons) > 1:
 		return placement{why: "the name spans several seasons"}
+	case !p.regular():
+		return p.special()
 	}
-	half := slices.ContainsFunc(p.rel.Episodes, func(e float64) bool { return e != math.Trunc(e) || e < 0 })
-	if half || p.isSpecial() {
-		return p.special(half)
-	}
-	for _, e := range p.rel.Episodes {
-		p.eps = append(p.eps, int(e))
-	}
+	p.eps, p.last = p.wholeNumbers(), folder.last
 	if len(p.eps) == 0 {
 		return p.whole()
 	}
@@ -167,12 +249,54 @@ func (p *placer) place() placement {
 	if len(p.all) == 0 {
 		return placement{why: "TMDB lists no episodes for it yet"}
 	}
-	for _, try := range strategies {
-		if at := try(p); at.ok || p.err != nil {
-			return at
+	before := *p
+	_, at := p.try(folder.strategy)
+	if !at.ok && folder.strategy >= 0 {
+		*p = before
+		_, at = p.try(-1)
+	}
+	if !at.ok && p.err == nil {
+		at = p.guess()
+	}
+	return p.doubted(at)
+}
+
+// try returns the first strategy that finds a place, and the place; or what the one at only finds, where that is not -1.
+func (p *placer) try(only int) (int, placement) {
+	for i, s := range strategies {
+		if at := s(p); p.err != nil || at.ok && (only < 0 || only == i) {
+			return i, at
 		}
 	}
-	return placement{why: p.refusal()}
+	return -1, placement{}
+}
+
+// regular reports whether the name says whole numbers and nothing of a special.
+func (p *placer) regular() bool { return !p.half() && !p.isSpecial() }
+
+// half reports whether the name says an episode between others, as recaps are numbered: 12.5.
+func (p *placer) half() bool {
+	return slices.ContainsFunc(p.rel.Episodes, func(e float64) bool { return e != math.Trunc(e) || e < 0 })
+}
+
+// wholeNumbers are the numbers of the name.
+func (p *placer) wholeNumbers() []int {
+	eps := make([]int, 0, len(p.rel.Episodes))
+	for _, e := range p.rel.Episodes {
+		eps = append(eps, int(e))
+	}
+	return eps
+}
+
+// guess is where the episodes are likeliest although no strategy has a place for them.
+func (p *placer) guess() placement {
+	if p.part > 0 || p.season > 0 {
+		return placement{why: p.refusal()}
+	}
+	at := either(
+		p.found(literal(seasonSlots(p.all, p.all[0].season), p.eps), trustGuess, "%s", p.refusal()),
+		p.found(positions(p.all, p.eps, 0), trustGuess, "%s", p.refusal()))
+	return either(at, placement{why: p.refusal()})
 }
 
 // refusal returns why no strategy worked.
@@ -213,22 +337,19 @@ func (p *placer) whole() placement {
 	if _, ok := p.e.season(n); !ok || n == 0 {
 		return placement{why: fmt.Sprintf("there is no season %d", n)}
 	}
-	return placement{ok: true, season: n, why: "a whole season"}
-}
-
-// found builds a placement from slots of one season.
-func found(list []slot, why string, args ...any) placement {
-	if len(list) == 0 {
-		return placement{}
-	}
-	at := placement{ok: true, season: list[0].season, why: fmt.Sprintf(why, args...)}
-	for _, s := range list {
-		if s.season != at.season {
-			return placement{}
-		}
-		at.episodes = append(at.episodes, s.episode.Number)
+	at := placement{ok: true, season: n, trust: trustWhole, why: "a whole season"}
+	if p.rel.Extension != "" {
+		at.trust = trustAlone
 	}
 	return at
+}
+
+// found builds a placement from slots. Those of one file must be of one season.
+func (p *placer) found(list []slot, trust float64, why string, args ...any) placement {
+	if len(list) == 0 || !p.together && slices.ContainsFunc(list, func(s slot) bool { return s.season != list[0].season }) {
+		return placement{}
+	}
+	return placement{ok: true, season: list[len(list)-1].season, slots: list, trust: trust, why: fmt.Sprintf(why, args...)}
 }
 
 // either returns the first of two placements, the second where the first has no place.

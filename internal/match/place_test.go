@@ -83,7 +83,7 @@ func TestPlaceFollowsTheFetchedEpisodes(t *testing.T) {
 		{"second season that was a second cour", rel("Moth Parade", inSeason(2), eps(3)), "tv 2 S01E15"},
 		{"part of a later season", rel("Clockwork Isle", inSeason(2), inPart(2), eps(6)), "tv 12 S02E18"},
 		{"part of the first season", rel("Clockwork Isle", inPart(2), eps(1)), "tv 12 S01E12"},
-		{"part counted on", rel("Clockwork Isle", inSeason(2), inPart(2), eps(18)), "tv 12 S02E18"},
+		{"part counted on, or not", rel("Clockwork Isle", inSeason(2), inPart(2), eps(18)), "tv 12 -"},
 		{"no such part", rel("Clockwork Isle", inSeason(1), inPart(3), eps(1)), "tv 12 -"},
 		{"rolling number", rel("Endless Tide", eps(70)), "tv 4 S02E70"},
 		{"rolling, explicit", rel("Endless Tide", inSeason(2), eps(70)), "tv 4 S02E70"},
@@ -137,7 +137,7 @@ func TestPlaceFollowsTheFetchedEpisodes(t *testing.T) {
 }
 
 func TestPlaceUsesAnImportedMapping(t *testing.T) {
-	res := Resolution{Status: Matched, Kind: TV, ID: 1, Entry: merged, Confidence: 1}
+	res := Resolution{Outcome: Outcome{Status: Matched, Kind: TV, ID: 1, Confidence: 1}, Entry: merged}
 	r := &Resolver{Source: shapes(), Options: DefaultOptions()}
 	for _, row := range []struct {
 		m    Mapping
@@ -150,7 +150,7 @@ func TestPlaceUsesAnImportedMapping(t *testing.T) {
 		{Mapping{Season: 1, Offset: 12}, rel("Tomori", inSeason(1), eps(3)), "tv 1 S01E03"},
 	} {
 		res.Mapping = &row.m
-		if got := r.Place(context.Background(), File{Release: row.rel}, res); outcome(got) != row.want {
+		if got := r.Place(context.Background(), []File{{Release: row.rel}}, res)[0]; outcome(got) != row.want {
 			t.Errorf("%+v: got %s (%s), want %s", row.m, outcome(got), got.Reason, row.want)
 		}
 	}
@@ -181,8 +181,8 @@ func TestPlaceInvariants(t *testing.T) {
 		if hint.Rest != "" {
 			hint.Arcs = []ArcText{{"x " + hint.Rest, hint.Rest}}
 		}
-		res := Resolution{Status: Matched, Kind: TV, ID: 1, Entry: e, Hint: hint}
-		d := (&Resolver{Source: &world{}, Options: DefaultOptions()}).Place(context.Background(), File{Release: r}, res)
+		res := Resolution{Outcome: Outcome{Status: Matched, Kind: TV, ID: 1}, Entry: e, Hint: hint}
+		d := (&Resolver{Source: &world{}, Options: DefaultOptions()}).Place(context.Background(), []File{{Release: r}}, res)[0]
 		if r.Kind == release.Extra || r.Extra {
 			if d.Status != Skipped || d.ID != 0 {
 				t.Fatalf("extra came out as %+v", d)

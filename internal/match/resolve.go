@@ -17,15 +17,16 @@ var ErrNoEntry = errors.New("no such entry")
 
 // Options are the settings of the matcher.
 type Options struct {
-	Kind          Kind    // ask for this kind only; "" leaves it to the names
-	MinConfidence float64 // below it a series is ambiguous, 0 to 1
-	MaxSearches   int     // search requests for one series at most
-	MaxEntries    int     // details requests for one series at most
+	Kind                 Kind    // ask for this kind only; "" leaves it to the names
+	MinConfidence        float64 // below it a series is ambiguous, 0 to 1
+	MinEpisodeConfidence float64 // below it a file has no season and episode, 0 to 1
+	MaxSearches          int     // search requests for one series at most
+	MaxEntries           int     // details requests for one series at most
 }
 
 // DefaultOptions are the measured defaults (docs/matching.md).
 func DefaultOptions() Options {
-	return Options{MinConfidence: 0.8, MaxSearches: 6, MaxEntries: 8}
+	return Options{MinConfidence: 0.8, MinEpisodeConfidence: 0.9, MaxSearches: 6, MaxEntries: 8}
 }
 
 // Validate reports the first setting that makes no sense.
@@ -35,6 +36,8 @@ func (o Options) Validate() error {
 		return fmt.Errorf("kind %q is neither tv nor movie", o.Kind)
 	case !(o.MinConfidence >= 0 && o.MinConfidence <= 1):
 		return fmt.Errorf("least confidence %v is not between 0 and 1", o.MinConfidence)
+	case !(o.MinEpisodeConfidence >= 0 && o.MinEpisodeConfidence <= 1):
+		return fmt.Errorf("least confidence in episodes %v is not between 0 and 1", o.MinEpisodeConfidence)
 	case o.MaxSearches < 1 || o.MaxEntries < 1:
 		return errors.New("at least one search and one entry must be allowed")
 	}
@@ -50,26 +53,13 @@ type Resolver struct {
 // Resolution is the entry of a series, the confidence in it, and what Place needs. Entry is nil unless Status is Matched; it
 // may also be nil for a film whose search row was enough.
 type Resolution struct {
-	Status        Status
-	Confidence    float64
-	Kind          Kind
-	ID            int
-	Title         string
-	OriginalTitle string
-	Year          int
-	Entry         *Entry
-	Hint          Hint
-	Mapping       *Mapping
-	By            By
-	Origin        Origin // of all answers that it stands on
-	Seen          []Seen
-	Reason        string
-	Candidates    []Candidate
-	Steps         []Step
-	Err           error
+	Outcome
+
+	Entry   *Entry
+	Hint    Hint
+	Mapping *Mapping
 
 	layout *layout // of Entry, prepared once
-	last   int     // the greatest episode number of the series' files
 }
 
 // Convincing is the confidence that ends the asking.
@@ -78,7 +68,7 @@ const Convincing = 0.9
 // Resolve searches and decides for one series. The result depends on the answers, not on their order.
 func (r *Resolver) Resolve(ctx context.Context, s Series) Resolution {
 	if s.Want == WantNothing {
-		return Resolution{Status: Skipped, Reason: "an extra, not an episode"}
+		return Resolution{Outcome: Outcome{Status: Skipped, Reason: "an extra, not an episode"}}
 	}
 	j := &job{r: r, s: s}
 	j.step("group", nil, "%s", groupText(s))
@@ -89,7 +79,7 @@ func (r *Resolver) Resolve(ctx context.Context, s Series) Resolution {
 		return res
 	}
 	if len(s.Titles) == 0 {
-		return j.finish(Resolution{Status: Unmatched, Reason: "no title could be read from the name"})
+		return j.finish(Outcome{Status: Unmatched, Reason: "no title could be read from the name"})
 	}
 	j.ask(ctx)
 	return j.result(ctx)
@@ -107,7 +97,7 @@ func (r *Resolver) ResolveAmong(ctx context.Context, s Series, hits []Hit) Resol
 	}
 	for i := len(j.pool) - 1; i >= 0; i-- {
 		if !j.fetchAt(ctx, i) {
-			return j.finish(Resolution{Status: Pending, Err: j.err, Reason: "not everything could be asked"})
+			return j.finish(Outcome{Status: Pending, Err: j.err, Reason: "not everything could be asked"})
 		}
 	}
 	return j.result(ctx)
@@ -155,13 +145,11 @@ func (j *job) step(stage string, o *Origin, format string, args ...any) {
 func (j *job) byID(ctx context.Context, kind Kind, id int) Resolution {
 	e, o, err := j.entry(ctx, kind, id)
 	if err != nil {
-		return j.finish(Resolution{Status: Pending, Kind: kind, ID: id, Err: err, Reason: "the entry of the given id could not be fetched"})
+		return j.finish(Outcome{Status: Pending, Kind: kind, ID: id, Err: err, Reason: "the entry of the given id could not be fetched"})
 	}
 	j.step("entry", &o, "%s %d %q, by the id given", kind, id, e.Title)
 	c := score(j.s, contender{hit: hitOf(e), entry: e})
-	res := j.chosen(c, 1)
-	res.Reason = "the id was given"
-	return j.finish(res)
+	return j.chosen(c, 1, nil, "the id was given")
 }
 
 // entry fetches an entry and notes that the decision stands on it.
@@ -306,41 +294,39 @@ func (j *job) result(ctx context.Context) Resolution {
 	cands := candidates(v.ranked)
 	switch {
 	case j.err != nil && (len(v.ranked) == 0 || v.confidence < Convincing || v.ranked[0].hit.Kind == TV && !v.ranked[0].known()):
-		return j.finish(Resolution{Status: Pending, Err: j.err, Candidates: cands, Reason: "not everything could be asked"})
+		return j.finish(Outcome{Status: Pending, Err: j.err, Candidates: cands, Reason: "not everything could be asked"})
 	case len(v.ranked) == 0:
-		return j.finish(Resolution{Status: Unmatched, Reason: "TMDB found nothing by any spelling of the title"})
+		return j.finish(Outcome{Status: Unmatched, Reason: "TMDB found nothing by any spelling of the title"})
 	case v.ranked[0].like.sim < leastAlike:
-		return j.finish(Resolution{Status: Unmatched, Candidates: cands, Reason: "nothing that TMDB found has a title like it"})
+		return j.finish(Outcome{Status: Unmatched, Candidates: cands, Reason: "nothing that TMDB found has a title like it"})
 	case v.confidence < j.r.Options.MinConfidence:
-		return j.finish(Resolution{Status: Ambiguous, Confidence: v.confidence, Candidates: cands, Reason: doubt(v)})
+		return j.finish(Outcome{Status: Ambiguous, Confidence: v.confidence, Candidates: cands, Reason: doubt(v)})
 	}
-	res := j.chosen(v.ranked[0], v.confidence)
-	res.Candidates = cands
-	res.Reason = fmt.Sprintf("%q is %q", v.ranked[0].like.read.Text, v.ranked[0].like.title.text)
-	return j.finish(res)
+	best := v.ranked[0]
+	return j.chosen(best, v.confidence, cands, fmt.Sprintf("%q is %q", best.like.read.Text, best.like.title.text))
 }
 
 // leastAlike is the likeness below which an entry is no candidate.
 const leastAlike = 0.55
 
 // chosen returns the resolution for the contender that is accepted.
-func (j *job) chosen(c scored, confidence float64) Resolution {
+func (j *job) chosen(c scored, confidence float64, candidates []Candidate, why string) Resolution {
 	j.step("decide", nil, "%s %d %q with confidence %.3f", c.hit.Kind, c.hit.ID, c.hit.Title, confidence)
-	res := Resolution{
+	res := j.finish(Outcome{
 		Status: Matched, Confidence: confidence, Kind: c.hit.Kind, ID: c.hit.ID, Title: c.hit.Title,
-		OriginalTitle: c.hit.OriginalTitle, Year: c.hit.Year, Entry: c.entry, Hint: hintOf(j.s, c), Mapping: c.hit.Mapping,
-	}
-	res.last = int(j.s.LastEpisode)
+		OriginalTitle: c.hit.OriginalTitle, Year: c.hit.Year, Candidates: candidates, Reason: why,
+	})
+	res.Entry, res.Hint, res.Mapping = c.entry, hintOf(j.s, c), c.hit.Mapping
 	if c.entry != nil {
 		res.layout = layoutOf(c.entry)
 	}
 	return res
 }
 
-// finish adds what every resolution carries.
-func (j *job) finish(res Resolution) Resolution {
-	res.Origin, res.Seen, res.Steps = j.origin, j.seen, j.steps
-	return res
+// finish adds what every outcome carries.
+func (j *job) finish(o Outcome) Resolution {
+	o.Origin, o.Seen, o.Steps = j.origin, j.seen, j.steps
+	return Resolution{Outcome: o}
 }
 
 // withTitle returns an entry with one more title; the same entry for none.

@@ -211,7 +211,7 @@ func TestAnIDIsTakenAsGiven(t *testing.T) {
 	w := kin()
 	r := &Resolver{Source: w, Options: DefaultOptions()}
 	s := Group([]File{{Release: rel("Completely Unknown Words", eps(3))}})[0]
-	d := r.Place(context.Background(), s.Files[0], r.ResolveID(context.Background(), s, TV, 26))
+	d := r.Place(context.Background(), s.Files[:1], r.ResolveID(context.Background(), s, TV, 26))[0]
 	if outcome(d) != "tv 26 S01E03" || d.Confidence != 1 {
 		t.Errorf("got %s from %s with %v", outcome(d), d.Origin.From, d.Confidence)
 	}
@@ -247,7 +247,7 @@ func TestAListedExtraIsMatchedToItsWork(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			res := &Resolver{Source: kin(), Options: DefaultOptions()}
 			s := Group([]File{{Release: row.rel, Media: true}})[0]
-			got := res.Place(t.Context(), s.Files[0], res.Resolve(t.Context(), s))
+			got := res.Place(t.Context(), s.Files[:1], res.Resolve(t.Context(), s))[0]
 			if outcome(got) != row.want || got.Reason == "" {
 				t.Errorf("got %s (%s), want %s", outcome(got), got.Reason, row.want)
 			}

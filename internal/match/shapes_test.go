@@ -87,7 +87,7 @@ func TestAnchorLibraryCostsAtMostTenRequests(t *testing.T) {
 		for _, s := range match.Group(files) {
 			res := r.Resolve(context.Background(), s)
 			for _, f := range s.Files {
-				if r.Place(context.Background(), f, res).Status == match.Matched {
+				if r.Place(context.Background(), []match.File{f}, res)[0].Status == match.Matched {
 					matched++
 				}
 			}
@@ -113,7 +113,7 @@ func TestAnchorLibraryCostsAtMostTenRequests(t *testing.T) {
 func decideName(src match.Source, name string) match.Decision {
 	r := &match.Resolver{Source: src, Options: match.DefaultOptions()}
 	s := match.Group([]match.File{{Release: release.Parse(name)}})[0]
-	return r.Place(context.Background(), s.Files[0], r.Resolve(context.Background(), s))
+	return r.Place(context.Background(), s.Files[:1], r.Resolve(context.Background(), s))[0]
 }
 
 // say puts a decision into the words of the table.

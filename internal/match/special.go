@@ -20,19 +20,15 @@ func (p *placer) isSpecial() bool {
 }
 
 // special places a special, or says why it can't.
-func (p *placer) special(half bool) placement {
+func (p *placer) special() placement {
 	if len(p.specials) == 0 {
 		return placement{why: "a special, and TMDB lists none"}
 	}
-	if n, explicit := p.rel.Season(); explicit && n == 0 && !half && len(p.rel.Episodes) > 0 {
-		eps := make([]int, 0, len(p.rel.Episodes))
-		for _, e := range p.rel.Episodes {
-			eps = append(eps, int(e))
-		}
-		if at := found(literal(p.specials, eps), "season 0 has the number"); at.ok {
-			return at
-		}
-		return placement{why: fmt.Sprintf("season 0 holds no %s", episodesText(eps))}
+	if n, explicit := p.rel.Season(); explicit && n == 0 && !p.half() && len(p.rel.Episodes) > 0 {
+		eps := p.wholeNumbers()
+		return either(
+			p.found(literal(p.specials, eps), trustSpecialNumber, "season 0 has the number"),
+			placement{why: fmt.Sprintf("season 0 holds no %s", episodesText(eps))})
 	}
 	if at := p.specialTitle(); at.ok {
 		return at
@@ -157,14 +153,14 @@ func (p *placer) one(hits []slot, why string) placement {
 	n := len(p.rel.Episodes)
 	if len(hits) == 1 && n == 1 {
 		if i := slices.IndexFunc(p.specials, func(s slot) bool { return s.episode.Number == hits[0].episode.Number }); p.names[i].number > 0 && p.names[i].number == int(p.rel.Episodes[0]) {
-			return found(hits, "%s", why)
+			return p.found(hits, trustSpecialTitle, "%s", why)
 		}
 	}
 	switch {
 	case len(hits) == 1 && n <= 1 && (n == 0 || p.rel.Episodes[0] <= 1):
-		return found(hits, "%s", why)
+		return p.found(hits, trustSpecialTitle, "%s", why)
 	case len(hits) > 1 && n == 1 && p.rel.Episodes[0] >= 1 && int(p.rel.Episodes[0]) <= len(hits):
-		return found(hits[int(p.rel.Episodes[0])-1:int(p.rel.Episodes[0])], "%s, of several that have it", why)
+		return p.found(hits[int(p.rel.Episodes[0])-1:int(p.rel.Episodes[0])], trustSpecialOrder, "%s, of several that have it", why)
 	}
 	return placement{}
 }

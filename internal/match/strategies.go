@@ -17,7 +17,7 @@ func (p *placer) byMapping() placement {
 		}
 	}
 	if p.mapping.Absolute {
-		return found(positions(p.all, p.eps, p.mapping.Offset), "by the imported mapping, counted over all seasons")
+		return p.found(positions(p.all, p.eps, p.mapping.Offset), trustMapping, "by the imported mapping, counted over all seasons")
 	}
 	if p.mapping.Season == 0 {
 		return placement{}
@@ -26,7 +26,7 @@ func (p *placer) byMapping() placement {
 	if !ok {
 		return placement{}
 	}
-	return found(positions(slots(s), p.eps, p.mapping.Offset), "by the imported mapping: season %d after episode %d", p.mapping.Season, p.mapping.Offset)
+	return p.found(positions(slots(s), p.eps, p.mapping.Offset), trustMapping, "by the imported mapping: season %d after episode %d", p.mapping.Season, p.mapping.Offset)
 }
 
 // stated reports whether the name states its season outright, not as the end or a part of its title.
@@ -44,18 +44,18 @@ func (p *placer) bySeason() placement {
 		return placement{}
 	}
 	list := slots(s)
-	if at := found(literal(list, p.eps), "season %d has the number", p.season); at.ok {
+	if at := p.found(literal(list, p.eps), trustSeason, "season %d has the number", p.season); at.ok {
 		return at
 	}
 	p.note("season %d holds no %s", p.season, episodesText(p.eps))
-	if at := found(positions(p.all, p.eps, 0), "counted from the first season"); at.ok && at.season == p.season {
+	if at := p.found(positions(p.all, p.eps, 0), trustCounted, "counted from the first season"); at.ok && at.season == p.season {
 		return at
 	}
 	if list[0].episode.Number > 1 {
-		return found(positions(list, p.eps, 0), "by position: season %d starts at episode %d", p.season, list[0].episode.Number)
+		return p.found(positions(list, p.eps, 0), trustSeason, "by position: season %d starts at episode %d", p.season, list[0].episode.Number)
 	}
 	if next, ok := p.e.season(p.season + 1); ok {
-		return found(positions(slices.Concat(list, slots(next)), p.eps, 0), "counted on from season %d, which TMDB splits", p.season)
+		return p.found(positions(slices.Concat(list, slots(next)), p.eps, 0), trustCounted, "counted on from season %d, which TMDB splits", p.season)
 	}
 	return placement{}
 }
@@ -87,8 +87,8 @@ func (p *placer) byArc() placement {
 	}
 	list := slots(s)
 	return either(
-		found(literal(list, p.eps), "season %d has the name in the title", s.Number),
-		found(positions(list, p.eps, 0), "by position in season %d, which has the name in the title", s.Number))
+		p.found(literal(list, p.eps), trustName, "season %d has the name in the title", s.Number),
+		p.found(positions(list, p.eps, 0), trustName, "by position in season %d, which has the name in the title", s.Number))
 }
 
 // foreignArc looks for the arc among the seasons' names in the language of the title.
@@ -145,8 +145,8 @@ func (p *placer) byPart() placement {
 	}
 	part := parts[p.part-1]
 	return either(
-		found(positions(part, p.eps, 0), "by position in part %d, which begins with S%02dE%02d", p.part, part[0].season, part[0].episode.Number),
-		found(literal(part, p.eps), "part %d has the number", p.part))
+		p.found(positions(part, p.eps, 0), trustPart, "by position in part %d, which begins with S%02dE%02d", p.part, part[0].season, part[0].episode.Number),
+		p.found(literal(part, p.eps), trustPartNumber, "part %d has the number", p.part))
 }
 
 // byFinal takes "Final Season" as the last season where a title of the entry says so.
@@ -160,8 +160,8 @@ func (p *placer) byFinal() placement {
 	}
 	list := seasonSlots(p.all, last)
 	return either(
-		found(literal(list, p.eps), "the final season is season %d", last),
-		found(positions(list, p.eps, 0), "by position in season %d, the final one", last))
+		p.found(literal(list, p.eps), trustName, "the final season is season %d", last),
+		p.found(positions(list, p.eps, 0), trustName, "by position in season %d, the final one", last))
 }
 
 // byPosition is for a plain number: an episode of the first season if it has that number, else the n-th regular episode over
@@ -182,13 +182,13 @@ func (p *placer) byPosition() placement {
 		p.note("the first season's %s aired in another year than %d", episodesText(p.eps), p.year)
 		return placement{}
 	}
-	if at := found(literal(seasonSlots(p.all, p.all[0].season), p.eps), "season %d has the number", p.all[0].season); at.ok {
+	if at := p.found(literal(seasonSlots(p.all, p.all[0].season), p.eps), trustFirst, "season %d has the number", p.all[0].season); at.ok {
 		return at
 	}
 	if rolling(p.all) {
-		return found(literal(p.all, p.eps), "numbers roll on through the seasons")
+		return p.found(literal(p.all, p.eps), trustCounted, "numbers roll on through the seasons")
 	}
-	return found(positions(p.all, p.eps, 0), "counted over all seasons")
+	return p.found(positions(p.all, p.eps, 0), trustCounted, "counted over all seasons")
 }
 
 // nearYear reports whether regular episodes aired in the year of the name or next to it, or nothing is known of when they did.

@@ -21,7 +21,7 @@ func (p *placer) byLaterCour() placement {
 		return placement{}
 	}
 	first := hits[0][0]
-	return found(positions(hits[0], p.eps, 0), "by position in the run of season %d that begins with E%02d in %d", n, first.episode.Number, p.year)
+	return p.found(positions(hits[0], p.eps, 0), trustYear, "by position in the run of season %d that begins with E%02d in %d", n, first.episode.Number, p.year)
 }
 
 // begunIn returns the runs whose first episode aired in the year.
@@ -55,8 +55,8 @@ func (p *placer) byYear() placement {
 		return placement{} // byPart knows
 	}
 	return either(
-		found(positions(run, p.eps, 0), "by position in the run that begins with S%02dE%02d in %d", run[0].season, run[0].episode.Number, p.year),
-		found(literal(run, p.eps), "the number is in the run that begins in %d", p.year))
+		p.found(positions(run, p.eps, 0), trustYear, "by position in the run that begins with S%02dE%02d in %d", run[0].season, run[0].episode.Number, p.year),
+		p.found(literal(run, p.eps), trustYear, "the number is in the run that begins in %d", p.year))
 }
 
 // byRuns finds a season that TMDB merged into another: the n-th run of episodes between pauses.
@@ -86,7 +86,7 @@ func (p *placer) byRuns() placement {
 		}
 		why := "season %d is the run after a %s pause that begins with S%02dE%02d"
 		for _, list := range [][]slot{positions(run, p.eps, 0), literal(run, p.eps)} {
-			if at := found(list, why, p.season, gap.name, run[0].season, run[0].episode.Number); at.ok {
+			if at := p.found(list, trustRun, why, p.season, gap.name, run[0].season, run[0].episode.Number); at.ok {
 				return at
 			}
 		}
@@ -94,7 +94,7 @@ func (p *placer) byRuns() placement {
 	p.note("the pauses between air dates do not make %d seasons", p.season)
 	for _, gap := range []time.Duration{seasonGap, courGap} {
 		if list := runs(p.all, gap); len(list) >= p.season {
-			if at := found(literal(list[p.season-1], p.eps), "the number lies in run %d of the episodes between pauses", p.season); at.ok {
+			if at := p.found(literal(list[p.season-1], p.eps), trustRunNumber, "the number lies in run %d of the episodes between pauses", p.season); at.ok {
 				return at
 			}
 		}
@@ -121,5 +121,5 @@ func (p *placer) byLength() placement {
 	if only == 0 || len(p.specials) >= last {
 		return placement{}
 	}
-	return found(literal(seasonSlots(p.all, only), p.eps), "only season %d has as many episodes", only)
+	return p.found(literal(seasonSlots(p.all, only), p.eps), trustLength, "only season %d has as many episodes", only)
 }

@@ -218,7 +218,7 @@ func about(s string) func(*release.Release) {
 func decideOne(w *world, r release.Release) Decision {
 	res := &Resolver{Source: w, Options: DefaultOptions()}
 	s := Group([]File{{Release: r}})[0]
-	return res.Place(context.Background(), s.Files[0], res.Resolve(context.Background(), s))
+	return res.Place(context.Background(), s.Files[:1], res.Resolve(context.Background(), s))[0]
 }
 
 // outcome says a decision in a few words: "tv 7 S01E02" or "tv 7 -" or "ambiguous".

@@ -11,6 +11,14 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
+// estimate is a confidence in a cell, "" for none.
+func estimate(c *float64) string {
+	if c == nil {
+		return ""
+	}
+	return strconv.FormatFloat(*c, 'f', -1, 64)
+}
+
 // csvColumns is the table of columns: name, and how a record fills it. Rows are RFC 4180's: CRLF, quotes doubled, one
 // header line. Spreadsheets run a cell that begins with = + - @, a tab or CR as a formula, and file names come from
 // strangers: such a text cell gets a ' in front, and the path's exact bytes are in path_base64.
@@ -21,12 +29,7 @@ var csvColumns = []struct {
 }{
 	{"path", true, func(r *Record) string { return r.Path }},
 	{"status", false, func(r *Record) string { return string(r.Status) }},
-	{"confidence", false, func(r *Record) string {
-		if r.Confidence == nil {
-			return ""
-		}
-		return strconv.FormatFloat(*r.Confidence, 'f', -1, 64)
-	}},
+	{"confidence", false, func(r *Record) string { return estimate(r.Confidence) }},
 	{"kind", false, func(r *Record) string { return r.Kind }},
 	{"tmdb_id", false, func(r *Record) string { return positive(r.TMDBID) }},
 	{"title", true, func(r *Record) string { return r.Title }},
@@ -64,6 +67,7 @@ var csvColumns = []struct {
 		}
 		return base64.StdEncoding.EncodeToString([]byte(r.Path))
 	}},
+	{"episode_confidence", false, func(r *Record) string { return estimate(r.EpisodeConfidence) }},
 }
 
 // CSVFields returns the columns in their order; a column with the name of a record's field means the same.

@@ -94,6 +94,9 @@ func (r *Record) place(d match.Decision) {
 	}
 	r.Kind, r.TMDBID, r.Title, r.Year = string(d.Kind), d.ID, d.Title, d.Year
 	r.OriginalTitle, r.Season, r.Episodes, r.EpisodeTitles = d.OriginalTitle, d.Season, d.Episodes, d.EpisodeTitles
+	if d.EpisodeConfidence != nil {
+		r.EpisodeConfidence = new(round4(*d.EpisodeConfidence))
+	}
 }
 
 // origin fills in who decided, and when the oldest cached answer that the decision stands on was fetched.

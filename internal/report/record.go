@@ -20,25 +20,26 @@ const (
 // Record is one file's result: one NDJSON line of `match`, written as its tags say. Path holds the path's own bytes, valid
 // UTF-8 or not. Fields without a value are left out; pointers stand where zero is a value.
 type Record struct {
-	_             struct{}    `constant:"type=match" doc:"always \"match\""`
-	Path          string      `json:"path" bytes:"path_base64" doc:"the path or name as it was given; bytes that are not UTF-8 as U+FFFD"`
-	Status        Status      `json:"status" doc:"matched, ambiguous, unmatched, pending, skipped or error"`
-	Confidence    *float64    `json:"confidence,omitempty" doc:"0 to 1, with matched and ambiguous: the estimate that the entry is right"`
-	Kind          string      `json:"kind,omitempty" doc:"tv or movie, with tmdb_id"`
-	TMDBID        int         `json:"tmdb_id,omitempty" doc:"the TMDB entry; unique only together with kind"`
-	Title         string      `json:"title,omitempty" doc:"the entry's title in the display language"`
-	OriginalTitle string      `json:"original_title,omitempty" doc:"the entry's title in its own language"`
-	Year          int         `json:"year,omitempty" doc:"of the first broadcast or the release"`
-	Season        *int        `json:"season,omitempty" doc:"TMDB's season number; 0 holds the specials"`
-	Episodes      []int       `json:"episodes,omitempty" doc:"TMDB's episode numbers, a list even for one"`
-	EpisodeTitles []string    `json:"episode_titles,omitempty" doc:"one for each of episodes"`
-	Source        string      `json:"source,omitempty" doc:"who decided: network, cache, index or pin; stale where an answer that the record stands on had expired"`
-	CachedAt      time.Time   `json:"cached_at,omitempty" doc:"when the oldest cached answer that the record stands on was fetched, RFC 3339"`
-	Reason        string      `json:"reason,omitempty" doc:"why it came out so, for people"`
-	Parsed        *Parsed     `json:"parsed,omitempty" doc:"what was read from the name: the fields of parse without the name"`
-	Candidates    []Candidate `json:"candidates,omitempty" doc:"the entries that were weighed, the likeliest first"`
-	Error         *Error      `json:"error,omitempty" doc:"with pending and error: why"`
-	Steps         []Step      `json:"explain,omitempty" doc:"with --explain: what was done"`
+	_                 struct{}    `constant:"type=match" doc:"always \"match\""`
+	Path              string      `json:"path" bytes:"path_base64" doc:"the path or name as it was given; bytes that are not UTF-8 as U+FFFD"`
+	Status            Status      `json:"status" doc:"matched, ambiguous, unmatched, pending, skipped or error"`
+	Confidence        *float64    `json:"confidence,omitempty" doc:"0 to 1, with matched and ambiguous: the estimate that the entry is right"`
+	Kind              string      `json:"kind,omitempty" doc:"tv or movie, with tmdb_id"`
+	TMDBID            int         `json:"tmdb_id,omitempty" doc:"the TMDB entry; unique only together with kind"`
+	Title             string      `json:"title,omitempty" doc:"the entry's title in the display language"`
+	OriginalTitle     string      `json:"original_title,omitempty" doc:"the entry's title in its own language"`
+	Year              int         `json:"year,omitempty" doc:"of the first broadcast or the release"`
+	Season            *int        `json:"season,omitempty" doc:"TMDB's season number; 0 holds the specials"`
+	Episodes          []int       `json:"episodes,omitempty" doc:"TMDB's episode numbers, a list even for one"`
+	EpisodeConfidence *float64    `json:"episode_confidence,omitempty" doc:"0 to 1: the estimate that season and episodes are right if the entry is; also where they are left out because it is too low"`
+	EpisodeTitles     []string    `json:"episode_titles,omitempty" doc:"one for each of episodes"`
+	Source            string      `json:"source,omitempty" doc:"who decided: network, cache, index or pin; stale where an answer that the record stands on had expired"`
+	CachedAt          time.Time   `json:"cached_at,omitempty" doc:"when the oldest cached answer that the record stands on was fetched, RFC 3339"`
+	Reason            string      `json:"reason,omitempty" doc:"why it came out so, for people"`
+	Parsed            *Parsed     `json:"parsed,omitempty" doc:"what was read from the name: the fields of parse without the name"`
+	Candidates        []Candidate `json:"candidates,omitempty" doc:"the entries that were weighed, the likeliest first"`
+	Error             *Error      `json:"error,omitempty" doc:"with pending and error: why"`
+	Steps             []Step      `json:"explain,omitempty" doc:"with --explain: what was done"`
 }
 
 // Candidate is an entry that was considered, with the estimate that it is the right one.

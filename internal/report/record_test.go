@@ -16,7 +16,7 @@ import (
 // The examples of docs/reference.md, with the dots filled in.
 const (
 	contractMatch = `{"type":"match","path":"/lib/Show/Show - 03.mkv","status":"matched","confidence":0.97,"kind":"tv","tmdb_id":26209,` +
-		`"title":"Show","original_title":"ショー","year":1999,"season":1,"episodes":[3],"episode_titles":["Third"],` +
+		`"title":"Show","original_title":"ショー","year":1999,"season":1,"episodes":[3],"episode_confidence":0.95,"episode_titles":["Third"],` +
 		`"source":"network","reason":"because","parsed":{"title":"Show","titles":["Show"],"episodes":[3],"extension":"mkv"},` +
 		`"candidates":[{"kind":"tv","tmdb_id":1,"title":"Other","year":1999,"confidence":0.41}]}`
 	contractSummary = `{"type":"summary","files":38,"matched":36,"ambiguous":1,"unmatched":1,"pending":0,"skipped":0,"errors":0,` +
@@ -29,9 +29,11 @@ func TestContractExamplesAreWhatIsWritten(t *testing.T) {
 	record := FromDecision("/lib/Show/Show - 03.mkv",
 		release.Release{Title: "Show", Titles: []release.Title{{Text: "Show"}}, Episodes: []float64{3}, Extension: "mkv"},
 		match.Decision{
-			Status: match.Matched, Confidence: 0.97, Kind: match.TV, ID: 26209, Title: "Show", OriginalTitle: "ショー", Year: 1999,
-			Season: ptr(1), Episodes: []int{3}, EpisodeTitles: []string{"Third"}, Reason: "because",
-			Candidates: []match.Candidate{{Kind: match.TV, ID: 1, Title: "Other", Year: 1999, Confidence: 0.41}},
+			Outcome: match.Outcome{
+				Status: match.Matched, Confidence: 0.97, Kind: match.TV, ID: 26209, Title: "Show", OriginalTitle: "ショー", Year: 1999, Reason: "because",
+				Candidates: []match.Candidate{{Kind: match.TV, ID: 1, Title: "Other", Year: 1999, Confidence: 0.41}},
+			},
+			Season: ptr(1), Episodes: []int{3}, EpisodeTitles: []string{"Third"}, EpisodeConfidence: ptr(0.95),
 		}, nil)
 	summary := Summary{Files: 38, Matched: 36, Ambiguous: 1, Unmatched: 1, Requests: 8, CacheHits: 30, CacheMisses: 8, ElapsedMS: 412, LimiterState: "Normal"}
 	got := string(write(t, FormatNDJSON, Options{}, []Record{record}, summary))
@@ -65,7 +67,7 @@ func TestCodesDecideTheStatus(t *testing.T) {
 			t.Errorf("%s is not in the contract", row.Code)
 		}
 		cause := errors.New("cause")
-		r := FromDecision("p", release.Release{}, match.Decision{Status: match.Pending, Err: cause}, func(err error) (Code, string) {
+		r := FromDecision("p", release.Release{}, match.Decision{Outcome: match.Outcome{Status: match.Pending, Err: cause}}, func(err error) (Code, string) {
 			if !errors.Is(err, cause) {
 				t.Errorf("the error was changed: %v", err)
 			}
@@ -174,7 +176,7 @@ func TestFromDecision(t *testing.T) {
 		{
 			"season 0 and episode 0 are values",
 			match.Decision{
-				Status: match.Matched, Confidence: 1, Kind: match.TV, ID: 5, Title: "T", Season: ptr(0), Episodes: []int{0},
+				Outcome: match.Outcome{Status: match.Matched, Confidence: 1, Kind: match.TV, ID: 5, Title: "T"}, Season: ptr(0), Episodes: []int{0},
 			},
 			Record{
 				Status: Matched, Confidence: ptr(1.0), Kind: "tv", TMDBID: 5, Title: "T", Season: ptr(0), Episodes: []int{0},
@@ -183,20 +185,23 @@ func TestFromDecision(t *testing.T) {
 		},
 		{
 			"a pin stands on answers too",
-			match.Decision{Status: match.Matched, Kind: match.TV, ID: 5, By: match.ByPin, Origin: match.Origin{From: match.FromCache, FetchedAt: fetched}},
+			match.Decision{Outcome: match.Outcome{Status: match.Matched, Kind: match.TV, ID: 5, By: match.ByPin, Origin: match.Origin{From: match.FromCache, FetchedAt: fetched}}},
 			Record{Status: Matched, Confidence: ptr(0.0), Kind: "tv", TMDBID: 5, Source: "pin", CachedAt: fetched, Parsed: none},
 		},
 		{
 			"an index's decision on an expired answer is stale",
-			match.Decision{Status: match.Matched, Kind: match.TV, ID: 5, By: match.ByIndex, Origin: match.Origin{From: match.FromStale, FetchedAt: fetched}},
+			match.Decision{Outcome: match.Outcome{Status: match.Matched, Kind: match.TV, ID: 5, By: match.ByIndex, Origin: match.Origin{From: match.FromStale, FetchedAt: fetched}}},
 			Record{Status: Matched, Confidence: ptr(0.0), Kind: "tv", TMDBID: 5, Source: "stale", CachedAt: fetched, Parsed: none},
 		},
 		{
 			"an ambiguous file names no entry",
 			match.Decision{
-				Status: match.Ambiguous, Confidence: 0.5, Kind: match.TV, ID: 5, Title: "T", Year: 1999, Season: ptr(1),
-				Candidates: []match.Candidate{{Kind: match.TV, ID: 5, Confidence: 0.123456, Score: math.Inf(1)}},
-				Origin:     match.Origin{From: match.FromStale, FetchedAt: fetched},
+				Outcome: match.Outcome{
+					Status: match.Ambiguous, Confidence: 0.5, Kind: match.TV, ID: 5, Title: "T", Year: 1999,
+					Candidates: []match.Candidate{{Kind: match.TV, ID: 5, Confidence: 0.123456, Score: math.Inf(1)}},
+					Origin:     match.Origin{From: match.FromStale, FetchedAt: fetched},
+				},
+				Season: ptr(1),
 			},
 			Record{
 				Status: Ambiguous, Confidence: ptr(0.5), Source: "stale", CachedAt: fetched, Parsed: none,
@@ -205,22 +210,22 @@ func TestFromDecision(t *testing.T) {
 		},
 		{
 			"confidence is never NaN",
-			match.Decision{Status: match.Matched, Confidence: math.NaN(), Kind: match.Movie, ID: 1},
+			match.Decision{Outcome: match.Outcome{Status: match.Matched, Confidence: math.NaN(), Kind: match.Movie, ID: 1}},
 			Record{Status: Matched, Confidence: ptr(0.0), Kind: "movie", TMDBID: 1, Source: "network", Parsed: none},
 		},
 		{
 			"unmatched says who said so",
-			match.Decision{Status: match.Unmatched, Confidence: 0.1, Reason: "a\nb", Origin: match.Origin{From: match.FromCache, FetchedAt: fetched}},
+			match.Decision{Outcome: match.Outcome{Status: match.Unmatched, Confidence: 0.1, Reason: "a\nb", Origin: match.Origin{From: match.FromCache, FetchedAt: fetched}}},
 			Record{Status: Unmatched, Source: "cache", CachedAt: fetched, Reason: "a b", Parsed: none},
 		},
 		{
 			"a skipped file has no source",
-			match.Decision{Status: match.Skipped, Reason: "extra"},
+			match.Decision{Outcome: match.Outcome{Status: match.Skipped, Reason: "extra"}},
 			Record{Status: Skipped, Reason: "extra", Parsed: none},
 		},
 		{
 			"pending without a cause is a fault of ours",
-			match.Decision{Status: match.Pending},
+			match.Decision{Outcome: match.Outcome{Status: match.Pending}},
 			Record{Status: Failed, Error: &Error{CodeInternal, "no cause was given"}, Parsed: none},
 		},
 		{
@@ -230,9 +235,9 @@ func TestFromDecision(t *testing.T) {
 		},
 		{
 			"steps say where answers came from",
-			match.Decision{Status: match.Unmatched, Steps: []match.Step{
+			match.Decision{Outcome: match.Outcome{Status: match.Unmatched, Steps: []match.Step{
 				{Stage: "query", Detail: "q"}, {Stage: "search", Detail: "s", Origin: &match.Origin{From: match.FromCache, FetchedAt: fetched}},
-			}},
+			}}},
 			Record{Status: Unmatched, Source: "network", Parsed: none, Steps: []Step{
 				{Stage: "query", Detail: "q"}, {Stage: "search", Detail: "s", Source: "cache", CachedAt: "2026-10-01T08:30:00Z"},
 			}},

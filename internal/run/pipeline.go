@@ -220,7 +220,7 @@ func (p *pipeline) admit(ctx context.Context, b *intake, out chan<- portion, ser
 		}
 		if g.series == nil {
 			for _, i := range g.files {
-				b.lines[i].Decision = match.Decision{Status: match.Skipped, Reason: b.lines[i].File.Skip}
+				b.lines[i].Decision = match.Decision{Outcome: match.Outcome{Status: match.Skipped, Reason: b.lines[i].File.Skip}}
 			}
 			p.settle(ctx, keep, b, g)
 			continue
@@ -255,7 +255,7 @@ func finish(l *Line) { close(l.done) }
 
 // failedLine is the line of a directory that could not be read or a path that does not exist.
 func failedLine(b Batch) *Line {
-	l := &Line{Path: b.Path, Decision: match.Decision{Status: match.Failed, Err: b.Err}, done: make(chan struct{})}
+	l := &Line{Path: b.Path, Decision: match.Decision{Outcome: match.Outcome{Status: match.Failed, Err: b.Err}}, done: make(chan struct{})}
 	finish(l)
 	return l
 }

@@ -53,13 +53,13 @@ func (d *decider) Decide(ctx context.Context, s match.Series, _ decide.Turn, dec
 	defer d.underway.Add(-1)
 	for m := d.most.Load(); n > m && !d.most.CompareAndSwap(m, n); m = d.most.Load() {
 	}
-	out := match.Decision{Status: match.Matched}
+	out := match.Decision{Outcome: match.Outcome{Status: match.Matched}}
 	timer := time.NewTimer(d.delay())
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 	case <-ctx.Done():
-		out = match.Decision{Status: match.Pending, Err: ctx.Err()}
+		out = match.Decision{Outcome: match.Outcome{Status: match.Pending, Err: ctx.Err()}}
 	}
 	for _, f := range s.Files {
 		decided(f, out)

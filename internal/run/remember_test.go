@@ -37,9 +37,9 @@ func (c *counter) Decide(_ context.Context, s match.Series, _ decide.Turn, decid
 	c.asked = append(c.asked, fmt.Sprintf("%s (%d)", s.Title(), len(s.Files)))
 	c.mu.Unlock()
 	for _, f := range s.Files {
-		d := match.Decision{Status: match.Matched, Confidence: 0.9, Kind: match.TV, ID: max(c.id, len(s.Files)), Title: s.Title(), By: match.ByIndex}
+		d := match.Decision{Outcome: match.Outcome{Status: match.Matched, Confidence: 0.9, Kind: match.TV, ID: max(c.id, len(s.Files)), Title: s.Title(), By: match.ByIndex}}
 		if s.Title() == c.pending {
-			d = match.Decision{Status: match.Pending, Err: errors.New("down")}
+			d = match.Decision{Outcome: match.Outcome{Status: match.Pending, Err: errors.New("down")}}
 		}
 		decided(f, d)
 	}

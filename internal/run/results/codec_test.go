@@ -28,7 +28,7 @@ func TestEveryFieldIsDecidedAbout(t *testing.T) {
 		want  []string
 	}{
 		{report.Record{}, []string{
-			"_", "Path", "Status", "Confidence", "Kind", "TMDBID", "Title", "OriginalTitle", "Year", "Season", "Episodes", "EpisodeTitles", "Source", "CachedAt",
+			"_", "Path", "Status", "Confidence", "Kind", "TMDBID", "Title", "OriginalTitle", "Year", "Season", "Episodes", "EpisodeConfidence", "EpisodeTitles", "Source", "CachedAt",
 			"Reason", "Parsed", "Candidates", "Error", "Steps",
 		}},
 		{report.Candidate{}, []string{"Kind", "TMDBID", "Title", "Year", "Confidence", "Score", "Reasons"}},
@@ -80,6 +80,9 @@ func anyRecord(t *rapid.T) report.Record {
 	}
 	if rapid.Bool().Draw(t, "sure") {
 		r.Confidence = ptr(rapid.Float64().Draw(t, "confidence"))
+	}
+	if rapid.Bool().Draw(t, "placed") {
+		r.EpisodeConfidence = ptr(rapid.Float64().Draw(t, "episode confidence"))
 	}
 	if rapid.Bool().Draw(t, "parsed") {
 		r.Parsed = &report.Parsed{

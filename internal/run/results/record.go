@@ -32,6 +32,7 @@ func (c *codec) record(r *report.Record) {
 	optional(c, &c.floats, &r.Confidence, (*codec).float)
 	optional(c, &c.ints, &r.Season, (*codec).int)
 	list(c, &c.ints, &r.Episodes, (*codec).int)
+	optional(c, &c.floats, &r.EpisodeConfidence, (*codec).float)
 	list(c, &c.lists, &r.EpisodeTitles, (*codec).text)
 	list(c, &c.candidates, &r.Candidates, (*codec).candidate)
 	optional(c, &c.blocks.parsed, &r.Parsed, (*codec).parsed)

@@ -41,11 +41,12 @@ type Newest func(ctx context.Context, entries []Entry) ([]time.Time, error)
 
 // Question is what a run asks of a file. Runs with different questions remember side by side.
 type Question struct {
-	Upstream      string // base URL
-	Language      string
-	Type          string // auto, tv or movie
-	MinConfidence float64
-	IncludeAdult  bool
+	Upstream             string // base URL
+	Language             string
+	Type                 string // auto, tv or movie
+	MinConfidence        float64
+	MinEpisodeConfidence float64
+	IncludeAdult         bool
 }
 
 // Basis is what decisions stand on besides TMDB's answers. Each is an opaque text that differs whenever the thing differs.
@@ -67,7 +68,7 @@ func New(store Store, newest Newest, question Question, basis Basis) *Memory {
 	var d digest
 	d.number(version)
 	for _, text := range []string{
-		question.Upstream, question.Language, question.Type, fmt.Sprint(question.MinConfidence), fmt.Sprint(question.IncludeAdult),
+		question.Upstream, question.Language, question.Type, fmt.Sprint(question.MinConfidence, question.MinEpisodeConfidence), fmt.Sprint(question.IncludeAdult),
 		basis.Program, basis.Index, basis.Pins,
 	} {
 		d.text(text)

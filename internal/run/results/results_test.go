@@ -318,7 +318,7 @@ func TestHowLongADecisionHolds(t *testing.T) {
 			l := listOf(m, f, []int{0, 1}, []int{2, 3})
 			d := Decided{Key: l.Keys[0], Records: []report.Record{{Status: report.Matched}, c.r}} // the first alone would hold for a day
 			d.StandOn(match.Decision{})
-			d.StandOn(match.Decision{Origin: c.origin})
+			d.StandOn(match.Decision{Outcome: match.Outcome{Origin: c.origin}})
 			if err := m.Remember(t.Context(), now, &f, l, []Decided{d}); err != nil {
 				t.Fatal(err)
 			}

@@ -1,0 +1,111 @@
+package match
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/anivault/anivault/internal/release"
+)
+
+// decideFolder decides the numbers of one title in one folder and says where each is, or would be: "S01E03", "S01E03?", "-".
+func decideFolder(w *world, r release.Release, numbers ...float64) (places []string, all []Decision) {
+	var files []File
+	for _, n := range numbers {
+		one := r
+		one.Path, one.Episodes = fmt.Sprintf("folder/%v.mkv", n), []float64{n}
+		files = append(files, File{Release: one})
+	}
+	res := &Resolver{Source: w, Options: DefaultOptions()}
+	for _, s := range Group(files) {
+		all = append(all, res.Place(context.Background(), s.Files, res.Resolve(context.Background(), s))...)
+	}
+	for _, d := range all {
+		_, perhaps, unsure := strings.Cut(d.Reason, "; perhaps ")
+		switch place, _, _ := strings.Cut(perhaps, ","); {
+		case unsure:
+			places = append(places, place+"?")
+		case d.Season == nil:
+			places = append(places, "-")
+		default:
+			places = append(places, fmt.Sprintf("S%02dE%02d", *d.Season, d.Episodes[0]))
+		}
+	}
+	return places, all
+}
+
+func TestFilesOfAFolderHaveOneNumbering(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		rel     release.Release
+		numbers []float64
+		want    string
+	}{
+		{"within the first season", rel("Salt Harbor"), []float64{1, 2, 12}, "S01E01 S01E02 S01E12"},
+		{"the last number counts on", rel("Salt Harbor"), []float64{1, 13, 24}, "S01E01 S02E01 S02E12"},
+		{"within the season of the name", rel("Salt Harbor", inSeason(2)), []float64{1, 12}, "S02E01 S02E12"},
+		{"counted on from the first season", rel("Salt Harbor", inSeason(2)), []float64{13, 24}, "S02E01 S02E12"},
+		{"one number of a season, one of the show", rel("Salt Harbor", inSeason(3)), []float64{1, 25}, "S03E01? S03E01?"},
+		{"a number that is nowhere", rel("Salt Harbor", inSeason(2)), []float64{1, 60}, "S02E01 -"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			got, all := decideFolder(shapes(), row.rel, row.numbers...)
+			if text := strings.Join(got, " "); text != row.want {
+				t.Errorf("got %s, want %s\n%s", text, row.want, all[0].Reason)
+			}
+		})
+	}
+}
+
+func TestATitleThatMayBeAnotherPartsIsDoubted(t *testing.T) {
+	titled := func(alt ...string) *world {
+		plain := series(30, "Lantern Club", "ランタンクラブ", 2009, season(0, "1-3@2010-08-01"), season(1, "1-12@2009-04-03"), season(2, "1-26@2010-04-07"))
+		return &world{entries: []*Entry{plain.alt(alt...)}}
+	}
+	for _, row := range []struct {
+		name  string
+		w     *world
+		title release.Release
+		want  string
+	}{
+		{"the show's own title", titled(), rel("Lantern Club"), "S01E03"},
+		{"how its original title is read", titled("Rantan Kurabu"), rel("Rantan Kurabu"), "S01E03"},
+		{"a title that others go on from", titled("Light Circle", "Light Circle 2nd Season"), rel("Light Circle"), "S01E03"},
+		{"a title of nobody knows which season", titled("Light Circle Forever"), rel("Light Circle Forever"), "S01E03?"},
+		{"the season of the name", titled("Light Circle Forever"), rel("Light Circle Forever", inSeason(1)), "S01E03"},
+		{"a year of the season", titled("Light Circle Forever"), rel("Light Circle Forever", of(2009)), "S01E03"},
+		{"more marks than the show has", titled("Lantern Club!!"), rel("Lantern Club!!"), "S01E03?"},
+		{"an apostrophe at the end", titled("Lantern Club'"), rel("Lantern Club'"), "S01E03?"},
+		{"a single mark is spelling", titled("Lantern Club!"), rel("Lantern Club!"), "S01E03"},
+		{"a part that no season is called", titled("Lantern Club Z"), rel("Lantern Club Z"), "S01E03?"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if got, all := decideFolder(row.w, row.title, 3); got[0] != row.want {
+				t.Errorf("got %s, want %s: %s %v", got[0], row.want, all[0].Reason, all[0].Steps)
+			}
+		})
+	}
+}
+
+// With more marks than the show has, the number of files tells the season.
+func TestTheLengthOfAFolderTellsItsSeason(t *testing.T) {
+	club := series(30, "Lantern Club!", "ランタンクラブ！", 2009, season(1, "1-12@2009-04-03"), season(2, "1-26@2010-04-07"))
+	got, _ := decideFolder(&world{entries: []*Entry{club.alt("Lantern Club!!")}}, rel("Lantern Club!!"), 1, 2, 26)
+	if text := strings.Join(got, " "); text != "S02E01 S02E02 S02E26" {
+		t.Error(text)
+	}
+}
+
+func TestALeastConfidenceOfZeroKeepsTheLikeliest(t *testing.T) {
+	res := &Resolver{Source: shapes(), Options: DefaultOptions()}
+	s := Group([]File{{Release: rel("Paper Owls Silver Wing", eps(2))}})[0]
+	d := res.Place(t.Context(), s.Files, res.Resolve(t.Context(), s))[0]
+	if d.Season != nil || *d.EpisodeConfidence >= 0.9 || !strings.HasSuffix(d.Reason, fmt.Sprintf("; perhaps S01E02, %d %%", int(100**d.EpisodeConfidence))) {
+		t.Errorf("%+v", d)
+	}
+	res.Options.MinEpisodeConfidence = 0
+	if d := res.Place(t.Context(), s.Files, res.Resolve(t.Context(), s))[0]; d.Season == nil || *d.EpisodeConfidence >= 0.9 {
+		t.Errorf("%+v", d)
+	}
+}

@@ -1,0 +1,46 @@
+package title
+
+import "strings"
+
+// Reads reports whether a title in Latin letters may be how a Japanese title is read: most of the letters of its kana stand there
+// in their order, and each Han character, whose reading is not known, has room for one to five letters. Of a title with few kana
+// it can't tell, and says no.
+func Reads(japanese, latin string) bool {
+	var kana strings.Builder
+	han := 0
+	for _, r := range Plain(Normalize(Romanize(japanese))) {
+		if r < 0x80 {
+			kana.WriteRune(r)
+		} else {
+			han++
+		}
+	}
+	want, got := kana.String(), Plain(Normalize(latin))
+	if len(want) < leastRead || len(got) < len(want)*3/4+han || len(got) > len(want)+longestReading*han+2 {
+		return false
+	}
+	return common(want, got)*5 >= len(want)*4
+}
+
+const (
+	leastRead      = 4 // letters of kana; fewer are found in any title
+	longestReading = 5 // letters of a Han character: "kokoro" is rare
+)
+
+// common returns the length of the longest common subsequence of bytes.
+func common(a, b string) int {
+	row := make([]int, len(b)+1)
+	for i := range len(a) {
+		before := 0
+		for j := range len(b) {
+			at := row[j+1]
+			if a[i] == b[j] {
+				row[j+1] = before + 1
+			} else {
+				row[j+1] = max(at, row[j])
+			}
+			before = at
+		}
+	}
+	return row[len(b)]
+}

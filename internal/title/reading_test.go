@@ -1,0 +1,23 @@
+package title
+
+import "testing"
+
+func TestReadings(t *testing.T) {
+	for _, row := range []struct {
+		japanese, latin string
+		want            bool
+	}{
+		{"灯台のひかり", "Toudai no Hikari", true},
+		{"これはランタンですか?", "Kore wa Lantern Desu ka", true},
+		{"さらば北の灯台 霧の航路", "Saraba Kita no Toudai: Kiri no Kouro", true},
+		{"灯台のひかり", "Toudai no Hikari Shin Shou no Hajimari", false},
+		{"灯台のひかり", "Salt Harbor", false},
+		{"灯台", "Toudai", false}, // no kana
+		{"ＬＡＮＴＥＲＮ", "Lantern", true},
+		{"", "", false},
+	} {
+		if got := Reads(row.japanese, row.latin); got != row.want {
+			t.Errorf("%s as %s: %v", row.japanese, row.latin, got)
+		}
+	}
+}
