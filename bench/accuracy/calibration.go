@@ -1,17 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"hash/fnv"
-	"os"
-	"path/filepath"
 )
-
-// folds is the number of parts of the works. Of each part's names the truth is hidden, while that of the others is there
-// to be mistaken for it.
-const folds = 8
 
 // bins are the lower bounds of the reliability table.
 var bins = [...]float64{0, 0.5, 0.8, 0.9, 0.95, 0.99, 0.995}
@@ -23,20 +15,20 @@ type bin struct {
 
 // calibration checks confidences: of all names with one, that share should be right. The id's is looked at twice: with the
 // whole catalogue, and with every name's truth removed, when nothing can be right.
-func (b *bench) calibration(rank string) error {
-	var rows []row
-	for _, list := range matchLists {
-		more, err := readRows(filepath.Join(b.eval, list.file))
-		if err != nil {
-			return err
-		}
-		rows = append(rows, more...)
-	}
-	s, err := b.stand(filepath.Join(b.eval, "catalog_dev.jsonl"), rank)
+func (b *bench) calibration() error {
+	rows, err := b.allRows()
 	if err != nil {
 		return err
 	}
-	records, err := s.match(rows, b.everything...)
+	s, err := b.stand()
+	if err != nil {
+		return err
+	}
+	u, err := s.user("")
+	var records []record
+	if err == nil {
+		records, err = u.match(rows, b.everything...)
+	}
 	s.stop()
 	if err != nil {
 		return err
@@ -59,13 +51,9 @@ func (b *bench) calibration(rank string) error {
 		return *r.EpisodeConfidence, r.placed() && v.rows[i].Episode != nil && v.rows[i].right(r), !failed
 	}))
 
-	hidden := &verdict{}
-	for fold := range folds {
-		part, found, err := b.withoutTruth(rank, rows, fold)
-		if err != nil {
-			return err
-		}
-		hidden.rows, hidden.records = append(hidden.rows, part...), append(hidden.records, found...)
+	hidden, err := b.withoutTruth(false, b.everything...)
+	if err != nil {
+		return err
 	}
 	fmt.Printf("\n== hidden truth: the same names, each while its entry is not in the catalogue\n")
 	ids := func(i int) (float64, bool, bool) {
@@ -99,48 +87,6 @@ func (b *bench) noteSure(run string, v *verdict) error {
 		}
 	}
 	return b.note(run, v.rows, failed)
-}
-
-// withoutTruth matches the names of one fold against a catalogue that lacks the fold's works.
-func (b *bench) withoutTruth(rank string, rows []row, fold int) ([]row, []record, error) {
-	var part []row
-	gone := map[string]bool{}
-	for _, r := range rows {
-		if foldOf(r.work()) == fold {
-			part = append(part, r)
-			gone[r.work()] = true
-			for _, a := range r.Accept {
-				gone[fmt.Sprint(a.Kind, "/", a.TMDB)] = true
-			}
-		}
-	}
-	works, err := readRows(filepath.Join(b.eval, "catalog_dev.jsonl"))
-	if err != nil {
-		return nil, nil, err
-	}
-	var kept bytes.Buffer
-	for _, w := range works {
-		if w.Kind = w.Entry; !gone[w.work()] {
-			kept.Write(append(w.raw, '\n'))
-		}
-	}
-	path := filepath.Join(b.tmp, fmt.Sprintf("catalogue-%d.jsonl", fold))
-	if err := os.WriteFile(path, kept.Bytes(), 0o600); err != nil {
-		return nil, nil, err
-	}
-	s, err := b.stand(path, rank)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer s.stop()
-	records, err := s.match(part, b.everything...)
-	return part, records, err
-}
-
-func foldOf(work string) int {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(work))
-	return int(h.Sum32() % folds)
 }
 
 // binned sorts records by a confidence. look returns it, whether the record counts, and whether it is right.

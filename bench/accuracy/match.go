@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 )
 
@@ -61,10 +60,10 @@ func (r record) outcome() string {
 }
 
 // match runs anivault on names and returns a record for each.
-func (s *stand) match(rows []row, args ...string) ([]record, error) {
-	cmd := exec.Command(s.anivault, append(matchArgs[:len(matchArgs):len(matchArgs)], args...)...)
+func (u user) match(rows []row, args ...string) ([]record, error) {
+	cmd := exec.Command(u.bench.anivault, append(matchArgs[:len(matchArgs):len(matchArgs)], args...)...)
 	var out bytes.Buffer
-	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = s.env(), inputs(rows), &out, os.Stderr
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = u.env(), inputs(rows), &out, os.Stderr
 	if err := cmd.Run(); err != nil {
 		var exit *exec.ExitError
 		if !errors.As(err, &exit) || exit.ExitCode() != 4 { // 4: something is pending, which offline is no failure
@@ -89,39 +88,38 @@ func (s *stand) match(rows []row, args ...string) ([]record, error) {
 	return records, lines.Err()
 }
 
-// scores matches each list from an empty cache, and prints how often that is right and what it has asked for.
-func (b *bench) scores(rank string) error {
+// scores prints how often each list is matched right, by kind of name, and what that has asked for.
+func (b *bench) scores() error {
+	m := models[0]
+	if chosen, ok := modelNamed(b.model); ok {
+		m = chosen
+	}
+	if err := b.runModels([]model{m}); err != nil {
+		return err
+	}
 	for _, list := range matchLists {
-		rows, err := readRows(filepath.Join(b.eval, list.file))
-		if err != nil {
-			return err
+		for _, indexed := range []bool{false, true} {
+			r := b.results[runKey{m.name, indexed, list.label}]
+			with := "without an index"
+			if indexed {
+				with = "with an index"
+			}
+			fmt.Printf("\n== %s names, %s, model %s, %s\n", list.label, list.file, m.name, with)
+			r.print(anything)
+			if list.label == "real" {
+				fmt.Printf("\n== %s names without source %s\n", list.label, mostOfReal)
+				r.print(func(group string) bool { return group != mostOfReal })
+			}
+			r.printClasses()
+			printRequests(r.requests, worksOf(r.rows))
+			if err := b.note(list.file+", "+with, r.rows, r.failed); err != nil {
+				return err
+			}
 		}
-		s, err := b.stand(filepath.Join(b.eval, "catalog_dev.jsonl"), rank)
-		if err != nil {
-			return err
-		}
-		records, err := s.match(rows)
-		var requests []asked
-		if err == nil {
-			requests, err = s.journal()
-		}
-		s.stop()
-		if err != nil {
-			return fmt.Errorf("%s: %w", list.file, err)
-		}
-		v, err := b.judge(rows, records)
-		if err != nil {
-			return fmt.Errorf("%s: %w", list.file, err)
-		}
-		fmt.Printf("\n== %s names, %s, search order %s\n", list.label, list.file, rank)
-		v.print(anything)
-		if list.label == "real" {
-			fmt.Printf("\n== %s names without source %s\n", list.label, mostOfReal)
-			v.print(func(group string) bool { return group != mostOfReal })
-		}
-		v.printClasses()
-		printRequests(requests, worksOf(rows))
-		if err := b.note(list.file, rows, v.failed); err != nil {
+		without, with := b.results[runKey{m.name, false, list.label}], b.results[runKey{m.name, true, list.label}]
+		losses := lost(without, with)
+		fmt.Printf("%d rows are right without the index and wrong with it\n", len(losses))
+		if err := b.note(list.file+", lost with an index", with.rows, losses); err != nil {
 			return err
 		}
 	}
@@ -190,27 +188,39 @@ func (v *verdict) wrong(i int) bool {
 	return failed && (!v.rows[i].right(r) || r.placed())
 }
 
+// The lines of matchMeasures.
+const (
+	idLine = iota
+	placedLine
+	numbersLine
+	allLine
+	wrongLine
+	wrongSureLine
+	anySureLine
+	trapsLine
+)
+
 // matchMeasures are the lines that are printed of a list. In those of wrong ones "right" counts the wrong.
 var matchMeasures = []struct {
 	label  string
 	column string // of the scorer's
 	of     func(v *verdict, i int) (counts, right bool)
 }{
-	{label: "id right", column: "id"},
-	{label: "id, season, episodes right, if known", of: func(v *verdict, i int) (bool, bool) {
+	idLine: {label: "id right", column: "id"},
+	placedLine: {label: "id, season, episodes right, if known", of: func(v *verdict, i int) (bool, bool) {
 		_, failed := v.failed[i]
 		return v.rows[i].Episode != nil, !failed
 	}},
-	{label: "season, episodes right of right ids", column: "s/e"},
-	{label: "all right", column: "full"},
-	{label: "wrong id of matched", of: func(v *verdict, i int) (bool, bool) {
+	numbersLine: {label: "season, episodes right of right ids", column: "s/e"},
+	allLine:     {label: "all right", column: "full"},
+	wrongLine: {label: "wrong id of matched", of: func(v *verdict, i int) (bool, bool) {
 		return v.records[i].matched(), !v.rows[i].right(v.records[i])
 	}},
-	{label: "wrong id of sure", of: func(v *verdict, i int) (bool, bool) {
+	wrongSureLine: {label: "wrong id of sure", of: func(v *verdict, i int) (bool, bool) {
 		return v.records[i].sure(), !v.rows[i].right(v.records[i])
 	}},
-	{label: "wrong id or number of sure", of: func(v *verdict, i int) (bool, bool) { return v.records[i].sure(), v.wrong(i) }},
-	{label: "traps: no regular episode given", column: "trap"},
+	anySureLine: {label: "wrong id or number of sure", of: func(v *verdict, i int) (bool, bool) { return v.records[i].sure(), v.wrong(i) }},
+	trapsLine:   {label: "traps: no regular episode given", column: "trap"},
 }
 
 // measure returns a line's tallies over the groups that are asked for.

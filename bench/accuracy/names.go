@@ -6,7 +6,6 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -33,7 +32,7 @@ var nameColumns = []struct{ label, column string }{
 // names scores what is read from names: title, season, episode and year right, and nothing invented.
 func (b *bench) names() error {
 	for _, list := range nameLists {
-		rows, err := readRows(filepath.Join(b.eval, list.file))
+		rows, err := readRows(b.file(list.file))
 		if err != nil {
 			return err
 		}
@@ -108,7 +107,7 @@ func inputs(rows []row) *bytes.Buffer {
 
 // speed prints how many names are read in a second.
 func (b *bench) speed() error {
-	text, err := exec.Command(b.scorer, "-in", filepath.Join(b.eval, nameLists[0].file), "-bench", "20", "--",
+	text, err := exec.Command(b.scorer, "-in", b.file(nameLists[0].file), "-bench", "20", "--",
 		b.anivault, "parse", "--format", "ndjson").Output()
 	for line := range strings.Lines(string(text)) {
 		if strings.HasPrefix(line, "speed:") {

@@ -14,6 +14,7 @@ type asked struct {
 	Query string `json:"query"`
 }
 
+// journal returns all requests since the start.
 func (s *stand) journal() ([]asked, error) {
 	resp, err := http.Get("http://" + s.admin + "/__fake/journal")
 	if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -25,8 +26,6 @@ type row struct {
 		Kind string `json:"tmdb_kind"`
 		TMDB int    `json:"tmdb_id"`
 	} `json:"accept"`
-
-	Entry string `json:"kind"` // of a row of the catalogue
 
 	raw []byte
 }
@@ -55,21 +54,36 @@ func (r row) right(got record) bool {
 	return false
 }
 
+// UnmarshalJSON keeps the text of a row as well.
+func (r *row) UnmarshalJSON(text []byte) error {
+	type plain row
+	if err := json.Unmarshal(text, (*plain)(r)); err != nil {
+		return err
+	}
+	r.raw = bytes.Clone(text)
+	return nil
+}
+
 func readRows(path string) ([]row, error) {
+	var rows []row
+	return rows, readLines(path, func(r row) { rows = append(rows, r) })
+}
+
+// readLines decodes each line of a file.
+func readLines[T any](path string, do func(T)) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer f.Close()
-	var rows []row
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<24)
-	for lines.Scan() {
-		r := row{raw: append([]byte(nil), lines.Bytes()...)}
-		if err := json.Unmarshal(r.raw, &r); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", path, len(rows)+1, err)
+	for n := 1; lines.Scan(); n++ {
+		var value T
+		if err := json.Unmarshal(lines.Bytes(), &value); err != nil {
+			return fmt.Errorf("%s:%d: %w", path, n, err)
 		}
-		rows = append(rows, r)
+		do(value)
 	}
-	return rows, lines.Err()
+	return lines.Err()
 }

@@ -15,29 +15,28 @@ import (
 // matchArgs make anivault answer one record per name.
 var matchArgs = []string{"match", "--quiet", "--names-from", "-", "--format", "ndjson"}
 
-// stand is a running stand-in, and the home of a user whose cache is empty.
+// stand is a running stand-in for TMDB.
 type stand struct {
 	api, admin string
-	home       string
-	anivault   string
+	bench      *bench
 	stop       func()
 }
 
-// stand starts a stand-in with a catalogue.
-func (b *bench) stand(catalogue, rank string) (*stand, error) {
-	home, err := os.MkdirTemp(b.tmp, "home-")
+// stand starts a stand-in with the evaluation's catalogue; args choose the model of TMDB.
+func (b *bench) stand(args ...string) (*stand, error) {
+	dir, err := os.MkdirTemp(b.tmp, "stand-")
 	if err != nil {
 		return nil, err
 	}
-	addresses := filepath.Join(home, "addresses")
+	addresses := filepath.Join(dir, "addresses")
 	ctx, cancel := context.WithCancel(context.Background())
-	fake := exec.CommandContext(ctx, b.tmdbfake, "--addr-file", addresses, "--catalog", catalogue, "--rank", rank)
+	fake := exec.CommandContext(ctx, b.tmdbfake, append([]string{"--addr-file", addresses, "--catalog", b.catalogue()}, args...)...)
 	fake.Stderr = os.Stderr
 	if err := fake.Start(); err != nil {
 		cancel()
 		return nil, err
 	}
-	s := &stand{home: home, anivault: b.anivault, stop: func() { cancel(); _ = fake.Wait() }}
+	s := &stand{bench: b, stop: func() { cancel(); _ = fake.Wait() }}
 	for range 300 {
 		if raw, err := os.ReadFile(addresses); err == nil {
 			if lines := strings.Fields(string(raw)); len(lines) == 2 {
@@ -51,13 +50,25 @@ func (b *bench) stand(catalogue, rank string) (*stand, error) {
 	return nil, errors.New("the stand-in did not start")
 }
 
-func (s *stand) env() []string {
-	return append(kit.Env(s.home, "http://"+s.api),
-		"ANIVAULT_RATE_BASE=400", "ANIVAULT_CEILING=400", "ANIVAULT_CONCURRENCY=8")
+// user is somebody with a cache, and perhaps a title index, of their own.
+type user struct {
+	*stand
+	home string
+	data string // the data folder with the index; "": none
 }
 
-// requests returns the number of requests to the stand-in.
-func (s *stand) requests() (int, error) {
-	list, err := s.journal()
-	return len(list), err
+// user returns a user whose cache is empty.
+func (s *stand) user(data string) (user, error) {
+	home, err := os.MkdirTemp(s.bench.tmp, "home-")
+	return user{s, home, data}, err
 }
+
+func (u user) env() []string {
+	env := append(kit.Env(u.home, "http://"+u.api), "ANIVAULT_RATE_BASE=400", "ANIVAULT_CEILING=400", "ANIVAULT_CONCURRENCY=8")
+	if u.data != "" {
+		env = append(env, "ANIVAULT_DATA_DIR="+u.data)
+	}
+	return env
+}
+
+func (b *bench) catalogue() string { return filepath.Join(b.eval, "catalog_dev.jsonl") }
