@@ -49,14 +49,14 @@ type SharedStore struct {
 	owner   string
 	opts    SharedOptions
 
-	turn    chan struct{} // holds a token while it is somebody's turn
-	mu      sync.Mutex
-	waiting []*request // for the next Exchange, in order of arrival; guarded by mu
+	turn     chan struct{} // holds a token while it is somebody's turn
+	requests sync.Pool     // of *request: to allocate one takes a part of an update
+	mu       sync.Mutex
+	waiting  []*request // for the next Exchange, in order of arrival; guarded by mu
 
 	// Everything below belongs to the one whose turn it is.
 	closed bool
 	batch  []*request    // of this Exchange
-	own    request       // of the one whose turn it is, to save an allocation
 	took   time.Duration // by the last Exchange
 	change func(Instant, []byte) ([]byte, error)
 
@@ -86,7 +86,7 @@ type request struct {
 	fn       func(Instant, *Snapshot) error
 	err      error
 	panicked any
-	done     chan struct{} // closed when it is over; nil for the one whose turn it is
+	done     chan struct{} // gets a value when somebody else has done it
 }
 
 // NewSharedStore returns a store over a backend. Close closes a backend that is an [io.Closer].
@@ -102,6 +102,7 @@ func NewSharedStore(b Backend, opts SharedOptions) *SharedStore {
 	}
 	s := &SharedStore{backend: b, opts: opts, turn: make(chan struct{}, 1), episodes: rand.Uint64() >> 34}
 	s.change = s.exchange
+	s.requests.New = func() any { return &request{done: make(chan struct{}, 1)} }
 	if live, ok := b.(Liveness); ok {
 		s.live, s.owner = live, live.Owner()
 	} else {
@@ -174,19 +175,20 @@ func (s *SharedStore) Update(ctx context.Context, fn func(now Instant, s *Snapsh
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	r := s.requests.Get().(*request)
+	defer s.requests.Put(r)
+	r.fn, r.err, r.panicked = fn, nil, nil
 	select {
 	case s.turn <- struct{}{}:
-		s.own = request{fn: fn}
-		return s.lead(ctx, &s.own)
+		return s.lead(ctx, r, false)
 	default:
 	}
-	r := &request{fn: fn, done: make(chan struct{})}
 	s.mu.Lock()
 	s.waiting = append(s.waiting, r)
 	s.mu.Unlock()
 	select {
 	case s.turn <- struct{}{}:
-		return s.lead(ctx, r)
+		return s.lead(ctx, r, true)
 	case <-r.done:
 	case <-ctx.Done():
 		if s.withdraw(r) {
@@ -201,42 +203,42 @@ func (s *SharedStore) Update(ctx context.Context, fn func(now Instant, s *Snapsh
 func (s *SharedStore) withdraw(r *request) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := slices.Index(s.waiting, r)
-	if i >= 0 {
-		s.waiting = slices.Delete(s.waiting, i, i+1)
-	}
-	return i >= 0
+	waiting := len(s.waiting)
+	s.waiting = slices.DeleteFunc(s.waiting, func(other *request) bool { return other == r })
+	return len(s.waiting) < waiting
 }
 
 // lead does the update of r and, where the backend is slow, of all others that wait. It has the turn and gives it back.
-func (s *SharedStore) lead(ctx context.Context, r *request) error {
+func (s *SharedStore) lead(ctx context.Context, r *request, waited bool) error {
+	select {
+	case <-r.done: // somebody else has done it in this very moment
+		<-s.turn
+		return r.result()
+	default:
+	}
 	s.batch = s.batch[:0]
-	switch waits := r.done != nil; {
-	case s.took >= shareFrom:
+	if s.took >= shareFrom {
 		s.mu.Lock()
 		s.batch = append(s.batch, s.waiting...)
 		clear(s.waiting)
 		s.waiting = s.waiting[:0]
 		s.mu.Unlock()
-		if !waits {
-			s.batch = append(s.batch, r)
-		}
-	case !waits || s.withdraw(r):
+	} else if waited {
+		s.withdraw(r)
+	}
+	if !slices.Contains(s.batch, r) {
 		s.batch = append(s.batch, r)
 	}
-	if len(s.batch) > 0 { // else somebody else has done it in this very moment
-		s.run(ctx)
-	}
+	s.run(ctx)
 	warnings := s.notes.take()
 	for _, other := range s.batch {
-		if other.done != nil {
-			close(other.done)
+		if other != r {
+			other.done <- struct{}{}
 		}
 	}
-	mine := *r
 	<-s.turn
 	s.tell(warnings)
-	return mine.result()
+	return r.result()
 }
 
 // result is what Update returns; a panic of fn goes on in its own goroutine.
