@@ -77,12 +77,7 @@ func (s *Snapshot) code(c *codec) {
 
 	s.machine.code(c, now)
 
-	at := millis(now)
-	records := &s.machine.window.records
-	resize(c, records, maxRecords)
-	for i := range *records {
-		codeRecord(c, &at, &(*records)[i])
-	}
+	s.machine.window.code(c, now)
 
 	codeStamp(c, now, &s.bucket.full)
 	codeStamp(c, now, &s.ceiling.unknownSince)
@@ -312,12 +307,24 @@ func codeBelow(c *codec, top uint64, v *uint64) {
 	*v = top - uint64(x)
 }
 
-// codeRecord codes an answer: two bits for its kind, the rest is the time since the one before.
-func codeRecord(c *codec, last *int64, r *record) {
-	x := (r.at-*last)<<2 | int64(r.outcome-OK)&3
-	c.int64(&x)
-	*last += x >> 2
-	r.at, r.outcome = *last, OK+Outcome(x&3)
+// code codes the answers, of which there are hundreds: two bits for the kind of each, the rest is the time since the one
+// before.
+func (w *window) code(c *codec, now Stamp) {
+	resize(c, &w.records, maxRecords)
+	last := millis(now)
+	if !c.reading {
+		for _, r := range w.records {
+			c.b = appendInt(c.b, (r.at-last)<<2|int64(r.outcome-OK)&3)
+			last = r.at
+		}
+		return
+	}
+	for i := range w.records {
+		var x int64
+		c.int64(&x)
+		last += x >> 2
+		w.records[i] = record{last, OK + Outcome(x&3)}
+	}
 }
 
 func resize[T any](c *codec, v *[]T, limit int) {
@@ -343,16 +350,21 @@ func (c *codec) uint64(v *uint64) {
 	c.b, *v = c.b[n:], x
 }
 
+// appendInt is binary.AppendVarint, faster for small numbers.
+func appendInt(b []byte, v int64) []byte {
+	switch x := uint64(v<<1) ^ uint64(v>>63); {
+	case x < 1<<7: // most numbers
+		return append(b, byte(x))
+	case x < 1<<14: // most records
+		return append(b, byte(x)|0x80, byte(x>>7))
+	default:
+		return binary.AppendUvarint(b, x)
+	}
+}
+
 func (c *codec) int64(v *int64) {
 	if !c.reading {
-		switch x := uint64(*v<<1) ^ uint64(*v>>63); { // as binary.AppendVarint
-		case x < 1<<7: // most numbers are small
-			c.b = append(c.b, byte(x))
-		case x < 1<<14: // most records
-			c.b = append(c.b, byte(x)|0x80, byte(x>>7))
-		default:
-			c.b = binary.AppendUvarint(c.b, x)
-		}
+		c.b = appendInt(c.b, *v)
 		return
 	}
 	if len(c.b) > 0 && c.b[0] < 0x80 {
