@@ -95,7 +95,7 @@ func TestTicksAreFewAndRound(t *testing.T) {
 		time.Second: time.Second, 10 * time.Second: time.Second, 11 * time.Second: 2 * time.Second, 12 * time.Second: 2 * time.Second,
 		time.Hour: 10 * time.Minute, 48 * time.Hour: 4 * time.Hour,
 	} {
-		if got := tickEvery(length); got != want {
+		if got := Period(length, time.Second, 10); got != want {
 			t.Errorf("%s has a tick every %s, want %s", length, got, want)
 		}
 	}

@@ -143,7 +143,7 @@ func (p *pen) axes() {
 			drawLeft, p.Y(v), drawRight, drawLeft-8, p.Y(v)+4, v)
 	}
 	fmt.Fprintf(p, `<text class="q m" transform="translate(18 %.0f) rotate(-90)">requests a second</text>`+"\n", (p.Top+p.Bottom)/2)
-	for at, every := time.Duration(0), tickEvery(p.Drawing.Length); at <= p.Drawing.Length; at += every {
+	for at, every := time.Duration(0), Period(p.Drawing.Length, time.Second, 10); at <= p.Drawing.Length; at += every {
 		fmt.Fprintf(p, `<path class="grid" d="M%.1f %.0fv5"/><text class="q m" x="%.1f" y="%.0f">%s</text>`+"\n",
 			p.X(at), p.Bottom, p.X(at), p.Bottom+19, ui.Offset(at))
 	}

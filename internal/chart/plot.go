@@ -68,13 +68,14 @@ func Axis(most float64) (end, tick float64) {
 	return math.Ceil(most/tick) * tick, tick
 }
 
-// tickEvery returns a round period of which at most some ten are in d.
-func tickEvery(d time.Duration) time.Duration {
+// Period returns the shortest round period, from least on, of which at most that many are in d.
+func Period(d, least time.Duration, most int) time.Duration {
 	for _, t := range []time.Duration{
+		100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond,
 		time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second, time.Minute,
 		2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour,
 	} {
-		if d/t <= 10 {
+		if t >= least && int(d/t) <= most {
 			return t
 		}
 	}

@@ -14,22 +14,12 @@ import (
 func (r *Result) WriteSVG(out io.Writer) error {
 	t := &r.Totals
 	d := chart.Drawing{
-		Title: r.title(), Description: r.describe(), Length: r.For,
+		Title: r.title(), Description: r.describe(), Length: r.For, Phases: r.phases(), Spans: r.spans(),
 		Footer: fmt.Sprintf("%d good of %.0f possible (%s), %d refused, %d errors, %d given up; "+
 			"at most %d of %d permits in any ceiling_window", t.Good, t.Possible, share(float64(t.Good), t.Possible), t.Throttled, t.Errors, t.Failed, t.Peak, t.Ceiling),
 	}
-	for _, p := range r.phases() {
-		d.Phases = append(d.Phases, chart.Phase{From: p.from, To: p.to, Label: p.label, Trouble: p.label != "normal"})
-	}
 	for _, s := range ratelimit.States() {
 		d.Lanes = append(d.Lanes, s.String())
-	}
-	for _, s := range r.spans() {
-		span := chart.Span{State: s.state.String(), From: s.from, To: s.to}
-		if s.reason != ratelimit.ReasonNone {
-			span.Why = s.reason.String()
-		}
-		d.Spans = append(d.Spans, span)
 	}
 	for i, s := range r.Steps {
 		d.Steps = append(d.Steps, chart.Step{

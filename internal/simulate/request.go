@@ -186,9 +186,7 @@ func (r *request) send() {
 func (r *request) answered(a answer) {
 	p, w := r.process, r.process.world
 	e := ratelimit.Event{Outcome: outcome(a), Status: a.status, Latency: w.clock.now - r.departed, Attempt: r.attempt}
-	if e.Outcome == ratelimit.Throttled || e.Outcome == ratelimit.Server && e.Status == http.StatusServiceUnavailable {
-		e.RetryAfter, _ = ratelimit.ParseRetryAfter(a.header, epoch.Add(w.clock.now)) // a value that can't be read counts as none
-	}
+	e.RetryAfter, _ = ratelimit.ParseRetryAfter(a.header, epoch.Add(w.clock.now)) // a value that can't be read counts as none
 	out := w.snapshot.Record(w.now(), ratelimit.Report{Owner: p.id, Tuning: &p.tuning, Pass: r.pass, Event: e, Draw: w.chance.Float64()})
 	if out.Moved {
 		w.moved(out.Transition)

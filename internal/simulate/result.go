@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/anivault/anivault/internal/chart"
 	"github.com/anivault/anivault/internal/upstream"
 	"github.com/anivault/anivault/ratelimit"
 )
@@ -59,7 +60,7 @@ type Totals struct {
 	// Peak is the largest number of permits in any ceiling_window, Ceiling what was allowed.
 	Peak, Ceiling int
 	// In is the time in each state.
-	In map[ratelimit.State]time.Duration
+	In map[string]time.Duration
 }
 
 // timeline collects steps.
@@ -156,9 +157,9 @@ func (w *world) result() *Result {
 	}
 	t.Peak, t.Ceiling = w.grants.peak, w.grants.ceiling
 	t.Possible = Possible(c.Scenario, r.Limits, c.Latency, c.slots(), c.For)
-	t.In = map[ratelimit.State]time.Duration{}
+	t.In = map[string]time.Duration{}
 	for _, s := range r.spans() {
-		t.In[s.state] += s.to - s.from
+		t.In[s.State] += s.To - s.From
 	}
 	return r
 }
@@ -173,31 +174,18 @@ func (c *Config) slots() int {
 	return min(own, total)
 }
 
-// stateSpan is a span of time in one state.
-type stateSpan struct {
-	state    ratelimit.State
-	from, to time.Duration
-	reason   ratelimit.Reason // why it was entered; ReasonNone for the first
-}
-
 // spans cuts the run where its state changes.
-func (r *Result) spans() []stateSpan {
-	out := []stateSpan{{state: ratelimit.Normal, to: r.For}}
+func (r *Result) spans() []chart.Span {
+	out := []chart.Span{{State: ratelimit.Normal.String(), To: r.For}}
 	for _, m := range r.Moves {
-		out[len(out)-1].to = m.At
-		out = append(out, stateSpan{m.To, m.At, r.For, m.Reason})
+		out[len(out)-1].To = m.At
+		out = append(out, chart.Span{State: m.To.String(), From: m.At, To: r.For, Why: m.Reason.String()})
 	}
 	return out
 }
 
-// phase is a span of time in which the same faults are in force.
-type phase struct {
-	label    string
-	from, to time.Duration
-}
-
 // phases cuts the run where a fault begins or ends.
-func (r *Result) phases() []phase {
+func (r *Result) phases() []chart.Phase {
 	cuts := []time.Duration{0, r.For}
 	for _, f := range r.Scenario.Faults {
 		for _, c := range []upstream.Duration{f.From, f.To} {
@@ -208,14 +196,14 @@ func (r *Result) phases() []phase {
 	}
 	slices.Sort(cuts)
 	cuts = slices.Compact(cuts)
-	var out []phase
+	var out []chart.Phase
 	for i, from := range cuts[:len(cuts)-1] {
-		p := phase{r.Scenario.At(from), from, cuts[i+1]}
-		if n := len(out); n > 0 && out[n-1].label == p.label {
-			out[n-1].to = p.to
+		label := r.Scenario.At(from)
+		if n := len(out); n > 0 && out[n-1].Label == label {
+			out[n-1].To = cuts[i+1]
 			continue
 		}
-		out = append(out, p)
+		out = append(out, chart.Phase{From: from, To: cuts[i+1], Label: label, Trouble: label != upstream.Quiet})
 	}
 	return out
 }

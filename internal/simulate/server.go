@@ -54,11 +54,7 @@ func newServer(c *Config) (*server, error) {
 // answer decides on a request that arrives at a moment, counted from the beginning.
 func (s *server) answer(at time.Duration) answer {
 	now := epoch.Add(at)
-	latency := s.latency.Min
-	if s.latency.Max > s.latency.Min {
-		latency += time.Duration(s.chance.Float64() * float64(s.latency.Max-s.latency.Min))
-	}
-	a := answer{status: http.StatusOK, latency: s.behaviour.Slow(now, latency)}
+	a := answer{status: http.StatusOK, latency: s.behaviour.Slow(now, s.latency.At(s.chance.Float64()))}
 	if ok, wait := s.behaviour.Allow(now, client.IP); !ok {
 		a.status, a.header = http.StatusTooManyRequests, retryAfter(s.behaviour.Limits().RetryAfter, now, wait)
 		return a

@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/anivault/anivault/internal/chart"
 	"github.com/anivault/anivault/internal/upstream"
 	"github.com/anivault/anivault/ratelimit"
 )
@@ -73,7 +74,7 @@ func (c *Config) complete() error {
 		c.For = usual(c.Scenario)
 	}
 	if c.Step == 0 {
-		c.Step = niceStep(c.For)
+		c.Step = chart.Period(c.For, 0, 50)
 	}
 	switch {
 	case len(c.Processes) == 0 || len(c.Processes) > MaxProcesses:
@@ -100,19 +101,6 @@ func usual(s upstream.Scenario) time.Duration {
 		return 2 * time.Minute
 	}
 	return end + 30*time.Second
-}
-
-// niceStep returns a round step that gives about 20 to 50 rows.
-func niceStep(d time.Duration) time.Duration {
-	for _, s := range []time.Duration{
-		100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second,
-		10 * time.Second, 15 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute,
-	} {
-		if d/s <= 50 {
-			return s
-		}
-	}
-	return 30 * time.Minute
 }
 
 // world is everything that takes part in a run.

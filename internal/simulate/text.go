@@ -31,8 +31,8 @@ func (r *Result) WriteText(out io.Writer) error {
 	top := r.top()
 	for i := range r.Steps {
 		s := &r.Steps[i]
-		for len(phases) > 0 && phases[0].from < s.At {
-			head := fmt.Sprintf("%8s -- %s ", ui.Offset(phases[0].from), ui.Cut(phases[0].label, 56))
+		for len(phases) > 0 && phases[0].From < s.At {
+			head := fmt.Sprintf("%8s -- %s ", ui.Offset(phases[0].From), ui.Cut(phases[0].Label, 56))
 			fmt.Fprintln(w, head+strings.Repeat("-", max(0, textWidth-ui.Width(head))))
 			phases = phases[1:]
 		}
@@ -85,7 +85,7 @@ func (r *Result) totals() [][2]string {
 	}
 	var states []string
 	for _, s := range ratelimit.States() {
-		if d := t.In[s]; d > 0 {
+		if d := t.In[s.String()]; d > 0 {
 			states = append(states, fmt.Sprintf("%s %s", s, ui.Offset(d)))
 		}
 	}

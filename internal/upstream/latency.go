@@ -43,12 +43,12 @@ func (l Latency) Validate() error {
 }
 
 // Mean returns the middle of the range.
-func (l Latency) Mean() time.Duration { return (l.Min + max(l.Min, l.Max)) / 2 }
+func (l Latency) Mean() time.Duration { return l.At(0.5) }
+
+// At returns the latency that lies at a share of the range, from 0 to 1.
+func (l Latency) At(share float64) time.Duration {
+	return l.Min + time.Duration(share*float64(max(l.Max-l.Min, 0)))
+}
 
 // Nth returns the latency of the n-th request.
-func (l Latency) Nth(seed uint64, n int) time.Duration {
-	if l.Max <= l.Min {
-		return l.Min
-	}
-	return l.Min + time.Duration(Chance(seed, "latency", n)*float64(l.Max-l.Min))
-}
+func (l Latency) Nth(seed uint64, n int) time.Duration { return l.At(Chance(seed, "latency", n)) }

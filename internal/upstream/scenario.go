@@ -104,7 +104,10 @@ func (s Scenario) End() (end time.Duration, ok bool) {
 	return end, true
 }
 
-// At returns the labels of the faults in force at a moment, "normal" if there is none.
+// Quiet is what At returns for a moment without a fault.
+const Quiet = "normal"
+
+// At returns the labels of the faults in force at a moment, or Quiet.
 func (s Scenario) At(at time.Duration) string {
 	var labels []string
 	for i := range s.Faults {
@@ -112,7 +115,7 @@ func (s Scenario) At(at time.Duration) string {
 			labels = append(labels, f.label())
 		}
 	}
-	return cmp.Or(strings.Join(labels, " + "), "normal")
+	return cmp.Or(strings.Join(labels, " + "), Quiet)
 }
 
 // label returns what people call the fault, such as "40% status 500".
