@@ -38,12 +38,7 @@ var whyNames = [...]string{
 }
 
 // String returns a short name.
-func (w Why) String() string {
-	if int(w) < len(whyNames) {
-		return whyNames[w]
-	}
-	return "Why(?)"
-}
+func (w Why) String() string { return nameOf(w, whyNames[:], "Why") }
 
 // Ask is one try to get a permit.
 type Ask struct {
@@ -304,5 +299,5 @@ func (s *Snapshot) free(p *process, total int) bool {
 		return s.slots.running(m.epoch) < regimes[HalfOpen].slots
 	}
 	r := &regimes[m.state]
-	return s.slots.running(0) < r.part(total) && s.slots.held(p.key) < r.part(p.slots)
+	return len(s.slots.leases) < r.part(total) && s.slots.held(p.key) < r.part(p.slots)
 }

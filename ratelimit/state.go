@@ -22,11 +22,14 @@ var stateNames = [...]string{Throttle: "Throttle", Normal: "Normal", Sleep: "Sle
 func States() []State { return []State{Normal, Throttle, HalfOpen, Sleep, CacheOnly} }
 
 // String returns the state's name as logs, documents and the CLI print it.
-func (s State) String() string {
-	if int(s) < len(stateNames) {
-		return stateNames[s]
+func (s State) String() string { return nameOf(s, stateNames[:], "State") }
+
+// nameOf returns the name of a value, or its number where it has none.
+func nameOf[T ~uint8](v T, names []string, kind string) string {
+	if int(v) < len(names) {
+		return names[v]
 	}
-	return "State(" + strconv.Itoa(int(s)) + ")"
+	return kind + "(" + strconv.Itoa(int(v)) + ")"
 }
 
 // Outcome is what one answer, or the lack of one, says about the upstream
@@ -56,23 +59,10 @@ func Outcomes() []Outcome {
 }
 
 // String returns the outcome's name in lower case.
-func (o Outcome) String() string {
-	if int(o) < len(outcomeNames) {
-		return outcomeNames[o]
-	}
-	return "Outcome(" + strconv.Itoa(int(o)) + ")"
-}
+func (o Outcome) String() string { return nameOf(o, outcomeNames[:], "Outcome") }
 
 // counts reports whether the outcome enters the window.
-func (o Outcome) counts() bool {
-	switch o {
-	case OK, Throttled, Server, Network:
-		return true
-	case Cancelled, Client, Misconfigured:
-		return false
-	}
-	return false
-}
+func (o Outcome) counts() bool { return o >= OK && o <= Network }
 
 // failed reports whether the outcome enters the window as an error.
 func (o Outcome) failed() bool { return o.counts() && o != OK }
@@ -123,12 +113,7 @@ var reasonNames = [...]string{
 }
 
 // String returns the reason key as logs and the table print it.
-func (r Reason) String() string {
-	if int(r) < len(reasonNames) {
-		return reasonNames[r]
-	}
-	return "Reason(" + strconv.Itoa(int(r)) + ")"
-}
+func (r Reason) String() string { return nameOf(r, reasonNames[:], "Reason") }
 
 // rank orders the causes of CacheOnly: a lower one never replaces a higher.
 func (r Reason) rank() int {
