@@ -93,7 +93,7 @@ func leave(last *Snapshot, now Instant, owner string, episode uint64) *detached 
 		}
 		a.used = a.snap.budget.used
 		a.snap.processes = slices.DeleteFunc(a.snap.processes, func(p process) bool { return processOf(p.id) != owner })
-		a.snap.slots.filter(a.snap.has)
+		a.snap.slots.forget(func(key uint64) bool { return !a.snap.has(key) })
 	}
 	a.snap.machine.permits = 1<<62 + episode<<32
 	a.snap.slots.seq = a.snap.machine.permits

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -228,36 +229,19 @@ func (s *Snapshot) sound() bool {
 	if s.budget.period < 0 || s.budget.used < 0 || !s.machine.sound() {
 		return false
 	}
-	for i := range s.processes {
-		if !s.processes[i].sound() {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(s.processes, func(p process) bool { return !p.sound() })
 }
 
+// rate reports whether a number can be a rate.
+func rate(v float64) bool { return v >= 0 && v <= math.MaxFloat64 } // false for NaN
+
 func (m *machine) sound() bool {
-	for _, f := range []float64{m.ramp, m.trouble.rate} {
-		if math.IsNaN(f) || math.IsInf(f, 0) || f < 0 {
-			return false
-		}
-	}
-	for _, r := range m.window.records {
-		if !r.outcome.counts() {
-			return false
-		}
-	}
-	return int(m.state) < len(stateNames) &&
+	return rate(m.ramp) && rate(m.trouble.rate) && int(m.state) < len(stateNames) &&
 		min(m.cooldown, m.exhausted, m.overrunWait) >= 0 && min(m.streak429, m.failures, m.successes, m.armed) >= 0
 }
 
 func (p *process) sound() bool {
-	for _, f := range []float64{p.rate, p.burst} {
-		if math.IsNaN(f) || math.IsInf(f, 0) || f < 0 {
-			return false
-		}
-	}
-	return p.ceiling >= 1 && p.ceiling <= maxGrants && p.window > 0 && p.slots >= 1 && p.total >= 1 && p.reserved >= 0
+	return rate(p.rate) && rate(p.burst) && p.ceiling >= 1 && p.ceiling <= maxGrants && p.window > 0 && p.slots >= 1 && p.total >= 1 && p.reserved >= 0
 }
 
 func codeInt[T ~int | ~int64](c *codec, v *T) {

@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"sort"
+	"strings"
 	"time"
 )
 
@@ -145,12 +146,9 @@ func (s *Snapshot) overridden(own Tuning) (Tuning, []error) {
 
 // dropOverrides ends overrides that have run out.
 func (s *Snapshot) dropOverrides(now Stamp) {
-	for i := len(s.overrides) - 1; i >= 0; i-- {
-		if u := s.overrides[i].until; u != 0 && u <= now {
-			s.overrides = append(s.overrides[:i], s.overrides[i+1:]...)
-			s.overrideSeq++
-		}
-	}
+	before := len(s.overrides)
+	s.overrides = slices.DeleteFunc(s.overrides, func(o override) bool { return o.until != 0 && o.until <= now })
+	s.overrideSeq += uint64(before - len(s.overrides))
 }
 
 // override changes settings for all processes, for a time or, with 0, for good.
@@ -169,11 +167,7 @@ func (s *Snapshot) override(now Stamp, values []override, lasts time.Duration) e
 	if err := uncrossed(next); err != nil {
 		return err
 	}
-	s.overrides = s.overrides[:0]
-	for _, o := range next {
-		s.overrides = append(s.overrides, o)
-	}
-	sort.Slice(s.overrides, func(i, j int) bool { return s.overrides[i].key < s.overrides[j].key })
+	s.overrides = slices.SortedFunc(maps.Values(next), func(a, b override) int { return strings.Compare(a.key, b.key) })
 	s.overrideSeq++
 	s.bucket.empty(now) // a larger bucket does not start full
 	return nil

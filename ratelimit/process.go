@@ -115,33 +115,26 @@ func (s *Snapshot) Bury(at Instant, ids []string) {
 }
 
 func (s *Snapshot) remove(i int) {
-	s.slots.forget(s.processes[i].key)
-	s.processes = append(s.processes[:i], s.processes[i+1:]...)
+	key := s.processes[i].key
+	s.slots.forget(func(owner uint64) bool { return owner == key })
+	s.processes = slices.Delete(s.processes, i, i+1)
 }
 
 // expire ends leases that have run out, drops abandoned tickets and frees orphaned reservations.
 func (s *Snapshot) expire(now Stamp, t *Tuning) {
-	leases := s.slots.leases[:0]
-	for _, l := range s.slots.leases {
+	s.slots.leases = slices.DeleteFunc(s.slots.leases, func(l lease) bool {
 		if now < l.until {
-			leases = append(leases, l)
-			continue
+			return false
 		}
 		for i := range s.processes {
 			if p := &s.processes[i]; l.budget && p.key == l.owner {
 				p.settle(1)
 			}
 		}
-	}
-	s.slots.leases = leases
+		return true
+	})
 	s.freeOrphans(now, t)
-	tickets := s.slots.tickets[:0]
-	for _, t := range s.slots.tickets {
-		if now.sub(t.due) < lostAfter {
-			tickets = append(tickets, t)
-		}
-	}
-	s.slots.tickets = tickets
+	s.slots.tickets = slices.DeleteFunc(s.slots.tickets, func(t ticket) bool { return now.sub(t.due) >= lostAfter })
 }
 
 // part takes a process that says goodbye out of the snapshot: its tickets and
@@ -156,13 +149,7 @@ func (s *Snapshot) part(id string) {
 			s.remove(i)
 			return
 		}
-		tickets := s.slots.tickets[:0]
-		for _, t := range s.slots.tickets {
-			if t.owner != p.key {
-				tickets = append(tickets, t)
-			}
-		}
-		s.slots.tickets = tickets
+		s.slots.drop(func(owner uint64) bool { return owner == p.key })
 		p.reserved = s.slots.booked(p.key)
 		return
 	}

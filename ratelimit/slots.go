@@ -1,6 +1,9 @@
 package ratelimit
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 const (
 	// lateAfter is how much later than promised a ticket's owner may ask again. After that others pass the ticket
@@ -36,12 +39,7 @@ type slots struct {
 
 // find returns the position of a ticket, -1 if it is not queued.
 func (s *slots) find(number uint64) int {
-	for i := range s.tickets {
-		if s.tickets[i].number == number {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(s.tickets, func(t ticket) bool { return t.number == number })
 }
 
 // enqueue appends a new ticket and returns its position.
@@ -54,7 +52,7 @@ func (s *slots) enqueue(owner uint64) int {
 // withdraw removes a ticket.
 func (s *slots) withdraw(number uint64) {
 	if i := s.find(number); i >= 0 {
-		s.tickets = append(s.tickets[:i], s.tickets[i+1:]...)
+		s.tickets = slices.Delete(s.tickets, i, i+1)
 	}
 }
 
@@ -62,66 +60,46 @@ func (s *slots) withdraw(number uint64) {
 func (s *slots) release(permit, epoch uint64) (lease, bool) {
 	for i, l := range s.leases {
 		if l.permit == permit && l.epoch == epoch {
-			s.leases = append(s.leases[:i], s.leases[i+1:]...)
+			s.leases = slices.Delete(s.leases, i, i+1)
 			return l, true
 		}
 	}
 	return lease{}, false
 }
 
-// running counts the leases of one epoch, or of all with epoch 0.
-func (s *slots) running(epoch uint64) int {
-	if epoch == 0 {
-		return len(s.leases)
-	}
+// count counts the leases that fit.
+func (s *slots) count(fits func(*lease) bool) int {
 	n := 0
 	for i := range s.leases {
-		if s.leases[i].epoch == epoch {
+		if fits(&s.leases[i]) {
 			n++
 		}
 	}
 	return n
+}
+
+// running counts the leases of one epoch.
+func (s *slots) running(epoch uint64) int {
+	return s.count(func(l *lease) bool { return l.epoch == epoch })
 }
 
 // held counts the leases of one process.
 func (s *slots) held(owner uint64) int {
-	n := 0
-	for i := range s.leases {
-		if s.leases[i].owner == owner {
-			n++
-		}
-	}
-	return n
-}
-
-// forget drops what belongs to one process.
-func (s *slots) forget(owner uint64) {
-	s.filter(func(o uint64) bool { return o != owner })
-}
-
-// filter keeps what belongs to some processes.
-func (s *slots) filter(keep func(owner uint64) bool) {
-	tickets, leases := s.tickets[:0], s.leases[:0]
-	for _, t := range s.tickets {
-		if keep(t.owner) {
-			tickets = append(tickets, t)
-		}
-	}
-	for _, l := range s.leases {
-		if keep(l.owner) {
-			leases = append(leases, l)
-		}
-	}
-	s.tickets, s.leases = tickets, leases
+	return s.count(func(l *lease) bool { return l.owner == owner })
 }
 
 // booked counts the leases of one process that hold a request of its budget.
 func (s *slots) booked(owner uint64) int {
-	n := 0
-	for _, l := range s.leases {
-		if l.owner == owner && l.budget {
-			n++
-		}
-	}
-	return n
+	return s.count(func(l *lease) bool { return l.owner == owner && l.budget })
+}
+
+// drop removes the tickets of some processes.
+func (s *slots) drop(whose func(owner uint64) bool) {
+	s.tickets = slices.DeleteFunc(s.tickets, func(t ticket) bool { return whose(t.owner) })
+}
+
+// forget removes what belongs to some processes.
+func (s *slots) forget(whose func(owner uint64) bool) {
+	s.drop(whose)
+	s.leases = slices.DeleteFunc(s.leases, func(l lease) bool { return whose(l.owner) })
 }

@@ -55,30 +55,18 @@ func (w *window) add(now Stamp, o Outcome, t *Tuning) {
 // counts counts the answers that are both younger than Tuning.Window and among
 // the newest Tuning.WindowRecords.
 func (w *window) counts(now Stamp, t *Tuning) Counts {
-	oldest := millis(now) - t.Window.Milliseconds()
-	first := max(len(w.records)-t.WindowRecords, 0)
-	var c Counts
-	for i := len(w.records) - 1; i >= first && w.records[i].at > oldest; i-- {
-		switch w.records[i].outcome {
-		case OK:
-			c.OK++
-		case Throttled:
-			c.Throttled++
-		case Server:
-			c.Server++
-		case Network:
-			c.Network++
-		case Client, Cancelled, Misconfigured: // are not recorded
-		}
-	}
-	return c
+	return w.newest(now, t, t.WindowRecords)
 }
 
-// newest counts the same, of the newest n at most.
-func (w *window) newest(now Stamp, t *Tuning, n int) Counts {
-	short := *t
-	short.WindowRecords = min(n, t.WindowRecords)
-	return w.counts(now, &short)
+// newest counts the same, of the newest most at most.
+func (w *window) newest(now Stamp, t *Tuning, most int) Counts {
+	oldest := millis(now) - t.Window.Milliseconds()
+	first := max(len(w.records)-min(most, t.WindowRecords), 0)
+	var n [len(outcomeNames)]int
+	for i := len(w.records) - 1; i >= first && w.records[i].at > oldest; i-- {
+		n[w.records[i].outcome]++
+	}
+	return Counts{OK: n[OK], Throttled: n[Throttled], Server: n[Server], Network: n[Network]}
 }
 
 // good returns how many answers a second were good since from, and the time that it was measured over: a gap of
