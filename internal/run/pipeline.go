@@ -25,7 +25,7 @@ const (
 	// Batches are looked up in the cache together, because a session costs as much as reading a small directory: at most
 	// together of them, until they have togetherFiles files, or the first has waited for togetherWait.
 	together      = 200
-	togetherFiles = 1000
+	togetherFiles = 2000
 	togetherWait  = 5 * time.Millisecond
 )
 

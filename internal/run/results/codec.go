@@ -210,14 +210,19 @@ func optional[T any](c *codec, block *[]T, p **T, one func(*codec, *T)) {
 	}
 }
 
-// room returns n zero values of a block, or of a fresh one of twice its size.
+// room returns n zero values of a block.
 func room[T any](block *[]T, n int) []T {
+	reserve(block, n)
 	start := len(*block)
-	if cap(*block)-start < n {
-		*block, start = make([]T, 0, max(n, 2*cap(*block))), 0
-	}
 	*block = (*block)[:start+n]
 	values := (*block)[start : start+n : start+n]
 	clear(values)
 	return values
+}
+
+// reserve begins a block of twice the size where this one has no room for n values.
+func reserve[T any](block *[]T, n int) {
+	if cap(*block)-len(*block) < n {
+		*block = make([]T, 0, max(n, 2*cap(*block)))
+	}
 }

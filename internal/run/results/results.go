@@ -13,6 +13,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/anivault/anivault/cache"
@@ -99,8 +100,10 @@ func (m *Memory) Key(f Files, series []int) Key {
 	return d.sum()
 }
 
-func (m *Memory) digest(what string, f Files) digest {
-	d := make(digest, 0, 4096)
+// digest begins one; its sum ends it.
+func (m *Memory) digest(what string, f Files) *digest {
+	d := digests.Get().(*digest)
+	*d = (*d)[:0]
 	d.text(m.scope)
 	d.text(what)
 	d.text(f.Abs)
@@ -111,6 +114,8 @@ func (m *Memory) digest(what string, f Files) digest {
 
 // digest is what a sum is made of. Each text goes in with its length, so that no two different lists are the same bytes.
 type digest []byte
+
+var digests = sync.Pool{New: func() any { return new(digest) }}
 
 func (d *digest) number(n int64) { *d = binary.AppendVarint(*d, n) }
 
@@ -144,5 +149,6 @@ func (d *digest) file(f *library.File) {
 func (d *digest) sum() (k Key) {
 	sum := sha256.Sum256(*d)
 	copy(k[:], sum[:])
+	digests.Put(d)
 	return k
 }

@@ -212,6 +212,7 @@ func (k *Known) Into(r *Records, files []library.File, series []int) bool {
 		return false
 	}
 	r.texts, r.b, r.bad = k.texts, k.records, false
+	reserve(&r.blocks.parsed, k.count) // nearly every record has it
 	for _, i := range series {
 		one := &r.List[i]
 		*one = report.Record{Path: files[i].Path}
