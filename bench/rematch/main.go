@@ -203,7 +203,7 @@ func walk(lib string) (int, error) {
 // ownWalk is the walk of anivault itself.
 func ownWalk(lib string) (int, error) {
 	n := 0
-	err := library.Walk(context.Background(), []library.Root{{Path: lib}}, library.Options{}, func(d library.Dir) error {
+	err := library.Walk(context.Background(), []string{lib}, library.Options{}, func(d library.Dir) error {
 		n += len(d.Files)
 		return d.Err
 	})

@@ -23,7 +23,7 @@ func TestAFIFOInTheIgnoreFilesPlaceHangsNothing(t *testing.T) {
 	done := make(chan int, 1)
 	go func() {
 		files := 0
-		err := Walk(context.Background(), []Root{{Path: dir}}, Options{}, func(d Dir) error {
+		err := Walk(context.Background(), []string{dir}, Options{}, func(d Dir) error {
 			files += len(d.Files)
 			return d.Err
 		})

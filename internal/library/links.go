@@ -24,9 +24,9 @@ func newLinks() *links {
 }
 
 // folders returns the real paths of the roots that are folders.
-func folders(roots []Root) (out []string) {
+func folders(roots []string) (out []string) {
 	for _, r := range roots {
-		abs, err := filepath.Abs(r.Path)
+		abs, err := filepath.Abs(r)
 		if err != nil {
 			continue
 		}

@@ -10,11 +10,6 @@ import (
 	"time"
 )
 
-// Root is a path that the user named: a folder or a file.
-type Root struct {
-	Path string
-}
-
 // Options are the settings of a walk.
 type Options struct {
 	// Excludes are patterns in gitignore syntax, relative to each root; they win over ignore files.
@@ -40,14 +35,14 @@ type Dir struct {
 	Err   error  // what of the folder could not be read, or that a root does not exist
 }
 
-// Walk yields every folder below roots that has media or something left out, in order: the roots as given, in a
-// folder its own files before its folders, both in byte order of their names. A root that is a file is yielded as a
-// Dir of its folder with that one file.
+// Walk yields every folder below roots, folders and files that a user named, that has media or something left out, in
+// order: the roots as given, in a folder its own files before its folders, both in byte order of their names. A root
+// that is a file is yielded as a Dir of its folder with that one file.
 //
 // A folder that cannot be read is one Dir with Err; the walk goes on. A folder is read once, however many roots and
 // links lead to it. Walk itself fails with a *PatternError (before anything is read), the context's error, or what
 // yield returned; yield is called from one goroutine, and the Dir is the callee's to keep.
-func Walk(ctx context.Context, roots []Root, o Options, yield func(Dir) error) error {
+func Walk(ctx context.Context, roots []string, o Options, yield func(Dir) error) error {
 	w, err := NewWalker(o, yield)
 	if err != nil {
 		return err
@@ -72,8 +67,8 @@ func NewWalker(o Options, yield func(Dir) error) (*Walker, error) {
 
 // Root walks one more root. What was yielded for an earlier one is not yielded again: a folder never, a file that was
 // named as long as fewer than rememberedFiles others were named since.
-func (w *Walker) Root(ctx context.Context, root Root) error {
-	for _, real := range folders([]Root{root}) {
+func (w *Walker) Root(ctx context.Context, root string) error {
+	for _, real := range folders([]string{root}) {
 		if _, entered := w.links.entered[key(real)]; !entered {
 			w.links.roots = append(w.links.roots, real)
 		}
@@ -101,28 +96,28 @@ type folder struct {
 	skip  string // the reason that everything in it inherits
 }
 
-func (w *Walker) root(ctx context.Context, root Root) error {
-	fail := func(err error) error { return w.send(ctx, Dir{Path: root.Path, Err: err}) }
-	if root.Path == "" {
+func (w *Walker) root(ctx context.Context, root string) error {
+	fail := func(err error) error { return w.send(ctx, Dir{Path: root, Err: err}) }
+	if root == "" {
 		return fail(&fs.PathError{Op: "open", Path: "", Err: fs.ErrNotExist})
 	}
-	info, err := os.Stat(root.Path)
+	info, err := os.Stat(root)
 	if err != nil {
 		return fail(err)
 	}
-	abs, err := filepath.Abs(root.Path)
+	abs, err := filepath.Abs(root)
 	if err != nil {
 		return fail(err)
 	}
 	if !info.IsDir() {
-		return w.file(ctx, root.Path, abs, info)
+		return w.file(ctx, root, abs, info)
 	}
 	real, err := filepath.EvalSymlinks(abs)
 	if err != nil {
 		return fail(err)
 	}
 	return w.dir(ctx, folder{
-		path: root.Path, abs: abs, real: real, name: filepath.Base(abs), named: true,
+		path: root, abs: abs, real: real, name: filepath.Base(abs), named: true,
 		scope: scopeAbove(abs, foldCase).with(w.excludes, abs),
 	})
 }

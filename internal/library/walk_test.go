@@ -50,9 +50,9 @@ func tree(t *testing.T, lines ...string) string {
 // walk gives one line per file, "path" or "path: reason", and per error.
 func walk(t *testing.T, root string, paths []string, o Options) []string {
 	t.Helper()
-	roots := make([]Root, len(paths))
+	roots := make([]string, len(paths))
 	for i, p := range paths {
-		roots[i] = Root{Path: filepath.Join(root, filepath.FromSlash(p))}
+		roots[i] = filepath.Join(root, filepath.FromSlash(p))
 	}
 	var got []string
 	err := Walk(t.Context(), roots, o, func(d Dir) error {
@@ -242,7 +242,7 @@ func TestAwkwardNamesComeOutUnharmed(t *testing.T) {
 		}
 	}
 	var got []string
-	err := Walk(t.Context(), []Root{{root}}, Options{}, func(d Dir) error {
+	err := Walk(t.Context(), []string{root}, Options{}, func(d Dir) error {
 		for _, f := range d.Files {
 			if _, err := os.Stat(f.Path); err != nil {
 				t.Error(err)
@@ -277,7 +277,7 @@ func TestUnreadableFoldersAreOneErrorEach(t *testing.T) {
 func TestSizesAndTimes(t *testing.T) {
 	root := tree(t, "zero.mkv", "some.mkv = 12345")
 	sizes := map[string]int64{}
-	err := Walk(t.Context(), []Root{{root}}, Options{}, func(d Dir) error {
+	err := Walk(t.Context(), []string{root}, Options{}, func(d Dir) error {
 		for _, f := range d.Files {
 			sizes[f.Name] = f.Size
 			if f.ModTime.IsZero() || f.Skip != "" {
@@ -295,7 +295,7 @@ func TestTheWalkStopsWhenToldTo(t *testing.T) {
 	root := tree(t, "a/1.mkv", "b/1.mkv", "c/1.mkv")
 	want := errors.New("enough")
 	calls := 0
-	err := Walk(t.Context(), []Root{{root}}, Options{}, func(Dir) error {
+	err := Walk(t.Context(), []string{root}, Options{}, func(Dir) error {
 		if calls++; calls == 2 {
 			return want
 		}
@@ -306,7 +306,7 @@ func TestTheWalkStopsWhenToldTo(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	calls = 0
-	err = Walk(ctx, []Root{{root}}, Options{}, func(Dir) error { calls++; cancel(); return nil })
+	err = Walk(ctx, []string{root}, Options{}, func(Dir) error { calls++; cancel(); return nil })
 	if !errors.Is(err, context.Canceled) || calls != 1 {
 		t.Errorf("%v after %d", err, calls)
 	}
@@ -314,7 +314,7 @@ func TestTheWalkStopsWhenToldTo(t *testing.T) {
 
 func TestBadExcludesAreRefusedBeforeAnythingIsRead(t *testing.T) {
 	for _, glob := range []string{"", "/", "!", "# x", "[a", "a[!", `a\`, "[[:what:]]", "a/[b/c"} {
-		err := Walk(t.Context(), []Root{{t.TempDir()}}, Options{Excludes: []string{glob}}, func(Dir) error { t.Error("yielded"); return nil })
+		err := Walk(t.Context(), []string{t.TempDir()}, Options{Excludes: []string{glob}}, func(Dir) error { t.Error("yielded"); return nil })
 		var bad *PatternError
 		if !errors.As(err, &bad) || bad.Pattern != glob || !strings.Contains(err.Error(), fmt.Sprintf("%q", glob)) {
 			t.Errorf("%q: got %v", glob, err)
@@ -334,7 +334,7 @@ func TestAnIgnoreFileThatIsTooLargeIsSaid(t *testing.T) {
 
 func TestTheEmptyPathIsAnError(t *testing.T) {
 	var got error
-	if err := Walk(t.Context(), []Root{{}}, Options{}, func(d Dir) error { got = d.Err; return nil }); err != nil || !errors.Is(got, fs.ErrNotExist) {
+	if err := Walk(t.Context(), []string{""}, Options{}, func(d Dir) error { got = d.Err; return nil }); err != nil || !errors.Is(got, fs.ErrNotExist) {
 		t.Errorf("%v, %v", err, got)
 	}
 }
@@ -361,7 +361,7 @@ func TestWhatAListNamesAgainIsYieldedOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, path := range list {
-			if err := w.Root(t.Context(), Root{Path: filepath.Join(root, filepath.FromSlash(path))}); err != nil {
+			if err := w.Root(t.Context(), filepath.Join(root, filepath.FromSlash(path))); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -17,12 +17,8 @@ type Producer func(ctx context.Context, yield func(Batch) error) error
 // Walk produces the media files below paths, directory by directory.
 func Walk(paths []string, options library.Options) Producer {
 	return func(ctx context.Context, yield func(Batch) error) error {
-		roots := make([]library.Root, len(paths))
-		for i, p := range paths {
-			roots[i] = library.Root{Path: p}
-		}
 		read := readFrom(paths)
-		return library.Walk(ctx, roots, options, func(d library.Dir) error {
+		return library.Walk(ctx, paths, options, func(d library.Dir) error {
 			return yieldDir(d, read, yield)
 		})
 	}
@@ -87,7 +83,7 @@ func Files(list io.ReadCloser, null bool, options library.Options) Producer {
 		}
 		err = library.ReadList(list, null, func(path string) error {
 			listed = path
-			return walker.Root(ctx, library.Root{Path: path})
+			return walker.Root(ctx, path)
 		})
 		return errors.Join(err, flush())
 	}
