@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/cache"
+	"github.com/anivault/anivault/internal/chart"
 	"github.com/anivault/anivault/internal/logging"
 	"github.com/anivault/anivault/internal/metrics"
 	"github.com/anivault/anivault/ratelimit"
@@ -39,15 +40,13 @@ type observer struct {
 
 // Moment is an event of the limiter during the run: a transition, a 429, a pause.
 type Moment struct {
-	At       time.Time
-	State    ratelimit.State
-	From     ratelimit.State // of a transition; State otherwise
-	Event    string          // "state_transition", "429", "pause", or an outcome
-	Reason   string          // of a transition
-	Pause    time.Duration   // how long nobody sends; 0: no pause
-	Rate     float64         // requests a second from now on
-	Requests int64           // sent so far
-	HTTP429  int64           // answered with 429 so far
+	At     time.Time
+	State  ratelimit.State
+	From   ratelimit.State // of a transition; State otherwise
+	Event  string          // "state_transition", "429", "pause", or an outcome
+	Reason string          // of a transition
+	Pause  time.Duration   // how long nobody sends; 0: no pause
+	Rate   float64         // requests a second from now on
 }
 
 // Text describes the event in a clause.
@@ -74,14 +73,18 @@ func (o *observer) hooks() ratelimit.Hooks {
 
 func (o *observer) onTransition(t ratelimit.Transition) {
 	o.see(t.Gauges)
-	o.mark(Moment{At: t.At, State: t.To, From: t.From, Event: "state_transition", Reason: t.Reason.String(), Rate: t.Gauges.Rate})
+	o.mark(Moment{
+		At: t.At, State: t.To, From: t.From, Event: "state_transition", Reason: t.Reason.String(), Rate: t.Gauges.Rate,
+	})
 	o.samples.add(o.sample(t.At, t.To.String(), t.Gauges.Rate))
 	line := limiterLine("state_transition", t.Gauges)
 	if !t.Until.IsZero() {
 		line.Sleep = t.Until.Sub(t.At)
 	}
 	line.State = t.To.String()
-	line.Extra = []slog.Attr{slog.String("from", t.From.String()), slog.String("to", t.To.String()), slog.String("reason", t.Reason.String())}
+	line.Extra = []slog.Attr{
+		slog.String("from", t.From.String()), slog.String("to", t.To.String()), slog.String("reason", t.Reason.String()),
+	}
 	logging.LogLimiter(context.Background(), o.log, slog.LevelInfo, line)
 }
 
@@ -104,7 +107,9 @@ func (o *observer) onAnswer(a ratelimit.Answer) {
 	if !a.Outcome.Retryable() {
 		return
 	}
-	o.mark(Moment{At: time.Now(), State: a.Gauges.State, From: a.Gauges.State, Event: event, Pause: a.Pause, Rate: a.Gauges.Rate})
+	o.mark(Moment{
+		At: time.Now(), State: a.Gauges.State, From: a.Gauges.State, Event: event, Pause: a.Pause, Rate: a.Gauges.Rate,
+	})
 	if a.Pause > 0 {
 		o.mu.Lock()
 		o.paused = a.Status
@@ -133,7 +138,8 @@ func (o *observer) onWait(w ratelimit.WaitInfo) {
 		return
 	}
 	o.metrics.Slept(w.Waited)
-	if i := slices.IndexFunc(o.waiting, func(b ratelimit.WaitInfo) bool { return b.Why == w.Why && b.Attempt == w.Attempt }); i >= 0 {
+	begun := func(b ratelimit.WaitInfo) bool { return b.Why == w.Why && b.Attempt == w.Attempt }
+	if i := slices.IndexFunc(o.waiting, begun); i >= 0 {
 		o.waiting = slices.Delete(o.waiting, i, i+1)
 	}
 }
@@ -148,7 +154,6 @@ func (o *observer) see(g ratelimit.Gauges) {
 
 // mark adds to the timeline.
 func (o *observer) mark(m Moment) {
-	m.Requests, m.HTTP429 = o.requests.Load(), o.throttled.Load()
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(o.timeline) < maxMoments {
@@ -156,9 +161,11 @@ func (o *observer) mark(m Moment) {
 	}
 }
 
-// sample is the run's counts at a moment.
-func (o *observer) sample(at time.Time, state string, rate float64) Sample {
-	return Sample{At: at, State: state, Rate: rate, Requests: o.requests.Load(), HTTP429: o.throttled.Load()}
+// sample is the run at a moment, with all answers so far.
+func (o *observer) sample(at time.Time, state string, rate float64) chart.Point {
+	return chart.Point{
+		At: at, State: state, Rate: rate, Requests: int(o.requests.Load()), Throttled: int(o.throttled.Load()),
+	}
 }
 
 func limiterLine(event string, g ratelimit.Gauges) logging.LimiterLine {

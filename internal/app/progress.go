@@ -14,14 +14,13 @@ type Progress struct {
 	Files, Series int64
 	Walked        bool
 
-	State             string  // a state's name, or "offline"; "" while it is not known
-	Rate              float64 // requests a second that this process may send now; 0 before the first
-	Requests, HTTP429 int64
-	Hits, Misses      int64
-	Stale             int64 // of Hits, those that TMDB should have been asked about and was not
-	Elapsed           time.Duration
-	Wait              Wait
-	Others            bool // answers are waited for that another process is asking for
+	State        string  // a state's name, or "offline"; "" while it is not known
+	Rate         float64 // requests a second that this process may send now; 0 before the first
+	Hits, Misses int64
+	Stale        int64 // of Hits, those that TMDB should have been asked about and was not
+	Elapsed      time.Duration
+	Wait         Wait
+	Others       bool // answers are waited for that another process is asking for
 }
 
 // Wait is what keeps the run from asking; the zero value is nothing.
@@ -41,8 +40,7 @@ func (a *App) Progress() Progress {
 	o := a.seen
 	p := Progress{
 		Walked: a.counts.Walked.Load(), Files: a.counts.Files.Load(), Series: a.counts.Series.Load(),
-		Requests: o.requests.Load(), HTTP429: o.throttled.Load(), Hits: o.hits.Load(), Misses: o.misses.Load(), Stale: o.stale.Load(),
-		Elapsed: time.Since(a.started),
+		Hits: o.hits.Load(), Misses: o.misses.Load(), Stale: o.stale.Load(), Elapsed: time.Since(a.started),
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -1,32 +1,28 @@
 package app
 
 import (
+	"slices"
 	"sync"
 	"time"
-)
 
-// Sample is the run at one moment: State and Rate hold from then on, the counts are all answers so far.
-type Sample struct {
-	At                time.Time
-	State             string
-	Rate              float64
-	Requests, HTTP429 int64
-}
+	"github.com/anivault/anivault/internal/chart"
+)
 
 const (
 	sampleEvery = 100 * time.Millisecond // at first; twice as long whenever there are too many
 	maxSamples  = 4096
 )
 
-// sampler collects samples. The zero value is ready.
+// sampler collects the course of a run: State and Rate hold from a point on, its counts are all answers so far. The
+// zero value is ready.
 type sampler struct {
 	mu    sync.Mutex
 	every time.Duration
-	list  []Sample
+	list  []chart.Point
 }
 
 // add keeps s where enough time has passed since the last one, and always where the state or the 429s have changed.
-func (s *sampler) add(x Sample) {
+func (s *sampler) add(x chart.Point) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n := len(s.list); n > 0 {
@@ -38,7 +34,7 @@ func (s *sampler) add(x Sample) {
 		default:
 			x.At = last.At
 		}
-		if x.State == last.State && x.HTTP429 == last.HTTP429 && x.At.Sub(last.At) < max(s.every, sampleEvery) {
+		if x.State == last.State && x.Throttled == last.Throttled && x.At.Sub(last.At) < max(s.every, sampleEvery) {
 			return
 		}
 	}
@@ -56,16 +52,22 @@ func (s *sampler) add(x Sample) {
 	s.list = kept[:min(len(kept), maxSamples*3/4)] // of a run that does nothing but change its state, the beginning
 }
 
-// Samples returns the course of the run from its start until now, in time order; nil where nothing was asked.
-func (a *App) Samples() []Sample {
+// Samples returns the course of the run from its start until now, in time order, each point with the answers since the
+// one before; nil where nothing was asked.
+func (a *App) Samples() []chart.Point {
 	a.seen.samples.mu.Lock()
-	list := append([]Sample(nil), a.seen.samples.list...)
+	list := slices.Clone(a.seen.samples.list)
 	a.seen.samples.mu.Unlock()
 	if len(list) == 0 {
 		return nil
 	}
 	first, last := list[0], list[len(list)-1]
-	first.At, first.Requests, first.HTTP429 = a.started, 0, 0
-	last.At, last.Requests, last.HTTP429 = time.Now(), a.seen.requests.Load(), a.seen.throttled.Load()
-	return append(append([]Sample{first}, list...), last)
+	list = slices.Concat(
+		[]chart.Point{{At: a.started, State: first.State, Rate: first.Rate}}, list,
+		[]chart.Point{a.seen.sample(time.Now(), last.State, last.Rate)})
+	for i := len(list) - 1; i > 0; i-- {
+		list[i].Requests -= list[i-1].Requests
+		list[i].Throttled -= list[i-1].Throttled
+	}
+	return list
 }

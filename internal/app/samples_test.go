@@ -3,19 +3,21 @@ package app
 import (
 	"testing"
 	"time"
+
+	"github.com/anivault/anivault/internal/chart"
 )
 
 func TestSamplerKeepsWhatChanges(t *testing.T) {
 	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
 	var s sampler
-	s.add(Sample{At: at(0), State: "Normal", Requests: 1})
-	s.add(Sample{At: at(50), State: "Normal", Requests: 2})                // too soon
-	s.add(Sample{At: at(60), State: "Normal", Requests: 3, HTTP429: 1})    // a 429
-	s.add(Sample{At: at(55), State: "Normal", Requests: 4, HTTP429: 1})    // overtaken
-	s.add(Sample{At: at(40), State: "Throttle", Requests: 5, HTTP429: 1})  // a transition, by a clock that is behind
-	s.add(Sample{At: at(170), State: "Throttle", Requests: 9, HTTP429: 1}) // late enough
-	var got []int64
+	s.add(chart.Point{At: at(0), State: "Normal", Requests: 1})
+	s.add(chart.Point{At: at(50), State: "Normal", Requests: 2})                  // too soon
+	s.add(chart.Point{At: at(60), State: "Normal", Requests: 3, Throttled: 1})    // a 429
+	s.add(chart.Point{At: at(55), State: "Normal", Requests: 4, Throttled: 1})    // overtaken
+	s.add(chart.Point{At: at(40), State: "Throttle", Requests: 5, Throttled: 1})  // a transition, by a clock that is behind
+	s.add(chart.Point{At: at(170), State: "Throttle", Requests: 9, Throttled: 1}) // late enough
+	var got []int
 	for _, x := range s.list {
 		got = append(got, x.Requests)
 	}
@@ -39,7 +41,7 @@ func TestSamplerIsBounded(t *testing.T) {
 			changes++
 			state = map[string]string{"Normal": "Sleep", "Sleep": "Normal"}[state]
 		}
-		s.add(Sample{At: start.Add(time.Duration(i) * time.Second), State: state, Requests: int64(i)})
+		s.add(chart.Point{At: start.Add(time.Duration(i) * time.Second), State: state, Requests: i})
 		if len(s.list) >= maxSamples {
 			t.Fatalf("%d samples", len(s.list))
 		}
@@ -61,7 +63,7 @@ func TestSamplerIsBounded(t *testing.T) {
 	}
 	var flap sampler
 	for i := range 3 * maxSamples {
-		flap.add(Sample{At: start.Add(time.Duration(i) * time.Second), State: []string{"Normal", "Sleep"}[i%2]})
+		flap.add(chart.Point{At: start.Add(time.Duration(i) * time.Second), State: []string{"Normal", "Sleep"}[i%2]})
 	}
 	if len(flap.list) >= maxSamples {
 		t.Errorf("%d samples of a limiter that flaps", len(flap.list))

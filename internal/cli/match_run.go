@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	"github.com/anivault/anivault/internal/app"
-	"github.com/anivault/anivault/internal/chart"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/report"
@@ -94,13 +93,7 @@ func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, p
 // writePage writes the HTML report of a run.
 func writePage(path string, page html.Page, roots []string, run *app.App, s report.Summary) error {
 	page.Roots, page.Started, page.Version, page.Summary = roots, run.Started(), version.Get().Version, s
-	var requests, throttled int64
-	for _, m := range run.Samples() {
-		page.Timeline = append(page.Timeline, chart.Point{
-			At: m.At, State: m.State, Rate: m.Rate, Requests: int(m.Requests - requests), Throttled: int(m.HTTP429 - throttled),
-		})
-		requests, throttled = m.Requests, m.HTTP429
-	}
+	page.Timeline = run.Samples()
 	if err := html.WriteFile(path, page); err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
