@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"reflect"
@@ -13,8 +12,6 @@ import (
 
 	"github.com/spf13/viper"
 	"go.yaml.in/yaml/v3"
-
-	"github.com/anivault/anivault/internal/atomicfile"
 )
 
 // Existing is a config file that a person has written. A token changes or adds one line of it; all else stays as it is,
@@ -59,10 +56,7 @@ func (e *Existing) PutToken(token Secret) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(e.Path, 0o600, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
+	return writeFile(e.Path, text)
 }
 
 // Backup copies the file to one beside it that only its owner can read, and returns its name. A backup that is there
@@ -100,12 +94,6 @@ func (e *Existing) withToken(token string) ([]byte, error) {
 			"the token can't be put there without changing more; write it below \"tmdb:\" yourself (line %d), as token: \"...\"", line))
 	}
 	return text, nil
-}
-
-func readYAML(raw []byte) (*viper.Viper, error) {
-	v := viper.New()
-	v.SetConfigType("yaml")
-	return v, v.ReadConfig(bytes.NewReader(raw))
 }
 
 // withoutToken are all other settings of a file.

@@ -68,23 +68,33 @@ func configFile(flag string, env map[string]string) (path string, named bool, er
 // maxFile bounds a config file, in bytes. All settings together take a hundredth of it.
 const maxFile = 1 << 20
 
-// readFile reads the file and adds unknown keys to bad. The error is about a file that can't be read at all.
-func readFile(file *viper.Viper, path string, named bool, settings []Setting, bad *faults) error {
+// readFile reads the file; one that was not named need not exist.
+func readFile(path string, named bool) (*viper.Viper, error) {
 	if path == "" || path == os.DevNull { // what people name to mean "none"
-		return nil
+		return viper.New(), nil
 	}
 	raw, err := readText(path)
 	switch {
 	case err != nil:
-		return err
-	case raw == nil && !named:
-		return nil
-	case raw == nil:
-		return fileError(path, "does not exist; make one with: anivault config init")
+		return nil, err
+	case raw == nil && named:
+		return nil, fileError(path, "does not exist; make one with: anivault config init")
 	}
-	if err := file.ReadConfig(bytes.NewReader(raw)); err != nil {
-		return fileError(path, whyNotYAML(raw, err))
+	file, err := readYAML(raw)
+	if err != nil {
+		return nil, fileError(path, whyNotYAML(raw, err))
 	}
+	return file, nil
+}
+
+func readYAML(raw []byte) (*viper.Viper, error) {
+	v := viper.New()
+	v.SetConfigType("yaml")
+	return v, v.ReadConfig(bytes.NewReader(raw))
+}
+
+// unknownKeys returns what stands in the file and is no setting, or is a setting and a section.
+func unknownKeys(file *viper.Viper, path string, settings []Setting) (bad faults) {
 	known := make([]string, 0, len(settings))
 	for _, s := range settings {
 		known = append(known, s.Key)
@@ -114,7 +124,7 @@ func readFile(file *viper.Viper, path string, named bool, settings []Setting, ba
 			bad.add(&Error{Name: path + ": " + key, Reason: reason})
 		}
 	}
-	return nil
+	return bad
 }
 
 // readText returns a config file's text; nil where there is no file.

@@ -38,12 +38,11 @@ func Load(src Sources) (*Config, []string, error) {
 	}
 	// viper only reads the file: by itself it would turn a malformed number into 0 and accept unknown keys. The table
 	// of settings has the variables, the defaults and the checks.
-	file := viper.New()
-	file.SetConfigType("yaml")
-	var bad faults
-	if err := readFile(file, path, named, settings, &bad); err != nil {
+	file, err := readFile(path, named)
+	if err != nil {
 		return nil, nil, err
 	}
+	bad := unknownKeys(file, path, settings)
 
 	cfg := &Config{Tuning: ratelimit.Default(), Dirs: Dirs{ConfigFile: path}}
 	for _, s := range settings {
@@ -57,12 +56,7 @@ func Load(src Sources) (*Config, []string, error) {
 			bad.add(err)
 			continue
 		}
-		switch {
-		case s.Secret:
-			val.Text = NewSecret(val.Text).String()
-		case s.isAddress():
-			val.Text = shownAddress(val.Text)
-		}
+		val.Text = s.shown(val.Text)
 		cfg.values = append(cfg.values, val)
 	}
 	if err := bad.err(); err != nil {
@@ -119,12 +113,9 @@ func settingError(val Value, path string, reason error) error {
 	case "config":
 		name = path + ": " + val.Setting.Key
 	}
-	text := val.Text
-	switch {
-	case val.Setting.Secret:
-		text = ""
-	case val.Setting.isAddress():
-		text = shownAddress(text)
+	text := ""
+	if !val.Setting.Secret {
+		text = val.Setting.shown(val.Text)
 	}
 	why := reason.Error()
 	if knob, ok := errors.AsType[*ratelimit.TuningError](reason); ok { // it names key and value itself

@@ -35,8 +35,16 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 // hidden replaces the parts of an address that may be secret.
 const hidden = "[redacted]"
 
-// isAddress reports whether the setting is a URL.
-func (s Setting) isAddress() bool { return strings.HasSuffix(s.Key, "_url") }
+// shown returns a value of the setting as it may be printed.
+func (s Setting) shown(text string) string {
+	switch {
+	case s.Secret:
+		return NewSecret(text).String()
+	case strings.HasSuffix(s.Key, "_url"):
+		return shownAddress(text)
+	}
+	return text
+}
 
 // shownAddress returns an address as it may be printed: without user, password and query. It parses nothing, because
 // text that is not a URL is shown in errors too: it hides too much rather than too little.

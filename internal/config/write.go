@@ -42,8 +42,12 @@ func WriteFile(path string, token Secret) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("make the folder of %s: %w", path, err)
 	}
+	return writeFile(path, []byte(fileText(token)))
+}
+
+func writeFile(path string, text []byte) error {
 	return atomicfile.Write(path, 0o600, func(w io.Writer) error {
-		_, err := io.WriteString(w, fileText(token))
+		_, err := w.Write(text)
 		return err
 	})
 }
