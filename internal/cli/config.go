@@ -71,14 +71,22 @@ func (c *command) configShowCommand() *cobra.Command {
 shown as [set], never themselves.`,
 		Example: "  anivault config show\n  anivault config show --origin",
 	}, textOrJSON, func(_ context.Context, cfg *config.Config, _ []string, format string) error {
-		if format == "text" {
-			return settingsText(c.streams.Out, cfg, origin)
-		}
 		rows := []wireSetting{}
 		for _, v := range cfg.Values() {
 			rows = append(rows, wireSetting{v.Setting.Key, shownValue(cfg, v), v.Origin, v.Setting.Env})
 		}
-		return c.printTidyJSON(rows)
+		if format == "json" {
+			return c.printTidyJSON(rows)
+		}
+		w := tabwriter.NewWriter(c.streams.Out, 0, 0, 2, ' ', 0)
+		for _, r := range rows {
+			fmt.Fprintf(w, "%s\t%s", r.Key, ui.Printable(cmp.Or(r.Value, "-")))
+			if origin {
+				fmt.Fprintf(w, "\t%s", r.Origin)
+			}
+			fmt.Fprintln(w)
+		}
+		return w.Flush()
 	})
 	cmd.Flags().BoolVar(&origin, "origin", false, "say where each value came from")
 	return cmd
@@ -88,18 +96,6 @@ shown as [set], never themselves.`,
 func shownValue(cfg *config.Config, v config.Value) string {
 	used := map[string]string{"state_dir": cfg.Dirs.State, "cache_dir": cfg.Dirs.Cache, "data_dir": cfg.Dirs.Data}
 	return cmp.Or(v.Text, used[v.Setting.Key])
-}
-
-func settingsText(out io.Writer, cfg *config.Config, origin bool) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, v := range cfg.Values() {
-		fmt.Fprintf(w, "%s\t%s", v.Setting.Key, ui.Printable(cmp.Or(shownValue(cfg, v), "-")))
-		if origin {
-			fmt.Fprintf(w, "\t%s", v.Origin)
-		}
-		fmt.Fprintln(w)
-	}
-	return w.Flush()
 }
 
 // wireSetting is a setting in JSON.

@@ -156,14 +156,19 @@ func (c *command) limiterRulesCommand() *cobra.Command {
 only transition.`,
 		Example: "  anivault limiter rules\n  anivault limiter rules --format json",
 	}, textOrJSON, func(_ *cobra.Command, _ []string, format string) error {
-		if format != "json" {
-			return rulesText(c.streams.Out)
-		}
 		var rows []wireRule
 		for _, r := range ratelimit.Rules() {
 			rows = append(rows, wireRule{fromStates(r), r.To.String(), r.Condition, r.Confirmation, r.Reason.String()})
 		}
-		return c.printTidyJSON(rows)
+		if format == "json" {
+			return c.printTidyJSON(rows)
+		}
+		w := tabwriter.NewWriter(c.streams.Out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "FROM\tTO\tCONDITION\tCONFIRMATION\tREASON")
+		for _, r := range rows {
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", strings.Join(r.From, ", "), r.To, r.Condition, r.Confirmation, r.Reason)
+		}
+		return w.Flush()
 	})
 }
 
@@ -177,15 +182,6 @@ func fromStates(r ratelimit.Rule) []string {
 		names[i] = s.String()
 	}
 	return names
-}
-
-func rulesText(out io.Writer) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "FROM\tTO\tCONDITION\tCONFIRMATION\tREASON")
-	for _, r := range ratelimit.Rules() {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", strings.Join(fromStates(r), ", "), r.To, r.Condition, r.Confirmation, r.Reason)
-	}
-	return w.Flush()
 }
 
 // wireRule is a row of the transition table in JSON.
