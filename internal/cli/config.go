@@ -1,23 +1,16 @@
 package cli
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
-	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/ui"
-	"github.com/anivault/anivault/tmdb"
 )
 
 func (c *command) configCommand() *cobra.Command {
@@ -104,151 +97,4 @@ type wireSetting struct {
 	Value  string `json:"value" doc:"what is in force; [set] for a key or token"`
 	Origin string `json:"origin" doc:"default, config file, environment NAME or flag --name"`
 	Env    string `json:"env" doc:"its variable"`
-}
-
-func (c *command) configInitCommand() *cobra.Command {
-	var force bool
-	cmd := leaf(&cobra.Command{
-		Use:   "init",
-		Short: "Keep a TMDB token in the config file, which is made if there is none",
-		Long: `Ask for the TMDB token on a terminal (what you type is not shown), or read it from a pipe, try it, and keep it in the
-config file. A file that is there keeps all else that it says; without one, a file is made that lists the everyday
-settings, with their defaults commented out. It is readable by you alone. A token that TMDB refuses is not written.`,
-		Example: "  anivault config init\n  echo \"$TOKEN\" | anivault config init",
-	}, nil, func(cmd *cobra.Command, _ []string, _ string) error { return c.initConfig(cmd, force) })
-	cmd.Flags().BoolVar(&force, "force", false,
-		"start afresh: a file that exists is replaced, and kept as config.yaml.bak")
-	return cmd
-}
-
-// initConfig puts a token into the config file. It asks for nothing that could not be kept, writes nothing that TMDB
-// refuses, and loses nothing that was written.
-func (c *command) initConfig(cmd *cobra.Command, force bool) error {
-	path, err := config.FilePath(c.configFile, c.environ)
-	if err != nil {
-		return err
-	}
-	file, err := config.ReadExisting(path)
-	if err != nil {
-		return err
-	}
-	stays := file != nil && !force
-	source := os.DevNull // a token that goes into a fresh file is tried with nothing of the old one's
-	if stays {
-		source = c.configFile
-	}
-	cfg, err := c.loadFrom(cmd, source)
-	if err == nil && stays {
-		err = file.CheckTokenFits()
-	}
-	if err != nil {
-		return err
-	}
-	if c.getenv(tokenVariable) != "" {
-		c.warn("%s is set and wins over the file: unset it afterwards", tokenVariable)
-	}
-	token, err := c.askToken()
-	switch {
-	case err != nil:
-		return err
-	case token.IsSet():
-		if err := c.tryToken(cmd.Context(), cfg, token); err != nil {
-			return err
-		}
-	case stays && c.streams.InTTY:
-		c.say("%s is left as it is\n", ui.Printable(path))
-		return nil
-	case file != nil && !c.streams.InTTY:
-		if err := refuseNoToken(path, file, stays); err != nil {
-			return err
-		}
-	}
-	return c.keepToken(path, file, token, force)
-}
-
-// refuseNoToken returns the error for an existing file where a pipe brought no token.
-func refuseNoToken(path string, file *config.Existing, stays bool) error {
-	path = ui.Printable(path)
-	switch {
-	case stays:
-		return usagef("for example: echo \"$TOKEN\" | anivault config init",
-			"no token came on stdin, and %s exists already: it is left as it is", path)
-	case file.HoldsKey():
-		return usagef("give the token on stdin: echo \"$TOKEN\" | anivault config init --force",
-			"%s holds a key, and no token came on stdin: it is left as it is", path)
-	}
-	return nil
-}
-
-// tokenVariable overrides the file.
-const tokenVariable = "ANIVAULT_TMDB_TOKEN"
-
-// tryToken asks TMDB whether it takes the token. A token that can't be checked may be kept all the same.
-func (c *command) tryToken(ctx context.Context, cfg *config.Config, token config.Secret) error {
-	own := *cfg
-	own.TMDB.Token, own.TMDB.APIKey = token, config.Secret{}
-	_, _, err := probe(ctx, &own)
-	var cause *tmdb.UnauthorizedError
-	switch {
-	case errors.As(err, &cause):
-		return refusal("token", cause,
-			"it was not written; copy the \"API Read Access Token\" from https://www.themoviedb.org/settings/api")
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case err != nil:
-		_, text := app.Explain(err)
-		c.warn("the token could not be checked: %s", text)
-	default:
-		c.say("TMDB accepts the token\n")
-	}
-	return nil
-}
-
-// keepToken writes the file and says what was done.
-func (c *command) keepToken(path string, file *config.Existing, token config.Secret, force bool) error {
-	if file != nil && !force {
-		if err := file.PutToken(token); err != nil {
-			return err
-		}
-		c.say("put the token into %s; all else in it is as it was\n", ui.Printable(path))
-	} else {
-		if file != nil {
-			backup, err := file.Backup()
-			if err != nil {
-				return err
-			}
-			c.say("the file as it was: %s\n", ui.Printable(backup))
-		}
-		if err := config.WriteFile(path, token); err != nil {
-			return err
-		}
-		c.say("wrote %s\n", ui.Printable(path))
-	}
-	if token.IsSet() {
-		c.say("next: anivault match PATH\n")
-	} else {
-		c.say("it holds no token yet: put one under tmdb.token, or run anivault config init on a terminal\n")
-	}
-	return nil
-}
-
-// askToken reads a token: hidden from a terminal, the first line from a pipe. An empty answer means
-// that the file is written without one.
-func (c *command) askToken() (config.Secret, error) {
-	file, isFile := c.streams.In.(*os.File)
-	if c.streams.InTTY && isFile {
-		const prompt = "TMDB API Read Access Token (themoviedb.org/settings/api; Enter for none):"
-		fmt.Fprint(c.streams.Err, ui.Hanging(prompt, c.streams.ErrWidth()-1, 0)+" ")
-		raw, err := term.ReadPassword(int(file.Fd()))
-		fmt.Fprintln(c.streams.Err)
-		if err != nil {
-			return config.Secret{}, fmt.Errorf("read the token: %w", err)
-		}
-		return config.CheckSecret(string(raw))
-	}
-	line, err := bufio.NewReader(io.LimitReader(c.streams.In, 64<<10)).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return config.Secret{}, fmt.Errorf("read the token: %w", err)
-	}
-	return config.CheckSecret(strings.TrimSpace(line))
 }

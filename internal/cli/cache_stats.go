@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -89,80 +87,4 @@ func statsText(out io.Writer, s cache.Stats, path string, width int) error {
 		lines.add("set aside", "%s (damaged; can be deleted)", f)
 	}
 	return lines.write(out, width)
-}
-
-func (c *command) cacheListCommand() *cobra.Command {
-	return c.onCache(&cobra.Command{
-		Use:     "list",
-		Short:   "List what is cached, a line an answer",
-		Example: "  anivault cache list\n  anivault cache list --format ndjson",
-	}, []string{"text", "ndjson"}, func(ctx context.Context, store *cache.Store, _ []string, format string) error {
-		now := time.Now()
-		return store.Range(ctx, func(e *cache.Entry) error {
-			if format == "ndjson" {
-				return c.printJSON(wireEntryOf(e, now))
-			}
-			state := "expired"
-			if e.Fresh(now) {
-				state = "fresh"
-			}
-			_, err := fmt.Fprintf(c.streams.Out, "%-8s %d  %s  %s\n", state, e.Status,
-				e.FetchedAt.Local().Format(time.DateTime), ui.Printable(e.Key))
-			return err
-		})
-	})
-}
-
-// wireEntry is one answer of a listing.
-type wireEntry struct {
-	Key     string `json:"key" doc:"the method and URL it answers, without credentials"`
-	Status  int    `json:"status" doc:"the HTTP status, 200 or 404"`
-	Fresh   bool   `json:"fresh" doc:"whether it answers without asking"`
-	Fetched string `json:"fetched_at" doc:"when TMDB last vouched for it, RFC 3339"`
-	Expires string `json:"expires_at" doc:"until when it answers without asking, RFC 3339"`
-	Bytes   int    `json:"bytes" doc:"size of the body"`
-}
-
-func wireEntryOf(e *cache.Entry, now time.Time) wireEntry {
-	return wireEntry{e.Key, e.Status, e.Fresh(now), ui.Stamp(e.FetchedAt), ui.Stamp(e.ExpiresAt), len(e.Body)}
-}
-
-func (c *command) cacheGetCommand() *cobra.Command {
-	return c.onCache(&cobra.Command{
-		Use:     "get KEY|URL",
-		Short:   "Print a cached answer's body",
-		Example: `  anivault cache get "https://api.themoviedb.org/3/movie/149?append_to_response=alternative_titles%2Ctranslations%2Cexternal_ids&language=en-US"`,
-		Args:    exactArgs("KEY|URL"),
-	}, nil, func(ctx context.Context, store *cache.Store, args []string, _ string) error {
-		key, ok := cache.ParseKey(args[0])
-		if !ok {
-			return usagef("anivault cache list shows the keys", "%s is neither a key nor a URL", ui.Printable(args[0]))
-		}
-		e, found, err := store.Get(ctx, key)
-		switch {
-		case err != nil:
-			return err
-		case !found:
-			return &failure{
-				exitIncomplete, fmt.Errorf("nothing is cached under %s", ui.Printable(shownKey(key))),
-				"anivault cache list shows the keys; all that follows the ? belongs to a key",
-			}
-		}
-		body := string(e.Body)
-		if c.streams.OutTTY {
-			body = ui.EscapedLines(body)
-		}
-		_, err = fmt.Fprintln(c.streams.Out, body)
-		return err
-	})
-}
-
-// shownKey is a key as a person writes its URL.
-func shownKey(key string) string {
-	key = strings.TrimPrefix(key, "GET ")
-	if u, err := url.Parse(key); err == nil && (u.Scheme == "https" && u.Port() == "443" || u.Scheme == "http" && u.Port() == "80") {
-		u.Host = strings.TrimSuffix(u.Host, ":"+u.Port())
-		return u.String()
-	}
-	return key
 }
