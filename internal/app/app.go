@@ -18,6 +18,7 @@ import (
 	"github.com/anivault/anivault/internal/decide"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/metrics"
+	"github.com/anivault/anivault/internal/pins"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/run"
 	"github.com/anivault/anivault/internal/run/results"
@@ -107,7 +108,7 @@ func (a *App) openDeciders(client *tmdb.Client) (err error) {
 	if a.cfg.Match.Type != "auto" {
 		options.Kind = match.Kind(a.cfg.Match.Type)
 	}
-	store := OpenPins(a.cfg)
+	store := pins.Open(a.cfg.Dirs.Data)
 	a.deciders, err = decide.New(decide.Config{
 		Client: client, Language: a.cfg.TMDB.Language, Adult: a.cfg.Match.IncludeAdult, Options: options,
 		Pins: store, IndexDir: a.cfg.Dirs.Data, Asker: a.opts.Ask, Warn: a.warn,

@@ -10,7 +10,6 @@ import (
 
 	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/config"
-	"github.com/anivault/anivault/internal/pins"
 	"github.com/anivault/anivault/ratelimit"
 )
 
@@ -58,9 +57,6 @@ func withRemedy(err error) error {
 	}
 	return err
 }
-
-// OpenPins names the file of the user's pins.
-func OpenPins(cfg *config.Config) *pins.Store { return pins.Open(cfg.Dirs.Data) }
 
 // OpenCache opens the cache that processes share.
 func OpenCache(cfg *config.Config, warn func(error)) (*cache.Store, error) {

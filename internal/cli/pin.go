@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/pins"
@@ -72,7 +71,7 @@ func (c *command) changePins(cmd *cobra.Command, change func(*pins.Set) (string,
 		return err
 	}
 	var said string
-	_, err = app.OpenPins(cfg).Update(context.WithoutCancel(cmd.Context()), func(s *pins.Set) error {
+	_, err = pins.Open(cfg.Dirs.Data).Update(context.WithoutCancel(cmd.Context()), func(s *pins.Set) error {
 		said, err = change(s)
 		return err
 	})
@@ -171,7 +170,7 @@ func (c *command) pinsCommand() *cobra.Command {
 		Short:   "List what is pinned",
 		Example: "  anivault pins\n  anivault pins --format json",
 	}, textOrJSON, func(_ context.Context, cfg *config.Config, _ []string, format string) error {
-		store := app.OpenPins(cfg)
+		store := pins.Open(cfg.Dirs.Data)
 		set, err := store.Load()
 		if err != nil {
 			return err
