@@ -27,7 +27,7 @@ how much the cache holds. It asks TMDB nothing.`,
 		if err != nil {
 			return err
 		}
-		defer done() // it has written nothing
+		defer func() { _ = done() }() // it has written nothing
 		if watch {
 			return c.watchStatus(ctx, cfg, store, format)
 		}
