@@ -141,7 +141,9 @@ func (a *App) warn(err error) {
 }
 
 // Match decides what produce yields and calls emit with each record (see run.Run).
-func (a *App) Match(ctx context.Context, produce run.Producer, emit func(report.Record) error, pause func() error) error {
+func (a *App) Match(
+	ctx context.Context, produce run.Producer, emit func(report.Record) error, pause func() error,
+) error {
 	c := run.Config{
 		Decider: a.deciders, Underway: 2 * a.cfg.Tuning.Concurrency, Jobs: a.cfg.Match.Jobs, Memory: a.memory(),
 		Anew: a.opts.Refresh || a.opts.Anew, Explain: Explain, Counts: &a.counts, Warn: a.warn,
@@ -155,7 +157,9 @@ func (a *App) Match(ctx context.Context, produce run.Producer, emit func(report.
 }
 
 // betweenQuestions returns an emit that sends each record on at once and never into the middle of a question.
-func betweenQuestions(terminal sync.Locker, emit func(report.Record) error, pause func() error) func(report.Record) error {
+func betweenQuestions(
+	terminal sync.Locker, emit func(report.Record) error, pause func() error,
+) func(report.Record) error {
 	return func(r report.Record) error {
 		terminal.Lock()
 		defer terminal.Unlock()
@@ -180,7 +184,8 @@ func (a *App) memory() *results.Memory {
 	pins, index := a.deciders.Basis()
 	return results.New(bucket, a.newest, results.Question{
 		Upstream: a.cfg.TMDB.BaseURL.String(), Language: a.cfg.TMDB.Language, Type: a.cfg.Match.Type,
-		MinConfidence: a.cfg.Match.MinConfidence, MinEpisodeConfidence: a.cfg.Match.MinEpisodeConfidence, IncludeAdult: a.cfg.Match.IncludeAdult,
+		MinConfidence: a.cfg.Match.MinConfidence, MinEpisodeConfidence: a.cfg.Match.MinEpisodeConfidence,
+		IncludeAdult: a.cfg.Match.IncludeAdult,
 	}, results.Basis{Program: version.Build(), Pins: pins, Index: index})
 }
 

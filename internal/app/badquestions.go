@@ -26,8 +26,8 @@ const (
 	maxBad = 10_000
 )
 
-// badQuestions refuses for a minute, in this process, a question whose tries have all ended in trouble of the server. Eight
-// failures in a row are an outage, and one client that repeats one bad question must not look like one.
+// badQuestions refuses for a minute, in this process, a question whose tries have all ended in trouble of the server.
+// Eight failures in a row are an outage, and one client that repeats one bad question must not look like one.
 type badQuestions struct {
 	next http.RoundTripper
 

@@ -30,9 +30,11 @@ func StateDir(cfg *config.Config) string {
 	return filepath.Join(cfg.Dirs.State, name)
 }
 
-// OpenState opens what the limiter shares: a file for all processes of the user, or this process's memory. patience is how
-// long it waits for the file before it goes on alone; 0: as a run does. The caller calls done in the end.
-func OpenState(cfg *config.Config, patience time.Duration, warn func(error)) (store ratelimit.Store, done func() error, err error) {
+// OpenState opens what the limiter shares: a file for all processes of the user, or this process's memory. patience is
+// how long it waits for the file before it goes on alone; 0: as a run does. The caller calls done in the end.
+func OpenState(
+	cfg *config.Config, patience time.Duration, warn func(error),
+) (store ratelimit.Store, done func() error, err error) {
 	if cfg.Coordinator == "memory" {
 		return ratelimit.NewMemoryStore(), func() error { return nil }, nil
 	}
@@ -60,7 +62,9 @@ func withRemedy(err error) error {
 
 // OpenCache opens the cache that processes share.
 func OpenCache(cfg *config.Config, warn func(error)) (*cache.Store, error) {
-	return cache.Open(cfg.Dirs.Cache, cache.Options{MaxSize: cfg.Cache.MaxSize, OnWarning: func(w cache.Warning) { warn(w) }})
+	return cache.Open(cfg.Dirs.Cache, cache.Options{
+		MaxSize: cfg.Cache.MaxSize, OnWarning: func(w cache.Warning) { warn(w) },
+	})
 }
 
 // ReadCacheStats looks at the cache without taking part in it.

@@ -15,8 +15,8 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// Upstream is the way of a request to TMDB: cache, bad questions, key guard, limiter, repair of TMDB's faults, wire. The
-// embedded transport is its beginning.
+// Upstream is the way of a request to TMDB: cache, bad questions, key guard, limiter, repair of TMDB's faults, wire.
+// The embedded transport is its beginning.
 type Upstream struct {
 	*cache.Transport
 	sender http.RoundTripper // past the cache

@@ -33,7 +33,10 @@ days is ever kept. All of your processes share one cache.`,
 }
 
 // onCache completes a command that works on the opened cache.
-func (c *command) onCache(cmd *cobra.Command, formats []string, do func(ctx context.Context, store *cache.Store, args []string, format string) error) *cobra.Command {
+func (c *command) onCache(
+	cmd *cobra.Command, formats []string,
+	do func(ctx context.Context, store *cache.Store, args []string, format string) error,
+) *cobra.Command {
 	return c.configured(cmd, formats, func(ctx context.Context, cfg *config.Config, args []string, format string) error {
 		store, err := app.OpenCache(cfg, func(err error) { c.warn("%v", err) })
 		if err != nil {
@@ -126,7 +129,8 @@ func (c *command) cacheGetCommand() *cobra.Command {
 // shownKey is a key as a person writes its URL.
 func shownKey(key string) string {
 	key = strings.TrimPrefix(key, "GET ")
-	if u, err := url.Parse(key); err == nil && (u.Scheme == "https" && u.Port() == "443" || u.Scheme == "http" && u.Port() == "80") {
+	u, err := url.Parse(key)
+	if err == nil && (u.Scheme == "https" && u.Port() == "443" || u.Scheme == "http" && u.Port() == "80") {
 		u.Host = strings.TrimSuffix(u.Host, ":"+u.Port())
 		return u.String()
 	}
@@ -169,7 +173,8 @@ func (c *command) cachePruneCommand() *cobra.Command {
 		}
 		return err
 	})
-	cmd.Flags().BoolVar(&options.Expired, "expired", false, "remove all that is expired, also what could still serve in an outage")
+	cmd.Flags().BoolVar(&options.Expired, "expired", false,
+		"remove all that is expired, also what could still serve in an outage")
 	return cmd
 }
 
@@ -245,7 +250,8 @@ func (c *command) cacheImportCommand() *cobra.Command {
 		if err != nil && res.Imported == 0 {
 			return err
 		}
-		c.say("imported %d records; left out %d that are no newer and %d past 180 days\n", res.Imported, res.Older, res.Expired)
+		c.say("imported %d records; left out %d that are no newer and %d past 180 days\n",
+			res.Imported, res.Older, res.Expired)
 		if res.Refused > 0 {
 			c.say("left out %d that are not answers of TMDB's\n", res.Refused)
 		}

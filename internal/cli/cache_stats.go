@@ -68,8 +68,8 @@ func cacheLine(s cache.Stats) string {
 func statsText(out io.Writer, s cache.Stats, path string, width int) error {
 	var lines rows
 	lines.add("path", "%s", path)
-	lines.add("answers", "%d: %d fresh, %d expired (served when TMDB can't be asked), %d \"not found\"", s.Entries, s.Fresh,
-		s.Expired, s.Negative)
+	lines.add("answers", "%d: %d fresh, %d expired (served when TMDB can't be asked), %d \"not found\"",
+		s.Entries, s.Fresh, s.Expired, s.Negative)
 	var classes []string
 	for class, n := range s.ByClass {
 		classes = append(classes, fmt.Sprintf("%s %d", class, n))
@@ -80,7 +80,8 @@ func statsText(out io.Writer, s cache.Stats, path string, width int) error {
 	}
 	lines.add("size", "%s in use of at most %s, file %s", ui.Size(s.Used), ui.Size(s.MaxSize), ui.Size(s.FileSize))
 	if !s.Oldest.IsZero() {
-		lines.add("fetched", "from %s to %s", s.Oldest.Local().Format("2006-01-02 15:04"), s.Newest.Local().Format("2006-01-02 15:04"))
+		const minute = "2006-01-02 15:04"
+		lines.add("fetched", "from %s to %s", s.Oldest.Local().Format(minute), s.Newest.Local().Format(minute))
 	}
 	lines.add("not merged yet", "%d records in %d journals", s.Unmerged, s.Journals)
 	for _, f := range s.SetAside {

@@ -84,17 +84,15 @@ func (c *command) tableOr(format *string, words ...string) error {
 // streamFormat adds the flag --format that tableOr checks.
 func streamFormat(cmd *cobra.Command, format *string, words ...string) {
 	last := len(words) - 1
-	cmd.Flags().StringVar(format, "format", "", "`FORM` of the output: "+strings.Join(words[:last], ", ")+" or "+words[last]+
-		" (default: table on a terminal, ndjson on a pipe)")
+	usage := "`FORM` of the output: " + strings.Join(words[:last], ", ") + " or " + words[last]
+	cmd.Flags().StringVar(format, "format", "", usage+" (default: table on a terminal, ndjson on a pipe)")
 	completeWords(cmd, "format", words...)
 }
 
 // completeWords offers the words as completions of the flag's value.
 func completeWords(cmd *cobra.Command, flag string, words ...string) {
-	err := cmd.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return words, cobra.ShellCompDirectiveNoFileComp
-	})
-	if err != nil {
+	complete := cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
+	if err := cmd.RegisterFlagCompletionFunc(flag, complete); err != nil {
 		panic(fmt.Sprintf("completion of --%s: %v", flag, err)) // the flag does not exist: a mistake in this package
 	}
 }
@@ -151,7 +149,8 @@ func suggest(word string, names []string, before, otherwise string) string {
 func rootArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		if _, err := os.Lstat(args[0]); err == nil {
-			return usagef("did you mean: anivault match "+ui.ShellWord(args[0])+"?", "unknown command %q for %q", args[0], cmd.CommandPath())
+			hint := "did you mean: anivault match " + ui.ShellWord(args[0]) + "?"
+			return usagef(hint, "unknown command %q for %q", args[0], cmd.CommandPath())
 		}
 	}
 	return noArgs(cmd, args)

@@ -85,7 +85,8 @@ func (c *command) demo(cmd *cobra.Command, keep string, f matchFlags) (err error
 			return
 		}
 		c.printTimeline(run)
-		fmt.Fprint(c.streams.Err, "\nThe stand-in refused and failed by its script, whatever was sent. Asked\nagain, the cache would answer all of it.\n")
+		fmt.Fprint(c.streams.Err, "\nThe stand-in refused and failed by its script, whatever was sent. Asked\n"+
+			"again, the cache would answer all of it.\n")
 		if keep != "" {
 			fmt.Fprintf(c.streams.Err, "Everything is in %s.\n", ui.Printable(keep))
 		} else {

@@ -168,7 +168,8 @@ func checkTMDB(ctx context.Context, cfg *config.Config) finding {
 			fix: "set the clock (for example: timedatectl set-ntp true)",
 		}
 	}
-	return finding{what: "tmdb", state: fmt.Sprintf("%s accepts the key (%s); the clocks agree", host, took.Round(time.Millisecond))}
+	took = took.Round(time.Millisecond)
+	return finding{what: "tmdb", state: fmt.Sprintf("%s accepts the key (%s); the clocks agree", host, took)}
 }
 
 // probe sends one request, with short timeouts: a person waits for it.
@@ -230,7 +231,8 @@ func checkLimiter(ctx context.Context, cfg *config.Config) finding {
 	case warned != nil:
 		return fault("limiter", warned.Error(), "use a local folder that supports locks: ANIVAULT_STATE_DIR")
 	case st.State == ratelimit.CacheOnly:
-		return finding{what: "limiter", state: "CacheOnly (" + st.Cause.String() + "): nothing is asked", fix: "anivault limiter resume"}
+		state := "CacheOnly (" + st.Cause.String() + "): nothing is asked"
+		return finding{what: "limiter", state: state, fix: "anivault limiter resume"}
 	}
 	return finding{what: "limiter", state: "shared state and locks work; " + st.State.String()}
 }

@@ -85,7 +85,8 @@ func (c *command) usage(cmd *cobra.Command, out io.Writer, width int) {
 		for i, t := range topics {
 			names[i] = t.name
 		}
-		fmt.Fprintf(out, "\nMore: %[1]s COMMAND --help\n      %[1]s help %[2]s|limiter\n", cmd.Name(), strings.Join(names, "|"))
+		fmt.Fprintf(out, "\nMore: %[1]s COMMAND --help\n      %[1]s help %[2]s|limiter\n",
+			cmd.Name(), strings.Join(names, "|"))
 	case cmd.HasAvailableSubCommands():
 		fmt.Fprintf(out, "\nMore: %s COMMAND --help\n", cmd.CommandPath())
 	}

@@ -31,11 +31,15 @@ const noKeyHint = `a key is free: https://www.themoviedb.org/settings/api, "API 
 
 // setupHints says what a person can do about a mistake of the setup.
 var setupHints = map[tmdb.ConfigKind]string{
-	tmdb.ConfigExpired:     "is this machine's clock right? If it is, the server's certificate has run out: check tmdb.base_url",
-	tmdb.ConfigUnknownCA:   "if a proxy or a stand-in with its own authority is meant, name its certificate in ANIVAULT_TMDB_CA_FILE; if not, someone is reading along: check tmdb.base_url and the network",
-	tmdb.ConfigWrongName:   "tmdb.base_url leads to a server with another name: check its spelling, the DNS answer, and that no login page of this network stands between",
-	tmdb.ConfigPlainPort:   "tmdb.base_url says https:// but that port speaks plain HTTP: write http:// or the right port",
-	tmdb.ConfigNotHTTP:     "tmdb.base_url leads to something that is not a web server, or to a TLS port with http://: check scheme and port",
+	tmdb.ConfigExpired: "is this machine's clock right? If it is, the server's certificate has run out: " +
+		"check tmdb.base_url",
+	tmdb.ConfigUnknownCA: "if a proxy or a stand-in with its own authority is meant, name its certificate in " +
+		"ANIVAULT_TMDB_CA_FILE; if not, someone is reading along: check tmdb.base_url and the network",
+	tmdb.ConfigWrongName: "tmdb.base_url leads to a server with another name: check its spelling, the DNS answer, " +
+		"and that no login page of this network stands between",
+	tmdb.ConfigPlainPort: "tmdb.base_url says https:// but that port speaks plain HTTP: write http:// or the right port",
+	tmdb.ConfigNotHTTP: "tmdb.base_url leads to something that is not a web server, or to a TLS port with http://: " +
+		"check scheme and port",
 	tmdb.ConfigRedirect:    redirectHint,
 	tmdb.ConfigDowngrade:   redirectHint,
 	tmdb.ConfigProxy:       "check HTTPS_PROXY and the user name and password in it",
@@ -44,14 +48,18 @@ var setupHints = map[tmdb.ConfigKind]string{
 }
 
 const (
-	redirectHint   = "the key is not sent there: set tmdb.base_url to the final address if it is meant, or log in to this network first"
+	redirectHint = "the key is not sent there: set tmdb.base_url to the final address if it is meant, " +
+		"or log in to this network first"
 	connectionHint = "check tmdb.base_url, this machine's clock, and ANIVAULT_TMDB_CA_FILE if it is set"
 
-	keyAsTokenHint   = "what was given as the token looks like a v3 API key: set ANIVAULT_TMDB_API_KEY to it, or use the longer API read access token"
+	keyAsTokenHint = "what was given as the token looks like a v3 API key: set ANIVAULT_TMDB_API_KEY to it, " +
+		"or use the longer API read access token"
 	suspendedKeyHint = "TMDB suspended this key or its account: ask TMDB, or use another key"
-	wrongKeyHint     = "check ANIVAULT_TMDB_TOKEN (the API read access token) or ANIVAULT_TMDB_API_KEY on https://www.themoviedb.org/settings/api"
+	wrongKeyHint     = "check ANIVAULT_TMDB_TOKEN (the API read access token) or ANIVAULT_TMDB_API_KEY " +
+		"on https://www.themoviedb.org/settings/api"
 
-	webPageHint = "something between here and TMDB answered with a web page: a login page of this network, a proxy, or an outage of TMDB's edge"
+	webPageHint = "something between here and TMDB answered with a web page: a login page of this network, a proxy, " +
+		"or an outage of TMDB's edge"
 )
 
 // tmdbHint returns a remedy in one sentence for an error of the TMDB client that a person can mend, "" for all others.
@@ -69,8 +77,8 @@ func tmdbHint(err error) string {
 	case errors.As(err, &refused):
 		return keyHint(refused)
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return fmt.Sprintf("the name %s does not exist: is tmdb.base_url (ANIVAULT_TMDB_BASE_URL) spelt right? Some providers block it in their DNS; another resolver may help",
-			ui.Escaped(dns.Name))
+		return fmt.Sprintf("the name %s does not exist: is tmdb.base_url (ANIVAULT_TMDB_BASE_URL) spelt right? "+
+			"Some providers block it in their DNS; another resolver may help", ui.Escaped(dns.Name))
 	case errors.As(err, &decode) && decode.Reason == tmdb.ReasonHTML,
 		errors.As(err, &answer) && answer.Foreign == tmdb.ReasonHTML:
 		return webPageHint

@@ -22,12 +22,17 @@ func (c *command) indexCommand() *cobra.Command {
 		Long: `The title index says which TMDB entry, season and offset a title is, in any script, from lists that you fetch once:
 Anime-Lists' XML, AniDB's anime-titles and TMDB's daily exports. With it, match needs no search requests, works with
 --offline on a library that it has never seen, finds romanised titles and places sequels.`,
-		Example: "  anivault index update\n  anivault index import anime-list.xml anime-titles.xml.gz\n  anivault index lookup \"Sousou no Frieren\"\n  anivault index stats",
+		Example: `  anivault index update
+  anivault index import anime-list.xml anime-titles.xml.gz
+  anivault index lookup "Sousou no Frieren"
+  anivault index stats`,
 	}, c.indexImportCommand(), c.indexUpdateCommand(), c.indexLookupCommand(), c.indexStatsCommand())
 }
 
 // onIndex completes a command that works on the opened index.
-func (c *command) onIndex(cmd *cobra.Command, do func(x *index.Index, args []string, format string) error) *cobra.Command {
+func (c *command) onIndex(
+	cmd *cobra.Command, do func(x *index.Index, args []string, format string) error,
+) *cobra.Command {
 	return c.configured(cmd, textOrJSON, func(_ context.Context, cfg *config.Config, args []string, format string) error {
 		x, err := index.Open(cfg.Dirs.Data)
 		switch {
@@ -41,7 +46,8 @@ func (c *command) onIndex(cmd *cobra.Command, do func(x *index.Index, args []str
 }
 
 // untied is printed where AniDB's titles are of no use by themselves.
-const untied = "AniDB's titles find nothing by themselves: only Anime-Lists ties them to TMDB (anivault index update fetches it)"
+const untied = "AniDB's titles find nothing by themselves: only Anime-Lists ties them to TMDB " +
+	"(anivault index update fetches it)"
 
 // leadNowhere reports whether there are AniDB's titles, and nothing that says which entries they are.
 func leadNowhere(x *index.Index) bool {
@@ -59,8 +65,9 @@ func (c *command) indexImportCommand() *cobra.Command {
 		Long: `Import Anime-Lists' XML, AniDB's anime-titles (.xml or .dat) and TMDB's exports of ids (tv_series_ids, movie_ids),
 gzipped or not; what each file is, its content says. A list that is imported again replaces what it was before.
 If one file is damaged, nothing is imported.`,
-		Example: "  anivault index import anime-list.xml anime-titles.dat.gz\n  anivault index import tv_series_ids_*.json.gz movie_ids_*.json.gz",
-		Args:    atLeastOne("FILE", "for example: anivault index import anime-list.xml anime-titles.xml.gz"),
+		Example: `  anivault index import anime-list.xml anime-titles.dat.gz
+  anivault index import tv_series_ids_*.json.gz movie_ids_*.json.gz`,
+		Args: atLeastOne("FILE", "for example: anivault index import anime-list.xml anime-titles.xml.gz"),
 	}, nil, func(ctx context.Context, cfg *config.Config, args []string, _ string) error {
 		infos, err := index.Import(ctx, cfg.Dirs.Data, args...)
 		if err != nil {
@@ -118,7 +125,8 @@ func (c *command) indexLookupCommand() *cobra.Command {
 		if leadNowhere(x) {
 			c.say("note: %s\n", untied)
 		} else {
-			c.say("hint: titles are found whole: anivault parse NAME prints what is read from a name, anivault index stats what was imported\n")
+			c.say("hint: titles are found whole: anivault parse NAME prints what is read from a name, " +
+				"anivault index stats what was imported\n")
 		}
 		return nil
 	})

@@ -79,7 +79,8 @@ func (c *command) unfetched(failed []index.Outcome) {
 			settings = append(settings, s)
 		}
 	}
-	advise(c.streams, "check the network and run it again; another address, or off, goes into "+strings.Join(settings, ", "))
+	advise(c.streams,
+		"check the network and run it again; another address, or off, goes into "+strings.Join(settings, ", "))
 }
 
 // addressSettings are the settings of the addresses that lists come from; TMDB's two exports lie at one address.

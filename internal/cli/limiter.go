@@ -47,7 +47,8 @@ func (c *command) operate(cmd *cobra.Command, do func(context.Context, *config.C
 		return err
 	}
 	if cfg.Coordinator == "memory" {
-		return usagef("unset ANIVAULT_COORDINATOR, or set it to file", "with ANIVAULT_COORDINATOR=memory no other process can be reached")
+		return usagef("unset ANIVAULT_COORDINATOR, or set it to file",
+			"with ANIVAULT_COORDINATOR=memory no other process can be reached")
 	}
 	store, done, err := app.OpenState(cfg, operatorPatience, func(err error) {
 		if w, ok := errors.AsType[*ratelimit.StoreWarning](err); !ok || w.Parts == 0 {

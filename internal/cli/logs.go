@@ -38,7 +38,8 @@ func (c *command) openLogs(cfg *config.Config, stderr io.Writer) (*logs, error) 
 	var handlers []slog.Handler
 	switch {
 	case level < slog.LevelWarn:
-		handlers = append(handlers, logging.NewHandler(stderr, logging.Options{Level: level, Format: format, Redactor: redactor}))
+		options := logging.Options{Level: level, Format: format, Redactor: redactor}
+		handlers = append(handlers, logging.NewHandler(stderr, options))
 	case level == slog.LevelWarn:
 		var noted atomic.Bool
 		out.warn = func(err error) {
@@ -71,17 +72,19 @@ func (c *command) openLogs(cfg *config.Config, stderr io.Writer) (*logs, error) 
 // ownerNote says whose a file is that could not be opened, and what to do; "" where that is not the reason.
 func ownerNote(err error) string {
 	file, ok := errors.AsType[*fs.PathError](err)
-	if !ok || !errors.Is(file, fs.ErrPermission) || !belongsToAnother(file.Path) && !belongsToAnother(filepath.Dir(file.Path)) {
+	if !ok || !errors.Is(file, fs.ErrPermission) ||
+		!belongsToAnother(file.Path) && !belongsToAnother(filepath.Dir(file.Path)) {
 		return ""
 	}
-	return "; it belongs to another user: have them share it with your group, or name folders of your own with ANIVAULT_STATE_DIR, " +
-		"ANIVAULT_CACHE_DIR and ANIVAULT_DATA_DIR"
+	return "; it belongs to another user: have them share it with your group, or name folders of your own with " +
+		"ANIVAULT_STATE_DIR, ANIVAULT_CACHE_DIR and ANIVAULT_DATA_DIR"
 }
 
 // openRotated opens the file that a setting called name has at path: one that all processes share, within the bounds of
 // the log's files.
 func openRotated(bounds config.Log, name, path string, onError func(error)) (*logging.File, error) {
-	file, err := logging.OpenFile(path, logging.FileOptions{MaxSize: bounds.MaxSize, Keep: bounds.MaxFiles - 1, OnError: onError})
+	options := logging.FileOptions{MaxSize: bounds.MaxSize, Keep: bounds.MaxFiles - 1, OnError: onError}
+	file, err := logging.OpenFile(path, options)
 	if err != nil {
 		return nil, &config.Error{Name: name, Value: path, Reason: "cannot be written: " + errors.Unwrap(err).Error()}
 	}

@@ -94,17 +94,20 @@ What a file .anivaultignore in a folder lists, in the syntax of .gitignore, is l
 		"match the names or paths in `FILE` (- for stdin), one per line; nothing has to exist")
 	flags.StringVar(&f.filesFrom, "files-from", "", "match the paths listed in `FILE` (- for stdin), one per line")
 	flags.BoolVarP(&f.null, "null", "0", false, "paths in --files-from end with a NUL byte instead of a newline")
-	flags.StringArrayVar(&f.exclude, "exclude", nil, "leave out what `GLOB` matches, as in .anivaultignore (may be repeated)")
+	flags.StringArrayVar(&f.exclude, "exclude", nil,
+		"leave out what `GLOB` matches, as in .anivaultignore (may be repeated)")
 	flags.BoolVar(&f.explain, "explain", false, "say how each file was decided")
 	flags.BoolVar(&f.interactive, "interactive", false,
 		"ask on the terminal about what is ambiguous or unmatched, and keep the answers as pins")
 	flags.BoolVar(&f.noInput, "no-input", false, "never ask (the default)")
 	flags.StringVar(&f.report, "report", "", "write a self-contained HTML page to `FILE`")
 	flags.Bool("include-adult", false, "let TMDB's search return adult titles")
-	flags.BoolVar(&f.refresh, "refresh", false, "revalidate cached answers with TMDB (its own search answers may be 8 hours old)")
+	flags.BoolVar(&f.refresh, "refresh", false,
+		"revalidate cached answers with TMDB (its own search answers may be 8 hours old)")
 	flags.String("jobs", "", "read and parse `N` at once; never the number of requests (default: by CPU)")
 	completeWords(cmd, "type", "auto", "tv", "movie")
-	completeWords(cmd, "language", "en-US", "ko-KR", "ja-JP", "zh-CN", "zh-TW", "de-DE", "fr-FR", "es-ES", "pt-BR", "it-IT")
+	completeWords(cmd, "language",
+		"en-US", "ko-KR", "ja-JP", "zh-CN", "zh-TW", "de-DE", "fr-FR", "es-ES", "pt-BR", "it-IT")
 	return cmd
 }
 
@@ -151,7 +154,8 @@ func (c *command) checkPaths(cmd *cobra.Command, args []string) error {
 		}
 	}
 	if !c.streams.InTTY {
-		return usagef("for example: "+example+"\n      a list of paths from stdin: anivault match --files-from -", "no PATH given")
+		return usagef("for example: "+example+"\n      a list of paths from stdin: anivault match --files-from -",
+			"no PATH given")
 	}
 	return usagef("for example: "+example, "no PATH given")
 }
@@ -177,7 +181,8 @@ func (f *matchFlags) input(c *command, args []string) (run.Producer, error) {
 		return nil, usagef("a variable in your script may be empty", "PATH is empty")
 	}
 	if len(missing) == len(args) {
-		return nil, usagef("check the spelling; paths with spaces need quotes", "no such file or directory: %s", ui.Printable(args[0]))
+		return nil, usagef("check the spelling; paths with spaces need quotes",
+			"no such file or directory: %s", ui.Printable(args[0]))
 	}
 	return run.Walk(args, library.Options{Excludes: f.exclude}), nil
 }

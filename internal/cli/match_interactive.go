@@ -40,7 +40,8 @@ func (f *matchFlags) checkInteractive(c *command) error {
 	case !f.interactive:
 		return nil
 	case f.namesFrom == "-" || f.filesFrom == "-":
-		return usagef("write the list to a file and name that", "--interactive reads answers from stdin, which carries the list")
+		return usagef("write the list to a file and name that",
+			"--interactive reads answers from stdin, which carries the list")
 	case !c.streams.InTTY || !c.streams.ErrTTY:
 		return usagef("leave it out here; anivault pin PATH tv/ID makes a choice without asking",
 			"--interactive needs a terminal to ask on")
@@ -58,7 +59,8 @@ const interactiveHelp = `  NUMBER        the candidate with that number
 func (p *person) Ask(ctx context.Context, q decide.Question) (decide.Answer, error) {
 	if !p.greeted {
 		p.greeted = true
-		fmt.Fprint(p.out, "\nWhat could not be decided is asked about, one title at a time. The answers are\nkept; anivault pins lists them.\n", interactiveHelp)
+		fmt.Fprint(p.out, "\nWhat could not be decided is asked about, one title at a time. The answers are\n"+
+			"kept; anivault pins lists them.\n", interactiveHelp)
 	}
 	p.describe(q)
 	for {
@@ -104,7 +106,8 @@ func (p *person) describe(q decide.Question) {
 		b.WriteString("  no candidates; type another title to search for, or an id\n")
 	}
 	for i, c := range q.Candidates {
-		fmt.Fprintf(&b, "%4d  %s%s  %s/%d  %s\n", i+1, ui.Escaped(c.Title), yearSuffix(c.Year), c.Kind, c.ID, report.Percent(c.Confidence))
+		fmt.Fprintf(&b, "%4d  %s%s  %s/%d  %s\n",
+			i+1, ui.Escaped(c.Title), yearSuffix(c.Year), c.Kind, c.ID, report.Percent(c.Confidence))
 		if why := candidateReasons(c); why != "" {
 			fmt.Fprintf(&b, "      %s\n", ui.Cut(ui.Escaped(why), max(p.width, 40)-7))
 		}
@@ -184,8 +187,9 @@ func (p *person) Kept(k decide.Kept) {
 
 // onlyFirst asks how far a choice reaches.
 func (p *person) onlyFirst(ctx context.Context, q decide.Question) (bool, error) {
+	question := fmt.Sprintf("  a  for all of them (%d here)   f  for the first file only   [a] > ", len(q.Files))
 	for {
-		answer, err := p.read(ctx, fmt.Sprintf("  a  for all of them (%d here)   f  for the first file only   [a] > ", len(q.Files)))
+		answer, err := p.read(ctx, question)
 		if err != nil {
 			return false, err
 		}

@@ -208,9 +208,9 @@ func waitText(w app.Wait, now time.Time) string {
 		return "only the cache answers" + again
 	case ratelimit.WhyBackoff:
 		return "trying one again" + strings.TrimPrefix(again, ", next try")
-	case ratelimit.WhyNothing, ratelimit.WhySlot, ratelimit.WhyToken, ratelimit.WhyCeiling, ratelimit.WhyTurn, ratelimit.WhyBudget:
+	default:
+		return "" // everyday waits
 	}
-	return "" // everyday waits
 }
 
 // othersText is set while this process only waits for an answer that another one fetches.

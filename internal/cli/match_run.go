@@ -34,7 +34,9 @@ func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, p
 		return err
 	}
 	defer func() { err = errors.Join(err, logs.Close()) }()
-	options := app.Options{Offline: f.offline, Refresh: f.refresh, Anew: f.explain || f.report != "", Warn: logs.warn, Log: logs.handler}
+	options := app.Options{
+		Offline: f.offline, Refresh: f.refresh, Anew: f.explain || f.report != "", Warn: logs.warn, Log: logs.handler,
+	}
 	if f.interactive {
 		lines := bufio.NewReader(c.streams.In)
 		options.Ask = &person{out: status.Writer(c.streams.Err), lines: lines, width: c.streams.Width}

@@ -78,7 +78,8 @@ func parseNames(args []string, in io.Reader, out *bufio.Writer, render func(*buf
 }
 
 func ndjsonRelease(out *bufio.Writer, name string) error {
-	line, err := report.AppendLine(out.AvailableBuffer(), &report.ParseRecord{Name: name, Parsed: report.ParsedOf(release.Parse(name))})
+	record := report.ParseRecord{Name: name, Parsed: report.ParsedOf(release.Parse(name))}
+	line, err := report.AppendLine(out.AvailableBuffer(), &record)
 	if err != nil {
 		return err
 	}

@@ -179,7 +179,9 @@ func (c *command) pinsCommand() *cobra.Command {
 			c.warn("%v", warning)
 		}
 		if format == "json" {
-			return c.printJSON(wirePins{store.Path(), append([]pins.Pin{}, set.All()...), append([]pins.Problem{}, set.Problems()...)})
+			return c.printJSON(wirePins{
+				store.Path(), append([]pins.Pin{}, set.All()...), append([]pins.Problem{}, set.Problems()...),
+			})
 		}
 		return pinsText(c.streams.Out, store.Path(), set)
 	})

@@ -1,5 +1,6 @@
 // Package cli is anivault's command line: a file for each noun (cache.go), and one for each of its longer commands
-// (cache_stats.go). A command parses its flags, calls what does the work and renders the result; it decides nothing else.
+// (cache_stats.go). A command parses its flags, calls what does the work and renders the result; it decides nothing
+// else.
 //
 // Output rules: stdout carries results only. Progress, logs and summaries for people go to stderr, and
 // only results may be parsed. An error is one line that begins with "anivault: ", with a hint below it.
@@ -62,7 +63,8 @@ var settingFlags = map[string]string{
 	"log-level": "log.level", "log-format": "log.format", "log-file": "log.file",
 	"metrics-file": "metrics.file", "metrics-textfile": "metrics.textfile",
 	"language": "tmdb.language", "max-wait": "limiter.max_wait", "request-timeout": "limiter.request_timeout",
-	"auto-recover": "limiter.auto_recover", "min-confidence": "match.min_confidence", "min-episode-confidence": "match.min_episode_confidence", "type": "match.type",
+	"auto-recover": "limiter.auto_recover", "min-confidence": "match.min_confidence",
+	"min-episode-confidence": "match.min_episode_confidence", "type": "match.type",
 	"include-adult": "match.include_adult", "jobs": "match.jobs",
 }
 
@@ -119,7 +121,8 @@ episode, with a confidence that can be trusted. It never changes your files.`,
 	completeWords(root, "log-format", "logfmt", "json")
 
 	root.AddCommand(
-		c.matchCommand(), c.parseCommand(), c.pinCommand(), c.unpinCommand(), c.pinsCommand(), c.indexCommand(), c.demoCommand(), c.statusCommand(), c.limiterCommand(), c.cacheCommand(),
+		c.matchCommand(), c.parseCommand(), c.pinCommand(), c.unpinCommand(), c.pinsCommand(), c.indexCommand(),
+		c.demoCommand(), c.statusCommand(), c.limiterCommand(), c.cacheCommand(),
 		c.configCommand(), c.doctorCommand(), c.versionCommand(), c.manCommand(),
 	)
 	root.AddCommand(c.topicCommands()...)
@@ -209,6 +212,7 @@ func (c *command) versionCommand() *cobra.Command {
 
 func (c *command) printVersion() error {
 	v := version.Get()
-	_, err := fmt.Fprintf(c.streams.Out, "anivault %s\ncommit %s, %s, %s\n%s\n", v.Version, v.Commit, v.Date, v.Go, attribution)
+	_, err := fmt.Fprintf(c.streams.Out, "anivault %s\ncommit %s, %s, %s\n%s\n",
+		v.Version, v.Commit, v.Date, v.Go, attribution)
 	return err
 }

@@ -29,8 +29,8 @@ func (r rows) write(out io.Writer, width int) error {
 	return err
 }
 
-// hang writes head and beside it, from column at on, text, wrapped to width; 0: never. A head that leaves no gap before that
-// column has a line of its own.
+// hang writes head and beside it, from column at on, text, wrapped to width; 0: never. A head that leaves no gap before
+// that column has a line of its own.
 func hang(out io.Writer, gap int, head string, at int, text string, width int) {
 	if width > 0 {
 		width = max(width-at, 20)

@@ -87,7 +87,8 @@ func (c *Config) KeyOrigin() string {
 	if !c.TMDB.HasKey() {
 		return ""
 	}
-	for _, key := range []string{"tmdb.token", "tmdb.token_file", "tmdb.api_key"} { // in the order in which they are chosen
+	// In the order in which they are chosen.
+	for _, key := range []string{"tmdb.token", "tmdb.token_file", "tmdb.api_key"} {
 		for _, v := range c.values {
 			switch {
 			case v.Setting.Key != key || v.Text == "":

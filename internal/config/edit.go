@@ -89,9 +89,10 @@ func (e *Existing) withToken(token string) ([]byte, error) {
 	}
 	text, line := insertToken(e.raw, token)
 	after, err := readYAML(text)
-	if err != nil || after.GetString("tmdb.token") != token || !reflect.DeepEqual(withoutToken(before), withoutToken(after)) {
-		return nil, fileError(e.Path, fmt.Sprintf(
-			"the token can't be put there without changing more; write it below \"tmdb:\" yourself (line %d), as token: \"...\"", line))
+	same := err == nil && reflect.DeepEqual(withoutToken(before), withoutToken(after))
+	if !same || after.GetString("tmdb.token") != token {
+		return nil, fileError(e.Path, fmt.Sprintf("the token can't be put there without changing more; "+
+			"write it below \"tmdb:\" yourself (line %d), as token: \"...\"", line))
 	}
 	return text, nil
 }

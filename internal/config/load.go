@@ -72,7 +72,8 @@ func Load(src Sources) (*Config, []string, error) {
 type faults []*Error
 
 func (f *faults) add(err error) {
-	if e, ok := errors.AsType[*Error](err); ok && !slices.ContainsFunc(*f, func(o *Error) bool { return o.Name == e.Name }) {
+	e, ok := errors.AsType[*Error](err)
+	if ok && !slices.ContainsFunc(*f, func(o *Error) bool { return o.Name == e.Name }) {
 		*f = append(*f, e)
 	}
 }
@@ -198,13 +199,18 @@ func (c *Config) chooseKey() error {
 // warnings are what a person should know without being stopped.
 func (c *Config) warnings(env map[string]string) []string {
 	var out []string
-	for _, val := range c.values {
-		if val.Setting.Secret && val.Origin == "config file" && readableByOthers(c.Dirs.ConfigFile) {
-			out = append(out, fmt.Sprintf("%s holds a key and others can read it; run: chmod 600 %s", c.Dirs.ConfigFile, c.Dirs.ConfigFile))
+	holdsKey := func(path string) {
+		if readableByOthers(path) {
+			out = append(out, fmt.Sprintf("%s holds a key and others can read it; run: chmod 600 %[1]s", path))
 		}
 	}
-	if c.TMDB.TokenFile != "" && readableByOthers(c.TMDB.TokenFile) {
-		out = append(out, fmt.Sprintf("%s holds a key and others can read it; run: chmod 600 %s", c.TMDB.TokenFile, c.TMDB.TokenFile))
+	for _, val := range c.values {
+		if val.Setting.Secret && val.Origin == "config file" {
+			holdsKey(c.Dirs.ConfigFile)
+		}
+	}
+	if c.TMDB.TokenFile != "" {
+		holdsKey(c.TMDB.TokenFile)
 	}
 	var known []string
 	for _, v := range OtherVariables() {

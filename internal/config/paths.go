@@ -29,7 +29,8 @@ var xdg = map[dirKind]struct{ env, below string }{
 	dataDir:   {"XDG_DATA_HOME", ".local/share"},
 }
 
-var errNoHome = errors.New("cannot tell where files should live: HOME is not set; set HOME, or ANIVAULT_STATE_DIR, ANIVAULT_CACHE_DIR and ANIVAULT_DATA_DIR")
+var errNoHome = errors.New("cannot tell where files should live: HOME is not set; " +
+	"set HOME, or ANIVAULT_STATE_DIR, ANIVAULT_CACHE_DIR and ANIVAULT_DATA_DIR")
 
 // defaultDir returns the folder of that kind for an environment.
 func defaultDir(kind dirKind, env map[string]string) (string, error) {

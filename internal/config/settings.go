@@ -79,9 +79,11 @@ var ownSettings = []Setting{
 	pathTo("state_dir", "Where the limiter's shared state lives.", func(c *Config) *string { return &c.Dirs.State }),
 	pathTo("cache_dir", "Where TMDB's answers are kept.", func(c *Config) *string { return &c.Dirs.Cache }),
 	pathTo("data_dir", "Where pins and the title index live.", func(c *Config) *string { return &c.Dirs.Data }),
-	size("cache.max_size", "512MB", "Size the cache is kept below: expired answers go first, then those fetched longest ago.", 1<<20,
+	size("cache.max_size", "512MB",
+		"Size the cache is kept below: expired answers go first, then those fetched longest ago.", 1<<20,
 		func(c *Config) *int64 { return &c.Cache.MaxSize }),
-	share("match.min_confidence", "0.8", "Below it a file is ambiguous, never a silent guess.", func(c *Config) *float64 { return &c.Match.MinConfidence }),
+	share("match.min_confidence", "0.8", "Below it a file is ambiguous, never a silent guess.",
+		func(c *Config) *float64 { return &c.Match.MinConfidence }),
 	share("match.min_episode_confidence", "0.9", "Below it a file has its entry, but no season and episode.",
 		func(c *Config) *float64 { return &c.Match.MinEpisodeConfidence }),
 	choice("match.type", "What the files are.", func(c *Config) *string { return &c.Match.Type }, "auto", "auto", "tv", "movie"),
@@ -95,9 +97,11 @@ var ownSettings = []Setting{
 	list("index.anime_lists_url", "https://raw.githubusercontent.com/Anime-Lists/anime-lists/master/anime-list-master.xml",
 		"Where index update fetches Anime-Lists' XML.", func(c *Config) *string { return &c.Index.AnimeListsURL }),
 	list("index.anidb_titles_url", "https://anidb.net/api/anime-titles.xml.gz",
-		"Where index update fetches AniDB's anime-titles, once a day at most.", func(c *Config) *string { return &c.Index.AniDBTitlesURL }),
+		"Where index update fetches AniDB's anime-titles, once a day at most.",
+		func(c *Config) *string { return &c.Index.AniDBTitlesURL }),
 	list("index.tmdb_exports_url", "https://files.tmdb.org/p/exports",
-		"The folder in which index update finds TMDB's daily exports of ids.", func(c *Config) *string { return &c.Index.TMDBExportsURL }),
+		"The folder in which index update finds TMDB's daily exports of ids.",
+		func(c *Config) *string { return &c.Index.TMDBExportsURL }),
 	choice("log.level", "What is logged to stderr; a log file gets info and above at least.",
 		func(c *Config) *string { return &c.Log.Level }, "warn", "error", "warn", "info", "debug"),
 	choice("log.format", "Form of log lines.", func(c *Config) *string { return &c.Log.Format }, "logfmt", "logfmt", "json"),
@@ -106,8 +110,8 @@ var ownSettings = []Setting{
 	whole("log.max_files", "4", "How many log files are kept, the current one included.", "from 1 to 100", 1, 100,
 		func(c *Config) *int { return &c.Log.MaxFiles }),
 	{
-		Key: "metrics.file", Allowed: "a path, or - for stdout where it carries no results", apply: text(func(c *Config) *string { return &c.Metrics.File }),
-		Doc: "File that metrics are appended to as NDJSON.",
+		Key: "metrics.file", Allowed: "a path, or - for stdout where it carries no results",
+		Doc: "File that metrics are appended to as NDJSON.", apply: text(func(c *Config) *string { return &c.Metrics.File }),
 	},
 	pathTo("metrics.textfile", "File that metrics are written to in Prometheus' text format.",
 		func(c *Config) *string { return &c.Metrics.Textfile }),
@@ -149,7 +153,8 @@ func choice(key, doc string, field func(*Config) *string, standard string, words
 
 // size is a number of bytes.
 func size(key, standard, doc string, least int64, field func(*Config) *int64) Setting {
-	return Setting{Key: key, Default: standard, Allowed: "a size such as " + standard, Doc: doc, apply: func(c *Config, v string) error {
+	allowed := "a size such as " + standard
+	return Setting{Key: key, Default: standard, Allowed: allowed, Doc: doc, apply: func(c *Config, v string) error {
 		n, err := ParseSize(v)
 		if err == nil && n < least {
 			err = fmt.Errorf("must be at least %d bytes", least)
@@ -162,7 +167,8 @@ func size(key, standard, doc string, least int64, field func(*Config) *int64) Se
 }
 
 func whole(key, standard, doc, allowed string, least, most int, field func(*Config) *int) Setting {
-	return Setting{Key: key, Default: standard, Allowed: "a whole number " + allowed, Doc: doc, apply: func(c *Config, v string) error {
+	allowed = "a whole number " + allowed
+	return Setting{Key: key, Default: standard, Allowed: allowed, Doc: doc, apply: func(c *Config, v string) error {
 		n, err := strconv.Atoi(v)
 		if err != nil || n < least || n > most {
 			return fmt.Errorf("must be a whole number from %d to %d", least, most)
@@ -200,7 +206,8 @@ func OtherVariables() []Variable {
 func readSecret(v string) (Secret, error) {
 	v = strings.TrimSpace(v)
 	if strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return Secret{}, fmt.Errorf("holds a space or a character that no key has; copy it again from https://www.themoviedb.org/settings/api")
+		return Secret{}, fmt.Errorf("holds a space or a character that no key has; " +
+			"copy it again from https://www.themoviedb.org/settings/api")
 	}
 	return NewSecret(v), nil
 }
@@ -283,7 +290,8 @@ func applyLanguage(c *Config, v string) error {
 
 // share is a setting that is a number from 0 to 1.
 func share(key, def, doc string, at func(*Config) *float64) Setting {
-	return Setting{Key: key, Default: def, Doc: doc, Allowed: "a number from 0 to 1", apply: func(c *Config, v string) error {
+	const allowed = "a number from 0 to 1"
+	return Setting{Key: key, Default: def, Doc: doc, Allowed: allowed, apply: func(c *Config, v string) error {
 		f, err := strconv.ParseFloat(v, 64)
 		if err != nil || !(f >= 0 && f <= 1) {
 			return fmt.Errorf("must be a number from 0 to 1")

@@ -38,7 +38,8 @@ func Start() (*Server, error) {
 		return nil, err
 	}
 	fake, err := tmdbfake.New(tmdbfake.Config{
-		Seed: 1, Limits: limits, Scenario: scenario, Latency: upstream.Latency{Min: 20 * time.Millisecond, Max: 60 * time.Millisecond},
+		Seed: 1, Limits: limits, Scenario: scenario,
+		Latency: upstream.Latency{Min: 20 * time.Millisecond, Max: 60 * time.Millisecond},
 	})
 	if err != nil {
 		return nil, err

@@ -45,8 +45,8 @@ type patterns struct {
 // foldCase reports whether the file systems of this system usually ignore case.
 const foldCase = runtime.GOOS == "windows" || runtime.GOOS == "darwin"
 
-// canonical returns the form in which patterns and paths are compared. Each byte that is not UTF-8 becomes a character of
-// its own, beyond those that names have.
+// canonical returns the form in which patterns and paths are compared. Each byte that is not UTF-8 becomes a character
+// of its own, beyond those that names have.
 func canonical(s string, fold bool) string {
 	if utf8.ValidString(s) {
 		s = norm.NFC.String(s)
@@ -151,8 +151,9 @@ func (p patterns) match(rel string, dir bool) (pattern, bool) {
 	return pattern{}, false
 }
 
-// nameForm returns the regular expression of one name: "*" any run, "?" one character, "[...]" a set, "\" takes the next
-// character as it is. It reports false for a set without an end and a "\" at the end: these match nothing, as in git.
+// nameForm returns the regular expression of one name: "*" any run, "?" one character, "[...]" a set, "\" takes the
+// next character as it is. It reports false for a set without an end and a "\" at the end: these match nothing, as in
+// git.
 func nameForm(segment string) (form string, ok bool) {
 	var b strings.Builder
 	for segment != "" {
@@ -178,7 +179,8 @@ func nameForm(segment string) (form string, ok bool) {
 	return b.String(), true
 }
 
-// setForm returns the regular expression of the set that s begins with: "[abc]", "[a-z]", "[!a]", "[^a]" or "[[:alpha:]]".
+// setForm returns the regular expression of the set that s begins with: "[abc]", "[a-z]", "[!a]", "[^a]" or
+// "[[:alpha:]]".
 func setForm(s string) (form string, size int, ok bool) {
 	i, open := 1, "["
 	if strings.HasPrefix(s[i:], "!") || strings.HasPrefix(s[i:], "^") {
@@ -241,7 +243,8 @@ func setChar(s string) (c rune, size int, ok bool) {
 // classes are POSIX's, which are ASCII's, without the slash.
 var classes = map[string]string{
 	"alpha": "a-zA-Z", "digit": "0-9", "alnum": "a-zA-Z0-9", "lower": "a-z", "upper": "A-Z", "space": ` \t-\r`,
-	"blank": ` \t`, "punct": "!-.:-@\\[-`{-~", "xdigit": "0-9a-fA-F", "cntrl": `\x00-\x1f\x7f`, "print": " -.0-~", "graph": "!-.0-~",
+	"blank": ` \t`, "punct": "!-.:-@\\[-`{-~", "xdigit": "0-9a-fA-F", "cntrl": `\x00-\x1f\x7f`,
+	"print": " -.0-~", "graph": "!-.0-~",
 }
 
 // parseExcludes reads --exclude patterns, refusing those that can match nothing: on a command line that is a mistake.

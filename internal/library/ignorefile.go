@@ -46,7 +46,7 @@ func (s *scope) with(p patterns, dir string) *scope {
 	if len(p.list) == 0 {
 		return s
 	}
-	return &scope{patterns: p, base: strings.TrimSuffix(dir, string(filepath.Separator)) + string(filepath.Separator), above: s}
+	return &scope{patterns: p, base: inside(dir), above: s}
 }
 
 // readIgnoreFile returns the list in dir, an empty one where there is none.

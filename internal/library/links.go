@@ -80,7 +80,7 @@ func below(dir, path string) (rel string, ok bool) {
 	if dir == path {
 		return "", true
 	}
-	return strings.CutPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
+	return strings.CutPrefix(path, inside(dir))
 }
 
 func inHiddenFolder(rel string) bool {

@@ -63,7 +63,9 @@ const manyItems = 4096
 
 // has reports whether there is an entry of that name in any case: a file system may ignore it.
 func (l *listing) has(name string) bool {
-	return slices.ContainsFunc(l.items, func(it item) bool { return len(it.name) == len(name) && strings.EqualFold(it.name, name) })
+	return slices.ContainsFunc(l.items, func(it item) bool {
+		return len(it.name) == len(name) && strings.EqualFold(it.name, name)
+	})
 }
 
 // isFolder reports whether the item is a folder or a link to one.

@@ -199,7 +199,10 @@ func (w *Walker) read(ctx context.Context, f folder) (out Dir, below []folder, e
 		}
 		switch {
 		case it.isFolder():
-			child := folder{path: path + it.name, abs: abs + it.name, real: real + it.name, name: it.name, scope: scope, above: here, skip: f.skip}
+			child := folder{
+				path: path + it.name, abs: abs + it.name, real: real + it.name, name: it.name,
+				scope: scope, above: here, skip: f.skip,
+			}
 			if reason := w.notEntered(&child, it.link); reason != "" {
 				out.Files = append(out.Files, File{Path: child.path, Name: child.name, Skip: reason, IsDir: true})
 			} else {

@@ -78,7 +78,8 @@ func (p Pin) String() string {
 }
 
 func quoted(s string) string {
-	if s == "" || !utf8.ValidString(s) || strings.TrimSpace(s) != s || s[0] == '"' || strings.ContainsFunc(s, unicode.IsControl) {
+	control := !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl)
+	if s == "" || control || strings.TrimSpace(s) != s || s[0] == '"' {
 		return strconv.Quote(s)
 	}
 	return s

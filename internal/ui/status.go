@@ -11,9 +11,9 @@ import (
 
 const eraseLine = "\r\x1b[K"
 
-// Status is one line at the bottom of a terminal, redrawn in place with each Set. Everything else that is written to the
-// terminal goes through Writer, which removes the line until the next Set. Where there is no terminal it does nothing. All
-// methods are safe for concurrent use.
+// Status is one line at the bottom of a terminal, redrawn in place with each Set. Everything else that is written to
+// the terminal goes through Writer, which removes the line until the next Set. Where there is no terminal it does
+// nothing. All methods are safe for concurrent use.
 type Status struct {
 	on    bool
 	out   io.Writer
@@ -42,8 +42,8 @@ func (s *Status) Room() int { return max(s.width()-1, 0) }
 // Enabled reports whether anything is ever drawn.
 func (s *Status) Enabled() bool { return s.on }
 
-// Set replaces the line by text, escaped and cut to the terminal's width; "" shows nothing. It is never drawn into a line
-// that other output has not ended. A line that can't be drawn is not worth an error.
+// Set replaces the line by text, escaped and cut to the terminal's width; "" shows nothing. It is never drawn into a
+// line that other output has not ended. A line that can't be drawn is not worth an error.
 func (s *Status) Set(line string) {
 	if !s.on {
 		return
