@@ -66,7 +66,7 @@ type series struct {
 // resolution is what a decider has found, and how files are placed by it.
 type resolution struct {
 	match.Resolution
-	read   func(release.Release) release.Release                // corrects what was read of a name; nil: it stands
+	read   func(release.Release) []release.Release              // readings of a name, of which the first that has a place counts; nil: as it is
 	finish func(match.Decision, release.Release) match.Decision // completes the decision of a placed file; nil: it stands
 }
 
@@ -125,19 +125,29 @@ func (d *Deciders) decide(ctx context.Context, s *series) (res resolution, ok bo
 	return res, ok
 }
 
-// place places files by what was found for their series.
+// place places files by what was found for their series. Those that have no place by one reading are tried by the next.
 func (d *Deciders) place(ctx context.Context, files []match.File, res resolution, decided func(match.File, match.Decision)) {
-	read := slices.Clone(files)
-	for i := range read {
-		if res.read != nil {
-			read[i].Release = res.read(read[i].Release)
+	for round := 0; len(files) > 0; round++ {
+		read := slices.Clone(files)
+		more := make([]bool, len(files))
+		for i := range read {
+			if res.read != nil {
+				readings := res.read(read[i].Release)
+				read[i].Release, more[i] = readings[round], round+1 < len(readings)
+			}
 		}
-	}
-	for i, out := range d.resolver.Place(ctx, read, res.Resolution) {
-		if res.finish != nil {
-			out = res.finish(out, read[i].Release)
+		var open []match.File
+		for i, out := range d.resolver.Place(ctx, read, res.Resolution) {
+			if more[i] && out.Status == match.Matched && out.Season == nil {
+				open = append(open, files[i])
+				continue
+			}
+			if res.finish != nil {
+				out = res.finish(out, read[i].Release)
+			}
+			decided(files[i], out)
 		}
-		decided(files[i], out)
+		files = open
 	}
 }
 

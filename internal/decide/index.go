@@ -62,18 +62,19 @@ func (t *titleIndex) find(s match.Series) indexed {
 		return out
 	}
 	t.ask(func(x *index.Index) error {
+		sequels := sequelTitles(s)
 		sequel := s.HasSeason && s.Season != 1 || s.Part > 1
-		for _, texts := range [][]string{ownTitles(s), sequelTitles(s), slices.Concat(plainTitles(s), namesakes(s))} {
+		for _, texts := range [][]string{ownTitles(s), sequels, slices.Concat(plainTitles(s), namesakes(s))} {
 			for _, text := range texts {
 				found, err := x.Lookup(text)
 				if err != nil {
 					return err
 				}
 				for _, c := range found {
-					if sequel && slices.Contains(plainTitles(s), text) {
+					if sequel && !slices.Contains(sequels, text) {
 						c.Season, c.Absolute, c.Offset, c.Ranges = nil, false, 0, nil
 					}
-					out.add(c)
+					out.add(c, s.Special == "")
 				}
 			}
 			// "Title 2" may be another work than the second season of "Title": then both are in question.
@@ -118,19 +119,27 @@ func (i *indexed) likely(x *index.Index, s match.Series) error {
 			}
 			for _, c := range found {
 				c.Season, c.Absolute, c.Offset, c.Ranges = nil, false, 0, nil
-				i.add(c)
+				i.add(c, true)
 			}
 		}
 	}
 	return nil
 }
 
-// add keeps the first candidate of an entry, which is that of the most exact title.
-func (i *indexed) add(c index.Candidate) {
-	if !slices.ContainsFunc(i.candidates, func(o index.Candidate) bool { return o.Kind == c.Kind && o.ID == c.ID }) {
+// add keeps the first candidate of an entry, which is that of the most exact title. Where the name is regular, one among the
+// specials gives way.
+func (i *indexed) add(c index.Candidate, regular bool) {
+	k := slices.IndexFunc(i.candidates, func(o index.Candidate) bool { return o.Kind == c.Kind && o.ID == c.ID })
+	switch {
+	case k < 0:
 		i.candidates = append(i.candidates, c)
+	case regular && special(i.candidates[k]) && !special(c):
+		i.candidates[k] = c
 	}
 }
+
+// special reports whether the lists put the whole anime among the specials.
+func special(c index.Candidate) bool { return c.Season != nil && *c.Season == 0 }
 
 // certain returns the candidate that may replace a search: of the kind that the names say, known to AniDB's lists, and the only
 // entry with the title. In names styled as anime's are, namesakes that AniDB does not know do not count. An abbreviation is

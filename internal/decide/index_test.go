@@ -2,6 +2,7 @@ package decide
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -92,24 +93,124 @@ func TestEpisodesByTheListsAlone(t *testing.T) {
 	}
 }
 
-func TestListsCorrectTheReadingOfAName(t *testing.T) {
-	ranged := index.Candidate{Season: ptr(1), Ranges: []index.Range{{Season: 2, Start: 14, End: 26, Offset: -13}}}
+// Each reading is the seasons and episodes that are looked for, "special" where it may be only a special; the first that has a
+// place counts.
+func TestListsAreOtherReadingsOfAName(t *testing.T) {
+	entry := &match.Entry{
+		Kind: match.TV, Title: "Iron Lantern", Titles: []match.AltTitle{{Text: "등불", Language: "ko"}, {Text: "Lantern Mini"}},
+		Seasons: []match.Season{numberedSeason(0, 1, 8), numberedSeason(1, 1, 12), numberedSeason(2, 13, 25), numberedSeason(3, 401, 420)},
+	}
+	at := func(text string, season, offset int) index.Candidate {
+		return index.Candidate{Kind: match.TV, Anime: 10, Text: text, Season: ptr(season), Offset: offset}
+	}
+	ranged := index.Candidate{Absolute: true, Ranges: []index.Range{
+		{Season: 1, Start: 1, End: 12}, {Season: 2, Start: 13, End: 25, Offset: -12}, {Season: 3, Start: 401, End: 430, Offset: -400}, {Season: 9, Start: 500, End: 510},
+	}}
+	rolling := index.Candidate{Absolute: true, Ranges: []index.Range{{Season: 3, Start: 401, End: 420}}}
+	mini := at("Lantern Mini", 0, 2)
+	other := func(offset int) []index.Candidate {
+		return []index.Candidate{mini, {Kind: match.TV, Anime: 11, Season: ptr(0), Offset: offset}}
+	}
 	for _, c := range []struct {
 		name, file string
 		of         index.Candidate
-		seasons    []int
-		episodes   []float64
+		siblings   []index.Candidate
+		want       string
 	}{
-		{"no more than match.Mapping says", "Title - 03.mkv", index.Candidate{Season: ptr(2), Offset: 12}, nil, []float64{3}},
-		{"specials", "Title - 03.mkv", index.Candidate{Season: ptr(0), Offset: 2}, []int{0}, []float64{5}},
-		{"inside a range", "Title - 14.mkv", ranged, []int{2}, []float64{1}},
-		{"outside it", "Title - 13.mkv", ranged, []int{1}, []float64{13}},
-		{"across it", "Title - 13-14.mkv", ranged, nil, []float64{13, 14}},
-		{"against another season", "Title S02E14.mkv", ranged, []int{2}, []float64{14}},
+		{"no more than match.Mapping says", "Title - 03.mkv", at("Title", 2, 12), nil, "[] [3]"},
+		{"inside a range", "Title - 14.mkv", ranged, nil, "[2] [14], [] [14]"},
+		{"the list counts inside a season that TMDB numbers on", "Title - 412.mkv", ranged, nil, "[3] [412], [] [412]"},
+		{"the list numbers on as TMDB does", "Title - 412.mkv", rolling, nil, "[3] [412], [] [412]"},
+		{"a number that the season does not have", "Title - 425.mkv", ranged, nil, "[] [425]"},
+		{"a season that TMDB does not have", "Title - 505.mkv", ranged, nil, "[] [505]"},
+		{"outside all ranges", "Title - 300.mkv", ranged, nil, "[] [300]"},
+		{"across two seasons", "Title - 12-13.mkv", ranged, nil, "[] [12 13]"},
+		{"a stated season that has the number", "Title S01E05.mkv", ranged, nil, "[1] [5]"},
+		{"another stated season", "Title S02E03.mkv", ranged, nil, "[2] [3]"},
+		{"the first season of the lists", "Title S01E14.mkv", ranged, nil, "[2] [14], [1] [14]"},
+		{"a special's own title", "Lantern Mini - 02.mkv", mini, nil, "special [2], [0] [4]"},
+		{"before another special", "Lantern Mini - 02.mkv", mini, other(4), "special [2], [0] [4]"},
+		{"into another special", "Lantern Mini - 03.mkv", mini, other(4), "special [3]"},
+		{"two specials in one place", "Lantern Mini - 02.mkv", mini, other(2), "special [2]"},
+		{"more than there are specials", "Lantern Mini - 17.mkv", mini, nil, "special [17], [0] [19], [] [17]"},
+		{"the only episode of a special", "Lantern Mini.mkv", mini, other(3), "special [], [0] [3]"},
+		{"one of several episodes", "Lantern Mini.mkv", mini, other(5), "special []"},
+		{"a special that bears the series' title", "Iron Lantern - 07.mkv", at("Iron Lantern", 0, 0), nil, "[] [7]"},
+		{"the series' title in another language", "등불 7화.mkv", at("등불", 0, 0), nil, "[] [7]"},
+		{"a special by the name itself", "Iron Lantern OVA - 02.mkv", at("Iron Lantern", 0, 0), nil, "special [2], [0] [2]"},
+		{"TMDB's own number of a special", "Iron Lantern S00E05.mkv", at("Iron Lantern", 0, 2), nil, "[0] [5]"},
+		{"a stated season beats the special", "Lantern Mini S01E05.mkv", mini, nil, "[1] [5]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := mappedRelease(release.Parse(c.file), c.of)
-			if diff := cmp.Diff(c.seasons, r.Seasons) + cmp.Diff(c.episodes, r.Episodes); diff != "" {
+			m := mapped{c.of, entry, c.siblings}
+			var got []string
+			for _, r := range m.readings(release.Parse(c.file)) {
+				if isSpecial(r) && len(r.Seasons) == 0 {
+					got = append(got, fmt.Sprint("special ", r.Episodes))
+				} else {
+					got = append(got, fmt.Sprint(r.Seasons, " ", r.Episodes))
+				}
+			}
+			if diff := cmp.Diff(c.want, strings.Join(got, ", ")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func numberedSeason(n, first, last int) match.Season {
+	s := match.Season{Number: n}
+	for e := first; e <= last; e++ {
+		s.Episodes = append(s.Episodes, match.Episode{Number: e})
+	}
+	return s
+}
+
+// Of two anime of one entry the one among the specials gives way, unless the name says that it is one.
+func TestASpecialGivesWayToTheSeries(t *testing.T) {
+	special := index.Candidate{Kind: match.TV, ID: 1, Anime: 10, Season: ptr(0)}
+	series := index.Candidate{Kind: match.TV, ID: 1, Anime: 11, Season: ptr(1)}
+	for _, c := range []struct {
+		name    string
+		found   []index.Candidate
+		regular bool
+		anime   int
+	}{
+		{"the special first", []index.Candidate{special, series}, true, 11},
+		{"the series first", []index.Candidate{series, special}, true, 11},
+		{"a name that says special", []index.Candidate{special, series}, false, 10},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var said indexed
+			for _, f := range c.found {
+				said.add(f, c.regular)
+			}
+			if len(said.candidates) != 1 || said.candidates[0].Anime != c.anime {
+				t.Errorf("kept %+v, want anime %d", said.candidates, c.anime)
+			}
+		})
+	}
+}
+
+// The lists count over all seasons only where they say so, and where the name states no later season.
+func TestMappingOfTheLists(t *testing.T) {
+	absolute := index.Candidate{Absolute: true, Offset: 2}
+	ranged := index.Candidate{Absolute: true, Ranges: []index.Range{{Season: 1, Start: 1, End: 12}}}
+	for _, c := range []struct {
+		name   string
+		of     index.Candidate
+		series match.Series
+		want   *match.Mapping
+	}{
+		{"over all seasons", absolute, match.Series{}, &match.Mapping{Absolute: true, Offset: 2}},
+		{"over all seasons, the first stated", absolute, match.Series{HasSeason: true, Season: 1}, &match.Mapping{Absolute: true, Offset: 2}},
+		{"over all seasons, a later one stated", absolute, match.Series{HasSeason: true, Season: 3}, nil},
+		{"one by one", ranged, match.Series{}, nil},
+		{"a season", index.Candidate{Season: ptr(2), Offset: 12}, match.Series{}, &match.Mapping{Season: 2, Offset: 12}},
+		{"specials", index.Candidate{Season: ptr(0)}, match.Series{}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, mapped{Candidate: c.of}.mapping(c.series)); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -35,13 +35,12 @@ func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
 		}
 		// There is no namesake in the lists, as if a search without a year had shown none.
 		d.known.show(match.Query{Kind: res.Kind}, []match.Hit{{Kind: res.Kind, ID: res.ID, Title: res.Title, OriginalTitle: res.OriginalTitle, Year: res.Year}})
-		if c.Absolute {
-			res.Mapping = &match.Mapping{Absolute: true, Offset: c.Offset}
-		} else if c.Season != nil && *c.Season > 0 {
-			res.Mapping = &match.Mapping{Season: *c.Season, Offset: c.Offset}
+		m := mapped{c, res.Entry, said.siblings[c.ID]}
+		res.Mapping, res.By = m.mapping(s.Series), match.ByIndex
+		if c.Kind != match.TV {
+			return resolution{Resolution: res}, true
 		}
-		res.By = match.ByIndex
-		return resolution{Resolution: res, read: func(r release.Release) release.Release { return mappedRelease(r, c) }}, true
+		return resolution{Resolution: res, read: m.readings}, true
 	case res.Err != nil && ctx.Err() == nil && !errors.Is(res.Err, match.ErrNoEntry):
 		return d.byListsAlone(s.Series, c, said.siblings[c.ID], res)
 	}
@@ -89,27 +88,6 @@ const (
 	indexConfidence = 0.9
 	yearUnseen      = 0.82
 )
-
-// mappedRelease returns a reading with TMDB's numbers, where the lists map episodes one by one or put the whole anime among the
-// specials. match.Mapping does everything else.
-func mappedRelease(r release.Release, c index.Candidate) release.Release {
-	if len(c.Ranges) == 0 && (c.Season == nil || *c.Season != 0) {
-		return r
-	}
-	eps, ok := wholeEpisodes(r)
-	if !ok || len(r.Seasons) == 1 && r.Seasons[0] != 1 {
-		return r
-	}
-	season, numbers, ok := placeAll(c, eps)
-	if !ok {
-		return r
-	}
-	r.Seasons, r.Episodes, r.Absolute, r.Part = []int{season}, make([]float64, len(numbers)), false, 0
-	for i, n := range numbers {
-		r.Episodes[i] = float64(n)
-	}
-	return r
-}
 
 // placeAll returns where the lists put all episodes of a file, if they do and if that is one season.
 func placeAll(c index.Candidate, eps []int) (season int, numbers []int, ok bool) {

@@ -109,7 +109,7 @@ func (d *Deciders) byPin(ctx context.Context, s *series) (resolution, bool) {
 	res := d.resolver.ResolveID(ctx, s.Series, pin.Kind, pin.ID)
 	res.By = match.ByPin
 	res.Steps = slices.Concat([]match.Step{{Stage: "pin", Detail: "the user's choice: " + pin.String()}}, res.Steps)
-	out := resolution{read: func(r release.Release) release.Release { return corrected(r, pin) }}
+	out := resolution{read: func(r release.Release) []release.Release { return []release.Release{corrected(r, pin)} }}
 	switch gone := errors.Is(res.Err, match.ErrNoEntry); {
 	case gone:
 		res.Err = &pinnedToNothing{pin, res.Err}
