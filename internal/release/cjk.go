@@ -125,7 +125,7 @@ var cjkWords = func() map[rune][]innerWord {
 		alone bool
 		kw    kw
 	}{
-		{"合集 全集 总集篇 總集篇 総集編", false, kw{tag: tagBatch}},
+		{"合集 全集 本篇 本編 总集篇 總集篇 総集編", false, kw{tag: tagBatch}},
 		{"完结 完結", true, kw{tag: tagBatch}},
 		{"剧场版 劇場版 극장판 电影版 電影版", false, kw{tag: tagMovie, weak: true}},
 		{"特典 映像特典", false, kw{tag: tagExtra, value: "EXTRA"}},
@@ -181,7 +181,7 @@ func (p *lexed) rangeSign(j int) (behind int, ok bool) {
 	if !strings.HasPrefix(rest, "-") && !strings.HasPrefix(rest, "~") {
 		return j, false
 	}
-	return len(p.text) - len(strings.TrimPrefix(rest[1:], "第")), true
+	return len(p.text) - len(strings.TrimPrefix(strings.TrimLeft(rest, "-~"), "第")), true
 }
 
 func (p *lexed) skipBlanks(j int) int {
@@ -299,8 +299,14 @@ func (p *marked) markCounter(i int) {
 			from, lo = i-1, n
 		}
 	}
-	p.setEpisodes(from, i+1, lo, max(t.num, t.last))
-	p.batch = p.batch || t.last > 0 && lo == 1
+	to, hi := i+1, max(t.num, t.last)
+	if next := i + 1; p.classAt(next) == cjk && p.tagAt(next) == tagEpisode && joinOf(p.gap(i)) == rangeJoin && p.beside(i, next) {
+		if n := p.tokens[next].num; n > hi && n-hi < maxEpisodes { // "第1話~第12話"
+			to, hi = next+1, n
+		}
+	}
+	p.setEpisodes(from, to, lo, hi)
+	p.batch = p.batch || hi > lo && lo == 1
 }
 
 // wordsOf returns the tokens in a bracket.

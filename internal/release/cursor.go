@@ -1,6 +1,9 @@
 package release
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // cursor walks the text of a marker byte by byte, across the words of the lexer: a marker has its own syntax.
 type cursor struct {
@@ -53,6 +56,28 @@ func (c *cursor) isAny(words ...string) bool {
 		}
 	}
 	return false
+}
+
+// joinWord reads a word that joins two numbers, with what parts it from them: " to ", ".and.", "and".
+func (c *cursor) joinWord() role {
+	d := *c
+	blanks := d.skip(" .", 1)
+	from := d.i
+	for d.i < len(d.text) && (letter(d.text[d.i]) || d.text[d.i] >= utf8.RuneSelf) {
+		d.i++
+	}
+	k, _ := lookup(d.text[from:d.i])
+	if k.role != toWord && k.role != andWord || blanks == 0 && d.i-from < 2 {
+		return noRole
+	}
+	if d.skip(" .", 1) < blanks {
+		return noRole
+	}
+	if sign := d.peek() | 0x20; !digit(d.peek()) && !((sign == 's' || sign == 'e') && digit(d.at(1))) {
+		return noRole
+	}
+	*c = d
+	return k.role
 }
 
 // wordEnd reports whether the cursor stands at the end of a word.
@@ -125,7 +150,7 @@ func (c *cursor) fraction(v *float64) {
 	}
 }
 
-// suffix reads what may be run into an episode number: "v2", a part letter, "END". It returns the version, 0 when there
+// suffix reads what may be run into an episode number: "v2", a part letter, "END", "TV". It returns the version, 0 when there
 // is none.
 func (c *cursor) suffix() (version int) {
 	d := *c
@@ -143,6 +168,8 @@ func (c *cursor) suffix() (version int) {
 		d.is("end")
 	case 'f':
 		d.isAny("final", "fin", "f")
+	case 't':
+		d.is("tv")
 	default:
 		return 0
 	}

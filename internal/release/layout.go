@@ -153,11 +153,14 @@ func (p *lexed) numberOnly(s span) bool {
 	if p.tokens[s.from].tag == tagEpisode {
 		return true
 	}
+	if s.to-s.from > 1 && p.word(s.from) == "TV" {
+		s.from++
+	}
 	if !p.startsNumber(s.from) {
 		return false
 	}
 	for i := s.from + 1; i < s.to; i++ {
-		if p.before(i) == "+" && p.tokens[i].class != number {
+		if strings.Contains(p.before(i), "+") && p.tokens[i].class != number {
 			return true
 		}
 		if !p.besideNumber(i, i == s.from+1) {
@@ -192,6 +195,8 @@ func (p *lexed) besideNumber(i int, next bool) bool {
 		return true
 	case tagSource, tagSpecial:
 		return t.class != cjk || !next
+	case tagResolution, tagVideo, tagAudio, tagContainer:
+		return !t.weak
 	case tagPromo:
 		return t.class != alpha
 	default:

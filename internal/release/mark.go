@@ -38,16 +38,16 @@ func mark(in *tagged, p *marked) {
 	for i := 0; i < len(p.tokens); i++ {
 		t := &p.tokens[i]
 		p.steps++
-		if t.class != alpha || t.word.role != noRole || t.e-t.s == 1 || p.ordinalAt(i) {
+		if t.class != alpha || t.word.role != noRole || t.e-t.s == 1 || p.spelledOrdinal(i) {
 			tryForms(markForms, p, i, t)
 		}
 	}
 	p.markCounters()
 }
 
-// ordinalAt reports whether the word at i is a spelled ordinal, such as in "Second Season" and "Second Part".
-func (p *lexed) ordinalAt(i int) bool {
-	if i+1 >= len(p.tokens) || p.tokens[i+1].word.role != seasonWord && p.tokens[i+1].word.role != partWord {
+// spelledOrdinal reports whether the word at i is a spelled ordinal, such as in "Second Season" and "Second Part".
+func (p *lexed) spelledOrdinal(i int) bool {
+	if p.roleAt(i+1) != seasonWord && p.roleAt(i+1) != partWord {
 		return false
 	}
 	_, ok := ordinal(lower(p.word(i)))
@@ -131,7 +131,9 @@ func (p *marked) markCross(i int) bool {
 	c := cursor{p.text, t.s}
 	x := crossed{marked: p, i: i, aloneInFirstPlace: t.group == 0 && p.brackets[0].open == 0}
 	var ok bool
-	if x.season, x.sWidth, ok = c.number(4); !ok || c.peek()|0x20 != 'x' {
+	x.season, x.sWidth, ok = c.number(4)
+	letterE := x.sWidth <= 2 && c.peek()|0x20 == 'e' && leadingDigits(c.text[min(c.i+1, len(c.text)):]) >= 2 // "02E04"
+	if !ok || c.peek()|0x20 != 'x' && !letterE {
 		return false
 	}
 	d := c

@@ -63,6 +63,9 @@ func (p *marked) episodeLetter(i int) bool {
 	w := p.word(i)
 	c := cursor{w, 1}
 	_, width, ok := c.number(5)
+	if ok && width == 1 && len(w) == 2 && len(p.tokens) == 1 {
+		return true // all that the name says
+	}
 	return ok && width >= 2 && (c.wordEnd() || c.peek()|0x20 == 'v' || c.peek()|0x20 == 'e' || len(w) == c.i+1)
 }
 
@@ -92,7 +95,7 @@ func (p *marked) markBoth(i, end, season int, episodes []float64) {
 // returns the episodes, and the offset behind them.
 func (p *marked) readSpacedRange(i int, episodes []float64, c cursor) ([]float64, int) {
 	behind := c.i
-	if !c.isAny(" - ", " ~ ", " al ", " a ", "~e") {
+	if !c.isAny(" - ", " ~ ", "~e") && c.joinWord() != toWord {
 		return episodes, behind
 	}
 	c.is("e")
@@ -146,21 +149,26 @@ func (p *marked) readChapters(i int) {
 }
 
 // episodesBehind are the words for episode that stand behind their number.
-var episodesBehind = setOf("bölüm bolum blm серия серии серий ser serija seria serya odcinek серія серії")
+var episodesBehind = setOf(`bölüm bolum blm серия серии серий сер ser serija seria serya odcinek epizod серія серії эпизод
+	эпизода епізод выпуск díl diel rész resz jakso`)
 
-// markCounted: "7. Bölüm", "21.ser", "12 серия"; but not "38 episode".
+// markCounted: "7. Bölüm", "21.ser", "12 серия", "04-я серия"; but not "38 episode".
 func (p *marked) markCounted(i int) bool {
 	t := &p.tokens[i]
 	if !p.episode.empty() || t.num < 0 || t.e-t.s > 4 || !p.beside(i, i+1) || len(p.gap(i)) > 2 {
 		return false
 	}
-	if !episodesBehind[lower(p.word(i+1))] {
+	word := i + 1
+	if _, behind, _, ok := p.ordinalAt(i); ok && behind < len(p.tokens) {
+		word = behind
+	}
+	if !episodesBehind[lower(p.word(word))] {
 		return false
 	}
 	if p.plainNumber(i-1) && p.gap(i-1) == "-" && p.tokens[i-1].num < t.num && t.num < maxEpisodes {
-		p.setEpisodes(i-1, i+2, p.tokens[i-1].num, t.num)
+		p.setEpisodes(i-1, word+1, p.tokens[i-1].num, t.num)
 	} else {
-		p.setEpisode(i, i+2, float64(t.num))
+		p.setEpisode(i, word+1, float64(t.num))
 	}
 	return true
 }

@@ -25,8 +25,12 @@ var listEnds = []reason[listItem]{
 		func(m listItem) bool {
 			return !m.sign && strings.Contains(m.sep, " ") && !strings.ContainsAny(m.sep, "&+~")
 		}),
-	because("a dot or a slash", "Silver.Rail.S01E02.03.mkv -> Silver Rail s1 e2 episode",
-		func(m listItem) bool { return !m.sign && strings.ContainsAny(m.sep, "./") }),
+	because("a codec", "Silver.Rail.S02E14.X264.1080p -> Silver Rail s2 e14 episode",
+		func(m listItem) bool { return m.value >= 263 && m.value <= 266 && m.sep != "" }),
+	because("a dot or a slash, and it does not count on", "Silver.Rail.S01E02.05.mkv -> Silver Rail s1 e2 episode",
+		func(m listItem) bool {
+			return !m.sign && strings.ContainsAny(m.sep, "./") && !(m.sep == "." && m.value == m.last+1 && m.width == 2 && m.end.tagNext())
+		}),
 	because("one digit behind a comma", "Silver Rail S01E1,2 Nights.mkv -> Silver Rail s1 e1 episode",
 		func(m listItem) bool { return !m.sign && m.sep == "," && m.width == 1 && m.end.i < len(m.end.text) }),
 	because("a smaller number", "Silver.Rail.S02E05-02 -> Silver Rail s2 e5 episode",
@@ -34,7 +38,9 @@ var listEnds = []reason[listItem]{
 	because("far too large a number", "Silver.Rail.S02E05-500 -> Silver Rail s2 e5 episode",
 		func(m listItem) bool { return !m.sign && m.value > m.last+300 }),
 	because("fewer digits", "Silver Rail S01E02,3.mkv -> Silver Rail s1 e2 episode",
-		func(m listItem) bool { return !m.sign && m.width < 2 && m.first > 1 }),
+		func(m listItem) bool {
+			return !m.sign && m.width < 2 && m.first > 1 && !strings.ContainsAny(m.sep, "&+")
+		}),
 	because("two digits more", "Silver Rail S01E0-118.mkv -> Silver Rail s1 e0 episode",
 		func(m listItem) bool { return !m.sign && m.width > m.first+1 }),
 	because("letters behind the number", "Silver.Rail.S02E05-07a -> Silver Rail s2 e5 episode",
@@ -76,7 +82,7 @@ func (p *marked) readEpisodes(c cursor, season string, signed bool) ([]float64, 
 			version = v
 		}
 	}
-	if !c.wordEnd() && !extends(c) {
+	if !c.wordEnd() && !extends(c) && !c.tagFollows() {
 		return nil, 0, false
 	}
 	if !slices.IsSorted(list) {
@@ -88,15 +94,39 @@ func (p *marked) readEpisodes(c cursor, season string, signed bool) ([]float64, 
 	return list, c.i, true
 }
 
+// tagFollows reports whether the rest of the word is a tag: "S02E07De".
+func (c cursor) tagFollows() bool {
+	k, _ := lookup(c.text[c.i : c.i+leadingWord(c.text[c.i:])])
+	switch k.tag {
+	case tagLanguage, tagSubtitle, tagSource, tagService, tagOther, tagVideo, tagAudio:
+		return true
+	default:
+		return false
+	}
+}
+
+// leadingWord returns how many letters and digits s begins with.
+func leadingWord(s string) int {
+	n := 0
+	for n < len(s) && wordByte(s[n]) {
+		n++
+	}
+	return n
+}
+
+// tagNext reports whether nothing follows, or a tag does behind one separator.
+func (c cursor) tagNext() bool {
+	c.skip(" .", 1)
+	return c.i >= len(c.text) || c.tagFollows() || heightOf(c.text[c.i:c.i+leadingWord(c.text[c.i:])]) != ""
+}
+
 // listItem reads the separator and number at c.
 func (c cursor) listItem(season string) (m listItem, ok bool) {
 	d := c
 	d.skip(" .-+&/~,", 3)
 	m.sep = d.text[c.i:d.i]
-	if e := c; e.isAny(" and ", " en ", " to ", "and") {
-		if next := e.peek(); digit(next) || next|0x20 == 's' || next|0x20 == 'e' {
-			d, m.sep = e, "+"
-		}
+	if e := c; e.joinWord() != noRole {
+		d, m.sep = e, "+"
 	}
 	m.sign = d.seasonAgain(season) || d.episodeSign(true)
 	m.value, m.width, ok = d.number(5)

@@ -7,7 +7,8 @@ import "strings"
 func (p *marked) markSeasonEpisode(i int) bool {
 	t := p.tokens[i]
 	c := cursor{p.text, t.s}
-	if c.peek()|0x20 != 's' || t.class == alpha && t.e-t.s > 2 {
+	first := c.peek() | 0x20
+	if first != 's' && first != 't' || t.class == alpha && t.e-t.s > 2 {
 		return p.markGluedSeason(i)
 	}
 	c.i++
@@ -25,7 +26,16 @@ func (p *marked) markSeasonEpisode(i int) bool {
 	if !ok || n == 4 && (season < firstYear || season > 2099) {
 		return p.markGluedSeason(i)
 	}
-	return p.afterSeason(i, c, season)
+	if first == 't' && !c.episodeFollows() {
+		return false
+	}
+	return p.afterSeason(i, c, season, n)
+}
+
+// episodeFollows reports whether an episode with its letter stands behind the season: "T03E08", "T2 E05".
+func (c cursor) episodeFollows() bool {
+	c.skip(" .", 1)
+	return c.peek()|0x20 == 'e' && digit(c.at(1))
 }
 
 // groupAtEnd reports whether token i stands where a scene name has its group: "x264-S4L".
@@ -33,15 +43,15 @@ func (p *marked) groupAtEnd(i int) bool {
 	return p.media && p.before(i) == "-" && p.tagAt(i-1) != none && !p.beside(i, i+1)
 }
 
-// markGluedSeason cuts "DieS01E06" before its marker, which is the next token then.
+// markGluedSeason cuts "DieS01E06" and "Title2x05" before the marker, which is the next token then.
 func (p *marked) markGluedSeason(i int) bool {
 	t := p.tokens[i]
 	if t.class != mixed || !p.episode.empty() {
 		return false
 	}
 	w := p.word(i)
-	for k := 1; k+5 < len(w); k++ {
-		if !digit(w[k-1]) && markerShape(w[k:]) {
+	for k := 1; k+3 < len(w); k++ {
+		if !digit(w[k-1]) && (markerShape(w[k:]) || k > 1 && crossShape(w[k:])) {
 			p.split(i, t.s+k)
 			return false
 		}
@@ -49,20 +59,30 @@ func (p *marked) markGluedSeason(i int) bool {
 	return false
 }
 
+// crossShape reports whether w is like "2x05".
+func crossShape(w string) bool {
+	n := leadingDigits(w)
+	return n >= 1 && n <= 2 && len(w) == n+3 && w[n]|0x20 == 'x' && allDigits(w[n+1:])
+}
+
 // markerShape reports whether w begins like "S01E02".
 func markerShape(w string) bool {
-	return w[0]|0x20 == 's' && digit(w[1]) && digit(w[2]) && w[3]|0x20 == 'e' && digit(w[4]) && digit(w[5])
+	return len(w) > 5 && w[0]|0x20 == 's' && digit(w[1]) && digit(w[2]) && w[3]|0x20 == 'e' && digit(w[4]) && digit(w[5])
 }
 
 // afterSeason goes on behind "S01": more seasons, or episodes, or neither.
-func (p *marked) afterSeason(i int, start cursor, season int) bool {
-	seasons, c := start.moreSeasons(season)
+func (p *marked) afterSeason(i int, start cursor, season, width int) bool {
+	seasons, c := start.moreSeasons(season, width)
 	d := c
 	d.skip(" ._-", 3)
 	if episodes, end, ok := p.readEpisodes(d, "", true); ok && len(p.episodes) == 0 {
 		at := p.take(i, end, tagEpisode)
 		p.seasons, p.episodes = seasons, episodes
 		p.season, p.episode = at, at
+		return true
+	}
+	if n, w, ok := c.tightEpisode(); ok && w != width && len(seasons) == 1 && len(p.episodes) == 0 {
+		p.markBoth(i, c.i+1+w, season, []float64{float64(n)})
 		return true
 	}
 	if !c.wordEnd() {
@@ -81,24 +101,40 @@ func (p *marked) afterSeason(i int, start cursor, season int) bool {
 	return true
 }
 
-// moreSeasons reads the seasons behind the first: "S01-S03", "S01S02", "S01-03". It returns all of them and where they
-// end.
-func (c cursor) moreSeasons(first int) ([]int, cursor) {
+// tightEpisode reads the "-15" of "S3-15".
+func (c cursor) tightEpisode() (n, width int, ok bool) {
+	if c.peek() != '-' {
+		return 0, 0, false
+	}
+	c.i++
+	n, width, ok = c.number(2)
+	return n, width, ok && c.wordEnd() && width == 2
+}
+
+// moreSeasons reads the seasons behind the first, which is written with so many digits: "S01-S03", "S01S02", "S01-03",
+// "S1, 2 & 4", "S01 to S04". It returns all of them and where they end.
+func (c cursor) moreSeasons(first, width int) ([]int, cursor) {
 	seasons, last := []int{first}, first
 	for {
 		d := c
-		d.skip(" ._-+&/~", 3)
-		ranged := strings.ContainsAny(d.text[c.i:d.i], "-~")
+		d.skip(" .-+&/~,", 3)
+		sep := d.text[c.i:d.i]
+		switch e := c; e.joinWord() {
+		case toWord:
+			d, sep = e, "-"
+		case andWord:
+			d, sep = e, "&"
+		default:
+		}
 		n, ok := d.anotherSeason(last)
-		if !ok && len(seasons) == 1 {
-			d = c
-			n, ok = d.lastSeason(last)
-			ranged = true
+		if !ok {
+			n, ok = d.bareSeason(last, width)
+			ok = ok && (sep == "-" && len(seasons) == 1 || strings.Trim(sep, " ") != "" && strings.Trim(sep, " ,&+") == "")
 		}
 		if !ok {
 			return seasons, c
 		}
-		for k := last + 1; ranged && k < n; k++ {
+		for k := last + 1; strings.ContainsAny(sep, "-~") && k < n; k++ {
 			seasons = append(seasons, k)
 		}
 		seasons = append(seasons, n)
@@ -116,13 +152,10 @@ func (c *cursor) anotherSeason(last int) (int, bool) {
 	return n, ok && n > last && n <= last+30 && (c.wordEnd() || c.peek()|0x20 == 'e' || c.peek()|0x20 == 's')
 }
 
-// lastSeason reads the "-03" of "S01-03".
-func (c *cursor) lastSeason(first int) (int, bool) {
-	if !c.is("-") {
-		return 0, false
-	}
+// bareSeason reads a season without its letter, written with so many digits, behind the season last.
+func (c *cursor) bareSeason(last, digits int) (int, bool) {
 	n, width, ok := c.number(2)
-	return n, ok && width == 2 && n > first && n < first+40 && c.wordEnd()
+	return n, ok && width == digits && n > last && n < last+40 && c.wordEnd()
 }
 
 // behindSeason reads what is run into a season: the disc of "S07D1" and "S04DVD7", the part of "S01P01", the version of

@@ -1,6 +1,7 @@
 package release
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -13,8 +14,6 @@ type seasonNumber struct {
 
 // notSeasons are the reasons for which the number behind "Season" is not a season.
 var notSeasons = []reason[seasonNumber]{
-	because("a marker that says more", "Silver Rail Season 2E05.mkv -> Silver Rail Season 2E05",
-		func(n seasonNumber) bool { return n.end.peek()|0x20 == 'e' && digit(n.end.at(1)) }),
 	because("three digits", "Silver Rail Season 100.mkv -> Silver Rail Season e100 episode",
 		func(n seasonNumber) bool { return n.width == 3 && n.value > 0 && n.end.text[n.end.i-3] != '0' }),
 	because("four digits, and not a year", "Silver Rail Season 5000.mkv -> Silver Rail Season e5000 episode",
@@ -35,6 +34,8 @@ type nextSeason struct {
 var seasonEnds = []reason[nextSeason]{
 	because("letters run into it", "Silver Rail Season 2.5x07.mkv -> Silver Rail s5 e7 episode",
 		func(n nextSeason) bool { return !n.end.wordEnd() }),
+	because("a colon, and one season is announced", "Silver Rail Season 2: 5 Nights.mkv -> Silver Rail s2 batch",
+		func(n nextSeason) bool { return !n.plural && strings.Contains(n.sep, ":") }),
 	because("it is not larger", "Silver Rail Season 3-2.mkv -> Silver Rail s3 batch",
 		func(n nextSeason) bool { return n.value <= n.last }),
 	because("it is far too large", "Silver Rail Season 1-70.mkv -> Silver Rail s1 batch",
@@ -103,7 +104,16 @@ func (p *marked) behindSeasonWord(i int) (c cursor, plural, ok bool) {
 		c.i = t.s + len(head)
 		return c, false, k.role == seasonWord
 	}
-	if t.word.role != seasonWord && t.word.role != seasonsWord || strings.HasPrefix(p.gap(i), " - ") {
+	switch t.word.role {
+	case seasonWord, seasonsWord:
+	case seriesWord:
+		if !p.plainNumber(i+1) || p.width(i+1) > 2 || !dashGap(p.before(i)) && p.roleAt(i+2) != episodeWord && p.beside(i+1, i+2) {
+			return c, false, false
+		}
+	default:
+		return c, false, false
+	}
+	if strings.HasPrefix(p.gap(i), " - ") {
 		return c, false, false
 	}
 	c.skip(" .:-#(", 2)
@@ -148,12 +158,14 @@ func readSeasons(first seasonNumber, plural bool) ([]int, cursor) {
 // nextSeason reads the separator and number at c.
 func (c cursor) nextSeason() (n nextSeason, ok bool) {
 	d := c
-	d.skip(" .-+&~,", 3)
+	d.skip(" .-+&~,:", 3)
 	n.sep = d.text[c.i:d.i]
-	if e := c; e.is(" to ") {
+	switch e := c; e.joinWord() {
+	case toWord:
 		d, n.sep = e, "-"
-	} else if e.isAny(" and ", " e ", " y ", " et ") {
+	case andWord:
 		d, n.sep = e, "&"
+	default:
 	}
 	if d.peek()|0x20 == 's' && digit(d.at(1)) {
 		d.i++
@@ -258,42 +270,80 @@ var notOrdinals = []reason[ordinalSeason]{
 // counting reports whether the number is plain and not zero.
 func (o ordinalSeason) counting() bool { return o.plain && o.tokens[o.i].num != 0 }
 
-// markOrdinalSeason: "2nd Season", "Second Season", "10 th season", "3 Temporada", "5 сезон", "2.Sezon".
+// markOrdinalSeason: "2nd Season", "Second Season", "10 th season", "3 Temporada", "5 сезон", "2.Sezon", "3-й сезон",
+// "2ª a 5ª Temporada", "1-3 сезон".
 func (p *marked) markOrdinalSeason(i int) bool {
 	if !p.beside(i, i+1) {
 		return false
 	}
-	t := &p.tokens[i]
-	o := ordinalSeason{marked: p, i: i, word: i + 1, plain: t.class == number}
-	n := t.num
-	if !o.plain {
-		v, ok := ordinal(lower(p.word(i)))
-		if !ok {
-			return false
-		}
-		n = v
-	} else {
-		if p.width(i) > 2 {
-			return false
-		}
-		gap := p.gap(i)
-		for _, sign := range [...]string{"°", "º", "ª"} {
-			o.plain = o.plain && !strings.HasPrefix(gap, sign)
-		}
-		switch lower(p.word(i + 1)) {
-		case "th", "nd", "rd", "st", "a":
-			if i+2 < len(p.tokens) && len(gap) == 1 {
-				o.word++
-				o.plain = false
-			}
-		}
+	n, word, plain, ok := p.ordinalAt(i)
+	if !ok {
+		return false
 	}
-	o.text = p.word(o.word)
+	o := ordinalSeason{marked: p, i: i, word: word, plain: plain}
+	if word < len(p.tokens) {
+		o.text = p.word(word)
+	}
 	if anyOf(notOrdinals, o) {
 		return false
 	}
-	p.setSeason(i, o.word+1, n)
+	from, list := p.seasonsBefore(i, n)
+	p.set(from, word+1, tagSeason)
+	if len(p.seasons) == 0 {
+		p.seasons = list
+		p.season = span{from, word + 1}
+	}
 	return true
+}
+
+// ordinalAt reads the number at i that stands before what it counts, and returns the token behind it; plain says that
+// nothing makes it an ordinal: "2nd", "second", "2", "10 th", "3-й", "2ª".
+func (p *lexed) ordinalAt(i int) (n, behind int, plain, ok bool) {
+	if p.classAt(i) != number {
+		n, ok = ordinal(lower(p.word(i)))
+		return n, i + 1, false, ok
+	}
+	if p.width(i) > 2 {
+		return 0, 0, false, false
+	}
+	gap, behind := p.gap(i), i+1
+	plain = !strings.HasPrefix(gap, "°") && !strings.HasPrefix(gap, "º") && !strings.HasPrefix(gap, "ª")
+	if i+2 < len(p.tokens) && len(gap) == 1 && ordinalEnds[lower(p.word(i+1))] {
+		behind, plain = i+2, false
+	}
+	return p.tokens[i].num, behind, plain, true
+}
+
+// seasonsBefore returns the seasons that the one at i ends, with those that a joining word, a dash or a comma adds, and
+// the token of the first.
+func (p *marked) seasonsBefore(i, last int) (from int, list []int) {
+	list = []int{last}
+	for from = i; len(list) < 60; {
+		at, ranged := from-1, false
+		switch gap := strings.TrimRight(p.before(from), " "); {
+		case gap == "-" || gap == "ª-" || gap == "º-":
+			ranged = true
+		case strings.Trim(gap, "ªº°") == "," || gap == "&":
+		case p.roleAt(at) == toWord || p.roleAt(at) == andWord:
+			ranged = p.roleAt(at) == toWord
+			at--
+		default:
+			return from, list
+		}
+		if !p.beside(at, from) || p.tokens[at].tag != none {
+			return from, list
+		}
+		n, _, _, ok := p.ordinalAt(at)
+		if !ok || n <= 0 || n >= list[0] || list[0]-n > 40 {
+			return from, list
+		}
+		for v := list[0] - 1; ranged && v > n; v-- {
+			list = slices.Insert(list, 0, v)
+		}
+		list = slices.Insert(list, 0, n)
+		from = at
+	}
+	return from, list
 }
 
 // romanceOrdinal reports whether the word at i is a digit with an ending such as "1a", "2o", "3e".

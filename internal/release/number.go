@@ -90,6 +90,10 @@ var numberRules = []rule[bareNumber, int]{
 		func(b bareNumber) bool {
 			return b.closes && b.width >= 2 && !b.likeYear() && (b.television(b.i+1) || !b.dotted && b.bracketNext(b.i))
 		}, lastBefore),
+	when("last of a title without a year, before a resolution", "Silver.Rail.12.480p -> Silver Rail e12 episode",
+		func(b bareNumber) bool {
+			return b.closes && b.width == 2 && b.yearAt < 0 && b.tagAt(b.i+1) == tagResolution
+		}, lastBefore),
 	when("a last digit before a television source", "Silver Rail 7 HDTV.mkv -> Silver Rail e7 episode",
 		func(b bareNumber) bool { return b.closes && b.width == 1 && b.television(b.i+1) }, lastBefore),
 	when("a last digit behind a tight dash", "Silver Rail-7.mkv -> Silver Rail e7 episode",
@@ -131,8 +135,10 @@ var bracketRules = []rule[bareNumber, int]{
 		func(b bareNumber) bool { return b.width == 4 && b.value >= 1800 && b.value < 2100 }, noEpisode),
 	when("a range in a round bracket", "Time Flock 24 (01-24) [1080p] -> Time Flock 24 e1-24 batch",
 		func(b bareNumber) bool { return b.around().behind > b.i+1 && b.width >= 2 && rangeGap(b.gap(b.i)) }, rangeInRound),
-	when("two digits or more in a round bracket", "Silver Rail (07).mkv -> Silver Rail e7 episode",
-		func(b bareNumber) bool { return b.around().behind > b.i+1 || b.width >= 2 }, inRound),
+	when("two digits or more in a round bracket, or one at the end", "Silver Rail (07).mkv -> Silver Rail e7 episode",
+		func(b bareNumber) bool {
+			return b.around().behind > b.i+1 || b.width >= 2 || b.i+1 == len(b.tokens) && !b.media
+		}, inRound),
 }
 
 // explainNumbers finds the episode among the numbers that no marker explains, and the words for extras and specials.
@@ -240,6 +246,9 @@ func (p *numbered) takeLoose(i int) {
 	if f, ok := p.fractionAt(i); ok {
 		v += f
 		to = i + 2
+		if w := p.word(i + 1); len(w) == 3 {
+			p.version = int(w[2] - '0')
+		}
 	}
 	p.setEpisode(i, to, v)
 }

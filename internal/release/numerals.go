@@ -52,6 +52,9 @@ func ordinal(w string) (int, bool) {
 	return 0, false
 }
 
+// ordinalEnds are the endings that make an ordinal of the digits before them.
+var ordinalEnds = setOf("th nd rd st a o й я ый ий ой ая го ше")
+
 // hanNumber reads a number in Han numerals at the start of s, up to 99, and returns how many bytes it takes.
 func hanNumber(s string) (value, size int) {
 	total, last := 0, 0

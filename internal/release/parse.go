@@ -25,7 +25,7 @@ func parse(path string, exists bool) Release {
 	}
 	s := pool.Get().(*stages)
 	p := s.read(base, false)
-	if p.year == 0 && p.season.empty() && !p.media && jumble(base) {
+	if p.year == 0 && p.season.empty() && !p.media && jumble(narrow(name)) {
 		p.titles = p.titles[:0] // a hash is not a title
 	}
 	p.fill(&r)

@@ -31,6 +31,10 @@ var rangeEnds = []reason[nextNumber]{
 		func(n nextNumber) bool { return float64(n.value) <= n.last }),
 	because("it is far too large", "Silver Rail 01 & 2199.mkv -> Silver Rail e1 episode",
 		func(n nextNumber) bool { return float64(n.value) > n.last+2000 }),
+	because("the height of a picture or a codec", "Silver Rail - 06-720.mkv -> Silver Rail e6 episode",
+		func(n nextNumber) bool {
+			return n.width(n.i) > 2 && float64(n.value) > n.last+100 && (usualHeight(n.word(n.i)) != "" || n.value/2 == 132)
+		}),
 	because("it is a year", "Silver Rail - 2009-2012.mkv -> Silver Rail e2009 episode",
 		func(n nextNumber) bool { return n.yearlike(n.i) }),
 	because("a name follows a dash between blanks", "Silver Rail - 05 - 08 Nights.mkv -> Silver Rail e5 episode",
@@ -66,14 +70,14 @@ func (p *marked) extendRange() {
 	}
 }
 
-// nextNumber returns the number that stands right behind the episode, or behind "to" and its kin.
+// nextNumber returns the number that stands right behind the episode, or behind "to".
 func (p *marked) nextNumber() (n nextNumber, ok bool) {
 	i := p.episode.to
 	if !p.beside(i-1, i) || p.tokens[i].tag != none {
 		return n, false
 	}
 	how := joinOf(p.before(i))
-	if p.tokens[i].word.role == joinWord && !among(p.word(i), "and", "en") && i+1 < len(p.tokens) && p.before(i) == " " {
+	if p.roleAt(i) == toWord && i+1 < len(p.tokens) && len(p.before(i)) == 1 {
 		how = rangeJoin
 		i++
 	}

@@ -38,7 +38,11 @@ func (p *numbered) readSpecials() {
 		if p.endsWithSpecial(i) {
 			t.tag, t.weak, t.word.value = tagSpecial, false, "SPECIAL"
 		}
-		if t.tag != tagExtra && t.tag != tagSpecial || t.weak && !p.plainSpecial(i) {
+		if t.tag != tagExtra && t.tag != tagSpecial || t.weak && !p.plainSpecial(i) && !p.added(i) {
+			continue
+		}
+		if p.added(i) {
+			p.batch = true
 			continue
 		}
 		if t.tag == tagExtra {
@@ -49,6 +53,11 @@ func (p *numbered) readSpecials() {
 		}
 		p.numberOfSpecial(i)
 	}
+}
+
+// added reports whether the word at i is one of several things in a batch: "TV + OVA", "01-12 + SP".
+func (p *lexed) added(i int) bool {
+	return i > 0 && (strings.Contains(p.before(i), "+") || strings.Contains(p.gap(i), "+"))
 }
 
 // endsWithSpecial reports whether the word at i is the special of "Title - Special", which elsewhere is an edition.

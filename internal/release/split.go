@@ -299,7 +299,9 @@ func (p *titled) twoScripts(from, to int) bool {
 		return false
 	}
 	if p.tokens[from].class == cjk {
-		return to-cut > 1 || p.dotted && !p.fansub
+		latin := p.text[p.tokens[cut].s:p.tokens[to-1].e]
+		joined := latin[0] >= 'a' && latin != lower(latin) // "名 from Title"
+		return !joined && to-cut > 1 || p.dotted && !p.fansub
 	}
 	return cut-from > 1
 }

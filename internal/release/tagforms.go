@@ -22,7 +22,7 @@ func (p *tagged) tagChecksum(i int) bool {
 	return true
 }
 
-// tagHeight: "1080p", "720i", "1080p25", "1920x1080", "1o8op", "1080" among tags.
+// tagHeight: "1080p", "720i", "1080p25", "1920x1080", "HD720", "1o8op", "1080" among tags.
 func (p *tagged) tagHeight(i int) bool {
 	w := p.word(i)
 	height := ""
@@ -34,6 +34,8 @@ func (p *tagged) tagHeight(i int) bool {
 		height = usualHeight(w)
 	case strings.EqualFold(w, "1o8op"):
 		height = "1080p"
+	case len(w) > 4 && among(w[:2], "hd", "sd"):
+		height = usualHeight(strings.TrimRight(w[2:], "pi"))
 	default:
 		height = heightOf(w)
 	}

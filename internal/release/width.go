@@ -7,10 +7,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// unify writes a name in the one form that is read: composed, narrow, and with blanks where underscores stand for them.
+// unify writes a name in the one form that is read: composed, narrow, with blanks where underscores stand for
+// them, and dots where dashes do.
 // Among other separators an underscore between two numbers joins them: "Cap.111_120". One between blanks stays.
 func unify(s string) string {
 	s = narrow(s)
+	if strings.Count(s, "-") > 1 && !strings.ContainsAny(s, " ._[](){}") {
+		return strings.ReplaceAll(s, "-", ".")
+	}
 	lines := strings.Count(s, "_")
 	if lines == 0 {
 		return s

@@ -56,11 +56,13 @@ const (
 	noRole role = iota
 	seasonWord
 	seasonsWord // plural: what follows is a list
+	seriesWord  // the British season, and a word of titles
 	episodeWord
 	partWord
 	volumeWord
 	ofWord
-	joinWord // and, to
+	toWord // to: the numbers beside it are a range
+	andWord
 	monthWord
 	akaWord
 )
@@ -141,7 +143,7 @@ var words = build([]entry{
 	// Editions and the like.
 	{`extended unrated uncut remastered theatrical uncensored directors director's restored restoration criterion
 		recut 2in1 fanedit alternative dircut`, kw{tag: tagEdition, weak: true}},
-	{"dc se", kw{tag: tagEdition, weak: true}},
+	{"dc", kw{tag: tagEdition, weak: true}},
 	{`remaster anniversary cut edition version ultimate collectors collector's collector special final bootleg
 		assembly signature fan-edit upscale upscaled open matte rerip regraded`, kw{tag: tagEdition, weak: true}},
 	{`proper repack rerip real internal dirfix nfofix readnfo proof prooffix samplefix preair pre-air limited retail
@@ -163,25 +165,31 @@ var words = build([]entry{
 	{"movie film gekijouban gekijoban eiga movies", kw{tag: tagMovie, weak: true}},
 	{"剧场版 劇場版 극장판 电影版 電影版 剧场", kw{tag: tagMovie}},
 	// Batches.
-	{"batch", kw{tag: tagBatch}},
-	{`complete collection full integrale integral completa complet compleet boxset trilogy quadrilogy anthology
-		duology series collection pack completas`, kw{tag: tagBatch, weak: true}},
+	{"batch 本篇 本編", kw{tag: tagBatch}},
+	{`complete collection full integrale intégrale integral completa complet complète compleet boxset trilogy quadrilogy
+		anthology duology pack completas`, kw{tag: tagBatch, weak: true}},
 	{"合集 全集 总集篇 總集篇 完结 完結 全话 全話", kw{tag: tagBatch}},
 	{"end fin finale", kw{tag: tagEnd, weak: true}},
-	{"完 终", kw{tag: tagEnd}},
+	{"完 终 완 완결", kw{tag: tagEnd}},
 	// Countries.
 	{"us uk au nz", kw{tag: tagCountry, weak: true}},
-	// Markers' words.
-	{`season saison temporada staffel stagione seizoen sezon sezona сезон сезона sesong säsong saeson sezonul kausi
-		temp tem sez 시즌 シーズン livre`, kw{role: seasonWord}},
-	{"seasons saisons temporadas staffeln stagioni seizoenen сезоны", kw{role: seasonsWord}},
-	{`episode ep eps episodes episodio episódio épisode folge capitulo capítulo cap
-		caps caap afl aflevering odcinek epizod серия серии серий серія серії ser serija
-		serii seria serya bölüm bolum blm eps ep episodi`, kw{role: episodeWord}},
+	// Markers' words, by the languages of CLDR.
+	{`season saison temporada staffel stagione seizoen sezon sezona sezonas sezóna sezonul säsong sæson saeson sesong
+		sesongen kausi tuotantokausi évad evad řada série tempada hooaeg denboraldia musim mùa phần сезон сезона сезону
+		σεζόν κύκλος الموسم موسم עונה فصل ซีซั่น ซีซัน temp tem sez 시즌 シーズン livre`, kw{role: seasonWord}},
+	{"se", kw{tag: tagEdition, weak: true, role: seasonWord}},
+	{"series", kw{tag: tagBatch, weak: true, role: seriesWord}},
+	{"seasons saisons temporadas staffeln stagioni seizoenen sezony сезоны σεζόν", kw{role: seasonsWord}},
+	{`episode ep eps episodes episodio episódio épisode épisodes episodios episódios episodi episod episodul epizod
+		epizoda epizóda epizód epizode folge folgen capitulo capítulo capitol capítol cap caps caap puntata afl
+		aflevering afleveringen avsnitt afsnit jakso odcinek díl diel rész resz bölüm bolum blm tập ser serija serii seria
+		serya sērija серия серии серий сер серія серії эпизод эпизоды епізод епизод выпуск επεισόδιο الحلقة حلقة פרק
+		قسمت ตอนที่ ตอน`, kw{role: episodeWord}},
 	{"part pt partie teil parte cour часть", kw{role: partWord}},
 	{"vol volume vols", kw{role: volumeWord}},
 	{"of iz из von", kw{role: ofWord}},
-	{"and to al bis ao en", kw{role: joinWord}},
+	{"to al bis ao à a do до по", kw{role: toWord}},
+	{"and en e y et und и", kw{role: andWord}},
 	{`jan january feb february mar march apr april may jun june jul july aug august sep sept september oct october nov
 		november dec december`, kw{role: monthWord}},
 	{"aka", kw{role: akaWord}},
