@@ -291,16 +291,18 @@ func codeBelow(c *codec, top uint64, v *uint64) {
 	*v = top - uint64(x)
 }
 
-// code codes the answers, of which there are hundreds: two bits for the kind of each, the rest is the time since the one
-// before.
+// code codes the answers, of which there are hundreds: two bits for the kind of each, the rest is the time since the
+// one before.
 func (w *window) code(c *codec, now Stamp) {
 	resize(c, &w.records, maxRecords)
 	last := millis(now)
 	if !c.reading {
+		b := c.b
 		for _, r := range w.records {
-			c.b = appendInt(c.b, (r.at-last)<<2|int64(r.outcome-OK)&3)
+			b = appendInt(b, (r.at-last)<<2|int64(r.outcome-OK)&3)
 			last = r.at
 		}
+		c.b = b
 		return
 	}
 	for i := range w.records {

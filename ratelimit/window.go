@@ -62,11 +62,15 @@ func (w *window) counts(now Stamp, t *Tuning) Counts {
 func (w *window) newest(now Stamp, t *Tuning, most int) Counts {
 	oldest := millis(now) - t.Window.Milliseconds()
 	first := max(len(w.records)-min(most, t.WindowRecords), 0)
-	var n [len(outcomeNames)]int
+	good, bad := 0, [len(outcomeNames)]int{}
 	for i := len(w.records) - 1; i >= first && w.records[i].at > oldest; i-- {
-		n[w.records[i].outcome]++
+		if o := w.records[i].outcome; o == OK {
+			good++
+		} else {
+			bad[o]++
+		}
 	}
-	return Counts{OK: n[OK], Throttled: n[Throttled], Server: n[Server], Network: n[Network]}
+	return Counts{OK: good, Throttled: bad[Throttled], Server: bad[Server], Network: bad[Network]}
 }
 
 // good returns how many answers a second were good since from, and the time that it was measured over: a gap of
