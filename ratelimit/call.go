@@ -45,7 +45,8 @@ func WithMaxWait(ctx context.Context, d time.Duration) context.Context {
 func newCall(ctx context.Context, l *Limiter, hold time.Duration) call {
 	maxWait, _ := ctx.Value(maxWaitKey{}).(time.Duration)
 	return call{
-		l: l, attempt: 1, hold: hold, reservation: reservationFrom(ctx), maxWait: maxWait, waited: waitedFrom(ctx), since: time.Now(),
+		l: l, attempt: 1, hold: hold, reservation: reservationFrom(ctx),
+		maxWait: maxWait, waited: waitedFrom(ctx), since: time.Now(),
 	}
 }
 

@@ -54,7 +54,7 @@ func TestDecodeReadsTheVersionBefore(t *testing.T) {
 			func(s *Snapshot, t *Tuning) string {
 				now := s.clock.now
 				return fmt.Sprint(s.State(), " ", s.machine.reason, " ", s.machine.blockUntil.sub(now), " ", s.machine.pauseUntil.sub(now),
-					" used ", s.budget.at(now).used, " reserved ", s.reserved(now, t), " ", s.Owners())
+					" used ", s.budget.at(now).used, " reserved ", s.reserved(now, t), " ", s.users())
 			},
 			"CacheOnly retry_after_long 20m0s 20m0s used 42 reserved 3 [p1]",
 		}, {

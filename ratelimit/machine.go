@@ -1,6 +1,9 @@
 package ratelimit
 
-import "time"
+import (
+	"net/http"
+	"time"
+)
 
 // machine is the state machine with all its evidence. It is a plain value;
 // step is the only thing that changes its state.
@@ -64,9 +67,14 @@ type Event struct {
 	Attempt int
 }
 
+// obeyed reports whether a Retry-After of the answer has to be obeyed.
+func (e *Event) obeyed() bool {
+	return e.Outcome == Throttled || e.Outcome == Server && e.Status == http.StatusServiceUnavailable
+}
+
 // wait returns the Retry-After that has to be obeyed.
 func (e *Event) wait() (time.Duration, bool) {
-	if e.RetryAfter.Given && (e.Outcome == Throttled || e.Outcome == Server && e.Status == 503) {
+	if e.RetryAfter.Given && e.obeyed() {
 		return e.RetryAfter.For, true
 	}
 	return 0, false

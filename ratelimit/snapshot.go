@@ -56,18 +56,6 @@ func (s *Snapshot) Clone() Snapshot {
 // State returns the state the limiter is in.
 func (s *Snapshot) State() State { return s.machine.state }
 
-// Processes returns how many processes take part, as far as is known.
-func (s *Snapshot) Processes() int { return len(s.processes) }
-
-// Owners returns the ids of the processes that take part.
-func (s *Snapshot) Owners() []string {
-	ids := make([]string, len(s.processes))
-	for i := range s.processes {
-		ids[i] = s.processes[i].id
-	}
-	return ids
-}
-
 // users returns the ids of the processes that take part, each once.
 func (s *Snapshot) users() []string {
 	var ids []string

@@ -16,7 +16,9 @@ const (
 	CacheOnly              // nothing until an operator or a timer resumes
 )
 
-var stateNames = [...]string{Throttle: "Throttle", Normal: "Normal", Sleep: "Sleep", HalfOpen: "HalfOpen", CacheOnly: "CacheOnly"}
+var stateNames = [...]string{
+	Throttle: "Throttle", Normal: "Normal", Sleep: "Sleep", HalfOpen: "HalfOpen", CacheOnly: "CacheOnly",
+}
 
 // States lists the five states from the most open to the most restrictive.
 func States() []State { return []State{Normal, Throttle, HalfOpen, Sleep, CacheOnly} }

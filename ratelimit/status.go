@@ -141,7 +141,10 @@ func (s *Snapshot) Status(at Instant, t Tuning, owner string) Status {
 	}
 	for i := range s.processes {
 		p := &s.processes[i]
-		ps := ProcessStatus{ID: p.id, Own: p.id == owner, Running: s.slots.held(p.key), Reserved: p.reserved, Rate: p.rate, Seen: s.clock.time(p.seen)}
+		ps := ProcessStatus{
+			ID: p.id, Own: p.id == owner, Running: s.slots.held(p.key), Reserved: p.reserved,
+			Rate: p.rate, Seen: s.clock.time(p.seen),
+		}
 		for _, tk := range s.slots.tickets {
 			if tk.owner == p.key {
 				ps.Waiting++

@@ -45,17 +45,10 @@ type MemoryStore struct {
 	mu    sync.Mutex
 	s     Snapshot
 	start time.Time
-	parts int
 }
 
 // NewMemoryStore returns an empty store: its limiter starts in Normal with a full bucket.
-func NewMemoryStore() *MemoryStore { return NewDividedMemoryStore(1) }
-
-// NewDividedMemoryStore returns an empty store for one of parts processes that can't see each other: its limiters use
-// one part of the rate, burst, ceiling and slots.
-func NewDividedMemoryStore(parts int) *MemoryStore {
-	return &MemoryStore{start: time.Now(), parts: max(parts, 1)}
-}
+func NewMemoryStore() *MemoryStore { return &MemoryStore{start: time.Now()} }
 
 // Update implements [Store].
 func (m *MemoryStore) Update(ctx context.Context, fn func(now Instant, s *Snapshot) error) error {
@@ -65,7 +58,7 @@ func (m *MemoryStore) Update(ctx context.Context, fn func(now Instant, s *Snapsh
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()
-	err := fn(Instant{Wall: now, Boot: now.Sub(m.start), BootID: "memory", Parts: m.parts}, &m.s)
+	err := fn(Instant{Wall: now, Boot: now.Sub(m.start), BootID: "memory"}, &m.s)
 	if errors.Is(err, ErrUnchanged) {
 		return nil
 	}

@@ -168,7 +168,7 @@ func (t *Transport) classify(req *http.Request, resp *http.Response, body []byte
 
 // retryAfter reads the header where it is obeyed, and warns of what it cannot understand.
 func (t *Transport) retryAfter(e *Event, resp *http.Response) Wait {
-	if e.Outcome != Throttled && (e.Outcome != Server || e.Status != http.StatusServiceUnavailable) {
+	if !e.obeyed() {
 		return Wait{}
 	}
 	wait, err := ParseRetryAfter(resp.Header, time.Now())
