@@ -3,23 +3,29 @@ package ratelimit
 import (
 	"errors"
 	"slices"
+	"time"
 )
 
 // goAlone leaves the shared state because of cause, with what was last seen of it (nil if nothing). Called again while
 // alone, it only notes the new cause.
 func (s *SharedStore) goAlone(cause error, last *Snapshot) {
 	now := s.opts.Now()
-	w := &StoreWarning{Event: eventOf(cause), Path: s.opts.Place, Err: cause}
-	same := s.alone != nil && eventOf(s.trouble) == w.Event
+	w := &StoreWarning{Event: s.eventOf(cause), Path: s.opts.Place, Err: cause}
+	same := s.alone != nil && s.eventOf(s.trouble) == w.Event
 	s.trouble = cause
 	if same && !s.due(now) {
 		return
 	}
 	switch w.Event {
+	case "coordinator_lost":
+		w.Parts = s.machines(last)
 	case "lock_degraded":
 		w.Parts = max(s.living(), 2)
 	case "state_newer":
 		w.Parts = 2
+		if s.coordinator != nil {
+			w.Parts = s.machines(last)
+		}
 	case "state_shared":
 		w.Parts = max(s.living(), s.opts.Processes)
 	default:
@@ -28,10 +34,13 @@ func (s *SharedStore) goAlone(cause error, last *Snapshot) {
 	if s.alone == nil {
 		s.episodes++
 		s.alone = leave(last, now, s.owner, s.episodes)
+		if s.opts.Fallback != nil && s.coordinator != nil {
+			s.move(last, now)
+		}
 	}
 	s.alone.parts, s.retryAt = w.Parts, now.Boot+retryEvery
-	if !same {
-		s.notes.warn(w)
+	if !same || !s.alone.told {
+		s.alone.told = s.notes.warn(w)
 	}
 }
 
@@ -45,6 +54,9 @@ func (s *SharedStore) living() int {
 
 // mayReturn reports whether it is worth trying the shared state again. Whether a lock is free is seen at once.
 func (s *SharedStore) mayReturn() bool {
+	if s.coordinator != nil && !errors.Is(s.trouble, ErrNewer) {
+		return s.coordinator.Back()
+	}
 	return errors.Is(s.trouble, ErrBusy) || s.due(s.opts.Now())
 }
 
@@ -78,13 +90,18 @@ type detached struct {
 	since   Stamp
 	granted Stamp
 	used    int
+
+	began time.Time
+	told  bool  // that it is alone
+	store Store // where snap really is, shared by the processes of the machine; nil: here
+	mine  own   // what this process did there
 }
 
 // leave starts a detached state from the last that was seen of the shared snapshot, nil when nothing ever was. State,
 // pause, bucket, ceiling and budget are kept, tickets and slots of others are not. The numbers of its permits and
 // tickets are above all others: episode, which is never the same twice, is in them. So none is taken for another's.
 func leave(last *Snapshot, now Instant, owner string, episode uint64) *detached {
-	a := &detached{parts: 1}
+	a := &detached{parts: 1, began: time.Now()}
 	if last != nil {
 		a.snap = last.Clone()
 		a.since = a.snap.advance(now)
@@ -104,7 +121,9 @@ func leave(last *Snapshot, now Instant, owner string, episode uint64) *detached 
 // the ceiling, the use of the bucket and the budget, and the slots that it gave back meanwhile.
 func (s *Snapshot) rejoin(at Instant, a *detached, owner string) {
 	now := s.advance(at)
-	a.snap.advance(at)
+	if a.store == nil {
+		a.snap.advance(at)
+	} // else it has just been looked at, by another clock
 	shift := now.sub(a.snap.clock.now) // the same moment in both
 	carried := func(t Stamp) Stamp {
 		if t == 0 {
@@ -114,11 +133,14 @@ func (s *Snapshot) rejoin(at Instant, a *detached, owner string) {
 	}
 	s.machine.pauseUntil = max(s.machine.pauseUntil, carried(a.snap.machine.pauseUntil))
 	s.bucket.full = max(s.bucket.full, carried(a.snap.bucket.full))
-	s.doubt(now, carried(a.since), owner, a.parts)
-	for _, g := range a.snap.ceiling.grants {
-		if g > a.granted {
-			s.ceiling.grants = append(s.ceiling.grants, carried(g))
-		}
+	if a.store == nil {
+		s.doubt(now, carried(a.since), owner, a.parts)
+	} else if s.ceiling.doubted <= carried(a.since) { // the first of them
+		s.uncertain(at)
+		s.ceiling.doubted = now
+	}
+	for _, g := range a.grants() {
+		s.ceiling.grants = append(s.ceiling.grants, carried(g))
 	}
 	slices.Sort(s.ceiling.grants)
 	s.ceiling.bound()
@@ -126,7 +148,7 @@ func (s *Snapshot) rejoin(at Instant, a *detached, owner string) {
 		return
 	}
 	if s.budget.since == a.snap.budget.since {
-		s.budget.used += max(a.snap.budget.used-a.used, 0)
+		s.budget.used += a.spent()
 	}
 	for _, p := range s.processes {
 		if processOf(p.id) == owner {

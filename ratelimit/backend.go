@@ -10,7 +10,7 @@ import (
 
 // Backend keeps the bytes of one snapshot for several processes. It has no policy: what a [SharedStore] does with the
 // bytes, and without them, is the same for all backends. A Backend may implement [Liveness], [Waker], [Pacer],
-// [Leaver], [Quarantine] and io.Closer as well.
+// [Leaver], [Quarantine], [Coordinator] and io.Closer as well.
 type Backend interface {
 	// Exchange replaces old by what change makes of it, as one step: no other Exchange on the same bytes happens in
 	// between. change is pure and may be called several times; its last call counts. It gets
@@ -44,6 +44,17 @@ type Leaver interface {
 	// Leave is called when this process goes on alone. From then on the others count it among the living. It returns
 	// the newest bytes that can be had while Exchange fails, nil if there are none. It must not wait.
 	Leave() []byte
+}
+
+// Coordinator is an optional interface of a [Backend] on a server that several machines share.
+type Coordinator interface {
+	// Machines returns on how many machines these processes run, this one included.
+	Machines(owners []string) int
+	// Back reports whether Exchange, which has failed, is worth another try. It must not wait.
+	Back() bool
+	// Rouse is called by change each time before it returns something to keep. With that comes the turn of a request of
+	// this process, which sleeps; "" where nobody has to be woken.
+	Rouse(owner string)
 }
 
 // Quarantine is an optional interface of a [Backend] that sets damaged bytes aside.

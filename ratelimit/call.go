@@ -93,12 +93,25 @@ func (c *call) acquire(ctx context.Context) (*Permit, error) {
 	if err := c.enter(ctx, &p.place); err != nil {
 		return nil, err
 	}
+	if l.coordinated {
+		if err := c.link(ctx); err != nil {
+			return nil, err
+		}
+		defer func() {
+			if !granted {
+				l.link.drop()
+			}
+		}()
+	}
 	reserved = c.reservation.take()
 	g, err := c.queue(ctx, reserved)
 	if err != nil {
 		return nil, err
 	}
 	granted = true
+	if l.coordinated && c.hold == 0 {
+		l.keep(g.Pass)
+	}
 	p.pass, p.booked, p.granted = g.Pass, g.Booked, time.Now()
 	l.gate.hold(&p.place, p.granted.Add(g.Hold))
 	return p, nil
@@ -176,6 +189,8 @@ type asking struct {
 	g     Grant
 	spent BudgetError
 	w     wait
+
+	decided time.Time // with a coordinator: when g was made
 }
 
 // step is one ask.
@@ -186,6 +201,9 @@ func (q *asking) step(at Instant, s *Snapshot, t *Tuning) (Transition, bool, err
 	a := q.ask
 	a.Tuning, a.Budget, a.Patience = t, t.Budget.On(), q.c.left()
 	q.g = s.TryGrant(at, a)
+	if q.c.l.coordinated {
+		q.decided = time.Now()
+	}
 	if q.g.Why == WhyBudget {
 		q.spent = s.spent(t, 1)
 	}
@@ -198,7 +216,7 @@ func (c *call) queue(ctx context.Context, reserved bool) (Grant, error) {
 	l.reap(ctx, reapAlways, c.patience())
 	q := askings.Get().(*asking)
 	defer askings.Put(q)
-	*q = asking{c: c, ask: Ask{Owner: l.owner, Hold: c.hold, Reserved: reserved}}
+	*q = asking{c: c, ask: Ask{Owner: l.owner, Hold: l.holdOf(c.hold), Reserved: reserved, Nap: l.nap}}
 	kept := false
 	defer func() {
 		if !kept { // also when a hook panics
@@ -221,8 +239,21 @@ func (q *asking) wait(ctx context.Context) error {
 		}
 		q.ask.Ticket = g.Ticket
 		switch {
-		case g.Granted:
+		case g.Granted && !l.coordinated:
 			return nil
+		case g.Granted:
+			wait, ok := l.guard.accept(q.decided, &l.tuned.Load().Tuning)
+			if ok {
+				return nil
+			}
+			q.giveBack()
+			if c.left() <= 0 {
+				return &AcquireTimeoutError{Waited: c.soFar(), Why: WhyCeiling, State: g.State}
+			}
+			if err := c.nap(ctx, wait, true, nil, nil); err != nil {
+				return err
+			}
+			continue
 		case g.Refused && g.Why == WhyBudget:
 			if lastChance && l.reap(ctx, 0, c.patience()) { // a dead process may have reserved
 				lastChance = false
@@ -235,9 +266,6 @@ func (q *asking) wait(ctx context.Context) error {
 		}
 		counts := g.Why != WhyCacheOnly
 		nap, patience := g.Wait, c.left()
-		if g.Why == WhySlot || g.Why == WhyTurn {
-			nap = max(nap, l.nap)
-		}
 		if counts {
 			if nap = min(nap, patience); patience <= 0 {
 				return &AcquireTimeoutError{Waited: c.soFar(), Why: g.Why, State: g.State}
@@ -260,6 +288,14 @@ func (q *asking) wait(ctx context.Context) error {
 // patience returns how long a request waits for the store: at least a moment, and at most what is left of max-wait.
 func (c *call) patience() time.Duration { return max(c.left(), moment) }
 
+// holdOf returns how long a permit is asked for; 0: unknown.
+func (l *Limiter) holdOf(hold time.Duration) time.Duration {
+	if hold == 0 && l.coordinated {
+		return leaseKept
+	}
+	return hold
+}
+
 // update makes a step. Waiting for the store ends with max-wait.
 func (q *asking) update(ctx context.Context) (err error) {
 	c := q.c
@@ -270,6 +306,22 @@ func (q *asking) update(ctx context.Context) (err error) {
 		err = &AcquireTimeoutError{Waited: c.soFar(), Why: WhyTurn, State: State(c.l.state.Load())}
 	}
 	return err
+}
+
+// giveBack returns a permit that came too late to be used, and stands in line again.
+func (q *asking) giveBack() {
+	l, pass := q.c.l, q.g.Pass
+	r := Report{Owner: l.owner, Pass: pass, KeepBudget: q.ask.Reserved}
+	err := l.store.Update(context.Background(), func(at Instant, s *Snapshot) error {
+		report := r
+		report.Tuning = &l.tune(at, s).Tuning
+		s.Record(at, report)
+		return nil
+	})
+	if err != nil {
+		l.warn(err)
+	}
+	q.g, q.ask.Ticket = Grant{}, 0
 }
 
 // abandon takes back what a request that ends without a permit has in the store, if the store lets it at once; else

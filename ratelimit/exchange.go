@@ -41,10 +41,11 @@ func (s *SharedStore) exchange(at Instant, old []byte) ([]byte, error) {
 	if s.began.IsZero() {
 		s.began = time.Now()
 	}
-	s.decided, s.refusing = false, false
+	s.decided, s.refusing, s.recalled = false, false, false
 	for _, r := range s.batch {
 		r.err, r.panicked = nil, nil
 	}
+	var next uint64
 	for {
 		if err := s.load(at, old); err != nil {
 			return nil, err
@@ -52,6 +53,7 @@ func (s *SharedStore) exchange(at Instant, old []byte) ([]byte, error) {
 		if s.refusing {
 			break
 		}
+		next = s.nextBefore(at)
 		changed, ok := s.apply(at)
 		if !ok {
 			continue
@@ -66,6 +68,7 @@ func (s *SharedStore) exchange(at Instant, old []byte) ([]byte, error) {
 	}
 	if !s.refusing {
 		s.snap.advance(at) // so that who writes is seen, whatever it wrote
+		s.rouse(next)
 	}
 	s.next, _ = s.snap.AppendBinary(s.next[:0])
 	s.decoded, s.decided, s.lost = false, true, at.Lost
@@ -104,6 +107,12 @@ func (s *SharedStore) load(at Instant, old []byte) error {
 		s.snap = s.first(at)
 		return nil
 	}
+	if at.Lost && s.before == nil && s.seen {
+		s.before = new(Snapshot)
+		if s.before.Decode(s.known) != nil {
+			s.before = nil
+		}
+	}
 	if !s.decoded || !bytes.Equal(old, s.known) {
 		if err := s.decode(old); err != nil {
 			return err
@@ -113,6 +122,10 @@ func (s *SharedStore) load(at Instant, old []byte) error {
 		return err
 	}
 	if at.Lost {
+		if s.before != nil {
+			s.snap.recall(s.before, at, s.owner)
+			s.recalled = true
+		}
 		s.snap.uncertain(at)
 		s.decoded = false
 	}
@@ -145,6 +158,7 @@ func (s *SharedStore) first(at Instant) Snapshot {
 	if s.seen && last.Decode(s.known) == nil {
 		last.uncertain(at)
 		last.bucket.empty(last.clock.now)
+		s.recalled = true
 		return last
 	}
 	fresh := NewSnapshot(at)

@@ -46,6 +46,10 @@ type Limiter struct {
 	hooks   Hooks
 	gauged  bool // hooks want gauges
 
+	coordinated bool // several machines share the store
+	link        link // these two only then
+	guard       guard
+
 	gate   gate
 	queue  Queue // in place of gate; may be nil
 	freed  bell  // a slot of this process is free
@@ -95,6 +99,9 @@ func New(c Config) (*Limiter, error) {
 	if w, ok := c.Store.(Waker); ok {
 		l.wake = w.Wake()
 	}
+	if s, ok := c.Store.(interface{ Coordinated() bool }); ok {
+		l.coordinated = s.Coordinated()
+	}
 	if p, ok := c.Store.(Pacer); ok {
 		l.nap = p.Nap()
 	}
@@ -138,6 +145,11 @@ func (l *Limiter) Close() error {
 		return nil
 	}
 	l.end()
+	l.guard.mu.Lock()
+	if l.guard.timer != nil {
+		l.guard.timer.Stop()
+	}
+	l.guard.mu.Unlock()
 	if l.offline {
 		return nil
 	}
@@ -194,6 +206,10 @@ func (l *Limiter) record(p *Permit, e Event) {
 	a := answerings.Get().(*answering)
 	defer answerings.Put(a)
 	*a = answering{l: l, report: Report{Owner: l.owner, Pass: p.pass, Event: e, Draw: l.draw()}}
+	if l.coordinated {
+		a.report.Event = l.unlinked(e)
+		l.release(p.pass)
+	}
 	a.report.KeepBudget = e.Status == 0 && p.booked && p.reservation.put()
 	seen, err := l.do(context.Background(), a)
 	p.leave()

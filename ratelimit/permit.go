@@ -49,6 +49,7 @@ type Ask struct {
 	Hold     time.Duration // how long the permit is needed at most; 0: unknown
 	Budget   bool          // the permit needs one request of the budget
 	Reserved bool          // that one was reserved before
+	Nap      time.Duration // how long it sleeps at least where it can be woken
 }
 
 // Pass names a permit.
@@ -137,9 +138,9 @@ func (s *Snapshot) turn(now Stamp, a Ask, p *process, g Grant) Grant {
 		}
 		wait += time.Duration(ahead) * common.interval()
 	case !free:
-		g.Why, wait = WhySlot, slotNap
+		g.Why, wait = WhySlot, max(slotNap, a.Nap)
 	case ahead > 0:
-		g.Why, wait = WhyTurn, min(time.Duration(ahead)*common.interval(), slotNap)
+		g.Why, wait = WhyTurn, max(min(time.Duration(ahead)*common.interval(), slotNap), a.Nap)
 	default:
 		s.ceiling.add(now, window)
 		s.bucket.take(now, common)

@@ -22,6 +22,9 @@ func (l *Limiter) reap(ctx context.Context, every, patience time.Duration) bool 
 	if l.live == nil {
 		return false
 	}
+	if 0 < every && every < time.Second { // each look is dear
+		every = max(every, 2*l.nap)
+	}
 	now, last := int64(time.Since(l.start)), l.reaped.Load()
 	if now-last < int64(every) || !l.reaped.CompareAndSwap(last, now) {
 		return false

@@ -14,6 +14,9 @@ import (
 type SharedOptions struct {
 	// Place is the folder or address of the backend, for warnings.
 	Place string
+	// Fallback is where the process goes on while a [Coordinator] can't be used: the store that all processes of this
+	// machine share. Nil: in memory. Close closes one that is an [io.Closer].
+	Fallback Store
 	// Processes is by how much everything is divided when the backend can't be used at all and nobody knows who else
 	// is there; 0 means 2.
 	Processes int
@@ -44,10 +47,11 @@ const (
 // with a part of everything ([Instant.Parts]), until the backend can be used again. Then it brings along what it did.
 // Where Exchange is slow, callers that wait at one moment share one.
 type SharedStore struct {
-	backend Backend
-	live    Liveness // nil: nobody can die unnoticed
-	owner   string
-	opts    SharedOptions
+	backend     Backend
+	live        Liveness    // nil: nobody can die unnoticed
+	coordinator Coordinator // nil: the backend is of this machine
+	owner       string
+	opts        SharedOptions
 
 	turn     chan struct{} // holds a token while it is somebody's turn
 	requests sync.Pool     // of *request: to allocate one takes a part of an update
@@ -71,6 +75,8 @@ type SharedStore struct {
 	decided  bool      // change has returned something to keep
 	refusing bool      // what it returned refuses the place to several machines
 	lost     bool      // what it was called with may have lacked something
+	recalled bool      // what was lost was brought back
+	before   *Snapshot // what was known before something was lost; nil: nothing was, or it is written
 	company  company
 	stalled  Stamp // when an update began that took longer than the others' patience; 0: none
 
@@ -103,6 +109,7 @@ func NewSharedStore(b Backend, opts SharedOptions) *SharedStore {
 	s := &SharedStore{backend: b, opts: opts, turn: make(chan struct{}, 1), episodes: rand.Uint64() >> 34}
 	s.change = s.exchange
 	s.requests.New = func() any { return &request{done: make(chan struct{}, 1)} }
+	s.coordinator, _ = b.(Coordinator)
 	if live, ok := b.(Liveness); ok {
 		s.live, s.owner = live, live.Owner()
 	} else {
@@ -146,6 +153,9 @@ func (s *SharedStore) Nap() time.Duration {
 	return 0
 }
 
+// Coordinated reports whether several machines share the state.
+func (s *SharedStore) Coordinated() bool { return s.coordinator != nil }
+
 // Apart implements [Sharing].
 func (s *SharedStore) Apart() error {
 	s.turn <- struct{}{}
@@ -164,10 +174,13 @@ func (s *SharedStore) Close() error {
 		return nil
 	}
 	s.closed = true
-	if c, ok := s.backend.(io.Closer); ok {
-		return c.Close()
+	var errs []error
+	for _, part := range []any{s.backend, s.opts.Fallback} {
+		if c, ok := part.(io.Closer); ok {
+			errs = append(errs, c.Close())
+		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // Update implements [Store]. Its errors are those of fn and of ctx, and [ErrStoreClosed].
@@ -217,7 +230,7 @@ func (s *SharedStore) lead(ctx context.Context, r *request, waited bool) error {
 	default:
 	}
 	s.batch = s.batch[:0]
-	if s.took >= shareFrom {
+	if s.took >= shareFrom || s.coordinator != nil {
 		s.mu.Lock()
 		s.batch = append(s.batch, s.waiting...)
 		clear(s.waiting)
@@ -279,6 +292,10 @@ func (s *SharedStore) run(ctx context.Context) {
 		}
 		s.goAlone(trouble, s.lastSeen())
 	}
+	if s.alone.store != nil {
+		s.runThere(ctx)
+		return
+	}
 	now := s.opts.Now()
 	now.Parts = s.alone.parts
 	for _, r := range s.batch {
@@ -296,6 +313,9 @@ func (s *SharedStore) fail(err error) {
 // runShared does the updates on the shared state. It returns why that can't be reached.
 func (s *SharedStore) runShared(ctx context.Context) (trouble error) {
 	s.company = company{}
+	if s.alone != nil {
+		s.alone.look(ctx)
+	}
 	for range maxLooks {
 		s.began, s.decided, s.refusing = time.Time{}, false, false
 		start := time.Now()
@@ -332,10 +352,11 @@ func (s *SharedStore) written(start time.Time) {
 	if s.lost {
 		s.noteAside()
 	}
+	s.noteCoordinator()
 	s.known, s.next = s.next, s.known
 	s.wrote, s.seen, s.decoded = true, true, true
-	s.alone, s.trouble, s.stalled = nil, nil, 0
-	if now.Sub(s.began) >= s.opts.Patience {
+	s.alone, s.trouble, s.stalled, s.before = nil, nil, 0, nil
+	if now.Sub(s.began) >= s.opts.Patience && s.coordinator == nil { // a coordinator takes the turn away instead
 		s.stalled = s.snap.clock.now
 	}
 }

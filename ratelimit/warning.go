@@ -11,13 +11,18 @@ import (
 type StoreWarning struct {
 	// Event is the kind: "lock_degraded" (another process holds the lock and does not run), "lock_slow" (updates take
 	// long), "state_corrupt" (the state was damaged and has been replaced), "state_newer" (a newer version owns the
-	// state), "state_shared" (another machine uses it as well) or "state_unavailable" (it can't be used).
+	// state), "state_shared" (another machine uses it as well) or "state_unavailable" (it can't be used). With a
+	// [Coordinator] they are "coordinator_lost" (it can't be used), "coordinator_back" (it can again),
+	// "coordinator_state_lost" (what was kept there was gone, or older than what was known, and has been brought back)
+	// and "coordinator_slow".
 	Event string
 	// Path is the folder, file or address concerned; for state_corrupt where the damaged file is now.
 	Path string
 	// Parts is in how many parts the limits are divided from now on, 0 if they are not.
 	Parts int
-	// P99 is, for lock_slow, how long an update takes at least in one case of a hundred.
+	// Alone is, for coordinator_back, how long this process was on its own.
+	Alone time.Duration
+	// P99 is, for lock_slow and coordinator_slow, how long an update takes at least in one case of a hundred.
 	P99 time.Duration
 	// Err is the cause.
 	Err error
@@ -30,6 +35,14 @@ func (w *StoreWarning) Error() string {
 		return fmt.Sprintf("limiter lock in %s is held by a process that does not run; going on alone with 1/%d of the limits", w.Path, w.Parts)
 	case "lock_slow":
 		return fmt.Sprintf("limiter state in %s is slow: one update of a hundred takes %v or longer", w.Path, w.P99.Round(time.Millisecond))
+	case "coordinator_lost":
+		return fmt.Sprintf("coordinator lost: %v; this machine goes on alone with 1/%d of the limits", w.Err, w.Parts)
+	case "coordinator_back":
+		return fmt.Sprintf("coordinator at %s is back after %v; the limits are shared again", w.Path, w.Alone.Round(time.Second))
+	case "coordinator_state_lost":
+		return fmt.Sprintf("coordinator at %s had lost what the limiter keeps there; this process has brought back what it knew", w.Path)
+	case "coordinator_slow":
+		return fmt.Sprintf("coordinator at %s is slow: one update of a hundred takes %v or longer", w.Path, w.P99.Round(time.Millisecond))
 	case "state_corrupt":
 		return fmt.Sprintf("limiter state was damaged, starting carefully; kept as %s: %v", w.Path, w.Err)
 	case "state_newer":
@@ -44,8 +57,10 @@ func (w *StoreWarning) Error() string {
 func (w *StoreWarning) Unwrap() error { return w.Err }
 
 // eventOf names the trouble that makes a process go on alone.
-func eventOf(trouble error) string {
+func (s *SharedStore) eventOf(trouble error) string {
 	switch {
+	case s.coordinator != nil && !errors.Is(trouble, ErrNewer):
+		return "coordinator_lost"
 	case errors.Is(trouble, ErrBusy):
 		return "lock_degraded"
 	case errors.Is(trouble, ErrNewer):
@@ -61,6 +76,8 @@ const (
 	warnAgainAfter = time.Minute
 	// slowPeriod is how long updates have to be slow to be worth a warning.
 	slowPeriod = 10 * time.Second
+	// slowCoordinator is what an update on another machine may take.
+	slowCoordinator = 50 * time.Millisecond
 )
 
 // notes are the warnings of a store, until they are told, and what they are made of.
@@ -75,15 +92,17 @@ type notes struct {
 	isSlow  bool            // and this was told
 }
 
-func (n *notes) warn(w *StoreWarning) {
+// warn keeps a warning to be told, unless one of its kind was told of late. It reports whether it will be told.
+func (n *notes) warn(w *StoreWarning) bool {
 	if last, ok := n.warned[w.Event]; ok && time.Since(last) < warnAgainAfter {
-		return
+		return false
 	}
 	if n.warned == nil {
 		n.warned = map[string]time.Time{}
 	}
 	n.warned[w.Event] = time.Now()
 	n.list = append(n.list, w)
+	return true
 }
 
 func (n *notes) take() []error {
@@ -117,12 +136,15 @@ func (s *SharedStore) noteAside() {
 // slow notes how long an update took, and warns when the slowest of a hundred took more than the others' patience for
 // a while.
 func (s *SharedStore) slow(start, end time.Time) {
-	n := &s.notes
+	n, limit, event := &s.notes, s.opts.Patience, "lock_slow"
+	if s.coordinator != nil {
+		limit, event = slowCoordinator, "coordinator_slow"
+	}
 	if n.updates == 0 {
 		n.since = start
 	}
 	n.updates++
-	if took := end.Sub(start); took >= s.opts.Patience {
+	if took := end.Sub(start); took >= limit {
 		n.slow = append(n.slow, took)
 	}
 	if end.Sub(n.since) < slowPeriod {
@@ -131,7 +153,7 @@ func (s *SharedStore) slow(start, end time.Time) {
 	fast := n.updates/100 >= len(n.slow) // of those that count
 	if !fast && len(n.slow) > 1 && !n.isSlow {
 		slices.Sort(n.slow)
-		n.warn(&StoreWarning{Event: "lock_slow", Path: s.opts.Place, P99: n.slow[len(n.slow)-1-n.updates/100]})
+		n.warn(&StoreWarning{Event: event, Path: s.opts.Place, P99: n.slow[len(n.slow)-1-n.updates/100]})
 	}
 	n.isSlow = !fast
 	n.updates, n.slow = 0, n.slow[:0]

@@ -1,0 +1,218 @@
+package ratelimit
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+)
+
+// own is what one process has done on a store that it shares with the others of its machine.
+type own struct {
+	grants []Stamp
+	used   int // of the budget
+}
+
+// look takes a copy of the machine's state, to bring it along.
+func (a *detached) look(ctx context.Context) {
+	if a.store == nil {
+		return
+	}
+	if at, there, err := look(ctx, a.store); err == nil {
+		there.advance(at)
+		a.snap = there
+	}
+}
+
+// grants returns the permits that this process gave itself while alone.
+func (a *detached) grants() []Stamp {
+	if a.store != nil {
+		return a.mine.grants
+	}
+	return slices.DeleteFunc(slices.Clone(a.snap.ceiling.grants), func(g Stamp) bool { return g <= a.granted })
+}
+
+// spent returns what this process used of the budget while alone.
+func (a *detached) spent() int {
+	if a.store != nil {
+		return a.mine.used
+	}
+	return max(a.snap.budget.used-a.used, 0)
+}
+
+// machines returns in how many parts everything is divided without the coordinator: one for each machine last seen.
+func (s *SharedStore) machines(last *Snapshot) int {
+	switch {
+	case s.alone != nil:
+		return s.alone.parts
+	case last == nil:
+		return s.opts.Processes
+	case s.opts.Fallback == nil:
+		return max(len(last.users()), 2)
+	}
+	return max(s.coordinator.Machines(last.users()), 2)
+}
+
+// move goes on in the machine's own state, with what was last seen of the shared one, nil if nothing ever was, unless
+// another process of the machine has gone there with newer knowledge.
+func (s *SharedStore) move(last *Snapshot, now Instant) {
+	a := s.alone
+	a.store = s.opts.Fallback
+	numbers := a.snap.machine.permits // above all others, see leave
+	_ = a.store.Update(context.Background(), func(at Instant, there *Snapshot) error {
+		before := there.clock.now
+		stamp := there.advance(at)
+		switch {
+		case last == nil:
+			a.since = stamp
+		case before > last.clock.now:
+			a.since = stamp
+			there.machine.pauseUntil = max(there.machine.pauseUntil, last.machine.pauseUntil)
+		default:
+			clock := there.clock
+			*there = last.Clone()
+			clock.now = there.advance(now)
+			a.since, there.clock = clock.now, clock // the same moment, by the clock of this machine
+			there.processes = slices.DeleteFunc(there.processes, func(p process) bool {
+				return s.coordinator.Machines([]string{processOf(p.id)}) > 1
+			})
+			there.slots.filter(there.has)
+			there.machine.permits = 0
+		}
+		if there.machine.permits < 1<<62 {
+			there.machine.permits, there.slots.seq = numbers, numbers
+		}
+		return nil
+	})
+}
+
+// errRefused ends an update of the machine's state whose function has panicked.
+var errRefused = errors.New("function has panicked")
+
+// runThere does the updates of the batch on the machine's own state, and notes what this process has to bring along.
+func (s *SharedStore) runThere(ctx context.Context) {
+	for _, r := range s.batch {
+		var did own
+		err := s.alone.store.Update(ctx, func(at Instant, there *Snapshot) error {
+			at.Parts = max(at.Parts, 1) * s.alone.parts
+			permits, used := there.machine.permits, there.budget.used
+			r.err, r.panicked = nil, nil
+			if r.call(at, there); r.panicked != nil {
+				return errRefused
+			}
+			did = own{used: max(there.budget.used-used, 0)}
+			if n := len(there.ceiling.grants); there.machine.permits > permits {
+				did.grants = append(did.grants, there.ceiling.grants[max(n-int(there.machine.permits-permits), 0):]...)
+			}
+			return r.err
+		})
+		if r.panicked == nil {
+			r.err = err
+		}
+		if err == nil {
+			mine := &s.alone.mine
+			mine.used += did.used
+			mine.grants = append(mine.grants, did.grants...)
+			mine.grants = slices.Delete(mine.grants, 0, max(len(mine.grants)-maxGrants, 0))
+		}
+	}
+}
+
+// recall brings back what this process knew of the state before something was lost. Where it knew more than the others,
+// all of it counts; else what must not be forgotten.
+func (s *Snapshot) recall(last *Snapshot, at Instant, owner string) {
+	known, clock := last.clock.now, s.clock
+	newer := known >= s.clock.now || s.machine.reason == ReasonFresh && s.machine.since.sub(known) < recently // who made it knew nothing
+	now := s.advance(at)
+	if newer {
+		clock = s.clock
+		*s = last.Clone()
+		clock.now = max(clock.now, s.clock.now)
+		s.clock = clock
+		s.bucket.empty(s.clock.now)
+		return
+	}
+	s.machine.pauseUntil = max(s.machine.pauseUntil, last.machine.pauseUntil)
+	s.bucket.full = max(s.bucket.full, last.bucket.full)
+	if s.budget.since == last.budget.since {
+		s.budget.used = max(s.budget.used, last.budget.used)
+	}
+	for _, p := range last.processes {
+		if processOf(p.id) != owner || slices.ContainsFunc(s.processes, func(o process) bool { return o.id == p.id }) {
+			continue
+		}
+		key := p.key
+		s.processSeq++
+		p.key = s.processSeq
+		s.processes = append(s.processes, p)
+		for _, l := range last.slots.leases {
+			if l.owner == key && now < l.until {
+				l.owner = p.key
+				s.slots.leases = append(s.slots.leases, l)
+			}
+		}
+	}
+}
+
+// upNext returns the first ticket in the queue and its process if it could be let go before it asks again; 0 if not.
+func (s *Snapshot) upNext(now Stamp) (ticket uint64, process string) {
+	limit, window, total := s.limits()
+	if len(s.slots.tickets) == 0 || s.blocked(now).why != WhyNothing || s.machine.state == HalfOpen && s.slots.running(s.machine.epoch) > 0 ||
+		s.machine.state != HalfOpen && s.slots.running(0) >= regimes[s.machine.state].part(total) {
+		return 0, ""
+	}
+	due := now.add(max(s.bucket.wait(now, s.commonPace(&defaults, now)), s.ceiling.wait(now, limit, window)))
+	for _, q := range s.slots.tickets {
+		if now.sub(q.due) > lateAfter || !s.mayRun(now, q.owner, &defaults) {
+			continue
+		}
+		if q.due.sub(due) < wakeFor {
+			return 0, "" // it comes by itself
+		}
+		for i := range s.processes {
+			if s.processes[i].key == q.owner {
+				return q.number, processOf(s.processes[i].id)
+			}
+		}
+	}
+	return 0, ""
+}
+
+// wakeFor is by how much earlier than by itself a request must be able to go to be woken.
+const wakeFor = 5 * time.Millisecond
+
+// rouse tells the coordinator whose turn comes with what is about to be kept. before is the ticket that was next already.
+func (s *SharedStore) rouse(before uint64) {
+	if s.coordinator == nil {
+		return
+	}
+	ticket, process := s.snap.upNext(s.snap.clock.now)
+	if ticket == before {
+		process = ""
+	}
+	s.coordinator.Rouse(process)
+}
+
+// nextBefore returns the ticket that is next at an instant, before anything is done.
+func (s *SharedStore) nextBefore(at Instant) uint64 {
+	if s.coordinator == nil {
+		return 0
+	}
+	clock := s.snap.clock
+	clock.advance(at)
+	ticket, _ := s.snap.upNext(clock.now)
+	return ticket
+}
+
+// noteCoordinator warns of what has just ended with a successful exchange.
+func (s *SharedStore) noteCoordinator() {
+	if s.coordinator == nil {
+		return
+	}
+	if s.alone != nil && s.alone.told {
+		s.notes.warn(&StoreWarning{Event: "coordinator_back", Path: s.opts.Place, Alone: time.Since(s.alone.began)})
+	}
+	if s.recalled {
+		s.notes.warn(&StoreWarning{Event: "coordinator_state_lost", Path: s.opts.Place})
+	}
+}
