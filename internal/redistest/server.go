@@ -1,0 +1,149 @@
+// Package redistest starts real Redis or Valkey servers for tests and benchmarks, and puts a bad network in front of
+// them.
+package redistest
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Server is a redis-server on a free port of the loopback, with an append-only file that is synced every second.
+type Server struct {
+	Addr string // host:port
+	Dir  string // where its files are
+
+	args []string
+	cmd  *exec.Cmd
+	done chan struct{}
+}
+
+// names are the programs that will do.
+var names = []string{"redis-server", "valkey-server"}
+
+// Find returns the path of a server.
+func Find() (string, error) {
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", errors.New("there is no redis-server in PATH: apt-get install redis-server")
+}
+
+// Start starts a server with further arguments, and ends it with the test. Without a redis-server the test is skipped.
+func Start(t testing.TB, args ...string) *Server {
+	t.Helper()
+	if _, err := Find(); err != nil {
+		t.Skip(err)
+	}
+	s, err := New(t.TempDir(), args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Kill)
+	return s
+}
+
+// New starts a server with its files in dir. The caller must Kill it.
+func New(dir string, args ...string) (*Server, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{Addr: "127.0.0.1:" + port, Dir: dir}
+	s.args = append([]string{
+		"--port", port, "--bind", "127.0.0.1", "--dir", dir, "--appendonly", "yes", "--appendfsync", "everysec",
+		"--save", "", "--daemonize", "no", "--unixsocket", s.Socket(),
+	}, args...)
+	return s, s.Restart()
+}
+
+// Socket returns the path of the server's Unix socket.
+func (s *Server) Socket() string { return filepath.Join(s.Dir, "sock") }
+
+func freePort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	return port, err
+}
+
+// Restart starts a server that was killed, with the files it left.
+func (s *Server) Restart() error {
+	path, err := Find()
+	if err != nil {
+		return err
+	}
+	s.cmd = exec.Command(path, s.args...)
+	log, err := os.OpenFile(filepath.Join(s.Dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	s.cmd.Stdout, s.cmd.Stderr = log, log
+	if err := s.cmd.Start(); err != nil {
+		return err
+	}
+	s.done = make(chan struct{})
+	go func(cmd *exec.Cmd, done chan struct{}) {
+		_ = cmd.Wait()
+		close(done)
+	}(s.cmd, s.done)
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
+		if conn, err := net.Dial("unix", s.Socket()); err == nil {
+			conn.Close()
+			return nil
+		}
+		select {
+		case <-s.done:
+			text, _ := os.ReadFile(filepath.Join(s.Dir, "log"))
+			return fmt.Errorf("the server has ended: %s", text)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	return errors.New("the server does not begin to listen")
+}
+
+// Kill ends the server as kill -9 does.
+func (s *Server) Kill() {
+	_ = s.cmd.Process.Kill()
+	<-s.done
+}
+
+// Do sends one command over the socket and returns the reply's first line.
+func (s *Server) Do(words ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	conn, err := new(net.Dialer).DialContext(ctx, "unix", s.Socket())
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+	var b strings.Builder
+	fmt.Fprintf(&b, "*%d\r\n", len(words))
+	for _, w := range words {
+		fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(w), w)
+	}
+	if _, err := conn.Write([]byte(b.String())); err != nil {
+		return "", err
+	}
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	line = strings.TrimSpace(line)
+	if err == nil && strings.HasPrefix(line, "-") {
+		err = errors.New(line[1:])
+	}
+	return line, err
+}

@@ -1,0 +1,397 @@
+// Package redisstore keeps the limiter's state in Redis or Valkey, so that several machines share one limit. [Open]
+// returns the [ratelimit.Backend] for a [ratelimit.NewSharedStore]; [Backend.Check] looks whether a server will do.
+//
+// All that is decided is decided in Go, on the one value that the processes exchange. Redis only says whose turn it is,
+// keeps the value and supplies the time.
+package redisstore
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/anivault/anivault/ratelimit"
+)
+
+// maxRounds bounds how often one Exchange begins anew.
+const maxRounds = 20
+
+// Backend is a [ratelimit.Backend] on a server that several machines share. It is a [ratelimit.Liveness], a
+// [ratelimit.Waker], a [ratelimit.Pacer] and a [ratelimit.Coordinator] as well, and safe for concurrent use.
+type Backend struct {
+	client *redis.Client
+	opts   Options
+	base   string // of all keys
+	owner  string // <machine>-<process>
+	writer uint64
+	clock  clock
+	home   home
+	keeper keeper
+	trips  atomic.Int64 // scripts run and values read
+
+	turn chan struct{} // a token while an Exchange is under way
+
+	// These belong to the Exchange under way.
+	cached  frame // the newest state that was read or written; without snapshot where there is none
+	read    bool  // cached is what the server had
+	known   frame // the newest state before which nothing was lost, without snapshot
+	knows   bool  // there was one
+	aside   string
+	cause   error
+	rouse   string
+	buffer  []byte
+	payload []byte // of cached
+}
+
+// Open returns the backend on a server. It connects when it is first used. The error is about the options.
+func Open(o Options) (*Backend, error) {
+	o.complete()
+	client, err := o.client()
+	if err != nil {
+		return nil, err
+	}
+	b := &Backend{client: client, opts: o, base: o.base(), turn: make(chan struct{}, 1), clock: clock{boot: o.sinceBoot}}
+	var id [16]byte
+	_, _ = rand.Read(id[:]) // never fails
+	b.writer = binary.LittleEndian.Uint64(id[8:])
+	b.home.open(o.Dir, id[:8])
+	b.owner = b.home.machine + "-" + b.home.process
+	b.keeper.init(b)
+	return b, nil
+}
+
+func (b *Backend) key(name string) string { return b.base + name }
+
+// Exchange implements [ratelimit.Backend].
+func (b *Backend) Exchange(ctx context.Context, change func(ratelimit.Instant, []byte) ([]byte, error)) error {
+	select {
+	case b.turn <- struct{}{}:
+		defer func() { <-b.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	e := exchange{Backend: b, change: change}
+	err := e.do(ctx)
+	if e.fence != 0 {
+		b.leave(e.fence)
+	}
+	if err == nil || ctx.Err() != nil && errors.Is(err, ctx.Err()) || e.own != nil && errors.Is(err, e.own) || errors.Is(err, ratelimit.ErrNewer) {
+		return err
+	}
+	b.read = false
+	b.keeper.lose()
+	return b.explain(err)
+}
+
+// exchange is one Exchange.
+type exchange struct {
+	*Backend
+	change func(ratelimit.Instant, []byte) ([]byte, error)
+	own    error // of change
+	fence  int64 // of the turn; 0: not held
+	next   frame
+	value  []byte
+	damage error // of what would be replaced
+}
+
+func (e *exchange) do(ctx context.Context) error {
+	b := e.Backend
+	if !b.read {
+		if err := b.look(ctx, e); err != nil {
+			return err
+		}
+	}
+	write, err := e.apply()
+	if err == nil && !write || err != nil && e.own != nil { // of what is there now, not of what this process saw last
+		if err := b.look(ctx, e); err != nil {
+			return err
+		}
+		write, err = e.apply()
+	}
+	if err != nil || !write {
+		return err
+	}
+	if err := b.keeper.start(ctx); err != nil {
+		return err
+	}
+	for range maxRounds {
+		done, err := e.round(ctx)
+		if done || err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: the state is replaced all the time", ratelimit.ErrBusy)
+}
+
+// round writes what was decided, or gets the turn and decides anew. It isn't done where others were faster.
+func (e *exchange) round(ctx context.Context) (done bool, err error) {
+	b := e.Backend
+	o := order{value: e.value, aside: e.damage != nil, rouse: e.others()}
+	var v verdict
+	if e.fence != 0 {
+		o.with = fmt.Sprint(e.fence)
+		v, err = b.run(context.WithoutCancel(ctx), commit, o)
+		e.fence = 0
+	} else {
+		if len(b.cached.snapshot) > 0 || e.damage != nil {
+			o.with = string(b.cached.version())
+		}
+		b.keeper.drain()
+		v, err = b.run(context.WithoutCancel(ctx), try, o)
+	}
+	switch {
+	case err != nil:
+		return e.settle(ctx, err)
+	case v.kind == "done":
+		e.keep()
+		return true, nil
+	case v.kind == "late":
+		b.read = false
+		if err := b.look(ctx, e); err != nil {
+			return false, err
+		}
+	case v.kind == "wait":
+		if v, err = b.await(ctx, v.wait); err != nil {
+			return false, err
+		}
+		fallthrough
+	case v.kind == "turn":
+		e.fence = v.fence
+		if err := e.take(v.value); err != nil {
+			return false, err
+		}
+	}
+	write, err := e.apply()
+	return err == nil && !write, err
+}
+
+// settle finds out what became of a script whose reply did not come.
+func (e *exchange) settle(ctx context.Context, err error) (done bool, _ error) {
+	if isReply(err) {
+		return false, err
+	}
+	next := e.next
+	if e.look(context.WithoutCancel(ctx), e) != nil {
+		return false, err
+	}
+	if e.cached.wrote(e.writer, next.generation, next.sequence) {
+		e.trust()
+		e.tellOwn()
+		return true, nil
+	}
+	write, err := e.apply()
+	return err == nil && !write, err
+}
+
+// apply calls change on the newest state that is known, and encodes what it makes of it.
+func (e *exchange) apply() (write bool, err error) {
+	b := e.Backend
+	var old []byte
+	lost := false
+	if e.damage == nil && len(b.cached.snapshot) > 0 {
+		old, lost = b.cached.snapshot, b.lostBefore(&b.cached)
+	}
+	e.next = frame{generation: b.cached.generation, sequence: b.cached.sequence + 1}
+	switch k := &b.known; {
+	case old == nil && b.knows:
+		e.next.generation, e.next.sequence = k.generation, k.sequence+1
+	case old == nil:
+		_, _ = rand.Read(e.next.generation[:])
+	case lost && k.generation == b.cached.generation:
+		e.next.sequence = max(e.next.sequence, k.sequence+1)
+	}
+	shared, bias := b.clock.now()
+	at := instant(shared, e.next.generation)
+	at.Lost = lost || e.damage != nil
+	b.rouse = ""
+	next, err := e.change(at, old)
+	if errors.Is(err, ratelimit.ErrDamaged) {
+		e.damage, at.Lost = err, true
+		next, err = e.change(at, nil)
+	}
+	e.own = err
+	if err != nil || next == nil {
+		return false, err
+	}
+	e.next.time, e.next.bias, e.next.snapshot = shared, bias, next
+	e.next.follow(&b.cached, b.writer)
+	if frameHeader+len(next) > maxFrame {
+		return false, fmt.Errorf("write limiter state: %d bytes, room for %d", len(next), maxFrame-frameHeader)
+	}
+	b.buffer = e.next.append(b.buffer[:0])
+	e.value = b.buffer
+	return true, nil
+}
+
+// lostBefore reports whether something that this process knows of was lost before f was written.
+func (b *Backend) lostBefore(f *frame) bool {
+	k := &b.known
+	return b.knows && (f.generation != k.generation || f.sequence < k.sequence || f.sequence == k.sequence && f.check != k.check)
+}
+
+// keep notes that the decided state is written.
+func (e *exchange) keep() {
+	b := e.Backend
+	if e.damage != nil {
+		b.aside, b.cause, e.damage = b.opts.Address.Place()+" ("+b.key("state:corrupt")+")", e.damage, nil
+	}
+	b.payload = append(b.payload[:0], e.next.snapshot...)
+	b.cached = e.next
+	b.cached.snapshot = b.payload
+	b.read = true
+	b.trust()
+	e.tellOwn()
+}
+
+// trust notes that nothing was lost before cached.
+func (b *Backend) trust() {
+	b.known, b.knows = b.cached, true
+	b.known.snapshot = nil
+}
+
+// others returns whose request another process has to be told of, "" where there is none.
+func (e *exchange) others() string {
+	if e.rouse == e.owner {
+		return ""
+	}
+	return e.rouse
+}
+
+// tellOwn wakes a request of this process.
+func (e *exchange) tellOwn() {
+	if e.rouse == e.owner {
+		e.keeper.ring()
+	}
+}
+
+// take makes value the newest state that is known. The error is [ratelimit.ErrNewer].
+func (e *exchange) take(value []byte) error {
+	b := e.Backend
+	b.read, e.damage = true, nil
+	if value == nil {
+		b.cached = frame{}
+		return nil
+	}
+	f, err := decodeFrame(value)
+	if err != nil {
+		b.cached, e.damage = frame{}, err
+		b.read = !errors.Is(err, ratelimit.ErrNewer)
+		if !b.read {
+			return err
+		}
+		return nil
+	}
+	b.clock.join(&f)
+	b.payload = append(b.payload[:0], f.snapshot...)
+	f.snapshot = b.payload
+	b.cached = f
+	if !b.lostBefore(&f) {
+		b.trust()
+	}
+	return nil
+}
+
+// look reads the state. It writes nothing.
+func (b *Backend) look(ctx context.Context, e *exchange) error {
+	ctx, cancel := context.WithTimeout(ctx, b.opts.Timeout)
+	defer cancel()
+	b.trips.Add(1)
+	pipe := b.client.Pipeline()
+	now, value, there := pipe.Time(ctx), pipe.GetRange(ctx, b.key("state"), 0, maxFrame), pipe.Exists(ctx, b.key("state"))
+	sent := b.clock.boot()
+	if _, err := pipe.Exec(ctx); err != nil {
+		return err
+	}
+	b.clock.look(sent, b.clock.boot(), time.Duration(now.Val().UnixNano()))
+	v := presence(value.Val())
+	if v == nil && there.Val() > 0 {
+		v = []byte(" ")
+	}
+	return e.take(v)
+}
+
+// await waits in line for the turn. It asks again when the turn before should have ended: a message may be lost.
+func (b *Backend) await(ctx context.Context, wait time.Duration) (verdict, error) {
+	for {
+		timer := time.NewTimer(max(wait, 0) + time.Millisecond)
+		select {
+		case v := <-b.keeper.turns:
+			timer.Stop()
+			return v, nil
+		case <-ctx.Done():
+			timer.Stop()
+			b.leave(0)
+			return verdict{}, ctx.Err()
+		case <-timer.C:
+		}
+		v, err := b.run(context.WithoutCancel(ctx), try, order{})
+		if err != nil || v.kind == "turn" {
+			return v, err
+		}
+		wait = v.wait
+	}
+}
+
+// leave gives the turn, or the place in line, back. It is tried once: both end by themselves.
+func (b *Backend) leave(fence int64) {
+	o := order{}
+	if fence != 0 {
+		o.with = fmt.Sprint(fence)
+	}
+	_, _ = b.run(context.Background(), commit, o)
+}
+
+// Wake implements [ratelimit.Waker].
+func (b *Backend) Wake() <-chan struct{} { return b.keeper.wake }
+
+// Nap implements [ratelimit.Pacer].
+func (b *Backend) Nap() time.Duration { return b.opts.Turn }
+
+// Aside implements [ratelimit.Quarantine].
+func (b *Backend) Aside() (place string, cause error) { return b.aside, b.cause }
+
+// Rouse implements [ratelimit.Coordinator].
+func (b *Backend) Rouse(owner string) { b.rouse = owner }
+
+// Back implements [ratelimit.Coordinator].
+func (b *Backend) Back() bool { return b.keeper.up.Load() }
+
+// Owner implements [ratelimit.Liveness].
+func (b *Backend) Owner() string { return b.owner }
+
+// Machines implements [ratelimit.Coordinator].
+func (b *Backend) Machines(ids []string) int {
+	seen := []string{b.home.machine}
+	for _, id := range ids {
+		if m := machineOf(id); !slices.Contains(seen, m) {
+			seen = append(seen, m)
+		}
+	}
+	return len(seen)
+}
+
+// machineOf returns the machine of an owner.
+func machineOf(owner string) string {
+	machine, _, _ := strings.Cut(owner, "-")
+	return machine
+}
+
+// Trips returns how many round trips updates and questions have taken.
+func (b *Backend) Trips() int64 { return b.trips.Load() }
+
+// Close gives everything back. It waits for an Exchange that is under way.
+func (b *Backend) Close() error {
+	b.turn <- struct{}{}
+	defer func() { <-b.turn }()
+	b.keeper.stop()
+	b.home.close()
+	return b.client.Close()
+}

@@ -1,0 +1,37 @@
+package redisstore_test
+
+import (
+	"testing"
+
+	"github.com/anivault/anivault/internal/redistest"
+	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/ratelimit/redisstore"
+	"github.com/anivault/anivault/ratelimit/storetest"
+)
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTheSuiteOverAServer(t *testing.T) {
+	server := redistest.Start(t)
+	storetest.Test(t, func(t *testing.T) storetest.World {
+		must2(t)(server.Do("FLUSHALL"))
+		return storetest.World{Open: func(t *testing.T) ratelimit.Store {
+			addr, err := redisstore.ParseAddress("redis://" + server.Addr)
+			must(t, err)
+			b, err := redisstore.Open(redisstore.Options{Address: addr, Upstream: "test", Dir: t.TempDir()})
+			must(t, err)
+			st := ratelimit.NewSharedStore(b, ratelimit.SharedOptions{Place: "redis", OnWarning: func(err error) { t.Errorf("warned: %v", err) }})
+			t.Cleanup(func() { st.Close() })
+			return st
+		}}
+	})
+}
+
+func must2(t *testing.T) func(string, error) {
+	return func(_ string, err error) { t.Helper(); must(t, err) }
+}

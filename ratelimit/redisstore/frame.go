@@ -1,0 +1,141 @@
+package redisstore
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"slices"
+	"time"
+
+	"github.com/anivault/anivault/ratelimit"
+)
+
+const (
+	frameMagic   = "AVcoord\n"
+	frameVersion = 1
+	// writersKept is how many of the newest writers a frame names. A writer whose reply was lost finds itself among
+	// them, or was not heard: at 300 updates a second they are those of the last 0.4 s, longer than any reply is waited for.
+	writersKept = 128
+	frameHeader = 60 + 4*writersKept
+	// maxFrame is the largest value that is read or written.
+	maxFrame = 128 << 10
+
+	// versionFrom to versionTo are the bytes of a frame that no other frame has: generation, sequence and checksum.
+	versionFrom, versionTo = 16, 36
+)
+
+// errGarbled: the bytes are no frame.
+var errGarbled = errors.New("no valid limiter state")
+
+// generation names one life of the state: from a beginning without any state on.
+type generation [8]byte
+
+// frame is the value of the state's key. Its layout, all integers little endian:
+//
+//	 0  magic            8 bytes
+//	 8  version          uint32
+//	12  check of 0..11   uint32   this much is the same in every version
+//	16  generation       8 bytes
+//	24  sequence         uint64   counts the writes of a generation
+//	32  check            uint32   of everything else
+//	36  time             int64    shared time when it was written, nanoseconds since 1970
+//	44  bias             int64    by how much shared time is ahead of the server's clock, nanoseconds
+//	52  writer           uint64   which backend wrote it
+//	60  writers          128 × uint32, the low half of the newest writers, this one first
+//	572 snapshot
+//
+// The checks are CRC-32C. The first one lets an older program tell a newer state, which it must leave alone, from
+// garbage, which it may replace.
+type frame struct {
+	generation generation
+	sequence   uint64
+	check      uint32
+	time, bias time.Duration
+	writer     uint64
+	writers    [writersKept]uint32
+	snapshot   []byte
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func checksum(b []byte) uint32 {
+	return crc32.Update(crc32.Checksum(b[:32], castagnoli), castagnoli, b[36:])
+}
+
+// append appends the encoded frame to b, and sets its check.
+func (f *frame) append(b []byte) []byte {
+	b = slices.Grow(b, frameHeader+len(f.snapshot))
+	start := len(b)
+	b = append(b, frameMagic...)
+	b = binary.LittleEndian.AppendUint32(b, frameVersion)
+	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[start:], castagnoli))
+	b = append(b, f.generation[:]...)
+	b = binary.LittleEndian.AppendUint64(b, f.sequence)
+	b = binary.LittleEndian.AppendUint32(b, 0)
+	b = binary.LittleEndian.AppendUint64(b, uint64(f.time))
+	b = binary.LittleEndian.AppendUint64(b, uint64(f.bias))
+	b = binary.LittleEndian.AppendUint64(b, f.writer)
+	for _, w := range f.writers {
+		b = binary.LittleEndian.AppendUint32(b, w)
+	}
+	b = append(b, f.snapshot...)
+	f.check = checksum(b[start:])
+	binary.LittleEndian.PutUint32(b[start+32:], f.check)
+	return b
+}
+
+// decodeFrame reads a frame; its snapshot is a part of b. The error is [ratelimit.ErrNewer] or errGarbled.
+func decodeFrame(b []byte) (frame, error) {
+	switch {
+	case len(b) > maxFrame:
+		return frame{}, fmt.Errorf("%w: longer than %d bytes", errGarbled, maxFrame)
+	case len(b) < 16 || string(b[:8]) != frameMagic || binary.LittleEndian.Uint32(b[12:]) != crc32.Checksum(b[:12], castagnoli):
+		return frame{}, fmt.Errorf("%w: %d bytes of something else", errGarbled, len(b))
+	}
+	if v := binary.LittleEndian.Uint32(b[8:]); v > frameVersion {
+		return frame{}, fmt.Errorf("%w: format %d", ratelimit.ErrNewer, v)
+	} else if v != frameVersion || len(b) < frameHeader {
+		return frame{}, fmt.Errorf("%w: %d bytes of format %d", errGarbled, len(b), v)
+	}
+	f := frame{
+		sequence: binary.LittleEndian.Uint64(b[24:]),
+		check:    binary.LittleEndian.Uint32(b[32:]),
+		time:     time.Duration(binary.LittleEndian.Uint64(b[36:])),
+		bias:     time.Duration(binary.LittleEndian.Uint64(b[44:])),
+		writer:   binary.LittleEndian.Uint64(b[52:]),
+		snapshot: b[frameHeader:],
+	}
+	if f.check != checksum(b) {
+		return frame{}, fmt.Errorf("%w: wrong checksum", errGarbled)
+	}
+	copy(f.generation[:], b[16:])
+	for i := range f.writers {
+		f.writers[i] = binary.LittleEndian.Uint32(b[60+4*i:])
+	}
+	return f, nil
+}
+
+// version returns the bytes that no other frame has.
+func (f *frame) version() []byte {
+	b := append(make([]byte, 0, versionTo-versionFrom), f.generation[:]...)
+	b = binary.LittleEndian.AppendUint64(b, f.sequence)
+	return binary.LittleEndian.AppendUint32(b, f.check)
+}
+
+// wrote reports whether a writer wrote the frame with this sequence, which may have been replaced since.
+func (f *frame) wrote(writer uint64, g generation, sequence uint64) bool {
+	if f.generation != g || f.sequence < sequence || f.sequence-sequence >= writersKept {
+		return false
+	}
+	return f.writers[f.sequence-sequence] == uint32(writer)
+}
+
+// follow makes f the frame after another one, by writer.
+func (f *frame) follow(before *frame, writer uint64) {
+	f.writer = writer
+	f.writers[0] = uint32(writer)
+	if before.generation == f.generation && before.sequence+1 == f.sequence {
+		copy(f.writers[1:], before.writers[:])
+	}
+}

@@ -1,0 +1,93 @@
+package redisstore
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/anivault/anivault/internal/lockfile"
+	"github.com/anivault/anivault/ratelimit"
+)
+
+const (
+	seedName     = "coordinator-machine" // a random number
+	herePrefix   = "coordinator-"        // and the id of a process: it holds the file while it lives
+	machineBytes = 6
+)
+
+// home is where the processes of one machine know each other: a folder with a file for each that it holds locked. The
+// machine's name is made of a random number in the folder and of the boot id: a cloned image is another machine, a
+// container with the same folder is the same. Without a folder each process is a machine.
+type home struct {
+	dir     string // "": none
+	machine string
+	process string
+	alive   *lockfile.Alive // nil: none
+}
+
+func (h *home) open(dir string, id []byte) {
+	h.process = hex.EncodeToString(id)
+	seed := id
+	if dir != "" && os.MkdirAll(dir, 0o700) == nil {
+		if s, err := machineSeed(filepath.Join(dir, seedName)); err == nil {
+			h.dir, seed = dir, s
+			h.alive = lockfile.NewAlive(h.path(h.process), 0o600)
+			if h.alive.Ensure() != nil {
+				h.dir, h.alive, seed = "", nil, id
+			}
+		}
+	}
+	sum := sha256.Sum256(append(append([]byte("machine of the limiter's coordinator "), seed...), ratelimit.SystemInstant().BootID...))
+	h.machine = hex.EncodeToString(sum[:machineBytes])
+}
+
+// machineSeed returns the random number in a file, and makes it where there is none. The file is complete when it has
+// its name.
+func machineSeed(path string) ([]byte, error) {
+	for range 2 {
+		text, err := os.ReadFile(path)
+		if err == nil {
+			if seed, err := hex.DecodeString(strings.TrimSpace(string(text))); err == nil && len(seed) == 16 {
+				return seed, nil
+			}
+			os.Remove(path) // nothing else depends on it
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		var seed [16]byte
+		_, _ = rand.Read(seed[:]) // never fails
+		temp := path + "-" + hex.EncodeToString(seed[:4])
+		if err := os.WriteFile(temp, []byte(hex.EncodeToString(seed[:])+"\n"), 0o600); err != nil {
+			return nil, err
+		}
+		_ = os.Link(temp, path) // the first one stays
+		os.Remove(temp)
+	}
+	return nil, fs.ErrInvalid
+}
+
+func (h *home) path(process string) string { return filepath.Join(h.dir, herePrefix+process) }
+
+// dead reports whether a process of this machine is gone.
+func (h *home) dead(owner string) bool {
+	_, process, _ := strings.Cut(owner, "-")
+	if id, err := hex.DecodeString(process); h.dir == "" || err != nil || len(id) != 8 {
+		return false
+	}
+	file, err := lockfile.TakeOver(h.path(process))
+	if err == nil {
+		file.Close()
+	}
+	return err == nil || errors.Is(err, fs.ErrNotExist)
+}
+
+func (h *home) close() {
+	if h.alive != nil {
+		h.alive.Close()
+	}
+}

@@ -1,0 +1,306 @@
+package redisstore
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	aliveFor   = 5 * time.Second         // how long a sign of life lasts
+	aliveEvery = 1500 * time.Millisecond // how often it is renewed
+	backEvery  = time.Second             // how often a lost server is looked for
+	// quiet is how long nothing may come from the server on the connection that listens: it is asked each aliveEvery.
+	quiet = 4 * time.Second
+	// deadAfter is the time between two looks at the sign of life of a process that is buried at the second.
+	deadAfter = time.Second
+)
+
+// keeper is what a backend does between Exchanges: it shows that the process lives, listens for its turn, and looks for
+// a server that was lost. Its goroutines run from the first write or the first loss on until the backend is closed.
+type keeper struct {
+	b     *Backend
+	up    atomic.Bool   // the server works, as far as is known
+	turns chan verdict  // the turn was given to this process
+	wake  chan struct{} // a request's turn may have come
+	kick  chan struct{} // look at once
+
+	mu      sync.Mutex
+	running bool
+	cancel  context.CancelFunc
+	done    sync.WaitGroup
+	since   time.Time            // since when there was no loss
+	missed  map[string]time.Time // when a process's sign of life was first missed
+}
+
+func (k *keeper) init(b *Backend) {
+	k.b, k.turns, k.wake, k.kick = b, make(chan verdict, 1), make(chan struct{}, 1), make(chan struct{}, 1)
+	k.since, k.missed = time.Now(), map[string]time.Time{}
+	k.up.Store(true)
+}
+
+// start shows that this process lives, before the others see what it writes, and begins to listen.
+func (k *keeper) start(ctx context.Context) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.running {
+		return nil
+	}
+	if err := k.renew(ctx); err != nil {
+		return err
+	}
+	ear, err := k.listen(ctx)
+	if err != nil {
+		return err
+	}
+	k.run(ear)
+	return nil
+}
+
+// lose notes that the server can't be used, and begins to look for it.
+func (k *keeper) lose() {
+	k.up.Store(false)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.since = time.Time{}
+	clear(k.missed)
+	if !k.running {
+		k.run(nil)
+	}
+}
+
+// run begins the goroutines; k.mu is held.
+func (k *keeper) run(ear *redis.PubSub) {
+	ctx, cancel := context.WithCancel(context.Background())
+	k.running, k.cancel = true, cancel
+	k.done.Go(func() { k.live(ctx) })
+	k.done.Go(func() { k.hear(ctx, ear) })
+}
+
+func (k *keeper) stop() {
+	k.mu.Lock()
+	running, cancel := k.running, k.cancel
+	k.running = true // nothing starts any more
+	k.mu.Unlock()
+	if !running {
+		return
+	}
+	cancel()
+	k.done.Wait()
+	ctx, done := context.WithTimeout(context.Background(), k.b.opts.Timeout)
+	defer done()
+	k.b.client.Del(ctx, k.b.key("alive:"+k.b.owner)) // else it ends by itself
+}
+
+// live renews the sign of life, and looks for a lost server, until ctx ends.
+func (k *keeper) live(ctx context.Context) {
+	for {
+		every := aliveEvery
+		if !k.up.Load() {
+			every = backEvery
+		}
+		timer := time.NewTimer(every)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+		if err := k.renew(ctx); err != nil {
+			k.mu.Lock()
+			k.since = time.Time{}
+			clear(k.missed)
+			k.mu.Unlock()
+			continue
+		}
+		k.mu.Lock()
+		if k.since.IsZero() {
+			k.since = time.Now()
+		}
+		k.mu.Unlock()
+		k.up.Store(true)
+	}
+}
+
+func (k *keeper) renew(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, k.b.opts.Timeout)
+	defer cancel()
+	return k.b.client.Set(ctx, k.b.key("alive:"+k.b.owner), "1", aliveFor).Err()
+}
+
+// listen subscribes to this process's channel.
+func (k *keeper) listen(ctx context.Context) (*redis.PubSub, error) {
+	ear := k.b.client.Subscribe(ctx, k.b.key("wake:"+k.b.owner))
+	if _, err := ear.ReceiveTimeout(ctx, k.b.opts.Timeout); err != nil {
+		_ = ear.Close()
+		return nil, err
+	}
+	return ear, nil
+}
+
+// hear takes what is said on this process's channel, over one connection after the other, until ctx ends.
+func (k *keeper) hear(ctx context.Context, ear *redis.PubSub) {
+	for ctx.Err() == nil {
+		if ear != nil {
+			k.attend(ctx, ear)
+			_ = ear.Close()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(k.b.opts.Timeout):
+		}
+		ear, _ = k.listen(ctx)
+	}
+}
+
+// attend takes messages until the connection fails or falls silent.
+func (k *keeper) attend(ctx context.Context, ear *redis.PubSub) {
+	stop := context.AfterFunc(ctx, func() { _ = ear.Close() })
+	defer stop()
+	asked := time.Now()
+	for heard := time.Now(); time.Since(heard) < quiet; {
+		if time.Since(asked) >= aliveEvery {
+			asked = time.Now()
+			if ear.Ping(ctx) != nil {
+				return
+			}
+		}
+		message, err := ear.ReceiveTimeout(ctx, aliveEvery)
+		if isTimeout(err) {
+			continue
+		} else if err != nil {
+			return
+		}
+		heard = time.Now()
+		if m, ok := message.(*redis.Message); ok {
+			k.take([]byte(m.Payload))
+		}
+	}
+}
+
+// take takes one message.
+func (k *keeper) take(message []byte) {
+	if string(message) == "rouse" {
+		k.ring()
+		return
+	}
+	v, ok := parseTurn(message)
+	if !ok {
+		return
+	}
+	for {
+		select {
+		case k.turns <- v:
+			return
+		case <-k.turns: // an older one is over
+		}
+	}
+}
+
+// parseTurn reads the message of commit: turn, fence and value.
+func parseTurn(message []byte) (v verdict, ok bool) {
+	kind, rest, _ := bytes.Cut(message, []byte(" "))
+	fence, value, found := bytes.Cut(rest, []byte(" "))
+	n, err := strconv.ParseInt(string(fence), 10, 64)
+	if string(kind) != "turn" || !found || err != nil {
+		return v, false
+	}
+	return verdict{kind: "turn", fence: n, value: presence(string(value))}, true
+}
+
+func (k *keeper) ring() {
+	select {
+	case k.wake <- struct{}{}:
+	default:
+	}
+}
+
+// drain forgets a turn that was given to this process and that nobody waits for any more.
+func (k *keeper) drain() {
+	select {
+	case <-k.turns:
+	default:
+	}
+}
+
+// Dead implements [ratelimit.Liveness]. A process of this machine is dead when nobody holds its lock file, one of another
+// machine when its sign of life is missing in two looks: that is presumption, not proof.
+func (b *Backend) Dead(ids []string) []string {
+	var dead, far []string
+	for _, id := range ids {
+		switch {
+		case id == b.owner:
+		case machineOf(id) == b.home.machine:
+			if b.home.dead(id) {
+				dead = append(dead, id)
+			}
+		default:
+			far = append(far, id)
+		}
+	}
+	return append(dead, b.keeper.dead(far)...)
+}
+
+// dead returns those of the ids whose signs of life have been missing for deadAfter.
+func (k *keeper) dead(ids []string) []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	// Right after a loss the others may not have shown themselves yet.
+	if len(ids) == 0 || k.since.IsZero() || time.Since(k.since) < 2*aliveEvery {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), k.b.opts.Timeout)
+	defer cancel()
+	pipe := k.b.client.Pipeline()
+	looks := make([]*redis.IntCmd, len(ids))
+	for i, id := range ids {
+		looks[i] = pipe.Exists(ctx, k.b.key("alive:"+id))
+	}
+	k.b.trips.Add(1)
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil
+	}
+	var dead []string
+	now := time.Now()
+	for i, id := range ids {
+		first, missed := k.missed[id]
+		switch {
+		case looks[i].Val() > 0:
+			delete(k.missed, id)
+		case !missed:
+			k.missed[id] = now
+		case now.Sub(first) >= deadAfter:
+			delete(k.missed, id)
+			dead = append(dead, id)
+		}
+	}
+	return dead
+}
+
+// Living implements [ratelimit.Liveness]: who listens lives.
+func (b *Backend) Living() int {
+	ctx, cancel := context.WithTimeout(context.Background(), b.opts.Timeout)
+	defer cancel()
+	channels, err := b.client.PubSubChannels(ctx, globEscaped(b.key("wake:"))+"*").Result()
+	if err != nil {
+		return 0
+	}
+	n := len(channels)
+	if !slices.Contains(channels, b.key("wake:"+b.owner)) {
+		n++
+	}
+	return n
+}
+
+// globEscaped returns a pattern that matches s alone.
+func globEscaped(s string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(s)
+}

@@ -1,0 +1,182 @@
+package redisstore
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Options say which server, and what is kept there.
+type Options struct {
+	Address  Address
+	Password string // instead of the address's own; "": that
+	CA       []byte // PEM of the authorities to trust with TLS; nil: the system's
+	// Prefix begins the names of all keys; "" means anivault.
+	Prefix string
+	// Upstream is scheme://host:port of the upstream whose limiter this is: others have other keys.
+	Upstream string
+	// Dir is a folder of this machine in which its processes know each other; "": each is taken for a machine.
+	Dir string
+
+	Turn    time.Duration // how long a process may have the turn; 0 means 250 ms
+	Timeout time.Duration // how long the server may take to answer; 0 means 250 ms
+
+	sinceBoot func() time.Duration // nil: the system's
+}
+
+const patience = 250 * time.Millisecond
+
+func (o *Options) complete() {
+	if o.Prefix == "" {
+		o.Prefix = "anivault"
+	}
+	if o.Turn <= 0 {
+		o.Turn = patience
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = patience
+	}
+	if o.sinceBoot == nil {
+		o.sinceBoot = sinceBoot
+	}
+}
+
+// base returns what the names of all keys of the upstream begin with.
+func (o *Options) base() string {
+	sum := sha256.Sum256([]byte(o.Upstream))
+	return o.Prefix + ":" + hex.EncodeToString(sum[:8]) + ":"
+}
+
+// quiet drops what the client library would write to stderr: a library does not print.
+var quietLibrary = sync.OnceFunc(func() { redis.SetLogger(noLog{}) })
+
+type noLog struct{}
+
+// Printf implements the library's logger.
+func (noLog) Printf(context.Context, string, ...any) {}
+
+func (o *Options) client() (*redis.Client, error) {
+	quietLibrary()
+	a := o.Address
+	ro := &redis.Options{
+		Network: a.network, Addr: a.addr, Username: a.user, Password: a.password, DB: a.db, Protocol: 2,
+		MaxRetries: -1, ContextTimeoutEnabled: true, DialTimeout: o.Timeout, ReadTimeout: o.Timeout, WriteTimeout: o.Timeout,
+		PoolSize: 4, PoolTimeout: o.Timeout, DisableIdentity: true,
+	}
+	if o.Password != "" {
+		ro.Password = o.Password
+	}
+	if !a.tls {
+		return redis.NewClient(ro), nil
+	}
+	host, _, _ := net.SplitHostPort(a.addr)
+	ro.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host}
+	if o.CA != nil {
+		pool := x509.NewCertPool()
+		if !pool.AppendCertsFromPEM(o.CA) {
+			return nil, errors.New("holds no certificate in PEM form")
+		}
+		ro.TLSConfig.RootCAs = pool
+	}
+	return redis.NewClient(ro), nil
+}
+
+// Address says where a server is. ParseAddress makes one. It never shows its user and password.
+type Address struct {
+	network, addr  string
+	tls            bool
+	user, password string
+	db             int
+}
+
+// ParseAddress reads redis://[user[:password]@]host[:port][/db], rediss:// (TLS) or unix:///path[?db=0].
+func ParseAddress(text string) (Address, error) {
+	u, err := url.Parse(text)
+	if err != nil { // it would repeat the text, and the password in it
+		return Address{}, errors.New("is no URL; a special character in a password has to be written as %XX, or use a password file")
+	}
+	a := Address{network: "tcp"}
+	db := strings.TrimPrefix(u.Path, "/")
+	switch u.Scheme {
+	case "redis", "rediss":
+		a.tls = u.Scheme == "rediss"
+		port := u.Port()
+		if port == "" {
+			port = "6379"
+		}
+		if u.Hostname() == "" || u.Opaque != "" {
+			return Address{}, errors.New("names no host; write redis://host:6379")
+		}
+		if u.RawQuery != "" {
+			return Address{}, errors.New("has a query, which means nothing here; the database's number is the path: redis://host:6379/0")
+		}
+		a.addr = net.JoinHostPort(u.Hostname(), port)
+	case "unix":
+		a.network, a.addr, db = "unix", u.Path, u.Query().Get("db")
+		if u.Host != "" || u.Path == "" {
+			return Address{}, errors.New("names no socket; write unix:///run/redis/redis.sock")
+		}
+	default:
+		return Address{}, errors.New("must begin with redis://, rediss:// or unix://")
+	}
+	if db != "" {
+		if a.db, err = strconv.Atoi(db); err != nil || a.db < 0 || a.db > 1<<20 {
+			return Address{}, fmt.Errorf("%q is no number of a database; write 0 or leave it out", db)
+		}
+	}
+	if u.User != nil {
+		a.user = u.User.Username()
+		a.password, _ = u.User.Password()
+	}
+	return a, nil
+}
+
+// Place returns host and port, or the socket's path: what may be shown.
+func (a Address) Place() string { return a.addr }
+
+// String returns the address without user and password.
+func (a Address) String() string {
+	scheme, db := "redis://", ""
+	switch {
+	case a.network == "unix":
+		scheme = "unix://"
+		if a.db != 0 {
+			db = "?db=" + strconv.Itoa(a.db)
+		}
+	case a.tls:
+		scheme = "rediss://"
+	}
+	if a.network != "unix" && a.db != 0 {
+		db = "/" + strconv.Itoa(a.db)
+	}
+	return scheme + a.addr + db
+}
+
+// Format implements fmt.Formatter: every way of printing shows String.
+func (a Address) Format(f fmt.State, _ rune) { fmt.Fprint(f, a.String()) }
+
+// User returns the name of the user, "anivault" where there is none.
+func (a Address) User() string { return cmp.Or(a.user, "anivault") }
+
+// Exposed reports whether what is said to the server can be read on the way: no TLS, and neither loopback nor a socket.
+func (a Address) Exposed() bool {
+	if a.tls || a.network == "unix" {
+		return false
+	}
+	host, _, _ := net.SplitHostPort(a.addr)
+	ip := net.ParseIP(host)
+	return host != "localhost" && (ip == nil || !ip.IsLoopback())
+}

@@ -1,0 +1,165 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// The scripts take turns and know nothing of the limiter. Their keys are state, turn, line and state:corrupt. What they
+// share stands in scriptHead: the time, the arguments, and what is done to write and to wake.
+const scriptHead = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local me, term, wakes = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+local value, aside, rouse = ARGV[4], ARGV[5] == '1', ARGV[6]
+local turn = redis.call('HMGET', KEYS[2], 'holder', 'fence', 'until')
+local holder, fence, ends = turn[1] or '', tonumber(turn[2]) or 0, tonumber(turn[3]) or 0
+local there = redis.call('EXISTS', KEYS[1]) == 1
+local function give(to)
+  fence = math.max(fence + 1, now)
+  redis.call('HSET', KEYS[2], 'holder', to, 'fence', fence, 'until', now + term)
+end
+local function write()
+  if aside and there then
+    redis.call('RENAME', KEYS[1], KEYS[4])
+    redis.call('EXPIRE', KEYS[4], 604800)
+  end
+  redis.call('SET', KEYS[1], value)
+  if rouse ~= '' then redis.call('PUBLISH', wakes .. rouse, 'rouse') end
+end
+local function read() -- an empty value, which is damaged, reads as a blank
+  local v = redis.call('GETRANGE', KEYS[1], 0, 131072)
+  return v == '' and redis.call('EXISTS', KEYS[1]) == 1 and ' ' or v
+end
+`
+
+// try writes a value if the state is still the expected version and nobody has or wants the turn. Else it takes the turn
+// if that is free, or stands in line. An empty value only asks for the turn.
+var try = redis.NewScript(scriptHead + `
+local expected = ARGV[7]
+local held = holder ~= '' and now < ends
+if held and holder ~= me then
+  if not redis.call('LPOS', KEYS[3], me) then redis.call('RPUSH', KEYS[3], me) end
+  return {'wait', time[1], time[2], ends - now}
+end
+if not held and value ~= '' and redis.call('LLEN', KEYS[3]) == 0
+    and there == (expected ~= '') and redis.call('GETRANGE', KEYS[1], 16, 35) == expected then
+  write()
+  return {'done', time[1], time[2]}
+end
+redis.call('LREM', KEYS[3], 0, me)
+give(me)
+return {'turn', time[1], time[2], fence, read()}
+`)
+
+// commit writes a value if the fence is still this one (any, where it is empty) and hands the turn to the first in line
+// that listens. It leaves the line; an empty value writes nothing.
+var commit = redis.NewScript(scriptHead + `
+redis.call('LREM', KEYS[3], 0, me)
+if holder ~= me or (ARGV[7] ~= '' and tonumber(ARGV[7]) ~= fence) then return {'late', time[1], time[2]} end
+if value ~= '' then write() end
+while true do
+  local heir = redis.call('LPOP', KEYS[3])
+  if not heir then break end
+  give(heir)
+  if redis.call('PUBLISH', wakes .. heir, string.format('turn %d ', fence) .. read()) > 0 then return {'done', time[1], time[2]} end
+end
+redis.call('HSET', KEYS[2], 'holder', '', 'until', 0)
+return {'done', time[1], time[2]}
+`)
+
+// verdict is what a script has done.
+type verdict struct {
+	kind  string // "done", "wait", "turn" or "late"
+	wait  time.Duration
+	fence int64
+	value []byte // with "turn"; nil: there is no state
+}
+
+// order is what a script is to do.
+type order struct {
+	value []byte
+	aside bool   // the state is damaged: it is set aside
+	rouse string // whose request's turn comes with the value
+	with  string // the expected version of try, the fence of commit
+}
+
+// errReply: the server has answered what it never should.
+var errReply = errors.New("unexpected reply")
+
+// run runs a script and takes note of the server's time.
+func (b *Backend) run(ctx context.Context, script *redis.Script, o order) (verdict, error) {
+	ctx, cancel := context.WithTimeout(ctx, b.opts.Timeout)
+	defer cancel()
+	aside := "0"
+	if o.aside {
+		aside = "1"
+	}
+	keys := []string{b.key("state"), b.key("turn"), b.key("line"), b.key("state:corrupt")}
+	b.trips.Add(1)
+	sent := b.clock.boot()
+	reply, err := script.Run(ctx, b.client, keys, b.owner, b.opts.Turn.Milliseconds(), b.key("wake:"), o.value, aside, o.rouse, o.with).Slice()
+	if err != nil {
+		return verdict{}, err
+	}
+	v, server, err := parseVerdict(reply)
+	if err == nil {
+		b.clock.look(sent, b.clock.boot(), server)
+	}
+	return v, err
+}
+
+func parseVerdict(reply []any) (v verdict, server time.Duration, err error) {
+	if len(reply) < 3 {
+		return v, 0, errReply
+	}
+	v.kind, _ = reply[0].(string)
+	server, err = parseTime(reply[1], reply[2])
+	switch {
+	case err != nil:
+		return v, 0, err
+	case v.kind == "done" || v.kind == "late":
+		return v, server, nil
+	case v.kind == "wait" && len(reply) == 4:
+		ms, ok := reply[3].(int64)
+		if !ok {
+			return v, 0, errReply
+		}
+		v.wait = time.Duration(ms) * time.Millisecond
+		return v, server, nil
+	case v.kind == "turn" && len(reply) == 5:
+		fence, ok := reply[3].(int64)
+		value, isText := reply[4].(string)
+		if !ok || !isText {
+			return v, 0, errReply
+		}
+		v.fence, v.value = fence, presence(value)
+		return v, server, nil
+	}
+	return v, 0, errReply
+}
+
+// presence returns the value of a key, nil for an empty one: GETRANGE says the same of a key that does not exist.
+func presence(value string) []byte {
+	if value == "" {
+		return nil
+	}
+	return []byte(value)
+}
+
+// parseTime reads the reply of TIME: seconds and microseconds.
+func parseTime(seconds, micros any) (time.Duration, error) {
+	s, isText := seconds.(string)
+	us, isText2 := micros.(string)
+	n, err := strconv.ParseInt(s, 10, 64)
+	m, err2 := strconv.ParseInt(us, 10, 64)
+	if !isText || !isText2 || err != nil || err2 != nil || n < 0 || n > 1<<33 || m < 0 || m >= 1e6 {
+		return 0, fmt.Errorf("%w for the time", errReply)
+	}
+	return time.Duration(n)*time.Second + time.Duration(m)*time.Microsecond, nil
+}
