@@ -76,7 +76,7 @@ func (s *SharedStore) move(last *Snapshot, now Instant) {
 			there.processes = slices.DeleteFunc(there.processes, func(p process) bool {
 				return s.coordinator.Machines([]string{processOf(p.id)}) > 1
 			})
-			there.slots.filter(there.has)
+			there.slots.forget(func(key uint64) bool { return !there.has(key) })
 			there.machine.permits = 0
 		}
 		if there.machine.permits < 1<<62 {

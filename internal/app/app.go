@@ -134,7 +134,17 @@ func (a *App) warn(err error) {
 	if !a.warned.first(err) {
 		return
 	}
-	a.seen.log.Warn("warning", slog.String("comp", "anivault"), slog.Any("error", err))
+	event, about := "warning", []any{slog.String("comp", "anivault"), slog.Any("error", err)}
+	if w, ok := errors.AsType[*ratelimit.StoreWarning](err); ok {
+		event = w.Event
+		if w.Parts > 0 {
+			about = append(about, slog.Int("parts", w.Parts))
+		}
+		if w.Alone > 0 {
+			about = append(about, slog.Duration("alone", w.Alone.Round(time.Second)))
+		}
+	}
+	a.seen.log.Warn(event, about...)
 	if a.opts.Warn != nil {
 		a.opts.Warn(err)
 	}

@@ -30,13 +30,17 @@ func StateDir(cfg *config.Config) string {
 	return filepath.Join(cfg.Dirs.State, name)
 }
 
-// OpenState opens what the limiter shares: a file for all processes of the user, or this process's memory. patience is
-// how long it waits for the file before it goes on alone; 0: as a run does. The caller calls done in the end.
+// OpenState opens what the limiter shares: a file for all processes of the user, a coordinator for several machines, or
+// this process's memory. patience is how long it waits for the file before it goes on alone; 0: as a run does. The
+// caller calls done in the end.
 func OpenState(
 	cfg *config.Config, patience time.Duration, warn func(error),
 ) (store ratelimit.Store, done func() error, err error) {
-	if cfg.Coordinator == "memory" {
+	switch cfg.Coordinator {
+	case "memory":
 		return ratelimit.NewMemoryStore(), func() error { return nil }, nil
+	case "redis":
+		return openCoordinator(cfg, warn)
 	}
 	file, err := ratelimit.OpenFileStore(StateDir(cfg), ratelimit.FileOptions{
 		Processes: cfg.Tuning.Processes, Patience: patience, OnWarning: func(err error) { warn(withRemedy(err)) },
@@ -54,8 +58,8 @@ func withRemedy(err error) error {
 	case ok && w.Event == "state_newer":
 		return fmt.Errorf("%w; update anivault", err)
 	case ok && w.Event == "state_shared":
-		return fmt.Errorf("%w; give each machine an ANIVAULT_STATE_DIR of its own: one limit for several machines "+
-			"(ANIVAULT_COORDINATOR=redis://...) is not in this version", err)
+		return fmt.Errorf("%w; give each machine an ANIVAULT_STATE_DIR of its own, and for one limit on all of them "+
+			"ANIVAULT_COORDINATOR=redis://... (docs/several-machines.md)", err)
 	}
 	return err
 }

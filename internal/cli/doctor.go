@@ -47,6 +47,9 @@ configuration; then only what needs none is checked, in the default places.`,
 		faults := 0
 		for _, check := range c.checks(cfg, broken, offline) {
 			f := check(cmd.Context())
+			if f.what == "" {
+				continue // nothing to say
+			}
 			sign := "ok  "
 			switch {
 			case f.bad:
@@ -111,13 +114,16 @@ func (c *command) checks(cfg *config.Config, broken error, offline bool) []func(
 	if broken == nil && !offline && cfg.TMDB.HasKey() {
 		checks = append(checks, func(ctx context.Context) finding { return checkTMDB(ctx, cfg) })
 	}
-	return append(checks,
+	checks = append(checks,
 		func(context.Context) finding { return checkFolder("state", app.StateDir(cfg)) },
 		func(context.Context) finding { return checkFolder("cache dir", cfg.Dirs.Cache) },
 		func(context.Context) finding { return checkFolder("data dir", cfg.Dirs.Data) },
 		func(ctx context.Context) finding { return checkLimiter(ctx, cfg) },
-		func(ctx context.Context) finding { return checkCache(ctx, cfg) },
 	)
+	if broken == nil && !offline && cfg.Coordinator == "redis" {
+		checks = append(checks, coordinatorChecks(cfg)...)
+	}
+	return append(checks, func(ctx context.Context) finding { return checkCache(ctx, cfg) })
 }
 
 func checkConfig(cfg *config.Config, broken error) finding {
@@ -228,6 +234,8 @@ func checkLimiter(ctx context.Context, cfg *config.Config) finding {
 	switch {
 	case err != nil:
 		return fault("limiter", err.Error(), "anivault limiter reset")
+	case warned != nil && cfg.Coordinator == "redis":
+		return fault("limiter", warned.Error(), "see coordinator below")
 	case warned != nil:
 		return fault("limiter", warned.Error(), "use a local folder that supports locks: ANIVAULT_STATE_DIR")
 	case st.State == ratelimit.CacheOnly:

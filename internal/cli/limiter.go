@@ -22,7 +22,7 @@ func (c *command) limiterCommand() *cobra.Command {
 		Use:   "limiter",
 		Short: "Look at the limiter, tune it, or tell it what to do",
 		Long: `Look at the limiter that every request to TMDB has to pass, tune it, or tell it what to do. All of your processes
-on this machine share it.`,
+on this machine share it, and those of other machines that name the same coordinator.`,
 		Example: `  anivault limiter show
   anivault limiter tune rate_base=10 --for 2h
   anivault limiter resume`,

@@ -4,18 +4,21 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
 
 	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/ratelimit/redisstore"
 )
 
 // Config is everything that can be set, checked and complete.
 type Config struct {
 	TMDB        TMDB
 	Tuning      ratelimit.Tuning
-	Coordinator string // "file" or "memory"
+	Coordinator string // "file", "memory" or "redis"
+	Redis       Redis
 	Dirs        Dirs
 	Cache       Cache
 	Match       Match
@@ -39,6 +42,15 @@ type TMDB struct {
 
 // HasKey reports whether there is anything to authenticate with.
 func (t TMDB) HasKey() bool { return t.Token.IsSet() || t.APIKey.IsSet() }
+
+// Redis says how the coordinator is reached.
+type Redis struct {
+	Address              redisstore.Address
+	PasswordFile, CAFile string
+	Password             Secret // of PasswordFile
+	CA                   []byte // PEM, of CAFile
+	Prefix               string
+}
 
 // Dirs are the folders that outlive a run, and the config file that was or would be read.
 type Dirs struct {
@@ -103,6 +115,17 @@ func (c *Config) KeyOrigin() string {
 		}
 	}
 	return ""
+}
+
+// Refuse returns the error of a setting that proved to be wrong when it was used; key must be one of the table's.
+func (c *Config) Refuse(key, reason string) *Error {
+	for _, v := range c.values {
+		if v.Setting.Key == key {
+			err, _ := errors.AsType[*Error](settingError(v, c.Dirs.ConfigFile, errors.New(reason)))
+			return err
+		}
+	}
+	return &Error{Name: key, Reason: reason}
 }
 
 // Error is a setting that can't be used.

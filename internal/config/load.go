@@ -1,6 +1,7 @@
 package config
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"os"
@@ -146,6 +147,9 @@ func (c *Config) complete(env map[string]string) error {
 		}
 		*d.dir = abs
 	}
+	if err := c.openRedis(); err != nil {
+		return err
+	}
 	return c.chooseKey()
 }
 
@@ -170,6 +174,34 @@ func (c *Config) crossed(err error) error {
 		}
 	}
 	return &Error{Name: strings.Join(said, " with "), Reason: knob.Reason + "; " + knob.Remedy}
+}
+
+// openRedis reads what the coordinator's settings name.
+func (c *Config) openRedis() error {
+	if c.Coordinator != "redis" {
+		return nil
+	}
+	if file := c.Redis.PasswordFile; file != "" {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			return c.Refuse("coordinator_password_file", "cannot be read: "+rootCause(err))
+		}
+		line, _, _ := strings.Cut(string(raw), "\n")
+		if c.Redis.Password = NewSecret(strings.TrimRight(line, "\r")); !c.Redis.Password.IsSet() {
+			return c.Refuse("coordinator_password_file", "its first line is empty; write the password there")
+		}
+	}
+	if file := c.Redis.CAFile; file != "" {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			return c.Refuse("coordinator_ca_file", "cannot be read: "+rootCause(err))
+		}
+		if !x509.NewCertPool().AppendCertsFromPEM(raw) {
+			return c.Refuse("coordinator_ca_file", "holds no certificate in PEM form")
+		}
+		c.Redis.CA = raw
+	}
+	return nil
 }
 
 // chooseKey keeps the first of token, token_file and api_key that is set.
@@ -211,6 +243,9 @@ func (c *Config) warnings(env map[string]string) []string {
 	}
 	if c.TMDB.TokenFile != "" {
 		holdsKey(c.TMDB.TokenFile)
+	}
+	if c.Redis.PasswordFile != "" && readableByOthers(c.Redis.PasswordFile) {
+		out = append(out, fmt.Sprintf("%s holds a password and others can read it; run: chmod 600 %s", c.Redis.PasswordFile, c.Redis.PasswordFile))
 	}
 	var known []string
 	for _, v := range OtherVariables() {

@@ -40,7 +40,7 @@ func (s Setting) shown(text string) string {
 	switch {
 	case s.Secret:
 		return NewSecret(text).String()
-	case strings.HasSuffix(s.Key, "_url"):
+	case strings.HasSuffix(s.Key, "_url"), s.Key == "coordinator":
 		return shownAddress(text)
 	}
 	return text

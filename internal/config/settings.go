@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/ratelimit/redisstore"
 )
 
 // Setting describes one setting: where it may be written, its default, and how a written value becomes part of a
@@ -73,8 +74,17 @@ var ownSettings = []Setting{
 		Doc: "Language of titles and episode names; TMDB's default where it has none.",
 	},
 	{
-		Key: "coordinator", Default: "file", Allowed: "file or memory", apply: applyCoordinator,
-		Doc: "Who shares the limiter: file, all of your processes on this machine; memory, this process alone.",
+		Key: "coordinator", Default: "file", apply: applyCoordinator,
+		Allowed: "file, memory, redis://[user@]host:port/db, rediss:// (TLS) or unix:///path?db=0",
+		Doc:     "Who shares the limiter: file, all of your processes on this machine; memory, this process alone; an address, all machines that name the same Redis or Valkey.",
+	},
+	pathTo("coordinator_password_file", "File whose first line is the coordinator's password.",
+		func(c *Config) *string { return &c.Redis.PasswordFile }),
+	pathTo("coordinator_ca_file", "PEM file of the certificate authorities to trust for a rediss:// coordinator, instead of the system's.",
+		func(c *Config) *string { return &c.Redis.CAFile }),
+	{
+		Key: "coordinator_prefix", Default: "anivault", Allowed: "letters, digits, dots, underscores, hyphens, colons", apply: applyPrefix,
+		Doc: "What the names of all keys in the coordinator begin with.",
 	},
 	pathTo("state_dir", "Where the limiter's shared state lives.", func(c *Config) *string { return &c.Dirs.State }),
 	pathTo("cache_dir", "Where TMDB's answers are kept.", func(c *Config) *string { return &c.Dirs.Cache }),
@@ -222,14 +232,27 @@ func applyAdult(c *Config, v string) error {
 }
 
 func applyCoordinator(c *Config, v string) error {
-	switch {
-	case v == "file" || v == "memory":
-		c.Coordinator = v
+	c.Coordinator = v
+	if v == "file" || v == "memory" {
 		return nil
-	case strings.HasPrefix(v, "redis:"):
-		return fmt.Errorf("must be file or memory (a Redis coordinator does not exist yet)")
 	}
-	return fmt.Errorf("must be one of file, memory")
+	if !strings.Contains(v, ":") {
+		return fmt.Errorf("must be file, memory, or an address such as redis://host:6379")
+	}
+	var err error
+	c.Coordinator = "redis"
+	c.Redis.Address, err = redisstore.ParseAddress(v)
+	return err
+}
+
+func applyPrefix(c *Config, v string) error {
+	if len(v) > 64 || strings.ContainsFunc(v, func(r rune) bool {
+		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && !strings.ContainsRune("._-:", r)
+	}) {
+		return fmt.Errorf("must be at most 64 letters, digits, dots, underscores, hyphens and colons")
+	}
+	c.Redis.Prefix = v
+	return nil
 }
 
 func applyBaseURL(c *Config, v string) error {

@@ -30,7 +30,7 @@ var headKeys = []Key{
 // limiterKeys follow the head in every line of the limiter, in this order. Other components have only event.
 var limiterKeys = []Key{
 	{"state", "the limiter's state: Normal, Throttle, Sleep, HalfOpen, CacheOnly", nil},
-	{"event", "what happened; of comp=ratelimiter: 429, pause, state_transition; of comp=anivault: start, warning", nil},
+	{"event", "what happened; of comp=ratelimiter: 429, pause, state_transition; of comp=anivault: start, warning, and of the shared state lock_degraded, lock_slow, state_corrupt, state_newer, state_shared, state_unavailable, coordinator_lost, coordinator_back, coordinator_state_lost, coordinator_slow", nil},
 	{"sleep", "how long the limiter waits now; JSON: in seconds", seconds},
 	{"consec429", "429 answers in a row, one per overrun", nil},
 	{"err_rate_30s", "share of failed requests in the window, 0 to 1", ratio},
@@ -44,7 +44,9 @@ var otherKeys = []Key{
 	{"from", "with state_transition: the state that was left", nil},
 	{"to", "with state_transition: the state that was entered", nil},
 	{"reason", "with state_transition: why, a reason of limiter rules", nil},
-	{"error", "with warning: what was worked around", nil},
+	{"error", "with warning and the events of the shared state: what was worked around", nil},
+	{"parts", "with events of the shared state: in how many parts the limits are divided from now on", nil},
+	{"alone", "with coordinator_back: how long this process was on its own; JSON: in seconds", seconds},
 	{"version", "with start: anivault's", nil},
 }
 
