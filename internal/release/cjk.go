@@ -38,7 +38,7 @@ func (p *lexed) addCJK(t token, group int) {
 // first says.
 func (p *lexed) counterAt(i int, r rune, size int, first bool) (token, bool) {
 	if first && i > 0 && hanDigit(r) > 0 {
-		if t, ok := p.seasonInHan(i); ok {
+		if t, ok := p.countedInHan(i); ok {
 			return t, true
 		}
 	}
@@ -63,15 +63,16 @@ func (p *lexed) counterAt(i int, r rune, size int, first bool) (token, bool) {
 	return p.cjkWord(i, r, first)
 }
 
-// seasonInHan reads a season in Han numerals without an ordinal sign: "二期".
-func (p *lexed) seasonInHan(i int) (token, bool) {
+// countedInHan reads a season in Han numerals without an ordinal sign, or a season of broadcast: "二期", "四月新番".
+func (p *lexed) countedInHan(i int) (token, bool) {
 	n, w := hanNumber(p.text[i:])
 	unit, s := utf8.DecodeRuneInString(p.text[i+w:])
-	if n <= 0 || !seasonUnit(unit) {
-		return token{}, false
+	end := i + w + s
+	if size := broadcast(unit, p.text[end:]); size > 0 {
+		return token{s: i, e: end + size, tag: tagPromo, num: -1}, true
 	}
-	next, _ := utf8.DecodeRuneInString(p.text[i+w+s:])
-	return token{s: i, e: i + w + s, tag: tagSeason, num: n}, !isCJK(next)
+	next, _ := utf8.DecodeRuneInString(p.text[end:])
+	return token{s: i, e: end, tag: tagSeason, num: n}, n > 0 && seasonUnit(unit) && !isCJK(next)
 }
 
 // wholeCount reads how many episodes there are in all, the number being at j: "全24话".
@@ -131,7 +132,7 @@ var cjkWords = func() map[rune][]innerWord {
 		{"特典 映像特典", false, kw{tag: tagExtra, value: "EXTRA"}},
 		{"予告 预告", false, kw{tag: tagExtra, value: "PV", weak: true}},
 		{"特別篇 特别篇 特別編 番外篇", false, kw{tag: tagSpecial, value: "SP"}},
-		{"日配版 中配版 国语版 放送版 老番 仅限港澳台 僅限港澳台", false, kw{tag: tagPromo}},
+		{"日配版 中配版 国语版 放送版 老番 仅限港澳台 僅限港澳台 附百度网盘 附百度云 百度网盘", false, kw{tag: tagPromo}},
 	} {
 		for _, w := range strings.Fields(row.words) {
 			r, _ := utf8.DecodeRuneInString(w)

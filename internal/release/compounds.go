@@ -26,7 +26,7 @@ var compounds = [...]struct {
 	{tagAudio, "", "line dubbed"},
 	{tagSubtitle, "", "dual audio, multi audio, multi sub, multi subs, multiple subtitle, audio latino, english dub, " +
 		"english dubbed, english sub, english subbed, eng dubbed, eng dub, eng sub, eng subs"},
-	{tagEdition, "", "theatrical cut, directors cut, director's cut, final cut, extended cut, alternative cut, " +
+	{tagEdition, "", "theatrical cut, director cut, directors cut, director's cut, final cut, extended cut, alternative cut, " +
 		"bootleg cut, assembly cut, extended edition, special edition, criterion edition, " +
 		"criterion collection, ultimate edition, " +
 		"collectors edition, collector's edition, theatrical edition, anniversary edition, signature edition, " +

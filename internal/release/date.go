@@ -54,7 +54,10 @@ func (p *lexed) dateNumbers(i int) bool {
 		return false
 	}
 	// "10-19-12", "18.09.00": two digits for the year
-	return i > 0 && p.gap(i) != " " && p.width(i) == 2 && p.width(i+1) == 2 && p.width(i+2) == 2 &&
+	if i == 0 && !(p.classAt(3) == alpha && p.gap(0) == "." && p.gap(2) == "." && a < 35 && b <= 12) { // "14.05.11.Title"
+		return false
+	}
+	return p.gap(i) != " " && p.width(i) == 2 && p.width(i+1) == 2 && p.width(i+2) == 2 &&
 		(dayMonth(a, b) || a >= 8 && dayMonth(b, c))
 }
 

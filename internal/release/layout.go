@@ -18,7 +18,11 @@ func layOut(in *marked, p *laidOut) {
 	*p = laidOut{marked: *in, segments: p.segments[:0], places: p.places[:0], first: -1, plainAt: -1, yearAt: -1}
 	p.lexed = own
 	p.cutSegments()
-	if top := p.textSegment(); top >= 0 {
+	if quoted := p.quotedSegment(); quoted >= 0 {
+		p.first = p.segments[quoted].from
+		p.places = append(p.places, p.segments[quoted].span)
+		p.groupBefore(quoted)
+	} else if top := p.textSegment(); top >= 0 {
 		p.titleInText(top)
 	} else {
 		p.titleInBrackets()
@@ -52,6 +56,16 @@ func (p *laidOut) cutSegments() {
 	}
 }
 
+// quotedSegment returns the first bracket of those that mark titles, "《Title》", -1 where there is none.
+func (p *laidOut) quotedSegment() int {
+	for k, s := range p.segments {
+		if s.bracket >= 0 && strings.HasPrefix(p.text[p.brackets[s.bracket].open:], "《") && p.titleBracket(s.span) {
+			return k
+		}
+	}
+	return -1
+}
+
 // textSegment returns the segment between brackets that holds the title, -1 when a bracket holds it.
 func (p *laidOut) textSegment() int {
 	number := -1 // the first bracket that is an episode number
@@ -81,13 +95,18 @@ func (p *laidOut) titleBefore(k int) bool {
 	return false
 }
 
-// titleInText sets where the title starts in the k-th segment, and the group in a bracket before it.
+// titleInText sets where the title starts in the k-th segment.
 func (p *laidOut) titleInText(k int) {
 	p.first = p.segments[k].from
 	for p.first < len(p.tokens) && p.strongAt(p.first) && p.tokens[p.first].group < 0 {
 		p.first++
 	}
 	p.led = p.first > 0 && p.tokens[0].tag == tagEpisode && p.tokens[0].group < 0
+	p.groupBefore(k)
+}
+
+// groupBefore looks for the group in a bracket before the k-th segment.
+func (p *laidOut) groupBefore(k int) {
 	for _, s := range p.segments[:k] {
 		if s.bracket >= 0 && p.groupLike(s.span) {
 			p.groupTok = s.span

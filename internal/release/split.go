@@ -85,6 +85,10 @@ var cutRules = []rule[separator, cut]{
 		func(s separator) bool { return s.at >= 0 && s.turns }, tightCut),
 	when("a slash, and one side is in another script", "银色铁道 1/2.mkv -> 银色铁道 1",
 		func(s separator) bool { return s.at >= 0 && (s.left.words > 0) != (s.right.words > 0) && !s.fate() }, tightCut),
+	when("a slash between two words of Han, kana or hangul", "[组] 星之海/如星的海 [07][1080p] -> 星之海 e7 episode",
+		func(s separator) bool {
+			return s.at >= 0 && s.classAt(s.i) == cjk && s.classAt(s.i+1) == cjk && s.width(s.i) > 3 && s.width(s.i+1) > 3
+		}, tightCut),
 	when("a slash behind which the title is repeated", "[组][Silver/Silver Rail][1080p] -> Silver",
 		func(s separator) bool { return s.at >= 0 && s.first && s.repeats(s.from, s.i+1, s.to) }, tightCut),
 	when("a slash between two titles in brackets", "[组][Silver Rail/Gin no Michi][07][1080p] -> Silver Rail e7 episode",
@@ -295,7 +299,7 @@ func (p *titled) splitScripts(from, to int) {
 func (p *titled) twoScripts(from, to int) bool {
 	cut := p.turn(from, to)
 	if cut == 0 || strings.ContainsAny(p.gap(cut-1), "-~〜～") ||
-		p.tokens[from].group < 0 && p.bare && dashGap(p.before(p.episode.from)) {
+		!strings.Contains(p.gap(cut-1), "·") && p.tokens[from].group < 0 && p.bare && dashGap(p.before(p.episode.from)) {
 		return false
 	}
 	if p.tokens[from].class == cjk {

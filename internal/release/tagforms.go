@@ -256,5 +256,5 @@ func (p *lexed) siteAlone(i int) bool {
 	if g := p.tokens[i].group; g >= 0 {
 		return p.brackets[g].behind == i+2 && p.brackets[g].first >= i-2
 	}
-	return i == 0 && dashGap(p.gap(1))
+	return i == 0 && (dashGap(p.gap(1)) || p.gap(1) == " " && p.dotted)
 }

@@ -58,6 +58,9 @@ func (p *tagged) loosenFirst() {
 	for i := range p.tokens {
 		t := &p.tokens[i]
 		if t.group >= 0 {
+			if t.tag == tagTech && p.tagAt(i+1) == none && p.beside(i, i+1) && p.classAt(i+1) == alpha && !p.beside(i-1, i) {
+				t.weak = true // "[24bit Melody]"
+			}
 			continue
 		}
 		switch t.tag {

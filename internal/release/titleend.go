@@ -89,6 +89,8 @@ type innerBracket struct {
 var innerBrackets = []rule[innerBracket, bool]{
 	when("words run into it on both sides", "Silver[07]Rail - 07.mkv -> Silver[07]Rail e7 episode",
 		func(b innerBracket) bool { return b.attached && b.runsOn() }, true),
+	when("a word goes on behind it", "The.(Un)Known.Rail.S01E02.mkv -> The (Un)Known Rail s1 e2 episode",
+		func(b innerBracket) bool { return b.goesOn && b.follow == none && b.b.round && b.runsOn() }, true),
 	when("the end, or another bracket behind it", "Silver Rail (Remake).mkv -> Silver Rail",
 		func(b innerBracket) bool { return !b.goesOn }, false),
 	when("a remark, and the title goes on", "银色铁道（僅限港澳台地區） 之夜.mkv -> 银色铁道（僅限港澳台地區） 之夜",
@@ -134,10 +136,6 @@ func (p *lexed) tagsIn(b *bracket) bool {
 	for k := b.first; k < b.behind; k++ {
 		switch t := &p.tokens[k]; t.tag {
 		case none, tagPromo, tagMovie:
-		case tagEdition:
-			if !t.weak {
-				return true
-			}
 		case tagLanguage:
 			if p.width(k) >= 3 {
 				return true

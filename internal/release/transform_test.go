@@ -44,9 +44,9 @@ var transformations = []transformation{
 		}
 		return decimal.ReplaceAllString(strings.ReplaceAll(decimal.ReplaceAllString(s, "$1\x00$2"), ".", " "), "$1.$2")
 	}},
-	// Only capitals tell the country US from us, and the tag DC from a word.
-	{"small letters", 1.4, func(s string, _ Release) string { return strings.ToLower(s) }},
-	{"capitals", usual, func(s string, _ Release) string { return strings.ToUpper(s) }},
+	// Only capitals, where other words have none, tell the country US from us, and the tags DC and FRENCH from words.
+	{"small letters", 1.6, func(s string, _ Release) string { return strings.ToLower(s) }},
+	{"capitals", 0.7, func(s string, _ Release) string { return strings.ToUpper(s) }},
 	{"full width", usual, func(s string, _ Release) string { return strings.Map(widen, s) }},
 	{"half width", usual, func(s string, _ Release) string { return halve(s) }},
 	{"decomposed", usual, func(s string, _ Release) string { return norm.NFD.String(s) }},

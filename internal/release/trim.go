@@ -19,10 +19,10 @@ var staysInTitle = []reason[endWord]{
 	because("a part, a film or the last episode", "Silver Rail Part 2 [1080p].mkv -> Silver Rail Part 2 part2",
 		func(w endWord) bool { return w.tag == none || w.tag == tagPart || w.tag == tagMovie || w.tag == tagEnd }),
 	because("a language before the year", "The.Good.German.2009.1080p.BluRay.x264-QUIET -> The Good German y2009 movie",
-		func(w endWord) bool { return w.tag == tagLanguage && w.year }),
+		func(w endWord) bool { return w.tag == tagLanguage && w.year && !w.shoutsLanguage() }),
 	because("a language before the season or episode",
 		"Silver Rail French S02E05.mkv -> Silver Rail French s2 e5 episode",
-		func(w endWord) bool { return w.tag == tagLanguage && w.marker }),
+		func(w endWord) bool { return w.tag == tagLanguage && w.marker && !w.shoutsLanguage() }),
 	because("a language, and no tag anywhere", "Silver Rail German.mkv -> Silver Rail German",
 		func(w endWord) bool { return w.tag == tagLanguage && !w.ended && !w.media }),
 	because("a short language alone, written like the title", "Silver Rail Vie [1080p].mkv -> Silver Rail Vie",
@@ -55,7 +55,7 @@ var staysInTitle = []reason[endWord]{
 				!(w.media && w.ended && w.is("extras"))
 		}),
 	because("3D or 2D before the year or the end", "Silver Rail 3D (2009).mkv -> Silver Rail 3D y2009 movie",
-		func(w endWord) bool { return w.dimension() && (!w.ended || w.year) }),
+		func(w endWord) bool { return w.dimension() && (!w.ended || w.tagAt(w.at+1) == tagYear) }),
 	because("an edition without year or tags", "Silver Rail Uncut.mkv -> Silver Rail Uncut",
 		func(w endWord) bool { return w.edition() && !w.media && !w.year && !w.ended }),
 	because("an edition behind an article", "The.Uncut.1080p.BluRay.x264-QUIET -> The Uncut",
@@ -116,7 +116,7 @@ func (p *titled) trimTags(from, to int) int {
 		year: p.tagAt(to) == tagYear, marker: p.tagAt(to) == tagEpisode || p.tagAt(to) == tagSeason,
 		ended: p.tagAt(to) != none && p.tokens[to].group == home,
 	}
-	if to < len(p.tokens) && p.anniversary(from, to) {
+	if to < len(p.tokens) && p.anniversary(from, to) || to-1 > from && p.tagAt(to) == tagEdition && among(p.word(to-1), "the") {
 		to--
 	}
 	for to > from+1 {
@@ -152,6 +152,11 @@ func (p *titled) anniversary(from, at int) bool {
 // dimension reports whether w is 3D or 2D.
 func (w endWord) dimension() bool { return w.tag == tagEdition && w.is("3d", "2d") }
 
+// shoutsLanguage reports whether w is in capitals as a tag is; a short one has another language before it.
+func (w endWord) shoutsLanguage() bool {
+	return w.shouts(w.at) && (len(w.text) > 2 || w.tagAt(w.at-1) == tagLanguage)
+}
+
 // edition reports whether w names an edition of a film.
 func (w endWord) edition() bool { return w.tag == tagEdition && !w.is("3d", "2d") }
 
@@ -166,7 +171,7 @@ func (w endWord) behindArticle() bool {
 // shouts reports whether the word at i is in capitals where the words before it are not.
 func (p *titled) shouts(i int) bool {
 	w := p.word(i)
-	return (capitals(w) || w == "iNTERNAL") && p.small >= 0 && p.small < i
+	return capitals(strings.ReplaceAll(w, "i", "")) && len(w) > 1 && p.small >= 0 && p.small < i // "iNTERNAL", "NORDiC"
 }
 
 // firstSmall returns the first word of the title that is not in capitals, -1 if there is none.

@@ -109,14 +109,14 @@ var words = build([]entry{
 	{"pcm lpcm alac mp2 mpa2", kw{tag: tagAudio, value: "PCM"}},
 	// Techniques.
 	{`10bit 8bit 12bit 10bits 8bits 24bit hdr hdr10 hdr10plus hdr10p sdr dovi dv hlg vfr cfr 60fps 24fps 30fps 25fps
-		yuv420p10le yuv444p10le yuv420p10 yuv444p10 vr180 bt2020 bt709 hsbs`, kw{tag: tagTech}},
+		yuv420p10le yuv444p10le yuv420p10 yuv444p10 vr180 bt2020 bt709`, kw{tag: tagTech}},
 	{"bit bits fps ch kbps mbps mb gb", kw{tag: tagTech, weak: true}},
 	{"uhd 4k 8k uhd4k ultrahd", kw{tag: tagResolution, value: "2160p"}},
 	{"fhd fullhd", kw{tag: tagResolution, value: "1080p"}},
 	{"hd sd hq lq hdready 6k hbr", kw{tag: tagTech, weak: true}},
 	{"ntsc", kw{tag: tagTech}},
 	{"pal", kw{tag: tagTech, weak: true}},
-	{"imax ws fs 3d 2d sbs hou", kw{tag: tagEdition, weak: true}},
+	{"imax ws fs 3d 2d sbs hsbs hou htab om conv", kw{tag: tagEdition, weak: true}},
 	{"sub", kw{tag: tagSubtitle, weak: true}},
 	{`subs subbed subtitle subtitles softsub softsubs hardsub hardsubs esub esubs msubs multisub multisubs vost vostfr
 		vosta vostf fansub engsub engsubs subesp softsubbed swesub nlsubs nlsub hebsubs dksubs swesubs subforced vosubfr
@@ -141,11 +141,10 @@ var words = build([]entry{
 	{"ass ssa", kw{tag: tagSubtitle, weak: true}},
 	{"srt srtx2 srtx4 assx2 assx3 assx4 pgs vobsub", kw{tag: tagSubtitle}},
 	// Editions and the like.
-	{`extended unrated uncut remastered theatrical uncensored directors director's restored restoration criterion
+	{`extended unrated uncut remastered theatrical uncensored director directors director's restored restoration criterion
 		recut 2in1 fanedit alternative dircut`, kw{tag: tagEdition, weak: true}},
 	{"dc", kw{tag: tagEdition, weak: true}},
-	{`remaster anniversary cut edition version ultimate collectors collector's collector special final bootleg
-		assembly signature fan-edit upscale upscaled open matte rerip regraded`, kw{tag: tagEdition, weak: true}},
+	{`remaster anniversary cut edition version ultimate special final bootleg fan-edit upscale upscaled open matte rerip regraded`, kw{tag: tagEdition, weak: true}},
 	{`proper repack rerip real internal dirfix nfofix readnfo proof prooffix samplefix preair pre-air limited retail
 		custom obfuscated xpost line hc stv docu doku dubfix internal ai enhanced`, kw{tag: tagOther, weak: true}},
 	{"read nfo", kw{tag: tagOther, weak: true}},

@@ -31,6 +31,8 @@ var yearRules = []rule[yearPlace, int]{
 		gap := y.before(y.i)
 		return y.yearlike(y.i-1) && len(gap) <= 3 && strings.Contains(gap, "-")
 	}, noYear),
+	when("right behind the marks of the title", "《Silver Rail》2009.Night.mkv -> Silver Rail y2009 movie",
+		func(y yearPlace) bool { return len(y.places) == 1 && y.places[0].to == y.i && y.first < y.i }, yearAlone),
 	when("alone in a bracket", "Silver Rail (2009) 2012.mkv -> Silver Rail y2009 movie",
 		func(y yearPlace) bool { return y.alone(y.i) }, yearAlone),
 	when("a bracket of two years", "Silver Rail/(2009-2012).mkv -> Silver Rail y2009 movie", func(y yearPlace) bool {
