@@ -8,12 +8,16 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/anivault/anivault/internal/tmdbfake"
+	"github.com/anivault/anivault/internal/tmdbfake/catalogfile"
 )
 
-// The evaluation has no lists of its own. Those that a title index is built from are written from its catalogue, in the
-// form that Anime-Lists and AniDB have: the same anime, under the same titles, where Anime-Lists puts them. So figures
-// with the index say what perfect lists would do.
+// The evaluation has no lists of its own. Those that index update fetches are written from its catalogue, in the forms of
+// Anime-Lists, AniDB and TMDB's exports: the same anime, under the same titles, where Anime-Lists puts them, and the works'
+// original names. So figures with the index say what perfect lists would do.
 
 // listedWork is what the catalogue says of a work.
 type listedWork struct {
@@ -110,17 +114,43 @@ func (b *bench) index() (string, error) {
 		return "", err
 	}
 	lists, names := filepath.Join(b.tmp, "anime-list.xml"), filepath.Join(b.tmp, "anime-titles.dat")
-	for name, content := range map[string][]byte{lists: text, names: titles.Bytes()} {
+	series, films, err := b.exports()
+	if err != nil {
+		return "", err
+	}
+	tv, movies := filepath.Join(b.tmp, "tv_series_ids.json"), filepath.Join(b.tmp, "movie_ids.json")
+	for name, content := range map[string][]byte{lists: text, names: titles.Bytes(), tv: series, movies: films} {
 		if err := os.WriteFile(name, content, 0o600); err != nil {
 			return "", err
 		}
 	}
-	cmd := exec.Command(b.anivault, "index", "import", "--quiet", lists, names)
+	cmd := exec.Command(b.anivault, "index", "import", "--quiet", lists, names, tv, movies)
 	cmd.Env = append(os.Environ(), "ANIVAULT_DATA_DIR="+dir, "HOME="+b.tmp)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("import the lists: %w: %s", err, text)
 	}
 	return dir, nil
+}
+
+// exports returns TMDB's exports of the ids of series and films.
+func (b *bench) exports() (series, films []byte, err error) {
+	f, err := os.Open(b.catalogue())
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	c, err := catalogfile.Read(f)
+	if err != nil {
+		return nil, nil, err
+	}
+	export := func(kind tmdbfake.Kind, field string) []byte {
+		var out bytes.Buffer
+		for _, w := range c.Works(kind) {
+			fmt.Fprintf(&out, "{\"id\":%d,%q:%s,\"popularity\":%g}\n", w.ID, field, strconv.Quote(w.Original), w.Popularity)
+		}
+		return out.Bytes()
+	}
+	return export(tmdbfake.TV, "original_name"), export(tmdbfake.Movie, "original_title"), nil
 }
 
 // list puts the places of a work's anime into the entries.

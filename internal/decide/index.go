@@ -102,7 +102,7 @@ func (t *titleIndex) find(s match.Series) indexed {
 
 // likely looks for similar titles where the index knows none of the series' own. A similar title says nothing of seasons.
 func (i *indexed) likely(x *index.Index, s match.Series) error {
-	if s.Want != match.WantTV && s.Want != match.WantMovie {
+	if s.Want == match.WantWork || s.Want == match.WantSpecial {
 		return nil
 	}
 	for _, by := range []struct {
@@ -141,10 +141,13 @@ func (i *indexed) add(c index.Candidate, regular bool) {
 // special reports whether the lists put the whole anime among the specials.
 func special(c index.Candidate) bool { return c.Season != nil && *c.Season == 0 }
 
-// certain returns the candidate that may replace a search: of the kind that the names say, known to AniDB's lists, and the only
-// entry with the title. In names styled as anime's are, namesakes that AniDB does not know do not count. An abbreviation is
-// certain only in such names, and only where nothing else has it.
-func (i *indexed) certain(s match.Series) (c index.Candidate, ok bool) {
+// maxRivals is how many entries of a title may replace a search: each costs a request, as a search does.
+const maxRivals = 3
+
+// enough returns the candidates that may replace a search: of the kind that the names say, known to AniDB's lists, and the only
+// entries with the title. In names styled as anime's are, namesakes that AniDB does not know do not count. An abbreviation is enough
+// only in such names, and only where nothing else has it.
+func (i *indexed) enough(s match.Series) []index.Candidate {
 	var known, others, short []index.Candidate
 	for _, c := range i.candidates {
 		switch {
@@ -158,14 +161,20 @@ func (i *indexed) certain(s match.Series) (c index.Candidate, ok bool) {
 		}
 	}
 	switch {
-	case len(known) == 1 && (len(others) == 0 || s.Fansub):
-		return known[0], true
-	case len(known) == 0 && len(others) == 1 && len(short) == 0:
-		return others[0], true
-	case len(known)+len(others) == 0 && len(short) == 1 && s.Fansub:
-		return short[0], true
+	case len(known) > 0:
+		if len(known) <= maxRivals && (len(others) == 0 || s.Fansub) {
+			return known
+		}
+	case len(others) > 0:
+		if len(others) == 1 && len(short) == 0 {
+			return others
+		}
+	case len(short) > 0:
+		if len(short) == 1 && s.Fansub {
+			return short
+		}
 	}
-	return index.Candidate{}, false
+	return nil
 }
 
 // ofYear reports whether the entry or one of its seasons began in the year; true for no year.

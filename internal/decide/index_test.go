@@ -12,8 +12,8 @@ import (
 	"github.com/anivault/anivault/internal/release"
 )
 
-// A search is done without only where the index leaves one entry in question.
-func TestOnlyOneEntryIsCertain(t *testing.T) {
+// A search is done without only where the index leaves few entries in question.
+func TestFewEntriesAreEnough(t *testing.T) {
 	tv := index.Candidate{Kind: match.TV, ID: 1, Anime: 10}
 	other := index.Candidate{Kind: match.TV, ID: 2, Anime: 11}
 	film := index.Candidate{Kind: match.Movie, ID: 3, Anime: 12}
@@ -24,27 +24,33 @@ func TestOnlyOneEntryIsCertain(t *testing.T) {
 		found  []index.Candidate
 		want   match.Want
 		fansub bool
-		id     int
+		ids    []int
 	}{
-		{"nothing", nil, match.WantTV, true, 0},
-		{"the only one", []index.Candidate{tv}, match.WantTV, false, 1},
-		{"two series", []index.Candidate{tv, other}, match.WantTV, true, 0},
-		{"a series and a film, wanted a series", []index.Candidate{tv, film}, match.WantTV, false, 1},
-		{"a series and a film, wanted a film", []index.Candidate{tv, film}, match.WantMovie, false, 3},
-		{"a series and a film, nothing said", []index.Candidate{tv, film}, match.WantAny, true, 0},
-		{"a film, wanted a series", []index.Candidate{film}, match.WantTV, true, 0},
-		{"a namesake in the exports", []index.Candidate{tv, export}, match.WantTV, false, 0},
-		{"a namesake in the exports, in a fansub's name", []index.Candidate{tv, export}, match.WantTV, true, 1},
-		{"the exports alone", []index.Candidate{export}, match.WantTV, false, 4},
-		{"an abbreviation", []index.Candidate{short}, match.WantTV, false, 0},
-		{"an abbreviation in a fansub's name", []index.Candidate{short}, match.WantTV, true, 5},
-		{"an abbreviation and a title", []index.Candidate{short, tv}, match.WantTV, true, 1},
-		{"an abbreviation and a namesake", []index.Candidate{short, export}, match.WantTV, true, 0},
+		{"nothing", nil, match.WantTV, true, nil},
+		{"the only one", []index.Candidate{tv}, match.WantTV, false, []int{1}},
+		{"two series", []index.Candidate{tv, other}, match.WantTV, true, []int{1, 2}},
+		{"four series", []index.Candidate{tv, other, {Kind: match.TV, ID: 6, Anime: 14}, {Kind: match.TV, ID: 7, Anime: 15}}, match.WantTV, true, nil},
+		{"a series and a film, wanted a series", []index.Candidate{tv, film}, match.WantTV, false, []int{1}},
+		{"a series and a film, wanted a film", []index.Candidate{tv, film}, match.WantMovie, false, []int{3}},
+		{"a series and a film, nothing said", []index.Candidate{tv, film}, match.WantAny, true, []int{1, 3}},
+		{"a film, wanted a series", []index.Candidate{film}, match.WantTV, true, nil},
+		{"a film and a namesake in the exports, wanted a series", []index.Candidate{film, export}, match.WantTV, true, []int{4}},
+		{"a namesake in the exports", []index.Candidate{tv, export}, match.WantTV, false, nil},
+		{"a namesake in the exports, in a fansub's name", []index.Candidate{tv, export}, match.WantTV, true, []int{1}},
+		{"the exports alone", []index.Candidate{export}, match.WantTV, false, []int{4}},
+		{"an abbreviation", []index.Candidate{short}, match.WantTV, false, nil},
+		{"an abbreviation in a fansub's name", []index.Candidate{short}, match.WantTV, true, []int{5}},
+		{"an abbreviation and a title", []index.Candidate{short, tv}, match.WantTV, true, []int{1}},
+		{"an abbreviation and a namesake", []index.Candidate{short, export}, match.WantTV, true, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			said := indexed{candidates: c.found}
-			if got, ok := said.certain(match.Series{Want: c.want, Fansub: c.fansub}); got.ID != c.id || ok != (c.id != 0) {
-				t.Errorf("%d is certain, want %d", got.ID, c.id)
+			var got []int
+			for _, c := range said.enough(match.Series{Want: c.want, Fansub: c.fansub}) {
+				got = append(got, c.ID)
+			}
+			if diff := cmp.Diff(c.ids, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -212,6 +218,32 @@ func TestMappingOfTheLists(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, mapped{Candidate: c.of}.mapping(c.series)); diff != "" {
 				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A title with the year in which the entry began does not name a later season of it.
+func TestAYearNamesTheBeginning(t *testing.T) {
+	entry := &match.Entry{Year: 2011}
+	for _, c := range []struct {
+		name   string
+		season int
+		offset int
+		year   int
+		kept   bool
+	}{
+		{"a later season, of the entry's year", 2, 0, 2011, false},
+		{"specials, of the entry's year", 0, 0, 2011, false},
+		{"a later cour, of the entry's year", 1, 12, 2011, false},
+		{"a later season, of its own year", 2, 0, 2013, true},
+		{"a later season, no year", 2, 0, 0, true},
+		{"the first season", 1, 0, 2011, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := mapped{Candidate: index.Candidate{Season: &c.season, Offset: c.offset}, entry: entry}.ofYear(c.year)
+			if kept := m.Season != nil; kept != c.kept {
+				t.Errorf("the season is kept: %t, want %t", kept, c.kept)
 			}
 		})
 	}

@@ -20,13 +20,16 @@ func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
 		return resolution{}, false
 	}
 	said := d.index.find(s.Series)
-	c, ok := said.certain(s.Series)
-	if !ok {
+	rivals := said.enough(s.Series)
+	if len(rivals) == 0 {
 		return resolution{}, false
 	}
-	hit := match.Hit{Kind: c.Kind, ID: c.ID, Title: c.Text, OriginalTitle: c.Original, Popularity: c.Popularity}
-	res := d.resolver.ResolveAmong(ctx, s.Series, []match.Hit{hit})
-	step := match.Step{Stage: "index", Detail: "the title index knows one entry of this title"}
+	var hits []match.Hit
+	for _, c := range rivals {
+		hits = append(hits, match.Hit{Kind: c.Kind, ID: c.ID, Title: c.Text, OriginalTitle: c.Original, Popularity: c.Popularity})
+	}
+	res := d.resolver.ResolveAmong(ctx, s.Series, hits)
+	step := match.Step{Stage: "index", Detail: fmt.Sprintf("entries that the title index has under this title: %d", len(hits))}
 	res.Steps = slices.Concat([]match.Step{step}, res.Steps)
 	switch {
 	case res.Status == match.Matched:
@@ -34,15 +37,18 @@ func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
 			break // the right work may be missing in the lists
 		}
 		// There is no namesake in the lists, as if a search without a year had shown none.
-		d.known.show(match.Query{Kind: res.Kind}, []match.Hit{{Kind: res.Kind, ID: res.ID, Title: res.Title, OriginalTitle: res.OriginalTitle, Year: res.Year}})
-		m := mapped{c, res.Entry, said.siblings[c.ID]}
+		if len(hits) == 1 {
+			d.known.show(match.Query{Kind: res.Kind}, []match.Hit{{Kind: res.Kind, ID: res.ID, Title: res.Title, OriginalTitle: res.OriginalTitle, Year: res.Year}})
+		}
+		c := rivals[slices.IndexFunc(rivals, func(c index.Candidate) bool { return c.Kind == res.Kind && c.ID == res.ID })]
+		m := mapped{c, res.Entry, said.siblings[c.ID]}.ofYear(s.Year)
 		res.Mapping, res.By = m.mapping(s.Series), match.ByIndex
 		if c.Kind != match.TV {
 			return resolution{Resolution: res}, true
 		}
 		return resolution{Resolution: res, read: m.readings}, true
-	case res.Err != nil && ctx.Err() == nil && !errors.Is(res.Err, match.ErrNoEntry):
-		return d.byListsAlone(s.Series, c, said.siblings[c.ID], res)
+	case len(hits) == 1 && res.Err != nil && ctx.Err() == nil && !errors.Is(res.Err, match.ErrNoEntry):
+		return d.byListsAlone(s.Series, rivals[0], said.siblings[rivals[0].ID], res)
 	}
 	return resolution{}, false
 }

@@ -17,6 +17,15 @@ type mapped struct {
 	siblings []index.Candidate
 }
 
+// ofYear drops what the lists say of a later season under a title with a year in which the whole entry began: the name means its
+// beginning.
+func (m mapped) ofYear(year int) mapped {
+	if year != 0 && m.entry.Year == year && m.Season != nil && (*m.Season != 1 || m.Offset != 0) {
+		m.Season, m.Offset = nil, 0
+	}
+	return m
+}
+
 // mapping returns what match is told of the lists; nil where readings says all, or where the name states another season.
 func (m mapped) mapping(s match.Series) *match.Mapping {
 	switch {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"math"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -13,7 +14,7 @@ import (
 
 // FileName is the index's file in the data folder. The number is the layout's: another layout has another file, and
 // the lists are imported anew.
-const FileName = "index-v1.db"
+const FileName = "index-v2.db"
 
 // bucket is one of the file's buckets. Keys of titles are the normalised title, a zero byte and the id, so that one
 // look-up finds all that share a title.
@@ -84,12 +85,19 @@ func looseKeysOf(text string) []string {
 	if plain := title.Plain(title.Normalize(text)); len(plain) >= leastLoose {
 		out = append(out, plainMark+plain)
 	}
-	head := title.Normalize(match.Before(text, match.SubtitleMarks))
-	if plain := title.Plain(head); len(plain) >= leastLoose && (strings.Contains(head, " ") || len(head) != utf8.RuneCountInString(head)) {
+	undated := withoutYear(text)
+	head := title.Normalize(match.Before(undated, match.SubtitleMarks))
+	several := strings.Contains(head, " ") || len(head) != utf8.RuneCountInString(head) || head == title.Normalize(undated)
+	if plain := title.Plain(head); len(plain) >= leastLoose && several {
 		out = append(out, headMark+plain)
 	}
 	return out
 }
+
+// yearAtEnd is how AniDB tells namesakes and seasons of one title apart: "Title (2019)".
+var yearAtEnd = regexp.MustCompile(`\s*\((19|20)\d\d\)$`)
+
+func withoutYear(text string) string { return yearAtEnd.ReplaceAllString(text, "") }
 
 func idKey(ids ...int) []byte {
 	var b []byte
