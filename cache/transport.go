@@ -76,6 +76,24 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return ans.response(req), nil
 }
 
+// Stored returns the answer that is stored for req, fresh or expired but never beyond what may be kept; nil if there is
+// none. It asks nobody. The answer carries an Info.
+func (t *Transport) Stored(req *http.Request) *http.Response {
+	class := t.classOf(req)
+	if class == Uncached {
+		return nil
+	}
+	q := question{req: req, key: KeyOf(req.Method, req.URL), class: class}
+	e, _, err := t.look(q)
+	if err != nil {
+		return nil
+	}
+	if ans, ok := t.stored(q, e); ok {
+		return ans.response(req)
+	}
+	return nil
+}
+
 // classOf is the class of a request whose answer may come from the cache.
 func (t *Transport) classOf(req *http.Request) Class {
 	if req.Body != nil && req.Body != http.NoBody {

@@ -357,17 +357,7 @@ func (c *call) retry(ctx context.Context, after Outcome) error {
 	if delay > c.left() {
 		return &BlockedError{State: State(l.state.Load()), Cause: ReasonBackoff, Until: time.Now().Add(delay)}
 	}
-	var (
-		g       Grant
-		refused bool
-		gauges  Gauges
-	)
-	ask := Ask{Owner: l.owner, Tuning: &l.tuned.Load().Tuning, Patience: c.left()}
-	err := l.store.Update(ctx, func(at Instant, s *Snapshot) error {
-		g, refused = s.Blocked(at, ask)
-		gauges = s.Gauges(ask.Tuning)
-		return ErrUnchanged
-	})
+	g, refused, gauges, err := c.blocked(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -380,6 +370,18 @@ func (c *call) retry(ctx context.Context, after Outcome) error {
 	defer func() { w.end(c, gauges) }()
 	w.begin(c, &Grant{Why: WhyBackoff, Cause: ReasonBackoff, State: g.State, Until: time.Now().Add(delay)}, gauges)
 	return c.nap(ctx, delay, true, nil, nil)
+}
+
+// blocked reports whether the request would be refused now, and by what.
+func (c *call) blocked(ctx context.Context) (g Grant, refused bool, gauges Gauges, err error) {
+	l := c.l
+	ask := Ask{Owner: l.owner, Tuning: &l.tuned.Load().Tuning, Patience: c.left()}
+	err = l.store.Update(ctx, func(at Instant, s *Snapshot) error {
+		g, refused = s.Blocked(at, ask)
+		gauges = s.Gauges(ask.Tuning)
+		return ErrUnchanged
+	})
+	return g, refused, gauges, err
 }
 
 // blocked is the error for a refusal because of a block.

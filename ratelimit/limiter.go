@@ -138,6 +138,20 @@ func (l *Limiter) Acquire(ctx context.Context) (*Permit, error) {
 	return c.acquire(ctx)
 }
 
+// Blocked returns the *BlockedError that Acquire would return at once, nil if it would wait for its turn. A caller with a
+// queue of its own asks before it lets a request wait there.
+func (l *Limiter) Blocked(ctx context.Context) error {
+	if l.offline {
+		return &BlockedError{State: CacheOnly, Cause: ReasonOffline}
+	}
+	c := newCall(ctx, l, 0)
+	g, refused, _, err := c.blocked(ctx)
+	if err == nil && refused {
+		return g.blocked()
+	}
+	return err
+}
+
 // Close ends all waiting, leaves the shared queue and gives reservations back. Permits that are still out
 // stay valid. Waiting and later calls of Acquire return ErrClosed.
 func (l *Limiter) Close() error {

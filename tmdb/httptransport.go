@@ -18,6 +18,8 @@ type TransportOptions struct {
 	RootCAs *x509.CertPool
 	// Proxy chooses the proxy of a request; nil means none. http.ProxyFromEnvironment reads HTTPS_PROXY and NO_PROXY.
 	Proxy func(*http.Request) (*url.URL, error)
+	// Timeout is how long connecting and the TLS handshake may take each, at least 10 s.
+	Timeout time.Duration
 }
 
 // maxConnections is TMDB's bound on connections from one address.
@@ -25,17 +27,18 @@ const maxConnections = 20
 
 // NewHTTPTransport makes a transport for TMDB. It speaks HTTP/2 where the server does, so that a process needs one
 // connection, and notices a dead one by a ping after 15 s of silence instead of waiting for the request to time out.
-// Connecting and the TLS handshake may take 10 s each. How long a whole request may take is for the caller's context
+// Connecting and the TLS handshake have limits of their own (TransportOptions.Timeout). How long a whole request may take is for the caller's context
 // or http.Client.Timeout: the header timeout of net/http would not cover a body that drips.
 func NewHTTPTransport(o TransportOptions) *http.Transport {
-	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
+	connect := max(o.Timeout, 10*time.Second)
+	dialer := &net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}
 	return &http.Transport{
 		Proxy:       o.Proxy,
 		DialContext: dialer.DialContext,
 		// A DialContext or TLSClientConfig of one's own turns HTTP/2 off unless it is asked for.
 		ForceAttemptHTTP2:      true,
 		TLSClientConfig:        &tls.Config{RootCAs: o.RootCAs, MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout:    10 * time.Second,
+		TLSHandshakeTimeout:    connect,
 		ExpectContinueTimeout:  time.Second,
 		IdleConnTimeout:        90 * time.Second,
 		MaxIdleConns:           maxConnections,

@@ -5,10 +5,8 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -17,7 +15,6 @@ import (
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/decide"
 	"github.com/anivault/anivault/internal/match"
-	"github.com/anivault/anivault/internal/metrics"
 	"github.com/anivault/anivault/internal/pins"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/run"
@@ -38,63 +35,38 @@ type Options struct {
 	Warn func(error)
 	// Log gets log lines; nil for none.
 	Log slog.Handler
+
+	// Queue decides in whose turn the requests of this process ask the limiter; nil: first come, first served.
+	Queue ratelimit.Queue
+	// Wire sees every try on its way to TMDB, and its answer when it is there whole. It may be nil.
+	Wire func(http.RoundTripper) http.RoundTripper
+	// door stands right below the cache. It may be nil.
+	door func(http.RoundTripper) http.RoundTripper
 }
 
 // App is one run: everything that was opened for it.
 type App struct {
-	cfg     *config.Config
-	opts    Options
-	started time.Time
-
-	limiter  *ratelimit.Limiter
-	cache    *cache.Store
-	upstream *Upstream
+	chain
+	cfg      *config.Config
+	started  time.Time
 	deciders *decide.Deciders
-	seen     *observer
 	counts   run.Counts
-	closers  []func() error // in the order in which they were opened
-	warned   warnOnce
 }
 
 // Open opens everything for a run. It sends nothing. The caller must close the App.
 func Open(cfg *config.Config, opts Options) (*App, error) {
-	a := &App{cfg: cfg, opts: opts, started: time.Now()}
-	if opts.Log == nil {
-		opts.Log = slog.DiscardHandler
+	a := &App{cfg: cfg, started: time.Now()}
+	if err := a.open(cfg, opts); err != nil {
+		return nil, errors.Join(err, a.Close())
 	}
-	a.seen = &observer{log: slog.New(opts.Log), metrics: metrics.New(), warn: a.warn}
-	if err := a.open(); err != nil {
+	client, err := newClient(cfg, counting{a.upstream, a.seen}, a.upstream.Forget)
+	if err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	if err := a.openDeciders(client); err != nil {
 		return nil, errors.Join(err, a.Close())
 	}
 	return a, nil
-}
-
-func (a *App) open() error {
-	store, done, err := OpenState(a.cfg, 0, a.warn)
-	if err != nil {
-		return err
-	}
-	a.closers = append(a.closers, done)
-	a.limiter, err = ratelimit.New(ratelimit.Config{
-		Store: store, Tuning: a.cfg.Tuning, Offline: a.opts.Offline, Hooks: a.seen.hooks(),
-	})
-	if err != nil {
-		return err
-	}
-	a.closers = append(a.closers, a.limiter.Close)
-	if a.cache, err = OpenCache(a.cfg, a.warn); err != nil {
-		return err
-	}
-	a.closers = append(a.closers, a.cache.Close)
-	if a.upstream, err = OpenUpstream(a.cfg, a.cache, a.limiter, a.opts); err != nil {
-		return err
-	}
-	a.closers = append(a.closers, a.upstream.Close)
-	client, err := newClient(a.cfg, counting{a.upstream, a.seen}, a.upstream.Forget)
-	if err != nil {
-		return err
-	}
-	return a.openDeciders(client)
 }
 
 // plannedRequests is how many requests a run reserves of the budget before it asks about a series: a search and the
@@ -128,26 +100,6 @@ func (a *App) openDeciders(client *tmdb.Client) (err error) {
 		return &config.Error{Name: "the user's pins", Value: store.Path(), Reason: err.Error()}
 	}
 	return nil
-}
-
-func (a *App) warn(err error) {
-	if !a.warned.first(err) {
-		return
-	}
-	event, about := "warning", []any{slog.String("comp", "anivault"), slog.Any("error", err)}
-	if w, ok := errors.AsType[*ratelimit.StoreWarning](err); ok {
-		event = w.Event
-		if w.Parts > 0 {
-			about = append(about, slog.Int("parts", w.Parts))
-		}
-		if w.Alone > 0 {
-			about = append(about, slog.Duration("alone", w.Alone.Round(time.Second)))
-		}
-	}
-	a.seen.log.Warn(event, about...)
-	if a.opts.Warn != nil {
-		a.opts.Warn(err)
-	}
 }
 
 // Match decides what produce yields and calls emit with each record (see run.Run).
@@ -256,19 +208,4 @@ func (a *App) Timeline() []Moment {
 	a.seen.mu.Lock()
 	defer a.seen.mu.Unlock()
 	return append([]Moment(nil), a.seen.timeline...)
-}
-
-// Metrics returns the run's metrics.
-func (a *App) Metrics() *metrics.Metrics { return a.seen.metrics }
-
-// Close writes what is not written yet and frees everything that Open has opened.
-func (a *App) Close() error {
-	var errs []error
-	for _, done := range slices.Backward(a.closers) {
-		errs = append(errs, done())
-	}
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("close: %w", err)
-	}
-	return nil
 }

@@ -43,7 +43,7 @@ func TestTheGravestWaitIsTold(t *testing.T) {
 // TestAPauseNamesTheAnswerThatAskedForIt follows a pause from the limiter's hooks to the status line's numbers.
 func TestAPauseNamesTheAnswerThatAskedForIt(t *testing.T) {
 	o := newTestObserver()
-	a := &App{seen: o}
+	a := &App{chain: chain{seen: o}}
 	gauges := ratelimit.Gauges{State: ratelimit.Throttle, Rate: 17.5}
 	o.onAnswer(ratelimit.Answer{Event: ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429}, Pause: time.Minute, Gauges: gauges})
 	w := ratelimit.WaitInfo{Why: ratelimit.WhyPause, Cause: ratelimit.ReasonPause, Until: time.Now().Add(time.Minute), Attempt: 1, Gauges: gauges}
@@ -80,7 +80,7 @@ func TestAProcessThatIsToldNothingSeesTheSharedState(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer answers.Close()
-		a := &App{seen: newTestObserver(), limiter: limiter(), cache: answers}
+		a := &App{chain: chain{seen: newTestObserver(), limiter: limiter(), cache: answers}}
 		a.Look()
 		if p := a.Progress(); p.State != "Normal" || p.Rate != 35 || p.Wait.On() || p.Others {
 			t.Errorf("before the outage: %+v", p)

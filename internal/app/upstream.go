@@ -27,14 +27,14 @@ type Upstream struct {
 
 // OpenUpstream wires the way of a request. It sends nothing.
 func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Limiter, opts Options) (*Upstream, error) {
-	wire, err := openWire(cfg.TMDB.CAFile)
+	wire, err := openWire(cfg)
 	if err != nil {
 		return nil, err
 	}
 	u := &Upstream{wire: wire}
 	var bad badQuestions
 	u.sender = refusals{tmdb.NewKeyGuard(&ratelimit.Transport{
-		Base: tmdb.NewWire(wire), Limiter: limiter, MaxBody: tmdb.MaxBody,
+		Base: through(opts.Wire, tmdb.NewWire(wire)), Limiter: limiter, MaxBody: tmdb.MaxBody,
 		Classify: func(req *http.Request, resp *http.Response, body []byte, err error) ratelimit.Outcome {
 			o := outcomes[tmdb.Classify(req, resp, body, err)]
 			bad.observe(req.Context(), o)
@@ -43,7 +43,7 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 	}), &u.refused}
 	bad.next = u.sender
 	u.Transport = &cache.Transport{
-		Store: store, Next: &bad, Refresh: opts.Refresh, Offline: opts.Offline, MaxWait: max(cfg.Tuning.MaxWait, 1),
+		Store: store, Next: through(opts.door, &bad), Refresh: opts.Refresh, Offline: opts.Offline, MaxWait: max(cfg.Tuning.MaxWait, 1),
 		Blocked: func(err error) bool { return !errors.As(err, new(*tmdb.ArgumentError)) }, MaxBody: tmdb.MaxBody,
 		Valid: tmdb.Valid, Waited: ratelimit.WithWaited,
 		Closed: func(ctx context.Context) bool {
@@ -54,6 +54,14 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 	return u, nil
 }
 
+// through returns next behind what stands in front of it, if anything does.
+func through(front func(http.RoundTripper) http.RoundTripper, next http.RoundTripper) http.RoundTripper {
+	if front == nil {
+		return next
+	}
+	return front(next)
+}
+
 // Close ends idle connections.
 func (u *Upstream) Close() error {
 	u.wire.CloseIdleConnections()
@@ -61,9 +69,10 @@ func (u *Upstream) Close() error {
 }
 
 // openWire returns the transport that does the sending. It trusts the authorities of the file, if one is named.
-func openWire(caFile string) (*http.Transport, error) {
-	options := tmdb.TransportOptions{Proxy: http.ProxyFromEnvironment}
-	if caFile != "" {
+func openWire(cfg *config.Config) (*http.Transport, error) {
+	// The request's own timeout ends first, and under its own name.
+	options := tmdb.TransportOptions{Proxy: http.ProxyFromEnvironment, Timeout: cfg.Tuning.RequestTimeout + time.Second}
+	if caFile := cfg.TMDB.CAFile; caFile != "" {
 		pem, err := os.ReadFile(caFile)
 		if err != nil {
 			return nil, &config.Error{Name: "tmdb.ca_file", Value: caFile, Reason: "cannot be read: " + err.Error()}

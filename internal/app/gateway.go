@@ -1,0 +1,80 @@
+package app
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+
+	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/version"
+	"github.com/anivault/anivault/ratelimit"
+)
+
+// Gateway is the chain for questions of other programs. It is an http.RoundTripper for requests without a key: the
+// configured one is put on below the cache.
+type Gateway struct {
+	chain
+	key *keyed
+}
+
+// OpenGateway opens everything that a gateway needs. It sends nothing. The caller must close the Gateway.
+func OpenGateway(cfg *config.Config, opts Options) (*Gateway, error) {
+	g := &Gateway{key: &keyed{}}
+	g.key.tmdb.Store(&cfg.TMDB)
+	opts.door = func(next http.RoundTripper) http.RoundTripper {
+		g.key.next = next
+		return g.key
+	}
+	if err := g.open(cfg, opts); err != nil {
+		return nil, errors.Join(err, g.Close())
+	}
+	return g, nil
+}
+
+// RoundTrip answers a request. For its errors see cache.Transport, ratelimit.Transport, tmdb.KeyGuard and BadQuestionError.
+func (g *Gateway) RoundTrip(req *http.Request) (*http.Response, error) {
+	return g.upstream.RoundTrip(req)
+}
+
+// Stored returns the answer that the cache has for req, fresh or expired, nil if there is none. It asks nobody.
+func (g *Gateway) Stored(req *http.Request) *http.Response { return g.upstream.Stored(req) }
+
+// Limiter returns the limiter that all requests pass.
+func (g *Gateway) Limiter() *ratelimit.Limiter { return g.limiter }
+
+// Reconfigure takes another tuning and another key, for requests from now on.
+func (g *Gateway) Reconfigure(cfg *config.Config) error {
+	if err := g.limiter.Retune(cfg.Tuning); err != nil {
+		return err
+	}
+	g.key.tmdb.Store(&cfg.TMDB)
+	return nil
+}
+
+// keyed puts the configured key on requests that have none.
+type keyed struct {
+	next http.RoundTripper
+	tmdb atomic.Pointer[config.TMDB]
+}
+
+func (k *keyed) RoundTrip(req *http.Request) (*http.Response, error) {
+	t := k.tmdb.Load()
+	out := req.Clone(req.Context())
+	out.Header.Set("Accept", "application/json")
+	out.Header.Set("User-Agent", version.UserAgent())
+	switch {
+	case t.Token.IsSet():
+		out.Header.Set("Authorization", "Bearer "+t.Token.Reveal())
+	case t.APIKey.IsSet():
+		if out.URL.RawQuery != "" {
+			out.URL.RawQuery += "&"
+		}
+		out.URL.RawQuery += "api_key=" + url.QueryEscape(t.APIKey.Reveal())
+	}
+	resp, err := k.next.RoundTrip(out)
+	if resp != nil {
+		resp.Request = req // without the key
+	}
+	return resp, err
+}
