@@ -25,8 +25,10 @@ type Config struct {
 	Log         Log
 	Metrics     Metrics
 	Index       Index
+	Serve       Serve
 
 	values []Value
+	in     source // the config file
 }
 
 // TMDB says how TMDB is reached. Of Token, TokenFile and APIKey the first that is set has been chosen:

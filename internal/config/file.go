@@ -17,18 +17,25 @@ import (
 )
 
 // written returns the config file's value of a setting as text; "" where it has none.
-func written(file *viper.Viper, path string, s Setting) (string, error) {
+func written(file *viper.Viper, in source, s Setting) (string, error) {
 	raw := file.Get(s.Key)
 	if raw == nil {
 		return "", nil
 	}
 	kind := kindOf(raw)
 	if _, isText := raw.(string); s.Secret && kind == aValue && !isText {
-		return "", &Error{Name: path + ": " + s.Key, Reason: "must be written in quotes, or YAML reads it as a number"}
+		return "", &Error{Name: in.at(s.Key), Reason: "must be written in quotes, or YAML reads it as a number"}
+	}
+	if list, ok := raw.([]any); ok && s.List {
+		texts, err := cast.ToStringSliceE(list)
+		if err != nil || slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(t, ",") }) {
+			return "", &Error{Name: in.at(s.Key), Reason: "must be a list of single values: " + s.Allowed}
+		}
+		return strings.Join(texts, ","), nil
 	}
 	text, err := cast.ToStringE(raw)
 	if err != nil || kind != aValue {
-		return "", &Error{Name: path + ": " + s.Key, Reason: fmt.Sprintf("is %s; write a single value there: %s", kind, s.Allowed)}
+		return "", &Error{Name: in.at(s.Key), Reason: fmt.Sprintf("is %s; write a single value there: %s", kind, s.Allowed)}
 	}
 	return text, nil
 }
@@ -68,23 +75,47 @@ func configFile(flag string, env map[string]string) (path string, named bool, er
 // maxFile bounds a config file, in bytes. All settings together take a hundredth of it.
 const maxFile = 1 << 20
 
+// source is a file that a person has written: it names places in it.
+type source struct {
+	path string
+	top  *yaml.Node // nil where there is nothing
+}
+
+// at names the place of a key: file, line and key.
+func (in source) at(key string) string {
+	line, section := 0, in.top
+	for name := range strings.SplitSeq(key, ".") {
+		k, v := child(section, name)
+		if k == nil {
+			break
+		}
+		line, section = k.Line, v
+	}
+	if line == 0 {
+		return in.path + ": " + key
+	}
+	return fmt.Sprintf("%s:%d: %s", in.path, line, key)
+}
+
 // readFile reads the file; one that was not named need not exist.
-func readFile(path string, named bool) (*viper.Viper, error) {
+func readFile(path string, named bool) (*viper.Viper, source, error) {
+	in := source{path: path}
 	if path == "" || path == os.DevNull { // what people name to mean "none"
-		return viper.New(), nil
+		return viper.New(), in, nil
 	}
 	raw, err := readText(path)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, in, err
 	case raw == nil && named:
-		return nil, fileError(path, "does not exist; make one with: anivault config init")
+		return nil, in, fileError(path, "does not exist; make one with: anivault config init")
 	}
 	file, err := readYAML(raw)
 	if err != nil {
-		return nil, fileError(path, whyNotYAML(raw, err))
+		return nil, in, fileError(path, whyNotYAML(raw, err))
 	}
-	return file, nil
+	in.top = document(raw)
+	return file, in, nil
 }
 
 func readYAML(raw []byte) (*viper.Viper, error) {
@@ -94,26 +125,27 @@ func readYAML(raw []byte) (*viper.Viper, error) {
 }
 
 // unknownKeys returns what stands in the file and is no setting, or is a setting and a section.
-func unknownKeys(file *viper.Viper, path string, settings []Setting) (bad faults) {
+func unknownKeys(file *viper.Viper, in source, settings []Setting) (bad faults) {
 	known := make([]string, 0, len(settings))
 	for _, s := range settings {
 		known = append(known, s.Key)
 	}
+	known = append(known, "serve.clients")
 	for _, key := range slices.Sorted(slices.Values(file.AllKeys())) {
 		raw := file.Get(key)
-		in := slices.IndexFunc(known, func(k string) bool { return strings.HasPrefix(k, key+".") })    // key is a section
-		above := slices.IndexFunc(known, func(k string) bool { return strings.HasPrefix(key, k+".") }) // key lies in a setting
+		inside := slices.IndexFunc(known, func(k string) bool { return strings.HasPrefix(k, key+".") }) // key is a section
+		above := slices.IndexFunc(known, func(k string) bool { return strings.HasPrefix(key, k+".") })  // key lies in a setting
 		switch {
-		case slices.Contains(known, key), in >= 0 && raw == nil:
-		case in >= 0:
+		case slices.Contains(known, key), inside >= 0 && raw == nil:
+		case inside >= 0:
 			bad.add(&Error{
-				Name: path + ": " + key,
+				Name: in.at(key),
 				Reason: fmt.Sprintf("must be a section, not %s; write its settings below it, indented, such as %s",
-					kindOf(raw), strings.TrimPrefix(known[in], key+".")),
+					kindOf(raw), strings.TrimPrefix(known[inside], key+".")),
 			})
 		case above >= 0:
 			bad.add(&Error{
-				Name:   path + ": " + known[above],
+				Name:   in.at(known[above]),
 				Reason: fmt.Sprintf("is %s; write a single value there: %s", aSection, settings[above].Allowed),
 			})
 		default:
@@ -121,7 +153,7 @@ func unknownKeys(file *viper.Viper, path string, settings []Setting) (bad faults
 			if near, ok := Nearest(key, known); ok {
 				reason = "is not a setting; did you mean " + near + "?"
 			}
-			bad.add(&Error{Name: path + ": " + key, Reason: reason})
+			bad.add(&Error{Name: in.at(key), Reason: reason})
 		}
 	}
 	return bad

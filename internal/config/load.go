@@ -39,18 +39,18 @@ func Load(src Sources) (*Config, []string, error) {
 	}
 	// viper only reads the file: by itself it would turn a malformed number into 0 and accept unknown keys. The table
 	// of settings has the variables, the defaults and the checks.
-	file, err := readFile(path, named)
+	file, in, err := readFile(path, named)
 	if err != nil {
 		return nil, nil, err
 	}
-	bad := unknownKeys(file, path, settings)
+	bad := unknownKeys(file, in, settings)
 
-	cfg := &Config{Tuning: ratelimit.Default(), Dirs: Dirs{ConfigFile: path}}
+	cfg := &Config{Tuning: ratelimit.Default(), Dirs: Dirs{ConfigFile: path}, in: in}
 	for _, s := range settings {
-		val, err := effective(file, path, s, env, src.Flags)
+		val, err := effective(file, in, s, env, src.Flags)
 		if err == nil && val.Text != "" {
 			if err = s.apply(cfg, val.Text); err != nil {
-				err = settingError(val, path, err)
+				err = settingError(val, in, err)
 			}
 		}
 		if err != nil {
@@ -60,6 +60,9 @@ func Load(src Sources) (*Config, []string, error) {
 		val.Text = s.shown(val.Text)
 		cfg.values = append(cfg.values, val)
 	}
+	_, serve := child(in.top, "serve")
+	_, clients := child(serve, "clients")
+	cfg.Serve.Clients = readClients(in, clients, &bad)
 	if err := bad.err(); err != nil {
 		return nil, nil, err
 	}
@@ -89,8 +92,8 @@ func (f faults) err() error {
 }
 
 // effective finds the setting's value: flag, then environment, then file, then default.
-func effective(file *viper.Viper, path string, s Setting, env map[string]string, flags map[string]Flag) (Value, error) {
-	text, err := written(file, path, s) // also where something else wins: it is wrong all the same
+func effective(file *viper.Viper, in source, s Setting, env map[string]string, flags map[string]Flag) (Value, error) {
+	text, err := written(file, in, s) // also where something else wins: it is wrong all the same
 	if err != nil {
 		return Value{}, err
 	}
@@ -107,13 +110,13 @@ func effective(file *viper.Viper, path string, s Setting, env map[string]string,
 }
 
 // settingError names a refused value the way the person wrote it.
-func settingError(val Value, path string, reason error) error {
+func settingError(val Value, in source, reason error) error {
 	name := val.Setting.Key
 	switch kind, where, _ := strings.Cut(val.Origin, " "); kind {
 	case "flag", "environment":
 		name = where
 	case "config":
-		name = path + ": " + val.Setting.Key
+		name = in.at(val.Setting.Key)
 	}
 	text := ""
 	if !val.Setting.Secret {
@@ -128,6 +131,9 @@ func settingError(val Value, path string, reason error) error {
 
 // complete fills in what depends on several settings and checks them together.
 func (c *Config) complete(env map[string]string) error {
+	if c.origin("limiter.concurrency") == "default" { // only the other one was chosen
+		c.Tuning.Concurrency = min(c.Tuning.Concurrency, c.Tuning.ConcurrencyTotal)
+	}
 	if err := c.Tuning.Validate(); err != nil {
 		return c.crossed(err)
 	}

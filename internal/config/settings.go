@@ -21,13 +21,14 @@ type Setting struct {
 	Allowed string // what may be written, for messages and documents
 	Doc     string // one sentence
 	Secret  bool   // never shown
+	List    bool   // items with commas; in the file also a list
 	apply   func(*Config, string) error
 }
 
 // Settings returns the table of all settings, in the order in which documents list it. Those of the limiter come from
 // ratelimit.Fields.
 func Settings() []Setting {
-	all := append([]Setting(nil), ownSettings...)
+	all := slices.Concat(ownSettings, serveSettings)
 	for i := range all {
 		all[i].Env = "ANIVAULT_" + strings.ToUpper(strings.ReplaceAll(all[i].Key, ".", "_"))
 	}

@@ -1,0 +1,230 @@
+package config
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/anivault/anivault/internal/atomicfile"
+	"github.com/anivault/anivault/internal/lockfile"
+	"github.com/anivault/anivault/ratelimit"
+)
+
+// Client is who may ask the gateway. Its token is known by its hash alone.
+type Client struct {
+	Name        string
+	TokenSHA256 string // 64 hex digits
+	Class       string // "interactive" or "batch": the best it can have
+	Weight      int    // requests a turn, 1 to 100
+	Requests    ratelimit.Budget
+	Upstream    ratelimit.Budget // of its requests, those that go to TMDB
+	Admin       bool
+	Made        time.Time // zero where nobody noted it
+	Place       string    // file and line
+	InConfig    bool      // it stands in the config file, not in clients.yaml
+}
+
+// Names, classes and hashes as they are written.
+var (
+	clientName  = regexp.MustCompile(`^[a-z0-9-]{1,32}$`)
+	clientHash  = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	clientClass = []string{"interactive", "batch"}
+)
+
+// Anonymous is the name of all who ask without a token.
+const Anonymous = "anonymous"
+
+// clientField is a key of a client, what it may hold, and how that is taken.
+type clientField struct {
+	key, allowed string
+	take         func(*Client, string) bool
+}
+
+var clientFields = []clientField{
+	{"name", "1 to 32 of a-z, 0-9 and -, not " + Anonymous, func(c *Client, v string) bool {
+		c.Name = v
+		return clientName.MatchString(v) && v != Anonymous
+	}},
+	{"token_sha256", "64 lower-case hex digits, the SHA-256 of the token", func(c *Client, v string) bool {
+		c.TokenSHA256 = v
+		return clientHash.MatchString(v)
+	}},
+	{"class", "interactive or batch", func(c *Client, v string) bool {
+		c.Class = v
+		return slices.Contains(clientClass, v)
+	}},
+	{"weight", "a whole number from 1 to 100", func(c *Client, v string) (ok bool) {
+		n, err := strconv.Atoi(v)
+		c.Weight = n
+		return err == nil && n >= 1 && n <= 100
+	}},
+	{"requests", "a number in a time, such as 6000/1m, or off", func(c *Client, v string) bool { return takeLimit(&c.Requests, v) }},
+	{"upstream", "a number in a time, such as 600/1m, or off", func(c *Client, v string) bool { return takeLimit(&c.Upstream, v) }},
+	{"admin", "true or false", func(c *Client, v string) (ok bool) {
+		b, err := strconv.ParseBool(v)
+		c.Admin = b
+		return err == nil
+	}},
+	{"made", "a time such as 2026-11-22T12:00:00Z", func(c *Client, v string) bool {
+		at, err := time.Parse(time.RFC3339, v)
+		c.Made = at
+		return err == nil
+	}},
+}
+
+func takeLimit(to *ratelimit.Budget, v string) bool {
+	var t ratelimit.Tuning
+	field, _ := ratelimit.FieldByKey("budget")
+	err := field.Set(&t, v)
+	*to = t.Budget
+	return err == nil
+}
+
+// readClients reads a list of clients; node is nil where there is none.
+func readClients(in source, node *yaml.Node, bad *faults) []Client {
+	if node == nil || node.Tag == "!!null" {
+		return nil
+	}
+	refuse := func(n *yaml.Node, key, value, reason string) {
+		bad.add(&Error{Name: fmt.Sprintf("%s:%d: %s", in.path, n.Line, key), Value: value, Reason: reason})
+	}
+	if node.Kind != yaml.SequenceNode {
+		refuse(node, "clients", "", "must be a list of clients, such as - {name: bitmagnet, token_sha256: \"...\"}")
+		return nil
+	}
+	var out []Client
+	for _, item := range node.Content {
+		c := Client{Class: "interactive", Weight: 1, Place: fmt.Sprintf("%s:%d", in.path, item.Line)}
+		if item.Kind != yaml.MappingNode {
+			refuse(item, "clients", "", "each client is a section with name and token_sha256; see: anivault serve token new")
+			continue
+		}
+		for i := 0; i+1 < len(item.Content); i += 2 {
+			k, v := item.Content[i], item.Content[i+1]
+			f := slices.IndexFunc(clientFields, func(f clientField) bool { return f.key == k.Value })
+			switch {
+			case f < 0:
+				refuse(k, k.Value, "", "is not a setting of a client; there are "+clientKeys())
+			case v.Kind != yaml.ScalarNode || !clientFields[f].take(&c, v.Value):
+				shown := v.Value
+				if k.Value == "token_sha256" {
+					shown = "" // people put the token itself there
+				}
+				refuse(v, k.Value, shown, "must be "+clientFields[f].allowed)
+			}
+		}
+		if c.Name == "" || c.TokenSHA256 == "" {
+			refuse(item, "clients", c.Name, "a client needs name and token_sha256; make one with: anivault serve token new NAME")
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+func clientKeys() string {
+	var keys []string
+	for _, f := range clientFields {
+		keys = append(keys, f.key)
+	}
+	return strings.Join(keys, ", ")
+}
+
+// unique refuses clients that share a name or a token.
+func unique(clients []Client, bad *faults) {
+	for i, c := range clients {
+		for _, d := range clients[:i] {
+			switch {
+			case c.Name == d.Name:
+				bad.add(&Error{Name: c.Place + ": name", Value: c.Name, Reason: "is the name of the client at " + d.Place + " too; names are unique"})
+			case c.TokenSHA256 == d.TokenSHA256:
+				bad.add(&Error{Name: c.Place + ": token_sha256", Reason: "is that of the client at " + d.Place + " too; each has a token of its own"})
+			}
+		}
+	}
+}
+
+// ClientsFile is the file of the clients that `serve token` makes, in the data folder.
+func ClientsFile(dataDir string) string { return filepath.Join(dataDir, "clients.yaml") }
+
+// clientsVersion is the form of clients.yaml.
+const clientsVersion = 1
+
+// readClientsFile reads clients.yaml; none where it is missing.
+func readClientsFile(path string, bad *faults) ([]Client, error) {
+	raw, err := readText(path)
+	if err != nil || raw == nil {
+		return nil, err
+	}
+	in := source{path, document(raw)}
+	if _, version := child(in.top, "version"); version == nil || version.Value != strconv.Itoa(clientsVersion) {
+		return nil, &Error{Name: path, Reason: "is not a list of clients that this version can read; update anivault, or move the file away"}
+	}
+	_, list := child(in.top, "clients")
+	return readClients(in, list, bad), nil
+}
+
+// EditClients changes clients.yaml: change gets its clients and returns those that are written back. The file is 0600, written
+// whole or not at all, and keeps its owner.
+func EditClients(ctx context.Context, dataDir string, change func([]Client) ([]Client, error)) error {
+	if err := os.MkdirAll(dataDir, 0o700); err != nil {
+		return fmt.Errorf("make the data folder: %w", err)
+	}
+	path := ClientsFile(dataDir)
+	release, err := lockfile.Acquire(ctx, filepath.Join(dataDir, ".clients.lock"), lockfile.Exclusive, 5*time.Second)
+	if err != nil {
+		return err
+	}
+	defer release()
+	var bad faults
+	clients, err := readClientsFile(path, &bad)
+	if err = errors.Join(err, bad.err()); err != nil {
+		return err
+	}
+	if clients, err = change(clients); err != nil {
+		return err
+	}
+	owner := ownerOf(path, dataDir)
+	if err := atomicfile.Write(path, 0o600, func(w io.Writer) error {
+		_, err := w.Write(clientsText(clients))
+		return err
+	}); err != nil {
+		return err
+	}
+	return owner.give(path)
+}
+
+// clientsText writes what readClientsFile reads.
+func clientsText(clients []Client) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "# made by: anivault serve token\nversion: %d\nclients:\n", clientsVersion)
+	for _, c := range clients {
+		fmt.Fprintf(&b, "  - {name: %s, token_sha256: %q, class: %s, weight: %d", c.Name, c.TokenSHA256, c.Class, c.Weight)
+		for _, l := range []struct {
+			key   string
+			limit ratelimit.Budget
+		}{{"requests", c.Requests}, {"upstream", c.Upstream}} {
+			if l.limit.On() {
+				fmt.Fprintf(&b, ", %s: %s", l.key, l.limit)
+			}
+		}
+		if c.Admin {
+			b.WriteString(", admin: true")
+		}
+		if !c.Made.IsZero() {
+			fmt.Fprintf(&b, ", made: %s", c.Made.UTC().Format(time.RFC3339))
+		}
+		b.WriteString("}\n")
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,35 @@
+//go:build unix
+
+package config
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+)
+
+// owner is whose a file is.
+type owner struct{ uid, gid int }
+
+// ownerOf returns the owner of the first of the paths that exists: root may write a file for a service's user.
+func ownerOf(paths ...string) owner {
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil {
+			if s, ok := info.Sys().(*syscall.Stat_t); ok {
+				return owner{int(s.Uid), int(s.Gid)}
+			}
+		}
+	}
+	return owner{-1, -1}
+}
+
+// give makes the file the owner's, where that is somebody else.
+func (o owner) give(path string) error {
+	if os.Geteuid() != 0 || o.uid == 0 || o.uid < 0 {
+		return nil
+	}
+	if err := os.Chown(path, o.uid, o.gid); err != nil {
+		return fmt.Errorf("keep the owner of %s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,239 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/anivault/anivault/ratelimit"
+)
+
+// Serve holds the gateway's settings.
+type Serve struct {
+	Listen          []string // host:port, or unix:/path
+	TLSCert, TLSKey string   // PEM files; both or none
+	PlainHTTP       bool     // allow an address that is not loopback without TLS
+	Hosts           []string // further names that are answered without a token, lower case
+	TrustedProxies  []netip.Prefix
+	Anonymous       bool // with clients configured: also answer who has no token
+	InteractivePatience,
+	BatchPatience time.Duration // longest wait for permission, by class
+	StaleAfter     time.Duration // when an expired answer is given; negative: only instead of an error
+	QueueMax       int
+	QueuePerClient int
+	DrainTimeout   time.Duration
+	Clients        []Client // of the config file and of clients.yaml
+}
+
+// serveSettings are the gateway's settings that are single values. The clients are a section of their own (see Client).
+var serveSettings = []Setting{
+	{
+		Key: "serve.listen", Default: "127.0.0.1:7373", List: true, Allowed: "host:port or unix:/path, several with commas",
+		Doc: "Where the gateway listens.", apply: items(func(c *Config) *[]string { return &c.Serve.Listen }, checkAddress),
+	},
+	pathTo("serve.tls.cert", "PEM file of the gateway's certificate and those that sign it.", func(c *Config) *string { return &c.Serve.TLSCert }),
+	pathTo("serve.tls.key", "PEM file of the certificate's key.", func(c *Config) *string { return &c.Serve.TLSKey }),
+	yesNo("serve.plain_http", "Allow an address that is not loopback without TLS: whoever reads along sees the tokens.",
+		func(c *Config) *bool { return &c.Serve.PlainHTTP }),
+	{
+		Key: "serve.hosts", List: true, Allowed: "host names, several with commas", Doc: "Further Host names that are answered without a token.",
+		apply: items(func(c *Config) *[]string { return &c.Serve.Hosts }, checkHost),
+	},
+	{
+		Key: "serve.trusted_proxies", List: true, Allowed: "addresses or networks such as 10.0.0.0/8, several with commas",
+		Doc: "Proxies whose X-Forwarded-For is believed.", apply: applyProxies,
+	},
+	yesNo("serve.anonymous", "With clients configured: also answer who has no token.", func(c *Config) *bool { return &c.Serve.Anonymous }),
+	period("serve.acquire_timeout.interactive", "30s", "Longest time that a request of an interactive client waits for permission.",
+		func(c *Config) *time.Duration { return &c.Serve.InteractivePatience }),
+	period("serve.acquire_timeout.batch", "500m", "Longest time that a request of a batch client waits for permission.",
+		func(c *Config) *time.Duration { return &c.Serve.BatchPatience }),
+	orOff(period("serve.stale_after", "1s", "An expired answer is given when permission takes longer; off: only in place of an error.",
+		func(c *Config) *time.Duration { return &c.Serve.StaleAfter })),
+	whole("serve.queue.max", "1000", "How many questions may wait for permission.", "from 1 to 100000", 1, 100_000,
+		func(c *Config) *int { return &c.Serve.QueueMax }),
+	whole("serve.queue.per_client", "200", "How many questions of one client may wait for permission.", "from 1 to 100000", 1, 100_000,
+		func(c *Config) *int { return &c.Serve.QueuePerClient }),
+	period("serve.drain_timeout", "25s", "How long a gateway that was asked to stop finishes what is under way.",
+		func(c *Config) *time.Duration { return &c.Serve.DrainTimeout }),
+}
+
+func yesNo(key, doc string, field func(*Config) *bool) Setting {
+	return Setting{Key: key, Default: "false", Allowed: "true or false", Doc: doc, apply: func(c *Config, v string) (err error) {
+		if *field(c), err = strconv.ParseBool(v); err != nil {
+			return errors.New("must be true or false")
+		}
+		return nil
+	}}
+}
+
+// period is a time, written as those of the limiter.
+func period(key, standard, doc string, field func(*Config) *time.Duration) Setting {
+	return Setting{Key: key, Default: standard, Allowed: "a time such as " + standard + ", at most 24h", Doc: doc, apply: func(c *Config, v string) error {
+		var t ratelimit.Tuning
+		wait, _ := ratelimit.FieldByKey("max_wait")
+		if err := wait.Set(&t, v); err != nil || t.MaxWait <= 0 {
+			return fmt.Errorf("must be a time such as %s, above 0 and at most 24h", standard)
+		}
+		*field(c) = t.MaxWait
+		return nil
+	}}
+}
+
+// orOff lets a period be off, which is a negative one.
+func orOff(s Setting) Setting {
+	s.Allowed += ", or off"
+	apply := s.apply
+	s.apply = func(c *Config, v string) error {
+		if v == "off" {
+			c.Serve.StaleAfter = -1
+			return nil
+		}
+		return apply(c, v)
+	}
+	return s
+}
+
+// items is a list whose items are checked one by one.
+func items(field func(*Config) *[]string, check func(string) error) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		var list []string
+		for item := range strings.SplitSeq(v, ",") {
+			item = strings.TrimSpace(item)
+			if err := check(item); err != nil {
+				return err
+			}
+			list = append(list, item)
+		}
+		*field(c) = list
+		return nil
+	}
+}
+
+func checkAddress(v string) error {
+	if path, ok := strings.CutPrefix(v, "unix:"); ok {
+		if !strings.HasPrefix(path, "/") {
+			return errors.New("must be unix: and an absolute path, such as unix:/run/anivault/gateway.sock")
+		}
+		return nil
+	}
+	host, port, err := net.SplitHostPort(v)
+	if n, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || host == "" || strconv.FormatUint(n, 10) != port {
+		return errors.New("must be host:port such as 127.0.0.1:7373 (0.0.0.0:7373 is every address), or unix:/path")
+	}
+	return nil
+}
+
+func checkHost(v string) error {
+	if v == "" || strings.ContainsAny(v, ":/@ ") || v != strings.ToLower(v) {
+		return errors.New("must be host names without scheme and port, in lower case")
+	}
+	return nil
+}
+
+func applyProxies(c *Config, v string) error {
+	c.Serve.TrustedProxies = nil
+	for item := range strings.SplitSeq(v, ",") {
+		item = strings.TrimSpace(item)
+		p, err := netip.ParsePrefix(item)
+		if addr, bad := netip.ParseAddr(item); bad == nil {
+			p, err = netip.PrefixFrom(addr, addr.BitLen()), nil
+		}
+		if err != nil {
+			return errors.New("must be addresses or networks such as 10.0.0.1 or 10.0.0.0/8")
+		}
+		c.Serve.TrustedProxies = append(c.Serve.TrustedProxies, p.Masked())
+	}
+	return nil
+}
+
+// ForServe completes and checks what the gateway alone needs: unless it was set, concurrency is concurrency_total, and the
+// clients of clients.yaml belong to those of the config file. Its error is an *Error with all that can't be used.
+func (c *Config) ForServe() error {
+	if c.origin("limiter.concurrency") == "default" {
+		c.Tuning.Concurrency = c.Tuning.ConcurrencyTotal
+	}
+	var bad faults
+	for i := range c.Serve.Clients {
+		c.Serve.Clients[i].InConfig = true
+	}
+	made, err := readClientsFile(ClientsFile(c.Dirs.Data), &bad)
+	if err != nil {
+		return err
+	}
+	c.Serve.Clients = append(c.Serve.Clients, made...)
+	unique(c.Serve.Clients, &bad)
+	c.checkExposure(&bad)
+	return bad.err()
+}
+
+// checkExposure refuses to answer others than this machine's own programs without a token, and tokens in the clear.
+func (c *Config) checkExposure(bad *faults) {
+	s := &c.Serve
+	if (s.TLSCert == "") != (s.TLSKey == "") {
+		bad.add(&Error{Name: c.place("serve.tls.cert"), Value: s.TLSCert, Reason: "serve.tls.cert and serve.tls.key go together: name both files, or none"})
+	}
+	const makeOne = "make a client first: anivault serve token new NAME"
+	const ways = "; or listen on 127.0.0.1 or unix:/path"
+	for _, addr := range s.Listen {
+		if isLocal(addr) {
+			continue
+		}
+		if s.TLSCert == "" && !s.PlainHTTP {
+			bad.add(&Error{
+				Name: c.place("serve.listen"), Value: addr,
+				Reason: "is not loopback: name a certificate in serve.tls.cert and serve.tls.key, or set serve.plain_http: true where nobody reads along" + ways,
+			})
+		}
+		if len(s.Clients) == 0 {
+			bad.add(&Error{Name: c.place("serve.listen"), Value: addr, Reason: "is not loopback, and there is no client token: " + makeOne + ways})
+		}
+	}
+	if len(s.Clients) > 0 {
+		return
+	}
+	if len(s.Hosts) > 0 {
+		bad.add(&Error{Name: c.place("serve.hosts"), Value: strings.Join(s.Hosts, ","), Reason: "needs at least one client token: " + makeOne + ", or leave it empty"})
+	}
+	if len(s.TrustedProxies) > 0 {
+		bad.add(&Error{
+			Name: c.place("serve.trusted_proxies"), Value: s.TrustedProxies[0].String(),
+			Reason: "needs at least one client token, for to the gateway a proxy's requests come from this machine: " + makeOne + ", or leave it empty",
+		})
+	}
+}
+
+// isLocal reports whether only programs of this machine reach an address.
+func isLocal(addr string) bool {
+	if strings.HasPrefix(addr, "unix:") {
+		return true
+	}
+	host, _, err := net.SplitHostPort(addr)
+	return err == nil && isLoopback(host)
+}
+
+// origin is where a setting's value came from.
+func (c *Config) origin(key string) string {
+	for _, v := range c.values {
+		if v.Setting.Key == key {
+			return v.Origin
+		}
+	}
+	return ""
+}
+
+// place names a setting the way the person wrote it.
+func (c *Config) place(key string) string {
+	kind, where, _ := strings.Cut(c.origin(key), " ")
+	switch kind {
+	case "flag", "environment":
+		return where
+	case "config":
+		return c.in.at(key)
+	}
+	return key
+}
