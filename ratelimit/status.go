@@ -10,6 +10,7 @@ type Status struct {
 	At      time.Time
 	State   State
 	Offline bool // this process does not send, whatever the state
+	Alone   bool // others can't be seen: this process has a part of everything
 	Cause   Reason
 	Since   time.Time
 	Until   time.Time // end of the present block, zero if there is none or it has no end
@@ -114,7 +115,7 @@ func (s *Snapshot) Status(at Instant, t Tuning, owner string) Status {
 		limit, window, total = min(limit, c), max(window, w), min(total, n)
 	}
 	st := Status{
-		At: at.Wall, State: m.state, Cause: m.reason, Since: s.clock.time(m.since), Until: s.until(), Epoch: m.epoch,
+		At: at.Wall, Alone: at.Parts > 1, State: m.state, Cause: m.reason, Since: s.clock.time(m.since), Until: s.until(), Epoch: m.epoch,
 		Rate: pace.rate, Burst: pace.burst, Tokens: min(s.bucket.tokens(now, s.commonPace(&t, now)), pace.burst),
 		Ceiling: limit, CeilingWindow: window, Granted: s.ceiling.within(now, window),
 		Running: len(s.slots.leases), Slots: regimes[m.state].part(total), OwnSlots: regimes[m.state].part(t.Concurrency),

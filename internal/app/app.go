@@ -40,8 +40,8 @@ type Options struct {
 	Queue ratelimit.Queue
 	// Wire sees every try on its way to TMDB, and its answer when it is there whole. It may be nil.
 	Wire func(http.RoundTripper) http.RoundTripper
-	// door stands right below the cache. It may be nil.
-	door func(http.RoundTripper) http.RoundTripper
+	// Door sees each question that the cache could not answer, and what became of it. It may be nil.
+	Door func(http.RoundTripper) http.RoundTripper
 }
 
 // App is one run: everything that was opened for it.

@@ -22,9 +22,10 @@ type Gateway struct {
 func OpenGateway(cfg *config.Config, opts Options) (*Gateway, error) {
 	g := &Gateway{key: &keyed{}}
 	g.key.tmdb.Store(&cfg.TMDB)
-	opts.door = func(next http.RoundTripper) http.RoundTripper {
+	door := opts.Door
+	opts.Door = func(next http.RoundTripper) http.RoundTripper {
 		g.key.next = next
-		return g.key
+		return through(door, g.key)
 	}
 	if err := g.open(cfg, opts); err != nil {
 		return nil, errors.Join(err, g.Close())
@@ -42,6 +43,16 @@ func (g *Gateway) Stored(req *http.Request) *http.Response { return g.upstream.S
 
 // Limiter returns the limiter that all requests pass.
 func (g *Gateway) Limiter() *ratelimit.Limiter { return g.limiter }
+
+// Rate is how many requests a second the limiter let through when it was last asked.
+func (g *Gateway) Rate() float64 {
+	g.seen.mu.Lock()
+	defer g.seen.mu.Unlock()
+	if !g.seen.heard {
+		return g.limiter.Tuning().RateBase
+	}
+	return g.seen.gauges.Rate
+}
 
 // Reconfigure takes another tuning and another key, for requests from now on.
 func (g *Gateway) Reconfigure(cfg *config.Config) error {

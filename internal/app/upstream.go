@@ -43,7 +43,7 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 	}), &u.refused}
 	bad.next = u.sender
 	u.Transport = &cache.Transport{
-		Store: store, Next: through(opts.door, &bad), Refresh: opts.Refresh, Offline: opts.Offline, MaxWait: max(cfg.Tuning.MaxWait, 1),
+		Store: store, Next: through(opts.Door, &bad), Refresh: opts.Refresh, Offline: opts.Offline, MaxWait: max(cfg.Tuning.MaxWait, 1),
 		Blocked: func(err error) bool { return !errors.As(err, new(*tmdb.ArgumentError)) }, MaxBody: tmdb.MaxBody,
 		Valid: tmdb.Valid, Waited: ratelimit.WithWaited,
 		Closed: func(ctx context.Context) bool {

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/logging"
 	"github.com/anivault/anivault/internal/metrics"
@@ -106,7 +105,7 @@ type measuring struct {
 	file   io.Closer
 }
 
-func (c *command) startMetrics(cfg *config.Config, run *app.App) (*measuring, error) {
+func (c *command) startMetrics(cfg *config.Config, counts *metrics.Metrics) (*measuring, error) {
 	if err := checkTextfile(cfg.Metrics.Textfile); err != nil {
 		return nil, err
 	}
@@ -129,7 +128,7 @@ func (c *command) startMetrics(cfg *config.Config, run *app.App) (*measuring, er
 	ctx, cancel := context.WithCancel(context.Background())
 	m.cancel = cancel
 	reporter := metrics.Reporter{
-		Metrics: run.Metrics(), Sinks: sinks,
+		Metrics: counts, Sinks: sinks,
 		OnError: func(err error) { c.warn("metrics can't be written: %v", err) },
 	}
 	m.done.Go(func() { _ = reporter.Run(ctx) })

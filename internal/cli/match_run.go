@@ -55,7 +55,7 @@ func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, p
 	if err != nil {
 		return errors.Join(err, run.Close())
 	}
-	measuring, err := c.startMetrics(cfg, run)
+	measuring, err := c.startMetrics(cfg, run.Metrics())
 	if err != nil {
 		return errors.Join(err, run.Close())
 	}

@@ -37,7 +37,7 @@ func Main(ctx context.Context, args []string, streams ui.Streams) int {
 	if err != nil {
 		printError(streams, err)
 	}
-	if s := signalStatus(ctx); s != 0 {
+	if s := signalStatus(ctx); s != 0 && !c.drained {
 		return s
 	}
 	return statusOf(err, c.started)
@@ -48,6 +48,7 @@ type command struct {
 	streams ui.Streams
 	environ []string
 	started bool // a command's own code has begun
+	drained bool // a service has ended as it was asked to, which is no failure
 
 	unprinted error // why a help text could not be written
 
@@ -65,7 +66,7 @@ var settingFlags = map[string]string{
 	"language": "tmdb.language", "max-wait": "limiter.max_wait", "request-timeout": "limiter.request_timeout",
 	"auto-recover": "limiter.auto_recover", "min-confidence": "match.min_confidence",
 	"min-episode-confidence": "match.min_episode_confidence", "type": "match.type",
-	"include-adult": "match.include_adult", "jobs": "match.jobs",
+	"include-adult": "match.include_adult", "jobs": "match.jobs", "listen": "serve.listen",
 }
 
 // settingFlag adds a flag that sets a setting; its default is the setting's.
@@ -122,7 +123,7 @@ episode, with a confidence that can be trusted. It never changes your files.`,
 
 	root.AddCommand(
 		c.matchCommand(), c.parseCommand(), c.pinCommand(), c.unpinCommand(), c.pinsCommand(), c.indexCommand(),
-		c.demoCommand(), c.statusCommand(), c.limiterCommand(), c.cacheCommand(),
+		c.demoCommand(), c.statusCommand(), c.limiterCommand(), c.cacheCommand(), c.serveCommand(),
 		c.configCommand(), c.doctorCommand(), c.versionCommand(), c.manCommand(),
 	)
 	root.AddCommand(c.topicCommands()...)
@@ -151,7 +152,11 @@ func (c *command) loadFrom(cmd *cobra.Command, file string) (*config.Config, err
 	flags := map[string]config.Flag{}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if key, ok := settingFlags[f.Name]; ok {
-			flags[key] = config.Flag{Name: f.Name, Value: f.Value.String()}
+			value := f.Value.String()
+			if list, ok := f.Value.(pflag.SliceValue); ok {
+				value = strings.Join(list.GetSlice(), ",")
+			}
+			flags[key] = config.Flag{Name: f.Name, Value: value}
 		}
 	})
 	if _, given := flags["log.level"]; !given && c.verbose > 0 {

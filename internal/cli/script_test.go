@@ -74,6 +74,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"tmdb": startFake, "becomes": become, "requests": countRequests, "status": exitStatus, "sample": makeSample, "files": makeFiles, "signalled": signalled, "json": checkJSON, "lines": makeLines, "rotated": checkRotated, "aged": ageAnswers,
+			"gateway": startGateway, "stopped": stopGateway, "fetch": fetch,
 		},
 	})
 }

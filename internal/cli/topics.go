@@ -49,8 +49,8 @@ In brackets: the key in the config file, and the default.`, width))
 	for _, s := range config.Settings() {
 		head := s.Env + " (" + s.Key
 		text := s.Doc
-		switch address := strings.Contains(s.Default, "://"); {
-		case s.Default != "" && address && len(head)+len(s.Default) > helpWidth:
+		switch {
+		case s.Default != "" && len(head)+len(", )")+len(s.Default) > helpWidth:
 			text += " Default: " + s.Default // an address is not broken, and may need a line of its own
 		case s.Default != "":
 			head += ", " + s.Default

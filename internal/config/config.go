@@ -123,7 +123,7 @@ func (c *Config) KeyOrigin() string {
 func (c *Config) Refuse(key, reason string) *Error {
 	for _, v := range c.values {
 		if v.Setting.Key == key {
-			err, _ := errors.AsType[*Error](settingError(v, c.Dirs.ConfigFile, errors.New(reason)))
+			err, _ := errors.AsType[*Error](settingError(v, c.in, errors.New(reason)))
 			return err
 		}
 	}

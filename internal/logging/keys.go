@@ -30,7 +30,7 @@ var headKeys = []Key{
 // limiterKeys follow the head in every line of the limiter, in this order. Other components have only event.
 var limiterKeys = []Key{
 	{"state", "the limiter's state: Normal, Throttle, Sleep, HalfOpen, CacheOnly", nil},
-	{"event", "what happened; of comp=ratelimiter: 429, pause, state_transition; of comp=anivault: start, warning, and of the shared state lock_degraded, lock_slow, state_corrupt, state_newer, state_shared, state_unavailable, coordinator_lost, coordinator_back, coordinator_state_lost, coordinator_slow", nil},
+	{"event", "what happened; of comp=ratelimiter: 429, pause, state_transition; of comp=anivault: start, warning, and of the shared state lock_degraded, lock_slow, state_corrupt, state_newer, state_shared, state_unavailable, coordinator_lost, coordinator_back, coordinator_state_lost, coordinator_slow; of comp=gateway: listening, request, slot_wait, slot_acquired, slot_released, slot_timeout, draining, connection, panic", nil},
 	{"sleep", "how long the limiter waits now; JSON: in seconds", seconds},
 	{"consec429", "429 answers in a row, one per overrun", nil},
 	{"err_rate_30s", "share of failed requests in the window, 0 to 1", ratio},
@@ -43,11 +43,28 @@ var limiterKeys = []Key{
 var otherKeys = []Key{
 	{"from", "with state_transition: the state that was left", nil},
 	{"to", "with state_transition: the state that was entered", nil},
-	{"reason", "with state_transition: why, a reason of limiter rules", nil},
-	{"error", "with warning and the events of the shared state: what was worked around", nil},
+	{"reason", "with state_transition: why, a reason of limiter rules; with request: why the gateway refused it", nil},
+	{"error", "with warning and the events of the shared state: what was worked around; with connection and panic: what went wrong", nil},
 	{"parts", "with events of the shared state: in how many parts the limits are divided from now on", nil},
 	{"alone", "with coordinator_back: how long this process was on its own; JSON: in seconds", seconds},
 	{"version", "with start: anivault's", nil},
+	{"addr", "with listening: where the gateway listens; with request: the client's address", nil},
+	{"client", "with request: who asked, by its name in the configuration; - before that is known", nil},
+	{"method", "with request: the HTTP method", nil},
+	{"path", "with request: what was asked for, never with its query", nil},
+	{"status", "with request: the HTTP status of the answer; 0: the client did not wait for one", nil},
+	{"cache", "with request: where the answer is from: fresh, stale, revalidated, network, or none for what is not stored", nil},
+	{"account", "with request and slot_...: whose key is used", nil},
+	{"wait_ms", "with request: how long it waited for permission", nil},
+	{"upstream_ms", "with request: how long TMDB took, all tries together", nil},
+	{"bytes", "with request: size of the body that went out", nil},
+	{"request_id", "the request's name, as in the answer's X-Request-Id", nil},
+	{"running", "with slot_...: questions that may ask the limiter now", nil},
+	{"limit", "with slot_...: how many may", nil},
+	{"available", "with slot_...: what is left of them", nil},
+	{"waited", "with slot_acquired and slot_timeout: for how long", nil},
+	{"timeout", "with draining: how long what waits may go on", nil},
+	{"stack", "with panic: where", nil},
 }
 
 // HeadKeys returns the keys that begin every line, in order.

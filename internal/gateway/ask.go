@@ -1,0 +1,253 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/anivault/anivault/cache"
+	"github.com/anivault/anivault/ratelimit"
+)
+
+// asker is one request that waits for an answer.
+type asker struct {
+	client   *client
+	class    class
+	patience time.Duration // longest wait for permission
+	stale    time.Duration // after which an expired answer is given; negative: only in place of an error
+	cached   bool          // only-if-cached
+	settings *settings
+	id       string
+}
+
+// found is what a request gets.
+type found struct {
+	*reply
+	told
+	waited, upstream time.Duration
+	sent             bool // TMDB was asked for it
+}
+
+// get finds the answer to a question: stored and fresh, or TMDB's, or what is stored in place of an error. The error is for
+// refusalOf, or the context's.
+func (g *Gateway) get(ctx context.Context, u *url.URL, key string, a *asker) (found, error) {
+	req := &http.Request{Method: http.MethodGet, URL: u, Host: u.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	req.Header.Set("Via", g.via)
+	var expired *reply
+	if resp := g.up.Stored(req.WithContext(ctx)); resp != nil {
+		r, err := readReply(resp)
+		if err != nil {
+			return found{}, err
+		}
+		if r.info.Source == cache.Fresh {
+			return found{reply: r}, nil
+		}
+		expired = r
+	}
+	out, err := g.askOrWait(ctx, req, key, a, expired)
+	switch {
+	case err == nil || ctx.Err() != nil || expired == nil:
+		return out, err
+	}
+	out.reply, out.detail = expired, refusalOf(err).reason
+	return out, nil
+}
+
+// askOrWait joins the question's flight or begins one, and waits for it. A request that has more patience than the one that
+// began a flight begins another when that one has run out.
+func (g *Gateway) askOrWait(ctx context.Context, req *http.Request, key string, a *asker, expired *reply) (found, error) {
+	left := a.patience
+	for {
+		if err := ctx.Err(); err != nil {
+			return found{}, err
+		}
+		if a.cached {
+			return found{}, refuse("not_cached", 0, "")
+		}
+		f, joined := g.flights.join(key, a)
+		if !joined {
+			var err error
+			if f, err = g.begin(req, key, a, left); err != nil {
+				return found{}, err
+			}
+			if f == nil {
+				continue // somebody else was faster
+			}
+		} else if onWire, _ := g.flights.state(f); !onWire {
+			if err := g.blocked(ctx, left); err != nil {
+				g.flights.leave(f)
+				return found{}, err
+			}
+		}
+		start := time.Now()
+		out, err := g.await(ctx, f, a, &left, expired)
+		out.collapsed = joined
+		out.waited += time.Since(start) - out.upstream
+		if err == nil || !joined || left <= 0 || !ranOut(err) {
+			return out, err
+		}
+	}
+}
+
+// ranOut reports whether a flight ended because who began it would not wait any longer.
+func ranOut(err error) bool {
+	switch refusalOf(err).reason {
+	case "acquire_timeout", "sleep", "pause":
+		return true
+	}
+	return false
+}
+
+// blocked returns the limiter's refusal of a request that may wait for so long, nil where it may wait.
+func (g *Gateway) blocked(ctx context.Context, patience time.Duration) error {
+	err := g.up.Limiter().Blocked(ratelimit.WithMaxWait(ctx, patience))
+	if err == nil || errors.As(err, new(*ratelimit.BlockedError)) || ctx.Err() != nil {
+		return err
+	}
+	return &limiterError{err}
+}
+
+// begin starts a flight unless its wait is known to be hopeless. It returns nil where another request has just begun one.
+func (g *Gateway) begin(req *http.Request, key string, a *asker, patience time.Duration) (*flight, error) {
+	if err := g.blocked(context.Background(), patience); err != nil {
+		return nil, err
+	}
+	f := &flight{
+		key: key, req: req, client: a.client, patience: patience, id: a.id,
+		ticket:   ticket{client: a.client.Name, weight: a.client.Weight, class: a.class},
+		storable: cache.ClassOf(http.MethodGet, req.URL) != cache.Uncached,
+		budgeted: g.up.Limiter().Tuning().Budget.On(),
+	}
+	if wait := g.lineFor(&f.ticket); wait > patience {
+		return nil, g.full("queue_full", &f.ticket)
+	}
+	if r := a.client.allow(a.client.upstream, time.Now()); r != nil {
+		return nil, r
+	}
+	ok, err := g.flights.begin(f, a.settings)
+	if err != nil || !ok {
+		a.client.undo(a.client.upstream)
+		return nil, err
+	}
+	return f, nil
+}
+
+// lineFor is how long a new ticket would wait for its turn at the present rate.
+func (g *Gateway) lineFor(t *ticket) time.Duration {
+	if ahead := g.queue.ahead(t); ahead > 0 {
+		return time.Duration(float64(ahead) / g.rate() * float64(time.Second))
+	}
+	return 0
+}
+
+// full is a refusal that says when there may be room.
+func (g *Gateway) full(reason string, t *ticket) *refusal {
+	r := refuse(reason, 0, "")
+	r.wait = max(g.lineFor(t), time.Second)
+	return r
+}
+
+// await waits for a flight's answer: for permission only as long as the request has patience, and for TMDB without one of its
+// own, since the limiter bounds each try. left is reduced by what was waited for permission.
+func (g *Gateway) await(ctx context.Context, f *flight, a *asker, left *time.Duration, expired *reply) (found, error) {
+	stale := time.Duration(-1)
+	if expired != nil {
+		stale = a.stale
+	}
+	for {
+		onWire, changed := g.flights.state(f)
+		start := time.Now()
+		var timer *time.Timer
+		var up <-chan time.Time
+		if !onWire {
+			d := max(*left, 0)
+			if stale >= 0 {
+				d = min(d, stale)
+			}
+			timer = time.NewTimer(d)
+			up = timer.C
+		}
+		select {
+		case <-f.done:
+			stop(timer)
+			*left -= waited(start, onWire)
+			return g.landed(f, expired)
+		case <-changed:
+		case <-up:
+		case <-ctx.Done():
+			stop(timer)
+			g.flights.leave(f)
+			return found{}, ctx.Err()
+		}
+		stop(timer)
+		spent := waited(start, onWire)
+		*left -= spent
+		if stale >= 0 {
+			stale -= spent
+			stale = max(stale, 0)
+		}
+		switch {
+		case onWire || changedNow(changed):
+		case expired != nil && a.stale >= 0 && stale == 0:
+			g.flights.continueBehind(f)
+			return found{reply: expired, told: told{detail: g.state(ctx)}}, nil
+		case *left <= 0:
+			g.flights.leave(f)
+			g.log.slotTimeout(f, a)
+			return found{}, g.full("acquire_timeout", &f.ticket)
+		}
+	}
+}
+
+func stop(t *time.Timer) {
+	if t != nil {
+		t.Stop()
+	}
+}
+
+func waited(since time.Time, onWire bool) time.Duration {
+	if onWire {
+		return 0
+	}
+	return time.Since(since)
+}
+
+func changedNow(changed <-chan struct{}) bool {
+	select {
+	case <-changed:
+		return true
+	default:
+		return false
+	}
+}
+
+// landed is what a flight has brought.
+func (g *Gateway) landed(f *flight, expired *reply) (found, error) {
+	out := found{reply: f.answer, upstream: f.upstream, sent: !f.sentAt.IsZero()}
+	out.forward = "miss"
+	if expired != nil {
+		out.forward = "stale"
+	}
+	if m := f.met.Load(); m != nil {
+		out.upstreamStatus = m.status
+		if f.answer != nil && f.answer.known && f.answer.info.Source == cache.Stale {
+			out.detail = detailOf(*m)
+		}
+	}
+	return out, f.err
+}
+
+// detailOf says in a word of the table why an expired answer had to do.
+func detailOf(m met) string {
+	switch {
+	case m.err != nil:
+		return refusalOf(m.err).reason
+	case m.status == http.StatusTooManyRequests:
+		return "pause"
+	case m.status >= 400:
+		return "upstream"
+	}
+	return "malformed_response"
+}

@@ -1,0 +1,214 @@
+// Package gateway answers GET /3/... for other programs as TMDB does, through anivault's cache and limiter: one limit, one
+// cache and one key for every program that can be pointed at an address.
+//
+// [Serve] runs one until its context ends. A request goes through
+//
+//	target.go     is its form one that may be looked at?
+//	auth.go       who asks, and from where?
+//	routes.go     where does it go?
+//	window.go     has the client asked too often?
+//	ask.go        stored and fresh? else the question's flight
+//	flight.go     one for all who ask the same: quota, queue, cache and limiter, TMDB
+//	queue.go      whose turn is it?
+//	answer.go, errors.go  what is told
+//
+// serve.go and reload.go are about the process: listeners, draining, a new configuration.
+package gateway
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/anivault/anivault/internal/app"
+	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/ratelimit"
+)
+
+// Options are what the command decides beyond the configuration.
+type Options struct {
+	Offline bool
+	Log     slog.Handler // nil: none
+	Warn    func(error)  // one line for a person; may be nil
+}
+
+// Gateway is an http.Handler. It is made by New and must be closed.
+type Gateway struct {
+	up       *app.Gateway
+	queue    *queue
+	flights  *flights
+	settings atomic.Pointer[settings]
+	log      *logger
+	via      string // "1.1 anivault-<8 hex>", new at each start
+	draining atomic.Bool
+}
+
+// New opens everything that requests need. It listens to nothing.
+func New(cfg *config.Config, o Options) (*Gateway, error) {
+	var id [4]byte
+	_, _ = rand.Read(id[:]) // it never fails
+	g := &Gateway{via: "1.1 anivault-" + hex.EncodeToString(id[:])}
+	g.queue = &queue{slots: func() int { return g.up.Limiter().Tuning().Concurrency }}
+	g.flights = &flights{g: g, byKey: map[string]*flight{}, perClient: map[string]int{}}
+	if o.Log == nil {
+		o.Log = slog.DiscardHandler
+	}
+	g.log = &logger{slog.New(o.Log).With(slog.String("comp", "gateway")), g.queue}
+	g.settings.Store(newSettings(cfg, nil))
+	var err error
+	g.up, err = app.OpenGateway(cfg, app.Options{
+		Offline: o.Offline, Warn: o.Warn, Log: o.Log, Queue: g.queue, Wire: g.onTheWire, Door: g.atTheDoor,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open the gateway: %w", err)
+	}
+	return g, nil
+}
+
+// Close ends what is under way, and frees everything.
+func (g *Gateway) Close() error {
+	g.flights.close(true)
+	g.flights.running.Wait()
+	return g.up.Close()
+}
+
+// rate is how many requests a second the limiter lets through now, at least one in ten seconds.
+func (g *Gateway) rate() float64 { return max(g.up.Rate(), 0.1) }
+
+// state says in a word why permission takes long.
+func (g *Gateway) state(ctx context.Context) string {
+	st, err := g.up.Limiter().Status(ctx)
+	switch {
+	case err != nil:
+		return "limiter"
+	case st.State == ratelimit.Sleep || st.State == ratelimit.HalfOpen:
+		return "sleep"
+	case st.State == ratelimit.CacheOnly:
+		return "cacheonly"
+	case st.PauseUntil.After(time.Now()):
+		return "pause"
+	}
+	return "wait"
+}
+
+// ServeHTTP implements http.Handler.
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := &exchange{g: g, w: w, r: r, s: g.settings.Load(), began: time.Now(), id: requestID(r)}
+	defer x.finish()
+	w.Header().Set("X-Request-Id", x.id)
+	if err := x.serve(); err != nil && !x.gone {
+		x.fail(err)
+	}
+}
+
+// exchange is one request and its answer.
+type exchange struct {
+	g      *Gateway
+	w      http.ResponseWriter
+	r      *http.Request
+	s      *settings
+	began  time.Time
+	id     string
+	target target
+	client *client
+
+	status, bytes int
+	cache         string // where the answer is from
+	reason        string // of a refusal
+	found         found
+	gone          bool // the client did not wait
+}
+
+// serve takes the steps of a request in their order.
+func (x *exchange) serve() error {
+	if otherMethod(x.r.Method, target{}) { // of CONNECT not even the target is a path
+		return routeOf(x.r.Method, target{}).refusal
+	}
+	t, refused := readTarget(x.r)
+	if refused != nil {
+		return refused
+	}
+	x.target = t
+	token := tokenOf(x.r, t)
+	if refused := x.s.checkOrigin(x.r, token != ""); refused != nil {
+		return refused
+	}
+	route := routeOf(x.r.Method, t)
+	if !route.open {
+		if x.client, refused = x.s.clientOf(token); refused != nil {
+			return refused
+		}
+	}
+	switch {
+	case route.refusal != nil:
+		return route.refusal
+	case x.r.Method == http.MethodOptions:
+		x.w.Header().Set("Allow", allowed)
+		x.w.WriteHeader(http.StatusNoContent)
+		x.status = http.StatusNoContent
+		return nil
+	case route.to != toTMDB:
+		return x.own(route.to)
+	}
+	if x.r.Header.Get("Via") != "" && hasVia(x.r.Header.Values("Via"), x.g.via) {
+		return refuse("loop", 0, "This gateway asks itself: its base URL leads back here.")
+	}
+	if refused := x.client.allow(x.client.requests, time.Now()); refused != nil {
+		return refused
+	}
+	return x.pass()
+}
+
+// pass answers with TMDB's.
+func (x *exchange) pass() error {
+	u, key := x.target.question(x.s.cfg.TMDB.BaseURL)
+	var err error
+	x.found, err = x.g.get(x.r.Context(), u, key, x.asker())
+	if x.gone = x.r.Context().Err() != nil; err != nil {
+		return err
+	}
+	x.cache = x.found.kind()
+	x.status, x.bytes = x.found.write(x.w, x.r, x.found.told, time.Now())
+	return nil
+}
+
+// asker reads what the request says of its own urgency and patience.
+func (x *exchange) asker() *asker {
+	a := &asker{client: x.client, class: x.client.class, stale: x.s.StaleAfter, settings: x.s, id: x.id}
+	if urgency(x.r.Header.Values("Priority")) >= lowUrgency {
+		a.class = batch
+	}
+	a.patience = x.s.patience(a.class)
+	if wait, ok := preferredWait(x.r.Header.Values("Prefer")); ok {
+		a.patience = min(a.patience, wait)
+	}
+	a.cached = onlyIfCached(x.r.Header.Values("Cache-Control"))
+	return a
+}
+
+// fail answers with the table's refusal of an error.
+func (x *exchange) fail(err error) {
+	r := refusalOf(err)
+	x.reason = r.reason
+	x.bytes = r.write(x.w, x.r, x.id, time.Now())
+	x.status = r.status
+}
+
+// finish logs the request, and answers one that panicked.
+func (x *exchange) finish() {
+	if p := recover(); p != nil {
+		if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so
+			panic(p)
+		}
+		x.g.log.panicked(x.id, p)
+		if x.status == 0 {
+			x.fail(&panicError{p})
+		}
+	}
+	x.g.log.request(x)
+}

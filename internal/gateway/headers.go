@@ -1,0 +1,91 @@
+package gateway
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// What a request's header fields say of its urgency and patience. Whatever can't be read is ignored.
+
+var goodID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+// requestID is the client's own name for the request, else a new one.
+func requestID(r *http.Request) string {
+	if id := r.Header.Get("X-Request-Id"); goodID.MatchString(id) {
+		return id
+	}
+	var id [8]byte
+	_, _ = rand.Read(id[:]) // it never fails
+	return hex.EncodeToString(id[:])
+}
+
+// items returns the items of a field's lists, without the space around them.
+func fieldItems(values []string) []string {
+	var out []string
+	for _, v := range values {
+		for item := range strings.SplitSeq(v, ",") {
+			out = append(out, strings.TrimSpace(item))
+		}
+	}
+	return out
+}
+
+const (
+	usualUrgency = 3
+	lowUrgency   = 5
+)
+
+// urgency reads Priority (RFC 9218): 0 to 7, the last u counts.
+func urgency(values []string) int {
+	u := usualUrgency
+	for _, item := range fieldItems(values) {
+		item, _, _ = strings.Cut(item, ";")
+		if v, ok := strings.CutPrefix(strings.TrimSpace(item), "u="); ok && len(v) == 1 && v >= "0" && v <= "7" {
+			u = int(v[0] - '0')
+		}
+	}
+	return u
+}
+
+// preferredWait reads the wait of Prefer (RFC 7240, section 4.3): whole seconds, the first one counts.
+func preferredWait(values []string) (time.Duration, bool) {
+	for _, item := range fieldItems(values) {
+		item, _, _ = strings.Cut(item, ";")
+		name, v, ok := strings.Cut(item, "=")
+		if !ok || !strings.EqualFold(strings.TrimSpace(name), "wait") {
+			continue
+		}
+		n, err := strconv.ParseUint(strings.TrimSpace(v), 10, 31)
+		if err != nil {
+			return 0, false
+		}
+		return time.Duration(n) * time.Second, true
+	}
+	return 0, false
+}
+
+// onlyIfCached reads the one directive of Cache-Control that counts. The others would let each reload in a browser cost
+// everybody a request.
+func onlyIfCached(values []string) bool {
+	for _, item := range fieldItems(values) {
+		if strings.EqualFold(item, "only-if-cached") {
+			return true
+		}
+	}
+	return false
+}
+
+// hasVia reports whether a request has come through the gateway of that name already.
+func hasVia(values []string, own string) bool {
+	for _, item := range fieldItems(values) {
+		if item == own {
+			return true
+		}
+	}
+	return false
+}

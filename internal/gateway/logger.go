@@ -1,0 +1,80 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+)
+
+// logger writes the gateway's lines. What a client sends in place of a key, and the values of a query, are in none of them.
+type logger struct {
+	*slog.Logger
+	queue *queue
+}
+
+// slot writes a line about a place among those that may ask.
+func (l *logger) slot(level slog.Level, event string, f *flight, more ...slog.Attr) {
+	if !l.Enabled(context.Background(), level) {
+		return
+	}
+	running, limit := l.queue.running()
+	attrs := append([]slog.Attr{
+		slog.String("account", account), slog.Int("running", running), slog.Int("limit", limit), slog.Int("available", max(limit-running, 0)),
+	}, more...)
+	l.LogAttrs(context.Background(), level, event, append(attrs, slog.String("request_id", f.id))...)
+}
+
+// account is the name of the one account there is.
+const account = "default"
+
+func (l *logger) slotWait(f *flight)     { l.slot(slog.LevelDebug, "slot_wait", f) }
+func (l *logger) slotReleased(f *flight) { l.slot(slog.LevelDebug, "slot_released", f) }
+
+// noticeable is a wait worth a line.
+const noticeable = 100 * time.Millisecond
+
+func (l *logger) slotAcquired(f *flight, waited time.Duration) {
+	level := slog.LevelDebug
+	if waited >= noticeable {
+		level = slog.LevelInfo
+	}
+	l.slot(level, "slot_acquired", f, slog.Duration("waited", waited))
+}
+
+func (l *logger) slotTimeout(f *flight, a *asker) {
+	l.slot(slog.LevelError, "slot_timeout", f, slog.Duration("waited", a.patience))
+}
+
+func (l *logger) panicked(id string, value any) {
+	l.Error("panic", slog.String("error", fmt.Sprint(value)), slog.String("stack", string(debug.Stack())), slog.String("request_id", id))
+}
+
+// request writes the line of a request: info if it went to TMDB or failed, else debug.
+func (l *logger) request(x *exchange) {
+	level := slog.LevelDebug
+	if x.found.sent || x.status >= 400 || x.gone {
+		level = slog.LevelInfo
+	}
+	if !l.Enabled(context.Background(), level) {
+		return
+	}
+	name := "-"
+	if x.client != nil {
+		name = x.client.Name
+	}
+	attrs := []slog.Attr{
+		slog.String("client", name), slog.String("method", x.r.Method), slog.String("path", x.r.URL.Path), slog.Int("status", x.status),
+	}
+	if x.cache != "" {
+		attrs = append(attrs, slog.String("cache", x.cache))
+	}
+	if x.reason != "" {
+		attrs = append(attrs, slog.String("reason", x.reason))
+	}
+	attrs = append(attrs, slog.String("account", account), slog.Int64("wait_ms", x.found.waited.Milliseconds()),
+		slog.Int64("upstream_ms", x.found.upstream.Milliseconds()), slog.Int("bytes", x.bytes),
+		slog.String("addr", x.s.addressOf(x.r)), slog.String("request_id", x.id))
+	l.LogAttrs(context.Background(), level, "request", attrs...)
+}

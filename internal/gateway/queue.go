@@ -1,0 +1,281 @@
+package gateway
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// class is how urgent a question is.
+type class uint8
+
+const (
+	interactive class = iota
+	batch
+	classes = iota
+)
+
+var classNames = [classes]string{interactive: "interactive", batch: "batch"}
+
+func (c class) String() string { return classNames[c] }
+
+// aBatchAfter is how many interactive questions are let go before one of class batch, while both wait.
+const aBatchAfter = 8
+
+// ticket is a question's place in the queue.
+type ticket struct {
+	client string
+	weight int // requests that the client has in one turn
+	class  class
+
+	ready chan struct{} // closed when it is let in; nil while it does not wait
+	place place
+}
+
+// place is whether a question is among those that may ask the limiter.
+type place uint8
+
+const (
+	outside place = iota
+	held          // the question holds it
+	lent          // the limiter holds it and gives it back
+)
+
+// fair is whose turn it is: of the classes, batch gets every ninth turn while interactive waits; of the clients of a class,
+// each has as many requests a turn as its weight; of one client, first come, first served. Pure.
+type fair struct {
+	lines [classes][]*line // clients that wait, the first one has its turn
+	since int              // turns of interactive since the last one of batch, while batch waited
+}
+
+// line is what one client waits for in one class.
+type line struct {
+	client  string
+	weight  int
+	left    int // of this turn
+	waiting []*ticket
+}
+
+// push adds a ticket at the end of its client's line, or at its head.
+func (f *fair) push(t *ticket, head bool) {
+	lines := &f.lines[t.class]
+	i := slices.IndexFunc(*lines, func(l *line) bool { return l.client == t.client })
+	if i < 0 {
+		i = len(*lines)
+		*lines = append(*lines, &line{client: t.client, weight: t.weight, left: t.weight})
+	}
+	l := (*lines)[i]
+	if head {
+		l.waiting = slices.Insert(l.waiting, 0, t)
+	} else {
+		l.waiting = append(l.waiting, t)
+	}
+}
+
+// pop removes the ticket whose turn it is, nil where nobody waits.
+func (f *fair) pop() *ticket {
+	c := interactive
+	switch {
+	case len(f.lines[batch]) == 0:
+		f.since = 0
+	case len(f.lines[interactive]) == 0 || f.since >= aBatchAfter:
+		c, f.since = batch, 0
+	default:
+		f.since++
+	}
+	lines := f.lines[c]
+	if len(lines) == 0 {
+		return nil
+	}
+	l := lines[0]
+	t := l.waiting[0]
+	l.waiting = slices.Delete(l.waiting, 0, 1)
+	l.left--
+	switch {
+	case len(l.waiting) == 0:
+		f.lines[c] = slices.Delete(lines, 0, 1)
+	case l.left == 0:
+		l.left = l.weight
+		copy(lines, lines[1:])
+		lines[len(lines)-1] = l
+	}
+	return t
+}
+
+// remove takes a ticket out and reports whether it was there.
+func (f *fair) remove(t *ticket) bool {
+	lines := &f.lines[t.class]
+	for i, l := range *lines {
+		j := slices.Index(l.waiting, t)
+		if j < 0 {
+			continue
+		}
+		if l.waiting = slices.Delete(l.waiting, j, j+1); len(l.waiting) == 0 {
+			*lines = slices.Delete(*lines, i, i+1)
+		}
+		return true
+	}
+	return false
+}
+
+// count is how many wait in a class.
+func (f *fair) count(c class) (n int) {
+	for _, l := range f.lines[c] {
+		n += len(l.waiting)
+	}
+	return n
+}
+
+// ahead is how many turns would be taken before a new ticket's, if nobody else came.
+func (f *fair) ahead(t *ticket) int {
+	own := 0
+	for _, l := range f.lines[t.class] {
+		if l.client == t.client {
+			own = len(l.waiting)
+		}
+	}
+	rounds, n := own/t.weight+1, own
+	for _, l := range f.lines[t.class] {
+		if l.client != t.client {
+			n += min(len(l.waiting), rounds*l.weight)
+		}
+	}
+	if t.class == batch {
+		return n + min(f.count(interactive), (n+1)*aBatchAfter)
+	}
+	return n + min(f.count(batch), n/aBatchAfter)
+}
+
+// queue is fair with as many places as the limiter has slots for this process. It is the limiter's own queue in front of the
+// shared one (ratelimit.Queue). A question takes its place before it takes a claim: whoever waits here holds nothing.
+type queue struct {
+	slots func() int
+
+	mu     sync.Mutex
+	fair   fair
+	inside int
+}
+
+type ticketKey struct{}
+
+// withTicket returns the context of a question's requests.
+func withTicket(ctx context.Context, t *ticket) context.Context {
+	return context.WithValue(ctx, ticketKey{}, t)
+}
+
+// Enter implements ratelimit.Queue. A question's first request has the place that the question holds, and a retry takes
+// one at the head of its client's line.
+func (q *queue) Enter(ctx context.Context) error {
+	t, ok := ctx.Value(ticketKey{}).(*ticket)
+	if !ok {
+		t = &ticket{weight: 1}
+	}
+	q.mu.Lock()
+	have := t.place == held
+	if have {
+		t.place = lent
+	}
+	q.mu.Unlock()
+	if have {
+		return nil
+	}
+	if err := q.enter(ctx, t, true); err != nil {
+		return err
+	}
+	q.mu.Lock()
+	t.place = lent
+	q.mu.Unlock()
+	return nil
+}
+
+// Leave implements ratelimit.Queue.
+func (q *queue) Leave() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.inside--
+	q.admit()
+}
+
+// enter waits for a place.
+func (q *queue) enter(ctx context.Context, t *ticket, head bool) error {
+	ready := make(chan struct{})
+	q.mu.Lock()
+	t.ready, t.place = ready, outside
+	q.fair.push(t, head)
+	q.admit()
+	q.mu.Unlock()
+	select {
+	case <-ready:
+		return nil
+	case <-ctx.Done():
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.fair.remove(t) { // it was let in at this very moment
+		t.place = outside
+		q.inside--
+		q.admit()
+	}
+	t.ready = nil
+	return ctx.Err()
+}
+
+// giveBack gives back the place that a question holds, if the limiter never took it.
+func (q *queue) giveBack(t *ticket) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if t.place == held {
+		t.place = outside
+		q.inside--
+		q.admit()
+	}
+}
+
+// admit lets in as many as there are places for.
+func (q *queue) admit() {
+	for q.inside < q.slots() {
+		t := q.fair.pop()
+		if t == nil {
+			return
+		}
+		q.inside++
+		t.place = held
+		close(t.ready)
+		t.ready = nil
+	}
+}
+
+// move puts a waiting ticket at the end of another client's line.
+func (q *queue) move(t *ticket, client string, weight int, c class) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	waits := q.fair.remove(t)
+	t.client, t.weight, t.class = client, weight, c
+	if waits {
+		q.fair.push(t, false)
+	}
+}
+
+// ahead is how many would be let in before a new ticket.
+func (q *queue) ahead(t *ticket) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.fair.ahead(t)
+}
+
+// running returns how many are inside, and of how many places.
+func (q *queue) running() (inside, places int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.inside, q.slots()
+}
+
+// waiting returns how many wait in each class.
+func (q *queue) waiting() (n [classes]int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for c := range classes {
+		n[c] = q.fair.count(class(c))
+	}
+	return n
+}

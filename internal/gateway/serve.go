@@ -1,0 +1,207 @@
+package gateway
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/metrics"
+)
+
+// Service is a gateway that listens.
+type Service struct {
+	g         *Gateway
+	conns     *conns
+	listeners []net.Listener
+	servers   []*http.Server
+	cert      *certificate // nil: plain HTTP
+}
+
+// Listen opens a gateway and its addresses. say is called with each, as a URL with the real port.
+func Listen(cfg *config.Config, o Options, say func(url string)) (*Service, error) {
+	s := &Service{}
+	if cfg.Serve.TLSCert != "" {
+		s.cert = &certificate{}
+		if err := s.cert.load(&cfg.Serve); err != nil {
+			return nil, err
+		}
+	}
+	s.conns = &conns{perPeer: map[string]int{}, exempt: func(peer string) bool { return s.g.settings.Load().trusts(peer) }}
+	for _, addr := range cfg.Serve.Listen {
+		l, err := listen(addr)
+		if err != nil {
+			return nil, errors.Join(&config.Error{Name: "serve.listen", Value: addr, Reason: "cannot be listened on: " + reasonOf(err)}, s.Close())
+		}
+		s.listeners = append(s.listeners, l)
+	}
+	var err error
+	if s.g, err = New(cfg, o); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	for _, l := range s.listeners {
+		url := s.url(l.Addr())
+		s.g.log.Info("listening", slog.String("addr", url))
+		say(url)
+	}
+	return s, nil
+}
+
+// Metrics returns what is counted.
+func (s *Service) Metrics() *metrics.Metrics { return s.g.up.Metrics() }
+
+// reasonOf is the innermost text of an error of listening.
+func reasonOf(err error) string {
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		return op.Err.Error()
+	}
+	return err.Error()
+}
+
+// listen opens an address. A unix socket that a dead process left is replaced; it is for its owner alone.
+func listen(addr string) (net.Listener, error) {
+	path, ok := strings.CutPrefix(addr, "unix:")
+	if !ok {
+		return net.Listen("tcp", addr)
+	}
+	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSocket != 0 {
+		if c, err := net.Dial("unix", path); err == nil {
+			c.Close()
+			return nil, errors.New("another process listens there")
+		}
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
+	}
+	return listenUnix(path)
+}
+
+func (s *Service) url(addr net.Addr) string {
+	switch {
+	case addr.Network() == "unix":
+		return "unix:" + addr.String()
+	case s.cert != nil:
+		return "https://" + addr.String()
+	}
+	return "http://" + addr.String()
+}
+
+// Run serves until ctx ends, and then drains: what was let go is finished, what waits goes on within the drain's time, the rest
+// is told that the gateway shuts down. It frees everything.
+func (s *Service) Run(ctx context.Context) error {
+	var serving sync.WaitGroup
+	failed := make(chan error, len(s.listeners))
+	for _, l := range s.listeners {
+		srv := s.server()
+		s.servers = append(s.servers, srv)
+		serving.Go(func() {
+			var err error
+			if s.cert != nil && l.Addr().Network() != "unix" {
+				err = srv.ServeTLS(bounded{l, s.conns}, "", "")
+			} else {
+				err = srv.Serve(bounded{l, s.conns})
+			}
+			if !errors.Is(err, http.ErrServerClosed) {
+				failed <- fmt.Errorf("serve on %s: %w", l.Addr(), err)
+			}
+		})
+	}
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+	}
+	s.drain()
+	serving.Wait()
+	return errors.Join(err, s.g.Close())
+}
+
+// server is an http.Server within the gateway's bounds.
+func (s *Service) server() *http.Server {
+	srv := &http.Server{
+		Handler: s.g, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 120 * time.Second, MaxHeaderBytes: maxHeader,
+		HTTP2:    &http.HTTP2Config{MaxConcurrentStreams: 100},
+		ErrorLog: log.New(serverErrors{s.g.log}, "", 0),
+	}
+	if s.cert != nil {
+		srv.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: s.cert.get}
+	}
+	return srv
+}
+
+// serverErrors writes net/http's complaints about clients as debug lines.
+type serverErrors struct{ log *logger }
+
+func (e serverErrors) Write(line []byte) (int, error) {
+	e.log.Debug("connection", slog.String("error", strings.TrimSpace(string(line))))
+	return len(line), nil
+}
+
+// drain lets nothing new in and waits for what is under way.
+func (s *Service) drain() {
+	g := s.g
+	g.draining.Store(true)
+	cfg := g.settings.Load()
+	g.log.Info("draining", slog.Duration("timeout", cfg.DrainTimeout))
+	patient, cancel := context.WithTimeout(context.Background(), cfg.DrainTimeout)
+	defer cancel()
+	context.AfterFunc(patient, func() { g.flights.close(false) }) // also when all is done
+	// What is with TMDB is finished: it takes no longer than a request may, and a moment to write it.
+	last, stop := context.WithTimeout(context.Background(), cfg.DrainTimeout+g.up.Limiter().Tuning().RequestTimeout+time.Second)
+	defer stop()
+	var closing sync.WaitGroup
+	for _, srv := range s.servers {
+		closing.Go(func() {
+			if srv.Shutdown(last) != nil {
+				g.flights.close(true)
+				_ = srv.Close()
+			}
+		})
+	}
+	closing.Wait()
+}
+
+// Close frees what Listen has opened, where Run is not called.
+func (s *Service) Close() error {
+	for _, l := range s.listeners {
+		l.Close()
+	}
+	if s.g == nil {
+		return nil
+	}
+	return s.g.Close()
+}
+
+// certificate is the gateway's, which a reload replaces.
+type certificate struct {
+	mu   sync.Mutex
+	pair *tls.Certificate
+}
+
+// load reads the files. Its error is a *config.Error.
+func (c *certificate) load(s *config.Serve) error {
+	pair, err := tls.LoadX509KeyPair(s.TLSCert, s.TLSKey)
+	if err != nil {
+		return &config.Error{Name: "serve.tls.cert and serve.tls.key", Value: s.TLSCert, Reason: "cannot be used: " + err.Error()}
+	}
+	c.mu.Lock()
+	c.pair = &pair
+	c.mu.Unlock()
+	return nil
+}
+
+func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.pair, nil
+}

@@ -1,0 +1,82 @@
+package gateway
+
+import (
+	"sync"
+	"time"
+
+	"github.com/anivault/anivault/internal/config"
+)
+
+// settings are what a reload replaces, as a whole. Requests under way keep what they began with.
+type settings struct {
+	config.Serve
+	cfg       *config.Config
+	byHash    map[string]*client
+	anonymous *client
+}
+
+// client is who asks. Its windows live on over reloads.
+type client struct {
+	config.Client
+	class class
+
+	mu                 *sync.Mutex
+	requests, upstream *window
+}
+
+// newSettings prepares a configuration. Windows of clients whose limits are the same are taken from the one before.
+func newSettings(cfg *config.Config, before *settings) *settings {
+	s := &settings{Serve: cfg.Serve, cfg: cfg, byHash: map[string]*client{}}
+	known := map[string]*client{}
+	if before != nil {
+		for _, c := range before.byHash {
+			known[c.Name] = c
+		}
+	}
+	for _, c := range cfg.Serve.Clients {
+		s.byHash[c.TokenSHA256] = newClient(c, known[c.Name])
+	}
+	s.anonymous = newClient(config.Client{Name: config.Anonymous, Class: interactive.String(), Weight: 1}, nil)
+	return s
+}
+
+func newClient(c config.Client, before *client) *client {
+	out := &client{Client: c, mu: &sync.Mutex{}}
+	if c.Class == batch.String() {
+		out.class = batch
+	}
+	out.requests = &window{limit: c.Requests.Requests, span: c.Requests.Period}
+	out.upstream = &window{limit: c.Upstream.Requests, span: c.Upstream.Period}
+	if before != nil && before.Requests == c.Requests && before.Upstream == c.Upstream {
+		out.mu, out.requests, out.upstream = before.mu, before.requests, before.upstream
+	}
+	return out
+}
+
+// allow counts a request in one of the client's windows, or refuses it.
+func (c *client) allow(w *window, now time.Time) *refusal {
+	c.mu.Lock()
+	wait, ok := w.allow(now)
+	c.mu.Unlock()
+	if ok {
+		return nil
+	}
+	r := refuse("client_limit", 0, "")
+	r.wait = wait
+	return r
+}
+
+// undo takes back what was counted.
+func (c *client) undo(w *window) {
+	c.mu.Lock()
+	w.undo()
+	c.mu.Unlock()
+}
+
+// patience is how long a request of a class waits for permission.
+func (s *settings) patience(c class) time.Duration {
+	if c == batch {
+		return s.BatchPatience
+	}
+	return s.InteractivePatience
+}
