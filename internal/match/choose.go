@@ -20,7 +20,7 @@ const (
 	calScore    = 17.0
 	calTop      = 1.2 // a higher score proves nothing
 	calLead     = 21.0
-	calInexact  = 1.5
+	calInexact  = 2.0
 )
 
 // verdict is a ranking of contenders and the confidence that the first one is right.

@@ -104,11 +104,24 @@ func (j *job) nextFetch() int {
 		return -1
 	}
 	c := j.pool[next]
-	if p := j.potential(c); p < potentialLeast || p+almost < best {
+	if p := j.potential(c); p < potentialLeast || p+almost < best || enoughSeen(c) && !j.rivalled(next) {
+		return j.nextRival(spent)
+	}
+	return next
+}
+
+// nextRival returns a row that may hide the very title that the best contender shows, -1 for none. It is looked at where nothing
+// but that title speaks for the contender: the name has no year, and no second title in another script.
+func (j *job) nextRival(spent func(scored) bool) int {
+	best := choose(j.pool).ranked[0]
+	if j.s.Year != 0 || best.like.sim < simExact || best.like.agreed > 1 {
 		return -1
 	}
-	if enoughSeen(c) && !j.rivalled(next) {
-		return -1
+	next := -1
+	for i, c := range j.pool {
+		if !c.known() && !c.explained && c.whole && !spent(c) && (next < 0 || j.compareFetch(c, j.pool[next]) < 0) {
+			next = i
+		}
 	}
 	return next
 }

@@ -46,6 +46,7 @@ type Series struct {
 	IDs         []release.ID
 	Folder      string
 	Fansub      bool
+	Modern      bool // released as nothing was before about 2010
 	LastEpisode float64
 	Episodes    int
 	Files       []File
@@ -131,7 +132,7 @@ func groupKey(f File) string {
 
 func newSeries(f File) Series {
 	r := f.Release
-	s := Series{Titles: distinctTitles(r), Year: r.Year, Part: r.Part, Want: wantOf(f), Special: r.Special, IDs: r.IDs, Folder: folderOf(r.Path), Fansub: fansubStyled(r)}
+	s := Series{Titles: distinctTitles(r), Year: r.Year, Part: r.Part, Want: wantOf(f), Special: r.Special, IDs: r.IDs, Folder: folderOf(r.Path), Fansub: fansubStyled(r), Modern: modern(r)}
 	s.Season, s.HasSeason = r.Season()
 	return s
 }
@@ -211,6 +212,11 @@ func wantOf(f File) Want {
 // fansubStyled reports whether a name has a style that only anime has: a group in front, or a checksum.
 func fansubStyled(r release.Release) bool {
 	return r.Checksum != "" || strings.HasPrefix(r.Name, "[") || strings.HasPrefix(r.Name, "【")
+}
+
+// modern reports whether a release has a source or a codec that did not exist before about 2010.
+func modern(r release.Release) bool {
+	return strings.HasPrefix(r.Source, "WEB") || r.Video == "H.265" || r.Video == "AV1"
 }
 
 // folderOf is the path without its last element, whichever separator it is written with.

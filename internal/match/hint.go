@@ -25,6 +25,7 @@ type Hint struct {
 
 	called named // the title of the entry that agreed
 	agreed bool  // so did one in another script
+	piece  bool  // the reading that agreed is only a piece of another, whose Rest it lacks
 	lost   bool  // the title ends in a season that the entry does not have
 }
 
@@ -50,6 +51,11 @@ func hintOf(s Series, c scored) Hint {
 	h.readArcs(s, c, matched)
 	if h.Rest == "" && h.Arc == 0 {
 		h.Rest = otherSigns(c.like.read.Text, c.entry)
+		for _, a := range h.Arcs {
+			if goesOn(a.Text, matched) {
+				h.Rest, h.piece = a.Rest, true
+			}
+		}
 	}
 	own := entrySequel(matched, c.like.title, c.titles)
 	if own.Season == 1 || c.like.file.Zero() && own.Season > 0 && len(c.entry.Seasons) < 2 && !c.hasSeason(own.Season, regular(c.entry)) {

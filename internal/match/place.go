@@ -83,6 +83,7 @@ type placement struct {
 	season int
 	slots  []slot
 	trust  float64
+	apart  bool // it is between episodes or in several seasons: no entry has a place for it
 	why    string
 }
 
@@ -90,6 +91,9 @@ type placement struct {
 // one season.
 func (at placement) apply(d *Decision, e *Entry, least float64) {
 	d.Reason, d.EpisodeConfidence = at.why, &at.trust
+	if (!at.ok || at.trust <= trustGuess) && !at.apart && d.Confidence < 1 {
+		d.Confidence = min(d.Confidence, doubtful)
+	}
 	switch {
 	case !at.ok:
 		at.trust = 0
@@ -117,26 +121,33 @@ func (at placement) text() string {
 	return text
 }
 
-// numberings are the strategies by which all files of a folder have a place, by what their names say of season and part.
+// numberings are the strategies by which all files of a folder have a place, by who released them and what their names say of
+// season and part.
 type numberings map[numbered]numbering
 
-type numbered struct{ season, part int }
+type numbered struct {
+	group        string
+	season, part int
+}
 
 // numbering is a strategy, -1 where none places all files, and the greatest number of them.
 type numbering struct{ strategy, last int }
 
 // of returns the numbering of the files that say the same of season and part as the placer's.
 func (n *numberings) of(files []File, p *placer) numbering {
-	key := numbered{p.season, p.part}
+	key := numbered{p.rel.Group, p.season, p.part}
 	if of, known := (*n)[key]; known {
 		return of
 	}
 	all := *p
 	all.eps, all.together = nil, true
+	if folderOf(p.rel.Path) == "" {
+		files = nil // a list of names, which are from anywhere
+	}
 	for _, f := range files {
 		o := placer{rel: f.Release}
 		o.season, o.part = p.says(f.Release)
-		if (numbered{o.season, o.part}) == key && !f.extra() && o.regular() {
+		if (numbered{f.Release.Group, o.season, o.part}) == key && !f.extra() && o.regular() {
 			all.eps = append(all.eps, o.wholeNumbers()...)
 		}
 	}
@@ -144,10 +155,10 @@ func (n *numberings) of(files []File, p *placer) numbering {
 	all.eps = slices.Compact(all.eps)
 	out := numbering{strategy: -1}
 	if len(all.eps) > 0 {
-		out.last = all.eps[len(all.eps)-1]
+		out.last = slices.Max(all.eps)
 		all.last = out.last
 	}
-	if len(all.eps) > 1 && len(files) > 1 && len(p.layout.all) > 0 {
+	if len(all.eps) > 1 && len(files) > 1 && len(p.all) > 0 {
 		out.strategy, _ = all.try(-1)
 	}
 	if *n == nil {
@@ -159,20 +170,27 @@ func (n *numberings) of(files []File, p *placer) numbering {
 
 // doubtTwins doubts the places of a folder's files where two numbers have the same one.
 func doubtTwins(files []File, places []placement) {
-	type place struct{ season, episode int }
-	taken := map[place][]float64{}
-	twins := false
+	type place struct {
+		group           string
+		season, episode int
+	}
+	taken := map[place]float64{}
+	twins := map[string]bool{}
 	for i, at := range places {
-		for _, s := range at.slots {
-			key := place{at.season, s.episode.Number}
-			if had, ok := taken[key]; ok && !slices.Equal(had, files[i].Release.Episodes) {
-				twins = true
+		r := files[i].Release
+		if len(at.slots) != len(r.Episodes) || folderOf(r.Path) == "" {
+			continue
+		}
+		for k, s := range at.slots {
+			key := place{r.Group, at.season, s.episode.Number}
+			if had, ok := taken[key]; ok && had != r.Episodes[k] {
+				twins[r.Group] = true
 			}
-			taken[key] = files[i].Release.Episodes
+			taken[key] = r.Episodes[k]
 		}
 	}
 	for i := range places {
-		if twins {
+		if twins[files[i].Release.Group] {
 			places[i].trust *= trustTwins
 		}
 	}
@@ -235,9 +253,11 @@ var strategies = []func(*placer) placement{
 func (p *placer) place(folder numbering) placement {
 	switch {
 	case len(p.rel.Seasons) > 1:
-		return placement{why: "the name spans several seasons"}
+		return placement{apart: true, why: "the name spans several seasons"}
 	case !p.regular():
-		return p.special()
+		at := p.special()
+		at.apart = p.half()
+		return at
 	}
 	p.eps, p.last = p.wholeNumbers(), folder.last
 	if len(p.eps) == 0 {

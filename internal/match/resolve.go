@@ -62,6 +62,10 @@ type Resolution struct {
 	layout *layout // of Entry, prepared once
 }
 
+// doubtful is the most confidence in an entry that is of another kind than the name says, or that has no place for the file: the
+// right one may be missing.
+const doubtful = 0.85
+
 // Convincing is the confidence that ends the asking.
 const Convincing = 0.9
 
@@ -276,10 +280,11 @@ func explains(query string, h Hit) bool {
 	return false
 }
 
-// converged reports whether further searches would not change the outcome.
+// converged reports whether further searches would not change the outcome: one entry convinces, or two have exactly the title.
 func (j *job) converged() bool {
 	v := choose(j.pool)
-	return len(v.ranked) > 0 && v.confidence >= max(Convincing, j.r.Options.MinConfidence)
+	exact := func(i int) bool { return i < len(v.ranked) && v.ranked[i].known() && v.ranked[i].like.sim >= simExact }
+	return len(v.ranked) > 0 && v.confidence >= max(Convincing, j.r.Options.MinConfidence) || exact(0) && exact(1)
 }
 
 // result turns what was gathered into a resolution.
@@ -311,12 +316,16 @@ const leastAlike = 0.55
 
 // chosen returns the resolution for the contender that is accepted.
 func (j *job) chosen(c scored, confidence float64, candidates []Candidate, why string) Resolution {
+	hint := hintOf(j.s, c)
+	if c.fallback || hint.piece {
+		confidence = min(confidence, doubtful)
+	}
 	j.step("decide", nil, "%s %d %q with confidence %.3f", c.hit.Kind, c.hit.ID, c.hit.Title, confidence)
 	res := j.finish(Outcome{
 		Status: Matched, Confidence: confidence, Kind: c.hit.Kind, ID: c.hit.ID, Title: c.hit.Title,
 		OriginalTitle: c.hit.OriginalTitle, Year: c.hit.Year, Candidates: candidates, Reason: why,
 	})
-	res.Entry, res.Hint, res.Mapping = c.entry, hintOf(j.s, c), c.hit.Mapping
+	res.Entry, res.Hint, res.Mapping = c.entry, hint, c.hit.Mapping
 	if c.entry != nil {
 		res.layout = layoutOf(c.entry)
 	}

@@ -21,6 +21,7 @@ const (
 	weighYearAgainst = -0.22 // it is two years off
 	weighYearFar     = -0.35 // it is farther off
 	weighEpisodes    = 0.04  // the season and the episodes exist there
+	weighCounted     = 0.02  // they do if they count over all seasons
 	weighTooFew      = -0.10 // the entry has fewer episodes than the files count
 	weighNoEpisodes  = -0.15 // the entry has none at all
 	weighSeason      = -0.05 // the season of the name exists in no way
@@ -31,6 +32,7 @@ const (
 	weighAnimated    = 0.03  // animation
 	weighLiveAction  = -0.10 // not animation
 	weighAgainst     = -0.20 // not animation, and the name is styled as only anime is
+	weighEra         = -0.04 // it ended before releases were made like this one
 	weighLanguage    = 0.01  // made in a language of anime
 	weighPopularity  = 0.002 // per tenfold popularity: breaks ties, nothing more
 	genreAnimation   = 16
@@ -103,6 +105,9 @@ func score(s Series, c contender) scored {
 		out.add("single", weighSingle, "a film, and the name has no episode")
 	}
 	out.weighStyle(s)
+	if last := out.lastYear(); s.Modern && last != 0 && last < modernYear {
+		out.add("era", weighEra, fmt.Sprintf("it ended in %d", last))
+	}
 	out.score += weighPopularity * math.Log10(1+max(c.hit.Popularity, 0))
 	return out
 }
@@ -184,6 +189,25 @@ func (c *scored) yearDistance(y int) int {
 	return max(first-y, y-first)
 }
 
+// modernYear is when streams of broadcasts, and soon after today's codecs, came up.
+const modernYear = 2010
+
+// lastYear is the year of a film, or in which the last known episode of a series aired; 0 if unknown.
+func (c *scored) lastYear() int {
+	if c.hit.Kind == Movie {
+		return c.hit.Year
+	}
+	last := 0
+	if c.entry != nil {
+		for _, s := range c.entry.Seasons {
+			for _, e := range s.Episodes {
+				last = max(last, YearOf(e.AirDate))
+			}
+		}
+	}
+	return last
+}
+
 // weighEpisodes compares the files' numbers with the episodes of a series.
 func (c *scored) weighEpisodes(s Series) {
 	if c.entry == nil || c.entry.Kind != TV || s.Want == WantMovie || s.Want == WantAny || s.Want == WantWork {
@@ -206,9 +230,12 @@ func (c *scored) weighEpisodes(s Series) {
 		for _, e := range all {
 			highest = max(highest, e.episode.Number)
 		}
-		if last > highest {
+		switch first := seasonSlots(all, 1); {
+		case last > highest:
 			c.add("episodes", weighTooFew, fmt.Sprintf("%d episodes, the files count to %d", total, last))
-		} else {
+		case len(first) > 0 && last > first[len(first)-1].episode.Number:
+			c.add("episodes", weighCounted, fmt.Sprintf("it has %d episodes or more in all", last))
+		default:
 			c.add("episodes", weighEpisodes, fmt.Sprintf("it has an episode %d", last))
 		}
 	}

@@ -13,9 +13,10 @@ const (
 	simAgain    = 0.03  // a second reading, in another script, agrees as well
 	simSequel   = 0.97  // equal but for a sequel marker that the name carries and the entry's title does not
 	simStated   = 0.995 // equal but for a year or a season that the name states elsewhere
-	simYearOnly = 0.88  // equal but for a year that tells namesakes apart
+	simYearOnly = 0.845 // equal but for a year that tells namesakes apart
 	simSpelling = 0.975
 	simHead     = 0.93  // equal but for a subtitle, in a film of the very year
+	simHeads    = 0.85  // what of that is left where both have subtitles
 	simExact    = 0.985 // and above is the same title
 )
 
@@ -190,7 +191,7 @@ func comparePairs(readings []release.Title, want wanted, titles []named, alike f
 		for _, t := range titles {
 			sim, file := pair(norm, base, seq, want, t, alike)
 			if want.heads && t.head != "" {
-				if s := simHead * max(alike(norm, t.head), 0.95*alike(head, t.head)); s > sim {
+				if s := simHead * max(alike(norm, t.head), simHeads*alike(head, t.head)); s > sim {
 					sim, file = s, Sequel{}
 				}
 			}
