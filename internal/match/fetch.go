@@ -114,7 +114,8 @@ func (j *job) nextFetch() int {
 // but that title speaks for the contender: the name has no year, and no second title in another script.
 func (j *job) nextRival(spent func(scored) bool) int {
 	best := choose(j.pool).ranked[0]
-	if j.s.Year != 0 || best.like.sim < simExact || best.like.agreed > 1 {
+	looked := slices.ContainsFunc(j.pool, func(c scored) bool { return c.known() && !c.explained })
+	if j.s.Year != 0 || best.like.sim < simExact || best.like.agreed > 1 || looked {
 		return -1
 	}
 	next := -1

@@ -26,6 +26,7 @@ type Hint struct {
 	called named // the title of the entry that agreed
 	agreed bool  // so did one in another script
 	piece  bool  // the reading that agreed is only a piece of another, whose Rest it lacks
+	last   bool  // the name says "final", and no title of the entry does
 	lost   bool  // the title ends in a season that the entry does not have
 }
 
@@ -40,9 +41,9 @@ func (h *Hint) take(q Sequel) {
 
 // hintOf returns the hint of the agreement that chose an entry.
 func hintOf(s Series, c scored) Hint {
-	h := Hint{called: c.like.title, agreed: c.like.agreed > 1}
+	h := Hint{called: c.like.title, agreed: c.like.agreed > 1, last: c.like.file.Final}
 	file := c.like.file
-	file.Final = false // "final" means a season only where the entry has a title that says so
+	file.Final = false
 	h.take(file)
 	if c.entry == nil {
 		return h

@@ -245,8 +245,8 @@ func (p *placer) note(format string, args ...any) {
 // either places all episodes of the file or leaves it to the next. When none can, the file keeps its id and says why it has
 // no season: a wrong episode is worse than none.
 var strategies = []func(*placer) placement{
-	(*placer).byMapping, (*placer).byLaterCour, (*placer).bySeason, (*placer).byYear, (*placer).byArc, (*placer).byPart,
-	(*placer).byFinal, (*placer).byRuns, (*placer).byGroup, (*placer).byLength, (*placer).byPosition,
+	(*placer).byMapping, (*placer).byLaterCour, (*placer).bySeason, (*placer).byYear, (*placer).byArc, (*placer).byFinal,
+	(*placer).byPart, (*placer).byRuns, (*placer).byGroup, (*placer).byLength, (*placer).byPosition,
 }
 
 // place finds the place of the file, by the folder's numbering where it has one.

@@ -110,6 +110,10 @@ func TestPlaceFollowsTheFetchedEpisodes(t *testing.T) {
 		{"a year in which the first season did not air", rel("Copper Wharf", of(2017), eps(3)), "tv 13 -"},
 		{"a part of the show: only one season is long enough", rel("Paper Owls Silver Wing", eps(9)), "tv 7 S01E09"},
 		{"a part of the show that may be the specials", rel("Paper Owls Silver Wing", eps(2)), "tv 7 -"},
+		{"the final season's part", rel("Clockwork Isle Final Season", inPart(2), eps(6)), "tv 12 S02E18"},
+		{"the final season of a show whose last it may be", rel("Salt Harbor Final Season", eps(3)), "tv 3 S03E03"},
+		{"the final season of a show that has one", rel("Moth Parade Final Season", eps(3)), "tv 2 -"},
+		{"a part of the final season, which is not there", rel("Moth Parade Final Season", inPart(2), eps(3)), "tv 2 -"},
 		{"part in words behind the season", rel("Clockwork Isle 2nd Season - Sono Ni", eps(6)), "tv 12 S02E18"},
 		{"year of a season's later cour", rel("Clockwork Isle II", of(2024), eps(2)), "tv 12 S02E14"},
 		{"season with a year and a part", rel("Clockwork Isle", of(2023), inPart(2), eps(2)), "tv 12 S02E14"},
@@ -243,4 +247,40 @@ func drawRelease(t *rapid.T) release.Release {
 	r.Extra = rapid.IntRange(0, 9).Draw(t, "extra") == 0
 	r.EpisodeTitle = rapid.SampledFrom([]string{"", "episode name 3"}).Draw(t, "title")
 	return r
+}
+
+// japanese is a world whose seasons have other names in Japanese.
+type japanese struct {
+	*world
+	names map[int]string
+}
+
+func (j japanese) SeasonNames(_ context.Context, _ int, language string) (map[int]string, Origin, error) {
+	if language != "ja-JP" {
+		return nil, Origin{}, errors.New(language)
+	}
+	return j.names, Origin{}, nil
+}
+
+func TestSeasonsAreFoundByHowTheirJapaneseNamesAreRead(t *testing.T) {
+	for _, row := range []struct {
+		name  string
+		names map[int]string
+		title string
+		want  string
+	}{
+		{"kana and Han", map[int]string{2: "塩港 霧の灯台編", 3: "塩港 北への帰り道"}, "Salt Harbor Kiri no Toudai-hen", "tv 3 S02E03"},
+		{"both may be read so", map[int]string{2: "塩港 霧の灯台編", 3: "塩港 嵐の航路編"}, "Salt Harbor Kiri no Toudai-hen", "tv 3 -"},
+		{"neither may", map[int]string{2: "塩港 霧の灯台編", 3: "シーズン3"}, "Salt Harbor Winter Letters", "tv 3 -"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			harbor := series(3, "Salt Harbor", "塩港", 2018, season(1, "1-12@2018-04-07"), season(2, "1-12@2019-04-06"), season(3, "1-13@2020-04-04"))
+			w := japanese{&world{entries: []*Entry{harbor.alt(row.title)}}, row.names}
+			res := &Resolver{Source: w, Options: DefaultOptions()}
+			s := Group([]File{{Release: rel(row.title, eps(3))}})[0]
+			if d := res.Place(t.Context(), s.Files, res.Resolve(t.Context(), s))[0]; outcome(d) != row.want {
+				t.Errorf("%s, want %s: %s", outcome(d), row.want, d.Reason)
+			}
+		})
+	}
 }

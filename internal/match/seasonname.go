@@ -39,6 +39,23 @@ func arcOf(e *Entry, titles []named, text, norm, rest string) int {
 	return best
 }
 
+// arcRead finds the only season whose Japanese name may be read so behind the show's title; 0 for none.
+func arcRead(e *Entry, titles []named, rest string) int {
+	only := 0
+	for _, s := range e.Seasons {
+		n := title.Normalize(s.Name)
+		own := afterPlain(n, titles)
+		if s.Number == 0 || own == "" || placeholderSeason(n) || !title.MayRead(own, rest) {
+			continue
+		}
+		if only != 0 {
+			return 0
+		}
+		only = s.Number
+	}
+	return only
+}
+
 // arcLanguage returns the reading whose arc may be among the seasons' names in another language, and that language; "" for
 // none. Seasons usually have names in Latin letters.
 func arcLanguage(arcs []ArcText, titles []named) (ArcText, string) {

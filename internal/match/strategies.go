@@ -69,9 +69,9 @@ func (p *placer) arcHasPart(n int) bool {
 // byArc takes the season whose name is in the title. A season number beside it counts within the arc: "Title Arc 2nd Season" is
 // the arc's second part.
 func (p *placer) byArc() placement {
-	arc := p.hint.Arc
+	arc, trust := p.hint.Arc, trustName
 	if arc == 0 {
-		arc = p.foreignArc()
+		arc, trust = p.foreignArc()
 	}
 	s, ok := p.e.season(arc)
 	if !ok || arc == 0 {
@@ -87,24 +87,28 @@ func (p *placer) byArc() placement {
 	}
 	list := slots(s)
 	return either(
-		p.found(literal(list, p.eps), trustName, "season %d has the name in the title", s.Number),
-		p.found(positions(list, p.eps, 0), trustName, "by position in season %d, which has the name in the title", s.Number))
+		p.found(literal(list, p.eps), trust, "season %d has the name in the title", s.Number),
+		p.found(positions(list, p.eps, 0), trust, "by position in season %d, which has the name in the title", s.Number))
 }
 
-// foreignArc looks for the arc among the seasons' names in the language of the title.
-func (p *placer) foreignArc() int {
+// foreignArc looks for the arc among the seasons' names in the language of the title, or in Japanese for how one of them is read.
+func (p *placer) foreignArc() (season int, trust float64) {
 	namer, ok := p.src.(SeasonNamer)
 	arc, language := arcLanguage(p.hint.Arcs, p.titles)
+	reads := language == "" && len(p.hint.Arcs) > 0 && p.e.OriginalLanguage == "ja"
+	if reads {
+		arc, language = p.hint.Arcs[0], "ja-JP"
+	}
 	if !ok || language == "" || p.season > 0 || p.part > 0 || !p.severalSeasons() {
-		return 0
+		return 0, 0
 	}
 	names, o, err := namer.SeasonNames(p.ctx, p.e.ID, language)
 	if errors.Is(err, ErrNoEntry) {
-		return 0
+		return 0, 0
 	}
 	if err != nil {
 		p.err = err
-		return 0
+		return 0, 0
 	}
 	p.origin = p.origin.With(o)
 	local := *p.e
@@ -113,7 +117,10 @@ func (p *placer) foreignArc() int {
 		local.Seasons[i].Name = names[local.Seasons[i].Number]
 	}
 	p.note("asked for the seasons' names in %s", language)
-	return arcOf(&local, p.titles, arc.Text, arc.Text, arc.Rest)
+	if reads {
+		return arcRead(&local, p.titles, arc.Rest), trustRead
+	}
+	return arcOf(&local, p.titles, arc.Text, arc.Text, arc.Rest), trustName
 }
 
 func (p *placer) severalSeasons() bool {
@@ -125,8 +132,8 @@ func (p *placer) byPart() placement {
 	if p.part == 0 {
 		return placement{}
 	}
-	if p.season == 0 && p.hint.Rest != "" && p.severalSeasons() {
-		return placement{} // a part of an arc that no season is called
+	if p.season == 0 && (p.final() || p.hint.Rest != "" && p.severalSeasons()) {
+		return placement{} // a part of an arc that no season is called, or of a season that is not there
 	}
 	list := p.all
 	if p.season > 0 {
@@ -149,20 +156,29 @@ func (p *placer) byPart() placement {
 		p.found(literal(part, p.eps), trustPartNumber, "part %d has the number", p.part))
 }
 
-// byFinal takes "Final Season" as the last season where a title of the entry says so.
+// byFinal takes "Final Season" as the last of several seasons: surely where a title of the entry says so. A part beside it is
+// one of that season's.
 func (p *placer) byFinal() placement {
-	if !p.hint.Final || p.season > 0 || p.part > 0 {
+	last := p.all[len(p.all)-1].season
+	if !p.final() || p.season > 0 || last == p.all[0].season {
 		return placement{}
 	}
-	last := p.all[len(p.all)-1].season
-	if last == p.all[0].season {
-		return placement{}
+	if p.part > 0 {
+		p.season = last
+		return placement{} // byPart knows
+	}
+	trust := trustName
+	if !p.hint.Final {
+		trust = trustLast
 	}
 	list := seasonSlots(p.all, last)
 	return either(
-		p.found(literal(list, p.eps), trustName, "the final season is season %d", last),
-		p.found(positions(list, p.eps, 0), trustName, "by position in season %d, the final one", last))
+		p.found(literal(list, p.eps), trust, "the final season is season %d", last),
+		p.found(positions(list, p.eps, 0), trust, "by position in season %d, the final one", last))
 }
+
+// final reports whether the name speaks of a final season.
+func (p *placer) final() bool { return p.hint.Final || p.hint.last }
 
 // byPosition is for a plain number: an episode of the first season if it has that number, else the n-th regular episode over
 // all seasons, or the number itself where the numbers go on through the seasons.

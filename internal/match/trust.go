@@ -13,6 +13,8 @@ const (
 	trustSeason        = 0.985 // the season of the name has the number
 	trustFirst         = 0.995 // so has the first season, and the name says no other
 	trustName          = 0.97  // the season whose name is in the title
+	trustRead          = 0.91  // the season whose Japanese name may be read so
+	trustLast          = 0.91  // the last season of one that the name calls final
 	trustMapping       = 0.97  // an imported list
 	trustCounted       = 0.99  // counted over all seasons
 	trustGroup         = 0.95  // an episode group
@@ -53,6 +55,7 @@ var doubts = []struct {
 		return slices.ContainsFunc(p.hint.Arcs, func(a ArcText) bool { return saysSpecial(a.Rest) })
 	}},
 	{"the title ends in a season that TMDB does not have", 0.6, func(p *placer, _ placement) bool { return p.hint.lost && !p.stated() }},
+	{"TMDB has no final season", 0.5, func(p *placer, _ placement) bool { return p.final() && !p.severalSeasons() }},
 	{"an earlier season has several cours", 0.8, func(p *placer, at placement) bool {
 		first := seasonSlots(p.all, p.all[0].season)
 		return p.stated() && at.season == p.season && at.season > first[0].season && !p.hint.called.primary && len(runs(first, courGap)) > 1

@@ -1,6 +1,10 @@
 package title
 
-import "strings"
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
 
 // Reads reports whether a title in Latin letters may be how a Japanese title is read: most of the letters of its kana stand there
 // in their order, and each Han character, whose reading is not known, has room for one to five letters. Of a title with few kana
@@ -20,6 +24,31 @@ func Reads(japanese, latin string) bool {
 		return false
 	}
 	return common(want, got)*5 >= len(want)*4
+}
+
+// MayRead reports whether a part of a title in Latin letters may be how a Japanese one is read, by its shape alone: the kana stand
+// there, and between them as many letters as Han characters have. It is for telling few of them apart.
+func MayRead(japanese, latin string) bool {
+	var shape strings.Builder
+	han := 0
+	flush := func() {
+		if han > 0 {
+			fmt.Fprintf(&shape, "[a-z]{%d,%d}", (han*6+4)/5, (han*17+4)/5)
+			han = 0
+		}
+	}
+	for _, r := range strings.NewReplacer("編", "hen", "篇", "hen").Replace(Plain(Normalize(Romanize(japanese)))) {
+		if r >= 0x80 {
+			han++
+			continue
+		}
+		flush()
+		shape.WriteString(regexp.QuoteMeta(string(r)))
+	}
+	flush()
+	particles := strings.NewReplacer("ha", "[hw]a", "he", "h?e", "wo", "w?o")
+	re, err := regexp.Compile("^(?:" + particles.Replace(shape.String()) + ")$")
+	return err == nil && shape.Len() > 0 && re.MatchString(Plain(Normalize(latin)))
 }
 
 const (

@@ -21,3 +21,20 @@ func TestReadings(t *testing.T) {
 		}
 	}
 }
+
+func TestShapesOfReadings(t *testing.T) {
+	for _, row := range []struct {
+		japanese, latin string
+		want            bool
+	}{
+		{"霧の灯台編", "Kiri no Toudai-hen", true},
+		{"霧の灯台編", "Kiri no Toudai", false},
+		{"北への帰り道", "Kita e no Kaerimichi", true},
+		{"嵐", "Arashi no Kouro", false},
+		{"", "", false},
+	} {
+		if got := MayRead(row.japanese, row.latin); got != row.want {
+			t.Errorf("%s as %s: %v", row.japanese, row.latin, got)
+		}
+	}
+}
