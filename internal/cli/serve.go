@@ -3,12 +3,15 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/gateway"
+	"github.com/anivault/anivault/internal/ui"
 )
 
 func (c *command) serveCommand() *cobra.Command {
@@ -29,6 +32,30 @@ no token.`,
 			return err
 		}
 		return c.serve(cmd.Context(), cfg, offline)
+	})
+	serveFlags(cmd.Flags(), &offline)
+	cmd.AddCommand(c.serveCheckCommand(), c.serveTokenCommand())
+	return cmd
+}
+
+func (c *command) serveCheckCommand() *cobra.Command {
+	var offline bool
+	cmd := leaf(&cobra.Command{
+		Use:   "check",
+		Short: "Check all that serve checks before it listens",
+		Long: `Check all that serve checks before it listens: settings, key, clients, certificate, and who may reach the addresses. It binds
+none of them, so it works beside a running gateway.`,
+		Example: "  anivault serve check\n  anivault serve check && systemctl reload anivault-gateway",
+	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
+		cfg, err := c.loadServe(cmd, offline)
+		if err == nil {
+			err = gateway.Check(cfg)
+		}
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(c.streams.Out, "ok: would listen on %s; %s\n", strings.Join(cfg.Serve.Listen, ", "), ui.Count(len(cfg.Serve.Clients), "client"))
+		return err
 	})
 	serveFlags(cmd.Flags(), &offline)
 	return cmd

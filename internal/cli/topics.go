@@ -159,6 +159,7 @@ var jsonOutputs = []struct {
 	{"index stats --format json", wireIndex{}},
 	{"config show --format json", wireSetting{}},
 	{"limiter rules --format json", wireRule{}},
+	{"serve token list --format json: a list of", wireClient{}},
 	{"version --format json", version.Info{}},
 }
 

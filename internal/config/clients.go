@@ -32,7 +32,6 @@ type Client struct {
 	Admin       bool
 	Made        time.Time // zero where nobody noted it
 	Place       string    // file and line
-	InConfig    bool      // it stands in the config file, not in clients.yaml
 }
 
 // Names, classes and hashes as they are written.
@@ -89,6 +88,18 @@ func takeLimit(to *ratelimit.Budget, v string) bool {
 	err := field.Set(&t, v)
 	*to = t.Budget
 	return err == nil
+}
+
+// Check returns an *Error for a client that could not stand in a file.
+func (c Client) Check() error {
+	for _, f := range clientFields[:3] { // what serve token writes
+		value := map[string]string{"name": c.Name, "token_sha256": c.TokenSHA256, "class": c.Class}[f.key]
+		var copied Client
+		if !f.take(&copied, value) {
+			return &Error{Name: f.key, Value: value, Reason: "must be " + f.allowed}
+		}
+	}
+	return nil
 }
 
 // readClients reads a list of clients; node is nil where there is none.

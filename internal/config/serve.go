@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -157,18 +158,26 @@ func (c *Config) ForServe() error {
 	if c.origin("limiter.concurrency") == "default" {
 		c.Tuning.Concurrency = c.Tuning.ConcurrencyTotal
 	}
-	var bad faults
-	for i := range c.Serve.Clients {
-		c.Serve.Clients[i].InConfig = true
-	}
-	made, err := readClientsFile(ClientsFile(c.Dirs.Data), &bad)
+	clients, err := c.AllClients()
 	if err != nil {
 		return err
 	}
-	c.Serve.Clients = append(c.Serve.Clients, made...)
-	unique(c.Serve.Clients, &bad)
+	c.Serve.Clients = clients
+	var bad faults
 	c.checkExposure(&bad)
 	return bad.err()
+}
+
+// AllClients returns the clients of the config file and of clients.yaml, whose names and tokens are unique.
+func (c *Config) AllClients() ([]Client, error) {
+	var bad faults
+	made, err := readClientsFile(ClientsFile(c.Dirs.Data), &bad)
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Concat(c.Serve.Clients, made)
+	unique(all, &bad)
+	return all, bad.err()
 }
 
 // checkExposure refuses to answer others than this machine's own programs without a token, and tokens in the clear.

@@ -2,8 +2,10 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -109,6 +111,7 @@ type setup struct {
 	handler func(http.Handler) http.Handler // in front of the stand-in
 	offline bool
 	dir     string // of an earlier gateway
+	listen  string // "": a free port of the loopback
 }
 
 // start starts a stand-in and a gateway in front of it.
@@ -128,7 +131,7 @@ func start(t *testing.T, o setup) *bench {
 	if b.dir == "" {
 		b.dir = t.TempDir()
 	}
-	cfg := b.config(o.yaml, server.URL)
+	cfg := b.config(o.yaml, server.URL, cmp.Or(o.listen, "127.0.0.1:0"))
 	log := logging.NewHandler(b.log, logging.Options{Level: slog.LevelDebug})
 	b.service, err = Listen(cfg, Options{Offline: o.offline, Log: log}, func(url string) { b.url = url })
 	if err != nil {
@@ -149,8 +152,8 @@ func start(t *testing.T, o setup) *bench {
 	return b
 }
 
-// config reads a configuration for a gateway on a free port of the loopback.
-func (b *bench) config(yaml, baseURL string) *config.Config {
+// config reads a configuration.
+func (b *bench) config(yaml, baseURL, listen string) *config.Config {
 	b.t.Helper()
 	file := filepath.Join(b.dir, "config.yaml")
 	if err := os.WriteFile(file, []byte(yaml), 0o600); err != nil {
@@ -162,7 +165,7 @@ func (b *bench) config(yaml, baseURL string) *config.Config {
 			"HOME=" + b.dir, "AppData=" + b.dir, "LocalAppData=" + b.dir,
 			"ANIVAULT_TMDB_TOKEN=" + poolKey, "ANIVAULT_TMDB_BASE_URL=" + baseURL,
 		},
-		Flags: map[string]config.Flag{"serve.listen": {Name: "listen", Value: "127.0.0.1:0"}},
+		Flags: map[string]config.Flag{"serve.listen": {Name: "listen", Value: listen}},
 	})
 	if err == nil {
 		err = cfg.ForServe()
@@ -273,3 +276,17 @@ func (b *bench) age(by time.Duration) {
 }
 
 func tv(id int) string { return fmt.Sprintf("/3/tv/%d", id) }
+
+// writePEM writes blocks of one kind.
+func writePEM(t *testing.T, path, kind string, blocks ...[]byte) {
+	t.Helper()
+	var b bytes.Buffer
+	for _, raw := range blocks {
+		if err := pem.Encode(&b, &pem.Block{Type: kind, Bytes: raw}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -28,12 +28,20 @@ type Service struct {
 	cert      *certificate // nil: plain HTTP
 }
 
+// Check returns why a gateway of this configuration could not begin, apart from its addresses.
+func Check(cfg *config.Config) error {
+	if cfg.Serve.TLSCert == "" {
+		return nil
+	}
+	return new(certificate).load(cfg)
+}
+
 // Listen opens a gateway and its addresses. say is called with each, as a URL with the real port.
 func Listen(cfg *config.Config, o Options, say func(url string)) (*Service, error) {
 	s := &Service{}
 	if cfg.Serve.TLSCert != "" {
 		s.cert = &certificate{}
-		if err := s.cert.load(&cfg.Serve); err != nil {
+		if err := s.cert.load(cfg); err != nil {
 			return nil, err
 		}
 	}
@@ -41,7 +49,7 @@ func Listen(cfg *config.Config, o Options, say func(url string)) (*Service, erro
 	for _, addr := range cfg.Serve.Listen {
 		l, err := listen(addr)
 		if err != nil {
-			return nil, errors.Join(&config.Error{Name: "serve.listen", Value: addr, Reason: "cannot be listened on: " + reasonOf(err)}, s.Close())
+			return nil, errors.Join(cfg.Refuse("serve.listen", addr+" cannot be listened on: "+reasonOf(err)), s.Close())
 		}
 		s.listeners = append(s.listeners, l)
 	}
@@ -189,10 +197,10 @@ type certificate struct {
 }
 
 // load reads the files. Its error is a *config.Error.
-func (c *certificate) load(s *config.Serve) error {
-	pair, err := tls.LoadX509KeyPair(s.TLSCert, s.TLSKey)
+func (c *certificate) load(cfg *config.Config) error {
+	pair, err := tls.LoadX509KeyPair(cfg.Serve.TLSCert, cfg.Serve.TLSKey)
 	if err != nil {
-		return &config.Error{Name: "serve.tls.cert and serve.tls.key", Value: s.TLSCert, Reason: "cannot be used: " + err.Error()}
+		return cfg.Refuse("serve.tls.cert", "cannot be used: "+err.Error())
 	}
 	c.mu.Lock()
 	c.pair = &pair
