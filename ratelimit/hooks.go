@@ -9,6 +9,15 @@ type Hooks struct {
 	OnAnswer     func(Answer)     // a request has ended
 	OnWait       func(WaitInfo)   // a request begins or ends to wait for something long
 	OnWarning    func(error)      // something unusual that was dealt with
+	OnTuned      func(Tuned)      // a setting follows an operator from now on, or no longer does
+}
+
+// Tuned is a setting that has changed because an operator has, or because the time of an operator's change is over.
+type Tuned struct {
+	Key      string
+	From, To string    // the values in force, as [Field.Get] writes them
+	Ended    bool      // the process's own value holds again
+	Until    time.Time // when the change ends by itself; zero: when an operator ends it
 }
 
 // Transition is one change of state.

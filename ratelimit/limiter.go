@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -70,6 +71,8 @@ type tuned struct {
 	seq      uint64  // of the overrides
 	parts    int
 	problems []error // values that had to give way
+
+	overrides []Override
 }
 
 // New returns a limiter. It returns a *TuningError for a tuning that cannot be used.
@@ -326,7 +329,7 @@ func (l *Limiter) tune(at Instant, s *Snapshot) *tuned {
 	if t.own == own && t.seq == s.overrideSeq && t.parts == parts {
 		return t
 	}
-	t = &tuned{own: own, seq: s.overrideSeq, parts: parts}
+	t = &tuned{own: own, seq: s.overrideSeq, parts: parts, overrides: s.publicOverrides()}
 	t.Tuning, t.problems = s.overridden(*own)
 	t.Tuning = t.divided(parts)
 	return t
@@ -337,10 +340,32 @@ func (l *Limiter) adopt(t *tuned) {
 	if t == l.tuned.Load() {
 		return
 	}
-	l.tuned.Store(t)
+	before := l.tuned.Swap(t)
 	l.gate.resize(t.Concurrency)
+	if l.hooks.OnTuned != nil {
+		t.tellSince(before, l.hooks.OnTuned)
+	}
 	for _, err := range t.problems {
 		l.warn(err)
+	}
+}
+
+// tellSince calls tell with each setting that operators have changed since before, and each of which a change has ended.
+func (t *tuned) tellSince(before *tuned, tell func(Tuned)) {
+	for i := range fields {
+		f := &fields[i]
+		is := func(o Override) bool { return o.Key == f.key }
+		now, was := slices.IndexFunc(t.overrides, is), slices.IndexFunc(before.overrides, is)
+		if now < 0 && was < 0 {
+			continue
+		}
+		change := Tuned{Key: f.key, From: f.text(&before.Tuning), To: f.text(&t.Tuning), Ended: now < 0}
+		if now >= 0 {
+			change.Until = t.overrides[now].Until
+		}
+		if change.From != change.To {
+			tell(change)
+		}
 	}
 }
 

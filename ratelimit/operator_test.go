@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestTuneIsObeyedAtTheNextRequest(t *testing.T) {
@@ -57,6 +59,45 @@ func TestTuneIsObeyedAtTheNextRequest(t *testing.T) {
 		ask()
 		if got := l.Tuning(); got != own {
 			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// A process tells what it obeys from now on: from which value to which, until when, and when its own holds again.
+func TestATuningIsToldWhereItIsObeyed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []Tuned
+		l, _ := New(Config{Store: NewMemoryStore(), Hooks: Hooks{OnTuned: func(c Tuned) { told = append(told, c) }}})
+		operator, begun := Operator{l.store}, time.Now()
+		for _, step := range []struct {
+			name string
+			do   func() error
+			want []Tuned
+		}{
+			{"nothing is changed", func() error { return nil }, nil},
+			{
+				"for a time", func() error { return operator.Tune(t.Context(), map[string]string{"rate_base": "10"}, time.Hour) },
+				[]Tuned{{Key: "rate_base", From: "35", To: "10", Until: begun.Add(time.Hour)}},
+			},
+			{
+				"another one for good, the first as it is", func() error { return operator.Tune(t.Context(), map[string]string{"max_wait": "7"}, 0) },
+				[]Tuned{{Key: "max_wait", From: "2m", To: "7s"}},
+			},
+			{"to the value it has", func() error { return operator.Tune(t.Context(), map[string]string{"max_wait": "7s"}, 0) }, nil},
+			{"the time is over", func() error { time.Sleep(time.Hour); return nil }, []Tuned{{Key: "rate_base", From: "10", To: "35", Ended: true}}},
+			{"reset", func() error { return operator.ResetTuning(t.Context()) }, []Tuned{{Key: "max_wait", From: "7s", To: "2m", Ended: true}}},
+		} {
+			told = nil
+			if err := step.do(); err != nil {
+				t.Fatalf("%s: %v", step.name, err)
+			}
+			if _, err := l.Status(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			near := cmp.Comparer(func(a, b time.Time) bool { return a.IsZero() == b.IsZero() && a.Sub(b).Abs() < time.Second })
+			if diff := cmp.Diff(step.want, told, near); diff != "" {
+				t.Errorf("%s: %s", step.name, diff)
+			}
 		}
 	})
 }

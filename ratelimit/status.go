@@ -153,8 +153,13 @@ func (s *Snapshot) Status(at Instant, t Tuning, owner string) Status {
 		}
 		st.Processes = append(st.Processes, ps)
 	}
-	for _, o := range s.overrides {
-		st.Overrides = append(st.Overrides, Override{o.key, o.value, s.clock.time(o.until)})
-	}
+	st.Overrides = s.publicOverrides()
 	return st
+}
+
+func (s *Snapshot) publicOverrides() (list []Override) {
+	for _, o := range s.overrides {
+		list = append(list, Override{o.key, o.value, s.clock.time(o.until)})
+	}
+	return list
 }
