@@ -101,11 +101,14 @@ func (w *Walker) root(ctx context.Context, root string) error {
 	if root == "" {
 		return fail(&fs.PathError{Op: "open", Path: "", Err: fs.ErrNotExist})
 	}
-	info, err := os.Stat(root)
+	abs, err := filepath.Abs(root)
 	if err != nil {
 		return fail(err)
 	}
-	abs, err := filepath.Abs(root)
+	info, err := os.Stat(root)
+	if errors.Is(err, fs.ErrNotExist) && isLink(root) {
+		return w.named(ctx, root, abs, File{Path: root, Name: filepath.Base(abs), Skip: SkipBrokenLink})
+	}
 	if err != nil {
 		return fail(err)
 	}
@@ -120,6 +123,11 @@ func (w *Walker) root(ctx context.Context, root string) error {
 		path: root, abs: abs, real: real, name: filepath.Base(abs), named: true,
 		scope: scopeAbove(abs, foldCase).with(w.excludes, abs),
 	})
+}
+
+func isLink(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
 // file yields a file that was named.
@@ -138,9 +146,14 @@ func (w *Walker) file(ctx context.Context, path, abs string, info fs.FileInfo) e
 	default:
 		file.Skip = skipByName(name)
 	}
+	return w.named(ctx, path, abs, file)
+}
+
+// named yields a file that was named, unless a folder that holds it was read, or it was named before.
+func (w *Walker) named(ctx context.Context, path, abs string, file File) error {
 	real, err := filepath.EvalSymlinks(filepath.Dir(abs))
-	if err == nil && !w.links.firstSight(filepath.Join(real, name), IsVideo(name)) {
-		return nil // a folder that holds it was read, or it was named before
+	if err == nil && !w.links.firstSight(filepath.Join(real, file.Name), IsVideo(file.Name)) {
+		return nil
 	}
 	return w.send(ctx, Dir{Path: filepath.Dir(path), Abs: filepath.Dir(abs), Files: []File{file}, Named: true})
 }

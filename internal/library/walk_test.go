@@ -212,6 +212,12 @@ func TestWalk(t *testing.T) {
 			roots: []string{"root"},
 			want:  []string{"root/.store/: hidden folder", "root/c.mkv: link to nothing", "root/Show/1.mkv"},
 		},
+		{
+			name: "a link to nothing that is named, as in the output of find, is left out as in a walk, and told once", links: true,
+			tree:  []string{"lib/1.mkv", "lib/dead.mkv -> nowhere"},
+			roots: []string{"lib/dead.mkv", "lib/1.mkv", "lib/dead.mkv", "lib"},
+			want:  []string{"lib/dead.mkv: link to nothing", "lib/1.mkv"},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
