@@ -193,17 +193,27 @@ func (c *command) cacheCompactCommand() *cobra.Command {
 }
 
 func (c *command) cacheClearCommand() *cobra.Command {
-	return c.onCache(&cobra.Command{
+	var yes bool
+	cmd := c.onCache(&cobra.Command{
 		Use:     "clear",
 		Short:   "Remove every cached answer",
-		Example: "  anivault cache clear",
+		Example: "  anivault cache clear\n  anivault cache clear --yes",
 	}, nil, func(ctx context.Context, store *cache.Store, _ []string, _ string) error {
+		what := "the cache" // of a damaged one nobody knows what it holds
+		if s, err := store.Stats(ctx); err == nil {
+			what = fmt.Sprintf("%s, %s", ui.Count(s.Entries, "answer"), ui.Size(s.Used))
+		}
+		if ok, err := c.confirmed(ctx, yes, "Remove "+what+" from "+ui.Printable(store.Path())+"?"); !ok {
+			return err
+		}
 		err := store.Clear(ctx)
 		if err == nil {
-			c.say("the cache is empty\n")
+			c.say("removed %s\n", what)
 		}
 		return err
 	})
+	yesFlag(cmd, &yes)
+	return cmd
 }
 
 func (c *command) cacheExportCommand() *cobra.Command {

@@ -121,15 +121,23 @@ func (c *command) limiterResumeCommand() *cobra.Command {
 }
 
 func (c *command) limiterResetCommand() *cobra.Command {
-	var force bool
+	var force, yes bool
 	cmd := leaf(&cobra.Command{
 		Use:     "reset",
 		Short:   "Forget what was learned: state, evidence, cooldown, budget, tuning",
-		Example: "  anivault limiter reset",
+		Example: "  anivault limiter reset\n  anivault limiter reset --yes",
 		Long: `Forget what was learned: state, evidence, cooldown, ramp, budget and tuning. A pause that TMDB asked for stays
 unless --force is given.`,
 	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
 		return c.operate(cmd, func(ctx context.Context, cfg *config.Config, store ratelimit.Store) error {
+			before, err := ratelimit.ReadStatus(ctx, store, cfg.Tuning)
+			if err != nil {
+				return err
+			}
+			known := learned(before)
+			if ok, err := c.confirmed(ctx, yes, "Forget what the limiter has learned ("+known+")?"); !ok {
+				return err
+			}
 			if err := (ratelimit.Operator{Store: store}).Reset(ctx, force); err != nil {
 				return err
 			}
@@ -141,12 +149,26 @@ unless --force is given.`,
 			if !st.PauseUntil.IsZero() {
 				kept = fmt.Sprintf("; TMDB's pause stays until %s (--force ends it)", ui.Clock(st.PauseUntil))
 			}
-			c.say("the limiter is in %s%s\n", st.State, kept)
+			c.say("forgot %s; the limiter is in %s%s\n", known, st.State, kept)
 			return nil
 		})
 	})
 	cmd.Flags().BoolVar(&force, "force", false, "end a pause that TMDB asked for, too")
+	yesFlag(cmd, &yes)
 	return cmd
+}
+
+// learned says what a reset makes the limiter forget.
+func learned(s ratelimit.Status) string {
+	n := s.Counts.OK + s.Counts.Throttled + s.Counts.Server + s.Counts.Network
+	list := []string{s.State.String(), ui.Count(n, "answer") + " to judge by"}
+	if s.BudgetUsed > 0 {
+		list = append(list, fmt.Sprintf("%d used of the budget %s", s.BudgetUsed, s.Budget))
+	}
+	for _, o := range s.Overrides {
+		list = append(list, o.Key+"="+o.Value)
+	}
+	return strings.Join(list, ", ")
 }
 
 func (c *command) limiterRulesCommand() *cobra.Command {

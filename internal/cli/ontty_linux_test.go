@@ -191,3 +191,41 @@ func TestParseOnATerminal(t *testing.T) {
 		t.Errorf("exit status %d:\n%s", status, screen)
 	}
 }
+
+// What can't be taken back is asked about on a terminal, says what it is about, and is left alone unless the answer is yes.
+func TestRemovingIsAskedAboutOnATerminal(t *testing.T) {
+	s := newStand(t, upstream.Scenario{})
+	run := func(args ...string) string {
+		term := onTerminal(t, 100, 24, s.env, args...)
+		status, raw := term.end()
+		if status != 0 {
+			t.Fatalf("%q: exit status %d: %s", args, status, raw)
+		}
+		return raw
+	}
+	run("match", s.lib)
+	for _, tt := range []struct {
+		name, question, answer, want string
+		args                         []string
+		status                       int
+	}{
+		{"the cache, by mistake", `Remove [1-9]\d* answers, \d+\.\d kB from .*\? \[y/N\] `, "\r", "nothing was removed", []string{"cache", "clear"}, 0},
+		{"the cache, and Ctrl-C", `\[y/N\] `, "\x03", "", []string{"cache", "clear"}, 130},
+		{"the cache", `Remove [1-9]\d* answers`, "y\r", "removed ", []string{"cache", "clear"}, 0},
+		{"the cache, answered before", `removed 0 answers`, "", "", []string{"cache", "clear", "--yes"}, 0},
+		{"the limiter, by mistake", `Forget what the limiter has learned \(Normal, [1-9]\d* answers? to judge by\)\? \[y/N\] `, "no\r", "nothing was removed", []string{"limiter", "reset"}, 0},
+		{"the limiter", `\[y/N\] `, "yes\r", "forgot Normal", []string{"limiter", "reset"}, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			term := onTerminal(t, 200, 24, s.env, tt.args...)
+			term.until(tt.question)
+			for _, key := range []byte(tt.answer) {
+				term.press(key)
+			}
+			status, raw := term.end()
+			if status != tt.status || !strings.Contains(raw, tt.want) {
+				t.Errorf("exit status %d, want %d and %q: %s", status, tt.status, tt.want, raw)
+			}
+		})
+	}
+}

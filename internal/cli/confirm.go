@@ -1,0 +1,34 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/anivault/anivault/internal/ui"
+)
+
+// yesFlag adds the flag that answers what confirmed asks.
+func yesFlag(cmd *cobra.Command, yes *bool) {
+	cmd.Flags().BoolVar(yes, "yes", false, "do it without asking; only on a terminal is anything asked")
+}
+
+// confirmed reports whether to do what question asks about: a person at a terminal says so, a script is not asked.
+func (c *command) confirmed(ctx context.Context, yes bool, question string) (bool, error) {
+	if yes || !c.streams.InTTY || !c.streams.ErrTTY {
+		return true, nil
+	}
+	p := person{out: c.streams.Err, lines: bufio.NewReader(c.streams.In), width: c.streams.Width}
+	answer, err := p.read(ctx, ui.Hanging(question, c.streams.ErrWidth()-len(" [y/N] "), 0)+" [y/N] ")
+	if err != nil {
+		return false, err
+	}
+	switch strings.ToLower(answer) {
+	case "y", "yes":
+		return true, nil
+	}
+	c.say("nothing was removed\n")
+	return false, nil
+}
