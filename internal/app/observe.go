@@ -14,6 +14,7 @@ import (
 	"github.com/anivault/anivault/internal/chart"
 	"github.com/anivault/anivault/internal/logging"
 	"github.com/anivault/anivault/internal/metrics"
+	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
 )
 
@@ -68,7 +69,21 @@ func (m Moment) Text() string {
 const maxMoments = 10_000
 
 func (o *observer) hooks() ratelimit.Hooks {
-	return ratelimit.Hooks{OnTransition: o.onTransition, OnAnswer: o.onAnswer, OnWait: o.onWait, OnWarning: o.warn}
+	return ratelimit.Hooks{
+		OnTransition: o.onTransition, OnAnswer: o.onAnswer, OnWait: o.onWait, OnWarning: o.warn, OnTuned: o.onTuned,
+	}
+}
+
+func (o *observer) onTuned(c ratelimit.Tuned) {
+	until := ui.Stamp(c.Until)
+	switch {
+	case c.Ended:
+		until = "ended"
+	case c.Until.IsZero():
+		until = "always"
+	}
+	o.log.Info("tuned", slog.String("comp", "anivault"), slog.String("key", c.Key), slog.String("from", c.From),
+		slog.String("to", c.To), slog.String("until", until))
 }
 
 func (o *observer) onTransition(t ratelimit.Transition) {

@@ -10,10 +10,12 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/logging"
 	"github.com/anivault/anivault/internal/metrics"
+	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/version"
 )
 
@@ -66,6 +68,19 @@ func (c *command) openLogs(cfg *config.Config, stderr io.Writer) (*logs, error) 
 	// log.
 	slog.New(out.handler).Info("start", slog.String("comp", "anivault"), slog.String("version", version.Get().Version))
 	return out, nil
+}
+
+// end writes a log's last line: what came of the run that ended with err, and its exit status.
+func (l *logs) end(s report.Summary, err error) {
+	status, event := statusOf(err, true), "end"
+	if status == exitInterrupted || status == exitTerminated {
+		event = "interrupted"
+	}
+	slog.New(l.handler).Info(event, slog.String("comp", "anivault"),
+		slog.Int("files", s.Files), slog.Int("matched", s.Matched), slog.Int("ambiguous", s.Ambiguous),
+		slog.Int("unmatched", s.Unmatched), slog.Int("pending", s.Pending), slog.Int("skipped", s.Skipped),
+		slog.Int("errors", s.Errors), slog.Int64("requests", s.Requests),
+		slog.Duration("elapsed", time.Duration(s.ElapsedMS)*time.Millisecond), slog.Int("exit", status))
 }
 
 // ownerNote says whose a file is that could not be opened, and what to do; "" where that is not the reason.

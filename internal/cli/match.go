@@ -13,6 +13,7 @@ import (
 
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/run"
 	"github.com/anivault/anivault/internal/ui"
 )
@@ -29,6 +30,7 @@ type matchFlags struct {
 	null      bool
 	exclude   []string
 	report    string
+	csvBOM    bool
 
 	interactive bool
 	noInput     bool
@@ -101,6 +103,7 @@ What a file .anivaultignore in a folder lists, in the syntax of .gitignore, is l
 		"ask on the terminal about what is ambiguous or unmatched, and keep the answers as pins")
 	flags.BoolVar(&f.noInput, "no-input", false, "never ask (the default)")
 	flags.StringVar(&f.report, "report", "", "write a self-contained HTML page to `FILE`")
+	flags.BoolVar(&f.csvBOM, "csv-bom", false, "begin --format csv with a byte order mark, for spreadsheets")
 	flags.Bool("include-adult", false, "let TMDB's search return adult titles")
 	flags.BoolVar(&f.refresh, "refresh", false,
 		"revalidate cached answers with TMDB (its own search answers may be 8 hours old)")
@@ -119,6 +122,8 @@ func (f *matchFlags) check(c *command, args []string) error {
 	switch {
 	case f.offline && f.refresh:
 		return usagef("leave one of them out", "--offline and --refresh exclude each other")
+	case f.csvBOM && f.format != string(report.FormatCSV):
+		return usagef("for example: anivault match --format csv --csv-bom ~/Anime > anime.csv", "--csv-bom needs --format csv")
 	case f.namesFrom != "" && f.filesFrom != "":
 		return usagef("leave one of them out", "--names-from and --files-from exclude each other")
 	case f.null && f.filesFrom == "":

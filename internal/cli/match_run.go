@@ -33,7 +33,11 @@ func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, p
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, logs.Close()) }()
+	var summary report.Summary
+	defer func() {
+		logs.end(summary, err)
+		err = errors.Join(err, logs.Close())
+	}()
 	options := app.Options{
 		Offline: f.offline, Refresh: f.refresh, Anew: f.explain || f.report != "", Warn: logs.warn, Log: logs.handler,
 	}
@@ -51,6 +55,7 @@ func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, p
 	}
 	writer, err := report.NewWriter(report.Format(f.format), status.Writer(c.streams.Out), report.Options{
 		Width: c.streams.OutWidth(), Terminal: c.streams.OutTTY, Color: color, Here: here, Explain: f.explain,
+		Mark: f.csvBOM,
 	})
 	if err != nil {
 		return errors.Join(err, run.Close())
@@ -70,7 +75,7 @@ func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, p
 		}
 		return writer.Match(r)
 	}, writer.Flush)
-	summary := run.Summary(tally.Counts())
+	summary = run.Summary(tally.Counts())
 	progress.stop()
 	output := writer.Close(summary)
 	if !c.quiet {

@@ -125,7 +125,7 @@ func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 		}
 	}
 	for _, a := range attrs {
-		out.AddAttrs(slog.Attr{Key: a.Key, Value: h.value(a.Value)})
+		out.AddAttrs(slog.Attr{Key: a.Key, Value: h.fixed(otherKey(a.Key), &a.Value)})
 	}
 	return h.next.Handle(ctx, out)
 }
@@ -142,7 +142,17 @@ func take(attrs *[]slog.Attr, key string) *slog.Value {
 	return found
 }
 
-// fixed returns the value of one of the limiter's keys; v is nil where it does not apply.
+// otherKey is the key of that name; one without a form where it is none of otherKeys.
+func otherKey(name string) Key {
+	for _, k := range otherKeys {
+		if k.Name == name {
+			return k
+		}
+	}
+	return Key{}
+}
+
+// fixed returns the value of a key as its form has it; v is nil where it does not apply.
 func (h *Handler) fixed(k Key, v *slog.Value) slog.Value {
 	switch {
 	case v == nil && h.json:

@@ -108,6 +108,7 @@ func TestOtherLines(t *testing.T) {
 			"ts=2026-11-21T12:00:00.005Z lvl=INFO comp=anivault event=\"it happened\" err=\"open x: denied\" took=1.235s f=0.5 " +
 				"when=2026-11-21T12:00:00.005Z list=\"[1 2]\" nan=NaN\n",
 		},
+		{"a key's own form", JSON, nil, []slog.Attr{slog.Duration("elapsed", 1500*time.Millisecond), slog.Duration("alone", time.Minute)}, `{"ts":"2026-11-21T12:00:00.005Z","lvl":"INFO","comp":"anivault","event":"it happened","elapsed":1.5,"alone":60}` + "\n"},
 		{"groups", Logfmt, group, []slog.Attr{slog.Group("h", slog.Int("i", 2))}, "ts=2026-11-21T12:00:00.005Z lvl=INFO comp=cache event=\"it happened\" n=1 g.b=true g.h.i=2\n"},
 		{
 			"json", JSON, group,

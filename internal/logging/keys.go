@@ -30,7 +30,7 @@ var headKeys = []Key{
 // limiterKeys follow the head in every line of the limiter, in this order. Other components have only event.
 var limiterKeys = []Key{
 	{"state", "the limiter's state: Normal, Throttle, Sleep, HalfOpen, CacheOnly", nil},
-	{"event", "what happened; of comp=ratelimiter: 429, pause, state_transition; of comp=anivault: start, warning, and of the shared state lock_degraded, lock_slow, state_corrupt, state_newer, state_shared, state_unavailable, coordinator_lost, coordinator_back, coordinator_state_lost, coordinator_slow; of comp=gateway: listening, request, slot_wait, slot_acquired, slot_released, slot_timeout, draining, connection, panic", nil},
+	{"event", "what happened; of comp=ratelimiter: 429, pause, state_transition; of comp=anivault: start, tuned (an operator's change is obeyed from now on), end or, after SIGINT and SIGTERM, interrupted, warning, and of the shared state lock_degraded, lock_slow, state_corrupt, state_newer, state_shared, state_unavailable, coordinator_lost, coordinator_back, coordinator_state_lost, coordinator_slow; of comp=gateway: listening, request, slot_wait, slot_acquired, slot_released, slot_timeout, draining, connection, panic", nil},
 	{"sleep", "how long the limiter waits now; JSON: in seconds", seconds},
 	{"consec429", "429 answers in a row, one per overrun", nil},
 	{"err_rate_30s", "share of failed requests in the window, 0 to 1", ratio},
@@ -41,13 +41,25 @@ var limiterKeys = []Key{
 
 // otherKeys follow where they apply.
 var otherKeys = []Key{
-	{"from", "with state_transition: the state that was left", nil},
-	{"to", "with state_transition: the state that was entered", nil},
+	{"from", "with state_transition: the state that was left; with tuned: the value until now", nil},
+	{"to", "with state_transition: the state that was entered; with tuned: the value from now on", nil},
 	{"reason", "with state_transition: why, a reason of limiter rules; with request: why the gateway refused it", nil},
 	{"error", "with warning and the events of the shared state: what was worked around; with connection and panic: what went wrong", nil},
 	{"parts", "with events of the shared state: in how many parts the limits are divided from now on", nil},
 	{"alone", "with coordinator_back: how long this process was on its own; JSON: in seconds", seconds},
 	{"version", "with start: anivault's", nil},
+	{"key", "with tuned: the setting", nil},
+	{"until", "with tuned: when the change ends by itself, RFC 3339; always: when an operator ends it; ended: it is over", nil},
+	{"files", "with end and interrupted: files that were decided, the sum of the six that follow", nil},
+	{"matched", "with end and interrupted: files with that status; so ambiguous, unmatched, pending, skipped", nil},
+	{"ambiguous", "see matched", nil},
+	{"unmatched", "see matched", nil},
+	{"pending", "see matched", nil},
+	{"skipped", "see matched", nil},
+	{"errors", "with end and interrupted: files with status error", nil},
+	{"requests", "with end and interrupted: requests sent to TMDB, retries included", nil},
+	{"elapsed", "with end and interrupted: how long the run took; JSON: in seconds", seconds},
+	{"exit", "with end and interrupted: the exit status", nil},
 	{"addr", "with listening: where the gateway listens; with request: the client's address", nil},
 	{"client", "with request: who asked, by its name in the configuration; - before that is known", nil},
 	{"method", "with request: the HTTP method", nil},

@@ -112,12 +112,16 @@ type csvWriter struct {
 	terminal bool // what could move the cursor or reorder a line is escaped
 }
 
-func newCSV(w io.Writer, terminal bool) *csvWriter {
+func newCSV(w io.Writer, opts Options) *csvWriter {
+	head := ""
+	if opts.Mark {
+		head = "\ufeff"
+	}
 	names := make([]string, len(csvColumns))
 	for i, c := range csvColumns {
 		names[i] = c.name
 	}
-	return &csvWriter{newSink(w, strings.Join(names, ",")+"\r\n"), terminal}
+	return &csvWriter{newSink(w, head+strings.Join(names, ",")+"\r\n"), opts.Terminal}
 }
 
 func (w *csvWriter) Match(r Record) error {

@@ -25,6 +25,7 @@ func Formats() []string {
 // Options adapt a Writer to where it writes and to what was asked for.
 type Options struct {
 	Width    int    // table: of the terminal in cells; 0: lines are never cut
+	Mark     bool   // csv: begins with a byte order mark, by which spreadsheets know UTF-8
 	Terminal bool   // csv: control and format characters are escaped, as the table always does
 	Color    bool   // table: ANSI colours, which never carry meaning alone
 	Here     string // shown as the folder of a path that has none: "." where files were looked for, "" for mere names
@@ -66,7 +67,7 @@ func NewWriter(format Format, w io.Writer, opts Options) (Writer, error) {
 	case FormatNDJSON:
 		return newNDJSON(w, opts.Explain), nil
 	case FormatCSV:
-		return newCSV(w, opts.Terminal), nil
+		return newCSV(w, opts), nil
 	}
 	return nil, fmt.Errorf("%q is not a format: allowed are %s", string(format), strings.Join(Formats(), ", "))
 }
