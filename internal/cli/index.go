@@ -62,9 +62,9 @@ func (c *command) indexImportCommand() *cobra.Command {
 	return c.configured(&cobra.Command{
 		Use:   "import FILE...",
 		Short: "Import lists into the title index",
-		Long: `Import Anime-Lists' XML, AniDB's anime-titles (.xml or .dat) and TMDB's exports of ids (tv_series_ids, movie_ids),
-gzipped or not; what each file is, its content says. A list that is imported again replaces what it was before.
-If one file is damaged, nothing is imported.`,
+		Long: `Import Anime-Lists' XML, AniDB's anime-titles (.xml or .dat), TMDB's exports of ids (tv_series_ids, movie_ids) and a
+list of anime ids (Fribb's anime-list-full.json), gzipped or not; what each file is, its content says. A list that is
+imported again replaces what it was before. If one file is damaged, nothing is imported.`,
 		Example: `  anivault index import anime-list.xml anime-titles.dat.gz
   anivault index import tv_series_ids_*.json.gz movie_ids_*.json.gz`,
 		Args: atLeastOne("FILE", "for example: anivault index import anime-list.xml anime-titles.xml.gz"),

@@ -24,7 +24,7 @@ func (c *command) indexUpdateCommand() *cobra.Command {
 	return c.configured(&cobra.Command{
 		Use:   "update",
 		Short: "Fetch the lists that changed, and import them",
-		Long: `Fetch Anime-Lists, AniDB's anime-titles and TMDB's daily exports from the addresses in the settings index.*, and
+		Long: `Fetch Anime-Lists, AniDB's anime-titles, TMDB's daily exports and the ids that other catalogues have from the addresses in the settings index.*, and
 import them. Only what changed is fetched, AniDB's titles once a day at most, as AniDB asks. An address that is "off"
 is left out. The lists belong to their makers; nothing else of anivault's ever fetches them.`,
 		Example: "  anivault index update\n  ANIVAULT_INDEX_TMDB_EXPORTS_URL=off anivault index update",
@@ -36,6 +36,7 @@ is left out. The lists belong to their makers; nothing else of anivault's ever f
 			Dir: cfg.Dirs.Data, Client: &http.Client{Transport: transport}, UserAgent: version.UserAgent(),
 			Addresses: index.Addresses{
 				AnimeLists: cfg.Index.AnimeListsURL, AniDBTitles: cfg.Index.AniDBTitlesURL, TMDBExports: cfg.Index.TMDBExportsURL,
+				AnimeIDs: cfg.Index.AnimeIDsURL,
 			},
 			Say: func(what string) { c.say("fetching %s\n", ui.Escaped(what)) },
 		}
@@ -61,7 +62,7 @@ func (c *command) reportUpdate(outcomes []index.Outcome) error {
 		}
 	}
 	if len(outcomes) == 0 {
-		return usagef("set index.anime_lists_url, index.anidb_titles_url or index.tmdb_exports_url", "every address is off")
+		return usagef("set index.anime_lists_url, index.anidb_titles_url, index.tmdb_exports_url or index.anime_ids_url", "every address is off")
 	}
 	if len(failed) > 0 {
 		c.unfetched(failed)
@@ -85,5 +86,5 @@ func (c *command) unfetched(failed []index.Outcome) {
 
 // addressSettings are the settings of the addresses that lists come from; TMDB's two exports lie at one address.
 var addressSettings = map[index.Source]string{
-	index.AnimeLists: "index.anime_lists_url", index.AniDB: "index.anidb_titles_url",
+	index.AnimeLists: "index.anime_lists_url", index.AniDB: "index.anidb_titles_url", index.AnimeIDs: "index.anime_ids_url",
 }

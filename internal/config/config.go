@@ -83,7 +83,7 @@ type Log struct {
 type Metrics struct{ File, Textfile string }
 
 // Index says where `index update` fetches lists; an empty address is not fetched.
-type Index struct{ AnimeListsURL, AniDBTitlesURL, TMDBExportsURL string }
+type Index struct{ AnimeListsURL, AniDBTitlesURL, TMDBExportsURL, AnimeIDsURL string }
 
 // Value is one effective setting and where it came from.
 type Value struct {

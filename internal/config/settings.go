@@ -113,6 +113,8 @@ var ownSettings = []Setting{
 	list("index.tmdb_exports_url", "https://files.tmdb.org/p/exports",
 		"The folder in which index update finds TMDB's daily exports of ids.",
 		func(c *Config) *string { return &c.Index.TMDBExportsURL }),
+	list("index.anime_ids_url", "https://raw.githubusercontent.com/Fribb/anime-lists/master/anime-list-full.json",
+		"Where index update fetches the ids of AniList and MyAnimeList.", func(c *Config) *string { return &c.Index.AnimeIDsURL }),
 	choice("log.level", "What is logged to stderr; a log file gets info and above at least.",
 		func(c *Config) *string { return &c.Log.Level }, "warn", "error", "warn", "info", "debug"),
 	choice("log.format", "Form of log lines.", func(c *Config) *string { return &c.Log.Format }, "logfmt", "logfmt", "json"),

@@ -127,6 +127,7 @@ func (d *Deciders) decide(ctx context.Context, s *series) (res resolution, ok bo
 
 // place places files by what was found for their series. Those that have no place by one reading are tried by the next.
 func (d *Deciders) place(ctx context.Context, files []match.File, res resolution, decided func(match.File, match.Decision)) {
+	elsewhere := d.index.elsewhere(res.Resolution)
 	for round := 0; len(files) > 0; round++ {
 		read := slices.Clone(files)
 		more := make([]bool, len(files))
@@ -144,6 +145,9 @@ func (d *Deciders) place(ctx context.Context, files []match.File, res resolution
 			}
 			if res.finish != nil {
 				out = res.finish(out, read[i].Release)
+			}
+			if out.Status == match.Matched {
+				out.IDs = elsewhere(out)
 			}
 			decided(files[i], out)
 		}

@@ -186,7 +186,7 @@ func tvEntry(d *tmdb.TVDetails) *match.Entry {
 	e := &match.Entry{
 		Kind: match.TV, ID: d.ID, Title: d.Name, OriginalTitle: d.OriginalName, OriginalLanguage: d.OriginalLanguage,
 		Year: match.YearOf(d.FirstAirDate), EpisodeCount: d.NumberOfEpisodes, Popularity: d.Popularity,
-		Titles: titlesOf(d.AlternativeTitles, d.Translations), Genres: genresOf(d.Genres),
+		Titles: titlesOf(d.AlternativeTitles, d.Translations), Genres: genresOf(d.Genres), IDs: externalIDs(d.ExternalIDs),
 	}
 	listed := map[int]bool{}
 	for _, s := range d.Seasons {
@@ -223,8 +223,15 @@ func movieEntry(d *tmdb.MovieDetails) *match.Entry {
 	return &match.Entry{
 		Kind: match.Movie, ID: d.ID, Title: d.Title, OriginalTitle: d.OriginalTitle, OriginalLanguage: d.OriginalLanguage,
 		Year: match.YearOf(d.ReleaseDate), Popularity: d.Popularity,
-		Titles: titlesOf(d.AlternativeTitles, d.Translations), Genres: genresOf(d.Genres),
+		Titles: titlesOf(d.AlternativeTitles, d.Translations), Genres: genresOf(d.Genres), IDs: externalIDs(d.ExternalIDs),
 	}
+}
+
+func externalIDs(ids *tmdb.ExternalIDs) match.IDs {
+	if ids == nil {
+		return match.IDs{}
+	}
+	return match.IDs{IMDb: ids.IMDbID, TVDB: ids.TVDBID}
 }
 
 // titlesOf merges alternative and translated titles; TMDB repeats many of them.

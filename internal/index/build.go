@@ -193,6 +193,11 @@ func (c *collector) export(r exportRow) error {
 	return c.add(exportRecords(r))
 }
 
+func (c *collector) ids(ids IDs) error {
+	c.info.Rows++
+	return c.add([]record{idsRecord(ids)})
+}
+
 func (c *collector) add(records []record) error {
 	for _, r := range records {
 		if err := c.into.add(r); err != nil {

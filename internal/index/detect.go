@@ -24,6 +24,7 @@ var (
 	aniDBXML      = list{AniDB, func(r io.Reader, c *collector) error { return readAniDBXML(r, c.title) }}
 	aniDBLines    = list{AniDB, func(r io.Reader, c *collector) error { return readAniDBLines(r, c.title) }}
 	tvExport      = list{TVExport, func(r io.Reader, c *collector) error { return readExport(r, match.TV, c.export) }}
+	animeIDs      = list{AnimeIDs, func(r io.Reader, c *collector) error { return readAnimeIDs(r, c.ids) }}
 	filmExport    = list{FilmExport, func(r io.Reader, c *collector) error { return readExport(r, match.Movie, c.export) }}
 )
 
@@ -85,6 +86,8 @@ func detect(in *bufio.Reader) (list, error) {
 		return detectXML(text)
 	case first == '{':
 		return detectExport(text)
+	case first == '[' && bytes.Contains(text, []byte(`"anidb_id"`)):
+		return animeIDs, nil
 	case first == '#' || first >= '0' && first <= '9':
 		for _, line := range bytes.Split(text, []byte("\n")) {
 			if len(line) > 0 && line[0] != '#' && bytes.Count(line, []byte("|")) >= 3 {
@@ -95,7 +98,7 @@ func detect(in *bufio.Reader) (list, error) {
 	return list{}, errUnknown
 }
 
-var errUnknown = errors.New("it is neither Anime-Lists' XML, nor AniDB's anime-titles, nor an export of ids by TMDB")
+var errUnknown = errors.New("it is neither Anime-Lists' XML, nor AniDB's anime-titles, nor an export of ids by TMDB, nor a list of anime ids")
 
 func detectXML(text []byte) (list, error) {
 	d := xml.NewDecoder(bytes.NewReader(text))

@@ -16,10 +16,11 @@ const (
 	AniDB      Source = "anidb"       // AniDB's anime-titles
 	TVExport   Source = "tmdb-tv"     // TMDB's tv_series_ids
 	FilmExport Source = "tmdb-movie"  // TMDB's movie_ids
+	AnimeIDs   Source = "anime-ids"   // Fribb's anime-list-full.json: AniDB's anime to those of AniList and MyAnimeList
 )
 
 // sources lists all of them, in the order of documents and statistics.
-var sources = []Source{AnimeLists, AniDB, TVExport, FilmExport}
+var sources = []Source{AnimeLists, AniDB, TVExport, FilmExport, AnimeIDs}
 
 // anime is what Anime-Lists says of one anime of AniDB's.
 type anime struct {

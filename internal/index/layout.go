@@ -31,6 +31,8 @@ const (
 	bucketFilmIDs
 	bucketListLoose // marked title -> as in bucketListNames
 	bucketLoose     // marked title -> as in bucketTitles
+	bucketMovies    // TMDB film id, AniDB id -> nothing
+	bucketIDs       // AniDB id -> AniList's id, MyAnimeList's id
 )
 
 func (b bucket) name() []byte { return []byte{'b', byte('0' + b)} }
@@ -40,10 +42,11 @@ var metaName = []byte("meta")
 
 // bucketsOf lists the buckets that a source fills.
 var bucketsOf = map[Source][]bucket{
-	AnimeLists: {bucketAnime, bucketShows, bucketListNames, bucketListLoose},
+	AnimeLists: {bucketAnime, bucketShows, bucketListNames, bucketListLoose, bucketMovies},
 	AniDB:      {bucketTitles, bucketLoose},
 	TVExport:   {bucketTV, bucketTVIDs},
 	FilmExport: {bucketFilms, bucketFilmIDs},
+	AnimeIDs:   {bucketIDs},
 }
 
 // maxTitle is the longest title that is indexed, in bytes; no file name is as long.
@@ -128,6 +131,9 @@ func animeRecords(a anime) ([]record, error) {
 	out := []record{{bucketAnime, idKey(a.ID), value}}
 	if a.TV > 0 {
 		out = append(out, record{bucketShows, idKey(a.TV, a.ID), nil})
+	}
+	for _, id := range a.Movies {
+		out = append(out, record{bucketMovies, idKey(id, a.ID), nil})
 	}
 	for _, k := range keysOf(a.Name) {
 		out = append(out, record{bucketListNames, titleKey(k, a.ID), []byte(a.Name)})

@@ -180,20 +180,57 @@ func (x *Index) Siblings(tv int) ([]Candidate, error) {
 	var out []Candidate
 	err := x.db.View(func(tx *bolt.Tx) error {
 		out = nil
-		b := tx.Bucket(bucketShows.name())
-		if b == nil {
-			return nil
-		}
-		prefix := idKey(tv)
-		c := b.Cursor()
-		for k, _ := c.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix) && len(out) < maxFound; k, _ = c.Next() {
-			if a, ok := animeOfID(tx, idOf(k)); ok {
+		eachPair(tx, bucketShows, tv, func(id int) {
+			if a, ok := animeOfID(tx, id); ok {
 				out = append(out, a.series())
+			}
+		})
+		return nil
+	})
+	return out, err
+}
+
+// AnimeOfFilm returns AniDB's anime that the lists map to a film of TMDB's.
+func (x *Index) AnimeOfFilm(film int) (out []int, err error) {
+	err = x.db.View(func(tx *bolt.Tx) error {
+		out = nil
+		eachPair(tx, bucketMovies, film, func(id int) { out = append(out, id) })
+		return nil
+	})
+	return out, err
+}
+
+// IDsOf returns what the lists say of an anime of AniDB's.
+func (x *Index) IDsOf(anime int) (ids IDs, err error) {
+	err = x.db.View(func(tx *bolt.Tx) error {
+		ids = IDs{AniDB: anime}
+		if b := tx.Bucket(bucketIDs.name()); b != nil {
+			if anilist, mal, ok := readIDs(b.Get(idKey(anime))); ok {
+				ids.AniList, ids.MAL = anilist, mal
 			}
 		}
 		return nil
 	})
-	return out, err
+	return ids, err
+}
+
+// eachPair calls do for every second id that stands behind the first in a bucket.
+func eachPair(tx *bolt.Tx, of bucket, first int, do func(second int)) {
+	b := tx.Bucket(of.name())
+	if b == nil {
+		return
+	}
+	prefix := idKey(first)
+	c := b.Cursor()
+	for n, k := 0, seek(c, prefix); k != nil && bytes.HasPrefix(k, prefix) && n < maxFound; n++ {
+		do(idOf(k))
+		k, _ = c.Next()
+	}
+}
+
+func seek(c *bolt.Cursor, prefix []byte) []byte {
+	k, _ := c.Seek(prefix)
+	return k
 }
 
 // Stats returns what was imported, in the order of the sources, and the size of the file in bytes.

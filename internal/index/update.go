@@ -17,7 +17,7 @@ import (
 
 // Addresses are where the lists are; an empty one is not fetched. TMDBExports is the folder of the exports.
 type Addresses struct {
-	AnimeLists, AniDBTitles, TMDBExports string
+	AnimeLists, AniDBTitles, TMDBExports, AnimeIDs string
 }
 
 // CheckAddress accepts an address that lists may be fetched from: https, or http on this machine. The error says what
@@ -134,7 +134,9 @@ func (u Updater) now() time.Time {
 
 func (u Updater) wanted() []wanted {
 	var out []wanted
-	for _, w := range []wanted{{AnimeLists, []string{u.Addresses.AnimeLists}}, {AniDB, []string{u.Addresses.AniDBTitles}}} {
+	for _, w := range []wanted{
+		{AnimeLists, []string{u.Addresses.AnimeLists}}, {AniDB, []string{u.Addresses.AniDBTitles}}, {AnimeIDs, []string{u.Addresses.AnimeIDs}},
+	} {
 		if w.urls[0] != "" {
 			out = append(out, w)
 		}

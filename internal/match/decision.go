@@ -79,6 +79,13 @@ type Decision struct {
 	Episodes          []int
 	EpisodeTitles     []string
 	EpisodeConfidence *float64
+	IDs               IDs // of a matched file
+}
+
+// IDs are what other catalogues call an entry, or the part of it that a file is; zero where that is not known.
+type IDs struct {
+	IMDb                      string
+	TVDB, AniDB, AniList, MAL int
 }
 
 // Source is what records call the decision's source: who decided, unless an answer that it stands on had expired.

@@ -117,6 +117,7 @@ type Entry struct {
 	Genres           []int
 	Popularity       float64
 	EpisodeCount     int
+	IDs              IDs // IMDb's and TheTVDB's
 }
 
 // AltTitle is an alternative or translated title. Language is ISO 639-1 and Region ISO 3166-1, where known.

@@ -97,6 +97,9 @@ func (r *Record) place(d match.Decision) {
 	if d.EpisodeConfidence != nil {
 		r.EpisodeConfidence = new(round4(*d.EpisodeConfidence))
 	}
+	if d.IDs != (match.IDs{}) {
+		r.IDs = &WorkIDs{IMDB: d.IDs.IMDb, TVDB: d.IDs.TVDB, AniDB: d.IDs.AniDB, AniList: d.IDs.AniList, MAL: d.IDs.MAL}
+	}
 }
 
 // origin fills in who decided, and when the oldest cached answer that the decision stands on was fetched.

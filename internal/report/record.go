@@ -33,6 +33,7 @@ type Record struct {
 	Episodes          []int       `json:"episodes,omitempty" doc:"TMDB's episode numbers, a list even for one"`
 	EpisodeConfidence *float64    `json:"episode_confidence,omitempty" doc:"0 to 1: the estimate that season and episodes are right if the entry is; also where they are left out because it is too low"`
 	EpisodeTitles     []string    `json:"episode_titles,omitempty" doc:"one for each of episodes"`
+	IDs               *WorkIDs    `json:"ids,omitempty" doc:"the same work in other catalogues"`
 	Source            string      `json:"source,omitempty" doc:"who decided: network, cache, index or pin; stale where an answer that the record stands on had expired"`
 	CachedAt          time.Time   `json:"cached_at,omitempty" doc:"when the oldest cached answer that the record stands on was fetched, RFC 3339"`
 	Reason            string      `json:"reason,omitempty" doc:"why it came out so, for people"`
@@ -98,7 +99,17 @@ type Parsed struct {
 	Extension    string    `json:"extension,omitempty" doc:"without the dot"`
 }
 
-// IDs are a work's ids elsewhere.
+// WorkIDs are a matched work's ids in other catalogues: IMDb's and TVDB's of the whole entry, as TMDB has them, the others of the
+// file's season and episodes, as imported lists have them.
+type WorkIDs struct {
+	IMDB    string `json:"imdb,omitempty" doc:"IMDb's, with its tt"`
+	TVDB    int    `json:"tvdb,omitempty" doc:"TVDB's"`
+	AniDB   int    `json:"anidb,omitempty" doc:"AniDB's, of the one anime that holds this season and these episodes"`
+	AniList int    `json:"anilist,omitempty" doc:"AniList's, of the same anime"`
+	MAL     int    `json:"mal,omitempty" doc:"MyAnimeList's, of the same anime"`
+}
+
+// IDs are the ids in a path.
 type IDs struct {
 	TMDB  int    `json:"tmdb,omitempty" doc:"TMDB's"`
 	IMDB  string `json:"imdb,omitempty" doc:"IMDb's, with its tt"`

@@ -17,7 +17,7 @@ import (
 const (
 	contractMatch = `{"type":"match","path":"/lib/Show/Show - 03.mkv","status":"matched","confidence":0.97,"kind":"tv","tmdb_id":26209,` +
 		`"title":"Show","original_title":"ショー","year":1999,"season":1,"episodes":[3],"episode_confidence":0.95,"episode_titles":["Third"],` +
-		`"source":"network","reason":"because","parsed":{"title":"Show","titles":["Show"],"episodes":[3],"extension":"mkv"},` +
+		`"ids":{"imdb":"tt0000001","tvdb":1,"anidb":2,"anilist":3,"mal":4},"source":"network","reason":"because","parsed":{"title":"Show","titles":["Show"],"episodes":[3],"extension":"mkv"},` +
 		`"candidates":[{"kind":"tv","tmdb_id":1,"title":"Other","year":1999,"confidence":0.41}]}`
 	contractSummary = `{"type":"summary","files":38,"matched":36,"ambiguous":1,"unmatched":1,"pending":0,"skipped":0,"errors":0,` +
 		`"requests":8,"retries":0,"http_429":0,"cache_hits":30,"cache_misses":8,"elapsed_ms":412,"limiter_state":"Normal"}`
@@ -34,6 +34,7 @@ func TestContractExamplesAreWhatIsWritten(t *testing.T) {
 				Candidates: []match.Candidate{{Kind: match.TV, ID: 1, Title: "Other", Year: 1999, Confidence: 0.41}},
 			},
 			Season: ptr(1), Episodes: []int{3}, EpisodeTitles: []string{"Third"}, EpisodeConfidence: ptr(0.95),
+			IDs: match.IDs{IMDb: "tt0000001", TVDB: 1, AniDB: 2, AniList: 3, MAL: 4},
 		}, nil)
 	summary := Summary{Files: 38, Matched: 36, Ambiguous: 1, Unmatched: 1, Requests: 8, CacheHits: 30, CacheMisses: 8, ElapsedMS: 412, LimiterState: "Normal"}
 	got := string(write(t, FormatNDJSON, Options{}, []Record{record}, summary))

@@ -28,7 +28,7 @@ func TestEveryFieldIsDecidedAbout(t *testing.T) {
 		want  []string
 	}{
 		{report.Record{}, []string{
-			"_", "Path", "Status", "Confidence", "Kind", "TMDBID", "Title", "OriginalTitle", "Year", "Season", "Episodes", "EpisodeConfidence", "EpisodeTitles", "Source", "CachedAt",
+			"_", "Path", "Status", "Confidence", "Kind", "TMDBID", "Title", "OriginalTitle", "Year", "Season", "Episodes", "EpisodeConfidence", "EpisodeTitles", "IDs", "Source", "CachedAt",
 			"Reason", "Parsed", "Candidates", "Error", "Steps",
 		}},
 		{report.Candidate{}, []string{"Kind", "TMDBID", "Title", "Year", "Confidence", "Score", "Reasons"}},
@@ -37,6 +37,7 @@ func TestEveryFieldIsDecidedAbout(t *testing.T) {
 			"Audio", "Extension",
 		}},
 		{report.IDs{}, []string{"TMDB", "IMDB", "TVDB", "AniDB"}},
+		{report.WorkIDs{}, []string{"IMDB", "TVDB", "AniDB", "AniList", "MAL"}},
 		{library.File{}, []string{"Path", "Name", "Size", "ModTime", "Skip", "IsDir"}},
 	} {
 		if diff := cmp.Diff(row.want, fields(row.value)); diff != "" {
@@ -83,6 +84,12 @@ func anyRecord(t *rapid.T) report.Record {
 	}
 	if rapid.Bool().Draw(t, "placed") {
 		r.EpisodeConfidence = ptr(rapid.Float64().Draw(t, "episode confidence"))
+	}
+	if rapid.Bool().Draw(t, "elsewhere") {
+		r.IDs = &report.WorkIDs{
+			IMDB: text.Draw(t, "work's imdb"), TVDB: rapid.Int().Draw(t, "work's tvdb"), AniDB: rapid.Int().Draw(t, "work's anidb"),
+			AniList: rapid.Int().Draw(t, "anilist"), MAL: rapid.Int().Draw(t, "mal"),
+		}
 	}
 	if rapid.Bool().Draw(t, "parsed") {
 		r.Parsed = &report.Parsed{

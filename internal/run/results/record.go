@@ -34,6 +34,7 @@ func (c *codec) record(r *report.Record) {
 	list(c, &c.ints, &r.Episodes, (*codec).int)
 	optional(c, &c.floats, &r.EpisodeConfidence, (*codec).float)
 	list(c, &c.lists, &r.EpisodeTitles, (*codec).text)
+	optional(c, &c.works, &r.IDs, (*codec).workIDs)
 	list(c, &c.candidates, &r.Candidates, (*codec).candidate)
 	optional(c, &c.blocks.parsed, &r.Parsed, (*codec).parsed)
 }
@@ -76,6 +77,14 @@ func (c *codec) ids(d *report.IDs) {
 	c.int(&d.AniDB)
 }
 
+func (c *codec) workIDs(d *report.WorkIDs) {
+	c.text(&d.IMDB)
+	c.int(&d.TVDB)
+	c.int(&d.AniDB)
+	c.int(&d.AniList)
+	c.int(&d.MAL)
+}
+
 func (c *codec) seen(s *match.Seen) {
 	c.text((*string)(&s.Kind))
 	c.int(&s.ID)
@@ -97,5 +106,5 @@ func (r *Records) Reset(files int) {
 	r.List = r.List[:files]
 	b := &r.blocks
 	b.parsed, b.ids, b.ints, b.floats = b.parsed[:0], b.ids[:0], b.ints[:0], b.floats[:0]
-	b.lists, b.candidates = b.lists[:0], b.candidates[:0]
+	b.lists, b.candidates, b.works = b.lists[:0], b.candidates[:0], b.works[:0]
 }

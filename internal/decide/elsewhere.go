@@ -1,0 +1,172 @@
+package decide
+
+import (
+	"slices"
+
+	"github.com/anivault/anivault/internal/index"
+	"github.com/anivault/anivault/internal/match"
+)
+
+// elsewhere returns what finds the ids that other catalogues have for a file of an entry: IMDb's and TheTVDB's of the whole entry, as
+// TMDB knows them, and those of the one anime of AniDB's that holds the file's season and episodes, as the lists know it.
+func (t *titleIndex) elsewhere(res match.Resolution) func(match.Decision) match.IDs {
+	e := res.Entry
+	switch {
+	case e != nil:
+	case res.Kind == match.Movie: // a row of a search can be enough to match a film
+		e = &match.Entry{Kind: res.Kind, ID: res.ID}
+	default:
+		return func(match.Decision) match.IDs { return match.IDs{} }
+	}
+	var anime holders
+	known := map[int]index.IDs{}
+	if t != nil {
+		t.ask(func(x *index.Index) (err error) {
+			if anime, err = holdersOf(x, e); err != nil {
+				return err
+			}
+			for _, c := range anime.siblings {
+				if known[c.Anime], err = x.IDsOf(c.Anime); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return func(d match.Decision) match.IDs {
+		ids := e.IDs
+		if one := known[anime.of(d)]; one.AniDB != 0 {
+			ids.AniDB, ids.AniList, ids.MAL = one.AniDB, one.AniList, one.MAL
+		}
+		return ids
+	}
+}
+
+// holders are the anime of AniDB's that lie in an entry.
+type holders struct {
+	mapped   // of a series; its candidate is empty
+	siblings []index.Candidate
+}
+
+func holdersOf(x *index.Index, e *match.Entry) (holders, error) {
+	h := holders{mapped: mapped{entry: e}}
+	if e.Kind == match.TV {
+		var err error
+		h.siblings, err = x.Siblings(e.ID)
+		return h, err
+	}
+	films, err := x.AnimeOfFilm(e.ID)
+	for _, id := range films {
+		h.siblings = append(h.siblings, index.Candidate{Kind: match.Movie, Anime: id})
+	}
+	return h, err
+}
+
+// of returns the one anime that holds all of a file; 0 where there is none or could be two.
+func (h holders) of(d match.Decision) int {
+	switch {
+	case h.entry == nil:
+		return 0
+	case h.entry.Kind == match.Movie:
+		if len(h.siblings) == 1 {
+			return h.siblings[0].Anime
+		}
+		return 0
+	case d.Season == nil:
+		return 0
+	case len(d.Episodes) == 0:
+		return h.ofSeason(*d.Season)
+	}
+	one := 0
+	for _, n := range d.Episodes {
+		a := h.ofEpisode(*d.Season, n)
+		if a == 0 || one != 0 && a != one {
+			return 0
+		}
+		one = a
+	}
+	return one
+}
+
+// ofSeason returns the one anime that lies in a season.
+func (h holders) ofSeason(season int) int {
+	one := 0
+	for _, c := range h.siblings {
+		if c.Season == nil || *c.Season == season || len(c.Ranges) > 0 || h.folded(c) {
+			if one != 0 {
+				return 0
+			}
+			one = c.Anime
+		}
+	}
+	return one
+}
+
+// folded reports whether the lists put an anime into a season that TMDB does not have: it may lie in any other.
+func (h holders) folded(c index.Candidate) bool {
+	return c.Season != nil && *c.Season > 0 && len(h.episodes(*c.Season)) == 0
+}
+
+// ofEpisode returns the one anime that holds an episode. Of those that begin in its season before it the last one does; the lists do
+// not say where an anime ends, so the last special of all holds its first episode alone.
+func (h holders) ofEpisode(season, episode int) int {
+	list := h.episodes(season)
+	at := slices.Index(list, episode) + 1 // the lists count inside the season
+	if at == 0 {
+		return 0
+	}
+	best, count, next := index.Candidate{Offset: -1}, 0, 0
+	add := func(c index.Candidate, offset int) {
+		switch {
+		case offset >= at:
+			if next == 0 || offset < next {
+				next = offset
+			}
+		case offset > best.Offset:
+			best, count = c, 1
+			best.Offset = offset
+		case offset == best.Offset && c.Anime != best.Anime:
+			count++
+		}
+	}
+	for _, c := range h.siblings {
+		offset, holds := h.begins(c, season, at, episode)
+		if h.folded(c) && season > 0 {
+			return 0
+		}
+		if holds {
+			add(c, offset)
+		}
+	}
+	if count != 1 || season == 0 && next == 0 && at != best.Offset+1 {
+		return 0
+	}
+	return best.Anime
+}
+
+// begins returns after how many episodes of a season an anime begins, if it lies there.
+func (h holders) begins(c index.Candidate, season, at, episode int) (offset int, holds bool) {
+	for _, r := range c.Ranges {
+		if r.Season != season {
+			continue
+		}
+		for _, n := range []int{at, episode} {
+			from := n - r.Offset
+			if len(r.Pairs) == 0 && r.Start > 0 && from >= r.Start && (r.End == 0 || from <= r.End) {
+				return at - 1, true
+			}
+		}
+		for _, target := range r.Pairs {
+			if slices.Contains(target, at) {
+				return at - 1, true
+			}
+		}
+	}
+	switch {
+	case len(c.Ranges) > 0:
+		return 0, false
+	case c.Absolute:
+		return 0, season > 0
+	}
+	return c.Offset, c.Season != nil && *c.Season == season
+}
