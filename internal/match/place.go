@@ -148,7 +148,7 @@ func (n *numberings) of(files []File, p *placer) numbering {
 		o := placer{rel: f.Release}
 		o.season, o.part = p.says(f.Release)
 		if (numbered{f.Release.Group, o.season, o.part}) == key && !f.extra() && o.regular() {
-			all.eps = append(all.eps, o.wholeNumbers()...)
+			all.eps = append(all.eps, whole(f.Release.Episodes)...)
 		}
 	}
 	slices.Sort(all.eps)
@@ -259,7 +259,7 @@ func (p *placer) place(folder numbering) placement {
 		at.apart = p.half()
 		return at
 	}
-	p.eps, p.last = p.wholeNumbers(), folder.last
+	p.eps, p.last = whole(p.rel.Episodes), folder.last
 	if len(p.eps) == 0 {
 		return p.whole()
 	}
@@ -268,6 +268,9 @@ func (p *placer) place(folder numbering) placement {
 	}
 	if len(p.all) == 0 {
 		return placement{why: "TMDB lists no episodes for it yet"}
+	}
+	if at := p.byOverall(); at.ok {
+		return at
 	}
 	before := *p
 	_, at := p.try(folder.strategy)
@@ -299,13 +302,13 @@ func (p *placer) half() bool {
 	return slices.ContainsFunc(p.rel.Episodes, func(e float64) bool { return e != math.Trunc(e) || e < 0 })
 }
 
-// wholeNumbers are the numbers of the name.
-func (p *placer) wholeNumbers() []int {
-	eps := make([]int, 0, len(p.rel.Episodes))
-	for _, e := range p.rel.Episodes {
-		eps = append(eps, int(e))
+// whole cuts numbers to whole ones.
+func whole(numbers []float64) []int {
+	out := make([]int, 0, len(numbers))
+	for _, n := range numbers {
+		out = append(out, int(n))
 	}
-	return eps
+	return out
 }
 
 // guess is where the episodes are likeliest although no strategy has a place for them.

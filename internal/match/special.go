@@ -25,7 +25,7 @@ func (p *placer) special() placement {
 		return placement{why: "a special, and TMDB lists none"}
 	}
 	if n, explicit := p.rel.Season(); explicit && n == 0 && !p.half() && len(p.rel.Episodes) > 0 {
-		eps := p.wholeNumbers()
+		eps := whole(p.rel.Episodes)
 		return either(
 			p.found(literal(p.specials, eps), trustSpecialNumber, "season 0 has the number"),
 			placement{why: fmt.Sprintf("season 0 holds no %s", episodesText(eps))})

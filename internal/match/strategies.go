@@ -29,6 +29,20 @@ func (p *placer) byMapping() placement {
 	return p.found(positions(slots(s), p.eps, p.mapping.Offset), trustMapping, "by the imported mapping: season %d after episode %d", p.mapping.Season, p.mapping.Offset)
 }
 
+// byOverall uses a number that counts over all seasons beside the season's own, "38 (S02E14)": it decides which reading of the
+// season holds. Where both lie in one season, that season's number is believed.
+func (p *placer) byOverall() placement {
+	if len(p.rel.Overall) == 0 || len(p.rel.Overall) != len(p.eps) {
+		return placement{}
+	}
+	at := p.found(positions(p.all, whole(p.rel.Overall), 0), trustOverall, "number %s over all seasons", numbers(whole(p.rel.Overall)))
+	stated := p.found(literal(seasonSlots(p.all, p.season), p.eps), trustSeason, "")
+	if stated.ok && stated.season == at.season && stated.text() != at.text() {
+		return placement{}
+	}
+	return at
+}
+
 // stated reports whether the name states its season outright, not as the end or a part of its title.
 func (p *placer) stated() bool { return len(p.rel.Seasons) > 0 }
 

@@ -16,6 +16,7 @@ const (
 	trustRead          = 0.91  // the season whose Japanese name may be read so
 	trustLast          = 0.91  // the last season of one that the name calls final
 	trustMapping       = 0.97  // an imported list
+	trustOverall       = 0.97  // a number over all seasons beside the season's
 	trustCounted       = 0.99  // counted over all seasons
 	trustGroup         = 0.95  // an episode group
 	trustYear          = 0.97  // the run that began in the year of the name
@@ -50,7 +51,7 @@ var doubts = []struct {
 	{"the title may be that of a special", 0.6, func(p *placer, at placement) bool {
 		return p.untold(at) && p.fitsIn(p.specials, anySlot) && plainTitle(p.hint.called.norm, p.titles) != ""
 	}},
-	{"there are specials", 0.96, func(p *placer, at placement) bool { return p.untold(at) && p.fitsIn(p.specials, anySlot) }},
+	{"there are as many specials", 0.8, func(p *placer, at placement) bool { return p.untold(at) && p.fitsIn(p.specials, anySlot) }},
 	{"the title says a film or a special", 0.5, func(p *placer, _ placement) bool {
 		return slices.ContainsFunc(p.hint.Arcs, func(a ArcText) bool { return saysSpecial(a.Rest) })
 	}},

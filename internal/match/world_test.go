@@ -198,6 +198,10 @@ func inSeason(n int) func(*release.Release) {
 	return func(r *release.Release) { r.Seasons = []int{n} }
 }
 
+func overall(n ...float64) func(*release.Release) {
+	return func(r *release.Release) { r.Overall = n }
+}
+
 func inPart(n int) func(*release.Release) { return func(r *release.Release) { r.Part = n } }
 func of(year int) func(*release.Release)  { return func(r *release.Release) { r.Year = year } }
 func also(t string) func(*release.Release) {

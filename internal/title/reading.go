@@ -10,6 +10,9 @@ import (
 // in their order, and each Han character, whose reading is not known, has room for one to five letters. Of a title with few kana
 // it can't tell, and says no.
 func Reads(japanese, latin string) bool {
+	if !hasSyllables(japanese) {
+		return false
+	}
 	var kana strings.Builder
 	han := 0
 	for _, r := range Plain(Normalize(Romanize(japanese))) {

@@ -13,7 +13,8 @@ func TestReadings(t *testing.T) {
 		{"灯台のひかり", "Toudai no Hikari Shin Shou no Hajimari", false},
 		{"灯台のひかり", "Salt Harbor", false},
 		{"灯台", "Toudai", false}, // no kana
-		{"ＬＡＮＴＥＲＮ", "Lantern", true},
+		{"LANTERN クラブ", "Lantern Kurabu", true},
+		{"Lantern Club", "Lantern Clubs", false}, // nothing to read
 		{"", "", false},
 	} {
 		if got := Reads(row.japanese, row.latin); got != row.want {
