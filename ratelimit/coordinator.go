@@ -65,7 +65,7 @@ func (s *SharedStore) move(last *Snapshot, now Instant) {
 		switch {
 		case last == nil:
 			a.since = stamp
-		case before > last.clock.now:
+		case there.machine.permits >= 1<<62 && before > last.clock.now:
 			a.since = stamp
 			there.machine.pauseUntil = max(there.machine.pauseUntil, last.machine.pauseUntil)
 		default:
@@ -157,8 +157,12 @@ func (s *Snapshot) recall(last *Snapshot, at Instant, owner string) {
 // upNext returns the first ticket in the queue and its process if it could be let go before it asks again; 0 if not.
 func (s *Snapshot) upNext(now Stamp) (ticket uint64, process string) {
 	limit, window, total := s.limits()
-	if len(s.slots.tickets) == 0 || s.blocked(now).why != WhyNothing || s.machine.state == HalfOpen && s.slots.running(s.machine.epoch) > 0 ||
-		s.machine.state != HalfOpen && s.slots.running(0) >= regimes[s.machine.state].part(total) {
+	m := &s.machine
+	free := len(s.slots.leases) < regimes[m.state].part(total)
+	if m.state == HalfOpen {
+		free = s.slots.running(m.epoch) < regimes[HalfOpen].slots
+	}
+	if len(s.slots.tickets) == 0 || s.blocked(now).why != WhyNothing || !free {
 		return 0, ""
 	}
 	due := now.add(max(s.bucket.wait(now, s.commonPace(&defaults, now)), s.ceiling.wait(now, limit, window)))

@@ -44,6 +44,7 @@ func TestStores(t *testing.T) {
 			}}
 		},
 		"backend":          overPlace(func(*storetest.Place) {}),
+		"a coordinator":    overPlace(func(p *storetest.Place) { p.Coordinator = true }),
 		"one that repeats": overPlace(func(p *storetest.Place) { p.Repeat = func() int { return 2 } }),
 		"one that delays": overPlace(func(p *storetest.Place) {
 			p.Patience, p.Delay = time.Minute, func() time.Duration { return time.Millisecond }

@@ -122,7 +122,7 @@ func (s *Server) Kill() {
 	<-s.done
 }
 
-// Do sends one command over the socket and returns the reply's first line.
+// Do sends one command over the socket and returns the reply: a text, a number, or the first line of anything else.
 func (s *Server) Do(words ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -140,8 +140,13 @@ func (s *Server) Do(words ...string) (string, error) {
 	if _, err := conn.Write([]byte(b.String())); err != nil {
 		return "", err
 	}
-	line, err := bufio.NewReader(conn).ReadString('\n')
+	in := bufio.NewReader(conn)
+	line, err := in.ReadString('\n')
 	line = strings.TrimSpace(line)
+	if err == nil && strings.HasPrefix(line, "$") && line != "$-1" {
+		line, err = in.ReadString('\n')
+		return strings.TrimSpace(line), err
+	}
 	if err == nil && strings.HasPrefix(line, "-") {
 		err = errors.New(line[1:])
 	}

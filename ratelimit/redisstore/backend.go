@@ -42,6 +42,7 @@ type Backend struct {
 	// These belong to the Exchange under way.
 	cached  frame // the newest state that was read or written; without snapshot where there is none
 	read    bool  // cached is what the server had
+	closed  bool
 	known   frame // the newest state before which nothing was lost, without snapshot
 	knows   bool  // there was one
 	aside   string
@@ -391,6 +392,10 @@ func (b *Backend) Trips() int64 { return b.trips.Load() }
 func (b *Backend) Close() error {
 	b.turn <- struct{}{}
 	defer func() { <-b.turn }()
+	if b.closed {
+		return nil
+	}
+	b.closed = true
 	b.keeper.stop()
 	b.home.close()
 	return b.client.Close()

@@ -9,13 +9,6 @@ import (
 	"github.com/anivault/anivault/ratelimit/storetest"
 )
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestTheSuiteOverAServer(t *testing.T) {
 	server := redistest.Start(t)
 	storetest.Test(t, func(t *testing.T) storetest.World {

@@ -27,8 +27,12 @@ type Place struct {
 	Lose     func() error         // an Exchange fails after it has written
 	Repeat   func() int           // so often change is called before, on a state that then was replaced
 	Lie      func(ratelimit.Instant) ratelimit.Instant
-	Nap      time.Duration   // what [ratelimit.Pacer] says
-	wakes    []chan struct{} // guarded by mu
+	Nap      time.Duration            // what [ratelimit.Pacer] says
+	wakes    map[string]chan struct{} // by owner; guarded by mu
+
+	// Coordinator makes the place a [ratelimit.Coordinator] whose every process is a machine.
+	Coordinator bool
+	Fallback    ratelimit.Store // of the next process that is opened
 
 	Exchanges, Writes atomic.Int64 // how many there were
 }
@@ -37,7 +41,7 @@ var processes atomic.Int64 // an id is never used again
 
 // NewPlace returns an empty place.
 func NewPlace() *Place {
-	p := &Place{turn: make(chan struct{}, 1), start: time.Now(), living: map[string]bool{}, Patience: 250 * time.Millisecond}
+	p := &Place{turn: make(chan struct{}, 1), start: time.Now(), living: map[string]bool{}, wakes: map[string]chan struct{}{}, Patience: 250 * time.Millisecond}
 	p.turn <- struct{}{}
 	return p
 }
@@ -70,9 +74,55 @@ func (p *Place) Now() ratelimit.Instant {
 func (p *Place) Open(onWarning func(error)) *ratelimit.SharedStore {
 	b := &backend{Place: p, owner: fmt.Sprintf("process-%d", processes.Add(1)), wake: make(chan struct{}, 1)}
 	p.mu.Lock()
-	p.wakes = append(p.wakes, b.wake)
+	p.wakes[b.owner] = b.wake
 	p.mu.Unlock()
-	return ratelimit.NewSharedStore(b, ratelimit.SharedOptions{Place: "memory", Now: p.Now, OnWarning: onWarning})
+	opts := ratelimit.SharedOptions{Place: "memory", Now: p.Now, Fallback: p.Fallback, OnWarning: onWarning}
+	if p.Coordinator {
+		return ratelimit.NewSharedStore(&coordinator{backend: b}, opts)
+	}
+	return ratelimit.NewSharedStore(b, opts)
+}
+
+// coordinator is the Backend of one process where the place is a server that several machines share.
+type coordinator struct {
+	*backend
+	rouse string
+}
+
+// Exchange implements [ratelimit.Backend].
+func (c *coordinator) Exchange(ctx context.Context, change func(ratelimit.Instant, []byte) ([]byte, error)) error {
+	c.rouse = ""
+	err := c.backend.Exchange(ctx, change)
+	if err == nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		wake(c.wakes[c.rouse])
+	}
+	return err
+}
+
+// Machines implements [ratelimit.Coordinator].
+func (c *coordinator) Machines(owners []string) int {
+	n := 1
+	for _, o := range owners {
+		if o != c.owner {
+			n++
+		}
+	}
+	return n
+}
+
+// Back implements [ratelimit.Coordinator].
+func (c *coordinator) Back() bool { return c.Fail == nil || c.Fail() == nil }
+
+// Rouse implements [ratelimit.Coordinator].
+func (c *coordinator) Rouse(owner string) { c.rouse = owner }
+
+func wake(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }
 
 // Kill lets a process die: its store stays as it is, and the others see it gone.
@@ -147,11 +197,8 @@ func (b *backend) try(change func(ratelimit.Instant, []byte) ([]byte, error), ol
 func (p *Place) WakeAll() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, wake := range p.wakes {
-		select {
-		case wake <- struct{}{}:
-		default:
-		}
+	for _, c := range p.wakes {
+		wake(c)
 	}
 }
 

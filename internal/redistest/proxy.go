@@ -1,0 +1,132 @@
+package redistest
+
+import (
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Proxy stands between a client and a server, and is a bad network when it is told to be one.
+type Proxy struct {
+	Addr string // host:port of its own
+
+	target   string
+	listener net.Listener
+	delay    atomic.Int64 // of each reply
+	cut      atomic.Int64 // every so many replies one is cut in half; 0: none
+	drop     atomic.Int64 // every so many replies one does not arrive; 0: none
+	replies  atomic.Int64
+	down     atomic.Bool
+	silent   atomic.Bool
+
+	mu    sync.Mutex
+	conns map[net.Conn]struct{}
+	done  sync.WaitGroup
+}
+
+// NewProxy starts a proxy in front of a server. The caller must Close it.
+func NewProxy(target string) (*Proxy, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	p := &Proxy{Addr: l.Addr().String(), target: target, listener: l, conns: map[net.Conn]struct{}{}}
+	p.done.Go(p.serve)
+	return p, nil
+}
+
+// Delay makes each reply so much later.
+func (p *Proxy) Delay(d time.Duration) { p.delay.Store(int64(d)) }
+
+// Cut cuts every n-th reply in half and ends its connection; 0: none.
+func (p *Proxy) Cut(n int) { p.cut.Store(int64(n)) }
+
+// Drop loses every n-th reply; 0: none.
+func (p *Proxy) Drop(n int) { p.drop.Store(int64(n)) }
+
+// Down ends all connections and refuses new ones, or no longer does.
+func (p *Proxy) Down(down bool) {
+	p.down.Store(down)
+	if down {
+		p.closeAll()
+	}
+}
+
+// Silent lets nothing through and keeps the connections, or no longer does.
+func (p *Proxy) Silent(silent bool) { p.silent.Store(silent) }
+
+// Close ends the proxy and all connections.
+func (p *Proxy) Close() {
+	p.down.Store(true)
+	p.listener.Close()
+	p.closeAll()
+	p.done.Wait()
+}
+
+func (p *Proxy) closeAll() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.conns {
+		c.Close()
+	}
+}
+
+func (p *Proxy) serve() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		if p.down.Load() {
+			client.Close()
+			continue
+		}
+		server, err := net.Dial("tcp", p.target)
+		if err != nil {
+			client.Close()
+			continue
+		}
+		p.mu.Lock()
+		p.conns[client], p.conns[server] = struct{}{}, struct{}{}
+		p.mu.Unlock()
+		p.done.Go(func() { p.copy(server, client, false) })
+		p.done.Go(func() { p.copy(client, server, true) })
+	}
+}
+
+// copy passes on what comes from one side until either ends.
+func (p *Proxy) copy(to, from net.Conn, replies bool) {
+	defer func() {
+		to.Close()
+		from.Close()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.conns, to)
+		delete(p.conns, from)
+	}()
+	buf := make([]byte, 256<<10)
+	for {
+		n, err := from.Read(buf)
+		if err != nil {
+			return
+		}
+		for p.silent.Load() && !p.down.Load() {
+			time.Sleep(5 * time.Millisecond)
+		}
+		if replies {
+			time.Sleep(time.Duration(p.delay.Load()))
+			count := p.replies.Add(1)
+			if every := p.drop.Load(); every > 0 && count%every == 0 {
+				continue
+			}
+			if every := p.cut.Load(); every > 0 && count%every == 0 {
+				_, _ = to.Write(buf[:n/2])
+				return
+			}
+		}
+		if _, err := to.Write(buf[:n]); err != nil {
+			return
+		}
+	}
+}

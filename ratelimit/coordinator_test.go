@@ -1,0 +1,264 @@
+package ratelimit_test
+
+import (
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/ratelimit/storetest"
+)
+
+// coordinated returns a place that is a coordinator, where each question is dear.
+func coordinated() *storetest.Place {
+	p := storetest.NewPlace()
+	p.Coordinator, p.Nap = true, 250*time.Millisecond
+	return p
+}
+
+var fine = ratelimit.Event{Outcome: ratelimit.OK, Status: 200}
+
+// The request at the head of the line is woken on its machine when a slot comes free on another; the others sleep on.
+func TestTheNextInLineIsWoken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := coordinated()
+		tu := ratelimit.Default()
+		tu.Concurrency, tu.ConcurrencyTotal = 1, 1
+		holder := newLimiter(t, p.Open(noWarning(t)), tu)
+		permit, err := holder.Acquire(t.Context())
+		must(t, err)
+		var wg sync.WaitGroup
+		var order []int
+		freed := time.Now()
+		for i := range 3 {
+			l := newLimiter(t, p.Open(noWarning(t)), tu)
+			wg.Go(func() {
+				permit, err := l.Acquire(t.Context())
+				must(t, err)
+				order = append(order, i) // one at a time
+				if took := time.Since(freed); took > 10*time.Millisecond {
+					t.Errorf("%d waited %v after a slot was free", i, took)
+				}
+				time.Sleep(20 * time.Millisecond)
+				freed = time.Now()
+				permit.Done(fine)
+			})
+			synctest.Wait()
+		}
+		time.Sleep(10 * time.Millisecond)
+		asked := p.Exchanges.Load()
+		freed = time.Now()
+		permit.Done(fine)
+		wg.Wait()
+		for i, who := range order {
+			if i != who {
+				t.Errorf("served in the order %v", order)
+				break
+			}
+		}
+		if n := p.Exchanges.Load() - asked; n > 12 {
+			t.Errorf("%d exchanges for three permits", n)
+		}
+	})
+}
+
+// Without the coordinator a machine goes on in its own file, all of its processes together with its part of everything;
+// then the limits are shared again after one ceiling window of silence.
+func TestAMachineGoesOnAloneAndFindsBack(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		p, told := coordinated(), &events{}
+		open := func() *ratelimit.SharedStore {
+			alone, err := ratelimit.OpenFileStore(dir, ratelimit.FileOptions{Now: p.Now, OnWarning: noWarning(t)})
+			must(t, err)
+			p.Fallback = alone
+			return closed(t, p.Open(told.add))
+		}
+		tu := ratelimit.Default()
+		tu.Budget = ratelimit.Budget{Requests: 1000, Period: 24 * time.Hour}
+		own := open()
+		here, sibling := newLimiter(t, own, tu), newLimiter(t, open(), tu)
+		p.Fallback = nil
+		far := newLimiter(t, p.Open(told.add), tu)
+		for _, l := range []*ratelimit.Limiter{here, sibling, far} {
+			permit, err := l.Acquire(t.Context())
+			must(t, err)
+			permit.Done(fine)
+		}
+		time.Sleep(3 * time.Second)
+
+		trouble := errors.New("gone")
+		p.Fail = func() error { return trouble }
+		held, err := here.Acquire(t.Context())
+		must(t, err)
+		alone, err := here.Status(t.Context())
+		if err != nil || alone.Ceiling != tu.Ceiling/3 || alone.BudgetUsed != 3 {
+			t.Errorf("ceiling %d of %d for three machines, %d of the budget used, %v", alone.Ceiling, tu.Ceiling, alone.BudgetUsed, err)
+		}
+		sees, err := sibling.Status(t.Context())
+		if err != nil || sees.Running != 1 {
+			t.Errorf("the sibling sees %d permits of the machine, %v", sees.Running, err)
+		}
+		pause := ratelimit.Wait{For: 20 * time.Second, Given: true}
+		held.Done(ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: pause})
+		if sees, err = sibling.Status(t.Context()); err != nil || sees.PauseUntil.IsZero() {
+			t.Errorf("the sibling knows of no pause, %v", err)
+		}
+
+		time.Sleep(10 * time.Second)
+		p.Fail = nil
+		must(t, own.Update(t.Context(), func(ratelimit.Instant, *ratelimit.Snapshot) error { return nil }))
+		sees, err = far.Status(t.Context())
+		if left := time.Until(sees.PauseUntil); err != nil || left < 9*time.Second || left > 11*time.Second {
+			t.Errorf("the far machine pauses for %v, %v", left, err)
+		}
+		if sees.BudgetUsed != 4 {
+			t.Errorf("%d of the budget used, want 4", sees.BudgetUsed)
+		}
+		if got := told.String(); got != "[coordinator_lost coordinator_lost coordinator_back]" {
+			t.Errorf("warned of %v", got)
+		}
+	})
+}
+
+// A process without a network blocks itself as the shared state would block everybody, and probes with one request at a
+// time. The others hear nothing of it.
+func TestNetworkErrorsStayInTheirProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := coordinated()
+		tu := ratelimit.Default()
+		tu.MaxWait = time.Minute
+		var warned []error
+		st := p.Open(noWarning(t))
+		l, err := ratelimit.New(ratelimit.Config{
+			Store: st, Tuning: tu, Rand: func() float64 { return 0 },
+			Hooks: ratelimit.Hooks{OnWarning: func(err error) { warned = append(warned, err) }},
+		})
+		must(t, err)
+		other := newLimiter(t, p.Open(noWarning(t)), tu)
+		fail := func() time.Duration {
+			start := time.Now()
+			permit, err := l.Acquire(t.Context())
+			must(t, err)
+			permit.Done(ratelimit.Event{Outcome: ratelimit.Network})
+			return time.Since(start)
+		}
+		for range tu.NFailures {
+			fail()
+		}
+		for _, want := range []time.Duration{2 * time.Second, 4 * time.Second, 8 * time.Second} { // sleep_min, doubled
+			if got := fail(); got.Round(time.Second) != want {
+				t.Errorf("blocked for %v, want %v", got, want)
+			}
+		}
+		if len(warned) != 1 {
+			t.Errorf("warned of %v", warned)
+		}
+		// One probe at a time; its answer lets the others go.
+		time.Sleep(16 * time.Second)
+		probe, err := l.Acquire(t.Context())
+		must(t, err)
+		went := make(chan error, 1)
+		go func() {
+			permit, err := l.Acquire(t.Context())
+			if err == nil {
+				permit.Done(fine)
+			}
+			went <- err
+		}()
+		time.Sleep(5 * time.Second)
+		if len(went) > 0 {
+			t.Error("a second request beside the probe")
+		}
+		probe.Done(fine)
+		must(t, <-went)
+
+		got, err := other.Status(t.Context())
+		if err != nil || got.State != ratelimit.Normal || got.Counts.Network != 0 || got.Failures != 0 {
+			t.Errorf("the others see %s, %d network errors, %v", got.State, got.Counts.Network, err)
+		}
+		tu.MaxWait = time.Second
+		hasty, err := ratelimit.New(ratelimit.Config{Store: st, Tuning: tu})
+		must(t, err)
+		for range tu.NFailures {
+			permit, err := hasty.Acquire(t.Context())
+			must(t, err)
+			permit.Done(ratelimit.Event{Outcome: ratelimit.Network})
+		}
+		_, err = hasty.Acquire(t.Context())
+		if b, ok := errors.AsType[*ratelimit.BlockedError](err); !ok || b.Cause != ratelimit.ReasonConsecutiveFailures {
+			t.Errorf("acquire = %v, want blocked", err)
+		}
+	})
+}
+
+// A permit that comes a quarter of a second after it was decided on is given back: the others count it no more.
+func TestALatePermitIsNotUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := coordinated()
+		l := newLimiter(t, p.Open(func(error) {}), ratelimit.Default())
+		slow := true
+		p.Lose = func() error {
+			if slow {
+				slow = false
+				time.Sleep(300 * time.Millisecond)
+			}
+			return nil
+		}
+		permit, err := l.Acquire(t.Context())
+		must(t, err)
+		if st, err := l.Status(t.Context()); err != nil || st.Running != 1 || st.Granted != 2 {
+			t.Errorf("%d running, %d granted, %v; want the second of two", st.Running, st.Granted, err)
+		}
+		permit.Done(fine)
+	})
+}
+
+// Whoever can write to the coordinator can't make a process send more than its own ceiling.
+func TestAProcessKeepsItsOwnCeiling(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := coordinated()
+		tu := ratelimit.Default()
+		tu.MaxWait = 10 * time.Second
+		l := newLimiter(t, p.Open(func(error) {}), tu)
+		start, n := time.Now(), 0
+		for time.Since(start) < 950*time.Millisecond {
+			p.Put(nil) // a fresh state, with a full bucket
+			permit, err := l.Acquire(t.Context())
+			must(t, err)
+			if time.Since(start) < 950*time.Millisecond {
+				n++
+			}
+			permit.Done(fine)
+		}
+		if n > tu.Ceiling {
+			t.Errorf("%d permits in a second", n)
+		}
+	})
+}
+
+// A permit without a known end lives for as long as it is held, and ends soon after its limiter.
+func TestLeasesAreRenewed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := coordinated()
+		l := newLimiter(t, p.Open(noWarning(t)), ratelimit.Default())
+		permit, err := l.Acquire(t.Context())
+		must(t, err)
+		time.Sleep(25 * time.Minute)
+		if st, err := l.Status(t.Context()); err != nil || st.Running != 1 {
+			t.Errorf("%d running after 25 minutes, %v", st.Running, err)
+		}
+		permit.Done(fine)
+		if st, err := l.Status(t.Context()); err != nil || st.Running != 0 {
+			t.Errorf("%d running in the end, %v", st.Running, err)
+		}
+		_, err = l.Acquire(t.Context()) // forgotten
+		must(t, err)
+		time.Sleep(80 * time.Minute)
+		if st, err := l.Status(t.Context()); err != nil || st.Running != 0 {
+			t.Errorf("%d running though forgotten, %v", st.Running, err)
+		}
+	})
+}

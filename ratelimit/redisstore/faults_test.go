@@ -1,0 +1,226 @@
+//go:build unix
+
+package redisstore_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/anivault/anivault/internal/redistest"
+	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/ratelimit/redisstore"
+)
+
+// do sends a command to the server.
+func (w *traffic) do(t *testing.T, words ...string) {
+	t.Helper()
+	_, err := w.server.Do(words...)
+	must(t, err)
+}
+
+// stateKey returns the name of the key that holds the state.
+func (w *traffic) stateKey() string {
+	b, err := redisstore.Open(w.machines[0].options())
+	if err != nil {
+		panic(err)
+	}
+	defer b.Close()
+	return b.Key("state")
+}
+
+// Whatever happens to the server, requests go on and end up with the whole rate, and the upstream's limit holds all the
+// time. What happened is told once, in a sentence of its kind.
+func TestWhateverHappensToTheServer(t *testing.T) {
+	for name, c := range map[string]struct {
+		do   func(*testing.T, *traffic)
+		told []string // nil: who sees it is chance
+	}{
+		"it is killed and started again": {func(t *testing.T, w *traffic) {
+			w.server.Kill()
+			time.Sleep(2500 * time.Millisecond)
+			must(t, w.server.Restart())
+		}, []string{"coordinator_lost", "coordinator_back"}},
+		"it is emptied": {func(t *testing.T, w *traffic) {
+			w.do(t, "FLUSHALL")
+		}, nil},
+		"it is emptied and started again": {func(t *testing.T, w *traffic) {
+			w.server.Kill()
+			must(t, os.RemoveAll(filepath.Join(w.server.Dir, "appendonlydir")))
+			must(t, w.server.Restart())
+		}, nil},
+		"it becomes a replica": {func(t *testing.T, w *traffic) {
+			w.do(t, "REPLICAOF", "127.0.0.1", "1")
+			time.Sleep(2500 * time.Millisecond)
+			w.do(t, "REPLICAOF", "NO", "ONE")
+		}, []string{"coordinator_lost", "coordinator_back"}},
+		"its memory is full": {func(t *testing.T, w *traffic) {
+			w.do(t, "CONFIG", "SET", "maxmemory", "1")
+			time.Sleep(2500 * time.Millisecond)
+			w.do(t, "CONFIG", "SET", "maxmemory", "0")
+		}, []string{"coordinator_lost", "coordinator_back"}},
+		"the user loses its rights": {func(t *testing.T, w *traffic) {
+			w.do(t, "ACL", "SETUSER", "default", "-set", "-evalsha", "-eval")
+			time.Sleep(2500 * time.Millisecond)
+			w.do(t, "ACL", "SETUSER", "default", "+@all")
+		}, []string{"coordinator_lost", "coordinator_back"}},
+		"it stops for a while": {func(_ *testing.T, w *traffic) {
+			w.server.Stop()
+			time.Sleep(3 * time.Second)
+			w.server.Continue()
+		}, []string{"coordinator_lost", "coordinator_back"}},
+		"its clients are killed": {func(t *testing.T, w *traffic) {
+			for range 3 {
+				w.do(t, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+				w.do(t, "CLIENT", "KILL", "TYPE", "pubsub")
+				time.Sleep(500 * time.Millisecond)
+			}
+		}, nil},
+		"its state is garbage": {func(t *testing.T, w *traffic) {
+			w.do(t, "SET", w.stateKey(), strings.Repeat("?", 3000))
+			w.do(t, "SET", w.stateKey(), "")
+			w.do(t, "SET", w.stateKey(), strings.Repeat("x", 200<<10))
+		}, nil},
+		"its keys are of other kinds": {func(t *testing.T, w *traffic) {
+			w.do(t, "DEL", w.stateKey())
+			w.do(t, "RPUSH", w.stateKey(), "a list")
+		}, nil},
+		"the network is lost and comes back": {func(_ *testing.T, w *traffic) {
+			for _, m := range w.machines {
+				m.proxy.Down(true)
+			}
+			time.Sleep(2500 * time.Millisecond)
+			for _, m := range w.machines {
+				m.proxy.Down(false)
+			}
+		}, []string{"coordinator_lost", "coordinator_back"}},
+		"nothing is answered any more": {func(_ *testing.T, w *traffic) {
+			for _, m := range w.machines {
+				m.proxy.Silent(true)
+			}
+			time.Sleep(2500 * time.Millisecond)
+			for _, m := range w.machines {
+				m.proxy.Silent(false)
+			}
+		}, []string{"coordinator_lost", "coordinator_back"}},
+		"the network is bad": {func(_ *testing.T, w *traffic) {
+			for _, m := range w.machines {
+				m.proxy.Cut(40)
+				m.proxy.Drop(60)
+				m.proxy.Delay(3 * time.Millisecond)
+			}
+			time.Sleep(4 * time.Second)
+			for _, m := range w.machines {
+				m.proxy.Cut(0)
+				m.proxy.Drop(0)
+			}
+		}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			limit := 40
+			if name == "the network is bad" {
+				limit += 10 // who is cut off alone has its part beside those who are not
+			}
+			w := during(t, redistest.Start(t), limit, func(w *traffic) { c.do(t, w) })
+			if c.told != nil {
+				w.told(t, c.told...)
+			}
+		})
+	}
+}
+
+// While the server is gone each machine goes on with its part; one whose part was lost does not take the others'.
+func TestWithoutTheServerEachMachineHasItsPart(t *testing.T) {
+	server := redistest.Start(t)
+	during(t, server, 40, func(w *traffic) {
+		server.Kill()
+		time.Sleep(1500 * time.Millisecond)
+		start := time.Now()
+		time.Sleep(4 * time.Second)
+		n, seconds := w.upstream.since(start, ""), time.Since(start).Seconds()
+		if rate := float64(n) / seconds; rate > 37 || n == 0 {
+			t.Errorf("%.1f requests a second without the server", rate)
+		}
+		must(t, server.Restart())
+	})
+}
+
+// What somebody alive knows survives a server that has lost it: nobody runs into the Retry-After that another one got.
+func TestWhatTheServerHasLostIsBroughtBack(t *testing.T) {
+	restore := func(t *testing.T, s *redistest.Server, old string) {
+		s.Kill()
+		must(t, os.RemoveAll(filepath.Join(s.Dir, "appendonlydir")))
+		if old != "" {
+			must(t, os.CopyFS(filepath.Join(s.Dir, "appendonlydir"), os.DirFS(old)))
+		}
+		must(t, s.Restart())
+	}
+	for name, lose := range map[string]func(*testing.T, *redistest.Server, string){
+		"emptied": func(t *testing.T, s *redistest.Server, _ string) {
+			_, err := s.Do("FLUSHALL")
+			must(t, err)
+		},
+		"started without its files": func(t *testing.T, s *redistest.Server, _ string) { restore(t, s, "") },
+		"started from an old copy":  restore,
+		"without the end of its newest file": func(t *testing.T, s *redistest.Server, _ string) {
+			s.Kill()
+			files, err := filepath.Glob(filepath.Join(s.Dir, "appendonlydir", "*.incr.aof"))
+			must(t, err)
+			info, err := os.Stat(files[len(files)-1])
+			must(t, err)
+			must(t, os.Truncate(files[len(files)-1], info.Size()*3/4))
+			must(t, s.Restart())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t)
+			knows, other := newMachine(t, server), newMachine(t, server)
+			l := knows.limiter(ratelimit.Default())
+			for range 30 {
+				p, err := l.Acquire(t.Context())
+				must(t, err)
+				p.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
+			}
+			old := t.TempDir()
+			must(t, os.CopyFS(old, os.DirFS(filepath.Join(server.Dir, "appendonlydir"))))
+			var held []*ratelimit.Permit
+			for range 2 {
+				p, err := l.Acquire(t.Context())
+				must(t, err)
+				held = append(held, p)
+			}
+			pause := ratelimit.Wait{For: time.Hour, Given: true}
+			held[0].Done(ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: pause})
+			lose(t, server, old)
+			// Whoever knows more brings it back at its next update, whatever that is.
+			for range 100 {
+				_, err := l.Acquire(t.Context())
+				if _, blocked := errors.AsType[*ratelimit.BlockedError](err); !blocked {
+					t.Fatalf("acquire = %v, want blocked", err)
+				}
+				if slices.Contains(knows.events.kinds(), "coordinator_state_lost") {
+					break
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
+			_, err := other.limiter(ratelimit.Default()).Acquire(t.Context())
+			blocked, ok := errors.AsType[*ratelimit.BlockedError](err)
+			if !ok || time.Until(blocked.Until) < 50*time.Minute {
+				t.Errorf("another machine's acquire = %v, want blocked for an hour", err)
+			}
+			if st, err := l.Status(t.Context()); err != nil || st.Running != 1 {
+				t.Errorf("%d permits are out, %v; want the one that is", st.Running, err)
+			}
+			held[1].Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
+			if got := knows.events.kinds(); !slices.Contains(got, "coordinator_state_lost") {
+				t.Errorf("warned of %v", got)
+			}
+		})
+	}
+}

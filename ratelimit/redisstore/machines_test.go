@@ -1,0 +1,150 @@
+package redisstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anivault/anivault/internal/redistest"
+	"github.com/anivault/anivault/ratelimit"
+)
+
+// What an operator does on one machine is obeyed on all, and seen on all.
+func TestAnOperatorReachesAllMachines(t *testing.T) {
+	server := redistest.Start(t)
+	sender, desk := newMachine(t, server), newMachine(t, server)
+	l := sender.limiter(ratelimit.Default())
+	p, err := l.Acquire(t.Context())
+	must(t, err)
+	st, _ := desk.open()
+	seen, err := ratelimit.ReadStatus(t.Context(), st, ratelimit.Default())
+	if err != nil || seen.Running != 1 || len(seen.Processes) != 1 {
+		t.Errorf("the other machine sees %d running of %d processes, %v", seen.Running, len(seen.Processes), err)
+	}
+	must(t, (ratelimit.Operator{Store: st}).Tune(t.Context(), map[string]string{"rate_base": "7"}, time.Hour))
+	p.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
+	if got := l.Tuning().RateBase; got != 7 {
+		t.Errorf("rate_base is %v on the other machine, want 7", got)
+	}
+	_, _, err = (ratelimit.Operator{Store: st}).ForceCacheOnly(t.Context(), 0)
+	must(t, err)
+	if _, err := l.Acquire(t.Context()); err == nil {
+		t.Error("a permit in CacheOnly")
+	}
+	sender.proxy.Down(true)
+	other, _ := sender.open()
+	if _, _, err := (ratelimit.Operator{Store: other}).Resume(t.Context()); !errors.Is(err, ratelimit.ErrNotShared) {
+		t.Errorf("resume without the server = %v", err)
+	}
+}
+
+// A machine that has lost its network, not the coordinator, sleeps alone.
+func TestAMachineWithoutANetworkSleepsAlone(t *testing.T) {
+	server := redistest.Start(t)
+	up := newUpstream(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for i := range 3 {
+		send(ctx, &wg, newMachine(t, server).limiter(ratelimit.Default()), fmt.Sprintf("%s/%d", up.URL, i), 4)
+	}
+	cut := newMachine(t, server)
+	tu := ratelimit.Default()
+	tu.MaxWait = time.Second
+	l := cut.limiter(tu)
+	tried := 0
+	client := &http.Client{Transport: &ratelimit.Transport{Limiter: l, Base: refused{&tried}}}
+	for range 20 {
+		resp, err := client.Get(up.URL)
+		if err == nil {
+			resp.Body.Close()
+		}
+	}
+	if tried < 8 || tried > 10 {
+		t.Errorf("%d requests without a network, want eight and perhaps a probe", tried)
+	}
+	start := time.Now()
+	time.Sleep(2 * time.Second)
+	if n := up.since(start, ""); n < 40 {
+		t.Errorf("the others sent %d requests in two seconds", n)
+	}
+	if st, err := l.Status(ctx); err != nil || st.State != ratelimit.Normal || st.Counts.Network != 0 {
+		t.Errorf("the shared state is %s with %d network errors, %v", st.State, st.Counts.Network, err)
+	}
+	cancel()
+	wg.Wait()
+}
+
+// refused is a network that is not there.
+type refused struct{ tried *int }
+
+func (r refused) RoundTrip(*http.Request) (*http.Response, error) {
+	*r.tried++
+	return nil, errors.New("no route to host")
+}
+
+// The slots of a process that dies come back: on its own machine at once, on others when its sign of life has ended.
+func TestTheDeadGiveTheirSlotsBack(t *testing.T) {
+	for name, near := range map[string]bool{"on its own machine": true, "on another": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := redistest.Start(t)
+			m := newMachine(t, server)
+			tu := ratelimit.Default()
+			tu.Concurrency, tu.ConcurrencyTotal = 2, 2
+			dying := startWorker(t, m, "hold", "2")
+			if got := dying.line(t); got != "holding" {
+				t.Fatal(got)
+			}
+			if !near {
+				m = newMachine(t, server)
+			}
+			l := m.limiter(tu)
+			got := make(chan error, 1)
+			go func() {
+				p, err := l.Acquire(t.Context())
+				if err == nil {
+					p.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
+				}
+				got <- err
+			}()
+			select {
+			case err := <-got:
+				t.Fatalf("a slot though both are taken: %v", err)
+			case <-time.After(700 * time.Millisecond):
+			}
+			start := time.Now()
+			dying.kill()
+			must(t, <-got)
+			t.Logf("after %v", time.Since(start))
+		})
+	}
+}
+
+// A machine is known by its folder and this start of the system, not by its name.
+func TestAMachineIsItsFolder(t *testing.T) {
+	server := redistest.Start(t)
+	m := newMachine(t, server)
+	_, a := m.open()
+	_, b := m.open()
+	_, c := newMachine(t, server).open()
+	if got := a.Machines([]string{a.Owner(), b.Owner(), c.Owner()}); got != 2 {
+		t.Errorf("%d machines, want 2", got)
+	}
+	if dead := a.Dead([]string{a.Owner(), b.Owner(), c.Owner()}); len(dead) != 0 {
+		t.Errorf("dead: %v", dead)
+	}
+	must(t, b.Close())
+	if dead := a.Dead([]string{b.Owner()}); len(dead) != 1 {
+		t.Error("closed is not dead")
+	}
+	info, err := os.Stat(filepath.Join(m.dir, "coordinator-machine"))
+	if err != nil || info.Mode().Perm()&0o077 != 0 {
+		t.Errorf("%v, %v", info, err)
+	}
+}

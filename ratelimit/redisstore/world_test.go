@@ -1,0 +1,240 @@
+package redisstore_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anivault/anivault/internal/redistest"
+	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/ratelimit/redisstore"
+)
+
+// long makes the tests that are worth repeating run for minutes: go test ./ratelimit/redisstore -long
+var long = flag.Bool("long", false, "repeat kills, restarts and updates as often as on a bad day")
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// machine is a folder of its own and a way of its own to the server.
+type machine struct {
+	t      testing.TB
+	dir    string
+	proxy  *redistest.Proxy
+	user   string
+	events *events
+}
+
+func newMachine(t testing.TB, server *redistest.Server) *machine {
+	t.Helper()
+	p, err := redistest.NewProxy(server.Addr)
+	must(t, err)
+	t.Cleanup(p.Close)
+	return &machine{t: t, dir: t.TempDir(), proxy: p, events: &events{}}
+}
+
+func (m *machine) options() redisstore.Options {
+	m.t.Helper()
+	addr, err := redisstore.ParseAddress("redis://" + m.user + m.proxy.Addr)
+	must(m.t, err)
+	return redisstore.Options{Address: addr, Upstream: "test", Dir: m.dir}
+}
+
+// open returns the store of one more process of the machine.
+func (m *machine) open() (*ratelimit.SharedStore, *redisstore.Backend) {
+	m.t.Helper()
+	b, err := redisstore.Open(m.options())
+	must(m.t, err)
+	alone, err := ratelimit.OpenFileStore(m.dir, ratelimit.FileOptions{OnWarning: m.events.add})
+	must(m.t, err)
+	st := ratelimit.NewSharedStore(b, ratelimit.SharedOptions{Place: "redis", Fallback: alone, OnWarning: m.events.add})
+	m.t.Cleanup(func() { st.Close() })
+	return st, b
+}
+
+func (m *machine) limiter(tu ratelimit.Tuning) *ratelimit.Limiter {
+	m.t.Helper()
+	st, _ := m.open()
+	l, err := ratelimit.New(ratelimit.Config{Store: st, Tuning: tu, Hooks: ratelimit.Hooks{OnWarning: m.events.add}})
+	must(m.t, err)
+	return l
+}
+
+// events collects what a machine has warned of.
+type events struct {
+	mu   sync.Mutex
+	list []error
+}
+
+func (e *events) add(err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.list = append(e.list, err)
+}
+
+// kinds returns the events in the order of their first appearance.
+func (e *events) kinds() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var kinds []string
+	for _, err := range e.list {
+		kind := "warning"
+		if w, ok := errors.AsType[*ratelimit.StoreWarning](err); ok {
+			kind = w.Event
+		}
+		if !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}
+
+// upstream answers after 40 ms, and notes by its own clock when each request came.
+type upstream struct {
+	*httptest.Server
+	mu    sync.Mutex
+	times []time.Time
+	by    map[string][]time.Time
+}
+
+func newUpstream(t testing.TB) *upstream {
+	u := &upstream{by: map[string][]time.Time{}}
+	u.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		now := time.Now()
+		u.mu.Lock()
+		u.times = append(u.times, now)
+		u.by[r.URL.Path] = append(u.by[r.URL.Path], now)
+		u.mu.Unlock()
+		time.Sleep(40 * time.Millisecond)
+	}))
+	t.Cleanup(u.Close)
+	return u
+}
+
+// most returns the largest number of requests in a rolling second.
+func (u *upstream) most() (most int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for i, j := 0, 0; j < len(u.times); j++ {
+		for u.times[j].Sub(u.times[i]) >= time.Second {
+			i++
+		}
+		most = max(most, j-i+1)
+	}
+	return most
+}
+
+// since returns how many requests of a path have come since a moment; "" for all.
+func (u *upstream) since(at time.Time, path string) (n int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	times := u.times
+	if path != "" {
+		times = u.by[path]
+	}
+	for _, got := range times {
+		if got.After(at) {
+			n++
+		}
+	}
+	return n
+}
+
+// send sends requests with callers until ctx ends; those that are refused are tried again.
+func send(ctx context.Context, wg *sync.WaitGroup, l *ratelimit.Limiter, url string, callers int) {
+	client := &http.Client{Transport: &ratelimit.Transport{Base: &http.Transport{MaxIdleConnsPerHost: callers}, Limiter: l}}
+	for range callers {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+				if err != nil {
+					panic(err)
+				}
+				if resp, err := client.Do(req); err == nil {
+					resp.Body.Close()
+				} else if ctx.Err() == nil {
+					select {
+					case <-time.After(50 * time.Millisecond):
+					case <-ctx.Done():
+					}
+				}
+			}
+		})
+	}
+}
+
+// traffic is four machines that send to one upstream.
+type traffic struct {
+	server   *redistest.Server
+	machines []*machine
+	upstream *upstream
+	ctx      context.Context
+}
+
+// during sends from four machines, lets do happen after a while, and waits until the whole rate flows again. limit is
+// what the upstream may see in a second.
+func during(t *testing.T, server *redistest.Server, limit int, do func(*traffic)) *traffic {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	w := &traffic{server: server, upstream: newUpstream(t), ctx: ctx}
+	var wg sync.WaitGroup
+	for i := range 4 {
+		m := newMachine(t, server)
+		w.machines = append(w.machines, m)
+		send(ctx, &wg, m.limiter(ratelimit.Default()), fmt.Sprintf("%s/%d", w.upstream.URL, i), 4)
+	}
+	w.flows(t, "at first")
+	do(w)
+	w.flows(t, "in the end")
+	cancel()
+	wg.Wait()
+	if most := w.upstream.most(); most > limit {
+		t.Errorf("%d requests in a second at the upstream", most)
+	}
+	return w
+}
+
+// flows waits until all machines get answers again, at more than half of the rate.
+func (w *traffic) flows(t *testing.T, when string) {
+	t.Helper()
+	for range 60 {
+		start := time.Now()
+		time.Sleep(time.Second)
+		all := w.upstream.since(start, "") >= 18
+		for i := range w.machines {
+			all = all && w.upstream.since(start, fmt.Sprintf("/%d", i)) > 0
+		}
+		if all {
+			return
+		}
+	}
+	t.Fatalf("%s the requests do not flow", when)
+}
+
+// told waits until all machines have warned of these events, in this order, and of nothing else but what may come.
+func (w *traffic) told(t *testing.T, want ...string) {
+	t.Helper()
+	for _, m := range w.machines {
+		var got []string
+		for range 100 {
+			if got = m.events.kinds(); len(got) >= len(want) {
+				break
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("warned of %v, want %v", got, want)
+		}
+	}
+}
