@@ -69,6 +69,10 @@ func (s *SharedStore) lastSeen() *Snapshot {
 	if s.alone != nil {
 		return nil
 	}
+	if s.before != nil { // newer than what is there
+		last := s.before.Clone()
+		return &last
+	}
 	var last Snapshot
 	if l, ok := s.backend.(Leaver); ok {
 		if old := l.Leave(); old != nil && last.Decode(old) == nil {

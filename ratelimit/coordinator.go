@@ -182,6 +182,14 @@ func (s *Snapshot) upNext(now Stamp) (ticket uint64, process string) {
 	return 0, ""
 }
 
+// suffices reports whether slots, tokens and room under the ceiling are there for n requests at once. Then one that asks
+// takes nothing from those ahead of it: over a network the first in line may be on its way for a while.
+func (s *Snapshot) suffices(now Stamp, n int, p pace) bool {
+	limit, window, total := s.limits()
+	return s.machine.state != HalfOpen && len(s.slots.leases)+n <= regimes[s.machine.state].part(total) &&
+		s.ceiling.within(now, window)+n <= limit && s.bucket.tokens(now, p) >= float64(n)
+}
+
 // wakeFor is by how much earlier than by itself a request must be able to go to be woken.
 const wakeFor = 5 * time.Millisecond
 

@@ -139,7 +139,7 @@ func (s *Snapshot) turn(now Stamp, a Ask, p *process, g Grant) Grant {
 		wait += time.Duration(ahead) * common.interval()
 	case !free:
 		g.Why, wait = WhySlot, max(slotNap, a.Nap)
-	case ahead > 0:
+	case ahead > 0 && (a.Nap == 0 || !s.suffices(now, ahead+1, common)):
 		g.Why, wait = WhyTurn, max(min(time.Duration(ahead)*common.interval(), slotNap), a.Nap)
 	default:
 		s.ceiling.add(now, window)

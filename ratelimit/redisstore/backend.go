@@ -101,6 +101,7 @@ type exchange struct {
 	next   frame
 	value  []byte
 	damage error // of what would be replaced
+	asked  frame // whose writing was asked for without a reply; it may still be done
 }
 
 func (e *exchange) do(ctx context.Context) error {
@@ -169,6 +170,9 @@ func (e *exchange) round(ctx context.Context) (done bool, err error) {
 		if err := e.take(v.value); err != nil {
 			return false, err
 		}
+		if e.late() {
+			return true, nil
+		}
 	}
 	write, err := e.apply()
 	return err == nil && !write, err
@@ -179,17 +183,28 @@ func (e *exchange) settle(ctx context.Context, err error) (done bool, _ error) {
 	if isReply(err) {
 		return false, err
 	}
-	next := e.next
+	e.asked = e.next
 	if e.look(context.WithoutCancel(ctx), e) != nil {
 		return false, err
 	}
-	if e.cached.wrote(e.writer, next.generation, next.sequence) {
-		e.trust()
-		e.tellOwn()
+	if e.late() {
 		return true, nil
+	}
+	if now := &e.cached; now.generation != e.asked.generation || now.sequence >= e.asked.sequence+writersKept {
+		return false, err // too much has happened since
 	}
 	write, err := e.apply()
 	return err == nil && !write, err
+}
+
+// late reports whether what was asked for without a reply has been written after all.
+func (e *exchange) late() bool {
+	if e.asked.sequence == 0 || !e.cached.wrote(e.writer, e.asked.generation, e.asked.sequence) {
+		return false
+	}
+	e.trust()
+	e.tellOwn()
+	return true
 }
 
 // apply calls change on the newest state that is known, and encodes what it makes of it.

@@ -37,7 +37,7 @@ func TestEveryUpdateCountsOnce(t *testing.T) {
 		"undisturbed":           {updates: updates},
 		"stopped with the turn": {updates: updates / 20, stop: 40, bad: wakeStopped},
 		"killed":                {updates: updates / 6, bad: killSome},
-		"over a bad network": {updates: updates / 20, bad: func(_ *testing.T, machines []*machine, _ []*worker, _ func(int)) {
+		"over a bad network": {updates: updates / 60, bad: func(_ *testing.T, machines []*machine, _ []*worker, _ func(int)) {
 			for i, m := range machines {
 				m.proxy.Cut(20 + 3*i)
 				m.proxy.Drop(70 + 5*i)
