@@ -112,8 +112,6 @@ var notCrosses = []reason[crossed]{
 		func(x crossed) bool { return x.eWidth > 3 || x.sWidth == 3 }),
 	because("four digits, and not a year", "Silver Rail 1043x02.mkv -> Silver Rail 1043x02",
 		func(x crossed) bool { return x.sWidth == 4 && (x.season < 1930 || x.season > 2099) }),
-	because("the shape of a screen", "Silver Rail 16x9.mkv -> Silver Rail 16x9",
-		func(x crossed) bool { return x.season == 16 && x.episode == 9 && x.eWidth == 1 }),
 	because("a number in base sixteen", "Silver.Rail.0x118 -> Silver Rail 0x118",
 		func(x crossed) bool { return x.season == 0 && x.sWidth == 1 && x.eWidth == 3 }),
 	because("a group's name in base sixteen", "[0x11a] Silver Rail - 04 [1080p].mkv -> Silver Rail e4 episode",

@@ -17,10 +17,6 @@ type listItem struct {
 
 // listEnds are the reasons for which a number behind an episode is not part of its list.
 var listEnds = []reason[listItem]{
-	because("the same number again", "Silver Rail S01E02-E02 Night Train.mkv -> Silver Rail s1 e2 episode",
-		func(m listItem) bool { return m.value == m.last }),
-	because("a sign, but letters behind the number", "Silver Rail S01E02E03x.mkv -> Silver Rail s1 e2 episode",
-		func(m listItem) bool { return m.sign && !m.end.wordEnd() && !extends(m.end) }),
 	because("a blank that joins nothing", "Silver Rail S01E02 - 05.mkv -> Silver Rail s1 e2 episode",
 		func(m listItem) bool {
 			return !m.sign && strings.Contains(m.sep, " ") && !strings.ContainsAny(m.sep, "&+~")
@@ -31,8 +27,6 @@ var listEnds = []reason[listItem]{
 		func(m listItem) bool {
 			return !m.sign && strings.ContainsAny(m.sep, "./") && !(m.sep == "." && m.value == m.last+1 && m.width == 2 && m.end.tagNext())
 		}),
-	because("one digit behind a comma", "Silver Rail S01E1,2 Nights.mkv -> Silver Rail s1 e1 episode",
-		func(m listItem) bool { return !m.sign && m.sep == "," && m.width == 1 && m.end.i < len(m.end.text) }),
 	because("a smaller number", "Silver.Rail.S02E05-02 -> Silver Rail s2 e5 episode",
 		func(m listItem) bool { return !m.sign && m.value < m.last }),
 	because("far too large a number", "Silver.Rail.S02E05-500 -> Silver Rail s2 e5 episode",
@@ -45,8 +39,6 @@ var listEnds = []reason[listItem]{
 		func(m listItem) bool { return !m.sign && m.width > m.first+1 }),
 	because("letters behind the number", "Silver.Rail.S02E05-07a -> Silver Rail s2 e5 episode",
 		func(m listItem) bool { return !m.sign && !plainEnd(m.end) }),
-	because("a list that does not count on", "Silver Rail S01E02,05.mkv -> Silver Rail s1 e2 episode",
-		func(m listItem) bool { return !m.sign && strings.Contains(m.sep, ",") && m.value != m.last+1 }),
 }
 
 // readEpisodes reads a list of episodes at c: "E02", "E02E03", "E02-E05", "E02-05", "E01-02-03", "x02x03", "E01+02",

@@ -32,8 +32,6 @@ type nextSeason struct {
 
 // seasonEnds are the reasons for which a number behind a season is not a further season.
 var seasonEnds = []reason[nextSeason]{
-	because("letters run into it", "Silver Rail Season 2.5x07.mkv -> Silver Rail s5 e7 episode",
-		func(n nextSeason) bool { return !n.end.wordEnd() }),
 	because("a colon, and one season is announced", "Silver Rail Season 2: 5 Nights.mkv -> Silver Rail s2 batch",
 		func(n nextSeason) bool { return !n.plural && strings.Contains(n.sep, ":") }),
 	because("it is not larger", "Silver Rail Season 3-2.mkv -> Silver Rail s3 batch",
@@ -45,13 +43,11 @@ var seasonEnds = []reason[nextSeason]{
 		func(n nextSeason) bool { return !n.plural && n.spaced() && n.ranged() && (n.width > 1 || n.first > 1) }),
 	because("an episode behind a dash, and a name follows", "Silver Rail Season 1 - 3.mkv -> Silver Rail s1 e3 episode",
 		func(n nextSeason) bool { return !n.plural && n.spaced() && n.ranged() && !n.end.seasonsGoOn() }),
-	because("an episode behind a blank", "Silver Rail Season 1 10.mkv -> Silver Rail s1 e10 episode",
-		func(n nextSeason) bool { return n.blank() && (n.value != n.last+1 || n.first > 2) }),
 	because("an episode behind a blank, written with more digits",
 		"Silver Rail Season 0 01.mkv -> Silver Rail s0 e1 special",
 		func(n nextSeason) bool { return n.blank() && n.width != n.first && n.count == 1 && n.value != 10 }),
-	because("a decimal", "Silver Rail Season 1-2.5.mkv -> Silver Rail s1 batch",
-		func(n nextSeason) bool { return n.ranged() && !n.spaced() && n.end.peek() == '.' && digit(n.end.at(1)) }),
+	because("an episode behind a blank", "Silver Rail Season 1 10.mkv -> Silver Rail s1 e10 episode",
+		func(n nextSeason) bool { return n.blank() && (n.value != n.last+1 || n.first > 2) }),
 }
 
 func (n nextSeason) ranged() bool { return strings.ContainsAny(n.sep, "-~") }
@@ -254,10 +250,6 @@ var notOrdinals = []reason[ordinalSeason]{
 			next := o.word + 1
 			return o.counting() && among(o.text, "season") &&
 				(o.classAt(next) == number || o.classAt(next) == mixed && digit(o.marked.word(next)[0]))
-		}),
-	because("a word that never stands behind its number", "Silver Rail 2 Staffel.mkv -> Silver Rail 2 Staffel",
-		func(o ordinalSeason) bool {
-			return o.counting() && (among(o.text, "temp") || among(o.text, "staffel") && o.gap(o.i) != ".")
 		}),
 	because("a number of its own behind the word", "Silver Rail 5 Temporada 3.mkv -> Silver Rail 5 s3 batch",
 		func(o ordinalSeason) bool {

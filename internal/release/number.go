@@ -38,7 +38,7 @@ var numberRules = []rule[bareNumber, int]{
 	when("joined to the number before it", "Silver.Rail.12.100 -> Silver Rail 12 100", func(b bareNumber) bool {
 		return b.i > 0 && b.classAt(b.i-1) == number && b.before(b.i) != " " && !b.dash && b.tagAt(b.i-1) != tagYear
 	}, noEpisode),
-	when("behind No.", "Silver Rail 15 No.6 720p HDTV -> Silver Rail 15 No.6",
+	when("behind No.", "Silver Rail No.16 720p HDTV -> Silver Rail No.16",
 		func(b bareNumber) bool { return b.i > 0 && b.before(b.i) == "." && b.word(b.i-1) == "No" }, noEpisode),
 	when("the number of a volume, part or film", "Silver Rail Vol.12.mkv -> Silver Rail Vol.12",
 		func(b bareNumber) bool { return b.belongsToWord() }, noEpisode),
@@ -125,10 +125,6 @@ var bracketRules = []rule[bareNumber, int]{
 		func(b bareNumber) bool { return b.i < b.first }, noEpisode),
 	when("other text in its bracket", "Silver Rail (3 Nights).mkv -> Silver Rail",
 		func(b bareNumber) bool { return !b.numberOnly(span{b.i, b.around().behind}) }, noEpisode),
-	when("a bracket that begins another", "Silver Rail ((07)).mkv -> Silver Rail", func(b bareNumber) bool {
-		outer := b.around().outer
-		return outer >= 0 && b.brackets[outer].first == b.around().first
-	}, noEpisode),
 	when("a bracket that is not round", "Silver Rail 00[07].mkv -> Silver Rail 00 e7 episode",
 		func(b bareNumber) bool { return !b.around().round }, bracketed),
 	when("an old year in a round bracket", "Silver Rail (1897).mkv -> Silver Rail",

@@ -39,18 +39,10 @@ var rangeEnds = []reason[nextNumber]{
 		func(n nextNumber) bool { return n.yearlike(n.i) }),
 	because("a name follows a dash between blanks", "Silver Rail - 05 - 08 Nights.mkv -> Silver Rail e5 episode",
 		func(n nextNumber) bool { return n.join == spacedJoin && !n.closesNumber(n.i) }),
-	because("a dash between blanks behind a range", "Silver Rail (01-12 - 24).mkv -> Silver Rail e1-12 batch",
-		func(n nextNumber) bool { return n.join == spacedJoin && len(n.episodes) > 1 }),
-	because("two dashes between blanks", "Silver Rail - 05 - 08 - Night Train.mkv -> Silver Rail e5 episode",
-		func(n nextNumber) bool { return n.join == spacedJoin && n.beside(n.i, n.i+1) && dashGap(n.gap(n.i)) }),
 	because("a title's number before a dash between blanks", "Silver Rail (5 - 8).mkv -> Silver Rail e5 episode",
 		func(n nextNumber) bool {
 			return n.join == spacedJoin && n.episodes[0] != 1 && !dashGap(n.before(n.episode.from))
 		}),
-	because("a half episode in a list", "Silver Rail - 01+02.5.mkv -> Silver Rail e1 episode", func(n nextNumber) bool {
-		_, half := n.fractionAt(n.i)
-		return half && n.join != rangeJoin && n.join != spacedJoin
-	}),
 }
 
 // extendRange makes a range or a list of the episode just found and the numbers behind it.

@@ -92,8 +92,6 @@ type specialWord struct {
 var specialRules = []rule[specialWord, bool]{
 	when("alone in a bracket", "[Quiet] Silver Rail [Menu].mkv -> Silver Rail MENU extra",
 		func(w specialWord) bool { return w.alone(w.i) }, true),
-	when("sample in a bracket", "[组][银色铁道 sample][07][1080p] -> 银色铁道 e7 SAMPLE extra",
-		func(w specialWord) bool { return !w.outside && w.sample() }, true),
 	when("in a bracket with others", "[组][银色铁道 PV][07][1080p] -> 银色铁道 PV e7 episode",
 		func(w specialWord) bool { return !w.outside }, false),
 	when("two letters that are not in capitals", "Silver Rail Ed.mkv -> Silver Rail Ed",

@@ -101,12 +101,9 @@ var innerBrackets = []rule[innerBracket, bool]{
 		func(b innerBracket) bool {
 			return b.attached && b.season.empty() && (b.follow == tagEpisode || b.follow == none)
 		}, true),
-	when("a bare episode behind it", "Silver Rail (0) - 07.mkv -> Silver Rail (0) e7 episode",
-		func(b innerBracket) bool { return b.follow == tagEpisode && b.bare && b.season.empty() }, true),
-	when("another name before an episode",
-		"Silver Rail (Gin no Michi) Ep 7.mkv -> Silver Rail (Gin no Michi) e7 episode",
+	when("an episode behind it", "Silver Rail (0) - 07.mkv -> Silver Rail (0) e7 episode",
 		func(b innerBracket) bool {
-			return b.follow == tagEpisode && b.season.empty() && b.b.behind-b.b.first >= 2 && !b.media
+			return b.follow == tagEpisode && b.season.empty() && (b.bare || b.b.behind-b.b.first >= 2 && !b.media)
 		}, true),
 	when("the title goes on, with blanks", "Silver Rail (Gin) Night Train.mkv -> Silver Rail (Gin) Night Train",
 		func(b innerBracket) bool { return b.follow == none && !b.dotted }, true),

@@ -38,7 +38,7 @@ var transformations = []transformation{
 		}
 		return strings.ReplaceAll(s, " ", ".")
 	}},
-	{"blanks for dots", 1.8, func(s string, _ Release) string {
+	{"blanks for dots", 2.0, func(s string, _ Release) string {
 		if strings.ContainsAny(s, " _/\\") {
 			return s
 		}

@@ -18,95 +18,52 @@ type endWord struct {
 var staysInTitle = []reason[endWord]{
 	because("a part, a film or the last episode", "Silver Rail Part 2 [1080p].mkv -> Silver Rail Part 2 part2",
 		func(w endWord) bool { return w.tag == none || w.tag == tagPart || w.tag == tagMovie || w.tag == tagEnd }),
-	because("a language before the year", "The.Good.German.2009.1080p.BluRay.x264-QUIET -> The Good German y2009 movie",
-		func(w endWord) bool { return w.tag == tagLanguage && w.year && !w.shoutsLanguage() }),
-	because("a language before the season or episode",
-		"Silver Rail French S02E05.mkv -> Silver Rail French s2 e5 episode",
-		func(w endWord) bool { return w.tag == tagLanguage && w.marker && !w.shoutsLanguage() }),
-	because("a language, and no tag anywhere", "Silver Rail German.mkv -> Silver Rail German",
-		func(w endWord) bool { return w.tag == tagLanguage && !w.ended && !w.media }),
+	because("no tag anywhere", "Silver Rail German.mkv -> Silver Rail German",
+		func(w endWord) bool {
+			return !w.ended && !w.media && (w.tag == tagCountry || !w.shouts(w.at)) &&
+				w.tag != tagExtra && w.tag != tagSpecial && w.tag != tagBatch
+		}),
+	because("behind an article", "The.German.1080p.BluRay.x264-QUIET -> The German",
+		func(w endWord) bool { return w.at-1 == w.from && articles[lower(w.word(w.from))] }),
+	because("a language before the year, the season or the episode",
+		"The.Good.German.2009.1080p.BluRay.x264-QUIET -> The Good German y2009 movie",
+		func(w endWord) bool { return w.tag == tagLanguage && (w.year || w.marker) && !w.shoutsLanguage() }),
 	because("a short language alone, written like the title", "Silver Rail Vie [1080p].mkv -> Silver Rail Vie",
 		func(w endWord) bool {
-			return w.tag == tagLanguage && len(w.text) <= 3 && !w.shouts(w.at) &&
-				w.tagAt(w.at-1) != tagLanguage && w.tagAt(w.at+1) != tagLanguage
+			return w.tag == tagLanguage && len(w.text) <= 3 && !w.shouts(w.at) && !w.amongItsKind()
 		}),
-	because("a language behind an article", "The.German.1080p.BluRay.x264-QUIET -> The German",
-		func(w endWord) bool { return w.tag == tagLanguage && w.behindArticle() }),
-	because("a source in small letters among blanks", "Silver Rail Web [1080p].mkv -> Silver Rail Web",
-		func(w endWord) bool { return w.tag == tagSource && !capitals(w.text) && !w.dotted }),
+	because("a country before the year, or in small letters", "The Last of Us S02E05.mkv -> The Last of Us s2 e5 episode",
+		func(w endWord) bool { return w.tag == tagCountry && (w.year || !capitals(w.text)) }),
+	because("a word that titles have too, written like the title",
+		"Silver.Rail.Line.S02E05.1080p.WEB-QUIET -> Silver Rail Line s2 e5 episode",
+		func(w endWord) bool {
+			small := w.tag == tagOther && len(w.text) > 2 && w.text == lower(w.text) // as in a scene name of small letters
+			return w.tokens[w.at].word.common && !w.shouts(w.at) && !w.amongItsKind() && !small
+		}),
+	because("a source or a remark among blanks, written like the title",
+		"Silver Rail Web [1080p].mkv -> Silver Rail Web", func(w endWord) bool {
+			return !w.dotted && (w.tag == tagSource && !capitals(w.text) || w.tag == tagOther && !w.shouts(w.at))
+		}),
 	because("TV", "Silver Rail TV [1080p].mkv -> Silver Rail TV",
 		func(w endWord) bool { return w.tag == tagSource && w.text == "TV" }),
-	because("ts in small letters", "silver.rail.ts.1080p.x264-quiet -> silver rail ts",
-		func(w endWord) bool { return w.tag == tagSource && w.is("ts") && w.text != "TS" }),
-	because("web before the year", "Silver.Rail.Web.2009.1080p.x264-QUIET -> Silver Rail Web y2009 movie",
-		func(w endWord) bool { return w.tag == tagSource && w.is("web") && w.year }),
-	because("a country before the year or the end", "Silver Rail US.mkv -> Silver Rail US",
-		func(w endWord) bool { return w.tag == tagCountry && (!w.ended || w.year) }),
-	because("a country in small letters", "The Last of Us S02E05.mkv -> The Last of Us s2 e5 episode",
-		func(w endWord) bool { return w.tag == tagCountry && !capitals(w.text) }),
-	because("a technical word in small letters", "Silver Rail hq.mkv -> Silver Rail hq",
-		func(w endWord) bool { return w.tag == tagTech && !capitals(w.text) }),
-	because("a service that is not in capitals of its own",
-		"Silver Rail Max S02E05.mkv -> Silver Rail Max s2 e5 episode",
-		func(w endWord) bool { return w.tag == tagService && (!w.media || !w.shouts(w.at)) }),
+	because("a technical word in small letters, or a service not in capitals of its own",
+		"Silver Rail Max S02E05.mkv -> Silver Rail Max s2 e5 episode", func(w endWord) bool {
+			return w.tag == tagTech && !capitals(w.text) || w.tag == tagService && !w.shouts(w.at)
+		}),
 	because("a word for extras or specials inside the title", "Silver Rail Menu.mkv -> Silver Rail Menu",
 		func(w endWord) bool {
 			return (w.tag == tagExtra || w.tag == tagSpecial) && !w.plainSpecial(w.at) &&
-				!(w.media && w.ended && w.is("extras"))
+				!(w.media && w.ended && among(w.text, "extras"))
 		}),
-	because("3D or 2D before the year or the end", "Silver Rail 3D (2009).mkv -> Silver Rail 3D y2009 movie",
-		func(w endWord) bool { return w.dimension() && (!w.ended || w.tagAt(w.at+1) == tagYear) }),
-	because("an edition without year or tags", "Silver Rail Uncut.mkv -> Silver Rail Uncut",
-		func(w endWord) bool { return w.edition() && !w.media && !w.year && !w.ended }),
-	because("an edition behind an article", "The.Uncut.1080p.BluRay.x264-QUIET -> The Uncut",
-		func(w endWord) bool { return w.edition() && w.behindArticle() }),
-	because("edition or version of no kind", "Silver Rail Edition S02E05.mkv -> Silver Rail Edition s2 e5 episode",
-		func(w endWord) bool {
-			prev := w.tagAt(w.at - 1)
-			return w.edition() && w.is("edition", "version") && prev != tagEdition && prev != tagBatch &&
-				w.tagAt(w.at+1) != tagEdition
-		}),
-	because("an ordinary word that is an edition in capitals only",
-		"Silver Rail Final S02E05.mkv -> Silver Rail Final s2 e5 episode",
-		func(w endWord) bool {
-			return w.edition() && !w.shouts(w.at) &&
-				w.is("final", "dc", "se", "special", "alternative", "open", "matte", "ultimate", "ws", "fs")
-		}),
-	because("cut behind a word that is not an edition", "Silver Rail Cut S02E05.mkv -> Silver Rail Cut s2 e5 episode",
-		func(w endWord) bool {
-			return w.edition() && w.is("cut") && !w.shouts(w.at) && !(w.at-1 > w.from && w.tagAt(w.at-1) == tagEdition)
-		}),
-	because("uncut behind and", "Silver Rail and Uncut S02E05.mkv -> Silver Rail and Uncut s2 e5 episode",
-		func(w endWord) bool {
-			return w.edition() && w.is("uncut") && w.at-1 > w.from && strings.EqualFold(w.word(w.at-1), "and")
-		}),
-	because("a release remark written like the title", "Silver Rail line S02E05.mkv -> Silver Rail line s2 e5 episode",
-		func(w endWord) bool { return w.tag == tagOther && !w.dotted && !w.shouts(w.at) }),
-	because("a release remark that begins with a capital like the title",
-		"Silver.Rail.Line.S02E05.mkv -> Silver Rail Line s2 e5 episode",
-		func(w endWord) bool { return w.tag == tagOther && titleCase[w.text] }),
-	because("a release remark of two small letters", "Silver.Rail.Ai.S02E05.mkv -> Silver Rail Ai s2 e5 episode",
-		func(w endWord) bool { return w.tag == tagOther && len(w.text) == 2 && !capitals(w.text) }),
-	because("a release remark, and no tag anywhere", "Silver.Rail.PROPER.mkv -> Silver Rail PROPER",
-		func(w endWord) bool { return w.tag == tagOther && !w.media && !w.ended }),
+	because("3D or 2D before the year or the end", "Silver Rail 3D (2009) [1080p].mkv -> Silver Rail 3D y2009 movie",
+		func(w endWord) bool { return among(w.text, "3d", "2d") && (w.tagAt(w.at+1) == tagYear || !w.ended) }),
 	because("a word for batches before one bare episode",
 		"Silver Rail Collection - 05.mkv -> Silver Rail Collection e5 episode",
 		func(w endWord) bool { return w.tag == tagBatch && len(w.episodes) == 1 && w.season.empty() && w.marker }),
-	because("full, and no tag behind it", "Silver Rail Full.mkv -> Silver Rail Full",
-		func(w endWord) bool { return w.tag == tagBatch && w.is("full") && !w.ended }),
-	because("collection as the last of two words", "Silver Collection.mkv -> Silver Collection", func(w endWord) bool {
-		return w.tag == tagBatch && w.is("collection") && !w.media && len(w.tokens) == w.at+1 && w.at-1 == w.from
-	}),
-	because("a word for several films or series", "Silver Rail Trilogy [1080p].mkv -> Silver Rail Trilogy",
-		func(w endWord) bool {
-			return w.tag == tagBatch && w.is("series", "trilogy", "quadrilogy", "anthology", "duology")
-		}),
 }
 
-// titleCase are words for releases that are ordinary words of a title when they are written so.
-var titleCase = map[string]bool{
-	"Real": true, "Line": true, "Internal": true, "Read": true, "Custom": true, "Limited": true, "Proof": true,
-}
+// articles are words that are no title alone.
+var articles = setOf("the a an der die das le la les el los il")
 
 // trimTags moves the end of a title back over weak tags that stand right before it.
 func (p *titled) trimTags(from, to int) int {
@@ -149,29 +106,22 @@ func (p *titled) anniversary(from, at int) bool {
 	return ok
 }
 
-// dimension reports whether w is 3D or 2D.
-func (w endWord) dimension() bool { return w.tag == tagEdition && w.is("3d", "2d") }
-
 // shoutsLanguage reports whether w is in capitals as a tag is; a short one has another language before it.
 func (w endWord) shoutsLanguage() bool {
 	return w.shouts(w.at) && (len(w.text) > 2 || w.tagAt(w.at-1) == tagLanguage)
 }
 
-// edition reports whether w names an edition of a film.
-func (w endWord) edition() bool { return w.tag == tagEdition && !w.is("3d", "2d") }
-
-// is reports whether w is one of the words, in any case.
-func (w endWord) is(words ...string) bool { return among(w.text, words...) }
-
-// behindArticle reports whether the title would be an article alone without w: "The German".
-func (w endWord) behindArticle() bool {
-	return w.at-1 == w.from && among(w.titled.word(w.from), "the", "a", "an", "der", "die", "das", "le", "la", "les")
+// amongItsKind reports whether a word beside w is a tag of the same kind.
+func (w endWord) amongItsKind() bool {
+	before := w.tagAt(w.at - 1)
+	return before == w.tag || before == tagBatch || w.tagAt(w.at+1) == w.tag
 }
 
 // shouts reports whether the word at i is in capitals where the words before it are not.
 func (p *titled) shouts(i int) bool {
 	w := p.word(i)
-	return capitals(strings.ReplaceAll(w, "i", "")) && len(w) > 1 && p.small >= 0 && p.small < i // "iNTERNAL", "NORDiC"
+	loud := strings.ReplaceAll(w, "i", "") // "iNTERNAL", "NORDiC"
+	return capitals(loud) && (len(loud) > 1 || loud == w) && p.small >= 0 && p.small < i
 }
 
 // firstSmall returns the first word of the title that is not in capitals, -1 if there is none.

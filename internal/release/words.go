@@ -43,10 +43,11 @@ const (
 
 // kw is what a word means: its tag, and for some a part in a marker.
 type kw struct {
-	tag   tag
-	value string // canonical form
-	weak  bool   // may be part of a title: a tag only beside tags
-	role  role
+	tag    tag
+	value  string // canonical form
+	weak   bool   // may be part of a title: a tag only beside tags
+	common bool   // titles have it too: a tag only in capitals, or beside another of its kind
+	role   role
 }
 
 // role is the part a word has in a marker that takes more than one token.
@@ -109,14 +110,14 @@ var words = build([]entry{
 	{"pcm lpcm alac mp2 mpa2", kw{tag: tagAudio, value: "PCM"}},
 	// Techniques.
 	{`10bit 8bit 12bit 10bits 8bits 24bit hdr hdr10 hdr10plus hdr10p sdr dovi dv hlg vfr cfr 60fps 24fps 30fps 25fps
-		yuv420p10le yuv444p10le yuv420p10 yuv444p10 vr180 bt2020 bt709`, kw{tag: tagTech}},
+		16x9 yuv420p10le yuv444p10le yuv420p10 yuv444p10 vr180 bt2020 bt709`, kw{tag: tagTech}},
 	{"bit bits fps ch kbps mbps mb gb", kw{tag: tagTech, weak: true}},
 	{"uhd 4k 8k uhd4k ultrahd", kw{tag: tagResolution, value: "2160p"}},
 	{"fhd fullhd", kw{tag: tagResolution, value: "1080p"}},
 	{"hd sd hq lq hdready 6k hbr", kw{tag: tagTech, weak: true}},
 	{"ntsc", kw{tag: tagTech}},
 	{"pal", kw{tag: tagTech, weak: true}},
-	{"imax ws fs 3d 2d sbs hsbs hou htab om conv", kw{tag: tagEdition, weak: true}},
+	{"imax 3d 2d sbs hsbs hou htab om conv", kw{tag: tagEdition, weak: true}},
 	{"sub", kw{tag: tagSubtitle, weak: true}},
 	{`subs subbed subtitle subtitles softsub softsubs hardsub hardsubs esub esubs msubs multisub multisubs vost vostfr
 		vosta vostf fansub engsub engsubs subesp softsubbed swesub nlsubs nlsub hebsubs dksubs swesubs subforced vosubfr
@@ -142,12 +143,16 @@ var words = build([]entry{
 	{"srt srtx2 srtx4 assx2 assx3 assx4 pgs vobsub", kw{tag: tagSubtitle}},
 	// Editions and the like.
 	{`extended unrated uncut remastered theatrical uncensored director directors director's restored restoration criterion
-		recut 2in1 fanedit alternative dircut`, kw{tag: tagEdition, weak: true}},
-	{"dc", kw{tag: tagEdition, weak: true}},
-	{`remaster anniversary cut edition version ultimate special final bootleg fan-edit upscale upscaled open matte rerip regraded`, kw{tag: tagEdition, weak: true}},
-	{`proper repack rerip real internal dirfix nfofix readnfo proof prooffix samplefix preair pre-air limited retail
-		custom obfuscated xpost line hc stv docu doku dubfix internal ai enhanced`, kw{tag: tagOther, weak: true}},
-	{"read nfo", kw{tag: tagOther, weak: true}},
+		recut 2in1 fanedit dircut`, kw{tag: tagEdition, weak: true}},
+	{"remaster anniversary bootleg fan-edit upscale upscaled rerip regraded", kw{tag: tagEdition, weak: true}},
+	{
+		`final dc special alternative open matte ultimate ws fs cut edition version`,
+		kw{tag: tagEdition, weak: true, common: true},
+	},
+	{`proper repack rerip dirfix nfofix readnfo prooffix samplefix preair pre-air retail obfuscated xpost hc stv docu doku
+		dubfix enhanced`, kw{tag: tagOther, weak: true}},
+	{"real internal limited proof custom line ai", kw{tag: tagOther, weak: true, common: true}},
+	{"read nfo", kw{tag: tagOther, weak: true, common: true}},
 	{"xxx", kw{tag: tagOther}},
 	{"sample", kw{tag: tagExtra, value: "SAMPLE", weak: true}},
 	// Extras.
@@ -165,8 +170,7 @@ var words = build([]entry{
 	{"剧场版 劇場版 극장판 电影版 電影版 剧场", kw{tag: tagMovie}},
 	// Batches.
 	{"batch 本篇 本編", kw{tag: tagBatch}},
-	{`complete collection full integrale intégrale integral completa complet complète compleet boxset trilogy quadrilogy
-		anthology duology pack completas`, kw{tag: tagBatch, weak: true}},
+	{`complete collection full integrale intégrale integral completa complet complète compleet boxset pack completas`, kw{tag: tagBatch, weak: true}},
 	{"合集 全集 总集篇 總集篇 完结 完結 全话 全話", kw{tag: tagBatch}},
 	{"end fin finale", kw{tag: tagEnd, weak: true}},
 	{"完 终 완 완결", kw{tag: tagEnd}},
@@ -177,7 +181,7 @@ var words = build([]entry{
 		sesongen kausi tuotantokausi évad evad řada série tempada hooaeg denboraldia musim mùa phần сезон сезона сезону
 		σεζόν κύκλος الموسم موسم עונה فصل ซีซั่น ซีซัน temp tem sez 시즌 シーズン livre`, kw{role: seasonWord}},
 	{"se", kw{tag: tagEdition, weak: true, role: seasonWord}},
-	{"series", kw{tag: tagBatch, weak: true, role: seriesWord}},
+	{"series", kw{role: seriesWord}},
 	{"seasons saisons temporadas staffeln stagioni seizoenen sezony сезоны σεζόν", kw{role: seasonsWord}},
 	{`episode ep eps episodes episodio episódio épisode épisodes episodios episódios episodi episod episodul epizod
 		epizoda epizóda epizód epizode folge folgen capitulo capítulo capitol capítol cap caps caap puntata afl
