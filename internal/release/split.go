@@ -307,7 +307,8 @@ func (p *titled) twoScripts(from, to int) bool {
 		joined := latin[0] >= 'a' && latin != lower(latin) // "名 from Title"
 		return !joined && to-cut > 1 || p.dotted && !p.fansub
 	}
-	return cut-from > 1
+	// "STAR DRIVER 輝きのタクト" is one: names in Chinese translate titles, those in Japanese and Korean hold them.
+	return cut-from > 1 && p.scriptOf(span{cut, to}) == "zh"
 }
 
 // turn returns where the script changes in tokens [from, to), 0 where it does so never or more than once. A number
