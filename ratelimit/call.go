@@ -71,7 +71,7 @@ func (c *call) left() time.Duration {
 func (c *call) acquire(ctx context.Context) (*Permit, error) {
 	l := c.l
 	if l.offline {
-		return nil, &BlockedError{State: CacheOnly, Cause: ReasonOffline}
+		return nil, &BlockedError{Block{State: CacheOnly, Cause: ReasonOffline}}
 	}
 	if c.reservation != nil && c.reservation.refused != nil {
 		return nil, c.reservation.refused
@@ -140,7 +140,7 @@ func (c *call) enter(ctx context.Context, p *place) error {
 			return nil
 		}
 		if counts && c.left() <= 0 {
-			return &AcquireTimeoutError{Waited: c.soFar(), Why: WhyTurn, State: State(l.state.Load())}
+			return &AcquireTimeoutError{Waited: c.soFar(), Cause: ReasonTurn, State: State(l.state.Load())}
 		}
 	}
 }
@@ -161,7 +161,7 @@ func (c *call) enterQueue(ctx context.Context, p *place) error {
 		p.queued = true
 	case ctx.Err() != nil || inner.Err() == nil: // the caller's, or the queue's own
 	case errors.Is(cause, errPatience):
-		return &AcquireTimeoutError{Waited: c.soFar(), Why: WhyTurn, State: State(l.state.Load())}
+		return &AcquireTimeoutError{Waited: c.soFar(), Cause: ReasonTurn, State: State(l.state.Load())}
 	default:
 		return cause
 	}
@@ -204,7 +204,7 @@ func (q *asking) step(at Instant, s *Snapshot, t *Tuning) (Transition, bool, err
 	if q.c.l.coordinated {
 		q.decided = time.Now()
 	}
-	if q.g.Why == WhyBudget {
+	if q.g.Cause == ReasonBudget {
 		q.spent = s.spent(t, 1)
 	}
 	return q.g.Transition, q.g.Moved, nil
@@ -248,13 +248,13 @@ func (q *asking) wait(ctx context.Context) error {
 			}
 			q.giveBack()
 			if c.left() <= 0 {
-				return &AcquireTimeoutError{Waited: c.soFar(), Why: WhyCeiling, State: g.State}
+				return &AcquireTimeoutError{Waited: c.soFar(), Cause: ReasonCeiling, State: g.State}
 			}
 			if err := c.nap(ctx, wait, true, nil, nil); err != nil {
 				return err
 			}
 			continue
-		case g.Refused && g.Why == WhyBudget:
+		case g.Refused && g.Cause == ReasonBudget:
 			if lastChance && l.reap(ctx, 0, c.patience()) { // a dead process may have reserved
 				lastChance = false
 				continue
@@ -262,21 +262,21 @@ func (q *asking) wait(ctx context.Context) error {
 			spent := q.spent
 			return &spent
 		case g.Refused:
-			return g.blocked()
+			return &BlockedError{g.Block}
 		}
-		counts := g.Why != WhyCacheOnly
+		counts := g.State != CacheOnly
 		nap, patience := g.Wait, c.left()
 		if counts {
 			if nap = min(nap, patience); patience <= 0 {
-				return &AcquireTimeoutError{Waited: c.soFar(), Why: g.Why, State: g.State}
+				return &AcquireTimeoutError{Waited: c.soFar(), Cause: g.Cause, State: g.State}
 			}
 		}
-		q.w.begin(c, g, q.now.gauges)
-		if g.Why == WhySlot && g.Head && l.reap(ctx, reapStalled, patience) || l.reap(ctx, reapWaiting, patience) {
+		q.w.begin(c, g.Block, q.now.gauges)
+		if g.Cause == ReasonSlot && g.Head && l.reap(ctx, reapStalled, patience) || l.reap(ctx, reapWaiting, patience) {
 			continue
 		}
 		var slot <-chan struct{}
-		if g.Why == WhySlot || g.Why == WhyTurn {
+		if g.Cause == ReasonSlot || g.Cause == ReasonTurn {
 			slot = l.freed.listen(freed)
 		}
 		if err := c.nap(ctx, nap, counts, slot, l.moved.listen(moved)); err != nil {
@@ -303,7 +303,7 @@ func (q *asking) update(ctx context.Context) (err error) {
 	defer bounded.cancel()
 	q.now, err = c.l.do(&bounded, q)
 	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
-		err = &AcquireTimeoutError{Waited: c.soFar(), Why: WhyTurn, State: State(c.l.state.Load())}
+		err = &AcquireTimeoutError{Waited: c.soFar(), Cause: ReasonTurn, State: State(c.l.state.Load())}
 	}
 	return err
 }
@@ -355,38 +355,33 @@ func (c *call) retry(ctx context.Context, after Outcome) error {
 	}
 	c.attempt++
 	if delay > c.left() {
-		return &BlockedError{State: State(l.state.Load()), Cause: ReasonBackoff, Until: time.Now().Add(delay)}
+		return &BlockedError{Block{State: State(l.state.Load()), Cause: ReasonBackoff, Until: time.Now().Add(delay)}}
 	}
-	g, refused, gauges, err := c.blocked(ctx)
+	block, refused, gauges, err := c.blocked(ctx)
 	switch {
 	case err != nil:
 		return err
 	case refused:
-		return g.blocked()
+		return &BlockedError{block}
 	case delay <= 0:
 		return nil
 	}
 	var w wait
 	defer func() { w.end(c, gauges) }()
-	w.begin(c, &Grant{Why: WhyBackoff, Cause: ReasonBackoff, State: g.State, Until: time.Now().Add(delay)}, gauges)
+	w.begin(c, Block{State: block.State, Cause: ReasonBackoff, Until: time.Now().Add(delay)}, gauges)
 	return c.nap(ctx, delay, true, nil, nil)
 }
 
 // blocked reports whether the request would be refused now, and by what.
-func (c *call) blocked(ctx context.Context) (g Grant, refused bool, gauges Gauges, err error) {
+func (c *call) blocked(ctx context.Context) (block Block, refused bool, gauges Gauges, err error) {
 	l := c.l
 	ask := Ask{Owner: l.owner, Tuning: &l.tuned.Load().Tuning, Patience: c.left()}
 	err = l.store.Update(ctx, func(at Instant, s *Snapshot) error {
-		g, refused = s.Blocked(at, ask)
+		block, refused = s.Blocked(at, ask)
 		gauges = s.Gauges(ask.Tuning)
 		return ErrUnchanged
 	})
-	return g, refused, gauges, err
-}
-
-// blocked is the error for a refusal because of a block.
-func (g *Grant) blocked() *BlockedError {
-	return &BlockedError{State: g.State, Cause: g.Cause, Since: g.Since, Until: g.Until}
+	return block, refused, gauges, err
 }
 
 // nap waits until d has passed, something has changed, or the limiter is closed. What does not count is not taken
@@ -413,40 +408,36 @@ func (c *call) nap(ctx context.Context, d time.Duration, counts bool, freed, mov
 	return err
 }
 
-// wait reports one long wait: waits for the bucket and for slots happen all the time.
+// wait reports one long wait: waits for what a request lacks itself happen all the time.
 type wait struct {
 	info  WaitInfo
-	start time.Time
+	start time.Time // zero: there is none
 }
 
-func (w *wait) begin(c *call, g *Grant, gauges Gauges) {
-	switch g.Why {
-	case WhyNothing, WhySlot, WhyToken, WhyCeiling, WhyTurn, WhyBudget:
+func (w *wait) begin(c *call, b Block, gauges Gauges) {
+	switch {
+	case b.Cause >= ReasonSlot:
 		w.end(c, gauges)
 		return
-	case WhyPause, WhySleep, WhyCacheOnly, WhyBackoff:
-		if !g.Until.After(time.Now()) {
-			return // over before it is told
-		}
-	}
-	if w.info.Why == g.Why && w.info.Cause == g.Cause && w.info.State == g.State && sameMoment(w.info.Until, g.Until) {
+	case !b.Until.After(time.Now()):
+		return // over before it is told
+	case !w.start.IsZero() && w.info.Cause == b.Cause && w.info.State == b.State && sameMoment(w.info.Until, b.Until):
 		return
 	}
 	w.end(c, gauges)
-	w.info = WaitInfo{Why: g.Why, Cause: g.Cause, State: g.State, Until: g.Until, Attempt: c.attempt, Gauges: gauges}
-	w.start = time.Now()
+	w.info, w.start = WaitInfo{Block: b, Attempt: c.attempt, Gauges: gauges}, time.Now()
 	if c.l.hooks.OnWait != nil {
 		c.l.hooks.OnWait(w.info)
 	}
 }
 
 func (w *wait) end(c *call, gauges Gauges) {
-	if w.info.Why == WhyNothing {
+	if w.start.IsZero() {
 		return
 	}
 	info := w.info
-	w.info = WaitInfo{}
 	info.Ended, info.Waited, info.Gauges = true, time.Since(w.start), gauges
+	*w = wait{}
 	if c.l.hooks.OnWait != nil {
 		c.l.hooks.OnWait(info)
 	}

@@ -162,7 +162,7 @@ func (s *Snapshot) upNext(now Stamp) (ticket uint64, process string) {
 	if m.state == HalfOpen {
 		free = s.slots.running(m.epoch) < regimes[HalfOpen].slots
 	}
-	if len(s.slots.tickets) == 0 || s.blocked(now).why != WhyNothing || !free {
+	if _, _, blocked := s.blocked(now); blocked || len(s.slots.tickets) == 0 || !free {
 		return 0, ""
 	}
 	due := now.add(max(s.bucket.wait(now, s.commonPace(&defaults, now)), s.ceiling.wait(now, limit, window)))

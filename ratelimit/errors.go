@@ -19,12 +19,7 @@ var (
 
 // BlockedError says that a request was not sent because nothing passes
 // before Until, which lies beyond what the request may wait.
-type BlockedError struct {
-	State State
-	Cause Reason    // a reason key of the table; ReasonPause, ReasonBackoff, ReasonOffline
-	Since time.Time // when the state was entered, zero when offline
-	Until time.Time // when asking again makes sense; zero: unknown
-}
+type BlockedError struct{ Block }
 
 // Error implements error.
 func (e *BlockedError) Error() string {
@@ -44,14 +39,14 @@ func (e *BlockedError) Offline() bool { return e.Cause == ReasonOffline }
 // says nothing about the upstream.
 type AcquireTimeoutError struct {
 	Waited time.Duration // sum of all waits of the request
-	Why    Why           // what it was waiting for at the end
+	Cause  Reason        // what it was waiting for at the end
 	State  State
 }
 
 // Error implements error.
 func (e *AcquireTimeoutError) Error() string {
 	return fmt.Sprintf("send request: %v: waited %s, last for %s in %s",
-		ErrAcquireTimeout, e.Waited.Round(time.Millisecond), e.Why, e.State)
+		ErrAcquireTimeout, e.Waited.Round(time.Millisecond), e.Cause, e.State)
 }
 
 // Is reports whether target is ErrAcquireTimeout.

@@ -40,30 +40,27 @@ type Answer struct {
 
 // WaitInfo is the beginning or the end of a wait.
 type WaitInfo struct {
-	Why     Why
-	Cause   Reason
-	State   State
-	Until   time.Time     // when the wait will be over, zero if unknown
+	Block
 	Attempt int           // of the request, from 1
 	Ended   bool          // false at the beginning
 	Waited  time.Duration // at the end: how long it took
 	Gauges  Gauges
 }
 
-// Gauges are the numbers that go with every event.
+// Gauges are what goes with every event: the state, why and since when it is, the end of its block, and numbers.
 type Gauges struct {
-	State     State
+	Block
 	Streak429 int
 	ErrRatio  float64 // of the window
 	Rate      float64 // requests a second that this process may send now
-	Slots     int     // of this process, now
+	OwnSlots  int     // of this process, now
 }
 
 // Gauges returns the numbers as a process with this tuning sees them.
 func (s *Snapshot) Gauges(t *Tuning) Gauges {
 	m, now := &s.machine, s.clock.now
 	return Gauges{
-		State: m.state, Streak429: m.streak429, ErrRatio: m.window.counts(now, t).Ratio(),
-		Rate: m.pace(t, now).rate, Slots: regimes[m.state].part(t.Concurrency),
+		Block{m.state, m.reason, s.clock.time(m.since), s.until()},
+		m.streak429, m.window.counts(now, t).Ratio(), m.pace(t, now).rate, regimes[m.state].part(t.Concurrency),
 	}
 }

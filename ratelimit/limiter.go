@@ -145,12 +145,12 @@ func (l *Limiter) Acquire(ctx context.Context) (*Permit, error) {
 // queue of its own asks before it lets a request wait there.
 func (l *Limiter) Blocked(ctx context.Context) error {
 	if l.offline {
-		return &BlockedError{State: CacheOnly, Cause: ReasonOffline}
+		return &BlockedError{Block{State: CacheOnly, Cause: ReasonOffline}}
 	}
 	c := newCall(ctx, l, 0)
-	g, refused, _, err := c.blocked(ctx)
+	block, refused, _, err := c.blocked(ctx)
 	if err == nil && refused {
-		return g.blocked()
+		return &BlockedError{block}
 	}
 	return err
 }

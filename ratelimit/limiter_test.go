@@ -261,7 +261,7 @@ func TestProbesGoOneAtATimeAndLeadBack(t *testing.T) {
 				mu.Lock()
 				defer mu.Unlock()
 				transitions = append(transitions, tr.Reason.String())
-				if tr.To == HalfOpen && tr.Gauges.Slots != 1 {
+				if tr.To == HalfOpen && tr.Gauges.OwnSlots != 1 {
 					t.Errorf("%+v", tr)
 				}
 			}}})

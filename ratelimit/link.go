@@ -93,7 +93,7 @@ func (c *call) link(ctx context.Context) error {
 			return nil
 		}
 		if long := time.Since(since) > c.l.tuned.Load().MaxWait; long || wait > c.left() {
-			return &BlockedError{State: Sleep, Cause: ReasonConsecutiveFailures, Since: since, Until: time.Now().Add(wait)}
+			return &BlockedError{Block{Sleep, ReasonConsecutiveFailures, since, time.Now().Add(wait)}}
 		}
 		if err := c.nap(ctx, min(wait, maxNap), true, nil, nil); err != nil {
 			return err

@@ -15,31 +15,6 @@ const (
 	probeHold = 10 * time.Minute
 )
 
-// Why says what a request waits for.
-type Why uint8
-
-// What requests wait for.
-const (
-	WhyNothing   Why = iota
-	WhySlot          // a slot
-	WhyToken         // a token of the bucket
-	WhyCeiling       // room under the ceiling
-	WhyTurn          // requests that came first
-	WhyPause         // a Retry-After, or its stand-in
-	WhySleep         // the end of Sleep
-	WhyCacheOnly     // the end of CacheOnly
-	WhyBudget        // a new budget period
-	WhyBackoff       // the time before this request's next try
-)
-
-var whyNames = [...]string{
-	WhyNothing: "-", WhySlot: "slot", WhyToken: "token", WhyCeiling: "ceiling", WhyTurn: "turn", WhyPause: "pause",
-	WhySleep: "sleep", WhyCacheOnly: "cacheonly", WhyBudget: "budget", WhyBackoff: "backoff",
-}
-
-// String returns a short name.
-func (w Why) String() string { return nameOf(w, whyNames[:], "Why") }
-
 // Ask is one try to get a permit.
 type Ask struct {
 	Owner    string        // the limiter that asks
@@ -66,16 +41,12 @@ type Grant struct {
 	Hold    time.Duration // how long the permit lives at most
 	Booked  bool          // it has a request of the budget
 
-	Refused bool      // it makes no sense to wait: Until is beyond patience
-	Why     Why       // what is missing
-	Cause   Reason    // why that is so
-	Since   time.Time // since when, of a state
-	Until   time.Time // when that ends; zero: unknown, or never
+	Block
+	Refused bool // it makes no sense to wait: Until is beyond patience
 	Wait    time.Duration
 	Ticket  uint64
 	Head    bool // the first in the queue
 
-	State      State
 	Transition Transition // made by the time that has passed
 	Moved      bool       // whether there was one
 }
@@ -97,15 +68,15 @@ func (s *Snapshot) TryGrant(at Instant, a Ask) Grant {
 	if a.Budget {
 		a.Reserved = a.Reserved && p.reserved > s.slots.booked(p.key)
 		if !a.Reserved && !s.fits(now, 1, a.Tuning) {
-			return s.refuse(a, g, block{why: WhyBudget, until: s.budget.ends()})
+			return s.refuse(a, g, ReasonBudget, s.budget.ends())
 		}
 	}
-	if b := s.blocked(now); b.why != WhyNothing {
-		if s.hopeless(now, a, b) {
-			return s.refuse(a, g, b)
+	if cause, until, blocked := s.blocked(now); blocked {
+		if s.hopeless(now, a, until) {
+			return s.refuse(a, g, cause, until)
 		}
-		g.Why, g.Cause, g.Until = b.why, b.cause, s.clock.time(b.until)
-		return s.later(now, a, p, g, b.until.sub(now))
+		g.Cause, g.Until = cause, s.clock.time(until)
+		return s.later(now, a, p, g, until.sub(now))
 	}
 	return s.turn(now, a, p, g)
 }
@@ -121,7 +92,7 @@ func (s *Snapshot) turn(now Stamp, a Ask, p *process, g Grant) Grant {
 	free := s.free(p, total)
 	g.Head = ahead == 0
 	if m.state == HalfOpen && !free && s.failedForLong(now, a) {
-		return s.refuse(a, g, block{WhySlot, m.reason, now.add(m.cooled(a.Tuning))})
+		return s.refuse(a, g, m.reason, now.add(m.cooled(a.Tuning)))
 	}
 
 	wait := max(token, room)
@@ -130,17 +101,17 @@ func (s *Snapshot) turn(now Stamp, a Ask, p *process, g Grant) Grant {
 	}
 	switch due := p.own.wait(now, own); {
 	case due > wait: // others pass meanwhile
-		g.Why, wait = WhyToken, due
+		g.Cause, wait = ReasonToken, due
 	case wait > 0: // the tickets in front need their tokens too
-		g.Why = WhyToken
+		g.Cause = ReasonToken
 		if room > token {
-			g.Why = WhyCeiling
+			g.Cause = ReasonCeiling
 		}
 		wait += time.Duration(ahead) * common.interval()
 	case !free:
-		g.Why, wait = WhySlot, max(slotNap, a.Nap)
+		g.Cause, wait = ReasonSlot, max(slotNap, a.Nap)
 	case ahead > 0 && (a.Nap == 0 || !s.suffices(now, ahead+1, common)):
-		g.Why, wait = WhyTurn, max(min(time.Duration(ahead)*common.interval(), slotNap), a.Nap)
+		g.Cause, wait = ReasonTurn, max(min(time.Duration(ahead)*common.interval(), slotNap), a.Nap)
 	default:
 		s.ceiling.add(now, window)
 		s.bucket.take(now, common)
@@ -163,7 +134,7 @@ func (s *Snapshot) grant(now Stamp, a Ask, p *process, g Grant) Grant {
 		g.Hold = min(g.Hold, probeHold)
 	}
 	m.permits++
-	g.Granted, g.Booked, g.Why = true, a.Budget, WhyNothing
+	g.Granted, g.Booked = true, a.Budget
 	g.Pass = Pass{m.permits, m.epoch}
 	s.slots.withdraw(a.Ticket)
 	s.slots.leases = append(s.slots.leases, lease{m.permits, m.epoch, p.key, now.add(g.Hold), a.Budget})
@@ -175,7 +146,7 @@ func (s *Snapshot) grant(now Stamp, a Ask, p *process, g Grant) Grant {
 
 // later leaves a ticket in the queue, with the moment at which its owner promises to ask again.
 func (s *Snapshot) later(now Stamp, a Ask, p *process, g Grant, wait time.Duration) Grant {
-	if a.Patience <= 0 && g.Why != WhyCacheOnly { // it won't come again
+	if a.Patience <= 0 && g.State != CacheOnly { // it won't come again
 		s.slots.withdraw(a.Ticket)
 		return g
 	}
@@ -193,9 +164,9 @@ func (s *Snapshot) later(now Stamp, a Ask, p *process, g Grant, wait time.Durati
 	return g
 }
 
-func (s *Snapshot) refuse(a Ask, g Grant, b block) Grant {
+func (s *Snapshot) refuse(a Ask, g Grant, cause Reason, until Stamp) Grant {
 	s.slots.withdraw(a.Ticket)
-	g.Refused, g.Why, g.Cause, g.Until = true, b.why, b.cause, s.clock.time(b.until)
+	g.Refused, g.Cause, g.Until = true, cause, s.clock.time(until)
 	return g
 }
 
@@ -205,53 +176,41 @@ func (s *Snapshot) Withdraw(at Instant, number uint64) {
 	s.slots.withdraw(number)
 }
 
-// Blocked reports whether an ask would be refused now because of a block, and returns the refusal. It
+// Blocked reports whether an ask would be refused now because of a block, and returns the block. It
 // changes nothing.
-func (s *Snapshot) Blocked(at Instant, a Ask) (Grant, bool) {
+func (s *Snapshot) Blocked(at Instant, a Ask) (Block, bool) {
 	clock := s.clock
 	clock.advance(at)
-	m := &s.machine
-	g := Grant{State: m.state, Since: clock.time(m.since)}
-	b := s.blocked(clock.now)
-	if b.why == WhyNothing || !s.hopeless(clock.now, a, b) {
-		return g, false
-	}
-	g.Refused, g.Why, g.Cause, g.Until = true, b.why, b.cause, clock.time(b.until)
-	return g, true
+	cause, until, blocked := s.blocked(clock.now)
+	b := Block{State: s.machine.state, Cause: cause, Since: clock.time(s.machine.since), Until: clock.time(until)}
+	return b, blocked && s.hopeless(clock.now, a, until)
 }
 
-// block is what keeps every request from leaving, why, and until when (0: without an end).
-type block struct {
-	why   Why
-	cause Reason
-	until Stamp
-}
-
-// blocked returns what keeps every request from leaving now.
-func (s *Snapshot) blocked(now Stamp) block {
+// blocked reports whether something keeps every request from leaving now, why, and until when (0: without an end).
+func (s *Snapshot) blocked(now Stamp) (cause Reason, until Stamp, blocked bool) {
 	m := &s.machine
 	switch {
 	case m.state == CacheOnly:
-		return block{WhyCacheOnly, m.reason, m.blockUntil}
+		return m.reason, m.blockUntil, true
 	case m.state == Sleep:
-		return block{WhySleep, m.reason, max(m.sleepUntil, m.pauseUntil, now)}
+		return m.reason, max(m.sleepUntil, m.pauseUntil, now), true
 	case m.pauseUntil > now:
-		return block{WhyPause, ReasonPause, m.pauseUntil}
+		return ReasonPause, m.pauseUntil, true
 	default:
-		return block{}
+		return ReasonNone, 0, false
 	}
 }
 
 // hopeless reports whether a blocked ask should be refused at once. A process that recovers
 // automatically waits in CacheOnly for as long as it takes, any other not at all.
-func (s *Snapshot) hopeless(now Stamp, a Ask, b block) bool {
-	switch b.why {
-	case WhyCacheOnly:
-		return a.Tuning.AutoRecover == 0 || b.until == 0
-	case WhySleep:
-		return b.until.sub(now) > a.Patience || s.failedForLong(now, a)
+func (s *Snapshot) hopeless(now Stamp, a Ask, until Stamp) bool {
+	switch s.machine.state {
+	case CacheOnly:
+		return a.Tuning.AutoRecover == 0 || until == 0
+	case Sleep:
+		return until.sub(now) > a.Patience || s.failedForLong(now, a)
 	default:
-		return b.until.sub(now) > a.Patience
+		return until.sub(now) > a.Patience
 	}
 }
 

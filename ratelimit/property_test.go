@@ -166,7 +166,7 @@ func (c *crowd) ask(owner string, place int) {
 		c.waiting[owner] = slices.Delete(c.waiting[owner], place, place+1)
 	}
 	switch {
-	case g.Refused && g.Why != WhyBudget:
+	case g.Refused && g.Cause != ReasonBudget:
 		c.Fatalf("%+v", g)
 	case g.Refused:
 		if c.s.budget.at(now).used+c.s.reserved(now, &c.tuning) < c.tuning.Budget.Requests {

@@ -1,6 +1,9 @@
 package ratelimit
 
-import "strconv"
+import (
+	"strconv"
+	"time"
+)
 
 // State is one of the five states of the limiter (docs/limiter.md, "States").
 //
@@ -72,13 +75,12 @@ func (o Outcome) failed() bool { return o.counts() && o != OK }
 // Retryable reports whether a request with this outcome is worth repeating.
 func (o Outcome) Retryable() bool { return o.failed() }
 
-// Reason says why the limiter is in the state it is in, or why it refuses.
+// Reason says why the limiter is in the state it is in, or why a request may not be sent.
 type Reason uint8
 
 // The reasons. They are stored by number: a new one goes last. An older build reads a reason it does not know as
-// ReasonNone. From ReasonErrorRatio to ReasonRetryAfterElapsed they are the
-// reason keys of the transition table; the others describe beginnings and
-// blocks that are no transition.
+// ReasonNone. From ReasonErrorRatio to ReasonRetryAfterElapsed they are the reason keys of the transition table, from
+// ReasonSlot on what a request lacks; the others describe beginnings and blocks that are no transition.
 const (
 	ReasonNone Reason = iota
 	ReasonErrorRatio
@@ -102,6 +104,12 @@ const (
 	ReasonPause   // a Retry-After or its stand-in delays all processes
 	ReasonOffline // this process must not send
 	ReasonBackoff // one request waits before its next try
+
+	ReasonSlot    // a slot
+	ReasonToken   // a token of the bucket
+	ReasonCeiling // room under the ceiling
+	ReasonTurn    // the turn: other requests came first
+	ReasonBudget  // a new budget period
 )
 
 var reasonNames = [...]string{
@@ -112,6 +120,7 @@ var reasonNames = [...]string{
 	ReasonOperator: "operator", ReasonResume: "resume", ReasonAutoRecover: "auto_recover",
 	ReasonRetryAfterElapsed: "retry_after_elapsed", ReasonFresh: "fresh", ReasonCorrupt: "corrupt_state",
 	ReasonReset: "reset", ReasonPause: "pause", ReasonOffline: "offline", ReasonBackoff: "backoff",
+	ReasonSlot: "slot", ReasonToken: "token", ReasonCeiling: "ceiling", ReasonTurn: "turn", ReasonBudget: "budget",
 }
 
 // String returns the reason key as logs and the table print it.
@@ -129,4 +138,12 @@ func (r Reason) rank() int {
 	default:
 		return 0
 	}
+}
+
+// Block is a state of the limiter, and what keeps a request from being sent in it.
+type Block struct {
+	State State
+	Cause Reason    // why the state was entered, or what else the request waits for
+	Since time.Time // when the state was entered; zero: unknown
+	Until time.Time // when asking again makes sense; zero: unknown, or never
 }

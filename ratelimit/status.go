@@ -8,15 +8,11 @@ import (
 // Status is the limiter at one moment.
 type Status struct {
 	At      time.Time
-	State   State
 	Offline bool // this process does not send, whatever the state
 	Alone   bool // others can't be seen: this process has a part of everything
-	Cause   Reason
-	Since   time.Time
-	Until   time.Time // end of the present block, zero if there is none or it has no end
-	Epoch   uint64
+	Gauges
+	Epoch uint64
 
-	Rate   float64 // requests a second of this process in this state
 	Burst  float64
 	Tokens float64 // in the bucket now, negative when it is in debt
 
@@ -26,15 +22,12 @@ type Status struct {
 
 	Running   int // permits that are out
 	Slots     int // of all processes, in this state
-	OwnSlots  int // of this process, in this state
 	Waiting   int // tickets in the shared queue
 	Processes []ProcessStatus
 
-	Counts     Counts  // of the window
-	ErrRatio   float64 // of the window
-	Streak429  int
-	Failures   int // 5xx and network errors in a row
-	Successes  int // since the state was entered
+	Counts     Counts // of the window
+	Failures   int    // 5xx and network errors in a row
+	Successes  int    // since the state was entered
 	Cooldown   time.Duration
 	PauseUntil time.Time
 
@@ -115,16 +108,15 @@ func (s *Snapshot) Status(at Instant, t Tuning, owner string) Status {
 		limit, window, total = min(limit, c), max(window, w), min(total, n)
 	}
 	st := Status{
-		At: at.Wall, Alone: at.Parts > 1, State: m.state, Cause: m.reason, Since: s.clock.time(m.since), Until: s.until(), Epoch: m.epoch,
-		Rate: pace.rate, Burst: pace.burst, Tokens: min(s.bucket.tokens(now, s.commonPace(&t, now)), pace.burst),
+		At: at.Wall, Alone: at.Parts > 1, Gauges: s.Gauges(&t), Epoch: m.epoch,
+		Burst: pace.burst, Tokens: min(s.bucket.tokens(now, s.commonPace(&t, now)), pace.burst),
 		Ceiling: limit, CeilingWindow: window, Granted: s.ceiling.within(now, window),
-		Running: len(s.slots.leases), Slots: regimes[m.state].part(total), OwnSlots: regimes[m.state].part(t.Concurrency),
+		Running: len(s.slots.leases), Slots: regimes[m.state].part(total),
 		Waiting: len(s.slots.tickets),
-		Counts:  m.window.counts(now, &t), Streak429: m.streak429, Failures: m.failures, Successes: m.successes,
+		Counts:  m.window.counts(now, &t), Failures: m.failures, Successes: m.successes,
 		Cooldown: m.cooled(&t),
 		Budget:   t.Budget, Tuning: t,
 	}
-	st.ErrRatio = st.Counts.Ratio()
 	if m.state == CacheOnly && m.blockUntil != 0 && m.reason != ReasonRetryAfterLong {
 		st.AutoRecover = m.blockUntil.sub(m.since)
 	}

@@ -42,7 +42,7 @@ func TestTwoTimeouts(t *testing.T) {
 		if !errors.Is(err, ErrAcquireTimeout) || errors.Is(err, ErrRequestTimeout) || !errors.As(err, &late) {
 			t.Fatalf("%v", err)
 		}
-		if got := time.Since(start); got != 10*time.Second || late.Waited != got || late.Why != WhySlot {
+		if got := time.Since(start); got != 10*time.Second || late.Waited != got || late.Cause != ReasonSlot {
 			t.Errorf("after %s: %v", got, late)
 		}
 		if st := r.status(); st.Waiting != 0 || st.Counts.Total() != 0 {

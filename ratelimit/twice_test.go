@@ -82,7 +82,7 @@ func play(t *testing.T, steps []string, decoy string) []string {
 		Hooks: Hooks{
 			OnTransition: func(tr Transition) { told = append(told, fmt.Sprint(tr.From, tr.To, tr.Reason)) },
 			OnAnswer:     func(a Answer) { told = append(told, fmt.Sprint(a.Late, a.Pause, a.Gauges)) },
-			OnWait:       func(w WaitInfo) { told = append(told, fmt.Sprint(w.Why, w.Cause, w.Ended)) },
+			OnWait:       func(w WaitInfo) { told = append(told, fmt.Sprint(w.State, w.Cause, w.Ended)) },
 			OnWarning:    func(err error) { told = append(told, err.Error()) },
 		},
 	})

@@ -33,7 +33,7 @@ func TestAutoRecoverWaitsAsLongAsItTakes(t *testing.T) {
 		if got := time.Since(start); got < 15*time.Minute || got > 15*time.Minute+time.Second {
 			t.Errorf("after %s", got)
 		}
-		if len(waits) != 2 || waits[0].Why != WhyCacheOnly || waits[0].Until.Sub(start) != 15*time.Minute || !waits[1].Ended {
+		if len(waits) != 2 || waits[0].State != CacheOnly || waits[0].Until.Sub(start) != 15*time.Minute || !waits[1].Ended {
 			t.Errorf("%+v", waits)
 		}
 	})
@@ -159,7 +159,7 @@ func TestALateTicketIsPassed(t *testing.T) {
 		w.record(Pass{w.s.machine.permits - uint64(3-i), w.s.machine.epoch}, Event{Outcome: OK, Status: 200})
 	}
 	live.Ticket = g.Ticket
-	if g = w.s.TryGrant(w.now, live); g.Granted || g.Why != WhyTurn {
+	if g = w.s.TryGrant(w.now, live); g.Granted || g.Cause != ReasonTurn {
 		t.Fatalf("passed a ticket that is not late: %+v", g)
 	}
 	w.sleep(200 * time.Millisecond)
@@ -180,7 +180,7 @@ func TestMaxWaitHoldsInTheProcessesOwnQueue(t *testing.T) {
 		must(t, err)
 		start := time.Now()
 		var late *AcquireTimeoutError
-		if _, err := l.Acquire(t.Context()); !errors.As(err, &late) || late.Why != WhyTurn || time.Since(start) != 100*time.Millisecond {
+		if _, err := l.Acquire(t.Context()); !errors.As(err, &late) || late.Cause != ReasonTurn || time.Since(start) != 100*time.Millisecond {
 			t.Errorf("%v after %s", err, time.Since(start))
 		}
 		p.Done(Event{})

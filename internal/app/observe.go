@@ -153,7 +153,7 @@ func (o *observer) onWait(w ratelimit.WaitInfo) {
 		return
 	}
 	o.metrics.Slept(w.Waited)
-	begun := func(b ratelimit.WaitInfo) bool { return b.Why == w.Why && b.Attempt == w.Attempt }
+	begun := func(b ratelimit.WaitInfo) bool { return b.Block == w.Block && b.Attempt == w.Attempt }
 	if i := slices.IndexFunc(o.waiting, begun); i >= 0 {
 		o.waiting = slices.Delete(o.waiting, i, i+1)
 	}
@@ -164,7 +164,7 @@ func (o *observer) see(g ratelimit.Gauges) {
 	o.mu.Lock()
 	o.gauges, o.heard, o.heardAt = g, true, time.Now()
 	o.mu.Unlock()
-	o.metrics.SetGauges(metrics.Gauges{Rate: g.Rate, Concurrency: float64(g.Slots), ErrRate: g.ErrRatio})
+	o.metrics.SetGauges(metrics.Gauges{Rate: g.Rate, Concurrency: float64(g.OwnSlots), ErrRate: g.ErrRatio})
 }
 
 // mark adds to the timeline.
@@ -185,7 +185,7 @@ func (o *observer) sample(at time.Time, state string, rate float64) chart.Point 
 
 func limiterLine(event string, g ratelimit.Gauges) logging.LimiterLine {
 	return logging.LimiterLine{
-		State: g.State.String(), Event: event, Consec429: g.Streak429, ErrRate: g.ErrRatio, Rate: g.Rate, Sem: g.Slots,
+		State: g.State.String(), Event: event, Consec429: g.Streak429, ErrRate: g.ErrRatio, Rate: g.Rate, Sem: g.OwnSlots,
 	}
 }
 

@@ -25,15 +25,12 @@ type Progress struct {
 
 // Wait is what keeps the run from asking; the zero value is nothing.
 type Wait struct {
-	Why    ratelimit.Why
-	Cause  ratelimit.Reason
-	State  ratelimit.State
-	Until  time.Time // zero if nobody knows
-	Status int       // of a pause: of the answer that asked for it, 0 where another process got it
+	ratelimit.Block
+	Status int // of a pause: of the answer that asked for it, 0 where another process got it
 }
 
 // On reports whether there is something to wait for.
-func (w Wait) On() bool { return w.Why != ratelimit.WhyNothing }
+func (w Wait) On() bool { return reach(w.Block) > 0 }
 
 // Progress returns how the run stands without asking anyone.
 func (a *App) Progress() Progress {
@@ -51,10 +48,10 @@ func (a *App) Progress() Progress {
 	case o.heard:
 		p.State, p.Rate = o.gauges.State.String(), o.gauges.Rate
 	}
-	if p.Wait.Why == ratelimit.WhyPause {
+	if p.Wait.Cause == ratelimit.ReasonPause {
 		p.Wait.Status = o.paused
 	}
-	if reach[p.Wait.Why] == 0 && o.shared.On() {
+	if !p.Wait.On() && o.shared.On() {
 		p.Wait = o.shared
 	}
 	p.Others = o.others > 1
@@ -76,7 +73,7 @@ func (a *App) Look() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.heard || o.heardAt.Before(asked) {
-		o.gauges.State, o.gauges.Rate, o.heard = st.State, st.Rate, true
+		o.gauges, o.heard = st.Gauges, true
 	}
 	o.shared = sharedWait(st)
 	o.others++
@@ -88,12 +85,10 @@ func (a *App) Look() {
 // sharedWait is what holds up every process, as the shared state has it.
 func sharedWait(st ratelimit.Status) Wait {
 	switch {
-	case st.State == ratelimit.CacheOnly:
-		return Wait{Why: ratelimit.WhyCacheOnly, Cause: st.Cause, State: st.State, Until: st.Until}
-	case st.State == ratelimit.Sleep:
-		return Wait{Why: ratelimit.WhySleep, Cause: st.Cause, State: st.State, Until: st.Until}
+	case st.State == ratelimit.CacheOnly, st.State == ratelimit.Sleep:
+		return Wait{Block: st.Block}
 	case st.PauseUntil.After(st.At):
-		return Wait{Why: ratelimit.WhyPause, Cause: ratelimit.ReasonPause, State: st.State, Until: st.PauseUntil}
+		return Wait{Block: ratelimit.Block{State: st.State, Cause: ratelimit.ReasonPause, Until: st.PauseUntil}}
 	}
 	return Wait{}
 }
@@ -105,12 +100,23 @@ func gravest(waiting []ratelimit.WaitInfo) Wait {
 		return Wait{}
 	}
 	w := slices.MaxFunc(waiting, func(a, b ratelimit.WaitInfo) int {
-		return cmp.Or(cmp.Compare(reach[a.Why], reach[b.Why]), a.Until.Compare(b.Until))
+		return cmp.Or(cmp.Compare(reach(a.Block), reach(b.Block)), a.Until.Compare(b.Until))
 	})
-	return Wait{Why: w.Why, Cause: w.Cause, State: w.State, Until: w.Until}
+	return Wait{Block: w.Block}
 }
 
-// reach orders waits by how much they hold up.
-var reach = map[ratelimit.Why]int{
-	ratelimit.WhyCacheOnly: 5, ratelimit.WhySleep: 4, ratelimit.WhyPause: 3, ratelimit.WhyBackoff: 1,
+// reach orders waits by how much they hold up; 0 is no long wait.
+func reach(b ratelimit.Block) int {
+	switch {
+	case b.Cause == ratelimit.ReasonBackoff:
+		return 1
+	case b.State == ratelimit.CacheOnly:
+		return 4
+	case b.State == ratelimit.Sleep:
+		return 3
+	case b.Cause == ratelimit.ReasonPause:
+		return 2
+	default:
+		return 0
+	}
 }

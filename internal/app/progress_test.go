@@ -17,21 +17,27 @@ func newTestObserver() *observer {
 
 func TestTheGravestWaitIsTold(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	wait := func(why ratelimit.Why, in time.Duration) ratelimit.WaitInfo {
-		return ratelimit.WaitInfo{Why: why, Until: now.Add(in)}
+	wait := func(state ratelimit.State, cause ratelimit.Reason, in time.Duration) ratelimit.WaitInfo {
+		return ratelimit.WaitInfo{Block: ratelimit.Block{State: state, Cause: cause, Until: now.Add(in)}}
 	}
+	var (
+		backoff   = wait(ratelimit.Normal, ratelimit.ReasonBackoff, time.Hour)
+		pause     = wait(ratelimit.Normal, ratelimit.ReasonPause, time.Minute)
+		sleep     = wait(ratelimit.Sleep, ratelimit.ReasonProbeFailed, time.Second)
+		cacheOnly = wait(ratelimit.CacheOnly, ratelimit.ReasonPolicy, 0)
+		later     = wait(ratelimit.Normal, ratelimit.ReasonBackoff, 2*time.Hour)
+	)
 	for _, tt := range []struct {
 		name  string
 		waits []ratelimit.WaitInfo
-		why   ratelimit.Why
-		in    time.Duration
+		want  ratelimit.WaitInfo
 	}{
-		{"what holds everybody up", []ratelimit.WaitInfo{wait(ratelimit.WhyBackoff, time.Hour), wait(ratelimit.WhyPause, time.Second)}, ratelimit.WhyPause, time.Second},
-		{"Sleep before a pause", []ratelimit.WaitInfo{wait(ratelimit.WhySleep, time.Second), wait(ratelimit.WhyPause, time.Minute)}, ratelimit.WhySleep, time.Second},
-		{"CacheOnly before Sleep", []ratelimit.WaitInfo{wait(ratelimit.WhySleep, time.Second), wait(ratelimit.WhyCacheOnly, 0)}, ratelimit.WhyCacheOnly, 0},
-		{"the last to end", []ratelimit.WaitInfo{wait(ratelimit.WhyBackoff, time.Second), wait(ratelimit.WhyBackoff, 2*time.Second)}, ratelimit.WhyBackoff, 2 * time.Second},
+		{"what holds everybody up", []ratelimit.WaitInfo{backoff, pause}, pause},
+		{"Sleep before a pause", []ratelimit.WaitInfo{sleep, pause}, sleep},
+		{"CacheOnly before Sleep", []ratelimit.WaitInfo{sleep, cacheOnly}, cacheOnly},
+		{"the last to end", []ratelimit.WaitInfo{backoff, later}, later},
 	} {
-		if got := gravest(tt.waits); got.Why != tt.why || !got.Until.Equal(now.Add(tt.in)) || !got.On() {
+		if got := gravest(tt.waits); got.Block != tt.want.Block || !got.On() {
 			t.Errorf("%s: %+v", tt.name, got)
 		}
 	}
@@ -44,12 +50,13 @@ func TestTheGravestWaitIsTold(t *testing.T) {
 func TestAPauseNamesTheAnswerThatAskedForIt(t *testing.T) {
 	o := newTestObserver()
 	a := &App{chain: chain{seen: o}}
-	gauges := ratelimit.Gauges{State: ratelimit.Throttle, Rate: 17.5}
+	gauges := ratelimit.Gauges{Block: ratelimit.Block{State: ratelimit.Throttle}, Rate: 17.5}
 	o.onAnswer(ratelimit.Answer{Event: ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429}, Pause: time.Minute, Gauges: gauges})
-	w := ratelimit.WaitInfo{Why: ratelimit.WhyPause, Cause: ratelimit.ReasonPause, Until: time.Now().Add(time.Minute), Attempt: 1, Gauges: gauges}
+	pause := ratelimit.Block{Cause: ratelimit.ReasonPause, Until: time.Now().Add(time.Minute)}
+	w := ratelimit.WaitInfo{Block: pause, Attempt: 1, Gauges: gauges}
 	o.onWait(w)
 	p := a.Progress()
-	if p.Wait.Status != 429 || p.Wait.Why != ratelimit.WhyPause || p.State != "Throttle" || p.Rate != 17.5 {
+	if p.Wait.Status != 429 || p.Wait.Cause != ratelimit.ReasonPause || p.State != "Throttle" || p.Rate != 17.5 {
 		t.Errorf("in the pause: %+v", p)
 	}
 	w.Ended = true
@@ -95,13 +102,14 @@ func TestAProcessThatIsToldNothingSeesTheSharedState(t *testing.T) {
 		}
 		a.Look()
 		p := a.Progress()
-		if p.State != "Sleep" || p.Rate != 0 || p.Wait.Why != ratelimit.WhySleep || p.Wait.Cause != ratelimit.ReasonConsecutiveFailures || !p.Wait.Until.After(time.Now()) {
+		if p.State != "Sleep" || p.Rate != 0 || p.Wait.State != ratelimit.Sleep || p.Wait.Cause != ratelimit.ReasonConsecutiveFailures || !p.Wait.Until.After(time.Now()) {
 			t.Errorf("in the outage: %+v", p)
 		}
 		// What the limiter tells this process itself is of more weight.
-		own := ratelimit.WaitInfo{Why: ratelimit.WhyCacheOnly, Gauges: ratelimit.Gauges{State: ratelimit.CacheOnly}}
+		block := ratelimit.Block{State: ratelimit.CacheOnly}
+		own := ratelimit.WaitInfo{Block: block, Gauges: ratelimit.Gauges{Block: block}}
 		a.seen.onWait(own)
-		if p := a.Progress(); p.Wait.Why != ratelimit.WhyCacheOnly || p.State != "CacheOnly" {
+		if p := a.Progress(); p.Wait.State != ratelimit.CacheOnly || p.State != "CacheOnly" {
 			t.Errorf("told by the limiter: %+v", p)
 		}
 		if _, _, err := (ratelimit.Operator{Store: shared}).ForceCacheOnly(t.Context(), 0); err != nil {
@@ -110,7 +118,7 @@ func TestAProcessThatIsToldNothingSeesTheSharedState(t *testing.T) {
 		own.Ended = true
 		a.seen.onWait(own)
 		a.Look()
-		if p := a.Progress(); p.Wait.Why != ratelimit.WhyCacheOnly || p.Wait.Cause != ratelimit.ReasonOperator {
+		if p := a.Progress(); p.Wait.State != ratelimit.CacheOnly || p.Wait.Cause != ratelimit.ReasonOperator {
 			t.Errorf("stopped by an operator: %+v", p)
 		}
 	})

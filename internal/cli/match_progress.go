@@ -192,8 +192,8 @@ func waitText(w app.Wait, now time.Time) string {
 	if !w.Until.IsZero() {
 		again = ", next try in " + ui.Countdown(w.Until.Sub(now))
 	}
-	switch w.Why {
-	case ratelimit.WhyPause:
+	switch {
+	case w.Cause == ratelimit.ReasonPause:
 		text := "TMDB asks us to wait"
 		if !w.Until.IsZero() {
 			text += " " + ui.Countdown(w.Until.Sub(now))
@@ -202,14 +202,12 @@ func waitText(w app.Wait, now time.Time) string {
 			text += fmt.Sprintf(" (%d)", w.Status)
 		}
 		return text
-	case ratelimit.WhySleep:
-		return trouble(w.Cause) + again
-	case ratelimit.WhyCacheOnly:
-		return "only the cache answers" + again
-	case ratelimit.WhyBackoff:
+	case w.Cause == ratelimit.ReasonBackoff:
 		return "trying one again" + strings.TrimPrefix(again, ", next try")
+	case w.State == ratelimit.CacheOnly:
+		return "only the cache answers" + again
 	default:
-		return "" // everyday waits
+		return trouble(w.Cause) + again
 	}
 }
 

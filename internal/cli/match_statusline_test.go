@@ -41,41 +41,41 @@ func TestTheStatusLineSaysHowARunStands(t *testing.T) {
 		{"some are pending", middle, report.Summary{Files: 19, Pending: 3}, 79, "19/120 files · 3 pending · 14 series · Normal 35/s · cache 75% · 10 s"},
 		{"offline", with(func(p *app.Progress) { p.State, p.Rate, p.Elapsed = "offline", 0, 0 }), report.Summary{Files: 1}, 79, "1/120 files · 14 series · offline · cache 75%"},
 		{
-			"a pause", waits(app.Wait{Why: ratelimit.WhyPause, Until: in(41200 * time.Millisecond), Status: 429}),
+			"a pause", waits(app.Wait{Block: ratelimit.Block{Cause: ratelimit.ReasonPause, Until: in(41200 * time.Millisecond)}, Status: 429}),
 			report.Summary{Files: 40},
 			120,
 			"TMDB asks us to wait 42 s (429) · 40/120 files · 14 series · Normal 35/s · cache 75% · 10 s",
 		},
 		{
-			"a pause that another process was told", waits(app.Wait{Why: ratelimit.WhyPause, Until: in(200 * time.Second)}),
+			"a pause that another process was told", waits(app.Wait{Block: ratelimit.Block{Cause: ratelimit.ReasonPause, Until: in(200 * time.Second)}}),
 			report.Summary{Files: 40},
 			60,
 			"TMDB asks us to wait 3m20s · 40/120 files · Normal 35/s",
 		},
-		{"a pause that is over", waits(app.Wait{Why: ratelimit.WhyPause, Until: now, Status: 429}), report.Summary{Files: 40}, 30, "40/120 files · Normal 35/s"},
+		{"a pause that is over", waits(app.Wait{Block: ratelimit.Block{Cause: ratelimit.ReasonPause, Until: now}, Status: 429}), report.Summary{Files: 40}, 30, "40/120 files · Normal 35/s"},
 		{
-			"an outage", waits(app.Wait{Why: ratelimit.WhySleep, Cause: ratelimit.ReasonConsecutiveFailures, Until: in(2 * time.Second)}),
+			"an outage", waits(app.Wait{Block: ratelimit.Block{State: ratelimit.Sleep, Cause: ratelimit.ReasonConsecutiveFailures, Until: in(2 * time.Second)}}),
 			report.Summary{Files: 40},
 			65,
 			"TMDB is failing, next try in 2 s · 40/120 files · Normal 35/s",
 		},
 		{
-			"many 429s", waits(app.Wait{Why: ratelimit.WhySleep, Cause: ratelimit.ReasonConsecutive429, Until: in(2 * time.Second)}),
+			"many 429s", waits(app.Wait{Block: ratelimit.Block{State: ratelimit.Sleep, Cause: ratelimit.ReasonConsecutive429, Until: in(2 * time.Second)}}),
 			report.Summary{},
 			45,
 			"TMDB keeps refusing (429), next try in 2 s",
 		},
-		{"a probe failed", waits(app.Wait{Why: ratelimit.WhySleep, Cause: ratelimit.ReasonProbeFailed, Until: in(time.Minute)}), report.Summary{}, 45, "TMDB is still failing, next try in 1m00s"},
-		{"CacheOnly for good", waits(app.Wait{Why: ratelimit.WhyCacheOnly}), report.Summary{}, 40, "only the cache answers · 0/120 files"},
-		{"CacheOnly for a while", waits(app.Wait{Why: ratelimit.WhyCacheOnly, Until: in(15 * time.Minute)}), report.Summary{}, 50, "only the cache answers, next try in 15m00s"},
+		{"a probe failed", waits(app.Wait{Block: ratelimit.Block{State: ratelimit.Sleep, Cause: ratelimit.ReasonProbeFailed, Until: in(time.Minute)}}), report.Summary{}, 45, "TMDB is still failing, next try in 1m00s"},
+		{"CacheOnly for good", waits(app.Wait{Block: ratelimit.Block{State: ratelimit.CacheOnly}}), report.Summary{}, 40, "only the cache answers · 0/120 files"},
+		{"CacheOnly for a while", waits(app.Wait{Block: ratelimit.Block{State: ratelimit.CacheOnly, Until: in(15 * time.Minute)}}), report.Summary{}, 50, "only the cache answers, next try in 15m00s"},
 		{"another's answer", with(func(p *app.Progress) { p.Others = true }), report.Summary{}, 80, "waiting for another anivault's answer · 0/120 files · Normal 35/s · cache 75%"},
 		{
 			"another's answer in an outage", with(func(p *app.Progress) {
-				p.Others, p.Wait = true, app.Wait{Why: ratelimit.WhySleep, Cause: ratelimit.ReasonProbeFailed, Until: in(9 * time.Second)}
+				p.Others, p.Wait = true, app.Wait{Block: ratelimit.Block{State: ratelimit.Sleep, Cause: ratelimit.ReasonProbeFailed, Until: in(9 * time.Second)}}
 			}), report.Summary{}, 60, "TMDB is still failing, next try in 9 s · 0/120 files",
 		},
-		{"a retry", waits(app.Wait{Why: ratelimit.WhyBackoff, Until: in(time.Second)}), report.Summary{}, 45, "trying one again in 1 s · 0/120 files"},
-		{"no room for the words", waits(app.Wait{Why: ratelimit.WhyPause, Until: in(41 * time.Second), Status: 429}), report.Summary{Files: 40}, 20, "wait 41 s"},
+		{"a retry", waits(app.Wait{Block: ratelimit.Block{Cause: ratelimit.ReasonBackoff, Until: in(time.Second)}}), report.Summary{}, 45, "trying one again in 1 s · 0/120 files"},
+		{"no room for the words", waits(app.Wait{Block: ratelimit.Block{Cause: ratelimit.ReasonPause, Until: in(41 * time.Second)}, Status: 429}), report.Summary{Files: 40}, 20, "wait 41 s"},
 		{"no room at all", middle, report.Summary{Files: 40}, 5, "40/1…"},
 		{"no cell", middle, report.Summary{Files: 40}, 0, ""},
 	} {
@@ -93,7 +93,7 @@ func TestANarrowerLineSaysLessButNothingElse(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	at := app.Progress{
 		Files: 120, Series: 14, Walked: true, State: "Throttle", Rate: 8.75, Hits: 30, Misses: 10, Elapsed: 10 * time.Second,
-		Wait: app.Wait{Why: ratelimit.WhyPause, Until: now.Add(42 * time.Second), Status: 429},
+		Wait: app.Wait{Block: ratelimit.Block{Cause: ratelimit.ReasonPause, Until: now.Add(42 * time.Second)}, Status: 429},
 	}
 	for _, tt := range []struct {
 		room int
@@ -123,9 +123,11 @@ func TestTheStatusLineFits(t *testing.T) {
 			Rate: rapid.Float64Range(0, 100).Draw(t, "rate"), Hits: rapid.Int64Range(0, 99).Draw(t, "hits"), Misses: rapid.Int64Range(0, 99).Draw(t, "misses"),
 			Elapsed: time.Duration(rapid.Int64Range(0, int64(100*time.Hour)).Draw(t, "elapsed")),
 			Wait: app.Wait{
-				Why:    ratelimit.Why(rapid.IntRange(0, int(ratelimit.WhyBackoff)).Draw(t, "why")),
-				Cause:  ratelimit.Reason(rapid.IntRange(0, int(ratelimit.ReasonBackoff)).Draw(t, "cause")),
-				Until:  now.Add(time.Duration(rapid.Int64Range(int64(-time.Minute), int64(time.Hour)).Draw(t, "until"))),
+				Block: ratelimit.Block{
+					State: rapid.SampledFrom(ratelimit.States()).Draw(t, "blocked in"),
+					Cause: ratelimit.Reason(rapid.IntRange(0, int(ratelimit.ReasonBudget)).Draw(t, "cause")),
+					Until: now.Add(time.Duration(rapid.Int64Range(int64(-time.Minute), int64(time.Hour)).Draw(t, "until"))),
+				},
 				Status: rapid.SampledFrom([]int{0, 429, 503}).Draw(t, "status"),
 			},
 		}

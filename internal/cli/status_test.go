@@ -13,7 +13,8 @@ func TestStatusSaysWhatIsTrueNow(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	process := []ratelimit.ProcessStatus{{ID: "f8246061569cff42", Waiting: 4, Rate: 35}}
 	status := func(state ratelimit.State, cause ratelimit.Reason, since, until time.Duration) ratelimit.Status {
-		s := ratelimit.Status{At: now, State: state, Cause: cause, Since: now.Add(-since), Waiting: 4, Processes: process, Tuning: ratelimit.Default(), Ceiling: 40}
+		s := ratelimit.Status{At: now, Waiting: 4, Processes: process, Tuning: ratelimit.Default(), Ceiling: 40}
+		s.Block = ratelimit.Block{State: state, Cause: cause, Since: now.Add(-since)}
 		if until != 0 {
 			s.Until = now.Add(until)
 		}

@@ -98,7 +98,7 @@ func (r *request) ask() {
 		w.moved(g.Transition)
 		p.wake(func(*request) bool { return true })
 	}
-	counts := g.Why != ratelimit.WhyCacheOnly
+	counts := g.State != ratelimit.CacheOnly
 	switch {
 	case g.Granted:
 		r.pass = g.Pass
@@ -117,7 +117,7 @@ func (r *request) ask() {
 		if counts {
 			nap = min(nap, r.left())
 		}
-		r.slot = g.Why == ratelimit.WhySlot || g.Why == ratelimit.WhyTurn
+		r.slot = g.Cause == ratelimit.ReasonSlot || g.Cause == ratelimit.ReasonTurn
 		p.parked = append(p.parked, r)
 		r.sleep(nap, counts, r.ask)
 	}
