@@ -313,8 +313,8 @@ func TestEveryReachableStateAndEvent(t *testing.T) {
 		t.Errorf("%d states were not visited", len(queue))
 	}
 	for _, r := range rules {
-		if !reasons[r.reason] && r.reason != ReasonSustainedErrors {
-			t.Errorf("reason %s was never reached: add an event that leads there, or exempt it here and say why", r.reason)
+		if !reasons[r.Reason] && r.Reason != ReasonSustainedErrors {
+			t.Errorf("reason %s was never reached: add an event that leads there, or exempt it here and say why", r.Reason)
 		}
 	}
 }

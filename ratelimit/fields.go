@@ -20,7 +20,7 @@ const (
 // fields is the table of all settings, in the order of the documentation. Ranges are in the kind's unit: seconds for
 // all durations. A setting whose range begins at 0 and whose default is not 0 keeps a chosen zero as a negative
 // value.
-var fields = []field{
+var fields = []Field{
 	{"rate_base", number, 0.1, 1000, "requests a second in Normal"},
 	{"bucket_cap", number, 1, 1000, "requests that may leave at once after a rest (default: rate_base)"},
 	{"ceiling", integer, 1, maxGrants, "most requests in any ceiling_window, all processes together"},
@@ -56,11 +56,12 @@ var fields = []field{
 	{"processes", integer, 1, 1000, "processes to divide the rate by where they cannot see each other"},
 }
 
-type field struct {
-	key       string
+// Field is one setting of a [Tuning], for configurations, help and operators.
+type Field struct {
+	Key       string // "rate_base"
 	kind      kind
 	low, high float64
-	doc       string
+	Doc       string // one line
 }
 
 // places are the fields of Tuning by their names in lower case: that of rate_base is ratebase.
@@ -73,8 +74,8 @@ var places = func() map[string]int {
 }()
 
 // at returns a pointer to the setting's field: *float64, *int, *time.Duration or *Budget.
-func (f *field) at(t *Tuning) any {
-	place := places[strings.ReplaceAll(f.key, "_", "")]
+func (f Field) at(t *Tuning) any {
+	place := places[strings.ReplaceAll(f.Key, "_", "")]
 	return reflect.ValueOf(t).Elem().Field(place).Addr().Interface()
 }
 
@@ -89,55 +90,31 @@ const (
 	quota               // off, or 5000/24h
 )
 
-// Field is one setting of a [Tuning], for configurations, help and operators.
-type Field struct {
-	Key     string // "rate_base"
-	Doc     string // one line
-	Default string // as it would be written
-	Range   string // what is allowed, for people
-
-	f *field
-}
-
 // Fields returns all settings in the order of the documentation.
-func Fields() []Field {
-	list := make([]Field, len(fields))
-	for i := range fields {
-		list[i] = fields[i].public()
-	}
-	return list
-}
+func Fields() []Field { return slices.Clone(fields) }
 
 // FieldByKey returns the setting with that key.
 func FieldByKey(key string) (Field, bool) {
-	f := fieldByKey(key)
-	if f == nil {
-		return Field{}, false
+	for _, f := range fields {
+		if f.Key == key {
+			return f, true
+		}
 	}
-	return f.public(), true
+	return Field{}, false
 }
 
-func fieldByKey(key string) *field {
-	i := slices.IndexFunc(fields, func(f field) bool { return f.key == key })
-	if i < 0 {
-		return nil
-	}
-	return &fields[i]
-}
-
-func (f *field) public() Field {
-	return Field{Key: f.key, Doc: f.doc, Default: f.text(&defaults), Range: f.allowed(), f: f}
-}
+// Default returns the setting's default as it would be written.
+func (f Field) Default() string { return f.text(&defaults) }
 
 // Get returns the setting's value as text that Set accepts.
-func (f Field) Get(t Tuning) string { return f.f.text(&t) }
+func (f Field) Get(t Tuning) string { return f.text(&t) }
 
 // Set reads text into the setting: numbers as "35" or "35.0", times as Go durations or bare seconds (auto_recover:
 // bare minutes), budgets as "5000/24h", "off" where a setting can be off. It returns a *TuningError for anything else
 // and for what is out of range; how it goes with other settings is Validate's matter. On error t is unchanged.
-func (f Field) Set(t *Tuning, text string) error { return f.f.set(t, strings.TrimSpace(text)) }
+func (f Field) Set(t *Tuning, text string) error { return f.set(t, strings.TrimSpace(text)) }
 
-func (f *field) set(t *Tuning, text string) error {
+func (f Field) set(t *Tuning, text string) error {
 	var v float64
 	b, err := t.Budget, error(nil)
 	if f.kind == quota {
@@ -147,12 +124,12 @@ func (f *field) set(t *Tuning, text string) error {
 	}
 	switch {
 	case err != nil:
-		return f.error(strconv.Quote(clip(text)), err.Error())
+		return f.refuse(strconv.Quote(clip(text)), err.Error())
 	case f.kind == quota:
 		t.Budget = b
 		return nil
 	case !f.inRange(v):
-		return f.error(clip(text), "out of range")
+		return f.refuse(clip(text), "out of range")
 	}
 	if v == 0 && f.value(&defaults) != 0 {
 		v = -1 // chosen, not the default
@@ -169,7 +146,7 @@ func (f *field) set(t *Tuning, text string) error {
 }
 
 // parse reads a value in the unit of the range.
-func (f *field) parse(text string) (float64, error) {
+func (f Field) parse(text string) (float64, error) {
 	switch {
 	case f.kind == minutes && text == "off":
 		return 0, nil
@@ -188,7 +165,7 @@ func (f *field) parse(text string) (float64, error) {
 }
 
 // value returns the setting in the unit of the range; a chosen zero is 0.
-func (f *field) value(t *Tuning) float64 {
+func (f Field) value(t *Tuning) float64 {
 	var v float64
 	switch p := f.at(t).(type) {
 	case *float64:
@@ -204,10 +181,10 @@ func (f *field) value(t *Tuning) float64 {
 	return v
 }
 
-func (f *field) text(t *Tuning) string {
+func (f Field) text(t *Tuning) string {
 	switch f.kind {
 	case number, integer:
-		if f.key == "bucket_cap" {
+		if f.Key == "bucket_cap" {
 			return formatFloat(t.bucketCap())
 		}
 		return formatFloat(f.value(t))
@@ -223,7 +200,7 @@ func (f *field) text(t *Tuning) string {
 }
 
 // fill puts the default in place of a zero.
-func (f *field) fill(t *Tuning) {
+func (f Field) fill(t *Tuning) {
 	switch p := f.at(t).(type) {
 	case *float64:
 		*p = cmp.Or(*p, *f.at(&defaults).(*float64))
@@ -235,7 +212,7 @@ func (f *field) fill(t *Tuning) {
 }
 
 // check returns an error for a value out of range. Zero is the default of those that fill leaves alone.
-func (f *field) check(t *Tuning) error {
+func (f Field) check(t *Tuning) error {
 	ok := f.value(t) == 0 && f.value(&defaults) == 0 || f.inRange(f.value(t))
 	if f.kind == quota {
 		ok = t.Budget == Budget{} || t.Budget.valid(f.high)
@@ -243,17 +220,17 @@ func (f *field) check(t *Tuning) error {
 	if ok {
 		return nil
 	}
-	return f.error(f.text(t), "out of range")
+	return f.refuse(f.text(t), "out of range")
 }
 
-func (f *field) error(value, reason string) *TuningError {
-	return &TuningError{Keys: []string{f.key}, Values: []string{value}, Reason: reason, Remedy: "allowed is " + f.allowed()}
+func (f Field) refuse(value, reason string) *TuningError {
+	return &TuningError{Keys: []string{f.Key}, Values: []string{value}, Reason: reason, Remedy: "allowed is " + f.Range()}
 }
 
-func (f *field) inRange(v float64) bool { return v >= f.low && v <= f.high } // false for NaN
+func (f Field) inRange(v float64) bool { return v >= f.low && v <= f.high } // false for NaN
 
-// allowed describes the range for people.
-func (f *field) allowed() string {
+// Range describes for people what is allowed.
+func (f Field) Range() string {
 	switch f.kind {
 	case integer:
 		return "a whole number from " + formatFloat(f.low) + " to " + formatFloat(f.high)

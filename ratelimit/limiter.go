@@ -354,12 +354,12 @@ func (l *Limiter) adopt(t *tuned) {
 func (t *tuned) tellSince(before *tuned, tell func(Tuned)) {
 	for i := range fields {
 		f := &fields[i]
-		is := func(o Override) bool { return o.Key == f.key }
+		is := func(o Override) bool { return o.Key == f.Key }
 		now, was := slices.IndexFunc(t.overrides, is), slices.IndexFunc(before.overrides, is)
 		if now < 0 && was < 0 {
 			continue
 		}
-		change := Tuned{Key: f.key, From: f.text(&before.Tuning), To: f.text(&t.Tuning), Ended: now < 0}
+		change := Tuned{Key: f.Key, From: f.text(&before.Tuning), To: f.text(&t.Tuning), Ended: now < 0}
 		if now >= 0 {
 			change.Until = t.overrides[now].Until
 		}

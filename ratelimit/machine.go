@@ -214,9 +214,9 @@ func (m *machine) sustain(t *Tuning, now Stamp, n Counts) bool {
 
 // confirmed reports whether a row holds and is confirmed: a statistical
 // one has to be seen several times in a row, each time by a newer permit.
-func (m *machine) confirmed(r *rule, f *facts) bool {
+func (m *machine) confirmed(r *Rule, f *facts) bool {
 	holds := r.holds(f)
-	if r.confirm != hysteresis {
+	if r.Confirmation != hysteresis {
 		return holds
 	}
 	switch {
@@ -231,12 +231,12 @@ func (m *machine) confirmed(r *rule, f *facts) bool {
 }
 
 // enter makes the transition of a row.
-func (m *machine) enter(r *rule, f *facts) Transition {
-	tr := Transition{From: m.state, To: r.to, Reason: r.reason}
+func (m *machine) enter(r *Rule, f *facts) Transition {
+	tr := Transition{From: m.state, To: r.To, Reason: r.Reason}
 	if m.state == Normal {
 		m.leaveNormal(f)
 	}
-	m.state, m.reason, m.since = r.to, r.reason, f.now
+	m.state, m.reason, m.since = r.To, r.Reason, f.now
 	m.epoch++
 	m.window.clear()
 	m.successes, m.armed, m.armedPermit, m.sustained = 0, 0, 0, 0

@@ -412,8 +412,8 @@ func TestPauses(t *testing.T) {
 func TestEveryRuleHasARow(t *testing.T) {
 	seen := map[State]int{}
 	for _, r := range rules {
-		if r.confirm == hysteresis {
-			for _, s := range r.from {
+		if r.Confirmation == hysteresis {
+			for _, s := range r.From {
 				if seen[s]++; seen[s] > 1 {
 					t.Errorf("%s has two statistical rows: the machine remembers one", s)
 				}
@@ -423,8 +423,8 @@ func TestEveryRuleHasARow(t *testing.T) {
 	// From the most restrictive target to the least.
 	rank := map[State]int{CacheOnly: 0, Sleep: 1, Throttle: 2, HalfOpen: 3, Normal: 4}
 	for i := 1; i < len(rules); i++ {
-		if rank[rules[i].to] < rank[rules[i-1].to] {
-			t.Errorf("row %d leads to %s after one to %s", i, rules[i].to, rules[i-1].to)
+		if rank[rules[i].To] < rank[rules[i-1].To] {
+			t.Errorf("row %d leads to %s after one to %s", i, rules[i].To, rules[i-1].To)
 		}
 	}
 }

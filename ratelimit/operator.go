@@ -127,8 +127,8 @@ func (s *Snapshot) overridden(own Tuning) (Tuning, []error) {
 	t := own
 	var problems []error
 	for _, o := range s.overrides {
-		f := fieldByKey(o.key)
-		if f == nil {
+		f, ok := FieldByKey(o.key)
+		if !ok {
 			problems = append(problems, fmt.Errorf("obey override: unknown setting %q", o.key))
 			continue
 		}
@@ -178,16 +178,16 @@ func (s *Snapshot) override(now Stamp, values []override, lasts time.Duration) e
 func uncrossed(overrides map[string]override) error {
 	t := Default()
 	for _, o := range overrides {
-		f := fieldByKey(o.key)
-		if f == nil {
+		f, ok := FieldByKey(o.key)
+		if !ok {
 			return &TuningError{
 				Keys: []string{clip(o.key)}, Values: []string{"?"},
 				Reason: "there is no such setting", Remedy: "see Fields for all settings",
 			}
 		}
-		if f.key == atStart {
+		if f.Key == atStart {
 			return &TuningError{
-				Keys: []string{f.key}, Values: []string{o.value},
+				Keys: []string{f.Key}, Values: []string{o.value},
 				Reason: "is read when a process starts", Remedy: "change it in the configuration and start the process again",
 			}
 		}

@@ -13,68 +13,68 @@ const (
 
 // rules are tried from the most restrictive target to the least. The first row that holds is the event's only
 // transition. A row is looked at when an answer arrives, and is confirmed at once, unless it says otherwise.
-var rules = []rule{
+var rules = []Rule{
 	{
-		from: anyState, to: CacheOnly, on: onOperator, reason: ReasonOperator, when: "an operator says so",
+		From: anyState, To: CacheOnly, on: onOperator, Reason: ReasonOperator, Condition: "an operator says so",
 		holds: func(f *facts) bool { return f.command == forceCacheOnly && !f.m.blockedBy(ReasonOperator) },
 		enter: (*facts).blockForPeriod,
 	}, {
-		from: anyState, to: CacheOnly, reason: ReasonRetryAfterLong, when: "Retry-After > sleep_max",
+		From: anyState, To: CacheOnly, Reason: ReasonRetryAfterLong, Condition: "Retry-After > sleep_max",
 		holds: func(f *facts) bool { return f.retryAfter() > f.t.SleepMax && f.m.state != CacheOnly },
 		enter: (*facts).blockForPause,
 	}, {
-		from: in(HalfOpen), to: CacheOnly, reason: ReasonPolicy,
-		when:  "a probe fails, and the failed rounds at the longest cooldown add up to cacheonly_after * sleep_max",
-		holds: func(f *facts) bool { return f.failed() && f.m.exhausted+f.lastRound() >= f.t.exhaustion() },
-		enter: (*facts).blockForAutoRecover,
+		From: in(HalfOpen), To: CacheOnly, Reason: ReasonPolicy,
+		Condition: "a probe fails, and the failed rounds at the longest cooldown add up to cacheonly_after * sleep_max",
+		holds:     func(f *facts) bool { return f.failed() && f.m.exhausted+f.lastRound() >= f.t.exhaustion() },
+		enter:     (*facts).blockForAutoRecover,
 	}, {
-		from: in(Normal, Throttle), to: Sleep, reason: ReasonConsecutiveFailures,
-		when:  "n_failures 5xx or network errors in a row",
-		holds: func(f *facts) bool { return f.m.failures >= f.t.NFailures },
-		enter: (*facts).sleep,
+		From: in(Normal, Throttle), To: Sleep, Reason: ReasonConsecutiveFailures,
+		Condition: "n_failures 5xx or network errors in a row",
+		holds:     func(f *facts) bool { return f.m.failures >= f.t.NFailures },
+		enter:     (*facts).sleep,
 	}, {
-		from: in(Throttle), to: Sleep, reason: ReasonConsecutive429, when: "n_cacheonly 429s in a row",
+		From: in(Throttle), To: Sleep, Reason: ReasonConsecutive429, Condition: "n_cacheonly 429s in a row",
 		holds: func(f *facts) bool { return f.m.streak429 >= f.t.NCacheOnly },
 		enter: (*facts).sleep,
 	}, {
-		from: in(Throttle), to: Sleep, reason: ReasonSustainedErrors, confirm: lasting,
-		when:  "error ratio >= 0.60 for 5 min",
-		holds: func(f *facts) bool { return f.sustained },
-		enter: (*facts).sleep,
+		From: in(Throttle), To: Sleep, Reason: ReasonSustainedErrors, Confirmation: lasting,
+		Condition: "error ratio >= 0.60 for 5 min",
+		holds:     func(f *facts) bool { return f.sustained },
+		enter:     (*facts).sleep,
 	}, {
-		from: in(HalfOpen), to: Sleep, reason: ReasonProbeFailed, when: "a probe fails: 429, 5xx or network error",
+		From: in(HalfOpen), To: Sleep, Reason: ReasonProbeFailed, Condition: "a probe fails: 429, 5xx or network error",
 		holds: (*facts).failed,
 		enter: (*facts).sleepLonger,
 	}, {
-		from: in(CacheOnly), to: Sleep, on: onOperator, reason: ReasonResume, when: "an operator resumes",
+		From: in(CacheOnly), To: Sleep, on: onOperator, Reason: ReasonResume, Condition: "an operator resumes",
 		holds: func(f *facts) bool { return f.command == resumeCommand },
 		enter: (*facts).resume,
 	}, {
-		from: in(CacheOnly), to: Sleep, on: onClock, reason: ReasonAutoRecover,
-		when:  "the auto-recover period has passed",
-		holds: func(f *facts) bool { return f.m.blockOver(f.now) && f.m.reason != ReasonRetryAfterLong },
-		enter: (*facts).wake,
+		From: in(CacheOnly), To: Sleep, on: onClock, Reason: ReasonAutoRecover,
+		Condition: "the auto-recover period has passed",
+		holds:     func(f *facts) bool { return f.m.blockOver(f.now) && f.m.reason != ReasonRetryAfterLong },
+		enter:     (*facts).wake,
 	}, {
-		from: in(CacheOnly), to: Sleep, on: onClock, reason: ReasonRetryAfterElapsed,
-		when:  "the long Retry-After has passed",
-		holds: func(f *facts) bool { return f.m.blockOver(f.now) && f.m.reason == ReasonRetryAfterLong },
-		enter: (*facts).wake,
+		From: in(CacheOnly), To: Sleep, on: onClock, Reason: ReasonRetryAfterElapsed,
+		Condition: "the long Retry-After has passed",
+		holds:     func(f *facts) bool { return f.m.blockOver(f.now) && f.m.reason == ReasonRetryAfterLong },
+		enter:     (*facts).wake,
 	}, {
-		from: in(Normal), to: Throttle, reason: ReasonErrorRatio, confirm: hysteresis,
-		when:  "error ratio >= p_throttle",
-		holds: func(f *facts) bool { return f.counts.Total() >= f.t.MinSamples && f.counts.Ratio() >= f.t.PThrottle },
+		From: in(Normal), To: Throttle, Reason: ReasonErrorRatio, Confirmation: hysteresis,
+		Condition: "error ratio >= p_throttle",
+		holds:     func(f *facts) bool { return f.counts.Total() >= f.t.MinSamples && f.counts.Ratio() >= f.t.PThrottle },
 	}, {
-		from: in(Normal), to: Throttle, reason: ReasonConsecutive429, when: "n_throttle 429s in a row",
+		From: in(Normal), To: Throttle, Reason: ReasonConsecutive429, Condition: "n_throttle 429s in a row",
 		holds: func(f *facts) bool { return f.m.streak429 >= f.t.NThrottle },
 	}, {
-		from: in(Throttle), to: HalfOpen, reason: ReasonSuccessWindowOK, confirm: hysteresis,
-		when:  "s_recover successes since entering, and error ratio of the newest 50 < p_recover",
-		holds: func(f *facts) bool { return f.m.successes >= f.t.SRecover && f.recentlyWell() },
+		From: in(Throttle), To: HalfOpen, Reason: ReasonSuccessWindowOK, Confirmation: hysteresis,
+		Condition: "s_recover successes since entering, and error ratio of the newest 50 < p_recover",
+		holds:     func(f *facts) bool { return f.m.successes >= f.t.SRecover && f.recentlyWell() },
 	}, {
-		from: in(Sleep), to: HalfOpen, on: onClock, reason: ReasonSleepElapsed, when: "now >= sleep_until",
+		From: in(Sleep), To: HalfOpen, on: onClock, Reason: ReasonSleepElapsed, Condition: "now >= sleep_until",
 		holds: func(f *facts) bool { return f.now >= f.m.sleepUntil },
 	}, {
-		from: in(HalfOpen), to: Normal, reason: ReasonProbeOK, when: "probe_success good probes",
+		From: in(HalfOpen), To: Normal, Reason: ReasonProbeOK, Condition: "probe_success good probes",
 		holds: func(f *facts) bool { return f.m.successes >= f.t.ProbeSuccess },
 		enter: (*facts).recover,
 	},

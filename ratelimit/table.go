@@ -17,27 +17,31 @@ const (
 	onOperator                // an operator's command
 )
 
-// confirmation is what a row needs to count.
-type confirmation uint8
+// Confirmation is what a row needs to count.
+type Confirmation uint8
 
 const (
-	atOnce     confirmation = iota // the streak or the moment is its own confirmation
+	atOnce     Confirmation = iota // the streak or the moment is its own confirmation
 	hysteresis                     // the same condition again, seen by a newer permit
 	lasting                        // the time it takes is the confirmation
 )
 
 var confirmationNames = [...]string{atOnce: "at once", hysteresis: "hysteresis", lasting: "its own duration"}
 
-// rule is a row of the transition table.
-type rule struct {
-	from    []State // nil: any
-	to      State
-	on      trigger
-	reason  Reason
-	when    string // the condition for people, in the names of the settings
-	confirm confirmation
-	holds   func(*facts) bool
-	enter   func(*facts) // nil: nothing else happens
+// String returns "at once", "hysteresis" or "its own duration".
+func (c Confirmation) String() string { return nameOf(c, confirmationNames[:], "Confirmation") }
+
+// Rule is one row of the transition table.
+type Rule struct {
+	From         []State // nil: any state
+	To           State
+	Reason       Reason
+	Condition    string // for people, in the names of the settings
+	Confirmation Confirmation
+
+	on    trigger
+	holds func(*facts) bool
+	enter func(*facts) // nil: nothing else happens
 }
 
 // facts is everything a row may look at. Only a row's enter changes the machine.
@@ -70,11 +74,11 @@ var ticks = func() (is [len(stateNames)]bool) {
 	return is
 }()
 
-func (r *rule) appliesIn(s State) bool { return r.from == nil || slices.Contains(r.from, s) }
+func (r *Rule) appliesIn(s State) bool { return r.From == nil || slices.Contains(r.From, s) }
 
 // canLeave reports whether the row can lead out of a state: answers of the present epoch exist only where requests
 // pass.
-func (r *rule) canLeave(from State) bool {
+func (r *Rule) canLeave(from State) bool {
 	return r.appliesIn(from) && (r.on != onAnswer || regimes[from].share > 0)
 }
 
@@ -128,21 +132,12 @@ func (r *regime) part(slots int) int {
 	}
 }
 
-// Rule is one row of the transition table, for people.
-type Rule struct {
-	From         []State // nil: any state
-	To           State
-	Condition    string // in the names of the settings
-	Confirmation string // "at once", "hysteresis", "its own duration"
-	Reason       Reason
-}
-
 // Rules returns the transition table in the order in which its rows are tried:
 // the first that holds is an event's only transition.
 func Rules() []Rule {
-	list := make([]Rule, len(rules))
-	for i, r := range rules {
-		list[i] = Rule{slices.Clone(r.from), r.to, r.when, confirmationNames[r.confirm], r.reason}
+	list := slices.Clone(rules)
+	for i := range list {
+		list[i].From = slices.Clone(list[i].From)
 	}
 	return list
 }
@@ -157,8 +152,8 @@ func Graph() string {
 			var reasons []string
 			for i := range rules {
 				r := &rules[i]
-				if from != to && r.to == to && r.canLeave(from) {
-					reasons = append(reasons, r.reason.String())
+				if from != to && r.To == to && r.canLeave(from) {
+					reasons = append(reasons, r.Reason.String())
 				}
 			}
 			if len(reasons) > 0 {

@@ -173,10 +173,12 @@ func (t Tuning) Validate() error {
 }
 
 func (c *crossing) error(t *Tuning) *TuningError {
-	return &TuningError{
-		Keys: []string{c.key, c.other}, Values: []string{fieldByKey(c.key).text(t), fieldByKey(c.other).text(t)},
-		Reason: c.reason, Remedy: c.remedy,
+	e := &TuningError{Keys: []string{c.key, c.other}, Reason: c.reason, Remedy: c.remedy}
+	for _, key := range e.Keys {
+		f, _ := FieldByKey(key)
+		e.Values = append(e.Values, f.text(t))
 	}
+	return e
 }
 
 // clamp makes crossed values agree and returns what it had to change.

@@ -20,10 +20,10 @@ func TestTheDocumentedDefaults(t *testing.T) {
 		t.Fatalf("%d settings, want %d", len(fields), len(want))
 	}
 	for i, f := range fields {
-		if got := strings.ToUpper(f.Key) + "=" + f.Default; got != want[i] {
+		if got := strings.ToUpper(f.Key) + "=" + f.Default(); got != want[i] {
 			t.Errorf("%s, want %s", got, want[i])
 		}
-		if f.Doc == "" || f.Range == "" || f.Key != strings.ToLower(f.Key) {
+		if f.Doc == "" || f.Range() == "" || f.Key != strings.ToLower(f.Key) {
 			t.Errorf("%+v", f)
 		}
 	}
@@ -38,8 +38,8 @@ func TestTheDocumentedDefaults(t *testing.T) {
 func TestFieldsReadWhatTheyWrite(t *testing.T) {
 	for _, f := range Fields() {
 		tu := Default()
-		if err := f.Set(&tu, f.Default); err != nil || f.Get(tu) != f.Default {
-			t.Errorf("%s=%s: %v, read back as %s", f.Key, f.Default, err, f.Get(tu))
+		if err := f.Set(&tu, f.Default()); err != nil || f.Get(tu) != f.Default() {
+			t.Errorf("%s=%s: %v, read back as %s", f.Key, f.Default(), err, f.Get(tu))
 		}
 	}
 }

@@ -171,7 +171,7 @@ func limiterDocument(t *testing.T) string {
 	}
 	knobs.WriteString("| setting | variable | default | meaning |\n|---|---|---|---|\n")
 	for _, f := range ratelimit.Fields() {
-		fmt.Fprintf(&knobs, "| `%s` | `%s` | %s | %s |\n", f.Key, config.LimiterVariable(f.Key), code(f.Default), cell(f.Doc))
+		fmt.Fprintf(&knobs, "| `%s` | `%s` | %s | %s |\n", f.Key, config.LimiterVariable(f.Key), code(f.Default()), cell(f.Doc))
 	}
 	return strings.NewReplacer(
 		"{{rules}}\n", rules.String(), "{{settings}}\n", knobs.String(), "{{graph}}\n", "```mermaid\n"+ratelimit.Graph()+"```\n",

@@ -181,7 +181,7 @@ only transition.`,
 	}, textOrJSON, func(_ *cobra.Command, _ []string, format string) error {
 		var rows []wireRule
 		for _, r := range ratelimit.Rules() {
-			rows = append(rows, wireRule{fromStates(r), r.To.String(), r.Condition, r.Confirmation, r.Reason.String()})
+			rows = append(rows, wireRule{fromStates(r), r.To.String(), r.Condition, r.Confirmation.String(), r.Reason.String()})
 		}
 		if format == "json" {
 			return c.printTidyJSON(rows)

@@ -88,15 +88,12 @@ what one of them learns, all of them obey.
 
 What leads from one to the next; the first row that holds is taken ("anivault limiter rules" prints it as a table):`, width))
 	for _, r := range ratelimit.Rules() {
-		text := r.Condition
-		if r.Confirmation != "" {
-			text += "; " + r.Confirmation
-		}
+		text := fmt.Sprintf("%s; %s", r.Condition, r.Confirmation)
 		entry(out, fmt.Sprintf("%s -> %s (%s)", strings.Join(fromStates(r), ", "), r.To, r.Reason), text, width)
 	}
 	fmt.Fprintln(out, "\nSettings of the limiter, also keys of \"anivault limiter tune\":")
 	for _, f := range ratelimit.Fields() {
-		entry(out, f.Key+" ("+cmp.Or(f.Default, "-")+")", f.Doc, width)
+		entry(out, f.Key+" ("+cmp.Or(f.Default(), "-")+")", f.Doc, width)
 	}
 }
 

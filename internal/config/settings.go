@@ -34,7 +34,7 @@ func Settings() []Setting {
 	}
 	for _, f := range ratelimit.Fields() {
 		all = append(all, Setting{
-			Key: "limiter." + f.Key, Env: LimiterVariable(f.Key), Default: f.Default, Doc: f.Doc, Allowed: f.Range,
+			Key: "limiter." + f.Key, Env: LimiterVariable(f.Key), Default: f.Default(), Doc: f.Doc, Allowed: f.Range(),
 			apply: func(c *Config, v string) error { return f.Set(&c.Tuning, v) },
 		})
 	}
