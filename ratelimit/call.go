@@ -17,6 +17,7 @@ type call struct {
 	maxWait     time.Duration // 0: the tuning's
 	waited      time.Duration // of max-wait, until since
 	since       time.Time     // when it began to wait; zero while the request is on the wire
+	asking      asking
 }
 
 // moment is what a request that may not wait at all waits for the store.
@@ -42,12 +43,15 @@ func WithMaxWait(ctx context.Context, d time.Duration) context.Context {
 	return context.WithValue(ctx, maxWaitKey{}, d)
 }
 
-func newCall(ctx context.Context, l *Limiter, hold time.Duration) call {
+// newCall returns a call of calls, to which the caller gives it back.
+func newCall(ctx context.Context, l *Limiter, hold time.Duration) *call {
 	maxWait, _ := ctx.Value(maxWaitKey{}).(time.Duration)
-	return call{
+	c := calls.Get().(*call)
+	*c = call{
 		l: l, attempt: 1, hold: hold, reservation: reservationFrom(ctx),
 		maxWait: maxWait, waited: waitedFrom(ctx), since: time.Now(),
 	}
+	return c
 }
 
 // depart and arrive stop and start the clock of max-wait around a try.
@@ -214,8 +218,7 @@ func (q *asking) step(at Instant, s *Snapshot, t *Tuning) (Transition, bool, err
 func (c *call) queue(ctx context.Context, reserved bool) (Grant, error) {
 	l := c.l
 	l.reap(ctx, reapAlways, c.patience())
-	q := askings.Get().(*asking)
-	defer askings.Put(q)
+	q := &c.asking
 	*q = asking{c: c, ask: Ask{Owner: l.owner, Hold: l.holdOf(c.hold), Reserved: reserved, Nap: l.nap}}
 	kept := false
 	defer func() {

@@ -138,16 +138,18 @@ func (l *Limiter) Retune(t Tuning) error {
 // the store, or ctx's. A Reservation in ctx (see WithReservation) pays for the request.
 func (l *Limiter) Acquire(ctx context.Context) (*Permit, error) {
 	c := newCall(ctx, l, 0)
+	defer calls.Put(c)
 	return c.acquire(ctx)
 }
 
-// Blocked returns the *BlockedError that Acquire would return at once, nil if it would wait for its turn. A caller with a
-// queue of its own asks before it lets a request wait there.
+// Blocked returns the *BlockedError that Acquire would return at once, nil if it would wait for its turn. A caller with
+// a queue of its own asks before it lets a request wait there.
 func (l *Limiter) Blocked(ctx context.Context) error {
 	if l.offline {
 		return &BlockedError{Block{State: CacheOnly, Cause: ReasonOffline}}
 	}
 	c := newCall(ctx, l, 0)
+	defer calls.Put(c)
 	block, refused, _, err := c.blocked(ctx)
 	if err == nil && refused {
 		return &BlockedError{block}
@@ -274,7 +276,7 @@ var (
 		u.run = u.apply
 		return u
 	}}
-	askings    = sync.Pool{New: func() any { return new(asking) }}
+	calls      = sync.Pool{New: func() any { return new(call) }}
 	answerings = sync.Pool{New: func() any { return new(answering) }}
 )
 

@@ -215,7 +215,7 @@ func (m *machine) sustain(t *Tuning, now Stamp, n Counts) bool {
 // confirmed reports whether a row holds and is confirmed: a statistical
 // one has to be seen several times in a row, each time by a newer permit.
 func (m *machine) confirmed(r *Rule, f *facts) bool {
-	holds := r.holds(f)
+	holds := r.holds(*f)
 	if r.Confirmation != hysteresis {
 		return holds
 	}
@@ -241,7 +241,7 @@ func (m *machine) enter(r *Rule, f *facts) Transition {
 	m.window.clear()
 	m.successes, m.armed, m.armedPermit, m.sustained = 0, 0, 0, 0
 	if r.enter != nil {
-		r.enter(f)
+		r.enter(*f)
 	}
 	return tr
 }

@@ -40,11 +40,12 @@ type Rule struct {
 	Confirmation Confirmation
 
 	on    trigger
-	holds func(*facts) bool
-	enter func(*facts) // nil: nothing else happens
+	holds func(facts) bool
+	enter func(facts) // nil: nothing else happens
 }
 
-// facts is everything a row may look at. Only a row's enter changes the machine.
+// facts is everything a row may look at. Only a row's enter changes the machine. It is handed on as a value: where it is
+// behind a pointer, each answer allocates one.
 type facts struct {
 	move
 	m         *machine
@@ -55,7 +56,7 @@ type facts struct {
 }
 
 // retryAfter returns the Retry-After that has to be obeyed, 0 for none.
-func (f *facts) retryAfter() time.Duration {
+func (f facts) retryAfter() time.Duration {
 	wait, _ := f.event.wait()
 	return wait
 }

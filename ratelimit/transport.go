@@ -43,6 +43,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	ctx := req.Context()
 	c := newCall(ctx, l, l.Tuning().RequestTimeout+timeoutGrace)
+	defer calls.Put(c)
 	for {
 		permit, err := c.acquire(ctx)
 		if err != nil {
