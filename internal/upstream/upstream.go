@@ -8,6 +8,7 @@
 package upstream
 
 import (
+	"iter"
 	"net/url"
 	"time"
 )
@@ -107,8 +108,8 @@ func (b *Behaviour) Allow(now time.Time, ip string) (ok bool, retryAfter time.Du
 	}
 	seen := since(b.passed[ip], now.Add(-time.Second))
 	b.passed[ip] = seen
-	for _, r := range b.rules {
-		if r.Do.Kind != "limit" || !r.lasts(now.Sub(b.started)) {
+	for r := range b.inForce(now) {
+		if r.Do.Kind != "limit" {
 			continue
 		}
 		limit := max(1, int(r.limit(now.Sub(b.started))))
@@ -130,10 +131,36 @@ func since(times []time.Time, moment time.Time) []time.Time {
 	return times
 }
 
+// inForce yields the rules that last at a moment.
+func (b *Behaviour) inForce(now time.Time) iter.Seq[*rule] {
+	return func(yield func(*rule) bool) {
+		for _, r := range b.rules {
+			if r.lasts(now.Sub(b.started)) && !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+// due counts a request, and yields the rules of a stage that may strike it.
+func (b *Behaviour) due(st Stage, now time.Time, req Request) iter.Seq[*rule] {
+	return func(yield func(*rule) bool) {
+		for r := range b.inForce(now) {
+			if r.stage != st || !r.Match.fits(req, b.seed) {
+				continue
+			}
+			r.count++
+			if r.Match.Nth.Has(r.count) && (r.Match.Every <= 1 || r.count%r.Match.Every == 0) && !yield(r) {
+				return
+			}
+		}
+	}
+}
+
 // Slow returns how long an answer takes that would take d without the rules of kind slow.
 func (b *Behaviour) Slow(now time.Time, d time.Duration) time.Duration {
-	for _, r := range b.rules {
-		if r.Do.Kind == "slow" && r.lasts(now.Sub(b.started)) {
+	for r := range b.inForce(now) {
+		if r.Do.Kind == "slow" {
 			d = time.Duration(float64(d) * r.Do.Factor)
 		}
 	}
@@ -144,32 +171,19 @@ func (b *Behaviour) Slow(now time.Time, d time.Duration) time.Duration {
 // match of a rule has the same fate in every run.
 func (b *Behaviour) Strikes(st Stage, now time.Time, req Request) []Action {
 	var out []Action
-	for _, r := range b.rules {
-		if r.stage != st || !r.lasts(now.Sub(b.started)) || !r.Match.fits(req, b.seed) || !r.due() {
-			continue
+	for r := range b.due(st, now, req) {
+		if r.P <= 0 || r.P >= 1 || Chance(b.seed, "fault", r.number, r.count) < r.P {
+			out = append(out, r.Do)
 		}
-		if r.P > 0 && r.P < 1 && Chance(b.seed, "fault", r.number, r.count) >= r.P {
-			continue
-		}
-		out = append(out, r.Do)
 	}
 	return out
-}
-
-// due counts a matching request and reports whether the rule may strike it.
-func (r *rule) due() bool {
-	r.count++
-	return r.Match.Nth.Has(r.count) && (r.Match.Every <= 1 || r.count%r.Match.Every == 0)
 }
 
 // Expect counts a request as Strikes does, and returns the probability of a good answer and its mean latency, where d
 // is the latency without any rule.
 func (b *Behaviour) Expect(now time.Time, req Request, d time.Duration) (chance float64, took time.Duration) {
 	chance, took = 1, b.Slow(now, d)
-	for _, r := range b.rules {
-		if r.stage != BeforeAnswer || !r.lasts(now.Sub(b.started)) || !r.Match.fits(req, b.seed) || !r.due() {
-			continue
-		}
+	for r := range b.due(BeforeAnswer, now, req) {
 		if r.Do.Kind == "delay" {
 			took += time.Duration(r.probability() * float64(r.Do.Delay))
 		}
@@ -183,9 +197,8 @@ func (b *Behaviour) Expect(now time.Time, req Request, d time.Duration) (chance 
 // DownUntil returns the end of the time in which every request fails, at most end, and now if some succeed.
 func (b *Behaviour) DownUntil(now, end time.Time) time.Time {
 	until := now
-	for _, r := range b.rules {
-		all := r.Match.all() && r.probability() == 1
-		if !all || !r.Do.Fails() || !r.lasts(now.Sub(b.started)) {
+	for r := range b.inForce(now) {
+		if !r.Match.all() || r.probability() < 1 || !r.Do.Fails() {
 			continue
 		}
 		if r.To == 0 {
