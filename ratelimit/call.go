@@ -349,13 +349,10 @@ func (q *asking) abandon() {
 	l.freed.ring() // the tickets behind have moved up
 }
 
-// retry waits before the next try of a request: for its own backoff, but after a 429, whose pause is shared.
+// retry waits before the next try of a request.
 func (c *call) retry(ctx context.Context, after Outcome) error {
 	l := c.l
-	delay := fullJitter(c.attempt, l.draw())
-	if after == Throttled {
-		delay = 0
-	}
+	delay := RetryDelay(c.attempt, after, l.draw())
 	c.attempt++
 	if delay > c.left() {
 		return &BlockedError{Block{State: State(l.state.Load()), Cause: ReasonBackoff, Until: time.Now().Add(delay)}}

@@ -92,6 +92,15 @@ const (
 	sleepJitter = 0.1         // share of a Sleep that is added by chance
 )
 
+// RetryDelay returns how long a request waits before its n-th repetition after an outcome, for a draw in [0,1). After a
+// 429 it is 0: the pause delays everybody.
+func RetryDelay(n int, after Outcome, draw float64) time.Duration {
+	if after == Throttled {
+		return 0
+	}
+	return fullJitter(n, draw)
+}
+
 // fullJitter returns the wait before the n-th repetition where the upstream doesn't say how long, for a draw in
 // [0,1): U(0, min(30 s, 1.5 s * 2^(n-1))).
 func fullJitter(n int, draw float64) time.Duration {

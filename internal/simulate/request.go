@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"math"
 	"net/http"
 	"slices"
 	"time"
@@ -223,12 +222,7 @@ func outcome(a answer) ratelimit.Outcome {
 // retry waits before the next try, as ratelimit's Transport does.
 func (r *request) retry(after ratelimit.Outcome) {
 	w := r.process.world
-	// Full jitter, U(0, min(30 s, 1.5 s * 2^(n-1))); after a 429 the shared pause is the delay.
-	limit := min(1.5*math.Pow(2, float64(r.attempt-1)), 30)
-	delay := time.Duration(w.chance.Float64() * limit * float64(time.Second))
-	if after == ratelimit.Throttled {
-		delay = 0
-	}
+	delay := ratelimit.RetryDelay(r.attempt, after, w.chance.Float64())
 	r.attempt++
 	if delay > r.left() {
 		r.giveUp(time.Time{})
