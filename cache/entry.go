@@ -85,53 +85,50 @@ func (e *Entry) payload() []byte {
 	return append(b, e.Body...)
 }
 
+// statusOf reads the status in a payload.
+func statusOf(payload []byte) (int, error) {
+	if len(payload) < 4 || payload[0] != entryVersion {
+		return 0, fmt.Errorf("%w: unknown form", errEntry)
+	}
+	return int(binary.BigEndian.Uint16(payload[2:])), nil
+}
+
 // entryOf reads a record's payload. The body is a copy.
 func entryOf(key string, r record) (*Entry, error) {
-	e, rest, packing, size, err := entryHead(key, r)
+	p := r.payload
+	status, err := statusOf(p)
 	if err != nil {
 		return nil, err
 	}
+	e := &Entry{Key: key, Status: status, FetchedAt: r.fetched, ExpiresAt: r.expires}
+	packing, p := p[1], p[4:]
+	n, w := binary.Uvarint(p)
+	if w <= 0 || n > uint64(len(p)-w) {
+		return nil, fmt.Errorf("%w: etag", errEntry)
+	}
+	e.ETag, p = string(p[w:w+int(n)]), p[w+int(n):]
+	size, w := binary.Uvarint(p)
+	if w <= 0 || size > maxBody {
+		return nil, fmt.Errorf("%w: body length", errEntry)
+	}
+	p = p[w:]
 	switch packing {
 	case packRaw:
-		if uint64(len(rest)) != size {
-			return nil, fmt.Errorf("%w: body has %d bytes instead of %d", errEntry, len(rest), size)
+		if uint64(len(p)) != size {
+			return nil, fmt.Errorf("%w: body has %d bytes instead of %d", errEntry, len(p), size)
 		}
-		e.Body = bytes.Clone(rest)
+		e.Body = bytes.Clone(p)
 	case packFlate:
-		body := make([]byte, size)
-		zr := flate.NewReader(bytes.NewReader(rest))
-		if _, err := io.ReadFull(zr, body); err != nil {
+		e.Body = make([]byte, size)
+		zr := flate.NewReader(bytes.NewReader(p))
+		if _, err := io.ReadFull(zr, e.Body); err != nil {
 			return nil, fmt.Errorf("%w: %w", errEntry, err)
 		}
 		if n, err := zr.Read(make([]byte, 1)); n != 0 || err != io.EOF {
 			return nil, fmt.Errorf("%w: body is longer than %d bytes", errEntry, size)
 		}
-		e.Body = body
 	default:
 		return nil, fmt.Errorf("%w: packing %d", errEntry, packing)
 	}
 	return e, nil
-}
-
-// entryHead reads everything but the body; rest is the packed body, size its length when unpacked.
-func entryHead(key string, r record) (e *Entry, rest []byte, packing byte, size uint64, err error) {
-	p := r.payload
-	if len(p) < 4 || p[0] != entryVersion {
-		return nil, nil, 0, 0, fmt.Errorf("%w: unknown form", errEntry)
-	}
-	e = &Entry{
-		Key: key, Status: int(binary.BigEndian.Uint16(p[2:])),
-		FetchedAt: r.fetched, ExpiresAt: r.expires,
-	}
-	packing, p = p[1], p[4:]
-	n, w := binary.Uvarint(p)
-	if w <= 0 || n > uint64(len(p)-w) {
-		return nil, nil, 0, 0, fmt.Errorf("%w: etag", errEntry)
-	}
-	e.ETag, p = string(p[w:w+int(n)]), p[w+int(n):]
-	size, w = binary.Uvarint(p)
-	if w <= 0 || size > maxBody {
-		return nil, nil, 0, 0, fmt.Errorf("%w: body length", errEntry)
-	}
-	return e, p[w:], packing, size, nil
 }

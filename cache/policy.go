@@ -126,15 +126,14 @@ func ClassOf(method string, u *url.URL) Class {
 }
 
 func classOfPath(path string) Class {
-	var seg []string
-	for s := range strings.SplitSeq(path, "/") {
-		if s != "" {
-			seg = append(seg, s)
-		}
+	segments := strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
+	version := slices.Index(segments, "3")
+	if version < 0 {
+		return Uncached
 	}
-	for i, s := range seg {
-		if s == "3" {
-			return classOfSegments(seg[i+1:])
+	for _, p := range paths {
+		if slices.EqualFunc(strings.Split(p.pattern, "/"), segments[version+1:], fits) {
+			return p.class
 		}
 	}
 	return Uncached
@@ -189,39 +188,18 @@ var extras = []string{
 	"reviews", "recommendations", "similar", "release_dates", "content_ratings",
 }
 
-func classOfSegments(seg []string) Class {
-	for _, p := range paths {
-		if fits(strings.Split(p.pattern, "/"), seg) {
-			return p.class
-		}
+// fits reports whether a segment of a path is what a segment of a pattern stands for.
+func fits(pattern, segment string) bool {
+	switch pattern {
+	case "*":
+		return true
+	case "#":
+		return strings.Trim(segment, "0123456789") == ""
+	case "work":
+		return segment == "tv" || segment == "movie"
+	case "extra":
+		return slices.Contains(extras, segment)
+	default:
+		return segment == pattern
 	}
-	return Uncached
-}
-
-func fits(pattern, seg []string) bool {
-	if len(pattern) != len(seg) {
-		return false
-	}
-	for i, p := range pattern {
-		switch p {
-		case "*":
-		case "work":
-			if seg[i] != "tv" && seg[i] != "movie" {
-				return false
-			}
-		case "extra":
-			if !slices.Contains(extras, seg[i]) {
-				return false
-			}
-		case "#":
-			if strings.ContainsFunc(seg[i], func(r rune) bool { return r < '0' || r > '9' }) {
-				return false
-			}
-		default:
-			if p != seg[i] {
-				return false
-			}
-		}
-	}
-	return true
 }

@@ -36,10 +36,11 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	}
 	now := s.now()
 	err := s.walk(ctx, responses, func(key string, r record) error {
-		e, _, _, _, err := entryHead(key, r)
+		status, err := statusOf(r.payload)
 		if err != nil {
 			return nil //nolint:nilerr // an unreadable record is Verify's business, not a failed count
 		}
+		e := Entry{FetchedAt: r.fetched, ExpiresAt: r.expires}
 		st.Entries++
 		st.ByClass[classOfKey(key)]++
 		if e.Fresh(now) {
@@ -47,7 +48,7 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 		} else {
 			st.Expired++
 		}
-		if e.Status == http.StatusNotFound {
+		if status == http.StatusNotFound {
 			st.Negative++
 		}
 		if st.Oldest.IsZero() || e.FetchedAt.Before(st.Oldest) {
