@@ -374,3 +374,25 @@ func TestADamagedIndexIsNoCrash(t *testing.T) {
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }
+
+// Sequels whose titles differ in signs alone have one normalised title: the one that is written as asked comes first.
+func TestSignsTellSequelsApart(t *testing.T) {
+	dir := t.TempDir()
+	lists := write(t, "list.xml", `<anime-list>
+		<anime anidbid="1" tmdbtv="7" tmdbseason="1"><name>Iron Lantern</name></anime>
+		<anime anidbid="2" tmdbtv="7" tmdbseason="2"><name>Iron Lantern+!</name></anime></anime-list>`)
+	if _, err := Import(context.Background(), dir, lists); err != nil {
+		t.Fatal(err)
+	}
+	x, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = x.Close() }()
+	for text, want := range map[string]int{"Iron Lantern": 1, "iron lantern +！": 2, "Iron Lantern!": 1} {
+		found, err := x.Lookup(text)
+		if err != nil || len(found) != 2 || found[0].Anime != want {
+			t.Errorf("%q finds %+v, %v; want anime %d first", text, found, err, want)
+		}
+	}
+}

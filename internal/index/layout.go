@@ -73,7 +73,7 @@ func keysOf(text string) []string {
 // Marks in front of keys that are looked up only where nothing has exactly the title. No normalised title begins so.
 const (
 	plainMark = "\x01" // however long vowels, particles and spaces are written
-	headMark  = "\x02" // without the subtitle
+	headMark  = "\x02" // without the subtitle or the year
 )
 
 // leastLoose is how many bytes of a title must agree where it is not exactly the same.
@@ -90,8 +90,11 @@ func looseKeysOf(text string) []string {
 	}
 	undated := withoutYear(text)
 	head := title.Normalize(match.Before(undated, match.SubtitleMarks))
-	several := strings.Contains(head, " ") || len(head) != utf8.RuneCountInString(head) || head == title.Normalize(undated)
-	if plain := title.Plain(head); len(plain) >= leastLoose && several {
+	enough := strings.Contains(head, " ") || len(head) != utf8.RuneCountInString(head)
+	if head == "" && undated != text {
+		head, enough = title.Normalize(undated), true
+	}
+	if plain := title.Plain(head); len(plain) >= leastLoose && enough {
 		out = append(out, headMark+plain)
 	}
 	return out

@@ -9,9 +9,11 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/match"
@@ -45,7 +47,8 @@ func (x *Index) Close() error { return x.db.Close() }
 const maxFound = 200
 
 // Lookup returns the entries that have exactly this title, normalised: those that AniDB's lists know first, then by
-// popularity. An anime that Anime-Lists gives several films has one candidate each.
+// popularity. Of the anime of one entry those come first whose titles have the same signs: "Title+!" may be the second season of
+// "Title". An anime that Anime-Lists gives several films has one candidate each.
 func (x *Index) Lookup(text string) ([]Candidate, error) {
 	key := title.Normalize(text)
 	if key == "" {
@@ -71,10 +74,26 @@ func (x *Index) Lookup(text string) ([]Candidate, error) {
 	slices.SortStableFunc(out, func(a, b Candidate) int {
 		return cmp.Or(
 			cmp.Compare(min(b.Anime, 1), min(a.Anime, 1)), cmp.Compare(b.Popularity, a.Popularity),
-			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID),
+			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID), otherSigns(a.Text, text)-otherSigns(b.Text, text),
 		)
 	})
 	return out, err
+}
+
+// otherSigns returns 1 where two titles differ in the signs that tell sequels apart and that their normalised form leaves out.
+func otherSigns(a, b string) int {
+	signs := func(text string) string {
+		return strings.Map(func(r rune) rune {
+			if strings.ContainsRune("!?+'°√*☆★♪", r) {
+				return r
+			}
+			return -1
+		}, norm.NFKC.String(text))
+	}
+	if signs(a) == signs(b) {
+		return 0
+	}
+	return 1
 }
 
 // LookupLoosely returns the entries that AniDB's lists know by a title that differs from this one only in how long

@@ -12,6 +12,8 @@ func TestTitlesAreFoundLoosely(t *testing.T) {
 <anime anidbid="1" tmdbtv="11" tmdbseason="1"><name>Yuusha wo Sagasu: Tabi no Owari</name></anime>
 <anime anidbid="2" tmdbtv="12" tmdbseason="1"><name>Hikari</name></anime>
 <anime anidbid="3" tmdbtv="13" tmdbseason="1"><name>Lantern: Part One</name></anime>
+<anime anidbid="4" tmdbtv="14" tmdbseason="1"><name>Irogarasu (2022)</name></anime>
+<anime anidbid="5" tmdbtv="15" tmdbseason="1"><name>Hanataba o.</name></anime>
 </anime-list>`), write(t, "b", "1|4|zh-Hans|寻找勇者～旅途的终点～\n2|1|x-jat|Hikari\n1|3|x-jat|yuusagashi tabi\n"))
 	x, err := Open(dir)
 	if err != nil {
@@ -23,6 +25,8 @@ func TestTitlesAreFoundLoosely(t *testing.T) {
 		"Yuusha Wosagasu":                "",
 		"Yuusha wo Sagasu":               "tv/11 Yuusha wo Sagasu: Tabi no Owari s1",
 		"寻找勇者":                           "tv/11 寻找勇者～旅途的终点～ s1",
+		"Irogarasu":                      "tv/14 Irogarasu (2022) s1", // the year tells namesakes apart
+		"Hanataba wo":                    "tv/15 Hanataba o. s1",
 		"Hikaari":                        "", // too short to be sure
 		"Lantern":                        "", // one short word before a subtitle
 		"Yuusa Gashitabi":                "", // an abbreviation

@@ -68,14 +68,14 @@ func states(outcomes []Outcome) []string {
 
 func TestOnlyWhatChangedIsFetched(t *testing.T) {
 	h := &host{files: map[string]string{
-		"/list.xml": animeListSample, "/titles.gz": zipped(animeTitlesSample),
+		"/list.xml": animeListSample, "/titles.gz": zipped(animeTitlesSample), "/ids.json": `[{"anidb_id":1,"mal_id":2}]`,
 		"/x/tv_series_ids_11_20_2026.json.gz": zipped(tvSample), "/x/movie_ids_11_21_2026.json.gz": zipped(movieSample),
 	}}
 	server := httptest.NewServer(h)
 	defer server.Close()
 	dir := t.TempDir()
 	today := time.Date(2026, 11, 21, 6, 0, 0, 0, time.UTC)
-	u := Updater{Dir: dir, Addresses: Addresses{AnimeLists: server.URL + "/list.xml", AniDBTitles: server.URL + "/titles.gz", TMDBExports: server.URL + "/x/"}}
+	u := Updater{Dir: dir, Addresses: Addresses{AnimeLists: server.URL + "/list.xml", AniDBTitles: server.URL + "/titles.gz", TMDBExports: server.URL + "/x/", AnimeIDs: server.URL + "/ids.json"}}
 	run := func(at time.Time, wantStates, wantAsked []string) {
 		t.Helper()
 		u.Now = func() time.Time { return at }
@@ -90,8 +90,8 @@ func TestOnlyWhatChangedIsFetched(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	run(today, []string{"anime-lists imported", "anidb imported", "tmdb-tv imported", "tmdb-movie imported"},
-		[]string{"/list.xml", "/titles.gz", "/x/tv_series_ids_11_21_2026.json.gz", "/x/tv_series_ids_11_20_2026.json.gz", "/x/movie_ids_11_21_2026.json.gz"})
+	run(today, []string{"anime-lists imported", "anidb imported", "anime-ids imported", "tmdb-tv imported", "tmdb-movie imported"},
+		[]string{"/list.xml", "/titles.gz", "/ids.json", "/x/tv_series_ids_11_21_2026.json.gz", "/x/tv_series_ids_11_20_2026.json.gz", "/x/movie_ids_11_21_2026.json.gz"})
 	if got := lookUp(t, dir, "Glass Orbit"); !strings.HasPrefix(got, "tv/9001 Glass Orbit s1 (硝子の軌道)") {
 		t.Errorf("found %q", got)
 	}
@@ -100,12 +100,12 @@ func TestOnlyWhatChangedIsFetched(t *testing.T) {
 	}
 	h.files["/list.xml"] += "<!-- changed -->"
 	h.files["/x/tv_series_ids_11_21_2026.json.gz"] = zipped(tvSample)
-	run(today.Add(3*time.Hour), []string{"anime-lists imported", "anidb unchanged", "tmdb-tv imported", "tmdb-movie unchanged"},
-		[]string{"/list.xml if changed", "/x/tv_series_ids_11_21_2026.json.gz"})
-	run(today.Add(4*time.Hour), []string{"anime-lists unchanged", "anidb unchanged", "tmdb-tv unchanged", "tmdb-movie unchanged"},
-		[]string{"/list.xml if changed"})
-	run(today.Add(30*time.Hour), []string{"anime-lists unchanged", "anidb unchanged", "tmdb-tv unchanged", "tmdb-movie unchanged"},
-		[]string{"/list.xml if changed", "/titles.gz if changed", "/x/tv_series_ids_11_22_2026.json.gz", "/x/movie_ids_11_22_2026.json.gz"})
+	run(today.Add(3*time.Hour), []string{"anime-lists imported", "anidb unchanged", "anime-ids unchanged", "tmdb-tv imported", "tmdb-movie unchanged"},
+		[]string{"/list.xml if changed", "/ids.json if changed", "/x/tv_series_ids_11_21_2026.json.gz"})
+	run(today.Add(4*time.Hour), []string{"anime-lists unchanged", "anidb unchanged", "anime-ids unchanged", "tmdb-tv unchanged", "tmdb-movie unchanged"},
+		[]string{"/list.xml if changed", "/ids.json if changed"})
+	run(today.Add(30*time.Hour), []string{"anime-lists unchanged", "anidb unchanged", "anime-ids unchanged", "tmdb-tv unchanged", "tmdb-movie unchanged"},
+		[]string{"/list.xml if changed", "/titles.gz if changed", "/ids.json if changed", "/x/tv_series_ids_11_22_2026.json.gz", "/x/movie_ids_11_22_2026.json.gz"})
 }
 
 // AniDB bans who asks for its titles more than once a day.
