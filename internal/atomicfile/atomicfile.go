@@ -2,6 +2,7 @@
 package atomicfile
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,15 @@ import (
 // given mode, and renamed over path; on any error path is as it was and nothing is left behind. A symbolic link
 // is followed. What is not a regular file (/dev/stdout, a pipe) can't be replaced and is written to.
 func Write(path string, mode fs.FileMode, fill func(io.Writer) error) error {
+	return write(path, &mode, fill)
+}
+
+// WriteByUmask is Write for a file that is meant for others too: it keeps the mode of the file it replaces, and a new one
+// has what the umask leaves of 0666.
+func WriteByUmask(path string, fill func(io.Writer) error) error { return write(path, nil, fill) }
+
+// write is Write; without a mode, WriteByUmask.
+func write(path string, mode *fs.FileMode, fill func(io.Writer) error) error {
 	target, err := filepath.EvalSymlinks(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -21,14 +31,17 @@ func Write(path string, mode fs.FileMode, fill func(io.Writer) error) error {
 	case err != nil:
 		return fmt.Errorf("write %s: %w", path, err)
 	}
-	if info, err := os.Stat(target); err == nil && !info.Mode().IsRegular() {
+	switch info, err := os.Stat(target); {
+	case err == nil && !info.Mode().IsRegular():
 		return writeThrough(target, fill)
+	case err == nil && mode == nil:
+		mode = new(info.Mode().Perm())
 	}
 	return replace(target, mode, fill)
 }
 
-func replace(path string, mode fs.FileMode, fill func(io.Writer) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".tmp-*")
+func replace(path string, mode *fs.FileMode, fill func(io.Writer) error) (err error) {
+	f, err := createBeside(path, mode)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
@@ -42,8 +55,10 @@ func replace(path string, mode fs.FileMode, fill func(io.Writer) error) (err err
 	if err := fill(f); err != nil {
 		return err
 	}
-	if err := f.Chmod(mode); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return err
+	if mode != nil {
+		if err := f.Chmod(*mode); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			return err
+		}
 	}
 	if err := f.Sync(); err != nil {
 		return err
@@ -52,6 +67,15 @@ func replace(path string, mode fs.FileMode, fill func(io.Writer) error) (err err
 		return err
 	}
 	return os.Rename(f.Name(), path)
+}
+
+// createBeside makes a temporary file in the folder of path: for its owner alone until it has a mode of its own.
+func createBeside(path string, mode *fs.FileMode) (*os.File, error) {
+	dir, name := filepath.Dir(path), "."+filepath.Base(path)+".tmp-"
+	if mode != nil {
+		return os.CreateTemp(dir, name+"*")
+	}
+	return os.OpenFile(filepath.Join(dir, name+rand.Text()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) // less the umask
 }
 
 func writeThrough(path string, fill func(io.Writer) error) error {

@@ -71,7 +71,7 @@ func Write(w io.Writer, p Page) error {
 	return nil
 }
 
-// WriteFile writes the page to a file, whole or not at all, readable by its owner.
+// WriteFile writes the page to a file, whole or not at all, readable by whom the umask lets: it is to be sent on.
 func WriteFile(path string, p Page) error {
-	return atomicfile.Write(path, 0o600, func(w io.Writer) error { return Write(w, p) })
+	return atomicfile.WriteByUmask(path, func(w io.Writer) error { return Write(w, p) })
 }
