@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -31,6 +32,9 @@ type matchFlags struct {
 	exclude   []string
 	report    string
 	csvBOM    bool
+	view      string
+	only      string
+	shown     report.Only // what only says
 
 	interactive bool
 	noInput     bool
@@ -103,11 +107,15 @@ What a file .anivaultignore in a folder lists, in the syntax of .gitignore, is l
 		"ask on the terminal about what is ambiguous or unmatched, and keep the answers as pins")
 	flags.BoolVar(&f.noInput, "no-input", false, "never ask (the default)")
 	flags.StringVar(&f.report, "report", "", "write a self-contained HTML page to `FILE`")
+	flags.StringVar(&f.view, "view", "", "`VIEW` of tables: seasons, a line a season, or files (default: seasons on a terminal)")
+	flags.StringVar(&f.only, "only", "", "print only files of these `STATUSES`, with commas: "+strings.Join(report.OnlyWords(), ", "))
 	flags.BoolVar(&f.csvBOM, "csv-bom", false, "begin --format csv with a byte order mark, for spreadsheets")
 	flags.Bool("include-adult", false, "let TMDB's search return adult titles")
 	flags.BoolVar(&f.refresh, "refresh", false,
 		"revalidate cached answers with TMDB (its own search answers may be 8 hours old)")
 	flags.String("jobs", "", "read and parse `N` at once; never the number of requests (default: by CPU)")
+	completeWords(cmd, "view", views...)
+	completeWords(cmd, "only", report.OnlyWords()...)
 	completeWords(cmd, "type", "auto", "tv", "movie")
 	completeWords(cmd, "language",
 		"en-US", "ko-KR", "ja-JP", "zh-CN", "zh-TW", "de-DE", "fr-FR", "es-ES", "pt-BR", "it-IT")
@@ -117,6 +125,9 @@ What a file .anivaultignore in a folder lists, in the syntax of .gitignore, is l
 // check refuses flags that make no sense together and fills in the default format.
 func (f *matchFlags) check(c *command, args []string) error {
 	if err := c.tableOr(&f.format, matchFormats...); err != nil {
+		return err
+	}
+	if err := f.checkShown(c); err != nil {
 		return err
 	}
 	switch {
@@ -138,6 +149,57 @@ func (f *matchFlags) check(c *command, args []string) error {
 		return err
 	}
 	return f.checkInteractive(c)
+}
+
+// views are the words of --view.
+var views = []string{"files", "seasons"}
+
+// checkShown reads --view and --only. --explain is about files.
+func (f *matchFlags) checkShown(c *command) (err error) {
+	table := f.format == string(report.FormatTable)
+	switch {
+	case f.view == "":
+		f.view = "files"
+		if table && c.streams.OutTTY && !f.explain {
+			f.view = "seasons"
+		}
+	case !slices.Contains(views, f.view):
+		return usagef("allowed: "+strings.Join(views, ", "), "flag --view: %q is not a view", f.view)
+	case f.view == "seasons" && !table:
+		return usagef("add --format table", "--view seasons is a view of tables")
+	case f.view == "seasons" && f.explain:
+		return usagef("leave one of them out", "--explain is about files: it and --view seasons exclude each other")
+	}
+	if f.only != "" {
+		if f.shown, err = report.ParseOnly(f.only); err != nil {
+			return usagef("allowed: "+strings.Join(report.OnlyWords(), ", "), "flag --only: %v", err)
+		}
+	}
+	return nil
+}
+
+// given are the words of the command line that say what is matched; "" where they can't be typed again, or are many.
+func (f *matchFlags) given() string {
+	var words []string
+	switch {
+	case f.namesFrom == "-", f.filesFrom == "-":
+		return ""
+	case f.namesFrom != "":
+		words = []string{"--names-from", ui.ShellWord(f.namesFrom)}
+	case f.filesFrom != "":
+		words = []string{"--files-from", ui.ShellWord(f.filesFrom)}
+		if f.null {
+			words = append(words, "-0")
+		}
+	}
+	for _, root := range f.roots {
+		words = append(words, ui.ShellWord(root))
+	}
+	const most = 200
+	if line := strings.Join(words, " "); len(line) <= most {
+		return line
+	}
+	return ""
 }
 
 // checkPaths finds out what was meant where no PATH is given, or none that could be one.

@@ -89,7 +89,7 @@ func (p *person) Ask(ctx context.Context, q decide.Question) (decide.Answer, err
 // describe writes the question: which files, why they are in doubt, and every candidate with what speaks for it.
 func (p *person) describe(q decide.Question) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%s%s", ui.Printable(q.Title), yearSuffix(q.Year))
+	fmt.Fprintf(&b, "\n%s", report.WithYear(ui.Printable(q.Title), q.Year))
 	if n := len(q.Files); n > 1 {
 		fmt.Fprintf(&b, ": %d files, the first is", n)
 	} else {
@@ -106,20 +106,13 @@ func (p *person) describe(q decide.Question) {
 		b.WriteString("  no candidates; type another title to search for, or an id\n")
 	}
 	for i, c := range q.Candidates {
-		fmt.Fprintf(&b, "%4d  %s%s  %s/%d  %s\n",
-			i+1, ui.Escaped(c.Title), yearSuffix(c.Year), c.Kind, c.ID, report.Percent(c.Confidence))
+		fmt.Fprintf(&b, "%4d  %s  %s/%d  %s\n",
+			i+1, report.WithYear(ui.Escaped(c.Title), c.Year), c.Kind, c.ID, report.Percent(c.Confidence))
 		if why := candidateReasons(c); why != "" {
 			fmt.Fprintf(&b, "      %s\n", ui.Cut(ui.Escaped(why), max(p.width, 40)-7))
 		}
 	}
 	fmt.Fprint(p.out, b.String())
-}
-
-func yearSuffix(year int) string {
-	if year == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" (%d)", year)
 }
 
 // candidateReasons are the heaviest reasons of a candidate, for and against.

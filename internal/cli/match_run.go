@@ -55,7 +55,7 @@ func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, p
 	}
 	writer, err := report.NewWriter(report.Format(f.format), status.Writer(c.streams.Out), report.Options{
 		Width: c.streams.OutWidth(), Terminal: c.streams.OutTTY, Color: color, Here: here, Explain: f.explain,
-		Mark: f.csvBOM,
+		Mark: f.csvBOM, Seasons: f.view == "seasons", Only: f.shown,
 	})
 	if err != nil {
 		return errors.Join(err, run.Close())
@@ -72,6 +72,9 @@ func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, p
 		progress.counted(tally.Counts())
 		if f.report != "" {
 			page.Records = append(page.Records, r)
+		}
+		if !f.shown.Has(&r) {
+			return nil
 		}
 		return writer.Match(r)
 	}, writer.Flush)
@@ -131,7 +134,10 @@ func matchStatus(ctx context.Context, output, matched, refused error, s report.S
 // ending returns how a run ended.
 func ending(ctx context.Context, run *app.App, f matchFlags) report.Ending {
 	at := run.Progress()
-	e := report.Ending{Interrupted: ctx.Err() != nil, Found: int(at.Files), Searching: !at.Walked, Asked: f.interactive}
+	e := report.Ending{
+		Interrupted: ctx.Err() != nil, Found: int(at.Files), Searching: !at.Walked, Asked: f.interactive,
+		Names: f.namesFrom != "", Given: f.given(),
+	}
 	if f.refresh {
 		e.Unrefreshed = int(at.Stale)
 	}

@@ -58,7 +58,7 @@ func TestMatchOnATerminal(t *testing.T) {
 			if err := demo.MakeLibrary(s.lib + "/more"); err != nil {
 				t.Fatal(err)
 			}
-			term := onTerminal(t, cols, 24, s.env, "match", s.lib)
+			term := onTerminal(t, cols, 24, s.env, "match", "--view", "files", s.lib)
 			status, raw := term.end()
 			if status != 0 {
 				t.Errorf("exit status %d:\n%s", status, raw)
@@ -77,6 +77,26 @@ func TestMatchOnATerminal(t *testing.T) {
 			}
 			if strings.Contains(screen, "looking for") || strings.Contains(screen, "Normal") {
 				t.Errorf("the status line was left behind:\n%s", screen)
+			}
+		})
+	}
+}
+
+// Without further flags a terminal gets a line a season, in columns that it has room for.
+func TestSeasonsOnATerminal(t *testing.T) {
+	for cols, want := range map[int]string{
+		40:  `(?m)^Frieren: Be…  S01 1 +1 file  9\d %$`,
+		80:  `(?m)^Frieren: Beyond Journey's End \(2023\)  +S01 1 +1 file  9\d %$`,
+		200: `(?m)^Frieren: Beyond Journey's End \(2023\) {15,}S01 1 +1 file  9\d %$`,
+	} {
+		t.Run(fmt.Sprint(cols), func(t *testing.T) {
+			t.Parallel()
+			s := newStand(t, upstream.Scenario{})
+			term := onTerminal(t, cols, 24, s.env, "match", s.lib)
+			status, raw := term.end()
+			screen := strings.Join(term.screen(raw), "\n")
+			if status != 0 || !regexp.MustCompile(want).MatchString(screen) || strings.Contains(screen, ".mkv") {
+				t.Errorf("exit status %d:\n%s", status, screen)
 			}
 		})
 	}

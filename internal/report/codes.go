@@ -1,10 +1,6 @@
 package report
 
-import (
-	"strings"
-
-	"github.com/anivault/anivault/internal/ui"
-)
+import "strings"
 
 // StatusInfo is a row of the table of statuses, which the summary, help texts and documents read.
 type StatusInfo struct {
@@ -50,12 +46,12 @@ func (s Status) Info() StatusInfo {
 	return StatusInfo{Status: s}
 }
 
-// at replaces PATH in the text, unless path is empty.
-func at(next, path string) string {
-	if path == "" {
+// at replaces PATH in the text by words of a command line, unless there are none.
+func at(next, words string) string {
+	if words == "" {
 		return next
 	}
-	return strings.ReplaceAll(next, "PATH", ui.ShellWord(path))
+	return strings.ReplaceAll(next, "PATH", words)
 }
 
 // Code names the reason why a file is pending or in error.

@@ -136,7 +136,7 @@ func (p printer) trouble(x *trouble, offline bool) {
 		}
 		p.text(2, ui.CutLeft(where, p.room(2)))
 		why := ui.Printable(f.why)
-		if f.differ {
+		if f.differ || f.files > 1 && x.code == "" { // a code's message is about the run, not about a file
 			why = strings.TrimSuffix("for example "+ui.Printable(f.name)+": "+why, ": ")
 		}
 		if f.why != "" && why != lastWhy {
@@ -150,20 +150,20 @@ func (p printer) trouble(x *trouble, offline bool) {
 	p.para(2, "next: "+x.next(p.opts, offline))
 }
 
-// next returns the next step. Where the trouble is in one folder only, the command names it.
+// next returns the next step. Where the trouble is in one folder only, the command names it, else what was given.
 func (x *trouble) next(opts Options, offline bool) string {
 	if x.code != "" {
 		return x.codeInfo(opts.Ending, offline).Next
 	}
-	dir := ""
-	if len(x.folders) == 1 && x.more == 0 {
-		dir = cmp.Or(x.folders[0].dir, opts.Here)
+	path := opts.Ending.Given
+	if folder := cmp.Or(x.folders[0].dir, opts.Here); len(x.folders) == 1 && x.more == 0 && !opts.Ending.Names && folder != "" {
+		path = ui.ShellWord(folder)
 	}
 	next := x.info().Next
 	if x.status != Matched && opts.Ending.Asked {
 		next = afterAsking
 	}
-	return at(next, dir)
+	return at(next, path)
 }
 
 // codeInfo explains the files' code. An offline run was asked to leave files blocked; in CacheOnly a person can end it.

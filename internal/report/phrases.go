@@ -52,13 +52,19 @@ func (r Record) Ref() string { return ref(r.Kind, r.TMDBID) }
 func ref(kind string, id int) string { return kind + "/" + strconv.Itoa(id) }
 
 func entry(kind string, id int, title string, year int) string {
-	switch {
-	case title == "":
+	if title == "" {
 		return ref(kind, id)
-	case year == 0:
+	}
+	return WithYear(title, year)
+}
+
+// WithYear puts the year behind a title, unless the title ends with it or there is none.
+func WithYear(title string, year int) string {
+	said := fmt.Sprintf("(%d)", year)
+	if year == 0 || strings.HasSuffix(title, said) {
 		return title
 	}
-	return fmt.Sprintf("%s (%d)", title, year)
+	return title + " " + said
 }
 
 // Entry names a candidate as Record.Entry does.

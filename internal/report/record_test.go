@@ -110,9 +110,6 @@ func TestNextStepsNameRealCommands(t *testing.T) {
 			}
 		}
 	}
-	if got := at("look at PATH", "/a b"); got != "look at '/a b'" {
-		t.Errorf("a path with a space is %q", got)
-	}
 }
 
 // A series without an episode is told of, unless there is none to tell.
@@ -142,8 +139,8 @@ func TestTallyCountsMissingEpisodes(t *testing.T) {
 func TestFilesWithoutFolder(t *testing.T) {
 	records := []Record{{Path: "a.mkv", Status: Unmatched, Reason: "nothing"}, {Path: "b.mkv", Status: Unmatched, Reason: "nothing"}}
 	for here, want := range map[string]string{
-		".": ".\n  unmatched          a.mkv\n    nothing\n  unmatched          b.mkv\n|  . (2 files)\n    nothing\n  next: `anivault match --interactive .` lets",
-		"":  "  unmatched          a.mkv\n    nothing\n  unmatched          b.mkv\n|  a.mkv (2 files)\n    nothing\n  next: `anivault match --interactive PATH` lets",
+		".": ".\n  unmatched          a.mkv\n    nothing\n  unmatched          b.mkv\n|  . (2 files)\n    for example a.mkv: nothing\n  next: `anivault match --interactive .` lets",
+		"":  "  unmatched          a.mkv\n    nothing\n  unmatched          b.mkv\n|  a.mkv (2 files)\n    for example a.mkv: nothing\n  next: `anivault match --interactive PATH` lets",
 	} {
 		var out, human strings.Builder
 		w, err := NewWriter(FormatTable, &out, Options{Here: here})
@@ -266,5 +263,15 @@ func TestPathsThatAreNotUTF8StayAddressable(t *testing.T) {
 	}
 	if diff := cmp.Diff(`{"name":`+path+`,"name_base64":"L2xpYi///mEKIi5ta3Y="}`, string(parse)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestTheYearStandsBehindATitleOnce(t *testing.T) {
+	for title, want := range map[string]string{
+		"Break Blade": "Break Blade (2014)", "Break Blade (2014)": "Break Blade (2014)", "Break Blade (2010)": "Break Blade (2010) (2014)", "": "tv/7",
+	} {
+		if got := (Record{Kind: "tv", TMDBID: 7, Title: title, Year: 2014}).Entry(); got != want {
+			t.Errorf("%q is %q, want %q", title, got, want)
+		}
 	}
 }

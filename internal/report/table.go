@@ -44,13 +44,18 @@ func newTable(w io.Writer, opts Options) *table {
 func (t *table) Match(r Record) error {
 	var b strings.Builder
 	dir, name := r.Split()
-	t.folder(&b, dir)
-	t.entry(&b, r)
-	t.reason(&b, r, t.file(&b, r, name))
-	if t.opts.Explain {
-		t.explain(&b, r)
-	}
+	t.one(&b, r, dir, name)
 	return t.write([]byte(b.String()))
+}
+
+// one prints all that is said of one file.
+func (t *table) one(b *strings.Builder, r Record, dir, name string) {
+	t.folder(b, dir)
+	t.entry(b, r)
+	t.reason(b, r, t.file(b, r, name))
+	if t.opts.Explain {
+		t.explain(b, r)
+	}
 }
 
 // Close prints nothing: the summary for people goes to stderr (Tally.Write).

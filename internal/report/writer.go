@@ -30,6 +30,8 @@ type Options struct {
 	Color    bool   // table: ANSI colours, which never carry meaning alone
 	Here     string // shown as the folder of a path that has none: "." where files were looked for, "" for mere names
 	Explain  bool   // steps, scores and reasons too; csv has no place for them
+	Seasons  bool   // table: a line a season
+	Only     Only   // table: what was asked for; the caller leaves out the rest
 	Ending   Ending // summary for people: how the run ended
 }
 
@@ -40,6 +42,8 @@ type Ending struct {
 	Searching   bool   // there may be more of them
 	Stopped     string // since when and why only the cache answers; "" where the limiter is in another state
 	Asked       bool   // the person was asked about what is in doubt
+	Names       bool   // mere names were matched: their folders need not exist
+	Given       string // what was to be matched, as words of the command line; "" where that can't be typed again
 	Unrefreshed int    // answers that were to be revalidated and could not be
 }
 
@@ -48,7 +52,7 @@ type Ending struct {
 // The first error of the underlying writer (EPIPE, a full disk) is returned, wrapped, by that call and every later one.
 // A Writer is not safe for concurrent use.
 type Writer interface {
-	// Match writes one record, at the latest with the next Flush or Close.
+	// Match writes one record, at the latest with the next Flush or Close; a season's line waits for the season's end.
 	Match(Record) error
 	// Flush writes what was gathered.
 	Flush() error
@@ -61,6 +65,9 @@ type Writer interface {
 func NewWriter(format Format, w io.Writer, opts Options) (Writer, error) {
 	switch format {
 	case FormatTable:
+		if opts.Seasons {
+			return newSeasons(newTable(w, opts), opts.Only), nil
+		}
 		return newTable(w, opts), nil
 	case FormatJSON:
 		return newJSON(w, opts.Explain), nil

@@ -83,7 +83,7 @@ func TestSummarySaysOfAFolderOnlyWhatHoldsForAllOfIt(t *testing.T) {
 	}{
 		"one reason": {
 			[]Record{unmatched("/d/a.mkv", "no title"), unmatched("/d/b.mkv", "no title")},
-			"  /d (2 files)\n    no title\n  next",
+			"  /d (2 files)\n    for example a.mkv: no title\n  next",
 		},
 		"two reasons": {
 			[]Record{unmatched("/d/a.mkv", "no title"), unmatched("/d/b.mkv", "nothing like it"), unmatched("/d/c.mkv", "no title")},

@@ -1,0 +1,42 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// noEpisode is the word for matched files of which the episode is not known.
+const noEpisode = "no-episode"
+
+// Only is a choice of records by the words of OnlyWords; the empty one is all of them.
+type Only []string
+
+// OnlyWords are the words of a choice: the statuses, and no-episode for matched files without their episode.
+func OnlyWords() []string {
+	var words []string
+	for _, s := range statuses {
+		words = append(words, string(s.Status))
+	}
+	return append(words, noEpisode)
+}
+
+// ParseOnly reads words with commas between them.
+func ParseOnly(text string) (Only, error) {
+	var o Only
+	for word := range strings.SplitSeq(text, ",") {
+		word = strings.TrimSpace(word)
+		if !slices.Contains(OnlyWords(), word) {
+			return nil, fmt.Errorf("%q is no status", word)
+		}
+		o = append(o, word)
+	}
+	return o, nil
+}
+
+// Has reports whether the record is chosen.
+func (o Only) Has(r *Record) bool {
+	return len(o) == 0 || o.names(string(r.Status)) || o.names(noEpisode) && r.lacksEpisode()
+}
+
+func (o Only) names(word string) bool { return slices.Contains(o, word) }

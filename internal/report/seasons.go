@@ -1,0 +1,192 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/anivault/anivault/internal/ui"
+)
+
+// seasons is the table with one line for all files of a season: its title, the episodes that are there, how many files they
+// are, and the least of their confidences. Files that need a person stand below it with their folder, as in table; files
+// that were left out don't, unless they are asked for.
+//
+// What is known of a season is held until a folder of another entry begins, so that a folder for each episode makes one line.
+type seasons struct {
+	*table
+	last  string // the folder of the latest file
+	left  bool   // files that were left out are shown
+	held  []*season
+	files strings.Builder // the lines of single files
+	above block           // what stands above the next line
+}
+
+type block uint8
+
+const (
+	nothing block = iota
+	seasonLines
+	fileLines
+)
+
+// season is what is held of the files of one season, film or series' extras.
+type season struct {
+	key      seasonKey
+	title    string
+	episodes []int
+	files    int
+	sure     float64
+}
+
+type seasonKey struct {
+	kind   string
+	id     int
+	season int // -1: none
+	age    string
+}
+
+// heldSeasons bounds what is held where no folder ends, as in a list of names.
+const heldSeasons = 64
+
+const (
+	titleCol  = 60 // at most
+	placesCol = 18 // "S01 1-12,14-24,26"
+	filesCol  = 10 // "1234 files"
+)
+
+func newSeasons(t *table, only Only) *seasons {
+	return &seasons{table: t, left: only.names(string(Skipped))}
+}
+
+func (s *seasons) Match(r Record) error {
+	if r.Status == Skipped && !s.left {
+		return nil
+	}
+	dir, name := r.Split()
+	if s.last != dir && !s.goesOn(&r) || len(s.held) >= heldSeasons {
+		if err := s.release(); err != nil {
+			return err
+		}
+	}
+	s.last = dir
+	if r.Status == Matched && !r.lacksEpisode() {
+		s.hold(&r)
+	} else {
+		s.one(&s.files, r, dir, name)
+	}
+	return nil
+}
+
+// Flush keeps what is held: a season that grows line by line is no use.
+func (s *seasons) Flush() error { return s.table.Flush() }
+
+func (s *seasons) Close(Summary) error {
+	if err := s.release(); err != nil {
+		return err
+	}
+	return s.table.Flush()
+}
+
+// goesOn reports whether a file of a new folder belongs to what is held.
+func (s *seasons) goesOn(r *Record) bool {
+	return r.Status == Matched && s.files.Len() == 0 && slices.ContainsFunc(s.held, func(h *season) bool {
+		return h.key.kind == r.Kind && h.key.id == r.TMDBID
+	})
+}
+
+// hold adds a file to its season.
+func (s *seasons) hold(r *Record) {
+	key := seasonKey{kind: r.Kind, id: r.TMDBID, season: -1, age: r.Age()}
+	if r.Season != nil {
+		key.season = *r.Season
+	}
+	i := slices.IndexFunc(s.held, func(h *season) bool { return h.key == key })
+	if i < 0 {
+		i = len(s.held)
+		s.held = append(s.held, &season{key: key, title: strings.Clone(r.Entry()), sure: 1})
+	}
+	h := s.held[i]
+	h.files++
+	h.episodes = append(h.episodes, r.Episodes...)
+	for _, sure := range []*float64{r.Confidence, r.EpisodeConfidence} {
+		if sure != nil {
+			h.sure = min(h.sure, *sure)
+		}
+	}
+}
+
+// release writes what is held: the seasons, then the single files.
+func (s *seasons) release() error {
+	var b strings.Builder
+	if len(s.held) > 0 && s.above == fileLines {
+		b.WriteByte('\n')
+	}
+	for _, h := range s.held {
+		s.above = seasonLines
+		s.lineOf(&b, h)
+	}
+	if s.files.Len() > 0 {
+		if s.above != nothing {
+			b.WriteByte('\n')
+		}
+		s.above = fileLines
+		b.WriteString(s.files.String())
+	}
+	s.held, s.begun = nil, false
+	s.files.Reset()
+	return s.write([]byte(b.String()))
+}
+
+// lineOf writes one season: "Frieren (2023)  S01 1-28  28 files  99 %".
+func (s *seasons) lineOf(b *strings.Builder, h *season) {
+	title, places, files := ui.Printable(h.title), h.places(), ui.Count(h.files, "file")
+	width := s.opts.Width
+	if width > 0 {
+		files = strings.Repeat(" ", max(filesCol-len(files), 0)) + files
+	}
+	rest, age := fmt.Sprintf("  %s  %s %%", files, strings.TrimSuffix(Percent(h.sure), "%")), ""
+	if h.key.age != "" {
+		age = "  [" + h.key.age + "]"
+	}
+	if width > 0 { // where there is no room, first the title gives way, then what it stands on
+		at := min(placesCol, max((width-ui.Width(rest))/3, 8))
+		room := width - 2 - at - ui.Width(rest)
+		room = min(max(room-ui.Width(age), min(room, 12)), titleCol)
+		title, places = ui.Pad(ui.Cut(title, room), room), ui.Pad(ui.Cut(places, at), at)
+		age = ui.Cut(age, max(width-room-2-at-ui.Width(rest), 1))
+	}
+	rest += age
+	b.WriteString(ui.Style(s.opts.Color, ui.Bold, title) + "  " + ui.Style(s.opts.Color, ui.Green, places))
+	s.line(b, ui.Dim, rest)
+}
+
+// places are the episodes of a season that are there: "S01 1-12,14".
+func (h *season) places() string {
+	switch {
+	case h.key.kind == "movie":
+		return "movie"
+	case h.key.season < 0:
+		return "extras"
+	}
+	slices.Sort(h.episodes)
+	return strings.TrimSuffix(fmt.Sprintf("S%02d %s", h.key.season, runs(slices.Compact(h.episodes))), " ")
+}
+
+// runs writes numbers in order as "1-12,14".
+func runs(n []int) string {
+	var parts []string
+	for i := 0; i < len(n); {
+		last := i
+		for last+1 < len(n) && n[last+1] == n[last]+1 {
+			last++
+		}
+		part := fmt.Sprint(n[i])
+		if last > i {
+			part += fmt.Sprintf("-%d", n[last])
+		}
+		parts = append(parts, part)
+		i = last + 1
+	}
+	return strings.Join(parts, ",")
+}

@@ -1,0 +1,78 @@
+package report
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/anivault/anivault/internal/ui"
+)
+
+var seasonLine = regexp.MustCompile(`(\d+) files?  +\d+ %`)
+
+// Whatever comes in whatever folders: every file is in one season's line, or stands there by its name, or was left out; and
+// no line is wider than the terminal.
+func TestEachFileIsToldOnce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var records []Record
+		for i := range rapid.IntRange(0, 40).Draw(t, "files") {
+			r := Record{
+				Path:   fmt.Sprintf("lib/%d/n%d.mkv", rapid.IntRange(0, 3).Draw(t, "folder"), i),
+				Status: rapid.SampledFrom([]Status{Matched, Matched, Matched, Unmatched, Skipped}).Draw(t, "status"),
+			}
+			if r.Status == Matched {
+				r.Kind, r.TMDBID, r.Year = "tv", rapid.IntRange(1, 3).Draw(t, "id"), 1999
+				r.Title = rapid.SampledFrom([]string{"A", "緑の丘の物語", strings.Repeat("long ", 20)}).Draw(t, "title")
+				r.Season, r.Confidence = ptr(rapid.IntRange(0, 2).Draw(t, "season")), ptr(rapid.Float64Range(0.8, 1).Draw(t, "sure"))
+				r.Episodes = rapid.SliceOfN(rapid.IntRange(0, 30), 0, 2).Draw(t, "episodes")
+			}
+			records = append(records, r)
+		}
+		opts := Options{Width: rapid.SampledFrom([]int{0, 40, 80, 200}).Draw(t, "width"), Seasons: true}
+		if rapid.Bool().Draw(t, "skipped too") {
+			opts.Only = Only{"skipped", "matched", "unmatched"}
+		}
+		var out strings.Builder
+		w, err := NewWriter(FormatTable, &out, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]int{}
+		settled := 0
+		for i, r := range records {
+			if err := w.Match(r); err != nil {
+				t.Fatal(err)
+			}
+			switch {
+			case r.Status == Matched && len(r.Episodes) > 0:
+				settled++
+			case r.Status != Skipped || opts.Only != nil:
+				want[fmt.Sprintf("n%d.mkv", i)] = 1
+			}
+		}
+		if err := w.Close(Summary{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range seasonLine.FindAllStringSubmatch(out.String(), -1) {
+			n, _ := strconv.Atoi(m[1])
+			settled -= n
+		}
+		got := map[string]int{}
+		for _, name := range regexp.MustCompile(`n\d+\.mkv`).FindAllString(out.String(), -1) {
+			got[name]++
+		}
+		if diff := cmp.Diff(want, got); diff != "" || settled != 0 {
+			t.Fatalf("%d files too few in the lines; names: %s\n%s", settled, diff, out.String())
+		}
+		for line := range strings.SplitSeq(out.String(), "\n") {
+			if opts.Width > 0 && ui.Width(line) > opts.Width {
+				t.Fatalf("wider than %d: %q", opts.Width, line)
+			}
+		}
+	})
+}
