@@ -50,7 +50,7 @@ func (p *placer) byAbsoluteGroup() placement {
 		all = append(all, part.Episodes...)
 	}
 	at := p.found(p.groupSlots(all), trustGroup, "by the episode group %q", g.Name)
-	byPos := p.found(positions(p.all, p.eps, 0), 0, "")
+	byPos := p.found(positions(p.all, p.eps, 0), trustCounted, "")
 	if at.ok && byPos.ok && at.text() != byPos.text() {
 		p.note("the group %q says %s, the position over all seasons %s", g.Name, at.text(), byPos.text())
 	}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/anivault/anivault/internal/release"
 )
@@ -18,7 +16,7 @@ import (
 func (r *Resolver) Place(ctx context.Context, files []File, res Resolution) []Decision {
 	out := make([]Decision, len(files))
 	places := make([]placement, len(files))
-	var numbering numberings
+	numbering := numberings{}
 	for i, f := range files {
 		d, open := beforePlacing(f, res)
 		if out[i] = d; !open {
@@ -82,6 +80,7 @@ type placement struct {
 	ok     bool
 	season int
 	slots  []slot
+	way    way
 	trust  float64
 	apart  bool // it is between episodes or in several seasons: no entry has a place for it
 	why    string
@@ -91,7 +90,7 @@ type placement struct {
 // one season.
 func (at placement) apply(d *Decision, e *Entry, least float64) {
 	d.Reason, d.EpisodeConfidence = at.why, &at.trust
-	if (!at.ok || at.trust <= trustGuess) && !at.apart && d.Confidence < 1 {
+	if (!at.ok || at.way == trustGuess) && !at.apart && d.Confidence < 1 {
 		d.Confidence = min(d.Confidence, doubtful)
 	}
 	switch {
@@ -106,93 +105,6 @@ func (at placement) apply(d *Decision, e *Entry, least float64) {
 	for _, s := range at.slots {
 		d.Episodes = append(d.Episodes, s.episode.Number)
 		d.EpisodeTitles = append(d.EpisodeTitles, s.episode.Name)
-	}
-}
-
-// text is the place for people: "S02E05", "S02E05-E06".
-func (at placement) text() string {
-	text := fmt.Sprintf("S%02d", at.season)
-	if n := len(at.slots); n > 0 {
-		text += fmt.Sprintf("E%02d", at.slots[0].episode.Number)
-		if n > 1 {
-			text += fmt.Sprintf("-E%02d", at.slots[n-1].episode.Number)
-		}
-	}
-	return text
-}
-
-// numberings are the strategies by which all files of a folder have a place, by who released them and what their names say of
-// season and part.
-type numberings map[numbered]numbering
-
-type numbered struct {
-	group        string
-	season, part int
-}
-
-// numbering is a strategy, -1 where none places all files, and the greatest number of them.
-type numbering struct{ strategy, last int }
-
-// of returns the numbering of the files that say the same of season and part as the placer's.
-func (n *numberings) of(files []File, p *placer) numbering {
-	key := numbered{p.rel.Group, p.season, p.part}
-	if of, known := (*n)[key]; known {
-		return of
-	}
-	all := *p
-	all.eps, all.together = nil, true
-	if folderOf(p.rel.Path) == "" {
-		files = nil // a list of names, which are from anywhere
-	}
-	for _, f := range files {
-		o := placer{rel: f.Release}
-		o.season, o.part = p.says(f.Release)
-		if (numbered{f.Release.Group, o.season, o.part}) == key && !f.extra() && o.regular() {
-			all.eps = append(all.eps, whole(f.Release.Episodes)...)
-		}
-	}
-	slices.Sort(all.eps)
-	all.eps = slices.Compact(all.eps)
-	out := numbering{strategy: -1}
-	if len(all.eps) > 0 {
-		out.last = slices.Max(all.eps)
-		all.last = out.last
-	}
-	if len(all.eps) > 1 && len(files) > 1 && len(p.all) > 0 {
-		out.strategy, _ = all.try(-1)
-	}
-	if *n == nil {
-		*n = numberings{}
-	}
-	(*n)[key] = out
-	return out
-}
-
-// doubtTwins doubts the places of a folder's files where two numbers have the same one.
-func doubtTwins(files []File, places []placement) {
-	type place struct {
-		group           string
-		season, episode int
-	}
-	taken := map[place]float64{}
-	twins := map[string]bool{}
-	for i, at := range places {
-		r := files[i].Release
-		if len(at.slots) != len(r.Episodes) || folderOf(r.Path) == "" {
-			continue
-		}
-		for k, s := range at.slots {
-			key := place{r.Group, at.season, s.episode.Number}
-			if had, ok := taken[key]; ok && had != r.Episodes[k] {
-				twins[r.Group] = true
-			}
-			taken[key] = r.Episodes[k]
-		}
-	}
-	for i := range places {
-		if twins[files[i].Release.Group] {
-			places[i].trust *= trustTwins
-		}
 	}
 }
 
@@ -360,19 +272,19 @@ func (p *placer) whole() placement {
 	if _, ok := p.e.season(n); !ok || n == 0 {
 		return placement{why: fmt.Sprintf("there is no season %d", n)}
 	}
-	at := placement{ok: true, season: n, trust: trustWhole, why: "a whole season"}
+	by := trustWhole
 	if p.rel.Extension != "" {
-		at.trust = trustAlone
+		by = trustAlone
 	}
-	return at
+	return placement{ok: true, season: n, way: by, trust: trusted[by], why: "a whole season"}
 }
 
 // found builds a placement from slots. Those of one file must be of one season.
-func (p *placer) found(list []slot, trust float64, why string, args ...any) placement {
+func (p *placer) found(list []slot, by way, why string, args ...any) placement {
 	if len(list) == 0 || !p.together && slices.ContainsFunc(list, func(s slot) bool { return s.season != list[0].season }) {
 		return placement{}
 	}
-	return placement{ok: true, season: list[len(list)-1].season, slots: list, trust: trust, why: fmt.Sprintf(why, args...)}
+	return placement{ok: true, season: list[len(list)-1].season, slots: list, way: by, trust: trusted[by], why: fmt.Sprintf(why, args...)}
 }
 
 // either returns the first of two placements, the second where the first has no place.
@@ -404,42 +316,4 @@ func pick(list []slot, eps []int, place func(n int) int) []slot {
 		out = append(out, list[i])
 	}
 	return out
-}
-
-// numbers lists episodes for people: "3", "101 and 102", "1-12 and 14".
-func numbers(eps []int) string {
-	var runs []string
-	for i := 0; i < len(eps); {
-		last := i
-		for last+1 < len(eps) && eps[last+1] == eps[last]+1 {
-			last++
-		}
-		if last < i+2 { // one or two are listed one by one
-			last = i
-			runs = append(runs, strconv.Itoa(eps[i]))
-		} else {
-			runs = append(runs, fmt.Sprintf("%d-%d", eps[i], eps[last]))
-		}
-		i = last + 1
-	}
-	if n := len(runs); n > 1 {
-		return strings.Join(runs[:n-1], ", ") + " and " + runs[n-1]
-	}
-	return strings.Join(runs, "")
-}
-
-// episodesText is "episode 3" or "episodes 101 and 102".
-func episodesText(eps []int) string {
-	if len(eps) == 1 {
-		return "episode " + numbers(eps)
-	}
-	return "episodes " + numbers(eps)
-}
-
-// nowhere returns that episodes fit nowhere, for people.
-func nowhere(eps []int) string {
-	if len(eps) == 1 {
-		return episodesText(eps) + " fits nowhere"
-	}
-	return episodesText(eps) + " fit nowhere"
 }

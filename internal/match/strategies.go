@@ -83,9 +83,9 @@ func (p *placer) arcHasPart(n int) bool {
 // byArc takes the season whose name is in the title. A season number beside it counts within the arc: "Title Arc 2nd Season" is
 // the arc's second part.
 func (p *placer) byArc() placement {
-	arc, trust := p.hint.Arc, trustName
+	arc, by := p.hint.Arc, trustName
 	if arc == 0 {
-		arc, trust = p.foreignArc()
+		arc, by = p.foreignArc()
 	}
 	s, ok := p.e.season(arc)
 	if !ok || arc == 0 {
@@ -101,12 +101,12 @@ func (p *placer) byArc() placement {
 	}
 	list := slots(s)
 	return either(
-		p.found(literal(list, p.eps), trust, "season %d has the name in the title", s.Number),
-		p.found(positions(list, p.eps, 0), trust, "by position in season %d, which has the name in the title", s.Number))
+		p.found(literal(list, p.eps), by, "season %d has the name in the title", s.Number),
+		p.found(positions(list, p.eps, 0), by, "by position in season %d, which has the name in the title", s.Number))
 }
 
 // foreignArc looks for the arc among the seasons' names in the language of the title, or in Japanese for how one of them is read.
-func (p *placer) foreignArc() (season int, trust float64) {
+func (p *placer) foreignArc() (season int, by way) {
 	namer, ok := p.src.(SeasonNamer)
 	arc, language := arcLanguage(p.hint.Arcs, p.titles)
 	reads := language == "" && len(p.hint.Arcs) > 0 && p.e.OriginalLanguage == "ja"
@@ -181,14 +181,14 @@ func (p *placer) byFinal() placement {
 		p.season = last
 		return placement{} // byPart knows
 	}
-	trust := trustName
+	by := trustName
 	if !p.hint.Final {
-		trust = trustLast
+		by = trustLast
 	}
 	list := seasonSlots(p.all, last)
 	return either(
-		p.found(literal(list, p.eps), trust, "the final season is season %d", last),
-		p.found(positions(list, p.eps, 0), trust, "by position in season %d, the final one", last))
+		p.found(literal(list, p.eps), by, "the final season is season %d", last),
+		p.found(positions(list, p.eps, 0), by, "by position in season %d, the final one", last))
 }
 
 // final reports whether the name speaks of a final season.
@@ -197,14 +197,14 @@ func (p *placer) final() bool { return p.hint.Final || p.hint.last }
 // byPosition is for a plain number: an episode of the first season if it has that number, else the n-th regular episode over
 // all seasons, or the number itself where the numbers go on through the seasons.
 func (p *placer) byPosition() placement {
-	if p.part > 0 || p.season > 0 && (p.stated() || slices.Max(p.eps) <= p.longestSeason()) {
+	if p.part > 0 || p.season > 0 && (p.stated() || slices.Max(p.eps) <= longest(p.all)) {
 		return placement{}
 	}
 	if p.year != 0 && !p.nearYear() {
 		p.note("no regular episode aired in or next to %d", p.year)
 		return placement{}
 	}
-	if p.hint.Rest != "" && (p.severalSeasons() || len(p.specials) > 0 || len(runs(p.all, courGap)) > 1 && withoutArcWord(p.hint.Rest) != p.hint.Rest) && slices.Max(p.eps) <= p.longestSeason() {
+	if p.hint.Rest != "" && (p.severalSeasons() || len(p.specials) > 0 || len(runs(p.all, courGap)) > 1 && withoutArcWord(p.hint.Rest) != p.hint.Rest) && slices.Max(p.eps) <= longest(p.all) {
 		p.note("%q names a part of the show that no season is called", p.hint.Rest)
 		return placement{}
 	}
@@ -238,13 +238,13 @@ func (p *placer) near(list []slot) bool {
 	return !known
 }
 
-// longestSeason is the number of episodes of the longest season: a greater number can only count the whole show.
-func (p *placer) longestSeason() int {
-	longest := 0
-	for _, run := range runs(p.all, 1<<62) {
-		longest = max(longest, len(run))
+// longest is the number of episodes of the longest season of a list: a greater number can only count the whole show.
+func longest(list []slot) int {
+	most := 0
+	for _, run := range runs(list, 1<<62) {
+		most = max(most, len(run))
 	}
-	return longest
+	return most
 }
 
 // rolling reports whether episode numbers go on through the seasons instead of starting anew.

@@ -7,31 +7,58 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// How often a place is right that was found in a way, where nothing casts doubt on it. docs/matching.md has the table of predicted
-// and measured confidences.
+// way is how a place was found.
+type way uint8
+
 const (
-	trustSeason        = 0.985 // the season of the name has the number
-	trustFirst         = 0.995 // so has the first season, and the name says no other
-	trustName          = 0.97  // the season whose name is in the title
-	trustRead          = 0.91  // the season whose Japanese name may be read so
-	trustLast          = 0.91  // the last season of one that the name calls final
-	trustMapping       = 0.97  // an imported list
-	trustOverall       = 0.97  // a number over all seasons beside the season's
-	trustCounted       = 0.99  // counted over all seasons
-	trustGroup         = 0.95  // an episode group
-	trustYear          = 0.97  // the run that began in the year of the name
-	trustPart          = 0.95  // by position in a part between pauses
-	trustPartNumber    = 0.6   // a number as counted over all parts
-	trustRun           = 0.94  // a season as a run between pauses
-	trustRunNumber     = 0.95  // a number as counted over all of them
-	trustLength        = 0.97  // no other season is long enough
-	trustWhole         = 0.97  // a batch of a season
-	trustAlone         = 0.7   // a file that says a season and nothing else
-	trustSpecialNumber = 0.93  // season 0 has the number
-	trustSpecialTitle  = 0.97  // a special is called so
-	trustSpecialOrder  = 0.92  // several are, and the name counts them
-	trustGuess         = 0.15  // no way applies
+	trustSeason        way = iota // the season of the name has the number
+	trustFirst                    // so has the first season, and the name says no other
+	trustName                     // the season whose name is in the title
+	trustRead                     // the season whose Japanese name may be read so
+	trustLast                     // the last season of one that the name calls final
+	trustMapping                  // an imported list
+	trustOverall                  // a number over all seasons beside the season's
+	trustCounted                  // counted over all seasons
+	trustGroup                    // an episode group
+	trustYear                     // the run that began in the year of the name
+	trustPart                     // by position in a part between pauses
+	trustPartNumber               // a number as counted over all parts
+	trustRun                      // a season as a run between pauses
+	trustRunNumber                // a number as counted over all of them
+	trustLength                   // no other season is long enough
+	trustWhole                    // a batch of a season
+	trustAlone                    // a file that says a season and nothing else
+	trustSpecialNumber            // season 0 has the number
+	trustSpecialTitle             // a special is called so
+	trustSpecialOrder             // several are, and the name counts them
+	trustGuess                    // no way applies
 )
+
+// trusted is how often a place is right that was found in a way, where nothing casts doubt on it. docs/matching.md has the table of
+// predicted and measured confidences.
+var trusted = [...]float64{
+	trustSeason:        0.99,
+	trustFirst:         0.995,
+	trustName:          0.95,
+	trustRead:          0.91,
+	trustLast:          0.91,
+	trustMapping:       0.97,
+	trustOverall:       0.97,
+	trustCounted:       0.99,
+	trustGroup:         0.95,
+	trustYear:          0.97,
+	trustPart:          0.95,
+	trustPartNumber:    0.5,
+	trustRun:           0.94,
+	trustRunNumber:     0.95,
+	trustLength:        0.97,
+	trustWhole:         0.97,
+	trustAlone:         0.7,
+	trustSpecialNumber: 0.93,
+	trustSpecialTitle:  0.97,
+	trustSpecialOrder:  0.92,
+	trustGuess:         0.15,
+}
 
 // trustTwins is for a folder in which two numbers have one place.
 const trustTwins = 0.5
@@ -42,29 +69,28 @@ var doubts = []struct {
 	times   float64
 	applies func(*placer, placement) bool
 }{
-	{"the title may be that of another season", 0.6, func(p *placer, at placement) bool {
-		return p.untold(at) && p.fitsIn(p.all, func(s slot) bool { return s.season != at.season })
+	{"the title may be that of another season", 0.4, func(p *placer, at placement) bool {
+		others := slices.DeleteFunc(slices.Clone(p.all), func(s slot) bool { return s.season == at.season })
+		return p.untold(at) && longest(others) >= slices.Max(p.eps)
 	}},
 	{"the title may be that of a later cour", 0.8, func(p *placer, at placement) bool {
-		return at.trust == trustFirst && p.untold(at) && len(runs(seasonSlots(p.all, at.season), courGap)) > 1
+		return at.way == trustFirst && p.untold(at) && len(runs(seasonSlots(p.all, at.season), courGap)) > 1
 	}},
 	{"the title may be that of a special", 0.6, func(p *placer, at placement) bool {
-		return p.untold(at) && p.fitsIn(p.specials, anySlot) && plainTitle(p.hint.called.norm, p.titles) != ""
+		return p.untold(at) && len(p.specials) >= slices.Max(p.eps) && plainTitle(p.hint.called.norm, p.titles) != ""
 	}},
-	{"there are as many specials", 0.8, func(p *placer, at placement) bool { return p.untold(at) && p.fitsIn(p.specials, anySlot) }},
+	{"there are as many specials", 0.8, func(p *placer, at placement) bool { return p.untold(at) && len(p.specials) >= slices.Max(p.eps) }},
 	{"the title says a film or a special", 0.5, func(p *placer, _ placement) bool {
 		return slices.ContainsFunc(p.hint.Arcs, func(a ArcText) bool { return saysSpecial(a.Rest) })
 	}},
 	{"the title ends in a season that TMDB does not have", 0.6, func(p *placer, _ placement) bool { return p.hint.lost && !p.stated() }},
 	{"TMDB has no final season", 0.5, func(p *placer, _ placement) bool { return p.final() && !p.severalSeasons() }},
-	{"an earlier season has several cours", 0.8, func(p *placer, at placement) bool {
+	{"an earlier season has several cours", 0.5, func(p *placer, at placement) bool {
 		first := seasonSlots(p.all, p.all[0].season)
 		return p.stated() && at.season == p.season && at.season > first[0].season && !p.hint.called.primary && len(runs(first, courGap)) > 1
 	}},
-	{"TMDB has several seasons, but not this one", 0.9, func(p *placer, at placement) bool { return at.trust == trustRun && p.severalSeasons() }},
+	{"TMDB has several seasons, but not this one", 0.9, func(p *placer, at placement) bool { return at.way == trustRun && p.severalSeasons() }},
 }
-
-func anySlot(slot) bool { return true }
 
 // saysSpecial reports whether the rest of a title has a word for what is no regular episode.
 func saysSpecial(rest string) bool {
@@ -92,7 +118,7 @@ func (p *placer) doubted(at placement) placement {
 // TMDB lists the title among the alternative ones, where those of other seasons and of specials stand too, without saying which.
 func (p *placer) untold(at placement) bool {
 	t := p.hint.called
-	if t.norm == "" || at.trust != trustFirst && at.trust != trustCounted || p.stated() || p.rel.Year != 0 && airedIn(at.slots, p.rel.Year) {
+	if t.norm == "" || at.way != trustFirst && at.way != trustCounted || p.stated() || p.rel.Year != 0 && airedIn(at.slots, p.rel.Year) {
 		return false
 	}
 	plain := plainTitle(t.norm, p.titles)
@@ -110,20 +136,4 @@ func (p *placer) calledSo(norm string, reads func(japanese, latin string) bool) 
 	return slices.ContainsFunc(p.titles, func(t named) bool {
 		return t.primary && (title.Similarity(t.norm, norm) >= almostExact || reads != nil && reads(t.text, norm))
 	})
-}
-
-// fitsIn reports whether a season among some slots has as many episodes as the file counts.
-func (p *placer) fitsIn(list []slot, some func(slot) bool) bool {
-	counts := map[int]int{}
-	for _, s := range list {
-		if some(s) {
-			counts[s.season]++
-		}
-	}
-	for _, n := range counts {
-		if n >= slices.Max(p.eps) {
-			return true
-		}
-	}
-	return false
 }
