@@ -46,7 +46,7 @@ func (k *link) record(now time.Time, e Event, t *Tuning, draw float64) (_ Event,
 	switch e.Outcome {
 	case Cancelled, Misconfigured:
 		return e, 0
-	case OK, Throttled, Server, Client:
+	case OK, Throttled, Server, Client, Deferred:
 		k.failures, k.failing, k.lost, k.until, k.cooldown = 0, time.Time{}, 0, time.Time{}, 0
 		return e, 0
 	case Network:

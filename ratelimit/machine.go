@@ -54,7 +54,7 @@ type Event struct {
 	Status  int // HTTP status, 0 if there was no answer
 
 	// RetryAfter is the answer's Retry-After, see ParseRetryAfter. It is looked
-	// at for Throttled, and for Server with status 503.
+	// at for Throttled and Deferred, and for Server with status 503.
 	RetryAfter Wait
 
 	// Connection names the connection that broke under the request, 0 for none. Network
@@ -69,7 +69,7 @@ type Event struct {
 
 // obeyed reports whether a Retry-After of the answer has to be obeyed.
 func (e *Event) obeyed() bool {
-	return e.Outcome == Throttled || e.Outcome == Server && e.Status == http.StatusServiceUnavailable
+	return e.Outcome == Throttled || e.Outcome == Deferred || e.Outcome == Server && e.Status == http.StatusServiceUnavailable
 }
 
 // wait returns the Retry-After that has to be obeyed.
@@ -81,7 +81,9 @@ func (e *Event) wait() (time.Duration, bool) {
 }
 
 // alive reports whether the answer proves that the upstream lives, though it is a refusal of this one request.
-func (e *Event) alive() bool { return e.Outcome == Client && e.Status != 401 && e.Status != 403 }
+func (e *Event) alive() bool {
+	return e.Outcome == Deferred || e.Outcome == Client && e.Status != 401 && e.Status != 403
+}
 
 // begin makes the machine that of an unknown upstream.
 func (m *machine) begin(now Stamp, why Reason) {
@@ -159,7 +161,7 @@ func (m *machine) remember(t *Tuning, now Stamp, v *move) bool {
 		}
 		m.lost, m.lostPermit = e.Connection, m.permits
 		m.failures++
-	case Client:
+	case Client, Deferred:
 		if m.state != HalfOpen || !e.alive() {
 			return false
 		}

@@ -166,6 +166,8 @@ func event(t *testing.T, word string) Event {
 		e = Event{Outcome: Network}
 	case "config":
 		e = Event{Outcome: Misconfigured}
+	case "deferred":
+		e.Outcome, e.Status = Deferred, http.StatusServiceUnavailable
 	case "cancelled":
 		e = Event{Outcome: Cancelled}
 	default:
@@ -211,6 +213,13 @@ func TestScripts(t *testing.T) {
 		{script: "429*3 +2s ok*11 ok*5", path: "Normal>Throttle>HalfOpen>Normal", why: "consecutive_429 success_window_ok probe_ok"},
 		{script: "429*5", path: "Normal>Throttle>Sleep", why: "consecutive_429 consecutive_429"},
 		{script: "429*5 ok*5", path: "Normal>Throttle>Sleep>HalfOpen>Normal", why: "consecutive_429 consecutive_429 sleep_elapsed probe_ok"},
+
+		// A gateway in between that asks to come later is no evidence, but for a probe that it lives.
+		{script: "deferred*20", path: "Normal"},
+		{script: "deferred/2s*20", path: "Normal"},
+		{script: "deferred/301s ok", path: "Normal"},
+		{script: "500*7 deferred 500", path: "Normal>Sleep", why: "consecutive_failures"},
+		{script: "500*8 deferred/2s*5", path: "Normal>Sleep>HalfOpen>Normal", why: "consecutive_failures sleep_elapsed probe_ok"},
 
 		// Four workers that run into one wall are one overrun.
 		{script: "[429*4]", path: "Normal"},

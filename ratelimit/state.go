@@ -42,7 +42,7 @@ func nameOf[T ~uint8](v T, names []string, kind string) string {
 type Outcome uint8
 
 // The outcomes. OK, Throttled, Server and Network are evidence and enter the
-// window; Cancelled, Client and Misconfigured only give the slot back.
+// window; Cancelled, Client, Misconfigured and Deferred only give the slot back.
 const (
 	Cancelled     Outcome = iota // the caller gave up
 	OK                           // 2xx, 304
@@ -51,16 +51,17 @@ const (
 	Network                      // DNS, connect, reset, timeout, truncated 2xx
 	Client                       // 4xx that are the request's own fault
 	Misconfigured                // certificates, TLS to a plain port, foreign redirects
+	Deferred                     // an upstream that queues requests itself, and is well, asks to come later
 )
 
 var outcomeNames = [...]string{
 	Cancelled: "cancelled", OK: "ok", Throttled: "throttled", Server: "server",
-	Network: "network", Client: "client", Misconfigured: "config",
+	Network: "network", Client: "client", Misconfigured: "config", Deferred: "deferred",
 }
 
 // Outcomes lists all outcomes.
 func Outcomes() []Outcome {
-	return []Outcome{Cancelled, OK, Throttled, Server, Network, Client, Misconfigured}
+	return []Outcome{Cancelled, OK, Throttled, Server, Network, Client, Misconfigured, Deferred}
 }
 
 // String returns the outcome's name in lower case.
@@ -73,7 +74,7 @@ func (o Outcome) counts() bool { return o >= OK && o <= Network }
 func (o Outcome) failed() bool { return o.counts() && o != OK }
 
 // Retryable reports whether a request with this outcome is worth repeating.
-func (o Outcome) Retryable() bool { return o.failed() }
+func (o Outcome) Retryable() bool { return o.failed() || o == Deferred }
 
 // Reason says why the limiter is in the state it is in, or why a request may not be sent.
 type Reason uint8

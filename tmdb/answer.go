@@ -42,10 +42,10 @@ func errorAnswer(req *http.Request, resp *http.Response, body []byte) error {
 	}
 	e := &Error{
 		HTTPStatus: resp.StatusCode, Code: object.code, Message: scrub(req, object.message),
-		Method: req.Method, Path: req.URL.Path,
+		Method: req.Method, Path: req.URL.Path, Gateway: object.gateway,
 	}
 	if !isError {
-		e.Code, e.Message, e.Foreign = 0, "", foreign(body)
+		e.Code, e.Message, e.Gateway, e.Foreign = 0, "", false, foreign(body)
 	}
 	if e.keyRefused() {
 		return &UnauthorizedError{Cause: e, Sent: true, KeyAsToken: looksLikeKey(req)}
@@ -114,6 +114,7 @@ func sniffJSON(body []byte) Reason {
 type errorObject struct {
 	code    int
 	message string
+	gateway bool // an anivault gateway's own
 }
 
 // maxErrorBody bounds what is read as an error object. Real ones are far smaller, and the details of a series are far
@@ -134,11 +135,12 @@ func readErrorObject(status int, body []byte) (e errorObject, ok bool) {
 		Code    json.RawMessage `json:"status_code"`
 		Message json.RawMessage `json:"status_message"`
 		Errors  json.RawMessage `json:"errors"`
+		Gateway json.RawMessage `json:"anivault"`
 	}
 	if json.Unmarshal(body, &raw) != nil {
 		return e, false
 	}
-	e.code = looseInt(raw.Code)
+	e.code, e.gateway = looseInt(raw.Code), len(raw.Gateway) > 0
 	if json.Unmarshal(raw.Message, &e.message) != nil {
 		e.message = ""
 	}

@@ -20,9 +20,10 @@ const (
 	OutcomeNetwork                  // no answer arrived, or not all of it
 	OutcomeClient                   // this request is refused; others may pass
 	OutcomeConfig                   // the setup is wrong; no request can pass
+	OutcomeDeferred                 // a gateway in between asks to come later; of TMDB it says nothing
 )
 
-var outcomeNames = [...]string{"cancelled", "ok", "throttled", "server", "network", "client", "config"}
+var outcomeNames = [...]string{"cancelled", "ok", "throttled", "server", "network", "client", "config", "deferred"}
 
 // String returns the outcome's name in lower case.
 func (o Outcome) String() string {
@@ -59,6 +60,7 @@ var onError = []rule{
 }
 
 var onResponse = []rule{
+	{"a gateway's refusal for the time being, such as no permission in time", deferred, OutcomeDeferred},
 	{"429, whatever the body", status(429, 429), OutcomeThrottled},
 	{"TMDB's code 25, whatever the status", func(x exchange) bool { return x.refusal.Code == CodeOverLimit }, OutcomeThrottled},
 	{"304: the cached body is still right", status(304, 304), OutcomeOK},
@@ -134,6 +136,12 @@ func misconfigured(x exchange) bool {
 
 func redirectRefused(x exchange) bool {
 	return x.redirect != nil && refuseRedirect(x.req.URL, x.redirect) != nil
+}
+
+// deferred reports whether an anivault gateway answered that it can't ask now, or that TMDB fails: it has retried, waits for
+// TMDB as this process would, and says when to come again. A fault of its own (500) is trouble of the server.
+func deferred(x exchange) bool {
+	return x.refusal.Gateway && (x.status == 429 || x.status > 500)
 }
 
 func notTMDB(x exchange) bool { return x.refusal.Foreign != "" || errorIs[*DecodeError](x) }

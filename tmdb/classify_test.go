@@ -27,6 +27,13 @@ var answerRows = []struct {
 	body   string
 	want   Outcome
 }{
+	{"a gateway without permission", 429, `{"success":false,"status_code":25,"anivault":{"code":"1002"}}`, OutcomeDeferred},
+	{"a gateway in Sleep", 503, `{"success":false,"status_code":9,"anivault":{"code":"1004"}}`, OutcomeDeferred},
+	{"a gateway whose TMDB fails", 502, `{"success":false,"status_code":43,"anivault":{"code":"1006"}}`, OutcomeDeferred},
+	{"a gateway whose TMDB is slow", 504, `{"success":false,"status_code":24,"anivault":{"code":"1003"}}`, OutcomeDeferred},
+	{"a gateway with a fault", 500, `{"success":false,"status_code":11,"anivault":{"code":"9999"}}`, OutcomeServer},
+	{"a gateway that does not know the client", 401, `{"success":false,"status_code":7,"anivault":{"reason":"unauthorized"}}`, OutcomeClient},
+	{"a gateway that refuses the question", 403, `{"success":false,"status_code":3,"anivault":{"reason":"private"}}`, OutcomeClient},
 	{"an answer", 200, good, OutcomeOK},
 	{"not modified", 304, "", OutcomeOK},
 	{"429", 429, `{"status_code":25,"status_message":"over"}`, OutcomeThrottled},
@@ -275,7 +282,7 @@ func TestEveryRuleDecidesSomeRow(t *testing.T) {
 }
 
 func TestOutcomesNameThemselves(t *testing.T) {
-	want := []string{"cancelled", "ok", "throttled", "server", "network", "client", "config", "unknown"}
+	want := []string{"cancelled", "ok", "throttled", "server", "network", "client", "config", "deferred", "unknown"}
 	for i, name := range want {
 		if got := Outcome(i).String(); got != name {
 			t.Errorf("%d is %q, want %q", i, got, name)

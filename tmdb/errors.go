@@ -36,6 +36,8 @@ type Error struct {
 	// Foreign is why the body is not TMDB's error object: something between here and TMDB (its edge, a proxy, the
 	// login page of a network) may have answered. "" when the answer is TMDB's own.
 	Foreign Reason
+	// Gateway is true for an error that an anivault gateway answered itself, in TMDB's form.
+	Gateway bool
 }
 
 // Error returns one line with everything that the type holds.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"os"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -34,7 +35,7 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 	u := &Upstream{wire: wire}
 	var bad badQuestions
 	u.sender = refusals{tmdb.NewKeyGuard(&ratelimit.Transport{
-		Base: through(opts.Wire, tmdb.NewWire(wire)), Limiter: limiter, MaxBody: tmdb.MaxBody,
+		Base: through(opts.Wire, patient(cfg, limiter, tmdb.NewWire(wire))), Limiter: limiter, MaxBody: tmdb.MaxBody,
 		Classify: func(req *http.Request, resp *http.Response, body []byte, err error) ratelimit.Outcome {
 			o := outcomes[tmdb.Classify(req, resp, body, err)]
 			bad.observe(req.Context(), o)
@@ -60,6 +61,28 @@ func through(front func(http.RoundTripper) http.RoundTripper, next http.RoundTri
 		return next
 	}
 	return front(next)
+}
+
+// patient tells every upstream but TMDB itself how long a try may take: a gateway that lets requests wait would else look
+// like a network that answers nobody.
+func patient(cfg *config.Config, limiter *ratelimit.Limiter, next http.RoundTripper) http.RoundTripper {
+	if cfg.TMDB.BaseURL.String() == config.Default("tmdb.base_url") {
+		return next
+	}
+	return preferring{next, limiter}
+}
+
+type preferring struct {
+	next    http.RoundTripper
+	limiter *ratelimit.Limiter
+}
+
+// RoundTrip sends the request with Prefer: wait (RFC 7240): two seconds less than the try may take.
+func (p preferring) RoundTrip(req *http.Request) (*http.Response, error) {
+	wait := max(p.limiter.Tuning().RequestTimeout-2*time.Second, 0)
+	out := req.Clone(req.Context())
+	out.Header.Set("Prefer", "wait="+strconv.Itoa(int(wait/time.Second)))
+	return p.next.RoundTrip(out)
 }
 
 // Close ends idle connections.
@@ -102,7 +125,7 @@ func (r refusals) RoundTrip(req *http.Request) (*http.Response, error) {
 var outcomes = map[tmdb.Outcome]ratelimit.Outcome{
 	tmdb.OutcomeOK: ratelimit.OK, tmdb.OutcomeThrottled: ratelimit.Throttled, tmdb.OutcomeServer: ratelimit.Server,
 	tmdb.OutcomeNetwork: ratelimit.Network, tmdb.OutcomeClient: ratelimit.Client, tmdb.OutcomeConfig: ratelimit.Misconfigured,
-	tmdb.OutcomeCancelled: ratelimit.Cancelled,
+	tmdb.OutcomeCancelled: ratelimit.Cancelled, tmdb.OutcomeDeferred: ratelimit.Deferred,
 }
 
 // newClient returns a client that sends through transport.

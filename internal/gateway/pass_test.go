@@ -148,7 +148,7 @@ func TestOnlyTheQuestionGoesUpstream(t *testing.T) {
 	}
 	got.Del("Via")
 	want := http.Header{
-		"Accept": {"application/json"}, "Accept-Encoding": {"gzip"}, "Authorization": {"Bearer " + poolKey}, "User-Agent": got["User-Agent"],
+		"Accept": {"application/json"}, "Accept-Encoding": {"gzip"}, "Prefer": {"wait=13"}, "Authorization": {"Bearer " + poolKey}, "User-Agent": got["User-Agent"],
 	}
 	if diff := cmp.Diff(want, got); diff != "" || !strings.HasPrefix(got.Get("User-Agent"), "anivault/") {
 		t.Errorf("%s %s", diff, got.Get("User-Agent"))
