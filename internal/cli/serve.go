@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -31,7 +30,7 @@ no token.`,
 		if err != nil {
 			return err
 		}
-		return c.serve(cmd.Context(), cfg, offline)
+		return c.serve(cmd, cfg, offline)
 	})
 	serveFlags(cmd.Flags(), &offline)
 	cmd.AddCommand(c.serveCheckCommand(), c.serveTokenCommand())
@@ -83,15 +82,16 @@ func (c *command) loadServe(cmd *cobra.Command, offline bool) (*config.Config, e
 }
 
 // serve runs a gateway until a signal comes.
-func (c *command) serve(ctx context.Context, cfg *config.Config, offline bool) (err error) {
+func (c *command) serve(cmd *cobra.Command, cfg *config.Config, offline bool) (err error) {
 	logs, err := c.openLogs(cfg, c.streams.Err)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, logs.Close()) }()
-	service, err := gateway.Listen(cfg, gateway.Options{Offline: offline, Log: logs.handler, Warn: logs.warn}, func(url string) {
-		c.say("listening on %s\n", url)
-	})
+	service, err := gateway.Listen(cfg, gateway.Options{
+		Offline: offline, Log: logs.handler, Warn: logs.warn, Notify: c.getenv("NOTIFY_SOCKET"),
+		Reload: func() (*config.Config, error) { return c.loadServe(cmd, offline) },
+	}, func(url string) { c.say("listening on %s\n", url) })
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (c *command) serve(ctx context.Context, cfg *config.Config, offline bool) (
 	if err != nil {
 		return errors.Join(err, service.Close())
 	}
-	err = errors.Join(service.Run(ctx), measuring.stop())
+	err = errors.Join(service.Run(cmd.Context()), measuring.stop())
 	c.drained = err == nil
 	return err
 }

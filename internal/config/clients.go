@@ -188,10 +188,11 @@ func readClientsFile(path string, bad *faults) ([]Client, error) {
 // EditClients changes clients.yaml: change gets its clients and returns those that are written back. The file is 0600, written
 // whole or not at all, and keeps its owner.
 func EditClients(ctx context.Context, dataDir string, change func([]Client) ([]Client, error)) error {
+	path := ClientsFile(dataDir)
+	owner := ownerOf(path, dataDir, filepath.Dir(dataDir))
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
 		return fmt.Errorf("make the data folder: %w", err)
 	}
-	path := ClientsFile(dataDir)
 	release, err := lockfile.Acquire(ctx, filepath.Join(dataDir, ".clients.lock"), lockfile.Exclusive, 5*time.Second)
 	if err != nil {
 		return err
@@ -205,14 +206,13 @@ func EditClients(ctx context.Context, dataDir string, change func([]Client) ([]C
 	if clients, err = change(clients); err != nil {
 		return err
 	}
-	owner := ownerOf(path, dataDir)
 	if err := atomicfile.Write(path, 0o600, func(w io.Writer) error {
 		_, err := w.Write(clientsText(clients))
 		return err
 	}); err != nil {
 		return err
 	}
-	return owner.give(path)
+	return errors.Join(owner.give(dataDir), owner.give(filepath.Join(dataDir, ".clients.lock")), owner.give(path))
 }
 
 // clientsText writes what readClientsFile reads.

@@ -216,6 +216,25 @@ func (c *Config) checkExposure(bad *faults) {
 	}
 }
 
+// CheckExposure returns an *Error where others than this machine's own programs would be answered without a token, or tokens
+// sent in the clear.
+func (c *Config) CheckExposure() error {
+	var bad faults
+	c.checkExposure(&bad)
+	return bad.err()
+}
+
+// Files returns the files that a gateway's configuration was read from, or would be.
+func (c *Config) Files() []string {
+	var out []string
+	for _, path := range []string{c.Dirs.ConfigFile, ClientsFile(c.Dirs.Data), c.TMDB.TokenFile, c.Serve.TLSCert, c.Serve.TLSKey} {
+		if path != "" {
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
 // isLocal reports whether only programs of this machine reach an address.
 func isLocal(addr string) bool {
 	if strings.HasPrefix(addr, "unix:") {

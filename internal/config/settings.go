@@ -204,6 +204,7 @@ func OtherVariables() []Variable {
 	return []Variable{
 		{"ANIVAULT_CONFIG", "The config file to read instead of the default one."},
 		{"HTTPS_PROXY", "Proxy for requests, as in other programs; so are HTTP_PROXY and NO_PROXY."},
+		{"NOTIFY_SOCKET", "Where systemd hears that serve is ready or stopping."},
 		{"NO_COLOR", "If set, no colour unless --color always; TERM=dumb means that and no status line."},
 		{"TERM", "dumb: a terminal without colours and cursor movements."},
 		{"HOME", "Below it lie the files for which neither a variable nor XDG names a place."},

@@ -159,6 +159,7 @@ func (fs *flights) depart(f *flight) {
 	f.changed = make(chan struct{})
 	fs.mu.Unlock()
 	if first {
+		fs.g.counts.Waited(f.ticket.class.String(), now.Sub(f.began))
 		fs.g.log.slotAcquired(f, now.Sub(f.began))
 	}
 }

@@ -27,6 +27,7 @@ import (
 
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/metrics"
 	"github.com/anivault/anivault/ratelimit"
 )
 
@@ -35,6 +36,10 @@ type Options struct {
 	Offline bool
 	Log     slog.Handler // nil: none
 	Warn    func(error)  // one line for a person; may be nil
+	// Reload reads the configuration anew; nil: it never changes.
+	Reload func() (*config.Config, error)
+	// Notify is the socket on which systemd hears of the service; "" for none.
+	Notify string
 }
 
 // Gateway is an http.Handler. It is made by New and must be closed.
@@ -44,6 +49,7 @@ type Gateway struct {
 	flights  *flights
 	settings atomic.Pointer[settings]
 	log      *logger
+	counts   *metrics.Gateway
 	via      string // "1.1 anivault-<8 hex>", new at each start
 	draining atomic.Bool
 }
@@ -67,6 +73,7 @@ func New(cfg *config.Config, o Options) (*Gateway, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the gateway: %w", err)
 	}
+	g.counts = g.up.Metrics().ForGateway(g.gauges)
 	return g, nil
 }
 
@@ -211,4 +218,5 @@ func (x *exchange) finish() {
 		}
 	}
 	x.g.log.request(x)
+	x.g.count(x)
 }

@@ -112,6 +112,7 @@ type setup struct {
 	offline bool
 	dir     string // of an earlier gateway
 	listen  string // "": a free port of the loopback
+	notify  string
 }
 
 // start starts a stand-in and a gateway in front of it.
@@ -131,9 +132,14 @@ func start(t *testing.T, o setup) *bench {
 	if b.dir == "" {
 		b.dir = t.TempDir()
 	}
-	cfg := b.config(o.yaml, server.URL, cmp.Or(o.listen, "127.0.0.1:0"))
+	b.configure(o.yaml)
+	read := func() (*config.Config, error) { return b.load(server.URL, cmp.Or(o.listen, "127.0.0.1:0")) }
+	cfg, err := read()
+	if err != nil {
+		t.Fatal(err)
+	}
 	log := logging.NewHandler(b.log, logging.Options{Level: slog.LevelDebug})
-	b.service, err = Listen(cfg, Options{Offline: o.offline, Log: log}, func(url string) { b.url = url })
+	b.service, err = Listen(cfg, Options{Offline: o.offline, Log: log, Reload: read, Notify: o.notify}, func(url string) { b.url = url })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,15 +158,18 @@ func start(t *testing.T, o setup) *bench {
 	return b
 }
 
-// config reads a configuration.
-func (b *bench) config(yaml, baseURL, listen string) *config.Config {
+// configure writes the config file.
+func (b *bench) configure(yaml string) {
 	b.t.Helper()
-	file := filepath.Join(b.dir, "config.yaml")
-	if err := os.WriteFile(file, []byte(yaml), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(b.dir, "config.yaml"), []byte(yaml), 0o600); err != nil {
 		b.t.Fatal(err)
 	}
+}
+
+// load reads the configuration, as the command does.
+func (b *bench) load(baseURL, listen string) (*config.Config, error) {
 	cfg, _, err := config.Load(config.Sources{
-		File: file,
+		File: filepath.Join(b.dir, "config.yaml"),
 		Environ: []string{
 			"HOME=" + b.dir, "AppData=" + b.dir, "LocalAppData=" + b.dir,
 			"ANIVAULT_TMDB_TOKEN=" + poolKey, "ANIVAULT_TMDB_BASE_URL=" + baseURL,
@@ -170,10 +179,7 @@ func (b *bench) config(yaml, baseURL, listen string) *config.Config {
 	if err == nil {
 		err = cfg.ForServe()
 	}
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	return cfg
+	return cfg, err
 }
 
 // answered is what a client got.

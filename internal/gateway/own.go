@@ -43,6 +43,8 @@ func (x *exchange) own(where to) error {
 			x.status = http.StatusServiceUnavailable
 		}
 		x.bytes = send(x.w, x.r, x.status, x.health(ready))
+	case toMetrics:
+		return x.metrics()
 	case toTMDB:
 	}
 	return nil

@@ -15,6 +15,7 @@ const (
 	toRobots
 	toHealth
 	toReady
+	toMetrics
 )
 
 // route is a row of the table of what is passed. The first row that fits decides.
@@ -38,6 +39,7 @@ var routes = []route{
 	{at("/robots.txt"), toRobots, true, nil},
 	{at("/healthz"), toHealth, true, nil},
 	{at("/readyz"), toReady, true, nil},
+	{at("/metrics"), toMetrics, false, nil},
 	{at("/3/authentication"), toSuccess, false, nil},
 	{private, 0, false, refuse("private", http.StatusForbidden, "this belongs to one person's account")},
 	{at("/3", "/3/"), 0, false, notFound("ask for a path below /3, such as /3/configuration")},

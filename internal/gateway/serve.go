@@ -11,8 +11,10 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/signal"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/anivault/anivault/internal/config"
@@ -22,6 +24,7 @@ import (
 // Service is a gateway that listens.
 type Service struct {
 	g         *Gateway
+	o         Options
 	conns     *conns
 	listeners []net.Listener
 	servers   []*http.Server
@@ -38,7 +41,7 @@ func Check(cfg *config.Config) error {
 
 // Listen opens a gateway and its addresses. say is called with each, as a URL with the real port.
 func Listen(cfg *config.Config, o Options, say func(url string)) (*Service, error) {
-	s := &Service{}
+	s := &Service{o: o}
 	if cfg.Serve.TLSCert != "" {
 		s.cert = &certificate{}
 		if err := s.cert.load(cfg); err != nil {
@@ -124,14 +127,35 @@ func (s *Service) Run(ctx context.Context) error {
 			}
 		})
 	}
+	notify(s.o.Notify, "READY=1")
+	watching := s.watch()
 	var err error
 	select {
 	case <-ctx.Done():
 	case err = <-failed:
 	}
+	watching()
+	notify(s.o.Notify, "STOPPING=1")
 	s.drain()
 	serving.Wait()
 	return errors.Join(err, s.g.Close())
+}
+
+// watch looks for a new configuration until the function that it returns is called.
+func (s *Service) watch() (stop func()) {
+	if s.o.Reload == nil {
+		return func() {}
+	}
+	hup, done := make(chan os.Signal, 1), make(chan struct{})
+	signal.Notify(hup, syscall.SIGHUP)
+	var watching sync.WaitGroup
+	w := watcher{s: s, read: s.o.Reload}
+	watching.Go(func() { w.run(done, hup) })
+	return func() {
+		signal.Stop(hup)
+		close(done)
+		watching.Wait()
+	}
 }
 
 // server is an http.Server within the gateway's bounds.

@@ -30,7 +30,7 @@ var headKeys = []Key{
 // limiterKeys follow the head in every line of the limiter, in this order. Other components have only event.
 var limiterKeys = []Key{
 	{"state", "the limiter's state: Normal, Throttle, Sleep, HalfOpen, CacheOnly", nil},
-	{"event", "what happened; of comp=ratelimiter: 429, pause, state_transition; of comp=anivault: start, tuned (an operator's change is obeyed from now on), end or, after SIGINT and SIGTERM, interrupted, warning, and of the shared state lock_degraded, lock_slow, state_corrupt, state_newer, state_shared, state_unavailable, coordinator_lost, coordinator_back, coordinator_state_lost, coordinator_slow; of comp=gateway: listening, request, slot_wait, slot_acquired, slot_released, slot_timeout, draining, connection, panic", nil},
+	{"event", "what happened; of comp=ratelimiter: 429, pause, state_transition; of comp=anivault: start, tuned (an operator's change is obeyed from now on), end or, after SIGINT and SIGTERM, interrupted, warning, and of the shared state lock_degraded, lock_slow, state_corrupt, state_newer, state_shared, state_unavailable, coordinator_lost, coordinator_back, coordinator_state_lost, coordinator_slow; of comp=gateway: listening, request, slot_wait, slot_acquired, slot_released, slot_timeout, reloaded, reload_refused, restart_needed, draining, connection, panic", nil},
 	{"sleep", "how long the limiter waits now; JSON: in seconds", seconds},
 	{"consec429", "429 answers in a row, one per overrun", nil},
 	{"err_rate_30s", "share of failed requests in the window, 0 to 1", ratio},
@@ -44,7 +44,7 @@ var otherKeys = []Key{
 	{"from", "with state_transition: the state that was left; with tuned: the value until now", nil},
 	{"to", "with state_transition: the state that was entered; with tuned: the value from now on", nil},
 	{"reason", "with state_transition: why, a reason of limiter rules; with request: why the gateway refused it", nil},
-	{"error", "with warning and the events of the shared state: what was worked around; with connection and panic: what went wrong", nil},
+	{"error", "with warning and the events of the shared state: what was worked around; with connection, reload_refused and panic: what went wrong", nil},
 	{"parts", "with events of the shared state: in how many parts the limits are divided from now on", nil},
 	{"alone", "with coordinator_back: how long this process was on its own; JSON: in seconds", seconds},
 	{"version", "with start: anivault's", nil},
@@ -75,6 +75,7 @@ var otherKeys = []Key{
 	{"limit", "with slot_...: how many may", nil},
 	{"available", "with slot_...: what is left of them", nil},
 	{"waited", "with slot_acquired and slot_timeout: for how long", nil},
+	{"keys", "with restart_needed: settings that have changed and are not in force", nil},
 	{"timeout", "with draining: how long what waits may go on", nil},
 	{"stack", "with panic: where", nil},
 }

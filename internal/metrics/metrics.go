@@ -11,8 +11,9 @@ import (
 
 // Metrics are the numbers of one process. Make it with New.
 type Metrics struct {
-	mu  sync.Mutex
-	now Snapshot
+	mu      sync.Mutex
+	now     Snapshot
+	gateway *Gateway // nil for a run that is none
 }
 
 // Snapshot is a copy of all metrics at one moment.
@@ -21,8 +22,9 @@ type Snapshot struct {
 	CacheHits   uint64
 	CacheMisses uint64
 	Gauges      Gauges
-	Latency     Distribution // milliseconds
-	Sleep       Distribution // milliseconds
+	Latency     Distribution     // milliseconds
+	Sleep       Distribution     // milliseconds
+	Gateway     *GatewaySnapshot // nil for a run that is no gateway
 }
 
 // Gauges are the limiter's values of the moment: Rate in requests per second, Concurrency in requests, ErrRate 0 to 1.
@@ -105,8 +107,16 @@ func (m *Metrics) SetGauges(g Gauges) {
 // Snapshot returns a copy of everything.
 func (m *Metrics) Snapshot() Snapshot {
 	m.mu.Lock()
+	gateway := m.gateway
+	m.mu.Unlock()
+	var counts *GatewaySnapshot
+	if gateway != nil {
+		counts = gateway.snapshot()
+	}
+	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.now
+	s.Gateway = counts
 	s.Requests = maps.Clone(s.Requests)
 	s.Latency.Buckets = slices.Clone(s.Latency.Buckets)
 	s.Sleep.Buckets = slices.Clone(s.Sleep.Buckets)

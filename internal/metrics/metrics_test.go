@@ -39,6 +39,13 @@ func TestNamesOfTheContract(t *testing.T) {
 		"rate_current": Gauge, "concurrency_current": Gauge, "err_rate_30s": Gauge,
 		"latency_ms": Histogram, "sleep_ms": Histogram,
 	}
+	for _, name := range strings.Fields("requests_total refused_total timeouts_total") {
+		want["gateway_"+name] = Counter
+	}
+	want["gateway_wait_seconds"], want["gateway_request_seconds"] = Histogram, Histogram
+	for _, name := range strings.Fields("gateway_queue_length account_running account_limit quota_used quota_reserved quota_limit coordinator_up") {
+		want[name] = Gauge
+	}
 	got := map[string]Kind{}
 	for _, d := range Table() {
 		got[d.Name] = d.Kind
@@ -188,4 +195,50 @@ func TestReporterWritesPeriodicallyAndAtTheEnd(t *testing.T) {
 			t.Error(diff)
 		}
 	})
+}
+
+func TestAGatewaysNumbersAreItsOwn(t *testing.T) {
+	m := filled()
+	var b bytes.Buffer
+	if err := Prometheus(&b, m.Snapshot()); err != nil || strings.Contains(b.String(), "gateway") || strings.Contains(b.String(), "coordinator_up") {
+		t.Errorf("a run that is no gateway tells of one: %v\n%s", err, b.String())
+	}
+	length := uint64(3)
+	g := m.ForGateway(func() GatewayGauges { return GatewayGauges{Queue: map[string]uint64{"batch": length}, Up: 1} })
+	g.Answered("a", 200, "fresh", "", 2*time.Millisecond)
+	g.Answered("a", 200, "fresh", "", 20*time.Second)
+	g.Answered("b", 429, "", "client_limit", time.Millisecond)
+	g.TimedOut("acquire")
+	g.Waited("batch", 1500*time.Millisecond)
+	b.Reset()
+	if err := Prometheus(&b, m.Snapshot()); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		`anivault_gateway_requests_total{client="a",status="200",cache="fresh"} 2`,
+		`anivault_gateway_requests_total{client="b",status="429",cache=""} 1`,
+		`anivault_gateway_refused_total{reason="client_limit"} 1`,
+		`anivault_gateway_timeouts_total{kind="acquire"} 1`,
+		`anivault_gateway_queue_length{class="batch"} 3`,
+		`anivault_gateway_wait_seconds_bucket{class="batch",le="1"} 0`,
+		`anivault_gateway_wait_seconds_bucket{class="batch",le="2"} 1`,
+		`anivault_gateway_wait_seconds_sum{class="batch"} 1.5`,
+		`anivault_gateway_request_seconds_count{cache="fresh"} 2`,
+		`anivault_coordinator_up 1`,
+	} {
+		if !strings.Contains(b.String(), line+"\n") {
+			t.Errorf("missing %q in\n%s", line, b.String())
+		}
+	}
+	b.Reset()
+	if err := NDJSON(&b, 1)(m.Snapshot(), time.Now(), false); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Requests map[string]float64               `json:"gateway_requests_total"`
+		Wait     map[string]struct{ Sum float64 } `json:"gateway_wait_seconds"`
+	}
+	if err := json.Unmarshal(b.Bytes(), &got); err != nil || got.Requests["a,200,fresh"] != 2 || got.Wait["batch"].Sum != 1.5 {
+		t.Errorf("%+v, %v", got, err)
+	}
 }

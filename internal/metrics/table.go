@@ -1,6 +1,8 @@
 // Package metrics counts what a run does and writes it as NDJSON and as Prometheus text (docs/reference.md).
 package metrics
 
+import "slices"
+
 // Kind is what a metric is to Prometheus.
 type Kind string
 
@@ -19,10 +21,10 @@ const Prefix = "anivault_"
 type Definition struct {
 	Name   string
 	Kind   Kind
-	Label  string // "" for none
+	Label  string // "" for none; several with commas
 	Help   string // one sentence
 	Bounds []float64
-	value  func(*Snapshot) any // uint64, float64, map[string]uint64 or Distribution
+	value  func(*Snapshot) any // uint64, float64, Distribution, a map of uint64 or Distribution by label; nil where it does not apply
 }
 
 var table = []Definition{
@@ -67,11 +69,11 @@ var headFields = []Definition{
 func HeadFields() []Definition { return append([]Definition(nil), headFields...) }
 
 // Table returns every metric in the order in which they are written.
-func Table() []Definition { return append([]Definition(nil), table...) }
+func Table() []Definition { return slices.Concat(table, gatewayTable) }
 
 // bounds returns the bucket bounds of a histogram of the table.
 func bounds(name string) []float64 {
-	for _, d := range table {
+	for _, d := range Table() {
 		if d.Name == name {
 			return d.Bounds
 		}

@@ -72,12 +72,19 @@ func appendJSON(b []byte, s *Snapshot, at time.Time, pid int, final bool) ([]byt
 			return nil, err
 		}
 	}
-	for _, d := range table {
+	for _, d := range Table() {
 		v := d.value(s)
-		if h, ok := v.(Distribution); ok {
-			out := jsonHistogram{Count: h.Count, Sum: h.Sum}
-			h.cumulative(func(le float64, n uint64) { out.Buckets = append(out.Buckets, jsonBucket{le, n}) })
-			v = out
+		switch h := v.(type) {
+		case nil:
+			continue
+		case Distribution:
+			v = h.json()
+		case map[string]Distribution:
+			byLabel := map[string]jsonHistogram{}
+			for label, d := range h {
+				byLabel[label] = d.json()
+			}
+			v = byLabel
 		}
 		if err := put(d.Name, v); err != nil {
 			return nil, err
@@ -89,27 +96,59 @@ func appendJSON(b []byte, s *Snapshot, at time.Time, pid int, final bool) ([]byt
 // Prometheus writes the snapshot in the text exposition format 0.0.4, every name with Prefix.
 func Prometheus(w io.Writer, s Snapshot) error {
 	var b bytes.Buffer
-	for _, d := range table {
-		name := Prefix + d.Name
+	for _, d := range Table() {
+		name, value := Prefix+d.Name, d.value(&s)
+		if value == nil {
+			continue
+		}
 		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s %s\n", name, helpEscaper.Replace(d.Help), name, d.Kind)
-		switch v := d.value(&s).(type) {
+		switch v := value.(type) {
 		case uint64:
 			fmt.Fprintf(&b, "%s %d\n", name, v)
 		case float64:
 			fmt.Fprintf(&b, "%s %s\n", name, number(v))
 		case map[string]uint64:
 			for _, label := range slices.Sorted(maps.Keys(v)) {
-				fmt.Fprintf(&b, "%s{%s=\"%s\"} %d\n", name, d.Label, labelEscaper.Replace(label), v[label])
+				fmt.Fprintf(&b, "%s{%s} %d\n", name, d.labels(label), v[label])
 			}
 		case Distribution:
-			v.cumulative(func(le float64, n uint64) { fmt.Fprintf(&b, "%s_bucket{le=\"%s\"} %d\n", name, number(le), n) })
-			fmt.Fprintf(&b, "%s_bucket{le=\"+Inf\"} %d\n%s_sum %s\n%s_count %d\n", name, v.Count, name, number(v.Sum), name, v.Count)
+			v.prometheus(&b, name, "")
+		case map[string]Distribution:
+			for _, label := range slices.Sorted(maps.Keys(v)) {
+				v[label].prometheus(&b, name, d.labels(label))
+			}
 		}
 	}
 	if _, err := w.Write(b.Bytes()); err != nil {
 		return fmt.Errorf("write metrics: %w", err)
 	}
 	return nil
+}
+
+// labels writes the labels of one number: their names, and their values in the same order.
+func (d *Definition) labels(values string) string {
+	names := strings.Split(d.Label, ",")
+	out := make([]string, len(names))
+	for i, v := range strings.SplitN(values, ",", len(names)) {
+		out[i] = names[i] + `="` + labelEscaper.Replace(v) + `"`
+	}
+	return strings.Join(out, ",")
+}
+
+// prometheus writes the distribution's buckets, sum and count.
+func (d Distribution) prometheus(b *bytes.Buffer, name, labels string) {
+	more, all := "", ""
+	if labels != "" {
+		more, all = labels+",", "{"+labels+"}"
+	}
+	d.cumulative(func(le float64, n uint64) { fmt.Fprintf(b, "%s_bucket{%sle=\"%s\"} %d\n", name, more, number(le), n) })
+	fmt.Fprintf(b, "%s_bucket{%sle=\"+Inf\"} %d\n%s_sum%s %s\n%s_count%s %d\n", name, more, d.Count, name, all, number(d.Sum), name, all, d.Count)
+}
+
+func (d Distribution) json() jsonHistogram {
+	out := jsonHistogram{Count: d.Count, Sum: d.Sum}
+	d.cumulative(func(le float64, n uint64) { out.Buckets = append(out.Buckets, jsonBucket{le, n}) })
+	return out
 }
 
 var (

@@ -1,0 +1,64 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/anivault/anivault/internal/metrics"
+)
+
+// count counts a request.
+func (g *Gateway) count(x *exchange) {
+	name, cached := "-", x.cache
+	if x.client != nil {
+		name = x.client.Name
+	}
+	if cached == "" {
+		cached = "-"
+	}
+	g.counts.Answered(name, x.status, cached, x.reason, time.Since(x.began))
+	switch x.reason {
+	case "acquire_timeout":
+		g.counts.TimedOut("acquire")
+	case "request_timeout":
+		g.counts.TimedOut("request")
+	}
+}
+
+// gauges are the numbers of the moment.
+func (g *Gateway) gauges() metrics.GatewayGauges {
+	out := metrics.GatewayGauges{Queue: map[string]uint64{}, Running: map[string]uint64{}, Limit: map[string]uint64{}}
+	for c, n := range g.queue.waiting() {
+		out.Queue[class(c).String()] = uint64(n)
+	}
+	running, limit := g.queue.running()
+	out.Running[account], out.Limit[account] = uint64(running), uint64(limit)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	st, err := g.up.Limiter().Status(ctx)
+	if err == nil && !st.Alone {
+		out.Up = 1
+	}
+	if st.Budget.On() {
+		out.QuotaUsed = map[string]uint64{account: uint64(st.BudgetUsed)}
+		out.QuotaHeld = map[string]uint64{account: uint64(st.BudgetHeld)}
+		out.QuotaLimit = map[string]uint64{account: uint64(st.Budget.Requests)}
+	}
+	return out
+}
+
+// metrics answers with Prometheus' text, for an admin, or for anybody where no token is needed.
+func (x *exchange) metrics() error {
+	if !x.client.Admin && x.client != x.s.anonymous {
+		return refuse("unauthorized", http.StatusForbidden, "/metrics needs the token of an admin: anivault serve token new NAME --admin")
+	}
+	var b bytes.Buffer
+	if err := metrics.Prometheus(&b, x.g.up.Metrics().Snapshot()); err != nil {
+		return err
+	}
+	x.w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	x.bytes = send(x.w, x.r, x.status, b.Bytes())
+	return nil
+}

@@ -1,0 +1,133 @@
+package gateway
+
+import (
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/anivault/anivault/internal/config"
+)
+
+// lookEvery is how often the files are looked at. Looking costs nothing, and follows links, mounts and editors' renames.
+const lookEvery = 2 * time.Second
+
+// restart are settings that only a restart changes: addresses, folders, how TMDB is reached, where it is logged.
+var restart = []string{
+	"serve.listen", "tmdb.base_url", "tmdb.ca_file", "coordinator", "state_dir", "cache_dir", "data_dir", "cache.max_size",
+	"log.level", "log.format", "log.file", "log.max_size", "log.max_files", "metrics.file", "metrics.textfile",
+}
+
+// watcher reads the configuration anew when it is told to, or when a file of it differs at two looks in a row, so that nothing
+// is read half written.
+type watcher struct {
+	s    *Service
+	read func() (*config.Config, error)
+	now  []os.FileInfo // of what is in force
+	next []os.FileInfo // of the look before, where it differed
+}
+
+// run watches until done is closed. Each value of hup makes it read at once.
+func (w *watcher) run(done <-chan struct{}, hup <-chan os.Signal) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	w.now = look(w.s.g.settings.Load().cfg)
+	for {
+		select {
+		case <-done:
+			return
+		case <-hup:
+			w.reload()
+		case <-tick.C:
+			w.look()
+		}
+	}
+}
+
+// look reads anew what has changed and stands still.
+func (w *watcher) look() {
+	files := look(w.s.g.settings.Load().cfg)
+	switch {
+	case same(files, w.now):
+		w.next = nil
+	case same(files, w.next):
+		w.reload()
+	default:
+		w.next = files
+	}
+}
+
+// look returns what is to be seen of the configuration's files; nil for one that is missing.
+func look(cfg *config.Config) []os.FileInfo {
+	var out []os.FileInfo
+	for _, path := range cfg.Files() {
+		info, err := os.Stat(path)
+		if err != nil {
+			info = nil
+		}
+		out = append(out, info)
+	}
+	return out
+}
+
+func same(a, b []os.FileInfo) bool {
+	return slices.EqualFunc(a, b, func(x, y os.FileInfo) bool {
+		if x == nil || y == nil {
+			return x == nil && y == nil
+		}
+		return os.SameFile(x, y) && x.Size() == y.Size() && x.ModTime().Equal(y.ModTime())
+	})
+}
+
+// reload takes a new configuration as a whole, or not at all.
+func (w *watcher) reload() {
+	g := w.s.g
+	old := g.settings.Load()
+	w.now, w.next = look(old.cfg), nil // whatever comes of it: what is refused is not read again and again
+	cfg, err := w.read()
+	if err == nil {
+		err = w.s.take(cfg, old)
+	}
+	if err != nil {
+		g.log.Warn("reload_refused", slog.Any("error", err))
+		return
+	}
+	w.now = look(cfg)
+	g.log.Info("reloaded")
+}
+
+// take puts a configuration in force. What needs a restart stays as it is.
+func (s *Service) take(cfg *config.Config, old *settings) error {
+	var stays []string
+	before := map[string]string{}
+	for _, v := range old.cfg.Values() {
+		before[v.Setting.Key] = v.Text
+	}
+	for _, v := range cfg.Values() {
+		if slices.Contains(restart, v.Setting.Key) && v.Text != before[v.Setting.Key] {
+			stays = append(stays, v.Setting.Key)
+		}
+	}
+	if (cfg.Serve.TLSCert == "") != (old.TLSCert == "") {
+		stays = append(stays, "serve.tls")
+		cfg.Serve.TLSCert, cfg.Serve.TLSKey = old.TLSCert, old.TLSKey
+	}
+	cfg.Serve.Listen, cfg.TMDB.BaseURL, cfg.Dirs = old.Listen, old.cfg.TMDB.BaseURL, old.cfg.Dirs
+	if err := cfg.CheckExposure(); err != nil { // for the addresses that are really listened on
+		return err
+	}
+	if s.cert != nil {
+		if err := s.cert.load(cfg); err != nil {
+			return err
+		}
+	}
+	if err := s.g.up.Reconfigure(cfg); err != nil {
+		return err
+	}
+	s.g.settings.Store(newSettings(cfg, old))
+	if len(stays) > 0 {
+		s.g.log.Warn("restart_needed", slog.String("keys", strings.Join(stays, ",")))
+	}
+	return nil
+}

@@ -1,0 +1,209 @@
+package gateway
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/anivault/anivault/internal/config"
+)
+
+// reread reads the configuration anew, as SIGHUP does.
+func (b *bench) reread() {
+	w := watcher{s: b.service, read: b.service.o.Reload}
+	w.reload()
+}
+
+func TestAReloadIsTakenAsAWholeOrNotAtAll(t *testing.T) {
+	b := start(t, setup{})
+	b.must(200, "/3/tv/9000001")
+	yaml, tokens := withClients(map[string]string{"a": ", requests: 2/1h"})
+	as := "Authorization: Bearer " + tokens["a"]
+
+	b.configure(yaml + "limiter: {rate_base: 7}\n")
+	b.reread()
+	b.must(401, "/3/tv/9000001")
+	b.must(200, "/3/tv/9000001", as)
+	if st, err := b.service.g.up.Limiter().Status(t.Context()); err != nil || st.Rate != 7 {
+		t.Errorf("rate %v, %v", st.Rate, err)
+	}
+
+	for name, broken := range map[string]string{
+		"an unknown key":         yaml + "  anonymus: true\n",
+		"crossed values":         yaml + "limiter: {rate_base: 90}\n",
+		"half of a file":         yaml[:len(yaml)/2],
+		"a missing certificate":  yaml + "  tls: {cert: missing, key: missing}\n", // needs a restart anyway
+		"a proxy without client": "serve: {trusted_proxies: [10.0.0.1]}\n",
+	} {
+		b.configure(broken)
+		b.reread()
+		if a := b.get("/readyz"); a.status != 200 {
+			t.Errorf("%s: %d", name, a.status)
+		}
+	}
+	if n := strings.Count(b.log.String(), "event=reload_refused"); n != 4 {
+		t.Errorf("%d reloads were refused", n)
+	}
+
+	b.configure(yaml)
+	b.reread()
+	b.must(200, "/3/tv/9000001", as)
+	if a := b.must(429, "/3/tv/9000001", as); a.own.Reason != "client_limit" {
+		t.Errorf("its window was forgotten: %s", a.body)
+	}
+	b.configure("cache: {max_size: 100MB}\n")
+	b.reread()
+	b.must(200, "/3/tv/9000001")
+	if log := b.log.String(); !strings.Contains(log, "event=restart_needed keys=cache.max_size") || strings.Contains(log, tokens["a"]) {
+		t.Errorf("the log:\n%s", log)
+	}
+}
+
+// What listens for others goes on asking for tokens, whatever the file says of other addresses.
+func TestAReloadNeverOpensWhatListens(t *testing.T) {
+	yaml, _ := withClients(map[string]string{"a": ""})
+	b := start(t, setup{yaml: yaml + "  plain_http: true\n", listen: "0.0.0.0:0"})
+	b.url = "http://127.0.0.1:" + portOf(b.service.listeners[0].Addr())
+	b.must(401, "/3/tv/9000001")
+	cfg, err := b.load("http://127.0.0.1:1", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Serve.Clients = nil
+	if err := b.service.take(cfg, b.service.g.settings.Load()); err == nil {
+		t.Error("it would answer everybody")
+	}
+	b.must(401, "/3/tv/9000001")
+}
+
+func portOf(addr net.Addr) string {
+	_, port, _ := net.SplitHostPort(addr.String())
+	return port
+}
+
+func TestAChangedFileIsReadWhenItStandsStill(t *testing.T) {
+	b := start(t, setup{})
+	w := watcher{s: b.service, read: b.service.o.Reload}
+	w.now = look(b.service.g.settings.Load().cfg)
+	looks := func() int { w.look(); return strings.Count(b.log.String(), "event=reloaded") }
+	if looks() != 0 {
+		t.Error("nothing has changed")
+	}
+	dir := b.service.g.settings.Load().cfg.Dirs.Data
+	_, hash := NewToken()
+	err := config.EditClients(t.Context(), dir, func(list []config.Client) ([]config.Client, error) {
+		return append(list, config.Client{Name: "new", TokenSHA256: hash, Class: "batch", Weight: 1}), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := looks(); n != 0 {
+		t.Errorf("read at the first look: %d", n)
+	}
+	b.configure("limiter: {rate_base: 8}\n")
+	if n := looks(); n != 0 {
+		t.Errorf("read while it changes: %d", n)
+	}
+	if n := looks(); n != 1 {
+		t.Errorf("read %d times", n)
+	}
+	if n := looks(); n != 1 || len(b.service.g.settings.Load().byHash) != 1 {
+		t.Errorf("read %d times", n)
+	}
+	if runtime.GOOS != "windows" {
+		if info, err := os.Stat(filepath.Join(dir, "clients.yaml")); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%v %v", info.Mode(), err)
+		}
+	}
+}
+
+func TestReloadsUnderLoadFailNobody(t *testing.T) {
+	b := start(t, setup{})
+	for id := range 5 {
+		b.must(200, tv(9000001+id))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var asking sync.WaitGroup
+	var good, bad atomic.Int64
+	for i := range 4 {
+		asking.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				a, err := b.request(t.Context(), http.MethodGet, tv(9000001+(n+i)%5))
+				if err != nil || a.status != 200 {
+					bad.Add(1)
+				} else {
+					good.Add(1)
+				}
+			}
+		})
+	}
+	for n := range 100 {
+		b.configure(map[bool]string{true: "limiter: {rate_base: 8}\n", false: ""}[n%2 == 0])
+		b.reread()
+	}
+	eventually(t, "some were answered", func() bool { return good.Load() > 100 })
+	cancel()
+	asking.Wait()
+	if bad.Load() > 0 {
+		t.Errorf("%d of %d failed", bad.Load(), good.Load()+bad.Load())
+	}
+}
+
+func TestMetricsAreForAdmins(t *testing.T) {
+	open := start(t, setup{yaml: "limiter: {budget: 10/1h}\n"})
+	open.must(200, "/3/tv/9000001")
+	open.must(200, "/3/tv/9000001")
+	open.must(404, "/nothing")
+	text := open.must(200, "/metrics").body
+	for _, line := range []string{
+		`anivault_gateway_requests_total{client="anonymous",status="200",cache="network"} 1`,
+		`anivault_gateway_requests_total{client="anonymous",status="200",cache="fresh"} 1`,
+		`anivault_gateway_refused_total{reason="not_found"} 1`,
+		`anivault_requests_total{code="200"} 1`,
+		`anivault_gateway_queue_length{class="interactive"} 0`,
+		`anivault_account_limit{account="default"} 16`,
+		`anivault_quota_used{account="default"} 1`,
+		`anivault_quota_limit{account="default"} 10`,
+		`anivault_coordinator_up 1`,
+	} {
+		if !strings.Contains(text, line+"\n") {
+			t.Errorf("missing %s in\n%s", line, text)
+		}
+	}
+	yaml, tokens := withClients(map[string]string{"boss": ", admin: true", "a": ""})
+	b := start(t, setup{yaml: yaml})
+	b.must(401, "/metrics")
+	b.must(403, "/metrics", "Authorization: Bearer "+tokens["a"])
+	b.must(200, "/metrics", "Authorization: Bearer "+tokens["boss"])
+}
+
+func TestSystemdHears(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there is no systemd")
+	}
+	path := filepath.Join(t.TempDir(), "notify")
+	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	b := start(t, setup{notify: path})
+	for _, want := range []string{"READY=1", "STOPPING=1"} {
+		buf := make([]byte, 64)
+		n, err := socket.Read(buf)
+		if err != nil || string(buf[:n]) != want {
+			t.Errorf("%q, %v; want %s", buf[:n], err, want)
+		}
+		go b.stop()
+	}
+	if err := b.stop(); err != nil {
+		t.Error(err)
+	}
+}

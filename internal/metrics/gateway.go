@@ -1,0 +1,165 @@
+package metrics
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Gateway counts what a gateway does. Its methods may be called concurrently. Labels come from the configuration and from
+// tables of the code only; several labels of one metric are joined by commas.
+type Gateway struct {
+	mu    sync.Mutex
+	now   GatewaySnapshot
+	gauge func() GatewayGauges
+}
+
+// GatewaySnapshot is all of a gateway's numbers at one moment.
+type GatewaySnapshot struct {
+	Requests map[string]uint64       // by client, status and cache
+	Refused  map[string]uint64       // by reason
+	Timeouts map[string]uint64       // by kind
+	Wait     map[string]Distribution // by class, seconds
+	Took     map[string]Distribution // by cache, seconds
+	GatewayGauges
+}
+
+// GatewayGauges are how a gateway is right now. Those of an account are by its name.
+type GatewayGauges struct {
+	Queue                            map[string]uint64 // by class
+	Running, Limit                   map[string]uint64
+	QuotaUsed, QuotaHeld, QuotaLimit map[string]uint64 // empty without a quota
+	Up                               uint64            // 1 while the shared state can be reached
+}
+
+// ForGateway makes m count a gateway too. gauge is asked at each snapshot.
+func (m *Metrics) ForGateway(gauge func() GatewayGauges) *Gateway {
+	g := &Gateway{gauge: gauge}
+	g.now.Requests, g.now.Refused, g.now.Timeouts = map[string]uint64{}, map[string]uint64{}, map[string]uint64{}
+	g.now.Wait, g.now.Took = map[string]Distribution{}, map[string]Distribution{}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.gateway = g
+	return g
+}
+
+// Answered counts a request and how long it took. reason is empty unless it was refused.
+func (g *Gateway) Answered(client string, status int, cache, reason string, took time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.now.Requests[client+","+strconv.Itoa(status)+","+cache]++
+	if reason != "" {
+		g.now.Refused[reason]++
+	}
+	observeIn(g.now.Took, "gateway_request_seconds", cache, took)
+}
+
+// TimedOut counts a timeout: "acquire" or "request".
+func (g *Gateway) TimedOut(kind string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.now.Timeouts[kind]++
+}
+
+// Waited counts how long a question of a class waited until it was let go.
+func (g *Gateway) Waited(class string, d time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	observeIn(g.now.Wait, "gateway_wait_seconds", class, d)
+}
+
+func observeIn(all map[string]Distribution, name, label string, d time.Duration) {
+	dist, ok := all[label]
+	if !ok {
+		dist = distribution(name)
+	}
+	dist.observe(max(d.Seconds(), 0))
+	all[label] = dist
+}
+
+// snapshot returns a copy of the numbers.
+func (g *Gateway) snapshot() *GatewaySnapshot {
+	gauges := g.gauge() // outside the lock: it may take others
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s := g.now
+	s.Requests, s.Refused, s.Timeouts = maps.Clone(s.Requests), maps.Clone(s.Refused), maps.Clone(s.Timeouts)
+	s.Wait, s.Took = cloned(s.Wait), cloned(s.Took)
+	s.GatewayGauges = gauges
+	return &s
+}
+
+func cloned(all map[string]Distribution) map[string]Distribution {
+	out := make(map[string]Distribution, len(all))
+	for label, d := range all {
+		d.Buckets = slices.Clone(d.Buckets)
+		out[label] = d
+	}
+	return out
+}
+
+// gatewayTable is the part of the table that only a gateway has.
+var gatewayTable = []Definition{
+	{
+		"gateway_requests_total", Counter, "client,status,cache", "Requests of the gateway's clients, and where their answers were from.", nil,
+		ofGateway(func(g *GatewaySnapshot) any { return g.Requests }),
+	},
+	{
+		"gateway_refused_total", Counter, "reason", "Requests that the gateway refused, by the reason in the answer.", nil,
+		ofGateway(func(g *GatewaySnapshot) any { return g.Refused }),
+	},
+	{
+		"gateway_timeouts_total", Counter, "kind", "Requests without permission in time (acquire), or without TMDB's answer (request).", nil,
+		ofGateway(func(g *GatewaySnapshot) any { return g.Timeouts }),
+	},
+	{
+		"gateway_queue_length", Gauge, "class", "Questions that wait for their turn.", nil,
+		ofGateway(func(g *GatewaySnapshot) any { return g.Queue }),
+	},
+	{
+		"gateway_wait_seconds", Histogram, "class", "Time that questions waited until they were let go.",
+		[]float64{.001, .01, .05, .1, .5, 1, 2, 5, 15, 30, 60, 300},
+		ofGateway(func(g *GatewaySnapshot) any { return g.Wait }),
+	},
+	{
+		"gateway_request_seconds", Histogram, "cache", "Time from a client's request to its answer.",
+		[]float64{.0005, .001, .005, .01, .05, .1, .5, 1, 5, 15, 30, 60},
+		ofGateway(func(g *GatewaySnapshot) any { return g.Took }),
+	},
+	{
+		"account_running", Gauge, "account", "Questions that may ask the limiter now.", nil,
+		ofGateway(func(g *GatewaySnapshot) any { return g.Running }),
+	},
+	{
+		"account_limit", Gauge, "account", "How many questions may ask the limiter at once.", nil,
+		ofGateway(func(g *GatewaySnapshot) any { return g.Limit }),
+	},
+	{
+		"quota_used", Gauge, "account", "Requests of the budget that TMDB has answered in this period.", nil,
+		ofGateway(func(g *GatewaySnapshot) any { return g.QuotaUsed }),
+	},
+	{
+		"quota_reserved", Gauge, "account", "Requests of the budget that are set aside.", nil,
+		ofGateway(func(g *GatewaySnapshot) any { return g.QuotaHeld }),
+	},
+	{
+		"quota_limit", Gauge, "account", "Requests that the budget allows in a period.", nil,
+		ofGateway(func(g *GatewaySnapshot) any { return g.QuotaLimit }),
+	},
+	{
+		"coordinator_up", Gauge, "", "1 while the shared state can be reached, 0 while this process is on its own.", nil,
+		ofGateway(func(g *GatewaySnapshot) any { return g.Up }),
+	},
+}
+
+// ofGateway returns nil for a run that is no gateway.
+func ofGateway(value func(*GatewaySnapshot) any) func(*Snapshot) any {
+	return func(s *Snapshot) any {
+		if s.Gateway == nil {
+			return nil
+		}
+		return value(s.Gateway)
+	}
+}
