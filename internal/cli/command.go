@@ -145,11 +145,21 @@ func suggest(word string, names []string, before, otherwise string) string {
 	return otherwise
 }
 
+// otherNames are names that other programs have for what anivault does, or does not do.
+var otherNames = map[string]string{
+	"scan":   "did you mean: anivault match PATH?",
+	"rename": "anivault changes no file; anivault match --format ndjson PATH tells a renamer what each one is: docs/scripting.md",
+	"watch":  "anivault watches no folder; a timer that runs anivault match PATH costs no request for what is known: docs/scripting.md",
+}
+
 // rootArgs is noArgs for the program itself, where a path is most likely meant to be matched.
 func rootArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		if _, err := os.Lstat(args[0]); err == nil {
 			hint := "did you mean: anivault match " + ui.ShellWord(args[0]) + "?"
+			return usagef(hint, "unknown command %q for %q", args[0], cmd.CommandPath())
+		}
+		if hint, known := otherNames[args[0]]; known {
 			return usagef(hint, "unknown command %q for %q", args[0], cmd.CommandPath())
 		}
 	}

@@ -138,8 +138,11 @@ func (c *command) keepToken(path string, file *config.Existing, token config.Sec
 	}
 	if token.IsSet() {
 		c.say("next: anivault match PATH\n")
+	} else if c.streams.InTTY {
+		c.say("it holds no token yet: put one under tmdb.token, or run anivault config init again\n")
 	} else {
-		c.say("it holds no token yet: put one under tmdb.token, or run anivault config init on a terminal\n")
+		c.say("no token was asked for: stdin is no terminal, and brought none; put one under tmdb.token in the file, or run " +
+			"anivault config init on a terminal\n")
 	}
 	return nil
 }

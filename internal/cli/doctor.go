@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -191,14 +192,22 @@ func probe(ctx context.Context, cfg *config.Config) (took, skew time.Duration, e
 	return took, skew, errors.Join(err, run.Close())
 }
 
+// unlessFull is the fix of an error of a folder: where the disk is full no other one helps.
+func unlessFull(err error, fix string) string {
+	if errors.Is(err, syscall.ENOSPC) {
+		return "free some space there: the disk is full; or set ANIVAULT_STATE_DIR, ANIVAULT_CACHE_DIR, ANIVAULT_DATA_DIR to another"
+	}
+	return fix
+}
+
 // checkFolder makes, writes and locks what a run would.
 func checkFolder(what, dir string) finding {
 	bad := func(err error) finding {
 		if where, ok := errors.AsType[*fs.PathError](err); ok && where.Path == dir {
 			err = fmt.Errorf("%s: %w", where.Op, where.Err) // the folder is named already
 		}
-		return fault(what, dir+": "+err.Error(),
-			"make it writable for you, or set ANIVAULT_STATE_DIR, ANIVAULT_CACHE_DIR, ANIVAULT_DATA_DIR")
+		return fault(what, dir+": "+err.Error(), unlessFull(err,
+			"make it writable for you, or set ANIVAULT_STATE_DIR, ANIVAULT_CACHE_DIR, ANIVAULT_DATA_DIR"))
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return bad(err)
@@ -237,10 +246,17 @@ func checkLimiter(ctx context.Context, cfg *config.Config) finding {
 	case warned != nil && cfg.Coordinator == "redis":
 		return fault("limiter", warned.Error(), "see coordinator below")
 	case warned != nil:
-		return fault("limiter", warned.Error(), "use a local folder that supports locks: ANIVAULT_STATE_DIR")
+		return fault("limiter", warned.Error(), unlessFull(warned, "use a local folder that supports locks: ANIVAULT_STATE_DIR"))
 	case st.State == ratelimit.CacheOnly:
 		state := "CacheOnly (" + st.Cause.String() + "): nothing is asked"
 		return finding{what: "limiter", state: state, fix: "anivault limiter resume"}
+	}
+	if st.State == ratelimit.Sleep {
+		state := "Sleep: " + trouble(st.Cause) + ", nothing is asked"
+		if st.Until.After(st.At) {
+			state += " until " + ui.Clock(st.Until)
+		}
+		return finding{what: "limiter", state: state, fix: "wait; what is cached answers, and a later run asks for the rest"}
 	}
 	return finding{what: "limiter", state: "shared state and locks work; " + st.State.String()}
 }
@@ -260,7 +276,7 @@ func checkCache(ctx context.Context, cfg *config.Config) finding {
 		return fault("cache", fmt.Sprintf("%d problems, such as %s", len(report.Problems), report.Problems[0]),
 			"anivault cache clear")
 	case warned != nil:
-		return fault("cache", warned.Error(), "use a local folder that supports locks: ANIVAULT_CACHE_DIR")
+		return fault("cache", warned.Error(), unlessFull(warned, "use a local folder that supports locks: ANIVAULT_CACHE_DIR"))
 	}
 	return finding{what: "cache", state: fmt.Sprintf("%d records are sound: %s", report.Records, recordKinds)}
 }

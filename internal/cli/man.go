@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+	"github.com/spf13/pflag"
 
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/version"
 )
 
@@ -26,21 +29,18 @@ func (c *command) manCommand() *cobra.Command {
 	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
 		root := cmd.Root()
 		root.DisableAutoGenTag = true
-		page, err := manPage(root)
-		if err != nil {
-			return err
-		}
 		if dir == "" {
-			_, err := c.streams.Out.Write(page)
+			page, err := pageOf(root)
+			if err != nil {
+				return err
+			}
+			_, err = c.streams.Out.Write(page)
 			return err
 		}
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return fmt.Errorf("make folder for man pages: %w", err)
 		}
-		if err := doc.GenManTree(root, manHeader(), dir); err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join(dir, root.Name()+".1"), page, 0o644) // with its tables
+		return writeManPages(root, dir)
 	})
 	cmd.Flags().StringVar(&dir, "dir", "", "write a page per command into `FOLDER` instead")
 	return cmd
@@ -56,41 +56,116 @@ func manHeader() *doc.GenManHeader {
 	return h
 }
 
-// manPage is the program's own page: cobra's, with what belongs to no command from the tables of the code.
-func manPage(root *cobra.Command) ([]byte, error) {
+// writeManPages writes a page for each command.
+func writeManPages(cmd *cobra.Command, dir string) error {
+	page, err := pageOf(cmd)
+	if err != nil {
+		return err
+	}
+	name := strings.ReplaceAll(cmd.CommandPath(), " ", "-") + ".1"
+	if err := os.WriteFile(filepath.Join(dir, name), page, 0o644); err != nil {
+		return fmt.Errorf("write man page: %w", err)
+	}
+	for _, sub := range cmd.Commands() {
+		if !sub.IsAvailableCommand() || sub.IsAdditionalHelpTopicCommand() {
+			continue
+		}
+		if err := writeManPages(sub, dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// manTables are sections from the tables of the code, by the command on whose page they stand.
+var manTables = map[string]func(*manText){
+	"anivault": func(m *manText) {
+		m.common()
+		for _, o := range outputs() {
+			m.section("OUTPUT OF " + strings.ToUpper(o.Name))
+			for _, f := range o.Fields {
+				m.row(f.Name, f.Doc)
+			}
+		}
+	},
+	"anivault match": (*manText).common,
+}
+
+// pageOf is a command's page: cobra's, with its flags as a person types them and the tables that belong to it.
+func pageOf(cmd *cobra.Command) ([]byte, error) {
+	cmd.InitDefaultHelpFlag()
 	var page bytes.Buffer
-	if err := doc.GenMan(root, manHeader(), &page); err != nil {
+	if err := doc.GenMan(cmd, manHeader(), &page); err != nil {
 		return nil, err
 	}
-	before, after, ok := bytes.Cut(page.Bytes(), []byte(".SH SEE ALSO"))
+	text := typedFlags(cmd, page.String())
+	tables, ok := manTables[cmd.CommandPath()]
+	if !ok {
+		return []byte(text), nil
+	}
+	before, after, ok := strings.Cut(text, ".SH SEE ALSO")
 	if !ok {
 		return nil, errors.New("make man page: it has no SEE ALSO")
 	}
-	var tables strings.Builder
-	section := func(title string) { fmt.Fprintf(&tables, ".SH %s\n", title) }
-	row := func(head, text string) { fmt.Fprintf(&tables, ".TP\n.B %s\n%s\n", roff(head), roff(text)) }
-	section("EXIT STATUS")
+	var m manText
+	tables(&m)
+	return []byte(before + m.String() + ".SH SEE ALSO" + after), nil
+}
+
+var manFlag = regexp.MustCompile(`(?m)^(.*\\fB--([a-z0-9-]+)\\fP)[\[=].*$`)
+
+// typedFlags replaces cobra's --flag="default" and --flag[=false] by what is typed: --flag VALUE, or --flag alone.
+func typedFlags(cmd *cobra.Command, page string) string {
+	return manFlag.ReplaceAllStringFunc(page, func(line string) string {
+		m := manFlag.FindStringSubmatch(line)
+		flag := cmd.Flag(m[2])
+		if flag == nil {
+			return line
+		}
+		value, _ := pflag.UnquoteUsage(flag)
+		if value == "" || flag.Value.Type() == "count" {
+			return m[1]
+		}
+		return m[1] + " \\fI" + roff(value) + "\\fP"
+	})
+}
+
+// manText is sections of a page.
+type manText struct{ strings.Builder }
+
+func (m *manText) section(title string)  { fmt.Fprintf(m, ".SH %s\n", title) }
+func (m *manText) row(head, text string) { fmt.Fprintf(m, ".TP\n.B %s\n%s\n", roff(head), roff(text)) }
+
+// common are the sections that the program and its main command share.
+func (m *manText) common() {
+	m.section("EXIT STATUS")
 	for _, e := range exitCodes {
-		row(fmt.Sprint(e.Code), e.Meaning)
+		m.row(fmt.Sprint(e.Code), e.Meaning)
 	}
-	section("ENVIRONMENT")
+	m.section("ENVIRONMENT")
 	for _, s := range config.Settings() {
 		text := s.Doc
 		if s.Default != "" {
 			text += " Default: " + s.Default + "."
 		}
-		row(s.Env, text+" In the config file: "+s.Key+".")
+		m.row(s.Env, text+" In the config file: "+s.Key+".")
 	}
 	for _, v := range config.OtherVariables() {
-		row(v.Name, v.Doc)
+		m.row(v.Name, v.Doc)
 	}
-	for _, o := range outputs() {
-		section("OUTPUT OF " + strings.ToUpper(o.Name))
-		for _, f := range o.Fields {
-			row(f.Name, f.Doc)
-		}
+	m.section("FILES")
+	for _, f := range manFiles {
+		m.row(f[0], f[1])
 	}
-	return []byte(string(before) + tables.String() + ".SH SEE ALSO" + string(after)), nil
+}
+
+// manFiles are files and folders at their places by default; ENVIRONMENT says what moves them.
+var manFiles = [][2]string{
+	{"~/.config/anivault/config.yaml", "The configuration."},
+	{"~/.local/state/anivault", "The limiter's state, which all processes share."},
+	{"~/.cache/anivault", "TMDB's answers, and what was decided from them."},
+	{"~/.local/share/anivault", "Pins and the title index."},
+	{library.IgnoreFile, "In any folder: what is left out there and below, in the syntax of .gitignore."},
 }
 
 // roff escapes what has a meaning to man.

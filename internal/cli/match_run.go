@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
@@ -83,7 +84,7 @@ func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, p
 	output := writer.Close(summary)
 	if !c.quiet {
 		output = errors.Join(output, tally.Write(c.streams.Err, summary, report.Options{
-			Width: c.streams.Width, Color: color && c.streams.ErrTTY, Here: here, Ending: ending(ctx, run, f),
+			Width: c.streams.Width, Color: color && c.streams.ErrTTY, Here: here, Ending: ending(ctx, cfg, run, f),
 		}))
 	}
 	if f.report != "" {
@@ -132,11 +133,14 @@ func matchStatus(ctx context.Context, output, matched, refused error, s report.S
 }
 
 // ending returns how a run ended.
-func ending(ctx context.Context, run *app.App, f matchFlags) report.Ending {
+func ending(ctx context.Context, cfg *config.Config, run *app.App, f matchFlags) report.Ending {
 	at := run.Progress()
 	e := report.Ending{
 		Interrupted: ctx.Err() != nil, Found: int(at.Files), Searching: !at.Walked, Asked: f.interactive,
 		Names: f.namesFrom != "", Given: f.given(),
+	}
+	if from := cfg.KeyOrigin(); strings.HasPrefix(from, "ANIVAULT_") {
+		e.KeyVariable = from
 	}
 	if f.refresh {
 		e.Unrefreshed = int(at.Stale)

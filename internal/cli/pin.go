@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -136,6 +137,9 @@ func (c *command) unpinCommand() *cobra.Command {
 		Short:   "Take back a pin",
 		Example: "  anivault unpin ~/Anime/Monster\n  anivault unpin \"Monster\"",
 		Args:    atLeastOne("PATH or TITLE", "anivault pins lists what is pinned"),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return c.pinned(cmd, args), cobra.ShellCompDirectiveNoFileComp
+		},
 	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
 		return c.changePins(cmd, func(s *pins.Set) (string, error) {
 			var said []string
@@ -149,6 +153,24 @@ func (c *command) unpinCommand() *cobra.Command {
 			return strings.Join(said, "\n"), nil
 		})
 	})
+}
+
+// pinned returns what is pinned, without what args name already; nothing where that can't be read.
+func (c *command) pinned(cmd *cobra.Command, args []string) (list []string) {
+	cfg, err := c.load(cmd)
+	if err != nil {
+		return nil
+	}
+	set, err := pins.Open(cfg.Dirs.Data).Load()
+	if err != nil {
+		return nil
+	}
+	for _, p := range set.All() {
+		if what := p.What(); ui.Escaped(what) == what && !slices.Contains(args, what) {
+			list = append(list, what)
+		}
+	}
+	return list
 }
 
 // removePin takes back what is pinned for the argument as a path or as a title, whichever there is.

@@ -114,7 +114,7 @@ episode, with a confidence that can be trusted. It never changes your files.`,
 	f.CountVarP(&c.verbose, "verbose", "v", "log more: -v info, -vv debug")
 	f.String("metrics-file", "", "append metrics to `FILE` as NDJSON")
 	f.String("metrics-textfile", "", "write metrics to `FILE` in Prometheus' text format")
-	f.BoolVar(&c.quiet, "quiet", false, "no progress and no summary on stderr")
+	f.BoolVarP(&c.quiet, "quiet", "q", false, "no progress and no summary on stderr")
 	f.BoolVar(&c.noProgress, "no-progress", false, "no progress on stderr")
 	f.StringVar(&c.color, "color", "auto", "colour `WHEN`: auto, always or never (NO_COLOR is honoured)")
 	completeWords(root, "color", "auto", "always", "never")

@@ -89,7 +89,38 @@ func (c *command) printStatus(v statusView, format string) error {
 	if format == "json" {
 		return c.printJSON(v.wire())
 	}
+	for _, line := range ui.Wrap(inShort(v.limiter), c.streams.OutWidth()) {
+		if _, err := fmt.Fprintln(c.streams.Out, line); err != nil {
+			return err
+		}
+	}
 	return v.rows().write(c.streams.Out, c.streams.OutWidth())
+}
+
+// inShort is the limiter's state in a sentence.
+func inShort(s ratelimit.Status) string {
+	underway := "none under way"
+	if s.Running > 0 {
+		underway = fmt.Sprintf("%d under way", s.Running)
+	}
+	pace := fmt.Sprintf("%.3g requests a second allowed, %s", s.Rate, underway)
+	again := "; the next request finds out whether it is well"
+	if s.Until.After(s.At) {
+		again = "; nothing is asked until " + ui.Clock(s.Until)
+	}
+	switch {
+	case s.State == ratelimit.CacheOnly:
+		return stopped(s) + "; only the cache answers"
+	case s.State == ratelimit.Sleep:
+		return trouble(s.Cause) + again
+	case s.PauseUntil.After(s.At):
+		return "TMDB asks everybody to wait until " + ui.Clock(s.PauseUntil)
+	case s.State == ratelimit.HalfOpen:
+		return "TMDB was in trouble; one request at a time finds out whether it is well"
+	case s.State == ratelimit.Throttle:
+		return "TMDB has trouble, so less is asked: " + pace
+	}
+	return "TMDB is fine; " + pace
 }
 
 // rows returns the texts of status, the most telling first.

@@ -1,10 +1,14 @@
 package cli
 
 import (
+	"fmt"
+	"io/fs"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
 )
 
@@ -66,5 +70,46 @@ func TestStatusSaysWhatIsTrueNow(t *testing.T) {
 	}
 	if got := (statusView{limiter: status(ratelimit.Sleep, ratelimit.ReasonResume, time.Minute, -time.Second)}).wire().Until; got != "" {
 		t.Errorf("in JSON an end that has passed is %q", got)
+	}
+}
+
+// The first line of status is a sentence, whatever the state.
+func TestStatusBeginsWithASentence(t *testing.T) {
+	now := time.Now()
+	soon := now.Add(time.Minute)
+	for _, row := range []struct {
+		state        ratelimit.State
+		cause        ratelimit.Reason
+		rate         float64
+		running      int
+		until, pause time.Time
+		want         string
+	}{
+		{ratelimit.Normal, ratelimit.ReasonFresh, 35, 3, time.Time{}, time.Time{}, "TMDB is fine; 35 requests a second allowed, 3 under way"},
+		{ratelimit.Normal, ratelimit.ReasonFresh, 35, 0, time.Time{}, soon, "TMDB asks everybody to wait until " + ui.Clock(soon)},
+		{ratelimit.Throttle, ratelimit.ReasonErrorRatio, 17.5, 0, time.Time{}, time.Time{}, "TMDB has trouble, so less is asked: 17.5 requests a second allowed, none under way"},
+		{ratelimit.Sleep, ratelimit.ReasonErrorRatio, 0, 0, soon, time.Time{}, "TMDB is failing; nothing is asked until " + ui.Clock(soon)},
+		{ratelimit.Sleep, ratelimit.ReasonConsecutive429, 0, 0, now.Add(-time.Minute), time.Time{}, "TMDB keeps refusing (429); the next request finds out whether it is well"},
+		{ratelimit.HalfOpen, ratelimit.ReasonErrorRatio, 1, 0, time.Time{}, time.Time{}, "TMDB was in trouble; one request at a time finds out whether it is well"},
+		{ratelimit.CacheOnly, ratelimit.ReasonPolicy, 0, 0, time.Time{}, time.Time{}, "TMDB kept failing, so requests were stopped; only the cache answers"},
+	} {
+		t.Run(row.want, func(t *testing.T) {
+			var s ratelimit.Status
+			s.At, s.State, s.Cause, s.Rate, s.Running, s.Until, s.PauseUntil = now, row.state, row.cause, row.rate, row.running, row.until, row.pause
+			if got := inShort(s); got != row.want {
+				t.Errorf("%q", got)
+			}
+		})
+	}
+}
+
+// A full disk is not mended by rights or another kind of folder.
+func TestAFullDiskIsToldAsOne(t *testing.T) {
+	full := &fs.PathError{Op: "write", Path: "/x", Err: syscall.ENOSPC}
+	if got := unlessFull(fmt.Errorf("can't be kept: %w", full), "make it writable"); !strings.HasPrefix(got, "free some space") {
+		t.Error(got)
+	}
+	if got := unlessFull(fs.ErrPermission, "make it writable"); got != "make it writable" {
+		t.Error(got)
 	}
 }

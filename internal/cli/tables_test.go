@@ -62,7 +62,7 @@ func TestEveryFieldIsExplained(t *testing.T) {
 
 // TestHelpAndManPageHaveEveryRow looks up every variable, exit status, error code and field in what a person reads.
 func TestHelpAndManPageHaveEveryRow(t *testing.T) {
-	man, err := manPage(testRoot())
+	man, err := pageOf(testRoot())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -362,7 +362,7 @@ func TestParseSize(t *testing.T) {
 
 func TestNearest(t *testing.T) {
 	words := []string{"match", "parse", "version"}
-	for in, want := range map[string]string{"mtch": "match", "pasre": "parse", "verson": "version", "zzzzzz": ""} {
+	for in, want := range map[string]string{"mtch": "match", "pasre": "parse", "verson": "version", "zzzzzz": "", "par": "parse", "pa": ""} {
 		got, ok := Nearest(in, words)
 		if ok != (want != "") || ok && got != want {
 			t.Errorf("Nearest(%q) = %q, %v", in, got, ok)

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -29,8 +28,10 @@ var xdg = map[dirKind]struct{ env, below string }{
 	dataDir:   {"XDG_DATA_HOME", ".local/share"},
 }
 
-var errNoHome = errors.New("cannot tell where files should live: HOME is not set; " +
-	"set HOME, or ANIVAULT_STATE_DIR, ANIVAULT_CACHE_DIR and ANIVAULT_DATA_DIR")
+var errNoHome = &Error{
+	Name: "HOME", Reason: "it is not set, and files live below it; set it, or ANIVAULT_STATE_DIR, ANIVAULT_CACHE_DIR and " +
+		"ANIVAULT_DATA_DIR",
+}
 
 // defaultDir returns the folder of that kind for an environment.
 func defaultDir(kind dirKind, env map[string]string) (string, error) {
@@ -41,7 +42,7 @@ func defaultDir(kind dirKind, env map[string]string) (string, error) {
 		}
 		base := env[name]
 		if base == "" {
-			return "", errors.New("cannot tell where files should live: %" + name + "% is not set")
+			return "", &Error{Name: "%" + name + "%", Reason: "it is not set, and files live below it"}
 		}
 		sub := map[dirKind]string{configDir: "", stateDir: "state", cacheDir: "cache", dataDir: "data"}[kind]
 		return filepath.Join(base, appName, sub), nil

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -315,13 +316,17 @@ func applyLanguage(c *Config, v string) error {
 	return nil
 }
 
-// share is a setting that is a number from 0 to 1.
+// share is a setting that is a number from 0 to 1, or a percentage.
 func share(key, def, doc string, at func(*Config) *float64) Setting {
-	const allowed = "a number from 0 to 1"
+	const allowed = "a number from 0 to 1, or a percentage such as 80%"
 	return Setting{Key: key, Default: def, Doc: doc, Allowed: allowed, apply: func(c *Config, v string) error {
-		f, err := strconv.ParseFloat(v, 64)
+		number, percent := strings.CutSuffix(v, "%")
+		f, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		if percent {
+			f /= 100
+		}
 		if err != nil || !(f >= 0 && f <= 1) {
-			return fmt.Errorf("must be a number from 0 to 1")
+			return errors.New("must be " + allowed)
 		}
 		*at(c) = f
 		return nil

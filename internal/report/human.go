@@ -170,6 +170,8 @@ func (x *trouble) next(opts Options, offline bool) string {
 func (x *trouble) codeInfo(e Ending, offline bool) CodeInfo {
 	info := x.code.Info()
 	switch {
+	case x.code == CodeUnauthorized && e.KeyVariable != "": // what init would write does not win over it
+		info.Next = "set " + e.KeyVariable + " to a key that TMDB takes, or unset it"
 	case x.code != CodeBlocked:
 	case offline:
 		info.Meaning, info.Next = "offline, and nothing is cached", "run the same command without --offline"

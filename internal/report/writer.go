@@ -43,6 +43,7 @@ type Ending struct {
 	Stopped     string // since when and why only the cache answers; "" where the limiter is in another state
 	Asked       bool   // the person was asked about what is in doubt
 	Names       bool   // mere names were matched: their folders need not exist
+	KeyVariable string // the variable that the key in force comes from; "" where it comes from a file
 	Given       string // what was to be matched, as words of the command line; "" where that can't be typed again
 	Unrefreshed int    // answers that were to be revalidated and could not be
 }
