@@ -78,6 +78,7 @@ type Decision struct {
 	Season            *int
 	Episodes          []int
 	EpisodeTitles     []string
+	AirDate           string // of the first of Episodes, YYYY-MM-DD; "" where TMDB has none
 	EpisodeConfidence *float64
 	IDs               IDs // of a matched file
 }

@@ -106,6 +106,9 @@ func (at placement) apply(d *Decision, e *Entry, least float64) {
 		d.Episodes = append(d.Episodes, s.episode.Number)
 		d.EpisodeTitles = append(d.EpisodeTitles, s.episode.Name)
 	}
+	if len(at.slots) > 0 {
+		d.AirDate = at.slots[0].episode.AirDate
+	}
 }
 
 // placer holds what the strategies look at.

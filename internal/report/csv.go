@@ -68,6 +68,7 @@ var csvColumns = []struct {
 		return base64.StdEncoding.EncodeToString([]byte(r.Path))
 	}},
 	{"episode_confidence", false, func(r *Record) string { return estimate(r.EpisodeConfidence) }},
+	{"air_date", false, func(r *Record) string { return r.AirDate }},
 }
 
 // CSVFields returns the columns in their order; a column with the name of a record's field means the same.

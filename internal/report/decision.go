@@ -94,6 +94,7 @@ func (r *Record) place(d match.Decision) {
 	}
 	r.Kind, r.TMDBID, r.Title, r.Year = string(d.Kind), d.ID, d.Title, d.Year
 	r.OriginalTitle, r.Season, r.Episodes, r.EpisodeTitles = d.OriginalTitle, d.Season, d.Episodes, d.EpisodeTitles
+	r.AirDate = d.AirDate
 	if d.EpisodeConfidence != nil {
 		r.EpisodeConfidence = new(round4(*d.EpisodeConfidence))
 	}

@@ -28,7 +28,7 @@ func TestEveryFieldIsDecidedAbout(t *testing.T) {
 		want  []string
 	}{
 		{report.Record{}, []string{
-			"_", "Path", "Status", "Confidence", "Kind", "TMDBID", "Title", "OriginalTitle", "Year", "Season", "Episodes", "EpisodeConfidence", "EpisodeTitles", "IDs", "Source", "CachedAt",
+			"_", "Path", "Status", "Confidence", "Kind", "TMDBID", "Title", "OriginalTitle", "Year", "Season", "Episodes", "EpisodeConfidence", "EpisodeTitles", "AirDate", "IDs", "Source", "CachedAt",
 			"Reason", "Parsed", "Candidates", "Error", "Steps",
 		}},
 		{report.Candidate{}, []string{"Kind", "TMDBID", "Title", "Year", "Confidence", "Score", "Reasons"}},

@@ -34,6 +34,7 @@ func (c *codec) record(r *report.Record) {
 	list(c, &c.ints, &r.Episodes, (*codec).int)
 	optional(c, &c.floats, &r.EpisodeConfidence, (*codec).float)
 	list(c, &c.lists, &r.EpisodeTitles, (*codec).text)
+	c.text(&r.AirDate)
 	optional(c, &c.works, &r.IDs, (*codec).workIDs)
 	list(c, &c.candidates, &r.Candidates, (*codec).candidate)
 	optional(c, &c.blocks.parsed, &r.Parsed, (*codec).parsed)
