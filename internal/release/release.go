@@ -23,7 +23,11 @@
 //     text holds two: cutRules
 //
 // The layout of brackets (layout.go) and what folders add to a name (folder.go)
-// are functions.
+// are functions. width.go brings a name into the one form that is read.
+//
+// testdata/names at the root of the repository has made-up names by kind with
+// what is to be read of them; a test also reads them, and the development
+// corpora where they are, in other separators, widths and cases.
 package release
 
 // Kind says what sort of file a name describes. The zero value claims nothing.
