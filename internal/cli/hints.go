@@ -7,6 +7,7 @@ import (
 
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/ratelimit/redisstore"
 	"github.com/anivault/anivault/tmdb"
 )
 
@@ -15,6 +16,9 @@ import (
 func hintFor(err error) string {
 	if known, ok := errors.AsType[*failure](err); ok && known.hint != "" {
 		return known.hint
+	}
+	if _, ok := errors.AsType[*redisstore.Fault](err); ok && errors.Is(err, ratelimit.ErrNotShared) {
+		return "anivault doctor looks at the coordinator"
 	}
 	if errors.Is(err, ratelimit.ErrNotShared) {
 		return "anivault doctor looks at the folder and its files; a process that is stopped (Ctrl-Z) has to go on or end"

@@ -23,6 +23,7 @@ import (
 	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/cli"
 	"github.com/anivault/anivault/internal/demo"
+	"github.com/anivault/anivault/internal/redistest"
 	"github.com/anivault/anivault/internal/tmdbfake"
 	"github.com/anivault/anivault/internal/tmdbfake/cert"
 	"github.com/anivault/anivault/internal/ui"
@@ -42,6 +43,7 @@ func TestMain(m *testing.M) {
 //	                                                    TLS by an authority that nobody knows, whose certificate is in ca.pem;
 //	                                                    its faults are tls=expired and tls=wrongname. scheme=S is what anivault
 //	                                                    is told, whatever is spoken
+//	redis                                               starts a redis-server at $SERVER and makes it the coordinator
 //	becomes PRESET | becomes well                       what the running stand-in suffers from now on; well undoes also
 //	becomes renumbered                                  what it has corrected from now on: the seasons of Hollow Bell Tower
 //	aged 30h                                            makes every cached answer so much older
@@ -70,10 +72,14 @@ func TestScripts(t *testing.T) {
 			if cond == "root" {
 				return os.Geteuid() == 0, nil
 			}
+			if cond == "redis" {
+				_, err := redistest.Find()
+				return err == nil, nil
+			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"tmdb": startFake, "becomes": become, "requests": countRequests, "status": exitStatus, "sample": makeSample, "files": makeFiles, "signalled": signalled, "json": checkJSON, "lines": makeLines, "rotated": checkRotated, "aged": ageAnswers,
+			"tmdb": startFake, "redis": startRedis, "becomes": become, "requests": countRequests, "status": exitStatus, "sample": makeSample, "files": makeFiles, "signalled": signalled, "json": checkJSON, "lines": makeLines, "rotated": checkRotated, "aged": ageAnswers,
 			"gateway": startGateway, "stopped": stopGateway, "fetch": fetch,
 		},
 	})
@@ -139,6 +145,16 @@ func startFake(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv("ANIVAULT_TMDB_BASE_URL", url)
 	registry.Store(ts.Getenv("WORK"), &running{fake: fake})
 	ts.Defer(func() { registry.Delete(ts.Getenv("WORK")) })
+}
+
+func startRedis(ts *testscript.TestScript, _ bool, _ []string) {
+	dir := ts.MkAbs("redis")
+	ts.Check(os.MkdirAll(dir, 0o700))
+	server, err := redistest.New(dir)
+	ts.Check(err)
+	ts.Defer(server.Kill)
+	ts.Setenv("SERVER", server.Addr)
+	ts.Setenv("ANIVAULT_COORDINATOR", "redis://"+server.Addr)
 }
 
 func become(ts *testscript.TestScript, _ bool, args []string) {

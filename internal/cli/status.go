@@ -46,6 +46,8 @@ type statusView struct {
 	limiter ratelimit.Status
 	cache   *cache.Stats // nil where it can't be read
 	baseURL string
+	// coordinator is the server that several machines share, "" where none is set.
+	coordinator string
 }
 
 func (c *command) readStatus(ctx context.Context, cfg *config.Config, store ratelimit.Store) (statusView, error) {
@@ -54,6 +56,9 @@ func (c *command) readStatus(ctx context.Context, cfg *config.Config, store rate
 		return statusView{}, fmt.Errorf("read the limiter's state: %w", err)
 	}
 	view := statusView{limiter: st, baseURL: cfg.TMDB.BaseURL.String()}
+	if cfg.Coordinator == "redis" {
+		view.coordinator = cfg.Redis.Address.String()
+	}
 	if s, err := app.ReadCacheStats(ctx, cfg); err == nil {
 		view.cache = &s
 	}
@@ -133,7 +138,11 @@ func (v statusView) rows() rows {
 	if !s.Since.IsZero() {
 		state += ", for " + ui.Duration(s.At.Sub(s.Since))
 	}
-	out := rows{{"upstream", v.baseURL}, {"state", state}}
+	out := rows{{"upstream", v.baseURL}}
+	if v.coordinator != "" {
+		out.add("coordinator", "%s", v.coordinator)
+	}
+	out.add("state", "%s", state)
 	switch {
 	case s.Until.After(s.At):
 		out.add("until", "%s (in %s)", ui.Clock(s.Until), ui.Countdown(s.Until.Sub(s.At)))
@@ -207,31 +216,32 @@ func pace(s ratelimit.Status, p ratelimit.ProcessStatus) string {
 // wireStatus is status --format json. Times are RFC 3339, left out where they do not apply; durations are
 // seconds.
 type wireStatus struct {
-	Upstream   string        `json:"upstream" doc:"the base URL whose limiter this is"`
-	State      string        `json:"state" doc:"the state: Normal, Throttle, Sleep, HalfOpen or CacheOnly"`
-	Cause      string        `json:"cause" doc:"why: a reason of limiter rules"`
-	Since      string        `json:"since,omitempty" doc:"when the state was entered, RFC 3339"`
-	Until      string        `json:"until,omitempty" doc:"when it ends, RFC 3339; absent where nobody knows"`
-	PauseUntil string        `json:"pause_until,omitempty" doc:"until when all processes wait, RFC 3339"`
-	Rate       float64       `json:"rate" doc:"requests per second that this process may send"`
-	Burst      float64       `json:"burst" doc:"size of the bucket"`
-	Tokens     float64       `json:"tokens" doc:"what is in the bucket"`
-	Ceiling    int           `json:"ceiling" doc:"most permits in a window, all processes together"`
-	Granted    int           `json:"granted_in_ceiling_window" doc:"permits in the last window"`
-	Running    int           `json:"running" doc:"requests under way, all processes together"`
-	Slots      int           `json:"slots" doc:"requests that may be under way at once, all processes together"`
-	OwnSlots   int           `json:"slots_per_process" doc:"of them, for one process"`
-	Waiting    int           `json:"waiting" doc:"requests that wait for permission"`
-	Window     wireWindow    `json:"window" doc:"the answers that are judged"`
-	Streak429  int           `json:"consec429" doc:"429 answers in a row"`
-	Failures   int           `json:"consec_failures" doc:"5xx and network errors in a row"`
-	Cooldown   float64       `json:"cooldown_s" doc:"length of the next Sleep, seconds"`
-	Recover    float64       `json:"auto_recover_s" doc:"period after which CacheOnly is left, seconds; 0: never"`
-	RampRate   float64       `json:"ramp_rate,omitempty" doc:"the rate while it is raised again after trouble"`
-	Budget     *wireBudget   `json:"budget,omitempty" doc:"the request budget, if there is one"`
-	Overrides  []wireTuned   `json:"overrides" doc:"settings changed by limiter tune"`
-	Processes  []wireProcess `json:"processes" doc:"those that share the state"`
-	Cache      *wireCache    `json:"cache,omitempty" doc:"the fields of cache stats, where it can be read"`
+	Upstream    string        `json:"upstream" doc:"the base URL whose limiter this is"`
+	Coordinator string        `json:"coordinator,omitempty" doc:"the server that several machines share, without user and password"`
+	State       string        `json:"state" doc:"the state: Normal, Throttle, Sleep, HalfOpen or CacheOnly"`
+	Cause       string        `json:"cause" doc:"why: a reason of limiter rules"`
+	Since       string        `json:"since,omitempty" doc:"when the state was entered, RFC 3339"`
+	Until       string        `json:"until,omitempty" doc:"when it ends, RFC 3339; absent where nobody knows"`
+	PauseUntil  string        `json:"pause_until,omitempty" doc:"until when all processes wait, RFC 3339"`
+	Rate        float64       `json:"rate" doc:"requests per second that this process may send"`
+	Burst       float64       `json:"burst" doc:"size of the bucket"`
+	Tokens      float64       `json:"tokens" doc:"what is in the bucket"`
+	Ceiling     int           `json:"ceiling" doc:"most permits in a window, all processes together"`
+	Granted     int           `json:"granted_in_ceiling_window" doc:"permits in the last window"`
+	Running     int           `json:"running" doc:"requests under way, all processes together"`
+	Slots       int           `json:"slots" doc:"requests that may be under way at once, all processes together"`
+	OwnSlots    int           `json:"slots_per_process" doc:"of them, for one process"`
+	Waiting     int           `json:"waiting" doc:"requests that wait for permission"`
+	Window      wireWindow    `json:"window" doc:"the answers that are judged"`
+	Streak429   int           `json:"consec429" doc:"429 answers in a row"`
+	Failures    int           `json:"consec_failures" doc:"5xx and network errors in a row"`
+	Cooldown    float64       `json:"cooldown_s" doc:"length of the next Sleep, seconds"`
+	Recover     float64       `json:"auto_recover_s" doc:"period after which CacheOnly is left, seconds; 0: never"`
+	RampRate    float64       `json:"ramp_rate,omitempty" doc:"the rate while it is raised again after trouble"`
+	Budget      *wireBudget   `json:"budget,omitempty" doc:"the request budget, if there is one"`
+	Overrides   []wireTuned   `json:"overrides" doc:"settings changed by limiter tune"`
+	Processes   []wireProcess `json:"processes" doc:"those that share the state"`
+	Cache       *wireCache    `json:"cache,omitempty" doc:"the fields of cache stats, where it can be read"`
 }
 
 type wireWindow struct {
@@ -270,7 +280,7 @@ func (v statusView) wire() wireStatus {
 		s.Until = time.Time{} // over; the next request finds out
 	}
 	out := wireStatus{
-		Upstream: v.baseURL, State: s.State.String(), Cause: s.Cause.String(), Since: ui.Stamp(s.Since), Until: ui.Stamp(s.Until),
+		Upstream: v.baseURL, Coordinator: v.coordinator, State: s.State.String(), Cause: s.Cause.String(), Since: ui.Stamp(s.Since), Until: ui.Stamp(s.Until),
 		PauseUntil: ui.Stamp(s.PauseUntil), Rate: s.Rate, Burst: s.Burst, Tokens: s.Tokens, Ceiling: s.Ceiling, Granted: s.Granted,
 		Running: s.Running, Slots: s.Slots, OwnSlots: s.OwnSlots, Waiting: s.Waiting,
 		Window:    wireWindow{s.Counts.OK, s.Counts.Throttled, s.Counts.Server, s.Counts.Network, s.ErrRatio},
