@@ -22,8 +22,12 @@ func (l *Limiter) reap(ctx context.Context, every, patience time.Duration) bool 
 	if l.live == nil {
 		return false
 	}
-	if 0 < every && every < time.Second { // each look is dear
-		every = max(every, 2*l.nap)
+	switch { // where each look is dear
+	case l.nap == 0:
+	case every == reapStalled:
+		every = 2 * l.nap
+	case every == reapWaiting: // whoever is at the head looks
+		every = 20 * l.nap
 	}
 	now, last := int64(time.Since(l.start)), l.reaped.Load()
 	if now-last < int64(every) || !l.reaped.CompareAndSwap(last, now) {

@@ -89,8 +89,25 @@ func (b *Backend) Exchange(ctx context.Context, change func(ratelimit.Instant, [
 	}
 	b.read = false
 	b.keeper.lose()
+	if isReply(err) && strings.Contains(err.Error(), "WRONGTYPE") {
+		b.mend()
+	}
 	return b.explain(err)
 }
+
+// mend sets aside what is no state at all, and removes what is no turn and no line: keys of other kinds.
+func (b *Backend) mend() {
+	ctx, cancel := context.WithTimeout(context.Background(), b.opts.Timeout)
+	defer cancel()
+	b.client.Del(ctx, b.key("turn"), b.key("line"))
+	if b.client.GetRange(ctx, b.key("state"), 0, 0).Err() != nil {
+		b.client.Rename(ctx, b.key("state"), b.key("state:corrupt"))
+		b.client.Expire(ctx, b.key("state:corrupt"), asideFor)
+	}
+}
+
+// asideFor is how long a damaged state is kept; scriptHead has it in seconds.
+const asideFor = 7 * 24 * time.Hour
 
 // exchange is one Exchange.
 type exchange struct {

@@ -88,6 +88,14 @@ func TestWhateverHappensToTheServer(t *testing.T) {
 		"its keys are of other kinds": {func(t *testing.T, w *traffic) {
 			w.do(t, "DEL", w.stateKey())
 			w.do(t, "RPUSH", w.stateKey(), "a list")
+			kind := ""
+			for range 200 {
+				if kind, _ = w.server.Do("TYPE", w.stateKey()); kind == "+string" {
+					return
+				}
+				time.Sleep(50 * time.Millisecond)
+			}
+			t.Errorf("the state is a %s", kind)
 		}, nil},
 		"the network is lost and comes back": {func(_ *testing.T, w *traffic) {
 			for _, m := range w.machines {
