@@ -1,7 +1,7 @@
 // Command coordinator measures one limit over several machines: the store in Redis beside the file store of one machine,
 // and beside redis_rate, in one run.
 //
-//	go run -C bench ./coordinator [-for 20s] [-rounds 3]
+//	go run -C bench ./coordinator [-for 20s] [-rounds 3] [-only TEXT]
 //
 // It starts a redis-server of its own. Machines are state folders of their own with a way of their own to the server;
 // processes are processes. The upstream allows 40 requests in a sliding second by its own clock.
@@ -32,10 +32,11 @@ func main() {
 	}
 	length := flag.Duration("for", 20*time.Second, "length of each run")
 	rounds := flag.Int("rounds", 3, "rounds, whose median is printed")
+	only := flag.String("only", "", "only rows with this in their name")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *length, *rounds); err != nil {
+	if err := run(ctx, *length, *rounds, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "coordinator:", err)
 		os.Exit(1)
 	}
@@ -48,7 +49,7 @@ type row struct {
 	measure       func() (string, error)
 }
 
-func run(ctx context.Context, length time.Duration, rounds int) error {
+func run(ctx context.Context, length time.Duration, rounds int, only string) error {
 	dir, err := os.MkdirTemp("", "coordinator-")
 	if err != nil {
 		return err
@@ -69,9 +70,11 @@ func run(ctx context.Context, length time.Duration, rounds int) error {
 		{what: "round trip 5 ms longer, Redis", atLeast: ">= 0.95 of the rate", measure: func() (string, error) { return b.steady("redis", 40*time.Millisecond, 5*time.Millisecond) }},
 		{what: "acquire, uncontended, beside redis_rate.Allow", atLeast: "p50 <= 1.3 x, p99 <= 1.5 x", measure: b.uncontended},
 		{what: "round trips a permit, one process", atLeast: "<= 2", measure: b.tripsAlone},
+		{what: "round trips a permit, 16 waiting", atLeast: "<= 6", measure: b.tripsWaiting},
 		{what: "Redis gone and back, 4 machines", atLeast: "flows <= 1.2 s, each machine >= 0.85 of its part, 0 x 429; back <= 3 s", measure: b.gone},
 		{what: "slots of a killed process: own machine, another", atLeast: "<= 1 s, <= 8 s", measure: b.killed},
 	}
+	rows = slices.DeleteFunc(rows, func(r row) bool { return !strings.Contains(r.what, only) })
 	for round := range rounds {
 		fmt.Printf("\nround %d of %d, load %s\n", round+1, rounds, kit.Load())
 		for i := range rows {

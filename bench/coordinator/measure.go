@@ -28,7 +28,7 @@ type fleet struct {
 }
 
 // send starts processes that send to an upstream.
-func (b *bench) send(kind string, processes int, answer, longer time.Duration) (*fleet, error) {
+func (b *bench) send(kind string, processes, callers int, answer, longer time.Duration) (*fleet, error) {
 	dir, err := b.place()
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func (b *bench) sleep(d time.Duration) {
 
 // steady is 16 processes after the bucket was first empty.
 func (b *bench) steady(kind string, answer, longer time.Duration) (string, error) {
-	f, err := b.send(kind, 16, answer, longer)
+	f, err := b.send(kind, 16, callers, answer, longer)
 	if err != nil {
 		return "", err
 	}
@@ -137,6 +137,7 @@ func (b *bench) uncontended() (string, error) {
 	other := redis_rate.NewLimiter(client)
 	var ours, theirs []time.Duration
 	for range 2000 {
+		time.Sleep(2 * time.Millisecond) // the same rest before both: what comes first after one is slower
 		start := time.Now()
 		p, err := limiter.Acquire(b.ctx)
 		if err != nil {
@@ -144,12 +145,12 @@ func (b *bench) uncontended() (string, error) {
 		}
 		ours = append(ours, time.Since(start))
 		p.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
+		time.Sleep(2 * time.Millisecond)
 		start = time.Now()
 		if _, err := other.Allow(b.ctx, "bench", redis_rate.PerSecond(400)); err != nil {
 			return "", err
 		}
 		theirs = append(theirs, time.Since(start))
-		time.Sleep(3 * time.Millisecond)
 	}
 	slices.Sort(ours)
 	slices.Sort(theirs)
@@ -193,9 +194,20 @@ func (b *bench) tripsAlone() (string, error) {
 	return fmt.Sprintf("%.2f", float64(backend.Trips()-before)/n), nil
 }
 
+// tripsWaiting counts those of 16 processes of which each has one request that waits.
+func (b *bench) tripsWaiting() (string, error) {
+	f, err := b.send("redis", 16, 1, 40*time.Millisecond, 0)
+	if err != nil {
+		return "", err
+	}
+	b.sleep(b.length)
+	permits, trips, err := f.end()
+	return fmt.Sprintf("%.1f", float64(trips)/float64(permits)), err
+}
+
 // gone takes the server away from four machines, and gives it back.
 func (b *bench) gone() (string, error) {
-	f, err := b.send("redis", machines, 40*time.Millisecond, 0)
+	f, err := b.send("redis", machines, callers, 40*time.Millisecond, 0)
 	if err != nil {
 		return "", err
 	}
