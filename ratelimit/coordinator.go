@@ -122,7 +122,8 @@ func (s *SharedStore) runThere(ctx context.Context) {
 // all of it counts; else what must not be forgotten.
 func (s *Snapshot) recall(last *Snapshot, at Instant, owner string) {
 	known, clock := last.clock.now, s.clock
-	newer := known >= s.clock.now || s.machine.reason == ReasonFresh && s.machine.since.sub(known) < recently // who made it knew nothing
+	ignorant := s.machine.reason == ReasonFresh && s.machine.since.sub(known) < recently // who made it knew nothing
+	newer := known >= s.clock.now || ignorant
 	now := s.advance(at)
 	if newer {
 		clock = s.clock

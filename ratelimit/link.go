@@ -69,7 +69,8 @@ func (k *link) record(now time.Time, e Event, t *Tuning, draw float64) (_ Event,
 	case now.Before(k.until):
 		return shared, 0 // it had left before
 	default:
-		k.cooldown = min(time.Duration(float64(k.cooldown)*t.CooldownFactor), max(min(t.SleepMaxOutage, t.SleepMax), t.SleepMin))
+		longest := max(min(t.SleepMaxOutage, t.SleepMax), t.SleepMin)
+		k.cooldown = min(time.Duration(float64(k.cooldown)*t.CooldownFactor), longest)
 	}
 	k.until = now.Add(k.cooldown + time.Duration(draw*float64(k.cooldown)/10))
 	if first {
@@ -106,7 +107,8 @@ func (l *Limiter) unlinked(e Event) Event {
 	t := &l.tuned.Load().Tuning
 	shared, blocked := l.link.record(time.Now(), e, t, l.draw())
 	if blocked > 0 {
-		l.warn(fmt.Errorf("%d requests in a row got no answer: this process sends nothing for %v, then probes; other machines go on", t.NFailures, blocked))
+		l.warn(fmt.Errorf("%d requests in a row got no answer: this process sends nothing for %v, then probes; "+
+			"other machines go on", t.NFailures, blocked))
 	}
 	return shared
 }

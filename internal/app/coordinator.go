@@ -38,10 +38,13 @@ func openCoordinator(cfg *config.Config, warn func(error)) (_ ratelimit.Store, d
 		}
 	}
 	if o.Address.Exposed() {
-		warn(fmt.Errorf("what is said to the coordinator at %s can be read on the way: use TLS (rediss://)", o.Address.Place()))
+		warn(fmt.Errorf("what is said to the coordinator at %s can be read on the way: use TLS (rediss://)",
+			o.Address.Place()))
 	}
 	told := func(err error) { warn(withRemedy(err)) }
-	machine, err := ratelimit.OpenFileStore(machineDir(cfg), ratelimit.FileOptions{Processes: cfg.Tuning.Processes, OnWarning: told})
+	machine, err := ratelimit.OpenFileStore(machineDir(cfg), ratelimit.FileOptions{
+		Processes: cfg.Tuning.Processes, OnWarning: told,
+	})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -75,9 +78,11 @@ func coordinatorError(cfg *config.Config, err error) error {
 func CoordinatorFix(cfg *config.Config, f *redisstore.Fault) string {
 	switch f.Kind {
 	case redisstore.Password:
-		return "write the password into the file that ANIVAULT_COORDINATOR_PASSWORD_FILE names, and the user into ANIVAULT_COORDINATOR: redis://user@host:port"
+		return "write the password into the file that ANIVAULT_COORDINATOR_PASSWORD_FILE names, " +
+			"and the user into ANIVAULT_COORDINATOR: redis://user@host:port"
 	case redisstore.Certificate:
-		return "name the server as its certificate does in ANIVAULT_COORDINATOR, its authority's PEM file in ANIVAULT_COORDINATOR_CA_FILE, and a port that speaks TLS"
+		return "name the server as its certificate does in ANIVAULT_COORDINATOR, " +
+			"its authority's PEM file in ANIVAULT_COORDINATOR_CA_FILE, and a port that speaks TLS"
 	case redisstore.Rights:
 		return "as its administrator run: " + CoordinatorRule(cfg)
 	case redisstore.TooOld:

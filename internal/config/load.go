@@ -251,7 +251,8 @@ func (c *Config) warnings(env map[string]string) []string {
 		holdsKey(c.TMDB.TokenFile)
 	}
 	if c.Redis.PasswordFile != "" && readableByOthers(c.Redis.PasswordFile) {
-		out = append(out, fmt.Sprintf("%s holds a password and others can read it; run: chmod 600 %s", c.Redis.PasswordFile, c.Redis.PasswordFile))
+		out = append(out, fmt.Sprintf("%s holds a password and others can read it; run: chmod 600 %s",
+			c.Redis.PasswordFile, c.Redis.PasswordFile))
 	}
 	var known []string
 	for _, v := range OtherVariables() {

@@ -84,7 +84,8 @@ func (b *Backend) Exchange(ctx context.Context, change func(ratelimit.Instant, [
 	if e.fence != 0 {
 		b.leave(e.fence)
 	}
-	if err == nil || ctx.Err() != nil && errors.Is(err, ctx.Err()) || e.own != nil && errors.Is(err, e.own) || errors.Is(err, ratelimit.ErrNewer) {
+	givenUp, own := ctx.Err() != nil && errors.Is(err, ctx.Err()), e.own != nil && errors.Is(err, e.own)
+	if err == nil || givenUp || own || errors.Is(err, ratelimit.ErrNewer) {
 		return err
 	}
 	b.read = false
@@ -267,7 +268,8 @@ func (e *exchange) apply() (write bool, err error) {
 // lostBefore reports whether something that this process knows of was lost before f was written.
 func (b *Backend) lostBefore(f *frame) bool {
 	k := &b.known
-	return b.knows && (f.generation != k.generation || f.sequence < k.sequence || f.sequence == k.sequence && f.check != k.check)
+	return b.knows && (f.generation != k.generation || f.sequence < k.sequence ||
+		f.sequence == k.sequence && f.check != k.check)
 }
 
 // keep notes that the decided state is written.

@@ -15,7 +15,8 @@ import (
 // Rule is the ACL rule that is enough for a user, to be completed by a password.
 func (o Options) Rule(user string) string {
 	o.complete()
-	return fmt.Sprintf("ACL SETUSER %s on >PASSWORD resetkeys ~%s:* resetchannels &%s:* -@all %s", user, o.Prefix, o.Prefix, rights)
+	return fmt.Sprintf("ACL SETUSER %s on >PASSWORD resetkeys ~%s:* resetchannels &%s:* -@all %s",
+		user, o.Prefix, o.Prefix, rights)
 }
 
 // rights are all commands that are sent, those of the scripts included.

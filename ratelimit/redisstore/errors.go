@@ -125,7 +125,8 @@ func (b *Backend) explain(err error) error {
 		f.Text = "refuses the connection"
 	case errors.Is(err, os.ErrNotExist):
 		f.Text = "is not there: no such socket"
-	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE), errors.Is(err, net.ErrClosed):
+	case errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE),
+		errors.Is(err, net.ErrClosed):
 		f.Text = "has closed the connection"
 	case errors.Is(err, errReply):
 		f.Kind, f.Text = Refusing, "gives answers that make no sense"

@@ -15,7 +15,8 @@ const (
 	frameMagic   = "AVcoord\n"
 	frameVersion = 1
 	// writersKept is how many of the newest writers a frame names. A writer whose reply was lost finds itself among
-	// them, or was not heard: at 300 updates a second they are those of the last 0.4 s, longer than any reply is waited for.
+	// them, or was not heard: at 300 updates a second they are those of the last 0.4 s, longer than any reply is
+	// waited for.
 	writersKept = 128
 	frameHeader = 60 + 4*writersKept
 	// maxFrame is the largest value that is read or written.
@@ -90,7 +91,8 @@ func decodeFrame(b []byte) (frame, error) {
 	switch {
 	case len(b) > maxFrame:
 		return frame{}, fmt.Errorf("%w: longer than %d bytes", errGarbled, maxFrame)
-	case len(b) < 16 || string(b[:8]) != frameMagic || binary.LittleEndian.Uint32(b[12:]) != crc32.Checksum(b[:12], castagnoli):
+	case len(b) < 16 || string(b[:8]) != frameMagic ||
+		binary.LittleEndian.Uint32(b[12:]) != crc32.Checksum(b[:12], castagnoli):
 		return frame{}, fmt.Errorf("%w: %d bytes of something else", errGarbled, len(b))
 	}
 	if v := binary.LittleEndian.Uint32(b[8:]); v > frameVersion {

@@ -42,7 +42,8 @@ func (h *home) open(dir string, id []byte) {
 			}
 		}
 	}
-	sum := sha256.Sum256(append(append([]byte("machine of the limiter's coordinator "), seed...), ratelimit.SystemInstant().BootID...))
+	name := append([]byte("machine of the limiter's coordinator "), seed...)
+	sum := sha256.Sum256(append(name, ratelimit.SystemInstant().BootID...))
 	h.machine = hex.EncodeToString(sum[:machineBytes])
 }
 

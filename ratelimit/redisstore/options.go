@@ -60,7 +60,7 @@ func (o *Options) base() string {
 	return o.Prefix + ":" + hex.EncodeToString(sum[:8]) + ":"
 }
 
-// quiet drops what the client library would write to stderr: a library does not print.
+// quietLibrary drops what the client library would write to stderr: a library does not print.
 var quietLibrary = sync.OnceFunc(func() { redis.SetLogger(noLog{}) })
 
 type noLog struct{}
@@ -73,7 +73,8 @@ func (o *Options) client() (*redis.Client, error) {
 	a := o.Address
 	ro := &redis.Options{
 		Network: a.network, Addr: a.addr, Username: a.user, Password: a.password, DB: a.db, Protocol: 2,
-		MaxRetries: -1, ContextTimeoutEnabled: true, DialTimeout: o.Timeout, ReadTimeout: o.Timeout, WriteTimeout: o.Timeout,
+		MaxRetries: -1, ContextTimeoutEnabled: true,
+		DialTimeout: o.Timeout, ReadTimeout: o.Timeout, WriteTimeout: o.Timeout,
 		PoolSize: 4, PoolTimeout: o.Timeout, DisableIdentity: true,
 	}
 	if o.Password != "" {
@@ -106,7 +107,8 @@ type Address struct {
 func ParseAddress(text string) (Address, error) {
 	u, err := url.Parse(text)
 	if err != nil { // it would repeat the text, and the password in it
-		return Address{}, errors.New("is no URL; a special character in a password has to be written as %XX, or use a password file")
+		return Address{}, errors.New(
+			"is no URL; a special character in a password has to be written as %XX, or use a password file")
 	}
 	a := Address{network: "tcp"}
 	db := strings.TrimPrefix(u.Path, "/")
@@ -121,7 +123,8 @@ func ParseAddress(text string) (Address, error) {
 			return Address{}, errors.New("names no host; write redis://host:6379")
 		}
 		if u.RawQuery != "" {
-			return Address{}, errors.New("has a query, which means nothing here; the database's number is the path: redis://host:6379/0")
+			return Address{}, errors.New(
+				"has a query, which means nothing here; the database's number is the path: redis://host:6379/0")
 		}
 		a.addr = net.JoinHostPort(u.Hostname(), port)
 	case "unix":

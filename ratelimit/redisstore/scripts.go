@@ -67,7 +67,8 @@ while true do
   local heir = redis.call('LPOP', KEYS[3])
   if not heir then break end
   give(heir)
-  if redis.call('PUBLISH', wakes .. heir, string.format('turn %d ', fence) .. read()) > 0 then return {'done', time[1], time[2]} end
+  local message = string.format('turn %d ', fence) .. read()
+  if redis.call('PUBLISH', wakes .. heir, message) > 0 then return {'done', time[1], time[2]} end
 end
 redis.call('HSET', KEYS[2], 'holder', '', 'until', 0)
 return {'done', time[1], time[2]}
@@ -103,7 +104,8 @@ func (b *Backend) run(ctx context.Context, script *redis.Script, o order) (verdi
 	keys := []string{b.key("state"), b.key("turn"), b.key("line"), b.key("state:corrupt")}
 	b.trips.Add(1)
 	sent := b.clock.boot()
-	reply, err := script.Run(ctx, b.client, keys, b.owner, b.opts.Turn.Milliseconds(), b.key("wake:"), o.value, aside, o.rouse, o.with).Slice()
+	reply, err := script.Run(ctx, b.client, keys,
+		b.owner, b.opts.Turn.Milliseconds(), b.key("wake:"), o.value, aside, o.rouse, o.with).Slice()
 	if err != nil {
 		return verdict{}, err
 	}
