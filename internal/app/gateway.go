@@ -1,7 +1,10 @@
 package app
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"sync/atomic"
@@ -84,8 +87,24 @@ func (k *keyed) RoundTrip(req *http.Request) (*http.Response, error) {
 		out.URL.RawQuery += "api_key=" + url.QueryEscape(t.APIKey.Reveal())
 	}
 	resp, err := k.next.RoundTrip(out)
-	if resp != nil {
-		resp.Request = req // without the key
+	if err != nil {
+		return nil, err
 	}
-	return resp, err
+	resp.Request = req // without the key
+	return resp, hide(resp, cmp.Or(t.Token.Reveal(), t.APIKey.Reveal()))
+}
+
+// hide takes the key out of an answer that repeats it, as some servers do in their errors.
+func hide(resp *http.Response, key string) error {
+	body, err := io.ReadAll(resp.Body) // from memory
+	if err != nil {
+		return err
+	}
+	if key != "" && bytes.Contains(body, []byte(key)) {
+		body = bytes.ReplaceAll(body, []byte(key), []byte("[redacted]"))
+		resp.ContentLength = int64(len(body))
+		resp.Header.Del("Content-Length")
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return nil
 }
