@@ -225,7 +225,7 @@ func changedNow(changed <-chan struct{}) bool {
 
 // landed is what a flight has brought.
 func (g *Gateway) landed(f *flight, expired *reply) (found, error) {
-	out := found{reply: f.answer, upstream: f.upstream, sent: !f.sentAt.IsZero()}
+	out := found{reply: f.answer, upstream: f.took, sent: f.asked}
 	out.forward = "miss"
 	if expired != nil {
 		out.forward = "stale"

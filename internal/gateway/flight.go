@@ -36,9 +36,11 @@ type flight struct {
 	over       bool
 	changed    chan struct{} // closed when onWire changes
 
-	done   chan struct{} // closed when answer and err are there
+	done   chan struct{} // closed when what follows is there
 	answer *reply
 	err    error
+	asked  bool          // TMDB was asked
+	took   time.Duration // by TMDB, all tries together
 	met    atomic.Pointer[met]
 }
 
@@ -149,7 +151,7 @@ func (fs *flights) continueBehind(f *flight) {
 func (fs *flights) depart(f *flight) {
 	fs.mu.Lock()
 	now := time.Now()
-	first := f.sentAt.IsZero()
+	first := f.sentAt.IsZero() && !f.over // the cache may let go what was given up at that moment
 	if first {
 		f.sentAt = now
 		fs.sent(f)
@@ -191,12 +193,13 @@ func (fs *flights) sent(f *flight) {
 func (fs *flights) end(f *flight) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	f.over = true
+	f.over, f.asked, f.took = true, !f.sentAt.IsZero(), f.upstream
 	if fs.byKey[f.key] == f {
 		delete(fs.byKey, f.key)
 	}
-	if f.sentAt.IsZero() {
+	if !f.asked {
 		fs.sent(f)
+		f.client.undo(f.client.upstream)
 	}
 	if f.background {
 		fs.background--
@@ -234,9 +237,6 @@ func (g *Gateway) fly(ctx context.Context, f *flight) {
 		}
 		if f.err != nil && errors.Is(context.Cause(ctx), errDrained) {
 			f.err = errDrained
-		}
-		if f.sentAt.IsZero() {
-			f.client.undo(f.client.upstream)
 		}
 	}()
 	f.answer, f.err = g.askTMDB(ctx, f)

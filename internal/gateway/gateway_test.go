@@ -113,6 +113,8 @@ type setup struct {
 	dir     string // of an earlier gateway
 	listen  string // "": a free port of the loopback
 	notify  string
+	headers []string                  // of busy's question
+	base    func(t *testing.T) string // another base URL than the stand-in's
 }
 
 // start starts a stand-in and a gateway in front of it.
@@ -133,7 +135,11 @@ func start(t *testing.T, o setup) *bench {
 		b.dir = t.TempDir()
 	}
 	b.configure(o.yaml)
-	read := func() (*config.Config, error) { return b.load(server.URL, cmp.Or(o.listen, "127.0.0.1:0")) }
+	base := server.URL
+	if o.base != nil {
+		base = o.base(t)
+	}
+	read := func() (*config.Config, error) { return b.load(base, cmp.Or(o.listen, "127.0.0.1:0")) }
 	cfg, err := read()
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,195 @@
+package gateway
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Whatever happens, no key and no token is in what was written: answers, errors, logs, metrics, cache, state.
+func TestNoSecretIsAnywhere(t *testing.T) {
+	yaml, tokens := withClients(map[string]string{"a": ", admin: true", "b": ", requests: 2/1h"})
+	failing := false
+	var mu sync.Mutex
+	b := start(t, setup{yaml: yaml, handler: func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			if failing { // an upstream that repeats what it was sent
+				w.WriteHeader(http.StatusBadRequest)
+				_, _ = io.WriteString(w, `{"status_code":5,"status_message":"`+r.Header.Get("Authorization")+r.URL.RawQuery+`"}`)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	}})
+	const program = "0123456789abcdef0123456789abcdef"
+	const session = "a-session-of-a-person-91823"
+	stranger, _ := NewToken()
+	secrets := []string{poolKey, program, session, stranger, tokens["a"], tokens["b"]}
+	var seen strings.Builder
+	ask := func(path string, headers ...string) {
+		a := b.get(path, headers...)
+		_ = a.Header.Write(&seen)
+		seen.WriteString(a.body)
+	}
+	for _, token := range []string{tokens["a"], tokens["b"], stranger, program, ""} {
+		for _, path := range []string{
+			"/3/tv/9000001", "/3/tv/99", "/3/search/tv?query=a", "/3/account", "/3/tv/1?session_id=" + session, "/nothing", "/3/authentication",
+			"/3/tv/changes", "/3/tv/9000001?callback=x", "/metrics", "/", "/readyz",
+		} {
+			sep := "?"
+			if strings.Contains(path, "?") {
+				sep = "&"
+			}
+			ask(path+sep+"api_key="+token, "X-Request-Id: "+token+"!")
+			ask(path, "Authorization: Bearer "+token, "Cookie: session="+session)
+			ask(path+sep+"access_token="+program+"&password="+session, "Authorization: Bearer "+token)
+		}
+	}
+	mu.Lock()
+	failing = true
+	mu.Unlock()
+	ask("/3/movie/5", "Authorization: Bearer "+tokens["a"])
+	if err := b.stop(); err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]string{"answers": seen.String(), "log": b.log.String()}
+	err := filepath.WalkDir(b.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		texts[path] = string(raw)
+		return err
+	})
+	if err != nil || len(texts) < 5 {
+		t.Fatalf("%d places, %v", len(texts), err)
+	}
+	for place, text := range texts {
+		for _, secret := range secrets {
+			for _, form := range []string{secret, url.QueryEscape(secret), strings.TrimPrefix(secret, tokenPrefix)} {
+				if strings.Contains(text, form) {
+					t.Errorf("%s has %s", place, secret)
+				}
+			}
+		}
+	}
+}
+
+// Clients that go away at any moment, read slowly, send slowly or reset leave nothing behind.
+func TestFiveHundredClientsThatGoAway(t *testing.T) {
+	b := start(t, setup{yaml: "limiter: {rate_base: 400, ceiling: 400}\n"})
+	b.must(200, "/3/configuration")
+	random := rand.New(rand.NewPCG(1, 2))
+	var wg sync.WaitGroup
+	gate := make(chan struct{}, 40)
+	for i := range 500 {
+		patience, id, manner := time.Duration(random.IntN(20_000))*time.Microsecond, random.IntN(60), i%4
+		wg.Go(func() {
+			gate <- struct{}{}
+			defer func() { <-gate }()
+			if manner == 0 {
+				leaveARawConnection(b, tv(9000001+id), patience)
+				return
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			_, _ = b.request(ctx, http.MethodGet, tv(9000001+id))
+		})
+	}
+	wg.Wait()
+	b.idle()
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	eventually(t, "all connections are gone", func() bool {
+		b.service.conns.mu.Lock()
+		defer b.service.conns.mu.Unlock()
+		return b.service.conns.total == 0 && len(b.service.conns.perPeer) == 0
+	})
+	b.must(200, "/3/tv/9000001")
+}
+
+// leaveARawConnection sends a part of a request or all of it, reads a little, and resets the connection.
+func leaveARawConnection(b *bench, path string, patience time.Duration) {
+	conn, err := net.Dial("tcp", strings.TrimPrefix(b.url, "http://"))
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	text := "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n"
+	_, _ = io.WriteString(conn, text[:len(text)-int(patience/time.Microsecond)%3])
+	_ = conn.SetReadDeadline(time.Now().Add(patience))
+	_, _ = bufio.NewReaderSize(conn, 16).ReadByte()
+	_ = conn.(*net.TCPConn).SetLinger(0)
+}
+
+// FuzzTarget: whatever passes the check of its form is clean, is the same question upstream and in the cache, and bears no secret.
+func FuzzTarget(f *testing.F) {
+	for _, seed := range []string{"/3/tv/1?a=b", "/3/tv%2F1", "//3", "/3/../x", "/3/tv/1?api_key=x&b=%zz", "/%00", "/3/é?q=%E3%81%82", "/3/search/tv?query=a+b&append_to_response=a,b%2Fc"} {
+		f.Add(seed)
+	}
+	base, _ := url.Parse("http://tmdb.test/prefix")
+	f.Fuzz(func(t *testing.T, raw string) {
+		u, err := url.ParseRequestURI(raw)
+		if err != nil {
+			return
+		}
+		r := &http.Request{Method: http.MethodGet, URL: u, RequestURI: raw, Header: http.Header{}}
+		target, refused := readTarget(r)
+		if refused != nil {
+			if refused.status < 400 || refused.status > 499 {
+				t.Errorf("%q: %d", raw, refused.status)
+			}
+			return
+		}
+		if strings.Contains(target.path, "//") || strings.Contains(target.path, "/../") || strings.Contains(target.path, "\x00") {
+			t.Errorf("%q is not clean: %q", raw, target.path)
+		}
+		asked, key := target.question(base)
+		if strings.Contains(strings.ToLower(asked.RawQuery), "api_key=") || strings.Contains(key, "api_key=") {
+			t.Errorf("%q asks with a key: %s", raw, asked)
+		}
+		again, err := url.Parse(asked.String())
+		if err != nil || again.Path != base.Path+target.path {
+			t.Errorf("%q is asked as %s, %v", raw, asked, err)
+			return
+		}
+		_, second := (target).question(base)
+		if key != second {
+			t.Errorf("%q has two keys: %s and %s", raw, key, second)
+		}
+	})
+}
+
+// FuzzHeaders: no value of a header field that is read ends anything.
+func FuzzHeaders(f *testing.F) {
+	f.Add("u=5, i", "wait=3", "only-if-cached", "1.1 a", "http://x")
+	f.Fuzz(func(t *testing.T, priority, prefer, control, via, origin string) {
+		if u := urgency([]string{priority}); u < 0 || u > 7 {
+			t.Errorf("%q: %d", priority, u)
+		}
+		if wait, ok := preferredWait([]string{prefer}); ok && (wait < 0 || wait%time.Second != 0) {
+			t.Errorf("%q: %s", prefer, wait)
+		}
+		onlyIfCached([]string{control})
+		hasVia([]string{via}, "1.1 own")
+		r := httptest.NewRequest(http.MethodGet, "/3/tv/1", nil)
+		r.Host = "localhost"
+		r.Header.Set("Origin", origin)
+		if (&settings{}).checkOrigin(r, false) == nil && origin != "" && !strings.Contains(strings.ToLower(origin), "localhost") {
+			t.Errorf("origin %q passes", origin)
+		}
+	})
+}
