@@ -62,6 +62,9 @@ var packers = sync.Pool{New: func() any {
 	return w
 }}
 
+// unpackers are used again: making one takes longer than to unpack most answers.
+var unpackers = sync.Pool{New: func() any { return flate.NewReader(nil) }}
+
 func (e *Entry) payload() []byte {
 	b := make([]byte, 0, 64+len(e.ETag)+len(e.Body)/3)
 	b = append(b, entryVersion, packRaw)
@@ -120,7 +123,11 @@ func entryOf(key string, r record) (*Entry, error) {
 		e.Body = bytes.Clone(p)
 	case packFlate:
 		e.Body = make([]byte, size)
-		zr := flate.NewReader(bytes.NewReader(p))
+		zr := unpackers.Get().(io.ReadCloser)
+		defer unpackers.Put(zr)
+		if err := zr.(flate.Resetter).Reset(bytes.NewReader(p), nil); err != nil {
+			return nil, fmt.Errorf("%w: %w", errEntry, err)
+		}
 		if _, err := io.ReadFull(zr, e.Body); err != nil {
 			return nil, fmt.Errorf("%w: %w", errEntry, err)
 		}

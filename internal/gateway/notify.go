@@ -17,6 +17,6 @@ func notify(socket, state string) {
 	if err != nil {
 		return // nobody listens: there is nobody to tell
 	}
-	defer conn.Close()
 	_, _ = conn.Write([]byte(state))
+	_ = conn.Close()
 }

@@ -233,7 +233,7 @@ func TestFailuresAreToldByTheTable(t *testing.T) {
 	aborted := func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	}
-	const quick = "limiter:\n  max_retries: 0\n  request_timeout: 200ms\nserve:\n  acquire_timeout: {interactive: 1s}\n"
+	const quick = "limiter:\n  max_retries: 0\n  request_timeout: 10s\n"
 	for name, row := range map[string]struct {
 		setup  setup
 		status int

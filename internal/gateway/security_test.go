@@ -166,7 +166,7 @@ func FuzzTarget(f *testing.F) {
 			t.Errorf("%q is asked as %s, %v", raw, asked, err)
 			return
 		}
-		_, second := (target).question(base)
+		_, second := target.question(base)
 		if key != second {
 			t.Errorf("%q has two keys: %s and %s", raw, key, second)
 		}

@@ -36,8 +36,10 @@ func TestSeed000OneSlotServesOneAfterTheOther(t *testing.T) {
 			b.must(200, "/3/configuration")
 			open := b.up.shut()
 			defer open()
-			first, second := b.later("/3/tv/9000001"), b.later("/3/tv/9000002")
-			for range together {
+			first := b.later("/3/tv/9000001")
+			<-b.up.arrived
+			second := b.later("/3/tv/9000002")
+			if together == 2 {
 				<-b.up.arrived
 			}
 			want := 2 - together
@@ -63,7 +65,7 @@ func TestSeed000OneSlotServesOneAfterTheOther(t *testing.T) {
 }
 
 func TestSeed000AndSeed001WhoWaitsTooLongIsToldSo(t *testing.T) {
-	b, free := busy(t, setup{yaml: "serve: {acquire_timeout: {interactive: 30ms}, stale_after: off}\n"})
+	b, free := busy(t, setup{yaml: "serve: {acquire_timeout: {interactive: 1s}, stale_after: off}\n"})
 	a := b.must(429, "/3/tv/9000001")
 	if a.own.Code != "1002" || a.own.Reason != "acquire_timeout" || a.Header.Get("Retry-After") == "" || !strings.Contains(a.body, `"status_code":25`) {
 		t.Errorf("%s", a.body)
@@ -307,7 +309,7 @@ func TestAnExpiredAnswerIsGivenWhenPermissionTakesLong(t *testing.T) {
 func TestTMDBDownBehindExpiredAnswers(t *testing.T) {
 	var down bool
 	var mu sync.Mutex
-	b := start(t, setup{yaml: "limiter: {max_retries: 0}\nserve: {acquire_timeout: {interactive: 1s}, stale_after: 10ms}\n", handler: func(next http.Handler) http.Handler {
+	b := start(t, setup{yaml: "limiter: {max_retries: 0}\nserve: {acquire_timeout: {interactive: 4s}, stale_after: 10ms}\n", handler: func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			mu.Lock()
 			defer mu.Unlock()
