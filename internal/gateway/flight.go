@@ -250,7 +250,11 @@ func (g *Gateway) askTMDB(ctx context.Context, f *flight) (*reply, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer r.Release()
+		g.log.quota(ctx, "quota_reserved", f, g.up.Limiter())
+		defer func() {
+			r.Release()
+			g.log.quota(context.WithoutCancel(ctx), "quota_settled", f, g.up.Limiter())
+		}()
 		ctx = ratelimit.WithReservation(ctx, r)
 	}
 	start := time.Now()

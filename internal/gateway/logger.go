@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"time"
+
+	"github.com/anivault/anivault/ratelimit"
 )
 
 // logger writes the gateway's lines. What a client sends in place of a key, and the values of a query, are in none of them.
@@ -45,6 +47,19 @@ func (l *logger) slotAcquired(f *flight, waited time.Duration) {
 
 func (l *logger) slotTimeout(f *flight, a *asker) {
 	l.slot(slog.LevelError, "slot_timeout", f, slog.Duration("waited", a.patience))
+}
+
+// quota writes a line about the request that a question has set aside.
+func (l *logger) quota(ctx context.Context, event string, f *flight, limiter *ratelimit.Limiter) {
+	if !l.Enabled(ctx, slog.LevelDebug) {
+		return
+	}
+	st, err := limiter.Status(ctx)
+	if err != nil {
+		return
+	}
+	l.Debug(event, slog.String("account", account), slog.Int("requests", 1), slog.Int("used", st.BudgetUsed),
+		slog.Int("reserved", st.BudgetHeld), slog.Int("limit", st.Budget.Requests), slog.String("request_id", f.id))
 }
 
 func (l *logger) panicked(id string, value any) {

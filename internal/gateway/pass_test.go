@@ -293,3 +293,35 @@ func (p *panicking) WriteHeader(status int) {
 	}
 	p.ResponseRecorder.WriteHeader(status)
 }
+
+func TestTwoGatewaysInARow(t *testing.T) {
+	first := start(t, setup{})
+	second := start(t, setup{base: func(*testing.T) string { return first.url }})
+	if a := second.must(200, "/3/tv/9000001"); a.Header.Get("Cache-Status") != "anivault; fwd=miss; stored" {
+		t.Errorf("%s", a.Header.Get("Cache-Status"))
+	}
+	second.must(404, "/3/tv/99")
+	if n := first.up.asked(); n != 2 {
+		t.Errorf("TMDB was asked %d times", n)
+	}
+	// One that is pointed at itself says so.
+	itself := ""
+	loop := start(t, setup{yaml: "limiter: {max_retries: 0}\n", handler: func(http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			r.Host, r.RequestURI = "localhost", r.URL.RequestURI()
+			req, _ := http.NewRequestWithContext(r.Context(), r.Method, itself+r.RequestURI, nil)
+			req.Header = r.Header
+			resp, err := http.DefaultTransport.RoundTrip(req)
+			if err != nil {
+				panic(http.ErrAbortHandler)
+			}
+			defer resp.Body.Close()
+			w.WriteHeader(resp.StatusCode)
+			_, _ = io.Copy(w, resp.Body)
+		})
+	}})
+	itself = loop.url
+	if a := loop.get("/3/tv/9000001"); a.status < 500 || !strings.Contains(loop.log.String(), "status=508") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}

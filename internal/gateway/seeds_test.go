@@ -157,6 +157,14 @@ func TestSeed002TheQuotaIsNeverExceeded(t *testing.T) {
 		t.Errorf("used %d, held %d, %v", st.BudgetUsed, st.BudgetHeld, err)
 	}
 	b.must(200, tv(9000001)) // what is stored costs nothing
+	for _, line := range []string{
+		"event=quota_reserved account=default requests=1 used=0 reserved=1 limit=5 request_id=",
+		"event=quota_settled account=default requests=1 used=1 reserved=0 limit=5 request_id=",
+	} {
+		if !strings.Contains(b.log.String(), line) {
+			t.Errorf("the log does not tell %s", line)
+		}
+	}
 }
 
 func TestSeed002AThousandAtOnceStayWithinTheQuota(t *testing.T) {
