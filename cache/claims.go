@@ -4,8 +4,8 @@ package cache
 // advisory lock on one of 256 files, by the key's hash, and holds it over the request. The system frees it when its
 // process dies, and wakes the next one at once, who looks once more before it asks.
 //
-// The holder touches the file once a second, so that others can distinguish a stopped process from one that waits for its
-// turn in a limiter.
+// The holder touches the file once a second, so that others can distinguish a stopped process from one that waits for
+// its turn in a limiter.
 
 import (
 	"context"

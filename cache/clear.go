@@ -28,8 +28,8 @@ func (s *Store) operate(ctx context.Context, fn func() error) error {
 	return fn()
 }
 
-// Merge merges this process's journal and those of dead processes into the database now, and returns the number of records
-// that it wrote.
+// Merge merges this process's journal and those of dead processes into the database now, and returns the number of
+// records that it wrote.
 func (s *Store) Merge(ctx context.Context) (merged int, err error) {
 	err = s.operate(ctx, func() error {
 		merged, err = s.mergeLocked()

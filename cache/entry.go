@@ -48,8 +48,8 @@ func (e *Entry) Fresh(now time.Time) bool {
 	return now.Before(e.ExpiresAt) && !e.FetchedAt.After(now.Add(clockSlack))
 }
 
-// Usable reports whether the entry may still serve as stale: keep is how long after it was fetched. The limit of 180 days
-// holds in any case.
+// Usable reports whether the entry may still serve as stale: keep is how long after it was fetched. The limit of 180
+// days holds in any case.
 func (e *Entry) Usable(now time.Time, keep time.Duration) bool {
 	return now.Sub(e.FetchedAt) < min(keep, KeepLimit)
 }

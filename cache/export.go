@@ -73,8 +73,8 @@ func milliText(t *time.Time) string {
 	return strconv.FormatInt(t.UnixMilli(), 10)
 }
 
-// Export writes all answers and all other buckets to w, as a stream. It returns the number of records. Nothing older than
-// 180 days is exported.
+// Export writes all answers and all other buckets to w, as a stream. It returns the number of records. Nothing older
+// than 180 days is exported.
 func (s *Store) Export(ctx context.Context, w io.Writer) (records int, err error) {
 	buf := bufio.NewWriterSize(w, 1<<16)
 	records, err = s.export(ctx, newLineEncoder(buf))

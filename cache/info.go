@@ -46,8 +46,8 @@ const (
 	headerExpires = "X-Cache-Expires"
 )
 
-// InfoFrom returns what the cache said about resp. ok is false for a response that did not come through a [Transport], or
-// whose request is not cached.
+// InfoFrom returns what the cache said about resp. ok is false for a response that did not come through a [Transport],
+// or whose request is not cached.
 func InfoFrom(resp *http.Response) (info Info, ok bool) {
 	if resp == nil {
 		return Info{}, false

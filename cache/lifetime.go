@@ -25,8 +25,8 @@ var (
 	errNoContent = errors.New("the body is neither a JSON array nor a JSON object with content")
 )
 
-// checkBody is the check that every stored body has passed: a complete JSON array, or an object with at least one member.
-// HTML pages, cut transfers, undecoded gzip and "{}" are refused.
+// checkBody is the check that every stored body has passed: a complete JSON array, or an object with at least one
+// member. HTML pages, cut transfers, undecoded gzip and "{}" are refused.
 func checkBody(body []byte) error {
 	trimmed := bytes.TrimSpace(body)
 	switch {
@@ -45,8 +45,8 @@ func checkBody(body []byte) error {
 // settled are the series states after which nothing much happens.
 var settled = map[string]bool{"Ended": true, "Canceled": true, "Cancelled": true}
 
-// volatilityOf decides by the body how soon an answer may change. What is not known counts as changing: asking a day later
-// costs one revalidation.
+// volatilityOf decides by the body how soon an answer may change. What is not known counts as changing: asking a day
+// later costs one revalidation.
 func volatilityOf(c Class, body []byte, now time.Time) volatility {
 	switch c {
 	case Search, Lists:
@@ -88,8 +88,8 @@ func searchVolatility(body []byte) volatility {
 	return settledAnswer
 }
 
-// seasonVolatility: the latest air date in the body, of the season or an episode, against the last 60 days. Seasons often
-// have no date of their own.
+// seasonVolatility: the latest air date in the body, of the season or an episode, against the last 60 days. Seasons
+// often have no date of their own.
 func seasonVolatility(body []byte, now time.Time) volatility {
 	var s struct {
 		AirDate  string `json:"air_date"`

@@ -1,8 +1,8 @@
 package cache
 
-// Merging journals into the database: this process's, and those of the dead. All of it happens under the exclusive lock; a
-// journal is deleted only after the transaction that holds its records is on disk, so a record is always in one of the
-// two. Merging the same record twice changes nothing: the larger stamp wins.
+// Merging journals into the database: this process's, and those of the dead. All of it happens under the exclusive
+// lock; a journal is deleted only after the transaction that holds its records is on disk, so a record is always in one
+// of the two. Merging the same record twice changes nothing: the larger stamp wins.
 
 import (
 	"context"
@@ -179,8 +179,8 @@ func findAgain(tx *bolt.Tx, written []journalled) error {
 	return nil
 }
 
-// mergeValue puts one value in its place and reports whether it lies there: not where a newer one is there, nor where it
-// is of no use.
+// mergeValue puts one value in its place and reports whether it lies there: not where a newer one is there, nor where
+// it is of no use.
 func (s *Store) mergeValue(tx *bolt.Tx, meta dbMeta, k string, value []byte) (written bool, err error) {
 	bucket, key := cutSlot(k)
 	now := s.now()

@@ -139,8 +139,8 @@ func classOfPath(path string) Class {
 	return Uncached
 }
 
-// paths is the class of every path that is cached. "#" stands for a number, "*" for anything, "work" for tv or movie, and
-// "extra" for one of extras. Whatever fits no row is not stored, such as changes and the newest of everything.
+// paths is the class of every path that is cached. "#" stands for a number, "*" for anything, "work" for tv or movie,
+// and "extra" for one of extras. Whatever fits no row is not stored, such as changes and the newest of everything.
 var paths = []struct {
 	pattern string
 	class   Class

@@ -126,8 +126,8 @@ func (p *process) append(recs ...journalRecord) error {
 	return err
 }
 
-// close removes this process's files as far as they are empty, and gives the lock back: what remains is a dead process's
-// journal.
+// close removes this process's files as far as they are empty, and gives the lock back: what remains is a dead
+// process's journal.
 func (p *process) close() {
 	for _, j := range p.journals {
 		if j.count == 0 {

@@ -62,8 +62,8 @@ func (s *Store) openCache(o bolt.Options, check func(*os.File, fs.FileInfo) erro
 	return db, meta, nil
 }
 
-// view runs fn in one read-only session. errNoDB when there is no database, ErrLocked when another process holds the lock. A
-// damaged database is set aside, and there is none then.
+// view runs fn in one read-only session. errNoDB when there is no database, ErrLocked when another process holds the
+// lock. A damaged database is set aside, and there is none then.
 func (s *Store) view(ctx context.Context, fn func(*bolt.Tx, dbMeta) error) error {
 	return s.viewWith(ctx, bolt.Options{ReadOnly: true, Timeout: max(s.opts.LockWait, guardFloor)}, fn)
 }

@@ -1,7 +1,7 @@
 package cache
 
-// Verify checks that everything in the cache is what was once written: all pages, the order of the keys, the checksum of every
-// record, and the journals.
+// Verify checks that everything in the cache is what was once written: all pages, the order of the keys, the checksum
+// of every record, and the journals.
 
 import (
 	"bytes"

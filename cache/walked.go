@@ -4,12 +4,12 @@ package cache
 // does, so the state that a process leaves behind, walked or written by bbolt upon what was walked, is named in a file
 // beside the database, and the next process that finds that very state does not walk.
 //
-// The file says when the state was walked, and what tells it from any other: size and times of the file, its place,
-// and the transaction and checksum of bbolt's meta page. It is believed when it says letter by letter what this process
-// would write; anything else, also a file that is cut off or of another version, is as good as none. Whoever believes it
-// removes it first and writes it again in the end, so a process that dies of a page leaves none, and the next one walks.
-// Damage that changes none of this (a bit of the disk) is met so by one process, not by each, and at the next walk, a
-// day later at the latest. Until then the checksum of each record stands.
+// The file says when the state was walked, and what tells it from any other: size and times of the file, its place, and
+// the transaction and checksum of bbolt's meta page. It is believed when it says letter by letter what this process
+// would write; anything else, also a file that is cut off or of another version, is as good as none. Whoever believes
+// it removes it first and writes it again in the end, so a process that dies of a page leaves none, and the next one
+// walks. Damage that changes none of this (a bit of the disk) is met so by one process, not by each, and at the next
+// walk, a day later at the latest. Until then the checksum of each record stands.
 
 import (
 	"fmt"

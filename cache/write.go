@@ -1,7 +1,7 @@
 package cache
 
-// Writing: one append to the process's own journal, after which a record survives the death of the process and is seen by all the
-// others. When that fails the record stays in this process's memory, with one warning.
+// Writing: one append to the process's own journal, after which a record survives the death of the process and is seen
+// by all the others. When that fails the record stays in this process's memory, with one warning.
 
 import (
 	"errors"
@@ -57,8 +57,8 @@ func (s *Store) nextStamp() uint64 {
 	return stamp
 }
 
-// appendLocked appends to this process's journal, making it if need be, and wakes the worker. kept is false where nothing can
-// be written. s.mu is held.
+// appendLocked appends to this process's journal, making it if need be, and wakes the worker. kept is false where
+// nothing can be written. s.mu is held.
 func (s *Store) appendLocked(recs ...journalRecord) (kept bool, err error) {
 	if s.how != modeShared || time.Now().Before(s.retry) {
 		return false, nil

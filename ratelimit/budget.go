@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Budget is a number of answered requests in a fixed period that begins with the first counted one, such as 5000
-// a day. A run reserves what it plans; only answered requests count as used, the rest goes back. The zero Budget is no limit.
+// Budget is a number of answered requests in a fixed period that begins with the first counted one, such as 5000 a day.
+// A run reserves what it plans; only answered requests count as used, the rest goes back. The zero Budget is no limit.
 type Budget struct {
 	Requests int
 	Period   time.Duration

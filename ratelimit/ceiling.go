@@ -2,20 +2,21 @@ package ratelimit
 
 import "time"
 
-// maxGrants bounds what is remembered; Tuning.Ceiling may not be larger.
+// maxGrants is the largest number of grants that are remembered, and so the largest Tuning.Ceiling.
 const maxGrants = 400
 
-// ceiling bounds the permits of any rolling window, whatever the bucket holds: a bucket of 35 that
-// refills at 35 a second lets 70 requests through in its first second, the upstream does not.
+// ceiling is the limit on the permits of any rolling window, whatever the bucket holds. A bucket of 35 that refills at
+// 35 a second lets 70 requests through in its first second; the upstream does not.
 type ceiling struct {
 	grants []Stamp // the newest grants, oldest first
-	// unknownSince is set when grants may be missing; nothing is granted until
-	// they have left the window.
+	// unknownSince is the moment up to which grants may be missing, 0 if none are. Nothing is granted until those have
+	// left the window.
 	unknownSince Stamp
-	doubted      Stamp // when room was made for what processes may have granted alone, see Snapshot.doubt
+	// doubted is when room was last made for what processes may have granted alone, see Snapshot.doubt.
+	doubted Stamp
 }
 
-// wait returns how long until fewer than limit permits lie within the window.
+// wait returns how long it takes until fewer than limit grants lie within the window.
 func (c *ceiling) wait(now Stamp, limit int, window time.Duration) time.Duration {
 	var wait time.Duration
 	if c.unknownSince != 0 {
@@ -27,7 +28,7 @@ func (c *ceiling) wait(now Stamp, limit int, window time.Duration) time.Duration
 	return wait
 }
 
-// add remembers a grant and forgets those that have left the window.
+// add remembers a grant, and forgets the grants that have left the window.
 func (c *ceiling) add(now Stamp, window time.Duration) {
 	drop := max(len(c.grants)+1-maxGrants, 0)
 	for drop < len(c.grants) && now.sub(c.grants[drop]) >= window {

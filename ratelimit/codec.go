@@ -17,8 +17,8 @@ const SnapshotVersion = 2
 // ErrSnapshotCorrupt is what Decode returns for bytes that are not a snapshot.
 var ErrSnapshotCorrupt = errors.New("decode limiter snapshot: damaged")
 
-// SnapshotVersionError is what Decode returns for a snapshot that another
-// version of the program has written. It must be left untouched.
+// SnapshotVersionError is what Decode returns for a snapshot that another version of the program has written. The
+// caller must leave those bytes untouched.
 type SnapshotVersionError struct{ Version int }
 
 // Error implements error.
@@ -26,7 +26,7 @@ func (e *SnapshotVersionError) Error() string {
 	return fmt.Sprintf("decode limiter snapshot: version %d, this program knows %d", e.Version, SnapshotVersion)
 }
 
-// The most a decoded snapshot may hold; a larger one is damaged.
+// The limits of a decoded snapshot. A larger one is damaged.
 const (
 	maxProcesses = 1 << 10
 	maxTickets   = 1 << 13
@@ -35,8 +35,7 @@ const (
 	maxRecords   = 1 << 12
 )
 
-// AppendBinary appends the encoded snapshot to b. The error is always nil; it
-// is there for encoding.BinaryAppender.
+// AppendBinary appends the encoded snapshot to b, as an encoding.BinaryAppender. Its error is always nil.
 func (s *Snapshot) AppendBinary(b []byte) ([]byte, error) {
 	w := codec{b: b, version: SnapshotVersion}
 	w.uint64(&w.version)
@@ -44,8 +43,8 @@ func (s *Snapshot) AppendBinary(b []byte) ([]byte, error) {
 	return w.b, nil
 }
 
-// Decode replaces the snapshot by the one encoded in b, reusing its memory. It returns
-// ErrSnapshotCorrupt or a *SnapshotVersionError; the snapshot is then the zero Snapshot.
+// Decode replaces the snapshot by the one in b, and uses its memory again. It returns ErrSnapshotCorrupt or a
+// *SnapshotVersionError; the snapshot is the zero Snapshot then.
 func (s *Snapshot) Decode(b []byte) error {
 	r := codec{b: b, reading: true}
 	r.uint64(&r.version)
@@ -62,8 +61,8 @@ func (s *Snapshot) Decode(b []byte) error {
 	return nil
 }
 
-// codec is one direction of the format: it writes what the pointers point to, or
-// fills it. So one list of fields serves both and they cannot disagree.
+// codec is one direction of the format: it writes the values behind the pointers, or reads them. One list of fields
+// serves both directions, so they cannot disagree.
 type codec struct {
 	b       []byte // written so far, or still to be read
 	version uint64
@@ -241,7 +240,8 @@ func (m *machine) sound() bool {
 }
 
 func (p *process) sound() bool {
-	return rate(p.rate) && rate(p.burst) && p.ceiling >= 1 && p.ceiling <= maxGrants && p.window > 0 && p.slots >= 1 && p.total >= 1 && p.reserved >= 0
+	return rate(p.rate) && rate(p.burst) && p.ceiling >= 1 && p.ceiling <= maxGrants && p.window > 0 &&
+		p.slots >= 1 && p.total >= 1 && p.reserved >= 0
 }
 
 func codeInt[T ~int | ~int64](c *codec, v *T) {
@@ -400,7 +400,7 @@ func (c *codec) text(v *string) {
 func (c *codec) length(n, limit int) int {
 	x := uint64(n)
 	c.uint64(&x)
-	// Every element takes a byte at least: what claims more is damaged.
+	// Every element takes at least one byte: a larger number is damaged.
 	if c.reading && (x > uint64(limit) || x > uint64(len(c.b))) {
 		c.fail()
 		return 0

@@ -61,8 +61,8 @@ func makeDir(dir string) error {
 	return err
 }
 
-// create puts a new state file in place, complete or not at all: a process that is killed here leaves no half of a file.
-// What lies there damaged is set aside at the last moment.
+// create puts a new state file in place, complete or not at all: a process that is killed here leaves no half of a
+// file. What lies there damaged is set aside at the last moment.
 func (b *FileBackend) create(payload []byte, at Instant, damage error) error {
 	content, err := firstFile(b.copies.writer, payload)
 	if err != nil {

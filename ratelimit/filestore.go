@@ -23,8 +23,8 @@ type FileOptions struct {
 // "What survives". The folder is made when it is first used; one that can't be used is not an error but a warning, see
 // [SharedStore]. The only error is an empty dir.
 //
-// Files: ratelimit.lock, ratelimit.state, alive-<id> for each process, and ratelimit.state.corrupt-<time> for what could
-// not be read.
+// Files: ratelimit.lock, ratelimit.state, alive-<id> for each process, and ratelimit.state.corrupt-<time> for what
+// could not be read.
 func OpenFileStore(dir string, opts FileOptions) (*SharedStore, error) {
 	if dir == "" {
 		return nil, errors.New("open limiter store: no folder given")

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// version1 is what version 1 has written 1.7e9 seconds after 1970 with 1 h since boot "b": after three good answers of a
-// budget of 10 in 24h, a 429 that says to wait 100 s, eight failures in a row, or an operator's stop.
+// version1 is what version 1 has written 1.7e9 seconds after 1970 with 1 h since boot "b": after three good answers of
+// a budget of 10 in 24h, a 429 that says to wait 100 s, eight failures in a row, or an operator's stop.
 var version1 = map[string]string{
 	"pause": "AYCA0OLGv86XL4CA0OLGv86XL4CAxYvG0QEBYgEBgNCV/7wxAg+E0JX/vDEA/5+3h+kFAAAChNCV/7wxAAAGAAAAAAAAAAAA" +
 		"AAAAAgAAAAAAAAAAAAAEAAAAAqfy/mwABAAAAAAAAACAxJ/VDAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA" +

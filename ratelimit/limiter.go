@@ -21,8 +21,9 @@ type Config struct {
 	Queue   Queue // in whose turn requests of this process ask; nil: first come, first served
 }
 
-// Queue is the queue of one process in front of the shared one. At most Tuning.Concurrency requests should be inside at a
-// time: each holds a ticket of the shared queue, or a permit. What a request has to say of itself travels in its context.
+// Queue is the queue of one process in front of the shared one. At most Tuning.Concurrency requests should be inside at
+// a time: each holds a ticket of the shared queue, or a permit. What a request has to say of itself travels in its
+// context.
 type Queue interface {
 	// Enter returns when the request may ask for permission, or with ctx's error, or with one of its own, which is
 	// Acquire's then. A retry enters anew.
@@ -119,8 +120,8 @@ func New(c Config) (*Limiter, error) {
 // with what operators have overridden, divided where processes cannot see each other.
 func (l *Limiter) Tuning() Tuning { return l.tuned.Load().Tuning }
 
-// Retune replaces the process's own tuning, for what comes from now on. It returns a *TuningError for one that cannot be
-// used, and keeps the old one then.
+// Retune replaces the process's own tuning, for what comes from now on. It returns a *TuningError for one that cannot
+// be used, and keeps the old one then.
 func (l *Limiter) Retune(t Tuning) error {
 	t = t.withDefaults()
 	if err := t.Validate(); err != nil {
@@ -352,7 +353,8 @@ func (l *Limiter) adopt(t *tuned) {
 	}
 }
 
-// tellSince calls tell with each setting that operators have changed since before, and each of which a change has ended.
+// tellSince calls tell with each setting that operators have changed since before, and each of which a change has
+// ended.
 func (t *tuned) tellSince(before *tuned, tell func(Tuned)) {
 	for i := range fields {
 		f := &fields[i]

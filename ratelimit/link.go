@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// link is what one process knows of its own network, where several machines share the state. A machine without a network
-// must not put all others to Sleep, so requests without an answer count in their process alone: as many in a row block it
-// as would block everybody, for the same growing cooldown, and then one probe at a time finds out.
+// link is what one process knows of its own network, where several machines share the state. A machine without a
+// network must not put all others to Sleep, so requests without an answer count in their process alone: as many in a
+// row block it as would block everybody, for the same growing cooldown, and then one probe at a time finds out.
 type link struct {
 	mu       sync.Mutex
 	failures int           // in a row

@@ -66,8 +66,8 @@ func (o Operator) ResetTuning(ctx context.Context, keys ...string) error {
 	})
 }
 
-// ForceCacheOnly stops all requests of all processes until Resume or, if autoRecover is not 0, for that
-// long from now. It returns the transition; there is none if an operator had done so before, but the end is the new one.
+// ForceCacheOnly stops all requests of all processes until Resume or, if autoRecover is not 0, for that long from now.
+// It returns the transition; there is none if an operator had done so before, but the end is the new one.
 func (o Operator) ForceCacheOnly(ctx context.Context, autoRecover time.Duration) (Transition, bool, error) {
 	return o.send(ctx, forceCacheOnly, max(autoRecover, 0))
 }

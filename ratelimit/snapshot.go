@@ -2,11 +2,11 @@ package ratelimit
 
 import "slices"
 
-// Snapshot is everything that the users of one upstream share: the state machine
-// and its evidence, bucket, ceiling, slots, budget and operators' overrides.
+// Snapshot is everything that the users of one upstream share: the state machine and its evidence, bucket, ceiling,
+// slots, budget and operators' overrides.
 //
-// A zero Snapshot becomes a fresh one (Normal, full bucket) at its first use.
-// A Snapshot may be copied only with Clone. It is not safe for concurrent use; a [Store] serialises.
+// A zero Snapshot becomes a fresh one (Normal, full bucket) at its first use. Clone is the only way to copy a Snapshot.
+// It is not safe for concurrent use: a [Store] lets its users in one after the other.
 type Snapshot struct {
 	clock   timeline
 	machine machine
@@ -22,17 +22,16 @@ type Snapshot struct {
 	processSeq uint64    // the key of the newest process
 }
 
-// NewSnapshot returns the snapshot of an unknown upstream: Normal,
-// full bucket. It is what a store uses when there is no stored state.
+// NewSnapshot returns the snapshot of an unknown upstream: Normal, full bucket. A store uses it when there is no stored
+// state.
 func NewSnapshot(now Instant) Snapshot {
 	var s Snapshot
 	s.advance(now)
 	return s
 }
 
-// NewCautiousSnapshot returns the snapshot to use in place of one that was
-// damaged: Throttle with an empty bucket, and nothing granted for the first
-// ceiling_window, because what has just been sent is unknown.
+// NewCautiousSnapshot returns the snapshot that replaces a damaged one: Throttle with an empty bucket. It grants
+// nothing for the first ceiling_window, because nobody knows what has just been sent.
 func NewCautiousSnapshot(now Instant) Snapshot {
 	s := NewSnapshot(now)
 	s.machine.state, s.machine.reason = Throttle, ReasonCorrupt
@@ -67,10 +66,9 @@ func (s *Snapshot) users() []string {
 	return ids
 }
 
-// advance moves the snapshot to the instant, makes a zero snapshot a fresh one
-// and drops what cannot have outlived a reboot. What blocks is kept. A pause
-// leaves one token when it ends: a burst would run into the limit that has just
-// been met.
+// advance moves the snapshot to the instant and returns the shared time there. It makes a zero snapshot a fresh one.
+// After a reboot it drops slots and processes, and keeps what blocks. A pause leaves one token when it ends: a burst
+// would run into the limit that has just been met.
 func (s *Snapshot) advance(at Instant) Stamp {
 	before := s.clock.now
 	rebooted := s.clock.advance(at)

@@ -44,7 +44,7 @@ type Status struct {
 	Tuning    Tuning // in force for this process
 }
 
-// ProcessStatus is one process that takes part.
+// ProcessStatus is one process that takes part in the limiter.
 type ProcessStatus struct {
 	ID       string
 	Own      bool
@@ -61,7 +61,7 @@ type Override struct {
 	Until      time.Time // zero: always
 }
 
-// look returns a copy of what a store holds now. It writes nothing.
+// look returns a copy of the snapshot in a store, and the present moment. It writes nothing.
 func look(ctx context.Context, store Store) (at Instant, s Snapshot, err error) {
 	err = store.Update(ctx, func(now Instant, shared *Snapshot) error {
 		at, s = now, shared.Clone()
@@ -83,7 +83,8 @@ func (l *Limiter) Status(ctx context.Context) (Status, error) {
 	return st, nil
 }
 
-// ReadStatus returns the status of a store as a process with this tuning would see it, without taking part.
+// ReadStatus returns the status of a store as a process with this tuning would see it. The caller takes no part in the
+// limiter.
 func ReadStatus(ctx context.Context, store Store, t Tuning) (Status, error) {
 	at, s, err := look(ctx, store)
 	if err != nil {

@@ -183,8 +183,8 @@ func TestMaxWaitIsKeptWithASlowStore(t *testing.T) {
 	})
 }
 
-// A process that holds the lock for a while each second, as one in a throttled container does, costs the others the time
-// in which it holds it.
+// A process that holds the lock for a while each second, as one in a throttled container does, costs the others the
+// time in which it holds it.
 func TestAHolderSilencesNobodyBeyondTheTimeItHoldsTheLock(t *testing.T) {
 	const seconds = 12
 	run := func(t *testing.T, every, hold time.Duration) (permits int) {

@@ -44,8 +44,8 @@ type Rule struct {
 	enter func(facts) // nil: nothing else happens
 }
 
-// facts is everything a row may look at. Only a row's enter changes the machine. It is handed on as a value: where it is
-// behind a pointer, each answer allocates one.
+// facts is everything a row may look at. Only a row's enter changes the machine. It is handed on as a value: where it
+// is behind a pointer, each answer allocates one.
 type facts struct {
 	move
 	m         *machine

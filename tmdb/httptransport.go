@@ -27,8 +27,9 @@ const maxConnections = 20
 
 // NewHTTPTransport makes a transport for TMDB. It speaks HTTP/2 where the server does, so that a process needs one
 // connection, and notices a dead one by a ping after 15 s of silence instead of waiting for the request to time out.
-// Connecting and the TLS handshake have limits of their own (TransportOptions.Timeout). How long a whole request may take is for the caller's context
-// or http.Client.Timeout: the header timeout of net/http would not cover a body that drips.
+// Connecting and the TLS handshake have limits of their own (TransportOptions.Timeout). How long a whole request may
+// take is for the caller's context or http.Client.Timeout: the header timeout of net/http would not cover a body that
+// drips.
 func NewHTTPTransport(o TransportOptions) *http.Transport {
 	connect := max(o.Timeout, 10*time.Second)
 	dialer := &net.Dialer{Timeout: connect, KeepAlive: 30 * time.Second}

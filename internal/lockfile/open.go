@@ -74,7 +74,8 @@ func open(path string, flag int, mode fs.FileMode, stat func(string) (fs.FileInf
 		return nil, err
 	}
 	if group := mode.Perm() & 0o070; flag&os.O_CREATE != 0 && info.Mode().Perm()&group != group {
-		_ = f.Chmod(info.Mode().Perm() | group) // only its owner can; to a file of somebody else's that opened it is no matter
+		// Only its owner can; to a file of somebody else's that opened it is no matter.
+		_ = f.Chmod(info.Mode().Perm() | group)
 	}
 	return &File{f, path, idOf(info)}, nil
 }

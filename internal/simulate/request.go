@@ -185,8 +185,11 @@ func (r *request) send() {
 func (r *request) answered(a answer) {
 	p, w := r.process, r.process.world
 	e := ratelimit.Event{Outcome: outcome(a), Status: a.status, Latency: w.clock.now - r.departed, Attempt: r.attempt}
-	e.RetryAfter, _ = ratelimit.ParseRetryAfter(a.header, epoch.Add(w.clock.now)) // a value that can't be read counts as none
-	out := w.snapshot.Record(w.now(), ratelimit.Report{Owner: p.id, Tuning: &p.tuning, Pass: r.pass, Event: e, Draw: w.chance.Float64()})
+	// A value that can't be read counts as none.
+	e.RetryAfter, _ = ratelimit.ParseRetryAfter(a.header, epoch.Add(w.clock.now))
+	out := w.snapshot.Record(w.now(), ratelimit.Report{
+		Owner: p.id, Tuning: &p.tuning, Pass: r.pass, Event: e, Draw: w.chance.Float64(),
+	})
 	if out.Moved {
 		w.moved(out.Transition)
 		p.wake(func(*request) bool { return true })
@@ -229,8 +232,9 @@ func (r *request) retry(after ratelimit.Outcome) {
 		return
 	}
 	p := r.process
-	if g, refused := w.snapshot.Blocked(w.now(), ratelimit.Ask{Owner: p.id, Tuning: &p.tuning, Patience: r.left()}); refused {
-		r.giveUp(g.Until)
+	ask := ratelimit.Ask{Owner: p.id, Tuning: &p.tuning, Patience: r.left()}
+	if block, refused := w.snapshot.Blocked(w.now(), ask); refused {
+		r.giveUp(block.Until)
 		return
 	}
 	r.sleep(delay, true, func() { p.enter(r) })

@@ -2,8 +2,8 @@
 // take milliseconds, and the same seed gives the same run.
 //
 // The limiter is the real one: [ratelimit.Snapshot] is the state that processes share, and every grant, answer and
-// retry goes through it, as in a [ratelimit.Limiter]. Simulated are only the processes with their requests (request.go),
-// time (clock.go) and the upstream (server.go), which behaves as an [upstream.Behaviour].
+// retry goes through it, as in a [ratelimit.Limiter]. Simulated are only the processes with their requests
+// (request.go), time (clock.go) and the upstream (server.go), which behaves as an [upstream.Behaviour].
 //
 // [Run] returns a [Result]: a timeline, the transitions and the totals. WriteText, WriteCSV and WriteSVG show it.
 package simulate

@@ -36,7 +36,8 @@ func (m *tokenBucket) Allow(now time.Time, ip string) (bool, time.Duration) {
 		b.tokens = min(burst, b.tokens+passed.Seconds()*perSecond)
 		b.last = now
 	}
-	// The tolerance lets a token count that is due at this very instant, although its fraction was summed from rounded parts.
+	// The tolerance lets a token count that is due at this very instant, although its fraction was summed from rounded
+	// parts.
 	if b.tokens >= 1-1e-9 {
 		b.tokens--
 		return true, 0

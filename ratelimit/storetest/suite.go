@@ -1,5 +1,5 @@
-// Package storetest is the one suite of tests that every [ratelimit.Store] has to pass, over whatever it keeps its state
-// in; and [Place], a backend that fails, delays, repeats and lies about time.
+// Package storetest is the one suite of tests that every [ratelimit.Store] has to pass, over whatever it keeps its
+// state in; and [Place], a backend that fails, delays, repeats and lies about time.
 package storetest
 
 import (
