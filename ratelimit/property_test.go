@@ -43,7 +43,7 @@ func TestWindowCountsWhatIsYoungAndNew(t *testing.T) {
 				want.Throttled++
 			case Server:
 				want.Server++
-			case Network, Cancelled, Client, Misconfigured:
+			case Network, Cancelled, Client, Misconfigured, Deferred:
 				want.Network++
 			}
 		}

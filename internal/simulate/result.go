@@ -96,7 +96,7 @@ func (t *timeline) answered(o ratelimit.Outcome) {
 		t.present.Throttled++
 	case ratelimit.Server, ratelimit.Network, ratelimit.Client, ratelimit.Misconfigured:
 		t.present.Errors++
-	case ratelimit.Cancelled:
+	case ratelimit.Cancelled, ratelimit.Deferred:
 	}
 }
 
