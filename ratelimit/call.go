@@ -67,8 +67,11 @@ func (c *call) soFar() time.Duration {
 }
 
 // left returns how long the request may still wait.
-func (c *call) left() time.Duration {
-	return max(cmp.Or(c.maxWait, c.l.tuned.Load().MaxWait)-c.soFar(), 0)
+func (c *call) left() time.Duration { return max(-c.overdue(), 0) }
+
+// overdue returns by how much the request has waited longer than max-wait.
+func (c *call) overdue() time.Duration {
+	return c.soFar() - cmp.Or(c.maxWait, c.l.tuned.Load().MaxWait)
 }
 
 // acquire waits for a permit.
@@ -245,15 +248,7 @@ func (q *asking) wait(ctx context.Context) error {
 		case g.Granted && !l.coordinated:
 			return nil
 		case g.Granted:
-			wait, ok := l.guard.accept(q.decided, &l.tuned.Load().Tuning)
-			if ok {
-				return nil
-			}
-			q.giveBack()
-			if c.left() <= 0 {
-				return &AcquireTimeoutError{Waited: c.soFar(), Cause: ReasonCeiling, State: g.State}
-			}
-			if err := c.nap(ctx, wait, true, nil, nil); err != nil {
+			if ok, err := q.accepted(ctx); ok || err != nil {
 				return err
 			}
 			continue
@@ -267,16 +262,21 @@ func (q *asking) wait(ctx context.Context) error {
 		case g.Refused:
 			return &BlockedError{g.Block}
 		}
-		counts := g.State != CacheOnly
-		nap, patience := g.Wait, c.left()
-		if counts {
-			if nap = min(nap, patience); patience <= 0 {
-				return &AcquireTimeoutError{Waited: c.soFar(), Cause: g.Cause, State: g.State}
-			}
+		counts, patience := g.State != CacheOnly, c.left()
+		if counts && patience <= 0 {
+			return q.timeout()
 		}
 		q.w.begin(c, g.Block, q.now.gauges)
-		if g.Cause == ReasonSlot && g.Head && l.reap(ctx, reapStalled, patience) || l.reap(ctx, reapWaiting, patience) {
+		reaped := g.Cause == ReasonSlot && g.Head && l.reap(ctx, reapStalled, patience) || l.reap(ctx, reapWaiting, patience)
+		if counts && c.left() <= 0 { // the look for the dead took an update of its own
+			return q.timeout()
+		}
+		if reaped {
 			continue
+		}
+		nap := g.Wait
+		if counts {
+			nap = min(nap, c.left())
 		}
 		var slot <-chan struct{}
 		if g.Cause == ReasonSlot || g.Cause == ReasonTurn {
@@ -286,6 +286,27 @@ func (q *asking) wait(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// accepted reports whether a permit that others have a hand in can be used. One that can't is given back, and waited for
+// anew.
+func (q *asking) accepted(ctx context.Context) (bool, error) {
+	c := q.c
+	wait, ok := c.l.guard.accept(q.decided, &c.l.tuned.Load().Tuning)
+	if ok {
+		return true, nil
+	}
+	q.giveBack()
+	if c.left() <= 0 {
+		q.g.Cause = ReasonCeiling
+		return false, q.timeout()
+	}
+	return false, c.nap(ctx, wait, true, nil, nil)
+}
+
+// timeout is the end of max-wait.
+func (q *asking) timeout() error {
+	return &AcquireTimeoutError{Waited: q.c.soFar(), Cause: q.g.Cause, State: q.g.State}
 }
 
 // patience returns how long a request waits for the store: at least a moment, and at most what is left of max-wait.
@@ -328,10 +349,11 @@ func (q *asking) giveBack() {
 }
 
 // abandon takes back what a request that ends without a permit has in the store, if the store lets it at once; else
-// its ticket is passed when it is late, and its lease runs out.
+// its ticket is passed when it is late, and its lease runs out. A ticket for which a slow store took more than max-wait
+// is left: to take it back would take another update.
 func (q *asking) abandon() {
 	l, g := q.c.l, &q.g
-	if !g.Granted && (q.ask.Ticket == 0 || l.closed.Load()) {
+	if !g.Granted && (q.ask.Ticket == 0 || l.closed.Load() || q.c.overdue() > moment) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), moment)
