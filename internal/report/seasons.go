@@ -145,7 +145,7 @@ func (s *seasons) lineOf(b *strings.Builder, h *season) {
 	if width > 0 {
 		files = strings.Repeat(" ", max(filesCol-len(files), 0)) + files
 	}
-	rest, age := fmt.Sprintf("  %s  %s %%", files, strings.TrimSuffix(Percent(h.sure), "%")), ""
+	rest, age := fmt.Sprintf("  %s %3s %%", files, strings.TrimSuffix(Percent(h.sure), "%")), ""
 	if h.key.age != "" {
 		age = "  [" + h.key.age + "]"
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-var seasonLine = regexp.MustCompile(`(\d+) files?  +\d+ %`)
+var seasonLine = regexp.MustCompile(`(\d+) files? +\d+ %`)
 
 // Whatever comes in whatever folders: every file is in one season's line, or stands there by its name, or was left out; and
 // no line is wider than the terminal.
