@@ -27,7 +27,7 @@ func ParseOnly(text string) (Only, error) {
 	for word := range strings.SplitSeq(text, ",") {
 		word = strings.TrimSpace(word)
 		if !slices.Contains(OnlyWords(), word) {
-			return nil, fmt.Errorf("%q is no status", word)
+			return nil, fmt.Errorf("%q is not a status", word)
 		}
 		o = append(o, word)
 	}

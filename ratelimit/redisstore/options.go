@@ -137,7 +137,7 @@ func ParseAddress(text string) (Address, error) {
 	}
 	if db != "" {
 		if a.db, err = strconv.Atoi(db); err != nil || a.db < 0 || a.db > 1<<20 {
-			return Address{}, fmt.Errorf("%q is no number of a database; write 0 or leave it out", db)
+			return Address{}, fmt.Errorf("%q is not a database number; write 0 or leave it out", db)
 		}
 	}
 	if u.User != nil {
