@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"time"
@@ -33,7 +32,7 @@ func microTable() error {
 	fmt.Printf("Single operations, 10 KB answers, %d small values\n\n| operation | cache | bbolt held open by one process |\n|---|---|---|\n", many)
 	for _, name := range []string{
 		"put, safe from kill -9", "put, safe from power loss (merged)", "get from the database", "get from a journal",
-		"get used lately", fmt.Sprintf("put %d values", many), fmt.Sprintf("get %d values", many),
+		fmt.Sprintf("put %d values", many), fmt.Sprintf("get %d values", many),
 	} {
 		fmt.Printf("| %s | %s | %s |\n", name, text(ours[name]), text(floor[name]))
 	}
@@ -102,21 +101,6 @@ func microOurs(dir string) (map[string]time.Duration, error) {
 	}
 	out["put, safe from power loss (merged)"] = time.Since(begin)/n + out["put, safe from kill -9"]
 	if out["get from the database"], err = each(n, get); err != nil {
-		return nil, err
-	}
-	tr := &cache.Transport{Store: reader, Next: http.DefaultTransport}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://api/3/tv/%d", n-1), nil)
-	if err != nil {
-		return nil, err
-	}
-	out["get used lately"], err = each(n, func(int) error {
-		resp, err := tr.RoundTrip(req)
-		if err == nil {
-			err = resp.Body.Close()
-		}
-		return err
-	})
-	if err != nil {
 		return nil, err
 	}
 	return out, microBatch(s, out)
