@@ -67,7 +67,7 @@ func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, p
 	}
 	progress := c.startProgress(run, status)
 	var tally report.Tally
-	var page html.Page
+	page := html.Page{Names: f.namesFrom != ""}
 	matched := run.Match(ctx, produce, func(r report.Record) error {
 		tally.Add(r)
 		progress.counted(tally.Counts())

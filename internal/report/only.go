@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// noEpisode is the word for matched files of which the episode is not known.
-const noEpisode = "no-episode"
+// NoEpisode is the word for matched files of which the episode is not known.
+const NoEpisode = "no-episode"
 
 // Only is a choice of records by the words of OnlyWords; the empty one is all of them.
 type Only []string
@@ -18,7 +18,7 @@ func OnlyWords() []string {
 	for _, s := range statuses {
 		words = append(words, string(s.Status))
 	}
-	return append(words, noEpisode)
+	return append(words, NoEpisode)
 }
 
 // ParseOnly reads words with commas between them.
@@ -36,7 +36,7 @@ func ParseOnly(text string) (Only, error) {
 
 // Has reports whether the record is chosen.
 func (o Only) Has(r *Record) bool {
-	return len(o) == 0 || o.names(string(r.Status)) || o.names(noEpisode) && r.lacksEpisode()
+	return len(o) == 0 || o.names(string(r.Status)) || o.names(NoEpisode) && r.LacksEpisode()
 }
 
 func (o Only) names(word string) bool { return slices.Contains(o, word) }

@@ -85,9 +85,9 @@ func (x Reason) Text() string {
 // Percent says a confidence in whole percent, rounded down: 79.9 % is not 80 %.
 func Percent(c float64) string { return strconv.Itoa(int(math.Floor(c*100+1e-9))) + "%" }
 
-// lacksEpisode reports whether the file's series is known and its episode is not, though it should be: an opening or
+// LacksEpisode reports whether the file's series is known and its episode is not, though it should be: an opening or
 // a trailer has none.
-func (r Record) lacksEpisode() bool {
+func (r Record) LacksEpisode() bool {
 	extra := r.Parsed != nil && r.Parsed.Kind == "extra"
 	return r.Status == Matched && r.Kind != "movie" && len(r.Episodes) == 0 && !extra
 }

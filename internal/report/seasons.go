@@ -70,7 +70,7 @@ func (s *seasons) Match(r Record) error {
 		}
 	}
 	s.last = dir
-	if r.Status == Matched && !r.lacksEpisode() {
+	if r.Status == Matched && !r.LacksEpisode() {
 		s.hold(&r)
 	} else {
 		s.one(&s.files, r, dir, name)

@@ -36,7 +36,7 @@ func (t *Tally) Add(r Record) {
 	switch r.Status {
 	case Matched:
 		t.sum.Matched++
-		if !r.lacksEpisode() {
+		if !r.LacksEpisode() {
 			return
 		}
 		t.episodeless++

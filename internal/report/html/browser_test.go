@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -198,13 +199,30 @@ func (b *browser) call(session, method string, params, into any) {
 	}
 }
 
-// open shows a file and waits until it has loaded.
+// press presses a key and lets it go. code is the key's number, 0 for one that types itself.
+func (b *browser) press(key string, code int) {
+	b.t.Helper()
+	down := map[string]any{"type": "rawKeyDown", "key": key, "windowsVirtualKeyCode": code}
+	switch {
+	case code == 0:
+		down["type"], down["text"] = "keyDown", key
+	case key == "Enter":
+		down["type"], down["text"] = "keyDown", "\r"
+	}
+	b.call(b.session, "Input.dispatchKeyEvent", down, nil)
+	b.call(b.session, "Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": key, "windowsVirtualKeyCode": code}, nil)
+}
+
+// open shows a file, or an address, and waits until it has loaded.
 func (b *browser) open(path string) {
 	b.t.Helper()
 	for len(b.loaded) > 0 {
 		<-b.loaded
 	}
-	b.call(b.session, "Page.navigate", map[string]any{"url": "file://" + path}, nil)
+	if !strings.Contains(path, ":") {
+		path = "file://" + path
+	}
+	b.call(b.session, "Page.navigate", map[string]any{"url": path}, nil)
 	select {
 	case <-b.loaded:
 	case <-time.After(time.Minute):

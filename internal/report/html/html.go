@@ -22,6 +22,7 @@ import (
 // Page is all that the report shows. Records come in the walk's order, with their reasons.
 type Page struct {
 	Roots    []string // what was matched, as it was given
+	Names    bool     // names were matched of which nothing has to exist
 	Started  time.Time
 	Version  string // of anivault
 	Records  []report.Record

@@ -116,7 +116,7 @@ func TestPageReadsWithoutScript(t *testing.T) {
 	body, _, _ := strings.Cut(page, "<script>")
 	for _, want := range []string{
 		"Cowboy Bebop (1998)", "カウボーイビバップ", "[Group] Cowboy Bebop - 03 [1080p][ABCD0002].mkv", "S01E03", "98%", "Honky Tonk Women", "title and year agree",
-		"genre -0.40 (not animation)", "https://www.themoviedb.org/tv/30991", "stale, as of 2026-10-21", "no episode: season 0 has no episode of that name",
+		"genre -0.40 (not animation)", "https://www.themoviedb.org/tv/30991", "stale, as of 2026-10-21", `<span class="status">no episode</span>`, "season 0 has no episode of that name",
 		"Dune (1984)", "movie/841", "two films of that title", "nothing like it in 3 searches", "blocked: the limiter sleeps until", "unreadable: permission denied",
 		"a creditless opening", "pinned", "<b>Sleep</b> for 8.0 s", "30 of 42", "not endorsed or certified by TMDB", "v0.1.0", "/lib/비밀의 숲/특별편",
 	} {
@@ -127,7 +127,7 @@ func TestPageReadsWithoutScript(t *testing.T) {
 	if got := strings.Count(body, `<li class="file `); got != len(p.Records) {
 		t.Errorf("%d files on the page, %d in the run", got, len(p.Records))
 	}
-	if n := strings.Count(body, "What was weighed"); n != 1 {
+	if n := strings.Count(body, "<summary>Why?</summary>"); n != 1 {
 		t.Errorf("a series' candidates are listed %d times", n)
 	}
 	if strings.Contains(body, " hidden>No media") || regexp.MustCompile(`class="(card|file)[^"]*"[^>]* hidden`).MatchString(body) {
@@ -261,7 +261,7 @@ func TestInABrowser(t *testing.T) {
 	}
 	s := page.Summary
 	for label, want := range map[string]map[string]int{
-		"matched": {"matched": s.Matched}, "ambiguous": {"ambiguous": 1}, "unmatched": {"unmatched": 1}, "pending": {"pending": 2}, "errors": {"error": 1}, "skipped": {"skipped": 1},
+		"matched": {"matched": s.Matched}, "no episode": {"matched": 1}, "ambiguous": {"ambiguous": 1}, "unmatched": {"unmatched": 1}, "pending": {"pending": 2}, "errors": {"error": 1}, "skipped": {"skipped": 1},
 	} {
 		click(label)
 		if label == "matched" { // "unmatched" contains it too, but comes later
@@ -297,11 +297,68 @@ func TestInABrowser(t *testing.T) {
 		t.Errorf("the page says %q, want %q", shown, want)
 	}
 
+	// What is shown stands in the address, and an address shows it.
+	var address string
+	b.eval("location.hash", &address)
+	if address != "#pending&q=lib" {
+		t.Errorf("the address is %q", address)
+	}
+	for fragment, want := range map[string]map[string]int{
+		"#no-episode": {"matched": 1}, "#q=dune": {"ambiguous": 1}, "#ambiguous&q=%EB%B9%84%EB%B0%80": {}, "#nonsense": closedAtFirst,
+	} {
+		b.open("about:blank")
+		b.open(path + fragment)
+		if diff := cmp.Diff(want, visible()); diff != "" {
+			t.Errorf("%s: %s", fragment, diff)
+		}
+	}
+	b.open("about:blank")
+	b.open(path)
+	click("unmatched")
+	click("pending")
+	b.eval(`new Promise((done) => { addEventListener("popstate", () => done()); history.back(); })`, nil)
+	if diff := cmp.Diff(map[string]int{"unmatched": 1}, visible()); diff != "" {
+		t.Errorf("back: %s", diff)
+	}
+
+	// By keyboard alone: "/" goes to the box, Escape empties it, and a chip, a card and a candidate's button are reached by Tab.
+	b.open(path)
+	b.press("/", 0)
+	b.call(b.session, "Input.insertText", map[string]any{"text": "dune"}, nil)
+	b.eval(`new Promise((done) => setTimeout(done, 300))`, nil)
+	if diff := cmp.Diff(map[string]int{"ambiguous": 1}, visible()); diff != "" {
+		t.Errorf("after / and dune: %s", diff)
+	}
+	b.call("", "Browser.grantPermissions", map[string]any{"permissions": []string{"clipboardReadWrite", "clipboardSanitizedWrite"}}, nil)
+	focused := func() (what string) {
+		b.eval(`document.activeElement.className + " " + (document.activeElement.dataset.entry || "")`, &what)
+		return strings.TrimSpace(what)
+	}
+	for range 10 {
+		if focused() == "pin movie/841" {
+			break
+		}
+		b.press("Tab", 9)
+	}
+	b.press("Enter", 13)
+	var said, copied string
+	b.eval(`new Promise((done) => setTimeout(() => done(document.querySelector("#said").innerText), 300))`, &said)
+	b.eval(`navigator.clipboard.readText()`, &copied)
+	if want := "anivault pin /lib/films/Dune.mkv movie/841"; copied != want || !strings.Contains(said, "Copied") || !strings.Contains(said, want) {
+		t.Errorf("copied %q, said %q", copied, said)
+	}
+	b.press("/", 0)
+	b.press("Escape", 27)
+	if diff := cmp.Diff(closedAtFirst, visible()); diff != "" {
+		t.Errorf("after Escape: %s", diff)
+	}
+
 	// On a phone nothing is wider than the screen, and what is tapped is big enough; in the dark text is light.
 	for _, width := range []int{320, 375, 768, 1200} {
 		b.look(width, 800, "dark")
 		b.open(path)
 		var wide int
+		b.eval(`document.querySelectorAll("details").forEach((d) => d.open = true), document.querySelector(".pin").click()`, nil)
 		b.eval("document.documentElement.scrollWidth", &wide)
 		if wide > width {
 			t.Errorf("at %d pixels the page is %d wide", width, wide)

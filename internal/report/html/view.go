@@ -1,6 +1,7 @@
 package html
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -31,11 +32,11 @@ type view struct {
 // fact is one figure of the run.
 type fact struct{ Name, Value string }
 
-// filter is a button: a status, or "" for all.
+// filter is a button: a status, no-episode, or "" for all.
 type filter struct {
-	Status string
-	Label  string
-	Count  int
+	Show  string
+	Label string
+	Count int
 }
 
 // card is one TMDB entry with its files, or one folder's files of which none was found for certain.
@@ -54,7 +55,8 @@ type card struct {
 // file is one row of a card.
 type file struct {
 	Status     string
-	Place      string
+	Also       string // no-episode, where it is matched without one
+	Label      string // its place, else its status
 	Percent    string
 	Confidence float64
 	Name       string
@@ -63,12 +65,15 @@ type file struct {
 	Why        string
 	Weighed    []report.Candidate
 	Steps      []string
+	Pins       string // what a pin of one of Weighed is about, a word of a shell a line
+
+	record *report.Record
 }
 
 func newView(p Page) view {
 	v := view{
 		Heading: "anivault", When: p.Started.Format("2006-01-02 15:04"), Version: p.Version,
-		Facts: facts(p.Summary), Filters: filters(p.Summary), Cards: cards(p.Records), Timeline: chart.NewTimeline(p.Timeline),
+		Facts: facts(p.Summary), Filters: filters(p), Cards: cards(p), Timeline: chart.NewTimeline(p.Timeline),
 	}
 	var roots []string
 	for _, r := range p.Roots {
@@ -96,14 +101,23 @@ func facts(s report.Summary) []fact {
 }
 
 // filters returns a button for every status that occurs, and always for the four that a person looks for.
-func filters(s report.Summary) []filter {
-	f := []filter{
-		{"", "all", s.Files},
-		{string(report.Matched), "matched", s.Matched},
-		{string(report.Ambiguous), "ambiguous", s.Ambiguous},
-		{string(report.Unmatched), "unmatched", s.Unmatched},
-		{string(report.Pending), "pending", s.Pending},
+func filters(p Page) []filter {
+	s, lacking := p.Summary, 0
+	for i := range p.Records {
+		if p.Records[i].LacksEpisode() {
+			lacking++
+		}
 	}
+	f := []filter{{"", "all", s.Files}, {string(report.Matched), "matched", s.Matched}}
+	if lacking > 0 {
+		f = append(f, filter{report.NoEpisode, "no episode", lacking})
+	}
+	f = append(
+		f,
+		filter{string(report.Ambiguous), "ambiguous", s.Ambiguous},
+		filter{string(report.Unmatched), "unmatched", s.Unmatched},
+		filter{string(report.Pending), "pending", s.Pending},
+	)
 	if s.Errors > 0 {
 		f = append(f, filter{string(report.Failed), "errors", s.Errors})
 	}
@@ -115,7 +129,7 @@ func filters(s report.Summary) []filter {
 
 // cards groups records, in their order: first those that need attention, by folder, then a card for each TMDB entry,
 // then those that were skipped.
-func cards(records []report.Record) []*card {
+func cards(p Page) []*card {
 	var troubled, found, skipped []*card
 	byKey := map[string]*card{}
 	group := func(list *[]*card, key string, start func() *card) *card {
@@ -127,7 +141,8 @@ func cards(records []report.Record) []*card {
 		}
 		return c
 	}
-	for _, r := range records {
+	for i := range p.Records {
+		r := &p.Records[i]
 		folder, name := r.Split()
 		folder = ui.Printable(folder)
 		var c *card
@@ -142,8 +157,10 @@ func cards(records []report.Record) []*card {
 		c.add(r, folder, name)
 	}
 	all := append(append(troubled, found...), skipped...)
+	folders := foldersOf(p.Records, p.Roots)
 	for _, c := range all {
-		c.finish(len(records) < manyFiles)
+		c.pins(folders, p.Names)
+		c.finish(len(p.Records) < manyFiles)
 	}
 	return all
 }
@@ -155,7 +172,7 @@ func folderTitle(folder string) string {
 	return folder
 }
 
-func entryCard(r report.Record) *card {
+func entryCard(r *report.Record) *card {
 	return &card{Title: r.Entry(), Original: r.OtherTitle(), Ref: r.Ref(), URL: url(r.Kind, r.TMDBID), Age: r.Age()}
 }
 
@@ -167,15 +184,18 @@ func url(kind string, id int) string {
 	return fmt.Sprintf("https://www.themoviedb.org/%s/%d", kind, id)
 }
 
-func (c *card) add(r report.Record, folder, name string) {
+func (c *card) add(r *report.Record, folder, name string) {
 	f := &file{
-		Status: string(r.Status), Place: r.Place(), Name: ui.Printable(name), Folder: folder,
-		Titles: strings.Join(r.EpisodeTitles, " / "), Why: r.Why(), Weighed: r.Candidates,
+		Status: string(r.Status), Label: string(r.Status), Name: ui.Printable(name), Folder: folder,
+		Titles: strings.Join(r.EpisodeTitles, " / "), Why: r.Why(), Weighed: r.Candidates, record: r,
 	}
-	if r.Status != report.Matched {
-		f.Place = ""
-	} else if f.Why == "" {
-		f.Why = r.Reason
+	switch {
+	case r.Status != report.Matched:
+	case r.LacksEpisode():
+		f.Also, f.Label = report.NoEpisode, "no episode"
+		f.Why = cmp.Or(r.Reason, f.Why) // the label says the rest
+	default:
+		f.Label, f.Why = cmp.Or(r.Place(), f.Label), cmp.Or(f.Why, r.Reason)
 	}
 	if r.Status == report.Ambiguous && len(r.Candidates) > 0 {
 		f.Why = r.Reason // the candidates are listed
@@ -189,28 +209,51 @@ func (c *card) add(r report.Record, folder, name string) {
 	c.Files = append(c.Files, f)
 }
 
-// finish says each folder, reason and list of candidates once, not for every file of a series.
+// pins says at the first of the files that were weighed alike what a pin of all of them is about.
+func (c *card) pins(all folders, names bool) {
+	for from := 0; from < len(c.Files); {
+		first := c.Files[from]
+		evidence := evidenceOf(first.record)
+		records := []*report.Record{first.record}
+		for from++; from < len(c.Files) && evidenceOf(c.Files[from].record) == evidence; from++ {
+			records = append(records, c.Files[from].record)
+		}
+		if len(first.Weighed) > 0 {
+			first.Pins = strings.Join(all.pinWords(records, names), "\n")
+		}
+	}
+}
+
+// finish says each folder and list of candidates once, not for every file of a series, and so a reason where nothing is to be done.
 func (c *card) finish(mayOpen bool) {
-	lowest, highest := 2.0, -1.0
-	var folder, why, list string
+	lowest, highest, lacking := 2.0, -1.0, 0
+	var folder, why, list, steps string
 	for i, f := range c.Files {
 		if f.Percent != "" {
 			lowest, highest = min(lowest, f.Confidence), max(highest, f.Confidence)
+		}
+		if f.Also != "" {
+			lacking++
 		}
 		if own := f.Folder; c.Problem || i > 0 && own == folder {
 			f.Folder = ""
 		} else {
 			folder = own
 		}
-		if f.Why == why {
+		if own := f.Why; !c.Problem && f.Also == "" && own == why {
 			f.Why = ""
 		} else {
-			why = f.Why
+			why = own
 		}
-		if own := fmt.Sprint(f.Weighed, f.Steps); i > 0 && own == list {
-			f.Weighed, f.Steps = nil, nil
+		if own := evidenceOf(f.record); i > 0 && own == list {
+			f.Weighed = nil
 		} else {
 			list = own
+		}
+		if own := strings.Join(f.Steps, "\n"); own == steps {
+			f.Steps = nil
+		} else {
+			steps = own
 		}
 	}
 	c.Note = ui.Count(len(c.Files), "file")
@@ -219,6 +262,9 @@ func (c *card) finish(mayOpen bool) {
 		if high := report.Percent(highest); high != report.Percent(lowest) {
 			c.Note += " to " + high
 		}
+	}
+	if lacking > 0 {
+		c.Note += fmt.Sprintf(", %d without an episode", lacking)
 	}
 	c.Open = c.Problem || mayOpen && c.Ref != "" && len(c.Files) <= openUpTo
 }
