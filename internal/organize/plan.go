@@ -1,0 +1,159 @@
+// Package organize decides how a library is put in order: from what is known of each file it makes a plan of names. It is pure:
+// what the file system holds comes in as values, and nothing is changed.
+//
+// A [Plan] is a list of units, each a video with what belongs to it. Its text ([Plan.Write], [Parse]) is made for eyes, editors
+// and diff, and is what is carried out. [Order] says in which order the renames of a plan can be done.
+package organize
+
+import (
+	"path"
+	"time"
+)
+
+// Verb is what is done with one file. The zero value is no verb.
+type Verb uint8
+
+// The verbs, by their words in a plan.
+const (
+	None    Verb = iota
+	Link         // a hard link: one more name for the file
+	Copy         // a copy with the source's times and mode
+	Move         // a rename; over file systems a proven copy, then the source goes
+	Symlink      // a symbolic link to the source
+	Reflink      // a copy that shares its blocks with the source
+	NFO          // a small file for media servers is written; it has no source
+)
+
+var verbs = [...]string{None: "", Link: "link", Copy: "copy", Move: "move", Symlink: "symlink", Reflink: "reflink", NFO: "nfo"}
+
+// String returns the verb's word in a plan.
+func (v Verb) String() string {
+	if int(v) >= len(verbs) {
+		return ""
+	}
+	return verbs[v]
+}
+
+// verbOf returns the verb that moves or multiplies a file and has that word; None where there is none.
+func verbOf(word string) Verb {
+	for v := Link; v < NFO; v++ {
+		if verbs[v] == word {
+			return v
+		}
+	}
+	return None
+}
+
+// Mode is what a plan does with videos unless a unit says otherwise: a word of --mode.
+type Mode string
+
+// The modes.
+const (
+	ModeHardlink Mode = "hardlink"
+	ModeMove     Mode = "move"
+	ModeSymlink  Mode = "symlink"
+	ModeCopy     Mode = "copy"
+	ModeReflink  Mode = "reflink"
+)
+
+var modes = map[Mode]Verb{
+	ModeHardlink: Link, ModeMove: Move, ModeSymlink: Symlink, ModeCopy: Copy, ModeReflink: Reflink,
+}
+
+// Verb returns what the mode does with a video; None for an unknown mode.
+func (m Mode) Verb() Verb { return modes[m] }
+
+// Stamp is a point in time as file systems keep it: seconds since 1970, which may be negative, and nanoseconds from 0 to
+// 999,999,999 after that second. The zero value stands for "unknown" where a field allows that.
+type Stamp struct {
+	Sec  int64
+	Nsec int32
+}
+
+// StampOf returns t as a Stamp.
+func StampOf(t time.Time) Stamp { return Stamp{Sec: t.Unix(), Nsec: int32(t.Nanosecond())} }
+
+// Root is a folder below which files are taken or put. It is known again by the type of its file system, its own inode and its
+// birth time: no device number and no path, which change.
+type Root struct {
+	Type  string // of the file system, as "ext4"; "-" where it is not known
+	Inode uint64 // of the folder; 0 where inodes are not stable
+	Birth Stamp  // of the folder; zero where the file system has none
+	Path  string // absolute, links resolved
+}
+
+// Op is one line of a unit and its target.
+type Op struct {
+	Verb   Verb
+	Size   int64  // bytes of the source
+	MTime  Stamp  // of the source
+	Inode  uint64 // of the source; 0 where inodes are not stable
+	Source string // relative to the unit's folder, with slashes; "" for NFO
+	Entry  Entry  // NFO: what the file is about
+	To     string // relative to the unit's target root, with slashes
+	Line   int    // where Parse found it, from 1
+}
+
+// Entry names a series or film of TMDB.
+type Entry struct {
+	Kind string // "tv" or "movie"
+	ID   int
+}
+
+// Unit is a video and what belongs to it. It is carried out whole or not at all. The first of Ops is the video.
+type Unit struct {
+	Source int    // which of the plan's sources, from 0
+	Target int    // which of the plan's targets, from 0
+	Dir    string // the folder of the sources, relative to the source root, with slashes; "." for the root itself
+	Ops    []Op
+	Work   Work // what the video is; not read from a text
+}
+
+// Work is what a unit's video is, for eyes and events. In a plan's text it is a comment.
+type Work struct {
+	Entry
+	Season     int
+	Episodes   []int   // none for a film
+	Confidence float64 // 0 to 1, the smaller of the entry's and the episode's
+}
+
+// LeftFile is a file that stays where it is. In a plan's text it is a comment.
+type LeftFile struct {
+	Path string // as it was given to match
+	Code Code
+	Why  string // for people; "" where the code says it all
+}
+
+// Plan is what is to be done, and what is left alone.
+type Plan struct {
+	ID      string // "20261122-020431-k3f9": the time it was made and four random characters
+	Made    time.Time
+	Mode    Mode
+	Layout  string
+	Sources []Root
+	Targets []Root
+	// Folders are folders of the targets that exist under names which CleanName would change: a target below one of them keeps
+	// that name.
+	Folders []Folder
+	Units   []Unit
+	Left    []LeftFile // not read from a text
+}
+
+// Folder is a folder below a target root, under the name it has.
+type Folder struct {
+	Target int
+	Path   string // relative to the target root, with slashes
+}
+
+// SourcePath returns the path of an operation's source, and "" where it has none. It has slashes below the root.
+func (p *Plan) SourcePath(u *Unit, op *Op) string {
+	if op.Verb == NFO {
+		return ""
+	}
+	return path.Join(p.Sources[u.Source].Path, u.Dir, op.Source)
+}
+
+// TargetPath returns the path of an operation's target. It has slashes below the root.
+func (p *Plan) TargetPath(u *Unit, op *Op) string {
+	return path.Join(p.Targets[u.Target].Path, op.To)
+}

@@ -1,0 +1,164 @@
+package organize
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/anivault/anivault/internal/ui"
+)
+
+// version is the first line's number: plans of another one are refused.
+const version = "anivault plan 1"
+
+// Write writes the plan's text. Equal plans have equal texts.
+func (p *Plan) Write(w io.Writer) error {
+	out := textWriter{Writer: bufio.NewWriter(w)}
+	out.line(version)
+	out.line("id", p.ID)
+	out.line("made", ui.Stamp(p.Made))
+	out.line("mode", string(p.Mode))
+	out.line("layout", p.Layout)
+	for i, r := range p.Sources {
+		out.root("source", i, r)
+	}
+	for i, r := range p.Targets {
+		out.root("target", i, r)
+	}
+	for _, f := range p.Folders {
+		out.line("folder", strconv.Itoa(f.Target+1), Quote(f.Path))
+	}
+	var in *Unit
+	for i := range p.Units {
+		u := &p.Units[i]
+		if in == nil || in.Source != u.Source || in.Target != u.Target || in.Dir != u.Dir {
+			out.line()
+			out.line("in", strconv.Itoa(u.Source+1), strconv.Itoa(u.Target+1), Quote(u.Dir))
+			in = u
+		}
+		out.unit(u)
+	}
+	if len(p.Left) > 0 {
+		out.line()
+		out.line("# left:", strconv.Itoa(len(p.Left)))
+		for _, l := range p.Left {
+			out.left(l)
+		}
+	}
+	out.line("end")
+	return out.Flush()
+}
+
+// textWriter writes lines of words. Errors stay in the bufio.Writer until Flush.
+type textWriter struct {
+	*bufio.Writer
+	scratch []byte
+}
+
+func (w *textWriter) line(words ...string) {
+	for i, word := range words {
+		if i > 0 {
+			_ = w.WriteByte(' ')
+		}
+		_, _ = w.WriteString(word)
+	}
+	_ = w.WriteByte('\n')
+}
+
+func (w *textWriter) root(word string, i int, r Root) {
+	w.line(word, strconv.Itoa(i+1), r.Type, inode(r.Inode), birth(r.Birth), Quote(r.Path))
+}
+
+func (w *textWriter) unit(u *Unit) {
+	if u.Work.Kind != "" {
+		w.line("#", u.Work.String())
+	}
+	for i := range u.Ops {
+		w.op(&u.Ops[i], u.Ops[0].Verb, i > 0)
+	}
+}
+
+// op writes an operation; with says that it continues a unit whose verb is first.
+func (w *textWriter) op(op *Op, first Verb, with bool) {
+	if op.Verb == NFO {
+		w.line("nfo", op.Entry.String())
+		w.line("  to", Quote(op.To))
+		return
+	}
+	b := w.scratch[:0]
+	switch {
+	case with && op.Verb == first:
+		b = append(b, "with "...)
+	case with:
+		b = append(append(append(b, "with "...), op.Verb.String()...), ' ')
+	default:
+		b = append(append(b, op.Verb.String()...), ' ')
+	}
+	b = append(strconv.AppendInt(b, op.Size, 10), ' ')
+	b = append(op.MTime.append(b), ' ')
+	b = append(append(b, inode(op.Inode)...), ' ')
+	b = append(append(b, Quote(op.Source)...), "\n  to "...)
+	b = append(append(b, Quote(op.To)...), '\n')
+	_, _ = w.Write(b)
+	w.scratch = b
+}
+
+func (w *textWriter) left(l LeftFile) {
+	words := []string{"#", string(l.Code), "", ui.Printable(l.Path)}
+	if l.Why != "" {
+		words = append(words, "", "("+ui.Escaped(ui.OneLine(l.Why))+")")
+	}
+	w.line(words...)
+}
+
+// String returns the entry as "tv/209867".
+func (e Entry) String() string { return e.Kind + "/" + strconv.Itoa(e.ID) }
+
+// String returns the work as people read it: "99% tv/209867 S01E01".
+func (w Work) String() string {
+	s := fmt.Sprintf("%d%% %s", int(w.Confidence*100), w.Entry)
+	if len(w.Episodes) == 0 {
+		return s
+	}
+	s += fmt.Sprintf(" S%02d", w.Season)
+	for _, e := range w.Episodes {
+		s += fmt.Sprintf("E%02d", e)
+	}
+	return s
+}
+
+func inode(n uint64) string {
+	if n == 0 {
+		return "-"
+	}
+	return strconv.FormatUint(n, 10)
+}
+
+func birth(s Stamp) string {
+	if s == (Stamp{}) {
+		return "-"
+	}
+	return s.String()
+}
+
+// String returns the seconds with as many places as they need: "1763661791.5".
+func (s Stamp) String() string { return string(s.append(nil)) }
+
+func (s Stamp) append(b []byte) []byte {
+	sec, nsec := s.Sec, int64(s.Nsec)
+	if sec < 0 && nsec > 0 { // -1.5 is second -2 and half a second
+		sec, nsec = sec+1, int64(time.Second)-nsec
+		if sec == 0 {
+			b = append(b, '-')
+		}
+	}
+	b = strconv.AppendInt(b, sec, 10)
+	if nsec == 0 {
+		return b
+	}
+	digits := strconv.FormatInt(int64(time.Second)+nsec, 10)[1:]
+	return append(append(b, '.'), strings.TrimRight(digits, "0")...)
+}
