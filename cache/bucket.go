@@ -109,6 +109,9 @@ func (s *Store) Get(ctx context.Context, key string) (e *Entry, ok bool, err err
 
 // entry reads an answer, nil if there is none, and returns what it has seen.
 func (s *Store) entry(ctx context.Context, key string) (*Entry, sight, error) {
+	if e, saw := s.recall(key); e != nil {
+		return e, saw, nil
+	}
 	recs, stamps, saw, err := s.lookup(ctx, responses, []string{key})
 	r := recs[0]
 	saw.stamp = stamps[0]
@@ -118,7 +121,9 @@ func (s *Store) entry(ctx context.Context, key string) (*Entry, sight, error) {
 	e, bad := entryOf(key, r)
 	if bad != nil {
 		s.damagedRecord(responses, key, bad)
+		return nil, saw, err
 	}
+	s.remember(e, r, saw)
 	return e, saw, err
 }
 

@@ -134,5 +134,5 @@ func (s *Store) changedSince(key string, saw sight, waited bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refreshPeers()
-	return stampOf(s.journalled(slot(responses, key))) > saw.stamp
+	return s.journalledStamp(slot(responses, key)) > saw.stamp
 }

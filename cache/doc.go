@@ -18,6 +18,9 @@
 // chosen by the key's hash, and the others wait for its answer, or take over when it fails or dies. An expired answer
 // is revalidated with its ETag. When the upstream can't be asked, an expired answer serves, marked as [Stale].
 //
+// A process that is asked the same again and again keeps answers in memory ([Options].Memory). They stand in for the
+// database's only while nobody has written anything newer.
+//
 // # How it is kept
 //
 // The answers lie in one bbolt file. bbolt lets one writer in and nobody beside it, so the file is never held open:

@@ -40,6 +40,7 @@ func KeyOf(method string, u *url.URL) string {
 		host = "[" + host + "]"
 	}
 	var b strings.Builder
+	b.Grow(len(method) + len(scheme) + len(host) + len(port) + len(u.Path) + len(u.RawQuery) + len(" ://:?"))
 	b.WriteString(strings.ToUpper(method))
 	b.WriteByte(' ')
 	b.WriteString(scheme)

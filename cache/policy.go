@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -131,13 +132,22 @@ func classOfPath(path string) Class {
 	if version < 0 {
 		return Uncached
 	}
-	for _, p := range paths {
-		if slices.EqualFunc(strings.Split(p.pattern, "/"), segments[version+1:], fits) {
-			return p.class
+	for i, pattern := range patterns() {
+		if slices.EqualFunc(pattern, segments[version+1:], fits) {
+			return paths[i].class
 		}
 	}
 	return Uncached
 }
+
+// patterns are the segments of the patterns of paths.
+var patterns = sync.OnceValue(func() [][]string {
+	out := make([][]string, len(paths))
+	for i, p := range paths {
+		out[i] = strings.Split(p.pattern, "/")
+	}
+	return out
+})
 
 // paths is the class of every path that is cached. "#" stands for a number, "*" for anything, "work" for tv or movie,
 // and "extra" for one of extras. Whatever fits no row is not stored, such as changes and the newest of everything.

@@ -18,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/anivault/anivault/internal/lockfile"
 )
@@ -151,6 +152,32 @@ func (s *Store) journalNames() []journalName {
 		}
 	}
 	return names
+}
+
+// folderSeen is when the journals were listed last. A folder's time of change tells of every file that comes and goes.
+type folderSeen struct {
+	changed, listed time.Time
+}
+
+// trustFolder bounds how long a folder's time of change is believed: some file systems are late with it, or keep none.
+const trustFolder = time.Second
+
+// unchanged reports whether the folder is as it was when it was last listed. If not it will be listed now.
+func (f *folderSeen) unchanged(dir string) bool {
+	info, err := os.Stat(dir)
+	if err != nil {
+		f.listed = time.Time{}
+		return false
+	}
+	now, changed := time.Now(), info.ModTime()
+	if changed.Equal(f.changed) && now.Sub(f.listed) < trustFolder {
+		return true
+	}
+	f.changed, f.listed = changed, now
+	if now.Sub(changed) < stateTick { // it may change again without another time
+		f.changed = time.Time{}
+	}
+	return false
 }
 
 // listFolder lists the names in a folder. A pipe in its place is opened without waiting for its other end.

@@ -163,6 +163,15 @@ func (s *Store) journalled(k string) []byte {
 	return best
 }
 
+// journalledStamp is the largest stamp that a slot has in the journals, 0 if it is in none. s.mu is held.
+func (s *Store) journalledStamp(k string) uint64 {
+	best := stampOf(s.private.values[k])
+	for j := range s.journals() {
+		best = max(best, j.index[k].head.stamp)
+	}
+	return best
+}
+
 // journals yields all journals that are known. s.mu is held.
 func (s *Store) journals() func(yield func(*journal) bool) {
 	return func(yield func(*journal) bool) {
@@ -184,6 +193,12 @@ func (s *Store) journals() func(yield func(*journal) bool) {
 // refreshPeers reads what the other processes have written since the last time. s.mu is held.
 func (s *Store) refreshPeers() {
 	if s.how == modeMemory || s.closed {
+		return
+	}
+	if s.folder.unchanged(s.journalDir()) {
+		for _, j := range s.peers {
+			_ = j.refresh() // what is gone has changed the folder
+		}
 		return
 	}
 	present := map[string]bool{}

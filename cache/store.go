@@ -44,6 +44,10 @@ type Options struct {
 	// goroutine.
 	OnWarning func(Warning)
 
+	// Memory bounds the answers that are kept decoded in memory, in bytes: for a process that is asked the same questions
+	// again and again. 0: none are.
+	Memory int64
+
 	// Test seams: a file system without locks, others' journals are not kept open, the disk is spared.
 	noLocks bool
 	shy     bool
@@ -55,6 +59,8 @@ func (o Options) Validate() error {
 	switch {
 	case o.MaxSize < 0:
 		return fmt.Errorf("cache: MaxSize %d is negative", o.MaxSize)
+	case o.Memory < 0:
+		return fmt.Errorf("cache: Memory %d is negative", o.Memory)
 	case o.MergeRecords < 0:
 		return fmt.Errorf("cache: MergeRecords %d is negative", o.MergeRecords)
 	case o.MergeEvery < 0, o.LockWait < 0, o.ClaimTimeout < 0:
@@ -95,8 +101,9 @@ const (
 // Store is an open cache directory. It may be used by many goroutines; any number of Stores, in one or in many
 // processes, may share a directory.
 type Store struct {
-	dir  string
-	opts Options
+	dir      string
+	db, logs string // the database and the journals' folder
+	opts     Options
 
 	dbLock   dbLock
 	pages    checkedPages
@@ -108,6 +115,8 @@ type Store struct {
 	claims   [claimFiles]*lockfile.Lock // made when first used
 	proc     *process                   // nil until the first write
 	peers    map[string]*journal
+	folder   folderSeen // when the peers were listed
+	memory   memory
 	private  *overlay // what could not be written
 	last     uint64   // the largest stamp given or seen
 	cleared  uint64   // the stamp of the last clearing that was seen
@@ -131,10 +140,12 @@ func Open(dir string, o Options) (*Store, error) {
 	o = o.withDefaults()
 	s := &Store{
 		dir: dir, opts: o,
+		db: filepath.Join(dir, fmt.Sprintf("cache-v%d.db", formatVersion)), logs: filepath.Join(dir, "journals"),
 		warned:  warnings{call: o.OnWarning},
 		pages:   checkedPages{now: o.Now},
 		peers:   map[string]*journal{},
 		private: newOverlay(overlayBytes),
+		memory:  memory{max: o.Memory},
 	}
 	s.pages.path = strings.TrimSuffix(s.dbPath(), ".db") + ".walked"
 	s.dbLock.lock = lockfile.New(filepath.Join(dir, "cache.lock"), lockfile.Options{})
@@ -162,11 +173,9 @@ func Open(dir string, o Options) (*Store, error) {
 // Path is the cache's directory.
 func (s *Store) Path() string { return s.dir }
 
-func (s *Store) dbPath() string {
-	return filepath.Join(s.dir, fmt.Sprintf("cache-v%d.db", formatVersion))
-}
+func (s *Store) dbPath() string { return s.db }
 
-func (s *Store) journalDir() string { return filepath.Join(s.dir, "journals") }
+func (s *Store) journalDir() string { return s.logs }
 
 func (s *Store) lockDir() string { return filepath.Join(s.dir, "locks") }
 

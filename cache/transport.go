@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"sync"
 	"time"
 
@@ -76,22 +77,19 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return ans.response(req), nil
 }
 
-// Stored returns the answer that is stored for req, fresh or expired but never beyond what may be kept; nil if there is
-// none. It asks nobody. The answer carries an Info.
-func (t *Transport) Stored(req *http.Request) *http.Response {
-	class := t.classOf(req)
+// Stored returns the answer that is stored for a GET of u, whose key is known, fresh or expired but never beyond what may
+// be kept; nil if there is none. It asks nobody.
+func (t *Transport) Stored(ctx context.Context, u *url.URL, key string) (*Entry, Info) {
+	class := ClassOf(http.MethodGet, u)
 	if class == Uncached {
-		return nil
+		return nil, Info{}
 	}
-	q := question{req: req, key: KeyOf(req.Method, req.URL), class: class}
-	e, _, err := t.look(q)
-	if err != nil {
-		return nil
+	e, _, err := t.look(ctx, class, key)
+	if err != nil || e == nil {
+		return nil, Info{}
 	}
-	if ans, ok := t.stored(q, e); ok {
-		return ans.response(req)
-	}
-	return nil
+	info, _ := t.serves(class, e)
+	return e, info
 }
 
 // classOf is the class of a request whose answer may come from the cache.
@@ -137,7 +135,7 @@ type question struct {
 
 // answer looks, claims, asks and stores.
 func (t *Transport) answer(q question) (answer, error) {
-	e, saw, err := t.look(q)
+	e, saw, err := t.look(q.req.Context(), q.class, q.key)
 	if err != nil || t.accepts(q.class, e) {
 		return t.fromEntry(e, Fresh), err
 	}
@@ -151,7 +149,7 @@ func (t *Transport) answer(q question) (answer, error) {
 	defer claim.release()
 	if t.Store.changedSince(q.key, saw, claim.waited > 0) {
 		// Whoever had the claim, or merged, may have had the answer.
-		if e, _, err = t.look(q); err != nil || t.accepts(q.class, e) {
+		if e, _, err = t.look(q.req.Context(), q.class, q.key); err != nil || t.accepts(q.class, e) {
 			return t.fromEntry(e, Fresh), err
 		}
 	}
@@ -162,18 +160,18 @@ func (t *Transport) answer(q question) (answer, error) {
 }
 
 // look reads what is stored, nil where that can't serve, and notes what it has seen. Its error is the context's.
-func (t *Transport) look(q question) (*Entry, sight, error) {
-	ctx, begun := q.req.Context(), time.Now()
+func (t *Transport) look(ctx context.Context, class Class, key string) (*Entry, sight, error) {
+	begun := time.Now()
 	for {
-		e, saw, err := t.Store.entry(ctx, q.key)
+		e, saw, err := t.Store.entry(ctx, key)
 		if ctx.Err() != nil {
 			return nil, saw, ended(ctx)
 		}
-		if e != nil && !e.Usable(t.Store.now(), t.policy().Keep(q.class)) {
+		if e != nil && !e.Usable(t.Store.now(), t.policy().Keep(class)) {
 			e = nil
 		}
 		// A slow merge of another process is waited for: what it has in hand may be the answer.
-		if t.accepts(q.class, e) || !errors.Is(err, errAtWork) || t.closed(ctx) || !t.Store.awaitWork(ctx, begun) {
+		if t.accepts(class, e) || !errors.Is(err, errAtWork) || t.closed(ctx) || !t.Store.awaitWork(ctx, begun) {
 			return e, saw, nil
 		}
 	}
@@ -322,14 +320,22 @@ func (t *Transport) staleOrAnswer(q question, e *Entry, got answer) answer {
 
 // stored is the answer that is left when asking came to nothing: the expired entry.
 func (t *Transport) stored(q question, e *Entry) (answer, bool) {
+	if info, ok := t.serves(q.class, e); ok {
+		return t.fromEntry(e, info.Source), true
+	}
+	return answer{}, false
+}
+
+// serves says how a stored answer may serve without being asked for.
+func (t *Transport) serves(c Class, e *Entry) (Info, bool) {
 	now := t.Store.now()
 	switch {
-	case e == nil || !e.Usable(now, t.policy().Keep(q.class)):
-		return answer{}, false
+	case e == nil || !e.Usable(now, t.policy().Keep(c)):
+		return Info{}, false
 	case e.Fresh(now) && !t.Refresh:
-		return t.fromEntry(e, Fresh), true // only the lock was in the way
+		return Info{Fresh, e.FetchedAt, e.ExpiresAt}, true // only the lock was in the way
 	}
-	return t.fromEntry(e, Stale), true
+	return Info{Stale, e.FetchedAt, e.ExpiresAt}, true
 }
 
 // Forget drops the stored answer to a request: the client could not read it.

@@ -20,6 +20,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -77,6 +78,25 @@ func bePeer(role, target string) error {
 	return http.Serve(l, h) //nolint:gosec // for some seconds, on the loopback
 }
 
+// pinned is a command on the machine's last processor, while this program keeps to the others.
+func pinned(ctx context.Context, name string, args ...string) *exec.Cmd {
+	last := runtime.NumCPU() - 1
+	if _, err := exec.LookPath("taskset"); err != nil || last < 1 {
+		return exec.CommandContext(ctx, name, args...)
+	}
+	return exec.CommandContext(ctx, "taskset", append([]string{"-c", strconv.Itoa(last), name}, args...)...)
+}
+
+// stayOff keeps this program off the processor that the servers have.
+func stayOff(ctx context.Context) {
+	last := runtime.NumCPU() - 1
+	if last < 1 || exec.CommandContext(ctx, "taskset", "-a", "-c", "-p", "0-"+strconv.Itoa(last-1), strconv.Itoa(os.Getpid())).Run() != nil {
+		fmt.Println("nothing is pinned to a processor: taskset is missing, or there is one alone")
+		return
+	}
+	runtime.GOMAXPROCS(last)
+}
+
 // server is one that is measured.
 type server struct {
 	name string
@@ -100,13 +120,14 @@ func measure(ctx context.Context, bin string, rounds, requests int) error {
 	if err != nil {
 		return err
 	}
-	gateway := exec.CommandContext(ctx, bin, "serve", "--listen", "127.0.0.1:0")
+	gateway := pinned(ctx, bin, "serve", "--listen", "127.0.0.1:0")
 	gateway.Env = kit.Env(dir, upstream.URL)
 	servers := []*server{
-		{name: "bare Go handler", cmd: exec.CommandContext(ctx, self, "-role", "bare")},
+		{name: "bare Go handler", cmd: pinned(ctx, self, "-role", "bare")},
 		{name: "anivault serve", cmd: gateway},
-		{name: "bare httputil.ReverseProxy", cmd: exec.CommandContext(ctx, self, "-role", "proxy", "-target", upstream.URL)},
+		{name: "bare httputil.ReverseProxy", cmd: pinned(ctx, self, "-role", "proxy", "-target", upstream.URL)},
 	}
+	stayOff(ctx)
 	for _, s := range servers {
 		if err := s.start(); err != nil {
 			return fmt.Errorf("start %s: %w", s.name, err)
@@ -195,7 +216,7 @@ server { listen %[2]s; location / { proxy_pass %[3]s; proxy_cache a; proxy_cache
 	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
 		return nil, err
 	}
-	s := &server{name: "nginx proxy_cache", url: "http://" + addr, cmd: exec.CommandContext(ctx, bin, "-p", dir, "-c", file)}
+	s := &server{name: "nginx proxy_cache", url: "http://" + addr, cmd: pinned(ctx, bin, "-p", dir, "-c", file)}
 	s.cmd.Stderr = os.Stderr
 	if err := s.cmd.Start(); err != nil {
 		return nil, err

@@ -36,6 +36,8 @@ type Options struct {
 	// Log gets log lines; nil for none.
 	Log slog.Handler
 
+	// Memory bounds the answers that are kept in memory, in bytes; 0: none are.
+	Memory int64
 	// Queue decides in whose turn the requests of this process ask the limiter; nil: first come, first served.
 	Queue ratelimit.Queue
 	// Wire sees every try on its way to TMDB, and its answer when it is there whole. It may be nil.

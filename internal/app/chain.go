@@ -43,7 +43,7 @@ func (c *chain) open(cfg *config.Config, opts Options) error {
 		return err
 	}
 	c.closers = append(c.closers, c.limiter.Close)
-	if c.cache, err = OpenCache(cfg, c.warn); err != nil {
+	if c.cache, err = OpenCache(cfg, opts.Memory, c.warn); err != nil {
 		return err
 	}
 	c.closers = append(c.closers, c.cache.Close)

@@ -3,12 +3,14 @@ package app
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"io"
 	"net/http"
 	"net/url"
 	"sync/atomic"
 
+	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/version"
 	"github.com/anivault/anivault/ratelimit"
@@ -21,6 +23,9 @@ type Gateway struct {
 	key *keyed
 }
 
+// gatewayMemory bounds the answers that a gateway keeps in memory: some thousands.
+const gatewayMemory = 32 << 20
+
 // OpenGateway opens everything that a gateway needs. It sends nothing. The caller must close the Gateway.
 func OpenGateway(cfg *config.Config, opts Options) (*Gateway, error) {
 	g := &Gateway{key: &keyed{}}
@@ -30,6 +35,7 @@ func OpenGateway(cfg *config.Config, opts Options) (*Gateway, error) {
 		g.key.next = next
 		return through(door, g.key)
 	}
+	opts.Memory = gatewayMemory
 	if err := g.open(cfg, opts); err != nil {
 		return nil, errors.Join(err, g.Close())
 	}
@@ -41,8 +47,11 @@ func (g *Gateway) RoundTrip(req *http.Request) (*http.Response, error) {
 	return g.upstream.RoundTrip(req)
 }
 
-// Stored returns the answer that the cache has for req, fresh or expired, nil if there is none. It asks nobody.
-func (g *Gateway) Stored(req *http.Request) *http.Response { return g.upstream.Stored(req) }
+// Stored returns the answer that the cache has for a question and its key, fresh or expired, nil if there is none. It asks
+// nobody.
+func (g *Gateway) Stored(ctx context.Context, u *url.URL, key string) (*cache.Entry, cache.Info) {
+	return g.upstream.Stored(ctx, u, key)
+}
 
 // Limiter returns the limiter that all requests pass.
 func (g *Gateway) Limiter() *ratelimit.Limiter { return g.limiter }

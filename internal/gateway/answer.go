@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -15,11 +14,11 @@ const jsonType = "application/json;charset=utf-8"
 
 // reply is an answer of TMDB's, from the cache or the network.
 type reply struct {
-	status int
-	header http.Header // Content-Type, ETag, Last-Modified
-	body   []byte
-	info   cache.Info
-	known  bool // info says something: the question is one that is stored
+	status                      int
+	contentType, etag, modified string // of the header, "" for none
+	body                        []byte
+	info                        cache.Info
+	known                       bool // info says something: the question is one that is stored
 }
 
 // readReply reads a response whole.
@@ -29,13 +28,11 @@ func readReply(resp *http.Response) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reply{status: resp.StatusCode, header: http.Header{}, body: body}
-	r.info, r.known = cache.InfoFrom(resp)
-	for _, name := range [...]string{"Content-Type", "ETag", "Last-Modified"} {
-		if v := resp.Header.Get(name); v != "" {
-			r.header.Set(name, v)
-		}
+	h := resp.Header
+	r := &reply{
+		status: resp.StatusCode, contentType: h.Get("Content-Type"), etag: h.Get("ETag"), modified: h.Get("Last-Modified"), body: body,
 	}
+	r.info, r.known = cache.InfoFrom(resp)
 	return r, nil
 }
 
@@ -85,18 +82,25 @@ func (r *reply) kind() string {
 // write answers with the reply. If-None-Match is answered here, by weak comparison (RFC 9110, section 13.1.2).
 func (r *reply) write(w http.ResponseWriter, req *http.Request, t told, now time.Time) (status, bytes int) {
 	h := w.Header()
-	for name, v := range r.header {
-		h[name] = v
-	}
-	h.Set("Cache-Status", r.cacheStatus(t, now))
+	lifetime, age := 0, ""
 	if r.known && !r.info.ExpiresAt.IsZero() {
 		// The whole lifetime: the reader subtracts Age itself (RFC 9111, section 4.2).
-		h.Set("Cache-Control", fmt.Sprintf("private, max-age=%d", max(r.info.ExpiresAt.Sub(r.info.FetchedAt), 0)/time.Second))
-		h.Set("Age", strconv.Itoa(int(r.info.Age(now)/time.Second)))
-	} else {
-		h.Set("Cache-Control", "private, max-age=0")
+		lifetime = int(max(r.info.ExpiresAt.Sub(r.info.FetchedAt), 0) / time.Second)
+		age = strconv.Itoa(int(r.info.Age(now) / time.Second))
 	}
-	if r.status == http.StatusOK && matches(req.Header.Values("If-None-Match"), r.header.Get("ETag")) {
+	for _, f := range [...]struct{ name, value string }{
+		{"Cache-Status", r.cacheStatus(t, now)},
+		{"Cache-Control", "private, max-age=" + strconv.Itoa(lifetime)},
+		{"Age", age},
+		{"Content-Type", r.contentType},
+		{"Etag", r.etag},
+		{"Last-Modified", r.modified},
+	} {
+		if f.value != "" {
+			h[f.name] = []string{f.value}
+		}
+	}
+	if r.status == http.StatusOK && matches(req.Header.Values("If-None-Match"), r.etag) {
 		h.Del("Content-Type")
 		w.WriteHeader(http.StatusNotModified)
 		return http.StatusNotModified, 0

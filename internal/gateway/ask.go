@@ -33,19 +33,16 @@ type found struct {
 // get finds the answer to a question: stored and fresh, or TMDB's, or what is stored in place of an error. The error is for
 // refusalOf, or the context's.
 func (g *Gateway) get(ctx context.Context, u *url.URL, key string, a *asker) (found, error) {
-	req := &http.Request{Method: http.MethodGet, URL: u, Host: u.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
-	req.Header.Set("Via", g.via)
 	var expired *reply
-	if resp := g.up.Stored(req.WithContext(ctx)); resp != nil {
-		r, err := readReply(resp)
-		if err != nil {
-			return found{}, err
-		}
-		if r.info.Source == cache.Fresh {
+	if e, info := g.up.Stored(ctx, u, key); e != nil {
+		r := &reply{status: e.Status, contentType: jsonType, etag: e.ETag, body: e.Body, info: info, known: true}
+		if info.Source == cache.Fresh {
 			return found{reply: r}, nil
 		}
 		expired = r
 	}
+	req := &http.Request{Method: http.MethodGet, URL: u, Host: u.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	req.Header.Set("Via", g.via)
 	out, err := g.askOrWait(ctx, req, key, a, expired)
 	switch {
 	case err == nil || ctx.Err() != nil || expired == nil:

@@ -63,12 +63,11 @@ func (s *settings) checkOrigin(r *http.Request, hasToken bool) *refusal {
 	if !hasToken && !onUnixSocket(r.Context()) && !s.knownHost(r.Host) {
 		return refuse("host", 0, "The gateway is not known by this Host; name it in serve.hosts.")
 	}
-	crossSite := refuse("cross_site", 0, "Pages of other origins get no answer.")
 	switch site := r.Header.Get("Sec-Fetch-Site"); {
 	case site == "same-origin" || site == "none":
 		return nil
 	case site != "":
-		return crossSite
+		return refuse("cross_site", 0, "Pages of other origins get no answer.")
 	}
 	origin := r.Header.Get("Origin")
 	if origin == "" {
@@ -76,7 +75,7 @@ func (s *settings) checkOrigin(r *http.Request, hasToken bool) *refusal {
 	}
 	u, err := url.Parse(origin)
 	if err != nil || u.Host == "" || !strings.EqualFold(u.Host, r.Host) && !slices.Contains(s.Hosts, strings.ToLower(u.Hostname())) {
-		return crossSite
+		return refuse("cross_site", 0, "Pages of other origins get no answer.")
 	}
 	return nil
 }

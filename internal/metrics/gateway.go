@@ -11,9 +11,19 @@ import (
 // Gateway counts what a gateway does. Its methods may be called concurrently. Labels come from the configuration and from
 // tables of the code only; several labels of one metric are joined by commas.
 type Gateway struct {
-	mu    sync.Mutex
-	now   GatewaySnapshot
 	gauge func() GatewayGauges
+
+	mu                sync.Mutex
+	asked             map[request]uint64
+	refused, timeouts map[string]uint64
+	waited, took      map[string]*Distribution
+}
+
+// request is the labels of gateway_requests_total.
+type request struct {
+	client string
+	status int
+	cache  string
 }
 
 // GatewaySnapshot is all of a gateway's numbers at one moment.
@@ -36,9 +46,8 @@ type GatewayGauges struct {
 
 // ForGateway makes m count a gateway too. gauge is asked at each snapshot.
 func (m *Metrics) ForGateway(gauge func() GatewayGauges) *Gateway {
-	g := &Gateway{gauge: gauge}
-	g.now.Requests, g.now.Refused, g.now.Timeouts = map[string]uint64{}, map[string]uint64{}, map[string]uint64{}
-	g.now.Wait, g.now.Took = map[string]Distribution{}, map[string]Distribution{}
+	g := &Gateway{gauge: gauge, asked: map[request]uint64{}, took: map[string]*Distribution{}, waited: map[string]*Distribution{}}
+	g.refused, g.timeouts = map[string]uint64{}, map[string]uint64{}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.gateway = g
@@ -49,53 +58,57 @@ func (m *Metrics) ForGateway(gauge func() GatewayGauges) *Gateway {
 func (g *Gateway) Answered(client string, status int, cache, reason string, took time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.now.Requests[client+","+strconv.Itoa(status)+","+cache]++
+	g.asked[request{client, status, cache}]++
 	if reason != "" {
-		g.now.Refused[reason]++
+		g.refused[reason]++
 	}
-	observeIn(g.now.Took, "gateway_request_seconds", cache, took)
+	observeIn(g.took, "gateway_request_seconds", cache, took)
 }
 
 // TimedOut counts a timeout: "acquire" or "request".
 func (g *Gateway) TimedOut(kind string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.now.Timeouts[kind]++
+	g.timeouts[kind]++
 }
 
 // Waited counts how long a question of a class waited until it was let go.
 func (g *Gateway) Waited(class string, d time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	observeIn(g.now.Wait, "gateway_wait_seconds", class, d)
+	observeIn(g.waited, "gateway_wait_seconds", class, d)
 }
 
-func observeIn(all map[string]Distribution, name, label string, d time.Duration) {
-	dist, ok := all[label]
-	if !ok {
-		dist = distribution(name)
+func observeIn(all map[string]*Distribution, name, label string, d time.Duration) {
+	dist := all[label]
+	if dist == nil {
+		made := distribution(name)
+		dist = &made
+		all[label] = dist
 	}
 	dist.observe(max(d.Seconds(), 0))
-	all[label] = dist
 }
 
 // snapshot returns a copy of the numbers.
 func (g *Gateway) snapshot() *GatewaySnapshot {
-	gauges := g.gauge() // outside the lock: it may take others
+	s := GatewaySnapshot{GatewayGauges: g.gauge()} // outside the lock: it may take others
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	s := g.now
-	s.Requests, s.Refused, s.Timeouts = maps.Clone(s.Requests), maps.Clone(s.Refused), maps.Clone(s.Timeouts)
-	s.Wait, s.Took = cloned(s.Wait), cloned(s.Took)
-	s.GatewayGauges = gauges
+	s.Requests = make(map[string]uint64, len(g.asked))
+	for r, n := range g.asked {
+		s.Requests[r.client+","+strconv.Itoa(r.status)+","+r.cache] = n
+	}
+	s.Refused, s.Timeouts = maps.Clone(g.refused), maps.Clone(g.timeouts)
+	s.Wait, s.Took = copied(g.waited), copied(g.took)
 	return &s
 }
 
-func cloned(all map[string]Distribution) map[string]Distribution {
+func copied(all map[string]*Distribution) map[string]Distribution {
 	out := make(map[string]Distribution, len(all))
 	for label, d := range all {
-		d.Buckets = slices.Clone(d.Buckets)
-		out[label] = d
+		dist := *d
+		dist.Buckets = slices.Clone(d.Buckets)
+		out[label] = dist
 	}
 	return out
 }
