@@ -167,6 +167,15 @@ func (a *App) newest(ctx context.Context, entries []results.Entry) ([]time.Time,
 // underwayAsking is how many series at least are underway while a person is asked. The limiter bounds their requests.
 const underwayAsking = 200
 
+// Seasons returns the seasons of a series with their episodes, as they were asked for to match its files.
+func (a *App) Seasons(ctx context.Context, id int) ([]match.Season, error) {
+	e, _, err := a.deciders.Entry(ctx, match.TV, id)
+	if err != nil {
+		return nil, err
+	}
+	return e.Seasons, nil
+}
+
 // Unauthorized returns TMDB's refusal of the key, nil if there was none.
 func (a *App) Unauthorized() error {
 	if u := a.upstream.refused.Load(); u != nil {

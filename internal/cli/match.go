@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/anivault/anivault/internal/app"
+	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/run"
@@ -40,7 +41,8 @@ type matchFlags struct {
 	noInput     bool
 	roots       []string // what was asked for, for the report
 
-	after func(*app.App) // the demo's last words; nil: none
+	missing *missing       // what is written in place of the records; nil: the records
+	after   func(*app.App) // the demo's last words; nil: none
 }
 
 func (c *command) matchCommand() *cobra.Command {
@@ -71,15 +73,7 @@ What a file .anivaultignore in a folder lists, in the syntax of .gitignore, is l
 		if err := f.check(c, args); err != nil {
 			return err
 		}
-		f.roots = args
-		cfg, err := c.load(cmd)
-		if err != nil {
-			return err
-		}
-		if !f.offline && !cfg.TMDB.HasKey() {
-			return usagef(noKeyHint, noKeyMessage)
-		}
-		produce, err := f.input(c, args)
+		cfg, produce, err := c.openMatch(cmd, &f, args)
 		if err != nil {
 			return err
 		}
@@ -87,21 +81,12 @@ What a file .anivaultignore in a folder lists, in the syntax of .gitignore, is l
 	})
 	flags := cmd.Flags()
 	streamFormat(cmd, &f.format, matchFormats...)
-	flags.BoolVar(&f.offline, "offline", false, "never touch the network; answers come from cache, index and pins")
-	settingFlag(flags, "auto-recover", "in CacheOnly, wait and probe TMDB every `PERIOD`, such as 15m")
-	settingFlag(flags, "max-wait", "`TIME` one request may wait for permission, retries included")
-	settingFlag(flags, "request-timeout", "timeout for one HTTP request, a `TIME` such as 15s")
-	settingFlag(flags, "language", "`LANGUAGE` of titles, such as ko-KR")
-	settingFlag(flags, "type", "`KIND` of the files: auto, tv or movie")
-	settingFlag(flags, "min-confidence", "below this `NUMBER` from 0 to 1 a file is ambiguous")
-	settingFlag(flags, "min-episode-confidence", "below this `NUMBER` from 0 to 1 a file has no season and episode")
+	matchSettings(cmd, &f)
 	flags.BoolVar(&f.strict, "strict", false, "exit with 3 if a file is unmatched or ambiguous")
 	flags.StringVar(&f.namesFrom, "names-from", "",
 		"match the names or paths in `FILE` (- for stdin), one per line; nothing has to exist")
 	flags.StringVar(&f.filesFrom, "files-from", "", "match the paths listed in `FILE` (- for stdin), one per line")
 	flags.BoolVarP(&f.null, "null", "0", false, "paths in --files-from end with a NUL byte instead of a newline")
-	flags.StringArrayVar(&f.exclude, "exclude", nil,
-		"leave out what `GLOB` matches, as in .anivaultignore (may be repeated)")
 	flags.BoolVar(&f.explain, "explain", false, "say how each file was decided")
 	flags.BoolVar(&f.interactive, "interactive", false,
 		"ask on the terminal about what is ambiguous or unmatched, and keep the answers as pins")
@@ -110,16 +95,59 @@ What a file .anivaultignore in a folder lists, in the syntax of .gitignore, is l
 	flags.StringVar(&f.view, "view", "", "`VIEW` of tables: seasons, a line a season, or files (default: seasons on a terminal)")
 	flags.StringVar(&f.only, "only", "", "print only files of these `STATUSES`, with commas: "+strings.Join(report.OnlyWords(), ", "))
 	flags.BoolVar(&f.csvBOM, "csv-bom", false, "begin --format csv with a byte order mark, for spreadsheets")
-	flags.Bool("include-adult", false, "let TMDB's search return adult titles")
 	flags.BoolVar(&f.refresh, "refresh", false,
 		"revalidate cached answers with TMDB (its own search answers may be 8 hours old)")
-	flags.String("jobs", "", "read and parse `N` at once; never the number of requests (default: by CPU)")
 	completeWords(cmd, "view", views...)
 	completeWords(cmd, "only", report.OnlyWords()...)
+	return cmd
+}
+
+// matchSettings adds the flags that say what is matched, and how; match and missing have them.
+func matchSettings(cmd *cobra.Command, f *matchFlags) {
+	flags := cmd.Flags()
+	askSettings(cmd, &f.offline)
+	settingFlag(flags, "auto-recover", "in CacheOnly, wait and probe TMDB every `PERIOD`, such as 15m")
+	settingFlag(flags, "type", "`KIND` of the files: auto, tv or movie")
+	settingFlag(flags, "min-confidence", "below this `NUMBER` from 0 to 1 a file is ambiguous")
+	settingFlag(flags, "min-episode-confidence", "below this `NUMBER` from 0 to 1 a file has no season and episode")
+	flags.StringArrayVar(&f.exclude, "exclude", nil,
+		"leave out what `GLOB` matches, as in .anivaultignore (may be repeated)")
+	flags.String("jobs", "", "read and parse `N` at once; never the number of requests (default: by CPU)")
 	completeWords(cmd, "type", "auto", "tv", "movie")
+}
+
+// askSettings adds the flags of commands that ask TMDB about titles.
+func askSettings(cmd *cobra.Command, offline *bool) {
+	flags := cmd.Flags()
+	flags.BoolVar(offline, "offline", false, "never touch the network; answers come from cache, index and pins")
+	settingFlag(flags, "max-wait", "`TIME` one request may wait for permission, retries included")
+	settingFlag(flags, "request-timeout", "timeout for one HTTP request, a `TIME` such as 15s")
+	settingFlag(flags, "language", "`LANGUAGE` of titles, such as ko-KR")
+	flags.Bool("include-adult", false, "let TMDB's search return adult titles")
 	completeWords(cmd, "language",
 		"en-US", "ko-KR", "ja-JP", "zh-CN", "zh-TW", "de-DE", "fr-FR", "es-ES", "pt-BR", "it-IT")
-	return cmd
+}
+
+// openMatch reads the configuration and opens the source of the files.
+func (c *command) openMatch(cmd *cobra.Command, f *matchFlags, args []string) (*config.Config, run.Producer, error) {
+	f.roots = args
+	cfg, err := c.load(cmd)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !f.offline && !cfg.TMDB.HasKey() {
+		return nil, nil, usagef(noKeyHint, noKeyMessage)
+	}
+	produce, err := f.input(c, args)
+	return cfg, produce, err
+}
+
+// checkExcludes refuses patterns that mean nothing.
+func (f *matchFlags) checkExcludes() error {
+	if err := library.Walk(context.Background(), nil, library.Options{Excludes: f.exclude}, nil); err != nil {
+		return usagef("patterns are those of .gitignore", "flag --exclude: %v", err)
+	}
+	return nil
 }
 
 // check refuses flags that make no sense together and fills in the default format.
@@ -142,8 +170,8 @@ func (f *matchFlags) check(c *command, args []string) error {
 	case f.namesFrom != "" && len(args) > 0, f.filesFrom != "" && len(args) > 0:
 		return usagef("leave out PATH or the list", "PATH and a list exclude each other")
 	}
-	if err := library.Walk(context.Background(), nil, library.Options{Excludes: f.exclude}, nil); err != nil {
-		return usagef("patterns are those of .gitignore", "flag --exclude: %v", err)
+	if err := f.checkExcludes(); err != nil {
+		return err
 	}
 	if err := checkWritable("--report", f.report, "report.html"); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/anivault/anivault/internal/app"
@@ -54,7 +55,7 @@ func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, p
 	if f.namesFrom != "" {
 		here = ""
 	}
-	writer, err := report.NewWriter(report.Format(f.format), status.Writer(c.streams.Out), report.Options{
+	writer, err := c.matchWriter(ctx, f, run, status.Writer(c.streams.Out), report.Options{
 		Width: c.streams.OutWidth(), Terminal: c.streams.OutTTY, Color: color, Here: here, Explain: f.explain,
 		Mark: f.csvBOM, Seasons: f.view == "seasons", Only: f.shown,
 	})
@@ -98,7 +99,22 @@ func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, p
 	if refusal, ok := errors.AsType[*tmdb.UnauthorizedError](run.Unauthorized()); ok {
 		unauthorized = refused(cfg, refusal)
 	}
-	return matchStatus(ctx, output, matched, unauthorized, summary, f.strict)
+	err = matchStatus(ctx, output, matched, unauthorized, summary, f.strict)
+	if err == nil && f.missing != nil && f.missing.sum.Unknown > 0 {
+		return &failure{code: exitIncomplete}
+	}
+	return err
+}
+
+// matchWriter returns what the run's records go to.
+func (c *command) matchWriter(
+	ctx context.Context, f matchFlags, run *app.App, out io.Writer, opts report.Options,
+) (report.Writer, error) {
+	if m := f.missing; m != nil {
+		m.ctx, m.run, m.out, m.format, m.opts, m.say = ctx, run, out, f.format, opts, c.say
+		return m, nil
+	}
+	return report.NewWriter(report.Format(f.format), out, opts)
 }
 
 // writePage writes the HTML report of a run.

@@ -135,6 +135,8 @@ func outputs() []output {
 		{"match: one object per file", report.FieldsOf(reflect.TypeFor[report.Record](), reflect.TypeFor[report.Parsed]())},
 		{"match: the summary", report.FieldsOf(reflect.TypeFor[report.Summary]())},
 		{"match --format csv: the columns", report.CSVFields()},
+		{"missing: one object per season of which something is missing or twice", report.FieldsOf(reflect.TypeFor[report.Gap]())},
+		{"missing: the summary", report.FieldsOf(reflect.TypeFor[report.GapSummary]())},
 		{"parse", report.FieldsOf(reflect.TypeFor[report.ParseRecord]())},
 	}
 	for _, j := range jsonOutputs {

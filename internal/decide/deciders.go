@@ -90,6 +90,11 @@ func New(c Config) (*Deciders, error) {
 // Basis returns digests of the pins and the title index, which differ whenever what they say differs.
 func (d *Deciders) Basis() (pins, index string) { return d.choices.digest, d.index.digest() }
 
+// Entry returns an entry of TMDB's, a series with all its seasons, by the same questions that decide about files.
+func (d *Deciders) Entry(ctx context.Context, kind match.Kind, id int) (*match.Entry, match.Origin, error) {
+	return d.resolver.Source.Entry(ctx, kind, id)
+}
+
 // Turn returns the next place in the order in which a person is asked. The caller must end it.
 func (d *Deciders) Turn() Turn {
 	if d.person == nil {

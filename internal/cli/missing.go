@@ -1,0 +1,250 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/anivault/anivault/internal/app"
+	"github.com/anivault/anivault/internal/report"
+	"github.com/anivault/anivault/internal/ui"
+)
+
+// missingFormats are the values of --format of missing.
+var missingFormats = []string{"table", "json", "ndjson"}
+
+func (c *command) missingCommand() *cobra.Command {
+	var f matchFlags
+	cmd := leaf(&cobra.Command{
+		Use:   "missing PATH...",
+		Short: "Say which aired episodes are not there, and which are there twice",
+		Long: `Match what is below PATH, as anivault match does, and compare each series with TMDB's list of its episodes: which
+aired ones are not there, which are there twice, and which seasons are not there at all. It asks nothing that match
+does not ask; after a match nothing is asked at all.
+
+An episode has aired if its date has come. Specials (season 0) are never missing, but may be there twice.`,
+		Example: `  anivault missing ~/Anime
+  anivault missing --offline --format ndjson ~/Anime | jq -c 'select(.here == 0) | [.title, .season]'`,
+		Args: atLeastOne("PATH", "for example: anivault missing ~/Anime"),
+	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
+		if err := c.tableOr(&f.format, missingFormats...); err != nil {
+			return err
+		}
+		if err := f.checkExcludes(); err != nil {
+			return err
+		}
+		f.missing = new(missing)
+		cfg, produce, err := c.openMatch(cmd, &f, args)
+		if err != nil {
+			return err
+		}
+		return c.match(cmd.Context(), cfg, f, produce)
+	})
+	streamFormat(cmd, &f.format, missingFormats...)
+	matchSettings(cmd, &f)
+	return cmd
+}
+
+// missing is the report.Writer of `missing`: it gathers the records, and at the end writes what is not there. An
+// interrupted run has not seen all files and writes nothing of them.
+type missing struct {
+	ctx    context.Context
+	run    *app.App
+	out    io.Writer
+	format string
+	opts   report.Options
+	say    func(format string, args ...any)
+
+	holdings report.Holdings
+	sum      report.GapSummary
+	why      error // why the first list that is not at hand could not be had
+}
+
+// Match implements report.Writer.
+func (m *missing) Match(r report.Record) error {
+	m.holdings.Add(&r)
+	return nil
+}
+
+// Flush implements report.Writer: nothing is known before the end.
+func (m *missing) Flush() error { return nil }
+
+// Close implements report.Writer.
+func (m *missing) Close(report.Summary) error {
+	all := [][]report.Gap{}
+	if m.ctx.Err() == nil {
+		all = m.gaps(time.Now().Format(time.DateOnly))
+	}
+	var text []byte
+	var err error
+	switch m.format {
+	case "table":
+		text = m.table(all)
+	case "json":
+		text, err = m.json(all)
+	default:
+		text, err = m.ndjson(all)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := m.out.Write(text); err != nil {
+		return fmt.Errorf("write results: %w", err)
+	}
+	if m.ctx.Err() == nil {
+		m.say("%s\n", m.headline())
+	}
+	return nil
+}
+
+// gaps gets TMDB's lists, several at a time, and compares.
+func (m *missing) gaps(today string) [][]report.Gap {
+	ids := m.holdings.Series()
+	out := make([][]report.Gap, len(ids))
+	var mu sync.Mutex
+	var group errgroup.Group
+	const together = 8
+	group.SetLimit(together)
+	for i, id := range ids {
+		group.Go(func() error {
+			seasons, err := m.run.Seasons(m.ctx, id)
+			mu.Lock()
+			defer mu.Unlock()
+			m.why = cmp.Or(m.why, err)
+			out[i] = m.holdings.Gaps(id, seasons, today)
+			return nil
+		})
+	}
+	_ = group.Wait() // none fails: an error is a list that is not at hand
+	for _, g := range out {
+		m.sum.Add(g)
+	}
+	return out
+}
+
+func (m *missing) ndjson(all [][]report.Gap) (text []byte, err error) {
+	for _, gaps := range all {
+		for i := range gaps {
+			if text, err = report.AppendJSON(text, &gaps[i]); err != nil {
+				return nil, err
+			}
+			text = append(text, '\n')
+		}
+	}
+	text, err = report.AppendJSON(text, &m.sum)
+	return append(text, '\n'), err
+}
+
+func (m *missing) json(all [][]report.Gap) (text []byte, err error) {
+	text = []byte(`{"missing":[`)
+	for i, g := range slices.Concat(all...) {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		if text, err = report.AppendJSON(text, &g); err != nil {
+			return nil, err
+		}
+	}
+	text, err = report.AppendJSON(append(text, "],\"summary\":"...), &m.sum)
+	return append(text, "}\n"...), err
+}
+
+// table writes a block for each series that is not complete.
+func (m *missing) table(all [][]report.Gap) []byte {
+	var b strings.Builder
+	for _, gaps := range all {
+		if len(gaps) == 0 {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		title, ref := ui.Printable(gaps[0].Entry()), "  "+gaps[0].Ref()
+		if m.opts.Width > 0 {
+			title = ui.Cut(title, max(m.opts.Width-len(ref), 12))
+		}
+		b.WriteString(ui.Style(m.opts.Color, ui.Bold, title) + ui.Style(m.opts.Color, ui.Dim, ref) + "\n")
+		for i := range gaps {
+			m.season(&b, &gaps[i])
+		}
+		if n := gaps[0].Unplaced; n > 0 {
+			m.line(&b, 2, "", fmt.Sprintf("%s without an episode may be what is missing", ui.Count(n, "file")))
+		}
+	}
+	return []byte(b.String())
+}
+
+// season writes what is to be said of one season: "S02  11 of 12  missing 7".
+func (m *missing) season(b *strings.Builder, g *report.Gap) {
+	if g.Season == nil {
+		m.line(b, 2, "", "TMDB's list of its episodes is not at hand")
+		return
+	}
+	const counts = 12 // "1000 of 1200"
+	head := fmt.Sprintf("  S%02d  ", *g.Season)
+	switch {
+	case g.Unknown:
+		m.line(b, len(head), head, "TMDB's list of its episodes is not at hand")
+	case g.Here == 0 && len(g.Missing) > 0:
+		m.line(b, len(head), head, "not there: "+ui.Count(g.Aired, "episode"))
+	case len(g.Missing) > 0:
+		have := ui.Pad(fmt.Sprintf("%d of %d", g.Here, g.Aired), counts)
+		m.line(b, len(head)+counts+2, head+have+"  ", "missing "+g.MissingRuns())
+	}
+	for i, c := range g.Twice {
+		if i > 0 && g.Twice[i-1].Episode == c.Episode {
+			continue
+		}
+		m.line(b, len(head), head, fmt.Sprintf("E%02d is there more than once:", c.Episode))
+		for _, same := range g.Twice {
+			if same.Episode == c.Episode {
+				fmt.Fprintf(b, "%s  %s\n", strings.Repeat(" ", len(head)),
+					ui.CutLeft(ui.Printable(same.Path), max(m.opts.Width-len(head)-2, 0)))
+			}
+		}
+	}
+}
+
+// line writes head and beside it, from column at on, text, wrapped.
+func (m *missing) line(b *strings.Builder, at int, head, text string) {
+	hang(b, 0, head, at, text, m.opts.Width)
+}
+
+// headline sums up for a person.
+func (m *missing) headline() string {
+	s := m.sum
+	if s.Series == 0 {
+		return "no series was matched"
+	}
+	parts := []string{fmt.Sprintf("%d complete", s.Complete)}
+	for _, p := range []struct {
+		n    int
+		text string
+	}{
+		{s.Missing, ui.Count(s.Missing, "aired episode") + " missing"},
+		{s.Absent, ui.Count(s.Absent, "season") + " not there at all"},
+		{s.Twice, ui.Count(s.Twice, "episode") + " there more than once"},
+		{s.Unplaced, ui.Count(s.Unplaced, "file") + " without an episode"},
+	} {
+		if p.n > 0 {
+			parts = append(parts, p.text)
+		}
+	}
+	if s.Unknown > 0 {
+		why := ""
+		if m.why != nil {
+			_, text := app.Explain(m.why)
+			why = ": " + ui.Escaped(text)
+		}
+		parts = append(parts, fmt.Sprintf("%d not compared%s", s.Unknown, why))
+	}
+	return fmt.Sprintf("%d series: ", s.Series) + strings.Join(parts, ", ")
+}

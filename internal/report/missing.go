@@ -1,0 +1,227 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/anivault/anivault/internal/match"
+)
+
+// Gap is one season of a matched series of which an aired episode is not there, or one is there twice: one line of `missing`.
+type Gap struct {
+	_             struct{} `constant:"type=missing" doc:"always \"missing\""`
+	TMDBID        int      `json:"tmdb_id" doc:"the series on TMDB"`
+	Title         string   `json:"title,omitempty" doc:"its title in the display language"`
+	OriginalTitle string   `json:"original_title,omitempty" doc:"its title in its own language"`
+	Year          int      `json:"year,omitempty" doc:"of its first broadcast"`
+	Season        *int     `json:"season,omitempty" doc:"TMDB's season number; of season 0, the specials, only what is there twice is told"`
+	Aired         int      `json:"aired" doc:"how many of its episodes have been broadcast until today, or are there"`
+	Here          int      `json:"here" doc:"how many of these are there; 0 where the whole season is not"`
+	Missing       []Absent `json:"missing,omitempty" doc:"those that are not there"`
+	Twice         []Copy   `json:"twice,omitempty" doc:"the files of episodes that are there more than once"`
+	Unplaced      int      `json:"unplaced,omitempty" doc:"files of this series of which the episode is not known, without specials: they may be what is missing"`
+	Unknown       bool     `json:"unknown,omitempty" doc:"true where TMDB's list of episodes is not at hand; without season that of the whole series"`
+}
+
+// Absent is an aired episode that is not there.
+type Absent struct {
+	Episode int    `json:"episode" doc:"TMDB's number"`
+	Title   string `json:"title,omitempty" doc:"its title"`
+	AirDate string `json:"air_date,omitempty" doc:"when it was first broadcast, YYYY-MM-DD"`
+}
+
+// Copy is one of several files of the same episode.
+type Copy struct {
+	Episode int    `json:"episode" doc:"TMDB's number"`
+	Path    string `json:"path" bytes:"path_base64" doc:"the path as it was given; bytes that are not UTF-8 as U+FFFD"`
+}
+
+// GapSummary is the last line of `missing`. Every field is always present.
+type GapSummary struct {
+	_        struct{} `constant:"type=summary" doc:"always \"summary\""`
+	Series   int      `json:"series" doc:"matched series"`
+	Complete int      `json:"complete" doc:"of these, those that lack no aired episode"`
+	Missing  int      `json:"missing" doc:"aired episodes that are not there"`
+	Absent   int      `json:"absent_seasons" doc:"seasons of which none is there"`
+	Twice    int      `json:"twice" doc:"episodes that are there more than once"`
+	Unplaced int      `json:"unplaced" doc:"files of series with gaps of which the episode is not known, without specials"`
+	Unknown  int      `json:"unknown" doc:"series whose list of episodes is not at hand, in whole or in part"`
+}
+
+// Holdings are the episodes that are there, gathered from records. The zero value is ready.
+type Holdings struct {
+	series []*holding // in the order in which they came
+	byID   map[int]*holding
+}
+
+type holding struct {
+	gap   Gap // what every gap of this series says
+	first map[place]string
+	more  []extra
+}
+
+type place struct{ season, episode int }
+
+// extra is a file of an episode that another file holds already.
+type extra struct {
+	place
+	path string
+}
+
+// Add takes note of a matched series' file; other records say nothing of what is there. It keeps nothing that r points to.
+func (h *Holdings) Add(r *Record) {
+	if r.Status != Matched || r.Kind != string(match.TV) {
+		return
+	}
+	s := h.byID[r.TMDBID]
+	if s == nil {
+		s = &holding{first: map[place]string{}, gap: Gap{
+			TMDBID: r.TMDBID, Title: strings.Clone(r.Title), OriginalTitle: strings.Clone(r.OriginalTitle), Year: r.Year,
+		}}
+		if h.byID == nil {
+			h.byID = map[int]*holding{}
+		}
+		h.byID[r.TMDBID], h.series = s, append(h.series, s)
+	}
+	if r.LacksEpisode() && (r.Parsed == nil || r.Parsed.Kind != "special") {
+		s.gap.Unplaced++
+	}
+	if r.Season == nil {
+		return
+	}
+	path := strings.Clone(r.Path)
+	for _, n := range r.Episodes {
+		at := place{*r.Season, n}
+		if _, there := s.first[at]; there {
+			s.more = append(s.more, extra{at, path})
+			continue
+		}
+		s.first[at] = path
+	}
+}
+
+// Series returns the ids of the series that are there, in the order in which they came.
+func (h *Holdings) Series() []int {
+	ids := make([]int, len(h.series))
+	for i, s := range h.series {
+		ids[i] = s.gap.TMDBID
+	}
+	return ids
+}
+
+// Gaps compares a series with TMDB's list of its seasons, nil where that is not at hand, and returns what is not as it should
+// be, by season. today is YYYY-MM-DD. An episode has aired if its date has come, or if it has none and a later one of its season
+// has aired.
+func (h *Holdings) Gaps(id int, seasons []match.Season, today string) []Gap {
+	s := h.byID[id]
+	if s == nil {
+		return nil
+	}
+	if seasons == nil {
+		g := s.gap
+		g.Unknown = true
+		return []Gap{g}
+	}
+	var out []Gap
+	listed := map[int]bool{}
+	for _, season := range seasons {
+		listed[season.Number] = true
+		if g := s.compare(season, today); g.Unknown || len(g.Missing) > 0 || len(g.Twice) > 0 {
+			out = append(out, g)
+		}
+	}
+	for _, e := range s.more { // of seasons that TMDB no longer lists
+		if !listed[e.season] {
+			listed[e.season] = true
+			out = append(out, s.compare(match.Season{Number: e.season, Episodes: []match.Episode{}}, today))
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Gap) int { return cmp.Compare(*a.Season, *b.Season) })
+	return out
+}
+
+// compare returns what of one season is not as it should be.
+func (s *holding) compare(season match.Season, today string) Gap {
+	g := s.gap
+	g.Season, g.Unknown = &season.Number, season.Episodes == nil && season.Number > 0
+	g.Twice = s.twice(season.Number)
+	aired := false
+	for i := len(season.Episodes) - 1; i >= 0; i-- {
+		e := season.Episodes[i]
+		aired = e.AirDate != "" && e.AirDate <= today || e.AirDate == "" && aired
+		_, here := s.first[place{season.Number, e.Number}]
+		switch {
+		case here:
+			g.Aired++
+			g.Here++
+		case aired:
+			g.Aired++
+			if season.Number > 0 {
+				g.Missing = append(g.Missing, Absent{e.Number, e.Name, e.AirDate})
+			}
+		}
+	}
+	slices.Reverse(g.Missing)
+	return g
+}
+
+// twice returns the files of each episode of a season that is there more than once.
+func (s *holding) twice(season int) []Copy {
+	var out []Copy
+	for _, e := range s.more {
+		if e.season != season {
+			continue
+		}
+		if !slices.ContainsFunc(out, func(c Copy) bool { return c.Episode == e.episode }) {
+			out = append(out, Copy{e.episode, s.first[e.place]})
+		}
+		out = append(out, Copy{e.episode, e.path})
+	}
+	slices.SortStableFunc(out, func(a, b Copy) int { return cmp.Compare(a.Episode, b.Episode) })
+	return out
+}
+
+// Add counts one series by its gaps.
+func (s *GapSummary) Add(gaps []Gap) {
+	s.Series++
+	lacks, unknown := false, false
+	for i, g := range gaps {
+		if i == 0 {
+			s.Unplaced += g.Unplaced
+		}
+		unknown = unknown || g.Unknown
+		lacks = lacks || g.Unknown || len(g.Missing) > 0
+		s.Missing += len(g.Missing)
+		if g.Here == 0 && len(g.Missing) > 0 {
+			s.Absent++
+		}
+		for i, c := range g.Twice {
+			if i == 0 || g.Twice[i-1].Episode != c.Episode {
+				s.Twice++
+			}
+		}
+	}
+	if !lacks {
+		s.Complete++
+	}
+	if unknown {
+		s.Unknown++
+	}
+}
+
+// Entry names the series: "Title (1999)", or its id where it has no title.
+func (g *Gap) Entry() string { return entry(string(match.TV), g.TMDBID, g.Title, g.Year) }
+
+// Ref is the short reference of the series: "tv/26209".
+func (g *Gap) Ref() string { return ref(string(match.TV), g.TMDBID) }
+
+// MissingRuns are the numbers of what is not there: "3,17-24".
+func (g *Gap) MissingRuns() string {
+	numbers := make([]int, len(g.Missing))
+	for i, e := range g.Missing {
+		numbers[i] = e.Episode
+	}
+	slices.Sort(numbers)
+	return runs(numbers)
+}
