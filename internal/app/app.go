@@ -176,6 +176,9 @@ func (a *App) Seasons(ctx context.Context, id int) ([]match.Season, error) {
 	return e.Seasons, nil
 }
 
+// Offline reports whether the network is not to be touched.
+func (a *App) Offline() bool { return a.opts.Offline }
+
 // Unauthorized returns TMDB's refusal of the key, nil if there was none.
 func (a *App) Unauthorized() error {
 	if u := a.upstream.refused.Load(); u != nil {

@@ -122,7 +122,7 @@ episode, with a confidence that can be trusted. It never changes your files.`,
 	completeWords(root, "log-format", "logfmt", "json")
 
 	root.AddCommand(
-		c.matchCommand(), c.missingCommand(), c.parseCommand(), c.pinCommand(), c.unpinCommand(), c.pinsCommand(), c.indexCommand(),
+		c.matchCommand(), c.searchCommand(), c.missingCommand(), c.parseCommand(), c.pinCommand(), c.unpinCommand(), c.pinsCommand(), c.indexCommand(),
 		c.demoCommand(), c.statusCommand(), c.limiterCommand(), c.cacheCommand(), c.serveCommand(),
 		c.configCommand(), c.doctorCommand(), c.versionCommand(), c.manCommand(),
 	)

@@ -153,6 +153,7 @@ var jsonOutputs = []struct {
 	{"status --format json (and limiter show)", wireStatus{}},
 	{"cache stats --format json", wireCache{}},
 	{"cache list --format ndjson", wireEntry{}},
+	{"search: one object per entry", wireFound{}},
 	{"pins --format json", wirePins{}},
 	{"index lookup --format json", wireCandidate{}},
 	{"index stats --format json", wireIndex{}},

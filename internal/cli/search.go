@@ -1,0 +1,217 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/anivault/anivault/internal/app"
+	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/decide"
+	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/report"
+	"github.com/anivault/anivault/internal/ui"
+	"github.com/anivault/anivault/tmdb"
+)
+
+// searchFormats are the values of --format of search.
+var searchFormats = []string{"table", "json", "ndjson"}
+
+// wireFound is an entry that search has found, in JSON.
+type wireFound struct {
+	_             struct{}  `constant:"type=entry" doc:"always \"entry\""`
+	Kind          string    `json:"kind" doc:"tv or movie"`
+	TMDBID        int       `json:"tmdb_id" doc:"the TMDB entry; unique only together with kind"`
+	Year          int       `json:"year,omitempty" doc:"of the first broadcast or the release"`
+	Title         string    `json:"title" doc:"its title in the display language"`
+	OriginalTitle string    `json:"original_title,omitempty" doc:"its title in its own language"`
+	Seasons       int       `json:"seasons,omitempty" doc:"of a series: how many, without specials"`
+	Episodes      int       `json:"episodes,omitempty" doc:"of a series: how many in all seasons"`
+	Source        string    `json:"source" doc:"network, cache or index; stale where the answer had expired"`
+	CachedAt      time.Time `json:"cached_at,omitempty" doc:"when a cached answer was fetched, RFC 3339"`
+}
+
+func (c *command) searchCommand() *cobra.Command {
+	var format string
+	var offline bool
+	var year int
+	cmd := leaf(&cobra.Command{
+		Use:   "search TITLE...",
+		Short: "Say what TMDB has by a title; its words need no quotation marks",
+		Long: `Say which series and films TMDB has by a title, the likeliest first: what anivault pin and --interactive want to know.
+The imported title index is looked at too. With --offline, or while TMDB can't be asked, the answer comes from the
+index and from any cached answer that has the words in a title.`,
+		Example: `  anivault search frieren
+  anivault search --type movie --year 1999 matrix
+  anivault search --format ndjson 葬送のフリーレン | jq -r '"\(.kind)/\(.tmdb_id)"'`,
+		Args: atLeastOne("TITLE", "for example: anivault search frieren"),
+	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
+		w := decide.Wanted{Text: strings.Join(args, " "), Year: year}
+		if err := c.tableOr(&format, searchFormats...); err != nil {
+			return err
+		}
+		const firstFilm, lastYear = 1874, 2200
+		switch {
+		case strings.TrimSpace(w.Text) == "":
+			return usagef("a variable in your script may be empty", "TITLE is empty")
+		case cmd.Flags().Changed("year") && (year < firstFilm || year > lastYear):
+			return usagef("for example: --year 2023", "flag --year: %d is not a year between %d and %d", year, firstFilm, lastYear)
+		}
+		cfg, err := c.load(cmd)
+		if err != nil {
+			return err
+		}
+		if cfg.Match.Type != "auto" {
+			w.Kind = match.Kind(cfg.Match.Type)
+		}
+		return c.asking(cmd.Context(), cfg, offline, func(run *app.App) error {
+			return c.search(cmd.Context(), run, w, format)
+		})
+	})
+	streamFormat(cmd, &format, searchFormats...)
+	askSettings(cmd, &offline)
+	settingFlag(cmd.Flags(), "type", "`KIND` to look for: auto (either), tv or movie")
+	cmd.Flags().IntVar(&year, "year", 0, "only what was first shown in `YEAR`; of series any year in which one aired")
+	completeWords(cmd, "type", "auto", "tv", "movie")
+	return cmd
+}
+
+// asking opens what is needed to ask TMDB a few questions, and lets do ask them.
+func (c *command) asking(ctx context.Context, cfg *config.Config, offline bool, do func(*app.App) error) (err error) {
+	if !offline && !cfg.TMDB.HasKey() {
+		return usagef(noKeyHint, noKeyMessage)
+	}
+	logs, err := c.openLogs(cfg, c.streams.Err)
+	if err != nil {
+		return err
+	}
+	var summary report.Summary
+	defer func() {
+		logs.end(summary, err)
+		err = errors.Join(err, logs.Close())
+	}()
+	run, err := app.Open(cfg, app.Options{Offline: offline, Warn: logs.warn, Log: logs.handler})
+	if err != nil {
+		return err
+	}
+	err = do(run)
+	summary = run.Summary(summary)
+	err = errors.Join(err, run.Close())
+	if refusal, ok := errors.AsType[*tmdb.UnauthorizedError](run.Unauthorized()); ok && ctx.Err() == nil {
+		return refused(cfg, refusal)
+	}
+	return err
+}
+
+// search prints what is found. It is incomplete where TMDB could not be asked, but for what --offline has found.
+func (c *command) search(ctx context.Context, run *app.App, w decide.Wanted, format string) error {
+	found, more, failed := run.Search(ctx, w)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	list := make([]wireFound, len(found))
+	for i, f := range found {
+		list[i] = wireOf(f)
+	}
+	if err := c.printFound(list, format); err != nil {
+		return err
+	}
+	if more {
+		c.say("there are more: --year and --type narrow it down\n")
+	}
+	if failed != nil {
+		_, why := app.Explain(failed)
+		return c.unasked(w, len(found), why, run.Offline())
+	}
+	if len(found) == 0 {
+		c.say("TMDB has nothing by the title %s\n", ui.Printable(w.Text))
+	}
+	return nil
+}
+
+// unasked says that TMDB could not be asked. What was found offline is what was asked for.
+func (c *command) unasked(w decide.Wanted, found int, why string, offline bool) error {
+	switch {
+	case found > 0 && offline:
+		return nil
+	case found == 0 && offline:
+		return &failure{
+			exitIncomplete, fmt.Errorf("neither cache nor index knows the title %s", ui.Printable(w.Text)),
+			"leave out --offline to ask TMDB",
+		}
+	}
+	return &failure{
+		exitIncomplete, fmt.Errorf("TMDB could not be asked for all of it: %s", why),
+		"anivault status says how TMDB is doing",
+	}
+}
+
+func wireOf(f decide.Found) wireFound {
+	seasons, episodes := f.Seasons()
+	w := wireFound{
+		Kind: string(f.Hit.Kind), TMDBID: f.Hit.ID, Year: f.Hit.Year, Title: f.Hit.Title, OriginalTitle: f.Hit.OriginalTitle,
+		Seasons: seasons, Episodes: episodes, Source: f.Origin.From.String(), CachedAt: f.Origin.FetchedAt,
+	}
+	if f.Index {
+		w.Source = string(match.ByIndex)
+	}
+	return w
+}
+
+func (c *command) printFound(list []wireFound, format string) (err error) {
+	var text []byte
+	switch format {
+	case "table":
+		text = []byte(foundTable(list, c.streams.OutWidth()))
+	case "json":
+		text = []byte(`{"results":[`)
+		for i := range list {
+			if i > 0 {
+				text = append(text, ',')
+			}
+			if text, err = report.AppendJSON(text, &list[i]); err != nil {
+				return err
+			}
+		}
+		text = append(text, "]}\n"...)
+	default:
+		for i := range list {
+			if text, err = report.AppendJSON(text, &list[i]); err != nil {
+				return err
+			}
+			text = append(text, '\n')
+		}
+	}
+	_, err = c.streams.Out.Write(text)
+	return err
+}
+
+// foundTable is a line an entry: "tv/209867  2023   1 season   Title  Original title".
+func foundTable(list []wireFound, width int) string {
+	ids := 0
+	for _, f := range list {
+		ids = max(ids, len(f.ref()))
+	}
+	var b strings.Builder
+	for _, f := range list {
+		year, seasons := "", ""
+		if f.Year != 0 {
+			year = fmt.Sprint(f.Year)
+		}
+		if f.Seasons != 0 {
+			seasons = ui.Count(f.Seasons, "season")
+		}
+		line := fmt.Sprintf("%s  %4s  %s  %s", ui.Pad(f.ref(), ids), year, ui.Pad(seasons, len("20 seasons")), ui.Printable(f.Title))
+		if f.OriginalTitle != "" && f.OriginalTitle != f.Title {
+			line += "  " + ui.Printable(f.OriginalTitle)
+		}
+		b.WriteString(ui.Cut(line, width) + "\n")
+	}
+	return b.String()
+}
+
+func (f *wireFound) ref() string { return fmt.Sprintf("%s/%d", f.Kind, f.TMDBID) }

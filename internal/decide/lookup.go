@@ -1,0 +1,275 @@
+package decide
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/anivault/anivault/internal/index"
+	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/title"
+	"github.com/anivault/anivault/tmdb"
+)
+
+// Wanted is what a person looks for: words of a title, and kind and year where they matter.
+type Wanted struct {
+	Text string
+	Kind match.Kind // "": either
+	Year int        // 0: any
+}
+
+// Found is an entry with such a title. Entry is nil where only a row of a search or of the index is known of it: then Hit is all.
+type Found struct {
+	Hit    match.Hit
+	Entry  *match.Entry
+	Origin match.Origin
+	Index  bool // found in the title index, and not asked about
+}
+
+// Seasons returns how many seasons a series has, without the specials, and how many episodes; 0 where that is not known.
+func (f Found) Seasons() (seasons, episodes int) {
+	if f.Entry == nil {
+		return 0, 0
+	}
+	for _, s := range f.Entry.Seasons {
+		if s.Number > 0 {
+			seasons++
+		}
+	}
+	return seasons, f.Entry.EpisodeCount
+}
+
+// mostFound bounds what Lookup returns: each series costs a further request for its seasons.
+const mostFound = 20
+
+// Lookup returns what TMDB and the title index have by a title, the likeliest first, at most mostFound; more says that there are
+// others. Series come with their seasons where TMDB can be asked for them. An error means that what is returned may lack
+// something that TMDB would have told.
+func (d *Deciders) Lookup(ctx context.Context, w Wanted) (found []Found, more bool, err error) {
+	w.Text = strings.Join(strings.Fields(norm.NFC.String(w.Text)), " ")
+	found = d.indexHits(w)
+	for _, kind := range []match.Kind{match.TV, match.Movie} {
+		if w.Kind != "" && w.Kind != kind {
+			continue
+		}
+		hits, origin, failed := d.resolver.Source.Search(ctx, match.Query{Kind: kind, Text: w.Text, Year: w.Year})
+		err = cmp.Or(err, failed)
+		for _, h := range hits {
+			found = addFound(found, Found{Hit: h, Origin: origin})
+		}
+	}
+	byLikeness(found, w.Text)
+	if more = len(found) > mostFound; more {
+		found = found[:mostFound]
+	}
+	err = cmp.Or(err, d.details(ctx, found))
+	found = slices.DeleteFunc(found, func(f Found) bool { return f.Hit.ID == 0 })
+	return found, more, err
+}
+
+// addFound adds what is not there yet. What TMDB says of an entry replaces what the index says.
+func addFound(list []Found, f Found) []Found {
+	i := slices.IndexFunc(list, func(o Found) bool { return o.Hit.Kind == f.Hit.Kind && o.Hit.ID == f.Hit.ID })
+	if i < 0 {
+		return append(list, f)
+	}
+	if list[i].Index && !f.Index {
+		list[i] = f
+	}
+	return list
+}
+
+// byLikeness sorts: entries that have exactly the title, then the others, each by popularity.
+func byLikeness(found []Found, text string) {
+	want := title.Normalize(text)
+	rank := func(f Found) int {
+		if f.Index || slices.Contains([]string{title.Normalize(f.Hit.Title), title.Normalize(f.Hit.OriginalTitle)}, want) {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(found, func(a, b Found) int {
+		return cmp.Or(rank(a)-rank(b), cmp.Compare(b.Hit.Popularity, a.Hit.Popularity),
+			cmp.Compare(a.Hit.Kind, b.Hit.Kind), cmp.Compare(a.Hit.ID, b.Hit.ID))
+	})
+}
+
+// details asks for the entries of series, which have the seasons, and of what only the index knows. One that TMDB does not have
+// loses its id.
+func (d *Deciders) details(ctx context.Context, found []Found) error {
+	var group errgroup.Group
+	var mu sync.Mutex
+	var first error
+	for i := range found {
+		f := &found[i]
+		if f.Hit.Kind == match.Movie && !f.Index {
+			continue
+		}
+		group.Go(func() error {
+			e, origin, err := d.Entry(ctx, f.Hit.Kind, f.Hit.ID)
+			if err == nil {
+				f.Entry, f.Hit, f.Index = e, hitOf(e), false
+				f.Origin = f.Origin.With(origin)
+				return nil
+			}
+			if errors.Is(err, match.ErrNoEntry) {
+				f.Hit.ID = 0
+				return nil
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			first = cmp.Or(first, err)
+			return nil
+		})
+	}
+	_ = group.Wait() // what could not be asked for is in first
+	return first
+}
+
+func hitOf(e *match.Entry) match.Hit {
+	return match.Hit{
+		Kind: e.Kind, ID: e.ID, Title: e.Title, OriginalTitle: e.OriginalTitle, OriginalLanguage: e.OriginalLanguage,
+		Year: e.Year, Genres: e.Genres, Popularity: e.Popularity,
+	}
+}
+
+// indexHits returns the entries that the title index has by the whole title, or else by one that is written a little otherwise.
+func (d *Deciders) indexHits(w Wanted) (found []Found) {
+	if d.index == nil {
+		return nil
+	}
+	d.index.ask(func(x *index.Index) error {
+		for _, look := range []func(string) ([]index.Candidate, error){x.Lookup, x.LookupLoosely} {
+			candidates, err := look(w.Text)
+			if err != nil {
+				return err
+			}
+			for _, c := range candidates {
+				if (w.Kind == "" || w.Kind == c.Kind) && w.Year == 0 && len(found) < mostFound {
+					found = addFound(found, Found{Index: true, Hit: match.Hit{
+						Kind: c.Kind, ID: c.ID, Title: c.Text, OriginalTitle: c.Original, Popularity: c.Popularity,
+					}})
+				}
+			}
+			if len(found) > 0 {
+				return nil
+			}
+		}
+		return nil
+	})
+	return found
+}
+
+// Cached finds entries by their titles in cached answers, for when TMDB can't be asked.
+type Cached struct {
+	wanted   Wanted
+	words    []string
+	language string
+	found    []Found
+	titled   map[knownEntry]bool // in the language of this run
+}
+
+// NewCached returns one that has found something already. Of two answers about one entry that in language wins.
+func NewCached(w Wanted, language string, found []Found) *Cached {
+	return &Cached{
+		wanted: w, words: strings.Fields(title.Normalize(w.Text)), language: language, found: found, titled: map[knownEntry]bool{},
+	}
+}
+
+// Add looks at one answer: the path behind /3 and the query of its question, its body, and where it is from. Answers to other
+// questions than for details and searches tell nothing.
+func (c *Cached) Add(path, query string, body []byte, origin match.Origin) {
+	kind, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	inLanguage := false
+	if q, err := url.ParseQuery(query); err == nil {
+		inLanguage = q.Get("language") == c.language
+	}
+	id, notNumber := strconv.Atoi(rest)
+	switch {
+	case kind == "search" && rest == string(match.TV):
+		c.rows(body, origin, inLanguage, func(b []byte) ([]match.Hit, error) {
+			var page tmdb.SearchTVPage
+			err := json.Unmarshal(b, &page)
+			return tvHits(page.Results), err
+		})
+	case kind == "search" && rest == string(match.Movie):
+		c.rows(body, origin, inLanguage, func(b []byte) ([]match.Hit, error) {
+			var page tmdb.SearchMoviePage
+			err := json.Unmarshal(b, &page)
+			return movieHits(page.Results), err
+		})
+	case kind == string(match.TV) && notNumber == nil && id > 0:
+		var details tmdb.TVDetails
+		if json.Unmarshal(body, &details) == nil && details.ID == id {
+			c.entry(tvEntry(&details), origin, inLanguage)
+		}
+	case kind == string(match.Movie) && notNumber == nil && id > 0:
+		var details tmdb.MovieDetails
+		if json.Unmarshal(body, &details) == nil && details.ID == id {
+			c.entry(movieEntry(&details), origin, inLanguage)
+		}
+	}
+}
+
+func (c *Cached) rows(body []byte, origin match.Origin, inLanguage bool, read func([]byte) ([]match.Hit, error)) {
+	hits, err := read(body)
+	if err != nil {
+		return
+	}
+	for _, h := range hits {
+		if c.wants(h.Kind, h.Year, h.Title, h.OriginalTitle) {
+			c.keep(Found{Hit: h, Origin: origin}, inLanguage)
+		}
+	}
+}
+
+func (c *Cached) entry(e *match.Entry, origin match.Origin, inLanguage bool) {
+	titles := []string{e.Title, e.OriginalTitle}
+	for _, t := range e.Titles {
+		titles = append(titles, t.Text)
+	}
+	if c.wants(e.Kind, e.Year, titles...) {
+		c.keep(Found{Hit: hitOf(e), Entry: e, Origin: origin}, inLanguage)
+	}
+}
+
+// wants reports whether one of the titles has all words.
+func (c *Cached) wants(kind match.Kind, year int, titles ...string) bool {
+	if c.wanted.Kind != "" && c.wanted.Kind != kind || c.wanted.Year != 0 && c.wanted.Year != year || len(c.words) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(titles, func(text string) bool {
+		text = title.Normalize(text)
+		return !slices.ContainsFunc(c.words, func(w string) bool { return !strings.Contains(text, w) })
+	})
+}
+
+// keep keeps an entry: details rather than a row, and of two like it the one in the run's language.
+func (c *Cached) keep(f Found, inLanguage bool) {
+	key := knownEntry{f.Hit.Kind, f.Hit.ID}
+	i := slices.IndexFunc(c.found, func(o Found) bool { return o.Hit.Kind == key.kind && o.Hit.ID == key.id })
+	if i < 0 {
+		c.found, c.titled[key] = append(c.found, f), inLanguage
+		return
+	}
+	old := &c.found[i]
+	detailed, worse := f.Entry != nil && old.Entry == nil || old.Index, f.Entry == nil && old.Entry != nil
+	if detailed || !worse && inLanguage && !c.titled[key] {
+		*old, c.titled[key] = f, inLanguage
+	}
+}
+
+// Found returns what was found, the likeliest first, at most mostFound, and whether there is more.
+func (c *Cached) Found() (found []Found, more bool) {
+	byLikeness(c.found, c.wanted.Text)
+	return c.found[:min(len(c.found), mostFound)], len(c.found) > mostFound
+}
