@@ -1,0 +1,110 @@
+package organize
+
+import (
+	"path"
+	"strconv"
+)
+
+// Leg says which part of an operation a step is.
+type Leg uint8
+
+// The legs of an operation.
+const (
+	Whole Leg = iota // from source to target
+	Aside            // a move's source goes to a temporary name in its folder, so that another can have its name
+	Home             // from there to the target
+)
+
+// Step is one effect of a plan on a name.
+type Step struct {
+	Unit, Op int // of the plan
+	Leg      Leg
+	Temp     int // with Aside and Home: the number of the temporary name, from 1
+}
+
+// TempName returns the nth temporary name of a plan.
+func TempName(id string, n int) string { return ".anivault-" + id + "-" + strconv.Itoa(n) }
+
+// Order returns the steps of a plan in an order in which no name is needed twice: a target that is the source of a move waits for
+// it, and a cycle of moves goes over one temporary name. All else is in the plan's order.
+func Order(p *Plan) []Step {
+	o := orderer{plan: p, frees: map[string][]place{}, states: make([][]opState, len(p.Units))}
+	steps := 0
+	for u := range p.Units {
+		unit := &p.Units[u]
+		o.states[u] = make([]opState, len(unit.Ops))
+		for i := range unit.Ops {
+			if op := &unit.Ops[i]; op.Verb == Move {
+				key := foldName(p.SourcePath(unit, op))
+				o.frees[key] = append(o.frees[key], place{u, i})
+			}
+			steps++
+		}
+	}
+	o.steps = make([]Step, 0, steps)
+	for u := range p.Units {
+		for i := range p.Units[u].Ops {
+			o.emit(place{u, i})
+		}
+	}
+	return o.steps
+}
+
+// place is an operation's indexes.
+type place struct{ unit, op int }
+
+type opState struct {
+	begun bool
+	done  bool
+	temp  int // the temporary name that its source was given; 0: none
+}
+
+type orderer struct {
+	plan   *Plan
+	frees  map[string][]place // folded path → the moves that free it
+	states [][]opState
+	steps  []Step
+	temps  int
+}
+
+// emit adds an operation's step behind those that it waits for.
+func (o *orderer) emit(at place) {
+	state := &o.states[at.unit][at.op]
+	if state.begun {
+		return
+	}
+	state.begun = true
+	unit := &o.plan.Units[at.unit]
+	if len(o.frees) > 0 {
+		to := foldName(o.plan.TargetPath(unit, &unit.Ops[at.op]))
+		o.await(at, to)
+		for folder := path.Dir(to); len(folder) > 1 && folder != path.Dir(folder); folder = path.Dir(folder) {
+			o.await(at, folder) // a file that is to be a folder
+		}
+	}
+	step := Step{Unit: at.unit, Op: at.op}
+	if state.temp > 0 {
+		step.Leg, step.Temp = Home, state.temp
+	}
+	o.steps = append(o.steps, step)
+	state.done = true
+}
+
+// await frees a name before the operation takes it.
+func (o *orderer) await(at place, name string) {
+	for _, holder := range o.frees[name] {
+		if holder == at {
+			continue // it changes its own name in case or normal form
+		}
+		state := &o.states[holder.unit][holder.op]
+		if !state.begun {
+			o.emit(holder)
+			continue
+		}
+		if !state.done && state.temp == 0 {
+			o.temps++
+			state.temp = o.temps
+			o.steps = append(o.steps, Step{Unit: holder.unit, Op: holder.op, Leg: Aside, Temp: o.temps})
+		}
+	}
+}
