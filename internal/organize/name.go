@@ -16,12 +16,17 @@ import (
 // separators, signs that a system forbids, control and zero-width characters, and without dots and spaces at its ends. The
 // result is the same on every system, and cleaning it again changes nothing.
 func CleanName(s string) string {
+	return reserved(cleanText(s))
+}
+
+// cleanText is CleanName for a piece of a component: the names of devices are no matter.
+func cleanText(s string) string {
 	if isPlain(s) {
-		return reserved(s)
+		return s
 	}
 	// What is removed can bring together what then combines, so once more until nothing changes.
 	for {
-		next := reserved(cleanOnce(s))
+		next := cleanOnce(s)
 		if next == s {
 			return s
 		}

@@ -1,0 +1,118 @@
+package organize
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Layout is how a media server wants its library: the templates of its names, and what else differs between servers.
+type Layout struct {
+	Name    string
+	Show    Template // a show's folder
+	Season  Template // a season's folder in it
+	Episode Template // an episode's file in that, without extension
+	Movie   Template // a film's folder and file, without extension
+
+	between  string // of the numbers of several episodes
+	gaps     bool   // its server reads a list of episodes with gaps
+	versions bool   // its server tells versions of an episode apart by a label
+	extras   string // the folder of an entry's extras
+	id       string // with what the folder of a known entry ends; "" where its names carry no id
+}
+
+// Templates are the four forms of a layout as texts.
+type Templates struct{ Show, Season, Episode, Movie string }
+
+// layoutTable has the layouts by name. The last is for templates of one's own; its row has those that are not set.
+var layoutTable = []struct {
+	name      string
+	templates Templates
+	layout    Layout
+}{
+	{"jellyfin", jellyfin, Layout{between: "-E", versions: true, extras: "extras", id: "[tmdbid-%d]"}},
+	{"plex", Templates{
+		Show:    "{title}< ({year})> {{tmdb-{tmdb}}}",
+		Season:  "Season {season:2}",
+		Episode: "{title}< ({year})> - S{season:2}E{episode:2}< - {episode_title}>",
+		Movie:   twice("{title}< ({year})> {{tmdb-{tmdb}}}< {{edition-{edition}}}>"),
+	}, Layout{between: "-E", versions: true, extras: "Other", id: "{tmdb-%d}"}},
+	{"kodi", Templates{
+		Show:    "{title}< ({year})>",
+		Season:  "Season {season:2}",
+		Episode: "{title} S{season:2}E{episode:2}< - {episode_title}>",
+		Movie:   twice("{title}< ({year})>"),
+	}, Layout{between: "E", gaps: true, extras: "extras"}},
+	{"emby", jellyfin, Layout{between: "-E", extras: "extras", id: "[tmdbid-%d]"}},
+	{custom, jellyfin, Layout{between: "-E", extras: "extras", id: "[tmdbid-%d]"}},
+}
+
+const custom = "custom"
+
+var jellyfin = Templates{
+	Show:    "{title}< ({year})> [tmdbid-{tmdb}]",
+	Season:  "Season {season:2}",
+	Episode: "{title}< ({year})> S{season:2}E{episode:2}< - {episode_title}>",
+	Movie:   twice("{title}< ({year})> [tmdbid-{tmdb}]"),
+}
+
+// twice is a film's path: its file begins with exactly its folder's name, or servers take versions for other films.
+func twice(name string) string { return name + "/" + name }
+
+// LayoutNames returns the names of the layouts.
+func LayoutNames() []string {
+	var names []string
+	for _, row := range layoutTable {
+		names = append(names, row.name)
+	}
+	return names
+}
+
+// LayoutTemplates returns a layout's templates as texts.
+func LayoutTemplates(name string) Templates {
+	for _, row := range layoutTable {
+		if row.name == name {
+			return row.templates
+		}
+	}
+	return Templates{}
+}
+
+// NewLayout returns the layout of that name, "custom" with the given templates in place of its own where they are not empty. The
+// error is a *TemplateError where a template is the reason.
+func NewLayout(name string, own Templates) (Layout, error) {
+	i := slices.Index(LayoutNames(), name)
+	if i < 0 {
+		return Layout{}, fmt.Errorf("no layout is called %q: there are %s", name, strings.Join(LayoutNames(), ", "))
+	}
+	layout, texts := layoutTable[i].layout, layoutTable[i].templates
+	layout.Name = name
+	var errs []error
+	for _, t := range []struct {
+		to        *Template
+		text, own string
+	}{
+		{&layout.Show, texts.Show, own.Show},
+		{&layout.Season, texts.Season, own.Season},
+		{&layout.Episode, texts.Episode, own.Episode},
+		{&layout.Movie, texts.Movie, own.Movie},
+	} {
+		if name == custom && t.own != "" {
+			t.text = t.own
+		}
+		var err error
+		*t.to, err = ParseTemplate(t.text)
+		errs = append(errs, err)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return Layout{}, errs[slices.IndexFunc(errs, func(e error) bool { return e != nil })]
+	}
+	e := layout.Episode
+	if !e.has(fieldName) && (!e.has(fieldSeason) || !e.has(fieldEpisode)) {
+		return Layout{}, &TemplateError{
+			Template: e.text, At: 1, Problem: "the name of an episode needs {season} and {episode}, or {name}: something is missing",
+		}
+	}
+	return layout, nil
+}
