@@ -8,7 +8,7 @@ import (
 var video = set("mkv", "mp4", "m4v", "avi", "mov", "ts", "m2ts", "mts", "wmv", "webm", "ogm", "ogv",
 	"mpg", "mpeg", "vob", "flv", "rmvb", "rm", "3gp", "divx", "iso", "strm")
 
-var sidecar = set("srt", "ass", "ssa", "sub", "idx", "vtt", "sup", "smi", "nfo")
+var subtitle = set("srt", "ass", "ssa", "sub", "idx", "vtt", "sup", "smi", "ttml")
 
 func set(words ...string) map[string]bool {
 	m := make(map[string]bool, len(words))
@@ -26,4 +26,7 @@ func extension(name string) string {
 func IsVideo(name string) bool { return video[extension(name)] }
 
 // IsSidecar reports whether a name is that of a file that belongs to a video: subtitles and ".nfo".
-func IsSidecar(name string) bool { return sidecar[extension(name)] }
+func IsSidecar(name string) bool { return IsSubtitle(name) || extension(name) == "nfo" }
+
+// IsSubtitle reports whether a name has the extension of subtitles, in any case.
+func IsSubtitle(name string) bool { return subtitle[extension(name)] }
