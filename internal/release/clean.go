@@ -52,10 +52,11 @@ func dotThenDigit(s string, dot, number int) bool {
 // trimTitle drops what separates a title from its neighbours.
 func trimTitle(s string) string {
 	s = strings.TrimLeftFunc(s, func(r rune) bool { return edge(r) || strings.ContainsRune(")].!", r) })
+	whole := s
 	for {
 		r, n := utf8.DecodeLastRuneInString(s)
 		switch {
-		case n == 0:
+		case n == 0, r == '+' && beforeDash(whole[len(s):]):
 			return s
 		case edge(r) && !(r == '-' && strings.HasSuffix(s, "--")), strings.ContainsRune("([{#", r):
 		case r == '.' && !strings.HasSuffix(s, "...") && !initial(s):
@@ -64,6 +65,12 @@ func trimTitle(s string) string {
 		}
 		s = s[:len(s)-n]
 	}
+}
+
+// beforeDash reports whether a dash between spaces follows: what stands before it is no separator but the title's own, "Title + - 07".
+func beforeDash(s string) bool {
+	rest := strings.TrimLeft(s, " ")
+	return len(rest) < len(s) && strings.HasPrefix(rest, "-")
 }
 
 // initial reports whether s ends in an initial with its dot.
