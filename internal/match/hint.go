@@ -31,7 +31,11 @@ type Hint struct {
 }
 
 // ArcText is a reading, normalised, and its Rest after the entry's plain title.
-type ArcText struct{ Text, Rest string }
+type ArcText struct {
+	Text, Rest string
+
+	signs string // of the reading, which its normal form lacks
+}
 
 // take adds what a sequel marker says, where nothing was said before.
 func (h *Hint) take(q Sequel) {
@@ -83,7 +87,7 @@ func (h *Hint) readArcs(s Series, c scored, matched string) {
 			rest = ""
 		}
 		if rest != "" {
-			h.Arcs = append(h.Arcs, ArcText{base, rest})
+			h.Arcs = append(h.Arcs, ArcText{base, rest, signs(text)})
 		}
 		called := slices.ContainsFunc(c.titles, func(t named) bool { return t.primary && t.norm == norm })
 		if h.Arc == 0 && !called {

@@ -188,7 +188,7 @@ func TestPlaceInvariants(t *testing.T) {
 		r := drawRelease(t)
 		hint := Hint{Season: rapid.IntRange(0, 4).Draw(t, "hint"), Part: rapid.IntRange(0, 3).Draw(t, "part"), Year: rapid.SampledFrom([]int{0, 2019, 2020}).Draw(t, "year"), Rest: rapid.SampledFrom([]string{"", "episode name 2", "arc 1"}).Draw(t, "rest")}
 		if hint.Rest != "" {
-			hint.Arcs = []ArcText{{"x " + hint.Rest, hint.Rest}}
+			hint.Arcs = []ArcText{{Text: "x " + hint.Rest, Rest: hint.Rest}}
 		}
 		res := Resolution{Outcome: Outcome{Status: Matched, Kind: TV, ID: 1}, Entry: e, Hint: hint}
 		d := (&Resolver{Source: &world{}, Options: DefaultOptions()}).Place(context.Background(), []File{{Release: r}}, res)[0]
@@ -262,7 +262,7 @@ type japanese struct {
 
 func (j japanese) SeasonNames(_ context.Context, _ int, language string) (map[int]string, Origin, error) {
 	if language != "ja-JP" {
-		return nil, Origin{}, errors.New(language)
+		return map[int]string{}, Origin{}, nil
 	}
 	return j.names, Origin{}, nil
 }
@@ -273,16 +273,24 @@ func TestSeasonsAreFoundByHowTheirJapaneseNamesAreRead(t *testing.T) {
 		names map[int]string
 		title string
 		want  string
+		alt   []string
 	}{
-		{"kana and Han", map[int]string{2: "塩港 霧の灯台編", 3: "塩港 北への帰り道"}, "Salt Harbor Kiri no Toudai-hen", "tv 3 S02E03"},
-		{"both may be read so", map[int]string{2: "塩港 霧の灯台編", 3: "塩港 嵐の航路編"}, "Salt Harbor Kiri no Toudai-hen", "tv 3 -"},
-		{"neither may", map[int]string{2: "塩港 霧の灯台編", 3: "シーズン3"}, "Salt Harbor Winter Letters", "tv 3 -"},
+		{"kana and Han", map[int]string{2: "塩港 霧の灯台編", 3: "塩港 北への帰り道"}, "Salt Harbor Kiri no Toudai-hen", "tv 3 S02E03", nil},
+		{"both may be read so", map[int]string{2: "塩港 霧の灯台編", 3: "塩港 嵐の航路編"}, "Salt Harbor Kiri no Toudai-hen", "tv 3 -", nil},
+		{"one has as many characters as the reading has room for", map[int]string{2: "塩港 灯台編", 3: "塩港 北海燈台島編"}, "Salt Harbor Toudai-hen", "tv 3 S02E03", nil},
+		{"neither may", map[int]string{2: "塩港 霧の灯台編", 3: "シーズン3"}, "Salt Harbor Winter Letters", "tv 3 -", nil},
+		{"a title of no season fits better", map[int]string{2: "塩港 大灯台の章", 3: "シーズン3"}, "Salt Harbor Kita no Shou", "tv 3 -", []string{"塩港 北の章"}},
+		{"the other title of the name is Chinese, and no season is called so", map[int]string{2: "塩港 霧の灯台編", 3: "シーズン3"}, "Salt Harbor Kiri no Toudai-hen", "tv 3 S02E03", []string{"盐港 雾灯篇"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			harbor := series(3, "Salt Harbor", "塩港", 2018, season(1, "1-12@2018-04-07"), season(2, "1-12@2019-04-06"), season(3, "1-13@2020-04-04"))
-			w := japanese{&world{entries: []*Entry{harbor.alt(row.title)}}, row.names}
+			w := japanese{&world{entries: []*Entry{harbor.alt(row.title).alt(row.alt...)}}, row.names}
 			res := &Resolver{Source: w, Options: DefaultOptions()}
-			s := Group([]File{{Release: rel(row.title, eps(3))}})[0]
+			r := rel(row.title, eps(3))
+			for _, a := range row.alt {
+				also(a)(&r)
+			}
+			s := Group([]File{{Release: r}})[0]
 			if d := res.Place(t.Context(), s.Files, res.Resolve(t.Context(), s))[0]; outcome(d) != row.want {
 				t.Errorf("%s, want %s: %s", outcome(d), row.want, d.Reason)
 			}

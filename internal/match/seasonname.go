@@ -1,7 +1,9 @@
 package match
 
 import (
+	"cmp"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/anivault/anivault/internal/title"
@@ -39,22 +41,47 @@ func arcOf(e *Entry, titles []named, text, norm, rest string) int {
 	return best
 }
 
-// arcRead finds the only season whose Japanese name may be read so behind the show's title; 0 for none.
+// arcRead finds the season whose Japanese name is likeliest read so behind the show's title; 0 where another Japanese title of the
+// entry, which may be that of another part, is likelier, and for none.
 func arcRead(e *Entry, titles []named, rest string) int {
-	only := 0
-	for _, s := range e.Seasons {
-		n := title.Normalize(s.Name)
-		own := afterPlain(n, titles)
-		if s.Number == 0 || own == "" || placeholderSeason(n) || !title.MayRead(own, rest) {
-			continue
-		}
-		if only != 0 {
-			return 0
-		}
-		only = s.Number
+	type reading struct {
+		season int
+		text   string
+		misfit float64
 	}
-	return only
+	var all []reading
+	add := func(season int, norm string) {
+		own := afterPlain(norm, titles)
+		misfit, ok := title.MayRead(own, rest)
+		if own != "" && (own != norm || season > 0) && ok && !slices.ContainsFunc(all, func(o reading) bool { return o.text == own }) {
+			all = append(all, reading{season, own, misfit})
+		}
+	}
+	for _, s := range e.Seasons {
+		if n := title.Normalize(s.Name); s.Number > 0 && !placeholderSeason(n) {
+			add(s.Number, n)
+		}
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	for _, t := range titles {
+		if title.Script(t.text) == "ja" || t.alt.Region == "JP" && spaceless(t.norm) {
+			add(0, t.norm)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b reading) int { // those of seasons stand first
+		return cmp.Compare(a.misfit, b.misfit)
+	})
+	best := all[0]
+	if slices.ContainsFunc(all[1:], func(o reading) bool { return o.season > 0 && o.misfit-best.misfit < surelyRead }) {
+		return 0
+	}
+	return best.season
 }
+
+// surelyRead is how much better a season's name must fit than that of the next.
+const surelyRead = 0.5
 
 // arcLanguage returns the reading whose arc may be among the seasons' names in another language, and that language; "" for
 // none. Seasons usually have names in Latin letters.

@@ -3,6 +3,8 @@ package match
 import (
 	"errors"
 	"slices"
+
+	"github.com/anivault/anivault/internal/title"
 )
 
 // byMapping uses the imported lists: the n-th episode of a season after an offset, by position. A season that the name states
@@ -84,6 +86,9 @@ func (p *placer) arcHasPart(n int) bool {
 // the arc's second part.
 func (p *placer) byArc() placement {
 	arc, by := p.hint.Arc, trustName
+	if arc == 0 && p.season == 0 && p.part == 0 {
+		arc, by = p.sharedArc(), trustWord
+	}
 	if arc == 0 {
 		arc, by = p.foreignArc()
 	}
@@ -101,28 +106,46 @@ func (p *placer) byArc() placement {
 	}
 	list := slots(s)
 	return either(
-		p.found(literal(list, p.eps), by, "season %d has the name in the title", s.Number),
-		p.found(positions(list, p.eps, 0), by, "by position in season %d, which has the name in the title", s.Number))
+		p.found(literal(list, p.eps), by, "season %d has %s", s.Number, inTitle(by)),
+		p.found(positions(list, p.eps, 0), by, "by position in season %d, which has %s", s.Number, inTitle(by)))
 }
 
-// foreignArc looks for the arc among the seasons' names in the language of the title, or in Japanese for how one of them is read.
+// foreignArc looks for the arc among the seasons' names in the language of a title, then in Japanese for how one of them is read.
 func (p *placer) foreignArc() (season int, by way) {
-	namer, ok := p.src.(SeasonNamer)
-	arc, language := arcLanguage(p.hint.Arcs, p.titles)
-	reads := language == "" && len(p.hint.Arcs) > 0 && p.e.OriginalLanguage == "ja"
-	if reads {
-		arc, language = p.hint.Arcs[0], "ja-JP"
-	}
-	if !ok || language == "" || p.season > 0 || p.part > 0 || !p.severalSeasons() {
+	if p.season > 0 || p.part > 0 || !p.severalSeasons() {
 		return 0, 0
+	}
+	if arc, language := arcLanguage(p.hint.Arcs, p.titles); language != "" {
+		if e := p.calledIn(language); e != nil {
+			season = arcOf(e, p.titles, arc.Text, arc.Text, arc.Rest)
+		}
+	}
+	if season != 0 || p.err != nil || p.e.OriginalLanguage != "ja" {
+		return season, trustName
+	}
+	i := slices.IndexFunc(p.hint.Arcs, func(a ArcText) bool { return title.Script(a.Rest) == "latin" })
+	if i < 0 {
+		return 0, 0
+	}
+	if e := p.calledIn("ja-JP"); e != nil {
+		season = arcRead(e, p.titles, p.hint.Arcs[i].Rest)
+	}
+	return season, trustRead
+}
+
+// calledIn returns the entry with the names that its seasons have in another language, nil where nobody can tell.
+func (p *placer) calledIn(language string) *Entry {
+	namer, ok := p.src.(SeasonNamer)
+	if !ok {
+		return nil
 	}
 	names, o, err := namer.SeasonNames(p.ctx, p.e.ID, language)
 	if errors.Is(err, ErrNoEntry) {
-		return 0, 0
+		return nil
 	}
 	if err != nil {
 		p.err = err
-		return 0, 0
+		return nil
 	}
 	p.origin = p.origin.With(o)
 	local := *p.e
@@ -131,10 +154,7 @@ func (p *placer) foreignArc() (season int, by way) {
 		local.Seasons[i].Name = names[local.Seasons[i].Number]
 	}
 	p.note("asked for the seasons' names in %s", language)
-	if reads {
-		return arcRead(&local, p.titles, arc.Rest), trustRead
-	}
-	return arcOf(&local, p.titles, arc.Text, arc.Text, arc.Rest), trustName
+	return &local
 }
 
 func (p *placer) severalSeasons() bool {

@@ -14,6 +14,7 @@ const (
 	trustSeason        way = iota // the season of the name has the number
 	trustFirst                    // so has the first season, and the name says no other
 	trustName                     // the season whose name is in the title
+	trustWord                     // the season of which the title has a word
 	trustRead                     // the season whose Japanese name may be read so
 	trustLast                     // the last season of one that the name calls final
 	trustMapping                  // an imported list
@@ -40,6 +41,7 @@ var trusted = [...]float64{
 	trustSeason:        0.99,
 	trustFirst:         0.995,
 	trustName:          0.95,
+	trustWord:          0.93,
 	trustRead:          0.91,
 	trustLast:          0.91,
 	trustMapping:       0.97,

@@ -2,6 +2,7 @@ package title
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"strings"
 )
@@ -30,33 +31,48 @@ func Reads(japanese, latin string) bool {
 }
 
 // MayRead reports whether a part of a title in Latin letters may be how a Japanese one is read, by its shape alone: the kana stand
-// there, and between them as many letters as Han characters have. It is for telling few of them apart.
-func MayRead(japanese, latin string) bool {
+// there, and between them as many letters as Han characters have. It is for telling few of them apart: misfit is how far the
+// number of letters is from the usual one, per Han character.
+func MayRead(japanese, latin string) (misfit float64, ok bool) {
 	var shape strings.Builder
-	han := 0
+	han, allHan, kana := 0, 0, 0
 	flush := func() {
 		if han > 0 {
-			fmt.Fprintf(&shape, "[a-z]{%d,%d}", (han*6+4)/5, (han*17+4)/5)
+			fmt.Fprintf(&shape, "[a-z]{%d,%d}", (han*leastOfFive[min(han, len(leastOfFive)-1)]+4)/5, han*4)
 			han = 0
 		}
 	}
 	for _, r := range strings.NewReplacer("編", "hen", "篇", "hen").Replace(Plain(Normalize(Romanize(japanese)))) {
 		if r >= 0x80 {
 			han++
+			allHan++
 			continue
 		}
 		flush()
+		kana++
 		shape.WriteString(regexp.QuoteMeta(string(r)))
 	}
 	flush()
 	particles := strings.NewReplacer("ha", "[hw]a", "he", "h?e", "wo", "w?o")
 	re, err := regexp.Compile("^(?:" + particles.Replace(shape.String()) + ")$")
-	return err == nil && shape.Len() > 0 && re.MatchString(Plain(Normalize(latin)))
+	read := Plain(Normalize(latin))
+	if err != nil || shape.Len() == 0 || !re.MatchString(read) {
+		return 0, false
+	}
+	if allHan > 0 {
+		misfit = math.Abs(float64(len(read)-kana)/float64(allHan) - usualReading)
+	}
+	return misfit, true
 }
+
+// leastOfFive is how few letters five Han characters have, in a row of so many: a row of several has no room for only short ones.
+var leastOfFive = [...]int{6, 6, 6, 8}
 
 const (
 	leastRead      = 4 // letters of kana; fewer are found in any title
 	longestReading = 5 // letters of a Han character: "kokoro" is rare
+
+	usualReading = 2.7 // letters of a Han character in a compound
 )
 
 // common returns the length of the longest common subsequence of bytes.

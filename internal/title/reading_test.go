@@ -32,9 +32,10 @@ func TestShapesOfReadings(t *testing.T) {
 		{"霧の灯台編", "Kiri no Toudai", false},
 		{"北への帰り道", "Kita e no Kaerimichi", true},
 		{"嵐", "Arashi no Kouro", false},
+		{"北海灯台島編", "Kita-hen", false}, // five characters in four letters
 		{"", "", false},
 	} {
-		if got := MayRead(row.japanese, row.latin); got != row.want {
+		if _, got := MayRead(row.japanese, row.latin); got != row.want {
 			t.Errorf("%s as %s: %v", row.japanese, row.latin, got)
 		}
 	}
