@@ -87,9 +87,10 @@ func write(t interface{ Fatal(...any) }, p *Plan) string {
 	return b.String()
 }
 
-// read returns what a text keeps of a plan: no comments, and the lines are forgotten.
+// bare returns what a text keeps of a plan: no comments, and the lines are forgotten.
 func bare(p *Plan) *Plan {
 	out := *p
+	out.Made = p.Made.UTC()
 	out.Left, out.Units = nil, nil
 	for _, u := range p.Units {
 		u.Work, u.Ops = Work{}, append([]Op(nil), u.Ops...)

@@ -1,0 +1,361 @@
+package organize
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/anivault/anivault/internal/library"
+)
+
+// entryKey is a work in a target.
+type entryKey struct {
+	Entry
+	target int
+}
+
+// entry is what the files of one work share.
+type entry struct {
+	folder string // below the target, under the name that it has or will have; "." for none
+	file   string // of a film: the file's name without what follows the stem
+	known  bool   // the folder is there and bears the entry's id
+	device uint64 // where the folder is or will be
+	code   Code
+	why    string
+	videos []*video
+}
+
+// settled is where a planned folder really is.
+type settled struct {
+	path   string
+	device uint64
+	code   Code
+}
+
+// nameAll finds every video's target without what follows the stem.
+func (p *Planner) nameAll() {
+	for _, v := range p.videos {
+		key := entryKey{v.work.Entry, v.target}
+		e := p.entries[key]
+		if e == nil {
+			e = &entry{}
+			p.entries[key] = e
+		}
+		e.videos = append(e.videos, v)
+		v.entry = e
+	}
+	for _, v := range p.videos {
+		if v.entry.videos[0] == v {
+			p.nameEntry(v.entry)
+		}
+	}
+}
+
+// nameEntry names the files of one work, which share a folder.
+func (p *Planner) nameEntry(e *entry) {
+	if v := e.videos[0]; v.work.Kind == "tv" {
+		p.nameShow(e, v)
+	} else {
+		p.nameMovie(e, v)
+	}
+	for _, v := range e.videos {
+		p.name(v)
+	}
+}
+
+// name finds a video's target within its entry's folder.
+func (p *Planner) name(v *video) {
+	switch e := v.entry; {
+	case v.code != "":
+	case e.code != "":
+		v.leave(e.code, e.why)
+	case v.work.Kind == "movie":
+		v.base = path.Join(e.folder, e.file) + v.label
+	default:
+		p.nameEpisode(e, v)
+	}
+}
+
+// nameShow finds a show's folder.
+func (p *Planner) nameShow(e *entry, v *video) {
+	n := &p.namers[v.target]
+	planned, code := n.path(p.o.Layout.Show, p.values(v), 0)
+	if code == "" && p.values(v)[fieldTitle] == "" {
+		code = BadName
+	}
+	if code != "" {
+		e.code = code
+		return
+	}
+	p.enter(e, v, planned)
+}
+
+// nameMovie finds a film's folder and its file's name. All files of the film share them.
+func (p *Planner) nameMovie(e *entry, v *video) {
+	tail := 0
+	for _, other := range e.videos {
+		tail = max(tail, other.tail())
+	}
+	n := &p.namers[v.target]
+	values := p.values(v)
+	planned, code := n.path(p.o.Layout.Movie, values, tail)
+	if code == "" && values[fieldTitle] == "" {
+		code = BadName
+	}
+	if code != "" {
+		e.code = code
+		return
+	}
+	folder, file := path.Split(planned)
+	folder = strings.TrimSuffix(folder, "/")
+	e.file = file
+	if folder == "" {
+		e.folder, e.device = ".", p.o.Targets[v.target].Device
+		return
+	}
+	p.enter(e, v, folder)
+	if e.known && path.Base(folder) == file {
+		e.file = path.Base(e.folder)
+		if len(e.file)+tail > n.max {
+			e.code = NameTooLong
+		}
+	}
+}
+
+// enter finds the folder of an entry: one that bears its id, else one that is there under that name, else a new one.
+func (p *Planner) enter(e *entry, v *video, planned string) {
+	parent := p.settle(v.target, path.Dir(planned))
+	if parent.code != "" {
+		e.code = parent.code
+		return
+	}
+	template := p.o.Layout.Movie
+	if v.work.Kind == "tv" {
+		template = p.o.Layout.Show
+	}
+	if template.has(fieldTMDB) {
+		known := p.known(v.target, parent.path, v.work.Entry)
+		switch len(known) {
+		case 0:
+		case 1:
+			e.known, planned = true, path.Join(parent.path, known[0])
+		default:
+			e.code, e.why = TwoFolders, strings.Join(known, " and ")
+			return
+		}
+	}
+	at := p.settle(v.target, planned)
+	e.folder, e.device, e.code = at.path, at.device, at.code
+}
+
+// nameEpisode finds an episode's file in its show's folder.
+func (p *Planner) nameEpisode(e *entry, v *video) {
+	n := &p.namers[v.target]
+	values := p.values(v)
+	season, code := n.path(p.o.Layout.Season, values, 0)
+	if code != "" {
+		v.leave(code, "")
+		return
+	}
+	file, code := n.path(p.o.Layout.Episode, values, v.tail())
+	if code != "" {
+		v.leave(code, "")
+		return
+	}
+	planned := path.Join(e.folder, season, file)
+	at := p.settle(v.target, path.Dir(planned))
+	if at.code != "" {
+		v.leave(at.code, "a file has the name of its folder")
+		return
+	}
+	v.base = path.Join(at.path, path.Base(planned)) + v.label
+}
+
+// tail is how many bytes a unit's names have behind the stem at most.
+func (v *video) tail() int {
+	tail := len(path.Ext(v.item.Name))
+	for i := range v.belongs {
+		tail = max(tail, len(v.belongs[i].rest))
+	}
+	return tail + len(v.label)
+}
+
+// values returns what the fields hold for a video.
+func (p *Planner) values(v *video) *values {
+	n, w, r := &p.namers[v.target], &v.work, &v.rec
+	out := &values{
+		fieldTitle: n.text(r.title), fieldOriginalTitle: n.text(r.original), fieldYear: number(r.year), fieldTMDB: number(w.ID),
+		fieldName: n.text(library.Stem(v.item.Name)),
+	}
+	if w.Kind == "tv" {
+		out[fieldSeason] = strconv.Itoa(w.Season)
+		out[fieldEpisode] = p.o.Layout.episodes(w.Episodes)
+		out[fieldEpisodeTitle] = n.text(episodeTitle(r.titles, len(w.Episodes)))
+	}
+	if ids := r.ids; ids != nil {
+		out[fieldTVDB], out[fieldIMDB] = number(ids.TVDB), n.text(ids.IMDB)
+		out[fieldAniDB], out[fieldAniList], out[fieldMAL] = number(ids.AniDB), number(ids.AniList), number(ids.MAL)
+	}
+	if q := r.parsed; q != nil {
+		out[fieldPart], out[fieldVersion] = number(q.Part), number(q.Version)
+		out[fieldResolution], out[fieldSource], out[fieldVideo] = n.text(q.Resolution), n.text(q.Source), n.text(q.Video)
+		out[fieldAudio], out[fieldGroup], out[fieldCRC] = n.text(q.Audio), n.text(q.Group), n.text(q.Checksum)
+		if q.Absolute {
+			out[fieldAbsolute] = absolute(q.Episodes)
+		}
+	}
+	return out
+}
+
+// number returns a positive number's digits, "" for what is not known.
+func number(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// absolute returns the numbers as the name has them: "12.5", and "3-4" of several.
+func absolute(list []float64) string {
+	var out []string
+	for _, n := range list {
+		out = append(out, strconv.FormatFloat(n, 'f', -1, 64))
+	}
+	return strings.Join(out, "-")
+}
+
+// episodes returns the numbers of one file's episodes: "1-E3" of a range, "1E3" where the layout's server reads lists.
+func (l *Layout) episodes(list []int) string {
+	if l.between != "E" && len(list) > 1 {
+		list = []int{list[0], list[len(list)-1]}
+	}
+	var b strings.Builder
+	for i, n := range list {
+		if i > 0 {
+			b.WriteString(l.between)
+		}
+		b.WriteString(strconv.Itoa(n))
+	}
+	return b.String()
+}
+
+// episodeTitle joins the titles of up to three episodes, "" where one is not known.
+func episodeTitle(titles []string, episodes int) string {
+	if len(titles) != episodes || episodes > 3 || slices.Contains(titles, "") {
+		return ""
+	}
+	return strings.Join(titles, " + ")
+}
+
+// known returns the folders in a target's folder whose name ends with the entry's id.
+func (p *Planner) known(target int, parent string, e Entry) []string {
+	f := p.list(path.Join(p.o.Targets[target].Path, parent))
+	if f.ids == nil {
+		f.ids = map[int][]int{}
+		for i := range f.items {
+			if id := idAtEnd(f.items[i].Name); id > 0 && (f.items[i].Type == TypeDir || f.items[i].Type == TypeLink) {
+				f.ids[id] = append(f.ids[id], i)
+			}
+		}
+	}
+	var out []string
+	for _, i := range f.ids[e.ID] {
+		name := f.items[i].Name
+		if kind := p.kindOf(f.path, name); kind == e.Kind || kind == "" {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// idAtEnd returns the id of TMDB's that a folder's name ends with, 0 for none.
+func idAtEnd(name string) int {
+	for _, form := range []struct{ begin, end string }{{"[tmdbid-", "]"}, {"[tmdbid=", "]"}, {"{tmdb-", "}"}} {
+		if text, ok := strings.CutSuffix(name, form.end); ok {
+			if i := strings.LastIndex(text, form.begin); i >= 0 {
+				if id, err := strconv.Atoi(text[i+len(form.begin):]); err == nil {
+					return id
+				}
+			}
+		}
+	}
+	return 0
+}
+
+// kindOf returns what a folder with an id in its name holds, by what is in it: series and films have ids of their own, so one
+// number may be both. A film's file begins with its folder's name. "" where nothing tells.
+func (p *Planner) kindOf(parent, name string) string {
+	for _, item := range p.list(path.Join(parent, name)).items {
+		switch {
+		case item.Type == TypeDir && library.IsSeasonFolder(item.Name):
+			return "tv"
+		case item.Type != TypeDir && library.IsVideo(item.Name) && strings.HasPrefix(item.Name, name):
+			return "movie"
+		}
+	}
+	return ""
+}
+
+// settle returns a planned folder with each part under the name it has where it is there, in whatever case and normal form.
+func (p *Planner) settle(target int, planned string) settled {
+	if planned == "." {
+		return settled{path: ".", device: p.o.Targets[target].Device}
+	}
+	key := strconv.Itoa(target) + "/" + planned
+	if s, known := p.settled[key]; known {
+		return s
+	}
+	at := p.settle(target, path.Dir(planned))
+	if at.code == "" {
+		at = p.settleIn(target, at, path.Base(planned))
+	}
+	p.settled[key] = at
+	return at
+}
+
+func (p *Planner) settleIn(target int, parent settled, name string) settled {
+	f := p.list(path.Join(p.o.Targets[target].Path, parent.path))
+	there := f.alike(name)
+	out := settled{path: path.Join(parent.path, name), device: parent.device}
+	for _, i := range there {
+		if f.items[i].Name == name {
+			there = []int{i}
+			break
+		}
+	}
+	switch {
+	case f.err != nil:
+		out.code = Unreadable
+	case len(there) > 1:
+		out.code = TwoFolders
+	case len(there) == 1:
+		item := &f.items[there[0]]
+		out.path = path.Join(parent.path, item.Name)
+		switch item.Type {
+		case TypeDir:
+			out.device = item.Device
+		case TypeLink: // where it leads is found when the plan is carried out
+		case TypeRegular, TypeOther:
+			out.code = Exists
+		}
+	}
+	return out
+}
+
+// ownNames returns the folders of planned targets that have names which CleanName would change.
+func (p *Planner) ownNames() []Folder {
+	var out []Folder
+	for _, v := range p.videos {
+		for i := range v.ops {
+			for dir := path.Dir(v.ops[i].To); dir != "."; dir = path.Dir(dir) {
+				if base := path.Base(dir); CleanName(base) != base {
+					out = append(out, Folder{Target: v.target, Path: dir})
+				}
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b Folder) int { return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Path, b.Path)) })
+	return slices.Compact(out)
+}

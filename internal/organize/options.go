@@ -1,0 +1,53 @@
+package organize
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Place is a root with what planning has to know of its file system.
+type Place struct {
+	Root
+	Device  uint64
+	NameMax int // most bytes of a name, as the file system says
+}
+
+// Options say how a library is to be put in order.
+type Options struct {
+	ID            string
+	Made          time.Time
+	Mode          Mode
+	OrCopy        bool // copy where the mode can't cross file systems
+	Layout        Layout
+	MinConfidence float64
+	Versions      bool // files of one episode or film get labels that tell them apart
+	Follow        bool // extras follow their entry
+	Replace       map[string]string
+
+	Sources []Place
+	Targets []Place
+	TV      int // which target gets series
+	Movies  int // which target gets films
+}
+
+// reservedBytes are what media servers add to a file's name: "-landscape.jpg".
+const reservedBytes = 15
+
+// namer returns what makes names for a target.
+func (o *Options) namer(target int) namer {
+	n := namer{max: o.Targets[target].NameMax - reservedBytes}
+	if len(o.Replace) > 0 {
+		var pairs []string
+		keys := make([]string, 0, len(o.Replace))
+		for from := range o.Replace {
+			keys = append(keys, from)
+		}
+		slices.Sort(keys)
+		for _, from := range keys {
+			pairs = append(pairs, from, o.Replace[from])
+		}
+		n.replace = strings.NewReplacer(pairs...)
+	}
+	return n
+}

@@ -1,0 +1,240 @@
+package organize
+
+import (
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/release"
+)
+
+// sidecar is a file that belongs to a video.
+type sidecar struct {
+	dir   *folder
+	index int    // in dir
+	below string // dir's path relative to the video's folder; "" for that folder itself
+	rest  string // what its name has behind the video's stem
+	title string // what tells it from another of the same rest
+	code  Code   // why it alone is left
+	why   string
+}
+
+func (s *sidecar) item() *Item { return &s.dir.items[s.index] }
+
+// source is its name relative to the video's folder.
+func (s *sidecar) source() string { return path.Join(s.below, s.item().Name) }
+
+// target is its name behind the video's target without what follows the stem.
+func (s *sidecar) target(base string) string {
+	dir, stem := path.Split(base)
+	return dir + CleanName(stem+s.rest)
+}
+
+// owner is a folder's videos with the files that belong to them.
+type owner struct {
+	dir    *folder
+	stems  library.Stems
+	names  []string // of the videos, as stems numbers them
+	videos []*video // of the same numbers; nil for one that is not planned
+}
+
+// own finds what belongs to each video.
+func (p *Planner) own() {
+	owners := map[*folder]*owner{}
+	var order []*owner
+	for _, v := range p.videos {
+		o := owners[v.dir]
+		if o == nil {
+			o = newOwner(v.dir)
+			owners[v.dir] = o
+			order = append(order, o)
+		}
+		o.videos[slices.Index(o.names, v.item.Name)] = v
+	}
+	for _, o := range order {
+		p.ownIn(o)
+	}
+	for _, v := range p.videos {
+		v.tellSidecarsApart()
+	}
+}
+
+func newOwner(dir *folder) *owner {
+	o := &owner{dir: dir}
+	for i := range dir.items {
+		if dir.items[i].Type != TypeDir && library.IsVideo(dir.items[i].Name) {
+			o.names = append(o.names, dir.items[i].Name)
+		}
+	}
+	o.stems, o.videos = library.NewStems(o.names), make([]*video, len(o.names))
+	return o
+}
+
+// ownIn gives the files of a folder and of its folders of subtitles to its videos.
+func (p *Planner) ownIn(o *owner) {
+	for i := range o.dir.items {
+		switch item := &o.dir.items[i]; {
+		case item.Type == TypeDir && library.IsSubtitleFolder(item.Name):
+			p.ownSubtitles(o, p.list(path.Join(o.dir.path, item.Name)), item.Name)
+		case item.Type == TypeRegular && !library.IsVideo(item.Name) && !isUnfinished(item.Name):
+			p.stays[extension(item.Name)]++
+			if number, rest, ok := o.stems.Owner(item.Name); ok {
+				p.give(o, number, sidecar{dir: o.dir, index: i, rest: rest})
+			}
+		}
+	}
+}
+
+// ownSubtitles gives the files of a folder of subtitles to the videos beside it: by stem, else by number. A folder in it that has
+// a video's stem holds that video's.
+func (p *Planner) ownSubtitles(o *owner, dir *folder, below string) {
+	for i := range dir.items {
+		item := &dir.items[i]
+		if item.Type == TypeRegular {
+			p.stays[extension(item.Name)]++
+		}
+		if item.Type == TypeDir {
+			if number, rest, ok := o.stems.Owner(item.Name); ok && rest == "" {
+				of := p.list(path.Join(dir.path, item.Name))
+				for k := range of.items {
+					p.stays[extension(of.items[k].Name)]++
+					if isTrack(&of.items[k]) {
+						p.give(o, number, spokenOf(of, k, path.Join(below, item.Name)))
+					}
+				}
+			}
+			continue
+		}
+		if !isTrack(item) {
+			continue
+		}
+		if number, rest, ok := o.stems.Owner(item.Name); ok {
+			p.give(o, number, sidecar{dir: dir, index: i, below: below, rest: rest, title: path.Base(below)})
+		} else if number, ok := o.byNumber(item.Name); ok {
+			p.give(o, number, spokenOf(dir, i, below))
+		}
+	}
+}
+
+// isTrack reports whether an item is a file of subtitles or sound.
+func isTrack(item *Item) bool {
+	role := RoleOf(item.Name)
+	return item.Type == TypeRegular && (role == RoleSubtitle || role == RoleAudio)
+}
+
+// spokenOf returns the sidecar that keeps of its name only the language and flags; without these all of it.
+func spokenOf(dir *folder, index int, below string) sidecar {
+	name := dir.items[index].Name
+	left, rest := spoken(library.Stem(name))
+	if rest == "" {
+		return sidecar{dir: dir, index: index, below: below, rest: "." + name}
+	}
+	return sidecar{dir: dir, index: index, below: below, rest: rest + path.Ext(name), title: strings.TrimSpace(left)}
+}
+
+// byNumber returns the video whose name has the same season and episode; the only video where there is one without numbers.
+func (o *owner) byNumber(name string) (number int, ok bool) {
+	want := release.Parse(name)
+	for i, video := range o.names {
+		is := release.Parse(path.Join(path.Base(o.dir.path), video))
+		same := len(want.Episodes) > 0 && slices.Equal(want.Episodes, is.Episodes) && sameSeason(want.Seasons, is.Seasons)
+		if len(o.names) == 1 && len(is.Episodes) == 0 {
+			same = true
+		}
+		switch {
+		case !same:
+		case ok:
+			return library.TwoVideos, true
+		default:
+			number, ok = i, true
+		}
+	}
+	return number, ok
+}
+
+// sameSeason reports whether two names speak of one season; one that says none agrees with the other.
+func sameSeason(a, b []int) bool { return len(a) == 0 || len(b) == 0 || slices.Equal(a, b) }
+
+// give makes a file its video's. One that two could own stays.
+func (p *Planner) give(o *owner, number int, s sidecar) {
+	if number == library.TwoVideos {
+		p.strays = append(p.strays, LeftFile{
+			Path: path.Join(s.dir.path, s.item().Name), Code: NoOwner, Why: "more than one video could own it",
+		})
+		return
+	}
+	v := o.videos[number]
+	if v == nil {
+		return
+	}
+	if RoleOf(s.item().Name) == RoleNFO && s.rest != "" {
+		text, err := p.disk.Ends(path.Join(s.dir.path, s.item().Name))
+		switch root := nfoRoot(text); {
+		case err != nil:
+			s.code, s.why = Unreadable, err.Error()
+		case root != "movie" && root != "tvshow" && root != "episodedetails":
+			s.rest = ".release.nfo"
+		}
+	}
+	v.belongs = append(v.belongs, s)
+}
+
+// tellSidecarsApart gives titles to files that would have one name; where none tells, numbers.
+func (v *video) tellSidecarsApart() {
+	for _, title := range []func(*sidecar) string{
+		func(s *sidecar) string { return s.title },
+		func(s *sidecar) string { return strings.ReplaceAll(s.below, "/", " ") },
+	} {
+		for _, group := range v.sameRests() {
+			titles := map[string]bool{}
+			for _, i := range group {
+				titles[title(&v.belongs[i])] = true
+			}
+			for _, i := range group {
+				s := &v.belongs[i]
+				if text := strings.Trim(cleanText(title(s)), ". "); text != "" && len(titles) > 1 {
+					s.rest = "." + text + s.rest
+				}
+			}
+		}
+	}
+	for _, group := range v.sameRests() {
+		for n, i := range group[1:] {
+			b := &v.belongs[i]
+			b.rest = "." + strconv.Itoa(n+2) + b.rest
+		}
+	}
+}
+
+// sameRests returns the indexes of sidecars that would have one name.
+func (v *video) sameRests() [][]int {
+	if len(v.belongs) < 2 {
+		return nil
+	}
+	seen := map[string][]int{}
+	var keys []string
+	for i := range v.belongs {
+		key := foldName(cleanText("x" + v.belongs[i].rest))
+		if seen[key] == nil {
+			keys = append(keys, key)
+		}
+		seen[key] = append(seen[key], i)
+	}
+	var groups [][]int
+	for _, key := range keys {
+		if len(seen[key]) > 1 {
+			groups = append(groups, seen[key])
+		}
+	}
+	return groups
+}
+
+// extension is how what stays is counted.
+func extension(name string) string {
+	if ext := strings.ToLower(path.Ext(name)); ext != "" && ext != name {
+		return ext
+	}
+	return "without extension"
+}

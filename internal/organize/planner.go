@@ -1,0 +1,329 @@
+package organize
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/report"
+)
+
+// Planner makes a plan of records. It is for one goroutine.
+type Planner struct {
+	o       Options
+	disk    Disk
+	namers  []namer // by target
+	folders map[string]*folder
+	reals   map[string]real
+	settled map[string]settled // by target and planned folder
+	entries map[entryKey]*entry
+	strays  []LeftFile     // that no video can be said to own
+	stays   map[string]int // files in source folders that are in no unit, by extension
+	videos  []*video
+	all     []*video // videos, and what was left at once, in the order of the records
+	first   map[identity]*video
+}
+
+type real struct {
+	path string
+	err  error
+}
+
+// identity is what makes two names one file.
+type identity struct{ device, inode uint64 }
+
+// video is a record with what becomes of it.
+type video struct {
+	path    string // as the record has it
+	code    Code   // why it is left; "" while it is planned
+	why     string
+	dir     *folder
+	item    *Item
+	source  int
+	target  int
+	entry   *entry
+	work    Work
+	rec     facts
+	belongs []sidecar
+	label   string // that tells it from another version or part
+	base    string // its target without what follows the stem
+	ops     []Op
+	needs   []string // paths that other moves of the plan must free first
+	inPlace int      // files that need nothing
+}
+
+// facts are what names are made of.
+type facts struct {
+	title, original string
+	year            int
+	titles          []string
+	ids             *report.WorkIDs
+	parsed          *report.Parsed
+}
+
+// Result is a plan and what it leaves.
+type Result struct {
+	Plan
+	InPlace int            // files that are where they belong already
+	Stays   map[string]int // files in no unit that stay where they are, by extension
+	Warn    []string       // for people
+}
+
+// NewPlanner returns a planner without records.
+func NewPlanner(o Options, disk Disk) *Planner {
+	p := &Planner{
+		o: o, disk: disk, folders: map[string]*folder{}, reals: map[string]real{}, settled: map[string]settled{},
+		entries: map[entryKey]*entry{}, stays: map[string]int{}, first: map[identity]*video{},
+	}
+	for i := range o.Targets {
+		p.namers = append(p.namers, o.namer(i))
+	}
+	return p
+}
+
+// Add takes a record. What it refers to is kept; the record is not.
+func (p *Planner) Add(r *report.Record) {
+	v := &video{path: r.Path}
+	p.all = append(p.all, v)
+	v.code, v.why = p.judge(r)
+	if v.code != "" {
+		return
+	}
+	v.rec = facts{title: r.Title, original: r.OriginalTitle, year: r.Year, titles: r.EpisodeTitles, ids: r.IDs, parsed: r.Parsed}
+	v.work = Work{Entry: Entry{Kind: r.Kind, ID: r.TMDBID}, Episodes: r.Episodes, Confidence: certainty(r)}
+	if r.Season != nil {
+		v.work.Season = *r.Season
+	}
+	v.target = p.o.Movies
+	if r.Kind == "tv" {
+		v.target = p.o.TV
+	}
+	p.locate(v)
+	if v.code == "" {
+		p.videos = append(p.videos, v)
+	}
+}
+
+// certainty is the smaller of a record's estimates.
+func certainty(r *report.Record) float64 {
+	c := 1.0
+	for _, estimate := range []*float64{r.Confidence, r.EpisodeConfidence} {
+		if estimate != nil {
+			c = min(c, *estimate)
+		}
+	}
+	return c
+}
+
+// judge returns why a record is left, "" where it is to be planned.
+func (p *Planner) judge(r *report.Record) (Code, string) {
+	switch r.Status {
+	case report.Matched:
+	case report.Ambiguous:
+		return Ambiguous, contenders(r)
+	case report.Unmatched:
+		return Unmatched, ""
+	case report.Pending:
+		return Pending, r.Reason
+	case report.Skipped:
+		if r.Reason == library.SkipIrregular || r.Reason == library.SkipBrokenLink {
+			return NotRegular, r.Reason
+		}
+		return Extra, r.Reason
+	case report.Failed:
+		return Unreadable, r.Reason
+	}
+	switch {
+	case r.TMDBID <= 0 || r.Kind != "tv" && r.Kind != "movie":
+		return Unmatched, "the record names no entry"
+	case r.Kind == "tv" && (r.Season == nil || len(r.Episodes) == 0):
+		return NoEpisode, r.Reason
+	case certainty(r) < p.o.MinConfidence && r.Source != "pin":
+		return LowConfidence, percent(certainty(r)) + " " + Entry{r.Kind, r.TMDBID}.String()
+	case r.Kind == "tv" && !p.o.Layout.gaps && !contiguous(r.Episodes):
+		return NotContiguous, "its episodes are " + numbers(r.Episodes)
+	}
+	return "", ""
+}
+
+func percent(x float64) string { return strconv.Itoa(int(x*100)) + " %" }
+
+// contenders are the two likeliest entries: "tv/1 41 %, tv/2 40 %".
+func contenders(r *report.Record) string {
+	var out []string
+	for _, c := range r.Candidates[:min(2, len(r.Candidates))] {
+		out = append(out, Entry{c.Kind, c.TMDBID}.String()+" "+percent(c.Confidence))
+	}
+	return strings.Join(out, ", ")
+}
+
+func contiguous(episodes []int) bool {
+	for i := 1; i < len(episodes); i++ {
+		if episodes[i] != episodes[i-1]+1 {
+			return false
+		}
+	}
+	return true
+}
+
+func numbers(list []int) string {
+	var out []string
+	for _, n := range list {
+		out = append(out, strconv.Itoa(n))
+	}
+	return strings.Join(out, ", ")
+}
+
+// leave takes a file out of the plan.
+func (v *video) leave(code Code, why string) { v.code, v.why = code, why }
+
+// locate finds a record's file on the disk.
+func (p *Planner) locate(v *video) {
+	dir, name := path.Split(v.path)
+	found, known := p.reals[dir]
+	if !known {
+		found.path, found.err = p.disk.Real(cmp.Or(dir, "."))
+		p.reals[dir] = found
+	}
+	if found.err != nil {
+		v.leave(Unreadable, found.err.Error())
+		return
+	}
+	v.source = p.sourceOf(found.path)
+	if v.source < 0 {
+		v.leave(OutsidePath, found.path)
+		return
+	}
+	v.dir = p.list(found.path)
+	v.item = v.dir.find(name)
+	switch {
+	case v.dir.err != nil:
+		v.leave(Unreadable, v.dir.err.Error())
+	case v.item == nil:
+		v.leave(Unreadable, "it is not there any more")
+	case v.item.Type != TypeRegular:
+		v.leave(NotRegular, "")
+	}
+}
+
+// sourceOf returns the longest source root that holds a folder, -1 where none does.
+func (p *Planner) sourceOf(dir string) int {
+	best := -1
+	for i := range p.o.Sources {
+		root := p.o.Sources[i].Path
+		if isBelow(dir, root) && (best < 0 || len(root) > len(p.o.Sources[best].Path)) {
+			best = i
+		}
+	}
+	return best
+}
+
+// isBelow reports whether a path is a folder or lies in it.
+func isBelow(name, folder string) bool {
+	rest, ok := strings.CutPrefix(name, strings.TrimSuffix(folder, "/"))
+	return ok && (rest == "" || rest[0] == '/')
+}
+
+// below returns a path relative to a folder that holds it, "." for itself.
+func below(name, folder string) string {
+	rest := strings.TrimPrefix(name[len(strings.TrimSuffix(folder, "/")):], "/")
+	return cmp.Or(rest, ".")
+}
+
+// list returns a folder, which is read once.
+func (p *Planner) list(dir string) *folder {
+	f, known := p.folders[dir]
+	if !known {
+		f = &folder{path: dir}
+		f.items, f.err = p.disk.List(dir)
+		p.folders[dir] = f
+	}
+	return f
+}
+
+// Plan makes the plan of all records.
+func (p *Planner) Plan() *Result {
+	p.leaveSecondNames()
+	p.own()
+	p.nameAll()
+	p.leaveSameFolders()
+	p.tellApart()
+	for _, v := range p.videos {
+		p.operate(v)
+	}
+	p.leaveCollisions()
+	return p.result()
+}
+
+// leaveSecondNames leaves all names of a file but the first in byte order.
+func (p *Planner) leaveSecondNames() {
+	for _, v := range p.videos {
+		if v.item.Links < 2 || v.item.Inode == 0 {
+			continue
+		}
+		key := identity{v.item.Device, v.item.Inode}
+		first, known := p.first[key]
+		switch {
+		case !known:
+			p.first[key] = v
+		case first.at() == v.at():
+			v.leave(SameFile, "it was named before")
+		case first.at() < v.at():
+			v.leave(SameFile, "the same file as "+first.path)
+		default:
+			first.leave(SameFile, "the same file as "+v.path)
+			p.first[key] = v
+		}
+	}
+	p.compact()
+}
+
+// at is where the video is.
+func (v *video) at() string { return path.Join(v.dir.path, v.item.Name) }
+
+// compact forgets what is left.
+func (p *Planner) compact() {
+	p.videos = slices.DeleteFunc(p.videos, func(v *video) bool { return v.code != "" })
+}
+
+// result makes the plan of what is not left.
+func (p *Planner) result() *Result {
+	r := &Result{Plan: Plan{
+		ID: p.o.ID, Made: p.o.Made, Mode: p.o.Mode, Layout: p.o.Layout.Name, Folders: p.ownNames(),
+	}, Stays: p.stays}
+	for _, s := range p.o.Sources {
+		r.Sources = append(r.Sources, s.Root)
+	}
+	for _, t := range p.o.Targets {
+		r.Targets = append(r.Targets, t.Root)
+	}
+	for _, v := range p.all {
+		if v.code != "" {
+			r.Left = append(r.Left, LeftFile{Path: v.path, Code: v.code, Why: v.why})
+			continue
+		}
+		r.InPlace += v.inPlace
+		for i := range v.belongs {
+			s := &v.belongs[i]
+			if s.code != "" {
+				r.Left = append(r.Left, LeftFile{Path: path.Join(s.dir.path, s.item().Name), Code: s.code, Why: s.why})
+				continue
+			}
+			if ext := extension(s.item().Name); p.stays[ext] == 1 {
+				delete(p.stays, ext)
+			} else {
+				p.stays[ext]--
+			}
+		}
+		if len(v.ops) > 0 {
+			r.Units = append(r.Units, Unit{
+				Source: v.source, Target: v.target, Dir: below(v.dir.path, p.o.Sources[v.source].Path), Ops: v.ops, Work: v.work,
+			})
+		}
+	}
+	r.Left = append(r.Left, p.strays...)
+	return r
+}

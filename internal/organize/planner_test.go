@@ -1,0 +1,562 @@
+package organize
+
+import (
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/release"
+	"github.com/anivault/anivault/internal/report"
+)
+
+// disk is a file system of files that are there: path → what it is.
+type disk map[string]file
+
+type file struct {
+	inode   uint64
+	device  uint64
+	content string
+	links   uint64
+	leads   string
+	folder  bool
+}
+
+// tree returns a disk of paths. "a = b" is another name of b's inode, "a -> b" a link, "a/" a folder, "a: text" has content, and
+// "2|a" lies on device 2.
+func tree(paths ...string) disk {
+	d := disk{}
+	for _, name := range paths {
+		f := file{device: 1, links: 1}
+		if device, rest, ok := strings.Cut(name, "|"); ok {
+			name = rest
+			_, _ = fmt.Sscan(device, &f.device)
+		}
+		name, text, _ := strings.Cut(name, ": ")
+		name, leads, _ := strings.Cut(name, " -> ")
+		name, same, _ := strings.Cut(name, " = ")
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(name))
+		f.inode, f.content, f.leads = h.Sum64(), text, leads
+		if same != "" {
+			other := d[same]
+			other.links++
+			d[same], f = other, other
+		}
+		if name, f.folder = strings.CutSuffix(name, "/"); f.folder {
+			f.device = d.deviceAbove(name, f.device)
+		}
+		d[name] = f
+		for dir := path.Dir(name); dir != "/" && dir != "."; dir = path.Dir(dir) {
+			if _, known := d[dir]; !known {
+				d[dir] = file{device: f.device, folder: true}
+			}
+		}
+	}
+	return d
+}
+
+func (d disk) deviceAbove(_ string, device uint64) uint64 { return device }
+
+func (d disk) Real(dir string) (string, error) {
+	if f, known := d[path.Clean(dir)]; !known || !f.folder {
+		return "", &fs.PathError{Op: "open", Path: dir, Err: fs.ErrNotExist}
+	}
+	return path.Clean(dir), nil
+}
+
+func (d disk) List(dir string) ([]Item, error) {
+	var out []Item
+	for name, f := range d {
+		if path.Dir(name) != dir {
+			continue
+		}
+		item := Item{Name: path.Base(name), Type: TypeRegular, Size: int64(len(f.content)), Device: f.device, Inode: f.inode, Links: f.links, Leads: f.leads}
+		if f.folder {
+			item.Type = TypeDir
+		}
+		if f.leads != "" {
+			item.Type = TypeLink
+		}
+		out = append(out, item)
+	}
+	slices.SortFunc(out, func(a, b Item) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+func (d disk) Ends(name string) ([]byte, error) { return []byte(d[name].content), nil }
+
+func share(x float64) *float64 { return &x }
+
+// tv returns the record of an episode of series 1, "Show" of 2020.
+func tv(name string, season int, episodes ...int) report.Record {
+	r := report.Record{
+		Path: name, Status: report.Matched, Kind: "tv", TMDBID: 1, Title: "Show", Year: 2020, Season: &season, Episodes: episodes,
+		Confidence: share(0.99), EpisodeConfidence: share(0.98), Parsed: read(name),
+	}
+	for _, e := range episodes {
+		r.EpisodeTitles = append(r.EpisodeTitles, fmt.Sprint("Title ", e))
+	}
+	return r
+}
+
+// film returns the record of a film, "Film" of 2001.
+func film(name string, id int) report.Record {
+	return report.Record{
+		Path: name, Status: report.Matched, Kind: "movie", TMDBID: id, Title: "Film", Year: 2001, Confidence: share(0.95), Parsed: read(name),
+	}
+}
+
+func read(name string) *report.Parsed {
+	r := release.Parse(path.Base(name))
+	return &report.Parsed{
+		Episodes: r.Episodes, Absolute: r.Absolute, Part: r.Part, Group: r.Group, Resolution: r.Resolution, Version: r.Version,
+		Checksum: r.Checksum, Source: r.Source, Video: r.Video, Audio: r.Audio,
+	}
+}
+
+func with(r report.Record, change func(*report.Record)) report.Record {
+	change(&r)
+	return r
+}
+
+// options are those of a plan from /in to /out by hard links.
+func options(t *testing.T, layout string) Options {
+	t.Helper()
+	l, err := NewLayout(layout, Templates{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	place := func(dir string) Place { return Place{Root: Root{Type: "ext4", Path: dir}, Device: 1, NameMax: 255} }
+	return Options{
+		ID: "20261122-020431-k3f9", Made: time.Unix(1795312800, 0), Mode: ModeHardlink, Layout: l, MinConfidence: 0.9,
+		Sources: []Place{place("/in")}, Targets: []Place{place("/out")},
+	}
+}
+
+// planned tells a plan in lines: "verb source > target", "in place: n", "code path (why)".
+func planned(o Options, d disk, records ...report.Record) []string {
+	p := NewPlanner(o, d)
+	for _, r := range records {
+		p.Add(&r)
+	}
+	r := p.Plan()
+	var out []string
+	for i := range r.Units {
+		u := &r.Units[i]
+		for k := range u.Ops {
+			op := &u.Ops[k]
+			out = append(out, fmt.Sprintf("%s %s > %s", op.Verb, below(r.SourcePath(u, op), o.Sources[u.Source].Path), op.To))
+		}
+	}
+	if r.InPlace > 0 {
+		out = append(out, fmt.Sprint("in place: ", r.InPlace))
+	}
+	for _, l := range r.Left {
+		line := string(l.Code) + " " + l.Path
+		if l.Why != "" {
+			line += " (" + l.Why + ")"
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+const (
+	show = "Show (2020) [tmdbid-1]/Season 01/Show (2020) "
+	mine = "Film (2001) [tmdbid-7]/Film (2001) [tmdbid-7]"
+)
+
+func TestPlans(t *testing.T) {
+	for _, row := range []struct {
+		name    string
+		change  func(*Options)
+		disk    disk
+		records []report.Record
+		want    []string
+	}{
+		{
+			"an episode and a film", nil, tree("/in/Show - 01.mkv", "/in/Film.mp4", "/out/"),
+			[]report.Record{tv("/in/Show - 01.mkv", 1, 1), film("/in/Film.mp4", 7)},
+			[]string{"link Show - 01.mkv > " + show + "S01E01 - Title 1.mkv", "link Film.mp4 > " + mine + ".mp4"},
+		},
+		{
+			"what is left, and why", nil,
+			tree("/in/a.mkv", "/in/b.mkv", "/in/c.mkv", "/in/d.mkv", "/in/e.mkv", "/in/f.mkv", "/in/g.mkv -> /x", "/in/h.mkv", "/in/k.mkv", "/else/m.mkv", "/out/"),
+			[]report.Record{
+				with(tv("/in/a.mkv", 1, 1), func(r *report.Record) { r.Confidence = share(0.89) }),
+				with(tv("/in/b.mkv", 1, 2), func(r *report.Record) { r.EpisodeConfidence = share(0.85) }),
+				{Path: "/in/c.mkv", Status: report.Ambiguous, Candidates: []report.Candidate{{Kind: "tv", TMDBID: 1, Confidence: 0.41}, {Kind: "movie", TMDBID: 2, Confidence: 0.4}}},
+				{Path: "/in/d.mkv", Status: report.Unmatched},
+				{Path: "/in/e.mkv", Status: report.Pending, Reason: "offline"},
+				with(tv("/in/f.mkv", 1, 3), func(r *report.Record) { r.Season, r.Episodes = nil, nil }),
+				tv("/in/g.mkv", 1, 4),
+				{Path: "/in/h.mkv", Status: report.Skipped, Reason: "sample"},
+				tv("/in/i.mkv", 1, 5),
+				tv("/in/k.mkv", 1, 6, 8),
+				tv("/else/m.mkv", 1, 9),
+				tv("/none/n.mkv", 1, 9),
+			},
+			[]string{
+				"low_confidence /in/a.mkv (89 % tv/1)", "low_confidence /in/b.mkv (85 % tv/1)", "ambiguous /in/c.mkv (tv/1 41 %, movie/2 40 %)", "unmatched /in/d.mkv",
+				"pending /in/e.mkv (offline)", "no_episode /in/f.mkv", "not_regular /in/g.mkv", "extra /in/h.mkv (sample)", "io /in/i.mkv (it is not there any more)",
+				"not_contiguous /in/k.mkv (its episodes are 6, 8)", "outside_path /else/m.mkv (/else)", "io /none/n.mkv (open /none/: file does not exist)",
+			},
+		},
+		{
+			"a pin is planned whatever the estimate says", nil, tree("/in/a.mkv", "/out/"),
+			[]report.Record{with(tv("/in/a.mkv", 1, 1), func(r *report.Record) { r.Confidence, r.Source = share(0.5), "pin" })},
+			[]string{"link a.mkv > " + show + "S01E01 - Title 1.mkv"},
+		},
+		{
+			"several episodes", nil, tree("/in/a.mkv", "/in/b.mkv", "/in/c.mkv", "/out/"),
+			[]report.Record{
+				tv("/in/a.mkv", 1, 1, 2), tv("/in/b.mkv", 1, 3, 4, 5, 6),
+				with(tv("/in/c.mkv", 0, 1, 2), func(r *report.Record) { r.EpisodeTitles = []string{"One", ""} }),
+			},
+			[]string{
+				"link a.mkv > " + show + "S01E01-E02 - Title 1 + Title 2.mkv", "link b.mkv > " + show + "S01E03-E06.mkv",
+				"link c.mkv > Show (2020) [tmdbid-1]/Season 00/Show (2020) S00E01-E02.mkv",
+			},
+		},
+		{
+			"in place: other names of the same files", nil,
+			tree("/in/Show - 01.mkv", "/in/Show - 01.srt", "/in/Film.mp4", "/out/"+show+"S01E01 - Title 1.mkv = /in/Show - 01.mkv", "/out/"+mine+".mp4 = /in/Film.mp4"),
+			[]report.Record{tv("/in/Show - 01.mkv", 1, 1), film("/in/Film.mp4", 7)},
+			[]string{"link Show - 01.srt > " + show + "S01E01 - Title 1.srt", "in place: 2"},
+		},
+		{
+			"in place: a copy", func(o *Options) { o.Mode = ModeCopy },
+			tree("/in/a.mkv: x", "/in/b.mkv: x", "/out/"+show+"S01E01 - Title 1.mkv: x", "/out/"+show+"S01E02 - Title 2.mkv: y"),
+			[]report.Record{tv("/in/a.mkv", 1, 1), tv("/in/b.mkv", 1, 2)},
+			[]string{"in place: 1", "exists /in/b.mkv (/out/" + show + "S01E02 - Title 2.mkv is there)"},
+		},
+		{
+			"in place: a symbolic link", func(o *Options) { o.Mode = ModeSymlink },
+			tree("/in/a.mkv", "/in/b.mkv", "/out/"+show+"S01E01 - Title 1.mkv -> ../../../in/a.mkv", "/out/"+show+"S01E02 - Title 2.mkv -> /in/b.mkv"),
+			[]report.Record{tv("/in/a.mkv", 1, 1), tv("/in/b.mkv", 1, 2)},
+			[]string{"in place: 2"},
+		},
+		{
+			"something else is there", nil, tree("/in/a.mkv", "/in/a.srt", "/in/b.mkv", "/out/"+show+"s01e01 - title 1.MKV", "/out/"+show+"S01E02 - Title 2.mkv/"),
+			[]report.Record{tv("/in/a.mkv", 1, 1), tv("/in/b.mkv", 1, 2)},
+			[]string{
+				"exists /in/a.mkv (/out/" + show + "s01e01 - title 1.MKV is there)",
+				"exists /in/b.mkv (/out/" + show + "S01E02 - Title 2.mkv is there)",
+			},
+		},
+		{
+			"two names of one file", nil, tree("/in/b.mkv", "/in/a.mkv = /in/b.mkv", "/out/"),
+			[]report.Record{tv("/in/b.mkv", 1, 1), tv("/in/a.mkv", 1, 1)},
+			[]string{"link a.mkv > " + show + "S01E01 - Title 1.mkv", "same_file /in/b.mkv (the same file as /in/a.mkv)"},
+		},
+		{
+			"two files of one episode", nil, tree("/in/a.mkv", "/in/b.mp4", "/out/"),
+			[]report.Record{tv("/in/a.mkv", 1, 1), tv("/in/b.mp4", 1, 1)},
+			[]string{
+				"same_target /in/a.mkv (would be Show (2020) S01E01 - Title 1, and so would /in/b.mp4)",
+				"same_target /in/b.mp4 (would be Show (2020) S01E01 - Title 1, and so would /in/a.mkv)",
+			},
+		},
+		{
+			"two files of one episode as versions", func(o *Options) { o.Versions = true },
+			tree("/in/[A] Show - 01 [1080p].mkv", "/in/[A] Show - 01 [720p].mkv", "/out/"),
+			[]report.Record{tv("/in/[A] Show - 01 [1080p].mkv", 1, 1), tv("/in/[A] Show - 01 [720p].mkv", 1, 1)},
+			[]string{
+				"link [A] Show - 01 [1080p].mkv > " + show + "S01E01 - Title 1 - [1080p].mkv",
+				"link [A] Show - 01 [720p].mkv > " + show + "S01E01 - Title 1 - [720p].mkv",
+			},
+		},
+		{
+			"versions that differ in their group alone", func(o *Options) { o.Versions = true },
+			tree("/in/[A] Film [1080p].mkv", "/in/[B] Film [1080p].mkv", "/out/"),
+			[]report.Record{film("/in/[A] Film [1080p].mkv", 7), film("/in/[B] Film [1080p].mkv", 7)},
+			[]string{"link [A] Film [1080p].mkv > " + mine + " - [A].mkv", "link [B] Film [1080p].mkv > " + mine + " - [B].mkv"},
+		},
+		{
+			"parts of a film", nil, tree("/in/Film cd1.mkv", "/in/Film cd2.mkv", "/out/"),
+			[]report.Record{film("/in/Film cd1.mkv", 7), film("/in/Film cd2.mkv", 7)},
+			[]string{"link Film cd1.mkv > " + mine + " - part1.mkv", "link Film cd2.mkv > " + mine + " - part2.mkv"},
+		},
+		{
+			"a known folder wins, and a film's file has its name", nil,
+			tree("/in/a.mkv", "/in/b.mkv", "/out/Serie {tmdb-1}/Season 01/x.mkv", "/out/Mein Film [tmdbid=7]/"),
+			[]report.Record{tv("/in/a.mkv", 1, 1), film("/in/b.mkv", 7)},
+			[]string{
+				"link a.mkv > Serie {tmdb-1}/Season 01/Show (2020) S01E01 - Title 1.mkv",
+				"link b.mkv > Mein Film [tmdbid=7]/Mein Film [tmdbid=7].mkv",
+			},
+		},
+		{
+			"a film of the same number is another work", nil,
+			tree("/in/a.mkv", "/out/Other [tmdbid-1]/Other [tmdbid-1].mkv", "/in/b.mkv", "/out/Series [tmdbid-7]/Season 1/x.mkv"),
+			[]report.Record{tv("/in/a.mkv", 1, 1), film("/in/b.mkv", 7)},
+			[]string{"link a.mkv > " + show + "S01E01 - Title 1.mkv", "link b.mkv > " + mine + ".mkv"},
+		},
+		{
+			"two known folders", nil, tree("/in/a.mkv", "/out/A [tmdbid-1]/", "/out/B [tmdbid-1]/"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"two_folders /in/a.mkv (A [tmdbid-1] and B [tmdbid-1])"},
+		},
+		{
+			"a folder in another case is used under its name", nil, tree("/in/a.mkv", "/out/Show (2020) [tmdbid-1]/SEASON 01/"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"link a.mkv > Show (2020) [tmdbid-1]/SEASON 01/Show (2020) S01E01 - Title 1.mkv"},
+		},
+		{
+			"of two the equal one", nil, tree("/in/a.mkv", "/out/Show (2020) [tmdbid-1]/SEASON 01/", "/out/Show (2020) [tmdbid-1]/Season 01/"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"link a.mkv > " + show + "S01E01 - Title 1.mkv"},
+		},
+		{
+			"a file where a folder should be", nil, tree("/in/a.mkv", "/out/Show (2020) [tmdbid-1]: x"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"exists /in/a.mkv"},
+		},
+		{
+			"two works of one name in kodi", func(o *Options) { o.Layout, _ = NewLayout("kodi", Templates{}) },
+			tree("/in/a.mkv", "/in/b.mkv", "/in/c.mkv", "/out/"),
+			[]report.Record{film("/in/a.mkv", 7), film("/in/b.mkv", 8), tv("/in/c.mkv", 1, 1, 3)},
+			[]string{
+				"link c.mkv > Show (2020)/Season 01/Show S01E01E03 - Title 1 + Title 3.mkv",
+				"same_folder /in/a.mkv (movie/7 and movie/8 would both be Film (2001))",
+				"same_folder /in/b.mkv (movie/7 and movie/8 would both be Film (2001))",
+			},
+		},
+		{
+			"another file system", nil, tree("2|/in/a.mkv", "/out/"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"cross_device /in/a.mkv (its target is on another file system; --or copy copies it)"},
+		},
+		{
+			"another file system, and copying is wanted", func(o *Options) { o.OrCopy = true }, tree("2|/in/a.mkv", "/out/"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"copy a.mkv > " + show + "S01E01 - Title 1.mkv"},
+		},
+		{
+			"another file system is none to a move", func(o *Options) { o.Mode = ModeMove }, tree("2|/in/a.mkv", "/out/"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"move a.mkv > " + show + "S01E01 - Title 1.mkv"},
+		},
+		{
+			"roots of their own", func(o *Options) {
+				o.Targets = append(o.Targets, Place{Root: Root{Path: "/films"}, Device: 1, NameMax: 255})
+				o.Movies = 1
+			},
+			tree("/in/a.mkv", "/in/b.mkv", "/out/", "/films/Old [tmdbid-7]/"),
+			[]report.Record{tv("/in/a.mkv", 1, 1), film("/in/b.mkv", 7)},
+			[]string{"link a.mkv > " + show + "S01E01 - Title 1.mkv", "link b.mkv > Old [tmdbid-7]/Old [tmdbid-7].mkv"},
+		},
+		{
+			"names too long for an encrypted share", func(o *Options) { o.Targets[0].NameMax = 48 }, tree("/in/a.mkv", "/in/a.ko.forced.srt", "/out/"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"link a.mkv > " + show + "S01E01.mkv", "link a.ko.forced.srt > " + show + "S01E01.ko.forced.srt"},
+		},
+		{
+			"a title of which nothing is left", nil, tree("/in/a.mkv", "/out/"),
+			[]report.Record{with(tv("/in/a.mkv", 1, 1), func(r *report.Record) { r.Title = "???" })},
+			[]string{"bad_name /in/a.mkv"},
+		},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			o := options(t, "jellyfin")
+			if row.change != nil {
+				row.change(&o)
+			}
+			if diff := cmp.Diff(row.want, planned(o, row.disk, row.records...)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestPlansInPlace(t *testing.T) {
+	dir := "/out/Show (2020) [tmdbid-1]/Season 01"
+	name := func(n int) string { return fmt.Sprintf("%s/Show (2020) S01E%02d - Title %d.mkv", dir, n, n) }
+	for _, row := range []struct {
+		name    string
+		disk    disk
+		records []report.Record
+		want    []string
+	}{
+		{"a finished tree", tree(name(1), name(2)), []report.Record{tv(name(1), 1, 1), tv(name(2), 1, 2)}, []string{"in place: 2"}},
+		{
+			"a swap", tree(name(1), name(2)),
+			[]report.Record{tv(name(1), 1, 2), tv(name(2), 1, 1)},
+			[]string{"move " + name(1)[5:] + " > " + name(2)[5:], "move " + name(2)[5:] + " > " + name(1)[5:]},
+		},
+		{
+			"a chain whose last name is taken", tree(name(1), name(2), name(3)),
+			[]report.Record{tv(name(1), 1, 2), tv(name(2), 1, 3)},
+			[]string{"exists " + name(1) + " (" + name(2) + " is there)", "exists " + name(2) + " (" + name(3) + " is there)"},
+		},
+		{
+			"another case", tree(dir + "/show (2020) s01e01 - title 1.mkv"),
+			[]report.Record{tv(dir+"/show (2020) s01e01 - title 1.mkv", 1, 1)},
+			[]string{"move " + dir[5:] + "/show (2020) s01e01 - title 1.mkv > " + name(1)[5:]},
+		},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			o := options(t, "jellyfin")
+			o.Mode, o.Sources = ModeMove, o.Targets
+			if diff := cmp.Diff(row.want, planned(o, row.disk, row.records...)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestWhatBelongsToAFileFollowsIt(t *testing.T) {
+	const video = "/in/[G] Show - 01 [1080p]"
+	for _, row := range []struct {
+		name  string
+		files []string
+		want  []string // source > what stands behind the stem
+		left  []string
+	}{
+		{
+			"by stem, byte for byte",
+			[]string{video + ".ko.forced.ass", video + ".zh-Hans.default.srt", video + ".commentary.ja.aac", video + "-thumb.jpg", video + ".chapters.xml"},
+			[]string{
+				"copy [G] Show - 01 [1080p]-thumb.jpg > -thumb.jpg", "link [G] Show - 01 [1080p].chapters.xml > .chapters.xml",
+				"link [G] Show - 01 [1080p].commentary.ja.aac > .commentary.ja.aac", "link [G] Show - 01 [1080p].ko.forced.ass > .ko.forced.ass",
+				"link [G] Show - 01 [1080p].zh-Hans.default.srt > .zh-Hans.default.srt",
+			},
+			nil,
+		},
+		{
+			"only .en and .en.forced",
+			[]string{video + ".en.srt", video + ".en.forced.srt"},
+			[]string{"link [G] Show - 01 [1080p].en.forced.srt > .en.forced.srt", "link [G] Show - 01 [1080p].en.srt > .en.srt"},
+			nil,
+		},
+		{"idx and sub", []string{video + ".idx", video + ".sub"}, []string{"link [G] Show - 01 [1080p].idx > .idx", "link [G] Show - 01 [1080p].sub > .sub"}, nil},
+		{"not torrents and unfinished downloads", []string{video + ".torrent", video + ".srt.part"}, nil, nil},
+		{
+			"NFOs of a media server and of a release",
+			[]string{video + ".nfo: <?xml version=\"1.0\"?>\n<!-- x -->\n<episodedetails><title>", "/in/Subs/"},
+			[]string{"copy [G] Show - 01 [1080p].nfo > .nfo"},
+			nil,
+		},
+		{"an NFO of release notes", []string{video + ".nfo: +-- greets --+ <movie>"}, []string{"copy [G] Show - 01 [1080p].nfo > .release.nfo"}, nil},
+		{
+			"a folder of subtitles, by stem and by number",
+			[]string{"/in/Subs/[G] Show - 01 [1080p].ko.srt", "/in/Subs/Show S01E01 English.srt", "/in/Subs/Show S01E02 English.srt"},
+			[]string{"link Subs/Show S01E01 English.srt > .en.srt", "link Subs/[G] Show - 01 [1080p].ko.srt > .ko.srt"},
+			nil,
+		},
+		{
+			"a folder of subtitles with the video's stem",
+			[]string{"/in/Subs/[G] Show - 01 [1080p]/2_English.srt", "/in/Subs/[G] Show - 01 [1080p]/3_English (SDH).srt", "/in/Subs/[G] Show - 01 [1080p]/x.srt"},
+			[]string{
+				"link Subs/[G] Show - 01 [1080p]/2_English.srt > .en.srt", "link Subs/[G] Show - 01 [1080p]/3_English (SDH).srt > .en.sdh.srt",
+				"link Subs/[G] Show - 01 [1080p]/x.srt > .x.srt",
+			},
+			nil,
+		},
+		{
+			"two of one name keep what tells them apart",
+			[]string{"/in/Subs/[G] Show - 01 [1080p]/2_English.srt", "/in/Subs/[G] Show - 01 [1080p]/3_English.srt", video + ".ko.ass", "/in/Subs/[G] Show - 01 [1080p].ko.ass"},
+			[]string{
+				"link Subs/[G] Show - 01 [1080p]/2_English.srt > .2.en.srt", "link Subs/[G] Show - 01 [1080p]/3_English.srt > .3.en.srt",
+				"link Subs/[G] Show - 01 [1080p].ko.ass > .Subs.ko.ass", "link [G] Show - 01 [1080p].ko.ass > .ko.ass",
+			},
+			nil,
+		},
+		{
+			"nothing tells them apart but a number",
+			[]string{"/in/Subs/[G] Show - 01 [1080p]/English.srt", "/in/Subs/[G] Show - 01 [1080p]/eng.srt"},
+			[]string{"link Subs/[G] Show - 01 [1080p]/English.srt > .en.srt", "link Subs/[G] Show - 01 [1080p]/eng.srt > .2.en.srt"},
+			nil,
+		},
+		{
+			"two videos of one stem",
+			[]string{video + ".mp4", video + ".srt"},
+			nil,
+			[]string{"no_owner " + video + ".srt (more than one video could own it)"},
+		},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			o := options(t, "jellyfin")
+			var got, left []string
+			for _, line := range planned(o, tree(append(row.files, video+".mkv", "/out/")...), tv(video+".mkv", 1, 1)) {
+				line, isOp := strings.CutPrefix(strings.Replace(line, "> "+show+"S01E01 - Title 1", "> ", 1), "link [G] Show - 01 [1080p].mkv > .mkv")
+				switch {
+				case isOp:
+				case strings.Contains(line, " > "):
+					got = append(got, line)
+				default:
+					left = append(left, line)
+				}
+			}
+			slices.SortFunc(got, func(a, b string) int { return strings.Compare(a[5:], b[5:]) })
+			want := slices.Clone(row.want)
+			slices.SortFunc(want, func(a, b string) int { return strings.Compare(a[5:], b[5:]) })
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(row.left, left); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestLanguagesAreReadFromTheEndOfAName(t *testing.T) {
+	for _, row := range []struct{ name, left, rest string }{
+		{"2_English", "2", ".en"},
+		{"Show - 01.ko", "Show - 01", ".ko"},
+		{"Show - 01.eng.forced", "Show - 01", ".en.forced"},
+		{"English (SDH)", "", ".en.sdh"},
+		{"Show S01E01 zh-Hans", "Show S01E01", ".zh-Hans"},
+		{"Show.S01E01.pt-BR", "Show.S01E01", ".pt-BR"},
+		{"Show 01 한국어", "Show 01", ".ko"},
+		{"[chs]", "", ".zh-Hans"},
+		{"No Game No Life - 01", "No Game No Life - 01", ""},
+		{"", "", ""},
+		{"signs", "", ".signs"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if left, rest := spoken(row.name); left != row.left || rest != row.rest {
+				t.Errorf("got %q and %q, want %q and %q", left, rest, row.left, row.rest)
+			}
+		})
+	}
+}
+
+// A plan of any records is a text that can be read: no two targets are one, and none leaves the root.
+func TestPlansAreTextsThatCanBeRead(t *testing.T) {
+	titles := []string{"Show", "../../etc", "a:b", "CON", strings.Repeat("漢", 200), "é", "e\u0301", ".", "Show {tmdb-2}"}
+	for _, layout := range LayoutNames() {
+		var records []report.Record
+		paths := []string{"/out/", "/out/Known: x [tmdbid-3]/"}
+		for i, title := range titles {
+			name := fmt.Sprintf("/in/%d/v - %02d.mkv", i/3, i)
+			paths = append(paths, name, library.Stem(name)+".ko.srt")
+			records = append(records, with(tv(name, 1, i+1), func(r *report.Record) { r.Title, r.TMDBID = title, i/2+1 }))
+		}
+		o := options(t, layout)
+		p := NewPlanner(o, tree(paths...))
+		for _, r := range records {
+			p.Add(&r)
+		}
+		r := p.Plan()
+		again, err := Parse(write(t, &r.Plan))
+		if err != nil {
+			t.Fatalf("%s: %v", layout, err)
+		}
+		if diff := cmp.Diff(bare(&r.Plan), bare(again)); diff != "" {
+			t.Errorf("%s: %s", layout, diff)
+		}
+		if len(r.Units) < 5 {
+			t.Errorf("%s: %d units are planned", layout, len(r.Units))
+		}
+	}
+}

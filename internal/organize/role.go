@@ -1,0 +1,101 @@
+package organize
+
+import (
+	"path"
+	"strings"
+
+	"github.com/anivault/anivault/internal/library"
+)
+
+// Role says what a file is in a library.
+type Role string
+
+// The roles.
+const (
+	RoleVideo    Role = "video"
+	RoleSubtitle Role = "subtitle"
+	RoleAudio    Role = "audio"
+	RoleImage    Role = "image"
+	RoleNFO      Role = "nfo"
+	RoleFont     Role = "font"
+	RoleOther    Role = "other"
+)
+
+var roles = map[string]Role{
+	".nfo": RoleNFO,
+	".mka": RoleAudio, ".ac3": RoleAudio, ".eac3": RoleAudio, ".dts": RoleAudio, ".flac": RoleAudio, ".aac": RoleAudio, ".mp3": RoleAudio,
+	".jpg": RoleImage, ".jpeg": RoleImage, ".png": RoleImage, ".webp": RoleImage, ".gif": RoleImage, ".bmp": RoleImage, ".tbn": RoleImage,
+	".ttf": RoleFont, ".otf": RoleFont, ".ttc": RoleFont,
+}
+
+// RoleOf returns what a file is by its extension.
+func RoleOf(name string) Role {
+	if role, known := roles[strings.ToLower(path.Ext(name))]; known {
+		return role
+	}
+	switch {
+	case library.IsSubtitle(name):
+		return RoleSubtitle
+	case library.IsVideo(name):
+		return RoleVideo
+	}
+	return RoleOther
+}
+
+// isUnfinished reports whether a file is a download that is not complete, or its torrent: these follow nobody.
+func isUnfinished(name string) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".torrent", ".part", ".!qb", ".crdownload", ".aria2", ".partial", ".tmp", ".unfinished":
+		return true
+	}
+	return false
+}
+
+// isFolderWide reports whether a file is about all that its folder holds.
+func isFolderWide(name string) bool {
+	name = strings.ToLower(name)
+	if name == "tvshow.nfo" || name == "season.nfo" || name == "theme.mp3" {
+		return true
+	}
+	stem, ext := strings.TrimSuffix(name, path.Ext(name)), path.Ext(name)
+	if ext != ".jpg" && ext != ".png" && ext != ".webp" {
+		return false
+	}
+	switch stem {
+	case "poster", "fanart", "banner", "clearlogo", "landscape", "logo", "folder", "cover":
+		return true
+	}
+	number, poster := strings.CutSuffix(stem, "-poster")
+	number, season := strings.CutPrefix(number, "season")
+	return poster && season && (number == "-specials" || number != "" && strings.Trim(number, "0123456789") == "")
+}
+
+// nfoRoot returns the name of an XML text's root element, "" where it is none.
+func nfoRoot(text []byte) string {
+	s := strings.TrimPrefix(string(text), "\ufeff")
+	for {
+		s = strings.TrimLeft(s, " \t\r\n")
+		var end string
+		switch {
+		case strings.HasPrefix(s, "<!--"):
+			end = "-->"
+		case strings.HasPrefix(s, "<?"):
+			end = "?>"
+		case strings.HasPrefix(s, "<!"):
+			end = ">"
+		case strings.HasPrefix(s, "<"):
+			name := s[1:]
+			if i := strings.IndexAny(name, " \t\r\n/>"); i >= 0 {
+				return name[:i]
+			}
+			return ""
+		default:
+			return ""
+		}
+		_, rest, found := strings.Cut(s, end)
+		if !found {
+			return ""
+		}
+		s = rest
+	}
+}
