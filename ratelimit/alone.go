@@ -94,6 +94,7 @@ type detached struct {
 	since   Stamp
 	granted Stamp
 	used    int
+	quotas  map[string]int // and of each account's
 
 	began time.Time
 	told  bool  // that it is alone
@@ -112,7 +113,7 @@ func leave(last *Snapshot, now Instant, owner string, episode uint64) *detached 
 		if n := len(a.snap.ceiling.grants); n > 0 {
 			a.granted = a.snap.ceiling.grants[n-1]
 		}
-		a.used = a.snap.budget.used
+		a.used, a.quotas = a.snap.budget.used, a.snap.uses()
 		a.snap.processes = slices.DeleteFunc(a.snap.processes, func(p process) bool { return processOf(p.id) != owner })
 		a.snap.slots.forget(func(key uint64) bool { return !a.snap.has(key) })
 	}
@@ -148,6 +149,7 @@ func (s *Snapshot) rejoin(at Instant, a *detached, owner string) {
 	}
 	slices.Sort(s.ceiling.grants)
 	s.ceiling.bound()
+	s.rejoinAccounts(a, carried)
 	if a.since == 0 {
 		return
 	}

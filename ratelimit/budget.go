@@ -84,15 +84,42 @@ func (s *Snapshot) freeOrphans(now Stamp, t *Tuning) {
 	}
 }
 
-// fits reports whether n more requests fit into the budget.
-func (s *Snapshot) fits(now Stamp, n int, t *Tuning) bool {
-	return s.budget.at(now).used+s.reserved(now, t)+n <= t.Budget.Requests
+// fits reports whether n more requests fit into the budget, and into what the accounts at the door have left together.
+func (s *Snapshot) fits(now Stamp, n int, t *Tuning, door []seat) bool {
+	return s.inBudget(now, n, t) && (len(door) == 0 || n <= s.leftTogether(now, t, door))
+}
+
+func (s *Snapshot) inBudget(now Stamp, n int, t *Tuning) bool {
+	return !t.Budget.On() || s.budget.at(now).used+s.reserved(now, t)+n <= t.Budget.Requests
+}
+
+// leftTogether is what accounts have left and nobody has reserved.
+func (s *Snapshot) leftTogether(now Stamp, t *Tuning, door []seat) int {
+	n := -s.unassigned(now, t)
+	for i := range door {
+		n += s.left(now, door[i].account, &door[i].limits)
+	}
+	return n
+}
+
+// renews returns when n requests that do not fit may fit: with the budget's next period, or the first of the accounts'.
+func (s *Snapshot) renews(now Stamp, t *Tuning, n int, door []seat) Stamp {
+	if !s.inBudget(now, n, t) {
+		return s.budget.at(now).ends()
+	}
+	var first Stamp
+	for i := range door {
+		if end := door[i].account.quota.at(now).ends(); sooner(end, first) {
+			first = end
+		}
+	}
+	return first
 }
 
 // reserve reserves n requests for a process, or none if they do not all fit.
-func (s *Snapshot) reserve(now Stamp, p *process, n int, t *Tuning) bool {
+func (s *Snapshot) reserve(now Stamp, p *process, n int, t *Tuning, door []seat) bool {
 	s.freeOrphans(now, t)
-	if !s.fits(now, n, t) {
+	if !s.fits(now, n, t, door) {
 		return false
 	}
 	p.reserved += n

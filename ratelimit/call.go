@@ -18,6 +18,10 @@ type call struct {
 	waited      time.Duration // of max-wait, until since
 	since       time.Time     // when it began to wait; zero while the request is on the wire
 	asking      asking
+
+	prefer *Preference   // the account and key that it would like to keep; nil: any
+	keep   time.Duration // for how long it waits for exactly those
+	kept   time.Duration // and how long it has
 }
 
 // moment is what a request that may not wait at all waits for the store.
@@ -50,6 +54,9 @@ func newCall(ctx context.Context, l *Limiter, hold time.Duration) *call {
 	*c = call{
 		l: l, attempt: 1, hold: hold, reservation: reservationFrom(ctx),
 		maxWait: maxWait, waited: waitedFrom(ctx), since: time.Now(),
+	}
+	if l.accounts.Load() != nil {
+		c.prefers(ctx)
 	}
 	return c
 }
@@ -119,7 +126,7 @@ func (c *call) acquire(ctx context.Context) (*Permit, error) {
 	if l.coordinated && c.hold == 0 {
 		l.keep(g.Pass)
 	}
-	p.pass, p.booked, p.granted = g.Pass, g.Booked, time.Now()
+	p.pass, p.booked, p.choice, p.granted = g.Pass, g.Booked, g.Choice, time.Now()
 	l.gate.hold(&p.place, p.granted.Add(g.Hold))
 	return p, nil
 }
@@ -207,12 +214,13 @@ func (q *asking) step(at Instant, s *Snapshot, t *Tuning) (Transition, bool, err
 	}
 	a := q.ask
 	a.Tuning, a.Budget, a.Patience = t, t.Budget.On(), q.c.left()
+	a.Accounts, a.Prefer = q.c.l.ownAccounts(), q.c.preference()
 	q.g = s.TryGrant(at, a)
 	if q.c.l.coordinated {
 		q.decided = time.Now()
 	}
 	if q.g.Cause == ReasonBudget {
-		q.spent = s.spent(t, 1)
+		q.spent = s.spent(t, 1, s.rationed(s.clock.now, a.Accounts, t, at.Parts))
 	}
 	return q.g.Transition, q.g.Moved, nil
 }
@@ -267,25 +275,40 @@ func (q *asking) wait(ctx context.Context) error {
 			return q.timeout()
 		}
 		q.w.begin(c, g.Block, q.now.gauges)
-		reaped := g.Cause == ReasonSlot && g.Head && l.reap(ctx, reapStalled, patience) || l.reap(ctx, reapWaiting, patience)
+		stalled := g.Cause == ReasonSlot && g.Head || g.Cause == ReasonAccount
+		reaped := stalled && l.reap(ctx, reapStalled, patience) || l.reap(ctx, reapWaiting, patience)
 		if counts && c.left() <= 0 { // the look for the dead took an update of its own
 			return q.timeout()
 		}
 		if reaped {
 			continue
 		}
-		nap := g.Wait
-		if counts {
-			nap = min(nap, c.left())
-		}
-		var slot <-chan struct{}
-		if g.Cause == ReasonSlot || g.Cause == ReasonTurn {
-			slot = l.freed.listen(freed)
-		}
-		if err := c.nap(ctx, nap, counts, slot, l.moved.listen(moved)); err != nil {
+		if err := q.sleep(ctx, counts, freed, moved); err != nil {
 			return err
 		}
 	}
+}
+
+// sleep waits until it is worth asking again.
+func (q *asking) sleep(ctx context.Context, counts bool, freed, moved uint64) error {
+	c, l, g := q.c, q.c.l, &q.g
+	nap := g.Wait
+	if counts {
+		nap = min(nap, c.left())
+	}
+	if g.pinned {
+		nap = min(nap, c.keep-c.kept)
+	}
+	var slot <-chan struct{}
+	if g.Cause == ReasonSlot || g.Cause == ReasonTurn || g.Cause == ReasonAccount {
+		slot = l.freed.listen(freed)
+	}
+	start := time.Now()
+	err := c.nap(ctx, nap, counts, slot, l.moved.listen(moved))
+	if g.pinned {
+		c.kept += time.Since(start)
+	}
+	return err
 }
 
 // accepted reports whether a permit that others have a hand in can be used. One that can't is given back, and waited for

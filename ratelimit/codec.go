@@ -11,8 +11,12 @@ import (
 
 // SnapshotVersion is the version of the format that AppendBinary writes: the version, then every field in a
 // fixed order, numbers as varints, times as distances from now. It changes with every change of the fields or of
-// their meaning. Decode reads the version before as well. A busy snapshot is about 2 KiB.
-const SnapshotVersion = 2
+// their meaning. Decode reads the versions before as well. Without accounts the version before is
+// written, so that programs that know none go on beside this one. A busy snapshot is about 2 KiB.
+const SnapshotVersion = 3
+
+// plainVersion is the version of a snapshot without accounts: who has none writes what older programs read.
+const plainVersion = 2
 
 // ErrSnapshotCorrupt is what Decode returns for bytes that are not a snapshot.
 var ErrSnapshotCorrupt = errors.New("decode limiter snapshot: damaged")
@@ -37,7 +41,10 @@ const (
 
 // AppendBinary appends the encoded snapshot to b, as an encoding.BinaryAppender. Its error is always nil.
 func (s *Snapshot) AppendBinary(b []byte) ([]byte, error) {
-	w := codec{b: b, version: SnapshotVersion}
+	w := codec{b: b, version: plainVersion}
+	if len(s.accounts) > 0 {
+		w.version = SnapshotVersion
+	}
 	w.uint64(&w.version)
 	s.code(&w)
 	return w.b, nil
@@ -48,7 +55,7 @@ func (s *Snapshot) AppendBinary(b []byte) ([]byte, error) {
 func (s *Snapshot) Decode(b []byte) error {
 	r := codec{b: b, reading: true}
 	r.uint64(&r.version)
-	known := r.version == SnapshotVersion || r.version == SnapshotVersion-1
+	known := r.version >= 1 && r.version <= SnapshotVersion
 	if !r.bad && !known && r.version < 1<<16 {
 		*s = Snapshot{}
 		return &SnapshotVersionError{int(r.version)}
@@ -74,6 +81,11 @@ func (s *Snapshot) code(c *codec) {
 	s.clock.code(c)
 	now := s.clock.now
 	c.uint64(&s.processSeq)
+	if c.version < SnapshotVersion {
+		s.accountSeq = 0
+	} else {
+		c.uint64(&s.accountSeq)
+	}
 
 	s.machine.code(c, now)
 
@@ -102,6 +114,7 @@ func (s *Snapshot) code(c *codec) {
 		codeBelow(c, s.slots.seq, &t.number)
 		codeBelow(c, s.processSeq, &t.owner)
 		codeStamp(c, now, &t.due)
+		t.key = c.below3(s, t.key)
 	}
 	resize(c, &s.slots.leases, maxTickets)
 	for i := range s.slots.leases {
@@ -111,6 +124,13 @@ func (s *Snapshot) code(c *codec) {
 		codeBelow(c, s.processSeq, &l.owner)
 		codeStamp(c, now, &l.until)
 		codeBool(c, &l.budget)
+		l.key = c.below3(s, l.key)
+		if c.version < SnapshotVersion {
+			l.accountEpoch, l.test = 0, false
+			continue
+		}
+		c.uint64(&l.accountEpoch)
+		codeBool(c, &l.test)
 	}
 
 	if c.version == 1 {
@@ -152,7 +172,9 @@ func (s *Snapshot) code(c *codec) {
 		codeInt(c, &p.total)
 		codeInt(c, &p.reserved)
 		codeStamp(c, now, &p.reservedAt)
+		p.terms = c.below3(s, p.terms)
 	}
+	s.codeAccounts(c, now)
 }
 
 func (l *timeline) code(c *codec) {
@@ -226,6 +248,10 @@ func (m *machine) codeTrouble1(c *codec, now Stamp) {
 // sound reports whether decoded fields can be worked with at all.
 func (s *Snapshot) sound() bool {
 	if s.budget.period < 0 || s.budget.used < 0 || !s.machine.sound() {
+		return false
+	}
+	if slices.ContainsFunc(s.accounts, func(a account) bool { return !a.sound() }) ||
+		slices.ContainsFunc(s.terms, func(t terms) bool { return !t.sound() }) {
 		return false
 	}
 	return !slices.ContainsFunc(s.processes, func(p process) bool { return !p.sound() })

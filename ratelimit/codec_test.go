@@ -21,6 +21,7 @@ func TestDecodeReturnsWhatWasEncoded(t *testing.T) {
 		"cautious": NewCautiousSnapshot(Instant{Wall: time.Unix(1_800_000_000, 5), Boot: time.Hour, BootID: "b"}),
 		"busy":     busySnapshot(t).Clone(),
 		"troubled": tuned.s,
+		"accounts": accountsSnapshot(t),
 	} {
 		raw, err := s.AppendBinary([]byte("prefix"))
 		if err != nil {
@@ -86,9 +87,46 @@ func TestDecodeReadsTheVersionBefore(t *testing.T) {
 				t.Errorf("%s, want %s", got, tt.want)
 			}
 			again, _ := s.AppendBinary(nil)
-			if again[0] != SnapshotVersion || s.Decode(again) != nil {
+			if again[0] != plainVersion || s.Decode(again) != nil {
 				t.Error("it is not written on as the present version")
 			}
 		})
+	}
+}
+
+// accountsSnapshot is a snapshot in which everything about accounts is set.
+func accountsSnapshot(t testing.TB) Snapshot {
+	t.Helper()
+	tu := Default()
+	tu.LimitedBy = ByAccount
+	now := Instant{Wall: time.Unix(1_800_000_000, 5), Boot: time.Hour, BootID: "b"}
+	s := NewSnapshot(now)
+	list := pool(Account{Name: "a3", Slots: 5, Rate: 7, Quota: Budget{100, time.Hour}}, Account{Name: "b2", KeySlots: 2, Priority: 3})
+	for i := range 30 {
+		now.Wall, now.Boot = now.Wall.Add(time.Second), now.Boot+time.Second
+		g := s.TryGrant(now, Ask{Owner: fmt.Sprint("p", i%3), Tuning: &tu, Patience: time.Hour, Accounts: list[:1+i%2]})
+		e := []Event{{Outcome: OK, Status: 200}, {Outcome: Throttled, Status: 429}, {Outcome: Client, Status: 401, Key: KeyRefused}}[i%29%3*(i/25)]
+		if g.Granted && i%4 > 0 {
+			s.Record(now, Report{Owner: fmt.Sprint("p", i%3), Tuning: &tu, Pass: g.Pass, Event: e})
+		}
+	}
+	a := s.accountBy("a3")
+	a.override(s.clock.now, "quota", "7/1h", time.Hour)
+	a.override(s.clock.now, enabledKey, "false", 0)
+	s.slots.tickets = append(s.slots.tickets, ticket{number: s.slots.seq, owner: s.processes[0].key, due: s.clock.now, key: a.keys[0].id})
+	if len(s.terms) != 2 || len(s.slots.leases) == 0 || a.machine.epoch == 0 || len(a.machine.window.records) == 0 || a.quota.used == 0 {
+		t.Fatalf("not all of it is set: %+v", s)
+	}
+	return s
+}
+
+// Who has no account writes what programs read that know none; who has some is refused by them as of a newer version.
+func TestTheVersionSaysWhetherThereAreAccounts(t *testing.T) {
+	plain, with := busySnapshot(t).Clone(), accountsSnapshot(t)
+	if raw, _ := plain.AppendBinary(nil); raw[0] != plainVersion {
+		t.Errorf("without accounts: version %d", raw[0])
+	}
+	if raw, _ := with.AppendBinary(nil); raw[0] != SnapshotVersion {
+		t.Errorf("with accounts: version %d", raw[0])
 	}
 }

@@ -10,7 +10,8 @@ import (
 // own is what one process has done on a store that it shares with the others of its machine.
 type own struct {
 	grants []Stamp
-	used   int // of the budget
+	used   int            // of the budget
+	quotas map[string]int // of each account's
 }
 
 // look takes a copy of the machine's state, to bring it along.
@@ -95,12 +96,12 @@ func (s *SharedStore) runThere(ctx context.Context) {
 		var did own
 		err := s.alone.store.Update(ctx, func(at Instant, there *Snapshot) error {
 			at.Parts = max(at.Parts, 1) * s.alone.parts
-			permits, used := there.machine.permits, there.budget.used
+			permits, used, quotas := there.machine.permits, there.budget.used, there.uses()
 			r.err, r.panicked = nil, nil
 			if r.call(at, there); r.panicked != nil {
 				return errRefused
 			}
-			did = own{used: max(there.budget.used-used, 0)}
+			did = own{used: max(there.budget.used-used, 0), quotas: there.usedSince(quotas, nil)}
 			if n := len(there.ceiling.grants); there.machine.permits > permits {
 				did.grants = append(did.grants, there.ceiling.grants[max(n-int(there.machine.permits-permits), 0):]...)
 			}
@@ -112,6 +113,12 @@ func (s *SharedStore) runThere(ctx context.Context) {
 		if err == nil {
 			mine := &s.alone.mine
 			mine.used += did.used
+			for name, n := range did.quotas {
+				if mine.quotas == nil {
+					mine.quotas = map[string]int{}
+				}
+				mine.quotas[name] += n
+			}
 			mine.grants = append(mine.grants, did.grants...)
 			mine.grants = slices.Delete(mine.grants, 0, max(len(mine.grants)-maxGrants, 0))
 		}
@@ -138,17 +145,18 @@ func (s *Snapshot) recall(last *Snapshot, at Instant, owner string) {
 	if s.budget.since == last.budget.since {
 		s.budget.used = max(s.budget.used, last.budget.used)
 	}
+	s.recallAccounts(last)
 	for _, p := range last.processes {
 		if processOf(p.id) != owner || slices.ContainsFunc(s.processes, func(o process) bool { return o.id == p.id }) {
 			continue
 		}
 		key := p.key
 		s.processSeq++
-		p.key = s.processSeq
+		p.key, p.terms = s.processSeq, 0
 		s.processes = append(s.processes, p)
 		for _, l := range last.slots.leases {
 			if l.owner == key && now < l.until {
-				l.owner = p.key
+				l.owner, l.key = p.key, s.sameKey(last, l.key)
 				s.slots.leases = append(s.slots.leases, l)
 			}
 		}
@@ -168,7 +176,7 @@ func (s *Snapshot) upNext(now Stamp) (ticket uint64, process string) {
 	}
 	due := now.add(max(s.bucket.wait(now, s.commonPace(&defaults, now)), s.ceiling.wait(now, limit, window)))
 	for _, q := range s.slots.tickets {
-		if now.sub(q.due) > lateAfter || !s.mayRun(now, q.owner, &defaults) {
+		if now.sub(q.due) > lateAfter || !s.mayRun(now, &q, &defaults) {
 			continue
 		}
 		if q.due.sub(due) < wakeFor {

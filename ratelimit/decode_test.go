@@ -13,6 +13,10 @@ func FuzzDecode(f *testing.F) {
 	raw, _ := w.s.AppendBinary(nil)
 	f.Add(raw)
 	f.Add(raw[:len(raw)-1])
+	with := accountsSnapshot(f)
+	raw, _ = with.AppendBinary(nil)
+	f.Add(raw)
+	f.Add(raw[:len(raw)-9])
 	f.Add([]byte{})
 	f.Add([]byte{2})
 	f.Add([]byte(strings.Repeat("\xff", 300)))
@@ -24,7 +28,8 @@ func FuzzDecode(f *testing.F) {
 		// Whatever could be decoded can be worked with.
 		now := Instant{Wall: time.Unix(1_800_000_000, 0), Boot: time.Hour, BootID: "x"}
 		tu := Default()
-		g := s.TryGrant(now, Ask{Owner: "p", Tuning: &tu, Patience: time.Hour})
+		tu.LimitedBy = LimitedBy(len(b) % 2)
+		g := s.TryGrant(now, Ask{Owner: "p", Tuning: &tu, Patience: time.Hour, Accounts: pool(Account{Name: "a3", Slots: 2}, Account{Name: "z1"})})
 		s.Record(now, Report{Owner: "p", Tuning: &tu, Pass: g.Pass, Event: Event{Outcome: Throttled, Status: 429}})
 		s.Status(now, tu, "p")
 		if _, err := s.AppendBinary(nil); err != nil {

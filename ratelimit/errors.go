@@ -79,11 +79,16 @@ type BudgetError struct {
 	Reserved  int
 	Requested int
 	Renews    time.Time // when the period ends; zero: it has not begun
+	Accounts  bool      // it is that of all accounts together
 }
 
 // Error implements error.
 func (e *BudgetError) Error() string {
-	s := fmt.Sprintf("reserve %d of the request budget %s: %d used, %d reserved", e.Requested, e.Budget, e.Used, e.Reserved)
+	whose := "request budget"
+	if e.Accounts {
+		whose = "accounts' quotas"
+	}
+	s := fmt.Sprintf("reserve %d of the %s %s: %d used, %d reserved", e.Requested, whose, e.Budget, e.Used, e.Reserved)
 	if !e.Renews.IsZero() {
 		s += ", renews at " + e.Renews.UTC().Format(time.RFC3339)
 	}

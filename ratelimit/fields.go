@@ -53,6 +53,7 @@ var fields = []Field{
 	{"auto_recover", minutes, 0, 30 * day, "period after which CacheOnly is left by itself, or off"},
 	{"budget", quota, 1, 1e9, "most answered requests in a period, as in 5000/24h, or off"},
 	{"quota_orphan_after", seconds, 1, day, "time without a request after which what a run reserved of the budget is free again"},
+	{"limited_by", word, 0, 1, "who is throttled by a 429: the address, or the account whose key it was (TMDB limits by address)"},
 	{"processes", integer, 1, 1000, "processes to divide the rate by where they cannot see each other"},
 }
 
@@ -73,7 +74,7 @@ var places = func() map[string]int {
 	return m
 }()
 
-// at returns a pointer to the setting's field: *float64, *int, *time.Duration or *Budget.
+// at returns a pointer to the setting's field: *float64, *int, *time.Duration, *Budget or *LimitedBy.
 func (f Field) at(t *Tuning) any {
 	place := places[strings.ReplaceAll(f.Key, "_", "")]
 	return reflect.ValueOf(t).Elem().Field(place).Addr().Interface()
@@ -88,6 +89,7 @@ const (
 	seconds             // 90s, 2m, or bare seconds
 	minutes             // off, 15m, or bare minutes
 	quota               // off, or 5000/24h
+	word                // address or account
 )
 
 // Fields returns all settings in the order of the documentation.
@@ -117,9 +119,15 @@ func (f Field) Set(t *Tuning, text string) error { return f.set(t, strings.TrimS
 func (f Field) set(t *Tuning, text string) error {
 	var v float64
 	b, err := t.Budget, error(nil)
-	if f.kind == quota {
+	switch f.kind {
+	case quota:
 		b, err = parseBudget(text, f.high)
-	} else {
+	case word:
+		i := slices.Index(limitedByNames[:], text)
+		if v = float64(i); i < 0 {
+			err = errors.New("neither address nor account")
+		}
+	default:
 		v, err = f.parse(text)
 	}
 	switch {
@@ -141,6 +149,8 @@ func (f Field) set(t *Tuning, text string) error {
 		*p = int(v)
 	case *time.Duration:
 		*p = time.Duration(math.Round(v * float64(time.Second)))
+	case *LimitedBy:
+		*p = LimitedBy(v)
 	}
 	return nil
 }
@@ -174,6 +184,8 @@ func (f Field) value(t *Tuning) float64 {
 		v = float64(*p)
 	case *time.Duration:
 		v = p.Seconds()
+	case *LimitedBy:
+		v = float64(*p)
 	}
 	if f.low == 0 {
 		v = max(v, 0)
@@ -194,6 +206,8 @@ func (f Field) text(t *Tuning) string {
 		}
 	case quota:
 		return t.Budget.String()
+	case word:
+		return t.LimitedBy.String()
 	case seconds:
 	}
 	return formatDuration(time.Duration(math.Round(f.value(t) * float64(time.Second))))
@@ -238,6 +252,8 @@ func (f Field) Range() string {
 		return "a time from " + formatSeconds(f.low) + " to " + formatSeconds(f.high) + ", as in 90s, 2m or bare seconds"
 	case minutes:
 		return "off, or a time up to " + formatSeconds(f.high) + ", as in 15m or bare minutes"
+	case word:
+		return "address or account"
 	case quota:
 		return "off, or a number of requests and a period, as in 5000/24h"
 	default:

@@ -24,6 +24,7 @@ type Tuned struct {
 type Transition struct {
 	From, To State
 	Reason   Reason
+	Account  string // whose transition it is; "": the address's
 	At       time.Time
 	Until    time.Time // end of the block the new state is, zero if it is none or has no end
 	Epoch    uint64    // the number of the period that begins
@@ -33,7 +34,9 @@ type Transition struct {
 // Answer is the end of one request that had a permit.
 type Answer struct {
 	Event
+	Choice               // through which account it went
 	Late   bool          // not evidence: the state has changed since the request left
+	Keys   []KeyChange   // keys that are in or out since it came
 	Pause  time.Duration // how long all processes wait from now; 0: no pause
 	Gauges Gauges        // after it
 }

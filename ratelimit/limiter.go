@@ -19,6 +19,8 @@ type Config struct {
 	Rand    func() float64 // draws in [0,1) for all jitter; nil: math/rand/v2
 	Hooks   Hooks
 	Queue   Queue // in whose turn requests of this process ask; nil: first come, first served
+	// Accounts are those through whose keys requests go; none: they have a key already. See ChoiceFrom.
+	Accounts []Account
 }
 
 // Queue is the queue of one process in front of the shared one. At most Tuning.Concurrency requests should be inside at
@@ -36,17 +38,18 @@ type Queue interface {
 // store. Most callers want [Transport]; others use Acquire and Permit.Done. A Limiter is safe for concurrent use and
 // has no goroutines of its own.
 type Limiter struct {
-	store   Store
-	live    Liveness        // nil: no process can die unnoticed
-	process string          // what live calls this process
-	owner   string          // this limiter in the snapshot
-	wake    <-chan struct{} // of the store; nil: it wakes nobody
-	nap     time.Duration   // the shortest between two asks for a turn
-	own     atomic.Pointer[Tuning]
-	offline bool
-	draw    func() float64
-	hooks   Hooks
-	gauged  bool // hooks want gauges
+	store    Store
+	live     Liveness        // nil: no process can die unnoticed
+	process  string          // what live calls this process
+	owner    string          // this limiter in the snapshot
+	wake     <-chan struct{} // of the store; nil: it wakes nobody
+	nap      time.Duration   // the shortest between two asks for a turn
+	own      atomic.Pointer[Tuning]
+	accounts atomic.Pointer[[]Account] // nil: none were ever set
+	offline  bool
+	draw     func() float64
+	hooks    Hooks
+	gauged   bool // hooks want gauges
 
 	coordinated bool // several machines share the store
 	link        link // these two only then
@@ -89,6 +92,11 @@ func New(c Config) (*Limiter, error) {
 		store: c.Store, offline: c.Offline, draw: c.Rand, hooks: c.Hooks, queue: c.Queue, start: time.Now(),
 	}
 	l.own.Store(&c.Tuning)
+	if len(c.Accounts) > 0 {
+		if err := l.SetAccounts(c.Accounts); err != nil {
+			return nil, fmt.Errorf("make limiter: %w", err)
+		}
+	}
 	l.life, l.end = context.WithCancel(context.Background())
 	l.gauged = c.Hooks.OnTransition != nil || c.Hooks.OnAnswer != nil || c.Hooks.OnWait != nil
 	if l.draw == nil {
@@ -190,6 +198,7 @@ type Permit struct {
 	place       place
 	pass        Pass
 	attempt     int
+	choice      Choice
 	granted     time.Time
 	booked      bool // it has a request of the budget
 	reservation *Reservation
@@ -198,6 +207,9 @@ type Permit struct {
 
 // Pass names the permit.
 func (p *Permit) Pass() Pass { return p.pass }
+
+// Choice returns through which account and key the request goes, the zero Choice where the limiter has none.
+func (p *Permit) Choice() Choice { return p.choice }
 
 // Done gives the permit back and says what became of the request. Only the
 // first call counts; so Done(Event{}) can be deferred for the case of a panic.
@@ -237,7 +249,9 @@ func (l *Limiter) record(p *Permit, e Event) {
 		l.warn(fmt.Errorf("record answer: %w", err))
 	}
 	if l.hooks.OnAnswer != nil {
-		l.hooks.OnAnswer(Answer{Event: e, Late: a.out.Late, Pause: a.out.Pause, Gauges: seen.gauges})
+		l.hooks.OnAnswer(Answer{
+			Event: e, Choice: p.choice, Late: a.out.Late, Pause: a.out.Pause, Keys: a.out.Keys, Gauges: seen.gauges,
+		})
 	}
 }
 

@@ -61,6 +61,9 @@ type Event struct {
 	// failures of one connection that broke under several requests are one failure.
 	Connection uint64
 
+	// Key is what the answer says about the key that asked.
+	Key KeyVerdict
+
 	// Latency is how long the try took, for hooks only.
 	Latency time.Duration
 	// Attempt counts the tries of one request from 1, for hooks only.

@@ -104,6 +104,9 @@ func (o Operator) Reset(ctx context.Context, force bool) error {
 		}
 		s.machine = fresh
 		s.budget, s.overrides = budgetUse{}, nil
+		for i := range s.accounts {
+			s.accounts[i].reset(now, !force)
+		}
 		s.overrideSeq++
 		for i := range s.processes {
 			s.processes[i].reserved = 0
@@ -149,6 +152,7 @@ func (s *Snapshot) dropOverrides(now Stamp) {
 	before := len(s.overrides)
 	s.overrides = slices.DeleteFunc(s.overrides, func(o override) bool { return o.until != 0 && o.until <= now })
 	s.overrideSeq += uint64(before - len(s.overrides))
+	s.dropAccountOverrides(now)
 }
 
 // override changes settings for all processes, for a time or, with 0, for good.

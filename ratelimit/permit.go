@@ -25,6 +25,9 @@ type Ask struct {
 	Budget   bool          // the permit needs one request of the budget
 	Reserved bool          // that one was reserved before
 	Nap      time.Duration // how long it sleeps at least where it can be woken
+
+	Accounts []Account   // through whose keys it may go; none: it has a key already
+	Prefer   *Preference // the account and key that it would like to keep; nil: any
 }
 
 // Pass names a permit.
@@ -40,12 +43,14 @@ type Grant struct {
 	Pass    Pass
 	Hold    time.Duration // how long the permit lives at most
 	Booked  bool          // it has a request of the budget
+	Choice
 
 	Block
 	Refused bool // it makes no sense to wait: Until is beyond patience
 	Wait    time.Duration
 	Ticket  uint64
 	Head    bool // the first in the queue
+	pinned  bool // it waits for the slot of its preference alone
 
 	Transition Transition // made by the time that has passed
 	Moved      bool       // whether there was one
@@ -57,18 +62,22 @@ type Grant struct {
 func (s *Snapshot) TryGrant(at Instant, a Ask) Grant {
 	now := s.advance(at)
 	p := s.join(now, a.Owner, a.Tuning)
+	s.bring(now, p, a.Accounts, at.Wall)
 	s.expire(now, a.Tuning)
 	p.reservedAt = now
 	var g Grant
-	g.Transition, g.Moved = s.step(now, a.Tuning, move{on: onClock})
+	if g.Transition, g.Moved = s.step(now, a.Tuning, move{on: onClock}); !g.Moved {
+		g.Transition, g.Moved = s.stepAccounts(now, a.Tuning)
+	}
 
 	m := &s.machine
 	m.volunteer(a.Tuning, now)
 	g.State, g.Since = m.state, s.clock.time(m.since)
-	if a.Budget {
+	door := s.rationed(now, a.Accounts, a.Tuning, at.Parts)
+	if a.Budget = a.Budget || len(door) > 0; a.Budget {
 		a.Reserved = a.Reserved && p.reserved > s.slots.booked(p.key)
-		if !a.Reserved && !s.fits(now, 1, a.Tuning) {
-			return s.refuse(a, g, ReasonBudget, s.budget.ends())
+		if !a.Reserved && !s.fits(now, 1, a.Tuning, door) && (a.Prefer == nil || !a.Prefer.Test) {
+			return s.refuse(a, g, ReasonBudget, s.renews(now, a.Tuning, 1, door))
 		}
 	}
 	if cause, until, blocked := s.blocked(now); blocked {
@@ -78,11 +87,42 @@ func (s *Snapshot) TryGrant(at Instant, a Ask) Grant {
 		g.Cause, g.Until = cause, s.clock.time(until)
 		return s.later(now, a, p, g, until.sub(now))
 	}
-	return s.turn(now, a, p, g)
+	var k pick
+	if len(a.Accounts) > 0 {
+		if i := s.slots.find(a.Ticket); i >= 0 {
+			s.slots.tickets[i].key = 0
+		}
+		_, _, total := s.limits()
+		if k = s.pick(now, &a, at.Parts, total); k.account == nil {
+			return s.without(now, a, p, g, &k)
+		}
+	}
+	return s.turn(now, a, p, g, &k)
+}
+
+// without is TryGrant where no account can take the request.
+func (s *Snapshot) without(now Stamp, a Ask, p *process, g Grant, k *pick) Grant {
+	g.Full, g.pinned = k.full, k.pinned
+	switch {
+	case k.refuse:
+		return s.refuse(a, g, k.cause, 0)
+	case k.cause == ReasonAccount:
+		g.Cause = ReasonAccount
+		g = s.later(now, a, p, g, max(slotNap, a.Nap))
+		if i := s.slots.find(g.Ticket); i >= 0 && k.pinned {
+			s.slots.tickets[i].key = k.key.id
+		}
+		return g
+	}
+	g.State, g.Cause, g.Until = k.state, k.cause, s.clock.time(k.until)
+	if k.until == 0 || k.until.sub(now) > a.Patience {
+		return s.refuse(a, g, k.cause, k.until)
+	}
+	return s.later(now, a, p, g, k.until.sub(now))
 }
 
 // turn is TryGrant where nothing blocks.
-func (s *Snapshot) turn(now Stamp, a Ask, p *process, g Grant) Grant {
+func (s *Snapshot) turn(now Stamp, a Ask, p *process, g Grant, k *pick) Grant {
 	m := &s.machine
 	common, own := s.commonPace(a.Tuning, now), m.pace(a.Tuning, now)
 	limit, window, total := s.limits()
@@ -96,12 +136,15 @@ func (s *Snapshot) turn(now Stamp, a Ask, p *process, g Grant) Grant {
 	}
 
 	wait := max(token, room)
+	g.Full = k.full
 	if wait > 0 && m.state == Normal {
 		m.hungry = now
 	}
 	switch due := p.own.wait(now, own); {
 	case due > wait: // others pass meanwhile
 		g.Cause, wait = ReasonToken, due
+	case k.token > wait:
+		g.Cause, wait = ReasonToken, k.token
 	case wait > 0: // the tickets in front need their tokens too
 		g.Cause = ReasonToken
 		if room > token {
@@ -112,11 +155,11 @@ func (s *Snapshot) turn(now Stamp, a Ask, p *process, g Grant) Grant {
 		g.Cause, wait = ReasonSlot, max(slotNap, a.Nap)
 	case ahead > 0 && (a.Nap == 0 || !s.suffices(now, ahead+1, common)):
 		g.Cause, wait = ReasonTurn, max(min(time.Duration(ahead)*common.interval(), slotNap), a.Nap)
-	default:
+	default: // a token of each bucket, all at once
 		s.ceiling.add(now, window)
 		s.bucket.take(now, common)
 		p.own.take(now, own)
-		return s.grant(now, a, p, g)
+		return s.grant(now, a, p, g, k)
 	}
 	if m.state == HalfOpen && ahead > 0 {
 		wait = probeNap
@@ -124,7 +167,7 @@ func (s *Snapshot) turn(now Stamp, a Ask, p *process, g Grant) Grant {
 	return s.later(now, a, p, g, wait)
 }
 
-func (s *Snapshot) grant(now Stamp, a Ask, p *process, g Grant) Grant {
+func (s *Snapshot) grant(now Stamp, a Ask, p *process, g Grant, k *pick) Grant {
 	m := &s.machine
 	g.Hold = a.Hold
 	if g.Hold <= 0 {
@@ -137,9 +180,14 @@ func (s *Snapshot) grant(now Stamp, a Ask, p *process, g Grant) Grant {
 	g.Granted, g.Booked = true, a.Budget
 	g.Pass = Pass{m.permits, m.epoch}
 	s.slots.withdraw(a.Ticket)
-	s.slots.leases = append(s.slots.leases, lease{m.permits, m.epoch, p.key, now.add(g.Hold), a.Budget})
+	l := lease{permit: m.permits, epoch: m.epoch, owner: p.key, until: now.add(g.Hold), budget: a.Budget}
+	if k.account != nil {
+		g.Choice = k.grant(now, a.Tuning, &l, m.permits)
+	}
+	s.slots.leases = append(s.slots.leases, l)
 	if a.Budget && !a.Reserved {
-		s.reserve(now, p, 1, a.Tuning)
+		p.reserved++
+		p.reservedAt = now
 	}
 	return g
 }
@@ -188,7 +236,10 @@ func (s *Snapshot) Blocked(at Instant, a Ask) (Block, bool) {
 
 // blocked reports whether something keeps every request from leaving now, why, and until when (0: without an end).
 func (s *Snapshot) blocked(now Stamp) (cause Reason, until Stamp, blocked bool) {
-	m := &s.machine
+	return s.machine.blocked(now)
+}
+
+func (m *machine) blocked(now Stamp) (cause Reason, until Stamp, blocked bool) {
 	switch {
 	case m.state == CacheOnly:
 		return m.reason, m.blockUntil, true
@@ -230,23 +281,28 @@ func (s *Snapshot) ahead(now Stamp, place int, t *Tuning) int {
 	}
 	n := 0
 	for i := range queue {
-		if now.sub(queue[i].due) <= lateAfter && s.mayRun(now, queue[i].owner, t) {
+		if now.sub(queue[i].due) <= lateAfter && s.mayRun(now, &queue[i], t) {
 			n++
 		}
 	}
 	return n
 }
 
-func (s *Snapshot) mayRun(now Stamp, key uint64, t *Tuning) bool {
+func (s *Snapshot) mayRun(now Stamp, waits *ticket, t *Tuning) bool {
 	m := &s.machine
-	r := &regimes[m.state]
+	r, key := &regimes[m.state], waits.owner
+	if a, k := s.keyOf(waits.key); k != nil {
+		if l := s.limitsOf(a, t, 1); !s.keyFree(now, k, &l) || l.slots > 0 && s.running(a) >= l.slots {
+			return false // it waits for this slot alone
+		}
+	}
 	for i := range s.processes {
 		p := &s.processes[i]
 		if p.key != key {
 			continue
 		}
 		return (m.state == HalfOpen || s.slots.held(key) < r.part(p.slots)) &&
-			p.own.wait(now, r.pace(m.rampRate(p.rate, t, now), p.burst)) == 0
+			p.own.wait(now, r.pace(m.rampRate(p.rate, t, now), p.burst)) == 0 && s.canTake(now, p, t)
 	}
 	return false
 }

@@ -214,7 +214,7 @@ func (c *crowd) end(owner string, e Event) {
 func (c *crowd) reserve(owner string) {
 	if c.tuning.Budget.On() {
 		now := c.s.advance(c.now)
-		c.s.reserve(now, c.s.join(now, owner, &c.tuning), rapid.IntRange(1, 10).Draw(c.T, "requests"), &c.tuning)
+		c.s.reserve(now, c.s.join(now, owner, &c.tuning), rapid.IntRange(1, 10).Draw(c.T, "requests"), &c.tuning, nil)
 	}
 }
 

@@ -19,7 +19,8 @@ type Recorded struct {
 	Late       bool          // of an older epoch, or after the permit had run out: no evidence
 	Pause      time.Duration // every process is delayed for so long from now; 0: no pause
 	Transition Transition
-	Moved      bool // whether there was a transition
+	Moved      bool        // whether there was a transition
+	Keys       []KeyChange // keys that are in or out from now on
 }
 
 // Record ends a request: its slot is free, its budget settled, and what it
@@ -35,11 +36,22 @@ func (s *Snapshot) Record(at Instant, r Report) Recorded {
 	}
 
 	out := Recorded{Late: !ok || r.Pass.Epoch != m.epoch}
+	row := evidence{address: true}
+	if account, key := s.keyOf(held.key); account != nil {
+		row = evidenceOf(&r.Event, r.Tuning.LimitedBy)
+		out.Keys = account.judge(now, key, row.keys, &held)
+		if row.account {
+			out.Transition, out.Moved = s.recordAt(now, account, &held, &r)
+		}
+	}
+	if !row.address {
+		return out
+	}
 	m.pause(now, &r.Event, r.Pass.Number, !out.Late, r.Draw)
 	if r.Event.Outcome == Throttled || r.Event.RetryAfter.Given {
 		out.Pause = max(m.pauseUntil.sub(now), 0)
 	}
-	if !out.Late {
+	if !out.Late && !out.Moved { // one transition an event
 		v := move{on: onAnswer, event: r.Event, permit: r.Pass.Number, draw: r.Draw}
 		out.Transition, out.Moved = s.step(now, r.Tuning, v)
 	}
@@ -51,6 +63,10 @@ func (s *Snapshot) settle(now Stamp, p *process, held lease, r Report) {
 	answered := r.Event.Status > 0
 	if answered {
 		s.budget.count(now, r.Tuning.Budget)
+		if a, _ := s.keyOf(held.key); a != nil {
+			l := s.limitsOf(a, r.Tuning, 1)
+			a.quota.count(now, l.quota)
+		}
 	}
 	if held.budget && (answered || !r.KeepBudget) {
 		p.settle(1)
@@ -68,21 +84,27 @@ func (s *Snapshot) step(now Stamp, t *Tuning, v move) (Transition, bool) {
 	if !moved {
 		return tr, false
 	}
-	switch {
-	case regimes[m.state].entering == emptyBucket:
-		s.bucket.empty(now)
-	case before.rate > 0:
-		s.bucket.carry(now, before, s.commonPace(t, now))
-	case m.state == HalfOpen: // a probe is due when Sleep ends
-		s.bucket.full = min(s.bucket.full, now)
-	}
+	s.bucket.enter(now, m.state, before, s.commonPace(t, now))
 	tr.At, tr.Until, tr.Epoch = s.clock.time(now), s.until(), m.epoch
 	return tr, true
 }
 
+// enter keeps the bucket in step with a new state.
+func (b *bucket) enter(now Stamp, state State, before, after pace) {
+	switch {
+	case regimes[state].entering == emptyBucket:
+		b.empty(now)
+	case before.rate > 0:
+		b.carry(now, before, after)
+	case state == HalfOpen: // a probe is due when Sleep ends
+		b.full = min(b.full, now)
+	}
+}
+
 // until returns when the present block ends by itself, zero if there is none or it does not.
-func (s *Snapshot) until() time.Time {
-	m := &s.machine
+func (s *Snapshot) until() time.Time { return s.untilOf(&s.machine) }
+
+func (s *Snapshot) untilOf(m *machine) time.Time {
 	switch m.state {
 	case Sleep:
 		return s.clock.time(max(m.sleepUntil, m.pauseUntil))

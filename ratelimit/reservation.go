@@ -19,9 +19,9 @@ type Reservation struct {
 	released bool
 }
 
-// Reserve books n requests. It returns a *BudgetError when they do not all
-// fit; a request that is made with the refused reservation gets that error from Acquire. Without a budget Reserve
-// always succeeds.
+// Reserve books n requests of the budget and, where each account that could be used has a quota, of what those have
+// left together. It returns a *BudgetError when they do not all fit; a request that is made with the refused reservation gets that error from Acquire. Without budget and quotas
+// Reserve always succeeds.
 // The reservation has to be released. Reservations end with their process, and
 // after Tuning.QuotaOrphanAfter in which the limiter asked for nothing.
 func (l *Limiter) Reserve(ctx context.Context, n int) (*Reservation, error) {
@@ -60,22 +60,38 @@ type booking struct {
 func (b *booking) step(at Instant, s *Snapshot, t *Tuning) (tr Transition, moved bool, err error) {
 	b.left, b.refused = 0, nil
 	now := s.advance(at)
-	switch {
-	case b.l.closed.Load():
-		err = ErrClosed
-	case !t.Budget.On():
-	case s.reserve(now, s.join(now, b.l.owner, t), b.n, t):
+	if b.l.closed.Load() {
+		return tr, false, ErrClosed
+	}
+	accounts := b.l.ownAccounts()
+	if !t.Budget.On() && len(accounts) == 0 {
+		return tr, false, nil
+	}
+	p := s.join(now, b.l.owner, t)
+	s.bring(now, p, accounts, at.Wall)
+	switch door := s.rationed(now, accounts, t, at.Parts); {
+	case !t.Budget.On() && len(door) == 0:
+	case s.reserve(now, p, b.n, t, door):
 		b.left = b.n
 	default:
-		e := s.spent(t, b.n)
+		e := s.spent(t, b.n, door)
 		b.refused = &e
 	}
-	return tr, false, err
+	return tr, false, nil
 }
 
 // spent is the error for n requests that do not fit.
-func (s *Snapshot) spent(t *Tuning, n int) BudgetError {
+func (s *Snapshot) spent(t *Tuning, n int, door []seat) BudgetError {
 	now := s.clock.now
+	if s.inBudget(now, n, t) && len(door) > 0 {
+		e := BudgetError{Accounts: true, Reserved: s.unassigned(now, t), Requested: n, Renews: s.clock.time(s.renews(now, t, n, door))}
+		for i := range door {
+			a, q := door[i].account, door[i].limits.quota
+			e.Budget = Budget{e.Budget.Requests + q.Requests, max(e.Budget.Period, q.Period)}
+			e.Used, e.Reserved = e.Used+a.quota.at(now).used, e.Reserved+s.running(a)
+		}
+		return e
+	}
 	use := s.budget.at(now)
 	return BudgetError{
 		Budget: t.Budget, Used: use.used, Reserved: s.reserved(now, t), Requested: n, Renews: s.clock.time(use.ends()),

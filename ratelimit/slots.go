@@ -19,6 +19,7 @@ type ticket struct {
 	number uint64
 	owner  uint64 // process key
 	due    Stamp  // when its owner promised to ask again
+	key    uint64 // of an account, for whose slot alone it waits; 0: for any
 }
 
 type lease struct {
@@ -27,6 +28,10 @@ type lease struct {
 	owner  uint64 // process key
 	until  Stamp  // when it ends by itself
 	budget bool   // it holds one reserved request of its owner's budget
+
+	key          uint64 // of an account; 0: none
+	accountEpoch uint64 // of the account's machine, when it was granted
+	test         bool   // it finds out whether the key is accepted
 }
 
 // slots are the requests of all processes: those under way hold a lease, those that wait a ticket. Tickets are

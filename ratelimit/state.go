@@ -111,6 +111,10 @@ const (
 	ReasonCeiling // room under the ceiling
 	ReasonTurn    // the turn: other requests came first
 	ReasonBudget  // a new budget period
+	ReasonAccount // a slot of an account or of its keys
+
+	ReasonCredentials // the upstream refused all keys
+	ReasonNoAccount   // all accounts are disabled
 )
 
 var reasonNames = [...]string{
@@ -122,6 +126,7 @@ var reasonNames = [...]string{
 	ReasonRetryAfterElapsed: "retry_after_elapsed", ReasonFresh: "fresh", ReasonCorrupt: "corrupt_state",
 	ReasonReset: "reset", ReasonPause: "pause", ReasonOffline: "offline", ReasonBackoff: "backoff",
 	ReasonSlot: "slot", ReasonToken: "token", ReasonCeiling: "ceiling", ReasonTurn: "turn", ReasonBudget: "budget",
+	ReasonAccount: "account", ReasonCredentials: "credentials", ReasonNoAccount: "no_account",
 }
 
 // String returns the reason key as logs and the table print it.

@@ -40,6 +40,8 @@ type Status struct {
 	BudgetHeld   int // reserved
 	BudgetRenews time.Time
 
+	Accounts []AccountStatus // in the order in which they were first brought
+
 	Overrides []Override
 	Tuning    Tuning // in force for this process
 }
@@ -146,6 +148,7 @@ func (s *Snapshot) Status(at Instant, t Tuning, owner string) Status {
 		}
 		st.Processes = append(st.Processes, ps)
 	}
+	st.Accounts = s.accountStatuses(now, &t, at.Parts)
 	st.Overrides = s.publicOverrides()
 	return st
 }

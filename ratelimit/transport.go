@@ -31,7 +31,10 @@ type Transport struct {
 	Base     http.RoundTripper // nil: http.DefaultTransport
 	Limiter  *Limiter          // required
 	Classify Classify          // nil: ClassifyStatus
-	MaxBody  int64             // bytes; 0: MaxBody
+	// Verdict says what an answer means for the key that asked; nil: nothing. A request whose key is refused is sent
+	// again with another, if there is one.
+	Verdict func(*http.Request, *http.Response, []byte) KeyVerdict
+	MaxBody int64 // bytes; 0: MaxBody
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -44,14 +47,27 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	c := newCall(ctx, l, l.Tuning().RequestTimeout+timeoutGrace)
 	defer calls.Put(c)
+	var refused *http.Response // the answer to the key before
 	for {
 		permit, err := c.acquire(ctx)
 		if err != nil {
 			closeBody(req)
+			if refused != nil && noKey(err) {
+				return refused, nil
+			}
 			return nil, err
 		}
 		c.depart()
-		resp, outcome, err := t.send(permit, req, c.arrive)
+		resp, e, err := t.send(permit, req, c.arrive)
+		outcome := e.Outcome
+		if e.Key != KeyUnknown && permit.choice.Account != "" && permit.choice.Why != ByTest && repeatable(req) {
+			next, againErr := again(req) // ends with the last key
+			if againErr != nil {
+				return nil, againErr
+			}
+			req, refused = next, resp
+			continue
+		}
 		if !outcome.Retryable() || c.attempt > l.Tuning().MaxRetries || !repeatable(req) {
 			return resp, err
 		}
@@ -84,6 +100,12 @@ func (t *Transport) base() http.RoundTripper {
 	return t.Base
 }
 
+// noKey reports whether no key is left to ask with.
+func noKey(err error) bool {
+	var blocked *BlockedError
+	return errors.As(err, &blocked) && (blocked.Cause == ReasonCredentials || blocked.Cause == ReasonNoAccount)
+}
+
 // ownDelay reports whether a retry was given up because the request's own delay is longer than it may
 // still wait: nothing blocks the others, so its tries are simply spent.
 func ownDelay(err error) bool {
@@ -92,11 +114,14 @@ func ownDelay(err error) bool {
 }
 
 // send makes one try and gives the permit back. It calls arrived when the answer is there.
-func (t *Transport) send(p *Permit, req *http.Request, arrived func()) (*http.Response, Outcome, error) {
+func (t *Transport) send(p *Permit, req *http.Request, arrived func()) (*http.Response, Event, error) {
 	defer p.Done(Event{}) // if Base or Classify panics
 	timeout := p.l.Tuning().RequestTimeout
 	var w wire
 	ctx, cancel := context.WithTimeout(w.trace(req.Context()), timeout)
+	if p.choice.Account != "" {
+		ctx = context.WithValue(ctx, choiceKey{}, p.choice)
+	}
 	defer cancel()
 	start := time.Now()
 	resp, body, err := t.exchange(req.WithContext(ctx))
@@ -123,6 +148,9 @@ func (t *Transport) send(p *Permit, req *http.Request, arrived func()) (*http.Re
 		if e.Outcome == Network {
 			e.Connection = w.connection()
 		}
+		if t.Verdict != nil && resp != nil {
+			e.Key = t.Verdict(req, resp, body)
+		}
 	}
 	if resp != nil {
 		resp.Request = req // not the one whose context is over
@@ -130,7 +158,7 @@ func (t *Transport) send(p *Permit, req *http.Request, arrived func()) (*http.Re
 		e.RetryAfter = t.retryAfter(&e, resp)
 	}
 	p.Done(e)
-	return resp, e.Outcome, err
+	return resp, e, err
 }
 
 // wire is how far a try has got. net/http reports it; of another Base it is unknown.

@@ -50,6 +50,7 @@ type Tuning struct {
 	Budget           Budget        // answered requests in a long period; zero: any number
 	QuotaOrphanAfter time.Duration // time without an ask after which a reservation is free again
 	Processes        int           // processes to assume where they cannot see each other
+	LimitedBy        LimitedBy     // who is throttled by a 429: the address, or the account whose key it was
 }
 
 var defaults = Tuning{

@@ -39,6 +39,11 @@ func others(at Instant) map[string]Snapshot {
 			_ = s.override(now, []override{{key: "concurrency", value: "9"}}, time.Hour)
 		},
 		"inhabited": func(now Stamp, s *Snapshot) { s.join(now, "stranger", &defaults) },
+		"refused": func(now Stamp, s *Snapshot) {
+			a := s.known(now, "a2")
+			a.keys = append(a.keys, accountKey{id: 2, print: FingerprintOf("a20"), standing: Refused, seen: now})
+			s.accountSeq = 2
+		},
 	} {
 		s := NewSnapshot(at)
 		change(s.clock.now, &s)
@@ -53,12 +58,16 @@ func TestEveryUpdateMayBeRepeated(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		steps := rapid.SliceOfN(rapid.SampledFrom([]string{
 			"acquire", "acquire", "acquire", "ok", "429", "500", "net", "404", "gone", "reserve", "release", "with",
-			"tune", "untune", "cacheonly", "resume", "reset", "status", "sleep", "close",
+			"tune", "untune", "401", "tune account", "disable", "cacheonly", "resume", "reset", "status", "sleep", "close",
 		}), 1, 60).Draw(rt, "steps")
-		decoy := rapid.SampledFrom([]string{"fresh", "blocked", "spent", "full", "tuned", "inhabited"}).Draw(rt, "lost on")
+		decoy := rapid.SampledFrom([]string{"fresh", "blocked", "spent", "full", "tuned", "inhabited", "refused"}).Draw(rt, "lost on")
+		var accounts []Account
+		if rapid.Bool().Draw(rt, "with accounts") {
+			accounts = pool(Account{Name: "a2", Slots: 2}, Account{Name: "b1", Quota: Budget{9, time.Hour}})
+		}
 		var once, twice []string
-		synctest.Test(t, func(t *testing.T) { once = play(t, steps, "") })
-		synctest.Test(t, func(t *testing.T) { twice = play(t, steps, decoy) })
+		synctest.Test(t, func(t *testing.T) { once = play(t, steps, "", accounts) })
+		synctest.Test(t, func(t *testing.T) { twice = play(t, steps, decoy, accounts) })
 		for i := range once {
 			if once[i] != twice[i] {
 				rt.Fatalf("step %d, %s:\nonce  %s\ntwice %s", i, steps[i], once[i], twice[i])
@@ -68,7 +77,7 @@ func TestEveryUpdateMayBeRepeated(t *testing.T) {
 }
 
 // play makes the steps and returns what each has shown.
-func play(t *testing.T, steps []string, decoy string) []string {
+func play(t *testing.T, steps []string, decoy string, accounts []Account) []string {
 	memory := NewMemoryStore()
 	var store Store = memory
 	if decoy != "" {
@@ -79,6 +88,7 @@ func play(t *testing.T, steps []string, decoy string) []string {
 	told := []string{}
 	l, err := New(Config{
 		Store: store, Tuning: Tuning{MaxWait: 3 * time.Second, Budget: Budget{30, time.Hour}}, Rand: func() float64 { return 0.5 },
+		Accounts: accounts,
 		Hooks: Hooks{
 			OnTransition: func(tr Transition) { told = append(told, fmt.Sprint(tr.From, tr.To, tr.Reason)) },
 			OnAnswer:     func(a Answer) { told = append(told, fmt.Sprint(a.Late, a.Pause, a.Gauges)) },
@@ -121,6 +131,8 @@ func play(t *testing.T, steps []string, decoy string) []string {
 			done(Event{Outcome: Network})
 		case "404":
 			done(Event{Outcome: Client, Status: 404})
+		case "401":
+			done(Event{Outcome: Client, Status: 401, Key: KeyRefused})
 		case "gone":
 			done(Event{})
 		case "reserve":
@@ -135,6 +147,10 @@ func play(t *testing.T, steps []string, decoy string) []string {
 			}
 		case "tune":
 			err = (Operator{store}).Tune(ctx, map[string]string{"concurrency": "2", "rate_base": "10"}, time.Hour)
+		case "tune account":
+			err = (Operator{store}).TuneAccount(ctx, "b1", map[string]string{"rate": "5", "concurrency": "1"}, time.Hour)
+		case "disable":
+			err = (Operator{store}).EnableAccount(ctx, "b1", len(shown)%2 == 0, time.Hour)
 		case "untune":
 			err = (Operator{store}).ResetTuning(ctx)
 		case "cacheonly":

@@ -24,18 +24,19 @@ type World struct {
 // Test runs the suite. Each test gets a world of its own.
 func Test(t *testing.T, world func(t *testing.T) World) {
 	for name, test := range map[string]func(*testing.T, World){
-		"an error keeps nothing":                       errorKeepsNothing,
-		"a question writes nothing":                    questionWritesNothing,
-		"a panic is the caller's and frees the state":  panicFreesTheState,
-		"a cancelled update does nothing":              cancelledUpdate,
-		"no update is lost, none is made twice":        noUpdateIsLost,
-		"failures do not touch those beside them":      failuresBesideOthers,
-		"what one process meets holds for all":         sharedPause,
-		"slots are shared and come back":               sharedSlots,
-		"time does not run backwards":                  timeRunsForward,
-		"a closed store leaves nothing behind":         closedLeavesNothing,
-		"operators reach everybody":                    operatorsReachEverybody,
-		"a budget is one for all, to the last request": sharedBudget,
+		"an error keeps nothing":                         errorKeepsNothing,
+		"a question writes nothing":                      questionWritesNothing,
+		"a panic is the caller's and frees the state":    panicFreesTheState,
+		"a cancelled update does nothing":                cancelledUpdate,
+		"no update is lost, none is made twice":          noUpdateIsLost,
+		"failures do not touch those beside them":        failuresBesideOthers,
+		"what one process meets holds for all":           sharedPause,
+		"slots are shared and come back":                 sharedSlots,
+		"time does not run backwards":                    timeRunsForward,
+		"a closed store leaves nothing behind":           closedLeavesNothing,
+		"operators reach everybody":                      operatorsReachEverybody,
+		"a budget is one for all, to the last request":   sharedBudget,
+		"accounts, their slots, keys and quotas are one": sharedAccounts,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, world(t)) })
 	}
@@ -330,6 +331,49 @@ func sharedBudget(t *testing.T, w World) {
 	}
 	if _, err := a.Acquire(t.Context()); !errors.Is(err, ratelimit.ErrBudget) {
 		t.Errorf("acquire = %v, want no budget", err)
+	}
+}
+
+func sharedAccounts(t *testing.T, w World) {
+	keys := []ratelimit.Fingerprint{ratelimit.FingerprintOf("one"), ratelimit.FingerprintOf("two")}
+	open := func() (*ratelimit.Limiter, ratelimit.Store) {
+		st := w.Open(t)
+		l, err := ratelimit.New(ratelimit.Config{Store: st, Tuning: tuning(), Accounts: []ratelimit.Account{
+			{Name: "first", Priority: 1, Keys: keys[:1], Slots: 1, Quota: ratelimit.Budget{Requests: 3, Period: time.Hour}},
+			{Name: "second", Priority: 2, Keys: keys[1:]},
+		}})
+		must(t, err)
+		t.Cleanup(func() { must(t, l.Close()) })
+		return l, st
+	}
+	a, st := open()
+	b, _ := open()
+	take := func(l *ratelimit.Limiter, want string) *ratelimit.Permit {
+		t.Helper()
+		p, err := l.Acquire(t.Context())
+		must(t, err)
+		if got := p.Choice().Account; got != want {
+			t.Errorf("through %s, want %s", got, want)
+		}
+		return p
+	}
+	ok := ratelimit.Event{Outcome: ratelimit.OK, Status: 200}
+	take(a, "first").Done(ok)
+	held := take(a, "first")
+	take(b, "second").Done(ok) // its one slot is taken by another process
+	held.Done(ok)
+	take(b, "first").Done(ok)
+	take(a, "second").Done(ok) // its quota is used
+	take(b, "second").Done(ratelimit.Event{Outcome: ratelimit.Client, Status: 401, Key: ratelimit.KeyRefused})
+	if _, err := a.Acquire(t.Context()); err == nil {
+		t.Error("a request without an account")
+	}
+	must(t, (ratelimit.Operator{Store: st}).EnableAccount(t.Context(), "second", true, 0))
+	take(a, "second").Done(ok)
+	got, err := ratelimit.ReadStatus(t.Context(), st, tuning())
+	must(t, err)
+	if len(got.Accounts) != 2 || got.Accounts[0].QuotaUsed != 3 || got.Accounts[1].Keys[0].Standing != ratelimit.Proven {
+		t.Errorf("%+v", got.Accounts)
 	}
 }
 

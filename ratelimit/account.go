@@ -1,0 +1,457 @@
+package ratelimit
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Account is an account of the upstream, as one process knows it. Processes know the same account by its name; where
+// they know different limits of it the smallest counts.
+type Account struct {
+	Name     string
+	Priority int           // smaller first
+	Keys     []Fingerprint // at least one
+	Slots    int           // requests under way with all its keys together; 0: no limit
+	KeySlots int           // with each key; 0: no limit
+	Rate     float64       // requests a second; 0: as the tuning's RateBase
+	Quota    Budget
+	Disabled bool
+	Schedule []Period // the first that fits gives Slots
+}
+
+// Period is a part of the day with a limit of its own, in local time: From is included, To is not. One that ends
+// before it begins lasts over midnight.
+type Period struct {
+	From, To time.Duration // since midnight
+	Slots    int           // 0: no limit
+}
+
+// covers reports whether a time of day lies in the period.
+func (p Period) covers(clock time.Duration) bool {
+	if p.From <= p.To {
+		return p.From <= clock && clock < p.To
+	}
+	return clock >= p.From || clock < p.To
+}
+
+// slotsAt returns the limit of all keys together at a wall-clock time.
+func (a *Account) slotsAt(wall time.Time) int {
+	if len(a.Schedule) == 0 {
+		return a.Slots
+	}
+	h, m, s := wall.Clock()
+	clock := time.Duration(h)*time.Hour + time.Duration(m)*time.Minute + time.Duration(s)*time.Second
+	for _, p := range a.Schedule {
+		if p.covers(clock) {
+			return p.Slots
+		}
+	}
+	return a.Slots
+}
+
+// Fingerprint names a key without telling it.
+type Fingerprint uint64
+
+// FingerprintOf returns the fingerprint of a key: the first 8 bytes of a SHA-256.
+func FingerprintOf(key string) Fingerprint {
+	sum := sha256.Sum256([]byte("anivault key " + key))
+	return Fingerprint(binary.BigEndian.Uint64(sum[:]))
+}
+
+// String returns 16 hex digits.
+func (f Fingerprint) String() string { return fmt.Sprintf("%016x", uint64(f)) }
+
+const (
+	// maxAccounts and maxKeys bound what is remembered of accounts, and of the keys of one. Configurations have fewer.
+	maxAccounts = 64
+	maxKeys     = 32
+	// maxTerms bounds the different sets of limits among living processes.
+	maxTerms = 64
+	// accountKept is how long an account or key is remembered that no process brings.
+	accountKept = 30 * 24 * time.Hour
+	// seenEvery is how exactly it is remembered when a process last brought one.
+	seenEvery = time.Minute
+	// aloneFor is how long an unproven key is used by one request alone. One without an answer is then joined by the
+	// next: a dead upstream must not be asked one timeout after the other.
+	aloneFor = 3 * time.Second
+)
+
+// account is an account of the upstream, as all processes know it.
+type account struct {
+	id    uint64 // terms refer to it
+	name  string
+	seen  Stamp // when a process last brought it
+	last  Stamp // its newest grant
+	keys  []accountKey
+	quota budgetUse
+	tuned []override // by operators; the keys are those of accountFields
+
+	bucket  bucket
+	machine machine // its epoch is 0 where the upstream does not limit by account
+}
+
+// accountKey is one of its keys.
+type accountKey struct {
+	id    uint64 // leases refer to it
+	print Fingerprint
+	seen  Stamp
+	last  Stamp // its newest grant
+
+	standing Standing
+	since    Stamp // of the standing
+}
+
+// Standing is whether a key may be used.
+type Standing uint8
+
+// The standings. They are stored by number.
+const (
+	Unproven  Standing = iota // by one request at a time, until one is answered
+	Proven                    // yes
+	Refused                   // no: the upstream refused it
+	Suspended                 // no: the upstream suspended the account behind it
+)
+
+var standingNames = [...]string{Unproven: "unproven", Proven: "in", Refused: "refused", Suspended: "suspended"}
+
+// String returns the word that people read.
+func (s Standing) String() string { return nameOf(s, standingNames[:], "Standing") }
+
+// Out reports whether the key may not be used.
+func (s Standing) Out() bool { return s == Refused || s == Suspended }
+
+// terms are the limits of accounts as some of the processes know them.
+type terms struct {
+	id   uint64 // processes refer to it
+	rows []term
+}
+
+// term is one account's. Zero is no limit.
+type term struct {
+	account         uint64
+	slots, keySlots int
+	rate            float64
+	quota           Budget
+}
+
+// add makes a limit the smaller one.
+func (t *term) add(o term) {
+	t.slots, t.keySlots = lower(t.slots, o.slots), lower(t.keySlots, o.keySlots)
+	t.rate = lower(t.rate, o.rate)
+	if o.quota.On() && (!t.quota.On() || o.quota.Requests < t.quota.Requests) {
+		t.quota = o.quota
+	}
+}
+
+// lower is the smaller of two limits of which 0 is none.
+func lower[T int | float64](a, b T) T {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// accountBy returns the account with a name, nil if there is none.
+func (s *Snapshot) accountBy(name string) *account {
+	for i := range s.accounts {
+		if s.accounts[i].name == name {
+			return &s.accounts[i]
+		}
+	}
+	return nil
+}
+
+// keyOf returns a lease's key and its account, nil if it has none that is known.
+func (s *Snapshot) keyOf(id uint64) (*account, *accountKey) {
+	if id == 0 {
+		return nil, nil
+	}
+	for i := range s.accounts {
+		a := &s.accounts[i]
+		for j := range a.keys {
+			if a.keys[j].id == id {
+				return a, &a.keys[j]
+			}
+		}
+	}
+	return nil, nil
+}
+
+// known returns the account with a name, and makes it.
+func (s *Snapshot) known(now Stamp, name string) *account {
+	if a := s.accountBy(name); a != nil {
+		return a
+	}
+	s.accountSeq++
+	s.accounts = append(s.accounts, account{id: s.accountSeq, name: name, seen: now})
+	return &s.accounts[len(s.accounts)-1]
+}
+
+// key returns the account's key with a fingerprint, nil if there is none.
+func (a *account) key(print Fingerprint) *accountKey {
+	for i := range a.keys {
+		if a.keys[i].print == print {
+			return &a.keys[i]
+		}
+	}
+	return nil
+}
+
+// bring tells the snapshot what accounts a process has, and their limits at this time of the day.
+func (s *Snapshot) bring(now Stamp, p *process, list []Account, wall time.Time) {
+	if len(list) == 0 {
+		if p.terms != 0 {
+			p.terms = 0
+			s.dropTerms()
+		}
+		return
+	}
+	for i := range list {
+		a := s.known(now, list[i].Name)
+		if now.sub(a.seen) >= seenEvery {
+			a.seen = now
+		}
+		for _, print := range list[i].Keys {
+			k := a.key(print)
+			if k == nil {
+				s.accountSeq++
+				a.keys = append(a.keys, accountKey{id: s.accountSeq, print: print, seen: now, since: now})
+			} else if now.sub(k.seen) >= seenEvery {
+				k.seen = now
+			}
+		}
+	}
+	s.forgetAccounts(now)
+	if t := s.termsBy(p.terms); t != nil && s.says(t, list, wall) {
+		return
+	}
+	for i := range s.terms {
+		if s.says(&s.terms[i], list, wall) {
+			p.terms = s.terms[i].id
+			s.dropTerms()
+			return
+		}
+	}
+	s.accountSeq++
+	t := terms{id: s.accountSeq, rows: make([]term, 0, len(list))}
+	for i := range list {
+		if a := s.accountBy(list[i].Name); a != nil {
+			t.rows = append(t.rows, list[i].term(a.id, wall))
+		}
+	}
+	p.terms = t.id
+	s.dropTerms()
+	if len(s.terms) < maxTerms {
+		s.terms = append(s.terms, t)
+	}
+}
+
+// term is what the process's own values say.
+func (a *Account) term(id uint64, wall time.Time) term {
+	return term{id, a.slotsAt(wall), a.KeySlots, a.Rate, a.Quota}
+}
+
+func (s *Snapshot) termsBy(id uint64) *terms {
+	for i := range s.terms {
+		if s.terms[i].id == id {
+			return &s.terms[i]
+		}
+	}
+	return nil
+}
+
+// says reports whether terms are those of a list.
+func (s *Snapshot) says(t *terms, list []Account, wall time.Time) bool {
+	if len(t.rows) != len(list) {
+		return false
+	}
+	for i := range list {
+		if a := s.accountBy(list[i].Name); a == nil || t.rows[i] != list[i].term(a.id, wall) {
+			return false
+		}
+	}
+	return true
+}
+
+// dropTerms forgets terms that no process has any more.
+func (s *Snapshot) dropTerms() {
+	s.terms = slices.DeleteFunc(s.terms, func(t terms) bool {
+		return !slices.ContainsFunc(s.processes, func(p process) bool { return p.terms == t.id })
+	})
+}
+
+// forgetAccounts drops what no process has brought for long, and the oldest where there are too many. What is in use
+// stays.
+func (s *Snapshot) forgetAccounts(now Stamp) {
+	for i := range s.accounts {
+		a := &s.accounts[i]
+		if len(a.keys) <= maxKeys && (len(a.keys) == 0 || now.sub(a.oldestKey()) < accountKept) {
+			continue
+		}
+		for range len(a.keys) {
+			j := a.oldest()
+			if len(a.keys) <= maxKeys && now.sub(a.keys[j].seen) < accountKept || s.runningWith(a.keys[j].id) > 0 {
+				break
+			}
+			a.keys = slices.Delete(a.keys, j, j+1)
+		}
+	}
+	s.accounts = slices.DeleteFunc(s.accounts, func(a account) bool {
+		return now.sub(a.seen) >= accountKept && s.running(&a) == 0
+	})
+	for len(s.accounts) > maxAccounts {
+		oldest := 0
+		for i := range s.accounts {
+			if s.accounts[i].seen < s.accounts[oldest].seen {
+				oldest = i
+			}
+		}
+		s.accounts = slices.Delete(s.accounts, oldest, oldest+1)
+	}
+}
+
+func (a *account) oldest() int {
+	oldest := 0
+	for i := range a.keys {
+		if a.keys[i].seen < a.keys[oldest].seen {
+			oldest = i
+		}
+	}
+	return oldest
+}
+
+func (a *account) oldestKey() Stamp { return a.keys[a.oldest()].seen }
+
+// runningWith counts the leases of one key.
+func (s *Snapshot) runningWith(key uint64) int {
+	return s.slots.count(func(l *lease) bool { return l.key == key })
+}
+
+// running counts the leases of all keys of an account.
+func (s *Snapshot) running(a *account) int {
+	n := 0
+	for i := range s.slots.leases {
+		if key := s.slots.leases[i].key; key != 0 && a.owns(key) {
+			n++
+		}
+	}
+	return n
+}
+
+func (a *account) owns(key uint64) bool {
+	for i := range a.keys {
+		if a.keys[i].id == key {
+			return true
+		}
+	}
+	return false
+}
+
+// reset makes the account that of an unknown upstream, with its overrides gone. A pause may be kept.
+func (a *account) reset(now Stamp, pause bool) {
+	old := a.machine
+	a.quota, a.tuned, a.bucket = budgetUse{}, nil, bucket{}
+	if old.epoch != 0 {
+		a.machine = machine{
+			state: Normal, epoch: old.epoch + 1, since: now, reason: ReasonReset, permits: old.permits, overrun: old.permits,
+		}
+		if pause {
+			a.machine.pauseUntil = old.pauseUntil
+		}
+	}
+	for i := range a.keys {
+		if k := &a.keys[i]; k.standing.Out() {
+			k.standing, k.since = Unproven, now
+		}
+	}
+}
+
+// limits are what holds for an account now.
+type limits struct {
+	term
+	enabled *bool // an operator's word; nil: none
+	machine *machine
+}
+
+// limitsOf returns what holds for an account: the smallest that its processes know, under what operators say, as a
+// part of it where the state isn't shared with all, and as the state of its machine leaves it.
+func (s *Snapshot) limitsOf(a *account, t *Tuning, parts int) limits {
+	l := limits{machine: s.machineOf(a, t)}
+	for i := range s.terms {
+		for _, row := range s.terms[i].rows {
+			if row.account == a.id {
+				l.add(row)
+			}
+		}
+	}
+	for _, o := range a.tuned {
+		_ = setAccountField(&l, o.key, o.value) // it was checked when it was written
+	}
+	if parts > 1 {
+		l.slots, l.keySlots = part(l.slots, parts), part(l.keySlots, parts)
+		l.rate /= float64(parts)
+	}
+	if r := &regimes[l.machine.state]; r.share > 0 { // else it is blocked
+		if l.slots > 0 {
+			l.slots = min(l.slots, r.part(l.slots))
+		}
+		if l.machine == &a.machine && l.machine.state == HalfOpen {
+			l.slots = r.slots
+		}
+	}
+	return l
+}
+
+// part is one of some parts of a limit of which 0 is none.
+func part(limit, parts int) int {
+	if limit == 0 {
+		return 0
+	}
+	return max(1, limit/parts)
+}
+
+// machineOf returns the machine that decides about an account: its own where the upstream limits by account.
+func (s *Snapshot) machineOf(a *account, t *Tuning) *machine {
+	if t.LimitedBy == ByAccount && a.machine.epoch != 0 {
+		return &a.machine
+	}
+	return &s.machine
+}
+
+// pace returns an account's pace, the zero pace where it has none of its own.
+func (l *limits) pace(a *account, t *Tuning, now Stamp) pace {
+	rate := min(l.rate, t.RateBase)
+	if rate == 0 {
+		if l.machine != &a.machine {
+			return pace{} // the address's is all there is
+		}
+		rate = t.RateBase
+	}
+	return regimes[l.machine.state].pace(l.machine.rampRate(rate, t, now), min(t.bucketCap(), max(rate, 1)))
+}
+
+// due returns how long until an account's own pace allows a request.
+func (l *limits) due(a *account, t *Tuning, now Stamp) time.Duration {
+	p := l.pace(a, t, now)
+	if p.rate == 0 {
+		return 0
+	}
+	return a.bucket.wait(now, p)
+}
+
+// keyFree reports whether a key has a free slot.
+func (s *Snapshot) keyFree(now Stamp, k *accountKey, l *limits) bool {
+	running := s.runningWith(k.id)
+	if k.standing == Unproven && running > 0 && now.sub(k.last) < aloneFor {
+		return false
+	}
+	return l.keySlots == 0 || running < l.keySlots
+}
+
+// left returns how many requests of its quota an account has left; running ones count.
+func (s *Snapshot) left(now Stamp, a *account, l *limits) int {
+	return max(l.quota.Requests-a.quota.at(now).used-s.running(a), 0)
+}

@@ -1,0 +1,630 @@
+package ratelimit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// pool makes accounts: each with as many keys as its name says, "a2" has two.
+func pool(list ...Account) []Account {
+	for i := range list {
+		for k := range int(list[i].Name[1] - '0') {
+			list[i].Keys = append(list[i].Keys, FingerprintOf(fmt.Sprint(list[i].Name, k)))
+		}
+	}
+	return list
+}
+
+func limited(t *testing.T, store Store, tu Tuning, accounts ...Account) *Limiter {
+	t.Helper()
+	l, err := New(Config{Store: store, Tuning: tu, Accounts: pool(accounts...), Rand: func() float64 { return 0 }})
+	must(t, err)
+	return l
+}
+
+var fast = Tuning{RateBase: 400, BucketCap: 400, Ceiling: 400, Concurrency: 64, ConcurrencyTotal: 64, MaxWait: time.Minute}
+
+// take takes a permit that must be there at once; its key is proven by it.
+func take(t *testing.T, l *Limiter) *Permit {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	p, err := l.Acquire(ctx)
+	must(t, err)
+	return p
+}
+
+// prove lets every key answer once.
+func prove(t *testing.T, l *Limiter) {
+	t.Helper()
+	for _, a := range l.ownAccounts() {
+		for _, k := range a.Keys {
+			p, err := l.Acquire(WithPreference(t.Context(), Preference{Account: a.Name, Key: k, Test: true}, 0))
+			must(t, err)
+			p.Done(Event{Outcome: OK, Status: 200})
+			time.Sleep(time.Millisecond) // so that their last use differs
+		}
+	}
+}
+
+func ok() Event { return Event{Outcome: OK, Status: 200} }
+
+func accountOf(t *testing.T, l *Limiter, name string) AccountStatus {
+	t.Helper()
+	st, err := l.Status(t.Context())
+	must(t, err)
+	for _, a := range st.Accounts {
+		if a.Name == name {
+			return a
+		}
+	}
+	t.Fatalf("no account %s", name)
+	return AccountStatus{}
+}
+
+// 5 and 5 slots at priority 10, 3 at 20: shares, spill-over, return.
+func TestSeed003AFullGroupSpillsOverAndComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := limited(t, NewMemoryStore(), fast,
+			Account{Name: "a1", Priority: 10, Slots: 5}, Account{Name: "b1", Priority: 10, Slots: 5}, Account{Name: "c1", Priority: 20, Slots: 3})
+		prove(t, l)
+		var names []string
+		var out []*Permit
+		for range 13 {
+			p := take(t, l)
+			out, names = append(out, p), append(names, p.Choice().Account[:1]+p.Choice().Why.String()[:1])
+		}
+		if got := strings.Join(names, " "); got != "ap bp ap bp ap bp ap bp ap bp cs cs cs" {
+			t.Errorf("%s", got)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := l.Acquire(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the fourteenth: %v", err)
+		}
+		out[1].Done(ok())
+		if p := take(t, l); p.Choice().Account != "b1" || p.Choice().Running != 5 || p.Choice().Limit != 5 {
+			t.Errorf("%+v", p.Choice())
+		}
+	})
+}
+
+// Account 2 and three keys of 1: the third waits for the account, not for a key.
+func TestSeed000TheAccountsSlotsComeBeforeTheKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := limited(t, NewMemoryStore(), fast, Account{Name: "a3", Slots: 2, KeySlots: 1})
+		prove(t, l)
+		p, q := take(t, l), take(t, l)
+		if p.Choice().Key == q.Choice().Key {
+			t.Error("both have one key")
+		}
+		third := make(chan *Permit)
+		go func() {
+			p, err := l.Acquire(t.Context())
+			if err != nil {
+				t.Error(err)
+			}
+			third <- p
+		}()
+		synctest.Wait()
+		select {
+		case <-third:
+			t.Fatal("it did not wait")
+		default:
+		}
+		p.Done(ok())
+		if r := <-third; r.Choice().Key == p.Choice().Key || r.Choice().Key == q.Choice().Key {
+			t.Error("not the key that was idle for longest")
+		}
+	})
+}
+
+func TestAnUnprovenKeyIsUsedByOneAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := limited(t, NewMemoryStore(), fast, Account{Name: "a1"})
+		first := take(t, l)
+		began := time.Now()
+		second := make(chan time.Duration)
+		go func() {
+			p, err := l.Acquire(t.Context())
+			if err != nil {
+				t.Error(err)
+			}
+			p.Done(ok())
+			second <- time.Since(began)
+		}()
+		if d := <-second; d < aloneFor || d > aloneFor+time.Second { // a dead upstream is not asked one timeout after the other
+			t.Errorf("joined after %s", d)
+		}
+		first.Done(ok())
+		take(t, l)
+		take(t, l)
+	})
+}
+
+func TestARefusedKeyIsOutUntilItIsTested(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := NewMemoryStore()
+		l := limited(t, store, fast, Account{Name: "a2"})
+		other := limited(t, store, fast, Account{Name: "a2"})
+		p := take(t, l)
+		out := p.Choice().Key
+		p.Done(Event{Outcome: Client, Status: 401, Key: KeyRefused})
+		for range 4 {
+			p := take(t, other)
+			if p.Choice().Key == out {
+				t.Fatal("another process uses it")
+			}
+			p.Done(ok())
+		}
+		take(t, l).Done(Event{Outcome: Client, Status: 401, Key: KeyRefused})
+		var blocked *BlockedError
+		if _, err := other.Acquire(t.Context()); !errors.As(err, &blocked) || blocked.Cause != ReasonCredentials {
+			t.Fatalf("with no key left: %v", err)
+		}
+		if st := accountOf(t, other, "a2"); st.Keys[0].Standing != Refused || st.Keys[1].Standing != Refused {
+			t.Errorf("%+v", st.Keys)
+		}
+		test := Preference{Account: "a2", Key: out, Test: true}
+		p, err := other.Acquire(WithPreference(t.Context(), test, 0))
+		must(t, err)
+		p.Done(ok())
+		if p := take(t, l); p.Choice().Key != out {
+			t.Error("what was tested is not in again")
+		}
+		must(t, l.SetAccounts([]Account{{Name: "a2", Keys: []Fingerprint{FingerprintOf("another")}}}))
+		if p := take(t, l); p.Choice().Key != FingerprintOf("another") {
+			t.Error("a key that was replaced")
+		}
+		must(t, l.SetAccounts(pool(Account{Name: "a2"})))
+		must(t, Operator{store}.EnableAccount(t.Context(), "a2", true, 0))
+		if st := accountOf(t, l, "a2"); st.Keys[0].Standing.Out() || st.Keys[1].Standing.Out() {
+			t.Errorf("enabled: %+v", st.Keys)
+		}
+	})
+}
+
+// An answer that had left before the refusal does not bring the key in again.
+func TestALateAnswerDoesNotBringAKeyIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := limited(t, NewMemoryStore(), fast, Account{Name: "a1"})
+		prove(t, l)
+		early, p := take(t, l), take(t, l)
+		p.Done(Event{Outcome: Client, Status: 401, Key: KeyRefused})
+		early.Done(ok())
+		if k := accountOf(t, l, "a1").Keys[0]; k.Standing != Refused {
+			t.Errorf("%s", k.Standing)
+		}
+	})
+}
+
+func TestASuspendedAccountIsOutWithAllItsKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := limited(t, NewMemoryStore(), fast, Account{Name: "a3", Priority: 1}, Account{Name: "b1", Priority: 2})
+		take(t, l).Done(Event{Outcome: Client, Status: 403, Key: KeySuspended})
+		for range 3 {
+			if p := take(t, l); p.Choice().Account != "b1" {
+				t.Errorf("%+v", p.Choice())
+			} else {
+				p.Done(ok())
+			}
+		}
+	})
+}
+
+func TestDisabledAccounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := NewMemoryStore()
+		l := limited(t, store, fast, Account{Name: "a1", Disabled: true})
+		var blocked *BlockedError
+		if _, err := l.Acquire(t.Context()); !errors.As(err, &blocked) || blocked.Cause != ReasonNoAccount {
+			t.Fatalf("%v", err)
+		}
+		o := Operator{store}
+		must(t, o.EnableAccount(t.Context(), "a1", true, time.Hour))
+		take(t, l).Done(ok())
+		time.Sleep(time.Hour)
+		if _, err := l.Acquire(t.Context()); !errors.As(err, &blocked) {
+			t.Fatalf("after its hour: %v", err)
+		}
+	})
+}
+
+func TestOperatorsTuneAccounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := NewMemoryStore()
+		l := limited(t, store, fast, Account{Name: "a1", Slots: 1})
+		prove(t, l)
+		o := Operator{store}
+		must(t, o.TuneAccount(t.Context(), "a1", map[string]string{"account_concurrency": "3", "quota": "100/1h"}, time.Hour))
+		for range 3 {
+			take(t, l)
+		}
+		if st := accountOf(t, l, "a1"); st.Slots != 3 || st.Running != 3 || st.Quota != (Budget{100, time.Hour}) || st.QuotaReserved != 3 {
+			t.Errorf("%+v", st)
+		}
+		must(t, o.ResetAccount(t.Context(), "a1", "quota"))
+		if st := accountOf(t, l, "a1"); st.Slots != 3 || st.Quota.On() {
+			t.Errorf("%+v", st)
+		}
+		time.Sleep(time.Hour)
+		if st := accountOf(t, l, "a1"); st.Slots != 1 || len(st.Overrides) != 0 {
+			t.Errorf("after its hour: %+v", st)
+		}
+		for key, value := range map[string]string{
+			"account_concurrency": "-1", "concurrency": "many", "rate": "0", "quota": "5", "priority": "1", "enabled": "true", "": "",
+		} {
+			if err := o.TuneAccount(t.Context(), "a1", map[string]string{key: value}, 0); !errors.As(err, new(*TuningError)) {
+				t.Errorf("%s=%s: %v", key, value, err)
+			}
+		}
+	})
+}
+
+// Of processes with different values for one account the smaller counts, as long as both live.
+func TestTheSmallerLimitCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := NewMemoryStore()
+		l := limited(t, store, fast, Account{Name: "a1", Slots: 5, Quota: Budget{100, time.Hour}})
+		small := limited(t, store, fast, Account{Name: "a1", Slots: 2, KeySlots: 7, Quota: Budget{50, time.Hour}})
+		prove(t, small)
+		prove(t, l)
+		if st := accountOf(t, l, "a1"); st.Slots != 2 || st.KeySlots != 7 || st.Quota.Requests != 50 {
+			t.Errorf("%+v", st)
+		}
+		must(t, small.Close())
+		if st := accountOf(t, l, "a1"); st.Slots != 5 || st.KeySlots != 0 || st.Quota.Requests != 100 {
+			t.Errorf("%+v", st)
+		}
+	})
+}
+
+func TestAnAccountsOwnRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := limited(t, NewMemoryStore(), fast, Account{Name: "a1", Rate: 10, Priority: 1}, Account{Name: "b1", Rate: 20, Priority: 1})
+		prove(t, l)
+		time.Sleep(5 * time.Second)
+		got := map[string]int{}
+		for began := time.Now(); time.Since(began) < 10*time.Second; {
+			p, err := l.Acquire(t.Context())
+			must(t, err)
+			got[p.Choice().Account]++
+			p.Done(ok())
+		}
+		if got["a1"] < 100 || got["a1"] > 111 || got["b1"] < 200 || got["b1"] > 221 { // a burst, and the rate
+			t.Errorf("%v", got)
+		}
+	})
+}
+
+// 4,998 of 5,000 used and three at once: exactly one is refused, before it waits.
+func TestSeed002TheDoorIsWhatAllAccountsHaveLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := limited(t, NewMemoryStore(), fast,
+			Account{Name: "a1", Priority: 1, Quota: Budget{3000, time.Hour}}, Account{Name: "b1", Priority: 2, Quota: Budget{2000, 2 * time.Hour}})
+		if !l.Rationed() {
+			t.Fatal("not rationed")
+		}
+		prove(t, l)
+		for range 4996 {
+			p, err := l.Acquire(t.Context())
+			must(t, err)
+			p.Done(ok())
+		}
+		var held []*Reservation
+		var refused *BudgetError
+		for range 3 {
+			r, err := l.Reserve(t.Context(), 1)
+			if errors.As(err, &refused) {
+				continue
+			}
+			must(t, err)
+			held = append(held, r)
+		}
+		if len(held) != 2 || refused == nil || refused.Budget.Requests != 5000 || refused.Used != 4998 || refused.Reserved != 2 || refused.Renews.IsZero() {
+			t.Fatalf("%d fit; %+v", len(held), refused)
+		}
+		for _, r := range held {
+			p, err := l.Acquire(WithReservation(t.Context(), r))
+			must(t, err)
+			if p.Choice().Account != "b1" {
+				t.Errorf("%+v", p.Choice())
+			}
+			p.Done(Event{Outcome: Network}) // what was not answered costs nothing
+			r.Release()
+		}
+		if a, b := accountOf(t, l, "a1"), accountOf(t, l, "b1"); a.QuotaUsed != 3000 || b.QuotaUsed != 1998 || b.QuotaReserved != 0 {
+			t.Errorf("%+v %+v", a, b)
+		}
+		time.Sleep(time.Hour) // one's period is over
+		if p := take(t, l); p.Choice().Account != "a1" {
+			t.Errorf("%+v", p.Choice())
+		}
+	})
+}
+
+// Where one account has no quota nothing is reserved at the door, and the others' quotas hold all the same.
+func TestAnAccountWithoutQuotaOpensTheDoor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := limited(t, NewMemoryStore(), fast, Account{Name: "a1", Priority: 1, Quota: Budget{5, time.Hour}}, Account{Name: "b1", Priority: 2})
+		prove(t, l)
+		r, err := l.Reserve(t.Context(), 1000)
+		must(t, err)
+		if r.Left() != 0 {
+			t.Errorf("%d reserved", r.Left())
+		}
+		got := map[string]int{}
+		for range 20 {
+			p := take(t, l)
+			got[p.Choice().Account]++
+			defer p.Done(ok())
+		}
+		if got["a1"] != 4 || got["b1"] != 16 {
+			t.Errorf("%v", got)
+		}
+	})
+}
+
+// The books of quotas balance after every step, and no account is ever above its own.
+func TestQuotasAreNeverExceeded(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		steps := rapid.SliceOfN(rapid.SampledFrom([]string{"reserve", "acquire", "acquire", "with", "ok", "ok", "net", "gone", "release", "sleep"}), 1, 60).Draw(rt, "steps")
+		a, b := rapid.IntRange(1, 9).Draw(rt, "a"), rapid.IntRange(0, 9).Draw(rt, "b")
+		synctest.Test(t, func(t *testing.T) {
+			tu := fast
+			tu.MaxWait = 10 * time.Millisecond
+			l := limited(t, NewMemoryStore(), tu, Account{Name: "a2", Quota: Budget{a, time.Hour}}, Account{Name: "b1", Quota: Budget{b, 2 * time.Hour}})
+			var out []*Permit
+			var booked []*Reservation
+			for _, step := range steps {
+				ctx := t.Context()
+				switch step {
+				case "reserve":
+					if r, err := l.Reserve(ctx, 2); err == nil {
+						booked = append(booked, r)
+					}
+				case "acquire", "with":
+					if step == "with" && len(booked) > 0 {
+						ctx = WithReservation(ctx, booked[0])
+					}
+					if p, err := l.Acquire(ctx); err == nil {
+						out = append(out, p)
+					}
+				case "ok", "net", "gone":
+					if len(out) > 0 {
+						out[0].Done(map[string]Event{"ok": ok(), "net": {Outcome: Network}, "gone": {}}[step])
+						out = out[1:]
+					}
+				case "release":
+					if len(booked) > 0 {
+						booked[0].Release()
+						booked = booked[1:]
+					}
+				case "sleep":
+					time.Sleep(20 * time.Minute)
+				}
+				st, err := l.Status(t.Context())
+				must(t, err)
+				for _, acc := range st.Accounts {
+					if acc.Quota.On() && acc.QuotaUsed+acc.QuotaReserved > acc.Quota.Requests {
+						rt.Fatalf("after %s: %+v", step, acc)
+					}
+				}
+			}
+			for _, p := range out {
+				p.Done(Event{})
+			}
+			for _, r := range booked {
+				r.Release()
+			}
+			st, err := l.Status(t.Context())
+			must(t, err)
+			if st.Running != 0 || len(st.Processes) > 0 && st.Processes[0].Reserved != 0 {
+				rt.Fatalf("%d running, %+v", st.Running, st.Processes)
+			}
+		})
+	})
+}
+
+// A gets only 429s: with limited_by account it sleeps alone, and B keeps its rate.
+func TestAnAccountThatSleepsStopsNoOther(t *testing.T) {
+	run := func(t *testing.T, by LimitedBy) (b int, states map[string]State) {
+		tu := Tuning{LimitedBy: by, MaxWait: time.Hour}
+		l := limited(t, NewMemoryStore(), tu, Account{Name: "a1", Rate: 15}, Account{Name: "b1", Rate: 15})
+		prove(t, l)
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		end := time.Now().Add(time.Minute)
+		for range 4 {
+			wg.Go(func() {
+				for time.Now().Before(end) {
+					p, err := l.Acquire(t.Context())
+					if err != nil {
+						return
+					}
+					time.Sleep(40 * time.Millisecond)
+					e := ok()
+					if p.Choice().Account == "a1" {
+						e = Event{Outcome: Throttled, Status: 429}
+					} else {
+						mu.Lock()
+						b++
+						mu.Unlock()
+					}
+					p.Done(e)
+				}
+			})
+		}
+		wg.Wait()
+		st, err := l.Status(t.Context())
+		must(t, err)
+		return b, map[string]State{"address": st.State, "a1": st.Accounts[0].State, "b1": st.Accounts[1].State}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		b, states := run(t, ByAccount)
+		if b < 60*15*95/100 {
+			t.Errorf("the other one got %d of 900", b)
+		}
+		if states["address"] != Normal || states["b1"] != Normal || states["a1"] == Normal {
+			t.Errorf("%v", states)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		if b, _ := run(t, ByAddress); b > 400 {
+			t.Errorf("where the address is limited the other one got %d", b)
+		}
+	})
+}
+
+func TestAPreferenceIsKeptWaitedForAndGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := NewMemoryStore()
+		l := limited(t, store, fast, Account{Name: "a2", Slots: 1}, Account{Name: "b1"})
+		prove(t, l)
+		key := FingerprintOf("a21")
+		ctx := WithPreference(t.Context(), Preference{Account: "a2", Key: key}, 1200*time.Millisecond)
+		for range 3 {
+			p, err := l.Acquire(ctx)
+			must(t, err)
+			if c := p.Choice(); c.Account != "a2" || c.Key != key || c.Why != BySticky {
+				t.Errorf("%+v", c)
+			}
+			p.Done(ok())
+		}
+		held, err := l.Acquire(ctx)
+		must(t, err)
+		began := time.Now()
+		p, err := l.Acquire(ctx)
+		must(t, err)
+		if d := time.Since(began); d < 1200*time.Millisecond || d > 1300*time.Millisecond || p.Choice().Account != "b1" || p.Choice().Why == BySticky {
+			t.Errorf("after %s: %+v", d, p.Choice())
+		}
+		p.Done(ok())
+		// It is woken when its slot comes free, and holds nobody up meanwhile.
+		got := make(chan Choice)
+		began = time.Now()
+		go func() {
+			p, err := l.Acquire(ctx)
+			if err != nil {
+				t.Error(err)
+			}
+			p.Done(ok())
+			got <- p.Choice()
+		}()
+		synctest.Wait()
+		for range 3 {
+			take(t, l).Done(ok())
+		}
+		time.Sleep(500 * time.Millisecond)
+		held.Done(ok())
+		if c := <-got; c.Account != "a2" || time.Since(began) > 520*time.Millisecond {
+			t.Errorf("%+v after %s", c, time.Since(began))
+		}
+		// Out or disabled ends it at once.
+		must(t, Operator{store}.EnableAccount(t.Context(), "a2", false, 0))
+		began = time.Now()
+		p, err = l.Acquire(ctx)
+		must(t, err)
+		if p.Choice().Account != "b1" || time.Since(began) > 0 {
+			t.Errorf("%+v after %s", p.Choice(), time.Since(began))
+		}
+	})
+}
+
+// Who waits for an account that only it has holds nobody up.
+func TestProcessesWithOtherAccountsPass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := NewMemoryStore()
+		one := limited(t, store, fast, Account{Name: "a1", Slots: 1})
+		other := limited(t, store, fast, Account{Name: "b1"})
+		prove(t, one)
+		prove(t, other)
+		held := take(t, one)
+		waits := make(chan error)
+		go func() {
+			p, err := one.Acquire(t.Context())
+			if err == nil {
+				p.Done(ok())
+			}
+			waits <- err
+		}()
+		synctest.Wait()
+		for range 5 {
+			take(t, other).Done(ok())
+		}
+		held.Done(ok())
+		must(t, <-waits)
+	})
+}
+
+// The transport asks again with another key where one is refused, and tells the Base which one it is.
+func TestTheTransportTakesAnotherKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := limited(t, NewMemoryStore(), fast, Account{Name: "a2"}, Account{Name: "b1", Priority: 1})
+		good, asked := FingerprintOf("b10"), []Fingerprint{}
+		tr := &Transport{
+			Limiter: l,
+			Base: roundTripFunc(func(req *http.Request) (*http.Response, error) {
+				c, ok := ChoiceFrom(req.Context())
+				asked = append(asked, c.Key)
+				status := http.StatusUnauthorized
+				if ok && c.Key == good {
+					status = http.StatusOK
+				}
+				return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}")), Request: req}, nil
+			}),
+			Verdict: func(_ *http.Request, resp *http.Response, _ []byte) KeyVerdict {
+				if resp.StatusCode == http.StatusUnauthorized {
+					return KeyRefused
+				}
+				return KeyUnknown
+			},
+		}
+		get := func() int {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://x/", nil)
+			must(t, err)
+			resp, err := tr.RoundTrip(req)
+			must(t, err)
+			return resp.StatusCode
+		}
+		if s := get(); s != 200 || len(asked) != 3 {
+			t.Errorf("%d after %v", s, asked)
+		}
+		good = 0
+		if s := get(); s != 401 || len(asked) != 4 { // the last answer, where no key is left
+			t.Errorf("%d after %v", s, asked)
+		}
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://x/", nil)
+		must(t, err)
+		if _, err := tr.RoundTrip(req); !noKey(err) || len(asked) != 4 {
+			t.Errorf("%v after %v", err, asked)
+		}
+	})
+}
+
+func TestAccountsThatCannotBeUsed(t *testing.T) {
+	for name, list := range map[string][]Account{
+		"no name": {{Keys: []Fingerprint{1}}}, "no key": {{Name: "a"}}, "two of a name": {{Name: "a", Keys: []Fingerprint{1}}, {Name: "a", Keys: []Fingerprint{2}}},
+		"a negative limit": {{Name: "a", Keys: []Fingerprint{1}, Slots: -1}}, "too many": make([]Account, maxAccounts+1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := New(Config{Store: NewMemoryStore(), Accounts: list}); err == nil {
+				t.Error("taken")
+			}
+		})
+	}
+}
+
+type roundTripFunc func(*http.Request) (*http.Response, error)
+
+func (f roundTripFunc) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }

@@ -1,0 +1,92 @@
+package ratelimit
+
+// LimitedBy is whom the upstream limits: who is throttled by a 429.
+type LimitedBy int
+
+// TMDB limits by address. Others, such as another gateway, limit by account.
+const (
+	ByAddress LimitedBy = iota
+	ByAccount
+)
+
+var limitedByNames = [...]string{ByAddress: "address", ByAccount: "account"}
+
+// String returns the word of the configuration.
+func (l LimitedBy) String() string {
+	if l >= 0 && int(l) < len(limitedByNames) {
+		return limitedByNames[l]
+	}
+	return limitedByNames[ByAddress]
+}
+
+// KeyVerdict is what an answer says about the key that asked for it.
+type KeyVerdict uint8
+
+// The verdicts. A 401 or 403 that is about something else is none of them.
+const (
+	KeyUnknown   KeyVerdict = iota // nothing
+	KeyRefused                     // this key is not accepted, and no more
+	KeySuspended                   // the account behind the key is suspended
+)
+
+// onKeys is what an answer does to the keys of its account.
+type onKeys uint8
+
+const (
+	keepsKeys onKeys = iota
+	provesKey        // it may be used by many at once, and is in again
+	endsKey          // it is out
+	endsAll          // all keys of the account are out
+)
+
+// evidence is a row of the table of whose evidence an answer is. The first row that fits decides.
+type evidence struct {
+	outcomes []Outcome
+	verdict  KeyVerdict // of the answer; KeyUnknown: any
+	by       LimitedBy
+	any      bool // whomever the upstream limits
+
+	keys    onKeys
+	account bool // it is evidence in the account's machine, with its pause
+	address bool // in the address's
+}
+
+// evidences is the table.
+var evidences = []evidence{
+	{verdict: KeyRefused, any: true, keys: endsKey},
+	{verdict: KeySuspended, any: true, keys: endsAll},
+	{outcomes: []Outcome{OK}, by: ByAddress, keys: provesKey, address: true},
+	{outcomes: []Outcome{OK}, by: ByAccount, keys: provesKey, account: true, address: true},
+	{outcomes: []Outcome{Throttled}, by: ByAddress, address: true},
+	{outcomes: []Outcome{Throttled}, by: ByAccount, account: true},
+	// There is one upstream: an outage must not be learnt once per account.
+	{outcomes: []Outcome{Server, Network}, any: true, address: true},
+	// A refusal of the one request: it ends nothing but HalfOpen, for it proves that the upstream lives.
+	{outcomes: []Outcome{Client, Deferred}, by: ByAddress, address: true},
+	{outcomes: []Outcome{Client, Deferred}, by: ByAccount, account: true, address: true},
+	{outcomes: []Outcome{Cancelled, Misconfigured}, any: true, address: true},
+}
+
+// evidenceOf returns the row of an answer.
+func evidenceOf(e *Event, by LimitedBy) evidence {
+	for i := range evidences {
+		row := &evidences[i]
+		if (row.any || row.by == by) && (row.verdict != KeyUnknown && row.verdict == e.Key || row.has(e.Outcome)) {
+			out := *row
+			if e.Outcome == Client && e.alive() { // a 404 is given to a key that is known
+				out.keys = provesKey
+			}
+			return out
+		}
+	}
+	return evidence{address: true}
+}
+
+func (r *evidence) has(o Outcome) bool {
+	for _, x := range r.outcomes {
+		if x == o {
+			return true
+		}
+	}
+	return false
+}
