@@ -64,7 +64,7 @@ func New(cfg *config.Config, o Options) (*Gateway, error) {
 	if o.Log == nil {
 		o.Log = slog.DiscardHandler
 	}
-	g.log = &logger{slog.New(o.Log).With(slog.String("comp", "gateway")), g.queue}
+	g.log = &logger{Logger: slog.New(o.Log).With(slog.String("comp", "gateway")), queue: g.queue}
 	g.settings.Store(newSettings(cfg, nil))
 	var err error
 	g.up, err = app.OpenGateway(cfg, app.Options{

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"github.com/anivault/anivault/ratelimit"
@@ -13,7 +14,8 @@ import (
 // logger writes the gateway's lines. What a client sends in place of a key, and the values of a query, are in none of them.
 type logger struct {
 	*slog.Logger
-	queue *queue
+	queue  *queue
+	warned atomic.Int64 // when an account was last said to be full, in nanoseconds of Unix
 }
 
 // slot writes a line about a place among those that may ask.
@@ -31,7 +33,17 @@ func (l *logger) slot(level slog.Level, event string, f *flight, more ...slog.At
 // account is the name of the one account there is.
 const account = "default"
 
-func (l *logger) slotWait(f *flight)     { l.slot(slog.LevelDebug, "slot_wait", f) }
+// slotWait is a warning where all places are taken, at most once a second, else for whom it concerns.
+func (l *logger) slotWait(f *flight) {
+	level, now := slog.LevelDebug, time.Now().UnixNano()
+	if running, limit := l.queue.running(); running >= limit {
+		if last := l.warned.Load(); now-last >= int64(time.Second) && l.warned.CompareAndSwap(last, now) {
+			level = slog.LevelWarn
+		}
+	}
+	l.slot(level, "slot_wait", f)
+}
+
 func (l *logger) slotReleased(f *flight) { l.slot(slog.LevelDebug, "slot_released", f) }
 
 // noticeable is a wait worth a line.

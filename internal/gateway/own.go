@@ -50,14 +50,18 @@ func (x *exchange) own(where to) error {
 	return nil
 }
 
+// alone is the word for a gateway that does not see what the others do.
+func (g *Gateway) alone() string {
+	if g.settings.Load().cfg.Coordinator == "redis" {
+		return "coordinator_lost"
+	}
+	return "store_alone"
+}
+
 // health says how the gateway is. It never fails because TMDB does: a balancer that took every gateway out then would turn a
 // slow hour into an outage, while the cache answers.
 func (x *exchange) health(ready bool) []byte {
-	view := struct {
-		Ready    bool     `json:"ready"`
-		State    string   `json:"state"`
-		Degraded []string `json:"degraded"`
-	}{ready, "unknown", []string{}}
+	view := health{ready, "unknown", []string{}}
 	st, err := x.g.up.Limiter().Status(x.r.Context())
 	if err == nil {
 		view.State = st.State.String()
@@ -66,7 +70,7 @@ func (x *exchange) health(ready bool) []byte {
 		name  string
 		holds bool
 	}{
-		{"store_alone", err != nil || st.Alone},
+		{x.g.alone(), err != nil || st.Alone},
 		{"sleep", err == nil && (st.State == ratelimit.Sleep || st.PauseUntil.After(time.Now()))},
 		{"cacheonly", st.State == ratelimit.CacheOnly},
 		{"offline", st.Offline},

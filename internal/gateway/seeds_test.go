@@ -70,8 +70,13 @@ func TestSeed000AndSeed001WhoWaitsTooLongIsToldSo(t *testing.T) {
 	if a.own.Code != "1002" || a.own.Reason != "acquire_timeout" || a.Header.Get("Retry-After") == "" || !strings.Contains(a.body, `"status_code":25`) {
 		t.Errorf("%s", a.body)
 	}
-	if !strings.Contains(b.log.String(), "lvl=ERROR comp=gateway event=slot_timeout account=default") {
-		t.Error("the log does not tell of it")
+	for _, line := range []string{
+		"lvl=WARN comp=gateway event=slot_wait account=default running=1 limit=1 available=0 request_id=",
+		"lvl=ERROR comp=gateway event=slot_timeout account=default",
+	} {
+		if !strings.Contains(b.log.String(), line) {
+			t.Errorf("the log does not tell %q", line)
+		}
 	}
 	free()
 	b.idle()
