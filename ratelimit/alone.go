@@ -35,7 +35,7 @@ func (s *SharedStore) goAlone(cause error, last *Snapshot) {
 		s.episodes++
 		s.alone = leave(last, now, s.owner, s.episodes)
 		if s.opts.Fallback != nil && s.coordinator != nil {
-			s.move(last, now)
+			s.move(last)
 		}
 	}
 	s.alone.parts, s.retryAt = w.Parts, now.Boot+retryEvery

@@ -56,7 +56,7 @@ func (s *SharedStore) machines(last *Snapshot) int {
 
 // move goes on in the machine's own state, with what was last seen of the shared one, nil if nothing ever was, unless
 // another process of the machine has gone there with newer knowledge.
-func (s *SharedStore) move(last *Snapshot, now Instant) {
+func (s *SharedStore) move(last *Snapshot) {
 	a := s.alone
 	a.store = s.opts.Fallback
 	numbers := a.snap.machine.permits // above all others, see leave
@@ -70,10 +70,12 @@ func (s *SharedStore) move(last *Snapshot, now Instant) {
 			a.since = stamp
 			there.machine.pauseUntil = max(there.machine.pauseUntil, last.machine.pauseUntil)
 		default:
-			clock := there.clock
+			// The moment at which it was seen, by the clock of this machine: another count of time would be a reboot.
+			clock, ago := there.clock, time.Since(s.seenAt)
+			clock.now, clock.boot, clock.wall = last.clock.now, clock.boot-ago, clock.wall-int64(ago)
 			*there = last.Clone()
-			clock.now = there.advance(now)
-			a.since, there.clock = clock.now, clock // the same moment, by the clock of this machine
+			there.clock = clock
+			a.since = there.advance(at)
 			there.processes = slices.DeleteFunc(there.processes, func(p process) bool {
 				return s.coordinator.Machines([]string{processOf(p.id)}) > 1
 			})
@@ -165,13 +167,16 @@ func (s *Snapshot) recall(last *Snapshot, at Instant, owner string) {
 
 // upNext returns the first ticket in the queue and its process if it could be let go before it asks again; 0 if not.
 func (s *Snapshot) upNext(now Stamp) (ticket uint64, process string) {
+	if len(s.slots.tickets) == 0 {
+		return 0, ""
+	}
 	limit, window, total := s.limits()
 	m := &s.machine
 	free := len(s.slots.leases) < regimes[m.state].part(total)
 	if m.state == HalfOpen {
 		free = s.slots.running(m.epoch) < regimes[HalfOpen].slots
 	}
-	if _, _, blocked := s.blocked(now); blocked || len(s.slots.tickets) == 0 || !free {
+	if _, _, blocked := s.blocked(now); blocked || !free {
 		return 0, ""
 	}
 	due := now.add(max(s.bucket.wait(now, s.commonPace(&defaults, now)), s.ceiling.wait(now, limit, window)))

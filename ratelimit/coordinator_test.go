@@ -64,6 +64,56 @@ func TestTheNextInLineIsWoken(t *testing.T) {
 	})
 }
 
+// The coordinator counts time in its own way and the machine in another, whose wall clock is an hour off: going alone
+// is no reboot all the same. Permits that are out keep their slots, there and back, and a pause keeps its end.
+func TestPermitsThatAreOutOutliveGoingAlone(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		p, told := coordinated(), &events{}
+		p.Machine = func() ratelimit.Instant {
+			at := p.Now()
+			at.Boot, at.BootID, at.Wall = at.Boot+time.Minute, "the machine's own", at.Wall.Add(time.Hour)
+			return at
+		}
+		alone, err := ratelimit.OpenFileStore(dir, ratelimit.FileOptions{OnWarning: noWarning(t), Now: p.Machine})
+		must(t, err)
+		p.Fallback = alone
+		l := newLimiter(t, closed(t, p.Open(told.add)), ratelimit.Default())
+		var held []*ratelimit.Permit
+		for range 2 {
+			permit, err := l.Acquire(t.Context())
+			must(t, err)
+			held = append(held, permit)
+		}
+		pause := ratelimit.Wait{For: 20 * time.Second, Given: true}
+		held[0].Done(ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: pause})
+		begun := time.Now()
+		time.Sleep(5 * time.Second)
+		p.Fail = func() error { return errors.New("gone") }
+		permit, err := l.Acquire(t.Context())
+		must(t, err)
+		if took := time.Since(begun); took < 20*time.Second || took > 23*time.Second {
+			t.Errorf("sent after %v, want after the pause of 20 s", took)
+		}
+		permit.Done(fine)
+		if st, err := l.Status(t.Context()); err != nil || st.Running != 1 {
+			t.Errorf("alone %d permits are out, %v; want the one that is", st.Running, err)
+		}
+		p.Fail = nil
+		time.Sleep(2 * time.Second)
+		permit, err = l.Acquire(t.Context())
+		must(t, err)
+		permit.Done(fine)
+		if st, err := l.Status(t.Context()); err != nil || st.Running != 1 {
+			t.Errorf("back again %d permits are out, %v; want the one that is", st.Running, err)
+		}
+		held[1].Done(fine)
+		if st, err := l.Status(t.Context()); err != nil || st.Running != 0 {
+			t.Errorf("in the end %d permits are out, %v", st.Running, err)
+		}
+	})
+}
+
 // Without the coordinator a machine goes on in its own file, all of its processes together with its part of everything;
 // then the limits are shared again after one ceiling window of silence.
 func TestAMachineGoesOnAloneAndFindsBack(t *testing.T) {

@@ -65,11 +65,12 @@ type SharedStore struct {
 	change func(Instant, []byte) ([]byte, error)
 
 	snap    Snapshot
-	known   []byte // the newest bytes that were the shared state
-	next    []byte // what change has returned
-	decoded bool   // snap is what known says
-	seen    bool   // there was a shared state
-	wrote   bool   // this process has written the shared state
+	known   []byte    // the newest bytes that were the shared state
+	seenAt  time.Time // when they were
+	next    []byte    // what change has returned
+	decoded bool      // snap is what known says
+	seen    bool      // there was a shared state
+	wrote   bool      // this process has written the shared state
 
 	began    time.Time // when change was first called in this Exchange; zero: not yet
 	decided  bool      // change has returned something to keep
@@ -344,7 +345,7 @@ func (s *SharedStore) runShared(ctx context.Context) (trouble error) {
 // written notes what follows from an Exchange that has succeeded.
 func (s *SharedStore) written(start time.Time) {
 	now := time.Now()
-	s.took = now.Sub(start)
+	s.took, s.seenAt = now.Sub(start), now
 	s.slow(start, now)
 	if !s.decided {
 		return

@@ -33,6 +33,8 @@ type Place struct {
 	// Coordinator makes the place a [ratelimit.Coordinator] whose every process is a machine.
 	Coordinator bool
 	Fallback    ratelimit.Store // of the next process that is opened
+	// Machine is the time of the next process's own machine; nil: it is the place's.
+	Machine func() ratelimit.Instant
 
 	Exchanges, Writes atomic.Int64 // how many there were
 }
@@ -77,6 +79,9 @@ func (p *Place) Open(onWarning func(error)) *ratelimit.SharedStore {
 	p.wakes[b.owner] = b.wake
 	p.mu.Unlock()
 	opts := ratelimit.SharedOptions{Place: "memory", Now: p.Now, Fallback: p.Fallback, OnWarning: onWarning}
+	if p.Machine != nil {
+		opts.Now = p.Machine
+	}
 	if p.Coordinator {
 		return ratelimit.NewSharedStore(&coordinator{backend: b}, opts)
 	}
