@@ -30,6 +30,7 @@ type Backend struct {
 	client *redis.Client
 	opts   Options
 	base   string // of all keys
+	names  names
 	owner  string // <machine>-<process>
 	writer uint64
 	clock  clock
@@ -40,16 +41,19 @@ type Backend struct {
 	turn chan struct{} // a token while an Exchange is under way
 
 	// These belong to the Exchange under way.
-	cached  frame // the newest state that was read or written; without snapshot where there is none
-	read    bool  // cached is what the server had
-	closed  bool
-	known   frame // the newest state before which nothing was lost, without snapshot
-	knows   bool  // there was one
-	aside   string
-	cause   error
-	rouse   string
-	buffer  []byte
-	payload []byte // of cached
+	cached   frame // the newest state that was read or written; without snapshot where there is none
+	read     bool  // cached is what the server had
+	closed   bool
+	known    version // the newest state before which nothing was lost
+	knows    bool    // there was one
+	aside    string
+	cause    error
+	rouse    string
+	buffer   []byte
+	payload  []byte // the frame that cached was made of
+	exchange exchange
+	life     string // the name of lived
+	lived    generation
 }
 
 // Open returns the backend on a server. It connects when it is first used. The error is about the options.
@@ -59,12 +63,13 @@ func Open(o Options) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Backend{client: client, opts: o, base: o.base(), turn: make(chan struct{}, 1), clock: clock{boot: o.sinceBoot}}
+	b := &Backend{client: client, opts: o, turn: make(chan struct{}, 1), clock: clock{boot: o.sinceBoot}}
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // never fails
 	b.writer = binary.LittleEndian.Uint64(id[8:])
 	b.home.open(o.Dir, id[:8])
 	b.owner = b.home.machine + "-" + b.home.process
+	b.name(o.base())
 	b.keeper.init(b)
 	return b, nil
 }
@@ -79,8 +84,10 @@ func (b *Backend) Exchange(ctx context.Context, change func(ratelimit.Instant, [
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	e := exchange{Backend: b, change: change}
+	e := &b.exchange
+	*e = exchange{Backend: b, change: change}
 	err := e.do(ctx)
+	e.change = nil
 	if e.fence != 0 {
 		b.leave(e.fence)
 	}
@@ -118,8 +125,9 @@ type exchange struct {
 	fence  int64 // of the turn; 0: not held
 	next   frame
 	value  []byte
-	damage error // of what would be replaced
-	asked  frame // whose writing was asked for without a reply; it may still be done
+	at     time.Duration // time since boot when value was decided; 0: it is old
+	damage error         // of what would be replaced
+	asked  version       // whose writing was asked for without a reply; it may still be done
 }
 
 func (e *exchange) do(ctx context.Context) error {
@@ -154,18 +162,19 @@ func (e *exchange) do(ctx context.Context) error {
 // round writes what was decided, or gets the turn and decides anew. It isn't done where others were faster.
 func (e *exchange) round(ctx context.Context) (done bool, err error) {
 	b := e.Backend
-	o := order{value: e.value, aside: e.damage != nil, rouse: e.others()}
+	o := order{value: e.value, aside: e.damage != nil, rouse: e.others(), sent: e.at}
+	e.at = 0
 	var v verdict
 	if e.fence != 0 {
 		o.with = fmt.Sprint(e.fence)
-		v, err = b.run(context.WithoutCancel(ctx), commit, o)
+		v, err = b.run(commit, o)
 		e.fence = 0
 	} else {
 		if len(b.cached.snapshot) > 0 || e.damage != nil {
-			o.with = string(b.cached.version())
+			o.with = b.cached.version().String()
 		}
 		b.keeper.drain()
-		v, err = b.run(context.WithoutCancel(ctx), try, o)
+		v, err = b.run(try, o)
 	}
 	switch {
 	case err != nil:
@@ -201,7 +210,7 @@ func (e *exchange) settle(ctx context.Context, err error) (done bool, _ error) {
 	if isReply(err) {
 		return false, err
 	}
-	e.asked = e.next
+	e.asked = e.next.version()
 	if e.look(context.WithoutCancel(ctx), e) != nil {
 		return false, err
 	}
@@ -242,9 +251,14 @@ func (e *exchange) apply() (write bool, err error) {
 	case lost && k.generation == b.cached.generation:
 		e.next.sequence = max(e.next.sequence, k.sequence+1)
 	}
-	shared, bias := b.clock.now()
-	at := instant(shared, e.next.generation)
-	at.Lost = lost || e.damage != nil
+	e.at = b.clock.boot()
+	shared, bias := b.clock.now(e.at)
+	if b.life == "" || b.lived != e.next.generation {
+		b.lived, b.life = e.next.generation, life(e.next.generation)
+	}
+	at := ratelimit.Instant{
+		Wall: time.Unix(0, int64(shared)), Boot: shared, BootID: b.life, Lost: lost || e.damage != nil,
+	}
 	b.rouse = ""
 	next, err := e.change(at, old)
 	if errors.Is(err, ratelimit.ErrDamaged) {
@@ -278,9 +292,9 @@ func (e *exchange) keep() {
 	if e.damage != nil {
 		b.aside, b.cause, e.damage = b.opts.Address.Place()+" ("+b.key("state:corrupt")+")", e.damage, nil
 	}
-	b.payload = append(b.payload[:0], e.next.snapshot...)
 	b.cached = e.next
-	b.cached.snapshot = b.payload
+	b.cached.snapshot = b.buffer[frameHeader:] // what is written is kept, not copied
+	b.buffer, b.payload = b.payload, b.buffer
 	b.read = true
 	b.trust()
 	e.tellOwn()
@@ -288,8 +302,7 @@ func (e *exchange) keep() {
 
 // trust notes that nothing was lost before cached.
 func (b *Backend) trust() {
-	b.known, b.knows = b.cached, true
-	b.known.snapshot = nil
+	b.known, b.knows = b.cached.version(), true
 }
 
 // others returns whose request another process has to be told of, "" where there is none.
@@ -325,8 +338,7 @@ func (e *exchange) take(value []byte) error {
 		return nil
 	}
 	b.clock.join(&f)
-	b.payload = append(b.payload[:0], f.snapshot...)
-	f.snapshot = b.payload
+	b.payload = value
 	b.cached = f
 	if !b.lostBefore(&f) {
 		b.trust()
@@ -367,7 +379,7 @@ func (b *Backend) await(ctx context.Context, wait time.Duration) (verdict, error
 			return verdict{}, ctx.Err()
 		case <-timer.C:
 		}
-		v, err := b.run(context.WithoutCancel(ctx), try, order{})
+		v, err := b.run(try, order{})
 		if err != nil || v.kind == "turn" {
 			return v, err
 		}
@@ -381,7 +393,7 @@ func (b *Backend) leave(fence int64) {
 	if fence != 0 {
 		o.with = fmt.Sprint(fence)
 	}
-	_, _ = b.run(context.Background(), commit, o)
+	_, _ = b.run(commit, o)
 }
 
 // Wake implements [ratelimit.Waker].

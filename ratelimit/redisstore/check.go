@@ -52,7 +52,7 @@ func Check(ctx context.Context, o Options) (Findings, error) {
 	if err != nil {
 		return f, err
 	}
-	b.base += "check-" + hex.EncodeToString(id[:]) + ":"
+	b.name(b.base + "check-" + hex.EncodeToString(id[:]) + ":")
 	if err := b.rehearse(ctx); err != nil {
 		return f, b.explain(err)
 	}
@@ -71,14 +71,14 @@ func (b *Backend) rehearse(ctx context.Context) error {
 		return err
 	}
 	const value = "a rehearsal"
-	if _, err := b.run(ctx, try, order{value: []byte(value), rouse: b.owner}); err != nil {
+	if _, err := b.run(try, order{value: []byte(value), rouse: b.owner}); err != nil {
 		return err
 	}
-	v, err := b.run(ctx, try, order{value: []byte(value), with: "of another version"})
+	v, err := b.run(try, order{value: []byte(value), with: "of another version"})
 	if err != nil {
 		return err
 	}
-	_, err = b.run(ctx, commit, order{value: []byte(value), aside: true, with: strconv.FormatInt(v.fence, 10)})
+	_, err = b.run(commit, order{value: []byte(value), aside: true, with: strconv.FormatInt(v.fence, 10)})
 	if err != nil {
 		return err
 	}

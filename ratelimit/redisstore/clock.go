@@ -65,25 +65,25 @@ func (c *clock) join(f *frame) {
 		c.bias = f.bias
 	}
 	c.joined = true
-	if behind := f.time - c.shared(); behind > leap {
+	if behind := f.time - c.shared(c.boot()); behind > leap {
 		c.bias += behind
 	}
 	c.last = max(c.last, f.time)
 }
 
-// shared is the shared time now; c.mu is held.
-func (c *clock) shared() time.Duration {
+// shared is the shared time at a time since boot; c.mu is held.
+func (c *clock) shared(boot time.Duration) time.Duration {
 	if len(c.samples) == 0 {
 		return 0
 	}
-	return c.boot() + c.samples[0].offset + c.bias
+	return boot + c.samples[0].offset + c.bias
 }
 
-// now returns the shared time, which never goes back, and its bias.
-func (c *clock) now() (shared, bias time.Duration) {
+// now returns the shared time at a time since boot, which never goes back, and its bias.
+func (c *clock) now(boot time.Duration) (shared, bias time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.last = max(c.last, c.shared())
+	c.last = max(c.last, c.shared(boot))
 	return c.last, c.bias
 }
 
@@ -97,10 +97,8 @@ func (c *clock) skew(wall time.Time) time.Duration {
 	return time.Duration(wall.UnixNano()) - c.boot() - c.samples[0].offset
 }
 
-// instant is a moment of shared time in the life of a state.
-func instant(shared time.Duration, g generation) ratelimit.Instant {
-	return ratelimit.Instant{Wall: time.Unix(0, int64(shared)), Boot: shared, BootID: "redis-" + hex.EncodeToString(g[:])}
-}
+// life returns the name of a generation as that of a boot.
+func life(g generation) string { return "redis-" + hex.EncodeToString(g[:]) }
 
 // sinceBoot is the machine's time since boot.
 func sinceBoot() time.Duration { return ratelimit.SystemInstant().Boot }

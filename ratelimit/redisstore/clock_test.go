@@ -54,8 +54,8 @@ func TestMachinesShareTheServersTime(t *testing.T) {
 		w.look(b, trip)
 		w.pass(time.Second)
 	}
-	na, _ := a.now()
-	nb, _ := b.now()
+	na, _ := a.now(a.boot())
+	nb, _ := b.now(b.boot())
 	near(t, "a", na, w.server, 0)
 	near(t, "b", nb, w.server, 0)
 }
@@ -72,12 +72,12 @@ func TestTheShortestWayCounts(t *testing.T) {
 	w.look(c, time.Millisecond)
 	w.pass(20 * time.Second)
 	lopsided(100 * time.Millisecond)
-	got, _ := c.now()
+	got, _ := c.now(c.boot())
 	near(t, "within 30 s", got, w.server, time.Millisecond)
 	w.pass(20 * time.Second)
 	lopsided(100 * time.Millisecond)
 	w.pass(time.Second)
-	got, _ = c.now()
+	got, _ = c.now(c.boot())
 	near(t, "after them", got, w.server, 50*time.Millisecond)
 }
 
@@ -100,7 +100,7 @@ func TestALeapOfTheServersClockIsNotBelieved(t *testing.T) {
 			before := w.server
 			w.look(a, time.Millisecond)
 			truth += w.server - before
-			got, bias := a.now()
+			got, bias := a.now(a.boot())
 			near(t, "who sees it", got, truth, 2*time.Millisecond)
 			f := frame{time: got, bias: bias}
 			pass(time.Second)
@@ -108,7 +108,7 @@ func TestALeapOfTheServersClockIsNotBelieved(t *testing.T) {
 			w.look(b, time.Millisecond)
 			truth += w.server - before
 			b.join(&f)
-			got, _ = b.now()
+			got, _ = b.now(b.boot())
 			near(t, "who has it from the state", got, truth, 5*time.Millisecond)
 			// Somebody who knew nothing before learns it from the state.
 			c := w.machine(7 * time.Hour)
@@ -116,7 +116,7 @@ func TestALeapOfTheServersClockIsNotBelieved(t *testing.T) {
 			w.look(c, time.Millisecond)
 			truth += w.server - before
 			c.join(&f)
-			got, _ = c.now()
+			got, _ = c.now(c.boot())
 			near(t, "who is new", got, truth, 5*time.Millisecond)
 		})
 	}
@@ -129,9 +129,9 @@ func TestSharedTimeNeverGoesBack(t *testing.T) {
 	w.look(c, time.Millisecond)
 	ahead := w.server + time.Minute
 	c.join(&frame{time: ahead})
-	got, _ := c.now()
+	got, _ := c.now(c.boot())
 	near(t, "at once", got, ahead, time.Microsecond)
 	w.pass(time.Second)
-	got, _ = c.now()
+	got, _ = c.now(c.boot())
 	near(t, "later", got, ahead+time.Second, time.Millisecond)
 }

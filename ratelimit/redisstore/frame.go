@@ -54,7 +54,7 @@ type frame struct {
 	check      uint32
 	time, bias time.Duration
 	writer     uint64
-	writers    [writersKept]uint32
+	writers    [4 * writersKept]byte
 	snapshot   []byte
 }
 
@@ -77,9 +77,7 @@ func (f *frame) append(b []byte) []byte {
 	b = binary.LittleEndian.AppendUint64(b, uint64(f.time))
 	b = binary.LittleEndian.AppendUint64(b, uint64(f.bias))
 	b = binary.LittleEndian.AppendUint64(b, f.writer)
-	for _, w := range f.writers {
-		b = binary.LittleEndian.AppendUint32(b, w)
-	}
+	b = append(b, f.writers[:]...)
 	b = append(b, f.snapshot...)
 	f.check = checksum(b[start:])
 	binary.LittleEndian.PutUint32(b[start+32:], f.check)
@@ -112,17 +110,26 @@ func decodeFrame(b []byte) (frame, error) {
 		return frame{}, fmt.Errorf("%w: wrong checksum", errGarbled)
 	}
 	copy(f.generation[:], b[16:])
-	for i := range f.writers {
-		f.writers[i] = binary.LittleEndian.Uint32(b[60+4*i:])
-	}
+	copy(f.writers[:], b[60:])
 	return f, nil
 }
 
-// version returns the bytes that no other frame has.
-func (f *frame) version() []byte {
-	b := append(make([]byte, 0, versionTo-versionFrom), f.generation[:]...)
-	b = binary.LittleEndian.AppendUint64(b, f.sequence)
-	return binary.LittleEndian.AppendUint32(b, f.check)
+// version names one write of the state: no other frame has the same.
+type version struct {
+	generation generation
+	sequence   uint64
+	check      uint32
+}
+
+func (f *frame) version() version { return version{f.generation, f.sequence, f.check} }
+
+// String returns the bytes of the frame that say it.
+func (v version) String() string {
+	var b [versionTo - versionFrom]byte
+	copy(b[:], v.generation[:])
+	binary.LittleEndian.PutUint64(b[8:], v.sequence)
+	binary.LittleEndian.PutUint32(b[16:], v.check)
+	return string(b[:])
 }
 
 // wrote reports whether a writer wrote the frame with this sequence, which may have been replaced since.
@@ -130,14 +137,14 @@ func (f *frame) wrote(writer uint64, g generation, sequence uint64) bool {
 	if f.generation != g || f.sequence < sequence || f.sequence-sequence >= writersKept {
 		return false
 	}
-	return f.writers[f.sequence-sequence] == uint32(writer)
+	return binary.LittleEndian.Uint32(f.writers[4*(f.sequence-sequence):]) == uint32(writer)
 }
 
 // follow makes f the frame after another one, by writer.
 func (f *frame) follow(before *frame, writer uint64) {
 	f.writer = writer
-	f.writers[0] = uint32(writer)
+	binary.LittleEndian.PutUint32(f.writers[:], uint32(writer))
 	if before.generation == f.generation && before.sequence+1 == f.sequence {
-		copy(f.writers[1:], before.writers[:])
+		copy(f.writers[4:], before.writers[:])
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -11,14 +12,17 @@ import (
 )
 
 // The scripts take turns and know nothing of the limiter. Their keys are state, turn, line and state:corrupt. What they
-// share stands in scriptHead: the time, the arguments, and what is done to write and to wake.
-const scriptHead = `
+// share stands in scriptArgs and scriptHead: the time, the arguments, and what is done to write and to wake.
+const scriptArgs = `
 local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local me, term, wakes = ARGV[1], tonumber(ARGV[2]), ARGV[3]
-local value, aside, rouse = ARGV[4], ARGV[5] == '1', ARGV[6]
+local me, value, aside, rouse, wakes = ARGV[1], ARGV[4], ARGV[5] == '1', ARGV[6], ARGV[3]
 local turn = redis.call('HMGET', KEYS[2], 'holder', 'fence', 'until')
-local holder, fence, ends = turn[1] or '', tonumber(turn[2]) or 0, tonumber(turn[3]) or 0
+local holder = turn[1] or ''
+`
+
+const scriptHead = `
+local now, term = time[1] * 1000 + math.floor(time[2] / 1000), tonumber(ARGV[2])
+local fence, ends = tonumber(turn[2]) or 0, tonumber(turn[3]) or 0
 local there = redis.call('EXISTS', KEYS[1]) == 1
 local function give(to)
   fence = math.max(fence + 1, now)
@@ -39,9 +43,17 @@ end
 `
 
 // try writes a value if the state is still the expected version and nobody has or wants the turn. Else it takes the turn
-// if that is free, or stands in line. An empty value only asks for the turn.
-var try = redis.NewScript(scriptHead + `
+// if that is free, or stands in line. An empty value only asks for the turn. What comes first is for a process that is
+// alone, as most are most of the time: where nobody holds the turn nobody waits for it.
+var try = redis.NewScript(scriptArgs + `
 local expected = ARGV[7]
+if holder == '' and value ~= '' and expected ~= '' and not aside
+    and redis.call('GETRANGE', KEYS[1], 16, 35) == expected then
+  redis.call('SET', KEYS[1], value)
+  if rouse ~= '' then redis.call('PUBLISH', wakes .. rouse, 'rouse') end
+  return {'done', time[1], time[2]}
+end
+` + scriptHead + `
 local held = holder ~= '' and now < ends
 if held and holder ~= me then
   if not redis.call('LPOS', KEYS[3], me) then redis.call('RPUSH', KEYS[3], me) end
@@ -59,7 +71,7 @@ return {'turn', time[1], time[2], fence, read()}
 
 // commit writes a value if the fence is still this one (any, where it is empty) and hands the turn to the first in line
 // that listens. It leaves the line; an empty value writes nothing.
-var commit = redis.NewScript(scriptHead + `
+var commit = redis.NewScript(scriptArgs + scriptHead + `
 redis.call('LREM', KEYS[3], 0, me)
 if holder ~= me or (ARGV[7] ~= '' and tonumber(ARGV[7]) ~= fence) then return {'late', time[1], time[2]} end
 if value ~= '' then write() end
@@ -85,27 +97,64 @@ type verdict struct {
 // order is what a script is to do.
 type order struct {
 	value []byte
-	aside bool   // the state is damaged: it is set aside
-	rouse string // whose request's turn comes with the value
-	with  string // the expected version of try, the fence of commit
+	aside bool          // the state is damaged: it is set aside
+	rouse string        // whose request's turn comes with the value
+	with  string        // the expected version of try, the fence of commit
+	sent  time.Duration // time since boot a moment ago; 0: not known
+}
+
+// until is a context with a deadline and without a timer: the client ends its waiting for the connection by it.
+type until struct {
+	context.Context
+	at time.Time
+}
+
+// Deadline implements [context.Context].
+func (u until) Deadline() (time.Time, bool) { return u.at, true }
+
+// names are what a script is always given, made once.
+type names struct {
+	keys  []string
+	words map[*redis.Script][]any // how a command begins; each command's own words follow
+}
+
+// firstArg is where a command's arguments follow its name, its script and its keys.
+const firstArg = 3 + 4
+
+func (b *Backend) name(base string) {
+	b.base = base
+	keys := []string{b.key("state"), b.key("turn"), b.key("line"), b.key("state:corrupt")}
+	b.names = names{keys, map[*redis.Script][]any{}}
+	for _, script := range []*redis.Script{try, commit} {
+		words := []any{"evalsha", script.Hash(), len(keys)}
+		for _, key := range keys {
+			words = append(words, key)
+		}
+		words = append(words, b.owner, b.opts.Turn.Milliseconds(), b.key("wake:"))
+		b.names.words[script] = slices.Clip(words)
+	}
 }
 
 // errReply: the server has answered what it never should.
 var errReply = errors.New("unexpected reply")
 
-// run runs a script and takes note of the server's time.
-func (b *Backend) run(ctx context.Context, script *redis.Script, o order) (verdict, error) {
-	ctx, cancel := context.WithTimeout(ctx, b.opts.Timeout)
-	defer cancel()
+// run runs a script and takes note of the server's time. Nobody's end takes back what is sent: it may be done.
+func (b *Backend) run(script *redis.Script, o order) (verdict, error) {
 	aside := "0"
 	if o.aside {
 		aside = "1"
 	}
-	keys := []string{b.key("state"), b.key("turn"), b.key("line"), b.key("state:corrupt")}
 	b.trips.Add(1)
-	sent := b.clock.boot()
-	reply, err := script.Run(ctx, b.client, keys,
-		b.owner, b.opts.Turn.Milliseconds(), b.key("wake:"), o.value, aside, o.rouse, o.with).Slice()
+	sent := o.sent
+	if sent == 0 {
+		sent = b.clock.boot()
+	}
+	ctx := until{context.Background(), time.Now().Add(b.opts.Timeout)}
+	words := append(b.names.words[script], o.value, aside, o.rouse, o.with)
+	reply, err := b.client.Do(ctx, words...).Slice()
+	if redis.HasErrorPrefix(err, "NOSCRIPT") {
+		reply, err = script.Eval(ctx, b.client, b.names.keys, words[firstArg:]...).Slice()
+	}
 	if err != nil {
 		return verdict{}, err
 	}
