@@ -97,7 +97,7 @@ func run(ctx context.Context, length time.Duration, rounds int, only string) err
 				return fmt.Errorf("%s: %w", r.what, err)
 			}
 			r.texts = append(r.texts, text)
-			fmt.Printf("%-50s %s\n", r.what, text)
+			fmt.Printf("%-50s %-60s at least: %s\n", r.what, text, r.atLeast)
 		}
 	}
 	if rounds > 1 {

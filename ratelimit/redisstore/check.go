@@ -4,7 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io"
+	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -46,7 +49,11 @@ func Check(ctx context.Context, o Options) (Findings, error) {
 	defer func() { _ = b.Close() }()
 	e := exchange{Backend: b}
 	if err := b.look(ctx, &e); err != nil && e.damage == nil {
-		return Findings{}, b.explain(err)
+		err = b.explain(err)
+		if f, ok := errors.AsType[*Fault](err); ok && f.Kind == Unreachable && b.speaksPlainly(ctx) {
+			f.Kind, f.Text = Certificate, "does not speak TLS on this port"
+		}
+		return Findings{}, err
 	}
 	f, err := b.info(ctx)
 	if err != nil {
@@ -58,6 +65,28 @@ func Check(ctx context.Context, o Options) (Findings, error) {
 	}
 	f.Trip, f.Skew = b.clock.samples[0].trip, b.clock.skew(time.Now())
 	return f, nil
+}
+
+// speaksPlainly reports whether the address is one for TLS and the server answers without it. It waits in silence for the
+// rest of what it takes for a command. Nothing secret is sent.
+func (b *Backend) speaksPlainly(ctx context.Context) bool {
+	a := b.opts.Address
+	if !a.tls {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, b.opts.Timeout)
+	defer cancel()
+	conn, err := new(net.Dialer).DialContext(ctx, a.network, a.addr)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(b.opts.Timeout))
+	var first [1]byte
+	if _, err = conn.Write([]byte("PING\r\n")); err == nil {
+		_, err = io.ReadFull(conn, first[:])
+	}
+	return err == nil && (first[0] == '+' || first[0] == '-')
 }
 
 // rehearse does all that an update may do.

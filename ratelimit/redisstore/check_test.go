@@ -1,6 +1,7 @@
 package redisstore_test
 
 import (
+	"bufio"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
@@ -79,7 +80,7 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 		"too few commands":    {"redis://reader:secret@" + plain.Addr, redisstore.Rights, "too few rights"},
 		"keys of others":      {"redis://strange:secret@" + plain.Addr, redisstore.Rights, "too few rights"},
 		"no such database":    {"redis://" + plain.Addr + "/99", redisstore.Rights, "no database"},
-		"TLS to a plain port": {"rediss://" + plain.Addr, redisstore.Unreachable, "does that port speak TLS?"},
+		"TLS to a plain port": {"rediss://" + plain.Addr, redisstore.Certificate, "does not speak TLS on this port"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := redisstore.Check(t.Context(), redisstore.Options{Address: address(t, c.address), Upstream: "test"})
@@ -92,6 +93,51 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A server that is older than what the scripts need is refused by what it says of itself, and a newer one is not.
+func TestOldServersAreRefused(t *testing.T) {
+	for name, c := range map[string]struct{ info, says string }{
+		"an old Redis":  {"redis_version:6.0.16", "is Redis 6.0.16; 6.2 is the oldest that will do"},
+		"an old Valkey": {"redis_version:7.2.4\r\nvalkey_version:7.1.0", "is Valkey 7.1.0; 7.2 is the oldest that will do"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := address(t, "redis://"+pretend(t, c.info))
+			_, err := redisstore.Check(t.Context(), redisstore.Options{Address: a, Upstream: "test", Timeout: 5 * time.Second})
+			f, ok := errors.AsType[*redisstore.Fault](err)
+			if !ok || f.Kind != redisstore.TooOld || !strings.Contains(f.Error(), c.says) || !f.Lasting() {
+				t.Errorf("%v, want %q", err, c.says)
+			}
+		})
+	}
+}
+
+// pretend returns the address of a server that knows no more than to say what it is.
+func pretend(t *testing.T, info string) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				for in := bufio.NewScanner(conn); in.Scan(); {
+					reply := map[string]string{
+						"time": "*2\r\n$1\r\n1\r\n$1\r\n1\r\n", "getrange": "$0\r\n\r\n", "exists": ":0\r\n",
+						"info": fmt.Sprintf("$%d\r\n%s\r\n", len(info), info), "hello": "-ERR unknown command\r\n",
+					}[strings.ToLower(in.Text())]
+					if _, err := conn.Write([]byte(reply)); err != nil {
+						return
+					}
+				}
+			}()
+		}
+	}()
+	return l.Addr().String()
 }
 
 func TestCheckRemarks(t *testing.T) {
@@ -130,14 +176,16 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
+// newerState is how the state of a format 2 would begin.
+const newerState = "AVcoord\n\x02\x00\x00\x00\xae\x26\x34\x85 and more"
+
 // A state that a newer version has written is left untouched.
 func TestANewerStateIsLeftAlone(t *testing.T) {
 	server := redistest.Start(t)
 	m := newMachine(t, server)
 	st, b := m.open()
 	key := b.Key("state")
-	newer := "AVcoord\n\x02\x00\x00\x00\xae\x26\x34\x85 and more"
-	_, err := server.Do("SET", key, newer)
+	_, err := server.Do("SET", key, newerState)
 	must(t, err)
 	l, err := ratelimit.New(ratelimit.Config{Store: st})
 	must(t, err)
@@ -147,7 +195,7 @@ func TestANewerStateIsLeftAlone(t *testing.T) {
 	if got := m.events.kinds(); len(got) != 1 || got[0] != "state_newer" {
 		t.Errorf("warned of %v", got)
 	}
-	if got, err := server.Do("STRLEN", key); err != nil || got != fmt.Sprintf(":%d", len(newer)) {
+	if got, err := server.Do("STRLEN", key); err != nil || got != fmt.Sprintf(":%d", len(newerState)) {
 		t.Errorf("%s bytes are left, %v", got, err)
 	}
 }

@@ -4,6 +4,7 @@ package redisstore_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,6 +46,18 @@ func TestWhateverHappensToTheServer(t *testing.T) {
 			time.Sleep(2500 * time.Millisecond)
 			must(t, w.server.Restart())
 		}, []string{"coordinator_lost", "coordinator_back"}},
+		"it is killed again and again": {func(t *testing.T, w *traffic) {
+			times, every := 3, 1500*time.Millisecond
+			if *long {
+				times, every = 10, 6*time.Second // for a minute
+			}
+			for range times {
+				w.server.Kill()
+				time.Sleep(every / 4)
+				must(t, w.server.Restart())
+				time.Sleep(every * 3 / 4)
+			}
+		}, nil},
 		"it is emptied": {func(t *testing.T, w *traffic) {
 			w.do(t, "FLUSHALL")
 		}, nil},
@@ -70,7 +83,7 @@ func TestWhateverHappensToTheServer(t *testing.T) {
 		}, []string{"coordinator_lost", "coordinator_back"}},
 		"it stops for a while": {func(_ *testing.T, w *traffic) {
 			w.server.Stop()
-			time.Sleep(3 * time.Second)
+			time.Sleep(5 * time.Second)
 			w.server.Continue()
 		}, []string{"coordinator_lost", "coordinator_back"}},
 		"its clients are killed": {func(t *testing.T, w *traffic) {
@@ -85,6 +98,14 @@ func TestWhateverHappensToTheServer(t *testing.T) {
 			w.do(t, "SET", w.stateKey(), "")
 			w.do(t, "SET", w.stateKey(), strings.Repeat("x", 200<<10))
 		}, nil},
+		"its state is a newer version's": {func(t *testing.T, w *traffic) {
+			w.do(t, "SET", w.stateKey(), newerState)
+			time.Sleep(2500 * time.Millisecond)
+			if got, err := w.server.Do("STRLEN", w.stateKey()); err != nil || got != fmt.Sprintf(":%d", len(newerState)) {
+				t.Errorf("%s bytes are left of %d, %v", got, len(newerState), err)
+			}
+			w.do(t, "DEL", w.stateKey())
+		}, []string{"state_newer"}},
 		"its keys are of other kinds": {func(t *testing.T, w *traffic) {
 			w.do(t, "DEL", w.stateKey())
 			w.do(t, "RPUSH", w.stateKey(), "a list")

@@ -31,6 +31,7 @@ func must(t testing.TB, err error) {
 type machine struct {
 	t      testing.TB
 	dir    string
+	ahead  time.Duration // of its wall clock
 	proxy  *redistest.Proxy
 	events *events
 	stores []*ratelimit.SharedStore
@@ -56,9 +57,16 @@ func (m *machine) open() (*ratelimit.SharedStore, *redisstore.Backend) {
 	m.t.Helper()
 	b, err := redisstore.Open(m.options())
 	must(m.t, err)
-	alone, err := ratelimit.OpenFileStore(m.dir, ratelimit.FileOptions{OnWarning: m.events.add})
+	now := func() ratelimit.Instant {
+		at := ratelimit.SystemInstant()
+		at.Wall = at.Wall.Add(m.ahead)
+		return at
+	}
+	alone, err := ratelimit.OpenFileStore(m.dir, ratelimit.FileOptions{Now: now, OnWarning: m.events.add})
 	must(m.t, err)
-	st := ratelimit.NewSharedStore(b, ratelimit.SharedOptions{Place: "redis", Fallback: alone, OnWarning: m.events.add})
+	st := ratelimit.NewSharedStore(b, ratelimit.SharedOptions{
+		Place: "redis", Fallback: alone, Now: now, OnWarning: m.events.add,
+	})
 	m.stores = append(m.stores, st)
 	m.t.Cleanup(func() { st.Close() })
 	return st, b
@@ -190,7 +198,7 @@ type traffic struct {
 	ctx      context.Context
 }
 
-// during sends from four machines, lets do happen after a while, and waits until the whole rate flows again. limit is
+// during sends from four machines, whose wall clocks are an hour apart, lets do happen after a while, and waits until the whole rate flows again. limit is
 // what the upstream may see in a second.
 func during(t *testing.T, server *redistest.Server, limit int, do func(*traffic)) *traffic {
 	ctx, cancel := context.WithCancel(t.Context())
@@ -207,6 +215,7 @@ func during(t *testing.T, server *redistest.Server, limit int, do func(*traffic)
 	})
 	for i := range 4 {
 		m := newMachine(t, server)
+		m.ahead = time.Duration(i-1) * time.Hour
 		w.machines = append(w.machines, m)
 		send(ctx, &wg, m.limiter(calm()), fmt.Sprintf("%s/%d", w.upstream.URL, i), 4)
 	}
