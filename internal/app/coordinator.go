@@ -85,6 +85,8 @@ func CoordinatorFix(cfg *config.Config, f *redisstore.Fault) string {
 			"its authority's PEM file in ANIVAULT_COORDINATOR_CA_FILE, and a port that speaks TLS"
 	case redisstore.Rights:
 		return "as its administrator run: " + CoordinatorRule(cfg)
+	case redisstore.Database:
+		return "write a number that it has, or none, in ANIVAULT_COORDINATOR: redis://host:port/0"
 	case redisstore.TooOld:
 		return "update it, or name another one in ANIVAULT_COORDINATOR"
 	case redisstore.Refusing:

@@ -79,7 +79,7 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 		"an unknown user":     {"redis://nobody:wrong-secret@" + plain.Addr, redisstore.Password, "refuses the user or password"},
 		"too few commands":    {"redis://reader:secret@" + plain.Addr, redisstore.Rights, "too few rights"},
 		"keys of others":      {"redis://strange:secret@" + plain.Addr, redisstore.Rights, "too few rights"},
-		"no such database":    {"redis://" + plain.Addr + "/99", redisstore.Rights, "no database"},
+		"no such database":    {"redis://" + plain.Addr + "/99", redisstore.Database, "no database"},
 		"TLS to a plain port": {"rediss://" + plain.Addr, redisstore.Certificate, "does not speak TLS on this port"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -34,6 +34,7 @@ const (
 	Certificate             // TLS fails
 	Rights                  // the user may not do what is needed
 	TooOld                  // its version is too old
+	Database                // it has no database with this number
 )
 
 // Error implements error: what and where, never with user or password.
@@ -75,7 +76,7 @@ var replies = []struct {
 	{"BUSY", Refusing, "is busy with a script"},
 	{"MASTERDOWN", Refusing, "is a replica that has lost its primary"},
 	{"ERR max number of clients", Refusing, "has too many clients"},
-	{"ERR DB index is out of range", Rights, "has no database with this number"},
+	{"ERR DB index is out of range", Database, "has no database with this number"},
 	{"ERR unknown command", TooOld, "does not know a command that is needed: 6.2 is the oldest that will do"},
 }
 
