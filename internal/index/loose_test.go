@@ -27,6 +27,7 @@ func TestTitlesAreFoundLoosely(t *testing.T) {
 		"寻找勇者":                           "tv/11 寻找勇者～旅途的终点～ s1",
 		"Irogarasu":                      "tv/14 Irogarasu (2022) s1", // the year tells namesakes apart
 		"Hanataba wo":                    "tv/15 Hanataba o. s1",
+		"尋找勇者～旅途的終點～":                    "tv/11 寻找勇者～旅途的终点～ s1",
 		"Hikaari":                        "", // too short to be sure
 		"Lantern":                        "", // one short word before a subtitle
 		"Yuusa Gashitabi":                "", // an abbreviation

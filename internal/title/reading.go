@@ -42,7 +42,7 @@ func MayRead(japanese, latin string) (misfit float64, ok bool) {
 			han = 0
 		}
 	}
-	for _, r := range strings.NewReplacer("編", "hen", "篇", "hen").Replace(Plain(Normalize(Romanize(japanese)))) {
+	for _, r := range strings.NewReplacer("编", "hen", "篇", "hen").Replace(Plain(Normalize(Romanize(japanese)))) {
 		if r >= 0x80 {
 			han++
 			allHan++

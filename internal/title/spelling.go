@@ -9,7 +9,8 @@ var (
 )
 
 // Plain returns a normalised title (Normalize) in one form for all the ways of writing long vowels and particles of
-// Japanese in Latin letters, and of parting words: "yuusha wo", "yusha o" and "yūsha-o".
+// Japanese in Latin letters, and of parting words: "yuusha wo", "yusha o" and "yūsha-o". Chinese comes out in simplified
+// characters.
 func Plain(norm string) string {
-	return strings.ReplaceAll(longVowels.Replace(particles.Replace(norm+" ")), " ", "")
+	return oneHan(strings.ReplaceAll(longVowels.Replace(particles.Replace(norm+" ")), " ", ""))
 }

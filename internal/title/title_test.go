@@ -2,6 +2,7 @@ package title
 
 import (
 	"testing"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 )
@@ -150,5 +151,54 @@ func FuzzTitle(f *testing.F) {
 		}
 		_ = Romanize(a)
 		_ = Script(a)
+	})
+}
+
+func TestPlainIsOneFormForWaysOfWriting(t *testing.T) {
+	for _, row := range []struct {
+		name, a, b string
+		same       bool
+	}{
+		{"long vowels and particles", "Yuusha wo Sagasu", "Yūsha o Sagasu", true},
+		{"traditional and simplified Chinese", "甜點轉生 龍與魔法", "甜点转生 龙与魔法", true},
+		{"one of several forms", "鍾樓", "钟楼", true},
+		{"simplified characters that have two meanings", "皇后", "皇後", true},
+		{"Latin letters beside them", "Love Live! 虹咲學園", "Love Live! 虹咲学园", true},
+		{"Japanese forms that no Chinese has", "鉄道", "鐵道", false},
+		{"Japanese forms that China took over", "万国", "萬國", true},
+		{"another word", "龍與魔法", "龍與魔術", false},
+		{"hangul and kana stay", "はたらく龍", "はたらく龙", true},
+		{"characters that have no other form", "一二三", "一二四", false},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			a, b := Plain(Normalize(row.a)), Plain(Normalize(row.b))
+			if (a == b) != row.same {
+				t.Errorf("%s is %q, %s is %q", row.a, a, row.b, b)
+			}
+			if Normalize(row.a) == Normalize(row.b) {
+				t.Errorf("%s and %s count as the very same title", row.a, row.b)
+			}
+		})
+	}
+}
+
+// The pairs are in order, and no simplified character has another form: what is looked up twice is found once.
+func TestTheTableOfHanIsSortedAndFinal(t *testing.T) {
+	const pair = 2 * hanBytes
+	for i := 0; i+pair <= len(hanPairs); i += pair {
+		from, to := hanPairs[i:i+hanBytes], hanPairs[i+hanBytes:i+pair]
+		if i > 0 && hanPairs[i-pair:i-hanBytes] >= from || oneHan(from) != to || oneHan(to) != to {
+			t.Errorf("%s becomes %s, and that %s", from, oneHan(from), oneHan(to))
+		}
+	}
+}
+
+func TestOneHanNeverBreaksText(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		in := Normalize(rapid.StringOf(rapid.RuneFrom([]rune("龍龙學a1 のー한é𠀀㐀丟鿿"))).Draw(t, "in"))
+		out := oneHan(in)
+		if !utf8.ValidString(out) || utf8.RuneCountInString(out) != utf8.RuneCountInString(in) || oneHan(out) != out {
+			t.Fatalf("%q became %q", in, out)
+		}
 	})
 }
