@@ -23,7 +23,7 @@ type knownTitles struct {
 	called   map[string]map[knownEntry]titleRole // by plain title
 	fetched  map[knownEntry]bool
 	anyYear  map[knownEntry]bool      // shown by a search without a year, which shows namesakes too
-	searched map[match.Query]bool     // searches that were answered, which cost nothing now
+	searched map[match.Query]bool     // searches that found something, which cost nothing now
 	locked   map[string]chan struct{} // by plain title: closed when it is unlocked
 }
 
@@ -76,7 +76,9 @@ func (k *knownTitles) show(q match.Query, hits []match.Hit) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.room()
-	k.searched[searchKey(q)] = true
+	if len(hits) > 0 {
+		k.searched[searchKey(q)] = true
+	}
 	for _, h := range hits {
 		key := knownEntry{h.Kind, h.ID}
 		k.name(key, visible, h.Year, h.Title, h.OriginalTitle)
@@ -98,7 +100,7 @@ func searchKey(q match.Query) match.Query {
 	return match.Query{Kind: q.Kind, Text: strings.ToLower(q.Text), Year: q.Year}
 }
 
-// free reports whether the first search for a series was answered in this run.
+// free reports whether the first search for a series was answered in this run, and by something: else more would be asked.
 func (k *knownTitles) free(s match.Series, want match.Kind) bool {
 	queries := match.Queries(s, want)
 	k.mu.Lock()

@@ -37,6 +37,7 @@ func TestWhatWasFetchedAnswersForItsOtherTitles(t *testing.T) {
 		{"two readings", "[G] 守灯人之城镇 / Toumori no Machi - 03 [1080p].mkv", 1},
 		{"the other reading alone", "[G] Strange Spelling / 守灯人之城镇 - 03 [1080p].mkv", 1},
 		{"without the season of a season's own title", "[G] Die Laternenwärter - 03 [1080p].mkv", 1},
+		{"a translation in traditional characters", "[G] 守燈人之城鎮 - 03 [1080p].mkv", 1},
 		{"a film", "Lantern.Keepers.The.Movie.2019.1080p.mkv", 0},
 		{"one word of a translation", "[G] Keepers - 03 [1080p].mkv", 0},
 		{"one short word that anybody may have added", "[G] Toumorimachi - 03 [1080p].mkv", 0},
@@ -148,13 +149,15 @@ func TestTheSearchTellsWhereItCostsNothing(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		asked    match.Query
+		found    []match.Hit
 		atLeast  float64
 		searched bool
 	}{
-		{"another title was searched for", match.Query{Kind: match.TV, Text: "lantern keepers"}, 0.8, false},
-		{"its own was", match.Query{Kind: match.TV, Text: "toumori no machi"}, 0.8, true},
-		{"its own was, on another page too", match.Query{Kind: match.TV, Text: "Toumori no Machi", Page: 2}, 0.8, true},
-		{"much is asked for", match.Query{Kind: match.TV, Text: "lantern keepers"}, 0.95, true},
+		{"another title was searched for", match.Query{Kind: match.TV, Text: "lantern keepers"}, row, 0.8, false},
+		{"its own was", match.Query{Kind: match.TV, Text: "toumori no machi"}, row, 0.8, true},
+		{"its own was, on another page too", match.Query{Kind: match.TV, Text: "Toumori no Machi", Page: 2}, row, 0.8, true},
+		{"its own was, and found nothing", match.Query{Kind: match.TV, Text: "toumori no machi"}, nil, 0.8, false},
+		{"much is asked for", match.Query{Kind: match.TV, Text: "lantern keepers"}, row, 0.95, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			lib := &catalogue{entries: map[string]*match.Entry{"lantern keepers": e}}
@@ -162,7 +165,8 @@ func TestTheSearchTellsWhereItCostsNothing(t *testing.T) {
 			options.MinConfidence = c.atLeast
 			m := &Deciders{resolver: match.Resolver{Source: lib, Options: options}, known: new(knownTitles), choices: choicesOf(t)}
 			m.known.learn(e)
-			m.known.show(c.asked, row)
+			m.known.show(match.Query{Kind: match.TV}, row) // by another title
+			m.known.show(c.asked, c.found)
 			resolveWith(t, m, s)
 			if (lib.searches > 0) != c.searched {
 				t.Errorf("%d searches", lib.searches)
