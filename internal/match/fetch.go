@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"unicode/utf8"
 
@@ -38,8 +39,8 @@ func (j *job) potential(c scored) float64 {
 		least = potentialBegins
 	}
 	more := 0.0
-	if c.hit.Kind == TV {
-		more = weighEpisodes // only its seasons can tell
+	if c.hit.Kind == TV && j.s.Want != WantAny {
+		more = weighEpisodes // only its seasons can tell; without an episode they tell nothing
 	}
 	best := more + max(c.score, c.score-c.like.sim+least)
 	for _, o := range j.pool {
@@ -130,7 +131,7 @@ func (j *job) nextRival(spent func(scored) bool) int {
 // spent returns which contenders are not fetched any more because enough like them were: rows that only a part of the title
 // has found, and rows that would have to hide the exact title that another one shows.
 func (j *job) spent() func(scored) bool {
-	shown, parts, hidden := j.shown(), 0, 0
+	shown, parts, hidden, begun := j.shown(), 0, 0, 0
 	for _, c := range j.pool {
 		if c.known() && !c.whole {
 			parts++
@@ -138,10 +139,20 @@ func (j *job) spent() func(scored) bool {
 		if c.known() && !c.explained {
 			hidden++
 		}
+		if c.known() && c.explained && !c.exact() {
+			begun++
+		}
 	}
 	return func(c scored) bool {
-		return !c.whole && parts >= mostParts || shown && !c.explained && hidden >= mostHidden
+		return !c.whole && parts >= mostParts ||
+			shown && !c.explained && hidden >= mostHidden ||
+			shown && c.explained && !c.exact() && begun >= mostHidden
 	}
+}
+
+// exact reports whether a visible title is the very title of the name.
+func (c scored) exact() bool {
+	return slices.ContainsFunc(hitTitles(c.hit), func(t named) bool { return t.norm == c.like.title.norm }) && c.like.sim >= simExact
 }
 
 // How many of each sort are fetched.
@@ -169,12 +180,23 @@ func (j *job) rivalled(i int) bool {
 // almost is a difference of scores that decides nothing, such as that of popularity.
 const almost = 0.01
 
-// compareFetch orders contenders by what fetching them may give. Of equals, the one with the shortest original title goes
-// first: sequels, films and spin-offs have longer ones than the work they come from.
+// compareFetch orders contenders by what fetching them may give. Of those that may give almost the same, one goes first whose
+// visible titles point to the name, then the one with the shortest original title: sequels, films and spin-offs have longer ones
+// than the work they come from.
 func (j *job) compareFetch(a, b scored) int {
-	return cmp.Or(cmp.Compare(j.potential(b), j.potential(a)), cmp.Compare(utf8.RuneCountInString(a.hit.OriginalTitle), utf8.RuneCountInString(b.hit.OriginalTitle)),
+	steps := func(c scored) float64 { return math.Round(j.potential(c) / almost) }
+	return cmp.Or(cmp.Compare(steps(b), steps(a)), cmp.Compare(b.points(j.s), a.points(j.s)),
+		cmp.Compare(utf8.RuneCountInString(a.hit.OriginalTitle), utf8.RuneCountInString(b.hit.OriginalTitle)),
 		cmp.Compare(b.hit.Popularity, a.hit.Popularity),
 		cmp.Compare(a.hit.Kind, b.hit.Kind), cmp.Compare(a.hit.ID, b.hit.ID))
+}
+
+// points is 1 where a visible title begins with the likeliest reading, or the original title may be read so, else 0.
+func (c scored) points(s Series) int {
+	if c.begins(s) || title.Reads(c.hit.OriginalTitle, s.Title()) {
+		return 1
+	}
+	return 0
 }
 
 // fetchAt fetches one contender and scores it again. It returns false when the Source fails.

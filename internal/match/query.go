@@ -119,7 +119,7 @@ func variants(titles []release.Title) (whole, bases, parts, pieces []string) {
 			add(t.Text)
 		}
 	}
-	foreignFirst(out)
+	likelyFirst(out)
 	n := len(out)
 	for _, t := range titles {
 		if base, seq := splitSequel(title.Normalize(t.Text)); !seq.Zero() {
@@ -300,17 +300,26 @@ func scriptClass(r rune) int {
 	return 0
 }
 
-// foreignFirst puts readings with marked long vowels after one in another script: titles in Latin letters seldom mark them, and
-// a search without the mark does not find "ou".
-func foreignFirst(texts []string) {
-	if !slices.ContainsFunc(texts, spaceless) {
-		return
-	}
-	marked := func(t string) int {
-		if strings.ContainsAny(t, "āīūēōĀĪŪĒŌ") {
+// likelyFirst sorts whole readings by how likely a search finds them. Chinese titles come behind others: each land has its own. Titles in
+// Latin letters seldom mark long vowels, and a search without the mark does not find "ou". A word that begins with digits may be a
+// number with a remark ("09EX").
+func likelyFirst(texts []string) {
+	rank := func(t string) int {
+		switch {
+		case remarked(t):
+			return 3
+		case strings.ContainsAny(t, "āīūēōĀĪŪĒŌ"):
+			return 2
+		case title.Script(t) == "zh":
 			return 1
 		}
 		return 0
 	}
-	slices.SortStableFunc(texts, func(a, b string) int { return cmp.Compare(marked(a), marked(b)) })
+	slices.SortStableFunc(texts, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+}
+
+// remarked reports whether a text is one word of digits with Latin letters behind them.
+func remarked(t string) bool {
+	rest := strings.TrimLeft(t, "0123456789")
+	return rest != t && rest != "" && !strings.Contains(t, " ") && title.Script(rest) == "latin"
 }

@@ -44,6 +44,9 @@ func TestQueriesGoFromTheWholeTitleToItsParts(t *testing.T) {
 		}},
 		{"long vowels marked", rel("Kōbe Yōkai", also("神戸妖怪"), eps(1)), TV, []string{"tv 神戸妖怪 0", "tv Kōbe Yōkai 0", "tv KōbeYōkai 0"}},
 		{"one file that may be a film", rel("Moth", as(release.Unknown), func(r *release.Release) { r.Extension = "mkv" }), "", []string{"movie Moth 0", "tv Moth 0"}},
+		{"Chinese behind other scripts", rel("灯守之城", also("灯守の町"), eps(1)), TV, []string{"tv 灯守の町 0", "tv 灯守之城 0"}},
+		{"digits with a remark last", rel("09EX", also("蛾行列"), eps(1)), TV, []string{"tv 蛾行列 0", "tv 09EX 0"}},
+		{"digits that are a title", rel("11eyes", eps(1)), TV, []string{"tv 11eyes 0"}},
 		{"other reading", rel("Moth", also("蛾行列"), eps(1)), TV, []string{"tv Moth 0", "tv 蛾行列 0"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {

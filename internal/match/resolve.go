@@ -193,10 +193,11 @@ func (j *job) ask(ctx context.Context) {
 			q.Page = 2
 			more = append(more, q)
 		}
-		if j.s.Want == WantAny && i+1 < len(queries) && queries[i+1].Text == q.Text && queries[i+1].Year == q.Year && !j.shown() {
+		both := j.s.Want == WantAny && i+1 < len(queries) && queries[i+1].Text == q.Text && queries[i+1].Year == q.Year
+		if both && !j.shown() && len(hits) != 1 {
 			continue // films and series are weighed together
 		}
-		if j.fetch(ctx); j.err != nil || j.converged() {
+		if j.fetch(ctx); j.err != nil || j.converged() && !(both && !j.named()) {
 			return
 		}
 		queries = j.withinBudget(slices.Insert(queries, i+1, more...))
@@ -247,6 +248,13 @@ func (j *job) unlikely(k Kind) bool {
 // shown reports whether a row shows the exact title: then the other kind need not be searched.
 func (j *job) shown() bool {
 	return slices.ContainsFunc(j.pool, func(c scored) bool { return c.explained && c.like.sim >= simExact })
+}
+
+// named reports whether the title that agrees best is surely that of a whole entry, not of one of its specials or sequels: its name,
+// original or translated title, or as its original title is read.
+func (j *job) named() bool {
+	best := choose(j.pool).ranked[0]
+	return best.like.title.primary || title.Reads(best.hit.OriginalTitle, best.like.title.text)
 }
 
 // whole reports whether a query was a whole reading, not a part of one.

@@ -32,7 +32,12 @@ func kin() *world {
 	one := series(30, "Corner Store", "角の店", 2013, season(1, "1-12@2013-01-05"))
 	dusk := film(31, "Night Garden", "夜の庭", 2007).alt("Gekijouban Yoru no Niwa")
 	dawn := film(32, "Night Garden", "夜の庭 二", 2007).alt("Gekijouban Yoru no Niwa")
-	return &world{entries: []*Entry{old, remake, movie, live, drawn, romaji, romajiMovie, ovaOne, two, one, dusk, dawn}}
+	port := series(34, "Lantern Port", "灯の港", 2016, season(1, "1-12@2016-01-05")).alt("Lantern Port Extra")
+	port.Titles = append(port.Titles, AltTitle{Text: "Laternenhafen", Language: "de"})
+	days := series(35, "Days of Foam", "泡", 2016, season(1, "1-12@2016-01-05")).alt("Tide")
+	days.Popularity = 60
+	tide := series(36, "Tide: An Ordinary Sea", "潮の日々", 2016, season(1, "1-12@2016-01-05")).alt("Tide")
+	return &world{entries: []*Entry{old, remake, movie, live, drawn, romaji, romajiMovie, ovaOne, two, one, dusk, dawn, port, days, tide}}
 }
 
 func TestResolveTellsConfusableWorksApart(t *testing.T) {
@@ -103,6 +108,11 @@ func TestResolveSparesRequests(t *testing.T) {
 		{"a year narrows", rel("Iron Nightingale", of(2021), eps(3)), []string{`search tv "Iron Nightingale" 2021`, "entry tv 22"}},
 		{"an id in the path: no search", rel("Whatever", func(r *release.Release) { r.IDs = []release.ID{{Source: "tmdb", Value: "26"}} }, eps(3)), []string{"entry tv 26"}},
 		{"an extra: nothing", rel("Corner Store 2", as(release.Extra)), nil},
+		{"kind unknown, the only row hides a translation: its entry", rel("Laternenhafen", as(release.Unknown)), []string{`search tv "Laternenhafen" 0`, "entry tv 34"}},
+		{"kind unknown, the only row hides a title that may be a special's: the other kind too", rel("Lantern Port Extra", as(release.Unknown)), []string{
+			`search tv "Lantern Port Extra" 0`, "entry tv 34", `search movie "Lantern Port Extra" 0`,
+		}},
+		{"the row that begins with the title, then one that may hide it", rel("Tide", eps(3)), []string{`search tv "Tide" 0`, "entry tv 36", "entry tv 35"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			w := kin()

@@ -117,9 +117,9 @@ func (c *scored) add(name string, w float64, detail string) {
 	c.reasons = append(c.reasons, Reason{Name: name, Weight: w, Detail: detail})
 }
 
-// spelt reports whether two titles agree in everything but case and spaces.
+// spelt reports whether two titles agree in everything but case and spaces; no title agrees with none.
 func spelt(a, b string) bool {
-	return strings.EqualFold(strings.Join(strings.Fields(a), ""), strings.Join(strings.Fields(b), ""))
+	return a != "" && strings.EqualFold(strings.Join(strings.Fields(a), ""), strings.Join(strings.Fields(b), ""))
 }
 
 // weighYear compares the year of the name, or of the matched title, with the years of the entry.
