@@ -161,7 +161,7 @@ func (p *placer) note(format string, args ...any) {
 // no season: a wrong episode is worse than none.
 var strategies = []func(*placer) placement{
 	(*placer).byMapping, (*placer).byLaterCour, (*placer).bySeason, (*placer).byYear, (*placer).byArc, (*placer).byFinal,
-	(*placer).byPart, (*placer).byRuns, (*placer).byGroup, (*placer).byLength, (*placer).byPosition,
+	(*placer).byPart, (*placer).byRuns, (*placer).byGroup, (*placer).byLength, (*placer).byRest, (*placer).byPosition,
 }
 
 // place finds the place of the file, by the folder's numbering where it has one.
@@ -256,10 +256,7 @@ func (p *placer) refusal() string {
 // whole places a file or folder that names no episode: a batch of a season.
 func (p *placer) whole() placement {
 	if p.rel.Kind != release.Batch && p.season == 0 {
-		if at := p.specialTitle(); at.ok {
-			return at
-		}
-		return placement{why: "the name says no episode"}
+		return either(either(p.specialTitle(), p.onlySpecial()), placement{why: "the name says no episode"})
 	}
 	n := p.season
 	if n == 0 {

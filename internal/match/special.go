@@ -115,6 +115,9 @@ func (p *placer) wholeTexts() []string {
 		if p.rel.Special != "" {
 			add(t.Text + " " + p.rel.Special)
 		}
+		if p.rel.Year != 0 && p.rel.Year != p.e.Year && !airedIn(p.all, p.rel.Year) {
+			add(t.Text + " " + strconv.Itoa(p.rel.Year))
+		}
 	}
 	return texts
 }
@@ -172,6 +175,15 @@ func (p *placer) specialDate() placement {
 	}
 	hits := slices.DeleteFunc(slices.Clone(p.specials), func(s slot) bool { return s.aired.IsZero() || s.aired.Year() != p.year })
 	return p.one(hits, fmt.Sprintf("the specials of %d", p.year))
+}
+
+// onlySpecial takes the only special for a file that says a part of the show and no episode, where that part is not the show itself.
+func (p *placer) onlySpecial() placement {
+	if len(p.specials) != 1 || p.rel.Extension == "" || p.hint.Rest == "" || p.hint.Arc > 0 || p.part > 0 ||
+		slices.ContainsFunc(p.titles, func(t named) bool { return t.primary && subtitle(t, p.titles) != "" }) {
+		return placement{}
+	}
+	return p.found(p.specials, trustOnlySpecial, "%q names a part of the show, and there is only one special", p.hint.Rest)
 }
 
 // placeholderEpisode reports whether a name is one that TMDB gives an episode without a title.

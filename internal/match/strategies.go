@@ -54,6 +54,9 @@ func (p *placer) bySeason() placement {
 	if p.season == 0 || p.part > 0 || p.hint.Arc > 0 && (p.rel.Absolute || p.arcHasPart(p.season)) {
 		return placement{}
 	}
+	if at := p.bySeasonOfArc(); at.ok {
+		return at
+	}
 	s, ok := p.e.season(p.season)
 	if !ok || len(s.Episodes) == 0 {
 		p.note("TMDB has no season %d", p.season)
@@ -74,6 +77,15 @@ func (p *placer) bySeason() placement {
 		return p.found(positions(slices.Concat(list, slots(next)), p.eps, 0), trustCounted, "counted on from season %d, which TMDB splits", p.season)
 	}
 	return placement{}
+}
+
+// bySeasonOfArc is for a second season of the season that the title names: "Title Arc 2nd Season" is the one after "Title Arc".
+func (p *placer) bySeasonOfArc() placement {
+	arc := p.hint.Arc
+	if arc < 2 || p.season != 2 || arc == p.season || !p.stated() {
+		return placement{}
+	}
+	return p.found(literal(seasonSlots(p.all, arc+1), p.eps), trustName, "season %d is the second of season %d, which has the name in the title", arc+1, arc)
 }
 
 // arcHasPart reports whether the season that the title names is not the n-th and has exactly n parts: then "Title Arc 2nd

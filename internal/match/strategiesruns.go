@@ -3,6 +3,8 @@ package match
 import (
 	"slices"
 	"time"
+
+	"github.com/anivault/anivault/internal/title"
 )
 
 // byLaterCour finds the run of episodes that began in the year of the name, within the season that its title names, where the
@@ -122,4 +124,32 @@ func (p *placer) byLength() placement {
 		return placement{}
 	}
 	return p.found(literal(seasonSlots(p.all, only), p.eps), trustLength, "only season %d has as many episodes", only)
+}
+
+// comparable reports whether a season's name goes on from the very title that a reading does, in a language that is not the show's:
+// then it is written as the reading is.
+func (p *placer) comparable(season string) bool {
+	plain := plainTitle(title.Normalize(season), p.titles)
+	official := slices.ContainsFunc(p.titles, func(t named) bool { return t.primary && t.norm == plain })
+	return !official && slices.ContainsFunc(p.hint.Arcs, func(a ArcText) bool { return plainTitle(a.Text, p.titles) == plain })
+}
+
+// byRest is for a name of a part that no season has, of a show of two seasons: it is the second, where the first is what the
+// show's own title means, and as many specials are not there.
+func (p *placer) byRest() placement {
+	if p.season > 0 || p.part > 0 || p.hint.Rest == "" || p.hint.Arc > 0 || p.year != 0 {
+		return placement{}
+	}
+	seasons := runs(p.all, 1<<62)
+	if len(seasons) != 2 || len(runs(seasons[0], courGap)) > 1 || len(p.specials) >= max(slices.Max(p.eps), p.last) {
+		return placement{}
+	}
+	if slices.ContainsFunc(p.titles, func(t named) bool { return t.primary && subtitle(t, p.titles) != "" }) {
+		return placement{} // the first season has the name of a part as well
+	}
+	n := seasons[1][0].season
+	if s, _ := p.e.season(n); p.comparable(s.Name) {
+		return placement{} // its name would be told again
+	}
+	return p.found(literal(seasonSlots(p.all, n), p.eps), trustRest, "only season %d is not called as the show is", n)
 }

@@ -27,11 +27,13 @@ const (
 	trustRun                      // a season as a run between pauses
 	trustRunNumber                // a number as counted over all of them
 	trustLength                   // no other season is long enough
+	trustRest                     // the only season besides the first
 	trustWhole                    // a batch of a season
 	trustAlone                    // a file that says a season and nothing else
 	trustSpecialNumber            // season 0 has the number
 	trustSpecialTitle             // a special is called so
 	trustSpecialOrder             // several are, and the name counts them
+	trustOnlySpecial              // there is no other
 	trustGuess                    // no way applies
 )
 
@@ -54,11 +56,13 @@ var trusted = [...]float64{
 	trustRun:           0.94,
 	trustRunNumber:     0.95,
 	trustLength:        0.97,
+	trustRest:          0.91,
 	trustWhole:         0.97,
 	trustAlone:         0.7,
 	trustSpecialNumber: 0.93,
 	trustSpecialTitle:  0.97,
 	trustSpecialOrder:  0.92,
+	trustOnlySpecial:   0.91,
 	trustGuess:         0.15,
 }
 
@@ -129,13 +133,34 @@ func (p *placer) untold(at placement) bool {
 		return false
 	case p.calledSo(t.norm, title.Reads) && (plain == "" || !p.calledSo(plain, title.Reads)):
 		return false
+	case plain == "" && len(p.specials) < slices.Max(p.eps) && p.othersGoOn(t.norm):
+		return false
 	}
 	return !slices.ContainsFunc(p.titles, func(o named) bool { return !o.seq.Zero() && o.base == t.norm && o.seq.Year == 0 })
+}
+
+// leastGoingOn is how many alternative titles go on from the show's: seasons, films and specials have it before theirs.
+const leastGoingOn = 2
+
+// othersGoOn reports whether titles go on from a text as they do from the show's name: one of the show's own, or several others.
+func (p *placer) othersGoOn(norm string) bool {
+	on := 0
+	for _, t := range p.titles {
+		if !goesOn(t.norm, norm) || t.base == norm || meansPart(strings.TrimSpace(t.norm[len(norm):])) {
+			continue
+		}
+		if t.primary {
+			return true
+		}
+		on++
+	}
+	return on >= leastGoingOn
 }
 
 // calledSo reports whether a text is what the show as a whole is called, or how that is read.
 func (p *placer) calledSo(norm string, reads func(japanese, latin string) bool) bool {
 	return slices.ContainsFunc(p.titles, func(t named) bool {
-		return t.primary && (title.Similarity(t.norm, norm) >= almostExact || reads != nil && reads(t.text, norm))
+		return t.primary && (title.Similarity(t.norm, norm) >= almostExact || title.Compact(t.norm) == title.Compact(norm) ||
+			reads != nil && reads(t.text, title.Romanize(norm)))
 	})
 }

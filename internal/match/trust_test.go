@@ -88,6 +88,33 @@ func TestATitleThatMayBeAnotherPartsIsDoubted(t *testing.T) {
 	}
 }
 
+// What seasons, films and specials are called after is the show's own title. Where there are as many specials, it may be theirs.
+func TestTitlesThatOthersGoOnFromAreTheShows(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		alt    []string
+		title  string
+		number float64
+		want   string
+	}{
+		{"the show's own goes on from it", []string{"Lantern"}, "Lantern", 5, "S01E05"},
+		{"it is written with other spaces", []string{"LanternClub"}, "Lanternclub", 5, "S01E05"},
+		{"how the original title is read, in hangul", []string{"란탄구라부"}, "란탄구라부", 5, "S01E05"},
+		{"several go on from it", []string{"Light Circle", "Light Circle R", "Light Circle S"}, "Light Circle", 5, "S01E05"},
+		{"as many specials", []string{"Light Circle", "Light Circle R", "Light Circle S"}, "Light Circle", 3, "S01E03?"},
+		{"only one does", []string{"Light Circle", "Light Circle R"}, "Light Circle", 5, "S01E05?"},
+		{"only its film and OVA do", []string{"Light Circle", "Light Circle the Movie", "Light Circle OVA"}, "Light Circle", 5, "S01E05?"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			club := series(30, "Lantern Club", "ランタンクラブ", 2009, season(0, "1-3@2010-08-01"), season(1, "1-12@2009-04-03"), season(2, "1-26@2010-04-07"))
+			got, all := decideFolder(&world{entries: []*Entry{club.alt(row.alt...)}}, rel(row.title), row.number)
+			if got[0] != row.want {
+				t.Errorf("got %s, want %s: %s %v", got[0], row.want, all[0].Reason, all[0].Steps)
+			}
+		})
+	}
+}
+
 // With more marks than the show has, the number of files tells the season.
 func TestTheLengthOfAFolderTellsItsSeason(t *testing.T) {
 	club := series(30, "Lantern Club!", "ランタンクラブ！", 2009, season(1, "1-12@2009-04-03"), season(2, "1-26@2010-04-07"))

@@ -1,0 +1,39 @@
+package match
+
+import (
+	"testing"
+
+	"github.com/anivault/anivault/internal/release"
+)
+
+// Where no season has the name of the part that a title says, what else there is may tell.
+func TestAPartThatNoSeasonIsCalled(t *testing.T) {
+	alone := func(e *Entry) *world { return &world{entries: []*Entry{e}} }
+	two := func(name string, seasons ...Season) *Entry { return series(5, name, "銀の道", 2018, seasons...) }
+	first, second := season(1, "1-12@2018-04-07"), season(2, "1-12@2019-04-06")
+	file := func(r *release.Release) { r.Extension, r.Kind = "mkv", release.Unknown }
+	for _, row := range []struct {
+		name string
+		w    *world
+		rel  release.Release
+		want string
+	}{
+		{"the only season besides the first", alone(two("Silver Road", first, second).alt("Silver Road Revenge")), rel("Silver Road Revenge", eps(3)), "tv 5 S02E03"},
+		{"there are three", alone(two("Silver Road", first, second, season(3, "1-12@2020-04-04")).alt("Silver Road Revenge")), rel("Silver Road Revenge", eps(3)), "tv 5 -"},
+		{"as many specials", alone(two("Silver Road", season(0, "1-4"), first, second).alt("Silver Road Revenge")), rel("Silver Road Revenge", eps(3)), "tv 5 -"},
+		{"the first has a later cour", alone(two("Silver Road", season(1, "1-12@2018-04-07", "13-24@2018-10-06"), second).alt("Silver Road Revenge")), rel("Silver Road Revenge", eps(3)), "tv 5 -"},
+		{"the show is called by a part itself", alone(two("Silver Road: First Light", first, second).alt("Silver Road", "Silver Road Revenge")), rel("Silver Road Revenge", eps(3)), "tv 5 -"},
+		{"the second has another name after the same title", alone(two("Silver Road", first, second.named("Gin no Michi Sora")).alt("Gin no Michi", "Gin no Michi Umi")), rel("Gin no Michi Umi", eps(3)), "tv 5 -"},
+		{"a second season of a season with a name", alone(two("Silver Road", first, second, season(3, "1-12@2020-04-04").named("Silver Road: Act II"), season(4, "1-12@2021-04-03"))), rel("Silver Road - Act II", inSeason(2), eps(3)), "tv 5 S04E03"},
+		{"the only special, without an episode", alone(two("Silver Road", season(0, "1-1"), first).alt("Silver Road Winter Night")), rel("Silver Road Winter Night", file), "tv 5 S00E01"},
+		{"one of two specials", alone(two("Silver Road", season(0, "1-2"), first).alt("Silver Road Winter Night")), rel("Silver Road Winter Night", file), "tv 5 -"},
+		{"a special that is told by its year", alone(two("Silver Road", season(0, "1-2@2021-03-06").titled("Silver Road (2021) 1", "Silver Road (2021) 2"), first)), rel("Silver Road", of(2021), eps(2)), "tv 5 S00E02"},
+		{"a year in which episodes aired", alone(two("Silver Road", season(0, "1-2").titled("Silver Road (2019) 1", "Silver Road (2019) 2"), first, second)), rel("Silver Road", of(2019), eps(2)), "tv 5 S02E02"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if d := decideOne(row.w, row.rel); outcome(d) != row.want {
+				t.Errorf("%s, want %s: %s %v", outcome(d), row.want, d.Reason, d.Steps)
+			}
+		})
+	}
+}
