@@ -167,9 +167,15 @@ func (a *App) newest(ctx context.Context, entries []results.Entry) ([]time.Time,
 // underwayAsking is how many series at least are underway while a person is asked. The limiter bounds their requests.
 const underwayAsking = 200
 
-// Seasons returns the seasons of a series with their episodes, as they were asked for to match its files.
+// Entry returns an entry, a series with all its seasons, by the questions that are asked to match its files.
+func (a *App) Entry(ctx context.Context, kind match.Kind, id int) (*match.Entry, error) {
+	e, _, err := a.deciders.Entry(ctx, kind, id)
+	return e, err
+}
+
+// Seasons returns the seasons of a series with their episodes.
 func (a *App) Seasons(ctx context.Context, id int) ([]match.Season, error) {
-	e, _, err := a.deciders.Entry(ctx, match.TV, id)
+	e, err := a.Entry(ctx, match.TV, id)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/pins"
 	"github.com/anivault/anivault/internal/report"
+	"github.com/anivault/anivault/internal/title"
 	"github.com/anivault/anivault/internal/ui"
 )
 
@@ -77,11 +79,6 @@ func (p *person) Ask(ctx context.Context, q decide.Question) (decide.Answer, err
 			fmt.Fprintf(p.out, "  %s\n", problem)
 			continue
 		}
-		if a.Do == decide.Choose && len(q.Files) > 1 {
-			if a.OnlyFirst, err = p.onlyFirst(ctx, q); err != nil {
-				return decide.Answer{}, err
-			}
-		}
 		return a, nil
 	}
 }
@@ -89,7 +86,7 @@ func (p *person) Ask(ctx context.Context, q decide.Question) (decide.Answer, err
 // describe writes the question: which files, why they are in doubt, and every candidate with what speaks for it.
 func (p *person) describe(q decide.Question) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%s", report.WithYear(ui.Printable(q.Title), q.Year))
+	fmt.Fprintf(&b, "\n%s", title.WithYear(ui.Printable(q.Title), q.Year))
 	if n := len(q.Files); n > 1 {
 		fmt.Fprintf(&b, ": %d files, the first is", n)
 	} else {
@@ -107,7 +104,7 @@ func (p *person) describe(q decide.Question) {
 	}
 	for i, c := range q.Candidates {
 		fmt.Fprintf(&b, "%4d  %s  %s/%d  %s\n",
-			i+1, report.WithYear(ui.Escaped(c.Title), c.Year), c.Kind, c.ID, report.Percent(c.Confidence))
+			i+1, title.WithYear(ui.Escaped(c.Title), c.Year), c.Kind, c.ID, report.Percent(c.Confidence))
 		if why := candidateReasons(c); why != "" {
 			fmt.Fprintf(&b, "      %s\n", ui.Cut(ui.Escaped(why), max(p.width, 40)-7))
 		}
@@ -163,36 +160,154 @@ func parseAnswer(text string, candidates []match.Candidate) (a decide.Answer, pr
 	return decide.Answer{Do: decide.Search, Text: text}, ""
 }
 
-// Kept implements decide.Asker: one line, which says how far the choice reaches.
-func (p *person) Kept(k decide.Kept) {
-	first := k.Pins[0]
-	what, reach := ui.Escaped(first.What()), "this file alone"
-	switch {
-	case first.Title != "":
-		what, reach = "the title "+what, "every file whose name has it, wherever it is"
-	case k.Folder:
-		what, reach = "the folder "+what, "every file in it"
-	case len(k.Pins) > 1:
-		what, reach = fmt.Sprintf("%d files", len(k.Pins)), "these alone, by their paths"
-	}
-	fmt.Fprintf(p.out, "  pinned %s: %s (%s)\n", what, first.Entry(), reach)
+// scopes are the words for how far a choice reaches: a letter, its key, and what it means.
+var scopes = map[decide.Scope]struct{ key, reach string }{
+	decide.ByTitle:  {"t", "every file whose name has it, wherever it is"},
+	decide.ByFolder: {"d", "every file in it"},
+	decide.ByFiles:  {"a", "these alone, by their paths"},
+	decide.ByFirst:  {"f", "this file alone"},
 }
 
-// onlyFirst asks how far a choice reaches.
-func (p *person) onlyFirst(ctx context.Context, q decide.Question) (bool, error) {
-	question := fmt.Sprintf("  a  for all of them (%d here)   f  for the first file only   [a] > ", len(q.Files))
+const confirmHelp = `  Enter         keep it so
+  season 2      the files belong to season 2 (0: specials); season alone: what their names say
+  offset 12     add 12 to the episode numbers in the names; may be negative
+  t  d  a  f    it is about the title, the folder (directory), all these files, the first file
+  n             no: choose again
+`
+
+// Confirm implements decide.Asker: what the choice leads to, how far it reaches, and what may be changed of it.
+func (p *person) Confirm(ctx context.Context, c decide.Choice) (decide.Verdict, error) {
+	fmt.Fprint(p.out, leadsText(c, max(p.width, 40)))
+	var keys []string
+	if c.Pins[0].Kind == match.TV {
+		keys = append(keys, "season N", "offset N")
+	}
+	for _, s := range c.Scopes {
+		if s != c.Scope && len(c.Scopes) > 1 {
+			keys = append(keys, scopes[s].key)
+		}
+	}
+	question := "  Enter keeps it; " + strings.Join(append(keys, "n", "?"), ", ") + " > "
 	for {
 		answer, err := p.read(ctx, question)
 		if err != nil {
-			return false, err
+			return decide.Verdict{}, err
 		}
-		switch strings.ToLower(answer) {
-		case "", "a":
-			return false, nil
-		case "f":
-			return true, nil
+		if answer == "?" {
+			fmt.Fprint(p.out, confirmHelp)
+			continue
+		}
+		v, problem := parseVerdict(answer, c)
+		if problem == "" {
+			return v, nil
+		}
+		fmt.Fprintf(p.out, "  %s\n", problem)
+	}
+}
+
+// parseVerdict reads what a person says of a choice. problem says what is wrong with it.
+func parseVerdict(text string, c decide.Choice) (v decide.Verdict, problem string) {
+	v.Reach = c.Reach
+	word, number, _ := strings.Cut(strings.ToLower(strings.Join(strings.Fields(text), " ")), " ")
+	switch word {
+	case "", "y", "yes":
+		v.Keep = true
+		return v, ""
+	case "n", "no":
+		v.Back = true
+		return v, ""
+	case "season", "offset":
+		return changed(v, word, number, c)
+	}
+	for _, s := range c.Scopes {
+		if number == "" && (word == scopes[s].key || word == string(s)) {
+			v.Reach.Scope = s
+			return v, ""
 		}
 	}
+	return v, "press Enter to keep it, n to choose again, ? for help"
+}
+
+// changed reads a season or an offset.
+func changed(v decide.Verdict, word, number string, c decide.Choice) (decide.Verdict, string) {
+	n, err := strconv.Atoi(number)
+	switch {
+	case c.Pins[0].Kind == match.Movie:
+		return v, "a film has no season and no offset"
+	case word == "season" && number == "":
+		v.Reach.Season = nil
+		return v, ""
+	case err != nil:
+		return v, fmt.Sprintf("%s wants a whole number, such as: %s 2", word, word)
+	case word == "season":
+		v.Reach.Season = &n
+	default:
+		v.Reach.Offset = n
+	}
+	would := c.Pins[0]
+	would.Season, would.Offset = v.Reach.Season, v.Reach.Offset
+	if err := would.Validate(); err != nil {
+		return v, err.Error()
+	}
+	return v, ""
+}
+
+// leadsText says what a choice leads to: its entry, where some of the files belong by it, and how far it reaches.
+func leadsText(c decide.Choice, width int) string {
+	const most = 6
+	var b strings.Builder
+	name := "what TMDB calls it is not known: it can't be asked now"
+	if c.Entry != nil {
+		name = title.WithYear(ui.Printable(c.Entry.Title), c.Entry.Year)
+	}
+	fmt.Fprintf(&b, "  -> %s  %s\n", name, c.Pins[0].Entry())
+	for i, l := range c.Leads {
+		if i == most && len(c.Leads) > most+1 {
+			last := c.Leads[len(c.Leads)-1]
+			fmt.Fprintf(&b, "     and %d more, the last: %s\n", len(c.Leads)-most, leadText(last))
+			break
+		}
+		text := leadText(l)
+		file := ui.CutLeft(ui.Printable(filepath.Base(l.Path)), max(width-len("     ")-len("  ->  ")-ui.Width(text), 16))
+		fmt.Fprintf(&b, "     %s  ->  %s\n", file, text)
+	}
+	what, reach := reachOf(c)
+	fmt.Fprintf(&b, "  kept for %s (%s)\n", what, reach)
+	return b.String()
+}
+
+// leadText is where one file belongs by a choice: "S01E03", or why it has no episode.
+func leadText(l decide.Lead) string {
+	d := l.Decision
+	r := report.Record{Kind: string(d.Kind), Season: d.Season, Episodes: d.Episodes}
+	switch place := r.Place(); {
+	case d.Status == match.Matched && place != "":
+		return place
+	case d.Reason != "":
+		return "no episode: " + ui.Escaped(d.Reason)
+	}
+	return string(d.Status)
+}
+
+// reachOf says what a choice is about and how far that reaches.
+func reachOf(c decide.Choice) (what, reach string) {
+	what, reach = ui.Escaped(c.Pins[0].What()), scopes[c.Scope].reach
+	switch c.Scope {
+	case decide.ByTitle:
+		what = "the title " + what
+	case decide.ByFolder:
+		what = "the folder " + what
+	case decide.ByFiles:
+		what = ui.Count(len(c.Pins), "file")
+	case decide.ByFirst:
+	}
+	return what, reach
+}
+
+// Kept implements decide.Asker: one line, which says how far the choice reaches.
+func (p *person) Kept(c decide.Choice) {
+	what, reach := reachOf(c)
+	fmt.Fprintf(p.out, "  pinned %s: %s (%s)\n", what, settingsOf(c.Pins[0]), reach)
 }
 
 // read prompts and waits for a line. A line that was still awaited when ctx ended an earlier question is the answer to

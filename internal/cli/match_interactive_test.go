@@ -158,7 +158,7 @@ func TestAPersonDecidesWhatIsInDoubt(t *testing.T) {
 		"G/[G] Fff Nothing - 01.mkv",  // not asked about any more
 		"H/Night Parade Bureau 1.mkv", // nor this
 	)
-	p := newTerminal("?", "Cowboy Bebop", "1", "a", "tv/1429", "f", "s", "tv/99999999", "https://www.themoviedb.org/movie/129-x", "q")
+	p := newTerminal("?", "Cowboy Bebop", "1", "", "tv/1429", "f", "", "s", "tv/99999999", "https://www.themoviedb.org/movie/129-x", "season 2", "y", "q")
 	out, status := w.run(t.Context(), p, "match", "--interactive", "--format", "csv")
 	if status != 0 {
 		t.Errorf("status %d; %s", status, p.written.String())
@@ -169,7 +169,7 @@ func TestAPersonDecidesWhatIsInDoubt(t *testing.T) {
 	if diff := cmp.Diff("tv/30991 title Aaa Nothing\ntv/1429 path LIB/B/[G] Bbb Nothing - 01.mkv\nmovie/129 title Ddd Nothing", filepath.ToSlash(w.pins(t))); diff != "" {
 		t.Error(diff)
 	}
-	for i, want := range []string{"Aaa Nothing: 2 files", "candidate with that number", "Cowboy Bebop (1998)  tv/30991", "all of them (2 here)", "Bbb Nothing: 2 files", "first file only", "Bbb Nothing: ", "Ddd Nothing:", "TMDB has no tv/99999999", "Eee Nothing:"} {
+	for i, want := range []string{"Aaa Nothing: 2 files", "candidate with that number", "Cowboy Bebop (1998)  tv/30991", "  -> Cowboy Bebop (1998)  tv/30991\n     [G] Aaa Nothing - 01.mkv  ->  S01E01\n     [G] Aaa Nothing - 02.mkv  ->  S01E02\n  kept for the title Aaa Nothing (every file whose name has it, wherever it is)\n", "Bbb Nothing: 2 files", "  kept for the title Bbb Nothing (", "  kept for ", "Bbb Nothing: ", "Ddd Nothing:", "TMDB has no tv/99999999", "Spirited Away (2001)  movie/129", "a film has no season", "Eee Nothing:"} {
 		if i >= len(p.prompts) || !strings.Contains(p.prompts[i], want) {
 			t.Errorf("question %d does not say %q: %q", i, want, p.prompts)
 			break
@@ -198,7 +198,7 @@ func TestAFoldersNameIsPinnedAsAPath(t *testing.T) {
 		"qqq www/01.mkv", "qqq www/02.mkv", // a folder of its own
 		"rrr vvv/01.mkv", "rrr vvv/02.mkv", "rrr vvv/Cowboy Bebop - 05.mkv", // one that holds something else
 	)
-	p := newTerminal("7", "zzzz yyyy", "movie/603", "s", "tv/30991", "a", "tv/1429", "a")
+	p := newTerminal("7", "zzzz yyyy", "movie/603", "", "s", "tv/30991", "", "tv/1429", "")
 	_, status := w.run(t.Context(), p, "match", "--interactive", "--format", "csv")
 	if status != 0 || len(p.answers) != 0 {
 		t.Errorf("status %d, not asked for %q", status, p.answers)
@@ -263,5 +263,35 @@ func TestInteractiveNeedsAPerson(t *testing.T) {
 		if statusOf(err, cmd.started) != exitUsage || !strings.Contains(err.Error(), c.want) || hintFor(err) == "" {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// What a choice leads to is shown before it is kept, with the season, offset and scope that the person gives it; they may take it back.
+func TestAChoiceIsShownBeforeItIsKept(t *testing.T) {
+	w := newWorld(t, "A/[G] Aaa Nothing - 01.mkv", "A/[G] Aaa Nothing - 02.mkv", "A/[G] Aaa Nothing - 03.mkv", "A/[G] Aaa Nothing - 04.mkv",
+		"A/[G] Aaa Nothing - 05.mkv", "A/[G] Aaa Nothing - 06.mkv", "A/[G] Aaa Nothing - 07.mkv", "A/[G] Aaa Nothing - 08.mkv")
+	p := newTerminal("tv/1429", "n", "tv/67075", "?", "season 2", "offset x", "offset 100", "offset 3", "season -1", "d", "what", "")
+	_, status := w.run(t.Context(), p, "match", "--interactive", "--format", "csv")
+	if status != 0 || len(p.answers) != 0 {
+		t.Fatalf("status %d, not asked for %q:\n%s", status, p.answers, p.written.String())
+	}
+	if diff := cmp.Diff("tv/67075 season=2 offset=3 path LIB/A", filepath.ToSlash(w.pins(t))); diff != "" {
+		t.Error(diff)
+	}
+	for i, want := range []string{
+		"Aaa Nothing: 8 files", "-> Attack on Titan", "Aaa Nothing: 8 files", "01.mkv  ->  S01E01\n", "keep it so", "01.mkv  ->  S02E01\n", "offset wants a whole number, such as: offset 2",
+		"no episode: ", "01.mkv  ->  S02E04\n", "season -1 is not between", "kept for the folder ", "press Enter to keep it",
+	} {
+		if i >= len(p.prompts) || !strings.Contains(p.prompts[i], want) {
+			t.Errorf("question %d does not say %q: %q", i, want, p.prompts)
+			break
+		}
+	}
+	if !strings.Contains(p.written.String(), "and 2 more, the last: S02E11") || !strings.Contains(p.written.String(), ": tv/67075 season 2 offset 3 (every file in it)") {
+		t.Error(p.written.String())
+	}
+	raw, err := os.ReadFile(filepath.Join(w.dir, "data", "pins.txt"))
+	if err != nil || !strings.Contains(string(raw), "\n# tv/67075: Mob Psycho 100 (2016)\ntv/67075 season=2") {
+		t.Errorf("%v %s", err, raw)
 	}
 }

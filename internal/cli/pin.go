@@ -1,30 +1,41 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/decide"
 	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/pins"
+	"github.com/anivault/anivault/internal/release"
+	"github.com/anivault/anivault/internal/title"
 	"github.com/anivault/anivault/internal/ui"
 )
 
 func (c *command) pinCommand() *cobra.Command {
 	var season, offset int
+	var offline bool
 	cmd := leaf(&cobra.Command{
 		Use:   "pin PATH|TITLE ENTRY",
 		Short: "Say which TMDB entry a folder, a file or a title is",
 		Long: `Say which TMDB entry a folder, a file or a title is; match takes your word for it from then on. ENTRY is tv/ID,
-movie/ID or the address of its page on themoviedb.org. What exists as a path is a path; anything else is a title as
-it stands in names, with its year where there is one.
+movie/ID or the address of its page on themoviedb.org; anivault search finds it. What exists as a path is a path;
+anything else is a title as it stands in names, with its year where there is one.
+
+TMDB is asked whether it has the entry, and a warning says where it has not; the choice is kept in any case.
 
 The longest path wins, then a title with its year, then a title. The choices are kept in a plain text file that you
 may edit: anivault pins says where.`,
@@ -48,6 +59,9 @@ may edit: anivault pins says where.`,
 		if err := p.Validate(); err != nil {
 			return usagef("see: anivault pin --help", "%s", err)
 		}
+		if err := c.lookUp(cmd, &p, offline); err != nil {
+			return err
+		}
 		return c.changePins(cmd, func(s *pins.Set) (string, error) {
 			old, err := s.Put(p)
 			if err != nil {
@@ -62,7 +76,74 @@ may edit: anivault pins says where.`,
 	})
 	cmd.Flags().IntVar(&season, "season", 0, "TMDB's `NUMBER` of the season that the files belong to (0: specials)")
 	cmd.Flags().IntVar(&offset, "offset", 0, "`NUMBER` added to the episode numbers in the names; may be negative")
+	cmd.Flags().BoolVar(&offline, "offline", false, "don't ask TMDB about the entry; what is cached of it is used")
+	cmd.ValidArgsFunction = c.completePin
 	return cmd
+}
+
+// lookUpWait is how long a person waits at most to hear what an entry is called: their word is taken anyway.
+const lookUpWait = 5 * time.Second
+
+// lookUp gives a pin the name of its entry, and warns where there is none, or not such a season. Without a key only the cache is
+// looked at. The error is the configuration's.
+func (c *command) lookUp(cmd *cobra.Command, p *pins.Pin, offline bool) error {
+	cfg, err := c.load(cmd)
+	if err != nil {
+		return err
+	}
+	cfg.Tuning.MaxWait = min(cfg.Tuning.MaxWait, lookUpWait)
+	offline = offline || !cfg.TMDB.HasKey()
+	err = c.asking(cmd.Context(), cfg, offline, func(run *app.App) error {
+		e, err := run.Entry(cmd.Context(), p.Kind, p.ID)
+		if err == nil {
+			p.Name = title.WithYear(e.Title, e.Year)
+			if p.Season != nil && !slices.ContainsFunc(e.Seasons, func(s match.Season) bool { return s.Number == *p.Season }) {
+				c.warn("%s, %s, has no season %d", p.Entry(), ui.Printable(p.Name), *p.Season)
+			}
+			return nil
+		}
+		if !errors.Is(err, match.ErrNoEntry) {
+			if _, why := app.Explain(err); !offline {
+				c.warn("whether TMDB has %s is not known: %s", p.Entry(), why)
+			}
+			return nil
+		}
+		other := map[match.Kind]match.Kind{match.TV: match.Movie, match.Movie: match.TV}[p.Kind]
+		hint := "anivault search finds entries"
+		if e, err := run.Entry(cmd.Context(), other, p.ID); err == nil {
+			hint = fmt.Sprintf("%s/%d is %s", other, p.ID, ui.Printable(title.WithYear(e.Title, e.Year)))
+		}
+		c.warn("TMDB has no %s; %s", p.Entry(), hint)
+		return nil
+	})
+	if _, refused := errors.AsType[*failure](err); refused && cmd.Context().Err() == nil {
+		c.warn("whether TMDB has %s is not known: %v", p.Entry(), err)
+		return nil
+	}
+	return err
+}
+
+// completePin offers paths, and behind one the entries that cached answers and the index have by its title.
+func (c *command) completePin(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) != 1 {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	cfg, err := c.load(cmd)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	run, err := app.Open(cfg, app.Options{Offline: true, Warn: func(error) {}})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer func() { _ = run.Close() }() // nothing was asked, so nothing is lost
+	var list []string
+	text := cmp.Or(release.Parse(filepath.ToSlash(args[0])).Title, args[0])
+	found, _, _ := run.Search(cmd.Context(), decide.Wanted{Text: text}) // what could not be asked is not offered
+	for _, f := range found {
+		list = append(list, fmt.Sprintf("%s/%d\t%s", f.Hit.Kind, f.Hit.ID, ui.Escaped(title.WithYear(f.Hit.Title, f.Hit.Year))))
+	}
+	return list, cobra.ShellCompDirectiveNoFileComp
 }
 
 // changePins changes the file of pins and says what was done.
@@ -88,6 +169,15 @@ func describePin(p pins.Pin) string {
 	if p.Title != "" {
 		what = "the title " + what
 	}
+	what += ": " + settingsOf(p)
+	if p.Name != "" {
+		what += ", " + ui.Escaped(p.Name)
+	}
+	return what
+}
+
+// settingsOf is what a pin says of its files: "tv/1 season 1 offset 12".
+func settingsOf(p pins.Pin) string {
 	entry := p.Entry()
 	if p.Season != nil {
 		entry += fmt.Sprintf(" season %d", *p.Season)
@@ -95,7 +185,7 @@ func describePin(p pins.Pin) string {
 	if p.Offset != 0 {
 		entry += fmt.Sprintf(" offset %d", p.Offset)
 	}
-	return what + ": " + entry
+	return entry
 }
 
 // pinSubject reads what a pin is about: what exists, or is written like a path, is one.
@@ -211,7 +301,11 @@ func (c *command) pinsCommand() *cobra.Command {
 
 func pinsText(out io.Writer, path string, set *pins.Set) error {
 	for _, p := range set.All() {
-		if _, err := fmt.Fprintln(out, ui.Escaped(p.String())); err != nil {
+		line := ui.Escaped(p.String())
+		if p.Name != "" {
+			line += "  # " + ui.Escaped(p.Name)
+		}
+		if _, err := fmt.Fprintln(out, line); err != nil {
 			return err
 		}
 	}

@@ -93,6 +93,12 @@ func TestInteractiveOnATerminal(t *testing.T) {
 	if _, err := io.WriteString(person, "tv/30991\n"); err != nil {
 		t.Fatal(err)
 	}
+	if shown := until(t, person, "n, ? > "); !strings.Contains(shown, "->  S01E03") {
+		t.Errorf("shown: %q", shown)
+	}
+	if _, err := io.WriteString(person, "\n"); err != nil {
+		t.Fatal(err)
+	}
 	if shown := until(t, person, prompt); !strings.Contains(shown, "Bbb Nothing") {
 		t.Errorf("asked: %q", shown)
 	}

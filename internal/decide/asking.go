@@ -22,14 +22,10 @@ import (
 // run.
 type Asker interface {
 	Ask(ctx context.Context, q Question) (Answer, error)
+	// Confirm shows what a choice leads to and asks whether to keep it.
+	Confirm(ctx context.Context, c Choice) (Verdict, error)
 	// Kept shows which pins a choice has become.
-	Kept(k Kept)
-}
-
-// Kept is the pins of a choice: of a title, of a folder, or of single files.
-type Kept struct {
-	Pins   []pins.Pin
-	Folder bool // the only pin is a folder's
+	Kept(c Choice)
 }
 
 // Question is about one series. When it is asked again, Note says what became of the last answer.
@@ -56,13 +52,52 @@ const (
 	Search
 )
 
-// Answer is a person's answer. OnlyFirst limits a choice to the first file of the question.
+// Answer is a person's answer.
 type Answer struct {
-	Do        Action
-	Kind      match.Kind
-	ID        int
-	OnlyFirst bool
-	Text      string
+	Do   Action
+	Kind match.Kind
+	ID   int
+	Text string
+}
+
+// Scope says how far a choice reaches.
+type Scope string
+
+// The scopes, the widest first.
+const (
+	ByTitle  Scope = "title"  // every file whose name has the title, wherever it is
+	ByFolder Scope = "folder" // every file in the folder
+	ByFiles  Scope = "files"  // the files of the series, each by its path
+	ByFirst  Scope = "first"  // the first of them
+)
+
+// Choice is an answer that is about to be kept. Season, Offset and Scope are what a person may change.
+type Choice struct {
+	Entry  *match.Entry // nil where TMDB could not be asked
+	Scopes []Scope      // those that make sense
+	Pins   []pins.Pin
+	Leads  []Lead
+	Reach
+}
+
+// Reach is what a person may change of a choice: the season that the files belong to, nil for what their names say, what is added
+// to their episode numbers, and how far the choice reaches.
+type Reach struct {
+	Season *int
+	Offset int
+	Scope  Scope
+}
+
+// Lead is what a choice makes of one file.
+type Lead struct {
+	Path     string
+	Decision match.Decision
+}
+
+// Verdict is what a person says of a choice. Without Keep and Back it is to be shown again, with Reach.
+type Verdict struct {
+	Keep, Back bool
+	Reach      Reach
 }
 
 // person is the person who is asked.
@@ -107,8 +142,12 @@ func (d *Deciders) byPerson(ctx context.Context, s *series) (out resolution, ok 
 		case Search:
 			res, note = d.searchFor(ctx, s.Series, res, answer.Text)
 		case Choose:
-			if note = d.choose(ctx, s.Series, answer); note == "" {
+			kept := false
+			if note, kept, err = d.choose(ctx, s.Series, answer); kept {
 				return out, false
+			}
+			if err != nil {
+				d.person.quit.Store(true)
 			}
 		}
 	}
@@ -143,45 +182,127 @@ func (d *Deciders) searchFor(ctx context.Context, s match.Series, before match.R
 	return res, ""
 }
 
-// choose makes the pins of an answer, and returns a note for the person where it could not. An entry that TMDB can't be asked
-// for now is taken on the person's word.
-func (d *Deciders) choose(ctx context.Context, s match.Series, a Answer) (note string) {
+// choose shows what an answer leads to until the person keeps it, and makes its pins. kept is false where they want to be asked
+// again; note says why, where it is not their own wish. An entry that TMDB can't be asked for now is taken on their word.
+func (d *Deciders) choose(ctx context.Context, s match.Series, a Answer) (note string, kept bool, err error) {
 	res := d.resolver.ResolveID(ctx, s, a.Kind, a.ID)
 	if errors.Is(res.Err, match.ErrNoEntry) {
-		return fmt.Sprintf("TMDB has no %s/%d", a.Kind, a.ID)
+		return fmt.Sprintf("TMDB has no %s/%d", a.Kind, a.ID), false, nil
 	}
-	kept := pinsFor(s, a)
-	for _, p := range kept.Pins {
+	c := Choice{Entry: res.Entry, Scopes: scopesOf(s)}
+	c.Scope = usualScope(s, a.Kind)
+	for {
+		c.Pins = pinsFor(s, a, c.Reach, nameOf(res.Entry))
+		c.Leads = d.leads(ctx, s, c.Pins)
+		v, err := d.confirm(ctx, c)
+		switch {
+		case err != nil:
+			return "", false, err
+		case v.Back:
+			return "", false, nil
+		case v.Keep:
+			return d.keep(ctx, c)
+		}
+		c.Reach = v.Reach
+	}
+}
+
+func (d *Deciders) confirm(ctx context.Context, c Choice) (Verdict, error) {
+	d.person.terminal.Lock()
+	defer d.person.terminal.Unlock()
+	return d.person.asker.Confirm(ctx, c)
+}
+
+// keep makes the pins of a choice.
+func (d *Deciders) keep(ctx context.Context, c Choice) (note string, kept bool, err error) {
+	for _, p := range c.Pins {
 		if err := d.choices.add(ctx, p); err != nil {
-			return "the choice could not be kept: " + err.Error()
+			return "the choice could not be kept: " + err.Error(), false, nil
 		}
 	}
 	d.person.terminal.Lock()
 	defer d.person.terminal.Unlock()
-	d.person.asker.Kept(kept)
-	return ""
+	d.person.asker.Kept(c)
+	return "", true, nil
 }
 
-// pinsFor returns the pins of an answer: one of the title, with a year where the names have one, if the title is in the files'
-// own names. A title that only a folder has ("amb") may mean anything in another place. Then it is one pin of the folder, if
-// that has episodes of this series and nothing else, or else one of each file.
-func pinsFor(s match.Series, a Answer) Kept {
-	p := pins.Pin{Kind: a.Kind, ID: a.ID}
-	files := s.Files
-	if a.OnlyFirst {
-		files = files[:1]
-	}
-	text := s.Title()
-	if !a.OnlyFirst && title.Normalize(text) != "" && s.Titles[0].From == release.FromName {
-		p.Title = text
-		if s.Year != 0 {
-			p.Title = text + " (" + strconv.Itoa(s.Year) + ")"
+// leads returns what the pins make of the files, which is decided as if they were there already.
+func (d *Deciders) leads(ctx context.Context, s match.Series, list []pins.Pin) (leads []Lead) {
+	for i, p := range list {
+		part := series{Series: s, pin: &p}
+		if p.Path != "" && len(list) > 1 {
+			part.Files = s.Files[i : i+1]
+		} else if slices.ContainsFunc(s.Files, func(f match.File) bool { return p.Path == absolutePath(f.Release.Path) }) {
+			part.Files = s.Files[:1]
 		}
-		return Kept{Pins: []pins.Pin{p}}
+		res, _ := d.byPin(ctx, &part)
+		at := len(leads)
+		for _, f := range part.Files {
+			leads = append(leads, Lead{Path: f.Release.Path})
+		}
+		d.place(ctx, part.Files, res, func(f match.File, out match.Decision) {
+			n := slices.IndexFunc(part.Files, func(o match.File) bool { return o.Index == f.Index })
+			leads[at+n].Decision = out
+		})
 	}
-	if dir, ok := folderOfItsOwn(files); ok && a.Kind == match.TV {
-		p.Path = dir
-		return Kept{Pins: []pins.Pin{p}, Folder: true}
+	return leads
+}
+
+// nameOf is what an entry is called, "" where it is not known.
+func nameOf(e *match.Entry) string {
+	if e == nil {
+		return ""
+	}
+	return title.WithYear(e.Title, e.Year)
+}
+
+// scopesOf returns how far a choice for a series may reach.
+func scopesOf(s match.Series) (list []Scope) {
+	if title.Normalize(s.Title()) != "" {
+		list = append(list, ByTitle)
+	}
+	if _, ok := folderOf(s.Files); ok {
+		list = append(list, ByFolder)
+	}
+	if len(s.Files) > 1 {
+		list = append(list, ByFiles)
+	}
+	return append(list, ByFirst)
+}
+
+// usualScope is how far a choice reaches unless the person says otherwise: the title, if it is in the files' own names. A title
+// that only a folder has ("amb") may mean anything in another place. Then it is the folder, if that has episodes of this series
+// and nothing else, or else each file.
+func usualScope(s match.Series, kind match.Kind) Scope {
+	if title.Normalize(s.Title()) != "" && s.Titles[0].From == release.FromName {
+		return ByTitle
+	}
+	switch {
+	case kind == match.TV && folderOfItsOwn(s.Files):
+		return ByFolder
+	case len(s.Files) > 1:
+		return ByFiles
+	}
+	return ByFirst
+}
+
+// pinsFor returns the pins of an answer; name is what the entry is called. That of a title has a year where the names have one.
+func pinsFor(s match.Series, a Answer, r Reach, name string) []pins.Pin {
+	p := pins.Pin{Kind: a.Kind, ID: a.ID, Season: r.Season, Offset: r.Offset, Name: name}
+	files := s.Files
+	switch r.Scope {
+	case ByTitle:
+		p.Title = s.Title()
+		if s.Year != 0 {
+			p.Title += " (" + strconv.Itoa(s.Year) + ")"
+		}
+		return []pins.Pin{p}
+	case ByFolder:
+		p.Path, _ = folderOf(files)
+		return []pins.Pin{p}
+	case ByFirst:
+		files = files[:1]
+	case ByFiles:
 	}
 	var out []pins.Pin
 	for _, f := range files {
@@ -189,30 +310,33 @@ func pinsFor(s match.Series, a Answer) Kept {
 		one.Path = absolutePath(f.Release.Path)
 		out = append(out, one)
 	}
-	return Kept{Pins: slices.Clip(out)}
+	return slices.Clip(out)
 }
 
-// folderOfItsOwn returns the folder of several files if it has no other videos and no folders.
-func folderOfItsOwn(files []match.File) (dir string, ok bool) {
-	if len(files) < 2 {
-		return "", false
-	}
-	known := map[string]bool{}
+// folderOf returns the folder of files that lie in one.
+func folderOf(files []match.File) (dir string, ok bool) {
 	for i, f := range files {
-		path := absolutePath(f.Release.Path)
-		if i > 0 && filepath.Dir(path) != dir {
+		in := filepath.Dir(absolutePath(f.Release.Path))
+		if i > 0 && in != dir {
 			return "", false
 		}
-		dir, known[filepath.Base(path)] = filepath.Dir(path), true
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return "", false
-	}
-	for _, e := range entries {
-		if e.IsDir() || library.IsVideo(e.Name()) && !known[e.Name()] {
-			return "", false
-		}
+		dir = in
 	}
 	return dir, true
+}
+
+// folderOfItsOwn reports whether several files have a folder without other videos and without folders.
+func folderOfItsOwn(files []match.File) bool {
+	dir, ok := folderOf(files)
+	if !ok || len(files) < 2 {
+		return false
+	}
+	known := map[string]bool{}
+	for _, f := range files {
+		known[filepath.Base(absolutePath(f.Release.Path))] = true
+	}
+	entries, err := os.ReadDir(dir)
+	return err == nil && !slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		return e.IsDir() || library.IsVideo(e.Name()) && !known[e.Name()]
+	})
 }

@@ -16,6 +16,8 @@ import (
 type answers struct {
 	list  []Answer
 	asked []string
+	reach Reach    // what they say of the first choice that is shown, where it has a scope
+	shown []string // what the choices led to
 }
 
 func (a *answers) Ask(_ context.Context, q Question) (Answer, error) {
@@ -28,7 +30,20 @@ func (a *answers) Ask(_ context.Context, q Question) (Answer, error) {
 	return next, nil
 }
 
-func (a *answers) Kept(Kept) {}
+// Confirm keeps a choice, once the first reach that it was told of is the choice's.
+func (a *answers) Confirm(_ context.Context, c Choice) (Verdict, error) {
+	if a.reach.Scope != "" && c.Scope != a.reach.Scope {
+		return Verdict{Reach: a.reach}, nil
+	}
+	var leads []string
+	for _, l := range c.Leads {
+		leads = append(leads, fmt.Sprintf("%s %d", l.Decision.Status, l.Decision.Episodes))
+	}
+	a.shown = append(a.shown, fmt.Sprintf("%s %s", c.Scope, leads))
+	return Verdict{Keep: true}, nil
+}
+
+func (a *answers) Kept(Choice) {}
 
 // Pins come before everything, then what the run has fetched, then the search, and a person is asked about the rest alone.
 func TestTheFirstDeciderThatAnswersDecides(t *testing.T) {
@@ -39,8 +54,6 @@ func TestTheFirstDeciderThatAnswersDecides(t *testing.T) {
 		return []string{"lib/[G] " + title + " - 01 [1080p].mkv", "lib/[G] " + title + " - 02 [1080p].mkv"}
 	}
 	bureauIs := Answer{Do: Choose, Kind: match.TV, ID: 2}
-	onlyFirst := bureauIs
-	onlyFirst.OnlyFirst = true
 	for _, c := range []struct {
 		name    string
 		files   []string
@@ -50,21 +63,34 @@ func TestTheFirstDeciderThatAnswersDecides(t *testing.T) {
 		want    []string // by file
 		asked   []string
 		search  bool
+		reach   Reach
+		shown   []string
 	}{
-		{"the search", files("Night Bureau"), nil, nil, nil, []string{"tv/2 E1", "tv/2 E2"}, nil, true},
-		{"a pin before the search", files("Night Bureau"), []pins.Pin{{Title: "night bureau", Kind: match.TV, ID: 1}}, nil, nil, []string{"tv/1 E1 pin", "tv/1 E2 pin"}, nil, false},
-		{"what the run has fetched", files("Toumori no Machi"), nil, keepers, nil, []string{"tv/1 E1", "tv/1 E2"}, nil, false},
-		{"a person, who quits", files("Salt Harbor"), nil, nil, []Answer{}, []string{"unmatched", "unmatched"}, []string{"Salt Harbor (2 files)"}, true},
-		{"a person, who skips", files("Salt Harbor"), nil, nil, []Answer{{Do: Skip}}, []string{"unmatched", "unmatched"}, []string{"Salt Harbor (2 files)"}, true},
-		{"a person, who knows", files("Salt Harbor"), nil, nil, []Answer{bureauIs}, []string{"tv/2 E1 pin", "tv/2 E2 pin"}, []string{"Salt Harbor (2 files)"}, true},
+		{"the search", files("Night Bureau"), nil, nil, nil, []string{"tv/2 E1", "tv/2 E2"}, nil, true, Reach{}, nil},
+		{"a pin before the search", files("Night Bureau"), []pins.Pin{{Title: "night bureau", Kind: match.TV, ID: 1}}, nil, nil, []string{"tv/1 E1 pin", "tv/1 E2 pin"}, nil, false, Reach{}, nil},
+		{"what the run has fetched", files("Toumori no Machi"), nil, keepers, nil, []string{"tv/1 E1", "tv/1 E2"}, nil, false, Reach{}, nil},
+		{"a person, who quits", files("Salt Harbor"), nil, nil, []Answer{}, []string{"unmatched", "unmatched"}, []string{"Salt Harbor (2 files)"}, true, Reach{}, nil},
+		{"a person, who skips", files("Salt Harbor"), nil, nil, []Answer{{Do: Skip}}, []string{"unmatched", "unmatched"}, []string{"Salt Harbor (2 files)"}, true, Reach{}, nil},
+		{"a person, who knows", files("Salt Harbor"), nil, nil, []Answer{bureauIs}, []string{"tv/2 E1 pin", "tv/2 E2 pin"}, []string{"Salt Harbor (2 files)"}, true, Reach{}, []string{"title [matched [1] matched [2]]"}},
 		{
 			"a person, who knows the first", files("Salt Harbor"), nil, nil,
-			[]Answer{onlyFirst, {Do: Skip}},
+			[]Answer{bureauIs, {Do: Skip}},
 			[]string{"tv/2 E1 pin", "unmatched"},
 			[]string{"Salt Harbor (2 files)", "Salt Harbor (1 files)"},
 			true,
+			Reach{Scope: ByFirst},
+			[]string{"first [matched [1]]"},
 		},
-		{"a person, who is wrong", files("Salt Harbor"), nil, nil, []Answer{{Do: Choose, Kind: match.TV, ID: 99}, bureauIs}, []string{"tv/2 E1 pin", "tv/2 E2 pin"}, []string{"Salt Harbor (2 files)", "Salt Harbor (2 files)"}, true},
+		{
+			"a person, who knows the offset", files("Salt Harbor"), nil, nil,
+			[]Answer{bureauIs},
+			[]string{"tv/2 E2 pin", "tv/2 E3 pin"},
+			[]string{"Salt Harbor (2 files)"},
+			true,
+			Reach{Scope: ByFiles, Season: new(1), Offset: 1},
+			[]string{"files [matched [2] matched [3]]"},
+		},
+		{"a person, who is wrong", files("Salt Harbor"), nil, nil, []Answer{{Do: Choose, Kind: match.TV, ID: 99}, bureauIs}, []string{"tv/2 E1 pin", "tv/2 E2 pin"}, []string{"Salt Harbor (2 files)", "Salt Harbor (2 files)"}, true, Reach{}, []string{"title [matched [1] matched [2]]"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			lib := &catalogue{entries: map[string]*match.Entry{"Lantern Keepers": keepers, "Night Bureau": bureau}}
@@ -76,7 +102,7 @@ func TestTheFirstDeciderThatAnswersDecides(t *testing.T) {
 				d.known.learn(c.fetched)
 				d.known.show(match.Query{Kind: match.TV}, []match.Hit{{Kind: match.TV, ID: c.fetched.ID, Title: c.fetched.Title}})
 			}
-			who := &answers{list: c.answers}
+			who := &answers{list: c.answers, reach: c.reach}
 			if c.answers != nil {
 				d.person = &person{asker: who, turns: newTurns()}
 			}
@@ -95,7 +121,7 @@ func TestTheFirstDeciderThatAnswersDecides(t *testing.T) {
 					got[f.Index] += " " + string(x.By)
 				}
 			})
-			if diff := cmp.Diff(c.want, got) + cmp.Diff(c.asked, who.asked); diff != "" || (lib.searches > 0) != c.search {
+			if diff := cmp.Diff(c.want, got) + cmp.Diff(c.asked, who.asked) + cmp.Diff(c.shown, who.shown); diff != "" || (lib.searches > 0) != c.search {
 				t.Errorf("%d searches\n%s", lib.searches, diff)
 			}
 		})

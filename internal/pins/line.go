@@ -77,6 +77,26 @@ func (p Pin) String() string {
 	return b.String() + word + quoted(p.What())
 }
 
+// comment is the line that may stand above a pin's and says what its entry is called: "# tv/26209: Cowboy Bebop (1998)". It is ""
+// for a pin without a Name.
+func (p Pin) comment() string {
+	if p.Name == "" {
+		return ""
+	}
+	return "# " + p.Entry() + ": " + p.Name
+}
+
+// takeName gives the pin the name that the comment above it says, and reports whether it does.
+func (p *Pin) takeName(comment string) bool {
+	name, ok := strings.CutPrefix(comment, "# "+p.Entry()+": ")
+	p.Name = strings.TrimSpace(name)
+	if !ok || p.Name == "" {
+		p.Name = ""
+		return false
+	}
+	return true
+}
+
 func quoted(s string) string {
 	control := !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl)
 	if s == "" || control || strings.TrimSpace(s) != s || s[0] == '"' {

@@ -17,7 +17,7 @@ import (
 
 // Pin is one choice. It is about a path (absolute, a file or a folder with all below it) or about a title as names are
 // read; exactly one of the two is set. Season and Offset say what the names say wrongly: Season is TMDB's number, nil
-// for what the name says, and Offset is added to the episode numbers of the names.
+// for what the name says, and Offset is added to the episode numbers of the names. Name is for people alone.
 type Pin struct {
 	Path   string     `json:"path,omitempty" doc:"the pinned file or folder"`
 	Title  string     `json:"title,omitempty" doc:"or the pinned title"`
@@ -25,6 +25,7 @@ type Pin struct {
 	ID     int        `json:"tmdb_id" doc:"the TMDB entry"`
 	Season *int       `json:"season,omitempty" doc:"the season, where one is set"`
 	Offset int        `json:"offset,omitempty" doc:"what is added to episode numbers"`
+	Name   string     `json:"name,omitempty" doc:"what the entry was called when it was pinned"`
 }
 
 // Bounds of what a pin may say; TMDB stays far below them.

@@ -22,6 +22,7 @@ const version = 1
 const header = versionMark + `1
 # One choice a line; of two for the same thing the later one wins, and a longer path wins over a shorter one and over a title.
 #   tv/ID or movie/ID   [season=N] [offset=N]   path FOLDER-OR-FILE  or  title TITLE
+# A comment "# tv/ID: NAME" above a choice is its own, and goes with it.
 # season is TMDB's; offset is added to the episode numbers in the names. Lines that are not understood are left alone.
 `
 
@@ -34,8 +35,9 @@ type Set struct {
 }
 
 type line struct {
-	text string // as it stands, without its end
-	pin  *Pin   // nil: a comment, or not understood
+	above string // the comment that says what the pin's entry is called, as it stands; "" for none
+	text  string // as it stands, without its end
+	pin   *Pin   // nil: a comment, or not understood
 }
 
 // Problem is a line that was not understood and has no effect.
@@ -75,6 +77,10 @@ func Parse(content []byte) (*Set, error) {
 				s.problems = append(s.problems, Problem{Line: i + 1, Text: raw, Reason: err.Error()})
 			} else {
 				l.pin = &p
+				if n := len(s.lines) - 1; n >= 0 && s.lines[n].pin == nil && p.takeName(strings.TrimSpace(s.lines[n].text)) {
+					l.above = s.lines[n].text
+					s.lines = s.lines[:n]
+				}
 				s.at[p.subject()] = len(s.lines)
 			}
 		}
@@ -94,8 +100,10 @@ func (e *VersionError) Error() string {
 func (s *Set) Bytes() []byte {
 	var b bytes.Buffer
 	for _, l := range s.lines {
-		b.WriteString(l.text)
-		b.WriteByte('\n')
+		if l.above != "" {
+			b.WriteString(l.above + "\n")
+		}
+		b.WriteString(l.text + "\n")
 	}
 	return b.Bytes()
 }
@@ -107,7 +115,8 @@ func (s *Set) Put(p Pin) (*Pin, error) {
 		return nil, err
 	}
 	key := p.subject()
-	l := line{text: p.String(), pin: &p}
+	p.Name = strings.Join(strings.Fields(p.Name), " ")
+	l := line{above: p.comment(), text: p.String(), pin: &p}
 	i, replaces := s.at[key]
 	if !replaces {
 		if len(s.lines) == 0 {

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/anivault/anivault/internal/title"
 )
 
 // Place returns the season and episode of a matched file as people write them: S01E03, S01E03-E05, S01E03,E07, "movie"
@@ -51,20 +53,11 @@ func (r Record) Ref() string { return ref(r.Kind, r.TMDBID) }
 
 func ref(kind string, id int) string { return kind + "/" + strconv.Itoa(id) }
 
-func entry(kind string, id int, title string, year int) string {
-	if title == "" {
+func entry(kind string, id int, name string, year int) string {
+	if name == "" {
 		return ref(kind, id)
 	}
-	return WithYear(title, year)
-}
-
-// WithYear puts the year behind a title, unless the title ends with it or there is none.
-func WithYear(title string, year int) string {
-	said := fmt.Sprintf("(%d)", year)
-	if year == 0 || strings.HasSuffix(title, said) {
-		return title
-	}
-	return title + " " + said
+	return title.WithYear(name, year)
 }
 
 // Entry names a candidate as Record.Entry does.
