@@ -30,9 +30,15 @@ import (
 	"github.com/anivault/anivault/internal/upstream"
 )
 
+// beforeMain is what a test's program does first.
+var beforeMain = func() {}
+
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"anivault": func() { os.Exit(cli.Main(context.Background(), os.Args[1:], ui.System())) },
+		"anivault": func() {
+			beforeMain()
+			os.Exit(cli.Main(context.Background(), os.Args[1:], ui.System()))
+		},
 	})
 }
 
