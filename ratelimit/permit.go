@@ -225,13 +225,14 @@ func (s *Snapshot) Withdraw(at Instant, number uint64) {
 }
 
 // Blocked reports whether an ask would be refused now because of a block, and returns the block. It
-// changes nothing.
+// changes nothing. A block whose end has come refuses nobody: the next ask ends it.
 func (s *Snapshot) Blocked(at Instant, a Ask) (Block, bool) {
 	clock := s.clock
 	clock.advance(at)
 	cause, until, blocked := s.blocked(clock.now)
 	b := Block{State: s.machine.state, Cause: cause, Since: clock.time(s.machine.since), Until: clock.time(until)}
-	return b, blocked && s.hopeless(clock.now, a, until)
+	over := until != 0 && until <= clock.now
+	return b, blocked && !over && s.hopeless(clock.now, a, until)
 }
 
 // blocked reports whether something keeps every request from leaving now, why, and until when (0: without an end).

@@ -40,6 +40,9 @@ type Options struct {
 	Reload func() (*config.Config, error)
 	// Notify is the socket on which systemd hears of the service; "" for none.
 	Notify string
+
+	// wire stands in for the network in tests of virtual time; nil: the network.
+	wire http.RoundTripper
 }
 
 // Gateway is an http.Handler. It is made by New and must be closed.
@@ -68,7 +71,13 @@ func New(cfg *config.Config, o Options) (*Gateway, error) {
 	g.settings.Store(newSettings(cfg, nil))
 	var err error
 	g.up, err = app.OpenGateway(cfg, app.Options{
-		Offline: o.Offline, Warn: o.Warn, Log: o.Log, Queue: g.queue, Wire: g.onTheWire, Door: g.atTheDoor,
+		Offline: o.Offline, Warn: o.Warn, Log: o.Log, Queue: g.queue, Door: g.atTheDoor,
+		Wire: func(network http.RoundTripper) http.RoundTripper {
+			if o.wire != nil {
+				network = o.wire
+			}
+			return g.onTheWire(network)
+		},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("open the gateway: %w", err)
