@@ -147,6 +147,10 @@ func (p *placer) byRest() placement {
 	if slices.ContainsFunc(p.titles, func(t named) bool { return t.primary && subtitle(t, p.titles) != "" }) {
 		return placement{} // the first season has the name of a part as well
 	}
+	ofShow := func(a ArcText) bool { return p.calledSo(plainTitle(a.Text, p.titles), title.Reads) }
+	if len(p.hint.Arcs) > 0 && !slices.ContainsFunc(p.hint.Arcs, ofShow) {
+		return placement{} // behind a short form of the title, where the rest of it may stand
+	}
 	n := seasons[1][0].season
 	if s, _ := p.e.season(n); p.comparable(s.Name) {
 		return placement{} // its name would be told again
