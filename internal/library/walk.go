@@ -24,6 +24,8 @@ type File struct {
 	ModTime time.Time
 	Skip    string // why it is left out; "" for media
 	IsDir   bool   // a folder that was not entered; Skip says why
+	// Subtitles are the names of the files that belong to it, with the folder in front of those in a folder of subtitles.
+	Subtitles []string
 }
 
 // Dir is a folder with its own files, without those of the folders in it.
@@ -82,6 +84,13 @@ type Walker struct {
 	excludes patterns
 	links    *links
 	listing  listing // of the folder that is being read
+	beside   beside  // of the folder of the file that was named last
+}
+
+// beside are the subtitles of a folder's videos, by the video's name. Files that are named one by one mostly come folder by folder.
+type beside struct {
+	dir       string
+	subtitles map[string][]string
 }
 
 // folder is a folder that is about to be read.
@@ -155,7 +164,32 @@ func (w *Walker) named(ctx context.Context, path, abs string, file File) error {
 	if err == nil && !w.links.firstSight(filepath.Join(real, file.Name), IsVideo(file.Name)) {
 		return nil
 	}
-	return w.send(ctx, Dir{Path: filepath.Dir(path), Abs: filepath.Dir(abs), Files: []File{file}, Named: true})
+	out := Dir{Path: filepath.Dir(path), Abs: filepath.Dir(abs), Files: []File{file}, Named: true}
+	if file.Skip != SkipNotVideo && file.Skip != SkipSidecar && file.Skip != SkipBrokenLink {
+		out.Files[0].Subtitles = w.subtitlesOf(file.Name, out.Abs)
+	}
+	return w.send(ctx, out)
+}
+
+// subtitlesOf returns the subtitles of a file that was named, for which the videos beside it have to be known.
+func (w *Walker) subtitlesOf(name, dir string) []string {
+	if w.beside.subtitles == nil || w.beside.dir != dir {
+		w.beside = beside{dir, map[string][]string{}}
+		var list listing
+		_ = list.open(dir) // what can't be read has no subtitles
+		var videos []File
+		for i := range list.items {
+			if list.items[i].video {
+				videos = append(videos, File{Name: list.items[i].name})
+			}
+		}
+		addSubtitles(videos, dir, list.items)
+		list.close()
+		for _, v := range videos {
+			w.beside.subtitles[v.Name] = v.Subtitles
+		}
+	}
+	return w.beside.subtitles[name]
 }
 
 // dir reads a folder, yields its files, then goes into its folders.
@@ -235,6 +269,7 @@ func (w *Walker) read(ctx context.Context, f folder) (out Dir, below []folder, e
 			}
 		}
 	}
+	addSubtitles(out.Files, f.path, list.items)
 	return out, below, nil
 }
 

@@ -34,6 +34,7 @@ type Record struct {
 	EpisodeConfidence *float64    `json:"episode_confidence,omitempty" doc:"0 to 1: the estimate that season and episodes are right if the entry is; also where they are left out because it is too low"`
 	EpisodeTitles     []string    `json:"episode_titles,omitempty" doc:"one for each of episodes"`
 	AirDate           string      `json:"air_date,omitempty" doc:"when the first of episodes was first broadcast, YYYY-MM-DD"`
+	Subtitles         []string    `json:"subtitles,omitempty" doc:"the subtitle files that belong to it: their names, with the folder in front of those in a folder beside it"`
 	IDs               *WorkIDs    `json:"ids,omitempty" doc:"the same work in other catalogues"`
 	Source            string      `json:"source,omitempty" doc:"who decided: network, cache, index or pin; stale where an answer that the record stands on had expired"`
 	CachedAt          time.Time   `json:"cached_at,omitempty" doc:"when the oldest cached answer that the record stands on was fetched, RFC 3339"`

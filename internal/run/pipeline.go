@@ -46,7 +46,9 @@ func (l *Line) record(explain report.ErrorFunc) report.Record {
 	if l.told != nil {
 		return *l.told
 	}
-	return report.FromDecision(l.Path, l.Release, l.Decision, explain)
+	r := report.FromDecision(l.Path, l.Release, l.Decision, explain)
+	r.Subtitles = l.File.Subtitles
+	return r
 }
 
 // Decider decides the files of one series, each exactly once, in any order. Series get their turns in the order of the

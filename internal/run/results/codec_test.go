@@ -28,7 +28,7 @@ func TestEveryFieldIsDecidedAbout(t *testing.T) {
 		want  []string
 	}{
 		{report.Record{}, []string{
-			"_", "Path", "Status", "Confidence", "Kind", "TMDBID", "Title", "OriginalTitle", "Year", "Season", "Episodes", "EpisodeConfidence", "EpisodeTitles", "AirDate", "IDs", "Source", "CachedAt",
+			"_", "Path", "Status", "Confidence", "Kind", "TMDBID", "Title", "OriginalTitle", "Year", "Season", "Episodes", "EpisodeConfidence", "EpisodeTitles", "AirDate", "Subtitles", "IDs", "Source", "CachedAt",
 			"Reason", "Parsed", "Candidates", "Error", "Steps",
 		}},
 		{report.Candidate{}, []string{"Kind", "TMDBID", "Title", "Year", "Confidence", "Score", "Reasons"}},
@@ -38,7 +38,7 @@ func TestEveryFieldIsDecidedAbout(t *testing.T) {
 		}},
 		{report.IDs{}, []string{"TMDB", "IMDB", "TVDB", "AniDB"}},
 		{report.WorkIDs{}, []string{"IMDB", "TVDB", "AniDB", "AniList", "MAL"}},
-		{library.File{}, []string{"Path", "Name", "Size", "ModTime", "Skip", "IsDir"}},
+		{library.File{}, []string{"Path", "Name", "Size", "ModTime", "Skip", "IsDir", "Subtitles"}},
 	} {
 		if diff := cmp.Diff(row.want, fields(row.value)); diff != "" {
 			t.Errorf("%T has changed: extend the codec and raise its version\n%s", row.value, diff)

@@ -215,7 +215,7 @@ func (k *Known) Into(r *Records, files []library.File, series []int) bool {
 	reserve(&r.blocks.parsed, k.count) // nearly every record has it
 	for _, i := range series {
 		one := &r.List[i]
-		*one = report.Record{Path: files[i].Path}
+		*one = report.Record{Path: files[i].Path, Subtitles: files[i].Subtitles}
 		r.record(one)
 		if _, ok := lifetimes[one.Status]; !ok || r.bad {
 			return false
