@@ -41,6 +41,7 @@ type matchFlags struct {
 	noInput     bool
 	roots       []string // what was asked for, for the report
 
+	again   run.Producer   // walks the same once more; nil for a list, which can be read once
 	missing *missing       // what is written in place of the records; nil: the records
 	after   func(*app.App) // the demo's last words; nil: none
 }
@@ -279,7 +280,9 @@ func (f *matchFlags) input(c *command, args []string) (run.Producer, error) {
 		return nil, usagef("check the spelling; paths with spaces need quotes",
 			"no such file or directory: %s", ui.Printable(args[0]))
 	}
-	return run.Walk(args, library.Options{Excludes: f.exclude}), nil
+	walk := run.Walk(args, library.Options{Excludes: f.exclude})
+	f.again = walk
+	return walk, nil
 }
 
 // openList opens a list of names or paths; "-" is stdin.

@@ -1,14 +1,17 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/report"
+	"github.com/anivault/anivault/internal/run"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
 )
@@ -21,14 +24,15 @@ type progress struct {
 
 	mu     sync.Mutex
 	counts report.Summary
+	total  atomic.Int64 // files in all, once a walk ahead of the run has counted them; 0: not yet
 
 	done    chan struct{}
 	stopped sync.WaitGroup
 }
 
 // startProgress begins to draw, unless the person asked for quiet: the first line at once, before anything is asked.
-func (c *command) startProgress(run *app.App, status *ui.Status) *progress {
-	p := &progress{run: run, status: status, done: make(chan struct{})}
+func (c *command) startProgress(a *app.App, status *ui.Status) *progress {
+	p := &progress{run: a, status: status, done: make(chan struct{})}
 	if !status.Enabled() {
 		return p
 	}
@@ -58,7 +62,42 @@ func (p *progress) draw() {
 	p.mu.Lock()
 	counts := p.counts
 	p.mu.Unlock()
-	p.status.Set(statusLine(p.run.Progress(), counts, time.Now(), p.status.Room()))
+	at := p.run.Progress()
+	if total := p.total.Load(); total > 0 {
+		at.Files, at.Walked = max(total, at.Files), true
+	}
+	p.status.Set(statusLine(at, counts, time.Now(), p.status.Room()))
+}
+
+// countAfter is how long a run may take before its files are counted: most are over by then.
+const countAfter = time.Second
+
+// countAhead counts what walk yields. The run itself walks no further ahead than it can decide, so that neither the total nor the
+// time left would be known before its end.
+func (p *progress) countAhead(ctx context.Context, walk run.Producer) {
+	if walk == nil || !p.status.Enabled() {
+		return
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	p.stopped.Go(func() {
+		<-p.done
+		cancel()
+	})
+	p.stopped.Go(func() {
+		select {
+		case <-time.After(countAfter):
+		case <-ctx.Done():
+			return
+		}
+		files := int64(0)
+		err := walk(ctx, func(b run.Batch) error {
+			files += max(1, int64(len(b.Files)))
+			return nil
+		})
+		if err == nil {
+			p.total.Store(files)
+		}
+	})
 }
 
 // counted takes note of the files decided so far.

@@ -67,6 +67,7 @@ func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, p
 		return errors.Join(err, run.Close())
 	}
 	progress := c.startProgress(run, status)
+	progress.countAhead(ctx, f.again)
 	var tally report.Tally
 	page := html.Page{Names: f.namesFrom != ""}
 	matched := run.Match(ctx, produce, func(r report.Record) error {

@@ -52,11 +52,16 @@ func confidenceOf(ranked []scored, i int) float64 {
 			rivals += math.Exp(calLead * (o.score - own))
 		}
 	}
-	x := calConstant + calScore*min(own, calTop)
-	if ranked[i].like.sim < almostExact {
+	return ranked[i].likely() / rivals
+}
+
+// likely estimates the chance that an entry of this score is right at all, whoever its rivals are.
+func (c scored) likely() float64 {
+	x := calConstant + calScore*min(c.score, calTop)
+	if c.like.sim < almostExact {
 		x -= calInexact
 	}
-	return 1 / (1 + math.Exp(-x)) / rivals
+	return 1 / (1 + math.Exp(-x))
 }
 
 // maxCandidates bounds the list in a record.
@@ -80,7 +85,7 @@ func candidates(ranked []scored) []Candidate {
 // doubt returns why the best contender was not accepted.
 func doubt(v verdict) string {
 	best := v.ranked[0]
-	if len(v.ranked) > 1 && best.score-v.ranked[1].score < 1/calLead {
+	if len(v.ranked) > 1 && best.likely() >= 0.5 && best.score-v.ranked[1].score < 1/calLead {
 		return fmt.Sprintf("%q and %q fit about equally", best.hit.Title, v.ranked[1].hit.Title)
 	}
 	return fmt.Sprintf("the nearest title is %q, which is not near enough", best.like.title.text)

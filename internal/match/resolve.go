@@ -312,12 +312,17 @@ func (j *job) result(ctx context.Context) Resolution {
 		return j.finish(Outcome{Status: Unmatched, Reason: "TMDB found nothing by any spelling of the title"})
 	case v.ranked[0].like.sim < leastAlike:
 		return j.finish(Outcome{Status: Unmatched, Candidates: cands, Reason: "nothing that TMDB found has a title like it"})
+	case v.ranked[0].likely() < leastLikely:
+		return j.finish(Outcome{Status: Unmatched, Candidates: cands, Reason: doubt(v)})
 	case v.confidence < j.r.Options.MinConfidence:
 		return j.finish(Outcome{Status: Ambiguous, Confidence: v.confidence, Candidates: cands, Reason: doubt(v)})
 	}
 	best := v.ranked[0]
 	return j.chosen(best, v.confidence, cands, fmt.Sprintf("%q is %q", best.like.read.Text, best.like.title.text))
 }
+
+// leastLikely is the chance below which the best contender is not even worth a question. Of many namesakes each is likely by itself.
+const leastLikely = 0.05
 
 // leastAlike is the likeness below which an entry is no candidate.
 const leastAlike = 0.55

@@ -2,6 +2,7 @@ package report
 
 import (
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/anivault/anivault/internal/ui"
@@ -26,7 +27,8 @@ type table struct {
 	dir     string
 	series  string
 	why     string
-	nameCol int // 0: as long as it is
+	group   string // what was weighed for the latest file
+	nameCol int    // 0: as long as it is
 }
 
 func newTable(w io.Writer, opts Options) *table {
@@ -52,9 +54,13 @@ func (t *table) Match(r Record) error {
 func (t *table) one(b *strings.Builder, r Record, dir, name string) {
 	t.folder(b, dir)
 	t.entry(b, r)
-	t.reason(b, r, t.file(b, r, name))
 	if t.opts.Explain {
-		t.explain(b, r)
+		t.weighed(b, r)
+	}
+	said := t.file(b, r, name)
+	t.reason(b, r, said)
+	if text := t.placed(r); text != "" && !said {
+		t.block(b, text)
 	}
 }
 
@@ -69,7 +75,7 @@ func (t *table) folder(b *strings.Builder, dir string) {
 	if t.begun {
 		b.WriteByte('\n')
 	}
-	t.begun, t.dir, t.series, t.why = true, dir, "", ""
+	t.begun, t.dir, t.series, t.why, t.group = true, dir, "", "", ""
 	if dir == "" {
 		dir = t.opts.Here
 	}
@@ -143,6 +149,10 @@ func (t *table) file(b *strings.Builder, r Record, name string) (said bool) {
 		if beside := "(" + ui.Printable(r.Reason) + ")"; t.opts.Width == 0 || ui.Width(shown)+2+ui.Width(beside) <= room {
 			extra, said = beside, true
 		}
+	case t.opts.Explain && r.Status == Matched:
+		if beside := t.placed(r); t.opts.Width == 0 || ui.Width(shown)+2+ui.Width(beside) <= room {
+			extra, said = beside, beside != ""
+		}
 	case r.Status == Matched && (t.opts.Width == 0 || t.opts.Width >= titlesFrom):
 		extra = ui.Printable(strings.Join(r.EpisodeTitles, " / "))
 	}
@@ -175,14 +185,18 @@ func (t *table) reason(b *strings.Builder, r Record, said bool) {
 	}
 }
 
-// explain prints the steps and the weighed candidates of --explain.
-func (t *table) explain(b *strings.Builder, r Record) {
+// weighed prints, for --explain, what was asked and weighed for a group of files, once above the first of them.
+func (t *table) weighed(b *strings.Builder, r Record) {
+	var lines []string
 	for _, s := range r.Steps {
+		if s.Stage == placing {
+			continue
+		}
 		text := s.Stage + ": " + s.Detail
 		if s.Source != "" {
 			text += " [" + s.Source + "]"
 		}
-		t.block(b, ui.Printable(text))
+		lines = append(lines, text)
 	}
 	for _, c := range r.Candidates {
 		text := "candidate: " + c.Entry() + " " + c.Ref() + " " + Percent(c.Confidence)
@@ -193,8 +207,36 @@ func (t *table) explain(b *strings.Builder, r Record) {
 			}
 			text += ": " + strings.Join(parts, ", ")
 		}
+		lines = append(lines, text)
+	}
+	group := strings.Join(lines, "\n")
+	if group == t.group {
+		return
+	}
+	t.group = group
+	for _, text := range lines {
 		t.block(b, ui.Printable(text))
 	}
+}
+
+// placing is the stage of the steps that are about one file.
+const placing = "place"
+
+// placed says, for --explain, how one file was placed: why it is that episode, and the steps that led there.
+func (t *table) placed(r Record) string {
+	var parts []string
+	if r.Status == Matched && r.Why() == "" && r.Reason != "" {
+		parts = append(parts, r.Reason)
+	}
+	for _, s := range r.Steps {
+		if s.Stage == placing && !slices.Contains(parts, s.Detail) {
+			parts = append(parts, s.Detail)
+		}
+	}
+	if !t.opts.Explain || len(parts) == 0 {
+		return ""
+	}
+	return ui.Printable("-> " + strings.Join(parts, "; "))
 }
 
 // block prints dimmed text under the file names, wrapped.
