@@ -25,6 +25,9 @@ func Main(ctx context.Context, args []string, streams ui.Streams) int {
 	c := &command{streams: streams, environ: os.Environ()}
 	root := c.root()
 	root.SetArgs(args)
+	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
+		plainUsages(root)
+	}
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
@@ -41,6 +44,16 @@ func Main(ctx context.Context, args []string, streams ui.Streams) int {
 		return s
 	}
 	return statusOf(err, c.started)
+}
+
+// plainUsages takes the backticks out of what flags say: they name the value in a help text, and a shell shows them.
+func plainUsages(cmd *cobra.Command) {
+	for _, set := range []*pflag.FlagSet{cmd.PersistentFlags(), cmd.Flags()} {
+		set.VisitAll(func(f *pflag.Flag) { f.Usage = strings.ReplaceAll(f.Usage, "`", "") })
+	}
+	for _, sub := range cmd.Commands() {
+		plainUsages(sub)
+	}
 }
 
 // command is one run of the program: what every command shares.
