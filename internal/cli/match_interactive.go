@@ -169,9 +169,11 @@ var scopes = map[decide.Scope]struct{ key, reach string }{
 }
 
 const confirmHelp = `  Enter         keep it so
-  season 2      the files belong to season 2 (0: specials); season alone: what their names say
+  season 2      the files belong to season 2 (0: specials)
+  season        the files belong to the season that their names say
   offset 12     add 12 to the episode numbers in the names; may be negative
-  t  d  a  f    it is about the title, the folder (directory), all these files, the first file
+  t  d          it is about the title, or about the folder (directory)
+  a  f          it is about all these files, or about the first of them
   n             no: choose again
 `
 
