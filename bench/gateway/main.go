@@ -1,281 +1,100 @@
-// Command gateway measures what a cached request costs a gateway: processor time by the operating system's accounts, beside
-// nginx's proxy_cache (where it is installed), a bare Go handler, and a bare httputil.ReverseProxy, in turns within one run.
+// Command gateway measures what a gateway costs and keeps: one scene a question, each with its goal.
 //
-//	go run -C bench ./gateway
+//	go run -C bench ./gateway [-only cost,latency,waiting,clients,beside,reloads] [-rounds 5] [-for 30s] [-bin FILE]
 //
+// Costs are processor time by the operating system's accounts, beside nginx's proxy_cache (where it is installed), a bare Go
+// handler and a bare httputil.ReverseProxy, in turns within one run: the servers on one core, the load on the others.
 // It runs on Linux alone, where /proc has the accounts.
 package main
 
 import (
-	"bufio"
 	"context"
 	"flag"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
-	"os/exec"
+	"os/signal"
 	"path/filepath"
-	"runtime"
-	"strconv"
+	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/anivault/anivault/bench/kit"
 )
 
-const path = "/3/tv/9000001"
+// trial is one run of this program.
+type trial struct {
+	bin, dir string
+	rounds   int
+	requests int
+	length   time.Duration
+}
+
+// scenes are what can be measured, in order.
+var scenes = []struct {
+	name string
+	run  func(*trial, context.Context) error
+}{
+	{"cost", (*trial).cost},
+	{"latency", (*trial).latency},
+	{"waiting", (*trial).waiting},
+	{"clients", (*trial).clients},
+	{"beside", (*trial).beside},
+	{"reloads", (*trial).reloads},
+}
 
 func main() {
-	rounds := flag.Int("rounds", 5, "rounds; the median is told")
-	requests := flag.Int("requests", 6000, "requests a round and server")
-	bin := flag.String("bin", "", "anivault to measure; built if empty")
+	var t trial
+	flag.IntVar(&t.rounds, "rounds", 5, "rounds; the median is told")
+	flag.IntVar(&t.requests, "requests", 6000, "cached requests a round and server")
+	flag.DurationVar(&t.length, "for", 30*time.Second, "length of a scene with a rate")
+	flag.StringVar(&t.bin, "bin", "", "anivault to measure; built if empty")
+	only := flag.String("only", "", "scenes to measure, with commas (default: all)")
 	role := flag.String("role", "", "serve as a peer: bare or proxy")
 	target := flag.String("target", "", "upstream of the proxy")
 	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
 	var err error
 	if *role != "" {
 		err = bePeer(*role, *target)
 	} else {
-		err = measure(context.Background(), *bin, *rounds, *requests)
+		err = t.run(ctx, *only)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
+		fmt.Fprintln(os.Stderr, "gateway:", err)
 		os.Exit(1)
 	}
 }
 
-// body is the answer that all of them give, 8 KB.
-var body = []byte(`{"id":9000001,"name":"x","status":"Ended","overview":"` + strings.Repeat("lorem ipsum ", 680) + `"}`)
-
-func answer(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "application/json;charset=utf-8")
-	w.Header().Set("Cache-Control", "public, max-age=86400")
-	w.Header().Set("ETag", `"x"`)
-	_, _ = w.Write(body)
-}
-
-// bePeer serves until it is killed, and prints its address.
-func bePeer(role, target string) error {
-	var h http.Handler = http.HandlerFunc(answer)
-	if role == "proxy" {
-		u, err := url.Parse(target)
-		if err != nil {
-			return err
-		}
-		h = httputil.NewSingleHostReverseProxy(u)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
+func (t *trial) run(ctx context.Context, only string) (err error) {
+	if t.dir, err = os.MkdirTemp("", "anivault-bench"); err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "listening on http://%s\n", l.Addr())
-	return http.Serve(l, h) //nolint:gosec // for some seconds, on the loopback
-}
-
-// pinned is a command on the machine's last processor, while this program keeps to the others.
-func pinned(ctx context.Context, name string, args ...string) *exec.Cmd {
-	last := runtime.NumCPU() - 1
-	if _, err := exec.LookPath("taskset"); err != nil || last < 1 {
-		return exec.CommandContext(ctx, name, args...)
-	}
-	return exec.CommandContext(ctx, "taskset", append([]string{"-c", strconv.Itoa(last), name}, args...)...)
-}
-
-// stayOff keeps this program off the processor that the servers have.
-func stayOff(ctx context.Context) {
-	last := runtime.NumCPU() - 1
-	if last < 1 || exec.CommandContext(ctx, "taskset", "-a", "-c", "-p", "0-"+strconv.Itoa(last-1), strconv.Itoa(os.Getpid())).Run() != nil {
-		fmt.Println("nothing is pinned to a processor: taskset is missing, or there is one alone")
-		return
-	}
-	runtime.GOMAXPROCS(last)
-}
-
-// server is one that is measured.
-type server struct {
-	name string
-	cmd  *exec.Cmd
-	url  string
-	cost []float64 // microseconds of processor a request, by round
-}
-
-func measure(ctx context.Context, bin string, rounds, requests int) error {
-	dir, err := os.MkdirTemp("", "anivault-bench")
-	if err != nil {
+	defer os.RemoveAll(t.dir)
+	if t.bin, err = kit.Anivault(ctx, t.dir, t.bin); err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	if bin, err = kit.Anivault(ctx, dir, bin); err != nil {
-		return err
-	}
-	upstream := httptest.NewServer(http.HandlerFunc(answer))
-	defer upstream.Close()
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	gateway := pinned(ctx, bin, "serve", "--listen", "127.0.0.1:0")
-	gateway.Env = kit.Env(dir, upstream.URL)
-	servers := []*server{
-		{name: "bare Go handler", cmd: pinned(ctx, self, "-role", "bare")},
-		{name: "anivault serve", cmd: gateway},
-		{name: "bare httputil.ReverseProxy", cmd: pinned(ctx, self, "-role", "proxy", "-target", upstream.URL)},
-	}
+	fmt.Println(kit.Machine())
 	stayOff(ctx)
-	for _, s := range servers {
-		if err := s.start(); err != nil {
-			return fmt.Errorf("start %s: %w", s.name, err)
+	for _, s := range scenes {
+		if only != "" && !slices.Contains(strings.Split(only, ","), s.name) {
+			continue
 		}
-		defer s.cmd.Process.Kill() //nolint:errcheck // it may be gone
-	}
-	if s, err := startNginx(ctx, dir, upstream.URL); err != nil {
-		fmt.Println("without nginx:", err)
-	} else {
-		servers = append(servers, s)
-		defer s.cmd.Process.Kill() //nolint:errcheck // it may be gone
-	}
-	fmt.Printf("%s; %d rounds of %d cached requests, 16 connections, %d bytes\n", kit.Machine(), rounds, requests, len(body))
-	for _, s := range servers {
-		if err := load(s.url, 200); err != nil { // warm
+		fmt.Printf("\n%s\n", s.name)
+		if err := s.run(t, ctx); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 	}
-	for range rounds {
-		for _, s := range servers {
-			before, err := s.spent()
-			if err == nil {
-				err = load(s.url, requests)
-			}
-			if err != nil {
-				return fmt.Errorf("%s: %w", s.name, err)
-			}
-			after, err := s.spent()
-			if err != nil {
-				return err
-			}
-			s.cost = append(s.cost, float64(after-before)/float64(time.Microsecond)/float64(requests))
-		}
-	}
-	base := kit.Quantile(servers[0].cost, .5)
-	fmt.Printf("%-28s %12s %12s\n", "", "µs/request", "× bare")
-	for _, s := range servers {
-		median := kit.Quantile(s.cost, .5)
-		fmt.Printf("%-28s %12.1f %12.2f\n", s.name, median, median/base)
-	}
+	fmt.Printf("\n(load at the end: %s)\n", kit.Load())
 	return nil
 }
 
-// start starts a server and waits for its address.
-func (s *server) start() error {
-	out, err := s.cmd.StderrPipe()
-	if err != nil {
-		return err
+// home makes the home of a gateway's user, with a config file.
+func (t *trial) home(name, yaml string) (string, error) {
+	home := filepath.Join(t.dir, name)
+	dir := filepath.Join(home, ".config", "anivault")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
 	}
-	if err := s.cmd.Start(); err != nil {
-		return err
-	}
-	read := bufio.NewReader(out)
-	for {
-		line, err := read.ReadString('\n')
-		if url, ok := strings.CutPrefix(strings.TrimSpace(line), "listening on "); ok {
-			s.url = url
-			go io.Copy(io.Discard, read) //nolint:errcheck // until it ends
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("it does not listen: %s", line)
-		}
-	}
-}
-
-// startNginx starts nginx with a cache in front of the upstream.
-func startNginx(ctx context.Context, dir, upstream string) (*server, error) {
-	bin, err := exec.LookPath("nginx")
-	if err != nil {
-		return nil, err
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
-	}
-	addr := l.Addr().String()
-	l.Close()
-	conf := fmt.Sprintf(`worker_processes 1; daemon off; master_process off; pid %[1]s/nginx.pid; error_log %[1]s/error.log;
-events { worker_connections 256; }
-http { access_log off; keepalive_requests 1000000; proxy_cache_path %[1]s/cache keys_zone=a:1m;
-client_body_temp_path %[1]s/b; proxy_temp_path %[1]s/p; fastcgi_temp_path %[1]s/f; uwsgi_temp_path %[1]s/u; scgi_temp_path %[1]s/s;
-server { listen %[2]s; location / { proxy_pass %[3]s; proxy_cache a; proxy_cache_valid 200 1d; } } }
-`, dir, addr, upstream)
-	file := filepath.Join(dir, "nginx.conf")
-	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
-		return nil, err
-	}
-	s := &server{name: "nginx proxy_cache", url: "http://" + addr, cmd: pinned(ctx, bin, "-p", dir, "-c", file)}
-	s.cmd.Stderr = os.Stderr
-	if err := s.cmd.Start(); err != nil {
-		return nil, err
-	}
-	for range 100 {
-		if conn, err := net.Dial("tcp", addr); err == nil {
-			conn.Close()
-			return s, nil
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	return nil, fmt.Errorf("it does not listen on %s", addr)
-}
-
-// load sends requests over 16 connections that are kept.
-func load(url string, requests int) error {
-	t := &http.Transport{MaxIdleConnsPerHost: 16, DisableCompression: true}
-	defer t.CloseIdleConnections()
-	var wg sync.WaitGroup
-	failed := make(chan error, 16)
-	for range 16 {
-		wg.Go(func() {
-			for range requests / 16 {
-				resp, err := (&http.Client{Transport: t}).Get(url + path)
-				if err == nil {
-					var n int64
-					n, err = io.Copy(io.Discard, resp.Body)
-					resp.Body.Close()
-					if err == nil && (resp.StatusCode != http.StatusOK || n != int64(len(body))) {
-						err = fmt.Errorf("%s with %d bytes", resp.Status, n)
-					}
-				}
-				if err != nil {
-					failed <- err
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	close(failed)
-	return <-failed
-}
-
-// tick is the unit of the operating system's accounts.
-const tick = 10 * time.Millisecond
-
-// spent is the processor time of a server so far.
-func (s *server) spent() (time.Duration, error) {
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
-	if err != nil {
-		return 0, err
-	}
-	_, rest, _ := strings.Cut(string(raw), ") ")
-	f := strings.Fields(rest)
-	user, err1 := strconv.Atoi(f[11])
-	system, err2 := strconv.Atoi(f[12])
-	if err1 != nil || err2 != nil {
-		return 0, fmt.Errorf("what is %q?", rest)
-	}
-	return time.Duration(user+system) * tick, nil
+	return home, os.WriteFile(filepath.Join(dir, "config.yaml"), []byte(yaml), 0o600)
 }

@@ -83,3 +83,27 @@ func Fairness(shares []int) float64 {
 	}
 	return sum * sum / (float64(len(shares)) * squares)
 }
+
+// Library creates empty files of invented series whose titles begin with a name.
+func Library(dir, name string, series int) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for i := range series {
+		file := fmt.Sprintf("[Group] %s %s - 01 [1080p].mkv", name, word(i))
+		if err := os.WriteFile(filepath.Join(dir, file), nil, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// word writes a number as a word: digits could be read as a season.
+func word(i int) string {
+	syllables := []string{"ba", "cu", "do", "fe", "gi", "ka", "lu", "mo", "ne", "pi"}
+	var b strings.Builder
+	for _, c := range fmt.Sprintf("%05d", i) {
+		b.WriteString(syllables[c-'0'])
+	}
+	return b.String()
+}

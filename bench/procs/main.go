@@ -109,7 +109,7 @@ func (t *trial) run(ctx context.Context, limit string) error {
 	}
 	defer server.Close()
 	for _, name := range names[:t.processes] {
-		if err := makeLibrary(filepath.Join(t.dir, name), name, int(40*t.length.Seconds())); err != nil {
+		if err := kit.Library(filepath.Join(t.dir, name), name, int(40*t.length.Seconds())); err != nil {
 			return err
 		}
 	}
@@ -150,30 +150,6 @@ func (t *trial) match(ctx context.Context, name, url string) error {
 // names begin the titles in each process's library, so that its requests can be
 // recognised.
 var names = []string{"Brelvandor", "Crumfastig", "Dwolkiner", "Fjalmutter", "Gnorvelik", "Hrastopel", "Jvimgarten", "Klompuzart"}
-
-// makeLibrary creates empty files of invented series.
-func makeLibrary(dir, name string, series int) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	for i := range series {
-		file := fmt.Sprintf("[Group] %s %s - 01 [1080p].mkv", name, word(i))
-		if err := os.WriteFile(filepath.Join(dir, file), nil, 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// word writes a number as a word: digits could be read as a season.
-func word(i int) string {
-	syllables := []string{"ba", "cu", "do", "fe", "gi", "ka", "lu", "mo", "ne", "pi"}
-	var b strings.Builder
-	for _, c := range fmt.Sprintf("%05d", i) {
-		b.WriteString(syllables[c-'0'])
-	}
-	return b.String()
-}
 
 // show prints what came of the trial.
 func (t *trial) show() {
