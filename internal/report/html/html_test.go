@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/anivault/anivault/internal/browsertest"
 	"github.com/anivault/anivault/internal/chart"
 	"github.com/anivault/anivault/internal/report"
 )
@@ -233,7 +234,7 @@ func bigPage() Page {
 }
 
 func TestInABrowser(t *testing.T) {
-	b := startBrowser(t)
+	b := browsertest.Start(t)
 	path := filepath.Join(t.TempDir(), "report.html")
 	page := samplePage()
 	if err := WriteFile(path, page); err != nil {
@@ -241,20 +242,20 @@ func TestInABrowser(t *testing.T) {
 	}
 	// What a person sees: rows that take up room on the screen.
 	visible := func() (rows map[string]int) {
-		b.eval(`(() => { const n = {}; for (const f of document.querySelectorAll(".file")) if (f.checkVisibility() && f.closest("details.card").open)
+		b.Eval(`(() => { const n = {}; for (const f of document.querySelectorAll(".file")) if (f.checkVisibility() && f.closest("details.card").open)
 			n[f.dataset.status] = (n[f.dataset.status] || 0) + 1; return n; })()`, &rows)
 		return rows
 	}
 	click := func(label string) {
-		b.eval(fmt.Sprintf(`[...document.querySelectorAll(".filter")].find((f) => f.textContent.includes(%q)).click()`, label), nil)
+		b.Eval(fmt.Sprintf(`[...document.querySelectorAll(".filter")].find((f) => f.textContent.includes(%q)).click()`, label), nil)
 	}
 	search := func(text string) {
-		b.eval(fmt.Sprintf(`(() => { const q = document.getElementById("query"); q.value = %q; q.dispatchEvent(new Event("input"));
+		b.Eval(fmt.Sprintf(`(() => { const q = document.getElementById("query"); q.value = %q; q.dispatchEvent(new Event("input"));
 			return new Promise((done) => setTimeout(done, 300)); })()`, text), nil)
 	}
 
-	b.look(1200, 900, "light")
-	b.open(path)
+	b.Look(1200, 900, "light")
+	b.Open(path)
 	closedAtFirst := map[string]int{"matched": 6, "ambiguous": 1, "unmatched": 1, "pending": 2, "error": 1} // the long series and what was skipped are folded
 	if diff := cmp.Diff(closedAtFirst, visible()); diff != "" {
 		t.Errorf("at first: %s", diff)
@@ -265,7 +266,7 @@ func TestInABrowser(t *testing.T) {
 	} {
 		click(label)
 		if label == "matched" { // "unmatched" contains it too, but comes later
-			b.eval(`document.querySelector('.filter[data-show="matched"]').click()`, nil)
+			b.Eval(`document.querySelector('.filter[data-show="matched"]').click()`, nil)
 		}
 		if diff := cmp.Diff(want, visible()); diff != "" {
 			t.Errorf("filter %s: %s", label, diff)
@@ -284,7 +285,7 @@ func TestInABrowser(t *testing.T) {
 			t.Errorf("search %q: %s", text, diff)
 		}
 		var nothing bool
-		b.eval(`document.getElementById("nothing").checkVisibility()`, &nothing)
+		b.Eval(`document.getElementById("nothing").checkVisibility()`, &nothing)
 		if nothing != (len(want) == 0) {
 			t.Errorf("search %q: the hint that nothing fits is shown: %v", text, nothing)
 		}
@@ -292,87 +293,87 @@ func TestInABrowser(t *testing.T) {
 	search("lib")
 	click("pending")
 	var shown string
-	b.eval(`document.getElementById("shown").textContent`, &shown)
+	b.Eval(`document.getElementById("shown").textContent`, &shown)
 	if want := fmt.Sprintf("2 of %d files", s.Files); shown != want {
 		t.Errorf("the page says %q, want %q", shown, want)
 	}
 
 	// What is shown stands in the address, and an address shows it.
 	var address string
-	b.eval("location.hash", &address)
+	b.Eval("location.hash", &address)
 	if address != "#pending&q=lib" {
 		t.Errorf("the address is %q", address)
 	}
 	for fragment, want := range map[string]map[string]int{
 		"#no-episode": {"matched": 1}, "#q=dune": {"ambiguous": 1}, "#ambiguous&q=%EB%B9%84%EB%B0%80": {}, "#nonsense": closedAtFirst,
 	} {
-		b.open("about:blank")
-		b.open(path + fragment)
+		b.Open("about:blank")
+		b.Open(path + fragment)
 		if diff := cmp.Diff(want, visible()); diff != "" {
 			t.Errorf("%s: %s", fragment, diff)
 		}
 	}
-	b.open("about:blank")
-	b.open(path)
+	b.Open("about:blank")
+	b.Open(path)
 	click("unmatched")
 	click("pending")
-	b.eval(`new Promise((done) => { addEventListener("popstate", () => done()); history.back(); })`, nil)
+	b.Eval(`new Promise((done) => { addEventListener("popstate", () => done()); history.back(); })`, nil)
 	if diff := cmp.Diff(map[string]int{"unmatched": 1}, visible()); diff != "" {
 		t.Errorf("back: %s", diff)
 	}
 
 	// By keyboard alone: "/" goes to the box, Escape empties it, and a chip, a card and a candidate's button are reached by Tab.
-	b.open(path)
-	b.press("/", 0)
-	b.call(b.session, "Input.insertText", map[string]any{"text": "dune"}, nil)
-	b.eval(`new Promise((done) => setTimeout(done, 300))`, nil)
+	b.Open(path)
+	b.Press("/", 0)
+	b.Call("Input.insertText", map[string]any{"text": "dune"}, nil)
+	b.Eval(`new Promise((done) => setTimeout(done, 300))`, nil)
 	if diff := cmp.Diff(map[string]int{"ambiguous": 1}, visible()); diff != "" {
 		t.Errorf("after / and dune: %s", diff)
 	}
-	b.call("", "Browser.grantPermissions", map[string]any{"permissions": []string{"clipboardReadWrite", "clipboardSanitizedWrite"}}, nil)
+	b.Grant("clipboardReadWrite", "clipboardSanitizedWrite")
 	focused := func() (what string) {
-		b.eval(`document.activeElement.className + " " + (document.activeElement.dataset.entry || "")`, &what)
+		b.Eval(`document.activeElement.className + " " + (document.activeElement.dataset.entry || "")`, &what)
 		return strings.TrimSpace(what)
 	}
 	for range 10 {
 		if focused() == "pin movie/841" {
 			break
 		}
-		b.press("Tab", 9)
+		b.Press("Tab", 9)
 	}
-	b.press("Enter", 13)
+	b.Press("Enter", 13)
 	var said, copied string
-	b.eval(`new Promise((done) => setTimeout(() => done(document.querySelector("#said").innerText), 300))`, &said)
-	b.eval(`navigator.clipboard.readText()`, &copied)
+	b.Eval(`new Promise((done) => setTimeout(() => done(document.querySelector("#said").innerText), 300))`, &said)
+	b.Eval(`navigator.clipboard.readText()`, &copied)
 	if want := "anivault pin /lib/films/Dune.mkv movie/841"; copied != want || !strings.Contains(said, "Copied") || !strings.Contains(said, want) {
 		t.Errorf("copied %q, said %q", copied, said)
 	}
-	b.press("/", 0)
-	b.press("Escape", 27)
+	b.Press("/", 0)
+	b.Press("Escape", 27)
 	if diff := cmp.Diff(closedAtFirst, visible()); diff != "" {
 		t.Errorf("after Escape: %s", diff)
 	}
 
 	// On a phone nothing is wider than the screen, and what is tapped is big enough; in the dark text is light.
 	for _, width := range []int{320, 375, 768, 1200} {
-		b.look(width, 800, "dark")
-		b.open(path)
+		b.Look(width, 800, "dark")
+		b.Open(path)
 		var wide int
-		b.eval(`document.querySelectorAll("details").forEach((d) => d.open = true), document.querySelector(".pin").click()`, nil)
-		b.eval("document.documentElement.scrollWidth", &wide)
+		b.Eval(`document.querySelectorAll("details").forEach((d) => d.open = true), document.querySelector(".pin").click()`, nil)
+		b.Eval("document.documentElement.scrollWidth", &wide)
 		if wide > width {
 			t.Errorf("at %d pixels the page is %d wide", width, wide)
 		}
 		var small []string
-		b.eval(`[...document.querySelectorAll("button, input")].filter((e) => e.getBoundingClientRect().height < 36).map((e) => e.outerHTML)`, &small)
+		b.Eval(`[...document.querySelectorAll("button, input")].filter((e) => e.getBoundingClientRect().height < 36).map((e) => e.outerHTML)`, &small)
 		if len(small) > 0 {
 			t.Errorf("too small to tap: %v", small)
 		}
 	}
 	for _, scheme := range []string{"light", "dark"} {
-		b.look(1200, 900, scheme)
+		b.Look(1200, 900, scheme)
 		var poor []string
-		b.eval(contrastScript, &poor)
+		b.Eval(contrastScript, &poor)
 		if len(poor) > 0 {
 			t.Errorf("%s: hard to read: %v", scheme, poor)
 		}
@@ -384,9 +385,9 @@ func TestInABrowser(t *testing.T) {
 			width, height int
 			scheme        string
 		}{{"desktop", 1200, 1100, "light"}, {"dark", 1200, 1100, "dark"}, {"phone", 375, 1400, "light"}, {"phone-dark", 375, 1400, "dark"}} {
-			b.look(shot.width, shot.height, shot.scheme)
-			b.open(path)
-			b.shoot(filepath.Join(*pictures, shot.name+".png"))
+			b.Look(shot.width, shot.height, shot.scheme)
+			b.Open(path)
+			b.Shoot(filepath.Join(*pictures, shot.name+".png"))
 		}
 	}
 
@@ -394,7 +395,7 @@ func TestInABrowser(t *testing.T) {
 	if err := WriteFile(path, bigPage()); err != nil {
 		t.Fatal(err)
 	}
-	b.open(path)
+	b.Open(path)
 	for _, step := range []struct {
 		text, filter string
 		want         map[string]int
@@ -405,7 +406,7 @@ func TestInABrowser(t *testing.T) {
 		{"", "unmatched", map[string]int{"unmatched": 1}},
 	} {
 		search(step.text)
-		b.eval(fmt.Sprintf(`document.querySelector('.filter[data-show="%s"]').click()`, strings.Replace(step.filter, "all", "", 1)), nil)
+		b.Eval(fmt.Sprintf(`document.querySelector('.filter[data-show="%s"]').click()`, strings.Replace(step.filter, "all", "", 1)), nil)
 		if diff := cmp.Diff(step.want, visible()); diff != "" {
 			t.Errorf("big library, %q in %s: %s", step.text, step.filter, diff)
 		}
@@ -414,22 +415,22 @@ func TestInABrowser(t *testing.T) {
 	if err := WriteFile(path, hostilePage()); err != nil {
 		t.Fatal(err)
 	}
-	b.open(path)
+	b.Open(path)
 	var hacked bool
-	b.eval("typeof window.hacked !== 'undefined'", &hacked)
+	b.Eval("typeof window.hacked !== 'undefined'", &hacked)
 	if hacked {
 		t.Error("text from outside ran as a script")
 	}
 	search("hacked")
-	if said := b.complaints(); len(said) > 0 {
+	if said := b.Complaints(); len(said) > 0 {
 		t.Errorf("the console says %v", said)
 	}
 
-	b.call(b.session, "Emulation.setScriptExecutionDisabled", map[string]any{"value": true}, nil)
+	b.Call("Emulation.setScriptExecutionDisabled", map[string]any{"value": true}, nil)
 	if err := WriteFile(path, page); err != nil {
 		t.Fatal(err)
 	}
-	b.open(path)
+	b.Open(path)
 	if diff := cmp.Diff(closedAtFirst, visible()); diff != "" {
 		t.Errorf("without JavaScript: %s", diff)
 	}

@@ -1,4 +1,5 @@
-package html
+// Package browsertest opens pages in a real headless Chromium, for the tests that need one. It is linked by tests alone.
+package browsertest
 
 import (
 	"bufio"
@@ -16,9 +17,9 @@ import (
 	"time"
 )
 
-// browser is a headless Chromium that is spoken to over a pair of pipes (the DevTools protocol, messages ended by a
-// zero byte), with one open page. It exists for these tests only and needs no port.
-type browser struct {
+// Browser is a headless Chromium that is spoken to over a pair of pipes (the DevTools protocol, messages ended by a
+// zero byte), with one open page. It needs no port.
+type Browser struct {
 	t       *testing.T
 	send    *os.File
 	session string
@@ -35,8 +36,8 @@ type answer struct {
 	err    error
 }
 
-// startBrowser skips the test where there is no Chromium.
-func startBrowser(t *testing.T) *browser {
+// Start opens a browser. It skips the test where there is no Chromium.
+func Start(t *testing.T) *Browser {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("-short: no browser")
@@ -52,7 +53,7 @@ func startBrowser(t *testing.T) *browser {
 		}
 	}
 	if program == "" {
-		t.Skip("no Chromium on PATH: the report page is not tried in a real browser")
+		t.Skip("no Chromium on PATH: no page is tried in a real browser")
 	}
 	profile, err := os.MkdirTemp("", "anivault-browser-") // not t.TempDir: its cleanup would race with a dying browser
 	if err != nil {
@@ -69,7 +70,7 @@ func startBrowser(t *testing.T) *browser {
 		t.Fatal(err)
 	}
 	closeAll(theirIn, theirOut)
-	b := &browser{t: t, send: ourOut, waiting: map[int]chan answer{}, loaded: make(chan struct{}, 16)}
+	b := &Browser{t: t, send: ourOut, waiting: map[int]chan answer{}, loaded: make(chan struct{}, 16)}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -91,7 +92,7 @@ func startBrowser(t *testing.T) *browser {
 	b.call("", "Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached)
 	b.session = attached.SessionID
 	for _, domain := range []string{"Page", "Runtime", "Log"} {
-		b.call(b.session, domain+".enable", nil, nil)
+		b.Call(domain+".enable", nil, nil)
 	}
 	return b
 }
@@ -112,7 +113,7 @@ func closeAll(files ...*os.File) {
 }
 
 // read sorts what the browser says until its pipe ends.
-func (b *browser) read(from *os.File) {
+func (b *Browser) read(from *os.File) {
 	r := bufio.NewReader(from)
 	for {
 		raw, err := r.ReadBytes(0)
@@ -158,7 +159,7 @@ func (b *browser) read(from *os.File) {
 	}
 }
 
-func (b *browser) ask(session, method string, params any) (json.RawMessage, error) {
+func (b *Browser) ask(session, method string, params any) (json.RawMessage, error) {
 	b.mu.Lock()
 	b.last++
 	id, c := b.last, make(chan answer, 1)
@@ -188,7 +189,7 @@ func (b *browser) ask(session, method string, params any) (json.RawMessage, erro
 	}
 }
 
-func (b *browser) call(session, method string, params, into any) {
+func (b *Browser) call(session, method string, params, into any) {
 	b.t.Helper()
 	result, err := b.ask(session, method, params)
 	if err == nil && into != nil {
@@ -199,8 +200,20 @@ func (b *browser) call(session, method string, params, into any) {
 	}
 }
 
-// press presses a key and lets it go. code is the key's number, 0 for one that types itself.
-func (b *browser) press(key string, code int) {
+// Call calls a method of the DevTools protocol on the page, and decodes its result into a value that may be nil.
+func (b *Browser) Call(method string, params, into any) {
+	b.t.Helper()
+	b.call(b.session, method, params, into)
+}
+
+// Grant lets pages do what a person would be asked about.
+func (b *Browser) Grant(permissions ...string) {
+	b.t.Helper()
+	b.call("", "Browser.grantPermissions", map[string]any{"permissions": permissions}, nil)
+}
+
+// Press presses a key and lets it go. code is the key's number, 0 for one that types itself.
+func (b *Browser) Press(key string, code int) {
 	b.t.Helper()
 	down := map[string]any{"type": "rawKeyDown", "key": key, "windowsVirtualKeyCode": code}
 	switch {
@@ -209,12 +222,12 @@ func (b *browser) press(key string, code int) {
 	case key == "Enter":
 		down["type"], down["text"] = "keyDown", "\r"
 	}
-	b.call(b.session, "Input.dispatchKeyEvent", down, nil)
-	b.call(b.session, "Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": key, "windowsVirtualKeyCode": code}, nil)
+	b.Call("Input.dispatchKeyEvent", down, nil)
+	b.Call("Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": key, "windowsVirtualKeyCode": code}, nil)
 }
 
-// open shows a file, or an address, and waits until it has loaded.
-func (b *browser) open(path string) {
+// Open shows a file, or an address, and waits until it has loaded.
+func (b *Browser) Open(path string) {
 	b.t.Helper()
 	for len(b.loaded) > 0 {
 		<-b.loaded
@@ -222,7 +235,7 @@ func (b *browser) open(path string) {
 	if !strings.Contains(path, ":") {
 		path = "file://" + path
 	}
-	b.call(b.session, "Page.navigate", map[string]any{"url": path}, nil)
+	b.Call("Page.navigate", map[string]any{"url": path}, nil)
 	select {
 	case <-b.loaded:
 	case <-time.After(time.Minute):
@@ -230,14 +243,14 @@ func (b *browser) open(path string) {
 	}
 }
 
-// eval runs JavaScript in the page and decodes its value; promises are waited for.
-func (b *browser) eval(expression string, into any) {
+// Eval runs JavaScript in the page and decodes its value; promises are waited for.
+func (b *Browser) Eval(expression string, into any) {
 	b.t.Helper()
 	var r struct {
 		Result           struct{ Value json.RawMessage }
 		ExceptionDetails json.RawMessage
 	}
-	b.call(b.session, "Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &r)
+	b.Call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &r)
 	if r.ExceptionDetails != nil {
 		b.t.Fatalf("%s: %s", expression, r.ExceptionDetails)
 	}
@@ -248,25 +261,25 @@ func (b *browser) eval(expression string, into any) {
 	}
 }
 
-// look sets the window's size in CSS pixels and the colour scheme.
-func (b *browser) look(width, height int, scheme string) {
+// Look sets the window's size in CSS pixels and the colour scheme.
+func (b *Browser) Look(width, height int, scheme string) {
 	b.t.Helper()
-	b.call(b.session, "Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}, nil)
-	b.call(b.session, "Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
+	b.Call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}, nil)
+	b.Call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
 }
 
-// shoot keeps a picture where the person running the test asked for one.
-func (b *browser) shoot(file string) {
+// Shoot keeps a picture where the person running the test asked for one.
+func (b *Browser) Shoot(file string) {
 	b.t.Helper()
 	var r struct{ Data []byte }
-	b.call(b.session, "Page.captureScreenshot", map[string]any{"format": "png", "captureBeyondViewport": true}, &r)
+	b.Call("Page.captureScreenshot", map[string]any{"format": "png", "captureBeyondViewport": true}, &r)
 	if err := os.WriteFile(file, r.Data, 0o600); err != nil {
 		b.t.Fatal(err)
 	}
 }
 
-// complaints returns what the browser's console has said so far.
-func (b *browser) complaints() []string {
+// Complaints returns what the browser's console has said so far.
+func (b *Browser) Complaints() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return append([]string(nil), b.console...)
