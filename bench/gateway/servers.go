@@ -118,7 +118,7 @@ func (t *trial) gateway(ctx context.Context, name, upstream, yaml string, args .
 	if err != nil {
 		return nil, err
 	}
-	s := &server{name: "anivault serve", cmd: pinned(ctx, t.bin, append([]string{"serve"}, args...)...)}
+	s := &server{name: "anivault serve", cmd: pinned(ctx, t.bin, append([]string{"serve", "--admin-listen", "off"}, args...)...)}
 	s.cmd.Env = kit.Env(home, upstream)
 	return s, nil
 }

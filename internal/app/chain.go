@@ -16,6 +16,7 @@ import (
 // chain is what stands between a question and TMDB, for a run of match as for the gateway, and who watches it.
 type chain struct {
 	opts     Options
+	store    ratelimit.Store
 	limiter  *ratelimit.Limiter
 	cache    *cache.Store
 	upstream *Upstream
@@ -35,7 +36,7 @@ func (c *chain) open(cfg *config.Config, opts Options) error {
 	if err != nil {
 		return err
 	}
-	c.closers = append(c.closers, done)
+	c.store, c.closers = store, append(c.closers, done)
 	c.limiter, err = ratelimit.New(ratelimit.Config{
 		Store: store, Tuning: cfg.Tuning, Offline: opts.Offline, Hooks: c.seen.hooks(), Queue: opts.Queue,
 	})

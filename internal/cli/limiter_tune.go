@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
@@ -42,7 +43,7 @@ anivault config show lists them.`,
 			return err
 		}
 		return c.operate(cmd, func(ctx context.Context, cfg *config.Config, store ratelimit.Store) error {
-			if err := checkTuned(ctx, store, cfg.Tuning, values); err != nil {
+			if err := app.CheckTuned(ctx, store, cfg.Tuning, values); err != nil {
 				return tuneError(err)
 			}
 			if err := (ratelimit.Operator{Store: store}).Tune(ctx, values, period); err != nil {
@@ -69,23 +70,6 @@ func completeTuning(use func(key string) bool) cobra.CompletionFunc {
 		}
 		return keys, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 	}
-}
-
-// checkTuned refuses values that contradict those in force here. A process whose own values they contradict clamps them
-// and warns.
-func checkTuned(ctx context.Context, store ratelimit.Store, own ratelimit.Tuning, values map[string]string) error {
-	st, err := ratelimit.ReadStatus(ctx, store, own)
-	if err != nil {
-		return err
-	}
-	t := st.Tuning
-	for key, value := range values {
-		field, _ := ratelimit.FieldByKey(key)
-		if err := field.Set(&t, value); err != nil {
-			return err
-		}
-	}
-	return t.Validate()
 }
 
 func (c *command) resetTuning(cmd *cobra.Command, keys []string) error {

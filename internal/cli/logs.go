@@ -22,7 +22,8 @@ import (
 // logs is where a run logs to, and who hears of warnings.
 type logs struct {
 	handler slog.Handler
-	warn    func(error) // nil where stderr gets log lines: they say it already
+	redact  func(string) string // takes keys and tokens out of a text
+	warn    func(error)         // nil where stderr gets log lines: they say it already
 	file    *logging.File
 }
 
@@ -35,7 +36,7 @@ func (c *command) openLogs(cfg *config.Config, stderr io.Writer) (*logs, error) 
 	}
 	format := logging.Format(cfg.Log.Format)
 	redactor := logging.NewRedactor(cfg.TMDB.Token.Reveal(), cfg.TMDB.APIKey.Reveal())
-	out := &logs{}
+	out := &logs{redact: redactor.String}
 	var handlers []slog.Handler
 	switch {
 	case level < slog.LevelWarn:

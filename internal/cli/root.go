@@ -79,7 +79,7 @@ var settingFlags = map[string]string{
 	"language": "tmdb.language", "max-wait": "limiter.max_wait", "request-timeout": "limiter.request_timeout",
 	"auto-recover": "limiter.auto_recover", "min-confidence": "match.min_confidence",
 	"min-episode-confidence": "match.min_episode_confidence", "type": "match.type",
-	"include-adult": "match.include_adult", "jobs": "match.jobs", "listen": "serve.listen",
+	"include-adult": "match.include_adult", "jobs": "match.jobs", "listen": "serve.listen", "admin-listen": "serve.admin_listen",
 }
 
 // settingFlag adds a flag that sets a setting; its default is the setting's.

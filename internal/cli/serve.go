@@ -1,13 +1,16 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/anivault/anivault/internal/admin"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/gateway"
 	"github.com/anivault/anivault/internal/ui"
@@ -63,6 +66,7 @@ none of them, so it works beside a running gateway.`,
 func serveFlags(flags *pflag.FlagSet, offline *bool) {
 	flags.StringArray("listen", nil, "`ADDR` to listen on, host:port or unix:/path; may be repeated")
 	flags.Lookup("listen").DefValue = config.Default("serve.listen")
+	settingFlag(flags, "admin-listen", "`ADDR` of the page and the API for admins, host:port, or off")
 	flags.BoolVar(offline, "offline", false, "never touch the network; needs no key")
 }
 
@@ -88,18 +92,71 @@ func (c *command) serve(cmd *cobra.Command, cfg *config.Config, offline bool) (e
 		return err
 	}
 	defer func() { err = errors.Join(err, logs.Close()) }()
+	events := admin.NewEvents(logs.handler, logs.redact)
 	service, err := gateway.Listen(cfg, gateway.Options{
-		Offline: offline, Log: logs.handler, Warn: logs.warn, Notify: c.getenv("NOTIFY_SOCKET"),
+		Offline: offline, Log: events.Handler(), Warn: logs.warn, Notify: c.getenv("NOTIFY_SOCKET"),
 		Reload: func() (*config.Config, error) { return c.loadServe(cmd, offline) },
 	}, func(url string) { c.say("listening on %s\n", url) })
 	if err != nil {
 		return err
 	}
-	measuring, err := c.startMetrics(cfg, service.Metrics())
+	page, err := c.openAdmin(cfg, service, events)
 	if err != nil {
 		return errors.Join(err, service.Close())
 	}
-	err = errors.Join(service.Run(cmd.Context()), measuring.stop())
+	measuring, err := c.startMetrics(cfg, service.Metrics())
+	if err != nil {
+		return errors.Join(err, page.Close(), service.Close())
+	}
+	ctx, cancel := context.WithCancel(cmd.Context())
+	defer cancel()
+	shown := make(chan error, 1)
+	go func() {
+		shown <- page.Run(ctx)
+		cancel() // one without the other is no gateway
+	}()
+	err = service.Run(ctx)
+	cancel()
+	err = errors.Join(err, <-shown, measuring.stop())
 	c.drained = err == nil
 	return err
+}
+
+// adminPage is the page and API for admins, or nothing where they are off.
+type adminPage struct{ *admin.Server }
+
+// openAdmin opens the address of the page for admins.
+func (c *command) openAdmin(cfg *config.Config, service *gateway.Service, events *admin.Events) (adminPage, error) {
+	addr := cfg.Serve.AdminListen
+	if addr == "" {
+		return adminPage{}, nil
+	}
+	conf := service.TLS()
+	if config.IsLocal(addr) {
+		conf = nil
+	}
+	page, err := admin.Listen(addr, conf, service, events)
+	if err != nil {
+		return adminPage{}, cfg.Refuse("serve.admin_listen", addr+" cannot be listened on: "+err.Error()+"; name another address, or off")
+	}
+	c.say("admin page on %s\n", page.URL())
+	slog.New(events.Handler()).Info("listening", slog.String("comp", "gateway"), slog.String("addr", page.URL()), slog.String("for", "admins"))
+	return adminPage{page}, nil
+}
+
+// Run serves until ctx ends.
+func (p adminPage) Run(ctx context.Context) error {
+	if p.Server == nil {
+		<-ctx.Done()
+		return nil
+	}
+	return p.Server.Run(ctx)
+}
+
+// Close closes an address that never served.
+func (p adminPage) Close() error {
+	if p.Server == nil {
+		return nil
+	}
+	return p.Server.Close()
 }

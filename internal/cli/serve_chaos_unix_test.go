@@ -146,7 +146,7 @@ func (c *chaos) live(ctx context.Context) {
 		c.gateways++
 		n := c.gateways
 		c.mu.Unlock()
-		cmd := exec.Command("anivault", "serve")
+		cmd := exec.Command("anivault", "serve", "--admin-listen", "off")
 		cmd.Env = c.env
 		if n%3 == 0 {
 			cmd.Env = append(slices.Clone(c.env), "TEST_FULL_DISK=65536")
@@ -254,7 +254,7 @@ func (c *chaos) checkStored() {
 	if err := c.fake.Apply(upstream.Scenario{}); err != nil {
 		c.t.Fatal(err)
 	}
-	cmd := exec.CommandContext(c.t.Context(), "anivault", "serve", "--offline")
+	cmd := exec.CommandContext(c.t.Context(), "anivault", "serve", "--offline", "--admin-listen", "off")
 	cmd.Env = c.env
 	if err := cmd.Start(); err != nil {
 		c.t.Fatal(err)

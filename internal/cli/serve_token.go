@@ -56,7 +56,7 @@ func (c *command) serveTokenNewCommand() *cobra.Command {
 		return err
 	})
 	cmd.Flags().StringVar(&made.Class, "class", "interactive", "the best `CLASS` that the client can have: interactive or batch")
-	cmd.Flags().BoolVar(&made.Admin, "admin", false, "may read /metrics too")
+	cmd.Flags().BoolVar(&made.Admin, "admin", false, "may read /metrics, and log in to the admin page")
 	completeWords(cmd, "class", "interactive", "batch")
 	return cmd
 }

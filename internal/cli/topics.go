@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/anivault/anivault/internal/admin"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/logging"
 	"github.com/anivault/anivault/internal/metrics"
@@ -161,6 +162,11 @@ var jsonOutputs = []struct {
 	{"limiter rules --format json", wireRule{}},
 	{"serve token list --format json: a list of", wireClient{}},
 	{"version --format json", version.Info{}},
+	{"serve: GET /api/v1/status of the admin address", admin.Status{}},
+	{"serve: GET /api/v1/accounts: a list of", admin.Account{}},
+	{"serve: GET /api/v1/clients: a list of", admin.Client{}},
+	{"serve: GET /api/v1/log: a list of", admin.Event{}},
+	{"serve: the answer to a change", admin.Answer{}},
 }
 
 // logFields are the keys of log lines: the head of every line, the limiter's, and what else some lines have.

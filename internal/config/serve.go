@@ -16,6 +16,7 @@ import (
 // Serve holds the gateway's settings.
 type Serve struct {
 	Listen          []string // host:port, or unix:/path
+	AdminListen     string   // host:port; "" for none
 	TLSCert, TLSKey string   // PEM files; both or none
 	PlainHTTP       bool     // allow an address that is not loopback without TLS
 	Hosts           []string // further names that are answered without a token, lower case
@@ -35,6 +36,10 @@ var serveSettings = []Setting{
 	{
 		Key: "serve.listen", Default: "127.0.0.1:7373", List: true, Allowed: "host:port or unix:/path, several with commas",
 		Doc: "Where the gateway listens.", apply: items(func(c *Config) *[]string { return &c.Serve.Listen }, checkAddress),
+	},
+	{
+		Key: "serve.admin_listen", Default: "127.0.0.1:7374", Allowed: "host:port, or off",
+		Doc: "Where the page and the API for admins listen. An address that is not loopback needs serve.tls.", apply: applyAdminListen,
 	},
 	pathTo("serve.tls.cert", "PEM file of the gateway's certificate and those that sign it.", func(c *Config) *string { return &c.Serve.TLSCert }),
 	pathTo("serve.tls.key", "PEM file of the certificate's key.", func(c *Config) *string { return &c.Serve.TLSKey }),
@@ -129,6 +134,18 @@ func checkAddress(v string) error {
 	return nil
 }
 
+func applyAdminListen(c *Config, v string) error {
+	c.Serve.AdminListen = ""
+	if v == "off" {
+		return nil
+	}
+	if err := checkAddress(v); err != nil || strings.HasPrefix(v, "unix:") {
+		return errors.New("must be host:port such as 127.0.0.1:7374, or off")
+	}
+	c.Serve.AdminListen = v
+	return nil
+}
+
 func checkHost(v string) error {
 	if v == "" || strings.ContainsAny(v, ":/@ ") || v != strings.ToLower(v) {
 		return errors.New("must be host names without scheme and port, in lower case")
@@ -186,10 +203,16 @@ func (c *Config) checkExposure(bad *faults) {
 	if (s.TLSCert == "") != (s.TLSKey == "") {
 		bad.add(&Error{Name: c.place("serve.tls.cert"), Value: s.TLSCert, Reason: "serve.tls.cert and serve.tls.key go together: name both files, or none"})
 	}
+	if a := s.AdminListen; a != "" && !IsLocal(a) && s.TLSCert == "" {
+		bad.add(&Error{
+			Name: c.place("serve.admin_listen"), Value: a,
+			Reason: "is not loopback: name a certificate in serve.tls.cert and serve.tls.key, or listen on 127.0.0.1, or set it to off",
+		})
+	}
 	const makeOne = "make a client first: anivault serve token new NAME"
 	const ways = "; or listen on 127.0.0.1 or unix:/path"
 	for _, addr := range s.Listen {
-		if isLocal(addr) {
+		if IsLocal(addr) {
 			continue
 		}
 		if s.TLSCert == "" && !s.PlainHTTP {
@@ -235,8 +258,8 @@ func (c *Config) Files() []string {
 	return out
 }
 
-// isLocal reports whether only programs of this machine reach an address.
-func isLocal(addr string) bool {
+// IsLocal reports whether only programs of this machine reach an address.
+func IsLocal(addr string) bool {
 	if strings.HasPrefix(addr, "unix:") {
 		return true
 	}

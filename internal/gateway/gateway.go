@@ -159,6 +159,7 @@ func (x *exchange) serve() error {
 		if x.client, refused = x.s.clientOf(token); refused != nil {
 			return refused
 		}
+		x.client.used.Store(x.began.UnixNano())
 	}
 	switch {
 	case route.refusal != nil:

@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"maps"
 	"net/http"
 	"time"
 
@@ -32,6 +33,14 @@ func (g *Gateway) gauges() metrics.GatewayGauges {
 	out := metrics.GatewayGauges{Queue: map[string]uint64{}, Running: map[string]uint64{}, Limit: map[string]uint64{}}
 	for c, n := range g.queue.waiting() {
 		out.Queue[class(c).String()] = uint64(n)
+	}
+	g.flights.mu.Lock()
+	out.Waiting = maps.Clone(g.flights.perClient)
+	g.flights.mu.Unlock()
+	s := g.settings.Load()
+	out.LastUse = map[string]time.Time{s.anonymous.Name: s.anonymous.lastUse()}
+	for _, c := range s.byHash {
+		out.LastUse[c.Name] = c.lastUse()
 	}
 	running, limit := g.queue.running()
 	out.Running[account], out.Limit[account] = uint64(running), uint64(limit)

@@ -15,7 +15,7 @@ const lookEvery = 2 * time.Second
 
 // restart are settings that only a restart changes: addresses, folders, how TMDB is reached, where it is logged.
 var restart = []string{
-	"serve.listen", "tmdb.base_url", "tmdb.ca_file", "coordinator", "state_dir", "cache_dir", "data_dir", "cache.max_size",
+	"serve.listen", "serve.admin_listen", "tmdb.base_url", "tmdb.ca_file", "coordinator", "state_dir", "cache_dir", "data_dir", "cache.max_size",
 	"log.level", "log.format", "log.file", "log.max_size", "log.max_files", "metrics.file", "metrics.textfile",
 }
 
@@ -113,7 +113,8 @@ func (s *Service) take(cfg *config.Config, old *settings) error {
 		stays = append(stays, "serve.tls")
 		cfg.Serve.TLSCert, cfg.Serve.TLSKey = old.TLSCert, old.TLSKey
 	}
-	cfg.Serve.Listen, cfg.TMDB.BaseURL, cfg.Dirs = old.Listen, old.cfg.TMDB.BaseURL, old.cfg.Dirs
+	cfg.Serve.Listen, cfg.Serve.AdminListen = old.Listen, old.AdminListen
+	cfg.TMDB.BaseURL, cfg.Dirs = old.cfg.TMDB.BaseURL, old.cfg.Dirs
 	if err := cfg.CheckExposure(); err != nil { // for the addresses that are really listened on
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/metrics"
+	"github.com/anivault/anivault/ratelimit"
 )
 
 // Service is a gateway that listens.
@@ -70,6 +71,26 @@ func Listen(cfg *config.Config, o Options, say func(url string)) (*Service, erro
 
 // Metrics returns what is counted.
 func (s *Service) Metrics() *metrics.Metrics { return s.g.up.Metrics() }
+
+// Config returns the configuration in force.
+func (s *Service) Config() *config.Config { return s.g.settings.Load().cfg }
+
+// Limiter returns the limiter that all questions pass.
+func (s *Service) Limiter() *ratelimit.Limiter { return s.g.up.Limiter() }
+
+// Store returns the state that the limiter shares.
+func (s *Service) Store() ratelimit.Store { return s.g.up.Store() }
+
+// Test asks TMDB one question with the gateway's key, past the cache.
+func (s *Service) Test(ctx context.Context) error { return s.g.up.Test(ctx) }
+
+// TLS returns how the gateway's addresses are served, with the certificate in force; nil without one.
+func (s *Service) TLS() *tls.Config {
+	if s.cert == nil {
+		return nil
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: s.cert.get}
+}
 
 // reasonOf is the innermost text of an error of listening.
 func reasonOf(err error) string {
@@ -165,9 +186,7 @@ func (s *Service) server() *http.Server {
 		HTTP2:    &http.HTTP2Config{MaxConcurrentStreams: 100},
 		ErrorLog: log.New(serverErrors{s.g.log}, "", 0),
 	}
-	if s.cert != nil {
-		srv.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: s.cert.get}
-	}
+	srv.TLSConfig = s.TLS()
 	return srv
 }
 

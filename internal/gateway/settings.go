@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/anivault/anivault/internal/config"
@@ -19,6 +20,7 @@ type settings struct {
 type client struct {
 	config.Client
 	class class
+	used  *atomic.Int64 // when it last asked, in nanoseconds of Unix; 0: never
 
 	mu                 *sync.Mutex
 	requests, upstream *window
@@ -29,6 +31,7 @@ func newSettings(cfg *config.Config, before *settings) *settings {
 	s := &settings{Serve: cfg.Serve, cfg: cfg, byHash: map[string]*client{}}
 	known := map[string]*client{}
 	if before != nil {
+		known[config.Anonymous] = before.anonymous
 		for _, c := range before.byHash {
 			known[c.Name] = c
 		}
@@ -36,21 +39,32 @@ func newSettings(cfg *config.Config, before *settings) *settings {
 	for _, c := range cfg.Serve.Clients {
 		s.byHash[c.TokenSHA256] = newClient(c, known[c.Name])
 	}
-	s.anonymous = newClient(config.Client{Name: config.Anonymous, Class: interactive.String(), Weight: 1}, nil)
+	s.anonymous = newClient(config.Client{Name: config.Anonymous, Class: interactive.String(), Weight: 1}, known[config.Anonymous])
 	return s
 }
 
 func newClient(c config.Client, before *client) *client {
-	out := &client{Client: c, mu: &sync.Mutex{}}
+	out := &client{Client: c, mu: &sync.Mutex{}, used: &atomic.Int64{}}
 	if c.Class == batch.String() {
 		out.class = batch
 	}
 	out.requests = &window{limit: c.Requests.Requests, span: c.Requests.Period}
 	out.upstream = &window{limit: c.Upstream.Requests, span: c.Upstream.Period}
+	if before != nil {
+		out.used = before.used
+	}
 	if before != nil && before.Requests == c.Requests && before.Upstream == c.Upstream {
 		out.mu, out.requests, out.upstream = before.mu, before.requests, before.upstream
 	}
 	return out
+}
+
+// lastUse is when the client last asked, zero for never.
+func (c *client) lastUse() time.Time {
+	if at := c.used.Load(); at != 0 {
+		return time.Unix(0, at)
+	}
+	return time.Time{}
 }
 
 // allow counts a request in one of the client's windows, or refuses it.

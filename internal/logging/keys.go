@@ -41,14 +41,17 @@ var limiterKeys = []Key{
 
 // otherKeys follow where they apply.
 var otherKeys = []Key{
-	{"from", "with state_transition: the state that was left; with tuned: the value until now", nil},
-	{"to", "with state_transition: the state that was entered; with tuned: the value from now on", nil},
+	{"from", "with state_transition: the state that was left; with tuned and admin_change: the value until now", nil},
+	{"to", "with state_transition: the state that was entered; with tuned and admin_change: the value from now on", nil},
 	{"reason", "with state_transition: why, a reason of limiter rules; with request: why the gateway refused it", nil},
 	{"error", "with warning and the events of the shared state: what was worked around; with connection, reload_refused and panic: what went wrong", nil},
 	{"parts", "with events of the shared state: in how many parts the limits are divided from now on", nil},
 	{"alone", "with coordinator_back: how long this process was on its own; JSON: in seconds", seconds},
 	{"version", "with start: anivault's", nil},
 	{"key", "with tuned: the setting", nil},
+	{"who", "with admin_change and admin_login: the client whose token it was", nil},
+	{"what", "with admin_change: the setting, or state", nil},
+	{"for", "with admin_change: how long the change lasts, or always; with listening: who is answered there", nil},
 	{"until", "with tuned: when the change ends by itself, RFC 3339; always: when an operator ends it; ended: it is over", nil},
 	{"files", "with end and interrupted: files that were decided, the sum of the six that follow", nil},
 	{"matched", "with end and interrupted: files with that status; so ambiguous, unmatched, pending, skipped", nil},

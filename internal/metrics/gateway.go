@@ -42,6 +42,10 @@ type GatewayGauges struct {
 	Running, Limit                   map[string]uint64
 	QuotaUsed, QuotaHeld, QuotaLimit map[string]uint64 // empty without a quota
 	Up                               uint64            // 1 while the shared state can be reached
+
+	// By client; for the admin page alone.
+	Waiting map[string]int
+	LastUse map[string]time.Time
 }
 
 // ForGateway makes m count a gateway too. gauge is asked at each snapshot.

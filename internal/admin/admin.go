@@ -1,0 +1,30 @@
+// Package admin shows and changes a gateway that runs: an API for programs, and pages that need no script. It is reached by
+// the token of a client that was made with --admin, and by nobody else.
+//
+//	server.go     the listener, who may pass, what each address is
+//	session.go    logins and their cookies
+//	view.go       what is shown
+//	change.go     what is changed, by the API and by the pages' forms
+//	pages.go      the pages
+//	rings.go      what was, for the charts; chart.go draws them
+//	events.go     the log's last lines
+package admin
+
+import (
+	"context"
+
+	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/metrics"
+	"github.com/anivault/anivault/ratelimit"
+)
+
+// Gateway is what is shown and changed.
+type Gateway interface {
+	// Config is the configuration in force.
+	Config() *config.Config
+	Limiter() *ratelimit.Limiter
+	Store() ratelimit.Store
+	Metrics() *metrics.Metrics
+	// Test asks the upstream one question with the key, past the cache.
+	Test(ctx context.Context) error
+}

@@ -1,0 +1,209 @@
+package admin
+
+import (
+	"bytes"
+	_ "embed"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/anivault/anivault/internal/ui"
+	"github.com/anivault/anivault/ratelimit"
+)
+
+//go:embed page.gohtml
+var layout string
+
+var templates = template.Must(template.New("page").Funcs(template.FuncMap{
+	"percent": func(f float64) int { return int(f*100 + .5) },
+	"when":    when,
+}).Parse(layout))
+
+// when is a time that is written as RFC 3339, for people.
+func when(stamp string) string {
+	t, err := time.Parse(time.RFC3339, stamp)
+	if err != nil {
+		return stamp
+	}
+	return ui.Clock(t)
+}
+
+// page is a row of the table of pages.
+type page struct {
+	path, name, title string
+	data              func(*Server, *http.Request) (any, error)
+}
+
+// pages is the table, in the order of the navigation.
+var pages = []page{
+	{"/{$}", "overview", "Overview", func(s *Server, r *http.Request) (any, error) { return s.overview(r) }},
+	{"/accounts", "accounts", "Accounts", func(s *Server, r *http.Request) (any, error) { return s.accountsPage(r) }},
+	{"/clients", "clients", "Clients", func(s *Server, _ *http.Request) (any, error) { return s.clients(), nil }},
+	{"/log", "log", "Log", func(s *Server, r *http.Request) (any, error) { return s.logPage(r), nil }},
+}
+
+// Link is where a page of the navigation is.
+func (p page) Link() string { return strings.TrimSuffix(p.path, "{$}") }
+
+// Title is what a person reads.
+func (p page) Title() string { return p.title }
+
+// shown is all that a page's template gets.
+type shown struct {
+	Name, Title string
+	Pages       []page
+	Notice      string
+	Error       string
+	Data        any
+	HasAdmin    bool
+}
+
+// show answers with a page. failure is what was wrong with the form that was sent.
+func (s *Server) show(w http.ResponseWriter, r *http.Request, p page, status int, failure string) {
+	v := shown{Name: p.name, Title: p.title, Pages: pages, Error: failure, Notice: s.sessions.take(s.cookieOf(r))}
+	data, err := p.data(s, r)
+	if err != nil {
+		v.Error, status = errorText(err), http.StatusInternalServerError
+	}
+	v.Data = data
+	s.render(w, status, v)
+}
+
+func (s *Server) render(w http.ResponseWriter, status int, v shown) {
+	var b bytes.Buffer
+	if err := templates.Execute(&b, v); err != nil {
+		s.log.Error("admin_page", slog.Any("error", err))
+		w.WriteHeader(http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = b.WriteTo(w) // whoever has gone needs no page
+}
+
+// submit obeys a form, and shows the page again.
+func (s *Server) submit(w http.ResponseWriter, r *http.Request, c changeKind, who string) {
+	o, err := readForm(r)
+	var a Answer
+	if err == nil {
+		a, err = s.change(r, c, who, o)
+	}
+	if err != nil {
+		i := slices.IndexFunc(pages, func(p page) bool { return p.Link() == c.back })
+		s.show(w, r, pages[i], statusOf(err), errorText(err))
+		return
+	}
+	notice := c.what
+	if name := r.PathValue("name"); name != "" {
+		notice += " (" + name + ")"
+	}
+	for _, v := range a.Changed {
+		notice += "; " + v.Key + ": " + v.From + " → " + v.To
+	}
+	if a.For != "" {
+		notice += ", for " + a.For
+	}
+	s.sessions.note(s.cookieOf(r), notice)
+	http.Redirect(w, r, c.back, http.StatusSeeOther)
+}
+
+func (s *Server) loginPage(w http.ResponseWriter, r *http.Request) {
+	if _, may := s.who(r); may == admin {
+		http.Redirect(w, r, "/", http.StatusSeeOther)
+		return
+	}
+	s.render(w, http.StatusOK, shown{Name: "login", Title: "Log in", HasAdmin: s.hasAdmin()})
+}
+
+func (s *Server) login(w http.ResponseWriter, r *http.Request) {
+	hash := hashOf(strings.TrimSpace(r.PostFormValue("token")))
+	name, may := s.byHash(hash)
+	switch may {
+	case admin:
+		s.setCookie(w, s.sessions.begin(hash, time.Now()))
+		s.log.Info("admin_login", slog.String("who", name))
+		http.Redirect(w, r, "/", http.StatusSeeOther)
+	case clientOnly:
+		s.render(w, http.StatusForbidden, shown{Name: "login", Title: "Log in", HasAdmin: s.hasAdmin(), Error: "This client is no admin."})
+	case stranger:
+		s.render(w, http.StatusUnauthorized, shown{Name: "login", Title: "Log in", HasAdmin: s.hasAdmin(), Error: "This token is not known."})
+	}
+}
+
+func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
+	s.sessions.end(s.cookieOf(r))
+	s.setCookie(w, "")
+	http.Redirect(w, r, "/login", http.StatusSeeOther)
+}
+
+// knob is a number that a form changes.
+type knob struct{ Key, Doc, Value, Allowed string }
+
+// overviewData is what the overview shows.
+type overviewData struct {
+	Status
+	Knobs  []knob
+	Charts []template.HTML
+}
+
+// tuned are the settings that the overview has fields for. All others are the API's and the command's.
+var tuned = []string{"rate_base", "concurrency_total", "concurrency", "ceiling"}
+
+func (s *Server) overview(r *http.Request) (overviewData, error) {
+	st, err := s.status(r.Context())
+	d := overviewData{Status: st, Charts: s.addressCharts()}
+	t := s.gateway.Limiter().Tuning()
+	for _, key := range tuned {
+		f, _ := ratelimit.FieldByKey(key)
+		d.Knobs = append(d.Knobs, knob{key, f.Doc, f.Get(t), f.Range()})
+	}
+	return d, err
+}
+
+// accountData is an account with its fields and charts.
+type accountData struct {
+	Account
+	Own    bool
+	Knobs  []knob
+	Charts []template.HTML
+}
+
+func (s *Server) accountsPage(r *http.Request) ([]accountData, error) {
+	list, own, err := s.accounts(r.Context())
+	var out []accountData
+	for _, a := range list {
+		d := accountData{Account: a, Own: own, Charts: s.accountCharts(a.Name)}
+		for _, f := range ratelimit.AccountFields() {
+			d.Knobs = append(d.Knobs, knob{f.Key, f.Doc, a.limitOf(f.Key), f.Allowed})
+		}
+		out = append(out, d)
+	}
+	return out, err
+}
+
+// logData is the log's lines, and what they were chosen by.
+type logData struct {
+	Lines          []Event
+	Account, Event string
+	Accounts       []string
+	Events         []string
+}
+
+func (s *Server) logPage(r *http.Request) logData {
+	d := logData{Account: r.FormValue("account"), Event: r.FormValue("event")}
+	d.Lines = s.events.Last(d.Account, d.Event)
+	for _, l := range s.events.Last("", "") {
+		if l.Account != "" && !slices.Contains(d.Accounts, l.Account) {
+			d.Accounts = append(d.Accounts, l.Account)
+		}
+		if !slices.Contains(d.Events, l.Event) {
+			d.Events = append(d.Events, l.Event)
+		}
+	}
+	slices.Sort(d.Accounts)
+	slices.Sort(d.Events)
+	return d
+}

@@ -1,0 +1,23 @@
+// Puts the page's new content in every five seconds, unless somebody is at a field or has written into one.
+"use strict";
+(() => {
+  const busy = () => {
+    const main = document.querySelector("main");
+    if (document.hidden || main.contains(document.activeElement)) return true;
+    return [...main.querySelectorAll("input, select")].some((f) =>
+      f.type === "checkbox" ? f.checked !== f.defaultChecked
+        : f.tagName === "SELECT" ? [...f.options].some((o) => o.selected !== o.defaultSelected && (o.defaultSelected || o.index !== 0))
+          : f.value !== f.defaultValue);
+  };
+  setInterval(async () => {
+    if (busy()) return;
+    try {
+      const answer = await fetch(location.href, { redirect: "error" });
+      if (!answer.ok) return;
+      const next = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("main");
+      if (next && !busy()) document.querySelector("main").replaceWith(next);
+    } catch {
+      // the gateway is away; the next look may find it
+    }
+  }, 5000);
+})();

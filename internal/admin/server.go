@@ -1,0 +1,183 @@
+package admin
+
+import (
+	"context"
+	"crypto/tls"
+	"embed"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+//go:embed style.css script.js
+var files embed.FS
+
+// Server is the page and the API of a gateway, on an address of its own.
+type Server struct {
+	gateway  Gateway
+	events   *Events
+	log      *slog.Logger
+	sessions sessions
+	rings    *rings
+	listener net.Listener
+	http     *http.Server
+	port     string
+	secure   bool // over TLS
+}
+
+// Listen opens the address. conf is nil for plain HTTP.
+func Listen(addr string, conf *tls.Config, g Gateway, events *Events) (*Server, error) {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	s := New(g, events)
+	s.listener, s.secure = l, conf != nil
+	if _, port, err := net.SplitHostPort(l.Addr().String()); err == nil {
+		s.port = port
+	}
+	s.http = &http.Server{
+		Handler: s.Handler(), TLSConfig: conf, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 60 * time.Second,
+		IdleTimeout: 120 * time.Second, MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	return s, nil
+}
+
+// New returns a server that does not listen.
+func New(g Gateway, events *Events) *Server {
+	return &Server{
+		gateway: g, events: events, rings: newRings(), log: slog.New(events.Handler()).With(slog.String("comp", "gateway")),
+	}
+}
+
+// URL is where the server listens.
+func (s *Server) URL() string {
+	if s.secure {
+		return "https://" + s.listener.Addr().String()
+	}
+	return "http://" + s.listener.Addr().String()
+}
+
+// Run serves until ctx ends.
+func (s *Server) Run(ctx context.Context) error {
+	var running sync.WaitGroup
+	defer running.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	running.Go(func() { s.rings.run(ctx, s.gateway) })
+	running.Go(func() {
+		<-ctx.Done()
+		patient, done := context.WithTimeout(context.Background(), time.Second)
+		defer done()
+		if s.http.Shutdown(patient) != nil {
+			_ = s.http.Close()
+		}
+	})
+	var err error
+	if s.secure {
+		err = s.http.ServeTLS(s.listener, "", "")
+	} else {
+		err = s.http.Serve(s.listener)
+	}
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return fmt.Errorf("serve the admin page on %s: %w", s.listener.Addr(), err)
+}
+
+// Close closes the address of a server that never ran.
+func (s *Server) Close() error { return s.listener.Close() }
+
+// Handler returns all addresses.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	for _, name := range []string{"style.css", "script.js"} {
+		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, files, name) })
+	}
+	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	mux.HandleFunc("GET /login", s.loginPage)
+	mux.HandleFunc("POST /login", s.login)
+	mux.HandleFunc("POST /logout", s.logout)
+	for _, p := range pages {
+		mux.Handle("GET "+p.path, s.page(func(w http.ResponseWriter, r *http.Request, _ string) { s.show(w, r, p, http.StatusOK, "") }))
+	}
+	mux.Handle("GET /api/v1/status", s.api(func(r *http.Request, _ string) (any, error) { return s.status(r.Context()) }))
+	mux.Handle("GET /api/v1/accounts", s.api(func(r *http.Request, _ string) (any, error) {
+		list, _, err := s.accounts(r.Context())
+		return list, err
+	}))
+	mux.Handle("GET /api/v1/clients", s.api(func(*http.Request, string) (any, error) { return s.clients(), nil }))
+	mux.Handle("GET /api/v1/log", s.api(func(r *http.Request, _ string) (any, error) {
+		return s.events.Last(r.FormValue("account"), r.FormValue("event")), nil
+	}))
+	for _, c := range changes {
+		mux.Handle(c.method+" /api/v1"+c.path, s.api(func(r *http.Request, who string) (any, error) {
+			o, err := readJSON(r)
+			if err != nil {
+				return nil, err
+			}
+			return s.change(r, c, who, o)
+		}))
+		mux.Handle("POST "+c.form, s.page(func(w http.ResponseWriter, r *http.Request, who string) { s.submit(w, r, c, who) }))
+	}
+	return guarded(http.NewCrossOriginProtection().Handler(mux))
+}
+
+// policy lets a page load its own style and script and nothing else.
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// guarded adds the header fields that every answer has, and bounds bodies.
+func guarded(next http.Handler) http.Handler {
+	const mostBody = 64 << 10
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cache-Control", "no-store")
+		r.Body = http.MaxBytesReader(w, r.Body, mostBody)
+		next.ServeHTTP(w, r)
+	})
+}
+
+const noAdmin = "this client is no admin"
+
+// page lets admins pass, and sends everybody else to the login.
+func (s *Server) page(next func(http.ResponseWriter, *http.Request, string)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name, may := s.who(r)
+		switch may {
+		case admin:
+			next(w, r, name)
+		case clientOnly:
+			http.Error(w, noAdmin, http.StatusForbidden)
+		case stranger:
+			http.Redirect(w, r, "/login", http.StatusSeeOther)
+		}
+	})
+}
+
+// api lets admins pass, and answers with JSON.
+func (s *Server) api(next func(*http.Request, string) (any, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name, may := s.who(r)
+		switch may {
+		case admin:
+			value, err := next(r, name)
+			if err != nil {
+				writeJSON(w, statusOf(err), failed{errorText(err)})
+				return
+			}
+			writeJSON(w, http.StatusOK, value)
+		case clientOnly:
+			writeJSON(w, http.StatusForbidden, failed{noAdmin})
+		case stranger:
+			w.Header().Set("WWW-Authenticate", `Bearer realm="anivault admin"`)
+			writeJSON(w, http.StatusUnauthorized, failed{"the token of an admin is needed: anivault serve token new NAME --admin"})
+		}
+	})
+}

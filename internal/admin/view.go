@@ -1,0 +1,266 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/anivault/anivault/internal/metrics"
+	"github.com/anivault/anivault/internal/ui"
+	"github.com/anivault/anivault/ratelimit"
+)
+
+// Status is the state of the address: of all accounts together.
+type Status struct {
+	State       string     `json:"state" doc:"the limiter's state: Normal, Throttle, Sleep, HalfOpen or CacheOnly"`
+	Reason      string     `json:"reason" doc:"why: a reason of limiter rules"`
+	Since       string     `json:"since,omitempty" doc:"when the state was entered, RFC 3339"`
+	Until       string     `json:"until,omitempty" doc:"when it ends, RFC 3339; absent where nobody knows"`
+	PauseUntil  string     `json:"pause_until,omitempty" doc:"until when all processes wait, RFC 3339"`
+	Rate        float64    `json:"rate" doc:"requests a second that may be sent now"`
+	Granted     int        `json:"granted" doc:"permits in the last window of the ceiling, about a second"`
+	Running     int        `json:"running" doc:"requests under way, all processes together"`
+	Limit       int        `json:"limit" doc:"how many may be under way at once"`
+	Throttled   uint64     `json:"throttled" doc:"429 answers that this gateway has got"`
+	HitRatio    float64    `json:"hit_ratio" doc:"share of this gateway's answers that came from the cache, 0 to 1"`
+	Queue       []Queue    `json:"queue" doc:"questions that wait for their turn, by class"`
+	Coordinator string     `json:"coordinator" doc:"who shares the limiter: file, memory, or the server of several machines"`
+	Alone       bool       `json:"alone" doc:"the others can't be seen: this process has a part of everything"`
+	Processes   []Process  `json:"processes" doc:"who takes part"`
+	Quota       *Quota     `json:"quota,omitempty" doc:"the request budget, if there is one"`
+	Overrides   []Override `json:"overrides" doc:"settings that an operator has changed"`
+}
+
+// Queue is the questions of one class that wait.
+type Queue struct {
+	Class   string  `json:"class" doc:"interactive or batch"`
+	Waiting uint64  `json:"waiting" doc:"how many wait now"`
+	P50     float64 `json:"wait_p50_s" doc:"bound of the wait of a half of those let go so far, seconds"`
+	P90     float64 `json:"wait_p90_s" doc:"of nine in ten"`
+	P99     float64 `json:"wait_p99_s" doc:"of 99 in 100"`
+}
+
+// Process is a process that shares the limiter.
+type Process struct {
+	ID      string  `json:"id" doc:"its name"`
+	Own     bool    `json:"own" doc:"it is this gateway"`
+	Running int     `json:"running" doc:"its requests under way"`
+	Waiting int     `json:"waiting" doc:"its requests that wait in the shared queue"`
+	Rate    float64 `json:"rate" doc:"requests a second that it may send in Normal"`
+}
+
+// Quota is a number of requests in a period.
+type Quota struct {
+	Limit    int    `json:"limit" doc:"requests in a period"`
+	Period   string `json:"period" doc:"length of the period, such as 24h"`
+	Used     int    `json:"used" doc:"answered in this period"`
+	Reserved int    `json:"reserved" doc:"set aside for what is under way"`
+	Renews   string `json:"renews,omitempty" doc:"when the period ends, RFC 3339"`
+}
+
+// Override is a setting that an operator has changed.
+type Override struct {
+	Key   string `json:"key" doc:"the setting"`
+	Value string `json:"value" doc:"its value"`
+	Until string `json:"until,omitempty" doc:"until when, RFC 3339; absent: until it is reset"`
+}
+
+// Account is an account of the upstream.
+type Account struct {
+	Name      string     `json:"name" doc:"its name in the configuration"`
+	Enabled   bool       `json:"enabled" doc:"whether it may be used"`
+	Standing  string     `json:"standing" doc:"in, disabled, out (no key is accepted), or the state of its own limiter"`
+	Reason    string     `json:"reason,omitempty" doc:"why, where that is known"`
+	Since     string     `json:"since,omitempty" doc:"since when, RFC 3339"`
+	Running   int        `json:"running" doc:"its requests under way"`
+	Limit     int        `json:"limit" doc:"how many may be under way at once; 0: no limit of its own"`
+	KeyLimit  int        `json:"key_limit" doc:"how many with each key; 0: no limit"`
+	Rate      float64    `json:"rate" doc:"requests a second"`
+	Quota     *Quota     `json:"quota,omitempty" doc:"its quota, if it has one"`
+	Keys      []Key      `json:"keys" doc:"its keys, by number"`
+	Overrides []Override `json:"overrides" doc:"limits that an operator has changed"`
+}
+
+// Key is a key of an account. Which key it is nobody is told.
+type Key struct {
+	Number   int    `json:"number" doc:"from 1"`
+	Standing string `json:"standing" doc:"unproven, in, refused or suspended"`
+	Since    string `json:"since,omitempty" doc:"since when, RFC 3339"`
+	Running  int    `json:"running" doc:"its requests under way"`
+}
+
+// Client is who may ask the gateway.
+type Client struct {
+	Name     string  `json:"name" doc:"its name; anonymous stands for all who have no token"`
+	Class    string  `json:"class" doc:"the best class it can have"`
+	Weight   int     `json:"weight" doc:"requests a turn"`
+	Admin    bool    `json:"admin" doc:"it may see this"`
+	Requests uint64  `json:"requests" doc:"its requests since the gateway began"`
+	HitRatio float64 `json:"hit_ratio" doc:"share of them that the cache answered, 0 to 1"`
+	Refused  uint64  `json:"refused" doc:"those with an error"`
+	Waiting  int     `json:"waiting" doc:"its questions that wait now"`
+	LastUse  string  `json:"last_use,omitempty" doc:"its newest request, RFC 3339"`
+}
+
+// status looks at the limiter and at what the gateway has counted.
+func (s *Server) status(ctx context.Context) (Status, error) {
+	st, err := s.gateway.Limiter().Status(ctx)
+	if err != nil {
+		return Status{}, err
+	}
+	snap := s.gateway.Metrics().Snapshot()
+	out := Status{
+		State: st.State.String(), Reason: st.Cause.String(), Since: ui.Stamp(st.Since), PauseUntil: ui.Stamp(st.PauseUntil),
+		Rate: st.Rate, Granted: st.Granted, Running: st.Running, Limit: st.Slots, Throttled: snap.Requests["429"], Alone: st.Alone,
+		Coordinator: s.gateway.Config().Coordinator, Quota: quotaOf(st.Budget, st.BudgetUsed, st.BudgetHeld, st.BudgetRenews),
+		Queue: []Queue{}, Processes: []Process{}, Overrides: overridesOf(st.Overrides),
+	}
+	if st.Until.After(st.At) { // else it is over; the next request finds out
+		out.Until = ui.Stamp(st.Until)
+	}
+	for _, p := range st.Processes {
+		out.Processes = append(out.Processes, Process{p.ID, p.Own, p.Running, p.Waiting, p.Rate})
+	}
+	if g := snap.Gateway; g != nil {
+		hits, all := uint64(0), uint64(0)
+		for labels, n := range g.Requests {
+			_, _, hit := splitRequest(labels)
+			all += n
+			if hit {
+				hits += n
+			}
+		}
+		out.HitRatio = share(hits, all)
+		for _, class := range []string{"interactive", "batch"} {
+			w := g.Wait[class]
+			out.Queue = append(out.Queue, Queue{class, g.Queue[class], quantile(w, .5), quantile(w, .9), quantile(w, .99)})
+		}
+	}
+	return out, nil
+}
+
+// splitRequest reads the labels of a count of requests: client, status, cache.
+func splitRequest(labels string) (client string, refused, hit bool) {
+	parts := strings.Split(labels, ",")
+	if len(parts) != 3 {
+		return "", false, false
+	}
+	return parts[0], parts[1] >= "400" && parts[1] != "404", parts[2] == "fresh" || parts[2] == "stale"
+}
+
+func share(part, all uint64) float64 {
+	if all == 0 {
+		return 0
+	}
+	return float64(part) / float64(all)
+}
+
+// quantile is the upper bound of the bucket in which a share of all observations ends; beyond the last bound it is that.
+func quantile(d metrics.Distribution, q float64) float64 {
+	if d.Count == 0 {
+		return 0
+	}
+	sum := uint64(0)
+	for i, n := range d.Buckets {
+		if sum += n; float64(sum) >= q*float64(d.Count) {
+			return d.Bounds[i]
+		}
+	}
+	return d.Bounds[len(d.Bounds)-1]
+}
+
+func quotaOf(b ratelimit.Budget, used, reserved int, renews time.Time) *Quota {
+	if !b.On() {
+		return nil
+	}
+	return &Quota{b.Requests, ui.Period(b.Period), used, reserved, ui.Stamp(renews)}
+}
+
+func overridesOf(list []ratelimit.Override) []Override {
+	out := []Override{}
+	for _, o := range list {
+		out = append(out, Override{o.Key, o.Value, ui.Stamp(o.Until)})
+	}
+	return out
+}
+
+// defaultAccount is the name of the one account there is where none is configured.
+const defaultAccount = "default"
+
+// accounts are the accounts that are known. Without any there is one, whose limits are the address's; own is false then.
+func (s *Server) accounts(ctx context.Context) (out []Account, own bool, err error) {
+	st, err := s.gateway.Limiter().Status(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, a := range st.Accounts {
+		out = append(out, accountOf(a))
+	}
+	if own = len(out) > 0; !own {
+		out = append(out, Account{
+			Name: defaultAccount, Enabled: true, Standing: "in", Running: st.Running, Limit: st.Slots, Rate: st.Rate,
+			Quota: quotaOf(st.Budget, st.BudgetUsed, st.BudgetHeld, st.BudgetRenews), Keys: []Key{}, Overrides: []Override{},
+		})
+	}
+	return out, own, nil
+}
+
+func accountOf(a ratelimit.AccountStatus) Account {
+	out := Account{
+		Name: a.Name, Enabled: a.Enabled, Standing: "in", Running: a.Running, Limit: a.Slots, KeyLimit: a.KeySlots, Rate: a.Rate,
+		Quota: quotaOf(a.Quota, a.QuotaUsed, a.QuotaReserved, a.QuotaRenews), Keys: []Key{}, Overrides: overridesOf(a.Overrides),
+	}
+	usable := len(a.Keys) == 0
+	for i, k := range a.Keys {
+		usable = usable || !k.Standing.Out()
+		out.Keys = append(out.Keys, Key{i + 1, k.Standing.String(), ui.Stamp(k.Since), k.Running})
+		if k.Standing.Out() {
+			out.Since, out.Reason = ui.Stamp(k.Since), k.Standing.String()
+		}
+	}
+	switch {
+	case !a.Enabled:
+		out.Standing, out.Since, out.Reason = "disabled", "", ""
+	case !usable:
+		out.Standing = "out"
+	case a.Limited && a.State != ratelimit.Normal:
+		out.Standing, out.Since, out.Reason = a.State.String(), ui.Stamp(a.Since), a.Cause.String()
+	default:
+		out.Since, out.Reason = "", ""
+	}
+	return out
+}
+
+// clients are those of the configuration, and the anonymous ones.
+func (s *Server) clients() []Client {
+	out := []Client{}
+	for _, c := range s.gateway.Config().Serve.Clients {
+		out = append(out, Client{Name: c.Name, Class: c.Class, Weight: c.Weight, Admin: c.Admin})
+	}
+	out = append(out, Client{Name: "anonymous", Class: "interactive", Weight: 1})
+	g := s.gateway.Metrics().Snapshot().Gateway
+	if g == nil {
+		return out
+	}
+	for i := range out {
+		c, hits := &out[i], uint64(0)
+		for labels, n := range g.Requests {
+			name, refused, hit := splitRequest(labels)
+			if name != c.Name {
+				continue
+			}
+			c.Requests += n
+			if refused {
+				c.Refused += n
+			}
+			if hit {
+				hits += n
+			}
+		}
+		c.HitRatio, c.Waiting, c.LastUse = share(hits, c.Requests), g.Waiting[c.Name], ui.Stamp(g.LastUse[c.Name])
+	}
+	slices.SortFunc(out, func(a, b Client) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}

@@ -1,0 +1,54 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/anivault/anivault/ratelimit"
+)
+
+// CheckTuned returns a *ratelimit.TuningError for values that can't be used, or that contradict those in force here. A process
+// whose own values they contradict clamps them and warns.
+func CheckTuned(ctx context.Context, store ratelimit.Store, own ratelimit.Tuning, values map[string]string) error {
+	st, err := ratelimit.ReadStatus(ctx, store, own)
+	if err != nil {
+		return err
+	}
+	t := st.Tuning
+	for key, value := range values {
+		field, ok := ratelimit.FieldByKey(key)
+		if !ok {
+			return &ratelimit.TuningError{Keys: []string{key}, Values: []string{value}, Reason: "is not a limiter setting", Remedy: "anivault config show lists them"}
+		}
+		if err := field.Set(&t, value); err != nil {
+			return err
+		}
+	}
+	return t.Validate()
+}
+
+// Store returns the state that the gateway's limiter shares.
+func (g *Gateway) Store() ratelimit.Store { return g.store }
+
+// Test asks TMDB one cheap question with the gateway's key, past the cache but through the limiter. Its error is a
+// *tmdb.UnauthorizedError for a key that is refused.
+func (g *Gateway) Test(ctx context.Context) error {
+	t := g.key.tmdb.Load()
+	u := t.BaseURL.JoinPath("3", "configuration")
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return fmt.Errorf("test the key: %w", err)
+	}
+	key := &keyed{next: g.upstream.sender}
+	key.tmdb.Store(t)
+	resp, err := key.RoundTrip(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("test the key: %s", resp.Status)
+	}
+	return nil
+}
