@@ -28,8 +28,14 @@ func arcOf(e *Entry, titles []named, text, norm, rest string) int {
 		if sim < nameLeast {
 			sim = 0
 		}
+		if title.Plain(n) == title.Plain(norm) {
+			sim = max(sim, nameLeast)
+		}
 		if rest != "" {
 			own := afterPlain(n, titles)
+			if alike := title.Plain(withoutArcWord(own)); alike != "" && alike == title.Plain(withoutArcWord(rest)) {
+				sim = max(sim, arcLeast)
+			}
 			if part := max(title.Similarity(own, rest), title.Similarity(withoutArcWord(own), withoutArcWord(rest))); part >= arcLeast {
 				sim = max(sim, part)
 			}
@@ -93,16 +99,27 @@ func arcLanguage(arcs []ArcText, titles []named) (ArcText, string) {
 		case "ko":
 			return a, "ko-KR"
 		case "zh":
-			plain := strings.TrimSpace(strings.TrimSuffix(a.Text, a.Rest))
-			for _, t := range titles {
-				if t.norm == plain && (t.alt.Region == "TW" || t.alt.Region == "HK") {
-					return a, "zh-" + t.alt.Region
-				}
-			}
-			return a, "zh-CN"
+			return a, chineseOf(titles)
 		}
 	}
 	return ArcText{}, ""
+}
+
+// chineseOf returns the Chinese in which the seasons are likelier to have names. One is enough: names are compared alike in
+// traditional and simplified characters.
+func chineseOf(titles []named) string {
+	in := func(region string) bool {
+		return slices.ContainsFunc(titles, func(t named) bool { return t.alt.Region == region })
+	}
+	switch {
+	case in("CN"):
+		return "zh-CN"
+	case in("TW"):
+		return "zh-TW"
+	case in("HK"):
+		return "zh-HK"
+	}
+	return "zh-CN"
 }
 
 // plainName reports whether a season is called what the show itself is called. Signs may tell the two apart ("Title!" and
@@ -128,7 +145,7 @@ func withoutArticles(norm string) string {
 }
 
 // arcWords end the names of arcs and are optional.
-var arcWords = []string{" arc", " hen", "編", "篇", "편", " chapter", " saga"}
+var arcWords = []string{" arc", " hen", "編", "编", "篇", "편", " chapter", " saga"}
 
 func withoutArcWord(s string) string {
 	for _, w := range arcWords {
