@@ -177,6 +177,11 @@ func (i *indexed) enough(s match.Series) []index.Candidate {
 	return nil
 }
 
+// nearYear reports whether the entry or one of its seasons began in the year or next to it: names of releases, and countries, differ by one.
+func nearYear(e *match.Entry, year int) bool {
+	return year == 0 || ofYear(e, year-1) || ofYear(e, year) || ofYear(e, year+1)
+}
+
 // ofYear reports whether the entry or one of its seasons began in the year; true for no year.
 func ofYear(e *match.Entry, year int) bool {
 	if year == 0 || e.Year == year {

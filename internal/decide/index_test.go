@@ -223,6 +223,16 @@ func TestMappingOfTheLists(t *testing.T) {
 	}
 }
 
+// Names state the year of the release, or of another country.
+func TestAYearMayBeOneOff(t *testing.T) {
+	entry := &match.Entry{Year: 2011, Seasons: []match.Season{{Number: 1, AirDate: "2011-04-01"}, {Number: 2, AirDate: "2015-04-01"}}}
+	for year, want := range map[int]bool{0: true, 2009: false, 2010: true, 2011: true, 2012: true, 2013: false, 2014: true, 2016: true} {
+		if got := nearYear(entry, year); got != want {
+			t.Errorf("%d: %v", year, got)
+		}
+	}
+}
+
 // A title with the year in which the entry began does not name a later season of it.
 func TestAYearNamesTheBeginning(t *testing.T) {
 	entry := &match.Entry{Year: 2011}

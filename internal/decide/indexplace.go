@@ -20,6 +20,7 @@ func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
 		return resolution{}, false
 	}
 	said := d.index.find(s.Series)
+	s.Unlisted = len(said.candidates) == 0
 	rivals := said.enough(s.Series)
 	if len(rivals) == 0 {
 		return resolution{}, false
@@ -33,7 +34,7 @@ func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
 	res.Steps = slices.Concat([]match.Step{step}, res.Steps)
 	switch {
 	case res.Status == match.Matched:
-		if res.Confidence < match.Convincing || !ofYear(res.Entry, s.Year) || !match.Whole(s.Series, res.Entry) {
+		if res.Confidence < match.Convincing || !nearYear(res.Entry, s.Year) || !match.Whole(s.Series, res.Entry) {
 			break // the right work may be missing in the lists
 		}
 		// There is no namesake in the lists, as if a search without a year had shown none.

@@ -259,12 +259,10 @@ func (d *Deciders) byMemory(ctx context.Context, s *series) (out resolution, ok 
 	return resolution{Resolution: res}, true
 }
 
-// beyondDoubt reports whether nothing speaks against an entry: years, seasons, reasons with a negative weight.
+// beyondDoubt reports whether nothing speaks against an entry: years, reasons with a negative weight. A season that TMDB does not
+// count, but has as episodes between pauses, does not.
 func beyondDoubt(s match.Series, res match.Resolution) bool {
 	if !ofYear(res.Entry, s.Year) {
-		return false
-	}
-	if s.HasSeason && s.Season > 1 && !slices.ContainsFunc(res.Entry.Seasons, func(o match.Season) bool { return o.Number == s.Season }) {
 		return false
 	}
 	for _, c := range res.Candidates {

@@ -114,16 +114,24 @@ func TestDoubtIsForTheSearch(t *testing.T) {
 		Kind: match.TV, ID: 1, Title: "Lantern Keepers", OriginalTitle: "灯守の町", Year: 2019, EpisodeCount: 3, Genres: []int{16},
 		Seasons: []match.Season{{Number: 1, AirDate: "2019-04-01", Episodes: episodes}}, Titles: []match.AltTitle{{Text: "Toumori no Machi"}},
 	}
-	lib := &catalogue{entries: map[string]*match.Entry{"lantern keepers": e}}
+	paused := *e
+	paused.ID, paused.Title, paused.OriginalTitle, paused.Titles = 2, "Night Bureau", "夜の局", []match.AltTitle{{Text: "Yoru no Kyoku"}}
+	paused.Seasons = []match.Season{{Number: 1, AirDate: "2019-04-01", Episodes: []match.Episode{
+		{Number: 1, AirDate: "2019-04-01"}, {Number: 2, AirDate: "2019-04-08"}, {Number: 3, AirDate: "2020-04-06"},
+	}}}
+	lib := &catalogue{entries: map[string]*match.Entry{"lantern keepers": e, "night bureau": &paused}}
 	m := &Deciders{resolver: match.Resolver{Source: lib, Options: match.DefaultOptions()}, known: new(knownTitles), choices: choicesOf(t)}
-	m.known.learn(e)
-	m.known.show(match.Query{Kind: match.TV}, []match.Hit{{Kind: match.TV, ID: 1, Title: e.Title, Year: 2019}})
+	for _, e := range lib.entries {
+		m.known.learn(e)
+		m.known.show(match.Query{Kind: match.TV}, []match.Hit{{Kind: match.TV, ID: e.ID, Title: e.Title, Year: 2019}})
+	}
 	for _, c := range []struct {
 		name, file string
 		searched   bool
 	}{
 		{"nothing against it", "[G] Toumori no Machi - 03 [1080p].mkv", false},
 		{"a season that it lacks", "[G] Toumori no Machi S2 - 03 [1080p].mkv", true},
+		{"a season that is episodes behind a pause", "[G] Yoru no Kyoku S2 - 01 [1080p].mkv", false},
 		{"an episode that it lacks", "[G] Toumori no Machi - 14 [1080p].mkv", true},
 		{"another year", "[G] Toumori no Machi (2011) - 03 [1080p].mkv", true},
 		{"an id", "[G] Toumori no Machi - 03 [tmdbid-77].mkv", false},

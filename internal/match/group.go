@@ -47,6 +47,7 @@ type Series struct {
 	Folder      string
 	Fansub      bool
 	Modern      bool // released as nothing was before about 2010
+	Unlisted    bool // the title index has none of the titles
 	LastEpisode float64
 	Episodes    int
 	Files       []File

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -25,6 +26,7 @@ func Queries(s Series, want Kind) []Query {
 	}
 	l := queryList{seen: map[Query]bool{}}
 	whole, bases, parts, pieces := variants(s.Titles)
+	likelyFirst(whole, s.Unlisted && s.Want != WantWork)
 	likely, others := whole[:min(len(whole), 2)], whole[min(len(whole), 2):]
 	for _, text := range likely {
 		l.add(first, text, s.Year)
@@ -43,8 +45,11 @@ func Queries(s Series, want Kind) []Query {
 	if s.Want == WantWork {
 		return l.list // what only a part of the name finds is not certain enough for an extra
 	}
-	for _, text := range slices.Concat(parts, pieces) {
+	for _, text := range parts {
 		l.add(first, text, 0)
+	}
+	for _, text := range pieces {
+		l.add(first[:min(len(first), 1)], text, 0)
 	}
 	return l.list
 }
@@ -119,7 +124,6 @@ func variants(titles []release.Title) (whole, bases, parts, pieces []string) {
 			add(t.Text)
 		}
 	}
-	likelyFirst(out)
 	n := len(out)
 	for _, t := range titles {
 		if base, seq := splitSequel(title.Normalize(t.Text)); !seq.Zero() {
@@ -300,23 +304,32 @@ func scriptClass(r rune) int {
 	return 0
 }
 
-// likelyFirst sorts whole readings by how likely a search finds them. Chinese titles come behind others: each land has its own. Titles in
-// Latin letters seldom mark long vowels, and a search without the mark does not find "ou". A word that begins with digits may be a
+// likelyFirst sorts whole readings by how likely a search finds them. Chinese titles come behind others: each land has its own. Lists of
+// titles have nearly all that are written in Latin letters: one that is unlisted is likely misspelt, and comes behind others that are no mere
+// word. Titles in Latin letters seldom mark long vowels, and a search without the mark does not find "ou". A word that begins with digits may be a
 // number with a remark ("09EX").
-func likelyFirst(texts []string) {
+func likelyFirst(texts []string, unlisted bool) {
 	rank := func(t string) int {
+		script := title.Script(t)
+		behind := script == "zh"
+		if unlisted {
+			behind = script == "latin" || utf8.RuneCountInString(t) < leastPhrase
+		}
 		switch {
 		case remarked(t):
 			return 3
 		case strings.ContainsAny(t, "āīūēōĀĪŪĒŌ"):
 			return 2
-		case title.Script(t) == "zh":
+		case behind:
 			return 1
 		}
 		return 0
 	}
 	slices.SortStableFunc(texts, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
 }
+
+// leastPhrase is how many characters a title without spaces has that is more than a word, which works may share.
+const leastPhrase = 4
 
 // remarked reports whether a text is one word of digits with Latin letters behind them.
 func remarked(t string) bool {

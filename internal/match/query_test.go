@@ -44,6 +44,7 @@ func TestQueriesGoFromTheWholeTitleToItsParts(t *testing.T) {
 		}},
 		{"long vowels marked", rel("Kōbe Yōkai", also("神戸妖怪"), eps(1)), TV, []string{"tv 神戸妖怪 0", "tv Kōbe Yōkai 0", "tv KōbeYōkai 0"}},
 		{"one file that may be a film", rel("Moth", as(release.Unknown), func(r *release.Release) { r.Extension = "mkv" }), "", []string{"movie Moth 0", "tv Moth 0"}},
+		{"joined words as the likelier kind alone", rel("Salt Harbor", as(release.Unknown)), "", []string{"tv Salt Harbor 0", "movie Salt Harbor 0", "tv SaltHarbor 0"}},
 		{"Chinese behind other scripts", rel("灯守之城", also("灯守の町"), eps(1)), TV, []string{"tv 灯守の町 0", "tv 灯守之城 0"}},
 		{"digits with a remark last", rel("09EX", also("蛾行列"), eps(1)), TV, []string{"tv 蛾行列 0", "tv 09EX 0"}},
 		{"digits that are a title", rel("11eyes", eps(1)), TV, []string{"tv 11eyes 0"}},
@@ -56,6 +57,28 @@ func TestQueriesGoFromTheWholeTitleToItsParts(t *testing.T) {
 			}
 			if diff := cmp.Diff(row.want, got); diff != "" {
 				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestWhatNoListHasIsAskedForInAnotherScriptFirst(t *testing.T) {
+	for _, row := range []struct {
+		name, first string
+		rel         release.Release
+	}{
+		{"a phrase", "灯守之城", rel("Toumori no Siro", also("灯守之城"), eps(1))},
+		{"a word that works may share", "Toumori no Siro", rel("Toumori no Siro", also("灯守"), eps(1))},
+		{"an extra", "Toumori no Siro", rel("Toumori no Siro", also("灯守之城"), as(release.Extra))},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			s := Group([]File{{Release: row.rel, Media: true}})[0]
+			if got := Queries(s, ""); got[0].Text != "Toumori no Siro" {
+				t.Errorf("listed: %v", got)
+			}
+			s.Unlisted = true
+			if got := Queries(s, ""); got[0].Text != row.first {
+				t.Errorf("unlisted: %v", got)
 			}
 		})
 	}

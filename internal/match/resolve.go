@@ -250,11 +250,11 @@ func (j *job) shown() bool {
 	return slices.ContainsFunc(j.pool, func(c scored) bool { return c.explained && c.like.sim >= simExact })
 }
 
-// named reports whether the title that agrees best is surely that of a whole entry, not of one of its specials or sequels: its name,
-// original or translated title, or as its original title is read.
+// named reports whether the title that agrees best is surely that of a whole entry, not of one of its films, specials or sequels: its
+// name, original or translated title, as its original title is read, or any title of a film.
 func (j *job) named() bool {
 	best := choose(j.pool).ranked[0]
-	return best.like.title.primary || title.Reads(best.hit.OriginalTitle, best.like.title.text)
+	return best.hit.Kind == Movie || best.like.title.primary || title.Reads(best.hit.OriginalTitle, best.like.title.text)
 }
 
 // whole reports whether a query was a whole reading, not a part of one.

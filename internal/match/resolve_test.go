@@ -37,7 +37,10 @@ func kin() *world {
 	days := series(35, "Days of Foam", "泡", 2016, season(1, "1-12@2016-01-05")).alt("Tide")
 	days.Popularity = 60
 	tide := series(36, "Tide: An Ordinary Sea", "潮の日々", 2016, season(1, "1-12@2016-01-05")).alt("Tide")
-	return &world{entries: []*Entry{old, remake, movie, live, drawn, romaji, romajiMovie, ovaOne, two, one, dusk, dawn, port, days, tide}}
+	ebb := series(37, "Ebb", "引き潮", 2016, season(1, "1-12@2016-01-05"))
+	played := series(38, "Days of Salt", "塩", 2016, season(1, "1-12@2016-01-05")).alt("Ebb")
+	played.Genres = []int{18}
+	return &world{entries: []*Entry{old, remake, movie, live, drawn, romaji, romajiMovie, ovaOne, two, one, dusk, dawn, port, days, tide, ebb, played}}
 }
 
 func TestResolveTellsConfusableWorksApart(t *testing.T) {
@@ -112,6 +115,10 @@ func TestResolveSparesRequests(t *testing.T) {
 		{"kind unknown, the only row hides a title that may be a special's: the other kind too", rel("Lantern Port Extra", as(release.Unknown)), []string{
 			`search tv "Lantern Port Extra" 0`, "entry tv 34", `search movie "Lantern Port Extra" 0`,
 		}},
+		{"kind unknown, a film may be the only row: its titles are its own", rel("Gekijouban Hoshi no Panya", as(release.Unknown), func(r *release.Release) { r.Extension = "mkv" }), []string{
+			`search movie "Gekijouban Hoshi no Panya" 0`, "entry movie 27",
+		}},
+		{"a rival that could not win: not at all", rel("Ebb", eps(3)), []string{`search tv "Ebb" 0`, "entry tv 37"}},
 		{"the row that begins with the title, then one that may hide it", rel("Tide", eps(3)), []string{`search tv "Tide" 0`, "entry tv 36", "entry tv 35"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
