@@ -8,10 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// Template defines "timeline" for html/template: the picture of a *Timeline with its legend. A page needs Style as well.
+// Template defines "timeline" for html/template: the picture of a *Timeline with its legend. A page needs Style as well, and the
+// functions say (lang.Say) and sayf (lang.Sprintf).
 //
 //go:embed timeline.gohtml
 var Template string
@@ -172,9 +174,9 @@ func (t *Timeline) states(plot Plot, spans []Span, end time.Duration) {
 		}
 		lasted := ui.Duration(s.To - s.From)
 		t.Spans = append(t.Spans, StateText{ui.Duration(s.From), s.State, lasted, class})
-		said = append(said, s.State+" for "+lasted)
+		said = append(said, lang.Sprintf("%s for %s", s.State, lasted))
 	}
-	t.Label = "The limiter during the run: " + strings.Join(said, ", ")
+	t.Label = lang.Sprintf("The limiter during the run: %s", strings.Join(said, ", "))
 }
 
 // stateClass returns the style of a state; one that the style does not know looks like CacheOnly.

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
 )
 
@@ -113,7 +114,7 @@ func (c *command) encode(v any, indent string) error {
 // say writes to stderr what was done, unless the person asked for quiet.
 func (c *command) say(format string, args ...any) {
 	if !c.quiet {
-		fmt.Fprintf(c.streams.Err, format, args...)
+		fmt.Fprint(c.streams.Err, lang.Sprintf(format, args...))
 	}
 }
 

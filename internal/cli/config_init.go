@@ -14,6 +14,7 @@ import (
 
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/tmdb"
 )
@@ -153,7 +154,7 @@ func (c *command) askToken() (config.Secret, error) {
 	file, isFile := c.streams.In.(*os.File)
 	if c.streams.InTTY && isFile {
 		const prompt = "TMDB API Read Access Token (themoviedb.org/settings/api; Enter for none):"
-		fmt.Fprint(c.streams.Err, ui.Hanging(prompt, c.streams.ErrWidth()-1, 0)+" ")
+		fmt.Fprint(c.streams.Err, ui.Hanging(lang.Say(prompt), c.streams.ErrWidth()-1, 0)+" ")
 		raw, err := term.ReadPassword(int(file.Fd()))
 		fmt.Fprintln(c.streams.Err)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
 )
 
@@ -21,7 +22,7 @@ func (c *command) confirmed(ctx context.Context, yes bool, question string) (boo
 		return true, nil
 	}
 	p := person{out: c.streams.Err, lines: bufio.NewReader(c.streams.In), width: c.streams.Width}
-	answer, err := p.read(ctx, ui.Hanging(question, c.streams.ErrWidth()-len(" [y/N] "), 0)+" [y/N] ")
+	answer, err := p.read(ctx, ui.Hanging(lang.Say(question), c.streams.ErrWidth()-len(" [y/N] "), 0)+" [y/N] ")
 	if err != nil {
 		return false, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/demo"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/run"
 	"github.com/anivault/anivault/internal/ui"
@@ -85,17 +86,18 @@ func (c *command) demo(cmd *cobra.Command, keep string, f matchFlags) (err error
 			return
 		}
 		c.printTimeline(run)
-		fmt.Fprint(c.streams.Err, "\nThe stand-in refused and failed by its script, whatever was sent. Asked\n"+
+		err := lang.Writer(c.streams.Err)
+		fmt.Fprint(err, "\nThe stand-in refused and failed by its script, whatever was sent. Asked\n"+
 			"again, the cache would answer all of it.\n")
 		if keep != "" {
-			fmt.Fprintf(c.streams.Err, "Everything is in %s.\n", ui.Printable(keep))
+			fmt.Fprintf(err, "Everything is in %s.\n", ui.Printable(keep))
 		} else {
-			fmt.Fprintln(c.streams.Err, "The library is gone now; anivault demo --keep DIR leaves it to try things on.")
+			fmt.Fprintln(err, "The library is gone now; anivault demo --keep DIR leaves it to try things on.")
 		}
 		if page != "" {
-			fmt.Fprintf(c.streams.Err, "The page is %s.\n", ui.Printable(page))
+			fmt.Fprintf(err, "The page is %s.\n", ui.Printable(page))
 		}
-		fmt.Fprintf(c.streams.Err, "Next, with a free token from https://www.themoviedb.org/settings/api :\n\n"+
+		fmt.Fprintf(err, "Next, with a free token from https://www.themoviedb.org/settings/api :\n\n"+
 			"  export ANIVAULT_TMDB_TOKEN=...\n  anivault match PATH\n")
 	}
 	return own.match(cmd.Context(), cfg, f, run.Walk([]string{lib}, library.Options{}))
@@ -174,9 +176,10 @@ func demoEnviron(environ []string, root, url string) ([]string, error) {
 // printTimeline tells what the limiter went through.
 func (c *command) printTimeline(run *app.App) {
 	moments := run.Timeline()
-	fmt.Fprintln(c.streams.Err, "\nWhat the limiter went through:")
+	err := lang.Writer(c.streams.Err)
+	fmt.Fprintln(err, "\nWhat the limiter went through:")
 	if len(moments) == 0 {
-		fmt.Fprintln(c.streams.Err, "  nothing: it stayed in Normal")
+		fmt.Fprintln(err, "  nothing: it stayed in Normal")
 		return
 	}
 	begin := run.Started()
@@ -187,9 +190,9 @@ func (c *command) printTimeline(run *app.App) {
 		}
 		repeated := ""
 		if times > 1 {
-			repeated = fmt.Sprintf(" (%d times)", times)
+			repeated = " (" + lang.Say(ui.Count(times, "time")) + ")"
 		}
-		fmt.Fprintf(c.streams.Err, "  %6.2fs  %-10s %s%s\n", m.At.Sub(begin).Seconds(), m.State, m.Text(), repeated)
+		fmt.Fprintf(c.streams.Err, "  %6.2fs  %-10s %s%s\n", m.At.Sub(begin).Seconds(), m.State, lang.Say(m.Text()), repeated)
 		i += times
 	}
 }

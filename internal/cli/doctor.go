@@ -17,6 +17,7 @@ import (
 
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/tmdb"
@@ -52,7 +53,7 @@ configuration; then only what needs none is checked, in the default places.`,
 			if f.what == "" {
 				continue // nothing to say
 			}
-			sign := "ok  "
+			sign := "ok"
 			switch {
 			case f.bad:
 				sign = "FAIL"
@@ -83,11 +84,12 @@ func fault(what, state, fix string) finding {
 
 // write prints the finding, wrapped at words on a terminal.
 func (f finding) write(s ui.Streams, sign string) error {
-	text := fmt.Sprintf("%s  %-10s  %s\n", sign, f.what, ui.OneLine(f.state))
 	const column = len("FAIL  cache dir   ")
+	head := ui.Pad(ui.Pad(lang.Word(sign), len("FAIL"))+"  "+lang.Word(f.what), column)
+	text := head + ui.OneLine(lang.Say(f.state)) + "\n"
 	text = ui.Hanging(text, s.OutWidth(), column)
 	if f.fix != "" {
-		text += ui.Hanging(strings.Repeat(" ", column)+"fix: "+f.fix+"\n", s.OutWidth(), column+len("fix: "))
+		text += ui.Hanging(strings.Repeat(" ", column)+lang.Sprintf("fix: %s", f.fix)+"\n", s.OutWidth(), column+ui.Width(lang.Sprintf("fix: %s", "")))
 	}
 	_, err := io.WriteString(s.Out, text)
 	return err

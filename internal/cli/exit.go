@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/tmdb"
 )
@@ -117,12 +118,13 @@ func printError(s ui.Streams, err error) {
 
 // complain writes "anivault: message" on one line, on a terminal wrapped at words.
 func complain(s ui.Streams, message string) {
-	fmt.Fprintln(s.Err, ui.Hanging("anivault: "+ui.Escaped(ui.OneLine(message)), s.ErrWidth(), len("anivault: ")))
+	message = ui.Escaped(ui.OneLine(lang.Say(message)))
+	fmt.Fprintln(s.Err, ui.Hanging("anivault: "+message, s.ErrWidth(), len("anivault: ")))
 }
 
 // advise writes "hint: what can be done", as complain does.
 func advise(s ui.Streams, hint string) {
-	fmt.Fprintln(s.Err, ui.Hanging("hint: "+hint, s.ErrWidth(), len("hint: ")))
+	fmt.Fprintln(s.Err, ui.Hanging(lang.Sprintf("hint: %s", hint), s.ErrWidth(), ui.Width(lang.Sprintf("hint: %s", ""))))
 }
 
 // signalled is the cause of a context that a signal has ended.

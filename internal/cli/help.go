@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
 )
 
@@ -45,7 +47,7 @@ func (c *command) writeHelp(cmd *cobra.Command, out io.Writer, width int) {
 	}
 	fmt.Fprintln(out, reflow(about, width))
 	if cmd.Example != "" {
-		fmt.Fprintf(out, "\nExamples:\n%s\n", cmd.Example)
+		fmt.Fprintln(out, "\n"+lang.Word("Examples:")+"\n"+lang.Say(cmd.Example))
 	}
 	c.usage(cmd, out, width)
 	if cmd.CommandPath() == "anivault limiter" { // both a command and a topic
@@ -55,12 +57,12 @@ func (c *command) writeHelp(cmd *cobra.Command, out io.Writer, width int) {
 }
 
 func (c *command) usage(cmd *cobra.Command, out io.Writer, width int) {
-	fmt.Fprintln(out, "\nUsage:")
+	fmt.Fprintln(out, "\n"+lang.Word("Usage:"))
 	if cmd.Runnable() && (!cmd.HasAvailableSubCommands() || !cmd.HasParent()) {
 		fmt.Fprintf(out, "  %s\n", cmd.UseLine())
 	}
 	if cmd.HasAvailableSubCommands() {
-		fmt.Fprintf(out, "  %s COMMAND\n\nCommands:\n", cmd.CommandPath())
+		fmt.Fprintf(out, "  %s COMMAND\n%s\n", cmd.CommandPath(), "\n"+lang.Word("Commands:"))
 		name := 0
 		for _, sub := range cmd.Commands() {
 			if sub.IsAvailableCommand() {
@@ -74,10 +76,10 @@ func (c *command) usage(cmd *cobra.Command, out io.Writer, width int) {
 		}
 	}
 	if flags := cmd.LocalFlags(); flags.HasAvailableFlags() {
-		fmt.Fprintf(out, "\nFlags:\n%s", flags.FlagUsagesWrapped(width))
+		fmt.Fprintf(out, "%s\n%s", "\n"+lang.Word("Flags:"), usages(flags, width))
 	}
 	if cmd.HasAvailableInheritedFlags() {
-		fmt.Fprintf(out, "\nFlags of every command:\n%s", cmd.InheritedFlags().FlagUsagesWrapped(width))
+		fmt.Fprintf(out, "%s\n%s", "\n"+lang.Say("Flags of every command:"), usages(cmd.InheritedFlags(), width))
 	}
 	switch {
 	case !cmd.HasParent():
@@ -85,11 +87,17 @@ func (c *command) usage(cmd *cobra.Command, out io.Writer, width int) {
 		for i, t := range topics {
 			names[i] = t.name
 		}
-		fmt.Fprintf(out, "\nMore: %[1]s COMMAND --help\n      %[1]s help %[2]s|limiter\n",
-			cmd.Name(), strings.Join(names, "|"))
+		fmt.Fprint(out, lang.Sprintf("\nMore: %[1]s COMMAND --help\n      %[1]s help %[2]s|limiter\n",
+			cmd.Name(), strings.Join(names, "|")))
 	case cmd.HasAvailableSubCommands():
-		fmt.Fprintf(out, "\nMore: %s COMMAND --help\n", cmd.CommandPath())
+		fmt.Fprint(out, lang.Sprintf("\nMore: %s COMMAND --help\n", cmd.CommandPath()))
 	}
+}
+
+// usages are a command's flags, in the person's language.
+func usages(flags *pflag.FlagSet, width int) string {
+	flags.VisitAll(func(f *pflag.Flag) { f.Usage = lang.Say(f.Usage) })
+	return flags.FlagUsagesWrapped(width)
 }
 
 // reflow wraps the paragraphs of a text that was written with line breaks of its own. Indented lines stay as they
@@ -102,7 +110,7 @@ func reflow(text string, width int) string {
 			paragraph = nil
 		}
 	}
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(lang.Say(text)) {
 		line = strings.TrimRight(line, "\n")
 		if line == "" || strings.HasPrefix(line, " ") {
 			flush()

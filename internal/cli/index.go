@@ -12,6 +12,7 @@ import (
 
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/index"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
 )
 
@@ -152,6 +153,9 @@ func (c *command) printCandidate(format string, f index.Candidate) error {
 	if f.Anime != 0 {
 		parts = append(parts, fmt.Sprintf("AniDB %d", f.Anime))
 	}
+	for i, p := range parts[2:] {
+		parts[2+i] = lang.Say(p)
+	}
 	_, err := fmt.Fprintln(c.streams.Out, strings.Join(parts, "  "))
 	return err
 }
@@ -180,7 +184,7 @@ func (c *command) indexStatsCommand() *cobra.Command {
 			fmt.Fprintf(&b, "%-12s  %8d entries  %8d titles  %s  %s\n", i.Source, i.Rows, i.Titles,
 				i.Imported.Local().Format(time.DateTime), ui.Printable(i.File))
 		}
-		_, err = fmt.Fprintf(c.streams.Out, "%s%s in all\n", b.String(), ui.Size(size))
+		_, err = fmt.Fprint(c.streams.Out, b.String(), lang.Sprintf("%s in all\n", ui.Size(size)))
 		return err
 	})
 }

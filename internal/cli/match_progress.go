@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/internal/app"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/run"
 	"github.com/anivault/anivault/internal/ui"
@@ -137,6 +138,9 @@ func statusLine(at app.Progress, counts report.Summary, now time.Time, room int)
 		{leftText(at, counts, now), "", 5},
 	}
 	parts = slices.DeleteFunc(parts, func(p part) bool { return p.text == "" })
+	for i, p := range parts {
+		parts[i].text, parts[i].short = lang.Say(p.text), lang.Say(p.short)
+	}
 	for {
 		texts := make([]string, len(parts))
 		for i, p := range parts {
@@ -214,7 +218,7 @@ func leftText(at app.Progress, counts report.Summary, now time.Time) string {
 	if !at.Walked || left <= 0 || done < estimateFiles || at.Elapsed < estimateAfter || waiting(at.Wait, now) {
 		return ""
 	}
-	return "about " + ui.Countdown(time.Duration(float64(at.Elapsed)*float64(left)/float64(done))) + " left"
+	return lang.Sprintf("about %s left", ui.Countdown(time.Duration(float64(at.Elapsed)*float64(left)/float64(done))))
 }
 
 // waiting reports whether there is a wait that a person should know of.
@@ -262,7 +266,7 @@ func waitShort(w app.Wait, now time.Time) string {
 	if !waiting(w, now) || w.Until.IsZero() {
 		return ""
 	}
-	return "wait " + ui.Countdown(w.Until.Sub(now))
+	return lang.Sprintf("wait %s", ui.Countdown(w.Until.Sub(now)))
 }
 
 // trouble says why the limiter is in Sleep.
@@ -275,6 +279,6 @@ func trouble(r ratelimit.Reason) string {
 	case ratelimit.ReasonConsecutiveFailures, ratelimit.ReasonErrorRatio, ratelimit.ReasonSustainedErrors:
 		return "TMDB is failing"
 	default:
-		return "resting (" + r.String() + ")"
+		return lang.Sprintf("resting (%s)", r)
 	}
 }

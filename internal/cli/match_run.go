@@ -11,6 +11,7 @@ import (
 
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/report/html"
@@ -45,7 +46,7 @@ func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, p
 	}
 	if f.interactive {
 		lines := bufio.NewReader(c.streams.In)
-		options.Ask = &person{out: status.Writer(c.streams.Err), lines: lines, width: c.streams.Width}
+		options.Ask = &person{out: lang.Writer(status.Writer(c.streams.Err)), lines: lines, width: c.streams.Width}
 	}
 	run, err := app.Open(cfg, options)
 	if err != nil {
@@ -182,10 +183,10 @@ func stopped(st ratelimit.Status) string {
 		ratelimit.ReasonPolicy:         "TMDB kept failing, so requests were stopped",
 	}[st.Cause], "requests were stopped ("+st.Cause.String()+")")
 	if !st.Since.IsZero() {
-		text += " at " + ui.Clock(st.Since)
+		text = lang.Sprintf("%s at %s", text, ui.Clock(st.Since))
 	}
 	if st.Until.After(st.At) {
-		text += " until " + ui.Clock(st.Until)
+		text = lang.Sprintf("%s until %s", text, ui.Clock(st.Until))
 	}
 	return text
 }

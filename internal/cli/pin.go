@@ -17,6 +17,7 @@ import (
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/decide"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/pins"
@@ -313,7 +314,7 @@ func pinsText(out io.Writer, path string, set *pins.Set) error {
 	if set.Len() == 0 {
 		state = "nothing is pinned yet"
 	}
-	_, err := fmt.Fprintf(out, "# %s (%s)\n", ui.Escaped(path), state)
+	_, err := fmt.Fprintf(out, "# %s (%s)\n", ui.Escaped(path), lang.Say(state))
 	return err
 }
 

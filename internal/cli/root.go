@@ -7,15 +7,18 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/internal/version"
 )
@@ -23,6 +26,7 @@ import (
 // Main runs anivault with the arguments after the program's name and returns the exit status.
 func Main(ctx context.Context, args []string, streams ui.Streams) int {
 	c := &command{streams: streams, environ: os.Environ()}
+	lang.Use(c.language(args))
 	root := c.root()
 	root.SetArgs(args)
 	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
@@ -70,6 +74,7 @@ type command struct {
 	quiet      bool
 	noProgress bool
 	color      string
+	lang       string
 }
 
 // settingFlags says which flag sets which setting, wherever the flag appears.
@@ -111,6 +116,9 @@ episode, with a confidence that can be trusted. It never changes your files.`,
 			if _, err := c.colorPolicy(); err != nil {
 				return err
 			}
+			if !slices.Contains(lang.Names(), cmp.Or(c.lang, "en")) {
+				return usagef("allowed: en, ko", "flag --lang: %q is not a language that anivault speaks", c.lang)
+			}
 			c.started = true
 			return nil
 		},
@@ -130,6 +138,8 @@ episode, with a confidence that can be trusted. It never changes your files.`,
 	f.BoolVarP(&c.quiet, "quiet", "q", false, "no progress and no summary on stderr")
 	f.BoolVar(&c.noProgress, "no-progress", false, "no progress on stderr")
 	f.StringVar(&c.color, "color", "auto", "colour `WHEN`: auto, always or never (NO_COLOR is honoured)")
+	f.StringVar(&c.lang, "lang", "", "the language of messages, `LANG`: en or ko (default: that of LC_ALL, LC_MESSAGES or LANG)")
+	completeWords(root, "lang", lang.Names()...)
 	completeWords(root, "color", "auto", "always", "never")
 	completeWords(root, "log-level", "error", "warn", "info", "debug")
 	completeWords(root, "log-format", "logfmt", "json")
@@ -142,6 +152,24 @@ episode, with a confidence that can be trusted. It never changes your files.`,
 	root.AddCommand(c.topicCommands()...)
 	root.SetHelpCommand(c.helpCommand())
 	return root
+}
+
+// language is what --lang says, or the environment. It is looked up before the flags are parsed: what is wrong with one is
+// said in it.
+func (c *command) language(args []string) lang.Language {
+	for i, arg := range args {
+		if arg == "--" {
+			break
+		}
+		value, ok := strings.CutPrefix(arg, "--lang=")
+		if arg == "--lang" && i+1 < len(args) {
+			value, ok = args[i+1], true
+		}
+		if ok && slices.Contains(lang.Names(), value) {
+			return lang.Language(value)
+		}
+	}
+	return lang.Of(c.getenv)
 }
 
 // flagError makes cobra's complaint about a flag one of ours, with the nearest flag as the hint.
@@ -191,7 +219,7 @@ func (c *command) loadFrom(cmd *cobra.Command, file string) (*config.Config, err
 
 // warn tells the person something that stops nothing.
 func (c *command) warn(format string, args ...any) {
-	complain(c.streams, "warning: "+fmt.Sprintf(format, args...))
+	complain(c.streams, lang.Sprintf("warning: %s", fmt.Sprintf(format, args...)))
 }
 
 // colorPolicy says whether stdout gets colour.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
 )
 
@@ -19,17 +20,17 @@ func (r *rows) add(label, format string, args ...any) {
 func (r rows) write(out io.Writer, width int) error {
 	labels := 0
 	for _, row := range r {
-		labels = max(labels, ui.Width(row[0]))
+		labels = max(labels, ui.Width(lang.Word(row[0])))
 	}
 	var b strings.Builder
 	for _, row := range r {
-		hang(&b, 2, row[0], labels+2, row[1], width)
+		hang(&b, 2, lang.Word(row[0]), labels+2, row[1], width)
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
 }
 
-// hang writes head and beside it, from column at on, text, wrapped to width; 0: never. A head that leaves no gap before
+// hang writes head and beside it, from column at on, text in the person's language, wrapped to width; 0: never. A head that leaves no gap before
 // that column has a line of its own.
 func hang(out io.Writer, gap int, head string, at int, text string, width int) {
 	if width > 0 {
@@ -39,7 +40,7 @@ func hang(out io.Writer, gap int, head string, at int, text string, width int) {
 		fmt.Fprintln(out, head)
 		head = ""
 	}
-	for _, line := range ui.Wrap(text, width) {
+	for _, line := range ui.Wrap(lang.Say(text), width) {
 		fmt.Fprintf(out, "%s%s\n", ui.Pad(head, at), line)
 		head = ""
 	}

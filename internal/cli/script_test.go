@@ -34,6 +34,11 @@ import (
 var beforeMain = func() {}
 
 func TestMain(m *testing.M) {
+	if strings.Contains(filepath.Base(os.Args[0]), ".test") { // not the program itself: what is tested has no developer's language
+		for _, name := range []string{"LC_ALL", "LC_MESSAGES", "LANG"} {
+			_ = os.Unsetenv(name)
+		}
+	}
 	testscript.Main(m, map[string]func(){
 		"anivault": func() {
 			beforeMain()

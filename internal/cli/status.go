@@ -10,6 +10,7 @@ import (
 	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
 )
@@ -94,7 +95,7 @@ func (c *command) printStatus(v statusView, format string) error {
 	if format == "json" {
 		return c.printJSON(v.wire())
 	}
-	for _, line := range ui.Wrap(inShort(v.limiter), c.streams.OutWidth()) {
+	for _, line := range ui.Wrap(lang.Say(inShort(v.limiter)), c.streams.OutWidth()) {
 		if _, err := fmt.Fprintln(c.streams.Out, line); err != nil {
 			return err
 		}
@@ -136,7 +137,7 @@ func (v statusView) rows() rows {
 		state += " (" + s.Cause.String() + ")"
 	}
 	if !s.Since.IsZero() {
-		state += ", for " + ui.Duration(s.At.Sub(s.Since))
+		state = lang.Sprintf("%s, for %s", state, ui.Duration(s.At.Sub(s.Since)))
 	}
 	out := rows{{"upstream", v.baseURL}}
 	if v.coordinator != "" {
@@ -171,14 +172,14 @@ func (v statusView) rows() rows {
 	if s.Budget.On() {
 		renews := "not begun"
 		if !s.BudgetRenews.IsZero() {
-			renews = "renews " + ui.Clock(s.BudgetRenews)
+			renews = lang.Sprintf("renews %s", ui.Clock(s.BudgetRenews))
 		}
 		out.add("budget", "%d used and %d reserved of %s, %s", s.BudgetUsed, s.BudgetHeld, s.Budget, renews)
 	}
 	for _, o := range s.Overrides {
 		until := "until reset"
 		if !o.Until.IsZero() {
-			until = "until " + ui.Clock(o.Until)
+			until = lang.Sprintf("until %s", ui.Clock(o.Until))
 		}
 		out.add("override", "%s=%s %s", o.Key, o.Value, until)
 	}
@@ -197,16 +198,16 @@ func (v statusView) rows() rows {
 // judged is which answers are counted: every state begins without any.
 func judged(s ratelimit.Status) string {
 	if s.Cause != ratelimit.ReasonFresh && s.At.Sub(s.Since) < s.Tuning.Window {
-		return "since " + s.State.String() + " began"
+		return lang.Sprintf("since %s began", s.State)
 	}
-	return "last " + ui.Countdown(s.Tuning.Window)
+	return lang.Sprintf("last %s", ui.Countdown(s.Tuning.Window))
 }
 
 // pace is what a process may send now.
 func pace(s ratelimit.Status, p ratelimit.ProcessStatus) string {
 	switch {
 	case s.Rate == 0:
-		return "sends nothing in " + s.State.String()
+		return lang.Sprintf("sends nothing in %s", s.State)
 	case s.PauseUntil.After(s.At):
 		return "sends nothing in the pause"
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/anivault/anivault/internal/admin"
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/logging"
 	"github.com/anivault/anivault/internal/metrics"
 	"github.com/anivault/anivault/internal/report"
@@ -73,7 +74,7 @@ func writeExitCodes(out io.Writer, width int) {
 	for _, e := range exitCodes {
 		hang(out, 2, fmt.Sprintf("%3d", e.Code), 5, e.Meaning, width)
 	}
-	fmt.Fprintln(out, "\nWhere several hold, the first of 143, 130, 5, 2, 1, 4, 3, 0 is the status.")
+	fmt.Fprintln(out, lang.Say("\nWhere several hold, the first of 143, 130, 5, 2, 1, 4, 3, 0 is the status."))
 }
 
 func writeLimiter(out io.Writer, width int) {
@@ -92,7 +93,7 @@ What leads from one to the next; the first row that holds is taken ("anivault li
 		text := fmt.Sprintf("%s; %s", r.Condition, r.Confirmation)
 		entry(out, fmt.Sprintf("%s -> %s (%s)", strings.Join(fromStates(r), ", "), r.To, r.Reason), text, width)
 	}
-	fmt.Fprintln(out, "\nSettings of the limiter, also keys of \"anivault limiter tune\":")
+	fmt.Fprintln(out, "\n"+lang.Say("Settings of the limiter, also keys of \"anivault limiter tune\":"))
 	for _, f := range ratelimit.Fields() {
 		entry(out, f.Key+" ("+cmp.Or(f.Default(), "-")+")", f.Doc, width)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
 )
 
@@ -25,7 +26,7 @@ func (t *Tally) Write(w io.Writer, s Summary, opts Options) error {
 	}
 	p.para(0, effort(s))
 	if n := opts.Ending.Unrefreshed; n > 0 {
-		p.para(0, fmt.Sprintf("%s of %d could not be revalidated: TMDB was not reached, using the cached answers",
+		p.para(0, lang.Sprintf("%s of %d could not be revalidated: TMDB was not reached, using the cached answers",
 			ui.Count(n, "answer"), s.CacheHits+s.CacheMisses))
 	}
 	blocked := false
@@ -39,7 +40,7 @@ func (t *Tally) Write(w io.Writer, s Summary, opts Options) error {
 	}
 	if opts.Ending.Stopped != "" && !blocked {
 		b.WriteByte('\n')
-		p.para(0, "hint: "+opts.Ending.Stopped+"; `anivault limiter resume` goes on")
+		p.para(0, lang.Sprintf("hint: %s; `anivault limiter resume` goes on", opts.Ending.Stopped))
 	}
 	return (&sink{w: w}).last([]byte(b.String()))
 }
@@ -64,9 +65,9 @@ func headline(s Summary, episodeless int, opts Options) string {
 			if c.status == Failed && c.n == 1 {
 				word = "error"
 			}
-			part := ui.Style(opts.Color, hues[c.status], fmt.Sprintf("%d %s", c.n, word))
+			part := ui.Style(opts.Color, hues[c.status], counted(c.n, word))
 			if c.status == Matched && episodeless > 0 {
-				part += fmt.Sprintf(" (%d without an episode)", episodeless)
+				part = lang.Sprintf("%s (%d without an episode)", part, episodeless)
 			}
 			parts = append(parts, part)
 		}
@@ -74,37 +75,45 @@ func headline(s Summary, episodeless int, opts Options) string {
 	switch {
 	case len(parts) > 0:
 	case s.Requests > 0, opts.Ending.Interrupted:
-		return "no file was decided"
+		return lang.Say("no file was decided")
 	default:
-		return "no media files found"
+		return lang.Say("no media files found")
 	}
-	return ui.Count(s.Files, "file") + ": " + strings.Join(parts, ", ")
+	return lang.Say(ui.Count(s.Files, "file")) + ": " + strings.Join(parts, ", ")
+}
+
+// counted is "36 matched". In Korean the number stands behind its noun.
+func counted(n int, word string) string {
+	if said := lang.Word(word); said != word {
+		return fmt.Sprintf("%s %d", said, n)
+	}
+	return fmt.Sprintf("%d %s", n, word)
 }
 
 // interruption says how far an interrupted run came.
 func interruption(s Summary, e Ending) string {
 	found := fmt.Sprint(max(e.Found, s.Files))
 	if e.Searching {
-		found += " or more"
+		found = lang.Sprintf("%s or more", found)
 	}
-	return fmt.Sprintf("interrupted: %d of %s files decided; the same command goes on from here", s.Files, found)
+	return lang.Sprintf("interrupted: %d of %s files decided; the same command goes on from here", s.Files, found)
 }
 
 // effort returns what the run cost.
 func effort(s Summary) string {
-	parts := []string{ui.Count(int(s.Requests), "request") + " to TMDB"}
+	parts := []string{lang.Sprintf("%s to TMDB", ui.Count(int(s.Requests), "request"))}
 	if s.Retries > 0 {
-		parts = append(parts, ui.Count(int(s.Retries), "retry"))
+		parts = append(parts, lang.Say(ui.Count(int(s.Retries), "retry")))
 	}
 	if s.HTTP429 > 0 {
-		parts = append(parts, ui.Count(int(s.HTTP429), "time")+" told to slow down (429)")
+		parts = append(parts, lang.Sprintf("%s told to slow down (429)", ui.Count(int(s.HTTP429), "time")))
 	}
 	if all := s.CacheHits + s.CacheMisses; all > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %d answers from the cache", s.CacheHits, all))
+		parts = append(parts, lang.Sprintf("%d of %d answers from the cache", s.CacheHits, all))
 	}
 	parts = append(parts, ui.Duration(time.Duration(s.ElapsedMS)*time.Millisecond))
 	if s.LimiterState != "" && s.LimiterState != "Normal" {
-		parts = append(parts, "limiter: "+s.LimiterState)
+		parts = append(parts, lang.Sprintf("limiter: %s", lang.Word(s.LimiterState)))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -113,18 +122,18 @@ func effort(s Summary) string {
 func (p printer) trouble(x *trouble, offline bool) {
 	p.b.WriteByte('\n')
 	what := x.info().Meaning
-	head := fmt.Sprintf("%d %s", x.files, x.status)
+	head := counted(x.files, string(x.status))
 	if x.status == Failed {
-		head = ui.Count(x.files, "error")
+		head = lang.Say(ui.Count(x.files, "error"))
 	}
 	if x.status == Matched {
-		head += " without an episode"
+		head = lang.Sprintf("%d matched without an episode", x.files)
 	}
 	if x.code != "" {
 		what = x.codeInfo(p.opts.Ending, offline).Meaning
 		head += " (" + string(x.code) + ")"
 	}
-	p.para(0, ui.Style(p.opts.Color, hues[x.status], head)+": "+what)
+	p.para(0, ui.Style(p.opts.Color, hues[x.status], head)+": "+lang.Say(what))
 	lastWhy := ""
 	for _, f := range x.folders {
 		where := ui.Printable(cmp.Or(f.dir, p.opts.Here))
@@ -132,12 +141,12 @@ func (p printer) trouble(x *trouble, offline bool) {
 			where = ui.Printable(f.path)
 		}
 		if f.files > 1 {
-			where += fmt.Sprintf(" (%d files)", f.files)
+			where = lang.Sprintf("%s (%d files)", where, f.files)
 		}
 		p.text(2, ui.CutLeft(where, p.room(2)))
-		why := ui.Printable(f.why)
+		why := ui.Printable(lang.Say(f.why))
 		if f.differ || f.files > 1 && x.code == "" { // a code's message is about the run, not about a file
-			why = strings.TrimSuffix("for example "+ui.Printable(f.name)+": "+why, ": ")
+			why = lang.Sprintf("for example %s", strings.TrimSuffix(ui.Printable(f.name)+": "+why, ": "))
 		}
 		if f.why != "" && why != lastWhy {
 			p.para(4, why)
@@ -145,15 +154,15 @@ func (p printer) trouble(x *trouble, offline bool) {
 		lastWhy = why
 	}
 	if x.more > 0 {
-		p.text(2, "and in "+ui.Count(x.more, "more folder"))
+		p.text(2, lang.Sprintf("and in %s", ui.Count(x.more, "more folder")))
 	}
-	p.para(2, "next: "+x.next(p.opts, offline))
+	p.para(2, lang.Sprintf("next: %s", x.next(p.opts, offline)))
 }
 
 // next returns the next step. Where the trouble is in one folder only, the command names it, else what was given.
 func (x *trouble) next(opts Options, offline bool) string {
 	if x.code != "" {
-		return x.codeInfo(opts.Ending, offline).Next
+		return lang.Say(x.codeInfo(opts.Ending, offline).Next)
 	}
 	path := opts.Ending.Given
 	if folder := cmp.Or(x.folders[0].dir, opts.Here); len(x.folders) == 1 && x.more == 0 && !opts.Ending.Names && folder != "" {
@@ -163,7 +172,7 @@ func (x *trouble) next(opts Options, offline bool) string {
 	if x.status != Matched && opts.Ending.Asked {
 		next = afterAsking
 	}
-	return at(next, path)
+	return at(lang.Say(next), path)
 }
 
 // codeInfo explains the files' code. An offline run was asked to leave files blocked; in CacheOnly a person can end it.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/title"
 )
 
@@ -66,11 +67,11 @@ func (c Candidate) Entry() string { return entry(c.Kind, c.TMDBID, c.Title, c.Ye
 // Ref is a candidate's short reference: "tv/26209".
 func (c Candidate) Ref() string { return ref(c.Kind, c.TMDBID) }
 
-// Text says a reason with its weight: "title +0.62 (equals the original title)".
+// Text says a reason with its weight, to a person: "title +0.62 (equals the original title)".
 func (x Reason) Text() string {
-	text := fmt.Sprintf("%s %+.2f", x.Name, x.Weight)
+	text := fmt.Sprintf("%s %+.2f", lang.Say(lang.Word(x.Name)), x.Weight)
 	if x.Detail != "" {
-		text += " (" + x.Detail + ")"
+		text += " (" + lang.Say(x.Detail) + ")"
 	}
 	return text
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
 )
 
@@ -96,7 +97,7 @@ func (t *table) entry(b *strings.Builder, r Record) {
 		original = "  " + ui.Printable(r.OtherTitle())
 	}
 	if said := r.Age(); said != "" {
-		age = "  [" + said + "]"
+		age = "  [" + lang.Word(lang.Say(said)) + "]"
 	}
 	key := title + rest + original + age
 	if key == t.series {
@@ -119,11 +120,11 @@ func (t *table) entry(b *strings.Builder, r Record) {
 // file prints the line of one file: where it belongs or what became of it, how sure that is, its name. It reports
 // whether the line says why, too: a skipped file's reason stands there where it and the name have room.
 func (t *table) file(b *strings.Builder, r Record, name string) (said bool) {
-	label, sure := string(r.Status), ""
+	label, sure := lang.Word(string(r.Status)), ""
 	if r.Status == Matched {
-		label = "  matched"
+		label = "  " + lang.Word("matched")
 		if p := r.Place(); p != "" {
-			label = "  " + p
+			label = "  " + lang.Word(p)
 		}
 	}
 	if r.Confidence != nil {
@@ -146,7 +147,7 @@ func (t *table) file(b *strings.Builder, r Record, name string) (said bool) {
 	shown := ui.Printable(name)
 	switch {
 	case r.Status == Skipped && r.Reason != "":
-		if beside := "(" + ui.Printable(r.Reason) + ")"; t.opts.Width == 0 || ui.Width(shown)+2+ui.Width(beside) <= room {
+		if beside := "(" + ui.Printable(lang.Say(r.Reason)) + ")"; t.opts.Width == 0 || ui.Width(shown)+2+ui.Width(beside) <= room {
 			extra, said = beside, true
 		}
 	case t.opts.Explain && r.Status == Matched:
@@ -174,7 +175,7 @@ func (t *table) file(b *strings.Builder, r Record, name string) (said bool) {
 func (t *table) reason(b *strings.Builder, r Record, said bool) {
 	why := ""
 	if !said {
-		why = ui.Printable(r.Why())
+		why = ui.Printable(lang.Say(r.Why()))
 	}
 	if why == t.why {
 		return
@@ -192,7 +193,7 @@ func (t *table) weighed(b *strings.Builder, r Record) {
 		if s.Stage == placing {
 			continue
 		}
-		text := s.Stage + ": " + s.Detail
+		text := lang.Word(s.Stage) + ": " + lang.Say(s.Detail)
 		if s.Source != "" {
 			text += " [" + s.Source + "]"
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/anivault/anivault/internal/atomicfile"
 	"github.com/anivault/anivault/internal/chart"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/ui"
 )
@@ -41,7 +42,9 @@ var styleText = ownStyle + chart.Style
 //go:embed script.js
 var scriptText string
 
-var functions = template.FuncMap{"url": url, "percent": report.Percent}
+var functions = template.FuncMap{
+	"url": url, "percent": report.Percent, "say": lang.Say, "word": lang.Word, "sayf": lang.Sprintf, "lang": lang.Current,
+}
 
 var page = template.Must(template.Must(template.New("page").Funcs(functions).Parse(pageText)).Parse(chart.Template))
 

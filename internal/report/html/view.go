@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/internal/chart"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/ui"
 )
@@ -72,7 +73,7 @@ type file struct {
 
 func newView(p Page) view {
 	v := view{
-		Heading: "anivault", When: p.Started.Format("2006-01-02 15:04"), Version: p.Version,
+		Heading: "anivault", When: p.Started.Format("2006-01-02 15:04"), Version: strings.TrimSuffix(" "+p.Version, " "),
 		Facts: facts(p.Summary), Filters: filters(p), Cards: cards(p), Timeline: chart.NewTimeline(p.Timeline),
 	}
 	var roots []string
@@ -89,13 +90,16 @@ func facts(s report.Summary) []fact {
 	f := []fact{
 		{"files", fmt.Sprint(s.Files)},
 		{"requests to TMDB", fmt.Sprint(s.Requests)},
-		{"answers from the cache", fmt.Sprintf("%d of %d", s.CacheHits, s.CacheHits+s.CacheMisses)},
+		{"answers from the cache", lang.Sprintf("%d of %d", s.CacheHits, s.CacheHits+s.CacheMisses)},
 		{"slowed down by TMDB (429)", fmt.Sprint(s.HTTP429)},
 		{"retries", fmt.Sprint(s.Retries)},
 		{"time", ui.Duration(time.Duration(s.ElapsedMS) * time.Millisecond)},
 	}
 	if s.LimiterState != "" {
-		f = append(f, fact{"limiter at the end", s.LimiterState})
+		f = append(f, fact{"limiter at the end", lang.Word(s.LimiterState)})
+	}
+	for i := range f {
+		f[i].Name = lang.Say(lang.Word(f[i].Name))
 	}
 	return f
 }
@@ -124,6 +128,9 @@ func filters(p Page) []filter {
 	if s.Skipped > 0 {
 		f = append(f, filter{string(report.Skipped), "skipped", s.Skipped})
 	}
+	for i := range f {
+		f[i].Label = lang.Word(f[i].Label)
+	}
 	return f
 }
 
@@ -150,7 +157,7 @@ func cards(p Page) []*card {
 		case report.Matched:
 			c = group(&found, "entry "+r.Ref(), func() *card { return entryCard(r) })
 		case report.Skipped:
-			c = group(&skipped, "skipped", func() *card { return &card{Title: "Skipped"} })
+			c = group(&skipped, "skipped", func() *card { return &card{Title: lang.Word("Skipped")} })
 		default:
 			c = group(&troubled, "folder "+folder, func() *card { return &card{Title: folderTitle(folder), Problem: true} })
 		}
@@ -167,13 +174,13 @@ func cards(p Page) []*card {
 
 func folderTitle(folder string) string {
 	if folder == "" {
-		return "To look at"
+		return lang.Say("To look at")
 	}
 	return folder
 }
 
 func entryCard(r *report.Record) *card {
-	return &card{Title: r.Entry(), Original: r.OtherTitle(), Ref: r.Ref(), URL: url(r.Kind, r.TMDBID), Age: r.Age()}
+	return &card{Title: r.Entry(), Original: r.OtherTitle(), Ref: r.Ref(), URL: url(r.Kind, r.TMDBID), Age: lang.Word(lang.Say(r.Age()))}
 }
 
 // url is the entry's page on TMDB, for following by hand: the report itself loads nothing.
@@ -200,11 +207,12 @@ func (c *card) add(r *report.Record, folder, name string) {
 	if r.Status == report.Ambiguous && len(r.Candidates) > 0 {
 		f.Why = r.Reason // the candidates are listed
 	}
+	f.Label, f.Why = lang.Word(f.Label), lang.Say(f.Why)
 	if r.Confidence != nil {
 		f.Percent, f.Confidence = report.Percent(*r.Confidence), *r.Confidence
 	}
 	for _, s := range r.Steps {
-		f.Steps = append(f.Steps, s.Stage+": "+s.Detail)
+		f.Steps = append(f.Steps, lang.Word(s.Stage)+": "+lang.Say(s.Detail))
 	}
 	c.Files = append(c.Files, f)
 }
@@ -256,15 +264,15 @@ func (c *card) finish(mayOpen bool) {
 			steps = own
 		}
 	}
-	c.Note = ui.Count(len(c.Files), "file")
+	c.Note = lang.Say(ui.Count(len(c.Files), "file"))
 	if !c.Problem && highest >= 0 {
 		c.Note += ", " + report.Percent(lowest)
 		if high := report.Percent(highest); high != report.Percent(lowest) {
-			c.Note += " to " + high
+			c.Note = lang.Sprintf("%s to %s", c.Note, high)
 		}
 	}
 	if lacking > 0 {
-		c.Note += fmt.Sprintf(", %d without an episode", lacking)
+		c.Note = lang.Sprintf("%s, %d without an episode", c.Note, lacking)
 	}
 	c.Open = c.Problem || mayOpen && c.Ref != "" && len(c.Files) <= openUpTo
 }

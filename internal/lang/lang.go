@@ -1,0 +1,122 @@
+// Package lang says to people in their language what the program has to tell them. English stands where it is said, as
+// everywhere in Go, and is the key; the catalogue (ko*.go) has the same in Korean. What programs read never comes here:
+// fields, codes, log keys, and the reasons in NDJSON, JSON and CSV.
+//
+// The language belongs to the process, as LC_MESSAGES does: Use sets it before anything is said.
+package lang
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync/atomic"
+)
+
+// Language is one that the program speaks.
+type Language string
+
+// The languages. English needs no catalogue, and loads none.
+const (
+	English Language = "en"
+	Korean  Language = "ko"
+)
+
+// Names are what --lang takes.
+func Names() []string { return []string{string(English), string(Korean)} }
+
+// Of returns the language of an environment: that of LC_ALL, LC_MESSAGES or LANG, whichever is set first, or English.
+func Of(getenv func(string) string) Language {
+	for _, name := range []string{"LC_ALL", "LC_MESSAGES", "LANG"} {
+		value := strings.ToLower(getenv(name))
+		if value == "" {
+			continue
+		}
+		if code := strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune("_-.@", r) }); len(code) > 0 && code[0] == string(Korean) {
+			return Korean
+		}
+		return English
+	}
+	return English
+}
+
+// current is the catalogue in use; nil: English.
+var current atomic.Pointer[words]
+
+// Use makes l the language of the process.
+func Use(l Language) {
+	if l != Korean {
+		current.Store(nil)
+		return
+	}
+	current.Store(korean())
+}
+
+// Current is the language of the process.
+func Current() Language {
+	if current.Load() == nil {
+		return English
+	}
+	return Korean
+}
+
+// Sprintf is fmt.Sprintf in the language of the process. Texts and errors among args are said in it too. A format that the
+// catalogue does not have, as one that came as an argument, is said as Say says what comes of it.
+func Sprintf(format string, args ...any) string {
+	w := current.Load()
+	if w == nil {
+		return fmt.Sprintf(format, args...)
+	}
+	return w.sprintf(format, args)
+}
+
+// Say returns an English text of the program in the language of the process: one that was put together elsewhere, as an
+// error or a reason, is recognised by the formats of the catalogue, piece by piece. What is in none of them stays as it is.
+func Say(text string) string {
+	w := current.Load()
+	if w == nil || text == "" {
+		return text
+	}
+	return w.say(text)
+}
+
+// Word is Say for a word that stands alone: a status, a label. Within a text it is left alone, for titles have it too.
+func Word(word string) string {
+	w := current.Load()
+	if w == nil {
+		return word
+	}
+	return w.word(word)
+}
+
+// Writer returns a writer that says each text written to it, which is one message or whole lines, in the language of the
+// process. It is for text alone: nothing that a program reads may go through it.
+func Writer(out io.Writer) io.Writer {
+	if current.Load() == nil {
+		return out
+	}
+	return speaker{out}
+}
+
+type speaker struct{ out io.Writer }
+
+func (s speaker) Write(p []byte) (int, error) {
+	var b strings.Builder
+	whole := string(p)
+	text, ended := strings.CutSuffix(whole, "\n")
+	switch {
+	case Say(whole) != whole:
+		b.WriteString(Say(whole))
+	case ended && Say(text) != text:
+		b.WriteString(Say(text) + "\n")
+	default:
+		for line := range strings.Lines(string(p)) {
+			body := strings.TrimRight(line, "\n")
+			lead := body[:len(body)-len(strings.TrimLeft(body, " "))]
+			b.WriteString(lead + Say(body[len(lead):]) + line[len(body):])
+		}
+	}
+	if _, err := io.WriteString(s.out, b.String()); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}

@@ -1,0 +1,153 @@
+package lang
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// inKorean speaks Korean until the test ends.
+func inKorean(t *testing.T) {
+	t.Helper()
+	Use(Korean)
+	t.Cleanup(func() { Use(English) })
+}
+
+func TestTheLanguageOfAnEnvironment(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		env  map[string]string
+		want Language
+	}{
+		{"nothing set", nil, English},
+		{"LANG", map[string]string{"LANG": "ko_KR.UTF-8"}, Korean},
+		{"LANG alone", map[string]string{"LANG": "ko"}, Korean},
+		{"LC_MESSAGES before LANG", map[string]string{"LC_MESSAGES": "ko_KR.UTF-8", "LANG": "en_US.UTF-8"}, Korean},
+		{"LC_ALL before all", map[string]string{"LC_ALL": "C", "LC_MESSAGES": "ko_KR.UTF-8", "LANG": "ko_KR.UTF-8"}, English},
+		{"an empty one is not set", map[string]string{"LC_ALL": "", "LANG": "ko_KR"}, Korean},
+		{"another language that begins so", map[string]string{"LANG": "kok_IN.UTF-8"}, English},
+		{"nonsense", map[string]string{"LANG": "..."}, English},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if got := Of(func(name string) string { return row.env[name] }); got != row.want {
+				t.Errorf("%v, want %v", got, row.want)
+			}
+		})
+	}
+}
+
+func TestEnglishIsAsItWasWritten(t *testing.T) {
+	if got := Sprintf("%d files as %q", 2, "x"); got != `2 files as "x"` {
+		t.Error(got)
+	}
+	if Say("no TMDB key is set") != "no TMDB key is set" || Word("matched") != "matched" {
+		t.Error("English was changed")
+	}
+	var b bytes.Buffer
+	if w := Writer(&b); w != &b {
+		t.Error("something stands between English and its stream")
+	}
+}
+
+func TestKorean(t *testing.T) {
+	inKorean(t)
+	for _, row := range []struct{ name, got, want string }{
+		{"a text", Say("no TMDB key is set"), "TMDB 키가 설정되지 않았습니다"},
+		{"a number is no amount of money", Sprintf("%d is a year of it", 2023), "2023년이 작품의 연도와 일치함"},
+		{"what was formatted elsewhere", Say("season 2 has episode 12"), "시즌 2에 12화가 있음"},
+		{"words in another order", Say("3 of 10 answers from the cache"), "답 10건 중 캐시에서 3건"},
+		{"a title with words of ours stays", Say(`"files: all matched" and "all" fit about equally`), `"files: all matched"와(과) "all"이(가) 비슷하게 들어맞습니다`},
+		{"a title is no word", Say("matched"), "matched"},
+		{"a word", Word("matched"), "매칭"},
+		{"causes", Say("read pins: /x/pins.txt: permission denied"), "고정 읽기: /x/pins.txt: 권한이 없습니다"},
+		{"an error among the arguments", Sprintf("flag --exclude: %v", errors.New("is empty")), "--exclude 옵션: 비어 있습니다"},
+		{"two reasons", Say("spelled exactly so; 1998 is a year of it"), "표기가 정확히 같음; 1998년이 작품의 연도와 일치함"},
+		{"what nobody has translated", Say("some other program said this"), "some other program said this"},
+		{"percent signs stay", Say("counted over all seasons; perhaps S02E05, 61 %"), "통산 화수로 셈; S02E05일 가능성이 높습니다(61 %)"},
+		{"a quoted word is shown as typed", Sprintf("%q is not a status", "mached"), `"mached"은(는) 상태가 아닙니다`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if diff := cmp.Diff(row.want, row.got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(Writer(&b), "nothing is pinned yet\n")
+	fmt.Fprintf(Writer(&b), "  nothing is pinned yet\n/lib/a file\n")
+	if diff := cmp.Diff("아직 고정된 것이 없습니다\n  아직 고정된 것이 없습니다\n/lib/a file\n", b.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Each row has the verbs of its key, each once more or as often: what is said in English is said in Korean.
+func TestTranslationsHaveTheVerbsOfTheirKeys(t *testing.T) {
+	seen := map[string]bool{}
+	for _, e := range ko() {
+		if seen[e.en] {
+			t.Errorf("%q is there twice", e.en)
+		}
+		seen[e.en] = true
+		if want, got := argsOf(e.en), argsOf(e.own); !slices.Equal(want, got) {
+			t.Errorf("%q takes the arguments %v, %q takes %v", e.en, want, e.own, got)
+		}
+		if e.own == "" {
+			t.Errorf("%q has no translation", e.en)
+		}
+	}
+}
+
+// argsOf returns which arguments a format shows.
+func argsOf(format string) []int {
+	var args []int
+	_, verbs := parse(format)
+	for _, v := range verbs {
+		args = append(args, v.arg)
+	}
+	slices.Sort(args)
+	return slices.Compact(args)
+}
+
+// What a format makes is recognised by it, and no argument is lost.
+func TestEachFormatIsRecognised(t *testing.T) {
+	inKorean(t)
+	w := korean()
+	for _, e := range ko() {
+		_, verbs := parse(e.en)
+		if len(verbs) == 0 || !slices.ContainsFunc(w.patterns, func(p pattern) bool { return p.key == e.en }) {
+			continue
+		}
+		p := newPattern(e.en)
+		args := make([]any, p.args)
+		for _, v := range verbs {
+			switch v.letter {
+			case 'd':
+				args[v.arg] = 7
+			case 'f', 'g':
+				args[v.arg] = 7.5
+			default:
+				args[v.arg] = "Zz"
+			}
+		}
+		if text := fmt.Sprintf(plainVerbs(e.en), args...); Say(text) == text {
+			t.Errorf("%q is not recognised in %q", e.en, text)
+		}
+	}
+}
+
+// plainVerbs is the format as fmt.Sprintf takes it: %w is for errors alone.
+func plainVerbs(format string) string {
+	texts, verbs := parse(format)
+	var b bytes.Buffer
+	for i, text := range texts {
+		b.WriteString(string(bytes.ReplaceAll([]byte(text), []byte("%"), []byte("%%"))))
+		if i < len(verbs) {
+			fmt.Fprintf(&b, "%%[%d]%c", verbs[i].arg+1, verbs[i].letter)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,207 @@
+package lang
+
+import (
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+var list = flag.Bool("list", false, "print what has no translation as rows to be filled in")
+
+// speaking are the packages whose texts people read.
+var speaking = []string{"cli", "report", "report/html", "run/results", "match", "decide", "library", "pins", "app", "config", "chart"}
+
+// Whatever is said to people is in the catalogue. To fill it in: go test ./internal/lang -run Said -list
+func TestWhatIsSaidToPeopleIsInTheCatalogue(t *testing.T) {
+	var keys strings.Builder
+	for _, e := range ko() {
+		keys.WriteString(bare(e.en) + "\x00")
+	}
+	have := keys.String()
+	for _, pkg := range speaking {
+		for _, s := range textsOf(t, filepath.Join("..", filepath.FromSlash(pkg))) {
+			if _, ok := english[strings.TrimPrefix(filepath.ToSlash(s.file), "../")]; ok {
+				continue
+			}
+			if text := strings.Trim(bare(s.text), " \n.,;:(-"); strings.Contains(have, text) || slices.ContainsFunc(unsaid, func(r *regexp.Regexp) bool { return r.MatchString(s.text) }) {
+				continue
+			}
+			if *list {
+				fmt.Printf("\t{%q, \"\"},\n", s.text)
+				continue
+			}
+			t.Errorf("%s: %q is not in the catalogue", s.at, s.text)
+		}
+	}
+}
+
+// What nobody says any more is not in it.
+func TestTheCatalogueHasNothingElse(t *testing.T) {
+	var said strings.Builder
+	for _, pkg := range append([]string{"demo", "index", "lockfile", "ui", "../ratelimit", "../ratelimit/redisstore", "../tmdb", "../cache", "logging", "gateway", "simulate"}, speaking...) {
+		dir := filepath.Join("..", filepath.FromSlash(pkg))
+		for _, s := range literalsOf(t, dir) {
+			said.WriteString(bare(s.text) + "\x00")
+		}
+		templates, err := filepath.Glob(filepath.Join(dir, "*.gohtml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range templates {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			said.WriteString(bare(string(text)))
+		}
+	}
+	all := said.String()
+	for _, e := range ko() {
+		texts, _ := parse(e.en)
+		for _, text := range texts {
+			for part := range strings.SplitSeq(text, "\n") {
+				if part = strings.Trim(part, " .,;:()\""); len(part) > 3 && strings.Contains(part, " ") && !composed(all, part) && !foreign[e.en] && !counted.MatchString(part) {
+					t.Errorf("nobody says %q of %q", part, e.en)
+				}
+			}
+		}
+	}
+}
+
+// composed reports whether a text is said as a whole, or in two pieces.
+func composed(all, text string) bool {
+	if strings.Contains(all, text) {
+		return true
+	}
+	for i, r := range text {
+		if r == ' ' && strings.Contains(all, strings.Trim(text[:i], " ,;")) && strings.Contains(all, strings.TrimSpace(text[i:])) {
+			return true
+		}
+	}
+	return false
+}
+
+// foreign are texts of the standard library, the system and cobra.
+var foreign = map[string]bool{}
+
+func init() {
+	for _, text := range []string{
+		"unknown shorthand flag: %s in %s", "flag needs an argument: %s", "invalid argument %q for %q flag: %s", "permission denied", "no such file or directory",
+		"no space left on device", "is a directory", "not a directory", "connection refused", "connection reset by peer", "file name too long", "read-only file system",
+		"context deadline exceeded", "help for %s", "Generate the autocompletion script for the specified shell", "Generate the autocompletion script for bash",
+		"Generate the autocompletion script for zsh", "Generate the autocompletion script for fish", "Generate the autocompletion script for powershell",
+	} {
+		foreign[text] = true
+	}
+}
+
+// counted is what ui.Count makes of a noun.
+var counted = regexp.MustCompile(`^1? ?(more folders?|aired episodes?|files?|answers?|requests?|retry|retries|times?|errors?|clients?|process|processes|items?|episodes?|seasons?)\b`)
+
+// unsaid are literals that look like texts and are none, or that stay as they are.
+var unsaid = []*regexp.Regexp{
+	regexp.MustCompile(`^ *(# )?(anivault|find|echo|chmod) `),                                                                                                                          // examples, and commands that a hint names
+	regexp.MustCompile(`^(get|lookup|tune|missing|pin|unpin|search|match|import|organize|apply|undo|history|verify|watch) [A-Z]+[=|.A-Z 	[\]]*$`),                                      // how a command is typed
+	regexp.MustCompile(`--format |: one object per |: the (summary|columns)$`),                                                                                                         // names of outputs for programs
+	regexp.MustCompile(`^What "status" says|Error codes in "error"|^\. json is one document`),                                                                                          // of help formats, which is about fields
+	regexp.MustCompile(`^(system volume information|network trash folder|temporary items|behind the scenes|deleted scenes|bonus features|bonus disc|bd menu|dvd menu|clean op & ed)$`), // folders
+	regexp.MustCompile(`form-action|default-src|^AniDB %d$|^FAIL  |^This product uses the TMDB API|^completion of --`),
+}
+
+// english are files that speak English alone, and why.
+var english = map[string]string{
+	"cli/limiter_simulate.go": "for who tries settings out; docs/limiter.md is English too",
+	"cli/serve.go":            "for who runs a gateway; docs/gateway.md is English too",
+	"cli/serve_token.go":      "as serve.go",
+	"config/serve.go":         "as serve.go",
+	"config/clients.go":       "as serve.go",
+	"cli/man.go":              "man pages are English",
+	"config/write.go":         "comments in the config file",
+	"config/edit.go":          "as write.go",
+	"pins/set.go":             "comments in the file of pins",
+	"report/csv.go":           "the fields of outputs for programs",
+	"report/json.go":          "as csv.go",
+	"chart/drawing.go":        "the picture of limiter simulate",
+	"match/sequelmarkers.go":  "rules with examples",
+	"match/hint.go":           "words of titles",
+	"match/query.go":          "words of titles",
+	"decide/indextitles.go":   "titles to be looked up",
+}
+
+type text struct{ file, at, text string }
+
+var prose = regexp.MustCompile(`[A-Za-z']{2,}[,;:]? [A-Za-z(%"]`)
+
+// textsOf returns the literals of a package that read like a text.
+func textsOf(t *testing.T, dir string) []text {
+	t.Helper()
+	return slices.DeleteFunc(literalsOf(t, dir), func(s text) bool { return !prose.MatchString(s.text) })
+}
+
+// literalsOf returns the constant strings of a package without its tests, joined where they are added to each other.
+func literalsOf(t *testing.T, dir string) []text {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: %v", dir, err)
+	}
+	var out []text
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		positions := token.NewFileSet()
+		f, err := parser.ParseFile(positions, file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch x := n.(type) {
+			case *ast.ImportSpec:
+				return false
+			case *ast.Field: // tags are documents
+				return x.Tag == nil
+			case ast.Expr:
+				if s, ok := constant(x); ok {
+					out = append(out, text{file, positions.Position(x.Pos()).String(), s})
+					return false
+				}
+			}
+			return true
+		})
+	}
+	return out
+}
+
+// constant returns the value of a string literal, or of several that are added.
+func constant(e ast.Expr) (string, bool) {
+	switch x := e.(type) {
+	case *ast.BasicLit:
+		if x.Kind == token.STRING {
+			s, err := strconv.Unquote(x.Value)
+			return s, err == nil
+		}
+	case *ast.BinaryExpr:
+		if x.Op == token.ADD {
+			a, okA := constant(x.X)
+			b, okB := constant(x.Y)
+			return a + b, okA && okB
+		}
+	}
+	return "", false
+}
+
+// bare is a format whose verbs all look alike.
+func bare(format string) string {
+	texts, _ := parse(format)
+	return strings.Join(texts, "\x01")
+}
