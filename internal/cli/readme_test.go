@@ -29,9 +29,9 @@ var readmeLibrary = []string{
 // many requests it takes, which gets better with the matching.
 var (
 	shownTable   = regexp.MustCompile("(?s)\n```\nAnime\n.*?\n```\n")
-	shownSummary = regexp.MustCompile("(?s)\n```\n[0-9]+ files: .*?\n```\n")
+	shownSummary = regexp.MustCompile("(?s)\n```\n(?:[0-9]+ files|파일 [0-9]+개): .*?\n```\n")
 	shownLast    = regexp.MustCompile(`(?m)^\{"type":"summary".*$`)
-	varying      = regexp.MustCompile(`[0-9.]+ s\b|[0-9]+ requests|[0-9]+ of [0-9]+ answers|"(?:elapsed_ms|requests|cache_hits|cache_misses)":[0-9]+`)
+	varying      = regexp.MustCompile(`[0-9.]+ s\b|[0-9]+ requests|[0-9]+ of [0-9]+ answers|요청 [0-9]+건|답 [0-9]+건 중 캐시에서 [0-9]+건|"(?:elapsed_ms|requests|cache_hits|cache_misses)":[0-9]+`)
 )
 
 // TestReadmesShowRealOutput runs the READMEs' first match. After a change: go test ./internal/cli -run Readmes -update
@@ -53,6 +53,9 @@ func TestReadmesShowRealOutput(t *testing.T) {
 				t.Fatal(err)
 			}
 			page := strings.ReplaceAll(string(raw), "\r\n", "\n")
+			if readme == "README.ko.md" {
+				t.Setenv("LANG", "ko_KR.UTF-8")
+			}
 			run := readmeRun(t)
 			out, human := run(append(args, "--format", "table")...)
 			want := page
@@ -126,4 +129,67 @@ func readmeRun(t *testing.T) func(args ...string) (out, human string) {
 		}
 		return out.String(), human.String()
 	}
+}
+
+// What the Korean README says of commands is what the English one says: the same sections, pictures and tables, and in blocks
+// the same commands. Titles are asked for in Korean, and the output of a match is what TestReadmesShowRealOutput prints.
+func TestReadmesHaveTheSameSectionsAndCommands(t *testing.T) {
+	shapes := map[string][]string{}
+	for _, readme := range []string{"README.md", "README.ko.md"} {
+		raw, err := os.ReadFile(filepath.Join("..", "..", readme))
+		if err != nil {
+			t.Fatal(err)
+		}
+		shapes[readme] = shapeOf(string(raw))
+	}
+	if diff := cmp.Diff(shapes["README.md"], shapes["README.ko.md"]); diff != "" {
+		t.Errorf("README.ko.md is not README.md in Korean (-English +Korean):\n%s", diff)
+	}
+}
+
+var (
+	comment   = regexp.MustCompile(`[ \t]+#.*$`)
+	firstCell = regexp.MustCompile("^\\| (`?[A-Za-z0-9_, ]+`?) \\|")
+	links     = regexp.MustCompile(`\]\(([^)]+)\)`)
+)
+
+// shapeOf lists what a README has whatever its language: where sections begin, what they link to, names in tables, and what is
+// typed in blocks, without comments.
+func shapeOf(page string) []string {
+	var shape []string
+	block, output := "", false
+	for line := range strings.Lines(strings.ReplaceAll(page, "\r\n", "\n")) {
+		line = strings.TrimRight(line, "\n")
+		switch {
+		case strings.HasPrefix(line, "```"):
+			if block == "" {
+				block, output = line, line == "```"
+				shape = append(shape, line)
+			} else {
+				block = ""
+			}
+		case block != "" && !output && !strings.HasPrefix(line, "# "):
+			shape = append(shape, strings.ReplaceAll(comment.ReplaceAllString(line, ""), " --language ko-KR", ""))
+		case block != "":
+		case strings.HasPrefix(line, "## "):
+			shape = append(shape, "##")
+		case strings.HasPrefix(line, "|"):
+			name := ""
+			if cell := firstCell.FindStringSubmatch(line); cell != nil {
+				name = cell[1]
+			}
+			if strings.HasPrefix(name, "`ANIVAULT") || name != "" && strings.Trim(name, "0123456789, ") == "" {
+				shape = append(shape, "| "+name)
+			} else {
+				shape = append(shape, "|")
+			}
+		default:
+			for _, link := range links.FindAllStringSubmatch(line, -1) {
+				if !strings.HasPrefix(link[1], "README") {
+					shape = append(shape, link[1])
+				}
+			}
+		}
+	}
+	return shape
 }
