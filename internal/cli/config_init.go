@@ -26,7 +26,7 @@ func (c *command) configInitCommand() *cobra.Command {
 		Short: "Keep a TMDB token in the config file, which is made if there is none",
 		Long: `Ask for the TMDB token on a terminal (what you type is not shown), or read it from a pipe, try it, and keep it in the
 config file. A file that is there keeps all else that it says; without one, a file is made that lists the everyday
-settings, with their defaults commented out. It is readable by you alone. A token that TMDB refuses is not written.`,
+settings, with their defaults commented out, and asks for titles in your environment's language. It is readable by you alone. A token that TMDB refuses is not written.`,
 		Example: "  anivault config init\n  echo \"$TOKEN\" | anivault config init",
 	}, nil, func(cmd *cobra.Command, _ []string, _ string) error { return c.initConfig(cmd, force) })
 	cmd.Flags().BoolVar(&force, "force", false,
@@ -132,10 +132,17 @@ func (c *command) keepToken(path string, file *config.Existing, token config.Sec
 			}
 			c.say("the file as it was: %s\n", ui.Printable(backup))
 		}
-		if err := config.WriteFile(path, token); err != nil {
+		titles := lang.Tag(c.getenv)
+		if strings.HasPrefix(titles, "en") {
+			titles = "" // the default
+		}
+		if err := config.WriteFile(path, token, titles); err != nil {
 			return err
 		}
 		c.say("wrote %s\n", ui.Printable(path))
+		if titles != "" {
+			c.say("titles will be in %s, as your environment says; tmdb.language in the file changes that\n", titles)
+		}
 	}
 	if token.IsSet() {
 		c.say("next: anivault match PATH\n")

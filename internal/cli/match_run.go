@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
@@ -71,11 +73,13 @@ func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, p
 	progress.countAhead(ctx, f.again)
 	var tally report.Tally
 	page := html.Page{Names: f.namesFrom != ""}
+	gaps := missing{ctx: ctx, run: run}
 	matched := run.Match(ctx, produce, func(r report.Record) error {
 		tally.Add(r)
 		progress.counted(tally.Counts())
 		if f.report != "" {
 			page.Records = append(page.Records, r)
+			gaps.holdings.Add(&r)
 		}
 		if !f.shown.Has(&r) {
 			return nil
@@ -91,6 +95,9 @@ func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, p
 		}))
 	}
 	if f.report != "" {
+		if ctx.Err() == nil { // else not all files have been seen
+			page.Gaps = slices.Concat(gaps.gaps(time.Now().Format(time.DateOnly))...)
+		}
 		output = errors.Join(output, writePage(f.report, page, f.roots, run, summary))
 	}
 	if f.after != nil {

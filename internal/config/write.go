@@ -36,13 +36,13 @@ var everyday = []string{
 	"log.level", "log.file",
 }
 
-// WriteFile writes a fresh config file, readable by its owner alone, whole or not at all. It replaces an existing file;
-// see ReadExisting.
-func WriteFile(path string, token Secret) error {
+// WriteFile writes a fresh config file, readable by its owner alone, whole or not at all. language is that of titles, "" for
+// the default. It replaces an existing file; see ReadExisting.
+func WriteFile(path string, token Secret, language string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("make the folder of %s: %w", path, err)
 	}
-	return writeFile(path, []byte(fileText(token)))
+	return writeFile(path, []byte(fileText(token, language)))
 }
 
 func writeFile(path string, text []byte) error {
@@ -52,8 +52,8 @@ func writeFile(path string, text []byte) error {
 	})
 }
 
-// fileText returns the text of a fresh file, in which every setting is a comment.
-func fileText(token Secret) string {
+// fileText returns the text of a fresh file, in which every setting but token and language is a comment.
+func fileText(token Secret, language string) string {
 	var b strings.Builder
 	b.WriteString("# anivault's settings; all of them: anivault config show\n")
 	b.WriteString("tmdb:\n")
@@ -70,6 +70,10 @@ func fileText(token Secret) string {
 			section = sec
 		}
 		s := setting(key)
+		if key == "tmdb.language" && language != "" {
+			fmt.Fprintf(&b, "  %s: %s    # %s\n", name, language, s.Doc)
+			continue
+		}
 		fmt.Fprintf(&b, "  # %s: %s    # %s\n", name, cmp.Or(s.Default, `""`), s.Doc)
 	}
 	return b.String()

@@ -103,8 +103,6 @@ var koMatch = []entry{
 	{"by position: season %d starts at episode %d", "순서에 따라: 시즌 %d은(는) %d화부터 시작"},
 	{"counted on from season %d, which TMDB splits", "TMDB가 나눈 시즌 %d에서 이어 셈"},
 	{"%q is the name of season %d", "%s은(는) 시즌 %d의 이름"},
-	{"season %d has the name in the title", "시즌 %d의 이름이 제목에 있음"},
-	{"by position in season %d, which has the name in the title", "제목에 이름이 있는 시즌 %d 안의 순서에 따라"},
 	{"asked for the seasons' names in %s", "시즌 이름을 %s(으)로 조회함"},
 	{"no part %d between pauses", "휴방으로 나뉜 파트 %d이(가) 없음"},
 	{"by position in part %d, which begins with S%02dE%02d", "파트 %d 안의 순서에 따라(S%02dE%02d부터)"},

@@ -202,4 +202,6 @@ var koReport = []entry{
 	{"and %d more changes", "그 밖에 변화 %d번"},
 	{"The limiter during the run: %s", "실행 중의 리미터: %s"},
 	{"%s for %s", "%s %s 동안"},
+	{"What is missing, or there twice", "없거나 두 번 있는 화"},
+	{"missing", "없는 화"},
 }

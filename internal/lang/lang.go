@@ -6,8 +6,10 @@
 package lang
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"sync/atomic"
 )
@@ -26,17 +28,24 @@ func Names() []string { return []string{string(English), string(Korean)} }
 
 // Of returns the language of an environment: that of LC_ALL, LC_MESSAGES or LANG, whichever is set first, or English.
 func Of(getenv func(string) string) Language {
-	for _, name := range []string{"LC_ALL", "LC_MESSAGES", "LANG"} {
-		value := strings.ToLower(getenv(name))
-		if value == "" {
-			continue
-		}
-		if code := strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune("_-.@", r) }); len(code) > 0 && code[0] == string(Korean) {
-			return Korean
-		}
-		return English
+	if code, _, _ := strings.Cut(strings.ToLower(Tag(getenv)), "-"); code == string(Korean) {
+		return Korean
 	}
 	return English
+}
+
+var locale = regexp.MustCompile(`^([a-z]{2,3})(?:_([A-Z]{2}))?(?:[.@].*)?$`)
+
+// Tag returns the environment's language and country, such as ko-KR or ja; "" where it names none.
+func Tag(getenv func(string) string) string {
+	m := locale.FindStringSubmatch(cmp.Or(getenv("LC_ALL"), getenv("LC_MESSAGES"), getenv("LANG")))
+	switch {
+	case m == nil:
+		return ""
+	case m[2] == "":
+		return m[1]
+	}
+	return m[1] + "-" + m[2]
 }
 
 // current is the catalogue in use; nil: English.

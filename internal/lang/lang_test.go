@@ -31,6 +31,7 @@ func TestTheLanguageOfAnEnvironment(t *testing.T) {
 		{"an empty one is not set", map[string]string{"LC_ALL": "", "LANG": "ko_KR"}, Korean},
 		{"another language that begins so", map[string]string{"LANG": "kok_IN.UTF-8"}, English},
 		{"nonsense", map[string]string{"LANG": "..."}, English},
+		{"with a modifier", map[string]string{"LANG": "ko_KR@euc"}, Korean},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if got := Of(func(name string) string { return row.env[name] }); got != row.want {

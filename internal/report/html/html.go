@@ -27,6 +27,7 @@ type Page struct {
 	Started  time.Time
 	Version  string // of anivault
 	Records  []report.Record
+	Gaps     []report.Gap // by series: what is missing, or there twice
 	Summary  report.Summary
 	Timeline []chart.Point // in time order; may be empty
 }

@@ -76,7 +76,20 @@ func samplePage() Page {
 	}
 	s := tally.Counts()
 	s.Requests, s.Retries, s.HTTP429, s.CacheHits, s.CacheMisses, s.ElapsedMS, s.LimiterState = 41, 3, 2, 30, 12, 42_400, "Throttle"
-	return Page{Roots: []string{"/lib"}, Started: started, Version: "v0.1.0", Records: records, Summary: s, Timeline: sampleTimeline()}
+	return Page{Roots: []string{"/lib"}, Started: started, Version: "v0.1.0", Records: records, Summary: s, Timeline: sampleTimeline(), Gaps: sampleGaps()}
+}
+
+// sampleGaps are two missing episodes, one that is there twice, a season that is not there at all, and a list that is not at hand.
+func sampleGaps() []report.Gap {
+	return []report.Gap{
+		{
+			TMDBID: 30991, Title: "Cowboy Bebop", Year: 1998, Season: ptr(1), Aired: 26, Here: 24, Unplaced: 1,
+			Missing: []report.Absent{{Episode: 7, Title: "Heavy Metal Queen", AirDate: "1998-12-04"}, {Episode: 8}},
+			Twice:   []report.Copy{{Episode: 1, Path: "/lib/a.mkv"}, {Episode: 1, Path: "/lib/b.mkv"}},
+		},
+		{TMDBID: 70593, Title: "비밀의 숲", Season: ptr(2), Aired: 2, Missing: []report.Absent{{Episode: 1}, {Episode: 2}}},
+		{TMDBID: 129, Title: "unknown", Unknown: true},
+	}
 }
 
 func sampleTimeline() []chart.Point {
@@ -119,13 +132,14 @@ func TestPageReadsWithoutScript(t *testing.T) {
 		"Cowboy Bebop (1998)", "カウボーイビバップ", "[Group] Cowboy Bebop - 03 [1080p][ABCD0002].mkv", "S01E03", "98%", "Honky Tonk Women", "title and year agree",
 		"genre -0.40 (not animation)", "https://www.themoviedb.org/tv/30991", "stale, as of 2026-10-21", `<span class="status">no episode</span>`, "season 0 has no episode of that name",
 		"Dune (1984)", "movie/841", "two films of that title", "nothing like it in 3 searches", "blocked: the limiter sleeps until", "unreadable: permission denied",
-		"a creditless opening", "pinned", "<b>Sleep</b> for 8.0 s", "30 of 42", "not endorsed or certified by TMDB", "v0.1.0", "/lib/비밀의 숲/특별편",
+		"a creditless opening", "pinned", "24 of 26, missing 7-8", "E07  Heavy Metal Queen  1998-12-04", "E01 is there more than once:", "/lib/b.mkv", "not there: 2 episodes",
+		"1 file without an episode may be what is missing", `<b>4</b>`, "<b>Sleep</b> for 8.0 s", "30 of 42", "not endorsed or certified by TMDB", "v0.1.0", "/lib/비밀의 숲/특별편",
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("%q is not on the page", want)
 		}
 	}
-	if got := strings.Count(body, `<li class="file `); got != len(p.Records) {
+	if got := strings.Count(body, `<li class="file `) - strings.Count(body, `<li class="file missing"`); got != len(p.Records) {
 		t.Errorf("%d files on the page, %d in the run", got, len(p.Records))
 	}
 	if n := strings.Count(body, "<summary>Why?</summary>"); n != 1 {
@@ -262,7 +276,7 @@ func TestInABrowser(t *testing.T) {
 	}
 	s := page.Summary
 	for label, want := range map[string]map[string]int{
-		"matched": {"matched": s.Matched}, "no episode": {"matched": 1}, "ambiguous": {"ambiguous": 1}, "unmatched": {"unmatched": 1}, "pending": {"pending": 2}, "errors": {"error": 1}, "skipped": {"skipped": 1},
+		"matched": {"matched": s.Matched}, "no episode": {"matched": 1}, "missing": {"missing": 2}, "ambiguous": {"ambiguous": 1}, "unmatched": {"unmatched": 1}, "pending": {"pending": 2}, "errors": {"error": 1}, "skipped": {"skipped": 1},
 	} {
 		click(label)
 		if label == "matched" { // "unmatched" contains it too, but comes later
@@ -305,7 +319,7 @@ func TestInABrowser(t *testing.T) {
 		t.Errorf("the address is %q", address)
 	}
 	for fragment, want := range map[string]map[string]int{
-		"#no-episode": {"matched": 1}, "#q=dune": {"ambiguous": 1}, "#ambiguous&q=%EB%B9%84%EB%B0%80": {}, "#nonsense": closedAtFirst,
+		"#no-episode": {"matched": 1}, "#missing&q=metal+queen": {"missing": 1}, "#q=dune": {"ambiguous": 1}, "#ambiguous&q=%EB%B9%84%EB%B0%80": {}, "#nonsense": closedAtFirst,
 	} {
 		b.Open("about:blank")
 		b.Open(path + fragment)

@@ -4,6 +4,7 @@
   const cards = Array.from(document.querySelectorAll(".card"), (el) => ({
     el,
     open: el.open,
+    gap: el.classList.contains("gap"),
     heading: el.querySelector("summary"),
     here: 0,
     files: Array.from(el.querySelectorAll(".file"), (li) => ({ el: li, shows: [li.dataset.status, li.dataset.also], text: null })),
@@ -12,7 +13,8 @@
   const query = document.getElementById("query");
   const shown = document.getElementById("shown");
   const nothing = document.getElementById("nothing");
-  const total = cards.reduce((n, c) => n + c.files.length, 0);
+  const gaps = document.getElementById("gaps"); // a view of its own: what is not there is no file
+  const total = cards.reduce((n, c) => n + (c.gap ? 0 : c.files.length), 0);
   const plain = (s) => s.normalize("NFKC").toLowerCase();
   let status = "";
 
@@ -28,8 +30,10 @@
   const apply = () => {
     const words = plain(query.value).split(/\s+/).filter(Boolean);
     let count = 0;
+    if (gaps) gaps.hidden = status !== "missing";
     for (const card of cards) {
       card.here = 0;
+      if (card.gap && status !== "missing") continue;
       for (const file of card.files) {
         const fits = (status === "" || file.shows.includes(status)) && words.every((w) => textOf(file, card).includes(w));
         file.el.hidden = !fits;
@@ -44,7 +48,7 @@
       card.el.open = unfold ? card.here > 0 : card.open;
     }
     nothing.hidden = count > 0 || total === 0;
-    shown.textContent = count === total ? "" : shown.dataset.text.replace("{n}", count).replace("{total}", total);
+    shown.textContent = count === total || status === "missing" ? "" : shown.dataset.text.replace("{n}", count).replace("{total}", total);
     for (const b of buttons) b.setAttribute("aria-pressed", String(b.dataset.show === status));
   };
 
@@ -118,6 +122,7 @@
     }
     say(copied ? "copied" : "refused", command);
   });
+  if (gaps) gaps.hidden = true;
   document.documentElement.classList.add("acts");
   document.getElementById("search").hidden = false;
   if (location.hash.length > 1) read();

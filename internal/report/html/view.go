@@ -27,6 +27,7 @@ type view struct {
 	Facts    []fact
 	Filters  []filter
 	Cards    []*card
+	Gaps     []*gapCard
 	Timeline *chart.Timeline
 }
 
@@ -74,7 +75,7 @@ type file struct {
 func newView(p Page) view {
 	v := view{
 		Heading: "anivault", When: p.Started.Format("2006-01-02 15:04"), Version: strings.TrimSuffix(" "+p.Version, " "),
-		Facts: facts(p.Summary), Filters: filters(p), Cards: cards(p), Timeline: chart.NewTimeline(p.Timeline),
+		Facts: facts(p.Summary), Filters: filters(p), Cards: cards(p), Gaps: gapCards(p.Gaps), Timeline: chart.NewTimeline(p.Timeline),
 	}
 	var roots []string
 	for _, r := range p.Roots {
@@ -115,6 +116,9 @@ func filters(p Page) []filter {
 	f := []filter{{"", "all", s.Files}, {string(report.Matched), "matched", s.Matched}}
 	if lacking > 0 {
 		f = append(f, filter{report.NoEpisode, "no episode", lacking})
+	}
+	if absent, any := missingIn(p.Gaps); any {
+		f = append(f, filter{missing, "missing", absent})
 	}
 	f = append(
 		f,
