@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -113,13 +114,23 @@ func argsOf(format string) []int {
 	return slices.Compact(args)
 }
 
+// Each row can be said, whatever its texts hold.
+func TestEachRowIsSaid(t *testing.T) {
+	inKorean(t)
+	for _, e := range ko() {
+		if _, verbs := parse(e.en); len(verbs) == 0 && Word(e.en) != strings.ReplaceAll(e.own, "%%", "%") {
+			t.Errorf("%q is said as %q", e.en, Word(e.en))
+		}
+	}
+}
+
 // What a format makes is recognised by it, and no argument is lost.
 func TestEachFormatIsRecognised(t *testing.T) {
 	inKorean(t)
 	w := korean()
 	for _, e := range ko() {
 		_, verbs := parse(e.en)
-		if len(verbs) == 0 || !slices.ContainsFunc(w.patterns, func(p pattern) bool { return p.key == e.en }) {
+		if len(verbs) == 0 || !slices.ContainsFunc(w.patterns(), func(p pattern) bool { return p.key == e.en }) {
 			continue
 		}
 		p := newPattern(e.en)

@@ -15,14 +15,18 @@ import (
 // format whose words stand in another order numbers its verbs: %[2]s.
 type entry struct{ en, own string }
 
-// words is a loaded catalogue. Arguments reach the printer as texts: it would write the year 2,023.
+// words is a catalogue in use. What is not said is not prepared: most runs say little. Arguments reach the printer as texts: it
+// would write the year 2,023.
 type words struct {
+	tag      language.Tag
+	own      map[string]string // by the English
+	patterns func() []pattern  // formats with verbs, those with most text of their own first
 	printer  *message.Printer
-	exact    map[string]bool
-	patterns []pattern // formats with verbs, those with most text of their own first
 
-	mu   sync.Mutex
-	said map[string]string // texts that were recognised lately
+	mu       sync.Mutex
+	messages *catalog.Builder
+	prepared map[string]bool   // what messages has
+	said     map[string]string // texts that were recognised lately
 }
 
 // remembered bounds what words keeps: the reasons of a big library repeat.
@@ -31,24 +35,47 @@ const remembered = 4096
 var korean = sync.OnceValue(func() *words { return load(language.Korean, ko()) })
 
 func load(tag language.Tag, entries []entry) *words {
-	b := catalog.NewBuilder(catalog.Fallback(tag))
-	w := &words{exact: map[string]bool{}, said: map[string]string{}}
-	for _, e := range entries {
-		_, verbs := parse(e.en)
-		if err := b.SetString(tag, e.en, asTexts(e.own)); err != nil {
-			panic(fmt.Sprintf("catalogue: %q: %v", e.en, err)) // a mistake in this package
-		}
-		w.exact[e.en] = true
-		if p := newPattern(e.en); len(verbs) > 0 && p.telling() {
-			w.patterns = append(w.patterns, p)
-		}
+	w := &words{
+		tag: tag, own: make(map[string]string, len(entries)), messages: catalog.NewBuilder(catalog.Fallback(tag)),
+		prepared: map[string]bool{}, said: map[string]string{},
 	}
-	slices.SortStableFunc(w.patterns, func(a, b pattern) int { return b.weight - a.weight })
-	w.printer = message.NewPrinter(tag, message.Catalog(b))
+	for _, e := range entries {
+		w.own[e.en] = e.own
+	}
+	w.patterns = sync.OnceValue(func() []pattern { return patternsOf(entries) })
+	w.printer = message.NewPrinter(tag, message.Catalog(w.messages))
 	return w
 }
 
+func patternsOf(entries []entry) []pattern {
+	var out []pattern
+	for _, e := range entries {
+		if !strings.Contains(e.en, "%") {
+			continue
+		}
+		if p := newPattern(e.en); len(p.verbs) > 0 && p.telling() {
+			out = append(out, p)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b pattern) int { return b.weight - a.weight })
+	return out
+}
+
+func (w *words) has(key string) bool {
+	_, ok := w.own[key]
+	return ok
+}
+
+// print says a text of the catalogue.
 func (w *words) print(key string, args []string) string {
+	w.mu.Lock()
+	if !w.prepared[key] {
+		w.prepared[key] = true
+		if err := w.messages.SetString(w.tag, key, asTexts(w.own[key])); err != nil {
+			panic(fmt.Sprintf("catalogue: %q: %v", key, err)) // a mistake in this package
+		}
+	}
+	w.mu.Unlock()
 	list := make([]any, len(args))
 	for i, a := range args {
 		list[i] = a
@@ -57,14 +84,14 @@ func (w *words) print(key string, args []string) string {
 }
 
 func (w *words) word(s string) string {
-	if w.exact[s] {
+	if w.has(s) {
 		return w.print(s, nil)
 	}
 	return s
 }
 
 func (w *words) sprintf(format string, args []any) string {
-	if !w.exact[format] {
+	if !w.has(format) {
 		return w.say(fmt.Sprintf(format, args...))
 	}
 	_, verbs := parse(format)
@@ -106,11 +133,12 @@ func (w *words) recognise(text string) string {
 	if !strings.Contains(text, " ") {
 		return text
 	}
-	if w.exact[text] {
+	if w.has(text) {
 		return w.print(text, nil)
 	}
-	for i := range w.patterns {
-		p := &w.patterns[i]
+	patterns := w.patterns()
+	for i := range patterns {
+		p := &patterns[i]
 		args, ok := p.read(text)
 		if !ok {
 			continue
