@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/anivault/anivault/internal/decide"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/pins"
 	"github.com/anivault/anivault/internal/report"
@@ -121,7 +122,7 @@ func candidateReasons(c match.Candidate) string {
 		if r.Weight < 0 {
 			sign = "but "
 		}
-		out = append(out, sign+r.Detail)
+		out = append(out, lang.Say(sign+r.Detail))
 	}
 	return strings.Join(out, "; ")
 }
@@ -286,9 +287,9 @@ func leadText(l decide.Lead) string {
 	case d.Status == match.Matched && place != "":
 		return place
 	case d.Reason != "":
-		return "no episode: " + ui.Escaped(d.Reason)
+		return ui.Escaped(lang.Say("no episode: " + d.Reason))
 	}
-	return string(d.Status)
+	return lang.Word(string(d.Status))
 }
 
 // reachOf says what a choice is about and how far that reaches.

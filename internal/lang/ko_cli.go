@@ -1002,7 +1002,7 @@ var koCommands = []entry{
 		"t  d  a  f    제목, 폴더, 이 파일들 모두, 첫 파일 가운데 무엇에 대한 것인지",
 	},
 	{"n             no: choose again", "n             아니요, 다시 고르기"},
-	{"Enter keeps it; %s > ", "그대로면 Enter; %s > "},
+	{"Enter keeps it; %s >", "그대로면 Enter; %s >"},
 	{"and %d more, the last: %s", "그 밖에 %d개, 마지막: %s"},
 	{"kept for %s (%s)", "적용 대상: %s (%s)"},
 	{"the name in the title", "제목에 있는 이름"},

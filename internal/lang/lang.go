@@ -109,22 +109,7 @@ func Writer(out io.Writer) io.Writer {
 type speaker struct{ out io.Writer }
 
 func (s speaker) Write(p []byte) (int, error) {
-	var b strings.Builder
-	whole := string(p)
-	text, ended := strings.CutSuffix(whole, "\n")
-	switch {
-	case Say(whole) != whole:
-		b.WriteString(Say(whole))
-	case ended && Say(text) != text:
-		b.WriteString(Say(text) + "\n")
-	default:
-		for line := range strings.Lines(string(p)) {
-			body := strings.TrimRight(line, "\n")
-			lead := body[:len(body)-len(strings.TrimLeft(body, " "))]
-			b.WriteString(lead + Say(body[len(lead):]) + line[len(body):])
-		}
-	}
-	if _, err := io.WriteString(s.out, b.String()); err != nil {
+	if _, err := io.WriteString(s.out, Say(string(p))); err != nil {
 		return 0, err
 	}
 	return len(p), nil

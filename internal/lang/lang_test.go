@@ -66,6 +66,12 @@ func TestKorean(t *testing.T) {
 		{"a title is no word", Say("matched"), "matched"},
 		{"a word", Word("matched"), "매칭"},
 		{"causes", Say("read pins: /x/pins.txt: permission denied"), "고정 읽기: /x/pins.txt: 권한이 없습니다"},
+		{
+			"a cause of two sentences", Say(`config file: "/x; y": does not exist; make one with: anivault config init`),
+			`설정 파일: "/x; y": 없습니다. 만들려면: anivault config init`,
+		},
+		{"a line's end stays", Sprintf("%s\n", "2 series: 1 complete, 3 aired episodes missing"), "시리즈 2개: 빠짐없음 1, 방영된 3화 없음\n"},
+		{"lines", Say("\n  Enter         keep it so\n  n             no: choose again\n"), "\n  Enter         그대로 저장\n  n             아니요, 다시 고르기\n"},
 		{"an error among the arguments", Sprintf("flag --exclude: %v", errors.New("is empty")), "--exclude 옵션: 비어 있습니다"},
 		{"two reasons", Say("spelled exactly so; 1998 is a year of it"), "표기가 정확히 같음; 1998년이 작품의 연도와 일치함"},
 		{"what nobody has translated", Say("some other program said this"), "some other program said this"},

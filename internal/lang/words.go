@@ -129,12 +129,50 @@ func (w *words) say(text string) string {
 	return said
 }
 
+// recognise finds the row of a text, or the rows of its pieces: a cause stands behind a colon, several reasons between
+// semicolons or commas.
 func (w *words) recognise(text string) string {
+	if said, ok := w.whole(text); ok {
+		return said
+	}
+	if core := strings.TrimSpace(text); core != text {
+		if core == "" {
+			return text
+		}
+		lead, trail, _ := strings.Cut(text, core)
+		return lead + w.say(core) + trail
+	}
+	if strings.Contains(text, "\n") {
+		lines := strings.Split(text, "\n")
+		for i, line := range lines {
+			lines[i] = w.say(line)
+		}
+		return strings.Join(lines, "\n")
+	}
+	cuts := cutsOf(text)
+	for _, c := range cuts {
+		if said, ok := w.whole(text[c.after:]); ok {
+			return w.say(text[:c.at]) + text[c.at:c.after] + said
+		}
+	}
+	for _, c := range slices.Backward(cuts) {
+		if said, ok := w.whole(text[:c.at]); ok {
+			return said + text[c.at:c.after] + w.say(text[c.after:])
+		}
+	}
+	if len(cuts) > 0 {
+		return text[:cuts[0].after] + w.say(text[cuts[0].after:])
+	}
+	return text
+}
+
+// whole says a text that is a row, or comes of one.
+func (w *words) whole(text string) (string, bool) {
 	if !strings.Contains(text, " ") {
-		return text
+		return "", false
 	}
 	if w.has(text) {
-		return w.print(text, nil)
+		return w.print(text, nil), true
 	}
 	patterns := w.patterns()
 	for i := range patterns {
@@ -143,18 +181,28 @@ func (w *words) recognise(text string) string {
 		if !ok {
 			continue
 		}
-		for j, v := range p.verbs {
+		for _, v := range p.verbs {
 			if v.letter == 's' {
-				args[v.arg] = w.say(args[p.verbs[j].arg])
+				args[v.arg] = w.say(args[v.arg])
 			}
 		}
-		return w.print(p.key, args)
+		return w.print(p.key, args), true
 	}
-	// Causes stand behind a colon, several reasons between semicolons or commas.
-	for _, between := range []string{"; ", ": ", ", "} {
-		if left, right, ok := strings.Cut(text, between); ok {
-			return w.say(left) + between + w.say(right)
+	return "", false
+}
+
+type cut struct{ at, after int }
+
+// mostCuts bounds the pieces of a text that is looked at.
+const mostCuts = 16
+
+// cutsOf returns where a text may be cut, from left to right.
+func cutsOf(text string) []cut {
+	var cuts []cut
+	for i := 0; i+1 < len(text) && len(cuts) < mostCuts; i++ {
+		if strings.IndexByte(";:,", text[i]) >= 0 && text[i+1] == ' ' {
+			cuts = append(cuts, cut{i, i + 2})
 		}
 	}
-	return text
+	return cuts
 }
