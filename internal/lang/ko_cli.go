@@ -990,20 +990,16 @@ var koCommands = []entry{
 	{"%s serves, degraded: %s", "%s이(가) 답하지만 온전하지 않습니다: %s"},
 	{"Enter         keep it so", "Enter         그대로 저장"},
 	{
-		"season 2      the files belong to season 2 (0: specials); season alone: what their names say",
-		"season 2      시즌 2의 파일로(0은 특별편). season만 쓰면 이름에 적힌 대로",
-	},
-	{
 		"offset 12     add 12 to the episode numbers in the names; may be negative",
 		"offset 12     이름의 화수에 12를 더함. 음수도 됩니다",
-	},
-	{
-		"t  d  a  f    it is about the title, the folder (directory), all these files, the first file",
-		"t  d  a  f    제목, 폴더, 이 파일들 모두, 첫 파일 가운데 무엇에 대한 것인지",
 	},
 	{"n             no: choose again", "n             아니요, 다시 고르기"},
 	{"Enter keeps it; %s >", "그대로면 Enter; %s >"},
 	{"and %d more, the last: %s", "그 밖에 %d개, 마지막: %s"},
 	{"kept for %s (%s)", "적용 대상: %s (%s)"},
 	{"the name in the title", "제목에 있는 이름"},
+	{"season 2      the files belong to season 2 (0: specials)", "season 2      시즌 2의 파일로(0은 특별편)"},
+	{"season        the files belong to the season that their names say", "season        이름에 적힌 시즌의 파일로"},
+	{"t  d          it is about the title, or about the folder (directory)", "t  d          제목에 대해, 또는 폴더에 대해"},
+	{"a  f          it is about all these files, or about the first of them", "a  f          이 파일들 모두에 대해, 또는 첫 파일에 대해"},
 }

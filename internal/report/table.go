@@ -237,7 +237,7 @@ func (t *table) placed(r Record) string {
 	if !t.opts.Explain || len(parts) == 0 {
 		return ""
 	}
-	return ui.Printable("-> " + strings.Join(parts, "; "))
+	return ui.Printable("-> " + lang.Say(strings.Join(parts, "; ")))
 }
 
 // block prints dimmed text under the file names, wrapped.
