@@ -1002,4 +1002,5 @@ var koCommands = []entry{
 	{"season        the files belong to the season that their names say", "season        이름에 적힌 시즌의 파일로"},
 	{"t  d          it is about the title, or about the folder (directory)", "t  d          제목에 대해, 또는 폴더에 대해"},
 	{"a  f          it is about all these files, or about the first of them", "a  f          이 파일들 모두에 대해, 또는 첫 파일에 대해"},
+	{"test the key: %s", "키 시험: %s"},
 }

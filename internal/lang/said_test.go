@@ -126,7 +126,7 @@ var counted = regexp.MustCompile(`^1? ?(more folders?|aired episodes?|files?|ans
 var unsaid = []*regexp.Regexp{
 	regexp.MustCompile(`^ *(# )?(anivault|find|echo|chmod) `),                                                                                                                          // examples, and commands that a hint names
 	regexp.MustCompile(`^(get|lookup|tune|missing|pin|unpin|search|match|import|organize|apply|undo|history|verify|watch) [A-Z]+[=|.A-Z 	[\]]*$`),                                      // how a command is typed
-	regexp.MustCompile(`--format |: one object per |: the (summary|columns)$`),                                                                                                         // names of outputs for programs
+	regexp.MustCompile(`--format |: one object per |: the (summary|columns)$|^serve: (GET |the answer)`),                                                                               // names of outputs for programs
 	regexp.MustCompile(`^What "status" says|Error codes in "error"|^\. json is one document`),                                                                                          // of help formats, which is about fields
 	regexp.MustCompile(`^(system volume information|network trash folder|temporary items|behind the scenes|deleted scenes|bonus features|bonus disc|bd menu|dvd menu|clean op & ed)$`), // folders
 	regexp.MustCompile(`^(season|offset) N$|form-action|default-src|^AniDB %d$|^FAIL  |^This product uses the TMDB API|^completion of --`),
