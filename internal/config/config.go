@@ -26,6 +26,7 @@ type Config struct {
 	Metrics     Metrics
 	Index       Index
 	Serve       Serve
+	Organize    Organize
 
 	values []Value
 	in     source // the config file

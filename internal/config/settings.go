@@ -29,7 +29,7 @@ type Setting struct {
 // Settings returns the table of all settings, in the order in which documents list it. Those of the limiter come from
 // ratelimit.Fields.
 func Settings() []Setting {
-	all := slices.Concat(ownSettings, serveSettings)
+	all := slices.Concat(ownSettings, serveSettings, organizeSettings)
 	for i := range all {
 		all[i].Env = "ANIVAULT_" + strings.ToUpper(strings.ReplaceAll(all[i].Key, ".", "_"))
 	}

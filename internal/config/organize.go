@@ -1,0 +1,67 @@
+package config
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/anivault/anivault/internal/organize"
+)
+
+// Organize holds the defaults of the organize command.
+type Organize struct {
+	To, ToTV, ToMovies string
+	Mode               organize.Mode
+	Or                 string // "copy" or ""
+	Layout             string
+	Template           organize.Templates // of the layout custom; "" for one that is not set
+	MinConfidence      float64
+	OnConflict         string // "report" or "version"
+	Replace            map[string]string
+}
+
+var standard = organize.LayoutTemplates("custom")
+
+// organizeSettings are those of plans.
+var organizeSettings = []Setting{
+	pathTo("organize.to", "Where organize puts files.", func(c *Config) *string { return &c.Organize.To }),
+	pathTo("organize.to_tv", "Where it puts series, in place of organize.to.", func(c *Config) *string { return &c.Organize.ToTV }),
+	pathTo("organize.to_movies", "Where it puts films, in place of organize.to.", func(c *Config) *string { return &c.Organize.ToMovies }),
+	choice("organize.mode", "How files get to their new names.",
+		func(c *Config) *string { return (*string)(&c.Organize.Mode) }, "hardlink", "hardlink", "move", "symlink", "copy", "reflink"),
+	choice("organize.or", "What is done where the mode can't cross file systems: off leaves the file.",
+		func(c *Config) *string { return &c.Organize.Or }, "off", "off", "copy"),
+	choice("organize.layout", "Whose names files get.",
+		func(c *Config) *string { return &c.Organize.Layout }, "jellyfin", organize.LayoutNames()...),
+	template("show", standard.Show, func(c *Config) *string { return &c.Organize.Template.Show }),
+	template("season", standard.Season, func(c *Config) *string { return &c.Organize.Template.Season }),
+	template("episode", standard.Episode, func(c *Config) *string { return &c.Organize.Template.Episode }),
+	template("movie", standard.Movie, func(c *Config) *string { return &c.Organize.Template.Movie }),
+	share("organize.min_confidence", "0.9", "Below it a file is left where it is.",
+		func(c *Config) *float64 { return &c.Organize.MinConfidence }),
+	choice("organize.on_conflict", "What becomes of files that would get one name: report leaves all of them, version gives them labels.",
+		func(c *Config) *string { return &c.Organize.OnConflict }, "report", "report", "version"),
+	{
+		Key: "organize.replace", List: true, Allowed: "pairs such as :=꞉, several with commas",
+		Doc: "What is replaced in titles before they become names.", apply: applyReplace,
+	},
+}
+
+// template is a form of names; organize reads it when it is used.
+func template(name, standard string, field func(*Config) *string) Setting {
+	return Setting{
+		Key: "organize.template." + name, Default: standard, Allowed: "a template; see: anivault help templates", apply: text(field),
+		Doc: "The form of a " + name + "'s name in the layout custom.",
+	}
+}
+
+func applyReplace(c *Config, v string) error {
+	c.Organize.Replace = map[string]string{}
+	for pair := range strings.SplitSeq(v, ",") {
+		from, to, found := strings.Cut(pair, "=")
+		if !found || from == "" {
+			return errors.New("must be pairs such as :=꞉, several with commas")
+		}
+		c.Organize.Replace[from] = to
+	}
+	return nil
+}
