@@ -19,6 +19,7 @@ import (
 	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/metrics"
+	"github.com/anivault/anivault/internal/organize"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
@@ -115,6 +116,20 @@ func referenceDocument() string {
 	b.WriteString("\n## Error codes\n\n| code | status | meaning | what to do |\n|---|---|---|---|\n")
 	for _, c := range report.Codes() {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", c.Code, c.Status, cell(c.Meaning), cell(c.Next))
+	}
+	b.WriteString("\n## Why a file is left by organize\n\n| code | meaning |\n|---|---|\n")
+	for _, c := range organize.Codes() {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", c, cell(c.Meaning()))
+	}
+	b.WriteString("\n## Layouts of organize\n\n| layout | show | season | episode | movie |\n|---|---|---|---|---|\n")
+	for _, name := range organize.LayoutNames() {
+		l := organize.LayoutTemplates(name)
+		fmt.Fprintf(&b, "| %s | `%s` | `%s` | `%s` | `%s` |\n", name, l.Show, l.Season, l.Episode, l.Movie)
+	}
+	b.WriteString("\n## Fields of templates\n\n| field | holds |\n|---|---|\n")
+	names, docs := organize.FieldNames()
+	for i, name := range names {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", name, cell(docs[i]))
 	}
 	return b.String()
 }

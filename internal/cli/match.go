@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
@@ -42,6 +43,7 @@ type matchFlags struct {
 	roots       []string // what was asked for, for the report
 
 	again   run.Producer   // walks the same once more; nil for a list, which can be read once
+	records report.Writer  // what takes the records in place of stdout; nil: nothing
 	missing *missing       // what is written in place of the records; nil: the records
 	after   func(*app.App) // the demo's last words; nil: none
 }
@@ -83,6 +85,7 @@ What a file .anivaultignore in a folder lists, in the syntax of .gitignore, is l
 	flags := cmd.Flags()
 	streamFormat(cmd, &f.format, matchFormats...)
 	matchSettings(cmd, &f)
+	matchThreshold(flags)
 	flags.BoolVar(&f.strict, "strict", false, "exit with 3 if a file is unmatched or ambiguous")
 	flags.StringVar(&f.namesFrom, "names-from", "",
 		"match the names or paths in `FILE` (- for stdin), one per line; nothing has to exist")
@@ -103,18 +106,22 @@ What a file .anivaultignore in a folder lists, in the syntax of .gitignore, is l
 	return cmd
 }
 
-// matchSettings adds the flags that say what is matched, and how; match and missing have them.
+// matchSettings adds the flags that say what is matched, and how; match, missing and organize have them.
 func matchSettings(cmd *cobra.Command, f *matchFlags) {
 	flags := cmd.Flags()
 	askSettings(cmd, &f.offline)
 	settingFlag(flags, "auto-recover", "in CacheOnly, wait and probe TMDB every `PERIOD`, such as 15m")
 	settingFlag(flags, "type", "`KIND` of the files: auto, tv or movie")
-	settingFlag(flags, "min-confidence", "below this `NUMBER` from 0 to 1 a file is ambiguous")
 	settingFlag(flags, "min-episode-confidence", "below this `NUMBER` from 0 to 1 a file has no season and episode")
 	flags.StringArrayVar(&f.exclude, "exclude", nil,
 		"leave out what `GLOB` matches, as in .anivaultignore (may be repeated)")
 	flags.String("jobs", "", "read and parse `N` at once; never the number of requests (default: by CPU)")
 	completeWords(cmd, "type", "auto", "tv", "movie")
+}
+
+// matchThreshold adds match's flag of what is believed.
+func matchThreshold(flags *pflag.FlagSet) {
+	settingFlag(flags, "min-confidence", "below this `NUMBER` from 0 to 1 a file is ambiguous")
 }
 
 // askSettings adds the flags of commands that ask TMDB about titles.

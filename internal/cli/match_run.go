@@ -123,6 +123,9 @@ func (c *command) matchWriter(
 		m.ctx, m.run, m.out, m.format, m.opts, m.say = ctx, run, out, f.format, opts, c.say
 		return m, nil
 	}
+	if f.records != nil {
+		return f.records, nil
+	}
 	return report.NewWriter(report.Format(f.format), out, opts)
 }
 

@@ -50,6 +50,7 @@ An episode has aired if its date has come. Specials (season 0) are never missing
 	})
 	streamFormat(cmd, &f.format, missingFormats...)
 	matchSettings(cmd, &f)
+	matchThreshold(cmd.Flags())
 	return cmd
 }
 

@@ -85,6 +85,17 @@ var settingFlags = map[string]string{
 	"auto-recover": "limiter.auto_recover", "min-confidence": "match.min_confidence",
 	"min-episode-confidence": "match.min_episode_confidence", "type": "match.type",
 	"include-adult": "match.include_adult", "jobs": "match.jobs", "listen": "serve.listen", "admin-listen": "serve.admin_listen",
+	"to": "organize.to", "to-tv": "organize.to_tv", "to-movies": "organize.to_movies", "mode": "organize.mode", "or": "organize.or",
+	"layout": "organize.layout", "on-conflict": "organize.on_conflict",
+}
+
+// settingOf returns the setting that a command's flag sets. Of what plans are made with, organize has its own threshold.
+func settingOf(cmd *cobra.Command, flag string) (key string, ok bool) {
+	if cmd.Name() == "organize" && flag == "min-confidence" {
+		return "organize.min_confidence", true
+	}
+	key, ok = settingFlags[flag]
+	return key, ok
 }
 
 // settingFlag adds a flag that sets a setting; its default is the setting's.
@@ -146,7 +157,7 @@ episode, with a confidence that can be trusted. It never changes your files.`,
 
 	root.AddCommand(
 		c.matchCommand(), c.searchCommand(), c.missingCommand(), c.parseCommand(), c.pinCommand(), c.unpinCommand(), c.pinsCommand(), c.indexCommand(),
-		c.demoCommand(), c.statusCommand(), c.limiterCommand(), c.cacheCommand(), c.serveCommand(),
+		c.organizeCommand(), c.demoCommand(), c.statusCommand(), c.limiterCommand(), c.cacheCommand(), c.serveCommand(),
 		c.configCommand(), c.doctorCommand(), c.versionCommand(), c.manCommand(),
 	)
 	root.AddCommand(c.topicCommands()...)
@@ -192,7 +203,7 @@ func (c *command) load(cmd *cobra.Command) (*config.Config, error) {
 func (c *command) loadFrom(cmd *cobra.Command, file string) (*config.Config, error) {
 	flags := map[string]config.Flag{}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if key, ok := settingFlags[f.Name]; ok {
+		if key, ok := settingOf(cmd, f.Name); ok {
 			value := f.Value.String()
 			if list, ok := f.Value.(pflag.SliceValue); ok {
 				value = strings.Join(list.GetSlice(), ",")

@@ -228,7 +228,8 @@ func TestFlagsAndSettingsAgree(t *testing.T) {
 	}
 	met := map[string]bool{}
 	eachCommand(testRoot(), func(cmd *cobra.Command) {
-		for name, key := range settingFlags {
+		for name := range settingFlags {
+			key, _ := settingOf(cmd, name)
 			f := cmd.Flags().Lookup(name)
 			if f == nil {
 				f = cmd.PersistentFlags().Lookup(name)

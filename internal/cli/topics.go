@@ -15,6 +15,7 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/logging"
 	"github.com/anivault/anivault/internal/metrics"
+	"github.com/anivault/anivault/internal/organize"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/version"
 	"github.com/anivault/anivault/ratelimit"
@@ -29,6 +30,7 @@ type topic struct {
 var topics = []topic{
 	{"environment", "Every setting: variable, config key, default", writeEnvironment},
 	{"exit-codes", "Exit statuses", writeExitCodes},
+	{"templates", "Names of the layouts of organize, and the fields of templates", writeTemplates},
 	{"formats", "Fields of every output for programs, log keys, metrics, error codes", writeFormats},
 }
 
@@ -99,6 +101,26 @@ What leads from one to the next; the first row that holds is taken ("anivault li
 	}
 }
 
+func writeTemplates(out io.Writer, width int) {
+	fmt.Fprintln(out, reflow(`A template is the form of a name: {title} is a field, {season:2} a number of at least two digits, {{ and }} are
+braces. What stands in < > goes when a field in it is empty. A / makes folders. The extension is added. With --layout
+custom, organize.template.show, .season, .episode and .movie set the four forms; the name of an episode needs {season}
+and {episode}, or {name}.`, width))
+	fmt.Fprintln(out)
+	names, docs := organize.FieldNames()
+	for i, name := range names {
+		hang(out, 2, "  "+name, 18, docs[i], width)
+	}
+	for _, name := range organize.LayoutNames() {
+		t := organize.LayoutTemplates(name)
+		fmt.Fprintf(out, "\n%s\n  show     %s\n  season   %s\n  episode  %s\n  movie    %s\n", name, t.Show, t.Season, t.Episode, t.Movie)
+	}
+	fmt.Fprint(out, "\nWhy a file is left (\"error\":{\"code\":...})\n\n")
+	for _, code := range organize.Codes() {
+		hang(out, 2, "  "+string(code), 18, code.Meaning(), width)
+	}
+}
+
 func writeFormats(out io.Writer, width int) {
 	section := func(title string, fields []report.Field) {
 		fmt.Fprintf(out, "%s\n\n", title)
@@ -139,6 +161,8 @@ func outputs() []output {
 		{"match --format csv: the columns", report.CSVFields()},
 		{"missing: one object per season of which something is missing or twice", report.FieldsOf(reflect.TypeFor[report.Gap]())},
 		{"missing: the summary", report.FieldsOf(reflect.TypeFor[report.GapSummary]())},
+		{"organize: one object per file", report.FieldsOf(reflect.TypeFor[report.Op]())},
+		{"organize: the summary", report.FieldsOf(reflect.TypeFor[report.OrganizeSummary]())},
 		{"parse", report.FieldsOf(reflect.TypeFor[report.ParseRecord]())},
 	}
 	for _, j := range jsonOutputs {

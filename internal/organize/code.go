@@ -25,3 +25,59 @@ const (
 	CrossDevice   Code = "cross_device"
 	Unreadable    Code = "io"
 )
+
+// meanings is the table of codes: what each says, and whether it is a conflict of names.
+var meanings = []struct {
+	code     Code
+	text     string
+	conflict bool
+}{
+	{LowConfidence, "not sure enough", false},
+	{Ambiguous, "no entry fits certainly enough", false},
+	{Unmatched, "TMDB knows nothing that fits", false},
+	{Pending, "TMDB could not be asked", false},
+	{NoEpisode, "not known which episode it is", false},
+	{Extra, "an extra, a trailer or a sample", false},
+	{NotContiguous, "its episodes don't follow each other", false},
+	{NotRegular, "not a regular file", false},
+	{SameTarget, "two files would get one name", true},
+	{SameFile, "another name of a file that is planned", false},
+	{SameFolder, "two works would get one folder", true},
+	{TwoFolders, "two folders are there for it", true},
+	{NoOwner, "it belongs to more than one video", false},
+	{OutsidePath, "it is not below PATH", false},
+	{Exists, "something else is there", true},
+	{BadName, "nothing is left of its name", false},
+	{NameTooLong, "its name is too long", false},
+	{CrossDevice, "its target is on another file system", false},
+	{Unreadable, "it can't be read", false},
+}
+
+// Codes returns the codes of files that planning leaves.
+func Codes() []Code {
+	var out []Code
+	for _, m := range meanings {
+		out = append(out, m.code)
+	}
+	return out
+}
+
+// Meaning returns what the code says, a clause.
+func (c Code) Meaning() string {
+	for _, m := range meanings {
+		if m.code == c {
+			return m.text
+		}
+	}
+	return ""
+}
+
+// IsConflict reports whether names are in each other's way.
+func (c Code) IsConflict() bool {
+	for _, m := range meanings {
+		if m.code == c {
+			return m.conflict
+		}
+	}
+	return false
+}

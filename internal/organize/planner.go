@@ -2,10 +2,12 @@ package organize
 
 import (
 	"cmp"
+	"fmt"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/report"
@@ -69,7 +71,25 @@ type Result struct {
 	Plan
 	InPlace int            // files that are where they belong already
 	Stays   map[string]int // files in no unit that stay where they are, by extension
-	Warn    []string       // for people
+}
+
+// Warnings tells what a person should know before the plan is carried out.
+func (r *Result) Warnings() []string {
+	const most = 240 // UTF-16 units below the root; Windows' limit of 260 with room for a share's name
+	long, first := 0, ""
+	for i := range r.Units {
+		for k := range r.Units[i].Ops {
+			to := r.Units[i].Ops[k].To
+			if len(to) > most && len(utf16.Encode([]rune(to))) > most {
+				long++
+				first = cmp.Or(first, to)
+			}
+		}
+	}
+	if long == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("long_path: Windows clients may not open %d of the targets, whose paths have more than %d characters: %s", long, most, first)}
 }
 
 // NewPlanner returns a planner without records.
@@ -214,15 +234,15 @@ func (p *Planner) sourceOf(dir string) int {
 	best := -1
 	for i := range p.o.Sources {
 		root := p.o.Sources[i].Path
-		if isBelow(dir, root) && (best < 0 || len(root) > len(p.o.Sources[best].Path)) {
+		if IsBelow(dir, root) && (best < 0 || len(root) > len(p.o.Sources[best].Path)) {
 			best = i
 		}
 	}
 	return best
 }
 
-// isBelow reports whether a path is a folder or lies in it.
-func isBelow(name, folder string) bool {
+// IsBelow reports whether a path is a folder or lies in it.
+func IsBelow(name, folder string) bool {
 	rest, ok := strings.CutPrefix(name, strings.TrimSuffix(folder, "/"))
 	return ok && (rest == "" || rest[0] == '/')
 }

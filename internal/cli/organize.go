@@ -1,0 +1,267 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/anivault/anivault/internal/atomicfile"
+	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/organize"
+	"github.com/anivault/anivault/internal/organize/disk"
+	"github.com/anivault/anivault/internal/report"
+	"github.com/anivault/anivault/internal/run"
+	"github.com/anivault/anivault/internal/ui"
+)
+
+// organizeFormats are the values of --format of organize.
+var organizeFormats = []string{"table", "ndjson"}
+
+// organizing is one run of organize.
+type organizing struct {
+	f       matchFlags
+	from    string // a file of records, in place of matching
+	plan    string // the file that the plan's text goes to
+	inPlace bool
+	strict  bool
+	format  string
+
+	cfg     *config.Config
+	options organize.Options
+	planner *organize.Planner
+	held    []report.Record // where no PATH says what the roots are, until all are known
+	began   time.Time
+}
+
+func (c *command) organizeCommand() *cobra.Command {
+	var o organizing
+	cmd := leaf(&cobra.Command{
+		Use:   "organize PATH...",
+		Short: "Make a plan that puts a library in order, and change nothing",
+		Long: `Match what is below PATH, as anivault match does, and make a plan: which file gets which name in the library --to,
+as Jellyfin, Plex, Kodi or Emby want them. Nothing is changed. The plan is a text: --plan saves it, an editor changes
+it.
+
+Only what is certain is planned: records with a confidence of at least --min-confidence, or by a pin. All else is left
+where it is and listed with its reason. Subtitles and whatever else belongs to a video follow it. Nothing is ever put
+over something that is there.`,
+		Example: `  anivault organize ~/Downloads --to /srv/library
+  anivault organize ~/Downloads --to /srv/library --plan library.plan
+  anivault organize ~/Anime --to ~/Anime --in-place --layout plex
+  anivault organize --from records.ndjson --to /srv/library`,
+		Args: cobra.ArbitraryArgs,
+	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
+		return c.organize(cmd, &o, args)
+	})
+	flags := cmd.Flags()
+	settingFlag(flags, "to", "`FOLDER` in which the library is put in order; it must exist")
+	settingFlag(flags, "to-tv", "`FOLDER` for series, in place of --to")
+	settingFlag(flags, "to-movies", "`FOLDER` for films, in place of --to")
+	settingFlag(flags, "mode", "`HOW` files get there: hardlink, move, symlink, copy or reflink")
+	settingFlag(flags, "or", "`WHAT` is done where the mode can't cross file systems: off leaves the file, copy copies it")
+	settingFlag(flags, "layout", "`SERVER` whose names they get: jellyfin, plex, kodi, emby, or custom (organize.template.*)")
+	flags.String("min-confidence", config.Default("organize.min_confidence"), "below this `NUMBER` from 0 to 1 a file is left")
+	settingFlag(flags, "on-conflict", "`WHAT` becomes of files that would get one name: report leaves them, version gives them labels")
+	flags.BoolVar(&o.inPlace, "in-place", false, "allow --to to hold PATH, or PATH to hold --to: files are moved")
+	flags.StringVar(&o.from, "from", "", "take the records of match --format ndjson from `FILE` (- for stdin) and match nothing")
+	flags.StringVar(&o.f.filesFrom, "files-from", "", "match the paths listed in `FILE` (- for stdin), one per line")
+	flags.BoolVarP(&o.f.null, "null", "0", false, "paths in --files-from end with a NUL byte instead of a newline")
+	flags.StringVar(&o.plan, "plan", "", "write the plan's text to `FILE` (- for stdout)")
+	flags.BoolVar(&o.strict, "strict", false, "exit with 3 if a file is left or in conflict")
+	streamFormat(cmd, &o.format, organizeFormats...)
+	matchSettings(cmd, &o.f)
+	completeWords(cmd, "mode", "hardlink", "move", "symlink", "copy", "reflink")
+	completeWords(cmd, "or", "off", "copy")
+	completeWords(cmd, "layout", organize.LayoutNames()...)
+	completeWords(cmd, "on-conflict", "report", "version")
+	return cmd
+}
+
+func (c *command) organize(cmd *cobra.Command, o *organizing, args []string) error {
+	o.began = time.Now()
+	if err := o.check(c, cmd, args); err != nil {
+		return err
+	}
+	var produce run.Producer
+	var err error
+	if o.from != "" {
+		o.cfg, err = c.load(cmd)
+	} else {
+		o.cfg, produce, err = c.openMatch(cmd, &o.f, args)
+	}
+	if err != nil {
+		return err
+	}
+	if err := o.prepare(cmd, args); err != nil {
+		return err
+	}
+	var incomplete error
+	if o.from != "" {
+		err = o.read(c)
+	} else {
+		o.f.records = o
+		err = c.match(cmd.Context(), o.cfg, o.f, produce)
+		if known, ok := errors.AsType[*failure](err); ok && known.code == exitIncomplete {
+			incomplete, err = err, nil // what is known is planned all the same
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return c.finishPlan(cmd.Context(), o, incomplete)
+}
+
+// check refuses flags that make no sense together.
+func (o *organizing) check(c *command, cmd *cobra.Command, args []string) error {
+	switch {
+	case o.plan != "" && cmd.Flags().Changed("format"):
+		return usagef("leave one of them out", "--plan and --format exclude each other: a plan is a text of its own")
+	case o.from != "" && o.f.filesFrom != "":
+		return usagef("leave one of them out", "--from and --files-from exclude each other")
+	case o.f.null && o.f.filesFrom == "":
+		return usagef("for example: find . -print0 | anivault organize --files-from - -0 --to ~/Library", "-0 needs --files-from")
+	case o.f.filesFrom != "" && len(args) > 0:
+		return usagef("leave out PATH or the list", "PATH and a list exclude each other")
+	case o.from == "" && o.f.filesFrom == "" && len(args) == 0:
+		return usagef("for example: anivault organize ~/Downloads --to /srv/library", "no PATH given")
+	}
+	if err := c.tableOr(&o.format, organizeFormats...); err != nil {
+		return err
+	}
+	if err := o.f.checkExcludes(); err != nil {
+		return err
+	}
+	if o.plan != "-" {
+		return checkWritable("--plan", o.plan, "library.plan")
+	}
+	return nil
+}
+
+// prepare finds layout and roots.
+func (o *organizing) prepare(cmd *cobra.Command, args []string) error {
+	set := o.cfg.Organize
+	layout, err := organize.NewLayout(set.Layout, set.Template)
+	if err != nil {
+		return o.badTemplate(err)
+	}
+	o.options = organize.Options{
+		ID: planID(o.began), Made: o.began, Mode: set.Mode, OrCopy: set.Or == "copy", Layout: layout, MinConfidence: set.MinConfidence,
+		Versions: set.OnConflict == "version", Replace: set.Replace,
+	}
+	if o.inPlace && o.options.Mode != organize.ModeMove {
+		if cmd.Flags().Changed("mode") {
+			return usagef("add --mode move, or leave --mode out", "--in-place moves files; --mode %s can't", set.Mode)
+		}
+		o.options.Mode = organize.ModeMove
+	}
+	if err := o.openRoots(args); err != nil {
+		return err
+	}
+	if len(o.options.Sources) > 0 {
+		o.planner = organize.NewPlanner(o.options, disk.Disk{})
+	}
+	return nil
+}
+
+// badTemplate names the setting of a template that can't be read, and the field that may have been meant.
+func (o *organizing) badTemplate(err error) error {
+	bad, ok := errors.AsType[*organize.TemplateError](err)
+	if !ok {
+		return err
+	}
+	t := o.cfg.Organize.Template
+	key := "organize.template.movie"
+	for name, text := range map[string]string{"show": t.Show, "season": t.Season, "episode": t.Episode} {
+		if text == bad.Template {
+			key = "organize.template." + name
+		}
+	}
+	reason := fmt.Sprintf("%s, at character %d", bad.Problem, bad.At)
+	if bad.Field != "" {
+		names, _ := organize.FieldNames()
+		if near, found := config.Nearest(bad.Field, names); found {
+			reason += "; did you mean {" + near + "}?"
+		}
+	}
+	return o.cfg.Refuse(key, reason)
+}
+
+// planID returns an id that no other plan has.
+func planID(at time.Time) string {
+	const letters = "0123456789abcdefghijklmnopqrstuvwxyz"
+	random := make([]byte, 4)
+	_, _ = rand.Read(random) // it never fails
+	for i, b := range random {
+		random[i] = letters[int(b)%len(letters)]
+	}
+	return at.UTC().Format("20060102-150405-") + string(random)
+}
+
+// Match implements report.Writer: a record is planned.
+func (o *organizing) Match(r report.Record) error {
+	if o.planner == nil {
+		o.held = append(o.held, r)
+		return nil
+	}
+	return o.take(&r)
+}
+
+// Flush implements report.Writer: there is no plan before the end.
+func (o *organizing) Flush() error { return nil }
+
+// Close implements report.Writer.
+func (o *organizing) Close(report.Summary) error { return nil }
+
+// finishPlan makes the plan, and prints or saves it.
+func (c *command) finishPlan(ctx context.Context, o *organizing, incomplete error) error {
+	if err := o.placeHeld(); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return &failure{code: max(signalStatus(ctx), exitInterrupted)}
+	}
+	result := o.planner.Plan()
+	var err error
+	switch {
+	case o.plan == "-":
+		err = result.Write(c.streams.Out)
+	case o.plan != "":
+		err = atomicfile.Write(o.plan, 0o600, result.Write)
+	default:
+		err = c.printPlan(o, result)
+	}
+	if err != nil {
+		return &failure{code: exitInternal, err: fmt.Errorf("write the plan: %w", err)}
+	}
+	c.sayPlan(o, result)
+	switch {
+	case incomplete != nil:
+		return incomplete
+	case o.strict && len(result.Left) > 0:
+		return &failure{code: exitStrict}
+	}
+	return nil
+}
+
+// sayPlan tells on stderr what the plan holds, and what comes next.
+func (c *command) sayPlan(o *organizing, r *organize.Result) {
+	s := summarize(o, r)
+	c.say("plan: %s to %s, %d in place, %d left, %d in conflict; nothing was changed\n", ui.Count(s.Planned, "file"), o.options.Mode, s.InPlace, s.Left, s.Conflicts)
+	for _, w := range r.Warnings() {
+		c.warn("%s", w)
+	}
+	if stays := staying(r); stays != "" && o.options.Mode == organize.ModeMove {
+		c.say("in no unit, and staying where they are: %s\n", stays)
+	}
+	switch {
+	case c.quiet || s.Planned == 0:
+	case o.plan == "":
+		c.say("next: the same command with --plan library.plan saves the plan, to be read and edited\n")
+	case o.plan != "-":
+		c.say("saved: %s\n", ui.ShellWord(o.plan))
+	}
+}

@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/anivault/anivault/internal/organize"
+	"github.com/anivault/anivault/internal/report"
+	"github.com/anivault/anivault/internal/ui"
+)
+
+// printPlan writes a plan to stdout as --format says.
+func (c *command) printPlan(o *organizing, r *organize.Result) error {
+	if o.format == "ndjson" {
+		return c.printOps(o, r)
+	}
+	return c.printTree(r)
+}
+
+// summarize counts what a plan holds.
+func summarize(o *organizing, r *organize.Result) report.OrganizeSummary {
+	s := report.OrganizeSummary{Run: r.ID, InPlace: r.InPlace, ElapsedMS: time.Since(o.began).Milliseconds()}
+	for i := range r.Units {
+		s.Planned += len(r.Units[i].Ops)
+		for k := range r.Units[i].Ops {
+			if op := &r.Units[i].Ops[k]; op.Verb == organize.Copy {
+				s.Bytes += op.Size
+			}
+		}
+	}
+	for _, l := range r.Left {
+		if l.Code.IsConflict() {
+			s.Conflicts++
+		} else {
+			s.Left++
+		}
+	}
+	return s
+}
+
+// printOps writes an object a file, and the summary.
+func (c *command) printOps(o *organizing, r *organize.Result) error {
+	out := bufio.NewWriter(c.streams.Out)
+	var line []byte
+	put := func(v any) (err error) {
+		if line, err = report.AppendLine(line[:0], v); err == nil {
+			_, err = out.Write(line)
+		}
+		return err
+	}
+	n := 0
+	for i := range r.Units {
+		u := &r.Units[i]
+		for k := range u.Ops {
+			op := &u.Ops[k]
+			n++
+			e := report.Op{
+				Run: r.ID, N: n, Unit: i + 1, Action: op.Verb.String(), Role: string(organize.RoleOf(op.To)), Status: "planned",
+				Source: r.SourcePath(u, op), Target: r.TargetPath(u, op), Kind: u.Work.Kind, TMDBID: u.Work.ID, Episodes: u.Work.Episodes,
+				Confidence: &u.Work.Confidence,
+			}
+			if u.Work.Kind == "tv" {
+				e.Season = &u.Work.Season
+			}
+			if err := put(&e); err != nil {
+				return err
+			}
+		}
+	}
+	for _, l := range r.Left {
+		e := report.Op{
+			Run: r.ID, Role: string(organize.RoleOf(l.Path)), Source: l.Path, Status: "left", Reason: l.Why,
+			Error: &report.OpError{Code: string(l.Code), Message: l.Code.Meaning()},
+		}
+		if l.Code.IsConflict() {
+			e.Status = "conflict"
+		}
+		if err := put(&e); err != nil {
+			return err
+		}
+	}
+	s := summarize(o, r)
+	if err := put(&s); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+// printTree writes the targets as a tree by entry, with the sources behind them, and below it what is left.
+func (c *command) printTree(r *organize.Result) error {
+	out := bufio.NewWriter(c.streams.Out)
+	root, folder := -1, ""
+	for _, line := range targets(r) {
+		if line.root != root {
+			root, folder = line.root, ""
+			fmt.Fprintln(out, ui.Printable(r.Targets[root].Path))
+		}
+		if dir := path.Dir(line.to); dir != folder {
+			folder = dir
+			fmt.Fprintln(out, "  "+ui.Printable(dir))
+		}
+		fmt.Fprintf(out, "    %s  ← %s\n", ui.Printable(path.Base(line.to)), ui.Printable(line.source))
+	}
+	for _, conflicts := range []bool{true, false} {
+		heading := map[bool]string{true: "in conflict", false: "left"}[conflicts]
+		for _, l := range r.Left {
+			if l.Code.IsConflict() != conflicts {
+				continue
+			}
+			if heading != "" {
+				fmt.Fprintln(out, heading)
+				heading = ""
+			}
+			why := l.Code.Meaning()
+			if l.Why != "" {
+				why += ": " + ui.Escaped(l.Why)
+			}
+			fmt.Fprintf(out, "  %s  (%s)\n", ui.Printable(l.Path), why)
+		}
+	}
+	return out.Flush()
+}
+
+// targetLine is a file of the tree.
+type targetLine struct {
+	root       int
+	to, source string
+}
+
+// targets returns the files of a plan, those of one folder together.
+func targets(r *organize.Result) []targetLine {
+	var lines []targetLine
+	for i := range r.Units {
+		u := &r.Units[i]
+		for k := range u.Ops {
+			lines = append(lines, targetLine{u.Target, u.Ops[k].To, path.Join(u.Dir, u.Ops[k].Source)})
+		}
+	}
+	slices.SortStableFunc(lines, func(a, b targetLine) int {
+		return cmp.Or(cmp.Compare(a.root, b.root), strings.Compare(path.Dir(a.to), path.Dir(b.to)), strings.Compare(a.to, b.to))
+	})
+	return lines
+}

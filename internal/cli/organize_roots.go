@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/organize"
+	"github.com/anivault/anivault/internal/organize/disk"
+	"github.com/anivault/anivault/internal/report"
+	"github.com/anivault/anivault/internal/ui"
+)
+
+// openRoots looks at the folders from which and to which files go, before any work. Without a PATH the records say later from
+// where.
+func (o *organizing) openRoots(args []string) error {
+	set := o.cfg.Organize
+	tv, movies := cmp.Or(set.ToTV, set.To), cmp.Or(set.ToMovies, set.To)
+	if tv == "" || movies == "" {
+		return usagef("for example: --to /srv/library; organize.to in the config file sets it for good", "no --to given: where should the library be?")
+	}
+	for _, to := range []struct {
+		dir, flag string
+		index     *int
+	}{{tv, "--to-tv", &o.options.TV}, {movies, "--to-movies", &o.options.Movies}} {
+		place, err := disk.Root(to.dir)
+		if err != nil {
+			return usagef("make the folder first, or check the spelling: a disk may not be mounted", "%s: %v", cmp.Or(o.flagOf(to.dir), to.flag), err)
+		}
+		*to.index = addRoot(&o.options.Targets, place)
+	}
+	for _, arg := range args {
+		info, err := os.Stat(arg)
+		if err != nil {
+			continue // its record says so
+		}
+		dir := arg
+		if !info.IsDir() {
+			dir = filepath.Dir(arg)
+		}
+		place, err := disk.Root(dir)
+		if err != nil {
+			return &failure{code: exitUsage, err: err}
+		}
+		if err := o.apart(place.Path, info.IsDir(), arg); err != nil {
+			return err
+		}
+		addRoot(&o.options.Sources, place)
+	}
+	return nil
+}
+
+// flagOf returns the flag that a target most likely comes from.
+func (o *organizing) flagOf(dir string) string {
+	if dir == o.cfg.Organize.To {
+		return "--to"
+	}
+	return ""
+}
+
+// addRoot adds a root unless it is there, and returns its index.
+func addRoot(roots *[]organize.Place, p organize.Place) int {
+	if i := slices.IndexFunc(*roots, func(r organize.Place) bool { return r.Path == p.Path }); i >= 0 {
+		return i
+	}
+	*roots = append(*roots, p)
+	return len(*roots) - 1
+}
+
+// apart refuses a source within a target, and a target within a source, unless that is wanted.
+func (o *organizing) apart(source string, whole bool, shown string) error {
+	if o.inPlace {
+		return nil
+	}
+	for _, t := range o.options.Targets {
+		if organize.IsBelow(source, t.Path) || whole && organize.IsBelow(t.Path, source) {
+			return usagef("--in-place puts a library in order where it is, by moving files; else name another --to",
+				"%s and --to %s lie one in the other", ui.Printable(shown), ui.Printable(t.Path))
+		}
+	}
+	return nil
+}
+
+// take hands a record to the planner.
+func (o *organizing) take(r *report.Record) error {
+	r.Path = filepath.ToSlash(r.Path)
+	o.planner.Add(r)
+	return nil
+}
+
+// placeHeld finds the source roots of records that came without a PATH: of each file system the folder that holds all of them.
+func (o *organizing) placeHeld() error {
+	if o.planner != nil {
+		return nil
+	}
+	common := map[uint64]string{}
+	var order []uint64
+	seen := map[string]bool{}
+	for i := range o.held {
+		dir := filepath.Dir(o.held[i].Path)
+		if seen[dir] {
+			continue
+		}
+		seen[dir] = true
+		place, err := disk.Root(dir)
+		if err != nil {
+			continue // the planner says so of each of its files
+		}
+		if err := o.apart(place.Path, false, dir); err != nil {
+			return err
+		}
+		before, known := common[place.Device]
+		if !known {
+			order = append(order, place.Device)
+			before = place.Path
+		}
+		for !organize.IsBelow(place.Path, before) {
+			before = path.Dir(before)
+		}
+		common[place.Device] = before
+	}
+	for _, device := range order {
+		place, err := disk.Root(common[device])
+		if err != nil {
+			return err
+		}
+		addRoot(&o.options.Sources, place)
+	}
+	o.planner = organize.NewPlanner(o.options, disk.Disk{})
+	for i := range o.held {
+		if err := o.take(&o.held[i]); err != nil {
+			return err
+		}
+	}
+	o.held = nil
+	return nil
+}
+
+// wireRecord is a record as it is read again.
+type wireRecord struct {
+	Type string `json:"type"`
+	report.Record
+	PathBytes []byte `json:"path_base64"`
+}
+
+// read takes the records of a file that match has written, or a person has edited.
+func (o *organizing) read(c *command) error {
+	in, err := c.openList(o.from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	return library.ReadLines(in, o.readLine())
+}
+
+// readLine returns what reads one line after the other.
+func (o *organizing) readLine() func(string) error {
+	number := 0
+	return func(line string) error {
+		number++
+		if strings.TrimSpace(line) == "" {
+			return nil
+		}
+		var r wireRecord
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			return usagef("records are what anivault match --format ndjson prints, one a line",
+				"--from %s: line %d is no record: %v", o.from, number, err)
+		}
+		switch {
+		case r.Type == "summary":
+			return nil
+		case r.Type != "match" || r.Path == "":
+			return usagef("records are what anivault match --format ndjson prints, one a line",
+				"--from %s: line %d is no record of match: its type is %s", o.from, number, ui.Printable(r.Type))
+		case !slices.ContainsFunc(report.Statuses(), func(s report.StatusInfo) bool { return s.Status == r.Status }):
+			return usagef("records are what anivault match --format ndjson prints, one a line", "--from %s: line %d: %s is no status", o.from, number, ui.Printable(string(r.Status)))
+		}
+		if len(r.PathBytes) > 0 {
+			r.Path = string(r.PathBytes)
+		}
+		return o.Match(r.Record)
+	}
+}
+
+// staying tells which files stay, by extension: "3 .txt, 1 .url".
+func staying(r *organize.Result) string {
+	var parts []string
+	for ext, n := range r.Stays {
+		parts = append(parts, fmt.Sprintf("%d %s", n, ext))
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, ", ")
+}
