@@ -19,6 +19,7 @@ var evalFolder = filepath.Join("..", "..", "..", "shared", "eval")
 
 // truth is a row of the evaluation: a name and what it is.
 type truth struct {
+	Row      string `json:"id"`
 	Input    string `json:"input"`
 	Kind     string `json:"tmdb_kind"`
 	ID       int    `json:"tmdb_id"`

@@ -34,10 +34,11 @@ func (s *sidecar) target(base string) string {
 
 // owner is a folder's videos with the files that belong to them.
 type owner struct {
-	dir    *folder
-	stems  library.Stems
-	names  []string // of the videos, as stems numbers them
-	videos []*video // of the same numbers; nil for one that is not planned
+	dir     *folder
+	stems   library.Stems
+	names   []string       // of the videos, as stems numbers them
+	numbers map[string]int // the other way round
+	videos  []*video       // by number; nil for one that is not planned
 }
 
 // own finds what belongs to each video.
@@ -51,7 +52,7 @@ func (p *Planner) own() {
 			owners[v.dir] = o
 			order = append(order, o)
 		}
-		o.videos[slices.Index(o.names, v.item.Name)] = v
+		o.add(v)
 	}
 	for _, o := range order {
 		p.ownIn(o)
@@ -62,14 +63,40 @@ func (p *Planner) own() {
 }
 
 func newOwner(dir *folder) *owner {
-	o := &owner{dir: dir}
+	o := &owner{dir: dir, numbers: map[string]int{}}
 	for i := range dir.items {
 		if dir.items[i].Type != TypeDir && library.IsVideo(dir.items[i].Name) {
-			o.names = append(o.names, dir.items[i].Name)
+			o.number(dir.items[i].Name)
 		}
 	}
-	o.stems, o.videos = library.NewStems(o.names), make([]*video, len(o.names))
+	o.stems = library.NewStems(o.names)
 	return o
+}
+
+// number returns a video's number, which it is given.
+func (o *owner) number(name string) int {
+	n, known := o.numbers[name]
+	if !known {
+		n = len(o.names)
+		o.numbers[name] = n
+		o.names, o.videos = append(o.names, name), append(o.videos, nil)
+	}
+	return n
+}
+
+// add notes that a video is planned. A record may name a file that its name does not make one.
+func (o *owner) add(v *video) {
+	before := len(o.names)
+	o.videos[o.number(v.item.Name)] = v
+	if len(o.names) > before {
+		o.stems = library.NewStems(o.names)
+	}
+}
+
+// has reports whether a file is one of the videos.
+func (o *owner) has(name string) bool {
+	_, is := o.numbers[name]
+	return is
 }
 
 // ownIn gives the files of a folder and of its folders of subtitles to its videos.
@@ -78,7 +105,7 @@ func (p *Planner) ownIn(o *owner) {
 		switch item := &o.dir.items[i]; {
 		case item.Type == TypeDir && library.IsSubtitleFolder(item.Name):
 			p.ownSubtitles(o, p.list(path.Join(o.dir.path, item.Name)), item.Name)
-		case item.Type == TypeRegular && !library.IsVideo(item.Name) && !isUnfinished(item.Name):
+		case item.Type == TypeRegular && !o.has(item.Name) && !isUnfinished(item.Name):
 			p.stays[extension(item.Name)]++
 			if number, rest, ok := o.stems.Owner(item.Name); ok {
 				p.give(o, number, sidecar{dir: o.dir, index: i, rest: rest})

@@ -51,25 +51,6 @@ func isUnfinished(name string) bool {
 	return false
 }
 
-// isFolderWide reports whether a file is about all that its folder holds.
-func isFolderWide(name string) bool {
-	name = strings.ToLower(name)
-	if name == "tvshow.nfo" || name == "season.nfo" || name == "theme.mp3" {
-		return true
-	}
-	stem, ext := strings.TrimSuffix(name, path.Ext(name)), path.Ext(name)
-	if ext != ".jpg" && ext != ".png" && ext != ".webp" {
-		return false
-	}
-	switch stem {
-	case "poster", "fanart", "banner", "clearlogo", "landscape", "logo", "folder", "cover":
-		return true
-	}
-	number, poster := strings.CutSuffix(stem, "-poster")
-	number, season := strings.CutPrefix(number, "season")
-	return poster && season && (number == "-specials" || number != "" && strings.Trim(number, "0123456789") == "")
-}
-
 // nfoRoot returns the name of an XML text's root element, "" where it is none.
 func nfoRoot(text []byte) string {
 	s := strings.TrimPrefix(string(text), "\ufeff")

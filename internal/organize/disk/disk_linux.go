@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -21,8 +22,8 @@ func stat(dir *os.File, item *organize.Item) error {
 	if err != nil {
 		return &os.PathError{Op: "lstat", Path: item.Name, Err: err}
 	}
-	item.Size, item.MTime = s.Size, organize.Stamp{Sec: int64(s.Mtim.Sec), Nsec: int32(s.Mtim.Nsec)}
-	item.Device, item.Inode, item.Links = uint64(s.Dev), s.Ino, uint64(s.Nlink)
+	item.Size, item.MTime = s.Size, organize.StampOf(time.Unix(s.Mtim.Unix()))
+	item.Device, item.Inode, item.Links = uint64(s.Dev), s.Ino, uint64(s.Nlink) //nolint:unconvert // smaller on some machines
 	switch s.Mode & unix.S_IFMT {
 	case unix.S_IFREG:
 		item.Type = organize.TypeRegular
@@ -56,7 +57,7 @@ func describe(p *organize.Place) error {
 	if f.Namelen > 0 {
 		p.NameMax = int(f.Namelen)
 	}
-	kind, known := types[int64(f.Type)]
+	kind, known := types[int64(f.Type)] //nolint:unconvert // smaller on some machines
 	if !known {
 		kind = fmt.Sprintf("0x%x", uint32(f.Type))
 	}
