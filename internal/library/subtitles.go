@@ -46,7 +46,7 @@ func SubtitlesOf(videos, beside []string, folders []SubtitleFolder) [][]string {
 						places = append(places, release.Parse(v))
 					}
 				}
-				video = samePlace(release.Parse(name), places)
+				video = SamePlace(release.Parse(name), places)
 			}
 			add(video, filepath.Join(folder.Name, name))
 		}
@@ -66,9 +66,9 @@ func SubtitlesOf(videos, beside []string, folders []SubtitleFolder) [][]string {
 	return out
 }
 
-// samePlace returns the one video that has the episodes of a subtitle's name, in the same season where both say one; TwoVideos
+// SamePlace returns the one video that has the episodes of a subtitle's name, in the same season where both say one; TwoVideos
 // where none or several have.
-func samePlace(name release.Release, videos []release.Release) int {
+func SamePlace(name release.Release, videos []release.Release) int {
 	found := TwoVideos
 	for i, v := range videos {
 		if len(name.Episodes) == 0 || !slices.Equal(name.Episodes, v.Episodes) ||

@@ -44,7 +44,7 @@ var meanings = []struct {
 	{SameFile, "another name of a file that is planned", false},
 	{SameFolder, "two works would get one folder", true},
 	{TwoFolders, "two folders are there for it", true},
-	{NoOwner, "it belongs to more than one video", false},
+	{NoOwner, "not known which video it belongs to", false},
 	{OutsidePath, "it is not below PATH", false},
 	{Exists, "something else is there", true},
 	{BadName, "nothing is left of its name", false},

@@ -2,7 +2,6 @@ package organize
 
 import (
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -36,9 +35,10 @@ func (s *sidecar) target(base string) string {
 type owner struct {
 	dir     *folder
 	stems   library.Stems
-	names   []string       // of the videos, as stems numbers them
-	numbers map[string]int // the other way round
-	videos  []*video       // by number; nil for one that is not planned
+	names   []string          // of the videos, as stems numbers them
+	numbers map[string]int    // the other way round
+	videos  []*video          // by number; nil for one that is not planned
+	places  []release.Release // of the names, once one has to be compared
 }
 
 // own finds what belongs to each video.
@@ -139,8 +139,8 @@ func (p *Planner) ownSubtitles(o *owner, dir *folder, below string) {
 		}
 		if number, rest, ok := o.stems.Owner(item.Name); ok {
 			p.give(o, number, sidecar{dir: dir, index: i, below: below, rest: rest, title: path.Base(below)})
-		} else if number, ok := o.byNumber(item.Name); ok {
-			p.give(o, number, spokenOf(dir, i, below))
+		} else {
+			p.give(o, o.byNumber(item.Name), spokenOf(dir, i, below))
 		}
 	}
 }
@@ -161,34 +161,21 @@ func spokenOf(dir *folder, index int, below string) sidecar {
 	return sidecar{dir: dir, index: index, below: below, rest: rest + path.Ext(name), title: strings.TrimSpace(left)}
 }
 
-// byNumber returns the video whose name has the same season and episode; the only video where there is one without numbers.
-func (o *owner) byNumber(name string) (number int, ok bool) {
-	want := release.Parse(name)
-	for i, video := range o.names {
-		is := release.Parse(path.Join(path.Base(o.dir.path), video))
-		same := len(want.Episodes) > 0 && slices.Equal(want.Episodes, is.Episodes) && sameSeason(want.Seasons, is.Seasons)
-		if len(o.names) == 1 && len(is.Episodes) == 0 {
-			same = true
-		}
-		switch {
-		case !same:
-		case ok:
-			return library.TwoVideos, true
-		default:
-			number, ok = i, true
+// byNumber returns the video whose name has the same season and episode.
+func (o *owner) byNumber(name string) int {
+	if o.places == nil {
+		for _, video := range o.names {
+			o.places = append(o.places, release.Parse(video))
 		}
 	}
-	return number, ok
+	return library.SamePlace(release.Parse(name), o.places)
 }
-
-// sameSeason reports whether two names speak of one season; one that says none agrees with the other.
-func sameSeason(a, b []int) bool { return len(a) == 0 || len(b) == 0 || slices.Equal(a, b) }
 
 // give makes a file its video's. One that two could own stays.
 func (p *Planner) give(o *owner, number int, s sidecar) {
 	if number == library.TwoVideos {
 		p.strays = append(p.strays, LeftFile{
-			Path: path.Join(s.dir.path, s.item().Name), Code: NoOwner, Why: "more than one video could own it",
+			Path: path.Join(s.dir.path, s.item().Name), Code: NoOwner, Why: "no video, or more than one, could own it",
 		})
 		return
 	}

@@ -450,7 +450,7 @@ func TestWhatBelongsToAFileFollowsIt(t *testing.T) {
 			"a folder of subtitles, by stem and by number",
 			[]string{"/in/Subs/[G] Show - 01 [1080p].ko.srt", "/in/Subs/Show S01E01 English.srt", "/in/Subs/Show S01E02 English.srt"},
 			[]string{"link Subs/Show S01E01 English.srt > .en.srt", "link Subs/[G] Show - 01 [1080p].ko.srt > .ko.srt"},
-			nil,
+			[]string{"no_owner /in/Subs/Show S01E02 English.srt (no video, or more than one, could own it)"},
 		},
 		{
 			"a folder of subtitles with the video's stem",
@@ -480,7 +480,7 @@ func TestWhatBelongsToAFileFollowsIt(t *testing.T) {
 			"two videos of one stem",
 			[]string{video + ".mp4", video + ".srt"},
 			nil,
-			[]string{"no_owner " + video + ".srt (more than one video could own it)"},
+			[]string{"no_owner " + video + ".srt (no video, or more than one, could own it)"},
 		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
