@@ -23,6 +23,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/anivault/anivault/bench/kit"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/tmdbfake"
 )
@@ -158,7 +159,7 @@ func (b bench) exec(out *lines, args ...string) (result, error) {
 	cmd.Env, cmd.Stdout, cmd.Stderr = b.env, out, os.Stderr
 	start := time.Now()
 	err := cmd.Run()
-	return result{took: time.Since(start), peak: peak(cmd.ProcessState)}, err
+	return result{took: time.Since(start), peak: kit.Peak(cmd.ProcessState)}, err
 }
 
 // timed measures a walk in this process.

@@ -104,7 +104,7 @@ func NewPlanner(o Options, disk Disk) *Planner {
 	return p
 }
 
-// Add takes a record. What it refers to is kept; the record is not.
+// Add takes a record. What it refers to is copied: remembered records share memory with the next ones.
 func (p *Planner) Add(r *report.Record) {
 	v := &video{path: r.Path}
 	p.all = append(p.all, v)
@@ -112,8 +112,16 @@ func (p *Planner) Add(r *report.Record) {
 	if v.code != "" {
 		return
 	}
-	v.rec = facts{title: r.Title, original: r.OriginalTitle, year: r.Year, titles: r.EpisodeTitles, ids: r.IDs, parsed: r.Parsed}
-	v.work = Work{Entry: Entry{Kind: r.Kind, ID: r.TMDBID}, Episodes: r.Episodes, Confidence: certainty(r)}
+	v.rec = facts{title: r.Title, original: r.OriginalTitle, year: r.Year, titles: slices.Clone(r.EpisodeTitles)}
+	if r.IDs != nil {
+		v.rec.ids = new(*r.IDs)
+	}
+	if r.Parsed != nil {
+		v.rec.parsed = new(*r.Parsed)
+		v.rec.parsed.Episodes, v.rec.parsed.Titles, v.rec.parsed.Seasons = slices.Clone(r.Parsed.Episodes), nil, nil
+		v.rec.parsed.Season, v.rec.parsed.IDs = nil, nil
+	}
+	v.work = Work{Entry: Entry{Kind: r.Kind, ID: r.TMDBID}, Episodes: slices.Clone(r.Episodes), Confidence: certainty(r)}
 	if r.Season != nil {
 		v.work.Season = *r.Season
 	}

@@ -560,3 +560,19 @@ func TestPlansAreTextsThatCanBeRead(t *testing.T) {
 		}
 	}
 }
+
+func TestRecordsMayShareMemory(t *testing.T) {
+	p := NewPlanner(options(t, "jellyfin"), tree("/in/a.mkv", "/in/b.mkv", "/out/"))
+	r := tv("/in/a.mkv", 1, 1)
+	p.Add(&r)
+	r.Path, r.Episodes[0], r.EpisodeTitles[0], *r.Season, *r.Confidence, *r.Parsed = "/in/b.mkv", 2, "Title 2", 2, 0.95, report.Parsed{}
+	p.Add(&r)
+	var got []string
+	for _, u := range p.Plan().Units {
+		got = append(got, u.Ops[0].To)
+	}
+	want := []string{show + "S01E01 - Title 1.mkv", "Show (2020) [tmdbid-1]/Season 02/Show (2020) S02E02 - Title 2.mkv"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,214 @@
+// Command organize measures how long a plan of a big library takes, warm: where all is to do, and where nothing is. Each
+// number is of the whole process, which matches the library as well; "match" beside it is that alone.
+//
+//	go run -C bench ./organize [-shows 1000] [-episodes 100] [-runs 5] [-bin FILE]
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/anivault/anivault/bench/kit"
+	"github.com/anivault/anivault/internal/tmdbfake"
+	"github.com/anivault/anivault/internal/tmdbfake/catalogfile"
+)
+
+func main() {
+	shows := flag.Int("shows", 1000, "series in the library")
+	episodes := flag.Int("episodes", 100, "episodes of each")
+	runs := flag.Int("runs", 5, "how often each is measured, in turns")
+	bin := flag.String("bin", "", "program to measure (default: build it)")
+	flag.Parse()
+	if err := run(context.Background(), *bin, *shows, *episodes, *runs); err != nil {
+		fmt.Fprintln(os.Stderr, "organize:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, bin string, shows, episodes, runs int) error {
+	tmp, err := os.MkdirTemp("", "organize-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	if bin, err = kit.Anivault(ctx, tmp, bin); err != nil {
+		return err
+	}
+	lib, out := filepath.Join(tmp, "lib"), filepath.Join(tmp, "out")
+	cat, err := fill(lib, shows, episodes)
+	if err != nil {
+		return err
+	}
+	if err := os.Mkdir(out, 0o700); err != nil {
+		return err
+	}
+	fake, err := tmdbfake.New(tmdbfake.Config{Catalogue: cat})
+	if err != nil {
+		return err
+	}
+	server, err := fake.Listen("127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	b := bench{bin, append(kit.Env(tmp, server.URL()), "ANIVAULT_RATE_BASE=400", "ANIVAULT_CEILING=400"), lib, out}
+	fmt.Printf("%s; %d files, the median of %d runs\n\n%-28s %9s %9s %9s %9s %9s\n",
+		kit.Machine(), shows*episodes, runs, "what", "seconds", "peak MB", "planned", "in place", "left")
+	if err := b.match(); err != nil { // cold
+		return err
+	}
+	for _, step := range []struct {
+		name string
+		do   func() (result, error)
+	}{
+		{"match, warm", b.timedMatch},
+		{"plan, all to do", b.plan},
+		{"", b.link},
+		{"plan, nothing to do", b.plan},
+	} {
+		var took []float64
+		var last result
+		for range runs {
+			if last, err = step.do(); err != nil {
+				return fmt.Errorf("%s: %w", step.name, err)
+			}
+			took = append(took, last.took.Seconds())
+			if step.name == "" {
+				break
+			}
+		}
+		if step.name != "" {
+			fmt.Printf("%-28s %9.3f %9.1f %9d %9d %9d\n", step.name, kit.Quantile(took, 0.5), float64(last.peak)/1e6,
+				last.Planned, last.InPlace, last.Left+last.Conflicts)
+		}
+	}
+	return nil
+}
+
+type bench struct {
+	bin      string
+	env      []string
+	lib, out string
+}
+
+// result is how long a run took, and its summary where it has one.
+type result struct {
+	took time.Duration
+	peak int64
+	Type string `json:"type"`
+	summary
+}
+
+type summary struct {
+	Planned   int `json:"planned"`
+	InPlace   int `json:"in_place"`
+	Left      int `json:"left"`
+	Conflicts int `json:"conflicts"`
+}
+
+func (b bench) exec(out io.Writer, args ...string) (result, error) {
+	cmd := exec.Command(b.bin, args...)
+	cmd.Env, cmd.Stdout, cmd.Stderr = b.env, out, os.Stderr
+	start := time.Now()
+	err := cmd.Run()
+	return result{took: time.Since(start), peak: kit.Peak(cmd.ProcessState)}, err
+}
+
+func (b bench) match() error {
+	_, err := b.exec(io.Discard, "match", "--quiet", b.lib)
+	return err
+}
+
+func (b bench) timedMatch() (result, error) { return b.exec(io.Discard, "match", "--quiet", b.lib) }
+
+// plan makes a plan of objects, whose last line is read.
+func (b bench) plan() (result, error) {
+	var last tail
+	r, err := b.exec(&last, "organize", "--quiet", "--format", "ndjson", "--to", b.out, b.lib)
+	if err != nil {
+		return r, err
+	}
+	lines := strings.Split(strings.TrimSpace(string(last)), "\n")
+	return r, json.Unmarshal([]byte(lines[len(lines)-1]), &r.summary)
+}
+
+// tail keeps the end of what is written to it.
+type tail []byte
+
+func (t *tail) Write(p []byte) (int, error) {
+	const keep = 4096
+	*t = append(*t, p...)
+	if n := len(*t); n > 1<<20 {
+		*t = append((*t)[:0], (*t)[n-keep:]...)
+	}
+	return len(p), nil
+}
+
+// link carries a plan out by bare links.
+func (b bench) link() (result, error) {
+	cmd := exec.Command(b.bin, "organize", "--quiet", "--format", "ndjson", "--to", b.out, b.lib)
+	cmd.Env, cmd.Stderr = b.env, os.Stderr
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		return result{}, err
+	}
+	if err := cmd.Start(); err != nil {
+		return result{}, err
+	}
+	lines := bufio.NewScanner(pipe)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var op struct{ Source, Target, Status string }
+		if err := json.Unmarshal(lines.Bytes(), &op); err != nil {
+			return result{}, err
+		}
+		if op.Status != "planned" {
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(op.Target), 0o700); err != nil {
+			return result{}, err
+		}
+		if err := os.Link(op.Source, op.Target); err != nil {
+			return result{}, err
+		}
+	}
+	return result{}, cmd.Wait()
+}
+
+// fill makes a library of series in folders of their own, and the catalogue that knows them.
+func fill(lib string, shows, episodes int) (*tmdbfake.Catalogue, error) {
+	var lines strings.Builder
+	for i := range shows {
+		title := name(i)
+		fmt.Fprintf(&lines, `{"kind":"tv","tmdb_id":%d,"titles":[{"lang":"en","type":"main","title":%q}],"year":%d,"seasons":[{"season":1,"episodes":%d}]}`+"\n",
+			1000+i, title, 1970+i%50, episodes)
+		dir := filepath.Join(lib, title)
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, err
+		}
+		for e := range episodes {
+			file := filepath.Join(dir, fmt.Sprintf("[G] %s - S01E%02d [1080p].mkv", title, e+1))
+			if err := os.WriteFile(file, nil, 0o600); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return catalogfile.Read(strings.NewReader(lines.String()))
+}
+
+// name returns a made-up title that no other number below ten thousand has.
+func name(n int) string {
+	syllables := []string{"ba", "ke", "lo", "mi", "nu", "ra", "se", "to", "vi", "zu"}
+	at := func(digit int) string { return syllables[digit%10] }
+	first, second := at(n/1000)+at(n/100)+"dor", at(n/10)+at(n)+"shima"
+	return strings.ToUpper(first[:1]) + first[1:] + " " + strings.ToUpper(second[:1]) + second[1:]
+}
