@@ -76,12 +76,16 @@ func (s *Snapshot) held(p *process, now Stamp, t *Tuning) int {
 	return p.reserved
 }
 
-// freeOrphans frees reservations whose owners have asked for nothing for long.
-func (s *Snapshot) freeOrphans(now Stamp, t *Tuning) {
+// freeOrphans frees reservations whose owners have asked for nothing for long, and returns of how many requests.
+func (s *Snapshot) freeOrphans(now Stamp, t *Tuning) (freed int) {
 	for i := range s.processes {
 		p := &s.processes[i]
-		p.reserved = s.held(p, now, t)
+		if held := s.held(p, now, t); held < p.reserved {
+			freed += p.reserved - held
+			p.reserved = held
+		}
 	}
+	return freed
 }
 
 // fits reports whether n more requests fit into the budget, and into what the accounts at the door have left together.

@@ -10,6 +10,15 @@ type Hooks struct {
 	OnWait       func(WaitInfo)   // a request begins or ends to wait for something long
 	OnWarning    func(error)      // something unusual that was dealt with
 	OnTuned      func(Tuned)      // a setting follows an operator from now on, or no longer does
+	OnOrphans    func(Orphans)    // reservations are free again whose owners asked for nothing for long
+}
+
+// Orphans are requests of the budget that were reserved and forgotten.
+type Orphans struct {
+	Requests int // that are free again
+	Used     int // of the budget's period
+	Reserved int // still
+	Limit    int
 }
 
 // Tuned is a setting that has changed because an operator has, or because the time of an operator's change is over.

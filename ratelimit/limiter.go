@@ -304,10 +304,16 @@ type update struct {
 	t       *tuned
 	tr      Transition
 	moved   bool
+	orphans Orphans
 }
 
 func (u *update) apply(at Instant, s *Snapshot) (err error) {
 	u.t = u.l.tune(at, s)
+	u.orphans = Orphans{Requests: s.freeOrphans(s.clock.now, &u.t.Tuning)}
+	if u.orphans.Requests > 0 {
+		u.orphans.Used, u.orphans.Limit = s.budget.at(s.clock.now).used, u.t.Budget.Requests
+		u.orphans.Reserved = s.reserved(s.clock.now, &u.t.Tuning)
+	}
 	if u.tr, u.moved, err = u.stepper.step(at, s, &u.t.Tuning); err != nil {
 		return err
 	}
@@ -334,6 +340,9 @@ func (l *Limiter) do(ctx context.Context, step stepper) (seen, error) {
 			u.tr.Gauges = u.gauges
 			l.hooks.OnTransition(u.tr)
 		}
+	}
+	if u.orphans.Requests > 0 && l.hooks.OnOrphans != nil {
+		l.hooks.OnOrphans(u.orphans)
 	}
 	return u.seen, nil
 }

@@ -110,13 +110,22 @@ func TestAnAbandonedReservationRunsOut(t *testing.T) {
 		if _, err := r.l.Reserve(t.Context(), 3); err != nil {
 			t.Fatal(err)
 		}
-		other, _ := New(Config{Store: r.l.store, Tuning: *r.l.own.Load()})
+		var told []Orphans
+		hooks := Hooks{OnOrphans: func(o Orphans) { told = append(told, o) }}
+		other, _ := New(Config{Store: r.l.store, Tuning: *r.l.own.Load(), Hooks: hooks})
 		if _, err := other.Reserve(t.Context(), 1); !errors.Is(err, ErrBudget) {
 			t.Fatalf("%v", err)
 		}
 		time.Sleep(time.Hour)
-		if _, err := other.Reserve(t.Context(), 3); err != nil {
-			t.Errorf("an hour later: %v", err)
+		for range 3 {
+			res, err := other.Reserve(t.Context(), 3)
+			if err != nil {
+				t.Errorf("an hour later: %v", err)
+			}
+			res.Release()
+		}
+		if len(told) != 1 || told[0] != (Orphans{Requests: 3, Limit: 3}) {
+			t.Errorf("told of %+v", told)
 		}
 	})
 }

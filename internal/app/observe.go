@@ -71,7 +71,14 @@ const maxMoments = 10_000
 func (o *observer) hooks() ratelimit.Hooks {
 	return ratelimit.Hooks{
 		OnTransition: o.onTransition, OnAnswer: o.onAnswer, OnWait: o.onWait, OnWarning: o.warn, OnTuned: o.onTuned,
+		OnOrphans: o.onOrphans,
 	}
+}
+
+func (o *observer) onOrphans(f ratelimit.Orphans) {
+	o.metrics.Orphaned(f.Requests)
+	o.log.Warn("quota_orphan", slog.String("comp", "anivault"), slog.Int("requests", f.Requests), slog.Int("used", f.Used),
+		slog.Int("reserved", f.Reserved), slog.Int("limit", f.Limit))
 }
 
 func (o *observer) onTuned(c ratelimit.Tuned) {

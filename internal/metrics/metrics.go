@@ -21,6 +21,7 @@ type Snapshot struct {
 	Requests    map[string]uint64 // by code
 	CacheHits   uint64
 	CacheMisses uint64
+	Orphans     uint64 // requests of the budget
 	Gauges      Gauges
 	Latency     Distribution     // milliseconds
 	Sleep       Distribution     // milliseconds
@@ -90,6 +91,13 @@ func (m *Metrics) CacheMiss() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.now.CacheMisses++
+}
+
+// Orphaned counts requests of the budget that were reserved and forgotten, and are free again.
+func (m *Metrics) Orphaned(requests int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.now.Orphans += uint64(requests)
 }
 
 // SetGauges replaces the values of the moment.

@@ -27,6 +27,7 @@ func filled() *Metrics {
 	m.CacheHit()
 	m.CacheHit()
 	m.CacheMiss()
+	m.Orphaned(3)
 	m.Slept(1500 * time.Millisecond)
 	m.SetGauges(Gauges{Rate: 17.5, Concurrency: 2, ErrRate: math.NaN()})
 	return m
@@ -35,7 +36,7 @@ func filled() *Metrics {
 // The names are those of docs/limiter.md; dashboards stand on them.
 func TestNamesOfTheContract(t *testing.T) {
 	want := map[string]Kind{
-		"requests_total": Counter, "cache_hits_total": Counter, "cache_miss_total": Counter,
+		"requests_total": Counter, "cache_hits_total": Counter, "cache_miss_total": Counter, "quota_orphans_total": Counter,
 		"rate_current": Gauge, "concurrency_current": Gauge, "err_rate_30s": Gauge,
 		"latency_ms": Histogram, "sleep_ms": Histogram,
 	}
@@ -82,7 +83,7 @@ func TestNDJSONHasNumbersAsNumbers(t *testing.T) {
 	want := map[string]any{
 		"ts": "2026-11-21T03:00:00.005Z", "pid": 42.0, "final": true,
 		"requests_total":   map[string]any{"200": 2.0, "429": 1.0, "net\"work\\\n": 1.0},
-		"cache_hits_total": 2.0, "cache_miss_total": 1.0,
+		"cache_hits_total": 2.0, "cache_miss_total": 1.0, "quota_orphans_total": 3.0,
 		"rate_current": 17.5, "concurrency_current": 2.0, "err_rate_30s": 0.0,
 		"sleep_ms": map[string]any{"count": 1.0, "sum": 1500.0},
 	}

@@ -37,6 +37,7 @@ var table = []Definition{
 		nil, func(s *Snapshot) any { return s.CacheHits },
 	},
 	{"cache_miss_total", Counter, "", "Questions that the cache could not answer.", nil, func(s *Snapshot) any { return s.CacheMisses }},
+	{"quota_orphans_total", Counter, "", "Requests of the budget that were reserved and forgotten, and are free again.", nil, func(s *Snapshot) any { return s.Orphans }},
 	{"rate_current", Gauge, "", "Requests per second that the limiter allows now; 0 until the run wants to send something.", nil, func(s *Snapshot) any { return s.Gauges.Rate }},
 	{
 		"concurrency_current", Gauge, "",
