@@ -449,3 +449,77 @@ func FuzzOrder(f *testing.F) {
 		o.split()
 	})
 }
+
+// Accounts are shown, and what is changed of them by API and form holds at once.
+func TestAccountsAreShownAndChanged(t *testing.T) {
+	x := start(t, true)
+	err := x.service.Limiter().SetAccounts([]ratelimit.Account{
+		{Name: "main", Priority: 10, Keys: []ratelimit.Fingerprint{ratelimit.FingerprintOf("one"), ratelimit.FingerprintOf("two")}, Slots: 5, Quota: ratelimit.Budget{Requests: 100, Period: 24 * time.Hour}},
+		{Name: "spare", Priority: 20, Keys: []ratelimit.Fingerprint{ratelimit.FingerprintOf("three")}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	permit, err := x.service.Limiter().Acquire(t.Context()) // whoever asks brings the accounts
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer permit.Done(ratelimit.Event{Outcome: ratelimit.Cancelled})
+	account := func(name string) Account {
+		t.Helper()
+		status, text := x.admin("GET", "/api/v1/accounts", "")
+		var list []Account
+		if err := json.Unmarshal([]byte(text), &list); status != 200 || err != nil {
+			t.Fatalf("%d %s", status, text)
+		}
+		for _, a := range list {
+			if a.Name == name {
+				return a
+			}
+		}
+		t.Fatalf("no %s in %s", name, text)
+		return Account{}
+	}
+	if a := account("main"); !a.Enabled || a.Limit != 5 || len(a.Keys) != 2 || a.Keys[1].Number != 2 || a.Quota == nil || a.Quota.Limit != 100 || a.Running != 1 {
+		t.Errorf("%+v", a)
+	}
+	for _, row := range []struct {
+		name, method, path, body string
+		status                   int
+		text                     string
+		holds                    func(Account) bool
+	}{
+		{"slots", "PATCH", "/main", `{"account_concurrency":3,"for":"8h"}`, 200, `"from": "5",`, func(a Account) bool { return a.Limit == 3 && a.Overrides[0].Key == "account_concurrency" }},
+		{"no limit", "PATCH", "/main", `{"account_concurrency":0}`, 200, `"to": "0"`, func(a Account) bool { return a.Limit == 0 }},
+		{"rate and quota", "PATCH", "/main", `{"rate":2.5,"quota":"50/1h"}`, 200, `"to": "50/1h"`, func(a Account) bool { return a.Rate == 2.5 && a.Quota.Limit == 50 }},
+		{"end of changes", "PATCH", "/main", `{"account_concurrency":null,"rate":null,"quota":null}`, 200, `"to": "5"`, func(a Account) bool { return a.Limit == 5 && len(a.Overrides) == 0 }},
+		{"unknown limit", "PATCH", "/main", `{"slots":3}`, 422, "slots", func(a Account) bool { return a.Limit == 5 }},
+		{"bad value", "PATCH", "/main", `{"account_concurrency":-3}`, 422, "account_concurrency", func(a Account) bool { return a.Limit == 5 }},
+		{"enabled is none of them", "PATCH", "/main", `{"enabled":"false"}`, 422, "enabled", func(a Account) bool { return a.Enabled }},
+		{"disable", "POST", "/main/disable", `{"for":"1h"}`, 200, `"to": "false"`, func(a Account) bool { return !a.Enabled && a.Standing == "disabled" }},
+		{"enable", "POST", "/main/enable", "", 200, `"to": "true"`, func(a Account) bool { return a.Enabled && a.Standing == "in" }},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			status, text := x.admin(row.method, "/api/v1/accounts"+row.path, row.body)
+			if status != row.status || !strings.Contains(text, row.text) {
+				t.Errorf("%d %s", status, text)
+			}
+			if a := account("main"); !row.holds(a) {
+				t.Errorf("%+v", a)
+			}
+		})
+	}
+	cookie := x.login()
+	if status, _, _ := x.ask("POST", "/accounts/spare", "account_concurrency=4&for=1h", cookie, formType); status != 303 || account("spare").Limit != 4 {
+		t.Errorf("the form: %d, %+v", status, account("spare"))
+	}
+	_, text, _ := x.ask("GET", "/accounts", "", cookie)
+	for _, want := range []string{"tuned an account (spare); account_concurrency: 0 → 4, for 1h", "{name: spare, account_concurrency: 4}", `action="/accounts/main/disable"`, "3 to 5 where the upstream limits by account", "<dt>Key 2</dt>"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+	if lines := x.events.Last("spare", "admin_change"); len(lines) != 1 || !strings.Contains(lines[0].Text, "what=account_concurrency from=0 to=4 for=1h") {
+		t.Errorf("the log tells %+v", lines)
+	}
+}
