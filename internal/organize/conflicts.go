@@ -61,7 +61,11 @@ func names(nodes []node) bool {
 
 // tellApart gives labels to the files that would have one name, or leaves them.
 func (p *Planner) tellApart() {
-	for _, group := range p.sameNames() {
+	groups := p.sameNames()
+	if len(groups) == 0 {
+		return
+	}
+	for _, group := range groups {
 		p.label(group)
 	}
 	for _, group := range p.sameNames() {
@@ -141,8 +145,8 @@ func parts(group []*video) []string {
 
 // part returns the number of the part that a file is, by its name; 0 for none.
 func (v *video) part() int {
-	if v.rec.parsed != nil && v.rec.parsed.Part > 0 {
-		return v.rec.parsed.Part
+	if v.rec.parsed != nil && v.rec.parsed.part > 0 {
+		return v.rec.parsed.part
 	}
 	if m := disc.FindStringSubmatch(library.Stem(v.item.Name)); m != nil {
 		n, _ := strconv.Atoi(m[1])
@@ -157,10 +161,10 @@ var disc = regexp.MustCompile(`(?i)(?:^|[ ._(\[-])(?:cd|dis[ck]|dvd|part|pt)[ ._
 // versions returns " - [1080p]" and so on, by the first of edition, resolution, source, group and version in which all differ.
 func versions(group []*video) []string {
 	for _, of := range []func(*video) string{
-		func(v *video) string { return v.rec.parsed.Resolution },
-		func(v *video) string { return v.rec.parsed.Source },
-		func(v *video) string { return v.rec.parsed.Group },
-		func(v *video) string { return "v" + strconv.Itoa(max(v.rec.parsed.Version, 1)) },
+		func(v *video) string { return v.rec.parsed.resolution },
+		func(v *video) string { return v.rec.parsed.source },
+		func(v *video) string { return v.rec.parsed.group },
+		func(v *video) string { return "v" + strconv.Itoa(max(v.rec.parsed.version, 1)) },
 	} {
 		var labels []string
 		for _, v := range group {

@@ -199,12 +199,9 @@ func (p *Planner) values(v *video) *values {
 		out[fieldAniDB], out[fieldAniList], out[fieldMAL] = number(ids.AniDB), number(ids.AniList), number(ids.MAL)
 	}
 	if q := r.parsed; q != nil {
-		out[fieldPart], out[fieldVersion] = number(q.Part), number(q.Version)
-		out[fieldResolution], out[fieldSource], out[fieldVideo] = n.text(q.Resolution), n.text(q.Source), n.text(q.Video)
-		out[fieldAudio], out[fieldGroup], out[fieldCRC] = n.text(q.Audio), n.text(q.Group), n.text(q.Checksum)
-		if q.Absolute {
-			out[fieldAbsolute] = absolute(q.Episodes)
-		}
+		out[fieldPart], out[fieldVersion], out[fieldAbsolute] = number(q.part), number(q.version), q.absolute
+		out[fieldResolution], out[fieldSource], out[fieldVideo] = n.text(q.resolution), n.text(q.source), n.text(q.video)
+		out[fieldAudio], out[fieldGroup], out[fieldCRC] = n.text(q.audio), n.text(q.group), n.text(q.crc)
 	}
 	return out
 }

@@ -63,7 +63,13 @@ type facts struct {
 	year            int
 	titles          []string
 	ids             *report.WorkIDs
-	parsed          *report.Parsed
+	parsed          *tags // nil: nothing was read of its name
+}
+
+// tags are what was read of a file's name.
+type tags struct {
+	part, version                                          int
+	absolute, resolution, source, video, audio, group, crc string
 }
 
 // Result is a plan and what it leaves.
@@ -116,10 +122,14 @@ func (p *Planner) Add(r *report.Record) {
 	if r.IDs != nil {
 		v.rec.ids = new(*r.IDs)
 	}
-	if r.Parsed != nil {
-		v.rec.parsed = new(*r.Parsed)
-		v.rec.parsed.Episodes, v.rec.parsed.Titles, v.rec.parsed.Seasons = slices.Clone(r.Parsed.Episodes), nil, nil
-		v.rec.parsed.Season, v.rec.parsed.IDs = nil, nil
+	if q := r.Parsed; q != nil {
+		v.rec.parsed = &tags{
+			part: q.Part, version: q.Version, resolution: q.Resolution, source: q.Source, video: q.Video, audio: q.Audio,
+			group: q.Group, crc: q.Checksum,
+		}
+		if q.Absolute {
+			v.rec.parsed.absolute = absolute(q.Episodes)
+		}
 	}
 	v.work = Work{Entry: Entry{Kind: r.Kind, ID: r.TMDBID}, Episodes: slices.Clone(r.Episodes), Confidence: certainty(r)}
 	if r.Season != nil {

@@ -39,7 +39,21 @@ func Quote(name string) string {
 }
 
 func needsQuotes(s string) bool {
-	return s == "" || s[0] == '"' || s[0] == ' ' || s[len(s)-1] == ' ' || !utf8.ValidString(s) || strings.ContainsFunc(s, ui.Dangerous)
+	return s == "" || !isPrintable(s) && hasDanger(s) || s[0] == '"' || s[0] == ' ' || s[len(s)-1] == ' '
+}
+
+// isPrintable reports whether s is of ASCII that shows: most names, told in a fraction of the time.
+func isPrintable(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] < ' ' || s[i] >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+func hasDanger(s string) bool {
+	return !utf8.ValidString(s) || strings.ContainsFunc(s, ui.Dangerous)
 }
 
 // Unquote is the inverse of Quote. It refuses what Quote would not have left unquoted.
