@@ -51,6 +51,8 @@ type Backend struct {
 	rouse    string
 	buffer   []byte
 	payload  []byte // the frame that cached was made of
+	writers  []byte // of the frame that is being made
+	line     *redis.Conn
 	exchange exchange
 	life     string // the name of lived
 	lived    generation
@@ -79,11 +81,15 @@ func (b *Backend) key(name string) string { return b.base + name }
 // Exchange implements [ratelimit.Backend].
 func (b *Backend) Exchange(ctx context.Context, change func(ratelimit.Instant, []byte) ([]byte, error)) error {
 	select {
-	case b.turn <- struct{}{}:
-		defer func() { <-b.turn }()
-	case <-ctx.Done():
-		return ctx.Err()
+	case b.turn <- struct{}{}: // to ask ctx for its end may make a timer
+	default:
+		select {
+		case b.turn <- struct{}{}:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
+	defer func() { <-b.turn }()
 	e := &b.exchange
 	*e = exchange{Backend: b, change: change}
 	err := e.do(ctx)
@@ -270,9 +276,10 @@ func (e *exchange) apply() (write bool, err error) {
 		return false, err
 	}
 	e.next.time, e.next.bias, e.next.snapshot = shared, bias, next
-	e.next.follow(&b.cached, b.writer)
-	if frameHeader+len(next) > maxFrame {
-		return false, fmt.Errorf("write limiter state: %d bytes, room for %d", len(next), maxFrame-frameHeader)
+	e.next.follow(&b.cached, b.writer, b.writers)
+	b.writers = e.next.writers
+	if size := e.next.size(); size > maxFrame {
+		return false, fmt.Errorf("write limiter state: %d bytes, room for %d", size, maxFrame)
 	}
 	b.buffer = e.next.append(b.buffer[:0])
 	e.value = b.buffer
@@ -293,7 +300,7 @@ func (e *exchange) keep() {
 		b.aside, b.cause, e.damage = b.opts.Address.Place()+" ("+b.key("state:corrupt")+")", e.damage, nil
 	}
 	b.cached = e.next
-	b.cached.snapshot = b.buffer[frameHeader:] // what is written is kept, not copied
+	b.cached.within(b.buffer) // what is written is kept, not copied
 	b.buffer, b.payload = b.payload, b.buffer
 	b.read = true
 	b.trust()
@@ -444,5 +451,6 @@ func (b *Backend) Close() error {
 	b.closed = true
 	b.keeper.stop()
 	b.home.close()
+	b.hangUp()
 	return b.client.Close()
 }

@@ -18,7 +18,8 @@ const (
 	// them, or was not heard: at 300 updates a second they are those of the last 0.4 s, longer than any reply is
 	// waited for.
 	writersKept = 128
-	frameHeader = 60 + 4*writersKept
+	frameHeader = 62 // without the writers
+	runSize     = 5
 	// maxFrame is the largest value that is read or written.
 	maxFrame = 128 << 10
 
@@ -43,8 +44,9 @@ type generation [8]byte
 //	36  time             int64    shared time when it was written, nanoseconds since 1970
 //	44  bias             int64    by how much shared time is ahead of the server's clock, nanoseconds
 //	52  writer           uint64   which backend wrote it
-//	60  writers          128 × uint32, the low half of the newest writers, this one first
-//	572 snapshot
+//	60  runs             uint16   at most writersKept
+//	62  writers          5 bytes each: the low half of a newest writer, this one first, and how often in a row it wrote
+//	    snapshot
 //
 // The checks are CRC-32C. The first one lets an older program tell a newer state, which it must leave alone, from
 // garbage, which it may replace.
@@ -54,7 +56,7 @@ type frame struct {
 	check      uint32
 	time, bias time.Duration
 	writer     uint64
-	writers    [4 * writersKept]byte
+	writers    []byte // as they are encoded
 	snapshot   []byte
 }
 
@@ -66,7 +68,7 @@ func checksum(b []byte) uint32 {
 
 // append appends the encoded frame to b, and sets its check.
 func (f *frame) append(b []byte) []byte {
-	b = slices.Grow(b, frameHeader+len(f.snapshot))
+	b = slices.Grow(b, f.size())
 	start := len(b)
 	b = append(b, frameMagic...)
 	b = binary.LittleEndian.AppendUint32(b, frameVersion)
@@ -77,14 +79,23 @@ func (f *frame) append(b []byte) []byte {
 	b = binary.LittleEndian.AppendUint64(b, uint64(f.time))
 	b = binary.LittleEndian.AppendUint64(b, uint64(f.bias))
 	b = binary.LittleEndian.AppendUint64(b, f.writer)
-	b = append(b, f.writers[:]...)
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(f.writers)/runSize))
+	b = append(b, f.writers...)
 	b = append(b, f.snapshot...)
 	f.check = checksum(b[start:])
 	binary.LittleEndian.PutUint32(b[start+32:], f.check)
 	return b
 }
 
-// decodeFrame reads a frame; its snapshot is a part of b. The error is [ratelimit.ErrNewer] or errGarbled.
+func (f *frame) size() int { return frameHeader + len(f.writers) + len(f.snapshot) }
+
+// within makes writers and snapshot parts of b, which the frame was encoded to.
+func (f *frame) within(b []byte) {
+	from := frameHeader + len(f.writers)
+	f.writers, f.snapshot = b[frameHeader:from], b[from:]
+}
+
+// decodeFrame reads a frame; its writers and its snapshot are parts of b. The error is [ratelimit.ErrNewer] or errGarbled.
 func decodeFrame(b []byte) (frame, error) {
 	switch {
 	case len(b) > maxFrame:
@@ -104,13 +115,17 @@ func decodeFrame(b []byte) (frame, error) {
 		time:     time.Duration(binary.LittleEndian.Uint64(b[36:])),
 		bias:     time.Duration(binary.LittleEndian.Uint64(b[44:])),
 		writer:   binary.LittleEndian.Uint64(b[52:]),
-		snapshot: b[frameHeader:],
 	}
 	if f.check != checksum(b) {
 		return frame{}, fmt.Errorf("%w: wrong checksum", errGarbled)
 	}
+	runs := int(binary.LittleEndian.Uint16(b[60:]))
+	if runs > writersKept || frameHeader+runs*runSize > len(b) {
+		return frame{}, fmt.Errorf("%w: %d bytes with %d writers", errGarbled, len(b), runs)
+	}
 	copy(f.generation[:], b[16:])
-	copy(f.writers[:], b[60:])
+	f.writers = b[frameHeader : frameHeader+runs*runSize]
+	f.within(b)
 	return f, nil
 }
 
@@ -137,14 +152,33 @@ func (f *frame) wrote(writer uint64, g generation, sequence uint64) bool {
 	if f.generation != g || f.sequence < sequence || f.sequence-sequence >= writersKept {
 		return false
 	}
-	return binary.LittleEndian.Uint32(f.writers[4*(f.sequence-sequence):]) == uint32(writer)
+	back := f.sequence - sequence
+	for run := f.writers; len(run) >= runSize; run = run[runSize:] {
+		if often := uint64(run[4]); back >= often {
+			back -= often
+			continue
+		}
+		return binary.LittleEndian.Uint32(run) == uint32(writer)
+	}
+	return false
 }
 
-// follow makes f the frame after another one, by writer.
-func (f *frame) follow(before *frame, writer uint64) {
+// follow makes f the frame after another one, by writer. Its writers take the place of those in b.
+func (f *frame) follow(before *frame, writer uint64, b []byte) {
 	f.writer = writer
-	binary.LittleEndian.PutUint32(f.writers[:], uint32(writer))
+	var older []byte
 	if before.generation == f.generation && before.sequence+1 == f.sequence {
-		copy(f.writers[4:], before.writers[:])
+		older = before.writers
 	}
+	often := 1
+	if len(older) >= runSize && binary.LittleEndian.Uint32(older) == uint32(writer) {
+		often = min(int(older[4])+1, writersKept)
+		older = older[runSize:]
+	}
+	b = append(binary.LittleEndian.AppendUint32(b[:0], uint32(writer)), byte(often))
+	for named := often; named < writersKept && len(older) >= runSize; older = older[runSize:] {
+		b = append(b, older[:runSize]...)
+		named += max(int(older[4]), 1)
+	}
+	f.writers = b
 }

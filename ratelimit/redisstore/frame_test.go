@@ -18,7 +18,7 @@ func sampleFrame(snapshot []byte) frame {
 	f := frame{
 		generation: generation{1, 2, 3}, sequence: 7, time: 1234 * time.Second, bias: -time.Minute, snapshot: snapshot,
 	}
-	f.follow(&frame{generation: f.generation, sequence: 6, writers: [4 * writersKept]byte{11, 4: 12}}, 0xdead00000005)
+	f.follow(&frame{generation: f.generation, sequence: 6, writers: []byte{11, 0, 0, 0, 1, 12, 0, 0, 0, 3}}, 0xdead00000005, nil)
 	return f
 }
 
@@ -75,25 +75,31 @@ func TestFramesThatAreNotOurs(t *testing.T) {
 // A writer whose reply was lost finds itself among the newest writers, or was not heard.
 func TestAWriterFindsItself(t *testing.T) {
 	g := generation{9}
-	f := frame{generation: g, sequence: 1}
-	f.follow(&frame{}, 100)
-	for n := uint64(2); n < 300; n++ {
-		next := frame{generation: g, sequence: n}
-		next.follow(&f, 100+n)
-		f = next
-	}
-	for _, c := range []struct {
-		writer   uint64
-		sequence uint64
-		want     bool
-	}{{100 + 299, 299, true}, {100 + 299, 298, false}, {100 + 200, 200, true}, {100 + 172, 172, true}, {100 + 171, 171, false}, {100 + 300, 300, false}} {
-		if got := f.wrote(c.writer, g, c.sequence); got != c.want {
-			t.Errorf("%d wrote %d: %t, want %t", c.writer, c.sequence, got, c.want)
+	rapid.Check(t, func(t *rapid.T) {
+		few := rapid.SampledFrom([]uint64{1, 2, 3, 1000}).Draw(t, "writers")
+		who := rapid.SliceOfN(rapid.Uint64Range(1, few), 1, 400).Draw(t, "who wrote")
+		f := frame{}
+		for n, writer := range who {
+			next := frame{generation: g, sequence: uint64(n + 1)}
+			next.follow(&f, writer, nil)
+			f = next
 		}
-	}
-	if f.wrote(100+299, generation{8}, 299) {
-		t.Error("in another generation")
-	}
+		if len(f.writers) > runSize*writersKept {
+			t.Fatalf("%d bytes for the writers", len(f.writers))
+		}
+		for n, writer := range who {
+			want := len(who)-n <= writersKept
+			if got := f.wrote(writer, g, uint64(n+1)); got != want {
+				t.Fatalf("%d wrote %d of %d: %t, want %t", writer, n+1, len(who), got, want)
+			}
+			if f.wrote(writer+1, g, uint64(n+1)) || f.wrote(writer, generation{8}, uint64(n+1)) {
+				t.Fatalf("somebody else wrote %d", n+1)
+			}
+		}
+		if f.wrote(who[len(who)-1], g, uint64(len(who)+1)) {
+			t.Error("what is not written yet")
+		}
+	})
 }
 
 func FuzzDecodeFrame(f *testing.F) {

@@ -12,7 +12,8 @@ import (
 )
 
 // The scripts take turns and know nothing of the limiter. Their keys are state, turn, line and state:corrupt. What they
-// share stands in scriptArgs and scriptHead: the time, the arguments, and what is done to write and to wake.
+// share stands in scriptArgs and scriptHead: the time, the arguments, and what is done to write and to wake. Where a
+// value is written, or nothing was to be, the reply is the time alone, in microseconds; else it says what comes now.
 const scriptArgs = `
 local time = redis.call('TIME')
 local me, value, aside, rouse, wakes = ARGV[1], ARGV[4], ARGV[5] == '1', ARGV[6], ARGV[3]
@@ -51,7 +52,7 @@ if holder == '' and value ~= '' and expected ~= '' and not aside
     and redis.call('GETRANGE', KEYS[1], 16, 35) == expected then
   redis.call('SET', KEYS[1], value)
   if rouse ~= '' then redis.call('PUBLISH', wakes .. rouse, 'rouse') end
-  return {'done', time[1], time[2]}
+  return time[1] * 1000000 + time[2]
 end
 ` + scriptHead + `
 local held = holder ~= '' and now < ends
@@ -62,7 +63,7 @@ end
 if not held and value ~= '' and redis.call('LLEN', KEYS[3]) == 0
     and there == (expected ~= '') and redis.call('GETRANGE', KEYS[1], 16, 35) == expected then
   write()
-  return {'done', time[1], time[2]}
+  return time[1] * 1000000 + time[2]
 end
 redis.call('LREM', KEYS[3], 0, me)
 give(me)
@@ -80,10 +81,10 @@ while true do
   if not heir then break end
   give(heir)
   local message = string.format('turn %d ', fence) .. read()
-  if redis.call('PUBLISH', wakes .. heir, message) > 0 then return {'done', time[1], time[2]} end
+  if redis.call('PUBLISH', wakes .. heir, message) > 0 then return time[1] * 1000000 + time[2] end
 end
 redis.call('HSET', KEYS[2], 'holder', '', 'until', 0)
-return {'done', time[1], time[2]}
+return time[1] * 1000000 + time[2]
 `)
 
 // verdict is what a script has done.
@@ -149,13 +150,17 @@ func (b *Backend) run(script *redis.Script, o order) (verdict, error) {
 	if sent == 0 {
 		sent = b.clock.boot()
 	}
+	if b.line == nil {
+		b.line = b.client.Conn()
+	}
 	ctx := until{context.Background(), time.Now().Add(b.opts.Timeout)}
 	words := append(b.names.words[script], o.value, aside, o.rouse, o.with)
-	reply, err := b.client.Do(ctx, words...).Slice()
+	reply, err := b.line.Do(ctx, words...).Result()
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
-		reply, err = script.Eval(ctx, b.client, b.names.keys, words[firstArg:]...).Slice()
+		reply, err = script.Eval(ctx, b.line, b.names.keys, words[firstArg:]...).Result()
 	}
 	if err != nil {
+		b.hangUp()
 		return verdict{}, err
 	}
 	v, server, err := parseVerdict(reply)
@@ -165,7 +170,22 @@ func (b *Backend) run(script *redis.Script, o order) (verdict, error) {
 	return v, err
 }
 
-func parseVerdict(reply []any) (v verdict, server time.Duration, err error) {
+// hangUp gives back the connection that scripts go through. It is kept from one to the next: to take one from the pool,
+// which looks whether it is alive, is a part of an update. What became of a script on one that died is found out, see
+// settle, and done again on another.
+func (b *Backend) hangUp() {
+	if b.line != nil {
+		_ = b.line.Close()
+		b.line = nil
+	}
+}
+
+func parseVerdict(answer any) (v verdict, server time.Duration, err error) {
+	if us, ok := answer.(int64); ok && us >= 0 && us < 1<<33*1e6 {
+		v.kind = "done"
+		return v, time.Duration(us) * time.Microsecond, nil
+	}
+	reply, _ := answer.([]any)
 	if len(reply) < 3 {
 		return v, 0, errReply
 	}
@@ -174,7 +194,7 @@ func parseVerdict(reply []any) (v verdict, server time.Duration, err error) {
 	switch {
 	case err != nil:
 		return v, 0, err
-	case v.kind == "done" || v.kind == "late":
+	case v.kind == "late":
 		return v, server, nil
 	case v.kind == "wait" && len(reply) == 4:
 		ms, ok := reply[3].(int64)
