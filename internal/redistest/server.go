@@ -21,31 +21,47 @@ type Server struct {
 	Addr string // host:port
 	Dir  string // where its files are
 
+	path string
 	args []string
 	cmd  *exec.Cmd
 	done chan struct{}
 }
 
-// names are the programs that will do.
-var names = []string{"redis-server", "valkey-server"}
+// Programs are the servers that will do.
+var Programs = []string{"redis-server", "valkey-server"}
 
-// Find returns the path of a server.
-func Find() (string, error) {
-	for _, name := range names {
+// Find returns the path of the first of the programs that is there; none are named: of any.
+func Find(programs ...string) (string, error) {
+	if len(programs) == 0 {
+		programs = Programs
+	}
+	for _, name := range programs {
 		if path, err := exec.LookPath(name); err == nil {
 			return path, nil
 		}
 	}
-	return "", errors.New("there is no redis-server in PATH: apt-get install redis-server")
+	return "", fmt.Errorf("there is no %s in PATH: apt-get install %[1]s", programs[0])
 }
 
-// Start starts a server with further arguments, and ends it with the test. Without a redis-server the test is skipped.
+// Start starts a server with further arguments, and ends it with the test. Without a server the test is skipped.
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
-	if _, err := Find(); err != nil {
+	return start(t, nil, args)
+}
+
+// StartProgram is Start of one of the Programs.
+func StartProgram(t testing.TB, program string) *Server {
+	t.Helper()
+	return start(t, []string{program}, nil)
+}
+
+func start(t testing.TB, programs, args []string) *Server {
+	t.Helper()
+	path, err := Find(programs...)
+	if err != nil {
 		t.Skip(err)
 	}
-	s, err := New(t.TempDir(), args...)
+	s, err := newServer(path, t.TempDir(), args)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,11 +71,19 @@ func Start(t testing.TB, args ...string) *Server {
 
 // New starts a server with its files in dir. The caller must Kill it.
 func New(dir string, args ...string) (*Server, error) {
+	path, err := Find()
+	if err != nil {
+		return nil, err
+	}
+	return newServer(path, dir, args)
+}
+
+func newServer(path, dir string, args []string) (*Server, error) {
 	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Addr: "127.0.0.1:" + port, Dir: dir}
+	s := &Server{Addr: "127.0.0.1:" + port, Dir: dir, path: path}
 	s.args = append([]string{
 		"--port", port, "--bind", "127.0.0.1", "--dir", dir, "--appendonly", "yes", "--appendfsync", "everysec",
 		"--save", "", "--daemonize", "no", "--unixsocket", s.Socket(),
@@ -82,11 +106,7 @@ func freePort() (string, error) {
 
 // Restart starts a server that was killed, with the files it left.
 func (s *Server) Restart() error {
-	path, err := Find()
-	if err != nil {
-		return err
-	}
-	s.cmd = exec.Command(path, s.args...)
+	s.cmd = exec.Command(s.path, s.args...)
 	log, err := os.OpenFile(filepath.Join(s.Dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err

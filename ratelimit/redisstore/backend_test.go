@@ -10,7 +10,12 @@ import (
 )
 
 func TestTheSuiteOverAServer(t *testing.T) {
-	server := redistest.Start(t)
+	for _, program := range redistest.Programs {
+		t.Run(program, func(t *testing.T) { suite(t, redistest.StartProgram(t, program)) })
+	}
+}
+
+func suite(t *testing.T, server *redistest.Server) {
 	storetest.Test(t, func(t *testing.T) storetest.World {
 		must2(t)(server.Do("FLUSHALL"))
 		return storetest.World{Open: func(t *testing.T) ratelimit.Store {
