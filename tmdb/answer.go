@@ -181,3 +181,9 @@ func looseStrings(raw json.RawMessage) []string {
 	}
 	return slices.Clip(out)
 }
+
+// RefusalOf returns the refusal of the key that an answer is, nil where it is none. Its Cause is never nil.
+func RefusalOf(req *http.Request, resp *http.Response, body []byte) *UnauthorizedError {
+	refusal, _ := errors.AsType[*UnauthorizedError](errorAnswer(req, resp, body))
+	return refusal
+}

@@ -87,7 +87,7 @@ func (a *App) openDeciders(client *tmdb.Client) (err error) {
 		Client: client, Language: a.cfg.TMDB.Language, Adult: a.cfg.Match.IncludeAdult, Options: options,
 		Pins: store, IndexDir: a.cfg.Dirs.Data, Asker: a.opts.Ask, Warn: a.warn,
 		Reserve: func(ctx context.Context) (context.Context, func()) {
-			if !a.limiter.Tuning().Budget.On() {
+			if !a.limiter.Rationed() {
 				return ctx, func() {}
 			}
 			r, _ := a.limiter.Reserve(ctx, plannedRequests) // the refusal travels in the reservation

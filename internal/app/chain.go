@@ -31,14 +31,14 @@ func (c *chain) open(cfg *config.Config, opts Options) error {
 	if opts.Log == nil {
 		opts.Log = slog.DiscardHandler
 	}
-	c.seen = &observer{log: slog.New(opts.Log), metrics: metrics.New(), warn: c.warn}
+	c.seen = &observer{log: slog.New(opts.Log), metrics: metrics.New(), warn: c.warn, number: cfg.KeyNumber}
 	store, done, err := OpenState(cfg, 0, c.warn)
 	if err != nil {
 		return err
 	}
 	c.store, c.closers = store, append(c.closers, done)
 	c.limiter, err = ratelimit.New(ratelimit.Config{
-		Store: store, Tuning: cfg.Tuning, Offline: opts.Offline, Hooks: c.seen.hooks(), Queue: opts.Queue,
+		Store: store, Tuning: cfg.Tuning, Offline: opts.Offline, Hooks: c.seen.hooks(), Queue: opts.Queue, Accounts: cfg.LimiterAccounts(),
 	})
 	if err != nil {
 		return err

@@ -81,6 +81,8 @@ func block(b *ratelimit.BlockedError, now time.Time) string {
 		until = " until " + b.Until.Local().Format(time.TimeOnly)
 	}
 	switch {
+	case b.Cause == ratelimit.ReasonNoAccount:
+		return "all accounts are disabled; see: anivault accounts list"
 	case b.Offline():
 		return "offline, and not in the cache"
 	case b.Cause == ratelimit.ReasonPause:

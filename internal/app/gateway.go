@@ -17,7 +17,7 @@ import (
 )
 
 // Gateway is the chain for questions of other programs. It is an http.RoundTripper for requests without a key: the
-// configured one is put on below the cache.
+// configured one is put on below the cache, one of several accounts below the limiter.
 type Gateway struct {
 	chain
 	key *keyed
@@ -72,10 +72,14 @@ func (g *Gateway) Reconfigure(cfg *config.Config) error {
 		return err
 	}
 	g.key.tmdb.Store(&cfg.TMDB)
+	if g.upstream.ring != nil {
+		g.upstream.ring.replace(cfg.Accounts)
+		return g.limiter.SetAccounts(cfg.LimiterAccounts())
+	}
 	return nil
 }
 
-// keyed puts the configured key on requests that have none.
+// keyed puts the configured key, where there is only one, on requests that have none.
 type keyed struct {
 	next http.RoundTripper
 	tmdb atomic.Pointer[config.TMDB]
@@ -86,14 +90,8 @@ func (k *keyed) RoundTrip(req *http.Request) (*http.Response, error) {
 	out := req.Clone(req.Context())
 	out.Header.Set("Accept", "application/json")
 	out.Header.Set("User-Agent", version.UserAgent())
-	switch {
-	case t.Token.IsSet():
-		out.Header.Set("Authorization", "Bearer "+t.Token.Reveal())
-	case t.APIKey.IsSet():
-		if out.URL.RawQuery != "" {
-			out.URL.RawQuery += "&"
-		}
-		out.URL.RawQuery += "api_key=" + url.QueryEscape(t.APIKey.Reveal())
+	if t.HasKey() { // else it is put on below the limiter
+		out = signed(out, config.Key{Token: t.Token, APIKey: t.APIKey})
 	}
 	resp, err := k.next.RoundTrip(out)
 	if err != nil {

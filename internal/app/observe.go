@@ -24,6 +24,7 @@ type observer struct {
 	log     *slog.Logger
 	metrics *metrics.Metrics
 	warn    func(error)
+	number  func(account string, key ratelimit.Fingerprint) int // of a key in the configuration; nil: unknown
 
 	requests, retries, throttled, hits, misses, stale atomic.Int64
 	samples                                           sampler
@@ -94,6 +95,11 @@ func (o *observer) onTuned(c ratelimit.Tuned) {
 }
 
 func (o *observer) onTransition(t ratelimit.Transition) {
+	if t.Account != "" { // not the run's: others go on
+		o.log.Info("account_transition", slog.String("comp", "ratelimiter"), slog.String("account", t.Account),
+			slog.String("from", t.From.String()), slog.String("to", t.To.String()), slog.String("reason", t.Reason.String()))
+		return
+	}
 	o.see(t.Gauges)
 	o.mark(Moment{
 		At: t.At, State: t.To, From: t.From, Event: "state_transition", Reason: t.Reason.String(), Rate: t.Gauges.Rate,
@@ -112,6 +118,7 @@ func (o *observer) onTransition(t ratelimit.Transition) {
 
 func (o *observer) onAnswer(a ratelimit.Answer) {
 	o.see(a.Gauges)
+	o.keys(a.Keys)
 	if a.Outcome == ratelimit.Cancelled && a.Status == 0 {
 		return // given up before there was an answer
 	}
@@ -149,6 +156,22 @@ func (o *observer) onAnswer(a ratelimit.Answer) {
 		line.RetryAfter = a.RetryAfter.For
 	}
 	logging.LogLimiter(context.Background(), o.log, slog.LevelInfo, line)
+}
+
+// keys tells which keys are out or in from now on.
+func (o *observer) keys(changes []ratelimit.KeyChange) {
+	for _, c := range changes {
+		event, level := "key_in", slog.LevelInfo
+		if c.To.Out() {
+			event, level = "key_out", slog.LevelWarn
+		}
+		number := 0
+		if o.number != nil {
+			number = o.number(c.Account, c.Key)
+		}
+		o.log.Log(context.Background(), level, event, slog.String("comp", "anivault"), slog.String("account", c.Account),
+			slog.Int("key", number), slog.String("was", c.From.String()), slog.String("why", c.To.String()))
+	}
 }
 
 func (o *observer) onWait(w ratelimit.WaitInfo) {

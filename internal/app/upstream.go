@@ -21,6 +21,7 @@ import (
 type Upstream struct {
 	*cache.Transport
 	sender http.RoundTripper // past the cache
+	ring   *keyring          // of accounts; nil: requests have their key already
 	wire   *http.Transport
 
 	refused atomic.Pointer[tmdb.UnauthorizedError]
@@ -34,14 +35,26 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 	}
 	u := &Upstream{wire: wire}
 	var bad badQuestions
-	u.sender = refusals{tmdb.NewKeyGuard(&ratelimit.Transport{
-		Base: through(opts.Wire, patient(cfg, limiter, tmdb.NewWire(wire))), Limiter: limiter, MaxBody: tmdb.MaxBody,
+	base := patient(cfg, limiter, tmdb.NewWire(wire))
+	if len(cfg.Accounts) > 0 {
+		u.ring = &keyring{}
+		u.ring.replace(cfg.Accounts)
+		base = signing{base, u.ring}
+	}
+	var limited http.RoundTripper = &ratelimit.Transport{
+		Base: through(opts.Wire, base), Limiter: limiter, MaxBody: tmdb.MaxBody, Verdict: keyVerdict,
 		Classify: func(req *http.Request, resp *http.Response, body []byte, err error) ratelimit.Outcome {
 			o := outcomes[tmdb.Classify(req, resp, body, err)]
 			bad.observe(req.Context(), o)
 			return o
 		},
-	}), &u.refused}
+	}
+	if u.ring != nil {
+		limited = accountErrors{limited}
+	} else {
+		limited = tmdb.NewKeyGuard(limited)
+	}
+	u.sender = refusals{limited, &u.refused}
 	bad.next = u.sender
 	u.Transport = &cache.Transport{
 		Store: store, Next: through(opts.Door, &bad), Refresh: opts.Refresh, Offline: opts.Offline, MaxWait: max(cfg.Tuning.MaxWait, 1),

@@ -67,7 +67,10 @@ func usagef(hint, format string, args ...any) error {
 // refused returns TMDB's refusal of the configured key in a line for people. The hint names where the key comes from.
 func refused(cfg *config.Config, cause *tmdb.UnauthorizedError) error {
 	what, hint := "key", tmdbHint(cause)
-	if cfg.TMDB.Token.IsSet() {
+	switch {
+	case len(cfg.Accounts) > 0:
+		what, hint = "keys of all accounts", "see which and why: anivault accounts list; once they are mended: anivault accounts test"
+	case cfg.TMDB.Token.IsSet():
 		what = "token"
 	}
 	if from := cfg.KeyOrigin(); from != "" {

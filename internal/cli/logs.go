@@ -35,7 +35,11 @@ func (c *command) openLogs(cfg *config.Config, stderr io.Writer) (*logs, error) 
 		return nil, err
 	}
 	format := logging.Format(cfg.Log.Format)
-	redactor := logging.NewRedactor(cfg.TMDB.Token.Reveal(), cfg.TMDB.APIKey.Reveal())
+	var secrets []string
+	for _, s := range cfg.Secrets() {
+		secrets = append(secrets, s.Reveal())
+	}
+	redactor := logging.NewRedactor(secrets...)
 	out := &logs{redact: redactor.String}
 	var handlers []slog.Handler
 	switch {

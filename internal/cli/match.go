@@ -143,7 +143,7 @@ func (c *command) openMatch(cmd *cobra.Command, f *matchFlags, args []string) (*
 	if err != nil {
 		return nil, nil, err
 	}
-	if !f.offline && !cfg.TMDB.HasKey() {
+	if !f.offline && !cfg.HasKey() {
 		return nil, nil, usagef(noKeyHint, noKeyMessage)
 	}
 	produce, err := f.input(c, args)

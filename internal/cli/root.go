@@ -157,7 +157,7 @@ episode, with a confidence that can be trusted. It never changes your files.`,
 
 	root.AddCommand(
 		c.matchCommand(), c.searchCommand(), c.missingCommand(), c.parseCommand(), c.pinCommand(), c.unpinCommand(), c.pinsCommand(), c.indexCommand(),
-		c.organizeCommand(), c.demoCommand(), c.statusCommand(), c.limiterCommand(), c.cacheCommand(), c.serveCommand(),
+		c.organizeCommand(), c.demoCommand(), c.statusCommand(), c.limiterCommand(), c.cacheCommand(), c.serveCommand(), c.accountsCommand(),
 		c.configCommand(), c.doctorCommand(), c.versionCommand(), c.manCommand(),
 	)
 	root.AddCommand(c.topicCommands()...)

@@ -118,7 +118,7 @@ func startFake(ts *testscript.TestScript, _ bool, args []string) {
 		case "preset":
 			cfg.Scenario, err = upstream.Preset(value)
 		case "key":
-			cfg.Keys = []string{value}
+			cfg.Keys = strings.Split(value, ",")
 		case "tls":
 			fault, ok := map[string]cert.Fault{"": cert.Good, "expired": cert.Expired, "wrongname": cert.WrongName}[value]
 			if !ok {

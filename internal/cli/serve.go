@@ -79,7 +79,7 @@ func (c *command) loadServe(cmd *cobra.Command, offline bool) (*config.Config, e
 	if err := cfg.ForServe(); err != nil {
 		return nil, err
 	}
-	if !offline && !cfg.TMDB.HasKey() {
+	if !offline && !cfg.HasKey() {
 		return nil, usagef(noKeyHint, noKeyMessage)
 	}
 	return cfg, nil

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -49,6 +50,7 @@ type statusView struct {
 	baseURL string
 	// coordinator is the server that several machines share, "" where none is set.
 	coordinator string
+	accounts    []wireAccount // empty where there is only one
 }
 
 func (c *command) readStatus(ctx context.Context, cfg *config.Config, store ratelimit.Store) (statusView, error) {
@@ -59,6 +61,9 @@ func (c *command) readStatus(ctx context.Context, cfg *config.Config, store rate
 	view := statusView{limiter: st, baseURL: cfg.TMDB.BaseURL.String()}
 	if cfg.Coordinator == "redis" {
 		view.coordinator = cfg.Redis.Address.String()
+	}
+	if len(cfg.Accounts) > 1 {
+		view.accounts = accountViews(cfg, st)
 	}
 	if s, err := app.ReadCacheStats(ctx, cfg); err == nil {
 		view.cache = &s
@@ -176,6 +181,13 @@ func (v statusView) rows() rows {
 		}
 		out.add("budget", "%d used and %d reserved of %s, %s", s.BudgetUsed, s.BudgetHeld, s.Budget, renews)
 	}
+	if len(v.accounts) > 0 {
+		var texts []string
+		for _, a := range v.accounts {
+			texts = append(texts, a.Name+" "+a.Standing)
+		}
+		out.add("accounts", "%s", strings.Join(texts, ", "))
+	}
 	for _, o := range s.Overrides {
 		until := "until reset"
 		if !o.Until.IsZero() {
@@ -240,6 +252,7 @@ type wireStatus struct {
 	Recover     float64       `json:"auto_recover_s" doc:"period after which CacheOnly is left, seconds; 0: never"`
 	RampRate    float64       `json:"ramp_rate,omitempty" doc:"the rate while it is raised again after trouble"`
 	Budget      *wireBudget   `json:"budget,omitempty" doc:"the request budget, if there is one"`
+	Accounts    []wireAccount `json:"accounts,omitempty" doc:"where there are several: as accounts list tells them"`
 	Overrides   []wireTuned   `json:"overrides" doc:"settings changed by limiter tune"`
 	Processes   []wireProcess `json:"processes" doc:"those that share the state"`
 	Cache       *wireCache    `json:"cache,omitempty" doc:"the fields of cache stats, where it can be read"`
@@ -286,7 +299,7 @@ func (v statusView) wire() wireStatus {
 		Running: s.Running, Slots: s.Slots, OwnSlots: s.OwnSlots, Waiting: s.Waiting,
 		Window:    wireWindow{s.Counts.OK, s.Counts.Throttled, s.Counts.Server, s.Counts.Network, s.ErrRatio},
 		Streak429: s.Streak429, Failures: s.Failures, Cooldown: s.Cooldown.Seconds(), Recover: s.AutoRecover.Seconds(),
-		RampRate: s.RampRate, Overrides: []wireTuned{}, Processes: []wireProcess{},
+		RampRate: s.RampRate, Accounts: v.accounts, Overrides: []wireTuned{}, Processes: []wireProcess{},
 	}
 	if s.Budget.On() {
 		out.Budget = &wireBudget{s.Budget.Requests, s.Budget.Period.Seconds(), s.BudgetUsed, s.BudgetHeld, ui.Stamp(s.BudgetRenews)}

@@ -27,9 +27,11 @@ type Config struct {
 	Index       Index
 	Serve       Serve
 	Organize    Organize
+	Accounts    []Account // empty: the one key of TMDB
 
-	values []Value
-	in     source // the config file
+	overruled string // the variable or flag whose key stands in place of Accounts
+	values    []Value
+	in        source // the config file
 }
 
 // TMDB says how TMDB is reached. Of Token, TokenFile and APIKey the first that is set has been chosen:
@@ -99,6 +101,9 @@ func (c *Config) Values() []Value { return c.values }
 // KeyOrigin returns where the token or key in force was written: a variable, or a file and its key. It is "" where
 // there is none.
 func (c *Config) KeyOrigin() string {
+	if len(c.Accounts) > 0 {
+		return c.in.at("accounts")
+	}
 	if !c.TMDB.HasKey() {
 		return ""
 	}

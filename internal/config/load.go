@@ -63,11 +63,15 @@ func Load(src Sources) (*Config, []string, error) {
 	_, serve := child(in.top, "serve")
 	_, clients := child(serve, "clients")
 	cfg.Serve.Clients = readClients(in, clients, &bad)
+	cfg.Accounts = readAccounts(in, &bad)
 	if err := bad.err(); err != nil {
 		return nil, nil, err
 	}
 	if err := cfg.complete(env); err != nil {
 		return nil, nil, err
+	}
+	if cfg.chooseAccounts(&bad); bad != nil {
+		return nil, nil, bad.err()
 	}
 	return cfg, cfg.warnings(env), nil
 }
@@ -247,8 +251,17 @@ func (c *Config) warnings(env map[string]string) []string {
 			holdsKey(c.Dirs.ConfigFile)
 		}
 	}
+	if c.keysInFile() {
+		holdsKey(c.Dirs.ConfigFile)
+	}
 	if c.TMDB.TokenFile != "" {
 		holdsKey(c.TMDB.TokenFile)
+	}
+	for _, file := range c.keyFiles() {
+		holdsKey(file)
+	}
+	if c.overruled != "" {
+		out = append(out, fmt.Sprintf("%s wins over %s: its key alone is used", c.overruled, c.in.at("accounts")))
 	}
 	if c.Redis.PasswordFile != "" && readableByOthers(c.Redis.PasswordFile) {
 		out = append(out, fmt.Sprintf("%s holds a password and others can read it; run: chmod 600 %s",

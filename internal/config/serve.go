@@ -28,7 +28,15 @@ type Serve struct {
 	QueueMax       int
 	QueuePerClient int
 	DrainTimeout   time.Duration
+	Sticky         Sticky
 	Clients        []Client // of the config file and of clients.yaml
+}
+
+// Sticky lets clients keep their account and key.
+type Sticky struct {
+	Enabled bool
+	TTL     time.Duration // without a request
+	Wait    time.Duration // longest wait for their slots
 }
 
 // serveSettings are the gateway's settings that are single values. The clients are a section of their own (see Client).
@@ -66,6 +74,12 @@ var serveSettings = []Setting{
 		func(c *Config) *int { return &c.Serve.QueuePerClient }),
 	period("serve.drain_timeout", "25s", "How long a gateway that was asked to stop finishes what is under way.",
 		func(c *Config) *time.Duration { return &c.Serve.DrainTimeout }),
+	yesNo("serve.sticky.enabled", "Clients keep their account and key: for upstreams that remember by account, which TMDB does not.",
+		func(c *Config) *bool { return &c.Serve.Sticky.Enabled }),
+	period("serve.sticky.ttl", "1h", "How long a client that asks nothing keeps its account and key.",
+		func(c *Config) *time.Duration { return &c.Serve.Sticky.TTL }),
+	period("serve.sticky.wait", "1.2s", "Longest wait for slots of exactly those; then any account will do.",
+		func(c *Config) *time.Duration { return &c.Serve.Sticky.Wait }),
 }
 
 func yesNo(key, doc string, field func(*Config) *bool) Setting {
@@ -250,7 +264,8 @@ func (c *Config) CheckExposure() error {
 // Files returns the files that a gateway's configuration was read from, or would be.
 func (c *Config) Files() []string {
 	var out []string
-	for _, path := range []string{c.Dirs.ConfigFile, ClientsFile(c.Dirs.Data), c.TMDB.TokenFile, c.Serve.TLSCert, c.Serve.TLSKey} {
+	all := []string{c.Dirs.ConfigFile, ClientsFile(c.Dirs.Data), c.TMDB.TokenFile, c.Serve.TLSCert, c.Serve.TLSKey}
+	for _, path := range append(all, c.keyFiles()...) {
 		if path != "" {
 			out = append(out, path)
 		}

@@ -20,6 +20,7 @@ type asker struct {
 	cached   bool          // only-if-cached
 	settings *settings
 	id       string
+	session  string // see sessionOf
 }
 
 // found is what a request gets.
@@ -27,7 +28,8 @@ type found struct {
 	*reply
 	told
 	waited, upstream time.Duration
-	sent             bool // TMDB was asked for it
+	account          string // through which TMDB was asked
+	sent             bool   // TMDB was asked for it
 }
 
 // get finds the answer to a question: stored and fresh, or TMDB's, or what is stored in place of an error. The error is for
@@ -112,10 +114,10 @@ func (g *Gateway) begin(req *http.Request, key string, a *asker, patience time.D
 		return nil, err
 	}
 	f := &flight{
-		key: key, req: req, client: a.client, patience: patience, id: a.id,
+		key: key, req: req, client: a.client, patience: patience, id: a.id, session: a.session,
 		ticket:   ticket{client: a.client.Name, weight: a.client.Weight, class: a.class},
 		storable: cache.ClassOf(http.MethodGet, req.URL) != cache.Uncached,
-		budgeted: g.up.Limiter().Tuning().Budget.On(),
+		budgeted: g.up.Limiter().Rationed(),
 	}
 	if wait := g.lineFor(&f.ticket); wait > patience {
 		return nil, g.full("queue_full", &f.ticket)
@@ -222,7 +224,7 @@ func changedNow(changed <-chan struct{}) bool {
 
 // landed is what a flight has brought.
 func (g *Gateway) landed(f *flight, expired *reply) (found, error) {
-	out := found{reply: f.answer, upstream: f.took, sent: f.asked}
+	out := found{reply: f.answer, upstream: f.took, sent: f.asked, account: f.through().Account}
 	out.forward = "miss"
 	if expired != nil {
 		out.forward = "stale"

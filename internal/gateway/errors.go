@@ -34,6 +34,7 @@ var failures = []failure{
 	{"sleep", 503, "1004", 9, "TMDB is in trouble and is not asked for a while."},
 	{"pause", 503, "1004", 9, "TMDB asked everybody to wait."},
 	{"cacheonly", 503, "1004", 9, "TMDB is not asked until somebody says so; only what is stored is answered."},
+	{"no_account", 503, "1004", 9, "Every account of the gateway is disabled."},
 	{"offline", 503, "1004", 9, "The gateway is offline; only what is stored is answered."},
 	{"quota", 503, "1005", 9, "The request budget is spent."},
 	{"upstream", 502, "1006", 43, "TMDB could not answer this."},
@@ -143,6 +144,10 @@ func blockedReason(b *ratelimit.BlockedError) string {
 	switch {
 	case b.Offline():
 		return "offline"
+	case b.Cause == ratelimit.ReasonNoAccount:
+		return "no_account"
+	case b.Cause == ratelimit.ReasonCredentials:
+		return "credentials"
 	case b.Cause == ratelimit.ReasonPause:
 		return "pause"
 	case b.State == ratelimit.CacheOnly:

@@ -24,6 +24,7 @@ type flight struct {
 	storable bool
 	began    time.Time
 	id       string // of the request that began it
+	session  string // that keeps its account
 	cancel   context.CancelCauseFunc
 
 	// Guarded by flights.mu.
@@ -42,6 +43,7 @@ type flight struct {
 	asked  bool          // TMDB was asked
 	took   time.Duration // by TMDB, all tries together
 	met    atomic.Pointer[met]
+	choice atomic.Pointer[ratelimit.Choice] // of the newest try; see through
 }
 
 // met is what the cache's question has met behind it.
@@ -269,6 +271,7 @@ func (g *Gateway) askTMDB(ctx context.Context, f *flight) (*reply, error) {
 		return nil, err
 	}
 	defer g.queue.giveBack(&f.ticket)
+	ctx = g.sticking(ctx, f, g.settings.Load().Sticky)
 	resp, err := g.up.RoundTrip(f.req.WithContext(ratelimit.WithWaited(ctx, time.Since(start))))
 	if err != nil {
 		return nil, err
@@ -312,6 +315,9 @@ func (g *Gateway) onTheWire(next http.RoundTripper) http.RoundTripper {
 			return next.RoundTrip(req)
 		}
 		answered := false
+		if c, ok := ratelimit.ChoiceFrom(req.Context()); ok {
+			g.chosen(f, c)
+		}
 		g.flights.depart(f)
 		defer func() { g.flights.arrive(f, answered) }()
 		resp, err := next.RoundTrip(req)

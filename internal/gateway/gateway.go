@@ -50,6 +50,7 @@ type Gateway struct {
 	up       *app.Gateway
 	queue    *queue
 	flights  *flights
+	sticky   sticky
 	settings atomic.Pointer[settings]
 	log      *logger
 	counts   *metrics.Gateway
@@ -68,6 +69,9 @@ func New(cfg *config.Config, o Options) (*Gateway, error) {
 		o.Log = slog.DiscardHandler
 	}
 	g.log = &logger{Logger: slog.New(o.Log).With(slog.String("comp", "gateway")), queue: g.queue}
+	g.log.number = func(account string, key ratelimit.Fingerprint) int {
+		return g.settings.Load().cfg.KeyNumber(account, key)
+	}
 	g.settings.Store(newSettings(cfg, nil))
 	var err error
 	g.up, err = app.OpenGateway(cfg, app.Options{
@@ -204,6 +208,7 @@ func (x *exchange) asker() *asker {
 	if wait, ok := preferredWait(x.r.Header.Values("Prefer")); ok {
 		a.patience = min(a.patience, wait)
 	}
+	a.session = sessionOf(x.r, x.client)
 	a.cached = onlyIfCached(x.r.Header.Values("Cache-Control"))
 	return a
 }

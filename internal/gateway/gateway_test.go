@@ -115,6 +115,7 @@ type setup struct {
 	notify  string
 	headers []string                  // of busy's question
 	base    func(t *testing.T) string // another base URL than the stand-in's
+	noKey   bool                      // the keys are in the config file
 }
 
 // start starts a stand-in and a gateway in front of it.
@@ -139,7 +140,11 @@ func start(t *testing.T, o setup) *bench {
 	if o.base != nil {
 		base = o.base(t)
 	}
-	read := func() (*config.Config, error) { return b.load(base, cmp.Or(o.listen, "127.0.0.1:0")) }
+	key := poolKey
+	if o.noKey {
+		key = ""
+	}
+	read := func() (*config.Config, error) { return b.load(base, cmp.Or(o.listen, "127.0.0.1:0"), key) }
 	cfg, err := read()
 	if err != nil {
 		t.Fatal(err)
@@ -173,12 +178,12 @@ func (b *bench) configure(yaml string) {
 }
 
 // load reads the configuration, as the command does.
-func (b *bench) load(baseURL, listen string) (*config.Config, error) {
+func (b *bench) load(baseURL, listen, key string) (*config.Config, error) {
 	cfg, _, err := config.Load(config.Sources{
 		File: filepath.Join(b.dir, "config.yaml"),
 		Environ: []string{
 			"HOME=" + b.dir, "AppData=" + b.dir, "LocalAppData=" + b.dir,
-			"ANIVAULT_TMDB_TOKEN=" + poolKey, "ANIVAULT_TMDB_BASE_URL=" + baseURL,
+			"ANIVAULT_TMDB_TOKEN=" + key, "ANIVAULT_TMDB_BASE_URL=" + baseURL,
 		},
 		Flags: map[string]config.Flag{"serve.listen": {Name: "listen", Value: listen}},
 	})

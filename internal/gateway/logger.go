@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -8,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/ratelimit"
 )
 
@@ -15,6 +17,7 @@ import (
 type logger struct {
 	*slog.Logger
 	queue  *queue
+	number func(account string, key ratelimit.Fingerprint) int
 	warned atomic.Int64 // when an account was last said to be full, in nanoseconds of Unix
 }
 
@@ -24,14 +27,30 @@ func (l *logger) slot(level slog.Level, event string, f *flight, more ...slog.At
 		return
 	}
 	running, limit := l.queue.running()
-	attrs := append([]slog.Attr{
-		slog.String("account", account), slog.Int("running", running), slog.Int("limit", limit), slog.Int("available", max(limit-running, 0)),
-	}, more...)
+	attrs := []slog.Attr{slog.String("account", f.account())}
+	if c := f.through(); c.Account != "" {
+		attrs = append(attrs, slog.Int("key", l.number(c.Account, c.Key)))
+		if running = c.Running; c.Limit > 0 {
+			limit = c.Limit
+		}
+	}
+	attrs = append(attrs, slog.Int("running", running), slog.Int("limit", limit), slog.Int("available", max(limit-running, 0)))
+	attrs = append(attrs, more...)
 	l.LogAttrs(context.Background(), level, event, append(attrs, slog.String("request_id", f.id))...)
 }
 
-// account is the name of the one account there is.
-const account = "default"
+// account is the name of the one account of a gateway that was given none.
+const account = config.DefaultAccount
+
+// through is through which account and key the flight last went, the zero Choice where that is the only one.
+func (f *flight) through() (c ratelimit.Choice) {
+	if p := f.choice.Load(); p != nil {
+		c = *p
+	}
+	return c
+}
+
+func (f *flight) account() string { return cmp.Or(f.through().Account, account) }
 
 // slotWait is a warning where all places are taken, at most once a second, else for whom it concerns.
 func (l *logger) slotWait(f *flight) {
@@ -70,8 +89,14 @@ func (l *logger) quota(ctx context.Context, event string, f *flight, limiter *ra
 	if err != nil {
 		return
 	}
-	l.Debug(event, slog.String("account", account), slog.Int("requests", 1), slog.Int("used", st.BudgetUsed),
-		slog.Int("reserved", st.BudgetHeld), slog.Int("limit", st.Budget.Requests), slog.String("request_id", f.id))
+	used, held, limit := st.BudgetUsed, st.BudgetHeld, st.Budget.Requests
+	for _, a := range st.Accounts {
+		if a.Name == f.account() && a.Quota.On() {
+			used, held, limit = a.QuotaUsed, a.QuotaReserved, a.Quota.Requests
+		}
+	}
+	l.Debug(event, slog.String("account", f.account()), slog.Int("requests", 1), slog.Int("used", used),
+		slog.Int("reserved", held), slog.Int("limit", limit), slog.String("request_id", f.id))
 }
 
 func (l *logger) panicked(id string, value any) {
@@ -100,7 +125,7 @@ func (l *logger) request(x *exchange) {
 	if x.reason != "" {
 		attrs = append(attrs, slog.String("reason", x.reason))
 	}
-	attrs = append(attrs, slog.String("account", account), slog.Int64("wait_ms", x.found.waited.Milliseconds()),
+	attrs = append(attrs, slog.String("account", cmp.Or(x.found.account, account)), slog.Int64("wait_ms", x.found.waited.Milliseconds()),
 		slog.Int64("upstream_ms", x.found.upstream.Milliseconds()), slog.Int("bytes", x.bytes),
 		slog.String("addr", x.s.addressOf(x.r)), slog.String("request_id", x.id))
 	l.LogAttrs(context.Background(), level, "request", attrs...)

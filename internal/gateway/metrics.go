@@ -2,12 +2,17 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"maps"
 	"net/http"
+	"slices"
+	"strconv"
 	"time"
 
+	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/metrics"
+	"github.com/anivault/anivault/ratelimit"
 )
 
 // count counts a request.
@@ -50,12 +55,38 @@ func (g *Gateway) gauges() metrics.GatewayGauges {
 	if err == nil && !st.Alone {
 		out.Up = 1
 	}
+	if len(st.Accounts) > 0 {
+		g.accountGauges(&out, st)
+		return out
+	}
 	if st.Budget.On() {
 		out.QuotaUsed = map[string]uint64{account: uint64(st.BudgetUsed)}
 		out.QuotaHeld = map[string]uint64{account: uint64(st.BudgetHeld)}
 		out.QuotaLimit = map[string]uint64{account: uint64(st.Budget.Requests)}
 	}
 	return out
+}
+
+// accountGauges are the numbers of each account that the configuration has.
+func (g *Gateway) accountGauges(out *metrics.GatewayGauges, st ratelimit.Status) {
+	cfg := g.settings.Load().cfg
+	out.Running, out.Limit, out.KeyRunning = map[string]uint64{}, map[string]uint64{}, map[string]uint64{}
+	out.QuotaUsed, out.QuotaHeld, out.QuotaLimit = map[string]uint64{}, map[string]uint64{}, map[string]uint64{}
+	for _, a := range st.Accounts {
+		if !slices.ContainsFunc(cfg.Accounts, func(o config.Account) bool { return o.Name == a.Name }) {
+			continue
+		}
+		out.Running[a.Name], out.Limit[a.Name] = uint64(a.Running), uint64(cmp.Or(a.Slots, st.Slots))
+		for _, k := range a.Keys {
+			if n := cfg.KeyNumber(a.Name, k.Key); n > 0 {
+				out.KeyRunning[a.Name+","+strconv.Itoa(n)] = uint64(k.Running)
+			}
+		}
+		if a.Quota.On() {
+			out.QuotaUsed[a.Name], out.QuotaHeld[a.Name] = uint64(a.QuotaUsed), uint64(a.QuotaReserved)
+			out.QuotaLimit[a.Name] = uint64(a.Quota.Requests)
+		}
+	}
 }
 
 // metrics answers with Prometheus' text, for an admin, or for anybody where no token is needed.

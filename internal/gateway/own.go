@@ -3,6 +3,7 @@ package gateway
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/anivault/anivault/internal/version"
@@ -58,6 +59,26 @@ func (g *Gateway) alone() string {
 	return "store_alone"
 }
 
+// noAccount reports whether each account is disabled, or has no key that is in.
+func (g *Gateway) noAccount(st ratelimit.Status) bool {
+	accounts := g.settings.Load().cfg.Accounts
+	for _, own := range accounts {
+		in := !own.Disabled
+		for _, a := range st.Accounts {
+			if a.Name != own.Name {
+				continue
+			}
+			in = (a.Told && a.Enabled || !a.Told && in) && slices.ContainsFunc(own.Account.Keys, func(print ratelimit.Fingerprint) bool {
+				return !slices.ContainsFunc(a.Keys, func(k ratelimit.KeyStatus) bool { return k.Key == print && k.Standing.Out() })
+			})
+		}
+		if in {
+			return false
+		}
+	}
+	return len(accounts) > 0
+}
+
 // health says how the gateway is. It never fails because TMDB does: a balancer that took every gateway out then would turn a
 // slow hour into an outage, while the cache answers.
 func (x *exchange) health(ready bool) []byte {
@@ -73,6 +94,7 @@ func (x *exchange) health(ready bool) []byte {
 		{x.g.alone(), err != nil || st.Alone},
 		{"sleep", err == nil && (st.State == ratelimit.Sleep || st.PauseUntil.After(time.Now()))},
 		{"cacheonly", st.State == ratelimit.CacheOnly},
+		{"no_account", err == nil && x.g.noAccount(st)},
 		{"offline", st.Offline},
 	} {
 		if d.holds {

@@ -72,7 +72,7 @@ func TestAReloadNeverOpensWhatListens(t *testing.T) {
 	b := start(t, setup{yaml: yaml + "  plain_http: true\n", listen: "0.0.0.0:0"})
 	b.url = "http://127.0.0.1:" + portOf(b.service.listeners[0].Addr())
 	b.must(401, "/3/tv/9000001")
-	cfg, err := b.load("http://127.0.0.1:1", "127.0.0.1:0")
+	cfg, err := b.load("http://127.0.0.1:1", "127.0.0.1:0", poolKey)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func begin(t *testing.T, dir, yaml string) *virtual {
 	}
 	b := &bench{t: t, dir: dir}
 	b.configure("coordinator: memory\n" + yaml)
-	cfg, err := b.load("http://tmdb.test", "127.0.0.1:0")
+	cfg, err := b.load("http://tmdb.test", "127.0.0.1:0", poolKey)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ type Gateway struct {
 
 	mu                sync.Mutex
 	asked             map[request]uint64
+	chosen            map[string]uint64
 	refused, timeouts map[string]uint64
 	waited, took      map[string]*Distribution
 }
@@ -29,6 +30,7 @@ type request struct {
 // GatewaySnapshot is all of a gateway's numbers at one moment.
 type GatewaySnapshot struct {
 	Requests map[string]uint64       // by client, status and cache
+	Chosen   map[string]uint64       // by account and why; empty without accounts
 	Refused  map[string]uint64       // by reason
 	Timeouts map[string]uint64       // by kind
 	Wait     map[string]Distribution // by class, seconds
@@ -40,6 +42,7 @@ type GatewaySnapshot struct {
 type GatewayGauges struct {
 	Queue                            map[string]uint64 // by class
 	Running, Limit                   map[string]uint64
+	KeyRunning                       map[string]uint64 // by account and number of the key; empty for a single one
 	QuotaUsed, QuotaHeld, QuotaLimit map[string]uint64 // empty without a quota
 	Up                               uint64            // 1 while the shared state can be reached
 
@@ -51,7 +54,7 @@ type GatewayGauges struct {
 // ForGateway makes m count a gateway too. gauge is asked at each snapshot.
 func (m *Metrics) ForGateway(gauge func() GatewayGauges) *Gateway {
 	g := &Gateway{gauge: gauge, asked: map[request]uint64{}, took: map[string]*Distribution{}, waited: map[string]*Distribution{}}
-	g.refused, g.timeouts = map[string]uint64{}, map[string]uint64{}
+	g.refused, g.timeouts, g.chosen = map[string]uint64{}, map[string]uint64{}, map[string]uint64{}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.gateway = g
@@ -67,6 +70,13 @@ func (g *Gateway) Answered(client string, status int, cache, reason string, took
 		g.refused[reason]++
 	}
 	observeIn(g.took, "gateway_request_seconds", cache, took)
+}
+
+// Chose counts a request that goes through an account.
+func (g *Gateway) Chose(account, why string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.chosen[account+","+why]++
 }
 
 // TimedOut counts a timeout: "acquire" or "request".
@@ -102,7 +112,7 @@ func (g *Gateway) snapshot() *GatewaySnapshot {
 	for r, n := range g.asked {
 		s.Requests[r.client+","+strconv.Itoa(r.status)+","+r.cache] = n
 	}
-	s.Refused, s.Timeouts = maps.Clone(g.refused), maps.Clone(g.timeouts)
+	s.Refused, s.Timeouts, s.Chosen = maps.Clone(g.refused), maps.Clone(g.timeouts), maps.Clone(g.chosen)
 	s.Wait, s.Took = copied(g.waited), copied(g.took)
 	return &s
 }
@@ -152,6 +162,14 @@ var gatewayTable = []Definition{
 	{
 		"account_limit", Gauge, "account", "How many questions may ask the limiter at once.", nil,
 		ofGateway(func(g *GatewaySnapshot) any { return g.Limit }),
+	},
+	{
+		"account_chosen_total", Counter, "account,why", "Requests that went through an account: by priority, because those before it were full (spill), or to keep it (sticky).", nil,
+		ofGateway(func(g *GatewaySnapshot) any { return g.Chosen }),
+	},
+	{
+		"key_running", Gauge, "account,key", "Requests under way with a key, by its number in the configuration.", nil,
+		ofGateway(func(g *GatewaySnapshot) any { return g.KeyRunning }),
 	},
 	{
 		"quota_used", Gauge, "account", "Requests of the budget that TMDB has answered in this period.", nil,

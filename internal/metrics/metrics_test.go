@@ -43,8 +43,9 @@ func TestNamesOfTheContract(t *testing.T) {
 	for _, name := range strings.Fields("requests_total refused_total timeouts_total") {
 		want["gateway_"+name] = Counter
 	}
+	want["account_chosen_total"] = Counter
 	want["gateway_wait_seconds"], want["gateway_request_seconds"] = Histogram, Histogram
-	for _, name := range strings.Fields("gateway_queue_length account_running account_limit quota_used quota_reserved quota_limit coordinator_up") {
+	for _, name := range strings.Fields("gateway_queue_length account_running account_limit key_running quota_used quota_reserved quota_limit coordinator_up") {
 		want[name] = Gauge
 	}
 	got := map[string]Kind{}

@@ -58,11 +58,20 @@ func (x *exchange) limit() (latency time.Duration, allowed bool) {
 	f.mu.Lock()
 	now := f.nowLocked()
 	x.skew = f.skew
-	allowed, wait := f.behaviour.Allow(now, x.ip)
-	quota, announced := f.behaviour.Quota(x.ip)
+	key, _ := credential(x.r)
+	client := x.ip
+	if f.limitByKey {
+		client = key
+	}
+	allowed, wait := f.behaviour.Allow(now, client)
+	quota, announced := f.behaviour.Quota(client)
 	limits := f.behaviour.Limits()
 	f.answered++
-	latency = f.behaviour.Slow(now, f.latency.Nth(f.seed, f.answered))
+	l, slow := f.slow[key]
+	if !slow {
+		l = f.latency
+	}
+	latency = f.behaviour.Slow(now, l.Nth(f.seed, f.answered))
 	f.mu.Unlock()
 	if announced {
 		h := x.w.Header()

@@ -29,10 +29,12 @@ type Config struct {
 	Scenario     upstream.Scenario
 	Keys         []string // credentials accepted; nil: any bearer that is not a v3 key, any v3 key as api_key
 	Latency      upstream.Latency
-	Clock        func() time.Time // nil: time.Now, which synctest makes virtual
-	StrictAppend bool             // drops append_to_response items that hold %2F
-	TrustFakeIP  bool             // the header X-Fake-IP names the client
-	PIDHeader    string           // header in which a client names its process; "": X-Anivault-Pid
+	LimitByKey   bool                        // Limits count by credential, not by address
+	Slow         map[string]upstream.Latency // of the answers to a credential, in place of Latency
+	Clock        func() time.Time            // nil: time.Now, which synctest makes virtual
+	StrictAppend bool                        // drops append_to_response items that hold %2F
+	TrustFakeIP  bool                        // the header X-Fake-IP names the client
+	PIDHeader    string                      // header in which a client names its process; "": X-Anivault-Pid
 }
 
 // Fake is the stand-in. It is an http.Handler and safe for concurrent use.
@@ -42,6 +44,8 @@ type Fake struct {
 	model        Model
 	keys         []string
 	latency      upstream.Latency
+	limitByKey   bool
+	slow         map[string]upstream.Latency
 	strictAppend bool
 	trustFakeIP  bool
 	pidHeader    string
@@ -83,6 +87,7 @@ func New(cfg Config) (*Fake, error) {
 	}
 	f := &Fake{
 		seed: cfg.Seed, catalogue: cfg.Catalogue, model: model, keys: cfg.Keys, latency: cfg.Latency,
+		limitByKey: cfg.LimitByKey, slow: cfg.Slow,
 		strictAppend: cfg.StrictAppend, trustFakeIP: cfg.TrustFakeIP, pidHeader: cfg.PIDHeader, clock: cfg.Clock,
 		behaviour: behaviour, struck: map[string]int{}, conns: newConnTable(),
 	}

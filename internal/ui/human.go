@@ -75,11 +75,11 @@ func Size(n int64) string {
 	return fmt.Sprintf("%.1f %s", value, []string{"kB", "MB", "GB", "TB"}[unit])
 }
 
-// Count returns a number with its noun: "1 file", "2 files", "3 retries", "4 processes".
+// Count returns a number with its noun: "1 file", "2 files", "3 retries", "4 processes", "5 keys".
 func Count(n int, noun string) string {
 	switch {
 	case n == 1:
-	case strings.HasSuffix(noun, "y"):
+	case strings.HasSuffix(noun, "y") && !strings.HasSuffix(noun, "ey"):
 		noun = strings.TrimSuffix(noun, "y") + "ies"
 	case strings.HasSuffix(noun, "s"):
 		noun += "es"

@@ -52,7 +52,7 @@ func TestSize(t *testing.T) {
 
 func TestCount(t *testing.T) {
 	for want, got := range map[string]string{
-		"1 file": Count(1, "file"), "0 files": Count(0, "file"), "2 retries": Count(2, "retry"), "3 processes": Count(3, "process"),
+		"1 file": Count(1, "file"), "0 files": Count(0, "file"), "2 retries": Count(2, "retry"), "2 keys": Count(2, "key"), "3 processes": Count(3, "process"),
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

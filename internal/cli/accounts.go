@@ -1,0 +1,370 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/anivault/anivault/internal/app"
+	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/ui"
+	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/tmdb"
+)
+
+func (c *command) accountsCommand() *cobra.Command {
+	return group(&cobra.Command{
+		Use:   "accounts",
+		Short: "See and steer the accounts through whose keys TMDB is asked",
+		Long: `See and steer the accounts through whose keys TMDB is asked: "accounts" in the config file. They share their state as the
+limiter does, so every running process obeys at its next request. Several accounts do not multiply TMDB's limit, which
+it counts by address: they replace one that is refused, and keep people's use apart.`,
+		Example: "  anivault accounts list\n  anivault accounts test\n  anivault accounts tune main account_concurrency=3 --for 8h",
+	}, c.accountsListCommand(), c.accountsTestCommand(), c.accountsEnableCommand(true), c.accountsEnableCommand(false), c.accountsTuneCommand())
+}
+
+// wireAccount is what is told of an account. Its keys are told by their numbers alone.
+type wireAccount struct {
+	Name      string     `json:"name" doc:"its name"`
+	Priority  int        `json:"priority" doc:"smaller numbers are used first"`
+	Standing  string     `json:"standing" doc:"in, unproven, refused, suspended or disabled; with limited_by account also the state of its own limiter"`
+	Since     string     `json:"since,omitempty" doc:"since when, RFC 3339; absent where it is not known"`
+	Why       string     `json:"why,omitempty" doc:"why, where that is not told by the standing"`
+	Until     string     `json:"until,omitempty" doc:"when it ends by itself, RFC 3339"`
+	Running   int        `json:"running" doc:"requests under way with all its keys"`
+	Limit     int        `json:"limit" doc:"how many there may be; 0: no limit of its own"`
+	KeyLimit  int        `json:"key_limit" doc:"how many with each key; 0: no limit"`
+	Rate      float64    `json:"rate" doc:"requests a second; 0: no rate of its own"`
+	Quota     string     `json:"quota" doc:"answered requests in a period, such as 5000/24h, or off"`
+	Used      int        `json:"quota_used" doc:"of the quota, in this period"`
+	Reserved  int        `json:"quota_reserved" doc:"requests under way that may still count"`
+	Renews    string     `json:"quota_renews,omitempty" doc:"when the period ends, RFC 3339"`
+	Keys      []wireKey  `json:"keys" doc:"its keys: number in the configuration, standing, since, running"`
+	Overrides []wireKnob `json:"overrides" doc:"what operators have changed: key, value, until"`
+}
+
+type wireKey struct {
+	Number   int    `json:"number" doc:"its number in the configuration"`
+	Standing string `json:"standing" doc:"in, unproven, refused or suspended"`
+	Since    string `json:"since,omitempty" doc:"since when, RFC 3339"`
+	Running  int    `json:"running" doc:"requests under way with it"`
+}
+
+type wireKnob struct {
+	Key   string `json:"key" doc:"the limit, or enabled"`
+	Value string `json:"value" doc:"its value"`
+	Until string `json:"until,omitempty" doc:"when the change ends, RFC 3339; absent: when an operator ends it"`
+}
+
+func (c *command) accountsListCommand() *cobra.Command {
+	return c.configured(&cobra.Command{
+		Use:   "list",
+		Short: "Show each account: standing, running and limit, quota, keys",
+		Long: `Show each account: standing, since when and why, requests under way and their limit, quota, keys. It reads the shared
+state: no server is needed, and nothing is asked.`,
+		Example: "  anivault accounts list\n  anivault accounts list --format json",
+	}, textOrJSON, func(ctx context.Context, cfg *config.Config, _ []string, format string) error {
+		list, err := c.readAccounts(ctx, cfg)
+		if err != nil {
+			return err
+		}
+		if format == "json" {
+			return c.printJSON(list)
+		}
+		return c.printAccounts(list)
+	})
+}
+
+// readAccounts returns the configured accounts as the shared state has them.
+func (c *command) readAccounts(ctx context.Context, cfg *config.Config) ([]wireAccount, error) {
+	store, done, err := app.OpenState(cfg, 0, func(err error) { c.warn("%v", err) })
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = done() }() // it has written nothing
+	st, err := ratelimit.ReadStatus(ctx, store, cfg.Tuning)
+	if err != nil {
+		return nil, fmt.Errorf("read the limiter's state: %w", err)
+	}
+	return accountViews(cfg, st), nil
+}
+
+func accountViews(cfg *config.Config, st ratelimit.Status) []wireAccount {
+	list := []wireAccount{}
+	for _, own := range cfg.Pool() {
+		list = append(list, accountView(own, st))
+	}
+	return list
+}
+
+// accountView puts together what the configuration and the shared state know of an account.
+func accountView(own config.Account, st ratelimit.Status) wireAccount {
+	w := wireAccount{
+		Name: own.Name, Priority: own.Priority, Limit: own.Slots, KeyLimit: own.KeySlots, Rate: own.Rate, Quota: own.Quota.String(),
+		Keys: []wireKey{}, Overrides: []wireKnob{},
+	}
+	var shared ratelimit.AccountStatus
+	if i := slices.IndexFunc(st.Accounts, func(a ratelimit.AccountStatus) bool { return a.Name == own.Name }); i >= 0 {
+		shared = st.Accounts[i]
+		w.Running, w.Limit, w.KeyLimit, w.Rate = shared.Running, shared.Slots, shared.KeySlots, shared.Rate
+		w.Quota, w.Used, w.Reserved, w.Renews = shared.Quota.String(), shared.QuotaUsed, shared.QuotaReserved, ui.Stamp(shared.QuotaRenews)
+		if len(st.Processes) == 0 { // nobody alive says what its limits are
+			w.Limit, w.KeyLimit, w.Rate = cmp.Or(w.Limit, own.Slots), cmp.Or(w.KeyLimit, own.KeySlots), cmp.Or(w.Rate, own.Rate)
+			if !shared.Quota.On() {
+				w.Quota = own.Quota.String()
+			}
+		}
+		for _, o := range shared.Overrides {
+			w.Overrides = append(w.Overrides, wireKnob{o.Key, o.Value, ui.Stamp(o.Until)})
+		}
+	}
+	worst, best := ratelimit.KeyStatus{}, false
+	for n, print := range own.Account.Keys {
+		k := ratelimit.KeyStatus{}
+		if i := slices.IndexFunc(shared.Keys, func(k ratelimit.KeyStatus) bool { return k.Key == print }); i >= 0 {
+			k = shared.Keys[i]
+		}
+		w.Keys = append(w.Keys, wireKey{n + 1, k.Standing.String(), ui.Stamp(k.Since), k.Running})
+		if !k.Standing.Out() && !best || k.Standing == ratelimit.Proven {
+			worst, best = k, true
+		} else if !best {
+			worst = k
+		}
+	}
+	enabled := !own.Disabled
+	if shared.Told {
+		enabled = shared.Enabled
+	}
+	w.Standing, w.Since = worst.Standing.String(), ui.Stamp(worst.Since)
+	switch {
+	case !enabled:
+		w.Standing, w.Since, w.Why = "disabled", "", map[bool]string{true: "by an operator", false: "in the configuration"}[shared.Told]
+	case shared.Limited && shared.State != ratelimit.Normal && !worst.Standing.Out():
+		w.Standing, w.Why = shared.State.String(), shared.Cause.String()
+		w.Since, w.Until = ui.Stamp(shared.Since), ui.Stamp(shared.Until)
+	}
+	return w
+}
+
+func (c *command) printAccounts(list []wireAccount) error {
+	if len(list) == 0 {
+		c.say("there is no key: %s\n", noKeyHint)
+		return nil
+	}
+	t := tabwriter.NewWriter(c.streams.Out, 0, 0, 2, ' ', 0) // names are ASCII
+	fmt.Fprintln(t, "NAME\tPRIORITY\tSTANDING\tRUNNING\tRATE\tQUOTA\tKEYS")
+	for _, a := range list {
+		limit, rate, quota := "-", "-", "-"
+		if a.Limit > 0 {
+			limit = fmt.Sprint(a.Limit)
+		}
+		if a.Rate > 0 {
+			rate = fmt.Sprintf("%g/s", a.Rate)
+		}
+		if a.Quota != "off" {
+			quota = fmt.Sprintf("%d+%d of %s", a.Used, a.Reserved, a.Quota)
+		}
+		var keys []string
+		for _, k := range a.Keys {
+			keys = append(keys, fmt.Sprintf("%d %s", k.Number, k.Standing))
+		}
+		fmt.Fprintf(t, "%s\t%d\t%s\t%d/%s\t%s\t%s\t%s\n", a.Name, a.Priority, standingText(a), a.Running, limit, rate, quota, strings.Join(keys, ", "))
+	}
+	return t.Flush()
+}
+
+// standingText is a standing with since when and why.
+func standingText(a wireAccount) string {
+	text := a.Standing
+	if a.Why != "" {
+		text += " (" + a.Why + ")"
+	}
+	if at, err := time.Parse(time.RFC3339, a.Since); err == nil && a.Standing != "in" && a.Standing != "unproven" {
+		text += " since " + ui.Clock(at)
+	}
+	return text
+}
+
+// accountsNamed returns the accounts of these names, all without a name.
+func accountsNamed(cfg *config.Config, names []string) ([]config.Account, error) {
+	all := cfg.Pool()
+	if len(all) == 0 {
+		return nil, usagef(noKeyHint, noKeyMessage)
+	}
+	if len(names) == 0 {
+		return all, nil
+	}
+	var known []string
+	for _, a := range all {
+		known = append(known, a.Name)
+	}
+	var out []config.Account
+	for _, name := range names {
+		i := slices.Index(known, name)
+		if i < 0 {
+			return nil, usagef(suggest(name, known, "", "there are "+strings.Join(known, ", ")), "there is no account %q in the configuration", name)
+		}
+		out = append(out, all[i])
+	}
+	return out, nil
+}
+
+func (c *command) accountsTestCommand() *cobra.Command {
+	cmd := c.configured(&cobra.Command{
+		Use:   "test [NAME...]",
+		Short: "Ask TMDB one question with each key",
+		Long: `Ask TMDB one question with each key of the named accounts, or of all, through the limiter and past the cache. A key that
+passes is in again for every process. The exit status is 5 if a key is refused, 4 if one could not be asked.`,
+		Args:    cobra.ArbitraryArgs,
+		Example: "  anivault accounts test\n  anivault accounts test main",
+	}, nil, func(ctx context.Context, cfg *config.Config, names []string, _ string) error {
+		list, err := accountsNamed(cfg, names)
+		if err != nil {
+			return err
+		}
+		return c.testAccounts(ctx, cfg, list)
+	})
+	return cmd
+}
+
+// testAccounts asks with each key, and tells what came of it.
+func (c *command) testAccounts(ctx context.Context, cfg *config.Config, list []config.Account) error {
+	const patience = 10 * time.Second
+	own := *cfg
+	own.Tuning.MaxWait, own.Tuning.MaxRetries = min(own.Tuning.MaxWait, patience), -1
+	run, err := app.Open(&own, app.Options{Warn: func(err error) { c.warn("%v", err) }})
+	if err != nil {
+		return err
+	}
+	refusals, silent := 0, 0
+	for _, a := range list {
+		for n, key := range a.Account.Keys {
+			err := run.TestKey(ctx, a.Name, key)
+			refusal, refused := errors.AsType[*tmdb.UnauthorizedError](err)
+			text := "accepted"
+			switch {
+			case ctx.Err() != nil:
+				return errors.Join(ctx.Err(), run.Close())
+			case refused:
+				refusals++
+				text = "refused"
+				if refusal.Cause != nil && refusal.Cause.Message != "" {
+					text += ": " + ui.Escaped(refusal.Cause.Message)
+				}
+			case err != nil:
+				silent++
+				_, why := app.Explain(err)
+				text = "not asked: " + why
+			}
+			fmt.Fprintf(c.streams.Out, "%s key %d: %s\n", a.Name, n+1, text)
+		}
+	}
+	err = run.Close()
+	switch {
+	case refusals > 0:
+		return &failure{exitUnauthorized, fmt.Errorf("TMDB refused %s", ui.Count(refusals, "key")), "replace it in the configuration, or ask TMDB"}
+	case silent > 0:
+		return &failure{exitIncomplete, fmt.Errorf("%s could not be asked", ui.Count(silent, "key")), "anivault status"}
+	}
+	return err
+}
+
+// operateAccount changes an account of the configuration for every running process.
+func (c *command) operateAccount(cmd *cobra.Command, name string, change func(context.Context, ratelimit.Operator) error) error {
+	return c.operate(cmd, func(ctx context.Context, cfg *config.Config, store ratelimit.Store) error {
+		if _, err := accountsNamed(cfg, []string{name}); err != nil {
+			return err
+		}
+		if len(cfg.Accounts) == 0 {
+			return usagef("list accounts in the config file: docs/gateway.md", "there is one key and no account to change")
+		}
+		return change(ctx, ratelimit.Operator{Store: store})
+	})
+}
+
+func (c *command) accountsEnableCommand(on bool) *cobra.Command {
+	word, long := "disable", `Use an account no more, in every running process, until it is enabled again. What runs ends as it would.`
+	if on {
+		word, long = "enable", `Use an account again, in every running process, also where the configuration disables it. Keys of it that were refused
+are tried again.`
+	}
+	return leaf(&cobra.Command{
+		Use:     word + " NAME",
+		Short:   strings.ToUpper(word[:1]) + word[1:] + " an account for every running process",
+		Long:    long,
+		Args:    exactArgs("NAME"),
+		Example: "  anivault accounts " + word + " main",
+	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
+		return c.operateAccount(cmd, args[0], func(ctx context.Context, o ratelimit.Operator) error {
+			if err := o.EnableAccount(ctx, args[0], on, 0); err != nil {
+				return err
+			}
+			c.say("%sd %s\n", word, args[0])
+			return nil
+		})
+	})
+}
+
+func (c *command) accountsTuneCommand() *cobra.Command {
+	var lasts string
+	var reset bool
+	var keys []string
+	for _, f := range ratelimit.AccountFields() {
+		keys = append(keys, f.Key)
+	}
+	cmd := leaf(&cobra.Command{
+		Use:   "tune NAME KEY=VALUE...",
+		Short: "Change limits of one account in every running process",
+		Long: `Change limits of one account for every running process, over its configuration, until the change ends. Keys are ` +
+			strings.Join(keys, ", ") + `.`,
+		Example: `  anivault accounts tune main account_concurrency=3
+  anivault accounts tune main quota=1000/24h rate=5 --for always
+  anivault accounts tune main --reset`,
+		Args: atLeastOne("account", "for example: anivault accounts tune main rate=5"),
+	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
+		name, args := args[0], args[1:]
+		period, err := tunePeriod(lasts)
+		if err != nil {
+			return err
+		}
+		values := map[string]string{}
+		for _, a := range args {
+			key, value, ok := strings.Cut(a, "=")
+			switch {
+			case !slices.Contains(keys, key):
+				return usagef(suggest(key, keys, "", "allowed: "+strings.Join(keys, ", ")), "%q is not a limit of an account", key)
+			case !ok && !reset:
+				return usagef("for example: anivault accounts tune main rate=5", "%q is not KEY=VALUE", a)
+			}
+			values[key] = value
+		}
+		if len(values) == 0 && !reset {
+			return usagef("for example: anivault accounts tune main rate=5", "no KEY=VALUE given")
+		}
+		return c.operateAccount(cmd, name, func(ctx context.Context, o ratelimit.Operator) error {
+			if reset {
+				if err := o.ResetAccount(ctx, name, args...); err != nil {
+					return err
+				}
+				c.say("reset %s of %s\n", cmp.Or(strings.Join(args, ", "), "all changes"), name)
+				return nil
+			}
+			if err := o.TuneAccount(ctx, name, values, period); err != nil {
+				return tuneError(err)
+			}
+			c.say("tuned %s of %s %s\n", strings.Join(args, " "), name, periodText(period))
+			return nil
+		})
+	})
+	cmd.Flags().StringVar(&lasts, "for", "1h", "`DURATION` to keep the change, such as 30m, or always")
+	completeWords(cmd, "for", "1h", "8h", "always")
+	cmd.Flags().BoolVar(&reset, "reset", false, "end the named changes of the account, or all of them")
+	return cmd
+}

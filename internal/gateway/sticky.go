@@ -1,0 +1,112 @@
+package gateway
+
+import (
+	"container/list"
+	"context"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/ratelimit"
+)
+
+// maxSessions bounds the sessions that keep an account; the one that asked longest ago is forgotten first.
+const maxSessions = 10_000
+
+// sticky is which account and key each session keeps.
+type sticky struct {
+	mu     sync.Mutex
+	byName map[string]*list.Element
+	recent list.List // of *session, the one that asked last in front
+}
+
+type session struct {
+	name string
+	ratelimit.Preference
+	asked time.Time
+}
+
+// sessionOf names who keeps an account: a client, or one session of it.
+func sessionOf(r *http.Request, c *client) string {
+	if id := r.Header.Get("X-Anivault-Session"); goodID.MatchString(id) {
+		return c.Name + " " + id
+	}
+	return c.Name
+}
+
+// get returns what a session keeps, if it has asked within ttl.
+func (s *sticky) get(name string, ttl time.Duration, now time.Time) (ratelimit.Preference, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.byName[name]
+	if e == nil {
+		return ratelimit.Preference{}, false
+	}
+	kept := e.Value.(*session)
+	if now.Sub(kept.asked) >= ttl {
+		s.recent.Remove(e)
+		delete(s.byName, name)
+		return ratelimit.Preference{}, false
+	}
+	return kept.Preference, true
+}
+
+// keep notes through which account and key a session has gone.
+func (s *sticky) keep(name string, p ratelimit.Preference, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.byName[name]; e != nil {
+		kept := e.Value.(*session)
+		kept.Preference, kept.asked = p, now
+		s.recent.MoveToFront(e)
+		return
+	}
+	if s.byName == nil {
+		s.byName = map[string]*list.Element{}
+	}
+	s.byName[name] = s.recent.PushFront(&session{name, p, now})
+	if s.recent.Len() > maxSessions {
+		oldest := s.recent.Back()
+		s.recent.Remove(oldest)
+		delete(s.byName, oldest.Value.(*session).name)
+	}
+}
+
+// sticking lets a flight's requests keep the account of its session.
+func (g *Gateway) sticking(ctx context.Context, f *flight, s config.Sticky) context.Context {
+	if !s.Enabled || f.session == "" {
+		return ctx
+	}
+	if p, ok := g.sticky.get(f.session, s.TTL, time.Now()); ok {
+		return ratelimit.WithPreference(ctx, p, s.Wait)
+	}
+	return ctx
+}
+
+// chosen notes through which account and key a try goes.
+func (g *Gateway) chosen(f *flight, c ratelimit.Choice) {
+	s := g.settings.Load()
+	f.choice.Store(&c)
+	if s.Sticky.Enabled && f.session != "" {
+		g.sticky.keep(f.session, ratelimit.Preference{Account: c.Account, Key: c.Key}, time.Now())
+	}
+	g.counts.Chose(c.Account, c.Why.String())
+	g.log.skipped(f, c.Full)
+}
+
+// fullEvery is how often a full account is a warning.
+const fullEvery = time.Second
+
+// skipped tells which accounts were passed by because they were full: a warning at most once a second.
+func (l *logger) skipped(f *flight, names []string) {
+	for _, name := range names {
+		level := slog.LevelDebug
+		now := time.Now().UnixNano()
+		if last := l.warned.Load(); now-last >= int64(fullEvery) && l.warned.CompareAndSwap(last, now) {
+			level = slog.LevelWarn
+		}
+		l.LogAttrs(context.Background(), level, "slot_skipped", slog.String("account", name), slog.String("request_id", f.id))
+	}
+}
