@@ -628,3 +628,90 @@ func TestAccountsThatCannotBeUsed(t *testing.T) {
 type roundTripFunc func(*http.Request) (*http.Response, error)
 
 func (f roundTripFunc) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// What a killed process held of an account is free again as soon as it is found dead, its part of the door included.
+func TestSeed003AKilledProcessGivesItsAccountsSlotsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := NewMemoryStore()
+		killed := limited(t, store, fast, Account{Name: "a1", Slots: 2, Quota: Budget{6, time.Hour}})
+		l := limited(t, store, fast, Account{Name: "a1", Slots: 2, Quota: Budget{6, time.Hour}})
+		prove(t, killed)
+		take(t, killed)
+		take(t, killed)
+		if _, err := killed.Reserve(t.Context(), 3); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Reserve(t.Context(), 1); !errors.Is(err, ErrBudget) {
+			t.Fatalf("beside what the other has reserved: %v", err)
+		}
+		must(t, store.Update(t.Context(), func(at Instant, s *Snapshot) error {
+			s.Bury(at, []string{killed.owner})
+			return nil
+		}))
+		take(t, l)
+		take(t, l)
+		if st := accountOf(t, l, "a1"); st.Running != 2 || st.QuotaUsed != 1 {
+			t.Errorf("%+v", st)
+		}
+		if r, err := l.Reserve(t.Context(), 3); err != nil || r.Left() != 3 {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// A reservation whose owner asks for nothing is free after its hour.
+func TestSeed002AnOrphanAtTheDoorIsFreeAfterItsHour(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := NewMemoryStore()
+		list := Account{Name: "a1", Quota: Budget{5, 24 * time.Hour}}
+		stopped, l := limited(t, store, fast, list), limited(t, store, fast, list)
+		if _, err := stopped.Reserve(t.Context(), 5); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(59 * time.Minute)
+		if _, err := l.Reserve(t.Context(), 1); !errors.Is(err, ErrBudget) {
+			t.Fatalf("before its hour: %v", err)
+		}
+		time.Sleep(time.Minute)
+		if _, err := l.Reserve(t.Context(), 5); err != nil {
+			t.Errorf("after its hour: %v", err)
+		}
+	})
+}
+
+// What a process did with the accounts while it was alone is brought along: use of quotas, and a key that was refused.
+func TestAccountsOfAProcessThatWasAlone(t *testing.T) {
+	tu := Default()
+	at := Instant{Wall: time.Unix(1_800_000_000, 0), Boot: time.Hour, BootID: "b"}
+	later := func(d time.Duration) Instant {
+		at.Wall, at.Boot = at.Wall.Add(d), at.Boot+d
+		return at
+	}
+	list := pool(Account{Name: "a2", Quota: Budget{100, time.Hour}})
+	one := func(s *Snapshot, e Event) {
+		t.Helper()
+		g := s.TryGrant(later(time.Second), Ask{Owner: "p", Tuning: &tu, Patience: time.Hour, Accounts: list})
+		if !g.Granted {
+			t.Fatalf("%+v", g)
+		}
+		s.Record(later(time.Second), Report{Owner: "p", Tuning: &tu, Pass: g.Pass, Event: e})
+	}
+	s := NewSnapshot(at)
+	one(&s, ok())
+	a := leave(&s, later(time.Second), "p", 1)
+	for range 4 {
+		one(&a.snap, ok())
+	}
+	one(&a.snap, Event{Outcome: Client, Status: 401, Key: KeyRefused})
+	s.rejoin(later(time.Second), a, "p")
+	st := s.Status(at, tu, "p").Accounts[0]
+	refused := 0
+	for _, k := range st.Keys {
+		if k.Standing == Refused {
+			refused++
+		}
+	}
+	if st.QuotaUsed != 6 || refused != 1 {
+		t.Errorf("%+v", st)
+	}
+}
