@@ -93,7 +93,7 @@ func (c *command) lookUp(cmd *cobra.Command, p *pins.Pin, offline bool) error {
 		return err
 	}
 	cfg.Tuning.MaxWait = min(cfg.Tuning.MaxWait, lookUpWait)
-	offline = offline || !cfg.TMDB.HasKey()
+	offline = offline || !cfg.HasKey()
 	err = c.asking(cmd.Context(), cfg, offline, func(run *app.App) error {
 		e, err := run.Entry(cmd.Context(), p.Kind, p.ID)
 		if err == nil {
