@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -228,9 +230,9 @@ func (c *command) finishPlan(ctx context.Context, o *organizing, incomplete erro
 	var err error
 	switch {
 	case o.plan == "-":
-		err = result.Write(c.streams.Out)
+		err = writePlan(c.streams.Out, result)
 	case o.plan != "":
-		err = atomicfile.Write(o.plan, 0o600, result.Write)
+		err = atomicfile.Write(o.plan, 0o600, func(w io.Writer) error { return writePlan(w, result) })
 	default:
 		err = c.printPlan(o, result)
 	}
@@ -247,6 +249,19 @@ func (c *command) finishPlan(ctx context.Context, o *organizing, incomplete erro
 	return nil
 }
 
+// writePlan writes a plan's text. One that could not be read back is never given to anybody.
+func writePlan(out io.Writer, r *organize.Result) error {
+	var text bytes.Buffer
+	if err := r.Write(&text); err != nil {
+		return err
+	}
+	if _, err := organize.Parse(text.String()); err != nil {
+		return fmt.Errorf("read back what was planned: %w", err)
+	}
+	_, err := text.WriteTo(out)
+	return err
+}
+
 // sayPlan tells on stderr what the plan holds, and what comes next.
 func (c *command) sayPlan(o *organizing, r *organize.Result) {
 	s := summarize(o, r)
@@ -257,6 +272,9 @@ func (c *command) sayPlan(o *organizing, r *organize.Result) {
 	if stays := staying(r); stays != "" && o.options.Mode == organize.ModeMove {
 		c.say("in no unit, and staying where they are: %s\n", stays)
 	}
+	if n := cycles(r); n > 0 {
+		c.say("%s of files that take each other's names: one of each waits as %s meanwhile\n", ui.Count(n, "cycle"), organize.TempName(r.ID, 1))
+	}
 	switch {
 	case c.quiet || s.Planned == 0:
 	case o.plan == "":
@@ -264,4 +282,13 @@ func (c *command) sayPlan(o *organizing, r *organize.Result) {
 	case o.plan != "-":
 		c.say("saved: %s\n", ui.ShellWord(o.plan))
 	}
+}
+
+// cycles counts the moves that take each other's names in a circle.
+func cycles(r *organize.Result) int {
+	n := 0
+	for _, step := range organize.Order(&r.Plan) {
+		n = max(n, step.Temp)
+	}
+	return n
 }

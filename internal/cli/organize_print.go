@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/organize"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/ui"
@@ -113,10 +114,10 @@ func (c *command) printTree(r *organize.Result) error {
 				continue
 			}
 			if heading != "" {
-				fmt.Fprintln(out, heading)
+				fmt.Fprintln(out, lang.Say(heading))
 				heading = ""
 			}
-			why := l.Code.Meaning()
+			why := lang.Say(l.Code.Meaning())
 			if l.Why != "" {
 				why += ": " + ui.Escaped(l.Why)
 			}

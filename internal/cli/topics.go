@@ -115,7 +115,7 @@ and {episode}, or {name}.`, width))
 		t := organize.LayoutTemplates(name)
 		fmt.Fprintf(out, "\n%s\n  show     %s\n  season   %s\n  episode  %s\n  movie    %s\n", name, t.Show, t.Season, t.Episode, t.Movie)
 	}
-	fmt.Fprint(out, "\nWhy a file is left (\"error\":{\"code\":...})\n\n")
+	fmt.Fprint(out, lang.Say("\nWhy a file is left (\"error\":{\"code\":...})\n\n"))
 	for _, code := range organize.Codes() {
 		hang(out, 2, "  "+string(code), 18, code.Meaning(), width)
 	}

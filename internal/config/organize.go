@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/anivault/anivault/internal/organize"
@@ -50,7 +51,7 @@ var organizeSettings = []Setting{
 func template(name, standard string, field func(*Config) *string) Setting {
 	return Setting{
 		Key: "organize.template." + name, Default: standard, Allowed: "a template; see: anivault help templates", apply: text(field),
-		Doc: "The form of a " + name + "'s name in the layout custom.",
+		Doc: fmt.Sprintf("The form of the name of a %s in the layout custom.", name),
 	}
 }
 
