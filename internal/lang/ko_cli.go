@@ -1003,4 +1003,12 @@ var koCommands = []entry{
 	{"t  d          it is about the title, or about the folder (directory)", "t  d          제목에 대해, 또는 폴더에 대해"},
 	{"a  f          it is about all these files, or about the first of them", "a  f          이 파일들 모두에 대해, 또는 첫 파일에 대해"},
 	{"test the key: %s", "키 시험: %s"},
+	{" (anivault accounts list)", " (anivault accounts list)"},
+	{"keys of all accounts", "모든 계정의 키"},
+	{
+		"see which and why: anivault accounts list; once they are mended: anivault accounts test",
+		"어느 것이 왜인지: anivault accounts list. 고친 다음: anivault accounts test",
+	},
+	{"all accounts are disabled; see: anivault accounts list", "모든 계정이 꺼져 있습니다. 참고: anivault accounts list"},
+	{"%s wins over %s: its key alone is used", "%s이(가) %s보다 먼저입니다. 그 키만 씁니다"},
 }

@@ -139,6 +139,8 @@ var english = map[string]string{
 	"cli/serve_token.go":      "as serve.go",
 	"config/serve.go":         "as serve.go",
 	"config/clients.go":       "as serve.go",
+	"cli/accounts.go":         "as serve.go",
+	"config/accounts.go":      "as serve.go",
 	"cli/man.go":              "man pages are English",
 	"config/write.go":         "comments in the config file",
 	"config/edit.go":          "as write.go",
