@@ -11,7 +11,7 @@ import (
 type Proxy struct {
 	Addr string // host:port of its own
 
-	target   string
+	target   atomic.Pointer[string]
 	listener net.Listener
 	delay    atomic.Int64 // of each reply
 	cut      atomic.Int64 // every so many replies one is cut in half; 0: none
@@ -31,7 +31,8 @@ func NewProxy(target string) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{Addr: l.Addr().String(), target: target, listener: l, conns: map[net.Conn]struct{}{}}
+	p := &Proxy{Addr: l.Addr().String(), listener: l, conns: map[net.Conn]struct{}{}}
+	p.target.Store(&target)
 	p.done.Go(p.serve)
 	return p, nil
 }
@@ -55,6 +56,12 @@ func (p *Proxy) Down(down bool) {
 
 // Silent lets nothing through and keeps the connections, or no longer does.
 func (p *Proxy) Silent(silent bool) { p.silent.Store(silent) }
+
+// Turn ends all connections; new ones lead to another server.
+func (p *Proxy) Turn(target string) {
+	p.target.Store(&target)
+	p.closeAll()
+}
 
 // Close ends the proxy and all connections.
 func (p *Proxy) Close() {
@@ -82,7 +89,7 @@ func (p *Proxy) serve() {
 			client.Close()
 			continue
 		}
-		server, err := net.Dial("tcp", p.target)
+		server, err := net.Dial("tcp", *p.target.Load())
 		if err != nil {
 			client.Close()
 			continue
