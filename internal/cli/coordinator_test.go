@@ -104,7 +104,9 @@ func (s *site) do(words ...string) string {
 func (s *site) fetch() {
 	s.fetched++
 	resp, err := http.Get(fmt.Sprintf("%s/3/movie/%d", s.url, 1_000_000+s.fetched))
-	s.check(err)
+	if err != nil {
+		s.Fatalf("%v\n%s", err, s.stderr.String())
+	}
 	_, _ = io.Copy(io.Discard, resp.Body)
 	resp.Body.Close()
 }
