@@ -69,7 +69,7 @@ func newSite(t *testing.T) *site {
 	sum := sha256.Sum256([]byte(tmdb.URL()))
 	s.state = "anivault:" + hex.EncodeToString(sum[:8]) + ":state"
 	s.do(someone...)
-	cmd := exec.Command("anivault", "serve", "--listen", "127.0.0.1:0", "--log-file", s.log)
+	cmd := exec.Command("anivault", "serve", "--listen", "127.0.0.1:0", "--admin-listen", "off", "--log-file", s.log)
 	cmd.Env = []string{
 		"HOME=" + t.TempDir(), "ANIVAULT_TMDB_TOKEN=script-token", "ANIVAULT_TMDB_BASE_URL=" + tmdb.URL(),
 		"ANIVAULT_COORDINATOR=redis://someone:opensesame@" + s.proxy.Addr,

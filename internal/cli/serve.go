@@ -93,10 +93,11 @@ func (c *command) serve(cmd *cobra.Command, cfg *config.Config, offline bool) (e
 	}
 	defer func() { err = errors.Join(err, logs.Close()) }()
 	events := admin.NewEvents(logs.handler, logs.redact)
+	var urls []string
 	service, err := gateway.Listen(cfg, gateway.Options{
 		Offline: offline, Log: events.Handler(), Warn: logs.warn, Notify: c.getenv("NOTIFY_SOCKET"),
 		Reload: func() (*config.Config, error) { return c.loadServe(cmd, offline) },
-	}, func(url string) { c.say("listening on %s\n", url) })
+	}, func(url string) { urls = append(urls, url) })
 	if err != nil {
 		return err
 	}
@@ -107,6 +108,12 @@ func (c *command) serve(cmd *cobra.Command, cfg *config.Config, offline bool) (e
 	measuring, err := c.startMetrics(cfg, service.Metrics())
 	if err != nil {
 		return errors.Join(err, page.Close(), service.Close())
+	}
+	for _, url := range urls { // only now can nothing be in the way
+		c.say("listening on %s\n", url)
+	}
+	if page.Server != nil {
+		c.say("admin page on %s\n", page.URL())
 	}
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
@@ -139,7 +146,6 @@ func (c *command) openAdmin(cfg *config.Config, service *gateway.Service, events
 	if err != nil {
 		return adminPage{}, cfg.Refuse("serve.admin_listen", addr+" cannot be listened on: "+err.Error()+"; name another address, or off")
 	}
-	c.say("admin page on %s\n", page.URL())
 	slog.New(events.Handler()).Info("listening", slog.String("comp", "gateway"), slog.String("addr", page.URL()), slog.String("for", "admins"))
 	return adminPage{page}, nil
 }
