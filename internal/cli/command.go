@@ -149,7 +149,7 @@ func suggest(word string, names []string, before, otherwise string) string {
 // otherNames are names that other programs have for what anivault does, or does not do.
 var otherNames = map[string]string{
 	"scan":   "did you mean: anivault match PATH?",
-	"rename": "anivault changes no file; anivault match --format ndjson PATH tells a renamer what each one is: docs/scripting.md",
+	"rename": "anivault changes no file; anivault organize PATH --to DIR plans the names, for a script of your own: docs/organize.md",
 	"watch":  "anivault watches no folder; a timer that runs anivault match PATH costs no request for what is known: docs/scripting.md",
 }
 

@@ -61,8 +61,8 @@ var koCommands = []entry{
 	{"%s takes no arguments, got %q", "%s에는 인수가 없어야 하는데 %q을(를) 받았습니다"},
 	{"did you mean: anivault match PATH?", "혹시: anivault match PATH?"},
 	{
-		"anivault changes no file; anivault match --format ndjson PATH tells a renamer what each one is: docs/scripting.md",
-		"anivault는 파일 이름을 바꾸지 않습니다. 각 파일이 무엇인지는 anivault match --format ndjson PATH가 알려 줍니다: docs/scripting.md",
+		"anivault changes no file; anivault organize PATH --to DIR plans the names, for a script of your own: docs/organize.md",
+		"anivault는 파일을 바꾸지 않습니다. anivault organize PATH --to DIR이 이름을 계획합니다. 바꾸는 것은 스크립트로: docs/organize.md",
 	},
 	{
 		"anivault watches no folder; a timer that runs anivault match PATH costs no request for what is known: docs/scripting.md",
