@@ -54,19 +54,7 @@ func TestPagesInARealBrowser(t *testing.T) {
 	}
 	write := func(s string) { b.Call("Input.insertText", map[string]any{"text": s}, nil) }
 	// submits presses Enter and waits for the next page.
-	submits := func() {
-		t.Helper()
-		b.Eval(`window.before = true`, nil)
-		b.Press("Enter", 13)
-		for range 200 {
-			var same bool
-			if b.Eval(`window.before === true || document.readyState !== "complete"`, &same); !same {
-				return
-			}
-			b.Eval(`new Promise((done) => setTimeout(done, 25))`, nil)
-		}
-		t.Fatal("no page follows")
-	}
+	submits := func() { b.Follow(func() { b.Press("Enter", 13) }) }
 
 	b.Look(320, 700, "light")
 	b.Open(x.url)

@@ -229,13 +229,19 @@ func (b *Browser) Press(key string, code int) {
 // Open shows a file, or an address, and waits until it has loaded.
 func (b *Browser) Open(path string) {
 	b.t.Helper()
-	for len(b.loaded) > 0 {
-		<-b.loaded
-	}
 	if !strings.Contains(path, ":") {
 		path = "file://" + path
 	}
-	b.Call("Page.navigate", map[string]any{"url": path}, nil)
+	b.Follow(func() { b.Call("Page.navigate", map[string]any{"url": path}, nil) })
+}
+
+// Follow does what leads to another page, and waits until that has loaded.
+func (b *Browser) Follow(leads func()) {
+	b.t.Helper()
+	for len(b.loaded) > 0 {
+		<-b.loaded
+	}
+	leads()
 	select {
 	case <-b.loaded:
 	case <-time.After(time.Minute):

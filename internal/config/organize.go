@@ -51,7 +51,7 @@ var organizeSettings = []Setting{
 func template(name, standard string, field func(*Config) *string) Setting {
 	return Setting{
 		Key: "organize.template." + name, Default: standard, Allowed: "a template; see: anivault help templates", apply: text(field),
-		Doc: fmt.Sprintf("The form of the name of a %s in the layout custom.", name),
+		Doc: fmt.Sprintf("The form of names in the layout custom: %s.", name),
 	}
 }
 

@@ -124,7 +124,7 @@ var koOrganize = []entry{
 	{"pairs such as :=꞉, several with commas", ":=꞉ 같은 짝, 여럿이면 쉼표로"},
 	{"What is replaced in titles before they become names.", "제목이 이름이 되기 전에 바꿀 글자."},
 	{"a template; see: anivault help templates", "템플릿. 참고: anivault help templates"},
-	{"The form of the name of a %s in the layout custom.", "custom에서 %s의 이름이 갖는 형식."},
+	{"The form of names in the layout custom: %s.", "custom에서 이름의 형식: %s."},
 	{"must be pairs such as :=꞉, several with commas", ":=꞉ 같은 짝이어야 합니다. 여럿이면 쉼표로"},
 	{"not sure enough", "확실하지 않음"},
 	{"TMDB could not be asked", "TMDB에 물을 수 없었음"},
