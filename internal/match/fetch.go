@@ -134,8 +134,9 @@ const farBehind = 4 / calLead
 // spent returns which contenders are not fetched any more because enough like them were: rows that only a part of the title
 // has found, and rows that would have to hide the exact title that another one shows.
 func (j *job) spent() func(scored) bool {
-	shown, parts, hidden, begun := j.shown(), 0, 0, 0
+	shown, parts, hidden, begun, doubted := j.shown(), 0, 0, 0, false
 	for _, c := range j.pool {
+		doubted = doubted || c.known() && c.exact() && c.against()
 		if c.known() && !c.whole {
 			parts++
 		}
@@ -149,8 +150,13 @@ func (j *job) spent() func(scored) bool {
 	return func(c scored) bool {
 		return !c.whole && parts >= mostParts ||
 			shown && !c.explained && hidden >= mostHidden ||
-			shown && c.explained && !c.exact() && begun >= mostHidden
+			shown && !doubted && c.explained && !c.exact() && begun >= mostHidden
 	}
+}
+
+// against reports whether something speaks against a contender.
+func (c scored) against() bool {
+	return slices.ContainsFunc(c.reasons, func(r Reason) bool { return r.Weight < 0 })
 }
 
 // exact reports whether a visible title is the very title of the name.

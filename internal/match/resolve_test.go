@@ -81,6 +81,19 @@ func TestResolveTellsConfusableWorksApart(t *testing.T) {
 	}
 }
 
+// A title's shortest namesake is not the one looked for where something speaks against it: its spin-offs are not the end.
+func TestBesideADoubtedNamesakeMoreThanTwoSpinOffsAreLookedAt(t *testing.T) {
+	w := &world{entries: []*Entry{
+		series(41, "Salt Quay", "塩", 2016, season(1, "1-2@2016-01-05")),
+		series(42, "Salt Quay: Dusk", "塩 宵", 2017, season(1, "1-3@2017-01-05")),
+		series(43, "Salt Quay: Dawn", "塩 暁", 2018, season(1, "1-3@2018-01-05")),
+		series(44, "Salt Quay the Animation", "塩の埠頭アニメーション", 2019, season(1, "1-12@2019-01-05")).alt("Salt Quay"),
+	}}
+	if got := decideOne(w, rel("Salt Quay", eps(11))); outcome(got) != "tv 44 S01E11" {
+		t.Errorf("got %s: %v", outcome(got), got.Steps)
+	}
+}
+
 func TestResolveIgnoresTheOrderOfRows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := kin()
