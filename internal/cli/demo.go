@@ -177,7 +177,7 @@ func demoEnviron(environ []string, root, url string) ([]string, error) {
 func (c *command) printTimeline(run *app.App) {
 	moments := run.Timeline()
 	err := lang.Writer(c.streams.Err)
-	fmt.Fprintln(err, "\nWhat the limiter went through:")
+	fmt.Fprint(err, "\n", lang.Say("What the limiter went through:"), "\n")
 	if len(moments) == 0 {
 		fmt.Fprintln(err, "  nothing: it stayed in Normal")
 		return

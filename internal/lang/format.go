@@ -102,7 +102,7 @@ func newPattern(format string) pattern {
 }
 
 // phrase is two words beside each other, or one with a colon behind it.
-var phrase = regexp.MustCompile(`[A-Za-z'-]{2,}[,;.)]* [(]?[A-Za-z]{2,}|[A-Za-z]{3,}:|; [a-z]{5,} |^[a-z]{6,} $`)
+var phrase = regexp.MustCompile(`[A-Za-z'-]{2,}[,;.)]* [(]?(?:[A-Za-z]{2,}|a )|[A-Za-z]{3,}:|; [a-z]{5,} |^[a-z]{6,} $`)
 
 // telling reports whether a text can be recognised by the format: one with words for an argument has a phrase of its own. Others,
 // as "%s to %s", are said where they are formatted.

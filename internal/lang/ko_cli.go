@@ -166,7 +166,7 @@ var koCommands = []entry{
 	{"flag --keep: %v", "--keep 옵션: %v"},
 	{"make the demo's folder: %w", "데모 폴더 만들기: %w"},
 	{"make the demo's configuration: %w", "데모 설정 만들기: %w"},
-	{"\nWhat the limiter went through:", "\n리미터가 겪은 일:"},
+	{"What the limiter went through:", "리미터가 겪은 일:"},
 	{"  nothing: it stayed in Normal", "  없음: 계속 Normal이었습니다"},
 	{
 		"Check key, connection, clock, folders and cache, and say how to fix what is wrong",
