@@ -14,7 +14,7 @@ func (s *Snapshot) uses() map[string]int {
 	return m
 }
 
-// used adds to a sum what was used since before.
+// usedSince adds to a sum what was used since before.
 func (s *Snapshot) usedSince(before, sum map[string]int) map[string]int {
 	for name, used := range s.uses() {
 		if more := used - before[name]; more > 0 {

@@ -2,6 +2,7 @@ package ratelimit
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -161,7 +162,7 @@ func TestWhoseEvidenceAnAnswerIs(t *testing.T) {
 		for _, by := range []LimitedBy{ByAddress, ByAccount} {
 			found := false
 			for _, row := range evidences {
-				found = found || row.has(o) && (row.any || row.by == by)
+				found = found || slices.Contains(row.outcomes, o) && (row.any || row.by == by)
 			}
 			if !found {
 				t.Errorf("no row for %s by %s", o, by)

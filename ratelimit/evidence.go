@@ -1,5 +1,7 @@
 package ratelimit
 
+import "slices"
+
 // LimitedBy is whom the upstream limits: who is throttled by a 429.
 type LimitedBy int
 
@@ -71,7 +73,7 @@ var evidences = []evidence{
 func evidenceOf(e *Event, by LimitedBy) evidence {
 	for i := range evidences {
 		row := &evidences[i]
-		if (row.any || row.by == by) && (row.verdict != KeyUnknown && row.verdict == e.Key || row.has(e.Outcome)) {
+		if (row.any || row.by == by) && (row.verdict != KeyUnknown && row.verdict == e.Key || slices.Contains(row.outcomes, e.Outcome)) {
 			out := *row
 			if e.Outcome == Client && e.alive() { // a 404 is given to a key that is known
 				out.keys = provesKey
@@ -80,13 +82,4 @@ func evidenceOf(e *Event, by LimitedBy) evidence {
 		}
 	}
 	return evidence{address: true}
-}
-
-func (r *evidence) has(o Outcome) bool {
-	for _, x := range r.outcomes {
-		if x == o {
-			return true
-		}
-	}
-	return false
 }

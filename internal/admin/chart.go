@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/internal/chart"
+	"github.com/anivault/anivault/internal/config"
 )
 
 // curve is one line of a chart.
@@ -84,7 +85,7 @@ func (s *Server) addressCharts() []template.HTML {
 
 // accountCharts are those of an account: the last hour and the last day.
 func (s *Server) accountCharts(name string) []template.HTML {
-	if name == defaultAccount {
+	if name == config.DefaultAccount {
 		name = ""
 	}
 	hour, day := s.rings.samples(name)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
 )
@@ -119,7 +120,7 @@ func (s *Server) loginPage(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
-	hash := hashOf(strings.TrimSpace(r.PostFormValue("token")))
+	hash := config.TokenHash(strings.TrimSpace(r.PostFormValue("token")))
 	name, may := s.byHash(hash)
 	switch may {
 	case admin:

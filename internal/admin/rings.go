@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -129,11 +130,7 @@ func (r *rings) note(st ratelimit.Status, is counts, queue uint64) {
 	r.last = is
 	r.of("").add(s)
 	for _, a := range st.Accounts {
-		limit := a.Slots
-		if limit == 0 {
-			limit = st.Slots
-		}
-		r.of(a.Name).add(sample{at: is.at, running: float64(a.Running), limit: float64(limit)})
+		r.of(a.Name).add(sample{at: is.at, running: float64(a.Running), limit: float64(cmp.Or(a.Slots, st.Slots))})
 	}
 }
 

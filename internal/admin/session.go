@@ -2,14 +2,14 @@ package admin
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/anivault/anivault/internal/config"
 )
 
 const (
@@ -31,11 +31,6 @@ type sessions struct {
 	list []session
 }
 
-func hashOf(secret string) string {
-	sum := sha256.Sum256([]byte(secret))
-	return hex.EncodeToString(sum[:])
-}
-
 // begin returns the cookie of a new session.
 func (s *sessions) begin(tokenHash string, now time.Time) string {
 	var secret [32]byte
@@ -46,7 +41,7 @@ func (s *sessions) begin(tokenHash string, now time.Time) string {
 	if len(s.list) == mostSessions {
 		s.list = slices.Delete(s.list, 0, 1)
 	}
-	s.list = append(s.list, session{id: hashOf(cookie), hash: tokenHash, expires: now.Add(sessionLasts)})
+	s.list = append(s.list, session{id: config.TokenHash(cookie), hash: tokenHash, expires: now.Add(sessionLasts)})
 	return cookie
 }
 
@@ -63,7 +58,7 @@ func (s *sessions) find(cookie string, now time.Time) (session, bool) {
 }
 
 func (s *sessions) index(cookie string) int {
-	id := hashOf(cookie)
+	id := config.TokenHash(cookie)
 	return slices.IndexFunc(s.list, func(x session) bool { return x.id == id })
 }
 
@@ -135,7 +130,7 @@ const (
 func (s *Server) who(r *http.Request) (string, standing) {
 	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
 	if ok && strings.EqualFold(scheme, "Bearer") {
-		return s.byHash(hashOf(strings.TrimSpace(token)))
+		return s.byHash(config.TokenHash(strings.TrimSpace(token)))
 	}
 	if x, ok := s.sessions.find(s.cookieOf(r), time.Now()); ok {
 		return s.byHash(x.hash)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/metrics"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
@@ -186,9 +187,6 @@ func overridesOf(list []ratelimit.Override) []Override {
 	return out
 }
 
-// defaultAccount is the name of the one account there is where none is configured.
-const defaultAccount = "default"
-
 // accounts are the accounts that are known. Without any there is one, whose limits are the address's; own is false then.
 func (s *Server) accounts(ctx context.Context) (out []Account, own bool, err error) {
 	st, err := s.gateway.Limiter().Status(ctx)
@@ -200,7 +198,7 @@ func (s *Server) accounts(ctx context.Context) (out []Account, own bool, err err
 	}
 	if own = len(out) > 0; !own {
 		out = append(out, Account{
-			Name: defaultAccount, Enabled: true, Standing: "in", Running: st.Running, Limit: st.Slots, Rate: st.Rate,
+			Name: config.DefaultAccount, Enabled: true, Standing: "in", Running: st.Running, Limit: st.Slots, Rate: st.Rate,
 			Quota: quotaOf(st.Budget, st.BudgetUsed, st.BudgetHeld, st.BudgetRenews), Keys: []Key{}, Overrides: []Override{},
 		})
 	}
@@ -239,7 +237,7 @@ func (s *Server) clients() []Client {
 	for _, c := range s.gateway.Config().Serve.Clients {
 		out = append(out, Client{Name: c.Name, Class: c.Class, Weight: c.Weight, Admin: c.Admin})
 	}
-	out = append(out, Client{Name: "anonymous", Class: "interactive", Weight: 1})
+	out = append(out, Client{Name: config.Anonymous, Class: "interactive", Weight: 1})
 	g := s.gateway.Metrics().Snapshot().Gateway
 	if g == nil {
 		return out

@@ -41,18 +41,18 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 		u.ring.replace(cfg.Accounts)
 		base = signing{base, u.ring}
 	}
-	var limited http.RoundTripper = &ratelimit.Transport{
-		Base: through(opts.Wire, base), Limiter: limiter, MaxBody: tmdb.MaxBody, Verdict: keyVerdict,
+	transport := &ratelimit.Transport{
+		Base: through(opts.Wire, base), Limiter: limiter, MaxBody: tmdb.MaxBody,
 		Classify: func(req *http.Request, resp *http.Response, body []byte, err error) ratelimit.Outcome {
 			o := outcomes[tmdb.Classify(req, resp, body, err)]
 			bad.observe(req.Context(), o)
 			return o
 		},
 	}
+	var limited http.RoundTripper = tmdb.NewKeyGuard(transport)
 	if u.ring != nil {
-		limited = accountErrors{limited}
-	} else {
-		limited = tmdb.NewKeyGuard(limited)
+		transport.Verdict = keyVerdict
+		limited = accountErrors{transport}
 	}
 	u.sender = refusals{limited, &u.refused}
 	bad.next = u.sender

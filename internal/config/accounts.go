@@ -3,7 +3,6 @@ package config
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -228,12 +227,12 @@ func (r accountReader) key(item *yaml.Node, name, value string) (k Key, ok bool)
 	}
 	if isFile {
 		k.File = value
-		raw, err := os.ReadFile(value)
+		line, err := firstLine(value)
 		if err != nil {
-			r.refuse(item, name, value, "cannot be read: "+rootCause(err))
+			r.refuse(item, name, value, err.Error())
 			return k, false
 		}
-		value, _, _ = strings.Cut(string(raw), "\n")
+		value = line
 	}
 	secret, err := readSecret(value)
 	switch {

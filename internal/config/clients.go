@@ -3,6 +3,8 @@ package config
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -32,6 +34,12 @@ type Client struct {
 	Admin       bool
 	Made        time.Time // zero where nobody noted it
 	Place       string    // file and line
+}
+
+// TokenHash returns the hash by which a token is known: 64 lower-case hex digits.
+func TokenHash(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
 }
 
 // Names, classes and hashes as they are written.

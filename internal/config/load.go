@@ -192,11 +192,10 @@ func (c *Config) openRedis() error {
 		return nil
 	}
 	if file := c.Redis.PasswordFile; file != "" {
-		raw, err := os.ReadFile(file)
+		line, err := firstLine(file)
 		if err != nil {
-			return c.Refuse("coordinator_password_file", "cannot be read: "+rootCause(err))
+			return c.Refuse("coordinator_password_file", err.Error())
 		}
-		line, _, _ := strings.Cut(string(raw), "\n")
 		if c.Redis.Password = NewSecret(strings.TrimRight(line, "\r")); !c.Redis.Password.IsSet() {
 			return c.Refuse("coordinator_password_file", "its first line is empty; write the password there")
 		}
@@ -214,17 +213,26 @@ func (c *Config) openRedis() error {
 	return nil
 }
 
+// firstLine returns the first line of a file that holds a secret. It may be a pipe.
+func firstLine(file string) (string, error) {
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return "", errors.New("cannot be read: " + rootCause(err))
+	}
+	line, _, _ := strings.Cut(string(raw), "\n")
+	return line, nil
+}
+
 // chooseKey keeps the first of token, token_file and api_key that is set.
 func (c *Config) chooseKey() error {
 	if !c.TMDB.Token.IsSet() && c.TMDB.TokenFile != "" {
 		refuse := func(reason string) error {
 			return &Error{Name: "tmdb.token_file", Value: c.TMDB.TokenFile, Reason: reason}
 		}
-		raw, err := os.ReadFile(c.TMDB.TokenFile)
+		line, err := firstLine(c.TMDB.TokenFile)
 		if err != nil {
-			return refuse("cannot be read: " + rootCause(err))
+			return refuse(err.Error())
 		}
-		line, _, _ := strings.Cut(string(raw), "\n")
 		if strings.TrimSpace(line) == "" {
 			return refuse("its first line is empty; write the token there")
 		}

@@ -3,15 +3,15 @@ package gateway
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/anivault/anivault/internal/config"
 )
 
 // tokenPrefix is how a client's token begins. Whatever begins otherwise counts as no token: many programs send a key of
@@ -23,12 +23,7 @@ func NewToken() (token, hash string) {
 	var secret [32]byte
 	_, _ = rand.Read(secret[:]) // it never fails
 	token = tokenPrefix + base64.RawURLEncoding.EncodeToString(secret[:])
-	return token, hashOf(token)
-}
-
-func hashOf(token string) string {
-	sum := sha256.Sum256([]byte(token))
-	return hex.EncodeToString(sum[:])
+	return token, config.TokenHash(token)
 }
 
 // tokenOf returns what a request has in place of a client's token, "" for none.
@@ -47,7 +42,7 @@ func tokenOf(r *http.Request, t target) string {
 func (s *settings) clientOf(token string) (*client, *refusal) {
 	switch {
 	case token != "":
-		if c := s.byHash[hashOf(token)]; c != nil {
+		if c := s.byHash[config.TokenHash(token)]; c != nil {
 			return c, nil
 		}
 		return nil, refuse("unauthorized", 0, "This client token is not known.")

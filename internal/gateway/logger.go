@@ -54,13 +54,30 @@ func (f *flight) account() string { return cmp.Or(f.through().Account, account) 
 
 // slotWait is a warning where all places are taken, at most once a second, else for whom it concerns.
 func (l *logger) slotWait(f *flight) {
-	level, now := slog.LevelDebug, time.Now().UnixNano()
+	level := slog.LevelDebug
 	if running, limit := l.queue.running(); running >= limit {
-		if last := l.warned.Load(); now-last >= int64(time.Second) && l.warned.CompareAndSwap(last, now) {
-			level = slog.LevelWarn
-		}
+		level = l.fullLevel()
 	}
 	l.slot(level, "slot_wait", f)
+}
+
+// fullEvery is how often a full account is a warning.
+const fullEvery = time.Second
+
+// fullLevel is the level of a line about a full account: a warning, but not more often than that.
+func (l *logger) fullLevel() slog.Level {
+	now := time.Now().UnixNano()
+	if last := l.warned.Load(); now-last >= int64(fullEvery) && l.warned.CompareAndSwap(last, now) {
+		return slog.LevelWarn
+	}
+	return slog.LevelDebug
+}
+
+// skipped tells which accounts a flight has passed by because they were full.
+func (l *logger) skipped(f *flight, names []string) {
+	for _, name := range names {
+		l.LogAttrs(context.Background(), l.fullLevel(), "slot_skipped", slog.String("account", name), slog.String("request_id", f.id))
+	}
 }
 
 func (l *logger) slotReleased(f *flight) { l.slot(slog.LevelDebug, "slot_released", f) }

@@ -3,7 +3,6 @@ package gateway
 import (
 	"container/list"
 	"context"
-	"log/slog"
 	"net/http"
 	"sync"
 	"time"
@@ -94,19 +93,4 @@ func (g *Gateway) chosen(f *flight, c ratelimit.Choice) {
 	}
 	g.counts.Chose(c.Account, c.Why.String())
 	g.log.skipped(f, c.Full)
-}
-
-// fullEvery is how often a full account is a warning.
-const fullEvery = time.Second
-
-// skipped tells which accounts were passed by because they were full: a warning at most once a second.
-func (l *logger) skipped(f *flight, names []string) {
-	for _, name := range names {
-		level := slog.LevelDebug
-		now := time.Now().UnixNano()
-		if last := l.warned.Load(); now-last >= int64(fullEvery) && l.warned.CompareAndSwap(last, now) {
-			level = slog.LevelWarn
-		}
-		l.LogAttrs(context.Background(), level, "slot_skipped", slog.String("account", name), slog.String("request_id", f.id))
-	}
 }
