@@ -131,28 +131,19 @@ func (m *missing) gaps(today string) [][]report.Gap {
 	return out
 }
 
-func (m *missing) ndjson(all [][]report.Gap) (text []byte, err error) {
-	for _, gaps := range all {
-		for i := range gaps {
-			if text, err = report.AppendJSON(text, &gaps[i]); err != nil {
-				return nil, err
-			}
-			text = append(text, '\n')
-		}
+func (m *missing) ndjson(all [][]report.Gap) ([]byte, error) {
+	text, err := appendAll(nil, slices.Concat(all...), "\n", "\n")
+	if err != nil {
+		return nil, err
 	}
 	text, err = report.AppendJSON(text, &m.sum)
 	return append(text, '\n'), err
 }
 
-func (m *missing) json(all [][]report.Gap) (text []byte, err error) {
-	text = []byte(`{"missing":[`)
-	for i, g := range slices.Concat(all...) {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		if text, err = report.AppendJSON(text, &g); err != nil {
-			return nil, err
-		}
+func (m *missing) json(all [][]report.Gap) ([]byte, error) {
+	text, err := appendAll([]byte(`{"missing":[`), slices.Concat(all...), ",", "")
+	if err != nil {
+		return nil, err
 	}
 	text, err = report.AppendJSON(append(text, "],\"summary\":"...), &m.sum)
 	return append(text, "}\n"...), err

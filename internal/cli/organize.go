@@ -209,7 +209,8 @@ func (o *organizing) Match(r report.Record) error {
 		o.held = append(o.held, r)
 		return nil
 	}
-	return o.take(&r)
+	o.take(&r)
+	return nil
 }
 
 // Flush implements report.Writer: there is no plan before the end.

@@ -88,10 +88,9 @@ func (o *organizing) apart(source string, whole bool, shown string) error {
 }
 
 // take hands a record to the planner.
-func (o *organizing) take(r *report.Record) error {
+func (o *organizing) take(r *report.Record) {
 	r.Path = filepath.ToSlash(r.Path)
 	o.planner.Add(r)
-	return nil
 }
 
 // placeHeld finds the source roots of records that came without a PATH: of each file system the folder that holds all of them.
@@ -134,9 +133,7 @@ func (o *organizing) placeHeld() error {
 	}
 	o.planner = organize.NewPlanner(o.options, disk.Disk{})
 	for i := range o.held {
-		if err := o.take(&o.held[i]); err != nil {
-			return err
-		}
+		o.take(&o.held[i])
 	}
 	o.held = nil
 	return nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/ui"
 )
 
@@ -44,4 +45,19 @@ func hang(out io.Writer, gap int, head string, at int, text string, width int) {
 		fmt.Fprintf(out, "%s%s\n", ui.Pad(head, at), line)
 		head = ""
 	}
+}
+
+// appendAll appends the JSON of each value, with between in between and last behind the last.
+func appendAll[T any](text []byte, list []T, between, last string) (_ []byte, err error) {
+	for i := range list {
+		if text, err = report.AppendJSON(text, &list[i]); err != nil {
+			return nil, err
+		}
+		if i+1 < len(list) {
+			text = append(text, between...)
+		} else {
+			text = append(text, last...)
+		}
+	}
+	return text, nil
 }

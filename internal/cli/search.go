@@ -168,23 +168,14 @@ func (c *command) printFound(list []wireFound, format string) (err error) {
 	case "table":
 		text = []byte(foundTable(list, c.streams.OutWidth()))
 	case "json":
-		text = []byte(`{"results":[`)
-		for i := range list {
-			if i > 0 {
-				text = append(text, ',')
-			}
-			if text, err = report.AppendJSON(text, &list[i]); err != nil {
-				return err
-			}
+		if text, err = appendAll([]byte(`{"results":[`), list, ",", ""); err == nil {
+			text = append(text, "]}\n"...)
 		}
-		text = append(text, "]}\n"...)
 	default:
-		for i := range list {
-			if text, err = report.AppendJSON(text, &list[i]); err != nil {
-				return err
-			}
-			text = append(text, '\n')
-		}
+		text, err = appendAll(nil, list, "\n", "\n")
+	}
+	if err != nil {
+		return err
 	}
 	_, err = c.streams.Out.Write(text)
 	return err
