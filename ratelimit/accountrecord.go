@@ -1,6 +1,9 @@
 package ratelimit
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Choice is through which account and key a request goes. The zero Choice is none.
 type Choice struct {
@@ -121,13 +124,15 @@ type AccountStatus struct {
 	QuotaRenews   time.Time
 	Keys          []KeyStatus
 	Overrides     []Override
+
+	brought bool // by a process that lives: the limits are the smallest of theirs
 }
 
 // KeyStatus is one of its keys.
 type KeyStatus struct {
 	Key      Fingerprint
 	Standing Standing
-	Since    time.Time
+	Since    time.Time // zero: it was never used
 	Running  int
 }
 
@@ -144,6 +149,9 @@ func (s *Snapshot) accountStatuses(now Stamp, t *Tuning, parts int) (list []Acco
 		if l.enabled != nil {
 			st.Enabled, st.Told = *l.enabled, true
 		}
+		st.brought = slices.ContainsFunc(s.terms, func(t terms) bool {
+			return slices.ContainsFunc(t.rows, func(row term) bool { return row.account == a.id })
+		})
 		if m := l.machine; m == &a.machine {
 			st.Limited = true
 			st.Block = Block{m.state, m.reason, s.clock.time(m.since), s.untilOf(m)}

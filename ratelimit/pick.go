@@ -50,21 +50,11 @@ func (s *Snapshot) seat(now Stamp, own *Account, t *Tuning, parts int) seat {
 		return e
 	}
 	e.limits = s.limitsOf(e.account, t, parts)
-	enabled := !own.Disabled
-	if e.limits.enabled != nil {
-		enabled = *e.limits.enabled
-	}
-	out := !slices.ContainsFunc(own.Keys, func(print Fingerprint) bool {
+	e.cause = own.barred(e.limits.enabled, func(print Fingerprint) bool {
 		k := e.account.key(print)
-		return k != nil && !k.standing.Out()
+		return k == nil || k.standing.Out()
 	})
-	switch {
-	case !enabled:
-		e.cause = ReasonNoAccount
-	case out:
-		e.cause = ReasonCredentials
-	default:
-		e.in = true
+	if e.in = e.cause == ReasonNone; e.in {
 		e.occupied(now, s)
 	}
 	return e

@@ -13,6 +13,7 @@ package admin
 import (
 	"context"
 
+	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/metrics"
 	"github.com/anivault/anivault/ratelimit"
@@ -25,6 +26,6 @@ type Gateway interface {
 	Limiter() *ratelimit.Limiter
 	Store() ratelimit.Store
 	Metrics() *metrics.Metrics
-	// Test asks the upstream one question with the key, past the cache.
-	Test(ctx context.Context) error
+	// TestAccount asks the upstream one question with each key of an account, past the cache.
+	TestAccount(ctx context.Context, account config.Account) []app.KeyTest
 }

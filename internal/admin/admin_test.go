@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/gateway"
 	"github.com/anivault/anivault/internal/tmdbfake"
@@ -33,9 +34,9 @@ type site struct {
 
 const poolKey = "pool-key-9f1c77c0d1e2b4a5968778695a4b3c2d"
 
-func start(t *testing.T, clients bool) *site {
+func start(t *testing.T, clients bool, accounts ...string) *site {
 	t.Helper()
-	fake, err := tmdbfake.New(tmdbfake.Config{})
+	fake, err := tmdbfake.New(tmdbfake.Config{Keys: []string{poolKey, "key-one", "key-two", "key-three"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,19 +44,22 @@ func start(t *testing.T, clients bool) *site {
 	t.Cleanup(upstream.Close)
 	x := &site{t: t}
 	dir := t.TempDir()
-	yaml := ""
+	key, yaml := "ANIVAULT_TMDB_TOKEN="+poolKey, ""
+	if len(accounts) > 0 {
+		key, yaml = "ANIVAULT_TMDB_TOKEN=", "accounts:\n"+strings.Join(accounts, "")
+	}
 	if clients {
 		var adminHash, userHash string
 		x.token, adminHash = gateway.NewToken()
 		x.user, userHash = gateway.NewToken()
-		yaml = "serve:\n  clients:\n    - {name: me, token_sha256: " + adminHash + ", admin: true}\n    - {name: app, token_sha256: " + userHash + "}\n"
+		yaml += "serve:\n  clients:\n    - {name: me, token_sha256: " + adminHash + ", admin: true}\n    - {name: app, token_sha256: " + userHash + "}\n"
 	}
 	file := filepath.Join(dir, "config.yaml")
 	if err := os.WriteFile(file, []byte(yaml), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cfg, _, err := config.Load(config.Sources{File: file, Environ: []string{
-		"HOME=" + dir, "AppData=" + dir, "LocalAppData=" + dir, "ANIVAULT_TMDB_TOKEN=" + poolKey,
+		"HOME=" + dir, "AppData=" + dir, "LocalAppData=" + dir, key,
 		"ANIVAULT_TMDB_BASE_URL=" + upstream.URL, "ANIVAULT_SERVE_LISTEN=127.0.0.1:0",
 	}})
 	if err == nil {
@@ -275,7 +279,7 @@ func TestChangesHoldAtOnceAndAreTold(t *testing.T) {
 		{"cache-only with more", "POST", "/api/v1/limiter/cache-only", `{"rate_base":9}`, 422, "rate_base", "rate_base", "5"},
 		{"resume", "POST", "/api/v1/limiter/resume", "", 200, `"from": "CacheOnly"`, "rate_base", "5"},
 		{"an account that is none", "PATCH", "/api/v1/accounts/other", `{"rate":1}`, 404, "other", "rate_base", "5"},
-		{"the one account", "PATCH", "/api/v1/accounts/default", `{"rate":1}`, 409, "no accounts are configured", "rate_base", "5"},
+		{"the one account", "PATCH", "/api/v1/accounts/default", `{"rate":1}`, 200, `"to": "1"`, "rate_base", "5"},
 		{"no such address", "POST", "/api/v1/limiter/stop", "", 404, "", "rate_base", "5"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -450,26 +454,17 @@ func FuzzOrder(f *testing.F) {
 	})
 }
 
-// Accounts are shown, and what is changed of them by API and form holds at once.
+// Accounts are shown as the configuration numbers their keys, and what is changed of them by API and form holds at once.
 func TestAccountsAreShownAndChanged(t *testing.T) {
-	x := start(t, true)
-	err := x.service.Limiter().SetAccounts([]ratelimit.Account{
-		{Name: "main", Priority: 10, Keys: []ratelimit.Fingerprint{ratelimit.FingerprintOf("one"), ratelimit.FingerprintOf("two")}, Slots: 5, Quota: ratelimit.Budget{Requests: 100, Period: 24 * time.Hour}},
-		{Name: "spare", Priority: 20, Keys: []ratelimit.Fingerprint{ratelimit.FingerprintOf("three")}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	permit, err := x.service.Limiter().Acquire(t.Context()) // whoever asks brings the accounts
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer permit.Done(ratelimit.Event{Outcome: ratelimit.Cancelled})
-	account := func(name string) Account {
+	x := start(t, true,
+		"  - {name: main, priority: 10, keys: [{token: key-bad}, {token: key-two}], account_concurrency: 5, quota: 100/24h}\n",
+		"  - {name: spare, keys: [{token: key-three}]}\n",
+		"  - {name: off, keys: [{token: key-one}], enabled: false}\n")
+	account := func(name string) app.AccountView {
 		t.Helper()
 		status, text := x.admin("GET", "/api/v1/accounts", "")
-		var list []Account
-		if err := json.Unmarshal([]byte(text), &list); status != 200 || err != nil {
+		var list []app.AccountView
+		if err := json.Unmarshal([]byte(text), &list); status != 200 || err != nil || len(list) != 3 {
 			t.Fatalf("%d %s", status, text)
 		}
 		for _, a := range list {
@@ -478,8 +473,26 @@ func TestAccountsAreShownAndChanged(t *testing.T) {
 			}
 		}
 		t.Fatalf("no %s in %s", name, text)
-		return Account{}
+		return app.AccountView{}
 	}
+	if a := account("off"); a.Enabled || a.Standing != "disabled" || a.Reason != "in the configuration" {
+		t.Errorf("%+v", a)
+	}
+	status, text := x.admin("POST", "/api/v1/accounts/main/test", "")
+	if status != http.StatusBadGateway || !strings.Contains(text, "key 1: refused: Invalid API key") || strings.Contains(text, "key 2") {
+		t.Errorf("tested: %d %s", status, text)
+	}
+	if a := account("main"); a.Standing != "in" || a.Keys[0].Standing != "refused" || a.Keys[1].Standing != "in" {
+		t.Errorf("%+v", a)
+	}
+	if status, text = x.admin("POST", "/api/v1/accounts/spare/test", ""); status != 200 || !strings.Contains(text, `"key": "key 1"`) || !strings.Contains(text, `"to": "in"`) {
+		t.Errorf("tested: %d %s", status, text)
+	}
+	permit, err := x.service.Limiter().Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer permit.Done(ratelimit.Event{Outcome: ratelimit.Cancelled})
 	if a := account("main"); !a.Enabled || a.Limit != 5 || len(a.Keys) != 2 || a.Keys[1].Number != 2 || a.Quota == nil || a.Quota.Limit != 100 || a.Running != 1 {
 		t.Errorf("%+v", a)
 	}
@@ -487,17 +500,17 @@ func TestAccountsAreShownAndChanged(t *testing.T) {
 		name, method, path, body string
 		status                   int
 		text                     string
-		holds                    func(Account) bool
+		holds                    func(app.AccountView) bool
 	}{
-		{"slots", "PATCH", "/main", `{"account_concurrency":3,"for":"8h"}`, 200, `"from": "5",`, func(a Account) bool { return a.Limit == 3 && a.Overrides[0].Key == "account_concurrency" }},
-		{"no limit", "PATCH", "/main", `{"account_concurrency":0}`, 200, `"to": "0"`, func(a Account) bool { return a.Limit == 0 }},
-		{"rate and quota", "PATCH", "/main", `{"rate":2.5,"quota":"50/1h"}`, 200, `"to": "50/1h"`, func(a Account) bool { return a.Rate == 2.5 && a.Quota.Limit == 50 }},
-		{"end of changes", "PATCH", "/main", `{"account_concurrency":null,"rate":null,"quota":null}`, 200, `"to": "5"`, func(a Account) bool { return a.Limit == 5 && len(a.Overrides) == 0 }},
-		{"unknown limit", "PATCH", "/main", `{"slots":3}`, 422, "slots", func(a Account) bool { return a.Limit == 5 }},
-		{"bad value", "PATCH", "/main", `{"account_concurrency":-3}`, 422, "account_concurrency", func(a Account) bool { return a.Limit == 5 }},
-		{"enabled is none of them", "PATCH", "/main", `{"enabled":"false"}`, 422, "enabled", func(a Account) bool { return a.Enabled }},
-		{"disable", "POST", "/main/disable", `{"for":"1h"}`, 200, `"to": "false"`, func(a Account) bool { return !a.Enabled && a.Standing == "disabled" }},
-		{"enable", "POST", "/main/enable", "", 200, `"to": "true"`, func(a Account) bool { return a.Enabled && a.Standing == "in" }},
+		{"slots", "PATCH", "/main", `{"account_concurrency":3,"for":"8h"}`, 200, `"from": "5",`, func(a app.AccountView) bool { return a.Limit == 3 && a.Overrides[0].Key == "account_concurrency" }},
+		{"no limit", "PATCH", "/main", `{"account_concurrency":0}`, 200, `"to": "0"`, func(a app.AccountView) bool { return a.Limit == 0 }},
+		{"rate and quota", "PATCH", "/main", `{"rate":2.5,"quota":"50/1h"}`, 200, `"to": "50/1h"`, func(a app.AccountView) bool { return a.Rate == 2.5 && a.Quota.Limit == 50 }},
+		{"end of changes", "PATCH", "/main", `{"account_concurrency":null,"rate":null,"quota":null}`, 200, `"to": "5"`, func(a app.AccountView) bool { return a.Limit == 5 && len(a.Overrides) == 0 }},
+		{"unknown limit", "PATCH", "/main", `{"slots":3}`, 422, "slots", func(a app.AccountView) bool { return a.Limit == 5 }},
+		{"bad value", "PATCH", "/main", `{"account_concurrency":-3}`, 422, "account_concurrency", func(a app.AccountView) bool { return a.Limit == 5 }},
+		{"enabled is none of them", "PATCH", "/main", `{"enabled":"false"}`, 422, "enabled", func(a app.AccountView) bool { return a.Enabled }},
+		{"disable", "POST", "/main/disable", `{"for":"1h"}`, 200, `"to": "false"`, func(a app.AccountView) bool { return !a.Enabled && a.Standing == "disabled" }},
+		{"enable", "POST", "/main/enable", "", 200, `"to": "true"`, func(a app.AccountView) bool { return a.Enabled && a.Standing == "in" }},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			status, text := x.admin(row.method, "/api/v1/accounts"+row.path, row.body)
@@ -513,13 +526,14 @@ func TestAccountsAreShownAndChanged(t *testing.T) {
 	if status, _, _ := x.ask("POST", "/accounts/spare", "account_concurrency=4&for=1h", cookie, formType); status != 303 || account("spare").Limit != 4 {
 		t.Errorf("the form: %d, %+v", status, account("spare"))
 	}
-	_, text, _ := x.ask("GET", "/accounts", "", cookie)
+	_, text, _ = x.ask("GET", "/accounts", "", cookie)
 	for _, want := range []string{"tuned an account (spare); account_concurrency: 0 → 4, for 1h", "{name: spare, account_concurrency: 4}", `action="/accounts/main/disable"`, "3 to 5 where the upstream limits by account", "<dt>Key 2</dt>"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing", want)
 		}
 	}
-	if lines := x.events.Last("spare", "admin_change"); len(lines) != 1 || !strings.Contains(lines[0].Text, "what=account_concurrency from=0 to=4 for=1h") {
+	if lines := x.events.Last("spare", "admin_change"); len(lines) != 2 || !strings.Contains(lines[0].Text, "what=account_concurrency from=0 to=4 for=1h") ||
+		!strings.Contains(lines[1].Text, "what=key 1 from=unproven to=in") {
 		t.Errorf("the log tells %+v", lines)
 	}
 }

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -289,25 +290,22 @@ func (s *Server) steer(r *http.Request, o order, do func(time.Duration) error) (
 	return Answer{[]Changed{{"state", before.State.String(), after.State.String()}}, lastsText(lasts)}, err
 }
 
-// account returns the account that a request names, if it can be changed.
-func (s *Server) account(r *http.Request) (Account, error) {
+// account returns the account that a request names.
+func (s *Server) account(r *http.Request) (app.AccountView, error) {
 	name := r.PathValue("name")
-	list, own, err := s.accounts(r.Context())
+	list, err := s.accounts(r.Context())
 	if err != nil {
-		return Account{}, err
+		return app.AccountView{}, err
 	}
-	i := slices.IndexFunc(list, func(a Account) bool { return a.Name == name })
-	switch {
-	case i < 0:
-		return Account{}, refuse(http.StatusNotFound, "there is no account %q", ui.Escaped(name))
-	case !own:
-		return list[i], refuse(http.StatusConflict, "no accounts are configured: the limits are those of the address, which the limiter's settings change")
+	i := slices.IndexFunc(list, func(a app.AccountView) bool { return a.Name == name })
+	if i < 0 {
+		return app.AccountView{}, refuse(http.StatusNotFound, "there is no account %q", ui.Escaped(name))
 	}
 	return list[i], nil
 }
 
 // limitOf is an account's limit as text.
-func (a Account) limitOf(key string) string {
+func limitOf(a app.AccountView, key string) string {
 	switch key {
 	case "account_concurrency":
 		return fmt.Sprint(a.Limit)
@@ -354,7 +352,7 @@ func (s *Server) tuneAccount(r *http.Request, o order) (Answer, error) {
 	after, err := s.account(r)
 	a := Answer{Changed: []Changed{}}
 	for _, key := range slices.Sorted(maps.Keys(o.values)) {
-		a.Changed = append(a.Changed, Changed{key, before.limitOf(key), after.limitOf(key)})
+		a.Changed = append(a.Changed, Changed{key, limitOf(before, key), limitOf(after, key)})
 	}
 	if len(set) > 0 {
 		a.For = lastsText(lasts)
@@ -387,20 +385,43 @@ func (s *Server) switchAccount(r *http.Request, o order, on bool) (Answer, error
 	return Answer{[]Changed{{"enabled", fmt.Sprint(before.Enabled), fmt.Sprint(on)}}, lastsText(lasts)}, nil
 }
 
-// test asks the upstream one question.
+// test asks the upstream one question with each key of an account. A key that is accepted is in again.
 func (s *Server) test(r *http.Request, o order) (Answer, error) {
 	if err := o.without(); err != nil {
 		return Answer{}, err
 	}
-	if _, err := s.account(r); err != nil && statusOf(err) != http.StatusConflict {
+	before, err := s.account(r)
+	if err != nil {
 		return Answer{}, err
 	}
-	if err := s.gateway.Test(r.Context()); err != nil {
-		_, text := app.Explain(err)
-		return Answer{}, refuse(http.StatusBadGateway, "%s", text)
+	ctx, cancel := context.WithTimeout(r.Context(), testPatience)
+	defer cancel()
+	var bad []string
+	for _, a := range s.gateway.Config().Pool() {
+		if a.Name != before.Name {
+			continue
+		}
+		for _, t := range s.gateway.TestAccount(ctx, a) {
+			if t.Err != nil {
+				bad = append(bad, fmt.Sprintf("key %d: %s", t.Number, ui.Escaped(t.Text)))
+			}
+		}
 	}
-	return Answer{Changed: []Changed{}}, nil
+	if len(bad) > 0 {
+		return Answer{}, refuse(http.StatusBadGateway, "%s", strings.Join(bad, "; "))
+	}
+	after, err := s.account(r)
+	a := Answer{Changed: []Changed{}}
+	for i, k := range after.Keys[:min(len(after.Keys), len(before.Keys))] {
+		if was := before.Keys[i].Standing; was != k.Standing {
+			a.Changed = append(a.Changed, Changed{fmt.Sprintf("key %d", k.Number), was, k.Standing})
+		}
+	}
+	return a, err
 }
+
+// testPatience is how long a test of an account's keys waits for permission and answers.
+const testPatience = 10 * time.Second
 
 func writeJSON(w http.ResponseWriter, status int, value any) {
 	body, err := json.MarshalIndent(value, "", "  ")

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/internal/chart"
-	"github.com/anivault/anivault/internal/config"
 )
 
 // curve is one line of a chart.
@@ -85,9 +84,6 @@ func (s *Server) addressCharts() []template.HTML {
 
 // accountCharts are those of an account: the last hour and the last day.
 func (s *Server) accountCharts(name string) []template.HTML {
-	if name == config.DefaultAccount {
-		name = ""
-	}
 	hour, day := s.rings.samples(name)
 	used := curve{"main", "utilisation", func(s sample) float64 {
 		if s.limit == 0 {

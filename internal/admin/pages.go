@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
@@ -166,19 +167,18 @@ func (s *Server) overview(r *http.Request) (overviewData, error) {
 
 // accountData is an account with its fields and charts.
 type accountData struct {
-	Account
-	Own    bool
+	app.AccountView
 	Knobs  []knob
 	Charts []template.HTML
 }
 
 func (s *Server) accountsPage(r *http.Request) ([]accountData, error) {
-	list, own, err := s.accounts(r.Context())
+	list, err := s.accounts(r.Context())
 	var out []accountData
 	for _, a := range list {
-		d := accountData{Account: a, Own: own, Charts: s.accountCharts(a.Name)}
+		d := accountData{AccountView: a, Charts: s.accountCharts(a.Name)}
 		for _, f := range ratelimit.AccountFields() {
-			d.Knobs = append(d.Knobs, knob{f.Key, f.Doc, a.limitOf(f.Key), f.Allowed})
+			d.Knobs = append(d.Knobs, knob{f.Key, f.Doc, limitOf(a, f.Key), f.Allowed})
 		}
 		out = append(out, d)
 	}

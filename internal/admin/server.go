@@ -107,8 +107,7 @@ func (s *Server) Handler() http.Handler {
 	}
 	mux.Handle("GET /api/v1/status", s.api(func(r *http.Request, _ string) (any, error) { return s.status(r.Context()) }))
 	mux.Handle("GET /api/v1/accounts", s.api(func(r *http.Request, _ string) (any, error) {
-		list, _, err := s.accounts(r.Context())
-		return list, err
+		return s.accounts(r.Context())
 	}))
 	mux.Handle("GET /api/v1/clients", s.api(func(*http.Request, string) (any, error) { return s.clients(), nil }))
 	mux.Handle("GET /api/v1/log", s.api(func(r *http.Request, _ string) (any, error) {

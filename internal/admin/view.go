@@ -5,33 +5,32 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
+	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/metrics"
 	"github.com/anivault/anivault/internal/ui"
-	"github.com/anivault/anivault/ratelimit"
 )
 
 // Status is the state of the address: of all accounts together.
 type Status struct {
-	State       string     `json:"state" doc:"the limiter's state: Normal, Throttle, Sleep, HalfOpen or CacheOnly"`
-	Reason      string     `json:"reason" doc:"why: a reason of limiter rules"`
-	Since       string     `json:"since,omitempty" doc:"when the state was entered, RFC 3339"`
-	Until       string     `json:"until,omitempty" doc:"when it ends, RFC 3339; absent where nobody knows"`
-	PauseUntil  string     `json:"pause_until,omitempty" doc:"until when all processes wait, RFC 3339"`
-	Rate        float64    `json:"rate" doc:"requests a second that may be sent now"`
-	Granted     int        `json:"granted" doc:"permits in the last window of the ceiling, about a second"`
-	Running     int        `json:"running" doc:"requests under way, all processes together"`
-	Limit       int        `json:"limit" doc:"how many may be under way at once"`
-	Throttled   uint64     `json:"throttled" doc:"429 answers that this gateway has got"`
-	HitRatio    float64    `json:"hit_ratio" doc:"share of this gateway's answers that came from the cache, 0 to 1"`
-	Queue       []Queue    `json:"queue" doc:"questions that wait for their turn, by class"`
-	Coordinator string     `json:"coordinator" doc:"who shares the limiter: file, memory, or the server of several machines"`
-	Alone       bool       `json:"alone" doc:"the others can't be seen: this process has a part of everything"`
-	Processes   []Process  `json:"processes" doc:"who takes part"`
-	Quota       *Quota     `json:"quota,omitempty" doc:"the request budget, if there is one"`
-	Overrides   []Override `json:"overrides" doc:"settings that an operator has changed"`
+	State       string             `json:"state" doc:"the limiter's state: Normal, Throttle, Sleep, HalfOpen or CacheOnly"`
+	Reason      string             `json:"reason" doc:"why: a reason of limiter rules"`
+	Since       string             `json:"since,omitempty" doc:"when the state was entered, RFC 3339"`
+	Until       string             `json:"until,omitempty" doc:"when it ends, RFC 3339; absent where nobody knows"`
+	PauseUntil  string             `json:"pause_until,omitempty" doc:"until when all processes wait, RFC 3339"`
+	Rate        float64            `json:"rate" doc:"requests a second that may be sent now"`
+	Granted     int                `json:"granted" doc:"permits in the last window of the ceiling, about a second"`
+	Running     int                `json:"running" doc:"requests under way, all processes together"`
+	Limit       int                `json:"limit" doc:"how many may be under way at once"`
+	Throttled   uint64             `json:"throttled" doc:"429 answers that this gateway has got"`
+	HitRatio    float64            `json:"hit_ratio" doc:"share of this gateway's answers that came from the cache, 0 to 1"`
+	Queue       []Queue            `json:"queue" doc:"questions that wait for their turn, by class"`
+	Coordinator string             `json:"coordinator" doc:"who shares the limiter: file, memory, or the server of several machines"`
+	Alone       bool               `json:"alone" doc:"the others can't be seen: this process has a part of everything"`
+	Processes   []Process          `json:"processes" doc:"who takes part"`
+	Quota       *app.QuotaView     `json:"quota,omitempty" doc:"the request budget, if there is one"`
+	Overrides   []app.OverrideView `json:"overrides" doc:"settings that an operator has changed"`
 }
 
 // Queue is the questions of one class that wait.
@@ -50,46 +49,6 @@ type Process struct {
 	Running int     `json:"running" doc:"its requests under way"`
 	Waiting int     `json:"waiting" doc:"its requests that wait in the shared queue"`
 	Rate    float64 `json:"rate" doc:"requests a second that it may send in Normal"`
-}
-
-// Quota is a number of requests in a period.
-type Quota struct {
-	Limit    int    `json:"limit" doc:"requests in a period"`
-	Period   string `json:"period" doc:"length of the period, such as 24h"`
-	Used     int    `json:"used" doc:"answered in this period"`
-	Reserved int    `json:"reserved" doc:"set aside for what is under way"`
-	Renews   string `json:"renews,omitempty" doc:"when the period ends, RFC 3339"`
-}
-
-// Override is a setting that an operator has changed.
-type Override struct {
-	Key   string `json:"key" doc:"the setting"`
-	Value string `json:"value" doc:"its value"`
-	Until string `json:"until,omitempty" doc:"until when, RFC 3339; absent: until it is reset"`
-}
-
-// Account is an account of the upstream.
-type Account struct {
-	Name      string     `json:"name" doc:"its name in the configuration"`
-	Enabled   bool       `json:"enabled" doc:"whether it may be used"`
-	Standing  string     `json:"standing" doc:"in, disabled, out (no key is accepted), or the state of its own limiter"`
-	Reason    string     `json:"reason,omitempty" doc:"why, where that is known"`
-	Since     string     `json:"since,omitempty" doc:"since when, RFC 3339"`
-	Running   int        `json:"running" doc:"its requests under way"`
-	Limit     int        `json:"limit" doc:"how many may be under way at once; 0: no limit of its own"`
-	KeyLimit  int        `json:"key_limit" doc:"how many with each key; 0: no limit"`
-	Rate      float64    `json:"rate" doc:"requests a second"`
-	Quota     *Quota     `json:"quota,omitempty" doc:"its quota, if it has one"`
-	Keys      []Key      `json:"keys" doc:"its keys, by number"`
-	Overrides []Override `json:"overrides" doc:"limits that an operator has changed"`
-}
-
-// Key is a key of an account. Which key it is nobody is told.
-type Key struct {
-	Number   int    `json:"number" doc:"from 1"`
-	Standing string `json:"standing" doc:"unproven, in, refused or suspended"`
-	Since    string `json:"since,omitempty" doc:"since when, RFC 3339"`
-	Running  int    `json:"running" doc:"its requests under way"`
 }
 
 // Client is who may ask the gateway.
@@ -115,8 +74,8 @@ func (s *Server) status(ctx context.Context) (Status, error) {
 	out := Status{
 		State: st.State.String(), Reason: st.Cause.String(), Since: ui.Stamp(st.Since), PauseUntil: ui.Stamp(st.PauseUntil),
 		Rate: st.Rate, Granted: st.Granted, Running: st.Running, Limit: st.Slots, Throttled: snap.Requests["429"], Alone: st.Alone,
-		Coordinator: s.gateway.Config().Coordinator, Quota: quotaOf(st.Budget, st.BudgetUsed, st.BudgetHeld, st.BudgetRenews),
-		Queue: []Queue{}, Processes: []Process{}, Overrides: overridesOf(st.Overrides),
+		Coordinator: s.gateway.Config().Coordinator, Quota: app.ViewQuota(st.Budget, st.BudgetUsed, st.BudgetHeld, st.BudgetRenews),
+		Queue: []Queue{}, Processes: []Process{}, Overrides: app.ViewOverrides(st.Overrides),
 	}
 	if st.Until.After(st.At) { // else it is over; the next request finds out
 		out.Until = ui.Stamp(st.Until)
@@ -172,63 +131,13 @@ func quantile(d metrics.Distribution, q float64) float64 {
 	return d.Bounds[len(d.Bounds)-1]
 }
 
-func quotaOf(b ratelimit.Budget, used, reserved int, renews time.Time) *Quota {
-	if !b.On() {
-		return nil
-	}
-	return &Quota{b.Requests, ui.Period(b.Period), used, reserved, ui.Stamp(renews)}
-}
-
-func overridesOf(list []ratelimit.Override) []Override {
-	out := []Override{}
-	for _, o := range list {
-		out = append(out, Override{o.Key, o.Value, ui.Stamp(o.Until)})
-	}
-	return out
-}
-
-// accounts are the accounts that are known. Without any there is one, whose limits are the address's; own is false then.
-func (s *Server) accounts(ctx context.Context) (out []Account, own bool, err error) {
+// accounts are those of the configuration.
+func (s *Server) accounts(ctx context.Context) ([]app.AccountView, error) {
 	st, err := s.gateway.Limiter().Status(ctx)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	for _, a := range st.Accounts {
-		out = append(out, accountOf(a))
-	}
-	if own = len(out) > 0; !own {
-		out = append(out, Account{
-			Name: config.DefaultAccount, Enabled: true, Standing: "in", Running: st.Running, Limit: st.Slots, Rate: st.Rate,
-			Quota: quotaOf(st.Budget, st.BudgetUsed, st.BudgetHeld, st.BudgetRenews), Keys: []Key{}, Overrides: []Override{},
-		})
-	}
-	return out, own, nil
-}
-
-func accountOf(a ratelimit.AccountStatus) Account {
-	out := Account{
-		Name: a.Name, Enabled: a.Enabled, Standing: "in", Running: a.Running, Limit: a.Slots, KeyLimit: a.KeySlots, Rate: a.Rate,
-		Quota: quotaOf(a.Quota, a.QuotaUsed, a.QuotaReserved, a.QuotaRenews), Keys: []Key{}, Overrides: overridesOf(a.Overrides),
-	}
-	usable := len(a.Keys) == 0
-	for i, k := range a.Keys {
-		usable = usable || !k.Standing.Out()
-		out.Keys = append(out.Keys, Key{i + 1, k.Standing.String(), ui.Stamp(k.Since), k.Running})
-		if k.Standing.Out() {
-			out.Since, out.Reason = ui.Stamp(k.Since), k.Standing.String()
-		}
-	}
-	switch {
-	case !a.Enabled:
-		out.Standing, out.Since, out.Reason = "disabled", "", ""
-	case !usable:
-		out.Standing = "out"
-	case a.Limited && a.State != ratelimit.Normal:
-		out.Standing, out.Since, out.Reason = a.State.String(), ui.Stamp(a.Since), a.Cause.String()
-	default:
-		out.Since, out.Reason = "", ""
-	}
-	return out
+	return app.ViewAccounts(s.gateway.Config(), st), nil
 }
 
 // clients are those of the configuration, and the anonymous ones.

@@ -11,13 +11,23 @@ import (
 	"sync/atomic"
 
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/tmdb"
 )
 
 // keyring has the keys of the configuration's accounts. It may be replaced while it is used.
 type keyring struct {
-	keys atomic.Pointer[map[ratelimit.Fingerprint]config.Key]
+	keys    atomic.Pointer[map[ratelimit.Fingerprint]config.Key]
+	last    atomic.Pointer[tmdb.UnauthorizedError] // the last refusal that this process has met
+	another atomic.Pointer[attempt]                // nil: there are several keys
+}
+
+// attempt is the one time that a process asks with its only key though others have found it refused.
+type attempt struct {
+	ratelimit.Preference
+	begun atomic.Bool
+	ended chan struct{}
 }
 
 // replace adds the keys of accounts. Those from before stay: requests under way keep theirs.
@@ -32,6 +42,11 @@ func (k *keyring) replace(accounts []config.Account) {
 		}
 	}
 	k.keys.Store(&keys)
+	k.another.Store(nil)
+	if len(accounts) == 1 && len(accounts[0].Keys) == 1 {
+		only := ratelimit.Preference{Account: accounts[0].Name, Key: accounts[0].Account.Keys[0], Test: true}
+		k.another.Store(&attempt{Preference: only, ended: make(chan struct{})})
+	}
 }
 
 // signing puts the chosen key on each try: below the limiter, for only the grant says which one it is. Everything above
@@ -52,8 +67,38 @@ func (s signing) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	body, err := hide(resp, key.Secret().Reveal())
+	if err != nil {
+		return nil, err
+	}
+	refusal := tmdb.RefusalOf(out, resp, body)
+	if refusal != nil {
+		s.ring.last.Store(refusal)
+	}
+	if said, ok := req.Context().Value(refusalKey{}).(**tmdb.UnauthorizedError); ok {
+		*said = refusal
+	}
 	resp.Request = req // without the key
-	return resp, hide(resp, key.Secret().Reveal())
+	return resp, nil
+}
+
+// hide takes the key out of an answer that repeats it, as some servers do in their errors. It returns the body.
+func hide(resp *http.Response, key string) ([]byte, error) {
+	var b bytes.Buffer
+	if n := resp.ContentLength; n > 0 && n <= tmdb.MaxBody {
+		b.Grow(int(n) + bytes.MinRead)
+	}
+	if _, err := b.ReadFrom(resp.Body); err != nil { // from memory
+		return nil, err
+	}
+	body := b.Bytes()
+	if key != "" && bytes.Contains(body, []byte(key)) {
+		body = bytes.ReplaceAll(body, []byte(key), []byte("[redacted]"))
+		resp.ContentLength = int64(len(body))
+		resp.Header.Del("Content-Length")
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return body, nil
 }
 
 // signed returns the request with a key on it.
@@ -70,45 +115,113 @@ func signed(req *http.Request, key config.Key) *http.Request {
 	return out
 }
 
+// refusalKey is where a try's refusal of the key is noted, in the context of its request: below the limiter the answer is
+// still beside the key that asked for it.
+type refusalKey struct{}
+
 // keyVerdict is what an answer of TMDB's means for the key.
-func keyVerdict(req *http.Request, resp *http.Response, body []byte) ratelimit.KeyVerdict {
-	refusal := tmdb.RefusalOf(req, resp, body)
+func keyVerdict(req *http.Request, _ *http.Response, _ []byte) ratelimit.KeyVerdict {
+	said, ok := req.Context().Value(refusalKey{}).(**tmdb.UnauthorizedError)
 	switch {
-	case refusal == nil:
+	case !ok || *said == nil:
 		return ratelimit.KeyUnknown
-	case refusal.Cause.Code == tmdb.CodeSuspendedKey || refusal.Cause.Code == tmdb.CodeSuspended:
+	case (*said).Cause.Code == tmdb.CodeSuspendedKey || (*said).Cause.Code == tmdb.CodeSuspended:
 		return ratelimit.KeySuspended
 	}
 	return ratelimit.KeyRefused
 }
 
-// accountErrors says as tmdb.KeyGuard does for one key that TMDB refused the last one.
-type accountErrors struct{ next http.RoundTripper }
-
-func (a accountErrors) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := a.next.RoundTrip(req)
-	if blocked, ok := errors.AsType[*ratelimit.BlockedError](err); ok && blocked.Cause == ratelimit.ReasonCredentials {
-		return nil, &tmdb.UnauthorizedError{}
-	}
-	if err != nil {
-		return nil, err
-	}
-	body, err := io.ReadAll(resp.Body) // from memory
-	if err != nil {
-		return nil, err
-	}
-	resp.Body = io.NopCloser(bytes.NewReader(body))
-	if refusal := tmdb.RefusalOf(req, resp, body); refusal != nil {
-		return nil, refusal
-	}
-	return resp, nil
+// refusals says, as tmdb.KeyGuard does, that TMDB refused the last key, and remembers it, also where the cache then
+// answers all the same.
+type refusals struct {
+	next  http.RoundTripper
+	ring  *keyring
+	first *atomic.Pointer[tmdb.UnauthorizedError]
 }
 
-// TestKey asks TMDB one cheap question with one key of an account, past the cache but through the limiter. An accepted key
-// is in again. Its error is a *tmdb.UnauthorizedError for one that is refused.
-func (a *App) TestKey(ctx context.Context, account string, key ratelimit.Fingerprint) error {
+func (r refusals) RoundTrip(req *http.Request) (*http.Response, error) {
+	var said *tmdb.UnauthorizedError
+	req = req.WithContext(context.WithValue(req.Context(), refusalKey{}, &said))
+	resp, err := r.next.RoundTrip(req)
+	if keysAreOut(err) {
+		resp, err = r.once(req, err)
+	}
+	if keysAreOut(err) {
+		refusal := tmdb.UnauthorizedError{}
+		if last := r.ring.last.Load(); last != nil {
+			refusal = *last
+		}
+		refusal.Sent = false
+		return nil, r.remember(&refusal)
+	}
+	if err == nil && said != nil {
+		return nil, r.remember(said)
+	}
+	return resp, err
+}
+
+// once asks with the only key although it is out, if nobody in this process has yet: what another process met may be
+// over, and whoever has one key would else never hear of it. Else it returns out.
+func (r refusals) once(req *http.Request, out error) (*http.Response, error) {
+	a := r.ring.another.Load()
+	if a == nil || r.ring.last.Load() != nil {
+		return nil, out
+	}
+	if a.begun.CompareAndSwap(false, true) {
+		defer close(a.ended)
+		return r.next.RoundTrip(req.WithContext(ratelimit.WithPreference(req.Context(), a.Preference, 0)))
+	}
+	select {
+	case <-req.Context().Done():
+		return nil, req.Context().Err()
+	case <-a.ended:
+		return r.next.RoundTrip(req)
+	}
+}
+
+func keysAreOut(err error) bool {
+	blocked, ok := errors.AsType[*ratelimit.BlockedError](err)
+	return ok && blocked.Cause == ratelimit.ReasonCredentials
+}
+
+func (r refusals) remember(refusal *tmdb.UnauthorizedError) error {
+	r.first.CompareAndSwap(nil, refusal)
+	return refusal
+}
+
+// KeyTest is what came of a question that was asked with one key.
+type KeyTest struct {
+	Number  int    // of the key in the configuration
+	Text    string // for people
+	Refused bool
+	Err     error // nil: it is accepted
+}
+
+// TestAccount asks TMDB one cheap question with each key of an account, past the cache but through the limiter. A key
+// that is accepted is in again.
+func (c *chain) TestAccount(ctx context.Context, account config.Account) (list []KeyTest) {
+	for n, key := range account.Account.Keys {
+		err := c.testKey(ctx, account.Name, key)
+		t := KeyTest{Number: n + 1, Text: "accepted", Err: err}
+		if err != nil {
+			code, text := Explain(err)
+			if t.Refused = code == report.CodeUnauthorized; t.Refused {
+				t.Text = "refused"
+				if u, ok := errors.AsType[*tmdb.UnauthorizedError](err); ok && u.Cause != nil && u.Cause.Message != "" {
+					t.Text += ": " + u.Cause.Message
+				}
+			} else {
+				t.Text = "not asked: " + text
+			}
+		}
+		list = append(list, t)
+	}
+	return list
+}
+
+func (c *chain) testKey(ctx context.Context, account string, key ratelimit.Fingerprint) error {
 	ctx = ratelimit.WithPreference(ctx, ratelimit.Preference{Account: account, Key: key, Test: true}, 0)
-	client, err := newClient(a.cfg, a.upstream.sender, nil)
+	client, err := newClient(c.base, c.upstream.sender, nil)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"slices"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 // chain is what stands between a question and TMDB, for a run of match as for the gateway, and who watches it.
 type chain struct {
 	opts     Options
+	base     *url.URL // of TMDB
 	store    ratelimit.Store
 	limiter  *ratelimit.Limiter
 	cache    *cache.Store
@@ -27,7 +29,7 @@ type chain struct {
 
 // open opens everything. What it has opened when it fails is for the caller to close.
 func (c *chain) open(cfg *config.Config, opts Options) error {
-	c.opts = opts
+	c.opts, c.base = opts, cfg.TMDB.BaseURL
 	if opts.Log == nil {
 		opts.Log = slog.DiscardHandler
 	}

@@ -1,14 +1,10 @@
 package app
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"net/url"
-	"sync/atomic"
 
 	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/config"
@@ -16,25 +12,17 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// Gateway is the chain for questions of other programs. It is an http.RoundTripper for requests without a key: the
-// configured one is put on below the cache, one of several accounts below the limiter.
-type Gateway struct {
-	chain
-	key *keyed
-}
+// Gateway is the chain for questions of other programs. It is an http.RoundTripper for requests without a key.
+type Gateway struct{ chain }
 
 // gatewayMemory bounds the answers that a gateway keeps in memory: some thousands.
 const gatewayMemory = 32 << 20
 
 // OpenGateway opens everything that a gateway needs. It sends nothing. The caller must close the Gateway.
 func OpenGateway(cfg *config.Config, opts Options) (*Gateway, error) {
-	g := &Gateway{key: &keyed{}}
-	g.key.tmdb.Store(&cfg.TMDB)
+	g := &Gateway{}
 	door := opts.Door
-	opts.Door = func(next http.RoundTripper) http.RoundTripper {
-		g.key.next = next
-		return through(door, g.key)
-	}
+	opts.Door = func(next http.RoundTripper) http.RoundTripper { return through(door, named{next}) }
 	opts.Memory = gatewayMemory
 	if err := g.open(cfg, opts); err != nil {
 		return nil, errors.Join(err, g.Close())
@@ -42,7 +30,7 @@ func OpenGateway(cfg *config.Config, opts Options) (*Gateway, error) {
 	return g, nil
 }
 
-// RoundTrip answers a request. For its errors see cache.Transport, ratelimit.Transport, tmdb.KeyGuard and BadQuestionError.
+// RoundTrip answers a request. For its errors see cache.Transport, ratelimit.Transport, tmdb.UnauthorizedError and BadQuestionError.
 func (g *Gateway) RoundTrip(req *http.Request) (*http.Response, error) {
 	return g.upstream.RoundTrip(req)
 }
@@ -66,52 +54,21 @@ func (g *Gateway) Rate() float64 {
 	return g.seen.gauges.Rate
 }
 
-// Reconfigure takes another tuning and another key, for requests from now on.
+// Reconfigure takes another tuning and other keys, for requests from now on.
 func (g *Gateway) Reconfigure(cfg *config.Config) error {
 	if err := g.limiter.Retune(cfg.Tuning); err != nil {
 		return err
 	}
-	g.key.tmdb.Store(&cfg.TMDB)
-	if g.upstream.ring != nil {
-		g.upstream.ring.replace(cfg.Accounts)
-		return g.limiter.SetAccounts(cfg.LimiterAccounts())
-	}
-	return nil
+	g.upstream.ring.replace(cfg.Pool())
+	return g.limiter.SetAccounts(cfg.LimiterAccounts())
 }
 
-// keyed puts the configured key, where there is only one, on requests that have none.
-type keyed struct {
-	next http.RoundTripper
-	tmdb atomic.Pointer[config.TMDB]
-}
+// named makes a request this program's own.
+type named struct{ next http.RoundTripper }
 
-func (k *keyed) RoundTrip(req *http.Request) (*http.Response, error) {
-	t := k.tmdb.Load()
+func (n named) RoundTrip(req *http.Request) (*http.Response, error) {
 	out := req.Clone(req.Context())
 	out.Header.Set("Accept", "application/json")
 	out.Header.Set("User-Agent", version.UserAgent())
-	if t.HasKey() { // else it is put on below the limiter
-		out = signed(out, config.Key{Token: t.Token, APIKey: t.APIKey})
-	}
-	resp, err := k.next.RoundTrip(out)
-	if err != nil {
-		return nil, err
-	}
-	resp.Request = req // without the key
-	return resp, hide(resp, cmp.Or(t.Token.Reveal(), t.APIKey.Reveal()))
-}
-
-// hide takes the key out of an answer that repeats it, as some servers do in their errors.
-func hide(resp *http.Response, key string) error {
-	body, err := io.ReadAll(resp.Body) // from memory
-	if err != nil {
-		return err
-	}
-	if key != "" && bytes.Contains(body, []byte(key)) {
-		body = bytes.ReplaceAll(body, []byte(key), []byte("[redacted]"))
-		resp.ContentLength = int64(len(body))
-		resp.Header.Del("Content-Length")
-	}
-	resp.Body = io.NopCloser(bytes.NewReader(body))
-	return nil
+	return n.next.RoundTrip(out)
 }

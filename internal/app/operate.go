@@ -2,8 +2,6 @@ package app
 
 import (
 	"context"
-	"fmt"
-	"net/http"
 
 	"github.com/anivault/anivault/ratelimit"
 )
@@ -30,25 +28,3 @@ func CheckTuned(ctx context.Context, store ratelimit.Store, own ratelimit.Tuning
 
 // Store returns the state that the gateway's limiter shares.
 func (g *Gateway) Store() ratelimit.Store { return g.store }
-
-// Test asks TMDB one cheap question with the gateway's key, past the cache but through the limiter. Its error is a
-// *tmdb.UnauthorizedError for a key that is refused.
-func (g *Gateway) Test(ctx context.Context) error {
-	t := g.key.tmdb.Load()
-	u := t.BaseURL.JoinPath("3", "configuration")
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
-	if err != nil {
-		return fmt.Errorf("test the key: %w", err)
-	}
-	key := &keyed{next: g.upstream.sender}
-	key.tmdb.Store(t)
-	resp, err := key.RoundTrip(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("test the key: %s", resp.Status)
-	}
-	return nil
-}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"os"
 	"strconv"
 	"sync/atomic"
@@ -16,12 +17,12 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// Upstream is the way of a request to TMDB: cache, bad questions, key guard, limiter, repair of TMDB's faults, wire.
+// Upstream is the way of a request to TMDB: cache, bad questions, refusals, limiter, key, repair of TMDB's faults, wire.
 // The embedded transport is its beginning.
 type Upstream struct {
 	*cache.Transport
 	sender http.RoundTripper // past the cache
-	ring   *keyring          // of accounts; nil: requests have their key already
+	ring   *keyring
 	wire   *http.Transport
 
 	refused atomic.Pointer[tmdb.UnauthorizedError]
@@ -33,28 +34,19 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 	if err != nil {
 		return nil, err
 	}
-	u := &Upstream{wire: wire}
+	u := &Upstream{wire: wire, ring: &keyring{}}
+	u.ring.replace(cfg.Pool())
 	var bad badQuestions
-	base := patient(cfg, limiter, tmdb.NewWire(wire))
-	if len(cfg.Accounts) > 0 {
-		u.ring = &keyring{}
-		u.ring.replace(cfg.Accounts)
-		base = signing{base, u.ring}
-	}
+	base := signing{patient(cfg, limiter, tmdb.NewWire(wire)), u.ring}
 	transport := &ratelimit.Transport{
-		Base: through(opts.Wire, base), Limiter: limiter, MaxBody: tmdb.MaxBody,
+		Base: through(opts.Wire, base), Limiter: limiter, MaxBody: tmdb.MaxBody, Verdict: keyVerdict,
 		Classify: func(req *http.Request, resp *http.Response, body []byte, err error) ratelimit.Outcome {
 			o := outcomes[tmdb.Classify(req, resp, body, err)]
 			bad.observe(req.Context(), o)
 			return o
 		},
 	}
-	var limited http.RoundTripper = tmdb.NewKeyGuard(transport)
-	if u.ring != nil {
-		transport.Verdict = keyVerdict
-		limited = accountErrors{transport}
-	}
-	u.sender = refusals{limited, &u.refused}
+	u.sender = refusals{transport, u.ring, &u.refused}
 	bad.next = u.sender
 	u.Transport = &cache.Transport{
 		Store: store, Next: through(opts.Door, &bad), Refresh: opts.Refresh, Offline: opts.Offline, MaxWait: max(cfg.Tuning.MaxWait, 1),
@@ -120,20 +112,6 @@ func openWire(cfg *config.Config) (*http.Transport, error) {
 	return tmdb.NewHTTPTransport(options), nil
 }
 
-// refusals remembers that TMDB refused the key, also where the cache then answers all the same.
-type refusals struct {
-	next    http.RoundTripper
-	refused *atomic.Pointer[tmdb.UnauthorizedError]
-}
-
-func (r refusals) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := r.next.RoundTrip(req)
-	if u, ok := errors.AsType[*tmdb.UnauthorizedError](err); ok {
-		r.refused.CompareAndSwap(nil, u)
-	}
-	return resp, err
-}
-
 // outcomes are the limiter's words for TMDB's own view of an answer.
 var outcomes = map[tmdb.Outcome]ratelimit.Outcome{
 	tmdb.OutcomeOK: ratelimit.OK, tmdb.OutcomeThrottled: ratelimit.Throttled, tmdb.OutcomeServer: ratelimit.Server,
@@ -141,18 +119,17 @@ var outcomes = map[tmdb.Outcome]ratelimit.Outcome{
 	tmdb.OutcomeCancelled: ratelimit.Cancelled, tmdb.OutcomeDeferred: ratelimit.Deferred,
 }
 
-// newClient returns a client that sends through transport.
-func newClient(cfg *config.Config, transport http.RoundTripper, undecodable func(*http.Request)) (*tmdb.Client, error) {
+// newClient returns a client that sends through transport, where the key is put on.
+func newClient(base *url.URL, transport http.RoundTripper, undecodable func(*http.Request)) (*tmdb.Client, error) {
 	return tmdb.New(tmdb.Options{
-		BaseURL: cfg.TMDB.BaseURL.String(), Token: cfg.TMDB.Token.Reveal(), APIKey: cfg.TMDB.APIKey.Reveal(),
-		HTTPClient: &http.Client{Transport: transport}, UserAgent: version.UserAgent(), OnUndecodable: undecodable,
+		BaseURL: base.String(), HTTPClient: &http.Client{Transport: transport}, UserAgent: version.UserAgent(), OnUndecodable: undecodable,
 	})
 }
 
 // Probe asks TMDB one cheap question, past the cache but through the limiter. skew is how far TMDB's clock is
 // ahead of this machine's, 0 where TMDB did not say.
 func (a *App) Probe(ctx context.Context) (took, skew time.Duration, err error) {
-	client, err := newClient(a.cfg, a.upstream.sender, nil)
+	client, err := newClient(a.base, a.upstream.sender, nil)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -14,9 +14,9 @@ import (
 
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
-	"github.com/anivault/anivault/tmdb"
 )
 
 func (c *command) accountsCommand() *cobra.Command {
@@ -28,39 +28,6 @@ limiter does, so every running process obeys at its next request. Several accoun
 it counts by address: they replace one that is refused, and keep people's use apart.`,
 		Example: "  anivault accounts list\n  anivault accounts test\n  anivault accounts tune main account_concurrency=3 --for 8h",
 	}, c.accountsListCommand(), c.accountsTestCommand(), c.accountsEnableCommand(true), c.accountsEnableCommand(false), c.accountsTuneCommand())
-}
-
-// wireAccount is what is told of an account. Its keys are told by their numbers alone.
-type wireAccount struct {
-	Name      string     `json:"name" doc:"its name"`
-	Priority  int        `json:"priority" doc:"smaller numbers are used first"`
-	Standing  string     `json:"standing" doc:"in, unproven, refused, suspended or disabled; with limited_by account also the state of its own limiter"`
-	Since     string     `json:"since,omitempty" doc:"since when, RFC 3339; absent where it is not known"`
-	Why       string     `json:"why,omitempty" doc:"why, where that is not told by the standing"`
-	Until     string     `json:"until,omitempty" doc:"when it ends by itself, RFC 3339"`
-	Running   int        `json:"running" doc:"requests under way with all its keys"`
-	Limit     int        `json:"limit" doc:"how many there may be; 0: no limit of its own"`
-	KeyLimit  int        `json:"key_limit" doc:"how many with each key; 0: no limit"`
-	Rate      float64    `json:"rate" doc:"requests a second; 0: no rate of its own"`
-	Quota     string     `json:"quota" doc:"answered requests in a period, such as 5000/24h, or off"`
-	Used      int        `json:"quota_used" doc:"of the quota, in this period"`
-	Reserved  int        `json:"quota_reserved" doc:"requests under way that may still count"`
-	Renews    string     `json:"quota_renews,omitempty" doc:"when the period ends, RFC 3339"`
-	Keys      []wireKey  `json:"keys" doc:"its keys: number in the configuration, standing, since, running"`
-	Overrides []wireKnob `json:"overrides" doc:"what operators have changed: key, value, until"`
-}
-
-type wireKey struct {
-	Number   int    `json:"number" doc:"its number in the configuration"`
-	Standing string `json:"standing" doc:"in, unproven, refused or suspended"`
-	Since    string `json:"since,omitempty" doc:"since when, RFC 3339"`
-	Running  int    `json:"running" doc:"requests under way with it"`
-}
-
-type wireKnob struct {
-	Key   string `json:"key" doc:"the limit, or enabled"`
-	Value string `json:"value" doc:"its value"`
-	Until string `json:"until,omitempty" doc:"when the change ends, RFC 3339; absent: when an operator ends it"`
 }
 
 func (c *command) accountsListCommand() *cobra.Command {
@@ -83,7 +50,7 @@ state: no server is needed, and nothing is asked.`,
 }
 
 // readAccounts returns the configured accounts as the shared state has them.
-func (c *command) readAccounts(ctx context.Context, cfg *config.Config) ([]wireAccount, error) {
+func (c *command) readAccounts(ctx context.Context, cfg *config.Config) ([]app.AccountView, error) {
 	store, done, err := app.OpenState(cfg, 0, func(err error) { c.warn("%v", err) })
 	if err != nil {
 		return nil, err
@@ -93,67 +60,10 @@ func (c *command) readAccounts(ctx context.Context, cfg *config.Config) ([]wireA
 	if err != nil {
 		return nil, fmt.Errorf("read the limiter's state: %w", err)
 	}
-	return accountViews(cfg, st), nil
+	return app.ViewAccounts(cfg, st), nil
 }
 
-func accountViews(cfg *config.Config, st ratelimit.Status) []wireAccount {
-	list := []wireAccount{}
-	for _, own := range cfg.Pool() {
-		list = append(list, accountView(own, st))
-	}
-	return list
-}
-
-// accountView puts together what the configuration and the shared state know of an account.
-func accountView(own config.Account, st ratelimit.Status) wireAccount {
-	w := wireAccount{
-		Name: own.Name, Priority: own.Priority, Limit: own.Slots, KeyLimit: own.KeySlots, Rate: own.Rate, Quota: own.Quota.String(),
-		Keys: []wireKey{}, Overrides: []wireKnob{},
-	}
-	var shared ratelimit.AccountStatus
-	if i := slices.IndexFunc(st.Accounts, func(a ratelimit.AccountStatus) bool { return a.Name == own.Name }); i >= 0 {
-		shared = st.Accounts[i]
-		w.Running, w.Limit, w.KeyLimit, w.Rate = shared.Running, shared.Slots, shared.KeySlots, shared.Rate
-		w.Quota, w.Used, w.Reserved, w.Renews = shared.Quota.String(), shared.QuotaUsed, shared.QuotaReserved, ui.Stamp(shared.QuotaRenews)
-		if len(st.Processes) == 0 { // nobody alive says what its limits are
-			w.Limit, w.KeyLimit, w.Rate = cmp.Or(w.Limit, own.Slots), cmp.Or(w.KeyLimit, own.KeySlots), cmp.Or(w.Rate, own.Rate)
-			if !shared.Quota.On() {
-				w.Quota = own.Quota.String()
-			}
-		}
-		for _, o := range shared.Overrides {
-			w.Overrides = append(w.Overrides, wireKnob{o.Key, o.Value, ui.Stamp(o.Until)})
-		}
-	}
-	worst, best := ratelimit.KeyStatus{}, false
-	for n, print := range own.Account.Keys {
-		k := ratelimit.KeyStatus{}
-		if i := slices.IndexFunc(shared.Keys, func(k ratelimit.KeyStatus) bool { return k.Key == print }); i >= 0 {
-			k = shared.Keys[i]
-		}
-		w.Keys = append(w.Keys, wireKey{n + 1, k.Standing.String(), ui.Stamp(k.Since), k.Running})
-		if !k.Standing.Out() && !best || k.Standing == ratelimit.Proven {
-			worst, best = k, true
-		} else if !best {
-			worst = k
-		}
-	}
-	enabled := !own.Disabled
-	if shared.Told {
-		enabled = shared.Enabled
-	}
-	w.Standing, w.Since = worst.Standing.String(), ui.Stamp(worst.Since)
-	switch {
-	case !enabled:
-		w.Standing, w.Since, w.Why = "disabled", "", map[bool]string{true: "by an operator", false: "in the configuration"}[shared.Told]
-	case shared.Limited && shared.State != ratelimit.Normal && !worst.Standing.Out():
-		w.Standing, w.Why = shared.State.String(), shared.Cause.String()
-		w.Since, w.Until = ui.Stamp(shared.Since), ui.Stamp(shared.Until)
-	}
-	return w
-}
-
-func (c *command) printAccounts(list []wireAccount) error {
+func (c *command) printAccounts(list []app.AccountView) error {
 	if len(list) == 0 {
 		c.say("there is no key: %s\n", noKeyHint)
 		return nil
@@ -168,8 +78,8 @@ func (c *command) printAccounts(list []wireAccount) error {
 		if a.Rate > 0 {
 			rate = fmt.Sprintf("%g/s", a.Rate)
 		}
-		if a.Quota != "off" {
-			quota = fmt.Sprintf("%d+%d of %s", a.Used, a.Reserved, a.Quota)
+		if q := a.Quota; q != nil {
+			quota = fmt.Sprintf("%d+%d of %d/%s", q.Used, q.Reserved, q.Limit, q.Period)
 		}
 		var keys []string
 		for _, k := range a.Keys {
@@ -181,10 +91,10 @@ func (c *command) printAccounts(list []wireAccount) error {
 }
 
 // standingText is a standing with since when and why.
-func standingText(a wireAccount) string {
+func standingText(a app.AccountView) string {
 	text := a.Standing
-	if a.Why != "" {
-		text += " (" + a.Why + ")"
+	if a.Reason != "" {
+		text += " (" + lang.Say(a.Reason) + ")"
 	}
 	if at, err := time.Parse(time.RFC3339, a.Since); err == nil && a.Standing != "in" && a.Standing != "unproven" {
 		text += " since " + ui.Clock(at)
@@ -245,25 +155,16 @@ func (c *command) testAccounts(ctx context.Context, cfg *config.Config, list []c
 	}
 	refusals, silent := 0, 0
 	for _, a := range list {
-		for n, key := range a.Account.Keys {
-			err := run.TestKey(ctx, a.Name, key)
-			refusal, refused := errors.AsType[*tmdb.UnauthorizedError](err)
-			text := "accepted"
+		for _, t := range run.TestAccount(ctx, a) {
 			switch {
 			case ctx.Err() != nil:
 				return errors.Join(ctx.Err(), run.Close())
-			case refused:
+			case t.Refused:
 				refusals++
-				text = "refused"
-				if refusal.Cause != nil && refusal.Cause.Message != "" {
-					text += ": " + ui.Escaped(refusal.Cause.Message)
-				}
-			case err != nil:
+			case t.Err != nil:
 				silent++
-				_, why := app.Explain(err)
-				text = "not asked: " + why
 			}
-			fmt.Fprintf(c.streams.Out, "%s key %d: %s\n", a.Name, n+1, text)
+			fmt.Fprintf(c.streams.Out, "%s key %d: %s\n", a.Name, t.Number, ui.Escaped(t.Text))
 		}
 	}
 	err = run.Close()
@@ -281,9 +182,6 @@ func (c *command) operateAccount(cmd *cobra.Command, name string, change func(co
 	return c.operate(cmd, func(ctx context.Context, cfg *config.Config, store ratelimit.Store) error {
 		if _, err := accountsNamed(cfg, []string{name}); err != nil {
 			return err
-		}
-		if len(cfg.Accounts) == 0 {
-			return usagef("list accounts in the config file: docs/gateway.md", "there is one key and no account to change")
 		}
 		return change(ctx, ratelimit.Operator{Store: store})
 	})

@@ -50,7 +50,7 @@ type statusView struct {
 	baseURL string
 	// coordinator is the server that several machines share, "" where none is set.
 	coordinator string
-	accounts    []wireAccount // empty where there is only one
+	accounts    []app.AccountView // empty where there is only one
 }
 
 func (c *command) readStatus(ctx context.Context, cfg *config.Config, store ratelimit.Store) (statusView, error) {
@@ -63,7 +63,7 @@ func (c *command) readStatus(ctx context.Context, cfg *config.Config, store rate
 		view.coordinator = cfg.Redis.Address.String()
 	}
 	if len(cfg.Accounts) > 1 {
-		view.accounts = accountViews(cfg, st)
+		view.accounts = app.ViewAccounts(cfg, st)
 	}
 	if s, err := app.ReadCacheStats(ctx, cfg); err == nil {
 		view.cache = &s
@@ -229,33 +229,33 @@ func pace(s ratelimit.Status, p ratelimit.ProcessStatus) string {
 // wireStatus is status --format json. Times are RFC 3339, left out where they do not apply; durations are
 // seconds.
 type wireStatus struct {
-	Upstream    string        `json:"upstream" doc:"the base URL whose limiter this is"`
-	Coordinator string        `json:"coordinator,omitempty" doc:"the server that several machines share, without user and password"`
-	State       string        `json:"state" doc:"the state: Normal, Throttle, Sleep, HalfOpen or CacheOnly"`
-	Cause       string        `json:"cause" doc:"why: a reason of limiter rules"`
-	Since       string        `json:"since,omitempty" doc:"when the state was entered, RFC 3339"`
-	Until       string        `json:"until,omitempty" doc:"when it ends, RFC 3339; absent where nobody knows"`
-	PauseUntil  string        `json:"pause_until,omitempty" doc:"until when all processes wait, RFC 3339"`
-	Rate        float64       `json:"rate" doc:"requests per second that this process may send"`
-	Burst       float64       `json:"burst" doc:"size of the bucket"`
-	Tokens      float64       `json:"tokens" doc:"what is in the bucket"`
-	Ceiling     int           `json:"ceiling" doc:"most permits in a window, all processes together"`
-	Granted     int           `json:"granted_in_ceiling_window" doc:"permits in the last window"`
-	Running     int           `json:"running" doc:"requests under way, all processes together"`
-	Slots       int           `json:"slots" doc:"requests that may be under way at once, all processes together"`
-	OwnSlots    int           `json:"slots_per_process" doc:"of them, for one process"`
-	Waiting     int           `json:"waiting" doc:"requests that wait for permission"`
-	Window      wireWindow    `json:"window" doc:"the answers that are judged"`
-	Streak429   int           `json:"consec429" doc:"429 answers in a row"`
-	Failures    int           `json:"consec_failures" doc:"5xx and network errors in a row"`
-	Cooldown    float64       `json:"cooldown_s" doc:"length of the next Sleep, seconds"`
-	Recover     float64       `json:"auto_recover_s" doc:"period after which CacheOnly is left, seconds; 0: never"`
-	RampRate    float64       `json:"ramp_rate,omitempty" doc:"the rate while it is raised again after trouble"`
-	Budget      *wireBudget   `json:"budget,omitempty" doc:"the request budget, if there is one"`
-	Accounts    []wireAccount `json:"accounts,omitempty" doc:"where there are several: as accounts list tells them"`
-	Overrides   []wireTuned   `json:"overrides" doc:"settings changed by limiter tune"`
-	Processes   []wireProcess `json:"processes" doc:"those that share the state"`
-	Cache       *wireCache    `json:"cache,omitempty" doc:"the fields of cache stats, where it can be read"`
+	Upstream    string            `json:"upstream" doc:"the base URL whose limiter this is"`
+	Coordinator string            `json:"coordinator,omitempty" doc:"the server that several machines share, without user and password"`
+	State       string            `json:"state" doc:"the state: Normal, Throttle, Sleep, HalfOpen or CacheOnly"`
+	Cause       string            `json:"cause" doc:"why: a reason of limiter rules"`
+	Since       string            `json:"since,omitempty" doc:"when the state was entered, RFC 3339"`
+	Until       string            `json:"until,omitempty" doc:"when it ends, RFC 3339; absent where nobody knows"`
+	PauseUntil  string            `json:"pause_until,omitempty" doc:"until when all processes wait, RFC 3339"`
+	Rate        float64           `json:"rate" doc:"requests per second that this process may send"`
+	Burst       float64           `json:"burst" doc:"size of the bucket"`
+	Tokens      float64           `json:"tokens" doc:"what is in the bucket"`
+	Ceiling     int               `json:"ceiling" doc:"most permits in a window, all processes together"`
+	Granted     int               `json:"granted_in_ceiling_window" doc:"permits in the last window"`
+	Running     int               `json:"running" doc:"requests under way, all processes together"`
+	Slots       int               `json:"slots" doc:"requests that may be under way at once, all processes together"`
+	OwnSlots    int               `json:"slots_per_process" doc:"of them, for one process"`
+	Waiting     int               `json:"waiting" doc:"requests that wait for permission"`
+	Window      wireWindow        `json:"window" doc:"the answers that are judged"`
+	Streak429   int               `json:"consec429" doc:"429 answers in a row"`
+	Failures    int               `json:"consec_failures" doc:"5xx and network errors in a row"`
+	Cooldown    float64           `json:"cooldown_s" doc:"length of the next Sleep, seconds"`
+	Recover     float64           `json:"auto_recover_s" doc:"period after which CacheOnly is left, seconds; 0: never"`
+	RampRate    float64           `json:"ramp_rate,omitempty" doc:"the rate while it is raised again after trouble"`
+	Budget      *wireBudget       `json:"budget,omitempty" doc:"the request budget, if there is one"`
+	Accounts    []app.AccountView `json:"accounts,omitempty" doc:"where there are several: as accounts list tells them"`
+	Overrides   []wireTuned       `json:"overrides" doc:"settings changed by limiter tune"`
+	Processes   []wireProcess     `json:"processes" doc:"those that share the state"`
+	Cache       *wireCache        `json:"cache,omitempty" doc:"the fields of cache stats, where it can be read"`
 }
 
 type wireWindow struct {

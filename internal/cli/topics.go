@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/anivault/anivault/internal/admin"
+	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/logging"
@@ -186,12 +187,9 @@ var jsonOutputs = []struct {
 	{"config show --format json", wireSetting{}},
 	{"limiter rules --format json", wireRule{}},
 	{"serve token list --format json: a list of", wireClient{}},
-	{"accounts list --format json: a list of", wireAccount{}},
-	{"accounts list --format json, keys: a list of", wireKey{}},
-	{"accounts list --format json, overrides: a list of", wireKnob{}},
+	{"accounts list --format json, serve: GET /api/v1/accounts: a list of", app.AccountView{}},
 	{"version --format json", version.Info{}},
 	{"serve: GET /api/v1/status of the admin address", admin.Status{}},
-	{"serve: GET /api/v1/accounts: a list of", admin.Account{}},
 	{"serve: GET /api/v1/clients: a list of", admin.Client{}},
 	{"serve: GET /api/v1/log: a list of", admin.Event{}},
 	{"serve: the answer to a change", admin.Answer{}},

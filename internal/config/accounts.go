@@ -60,10 +60,10 @@ func (c *Config) Secrets() []Secret {
 	return slices.DeleteFunc(out, func(s Secret) bool { return !s.IsSet() })
 }
 
-// LimiterAccounts returns the accounts as the limiter knows them, none where the configuration has none.
+// LimiterAccounts returns the accounts of the Pool as the limiter knows them.
 func (c *Config) LimiterAccounts() []ratelimit.Account {
 	var out []ratelimit.Account
-	for _, a := range c.Accounts {
+	for _, a := range c.Pool() {
 		out = append(out, a.Account)
 	}
 	return out

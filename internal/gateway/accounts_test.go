@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 	"github.com/anivault/anivault/internal/tmdbfake"
 	"github.com/anivault/anivault/internal/upstream"
 	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/tmdb"
 )
 
 // Keys of the accounts in these tests. They must be found nowhere.
@@ -411,9 +414,91 @@ func TestReloadedAccounts(t *testing.T) {
 	if names := b.through(0); names[len(names)-1] != "z" {
 		t.Errorf("through %v", names)
 	}
-	b.configure(quick) // without accounts: a restart is needed
-	eventually(t, "it is refused or told", func() bool {
-		return strings.Contains(b.log.String(), "event=restart_needed keys=accounts")
-	})
+	b.configure(quick + "tmdb: {token: " + keyNamed("y") + "}\n") // one key and no accounts
+	eventually(t, "it is read anew", func() bool { return strings.Count(b.log.String(), "event=reloaded") == 2 })
 	b.must(200, tv(9000002))
+	if names := b.through(0); names[len(names)-1] != "y" {
+		t.Errorf("through %v", names)
+	}
+	if strings.Contains(b.log.String(), "restart_needed") {
+		t.Error("a restart is asked for")
+	}
+	b.idle()
+}
+
+// One key is an account as others are: what another process finds out about it holds for a gateway that runs, and whoever
+// starts asks once with a key that others found refused.
+func TestTheOnlyKeyIsOutAndInForAllProcesses(t *testing.T) {
+	var refuses atomic.Bool
+	refuses.Store(true)
+	b := start(t, setup{yaml: quick, handler: func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if refuses.Load() {
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(http.StatusUnauthorized)
+				_, _ = w.Write([]byte(`{"status_code":7,"status_message":"Invalid API key: You must be granted a valid key.","success":false}`))
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	}})
+	for n := range 3 {
+		if a := b.must(503, tv(9000001+n)); a.own.Code != "1007" {
+			t.Errorf("%s", a.body)
+		}
+	}
+	if n := b.up.asked(); n != 1 {
+		t.Errorf("TMDB was asked %d times with a key that it refused", n)
+	}
+	cfg := b.service.g.settings.Load().cfg
+	another := func() *app.App {
+		t.Helper()
+		a, err := app.Open(cfg, app.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = a.Close() })
+		return a
+	}
+	standing := func() string {
+		t.Helper()
+		st, err := b.service.Limiter().Status(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return app.ViewAccounts(cfg, st)[0].Standing
+	}
+	run := another()
+	for range 2 { // a run that starts asks once, and no more
+		if _, _, err := run.Probe(t.Context()); !errors.As(err, new(*tmdb.UnauthorizedError)) {
+			t.Error(err)
+		}
+	}
+	if n := b.up.asked(); n != 2 || standing() != "refused" {
+		t.Errorf("TMDB was asked %d times; %s", n, standing())
+	}
+	refuses.Store(false)
+	b.must(503, tv(9000001)) // nobody has found out
+	for _, key := range another().TestAccount(t.Context(), cfg.Pool()[0]) {
+		if key.Err != nil {
+			t.Error(key.Text)
+		}
+	}
+	b.must(200, tv(9000001))
+	if standing() != "in" {
+		t.Error(standing())
+	}
+	refuses.Store(true)
+	for _, key := range another().TestAccount(t.Context(), cfg.Pool()[0]) {
+		if !key.Refused || !strings.Contains(key.Text, "Invalid API key") {
+			t.Error(key.Text)
+		}
+	}
+	refuses.Store(false)
+	b.must(503, tv(9000002))
+	if _, _, err := another().Probe(t.Context()); err != nil { // it has found out
+		t.Error(err)
+	}
+	b.must(200, tv(9000002))
+	b.idle()
 }

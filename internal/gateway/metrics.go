@@ -6,11 +6,10 @@ import (
 	"context"
 	"maps"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 
-	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/metrics"
 	"github.com/anivault/anivault/ratelimit"
 )
@@ -35,7 +34,7 @@ func (g *Gateway) count(x *exchange) {
 
 // gauges are the numbers of the moment.
 func (g *Gateway) gauges() metrics.GatewayGauges {
-	out := metrics.GatewayGauges{Queue: map[string]uint64{}, Running: map[string]uint64{}, Limit: map[string]uint64{}}
+	out := metrics.GatewayGauges{Queue: map[string]uint64{}}
 	for c, n := range g.queue.waiting() {
 		out.Queue[class(c).String()] = uint64(n)
 	}
@@ -47,44 +46,33 @@ func (g *Gateway) gauges() metrics.GatewayGauges {
 	for _, c := range s.byHash {
 		out.LastUse[c.Name] = c.lastUse()
 	}
-	running, limit := g.queue.running()
-	out.Running[account], out.Limit[account] = uint64(running), uint64(limit)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	st, err := g.up.Limiter().Status(ctx)
 	if err == nil && !st.Alone {
 		out.Up = 1
 	}
-	if len(st.Accounts) > 0 {
-		g.accountGauges(&out, st)
-		return out
-	}
-	if st.Budget.On() {
-		out.QuotaUsed = map[string]uint64{account: uint64(st.BudgetUsed)}
-		out.QuotaHeld = map[string]uint64{account: uint64(st.BudgetHeld)}
-		out.QuotaLimit = map[string]uint64{account: uint64(st.Budget.Requests)}
-	}
+	g.accountGauges(&out, st)
 	return out
 }
 
-// accountGauges are the numbers of each account that the configuration has.
+// accountGauges are the numbers of each account that the configuration has. The budget bounds all together: with one
+// account it is told as its quota.
 func (g *Gateway) accountGauges(out *metrics.GatewayGauges, st ratelimit.Status) {
-	cfg := g.settings.Load().cfg
+	accounts := app.ViewAccounts(g.settings.Load().cfg, st)
 	out.Running, out.Limit, out.KeyRunning = map[string]uint64{}, map[string]uint64{}, map[string]uint64{}
 	out.QuotaUsed, out.QuotaHeld, out.QuotaLimit = map[string]uint64{}, map[string]uint64{}, map[string]uint64{}
-	for _, a := range st.Accounts {
-		if !slices.ContainsFunc(cfg.Accounts, func(o config.Account) bool { return o.Name == a.Name }) {
-			continue
-		}
-		out.Running[a.Name], out.Limit[a.Name] = uint64(a.Running), uint64(cmp.Or(a.Slots, st.Slots))
+	for _, a := range accounts {
+		out.Running[a.Name], out.Limit[a.Name] = uint64(a.Running), uint64(cmp.Or(a.Limit, st.Slots))
 		for _, k := range a.Keys {
-			if n := cfg.KeyNumber(a.Name, k.Key); n > 0 {
-				out.KeyRunning[a.Name+","+strconv.Itoa(n)] = uint64(k.Running)
-			}
+			out.KeyRunning[a.Name+","+strconv.Itoa(k.Number)] = uint64(k.Running)
 		}
-		if a.Quota.On() {
-			out.QuotaUsed[a.Name], out.QuotaHeld[a.Name] = uint64(a.QuotaUsed), uint64(a.QuotaReserved)
-			out.QuotaLimit[a.Name] = uint64(a.Quota.Requests)
+		quota := a.Quota
+		if quota == nil && len(accounts) == 1 {
+			quota = app.ViewQuota(st.Budget, st.BudgetUsed, st.BudgetHeld, st.BudgetRenews)
+		}
+		if quota != nil {
+			out.QuotaUsed[a.Name], out.QuotaHeld[a.Name], out.QuotaLimit[a.Name] = uint64(quota.Used), uint64(quota.Reserved), uint64(quota.Limit)
 		}
 	}
 }

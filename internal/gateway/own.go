@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/version"
 	"github.com/anivault/anivault/ratelimit"
 )
@@ -61,22 +62,10 @@ func (g *Gateway) alone() string {
 
 // noAccount reports whether each account is disabled, or has no key that is in.
 func (g *Gateway) noAccount(st ratelimit.Status) bool {
-	accounts := g.settings.Load().cfg.Accounts
-	for _, own := range accounts {
-		in := !own.Disabled
-		for _, a := range st.Accounts {
-			if a.Name != own.Name {
-				continue
-			}
-			in = (a.Told && a.Enabled || !a.Told && in) && slices.ContainsFunc(own.Account.Keys, func(print ratelimit.Fingerprint) bool {
-				return !slices.ContainsFunc(a.Keys, func(k ratelimit.KeyStatus) bool { return k.Key == print && k.Standing.Out() })
-			})
-		}
-		if in {
-			return false
-		}
-	}
-	return len(accounts) > 0
+	pool := g.settings.Load().cfg.Pool()
+	return len(pool) > 0 && !slices.ContainsFunc(pool, func(a config.Account) bool {
+		return st.View(a.Account).Barred == ratelimit.ReasonNone
+	})
 }
 
 // health says how the gateway is. It never fails because TMDB does: a balancer that took every gateway out then would turn a

@@ -113,10 +113,6 @@ func (s *Service) take(cfg *config.Config, old *settings) error {
 		stays = append(stays, "serve.tls")
 		cfg.Serve.TLSCert, cfg.Serve.TLSKey = old.TLSCert, old.TLSKey
 	}
-	if (len(cfg.Accounts) > 0) != (len(old.cfg.Accounts) > 0) { // whether there are any decides how keys are put on
-		stays = append(stays, "accounts")
-		cfg.Accounts, cfg.TMDB.Token, cfg.TMDB.APIKey = old.cfg.Accounts, old.cfg.TMDB.Token, old.cfg.TMDB.APIKey
-	}
 	cfg.Serve.Listen, cfg.Serve.AdminListen = old.Listen, old.AdminListen
 	cfg.TMDB.BaseURL, cfg.Dirs = old.cfg.TMDB.BaseURL, old.cfg.Dirs
 	if err := cfg.CheckExposure(); err != nil { // for the addresses that are really listened on

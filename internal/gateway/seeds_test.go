@@ -51,7 +51,7 @@ func TestSeed000OneSlotServesOneAfterTheOther(t *testing.T) {
 			var events []string
 			for line := range strings.Lines(b.log.String()) {
 				for _, e := range []string{"slot_wait", "slot_acquired", "slot_released"} {
-					if strings.Contains(line, "event="+e+" account=default running=") && strings.Contains(line, "request_id=") {
+					if strings.Contains(line, "event="+e+" account=default ") && strings.Contains(line, "request_id=") {
 						events = append(events, e)
 					}
 				}

@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/metrics"
 	"github.com/anivault/anivault/ratelimit"
@@ -81,8 +82,10 @@ func (s *Service) Limiter() *ratelimit.Limiter { return s.g.up.Limiter() }
 // Store returns the state that the limiter shares.
 func (s *Service) Store() ratelimit.Store { return s.g.up.Store() }
 
-// Test asks TMDB one question with the gateway's key, past the cache.
-func (s *Service) Test(ctx context.Context) error { return s.g.up.Test(ctx) }
+// TestAccount asks TMDB one question with each key of an account, past the cache.
+func (s *Service) TestAccount(ctx context.Context, account config.Account) []app.KeyTest {
+	return s.g.up.TestAccount(ctx, account)
+}
 
 // TLS returns how the gateway's addresses are served, with the certificate in force; nil without one.
 func (s *Service) TLS() *tls.Config {

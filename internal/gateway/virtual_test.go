@@ -27,11 +27,13 @@ type virtual struct {
 	fake *tmdbfake.Fake
 }
 
-// inMemory sends requests to a handler.
+// inMemory sends requests to a handler, with a key.
 type inMemory struct{ http.Handler }
 
 func (m inMemory) RoundTrip(req *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
+	req = req.Clone(req.Context())
+	req.Header.Set("Authorization", "Bearer "+poolKey)
 	m.ServeHTTP(w, req)
 	return w.Result(), req.Context().Err()
 }

@@ -1005,6 +1005,8 @@ var koCommands = []entry{
 	{"test the key: %s", "키 시험: %s"},
 	{" (anivault accounts list)", " (anivault accounts list)"},
 	{"keys of all accounts", "모든 계정의 키"},
+	{"by an operator", "운영자가"},
+	{"in the configuration", "설정에서"},
 	{
 		"see which and why: anivault accounts list; once they are mended: anivault accounts test",
 		"어느 것이 왜인지: anivault accounts list. 고친 다음: anivault accounts test",
