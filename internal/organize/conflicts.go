@@ -13,19 +13,16 @@ import (
 
 // leaveSameFolders leaves the files of two works that would get one folder: names of kodi carry no id.
 func (p *Planner) leaveSameFolders() {
-	type at struct {
-		target int
-		folder string
-	}
-	holders := map[at]*entry{}
+	folders := newFoldSet(len(p.videos) / 16)
+	var holders []*entry
 	for _, v := range p.videos {
 		e := v.entry
 		if e.code != "" || e.videos[0] != v || !p.isOwnFolder(v.work.Kind) {
 			continue
 		}
-		key := at{v.target, foldName(e.folder)}
-		if first, taken := holders[key]; taken {
-			why := fmt.Sprintf("%s and %s would both be %s", first.videos[0].work.Entry, v.work.Entry, e.folder)
+		if i := folders.first(int32(v.target), e.at.path); i >= 0 {
+			first := holders[i]
+			why := fmt.Sprintf("%s and %s would both be %s", first.videos[0].work.Entry, v.work.Entry, e.at.path)
 			for _, other := range slices.Concat(first.videos, e.videos) {
 				if other.code == "" {
 					other.leave(SameFolder, why)
@@ -33,7 +30,8 @@ func (p *Planner) leaveSameFolders() {
 			}
 			continue
 		}
-		holders[key] = e
+		folders.add(int32(v.target), e.at.path)
+		holders = append(holders, e)
 	}
 	p.compact()
 }
@@ -71,11 +69,11 @@ func (p *Planner) tellApart() {
 	for _, group := range p.sameNames() {
 		var all []string
 		for _, v := range group {
-			all = append(all, v.path)
+			all = append(all, v.path())
 		}
 		for i, v := range group {
 			others := slices.Delete(slices.Clone(all), i, i+1)
-			v.leave(SameTarget, "would be "+path.Base(v.base)+", and so would "+strings.Join(others, ", "))
+			v.leave(SameTarget, "would be "+path.Base(v.base())+", and so would "+strings.Join(others, ", "))
 		}
 	}
 	p.compact()
@@ -83,22 +81,27 @@ func (p *Planner) tellApart() {
 
 // sameNames returns the videos that would have one name but for their extensions, in the order of the records.
 func (p *Planner) sameNames() [][]*video {
-	seen := make(map[string]int, len(p.videos)) // key → the first video, or -1-i for group i
+	seen := newFoldSet(len(p.videos))
+	first := make([]*video, 0, len(p.videos)) // by the set's numbers
+	group := map[*video]int{}                 // of the first of a name
 	var groups [][]*video
-	for i, v := range p.videos {
+	for _, v := range p.videos {
 		if v.code != "" {
 			continue
 		}
-		key := strconv.Itoa(v.target) + "/" + foldName(v.base)
-		switch at, taken := seen[key]; {
-		case !taken:
-			seen[key] = i
-		case at < 0:
-			groups[-1-at] = append(groups[-1-at], v)
-		default:
-			groups = append(groups, []*video{p.videos[at], v})
-			seen[key] = -len(groups)
+		i := seen.first(int32(v.target), v.base())
+		if i < 0 {
+			seen.add(int32(v.target), v.base())
+			first = append(first, v)
+			continue
 		}
+		at, taken := group[first[i]]
+		if !taken {
+			at = len(groups)
+			group[first[i]] = at
+			groups = append(groups, []*video{first[i]})
+		}
+		groups[at] = append(groups[at], v)
 	}
 	return groups
 }
@@ -145,8 +148,8 @@ func parts(group []*video) []string {
 
 // part returns the number of the part that a file is, by its name; 0 for none.
 func (v *video) part() int {
-	if v.rec.parsed != nil && v.rec.parsed.part > 0 {
-		return v.rec.parsed.part
+	if v.tags != nil && v.tags.part > 0 {
+		return v.tags.part
 	}
 	if m := disc.FindStringSubmatch(library.Stem(v.item.Name)); m != nil {
 		n, _ := strconv.Atoi(m[1])
@@ -160,19 +163,19 @@ var disc = regexp.MustCompile(`(?i)(?:^|[ ._(\[-])(?:cd|dis[ck]|dvd|part|pt)[ ._
 
 // versions returns " - [1080p]" and so on, by the first of edition, resolution, source, group and version in which all differ.
 func versions(group []*video) []string {
-	for _, of := range []func(*video) string{
-		func(v *video) string { return v.rec.parsed.resolution },
-		func(v *video) string { return v.rec.parsed.source },
-		func(v *video) string { return v.rec.parsed.group },
-		func(v *video) string { return "v" + strconv.Itoa(max(v.rec.parsed.version, 1)) },
+	for _, of := range []func(*tags) string{
+		func(t *tags) string { return t.resolution },
+		func(t *tags) string { return t.source },
+		func(t *tags) string { return t.group },
+		func(t *tags) string { return "v" + strconv.Itoa(max(t.version, 1)) },
 	} {
 		var labels []string
 		for _, v := range group {
-			if v.rec.parsed == nil || cleanText(of(v)) == "" {
+			if v.tags == nil || of(v.tags) == "" {
 				labels = nil
 				break
 			}
-			labels = append(labels, " - ["+cleanText(of(v))+"]")
+			labels = append(labels, " - ["+of(v.tags)+"]")
 		}
 		if labels = distinct(labels); labels != nil {
 			return labels
@@ -211,76 +214,59 @@ func (p *Planner) verb(item *Item, device uint64) (Verb, Code) {
 
 // operate makes the operations of a unit, and leaves it where its names are taken.
 func (p *Planner) operate(v *video) {
-	root := p.o.Targets[v.target].Path
-	dir := p.list(path.Join(root, path.Dir(v.base)))
-	device := p.settle(v.target, path.Dir(v.base)).device
-	add := func(from *folder, item *Item, source, to string) bool {
-		verb, code := p.verb(item, device)
-		if code != "" {
-			v.leave(code, "its target is on another file system; --or copy copies it")
-			return false
-		}
-		state, blocker := p.look(dir, from, item, verb, path.Base(to))
-		switch state {
-		case free:
-		case there:
-			v.inPlace++
-			return true
-		case taken:
-			if role := RoleOf(item.Name); role == RoleNFO || role == RoleImage {
-				v.inPlace++ // a server's own; what is there stays, and so does ours
-				return true
-			}
-			v.needs = append(v.needs, blocker)
-		}
-		v.ops = append(v.ops, Op{
-			Verb: verb, Size: item.Size, MTime: item.MTime, Inode: item.Inode, Source: source, To: to,
-		})
-		return true
-	}
-	if !add(v.dir, v.item, v.item.Name, v.base+path.Ext(v.item.Name)) {
+	v.ops = room(&p.spareOps, 1+len(v.belongs))[:0]
+	if !p.operateOn(v, v.dir, v.item, v.item.Name, v.to) {
 		return
 	}
 	for i := range v.belongs {
 		s := &v.belongs[i]
-		if s.code == "" && !add(s.dir, s.item(), s.source(), s.target(v.base)) {
+		if s.code == "" && !p.operateOn(v, s.dir, s.item(), s.source(), s.target(v.base())) {
 			return
 		}
 	}
 }
 
-// state is what planning finds under a target's name.
-type state uint8
+// operateOn makes the operation of one file of a unit. It returns false where the unit is left.
+func (p *Planner) operateOn(v *video, from *folder, item *Item, source, to string) bool {
+	verb, code := p.verb(item, v.spot.device)
+	if code != "" {
+		v.leave(code, "its target is on another file system; --or copy copies it")
+		return false
+	}
+	there, blockers := p.find(p.look(v.target, v.spot), from, item, verb, path.Base(to))
+	role := RoleOf(item.Name)
+	if there || len(blockers) > 0 && (role == RoleNFO || role == RoleImage) {
+		v.inPlace++ // a server's own, where it is not ours: what is there stays, and so does ours
+		return true
+	}
+	v.needs = append(v.needs, blockers...)
+	v.ops = append(v.ops, Op{Verb: verb, Size: item.Size, MTime: item.MTime, Inode: item.Inode, Source: source, To: to})
+	return true
+}
 
-const (
-	free  state = iota // nothing, or the source itself under a name that differs in case or normal form
-	there              // the source, or what would be made of it
-	taken
-)
-
-// look says what there is under a target's name, and which path is in the way.
-func (p *Planner) look(dir, from *folder, item *Item, verb Verb, name string) (found state, blocker string) {
-	for _, i := range dir.alike(name) {
-		other := &dir.items[i]
+// find reports whether a file is at its target already, and else which paths are in the way. The source itself under a name that
+// differs in case or normal form is in nobody's way.
+func (p *Planner) find(dir, from *folder, item *Item, verb Verb, name string) (there bool, blockers []string) {
+	for other := range dir.alike(name) {
 		switch {
-		case dir == from && other.Name == item.Name:
+		case other == item:
 			if name == item.Name {
-				return there, ""
+				return true, nil
 			}
 		case p.isThere(dir, from, item, other, verb):
-			return there, ""
+			return true, nil
 		default:
-			found, blocker = taken, path.Join(dir.path, other.Name)
+			blockers = append(blockers, join(dir.path, other.Name))
 		}
 	}
-	return found, blocker
+	return false, blockers
 }
 
 // isThere reports whether a file at the target is what the verb would make.
 func (p *Planner) isThere(dir, from *folder, item, other *Item, verb Verb) bool {
 	switch {
 	case other.Type == TypeLink:
-		return verb == Symlink && absolutePath(dir.path, other.Leads) == path.Join(from.path, item.Name)
+		return verb == Symlink && absolutePath(dir.path, other.Leads) == join(from.path, item.Name)
 	case other.Type != TypeRegular:
 		return false
 	case item.Inode != 0 && item.Inode == other.Inode && item.Device == other.Device:
@@ -288,8 +274,8 @@ func (p *Planner) isThere(dir, from *folder, item, other *Item, verb Verb) bool 
 	case verb != Copy && verb != Reflink, item.Size != other.Size, item.MTime != other.MTime:
 		return false
 	}
-	a, errA := p.disk.Ends(path.Join(from.path, item.Name))
-	b, errB := p.disk.Ends(path.Join(dir.path, other.Name))
+	a, errA := p.disk.Ends(join(from.path, item.Name))
+	b, errB := p.disk.Ends(join(dir.path, other.Name))
 	return errA == nil && errB == nil && string(a) == string(b)
 }
 
@@ -305,38 +291,61 @@ func absolutePath(dir, name string) string {
 func (p *Planner) leaveCollisions() {
 	for changed := true; changed; {
 		p.compact()
-		changed = false
-		moves := map[string]bool{}
-		wants := map[string]*video{}
-		for _, v := range p.videos {
-			for i := range v.ops {
-				if v.ops[i].Verb == Move {
-					moves[path.Join(v.dir.path, v.ops[i].Source)] = true
-				}
+		changed = p.leaveTaken()
+		changed = p.leaveRivals() || changed
+	}
+}
+
+// leaveTaken leaves units whose names no move of the plan frees.
+func (p *Planner) leaveTaken() (changed bool) {
+	var moves map[string]bool
+	for _, v := range p.videos {
+		for _, blocker := range v.needs {
+			if moves == nil {
+				moves = p.moved()
 			}
-		}
-		for _, v := range p.videos {
-			for _, blocker := range v.needs {
-				if !moves[blocker] {
-					v.leave(Exists, blocker+" is there")
-					changed = true
-				}
-			}
-			if v.code != "" {
-				continue
-			}
-			for i := range v.ops {
-				key := strconv.Itoa(v.target) + "/" + foldName(v.ops[i].To)
-				first, wanted := wants[key]
-				if !wanted {
-					wants[key] = v
-					continue
-				}
-				why := "a file of its unit would be " + path.Base(v.ops[i].To) + ", and so would one of "
-				v.leave(SameTarget, why+first.path)
-				first.leave(SameTarget, why+v.path)
+			if v.code == "" && !moves[blocker] {
+				v.leave(Exists, blocker+" is there")
 				changed = true
 			}
 		}
 	}
+	return changed
+}
+
+// moved returns the paths that moves of the plan free.
+func (p *Planner) moved() map[string]bool {
+	out := map[string]bool{}
+	for _, v := range p.videos {
+		for i := range v.ops {
+			if v.ops[i].Verb == Move {
+				out[join(v.dir.path, v.ops[i].Source)] = true
+			}
+		}
+	}
+	return out
+}
+
+// leaveRivals leaves units that want one name.
+func (p *Planner) leaveRivals() (changed bool) {
+	wants := newFoldSet(len(p.videos))
+	wanted := make([]*video, 0, len(p.videos)) // by the set's numbers
+	for _, v := range p.videos {
+		if v.code != "" {
+			continue
+		}
+		for i := range v.ops {
+			n := wants.first(int32(v.target), v.ops[i].To)
+			if n < 0 {
+				wants.add(int32(v.target), v.ops[i].To)
+				wanted = append(wanted, v)
+				continue
+			}
+			why := "a file of its unit would be " + path.Base(v.ops[i].To) + ", and so would one of "
+			v.leave(SameTarget, why+wanted[n].path())
+			wanted[n].leave(SameTarget, why+v.path())
+			changed = true
+		}
+	}
+	return changed
 }

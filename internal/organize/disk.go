@@ -1,7 +1,9 @@
 package organize
 
 import (
-	"sort"
+	"iter"
+	"slices"
+	"strings"
 )
 
 // ItemType is what an entry of a folder is. The zero value is what no plan touches.
@@ -42,30 +44,37 @@ type folder struct {
 	path  string
 	items []Item
 	err   error
-	fold  map[string][]int // by foldName
-	ids   map[int][]int    // by the id that a folder's name ends with
+	names *foldSet      // of the items, with their numbers; nil: nobody has asked
+	ids   map[int][]int // by the id that a folder's name ends with
+
+	videos []*video // that are planned from it
 }
 
 // find returns the item of that very name; nil for none.
 func (f *folder) find(name string) *Item {
-	i := sort.Search(len(f.items), func(i int) bool { return f.items[i].Name >= name })
-	if i < len(f.items) && f.items[i].Name == name {
-		return &f.items[i]
-	}
-	return nil
-}
-
-// alike returns the items that some file system takes for that name.
-func (f *folder) alike(name string) []int {
-	if len(f.items) == 0 {
+	i, found := slices.BinarySearchFunc(f.items, name, func(item Item, name string) int { return strings.Compare(item.Name, name) })
+	if !found {
 		return nil
 	}
-	if f.fold == nil {
-		f.fold = make(map[string][]int, len(f.items))
-		for i := range f.items {
-			key := foldName(f.items[i].Name)
-			f.fold[key] = append(f.fold[key], i)
+	return &f.items[i]
+}
+
+// alike yields the items that some file system takes for that name.
+func (f *folder) alike(name string) iter.Seq[*Item] {
+	return func(yield func(*Item) bool) {
+		if len(f.items) == 0 {
+			return
+		}
+		if f.names == nil {
+			f.names = newFoldSet(len(f.items))
+			for i := range f.items {
+				f.names.add(0, f.items[i].Name)
+			}
+		}
+		for i := range f.names.alike(0, name) {
+			if !yield(&f.items[i]) {
+				return
+			}
 		}
 	}
-	return f.fold[foldName(name)]
 }

@@ -6,7 +6,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/anivault/anivault/internal/ui"
@@ -40,13 +39,20 @@ func isPlain(s string) bool {
 		return false
 	}
 	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case c < ' ', c >= 0x7f, strings.IndexByte(`/\|:"?*<>`, c) >= 0, c == ' ' && s[i-1] == ' ':
+		if c := s[i]; !plain[c] || c == ' ' && s[i-1] == ' ' {
 			return false
 		}
 	}
 	return true
 }
+
+// plain has the ASCII characters that every system takes in a name.
+var plain = func() (table [256]bool) {
+	for c := ' '; c < 0x7f; c++ {
+		table[c] = !strings.ContainsRune(`/\|:"?*<>`, c)
+	}
+	return table
+}()
 
 func cleanOnce(s string) string {
 	s = norm.NFC.String(strings.ToValidUTF8(s, string(utf8.RuneError)))
@@ -117,30 +123,6 @@ func isDevice(s string) bool {
 		number, ok = strings.CutPrefix(s, "LPT")
 	}
 	return ok && utf8.RuneCountInString(number) == 1 && strings.Contains("0123456789¹²³", number)
-}
-
-// foldName returns the key under which names are compared: two with one key are one name to some file system, in case, in
-// normal form or in characters that are not seen.
-func foldName(s string) string {
-	if isASCII(s) {
-		return strings.ToLower(s)
-	}
-	s = norm.NFD.String(cases.Fold().String(norm.NFD.String(s)))
-	return strings.Map(func(r rune) rune {
-		if r == zwj || r == zwnj {
-			return -1
-		}
-		return r
-	}, s)
-}
-
-func isASCII(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }
 
 // isClean reports whether s is a relative path whose components CleanName leaves as they are, so that it stays below its root.

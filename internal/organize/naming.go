@@ -18,38 +18,45 @@ type entryKey struct {
 
 // entry is what the files of one work share.
 type entry struct {
-	folder string // below the target, under the name that it has or will have; "." for none
+	at     *spot  // its folder
 	file   string // of a film: the file's name without what follows the stem
 	known  bool   // the folder is there and bears the entry's id
-	device uint64 // where the folder is or will be
 	code   Code
 	why    string
 	videos []*video
+
+	season string // the name of a season's folder, and that folder: of the episode that was named last
+	in     *spot
 }
 
-// settled is where a planned folder really is.
-type settled struct {
-	path   string
+// spot is where a planned folder is or will be.
+type spot struct {
+	path   string // below the target, under the name that it has or will have; "." for the target itself
 	device uint64
 	code   Code
+	dir    *folder // what it holds; nil: nobody has looked
 }
 
-// nameAll finds every video's target without what follows the stem.
-func (p *Planner) nameAll() {
-	for _, v := range p.videos {
-		key := entryKey{v.work.Entry, v.target}
-		e := p.entries[key]
-		if e == nil {
-			e = &entry{}
-			p.entries[key] = e
-		}
-		e.videos = append(e.videos, v)
-		v.entry = e
+// look returns what a target's folder holds.
+func (p *Planner) look(target int, at *spot) *folder {
+	if at.dir == nil {
+		at.dir = p.list(join(p.o.Targets[target].Path, at.path))
 	}
+	return at.dir
+}
+
+// nameAll finds every video's target.
+func (p *Planner) nameAll() {
+	var order []*entry
 	for _, v := range p.videos {
-		if v.entry.videos[0] == v {
-			p.nameEntry(v.entry)
-		}
+		v.entry = p.entries.of(entryKey{v.work.Entry, v.target}, func(entryKey) *entry {
+			order = append(order, &entry{})
+			return order[len(order)-1]
+		})
+		v.entry.videos = append(v.entry.videos, v)
+	}
+	for _, e := range order {
+		p.nameEntry(e)
 	}
 }
 
@@ -72,17 +79,29 @@ func (p *Planner) name(v *video) {
 	case e.code != "":
 		v.leave(e.code, e.why)
 	case v.work.Kind == "movie":
-		v.base = path.Join(e.folder, e.file) + v.label
+		v.goTo(e.at, e.file)
 	default:
 		p.nameEpisode(e, v)
 	}
 }
 
+// goTo notes a video's target: a folder, and the name there without label and extension.
+func (v *video) goTo(at *spot, stem string) {
+	ext := path.Ext(v.item.Name)
+	v.spot = at
+	if at.path == "." {
+		v.to = stem + v.label + ext
+	} else {
+		v.to = at.path + "/" + stem + v.label + ext
+	}
+	v.stem = len(v.to) - len(ext)
+}
+
 // nameShow finds a show's folder.
 func (p *Planner) nameShow(e *entry, v *video) {
-	n := &p.namers[v.target]
-	planned, code := n.path(p.o.Layout.Show, p.values(v), 0)
-	if code == "" && p.values(v)[fieldTitle] == "" {
+	values := p.values(v)
+	planned, code := p.namers[v.target].path(p.o.Layout.Show, values, 0)
+	if code == "" && v.facts.title == "" {
 		code = BadName
 	}
 	if code != "" {
@@ -101,7 +120,7 @@ func (p *Planner) nameMovie(e *entry, v *video) {
 	n := &p.namers[v.target]
 	values := p.values(v)
 	planned, code := n.path(p.o.Layout.Movie, values, tail)
-	if code == "" && values[fieldTitle] == "" {
+	if code == "" && v.facts.title == "" {
 		code = BadName
 	}
 	if code != "" {
@@ -112,12 +131,12 @@ func (p *Planner) nameMovie(e *entry, v *video) {
 	folder = strings.TrimSuffix(folder, "/")
 	e.file = file
 	if folder == "" {
-		e.folder, e.device = ".", p.o.Targets[v.target].Device
+		e.at = p.settle(v.target, ".")
 		return
 	}
 	p.enter(e, v, folder)
 	if e.known && path.Base(folder) == file {
-		e.file = path.Base(e.folder)
+		e.file = path.Base(e.at.path)
 		if len(e.file)+tail > n.max {
 			e.code = NameTooLong
 		}
@@ -136,7 +155,7 @@ func (p *Planner) enter(e *entry, v *video, planned string) {
 		template = p.o.Layout.Show
 	}
 	if template.has(fieldTMDB) {
-		known := p.known(v.target, parent.path, v.work.Entry)
+		known := p.known(p.look(v.target, parent), v.work.Entry)
 		switch len(known) {
 		case 0:
 		case 1:
@@ -146,8 +165,8 @@ func (p *Planner) enter(e *entry, v *video, planned string) {
 			return
 		}
 	}
-	at := p.settle(v.target, planned)
-	e.folder, e.device, e.code = at.path, at.device, at.code
+	e.at = p.settle(v.target, planned)
+	e.code = e.at.code
 }
 
 // nameEpisode finds an episode's file in its show's folder.
@@ -164,13 +183,17 @@ func (p *Planner) nameEpisode(e *entry, v *video) {
 		v.leave(code, "")
 		return
 	}
-	planned := path.Join(e.folder, season, file)
-	at := p.settle(v.target, path.Dir(planned))
-	if at.code != "" {
-		v.leave(at.code, "a file has the name of its folder")
+	if folder, name := path.Split(file); folder != "" {
+		season, file = join(season, strings.TrimSuffix(folder, "/")), name
+	}
+	if e.in == nil || e.season != season {
+		e.season, e.in = season, p.settle(v.target, join(e.at.path, season))
+	}
+	if e.in.code != "" {
+		v.leave(e.in.code, "a file has the name of its folder")
 		return
 	}
-	v.base = path.Join(at.path, path.Base(planned)) + v.label
+	v.goTo(e.in, file)
 }
 
 // tail is how many bytes a unit's names have behind the stem at most.
@@ -182,26 +205,24 @@ func (v *video) tail() int {
 	return tail + len(v.label)
 }
 
-// values returns what the fields hold for a video.
+// values returns what the fields hold for a video, until it is asked again.
 func (p *Planner) values(v *video) *values {
-	n, w, r := &p.namers[v.target], &v.work, &v.rec
-	out := &values{
-		fieldTitle: n.text(r.title), fieldOriginalTitle: n.text(r.original), fieldYear: number(r.year), fieldTMDB: number(w.ID),
-		fieldName: n.text(library.Stem(v.item.Name)),
+	n, w, f, out := &p.namers[v.target], &v.work, v.facts, &p.scratch
+	*out = values{fieldTitle: f.title, fieldOriginalTitle: f.original, fieldYear: number(f.year), fieldTMDB: number(w.ID)}
+	if p.uses[fieldName] {
+		out[fieldName] = n.text(library.Stem(v.item.Name))
 	}
 	if w.Kind == "tv" {
 		out[fieldSeason] = strconv.Itoa(w.Season)
 		out[fieldEpisode] = p.o.Layout.episodes(w.Episodes)
-		out[fieldEpisodeTitle] = n.text(episodeTitle(r.titles, len(w.Episodes)))
+		out[fieldEpisodeTitle] = n.text(v.titles)
 	}
-	if ids := r.ids; ids != nil {
-		out[fieldTVDB], out[fieldIMDB] = number(ids.TVDB), n.text(ids.IMDB)
-		out[fieldAniDB], out[fieldAniList], out[fieldMAL] = number(ids.AniDB), number(ids.AniList), number(ids.MAL)
-	}
-	if q := r.parsed; q != nil {
-		out[fieldPart], out[fieldVersion], out[fieldAbsolute] = number(q.part), number(q.version), q.absolute
-		out[fieldResolution], out[fieldSource], out[fieldVideo] = n.text(q.resolution), n.text(q.source), n.text(q.video)
-		out[fieldAudio], out[fieldGroup], out[fieldCRC] = n.text(q.audio), n.text(q.group), n.text(q.crc)
+	out[fieldTVDB], out[fieldIMDB] = number(f.ids.TVDB), f.ids.IMDB
+	out[fieldAniDB], out[fieldAniList], out[fieldMAL] = number(f.ids.AniDB), number(f.ids.AniList), number(f.ids.MAL)
+	if t := v.tags; t != nil {
+		out[fieldPart], out[fieldVersion], out[fieldAbsolute], out[fieldEdition] = number(t.part), number(t.version), t.absolute, t.edition
+		out[fieldResolution], out[fieldSource], out[fieldVideo] = t.resolution, t.source, t.video
+		out[fieldAudio], out[fieldGroup], out[fieldCRC] = t.audio, t.group, t.crc
 	}
 	return out
 }
@@ -225,6 +246,9 @@ func absolute(list []float64) string {
 
 // episodes returns the numbers of one file's episodes: "1-E3" of a range, "1E3" where the layout's server reads lists.
 func (l *Layout) episodes(list []int) string {
+	if len(list) == 1 {
+		return strconv.Itoa(list[0])
+	}
 	if l.between != "E" && len(list) > 1 {
 		list = []int{list[0], list[len(list)-1]}
 	}
@@ -240,15 +264,17 @@ func (l *Layout) episodes(list []int) string {
 
 // episodeTitle joins the titles of up to three episodes, "" where one is not known.
 func episodeTitle(titles []string, episodes int) string {
+	if episodes == 1 && len(titles) == 1 {
+		return titles[0]
+	}
 	if len(titles) != episodes || episodes > 3 || slices.Contains(titles, "") {
 		return ""
 	}
 	return strings.Join(titles, " + ")
 }
 
-// known returns the folders in a target's folder whose name ends with the entry's id.
-func (p *Planner) known(target int, parent string, e Entry) []string {
-	f := p.list(path.Join(p.o.Targets[target].Path, parent))
+// known returns the folders in a folder whose name ends with the entry's id.
+func (p *Planner) known(f *folder, e Entry) []string {
 	if f.ids == nil {
 		f.ids = map[int][]int{}
 		for i := range f.items {
@@ -284,7 +310,7 @@ func idAtEnd(name string) int {
 // kindOf returns what a folder with an id in its name holds, by what is in it: series and films have ids of their own, so one
 // number may be both. A film's file begins with its folder's name. "" where nothing tells.
 func (p *Planner) kindOf(parent, name string) string {
-	for _, item := range p.list(path.Join(parent, name)).items {
+	for _, item := range p.list(join(parent, name)).items {
 		switch {
 		case item.Type == TypeDir && library.IsSeasonFolder(item.Name):
 			return "tv"
@@ -296,31 +322,31 @@ func (p *Planner) kindOf(parent, name string) string {
 }
 
 // settle returns a planned folder with each part under the name it has where it is there, in whatever case and normal form.
-func (p *Planner) settle(target int, planned string) settled {
-	if planned == "." {
-		return settled{path: ".", device: p.o.Targets[target].Device}
-	}
+func (p *Planner) settle(target int, planned string) *spot {
 	key := strconv.Itoa(target) + "/" + planned
-	if s, known := p.settled[key]; known {
+	if s, known := p.spots[key]; known {
 		return s
 	}
-	at := p.settle(target, path.Dir(planned))
-	if at.code == "" {
+	var at *spot
+	if planned == "." {
+		at = &spot{path: ".", device: p.o.Targets[target].Device}
+	} else if at = p.settle(target, path.Dir(planned)); at.code == "" {
 		at = p.settleIn(target, at, path.Base(planned))
 	}
-	p.settled[key] = at
+	p.spots[key] = at
 	return at
 }
 
-func (p *Planner) settleIn(target int, parent settled, name string) settled {
-	f := p.list(path.Join(p.o.Targets[target].Path, parent.path))
-	there := f.alike(name)
-	out := settled{path: path.Join(parent.path, name), device: parent.device}
-	for _, i := range there {
-		if f.items[i].Name == name {
-			there = []int{i}
+func (p *Planner) settleIn(target int, parent *spot, name string) *spot {
+	f := p.look(target, parent)
+	out := &spot{path: join(parent.path, name), device: parent.device}
+	var there []*Item
+	for item := range f.alike(name) {
+		if item.Name == name {
+			there = []*Item{item}
 			break
 		}
+		there = append(there, item)
 	}
 	switch {
 	case f.err != nil:
@@ -328,11 +354,10 @@ func (p *Planner) settleIn(target int, parent settled, name string) settled {
 	case len(there) > 1:
 		out.code = TwoFolders
 	case len(there) == 1:
-		item := &f.items[there[0]]
-		out.path = path.Join(parent.path, item.Name)
-		switch item.Type {
+		out.path = join(parent.path, there[0].Name)
+		switch there[0].Type {
 		case TypeDir:
-			out.device = item.Device
+			out.device = there[0].Device
 		case TypeLink: // where it leads is found when the plan is carried out
 		case TypeRegular, TypeOther:
 			out.code = Exists
@@ -344,12 +369,15 @@ func (p *Planner) settleIn(target int, parent settled, name string) settled {
 // ownNames returns the folders of planned targets that have names which CleanName would change.
 func (p *Planner) ownNames() []Folder {
 	var out []Folder
+	seen := map[*spot]bool{}
 	for _, v := range p.videos {
-		for i := range v.ops {
-			for dir := path.Dir(v.ops[i].To); dir != "."; dir = path.Dir(dir) {
-				if base := path.Base(dir); CleanName(base) != base {
-					out = append(out, Folder{Target: v.target, Path: dir})
-				}
+		if len(v.ops) == 0 || seen[v.spot] {
+			continue
+		}
+		seen[v.spot] = true
+		for dir := v.spot.path; dir != "."; dir = path.Dir(dir) {
+			if base := path.Base(dir); CleanName(base) != base {
+				out = append(out, Folder{Target: v.target, Path: dir})
 			}
 		}
 	}

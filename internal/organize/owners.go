@@ -2,6 +2,7 @@ package organize
 
 import (
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,7 +24,7 @@ type sidecar struct {
 func (s *sidecar) item() *Item { return &s.dir.items[s.index] }
 
 // source is its name relative to the video's folder.
-func (s *sidecar) source() string { return path.Join(s.below, s.item().Name) }
+func (s *sidecar) source() string { return join(s.below, s.item().Name) }
 
 // target is its name behind the video's target without what follows the stem.
 func (s *sidecar) target(base string) string {
@@ -33,70 +34,57 @@ func (s *sidecar) target(base string) string {
 
 // owner is a folder's videos with the files that belong to them.
 type owner struct {
-	dir     *folder
-	stems   library.Stems
-	names   []string          // of the videos, as stems numbers them
-	numbers map[string]int    // the other way round
-	videos  []*video          // by number; nil for one that is not planned
-	places  []release.Release // of the names, once one has to be compared
+	dir    *folder
+	stems  library.Stems
+	names  []string          // of the videos, as stems numbers them
+	videos []*video          // by number; nil for one that is not planned
+	at     []int32           // by index in dir: the video's number; -1: it is none
+	places []release.Release // of the names, once one has to be compared
 }
 
 // own finds what belongs to each video.
 func (p *Planner) own() {
-	owners := map[*folder]*owner{}
-	var order []*owner
+	var order []*folder
 	for _, v := range p.videos {
-		o := owners[v.dir]
-		if o == nil {
-			o = newOwner(v.dir)
-			owners[v.dir] = o
-			order = append(order, o)
+		if v.dir.videos == nil {
+			order = append(order, v.dir)
 		}
-		o.add(v)
+		v.dir.videos = append(v.dir.videos, v)
 	}
-	for _, o := range order {
-		p.ownIn(o)
+	for _, dir := range order {
+		if dir.hasOthers() {
+			p.ownIn(newOwner(dir))
+		}
 	}
 	for _, v := range p.videos {
 		v.tellSidecarsApart()
 	}
 }
 
+// hasOthers reports whether a folder holds anything that may belong to a video.
+func (f *folder) hasOthers() bool {
+	return slices.ContainsFunc(f.items, func(item Item) bool {
+		return item.Type == TypeDir && library.IsSubtitleFolder(item.Name) || item.Type == TypeRegular && !library.IsVideo(item.Name)
+	})
+}
+
 func newOwner(dir *folder) *owner {
-	o := &owner{dir: dir, numbers: map[string]int{}}
+	o := &owner{dir: dir, at: make([]int32, len(dir.items))}
+	planned := make(map[*Item]*video, len(dir.videos))
+	for _, v := range dir.videos {
+		planned[v.item] = v
+	}
 	for i := range dir.items {
-		if dir.items[i].Type != TypeDir && library.IsVideo(dir.items[i].Name) {
-			o.number(dir.items[i].Name)
+		item := &dir.items[i]
+		v := planned[item] // a record may name a file that its name does not make a video
+		o.at[i] = -1
+		if v != nil || item.Type != TypeDir && library.IsVideo(item.Name) {
+			o.at[i] = int32(len(o.names))
+			o.names, o.videos = append(o.names, item.Name), append(o.videos, v)
 		}
 	}
 	o.stems = library.NewStems(o.names)
 	return o
-}
-
-// number returns a video's number, which it is given.
-func (o *owner) number(name string) int {
-	n, known := o.numbers[name]
-	if !known {
-		n = len(o.names)
-		o.numbers[name] = n
-		o.names, o.videos = append(o.names, name), append(o.videos, nil)
-	}
-	return n
-}
-
-// add notes that a video is planned. A record may name a file that its name does not make one.
-func (o *owner) add(v *video) {
-	before := len(o.names)
-	o.videos[o.number(v.item.Name)] = v
-	if len(o.names) > before {
-		o.stems = library.NewStems(o.names)
-	}
-}
-
-// has reports whether a file is one of the videos.
-func (o *owner) has(name string) bool {
-	_, is := o.numbers[name]
-	return is
 }
 
 // ownIn gives the files of a folder and of its folders of subtitles to its videos.
@@ -104,8 +92,8 @@ func (p *Planner) ownIn(o *owner) {
 	for i := range o.dir.items {
 		switch item := &o.dir.items[i]; {
 		case item.Type == TypeDir && library.IsSubtitleFolder(item.Name):
-			p.ownSubtitles(o, p.list(path.Join(o.dir.path, item.Name)), item.Name)
-		case item.Type == TypeRegular && !o.has(item.Name) && !isUnfinished(item.Name):
+			p.ownSubtitles(o, p.list(join(o.dir.path, item.Name)), item.Name)
+		case item.Type == TypeRegular && o.at[i] < 0 && !isUnfinished(item.Name):
 			p.stays[extension(item.Name)]++
 			if number, rest, ok := o.stems.Owner(item.Name); ok {
 				p.give(o, number, sidecar{dir: o.dir, index: i, rest: rest})
@@ -124,7 +112,7 @@ func (p *Planner) ownSubtitles(o *owner, dir *folder, below string) {
 		}
 		if item.Type == TypeDir {
 			if number, rest, ok := o.stems.Owner(item.Name); ok && rest == "" {
-				of := p.list(path.Join(dir.path, item.Name))
+				of := p.list(join(dir.path, item.Name))
 				for k := range of.items {
 					p.stays[extension(of.items[k].Name)]++
 					if isTrack(&of.items[k]) {
@@ -175,7 +163,7 @@ func (o *owner) byNumber(name string) int {
 func (p *Planner) give(o *owner, number int, s sidecar) {
 	if number == library.TwoVideos {
 		p.strays = append(p.strays, LeftFile{
-			Path: path.Join(s.dir.path, s.item().Name), Code: NoOwner, Why: "no video, or more than one, could own it",
+			Path: join(s.dir.path, s.item().Name), Code: NoOwner, Why: "no video, or more than one, could own it",
 		})
 		return
 	}
@@ -184,7 +172,7 @@ func (p *Planner) give(o *owner, number int, s sidecar) {
 		return
 	}
 	if RoleOf(s.item().Name) == RoleNFO && s.rest != "" {
-		text, err := p.disk.Ends(path.Join(s.dir.path, s.item().Name))
+		text, err := p.disk.Ends(join(s.dir.path, s.item().Name))
 		switch root := nfoRoot(text); {
 		case err != nil:
 			s.code, s.why = Unreadable, err.Error()

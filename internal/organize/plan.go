@@ -5,10 +5,7 @@
 // and diff, and is what is carried out. [Order] says in which order the renames of a plan can be done.
 package organize
 
-import (
-	"path"
-	"time"
-)
+import "time"
 
 // Verb is what is done with one file. The zero value is no verb.
 type Verb uint8
@@ -150,10 +147,8 @@ func (p *Plan) SourcePath(u *Unit, op *Op) string {
 	if op.Verb == NFO {
 		return ""
 	}
-	return path.Join(p.Sources[u.Source].Path, u.Dir, op.Source)
+	return join(join(p.Sources[u.Source].Path, u.Dir), op.Source)
 }
 
 // TargetPath returns the path of an operation's target. It has slashes below the root.
-func (p *Plan) TargetPath(u *Unit, op *Op) string {
-	return path.Join(p.Targets[u.Target].Path, op.To)
-}
+func (p *Plan) TargetPath(u *Unit, op *Op) string { return join(p.Targets[u.Target].Path, op.To) }

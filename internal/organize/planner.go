@@ -17,21 +17,65 @@ import (
 type Planner struct {
 	o       Options
 	disk    Disk
-	namers  []namer // by target
+	uses    [fields]bool // what the templates name
+	namers  []namer      // by target
 	folders map[string]*folder
-	reals   map[string]real
-	settled map[string]settled // by target and planned folder
-	entries map[entryKey]*entry
+	given   memo[string, origin]
+	works   memo[facts, facts]
+	read    memo[tags, tags]
+	spots   map[string]*spot // by target and planned folder
+	entries memo[entryKey, entry]
 	strays  []LeftFile     // that no video can be said to own
 	stays   map[string]int // files in source folders that are in no unit, by extension
 	videos  []*video
 	all     []*video // videos, and what was left at once, in the order of the records
 	first   map[identity]*video
+	scratch values
+
+	// Room for what many files have one of.
+	spareVideos []video
+	spareOps    []Op
+	spareInts   []int
 }
 
-type real struct {
-	path string
-	err  error
+// memo keeps what was made of a key. Keys that are asked for again in a row cost a comparison.
+type memo[K comparable, V any] struct {
+	key   K
+	value *V
+	all   map[K]*V
+}
+
+func (m *memo[K, V]) of(key K, value func(K) *V) *V {
+	if m.value != nil && m.key == key {
+		return m.value
+	}
+	v, known := m.all[key]
+	if !known {
+		if m.all == nil {
+			m.all = map[K]*V{}
+		}
+		v = value(key)
+		m.all[key] = v
+	}
+	m.key, m.value = key, v
+	return v
+}
+
+// room returns n zero values of a block, and begins another block where it has not as many.
+func room[T any](block *[]T, n int) []T {
+	if cap(*block)-len(*block) < n {
+		*block = make([]T, 0, max(n, 512))
+	}
+	start := len(*block)
+	*block = (*block)[:start+n]
+	return (*block)[start : start+n : start+n]
+}
+
+// origin is a folder as records name it, and what it is.
+type origin struct {
+	dir    *folder // nil with an error
+	source int     // -1: below none of them
+	err    error
 }
 
 // identity is what makes two names one file.
@@ -39,7 +83,8 @@ type identity struct{ device, inode uint64 }
 
 // video is a record with what becomes of it.
 type video struct {
-	path    string // as the record has it
+	given   string // the folder as the record names it, with its slash
+	name    string // of the file
 	code    Code   // why it is left; "" while it is planned
 	why     string
 	dir     *folder
@@ -48,28 +93,36 @@ type video struct {
 	target  int
 	entry   *entry
 	work    Work
-	rec     facts
+	facts   *facts
+	tags    *tags  // nil: nothing was read of its name
+	titles  string // of its episodes
 	belongs []sidecar
 	label   string // that tells it from another version or part
-	base    string // its target without what follows the stem
+	spot    *spot  // the folder it gets
+	to      string // its target
+	stem    int    // the length of that without what follows the stem
 	ops     []Op
 	needs   []string // paths that other moves of the plan must free first
 	inPlace int      // files that need nothing
 }
 
-// facts are what names are made of.
+// path is the file as its record names it.
+func (v *video) path() string { return v.given + v.name }
+
+// base is its target without what follows the stem.
+func (v *video) base() string { return v.to[:v.stem] }
+
+// facts are what a work's names are made of. All of it are names already (CleanName) once a Planner has them.
 type facts struct {
 	title, original string
 	year            int
-	titles          []string
-	ids             *report.WorkIDs
-	parsed          *tags // nil: nothing was read of its name
+	ids             report.WorkIDs
 }
 
-// tags are what was read of a file's name.
+// tags are what was read of a file's name, likewise. What no template names and every file has another of is left out.
 type tags struct {
-	part, version                                          int
-	absolute, resolution, source, video, audio, group, crc string
+	part, version                                                   int
+	absolute, edition, resolution, source, video, audio, group, crc string
 }
 
 // Result is a plan and what it leaves.
@@ -101,8 +154,8 @@ func (r *Result) Warnings() []string {
 // NewPlanner returns a planner without records.
 func NewPlanner(o Options, disk Disk) *Planner {
 	p := &Planner{
-		o: o, disk: disk, folders: map[string]*folder{}, reals: map[string]real{}, settled: map[string]settled{},
-		entries: map[entryKey]*entry{}, stays: map[string]int{}, first: map[identity]*video{},
+		o: o, disk: disk, uses: o.Layout.uses(), folders: map[string]*folder{}, spots: map[string]*spot{}, stays: map[string]int{},
+		first: map[identity]*video{},
 	}
 	for i := range o.Targets {
 		p.namers = append(p.namers, o.namer(i))
@@ -112,37 +165,66 @@ func NewPlanner(o Options, disk Disk) *Planner {
 
 // Add takes a record. What it refers to is copied: remembered records share memory with the next ones.
 func (p *Planner) Add(r *report.Record) {
-	v := &video{path: r.Path}
+	v := &room(&p.spareVideos, 1)[0]
+	v.given, v.name = path.Split(r.Path)
 	p.all = append(p.all, v)
 	v.code, v.why = p.judge(r)
 	if v.code != "" {
 		return
 	}
-	v.rec = facts{title: r.Title, original: r.OriginalTitle, year: r.Year, titles: slices.Clone(r.EpisodeTitles)}
-	if r.IDs != nil {
-		v.rec.ids = new(*r.IDs)
-	}
-	if q := r.Parsed; q != nil {
-		v.rec.parsed = &tags{
-			part: q.Part, version: q.Version, resolution: q.Resolution, source: q.Source, video: q.Video, audio: q.Audio,
-			group: q.Group, crc: q.Checksum,
-		}
-		if q.Absolute {
-			v.rec.parsed.absolute = absolute(q.Episodes)
-		}
-	}
-	v.work = Work{Entry: Entry{Kind: r.Kind, ID: r.TMDBID}, Episodes: slices.Clone(r.Episodes), Confidence: certainty(r)}
-	if r.Season != nil {
-		v.work.Season = *r.Season
-	}
-	v.target = p.o.Movies
-	if r.Kind == "tv" {
-		v.target = p.o.TV
-	}
+	p.know(v, r)
 	p.locate(v)
 	if v.code == "" {
 		p.videos = append(p.videos, v)
 	}
+}
+
+// know keeps what a record says of its file.
+func (p *Planner) know(v *video, r *report.Record) {
+	v.target = p.o.Movies
+	if r.Kind == "tv" {
+		v.target = p.o.TV
+	}
+	of := facts{title: r.Title, original: r.OriginalTitle, year: r.Year}
+	if r.IDs != nil {
+		of.ids = *r.IDs
+	}
+	v.facts = p.works.of(of, p.cleanFacts)
+	if q := r.Parsed; q != nil {
+		read := tags{
+			part: q.Part, version: q.Version, resolution: q.Resolution, source: q.Source, video: q.Video, audio: q.Audio, group: q.Group,
+		}
+		if p.uses[fieldCRC] {
+			read.crc = q.Checksum
+		}
+		if q.Absolute && p.uses[fieldAbsolute] {
+			read.absolute = absolute(q.Episodes)
+		}
+		v.tags = p.read.of(read, p.cleanTags)
+	}
+	v.work = Work{Entry: Entry{Kind: r.Kind, ID: r.TMDBID}, Confidence: certainty(r)}
+	if len(r.Episodes) > 0 {
+		v.work.Episodes = room(&p.spareInts, len(r.Episodes))
+		copy(v.work.Episodes, r.Episodes)
+	}
+	if r.Season != nil {
+		v.work.Season = *r.Season
+	}
+	v.titles = episodeTitle(r.EpisodeTitles, len(r.Episodes))
+}
+
+func (p *Planner) cleanFacts(f facts) *facts {
+	n := &p.namers[0] // what is replaced is the same in all of them
+	f.title, f.original, f.ids.IMDB = n.text(f.title), n.text(f.original), n.text(f.ids.IMDB)
+	return &f
+}
+
+func (p *Planner) cleanTags(t tags) *tags {
+	n := &p.namers[0]
+	for _, text := range []*string{&t.edition, &t.resolution, &t.source, &t.video, &t.audio, &t.group, &t.crc} {
+		*text = n.text(*text)
+	}
+	return &t
 }
 
 // certainty is the smaller of a record's estimates.
@@ -220,23 +302,17 @@ func (v *video) leave(code Code, why string) { v.code, v.why = code, why }
 
 // locate finds a record's file on the disk.
 func (p *Planner) locate(v *video) {
-	dir, name := path.Split(v.path)
-	found, known := p.reals[dir]
-	if !known {
-		found.path, found.err = p.disk.Real(cmp.Or(dir, "."))
-		p.reals[dir] = found
-	}
-	if found.err != nil {
-		v.leave(Unreadable, found.err.Error())
+	at := p.given.of(v.given, p.locateFolder)
+	switch {
+	case at.err != nil:
+		v.leave(Unreadable, at.err.Error())
+		return
+	case at.source < 0:
+		v.leave(OutsidePath, at.dir.path)
 		return
 	}
-	v.source = p.sourceOf(found.path)
-	if v.source < 0 {
-		v.leave(OutsidePath, found.path)
-		return
-	}
-	v.dir = p.list(found.path)
-	v.item = v.dir.find(name)
+	v.source, v.dir = at.source, at.dir
+	v.item = v.dir.find(v.name)
 	switch {
 	case v.dir.err != nil:
 		v.leave(Unreadable, v.dir.err.Error())
@@ -244,7 +320,20 @@ func (p *Planner) locate(v *video) {
 		v.leave(Unreadable, "it is not there any more")
 	case v.item.Type != TypeRegular:
 		v.leave(NotRegular, "")
+	default:
+		v.name = v.item.Name // so that the record's own can be freed
 	}
+}
+
+func (p *Planner) locateFolder(given string) *origin {
+	real, err := p.disk.Real(cmp.Or(given, "."))
+	if err != nil {
+		return &origin{err: err}
+	}
+	if source := p.sourceOf(real); source >= 0 {
+		return &origin{dir: p.list(real), source: source}
+	}
+	return &origin{dir: &folder{path: real}, source: -1}
 }
 
 // sourceOf returns the longest source root that holds a folder, -1 where none does.
@@ -307,12 +396,12 @@ func (p *Planner) leaveSecondNames() {
 		switch {
 		case !known:
 			p.first[key] = v
-		case first.at() == v.at():
+		case first.item == v.item:
 			v.leave(SameFile, "it was named before")
 		case first.at() < v.at():
-			v.leave(SameFile, "the same file as "+first.path)
+			v.leave(SameFile, "the same file as "+first.path())
 		default:
-			first.leave(SameFile, "the same file as "+v.path)
+			first.leave(SameFile, "the same file as "+v.path())
 			p.first[key] = v
 		}
 	}
@@ -320,7 +409,20 @@ func (p *Planner) leaveSecondNames() {
 }
 
 // at is where the video is.
-func (v *video) at() string { return path.Join(v.dir.path, v.item.Name) }
+func (v *video) at() string { return join(v.dir.path, v.item.Name) }
+
+// join joins a folder and a name below it, of which both are in their shortest form.
+func join(dir, name string) string {
+	switch {
+	case dir == "." || dir == "":
+		return name
+	case name == ".":
+		return dir
+	case strings.HasSuffix(dir, "/"):
+		return dir + name
+	}
+	return dir + "/" + name
+}
 
 // compact forgets what is left.
 func (p *Planner) compact() {
@@ -338,16 +440,17 @@ func (p *Planner) result() *Result {
 	for _, t := range p.o.Targets {
 		r.Targets = append(r.Targets, t.Root)
 	}
+	r.Units = make([]Unit, 0, len(p.videos))
 	for _, v := range p.all {
 		if v.code != "" {
-			r.Left = append(r.Left, LeftFile{Path: v.path, Code: v.code, Why: v.why})
+			r.Left = append(r.Left, LeftFile{Path: v.path(), Code: v.code, Why: v.why})
 			continue
 		}
 		r.InPlace += v.inPlace
 		for i := range v.belongs {
 			s := &v.belongs[i]
 			if s.code != "" {
-				r.Left = append(r.Left, LeftFile{Path: path.Join(s.dir.path, s.item().Name), Code: s.code, Why: s.why})
+				r.Left = append(r.Left, LeftFile{Path: join(s.dir.path, s.item().Name), Code: s.code, Why: s.why})
 				continue
 			}
 			if ext := extension(s.item().Name); p.stays[ext] == 1 {

@@ -62,6 +62,7 @@ func clings(r rune) bool {
 type namer struct {
 	max     int               // most bytes of a component; servers write names beside it that are longer
 	replace *strings.Replacer // what a person wants replaced before the rules; nil: nothing
+	buf     []byte
 }
 
 // text returns a piece of a name. Braces would read as an id's.
@@ -106,24 +107,29 @@ func (n *namer) path(t Template, v *values, tail int) (string, Code) {
 
 // render returns the path, "" where a component is empty, and by how many bytes the longest component is too long.
 func (n *namer) render(t Template, v *values, tail int) (path string, excess int) {
-	var b strings.Builder
-	rest := t.render(v)
-	for more := true; more; {
+	n.buf = t.render(n.buf[:0], v)
+	path = string(n.buf)
+	changed := false
+	for rest, more := path, true; more; {
 		var component string
 		component, rest, more = strings.Cut(rest, "/")
-		component = CleanName(component)
-		if component == "" {
+		clean := CleanName(component)
+		if clean == "" {
 			return "", 0
 		}
-		if b.Len() > 0 {
-			b.WriteByte('/')
-		}
-		b.WriteString(component)
-		size := len(component)
+		changed = changed || clean != component
+		size := len(clean)
 		if !more {
 			size += tail
 		}
 		excess = max(excess, size-n.max)
 	}
-	return b.String(), excess
+	if !changed {
+		return path, excess
+	}
+	components := strings.Split(path, "/")
+	for i, c := range components {
+		components[i] = CleanName(c)
+	}
+	return strings.Join(components, "/"), excess
 }

@@ -226,27 +226,23 @@ func has(nodes []node, f field) bool {
 // values are what fields hold: names already (CleanName), numbers without padding. "" is an empty field.
 type values [fields]string
 
-// render puts values into the template.
-func (t Template) render(v *values) string {
-	var b strings.Builder
-	b.Grow(len(t.text) + len(v[fieldTitle]) + len(v[fieldEpisodeTitle]))
-	render(&b, t.nodes, v)
-	return b.String()
-}
+// render appends the template with values in it.
+func (t Template) render(b []byte, v *values) []byte { return render(b, t.nodes, v) }
 
-func render(b *strings.Builder, nodes []node, v *values) {
+func render(b []byte, nodes []node, v *values) []byte {
 	for i := range nodes {
 		switch n := &nodes[i]; {
 		case n.optional != nil:
 			if complete(n.optional, v) {
-				render(b, n.optional, v)
+				b = render(b, n.optional, v)
 			}
 		case n.field != noField:
-			pad(b, v[n.field], n.width)
+			b = pad(b, v[n.field], n.width)
 		default:
-			b.WriteString(n.text)
+			b = append(b, n.text...)
 		}
 	}
+	return b
 }
 
 // complete reports whether every field of a piece has a value.
@@ -259,15 +255,15 @@ func complete(nodes []node, v *values) bool {
 	return true
 }
 
-// pad writes a number of at least width digits. Each number of "1-E2" is padded.
-func pad(b *strings.Builder, s string, width int) {
+// pad appends a number of at least width digits. Each number of "1-E2" is padded.
+func pad(b []byte, s string, width int) []byte {
 	for s != "" && width > 0 {
 		digits := 0
 		for digits < len(s) && s[digits] >= '0' && s[digits] <= '9' {
 			digits++
 		}
 		for i := digits; i < width && digits > 0; i++ {
-			b.WriteByte('0')
+			b = append(b, '0')
 		}
 		next := digits
 		for next < len(s) && (s[next] < '0' || s[next] > '9') {
@@ -278,8 +274,8 @@ func pad(b *strings.Builder, s string, width int) {
 				next++
 			}
 		}
-		b.WriteString(s[:next])
+		b = append(b, s[:next]...)
 		s = s[next:]
 	}
-	b.WriteString(s)
+	return append(b, s...)
 }
