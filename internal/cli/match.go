@@ -42,10 +42,11 @@ type matchFlags struct {
 	noInput     bool
 	roots       []string // what was asked for, for the report
 
-	again   run.Producer   // walks the same once more; nil for a list, which can be read once
-	records report.Writer  // what takes the records in place of stdout; nil: nothing
-	missing *missing       // what is written in place of the records; nil: the records
-	after   func(*app.App) // the demo's last words; nil: none
+	again   run.Producer                  // walks the same once more; nil for a list, which can be read once
+	records report.Writer                 // what takes the records in place of stdout; nil: nothing
+	folders func(string, []library.Entry) // is told what the walk reads; nil: nobody
+	missing *missing                      // what is written in place of the records; nil: the records
+	after   func(*app.App)                // the demo's last words; nil: none
 }
 
 func (c *command) matchCommand() *cobra.Command {
@@ -274,7 +275,7 @@ func (f *matchFlags) input(c *command, args []string) (run.Producer, error) {
 		if f.namesFrom != "" {
 			return run.Names(in), nil
 		}
-		return run.Files(in, f.null, library.Options{Excludes: f.exclude}), nil
+		return run.Files(in, f.null, library.Options{Excludes: f.exclude, Read: f.folders}), nil
 	}
 	missing := slices.DeleteFunc(slices.Clone(args), func(path string) bool {
 		_, err := os.Lstat(path)
@@ -287,7 +288,7 @@ func (f *matchFlags) input(c *command, args []string) (run.Producer, error) {
 		return nil, usagef("check the spelling; paths with spaces need quotes",
 			"no such file or directory: %s", ui.Printable(args[0]))
 	}
-	walk := run.Walk(args, library.Options{Excludes: f.exclude})
+	walk := run.Walk(args, library.Options{Excludes: f.exclude, Read: f.folders})
 	f.again = walk
 	return walk, nil
 }

@@ -1,12 +1,13 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,8 +35,9 @@ type organizing struct {
 
 	cfg     *config.Config
 	options organize.Options
+	disk    disk.Disk
 	planner *organize.Planner
-	held    []report.Record // where no PATH says what the roots are, until all are known
+	folders folderRoots // where no PATH says what the roots are
 	began   time.Time
 }
 
@@ -93,6 +95,7 @@ func (c *command) organize(cmd *cobra.Command, o *organizing, args []string) err
 	if o.from != "" {
 		o.cfg, err = c.load(cmd)
 	} else {
+		o.f.folders = o.disk.Seen
 		o.cfg, produce, err = c.openMatch(cmd, &o.f, args)
 	}
 	if err != nil {
@@ -163,9 +166,7 @@ func (o *organizing) prepare(cmd *cobra.Command, args []string) error {
 	if err := o.openRoots(args); err != nil {
 		return err
 	}
-	if len(o.options.Sources) > 0 {
-		o.planner = organize.NewPlanner(o.options, disk.Disk{})
-	}
+	o.planner = organize.NewPlanner(o.options, &o.disk)
 	return nil
 }
 
@@ -205,11 +206,13 @@ func planID(at time.Time) string {
 
 // Match implements report.Writer: a record is planned.
 func (o *organizing) Match(r report.Record) error {
-	if o.planner == nil {
-		o.held = append(o.held, r)
-		return nil
+	if len(o.options.Sources) == 0 {
+		if err := o.folders.add(o, filepath.Dir(r.Path)); err != nil {
+			return err
+		}
 	}
-	o.take(&r)
+	r.Path = filepath.ToSlash(r.Path)
+	o.planner.Add(&r)
 	return nil
 }
 
@@ -221,8 +224,12 @@ func (o *organizing) Close(report.Summary) error { return nil }
 
 // finishPlan makes the plan, and prints or saves it.
 func (c *command) finishPlan(ctx context.Context, o *organizing, incomplete error) error {
-	if err := o.placeHeld(); err != nil {
-		return err
+	if len(o.options.Sources) == 0 {
+		roots, err := o.folders.roots()
+		if err != nil {
+			return err
+		}
+		o.planner.From(roots)
 	}
 	if ctx.Err() != nil {
 		return &failure{code: max(signalStatus(ctx), exitInterrupted)}
@@ -252,14 +259,21 @@ func (c *command) finishPlan(ctx context.Context, o *organizing, incomplete erro
 
 // writePlan writes a plan's text. One that could not be read back is never given to anybody.
 func writePlan(out io.Writer, r *organize.Result) error {
-	var text bytes.Buffer
+	var text strings.Builder
+	size := 1 << 12
+	for i := range r.Units {
+		for k := range r.Units[i].Ops {
+			size += 64 + len(r.Units[i].Ops[k].Source) + len(r.Units[i].Ops[k].To)
+		}
+	}
+	text.Grow(size)
 	if err := r.Write(&text); err != nil {
 		return err
 	}
-	if _, err := organize.Parse(text.String()); err != nil {
+	if err := organize.Check(text.String()); err != nil {
 		return fmt.Errorf("read back what was planned: %w", err)
 	}
-	_, err := text.WriteTo(out)
+	_, err := io.WriteString(out, text.String())
 	return err
 }
 

@@ -87,56 +87,52 @@ func (o *organizing) apart(source string, whole bool, shown string) error {
 	return nil
 }
 
-// take hands a record to the planner.
-func (o *organizing) take(r *report.Record) {
-	r.Path = filepath.ToSlash(r.Path)
-	o.planner.Add(r)
+// folderRoots finds the source roots of records that came without a PATH: of each file system the folder that holds all of them.
+type folderRoots struct {
+	common  map[uint64]string // by device
+	devices []uint64          // as they came
+	seen    map[string]bool
 }
 
-// placeHeld finds the source roots of records that came without a PATH: of each file system the folder that holds all of them.
-func (o *organizing) placeHeld() error {
-	if o.planner != nil {
+// add notes a folder of records. One that is not there has no root: the planner says so of each of its files.
+func (f *folderRoots) add(o *organizing, dir string) error {
+	if f.seen[dir] {
 		return nil
 	}
-	common := map[uint64]string{}
-	var order []uint64
-	seen := map[string]bool{}
-	for i := range o.held {
-		dir := filepath.Dir(o.held[i].Path)
-		if seen[dir] {
-			continue
-		}
-		seen[dir] = true
-		place, err := disk.Root(dir)
-		if err != nil {
-			continue // the planner says so of each of its files
-		}
-		if err := o.apart(place.Path, false, dir); err != nil {
-			return err
-		}
-		before, known := common[place.Device]
-		if !known {
-			order = append(order, place.Device)
-			before = place.Path
-		}
-		for !organize.IsBelow(place.Path, before) {
-			before = path.Dir(before)
-		}
-		common[place.Device] = before
+	if f.seen == nil {
+		f.seen, f.common = map[string]bool{}, map[uint64]string{}
 	}
-	for _, device := range order {
-		place, err := disk.Root(common[device])
-		if err != nil {
-			return err
-		}
-		addRoot(&o.options.Sources, place)
+	f.seen[dir] = true
+	place, err := disk.Root(dir)
+	if err != nil {
+		return nil //nolint:nilerr // as said above
 	}
-	o.planner = organize.NewPlanner(o.options, disk.Disk{})
-	for i := range o.held {
-		o.take(&o.held[i])
+	if err := o.apart(place.Path, false, dir); err != nil {
+		return err
 	}
-	o.held = nil
+	before, known := f.common[place.Device]
+	if !known {
+		f.devices = append(f.devices, place.Device)
+		before = place.Path
+	}
+	for !organize.IsBelow(place.Path, before) {
+		before = path.Dir(before)
+	}
+	f.common[place.Device] = before
 	return nil
+}
+
+// roots returns the roots in the order in which their file systems came.
+func (f *folderRoots) roots() ([]organize.Place, error) {
+	var out []organize.Place
+	for _, device := range f.devices {
+		place, err := disk.Root(f.common[device])
+		if err != nil {
+			return nil, err
+		}
+		addRoot(&out, place)
+	}
+	return out, nil
 }
 
 // wireRecord is a record as it is read again.

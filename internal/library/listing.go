@@ -28,6 +28,8 @@ type item struct {
 	mode    fs.FileMode
 	size    int64
 	modTime time.Time
+	// Of a video that is no link, on Linux.
+	device, inode, links uint64
 }
 
 // open reads another folder. With an error the listing holds what could be read until then.
@@ -46,6 +48,20 @@ func (l *listing) open(path string) (err error) {
 	}
 	slices.SortFunc(l.items, func(a, b item) int { return cmp.Compare(a.name, b.name) })
 	return err
+}
+
+// entries are the items for those who are told of them.
+func (l *listing) entries() []Entry {
+	out, stats := make([]Entry, len(l.items)), make([]Stat, 0, len(l.items))
+	for i := range l.items {
+		it := &l.items[i]
+		out[i].Name = it.name
+		if it.video && !it.link && it.err == nil && it.mode.IsRegular() {
+			stats = append(stats, Stat{it.size, it.modTime, it.device, it.inode, it.links})
+			out[i].Stat = &stats[len(stats)-1]
+		}
+	}
+	return out
 }
 
 func (l *listing) close() {

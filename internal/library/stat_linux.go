@@ -22,6 +22,7 @@ func (it *item) statIn(dir *os.File) {
 		return
 	}
 	it.size, it.modTime = s.Size, time.Unix(s.Mtim.Unix())
+	it.device, it.inode, it.links = uint64(s.Dev), s.Ino, uint64(s.Nlink) //nolint:unconvert // smaller on some machines
 	if s.Mode&unix.S_IFMT != unix.S_IFREG {
 		it.mode = fs.ModeIrregular // what it is instead makes no difference
 	}

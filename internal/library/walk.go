@@ -14,6 +14,22 @@ import (
 type Options struct {
 	// Excludes are patterns in gitignore syntax, relative to each root; they win over ignore files.
 	Excludes []string
+	// Read is told what each folder holds that is entered: its real path, and its entries by name in byte order. It is called from
+	// the walk's goroutine before the folder is yielded. nil: nobody wants to know.
+	Read func(real string, entries []Entry)
+}
+
+// Entry is an entry of a folder as a walk saw it.
+type Entry struct {
+	Name string
+	Stat *Stat // of a regular file that is a video by its name; nil: it was not asked about
+}
+
+// Stat is what the system says of a regular file.
+type Stat struct {
+	Size                 int64 // bytes
+	ModTime              time.Time
+	Device, Inode, Links uint64 // 0 where nobody asked for them: elsewhere than on Linux
 }
 
 // File is a video, or something that was left out.
@@ -64,7 +80,7 @@ func NewWalker(o Options, yield func(Dir) error) (*Walker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Walker{yield: yield, excludes: excludes, links: newLinks()}, nil
+	return &Walker{yield: yield, excludes: excludes, told: o.Read, links: newLinks()}, nil
 }
 
 // Root walks one more root. What was yielded for an earlier one is not yielded again: a folder never, a file that was
@@ -82,6 +98,7 @@ func (w *Walker) Root(ctx context.Context, root string) error {
 type Walker struct {
 	yield    func(Dir) error
 	excludes patterns
+	told     func(real string, entries []Entry) // nil: nobody
 	links    *links
 	listing  listing // of the folder that is being read
 	beside   beside  // of the folder of the file that was named last
@@ -270,6 +287,9 @@ func (w *Walker) read(ctx context.Context, f folder) (out Dir, below []folder, e
 		}
 	}
 	addSubtitles(out.Files, f.path, list.items)
+	if w.told != nil && readErr == nil {
+		w.told(f.real, list.entries())
+	}
 	return out, below, nil
 }
 

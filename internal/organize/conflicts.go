@@ -20,7 +20,7 @@ func (p *Planner) leaveSameFolders() {
 		if e.code != "" || e.videos[0] != v || !p.isOwnFolder(v.work.Kind) {
 			continue
 		}
-		if i := folders.first(int32(v.target), e.at.path); i >= 0 {
+		if i := folders.first(v.target, e.at.path); i >= 0 {
 			first := holders[i]
 			why := fmt.Sprintf("%s and %s would both be %s", first.videos[0].work.Entry, v.work.Entry, e.at.path)
 			for _, other := range slices.Concat(first.videos, e.videos) {
@@ -30,7 +30,7 @@ func (p *Planner) leaveSameFolders() {
 			}
 			continue
 		}
-		folders.add(int32(v.target), e.at.path)
+		folders.add(v.target, e.at.path)
 		holders = append(holders, e)
 	}
 	p.compact()
@@ -89,9 +89,9 @@ func (p *Planner) sameNames() [][]*video {
 		if v.code != "" {
 			continue
 		}
-		i := seen.first(int32(v.target), v.base())
+		i := seen.first(v.target, v.base())
 		if i < 0 {
-			seen.add(int32(v.target), v.base())
+			seen.add(v.target, v.base())
 			first = append(first, v)
 			continue
 		}
@@ -239,8 +239,14 @@ func (p *Planner) operateOn(v *video, from *folder, item *Item, source, to strin
 		v.inPlace++ // a server's own, where it is not ours: what is there stays, and so does ours
 		return true
 	}
-	v.needs = append(v.needs, blockers...)
-	v.ops = append(v.ops, Op{Verb: verb, Size: item.Size, MTime: item.MTime, Inode: item.Inode, Source: source, To: to})
+	if len(blockers) > 0 {
+		p.needs[v] = append(p.needs[v], blockers...)
+	}
+	op := Op{Verb: verb, Size: item.Size, MTime: item.MTime, Inode: item.Inode, Source: source, To: to}
+	if p.o.Sources[v.source].Adrift {
+		op.Inode = 0
+	}
+	v.ops = append(v.ops, op)
 	return true
 }
 
@@ -299,8 +305,8 @@ func (p *Planner) leaveCollisions() {
 // leaveTaken leaves units whose names no move of the plan frees.
 func (p *Planner) leaveTaken() (changed bool) {
 	var moves map[string]bool
-	for _, v := range p.videos {
-		for _, blocker := range v.needs {
+	for v, blockers := range p.needs {
+		for _, blocker := range blockers {
 			if moves == nil {
 				moves = p.moved()
 			}
@@ -335,9 +341,9 @@ func (p *Planner) leaveRivals() (changed bool) {
 			continue
 		}
 		for i := range v.ops {
-			n := wants.first(int32(v.target), v.ops[i].To)
+			n := wants.first(v.target, v.ops[i].To)
 			if n < 0 {
-				wants.add(int32(v.target), v.ops[i].To)
+				wants.add(v.target, v.ops[i].To)
 				wanted = append(wanted, v)
 				continue
 			}

@@ -13,7 +13,7 @@ import (
 // entryKey is a work in a target.
 type entryKey struct {
 	Entry
-	target int
+	target int32
 }
 
 // entry is what the files of one work share.
@@ -38,7 +38,7 @@ type spot struct {
 }
 
 // look returns what a target's folder holds.
-func (p *Planner) look(target int, at *spot) *folder {
+func (p *Planner) look(target int32, at *spot) *folder {
 	if at.dir == nil {
 		at.dir = p.list(join(p.o.Targets[target].Path, at.path))
 	}
@@ -94,7 +94,7 @@ func (v *video) goTo(at *spot, stem string) {
 	} else {
 		v.to = at.path + "/" + stem + v.label + ext
 	}
-	v.stem = len(v.to) - len(ext)
+	v.stem = int32(len(v.to) - len(ext))
 }
 
 // nameShow finds a show's folder.
@@ -322,8 +322,8 @@ func (p *Planner) kindOf(parent, name string) string {
 }
 
 // settle returns a planned folder with each part under the name it has where it is there, in whatever case and normal form.
-func (p *Planner) settle(target int, planned string) *spot {
-	key := strconv.Itoa(target) + "/" + planned
+func (p *Planner) settle(target int32, planned string) *spot {
+	key := strconv.Itoa(int(target)) + "/" + planned
 	if s, known := p.spots[key]; known {
 		return s
 	}
@@ -337,7 +337,7 @@ func (p *Planner) settle(target int, planned string) *spot {
 	return at
 }
 
-func (p *Planner) settleIn(target int, parent *spot, name string) *spot {
+func (p *Planner) settleIn(target int32, parent *spot, name string) *spot {
 	f := p.look(target, parent)
 	out := &spot{path: join(parent.path, name), device: parent.device}
 	var there []*Item
@@ -377,7 +377,7 @@ func (p *Planner) ownNames() []Folder {
 		seen[v.spot] = true
 		for dir := v.spot.path; dir != "."; dir = path.Dir(dir) {
 			if base := path.Base(dir); CleanName(base) != base {
-				out = append(out, Folder{Target: v.target, Path: dir})
+				out = append(out, Folder{Target: int(v.target), Path: dir})
 			}
 		}
 	}

@@ -11,6 +11,8 @@ type Place struct {
 	Root
 	Device  uint64
 	NameMax int // most bytes of a name, as the file system says
+	// Adrift is set where the numbers of files are made up when the file system is mounted: they are no part of a plan then.
+	Adrift bool
 }
 
 // Options say how a library is to be put in order.

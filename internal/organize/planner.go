@@ -30,6 +30,7 @@ type Planner struct {
 	videos  []*video
 	all     []*video // videos, and what was left at once, in the order of the records
 	first   map[identity]*video
+	needs   map[*video][]string // paths that other moves of the plan must free first
 	scratch values
 
 	// Room for what many files have one of.
@@ -73,9 +74,8 @@ func room[T any](block *[]T, n int) []T {
 
 // origin is a folder as records name it, and what it is.
 type origin struct {
-	dir    *folder // nil with an error
-	source int     // -1: below none of them
-	err    error
+	dir *folder // nil with an error
+	err error
 }
 
 // identity is what makes two names one file.
@@ -89,8 +89,10 @@ type video struct {
 	why     string
 	dir     *folder
 	item    *Item
-	source  int
-	target  int
+	source  int32
+	target  int32
+	stem    int32 // the length of its target without what follows the stem
+	inPlace int32 // files that need nothing
 	entry   *entry
 	work    Work
 	facts   *facts
@@ -100,10 +102,7 @@ type video struct {
 	label   string // that tells it from another version or part
 	spot    *spot  // the folder it gets
 	to      string // its target
-	stem    int    // the length of that without what follows the stem
 	ops     []Op
-	needs   []string // paths that other moves of the plan must free first
-	inPlace int      // files that need nothing
 }
 
 // path is the file as its record names it.
@@ -155,13 +154,16 @@ func (r *Result) Warnings() []string {
 func NewPlanner(o Options, disk Disk) *Planner {
 	p := &Planner{
 		o: o, disk: disk, uses: o.Layout.uses(), folders: map[string]*folder{}, spots: map[string]*spot{}, stays: map[string]int{},
-		first: map[identity]*video{},
+		first: map[identity]*video{}, needs: map[*video][]string{},
 	}
 	for i := range o.Targets {
 		p.namers = append(p.namers, o.namer(i))
 	}
 	return p
 }
+
+// From says which roots the records' files lie below, where Options could not.
+func (p *Planner) From(sources []Place) { p.o.Sources = sources }
 
 // Add takes a record. What it refers to is copied: remembered records share memory with the next ones.
 func (p *Planner) Add(r *report.Record) {
@@ -181,9 +183,9 @@ func (p *Planner) Add(r *report.Record) {
 
 // know keeps what a record says of its file.
 func (p *Planner) know(v *video, r *report.Record) {
-	v.target = p.o.Movies
+	v.target = int32(p.o.Movies)
 	if r.Kind == "tv" {
-		v.target = p.o.TV
+		v.target = int32(p.o.TV)
 	}
 	of := facts{title: r.Title, original: r.OriginalTitle, year: r.Year}
 	if r.IDs != nil {
@@ -303,15 +305,11 @@ func (v *video) leave(code Code, why string) { v.code, v.why = code, why }
 // locate finds a record's file on the disk.
 func (p *Planner) locate(v *video) {
 	at := p.given.of(v.given, p.locateFolder)
-	switch {
-	case at.err != nil:
+	if at.err != nil {
 		v.leave(Unreadable, at.err.Error())
 		return
-	case at.source < 0:
-		v.leave(OutsidePath, at.dir.path)
-		return
 	}
-	v.source, v.dir = at.source, at.dir
+	v.dir = at.dir
 	v.item = v.dir.find(v.name)
 	switch {
 	case v.dir.err != nil:
@@ -330,10 +328,23 @@ func (p *Planner) locateFolder(given string) *origin {
 	if err != nil {
 		return &origin{err: err}
 	}
-	if source := p.sourceOf(real); source >= 0 {
-		return &origin{dir: p.list(real), source: source}
+	return &origin{dir: p.list(real)}
+}
+
+// leaveOutside finds the roots of all files, and leaves those that lie below none.
+func (p *Planner) leaveOutside() {
+	sources := map[*folder]int{}
+	for _, v := range p.videos {
+		source, known := sources[v.dir]
+		if !known {
+			source = p.sourceOf(v.dir.path)
+			sources[v.dir] = source
+		}
+		if v.source = int32(source); source < 0 {
+			v.leave(OutsidePath, v.dir.path)
+		}
 	}
-	return &origin{dir: &folder{path: real}, source: -1}
+	p.compact()
 }
 
 // sourceOf returns the longest source root that holds a folder, -1 where none does.
@@ -373,6 +384,7 @@ func (p *Planner) list(dir string) *folder {
 
 // Plan makes the plan of all records.
 func (p *Planner) Plan() *Result {
+	p.leaveOutside()
 	p.leaveSecondNames()
 	p.own()
 	p.nameAll()
@@ -446,7 +458,7 @@ func (p *Planner) result() *Result {
 			r.Left = append(r.Left, LeftFile{Path: v.path(), Code: v.code, Why: v.why})
 			continue
 		}
-		r.InPlace += v.inPlace
+		r.InPlace += int(v.inPlace)
 		for i := range v.belongs {
 			s := &v.belongs[i]
 			if s.code != "" {
@@ -461,7 +473,7 @@ func (p *Planner) result() *Result {
 		}
 		if len(v.ops) > 0 {
 			r.Units = append(r.Units, Unit{
-				Source: v.source, Target: v.target, Dir: below(v.dir.path, p.o.Sources[v.source].Path), Ops: v.ops, Work: v.work,
+				Source: int(v.source), Target: int(v.target), Dir: below(v.dir.path, p.o.Sources[v.source].Path), Ops: v.ops, Work: v.work,
 			})
 		}
 	}

@@ -41,18 +41,34 @@ func (e *PlanError) Error() string {
 // that every target is a name that CleanName leaves as it is (below a folder of the header: that the rest is). The error is a
 // *PlanError.
 func Parse(text string) (*Plan, error) {
-	p := &parser{plan: &Plan{}, sources: map[string]int{}, targets: map[string]target{}, folders: map[Folder]bool{}}
-	p.read(strings.TrimPrefix(text, "\ufeff"))
-	if len(p.problems) > 0 {
-		return nil, &PlanError{Problems: p.problems}
-	}
-	return p.plan, nil
+	p := newParser(len(text) / plannedBytes)
+	return p.plan, p.parse(text)
 }
 
-// target is where a target was named, and as what.
-type target struct {
-	line   int
-	folder bool // it is the folder of another one
+// Check reports what Parse would refuse.
+func Check(text string) error {
+	p := newParser(len(text) / plannedBytes)
+	p.forget = true
+	return p.parse(text)
+}
+
+// plannedBytes is about what a file takes in a plan's text.
+const plannedBytes = 256
+
+func newParser(files int) *parser {
+	return &parser{plan: &Plan{}, sources: map[sourceKey]int{}, dirs: map[string]int32{}, targets: newFoldSet(files), folders: map[Folder]bool{}}
+}
+
+// sourceKey is the path of a source: the number of its folder, and its name there.
+type sourceKey struct {
+	dir  int32
+	name string
+}
+
+// claim is where a target was named, and as what: a file, or the folder of one.
+type claim struct {
+	line   int // 0: a folder above the target roots
+	folder int32
 }
 
 type parser struct {
@@ -63,10 +79,31 @@ type parser struct {
 	in       *Unit // what `in` said last: source, target and folder of the units that follow
 	open     *Op   // the operation whose `to` is awaited
 	ended    bool
-	sources  map[string]int    // path → line
-	targets  map[string]target // folded path → line
-	folders  map[Folder]bool   // those of the plan
-	roots    []string          // the folded paths of the plan's targets
+	forget   bool // only the last unit is kept
+	sources  map[sourceKey]int
+	dirs     map[string]int32 // the numbers of sourceKey
+	lastIn   struct {         // the folder of the source that was read last
+		source int
+		dir    string
+		number int32
+	}
+	targets *foldSet // every target and each folder above it, in the place that is the number of its folder
+	claims  []claim  // by their numbers there
+	roots   []int32  // the numbers of the plan's targets
+	last    struct { // the folder of the target that was read last
+		root   int
+		path   string
+		number int32
+	}
+	folders map[Folder]bool // those of the plan
+}
+
+func (p *parser) parse(text string) error {
+	p.read(strings.TrimPrefix(text, "\ufeff"))
+	if len(p.problems) > 0 {
+		return &PlanError{Problems: p.problems}
+	}
+	return nil
 }
 
 func (p *parser) problem(format string, args ...any) {
@@ -302,6 +339,9 @@ func (p *parser) readUnit(verb Verb, rest string) {
 		p.problem("a line \"in\" must come first: it says where the files are")
 		p.in = &Unit{Dir: "."}
 	}
+	if p.forget {
+		p.plan.Units = p.plan.Units[:0]
+	}
 	p.plan.Units = append(p.plan.Units, *p.in)
 	p.readSource(verb, rest)
 }
@@ -341,13 +381,34 @@ func (p *parser) readSource(verb Verb, rest string) {
 	if op.Source == "." || !isLocal(op.Source) {
 		p.problem("%s is no name below the folder of \"in\"", ui.Printable(op.Source))
 	} else if u.Source < len(p.plan.Sources) {
-		key := p.plan.SourcePath(u, &op)
+		key := p.sourceKey(u, op.Source)
 		if first, twice := p.sources[key]; twice {
 			p.problem("the source of line %d is named again", first)
 		}
 		p.sources[key] = p.line
 	}
 	p.begin(op)
+}
+
+// sourceKey returns the key under which a unit's source is known.
+func (p *parser) sourceKey(u *Unit, name string) sourceKey {
+	dir, name := path.Split(name)
+	if dir == "" && p.lastIn.dir == u.Dir && p.lastIn.source == u.Source {
+		return sourceKey{p.lastIn.number, name}
+	}
+	of := join(p.plan.Sources[u.Source].Path, u.Dir)
+	if dir != "" {
+		of = join(of, strings.TrimSuffix(dir, "/"))
+	}
+	number, known := p.dirs[of]
+	if !known {
+		number = int32(len(p.dirs))
+		p.dirs[of] = number
+	}
+	if dir == "" {
+		p.lastIn.source, p.lastIn.dir, p.lastIn.number = u.Source, u.Dir, number
+	}
+	return sourceKey{number, name}
 }
 
 func (p *parser) readNFO(rest string) {
@@ -407,29 +468,54 @@ func (p *parser) isTarget(root int, to string) bool {
 
 // claim refuses a target that another one has, in whatever case and normal form, or needs as its folder.
 func (p *parser) claim(root int, to string) {
+	dir, name := path.Split(to)
+	if p.last.number == 0 || p.last.root != root || p.last.path != dir {
+		p.last.root, p.last.path, p.last.number = root, dir, p.folderOf(p.rootNumber(root), dir)
+	}
+	switch n := p.targets.first(p.last.number, name); {
+	case n < 0:
+		p.targets.add(p.last.number, name)
+		p.claims = append(p.claims, claim{line: p.line})
+	case p.claims[n].folder == 0:
+		p.problem("the target is that of line %d", p.claims[n].line)
+	case p.claims[n].line == 0:
+		p.problem("the target is a folder that the header names")
+	default:
+		p.problem("the target is the folder of line %d's", p.claims[n].line)
+	}
+}
+
+// folderOf returns the number of a folder below another one, from 1, and refuses a file on the way.
+func (p *parser) folderOf(above int32, dir string) int32 {
+	for more := dir != ""; more; {
+		var name string
+		name, dir, _ = strings.Cut(dir, "/")
+		if more = dir != ""; name == "" {
+			continue // of a root's path
+		}
+		n := p.targets.first(above, name)
+		if n < 0 {
+			n = p.targets.add(above, name)
+			p.claims = append(p.claims, claim{line: p.line, folder: int32(n) + 2})
+		}
+		if p.claims[n].folder == 0 {
+			p.problem("the target lies below that of line %d, which is a file", p.claims[n].line)
+			p.claims[n].folder = int32(n) + 2
+		}
+		above = p.claims[n].folder
+	}
+	return above
+}
+
+// rootNumber returns the number of a target root's folder. Roots may lie in each other.
+func (p *parser) rootNumber(root int) int32 {
 	for len(p.roots) <= root {
-		p.roots = append(p.roots, foldName(p.plan.Targets[len(p.roots)].Path))
+		line := p.line
+		p.line = 0
+		p.roots = append(p.roots, p.folderOf(1, p.plan.Targets[len(p.roots)].Path))
+		p.line = line
 	}
-	key := path.Join(p.roots[root], foldName(to))
-	if first, taken := p.targets[key]; taken {
-		if first.folder {
-			p.problem("the target is the folder of line %d's", first.line)
-		} else {
-			p.problem("the target is that of line %d", first.line)
-		}
-		return
-	}
-	p.targets[key] = target{line: p.line}
-	for folder := path.Dir(key); len(folder) > len(p.roots[root]); folder = path.Dir(folder) {
-		first, seen := p.targets[folder]
-		if seen && !first.folder {
-			p.problem("the target lies below that of line %d, which is a file", first.line)
-		}
-		if seen {
-			return
-		}
-		p.targets[folder] = target{line: p.line, folder: true}
-	}
+	return p.roots[root]
 }
 
 func (p *parser) readEnd(rest string) {

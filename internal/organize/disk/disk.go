@@ -10,16 +10,38 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
+	"sync"
 
+	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// Disk is the file system of this machine. The zero value is ready.
-type Disk struct{}
+// Disk is the file system of this machine. The zero value is ready, and for several goroutines.
+type Disk struct {
+	mu   sync.Mutex
+	seen map[string][]library.Entry // by real path: what a walk has just read, until it is asked for
+}
+
+// Seen keeps what a walk has read of a folder, so that List need not ask again.
+func (d *Disk) Seen(real string, entries []library.Entry) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.seen == nil {
+		d.seen = map[string][]library.Entry{}
+	}
+	d.seen[filepath.ToSlash(real)] = entries
+}
+
+func (d *Disk) take(dir string) []library.Entry {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	entries := d.seen[dir]
+	delete(d.seen, dir)
+	return entries
+}
 
 // Real returns the folder's path with links resolved, with slashes.
-func (Disk) Real(dir string) (string, error) {
+func (*Disk) Real(dir string) (string, error) {
 	abs, err := filepath.Abs(filepath.FromSlash(dir))
 	if err != nil {
 		return "", err
@@ -29,7 +51,7 @@ func (Disk) Real(dir string) (string, error) {
 }
 
 // List returns the entries of a folder by name in byte order, links not followed; none and no error where it is not there.
-func (Disk) List(dir string) ([]organize.Item, error) {
+func (d *Disk) List(dir string) ([]organize.Item, error) {
 	in, err := os.Open(filepath.FromSlash(dir))
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -38,13 +60,21 @@ func (Disk) List(dir string) ([]organize.Item, error) {
 		return nil, err
 	}
 	defer in.Close()
-	names, err := in.Readdirnames(-1)
-	if err != nil {
-		return nil, err
+	entries := d.take(dir)
+	if entries == nil {
+		if entries, err = read(in); err != nil {
+			return nil, err
+		}
 	}
-	items := make([]organize.Item, 0, len(names))
-	for _, name := range names {
-		item := organize.Item{Name: name}
+	items := make([]organize.Item, 0, len(entries))
+	for _, e := range entries {
+		item := organize.Item{Name: e.Name}
+		if s := e.Stat; s != nil {
+			item.Type, item.Size, item.MTime = organize.TypeRegular, s.Size, organize.StampOf(s.ModTime)
+			item.Device, item.Inode, item.Links = s.Device, s.Inode, s.Links
+			items = append(items, item)
+			continue
+		}
 		switch err := stat(in, &item); {
 		case errors.Is(err, fs.ErrNotExist):
 			continue // it went away meanwhile
@@ -52,19 +82,32 @@ func (Disk) List(dir string) ([]organize.Item, error) {
 			return nil, err
 		}
 		if item.Type == organize.TypeLink {
-			item.Leads, _ = os.Readlink(filepath.Join(in.Name(), name)) // one that is gone leads nowhere
+			item.Leads, _ = os.Readlink(filepath.Join(in.Name(), e.Name)) // one that is gone leads nowhere
 		}
 		items = append(items, item)
 	}
-	slices.SortFunc(items, func(a, b organize.Item) int { return strings.Compare(a.Name, b.Name) })
 	return items, nil
+}
+
+// read returns the names in a folder.
+func read(dir *os.File) ([]library.Entry, error) {
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(names)
+	entries := make([]library.Entry, len(names))
+	for i, name := range names {
+		entries[i].Name = name
+	}
+	return entries, nil
 }
 
 // end is how much of each end of a file is compared.
 const end = 64 << 10
 
 // Ends returns the first and the last 64 KiB of a regular file, all of a smaller one.
-func (Disk) Ends(file string) ([]byte, error) {
+func (*Disk) Ends(file string) ([]byte, error) {
 	in, err := openRegular(filepath.FromSlash(file))
 	if err != nil {
 		return nil, err
@@ -87,7 +130,7 @@ func (Disk) Ends(file string) ([]byte, error) {
 
 // Root returns what planning knows of a folder that is a root. Its path has links resolved.
 func Root(dir string) (organize.Place, error) {
-	path, err := Disk{}.Real(dir)
+	path, err := new(Disk).Real(dir)
 	if err != nil {
 		return organize.Place{}, err
 	}

@@ -62,7 +62,7 @@ func describe(p *organize.Place) error {
 		kind = fmt.Sprintf("0x%x", uint32(f.Type))
 	}
 	p.Type = kind
-	if !stableInodes(kind) {
+	if p.Adrift = !stableInodes(kind); p.Adrift {
 		p.Inode = 0
 	}
 	return nil
