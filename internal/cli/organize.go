@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -87,6 +88,7 @@ over something that is there.`,
 
 func (c *command) organize(cmd *cobra.Command, o *organizing, args []string) error {
 	o.began = time.Now()
+	defer debug.SetGCPercent(debug.SetGCPercent(50)) // a big plan is most of the memory, and little of it is garbage
 	if err := o.check(c, cmd, args); err != nil {
 		return err
 	}
@@ -235,6 +237,7 @@ func (c *command) finishPlan(ctx context.Context, o *organizing, incomplete erro
 		return &failure{code: max(signalStatus(ctx), exitInterrupted)}
 	}
 	result := o.planner.Plan()
+	o.planner = nil // half of what a plan needs, which is not needed again
 	var err error
 	switch {
 	case o.plan == "-":

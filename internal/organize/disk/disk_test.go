@@ -1,0 +1,54 @@
+package disk
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anivault/anivault/internal/library"
+)
+
+// What a walk has read says the same as asking again, and is believed once.
+func TestAFolderThatAWalkHasReadIsAsItIs(t *testing.T) {
+	root := t.TempDir()
+	for name, text := range map[string]string{"b.mkv": "video", "a.mkv": "", "b.ass": "subtitle", "c.txt": "", "Subs/b.srt": ""} {
+		file := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("b.mkv", filepath.Join(root, "link.mkv")); err != nil {
+		t.Skip("no links here: ", err)
+	}
+	var asked, told Disk
+	real, err := asked.Real(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := asked.List(real)
+	if err != nil || len(want) != 6 {
+		t.Fatal(want, err)
+	}
+	if err := library.Walk(context.Background(), []string{root}, library.Options{Read: told.Seen}, func(library.Dir) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "b.mkv"), []byte("another"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := told.List(real)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("told by the walk: %s", diff)
+	}
+	if got, err = told.List(real); err != nil || got[2].Size != int64(len("another")) {
+		t.Errorf("the second time it is asked: %v, %v", got, err)
+	}
+}
