@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -161,4 +162,29 @@ func (s Stamp) append(b []byte) []byte {
 	}
 	digits := strconv.FormatInt(int64(time.Second)+nsec, 10)[1:]
 	return append(append(b, '.'), strings.TrimRight(digits, "0")...)
+}
+
+// parseStamp is the inverse of Stamp.String.
+func parseStamp(word string) (Stamp, bool) {
+	digits, negative := strings.CutPrefix(word, "-")
+	whole, fraction, point := strings.Cut(digits, ".")
+	sec, err := strconv.ParseUint(whole, 10, 63)
+	if err != nil || point && (fraction == "" || len(fraction) > 9) || sec == math.MaxInt64 {
+		return Stamp{}, false
+	}
+	nsec := uint64(0)
+	if point {
+		if nsec, err = strconv.ParseUint(fraction+"000000000"[len(fraction):], 10, 32); err != nil {
+			return Stamp{}, false
+		}
+	}
+	s := Stamp{Sec: int64(sec), Nsec: int32(nsec)}
+	if !negative {
+		return s, true
+	}
+	s.Sec = -s.Sec
+	if nsec > 0 {
+		s.Sec, s.Nsec = s.Sec-1, int32(int64(time.Second)-int64(nsec))
+	}
+	return s, true
 }

@@ -48,7 +48,7 @@ func TestAFolderThatAWalkHasReadIsAsItIs(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("told by the walk: %s", diff)
 	}
-	if got, err = told.List(real); err != nil || got[2].Size != int64(len("another")) {
+	if got, err = told.List(real); err != nil || got[3].Size != int64(len("another")) {
 		t.Errorf("the second time it is asked: %v, %v", got, err)
 	}
 }

@@ -1,0 +1,116 @@
+package organize
+
+import (
+	"path"
+	"strings"
+
+	"github.com/anivault/anivault/internal/ui"
+)
+
+// sourceKey is the path of a source: the number of its folder, and its name there.
+type sourceKey struct {
+	dir  int32
+	name string
+}
+
+// claim is where a target was named, and as what: a file, or the folder of one.
+type claim struct {
+	line   int // 0: a folder above the target roots
+	folder int32
+}
+
+// sourceKey returns the key under which a unit's source is known.
+func (p *parser) sourceKey(u *Unit, name string) sourceKey {
+	dir, name := path.Split(name)
+	if dir == "" && p.lastIn.dir == u.Dir && p.lastIn.source == u.Source {
+		return sourceKey{p.lastIn.number, name}
+	}
+	of := join(p.plan.Sources[u.Source].Path, u.Dir)
+	if dir != "" {
+		of = join(of, strings.TrimSuffix(dir, "/"))
+	}
+	number, known := p.dirs[of]
+	if !known {
+		number = int32(len(p.dirs))
+		p.dirs[of] = number
+	}
+	if dir == "" {
+		p.lastIn.source, p.lastIn.dir, p.lastIn.number = u.Source, u.Dir, number
+	}
+	return sourceKey{number, name}
+}
+
+// isTarget checks a target's names. Folders of the header are there, so they stay as they are.
+func (p *parser) isTarget(root int, to string) bool {
+	own := to
+	for folder := path.Dir(to); folder != "." && folder != "/" && len(p.folders) > 0; folder = path.Dir(folder) {
+		if p.folders[Folder{root, folder}] && isLocal(to) {
+			own = to[len(folder)+1:]
+			break
+		}
+	}
+	if isClean(own) {
+		return true
+	}
+	components := strings.Split(own, "/")
+	for i, c := range components {
+		components[i] = CleanName(c)
+	}
+	if own == "" {
+		return false // the name was refused already
+	}
+	p.problem("%s can't be a name on every system; allowed is %s", ui.Printable(own), ui.Printable(strings.Join(components, "/")))
+	return false
+}
+
+// claim refuses a target that another one has, in whatever case and normal form, or needs as its folder.
+func (p *parser) claim(root int, to string) {
+	dir, name := path.Split(to)
+	if p.last.number == 0 || p.last.root != root || p.last.path != dir {
+		p.last.root, p.last.path, p.last.number = root, dir, p.folderOf(p.rootNumber(root), dir)
+	}
+	switch n := p.targets.first(p.last.number, name); {
+	case n < 0:
+		p.targets.add(p.last.number, name)
+		p.claims = append(p.claims, claim{line: p.line})
+	case p.claims[n].folder == 0:
+		p.problem("the target is that of line %d", p.claims[n].line)
+	case p.claims[n].line == 0:
+		p.problem("the target is a folder that the header names")
+	default:
+		p.problem("the target is the folder of line %d's", p.claims[n].line)
+	}
+}
+
+// folderOf returns the number of a folder below another one, from 1, and refuses a file on the way.
+func (p *parser) folderOf(above int32, dir string) int32 {
+	for more := dir != ""; more; {
+		var name string
+		name, dir, _ = strings.Cut(dir, "/")
+		if more = dir != ""; name == "" {
+			continue // of a root's path
+		}
+		n := p.targets.first(above, name)
+		if n < 0 {
+			n = p.targets.add(above, name)
+			p.claims = append(p.claims, claim{line: p.line, folder: int32(n) + 2})
+		}
+		if p.claims[n].folder == 0 {
+			p.problem("the target lies below that of line %d, which is a file", p.claims[n].line)
+			p.claims[n].folder = int32(n) + 2
+		}
+		above = p.claims[n].folder
+	}
+	return above
+}
+
+// rootNumber returns the number of a target root's folder. Roots may lie in each other.
+func (p *parser) rootNumber(root int) int32 {
+	for len(p.roots) <= root {
+		line := p.line
+		p.line = 0
+		p.roots = append(p.roots, p.folderOf(1, p.plan.Targets[len(p.roots)].Path))
+		p.line = line
+	}
+	return p.roots[root]
+}
