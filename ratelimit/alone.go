@@ -34,7 +34,11 @@ func (s *SharedStore) goAlone(cause error, last *Snapshot) {
 	if s.alone == nil {
 		s.episodes++
 		s.alone = leave(last, now, s.owner, s.episodes)
-		if s.opts.Fallback != nil && s.coordinator != nil {
+		s.alone.coordinated = s.coordinator != nil
+		if s.alone.coordinated && last != nil {
+			s.alone.snap.silent(now) // nobody here knows what the others were given of late
+		}
+		if s.alone.coordinated && s.opts.Fallback != nil {
 			s.move(last)
 		}
 	}
@@ -87,8 +91,9 @@ func (s *SharedStore) lastSeen() *Snapshot {
 
 // detached is the limiter's state of a process that is cut off from the others.
 type detached struct {
-	snap  Snapshot
-	parts int // in how many parts everything is divided
+	snap        Snapshot
+	parts       int  // in how many parts everything is divided
+	coordinated bool // the others are on other machines
 	// since is when snap began as a copy of the shared snapshot; 0: this process had never seen that. By then granted
 	// was the newest permit and used was used of the budget.
 	since   Stamp
@@ -124,7 +129,11 @@ func leave(last *Snapshot, now Instant, owner string, episode uint64) *detached 
 
 // rejoin brings into the shared snapshot what the process did alone: the pauses it met, the grants that count against
 // the ceiling, the use of the bucket and the budget, and the slots that it gave back meanwhile.
+//
+// Other machines may be alone still. So the first of them that finds a coordinator again is silent for a window, in which
+// all others find it. Who comes into the traffic of those that were before needs not be.
 func (s *Snapshot) rejoin(at Instant, a *detached, owner string) {
+	wrote := s.clock.now
 	now := s.advance(at)
 	if a.store == nil {
 		a.snap.advance(at)
@@ -138,10 +147,10 @@ func (s *Snapshot) rejoin(at Instant, a *detached, owner string) {
 	}
 	s.machine.pauseUntil = max(s.machine.pauseUntil, carried(a.snap.machine.pauseUntil))
 	s.bucket.full = max(s.bucket.full, carried(a.snap.bucket.full))
-	if a.store == nil {
+	if !a.coordinated {
 		s.doubt(now, carried(a.since), owner, a.parts)
-	} else if s.ceiling.doubted <= carried(a.since) { // the first of them
-		s.uncertain(at)
+	} else if s.ceiling.doubted <= carried(a.since) || now.sub(wrote) >= trafficGap {
+		s.silent(at)
 		s.ceiling.doubted = now
 	}
 	for _, g := range a.grants() {
@@ -189,6 +198,12 @@ func (s *Snapshot) uncertain(at Instant) {
 		c.unknownSince = now
 	}
 }
+
+// silent is uncertain from this very moment on.
+func (s *Snapshot) silent(at Instant) { s.ceiling.unknownSince = s.advance(at) }
+
+// trafficGap is how long nobody writes while several machines send. After it the coordinator may have been lost again.
+const trafficGap = 100 * time.Millisecond
 
 // doubt makes room under the ceiling for what others may have granted alone, from since on, when the shared state could
 // not be reached: none of them has told it yet.

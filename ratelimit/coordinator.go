@@ -76,6 +76,7 @@ func (s *SharedStore) move(last *Snapshot) {
 			*there = last.Clone()
 			there.clock = clock
 			a.since = there.advance(at)
+			there.silent(at)
 			there.processes = slices.DeleteFunc(there.processes, func(p process) bool {
 				return s.coordinator.Machines([]string{processOf(p.id)}) > 1
 			})

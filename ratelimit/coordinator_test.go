@@ -1,8 +1,11 @@
 package ratelimit_test
 
 import (
+	"context"
 	"errors"
+	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -311,4 +314,90 @@ func TestLeasesAreRenewed(t *testing.T) {
 			t.Errorf("%d running though forgotten, %v", st.Running, err)
 		}
 	})
+}
+
+// However often the coordinator is lost, and whenever each machine finds it again, all of them together send no more
+// than the ceiling in any second.
+func TestTheCeilingHoldsWhileACoordinatorComesAndGoes(t *testing.T) {
+	for _, outage := range []struct {
+		name           string
+		timeOut        time.Duration // 0: it refuses at once
+		gone, there    time.Duration
+		looks, latency time.Duration
+	}{
+		{"it is killed once", 0, 3 * time.Second, 6 * time.Second, 500 * time.Millisecond, 2 * time.Millisecond},
+		{"it is killed again and again", 0, 375 * time.Millisecond, 1125 * time.Millisecond, 500 * time.Millisecond, 2 * time.Millisecond},
+		{"it is gone for moments", 0, 100 * time.Millisecond, 2300 * time.Millisecond, 500 * time.Millisecond, 5 * time.Millisecond},
+		{"it is silent", 250 * time.Millisecond, 5 * time.Second, 4 * time.Second, 500 * time.Millisecond, 2 * time.Millisecond},
+		{"it is silent again and again", 250 * time.Millisecond, 700 * time.Millisecond, 1600 * time.Millisecond, 500 * time.Millisecond, 5 * time.Millisecond},
+	} {
+		t.Run(outage.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := coordinated()
+				p.Looks = outage.looks
+				p.Delay = func() time.Duration { return outage.latency }
+				var gone atomic.Bool
+				p.Fail = func() error {
+					if !gone.Load() {
+						return nil
+					}
+					time.Sleep(outage.timeOut)
+					return errors.New("gone")
+				}
+				tu := ratelimit.Default()
+				tu.RateBase, tu.BucketCap, tu.Ceiling = 30, 30, 34
+				ctx, cancel := context.WithCancel(t.Context())
+				var mu sync.Mutex
+				var times []time.Time
+				var wg sync.WaitGroup
+				for i := range 4 {
+					if i%2 > 0 { // a file of its machine; else memory
+						alone, err := ratelimit.OpenFileStore(t.TempDir(), ratelimit.FileOptions{Now: p.Now, OnWarning: noWarning(t)})
+						must(t, err)
+						p.Fallback = alone
+					}
+					l := newLimiter(t, closed(t, p.Open(func(error) {})), tu)
+					p.Fallback = nil
+					for range 4 {
+						wg.Go(func() {
+							for {
+								permit, err := l.Acquire(ctx)
+								if ctx.Err() != nil {
+									return
+								}
+								if err != nil {
+									time.Sleep(50 * time.Millisecond)
+									continue
+								}
+								mu.Lock()
+								times = append(times, time.Now())
+								mu.Unlock()
+								time.Sleep(40 * time.Millisecond)
+								permit.Done(fine)
+							}
+						})
+					}
+				}
+				time.Sleep(3 * time.Second)
+				for range 20 {
+					gone.Store(true)
+					time.Sleep(outage.gone + rand.N(100*time.Millisecond))
+					gone.Store(false)
+					time.Sleep(outage.there + rand.N(100*time.Millisecond))
+				}
+				cancel()
+				wg.Wait()
+				most := 0
+				for i, j := 0, 0; j < len(times); j++ {
+					for times[j].Sub(times[i]) >= time.Second {
+						i++
+					}
+					most = max(most, j-i+1)
+				}
+				if t.Logf("%d requests, most %d", len(times), most); most > tu.Ceiling {
+					t.Errorf("%d requests in a second", most)
+				}
+			})
+		})
+	}
 }

@@ -142,7 +142,9 @@ func (s *SharedStore) decode(old []byte) error {
 		// Its checksum holds, so this is no accident of the disk; an older copy is no better.
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	s.known = append(s.known[:0], old...)
+	if !bytes.Equal(old, s.known) {
+		s.known, s.seenAt = append(s.known[:0], old...), time.Now()
+	}
 	s.decoded, s.seen = true, true
 	return nil
 }

@@ -66,7 +66,7 @@ type SharedStore struct {
 
 	snap    Snapshot
 	known   []byte    // the newest bytes that were the shared state
-	seenAt  time.Time // when they were
+	seenAt  time.Time // when this process first saw them
 	next    []byte    // what change has returned
 	decoded bool      // snap is what known says
 	seen    bool      // there was a shared state
@@ -325,8 +325,8 @@ func (s *SharedStore) runShared(ctx context.Context) (trouble error) {
 		case errors.Is(err, errWhoLives):
 			s.look()
 			continue
-		case err != nil && s.decided && !s.refusing:
-			s.goAlone(err, &s.snap) // the decisions hold: nobody else knows of them
+		case err != nil && s.decided && !s.refusing && s.coordinator == nil:
+			s.goAlone(err, &s.snap) // the decisions hold: they were made with the lock held
 			return nil
 		case err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()):
 			s.fail(err)
@@ -345,7 +345,7 @@ func (s *SharedStore) runShared(ctx context.Context) (trouble error) {
 // written notes what follows from an Exchange that has succeeded.
 func (s *SharedStore) written(start time.Time) {
 	now := time.Now()
-	s.took, s.seenAt = now.Sub(start), now
+	s.took = now.Sub(start)
 	s.slow(start, now)
 	if !s.decided {
 		return
@@ -354,7 +354,7 @@ func (s *SharedStore) written(start time.Time) {
 		s.noteAside()
 	}
 	s.noteCoordinator()
-	s.known, s.next = s.next, s.known
+	s.known, s.next, s.seenAt = s.next, s.known, now
 	s.wrote, s.seen, s.decoded = true, true, true
 	s.alone, s.trouble, s.stalled, s.before = nil, nil, 0, nil
 	if now.Sub(s.began) >= s.opts.Patience && s.coordinator == nil { // a coordinator takes the turn away instead

@@ -16,7 +16,9 @@ import (
 const (
 	aliveFor   = 5 * time.Second         // how long a sign of life lasts
 	aliveEvery = 1500 * time.Millisecond // how often it is renewed
-	backEvery  = time.Second             // how often a lost server is looked for
+	// backEvery is how often a lost server is looked for: often enough that all machines find it within the window for
+	// which the first of them is silent.
+	backEvery = 500 * time.Millisecond
 	// quiet is how long nothing may come from the server on the connection that listens: it is asked each aliveEvery.
 	quiet = 4 * time.Second
 	// deadAfter is the time between two looks at the sign of life of a process that is buried at the second.
@@ -30,7 +32,6 @@ type keeper struct {
 	up    atomic.Bool   // the server works, as far as is known
 	turns chan verdict  // the turn was given to this process
 	wake  chan struct{} // a request's turn may have come
-	kick  chan struct{} // look at once
 
 	mu      sync.Mutex
 	running bool
@@ -41,7 +42,7 @@ type keeper struct {
 }
 
 func (k *keeper) init(b *Backend) {
-	k.b, k.turns, k.wake, k.kick = b, make(chan verdict, 1), make(chan struct{}, 1), make(chan struct{}, 1)
+	k.b, k.turns, k.wake = b, make(chan verdict, 1), make(chan struct{}, 1)
 	k.since, k.missed = time.Now(), map[string]time.Time{}
 	k.up.Store(true)
 }
@@ -101,18 +102,19 @@ func (k *keeper) stop() {
 
 // live renews the sign of life, and looks for a lost server, until ctx ends.
 func (k *keeper) live(ctx context.Context) {
+	tick := time.NewTicker(backEvery)
+	defer tick.Stop()
+	renewed := time.Now()
 	for {
-		every := aliveEvery
-		if !k.up.Load() {
-			every = backEvery
-		}
-		timer := time.NewTimer(every)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return
-		case <-timer.C:
+		case <-tick.C:
 		}
+		if k.up.Load() && time.Since(renewed) < aliveEvery-backEvery/2 {
+			continue
+		}
+		renewed = time.Now()
 		if err := k.renew(ctx); err != nil {
 			k.mu.Lock()
 			k.since = time.Time{}

@@ -30,8 +30,10 @@ type Place struct {
 	Nap      time.Duration            // what [ratelimit.Pacer] says
 	wakes    map[string]chan struct{} // by owner; guarded by mu
 
-	// Coordinator makes the place a [ratelimit.Coordinator] whose every process is a machine.
+	// Coordinator makes the place a [ratelimit.Coordinator] whose every process is a machine. It decides on what it saw
+	// last before it asks, so an Exchange that fails has called change.
 	Coordinator bool
+	Looks       time.Duration   // how often a process looks for a coordinator that it has lost; 0: each time
 	Fallback    ratelimit.Store // of the next process that is opened
 	// Machine is the time of the next process's own machine; nil: it is the place's.
 	Machine func() ratelimit.Instant
@@ -92,18 +94,28 @@ func (p *Place) Open(onWarning func(error)) *ratelimit.SharedStore {
 type coordinator struct {
 	*backend
 	rouse string
+	seen  []byte
+	look  time.Time // the next one, after a loss
 }
 
 // Exchange implements [ratelimit.Backend].
 func (c *coordinator) Exchange(ctx context.Context, change func(ratelimit.Instant, []byte) ([]byte, error)) error {
 	c.rouse = ""
-	err := c.backend.Exchange(ctx, change)
-	if err == nil {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		wake(c.wakes[c.rouse])
+	if c.Fail != nil && c.seen != nil {
+		if _, err := c.try(change, c.seen); err != nil {
+			return err
+		}
 	}
-	return err
+	err := c.backend.Exchange(ctx, change)
+	if err != nil {
+		c.look = time.Now().Add(c.Looks)
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen = c.bytes
+	wake(c.wakes[c.rouse])
+	return nil
 }
 
 // Machines implements [ratelimit.Coordinator].
@@ -118,7 +130,16 @@ func (c *coordinator) Machines(owners []string) int {
 }
 
 // Back implements [ratelimit.Coordinator].
-func (c *coordinator) Back() bool { return c.Fail == nil || c.Fail() == nil }
+func (c *coordinator) Back() bool {
+	if time.Now().Before(c.look) {
+		return false
+	}
+	back := c.Fail == nil || c.Fail() == nil
+	if !back {
+		c.look = time.Now().Add(c.Looks)
+	}
+	return back
+}
 
 // Rouse implements [ratelimit.Coordinator].
 func (c *coordinator) Rouse(owner string) { c.rouse = owner }
