@@ -36,7 +36,7 @@ func (s *SharedStore) goAlone(cause error, last *Snapshot) {
 		s.alone = leave(last, now, s.owner, s.episodes)
 		s.alone.coordinated = s.coordinator != nil
 		if s.alone.coordinated && last != nil {
-			s.alone.snap.silent(now) // nobody here knows what the others were given of late
+			s.alone.snap.silent(now, s.lostFor())
 		}
 		if s.alone.coordinated && s.opts.Fallback != nil {
 			s.move(last)
@@ -150,7 +150,7 @@ func (s *Snapshot) rejoin(at Instant, a *detached, owner string) {
 	if !a.coordinated {
 		s.doubt(now, carried(a.since), owner, a.parts)
 	} else if s.ceiling.doubted <= carried(a.since) || now.sub(wrote) >= trafficGap {
-		s.silent(at)
+		s.silent(at, 0)
 		s.ceiling.doubted = now
 	}
 	for _, g := range a.grants() {
@@ -199,8 +199,18 @@ func (s *Snapshot) uncertain(at Instant) {
 	}
 }
 
-// silent is uncertain from this very moment on.
-func (s *Snapshot) silent(at Instant) { s.ceiling.unknownSince = s.advance(at) }
+// silent makes the snapshot uncertain since ago.
+func (s *Snapshot) silent(at Instant, ago time.Duration) {
+	s.ceiling.unknownSince = s.advance(at).add(-ago)
+}
+
+// lostFor returns for how long the coordinator has not answered. Nobody here knows what the others were given before.
+func (s *SharedStore) lostFor() time.Duration {
+	if lost := s.coordinator.Lost(); !lost.IsZero() {
+		return time.Since(lost)
+	}
+	return 0
+}
 
 // trafficGap is how long nobody writes while several machines send. After it the coordinator may have been lost again.
 const trafficGap = 100 * time.Millisecond

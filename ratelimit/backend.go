@@ -52,9 +52,12 @@ type Coordinator interface {
 	Machines(owners []string) int
 	// Back reports whether Exchange, which has failed, is worth another try. It must not wait.
 	Back() bool
-	// Rouse is called by change each time before it returns something to keep. With that comes the turn of a request of
-	// this process, which sleeps; "" where nobody has to be woken.
-	Rouse(owner string)
+	// Lost returns since when the server has left this process without an answer, once Exchange has failed: what the
+	// others were given until then, this process may not know. Zero: since just now.
+	Lost() time.Time
+	// Rouse is called by change each time before it returns something to keep. With that the turn of a request of this
+	// process, which sleeps, is so far away; "" where nobody has to be woken.
+	Rouse(owner string, in time.Duration)
 }
 
 // Quarantine is an optional interface of a [Backend] that sets damaged bytes aside.

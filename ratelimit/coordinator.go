@@ -76,7 +76,7 @@ func (s *SharedStore) move(last *Snapshot) {
 			*there = last.Clone()
 			there.clock = clock
 			a.since = there.advance(at)
-			there.silent(at)
+			there.silent(at, s.lostFor())
 			there.processes = slices.DeleteFunc(there.processes, func(p process) bool {
 				return s.coordinator.Machines([]string{processOf(p.id)}) > 1
 			})
@@ -166,10 +166,11 @@ func (s *Snapshot) recall(last *Snapshot, at Instant, owner string) {
 	}
 }
 
-// upNext returns the first ticket in the queue and its process if it could be let go before it asks again; 0 if not.
-func (s *Snapshot) upNext(now Stamp) (ticket uint64, process string) {
+// upNext returns the first ticket in the queue, its process, and how long until it can be let go, if that is before it
+// asks again; 0 if not.
+func (s *Snapshot) upNext(now Stamp) (ticket uint64, process string, in time.Duration) {
 	if len(s.slots.tickets) == 0 {
-		return 0, ""
+		return 0, "", 0
 	}
 	limit, window, total := s.limits()
 	m := &s.machine
@@ -178,23 +179,24 @@ func (s *Snapshot) upNext(now Stamp) (ticket uint64, process string) {
 		free = s.slots.running(m.epoch) < regimes[HalfOpen].slots
 	}
 	if _, _, blocked := s.blocked(now); blocked || !free {
-		return 0, ""
+		return 0, "", 0
 	}
-	due := now.add(max(s.bucket.wait(now, s.commonPace(&defaults, now)), s.ceiling.wait(now, limit, window)))
+	in = max(s.bucket.wait(now, s.commonPace(&defaults, now)), s.ceiling.wait(now, limit, window))
+	due := now.add(in)
 	for _, q := range s.slots.tickets {
 		if now.sub(q.due) > lateAfter || !s.mayRun(now, &q, &defaults) {
 			continue
 		}
 		if q.due.sub(due) < wakeFor {
-			return 0, "" // it comes by itself
+			return 0, "", 0 // it comes by itself
 		}
 		for i := range s.processes {
 			if s.processes[i].key == q.owner {
-				return q.number, processOf(s.processes[i].id)
+				return q.number, processOf(s.processes[i].id), in
 			}
 		}
 	}
-	return 0, ""
+	return 0, "", 0
 }
 
 // suffices reports whether slots, tokens and room under the ceiling are there for n requests at once. Then one that asks
@@ -213,11 +215,11 @@ func (s *SharedStore) rouse(before uint64) {
 	if s.coordinator == nil {
 		return
 	}
-	ticket, process := s.snap.upNext(s.snap.clock.now)
+	ticket, process, in := s.snap.upNext(s.snap.clock.now)
 	if ticket == before {
 		process = ""
 	}
-	s.coordinator.Rouse(process)
+	s.coordinator.Rouse(process, in)
 }
 
 // nextBefore returns the ticket that is next at an instant, before anything is done.
@@ -227,7 +229,7 @@ func (s *SharedStore) nextBefore(at Instant) uint64 {
 	}
 	clock := s.snap.clock
 	clock.advance(at)
-	ticket, _ := s.snap.upNext(clock.now)
+	ticket, _, _ := s.snap.upNext(clock.now)
 	return ticket
 }
 

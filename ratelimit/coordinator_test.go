@@ -319,29 +319,27 @@ func TestLeasesAreRenewed(t *testing.T) {
 // However often the coordinator is lost, and whenever each machine finds it again, all of them together send no more
 // than the ceiling in any second.
 func TestTheCeilingHoldsWhileACoordinatorComesAndGoes(t *testing.T) {
+	const ms = time.Millisecond
 	for _, outage := range []struct {
-		name           string
-		timeOut        time.Duration // 0: it refuses at once
-		gone, there    time.Duration
-		looks, latency time.Duration
+		name                          string
+		gone, there, timeOut, latency time.Duration
 	}{
-		{"it is killed once", 0, 3 * time.Second, 6 * time.Second, 500 * time.Millisecond, 2 * time.Millisecond},
-		{"it is killed again and again", 0, 375 * time.Millisecond, 1125 * time.Millisecond, 500 * time.Millisecond, 2 * time.Millisecond},
-		{"it is gone for moments", 0, 100 * time.Millisecond, 2300 * time.Millisecond, 500 * time.Millisecond, 5 * time.Millisecond},
-		{"it is silent", 250 * time.Millisecond, 5 * time.Second, 4 * time.Second, 500 * time.Millisecond, 2 * time.Millisecond},
-		{"it is silent again and again", 250 * time.Millisecond, 700 * time.Millisecond, 1600 * time.Millisecond, 500 * time.Millisecond, 5 * time.Millisecond},
+		{"it is killed", 3 * time.Second, 6 * time.Second, 0, 2 * ms},
+		{"it is killed again and again", 375 * ms, 1125 * ms, 0, 2 * ms},
+		{"it is gone for moments", 100 * ms, 2300 * ms, 0, 5 * ms},
+		{"it is silent", 5 * time.Second, 4 * time.Second, 250 * ms, 2 * ms},
+		{"it is silent again and again", 700 * ms, 1600 * ms, 250 * ms, 5 * ms},
 	} {
 		t.Run(outage.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := coordinated()
-				p.Looks = outage.looks
+				p.Looks, p.TimeOut = 500*ms, outage.timeOut
 				p.Delay = func() time.Duration { return outage.latency }
 				var gone atomic.Bool
 				p.Fail = func() error {
 					if !gone.Load() {
 						return nil
 					}
-					time.Sleep(outage.timeOut)
 					return errors.New("gone")
 				}
 				tu := ratelimit.Default()
@@ -352,7 +350,8 @@ func TestTheCeilingHoldsWhileACoordinatorComesAndGoes(t *testing.T) {
 				var wg sync.WaitGroup
 				for i := range 4 {
 					if i%2 > 0 { // a file of its machine; else memory
-						alone, err := ratelimit.OpenFileStore(t.TempDir(), ratelimit.FileOptions{Now: p.Now, OnWarning: noWarning(t)})
+						opts := ratelimit.FileOptions{Now: p.Now, OnWarning: noWarning(t)}
+						alone, err := ratelimit.OpenFileStore(t.TempDir(), opts)
 						must(t, err)
 						p.Fallback = alone
 					}

@@ -151,6 +151,9 @@ func (s *Snapshot) turn(now Stamp, a Ask, p *process, g Grant, k *pick) Grant {
 			g.Cause = ReasonCeiling
 		}
 		wait += time.Duration(ahead) * common.interval()
+		if a.Nap > 0 { // it is woken when its turn comes before
+			wait += time.Duration(ahead) * common.interval() / 4
+		}
 	case !free:
 		g.Cause, wait = ReasonSlot, max(slotNap, a.Nap)
 	case ahead > 0 && (a.Nap == 0 || !s.suffices(now, ahead+1, common)):

@@ -54,7 +54,8 @@ func (o *output) String() string {
 // someone is the rule that makes the gateway's user. A server forgets it when it ends.
 var someone = []string{"ACL", "SETUSER", "someone", "on", ">opensesame", "~*", "&*", "+@all"}
 
-func newSite(t *testing.T) *site {
+// newSite starts a gateway after first has happened to its server.
+func newSite(t *testing.T, first func(*site)) *site {
 	t.Helper()
 	s := &site{T: t, server: redistest.Start(t), log: filepath.Join(t.TempDir(), "log")}
 	var err error
@@ -69,6 +70,7 @@ func newSite(t *testing.T) *site {
 	sum := sha256.Sum256([]byte(tmdb.URL()))
 	s.state = "anivault:" + hex.EncodeToString(sum[:8]) + ":state"
 	s.do(someone...)
+	first(s)
 	cmd := exec.Command("anivault", "serve", "--listen", "127.0.0.1:0", "--admin-listen", "off", "--log-file", s.log)
 	cmd.Env = []string{
 		"HOME=" + t.TempDir(), "ANIVAULT_TMDB_TOKEN=script-token", "ANIVAULT_TMDB_BASE_URL=" + tmdb.URL(),
@@ -149,7 +151,51 @@ func TestWhatAUserSeesOfTheCoordinator(t *testing.T) {
 		s.told("coordinator_back .* alone=", `coordinator at PLACE is back after [0-9.]+m?s; the limits are shared again`)
 	}
 	const forgot = "coordinator at PLACE had lost what the limiter keeps there; this process has brought back what it knew"
+	inSync := func(s *site) (replica *redistest.Server, ask func(...string) string) {
+		replica = redistest.Start(s.T)
+		ask = func(words ...string) string {
+			reply, err := replica.Do(words...)
+			s.check(err)
+			return reply
+		}
+		host, port, _ := strings.Cut(s.server.Addr, ":")
+		ask(someone...)
+		ask("REPLICAOF", host, port)
+		s.find("^:[1-9]", func() string { return ask("STRLEN", s.state) }, func() {})
+		return replica, ask
+	}
+	hash := func(s *site) []string {
+		return []string{"EVAL", "return redis.sha1hex(redis.call('GET', KEYS[1]))", "1", s.state}
+	}
+	first := map[string]func(*site){"never there": func(s *site) { s.server.Kill() }}
 	for name, happens := range map[string]func(*site){
+		"never there": func(s *site) {
+			s.told("coordinator_lost .* parts=2$", lost("(has closed|refuses) the connection"))
+			s.check(s.server.Restart())
+			s.do(someone...)
+			back(s)
+		},
+		"failed over to a replica that knows all": func(s *site) {
+			replica, ask := inSync(s)
+			s.find("^same$", func() string {
+				if s.do(hash(s)...) == ask(hash(s)...) {
+					return "same"
+				}
+				return ""
+			}, func() {})
+			s.proxy.Turn(replica.Addr)
+			ask("REPLICAOF", "NO", "ONE")
+			before := ask(hash(s)...)
+			s.find("^written$", func() string {
+				if ask(hash(s)...) != before {
+					return "written"
+				}
+				return ""
+			}, s.fetch)
+			if strings.Contains(s.stderr.String(), "had lost") {
+				s.Errorf("told of a loss:\n%s", s.stderr.String())
+			}
+		},
 		"killed and started again": func(s *site) {
 			s.server.Kill()
 			s.told("coordinator_lost .* parts=2$", lost("(has closed|refuses) the connection"))
@@ -186,16 +232,7 @@ func TestWhatAUserSeesOfTheCoordinator(t *testing.T) {
 			s.told("coordinator_state_lost", forgot)
 		},
 		"failed over to a replica that is behind": func(s *site) {
-			replica := redistest.Start(s.T)
-			host, port, _ := strings.Cut(s.server.Addr, ":")
-			ask := func(words ...string) string {
-				reply, err := replica.Do(words...)
-				s.check(err)
-				return reply
-			}
-			ask(someone...)
-			ask("REPLICAOF", host, port)
-			s.find("^:[1-9]", func() string { return ask("STRLEN", s.state) }, func() {})
+			replica, ask := inSync(s)
 			ask("REPLICAOF", "NO", "ONE")
 			for range 3 {
 				s.fetch()
@@ -222,7 +259,11 @@ func TestWhatAUserSeesOfTheCoordinator(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newSite(t)
+			prepare := first[name]
+			if prepare == nil {
+				prepare = func(*site) {}
+			}
+			s := newSite(t, prepare)
 			happens(s)
 			b, err := os.ReadFile(s.log)
 			s.check(err)

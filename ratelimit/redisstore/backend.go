@@ -37,6 +37,7 @@ type Backend struct {
 	home   home
 	keeper keeper
 	trips  atomic.Int64 // scripts run and values read
+	lost   time.Time    // when what has had no answer was sent; zero: the server answers
 
 	turn chan struct{} // a token while an Exchange is under way
 
@@ -48,7 +49,8 @@ type Backend struct {
 	knows    bool    // there was one
 	aside    string
 	cause    error
-	rouse    string
+	rouse    string        // whose request is to be woken
+	rouseIn  time.Duration // and when
 	buffer   []byte
 	payload  []byte // the frame that cached was made of
 	writers  []byte // of the frame that is being made
@@ -168,7 +170,7 @@ func (e *exchange) do(ctx context.Context) error {
 // round writes what was decided, or gets the turn and decides anew. It isn't done where others were faster.
 func (e *exchange) round(ctx context.Context) (done bool, err error) {
 	b := e.Backend
-	o := order{value: e.value, aside: e.damage != nil, rouse: e.others(), sent: e.at}
+	o := order{value: e.value, aside: e.damage != nil, rouse: e.others(), in: e.rouseIn, sent: e.at}
 	e.at = 0
 	var v verdict
 	if e.fence != 0 {
@@ -323,7 +325,7 @@ func (e *exchange) others() string {
 // tellOwn wakes a request of this process.
 func (e *exchange) tellOwn() {
 	if e.rouse == e.owner {
-		e.keeper.ring()
+		e.keeper.ringIn(e.rouseIn)
 	}
 }
 
@@ -360,8 +362,9 @@ func (b *Backend) look(ctx context.Context, e *exchange) error {
 	b.trips.Add(1)
 	pipe := b.client.Pipeline()
 	now, value, there := pipe.Time(ctx), pipe.GetRange(ctx, b.key("state"), 0, maxFrame), pipe.Exists(ctx, b.key("state"))
-	sent := b.clock.boot()
-	if _, err := pipe.Exec(ctx); err != nil {
+	sent, asked := b.clock.boot(), time.Now()
+	_, err := pipe.Exec(ctx)
+	if b.answered(asked, err); err != nil {
 		return err
 	}
 	b.clock.look(sent, b.clock.boot(), time.Duration(now.Val().UnixNano()))
@@ -403,6 +406,16 @@ func (b *Backend) leave(fence int64) {
 	_, _ = b.run(commit, o)
 }
 
+// answered takes note of whether the server has done what it was asked for.
+func (b *Backend) answered(asked time.Time, err error) {
+	switch {
+	case err == nil:
+		b.lost = time.Time{}
+	case b.lost.IsZero():
+		b.lost = asked
+	}
+}
+
 // Wake implements [ratelimit.Waker].
 func (b *Backend) Wake() <-chan struct{} { return b.keeper.wake }
 
@@ -413,10 +426,13 @@ func (b *Backend) Nap() time.Duration { return b.opts.Turn }
 func (b *Backend) Aside() (place string, cause error) { return b.aside, b.cause }
 
 // Rouse implements [ratelimit.Coordinator].
-func (b *Backend) Rouse(owner string) { b.rouse = owner }
+func (b *Backend) Rouse(owner string, in time.Duration) { b.rouse, b.rouseIn = owner, in }
 
 // Back implements [ratelimit.Coordinator].
 func (b *Backend) Back() bool { return b.keeper.up.Load() }
+
+// Lost implements [ratelimit.Coordinator].
+func (b *Backend) Lost() time.Time { return b.lost }
 
 // Owner implements [ratelimit.Liveness].
 func (b *Backend) Owner() string { return b.owner }

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -190,8 +191,8 @@ func (k *keeper) attend(ctx context.Context, ear *redis.PubSub) {
 
 // take takes one message.
 func (k *keeper) take(message []byte) {
-	if string(message) == "rouse" {
-		k.ring()
+	if in, ok := parseRouse(message); ok {
+		k.ringIn(in)
 		return
 	}
 	v, ok := parseTurn(message)
@@ -216,6 +217,25 @@ func parseTurn(message []byte) (v verdict, ok bool) {
 		return v, false
 	}
 	return verdict{kind: "turn", fence: n, value: presence(string(value))}, true
+}
+
+// rousing is the message of who has a request's turn come with the value: in how many microseconds.
+func rousing(in time.Duration) string { return fmt.Sprint("rouse ", in.Microseconds()) }
+
+// parseRouse reads it. No request sleeps for longer than a second.
+func parseRouse(message []byte) (in time.Duration, ok bool) {
+	text, ok := bytes.CutPrefix(message, []byte("rouse "))
+	us, err := strconv.ParseUint(string(text), 10, 32)
+	return min(time.Duration(us)*time.Microsecond, time.Second), ok && err == nil
+}
+
+// ringIn wakes a request of this process then.
+func (k *keeper) ringIn(in time.Duration) {
+	if in < time.Millisecond {
+		k.ring()
+		return
+	}
+	time.AfterFunc(in, k.ring)
 }
 
 func (k *keeper) ring() {

@@ -35,7 +35,7 @@ local function write()
     redis.call('EXPIRE', KEYS[4], 604800)
   end
   redis.call('SET', KEYS[1], value)
-  if rouse ~= '' then redis.call('PUBLISH', wakes .. rouse, 'rouse') end
+  if rouse ~= '' then redis.call('PUBLISH', wakes .. rouse, ARGV[8]) end
 end
 local function read() -- an empty value, which is damaged, reads as a blank
   local v = redis.call('GETRANGE', KEYS[1], 0, 131072)
@@ -51,7 +51,7 @@ local expected = ARGV[7]
 if holder == '' and value ~= '' and expected ~= '' and not aside
     and redis.call('GETRANGE', KEYS[1], 16, 35) == expected then
   redis.call('SET', KEYS[1], value)
-  if rouse ~= '' then redis.call('PUBLISH', wakes .. rouse, 'rouse') end
+  if rouse ~= '' then redis.call('PUBLISH', wakes .. rouse, ARGV[8]) end
   return time[1] * 1000000 + time[2]
 end
 ` + scriptHead + `
@@ -100,6 +100,7 @@ type order struct {
 	value []byte
 	aside bool          // the state is damaged: it is set aside
 	rouse string        // whose request's turn comes with the value
+	in    time.Duration // so long after it
 	with  string        // the expected version of try, the fence of commit
 	sent  time.Duration // time since boot a moment ago; 0: not known
 }
@@ -153,13 +154,14 @@ func (b *Backend) run(script *redis.Script, o order) (verdict, error) {
 	if b.line == nil {
 		b.line = b.client.Conn()
 	}
-	ctx := until{context.Background(), time.Now().Add(b.opts.Timeout)}
-	words := append(b.names.words[script], o.value, aside, o.rouse, o.with)
+	asked := time.Now()
+	ctx := until{context.Background(), asked.Add(b.opts.Timeout)}
+	words := append(b.names.words[script], o.value, aside, o.rouse, o.with, rousing(o.in))
 	reply, err := b.line.Do(ctx, words...).Result()
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
 		reply, err = script.Eval(ctx, b.line, b.names.keys, words[firstArg:]...).Result()
 	}
-	if err != nil {
+	if b.answered(asked, err); err != nil {
 		b.hangUp()
 		return verdict{}, err
 	}

@@ -34,6 +34,7 @@ type Place struct {
 	// last before it asks, so an Exchange that fails has called change.
 	Coordinator bool
 	Looks       time.Duration   // how often a process looks for a coordinator that it has lost; 0: each time
+	TimeOut     time.Duration   // how long it waits for one that fails
 	Fallback    ratelimit.Store // of the next process that is opened
 	// Machine is the time of the next process's own machine; nil: it is the place's.
 	Machine func() ratelimit.Instant
@@ -94,13 +95,16 @@ func (p *Place) Open(onWarning func(error)) *ratelimit.SharedStore {
 type coordinator struct {
 	*backend
 	rouse string
+	in    time.Duration
 	seen  []byte
+	lost  time.Time // when it was asked and failed
 	look  time.Time // the next one, after a loss
 }
 
 // Exchange implements [ratelimit.Backend].
 func (c *coordinator) Exchange(ctx context.Context, change func(ratelimit.Instant, []byte) ([]byte, error)) error {
 	c.rouse = ""
+	asked := time.Now()
 	if c.Fail != nil && c.seen != nil {
 		if _, err := c.try(change, c.seen); err != nil {
 			return err
@@ -108,13 +112,15 @@ func (c *coordinator) Exchange(ctx context.Context, change func(ratelimit.Instan
 	}
 	err := c.backend.Exchange(ctx, change)
 	if err != nil {
-		c.look = time.Now().Add(c.Looks)
+		time.Sleep(c.TimeOut)
+		c.lost, c.look = asked, time.Now().Add(c.Looks)
 		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.seen = c.bytes
-	wake(c.wakes[c.rouse])
+	roused := c.wakes[c.rouse]
+	time.AfterFunc(c.in, func() { wake(roused) })
 	return nil
 }
 
@@ -141,8 +147,11 @@ func (c *coordinator) Back() bool {
 	return back
 }
 
+// Lost implements [ratelimit.Coordinator].
+func (c *coordinator) Lost() time.Time { return c.lost }
+
 // Rouse implements [ratelimit.Coordinator].
-func (c *coordinator) Rouse(owner string) { c.rouse = owner }
+func (c *coordinator) Rouse(owner string, in time.Duration) { c.rouse, c.in = owner, in }
 
 func wake(c chan struct{}) {
 	select {
