@@ -1,6 +1,9 @@
 package ratelimit
 
-import "slices"
+import (
+	"net/http"
+	"slices"
+)
 
 // LimitedBy is whom the upstream limits: who is throttled by a 429.
 type LimitedBy int
@@ -44,6 +47,7 @@ const (
 // evidence is a row of the table of whose evidence an answer is. The first row that fits decides.
 type evidence struct {
 	outcomes []Outcome
+	status   int        // of the answer; 0: any
 	verdict  KeyVerdict // of the answer; KeyUnknown: any
 	by       LimitedBy
 	any      bool // whomever the upstream limits
@@ -63,6 +67,8 @@ var evidences = []evidence{
 	{outcomes: []Outcome{Throttled}, by: ByAccount, account: true},
 	// There is one upstream: an outage must not be learnt once per account.
 	{outcomes: []Outcome{Server, Network}, any: true, address: true},
+	// An upstream that queues requests itself, such as a gateway, has a limit for each of its clients.
+	{outcomes: []Outcome{Deferred}, status: http.StatusTooManyRequests, by: ByAccount, account: true},
 	// A refusal of the one request: it ends nothing but HalfOpen, for it proves that the upstream lives.
 	{outcomes: []Outcome{Client, Deferred}, by: ByAddress, address: true},
 	{outcomes: []Outcome{Client, Deferred}, by: ByAccount, account: true, address: true},
@@ -73,7 +79,7 @@ var evidences = []evidence{
 func evidenceOf(e *Event, by LimitedBy) evidence {
 	for i := range evidences {
 		row := &evidences[i]
-		if (row.any || row.by == by) && (row.verdict != KeyUnknown && row.verdict == e.Key || slices.Contains(row.outcomes, e.Outcome)) {
+		if (row.any || row.by == by) && (row.status == 0 || row.status == e.Status) && (row.verdict != KeyUnknown && row.verdict == e.Key || slices.Contains(row.outcomes, e.Outcome)) {
 			out := *row
 			if e.Outcome == Client && e.alive() { // a 404 is given to a key that is known
 				out.keys = provesKey
