@@ -36,8 +36,8 @@ type claim struct {
 var errStopped = errors.New("holder of the claim does not move")
 
 // claim waits until nobody else is asking for the key. Its error is ctx's cause. Where claims can't be kept it claims
-// nothing, and the caller asks all the same.
-func (s *Store) claim(ctx context.Context, key string) (claim, error) {
+// nothing, and the caller asks all the same. waits is called where it has to wait.
+func (s *Store) claim(ctx context.Context, key string, waits func()) (claim, error) {
 	none := claim{release: func() {}}
 	if s.mode() != modeShared {
 		return none, nil
@@ -46,6 +46,7 @@ func (s *Store) claim(ctx context.Context, key string) (claim, error) {
 	err := lock.Lock(ctx, lockfile.Exclusive, 0)
 	var waited time.Duration
 	if errors.Is(err, lockfile.ErrBusy) {
+		waits()
 		waited, err = s.awaitClaim(ctx, lock)
 	}
 	switch {

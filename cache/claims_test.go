@@ -71,7 +71,7 @@ func TestWhatHappensBetweenTheLookAndTheClaimIsSeen(t *testing.T) {
 				t.Fatal(e, err)
 			}
 			r.between(t, b)
-			c, err := a.claim(t.Context(), tvKey("1"))
+			c, err := a.claim(t.Context(), tvKey("1"), func() {})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -105,13 +105,13 @@ func TestADatabaseThatHasJustChangedMayHaveChangedAgain(t *testing.T) {
 
 func TestAClaimIsWaitedForUntilItIsGivenBack(t *testing.T) {
 	a, b := pair(t)
-	held, err := b.claim(t.Context(), tvKey("1"))
+	held, err := b.claim(t.Context(), tvKey("1"), func() {})
 	if err != nil || held.waited != 0 {
 		t.Fatal(held.waited, err)
 	}
 	got := make(chan claim)
 	go func() {
-		c, err := a.claim(t.Context(), tvKey("1"))
+		c, err := a.claim(t.Context(), tvKey("1"), func() {})
 		if err != nil {
 			t.Error(err)
 		}
@@ -128,7 +128,7 @@ func TestAClaimIsWaitedForUntilItIsGivenBack(t *testing.T) {
 
 func TestWhoWaitsForAClaimLeavesWhenItLikes(t *testing.T) {
 	a, b := pair(t)
-	held, err := b.claim(t.Context(), tvKey("1"))
+	held, err := b.claim(t.Context(), tvKey("1"), func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestWhoWaitsForAClaimLeavesWhenItLikes(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	left := make(chan error)
 	go func() {
-		_, err := a.claim(ctx, tvKey("1"))
+		_, err := a.claim(ctx, tvKey("1"), func() {})
 		left <- err
 	}()
 	eventually(t, "one waits", func() bool { return a.Awaiting() == 1 })
@@ -155,7 +155,7 @@ func TestAClaimWhoseHolderDoesNotMoveIsDoneWithout(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer release()
-	c, err := s.claim(t.Context(), tvKey("1"))
+	c, err := s.claim(t.Context(), tvKey("1"), func() {})
 	if err != nil || c.waited <= 0 || h.kinds() != "locked" {
 		t.Errorf("waited %v: %v, warned %q", c.waited, err, h.kinds())
 	}
@@ -193,7 +193,7 @@ func TestWithoutClaimsTheQuestionIsAsked(t *testing.T) {
 	if err := os.Mkdir(s.claimLock(tvKey("1")).Path(), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	c, err := s.claim(t.Context(), tvKey("1"))
+	c, err := s.claim(t.Context(), tvKey("1"), func() {})
 	if err != nil || h.kinds() != "memory" {
 		t.Errorf("%v, warned %q", err, h.kinds())
 	}

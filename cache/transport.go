@@ -39,6 +39,8 @@ type Transport struct {
 	// Waited returns the context for Next after a wait of d for another process, so that a limiter that bounds its own
 	// waits can count it. May be nil.
 	Waited func(ctx context.Context, d time.Duration) context.Context
+	// Waits is called before a request waits for another process, or for another question's claim. May be nil.
+	Waits func(ctx context.Context)
 	// Valid returns nil for what the client takes as an answer to req; body is resp's. It decides before anything is
 	// stored, renewed or overwritten. An answer that it refuses counts as an upstream that could not be asked: what is
 	// stored stays, and answers as stale. Nil takes every JSON object or array with status 200 or 404.
@@ -171,7 +173,11 @@ func (t *Transport) look(ctx context.Context, class Class, key string) (*Entry, 
 			e = nil
 		}
 		// A slow merge of another process is waited for: what it has in hand may be the answer.
-		if t.accepts(class, e) || !errors.Is(err, errAtWork) || t.closed(ctx) || !t.Store.awaitWork(ctx, begun) {
+		if t.accepts(class, e) || !errors.Is(err, errAtWork) || t.closed(ctx) {
+			return e, saw, nil
+		}
+		t.waits(ctx)
+		if !t.Store.awaitWork(ctx, begun) {
 			return e, saw, nil
 		}
 	}
@@ -190,7 +196,13 @@ func (t *Transport) claim(q question) (claim, error) {
 		ctx, cancel = context.WithTimeoutCause(ctx, t.MaxWait, ErrWait)
 		defer cancel()
 	}
-	return t.Store.claim(ctx, q.key)
+	return t.Store.claim(ctx, q.key, func() { t.waits(ctx) })
+}
+
+func (t *Transport) waits(ctx context.Context) {
+	if t.Waits != nil {
+		t.Waits(ctx)
+	}
 }
 
 // ask asks the upstream, and decides what its answer is worth.

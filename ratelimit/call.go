@@ -128,6 +128,10 @@ func (c *call) acquire(ctx context.Context) (*Permit, error) {
 	}
 	p.pass, p.booked, p.choice, p.granted = g.Pass, g.Booked, g.Choice, time.Now()
 	l.gate.hold(&p.place, p.granted.Add(g.Hold))
+	if p.place.queued {
+		p.place.granted = true
+		l.queue.Granted()
+	}
 	return p, nil
 }
 
@@ -190,7 +194,7 @@ func (l *Limiter) leave(p *place) bool {
 	held := p.queued
 	p.queued = false
 	if held {
-		l.queue.Leave()
+		l.queue.Leave(p.granted)
 	}
 	return held
 }
@@ -216,6 +220,7 @@ func (q *asking) step(at Instant, s *Snapshot, t *Tuning) (Transition, bool, err
 	a.Tuning, a.Budget, a.Patience = t, t.Budget.On(), q.c.left()
 	a.Accounts, a.Prefer = q.c.l.ownAccounts(), q.c.preference()
 	q.g = s.TryGrant(at, a)
+	q.c.l.contended.Store(s.contends(a.Owner))
 	if q.c.l.coordinated {
 		q.decided = time.Now()
 	}

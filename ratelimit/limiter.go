@@ -30,8 +30,10 @@ type Queue interface {
 	// Enter returns when the request may ask for permission, or with ctx's error, or with one of its own, which is
 	// Acquire's then. A retry enters anew.
 	Enter(ctx context.Context) error
-	// Leave gives the place of one request back.
-	Leave()
+	// Granted says that one request inside has its permit: it asks no longer.
+	Granted()
+	// Leave gives the place of one request back, which was granted or asked still.
+	Leave(granted bool)
 }
 
 // Limiter lets requests of one process through, together with those of all others that use the same
@@ -55,17 +57,18 @@ type Limiter struct {
 	link        link // these two only then
 	guard       guard
 
-	gate   gate
-	queue  Queue // in place of gate; may be nil
-	freed  bell  // a slot of this process is free
-	moved  bell  // the state has changed
-	life   context.Context
-	end    context.CancelFunc
-	tuned  atomic.Pointer[tuned]
-	state  atomic.Uint32 // State, as last seen
-	reaped atomic.Int64  // when dead processes were last looked for, ns since start
-	start  time.Time
-	closed atomic.Bool
+	gate      gate
+	queue     Queue       // in place of gate; may be nil
+	contended atomic.Bool // others stood in the shared queue
+	freed     bell        // a slot of this process is free
+	moved     bell        // the state has changed
+	life      context.Context
+	end       context.CancelFunc
+	tuned     atomic.Pointer[tuned]
+	state     atomic.Uint32 // State, as last seen
+	reaped    atomic.Int64  // when dead processes were last looked for, ns since start
+	start     time.Time
+	closed    atomic.Bool
 }
 
 // tuned is the tuning in force: the process's own, divided, with operators' overrides.
@@ -150,6 +153,10 @@ func (l *Limiter) Acquire(ctx context.Context) (*Permit, error) {
 	defer calls.Put(c)
 	return c.acquire(ctx)
 }
+
+// Contended reports whether requests of other processes stood in the shared queue when this process last asked, and with
+// several machines always: then its part of the rate is that of its tickets. Else one request that asks is as good as many.
+func (l *Limiter) Contended() bool { return l.coordinated || l.contended.Load() }
 
 // Blocked returns the *BlockedError that Acquire would return at once, nil if it would wait for its turn. A caller with
 // a queue of its own asks before it lets a request wait there.

@@ -18,9 +18,10 @@ type gate struct {
 
 // place is a request at the gate, or in the queue that stands in its place.
 type place struct {
-	queued bool          // it is in a Queue
-	ready  chan struct{} // closed when it is inside; nil if it was at once
-	until  time.Time     // when its lease ends; zero while it asks
+	queued  bool          // it is in a Queue
+	granted bool          // and has been granted
+	ready   chan struct{} // closed when it is inside; nil if it was at once
+	until   time.Time     // when its lease ends; zero while it asks
 }
 
 // join takes a place inside, or one in the queue. It reports whether it is inside.

@@ -34,7 +34,12 @@ func (q *oneByOne) Enter(ctx context.Context) error {
 	}
 }
 
-func (q *oneByOne) Leave() { q.log = append(q.log, "out"); <-q.place }
+func (q *oneByOne) Granted() { q.log = append(q.log, "granted") }
+
+func (q *oneByOne) Leave(granted bool) {
+	q.log = append(q.log, map[bool]string{true: "out", false: "out without"}[granted])
+	<-q.place
+}
 
 func TestAQueueOfOnesOwnDecidesWhoMayAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -71,7 +76,7 @@ func TestAQueueOfOnesOwnDecidesWhoMayAsk(t *testing.T) {
 			t.Errorf("after Close: %v", err)
 		}
 		second.Done(Event{Outcome: OK, Status: 200})
-		if diff := cmp.Diff([]string{"a in", "out", "d in", "out"}, q.log); diff != "" {
+		if diff := cmp.Diff([]string{"a in", "granted", "out", "d in", "granted", "out"}, q.log); diff != "" {
 			t.Error(diff)
 		}
 	})

@@ -108,3 +108,9 @@ func (s *slots) forget(whose func(owner uint64) bool) {
 	s.drop(whose)
 	s.leases = slices.DeleteFunc(s.leases, func(l lease) bool { return whose(l.owner) })
 }
+
+// contends reports whether tickets of others than a process stand in the queue.
+func (s *Snapshot) contends(owner string) bool {
+	own := slices.IndexFunc(s.processes, func(p process) bool { return p.id == owner })
+	return slices.ContainsFunc(s.slots.tickets, func(t ticket) bool { return own < 0 || t.owner != s.processes[own].key })
+}

@@ -40,6 +40,8 @@ type Options struct {
 	Memory int64
 	// Queue decides in whose turn the requests of this process ask the limiter; nil: first come, first served.
 	Queue ratelimit.Queue
+	// Waits is called before a question waits for another process in the cache. It may be nil.
+	Waits func(context.Context)
 	// Wire sees every try on its way to TMDB, and its answer when it is there whole. It may be nil.
 	Wire func(http.RoundTripper) http.RoundTripper
 	// Door sees each question that the cache could not answer, and what became of it. It may be nil.

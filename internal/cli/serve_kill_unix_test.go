@@ -146,13 +146,15 @@ func (k *killable) hold(path string) {
 	<-k.arrived
 }
 
-// accounts are accounts list --format json.
-func (k *killable) accounts() (list []struct {
+// listed is an account of accounts list --format json.
+type listed struct {
 	Name     string
 	Standing string
 	Running  int
 	Quota    struct{ Used, Reserved int }
-}) {
+}
+
+func (k *killable) accounts() (list []listed) {
 	k.t.Helper()
 	cmd := exec.Command("anivault", "accounts", "list", "--format", "json")
 	cmd.Env = k.env

@@ -63,7 +63,12 @@ func New(cfg *config.Config, o Options) (*Gateway, error) {
 	var id [4]byte
 	_, _ = rand.Read(id[:]) // it never fails
 	g := &Gateway{via: "1.1 anivault-" + hex.EncodeToString(id[:])}
-	g.queue = &queue{slots: func() int { return g.up.Limiter().Tuning().Concurrency }}
+	g.queue = &queue{
+		slots: func() int { return g.up.Limiter().Tuning().Concurrency },
+		contended: func() bool { // who keeps an account may wait for its slots while others go
+			return g.settings.Load().Sticky.Enabled || g.up.Limiter().Contended()
+		},
+	}
 	g.flights = &flights{g: g, byKey: map[string]*flight{}, perClient: map[string]int{}}
 	if o.Log == nil {
 		o.Log = slog.DiscardHandler
@@ -75,7 +80,7 @@ func New(cfg *config.Config, o Options) (*Gateway, error) {
 	g.settings.Store(newSettings(cfg, nil))
 	var err error
 	g.up, err = app.OpenGateway(cfg, app.Options{
-		Offline: o.Offline, Warn: o.Warn, Log: o.Log, Queue: g.queue, Door: g.atTheDoor,
+		Offline: o.Offline, Warn: o.Warn, Log: o.Log, Queue: g.queue, Waits: g.queue.waitsElsewhere, Door: g.atTheDoor,
 		Wire: func(network http.RoundTripper) http.RoundTripper {
 			if o.wire != nil {
 				network = o.wire

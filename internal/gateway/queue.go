@@ -30,6 +30,7 @@ type ticket struct {
 
 	ready chan struct{} // closed when it is let in; nil while it does not wait
 	place place
+	asks  bool // it counts among those that ask
 }
 
 // place is whether a question is among those that may ask the limiter.
@@ -148,12 +149,17 @@ func (f *fair) ahead(t *ticket) int {
 
 // queue is fair with as many places as the limiter has slots for this process. It is the limiter's own queue in front of the
 // shared one (ratelimit.Queue). A question takes its place before it takes a claim: whoever waits here holds nothing.
+//
+// Who asks the limiter stands in a line that knows no turns. So only one of those inside asks at a time, and the others have
+// their permits, unless other processes stand in that line too: there a process gets its part by its tickets.
 type queue struct {
-	slots func() int
+	slots     func() int
+	contended func() bool // nil: it is
 
 	mu     sync.Mutex
 	fair   fair
 	inside int
+	asking int // of them
 }
 
 type ticketKey struct{}
@@ -174,6 +180,10 @@ func (q *queue) Enter(ctx context.Context) error {
 	have := t.place == held
 	if have {
 		t.place = lent
+		if !t.asks { // it has waited in the cache
+			t.asks = true
+			q.asking++
+		}
 	}
 	q.mu.Unlock()
 	if have {
@@ -188,11 +198,48 @@ func (q *queue) Enter(ctx context.Context) error {
 	return nil
 }
 
+// Granted implements ratelimit.Queue.
+func (q *queue) Granted() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.asking--
+	q.admit()
+}
+
 // Leave implements ratelimit.Queue.
-func (q *queue) Leave() {
+func (q *queue) Leave(granted bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.inside--
+	if !granted {
+		q.asking--
+	}
+	q.admit()
+}
+
+// waitsElsewhere lets another ask while the question of ctx, which has a place, waits for something else than the limiter.
+func (q *queue) waitsElsewhere(ctx context.Context) {
+	t, ok := ctx.Value(ticketKey{}).(*ticket)
+	if !ok {
+		return
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if t.place == held && t.asks {
+		t.asks = false
+		q.asking--
+		q.admit()
+	}
+}
+
+// letGo takes a ticket out of those inside that was let in and never came to the limiter. q.mu is held.
+func (q *queue) letGo(t *ticket) {
+	t.place = outside
+	q.inside--
+	if t.asks {
+		t.asks = false
+		q.asking--
+	}
 	q.admit()
 }
 
@@ -212,9 +259,7 @@ func (q *queue) enter(ctx context.Context, t *ticket, head bool) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !q.fair.remove(t) { // it was let in at this very moment
-		t.place = outside
-		q.inside--
-		q.admit()
+		q.letGo(t)
 	}
 	t.ready = nil
 	return ctx.Err()
@@ -225,21 +270,20 @@ func (q *queue) giveBack(t *ticket) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if t.place == held {
-		t.place = outside
-		q.inside--
-		q.admit()
+		q.letGo(t)
 	}
 }
 
-// admit lets in as many as there are places for.
+// admit lets in as many as there are places for, and may ask.
 func (q *queue) admit() {
-	for q.inside < q.slots() {
+	for q.inside < q.slots() && (q.asking == 0 || q.contended == nil || q.contended()) {
 		t := q.fair.pop()
 		if t == nil {
 			return
 		}
 		q.inside++
-		t.place = held
+		q.asking++
+		t.place, t.asks = held, true
 		close(t.ready)
 		t.ready = nil
 	}

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -164,10 +165,11 @@ func TestAheadIsABound(t *testing.T) {
 func TestQueueLosesNoPlace(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		places := rapid.IntRange(1, 4).Draw(r, "places")
-		q := &queue{slots: func() int { return places }}
+		alone := rapid.Bool().Draw(r, "no other process asks")
+		q := &queue{slots: func() int { return places }, contended: func() bool { return !alone }}
 		var wg sync.WaitGroup
 		var mu sync.Mutex
-		inside, most := 0, 0
+		inside, most, asking, mostAsking := 0, 0, 0, 0
 		for i := range rapid.IntRange(1, 30).Draw(r, "questions") {
 			ctx, cancel := context.WithCancel(context.Background())
 			if rapid.Bool().Draw(r, "gives up") {
@@ -177,28 +179,46 @@ func TestQueueLosesNoPlace(t *testing.T) {
 			}
 			retries := rapid.IntRange(0, 2).Draw(r, "retries")
 			unused := rapid.Bool().Draw(r, "answered before the limiter")
+			elsewhere := rapid.Bool().Draw(r, "waits in the cache")
+			granted := rapid.Bool().Draw(r, "granted")
 			wg.Go(func() {
 				tk := &ticket{client: fmt.Sprint(i % 3), weight: 1, class: class(i % 2)}
 				if q.enter(ctx, tk, false) != nil {
 					return
 				}
 				defer q.giveBack(tk)
+				if elsewhere {
+					q.waitsElsewhere(withTicket(ctx, tk))
+				}
+				change := func(in, asks int) {
+					mu.Lock()
+					defer mu.Unlock()
+					inside, asking = inside+in, asking+asks
+					most, mostAsking = max(most, inside), max(mostAsking, asking)
+				}
 				for try := 0; try <= retries && !unused; try++ {
 					if q.Enter(withTicket(ctx, tk)) != nil {
 						return
 					}
-					mu.Lock()
-					inside++
-					most = max(most, inside)
-					inside--
-					mu.Unlock()
-					q.Leave()
+					asks := 1
+					if elsewhere && try == 0 {
+						asks = 0 // one more may ask beside those
+					}
+					change(1, asks)
+					if granted {
+						change(0, -asks)
+						q.Granted()
+						asks = 0
+					}
+					runtime.Gosched()
+					change(-1, -asks)
+					q.Leave(granted)
 				}
 			})
 		}
 		wg.Wait()
-		if n, _ := q.running(); n != 0 || most > places || q.waiting() != [classes]int{} {
-			r.Fatalf("%d inside, %v wait, at most %d of %d were inside", n, q.waiting(), most, places)
+		if n, _ := q.running(); n != 0 || q.asking != 0 || most > places || q.waiting() != [classes]int{} || alone && mostAsking > 1 {
+			r.Fatalf("%d inside, %d ask, %v wait; at most %d of %d were inside, %d asked", n, q.asking, q.waiting(), most, places, mostAsking)
 		}
 	})
 }

@@ -1,0 +1,123 @@
+package gateway
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// askAs asks the gateway with a client's token, and returns how long that took.
+func (v *virtual) askAs(token, path string) time.Duration {
+	r := httptest.NewRequestWithContext(v.t.Context(), http.MethodGet, path, nil)
+	r.Host = "localhost"
+	r.Header.Set("Authorization", "Bearer "+token)
+	w := httptest.NewRecorder()
+	begun := time.Now()
+	v.g.ServeHTTP(w, r)
+	if w.Code != http.StatusNotFound && w.Code != http.StatusOK {
+		v.t.Errorf("%s: %d %s", path, w.Code, w.Body)
+	}
+	return time.Since(begun)
+}
+
+// A greedy client of whose requests 500 wait at any time delays four light ones by less than a tenth of a second in the median.
+func TestFiveHundredWaitingDelayFourLightClientsByATurn(t *testing.T) {
+	median := func(greedy int) (median time.Duration) {
+		dir := t.TempDir()
+		yaml, tokens := withClients(map[string]string{"greedy": "", "l0": "", "l1": "", "l2": "", "l3": ""})
+		yaml += "  queue: {max: 1000, per_client: 600}\n  acquire_timeout: {interactive: 10m}\n"
+		synctest.Test(t, func(t *testing.T) {
+			v := begin(t, dir, yaml)
+			defer v.g.Close()
+			v.askAs(tokens["l0"], "/3/configuration")
+			over := make(chan struct{})
+			var asking sync.WaitGroup
+			for i := range greedy {
+				asking.Go(func() {
+					for n := 0; ; n++ {
+						select {
+						case <-over:
+							return
+						default:
+							v.askAs(tokens["greedy"], tv(1_000_000+1000*n+i))
+						}
+					}
+				})
+			}
+			time.Sleep(20 * time.Second)
+			var mu sync.Mutex
+			var took []time.Duration
+			var light sync.WaitGroup
+			for c := range 4 {
+				light.Go(func() {
+					for n := range 25 {
+						d := v.askAs(tokens["l"+strconv.Itoa(c)], tv(7_000_000+100*c+n))
+						mu.Lock()
+						took = append(took, d)
+						mu.Unlock()
+						time.Sleep(900*time.Millisecond + time.Duration(c)*37*time.Millisecond)
+					}
+				})
+			}
+			light.Wait()
+			if _, waiting, _ := (&bench{service: &Service{g: v.g}}).counts(); greedy > 0 && waiting < greedy-40 {
+				t.Errorf("%d wait", waiting)
+			}
+			close(over)
+			asking.Wait()
+			slices.Sort(took)
+			median = took[len(took)/2]
+		})
+		return median
+	}
+	alone, beside := median(0), median(500)
+	t.Logf("median of the light ones' answers: %s alone, %s beside 500", alone, beside)
+	if late := beside - alone; late >= 100*time.Millisecond {
+		t.Errorf("they are delayed by %s", late)
+	}
+}
+
+// A gateway whose accounts are clients of another one: that one limits by account, and the first goes on through the other account.
+func TestTwoGatewaysWhereClientsAreAccounts(t *testing.T) {
+	yaml, tokens := withClients(map[string]string{"narrow": ", requests: 2/1h", "wide": "", "gone": ""})
+	second := start(t, setup{yaml: strings.Replace(yaml, "gone", "other", 1)})
+	first := start(t, setup{
+		noKey: true, base: func(*testing.T) string { return second.url },
+		yaml: "limiter: {concurrency: 16, max_retries: 1, limited_by: account}\naccounts:\n" +
+			"  - {name: stranger, priority: 1, keys: [{token: anv_0000000000000000000000000000000000000000000}]}\n" +
+			"  - {name: narrow, priority: 2, keys: [{token: " + tokens["narrow"] + "}]}\n" +
+			"  - {name: wide, priority: 3, keys: [{api_key: " + tokens["wide"] + "}]}\n",
+	})
+	for id := range 5 {
+		if a := first.must(200, tv(9000001+id)); a.Header.Get("Cache-Status") != "anivault; fwd=miss; stored" {
+			t.Errorf("%s", a.Header.Get("Cache-Status"))
+		}
+	}
+	for client, want := range map[string]string{"narrow": "2", "wide": "3"} {
+		n := 0
+		for line := range strings.Lines(second.log.String()) {
+			if strings.Contains(line, "event=request client="+client+" ") && strings.Contains(line, "status=200") {
+				n++
+			}
+		}
+		if strconv.Itoa(n) != want {
+			t.Errorf("%s was answered %d times, not %s", client, n, want)
+		}
+	}
+	st, err := first.service.Limiter().Status(t.Context())
+	if err != nil || st.State.String() != "Normal" {
+		t.Errorf("the address: %s, %v", st.State, err)
+	}
+	if log := first.log.String(); !strings.Contains(log, "event=key_out account=stranger key=1") {
+		t.Error("a token that the other gateway does not know is no refused key")
+	}
+	first.nowhere(t, tokens["narrow"], tokens["wide"])
+	second.idle()
+	first.idle()
+}
