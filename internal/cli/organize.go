@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/anivault/anivault/internal/apply"
 	"github.com/anivault/anivault/internal/atomicfile"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/organize"
@@ -156,7 +156,7 @@ func (o *organizing) prepare(cmd *cobra.Command, args []string) error {
 		return o.badTemplate(err)
 	}
 	o.options = organize.Options{
-		ID: planID(o.began), Made: o.began, Mode: set.Mode, OrCopy: set.Or == "copy", Layout: layout, MinConfidence: set.MinConfidence,
+		ID: apply.NewID(o.began), Made: o.began, Mode: set.Mode, OrCopy: set.Or == "copy", Layout: layout, MinConfidence: set.MinConfidence,
 		Versions: set.OnConflict == "version", Replace: set.Replace,
 	}
 	if o.inPlace && o.options.Mode != organize.ModeMove {
@@ -193,17 +193,6 @@ func (o *organizing) badTemplate(err error) error {
 		}
 	}
 	return o.cfg.Refuse(key, reason)
-}
-
-// planID returns an id that no other plan has.
-func planID(at time.Time) string {
-	const letters = "0123456789abcdefghijklmnopqrstuvwxyz"
-	random := make([]byte, 4)
-	_, _ = rand.Read(random) // it never fails
-	for i, b := range random {
-		random[i] = letters[int(b)%len(letters)]
-	}
-	return at.UTC().Format("20060102-150405-") + string(random)
 }
 
 // Match implements report.Writer: a record is planned.

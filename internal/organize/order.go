@@ -108,3 +108,42 @@ func (o *orderer) await(at place, name string) {
 		}
 	}
 }
+
+// Bundles returns for each unit the index of the first unit of its bundle: units of which one takes a name that a move of
+// another frees. They are carried out together, and put back together.
+func Bundles(p *Plan) []int {
+	parent := make([]int, len(p.Units))
+	frees := map[string]int{}
+	for u := range p.Units {
+		parent[u] = u
+		for i := range p.Units[u].Ops {
+			if op := &p.Units[u].Ops[i]; op.Verb == Move {
+				frees[foldName(p.SourcePath(&p.Units[u], op))] = u
+			}
+		}
+	}
+	find := func(u int) int {
+		for parent[u] != u {
+			parent[u] = parent[parent[u]]
+			u = parent[u]
+		}
+		return u
+	}
+	for u := range p.Units {
+		for i := range p.Units[u].Ops {
+			if len(frees) == 0 {
+				break
+			}
+			for name := foldName(p.TargetPath(&p.Units[u], &p.Units[u].Ops[i])); len(name) > 1 && name != path.Dir(name); name = path.Dir(name) {
+				if holder, taken := frees[name]; taken {
+					a, b := find(u), find(holder)
+					parent[max(a, b)] = min(a, b)
+				}
+			}
+		}
+	}
+	for u := range parent {
+		parent[u] = find(u)
+	}
+	return parent
+}

@@ -31,8 +31,8 @@ func (v Verb) String() string {
 	return verbs[v]
 }
 
-// verbOf returns the verb that moves or multiplies a file and has that word; None where there is none.
-func verbOf(word string) Verb {
+// VerbOf returns the verb that moves or multiplies a file and has that word; None where there is none.
+func VerbOf(word string) Verb {
 	for v := Link; v < NFO; v++ {
 		if verbs[v] == word {
 			return v

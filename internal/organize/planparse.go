@@ -151,7 +151,7 @@ func (p *parser) readLine(line string) {
 	case "end":
 		p.readEnd(rest)
 	default:
-		if verb := verbOf(word); verb != None {
+		if verb := VerbOf(word); verb != None {
 			p.readUnit(verb, rest)
 			return
 		}
@@ -217,8 +217,8 @@ func (p *parser) readWith(rest string) {
 		return
 	}
 	verb := u.Ops[0].Verb
-	if word, behind := cutWord(rest); verbOf(word) != None {
-		verb, rest = verbOf(word), behind
+	if word, behind := cutWord(rest); VerbOf(word) != None {
+		verb, rest = VerbOf(word), behind
 	}
 	p.readSource(verb, rest)
 }

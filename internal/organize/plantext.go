@@ -70,7 +70,7 @@ func (w *textWriter) line(words ...string) {
 }
 
 func (w *textWriter) root(word string, i int, r Root) {
-	w.line(word, strconv.Itoa(i+1), r.Type, inode(r.Inode), birth(r.Birth), Quote(r.Path))
+	w.line(word, strconv.Itoa(i+1), r.String())
 }
 
 func (w *textWriter) unit(u *Unit) {

@@ -1,0 +1,366 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anivault/anivault/internal/organize"
+)
+
+// contentsOf returns what a scene holds.
+func contentsOf(s *sim) map[string]int {
+	out := map[string]int{}
+	for _, below := range []string{"/src", "/lib", "/elsewhere"} {
+		for content, n := range s.contents(below) {
+			out[content] += n
+		}
+	}
+	return out
+}
+
+// At every effect every error, said of what was not done and of what was: nothing is lost, what is told of each file is so, and
+// afterwards undo gives the tree before, byte for byte.
+func TestEveryEffectFails(t *testing.T) {
+	errnos := []syscall.Errno{
+		syscall.ENOSPC, syscall.EIO, syscall.EDQUOT, syscall.EACCES, syscall.EROFS, syscall.ESTALE, syscall.EINTR, syscall.EXDEV, syscall.EMLINK,
+	}
+	for name, world := range map[string]traits{"plain": {}, "without NOREPLACE": {noRename: true}} {
+		for seed := range uint64(max(*trees, 4)) {
+			sc := newScene(seed, world)
+			if sc.plan = parsed(sc.plan); sc.plan == nil {
+				continue
+			}
+			apply, _, undo := sc.actions()
+			c := &checker{t: t, sc: sc, before: all(sc.sim, true), contents: contentsOf(sc.sim)}
+			for k := 1; ; k++ {
+				reached := false
+				for i, errno := range errnos {
+					s := sc.clone()
+					s.faults[k] = errno
+					s.lie = (k+i)%2 == 0
+					out, err := apply.do(s)
+					reached = reached || s.effects >= k
+					when := fmt.Sprintf("%s, seed %d: effect %d fails with %v (done all the same: %v)", name, seed, k, errno, s.lie)
+					c.lost(s, when)
+					if err == nil {
+						c.told(s, out, when)
+					}
+					if s.has(sc.plan.ID) {
+						c.ends(s, undo, when)
+					}
+				}
+				if !reached {
+					break
+				}
+			}
+		}
+	}
+}
+
+// told checks that files are where the outcome says they are.
+func (c *checker) told(s *sim, out *Outcome, when string) {
+	c.t.Helper()
+	for _, r := range out.Results {
+		there := s.find(r.Target)
+		switch {
+		case r.Status == StatusDone && there == 0:
+			c.t.Fatalf("%s: %s is said to be done, and is not there", when, r.Target)
+		case (r.Status == StatusRefused || r.Status == StatusFailed) && !out.Unfinished && s.find(r.Source) == 0:
+			c.t.Fatalf("%s: %s is said to be %s, and is not there", when, r.Source, r.Status)
+		}
+	}
+}
+
+func (s *sim) find(p string) int { return s.at(s.stored(p)) }
+
+// The same while it is put back.
+func TestEveryEffectOfUndoFails(t *testing.T) {
+	for seed := range uint64(max(*trees, 4)) {
+		sc := newScene(seed, traits{})
+		if sc.plan = parsed(sc.plan); sc.plan == nil {
+			continue
+		}
+		apply, _, undo := sc.actions()
+		c := &checker{t: t, sc: sc, before: all(sc.sim, true), contents: contentsOf(sc.sim)}
+		done := sc.clone()
+		if _, err := apply.do(done); err != nil || !done.has(sc.plan.ID) {
+			continue
+		}
+		for k := 1; ; k++ {
+			s := done.clone()
+			s.faults[k] = []error{syscall.EIO, syscall.ENOSPC, syscall.EACCES}[k%3]
+			s.lie = k%2 == 0
+			_, _ = undo.do(s)
+			when := fmt.Sprintf("seed %d: effect %d of undo fails", seed, k)
+			c.lost(s, when)
+			c.ends(s, undo, when)
+			if s.effects < k {
+				break
+			}
+		}
+	}
+}
+
+// After a power loss there is what was synced and any part of the rest: the same claims hold.
+func TestPowerLoss(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	for name, world := range map[string]traits{"plain": {}, "without NOREPLACE": {noRename: true}, "NOREPLACE ignored": {replaces: true}} {
+		for seed := range uint64(max(*trees, 6)) {
+			sc := newScene(seed, world)
+			if sc.plan = parsed(sc.plan); sc.plan == nil {
+				continue
+			}
+			apply, resume, undo := sc.actions()
+			c := &checker{t: t, sc: sc, before: all(sc.sim, true), contents: contentsOf(sc.sim)}
+			whole := sc.clone()
+			out, err := apply.do(whole)
+			if err != nil || out.Unfinished {
+				t.Fatalf("%s, seed %d: %+v %v", name, seed, out, err)
+			}
+			if !whole.has(sc.plan.ID) {
+				continue
+			}
+			c.after = all(whole, false)
+			for _, part := range []struct {
+				from *sim
+				a    action
+			}{{sc.sim, apply}, {whole, undo}} {
+				for k := 1; ; k++ {
+					s := part.from.clone()
+					s.protect()
+					s.killAt = k
+					dead := dies(func() { _, _ = part.a.do(s) })
+					for range 3 {
+						now := s.powerLoss(r)
+						when := fmt.Sprintf("%s, seed %d: %s, power lost before effect %d", name, seed, part.a.name, k)
+						c.lost(now, when)
+						if now.has(sc.plan.ID) {
+							c.ends(now, undo, when)
+							if dead {
+								c.ends(now, resume, when)
+							}
+						}
+					}
+					if !dead {
+						break
+					}
+				}
+			}
+		}
+	}
+}
+
+// Somebody else changes something at every moment between two effects: whatever it is, no file of theirs or ours is lost.
+func TestOthersAtWork(t *testing.T) {
+	for seed := range uint64(max(*trees, 10)) {
+		for _, what := range []string{"a target appears", "a source is replaced", "a source is edited", "a source is gone", "a folder becomes a link"} {
+			for _, world := range []traits{{}, {noRename: true}} {
+				sc := newScene(seed, world)
+				if sc.plan = parsed(sc.plan); sc.plan == nil {
+					continue
+				}
+				c := &checker{t: t, sc: sc}
+				apply, _, undo := sc.actions()
+				for k := 1; ; k++ {
+					s := sc.clone()
+					c.contents = nil
+					s.before = func(effect int, next string) {
+						// One gap no call closes: a name that is swapped between our last look and its unlink.
+						if effect == k && next != "unlink" {
+							c.meddle(s, what, k)
+						}
+					}
+					_, _ = apply.do(s)
+					when := fmt.Sprintf("seed %d: %s before effect %d", seed, what, k)
+					c.lost(s, when)
+					reached := s.effects >= k
+					if s.before = nil; s.has(sc.plan.ID) {
+						_, _ = undo.do(s)
+						c.lost(s, when+", then undone")
+					}
+					if !reached {
+						break
+					}
+				}
+			}
+		}
+	}
+}
+
+// meddle changes something of the scene as another program could, and notes which contents there are now.
+func (c *checker) meddle(s *sim, what string, k int) {
+	unit := &c.sc.plan.Units[k%len(c.sc.plan.Units)]
+	op := &unit.Ops[0]
+	source, target := s.stored(c.sc.plan.SourcePath(unit, op)), s.stored(c.sc.plan.TargetPath(unit, op))
+	dir := s.at(path.Dir(source))
+	switch what {
+	case "a target appears":
+		if at := s.at(path.Dir(target)); at != 0 && s.nodes[at].kids != nil && s.at(target) == 0 {
+			s.add(target, "theirs")
+		}
+	case "a source is replaced":
+		if s.at(source) != 0 && s.nodes[s.at(source)].typ == organize.TypeRegular {
+			old := s.nodes[s.at(source)]
+			old.links--
+			delete(s.nodes[dir].kids, path.Base(source))
+			s.add(source, "theirs")
+		}
+	case "a source is edited":
+		if n := s.nodes[s.at(source)]; n != nil && n.typ == organize.TypeRegular {
+			n.data, n.mtime = "edited", s.clock+1
+		}
+	case "a source is gone":
+		if n := s.nodes[s.at(source)]; n != nil && n.typ == organize.TypeRegular {
+			n.links--
+			delete(s.nodes[dir].kids, path.Base(source))
+		}
+	case "a folder becomes a link":
+		if at := s.at(path.Dir(target)); at != 0 && path.Dir(target) != "/lib" && path.Dir(target) != "/src" {
+			above := s.nodes[s.at(path.Dir(path.Dir(target)))]
+			s.last++
+			s.nodes[s.last] = &node{typ: organize.TypeLink, links: 1}
+			above.kids[path.Base(path.Dir(target))] = s.last
+			s.nodes[s.at("/elsewhere")].kids["moved"] = at
+		}
+	}
+	c.contents = contentsOf(s)
+	for content := range c.contents {
+		c.contents[content] = 1 // the names that a run has given go away again
+	}
+	delete(c.contents, "") // empty files are told apart by nothing
+}
+
+// A disk that is full stops a run after the third file in a row, and each of them is where it was.
+func TestAFullDiskStopsTheRun(t *testing.T) {
+	sc := drawn(traits{}, "/lib", "1 2 3 4 5 6", "1 > a; 2 > b; 3 > c; 4 > d; 5 > e; 6 > f")
+	s := sc.clone()
+	apply, resume, undo := sc.actions()
+	s.fail = func(name string) error {
+		if s.at("/lib/b") != 0 && strings.HasPrefix(name, "rename") {
+			return syscall.ENOSPC
+		}
+		return nil
+	}
+	out, err := apply.do(s)
+	if err != nil || !out.Unfinished || failed(out.Why).Code != NoSpace {
+		t.Fatalf("%+v %v", out, err)
+	}
+	want := "1 done, 2 done, 3 failed no_space, 4 failed no_space, 5 failed no_space, 6 planned"
+	if diff := cmp.Diff(want, said(out)); diff != "" {
+		t.Error(diff)
+	}
+	c := &checker{t: t, sc: sc, before: all(sc.sim, true)}
+	whole := sc.clone()
+	_, _ = apply.do(whole)
+	c.after = all(whole, false)
+	c.ends(s, resume, "there is room again")
+	c.ends(s, undo, "given up")
+}
+
+// What can't be put back safely is kept, with its reason, and all else is put back.
+func TestWhatUndoKeeps(t *testing.T) {
+	for _, row := range []struct {
+		name, files, plan string
+		then              func(s *sim)
+		want              string
+		left              string // what is there then
+	}{
+		{
+			"the source's name is taken", "a b", "a > x; b > y",
+			func(s *sim) { s.add("/src/a", "theirs") }, "a kept occupied, b undone", "/lib/x /src/a /src/b",
+		},
+		{
+			"the target is gone", "a b", "a > x; b > y",
+			func(s *sim) { s.remove("/lib/x") }, "a kept moved_on, b undone", "/src/b",
+		},
+		{
+			"the target is another file", "a b", "a > x; b > y",
+			func(s *sim) { s.remove("/lib/x"); s.add("/lib/x", "theirs") }, "a kept moved_on, b undone", "/lib/x /src/b",
+		},
+		{
+			"the target was edited: it goes back as it is", "a", "a > x",
+			func(s *sim) { s.nodes[s.at("/lib/x")].data = "edited" }, "a undone", "/src/a",
+		},
+		{
+			"the original of a hard link is gone: it is the last name", "a b", "a = x; b = y",
+			func(s *sim) { s.remove("/src/a") }, "a kept original_gone, b undone", "/lib/x /src/b",
+		},
+		{
+			"the original was replaced", "a", "a = x",
+			func(s *sim) { s.remove("/src/a"); s.add("/src/a", "theirs") }, "a kept original_gone", "/lib/x /src/a",
+		},
+		{
+			"the link was removed", "a", "a = x", func(s *sim) { s.remove("/lib/x") }, "a undone", "/src/a",
+		},
+		{
+			"somebody put a file into a folder of ours", "a", "a > New/x",
+			func(s *sim) { s.add("/lib/New/theirs", "theirs") }, "a undone", "/lib/New/theirs /src/a",
+		},
+		{
+			"one of three is gone", "1 2 3", "1 > 2; 2 > 3; 3 > 1",
+			func(s *sim) { s.remove("/lib/2") }, "1 kept moved_on, 2 undone, 3 undone", "/src/2 /src/3",
+		},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			sc := drawn(traits{}, "/lib", row.files, row.plan)
+			apply, _, undo := sc.actions()
+			s := sc.clone()
+			if out, err := apply.do(s); err != nil || out.Unfinished {
+				t.Fatalf("%+v %v", out, err)
+			}
+			row.then(s)
+			foreseen, err := engineOf(s.clone()).Undo(context.Background(), sc.plan.ID, UndoOptions{DryRun: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := undo.do(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(row.want, said(out)); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(row.want, said(foreseen)); diff != "" {
+				t.Error("foreseen: " + diff)
+			}
+			var left []string
+			for _, line := range all(s, false) {
+				if name, rest, _ := strings.Cut(line, " "); strings.Contains(rest, `"`) {
+					left = append(left, name)
+				}
+			}
+			slices.Sort(left)
+			if diff := cmp.Diff(row.left, strings.Join(left, " ")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// said is what is told of each file.
+func said(out *Outcome) string {
+	var lines []string
+	for _, r := range out.Results {
+		line := path.Base(r.Source) + " " + string(r.Status)
+		if r.Problem != nil {
+			line += " " + string(r.Problem.Code)
+		}
+		lines = append(lines, line)
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, ", ")
+}
+
+// remove takes a name away as another program could.
+func (s *sim) remove(p string) {
+	s.nodes[s.at(p)].links--
+	delete(s.nodes[s.at(path.Dir(p))].kids, path.Base(p))
+}

@@ -1,0 +1,230 @@
+package apply
+
+import (
+	"errors"
+	"io/fs"
+	"syscall"
+
+	"github.com/anivault/anivault/internal/organize"
+)
+
+// maxOpen is how many folders are kept open.
+const maxOpen = 256
+
+// folders opens and makes the folders of a run.
+type folders struct {
+	system FS
+	run    *run
+	open   map[int]Dir
+}
+
+// get returns a folder; ENOENT where it is not there.
+func (f *folders) get(i int) (Dir, error) {
+	if d, open := f.open[i]; open {
+		return d, nil
+	}
+	d := &f.run.Dirs[i]
+	var dir Dir
+	var err error
+	if d.Parent < 0 {
+		dir, err = f.system.Open(d.Name)
+	} else {
+		var parent Dir
+		if parent, err = f.get(d.Parent); err == nil {
+			dir, err = parent.OpenDir(d.Name)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	f.open[i] = dir
+	return dir, nil
+}
+
+// forget closes a folder that goes away, and those below it.
+func (f *folders) forget(gone int) {
+	for i, dir := range f.open {
+		for at := i; at >= 0; at = f.run.Dirs[at].Parent {
+			if at == gone {
+				dir.Close()
+				delete(f.open, i)
+				break
+			}
+		}
+	}
+}
+
+// trim closes all folders when too many are open. No folder may be in use.
+func (f *folders) trim() {
+	if len(f.open) > maxOpen {
+		f.close()
+	}
+}
+
+func (f *folders) close() {
+	for i, dir := range f.open {
+		dir.Close()
+		delete(f.open, i)
+	}
+}
+
+func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+// isElse reports whether something lies where a folder was to be: a file, or a link, which is never followed.
+func isElse(err error) bool { return errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP) }
+
+// make returns a folder, which is made where it is not there.
+func (e *engine) make(i int) (Dir, error) {
+	d := &e.run.Dirs[i]
+	if dir, err := e.get(i); err == nil || !isMissing(err) || d.Parent < 0 {
+		return dir, err
+	}
+	parent, err := e.make(d.Parent)
+	if err != nil {
+		return nil, err
+	}
+	err = parent.Mkdir(d.Name)
+	theirs := errors.Is(err, syscall.EEXIST) // made a moment ago
+	if err != nil && !theirs {
+		return nil, err
+	}
+	dir, err := e.get(i)
+	if err == nil && d.New && !theirs { // one that was there gets its mode at the end
+		err = e.inherit(i, dir)
+	}
+	return dir, err
+}
+
+// inherit gives a folder the mode of the one above it and, for root, its owner.
+func (e *engine) inherit(i int, dir Dir) error {
+	parent, err := e.folders.get(e.run.Dirs[i].Parent)
+	if err != nil {
+		return err
+	}
+	info, err := parent.Stat()
+	if err != nil {
+		return err
+	}
+	return dress(dir, info.Mode, info.UID, info.GID, e.asRoot)
+}
+
+// redress completes the folders that were made before the run was cut off, maybe without their mode.
+func (e *engine) redress() error {
+	for i := range e.run.Dirs {
+		if !e.run.Dirs[i].New {
+			continue
+		}
+		dir, err := e.folders.get(i)
+		if err == nil {
+			err = e.inherit(i, dir)
+		}
+		if err != nil && !isMissing(err) && !isElse(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// dress gives a folder its owner and mode.
+func dress(dir Dir, mode, uid, gid uint32, owner bool) error {
+	info, err := dir.Stat()
+	if err != nil {
+		return err
+	}
+	if owner && (info.UID != uid || info.GID != gid) {
+		if err := dir.SetOwner(uid, gid); err != nil {
+			return err
+		}
+	}
+	if info.Mode != mode {
+		return dir.SetMode(mode)
+	}
+	return nil
+}
+
+// sweep removes the folders that the moves of this run have emptied, deepest first, never a root.
+func (e *engine) sweep() {
+	emptied := make([]bool, len(e.run.Dirs))
+	for i := range e.run.Ops {
+		if o := &e.run.Ops[i]; o.Verb == organize.Move && e.codes[i] == nil {
+			emptied[o.From.Dir] = true
+		}
+	}
+	for i := len(e.run.Dirs) - 1; i >= 0; i-- {
+		if emptied[i] && e.run.Dirs[i].Removable && e.removed(i) {
+			emptied[e.run.Dirs[i].Parent] = true
+		}
+	}
+}
+
+// prune removes the folders from that index on that the run has made and that are empty: those below a folder stand behind it.
+func (e *engine) prune(first int) {
+	for i := len(e.run.Dirs) - 1; i >= first; i-- {
+		if e.run.Dirs[i].New {
+			e.removed(i)
+		}
+	}
+}
+
+// removed removes a folder if it is empty, and reports whether it is gone.
+func (e *engine) removed(i int) bool {
+	d := &e.run.Dirs[i]
+	parent, err := e.folders.get(d.Parent)
+	if err != nil {
+		return isMissing(err)
+	}
+	if !isEmpty(parent, d.Name) {
+		return false
+	}
+	e.folders.forget(i)
+	err = parent.Rmdir(d.Name)
+	return err == nil || isMissing(err)
+}
+
+// isEmpty reports whether there is such a folder with nothing in it. Removing one that is not empty would be refused by the
+// system as well; asking first spares the change of what is not removed.
+func isEmpty(parent Dir, name string) bool {
+	dir, err := parent.OpenDir(name)
+	if err != nil {
+		return isMissing(err)
+	}
+	defer dir.Close()
+	names, err := dir.Names()
+	return err == nil && len(names) == 0
+}
+
+// settle gives folders that were there the mode, owner and time that they had, deepest first.
+func (e *engine) settle(times bool) error {
+	m := &e.journal.marks
+	for i := len(e.run.Dirs) - 1; i >= 0; i-- {
+		d := &e.run.Dirs[i]
+		if d.New || !e.touched[i] && !m.lost[i] {
+			continue
+		}
+		dir, err := e.folders.get(i)
+		if err != nil {
+			if isMissing(err) || isElse(err) {
+				continue // nothing of it was put back
+			}
+			return err
+		}
+		if m.lost[i] {
+			if err := dress(dir, d.Mode, d.UID, d.GID, e.asRoot); err != nil {
+				return err
+			}
+		}
+		if !times || m.keep[i] {
+			continue
+		}
+		info, err := dir.Stat()
+		if err != nil {
+			return err
+		}
+		if info.MTime != d.MTime {
+			if err := dir.SetMTime(d.MTime); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,317 @@
+package apply
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/anivault/anivault/internal/organize"
+)
+
+// journalVersion is the first line's number: a journal of a newer one is refused.
+const journalVersion = 1
+
+const journalWords = "anivault journal "
+
+// text returns the journal's fixed part: everything that will be done, and below it its SHA-256.
+func (r *run) text() []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s%d\nid %s\nplan %s\nbegun %s\nmode %s\nlayout %s\n",
+		journalWords, journalVersion, r.ID, r.Plan, r.Begun.UTC().Format(time.RFC3339), r.Mode, organize.Quote(r.Layout))
+	for _, root := range r.Sources {
+		fmt.Fprintf(&b, "source %s\n", root)
+	}
+	for _, root := range r.Targets {
+		fmt.Fprintf(&b, "target %s\n", root)
+	}
+	for i := range r.Dirs {
+		d := &r.Dirs[i]
+		if d.New {
+			fmt.Fprintf(&b, "new %d %s\n", d.Parent, organize.Quote(d.Name))
+			continue
+		}
+		word := "dir"
+		if d.Removable {
+			word = "leaf"
+		}
+		fmt.Fprintf(&b, "%s %d %04o %d %d %s %s\n", word, d.Parent, d.Mode, d.UID, d.GID, d.MTime, organize.Quote(d.Name))
+	}
+	for _, s := range r.Steps {
+		o := &r.Ops[s.Op]
+		if s.Leg == organize.Aside {
+			fmt.Fprintf(&b, "aside %d %d\n", s.Op, o.Temp)
+			continue
+		}
+		fmt.Fprintf(&b, "%s %d %d %d %d %d %s %d %s %016x %d %s\n  to %d %s\n", o.Verb, s.Op, o.N, o.Unit, o.Bundle,
+			o.Size, o.MTime, o.Inode, o.Birth, o.Sum, o.From.Dir, organize.Quote(o.From.Name), o.To.Dir, organize.Quote(o.To.Name))
+	}
+	sum := sha256.Sum256(b.Bytes())
+	fmt.Fprintf(&b, "sum %s\n", hex.EncodeToString(sum[:]))
+	return b.Bytes()
+}
+
+// JournalError is a journal that is never acted on.
+type JournalError struct {
+	Line  int // from 1; 0: all of it
+	Why   string
+	Newer bool // a later version of anivault wrote it
+}
+
+// Error names the line.
+func (e *JournalError) Error() string {
+	if e.Line == 0 {
+		return "the journal can't be trusted: " + e.Why
+	}
+	return fmt.Sprintf("the journal can't be trusted: line %d: %s", e.Line, e.Why)
+}
+
+// readRun reads a journal's fixed part and returns where its marks begin. What it can't read stands in the error; the run then
+// holds what came before, for people to see and never to act on.
+func readRun(text []byte) (r *run, marks int, err error) {
+	j := reader{run: &run{}, text: text}
+	if err := j.read(); err != nil {
+		return j.run, 0, err
+	}
+	return j.run, j.at, nil
+}
+
+type reader struct {
+	run  *run
+	text []byte
+	at   int
+	line int
+	temp map[int]int // operation → the number of its temporary name
+}
+
+// next returns the next line; io.EOF behind the last one.
+func (j *reader) next() (string, error) {
+	i := bytes.IndexByte(j.text[j.at:], '\n')
+	if i < 0 {
+		return "", io.EOF
+	}
+	s := string(j.text[j.at : j.at+i])
+	j.at += i + 1
+	j.line++
+	return s, nil
+}
+
+func (j *reader) bad(format string, args ...any) error {
+	return &JournalError{Line: j.line, Why: fmt.Sprintf(format, args...)}
+}
+
+func (j *reader) read() error {
+	first, err := j.next()
+	number, known := strings.CutPrefix(first, journalWords)
+	version, numeric := strconv.Atoi(number)
+	switch {
+	case err != nil || !known || numeric != nil:
+		return j.bad("it is no journal")
+	case version > journalVersion:
+		return &JournalError{Line: 1, Why: "a newer version of anivault wrote it", Newer: true}
+	case version != journalVersion:
+		return j.bad("it is no journal")
+	}
+	j.temp = map[int]int{}
+	for {
+		begins := j.at
+		line, err := j.next()
+		if err != nil {
+			return j.bad("it was cut off")
+		}
+		word, rest, _ := strings.Cut(line, " ")
+		if word == "sum" {
+			sum := sha256.Sum256(j.text[:begins])
+			if rest != hex.EncodeToString(sum[:]) {
+				return j.bad("its checksum is wrong")
+			}
+			return j.whole()
+		}
+		if err := j.readLine(word, rest); err != nil {
+			return err
+		}
+	}
+}
+
+func (j *reader) readLine(word, rest string) (err error) {
+	r := j.run
+	switch word {
+	case "id":
+		r.ID = rest
+	case "plan":
+		r.Plan = rest
+	case "begun":
+		r.Begun, err = time.Parse(time.RFC3339, rest)
+	case "mode":
+		r.Mode = organize.Mode(rest)
+	case "layout":
+		r.Layout, err = organize.Unquote(rest)
+	case "source", "target":
+		var root organize.Root
+		root, err = organize.ParseRoot(rest)
+		if word == "source" {
+			r.Sources = append(r.Sources, root)
+		} else {
+			r.Targets = append(r.Targets, root)
+		}
+	case "new", "dir", "leaf":
+		return j.readFolder(word, rest)
+	case "aside":
+		return j.readAside(rest)
+	default:
+		return j.readOp(word, rest)
+	}
+	if err != nil {
+		return j.bad("%v", err)
+	}
+	return nil
+}
+
+// fields reads words and, last, a name.
+type fields struct {
+	rest string
+	err  error
+}
+
+func (f *fields) word() string {
+	word, rest, _ := strings.Cut(f.rest, " ")
+	f.rest = rest
+	return word
+}
+
+func (f *fields) number(base, bits int) uint64 {
+	n, err := strconv.ParseUint(f.word(), base, bits)
+	if err != nil && f.err == nil {
+		f.err = err
+	}
+	return n
+}
+
+func (f *fields) int() int { return int(f.number(10, 31)) }
+
+func (f *fields) stamp() organize.Stamp {
+	s, err := organize.ParseStamp(f.word())
+	if err != nil && f.err == nil {
+		f.err = err
+	}
+	return s
+}
+
+func (f *fields) name() string {
+	s, err := organize.Unquote(f.rest)
+	if err != nil && f.err == nil {
+		f.err = err
+	}
+	return s
+}
+
+func (j *reader) readFolder(word, rest string) error {
+	f := fields{rest: rest}
+	d := folder{Parent: -1, New: word == "new", Removable: word == "leaf"}
+	if strings.HasPrefix(f.rest, "-1 ") {
+		f.rest = f.rest[len("-1 "):]
+	} else {
+		d.Parent = f.int()
+	}
+	if !d.New {
+		d.Mode, d.UID, d.GID = uint32(f.number(8, 12)), uint32(f.number(10, 32)), uint32(f.number(10, 32))
+		d.MTime = f.stamp()
+	}
+	d.Name = f.name()
+	switch {
+	case f.err != nil:
+		return j.bad("%v", f.err)
+	case d.Parent >= len(j.run.Dirs):
+		return j.bad("its folder is not there")
+	case d.Parent < 0 && (d.New || d.Removable || !j.run.isRoot(d.Name)):
+		return j.bad("it is none of the roots")
+	case d.Parent >= 0 && !isComponent(d.Name):
+		return j.bad("%q is no name", d.Name)
+	}
+	j.run.Dirs = append(j.run.Dirs, d)
+	return nil
+}
+
+func (r *run) isRoot(path string) bool {
+	for _, roots := range [][]organize.Root{r.Sources, r.Targets} {
+		for _, root := range roots {
+			if root.Path == path {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isComponent reports whether a name is one component of a path.
+func isComponent(s string) bool {
+	return s != "" && s != "." && s != ".." && !strings.ContainsAny(s, "/\x00")
+}
+
+func (j *reader) readAside(rest string) error {
+	f := fields{rest: rest}
+	o, temp := f.int(), f.int()
+	if f.err != nil || f.rest != "" || temp < 1 || j.temp[o] != 0 {
+		return j.bad("it is no temporary name")
+	}
+	j.temp[o] = temp
+	j.run.Steps = append(j.run.Steps, step{o, organize.Aside})
+	return nil
+}
+
+func (j *reader) readOp(word, rest string) error {
+	f := fields{rest: rest}
+	o := op{Verb: organize.VerbOf(word)}
+	index := f.int()
+	o.N, o.Unit, o.Bundle = f.int(), f.int(), f.int()
+	o.Size, o.MTime, o.Inode, o.Birth = int64(f.number(10, 63)), f.stamp(), f.number(10, 64), f.stamp()
+	o.Sum = f.number(16, 64)
+	o.From = place{f.int(), f.name()}
+	line, err := j.next()
+	g := fields{rest: line}
+	if err != nil || !strings.HasPrefix(line, "  to ") {
+		return j.bad("the line \"to\" is missing")
+	}
+	g.rest = line[len("  to "):]
+	o.To = place{g.int(), g.name()}
+	switch {
+	case o.Verb == organize.None:
+		return j.bad("%q is no word of a journal", word)
+	case f.err != nil:
+		return j.bad("%v", f.err)
+	case g.err != nil:
+		return j.bad("%v", g.err)
+	case index != len(j.run.Ops):
+		return j.bad("its number is wrong")
+	case max(o.From.Dir, o.To.Dir) >= len(j.run.Dirs):
+		return j.bad("its folder is not there")
+	case !isComponent(o.From.Name) || !isComponent(o.To.Name):
+		return j.bad("it has no name")
+	}
+	s := step{Op: index}
+	if o.Temp = j.temp[index]; o.Temp > 0 {
+		s.Leg = organize.Home
+		delete(j.temp, index)
+	}
+	j.run.Ops = append(j.run.Ops, o)
+	j.run.Steps = append(j.run.Steps, s)
+	return nil
+}
+
+// whole checks what only the end shows.
+func (j *reader) whole() error {
+	r := j.run
+	switch {
+	case !organize.IsID(r.ID) || !organize.IsID(r.Plan):
+		return j.bad("it has no id")
+	case r.Mode.Verb() == organize.None || len(r.Sources) == 0 || len(r.Targets) == 0:
+		return j.bad("its header is not complete")
+	case len(j.temp) > 0:
+		return j.bad("a file is left under a temporary name")
+	}
+	return nil
+}

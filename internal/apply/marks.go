@@ -1,0 +1,266 @@
+package apply
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/anivault/anivault/internal/organize"
+)
+
+// Stage is how far a run has come.
+type Stage string
+
+// The stages. Applying and Undoing are those of a run that is at work or was cut off.
+const (
+	Planned  Stage = "planned" // written down, and nothing done
+	Applying Stage = "apply"   // at work, or cut off
+	Done     Stage = "done"    // at its end
+	Undoing  Stage = "undo"    // being put back, or cut off in it
+	Undone   Stage = "undone"  // put back
+	Kept     Stage = "kept"    // put back but for what could not be put back safely
+)
+
+// Unfinished reports whether a run was cut off, if it is not at work.
+func (s Stage) Unfinished() bool { return s == Planned || s == Applying || s == Undoing }
+
+// marks are what a journal says behind its fixed part. What was done they don't say: that is read from the file system.
+type marks struct {
+	stage  Stage
+	at     time.Time // of the stage
+	probed bool
+	byLink bool                   // nothing can be renamed without replacing, so files are moved by links
+	loose  bool                   // inodes are not stable over a rename
+	after  map[int]organize.Stamp // the times of folders when the run had ended
+	keep   map[int]bool           // folders that others have changed since: their times are left
+	lost   map[int]bool           // folders that were not there when undoing began
+	not    map[int]organize.Code  // by operation: why it was not done
+	kept   map[int]organize.Code  // by operation: why it was not put back
+}
+
+// journal is an open journal: a run, and marks that are added to it.
+type journal struct {
+	run   *run
+	marks marks
+	file  File
+	end   int64  // where the next mark goes
+	chain uint32 // the CRC of the last mark, over which that of the next one goes
+	err   error  // the first mark that could not be written
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func newMarks() marks {
+	return marks{
+		stage: Planned, after: map[int]organize.Stamp{}, keep: map[int]bool{},
+		lost: map[int]bool{}, not: map[int]organize.Code{}, kept: map[int]organize.Code{},
+	}
+}
+
+// room is how much is set aside for marks, the undo's too, so that a full disk can't stop it.
+func (r *run) room() int64 { return 4096 + 64*int64(len(r.Ops)) + 160*int64(len(r.Dirs)) }
+
+func journalName(id string) string { return id + ".journal" }
+
+// unwritten is the name of a journal until it is complete.
+func unwritten(id string) string { return "." + id + ".journal.new" }
+
+// newJournal writes a run down, durably, before anything of it is done.
+func newJournal(dir Dir, r *run) (_ *journal, err error) {
+	name := unwritten(r.ID)
+	file, err := dir.Create(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			file.Close()
+			_ = dir.Unlink(name) // it was never complete, and nothing was done by it
+		}
+	}()
+	text := r.text()
+	if _, err := file.WriteAt(text, 0); err != nil {
+		return nil, err
+	}
+	if err := file.Allocate(int64(len(text)) + r.room()); err != nil {
+		return nil, err
+	}
+	if err := file.Sync(); err != nil {
+		return nil, err
+	}
+	if err := publish(dir, name, journalName(r.ID)); err != nil {
+		return nil, err
+	}
+	if err := dir.Sync(); err != nil {
+		return nil, err
+	}
+	return &journal{run: r, marks: newMarks(), file: file, end: int64(len(text))}, nil
+}
+
+// publish gives a file its name, and replaces none.
+func publish(dir Dir, from, to string) error {
+	err := dir.Rename(from, dir, to)
+	if !cantExclude(err) {
+		return err
+	}
+	if err := dir.Link(from, dir, to); err != nil {
+		return err
+	}
+	return dir.Unlink(from)
+}
+
+// cantExclude reports whether a file system can't rename without replacing.
+func cantExclude(err error) bool {
+	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.EOPNOTSUPP)
+}
+
+// openJournal reads a journal. With an error of *JournalError it has still what could be read, for people, and no file.
+func openJournal(dir Dir, id string, writable bool) (*journal, error) {
+	open := dir.Read
+	if writable {
+		open = dir.Edit
+	}
+	file, err := open(journalName(id))
+	if err != nil {
+		return nil, err
+	}
+	text, err := readAll(file)
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	r, at, err := readRun(text)
+	if err == nil && r.ID != id {
+		err = &JournalError{Why: "it is that of another run, " + r.ID}
+	}
+	if err != nil {
+		file.Close()
+		return &journal{run: r, marks: newMarks()}, err
+	}
+	j := &journal{run: r, marks: newMarks(), file: file, end: int64(at)}
+	j.replay(text[at:])
+	return j, nil
+}
+
+func readAll(f File) ([]byte, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	text := make([]byte, info.Size)
+	n, err := f.ReadAt(text, 0)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return text[:n], err
+}
+
+// replay takes over the marks up to the first one that is torn.
+func (j *journal) replay(text []byte) {
+	for {
+		i := bytes.IndexByte(text, '\n')
+		if i < 0 {
+			return
+		}
+		line, crc, found := cutLast(string(text[:i]))
+		sum := crc32.Update(j.chain, castagnoli, []byte(line))
+		if !found || crc != fmt.Sprintf("%08x", sum) {
+			return
+		}
+		j.marks.take(line, j.run)
+		j.chain = sum
+		j.end += int64(i) + 1
+		text = text[i+1:]
+	}
+}
+
+func cutLast(line string) (before, last string, found bool) {
+	i := strings.LastIndexByte(line, ' ')
+	if i < 0 {
+		return "", "", false
+	}
+	return line[:i], line[i+1:], true
+}
+
+// take understands one mark. One of an unknown word is passed over.
+func (m *marks) take(line string, r *run) {
+	f := fields{rest: line}
+	word := f.word()
+	switch s := Stage(word); s {
+	case Applying, Done, Undoing, Undone, Kept:
+		m.stage = s
+		m.at, _ = time.Parse(time.RFC3339, f.rest)
+		return
+	case Planned:
+	}
+	if word == "probe" {
+		m.probed, m.byLink, m.loose = true, f.word() == "link", f.word() == "loose"
+		return
+	}
+	i := f.int()
+	if f.err != nil {
+		return
+	}
+	switch word {
+	case "after":
+		m.after[i] = f.stamp()
+	case "keep":
+		m.keep[i] = true
+	case "lost":
+		m.lost[i] = true
+	case "not":
+		if i < len(r.Ops) {
+			m.not[i] = organize.Code(f.rest)
+		}
+	case "kept":
+		if i < len(r.Ops) {
+			m.kept[i] = organize.Code(f.rest)
+		}
+	case "ok":
+		delete(m.not, i)
+		delete(m.kept, i)
+	}
+}
+
+// mark adds a line. That it could not be written is told by the next sync.
+func (j *journal) mark(format string, args ...any) {
+	line := fmt.Sprintf(format, args...)
+	j.marks.take(line, j.run)
+	sum := crc32.Update(j.chain, castagnoli, []byte(line))
+	text := fmt.Appendf(nil, "%s %08x\n", line, sum)
+	if _, err := j.file.WriteAt(text, j.end); err != nil {
+		if j.err == nil {
+			j.err = err
+		}
+		return
+	}
+	j.chain = sum
+	j.end += int64(len(text))
+}
+
+// sync makes the marks durable.
+func (j *journal) sync() error {
+	if err := j.file.Sync(); err != nil {
+		return err
+	}
+	err := j.err
+	j.err = nil
+	return err
+}
+
+// enter begins a stage, durably.
+func (j *journal) enter(s Stage, now time.Time) error {
+	j.mark("%s %s", s, now.UTC().Format(time.RFC3339))
+	return j.sync()
+}
+
+func (j *journal) close() {
+	if j.file != nil {
+		j.file.Close()
+	}
+}

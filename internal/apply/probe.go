@@ -1,0 +1,127 @@
+package apply
+
+import (
+	"errors"
+	"strings"
+	"syscall"
+
+	"github.com/anivault/anivault/internal/organize"
+)
+
+// probeName is the folder in which a run tries out what a file system can do.
+func (r *run) probeName() string { return ".anivault-" + r.ID + "-probe" }
+
+// probe finds out how files can be moved on the target's file systems: "rename", "link" (the kernel can't rename there without
+// replacing, or the file system takes the order and replaces all the same) or "none"; and "loose" behind it where a file gets
+// another inode with another name.
+func (w *working) probe() (string, error) {
+	how, inodes := "rename", "firm"
+	for i := range w.run.Dirs {
+		if !w.run.isTarget(i) {
+			continue
+		}
+		root, err := w.get(i)
+		if err != nil {
+			return "", err
+		}
+		way, loose, err := w.probeIn(root)
+		if err != nil {
+			return "", err
+		}
+		if how == "rename" || way == "none" {
+			how = way
+		}
+		if loose {
+			inodes = "loose"
+		}
+	}
+	return how + " " + inodes, nil
+}
+
+func (w *working) probeIn(root Dir) (way string, loose bool, err error) {
+	name := w.run.probeName()
+	clearProbe(root, name) // of a run that was cut off
+	if err := root.Mkdir(name); err != nil {
+		return "", false, err
+	}
+	defer clearProbe(root, name)
+	dir, err := root.OpenDir(name)
+	if err != nil {
+		return "", false, err
+	}
+	defer dir.Close()
+	for _, file := range []string{"a", "b"} {
+		f, err := dir.Create(file)
+		if err != nil {
+			return "", false, err
+		}
+		f.Close()
+	}
+	before, err := dir.Lstat("a")
+	if err != nil {
+		return "", false, err
+	}
+	way, now := "rename", "c"
+	switch err := dir.Rename("a", dir, "b"); {
+	case errors.Is(err, syscall.EEXIST):
+		err = dir.Rename("a", dir, "c")
+		if err != nil {
+			return "", false, err
+		}
+	case err == nil: // it takes the order and replaces
+		way, now = "link", "b"
+	case cantExclude(err):
+		way, now = "link", "a"
+	default:
+		return "", false, err
+	}
+	if way == "link" && !links(dir, now) {
+		way = "none"
+	}
+	info, err := dir.Lstat(now)
+	return way, info.Inode != before.Inode, err
+}
+
+// links reports whether files can have two names, and the file system says how many.
+func links(dir Dir, name string) bool {
+	if dir.Link(name, dir, "d") != nil {
+		return false
+	}
+	info, err := dir.Lstat(name)
+	return err == nil && info.Links == 2
+}
+
+func clearProbe(root Dir, name string) {
+	dir, err := root.OpenDir(name)
+	if err != nil {
+		return
+	}
+	names, _ := dir.Names()
+	for _, n := range names {
+		_ = dir.Unlink(n) // what stays keeps the folder, which is all
+	}
+	dir.Close()
+	_ = root.Rmdir(name)
+}
+
+// unprobe removes what a probe has left that was cut off.
+func (w *working) unprobe() {
+	for i := range w.run.Dirs {
+		if !w.run.isTarget(i) {
+			continue
+		}
+		if root, err := w.get(i); err == nil {
+			clearProbe(root, w.run.probeName())
+		}
+	}
+}
+
+// firm are the types of file systems that are known to keep the inodes of their files. On others a sum of a file's ends is
+// kept as well.
+var firm = map[string]bool{
+	"ext4": true, "xfs": true, "btrfs": true, "tmpfs": true, "f2fs": true, "zfs": true, "bcachefs": true, "ramfs": true, "nfs": true,
+	"overlay": true, "ecryptfs": true, "ceph": true,
+}
+
+// isFirm reports whether a root's file system is one of them.
+func isFirm(r organize.Root) bool { return firm[strings.ToLower(r.Type)] && r.Inode != 0 }

@@ -1,0 +1,164 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anivault/anivault/internal/organize"
+	"github.com/anivault/anivault/internal/organize/disk"
+)
+
+// realTree says what there is below a folder: names, modes, times, inodes of files and contents.
+func realTree(t *testing.T, root string) []string {
+	t.Helper()
+	var out []string
+	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		line := fmt.Sprint(strings.TrimPrefix(p, root), " ", info.Mode(), " ", info.ModTime().UnixNano())
+		if d.Type().IsRegular() {
+			text, err := os.ReadFile(p)
+			if err != nil {
+				return err
+			}
+			line += " " + string(text)
+		}
+		out = append(out, line)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// realPlan writes the files of a folder, and a plan of "a > b" and "a = b".
+func realPlan(t *testing.T, root, target string, rows ...string) *organize.Plan {
+	t.Helper()
+	p := &organize.Plan{ID: NewID(time.Now()), Made: time.Now().UTC(), Mode: organize.ModeMove, Layout: "jellyfin"}
+	for i, dir := range []string{"src", target} {
+		dir = filepath.Join(root, dir)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		place, err := disk.Root(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			p.Sources = append(p.Sources, place.Root)
+		} else {
+			p.Targets = append(p.Targets, place.Root)
+		}
+	}
+	for i, row := range rows {
+		f := strings.Fields(row)
+		file := filepath.Join(root, "src", f[0])
+		if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte("content of "+f[0]), 0o640); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(file, time.Time{}, time.Unix(1_500_000_000+int64(i), 123456789)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, row := range rows {
+		f := strings.Fields(row)
+		dir, err := System{}.Open(filepath.Join(p.Sources[0].Path, filepath.Dir(f[0])))
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := dir.Lstat(filepath.Base(f[0]))
+		dir.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		op := organize.Op{Verb: organize.Move, Size: info.Size, MTime: info.MTime, Inode: info.Inode, Source: f[0], To: f[2]}
+		if f[1] == "=" {
+			op.Verb = organize.Link
+		}
+		p.Units = append(p.Units, organize.Unit{Dir: ".", Ops: []organize.Op{op}})
+	}
+	return p
+}
+
+func realEngine(t *testing.T) *Engine {
+	t.Helper()
+	dir, err := System{}.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = dir.Close() })
+	return &Engine{System: System{}, Journals: dir, Now: time.Now, AsRoot: os.Geteuid() == 0}
+}
+
+// On this machine's own file systems a run gives the planned names, and undo the tree before, in names, bytes, modes and times.
+func TestOnRealFileSystems(t *testing.T) {
+	for _, base := range []string{os.TempDir(), "/dev/shm"} {
+		for name, row := range map[string]struct {
+			target string
+			rows   []string
+			want   string // the files below target afterwards
+		}{
+			"hard links":                   {"lib", []string{"a/1.mkv = S/1.mkv", "a/2.mkv = S/2.mkv"}, "S/1.mkv=a/1.mkv S/2.mkv=a/2.mkv"},
+			"moves":                        {"lib", []string{"a/1.mkv > S/1.mkv", "a/b/2.mkv > S/2.mkv"}, "S/1.mkv=a/1.mkv S/2.mkv=a/b/2.mkv"},
+			"a cycle":                      {"src", []string{"1 > 2", "2 > 3", "3 > 1"}, "1=3 2=1 3=2"},
+			"a case":                       {"src", []string{"a.mkv > A.mkv"}, "A.mkv=a.mkv"},
+			"a file that becomes a folder": {"src", []string{"x > a/1", "a > b"}, "a/1=x b=a"},
+		} {
+			t.Run(base+" "+name, func(t *testing.T) {
+				if _, err := os.Stat(base); err != nil {
+					t.Skip("there is no " + base)
+				}
+				root, err := os.MkdirTemp(base, "anivault-test-")
+				if err != nil {
+					t.Skip(err)
+				}
+				defer os.RemoveAll(root)
+				p := realPlan(t, root, row.target, row.rows...)
+				before := realTree(t, root)
+				e := realEngine(t)
+				out, err := e.Apply(context.Background(), p, Options{})
+				if err != nil || out.Unfinished || out.Count(StatusDone) != len(row.rows) {
+					t.Fatalf("%+v %v", out, err)
+				}
+				var got []string
+				for _, line := range realTree(t, filepath.Join(root, row.target)) {
+					if name, content, file := strings.Cut(line, " content of "); file {
+						name, _, _ = strings.Cut(name, " ")
+						got = append(got, name[1:]+"="+content)
+					}
+				}
+				if diff := cmp.Diff(row.want, strings.Join(got, " ")); diff != "" {
+					t.Error(diff)
+				}
+				out, err = e.Undo(context.Background(), p.ID, UndoOptions{})
+				if err != nil || out.Count(StatusUndone) != len(row.rows) {
+					t.Fatalf("%+v %v", out, err)
+				}
+				if diff := cmp.Diff(before, realTree(t, root)); diff != "" {
+					t.Error(diff)
+				}
+				// The same plan can be carried out again.
+				if out, err = e.Apply(context.Background(), p, Options{}); err != nil || out.Run == p.ID || out.Count(StatusDone) != len(row.rows) {
+					t.Errorf("%+v %v", out, err)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package apply
+
+import (
+	"crypto/rand"
+	"path"
+	"time"
+
+	"github.com/anivault/anivault/internal/organize"
+)
+
+// run is what a journal holds before its marks: everything that is to be done, and how everything was.
+type run struct {
+	ID      string // of the run; that of the plan where no other run has it
+	Plan    string
+	Begun   time.Time
+	Mode    organize.Mode
+	Layout  string
+	Sources []organize.Root
+	Targets []organize.Root
+	Dirs    []folder // each behind its parent
+	Ops     []op     // in the order in which they end
+	Steps   []step   // in the order in which they are carried out
+}
+
+// folder is a folder that is read or changed, as it was.
+type folder struct {
+	Parent    int    // its index; -1 for a root
+	Name      string // the path of a root
+	New       bool   // it is to be made
+	Removable bool   // it goes away when it has become empty
+	Mode      uint32
+	UID, GID  uint32
+	MTime     organize.Stamp
+}
+
+// op is one file and where it goes.
+type op struct {
+	N      int // in the plan, from 1
+	Unit   int // in the plan, from 1
+	Bundle int // the first unit of those that are carried out together
+	Verb   organize.Verb
+	Size   int64
+	MTime  organize.Stamp
+	Birth  organize.Stamp
+	Inode  uint64
+	Sum    uint64 // of both ends of its content, where its file system may not keep inodes; 0: not known
+	From   place
+	To     place
+	Temp   int // the number of the temporary name in its own folder that it goes over; 0: none
+}
+
+// place is a name in a folder.
+type place struct {
+	Dir  int
+	Name string
+}
+
+// step is one effect on a name.
+type step struct {
+	Op  int // index
+	Leg organize.Leg
+}
+
+// path returns a folder's path.
+func (r *run) path(dir int) string {
+	d := &r.Dirs[dir]
+	if d.Parent < 0 {
+		return d.Name
+	}
+	return path.Join(r.path(d.Parent), d.Name)
+}
+
+func (r *run) pathOf(p place) string { return path.Join(r.path(p.Dir), p.Name) }
+
+// temp is the temporary name of an operation.
+func (r *run) temp(o *op) place {
+	return place{o.From.Dir, organize.TempName(r.ID, o.Temp)}
+}
+
+// ends returns from where to where a step leads.
+func (r *run) ends(s step) (from, to place) {
+	o := &r.Ops[s.Op]
+	from, to = o.From, o.To
+	switch s.Leg {
+	case organize.Aside:
+		to = r.temp(o)
+	case organize.Home:
+		from = r.temp(o)
+	case organize.Whole:
+	}
+	return from, to
+}
+
+// touched returns which folders the run changes, so that their times have to be set back.
+func (r *run) touched() []bool {
+	out := make([]bool, len(r.Dirs))
+	for i := range r.Ops {
+		o := &r.Ops[i]
+		out[o.To.Dir] = true
+		if o.Verb == organize.Move {
+			out[o.From.Dir] = true
+		}
+	}
+	for i := range r.Dirs {
+		if d := &r.Dirs[i]; d.Parent >= 0 && (d.New || d.Removable) {
+			out[d.Parent] = true
+		}
+	}
+	for i := range r.Dirs {
+		out[i] = out[i] || r.isTarget(i) // the probe's folder was there
+	}
+	return out
+}
+
+// isTarget reports whether a folder is a target root.
+func (r *run) isTarget(dir int) bool {
+	d := &r.Dirs[dir]
+	if d.Parent >= 0 {
+		return false
+	}
+	for _, t := range r.Targets {
+		if t.Path == d.Name {
+			return true
+		}
+	}
+	return false
+}
+
+// NewID returns an id of a plan or a run: the time, and four random characters.
+func NewID(at time.Time) string {
+	const letters = "0123456789abcdefghijklmnopqrstuvwxyz"
+	random := make([]byte, 4)
+	_, _ = rand.Read(random) // it never fails
+	for i, b := range random {
+		random[i] = letters[int(b)%len(letters)]
+	}
+	return at.UTC().Format("20060102-150405-") + string(random)
+}

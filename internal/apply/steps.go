@@ -1,0 +1,317 @@
+package apply
+
+import (
+	"errors"
+	"hash/fnv"
+	"io"
+	"syscall"
+
+	"github.com/anivault/anivault/internal/organize"
+)
+
+// engine is one run at work.
+type engine struct {
+	folders
+	journal *journal
+	touched []bool
+	newAt   map[place]int // the folders that the run makes
+	asRoot  bool
+	codes   []*Problem // by operation: why it is not where it is to be
+}
+
+// finding is what lies under a name, compared with what an operation is about.
+type finding struct {
+	info  Info
+	there bool // something lies there
+	ours  bool // it is the operation's file, edited or not
+	same  bool // and has the size and time that were planned
+}
+
+// find looks at a name for an operation's file.
+func (e *engine) find(o *op, at place) (Dir, finding, error) {
+	dir, err := e.get(at.Dir)
+	if err != nil {
+		if isMissing(err) || isElse(err) {
+			err = nil
+		}
+		return nil, finding{}, err
+	}
+	info, err := dir.Lstat(at.Name)
+	if err != nil {
+		if isMissing(err) {
+			err = nil
+		}
+		return dir, finding{}, err
+	}
+	f := finding{info: info, there: true}
+	if info.Type != organize.TypeRegular {
+		return dir, f, nil
+	}
+	f.same = info.Size == o.Size && info.MTime == o.MTime
+	if e.journal.marks.loose || o.Inode == 0 {
+		if f.same {
+			sum, err := ends(dir, at.Name, info.Size)
+			if err != nil {
+				return dir, f, err
+			}
+			f.same = sum == o.Sum
+		}
+		f.ours = f.same // without inodes one that was edited is another file
+		return dir, f, nil
+	}
+	f.ours = info.Inode == o.Inode && info.Birth == o.Birth
+	f.same = f.same && f.ours
+	return dir, f, nil
+}
+
+// end is how much of each end of a file stands for its content where inodes don't tell files apart.
+const end = 64 << 10
+
+// ends returns a sum of the first and last 64 KiB of a file.
+func ends(dir Dir, name string, size int64) (uint64, error) {
+	f, err := dir.Read(name)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	sum := fnv.New64a()
+	for _, part := range [][2]int64{{0, min(size, end)}, {max(size-end, end), size}} {
+		if part[1] <= part[0] {
+			continue
+		}
+		if _, err := io.Copy(sum, io.NewSectionReader(f, part[0], part[1]-part[0])); err != nil {
+			return 0, err
+		}
+	}
+	return max(sum.Sum64(), 1), nil
+}
+
+// forward carries a step out; one that is done already stays done.
+func (e *engine) forward(s step) *Problem {
+	o := &e.run.Ops[s.Op]
+	from, to := e.run.ends(s)
+	dir, f, err := e.find(o, from)
+	switch {
+	case err != nil:
+		return failed(err)
+	case !f.same:
+		return e.passed(o, to, o.To)
+	}
+	into, err := e.make(to.Dir)
+	if err != nil {
+		return failed(err)
+	}
+	if o.Verb == organize.Link {
+		return e.link(o, dir, from, into, to)
+	}
+	return e.shift(o, dir, from, into, to, true)
+}
+
+// passed is nil if the file is already at one of the places; the step was done before.
+func (e *engine) passed(o *op, places ...place) *Problem {
+	for _, at := range places {
+		if _, f, err := e.find(o, at); err != nil {
+			return failed(err)
+		} else if f.ours {
+			return nil
+		}
+	}
+	return problem(Changed)
+}
+
+// link gives a file one more name. What the name then leads to is looked at, not what lay there before.
+func (e *engine) link(o *op, dir Dir, from place, into Dir, to place) *Problem {
+	err := dir.Link(from.Name, into, to.Name)
+	_, f, looked := e.find(o, to)
+	switch {
+	case f.ours && (err == nil || errors.Is(err, syscall.EEXIST)):
+		return nil
+	case err != nil:
+		return failed(err)
+	case looked != nil:
+		return failed(looked)
+	}
+	// The source was replaced a moment ago: this is a name of something else, which keeps its own.
+	if f.there && f.info.Links > 1 {
+		if err := into.Unlink(to.Name); err != nil {
+			return failed(err)
+		}
+	}
+	return problem(Changed)
+}
+
+// shift gives a file another name, in the kernel's one step or by a link. It never replaces. With same the file must have the
+// size and time that were planned, else it may have been edited.
+func (e *engine) shift(o *op, dir Dir, from place, into Dir, to place, same bool) *Problem {
+	var err error
+	byLink := e.journal.marks.byLink
+	if !byLink {
+		err = dir.Rename(from.Name, into, to.Name)
+		byLink = cantExclude(err)
+	}
+	if byLink {
+		err = dir.Link(from.Name, into, to.Name)
+		if cantLink(err) {
+			return &Problem{NoExclusive, err}
+		}
+	}
+	_, f, looked := e.find(o, to)
+	if looked != nil {
+		return failed(looked)
+	}
+	switch {
+	case err == nil && f.ours && (f.same || !same):
+		if byLink {
+			return e.unlink(o, dir, from, into, to)
+		}
+		return nil
+	case err == nil && byLink:
+		if f.there && f.info.Links > 1 { // as in link
+			err = into.Unlink(to.Name)
+		}
+	case err == nil:
+		err = into.Rename(to.Name, dir, from.Name) // the source was replaced a moment ago
+	case f.ours:
+		return e.afterError(o, dir, from, into, to, err)
+	default:
+		return failed(err)
+	}
+	if err != nil {
+		return failed(err)
+	}
+	return problem(Changed)
+}
+
+// afterError is called where a step has failed and the file is at its target all the same: it was cut off between link and
+// unlink, or a server has done what it said had failed.
+func (e *engine) afterError(o *op, dir Dir, from place, into Dir, to place, err error) *Problem {
+	_, f, looked := e.find(o, from)
+	switch {
+	case looked != nil:
+		return failed(looked)
+	case !f.ours:
+		return nil
+	case e.journal.marks.loose:
+		return failed(err) // two files may be alike
+	}
+	return e.unlink(o, dir, from, into, to)
+}
+
+// cantLink reports whether a file system has no hard links.
+func cantLink(err error) bool {
+	return errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.EOPNOTSUPP)
+}
+
+// unlink removes one of two names of a file, once the other is durable.
+func (e *engine) unlink(o *op, dir Dir, from place, into Dir, to place) *Problem {
+	if err := into.Sync(); err != nil {
+		return failed(err)
+	}
+	_, kept, err := e.find(o, to)
+	if err != nil {
+		return failed(err)
+	}
+	_, gone, err := e.find(o, from)
+	switch {
+	case err != nil:
+		return failed(err)
+	case !gone.there:
+		return nil
+	case !kept.ours || !gone.ours || gone.info.Links < 2:
+		return problem(Changed)
+	}
+	if from.Dir == to.Dir { // where a file system folds names, two of them can be one
+		if two, err := e.twice(o, from.Dir); err != nil {
+			return failed(err)
+		} else if !two {
+			return problem(organize.Exists)
+		}
+	}
+	if err := dir.Unlink(from.Name); err != nil && !isMissing(err) {
+		return failed(err)
+	}
+	return nil
+}
+
+// twice reports whether an operation's file has two names in a folder.
+func (e *engine) twice(o *op, dir int) (bool, error) {
+	d, err := e.get(dir)
+	if err != nil {
+		return false, err
+	}
+	names, err := d.Names()
+	n := 0
+	for _, name := range names {
+		if _, f, err := e.find(o, place{dir, name}); err == nil && f.ours {
+			n++
+		}
+	}
+	return n > 1, err
+}
+
+func contains(names []string, name string) bool {
+	for _, n := range names {
+		if n == name {
+			return true
+		}
+	}
+	return false
+}
+
+// back puts a step back; one that was never done stays so.
+func (e *engine) back(s step) *Problem {
+	o := &e.run.Ops[s.Op]
+	from, to := e.run.ends(s)
+	if o.Verb == organize.Link {
+		return e.unlinkBack(s.Op, from, to)
+	}
+	dir, f, err := e.find(o, to)
+	if err != nil {
+		return failed(err)
+	}
+	if !f.ours {
+		if p := e.passed(o, o.From, from); p == nil || p.Code != Changed {
+			return p
+		}
+		if s.Leg == organize.Aside || e.journal.marks.not[s.Op] != "" {
+			return nil // its second half has said where it stays; or it was never done
+		}
+		return problem(MovedOn)
+	}
+	into, err := e.make(from.Dir)
+	if err != nil {
+		return failed(err)
+	}
+	if i, made := e.newAt[from]; made {
+		e.prune(i) // a folder that took the file's name
+	}
+	p := e.shift(o, dir, to, into, from, false)
+	if p != nil && p.Code == organize.Exists {
+		p.Code = Occupied
+	}
+	return p
+}
+
+// unlinkBack takes a name away that the run has given, if the file keeps its first.
+func (e *engine) unlinkBack(i int, from, to place) *Problem {
+	o := &e.run.Ops[i]
+	dir, linked, err := e.find(o, to)
+	if err != nil {
+		return failed(err)
+	}
+	_, original, err := e.find(o, from)
+	switch {
+	case err != nil:
+		return failed(err)
+	case linked.ours && original.ours && linked.info.Links > 1:
+		if err := dir.Unlink(to.Name); err != nil && !isMissing(err) {
+			return failed(err)
+		}
+		return nil
+	case linked.ours:
+		return problem(OriginalGone)
+	case !linked.there, e.journal.marks.not[i] != "":
+		return nil // never made, or taken away already
+	}
+	return problem(MovedOn)
+}

@@ -1,0 +1,257 @@
+package apply
+
+import (
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/anivault/anivault/internal/organize"
+	"github.com/anivault/anivault/internal/organize/disk"
+)
+
+// Supported reports whether plans can be carried out on this system.
+const Supported = true
+
+// System is the file system of this machine. The zero value is ready.
+type System struct{}
+
+// Root implements FS.
+func (System) Root(path string) (organize.Root, error) {
+	p, err := disk.Root(path)
+	return p.Root, err
+}
+
+// again calls what the kernel may interrupt.
+func again(call func() error) error {
+	for {
+		if err := call(); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+func named(what, name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &os.PathError{Op: what, Path: name, Err: err}
+}
+
+// Open implements FS.
+func (System) Open(path string) (Dir, error) { return openDir(unix.AT_FDCWD, path) }
+
+func openDir(at int, name string) (Dir, error) {
+	fd := -1
+	err := again(func() (err error) {
+		fd, err = unix.Openat(at, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+		return err
+	})
+	if err != nil {
+		return nil, named("open", name, err)
+	}
+	return &linuxDir{fd}, nil
+}
+
+// protected says whether the system lets users link only to files of their own and those that they may write.
+var protected = sync.OnceValue(func() bool {
+	text, err := os.ReadFile("/proc/sys/fs/protected_hardlinks")
+	if err != nil {
+		return false
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	return err == nil && n != 0
+})
+
+// MayLink implements FS, as proc(5) has it of protected_hardlinks, for users without capabilities.
+func (System) MayLink(info Info) bool {
+	uid := os.Geteuid()
+	if uid == 0 || info.UID == uint32(uid) || !protected() {
+		return true
+	}
+	const both = 0o6
+	switch {
+	case info.Mode&0o4000 != 0 || info.Mode&0o2010 == 0o2010:
+		return false
+	case inGroup(info.GID):
+		return info.Mode>>3&both == both
+	}
+	return info.Mode&both == both
+}
+
+func inGroup(gid uint32) bool {
+	if uint32(os.Getegid()) == gid {
+		return true
+	}
+	groups, _ := os.Getgroups()
+	for _, g := range groups {
+		if uint32(g) == gid {
+			return true
+		}
+	}
+	return false
+}
+
+// linuxDir is an open folder.
+type linuxDir struct{ fd int }
+
+func (d *linuxDir) Close() error { return unix.Close(d.fd) }
+
+func (d *linuxDir) Stat() (Info, error) { return statx(d.fd, "", unix.AT_EMPTY_PATH) }
+
+func (d *linuxDir) Lstat(name string) (Info, error) {
+	return statx(d.fd, name, unix.AT_SYMLINK_NOFOLLOW)
+}
+
+func statx(at int, name string, flags int) (Info, error) {
+	var s unix.Statx_t
+	err := again(func() error { return unix.Statx(at, name, flags, unix.STATX_BASIC_STATS|unix.STATX_BTIME, &s) })
+	if err != nil {
+		return Info{}, named("lstat", name, err)
+	}
+	i := Info{
+		Mode: uint32(s.Mode) & 0o7777, UID: s.Uid, GID: s.Gid, Size: int64(s.Size), Inode: s.Ino, Links: uint64(s.Nlink),
+		MTime: organize.Stamp{Sec: s.Mtime.Sec, Nsec: int32(s.Mtime.Nsec)}, Device: unix.Mkdev(s.Dev_major, s.Dev_minor),
+	}
+	if s.Mask&unix.STATX_BTIME != 0 {
+		i.Birth = organize.Stamp{Sec: s.Btime.Sec, Nsec: int32(s.Btime.Nsec)}
+	}
+	switch s.Mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		i.Type = organize.TypeRegular
+	case unix.S_IFDIR:
+		i.Type = organize.TypeDir
+	case unix.S_IFLNK:
+		i.Type = organize.TypeLink
+	}
+	return i, nil
+}
+
+func (d *linuxDir) Writable() error {
+	return named("write to", ".", again(func() error { return unix.Faccessat(d.fd, ".", unix.W_OK|unix.X_OK, unix.AT_EACCESS) }))
+}
+
+func (d *linuxDir) Names() ([]string, error) {
+	var fd int
+	err := again(func() (err error) {
+		fd, err = unix.Openat(d.fd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		return err
+	})
+	if err != nil {
+		return nil, named("list", ".", err)
+	}
+	f := os.NewFile(uintptr(fd), ".")
+	defer f.Close()
+	return f.Readdirnames(-1)
+}
+
+func (d *linuxDir) OpenDir(name string) (Dir, error) { return openDir(d.fd, name) }
+
+func (d *linuxDir) Mkdir(name string) error {
+	return named("make", name, again(func() error { return unix.Mkdirat(d.fd, name, 0o700) }))
+}
+
+func (d *linuxDir) Rmdir(name string) error {
+	return named("remove", name, again(func() error { return unix.Unlinkat(d.fd, name, unix.AT_REMOVEDIR) }))
+}
+
+func (d *linuxDir) Unlink(name string) error {
+	return named("remove", name, again(func() error { return unix.Unlinkat(d.fd, name, 0) }))
+}
+
+func (d *linuxDir) Link(name string, to Dir, as string) error {
+	into := to.(*linuxDir).fd
+	return named("link", as, again(func() error { return unix.Linkat(d.fd, name, into, as, 0) }))
+}
+
+func (d *linuxDir) Rename(name string, to Dir, as string) error {
+	into := to.(*linuxDir).fd
+	return named("rename", as, again(func() error { return unix.Renameat2(d.fd, name, into, as, unix.RENAME_NOREPLACE) }))
+}
+
+func (d *linuxDir) SetMode(mode uint32) error {
+	return named("chmod", ".", again(func() error { return unix.Fchmod(d.fd, mode) }))
+}
+
+func (d *linuxDir) SetOwner(uid, gid uint32) error {
+	return named("chown", ".", again(func() error { return unix.Fchown(d.fd, int(uid), int(gid)) }))
+}
+
+func (d *linuxDir) SetMTime(t organize.Stamp) error {
+	mtime, err := unix.TimeToTimespec(time.Unix(t.Sec, int64(t.Nsec)))
+	if err != nil {
+		return named("set the time of", ".", err)
+	}
+	times := []unix.Timespec{{Nsec: unix.UTIME_OMIT}, mtime}
+	return named("set the time of", ".", again(func() error { return unix.UtimesNanoAt(d.fd, ".", times, 0) }))
+}
+
+// Sync makes the folder's names durable. A file system that can't sync folders has nothing to lose by it.
+func (d *linuxDir) Sync() error {
+	err := again(func() error { return unix.Fsync(d.fd) })
+	if errors.Is(err, unix.EINVAL) {
+		return nil
+	}
+	return named("sync", ".", err)
+}
+
+func (d *linuxDir) SyncFS() error {
+	return named("sync", ".", again(func() error { return unix.Syncfs(d.fd) }))
+}
+
+func (d *linuxDir) Create(name string) (File, error) {
+	return d.file(name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL)
+}
+
+func (d *linuxDir) Edit(name string) (File, error) { return d.file(name, unix.O_RDWR) }
+
+func (d *linuxDir) Read(name string) (File, error) { return d.file(name, unix.O_RDONLY) }
+
+// file opens a regular file; a pipe that took its place is not waited for.
+func (d *linuxDir) file(name string, flags int) (File, error) {
+	fd := -1
+	err := again(func() (err error) {
+		fd, err = unix.Openat(d.fd, name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0o600)
+		return err
+	})
+	if err != nil {
+		return nil, named("open", name, err)
+	}
+	f := &linuxFile{os.NewFile(uintptr(fd), name)}
+	if info, err := f.Stat(); err != nil || info.Type != organize.TypeRegular {
+		f.Close()
+		return nil, errors.Join(err, named("open", name, errNotRegular))
+	}
+	return f, nil
+}
+
+var errNotRegular = errors.New("not a regular file")
+
+// linuxFile is an open regular file.
+type linuxFile struct{ *os.File }
+
+func (f *linuxFile) Stat() (Info, error) { return statx(int(f.Fd()), "", unix.AT_EMPTY_PATH) }
+
+// Allocate implements File; where a file system can't set room aside, zeros are written.
+func (f *linuxFile) Allocate(size int64) error {
+	fd := int(f.Fd())
+	err := again(func() error { return unix.Fallocate(fd, 0, 0, size) })
+	if !errors.Is(err, unix.EOPNOTSUPP) && !errors.Is(err, unix.ENOSYS) {
+		return named("set room aside for", f.Name(), err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	zeros := make([]byte, 64<<10)
+	for at := info.Size; at < size; at += int64(len(zeros)) {
+		if _, err := f.WriteAt(zeros[:min(int64(len(zeros)), size-at)], at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
