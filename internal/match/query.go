@@ -229,8 +229,8 @@ func Before(s string, marks []string) string {
 	return s[:cut]
 }
 
-// filmWords announce a film and are often no part of TMDB's title.
-var filmWords = []string{"gekijouban", "gekijoban", "gekijo ban", "eiga", "the movie", "movie", "劇場版", "剧场版", "극장판", "映画"}
+// filmWords announce a film, or the end of a show, and are often no part of TMDB's title.
+var filmWords = []string{"gekijouban", "gekijoban", "gekijo ban", "eiga", "the movie", "movie", "劇場版", "剧场版", "극장판", "映画", "최종장", "완결편"}
 
 func withoutFilmWords(s string) string {
 	n := title.Normalize(s)

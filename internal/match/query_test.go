@@ -31,6 +31,7 @@ func TestQueriesGoFromTheWholeTitleToItsParts(t *testing.T) {
 		{"decomposed letters", rel("Cafe\u0301", eps(1)), TV, []string{"tv Café 0"}},
 		{"subtitle", rel("Salt Harbor: The Long Wait", eps(1)), TV, []string{"tv Salt Harbor The Long Wait 0", "tv Salt Harbor 0"}},
 		{"sequel words", rel("Moth 2", eps(1)), TV, []string{"tv Moth 2 0", "tv moth 0", "tv Moth2 0"}},
+		{"a show's end", rel("소금항 최종장", eps(1)), TV, []string{"tv 소금항 최종장 0", "tv 소금항 0", "tv 소금항최종장 0"}},
 		{"two scripts", rel("灯守の町 Lantern", eps(1)), TV, []string{"tv 灯守の町 Lantern 0", "tv 灯守の町 0", "tv Lantern 0", "tv 灯守の町Lantern 0"}},
 		{"a film's words", rel("Gekijouban Salt Harbor", as(release.Movie)), Movie, []string{"movie Gekijouban Salt Harbor 0", "movie salt harbor 0", "movie GekijoubanSaltHarbor 0"}},
 		{"first words of a long one", rel("Kono Minato wa Itsumo Shizuka desu", eps(1)), TV, []string{"tv Kono Minato wa Itsumo Shizuka desu 0", "tv Kono Minato wa 0"}},

@@ -54,7 +54,7 @@ var (
 	seasonAfter  = []string{"season", "series", "stage", "gakki", "ki", "ji", "seizon"}
 	partAfter    = []string{"part", "cour", "kuru"}
 	seasonBefore = []string{"season", "series", "saison", "staffel", "temporada", "stagione", "sezon", "сезон", "시즌"}
-	partBefore   = []string{"part", "cour", "partie", "teil", "parte"}
+	partBefore   = []string{"part", "cour", "partie", "teil", "parte", "파트"}
 )
 
 // none is what a rule returns that does not apply.
@@ -74,6 +74,13 @@ var markers = []struct {
 }{
 	{"a year", 2, cutYear, "salt harbor 2019", "salt harbor", Sequel{Year: 2019}},
 	{"East Asian words for season and part", 1, cutHan, "塩港 第二季", "塩港", Sequel{Season: 2}},
+	{"the Korean final season", 2, func(t *tail) (string, Sequel) {
+		m := hanFinalRE.FindStringSubmatch(t.text)
+		if m == nil {
+			return none()
+		}
+		return m[1], Sequel{Final: true}
+	}, "소금항 파이널 시즌", "소금항", Sequel{Final: true}},
 	{"a number joined to East Asian letters", 1, cutJoinedNumber, "塩港2", "塩港", Sequel{Season: 2}},
 	{"the final season", 2, func(t *tail) (string, Sequel) {
 		if t.prev != "final" || !slices.Contains(seasonAfter, t.last) {
@@ -175,7 +182,7 @@ func cutHan(t *tail) (string, Sequel) {
 		return none()
 	}
 	n := hanNumber(m[2] + m[4] + m[6] + m[7])
-	if m[3] == "部" || m[3] == "クール" {
+	if m[3] == "部" || m[3] == "クール" || m[5] == "쿨" {
 		return strings.TrimSpace(m[1]), Sequel{Part: n}
 	}
 	return strings.TrimSpace(m[1]), Sequel{Season: n}

@@ -56,6 +56,10 @@ func (p *lexed) counterAt(i int, r rune, size int, first bool) (token, bool) {
 		}
 	case '시', 'シ':
 		t, ok = p.wordedSeason(i)
+	case '파':
+		if t, ok = p.finalSeason(i); !ok {
+			t, ok = p.wordedPart(i)
+		}
 	}
 	if ok {
 		return t, true
@@ -95,6 +99,24 @@ func (p *lexed) wordedSeason(i int) (token, bool) {
 	return token{s: i, e: len(p.text) - len(rest) + w, tag: tagSeason, num: n}, w > 0
 }
 
+// wordedPart reads "파트 2".
+func (p *lexed) wordedPart(i int) (token, bool) {
+	rest, ok := strings.CutPrefix(p.text[i:], "파트")
+	rest = strings.TrimLeft(rest, " ")
+	w := leadingDigits(rest)
+	return token{s: i, e: len(p.text) - len(rest) + w, tag: tagPart, num: atoi(rest[:w])}, ok && w == 1
+}
+
+// finalSeason reads "파이널 시즌", the final season, as one word of the title: the number behind it is no season.
+func (p *lexed) finalSeason(i int) (token, bool) {
+	for _, w := range [...]string{"파이널 시즌", "파이널시즌"} {
+		if strings.HasPrefix(p.text[i:], w) {
+			return token{s: i, e: i + len(w), num: -1}, true
+		}
+	}
+	return token{}, false
+}
+
 // cjkWord reads the word of cjkWords that begins at i with r.
 func (p *lexed) cjkWord(i int, r rune, first bool) (token, bool) {
 	for _, w := range cjkWords[r] {
@@ -131,7 +153,7 @@ var cjkWords = func() map[rune][]innerWord {
 		{"剧场版 劇場版 극장판 电影版 電影版", false, kw{tag: tagMovie, weak: true}},
 		{"特典 映像特典", false, kw{tag: tagExtra, value: "EXTRA"}},
 		{"予告 预告", false, kw{tag: tagExtra, value: "PV", weak: true}},
-		{"特別篇 特别篇 特別編 番外篇", false, kw{tag: tagSpecial, value: "SP"}},
+		{"特別篇 特别篇 特別編 番外篇 특별편 번외편", false, kw{tag: tagSpecial, value: "SP"}},
 		{"日配版 中配版 国语版 放送版 老番 仅限港澳台 僅限港澳台 附百度网盘 附百度云 百度网盘", false, kw{tag: tagPromo}},
 	} {
 		for _, w := range strings.Fields(row.words) {
@@ -226,6 +248,8 @@ func (p *lexed) lexCounter(t *token) int {
 			return t.e // "4기사"
 		}
 		t.tag = tagSeason
+	case unit == '쿨' && width == 1:
+		t.tag = tagPart
 	default:
 		n := broadcast(unit, behind)
 		if n == 0 {
@@ -275,7 +299,10 @@ func (p *marked) markCounters() {
 		}
 		switch t.tag {
 		case tagSeason:
-			if len(p.seasons) > 0 {
+			if p.countsFilms(i) {
+				t.tag = none
+			}
+			if len(p.seasons) > 0 || t.tag == none {
 				continue
 			}
 			p.season = span{i, i + 1}
@@ -289,6 +316,12 @@ func (p *marked) markCounters() {
 		default:
 		}
 	}
+}
+
+// countsFilms reports whether the counter at i counts films, as "24기" does beside the word for film, or where the name begins with that.
+func (p *lexed) countsFilms(i int) bool {
+	film := func(k int) bool { return p.classAt(k) == cjk && p.tagAt(k) == tagMovie }
+	return p.tokens[i].num >= 0 && strings.HasSuffix(p.word(i), "기") && (film(0) || film(i-1) && p.beside(i-1, i) || film(i+1) && p.beside(i, i+1) && !p.added(i+1))
 }
 
 // markCounter takes the counter at i, and the number with a dash before it, for episodes: "第01-12話", "01-12話".

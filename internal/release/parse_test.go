@@ -307,6 +307,9 @@ func TestEveryTitleIsKept(t *testing.T) {
 		},
 		{"Silver.Rail.2020.S01E07.1080p.WEB.H264-QUIET", "Silver Rail (latin) | Silver Rail 2020 (latin)"},
 		{"[ANi] Silver Rail -  銀色鐵道 - 07 [1080P].mp4", "Silver Rail (latin) | 銀色鐵道 (zh)"},
+		{"은빛 철도 극장판 24기 밤의 기차 (2021).mkv", "은빛 철도 극장판 24기 밤의 기차 (ko) | 은빛 철도 밤의 기차 (ko)"},
+		{"극장판 은빛 철도 24기 밤의 기차.mkv", "극장판 은빛 철도 24기 밤의 기차 (ko) | 은빛 철도 밤의 기차 (ko)"},
+		{"은빛 철도 24기 극장판.mkv", "은빛 철도 24기 극장판 (ko)"},
 		{"Silver Rail/Season 2/Gin no Michi - 03.mkv", "Gin no Michi (latin) | Silver Rail (latin, parent)"},
 	} {
 		t.Run(r.name, func(t *testing.T) {

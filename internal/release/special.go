@@ -1,6 +1,9 @@
 package release
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // tagNumbered: "NCOP2", "NCEDv2", "OP4a", "PV2", "CM1", "SP03", "OVA3.5", "EX01".
 func (p *tagged) tagNumbered(i int) bool {
@@ -146,7 +149,7 @@ func (p *lexed) closes(i int) bool {
 func (p *numbered) numberOfSpecial(i int) {
 	w := p.word(i)
 	head := untilDigit(w)
-	if !p.episode.empty() && (!p.bare || p.episode.from > i+2) || len(letters(w)) > 4 {
+	if !p.episode.empty() && (!p.bare || p.episode.from > i+2) || utf8.RuneCountInString(letters(w)) > 4 {
 		return
 	}
 	at, n := i, 0

@@ -36,11 +36,37 @@ func (p *titled) titlesInText() {
 	p.aliasInTitle()
 	p.titleOverSeason()
 	p.titleWithTag(whole)
+	p.titleWithoutCount()
 	if p.shortForm() {
 		p.addTitle(p.first+1, p.bound)
 	}
 	if p.yearAt == p.bound && p.tokens[p.yearAt].group < 0 {
 		p.addTitle(p.first, p.bound+1) // a year without brackets may be part of the title
+	}
+}
+
+// titleWithoutCount adds the title of a film without the words between show and subtitle that say which of the show's films it is:
+// "극장판 24기", the 24th one.
+func (p *titled) titleWithoutCount() {
+	first := p.first
+	if p.tagAt(first) == tagMovie {
+		first++
+	}
+	for i := first; i+1 < p.bound; i++ {
+		if !p.countsFilms(i) {
+			continue
+		}
+		from, to := i, i+1
+		if p.tagAt(i-1) == tagMovie {
+			from--
+		} else if p.tagAt(i+1) == tagMovie {
+			to++
+		}
+		if from > first && to < p.bound && len(p.titles) < maxTitles {
+			text := p.clean(p.raw(first, from) + " " + p.raw(to, p.bound))
+			p.titles = append(p.titles, Title{Text: text, Lang: title.Script(text)})
+		}
+		return
 	}
 }
 
