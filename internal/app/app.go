@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -86,7 +87,7 @@ func (a *App) openDeciders(client *tmdb.Client) (err error) {
 	}
 	store := pins.Open(a.cfg.Dirs.Data)
 	a.deciders, err = decide.New(decide.Config{
-		Client: client, Language: a.cfg.TMDB.Language, Adult: a.cfg.Match.IncludeAdult, Options: options,
+		Client: client, Languages: a.cfg.TMDB.Languages, Adult: a.cfg.Match.IncludeAdult, Options: options,
 		Pins: store, IndexDir: a.cfg.Dirs.Data, Asker: a.opts.Ask, Warn: a.warn,
 		Reserve: func(ctx context.Context) (context.Context, func()) {
 			if !a.limiter.Rationed() {
@@ -149,7 +150,7 @@ func (a *App) memory() *results.Memory {
 	}
 	pins, index := a.deciders.Basis()
 	return results.New(bucket, a.newest, results.Question{
-		Upstream: a.cfg.TMDB.BaseURL.String(), Language: a.cfg.TMDB.Language, Type: a.cfg.Match.Type,
+		Upstream: a.cfg.TMDB.BaseURL.String(), Language: strings.Join(a.cfg.TMDB.Languages, ","), Type: a.cfg.Match.Type,
 		MinConfidence: a.cfg.Match.MinConfidence, MinEpisodeConfidence: a.cfg.Match.MinEpisodeConfidence,
 		IncludeAdult: a.cfg.Match.IncludeAdult,
 	}, results.Basis{Program: version.Build(), Pins: pins, Index: index})

@@ -21,7 +21,7 @@ func (a *App) Search(ctx context.Context, w decide.Wanted) (found []decide.Found
 	base := *a.cfg.TMDB.BaseURL
 	base.Path += "/3/"
 	prefix := cache.KeyOf(http.MethodGet, &base)
-	cached := decide.NewCached(w, a.cfg.TMDB.Language, found)
+	cached := decide.NewCached(w, a.cfg.TMDB.Languages, found)
 	now := time.Now()
 	unread := a.cache.Range(ctx, func(e *cache.Entry) error {
 		path, query, _ := strings.Cut(strings.TrimPrefix(e.Key, prefix), "?")

@@ -136,6 +136,9 @@ func (c *command) keepToken(path string, file *config.Existing, token config.Sec
 		if strings.HasPrefix(titles, "en") {
 			titles = "" // the default
 		}
+		if titles != "" {
+			titles += ",en-US" // rather than the original's script
+		}
 		if err := config.WriteFile(path, token, titles); err != nil {
 			return err
 		}

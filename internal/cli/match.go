@@ -131,7 +131,7 @@ func askSettings(cmd *cobra.Command, offline *bool) {
 	flags.BoolVar(offline, "offline", false, "never touch the network; answers come from cache, index and pins")
 	settingFlag(flags, "max-wait", "`TIME` one request may wait for permission, retries included")
 	settingFlag(flags, "request-timeout", "timeout for one HTTP request, a `TIME` such as 15s")
-	settingFlag(flags, "language", "`LANGUAGE` of titles, such as ko-KR")
+	settingFlag(flags, "language", "`LANGUAGE` of titles, such as ko-KR, or several: ko-KR,en-US")
 	flags.Bool("include-adult", false, "let TMDB's search return adult titles")
 	completeWords(cmd, "language",
 		"en-US", "ko-KR", "ja-JP", "zh-CN", "zh-TW", "de-DE", "fr-FR", "es-ES", "pt-BR", "it-IT")

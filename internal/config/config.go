@@ -42,7 +42,7 @@ type TMDB struct {
 	APIKey    Secret
 	BaseURL   *url.URL // without a trailing slash or /3
 	CAFile    string
-	Language  string // "en-US"
+	Languages []string // "ko-KR", "en-US": of titles, the first that TMDB has
 }
 
 // HasKey reports whether there is anything to authenticate with.

@@ -46,6 +46,7 @@ func TestFlagsBeatEnvironmentBeatFileBeatsDefault(t *testing.T) {
 		{"file", file, nil, nil, "fr-FR", "config file"},
 		{"environment over file", file, []string{"ANIVAULT_TMDB_LANGUAGE=ko-KR"}, nil, "ko-KR", "environment ANIVAULT_TMDB_LANGUAGE"},
 		{"flag over environment", file, []string{"ANIVAULT_TMDB_LANGUAGE=ko-KR"}, flag, "de-DE", "flag --language"},
+		{"several", "", []string{"ANIVAULT_TMDB_LANGUAGE=KO-kr, en-US,ko-KR,ja"}, nil, "ko-KR en-US ja", "environment ANIVAULT_TMDB_LANGUAGE"},
 		{"an empty variable is not set", file, []string{"ANIVAULT_TMDB_LANGUAGE="}, nil, "fr-FR", "config file"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -55,8 +56,8 @@ func TestFlagsBeatEnvironmentBeatFileBeatsDefault(t *testing.T) {
 			if err != nil || len(warnings) > 0 {
 				t.Fatal(err, warnings)
 			}
-			if cfg.TMDB.Language != row.want {
-				t.Errorf("language = %q, want %q", cfg.TMDB.Language, row.want)
+			if got := strings.Join(cfg.TMDB.Languages, " "); got != row.want {
+				t.Errorf("languages = %q, want %q", got, row.want)
 			}
 			for _, v := range cfg.Values() {
 				if v.Setting.Key == "tmdb.language" && v.Origin != row.origin {
@@ -125,7 +126,7 @@ func TestOddConfigFiles(t *testing.T) {
 	if err := os.WriteFile(src.File, utf16, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if cfg, _, err := Load(src); err != nil || cfg.TMDB.Language != "ko-KR" {
+	if cfg, _, err := Load(src); err != nil || cfg.TMDB.Languages[0] != "ko-KR" {
 		t.Errorf("UTF-16: %v", err)
 	}
 }

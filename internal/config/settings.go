@@ -72,8 +72,8 @@ var ownSettings = []Setting{
 	pathTo("tmdb.ca_file", "PEM file of further certificate authorities to trust for the base URL.",
 		func(c *Config) *string { return &c.TMDB.CAFile }),
 	{
-		Key: "tmdb.language", Default: "en-US", Allowed: "a language such as en-US, ko-KR or ja", apply: applyLanguage,
-		Doc: "Language of titles and episode names; TMDB's default where it has none.",
+		Key: "tmdb.language", Default: "en-US", Allowed: "a language such as en-US, ko-KR or ja, or several with commas", apply: applyLanguages,
+		Doc: "Language of titles and episode names, or a list such as ko-KR,en-US: titles are in the first that TMDB has, else in the original.",
 	},
 	{
 		Key: "coordinator", Default: "file", apply: applyCoordinator,
@@ -304,19 +304,26 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-func applyLanguage(c *Config, v string) error {
-	language, region, found := strings.Cut(v, "-")
-	letters := func(s string) bool {
-		return !strings.ContainsFunc(s, func(r rune) bool { return r < 'A' || r > 'z' || r > 'Z' && r < 'a' })
-	}
-	if len(language) < 2 || len(language) > 3 || !letters(language) || found && (len(region) != 2 || !letters(region)) {
-		return fmt.Errorf("must be a language such as en-US, ko-KR or ja")
-	}
-	c.TMDB.Language = strings.ToLower(language)
-	if found {
-		c.TMDB.Language += "-" + strings.ToUpper(region)
+func applyLanguages(c *Config, v string) error {
+	c.TMDB.Languages = nil
+	for part := range strings.SplitSeq(v, ",") {
+		language, region, found := strings.Cut(strings.TrimSpace(part), "-")
+		if len(language) < 2 || len(language) > 3 || !latin(language) || found && (len(region) != 2 || !latin(region)) {
+			return fmt.Errorf("must be a language such as en-US, ko-KR or ja, or several with commas")
+		}
+		tag := strings.ToLower(language)
+		if found {
+			tag += "-" + strings.ToUpper(region)
+		}
+		if !slices.Contains(c.TMDB.Languages, tag) {
+			c.TMDB.Languages = append(c.TMDB.Languages, tag)
+		}
 	}
 	return nil
+}
+
+func latin(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r < 'A' || r > 'z' || r > 'Z' && r < 'a' })
 }
 
 // share is a setting that is a number from 0 to 1, or a percentage.

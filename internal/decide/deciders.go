@@ -17,13 +17,13 @@ import (
 
 // Config is what deciders need. Asker may be nil: then nobody is asked.
 type Config struct {
-	Client   *tmdb.Client
-	Language string
-	Adult    bool // searches include adult titles
-	Options  match.Options
-	Pins     *pins.Store
-	IndexDir string // the folder of the title index
-	Asker    Asker
+	Client    *tmdb.Client
+	Languages []string // of titles, the first that TMDB has
+	Adult     bool     // searches include adult titles
+	Options   match.Options
+	Pins      *pins.Store
+	IndexDir  string // the folder of the title index
+	Asker     Asker
 
 	// Reserve books the requests of one series; release gives back what was not used.
 	Reserve func(ctx context.Context) (reserved context.Context, release func())
@@ -36,6 +36,7 @@ type Config struct {
 // Deciders decides series. It is safe for concurrent use.
 type Deciders struct {
 	resolver match.Resolver
+	shown    languages
 	reserve  func(ctx context.Context) (context.Context, func())
 	why      func(err error) (text string, lasts bool)
 	choices  *choices
@@ -76,9 +77,9 @@ func New(c Config) (*Deciders, error) {
 	if err != nil {
 		return nil, err
 	}
-	src := newSource(c.Client, c.Language, c.Adult)
+	src := newSource(c.Client, c.Languages, c.Adult)
 	d := &Deciders{
-		resolver: match.Resolver{Source: src, Options: c.Options}, reserve: c.Reserve, why: c.Why,
+		resolver: match.Resolver{Source: src, Options: c.Options}, shown: c.Languages, reserve: c.Reserve, why: c.Why,
 		choices: user, index: openIndex(c.IndexDir, c.Warn), known: src.known,
 	}
 	if c.Asker != nil {
@@ -127,6 +128,7 @@ func (d *Deciders) decide(ctx context.Context, s *series) (res resolution, ok bo
 			break
 		}
 	}
+	d.name(ctx, &res.Resolution)
 	return res, ok
 }
 

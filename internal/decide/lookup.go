@@ -171,17 +171,17 @@ func (d *Deciders) indexHits(w Wanted) (found []Found) {
 
 // Cached finds entries by their titles in cached answers, for when TMDB can't be asked.
 type Cached struct {
-	wanted   Wanted
-	words    []string
-	language string
-	found    []Found
-	titled   map[knownEntry]bool // in the language of this run
+	wanted Wanted
+	words  []string
+	shown  languages
+	found  []Found
+	titled map[knownEntry]bool // in the language of this run
 }
 
-// NewCached returns one that has found something already. Of two answers about one entry that in language wins.
-func NewCached(w Wanted, language string, found []Found) *Cached {
+// NewCached returns one that has found something already. Of two answers about one entry that in the first language to show wins.
+func NewCached(w Wanted, shown []string, found []Found) *Cached {
 	return &Cached{
-		wanted: w, words: strings.Fields(title.Normalize(w.Text)), language: language, found: found, titled: map[knownEntry]bool{},
+		wanted: w, words: strings.Fields(title.Normalize(w.Text)), shown: shown, found: found, titled: map[knownEntry]bool{},
 	}
 }
 
@@ -191,7 +191,7 @@ func (c *Cached) Add(path, query string, body []byte, origin match.Origin) {
 	kind, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	inLanguage := false
 	if q, err := url.ParseQuery(query); err == nil {
-		inLanguage = q.Get("language") == c.language
+		inLanguage = q.Get("language") == c.shown.first()
 	}
 	id, notNumber := strconv.Atoi(rest)
 	switch {
@@ -238,7 +238,7 @@ func (c *Cached) entry(e *match.Entry, origin match.Origin, inLanguage bool) {
 		titles = append(titles, t.Text)
 	}
 	if c.wants(e.Kind, e.Year, titles...) {
-		c.keep(Found{Hit: hitOf(e), Entry: e, Origin: origin}, inLanguage)
+		c.keep(Found{Hit: hitOf(c.shown.named(e)), Entry: e, Origin: origin}, inLanguage)
 	}
 }
 

@@ -44,7 +44,7 @@ func TestCachedAnswersAreFoundByTheirTitles(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			for _, backwards := range []bool{false, true} {
-				c := NewCached(row.wanted, "en-US", nil)
+				c := NewCached(row.wanted, []string{"en-US"}, nil)
 				for i := range answers {
 					if backwards {
 						i = len(answers) - 1 - i
@@ -66,7 +66,7 @@ func TestCachedAnswersAreFoundByTheirTitles(t *testing.T) {
 }
 
 func TestNoMoreIsFoundThanIsShown(t *testing.T) {
-	c := NewCached(Wanted{Text: "trigun"}, "en-US", nil)
+	c := NewCached(Wanted{Text: "trigun"}, []string{"en-US"}, nil)
 	for id := range mostFound + 1 {
 		c.Add(fmt.Sprintf("movie/%d", id+1), "", []byte(fmt.Sprintf(`{"id":%d,"title":"Trigun"}`, id+1)), match.Origin{})
 	}

@@ -19,14 +19,15 @@ import (
 // from. Decoded answers are kept while the run lasts, so a series in many folders is decoded once.
 type source struct {
 	client   *tmdb.Client
-	language string
+	language string    // in which TMDB is asked
+	shown    languages // of titles
 	adult    bool
 	memo     memo
 	known    *knownTitles // learns what is answered
 }
 
-func newSource(client *tmdb.Client, language string, adult bool) *source {
-	return &source{client: client, language: language, adult: adult, known: new(knownTitles)}
+func newSource(client *tmdb.Client, shown languages, adult bool) *source {
+	return &source{client: client, language: shown.first(), shown: shown, adult: adult, known: new(knownTitles)}
 }
 
 // Search implements match.Source.
@@ -67,7 +68,7 @@ func (s *source) Entry(ctx context.Context, kind match.Kind, id int) (*match.Ent
 			if err != nil {
 				return nil, match.Origin{}, missing(err)
 			}
-			e := movieEntry(d)
+			e := s.shown.named(movieEntry(d))
 			s.known.learn(e)
 			return e, originOf(resp), nil
 		}
@@ -82,7 +83,7 @@ func (s *source) Entry(ctx context.Context, kind match.Kind, id int) (*match.Ent
 		for _, r := range responses {
 			origin = origin.With(originOf(r))
 		}
-		e := tvEntry(d)
+		e := s.shown.named(tvEntry(d))
 		s.known.learn(e)
 		return e, origin, nil
 	})

@@ -432,7 +432,7 @@ var koCommands = []entry{
 	},
 	{"`TIME` one request may wait for permission, retries included", "요청 하나가 재시도를 포함해 전송 허가를 기다릴 수 있는 `TIME`"},
 	{"timeout for one HTTP request, a `TIME` such as 15s", "HTTP 요청 하나의 제한 `TIME`(예: 15s)"},
-	{"`LANGUAGE` of titles, such as ko-KR", "제목의 `LANGUAGE`(예: ko-KR)"},
+	{"`LANGUAGE` of titles, such as ko-KR, or several: ko-KR,en-US", "제목의 `LANGUAGE`(예: ko-KR), 여럿이면 ko-KR,en-US"},
 	{"`KIND` of the files: auto, tv or movie", "파일의 `KIND`: auto, tv, movie"},
 	{"below this `NUMBER` from 0 to 1 a file is ambiguous", "이 `NUMBER`(0~1)보다 낮으면 파일이 불확실(ambiguous)로 남습니다"},
 	{"below this `NUMBER` from 0 to 1 a file has no season and episode", "이 `NUMBER`(0~1)보다 낮으면 시즌과 화를 적지 않습니다"},

@@ -222,6 +222,9 @@ func (j *job) fetchAt(ctx context.Context, i int) bool {
 	}
 	j.fetched++
 	c.entry = e
+	if c.hit.Title == e.OriginalTitle {
+		c.hit.Title = e.Title // the Source may know a translated one by the details
+	}
 	if c.given {
 		c.hit, c.entry = hitOf(e), withTitle(e, c.hit.Title)
 	}
