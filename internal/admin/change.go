@@ -291,21 +291,21 @@ func (s *Server) steer(r *http.Request, o order, do func(time.Duration) error) (
 }
 
 // account returns the account that a request names.
-func (s *Server) account(r *http.Request) (app.AccountView, error) {
+func (s *Server) account(r *http.Request) (Account, error) {
 	name := r.PathValue("name")
 	list, err := s.accounts(r.Context())
 	if err != nil {
-		return app.AccountView{}, err
+		return Account{}, err
 	}
-	i := slices.IndexFunc(list, func(a app.AccountView) bool { return a.Name == name })
+	i := slices.IndexFunc(list, func(a Account) bool { return a.Name == name })
 	if i < 0 {
-		return app.AccountView{}, refuse(http.StatusNotFound, "there is no account %q", ui.Escaped(name))
+		return Account{}, refuse(http.StatusNotFound, "there is no account %q", ui.Escaped(name))
 	}
 	return list[i], nil
 }
 
 // limitOf is an account's limit as text.
-func limitOf(a app.AccountView, key string) string {
+func limitOf(a Account, key string) string {
 	switch key {
 	case "account_concurrency":
 		return fmt.Sprint(a.Limit)

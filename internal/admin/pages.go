@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
@@ -167,7 +166,7 @@ func (s *Server) overview(r *http.Request) (overviewData, error) {
 
 // accountData is an account with its fields and charts.
 type accountData struct {
-	app.AccountView
+	Account
 	Knobs  []knob
 	Charts []template.HTML
 }
@@ -176,7 +175,7 @@ func (s *Server) accountsPage(r *http.Request) ([]accountData, error) {
 	list, err := s.accounts(r.Context())
 	var out []accountData
 	for _, a := range list {
-		d := accountData{AccountView: a, Charts: s.accountCharts(a.Name)}
+		d := accountData{Account: a, Charts: s.accountCharts(a.Name)}
 		for _, f := range ratelimit.AccountFields() {
 			d.Knobs = append(d.Knobs, knob{f.Key, f.Doc, limitOf(a, f.Key), f.Allowed})
 		}

@@ -51,6 +51,12 @@ type Process struct {
 	Rate    float64 `json:"rate" doc:"requests a second that it may send in Normal"`
 }
 
+// Account is an account, and what this gateway has met with it.
+type Account struct {
+	app.AccountView
+	Throttled uint64 `json:"throttled" doc:"429 answers that this gateway has got through it"`
+}
+
 // Client is who may ask the gateway.
 type Client struct {
 	Name     string  `json:"name" doc:"its name; anonymous stands for all who have no token"`
@@ -132,12 +138,17 @@ func quantile(d metrics.Distribution, q float64) float64 {
 }
 
 // accounts are those of the configuration.
-func (s *Server) accounts(ctx context.Context) ([]app.AccountView, error) {
+func (s *Server) accounts(ctx context.Context) ([]Account, error) {
 	st, err := s.gateway.Limiter().Status(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return app.ViewAccounts(s.gateway.Config(), st), nil
+	by := s.gateway.Metrics().Snapshot().ByAccount
+	out := []Account{}
+	for _, a := range app.ViewAccounts(s.gateway.Config(), st) {
+		out = append(out, Account{a, by[a.Name+",429"]})
+	}
+	return out, nil
 }
 
 // clients are those of the configuration, and the anonymous ones.

@@ -126,7 +126,7 @@ func (o *observer) onAnswer(a ratelimit.Answer) {
 	if a.Attempt > 1 {
 		o.retries.Add(1)
 	}
-	o.metrics.Answer(a.Status, a.Outcome.String(), a.Latency)
+	o.metrics.Answer(a.Account, a.Status, a.Outcome.String(), a.Latency)
 	event := a.Outcome.String()
 	if a.Outcome == ratelimit.Throttled {
 		o.throttled.Add(1)

@@ -194,6 +194,7 @@ func TestSeed002TheDoorIsTheSumOfTheAccountsQuotas(t *testing.T) {
 	for _, line := range []string{
 		`anivault_quota_used{account="main"} 3`, `anivault_quota_limit{account="spare"} 4`, `anivault_account_limit{account="main"}`,
 		`anivault_key_running{account="main",key="1"} 0`, `anivault_account_chosen_total{account="spare",why="spill"}`,
+		`anivault_account_rate{account="main"} 0`, `anivault_account_requests_total{account="main",code="200"} 3`,
 	} {
 		if !strings.Contains(metrics, line) {
 			t.Errorf("no %s in the metrics", line)

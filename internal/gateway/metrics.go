@@ -61,9 +61,11 @@ func (g *Gateway) gauges() metrics.GatewayGauges {
 func (g *Gateway) accountGauges(out *metrics.GatewayGauges, st ratelimit.Status) {
 	accounts := app.ViewAccounts(g.settings.Load().cfg, st)
 	out.Running, out.Limit, out.KeyRunning = map[string]uint64{}, map[string]uint64{}, map[string]uint64{}
+	out.Rate = map[string]float64{}
 	out.QuotaUsed, out.QuotaHeld, out.QuotaLimit = map[string]uint64{}, map[string]uint64{}, map[string]uint64{}
 	for _, a := range accounts {
 		out.Running[a.Name], out.Limit[a.Name] = uint64(a.Running), uint64(cmp.Or(a.Limit, st.Slots))
+		out.Rate[a.Name] = a.Rate
 		for _, k := range a.Keys {
 			out.KeyRunning[a.Name+","+strconv.Itoa(k.Number)] = uint64(k.Running)
 		}

@@ -42,9 +42,10 @@ type GatewaySnapshot struct {
 type GatewayGauges struct {
 	Queue                            map[string]uint64 // by class
 	Running, Limit                   map[string]uint64
-	KeyRunning                       map[string]uint64 // by account and number of the key; empty for a single one
-	QuotaUsed, QuotaHeld, QuotaLimit map[string]uint64 // empty without a quota
-	Up                               uint64            // 1 while the shared state can be reached
+	Rate                             map[string]float64 // requests a second; 0: none of its own
+	KeyRunning                       map[string]uint64  // by account and number of the key; empty for a single one
+	QuotaUsed, QuotaHeld, QuotaLimit map[string]uint64  // empty without a quota
+	Up                               uint64             // 1 while the shared state can be reached
 
 	// By client; for the admin page alone.
 	Waiting map[string]int
@@ -156,12 +157,25 @@ var gatewayTable = []Definition{
 		ofGateway(func(g *GatewaySnapshot) any { return g.Took }),
 	},
 	{
-		"account_running", Gauge, "account", "Questions that may ask the limiter now.", nil,
+		"account_running", Gauge, "account", "Requests under way through an account, all processes together.", nil,
 		ofGateway(func(g *GatewaySnapshot) any { return g.Running }),
 	},
 	{
-		"account_limit", Gauge, "account", "How many questions may ask the limiter at once.", nil,
+		"account_limit", Gauge, "account", "How many there may be.", nil,
 		ofGateway(func(g *GatewaySnapshot) any { return g.Limit }),
+	},
+	{
+		"account_rate", Gauge, "account", "Requests a second that an account may send now; 0: no rate of its own.", nil,
+		ofGateway(func(g *GatewaySnapshot) any { return g.Rate }),
+	},
+	{
+		"account_requests_total", Counter, "account,code", "Answers from TMDB through an account, by HTTP status, or by what went wrong where none came.", nil,
+		func(s *Snapshot) any {
+			if s.Gateway == nil {
+				return nil
+			}
+			return s.ByAccount
+		},
 	},
 	{
 		"account_chosen_total", Counter, "account,why", "Requests that went through an account: by priority, because those before it were full (spill), or to keep it (sticky).", nil,

@@ -19,6 +19,7 @@ type Metrics struct {
 // Snapshot is a copy of all metrics at one moment.
 type Snapshot struct {
 	Requests    map[string]uint64 // by code
+	ByAccount   map[string]uint64 // by account and code
 	CacheHits   uint64
 	CacheMisses uint64
 	Orphans     uint64 // requests of the budget
@@ -48,7 +49,7 @@ type Distribution struct {
 // New returns metrics that are all zero.
 func New() *Metrics {
 	m := &Metrics{}
-	m.now.Requests = map[string]uint64{}
+	m.now.Requests, m.now.ByAccount = map[string]uint64{}, map[string]uint64{}
 	m.now.Latency = distribution("latency_ms")
 	m.now.Sleep = distribution("sleep_ms")
 	return m
@@ -59,9 +60,9 @@ func distribution(name string) Distribution {
 	return Distribution{Bounds: b, Buckets: make([]uint64, len(b))}
 }
 
-// Answer counts the end of one attempt: its HTTP status, or 0 with the outcome's name ("network", "cancelled") where no
+// Answer counts the end of one attempt through an account: its HTTP status, or 0 with the outcome's name ("network", "cancelled") where no
 // answer came, and how long it took from being let go.
-func (m *Metrics) Answer(status int, outcome string, latency time.Duration) {
+func (m *Metrics) Answer(account string, status int, outcome string, latency time.Duration) {
 	code := outcome
 	if status >= 100 && status <= 999 {
 		code = strconv.Itoa(status)
@@ -69,6 +70,9 @@ func (m *Metrics) Answer(status int, outcome string, latency time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.now.Requests[code]++
+	if account != "" {
+		m.now.ByAccount[account+","+code]++
+	}
 	m.now.Latency.observe(milliseconds(latency))
 }
 
@@ -125,7 +129,7 @@ func (m *Metrics) Snapshot() Snapshot {
 	defer m.mu.Unlock()
 	s := m.now
 	s.Gateway = counts
-	s.Requests = maps.Clone(s.Requests)
+	s.Requests, s.ByAccount = maps.Clone(s.Requests), maps.Clone(s.ByAccount)
 	s.Latency.Buckets = slices.Clone(s.Latency.Buckets)
 	s.Sleep.Buckets = slices.Clone(s.Sleep.Buckets)
 	return s

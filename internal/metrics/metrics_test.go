@@ -20,10 +20,10 @@ import (
 
 func filled() *Metrics {
 	m := New()
-	m.Answer(200, "ok", 5*time.Millisecond)
-	m.Answer(200, "ok", 5001*time.Microsecond)
-	m.Answer(429, "throttled", 20*time.Second)
-	m.Answer(0, "net\"work\\\n", time.Millisecond)
+	m.Answer("", 200, "ok", 5*time.Millisecond)
+	m.Answer("", 200, "ok", 5001*time.Microsecond)
+	m.Answer("", 429, "throttled", 20*time.Second)
+	m.Answer("", 0, "net\"work\\\n", time.Millisecond)
 	m.CacheHit()
 	m.CacheHit()
 	m.CacheMiss()
@@ -43,9 +43,9 @@ func TestNamesOfTheContract(t *testing.T) {
 	for _, name := range strings.Fields("requests_total refused_total timeouts_total") {
 		want["gateway_"+name] = Counter
 	}
-	want["account_chosen_total"] = Counter
+	want["account_chosen_total"], want["account_requests_total"] = Counter, Counter
 	want["gateway_wait_seconds"], want["gateway_request_seconds"] = Histogram, Histogram
-	for _, name := range strings.Fields("gateway_queue_length account_running account_limit key_running quota_used quota_reserved quota_limit coordinator_up") {
+	for _, name := range strings.Fields("gateway_queue_length account_running account_limit account_rate key_running quota_used quota_reserved quota_limit coordinator_up") {
 		want[name] = Gauge
 	}
 	got := map[string]Kind{}
@@ -141,7 +141,7 @@ func TestTextfileIsReplacedWhole(t *testing.T) {
 func TestSnapshotIsACopy(t *testing.T) {
 	m := filled()
 	before := m.Snapshot()
-	m.Answer(200, "ok", 0)
+	m.Answer("", 200, "ok", 0)
 	m.Slept(0)
 	if before.Requests["200"] != 2 || before.Latency.Buckets[0] != 2 || before.Sleep.Buckets[0] != 0 {
 		t.Errorf("a snapshot changed after it was taken: %+v", before)
@@ -154,7 +154,7 @@ func TestConcurrentCountingLosesNothing(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for range 500 {
-				m.Answer(200, "ok", time.Millisecond)
+				m.Answer("", 200, "ok", time.Millisecond)
 				m.CacheHit()
 				m.Snapshot()
 			}

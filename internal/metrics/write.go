@@ -111,6 +111,10 @@ func Prometheus(w io.Writer, s Snapshot) error {
 			for _, label := range slices.Sorted(maps.Keys(v)) {
 				fmt.Fprintf(&b, "%s{%s} %d\n", name, d.labels(label), v[label])
 			}
+		case map[string]float64:
+			for _, label := range slices.Sorted(maps.Keys(v)) {
+				fmt.Fprintf(&b, "%s{%s} %s\n", name, d.labels(label), number(v[label]))
+			}
 		case Distribution:
 			v.prometheus(&b, name, "")
 		case map[string]Distribution:
