@@ -10,7 +10,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,6 +33,19 @@ type site struct {
 	url         string // of the page
 	gateway     string
 	token, user string // an admin's, a client's
+
+	gate    atomic.Pointer[chan struct{}] // while there is one, TMDB answers nobody
+	arrived chan string                   // what came to it
+}
+
+// shut lets requests wait at TMDB until the function that it returns is called.
+func (x *site) shut() (open func()) {
+	gate := make(chan struct{})
+	x.gate.Store(&gate)
+	return sync.OnceFunc(func() {
+		x.gate.Store(nil)
+		close(gate)
+	})
 }
 
 const poolKey = "pool-key-9f1c77c0d1e2b4a5968778695a4b3c2d"
@@ -40,9 +56,15 @@ func start(t *testing.T, clients bool, accounts ...string) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	upstream := httptest.NewServer(fake)
+	x := &site{t: t, arrived: make(chan string, 100)}
+	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if gate := x.gate.Load(); gate != nil {
+			x.arrived <- r.URL.Path
+			<-*gate
+		}
+		fake.ServeHTTP(w, r)
+	}))
 	t.Cleanup(upstream.Close)
-	x := &site{t: t}
 	dir := t.TempDir()
 	key, yaml := "ANIVAULT_TMDB_TOKEN="+poolKey, ""
 	if len(accounts) > 0 {
@@ -299,6 +321,59 @@ func TestChangesHoldAtOnceAndAreTold(t *testing.T) {
 	if status, text := x.admin("GET", "/api/v1/log?event=admin_change", ""); status != 200 || strings.Contains(text, `"tuned"`) || !strings.Contains(text, "what=rate_base") {
 		t.Errorf("%d %s", status, text)
 	}
+}
+
+// Limits that are changed by API, by page and by an operator's command hold at the next grant: over HTTP, with requests that wait.
+func TestSeed003ChangedLimitsHoldAtTheNextGrant(t *testing.T) {
+	x := start(t, true, "  - {name: main, keys: [{token: key-one}], account_concurrency: 1}\n")
+	if status, text := x.admin("POST", "/api/v1/accounts/main/test", ""); status != 200 { // the key is proven
+		t.Fatalf("%d %s", status, text)
+	}
+	open := x.shut()
+	defer open()
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	defer open()
+	for id := range 4 {
+		asking.Go(func() {
+			req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, x.gateway+"/3/tv/"+strconv.Itoa(9000001+id), nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			req.Header.Set("Authorization", "Bearer "+x.user)
+			resp, err := http.DefaultTransport.RoundTrip(req)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer resp.Body.Close()
+			if resp.StatusCode != http.StatusOK {
+				t.Errorf("%s", resp.Status)
+			}
+		})
+	}
+	arrived := func(n int) {
+		t.Helper()
+		<-x.arrived
+		if st := x.limiter(); st.Running != n {
+			t.Errorf("%d run, not %d", st.Running, n)
+		}
+	}
+	arrived(1)
+	if status, text := x.admin("PATCH", "/api/v1/accounts/main", `{"account_concurrency":2}`); status != 200 {
+		t.Fatalf("%d %s", status, text)
+	}
+	arrived(2)
+	if status, _, _ := x.ask("POST", "/accounts/main", "account_concurrency=3&for=1h", x.login(), formType); status != 303 {
+		t.Fatalf("the form: %d", status)
+	}
+	arrived(3)
+	o := ratelimit.Operator{Store: x.service.Store()} // what accounts tune does
+	if err := o.TuneAccount(t.Context(), "main", map[string]string{"account_concurrency": "4"}, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	arrived(4)
 }
 
 func TestTheKeyIsTestedPastTheCache(t *testing.T) {

@@ -7,10 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -74,10 +77,8 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 			env.Setenv("ANIVAULT_TMDB_TOKEN", "script-token")
 			env.Setenv("ANIVAULT_TMDB_BASE_URL", "http://127.0.0.1:9") // nobody: a script that needs TMDB starts it
-			if err := os.MkdirAll(filepath.Join(env.WorkDir, "home"), 0o700); err != nil {
-				return err
-			}
-			return nil
+			env.Defer(func() { searchSecrets(env) })
+			return os.MkdirAll(filepath.Join(env.WorkDir, "home"), 0o700)
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "root" {
@@ -94,6 +95,26 @@ func TestScripts(t *testing.T) {
 			"gateway": startGateway, "stopped": stopGateway, "fetch": fetch,
 		},
 	})
+}
+
+// written is what no file but a configuration may have: the key of the scripts, and tokens of clients.
+var written = regexp.MustCompile(`script-token|anv_[A-Za-z0-9_-]{43}`)
+
+// searchSecrets looks through all that a script's programs have written: state, cache, data, logs, metrics.
+func searchSecrets(env *testscript.Env) {
+	err := filepath.WalkDir(env.WorkDir, func(path string, d fs.DirEntry, err error) error {
+		kept := strings.HasPrefix(path, filepath.Join(env.WorkDir, "home")) && !strings.Contains(path, "config.yaml")
+		if err == nil && d.Type().IsRegular() && (kept || slices.Contains([]string{".err", ".log", ".prom"}, filepath.Ext(path))) {
+			raw, _ := os.ReadFile(path) // a script may have taken away the right to
+			if found := written.Find(raw); found != nil {
+				return fmt.Errorf("%s has %s", path, found)
+			}
+		}
+		return nil // what can't be listed is a script's matter
+	})
+	if err != nil {
+		env.T().Fatal(err)
+	}
 }
 
 // registry holds the stand-in of each script by its work folder.

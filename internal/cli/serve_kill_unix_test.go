@@ -35,14 +35,18 @@ type killable struct {
 	url string
 }
 
-func newKillable(t *testing.T, yaml string) *killable {
+// newKillable starts one; base is another server's address, "" for its own.
+func newKillable(t *testing.T, yaml, base string) *killable {
 	t.Helper()
 	k := &killable{t: t, home: t.TempDir(), arrived: make(chan string, 100)}
-	server := httptest.NewServer(k)
-	t.Cleanup(server.Close)
+	if base == "" {
+		server := httptest.NewServer(k)
+		t.Cleanup(server.Close)
+		base = server.URL
+	}
 	k.env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "ANIVAULT_") || strings.HasPrefix(v, "XDG_") || strings.HasPrefix(v, "HOME=")
-	}), "HOME="+k.home, "ANIVAULT_TMDB_BASE_URL="+server.URL, "ANIVAULT_CONFIG="+filepath.Join(k.home, "config.yaml"))
+	}), "HOME="+k.home, "ANIVAULT_TMDB_BASE_URL="+base, "ANIVAULT_CONFIG="+filepath.Join(k.home, "config.yaml"))
 	if err := os.WriteFile(filepath.Join(k.home, "config.yaml"), []byte(yaml), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +175,7 @@ func (k *killable) accounts() (list []listed) {
 // A gateway is killed with a request under way. Nothing that was used of a quota is forgotten, what was set aside and the slot of
 // its one account are free for the next gateway.
 func TestSeed002AndSeed003AKilledGatewayLosesNoQuotaAndKeepsNoSlot(t *testing.T) {
-	k := newKillable(t, "accounts: [{name: main, keys: [{token: a-token-of-main}], account_concurrency: 1, quota: 4/24h}]\n")
+	k := newKillable(t, "accounts: [{name: main, keys: [{token: a-token-of-main}], account_concurrency: 1, quota: 4/24h}]\n", "")
 	for n := range 2 {
 		if status, _ := k.get(fmt.Sprintf("/3/network/%d/changes", n)); status != 200 {
 			t.Fatalf("%d", status)
@@ -202,7 +206,7 @@ func TestSeed002AndSeed003AKilledGatewayLosesNoQuotaAndKeepsNoSlot(t *testing.T)
 
 // A gateway is killed while TMDB has asked for a pause: the next keeps it, and so does the standing of a key.
 func TestAKilledGatewayLosesNoPause(t *testing.T) {
-	k := newKillable(t, "limiter: {max_retries: 0}\ntmdb: {token: one-token}\n")
+	k := newKillable(t, "limiter: {max_retries: 0}\ntmdb: {token: one-token}\n", "")
 	if status, _ := k.get("/3/network/1/changes"); status != 200 {
 		t.Fatalf("%d", status)
 	}

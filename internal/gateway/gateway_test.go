@@ -9,11 +9,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -165,8 +167,33 @@ func start(t *testing.T, o setup) *bench {
 		if err := b.stop(); err != nil {
 			t.Errorf("the gateway ended with %v", err)
 		}
+		b.checkSecrets()
 	})
 	return b
+}
+
+// written is what no file or line of a gateway may have, whatever the test was about: keys of the pool, tokens of clients.
+var written = regexp.MustCompile(`pool-key-[0-9a-z]|anv_[A-Za-z0-9_-]{43}`)
+
+// checkSecrets looks for keys and tokens in all that a gateway has written.
+func (b *bench) checkSecrets() {
+	b.t.Helper()
+	if found := written.FindString(b.log.String()); found != "" {
+		b.t.Errorf("the log has %s", found)
+	}
+	err := filepath.WalkDir(b.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() || d.Name() == "config.yaml" {
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		if found := written.Find(raw); found != nil {
+			b.t.Errorf("%s has %s", path, found)
+		}
+		return err
+	})
+	if err != nil {
+		b.t.Error(err)
+	}
 }
 
 // configure writes the config file.

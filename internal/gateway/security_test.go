@@ -105,8 +105,12 @@ func TestFiveHundredClientsThatGoAway(t *testing.T) {
 		wg.Go(func() {
 			gate <- struct{}{}
 			defer func() { <-gate }()
-			if manner == 0 {
+			switch manner {
+			case 0:
 				leaveARawConnection(b, tv(9000001+id), patience)
+				return
+			case 1:
+				byteByByte(b, tv(9000001+id), patience)
 				return
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -154,6 +158,26 @@ func leaveARawConnection(b *bench, path string, patience time.Duration) {
 	_ = conn.SetReadDeadline(time.Now().Add(patience))
 	_, _ = bufio.NewReaderSize(conn, 16).ReadByte()
 	_ = conn.(*net.TCPConn).SetLinger(0)
+}
+
+// byteByByte sends a request byte by byte and reads the answer so, as far as it comes.
+func byteByByte(b *bench, path string, patience time.Duration) {
+	conn, err := net.Dial("tcp", strings.TrimPrefix(b.url, "http://"))
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	text := "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n"
+	end := time.Now().Add(patience)
+	for i := range text {
+		if _, err := io.WriteString(conn, text[i:i+1]); err != nil || time.Now().After(end) {
+			return
+		}
+	}
+	_ = conn.SetReadDeadline(end)
+	for one := make([]byte, 1); err == nil; {
+		_, err = conn.Read(one)
+	}
 }
 
 // FuzzTarget: whatever passes the check of its form is clean, is the same question upstream and in the cache, and bears no secret.

@@ -1,0 +1,132 @@
+package gateway
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/anivault/anivault/internal/tmdbfake/cert"
+)
+
+// bound is one combination of address, token, encryption and proxy setting.
+type bound struct {
+	addr, encrypted, proxy string
+	token                  bool
+}
+
+// safe is what the rules say of it.
+func (x bound) safe() bool {
+	local := !strings.HasPrefix(x.addr, "0.0.0.0") && !strings.HasPrefix(x.addr, "[::]")
+	return x.token && (local || x.encrypted != "") || local && x.proxy == ""
+}
+
+// Every combination that is not refused really listens, and over it nobody without a token is answered where there is one, and
+// nobody in the clear where there is a certificate.
+func TestEveryExposureOverHTTP(t *testing.T) {
+	pair, err := cert.New(time.Now(), cert.Good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certs := t.TempDir()
+	certFile, keyFile := filepath.Join(certs, "cert.pem"), filepath.Join(certs, "key.pem")
+	writePair(t, pair, certFile, keyFile)
+	token, hash := NewToken()
+	started := 0
+	for _, addr := range []string{"127.0.0.1:0", "[::1]:0", "localhost:0", "unix:", "0.0.0.0:0", "[::]:0"} {
+		if l, err := net.Listen("tcp", addr); err == nil {
+			l.Close()
+		} else if !strings.HasPrefix(addr, "unix:") {
+			t.Logf("this machine has no %s", addr)
+			continue
+		}
+		for i := range 2 * 3 * 3 {
+			x := bound{addr: addr, token: i%2 == 1, encrypted: []string{"", "tls", "plain_http"}[i/2%3], proxy: []string{"", "hosts", "trusted_proxies"}[i/6]}
+			t.Run(fmt.Sprintf("%+v", x), func(t *testing.T) {
+				dir := t.TempDir()
+				listen := x.addr
+				if listen == "unix:" {
+					listen += filepath.Join(dir, "s")
+				}
+				yaml := "serve:\n  anonymous: false\n"
+				if x.token {
+					yaml += "  clients: [{name: a, token_sha256: \"" + hash + "\"}]\n"
+				}
+				yaml += map[string]string{"": "", "tls": fmt.Sprintf("  tls: {cert: %q, key: %q}\n", certFile, keyFile), "plain_http": "  plain_http: true\n"}[x.encrypted]
+				yaml += map[string]string{"": "", "hosts": "  hosts: [a.lan]\n", "trusted_proxies": "  trusted_proxies: [10.0.0.0/8]\n"}[x.proxy]
+				b := &bench{t: t, dir: dir}
+				b.configure(yaml)
+				cfg, err := b.load("http://192.0.2.1:9", listen, poolKey)
+				if (err == nil) != x.safe() {
+					t.Fatalf("safe is %v: %v", x.safe(), err)
+				}
+				if err != nil {
+					return
+				}
+				service, err := Listen(cfg, Options{Offline: true}, func(string) {})
+				if err != nil {
+					t.Fatal(err)
+				}
+				started++
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := make(chan error, 1)
+				go func() { ended <- service.Run(ctx) }()
+				defer func() {
+					cancel()
+					if err := <-ended; err != nil {
+						t.Error(err)
+					}
+				}()
+				at := service.listeners[0].Addr()
+				tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pair.Roots(), ServerName: "localhost"}, DialContext: dialTo(at)}
+				defer tr.CloseIdleConnections()
+				ask := func(scheme, auth string) int {
+					req := mustRequest(t, scheme+"://127.0.0.1/3/authentication")
+					if auth != "" {
+						req.Header.Set("Authorization", "Bearer "+auth)
+					}
+					resp, err := tr.RoundTrip(req)
+					if err != nil {
+						return 0
+					}
+					resp.Body.Close()
+					return resp.StatusCode
+				}
+				scheme := "http"
+				if x.encrypted == "tls" && at.Network() != "unix" {
+					scheme = "https"
+					if status := ask("http", token); status == http.StatusOK {
+						t.Error("it answers in the clear")
+					}
+				}
+				stranger, without, with := http.StatusUnauthorized, http.StatusOK, http.StatusUnauthorized
+				if x.token {
+					without, with = http.StatusUnauthorized, http.StatusOK
+				}
+				other, _ := NewToken()
+				if got := [3]int{ask(scheme, ""), ask(scheme, token), ask(scheme, other)}; got != [3]int{without, with, stranger} {
+					t.Errorf("without a token, with the client's, with a stranger's: %v", got)
+				}
+			})
+		}
+	}
+	if started < 30 {
+		t.Errorf("%d combinations were started", started)
+	}
+}
+
+// dialTo connects to an address whatever is asked for; from this machine that of every address is the loopback.
+func dialTo(at net.Addr) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, _, _ string) (net.Conn, error) {
+		to := at.String()
+		if tcp, ok := at.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+			to = fmt.Sprintf("127.0.0.1:%d", tcp.Port)
+		}
+		return new(net.Dialer).DialContext(ctx, at.Network(), to)
+	}
+}
