@@ -1,6 +1,6 @@
 // Command gateway measures what a gateway costs and keeps: one scene a question, each with its goal.
 //
-//	go run -C bench ./gateway [-only cost,latency,waiting,clients,beside,reloads] [-rounds 5] [-for 30s] [-bin FILE]
+//	go run -C bench ./gateway [-only cost,latency,waiting,clients,greedy,beside,reloads] [-rounds 5] [-for 30s] [-bin FILE]
 //
 // Costs are processor time by the operating system's accounts, beside nginx's proxy_cache (where it is installed), a bare Go
 // handler and a bare httputil.ReverseProxy, in turns within one run: the servers on one core, the load on the others.
@@ -38,6 +38,7 @@ var scenes = []struct {
 	{"latency", (*trial).latency},
 	{"waiting", (*trial).waiting},
 	{"clients", (*trial).clients},
+	{"greedy", (*trial).greedy},
 	{"beside", (*trial).beside},
 	{"reloads", (*trial).reloads},
 }
