@@ -71,6 +71,7 @@ over something that is there.`,
 	settingFlag(flags, "layout", "`SERVER` whose names they get: jellyfin, plex, kodi, emby, or custom (organize.template.*)")
 	flags.String("min-confidence", config.Default("organize.min_confidence"), "below this `NUMBER` from 0 to 1 a file is left")
 	settingFlag(flags, "on-conflict", "`WHAT` becomes of files that would get one name: report leaves them, version gives them labels")
+	settingFlag(flags, "extras", "`WHAT` becomes of trailers, creditless openings and other extras: leave leaves them, follow puts them beside their series or film")
 	flags.BoolVar(&o.inPlace, "in-place", false, "allow --to to hold PATH, or PATH to hold --to: files are moved")
 	flags.StringVar(&o.from, "from", "", "take the records of match --format ndjson from `FILE` (- for stdin) and match nothing")
 	flags.StringVar(&o.f.filesFrom, "files-from", "", "match the paths listed in `FILE` (- for stdin), one per line")
@@ -83,6 +84,7 @@ over something that is there.`,
 	completeWords(cmd, "or", "off", "copy")
 	completeWords(cmd, "layout", organize.LayoutNames()...)
 	completeWords(cmd, "on-conflict", "report", "version")
+	completeWords(cmd, "extras", "leave", "follow")
 	return cmd
 }
 
@@ -157,7 +159,7 @@ func (o *organizing) prepare(cmd *cobra.Command, args []string) error {
 	}
 	o.options = organize.Options{
 		ID: apply.NewID(o.began), Made: o.began, Mode: set.Mode, OrCopy: set.Or == "copy", Layout: layout, MinConfidence: set.MinConfidence,
-		Versions: set.OnConflict == "version", Replace: set.Replace,
+		Versions: set.OnConflict == "version", Follow: set.Extras == "follow", Replace: set.Replace,
 	}
 	if o.inPlace && o.options.Mode != organize.ModeMove {
 		if cmd.Flags().Changed("mode") {

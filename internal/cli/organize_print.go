@@ -61,11 +61,13 @@ func (c *command) printOps(o *organizing, r *organize.Result) error {
 			op := &u.Ops[k]
 			n++
 			e := report.Op{
-				Run: r.ID, N: n, Unit: i + 1, Action: op.Verb.String(), Role: string(organize.RoleOf(op.To)), Status: "planned",
+				Run: r.ID, N: n, Unit: i + 1, Action: op.Verb.String(), Role: string(u.RoleIn(op)), Status: "planned",
 				Source: r.SourcePath(u, op), Target: r.TargetPath(u, op), Kind: u.Work.Kind, TMDBID: u.Work.ID, Episodes: u.Work.Episodes,
-				Confidence: &u.Work.Confidence,
 			}
-			if u.Work.Kind == "tv" {
+			if !u.Follows {
+				e.Confidence = &u.Work.Confidence
+			}
+			if len(u.Work.Episodes) > 0 {
 				e.Season = &u.Work.Season
 			}
 			if err := put(&e); err != nil {

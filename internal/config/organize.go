@@ -17,6 +17,7 @@ type Organize struct {
 	Template           organize.Templates // of the layout custom; "" for one that is not set
 	MinConfidence      float64
 	OnConflict         string // "report" or "version"
+	Extras             string // "leave" or "follow"
 	Replace            map[string]string
 }
 
@@ -41,6 +42,8 @@ var organizeSettings = []Setting{
 		func(c *Config) *float64 { return &c.Organize.MinConfidence }),
 	choice("organize.on_conflict", "What becomes of files that would get one name: report leaves all of them, version gives them labels.",
 		func(c *Config) *string { return &c.Organize.OnConflict }, "report", "report", "version"),
+	choice("organize.extras", "What becomes of extras, such as trailers and creditless openings; samples stay.",
+		func(c *Config) *string { return &c.Organize.Extras }, "leave", "leave", "follow"),
 	{
 		Key: "organize.replace", List: true, Allowed: "pairs such as :=꞉, several with commas",
 		Doc: "What is replaced in titles before they become names.", apply: applyReplace,

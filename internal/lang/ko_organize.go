@@ -42,6 +42,14 @@ var koOrganize = []entry{
 		"이름이 같아질 파일을 어떻게 할지 `WHAT`: report는 그대로 두고, version은 꼬리표를 붙입니다",
 	},
 	{
+		"`WHAT` becomes of trailers, creditless openings and other extras: leave leaves them, follow puts them beside their series or film",
+		"예고편이나 크레딧 없는 오프닝 같은 부가 영상을 어떻게 할지 `WHAT`: leave는 그대로 두고, follow는 그 작품 곁에 둡니다",
+	},
+	{
+		"What becomes of extras, such as trailers and creditless openings; samples stay.",
+		"예고편이나 크레딧 없는 오프닝 같은 부가 영상을 어떻게 할지. 샘플은 그대로 둡니다.",
+	},
+	{
 		"allow --to to hold PATH, or PATH to hold --to: files are moved",
 		"--to가 PATH를, 또는 PATH가 --to를 품어도 됩니다. 파일은 이동합니다",
 	},

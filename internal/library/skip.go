@@ -25,6 +25,21 @@ const (
 	SkipLinkLoop    = "link to a folder that is read at its own place"
 )
 
+// IsExtra reports whether a file that was left out for that reason is about the series or film around it, and no episode.
+func IsExtra(reason string) bool {
+	switch reason {
+	case SkipTrailer, SkipCreditless, SkipMenu, SkipExtra, SkipExtras, SkipSample:
+		return true
+	}
+	return false
+}
+
+// IsSample reports whether a file is a sample by its name or that of its folder.
+func IsSample(path string) bool {
+	folder := strings.ToLower(filepath.Base(filepath.Dir(path)))
+	return folder == "sample" || folder == "samples" || skipByName(filepath.Base(path)) == SkipSample
+}
+
 // fileRules judge a name without its extension; the first that matches decides. Each row has names that must and must
 // not match in skip_test.go.
 var fileRules = []struct {

@@ -180,6 +180,9 @@ func (p *Planner) give(o *owner, number int, s sidecar) {
 			s.rest = ".release.nfo"
 		}
 	}
+	if s.dir == o.dir {
+		p.owned[s.item()] = true
+	}
 	v.belongs = append(v.belongs, s)
 }
 

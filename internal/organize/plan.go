@@ -104,6 +104,8 @@ type Unit struct {
 	Dir    string // the folder of the sources, relative to the source root, with slashes; "." for the root itself
 	Ops    []Op
 	Work   Work // what the video is; not read from a text
+	// Follows is set where there is no video, or an extra: a file that goes where the videos around it go. Not read from a text.
+	Follows bool
 }
 
 // Work is what a unit's video is, for eyes and events. In a plan's text it is a comment.
@@ -111,7 +113,7 @@ type Work struct {
 	Entry
 	Season     int
 	Episodes   []int   // none for a film
-	Confidence float64 // 0 to 1, the smaller of the entry's and the episode's
+	Confidence float64 // 0 to 1, the smaller of the entry's and the episode's; 0 where there is no video
 }
 
 // LeftFile is a file that stays where it is. In a plan's text it is a comment.

@@ -120,7 +120,10 @@ func (e Entry) String() string { return e.Kind + "/" + strconv.Itoa(e.ID) }
 
 // String returns the work as people read it: "99% tv/209867 S01E01".
 func (w Work) String() string {
-	s := fmt.Sprintf("%d%% %s", int(w.Confidence*100), w.Entry)
+	s := w.Entry.String()
+	if w.Confidence > 0 {
+		s = strconv.Itoa(int(w.Confidence*100)) + "% " + s
+	}
 	if len(w.Episodes) == 0 {
 		return s
 	}

@@ -18,6 +18,7 @@ const (
 	RoleImage    Role = "image"
 	RoleNFO      Role = "nfo"
 	RoleFont     Role = "font"
+	RoleExtra    Role = "extra"
 	RoleOther    Role = "other"
 )
 
@@ -79,4 +80,12 @@ func nfoRoot(text []byte) string {
 		}
 		s = rest
 	}
+}
+
+// RoleIn returns what a file of a unit is.
+func (u *Unit) RoleIn(op *Op) Role {
+	if role := RoleOf(op.To); role != RoleVideo || !u.Follows {
+		return role
+	}
+	return RoleExtra
 }

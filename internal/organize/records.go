@@ -1,0 +1,236 @@
+package organize
+
+import (
+	"cmp"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/report"
+)
+
+// From says which roots the records' files lie below, where Options could not.
+func (p *Planner) From(sources []Place) { p.o.Sources = sources }
+
+// Add takes a record. What it refers to is copied: remembered records share memory with the next ones.
+func (p *Planner) Add(r *report.Record) {
+	v := &room(&p.spareVideos, 1)[0]
+	v.given, v.name = path.Split(r.Path)
+	p.all = append(p.all, v)
+	v.code, v.why = p.judge(r)
+	if p.o.Follow && v.code == Extra && library.IsExtra(v.why) && !library.IsSample(r.Path) {
+		v.kind, v.code, v.why = isExtra, "", ""
+	}
+	if v.code != "" {
+		return
+	}
+	if v.kind == isVideo {
+		p.know(v, r)
+	}
+	p.locate(v)
+	if v.code == "" {
+		p.videos = append(p.videos, v)
+	}
+}
+
+// know keeps what a record says of its file.
+func (p *Planner) know(v *video, r *report.Record) {
+	v.target = int32(p.o.Movies)
+	if r.Kind == "tv" {
+		v.target = int32(p.o.TV)
+	}
+	of := facts{title: r.Title, original: r.OriginalTitle, year: r.Year}
+	if r.IDs != nil {
+		of.ids = *r.IDs
+	}
+	v.facts = p.works.of(of, p.cleanFacts)
+	if q := r.Parsed; q != nil {
+		read := tags{
+			part: q.Part, version: q.Version, resolution: q.Resolution, source: q.Source, video: q.Video, audio: q.Audio, group: q.Group,
+		}
+		if p.uses[fieldCRC] {
+			read.crc = q.Checksum
+		}
+		if q.Absolute && p.uses[fieldAbsolute] {
+			read.absolute = absolute(q.Episodes)
+		}
+		v.tags = p.read.of(read, p.cleanTags)
+	}
+	v.work = Work{Entry: Entry{Kind: r.Kind, ID: r.TMDBID}, Confidence: certainty(r)}
+	if len(r.Episodes) > 0 {
+		v.work.Episodes = room(&p.spareInts, len(r.Episodes))
+		copy(v.work.Episodes, r.Episodes)
+	}
+	if r.Season != nil {
+		v.work.Season = *r.Season
+	}
+	v.titles = episodeTitle(r.EpisodeTitles, len(r.Episodes))
+}
+
+func (p *Planner) cleanFacts(f facts) *facts {
+	n := &p.namers[0] // what is replaced is the same in all of them
+	f.title, f.original, f.ids.IMDB = n.text(f.title), n.text(f.original), n.text(f.ids.IMDB)
+	return &f
+}
+
+func (p *Planner) cleanTags(t tags) *tags {
+	n := &p.namers[0]
+	for _, text := range []*string{&t.edition, &t.resolution, &t.source, &t.video, &t.audio, &t.group, &t.crc} {
+		*text = n.text(*text)
+	}
+	return &t
+}
+
+// certainty is the smaller of a record's estimates.
+func certainty(r *report.Record) float64 {
+	c := 1.0
+	for _, estimate := range []*float64{r.Confidence, r.EpisodeConfidence} {
+		if estimate != nil {
+			c = min(c, *estimate)
+		}
+	}
+	return c
+}
+
+// judge returns why a record is left, "" where it is to be planned.
+func (p *Planner) judge(r *report.Record) (Code, string) {
+	switch r.Status {
+	case report.Matched:
+	case report.Ambiguous:
+		return Ambiguous, contenders(r)
+	case report.Unmatched:
+		return Unmatched, ""
+	case report.Pending:
+		return Pending, r.Reason
+	case report.Skipped:
+		if r.Reason == library.SkipIrregular || r.Reason == library.SkipBrokenLink {
+			return NotRegular, r.Reason
+		}
+		return Extra, r.Reason
+	case report.Failed:
+		return Unreadable, r.Reason
+	}
+	switch {
+	case r.TMDBID <= 0 || r.Kind != "tv" && r.Kind != "movie":
+		return Unmatched, "the record names no entry"
+	case r.Kind == "tv" && (r.Season == nil || len(r.Episodes) == 0):
+		return NoEpisode, r.Reason
+	case certainty(r) < p.o.MinConfidence && r.Source != "pin":
+		return LowConfidence, percent(certainty(r)) + " " + Entry{r.Kind, r.TMDBID}.String()
+	case r.Kind == "tv" && !p.o.Layout.gaps && !contiguous(r.Episodes):
+		return NotContiguous, "its episodes are " + numbers(r.Episodes)
+	}
+	return "", ""
+}
+
+func percent(x float64) string { return strconv.Itoa(int(x*100)) + " %" }
+
+// contenders are the two likeliest entries: "tv/1 41 %, tv/2 40 %".
+func contenders(r *report.Record) string {
+	var out []string
+	for _, c := range r.Candidates[:min(2, len(r.Candidates))] {
+		out = append(out, Entry{c.Kind, c.TMDBID}.String()+" "+percent(c.Confidence))
+	}
+	return strings.Join(out, ", ")
+}
+
+func contiguous(episodes []int) bool {
+	for i := 1; i < len(episodes); i++ {
+		if episodes[i] != episodes[i-1]+1 {
+			return false
+		}
+	}
+	return true
+}
+
+func numbers(list []int) string {
+	var out []string
+	for _, n := range list {
+		out = append(out, strconv.Itoa(n))
+	}
+	return strings.Join(out, ", ")
+}
+
+// leave takes a file out of the plan.
+func (v *video) leave(code Code, why string) { v.code, v.why = code, why }
+
+// locate finds a record's file on the disk.
+func (p *Planner) locate(v *video) {
+	at := p.given.of(v.given, p.locateFolder)
+	if at.err != nil {
+		v.leave(Unreadable, at.err.Error())
+		return
+	}
+	v.dir = at.dir
+	v.item = v.dir.find(v.name)
+	switch {
+	case v.dir.err != nil:
+		v.leave(Unreadable, v.dir.err.Error())
+	case v.item == nil:
+		v.leave(Unreadable, "it is not there any more")
+	case v.item.Type != TypeRegular:
+		v.leave(NotRegular, "")
+	default:
+		v.name = v.item.Name // so that the record's own can be freed
+	}
+}
+
+func (p *Planner) locateFolder(given string) *origin {
+	real, err := p.disk.Real(cmp.Or(given, "."))
+	if err != nil {
+		return &origin{err: err}
+	}
+	return &origin{dir: p.list(real)}
+}
+
+// leaveOutside finds the roots of all files, and leaves those that lie below none.
+func (p *Planner) leaveOutside() {
+	sources := map[*folder]int{}
+	for _, v := range p.videos {
+		source, known := sources[v.dir]
+		if !known {
+			source = p.sourceOf(v.dir.path)
+			sources[v.dir] = source
+		}
+		if v.source = int32(source); source < 0 {
+			v.leave(OutsidePath, v.dir.path)
+		}
+	}
+	p.compact()
+}
+
+// sourceOf returns the longest source root that holds a folder, -1 where none does.
+func (p *Planner) sourceOf(dir string) int {
+	best := -1
+	for i := range p.o.Sources {
+		root := p.o.Sources[i].Path
+		if IsBelow(dir, root) && (best < 0 || len(root) > len(p.o.Sources[best].Path)) {
+			best = i
+		}
+	}
+	return best
+}
+
+// IsBelow reports whether a path is a folder or lies in it.
+func IsBelow(name, folder string) bool {
+	rest, ok := strings.CutPrefix(name, strings.TrimSuffix(folder, "/"))
+	return ok && (rest == "" || rest[0] == '/')
+}
+
+// below returns a path relative to a folder that holds it, "." for itself.
+func below(name, folder string) string {
+	rest := strings.TrimPrefix(name[len(strings.TrimSuffix(folder, "/")):], "/")
+	return cmp.Or(rest, ".")
+}
+
+// list returns a folder, which is read once.
+func (p *Planner) list(dir string) *folder {
+	f, known := p.folders[dir]
+	if !known {
+		f = &folder{path: dir}
+		f.items, f.err = p.disk.List(dir)
+		p.folders[dir] = f
+	}
+	return f
+}
