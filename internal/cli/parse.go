@@ -115,6 +115,7 @@ func tableRelease(out *bufio.Writer, name string) error {
 	field("source", p.Source)
 	field("video", p.Video)
 	field("audio", p.Audio)
+	field("edition", p.Edition)
 	field("checksum", p.Checksum)
 	field("version", known(p.Version))
 	return fields.write(out, 0)

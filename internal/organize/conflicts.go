@@ -17,7 +17,7 @@ func (p *Planner) leaveSameFolders() {
 	var holders []*entry
 	for _, v := range p.videos {
 		e := v.entry
-		if e.code != "" || e.videos[0] != v || !p.isOwnFolder(v.work.Kind) {
+		if v.code != "" || e.code != "" || e.videos[0] != v || !p.isOwnFolder(v.work.Kind) {
 			continue
 		}
 		if i := folders.first(v.target, e.at.path); i >= 0 {
@@ -120,16 +120,11 @@ func (p *Planner) label(group []*video) {
 		v.label = labels[i]
 	}
 	if kind == "movie" {
-		e := group[0].entry
-		e.code = ""
-		p.nameMovie(e, e.videos[0])
-		for _, v := range e.videos {
-			p.name(v)
-		}
+		p.nameFilms(group[0].entry.work)
 		return
 	}
 	for _, v := range group {
-		p.name(v)
+		p.nameEpisode(v.entry, v)
 	}
 }
 
@@ -161,9 +156,11 @@ func (v *video) part() int {
 // disc matches what says which disc of a film a file is: "cd2", "Disc 1".
 var disc = regexp.MustCompile(`(?i)(?:^|[ ._(\[-])(?:cd|dis[ck]|dvd|part|pt)[ ._-]?(\d{1,2})(?:$|[ ._)\]-])`)
 
-// versions returns " - [1080p]" and so on, by the first of edition, resolution, source, group and version in which all differ.
+// versions returns " - [1080p]" and so on, by the first of edition, resolution, source, group and version in which all differ. A
+// name that says no edition has the usual one, and needs no label among others.
 func versions(group []*video) []string {
-	for _, of := range []func(*tags) string{
+	for i, of := range []func(*tags) string{
+		func(t *tags) string { return t.edition },
 		func(t *tags) string { return t.resolution },
 		func(t *tags) string { return t.source },
 		func(t *tags) string { return t.group },
@@ -171,11 +168,15 @@ func versions(group []*video) []string {
 	} {
 		var labels []string
 		for _, v := range group {
-			if v.tags == nil || of(v.tags) == "" {
+			if v.tags == nil || i > 0 && of(v.tags) == "" {
 				labels = nil
 				break
 			}
-			labels = append(labels, " - ["+of(v.tags)+"]")
+			label := ""
+			if text := of(v.tags); text != "" {
+				label = " - [" + text + "]"
+			}
+			labels = append(labels, label)
 		}
 		if labels = distinct(labels); labels != nil {
 			return labels

@@ -45,7 +45,8 @@ func TestWhatIsAboutAFolderFollowsItsOneEntry(t *testing.T) {
 		},
 		{
 			"what is there stays, whoever wrote it", nil, tree("/in/Show/poster.jpg: ours", "/out/"+entry+"poster.jpg: theirs", one.Path),
-			[]report.Record{one}, []string{units[0], "in place: 1"},
+			[]report.Record{one},
+			[]string{units[0], "in place: 1"},
 		},
 		{
 			"two posters of one show", nil, tree("/in/A/poster.jpg", "/in/A/01.mkv", "/in/B/poster.jpg", "/in/B/02.mkv", "/out/"),

@@ -18,12 +18,12 @@ type entryKey struct {
 
 // entry is what the files of one work share.
 type entry struct {
-	at     *spot  // its folder
-	file   string // of a film: the file's name without what follows the stem
-	known  bool   // the folder is there and bears the entry's id
+	at     *spot // its folder
+	known  bool  // the folder is there and bears the entry's id
 	code   Code
 	why    string
 	videos []*video
+	work   []*video // of a film: those too that get another folder, as editions do
 
 	season string // the name of a season's folder, and that folder: of the episode that was named last
 	in     *spot
@@ -60,27 +60,14 @@ func (p *Planner) nameAll() {
 	}
 }
 
-// nameEntry names the files of one work, which share a folder.
+// nameEntry names the files of one work.
 func (p *Planner) nameEntry(e *entry) {
-	if v := e.videos[0]; v.work.Kind == "tv" {
-		p.nameShow(e, v)
-	} else {
-		p.nameMovie(e, v)
+	if e.videos[0].work.Kind == "movie" {
+		p.nameFilms(e.videos)
+		return
 	}
+	p.nameShow(e, e.videos[0])
 	for _, v := range e.videos {
-		p.name(v)
-	}
-}
-
-// name finds a video's target within its entry's folder.
-func (p *Planner) name(v *video) {
-	switch e := v.entry; {
-	case v.code != "":
-	case e.code != "":
-		v.leave(e.code, e.why)
-	case v.work.Kind == "movie":
-		v.goTo(e.at, e.file)
-	default:
 		p.nameEpisode(e, v)
 	}
 }
@@ -111,40 +98,57 @@ func (p *Planner) nameShow(e *entry, v *video) {
 	p.enter(e, v, planned)
 }
 
-// nameMovie finds a film's folder and its file's name. All files of the film share them.
-func (p *Planner) nameMovie(e *entry, v *video) {
+// nameFilms finds the folders and names of one film's files. Those that get one folder share its name.
+func (p *Planner) nameFilms(work []*video) {
 	tail := 0
-	for _, other := range e.videos {
-		tail = max(tail, other.tail())
-	}
-	n := &p.namers[v.target]
-	values := p.values(v)
-	planned, code := n.path(p.o.Layout.Movie, values, tail)
-	if code == "" && v.facts.title == "" {
-		code = BadName
-	}
-	if code != "" {
-		e.code = code
-		return
-	}
-	folder, file := path.Split(planned)
-	folder = strings.TrimSuffix(folder, "/")
-	e.file = file
-	if folder == "" {
-		e.at = p.settle(v.target, ".")
-		return
-	}
-	p.enter(e, v, folder)
-	if e.known && path.Base(folder) == file {
-		e.file = path.Base(e.at.path)
-		if len(e.file)+tail > n.max {
-			e.code = NameTooLong
+	for _, v := range work {
+		if v.code == "" {
+			tail = max(tail, v.tail())
 		}
+	}
+	entries := map[string]*entry{}
+	for _, v := range work {
+		if v.code != "" {
+			continue
+		}
+		n := &p.namers[v.target]
+		planned, code := n.path(p.o.Layout.Movie, p.values(v), tail)
+		if code == "" && v.facts.title == "" {
+			code = BadName
+		}
+		if code != "" {
+			v.leave(code, "")
+			continue
+		}
+		folder, file := path.Split(planned)
+		folder = cmp.Or(strings.TrimSuffix(folder, "/"), ".")
+		e := entries[folder]
+		if e == nil {
+			e = &entry{work: work}
+			entries[folder] = e
+			p.enter(e, v, folder)
+		}
+		e.videos = append(e.videos, v)
+		if v.entry = e; e.code != "" {
+			v.leave(e.code, e.why)
+			continue
+		}
+		if e.known && path.Base(folder) == file {
+			if file = path.Base(e.at.path); len(file)+tail > n.max {
+				v.leave(NameTooLong, "")
+				continue
+			}
+		}
+		v.goTo(e.at, file)
 	}
 }
 
 // enter finds the folder of an entry: one that bears its id, else one that is there under that name, else a new one.
 func (p *Planner) enter(e *entry, v *video, planned string) {
+	if planned == "." {
+		e.at = p.settle(v.target, planned)
+		return
+	}
 	parent := p.settle(v.target, path.Dir(planned))
 	if parent.code != "" {
 		e.code = parent.code
@@ -155,7 +159,8 @@ func (p *Planner) enter(e *entry, v *video, planned string) {
 		template = p.o.Layout.Show
 	}
 	if template.has(fieldTMDB) {
-		known := p.known(p.look(v.target, parent), v.work.Entry)
+		_, edition := idAtEnd(path.Base(planned))
+		known := p.known(p.look(v.target, parent), v.work.Entry, edition)
 		switch len(known) {
 		case 0:
 		case 1:
@@ -171,6 +176,12 @@ func (p *Planner) enter(e *entry, v *video, planned string) {
 
 // nameEpisode finds an episode's file in its show's folder.
 func (p *Planner) nameEpisode(e *entry, v *video) {
+	if e.code != "" && v.code == "" {
+		v.leave(e.code, e.why)
+	}
+	if v.code != "" {
+		return
+	}
 	n := &p.namers[v.target]
 	values := p.values(v)
 	season, code := n.path(p.o.Layout.Season, values, 0)
@@ -273,12 +284,12 @@ func episodeTitle(titles []string, episodes int) string {
 	return strings.Join(titles, " + ")
 }
 
-// known returns the folders in a folder whose name ends with the entry's id.
-func (p *Planner) known(f *folder, e Entry) []string {
+// known returns the folders in a folder whose name ends with the entry's id, and then that edition.
+func (p *Planner) known(f *folder, e Entry, edition string) []string {
 	if f.ids == nil {
 		f.ids = map[int][]int{}
 		for i := range f.items {
-			if id := idAtEnd(f.items[i].Name); id > 0 && (f.items[i].Type == TypeDir || f.items[i].Type == TypeLink) {
+			if id, _ := idAtEnd(f.items[i].Name); id > 0 && (f.items[i].Type == TypeDir || f.items[i].Type == TypeLink) {
 				f.ids[id] = append(f.ids[id], i)
 			}
 		}
@@ -286,6 +297,9 @@ func (p *Planner) known(f *folder, e Entry) []string {
 	var out []string
 	for _, i := range f.ids[e.ID] {
 		name := f.items[i].Name
+		if _, of := idAtEnd(name); of != edition {
+			continue
+		}
 		if kind := p.kindOf(f.path, name); kind == e.Kind || kind == "" {
 			out = append(out, name)
 		}
@@ -293,18 +307,23 @@ func (p *Planner) known(f *folder, e Entry) []string {
 	return out
 }
 
-// idAtEnd returns the id of TMDB's that a folder's name ends with, 0 for none.
-func idAtEnd(name string) int {
+// idAtEnd returns the id of TMDB's that a folder's name ends with, 0 for none, and the edition that may stand behind it.
+func idAtEnd(name string) (id int, edition string) {
+	if text, ok := strings.CutSuffix(name, "}"); ok {
+		if i := strings.LastIndex(text, " {edition-"); i >= 0 {
+			name, edition = name[:i], text[i+len(" {edition-"):]
+		}
+	}
 	for _, form := range []struct{ begin, end string }{{"[tmdbid-", "]"}, {"[tmdbid=", "]"}, {"{tmdb-", "}"}} {
 		if text, ok := strings.CutSuffix(name, form.end); ok {
 			if i := strings.LastIndex(text, form.begin); i >= 0 {
 				if id, err := strconv.Atoi(text[i+len(form.begin):]); err == nil {
-					return id
+					return id, edition
 				}
 			}
 		}
 	}
-	return 0
+	return 0, edition
 }
 
 // kindOf returns what a folder with an id in its name holds, by what is in it: series and films have ids of their own, so one

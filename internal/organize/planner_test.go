@@ -118,7 +118,7 @@ func read(name string) *report.Parsed {
 	r := release.Parse(path.Base(name))
 	return &report.Parsed{
 		Episodes: r.Episodes, Absolute: r.Absolute, Part: r.Part, Group: r.Group, Resolution: r.Resolution, Version: r.Version,
-		Checksum: r.Checksum, Source: r.Source, Video: r.Video, Audio: r.Audio,
+		Checksum: r.Checksum, Source: r.Source, Video: r.Video, Audio: r.Audio, Edition: r.Edition,
 	}
 }
 
@@ -186,6 +186,32 @@ func TestPlans(t *testing.T) {
 			"an episode and a film", nil, tree("/in/Show - 01.mkv", "/in/Film.mp4", "/out/"),
 			[]report.Record{tv("/in/Show - 01.mkv", 1, 1), film("/in/Film.mp4", 7)},
 			[]string{"link Show - 01.mkv > " + show + "S01E01 - Title 1.mkv", "link Film.mp4 > " + mine + ".mp4"},
+		},
+		{
+			"editions as versions", func(o *Options) { o.Versions = true },
+			tree("/in/Film 2001 Director's Cut 1080p.mkv", "/in/Film 2001 Extended 720p.mkv", "/in/Film 2001.mkv", "/out/"),
+			[]report.Record{film("/in/Film 2001 Director's Cut 1080p.mkv", 7), film("/in/Film 2001 Extended 720p.mkv", 7), film("/in/Film 2001.mkv", 7)},
+			[]string{
+				"link Film 2001 Director's Cut 1080p.mkv > " + mine + " - [Director's Cut].mkv", "link Film 2001 Extended 720p.mkv > " + mine + " - [Extended].mkv",
+				"link Film 2001.mkv > " + mine + ".mkv",
+			},
+		},
+		{
+			"editions have folders of their own with plex", func(o *Options) { o.Layout, _ = NewLayout("plex", Templates{}) },
+			tree("/in/Film 2001 Director's Cut 1080p.mkv", "/in/Film 2001 Extended.mkv", "/in/Film 2001.mkv", "/out/Movie (2001) {tmdb-7}/", "/out/Movie {tmdb-7} {edition-Extended}/"),
+			[]report.Record{film("/in/Film 2001 Director's Cut 1080p.mkv", 7), film("/in/Film 2001 Extended.mkv", 7), film("/in/Film 2001.mkv", 7)},
+			[]string{
+				"link Film 2001 Director's Cut 1080p.mkv > Film (2001) {tmdb-7} {edition-Director's Cut}/Film (2001) {tmdb-7} {edition-Director's Cut}.mkv",
+				"link Film 2001 Extended.mkv > Movie {tmdb-7} {edition-Extended}/Movie {tmdb-7} {edition-Extended}.mkv",
+				"link Film 2001.mkv > Movie (2001) {tmdb-7}/Movie (2001) {tmdb-7}.mkv",
+			},
+		},
+		{
+			"a film's own fields in names of one's own",
+			func(o *Options) { o.Layout, _ = NewLayout("custom", Templates{Movie: "{title}/{title}< {edition}>< {resolution}>"}) },
+			tree("/in/Film 2001 Uncut 1080p.mkv", "/in/Film 2001 720p.mkv", "/out/"),
+			[]report.Record{film("/in/Film 2001 Uncut 1080p.mkv", 7), film("/in/Film 2001 720p.mkv", 7)},
+			[]string{"link Film 2001 Uncut 1080p.mkv > Film/Film Uncut 1080p.mkv", "link Film 2001 720p.mkv > Film/Film 720p.mkv"},
 		},
 		{
 			"what is left, and why", nil,

@@ -47,7 +47,8 @@ func (p *Planner) know(v *video, r *report.Record) {
 	v.facts = p.works.of(of, p.cleanFacts)
 	if q := r.Parsed; q != nil {
 		read := tags{
-			part: q.Part, version: q.Version, resolution: q.Resolution, source: q.Source, video: q.Video, audio: q.Audio, group: q.Group,
+			part: q.Part, version: q.Version, resolution: q.Resolution, source: q.Source, video: q.Video, audio: q.Audio,
+			group: q.Group, edition: q.Edition,
 		}
 		if p.uses[fieldCRC] {
 			read.crc = q.Checksum

@@ -26,11 +26,25 @@ var compounds = [...]struct {
 	{tagAudio, "", "line dubbed"},
 	{tagSubtitle, "", "dual audio, multi audio, multi sub, multi subs, multiple subtitle, audio latino, english dub, " +
 		"english dubbed, english sub, english subbed, eng dubbed, eng dub, eng sub, eng subs"},
-	{tagEdition, "", "theatrical cut, director cut, directors cut, director's cut, final cut, extended cut, alternative cut, " +
-		"bootleg cut, assembly cut, extended edition, special edition, criterion edition, " +
-		"criterion collection, ultimate edition, " +
-		"collectors edition, collector's edition, theatrical edition, anniversary edition, signature edition, " +
-		"limited edition, imax edition, open matte, half sbs, half ou, hd remaster, fan edit"},
+	{tagEdition, "Director's Cut", "director cut, directors cut, director's cut"},
+	{tagEdition, "Final Cut", "final cut"},
+	{tagEdition, "Extended", "extended cut, extended edition"},
+	{tagEdition, "Theatrical", "theatrical cut, theatrical edition"},
+	{tagEdition, "Alternative Cut", "alternative cut"},
+	{tagEdition, "Bootleg", "bootleg cut"},
+	{tagEdition, "Assembly Cut", "assembly cut"},
+	{tagEdition, "Special Edition", "special edition"},
+	{tagEdition, "Criterion", "criterion edition, criterion collection"},
+	{tagEdition, "Ultimate Edition", "ultimate edition"},
+	{tagEdition, "Collector's Edition", "collectors edition, collector's edition"},
+	{tagEdition, "Anniversary", "anniversary edition"},
+	{tagEdition, "Signature Edition", "signature edition"},
+	{tagEdition, "Limited Edition", "limited edition"},
+	{tagEdition, "IMAX", "imax edition"},
+	{tagEdition, "Open Matte", "open matte"},
+	{tagEdition, "Remastered", "hd remaster"},
+	{tagEdition, "Fan Edit", "fan edit"},
+	{tagEdition, "", "half sbs, half ou"},
 	{tagOther, "", "read nfo"},
 	{tagBatch, "", "complete series, movie collection"},
 	{tagExtra, "EXTRA", "extras only, digital extras"},

@@ -121,6 +121,7 @@ func (p *titled) addFolder(r *Release, self *said, depth int) {
 	keepFirst(&r.Source, p.source)
 	keepFirst(&r.Video, p.video)
 	keepFirst(&r.Audio, p.audio)
+	keepFirst(&r.Edition, p.edition)
 }
 
 // numberFirst takes the number at the start of a name in a season's folder for its episode: "Season 2/16 Some Title".

@@ -48,6 +48,7 @@ func (p *titled) fill(r *Release) {
 	r.Overall = p.overall
 	r.Year, r.Group, r.Checksum, r.Version = p.year, p.group, p.checksum, p.version
 	r.Resolution, r.Source, r.Video, r.Audio = p.resolution, p.source, p.video, p.audio
+	r.Edition = p.edition
 	r.Part, r.EpisodeTitle, r.Special, r.Extra = p.part, p.epTitle, p.special, p.extra
 	r.IDs = p.ids
 	r.Left = p.left()

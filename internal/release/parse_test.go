@@ -379,6 +379,34 @@ func TestTheRestOfAName(t *testing.T) {
 	}
 }
 
+func TestEditions(t *testing.T) {
+	for name, want := range map[string]string{
+		"Silver Rail (1998) Director's Cut [1080p].mkv":                   "Director's Cut",
+		"Silver.Rail.1998.DC.REMASTERED.1080p.BluRay.x264-QUIET.mkv":      "Director's Cut Remastered",
+		"Silver.Rail.1998.Extended.Cut.1080p.mkv":                         "Extended",
+		"Silver Rail (1998) {tmdb-12} {edition-Director's Cut}.mkv":       "Director's Cut",
+		"Silver Rail (1998) {tmdb-12} {edition-Final Cut Remastered}.mkv": "Final Cut Remastered",
+		"Silver Rail (1998) [Uncensored]/Silver Rail.mkv":                 "Uncensored",
+		"[Quiet] Silver Rail - 07 [Uncensored][1080p].mkv":                "Uncensored",
+		"Silver Rail S01E02 - The Extended Family [1080p].mkv":            "",
+		"Uncut Gems 2019 1080p.mkv":                                       "",
+		"Silver Rail 3D (1998).mkv":                                       "",
+		"Silver Rail (1998).mkv":                                          "",
+		"Silver Rail - Special.mkv":                                       "",
+		"Silver Rail The Final Cut 1998.mkv":                              "Final Cut",
+		"Silver Rail (1998) - [Director's Cut].mkv":                       "Director's Cut",
+		"Silver Rail (1998) [tmdbid-12] - [Extended].mkv":                 "Extended",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if r := Parse(name); r.Edition != want {
+				t.Errorf("got %q, want %q", r.Edition, want)
+			} else if !strings.HasPrefix(name, "Uncut") && r.Title != "Silver Rail" && r.Title != "Silver Rail 3D" && r.Title != "Silver Rail The" {
+				t.Errorf("the title became %q", r.Title)
+			}
+		})
+	}
+}
+
 func TestIDsInThePath(t *testing.T) {
 	for name, want := range map[string]string{
 		"Silver Rail [tmdbid-26209]/Season 1/Silver Rail - S01E02.mkv": "[{tmdb  26209}]",

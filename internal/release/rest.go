@@ -1,5 +1,7 @@
 package release
 
+import "strings"
+
 // findRest reads what remains once title, season and episode are known: the values of tags and the episode's title.
 func (p *titled) findRest() {
 	for i := range p.tokens {
@@ -25,6 +27,22 @@ func (p *titled) findRest() {
 	}
 	if p.epTitle == "" && !p.episode.empty() && !p.led {
 		p.epTitle = p.episodeTitle()
+	}
+	p.findEdition()
+}
+
+// findEdition reads which cut of a film, or which edition of a series, the name says, of several all of them.
+func (p *titled) findEdition() {
+	for i := range p.tokens {
+		t := &p.tokens[i]
+		v := t.word.value
+		if t.tag != tagEdition || v == "" || p.inTitle(i) || p.epTitle != "" && t.weak && t.group < 0 || strings.Contains(p.edition, v) {
+			continue
+		}
+		if p.edition != "" {
+			p.edition += " "
+		}
+		p.edition += v
 	}
 }
 

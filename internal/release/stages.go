@@ -97,6 +97,7 @@ type titled struct {
 	source     string
 	video      string
 	audio      string
+	edition    string
 }
 
 // copyTo returns p with tokens and brackets of its own, for which it uses the memory of an earlier value.

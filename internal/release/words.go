@@ -117,7 +117,8 @@ var words = build([]entry{
 	{"hd sd hq lq hdready 6k hbr", kw{tag: tagTech, weak: true}},
 	{"ntsc", kw{tag: tagTech}},
 	{"pal", kw{tag: tagTech, weak: true}},
-	{"imax 3d 2d sbs hsbs hou htab om conv", kw{tag: tagEdition, weak: true}},
+	{"imax", kw{tag: tagEdition, value: "IMAX", weak: true}},
+	{"3d 2d sbs hsbs hou htab om conv", kw{tag: tagEdition, weak: true}},
 	{"sub", kw{tag: tagSubtitle, weak: true}},
 	{`subs subbed subtitle subtitles softsub softsubs hardsub hardsubs esub esubs msubs multisub multisubs vost vostfr
 		vosta vostf fansub engsub engsubs subesp softsubbed swesub nlsubs nlsub hebsubs dksubs swesubs subforced vosubfr
@@ -142,13 +143,25 @@ var words = build([]entry{
 	{"ass ssa", kw{tag: tagSubtitle, weak: true}},
 	{"srt srtx2 srtx4 assx2 assx3 assx4 pgs vobsub", kw{tag: tagSubtitle}},
 	// Editions and the like.
-	{`extended unrated uncut remastered theatrical uncensored director directors director's restored restoration criterion
-		recut 2in1 fanedit dircut`, kw{tag: tagEdition, weak: true}},
-	{"remaster anniversary bootleg fan-edit upscale upscaled rerip regraded", kw{tag: tagEdition, weak: true}},
+	{"extended", kw{tag: tagEdition, value: "Extended", weak: true}},
+	{"unrated", kw{tag: tagEdition, value: "Unrated", weak: true}},
+	{"uncut", kw{tag: tagEdition, value: "Uncut", weak: true}},
+	{"uncensored", kw{tag: tagEdition, value: "Uncensored", weak: true}},
+	{"remastered remaster", kw{tag: tagEdition, value: "Remastered", weak: true}},
+	{"restored restoration", kw{tag: tagEdition, value: "Restored", weak: true}},
+	{"theatrical", kw{tag: tagEdition, value: "Theatrical", weak: true}},
+	{"criterion", kw{tag: tagEdition, value: "Criterion", weak: true}},
+	{"anniversary", kw{tag: tagEdition, value: "Anniversary", weak: true}},
+	{"bootleg", kw{tag: tagEdition, value: "Bootleg", weak: true}},
+	{"recut", kw{tag: tagEdition, value: "Recut", weak: true}},
+	{"fanedit fan-edit", kw{tag: tagEdition, value: "Fan Edit", weak: true}},
+	{"dircut", kw{tag: tagEdition, value: "Director's Cut", weak: true}},
+	{"director directors director's 2in1 upscale upscaled rerip regraded", kw{tag: tagEdition, weak: true}},
 	{
-		`final dc special alternative open matte ultimate ws fs cut edition version`,
+		`final special alternative open matte ultimate ws fs cut edition version`,
 		kw{tag: tagEdition, weak: true, common: true},
 	},
+	{"dc", kw{tag: tagEdition, value: "Director's Cut", weak: true, common: true}},
 	{`proper repack rerip dirfix nfofix readnfo prooffix samplefix preair pre-air retail obfuscated xpost hc stv docu doku
 		dubfix enhanced`, kw{tag: tagOther, weak: true}},
 	{"real internal limited proof custom line ai", kw{tag: tagOther, weak: true, common: true}},

@@ -50,7 +50,7 @@ func ParsedOf(rel release.Release) Parsed {
 		Title: rel.Title, Seasons: rel.Seasons, Episodes: rel.Episodes, Absolute: rel.Absolute, Part: rel.Part,
 		Special: rel.Special, EpisodeTitle: rel.EpisodeTitle, Year: rel.Year, IDs: idsOf(rel.IDs), Group: rel.Group,
 		Resolution: rel.Resolution, Version: rel.Version, Checksum: rel.Checksum, Kind: rel.Kind.String(),
-		Source: rel.Source, Video: rel.Video, Audio: rel.Audio, Extension: rel.Extension,
+		Source: rel.Source, Video: rel.Video, Audio: rel.Audio, Edition: rel.Edition, Extension: rel.Extension,
 	}
 	if len(rel.Titles) > 0 {
 		p.Titles = make([]string, len(rel.Titles))

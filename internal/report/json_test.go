@@ -190,7 +190,7 @@ func TestFieldsAreReadFromTheTags(t *testing.T) {
 	parse := names(FieldsOf(reflect.TypeFor[ParseRecord]()))
 	if diff := cmp.Diff([]string{
 		"name", "name_base64", "title", "titles", "seasons", "season", "episodes", "absolute", "part", "special", "episode_title", "year", "ids", "ids.tmdb", "ids.imdb",
-		"ids.tvdb", "ids.anidb", "group", "resolution", "version", "checksum", "kind", "source", "video", "audio", "extension",
+		"ids.tvdb", "ids.anidb", "group", "resolution", "version", "checksum", "kind", "source", "video", "audio", "edition", "extension",
 	}, parse); diff != "" {
 		t.Error(diff)
 	}

@@ -98,6 +98,7 @@ type Parsed struct {
 	Source       string    `json:"source,omitempty" doc:"such as BluRay or WEB"`
 	Video        string    `json:"video,omitempty" doc:"the video codec"`
 	Audio        string    `json:"audio,omitempty" doc:"the audio codec"`
+	Edition      string    `json:"edition,omitempty" doc:"such as Director's Cut or Extended, of several all of them"`
 	Extension    string    `json:"extension,omitempty" doc:"without the dot"`
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // version is that of the stored layout. It is a part of every key, so programs with different ones share a store.
-const version = 8
+const version = 9
 
 // codec writes values to the end of b, or reads them from its front, by one list of fields for both ways. Numbers are varints;
 // a text is a number that counts the texts in the order in which they first came. Reading checks every length: after the

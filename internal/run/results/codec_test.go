@@ -34,7 +34,7 @@ func TestEveryFieldIsDecidedAbout(t *testing.T) {
 		{report.Candidate{}, []string{"Kind", "TMDBID", "Title", "Year", "Confidence", "Score", "Reasons"}},
 		{report.Parsed{}, []string{
 			"Title", "Titles", "Seasons", "Season", "Episodes", "Absolute", "Part", "Special", "EpisodeTitle", "Year", "IDs", "Group", "Resolution", "Version", "Checksum", "Kind", "Source", "Video",
-			"Audio", "Extension",
+			"Audio", "Edition", "Extension",
 		}},
 		{report.IDs{}, []string{"TMDB", "IMDB", "TVDB", "AniDB"}},
 		{report.WorkIDs{}, []string{"IMDB", "TVDB", "AniDB", "AniList", "MAL"}},
@@ -96,7 +96,7 @@ func anyRecord(t *rapid.T) report.Record {
 			Title: text.Draw(t, "parsed title"), Titles: texts("titles"), Seasons: ints("seasons"), Season: number("parsed season"),
 			Absolute: rapid.Bool().Draw(t, "absolute"), Part: rapid.Int().Draw(t, "part"), Special: text.Draw(t, "special"), EpisodeTitle: text.Draw(t, "episode title"), Year: rapid.Int().Draw(t, "parsed year"), Group: text.Draw(t, "group"),
 			Resolution: text.Draw(t, "resolution"), Version: rapid.Int().Draw(t, "version"), Checksum: text.Draw(t, "checksum"), Kind: text.Draw(t, "parsed kind"),
-			Source: text.Draw(t, "parsed source"), Video: text.Draw(t, "video"), Audio: text.Draw(t, "audio"), Extension: text.Draw(t, "extension"),
+			Source: text.Draw(t, "parsed source"), Video: text.Draw(t, "video"), Audio: text.Draw(t, "audio"), Edition: text.Draw(t, "edition"), Extension: text.Draw(t, "extension"),
 		}
 		if rapid.Bool().Draw(t, "ids") {
 			r.Parsed.IDs = &report.IDs{TMDB: rapid.Int().Draw(t, "tmdb"), IMDB: text.Draw(t, "imdb"), TVDB: rapid.Int().Draw(t, "tvdb"), AniDB: rapid.Int().Draw(t, "anidb")}

@@ -68,6 +68,7 @@ func (c *codec) parsed(p *report.Parsed) {
 	c.text(&p.Source)
 	c.text(&p.Video)
 	c.text(&p.Audio)
+	c.text(&p.Edition)
 	c.text(&p.Extension)
 }
 
