@@ -208,7 +208,9 @@ func TestPlans(t *testing.T) {
 		},
 		{
 			"a film's own fields in names of one's own",
-			func(o *Options) { o.Layout, _ = NewLayout("custom", Templates{Movie: "{title}/{title}< {edition}>< {resolution}>"}) },
+			func(o *Options) {
+				o.Layout, _ = NewLayout("custom", Templates{Movie: "{title}/{title}< {edition}>< {resolution}>"})
+			},
 			tree("/in/Film 2001 Uncut 1080p.mkv", "/in/Film 2001 720p.mkv", "/out/"),
 			[]report.Record{film("/in/Film 2001 Uncut 1080p.mkv", 7), film("/in/Film 2001 720p.mkv", 7)},
 			[]string{"link Film 2001 Uncut 1080p.mkv > Film/Film Uncut 1080p.mkv", "link Film 2001 720p.mkv > Film/Film 720p.mkv"},
