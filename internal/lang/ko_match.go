@@ -44,6 +44,7 @@ var koMatch = []entry{
 	{"%s %d %q, by the id given", "%s %d %s, 지정한 id에 따라"},
 	{"the id was given", "id가 지정되어 있습니다"},
 	{"TMDB found nothing by any spelling of the title", "제목을 어떻게 바꿔 써도 TMDB에서 찾을 수 없습니다"},
+	{"the name says nothing, and no work is called as its folder", "이름에 단서가 없고, 폴더 이름과 제목이 같은 작품도 없습니다"},
 	{"nothing that TMDB found has a title like it", "TMDB가 찾은 것 중에 제목이 비슷한 것이 없습니다"},
 	{"%q is %q", "%s은(는) %s"},
 	{"%s %d %q with confidence %.3f", "%s %d %s, 신뢰도 %.3f"},

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/anivault/anivault/internal/release"
 	"github.com/anivault/anivault/internal/title"
 )
 
@@ -314,6 +315,8 @@ func (j *job) result(ctx context.Context) Resolution {
 		return j.finish(Outcome{Status: Unmatched, Candidates: cands, Reason: "nothing that TMDB found has a title like it"})
 	case v.ranked[0].likely() < leastLikely:
 		return j.finish(Outcome{Status: Unmatched, Candidates: cands, Reason: doubt(v)})
+	case v.ranked[0].likely() < leastOfFolder && j.nameless(v.ranked[0]):
+		return j.finish(Outcome{Status: Unmatched, Candidates: cands, Reason: "the name says nothing, and no work is called as its folder"})
 	case v.confidence < j.r.Options.MinConfidence:
 		return j.finish(Outcome{Status: Ambiguous, Confidence: v.confidence, Candidates: cands, Reason: doubt(v)})
 	}
@@ -323,6 +326,17 @@ func (j *job) result(ctx context.Context) Resolution {
 
 // leastLikely is the chance below which the best contender is not even worth a question. Of many namesakes each is likely by itself.
 const leastLikely = 0.05
+
+// leastOfFolder is the same chance where only the title of a folder speaks for it, and the file tells nothing at all ("video.mp4").
+const leastOfFolder = 0.5
+
+// nameless reports whether only a folder's title speaks for a contender, and no file says an episode, a season or a year.
+func (j *job) nameless(c scored) bool {
+	says := func(f File) bool {
+		return len(f.Release.Episodes)+len(f.Release.Seasons) > 0 || f.Release.Special != ""
+	}
+	return c.like.read.From != release.FromName && j.s.Year == 0 && !slices.ContainsFunc(j.s.Files, says)
+}
 
 // leastAlike is the likeness below which an entry is no candidate.
 const leastAlike = 0.55

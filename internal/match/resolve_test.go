@@ -94,6 +94,27 @@ func TestBesideADoubtedNamesakeMoreThanTwoSpinOffsAreLookedAt(t *testing.T) {
 	}
 }
 
+// "video.mp4" in a folder of a common word is no question worth asking; a number in the name makes it one.
+func TestAFoldersTitleAloneIsBelievedLess(t *testing.T) {
+	w := &world{entries: []*Entry{series(51, "Broken Blade", "ブレイク", 2014, season(1, "1-6@2014-04-05"))}}
+	for _, row := range []struct {
+		name string
+		rel  release.Release
+		want string
+	}{
+		{"a file that says nothing", rel("broken", as(release.Unknown)), "unmatched"},
+		{"a file with a number", rel("broken", eps(1)), "ambiguous"},
+		{"the whole title", rel("Broken Blade", as(release.Unknown)), "tv 51 -"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			row.rel.Titles[0].From = release.FromFolder
+			if got := decideOne(w, row.rel); outcome(got) != row.want {
+				t.Errorf("got %s (%s, %.2f), want %s: %v", outcome(got), got.Reason, got.Confidence, row.want, got.Steps)
+			}
+		})
+	}
+}
+
 func TestResolveIgnoresTheOrderOfRows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := kin()

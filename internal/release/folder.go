@@ -34,6 +34,9 @@ func namesOf(list string) map[string]bool {
 // is only a number, an episode's title or a jumble of letters.
 func (s *stages) readFolders(r *Release, dirs []string) {
 	s.addFolders(r, dirs)
+	if base, _ := cutExtension(r.Name); r.Title == base && generic(base) {
+		r.Title, r.Titles = "", nil // nothing says what it is
+	}
 	r.Extra = r.Extra || r.Folder.Extra
 	if len(r.Seasons) == 0 && r.Folder.Seasons != nil && (len(r.Episodes) > 0 || len(r.Folder.Seasons) == 1) {
 		r.Seasons = r.Folder.Seasons
@@ -44,6 +47,9 @@ func (s *stages) readFolders(r *Release, dirs []string) {
 // addFolders reads folders up to the one behind the first that has a title.
 func (s *stages) addFolders(r *Release, dirs []string) {
 	self := nameSays(&s.titled, r)
+	if copied(r.Name) {
+		r.Episodes, r.Absolute, r.Kind = nil, false, Unknown
+	}
 	depth := 0
 	for _, d := range dirs {
 		w := lower(strings.TrimSpace(unify(d)))
@@ -56,6 +62,8 @@ func (s *stages) addFolders(r *Release, dirs []string) {
 			}
 		case containers[w], strings.HasSuffix(w, ":"), len(w) == 1, jumble(d):
 			continue
+		case yearFolder(w) && !(self.none && len(r.Episodes)+len(r.Seasons) > 0):
+			continue // films by year; "1983/S01E02.mkv" is in a show's folder
 		case r.Folder.Title != "" || depth > 3:
 			return
 		default:
@@ -90,6 +98,16 @@ func generic(name string) bool {
 		return strings.HasPrefix(w, "vts ") || strings.HasPrefix(w, "title t") || strings.HasPrefix(w, "video ts") ||
 			len(w) >= 5 && allDigits(w)
 	}
+}
+
+// yearFolder reports whether a folder's name is a year and nothing else.
+func yearFolder(w string) bool { return len(w) == 4 && allDigits(w) && w >= "1930" && w <= "2099" }
+
+// copied reports whether the number that was read is the one that systems put behind the name of a further copy: "movie (1)".
+func copied(name string) bool {
+	base, _ := cutExtension(name)
+	head, rest, ok := strings.Cut(base, " (")
+	return ok && generic(head) && strings.HasSuffix(rest, ")") && allDigits(rest[:len(rest)-1])
 }
 
 // addFolder adds to r what p says, a folder that is neither container nor extras.
