@@ -67,7 +67,7 @@ func writeManPages(cmd *cobra.Command, dir string) error {
 		return fmt.Errorf("write man page: %w", err)
 	}
 	for _, sub := range cmd.Commands() {
-		if !sub.IsAvailableCommand() || sub.IsAdditionalHelpTopicCommand() {
+		if !sub.IsAvailableCommand() || sub.IsAdditionalHelpTopicCommand() || isCompletion(cmd) {
 			continue
 		}
 		if err := writeManPages(sub, dir); err != nil {
@@ -77,9 +77,12 @@ func writeManPages(cmd *cobra.Command, dir string) error {
 	return nil
 }
 
+// isCompletion reports whether a command is cobra's for completions, whose shells share a page.
+func isCompletion(cmd *cobra.Command) bool { return cmd.CommandPath() == "anivault completion" }
+
 // manTables are sections from the tables of the code, by the command on whose page they stand.
-var manTables = map[string]func(*manText){
-	"anivault": func(m *manText) {
+var manTables = map[string]func(*manText, *cobra.Command){
+	"anivault": func(m *manText, _ *cobra.Command) {
 		m.common()
 		for _, o := range outputs() {
 			m.section("OUTPUT OF " + strings.ToUpper(o.Name))
@@ -88,7 +91,16 @@ var manTables = map[string]func(*manText){
 			}
 		}
 	},
-	"anivault match": (*manText).common,
+	"anivault match": func(m *manText, _ *cobra.Command) { m.common() },
+	"anivault completion": func(m *manText, cmd *cobra.Command) {
+		m.section("SHELLS")
+		for _, shell := range cmd.Commands() {
+			if shell.Name() == "help" {
+				continue
+			}
+			m.row(shell.Name(), shell.Short+"; \"anivault completion "+shell.Name()+" --help\" says where to put it.")
+		}
+	},
 }
 
 // pageOf is a command's page: cobra's, with its flags as a person types them and the tables that belong to it.
@@ -98,19 +110,25 @@ func pageOf(cmd *cobra.Command) ([]byte, error) {
 	if err := doc.GenMan(cmd, manHeader(), &page); err != nil {
 		return nil, err
 	}
-	text := typedFlags(cmd, page.String())
+	text := strings.Replace(typedFlags(cmd, page.String()), ".nh\n", ".nh\n.ad l\n", 1) // long words can't be spread
 	tables, ok := manTables[cmd.CommandPath()]
 	if !ok {
 		return []byte(text), nil
+	}
+	if isCompletion(cmd) {
+		text = noShells.ReplaceAllString(text, "")
 	}
 	before, after, ok := strings.Cut(text, ".SH SEE ALSO")
 	if !ok {
 		return nil, errors.New("make man page: it has no SEE ALSO")
 	}
 	var m manText
-	tables(&m)
+	tables(&m, cmd)
 	return []byte(before + m.String() + ".SH SEE ALSO" + after), nil
 }
+
+// noShells are the references to the pages that the shells' commands do not have.
+var noShells = regexp.MustCompile(`, \\fBanivault\\?-completion\\?-[a-z]+\(1\)\\fP`)
 
 var manFlag = regexp.MustCompile(`(?m)^(.*\\fB--([a-z0-9-]+)\\fP)[\[=].*$`)
 
