@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -79,7 +80,7 @@ func (c *command) usage(cmd *cobra.Command, out io.Writer, width int) {
 		fmt.Fprintf(out, "%s\n%s", "\n"+lang.Word("Flags:"), usages(flags, width))
 	}
 	if cmd.HasAvailableInheritedFlags() {
-		fmt.Fprintf(out, "%s\n%s", "\n"+lang.Say("Flags of every command:"), usages(cmd.InheritedFlags(), width))
+		fmt.Fprint(out, lang.Say("\nFlags of every command: anivault help flags\n"))
 	}
 	switch {
 	case !cmd.HasParent():
@@ -96,9 +97,34 @@ func (c *command) usage(cmd *cobra.Command, out io.Writer, width int) {
 
 // usages are a command's flags, in the person's language.
 func usages(flags *pflag.FlagSet, width int) string {
-	flags.VisitAll(func(f *pflag.Flag) { f.Usage = lang.Say(f.Usage) })
-	return flags.FlagUsagesWrapped(width)
+	var out strings.Builder
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden {
+			return
+		}
+		said := *f
+		said.Usage = lang.Say(f.Usage)
+		value, text := pflag.UnquoteUsage(&said)
+		head := "      --" + f.Name
+		if f.Shorthand != "" {
+			head = "  -" + f.Shorthand + ", --" + f.Name
+		}
+		if value != "" && f.Value.Type() != "count" {
+			head += " " + value
+		}
+		if f.DefValue != "" && !slices.Contains(emptyDefaults, f.DefValue) {
+			text = lang.Sprintf("%s (default: %s)", text, f.DefValue)
+		}
+		hang(&out, 2, head, flagColumn, text, width)
+	})
+	return out.String()
 }
+
+// flagColumn is where what a flag does stands beside it.
+const flagColumn = 28
+
+// emptyDefaults are values by default that need not be told.
+var emptyDefaults = []string{"false", "0", "0s", "[]"}
 
 // reflow wraps the paragraphs of a text that was written with line breaks of its own. Indented lines stay as they
 // are.

@@ -25,10 +25,11 @@ import (
 // topic is a help text that belongs to no command: `anivault help NAME`. It is written from the tables of the code.
 type topic struct {
 	name, short string
-	write       func(out io.Writer, width int)
+	write       func(cmd *cobra.Command, out io.Writer, width int)
 }
 
 var topics = []topic{
+	{"flags", "Flags of every command", writeFlags},
 	{"environment", "Every setting: variable, config key, default", writeEnvironment},
 	{"exit-codes", "Exit statuses", writeExitCodes},
 	{"templates", "Names of the layouts of organize, and the fields of templates", writeTemplates},
@@ -39,13 +40,19 @@ func (c *command) topicCommands() []*cobra.Command {
 	var out []*cobra.Command
 	for _, t := range topics {
 		cmd := &cobra.Command{Use: t.name, Short: t.short}
-		cmd.SetHelpFunc(func(*cobra.Command, []string) { c.printHelp(t.write) })
+		cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+			c.printHelp(func(out io.Writer, width int) { t.write(cmd, out, width) })
+		})
 		out = append(out, cmd)
 	}
 	return out
 }
 
-func writeEnvironment(out io.Writer, width int) {
+func writeFlags(cmd *cobra.Command, out io.Writer, width int) {
+	fmt.Fprintf(out, "%s\n\n%s", lang.Say("Flags of every command:"), usages(cmd.InheritedFlags(), width))
+}
+
+func writeEnvironment(_ *cobra.Command, out io.Writer, width int) {
 	fmt.Fprintln(out, reflow(`Settings come from flags, the environment, the config file and defaults, in that order. A change by
 "anivault limiter tune" overrides all of them while it lasts. In the config file the part before the dot is the
 section: tmdb.language is "language" under "tmdb:".
@@ -73,7 +80,7 @@ func entry(out io.Writer, head, text string, width int) {
 	hang(out, 0, "", 4, text, width)
 }
 
-func writeExitCodes(out io.Writer, width int) {
+func writeExitCodes(_ *cobra.Command, out io.Writer, width int) {
 	for _, e := range exitCodes {
 		hang(out, 2, fmt.Sprintf("%3d", e.Code), 5, e.Meaning, width)
 	}
@@ -102,7 +109,7 @@ What leads from one to the next; the first row that holds is taken ("anivault li
 	}
 }
 
-func writeTemplates(out io.Writer, width int) {
+func writeTemplates(_ *cobra.Command, out io.Writer, width int) {
 	fmt.Fprintln(out, reflow(`A template is the form of a name: {title} is a field, {season:2} a number of at least two digits, {{ and }} are
 braces. What stands in < > goes when a field in it is empty. A / makes folders. The extension is added. With --layout
 custom, organize.template.show, .season, .episode and .movie set the four forms; the name of an episode needs {season}
@@ -122,7 +129,7 @@ and {episode}, or {name}.`, width))
 	}
 }
 
-func writeFormats(out io.Writer, width int) {
+func writeFormats(_ *cobra.Command, out io.Writer, width int) {
 	section := func(title string, fields []report.Field) {
 		fmt.Fprintf(out, "%s\n\n", title)
 		for _, f := range fields {

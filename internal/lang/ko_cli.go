@@ -678,6 +678,9 @@ var koCommands = []entry{
 	{"Commands:", "명령:"},
 	{"Flags:", "옵션:"},
 	{"Flags of every command:", "모든 명령의 옵션:"},
+	{"Flags of every command", "모든 명령의 옵션"},
+	{"\nFlags of every command: anivault help flags\n", "\n모든 명령의 옵션: anivault help flags\n"},
+	{"%s (default: %s)", "%s(기본: %s)"},
 	{
 		"\nMore: %[1]s COMMAND --help\n      %[1]s help %[2]s|limiter\n",
 		"\n더 보기: %[1]s COMMAND --help\n         %[1]s help %[2]s|limiter\n",
