@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/anivault/anivault/internal/config"
@@ -18,10 +19,13 @@ import (
 //go:embed page.gohtml
 var layout string
 
-var templates = template.Must(template.New("page").Funcs(template.FuncMap{
-	"percent": func(f float64) int { return int(f*100 + .5) },
-	"when":    when,
-}).Parse(layout))
+// templates are parsed when they are first needed: most runs show no page.
+var templates = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page").Funcs(template.FuncMap{
+		"percent": func(f float64) int { return int(f*100 + .5) },
+		"when":    when,
+	}).Parse(layout))
+})
 
 // when is a time that is written as RFC 3339, for people.
 func when(stamp string) string {
@@ -75,7 +79,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, p page, status int
 
 func (s *Server) render(w http.ResponseWriter, status int, v shown) {
 	var b bytes.Buffer
-	if err := templates.Execute(&b, v); err != nil {
+	if err := templates().Execute(&b, v); err != nil {
 		s.log.Error("admin_page", slog.Any("error", err))
 		w.WriteHeader(http.StatusInternalServerError)
 		return

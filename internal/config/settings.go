@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/ratelimit/redisstore"
@@ -27,8 +28,10 @@ type Setting struct {
 }
 
 // Settings returns the table of all settings, in the order in which documents list it. Those of the limiter come from
-// ratelimit.Fields.
-func Settings() []Setting {
+// ratelimit.Fields. It is made once: callers must not change it.
+func Settings() []Setting { return settings() }
+
+var settings = sync.OnceValue(func() []Setting {
 	all := slices.Concat(ownSettings, serveSettings, organizeSettings)
 	for i := range all {
 		all[i].Env = "ANIVAULT_" + strings.ToUpper(strings.ReplaceAll(all[i].Key, ".", "_"))
@@ -40,7 +43,7 @@ func Settings() []Setting {
 		})
 	}
 	return all
-}
+})
 
 // LimiterVariable returns the environment variable of a setting of the limiter: rate_base is ANIVAULT_RATE_BASE.
 func LimiterVariable(key string) string { return "ANIVAULT_" + strings.ToUpper(key) }

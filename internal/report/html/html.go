@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/anivault/anivault/internal/atomicfile"
@@ -47,11 +48,16 @@ var functions = template.FuncMap{
 	"url": url, "percent": report.Percent, "say": lang.Say, "word": lang.Word, "sayf": lang.Sprintf, "lang": lang.Current,
 }
 
-var page = template.Must(template.Must(template.New("page").Funcs(functions).Parse(pageText)).Parse(chart.Template))
+// page is parsed when it is first needed: most runs write none.
+var page = sync.OnceValue(func() *template.Template {
+	return template.Must(template.Must(template.New("page").Funcs(functions).Parse(pageText)).Parse(chart.Template))
+})
 
 // policy is the page's Content-Security-Policy: nothing but this style and this script.
-var policy = "default-src 'none'; style-src 'sha256-" + hash(styleText) + "'; script-src 'sha256-" + hash(scriptText) +
-	"'; base-uri 'none'; form-action 'none'"
+func policy() string {
+	return "default-src 'none'; style-src 'sha256-" + hash(styleText) + "'; script-src 'sha256-" + hash(scriptText) +
+		"'; base-uri 'none'; form-action 'none'"
+}
 
 func hash(s string) string {
 	sum := sha256.Sum256([]byte(s))
@@ -61,8 +67,8 @@ func hash(s string) string {
 // Write writes the page to w. Errors are the writer's.
 func Write(w io.Writer, p Page) error {
 	var b bytes.Buffer
-	err := page.Execute(&b, map[string]any{
-		"Policy": policy,
+	err := page().Execute(&b, map[string]any{
+		"Policy": policy(),
 		"Style":  template.CSS(styleText),
 		"Script": template.JS(scriptText),
 		"View":   newView(p),
