@@ -69,8 +69,12 @@ func TestAnOrganizedLibraryIsMatchedToTheSame(t *testing.T) {
 			if planned < len(rows)/2 {
 				t.Errorf("%d of %d names are planned", planned, len(rows))
 			}
-			if changed*200 > planned { // of all names 2 in 1000: titles that read like a number or like "Episode"
-				t.Errorf("%d of %d names come out differently, want at most 5 in 1000", changed, planned)
+			most := 0
+			if name == "kodi" {
+				most = planned / 500 // its names carry no id: works of one name and year can't be told apart
+			}
+			if changed > most {
+				t.Errorf("%d of %d names come out differently, want at most %d", changed, planned, most)
 			}
 		})
 	}

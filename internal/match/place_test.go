@@ -28,6 +28,8 @@ var (
 	second  = series(11, "Second Bloom 2", "再び咲く2", 2015, season(1, "1-12@2015-04-04"))
 	wharf   = series(13, "Copper Wharf", "銅の波止場", 2014, season(0, "1-3@2015-03-01").titled("Copper Wharf OAD 1", "Copper Wharf OAD 2", "Dockside Tales"), season(1, "1-12@2014-01-05"), season(2, "1-12@2016-01-05").named("The Copper Wharf: The Tide of Iron")).alt("Dockside Tales", "Copper Wharf 3", "Copper Wharf Tide of Iron")
 	mixed   = series(14, "Reed Archive", "葦の書庫", 2019, season(1, "1-14@2019-04-02", "15-26@2020-04-07", "27-36@2022-01-04"), season(2, "1-24@2026-01-08"))
+	comet   = series(17, "Tin Comet OVA", "スズ彗星", 2015, season(0, "1-2"), season(1, "1-2@2015-01-01"), season(2, "1-3@2016-01-01"))
+	planks  = series(18, "Missing Planks", "欠けた板", 2014, season(1, "1-3@2014-01-01", "7-9@2014-06-01"), season(2, "1-6@2015-01-01"))
 	diary   = series(16, "Salt Diary (2016)", "塩の日記 (2016)", 2016, season(0, "1-2@2014-03-01").titled("Salt Diary 1", "Salt Diary 2"), season(1, "1-12@2016-04-05"))
 	siege   = series(15, "Violet Moat", "菫の堀", 2019, season(1, "1-12@2019-01-05"), season(2, "1-12@2020-01-05"), season(3, "1-12@2021-01-05", "13-24@2021-07-05").named("Siege Hall")).alt("Violet Moat Siege Hall")
 	parts   = series(12, "Clockwork Isle", "歯車島", 2021, season(1, "1-11@2021-01-11", "12-23@2021-10-04"), season(2, "1-12@2023-07-03", "13-24@2024-04-08"))
@@ -48,7 +50,7 @@ func shapes() *world {
 	// The absolute group of this show leaves out its third episode, which was a recap: it knows better than the position.
 	abs.Groups[0].Episodes = slices.Delete(abs.Groups[0].Episodes, 2, 3)
 	return &world{
-		entries: []*Entry{merged, cours, split, roll, giant, arcs, extras, dateOVA, planned, grouped, second, parts, wharf, mixed, siege, diary},
+		entries: []*Entry{merged, cours, split, roll, giant, arcs, extras, dateOVA, planned, grouped, second, parts, wharf, mixed, siege, diary, comet, planks},
 		groups:  map[string]*EpisodeGroup{"abs": abs, "seasons": byYear},
 	}
 }
@@ -114,6 +116,8 @@ func TestPlaceFollowsTheFetchedEpisodes(t *testing.T) {
 		{"it tells that a season is merged", rel("Reed Archive", inSeason(2), eps(3), overall(17)), "tv 14 S01E17"},
 		{"it tells the season where the seasons differ", rel("Ember Blade", inSeason(2), eps(3), overall(36)), "tv 6 S03E03"},
 		{"it counts otherwise within the season", rel("Salt Harbor", inSeason(2), eps(3), overall(16)), "tv 3 S02E03"},
+		{"the season's own number again", rel("Missing Planks", inSeason(1), eps(9), overall(9)), "tv 18 S01E09"},
+		{"a special's word in the entry's title, and a season", rel("Tin Comet OVA", inSeason(2), eps(2), special("OVA")), "tv 17 S02E02"},
 		{"it is beyond all", rel("Salt Harbor", inSeason(2), eps(3), overall(99)), "tv 3 S02E03"},
 		{"the final season's part", rel("Clockwork Isle Final Season", inPart(2), eps(6)), "tv 12 S02E18"},
 		{"the final season of a show whose last it may be", rel("Salt Harbor Final Season", eps(3)), "tv 3 S03E03"},

@@ -10,8 +10,12 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// isSpecial reports whether the name says that it is no regular episode.
+// isSpecial reports whether the name says that it is no regular episode. With a season beside it, a word that the entry is called
+// by says nothing: "Title OVA S01E02".
 func (p *placer) isSpecial() bool {
+	if n, one := p.rel.Season(); p.e != nil && one && n > 0 && p.rel.Special != "" && slices.Contains(strings.Fields(strings.ToUpper(p.e.Title)), p.rel.Special) {
+		return false
+	}
 	if p.rel.Kind == release.Special || p.rel.Special != "" {
 		return true
 	}

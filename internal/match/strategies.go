@@ -32,9 +32,10 @@ func (p *placer) byMapping() placement {
 }
 
 // byOverall uses a number that counts over all seasons beside the season's own, "38 (S02E14)": it decides which reading of the
-// season holds. Where both lie in one season, that season's number is believed.
+// season holds. Where both lie in one season, that season's number is believed. A number that is the season's own as well
+// ("S01E108 - Episode 108") counts nothing else.
 func (p *placer) byOverall() placement {
-	if len(p.rel.Overall) == 0 || len(p.rel.Overall) != len(p.eps) {
+	if len(p.rel.Overall) == 0 || len(p.rel.Overall) != len(p.eps) || slices.Equal(whole(p.rel.Overall), p.eps) {
 		return placement{}
 	}
 	at := p.found(positions(p.all, whole(p.rel.Overall), 0), trustOverall, "number %s over all seasons", numbers(whole(p.rel.Overall)))

@@ -49,12 +49,20 @@ func (p *marked) behindEpisodeWord(i int) (c cursor, ok bool) {
 		return c, false
 	}
 	c.skip(" ._:-#", 2)
-	c.skip("(", 1)
+	if c.skip("(", 1) > 0 && c.bracketedYear() {
+		return c, false // "Grand Episode (2023)"
+	}
 	if !digit(c.peek()) {
 		c.skip(" #", 1)
 		c.is("№")
 	}
 	return c, true
+}
+
+// bracketedYear reports whether a year stands at c, and then the end of its bracket.
+func (c cursor) bracketedYear() bool {
+	n, width, ok := c.number(4)
+	return ok && width == 4 && yearNumber(n) && c.peek() == ')'
 }
 
 // episodeLetter reports whether a word such as "E07" is an episode, not part of a title: it has two digits or more, and

@@ -10,6 +10,7 @@ type listItem struct {
 	end         cursor // behind the number
 	sep         string // what stands between the two
 	sign        bool   // the number has a sign of its own: "E", "x", or the season again
+	letter      byte   // the sign's first letter, small
 	value       int
 	width       int // its digits
 	first, last int // the digits of the list's first number, and the last number's value
@@ -21,6 +22,8 @@ var listEnds = []reason[listItem]{
 		func(m listItem) bool {
 			return !m.sign && strings.Contains(m.sep, " ") && !strings.ContainsAny(m.sep, "&+~")
 		}),
+	because("a title that begins with an X", "Silver Rail S01E02 - X3.mkv -> Silver Rail s1 e2 episode",
+		func(m listItem) bool { return m.letter == 'x' && strings.Contains(m.sep, " ") }),
 	because("a codec", "Silver.Rail.S02E14.X264.1080p -> Silver Rail s2 e14 episode",
 		func(m listItem) bool { return m.value >= 263 && m.value <= 266 && m.sep != "" }),
 	because("a dot or a slash, and it does not count on", "Silver.Rail.S01E02.05.mkv -> Silver Rail s1 e2 episode",
@@ -56,7 +59,7 @@ func (p *marked) readEpisodes(c cursor, season string, signed bool) ([]float64, 
 	list[0] = float64(n)
 	c.fraction(&list[0])
 	version := c.suffix()
-	for last, steps := n, 0; steps < 64; steps++ {
+	for last, steps := n, 0; steps < maxEpisodes; steps++ {
 		m, ok := c.listItem(season)
 		m.first, m.last = width, last
 		if !ok || anyOf(listEnds, m) {
@@ -120,7 +123,10 @@ func (c cursor) listItem(season string) (m listItem, ok bool) {
 	if e := c; e.joinWord() != noRole {
 		d, m.sep = e, "+"
 	}
-	m.sign = d.seasonAgain(season) || d.episodeSign(true)
+	letter := d.peek() | 0x20
+	if m.sign = d.seasonAgain(season) || d.episodeSign(true); m.sign {
+		m.letter = letter
+	}
 	m.value, m.width, ok = d.number(5)
 	m.end = d
 	return m, ok

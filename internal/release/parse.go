@@ -19,11 +19,15 @@ func parse(path string, exists bool) Release {
 	name, dirs := splitPath(path, exists, store[:0:8])
 	base, ext := cutExtension(name)
 	r := Release{Path: path, Name: name, Extension: ext}
+	s := pool.Get().(*stages)
+	defer pool.Put(s)
+	if s.readFilm(&r, base, dirs) {
+		return r
+	}
 	base = unify(base)
 	if mirrored(base) {
 		base = mirror(base)
 	}
-	s := pool.Get().(*stages)
 	p := s.read(base, false)
 	if p.year == 0 && p.season.empty() && !p.media && jumble(narrow(name)) {
 		p.titles = p.titles[:0] // a hash is not a title
@@ -33,7 +37,6 @@ func parse(path string, exists bool) Release {
 		s.readFolders(&r, dirs)
 	}
 	r.settle()
-	pool.Put(s)
 	return r
 }
 
