@@ -61,8 +61,8 @@ func run(ctx context.Context, bin string, shows, episodes, runs int) error {
 	}
 	defer server.Close()
 	b := bench{bin, append(kit.Env(tmp, server.URL()), "ANIVAULT_RATE_BASE=400", "ANIVAULT_CEILING=400"), lib, out}
-	fmt.Printf("%s; %d files, the median of %d runs\n\n%-28s %9s %9s %9s %9s %9s\n",
-		kit.Machine(), shows*episodes, runs, "what", "seconds", "peak MB", "planned", "in place", "left")
+	fmt.Printf("%s; %d files, the median of %d runs\n\n%-28s %9s %9s %9s %9s %9s %9s\n",
+		kit.Machine(), shows*episodes, runs, "what", "seconds", "CPU s", "peak MB", "planned", "in place", "left")
 	if err := b.match(); err != nil { // cold
 		return err
 	}
@@ -72,22 +72,23 @@ func run(ctx context.Context, bin string, shows, episodes, runs int) error {
 	}{
 		{"match, warm", b.timedMatch},
 		{"plan, all to do", b.plan},
+		{"the same, to a file", b.save},
 		{"", b.link},
 		{"plan, nothing to do", b.plan},
 	} {
-		var took []float64
+		var took, cpu []float64
 		var last result
 		for range runs {
 			if last, err = step.do(); err != nil {
 				return fmt.Errorf("%s: %w", step.name, err)
 			}
-			took = append(took, last.took.Seconds())
+			took, cpu = append(took, last.took.Seconds()), append(cpu, last.cpu.Seconds())
 			if step.name == "" {
 				break
 			}
 		}
 		if step.name != "" {
-			fmt.Printf("%-28s %9.3f %9.1f %9d %9d %9d\n", step.name, kit.Quantile(took, 0.5), float64(last.peak)/1e6,
+			fmt.Printf("%-28s %9.3f %9.3f %9.1f %9d %9d %9d\n", step.name, kit.Quantile(took, 0.5), kit.Quantile(cpu, 0.5), float64(last.peak)/1e6,
 				last.Planned, last.InPlace, last.Left+last.Conflicts)
 		}
 	}
@@ -103,6 +104,7 @@ type bench struct {
 // result is how long a run took, and its summary where it has one.
 type result struct {
 	took time.Duration
+	cpu  time.Duration // of all its threads
 	peak int64
 	Type string `json:"type"`
 	summary
@@ -120,7 +122,7 @@ func (b bench) exec(out io.Writer, args ...string) (result, error) {
 	cmd.Env, cmd.Stdout, cmd.Stderr = b.env, out, os.Stderr
 	start := time.Now()
 	err := cmd.Run()
-	return result{took: time.Since(start), peak: kit.Peak(cmd.ProcessState)}, err
+	return result{took: time.Since(start), cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), peak: kit.Peak(cmd.ProcessState)}, err
 }
 
 func (b bench) match() error {
@@ -129,6 +131,11 @@ func (b bench) match() error {
 }
 
 func (b bench) timedMatch() (result, error) { return b.exec(io.Discard, "match", "--quiet", b.lib) }
+
+// save makes a plan's text.
+func (b bench) save() (result, error) {
+	return b.exec(io.Discard, "organize", "--quiet", "--plan", filepath.Join(b.out, "..", "plan"), "--to", b.out, b.lib)
+}
 
 // plan makes a plan of objects, whose last line is read.
 func (b bench) plan() (result, error) {
