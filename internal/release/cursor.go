@@ -150,8 +150,8 @@ func (c *cursor) fraction(v *float64) {
 	}
 }
 
-// suffix reads what may be run into an episode number: "v2", a part letter, "END", "TV". It returns the version, 0 when there
-// is none.
+// suffix reads what may be run into an episode number: "v2", a part letter, "END", "TV", what was done to it ("rev", "EX"). It
+// returns the version, 0 when there is none.
 func (c *cursor) suffix() (version int) {
 	d := *c
 	switch d.peek() | 0x20 {
@@ -165,9 +165,11 @@ func (c *cursor) suffix() (version int) {
 	case 'a', 'b', 'c', 'd':
 		d.i++
 	case 'e':
-		d.is("end")
+		d.isAny("end", "ex")
 	case 'f':
-		d.isAny("final", "fin", "f")
+		d.isAny("final", "fin", "fix", "f")
+	case 'r':
+		d.is("rev")
 	case 't':
 		d.is("tv")
 	default:

@@ -43,6 +43,11 @@ func (p *marked) groupAtEnd(i int) bool {
 	return p.media && p.before(i) == "-" && p.tagAt(i-1) != none && !p.beside(i, i+1)
 }
 
+// groupAtStart reports whether token i begins the bracket that the name begins with, and more words stand in it: "[S1 Friends]".
+func (p *marked) groupAtStart(i int) bool {
+	return i == 0 && p.tokens[0].group >= 0 && p.beside(0, 1) && p.tagAt(1) == none && p.classAt(1) != number
+}
+
 // markGluedSeason cuts "DieS01E06" and "Title2x05" before the marker, which is the next token then.
 func (p *marked) markGluedSeason(i int) bool {
 	t := p.tokens[i]
@@ -93,7 +98,7 @@ func (p *marked) afterSeason(i int, start cursor, season, width int) bool {
 			return false
 		}
 	}
-	if !p.season.empty() && len(p.seasons) > 0 {
+	if !p.season.empty() && len(p.seasons) > 0 || p.groupAtStart(i) {
 		return false
 	}
 	p.seasons = seasons

@@ -3,6 +3,8 @@ package release
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/anivault/anivault/internal/title"
 )
 
 // titleWord is a word at or behind the start of a title, in the title's own bracket.
@@ -95,6 +97,10 @@ var innerBrackets = []rule[innerBracket, bool]{
 		func(b innerBracket) bool { return !b.goesOn }, false),
 	when("a remark, and the title goes on", "银色铁道（僅限港澳台地區） 之夜.mkv -> 银色铁道（僅限港澳台地區） 之夜",
 		func(b innerBracket) bool { return b.promo && b.follow == none && b.classAt(b.b.behind) != number }, true),
+	when("run into behind a group, before the episode", "[Quiet] Silver Rail[r=1] - 07.mkv -> Silver Rail[r=1] e7 episode",
+		func(b innerBracket) bool {
+			return b.attached && !b.b.round && !b.promo && b.fansub && b.follow == tagEpisode && b.season.empty() && !b.kana()
+		}, true),
 	when("another remark, or a bracket that is not round", "Silver Rail [Gin] 07.mkv -> Silver Rail e7 episode",
 		func(b innerBracket) bool { return b.promo || !b.b.round }, false),
 	when("run into, in a name without season", "Silver(Remake) E07.mkv -> Silver(Remake) e7 episode",
@@ -108,6 +114,9 @@ var innerBrackets = []rule[innerBracket, bool]{
 	when("the title goes on, with blanks", "Silver Rail (Gin) Night Train.mkv -> Silver Rail (Gin) Night Train",
 		func(b innerBracket) bool { return b.follow == none && !b.dotted }, true),
 }
+
+// kana reports whether the bracket holds how the title before it is read.
+func (b innerBracket) kana() bool { return title.Script(b.text[b.b.in:b.b.close]) == "ja" }
 
 // belongs reports whether the bracket b, of which i is the first token, is part of the title around it.
 func (p *titled) belongs(b, i, from int) bool {
