@@ -38,7 +38,7 @@ var (
 	shortRE    = regexp.MustCompile(`^(?:s|season)(\d{1,2})$`)
 	hanTailRE  = regexp.MustCompile(`^(.*?) ?(?:第 ?(\d{1,2}|[一二三四五六七八九十]{1,2}|[弐贰貳参壱]) ?(季|期|シーズン|部|クール|シリーズ)|(\d{1,2}) ?(기|期|シーズン|쿨)|시즌 ?(\d{1,2})|シーズン ?(\d{1,2}))$`)
 	hanFinalRE = regexp.MustCompile(`^(.+?)(?: 더)? ?(?:파이널 ?시즌|최종 ?시즌)$`)
-	digitTail  = regexp.MustCompile(`^(.*?\D)(\d{1,2})$`)
+	joinedTail = regexp.MustCompile(`^(.*?)(\d{1,2}|i{2,3}|iv|vi{1,3}|ix)$`)
 	yearTailRE = regexp.MustCompile(`^(.+) ((?:19[3-9]|20[0-4])\d)$`)
 )
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // tail is a normalised title and its last words; prev and last are empty where there are fewer.
@@ -188,20 +189,16 @@ func cutHan(t *tail) (string, Sequel) {
 	return strings.TrimSpace(m[1]), Sequel{Season: n}
 }
 
-// cutJoinedNumber handles "ばらかもん2". Words of Latin letters such as "11eyes" or "x1" keep their number.
+// cutJoinedNumber handles "ばらかもん2" and "ばらかもんⅡ". Words of Latin letters such as "11eyes" or "x1" keep their number.
 func cutJoinedNumber(t *tail) (string, Sequel) {
-	if len(t.words) > 1 {
+	m := joinedTail.FindStringSubmatch(t.text)
+	if m == nil {
 		return none()
 	}
-	m := digitTail.FindStringSubmatch(t.text)
-	if m == nil || len(m[1]) == len([]rune(m[1])) {
+	if before, _ := utf8.DecodeLastRuneInString(m[1]); scriptClass(before) != 1 && before != 'ー' {
 		return none()
 	}
-	n, _ := strconv.Atoi(m[2])
-	if n > 30 {
-		return none()
-	}
-	return strings.TrimSpace(m[1]), Sequel{Season: n}
+	return m[1], Sequel{Season: sequelNumber(m[2])}
 }
 
 func endsInDigit(s string) bool {

@@ -17,7 +17,8 @@ import (
 // Normalize returns s in the form in which titles are compared: compatibility
 // forms unified (full-width, ligatures, fractions), case folded, accents of
 // Latin, Greek and Cyrillic letters dropped, apostrophes dropped, every other
-// run of punctuation and space one space. It is idempotent. Letters of other
+// run of punctuation and space one space; a roman numeral that is one character
+// ("港Ⅱ") is a word. It is idempotent. Letters of other
 // scripts stay as they are: the voicing marks of kana belong to the letter.
 func Normalize(s string) string {
 	if n, ok := normalizeASCII(s); ok {
@@ -52,7 +53,7 @@ func normalizeASCII(s string) (string, bool) {
 }
 
 func fold(s string) string {
-	d := norm.NFKD.String(strings.ToValidUTF8(s, " "))
+	d := norm.NFKD.String(apartRomans(strings.ToValidUTF8(s, " ")))
 	var b strings.Builder
 	b.Grow(len(d))
 	space := true // nothing yet to separate
@@ -86,6 +87,22 @@ func fold(s string) string {
 		b.WriteRune(foldRune(r))
 	}
 	return norm.NFC.String(strings.TrimRight(b.String(), " "))
+}
+
+// apartRomans puts spaces around roman numerals that are one character: decomposed they are letters like those beside them.
+func apartRomans(s string) string {
+	if !strings.Contains(s, "\xe2\x85") { // with which all of them begin
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if r >= 'Ⅰ' && r <= 'ⅿ' {
+			b.WriteString(" " + string(r) + " ")
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
 }
 
 // foldRune is simple case folding by way of upper case, so that a letter with

@@ -20,6 +20,8 @@ func TestNormalizeUnifiesWidthCaseAndPunctuation(t *testing.T) {
 		"ﾊﾝｶｸ":                        "ハンカク",
 		"Große Straße":                "grosse strasse",
 		"Ⅲ":                           "iii",
+		"塩港Ⅱ":                         "塩港 ii",
+		"塩港Ⅱ第3話":                      "塩港 ii 第3話",
 		"бёрег":                       "берег",
 		"bad \xff bytes":              "bad bytes",
 		"한글 제목!":                      "한글 제목",
