@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anivault/anivault/internal/release"
 	"github.com/anivault/anivault/internal/title"
 )
 
@@ -83,11 +84,33 @@ var doubts = []struct {
 		return at.way == trustFirst && p.untold(at) && len(runs(seasonSlots(p.all, at.season), courGap)) > 1
 	}},
 	{"the title may be that of a special", 0.6, func(p *placer, at placement) bool {
-		return p.untold(at) && len(p.specials) >= slices.Max(p.eps) && plainTitle(p.hint.called.norm, p.titles) != ""
+		return p.asManySpecials() && p.untold(at) && plainTitle(p.hint.called.norm, p.titles) != ""
 	}},
-	{"there are as many specials", 0.8, func(p *placer, at placement) bool { return p.untold(at) && len(p.specials) >= slices.Max(p.eps) }},
+	{"there are as many specials", 0.8, func(p *placer, at placement) bool {
+		return p.asManySpecials() && (at.way == trustWord || at.way == trustRead || p.untold(at))
+	}},
+	{"a special is called so too", 0.5, func(p *placer, at placement) bool {
+		called := func(n specialName) bool {
+			return n.calls(p.hint.called.norm) || n.number > 0 && n.stem == p.hint.called.norm
+		}
+		return at.way == trustFirst && !p.stated() && p.asManySpecials() && slices.ContainsFunc(p.names, called)
+	}},
+	{"a special may be of that year", 0.6, func(p *placer, at placement) bool {
+		mayBe := func(s slot) bool { return s.aired.IsZero() || s.aired.Year() == p.rel.Year }
+		return (at.way == trustFirst || at.way == trustYear) && p.rel.Year != 0 && !p.stated() &&
+			p.asManySpecials() && slices.ContainsFunc(p.specials, mayBe)
+	}},
+	{"a later season has the number", 0.6, func(p *placer, at placement) bool {
+		return at.way == trustCounted && p.untold(at) && literal(seasonSlots(p.all, at.season), p.eps) != nil
+	}},
+	{"the part may be one of another season", 0.6, func(p *placer, at placement) bool {
+		t := p.hint.called
+		return at.way == trustPart && p.season == 0 && p.hint.Arc == 0 && !p.stated() && p.severalSeasons() &&
+			plainTitle(t.base, p.titles) != "" && !p.calledSo(t.base, title.Reads)
+	}},
 	{"the title says a film or a special", 0.5, func(p *placer, _ placement) bool {
-		return slices.ContainsFunc(p.hint.Arcs, func(a ArcText) bool { return saysSpecial(a.Rest) })
+		return slices.ContainsFunc(p.hint.Arcs, func(a ArcText) bool { return saysSpecial(a.Rest) }) ||
+			slices.ContainsFunc(p.rel.Titles, func(t release.Title) bool { return saysFilm(t.Text) })
 	}},
 	{"the title ends in a season that TMDB does not have", 0.6, func(p *placer, _ placement) bool { return p.hint.lost && !p.stated() }},
 	{"TMDB has no final season", 0.5, func(p *placer, _ placement) bool { return p.final() && !p.severalSeasons() }},
@@ -98,9 +121,16 @@ var doubts = []struct {
 	{"TMDB has several seasons, but not this one", 0.9, func(p *placer, at placement) bool { return at.way == trustRun && p.severalSeasons() }},
 }
 
+// asManySpecials reports whether season 0 has as many episodes as the file counts.
+func (p *placer) asManySpecials() bool { return len(p.specials) >= slices.Max(p.eps) }
+
 // saysSpecial reports whether the rest of a title has a word for what is no regular episode.
 func saysSpecial(rest string) bool {
-	return slices.ContainsFunc(strings.Fields(rest), meansPart) || strings.Contains(rest, "劇場版") || strings.Contains(rest, "剧场版")
+	return slices.ContainsFunc(strings.Fields(rest), meansPart) || saysFilm(rest)
+}
+
+func saysFilm(text string) bool {
+	return strings.Contains(text, "劇場版") || strings.Contains(text, "剧场版")
 }
 
 // doubted returns a placement with its trust as the doubts leave it.
@@ -124,19 +154,29 @@ func (p *placer) doubted(at placement) placement {
 // TMDB lists the title among the alternative ones, where those of other seasons and of specials stand too, without saying which.
 func (p *placer) untold(at placement) bool {
 	t := p.hint.called
-	if t.norm == "" || at.way != trustFirst && at.way != trustCounted || p.stated() || p.rel.Year != 0 && airedIn(at.slots, p.rel.Year) {
+	if t.norm == "" || at.way != trustFirst && at.way != trustCounted || p.stated() || p.yearTells(at) {
 		return false
 	}
 	plain := plainTitle(t.norm, p.titles)
 	switch {
 	case p.calledSo(t.norm, nil), p.hint.agreed && plain == "", strings.HasSuffix(t.norm, " tv"):
 		return false
-	case p.calledSo(t.norm, title.Reads) && (plain == "" || !p.calledSo(plain, title.Reads)):
+	case title.Script(t.norm) != "ja" && p.calledSo(t.norm, title.Reads) && (plain == "" || !p.calledSo(plain, title.Reads)):
 		return false
 	case plain == "" && len(p.specials) < slices.Max(p.eps) && p.othersGoOn(t.norm):
 		return false
 	}
 	return !slices.ContainsFunc(p.titles, func(o named) bool { return !o.seq.Zero() && o.base == t.norm && o.seq.Year == 0 })
+}
+
+// yearTells reports whether the year of the name is one of a place's season, and of no other that is long enough.
+func (p *placer) yearTells(at placement) bool {
+	if p.rel.Year == 0 || !airedIn(at.slots, p.rel.Year) {
+		return false
+	}
+	return !slices.ContainsFunc(runs(p.all, 1<<62), func(season []slot) bool {
+		return season[0].season != at.season && len(season) >= slices.Max(p.eps) && airedIn(season, p.rel.Year)
+	})
 }
 
 // leastGoingOn is how many alternative titles go on from the show's: seasons, films and specials have it before theirs.

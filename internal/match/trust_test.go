@@ -115,6 +115,61 @@ func TestTitlesThatOthersGoOnFromAreTheShows(t *testing.T) {
 	}
 }
 
+// Where another place is as likely by what the name says, no place is certain.
+func TestPlacesThatAreNotTheOnlyOnesAreDoubted(t *testing.T) {
+	first, second := season(1, "1-12@2009-04-03"), season(2, "1-26@2010-04-07")
+	club := func(seasons ...Season) *Entry {
+		return series(30, "Lantern Club", "ランタンクラブ", 2009, seasons...)
+	}
+	read := func(r release.Release, texts ...string) release.Release {
+		for _, text := range texts {
+			r.Titles = append(r.Titles, release.Title{Text: text})
+		}
+		return r
+	}
+	for _, row := range []struct {
+		name   string
+		entry  *Entry
+		title  release.Release
+		number float64
+		want   string
+	}{
+		{"specials of another name", club(season(0, "1-3").titled("Lantern Lake"), first), rel("Lantern Club"), 1, "S01E01"},
+		{"a special is called as the show", club(season(0, "1-3").titled("Lantern Club"), first), rel("Lantern Club"), 1, "S01E01?"},
+		{"so is one with a year", club(season(0, "1-3").titled("Lantern Club (2007)"), first), rel("Lantern Club"), 1, "S01E01?"},
+		{"fewer specials than that", club(season(0, "1-3").titled("Lantern Club"), first), rel("Lantern Club"), 4, "S01E04"},
+		{"a year, and specials of unknown ones", club(season(0, "1-3"), first), rel("Lantern Club", of(2009)), 1, "S01E01?"},
+		{"a year that the specials don't have", club(season(0, "1-3@2012-01-05"), first), rel("Lantern Club", of(2009)), 1, "S01E01"},
+		{"a year in which a special aired", club(season(0, "1-3@2010-01-05"), first, second), rel("Lantern Club", of(2010)), 1, "S02E01?"},
+		{"a year of two seasons", club(season(1, "1-12@2009-01-03"), season(2, "1-26@2009-08-07")).alt("Light"), rel("Light", of(2009)), 1, "S01E01?"},
+		{"an alternative title in kana", club(first, second).alt("らんたんくらぶ 永遠"), rel("らんたんくらぶ 永遠"), 1, "S01E01?"},
+		{"counted from the first season", club(first, second), rel("Lantern Club"), 14, "S02E02"},
+		{"or a number of the second", club(first, second).alt("Light"), rel("Light"), 14, "S02E02?"},
+		{"a part of the show", club(first, second), rel("Lantern Club Part 2", inPart(2)), 3, "S02E03"},
+		{"a part of nobody knows what", club(first, second).alt("Light", "Light Song Part 2", "Light Song"), rel("Light Song Part 2"), 3, "S02E03?"},
+		{"the film's title beside it", club(first), read(rel("Lantern Club"), "剧场版 Lantern Club"), 1, "S01E01?"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if got, all := decideFolder(&world{entries: []*Entry{row.entry}}, row.title, row.number); got[0] != row.want {
+				t.Errorf("got %s, want %s: %s %v", got[0], row.want, all[0].Reason, all[0].Steps)
+			}
+		})
+	}
+}
+
+// The name of a season with a word of the title is less certain where there are as many specials, which may have that word too.
+func TestAWordOfASeasonsNameIsDoubtedBesideSpecials(t *testing.T) {
+	for _, row := range []struct {
+		specials string
+		want     string
+	}{{"1-3", "S02E05"}, {"1-9", "S02E05?"}} {
+		club := series(30, "Lantern Club", "ランタンクラブ", 2009, season(0, row.specials), season(1, "1-12"), season(2, "1-26").named("Lantern Club: Battle of Minami"))
+		if got, all := decideFolder(&world{entries: []*Entry{club.alt("Lantern Club Minami Hen")}}, rel("Lantern Club Minami Hen"), 5); got[0] != row.want {
+			t.Errorf("%s specials: got %s, want %s: %s %v", row.specials, got[0], row.want, all[0].Reason, all[0].Steps)
+		}
+	}
+}
+
 // With more marks than the show has, the number of files tells the season.
 func TestTheLengthOfAFolderTellsItsSeason(t *testing.T) {
 	club := series(30, "Lantern Club!", "ランタンクラブ！", 2009, season(1, "1-12@2009-04-03"), season(2, "1-26@2010-04-07"))
