@@ -221,7 +221,7 @@ func (c *chain) TestAccount(ctx context.Context, account config.Account) (list [
 
 func (c *chain) testKey(ctx context.Context, account string, key ratelimit.Fingerprint) error {
 	ctx = ratelimit.WithPreference(ctx, ratelimit.Preference{Account: account, Key: key, Test: true}, 0)
-	client, err := newClient(c.base, c.upstream.sender, nil)
+	client, err := newClient(c.inForce.Load(), c.upstream.sender, nil)
 	if err != nil {
 		return err
 	}

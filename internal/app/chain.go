@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/anivault/anivault/cache"
@@ -17,7 +17,7 @@ import (
 // chain is what stands between a question and TMDB, for a run of match as for the gateway, and who watches it.
 type chain struct {
 	opts     Options
-	base     *url.URL // of TMDB
+	inForce  atomic.Pointer[config.Config] // a gateway's may be replaced
 	store    ratelimit.Store
 	limiter  *ratelimit.Limiter
 	cache    *cache.Store
@@ -29,11 +29,12 @@ type chain struct {
 
 // open opens everything. What it has opened when it fails is for the caller to close.
 func (c *chain) open(cfg *config.Config, opts Options) error {
-	c.opts, c.base = opts, cfg.TMDB.BaseURL
+	c.opts = opts
+	c.inForce.Store(cfg)
 	if opts.Log == nil {
 		opts.Log = slog.DiscardHandler
 	}
-	c.seen = &observer{log: slog.New(opts.Log), metrics: metrics.New(), warn: c.warn, number: cfg.KeyNumber}
+	c.seen = &observer{log: slog.New(opts.Log), metrics: metrics.New(), warn: c.warn, cfg: c.inForce.Load}
 	store, done, err := OpenState(cfg, 0, c.warn)
 	if err != nil {
 		return err

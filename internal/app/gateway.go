@@ -59,6 +59,7 @@ func (g *Gateway) Reconfigure(cfg *config.Config) error {
 	if err := g.limiter.Retune(cfg.Tuning); err != nil {
 		return err
 	}
+	g.inForce.Store(cfg)
 	g.upstream.ring.replace(cfg.Pool())
 	return g.limiter.SetAccounts(cfg.LimiterAccounts())
 }

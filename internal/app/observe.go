@@ -12,6 +12,7 @@ import (
 
 	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/chart"
+	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/logging"
 	"github.com/anivault/anivault/internal/metrics"
 	"github.com/anivault/anivault/internal/ui"
@@ -24,7 +25,7 @@ type observer struct {
 	log     *slog.Logger
 	metrics *metrics.Metrics
 	warn    func(error)
-	number  func(account string, key ratelimit.Fingerprint) int // of a key in the configuration; nil: unknown
+	cfg     func() *config.Config // in force; nil: unknown
 
 	requests, retries, throttled, hits, misses, stale atomic.Int64
 	samples                                           sampler
@@ -78,8 +79,12 @@ func (o *observer) hooks() ratelimit.Hooks {
 
 func (o *observer) onOrphans(f ratelimit.Orphans) {
 	o.metrics.Orphaned(f.Requests)
-	o.log.Warn("quota_orphan", slog.String("comp", "anivault"), slog.Int("requests", f.Requests), slog.Int("used", f.Used),
-		slog.Int("reserved", f.Reserved), slog.Int("limit", f.Limit))
+	account := "-"
+	if o.cfg != nil {
+		account = o.cfg().OnlyAccount() // it was set aside at the door, where none is chosen yet
+	}
+	o.log.Warn("quota_orphan", slog.String("comp", "anivault"), slog.String("account", account), slog.Int("requests", f.Requests),
+		slog.Int("used", f.Used), slog.Int("reserved", f.Reserved), slog.Int("limit", f.Limit))
 }
 
 func (o *observer) onTuned(c ratelimit.Tuned) {
@@ -166,8 +171,8 @@ func (o *observer) keys(changes []ratelimit.KeyChange) {
 			event, level = "key_out", slog.LevelWarn
 		}
 		number := 0
-		if o.number != nil {
-			number = o.number(c.Account, c.Key)
+		if o.cfg != nil {
+			number = o.cfg().KeyNumber(c.Account, c.Key)
 		}
 		o.log.Log(context.Background(), level, event, slog.String("comp", "anivault"), slog.String("account", c.Account),
 			slog.Int("key", number), slog.String("was", c.From.String()), slog.String("why", c.To.String()))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
 	"os"
 	"strconv"
 	"sync/atomic"
@@ -120,16 +119,16 @@ var outcomes = map[tmdb.Outcome]ratelimit.Outcome{
 }
 
 // newClient returns a client that sends through transport, where the key is put on.
-func newClient(base *url.URL, transport http.RoundTripper, undecodable func(*http.Request)) (*tmdb.Client, error) {
+func newClient(cfg *config.Config, transport http.RoundTripper, undecodable func(*http.Request)) (*tmdb.Client, error) {
 	return tmdb.New(tmdb.Options{
-		BaseURL: base.String(), HTTPClient: &http.Client{Transport: transport}, UserAgent: version.UserAgent(), OnUndecodable: undecodable,
+		BaseURL: cfg.TMDB.BaseURL.String(), HTTPClient: &http.Client{Transport: transport}, UserAgent: version.UserAgent(), OnUndecodable: undecodable,
 	})
 }
 
 // Probe asks TMDB one cheap question, past the cache but through the limiter. skew is how far TMDB's clock is
 // ahead of this machine's, 0 where TMDB did not say.
 func (a *App) Probe(ctx context.Context) (took, skew time.Duration, err error) {
-	client, err := newClient(a.base, a.upstream.sender, nil)
+	client, err := newClient(a.cfg, a.upstream.sender, nil)
 	if err != nil {
 		return 0, 0, err
 	}

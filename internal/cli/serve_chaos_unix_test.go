@@ -30,6 +30,9 @@ import (
 // chaosYAML lets waits end soon, so that each answer has a bound.
 const chaosYAML = `limiter: {rate_base: 20, ceiling: 20, ceiling_window: 1s, request_timeout: 1s, max_retries: 1, sleep_min: 300ms, sleep_max: 1s, sleep_max_outage: 500ms}
 serve: {acquire_timeout: {interactive: 2s}, stale_after: 100ms, drain_timeout: 1s}
+accounts:
+  - {name: first, priority: 1, keys: [{token: chaos-one}, {token: chaos-two}], account_concurrency: 3}
+  - {name: second, priority: 2, keys: [{token: chaos-three}], account_concurrency: 4, quota: 100000/24h}
 `
 
 const (
@@ -84,7 +87,7 @@ func TestChaosOfAGateway(t *testing.T) {
 	c := &chaos{t: t, home: t.TempDir(), fake: fake, answers: map[int]int{}, addr: freeAddr(t), base: server.URL()}
 	c.env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "ANIVAULT_") || strings.HasPrefix(v, "XDG_") || strings.HasPrefix(v, "HOME=")
-	}), "HOME="+c.home, "ANIVAULT_TMDB_TOKEN=chaos-token", "ANIVAULT_TMDB_BASE_URL="+server.URL(), "ANIVAULT_SERVE_LISTEN="+c.addr)
+	}), "HOME="+c.home, "ANIVAULT_TMDB_BASE_URL="+server.URL(), "ANIVAULT_SERVE_LISTEN="+c.addr)
 	c.configure()
 	lib := filepath.Join(c.home, "lib")
 	for _, title := range twenty {
@@ -118,6 +121,7 @@ func TestChaosOfAGateway(t *testing.T) {
 	}
 	c.checkCeiling()
 	c.checkStored()
+	c.checkAccounts()
 }
 
 // run runs anivault to its end, or until ctx ends.
@@ -146,6 +150,9 @@ func (c *chaos) live(ctx context.Context) {
 		c.gateways++
 		n := c.gateways
 		c.mu.Unlock()
+		for _, name := range []string{"first", "second"} { // some of the trouble is that TMDB suspends them
+			c.run(ctx, "accounts", "enable", name)
+		}
 		cmd := exec.Command("anivault", "serve", "--admin-listen", "off")
 		cmd.Env = c.env
 		if n%3 == 0 {
@@ -277,6 +284,28 @@ func (c *chaos) checkStored() {
 	}
 	if stored == 0 {
 		c.t.Error("nothing is stored")
+	}
+}
+
+// checkAccounts looks for slots and reservations that the dead have kept.
+func (c *chaos) checkAccounts() {
+	cmd := exec.Command("anivault", "accounts", "list", "--format", "json")
+	cmd.Env = c.env
+	out, err := cmd.Output()
+	var list []listed
+	if err == nil {
+		err = json.Unmarshal(out, &list)
+	}
+	if err != nil || len(list) != 2 {
+		c.t.Fatalf("%v: %s", err, out)
+	}
+	for _, a := range list {
+		if a.Running != 0 || a.Quota.Reserved != 0 {
+			c.t.Errorf("left: %+v", a)
+		}
+	}
+	if list[1].Quota.Used == 0 {
+		c.t.Error("nothing went through the second account")
 	}
 }
 

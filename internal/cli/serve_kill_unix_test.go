@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // killable is a gateway that is a process of its own, and a server behind it that holds what is asked below /3/held/.
@@ -228,5 +230,32 @@ func TestAKilledGatewayLosesNoPause(t *testing.T) {
 	}
 	if a := k.accounts()[0]; a.Name != "default" || a.Standing != "in" {
 		t.Errorf("%+v", a)
+	}
+}
+
+// A gateway that drains waits for what is with TMDB. A second signal ends it at once.
+func TestASecondSignalEndsTheDrain(t *testing.T) {
+	k := newKillable(t, "tmdb: {token: one-token}\n", "")
+	k.hold("/3/held/1")
+	if err := k.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(chaosBound); ; {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(k.url, "http://"))
+		if err != nil {
+			break // it lets nobody in
+		}
+		conn.Close()
+		if time.Now().After(deadline) {
+			t.Fatal("it does not drain")
+		}
+		wait(t.Context(), 10*time.Millisecond)
+	}
+	if err := k.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatalf("it did not wait for what is with TMDB: %v", err)
+	}
+	_ = k.cmd.Wait()
+	if status, ok := k.cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() || status.Signal() != syscall.SIGTERM {
+		t.Errorf("it ended with %s", k.cmd.ProcessState)
 	}
 }

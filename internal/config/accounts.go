@@ -80,6 +80,14 @@ func (c *Config) Pool() []Account {
 	return []Account{a}
 }
 
+// OnlyAccount returns the name of the one account, "-" where there are several or none: the log's word for what is not known.
+func (c *Config) OnlyAccount() string {
+	if pool := c.Pool(); len(pool) == 1 {
+		return pool[0].Name
+	}
+	return "-"
+}
+
 // KeyNumber returns the number of a key in the list of its account, from 1 on; 0 where the configuration has none.
 func (c *Config) KeyNumber(account string, key ratelimit.Fingerprint) int {
 	for _, a := range c.Pool() {

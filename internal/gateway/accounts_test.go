@@ -415,6 +415,13 @@ func TestReloadedAccounts(t *testing.T) {
 	if names := b.through(0); names[len(names)-1] != "z" {
 		t.Errorf("through %v", names)
 	}
+	if log := b.log.String(); !strings.Contains(log, "event=key_in account=one key=1 was=unproven") || strings.Contains(log, "key=0") {
+		t.Error("a key that came with the reload has no number in the log")
+	}
+	b.must(200, tv(9000001))
+	if !regexp.MustCompile(`event=request .* cache=fresh account=- `).MatchString(b.log.String()) {
+		t.Error("an answer from the cache has an account in the log")
+	}
 	b.configure(quick + "tmdb: {token: " + keyNamed("y") + "}\n") // one key and no accounts
 	eventually(t, "it is read anew", func() bool { return strings.Count(b.log.String(), "event=reloaded") == 2 })
 	b.must(200, tv(9000002))

@@ -74,9 +74,7 @@ func New(cfg *config.Config, o Options) (*Gateway, error) {
 		o.Log = slog.DiscardHandler
 	}
 	g.log = &logger{Logger: slog.New(o.Log).With(slog.String("comp", "gateway")), queue: g.queue}
-	g.log.number = func(account string, key ratelimit.Fingerprint) int {
-		return g.settings.Load().cfg.KeyNumber(account, key)
-	}
+	g.log.cfg = func() *config.Config { return g.settings.Load().cfg }
 	g.settings.Store(newSettings(cfg, nil))
 	var err error
 	g.up, err = app.OpenGateway(cfg, app.Options{

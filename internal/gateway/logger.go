@@ -17,8 +17,8 @@ import (
 type logger struct {
 	*slog.Logger
 	queue  *queue
-	number func(account string, key ratelimit.Fingerprint) int
-	warned atomic.Int64 // when an account was last said to be full, in nanoseconds of Unix
+	cfg    func() *config.Config // in force
+	warned atomic.Int64          // when an account was last said to be full, in nanoseconds of Unix
 }
 
 // slot writes a line about a place among those that may ask.
@@ -27,9 +27,9 @@ func (l *logger) slot(level slog.Level, event string, f *flight, more ...slog.At
 		return
 	}
 	running, limit := l.queue.running()
-	attrs := []slog.Attr{slog.String("account", f.account())}
+	attrs := []slog.Attr{slog.String("account", l.account(f))}
 	if c := f.through(); c.Account != "" {
-		attrs = append(attrs, slog.Int("key", l.number(c.Account, c.Key)))
+		attrs = append(attrs, slog.Int("key", l.cfg().KeyNumber(c.Account, c.Key)))
 		if running = c.Running; c.Limit > 0 {
 			limit = c.Limit
 		}
@@ -39,9 +39,6 @@ func (l *logger) slot(level slog.Level, event string, f *flight, more ...slog.At
 	l.LogAttrs(context.Background(), level, event, append(attrs, slog.String("request_id", f.id))...)
 }
 
-// account is the name of the one account of a gateway that was given none.
-const account = config.DefaultAccount
-
 // through is through which account and key the flight last went, the zero Choice where that is the only one.
 func (f *flight) through() (c ratelimit.Choice) {
 	if p := f.choice.Load(); p != nil {
@@ -50,7 +47,8 @@ func (f *flight) through() (c ratelimit.Choice) {
 	return c
 }
 
-func (f *flight) account() string { return cmp.Or(f.through().Account, account) }
+// account is through which account a flight went, or will if there is only one.
+func (l *logger) account(f *flight) string { return cmp.Or(f.through().Account, l.cfg().OnlyAccount()) }
 
 // slotWait is a warning where all places are taken, at most once a second, else for whom it concerns.
 func (l *logger) slotWait(f *flight) {
@@ -108,11 +106,11 @@ func (l *logger) quota(ctx context.Context, event string, f *flight, limiter *ra
 	}
 	used, held, limit := st.BudgetUsed, st.BudgetHeld, st.Budget.Requests
 	for _, a := range st.Accounts {
-		if a.Name == f.account() && a.Quota.On() {
+		if a.Name == l.account(f) && a.Quota.On() {
 			used, held, limit = a.QuotaUsed, a.QuotaReserved, a.Quota.Requests
 		}
 	}
-	l.Debug(event, slog.String("account", f.account()), slog.Int("requests", 1), slog.Int("used", used),
+	l.Debug(event, slog.String("account", l.account(f)), slog.Int("requests", 1), slog.Int("used", used),
 		slog.Int("reserved", held), slog.Int("limit", limit), slog.String("request_id", f.id))
 }
 
@@ -142,7 +140,7 @@ func (l *logger) request(x *exchange) {
 	if x.reason != "" {
 		attrs = append(attrs, slog.String("reason", x.reason))
 	}
-	attrs = append(attrs, slog.String("account", cmp.Or(x.found.account, account)), slog.Int64("wait_ms", x.found.waited.Milliseconds()),
+	attrs = append(attrs, slog.String("account", cmp.Or(x.found.account, "-")), slog.Int64("wait_ms", x.found.waited.Milliseconds()),
 		slog.Int64("upstream_ms", x.found.upstream.Milliseconds()), slog.Int("bytes", x.bytes),
 		slog.String("addr", x.s.addressOf(x.r)), slog.String("request_id", x.id))
 	l.LogAttrs(context.Background(), level, "request", attrs...)
