@@ -18,7 +18,7 @@ var accountFields = []AccountField{
 		"concurrency", "requests under way with each key", "a whole number from 0 (no limit) to 256",
 		wholeTo(256, func(l *limits) *int { return &l.keySlots }),
 	},
-	{"rate", "requests a second, at most rate_base", "a number from 0.1 to 1000, or off", setRate},
+	{"rate", "requests a second, at most rate_base", "a number from 0.1 to 1000, or off (0)", setRate},
 	{"quota", "answered requests in a period", "off, or a number of requests and a period, as in 5000/24h", setQuota},
 }
 
@@ -82,7 +82,7 @@ func wholeTo(most int, field func(*limits) *int) func(*limits, string) bool {
 }
 
 func setRate(l *limits, value string) bool {
-	if value == "off" {
+	if value == "off" || value == "0" {
 		l.rate = 0
 		return true
 	}

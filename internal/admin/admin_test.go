@@ -580,6 +580,7 @@ func TestAccountsAreShownAndChanged(t *testing.T) {
 		{"slots", "PATCH", "/main", `{"account_concurrency":3,"for":"8h"}`, 200, `"from": "5",`, func(a app.AccountView) bool { return a.Limit == 3 && a.Overrides[0].Key == "account_concurrency" }},
 		{"no limit", "PATCH", "/main", `{"account_concurrency":0}`, 200, `"to": "0"`, func(a app.AccountView) bool { return a.Limit == 0 }},
 		{"rate and quota", "PATCH", "/main", `{"rate":2.5,"quota":"50/1h"}`, 200, `"to": "50/1h"`, func(a app.AccountView) bool { return a.Rate == 2.5 && a.Quota.Limit == 50 }},
+		{"no rate", "PATCH", "/main", `{"rate":0}`, 200, `"to": "off"`, func(a app.AccountView) bool { return a.Rate == 0 }},
 		{"end of changes", "PATCH", "/main", `{"account_concurrency":null,"rate":null,"quota":null}`, 200, `"to": "5"`, func(a app.AccountView) bool { return a.Limit == 5 && len(a.Overrides) == 0 }},
 		{"unknown limit", "PATCH", "/main", `{"slots":3}`, 422, "slots", func(a app.AccountView) bool { return a.Limit == 5 }},
 		{"bad value", "PATCH", "/main", `{"account_concurrency":-3}`, 422, "account_concurrency", func(a app.AccountView) bool { return a.Limit == 5 }},

@@ -312,7 +312,9 @@ func limitOf(a Account, key string) string {
 	case "concurrency":
 		return fmt.Sprint(a.KeyLimit)
 	case "rate":
-		return fmt.Sprint(a.Rate)
+		if a.Rate > 0 {
+			return fmt.Sprint(a.Rate)
+		}
 	case "quota":
 		if a.Quota != nil {
 			return fmt.Sprintf("%d/%s", a.Quota.Limit, a.Quota.Period)
