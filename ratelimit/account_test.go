@@ -262,7 +262,7 @@ func TestOperatorsTuneAccounts(t *testing.T) {
 			t.Errorf("after its hour: %+v", st)
 		}
 		for key, value := range map[string]string{
-			"account_concurrency": "-1", "concurrency": "many", "rate": "0", "quota": "5", "priority": "1", "enabled": "true", "": "",
+			"account_concurrency": "-1", "concurrency": "many", "rate": "0.01", "quota": "5", "priority": "1", "enabled": "true", "": "",
 		} {
 			if err := o.TuneAccount(t.Context(), "a1", map[string]string{key: value}, 0); !errors.As(err, new(*TuningError)) {
 				t.Errorf("%s=%s: %v", key, value, err)

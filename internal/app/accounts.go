@@ -30,6 +30,10 @@ type attempt struct {
 	ended chan struct{}
 }
 
+func newAttempt(p ratelimit.Preference) *attempt {
+	return &attempt{Preference: p, ended: make(chan struct{})}
+}
+
 // replace adds the keys of accounts. Those from before stay: requests under way keep theirs.
 func (k *keyring) replace(accounts []config.Account) {
 	keys := map[ratelimit.Fingerprint]config.Key{}
@@ -45,7 +49,7 @@ func (k *keyring) replace(accounts []config.Account) {
 	k.another.Store(nil)
 	if len(accounts) == 1 && len(accounts[0].Keys) == 1 {
 		only := ratelimit.Preference{Account: accounts[0].Name, Key: accounts[0].Account.Keys[0], Test: true}
-		k.another.Store(&attempt{Preference: only, ended: make(chan struct{})})
+		k.another.Store(newAttempt(only))
 	}
 }
 
@@ -169,7 +173,11 @@ func (r refusals) once(req *http.Request, out error) (*http.Response, error) {
 	}
 	if a.begun.CompareAndSwap(false, true) {
 		defer close(a.ended)
-		return r.next.RoundTrip(req.WithContext(ratelimit.WithPreference(req.Context(), a.Preference, 0)))
+		resp, err := r.next.RoundTrip(req.WithContext(ratelimit.WithPreference(req.Context(), a.Preference, 0)))
+		if err == nil && r.ring.last.Load() == nil { // it is in; should others find it refused again, then so once more
+			r.ring.another.CompareAndSwap(a, newAttempt(a.Preference))
+		}
+		return resp, err
 	}
 	select {
 	case <-req.Context().Done():

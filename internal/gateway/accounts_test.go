@@ -504,9 +504,20 @@ func TestTheOnlyKeyIsOutAndInForAllProcesses(t *testing.T) {
 	}
 	refuses.Store(false)
 	b.must(503, tv(9000002))
-	if _, _, err := another().Probe(t.Context()); err != nil { // it has found out
+	calm := another() // one that has never met a refusal itself
+	for range 2 {
+		if _, _, err := calm.Probe(t.Context()); err != nil { // it finds out, each time that others did
+			t.Error(err)
+		}
+		b.must(200, tv(9000002))
+		refuses.Store(true)
+		another().TestAccount(t.Context(), cfg.Pool()[0])
+		refuses.Store(false)
+		b.must(503, tv(9000003))
+	}
+	if _, _, err := calm.Probe(t.Context()); err != nil {
 		t.Error(err)
 	}
-	b.must(200, tv(9000002))
+	b.must(200, tv(9000003))
 	b.idle()
 }

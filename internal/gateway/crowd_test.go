@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/anivault/anivault/ratelimit"
 )
 
 // askAs asks the gateway with a client's token, and returns how long that took.
@@ -120,4 +122,43 @@ func TestTwoGatewaysWhereClientsAreAccounts(t *testing.T) {
 	first.nowhere(t, tokens["narrow"], tokens["wide"])
 	second.idle()
 	first.idle()
+}
+
+// Somebody sets the rest of the budget aside and forgets it: questions are refused before they wait, until its hour is over.
+func TestSeed002AnOrphanIsFreeAfterItsHour(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		v := begin(t, dir, "limiter: {budget: 4/24h}\n")
+		defer v.g.Close()
+		if w := v.ask(known(0)); w.Code != http.StatusOK {
+			t.Fatalf("%d %s", w.Code, w.Body)
+		}
+		other, err := ratelimit.New(ratelimit.Config{Store: v.g.up.Store(), Tuning: v.g.up.Limiter().Tuning()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := other.Reserve(t.Context(), 3); err != nil {
+			t.Fatal(err)
+		}
+		refused := func(n int) bool {
+			w := v.ask(known(n))
+			return w.Code == http.StatusServiceUnavailable && strings.Contains(w.Body.String(), `"reason":"quota"`)
+		}
+		time.Sleep(59 * time.Minute)
+		if !refused(1) {
+			t.Error("it is free before its hour")
+		}
+		time.Sleep(2 * time.Minute)
+		for n := range 3 {
+			if w := v.ask(known(1 + n)); w.Code != http.StatusOK {
+				t.Errorf("after its hour: %d %s", w.Code, w.Body)
+			}
+		}
+		if !refused(4) {
+			t.Error("beyond the budget")
+		}
+		if n := v.g.up.Metrics().Snapshot().Orphans; n != 3 {
+			t.Errorf("%d orphans are counted", n)
+		}
+	})
 }
