@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -24,15 +25,17 @@ var restart = []string{
 type watcher struct {
 	s    *Service
 	read func() (*config.Config, error)
-	now  []os.FileInfo // of what is in force
-	next []os.FileInfo // of the look before, where it differed
+	now  files // of what is in force
+	next files // of the look before, where it differed
 }
+
+// files is what is to be seen of the configuration's files, by path; nil for one that is missing.
+type files map[string]os.FileInfo
 
 // run watches until done is closed. Each value of hup makes it read at once.
 func (w *watcher) run(done <-chan struct{}, hup <-chan os.Signal) {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
-	w.now = look(w.s.g.settings.Load().cfg)
 	for {
 		select {
 		case <-done:
@@ -58,21 +61,20 @@ func (w *watcher) look() {
 	}
 }
 
-// look returns what is to be seen of the configuration's files; nil for one that is missing.
-func look(cfg *config.Config) []os.FileInfo {
-	var out []os.FileInfo
+func look(cfg *config.Config) files {
+	out := files{}
 	for _, path := range cfg.Files() {
 		info, err := os.Stat(path)
 		if err != nil {
 			info = nil
 		}
-		out = append(out, info)
+		out[path] = info
 	}
 	return out
 }
 
-func same(a, b []os.FileInfo) bool {
-	return slices.EqualFunc(a, b, func(x, y os.FileInfo) bool {
+func same(a, b files) bool {
+	return maps.EqualFunc(a, b, func(x, y os.FileInfo) bool {
 		if x == nil || y == nil {
 			return x == nil && y == nil
 		}
@@ -84,7 +86,8 @@ func same(a, b []os.FileInfo) bool {
 func (w *watcher) reload() {
 	g := w.s.g
 	old := g.settings.Load()
-	w.now, w.next = look(old.cfg), nil // whatever comes of it: what is refused is not read again and again
+	before := look(old.cfg)
+	w.now, w.next = before, nil // whatever comes of it: what is refused is not read again and again
 	cfg, err := w.read()
 	if err == nil {
 		err = w.s.take(cfg, old)
@@ -94,6 +97,11 @@ func (w *watcher) reload() {
 		return
 	}
 	w.now = look(cfg)
+	for path := range w.now {
+		if info, ok := before[path]; ok {
+			w.now[path] = info // it may have changed since it was read
+		}
+	}
 	g.log.Info("reloaded")
 }
 

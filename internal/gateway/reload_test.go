@@ -124,6 +124,25 @@ func TestAChangedFileIsReadWhenItStandsStill(t *testing.T) {
 	}
 }
 
+// What is written while the files are read is read as well.
+func TestNoChangeIsOverlooked(t *testing.T) {
+	b := start(t, setup{})
+	w := watcher{s: b.service, now: look(b.service.Config())}
+	b.configure("limiter: {rate_base: 8}\n")
+	w.read = func() (*config.Config, error) {
+		cfg, err := b.service.o.Reload()
+		w.read = b.service.o.Reload
+		b.configure("limiter: {rate_base: 11}\n")
+		return cfg, err
+	}
+	for range 4 {
+		w.look()
+	}
+	if st, err := b.service.g.up.Limiter().Status(t.Context()); err != nil || st.Rate != 11 {
+		t.Errorf("rate %v, %v", st.Rate, err)
+	}
+}
+
 func TestReloadsUnderLoadFailNobody(t *testing.T) {
 	b := start(t, setup{})
 	for id := range 5 {

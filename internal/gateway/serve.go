@@ -31,6 +31,7 @@ type Service struct {
 	listeners []net.Listener
 	servers   []*http.Server
 	cert      *certificate // nil: plain HTTP
+	watcher   watcher
 }
 
 // Check returns why a gateway of this configuration could not begin, apart from its addresses.
@@ -62,6 +63,7 @@ func Listen(cfg *config.Config, o Options, say func(url string)) (*Service, erro
 	if s.g, err = New(cfg, o); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	s.watcher = watcher{s: s, read: o.Reload, now: look(cfg)} // what changes from here on is read anew
 	for _, l := range s.listeners {
 		url := s.url(l.Addr())
 		s.g.log.Info("listening", slog.String("addr", url))
@@ -173,8 +175,7 @@ func (s *Service) watch() (stop func()) {
 	hup, done := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(hup, syscall.SIGHUP)
 	var watching sync.WaitGroup
-	w := watcher{s: s, read: s.o.Reload}
-	watching.Go(func() { w.run(done, hup) })
+	watching.Go(func() { s.watcher.run(done, hup) })
 	return func() {
 		signal.Stop(hup)
 		close(done)
