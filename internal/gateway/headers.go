@@ -13,11 +13,14 @@ import (
 
 // What a request's header fields say of its urgency and patience. Whatever can't be read is ignored.
 
-var goodID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+var idForm = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+
+// goodID reports whether a client's name for something may stand in logs and answers as it came.
+func goodID(id string) bool { return len(id) <= 64 && idForm.MatchString(id) }
 
 // requestID is the client's own name for the request, else a new one.
 func requestID(r *http.Request) string {
-	if id := r.Header.Get("X-Request-Id"); id != "" && goodID.MatchString(id) {
+	if id := r.Header.Get("X-Request-Id"); goodID(id) {
 		return id
 	}
 	var id [8]byte

@@ -29,7 +29,7 @@ type session struct {
 
 // sessionOf names who keeps an account: a client, or one session of it.
 func sessionOf(r *http.Request, c *client) string {
-	if id := r.Header.Get("X-Anivault-Session"); goodID.MatchString(id) {
+	if id := r.Header.Get("X-Anivault-Session"); goodID(id) {
 		return c.Name + " " + id
 	}
 	return c.Name

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -102,12 +103,14 @@ func newPattern(format string) pattern {
 }
 
 // phrase is two words beside each other, or one with a colon behind it.
-var phrase = regexp.MustCompile(`[A-Za-z'-]{2,}[,;.)]* [(]?(?:[A-Za-z]{2,}|a )|[A-Za-z]{3,}:|; [a-z]{5,} |^[a-z]{6,} $`)
+var phrase = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[A-Za-z'-]{2,}[,;.)]* [(]?(?:[A-Za-z]{2,}|a )|[A-Za-z]{3,}:|; [a-z]{5,} |^[a-z]{6,} $`)
+})
 
 // telling reports whether a text can be recognised by the format: one with words for an argument has a phrase of its own. Others,
 // as "%s to %s", are said where they are formatted.
 func (p *pattern) telling() bool {
-	if slices.ContainsFunc(p.texts, phrase.MatchString) {
+	if slices.ContainsFunc(p.texts, phrase().MatchString) {
 		return true
 	}
 	return !slices.ContainsFunc(p.verbs, func(v verb) bool { return v.letter == 's' }) && strings.ContainsFunc(p.key, unicode.IsSpace)
