@@ -385,7 +385,7 @@ func (p *Planner) settleIn(target int32, parent *spot, name string) *spot {
 	return out
 }
 
-// ownNames returns the folders of planned targets that have names which CleanName would change.
+// ownNames returns the folders of planned targets that have names which Parse would refuse.
 func (p *Planner) ownNames() []Folder {
 	var out []Folder
 	seen := map[*spot]bool{}
@@ -395,7 +395,7 @@ func (p *Planner) ownNames() []Folder {
 		}
 		seen[v.spot] = true
 		for dir := v.spot.path; dir != "."; dir = path.Dir(dir) {
-			if base := path.Base(dir); CleanName(base) != base {
+			if base := path.Base(dir); CleanName(base) != base || len(base) > longestName-reservedBytes {
 				out = append(out, Folder{Target: int(v.target), Path: dir})
 			}
 		}

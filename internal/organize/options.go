@@ -36,9 +36,12 @@ type Options struct {
 // reservedBytes are what media servers add to a file's name: "-landscape.jpg".
 const reservedBytes = 15
 
+// longestName is how many bytes a name has at most, whatever a file system allows: a library travels.
+const longestName = 255
+
 // namer returns what makes names for a target.
 func (o *Options) namer(target int) namer {
-	n := namer{max: o.Targets[target].NameMax - reservedBytes}
+	n := namer{max: min(o.Targets[target].NameMax, longestName) - reservedBytes}
 	if len(o.Replace) > 0 {
 		var pairs []string
 		keys := make([]string, 0, len(o.Replace))

@@ -131,8 +131,8 @@ type Plan struct {
 	Layout  string
 	Sources []Root
 	Targets []Root
-	// Folders are folders of the targets that exist under names which CleanName would change: a target below one of them keeps
-	// that name.
+	// Folders are folders of the targets that exist under names which CleanName would change or which are too long: a target below
+	// one of them keeps that name.
 	Folders []Folder
 	Units   []Unit
 	Left    []LeftFile // not read from a text

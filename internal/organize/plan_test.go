@@ -187,6 +187,10 @@ func TestABadPlanIsRefusedByItsLines(t *testing.T) {
 		{"a target in another normal form", "to B (2001)/B (2001).mkv", "to é.mkv\ncopy 1 1 7 c.mkv\n to É.mkv", `line 31: the target is that of line 29`},
 		{"a target below another", "to B (2001)/B (2001).mkv", "to B.mkv\ncopy 1 1 7 c.mkv\n to b.mkv/C.mkv", `line 31: the target lies below that of line 29, which is a file`},
 		{"a target that is another's folder", "to B (2001)/B (2001).mkv", "to B/C/D.mkv\ncopy 1 1 7 c.mkv\n to b", `line 31: the target is the folder of line 29's`},
+		{
+			"a name that is too long", "to B (2001)/B", "to B/" + strings.Repeat("b", 230),
+			`line 29: the name has 241 bytes, and 240 is the most that leaves room for what servers write beside it: ` + strings.Repeat("b", 230) + " (2001).mkv",
+		},
 		{"a source twice", one, one + "with 41022 1763661791.5 11534385 [Group] Show - 01 (1080p) [8D7F2A11].ko.ass\n to x.ass\n", `line 17: the source of line 15 is named again`},
 		{"a sidecar of nothing", "in 1 1 [Group] Show (01-28)\n", "with 1 1 1 x\n", `line 11: no unit that this could belong to stands before it`},
 		{"a file of nowhere", "in 1 1 [Group] Show (01-28)\n", "", `line 12: a line "in" must come first: it says where the files are`},

@@ -50,7 +50,7 @@ func (p *parser) isTarget(root int, to string) bool {
 		}
 	}
 	if isClean(own) {
-		return true
+		return p.isShort(own)
 	}
 	components := strings.Split(own, "/")
 	for i, c := range components {
@@ -61,6 +61,18 @@ func (p *parser) isTarget(root int, to string) bool {
 	}
 	p.problem("%s can't be a name on every system; allowed is %s", ui.Printable(own), ui.Printable(strings.Join(components, "/")))
 	return false
+}
+
+// isShort checks the length of a target's names, as far as it can be known without the file system.
+func (p *parser) isShort(own string) bool {
+	const most = longestName - reservedBytes
+	for name := range strings.SplitSeq(own, "/") {
+		if len(name) > most {
+			p.problem("the name has %d bytes, and %d is the most that leaves room for what servers write beside it: %s", len(name), most, ui.Printable(name))
+			return false
+		}
+	}
+	return true
 }
 
 // claim refuses a target that another one has, in whatever case and normal form, or needs as its folder.

@@ -564,7 +564,7 @@ func TestPlansAreTextsThatCanBeRead(t *testing.T) {
 	titles := []string{"Show", "../../etc", "a:b", "CON", strings.Repeat("漢", 200), "é", "e\u0301", ".", "Show {tmdb-2}"}
 	for _, layout := range LayoutNames() {
 		var records []report.Record
-		paths := []string{"/out/", "/out/Known: x [tmdbid-3]/"}
+		paths := []string{"/out/", "/out/Known: x [tmdbid-3]/", "/out/" + strings.Repeat("y", 236) + " [tmdbid-2]/"}
 		for i, title := range titles {
 			name := fmt.Sprintf("/in/%d/v - %02d.mkv", i/3, i)
 			paths = append(paths, name, library.Stem(name)+".ko.srt")

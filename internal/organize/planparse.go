@@ -35,8 +35,8 @@ func (e *PlanError) Error() string {
 }
 
 // Parse reads a plan's text and checks all of it: its headers, each line, that no source and no target stands there twice, and
-// that every target is a name that CleanName leaves as it is (below a folder of the header: that the rest is). The error is a
-// *PlanError.
+// that every target is a name that CleanName leaves as it is and not too long (below a folder of the header: that the rest is).
+// The error is a *PlanError.
 func Parse(text string) (*Plan, error) {
 	p := newParser(len(text) / plannedBytes)
 	return p.plan, p.parse(text)
