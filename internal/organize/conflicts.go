@@ -117,7 +117,7 @@ func (p *Planner) label(group []*video) {
 		return
 	}
 	for i, v := range group {
-		v.label = labels[i]
+		v.label += labels[i]
 	}
 	if kind == "movie" {
 		p.nameFilms(group[0].entry.work)
@@ -151,6 +151,18 @@ func (v *video) part() int {
 		return n
 	}
 	return 0
+}
+
+// loneDisc matches a disc's number, or a part's as plans write it, which say of one file alone that it is not all of the film.
+var loneDisc = regexp.MustCompile(`(?i)(?:^|[ ._(\[-])(?:cd|dis[ck])[ ._-]?(\d{1,2})(?:$|[ ._)\]-])| - part(\d{1,2})$`)
+
+// labelLone gives a film's part its label also where the others are not there.
+func (v *video) labelLone() {
+	if m := loneDisc.FindStringSubmatch(library.Stem(v.item.Name)); m != nil && v.label == "" {
+		if n, _ := strconv.Atoi(m[1] + m[2]); n > 0 {
+			v.label = " - part" + strconv.Itoa(n)
+		}
+	}
 }
 
 // disc matches what says which disc of a film a file is: "cd2", "Disc 1".

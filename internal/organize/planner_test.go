@@ -188,6 +188,19 @@ func TestPlans(t *testing.T) {
 			[]string{"link Show - 01.mkv > " + show + "S01E01 - Title 1.mkv", "link Film.mp4 > " + mine + ".mp4"},
 		},
 		{
+			"one part of a film, of which the others are elsewhere", nil, tree("/in/Film 2001 CD2.avi", "/out/"+mine+" - part1.avi"),
+			[]report.Record{film("/in/Film 2001 CD2.avi", 7)},
+			[]string{"link Film 2001 CD2.avi > " + mine + " - part2.avi"},
+		},
+		{
+			"two files that say the same part", nil, tree("/in/Film 2001 CD2.avi", "/in/Film CD2.avi", "/out/"),
+			[]report.Record{film("/in/Film 2001 CD2.avi", 7), film("/in/Film CD2.avi", 7)},
+			[]string{
+				"same_target /in/Film 2001 CD2.avi (would be Film (2001) [tmdbid-7] - part2, and so would /in/Film CD2.avi)",
+				"same_target /in/Film CD2.avi (would be Film (2001) [tmdbid-7] - part2, and so would /in/Film 2001 CD2.avi)",
+			},
+		},
+		{
 			"editions as versions", func(o *Options) { o.Versions = true },
 			tree("/in/Film 2001 Director's Cut 1080p.mkv", "/in/Film 2001 Extended 720p.mkv", "/in/Film 2001.mkv", "/out/"),
 			[]report.Record{film("/in/Film 2001 Director's Cut 1080p.mkv", 7), film("/in/Film 2001 Extended 720p.mkv", 7), film("/in/Film 2001.mkv", 7)},
