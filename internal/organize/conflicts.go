@@ -27,6 +27,7 @@ func (p *Planner) leaveSameFolders() {
 				if other.code == "" {
 					other.leave(SameFolder, why)
 				}
+				p.together(first.videos[0], other)
 			}
 			continue
 		}
@@ -34,6 +35,26 @@ func (p *Planner) leaveSameFolders() {
 		holders = append(holders, e)
 	}
 	p.compact()
+}
+
+// together notes that two files are in one conflict.
+func (p *Planner) together(a, b *video) {
+	of, with := p.rivals[a], p.rivals[b]
+	if of == nil {
+		of = &[]*video{a}
+		p.rivals[a] = of
+	}
+	switch {
+	case a == b || of == with:
+	case with == nil:
+		*of = append(*of, b)
+		p.rivals[b] = of
+	default:
+		*of = append(*of, *with...)
+		for _, v := range *with {
+			p.rivals[v] = of
+		}
+	}
 }
 
 // isOwnFolder reports whether the templates give each work a folder of its own: one that a title or an id names.
@@ -74,6 +95,7 @@ func (p *Planner) tellApart() {
 		for i, v := range group {
 			others := slices.Delete(slices.Clone(all), i, i+1)
 			v.leave(SameTarget, "would be "+path.Base(v.base())+", and so would "+strings.Join(others, ", "))
+			p.together(group[0], v)
 		}
 	}
 	p.compact()
@@ -363,6 +385,7 @@ func (p *Planner) leaveRivals() (changed bool) {
 			why := "a file of its unit would be " + path.Base(v.ops[i].To) + ", and so would one of "
 			v.leave(SameTarget, why+wanted[n].path())
 			wanted[n].leave(SameTarget, why+v.path())
+			p.together(wanted[n], v)
 			changed = true
 		}
 	}

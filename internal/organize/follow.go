@@ -140,8 +140,8 @@ func (p *Planner) followOne(v *video, records map[*Item]*video, soles map[*folde
 		at = p.settle(v.target, join(at.path, p.o.Layout.extras))
 	case of != v.dir:
 		at = p.settle(v.target, join(at.path, CleanName(path.Base(v.dir.path))))
-	case s.spot != nil && library.IsSeasonFolder(path.Base(of.path)):
-		at = s.spot // a season's own
+	case s.spot != nil && (library.IsSeasonFolder(path.Base(of.path)) || p.look(v.target, s.spot) == of):
+		at = s.spot // a season's own, or where it belongs already
 	}
 	name := CleanName(v.item.Name)
 	v.spot, v.to = at, join(at.path, name)

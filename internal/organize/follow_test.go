@@ -127,7 +127,7 @@ func TestWhatIsAboutAFolderFollowsItsOneEntry(t *testing.T) {
 			if row.change != nil {
 				row.change(&o)
 			}
-			if diff := cmp.Diff(row.want, planned(o, row.disk, row.records...)); diff != "" {
+			if diff := cmp.Diff(row.want, planned(t, o, row.disk, row.records...)); diff != "" {
 				t.Error(diff)
 			}
 		})

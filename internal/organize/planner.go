@@ -29,7 +29,8 @@ type Planner struct {
 	videos    []*video
 	all       []*video // videos, and what was left at once, in the order of the records
 	first     map[identity]*video
-	needs     map[*video][]string // paths that other moves of the plan must free first
+	needs     map[*video][]string  // paths that other moves of the plan must free first
+	rivals    map[*video]*[]*video // of one conflict, which are listed together
 	scratch   values
 
 	// Room for what many files have one of.
@@ -154,7 +155,7 @@ func (r *Result) Warnings() []string {
 func NewPlanner(o Options, disk Disk) *Planner {
 	p := &Planner{
 		o: o, disk: disk, uses: o.Layout.uses(), folders: map[string]*folder{}, spots: map[string]*spot{}, stays: map[string]int{},
-		first: map[identity]*video{}, needs: map[*video][]string{}, owned: map[*Item]bool{},
+		first: map[identity]*video{}, needs: map[*video][]string{}, rivals: map[*video]*[]*video{}, owned: map[*Item]bool{},
 	}
 	for i := range o.Targets {
 		p.namers = append(p.namers, o.namer(i))
@@ -237,7 +238,7 @@ func (p *Planner) result() *Result {
 	r.Units = make([]Unit, 0, len(p.videos))
 	for _, v := range p.all {
 		if v.code != "" {
-			r.Left = append(r.Left, LeftFile{Path: v.path(), Code: v.code, Why: v.why})
+			p.tell(r, v)
 			continue
 		}
 		r.InPlace += int(v.inPlace)
@@ -260,6 +261,17 @@ func (p *Planner) result() *Result {
 	}
 	r.Left = append(r.Left, p.strays...)
 	return r
+}
+
+// tell lists a file that is left, with the first of a conflict all of them.
+func (p *Planner) tell(r *Result, v *video) {
+	group := []*video{v}
+	if rivals := p.rivals[v]; rivals != nil {
+		group, *rivals = *rivals, nil
+	}
+	for _, v := range group {
+		r.Left = append(r.Left, LeftFile{Path: v.path(), Code: v.code, Why: v.why})
+	}
 }
 
 // goes notes that a file doesn't stay where it is.

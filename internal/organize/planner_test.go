@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -141,13 +142,16 @@ func options(t *testing.T, layout string) Options {
 	}
 }
 
-// planned tells a plan in lines: "verb source > target", "in place: n", "code path (why)".
-func planned(o Options, d disk, records ...report.Record) []string {
-	p := NewPlanner(o, d)
-	for _, r := range records {
-		p.Add(&r)
+// planned tells a plan in lines: "verb source > target", "in place: n", "code path (why)". Nothing is planned again once it is carried
+// out.
+func planned(t *testing.T, o Options, d disk, records ...report.Record) []string {
+	t.Helper()
+	r := planOf(o, d, records...)
+	if o.Mode != ModeMove {
+		if again := planOf(o, d.after(r), records...); len(again.Units) > 0 {
+			t.Errorf("planned again: %v", again.Units[0].Ops)
+		}
 	}
-	r := p.Plan()
 	var out []string
 	for i := range r.Units {
 		u := &r.Units[i]
@@ -169,6 +173,43 @@ func planned(o Options, d disk, records ...report.Record) []string {
 	return out
 }
 
+func planOf(o Options, d disk, records ...report.Record) *Result {
+	p := NewPlanner(o, d)
+	for _, r := range records {
+		p.Add(&r)
+	}
+	return p.Plan()
+}
+
+// after returns the disk with a plan carried out that moves nothing.
+func (d disk) after(r *Result) disk {
+	out := maps.Clone(d)
+	for i := range r.Units {
+		u := &r.Units[i]
+		for k := range u.Ops {
+			op := &u.Ops[k]
+			source, target := r.SourcePath(u, op), r.TargetPath(u, op)
+			f := d[source]
+			switch op.Verb {
+			case Symlink:
+				f = file{device: f.device, leads: source}
+			case Copy, Reflink:
+				f.inode++
+			default:
+				f.links++
+				out[source] = f
+			}
+			out[target] = f
+			for dir := path.Dir(target); dir != "/"; dir = path.Dir(dir) {
+				if _, known := out[dir]; !known {
+					out[dir] = file{device: f.device, folder: true}
+				}
+			}
+		}
+	}
+	return out
+}
+
 const (
 	show = "Show (2020) [tmdbid-1]/Season 01/Show (2020) "
 	mine = "Film (2001) [tmdbid-7]/Film (2001) [tmdbid-7]"
@@ -186,6 +227,14 @@ func TestPlans(t *testing.T) {
 			"an episode and a film", nil, tree("/in/Show - 01.mkv", "/in/Film.mp4", "/out/"),
 			[]report.Record{tv("/in/Show - 01.mkv", 1, 1), film("/in/Film.mp4", 7)},
 			[]string{"link Show - 01.mkv > " + show + "S01E01 - Title 1.mkv", "link Film.mp4 > " + mine + ".mp4"},
+		},
+		{
+			"files of one conflict are listed together", nil, tree("/in/a.mkv", "/in/b.mkv", "/in/c.mkv", "/out/"),
+			[]report.Record{tv("/in/a.mkv", 1, 1), {Path: "/in/b.mkv", Status: report.Unmatched}, tv("/in/c.mkv", 1, 1)},
+			[]string{
+				"same_target /in/a.mkv (would be Show (2020) S01E01 - Title 1, and so would /in/c.mkv)",
+				"same_target /in/c.mkv (would be Show (2020) S01E01 - Title 1, and so would /in/a.mkv)", "unmatched /in/b.mkv",
+			},
 		},
 		{
 			"one part of a film, of which the others are elsewhere", nil, tree("/in/Film 2001 CD2.avi", "/out/"+mine+" - part1.avi"),
@@ -411,7 +460,7 @@ func TestPlans(t *testing.T) {
 			if row.change != nil {
 				row.change(&o)
 			}
-			if diff := cmp.Diff(row.want, planned(o, row.disk, row.records...)); diff != "" {
+			if diff := cmp.Diff(row.want, planned(t, o, row.disk, row.records...)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -428,6 +477,11 @@ func TestPlansInPlace(t *testing.T) {
 		want    []string
 	}{
 		{"a finished tree", tree(name(1), name(2)), []report.Record{tv(name(1), 1, 1), tv(name(2), 1, 2)}, []string{"in place: 2"}},
+		{
+			"a finished tree with what follows", tree(name(1), "/out/Show (2020) [tmdbid-1]/tvshow.nfo", dir+"/folder.jpg", "/out/Show (2020) [tmdbid-1]/extras/NCOP.mkv", "/out/Show (2020) [tmdbid-1]/Fonts/A.ttf"),
+			[]report.Record{tv(name(1), 1, 1), skipped("/out/Show (2020) [tmdbid-1]/extras/NCOP.mkv", library.SkipExtras)},
+			[]string{"in place: 5"},
+		},
 		{
 			"a swap", tree(name(1), name(2)),
 			[]report.Record{tv(name(1), 1, 2), tv(name(2), 1, 1)},
@@ -446,8 +500,8 @@ func TestPlansInPlace(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			o := options(t, "jellyfin")
-			o.Mode, o.Sources = ModeMove, o.Targets
-			if diff := cmp.Diff(row.want, planned(o, row.disk, row.records...)); diff != "" {
+			o.Mode, o.Sources, o.Follow = ModeMove, o.Targets, true
+			if diff := cmp.Diff(row.want, planned(t, o, row.disk, row.records...)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -527,7 +581,7 @@ func TestWhatBelongsToAFileFollowsIt(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			o := options(t, "jellyfin")
 			var got, left []string
-			for _, line := range planned(o, tree(append(row.files, video+".mkv", "/out/")...), tv(video+".mkv", 1, 1)) {
+			for _, line := range planned(t, o, tree(append(row.files, video+".mkv", "/out/")...), tv(video+".mkv", 1, 1)) {
 				line, isOp := strings.CutPrefix(strings.Replace(line, "> "+show+"S01E01 - Title 1", "> ", 1), "link [G] Show - 01 [1080p].mkv > .mkv")
 				switch {
 				case isOp:
