@@ -59,7 +59,7 @@ func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, p
 		here = ""
 	}
 	writer, err := c.matchWriter(ctx, f, run, status.Writer(c.streams.Out), report.Options{
-		Width: c.streams.OutWidth(), Terminal: c.streams.OutTTY, Color: color, Here: here, Explain: f.explain,
+		Resized: c.streams.OutWidth, Terminal: c.streams.OutTTY, Color: color, Here: here, Explain: f.explain,
 		Mark: f.csvBOM, Seasons: f.view == "seasons", Only: f.shown,
 	})
 	if err != nil {
@@ -91,7 +91,7 @@ func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, p
 	output := writer.Close(summary)
 	if !c.quiet {
 		output = errors.Join(output, tally.Write(c.streams.Err, summary, report.Options{
-			Width: c.streams.Width, Color: color && c.streams.ErrTTY, Here: here, Ending: ending(ctx, cfg, run, f),
+			Width: max(c.streams.ErrWidth(), c.streams.OutWidth()), Color: color && c.streams.ErrTTY, Here: here, Ending: ending(ctx, cfg, run, f),
 		}))
 	}
 	if f.report != "" {

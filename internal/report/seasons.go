@@ -64,6 +64,7 @@ func (s *seasons) Match(r Record) error {
 	if r.Status == Skipped && !s.left {
 		return nil
 	}
+	s.measure()
 	dir, name := r.Split()
 	if s.last != dir && !s.goesOn(&r) || len(s.held) >= heldSeasons {
 		if err := s.release(); err != nil {

@@ -13,6 +13,48 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
+// A terminal that is made narrower during a run gets lines that fit, in both views.
+func TestATableFollowsTheTerminal(t *testing.T) {
+	for _, seasons := range []bool{false, true} {
+		t.Run(fmt.Sprintf("seasons %v", seasons), func(t *testing.T) {
+			width := 120
+			var out strings.Builder
+			w, err := NewWriter(FormatTable, &out, Options{Resized: func() int { return width }, Seasons: seasons})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range 4 {
+				before := out.Len()
+				if i == 2 {
+					width = 50
+				}
+				r := Record{
+					Path: fmt.Sprintf("lib/%d/%s.mkv", i, strings.Repeat("long name ", 20)), Status: Matched, Kind: "tv", TMDBID: i + 1,
+					Title: strings.Repeat("long title ", 20), Season: ptr(1), Episodes: []int{1}, Confidence: ptr(0.9),
+				}
+				if err := w.Match(r); err != nil {
+					t.Fatal(err)
+				}
+				if i == 3 {
+					err = w.Close(Summary{})
+				} else {
+					err = w.Flush()
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				widest := 0
+				for line := range strings.Lines(out.String()[before:]) {
+					widest = max(widest, ui.Width(strings.TrimRight(line, "\n")))
+				}
+				if widest > width || widest > 0 && i < 2 && widest < 60 {
+					t.Errorf("file %d: %d cells at a width of %d:\n%s", i, widest, width, out.String()[before:])
+				}
+			}
+		})
+	}
+}
+
 var seasonLine = regexp.MustCompile(`(\d+) files? +\d+ %`)
 
 // Whatever comes in whatever folders: every file is in one season's line, or stands there by its name, or was left out; and

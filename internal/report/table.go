@@ -34,17 +34,27 @@ type table struct {
 
 func newTable(w io.Writer, opts Options) *table {
 	t := &table{sink: newSink(w, ""), opts: opts}
-	if opts.Width > 0 {
-		t.opts.Width = max(opts.Width, minWidth)
-		t.nameCol = t.opts.Width - leadCols
-		if t.opts.Width >= titlesFrom {
-			t.nameCol = min(t.nameCol*3/5, 96)
-		}
-	}
+	t.measure()
 	return t
 }
 
+// measure takes the width that lines may have from here on.
+func (t *table) measure() {
+	if t.opts.Resized != nil {
+		t.opts.Width = t.opts.Resized()
+	}
+	if t.opts.Width <= 0 {
+		return
+	}
+	t.opts.Width = max(t.opts.Width, minWidth)
+	t.nameCol = t.opts.Width - leadCols
+	if t.opts.Width >= titlesFrom {
+		t.nameCol = min(t.nameCol*3/5, 96)
+	}
+}
+
 func (t *table) Match(r Record) error {
+	t.measure()
 	var b strings.Builder
 	dir, name := r.Split()
 	t.one(&b, r, dir, name)

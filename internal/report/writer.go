@@ -24,15 +24,16 @@ func Formats() []string {
 
 // Options adapt a Writer to where it writes and to what was asked for.
 type Options struct {
-	Width    int    // table: of the terminal in cells; 0: lines are never cut
-	Mark     bool   // csv: begins with a byte order mark, by which spreadsheets know UTF-8
-	Terminal bool   // csv: control and format characters are escaped, as the table always does
-	Color    bool   // table: ANSI colours, which never carry meaning alone
-	Here     string // shown as the folder of a path that has none: "." where files were looked for, "" for mere names
-	Explain  bool   // steps, scores and reasons too; csv has no place for them
-	Seasons  bool   // table: a line a season
-	Only     Only   // table: what was asked for; the caller leaves out the rest
-	Ending   Ending // summary for people: how the run ended
+	Width    int        // table: of the terminal in cells; 0: lines are never cut
+	Resized  func() int // table: Width at this moment, for a terminal that is made narrower or wider; nil: it stays
+	Mark     bool       // csv: begins with a byte order mark, by which spreadsheets know UTF-8
+	Terminal bool       // csv: control and format characters are escaped, as the table always does
+	Color    bool       // table: ANSI colours, which never carry meaning alone
+	Here     string     // shown as the folder of a path that has none: "." where files were looked for, "" for mere names
+	Explain  bool       // steps, scores and reasons too; csv has no place for them
+	Seasons  bool       // table: a line a season
+	Only     Only       // table: what was asked for; the caller leaves out the rest
+	Ending   Ending     // summary for people: how the run ended
 }
 
 // Ending says how a run ended, beside its counts. The zero value is a run that was neither interrupted nor stopped.

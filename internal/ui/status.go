@@ -2,11 +2,8 @@ package ui
 
 import (
 	"io"
-	"os"
 	"reflect"
 	"sync"
-
-	"golang.org/x/term"
 )
 
 const eraseLine = "\r\x1b[K"
@@ -98,15 +95,10 @@ func same(a, b io.Writer) bool {
 	return a != nil && b != nil && reflect.TypeOf(a).Comparable() && reflect.TypeOf(b).Comparable() && a == b
 }
 
-// width returns the terminal's present width, or that at the start, or 80.
+// width returns the present width of the terminal of Err, or that at the start, or 80.
 func (s Streams) width() int {
-	if f, ok := s.Err.(*os.File); ok {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
-			return w
-		}
-	}
-	if s.Width > 0 {
-		return s.Width
+	if w := s.present(s.Err, true); w > 0 {
+		return w
 	}
 	return 80
 }

@@ -46,15 +46,22 @@ func System() Streams {
 	return s
 }
 
-// OutWidth returns the width of a line of prose on Out: 0, for never wrapped, where Out is not a terminal.
-func (s Streams) OutWidth() int { return s.onTTY(s.OutTTY) }
+// OutWidth returns the width that a line of prose on Out may have at this moment, for a person may resize the terminal: 0, for never
+// wrapped, where Out is not a terminal.
+func (s Streams) OutWidth() int { return s.present(s.Out, s.OutTTY) }
 
 // ErrWidth is OutWidth for Err.
-func (s Streams) ErrWidth() int { return s.onTTY(s.ErrTTY) }
+func (s Streams) ErrWidth() int { return s.present(s.Err, s.ErrTTY) }
 
-func (s Streams) onTTY(tty bool) int {
+// present returns the width of a stream's terminal, or that at the start where the system does not tell.
+func (s Streams) present(stream io.Writer, tty bool) int {
 	if !tty {
 		return 0
+	}
+	if f, ok := stream.(*os.File); ok {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
+			return w
+		}
 	}
 	return s.Width
 }
