@@ -93,10 +93,34 @@ func Group(files []File) []Series {
 		s := &out[i]
 		s.Files = append(s.Files, f)
 	}
+	shelves(out)
 	for i := range out {
 		out[i].count()
 	}
 	return out
+}
+
+// shelfTitles is how many titles stand in a folder that is no work's own.
+const shelfTitles = 4
+
+// shelves drops the titles of folders that hold files of many works, where the files have titles of their own: "lib" would be searched
+// before the rest of what a name may mean.
+func shelves(all []Series) {
+	own := map[string]map[string]bool{}
+	named := func(s *Series) bool { return len(s.Titles) > 0 && s.Titles[0].From == release.FromName }
+	for i := range all {
+		if s := &all[i]; named(s) {
+			if own[s.Folder] == nil {
+				own[s.Folder] = map[string]bool{}
+			}
+			own[s.Folder][BaseTitle(title.Normalize(s.Title()))] = true
+		}
+	}
+	for i := range all {
+		if s := &all[i]; named(s) && len(own[s.Folder]) >= shelfTitles {
+			s.Titles = slices.DeleteFunc(slices.Clone(s.Titles), func(t release.Title) bool { return t.From == release.FromFolder })
+		}
+	}
 }
 
 // groupKey is equal for two files exactly when they ask the same question from the same folder.

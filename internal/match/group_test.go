@@ -49,6 +49,38 @@ func TestGroupAsksOneQuestionPerSeries(t *testing.T) {
 	}
 }
 
+// The name of a folder of many works is no title of theirs; that of a folder with a few is.
+func TestAShelfIsNoTitle(t *testing.T) {
+	shelf := func(names ...string) (in []File) {
+		for i, name := range append(names, "") {
+			r := rel(name, eps(1))
+			r.Path = "shelf/" + name + ".mkv"
+			r.Titles = append(r.Titles[:min(len(name), 1)], release.Title{Text: "Shelf", From: release.FromFolder})
+			r.Title = r.Titles[0].Text
+			in = append(in, File{Index: i, Release: r})
+		}
+		return in
+	}
+	for _, row := range []struct {
+		names []string
+		want  int // titles of a file that has one
+	}{
+		{[]string{"Moth", "Moth 2", "Lantern", "Tide"}, 2},
+		{[]string{"Moth", "Lantern", "Tide", "Ebb"}, 1},
+	} {
+		all := Group(shelf(row.names...))
+		for i, s := range all {
+			want := row.want
+			if i == len(all)-1 {
+				want = 1 // the nameless file has the folder's
+			}
+			if len(s.Titles) != want {
+				t.Errorf("%s beside %v: %v", s.Title(), row.names, s.Titles)
+			}
+		}
+	}
+}
+
 func TestGroupKeepsEveryFileOnceAndInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var in []File
