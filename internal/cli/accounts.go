@@ -188,14 +188,16 @@ func (c *command) operateAccount(cmd *cobra.Command, name string, change func(co
 }
 
 func (c *command) accountsEnableCommand(on bool) *cobra.Command {
-	word, long := "disable", `Use an account no more, in every running process, until it is enabled again. What runs ends as it would.`
+	word, short, done := "disable", "Disable an account for every running process", "disabled %s\n"
+	long := `Use an account no more, in every running process, until it is enabled again. What runs ends as it would.`
 	if on {
-		word, long = "enable", `Use an account again, in every running process, also where the configuration disables it. Keys of it that were refused
+		word, short, done = "enable", "Enable an account for every running process", "enabled %s\n"
+		long = `Use an account again, in every running process, also where the configuration disables it. Keys of it that were refused
 are tried again.`
 	}
 	return leaf(&cobra.Command{
 		Use:     word + " NAME",
-		Short:   strings.ToUpper(word[:1]) + word[1:] + " an account for every running process",
+		Short:   short,
 		Long:    long,
 		Args:    exactArgs("NAME"),
 		Example: "  anivault accounts " + word + " main",
@@ -204,7 +206,7 @@ are tried again.`
 			if err := o.EnableAccount(ctx, args[0], on, 0); err != nil {
 				return err
 			}
-			c.say("%sd %s\n", word, args[0])
+			c.say(done, args[0])
 			return nil
 		})
 	})

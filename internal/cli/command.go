@@ -29,7 +29,7 @@ func leaf(cmd *cobra.Command, formats []string, do action) *cobra.Command {
 	}
 	var format string
 	if len(formats) > 0 {
-		cmd.Flags().StringVar(&format, "format", formats[0], "`FORM` of the output: "+strings.Join(formats, " or "))
+		cmd.Flags().StringVar(&format, "format", formats[0], "`FORM` of the output: "+strings.Join(formats, ", "))
 		completeWords(cmd, "format", formats...)
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -84,8 +84,7 @@ func (c *command) tableOr(format *string, words ...string) error {
 
 // streamFormat adds the flag --format that tableOr checks.
 func streamFormat(cmd *cobra.Command, format *string, words ...string) {
-	last := len(words) - 1
-	usage := "`FORM` of the output: " + strings.Join(words[:last], ", ") + " or " + words[last]
+	usage := "`FORM` of the output: " + strings.Join(words, ", ")
 	cmd.Flags().StringVar(format, "format", "", usage+" (default: table on a terminal, ndjson on a pipe)")
 	completeWords(cmd, "format", words...)
 }

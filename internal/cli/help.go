@@ -44,7 +44,7 @@ func (c *command) printHelp(write func(out io.Writer, width int)) {
 func (c *command) writeHelp(cmd *cobra.Command, out io.Writer, width int) {
 	about := cmd.Long
 	if about == "" {
-		about = cmd.Short + "."
+		about = lang.Say(cmd.Short) + "."
 	}
 	fmt.Fprintln(out, reflow(about, width))
 	if cmd.Example != "" {

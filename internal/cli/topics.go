@@ -63,7 +63,7 @@ In brackets: the key in the config file, and the default.`, width))
 		text := s.Doc
 		switch {
 		case s.Default != "" && len(head)+len(", )")+len(s.Default) > helpWidth:
-			text += " Default: " + s.Default // an address is not broken, and may need a line of its own
+			text = lang.Sprintf("%s Default: %s", text, s.Default) // an address is not broken, and may need a line of its own
 		case s.Default != "":
 			head += ", " + s.Default
 		}
@@ -100,7 +100,7 @@ what one of them learns, all of them obey.
 
 What leads from one to the next; the first row that holds is taken ("anivault limiter rules" prints it as a table):`, width))
 	for _, r := range ratelimit.Rules() {
-		text := fmt.Sprintf("%s; %s", r.Condition, r.Confirmation)
+		text := lang.Say(r.Condition) + "; " + lang.Say(r.Confirmation.String())
 		entry(out, fmt.Sprintf("%s -> %s (%s)", strings.Join(fromStates(r), ", "), r.To, r.Reason), text, width)
 	}
 	fmt.Fprintln(out, "\n"+lang.Say("Settings of the limiter, also keys of \"anivault limiter tune\":"))

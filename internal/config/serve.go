@@ -223,8 +223,6 @@ func (c *Config) checkExposure(bad *faults) {
 			Reason: "is not loopback: name a certificate in serve.tls.cert and serve.tls.key, or listen on 127.0.0.1, or set it to off",
 		})
 	}
-	const makeOne = "make a client first: anivault serve token new NAME"
-	const ways = "; or listen on 127.0.0.1 or unix:/path"
 	for _, addr := range s.Listen {
 		if IsLocal(addr) {
 			continue
@@ -232,23 +230,32 @@ func (c *Config) checkExposure(bad *faults) {
 		if s.TLSCert == "" && !s.PlainHTTP {
 			bad.add(&Error{
 				Name: c.place("serve.listen"), Value: addr,
-				Reason: "is not loopback: name a certificate in serve.tls.cert and serve.tls.key, or set serve.plain_http: true where nobody reads along" + ways,
+				Reason: "is not loopback: name a certificate in serve.tls.cert and serve.tls.key, or set serve.plain_http: true where nobody reads along; " +
+					"or listen on 127.0.0.1 or unix:/path",
 			})
 		}
 		if len(s.Clients) == 0 {
-			bad.add(&Error{Name: c.place("serve.listen"), Value: addr, Reason: "is not loopback, and there is no client token: " + makeOne + ways})
+			bad.add(&Error{
+				Name: c.place("serve.listen"), Value: addr,
+				Reason: "is not loopback, and there is no client token: make a client first: anivault serve token new NAME; " +
+					"or listen on 127.0.0.1 or unix:/path",
+			})
 		}
 	}
 	if len(s.Clients) > 0 {
 		return
 	}
 	if len(s.Hosts) > 0 {
-		bad.add(&Error{Name: c.place("serve.hosts"), Value: strings.Join(s.Hosts, ","), Reason: "needs at least one client token: " + makeOne + ", or leave it empty"})
+		bad.add(&Error{
+			Name: c.place("serve.hosts"), Value: strings.Join(s.Hosts, ","),
+			Reason: "needs at least one client token: make a client first: anivault serve token new NAME, or leave it empty",
+		})
 	}
 	if len(s.TrustedProxies) > 0 {
 		bad.add(&Error{
 			Name: c.place("serve.trusted_proxies"), Value: s.TrustedProxies[0].String(),
-			Reason: "needs at least one client token, for to the gateway a proxy's requests come from this machine: " + makeOne + ", or leave it empty",
+			Reason: "needs at least one client token, for to the gateway a proxy's requests come from this machine: " +
+				"make a client first: anivault serve token new NAME, or leave it empty",
 		})
 	}
 }

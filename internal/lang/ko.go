@@ -16,4 +16,6 @@ import "slices"
 //	pin          고정          title index  제목 색인      offset      오프셋
 //	stand-in     모의 서버     setting      설정           flag        옵션
 //	absolute     통산 화수     cour         쿨             run         방영분
-func ko() []entry { return slices.Concat(koMatch, koReport, koCommands, koSettings, koOrganize) }
+func ko() []entry {
+	return slices.Concat(koMatch, koReport, koCommands, koSettings, koOrganize, koServe)
+}

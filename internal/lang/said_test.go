@@ -129,29 +129,23 @@ var unsaid = []*regexp.Regexp{
 	regexp.MustCompile(`--format |: one object per |: the (summary|columns)$|^serve: (GET |the answer)`),                                                                               // names of outputs for programs
 	regexp.MustCompile(`^What "status" says|Error codes in "error"|^\. json is one document`),                                                                                          // of help formats, which is about fields
 	regexp.MustCompile(`^(system volume information|network trash folder|temporary items|behind the scenes|deleted scenes|bonus features|bonus disc|bd menu|dvd menu|clean op & ed)$`), // folders
+	regexp.MustCompile(`^NAME\t|^%d\+%d of |^(new|revoke) NAME|^# made by: anivault|^  - \{name: |^, (admin: true|made: )`),                                                            // headers of tables, lines of files
 	regexp.MustCompile(`^(season|offset) N$|form-action|default-src|^AniDB %d$|^FAIL  |^This product uses the TMDB API|^completion of --`),
 }
 
 // english are files that speak English alone, and why.
 var english = map[string]string{
-	"cli/limiter_simulate.go": "for who tries settings out; docs/limiter.md is English too",
-	"cli/serve.go":            "for who runs a gateway; docs/gateway.md is English too",
-	"cli/serve_token.go":      "as serve.go",
-	"config/serve.go":         "as serve.go",
-	"config/clients.go":       "as serve.go",
-	"cli/accounts.go":         "as serve.go",
-	"config/accounts.go":      "as serve.go",
-	"cli/man.go":              "man pages are English",
-	"config/write.go":         "comments in the config file",
-	"config/edit.go":          "as write.go",
-	"pins/set.go":             "comments in the file of pins",
-	"report/csv.go":           "the fields of outputs for programs",
-	"report/json.go":          "as csv.go",
-	"chart/drawing.go":        "the picture of limiter simulate",
-	"match/sequelmarkers.go":  "rules with examples",
-	"match/hint.go":           "words of titles",
-	"match/query.go":          "words of titles",
-	"decide/indextitles.go":   "titles to be looked up",
+	"cli/man.go":             "man pages are English",
+	"chart/drawing.go":       "the picture of limiter simulate",
+	"config/write.go":        "comments in the config file",
+	"config/edit.go":         "as write.go",
+	"pins/set.go":            "comments in the file of pins",
+	"report/csv.go":          "the fields of outputs for programs",
+	"report/json.go":         "as csv.go",
+	"match/sequelmarkers.go": "rules with examples",
+	"match/hint.go":          "words of titles",
+	"match/query.go":         "words of titles",
+	"decide/indextitles.go":  "titles to be looked up",
 }
 
 type text struct{ file, at, text string }
