@@ -235,20 +235,21 @@ func externalIDs(ids *tmdb.ExternalIDs) match.IDs {
 	return match.IDs{IMDb: ids.IMDbID, TVDB: ids.TVDBID}
 }
 
-// titlesOf merges alternative and translated titles; TMDB repeats many of them.
+// titlesOf merges translated and alternative titles; TMDB repeats many of them. Translated ones stand first: they are those that TMDB
+// shows, and what is decided must not depend on the language in which it was asked.
 func titlesOf(alternative *tmdb.AlternativeTitles, translated *tmdb.Translations) []match.AltTitle {
 	var out []match.AltTitle
-	if alternative != nil {
-		for _, t := range alternative.Results {
-			if t.Title != "" {
-				out = append(out, match.AltTitle{Text: t.Title, Region: t.Country})
-			}
-		}
-	}
 	if translated != nil {
 		for _, t := range translated.Translations {
 			if label := t.Data.Label(); label != "" {
 				out = append(out, match.AltTitle{Text: label, Language: t.Language, Region: t.Country})
+			}
+		}
+	}
+	if alternative != nil {
+		for _, t := range alternative.Results {
+			if t.Title != "" {
+				out = append(out, match.AltTitle{Text: t.Title, Region: t.Country})
 			}
 		}
 	}

@@ -271,6 +271,42 @@ func (j japanese) SeasonNames(_ context.Context, _ int, language string) (map[in
 	return j.names, Origin{}, nil
 }
 
+// english is a world that was asked in Korean, whose seasons have names in English.
+type english struct{ *world }
+
+func (e english) SeasonNames(_ context.Context, _ int, language string) (map[int]string, Origin, error) {
+	if language != "en-US" {
+		return map[int]string{}, Origin{}, nil
+	}
+	return map[int]string{1: "Season 1", 2: "Winter Letters", 3: "Northern Lights"}, Origin{}, nil
+}
+
+// What is decided does not depend on the language in which TMDB is asked.
+func TestSeasonsOfAKoreanRunAreFoundByTheirEnglishNames(t *testing.T) {
+	for name, row := range map[string]struct {
+		rel  release.Release
+		want string
+	}{
+		"a season's name":                         {rel("Salt Harbor Northern Lights", eps(3)), "tv 3 S03E03"},
+		"and the number of a part of it":          {rel("Salt Harbor Winter Letters", inSeason(2), eps(3)), "tv 3 S02E03"},
+		"an alternative title is a season's name": {rel("Northern Lights", eps(3)), "tv 3 S03E03"},
+		"no season is called so":                  {rel("Salt Harbor Summer Letters", eps(3)), "tv 3 -"},
+		"a number is no name of a season":         {rel("Salt Harbor", inSeason(2), eps(3)), "tv 3 S02E03"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			harbor := series(3, "소금항", "塩港", 2018, season(1, "1-12@2018-04-07"), season(2, "1-12@2019-04-06"), season(3, "1-13@2020-04-04")).alt("Salt Harbor").alt(row.rel.Title)
+			for i := range harbor.Seasons {
+				harbor.Seasons[i].Name = fmt.Sprintf("시즌 %d", i+1)
+			}
+			res := &Resolver{Source: english{&world{entries: []*Entry{harbor}}}, Options: DefaultOptions()}
+			s := Group([]File{{Release: row.rel}})[0]
+			if d := res.Place(t.Context(), s.Files, res.Resolve(t.Context(), s))[0]; outcome(d) != row.want {
+				t.Errorf("%s, want %s: %s", outcome(d), row.want, d.Reason)
+			}
+		})
+	}
+}
+
 func TestSeasonsAreFoundByHowTheirJapaneseNamesAreRead(t *testing.T) {
 	for _, row := range []struct {
 		name  string

@@ -89,6 +89,15 @@ func arcRead(e *Entry, titles []named, rest string) int {
 // surelyRead is how much better a season's name must fit than that of the next.
 const surelyRead = 0.5
 
+// eastAsian reports whether the seasons have names in no other than East Asian letters, because TMDB was asked in such a language. Most
+// names of seasons are in English alone.
+func eastAsian(e *Entry) bool {
+	named := slices.DeleteFunc(slices.Clone(e.Seasons), func(s Season) bool { return s.Name == "" })
+	return len(named) > 0 && !slices.ContainsFunc(named, func(s Season) bool {
+		return !slices.Contains([]string{"ja", "ko", "zh"}, title.Script(s.Name))
+	})
+}
+
 // arcLanguage returns the reading whose arc may be among the seasons' names in another language, and that language; "" for
 // none. Seasons usually have names in Latin letters.
 func arcLanguage(arcs []ArcText, titles []named) (ArcText, string) {

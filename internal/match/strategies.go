@@ -125,6 +125,9 @@ func (p *placer) byArc() placement {
 
 // foreignArc looks for the arc among the seasons' names in the language of a title, then in Japanese for how one of them is read.
 func (p *placer) foreignArc() (season int, by way) {
+	if season = p.englishArc(); season != 0 || p.err != nil {
+		return season, trustName
+	}
 	if p.season > 0 || p.part > 0 || !p.severalSeasons() {
 		return 0, 0
 	}
@@ -144,6 +147,24 @@ func (p *placer) foreignArc() (season int, by way) {
 		season = arcRead(e, p.titles, p.hint.Arcs[i].Rest)
 	}
 	return season, trustRead
+}
+
+// englishArc looks for the arc, or for an alternative title that may be a season's, among the seasons' English names, where TMDB was asked
+// in a language in which they have none; 0 for none.
+func (p *placer) englishArc() int {
+	arcs := p.hint.Arcs
+	if called := p.hint.called; called.norm != "" && !called.primary {
+		arcs = append(slices.Clip(arcs), ArcText{Text: called.norm})
+	}
+	i := slices.IndexFunc(arcs, func(a ArcText) bool { return title.Script(a.Text) == "latin" })
+	if i < 0 || !p.severalSeasons() || !eastAsian(p.e) {
+		return 0
+	}
+	e := p.calledIn("en-US")
+	if e == nil {
+		return 0
+	}
+	return arcOf(e, p.titles, arcs[i].Text, arcs[i].Text, arcs[i].Rest)
 }
 
 // calledIn returns the entry with the names that its seasons have in another language, nil where nobody can tell.
