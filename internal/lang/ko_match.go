@@ -99,6 +99,7 @@ var koMatch = []entry{
 	{"number %s over all seasons", "통산 %s화"},
 	{"TMDB has no season %d", "TMDB에 시즌 %d이(가) 없습니다"},
 	{"season %d has the number", "시즌 %d에 그 번호가 있음"},
+	{"season %d has the number, but %s", "시즌 %d에 그 번호가 있음. 단, %s"},
 	{"season %d holds no %s", "시즌 %d에 %s이(가) 없습니다"},
 	{"counted from the first season", "1기부터 이어 셈"},
 	{"by position: season %d starts at episode %d", "순서에 따라: 시즌 %d은(는) %d화부터 시작"},
