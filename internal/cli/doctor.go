@@ -140,9 +140,9 @@ func checkConfig(cfg *config.Config, broken error) finding {
 			"correct this, then run anivault doctor again: key and connection are checked only then")
 	}
 	if _, err := os.Stat(cfg.Dirs.ConfigFile); err != nil {
-		return finding{what: "config", state: "valid; no config file (" + cfg.Dirs.ConfigFile + ")"}
+		return finding{what: "config", state: lang.Sprintf("valid; no config file (%s)", cfg.Dirs.ConfigFile)}
 	}
-	return finding{what: "config", state: "valid; " + cfg.Dirs.ConfigFile}
+	return finding{what: "config", state: lang.Sprintf("valid; %s", cfg.Dirs.ConfigFile)}
 }
 
 func checkKey(cfg *config.Config) finding {

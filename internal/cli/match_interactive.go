@@ -118,11 +118,11 @@ func candidateReasons(c match.Candidate) string {
 	const most = 3
 	var out []string
 	for _, r := range c.Reasons[:min(most, len(c.Reasons))] {
-		sign := ""
 		if r.Weight < 0 {
-			sign = "but "
+			out = append(out, lang.Sprintf("but %s", r.Detail))
+			continue
 		}
-		out = append(out, lang.Say(sign+r.Detail))
+		out = append(out, lang.Word(lang.Say(r.Detail)))
 	}
 	return strings.Join(out, "; ")
 }
