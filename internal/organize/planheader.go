@@ -8,7 +8,8 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// headers are the words of the header in their order. One that repeats may come several times, or never unless it is needed.
+// headers are the words of the header in their order. One that repeats may come several times, or never unless it is needed: a plan
+// of nothing may have no source.
 var headers = []struct {
 	word            string
 	repeats, needed bool
@@ -18,7 +19,7 @@ var headers = []struct {
 	{"made", false, true, (*parser).readMade},
 	{"mode", false, true, (*parser).readMode},
 	{"layout", false, true, (*parser).readLayout},
-	{"source", true, true, func(p *parser, rest string) { p.readRoot(&p.plan.Sources, rest) }},
+	{"source", true, false, func(p *parser, rest string) { p.readRoot(&p.plan.Sources, rest) }},
 	{"target", true, true, func(p *parser, rest string) { p.readRoot(&p.plan.Targets, rest) }},
 	{"folder", true, false, (*parser).readFolder},
 }
@@ -45,7 +46,7 @@ func (p *parser) readHeader(line string) bool {
 }
 
 func (p *parser) has(repeated string) bool {
-	return repeated == "source" && len(p.plan.Sources) > 0 || repeated == "target" && len(p.plan.Targets) > 0
+	return repeated == "target" && len(p.plan.Targets) > 0
 }
 
 func (p *parser) readID(rest string) {
