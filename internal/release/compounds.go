@@ -45,6 +45,7 @@ var compounds = [...]struct {
 	{tagEdition, "Remastered", "hd remaster"},
 	{tagEdition, "Fan Edit", "fan edit"},
 	{tagEdition, "", "half sbs, half ou"},
+	{tagService, "", "at x, u next"},
 	{tagOther, "", "read nfo"},
 	{tagBatch, "", "complete series, movie collection"},
 	{tagExtra, "EXTRA", "extras only, digital extras"},
@@ -64,22 +65,26 @@ var compoundsBy = func() (by [32][]compound) {
 	for _, row := range compounds {
 		for _, pair := range strings.Split(row.pairs, ", ") {
 			head, tail, _ := strings.Cut(pair, " ")
-			by[head[0]&31] = append(by[head[0]&31], compound{head, tail, kw{tag: row.tag, value: row.value}})
+			by[head[0]&31] = append(by[head[0]&31], compound{head, tail, kw{tag: row.tag, value: row.value, weak: row.tag == tagService}})
 		}
 	}
 	return by
 }()
 
-// tagCompound: "h 264", "H.265", "x-264", "WEB DL", "Blu-ray", "HD TS".
+// tagCompound: "h 264", "H.265", "x-264", "WEB DL", "Blu-ray", "HD TS"; a station's name has its dash.
 func (p *tagged) tagCompound(i int) bool {
 	if !p.beside(i, i+1) || len(p.gap(i)) > 1 {
 		return false
 	}
 	w, next := p.word(i), p.word(i+1)
 	for _, c := range compoundsBy[w[0]&31] {
+		if c.kw.weak && p.gap(i) != "-" {
+			continue
+		}
 		if len(c.head) == len(w) && strings.EqualFold(c.head, w) && strings.EqualFold(c.tail, next) {
 			p.set(i, i+2, c.kw.tag)
 			p.tokens[i].word, p.tokens[i+1].word = c.kw, c.kw
+			p.tokens[i].weak, p.tokens[i+1].weak = c.kw.weak, c.kw.weak
 			return true
 		}
 	}

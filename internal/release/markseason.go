@@ -45,7 +45,7 @@ func (p *marked) groupAtEnd(i int) bool {
 
 // groupAtStart reports whether token i begins the bracket that the name begins with, and more words stand in it: "[S1 Friends]".
 func (p *marked) groupAtStart(i int) bool {
-	return i == 0 && p.tokens[0].group >= 0 && p.beside(0, 1) && p.tagAt(1) == none && p.classAt(1) != number
+	return !p.folder && i == 0 && p.tokens[0].group >= 0 && p.beside(0, 1) && p.tagAt(1) == none && p.classAt(1) != number
 }
 
 // markGluedSeason cuts "DieS01E06" and "Title2x05" before the marker, which is the next token then.

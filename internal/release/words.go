@@ -134,8 +134,8 @@ var words = build([]entry{
 		tha ita hin tam tel mal kan pt br pt-br es fr de en ru jp cn dl md ld ro pl
 		ukrainian telugu nl dubbed vo fastsub`, kw{tag: tagLanguage, weak: true}},
 	// Services.
-	{`amzn hulu dsnp hmax baha pcok atvp bilibili hidive funi funimation crunchyroll netflix amazon abema iqiyi u-next
-		nhk at-x mbs bs11 tvn viutv dmm bilibilihd wetv bili iplayer atv`, kw{tag: tagService, weak: true}},
+	{`amzn hulu dsnp hmax baha pcok atvp bilibili hidive funi funimation crunchyroll netflix amazon abema iqiyi
+		nhk mbs bs11 tvn viutv dmm bilibilihd wetv bili iplayer atv`, kw{tag: tagService, weak: true}},
 	{`nf cr ip max stan dm iview itv bglobal pmtp kktv ctv adn unext dcu dsn hbo abc
 		free bet mx tx ytv`, kw{tag: tagService, weak: true}},
 	// Containers.
