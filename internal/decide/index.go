@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/anivault/anivault/internal/index"
 	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/title"
 )
 
 // titleIndex is the title index of a run. It is opened for each series and closed at once, so that an import may replace it
@@ -71,7 +73,7 @@ func (t *titleIndex) find(s match.Series) indexed {
 					return err
 				}
 				for _, c := range found {
-					if sequel && !slices.Contains(sequels, text) {
+					if sequel && !slices.Contains(sequels, text) || lacksSigns(c, text, s) {
 						c.Season, c.Absolute, c.Offset, c.Ranges = nil, false, 0, nil
 					}
 					out.add(c, s.Special == "")
@@ -98,6 +100,16 @@ func (t *titleIndex) find(s match.Series) indexed {
 		return nil
 	})
 	return out
+}
+
+// lacksSigns reports whether a text, or the likeliest reading of which it is a piece, has signs by which sequels are told apart, and
+// the title that the index has does not: "Title +" is no season of "Title" that the lists know.
+func lacksSigns(c index.Candidate, text string, s match.Series) bool {
+	if len(s.Titles) > 0 && strings.Contains(title.Compact(s.Titles[0].Text), title.Compact(text)) {
+		text = s.Titles[0].Text
+	}
+	own := title.Signs(text)
+	return own != "" && own != title.Signs(c.Text)
 }
 
 // likely looks for similar titles where the index knows none of the series' own. A similar title says nothing of seasons.

@@ -258,3 +258,27 @@ func TestAYearNamesTheBeginning(t *testing.T) {
 		})
 	}
 }
+
+// What the lists say of "Title" says nothing of "Title +". A name may leave signs out, and a single mark is spelling.
+func TestSignsThatTheListsLack(t *testing.T) {
+	for _, c := range []struct {
+		listed, text, first string
+		lacks               bool
+	}{
+		{"Lantern Club", "Lantern Club", "Lantern Club", false},
+		{"Lantern Club", "Lantern Club!", "Lantern Club!", false},
+		{"Lantern Club", "Lantern Club +", "Lantern Club +", true},
+		{"Lantern Club", "Lantern Club!!", "Lantern Club!!", true},
+		{"Lantern Club!!", "Lantern Club！！", "Lantern Club！！", false},
+		{"Lantern Club!!", "Lantern Club", "Lantern Club", false},
+		{"ランタン", "ランタン", "ランタン Lantern Club +", true},
+		{"ランタン", "ランタン", "Lantern Club +", false},
+	} {
+		t.Run(c.listed+", "+c.text+" of "+c.first, func(t *testing.T) {
+			s := match.Series{Titles: []release.Title{{Text: c.first}, {Text: c.text}}}
+			if got := lacksSigns(index.Candidate{Text: c.listed}, c.text, s); got != c.lacks {
+				t.Error(got)
+			}
+		})
+	}
+}

@@ -4,9 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"unicode"
-
-	"golang.org/x/text/unicode/norm"
 
 	"github.com/anivault/anivault/internal/title"
 )
@@ -87,7 +84,7 @@ func (h *Hint) readArcs(s Series, c scored, matched string) {
 			rest = ""
 		}
 		if rest != "" {
-			h.Arcs = append(h.Arcs, ArcText{base, rest, signs(text)})
+			h.Arcs = append(h.Arcs, ArcText{base, rest, title.Signs(text)})
 		}
 		called := slices.ContainsFunc(c.titles, func(t named) bool { return t.primary && t.norm == norm })
 		if h.Arc == 0 && !called {
@@ -161,7 +158,7 @@ const wholeShare = 8
 // otherSigns returns the signs that tell a title from the show's own where nothing else does, as sequels are told apart: "Title!!",
 // "Title'", "Title √A". It is empty where the show as a whole is written with them, or no title is written without.
 func otherSigns(text string, e *Entry) string {
-	folded, own := title.Normalize(text), signs(text)
+	folded, own := title.Normalize(text), title.Signs(text)
 	if own == "" {
 		return ""
 	}
@@ -171,30 +168,15 @@ func otherSigns(text string, e *Entry) string {
 		if title.Normalize(t.Text) != folded {
 			continue
 		}
-		if signs(t.Text) == own && t.Language != "" {
+		if title.Signs(t.Text) == own && t.Language != "" {
 			return ""
 		}
-		without = without || len(signs(t.Text)) < len(own)
+		without = without || len(title.Signs(t.Text)) < len(own)
 	}
 	if !without {
 		return ""
 	}
 	return own
-}
-
-// signs returns the signs of a title that sequels have more of than the show. A single mark or heart is a matter of spelling.
-func signs(text string) string {
-	var out strings.Builder
-	runes := []rune(norm.NFKC.String(text))
-	for i, r := range runes {
-		switch {
-		case strings.ContainsRune("+°√", r),
-			strings.ContainsRune("!♪☆★♥♡", r) && (i > 0 && runes[i-1] == r || i+1 < len(runes) && runes[i+1] == r),
-			isApostrophe(r) && (i+1 == len(runes) || !unicode.IsLetter(runes[i+1])):
-			out.WriteRune(r)
-		}
-	}
-	return out.String()
 }
 
 // meansWhole reports whether a rest names no part of the show.
