@@ -287,8 +287,9 @@ func (c *chaos) checkStored() {
 	}
 }
 
-// checkAccounts looks for slots and reservations that the dead have kept.
+// checkAccounts looks for slots and reservations that the dead have kept. Whoever asks next frees them.
 func (c *chaos) checkAccounts() {
+	c.run(c.t.Context(), "accounts", "test")
 	cmd := exec.Command("anivault", "accounts", "list", "--format", "json")
 	cmd.Env = c.env
 	out, err := cmd.Output()
