@@ -61,6 +61,7 @@ func (e *Engine) check(p *organize.Plan) (*check, error) {
 			c.bad[i] = c.target(i)
 		}
 	}
+	c.space()
 	c.spread()
 	c.compile()
 	return c, nil
@@ -76,7 +77,7 @@ func (c *check) gather() {
 			n++
 			o := op{N: n, Unit: u + 1, Bundle: c.bundles[u] + 1, Verb: line.Verb, Size: line.Size, MTime: line.MTime, Inode: line.Inode}
 			var bad *Problem
-			if line.Verb != organize.Link && line.Verb != organize.Move {
+			if line.Verb == organize.NFO {
 				bad = problem(NotSupported)
 			} else {
 				o.From = c.place(c.plan.Sources[unit.Source].Path, path.Join(unit.Dir, line.Source))
@@ -170,10 +171,10 @@ func (c *check) source(i int) *Problem {
 	if root.Inode == 0 {
 		o.Inode = 0
 	}
-	if o.Verb == organize.Link {
-		if !c.engine.System.MayLink(info) {
-			return problem(NotPermitted)
-		}
+	if o.Verb == organize.Link && !c.engine.System.MayLink(info) {
+		return problem(NotPermitted)
+	}
+	if o.Verb != organize.Move {
 		return nil
 	}
 	c.moves[o.From] = i
@@ -219,7 +220,10 @@ func (c *check) target(i int) *Problem {
 		base = c.run.Dirs[base].Parent
 	}
 	if c.infos[base].Device != c.infos[o.From.Dir].Device {
-		return problem(organize.CrossDevice)
+		if o.Verb == organize.Link || o.Verb == organize.Reflink {
+			return problem(organize.CrossDevice)
+		}
+		o.Across = o.Verb == organize.Move
 	}
 	if p := c.writable(o.To.Dir); p != nil {
 		return p
@@ -242,7 +246,10 @@ func (c *check) target(i int) *Problem {
 	if err != nil {
 		return failed(err)
 	}
-	return c.taken(i, dir, info)
+	if o.Verb == organize.Move || o.Verb == organize.Link {
+		return c.taken(i, dir, info)
+	}
+	return c.copyThere(i, dir, info)
 }
 
 // fits asks the file system whether it takes names as long as those that are to be made there.
@@ -298,6 +305,65 @@ func (c *check) taken(i int, dir Dir, info Info) *Problem {
 		return nil
 	}
 	return problem(organize.Exists)
+}
+
+// copyThere decides on a target that is there already: the copy or the link that was to be made, or something else.
+func (c *check) copyThere(i int, dir Dir, info Info) *Problem {
+	o := &c.ops[i]
+	switch {
+	case o.Verb == organize.Symlink && info.Type == organize.TypeLink:
+		if text, err := dir.Readlink(o.To.Name); err == nil && text == c.run.leads(o) {
+			c.idle[i] = true
+			return nil
+		}
+	case o.Verb != organize.Symlink && info.Type == organize.TypeRegular && info.Size == o.Size && info.MTime == o.MTime:
+		from, err := c.folders.get(o.From.Dir)
+		if err != nil {
+			return failed(err)
+		}
+		source, err := ends(from, o.From.Name, o.Size)
+		if err != nil {
+			return failed(err)
+		}
+		if target, err := ends(dir, o.To.Name, o.Size); err == nil && source == target {
+			c.idle[i] = true
+			return nil
+		}
+	}
+	return c.taken(i, dir, info)
+}
+
+// space refuses copies for which a file system has no room: what they need and one in a hundred.
+func (c *check) space() {
+	need := map[uint64]int64{}
+	base := func(i int) int {
+		at := c.ops[i].To.Dir
+		for c.run.Dirs[at].New {
+			at = c.run.Dirs[at].Parent
+		}
+		return at
+	}
+	copies := func(i int) bool {
+		return c.bad[i] == nil && !c.idle[i] && c.ops[i].copies() && c.ops[i].Verb != organize.Reflink
+	}
+	for i := range c.ops {
+		if copies(i) {
+			need[c.infos[base(i)].Device] += c.ops[i].Size
+		}
+	}
+	for i := range c.ops {
+		if !copies(i) {
+			continue
+		}
+		dir, err := c.folders.get(base(i))
+		var free uint64
+		if err == nil {
+			free, err = dir.Free()
+		}
+		if wanted := need[c.infos[base(i)].Device]; err == nil && uint64(wanted+wanted/100) > free {
+			c.bad[i] = problem(NoSpace)
+		}
+	}
 }
 
 // fileInTheWay returns the operation that moves a file away which lies where a folder is to be.
@@ -377,6 +443,7 @@ func (c *check) compile() {
 			s.Leg = organize.Home
 		}
 		index := len(c.run.Ops)
+		c.ops[i].Index = index
 		c.run.Ops = append(c.run.Ops, c.ops[i])
 		if first, two := aside[i]; two {
 			c.run.Steps[first].Op = index

@@ -23,6 +23,7 @@ const (
 	NoExclusive  organize.Code = "no_exclusive_rename"
 	WithAnother  organize.Code = "with_another"
 	NotSupported organize.Code = "not_supported"
+	NoReflink    organize.Code = "no_reflink"
 	NotReached   organize.Code = "not_reached"
 )
 
@@ -47,6 +48,7 @@ var meanings = []struct {
 	{organize.SameFile, "it takes the name of another name of the same file"},
 	{WithAnother, "it belongs to one that can't be carried out"},
 	{NotSupported, "this version can't do that yet"},
+	{NoReflink, "the file system can't share blocks between files"},
 	{NotReached, "the run ended before it"},
 	{organize.NotRegular, "not a regular file"},
 	{organize.Unreadable, "the system failed"},
@@ -74,12 +76,16 @@ func Meaning(c organize.Code) string {
 // Problem says why an operation was not carried out, or not put back.
 type Problem struct {
 	Code organize.Code
-	Err  error // of the system; nil where the code says it all
+	Err  error  // of the system; nil where the code says it all
+	Run  string // with MovedOn: the later run that has moved the file; "" where none is known
 }
 
 // Error implements error.
 func (p *Problem) Error() string {
-	if p.Err == nil {
+	switch {
+	case p.Run != "":
+		return fmt.Sprintf("the run %s has moved it on: undo that first", p.Run)
+	case p.Err == nil:
 		return Meaning(p.Code)
 	}
 	return fmt.Sprintf("%s: %v", Meaning(p.Code), p.Err)
@@ -119,10 +125,10 @@ func failed(err error) *Problem {
 	}
 	for _, row := range errnos {
 		if errors.Is(err, row.errno) {
-			return &Problem{row.code, err}
+			return &Problem{Code: row.code, Err: err}
 		}
 	}
-	return &Problem{organize.Unreadable, err}
+	return &Problem{Code: organize.Unreadable, Err: err}
 }
 
 // isTrouble reports whether a problem is the disk's and not the file's: others will most likely meet it too.

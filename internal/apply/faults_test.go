@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -18,7 +19,7 @@ import (
 // contentsOf returns what a scene holds.
 func contentsOf(s *sim) map[string]int {
 	out := map[string]int{}
-	for _, below := range []string{"/src", "/lib", "/elsewhere"} {
+	for _, below := range []string{"/src", "/lib", "/elsewhere", "/far"} {
 		for content, n := range s.contents(below) {
 			out[content] += n
 		}
@@ -305,6 +306,22 @@ func TestWhatUndoKeeps(t *testing.T) {
 			func(s *sim) { s.add("/lib/New/theirs", "theirs") }, "a undone", "/lib/New/theirs /src/a",
 		},
 		{
+			"a copy was edited", "a b", "a : x; b : y",
+			func(s *sim) { s.nodes[s.at("/lib/x")].data = "edited" }, "a kept edited, b undone", "/lib/x /src/a /src/b",
+		},
+		{
+			"the original of a copy is gone", "a", "a : x",
+			func(s *sim) { s.remove("/src/a") }, "a kept original_gone", "/lib/x",
+		},
+		{
+			"the original of a copy was edited", "a", "a : x",
+			func(s *sim) { s.nodes[s.at("/src/a")].data = "edited" }, "a kept edited", "/lib/x /src/a",
+		},
+		{
+			"a copy was replaced", "a", "a : x",
+			func(s *sim) { s.remove("/lib/x"); s.add("/lib/x", "theirs") }, "a undone", "/lib/x /src/a",
+		},
+		{
 			"one of three is gone", "1 2 3", "1 > 2; 2 > 3; 3 > 1",
 			func(s *sim) { s.remove("/lib/2") }, "1 kept moved_on, 2 undone, 3 undone", "/src/2 /src/3",
 		},
@@ -363,4 +380,86 @@ func said(out *Outcome) string {
 func (s *sim) remove(p string) {
 	s.nodes[s.at(p)].links--
 	delete(s.nodes[s.at(path.Dir(p))].kids, path.Base(p))
+}
+
+// What verifying says of what others have done, and of content that is not what a name or the copying said.
+func TestVerify(t *testing.T) {
+	const named = "n[8D7F2A11].mkv"
+	for _, row := range []struct {
+		name, files, plan string
+		then              func(s *sim)
+		want, deep        string
+	}{
+		{"nothing", "a b c", "a > x; b = y; c : z", func(*sim) {}, "a ok, b ok, c ok", "a ok, b ok, c ok"},
+		{"links", "a b", "a @ x; b @ y", func(s *sim) { s.remove("/lib/x") }, "a gone, b ok", "a gone, b ok"},
+		{"gone and replaced", "a b", "a > x; b : y", func(s *sim) {
+			s.remove("/lib/x")
+			s.remove("/lib/y")
+			s.add("/lib/y", "theirs")
+		}, "a gone, b replaced", "a gone, b replaced"},
+		{"edited", "a b", "a > x; b : y", func(s *sim) {
+			s.nodes[s.at("/lib/x")].mtime++
+			s.nodes[s.at("/lib/y")].data = "longer than it was"
+		}, "a edited, b edited", "a edited, b edited"},
+		{"a bit has flipped in a copy", "a", "a : x", func(s *sim) { s.nodes[s.at("/lib/x")].data = "content of b" }, "a ok", "a edited"},
+		{"a CRC-32 in the name that is another's", named, named + " > x", func(*sim) {}, named + " ok", named + " bad_crc"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			sc := drawn(traits{}, "/lib", row.files, row.plan)
+			apply, _, _ := sc.actions()
+			s := sc.clone()
+			if out, err := apply.do(s); err != nil || out.Unfinished {
+				t.Fatalf("%+v %v", out, err)
+			}
+			row.then(s)
+			for _, deep := range []bool{false, true} {
+				out, err := engineOf(s).Verify(context.Background(), sc.plan.ID, deep)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := row.want
+				if deep {
+					want = row.deep
+				}
+				if diff := cmp.Diff(want, said(out)); diff != "" {
+					t.Errorf("deep %v: %s", deep, diff)
+				}
+			}
+		})
+	}
+}
+
+// A file that a later run has moved is kept, and that run is named; it is put back first.
+func TestALaterRunIsNamed(t *testing.T) {
+	sc := drawn(traits{}, "/lib", "a", "a > x")
+	s := sc.clone()
+	apply, _, undo := sc.actions()
+	if out, err := apply.do(s); err != nil || out.Unfinished {
+		t.Fatalf("%+v %v", out, err)
+	}
+	root, _ := s.Root("/lib")
+	info := s.info(s.at("/lib/x"))
+	second := &organize.Plan{ID: "20261123-020431-zzzz", Mode: organize.ModeMove, Layout: "plex", Sources: []organize.Root{root}, Targets: []organize.Root{root}}
+	second.Units = []organize.Unit{{Dir: ".", Ops: []organize.Op{{
+		Verb: organize.Move, Size: info.Size, MTime: info.MTime, Inode: info.Inode, Source: "x", To: "y",
+	}}}}
+	e := engineOf(s)
+	e.Now = func() time.Time { return time.Unix(1_800_000_100, 0) }
+	if out, err := e.Apply(context.Background(), second, Options{}); err != nil || out.Count(StatusDone) != 1 {
+		t.Fatalf("%+v %v", out, err)
+	}
+	verified, err := e.Verify(context.Background(), sc.plan.ID, false)
+	if err != nil || verified.Results[0].Status != StatusMovedOn || verified.Results[0].Problem.Run != second.ID {
+		t.Errorf("%+v %v", verified, err)
+	}
+	out, err := undo.do(s)
+	if err != nil || said(out) != "a kept moved_on" || out.Results[0].Problem.Run != second.ID {
+		t.Errorf("%+v %v", out, err)
+	}
+	if _, err := e.Undo(context.Background(), second.ID, UndoOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := undo.do(s); err != nil || said(out) != "a undone" {
+		t.Errorf("%+v %v", out, err)
+	}
 }

@@ -51,6 +51,12 @@ type Dir interface {
 	Sync() error
 	SyncFS() error
 
+	// Symlink makes a link with that text; EEXIST where the name is taken. Readlink returns the text of one.
+	Symlink(text, name string) error
+	Readlink(name string) (string, error)
+	// Free returns how many bytes this user may still write to the folder's file system.
+	Free() (uint64, error)
+
 	// Create makes a file that was not there, Edit opens one for reading and writing.
 	Create(name string) (File, error)
 	Edit(name string) (File, error)
@@ -65,6 +71,14 @@ type File interface {
 	WriteAt(p []byte, off int64) (int, error)
 	// Allocate makes the file at least that long, with room on the disk.
 	Allocate(size int64) error
+	// Extend makes the file that long, with a hole where nothing was written.
+	Extend(size int64) error
+	// Clone makes the file share the content of another one.
+	Clone(from File) error
+	// Dress gives the file the mode and times of another one and what extended attributes it can keep, for root also its owner.
+	Dress(from File, info Info, owner bool) error
+	// DropCache sees to it that the file is read from the disk, where the system can do that.
+	DropCache()
 	Sync() error
 }
 

@@ -39,17 +39,25 @@ func (e *Engine) History() ([]Run, error) {
 		r := Run{ID: id, Err: err}
 		if j != nil {
 			j.close()
-			m := &j.marks
-			r.Begun, r.Mode, r.Stage, r.At, r.Files = j.run.Begun, j.run.Mode, m.stage, m.at, len(j.run.Ops)
-			r.Refused, r.Kept = len(m.not), len(m.kept)
-			for _, t := range j.run.Targets {
-				r.Targets = append(r.Targets, t.Path)
-			}
+			r = j.summary()
+			r.ID, r.Err = id, err
 		}
 		out = append(out, r)
 	}
 	slices.SortStableFunc(out, func(a, b Run) int { return cmp.Or(b.Begun.Compare(a.Begun), strings.Compare(b.ID, a.ID)) })
 	return out, nil
+}
+
+func (j *journal) summary() Run {
+	m := &j.marks
+	r := Run{
+		ID: j.run.ID, Begun: j.run.Begun, Mode: j.run.Mode, Stage: m.stage, At: m.at, Files: len(j.run.Ops),
+		Refused: len(m.not), Kept: len(m.kept),
+	}
+	for _, t := range j.run.Targets {
+		r.Targets = append(r.Targets, t.Path)
+	}
+	return r
 }
 
 // ids returns the ids of all journals.
@@ -101,6 +109,94 @@ func (e *Engine) runID(plan string) (string, error) {
 	for id := plan; ; id = NewID(e.Now()) {
 		if !slices.Contains(ids, id) {
 			return id, nil
+		}
+	}
+}
+
+// Show returns a run and what became of each of its files. What a run that was cut off has done is looked up where the files are.
+func (e *Engine) Show(id string) (Run, *Outcome, error) {
+	j, err := openJournal(e.Journals, id, false)
+	if err != nil {
+		return Run{}, nil, err
+	}
+	w := e.open(j)
+	defer w.close()
+	m := &j.marks
+	out := &Outcome{Run: id, Results: w.results(), Unfinished: m.stage.Unfinished()}
+	for i := range out.Results {
+		r, p := &out.Results[i], m.kept[i]
+		switch {
+		case m.not[i] != "":
+			r.Status, r.Problem = StatusRefused, problem(m.not[i])
+			if r.Problem.isTrouble() {
+				r.Status = StatusFailed
+			}
+		case p != "":
+			r.Status, r.Problem = StatusKept, problem(p)
+		case m.stage == Done:
+			r.Status = StatusDone
+		case m.stage == Undone, m.stage == Kept:
+			r.Status = StatusUndone
+		default:
+			r.Status = w.where(i)
+		}
+	}
+	return j.summary(), out, nil
+}
+
+// where looks whether a file is at its target.
+func (w *working) where(i int) Status {
+	if _, ours, _, err := w.atTarget(&w.run.Ops[i]); err == nil && ours {
+		return StatusDone
+	}
+	return StatusPlanned
+}
+
+// Prune gives up the undo of runs that ended before a time, and returns their ids. Nothing else is removed.
+func (e *Engine) Prune(before time.Time) ([]string, error) {
+	runs, err := e.History()
+	if err != nil {
+		return nil, err
+	}
+	var gone []string
+	for i := range runs {
+		r := &runs[i]
+		if r.Err != nil || r.Stage.Unfinished() || !r.At.Before(before) {
+			continue
+		}
+		if err := e.Journals.Unlink(journalName(r.ID)); err != nil {
+			return gone, err
+		}
+		gone = append(gone, r.ID)
+	}
+	return gone, e.Journals.Sync()
+}
+
+// nameLater says of files that are no longer where the run left them which later run has moved them on.
+func (e *Engine) nameLater(out *Outcome, begun time.Time) {
+	gone := map[string]*Problem{}
+	for i := range out.Results {
+		if r := &out.Results[i]; r.Problem != nil && r.Problem.Code == MovedOn {
+			gone[r.Target] = r.Problem
+		}
+	}
+	ids, err := e.ids()
+	if err != nil || len(gone) == 0 {
+		return
+	}
+	for _, id := range ids {
+		j, err := openJournal(e.Journals, id, false)
+		if err != nil {
+			continue // it can't be told
+		}
+		j.close()
+		if id == out.Run || j.run.Begun.Before(begun) || j.marks.stage == Undone {
+			continue
+		}
+		for i := range j.run.Ops {
+			if p := gone[j.run.pathOf(j.run.Ops[i].From)]; p != nil && j.run.Ops[i].Verb == organize.Move {
+				p.Run = id
+			}
 		}
 	}
 }

@@ -16,6 +16,9 @@ import (
 // journalVersion is the first line's number: a journal of a newer one is refused.
 const journalVersion = 1
 
+// across is the word of a move to another file system.
+const across = "across"
+
 const journalWords = "anivault journal "
 
 // text returns the journal's fixed part: everything that will be done, and below it its SHA-256.
@@ -47,7 +50,11 @@ func (r *run) text() []byte {
 			fmt.Fprintf(&b, "aside %d %d\n", s.Op, o.Temp)
 			continue
 		}
-		fmt.Fprintf(&b, "%s %d %d %d %d %d %s %d %s %016x %d %s\n  to %d %s\n", o.Verb, s.Op, o.N, o.Unit, o.Bundle,
+		word := o.Verb.String()
+		if o.Across {
+			word = across
+		}
+		fmt.Fprintf(&b, "%s %d %d %d %d %d %s %d %s %016x %d %s\n  to %d %s\n", word, s.Op, o.N, o.Unit, o.Bundle,
 			o.Size, o.MTime, o.Inode, o.Birth, o.Sum, o.From.Dir, organize.Quote(o.From.Name), o.To.Dir, organize.Quote(o.To.Name))
 	}
 	sum := sha256.Sum256(b.Bytes())
@@ -266,6 +273,9 @@ func (j *reader) readAside(rest string) error {
 func (j *reader) readOp(word, rest string) error {
 	f := fields{rest: rest}
 	o := op{Verb: organize.VerbOf(word)}
+	if word == across {
+		o.Verb, o.Across = organize.Move, true
+	}
 	index := f.int()
 	o.N, o.Unit, o.Bundle = f.int(), f.int(), f.int()
 	o.Size, o.MTime, o.Inode, o.Birth = int64(f.number(10, 63)), f.stamp(), f.number(10, 64), f.stamp()
@@ -297,6 +307,7 @@ func (j *reader) readOp(word, rest string) error {
 		s.Leg = organize.Home
 		delete(j.temp, index)
 	}
+	o.Index = index
 	j.run.Ops = append(j.run.Ops, o)
 	j.run.Steps = append(j.run.Steps, s)
 	return nil

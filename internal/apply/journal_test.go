@@ -27,7 +27,7 @@ func sampleRun() *run {
 		},
 		Ops: []op{
 			{N: 2, Unit: 2, Bundle: 1, Verb: organize.Move, Size: 5, Inode: 77, Sum: 0xabc, From: place{2, "\xff.mkv"}, To: place{3, "x y.mkv"}},
-			{N: 1, Unit: 1, Bundle: 1, Verb: organize.Move, Inode: 78, Birth: organize.Stamp{Sec: 1}, From: place{0, `"`}, To: place{1, "z"}, Temp: 4},
+			{Index: 1, N: 1, Unit: 1, Bundle: 1, Verb: organize.Move, Across: true, Inode: 78, Birth: organize.Stamp{Sec: 1}, From: place{0, `"`}, To: place{1, "z"}, Temp: 4},
 		},
 		Steps: []step{{1, organize.Aside}, {0, organize.Whole}, {1, organize.Home}},
 	}

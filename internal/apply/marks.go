@@ -31,16 +31,18 @@ func (s Stage) Unfinished() bool { return s == Planned || s == Applying || s == 
 
 // marks are what a journal says behind its fixed part. What was done they don't say: that is read from the file system.
 type marks struct {
-	stage  Stage
-	at     time.Time // of the stage
-	probed bool
-	byLink bool                   // nothing can be renamed without replacing, so files are moved by links
-	loose  bool                   // inodes are not stable over a rename
-	after  map[int]organize.Stamp // the times of folders when the run had ended
-	keep   map[int]bool           // folders that others have changed since: their times are left
-	lost   map[int]bool           // folders that were not there when undoing began
-	not    map[int]organize.Code  // by operation: why it was not done
-	kept   map[int]organize.Code  // by operation: why it was not put back
+	stage    Stage
+	at       time.Time // of the stage
+	probed   bool
+	byLink   bool                   // nothing can be renamed without replacing, so files are moved by links
+	loose    bool                   // inodes are not stable over a rename
+	after    map[int]organize.Stamp // the times of folders when the run had ended
+	keep     map[int]bool           // folders that others have changed since: their times are left
+	lost     map[int]bool           // folders that were not there when undoing began
+	copies   map[int]*copied        // by operation: its copy
+	returned map[int]*copied        // by operation: the copy that came back
+	not      map[int]organize.Code  // by operation: why it was not done
+	kept     map[int]organize.Code  // by operation: why it was not put back
 }
 
 // journal is an open journal: a run, and marks that are added to it.
@@ -53,17 +55,31 @@ type journal struct {
 	err   error  // the first mark that could not be written
 }
 
+// The words of marks that say what a copy is known by.
+const (
+	markCopied   = "copied"
+	markReturned = "returned"
+)
+
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func newMarks() marks {
 	return marks{
 		stage: Planned, after: map[int]organize.Stamp{}, keep: map[int]bool{},
-		lost: map[int]bool{}, not: map[int]organize.Code{}, kept: map[int]organize.Code{},
+		lost: map[int]bool{}, copies: map[int]*copied{}, returned: map[int]*copied{}, not: map[int]organize.Code{}, kept: map[int]organize.Code{},
 	}
 }
 
 // room is how much is set aside for marks, the undo's too, so that a full disk can't stop it.
-func (r *run) room() int64 { return 4096 + 64*int64(len(r.Ops)) + 160*int64(len(r.Dirs)) }
+func (r *run) room() int64 {
+	room := 4096 + 64*int64(len(r.Ops)) + 160*int64(len(r.Dirs))
+	for i := range r.Ops {
+		if r.Ops[i].copies() {
+			room += 320
+		}
+	}
+	return room
+}
 
 func journalName(id string) string { return id + ".journal" }
 
@@ -213,6 +229,16 @@ func (m *marks) take(line string, r *run) {
 		m.keep[i] = true
 	case "lost":
 		m.lost[i] = true
+	case markCopied, markReturned:
+		made := &copied{inode: f.number(10, 64), size: int64(f.number(10, 63)), mtime: f.stamp(), birth: f.stamp(), sum: f.number(16, 64)}
+		if f.err != nil || i >= len(r.Ops) {
+			return
+		}
+		if word == markCopied {
+			m.copies[i] = made
+		} else {
+			m.returned[i] = made
+		}
 	case "not":
 		if i < len(r.Ops) {
 			m.not[i] = organize.Code(f.rest)

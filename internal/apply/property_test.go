@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -48,8 +49,11 @@ func newScene(seed uint64, world traits) scene {
 	s.traits = world
 	inPlace := r.IntN(2) == 0
 	target := "/lib"
-	if inPlace {
+	switch {
+	case inPlace:
 		target = "/src"
+	case r.IntN(2) == 0:
+		target = "/far"
 	}
 	var files []string
 	seen := map[string]bool{}
@@ -93,9 +97,12 @@ func randomPlan(r *rand.Rand, s *sim, files []string, target string, inPlace boo
 			p.Targets = append(p.Targets, known)
 		}
 	}
-	verbs := []organize.Verb{organize.Link, organize.Move, organize.Move}
-	if inPlace || s.noLinks {
-		verbs = verbs[1:]
+	verbs := []organize.Verb{organize.Link, organize.Move, organize.Move, organize.Copy, organize.Symlink, organize.Reflink}
+	switch {
+	case inPlace:
+		verbs = verbs[1:3]
+	case s.noLinks || target == "/far":
+		verbs = verbs[1:5]
 	}
 	pool := make([]string, 0, 2*len(files))
 	for i, f := range files {
@@ -197,12 +204,14 @@ func (c *checker) lost(s *sim, when string) {
 	there := contentsOf(s)
 	for content, n := range c.contents {
 		if now := there[content]; now < n {
-			c.t.Fatalf("%s: %q has %d names, not %d:\n%s", when, content, now, n, strings.Join(append(s.tree("/src", false), s.tree("/lib", false)...), "\n"))
+			c.t.Fatalf("%s: %q has %d names, not %d:\n%s", when, content, now, n, strings.Join(all(s, false), "\n"))
 		}
 	}
 }
 
-func all(s *sim, times bool) []string { return append(s.tree("/src", times), s.tree("/lib", times)...) }
+func all(s *sim, times bool) []string {
+	return slices.Concat(s.tree("/src", times), s.tree("/lib", times), s.tree("/far", times))
+}
 
 // ends carries an action out to its end and compares the tree.
 func (c *checker) ends(s *sim, a action, when string) {
@@ -263,7 +272,8 @@ func TestKilledBeforeEveryEffect(t *testing.T) {
 	}
 }
 
-// drawn is a scene of one folder: files that lie there, and "a > b" for moves, "a = b" for links; units are parted by semicolons.
+// drawn is a scene of one folder: files that lie there, and "a > b" for moves, "a = b" for links, ":" for copies, "~" for
+// clones, "@" for symbolic links; units are parted by semicolons.
 func drawn(world traits, target, files, plan string) scene {
 	s := newSim()
 	s.traits = world
@@ -281,8 +291,10 @@ func drawn(world traits, target, files, plan string) scene {
 			w := strings.Fields(line)
 			info := s.info(s.at(path.Join("/src", w[0])))
 			op := organize.Op{Verb: organize.Move, Size: info.Size, MTime: info.MTime, Inode: info.Inode, Source: w[0], To: w[2]}
-			if w[1] == "=" {
-				op.Verb = organize.Link
+			if verb, known := map[string]organize.Verb{
+				"=": organize.Link, ":": organize.Copy, "~": organize.Reflink, "@": organize.Symlink,
+			}[w[1]]; known {
+				op.Verb = verb
 			}
 			u.Ops = append(u.Ops, op)
 		}
@@ -316,6 +328,18 @@ func TestKilledInHardPlans(t *testing.T) {
 		{"of two names of one file each goes elsewhere", traits{}, "/lib", "a b=a", "a > x; b > y", 2},
 		{"a target that is there", traits{}, "/src", "a b", "a > b", 0},
 		{"hard links", traits{}, "/lib", "a b", "a = x/1, b = x/2", 2},
+		{"copies", traits{}, "/lib", "a b", "a : x/1, b : x/2", 2},
+		{"copies to another file system without NOREPLACE", traits{noRename: true}, "/far", "a b", "a : x/1, b : x/2", 2},
+		{"clones", traits{}, "/lib", "a b", "a ~ x/1, b ~ x/2", 2},
+		{"clones where the file system has none", traits{noClones: true}, "/lib", "a", "a ~ x/1", 0},
+		{"clones to another file system", traits{}, "/far", "a", "a ~ x/1", 0},
+		{"symbolic links", traits{}, "/far", "d/a b", "d/a @ x/y/1; b @ 2", 2},
+		{"moves to another file system", traits{}, "/far", "d/a d/b c", "d/a > x/1, d/b > x/2; c > x/3", 3},
+		{"the same without NOREPLACE", traits{noRename: true}, "/far", "d/a c", "d/a > x/1; c > x/3", 2},
+		{"the same with inodes that are not stable", traits{loose: true}, "/far", "d/a c", "d/a > x/1; c > x/3", 2},
+		{"a video moves, and what belongs to it is copied", traits{}, "/far", "a b", "a > x/1, b : x/2", 2},
+		{"a video is linked, and what belongs to it is copied", traits{}, "/lib", "a b", "a = x/1, b : x/2", 2},
+		{"hard links to another file system", traits{}, "/far", "a", "a = x", 0},
 		{"nothing can exclude and nothing can link", traits{noRename: true, noLinks: true}, "/lib", "a", "a > b", 0},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -39,6 +39,7 @@ type op struct {
 	Unit   int // in the plan, from 1
 	Bundle int // the first unit of those that are carried out together
 	Verb   organize.Verb
+	Across bool // a move to another file system
 	Size   int64
 	MTime  organize.Stamp
 	Birth  organize.Stamp
@@ -46,8 +47,12 @@ type op struct {
 	Sum    uint64 // of both ends of its content, where its file system may not keep inodes; 0: not known
 	From   place
 	To     place
+	Index  int // in Ops
 	Temp   int // the number of the temporary name in its own folder that it goes over; 0: none
 }
+
+// copies reports whether the operation makes a copy.
+func (o *op) copies() bool { return o.Verb == organize.Copy || o.Verb == organize.Reflink || o.Across }
 
 // place is a name in a folder.
 type place struct {

@@ -36,6 +36,7 @@ type traits struct {
 	noRename bool // RENAME_NOREPLACE: EINVAL
 	replaces bool // it is taken, and replaces
 	noLinks  bool
+	noClones bool
 	loose    bool // a renamed file has another inode
 	coarse   bool // times have 2 s
 	nameMax  int  // 0: 255
@@ -80,9 +81,10 @@ func newSim() *sim {
 	s := &sim{world: world{nodes: map[int]*node{}, last: 1, clock: 1000}, faults: map[int]error{}}
 	s.nodes[1] = &node{typ: organize.TypeDir, kids: map[string]int{}, mode: 0o755, ino: 1, dev: 1, mtime: 1000, birth: 1}
 	s.nodes[s.add("/data/", "")].dev = dataDevice
-	for _, dir := range []string{"/data/history/", "/src/", "/lib/", "/elsewhere/"} {
+	for _, dir := range []string{"/data/history/", "/src/", "/lib/", "/elsewhere/", "/far/"} {
 		s.add(dir, "")
 	}
+	s.nodes[s.at("/far")].dev = 2
 	return s
 }
 
@@ -151,10 +153,14 @@ func (w *world) do(c *change) {
 			return
 		}
 	}
-	if n == nil && c.kind != "mkdir" && c.kind != "create" {
+	if n == nil && c.kind != "mkdir" && c.kind != "create" && c.kind != "symlink" {
 		return
 	}
 	switch c.kind {
+	case "symlink":
+		w.last = max(w.last, c.node)
+		w.nodes[c.node] = &node{typ: organize.TypeLink, ino: uint64(c.node), dev: dirs[0].dev, data: c.text, links: 1, mtime: c.clock}
+		dirs[0].kids[c.name] = c.node
 	case "mkdir", "create":
 		typ, mode, kids := organize.TypeRegular, uint32(0o600), map[string]int(nil)
 		if c.kind == "mkdir" {
@@ -366,6 +372,8 @@ func (s *sim) tree(below string, times bool) []string {
 		switch {
 		case n.typ == organize.TypeRegular:
 			line += fmt.Sprintf(" %d %q", n.mtime, n.data)
+		case n.typ == organize.TypeLink:
+			line += " -> " + n.data
 		case n.typ == organize.TypeDir && times:
 			line += fmt.Sprintf("/ %d", n.mtime)
 		}
@@ -387,8 +395,10 @@ func (s *sim) contents(below string) map[string]int {
 		if n.typ == organize.TypeRegular {
 			out[n.data]++
 		}
-		for _, kid := range n.kids {
-			walk(kid)
+		for name, kid := range n.kids {
+			if !strings.HasSuffix(name, ".part") { // a copy that is not whole
+				walk(kid)
+			}
 		}
 	}
 	walk(s.at(below))
@@ -585,6 +595,27 @@ func (d *simDir) SyncFS() error {
 	return err
 }
 
+func (d *simDir) Symlink(text, name string) error {
+	d.s.arrive("")
+	if _, _, err := d.s.look(d.id, name); err == nil {
+		return syscall.EEXIST
+	} else if !isMissing(err) {
+		return err
+	}
+	d.s.last++
+	return d.s.effect("symlink "+name, change{kind: "symlink", dirs: []int{d.id}, node: d.s.last, name: d.s.stored(name), text: text})
+}
+
+func (d *simDir) Readlink(name string) (string, error) {
+	id, _, err := d.s.look(d.id, name)
+	if err != nil {
+		return "", err
+	}
+	return d.s.nodes[id].data, nil
+}
+
+func (d *simDir) Free() (uint64, error) { return 1 << 20, nil }
+
 func (d *simDir) Create(name string) (File, error) {
 	id, err := d.make("create", name)
 	return &simFile{d.s, id}, err
@@ -631,6 +662,37 @@ func (f *simFile) Allocate(size int64) error {
 	return f.s.effect("allocate", change{kind: "write", node: f.id, at: size})
 }
 
+func (f *simFile) Extend(size int64) error {
+	f.s.arrive("")
+	if size == int64(len(f.s.nodes[f.id].data)) {
+		return nil
+	}
+	return f.s.effect("extend", change{kind: "write", node: f.id, at: size})
+}
+
+func (f *simFile) Clone(from File) error {
+	f.s.arrive("")
+	if f.s.noClones {
+		return syscall.EOPNOTSUPP
+	}
+	return f.s.effect("clone", change{kind: "write", node: f.id, text: f.s.nodes[from.(*simFile).id].data})
+}
+
+func (f *simFile) Dress(_ File, info Info, owner bool) error {
+	for _, c := range []change{
+		{kind: "owner", uid: info.UID, gid: info.GID}, {kind: "mode", mode: info.Mode}, {kind: "mtime", mtime: info.MTime},
+	} {
+		f.s.arrive("")
+		c.dirs, c.node = []int{f.id}, f.id
+		if err := f.s.effect(c.kind, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *simFile) DropCache() {}
+
 // Sync makes the content durable, of which the changes have no folders.
 func (f *simFile) Sync() error {
 	f.s.arrive("")
@@ -641,10 +703,11 @@ func (f *simFile) Sync() error {
 	if f.s.durable.nodes[f.id] == nil {
 		n := *f.s.nodes[f.id]
 		f.s.durable.nodes[f.id] = &n
+		f.s.durable.last = max(f.s.durable.last, f.id)
 	}
 	var rest []change
 	for i := range f.s.pending {
-		if c := &f.s.pending[i]; c.kind == "write" && c.node == f.id {
+		if c := &f.s.pending[i]; c.node == f.id && slices.Contains([]string{"write", "mode", "owner", "mtime"}, c.kind) {
 			f.s.durable.do(c)
 		} else {
 			rest = append(rest, *c)

@@ -61,6 +61,9 @@ func (e *engine) find(o *op, at place) (Dir, finding, error) {
 	}
 	f.ours = info.Inode == o.Inode && info.Birth == o.Birth
 	f.same = f.same && f.ours
+	if back := e.journal.marks.returned[o.Index]; back != nil && !f.ours && back.is(info, false) {
+		f.ours, f.same = true, back.matches(info) // it has been on another file system
+	}
 	return dir, f, nil
 }
 
@@ -90,10 +93,18 @@ func ends(dir Dir, name string, size int64) (uint64, error) {
 func (e *engine) forward(s step) *Problem {
 	o := &e.run.Ops[s.Op]
 	from, to := e.run.ends(s)
+	switch {
+	case o.Verb == organize.Symlink:
+		return e.point(o, from)
+	case o.copies() && s.Leg != organize.Aside:
+		return e.copyForward(s.Op, from, to)
+	}
 	dir, f, err := e.find(o, from)
 	switch {
 	case err != nil:
 		return failed(err)
+	case !f.same && o.copies():
+		return e.passedOver(s.Op, to)
 	case !f.same:
 		return e.passed(o, to, o.To)
 	}
@@ -115,6 +126,20 @@ func (e *engine) passed(o *op, places ...place) *Problem {
 		} else if f.ours {
 			return nil
 		}
+	}
+	return problem(Changed)
+}
+
+// passedOver is passed for the first half of a move to another file system.
+func (e *engine) passedOver(i int, temp place) *Problem {
+	if _, f, err := e.find(&e.run.Ops[i], temp); err != nil {
+		return failed(err)
+	} else if f.ours {
+		return nil
+	}
+	known := e.journal.marks.copies[i]
+	if _, now, err := e.look(e.run.Ops[i].To); err == nil && known != nil && known.is(now, e.journal.marks.loose) {
+		return nil
 	}
 	return problem(Changed)
 }
@@ -152,7 +177,7 @@ func (e *engine) shift(o *op, dir Dir, from place, into Dir, to place, same bool
 	if byLink {
 		err = dir.Link(from.Name, into, to.Name)
 		if cantLink(err) {
-			return &Problem{NoExclusive, err}
+			return &Problem{Code: NoExclusive, Err: err}
 		}
 	}
 	_, f, looked := e.find(o, to)
@@ -262,8 +287,13 @@ func contains(names []string, name string) bool {
 func (e *engine) back(s step) *Problem {
 	o := &e.run.Ops[s.Op]
 	from, to := e.run.ends(s)
-	if o.Verb == organize.Link {
+	switch {
+	case o.Verb == organize.Link:
 		return e.unlinkBack(s.Op, from, to)
+	case o.Verb == organize.Symlink:
+		return e.unpoint(s.Op)
+	case o.copies() && s.Leg != organize.Aside:
+		return e.copyBack(s.Op, from, to)
 	}
 	dir, f, err := e.find(o, to)
 	if err != nil {

@@ -203,6 +203,26 @@ func (d *linuxDir) SyncFS() error {
 	return named("sync", ".", again(func() error { return unix.Syncfs(d.fd) }))
 }
 
+func (d *linuxDir) Symlink(text, name string) error {
+	return named("symlink", name, again(func() error { return unix.Symlinkat(text, d.fd, name) }))
+}
+
+func (d *linuxDir) Readlink(name string) (string, error) {
+	text := make([]byte, unix.PathMax)
+	n := 0
+	err := again(func() (err error) {
+		n, err = unix.Readlinkat(d.fd, name, text)
+		return err
+	})
+	return string(text[:max(n, 0)]), named("readlink", name, err)
+}
+
+func (d *linuxDir) Free() (uint64, error) {
+	var s unix.Statfs_t
+	err := again(func() error { return unix.Fstatfs(d.fd, &s) })
+	return s.Bavail * uint64(s.Bsize), named("statfs", ".", err)
+}
+
 func (d *linuxDir) Create(name string) (File, error) {
 	return d.file(name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL)
 }
@@ -235,6 +255,52 @@ var errNotRegular = errors.New("not a regular file")
 type linuxFile struct{ *os.File }
 
 func (f *linuxFile) Stat() (Info, error) { return statx(int(f.Fd()), "", unix.AT_EMPTY_PATH) }
+
+func (f *linuxFile) Extend(size int64) error { return f.Truncate(size) }
+
+func (f *linuxFile) Clone(from File) error {
+	return named("clone", f.Name(), again(func() error { return unix.IoctlFileClone(int(f.Fd()), int(from.(*linuxFile).Fd())) }))
+}
+
+func (f *linuxFile) Dress(from File, info Info, owner bool) error {
+	fd := int(f.Fd())
+	copyAttributes(int(from.(*linuxFile).Fd()), fd)
+	if owner {
+		if err := again(func() error { return unix.Fchown(fd, int(info.UID), int(info.GID)) }); err != nil {
+			return named("chown", f.Name(), err)
+		}
+	}
+	if err := again(func() error { return unix.Fchmod(fd, info.Mode) }); err != nil {
+		return named("chmod", f.Name(), err)
+	}
+	mtime, err := unix.TimeToTimespec(time.Unix(info.MTime.Sec, int64(info.MTime.Nsec)))
+	if err != nil {
+		return named("set the time of", f.Name(), err)
+	}
+	times := []unix.Timespec{{Nsec: unix.UTIME_OMIT}, mtime}
+	path := "/proc/self/fd/" + strconv.Itoa(fd)
+	return named("set the time of", f.Name(), again(func() error { return unix.UtimesNanoAt(unix.AT_FDCWD, path, times, 0) }))
+}
+
+// copyAttributes copies what a user has written down about a file, and its access list. What can't be kept is not.
+func copyAttributes(from, to int) {
+	list := make([]byte, 64<<10)
+	n, err := unix.Flistxattr(from, list)
+	if err != nil {
+		return
+	}
+	value := make([]byte, 64<<10)
+	for name := range strings.SplitSeq(string(list[:n]), "\x00") {
+		if !strings.HasPrefix(name, "user.") && name != "system.posix_acl_access" {
+			continue
+		}
+		if n, err := unix.Fgetxattr(from, name, value); err == nil {
+			_ = unix.Fsetxattr(to, name, value[:n], 0)
+		}
+	}
+}
+
+func (f *linuxFile) DropCache() { _ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED) }
 
 // Allocate implements File; where a file system can't set room aside, zeros are written.
 func (f *linuxFile) Allocate(size int64) error {

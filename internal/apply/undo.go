@@ -29,6 +29,7 @@ func (e *Engine) Undo(ctx context.Context, id string, opts UndoOptions) (*Outcom
 		err = w.undo(ctx, wanted)
 	}
 	w.tell(out, StatusUndone)
+	e.nameLater(out, w.run.Begun)
 	out.Results = slices.DeleteFunc(out.Results, func(r Result) bool {
 		i := slices.IndexFunc(w.run.Ops, func(o op) bool { return o.N == r.N })
 		return wanted != nil && !wanted[w.run.Ops[i].Bundle]
@@ -177,23 +178,56 @@ func (w *working) foresee(wanted map[int]bool) {
 		if wanted != nil && !wanted[o.Bundle] {
 			continue
 		}
-		_, at, err := w.find(o, o.To)
-		_, was, errWas := w.find(o, o.From)
-		switch {
-		case err != nil:
-			w.codes[i] = failed(err)
-		case errWas != nil:
-			w.codes[i] = failed(errWas)
-		case o.Verb == organize.Link && at.ours && !was.ours:
-			w.codes[i] = problem(OriginalGone)
-		case at.ours || was.ours || !at.there && o.Verb == organize.Link:
-		default:
-			w.codes[i] = problem(MovedOn)
-		}
-		if o.Verb == organize.Move && at.ours && was.there && !was.ours && !w.frees(o.From) {
-			w.codes[i] = problem(Occupied)
+		if w.codes[i] = w.wouldKeep(o); w.codes[i] == nil && o.Verb == organize.Move {
+			if _, was, err := w.find(o, o.From); err == nil && was.there && !was.ours && !w.frees(o.From) {
+				w.codes[i] = problem(Occupied)
+			}
 		}
 	}
+}
+
+// wouldKeep says why a file would be kept, as far as its own names show it.
+func (w *working) wouldKeep(o *op) *Problem {
+	_, was, err := w.find(o, o.From)
+	if err != nil {
+		return failed(err)
+	}
+	there, ours, same, err := w.atTarget(o)
+	switch {
+	case err != nil:
+		return failed(err)
+	case !there && o.Verb != organize.Move, !ours && (was.ours || w.journal.marks.not[o.Index] != ""):
+		return nil
+	case !ours:
+		return problem(MovedOn)
+	case o.copies() && was.ours && (!was.same || !same):
+		return problem(Edited)
+	case o.Verb != organize.Move && o.Verb != organize.Symlink && !was.ours:
+		return problem(OriginalGone)
+	}
+	return nil
+}
+
+// atTarget looks whether something lies at an operation's target, whether the run put it there, and whether it is as it was.
+func (w *working) atTarget(o *op) (there, ours, same bool, err error) {
+	switch {
+	case o.Verb == organize.Symlink:
+		_, there, ours, err = w.points(o)
+		return there, ours, ours, err
+	case o.copies():
+		known := w.journal.marks.copies[o.Index]
+		_, now, err := w.look(o.To)
+		if err != nil {
+			if isMissing(err) || isElse(err) {
+				err = nil
+			}
+			return false, false, false, err
+		}
+		ours = known != nil && known.is(now, w.journal.marks.loose)
+		return true, ours, ours && known.matches(now), nil
+	}
+	_, f, err := w.find(o, o.To)
+	return f.there, f.ours, f.same, err
 }
 
 // frees reports whether the name is the target of another operation of the run, which leaves it first.

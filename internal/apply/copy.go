@@ -1,0 +1,365 @@
+package apply
+
+import (
+	"errors"
+	"io"
+	"syscall"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/anivault/anivault/internal/organize"
+)
+
+// copied is what a copy of ours is known by: the proof that a file is ours, marked before the copy gets its name.
+type copied struct {
+	inode uint64
+	size  int64
+	mtime organize.Stamp
+	birth organize.Stamp
+	sum   uint64 // XXH64 of its content; 0 of a clone
+}
+
+// is reports whether that copy lies there, edited or not.
+func (m *copied) is(info Info, loose bool) bool {
+	if loose {
+		return m.matches(info)
+	}
+	return info.Type == organize.TypeRegular && info.Inode == m.inode && info.Birth == m.birth
+}
+
+// matches reports whether it has the size and time that it was made with.
+func (m *copied) matches(info Info) bool {
+	return info.Type == organize.TypeRegular && info.Size == m.size && info.MTime == m.mtime
+}
+
+// part is the name that a copy has until it is whole. Going back it has another.
+func (r *run) part(i int, at place, back bool) place {
+	suffix := ".part"
+	if back {
+		suffix = ".back.part"
+	}
+	return place{at.Dir, organize.TempName(r.ID, i+1) + suffix}
+}
+
+// duplicate makes a copy of a file under another name, which it gets when it is whole and durable. known is the mark of an
+// earlier copy, nil for none; word is that of the mark.
+func (e *engine) duplicate(i int, dir Dir, from, to place, known *copied, word string) *Problem {
+	into, err := e.make(to.Dir)
+	if err != nil {
+		return failed(err)
+	}
+	part := e.run.part(i, to, word == markReturned)
+	loose := e.journal.marks.loose
+	info, err := into.Lstat(part.Name)
+	there := err == nil
+	switch {
+	case err != nil && !isMissing(err):
+		return failed(err)
+	case known != nil && !there: // it has its name already, or was never durable
+		if now, err := into.Lstat(to.Name); err == nil && known.is(now, loose) && known.matches(now) {
+			return e.durable(into)
+		}
+		known = nil
+	case there && (known == nil || !known.is(info, loose) || !known.matches(info)):
+		if err := into.Unlink(part.Name); err != nil { // a copy that was cut off
+			return failed(err)
+		}
+		known = nil
+	}
+	if known == nil {
+		var p *Problem
+		if known, p = e.fill(i, dir, from, into, part); p != nil {
+			if err := into.Unlink(part.Name); err != nil && !isMissing(err) {
+				return failed(err)
+			}
+			return p
+		}
+		e.journal.mark("%s %d %d %d %s %s %016x", word, i, known.inode, known.size, known.mtime, known.birth, known.sum)
+		if err := e.journal.sync(); err != nil {
+			return failed(err)
+		}
+	}
+	return e.publish(known, into, part, to)
+}
+
+// publish gives a whole copy its name, and replaces none.
+func (e *engine) publish(known *copied, into Dir, part, to place) *Problem {
+	err := errors.ErrUnsupported
+	if !e.journal.marks.byLink {
+		err = into.Rename(part.Name, into, to.Name)
+	}
+	if errors.Is(err, errors.ErrUnsupported) || cantExclude(err) {
+		if err = into.Link(part.Name, into, to.Name); err == nil {
+			err = into.Unlink(part.Name)
+		} else if cantLink(err) {
+			err = &Problem{Code: NoExclusive, Err: err}
+		}
+	}
+	now, looked := into.Lstat(to.Name)
+	ours := looked == nil && known.is(now, e.journal.marks.loose)
+	if err != nil && !ours {
+		if errno := into.Unlink(part.Name); errno != nil && !isMissing(errno) {
+			return failed(errno)
+		}
+		return failed(err)
+	}
+	if err != nil { // it had its name, and its first one too
+		if errno := into.Unlink(part.Name); errno != nil && !isMissing(errno) {
+			return failed(errno)
+		}
+	}
+	return e.durable(into)
+}
+
+func (e *engine) durable(dir Dir) *Problem {
+	if err := dir.Sync(); err != nil {
+		return failed(err)
+	}
+	return nil
+}
+
+// fill makes the copy and gives it the times, mode and owner of its source. A source that changes meanwhile is no source.
+func (e *engine) fill(i int, dir Dir, from place, into Dir, part place) (*copied, *Problem) {
+	source, err := dir.Read(from.Name)
+	if err != nil {
+		return nil, failed(err)
+	}
+	defer source.Close()
+	before, err := source.Stat()
+	if err != nil {
+		return nil, failed(err)
+	}
+	target, err := into.Create(part.Name)
+	if err != nil {
+		return nil, failed(err)
+	}
+	defer target.Close()
+	sum := uint64(0)
+	if e.run.Ops[i].Verb == organize.Reflink {
+		if err := target.Clone(source); err != nil {
+			return nil, &Problem{Code: NoReflink, Err: err}
+		}
+	} else if sum, err = pour(source, target, before.Size); err != nil {
+		return nil, failed(err)
+	}
+	if err := target.Dress(source, before, e.asRoot); err != nil {
+		return nil, failed(err)
+	}
+	if err := target.Sync(); err != nil {
+		return nil, failed(err)
+	}
+	after, err := source.Stat()
+	if err != nil {
+		return nil, failed(err)
+	}
+	if after.Size != before.Size || after.MTime != before.MTime || after.Inode != before.Inode {
+		return nil, problem(Changed)
+	}
+	made, err := target.Stat()
+	if err != nil {
+		return nil, failed(err)
+	}
+	return &copied{inode: made.Inode, size: made.Size, mtime: made.MTime, birth: made.Birth, sum: sum}, nil
+}
+
+// chunk is how much is copied at a time.
+const chunk = 1 << 20
+
+// pour copies the content, leaves holes out, and returns its XXH64. The holes of zeros that no file system tells of are left as
+// they are.
+func pour(from, to File, size int64) (uint64, error) {
+	sum := xxhash.New()
+	buffer := make([]byte, min(chunk, max(size, 1)))
+	at := int64(0)
+	for {
+		n, err := from.ReadAt(buffer, at)
+		_, _ = sum.Write(buffer[:n])
+		if n > 0 && !isZero(buffer[:n]) {
+			if written, err := to.WriteAt(buffer[:n], at); err != nil || written < n {
+				return 0, errors.Join(err, shortWrite(written, n))
+			}
+		}
+		at += int64(n)
+		if errors.Is(err, io.EOF) {
+			return sum.Sum64(), to.Extend(at)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+}
+
+func shortWrite(written, wanted int) error {
+	if written < wanted {
+		return io.ErrShortWrite
+	}
+	return nil
+}
+
+func isZero(b []byte) bool {
+	for _, c := range b {
+		if c != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// proven is nil if a copy reads back from the disk as it was written.
+func (e *engine) proven(known *copied, dir Dir, name string) *Problem {
+	f, err := dir.Read(name)
+	if err != nil {
+		return failed(err)
+	}
+	defer f.Close()
+	f.DropCache()
+	sum := xxhash.New()
+	if _, err := io.Copy(sum, io.NewSectionReader(f, 0, known.size+1)); err != nil {
+		return failed(err)
+	}
+	if sum.Sum64() != known.sum {
+		return &Problem{Code: organize.Unreadable, Err: syscall.EIO}
+	}
+	return nil
+}
+
+// copyForward carries out a copy, a clone, or a move to another file system.
+func (e *engine) copyForward(i int, from, to place) *Problem {
+	o := &e.run.Ops[i]
+	if p := e.discard(i, from, true); p != nil { // of an undo that was cut off
+		return p
+	}
+	known := e.journal.marks.copies[i]
+	dir, f, err := e.find(o, from)
+	if err != nil {
+		return failed(err)
+	}
+	if !f.same {
+		if known != nil {
+			if _, now, err := e.look(to); err == nil && known.is(now, e.journal.marks.loose) {
+				return nil // done before; the source is gone as it should be, or by others
+			}
+		}
+		return problem(Changed)
+	}
+	if p := e.duplicate(i, dir, from, to, known, markCopied); p != nil || o.Verb != organize.Move {
+		return p
+	}
+	return e.release(i, from, to, e.journal.marks.copies[i])
+}
+
+// release removes the source of a copy that is proven, if it is still what it was.
+func (e *engine) release(i int, from, to place, known *copied) *Problem {
+	into, err := e.get(to.Dir)
+	if err != nil {
+		return failed(err)
+	}
+	if p := e.proven(known, into, to.Name); p != nil {
+		return p
+	}
+	if p := e.durable(into); p != nil {
+		return p
+	}
+	if now, err := into.Lstat(to.Name); err != nil || !known.is(now, e.journal.marks.loose) || !known.matches(now) {
+		return problem(Changed)
+	}
+	dir, f, err := e.find(&e.run.Ops[i], from)
+	switch {
+	case err != nil:
+		return failed(err)
+	case !f.there:
+		return nil
+	case !f.same:
+		return problem(Changed)
+	}
+	if err := dir.Unlink(from.Name); err != nil && !isMissing(err) {
+		return failed(err)
+	}
+	return nil
+}
+
+// look returns what lies at a place; an error where nothing does.
+func (e *engine) look(at place) (Dir, Info, error) {
+	dir, err := e.get(at.Dir)
+	if err != nil {
+		return nil, Info{}, err
+	}
+	info, err := dir.Lstat(at.Name)
+	return dir, info, err
+}
+
+// discard removes what a copy that was cut off has left in a folder.
+func (e *engine) discard(i int, at place, back bool) *Problem {
+	dir, err := e.get(at.Dir)
+	if err == nil {
+		if _, err = dir.Lstat(e.run.part(i, at, back).Name); err == nil {
+			err = dir.Unlink(e.run.part(i, at, back).Name)
+		}
+	}
+	if err != nil && !isMissing(err) && !isElse(err) {
+		return failed(err)
+	}
+	return nil
+}
+
+// copyBack takes a copy away again, or brings a file back from another file system.
+func (e *engine) copyBack(i int, from, to place) *Problem {
+	if p := e.discard(i, to, false); p != nil {
+		return p
+	}
+	o, m := &e.run.Ops[i], &e.journal.marks
+	known, returned := m.copies[i], m.returned[i]
+	dir, now, err := e.look(to)
+	there := err == nil
+	if err != nil && !isMissing(err) && !isElse(err) {
+		return failed(err)
+	}
+	_, original, err := e.find(o, from)
+	if err != nil {
+		return failed(err)
+	}
+	ours := there && known != nil && known.is(now, m.loose)
+	back := returned != nil && original.there && returned.is(original.info, m.loose)
+	switch {
+	case !ours && (original.ours || m.not[i] != "" || !there && o.Verb != organize.Move):
+		return e.discard(i, from, true)
+	case !ours:
+		return problem(MovedOn)
+	case original.ours && !back && (!original.same || !known.matches(now)):
+		return problem(Edited)
+	case original.ours:
+		return e.takeAway(i, dir, from, to, back)
+	case o.Verb != organize.Move:
+		return problem(OriginalGone)
+	case original.there:
+		return problem(Occupied)
+	}
+	// It is brought back, edited or not.
+	if p := e.duplicate(i, dir, to, from, returned, markReturned); p != nil {
+		if p.Code == organize.Exists {
+			p.Code = Occupied
+		}
+		return p
+	}
+	return e.takeAway(i, dir, from, to, true)
+}
+
+// takeAway removes the copy at a target, whose source is there; one that came back is read first.
+func (e *engine) takeAway(i int, dir Dir, from, to place, back bool) *Problem {
+	if back {
+		into, err := e.get(from.Dir)
+		if err != nil {
+			return failed(err)
+		}
+		if p := e.proven(e.journal.marks.returned[i], into, from.Name); p != nil {
+			return p
+		}
+		if p := e.durable(into); p != nil {
+			return p
+		}
+	}
+	if err := dir.Unlink(to.Name); err != nil && !isMissing(err) {
+		return failed(err)
+	}
+	return e.discard(i, from, true)
+}

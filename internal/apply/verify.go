@@ -1,0 +1,136 @@
+package apply
+
+import (
+	"context"
+	"hash/crc32"
+	"io"
+	"path"
+	"regexp"
+	"strconv"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/anivault/anivault/internal/organize"
+)
+
+// What verifying says of a file.
+const (
+	StatusOK       Status = "ok"       // it is where the run left it, as it was
+	StatusEdited   Status = "edited"   // it is there, and was changed
+	StatusMovedOn  Status = "moved_on" // a later run has moved it
+	StatusGone     Status = "gone"     // nothing is there
+	StatusReplaced Status = "replaced" // something else is there
+	StatusBadCRC   Status = "bad_crc"  // its content has not the CRC-32 that its name says
+)
+
+// Verify says whether everything is where a run left it. With deep it reads copies and files whose own name has a CRC-32.
+func (e *Engine) Verify(ctx context.Context, id string, deep bool) (*Outcome, error) {
+	j, err := openJournal(e.Journals, id, false)
+	if err != nil {
+		return nil, err
+	}
+	w := e.open(j)
+	defer w.close()
+	for i := range j.run.Targets {
+		if err := e.mounted(j.run.Targets[i]); err != nil {
+			return nil, err
+		}
+	}
+	out := &Outcome{Run: id, Results: w.results()}
+	for i := range out.Results {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		r := &out.Results[i]
+		if code := j.marks.not[i]; code != "" {
+			r.Status, r.Problem = StatusRefused, problem(code)
+			continue
+		}
+		w.trim()
+		if r.Status, err = w.verify(&j.run.Ops[i], deep); err != nil {
+			r.Status, r.Problem = StatusFailed, failed(err)
+		}
+	}
+	e.nameMoved(out, j)
+	return out, nil
+}
+
+func (w *working) verify(o *op, deep bool) (Status, error) {
+	there, ours, same, err := w.atTarget(o)
+	switch {
+	case err != nil:
+		return "", err
+	case !there:
+		return StatusGone, nil
+	case !ours:
+		return StatusReplaced, nil
+	case !same:
+		return StatusEdited, nil
+	case !deep || o.Verb == organize.Symlink:
+		return StatusOK, nil
+	}
+	return w.read(o)
+}
+
+// read compares a file's content with what is known of it.
+func (w *working) read(o *op) (Status, error) {
+	wanted, named := namedCRC(o)
+	known := w.journal.marks.copies[o.Index]
+	if !named && (known == nil || known.sum == 0) {
+		return StatusOK, nil
+	}
+	dir, err := w.get(o.To.Dir)
+	if err != nil {
+		return "", err
+	}
+	f, err := dir.Read(o.To.Name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	f.DropCache()
+	crc, sum := crc32.NewIEEE(), xxhash.New()
+	if _, err := io.Copy(io.MultiWriter(crc, sum), io.NewSectionReader(f, 0, o.Size)); err != nil {
+		return "", err
+	}
+	switch {
+	case known != nil && known.sum != 0 && sum.Sum64() != known.sum:
+		return StatusEdited, nil
+	case named && crc.Sum32() != wanted:
+		return StatusBadCRC, nil
+	}
+	return StatusOK, nil
+}
+
+var crcInName = regexp.MustCompile(`[\[(]([0-9A-Fa-f]{8})[\])]`)
+
+// namedCRC returns the CRC-32 that a source's name says: "[8D7F2A11]". Eight digits alone may be a date.
+func namedCRC(o *op) (crc uint32, named bool) {
+	for _, found := range crcInName.FindAllStringSubmatch(path.Base(o.From.Name), -1) {
+		if _, err := strconv.Atoi(found[1]); err == nil {
+			continue
+		}
+		n, err := strconv.ParseUint(found[1], 16, 32)
+		return uint32(n), err == nil
+	}
+	return 0, false
+}
+
+// nameMoved says of files that are not there which later run has moved them.
+func (e *Engine) nameMoved(out *Outcome, j *journal) {
+	for i := range out.Results {
+		if r := &out.Results[i]; r.Status == StatusGone || r.Status == StatusReplaced {
+			r.Problem = problem(MovedOn)
+		}
+	}
+	e.nameLater(out, j.run.Begun)
+	for i := range out.Results {
+		if r := &out.Results[i]; r.Status == StatusGone || r.Status == StatusReplaced {
+			if r.Problem.Run == "" {
+				r.Problem = nil
+			} else {
+				r.Status = StatusMovedOn
+			}
+		}
+	}
+}
