@@ -148,7 +148,7 @@ func suggest(word string, names []string, before, otherwise string) string {
 // otherNames are names that other programs have for what anivault does, or does not do.
 var otherNames = map[string]string{
 	"scan":   "did you mean: anivault match PATH?",
-	"rename": "anivault changes no file; anivault organize PATH --to DIR plans the names, for a script of your own: docs/organize.md",
+	"rename": "did you mean: anivault organize PATH --to DIR? It plans names, carries them out, and anivault undo puts them back: docs/organize.md",
 	"watch":  "anivault watches no folder; a timer that runs anivault match PATH costs no request for what is known: docs/scripting.md",
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/anivault/anivault/cache"
+	"github.com/anivault/anivault/internal/apply"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/metrics"
 	"github.com/anivault/anivault/internal/organize"
@@ -120,6 +121,10 @@ func referenceDocument() string {
 	b.WriteString("\n## Why a file is left by organize\n\n| code | meaning |\n|---|---|\n")
 	for _, c := range organize.Codes() {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", c, cell(c.Meaning()))
+	}
+	b.WriteString("\n## Why a file is not put where a plan says, or not put back\n\n| code | meaning |\n|---|---|\n")
+	for _, c := range apply.Codes() {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", c, cell(apply.Meaning(c)))
 	}
 	b.WriteString("\n## Layouts of organize\n\n| layout | show | season | episode | movie |\n|---|---|---|---|---|\n")
 	for _, name := range organize.LayoutNames() {

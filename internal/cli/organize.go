@@ -32,6 +32,9 @@ type organizing struct {
 	plan    string // the file that the plan's text goes to
 	inPlace bool
 	strict  bool
+	yes     bool // carry the plan out
+	partial bool
+	wait    time.Duration
 	format  string
 
 	cfg     *config.Config
@@ -46,16 +49,17 @@ func (c *command) organizeCommand() *cobra.Command {
 	var o organizing
 	cmd := leaf(&cobra.Command{
 		Use:   "organize PATH...",
-		Short: "Make a plan that puts a library in order, and change nothing",
+		Short: "Put a library in order: make a plan, and carry it out if you say so",
 		Long: `Match what is below PATH, as anivault match does, and make a plan: which file gets which name in the library --to,
-as Jellyfin, Plex, Kodi or Emby want them. Nothing is changed. The plan is a text: --plan saves it, an editor changes
-it.
+as Jellyfin, Plex, Kodi or Emby want them. On a terminal it then asks what to do with it; without one, and without
+--yes, nothing is changed. The plan is a text: --plan saves it, an editor changes it, anivault apply carries it out.
 
 Only what is certain is planned: records with a confidence of at least --min-confidence, or by a pin. All else is left
 where it is and listed with its reason. Subtitles and whatever else belongs to a video follow it. Nothing is ever put
 over something that is there.`,
 		Example: `  anivault organize ~/Downloads --to /srv/library
   anivault organize ~/Downloads --to /srv/library --plan library.plan
+  anivault organize ~/Downloads --to /srv/library --yes
   anivault organize ~/Anime --to ~/Anime --in-place --layout plex
   anivault organize --from records.ndjson --to /srv/library`,
 		Args: cobra.ArbitraryArgs,
@@ -77,6 +81,9 @@ over something that is there.`,
 	flags.StringVar(&o.f.filesFrom, "files-from", "", "match the paths listed in `FILE` (- for stdin), one per line")
 	flags.BoolVarP(&o.f.null, "null", "0", false, "paths in --files-from end with a NUL byte instead of a newline")
 	flags.StringVar(&o.plan, "plan", "", "write the plan's text to `FILE` (- for stdout)")
+	flags.BoolVar(&o.yes, "yes", false, "carry the plan out without asking, as anivault apply does")
+	flags.BoolVar(&o.partial, "partial", false, "leave the units that can't be carried out, and do the others")
+	flags.DurationVar(&o.wait, "wait", 0, "wait up to `TIME` for another run to end")
 	flags.BoolVar(&o.strict, "strict", false, "exit with 3 if a file is left or in conflict")
 	streamFormat(cmd, &o.format, organizeFormats...)
 	matchSettings(cmd, &o.f)
@@ -129,6 +136,10 @@ func (o *organizing) check(c *command, cmd *cobra.Command, args []string) error 
 	switch {
 	case o.plan != "" && cmd.Flags().Changed("format"):
 		return usagef("leave one of them out", "--plan and --format exclude each other: a plan is a text of its own")
+	case o.yes && o.plan != "":
+		return usagef("leave one of them out", "--yes and --plan exclude each other: one carries the plan out, the other saves it")
+	case o.yes && !apply.Supported:
+		return errUnsupported
 	case o.from != "" && o.f.filesFrom != "":
 		return usagef("leave one of them out", "--from and --files-from exclude each other")
 	case o.f.null && o.f.filesFrom == "":
@@ -233,6 +244,8 @@ func (c *command) finishPlan(ctx context.Context, o *organizing, incomplete erro
 	switch {
 	case o.plan == "-":
 		err = writePlan(c.streams.Out, result)
+	case o.yes:
+		return errorOf(c.applyPlanned(ctx, o, result), o.rest(result, incomplete))
 	case o.plan != "":
 		err = atomicfile.Write(o.plan, 0o600, func(w io.Writer) error { return writePlan(w, result) })
 	default:
@@ -242,13 +255,29 @@ func (c *command) finishPlan(ctx context.Context, o *organizing, incomplete erro
 		return &failure{code: exitInternal, err: fmt.Errorf("write the plan: %w", err)}
 	}
 	c.sayPlan(o, result)
+	if o.asks(c, result) {
+		return errorOf(c.ask(ctx, o, result), o.rest(result, incomplete))
+	}
+	return o.rest(result, incomplete)
+}
+
+// rest is what is to be said of what was not planned.
+func (o *organizing) rest(r *organize.Result, incomplete error) error {
 	switch {
 	case incomplete != nil:
 		return incomplete
-	case o.strict && len(result.Left) > 0:
+	case o.strict && len(r.Left) > 0:
 		return &failure{code: exitStrict}
 	}
 	return nil
+}
+
+// errorOf returns the first of two errors that there is.
+func errorOf(first, second error) error {
+	if first != nil {
+		return first
+	}
+	return second
 }
 
 // writePlan writes a plan's text. One that could not be read back is never given to anybody.
@@ -285,11 +314,12 @@ func (c *command) sayPlan(o *organizing, r *organize.Result) {
 		c.say("%s of files that take each other's names: one of each waits as %s meanwhile\n", ui.Count(n, "cycle"), organize.TempName(r.ID, 1))
 	}
 	switch {
-	case c.quiet || s.Planned == 0:
+	case c.quiet || s.Planned == 0 || o.asks(c, r):
 	case o.plan == "":
-		c.say("next: the same command with --plan library.plan saves the plan, to be read and edited\n")
+		c.say("next: the same command with --plan library.plan saves the plan, with --yes carries it out\n")
 	case o.plan != "-":
 		c.say("saved: %s\n", ui.ShellWord(o.plan))
+		c.say("next: anivault apply %s\n", ui.ShellWord(o.plan))
 	}
 }
 

@@ -62,27 +62,16 @@ func (c *command) printOps(o *organizing, r *organize.Result) error {
 			n++
 			e := report.Op{
 				Run: r.ID, N: n, Unit: i + 1, Action: op.Verb.String(), Role: string(u.RoleIn(op)), Status: "planned",
-				Source: r.SourcePath(u, op), Target: r.TargetPath(u, op), Kind: u.Work.Kind, TMDBID: u.Work.ID, Episodes: u.Work.Episodes,
+				Source: r.SourcePath(u, op), Target: r.TargetPath(u, op),
 			}
-			if !u.Follows {
-				e.Confidence = &u.Work.Confidence
-			}
-			if len(u.Work.Episodes) > 0 {
-				e.Season = &u.Work.Season
-			}
+			describeUnit(&e, u)
 			if err := put(&e); err != nil {
 				return err
 			}
 		}
 	}
 	for _, l := range r.Left {
-		e := report.Op{
-			Run: r.ID, Role: string(organize.RoleOf(l.Path)), Source: l.Path, Status: "left", Reason: l.Why,
-			Error: &report.OpError{Code: string(l.Code), Message: l.Code.Meaning()},
-		}
-		if l.Code.IsConflict() {
-			e.Status = "conflict"
-		}
+		e := leftOp(r.ID, &l)
 		if err := put(&e); err != nil {
 			return err
 		}
@@ -92,6 +81,18 @@ func (c *command) printOps(o *organizing, r *organize.Result) error {
 		return err
 	}
 	return out.Flush()
+}
+
+// leftOp is the object of a file that stays where it is.
+func leftOp(run string, l *organize.LeftFile) report.Op {
+	e := report.Op{
+		Run: run, Role: string(organize.RoleOf(l.Path)), Source: l.Path, Status: "left", Reason: l.Why,
+		Error: &report.OpError{Code: string(l.Code), Message: l.Code.Meaning()},
+	}
+	if l.Code.IsConflict() {
+		e.Status = "conflict"
+	}
+	return e
 }
 
 // printTree writes the targets as a tree by entry, with the sources behind them, and below it what is left.

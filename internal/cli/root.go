@@ -109,7 +109,8 @@ func (c *command) root() *cobra.Command {
 		Use:   "anivault",
 		Short: "Find out which TMDB entry, season and episode each video file is",
 		Long: `anivault reads the names of anime and film files and finds, for every file, the TMDB entry, season and
-episode, with a confidence that can be trusted. It never changes your files.`,
+episode, with a confidence that can be trusted. Nothing changes your files but organize, when you say so, and apply; undo puts
+them back.`,
 		Example: `  anivault demo                       see it work: no key, no network
   anivault match ~/Anime              match a folder
   anivault match --format ndjson .    one JSON object per file, for scripts
@@ -157,7 +158,8 @@ episode, with a confidence that can be trusted. It never changes your files.`,
 
 	root.AddCommand(
 		c.matchCommand(), c.searchCommand(), c.missingCommand(), c.parseCommand(), c.pinCommand(), c.unpinCommand(), c.pinsCommand(), c.indexCommand(),
-		c.organizeCommand(), c.demoCommand(), c.statusCommand(), c.limiterCommand(), c.cacheCommand(), c.serveCommand(), c.accountsCommand(),
+		c.organizeCommand(), c.applyCommand(), c.undoCommand(), c.historyCommand(), c.verifyCommand(),
+		c.demoCommand(), c.statusCommand(), c.limiterCommand(), c.cacheCommand(), c.serveCommand(), c.accountsCommand(),
 		c.configCommand(), c.doctorCommand(), c.versionCommand(), c.manCommand(),
 	)
 	root.AddCommand(c.topicCommands()...)

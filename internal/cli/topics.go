@@ -12,6 +12,7 @@ import (
 
 	"github.com/anivault/anivault/internal/admin"
 	"github.com/anivault/anivault/internal/app"
+	"github.com/anivault/anivault/internal/apply"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/logging"
@@ -127,6 +128,10 @@ and {episode}, or {name}.`, width))
 	for _, code := range organize.Codes() {
 		hang(out, 2, "  "+string(code), 18, code.Meaning(), width)
 	}
+	fmt.Fprint(out, lang.Say("\nWhy a file is not put where a plan says, or not put back\n\n"))
+	for _, code := range apply.Codes() {
+		hang(out, 2, "  "+string(code), 23, apply.Meaning(code), width)
+	}
 }
 
 func writeFormats(_ *cobra.Command, out io.Writer, width int) {
@@ -169,8 +174,9 @@ func outputs() []output {
 		{"match --format csv: the columns", report.CSVFields()},
 		{"missing: one object per season of which something is missing or twice", report.FieldsOf(reflect.TypeFor[report.Gap]())},
 		{"missing: the summary", report.FieldsOf(reflect.TypeFor[report.GapSummary]())},
-		{"organize: one object per file", report.FieldsOf(reflect.TypeFor[report.Op]())},
-		{"organize: the summary", report.FieldsOf(reflect.TypeFor[report.OrganizeSummary]())},
+		{"organize: one object per file (and apply) (and undo) (and verify) (and history)", report.FieldsOf(reflect.TypeFor[report.Op]())},
+		{"apply: how far it is, where it takes long", report.FieldsOf(reflect.TypeFor[report.OrganizeProgress]())},
+		{"organize: the summary, also of apply and undo", report.FieldsOf(reflect.TypeFor[report.OrganizeSummary]())},
 		{"parse", report.FieldsOf(reflect.TypeFor[report.ParseRecord]())},
 	}
 	for _, j := range jsonOutputs {
@@ -188,6 +194,7 @@ var jsonOutputs = []struct {
 	{"cache stats --format json", wireCache{}},
 	{"cache list --format ndjson", wireEntry{}},
 	{"search: one object per entry", wireFound{}},
+	{"history: one object per run", wireRun{}},
 	{"pins --format json", wirePins{}},
 	{"index lookup --format json", wireCandidate{}},
 	{"index stats --format json", wireIndex{}},

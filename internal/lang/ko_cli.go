@@ -61,10 +61,6 @@ var koCommands = []entry{
 	{"%s takes no arguments, got %q", "%s에는 인수가 없어야 하는데 %q을(를) 받았습니다"},
 	{"did you mean: anivault match PATH?", "혹시: anivault match PATH?"},
 	{
-		"anivault changes no file; anivault organize PATH --to DIR plans the names, for a script of your own: docs/organize.md",
-		"anivault는 파일을 바꾸지 않습니다. anivault organize PATH --to DIR이 이름을 계획합니다. 바꾸는 것은 스크립트로: docs/organize.md",
-	},
-	{
 		"anivault watches no folder; a timer that runs anivault match PATH costs no request for what is known: docs/scripting.md",
 		"anivault는 폴더를 지켜보지 않습니다. 타이머로 anivault match PATH를 실행하면 이미 아는 것에는 요청을 쓰지 않습니다: docs/scripting.md",
 	},
@@ -578,8 +574,8 @@ var koCommands = []entry{
 	{"nothing is pinned yet", "아직 고정된 것이 없습니다"},
 	{"Find out which TMDB entry, season and episode each video file is", "영상 파일마다 TMDB의 어느 항목, 몇 시즌 몇 화인지 알아냅니다"},
 	{
-		"anivault reads the names of anime and film files and finds, for every file, the TMDB entry, season and\nepisode, with a confidence that can be trusted. It never changes your files.",
-		"anivault는 애니메이션과 영화 파일의 이름을 읽고, 파일마다 TMDB의 항목과 시즌, 화를 믿을 수 있는 신뢰도와 함께 찾아 줍니다. 파일은 절대 바꾸지 않습니다.",
+		"anivault reads the names of anime and film files and finds, for every file, the TMDB entry, season and\nepisode, with a confidence that can be trusted. Nothing changes your files but organize, when you say so, and apply; undo puts\nthem back.",
+		"anivault는 애니메이션과 영화 파일의 이름을 읽고, 파일마다 TMDB의 항목과 시즌, 화를 믿을 수 있는 신뢰도와 함께 찾아 줍니다. 파일은 원할 때 organize와 apply만 바꾸고, undo가 되돌립니다.",
 	},
 	{
 		"  anivault demo                       see it work: no key, no network\n  anivault match ~/Anime              match a folder\n  anivault match --format ndjson .    one JSON object per file, for scripts\n  anivault match --offline ~/Anime    only what is already known",

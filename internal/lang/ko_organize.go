@@ -35,12 +35,12 @@ var koOrganize = []entry{
 	{"the source's name without its extension", "원래 이름에서 확장자를 뺀 것"},
 	{"read back what was planned: %w", "계획을 다시 읽기: %w"},
 	{
-		"Make a plan that puts a library in order, and change nothing",
-		"라이브러리를 정리하는 계획을 만듭니다(아무것도 바꾸지 않음)",
+		"Put a library in order: make a plan, and carry it out if you say so",
+		"라이브러리를 정리합니다: 계획을 만들고, 원하면 실행합니다",
 	},
 	{
-		"Match what is below PATH, as anivault match does, and make a plan: which file gets which name in the library --to,\nas Jellyfin, Plex, Kodi or Emby want them. Nothing is changed. The plan is a text: --plan saves it, an editor changes\nit.\n\nOnly what is certain is planned: records with a confidence of at least --min-confidence, or by a pin. All else is left\nwhere it is and listed with its reason. Subtitles and whatever else belongs to a video follow it. Nothing is ever put\nover something that is there.",
-		"PATH 아래를 anivault match처럼 매칭하고, 어떤 파일이 라이브러리 --to에서 어떤 이름을 얻는지 Jellyfin, Plex, Kodi,\nEmby가 원하는 대로 계획합니다. 아무것도 바꾸지 않습니다. 계획은 텍스트입니다. --plan으로 저장하고 편집기로\n고칩니다.\n\n확실한 것만 계획합니다. 신뢰도가 --min-confidence 이상이거나 고정한 것입니다. 나머지는 있던 자리에 두고 이유와\n함께 보여 줍니다. 자막을 비롯해 영상에 속한 것은 영상을 따라갑니다. 이미 있는 것 위에는 아무것도 놓지\n않습니다.",
+		"Match what is below PATH, as anivault match does, and make a plan: which file gets which name in the library --to,\nas Jellyfin, Plex, Kodi or Emby want them. On a terminal it then asks what to do with it; without one, and without\n--yes, nothing is changed. The plan is a text: --plan saves it, an editor changes it, anivault apply carries it out.\n\nOnly what is certain is planned: records with a confidence of at least --min-confidence, or by a pin. All else is left\nwhere it is and listed with its reason. Subtitles and whatever else belongs to a video follow it. Nothing is ever put\nover something that is there.",
+		"PATH 아래를 anivault match처럼 매칭하고, 어떤 파일이 라이브러리 --to에서 어떤 이름을 얻는지 Jellyfin, Plex, Kodi,\nEmby가 원하는 대로 계획합니다. 터미널에서는 이어서 어떻게 할지 묻습니다. 터미널이 아니고 --yes도 없으면 아무것도\n바꾸지 않습니다. 계획은 텍스트입니다. --plan으로 저장하고 편집기로 고치고 anivault apply로 실행합니다.\n\n확실한 것만 계획합니다. 신뢰도가 --min-confidence 이상이거나 고정한 것입니다. 나머지는 있던 자리에 두고 이유와\n함께 보여 줍니다. 자막을 비롯해 영상에 속한 것은 영상을 따라갑니다. 이미 있는 것 위에는 아무것도 놓지\n않습니다.",
 	},
 	{
 		"`FOLDER` in which the library is put in order; it must exist",
@@ -103,10 +103,6 @@ var koOrganize = []entry{
 		"계획: %s(방법 %s), 제자리 %d개, 그대로 둠 %d개, 충돌 %d개. 아무것도 바꾸지 않았습니다\n",
 	},
 	{"in no unit, and staying where they are: %s\n", "어느 영상에도 속하지 않아 그대로 있는 것: %s\n"},
-	{
-		"next: the same command with --plan library.plan saves the plan, to be read and edited\n",
-		"다음: 같은 명령에 --plan library.plan을 더하면 계획을 저장합니다. 읽고 고칠 수 있습니다\n",
-	},
 	{"saved: %s\n", "저장: %s\n"},
 	{"in conflict", "충돌"},
 	{"left", "그대로 둠"},

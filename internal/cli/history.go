@@ -1,0 +1,188 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/anivault/anivault/internal/apply"
+	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/report"
+	"github.com/anivault/anivault/internal/ui"
+)
+
+func (c *command) historyCommand() *cobra.Command {
+	var format string
+	cmd := leaf(&cobra.Command{
+		Use:   "history [ID]",
+		Short: "List the runs of apply, or what became of each file of one",
+		Example: `  anivault history
+  anivault history 20261122-020431-k3f9
+  anivault history prune --older 1y`,
+		Args: atMostOne("ID"),
+	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
+		if err := c.tableOr(&format, organizeFormats...); err != nil {
+			return err
+		}
+		cfg, err := c.load(cmd)
+		if err != nil {
+			return err
+		}
+		return c.history(cfg, args, format)
+	})
+	streamFormat(cmd, &format, organizeFormats...)
+	cmd.AddCommand(c.historyPruneCommand())
+	return cmd
+}
+
+func (c *command) historyPruneCommand() *cobra.Command {
+	var older string
+	cmd := c.configured(&cobra.Command{
+		Use:   "prune",
+		Short: "Give up the undo of old runs",
+		Long: `Remove the journals of runs that ended longer ago than --older. They can't be put back afterwards; no file of the
+library is touched. Runs that were cut off are never given up, and nothing else ever removes a journal.`,
+		Example: `  anivault history prune --older 1y`,
+	}, nil, func(ctx context.Context, cfg *config.Config, _ []string, _ string) error {
+		age, ok := parseAge(older)
+		if !ok {
+			return usagef("for example: anivault history prune --older 1y", "flag --older: %q is no age, as 30d, 12w or 1y", older)
+		}
+		return c.withEngine(ctx, cfg, &applying{}, func(e *apply.Engine) error {
+			gone, err := e.Prune(time.Now().Add(-age))
+			c.say("%s given up\n", ui.Count(len(gone), "run"))
+			return err
+		})
+	})
+	cmd.Flags().StringVar(&older, "older", "", "how long ago they must have ended: an `AGE` in days, weeks or years, as 30d, 12w or 1y")
+	return cmd
+}
+
+// parseAge reads "30d", "12w" or "1y".
+func parseAge(text string) (time.Duration, bool) {
+	days := map[byte]int{'d': 1, 'w': 7, 'y': 365}
+	if len(text) < 2 || days[text[len(text)-1]] == 0 {
+		return 0, false
+	}
+	n, err := strconv.Atoi(text[:len(text)-1])
+	if err != nil || n < 0 || n > 1000 {
+		return 0, false
+	}
+	return time.Duration(n*days[text[len(text)-1]]) * 24 * time.Hour, true
+}
+
+// wireRun is a run as history prints it.
+type wireRun struct {
+	_       struct{} `constant:"type=run" doc:"always \"run\""`
+	Run     string   `json:"run" doc:"its id"`
+	Begun   string   `json:"begun,omitempty" doc:"when it began, RFC 3339 in UTC"`
+	Mode    string   `json:"mode,omitempty" doc:"hardlink, move, symlink, copy or reflink"`
+	Stage   string   `json:"stage,omitempty" doc:"planned, apply or undo (at work, or cut off), done, undone, or kept (put back but for some)"`
+	Files   int      `json:"files" doc:"files of the run"`
+	Refused int      `json:"refused" doc:"files that were not put where they belong"`
+	Kept    int      `json:"kept" doc:"files that could not be put back"`
+	Targets []string `json:"targets,omitempty" doc:"the folders it put files in"`
+	Error   string   `json:"error,omitempty" doc:"why its journal can't be trusted; it is never acted on"`
+}
+
+func (c *command) history(cfg *config.Config, args []string, format string) error {
+	if !apply.Supported {
+		return errUnsupported
+	}
+	e, closeEngine, err := openEngine(cfg)
+	if err != nil {
+		return err
+	}
+	defer closeEngine()
+	if len(args) > 0 {
+		return c.showRun(e, args, format)
+	}
+	runs, err := e.History()
+	if err != nil {
+		return err
+	}
+	if len(runs) == 0 {
+		c.say("no plan was carried out yet\n")
+	}
+	if format == "ndjson" {
+		return c.printRuns(runs)
+	}
+	w := bufio.NewWriter(c.streams.Out)
+	for i := range runs {
+		fmt.Fprintln(w, runLine(&runs[i]))
+	}
+	return w.Flush()
+}
+
+// stageWords say how far a run has come.
+var stageWords = map[apply.Stage]string{
+	apply.Planned: "cut off before it began", apply.Applying: "at work, or cut off", apply.Done: "done",
+	apply.Undoing: "being put back, or cut off in it", apply.Undone: "put back", apply.Kept: "put back, but for some",
+}
+
+func runLine(r *apply.Run) string {
+	if r.Err != nil {
+		return r.ID + "  " + ui.Escaped(lang.Say(r.Err.Error()))
+	}
+	line := fmt.Sprintf("%s  %s  %s  %s  %s", r.ID, ui.Clock(r.Begun), r.Mode, lang.Say(ui.Count(r.Files, "file")), lang.Say(stageWords[r.Stage]))
+	if r.Refused > 0 {
+		line += ", " + lang.Sprintf("%d refused", r.Refused)
+	}
+	if r.Kept > 0 {
+		line += ", " + lang.Sprintf("%d kept", r.Kept)
+	}
+	return line + "  " + ui.Printable(strings.Join(r.Targets, ", "))
+}
+
+func (c *command) printRuns(runs []apply.Run) error {
+	w := bufio.NewWriter(c.streams.Out)
+	for i := range runs {
+		r := &runs[i]
+		line := wireRun{
+			Run: r.ID, Begun: ui.Stamp(r.Begun), Mode: string(r.Mode), Stage: string(r.Stage), Files: r.Files, Refused: r.Refused, Kept: r.Kept,
+			Targets: r.Targets,
+		}
+		if r.Err != nil {
+			line.Error = r.Err.Error()
+		}
+		text, err := report.AppendLine(nil, &line)
+		if err == nil {
+			_, err = w.Write(text)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}
+
+// showRun prints what became of each file of a run.
+func (c *command) showRun(e *apply.Engine, args []string, format string) error {
+	id, err := pickRun(e, args, func(*apply.Run) bool { return true })
+	if err != nil {
+		return err
+	}
+	run, out, err := e.Show(id)
+	if err != nil {
+		return &failure{code: exitUsage, err: err}
+	}
+	if format == "ndjson" {
+		return c.printRun(&applying{}, out, nil)
+	}
+	w := bufio.NewWriter(c.streams.Out)
+	fmt.Fprintln(w, runLine(&run))
+	for i := range out.Results {
+		r := &out.Results[i]
+		fmt.Fprintf(w, "  %s  %s  ← %s\n", lang.Say(string(r.Status)), ui.Printable(r.Target), ui.Printable(r.Source))
+		if r.Problem != nil {
+			fmt.Fprintf(w, "    (%s)\n", problemText(r.Problem))
+		}
+	}
+	return w.Flush()
+}

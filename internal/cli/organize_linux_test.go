@@ -1,0 +1,364 @@
+package cli_test
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anivault/anivault/internal/apply"
+	"github.com/anivault/anivault/internal/organize"
+	"github.com/anivault/anivault/internal/organize/disk"
+	"github.com/anivault/anivault/internal/upstream"
+)
+
+var kills = flag.Int("kills", 20, "how many runs of the program are killed at random times")
+
+// killed is a library of its own, a plan for it and a home for the program.
+type shelf struct {
+	t             *testing.T
+	dir, id       string
+	before, after []string
+}
+
+// newShelf makes a tree with a plan that moves some files round in cycles, and moves and links others.
+func newShelf(t *testing.T, files int) *shelf {
+	t.Helper()
+	s := &shelf{t: t, dir: t.TempDir()}
+	p := &organize.Plan{ID: apply.NewID(time.Now()), Made: time.Now().UTC(), Mode: organize.ModeMove, Layout: "jellyfin"}
+	s.id = p.ID
+	for _, dir := range []string{"src", "lib"} {
+		if err := os.Mkdir(filepath.Join(s.dir, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	place, err := disk.Root(s.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.dir = place.Path
+	for _, dir := range []string{"src", "lib"} {
+		place, err := disk.Root(filepath.Join(s.dir, dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if dir == "src" {
+			p.Sources = append(p.Sources, place.Root)
+			p.Targets = append(p.Targets, place.Root)
+		} else {
+			p.Targets = append(p.Targets, place.Root)
+		}
+	}
+	for i := range files {
+		dir := fmt.Sprintf("pack %d", i%9)
+		if err := os.MkdirAll(filepath.Join(s.dir, "src", dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		name := fmt.Sprintf("%d.mkv", i)
+		if err := os.WriteFile(filepath.Join(s.dir, "src", dir, name), []byte(name), 0o640); err != nil {
+			t.Fatal(err)
+		}
+	}
+	known := map[string]organize.Item{}
+	for i := range min(files, 9) {
+		items, err := (&disk.Disk{}).List(filepath.Join(s.dir, "src", fmt.Sprintf("pack %d", i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, item := range items {
+			known[item.Name] = item
+		}
+	}
+	for i := range files {
+		dir := fmt.Sprintf("pack %d", i%9)
+		op := organize.Op{Verb: organize.Move, Source: fmt.Sprintf("%d.mkv", i), To: fmt.Sprintf("Show %d/Season 01/%d.mkv", i%7, i)}
+		item := known[op.Source]
+		op.Size, op.MTime, op.Inode = item.Size, item.MTime, item.Inode
+		u := organize.Unit{Dir: dir, Target: 1}
+		switch i % 3 {
+		case 0: // round: 0 → 3 → 6 → 0
+			next := i + 3
+			if i%9 == 6 || next >= files {
+				next = i / 9 * 9
+			}
+			if next >= files || i%9 != 6 && i+3 >= files && i%9 == 0 {
+				continue
+			}
+			u.Target, op.To = 0, fmt.Sprintf("pack %d/%d.mkv", next%9, next)
+		case 1:
+			op.Verb = organize.Link
+		}
+		u.Ops = []organize.Op{op}
+		p.Units = append(p.Units, u)
+	}
+	var text bytes.Buffer
+	if err := p.Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(s.dir, "plan"), text.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.before = s.tree(true)
+	return s
+}
+
+// tree says what there is: names, modes, times and contents; without times those of folders are left out.
+func (s *shelf) tree(times bool) []string {
+	s.t.Helper()
+	var out []string
+	for _, root := range []string{"src", "lib"} {
+		err := filepath.WalkDir(filepath.Join(s.dir, root), func(p string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			info, err := d.Info()
+			if err != nil {
+				return err
+			}
+			line := fmt.Sprint(strings.TrimPrefix(p, s.dir), " ", info.Mode())
+			if times || !d.IsDir() {
+				line += fmt.Sprint(" ", info.ModTime().UnixNano())
+			}
+			if !d.IsDir() {
+				text, err := os.ReadFile(p)
+				if err != nil {
+					return err
+				}
+				line += " " + string(text)
+			}
+			out = append(out, line)
+			return nil
+		})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	return out
+}
+
+// program starts anivault with a home of its own.
+func (s *shelf) program(args ...string) *exec.Cmd {
+	cmd := exec.Command("anivault", args...)
+	cmd.Dir = s.dir
+	cmd.Env = []string{"HOME=" + s.dir, "PATH=" + os.Getenv("PATH")}
+	return cmd
+}
+
+// must runs the program to its end.
+func (s *shelf) must(args ...string) {
+	s.t.Helper()
+	if out, err := s.program(args...).CombinedOutput(); err != nil {
+		s.t.Fatalf("%q: %v\n%s", args, err, out)
+	}
+}
+
+// shoot starts the program and kills it a while after it has begun: with an apply when its journal is there, else after that time.
+func (s *shelf) shoot(start, after time.Duration, args ...string) {
+	s.t.Helper()
+	before := s.journals()
+	cmd := s.program(args...)
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	var shooter sync.WaitGroup
+	shooter.Go(func() {
+		began := time.NewTimer(start)
+		for slices.Contains(args, "plan") && s.journals() == before {
+			select {
+			case <-ended:
+				return
+			default:
+			}
+			began.Reset(0)
+		}
+		<-began.C
+		select {
+		case <-ended:
+		case <-time.After(after):
+			_ = cmd.Process.Kill()
+		}
+	})
+	_ = cmd.Wait()
+	close(ended)
+	shooter.Wait()
+}
+
+// journals counts the runs that are written down.
+func (s *shelf) journals() int {
+	found, _ := filepath.Glob(filepath.Join(s.dir, ".local", "share", "anivault", "history", "*.journal"))
+	return len(found)
+}
+
+// whole checks that every file that was there is there.
+func (s *shelf) whole(when string) {
+	s.t.Helper()
+	there := map[string]bool{}
+	for _, line := range s.tree(true) {
+		there[line[strings.LastIndexByte(line, ' ')+1:]] = true
+	}
+	for _, line := range s.before {
+		if content := line[strings.LastIndexByte(line, ' ')+1:]; strings.HasSuffix(content, ".mkv") && !there[content] {
+			s.t.Fatalf("%s: %s is lost", when, content)
+		}
+	}
+}
+
+func (s *shelf) is(want []string, times bool, when string) {
+	s.t.Helper()
+	if diff := cmp.Diff(want, s.tree(times)); diff != "" {
+		s.t.Fatalf("%s (-want +got):\n%s", when, diff)
+	}
+}
+
+// The program is killed at random times in apply, in going on and in putting back: nothing is ever lost, going on ends where a
+// run ends that nobody killed, and putting back where it began.
+func TestTheProgramIsKilled(t *testing.T) {
+	const files = 600
+	r := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
+	s := newShelf(t, files)
+	began := time.Now()
+	s.must("apply", "-q", "--dry-run", "plan")
+	start := time.Since(began)
+	s.must("apply", "-q", "plan")
+	later := func() time.Duration { return rand.N(time.Microsecond << r.IntN(16)) }
+	s.after = s.tree(false)
+	s.must("undo", "-q")
+	s.is(s.before, true, "undone")
+	if cmp.Equal(s.before, s.after) {
+		t.Fatal("the plan does nothing")
+	}
+	cut := 0
+	for i := range *kills {
+		s.shoot(start/2, later(), "apply", "-q", "plan")
+		s.whole("apply killed")
+		if out, _ := s.program("history", "--format", "table").Output(); bytes.Contains(out, []byte("cut off")) {
+			cut++
+		}
+		for range r.IntN(3) {
+			s.shoot(start/2, later(), [][]string{{"apply", "-q", "--resume"}, {"undo", "-q"}}[r.IntN(2)]...)
+			s.whole("killed again")
+		}
+		if i%2 == 0 {
+			s.must("apply", "-q", "--resume")
+			if got := s.tree(true); !cmp.Equal(got, s.before) { // where it was killed before it began, or put back, nothing is gone on with
+				s.is(s.after, false, "gone on with")
+			}
+		}
+		s.must("undo", "-q")
+		s.is(s.before, true, "put back")
+	}
+	t.Logf("%d of %d kills cut a run off", cut, *kills)
+}
+
+// Two runs at once: one of them works, the other says who is at work, or that nothing is left to do.
+func TestOneRunAtATime(t *testing.T) {
+	s := newShelf(t, 600)
+	first, second := s.program("apply", "-q", "plan"), s.program("apply", "-q", "plan")
+	var told bytes.Buffer
+	second.Stderr = &told
+	if err := errors.Join(first.Start(), second.Start()); err != nil {
+		t.Fatal(err)
+	}
+	one, two := first.Wait(), second.Wait()
+	if one != nil && two != nil {
+		t.Fatalf("both failed: %v, %v\n%s", one, two, told.String())
+	}
+	s.whole("two at once")
+	s.must("undo", "-q")
+	s.is(s.before, true, "put back")
+}
+
+// Ctrl-C ends a run between two files; both ways on are named, and both work.
+func TestARunIsInterrupted(t *testing.T) {
+	s := newShelf(t, 2000)
+	cmd := s.program("apply", "--format", "table", "plan")
+	var told bytes.Buffer
+	cmd.Stderr = &told
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	journal := filepath.Join(s.dir, ".local", "share", "anivault", "history", s.id+".journal")
+	for {
+		if _, err := os.Stat(journal); err == nil {
+			break
+		}
+		if cmd.ProcessState != nil {
+			t.Fatal("it ended before it began")
+		}
+	}
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	err := cmd.Wait()
+	s.whole("terminated")
+	if err == nil {
+		t.Skip("it had ended before the signal came")
+	}
+	if cmd.ProcessState.ExitCode() != 143 || !strings.Contains(told.String(), "hint: go on: anivault apply --resume "+s.id) {
+		t.Errorf("exit status %d:\n%s", cmd.ProcessState.ExitCode(), told.String())
+	}
+	out, err := s.program("apply", "plan").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "the run "+s.id+" was cut off; nothing was done") {
+		t.Errorf("%v: %s", err, out)
+	}
+	s.must("apply", "--resume", s.id)
+	s.must("undo")
+	s.is(s.before, true, "put back")
+}
+
+// On a terminal a plan is shown, and then asked about: edited, saved, carried out, or nothing.
+func TestAPlanIsAskedAboutOnATerminal(t *testing.T) {
+	for name, row := range map[string]struct {
+		typed []string
+		then  string // what is there afterwards
+		shown string
+	}{
+		"nothing": {[]string{""}, "", "nothing was changed"},
+		"save":    {[]string{"s", "mine.plan"}, "mine.plan", "saved: mine.plan"},
+		"apply":   {[]string{"a"}, "out/Cowboy Bebop (1998) [tmdbid-30991]/Season 01", "undo: anivault undo"},
+		"edit":    {[]string{"e", "a"}, "out/Mine/Season 01", "undo: anivault undo"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStand(t, upstream.Scenario{})
+			if err := os.Mkdir(filepath.Join(s.dir, "out"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			env := append(s.env, `EDITOR=sed -i s/Cowboy.Bebop.(1998).\[tmdbid-30991\]/Mine/`)
+			term := onTerminal(t, 200, 40, env, "organize", s.lib, "--to", filepath.Join(s.dir, "out"))
+			for i, line := range row.typed {
+				term.until([]string{"Enter nothing > ", "(?s)Enter nothing > .*(Enter nothing|library.plan.) > "}[min(i, 1)])
+				if _, err := io.WriteString(term.person, line+"\n"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			status, raw := term.end()
+			screen := strings.Join(term.screen(raw), "\n")
+			if status != 0 || !strings.Contains(screen, row.shown) {
+				t.Errorf("exit status %d:\n%s", status, screen)
+			}
+			if row.then == "mine.plan" {
+				row.then = ""
+				defer os.Remove("mine.plan")
+				if _, err := os.Stat("mine.plan"); err != nil {
+					t.Error(err)
+				}
+			}
+			if _, err := os.Stat(filepath.Join(s.dir, row.then)); err != nil {
+				t.Errorf("%v\n%s", err, screen)
+			}
+		})
+	}
+}

@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"bufio"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/anivault/anivault/internal/apply"
+	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/ui"
+)
+
+func (c *command) verifyCommand() *cobra.Command {
+	var deep bool
+	var a applying
+	cmd := leaf(&cobra.Command{
+		Use:   "verify [ID]",
+		Short: "Is everything where a run of apply left it?",
+		Long: `Look whether each file of a run of anivault apply, the last one without an ID, is where the run left it and as it was.
+--deep also reads copies and compares their content, and compares files whose own name has a CRC-32, as [8D7F2A11].
+Nothing is changed; what is not as it was is a result.`,
+		Example: `  anivault verify
+  anivault verify 20261122-020431-k3f9 --deep`,
+		Args: atMostOne("ID"),
+	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
+		return c.verify(cmd, &a, args, deep)
+	})
+	cmd.Flags().BoolVar(&deep, "deep", false, "read the files and compare their content")
+	streamFormat(cmd, &a.format, organizeFormats...)
+	return cmd
+}
+
+func (c *command) verify(cmd *cobra.Command, a *applying, args []string, deep bool) error {
+	a.began = time.Now()
+	if err := c.tableOr(&a.format, organizeFormats...); err != nil {
+		return err
+	}
+	cfg, err := c.load(cmd)
+	if err != nil {
+		return err
+	}
+	if !apply.Supported {
+		return errUnsupported
+	}
+	e, closeEngine, err := openEngine(cfg)
+	if err != nil {
+		return err
+	}
+	defer closeEngine()
+	id, err := pickRun(e, args, func(r *apply.Run) bool { return r.Stage != apply.Undone })
+	if err != nil {
+		return err
+	}
+	if id == "" {
+		c.say("no plan was carried out yet\n")
+		return nil
+	}
+	out, err := e.Verify(cmd.Context(), id, deep)
+	if err != nil {
+		return c.explainRun(cmd.Context(), err, nil)
+	}
+	if a.format == "ndjson" {
+		err = c.printRun(a, out, nil)
+	} else {
+		err = c.printVerified(out)
+	}
+	if err != nil {
+		return err
+	}
+	ok := out.Count(apply.StatusOK)
+	c.say("%s as the run left them, %d not\n", ui.Count(ok, "file"), len(out.Results)-ok)
+	if out.Count(apply.StatusFailed) > 0 {
+		return &failure{code: exitIncomplete}
+	}
+	return nil
+}
+
+// printVerified lists the files that are not as the run left them.
+func (c *command) printVerified(out *apply.Outcome) error {
+	w := bufio.NewWriter(c.streams.Out)
+	for i := range out.Results {
+		r := &out.Results[i]
+		if r.Status == apply.StatusOK {
+			continue
+		}
+		fmt.Fprintf(w, "%s  %s\n", lang.Say(string(r.Status)), ui.Printable(r.Target))
+		if r.Problem != nil {
+			fmt.Fprintf(w, "  (%s)\n", problemText(r.Problem))
+		}
+	}
+	return w.Flush()
+}
