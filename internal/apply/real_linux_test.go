@@ -50,7 +50,9 @@ func realPlan(t *testing.T, root, target string, rows ...string) *organize.Plan 
 	t.Helper()
 	p := &organize.Plan{ID: NewID(time.Now()), Made: time.Now().UTC(), Mode: organize.ModeMove, Layout: "jellyfin"}
 	for i, dir := range []string{"src", target} {
-		dir = filepath.Join(root, dir)
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(root, dir)
+		}
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -89,8 +91,13 @@ func realPlan(t *testing.T, root, target string, rows ...string) *organize.Plan 
 			t.Fatal(err)
 		}
 		op := organize.Op{Verb: organize.Move, Size: info.Size, MTime: info.MTime, Inode: info.Inode, Source: f[0], To: f[2]}
-		if f[1] == "=" {
+		switch f[1] {
+		case "=":
 			op.Verb = organize.Link
+		case ":":
+			op.Verb = organize.Copy
+		case "@":
+			op.Verb = organize.Symlink
 		}
 		p.Units = append(p.Units, organize.Unit{Dir: ".", Ops: []organize.Op{op}})
 	}
@@ -160,5 +167,58 @@ func TestOnRealFileSystems(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Between two real file systems a move is a copy that was read back, and undo brings the file home as it was.
+func TestBetweenRealFileSystems(t *testing.T) {
+	root, err := os.MkdirTemp("", "anivault-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(root)
+	far, err := os.MkdirTemp("/dev/shm", "anivault-test-")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer os.RemoveAll(far)
+	p := realPlan(t, root, far, "a/1.mkv > S/1.mkv", "a/2.mkv : S/2.mkv", "3.mkv @ S/3.mkv")
+	if near, err := (System{}).Open(root); err != nil {
+		t.Fatal(err)
+	} else if other, err := (System{}).Open(far); err != nil {
+		t.Fatal(err)
+	} else if a, _ := near.Stat(); true {
+		b, _ := other.Stat()
+		near.Close()
+		other.Close()
+		if a.Device == b.Device {
+			t.Skip("there is only one file system here")
+		}
+	}
+	before := append(realTree(t, root), realTree(t, far)...)
+	e := realEngine(t)
+	out, err := e.Apply(context.Background(), p, Options{})
+	if err != nil || out.Unfinished || out.Count(StatusDone) != 3 {
+		t.Fatalf("%+v %v", out, err)
+	}
+	for name, want := range map[string]string{"1.mkv": "a/1.mkv", "2.mkv": "a/2.mkv", "3.mkv": "3.mkv"} {
+		text, err := os.ReadFile(filepath.Join(far, "S", name))
+		info, _ := os.Stat(filepath.Join(far, "S", name))
+		if err != nil || string(text) != "content of "+want || info.Mode().Perm() != 0o640 || info.ModTime().Nanosecond() != 123456789 {
+			t.Errorf("%s: %q %v %v", name, text, info, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(root, "src", "a", "1.mkv")); err == nil {
+		t.Error("the source of a move is still there")
+	}
+	verified, err := e.Verify(context.Background(), p.ID, true)
+	if err != nil || verified.Count(StatusOK) != 3 {
+		t.Errorf("%+v %v", verified, err)
+	}
+	if out, err = e.Undo(context.Background(), p.ID, UndoOptions{}); err != nil || out.Count(StatusUndone) != 3 {
+		t.Fatalf("%+v %v", out, err)
+	}
+	if diff := cmp.Diff(before, append(realTree(t, root), realTree(t, far)...)); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -30,10 +30,15 @@ func (e *Engine) Undo(ctx context.Context, id string, opts UndoOptions) (*Outcom
 	}
 	w.tell(out, StatusUndone)
 	e.nameLater(out, w.run.Begun)
-	out.Results = slices.DeleteFunc(out.Results, func(r Result) bool {
-		i := slices.IndexFunc(w.run.Ops, func(o op) bool { return o.N == r.N })
-		return wanted != nil && !wanted[w.run.Ops[i].Bundle]
-	})
+	if wanted != nil {
+		part := out.Results[:0]
+		for i := range w.run.Ops {
+			if wanted[w.run.Ops[i].Bundle] {
+				part = append(part, out.Results[i])
+			}
+		}
+		out.Results = part
+	}
 	return w.outcome(out, err)
 }
 

@@ -28,7 +28,7 @@ import (
 
 var kills = flag.Int("kills", 20, "how many runs of the program are killed at random times")
 
-// killed is a library of its own, a plan for it and a home for the program.
+// shelf is a library of its own, a plan for it and a home for the program.
 type shelf struct {
 	t             *testing.T
 	dir, id       string
@@ -293,16 +293,17 @@ func TestARunIsInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	journal := filepath.Join(s.dir, ".local", "share", "anivault", "history", s.id+".journal")
-	for {
-		if _, err := os.Stat(journal); err == nil {
-			break
-		}
-		if cmd.ProcessState != nil {
-			t.Fatal("it ended before it began")
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	for _, err := os.Stat(journal); err != nil; _, err = os.Stat(journal) {
+		select {
+		case err := <-ended:
+			t.Fatalf("it ended before it began: %v", err)
+		default:
 		}
 	}
 	_ = cmd.Process.Signal(syscall.SIGTERM)
-	err := cmd.Wait()
+	err := <-ended
 	s.whole("terminated")
 	if err == nil {
 		t.Skip("it had ended before the signal came")
