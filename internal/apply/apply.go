@@ -208,6 +208,7 @@ func (w *working) outcome(out *Outcome, err error) (*Outcome, error) {
 
 // apply carries the run out, from wherever it is. An error means that the journal can't be written any more.
 func (w *working) apply(ctx context.Context) error {
+	w.ctx = ctx
 	if err := w.begin(); err != nil {
 		return err
 	}
@@ -277,6 +278,10 @@ func (w *working) forwardAll(ctx context.Context) bool {
 				w.did(s.Op)
 			}
 			continue
+		}
+		if ctx.Err() != nil { // the copy under way was given up
+			w.stop(at, context.Cause(ctx))
+			return false
 		}
 		out[o.Bundle] = true
 		if !w.rollBack(o.Bundle, at, s.Op, p) {

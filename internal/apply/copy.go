@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"context"
 	"errors"
 	"io"
 	"syscall"
@@ -139,7 +140,7 @@ func (e *engine) fill(i int, dir Dir, from place, into Dir, part place) (*copied
 		if err := target.Clone(source); err != nil {
 			return nil, &Problem{Code: NoReflink, Err: err}
 		}
-	} else if sum, err = pour(source, target, before.Size); err != nil {
+	} else if sum, err = pour(e.ctx, source, target, before.Size); err != nil {
 		return nil, failed(err)
 	}
 	if err := target.Dress(source, before, e.asRoot); err != nil {
@@ -167,11 +168,14 @@ const chunk = 1 << 20
 
 // pour copies the content, leaves holes out, and returns its XXH64. The holes of zeros that no file system tells of are left as
 // they are.
-func pour(from, to File, size int64) (uint64, error) {
+func pour(ctx context.Context, from, to File, size int64) (uint64, error) {
 	sum := xxhash.New()
 	buffer := make([]byte, min(chunk, max(size, 1)))
 	at := int64(0)
 	for {
+		if ctx.Err() != nil {
+			return 0, context.Cause(ctx)
+		}
 		n, err := from.ReadAt(buffer, at)
 		_, _ = sum.Write(buffer[:n])
 		if n > 0 && !isZero(buffer[:n]) {

@@ -266,6 +266,50 @@ func TestAFullDiskStopsTheRun(t *testing.T) {
 	c.ends(s, undo, "given up")
 }
 
+// A run that is asked to end at any moment ends between two files, a copy under way is given up, and both ways on work.
+func TestInterrupted(t *testing.T) {
+	sc := drawn(traits{}, "/far", "a b c", "a > 1; b : 2; c @ 3")
+	_, resume, undo := sc.actions()
+	c := &checker{t: t, sc: sc, before: all(sc.sim, true), contents: contentsOf(sc.sim)}
+	whole := sc.clone()
+	if out, err := engineOf(whole).Apply(context.Background(), sc.plan, Options{}); err != nil || out.Unfinished {
+		t.Fatalf("%+v %v", out, err)
+	}
+	c.after = all(whole, false)
+	cut := 0
+	for k := 1; ; k++ {
+		ctx, cancel := context.WithCancel(context.Background())
+		s := sc.clone()
+		s.before = func(effect int, _ string) {
+			if effect == k {
+				cancel()
+			}
+		}
+		out, err := engineOf(s).Apply(ctx, sc.plan, Options{})
+		cancel()
+		s.before = nil
+		when := fmt.Sprintf("interrupted at effect %d", k)
+		if err != nil || out.Count(StatusFailed)+out.Count(StatusRefused) > 0 {
+			t.Fatalf("%s: %+v %v", when, out, err)
+		}
+		if strings.Contains(strings.Join(all(s, false), "\n"), ".part ") {
+			t.Fatalf("%s: a part is left:\n%s", when, strings.Join(all(s, false), "\n"))
+		}
+		if out.Unfinished {
+			cut++
+			c.told(s, out, when)
+			c.ends(s, resume, when)
+			c.ends(s, undo, when)
+		}
+		if s.effects < k {
+			break
+		}
+	}
+	if cut < 10 {
+		t.Errorf("only %d were cut off", cut)
+	}
+}
+
 // What can't be put back safely is kept, with its reason, and all else is put back.
 func TestWhatUndoKeeps(t *testing.T) {
 	for _, row := range []struct {

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"context"
 	"errors"
 	"hash/fnv"
 	"io"
@@ -12,6 +13,7 @@ import (
 // engine is one run at work.
 type engine struct {
 	folders
+	ctx     context.Context // of apply or undo; when it ends a copy under way is given up
 	journal *journal
 	touched []bool
 	newAt   map[place]int // the folders that the run makes

@@ -57,6 +57,7 @@ func (w *working) wanted(only func(source, target string) bool) map[int]bool {
 }
 
 func (w *working) undo(ctx context.Context, wanted map[int]bool) error {
+	w.ctx = ctx
 	if err := w.begin(); err != nil {
 		return err
 	}
@@ -125,6 +126,10 @@ func (w *working) backAll(ctx context.Context, wanted map[int]bool) bool {
 				w.undid(s.Op, at)
 			}
 			continue
+		}
+		if ctx.Err() != nil {
+			w.stopBack(at, context.Cause(ctx))
+			return false
 		}
 		if w.codes[s.Op] == nil {
 			w.codes[s.Op] = p
