@@ -21,6 +21,7 @@ type Engine struct {
 type Progress struct {
 	Run               string
 	Files, FilesTotal int
+	Bytes, BytesTotal int64 // of what is copied
 }
 
 // Options say how a plan is carried out.
@@ -49,6 +50,7 @@ type Result struct {
 	Verb           organize.Verb
 	Source, Target string
 	Size           int64
+	Copied         bool // with StatusDone: its content was copied
 	Status         Status
 	Problem        *Problem // with refused, failed and kept
 }
@@ -150,7 +152,9 @@ type working struct {
 	engine
 	now      func() time.Time
 	progress func(Progress)
-	stopped  error // why the run did not come to its end
+	copied   int64  // bytes, so far
+	toCopy   *int64 // bytes; nil: not counted yet
+	stopped  error  // why the run did not come to its end
 }
 
 func (e *Engine) open(j *journal) *working {
@@ -314,9 +318,16 @@ func (w *working) did(i int) {
 	if w.journal.marks.not[i] != "" {
 		w.journal.mark("ok %d", i)
 	}
-	if w.progress != nil {
-		w.progress(Progress{Run: w.run.ID, Files: i + 1, FilesTotal: len(w.run.Ops)})
+	if w.progress == nil {
+		return
 	}
+	if w.toCopy == nil {
+		w.toCopy = new(w.run.bytes())
+	}
+	if o := &w.run.Ops[i]; o.copies() {
+		w.copied += o.Size
+	}
+	w.progress(Progress{Run: w.run.ID, Files: i + 1, FilesTotal: len(w.run.Ops), Bytes: w.copied, BytesTotal: *w.toCopy})
 }
 
 // rollBack puts back what was done of a bundle; false means that it could not be.
@@ -408,7 +419,7 @@ func (w *working) tell(out *Outcome, done Status) {
 		p := w.codes[i]
 		switch {
 		case p == nil:
-			r.Status = done
+			r.Status, r.Copied = done, w.run.Ops[i].copies()
 		case p.Code == NotReached:
 			r.Status = StatusPlanned
 		case done == StatusUndone:

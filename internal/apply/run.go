@@ -54,6 +54,17 @@ type op struct {
 // copies reports whether the operation makes a copy.
 func (o *op) copies() bool { return o.Verb == organize.Copy || o.Verb == organize.Reflink || o.Across }
 
+// bytes returns how much the run copies.
+func (r *run) bytes() int64 {
+	n := int64(0)
+	for i := range r.Ops {
+		if r.Ops[i].copies() {
+			n += r.Ops[i].Size
+		}
+	}
+	return n
+}
+
 // place is a name in a folder.
 type place struct {
 	Dir  int

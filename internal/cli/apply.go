@@ -315,6 +315,11 @@ func summarizeRun(a *applying, out *apply.Outcome) report.OrganizeSummary {
 		Refused: out.Count(apply.StatusRefused), Failed: out.Count(apply.StatusFailed), Undone: out.Count(apply.StatusUndone),
 		Kept: out.Count(apply.StatusKept), ElapsedMS: time.Since(a.began).Milliseconds(),
 	}
+	for i := range out.Results {
+		if r := &out.Results[i]; r.Copied {
+			s.Bytes += r.Size
+		}
+	}
 	if p := a.planned; p != nil {
 		s.InPlace, s.Left, s.Conflicts = s.InPlace+p.InPlace, p.Left, p.Conflicts
 	}
@@ -410,7 +415,7 @@ func (c *command) tellProgress(a *applying, p apply.Progress) {
 	a.told = now
 	left := now.Sub(a.began) * time.Duration(p.FilesTotal-p.Files) / time.Duration(max(p.Files, 1))
 	line, err := report.AppendLine(nil, &report.OrganizeProgress{
-		Run: p.Run, Files: p.Files, FilesTotal: p.FilesTotal, ETAMS: left.Milliseconds(),
+		Run: p.Run, Bytes: p.Bytes, BytesTotal: p.BytesTotal, Files: p.Files, FilesTotal: p.FilesTotal, ETAMS: left.Milliseconds(),
 	})
 	if err == nil {
 		_, _ = c.streams.Out.Write(line) // that nobody reads it is told by the results

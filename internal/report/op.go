@@ -30,6 +30,8 @@ type OpError struct {
 type OrganizeProgress struct {
 	_          struct{} `constant:"type=progress" doc:"always \"progress\""`
 	Run        string   `json:"run" doc:"the run's id"`
+	Bytes      int64    `json:"bytes" doc:"bytes that are copied"`
+	BytesTotal int64    `json:"bytes_total" doc:"bytes that the run copies"`
 	Files      int      `json:"files" doc:"files that are done"`
 	FilesTotal int      `json:"files_total" doc:"files of the run"`
 	ETAMS      int64    `json:"eta_ms" doc:"estimate of the time left, in milliseconds"`
