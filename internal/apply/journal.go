@@ -25,7 +25,7 @@ const journalWords = "anivault journal "
 func (r *run) text() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s%d\nid %s\nplan %s\nbegun %s\nmode %s\nlayout %s\n",
-		journalWords, journalVersion, r.ID, r.Plan, r.Begun.UTC().Format(time.RFC3339), r.Mode, organize.Quote(r.Layout))
+		journalWords, journalVersion, r.ID, r.Plan, r.Begun.UTC().Format(time.RFC3339Nano), r.Mode, organize.Quote(r.Layout))
 	for _, root := range r.Sources {
 		fmt.Fprintf(&b, "source %s\n", root)
 	}

@@ -16,7 +16,7 @@ import (
 
 func sampleRun() *run {
 	return &run{
-		ID: "20261122-020431-k3f9", Plan: "20261122-020431-abcd", Begun: time.Unix(1_800_000_000, 0).UTC(), Mode: organize.ModeMove, Layout: "my layout",
+		ID: "20261122-020431-k3f9", Plan: "20261122-020431-abcd", Begun: time.Unix(1_800_000_000, 123456789).UTC(), Mode: organize.ModeMove, Layout: "my layout",
 		Sources: []organize.Root{{Type: "ext4", Inode: 2, Birth: organize.Stamp{Sec: 9, Nsec: 5}, Path: "/src"}},
 		Targets: []organize.Root{{Type: "-", Path: "/lib of mine"}},
 		Dirs: []folder{
@@ -42,6 +42,23 @@ func TestJournalsComeBack(t *testing.T) {
 	}
 	if diff := cmp.Diff(r, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Of two runs that began in one second the later one is the last.
+func TestTheHistoryIsInOrder(t *testing.T) {
+	s := newSim()
+	e := engineOf(s)
+	for i, id := range []string{"20261122-020431-zzzz", "20261122-020431-mmmm", "20261122-020431-aaaa"} {
+		r := sampleRun()
+		r.ID, r.Begun = id, time.Unix(1_800_000_000, int64(i)).UTC()
+		if _, err := newJournal(e.Journals, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runs, err := e.History()
+	if err != nil || len(runs) != 3 || runs[0].ID[16:] != "aaaa" || runs[2].ID[16:] != "zzzz" {
+		t.Errorf("%+v %v", runs, err)
 	}
 }
 
