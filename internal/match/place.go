@@ -152,6 +152,9 @@ func (p *placer) says(rel release.Release) (season, part int) {
 	return season, part
 }
 
+// most is the greatest number of the file and of those beside it: a season that is too short for one of them is not theirs.
+func (p *placer) most() int { return max(slices.Max(p.eps), p.last) }
+
 func (p *placer) note(format string, args ...any) {
 	p.steps = append(p.steps, fmt.Sprintf(format, args...))
 }

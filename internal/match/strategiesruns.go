@@ -109,7 +109,7 @@ func (p *placer) byLength() placement {
 	if p.season > 0 || p.part > 0 || p.hint.Rest == "" {
 		return placement{}
 	}
-	last := max(slices.Max(p.eps), p.last)
+	last := p.most()
 	only := 0
 	for _, run := range runs(p.all, 1<<62) {
 		if len(run) < last {
@@ -141,7 +141,7 @@ func (p *placer) byRest() placement {
 		return placement{}
 	}
 	seasons := runs(p.all, 1<<62)
-	if len(seasons) != 2 || len(runs(seasons[0], courGap)) > 1 || len(p.specials) >= max(slices.Max(p.eps), p.last) {
+	if len(seasons) != 2 || len(runs(seasons[0], courGap)) > 1 || len(p.specials) >= p.most() {
 		return placement{}
 	}
 	if slices.ContainsFunc(p.titles, func(t named) bool { return t.primary && subtitle(t, p.titles) != "" }) {

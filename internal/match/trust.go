@@ -78,7 +78,7 @@ var doubts = []struct {
 }{
 	{"the title may be that of another season", 0.4, func(p *placer, at placement) bool {
 		others := slices.DeleteFunc(slices.Clone(p.all), func(s slot) bool { return s.season == at.season })
-		return p.untold(at) && longest(others) >= slices.Max(p.eps)
+		return p.untold(at) && longest(others) >= p.most()
 	}},
 	{"the title may be that of a later cour", 0.8, func(p *placer, at placement) bool {
 		return at.way == trustFirst && p.untold(at) && len(runs(seasonSlots(p.all, at.season), courGap)) > 1
@@ -121,8 +121,8 @@ var doubts = []struct {
 	{"TMDB has several seasons, but not this one", 0.9, func(p *placer, at placement) bool { return at.way == trustRun && p.severalSeasons() }},
 }
 
-// asManySpecials reports whether season 0 has as many episodes as the file counts.
-func (p *placer) asManySpecials() bool { return len(p.specials) >= slices.Max(p.eps) }
+// asManySpecials reports whether season 0 has as many episodes as the file, or its folder, counts.
+func (p *placer) asManySpecials() bool { return len(p.specials) >= p.most() }
 
 // saysSpecial reports whether the rest of a title has a word for what is no regular episode.
 func saysSpecial(rest string) bool {
@@ -163,7 +163,7 @@ func (p *placer) untold(at placement) bool {
 		return false
 	case title.Script(t.norm) != "ja" && p.calledSo(t.norm, title.Reads) && (plain == "" || !p.calledSo(plain, title.Reads)):
 		return false
-	case plain == "" && len(p.specials) < slices.Max(p.eps) && p.othersGoOn(t.norm):
+	case plain == "" && len(p.specials) < p.most() && p.othersGoOn(t.norm):
 		return false
 	}
 	return !slices.ContainsFunc(p.titles, func(o named) bool { return !o.seq.Zero() && o.base == t.norm && o.seq.Year == 0 })
@@ -175,7 +175,7 @@ func (p *placer) yearTells(at placement) bool {
 		return false
 	}
 	return !slices.ContainsFunc(runs(p.all, 1<<62), func(season []slot) bool {
-		return season[0].season != at.season && len(season) >= slices.Max(p.eps) && airedIn(season, p.rel.Year)
+		return season[0].season != at.season && len(season) >= p.most() && airedIn(season, p.rel.Year)
 	})
 }
 

@@ -170,6 +170,23 @@ func TestAWordOfASeasonsNameIsDoubtedBesideSpecials(t *testing.T) {
 	}
 }
 
+// A folder with more files than there are specials is none of specials, and so is none of its first files.
+func TestAFolderIsDoubtedAsOne(t *testing.T) {
+	club := series(30, "Lantern Club", "ランタンクラブ", 2009, season(0, "1-3").titled("Lantern Club"), season(1, "1-12@2009-04-03"))
+	for _, row := range []struct {
+		numbers []float64
+		want    string
+	}{
+		{[]float64{1, 2, 3}, "S01E01? S01E02? S01E03?"},
+		{[]float64{1, 2, 3, 4}, "S01E01 S01E02 S01E03 S01E04"},
+	} {
+		got, all := decideFolder(&world{entries: []*Entry{club}}, rel("Lantern Club"), row.numbers...)
+		if text := strings.Join(got, " "); text != row.want {
+			t.Errorf("got %s, want %s: %s %v", text, row.want, all[0].Reason, all[0].Steps)
+		}
+	}
+}
+
 // With more marks than the show has, the number of files tells the season.
 func TestTheLengthOfAFolderTellsItsSeason(t *testing.T) {
 	club := series(30, "Lantern Club!", "ランタンクラブ！", 2009, season(1, "1-12@2009-04-03"), season(2, "1-26@2010-04-07"))
