@@ -54,10 +54,17 @@ func (f *folders) forget(gone int) {
 	}
 }
 
-// trim closes all folders when too many are open. No folder may be in use.
+// trim closes all folders but the roots when too many are open: a root is opened by its path, and so only once. No folder may be
+// in use.
 func (f *folders) trim() {
-	if len(f.open) > maxOpen {
-		f.close()
+	if len(f.open) <= maxOpen {
+		return
+	}
+	for i, dir := range f.open {
+		if f.run.Dirs[i].Parent >= 0 {
+			dir.Close()
+			delete(f.open, i)
+		}
 	}
 }
 
