@@ -211,6 +211,8 @@ func OtherVariables() []Variable {
 		{"NOTIFY_SOCKET", "Where systemd hears that serve is ready or stopping."},
 		{"NO_COLOR", "If set, no colour unless --color always; TERM=dumb means that and no status line."},
 		{"TERM", "dumb: a terminal without colours and cursor movements."},
+		{"VISUAL", "The editor for a plan that organize has shown; split at spaces, no shell."},
+		{"EDITOR", "As VISUAL, where that is not set (default: vi)."},
 		{"LC_ALL", "The language of messages, Korean where it begins with ko, else English; the flag --lang wins."},
 		{"LC_MESSAGES", "As LC_ALL, where that is not set."},
 		{"LANG", "As LC_ALL, where neither that nor LC_MESSAGES is set."},

@@ -154,6 +154,11 @@ var koSettings = []entry{
 		"If set, no colour unless --color always; TERM=dumb means that and no status line.",
 		"설정하면 --color always가 아닌 한 색을 쓰지 않습니다. TERM=dumb이면 상태 줄도 없습니다.",
 	},
+	{
+		"The editor for a plan that organize has shown; split at spaces, no shell.",
+		"organize가 보여 준 계획을 고칠 편집기입니다. 공백에서 나누며 셸을 쓰지 않습니다.",
+	},
+	{"As VISUAL, where that is not set (default: vi).", "VISUAL이 없으면 그 대신 씁니다(기본값: vi)."},
 	{"dumb: a terminal without colours and cursor movements.", "dumb: 색과 커서 이동이 없는 터미널."},
 	{
 		"Below it lie the files for which neither a variable nor XDG names a place.",
