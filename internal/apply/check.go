@@ -2,6 +2,7 @@ package apply
 
 import (
 	"errors"
+	"fmt"
 	"path"
 	"strings"
 	"syscall"
@@ -196,7 +197,7 @@ func (c *check) writable(dir int) *Problem {
 		err = d.Writable()
 	}
 	if err != nil {
-		p = failed(err)
+		p = failed(fmt.Errorf("%s: %w", c.run.path(dir), err))
 	}
 	c.right[dir] = p
 	return p

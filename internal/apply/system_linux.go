@@ -132,7 +132,7 @@ func statx(at int, name string, flags int) (Info, error) {
 }
 
 func (d *linuxDir) Writable() error {
-	return named("write to", ".", again(func() error { return unix.Faccessat(d.fd, ".", unix.W_OK|unix.X_OK, unix.AT_EACCESS) }))
+	return again(func() error { return unix.Faccessat(d.fd, ".", unix.W_OK|unix.X_OK, unix.AT_EACCESS) })
 }
 
 func (d *linuxDir) Names() ([]string, error) {

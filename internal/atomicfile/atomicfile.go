@@ -22,6 +22,28 @@ func Write(path string, mode fs.FileMode, fill func(io.Writer) error) error {
 // has what the umask leaves of 0666.
 func WriteByUmask(path string, fill func(io.Writer) error) error { return write(path, nil, fill) }
 
+// WriteNew is Write where nothing is yet: it never replaces a file. Its error is then [fs.ErrExist].
+func WriteNew(path string, mode fs.FileMode, fill func(io.Writer) error) error {
+	switch info, err := os.Stat(path); {
+	case err == nil && !info.Mode().IsRegular():
+		return writeThrough(path, fill)
+	case err == nil:
+		return fmt.Errorf("write %s: %w", path, fs.ErrExist)
+	}
+	return place(path, &mode, fill, func(from, to string) error {
+		claim, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+		if err != nil {
+			return err
+		}
+		claim.Close()
+		err = os.Rename(from, to)
+		if err != nil {
+			os.Remove(to)
+		}
+		return err
+	})
+}
+
 // write is Write; without a mode, WriteByUmask.
 func write(path string, mode *fs.FileMode, fill func(io.Writer) error) error {
 	target, err := filepath.EvalSymlinks(path)
@@ -37,10 +59,11 @@ func write(path string, mode *fs.FileMode, fill func(io.Writer) error) error {
 	case err == nil && mode == nil:
 		mode = new(info.Mode().Perm())
 	}
-	return replace(target, mode, fill)
+	return place(target, mode, fill, os.Rename)
 }
 
-func replace(path string, mode *fs.FileMode, fill func(io.Writer) error) (err error) {
+// place makes a temporary file beside path and lets name give it its name.
+func place(path string, mode *fs.FileMode, fill func(io.Writer) error, name func(from, to string) error) (err error) {
 	f, err := createBeside(path, mode)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
@@ -66,7 +89,7 @@ func replace(path string, mode *fs.FileMode, fill func(io.Writer) error) (err er
 	if err := f.Close(); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), path)
+	return name(f.Name(), path)
 }
 
 // createBeside makes a temporary file in the folder of path: for its owner alone until it has a mode of its own.

@@ -97,3 +97,26 @@ func TestLinksAndDevicesAreKept(t *testing.T) {
 		t.Errorf("%s was replaced: %v, %v", os.DevNull, info, err)
 	}
 }
+
+func TestANewFileNeverReplacesOne(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "out")
+	meanwhile := func(w io.Writer) error {
+		if err := os.WriteFile(path, []byte("another's"), 0o600); err != nil {
+			return err
+		}
+		return text("ours")(w)
+	}
+	for _, fill := range []func(io.Writer) error{meanwhile, text("ours")} {
+		if err := WriteNew(path, 0o600, fill); !errors.Is(err, fs.ErrExist) || read(t, path) != "another's" {
+			t.Errorf("%v, and the file holds %q", err, read(t, path))
+		}
+	}
+	fresh := filepath.Join(dir, "fresh")
+	if err := WriteNew(fresh, 0o600, text("ours")); err != nil || read(t, fresh) != "ours" {
+		t.Errorf("%v", err)
+	}
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 2 {
+		t.Errorf("%d files, %v", len(files), err)
+	}
+}

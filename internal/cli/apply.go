@@ -303,6 +303,8 @@ func (c *command) sayRun(a *applying, out *apply.Outcome, s *report.OrganizeSumm
 		c.say("nothing was changed\n")
 	case s.Done > 0:
 		c.say("undo: anivault undo %s\n", out.Run)
+	case s.Undone > 0 || s.Kept > 0:
+		c.say("this was the run %s\n", out.Run)
 	case s.Refused > 0:
 		c.say("nothing was changed; --partial does what can be done\n")
 	}

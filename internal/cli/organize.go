@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
@@ -13,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/anivault/anivault/internal/apply"
-	"github.com/anivault/anivault/internal/atomicfile"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/organize"
 	"github.com/anivault/anivault/internal/organize/disk"
@@ -155,10 +155,13 @@ func (o *organizing) check(c *command, cmd *cobra.Command, args []string) error 
 	if err := o.f.checkExcludes(); err != nil {
 		return err
 	}
-	if o.plan != "-" {
-		return checkWritable("--plan", o.plan, "library.plan")
+	if o.plan == "" || o.plan == "-" {
+		return nil
 	}
-	return nil
+	if info, err := os.Stat(o.plan); err == nil && info.Mode().IsRegular() {
+		return planExists(o.plan)
+	}
+	return checkWritable("--plan", o.plan, "library.plan")
 }
 
 // prepare finds layout and roots.
@@ -247,11 +250,13 @@ func (c *command) finishPlan(ctx context.Context, o *organizing, incomplete erro
 	case o.yes:
 		return errorOf(c.applyPlanned(ctx, o, result), o.rest(result, incomplete))
 	case o.plan != "":
-		err = atomicfile.Write(o.plan, 0o600, func(w io.Writer) error { return writePlan(w, result) })
+		err = keepPlan(o.plan, func(w io.Writer) error { return writePlan(w, result) })
 	default:
 		err = c.printPlan(o, result)
 	}
-	if err != nil {
+	if told, ok := errors.AsType[*failure](err); ok {
+		return told
+	} else if err != nil {
 		return &failure{code: exitInternal, err: fmt.Errorf("write the plan: %w", err)}
 	}
 	c.sayPlan(o, result)

@@ -5,14 +5,17 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
 
 	"github.com/anivault/anivault/internal/apply"
 	"github.com/anivault/anivault/internal/atomicfile"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/organize"
 	"github.com/anivault/anivault/internal/ui"
 )
@@ -67,7 +70,7 @@ func (c *command) ask(ctx context.Context, o *organizing, r *organize.Result) er
 	var edited []byte
 	var bad error // why what was edited can't be carried out
 	for {
-		answer, err := p.read(ctx, "a apply, e edit, s save, Enter nothing > ")
+		answer, err := p.read(ctx, lang.Say("a apply, e edit, s save, Enter nothing > "))
 		if err != nil {
 			return &failure{code: max(signalStatus(ctx), exitInterrupted)}
 		}
@@ -93,7 +96,9 @@ func (c *command) ask(ctx context.Context, o *organizing, r *organize.Result) er
 				complain(c.streams, bad.Error())
 			}
 		case "s", "save":
-			return c.save(ctx, &p, r, edited)
+			if saved, err := c.save(ctx, &p, r, edited); saved || err != nil {
+				return err
+			}
 		}
 	}
 }
@@ -128,15 +133,15 @@ func (c *command) edit(ctx context.Context, r *organize.Result, text []byte) ([]
 	return os.ReadFile(file.Name())
 }
 
-// save writes the plan, or what was made of it, to a file that the person names.
-func (c *command) save(ctx context.Context, p *person, r *organize.Result, edited []byte) error {
+// save writes the plan, or what was made of it, to a new file that the person names. It reports whether that could be done.
+func (c *command) save(ctx context.Context, p *person, r *organize.Result, edited []byte) (bool, error) {
 	const standard = "library.plan"
-	name, err := p.read(ctx, "file ["+standard+"] > ")
+	name, err := p.read(ctx, lang.Sprintf("file [%s] > ", standard))
 	if err != nil {
-		return &failure{code: max(signalStatus(ctx), exitInterrupted)}
+		return false, &failure{code: max(signalStatus(ctx), exitInterrupted)}
 	}
 	name = cmp.Or(name, standard)
-	err = atomicfile.Write(name, 0o600, func(w io.Writer) error {
+	err = keepPlan(name, func(w io.Writer) error {
 		if edited != nil {
 			_, err := w.Write(edited)
 			return err
@@ -144,8 +149,25 @@ func (c *command) save(ctx context.Context, p *person, r *organize.Result, edite
 		return writePlan(w, r)
 	})
 	if err != nil {
-		return &failure{code: exitInternal, err: fmt.Errorf("write the plan: %w", err)}
+		complain(c.streams, err.Error())
+		return false, nil
 	}
 	c.say("saved: %s\n", ui.ShellWord(name))
-	return nil
+	return true, nil
+}
+
+// keepPlan writes a plan to a file that is not there yet: what stands in its place may have been edited.
+func keepPlan(path string, fill func(io.Writer) error) error {
+	err := atomicfile.WriteNew(path, 0o600, fill)
+	if errors.Is(err, fs.ErrExist) {
+		return planExists(path)
+	}
+	return err
+}
+
+// planExists is the failure of writing a plan over something.
+func planExists(path string) error {
+	return &failure{
+		exitUsage, fmt.Errorf("%q is there already, and is not replaced", path), "name another file, or remove that one first",
+	}
 }

@@ -60,6 +60,8 @@ var koApply = []entry{
 	{"%d kept", "유지 %d개"},
 	{"nothing to do", "할 일이 없습니다"},
 	{"nothing was changed\n", "아무것도 바꾸지 않았습니다\n"},
+	{"file [%s] > ", "파일 [%s] > "},
+	{"this was the run %s\n", "되돌린 실행: %s\n"},
 	{"undo: anivault undo %s\n", "되돌리기: anivault undo %s\n"},
 	{"nothing was changed; --partial does what can be done\n", "아무것도 바꾸지 않았습니다. --partial이면 할 수 있는 것을 합니다\n"},
 	{"the run %s has moved it on: undo that first", "실행 %s이(가) 옮겼습니다. 그것부터 되돌리십시오"},
@@ -103,6 +105,8 @@ var koApply = []entry{
 	{"next: anivault apply %s\n", "다음: anivault apply %s\n"},
 	{"a apply, e edit, s save, Enter nothing > ", "a 실행, e 편집, s 저장, Enter 그만 > "},
 	{"edit the plan: %w", "계획 편집: %w"},
+	{"%q is there already, and is not replaced", "%q은(는) 이미 있으며 바꾸지 않습니다"},
+	{"name another file, or remove that one first", "다른 이름을 쓰거나 그 파일을 먼저 지우십시오"},
 	{
 		"set VISUAL or EDITOR to the editor you use; nothing was changed",
 		"쓰는 편집기를 VISUAL이나 EDITOR에 적으십시오. 아무것도 바꾸지 않았습니다",

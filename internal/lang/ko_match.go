@@ -15,7 +15,7 @@ var koMatch = []entry{
 	{"an extra, not an episode", "본편이 아니라 부가 영상입니다"},
 	{"an extra of it, not an episode", "이 작품의 본편이 아니라 부가 영상입니다"},
 	{"an extra, and of what is not certain", "부가 영상이며, 어느 작품의 것인지 확실하지 않습니다"},
-	{"%s; perhaps %s, %d %%", "%s; %s일 가능성이 높습니다(%d %%)"},
+	{"%s; perhaps %s, %d %%", "%s; 아마 %s(%d %%)"},
 	{"the name spans several seasons", "이름이 여러 시즌에 걸쳐 있습니다"},
 	{"TMDB lists no episodes for it yet", "아직 TMDB에 등록된 화가 없습니다"},
 	{"season %d episode %s fits nowhere in TMDB's seasons", "시즌 %d의 %s화에 맞는 자리가 TMDB의 시즌에 없습니다"},

@@ -75,7 +75,8 @@ func TestKorean(t *testing.T) {
 		{"an error among the arguments", Sprintf("flag --exclude: %v", errors.New("is empty")), "--exclude 옵션: 비어 있습니다"},
 		{"two reasons", Say("spelled exactly so; 1998 is a year of it"), "표기가 정확히 같음; 1998년이 작품의 연도와 일치함"},
 		{"what nobody has translated", Say("some other program said this"), "some other program said this"},
-		{"percent signs stay", Say("counted over all seasons; perhaps S02E05, 61 %"), "통산 화수로 셈; S02E05일 가능성이 높습니다(61 %)"},
+		{"lines end behind their last word", Say("pinned Akira: movie/1, instead of movie/2\n"), "고정함: Akira: movie/1 (이전: movie/2)\n"},
+		{"percent signs stay", Say("counted over all seasons; perhaps S02E05, 61 %"), "통산 화수로 셈; 아마 S02E05(61 %)"},
 		{"a quoted word is shown as typed", Sprintf("%q is not a status", "mached"), `"mached"은(는) 상태가 아닙니다`},
 	} {
 		t.Run(row.name, func(t *testing.T) {

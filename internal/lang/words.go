@@ -132,6 +132,11 @@ func (w *words) say(text string) string {
 // recognise finds the row of a text, or the rows of its pieces: a cause stands behind a colon, several reasons between
 // semicolons or commas.
 func (w *words) recognise(text string) string {
+	if line := strings.TrimRight(text, "\n"); line != text { // the end of a line is no part of its last word
+		if said, ok := w.whole(line); ok {
+			return said + text[len(line):]
+		}
+	}
 	if said, ok := w.whole(text); ok {
 		return said
 	}
