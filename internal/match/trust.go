@@ -3,6 +3,7 @@ package match
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/anivault/anivault/internal/release"
 	"github.com/anivault/anivault/internal/title"
@@ -99,6 +100,17 @@ var doubts = []struct {
 		mayBe := func(s slot) bool { return s.aired.IsZero() || s.aired.Year() == p.rel.Year }
 		return (at.way == trustFirst || at.way == trustYear) && p.rel.Year != 0 && !p.stated() &&
 			p.asManySpecials() && slices.ContainsFunc(p.specials, mayBe)
+	}},
+	{"the next season began more than a year later", 0.5, func(p *placer, at placement) bool {
+		if at.way != trustCounted || p.season == 0 || at.season != p.season+1 {
+			return false
+		}
+		list := seasonSlots(p.all, p.season)
+		if len(list) == 0 {
+			return false
+		}
+		end, begin := list[len(list)-1].aired, seasonSlots(p.all, at.season)[0].aired
+		return !end.IsZero() && !begin.IsZero() && begin.Sub(end) > 365*24*time.Hour
 	}},
 	{"a later season has the number", 0.6, func(p *placer, at placement) bool {
 		return at.way == trustCounted && p.untold(at) && literal(seasonSlots(p.all, at.season), p.eps) != nil
