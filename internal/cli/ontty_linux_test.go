@@ -103,6 +103,9 @@ func TestSeasonsOnATerminal(t *testing.T) {
 }
 
 func TestDemoOnATerminal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the demo takes some seconds")
+	}
 	for _, cols := range []int{80, 200} {
 		t.Run(fmt.Sprint(cols), func(t *testing.T) {
 			t.Parallel()

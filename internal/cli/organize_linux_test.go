@@ -243,6 +243,9 @@ func TestTheProgramIsKilled(t *testing.T) {
 		t.Fatal("the plan does nothing")
 	}
 	cut := 0
+	if testing.Short() {
+		*kills = min(*kills, 5)
+	}
 	for i := range *kills {
 		s.shoot(start/2, later(), "apply", "-q", "plan")
 		s.whole("apply killed")
