@@ -218,6 +218,9 @@ func (q *asking) step(at Instant, s *Snapshot, t *Tuning) (Transition, bool, err
 	}
 	a := q.ask
 	a.Tuning, a.Budget, a.Patience = t, t.Budget.On(), q.c.left()
+	if at.Parts > 1 {
+		a.Nap = 0 // nobody wakes who is alone, and to ask is cheap there
+	}
 	a.Accounts, a.Prefer = q.c.l.ownAccounts(), q.c.preference()
 	q.g = s.TryGrant(at, a)
 	q.c.l.contended.Store(s.contends(a.Owner))

@@ -82,6 +82,7 @@ func run(ctx context.Context, length time.Duration, rounds int, only string) err
 			"Redis gone and back, 4 machines",
 			"flows <= 1.2 s, each machine >= 0.85 of its part, 0 x 429; back <= 3 s", nil, b.gone,
 		},
+		{"the same, and it only falls silent", "beside it", nil, b.silent},
 		{"slots of a killed process: own machine, another", "<= 1 s, <= 8 s", nil, b.killed},
 	}
 	rows = slices.DeleteFunc(rows, func(r row) bool { return !strings.Contains(r.what, only) })

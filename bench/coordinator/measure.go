@@ -205,15 +205,20 @@ func (b *bench) tripsWaiting() (string, error) {
 	return fmt.Sprintf("%.1f", float64(trips)/float64(permits)), err
 }
 
-// gone takes the server away from four machines, and gives it back.
-func (b *bench) gone() (string, error) {
+// gone takes the server away from four machines, and gives it back: connections are closed and refused.
+func (b *bench) gone() (string, error) { return b.without((*redistest.Proxy).Down) }
+
+// silent is gone in a harder way: nothing is refused, nothing answers.
+func (b *bench) silent() (string, error) { return b.without((*redistest.Proxy).Silent) }
+
+func (b *bench) without(set func(*redistest.Proxy, bool)) (string, error) {
 	f, err := b.send("redis", machines, callers, 40*time.Millisecond, 0)
 	if err != nil {
 		return "", err
 	}
 	b.sleep(5 * time.Second)
 	for _, p := range f.proxies {
-		p.Silent(true) // the harder way: nothing is refused, nothing answers
+		set(p, true)
 	}
 	lost := time.Now()
 	b.sleep(b.length)
@@ -233,7 +238,7 @@ func (b *bench) gone() (string, error) {
 		least = min(least, got/(rate/machines))
 	}
 	for _, p := range f.proxies {
-		p.Silent(false)
+		set(p, false)
 	}
 	whole := time.Duration(-1)
 	for waited := time.Duration(0); waited < 20*time.Second && whole < 0; waited = time.Since(back) {

@@ -431,8 +431,13 @@ func (b *Backend) Rouse(owner string, in time.Duration) { b.rouse, b.rouseIn = o
 // Back implements [ratelimit.Coordinator].
 func (b *Backend) Back() bool { return b.keeper.up.Load() }
 
-// Lost implements [ratelimit.Coordinator].
-func (b *Backend) Lost() time.Time { return b.lost }
+// Lost implements [ratelimit.Coordinator]. A server that dies closes the connection that listens before anything is asked.
+func (b *Backend) Lost() time.Time {
+	if ns := b.keeper.deaf.Load(); ns != 0 && (b.lost.IsZero() || time.Unix(0, ns).Before(b.lost)) {
+		return time.Unix(0, ns)
+	}
+	return b.lost
+}
 
 // Owner implements [ratelimit.Liveness].
 func (b *Backend) Owner() string { return b.owner }

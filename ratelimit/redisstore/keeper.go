@@ -31,6 +31,7 @@ const (
 type keeper struct {
 	b     *Backend
 	up    atomic.Bool   // the server works, as far as is known
+	deaf  atomic.Int64  // since when nobody listens because the connection was closed, Unix nanoseconds; 0: somebody does
 	turns chan verdict  // the turn was given to this process
 	wake  chan struct{} // a request's turn may have come
 
@@ -154,13 +155,16 @@ func (k *keeper) hear(ctx context.Context, ear *redis.PubSub) {
 		if ear != nil {
 			k.attend(ctx, ear)
 			_ = ear.Close()
+			k.deaf.Store(time.Now().UnixNano())
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(k.b.opts.Timeout):
 		}
-		ear, _ = k.listen(ctx)
+		if ear, _ = k.listen(ctx); ear != nil {
+			k.deaf.Store(0)
+		}
 	}
 }
 
