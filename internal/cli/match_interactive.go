@@ -98,7 +98,7 @@ func (p *person) describe(q decide.Question) {
 		fmt.Fprintf(&b, "  %s\n", ui.Escaped(q.Reason))
 	}
 	if q.Note != "" {
-		fmt.Fprintf(&b, "  ! %s\n", ui.Escaped(q.Note))
+		fmt.Fprintf(&b, "  ! %s\n", ui.Escaped(lang.Say(q.Note)))
 	}
 	if len(q.Candidates) == 0 {
 		b.WriteString("  no candidates; type another title to search for, or an id\n")

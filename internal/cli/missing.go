@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/anivault/anivault/internal/app"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/ui"
 )
@@ -188,7 +189,7 @@ func (m *missing) season(b *strings.Builder, g *report.Gap) {
 	case g.Here == 0 && len(g.Missing) > 0:
 		m.line(b, len(head), head, "not there: "+ui.Count(g.Aired, "episode"))
 	case len(g.Missing) > 0:
-		have := ui.Pad(fmt.Sprintf("%d of %d", g.Here, g.Aired), counts)
+		have := ui.Pad(lang.Sprintf("%d of %d", g.Here, g.Aired), counts)
 		m.line(b, len(head)+counts+2, head+have+"  ", "missing "+g.MissingRuns())
 	}
 	for i, c := range g.Twice {

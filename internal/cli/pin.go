@@ -112,7 +112,7 @@ func (c *command) lookUp(cmd *cobra.Command, p *pins.Pin, offline bool) error {
 		other := map[match.Kind]match.Kind{match.TV: match.Movie, match.Movie: match.TV}[p.Kind]
 		hint := "anivault search finds entries"
 		if e, err := run.Entry(cmd.Context(), other, p.ID); err == nil {
-			hint = fmt.Sprintf("%s/%d is %s", other, p.ID, ui.Printable(title.WithYear(e.Title, e.Year)))
+			hint = lang.Sprintf("%s/%d is %s", other, p.ID, ui.Printable(title.WithYear(e.Title, e.Year)))
 		}
 		c.warn("TMDB has no %s; %s", p.Entry(), hint)
 		return nil
@@ -181,7 +181,7 @@ func describePin(p pins.Pin) string {
 func settingsOf(p pins.Pin) string {
 	entry := p.Entry()
 	if p.Season != nil {
-		entry += fmt.Sprintf(" season %d", *p.Season)
+		entry += " " + lang.Sprintf("season %d", *p.Season)
 	}
 	if p.Offset != 0 {
 		entry += fmt.Sprintf(" offset %d", p.Offset)

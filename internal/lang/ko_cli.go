@@ -342,6 +342,7 @@ var koCommands = []entry{
 		"힌트: 제목은 전체가 같아야 찾습니다. 이름에서 무엇을 읽는지는 anivault parse NAME, 무엇을 가져왔는지는 anivault index stats로 볼 수 있습니다\n",
 	},
 	{"season %d", "시즌 %d"},
+	{"%d more", "그 밖에 %d개"},
 	{"after episode %d", "%d화 다음부터"},
 	{"Say what was imported, and when", "무엇을 언제 가져왔는지 알려 줍니다"},
 	{"Fetch the lists that changed, and import them", "바뀐 목록을 받아 와 가져옵니다"},
