@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -299,7 +300,7 @@ func (c *check) taken(i int, dir Dir, info Info) *Problem {
 		if err != nil {
 			return failed(err)
 		}
-		if contains(names, o.From.Name) && contains(names, o.To.Name) {
+		if slices.Contains(names, o.From.Name) && slices.Contains(names, o.To.Name) {
 			return problem(organize.Exists) // another name of its source
 		}
 		o.Temp = -1 // one entry under two spellings: over a temporary name

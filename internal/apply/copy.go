@@ -70,8 +70,8 @@ func (e *engine) duplicate(i int, dir Dir, from, to place, known *copied, word s
 	if known == nil {
 		var p *Problem
 		if known, p = e.fill(i, dir, from, into, part); p != nil {
-			if err := into.Unlink(part.Name); err != nil && !isMissing(err) {
-				return failed(err)
+			if left := remove(into, part.Name); left != nil {
+				return left
 			}
 			return p
 		}
@@ -98,15 +98,12 @@ func (e *engine) publish(known *copied, into Dir, part, to place) *Problem {
 	}
 	now, looked := into.Lstat(to.Name)
 	ours := looked == nil && known.is(now, e.journal.marks.loose)
-	if err != nil && !ours {
-		if errno := into.Unlink(part.Name); errno != nil && !isMissing(errno) {
-			return failed(errno)
+	if err != nil { // with ours it had its name, and its first one too
+		if left := remove(into, part.Name); left != nil {
+			return left
 		}
-		return failed(err)
-	}
-	if err != nil { // it had its name, and its first one too
-		if errno := into.Unlink(part.Name); errno != nil && !isMissing(errno) {
-			return failed(errno)
+		if !ours {
+			return failed(err)
 		}
 	}
 	return e.durable(into)
@@ -276,10 +273,7 @@ func (e *engine) release(i int, from, to place, known *copied) *Problem {
 	case !f.same:
 		return problem(Changed)
 	}
-	if err := dir.Unlink(from.Name); err != nil && !isMissing(err) {
-		return failed(err)
-	}
-	return nil
+	return remove(dir, from.Name)
 }
 
 // look returns what lies at a place; an error where nothing does.
@@ -362,8 +356,8 @@ func (e *engine) takeAway(i int, dir Dir, from, to place, back bool) *Problem {
 			return p
 		}
 	}
-	if err := dir.Unlink(to.Name); err != nil && !isMissing(err) {
-		return failed(err)
+	if p := remove(dir, to.Name); p != nil {
+		return p
 	}
 	return e.discard(i, from, true)
 }

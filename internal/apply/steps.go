@@ -254,7 +254,12 @@ func (e *engine) unlink(o *op, dir Dir, from place, into Dir, to place) *Problem
 			return problem(organize.Exists)
 		}
 	}
-	if err := dir.Unlink(from.Name); err != nil && !isMissing(err) {
+	return remove(dir, from.Name)
+}
+
+// remove takes a name away; one that is gone already is none.
+func remove(dir Dir, name string) *Problem {
+	if err := dir.Unlink(name); err != nil && !isMissing(err) {
 		return failed(err)
 	}
 	return nil
@@ -274,15 +279,6 @@ func (e *engine) twice(o *op, dir int) (bool, error) {
 		}
 	}
 	return n > 1, err
-}
-
-func contains(names []string, name string) bool {
-	for _, n := range names {
-		if n == name {
-			return true
-		}
-	}
-	return false
 }
 
 // back puts a step back; one that was never done stays so.
@@ -336,10 +332,7 @@ func (e *engine) unlinkBack(i int, from, to place) *Problem {
 	case err != nil:
 		return failed(err)
 	case linked.ours && original.ours && linked.info.Links > 1:
-		if err := dir.Unlink(to.Name); err != nil && !isMissing(err) {
-			return failed(err)
-		}
-		return nil
+		return remove(dir, to.Name)
 	case linked.ours:
 		return problem(OriginalGone)
 	case !linked.there, e.journal.marks.not[i] != "":

@@ -82,8 +82,5 @@ func (e *engine) unpoint(i int) *Problem {
 	case !ours:
 		return problem(MovedOn)
 	}
-	if err := dir.Unlink(e.run.Ops[i].To.Name); err != nil && !isMissing(err) {
-		return failed(err)
-	}
-	return nil
+	return remove(dir, e.run.Ops[i].To.Name)
 }
