@@ -170,9 +170,6 @@ func historyDir(cfg *config.Config) string { return filepath.Join(cfg.Dirs.Data,
 
 // withEngine does something with the engine while no other run of this user does.
 func (c *command) withEngine(ctx context.Context, cfg *config.Config, a *applying, do func(*apply.Engine) error) error {
-	if !apply.Supported {
-		return errUnsupported
-	}
 	e, closeEngine, err := openEngine(cfg)
 	if err != nil {
 		return err
@@ -196,8 +193,11 @@ func (c *command) withEngine(ctx context.Context, cfg *config.Config, a *applyin
 	return do(e)
 }
 
-// openEngine opens the folder of the journals, which is made.
+// openEngine opens the folder of the journals, which is made, where plans can be carried out.
 func openEngine(cfg *config.Config) (*apply.Engine, func(), error) {
+	if !apply.Supported {
+		return nil, nil, errUnsupported
+	}
 	dir := historyDir(cfg)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, fmt.Errorf("make the folder of the history: %w", err)
@@ -353,14 +353,7 @@ func problemText(p *apply.Problem) string {
 
 // printRun writes an object a file, and the summary.
 func (c *command) printRun(a *applying, out *apply.Outcome, s *report.OrganizeSummary) error {
-	w := bufio.NewWriter(c.streams.Out)
-	var line []byte
-	put := func(v any) (err error) {
-		if line, err = report.AppendLine(line[:0], v); err == nil {
-			_, err = w.Write(line)
-		}
-		return err
-	}
+	w := newJSONLines(c.streams.Out)
 	for i := range out.Results {
 		r := &out.Results[i]
 		op := report.Op{
@@ -375,22 +368,16 @@ func (c *command) printRun(a *applying, out *apply.Outcome, s *report.OrganizeSu
 		if r.Problem != nil {
 			op.Error = &report.OpError{Code: string(r.Problem.Code), Message: r.Problem.Error()}
 		}
-		if err := put(&op); err != nil {
-			return err
-		}
+		w.put(&op)
 	}
 	for i := range a.left {
 		op := leftOp(out.Run, &a.left[i])
-		if err := put(&op); err != nil {
-			return err
-		}
+		w.put(&op)
 	}
 	if s != nil {
-		if err := put(s); err != nil {
-			return err
-		}
+		w.put(s)
 	}
-	return w.Flush()
+	return w.end()
 }
 
 // describeUnit says which entry a file is of.

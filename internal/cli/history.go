@@ -13,7 +13,6 @@ import (
 	"github.com/anivault/anivault/internal/apply"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/lang"
-	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/ui"
 )
 
@@ -92,9 +91,6 @@ type wireRun struct {
 }
 
 func (c *command) history(cfg *config.Config, args []string, format string) error {
-	if !apply.Supported {
-		return errUnsupported
-	}
 	e, closeEngine, err := openEngine(cfg)
 	if err != nil {
 		return err
@@ -141,7 +137,7 @@ func runLine(r *apply.Run) string {
 }
 
 func (c *command) printRuns(runs []apply.Run) error {
-	w := bufio.NewWriter(c.streams.Out)
+	w := newJSONLines(c.streams.Out)
 	for i := range runs {
 		r := &runs[i]
 		line := wireRun{
@@ -151,15 +147,9 @@ func (c *command) printRuns(runs []apply.Run) error {
 		if r.Err != nil {
 			line.Error = r.Err.Error()
 		}
-		text, err := report.AppendLine(nil, &line)
-		if err == nil {
-			_, err = w.Write(text)
-		}
-		if err != nil {
-			return err
-		}
+		w.put(&line)
 	}
-	return w.Flush()
+	return w.end()
 }
 
 // showRun prints what became of each file of a run.

@@ -46,14 +46,7 @@ func summarize(o *organizing, r *organize.Result) report.OrganizeSummary {
 
 // printOps writes an object a file, and the summary.
 func (c *command) printOps(o *organizing, r *organize.Result) error {
-	out := bufio.NewWriter(c.streams.Out)
-	var line []byte
-	put := func(v any) (err error) {
-		if line, err = report.AppendLine(line[:0], v); err == nil {
-			_, err = out.Write(line)
-		}
-		return err
-	}
+	out := newJSONLines(c.streams.Out)
 	n := 0
 	for i := range r.Units {
 		u := &r.Units[i]
@@ -65,22 +58,16 @@ func (c *command) printOps(o *organizing, r *organize.Result) error {
 				Source: r.SourcePath(u, op), Target: r.TargetPath(u, op),
 			}
 			describeUnit(&e, u)
-			if err := put(&e); err != nil {
-				return err
-			}
+			out.put(&e)
 		}
 	}
 	for _, l := range r.Left {
 		e := leftOp(r.ID, &l)
-		if err := put(&e); err != nil {
-			return err
-		}
+		out.put(&e)
 	}
 	s := summarize(o, r)
-	if err := put(&s); err != nil {
-		return err
-	}
-	return out.Flush()
+	out.put(&s)
+	return out.end()
 }
 
 // leftOp is the object of a file that stays where it is.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"strings"
@@ -45,6 +46,32 @@ func hang(out io.Writer, gap int, head string, at int, text string, width int) {
 		fmt.Fprintf(out, "%s%s\n", ui.Pad(head, at), line)
 		head = ""
 	}
+}
+
+// jsonLines writes objects, a line each. After an error nothing more is written; end returns it.
+type jsonLines struct {
+	out *bufio.Writer
+	err error
+}
+
+func newJSONLines(out io.Writer) *jsonLines { return &jsonLines{out: bufio.NewWriter(out)} }
+
+func (l *jsonLines) put(v any) {
+	if l.err != nil {
+		return
+	}
+	line, err := report.AppendLine(l.out.AvailableBuffer(), v)
+	if err == nil {
+		_, err = l.out.Write(line)
+	}
+	l.err = err
+}
+
+func (l *jsonLines) end() error {
+	if l.err != nil {
+		return l.err
+	}
+	return l.out.Flush()
 }
 
 // appendAll appends the JSON of each value, with between in between and last behind the last.

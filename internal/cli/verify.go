@@ -41,9 +41,6 @@ func (c *command) verify(cmd *cobra.Command, a *applying, args []string, deep bo
 	if err != nil {
 		return err
 	}
-	if !apply.Supported {
-		return errUnsupported
-	}
 	e, closeEngine, err := openEngine(cfg)
 	if err != nil {
 		return err
