@@ -156,7 +156,7 @@ func TestStateNamesNobodyAfterTheEnd(t *testing.T) {
 	if err := next.stop(); err != nil {
 		t.Fatal(err)
 	}
-	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	transport.CloseIdleConnections()
 	eventually(t, "its goroutines are gone", func() bool { return runtime.NumGoroutine() <= before+4 })
 }
 

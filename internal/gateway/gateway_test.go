@@ -228,6 +228,9 @@ type answered struct {
 	own    errorOwn // of an error of the gateway's
 }
 
+// transport keeps its connections: who makes one for each request soon has more than one peer may have.
+var transport = &http.Transport{MaxIdleConnsPerHost: maxConnsPerPeer}
+
 // request asks the gateway. headers are "Name: value".
 func (b *bench) request(ctx context.Context, method, path string, headers ...string) (answered, error) {
 	req, err := http.NewRequestWithContext(ctx, method, b.url+path, nil)
@@ -241,7 +244,7 @@ func (b *bench) request(ctx context.Context, method, path string, headers ...str
 		}
 		req.Header.Add(name, value)
 	}
-	resp, err := http.DefaultTransport.RoundTrip(req)
+	resp, err := transport.RoundTrip(req)
 	if err != nil {
 		return answered{}, err
 	}

@@ -311,7 +311,7 @@ func TestTwoGatewaysInARow(t *testing.T) {
 			r.Host, r.RequestURI = "localhost", r.URL.RequestURI()
 			req, _ := http.NewRequestWithContext(r.Context(), r.Method, itself+r.RequestURI, nil)
 			req.Header = r.Header
-			resp, err := http.DefaultTransport.RoundTrip(req)
+			resp, err := transport.RoundTrip(req)
 			if err != nil {
 				panic(http.ErrAbortHandler)
 			}

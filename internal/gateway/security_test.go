@@ -94,7 +94,7 @@ func TestNoSecretIsAnywhere(t *testing.T) {
 func TestFiveHundredClientsThatGoAway(t *testing.T) {
 	b := start(t, setup{yaml: "limiter: {rate_base: 400, ceiling: 400}\n"})
 	b.must(200, "/3/configuration")
-	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	transport.CloseIdleConnections()
 	eventually(t, "it is at rest", func() bool { return b.connections() == 0 })
 	routines, files := runtime.NumGoroutine(), openFiles()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -120,7 +120,7 @@ func TestFiveHundredClientsThatGoAway(t *testing.T) {
 	}
 	wg.Wait()
 	b.idle()
-	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	transport.CloseIdleConnections()
 	eventually(t, "all connections are gone", func() bool { return b.connections() == 0 })
 	// The cache keeps a journal and its lock, and each of 16 places an idle connection to TMDB, whose other end is here too.
 	const own = 8 + 16*4
