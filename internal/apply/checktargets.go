@@ -1,0 +1,184 @@
+package apply
+
+import (
+	"errors"
+	"slices"
+	"syscall"
+
+	"github.com/anivault/anivault/internal/organize"
+)
+
+// target sees to it that a target's name is free, or will be.
+func (c *check) target(i int) *Problem {
+	o := &c.ops[i]
+	if p := c.errs[o.To.Dir]; p != nil {
+		holder, freed := c.fileInTheWay(o.To.Dir)
+		switch {
+		case !freed:
+			return p
+		case holder == i:
+			o.Temp = -1 // its own name is to be its folder
+		}
+		return nil
+	}
+	base := o.To.Dir
+	for c.run.Dirs[base].New {
+		base = c.run.Dirs[base].Parent
+	}
+	if c.infos[base].Device != c.infos[o.From.Dir].Device {
+		if o.Verb == organize.Link || o.Verb == organize.Reflink {
+			return problem(organize.CrossDevice)
+		}
+		o.Across = o.Verb == organize.Move
+	}
+	if p := c.writable(o.To.Dir); p != nil {
+		return p
+	}
+	if p := c.fits(o.To, base); p != nil {
+		return p
+	}
+	if c.run.Dirs[o.To.Dir].New {
+		return nil
+	}
+	c.folders.trim()
+	dir, err := c.folders.get(o.To.Dir)
+	if err != nil {
+		return failed(err)
+	}
+	info, err := dir.Lstat(o.To.Name)
+	if isMissing(err) {
+		return nil
+	}
+	if err != nil {
+		return failed(err)
+	}
+	if o.Verb == organize.Move || o.Verb == organize.Link {
+		return c.taken(i, dir, info)
+	}
+	return c.copyThere(i, dir, info)
+}
+
+// fits asks the file system whether it takes names as long as those that are to be made there.
+func (c *check) fits(to place, base int) *Problem {
+	if to.Dir == base {
+		return nil // looking for the name itself says so
+	}
+	dir, err := c.folders.get(base)
+	if err != nil {
+		return failed(err)
+	}
+	names := []string{to.Name}
+	for d := to.Dir; d != base; d = c.run.Dirs[d].Parent {
+		names = append(names, c.run.Dirs[d].Name)
+	}
+	for _, name := range names {
+		if _, err := dir.Lstat(name); errors.Is(err, syscall.ENAMETOOLONG) {
+			return failed(err)
+		}
+	}
+	return nil
+}
+
+// taken decides on a target that is there: another name of its source, a file that makes room, or something else.
+func (c *check) taken(i int, dir Dir, info Info) *Problem {
+	o := &c.ops[i]
+	itself := info.Type == organize.TypeRegular && info.Inode == o.Inode && info.Birth == o.Birth && o.Inode != 0
+	if itself && o.Verb == organize.Link {
+		c.idle[i] = true
+		return nil
+	}
+	holder, freed := c.moves[o.To]
+	if !freed { // a file system that folds names has it under another spelling
+		holder, freed = c.inodes[[2]uint64{info.Device, info.Inode}]
+		freed = freed && c.ops[holder].From.Dir == o.To.Dir
+	}
+	if freed {
+		h := &c.ops[holder]
+		if holder != i {
+			if o.Inode == h.Inode && o.Sum == h.Sum {
+				return problem(organize.SameFile)
+			}
+			return nil
+		}
+		names, err := dir.Names()
+		if err != nil {
+			return failed(err)
+		}
+		if slices.Contains(names, o.From.Name) && slices.Contains(names, o.To.Name) {
+			return problem(organize.Exists) // another name of its source
+		}
+		o.Temp = -1 // one entry under two spellings: over a temporary name
+		return nil
+	}
+	return problem(organize.Exists)
+}
+
+// copyThere decides on a target that is there already: the copy or the link that was to be made, or something else.
+func (c *check) copyThere(i int, dir Dir, info Info) *Problem {
+	o := &c.ops[i]
+	switch {
+	case o.Verb == organize.Symlink && info.Type == organize.TypeLink:
+		if text, err := dir.Readlink(o.To.Name); err == nil && text == c.run.leads(o) {
+			c.idle[i] = true
+			return nil
+		}
+	case o.Verb != organize.Symlink && info.Type == organize.TypeRegular && info.Size == o.Size && info.MTime == o.MTime:
+		from, err := c.folders.get(o.From.Dir)
+		if err != nil {
+			return failed(err)
+		}
+		source, err := ends(from, o.From.Name, o.Size)
+		if err != nil {
+			return failed(err)
+		}
+		if target, err := ends(dir, o.To.Name, o.Size); err == nil && source == target {
+			c.idle[i] = true
+			return nil
+		}
+	}
+	return c.taken(i, dir, info)
+}
+
+// space refuses copies for which a file system has no room: what they need and one in a hundred.
+func (c *check) space() {
+	need := map[uint64]int64{}
+	base := func(i int) int {
+		at := c.ops[i].To.Dir
+		for c.run.Dirs[at].New {
+			at = c.run.Dirs[at].Parent
+		}
+		return at
+	}
+	copies := func(i int) bool {
+		return c.bad[i] == nil && !c.idle[i] && c.ops[i].copies() && c.ops[i].Verb != organize.Reflink
+	}
+	for i := range c.ops {
+		if copies(i) {
+			need[c.infos[base(i)].Device] += c.ops[i].Size
+		}
+	}
+	for i := range c.ops {
+		if !copies(i) {
+			continue
+		}
+		dir, err := c.folders.get(base(i))
+		var free uint64
+		if err == nil {
+			free, err = dir.Free()
+		}
+		if wanted := need[c.infos[base(i)].Device]; err == nil && uint64(wanted+wanted/100) > free {
+			c.bad[i] = problem(NoSpace)
+		}
+	}
+}
+
+// fileInTheWay returns the operation that moves a file away which lies where a folder is to be.
+func (c *check) fileInTheWay(dir int) (holder int, freed bool) {
+	for d := dir; c.run.Dirs[d].Parent >= 0; d = c.run.Dirs[d].Parent {
+		holder, freed = c.moves[place{c.run.Dirs[d].Parent, c.run.Dirs[d].Name}]
+		if freed && c.bad[holder] == nil {
+			return holder, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,123 @@
+package apply
+
+import (
+	"fmt"
+
+	"github.com/anivault/anivault/internal/organize"
+)
+
+// Status is what became of a file.
+type Status string
+
+// The statuses of files.
+const (
+	StatusPlanned Status = "planned"  // it can be done
+	StatusInPlace Status = "in_place" // it was done before
+	StatusDone    Status = "done"
+	StatusRefused Status = "refused" // it can't be done, and was not
+	StatusFailed  Status = "failed"  // it could not be done, and was put back
+	StatusUndone  Status = "undone"
+	StatusKept    Status = "kept" // it can't be put back safely, and stays
+)
+
+// Result is what became of one file.
+type Result struct {
+	N, Unit        int // in the plan, from 1
+	Verb           organize.Verb
+	Source, Target string
+	Size           int64
+	Copied         bool // with StatusDone: its content was copied
+	Status         Status
+	Problem        *Problem // with refused, failed and kept
+}
+
+// Outcome is what became of a run.
+type Outcome struct {
+	Run        string // "" where none was begun
+	Results    []Result
+	Unfinished bool // it was cut off: Resume goes on, Undo puts back
+	Why        error
+}
+
+// Count returns how many files have the status.
+func (o *Outcome) Count(s Status) int {
+	n := 0
+	for i := range o.Results {
+		if o.Results[i].Status == s {
+			n++
+		}
+	}
+	return n
+}
+
+// UnfinishedError says that a run stands in the way.
+type UnfinishedError struct {
+	Run   string
+	Stage Stage
+}
+
+// Error names the run.
+func (e *UnfinishedError) Error() string { return "the run " + e.Run + " was cut off" }
+
+// MountError says that a root is not there, or not the folder that was planned with.
+type MountError struct {
+	Path string
+	Err  error // nil where another folder is there
+}
+
+// Error names the folder.
+func (e *MountError) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("%s is not there: %v", e.Path, e.Err)
+	}
+	return e.Path + " is another folder than the one that was planned with"
+}
+
+// Unwrap returns what the system said.
+func (e *MountError) Unwrap() error { return e.Err }
+
+// outcome completes what is told of a run.
+func (w *working) outcome(out *Outcome, err error) (*Outcome, error) {
+	out.Unfinished, out.Why = w.journal.marks.stage.Unfinished(), w.stopped
+	return out, err
+}
+
+// results are those of a run's files, whose status is not known yet.
+func (w *working) results() []Result {
+	out := make([]Result, len(w.run.Ops))
+	for i := range w.run.Ops {
+		o := &w.run.Ops[i]
+		out[i] = Result{
+			N: o.N, Unit: o.Unit, Verb: o.Verb, Source: w.run.pathOf(o.From), Target: w.run.pathOf(o.To), Size: o.Size,
+		}
+	}
+	return out
+}
+
+// tell sets what became of each file.
+func (w *working) tell(out *Outcome, done Status) {
+	byN := map[int]int{}
+	for i := range w.run.Ops {
+		byN[w.run.Ops[i].N] = i
+	}
+	for k := range out.Results {
+		r := &out.Results[k]
+		i, mine := byN[r.N]
+		if !mine {
+			continue
+		}
+		p := w.codes[i]
+		switch {
+		case p == nil:
+			r.Status, r.Copied = done, w.run.Ops[i].copies()
+		case p.Code == NotReached:
+			r.Status = StatusPlanned
+		case done == StatusUndone:
+			r.Status, r.Problem = StatusKept, p
+		case p.isTrouble():
+			r.Status, r.Problem = StatusFailed, p
+		default:
+			r.Status, r.Problem = StatusRefused, p
+		}
+	}
+}

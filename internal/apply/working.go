@@ -1,0 +1,235 @@
+package apply
+
+import (
+	"context"
+	"time"
+
+	"github.com/anivault/anivault/internal/organize"
+)
+
+// working is an engine at one run.
+type working struct {
+	engine
+	now      func() time.Time
+	progress func(Progress)
+	copied   int64  // bytes, so far
+	toCopy   *int64 // bytes; nil: not counted yet
+	stopped  error  // why the run did not come to its end
+}
+
+func (e *Engine) open(j *journal) *working {
+	w := &working{now: e.Now, progress: e.Progress}
+	w.folders = folders{system: e.System, run: j.run, open: map[int]Dir{}}
+	w.journal, w.touched, w.asRoot = j, j.run.touched(), e.AsRoot
+	w.codes, w.newAt = make([]*Problem, len(j.run.Ops)), map[place]int{}
+	for i := range j.run.Dirs {
+		if d := &j.run.Dirs[i]; d.New {
+			w.newAt[place{d.Parent, d.Name}] = i
+		}
+	}
+	return w
+}
+
+// reopen opens a run of the journals whose folders are there.
+func (e *Engine) reopen(id string) (*working, error) {
+	j, err := openJournal(e.Journals, id, true)
+	if err != nil {
+		return nil, err
+	}
+	for _, roots := range [][]organize.Root{j.run.Sources, j.run.Targets} {
+		for _, root := range roots {
+			if err := e.mounted(root); err != nil {
+				j.close()
+				return nil, err
+			}
+		}
+	}
+	return e.open(j), nil
+}
+
+func (w *working) close() {
+	w.folders.close()
+	w.journal.close()
+}
+
+// apply carries the run out, from wherever it is. An error means that the journal can't be written any more.
+func (w *working) apply(ctx context.Context) error {
+	w.ctx = ctx
+	if err := w.begin(); err != nil {
+		return err
+	}
+	if err := w.journal.enter(Applying, w.now()); err != nil {
+		return err
+	}
+	if !w.forwardAll(ctx) {
+		return w.journal.sync()
+	}
+	w.sweep()
+	w.prune(0)
+	w.unprobe()
+	if w.nothing() {
+		if err := w.settle(true); err != nil {
+			w.stopped = failed(err)
+			return w.journal.sync()
+		}
+	}
+	return w.finish(Done)
+}
+
+// nothing reports whether no file has come to its place.
+func (w *working) nothing() bool {
+	for _, p := range w.codes {
+		if p == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// begin finds out what the file systems can do, once a run.
+func (w *working) begin() error {
+	if w.journal.marks.probed {
+		return nil
+	}
+	how, err := w.probe()
+	if err != nil {
+		return failed(err)
+	}
+	w.journal.mark("probe %s", how)
+	return nil
+}
+
+// maxTroubles is after how many failures of the disk in a row a run stops.
+const maxTroubles = 3
+
+// forwardAll carries out all steps; false means that the run was stopped, and goes on with Resume. A bundle of which one file
+// fails is put back whole.
+func (w *working) forwardAll(ctx context.Context) bool {
+	troubles := 0
+	out := map[int]bool{} // bundles that were put back
+	for at, s := range w.run.Steps {
+		if ctx.Err() != nil {
+			w.stop(at, context.Cause(ctx))
+			return false
+		}
+		o := &w.run.Ops[s.Op]
+		if out[o.Bundle] {
+			continue
+		}
+		w.trim()
+		p := w.forward(s)
+		if p == nil {
+			troubles = 0
+			if s.Leg != organize.Aside {
+				w.did(s.Op)
+			}
+			continue
+		}
+		if ctx.Err() != nil { // the copy under way was given up
+			w.stop(at, context.Cause(ctx))
+			return false
+		}
+		out[o.Bundle] = true
+		if !w.rollBack(o.Bundle, at, s.Op, p) {
+			w.stop(at+1, p)
+			return false
+		}
+		if troubles++; !p.isTrouble() {
+			troubles = 0
+		}
+		if troubles == maxTroubles {
+			w.stop(at+1, p)
+			return false
+		}
+	}
+	return true
+}
+
+// stop notes why the run has not come to its end, and which files it has not come to.
+func (w *working) stop(next int, why error) {
+	w.stopped = why
+	for _, s := range w.run.Steps[next:] {
+		if s.Leg != organize.Aside && w.codes[s.Op] == nil {
+			w.codes[s.Op] = problem(NotReached)
+		}
+	}
+}
+
+// did tells that a file has come to its place.
+func (w *working) did(i int) {
+	if w.journal.marks.not[i] != "" {
+		w.journal.mark("ok %d", i)
+	}
+	if w.progress == nil {
+		return
+	}
+	if w.toCopy == nil {
+		w.toCopy = new(w.run.bytes())
+	}
+	if o := &w.run.Ops[i]; o.copies() {
+		w.copied += o.Size
+	}
+	w.progress(Progress{Run: w.run.ID, Files: i + 1, FilesTotal: len(w.run.Ops), Bytes: w.copied, BytesTotal: *w.toCopy})
+}
+
+// rollBack puts back what was done of a bundle; false means that it could not be.
+func (w *working) rollBack(bundle, at, cause int, p *Problem) bool {
+	whole := true
+	for i := at; i >= 0; i-- {
+		s := w.run.Steps[i]
+		if w.run.Ops[s.Op].Bundle != bundle {
+			continue
+		}
+		if back := w.back(s); back != nil && back.Code != MovedOn && back.Code != OriginalGone {
+			whole = false
+		}
+	}
+	for i := range w.run.Ops {
+		if w.run.Ops[i].Bundle != bundle {
+			continue
+		}
+		w.codes[i] = problem(WithAnother)
+		if i == cause {
+			w.codes[i] = p
+		}
+		if whole {
+			w.journal.mark("not %d %s", i, w.codes[i].Code)
+		}
+	}
+	return whole
+}
+
+// finish makes everything durable, and then says so.
+func (w *working) finish(s Stage) error {
+	for i := range w.run.Dirs {
+		if w.run.Dirs[i].Parent >= 0 {
+			continue
+		}
+		dir, err := w.get(i)
+		if err == nil {
+			err = dir.SyncFS()
+		}
+		if err != nil {
+			w.stopped = failed(err)
+			return nil // without its mark the run is not finished
+		}
+	}
+	if s == Done {
+		w.remember()
+	}
+	return w.journal.enter(s, w.now())
+}
+
+// remember writes the times of the folders down, so that an undo sees whether others have changed them since.
+func (w *working) remember() {
+	for i, touched := range w.touched {
+		if !touched || w.run.Dirs[i].New {
+			continue
+		}
+		if dir, err := w.get(i); err == nil {
+			if info, err := dir.Stat(); err == nil {
+				w.journal.mark("after %d %s", i, info.MTime)
+			}
+		}
+	}
+}

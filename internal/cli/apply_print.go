@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/anivault/anivault/internal/apply"
+	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/organize"
+	"github.com/anivault/anivault/internal/report"
+	"github.com/anivault/anivault/internal/ui"
+)
+
+// shown are the statuses that people are told of file by file.
+var shown = map[apply.Status]bool{apply.StatusRefused: true, apply.StatusFailed: true, apply.StatusKept: true}
+
+// tellRun prints what became of the files and returns the exit status.
+func (c *command) tellRun(ctx context.Context, a *applying, out *apply.Outcome) error {
+	s := summarizeRun(a, out)
+	var err error
+	if a.format == "ndjson" {
+		err = c.printRun(a, out, &s)
+	} else {
+		err = c.printProblems(out)
+	}
+	if err != nil {
+		return &failure{code: exitInternal, err: fmt.Errorf("write what was done: %w", err)}
+	}
+	c.sayRun(a, out, &s)
+	switch {
+	case ctx.Err() != nil && out.Unfinished:
+		return &failure{code: max(signalStatus(ctx), exitInterrupted)}
+	case out.Unfinished || s.Refused+s.Failed+s.Kept > 0:
+		return &failure{code: exitIncomplete}
+	}
+	return nil
+}
+
+// sayRun tells on stderr how a run ended, and what can be done next.
+func (c *command) sayRun(a *applying, out *apply.Outcome, s *report.OrganizeSummary) {
+	if out.Unfinished {
+		why := ""
+		if out.Why != nil {
+			why = ": " + out.Why.Error()
+		}
+		c.warn("the run %s was cut off%s", out.Run, why)
+		advise(c.streams, waysOn(out.Run))
+		return
+	}
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		word string
+	}{
+		{s.Planned, "%d can be carried out"},
+		{s.Done, "%d done"},
+		{s.Undone, "%d put back"},
+		{s.InPlace, "%d in place"},
+		{s.Left, "%d left"},
+		{s.Conflicts, "%d in conflict"},
+		{s.Refused, "%d refused"},
+		{s.Failed, "%d failed"},
+		{s.Kept, "%d kept"},
+	} {
+		if p.n > 0 {
+			parts = append(parts, lang.Sprintf(p.word, p.n))
+		}
+	}
+	if len(parts) == 0 {
+		parts = []string{lang.Say("nothing to do")}
+	}
+	c.say("%s\n", strings.Join(parts, ", "))
+	switch {
+	case a.dryRun:
+		c.say("nothing was changed\n")
+	case s.Done > 0:
+		c.say("undo: anivault undo %s\n", out.Run)
+	case s.Undone > 0 || s.Kept > 0:
+		c.say("this was the run %s\n", out.Run)
+	case s.Refused > 0:
+		c.say("nothing was changed; --partial does what can be done\n")
+	}
+}
+
+// summarizeRun counts what became of the files.
+func summarizeRun(a *applying, out *apply.Outcome) report.OrganizeSummary {
+	s := report.OrganizeSummary{
+		Run: out.Run, Planned: out.Count(apply.StatusPlanned), InPlace: out.Count(apply.StatusInPlace), Done: out.Count(apply.StatusDone),
+		Refused: out.Count(apply.StatusRefused), Failed: out.Count(apply.StatusFailed), Undone: out.Count(apply.StatusUndone),
+		Kept: out.Count(apply.StatusKept), ElapsedMS: time.Since(a.began).Milliseconds(),
+	}
+	for i := range out.Results {
+		if r := &out.Results[i]; r.Copied {
+			s.Bytes += r.Size
+		}
+	}
+	if p := a.planned; p != nil {
+		s.InPlace, s.Left, s.Conflicts = s.InPlace+p.InPlace, p.Left, p.Conflicts
+	}
+	return s
+}
+
+// printProblems lists the files that were not put where they belong, with the reason.
+func (c *command) printProblems(out *apply.Outcome) error {
+	w := bufio.NewWriter(c.streams.Out)
+	for i := range out.Results {
+		if r := &out.Results[i]; shown[r.Status] {
+			fmt.Fprintf(w, "%s  %s\n  → %s\n  (%s)\n", lang.Say(string(r.Status)), ui.Printable(r.Source), ui.Printable(r.Target), problemText(r.Problem))
+		}
+	}
+	return w.Flush()
+}
+
+// problemText says a problem in the person's language.
+func problemText(p *apply.Problem) string {
+	text := lang.Say(apply.Meaning(p.Code))
+	switch {
+	case p.Run != "":
+		text = lang.Sprintf("the run %s has moved it on: undo that first", p.Run)
+	case p.Err != nil:
+		text += ": " + ui.Escaped(ui.OneLine(p.Err.Error()))
+	}
+	return text
+}
+
+// printRun writes an object a file, and the summary.
+func (c *command) printRun(a *applying, out *apply.Outcome, s *report.OrganizeSummary) error {
+	w := newJSONLines(c.streams.Out)
+	for i := range out.Results {
+		r := &out.Results[i]
+		op := report.Op{
+			Run: out.Run, N: r.N, Unit: r.Unit, Action: r.Verb.String(), Role: string(organize.RoleOf(r.Target)),
+			Source: r.Source, Target: r.Target, Status: string(r.Status),
+		}
+		if 0 < r.Unit && r.Unit <= len(a.units) {
+			u := &a.units[r.Unit-1]
+			describeUnit(&op, u)
+			op.Role = string(u.RoleIn(&organize.Op{Verb: r.Verb, To: r.Target}))
+		}
+		if r.Problem != nil {
+			op.Error = &report.OpError{Code: string(r.Problem.Code), Message: r.Problem.Error()}
+		}
+		w.put(&op)
+	}
+	for i := range a.left {
+		op := leftOp(out.Run, &a.left[i])
+		w.put(&op)
+	}
+	if s != nil {
+		w.put(s)
+	}
+	return w.end()
+}
+
+// describeUnit says which entry a file is of.
+func describeUnit(op *report.Op, u *organize.Unit) {
+	w := &u.Work
+	op.Kind, op.TMDBID, op.Episodes = w.Kind, w.ID, w.Episodes
+	if !u.Follows {
+		op.Confidence = &w.Confidence
+	}
+	if len(w.Episodes) > 0 {
+		op.Season = &w.Season
+	}
+}
+
+// tellProgress writes an object a second to a program that reads along.
+func (c *command) tellProgress(a *applying, p apply.Progress) {
+	now := time.Now()
+	if a.told.IsZero() {
+		a.told = now
+	}
+	if a.format != "ndjson" || now.Sub(a.told) < time.Second {
+		return
+	}
+	a.told = now
+	left := now.Sub(a.began) * time.Duration(p.FilesTotal-p.Files) / time.Duration(max(p.Files, 1))
+	line, err := report.AppendLine(nil, &report.OrganizeProgress{
+		Run: p.Run, Bytes: p.Bytes, BytesTotal: p.BytesTotal, Files: p.Files, FilesTotal: p.FilesTotal, ETAMS: left.Milliseconds(),
+	})
+	if err == nil {
+		_, _ = c.streams.Out.Write(line) // that nobody reads it is told by the results
+	}
+}

@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/anivault/anivault/internal/apply"
+	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/lockfile"
+	"github.com/anivault/anivault/internal/ui"
+)
+
+// pickRun returns the run that is named, or the newest that fits; "" where there is none.
+func pickRun(e *apply.Engine, args []string, fits func(*apply.Run) bool) (string, error) {
+	runs, err := e.History()
+	if err != nil {
+		return "", err
+	}
+	for i := range runs {
+		if len(args) > 0 && runs[i].ID == args[0] || len(args) == 0 && runs[i].Err == nil && fits(&runs[i]) {
+			return runs[i].ID, nil
+		}
+	}
+	if len(args) > 0 {
+		return "", usagef("anivault history lists them", "no run is called %s", ui.Printable(args[0]))
+	}
+	return "", nil
+}
+
+// errUnsupported is what carrying out a plan is refused with where its tests have never run.
+var errUnsupported = usagef("organize --plan saves the plan; plans are carried out on Linux", "plans can't be carried out on this system")
+
+// historyDir is the folder of the journals.
+func historyDir(cfg *config.Config) string { return filepath.Join(cfg.Dirs.Data, "history") }
+
+// withEngine does something with the engine while no other run of this user does.
+func (c *command) withEngine(ctx context.Context, cfg *config.Config, a *applying, do func(*apply.Engine) error) error {
+	e, closeEngine, err := openEngine(cfg)
+	if err != nil {
+		return err
+	}
+	defer closeEngine()
+	path := filepath.Join(historyDir(cfg), "lock")
+	release, err := lockfile.Acquire(ctx, path, lockfile.Exclusive, a.wait)
+	if errors.Is(err, lockfile.ErrBusy) {
+		who, _ := os.ReadFile(path)
+		return &failure{exitIncomplete, fmt.Errorf("another run is at work: %s", ui.OneLine(ui.Printable(strings.TrimSpace(string(who))))), "--wait 10m waits for it"}
+	}
+	if err != nil {
+		return err
+	}
+	defer release()
+	who := fmt.Sprintf("process %d, since %s\n", os.Getpid(), ui.Stamp(time.Now()))
+	if err := os.WriteFile(path, []byte(who), 0o600); err != nil {
+		return err
+	}
+	e.Progress = func(p apply.Progress) { c.tellProgress(a, p) }
+	return do(e)
+}
+
+// openEngine opens the folder of the journals, which is made, where plans can be carried out.
+func openEngine(cfg *config.Config) (*apply.Engine, func(), error) {
+	if !apply.Supported {
+		return nil, nil, errUnsupported
+	}
+	dir := historyDir(cfg)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, nil, fmt.Errorf("make the folder of the history: %w", err)
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	journals, err := apply.System{}.Open(real)
+	if err != nil {
+		return nil, nil, err
+	}
+	e := &apply.Engine{System: apply.System{}, Journals: journals, Now: time.Now, AsRoot: os.Geteuid() == 0}
+	return e, func() { journals.Close() }, nil
+}
+
+// explainRun says why nothing was done.
+func (c *command) explainRun(ctx context.Context, err error, out *apply.Outcome) error {
+	if cut, ok := errors.AsType[*apply.UnfinishedError](err); ok {
+		return usagef(waysOn(cut.Run), "the run %s was cut off; nothing was done", cut.Run)
+	}
+	if _, ok := errors.AsType[*apply.MountError](err); ok {
+		return &failure{exitIncomplete, err, "mount the disk, or make the plan again; nothing was done"}
+	}
+	if _, ok := errors.AsType[*apply.JournalError](err); ok {
+		return &failure{exitUsage, err, "nothing is done by such a journal; it is in the folder history of the data folder"}
+	}
+	if ctx.Err() != nil && out == nil {
+		return &failure{code: max(signalStatus(ctx), exitInterrupted)}
+	}
+	hint := ""
+	if out != nil && out.Run != "" {
+		hint = waysOn(out.Run)
+	}
+	return &failure{exitIncomplete, err, hint}
+}
+
+func waysOn(id string) string {
+	return fmt.Sprintf("go on: anivault apply --resume %s   or put it back: anivault undo %s", id, id)
+}
