@@ -19,6 +19,10 @@ type conns struct {
 	perPeer map[string]int
 }
 
+func newConns(g *Gateway) *conns {
+	return &conns{perPeer: map[string]int{}, exempt: func(peer string) bool { return g.settings.Load().trusts(peer) }}
+}
+
 // take counts a connection, or reports that there is no room for it.
 func (c *conns) take(peer string) bool {
 	c.mu.Lock()

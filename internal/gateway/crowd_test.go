@@ -1,12 +1,13 @@
 package gateway
 
 import (
+	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,15 +16,11 @@ import (
 )
 
 // askAs asks the gateway with a client's token, and returns how long that took.
-func (v *virtual) askAs(token, path string) time.Duration {
-	r := httptest.NewRequestWithContext(v.t.Context(), http.MethodGet, path, nil)
-	r.Host = "localhost"
-	r.Header.Set("Authorization", "Bearer "+token)
-	w := httptest.NewRecorder()
+func (b *bench) askAs(token, path string) time.Duration {
 	begun := time.Now()
-	v.g.ServeHTTP(w, r)
-	if w.Code != http.StatusNotFound && w.Code != http.StatusOK {
-		v.t.Errorf("%s: %d %s", path, w.Code, w.Body)
+	a, err := b.request(b.t.Context(), http.MethodGet, path, "Authorization: Bearer "+token)
+	if err != nil || a.status != http.StatusNotFound && a.status != http.StatusOK {
+		b.t.Errorf("%s: %d %s, %v", path, a.status, a.body, err)
 	}
 	return time.Since(begun)
 }
@@ -35,9 +32,8 @@ func TestFiveHundredWaitingDelayFourLightClientsByATurn(t *testing.T) {
 		yaml, tokens := withClients(map[string]string{"greedy": "", "l0": "", "l1": "", "l2": "", "l3": ""})
 		yaml += "  queue: {max: 1000, per_client: 600}\n  acquire_timeout: {interactive: 10m}\n"
 		synctest.Test(t, func(t *testing.T) {
-			v := begin(t, dir, yaml)
-			defer v.g.Close()
-			v.askAs(tokens["l0"], "/3/configuration")
+			b := begin(t, dir, yaml)
+			b.askAs(tokens["l0"], "/3/configuration")
 			over := make(chan struct{})
 			var asking sync.WaitGroup
 			for i := range greedy {
@@ -47,7 +43,7 @@ func TestFiveHundredWaitingDelayFourLightClientsByATurn(t *testing.T) {
 						case <-over:
 							return
 						default:
-							v.askAs(tokens["greedy"], tv(1_000_000+1000*n+i))
+							b.askAs(tokens["greedy"], tv(1_000_000+1000*n+i))
 						}
 					}
 				})
@@ -59,7 +55,7 @@ func TestFiveHundredWaitingDelayFourLightClientsByATurn(t *testing.T) {
 			for c := range 4 {
 				light.Go(func() {
 					for n := range 25 {
-						d := v.askAs(tokens["l"+strconv.Itoa(c)], tv(7_000_000+100*c+n))
+						d := b.askAs(tokens["l"+strconv.Itoa(c)], tv(7_000_000+100*c+n))
 						mu.Lock()
 						took = append(took, d)
 						mu.Unlock()
@@ -68,7 +64,7 @@ func TestFiveHundredWaitingDelayFourLightClientsByATurn(t *testing.T) {
 				})
 			}
 			light.Wait()
-			if _, waiting, _ := (&bench{service: &Service{g: v.g}}).counts(); greedy > 0 && waiting < greedy-40 {
+			if _, waiting, _ := b.counts(); greedy > 0 && waiting < greedy-40 {
 				t.Errorf("%d wait", waiting)
 			}
 			close(over)
@@ -124,16 +120,56 @@ func TestTwoGatewaysWhereClientsAreAccounts(t *testing.T) {
 	first.idle()
 }
 
+// All but two of five thousand requests are used, and three more come at once.
+func TestSeed002TwoOfFiveThousandAreLeftAndThreeCome(t *testing.T) {
+	quota := 5000
+	if testing.Short() {
+		quota = 500
+	}
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		b := begin(t, dir, fmt.Sprintf("limiter: {budget: %d/1h}\n", quota))
+		for id := range quota - 2 {
+			if a := b.get(tv(1_000_000 + id)); a.status != http.StatusNotFound {
+				t.Fatalf("request %d: %d %s", id+1, a.status, a.body)
+			}
+		}
+		var refused, let atomic.Int32
+		var asking sync.WaitGroup
+		for id := range 3 {
+			asking.Go(func() {
+				begun := time.Now()
+				a, err := b.request(t.Context(), http.MethodGet, tv(2_000_000+id))
+				switch took := time.Since(begun); {
+				case err != nil:
+					t.Error(err)
+				case a.status == http.StatusNotFound && took > 0:
+					let.Add(1)
+				case a.status == http.StatusServiceUnavailable && a.own.Reason == "quota" && took == 0: // before it waits
+					refused.Add(1)
+				default:
+					t.Errorf("after %s: %d %s", took, a.status, a.body)
+				}
+			})
+		}
+		asking.Wait()
+		st, err := b.service.Limiter().Status(t.Context())
+		sent := len(b.fake.Journal())
+		if refused.Load() != 1 || let.Load() != 2 || err != nil || st.BudgetUsed != quota || st.BudgetHeld != 0 || sent != quota {
+			t.Errorf("%d refused, %d let; used %d, held %d, %d at TMDB, %v", refused.Load(), let.Load(), st.BudgetUsed, st.BudgetHeld, sent, err)
+		}
+	})
+}
+
 // Somebody sets the rest of the budget aside and forgets it: questions are refused before they wait, until its hour is over.
 func TestSeed002AnOrphanIsFreeAfterItsHour(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		v := begin(t, dir, "limiter: {budget: 4/24h}\n")
-		defer v.g.Close()
-		if w := v.ask(known(0)); w.Code != http.StatusOK {
-			t.Fatalf("%d %s", w.Code, w.Body)
+		b := begin(t, dir, "limiter: {budget: 4/24h}\n")
+		if a := b.get(known(0)); a.status != http.StatusOK {
+			t.Fatalf("%d %s", a.status, a.body)
 		}
-		other, err := ratelimit.New(ratelimit.Config{Store: v.g.up.Store(), Tuning: v.g.up.Limiter().Tuning()})
+		other, err := ratelimit.New(ratelimit.Config{Store: b.service.g.up.Store(), Tuning: b.service.g.up.Limiter().Tuning()})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,8 +177,8 @@ func TestSeed002AnOrphanIsFreeAfterItsHour(t *testing.T) {
 			t.Fatal(err)
 		}
 		refused := func(n int) bool {
-			w := v.ask(known(n))
-			return w.Code == http.StatusServiceUnavailable && strings.Contains(w.Body.String(), `"reason":"quota"`)
+			a := b.get(known(n))
+			return a.status == http.StatusServiceUnavailable && strings.Contains(a.body, `"reason":"quota"`)
 		}
 		time.Sleep(59 * time.Minute)
 		if !refused(1) {
@@ -150,14 +186,14 @@ func TestSeed002AnOrphanIsFreeAfterItsHour(t *testing.T) {
 		}
 		time.Sleep(2 * time.Minute)
 		for n := range 3 {
-			if w := v.ask(known(1 + n)); w.Code != http.StatusOK {
-				t.Errorf("after its hour: %d %s", w.Code, w.Body)
+			if a := b.get(known(1 + n)); a.status != http.StatusOK {
+				t.Errorf("after its hour: %d %s", a.status, a.body)
 			}
 		}
 		if !refused(4) {
 			t.Error("beyond the budget")
 		}
-		if n := v.g.up.Metrics().Snapshot().Orphans; n != 3 {
+		if n := b.service.g.up.Metrics().Snapshot().Orphans; n != 3 {
 			t.Errorf("%d orphans are counted", n)
 		}
 	})

@@ -51,7 +51,6 @@ func Listen(cfg *config.Config, o Options, say func(url string)) (*Service, erro
 			return nil, err
 		}
 	}
-	s.conns = &conns{perPeer: map[string]int{}, exempt: func(peer string) bool { return s.g.settings.Load().trusts(peer) }}
 	for _, addr := range cfg.Serve.Listen {
 		l, err := listen(addr)
 		if err != nil {
@@ -63,6 +62,7 @@ func Listen(cfg *config.Config, o Options, say func(url string)) (*Service, erro
 	if s.g, err = New(cfg, o); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	s.conns = newConns(s.g)
 	s.watcher = watcher{s: s, read: o.Reload, now: look(cfg)} // what changes from here on is read anew
 	for _, l := range s.listeners {
 		url := s.url(l.Addr())

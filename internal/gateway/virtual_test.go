@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -20,57 +20,56 @@ import (
 	"github.com/anivault/anivault/internal/upstream"
 )
 
-// virtual is a gateway in virtual time: no network, and the limiter's state in memory.
-type virtual struct {
-	t    *testing.T
-	g    *Gateway
-	fake *tmdbfake.Fake
-}
+// keyed sends requests with the pool's key.
+type keyed struct{ http.RoundTripper }
 
-// inMemory sends requests to a handler, with a key.
-type inMemory struct{ http.Handler }
-
-func (m inMemory) RoundTrip(req *http.Request) (*http.Response, error) {
-	w := httptest.NewRecorder()
+func (k keyed) RoundTrip(req *http.Request) (*http.Response, error) {
 	req = req.Clone(req.Context())
 	req.Header.Set("Authorization", "Bearer "+poolKey)
-	m.ServeHTTP(w, req)
-	return w.Result(), req.Context().Err()
+	return k.RoundTripper.RoundTrip(req)
 }
 
-// begin opens a gateway within a bubble of virtual time.
-func begin(t *testing.T, dir, yaml string) *virtual {
+// begin starts a stand-in and a gateway within a bubble of virtual time. Clients, gateway and stand-in speak HTTP over pipes; the
+// limiter's state is in memory.
+func begin(t *testing.T, dir, yaml string) *bench {
 	t.Helper()
 	fake, err := tmdbfake.New(tmdbfake.Config{Latency: upstream.Latency{Min: 30 * time.Millisecond, Max: 60 * time.Millisecond}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{t: t, dir: dir}
+	tmdb, front := newPipes(), newPipes()
+	wire := tmdb.transport()
+	server := &http.Server{Handler: fake, ReadHeaderTimeout: time.Minute}
+	go func() { _ = server.Serve(tmdb) }()
+	b := &bench{t: t, fake: fake, dir: dir, log: &lockedBuffer{}, url: "http://localhost", net: front.transport()}
 	b.configure("coordinator: memory\n" + yaml)
 	cfg, err := b.load("http://tmdb.test", "127.0.0.1:0", poolKey)
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := New(cfg, Options{wire: inMemory{fake}})
+	g, err := New(cfg, Options{wire: keyed{wire}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &virtual{t, g, fake}
+	b.service = &Service{g: g, conns: newConns(g), listeners: []net.Listener{front}}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- b.service.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the gateway ended with %v", err)
+		}
+		wire.CloseIdleConnections()
+		_ = server.Close()
+	})
+	return b
 }
 
-// ask asks the gateway.
-func (v *virtual) ask(path string) *httptest.ResponseRecorder {
-	w := httptest.NewRecorder()
-	r := httptest.NewRequestWithContext(v.t.Context(), http.MethodGet, path, nil)
-	r.Host = "localhost"
-	v.g.ServeHTTP(w, r)
-	return w
-}
-
-func (v *virtual) apply(s upstream.Scenario) {
-	v.t.Helper()
-	if err := v.fake.Apply(s); err != nil {
-		v.t.Fatal(err)
+func (b *bench) apply(s upstream.Scenario) {
+	b.t.Helper()
+	if err := b.fake.Apply(s); err != nil {
+		b.t.Fatal(err)
 	}
 }
 
@@ -81,62 +80,65 @@ func known(n int) string { return tv(9000001 + n) }
 func TestAWeekWithoutTMDB(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		v := begin(t, dir, "limiter: {auto_recover: 15m}\n")
-		defer v.g.Close()
+		b := begin(t, dir, "limiter: {auto_recover: 15m}\n")
 		stored := map[string]int{}
 		for n := range 10 {
-			stored[known(n)] = v.ask(known(n)).Code
+			stored[known(n)] = b.get(known(n)).status
 		}
-		v.apply(upstream.Scenario{Faults: []upstream.Fault{{Do: upstream.Action{Kind: "status", Status: 503, Code: 46}}}})
+		b.apply(upstream.Scenario{Faults: []upstream.Fault{{Do: upstream.Action{Kind: "status", Status: 503, Code: 46}}}})
 		stale, refused := 0, 0
 		for hour := range 7 * 24 {
 			time.Sleep(time.Hour)
 			for path, status := range stored {
-				w := v.ask(path)
-				told := w.Header().Get("Cache-Status")
-				if w.Code != status || !strings.HasPrefix(told, "anivault; hit; ttl=") {
-					t.Fatalf("hour %d, %s: %d %s %s", hour, path, w.Code, told, w.Body)
+				a := b.get(path)
+				told := a.Header.Get("Cache-Status")
+				if a.status != status || !strings.HasPrefix(told, "anivault; hit; ttl=") {
+					t.Fatalf("hour %d, %s: %d %s %s", hour, path, a.status, told, a.body)
 				}
 				if strings.HasPrefix(told, "anivault; hit; ttl=-") {
 					stale++
-					if !strings.Contains(told, "; detail=") || w.Header().Get("Age") == "" {
+					if !strings.Contains(told, "; detail=") || a.Header.Get("Age") == "" {
 						t.Fatalf("hour %d, %s: expired and not marked: %s", hour, path, told)
 					}
 				}
 			}
-			w := v.ask(tv(5_000_000 + hour))
-			if w.Code == http.StatusBadGateway {
+			a := b.get(tv(5_000_000 + hour))
+			if a.status == http.StatusBadGateway {
 				continue // it was the probe
 			}
 			refused++
-			if w.Code != http.StatusServiceUnavailable && w.Code != http.StatusTooManyRequests {
-				t.Fatalf("hour %d, not stored: %d %s", hour, w.Code, w.Body)
+			if a.status != http.StatusServiceUnavailable && a.status != http.StatusTooManyRequests {
+				t.Fatalf("hour %d, not stored: %d %s", hour, a.status, a.body)
 			}
-			after, err := strconv.Atoi(w.Header().Get("Retry-After"))
-			st, stErr := v.g.up.Limiter().Status(t.Context())
+			after, err := strconv.Atoi(a.Header.Get("Retry-After"))
+			st, stErr := b.service.g.up.Limiter().Status(t.Context())
 			if err != nil || stErr != nil || after < 1 {
-				t.Fatalf("hour %d: Retry-After %q, %v", hour, w.Header().Get("Retry-After"), stErr)
+				t.Fatalf("hour %d: Retry-After %q, %v", hour, a.Header.Get("Retry-After"), stErr)
 			}
 			// Honest: the block that it was told of ends then, and not before.
-			if end := time.Until(st.Gauges.Until); w.Code == http.StatusServiceUnavailable && end > 0 && (float64(after) < end.Seconds() || float64(after) > end.Seconds()+1) {
-				t.Fatalf("hour %d: Retry-After %d, but it is blocked for %s: %s; %+v", hour, after, end, w.Body, st.Gauges)
+			if end := time.Until(st.Gauges.Until); a.status == http.StatusServiceUnavailable && end > 0 && (float64(after) < end.Seconds() || float64(after) > end.Seconds()+1) {
+				t.Fatalf("hour %d: Retry-After %d, but it is blocked for %s: %s; %+v", hour, after, end, a.body, st.Gauges)
 			}
 		}
 		if stale == 0 || refused == 0 {
 			t.Errorf("%d expired answers, %d refused: too little has happened", stale, refused)
 		}
-		down := len(v.fake.Journal())
-		v.apply(upstream.Scenario{})
+		down := len(b.fake.Journal())
+		b.apply(upstream.Scenario{})
 		time.Sleep(time.Hour) // the last Sleep, or CacheOnly, ends
 		var asking sync.WaitGroup
 		for i := range 120 {
-			asking.Go(func() { v.ask(tv(6_000_000 + i)) })
+			asking.Go(func() {
+				if _, err := b.request(t.Context(), http.MethodGet, tv(6_000_000+i)); err != nil {
+					t.Error(err)
+				}
+			})
 		}
 		asking.Wait()
-		within(t, v.fake.Journal()[down:], 40, 1050*time.Millisecond)
+		within(t, b.fake.Journal()[down:], 40, 1050*time.Millisecond)
 		for path, status := range stored {
-			if w := v.ask(path); w.Code != status || strings.Contains(w.Header().Get("Cache-Status"), "ttl=-") {
-				t.Errorf("afterwards %s: %d %s", path, w.Code, w.Header().Get("Cache-Status"))
+			if a := b.get(path); a.status != status || strings.Contains(a.Header.Get("Cache-Status"), "ttl=-") {
+				t.Errorf("afterwards %s: %d %s", path, a.status, a.Header.Get("Cache-Status"))
 			}
 		}
 	})
@@ -164,8 +166,7 @@ func TestThreeHoursOfTrafficLeaveNothingBehind(t *testing.T) {
 	}
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		v := begin(t, dir, "")
-		defer v.g.Close()
+		b := begin(t, dir, "")
 		random := rand.New(rand.NewPCG(3, 3))
 		var begun, ended uint64
 		routines := 0
@@ -181,9 +182,9 @@ func TestThreeHoursOfTrafficLeaveNothingBehind(t *testing.T) {
 					ctx, cancel = context.WithTimeout(ctx, patience)
 					defer cancel()
 				}
-				r := httptest.NewRequestWithContext(ctx, http.MethodGet, path, nil)
-				r.Host = "localhost"
-				v.g.ServeHTTP(httptest.NewRecorder(), r)
+				if _, err := b.request(ctx, http.MethodGet, path); err != nil && ctx.Err() == nil {
+					t.Error(err)
+				}
 			})
 			time.Sleep(time.Duration(random.IntN(8000)) * time.Millisecond)
 			if time.Since(start) > length/3 && begun == 0 {
@@ -199,11 +200,11 @@ func TestThreeHoursOfTrafficLeaveNothingBehind(t *testing.T) {
 		if ended > begun+begun/2+4<<20 {
 			t.Errorf("%d bytes are held, %d after a third of the time", ended, begun)
 		}
-		f := v.g.flights
-		if inside, _ := v.g.queue.running(); len(f.byKey) != 0 || len(f.perClient) != 0 || f.waiting != 0 || f.background != 0 || inside != 0 {
+		f := b.service.g.flights
+		if inside, _ := b.service.g.queue.running(); len(f.byKey) != 0 || len(f.perClient) != 0 || f.waiting != 0 || f.background != 0 || inside != 0 {
 			t.Errorf("left: %d flights, %v waiting (%d), %d behind, %d places", len(f.byKey), f.perClient, f.waiting, f.background, inside)
 		}
-		st, err := v.g.up.Limiter().Status(t.Context())
+		st, err := b.service.g.up.Limiter().Status(t.Context())
 		if err != nil || st.Running != 0 || st.Waiting != 0 {
 			t.Errorf("%d run, %d wait, %v", st.Running, st.Waiting, err)
 		}
@@ -211,13 +212,13 @@ func TestThreeHoursOfTrafficLeaveNothingBehind(t *testing.T) {
 			t.Errorf("%d journals", len(names))
 		}
 		series := 0
-		for range v.g.up.Metrics().Snapshot().Gateway.Requests {
+		for range b.service.g.up.Metrics().Snapshot().Gateway.Requests {
 			series++
 		}
 		if series > 20 {
 			t.Errorf("%d series of gateway_requests_total", series)
 		}
-		fmt.Fprintf(t.Output(), "%d bytes after a third, %d in the end; %d requests upstream\n", begun, ended, len(v.fake.Journal()))
+		fmt.Fprintf(t.Output(), "%d bytes after a third, %d in the end; %d requests upstream\n", begun, ended, len(b.fake.Journal()))
 	})
 }
 
