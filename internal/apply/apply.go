@@ -15,6 +15,8 @@ type Engine struct {
 	Now      func() time.Time
 	AsRoot   bool           // made folders get the owner of the one above
 	Progress func(Progress) // told after each file; may be nil
+
+	ended map[string]organize.Stamp // runs that had ended when their journal had this time
 }
 
 // Progress is how far a run is.

@@ -25,13 +25,30 @@ type Run struct {
 }
 
 // History returns all runs, the newest first.
-func (e *Engine) History() ([]Run, error) {
+func (e *Engine) History() ([]Run, error) { return e.history(false) }
+
+// Unfinished returns the runs that were cut off or are at work, the newest first. A journal that says that its run has ended is
+// read again only when somebody has written to it.
+func (e *Engine) Unfinished() ([]Run, error) {
+	runs, err := e.history(true)
+	return slices.DeleteFunc(runs, func(r Run) bool { return r.Err != nil || !r.Stage.Unfinished() }), err
+}
+
+// coarsest is how many seconds may pass until a file's time tells that it was written to, on any file system.
+const coarsest = 3
+
+// history returns all runs, or those that were not known to have ended.
+func (e *Engine) history(open bool) ([]Run, error) {
 	ids, err := e.ids()
 	if err != nil {
 		return nil, err
 	}
 	var out []Run
 	for _, id := range ids {
+		info, err := e.Journals.Lstat(journalName(id))
+		if isMissing(err) || open && err == nil && e.ended[id] == info.MTime {
+			continue
+		}
 		j, err := openJournal(e.Journals, id, false)
 		if _, broken := errors.AsType[*JournalError](err); err != nil && !broken {
 			return nil, err
@@ -41,6 +58,12 @@ func (e *Engine) History() ([]Run, error) {
 			j.close()
 			r = j.summary()
 			r.ID, r.Err = id, err
+		}
+		if r.Err == nil && !r.Stage.Unfinished() && e.Now().Unix()-info.MTime.Sec > coarsest {
+			if e.ended == nil {
+				e.ended = map[string]organize.Stamp{}
+			}
+			e.ended[id] = info.MTime
 		}
 		out = append(out, r)
 	}
@@ -88,16 +111,11 @@ func (e *Engine) free() error {
 			}
 		}
 	}
-	runs, err := e.History()
-	if err != nil {
+	runs, err := e.Unfinished()
+	if err != nil || len(runs) == 0 {
 		return err
 	}
-	for i := range runs {
-		if r := &runs[i]; r.Err == nil && r.Stage.Unfinished() {
-			return &UnfinishedError{r.ID, r.Stage}
-		}
-	}
-	return nil
+	return &UnfinishedError{runs[0].ID, runs[0].Stage}
 }
 
 // runID returns the plan's id, or a like one where a run has that already.

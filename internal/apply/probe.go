@@ -24,7 +24,7 @@ func (w *working) probe() (string, error) {
 		if err != nil {
 			return "", err
 		}
-		way, loose, err := w.probeIn(root)
+		way, loose, err := probeIn(root, w.run.probeName())
 		if err != nil {
 			return "", err
 		}
@@ -38,8 +38,8 @@ func (w *working) probe() (string, error) {
 	return how + " " + inodes, nil
 }
 
-func (w *working) probeIn(root Dir) (way string, loose bool, err error) {
-	name := w.run.probeName()
+// probeIn tries one file system out, in a folder of that name.
+func probeIn(root Dir, name string) (way string, loose bool, err error) {
 	clearProbe(root, name) // of a run that was cut off
 	if err := root.Mkdir(name); err != nil {
 		return "", false, err

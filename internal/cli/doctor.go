@@ -34,10 +34,11 @@ func (c *command) doctorCommand() *cobra.Command {
 	cmd := leaf(&cobra.Command{
 		Use:   "doctor",
 		Short: "Check key, connection, clock, folders and cache, and say how to fix what is wrong",
-		Long: `Check the configuration, the key, whether TMDB answers, the clock, the folders and their locks, the cache, and what serve
-checks before it listens: one line each, with the fix below what is wrong. It sends one request, and asks a gateway that
-runs here how it is. Exit 1 if something is wrong, 2 if it is the
-configuration; then only what needs none is checked, in the default places.`,
+		Long: `Check the configuration, the key, whether TMDB answers, the clock, the folders and their locks, the cache, runs of
+organize that were cut off, what the file systems of its libraries can do, and what serve checks before it listens: one
+line each, with the fix below what is wrong. It sends one request, and asks a gateway that runs here how it is. What it
+tries out in a folder is gone afterwards. Exit 1 if something is wrong, 2 if it is the configuration; then only what
+needs none is checked, in the default places.`,
 		Example: "  anivault doctor\n  anivault doctor --offline",
 	}, nil, func(cmd *cobra.Command, _ []string, _ string) error {
 		cfg, err := c.load(cmd)
@@ -128,7 +129,9 @@ func (c *command) checks(cfg *config.Config, broken error, offline bool) []func(
 		checks = append(checks, coordinatorChecks(cfg)...)
 	}
 	checks = append(checks, func(ctx context.Context) finding { return checkCache(ctx, cfg) })
+	checks = append(checks, func(ctx context.Context) finding { return checkRuns(ctx, cfg) })
 	if broken == nil {
+		checks = append(checks, rootChecks(cfg)...)
 		checks = append(checks, func(ctx context.Context) finding { return checkGateway(ctx, cfg, offline) })
 	}
 	return checks

@@ -46,7 +46,8 @@ func (c *command) withEngine(ctx context.Context, cfg *config.Config, a *applyin
 	}
 	defer closeEngine()
 	path := filepath.Join(historyDir(cfg), "lock")
-	release, err := lockfile.Acquire(ctx, path, lockfile.Exclusive, a.wait)
+	const glance = 100 * time.Millisecond // status holds the lock for less, to see whether somebody is at work
+	release, err := lockfile.Acquire(ctx, path, lockfile.Exclusive, max(a.wait, glance))
 	if errors.Is(err, lockfile.ErrBusy) {
 		who, _ := os.ReadFile(path)
 		return &failure{exitIncomplete, fmt.Errorf("another run is at work: %s", ui.OneLine(ui.Printable(strings.TrimSpace(string(who))))), "--wait 10m waits for it"}

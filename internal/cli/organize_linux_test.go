@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/anivault/anivault/internal/apply"
+	"github.com/anivault/anivault/internal/lockfile"
 	"github.com/anivault/anivault/internal/organize"
 	"github.com/anivault/anivault/internal/organize/disk"
 	"github.com/anivault/anivault/internal/upstream"
@@ -318,6 +320,29 @@ func TestARunIsInterrupted(t *testing.T) {
 	if err == nil || !strings.Contains(string(out), "the run "+s.id+" was cut off; nothing was done") {
 		t.Errorf("%v: %s", err, out)
 	}
+	release := func() {}
+	for i, words := range []string{"was cut off", "is at work"} {
+		atWork := i == 1
+		if atWork {
+			release, err = lockfile.Acquire(t.Context(), filepath.Join(filepath.Dir(journal), "lock"), lockfile.Exclusive, time.Minute)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		out, err := s.program("status", "--format", "json").Output()
+		if want := fmt.Sprintf(`"at_work":%v}]`, atWork); err != nil || !bytes.Contains(out, []byte(s.id)) || !bytes.Contains(out, []byte(want)) {
+			t.Errorf("status: %v: %s", err, out)
+		}
+		out, _ = s.program("status").Output()
+		if !strings.Contains(string(out), words) || strings.Contains(string(out), "apply --resume "+s.id) == atWork {
+			t.Errorf("status:\n%s", out)
+		}
+		out, _ = s.program("doctor", "--offline").Output()
+		if line := regexp.MustCompile(`(?m)^(ok  |FAIL)  runs        ` + s.id + ".*" + words); !line.Match(out) {
+			t.Errorf("doctor:\n%s", out)
+		}
+	}
+	release()
 	s.must("apply", "--resume", s.id)
 	s.must("undo")
 	s.is(s.before, true, "put back")

@@ -22,7 +22,7 @@ func (c *command) statusCommand() *cobra.Command {
 		Use:   "status",
 		Short: "Say how TMDB, the limiter and the cache are doing",
 		Long: `Say in which state the limiter is, why, until when, what has been sent of late, which processes take part, and
-how much the cache holds. It asks TMDB nothing.`,
+how much the cache holds, and which run of organize has not come to its end. It asks TMDB nothing.`,
 		Example: "  anivault status\n  anivault status --watch\n  anivault status --format json | jq .state",
 	}, textOrJSON, func(ctx context.Context, cfg *config.Config, _ []string, format string) error {
 		store, done, err := app.OpenState(cfg, 0, func(err error) { c.warn("%v", err) })
@@ -30,13 +30,16 @@ how much the cache holds. It asks TMDB nothing.`,
 			return err
 		}
 		defer func() { _ = done() }() // it has written nothing
+		var runs unfinishedRuns
+		defer runs.end()
 		if watch {
-			return c.watchStatus(ctx, cfg, store, format)
+			return c.watchStatus(ctx, cfg, store, &runs, format)
 		}
 		view, err := c.readStatus(ctx, cfg, store)
 		if err != nil {
 			return err
 		}
+		view.runs = c.unfinished(ctx, cfg, &runs)
 		return c.printStatus(view, format)
 	})
 	cmd.Flags().BoolVar(&watch, "watch", false, "redraw every second until Ctrl-C; with --format json, a line a second")
@@ -51,6 +54,7 @@ type statusView struct {
 	// coordinator is the server that several machines share, "" where none is set.
 	coordinator string
 	accounts    []app.AccountView // empty where there is only one
+	runs        []unfinishedRun
 }
 
 func (c *command) readStatus(ctx context.Context, cfg *config.Config, store ratelimit.Store) (statusView, error) {
@@ -71,7 +75,16 @@ func (c *command) readStatus(ctx context.Context, cfg *config.Config, store rate
 	return view, nil
 }
 
-func (c *command) watchStatus(ctx context.Context, cfg *config.Config, store ratelimit.Store, format string) error {
+// unfinished returns the runs of organize that have not come to their end. That they can't be looked up hides nothing else.
+func (c *command) unfinished(ctx context.Context, cfg *config.Config, u *unfinishedRuns) []unfinishedRun {
+	runs, err := u.look(ctx, cfg)
+	if err != nil && ctx.Err() == nil {
+		c.warn("%v", err)
+	}
+	return runs
+}
+
+func (c *command) watchStatus(ctx context.Context, cfg *config.Config, store ratelimit.Store, runs *unfinishedRuns, format string) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
@@ -82,6 +95,7 @@ func (c *command) watchStatus(ctx context.Context, cfg *config.Config, store rat
 		if err != nil {
 			return err
 		}
+		view.runs = c.unfinished(ctx, cfg, runs)
 		if format == "text" && c.streams.OutTTY {
 			fmt.Fprint(c.streams.Out, "\x1b[H\x1b[2J")
 		}
@@ -201,6 +215,12 @@ func (v statusView) rows() rows {
 	if v.cache != nil {
 		out.add("cache", "%s", cacheLine(*v.cache))
 	}
+	for i := range v.runs {
+		out.add("run", "%s", v.runs[i].text())
+		if !v.runs[i].atWork {
+			out.add("hint", "%s", waysOn(v.runs[i].ID))
+		}
+	}
 	if s.State == ratelimit.CacheOnly {
 		out.add("hint", "anivault limiter resume lets requests go again")
 	}
@@ -256,6 +276,14 @@ type wireStatus struct {
 	Overrides   []wireTuned       `json:"overrides" doc:"settings changed by limiter tune"`
 	Processes   []wireProcess     `json:"processes" doc:"those that share the state"`
 	Cache       *wireCache        `json:"cache,omitempty" doc:"the fields of cache stats, where it can be read"`
+	Unfinished  []wireUnfinished  `json:"unfinished,omitempty" doc:"runs of organize that were cut off or are at work"`
+}
+
+type wireUnfinished struct {
+	Run    string `json:"run" doc:"the id of the run"`
+	Begun  string `json:"begun" doc:"when it began, RFC 3339"`
+	Stage  string `json:"stage" doc:"how far it is, as history tells it"`
+	AtWork bool   `json:"at_work" doc:"true: a process works at it; false: it was cut off"`
 }
 
 type wireWindow struct {
@@ -309,6 +337,9 @@ func (v statusView) wire() wireStatus {
 	}
 	for _, p := range s.Processes {
 		out.Processes = append(out.Processes, wireProcess{p.ID, p.Running, p.Waiting, p.Reserved, p.Rate})
+	}
+	for _, r := range v.runs {
+		out.Unfinished = append(out.Unfinished, wireUnfinished{r.ID, ui.Stamp(r.Begun), string(r.Stage), r.atWork})
 	}
 	if v.cache != nil {
 		out.Cache = wireCacheOf(*v.cache)

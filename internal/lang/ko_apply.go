@@ -160,4 +160,32 @@ var koApply = []entry{
 	{"this version can't do that yet", "이 버전은 아직 하지 못함"},
 	{"the run ended before it", "그 전에 실행이 끝남"},
 	{"the system failed", "시스템 오류"},
+
+	// Of status and doctor.
+	{"runs", "실행"},
+	{"run", "실행"},
+	{"library", "라이브러리"},
+	{"%s is at work, since %s", "%s 진행 중, %s부터"},
+	{"%s of %s was cut off", "%s, %s에 시작해 끊김"},
+	{"the journals are in the folder history of the data folder", "기록은 데이터 폴더의 history 폴더에 있습니다"},
+	{"none of organize was cut off", "끊긴 organize 실행이 없습니다"},
+	{"; no other run begins before it is gone on with or put back", ". 이어 가거나 되돌리기 전에는 다른 실행을 시작하지 않습니다"},
+	{
+		"make the folder, or correct organize.to: a disk may not be mounted",
+		"폴더를 만들거나 organize.to를 고치세요. 디스크가 마운트되지 않았을 수 있습니다",
+	},
+	{"make it writable for you", "쓸 수 있게 하세요"},
+	{"hard links", "하드 링크 가능"},
+	{"no hard links", "하드 링크 불가"},
+	{"reflinks", "reflink 가능"},
+	{"no reflinks", "reflink 불가"},
+	{"renames without replacing", "덮어쓰지 않는 이름 바꾸기 가능"},
+	{"can't rename without replacing", "덮어쓰지 않는 이름 바꾸기 불가"},
+	{"a and A are one name", "a와 A는 같은 이름"},
+	{"a and A are two names", "a와 A는 다른 이름"},
+	{"names of %d bytes", "이름은 %d바이트까지"},
+	{
+		"name a folder on another file system: plans for this one are refused (no_exclusive_rename)",
+		"다른 파일 시스템의 폴더를 쓰세요. 이 폴더로 가는 계획은 거부됩니다(no_exclusive_rename)",
+	},
 }

@@ -601,8 +601,8 @@ var koCommands = []entry{
 	{"Print the version and TMDB's notice", "버전과 TMDB의 고지를 출력합니다"},
 	{"Say how TMDB, the limiter and the cache are doing", "TMDB, 리미터, 캐시의 상황을 알려 줍니다"},
 	{
-		"Say in which state the limiter is, why, until when, what has been sent of late, which processes take part, and\nhow much the cache holds. It asks TMDB nothing.",
-		"리미터가 어떤 상태이고 왜, 언제까지인지, 최근에 무엇을 보냈는지, 어떤 프로세스가 함께 쓰는지, 캐시에 얼마나 있는지 알려 줍니다. TMDB에는 아무것도 묻지 않습니다.",
+		"Say in which state the limiter is, why, until when, what has been sent of late, which processes take part, and\nhow much the cache holds, and which run of organize has not come to its end. It asks TMDB nothing.",
+		"리미터가 어떤 상태이고 왜, 언제까지인지, 최근에 무엇을 보냈는지, 어떤 프로세스가 함께 쓰는지, 캐시에 얼마나 있는지, organize의 어떤 실행이 끝나지 않았는지 알려 줍니다. TMDB에는 아무것도 묻지 않습니다.",
 	},
 	{
 		"redraw every second until Ctrl-C; with --format json, a line a second",
@@ -945,8 +945,8 @@ var koCommands = []entry{
 		"터미널에서 TMDB 토큰을 묻거나(입력은 보이지 않습니다) 파이프에서 읽어, 확인한 뒤 설정 파일에 저장합니다. 이미 있는 파일의 나머지 내용은 그대로 둡니다. 없으면 자주 쓰는 설정을 기본값과 함께 주석으로 적고 제목의 언어를 환경에 맞춘 파일을 만듭니다. 파일은 본인만 읽을 수 있습니다. TMDB가 거절하는 토큰은 저장하지 않습니다.",
 	},
 	{
-		"Check the configuration, the key, whether TMDB answers, the clock, the folders and their locks, the cache, and what serve\nchecks before it listens: one line each, with the fix below what is wrong. It sends one request, and asks a gateway that\nruns here how it is. Exit 1 if something is wrong, 2 if it is the\nconfiguration; then only what needs none is checked, in the default places.",
-		"설정, 키, TMDB의 응답, 시계, 폴더와 잠금, 캐시, 그리고 serve가 시작하기 전에 확인하는 것을 점검합니다. 한 줄에 하나씩, 잘못된 것 아래에 고치는 법을 보여 줍니다. 요청은 하나만 보내고, 실행 중인 게이트웨이가 있으면 그 상태를 묻습니다. 잘못된 것이 있으면 종료 코드는 1, 설정이 잘못되었으면 2입니다. 설정이 잘못되면 설정이 필요 없는 것만 기본 위치에서 점검합니다.",
+		"Check the configuration, the key, whether TMDB answers, the clock, the folders and their locks, the cache, runs of\norganize that were cut off, what the file systems of its libraries can do, and what serve checks before it listens: one\nline each, with the fix below what is wrong. It sends one request, and asks a gateway that runs here how it is. What it\ntries out in a folder is gone afterwards. Exit 1 if something is wrong, 2 if it is the configuration; then only what\nneeds none is checked, in the default places.",
+		"설정, 키, TMDB의 응답, 시계, 폴더와 잠금, 캐시, 끊긴 organize 실행, 라이브러리의 파일 시스템이 할 수 있는 것, 그리고 serve가 시작하기 전에 확인하는 것을 점검합니다. 한 줄에 하나씩, 잘못된 것 아래에 고치는 법을 보여 줍니다. 요청은 하나만 보내고, 실행 중인 게이트웨이가 있으면 그 상태를 묻습니다. 폴더에서 시험해 본 것은 남지 않습니다. 잘못된 것이 있으면 종료 코드는 1, 설정이 잘못되었으면 2입니다. 설정이 잘못되면 설정이 필요 없는 것만 기본 위치에서 점검합니다.",
 	},
 	{"correct this; anivault serve check says whether it is mended", "고치세요. 고쳐졌는지는 anivault serve check로 확인합니다"},
 	{

@@ -1,0 +1,69 @@
+package apply
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What a file system can do is tried out, and nothing stays of the trial: no name, and not the folder's time.
+func TestAbilitiesAreTriedOut(t *testing.T) {
+	for name, row := range map[string]struct {
+		world traits
+		want  Abilities
+	}{
+		"all":                  {traits{}, Abilities{Rename: "rename", HardLinks: true, Reflinks: true, Inodes: true}},
+		"no rename":            {traits{noRename: true}, Abilities{Rename: "link", HardLinks: true, Reflinks: true, Inodes: true}},
+		"it takes the flag":    {traits{replaces: true}, Abilities{Rename: "link", HardLinks: true, Reflinks: true, Inodes: true}},
+		"neither":              {traits{noRename: true, noLinks: true}, Abilities{Rename: "none", Reflinks: true, Inodes: true}},
+		"no links, no clones":  {traits{noLinks: true, noClones: true}, Abilities{Rename: "rename", Inodes: true}},
+		"folding, new inodes":  {traits{fold: true, loose: true}, Abilities{Rename: "rename", HardLinks: true, Reflinks: true, FoldsCase: true}},
+		"as on a Mac, coarse":  {traits{nfd: true, fold: true, coarse: true}, Abilities{Rename: "rename", HardLinks: true, Reflinks: true, FoldsCase: true, Inodes: true}},
+		"names of an old disk": {traits{nameMax: 64}, Abilities{Rename: "rename", HardLinks: true, Reflinks: true, Inodes: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSim()
+			s.traits = row.world
+			target := "/lib"
+			s.add(target+"/Show/1.mkv", "x")
+			before := s.tree(target, true)
+			got, err := Examine(s, target, "20261122-020431-k3f9")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(row.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(before, s.tree(target, true)); diff != "" {
+				t.Errorf("what stays (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A run that has ended is not read again, but one that somebody begins to put back is.
+func TestUnfinishedRunsAreFoundAgain(t *testing.T) {
+	sc := drawn(traits{}, "/lib", "a b", "a > x;b > y")
+	s := sc.clone()
+	apply, _, undo := sc.actions()
+	if _, err := apply.do(s); err != nil {
+		t.Fatal(err)
+	}
+	e := engineOf(s)
+	for range 2 {
+		if runs, err := e.Unfinished(); len(runs) > 0 || err != nil {
+			t.Fatal(runs, err)
+		}
+	}
+	if len(e.ended) != 1 {
+		t.Errorf("%d runs are remembered", len(e.ended))
+	}
+	s.killAt = s.effects + 5
+	if !dies(func() { _, _ = undo.do(s) }) {
+		t.Fatal("nobody was killed")
+	}
+	s.killAt = 0
+	if runs, err := e.Unfinished(); len(runs) != 1 || runs[0].Stage != Undoing || err != nil {
+		t.Error(runs, err)
+	}
+}

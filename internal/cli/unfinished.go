@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/anivault/anivault/internal/apply"
+	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/lockfile"
+	"github.com/anivault/anivault/internal/organize/disk"
+	"github.com/anivault/anivault/internal/ui"
+)
+
+// unfinishedRun is a run that has not come to its end.
+type unfinishedRun struct {
+	apply.Run
+	atWork bool
+}
+
+// unfinishedRuns looks for runs that were cut off or are at work.
+type unfinishedRuns struct {
+	dir    string
+	engine *apply.Engine // nil until there is a folder of journals
+	close  func()
+}
+
+// look returns the runs, the newest first. It makes nothing: where no plan was ever carried out there are none.
+func (u *unfinishedRuns) look(ctx context.Context, cfg *config.Config) ([]unfinishedRun, error) {
+	u.dir = historyDir(cfg)
+	if _, err := os.Stat(u.dir); errors.Is(err, fs.ErrNotExist) || !apply.Supported {
+		return nil, nil
+	}
+	if u.engine == nil {
+		var err error
+		if u.engine, u.close, err = openEngine(cfg); err != nil {
+			return nil, err
+		}
+	}
+	runs, err := u.engine.Unfinished()
+	if err != nil || len(runs) == 0 {
+		return nil, err
+	}
+	release, err := lockfile.Acquire(ctx, filepath.Join(u.dir, "lock"), lockfile.Shared, 0)
+	if err == nil {
+		release()
+	}
+	var out []unfinishedRun
+	for _, r := range runs {
+		out = append(out, unfinishedRun{r, errors.Is(err, lockfile.ErrBusy)})
+	}
+	return out, nil
+}
+
+func (u *unfinishedRuns) end() {
+	if u.close != nil {
+		u.close()
+	}
+}
+
+// text says what there is to say of a run.
+func (r *unfinishedRun) text() string {
+	if r.atWork {
+		return lang.Sprintf("%s is at work, since %s", r.ID, ui.Clock(r.Begun))
+	}
+	return lang.Sprintf("%s of %s was cut off", r.ID, ui.Clock(r.Begun))
+}
+
+// checkRuns says which runs were cut off.
+func checkRuns(ctx context.Context, cfg *config.Config) finding {
+	var u unfinishedRuns
+	defer u.end()
+	runs, err := u.look(ctx, cfg)
+	switch {
+	case err != nil:
+		return fault("runs", err.Error(), "the journals are in the folder history of the data folder")
+	case len(runs) == 0:
+		return finding{what: "runs", state: "none of organize was cut off"}
+	case runs[0].atWork:
+		return finding{what: "runs", state: runs[0].text()}
+	}
+	return fault("runs", runs[0].text()+lang.Say("; no other run begins before it is gone on with or put back"), waysOn(runs[0].ID))
+}
+
+// rootChecks look at the folders in which organize puts a library in order.
+func rootChecks(cfg *config.Config) []func(context.Context) finding {
+	var checks []func(context.Context) finding
+	seen := map[string]bool{"": true}
+	for _, to := range []string{cfg.Organize.To, cfg.Organize.ToTV, cfg.Organize.ToMovies} {
+		if !seen[to] {
+			seen[to] = true
+			checks = append(checks, func(context.Context) finding { return checkRoot(to) })
+		}
+	}
+	return checks
+}
+
+// checkRoot tries out what a library's file system can do.
+func checkRoot(dir string) finding {
+	const what = "library"
+	place, err := disk.Root(dir)
+	if err != nil {
+		return fault(what, dir+": "+err.Error(), "make the folder, or correct organize.to: a disk may not be mounted")
+	}
+	if !apply.Supported {
+		return finding{what: what, state: place.Path}
+	}
+	can, err := apply.Examine(apply.System{}, place.Path, apply.NewID(time.Now()))
+	if err != nil {
+		return fault(what, dir+": "+err.Error(), unlessFull(err, "make it writable for you"))
+	}
+	parts := []string{place.Type}
+	for _, p := range []struct {
+		has     bool
+		yes, no string
+	}{
+		{can.HardLinks, "hard links", "no hard links"},
+		{can.Reflinks, "reflinks", "no reflinks"},
+		{can.Rename == "rename", "renames without replacing", "can't rename without replacing"},
+		{can.FoldsCase, "a and A are one name", "a and A are two names"},
+	} {
+		text := p.no
+		if p.has {
+			text = p.yes
+		}
+		parts = append(parts, lang.Say(text))
+	}
+	parts = append(parts, lang.Sprintf("names of %d bytes", place.NameMax))
+	state := dir + ": " + strings.Join(parts, ", ")
+	if can.Rename == "none" {
+		return fault(what, state, "name a folder on another file system: plans for this one are refused (no_exclusive_rename)")
+	}
+	return finding{what: what, state: state}
+}
