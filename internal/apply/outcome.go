@@ -2,6 +2,8 @@ package apply
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/anivault/anivault/internal/organize"
 )
@@ -37,6 +39,7 @@ type Outcome struct {
 	Results    []Result
 	Unfinished bool // it was cut off: Resume goes on, Undo puts back
 	Why        error
+	Changed    []string // with Apply and Resume that came to their end: the folders of the entries that are other than before
 }
 
 // Count returns how many files have the status.
@@ -79,6 +82,9 @@ func (e *MountError) Unwrap() error { return e.Err }
 // outcome completes what is told of a run.
 func (w *working) outcome(out *Outcome, err error) (*Outcome, error) {
 	out.Unfinished, out.Why = w.journal.marks.stage.Unfinished(), w.stopped
+	if w.journal.marks.stage == Done {
+		out.Changed = w.changed()
+	}
 	return out, err
 }
 
@@ -120,4 +126,40 @@ func (w *working) tell(out *Outcome, done Status) {
 			r.Status, r.Problem = StatusRefused, p
 		}
 	}
+}
+
+// changed returns the folders of the entries into which files have come, or out of which they have gone within a target root.
+func (w *working) changed() []string {
+	used := map[int]bool{}
+	for i := range w.run.Ops {
+		if o := &w.run.Ops[i]; w.codes[i] == nil {
+			used[o.To.Dir] = true
+			if o.Verb == organize.Move {
+				used[o.From.Dir] = true
+			}
+		}
+	}
+	found := map[string]bool{}
+	for dir := range used {
+		if folder := w.run.entryFolder(dir); folder != "" {
+			found[folder] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// entryFolder returns the path of the series' or film's folder to which a folder belongs: with templates of one's own, which may have
+// any number of folders, the folder itself; "" for one that is below no target root.
+func (r *run) entryFolder(dir int) string {
+	entry := dir
+	for at := dir; at >= 0; at = r.Dirs[at].Parent {
+		if r.isTarget(at) {
+			if r.Layout == organize.Custom {
+				entry = dir
+			}
+			return r.path(entry)
+		}
+		entry = at
+	}
+	return ""
 }

@@ -56,6 +56,7 @@ Every run is written down before its first change. One that was cut off, by Ctrl
 	flags.BoolVar(&a.resume, "resume", false, "go on with the run that was cut off; its ID may follow")
 	flags.BoolVar(&a.partial, "partial", false, "leave the units that can't be carried out, and do the others")
 	flags.DurationVar(&a.wait, "wait", 0, "wait up to `TIME` for another run to end")
+	execFlag(flags)
 	streamFormat(cmd, &a.format, organizeFormats...)
 	return cmd
 }
@@ -109,8 +110,12 @@ func (c *command) readPlan(path string) (*organize.Plan, error) {
 
 // carryOut applies a plan and tells what became of it.
 func (c *command) carryOut(ctx context.Context, cfg *config.Config, a *applying, plan *organize.Plan) error {
-	return c.withEngine(ctx, cfg, a, func(e *apply.Engine) error {
-		out, err := e.Apply(ctx, plan, apply.Options{Partial: a.partial, DryRun: a.dryRun})
+	if err := checkHook(cfg); err != nil {
+		return err
+	}
+	var out *apply.Outcome
+	err := c.withEngine(ctx, cfg, a, func(e *apply.Engine) (err error) {
+		out, err = e.Apply(ctx, plan, apply.Options{Partial: a.partial, DryRun: a.dryRun})
 		if err != nil {
 			return c.explainRun(ctx, err, out)
 		}
@@ -119,10 +124,15 @@ func (c *command) carryOut(ctx context.Context, cfg *config.Config, a *applying,
 		}
 		return c.tellRun(ctx, a, out)
 	})
+	return c.after(ctx, cfg, out, err)
 }
 
 func (c *command) resume(ctx context.Context, cfg *config.Config, a *applying, args []string) error {
-	return c.withEngine(ctx, cfg, a, func(e *apply.Engine) error {
+	if err := checkHook(cfg); err != nil {
+		return err
+	}
+	var out *apply.Outcome
+	err := c.withEngine(ctx, cfg, a, func(e *apply.Engine) error {
 		id, err := pickRun(e, args, func(r *apply.Run) bool { return r.Stage.Unfinished() })
 		if err != nil {
 			return err
@@ -131,10 +141,10 @@ func (c *command) resume(ctx context.Context, cfg *config.Config, a *applying, a
 			c.say("no run was cut off\n")
 			return nil
 		}
-		out, err := e.Resume(ctx, id)
-		if err != nil {
+		if out, err = e.Resume(ctx, id); err != nil {
 			return c.explainRun(ctx, err, out)
 		}
 		return c.tellRun(ctx, a, out)
 	})
+	return c.after(ctx, cfg, out, err)
 }

@@ -84,6 +84,7 @@ over something that is there.`,
 	flags.BoolVar(&o.yes, "yes", false, "carry the plan out without asking, as anivault apply does")
 	flags.BoolVar(&o.partial, "partial", false, "leave the units that can't be carried out, and do the others")
 	flags.DurationVar(&o.wait, "wait", 0, "wait up to `TIME` for another run to end")
+	execFlag(flags)
 	flags.BoolVar(&o.strict, "strict", false, "exit with 3 if a file is left or in conflict")
 	streamFormat(cmd, &o.format, organizeFormats...)
 	matchSettings(cmd, &o.f)

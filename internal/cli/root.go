@@ -87,6 +87,7 @@ var settingFlags = map[string]string{
 	"include-adult": "match.include_adult", "jobs": "match.jobs", "listen": "serve.listen", "admin-listen": "serve.admin_listen",
 	"to": "organize.to", "to-tv": "organize.to_tv", "to-movies": "organize.to_movies", "mode": "organize.mode", "or": "organize.or",
 	"layout": "organize.layout", "on-conflict": "organize.on_conflict", "extras": "organize.extras",
+	"exec": "organize.exec",
 }
 
 // settingOf returns the setting that a command's flag sets. Of what plans are made with, organize has its own threshold.

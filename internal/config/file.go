@@ -26,6 +26,13 @@ func written(file *viper.Viper, in source, s Setting) (string, error) {
 	if _, isText := raw.(string); s.Secret && kind == aValue && !isText {
 		return "", &Error{Name: in.at(s.Key), Reason: "must be written in quotes, or YAML reads it as a number"}
 	}
+	if list, ok := raw.([]any); ok && s.Words {
+		texts, err := cast.ToStringSliceE(list)
+		if err != nil || len(texts) == 0 || texts[0] == "" {
+			return "", &Error{Name: in.at(s.Key), Reason: "must be " + s.Allowed}
+		}
+		return strings.Join(texts, wordEnd), nil
+	}
 	if list, ok := raw.([]any); ok && s.List {
 		texts, err := cast.ToStringSliceE(list)
 		if err != nil || slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(t, ",") }) {

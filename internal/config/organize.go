@@ -19,6 +19,7 @@ type Organize struct {
 	OnConflict         string // "report" or "version"
 	Extras             string // "leave" or "follow"
 	Replace            map[string]string
+	Exec               []string // a program and its arguments; empty: none
 }
 
 var standard = organize.LayoutTemplates("custom")
@@ -47,6 +48,13 @@ var organizeSettings = []Setting{
 	{
 		Key: "organize.replace", List: true, Allowed: "pairs such as :=꞉, several with commas",
 		Doc: "What is replaced in titles before they become names.", apply: applyReplace,
+	},
+	{
+		Key: "organize.exec", Words: true, Allowed: "a program; in the config file also a list, the program and its arguments",
+		Doc: "What runs after a run that changed something, without a shell.", apply: func(c *Config, v string) error {
+			c.Organize.Exec = strings.Split(v, wordEnd)
+			return nil
+		},
 	},
 }
 

@@ -42,6 +42,8 @@ func (s Setting) shown(text string) string {
 		return NewSecret(text).String()
 	case strings.HasSuffix(s.Key, "_url"), s.Key == "coordinator":
 		return shownAddress(text)
+	case s.Words:
+		return strings.ReplaceAll(text, wordEnd, " ")
 	}
 	return text
 }

@@ -24,8 +24,12 @@ type Setting struct {
 	Doc     string // one sentence
 	Secret  bool   // never shown
 	List    bool   // items with commas; in the file also a list
+	Words   bool   // one word; in the file also a list of them, which reach apply with wordEnd between
 	apply   func(*Config, string) error
 }
+
+// wordEnd stands between the words of a setting that has several: no argument of a program holds it.
+const wordEnd = "\x00"
 
 // Settings returns the table of all settings, in the order in which documents list it. Those of the limiter come from
 // ratelimit.Fields. It is made once: callers must not change it.
@@ -211,6 +215,8 @@ func OtherVariables() []Variable {
 		{"NOTIFY_SOCKET", "Where systemd hears that serve is ready or stopping."},
 		{"NO_COLOR", "If set, no colour unless --color always; TERM=dumb means that and no status line."},
 		{"TERM", "dumb: a terminal without colours and cursor movements."},
+		{"ANIVAULT_RUN_ID", "Set for the program of organize.exec: the run that changed something."},
+		{"ANIVAULT_CHANGED", "Set for the program of organize.exec: how many files were put in place."},
 		{"VISUAL", "The editor for a plan that organize has shown; split at spaces, no shell."},
 		{"EDITOR", "As VISUAL, where that is not set (default: vi)."},
 		{"LC_ALL", "The language of messages, Korean where it begins with ko, else English; the flag --lang wins."},

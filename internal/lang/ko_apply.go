@@ -188,4 +188,24 @@ var koApply = []entry{
 		"name a folder on another file system: plans for this one are refused (no_exclusive_rename)",
 		"다른 파일 시스템의 폴더를 쓰세요. 이 폴더로 가는 계획은 거부됩니다(no_exclusive_rename)",
 	},
+
+	// Of organize.exec.
+	{
+		"`PROGRAM` that runs once something was changed, with the changed folders on its stdin",
+		"바뀐 것이 있으면 끝난 뒤 실행할 `PROGRAM`. 바뀐 폴더를 stdin으로 받습니다",
+	},
+	{
+		"name a program that can be run, or leave it out; arguments stand in the list organize.exec of the config file",
+		"실행할 수 있는 프로그램을 쓰거나 빼세요. 인자는 설정 파일의 목록 organize.exec에 씁니다",
+	},
+	{"%v; what the run %s did stays as it is", "%v. 실행 %s이(가) 한 일은 그대로입니다"},
+	{"%s was ended: it took more than %s", "%s을(를) 끝냈습니다: %s보다 오래 걸렸습니다"},
+	{"%s failed: %w", "%s 실패: %w"},
+	{"a program; in the config file also a list, the program and its arguments", "프로그램. 설정 파일에서는 프로그램과 인자의 목록도 됩니다"},
+	{"What runs after a run that changed something, without a shell.", "바꾼 것이 있는 실행 뒤에 셸 없이 실행할 것."},
+	{"Set for the program of organize.exec: the run that changed something.", "organize.exec의 프로그램에 주어집니다: 바꾼 실행의 ID."},
+	{
+		"Set for the program of organize.exec: how many files were put in place.",
+		"organize.exec의 프로그램에 주어집니다: 제자리에 놓인 파일 수.",
+	},
 }

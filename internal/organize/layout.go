@@ -45,10 +45,11 @@ var layoutTable = []struct {
 		Movie:   twice("{title}< ({year})>"),
 	}, Layout{between: "E", gaps: true, extras: "extras"}},
 	{"emby", jellyfin, Layout{between: "-E", extras: "extras", id: "[tmdbid-%d]"}},
-	{custom, jellyfin, Layout{between: "-E", extras: "extras", id: "[tmdbid-%d]"}},
+	{Custom, jellyfin, Layout{between: "-E", extras: "extras", id: "[tmdbid-%d]"}},
 }
 
-const custom = "custom"
+// Custom is the name of the layout that takes templates of one's own.
+const Custom = "custom"
 
 var jellyfin = Templates{
 	Show:    "{title}< ({year})> [tmdbid-{tmdb}]",
@@ -98,7 +99,7 @@ func NewLayout(name string, own Templates) (Layout, error) {
 		{&layout.Episode, texts.Episode, own.Episode},
 		{&layout.Movie, texts.Movie, own.Movie},
 	} {
-		if name == custom && t.own != "" {
+		if name == Custom && t.own != "" {
 			t.text = t.own
 		}
 		var err error

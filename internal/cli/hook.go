@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/anivault/anivault/internal/apply"
+	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/ui"
+)
+
+// hookLimit is how long the program of organize.exec may take.
+const hookLimit = time.Minute
+
+// execFlag adds the flag of commands that change a library.
+func execFlag(flags *pflag.FlagSet) {
+	settingFlag(flags, "exec", "`PROGRAM` that runs once something was changed, with the changed folders on its stdin")
+}
+
+// checkHook refuses a program that is not there, before any work.
+func checkHook(cfg *config.Config) error {
+	if len(cfg.Organize.Exec) == 0 {
+		return nil
+	}
+	if _, err := exec.LookPath(cfg.Organize.Exec[0]); err != nil {
+		return usagef("name a program that can be run, or leave it out; arguments stand in the list organize.exec of the config file",
+			"%s: %v", ui.Printable(cfg.Organize.Exec[0]), err)
+	}
+	return nil
+}
+
+// after runs the program of organize.exec, where a run has changed something. What the run did stays, whatever becomes of the
+// program; told is how the run itself has ended.
+func (c *command) after(ctx context.Context, cfg *config.Config, out *apply.Outcome, told error) error {
+	if len(cfg.Organize.Exec) == 0 || out == nil || len(out.Changed) == 0 {
+		return told
+	}
+	h := hook{argv: cfg.Organize.Exec, env: hookEnv(c.environ, out), limit: hookLimit, streams: c.streams, changed: out.Changed}
+	if err := h.run(ctx); err != nil {
+		c.warn("%v; what the run %s did stays as it is", err, out.Run)
+		return errorOf(told, &failure{code: exitIncomplete})
+	}
+	return told
+}
+
+// hookEnv is the environment of the program: that of anivault without its secrets, and what it is to know of the run.
+func hookEnv(environ []string, out *apply.Outcome) []string {
+	secret := map[string]bool{}
+	for _, s := range config.Settings() {
+		secret[s.Env] = s.Secret
+	}
+	var env []string
+	for _, kv := range environ {
+		if name, _, _ := strings.Cut(kv, "="); !secret[name] {
+			env = append(env, kv)
+		}
+	}
+	return append(env, "ANIVAULT_RUN_ID="+out.Run, "ANIVAULT_CHANGED="+strconv.Itoa(out.Count(apply.StatusDone)))
+}
+
+// hook is a program that is told which folders have changed.
+type hook struct {
+	argv, env, changed []string
+	limit              time.Duration
+	streams            ui.Streams
+}
+
+// run runs the program, without a shell, and ends it with all that it has started when its time is over. What it prints goes to
+// stderr: stdout carries results.
+func (h *hook) run(ctx context.Context) error {
+	bounded, cancel := context.WithTimeout(ctx, h.limit)
+	defer cancel()
+	cmd := exec.CommandContext(bounded, h.argv[0], h.argv[1:]...)
+	var stdin strings.Builder
+	for _, folder := range h.changed {
+		stdin.WriteString(folder + "\x00")
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = strings.NewReader(stdin.String()), h.streams.Err, h.streams.Err, h.env
+	cmd.WaitDelay = time.Second // what it has left running may hold its output open
+	together(cmd)
+	err := cmd.Run()
+	switch {
+	case err == nil, errors.Is(err, exec.ErrWaitDelay):
+		return nil
+	case ctx.Err() == nil && bounded.Err() != nil:
+		return fmt.Errorf("%s was ended: it took more than %s", ui.Printable(h.argv[0]), ui.Duration(h.limit))
+	}
+	return fmt.Errorf("%s failed: %w", ui.Printable(h.argv[0]), err)
+}
