@@ -13,8 +13,8 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// journalVersion is the first line's number: a journal of a newer one is refused.
-const journalVersion = 1
+// journalVersion is the first line's number: a journal of another one is refused. It rises with every change of what stands there.
+const journalVersion = 2
 
 // across is the word of a move to another file system.
 const across = "across"
@@ -121,7 +121,7 @@ func (j *reader) read() error {
 	case version > journalVersion:
 		return &JournalError{Line: 1, Why: "a newer version of anivault wrote it", Newer: true}
 	case version != journalVersion:
-		return j.bad("it is no journal")
+		return &JournalError{Line: 1, Why: fmt.Sprintf("its form is number %d, and this version of anivault knows only number %d", version, journalVersion)}
 	}
 	j.temp = map[int]int{}
 	for {

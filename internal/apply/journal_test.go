@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cespare/xxhash/v2"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/anivault/anivault/internal/organize"
@@ -77,10 +78,28 @@ func TestADamagedJournalIsRefused(t *testing.T) {
 	}
 }
 
-func TestAJournalOfANewerVersionIsRefused(t *testing.T) {
-	_, _, err := readRun([]byte("anivault journal 2\n"))
+func TestAJournalOfAnotherVersionIsRefused(t *testing.T) {
+	_, _, err := readRun([]byte("anivault journal 3\n"))
 	if bad, ok := errors.AsType[*JournalError](err); !ok || !bad.Newer {
 		t.Error(err)
+	}
+	_, _, err = readRun([]byte("anivault journal 1\nid x\n"))
+	if want := "the journal can't be trusted: line 1: its form is number 1, and this version of anivault knows only number 2"; err == nil || err.Error() != want {
+		t.Error(err)
+	}
+}
+
+// What stands for the ends of a file is one sum in all journals.
+func TestTheSumOfAFilesEnds(t *testing.T) {
+	s := newSim()
+	s.add("/src/a", strings.Repeat("a", end)+"between"+strings.Repeat("b", end))
+	s.add("/src/b", "short")
+	dir, _ := s.Open("/src")
+	for name, want := range map[string]uint64{"a": xxhash.Sum64String(strings.Repeat("a", end) + strings.Repeat("b", end)), "b": xxhash.Sum64String("short")} {
+		info, _ := dir.Lstat(name)
+		if got, err := ends(dir, name, info.Size); err != nil || got != want {
+			t.Errorf("%s: %#x %v", name, got, err)
+		}
 	}
 }
 
@@ -121,7 +140,7 @@ func TestTornMarks(t *testing.T) {
 // Nothing that stands in a journal makes reading it fail otherwise than by an error, and what is accepted is written as it was.
 func FuzzJournal(f *testing.F) {
 	f.Add(string(sampleRun().text()))
-	f.Add("anivault journal 1\nid x\n")
+	f.Add("anivault journal 2\nid x\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		if body, _, found := strings.Cut(text, "sum "); found { // give it the checksum that it lacks
 			sum := sha256.Sum256([]byte(body))

@@ -3,9 +3,10 @@ package apply
 import (
 	"context"
 	"errors"
-	"hash/fnv"
 	"io"
 	"syscall"
+
+	"github.com/cespare/xxhash/v2"
 
 	"github.com/anivault/anivault/internal/organize"
 )
@@ -72,14 +73,14 @@ func (e *engine) find(o *op, at place) (Dir, finding, error) {
 // end is how much of each end of a file stands for its content where inodes don't tell files apart.
 const end = 64 << 10
 
-// ends returns a sum of the first and last 64 KiB of a file.
+// ends returns the XXH64 of the first and last 64 KiB of a file.
 func ends(dir Dir, name string, size int64) (uint64, error) {
 	f, err := dir.Read(name)
 	if err != nil {
 		return 0, err
 	}
 	defer f.Close()
-	sum := fnv.New64a()
+	sum := xxhash.New()
 	for _, part := range [][2]int64{{0, min(size, end)}, {max(size-end, end), size}} {
 		if part[1] <= part[0] {
 			continue
