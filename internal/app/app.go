@@ -56,6 +56,7 @@ type App struct {
 	started  time.Time
 	deciders *decide.Deciders
 	counts   run.Counts
+	rows     map[int]*tmdb.MovieRow // films of cached searches; nil: nobody has asked
 }
 
 // Open opens everything for a run. It sends nothing. The caller must close the App.

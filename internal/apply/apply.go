@@ -15,6 +15,8 @@ type Engine struct {
 	Now      func() time.Time
 	AsRoot   bool           // made folders get the owner of the one above
 	Progress func(Progress) // told after each file; may be nil
+	// Note returns what a file for media servers holds, by what is known without asking anybody; nil where that does not suffice.
+	Note func(ctx context.Context, n *organize.Note) []byte
 
 	ended map[string]organize.Stamp // runs that had ended when their journal had this time
 }
@@ -38,7 +40,7 @@ func (e *Engine) Apply(ctx context.Context, p *organize.Plan, opts Options) (*Ou
 	if err := e.free(); err != nil {
 		return nil, err
 	}
-	c, err := e.check(p)
+	c, err := e.check(ctx, p)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"context"
 	"fmt"
 	"path"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 // check is a plan on the way to a run: everything is looked at and nothing is changed.
 type check struct {
+	ctx     context.Context
 	engine  *Engine
 	plan    *organize.Plan
 	run     *run
@@ -29,7 +31,7 @@ type check struct {
 }
 
 // check looks at everything that a plan is about. The error is a *MountError.
-func (e *Engine) check(p *organize.Plan) (*check, error) {
+func (e *Engine) check(ctx context.Context, p *organize.Plan) (*check, error) {
 	for _, roots := range [][]organize.Root{p.Sources, p.Targets} {
 		for _, root := range roots {
 			if err := e.mounted(root); err != nil {
@@ -38,7 +40,7 @@ func (e *Engine) check(p *organize.Plan) (*check, error) {
 		}
 	}
 	c := &check{
-		engine: e, plan: p, bundles: organize.Bundles(p), dirs: map[string]int{}, errs: map[int]*Problem{}, infos: map[int]Info{},
+		ctx: ctx, engine: e, plan: p, bundles: organize.Bundles(p), dirs: map[string]int{}, errs: map[int]*Problem{}, infos: map[int]Info{},
 		moves: map[place]int{}, inodes: map[[2]uint64]int{}, right: map[int]*Problem{},
 	}
 	c.run = &run{ID: p.ID, Mode: p.Mode, Layout: p.Layout, Sources: p.Sources, Targets: p.Targets}
@@ -51,7 +53,7 @@ func (e *Engine) check(p *organize.Plan) (*check, error) {
 	}
 	c.gather()
 	for i := range c.ops {
-		if c.bad[i] == nil {
+		if c.bad[i] == nil && c.ops[i].Verb != organize.NFO {
 			c.bad[i] = c.source(i)
 		}
 	}
@@ -75,14 +77,14 @@ func (c *check) gather() {
 			line := &unit.Ops[k]
 			n++
 			o := op{N: n, Unit: u + 1, Bundle: c.bundles[u] + 1, Verb: line.Verb, Size: line.Size, MTime: line.MTime, Inode: line.Inode}
-			var bad *Problem
-			if line.Verb == organize.NFO {
-				bad = problem(NotSupported)
-			} else {
+			if line.Verb != organize.NFO {
 				o.From = c.place(c.plan.Sources[unit.Source].Path, path.Join(unit.Dir, line.Source))
-				o.To = c.place(c.plan.Targets[unit.Target].Path, line.To)
 			}
-			c.ops, c.bad, c.idle = append(c.ops, o), append(c.bad, bad), append(c.idle, false)
+			o.To = c.place(c.plan.Targets[unit.Target].Path, line.To)
+			if line.Verb == organize.NFO {
+				o.From = o.To
+			}
+			c.ops, c.bad, c.idle = append(c.ops, o), append(c.bad, nil), append(c.idle, false)
 			c.at = append(c.at, [2]int{u, k})
 			c.results = append(c.results, Result{
 				N: n, Unit: u + 1, Verb: line.Verb, Source: c.plan.SourcePath(unit, line), Target: c.plan.TargetPath(unit, line), Size: line.Size,

@@ -19,13 +19,13 @@ func (c *check) target(i int) *Problem {
 		case holder == i:
 			o.Temp = -1 // its own name is to be its folder
 		}
-		return nil
+		return c.compose(i)
 	}
 	base := o.To.Dir
 	for c.run.Dirs[base].New {
 		base = c.run.Dirs[base].Parent
 	}
-	if c.infos[base].Device != c.infos[o.From.Dir].Device {
+	if o.Verb != organize.NFO && c.infos[base].Device != c.infos[o.From.Dir].Device {
 		if o.Verb == organize.Link || o.Verb == organize.Reflink {
 			return problem(organize.CrossDevice)
 		}
@@ -38,7 +38,7 @@ func (c *check) target(i int) *Problem {
 		return p
 	}
 	if c.run.Dirs[o.To.Dir].New {
-		return nil
+		return c.compose(i)
 	}
 	c.folders.trim()
 	dir, err := c.folders.get(o.To.Dir)
@@ -47,13 +47,17 @@ func (c *check) target(i int) *Problem {
 	}
 	info, err := dir.Lstat(o.To.Name)
 	if isMissing(err) {
-		return nil
+		return c.compose(i)
 	}
 	if err != nil {
 		return failed(err)
 	}
-	if o.Verb == organize.Move || o.Verb == organize.Link {
+	switch o.Verb {
+	case organize.NFO:
+		return c.noteThere(i, dir, info)
+	case organize.Move, organize.Link:
 		return c.taken(i, dir, info)
+	case organize.None, organize.Copy, organize.Symlink, organize.Reflink:
 	}
 	return c.copyThere(i, dir, info)
 }

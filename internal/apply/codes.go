@@ -22,7 +22,8 @@ const (
 	NotMounted   organize.Code = "not_mounted"
 	NoExclusive  organize.Code = "no_exclusive_rename"
 	WithAnother  organize.Code = "with_another"
-	NotSupported organize.Code = "not_supported"
+	NotCached    organize.Code = "not_cached"
+	ForeignNFO   organize.Code = "foreign_nfo"
 	NoReflink    organize.Code = "no_reflink"
 	NotReached   organize.Code = "not_reached"
 )
@@ -47,7 +48,8 @@ var meanings = []struct {
 	{NoExclusive, "the file system can't rename without replacing"},
 	{organize.SameFile, "it takes the name of another name of the same file"},
 	{WithAnother, "it belongs to one that can't be carried out"},
-	{NotSupported, "this version can't do that yet"},
+	{NotCached, "what TMDB says of it is not in the cache any more"},
+	{ForeignNFO, "another file is there, about something else"},
 	{NoReflink, "the file system can't share blocks between files"},
 	{NotReached, "the run ended before it"},
 	{organize.NotRegular, "not a regular file"},
@@ -130,6 +132,9 @@ func failed(err error) *Problem {
 	}
 	return &Problem{Code: organize.Unreadable, Err: err}
 }
+
+// isLeft reports whether a file for media servers is not written, and all else goes on.
+func (p *Problem) isLeft() bool { return p.Code == NotCached || p.Code == ForeignNFO }
 
 // isTrouble reports whether a problem is the disk's and not the file's: others will most likely meet it too.
 func (p *Problem) isTrouble() bool { return p.Code == NoSpace || p.Code == organize.Unreadable }

@@ -10,7 +10,7 @@ import (
 func (c *check) spread() {
 	bad := map[int]bool{}
 	for i := range c.ops {
-		if c.bad[i] != nil {
+		if c.bad[i] != nil && !c.bad[i].isLeft() {
 			bad[c.ops[i].Bundle] = true
 		}
 	}
@@ -27,6 +27,8 @@ func (c *check) refuse() bool {
 	for i := range c.results {
 		r := &c.results[i]
 		switch {
+		case c.bad[i] != nil && c.bad[i].isLeft():
+			r.Status, r.Problem = StatusLeft, c.bad[i]
 		case c.bad[i] != nil:
 			r.Status, r.Problem, any = StatusRefused, c.bad[i], true
 		case c.idle[i]:

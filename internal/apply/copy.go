@@ -80,10 +80,13 @@ func (e *engine) duplicate(i int, dir Dir, from, to place, known *copied, word s
 			return failed(err)
 		}
 	}
-	return e.publish(known, into, part, to)
+	if p := e.publish(known, into, part, to); p != nil {
+		return p
+	}
+	return e.durable(into)
 }
 
-// publish gives a whole copy its name, and replaces none.
+// publish gives a whole file its name, and replaces none.
 func (e *engine) publish(known *copied, into Dir, part, to place) *Problem {
 	err := errors.ErrUnsupported
 	if !e.journal.marks.byLink {
@@ -106,7 +109,7 @@ func (e *engine) publish(known *copied, into Dir, part, to place) *Problem {
 			return failed(err)
 		}
 	}
-	return e.durable(into)
+	return nil
 }
 
 func (e *engine) durable(dir Dir) *Problem {

@@ -235,8 +235,58 @@ func (c *checker) meddle(s *sim, what string, k int) {
 	c.contents = contentsOf(s)
 	for content := range c.contents {
 		c.contents[content] = 1 // the names that a run has given go away again
+		if strings.HasPrefix(content, written) {
+			delete(c.contents, content) // and so does what it has written
+		}
 	}
 	delete(c.contents, "") // empty files are told apart by nothing
+}
+
+// Somebody else writes the same file at every moment between two effects: whichever is first stays as it is, the unit goes on, and
+// undoing removes only what is ours.
+func TestWhatSomebodyElseWritesStays(t *testing.T) {
+	for _, world := range []traits{{}, {noRename: true}, {loose: true}} {
+		left := 0
+		for k := 1; ; k++ {
+			sc := drawn(world, "/lib", "a", "a = x/1, ! x/n.nfo; ! n.nfo")
+			if world.loose {
+				sc.plan.Units[0].Ops[0].Verb, sc.plan.Units[0].Ops[0].Inode = organize.Move, 0
+			}
+			apply, _, undo := sc.actions()
+			s := sc.clone()
+			s.before = func(effect int, _ string) {
+				if effect == k && s.at("/lib/n.nfo") == 0 {
+					s.add("/lib/n.nfo", "theirs")
+				}
+			}
+			out, err := apply.do(s)
+			if err != nil || out.Unfinished {
+				t.Fatalf("before effect %d: %+v %v", k, out, err)
+			}
+			s.before = nil
+			theirs := s.nodes[s.at("/lib/n.nfo")].data == "theirs"
+			want := "a done, n.nfo done, n.nfo done"
+			if theirs {
+				left++
+				want = "a done, n.nfo done, n.nfo left foreign_nfo"
+			}
+			if diff := cmp.Diff(want, said(out)); diff != "" {
+				t.Fatalf("before effect %d: %s", k, diff)
+			}
+			if out, err := undo.do(s); err != nil || out.Count(StatusKept) > 0 {
+				t.Fatalf("before effect %d: %+v %v", k, out, err)
+			}
+			if stays := s.at("/lib/n.nfo") != 0; stays != theirs || s.at("/src/a") == 0 {
+				t.Fatalf("before effect %d: %v", k, all(s, false))
+			}
+			if s.effects < k {
+				break
+			}
+		}
+		if left < 5 {
+			t.Errorf("theirs was there first %d times", left)
+		}
+	}
 }
 
 // A disk that is full stops a run after the third file in a row, and each of them is where it was.
@@ -366,6 +416,20 @@ func TestWhatUndoKeeps(t *testing.T) {
 			func(s *sim) { s.remove("/lib/x"); s.add("/lib/x", "theirs") }, "a undone", "/lib/x /src/a",
 		},
 		{
+			"what was written was edited, as a scraper does", "a", "a = x, ! n.nfo",
+			func(s *sim) { s.nodes[s.at("/lib/n.nfo")].data += " " }, "a undone, n.nfo kept edited", "/lib/n.nfo /src/a",
+		},
+		{
+			"what was written is gone", "a", "a = x, ! n.nfo", func(s *sim) { s.remove("/lib/n.nfo") }, "a undone, n.nfo undone", "/src/a",
+		},
+		{
+			"something else is where it was written", "a", "a = x, ! n.nfo",
+			func(s *sim) { s.remove("/lib/n.nfo"); s.add("/lib/n.nfo/theirs", "theirs") }, "a undone, n.nfo kept moved_on", "/lib/n.nfo/theirs /src/a",
+		},
+		{
+			"it was not written", "a", "a = x, !404 n.nfo", func(*sim) {}, "a undone", "/src/a",
+		},
+		{
 			"one of three is gone", "1 2 3", "1 > 2; 2 > 3; 3 > 1",
 			func(s *sim) { s.remove("/lib/2") }, "1 kept moved_on, 2 undone, 3 undone", "/src/2 /src/3",
 		},
@@ -410,7 +474,11 @@ func TestWhatUndoKeeps(t *testing.T) {
 func said(out *Outcome) string {
 	var lines []string
 	for _, r := range out.Results {
-		line := path.Base(r.Source) + " " + string(r.Status)
+		line := path.Base(r.Source)
+		if r.Source == "" {
+			line = path.Base(r.Target)
+		}
+		line += " " + string(r.Status)
 		if r.Problem != nil {
 			line += " " + string(r.Problem.Code)
 		}
@@ -445,6 +513,11 @@ func TestVerify(t *testing.T) {
 			s.nodes[s.at("/lib/x")].mtime++
 			s.nodes[s.at("/lib/y")].data = "longer than it was"
 		}, "a edited, b edited", "a edited, b edited"},
+		{"what was written", "a", "a = x, ! n.nfo, ! m.nfo, ! o.nfo, !404 p.nfo", func(s *sim) {
+			s.nodes[s.at("/lib/n.nfo")].data = "<tvshow/>"
+			s.remove("/lib/o.nfo")
+			s.add("/lib/o.nfo/", "")
+		}, "a ok, m.nfo ok, n.nfo edited, o.nfo replaced", "a ok, m.nfo ok, n.nfo edited, o.nfo replaced"},
 		{"a bit has flipped in a copy", "a", "a : x", func(s *sim) { s.nodes[s.at("/lib/x")].data = "content of b" }, "a ok", "a edited"},
 		{"a CRC-32 in the name that is another's", named, named + " > x", func(*sim) {}, named + " ok", named + " bad_crc"},
 	} {

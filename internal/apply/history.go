@@ -148,6 +148,8 @@ func (e *Engine) Show(id string) (Run, *Outcome, error) {
 			r.Status, r.Problem = StatusRefused, problem(m.not[i])
 			if r.Problem.isTrouble() {
 				r.Status = StatusFailed
+			} else if r.Problem.isLeft() {
+				r.Status = StatusLeft
 			}
 		case p != "":
 			r.Status, r.Problem = StatusKept, problem(p)
@@ -164,7 +166,8 @@ func (e *Engine) Show(id string) (Run, *Outcome, error) {
 
 // where looks whether a file is at its target.
 func (w *working) where(i int) Status {
-	if _, ours, _, err := w.atTarget(&w.run.Ops[i]); err == nil && ours {
+	o := &w.run.Ops[i]
+	if _, ours, same, err := w.atTarget(o); err == nil && ours && (same || o.Verb != organize.NFO) {
 		return StatusDone
 	}
 	return StatusPlanned

@@ -50,6 +50,10 @@ func (r *run) text() []byte {
 			fmt.Fprintf(&b, "aside %d %d\n", s.Op, o.Temp)
 			continue
 		}
+		if o.Verb == organize.NFO {
+			fmt.Fprintf(&b, "%s %d %d %d %d %d %s\n  text %s\n", o.Verb, s.Op, o.N, o.Unit, o.Bundle, o.To.Dir, organize.Quote(o.To.Name), organize.Quote(o.Text))
+			continue
+		}
 		word := o.Verb.String()
 		if o.Across {
 			word = across
@@ -169,6 +173,8 @@ func (j *reader) readLine(word, rest string) (err error) {
 		return j.readFolder(word, rest)
 	case "aside":
 		return j.readAside(rest)
+	case organize.NFO.String():
+		return j.readNote(rest)
 	default:
 		return j.readOp(word, rest)
 	}
@@ -310,6 +316,38 @@ func (j *reader) readOp(word, rest string) error {
 	o.Index = index
 	j.run.Ops = append(j.run.Ops, o)
 	j.run.Steps = append(j.run.Steps, s)
+	return nil
+}
+
+// readNote reads a file for media servers, whose content stands on the next line.
+func (j *reader) readNote(rest string) error {
+	f := fields{rest: rest}
+	o := op{Verb: organize.NFO, Index: len(j.run.Ops)}
+	index := f.int()
+	o.N, o.Unit, o.Bundle = f.int(), f.int(), f.int()
+	o.To = place{f.int(), f.name()}
+	o.From = o.To
+	line, err := j.next()
+	text, quoted := strings.CutPrefix(line, "  text ")
+	g := fields{rest: text}
+	o.Text = g.name()
+	o.Size = int64(len(o.Text))
+	switch {
+	case err != nil || !quoted:
+		return j.bad("the line \"text\" is missing")
+	case f.err != nil:
+		return j.bad("%v", f.err)
+	case g.err != nil:
+		return j.bad("%v", g.err)
+	case index != o.Index:
+		return j.bad("its number is wrong")
+	case o.To.Dir >= len(j.run.Dirs):
+		return j.bad("its folder is not there")
+	case !isComponent(o.To.Name):
+		return j.bad("it has no name")
+	}
+	j.run.Ops = append(j.run.Ops, o)
+	j.run.Steps = append(j.run.Steps, step{Op: index})
 	return nil
 }
 

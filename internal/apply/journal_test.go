@@ -29,8 +29,11 @@ func sampleRun() *run {
 		Ops: []op{
 			{N: 2, Unit: 2, Bundle: 1, Verb: organize.Move, Size: 5, Inode: 77, Sum: 0xabc, From: place{2, "\xff.mkv"}, To: place{3, "x y.mkv"}},
 			{Index: 1, N: 1, Unit: 1, Bundle: 1, Verb: organize.Move, Across: true, Inode: 78, Birth: organize.Stamp{Sec: 1}, From: place{0, `"`}, To: place{1, "z"}, Temp: 4},
+			{
+				Index: 2, N: 3, Unit: 1, Bundle: 1, Verb: organize.NFO, Text: "<a>\n\xff \"b\" </a>\n", Size: 15, From: place{3, "x.nfo"}, To: place{3, "x.nfo"},
+			},
 		},
-		Steps: []step{{1, organize.Aside}, {0, organize.Whole}, {1, organize.Home}},
+		Steps: []step{{1, organize.Aside}, {0, organize.Whole}, {1, organize.Home}, {2, organize.Whole}},
 	}
 }
 

@@ -15,6 +15,7 @@ type Status string
 const (
 	StatusPlanned Status = "planned"  // it can be done
 	StatusInPlace Status = "in_place" // it was done before
+	StatusLeft    Status = "left"     // a file for media servers that is not written; the rest goes on without it
 	StatusDone    Status = "done"
 	StatusRefused Status = "refused" // it can't be done, and was not
 	StatusFailed  Status = "failed"  // it could not be done, and was put back
@@ -30,7 +31,7 @@ type Result struct {
 	Size           int64
 	Copied         bool // with StatusDone: its content was copied
 	Status         Status
-	Problem        *Problem // with refused, failed and kept
+	Problem        *Problem // with left, refused, failed and kept
 }
 
 // Outcome is what became of a run.
@@ -94,7 +95,7 @@ func (w *working) results() []Result {
 	for i := range w.run.Ops {
 		o := &w.run.Ops[i]
 		out[i] = Result{
-			N: o.N, Unit: o.Unit, Verb: o.Verb, Source: w.run.pathOf(o.From), Target: w.run.pathOf(o.To), Size: o.Size,
+			N: o.N, Unit: o.Unit, Verb: o.Verb, Source: w.run.sourceOf(o), Target: w.run.pathOf(o.To), Size: o.Size,
 		}
 	}
 	return out
@@ -118,6 +119,8 @@ func (w *working) tell(out *Outcome, done Status) {
 			r.Status, r.Copied = done, w.run.Ops[i].copies()
 		case p.Code == NotReached:
 			r.Status = StatusPlanned
+		case p.isLeft():
+			r.Status, r.Problem = StatusLeft, p
 		case done == StatusUndone:
 			r.Status, r.Problem = StatusKept, p
 		case p.isTrouble():

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -31,7 +32,21 @@ func engineOf(s *sim) *Engine {
 	if err != nil {
 		panic(err)
 	}
-	return &Engine{System: s, Journals: dir, Now: func() time.Time { return time.Unix(1_800_000_000, 0) }, AsRoot: true}
+	return &Engine{System: s, Journals: dir, Now: func() time.Time { return time.Unix(1_800_000_000, 0) }, AsRoot: true, Note: noteOf}
+}
+
+// notCached is the id of an entry of which the cache knows nothing.
+const notCached = 404
+
+// written begins every file for media servers in tests.
+const written = "<tvshow>\n"
+
+// noteOf is what files for media servers hold in tests.
+func noteOf(_ context.Context, n *organize.Note) []byte {
+	if n.ID == notCached {
+		return nil
+	}
+	return []byte(written + fmt.Sprintf("<uniqueid type=\"tmdb\">%d</uniqueid> %s", n.ID, n))
 }
 
 // names that files and folders have in random trees.
@@ -141,6 +156,15 @@ func randomPlan(r *rand.Rand, s *sim, files []string, target string, inPlace boo
 			verb = verbs[r.IntN(len(verbs))]
 			op.Verb = verb
 			p.Units = append(p.Units, organize.Unit{Dir: dir, Ops: []organize.Op{op}})
+		}
+		if r.IntN(4) == 0 {
+			last := &p.Units[len(p.Units)-1]
+			note := &organize.Note{Entry: organize.Entry{Kind: "tv", ID: []int{7, 8, notCached}[r.IntN(3)]}, Full: r.IntN(2) == 0}
+			to := fmt.Sprintf("New %d/tvshow %d.nfo", r.IntN(3), len(p.Units))
+			if !taken[to] {
+				taken[to] = true
+				last.Ops = append(last.Ops, organize.Op{Verb: organize.NFO, Note: note, To: to})
+			}
 		}
 	}
 	return p
@@ -273,7 +297,7 @@ func TestKilledBeforeEveryEffect(t *testing.T) {
 }
 
 // drawn is a scene of one folder: files that lie there, and "a > b" for moves, "a = b" for links, ":" for copies, "~" for
-// clones, "@" for symbolic links; units are parted by semicolons.
+// clones, "@" for symbolic links, "! b" for what is written about entry 7, "!9 b" about another; units are parted by semicolons.
 func drawn(world traits, target, files, plan string) scene {
 	s := newSim()
 	s.traits = world
@@ -289,6 +313,14 @@ func drawn(world traits, target, files, plan string) scene {
 		u := organize.Unit{Dir: "."}
 		for line := range strings.SplitSeq(unit, ",") {
 			w := strings.Fields(line)
+			if about, is := strings.CutPrefix(w[0], "!"); is {
+				note := &organize.Note{Entry: organize.Entry{Kind: "tv", ID: 7}}
+				if id, err := strconv.Atoi(about); err == nil {
+					note.ID = id
+				}
+				u.Ops = append(u.Ops, organize.Op{Verb: organize.NFO, Note: note, To: w[1]})
+				continue
+			}
 			info := s.info(s.at(path.Join("/src", w[0])))
 			op := organize.Op{Verb: organize.Move, Size: info.Size, MTime: info.MTime, Inode: info.Inode, Source: w[0], To: w[2]}
 			if verb, known := map[string]organize.Verb{
@@ -339,6 +371,13 @@ func TestKilledInHardPlans(t *testing.T) {
 		{"the same with inodes that are not stable", traits{loose: true}, "/far", "d/a c", "d/a > x/1; c > x/3", 2},
 		{"a video moves, and what belongs to it is copied", traits{}, "/far", "a b", "a > x/1, b : x/2", 2},
 		{"a video is linked, and what belongs to it is copied", traits{}, "/lib", "a b", "a = x/1, b : x/2", 2},
+		{"a video is linked, and what servers are told of it is written", traits{}, "/lib", "a", "a = x/1, ! x/tvshow.nfo", 2},
+		{"the same without NOREPLACE", traits{noRename: true}, "/lib", "a", "a = x/1, ! x/tvshow.nfo", 2},
+		{"the same with inodes that are not stable", traits{loose: true}, "/far", "a", "a > x/1, ! x/tvshow.nfo", 2},
+		{"something is written, and nothing else is to do", traits{}, "/lib", "a", "! x/tvshow.nfo; ! x/y/2.nfo", 2},
+		{"what is to be written is not known any more", traits{}, "/lib", "a", "a > x/1, !404 x/tvshow.nfo", 1},
+		{"what is written takes the name that a move frees", traits{}, "/src", "a tvshow.nfo", "tvshow.nfo > old.nfo; a > x/1, ! tvshow.nfo", 3},
+		{"what is to be written, where something else is", traits{}, "/src", "a tvshow.nfo", "a > x/1, ! tvshow.nfo", 1},
 		{"hard links to another file system", traits{}, "/far", "a", "a = x", 0},
 		{"nothing can exclude and nothing can link", traits{noRename: true, noLinks: true}, "/lib", "a", "a > b", 0},
 	} {

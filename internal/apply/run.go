@@ -44,8 +44,9 @@ type op struct {
 	MTime  organize.Stamp
 	Birth  organize.Stamp
 	Inode  uint64
+	Text   string // NFO: the content
 	Sum    uint64 // of both ends of its content, where its file system may not keep inodes; 0: not known
-	From   place
+	From   place  // NFO: To
 	To     place
 	Index  int // in Ops
 	Temp   int // the number of the temporary name in its own folder that it goes over; 0: none
@@ -84,6 +85,14 @@ func (r *run) path(dir int) string {
 		return d.Name
 	}
 	return path.Join(r.path(d.Parent), d.Name)
+}
+
+// sourceOf returns the path of an operation's source, "" where it has none.
+func (r *run) sourceOf(o *op) string {
+	if o.Verb == organize.NFO {
+		return ""
+	}
+	return r.pathOf(o.From)
 }
 
 func (r *run) pathOf(p place) string { return path.Join(r.path(p.Dir), p.Name) }

@@ -97,6 +97,8 @@ func (e *engine) forward(s step) *Problem {
 	o := &e.run.Ops[s.Op]
 	from, to := e.run.ends(s)
 	switch {
+	case o.Verb == organize.NFO:
+		return e.write(o)
 	case o.Verb == organize.Symlink:
 		return e.point(o, from)
 	case o.copies() && s.Leg != organize.Aside:
@@ -291,6 +293,8 @@ func (e *engine) back(s step) *Problem {
 		return e.unlinkBack(s.Op, from, to)
 	case o.Verb == organize.Symlink:
 		return e.unpoint(s.Op)
+	case o.Verb == organize.NFO:
+		return e.unwrite(o)
 	case o.copies() && s.Leg != organize.Aside:
 		return e.copyBack(s.Op, from, to)
 	}

@@ -49,7 +49,7 @@ func (w *working) wanted(only func(source, target string) bool) map[int]bool {
 	}
 	out := map[int]bool{}
 	for i := range w.run.Ops {
-		if o := &w.run.Ops[i]; only(w.run.pathOf(o.From), w.run.pathOf(o.To)) {
+		if o := &w.run.Ops[i]; only(w.run.sourceOf(o), w.run.pathOf(o.To)) {
 			out[o.Bundle] = true
 		}
 	}
@@ -198,11 +198,14 @@ func (w *working) foresee(wanted map[int]bool) {
 
 // wouldKeep says why a file would be kept, as far as its own names show it.
 func (w *working) wouldKeep(o *op) *Problem {
-	_, was, err := w.find(o, o.From)
+	there, ours, same, err := w.atTarget(o)
+	if o.Verb == organize.NFO {
+		return w.wouldKeepNote(o, there, ours, same, err)
+	}
 	if err != nil {
 		return failed(err)
 	}
-	there, ours, same, err := w.atTarget(o)
+	_, was, err := w.find(o, o.From)
 	switch {
 	case err != nil:
 		return failed(err)
@@ -221,6 +224,9 @@ func (w *working) wouldKeep(o *op) *Problem {
 // atTarget looks whether something lies at an operation's target, whether the run put it there, and whether it is as it was.
 func (w *working) atTarget(o *op) (there, ours, same bool, err error) {
 	switch {
+	case o.Verb == organize.NFO:
+		_, there, ours, same, err = w.reads(o)
+		return there, ours, same, err
 	case o.Verb == organize.Symlink:
 		_, there, ours, err = w.points(o)
 		return there, ours, ours, err

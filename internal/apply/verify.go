@@ -44,6 +44,9 @@ func (e *Engine) Verify(ctx context.Context, id string, deep bool) (*Outcome, er
 		r := &out.Results[i]
 		if code := j.marks.not[i]; code != "" {
 			r.Status, r.Problem = StatusRefused, problem(code)
+			if r.Problem.isLeft() {
+				r.Status = StatusLeft
+			}
 			continue
 		}
 		w.trim()
@@ -66,7 +69,7 @@ func (w *working) verify(o *op, deep bool) (Status, error) {
 		return StatusReplaced, nil
 	case !same:
 		return StatusEdited, nil
-	case !deep || o.Verb == organize.Symlink:
+	case !deep || o.Verb == organize.Symlink || o.Verb == organize.NFO:
 		return StatusOK, nil
 	}
 	return w.read(o)

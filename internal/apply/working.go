@@ -129,6 +129,11 @@ func (w *working) forwardAll(ctx context.Context) bool {
 			w.stop(at, context.Cause(ctx))
 			return false
 		}
+		if p.isLeft() {
+			w.codes[s.Op] = p
+			w.journal.mark("not %d %s", s.Op, p.Code)
+			continue
+		}
 		out[o.Bundle] = true
 		if !w.rollBack(o.Bundle, at, s.Op, p) {
 			w.stop(at+1, p)

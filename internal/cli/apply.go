@@ -113,8 +113,11 @@ func (c *command) carryOut(ctx context.Context, cfg *config.Config, a *applying,
 	if err := checkHook(cfg); err != nil {
 		return err
 	}
+	n := notes{cfg: cfg, warn: func(err error) { c.warn("%v", err) }}
+	defer n.close()
 	var out *apply.Outcome
 	err := c.withEngine(ctx, cfg, a, func(e *apply.Engine) (err error) {
+		e.Note = n.read
 		out, err = e.Apply(ctx, plan, apply.Options{Partial: a.partial, DryRun: a.dryRun})
 		if err != nil {
 			return c.explainRun(ctx, err, out)

@@ -15,7 +15,9 @@ import (
 )
 
 // shown are the statuses that people are told of file by file.
-var shown = map[apply.Status]bool{apply.StatusRefused: true, apply.StatusFailed: true, apply.StatusKept: true}
+var shown = map[apply.Status]bool{
+	apply.StatusLeft: true, apply.StatusRefused: true, apply.StatusFailed: true, apply.StatusKept: true,
+}
 
 // tellRun prints what became of the files and returns the exit status.
 func (c *command) tellRun(ctx context.Context, a *applying, out *apply.Outcome) error {
@@ -88,7 +90,7 @@ func (c *command) sayRun(a *applying, out *apply.Outcome, s *report.OrganizeSumm
 // summarizeRun counts what became of the files.
 func summarizeRun(a *applying, out *apply.Outcome) report.OrganizeSummary {
 	s := report.OrganizeSummary{
-		Run: out.Run, Planned: out.Count(apply.StatusPlanned), InPlace: out.Count(apply.StatusInPlace), Done: out.Count(apply.StatusDone),
+		Run: out.Run, Planned: out.Count(apply.StatusPlanned), InPlace: out.Count(apply.StatusInPlace), Left: out.Count(apply.StatusLeft), Done: out.Count(apply.StatusDone),
 		Refused: out.Count(apply.StatusRefused), Failed: out.Count(apply.StatusFailed), Undone: out.Count(apply.StatusUndone),
 		Kept: out.Count(apply.StatusKept), ElapsedMS: time.Since(a.began).Milliseconds(),
 	}
@@ -98,7 +100,7 @@ func summarizeRun(a *applying, out *apply.Outcome) report.OrganizeSummary {
 		}
 	}
 	if p := a.planned; p != nil {
-		s.InPlace, s.Left, s.Conflicts = s.InPlace+p.InPlace, p.Left, p.Conflicts
+		s.InPlace, s.Left, s.Conflicts = s.InPlace+p.InPlace, s.Left+p.Left, p.Conflicts
 	}
 	return s
 }
@@ -108,7 +110,11 @@ func (c *command) printProblems(out *apply.Outcome) error {
 	w := bufio.NewWriter(c.streams.Out)
 	for i := range out.Results {
 		if r := &out.Results[i]; shown[r.Status] {
-			fmt.Fprintf(w, "%s  %s\n  → %s\n  (%s)\n", lang.Say(string(r.Status)), ui.Printable(r.Source), ui.Printable(r.Target), problemText(r.Problem))
+			what := ui.Printable(r.Target)
+			if r.Source != "" {
+				what = ui.Printable(r.Source) + "\n  → " + what
+			}
+			fmt.Fprintf(w, "%s  %s\n  (%s)\n", lang.Say(string(r.Status)), what, problemText(r.Problem))
 		}
 	}
 	return w.Flush()

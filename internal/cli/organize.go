@@ -76,6 +76,7 @@ over something that is there.`,
 	flags.String("min-confidence", config.Default("organize.min_confidence"), "below this `NUMBER` from 0 to 1 a file is left")
 	settingFlag(flags, "on-conflict", "`WHAT` becomes of files that would get one name: report leaves them, version gives them labels")
 	settingFlag(flags, "extras", "`WHAT` becomes of trailers, creditless openings and other extras: leave leaves them, follow puts them beside their series or film")
+	settingFlag(flags, "nfo", "`WHICH` files for media servers are written: off, ids (which entry it is), full (all that is known), auto (ids for kodi)")
 	flags.BoolVar(&o.inPlace, "in-place", false, "allow --to to hold PATH, or PATH to hold --to: files are moved")
 	flags.StringVar(&o.from, "from", "", "take the records of match --format ndjson from `FILE` (- for stdin) and match nothing")
 	flags.StringVar(&o.f.filesFrom, "files-from", "", "match the paths listed in `FILE` (- for stdin), one per line")
@@ -93,6 +94,7 @@ over something that is there.`,
 	completeWords(cmd, "layout", organize.LayoutNames()...)
 	completeWords(cmd, "on-conflict", "report", "version")
 	completeWords(cmd, "extras", "leave", "follow")
+	completeWords(cmd, "nfo", "auto", "off", "ids", "full")
 	return cmd
 }
 
@@ -175,6 +177,10 @@ func (o *organizing) prepare(cmd *cobra.Command, args []string) error {
 	o.options = organize.Options{
 		ID: apply.NewID(o.began), Made: o.began, Mode: set.Mode, OrCopy: set.Or == "copy", Layout: layout, MinConfidence: set.MinConfidence,
 		Versions: set.OnConflict == "version", Follow: set.Extras == "follow", Replace: set.Replace,
+		Notes: organize.Notes{Wanted: set.NFO == "ids" || set.NFO == "full" || set.NFO == "auto" && set.Layout == "kodi", Full: set.NFO == "full"},
+	}
+	if cmd.Flags().Changed("language") { // apply has no such flag, and the cache knows each language by itself
+		o.options.Notes.Languages = strings.Join(o.cfg.TMDB.Languages, ",")
 	}
 	if o.inPlace && o.options.Mode != organize.ModeMove {
 		if cmd.Flags().Changed("mode") {

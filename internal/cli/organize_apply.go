@@ -30,9 +30,9 @@ func (c *command) applyPlanned(ctx context.Context, o *organizing, r *organize.R
 		if err := c.printTree(r); err != nil {
 			return err
 		}
-		for _, w := range r.Warnings() {
-			c.warn("%s", w)
-		}
+	}
+	for _, w := range r.Warnings() {
+		c.warn("%s", w)
 	}
 	return c.carryOut(ctx, o.cfg, o.applying(r), plan)
 }

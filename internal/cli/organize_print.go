@@ -129,7 +129,11 @@ func targets(r *organize.Result) []targetLine {
 	for i := range r.Units {
 		u := &r.Units[i]
 		for k := range u.Ops {
-			lines = append(lines, targetLine{u.Target, u.Ops[k].To, path.Join(u.Dir, u.Ops[k].Source)})
+			source := path.Join(u.Dir, u.Ops[k].Source)
+			if note := u.Ops[k].Note; note != nil {
+				source = note.String()
+			}
+			lines = append(lines, targetLine{u.Target, u.Ops[k].To, source})
 		}
 	}
 	slices.SortStableFunc(lines, func(a, b targetLine) int {

@@ -86,7 +86,7 @@ var settingFlags = map[string]string{
 	"min-episode-confidence": "match.min_episode_confidence", "type": "match.type",
 	"include-adult": "match.include_adult", "jobs": "match.jobs", "listen": "serve.listen", "admin-listen": "serve.admin_listen",
 	"to": "organize.to", "to-tv": "organize.to_tv", "to-movies": "organize.to_movies", "mode": "organize.mode", "or": "organize.or",
-	"layout": "organize.layout", "on-conflict": "organize.on_conflict", "extras": "organize.extras",
+	"layout": "organize.layout", "on-conflict": "organize.on_conflict", "extras": "organize.extras", "nfo": "organize.nfo",
 	"exec": "organize.exec",
 }
 

@@ -18,6 +18,7 @@ type Organize struct {
 	MinConfidence      float64
 	OnConflict         string // "report" or "version"
 	Extras             string // "leave" or "follow"
+	NFO                string // "auto", "off", "ids" or "full"
 	Replace            map[string]string
 	Exec               []string // a program and its arguments; empty: none
 }
@@ -45,6 +46,8 @@ var organizeSettings = []Setting{
 		func(c *Config) *string { return &c.Organize.OnConflict }, "report", "report", "version"),
 	choice("organize.extras", "What becomes of extras, such as trailers and creditless openings; samples stay.",
 		func(c *Config) *string { return &c.Organize.Extras }, "leave", "leave", "follow"),
+	choice("organize.nfo", "Which files for media servers are written: ids say which entry a folder is, full all that is known; auto is ids for kodi, else off.",
+		func(c *Config) *string { return &c.Organize.NFO }, "auto", "auto", "off", "ids", "full"),
 	{
 		Key: "organize.replace", List: true, Allowed: "pairs such as :=꞉, several with commas",
 		Doc: "What is replaced in titles before they become names.", apply: applyReplace,

@@ -42,6 +42,7 @@ type Deciders struct {
 	choices  *choices
 	index    *titleIndex // nil: nothing was imported
 	known    *knownTitles
+	source   *source
 	person   *person // nil: nobody is asked
 }
 
@@ -80,7 +81,7 @@ func New(c Config) (*Deciders, error) {
 	src := newSource(c.Client, c.Languages, c.Adult)
 	d := &Deciders{
 		resolver: match.Resolver{Source: src, Options: c.Options}, shown: c.Languages, reserve: c.Reserve, why: c.Why,
-		choices: user, index: openIndex(c.IndexDir, c.Warn), known: src.known,
+		choices: user, index: openIndex(c.IndexDir, c.Warn), known: src.known, source: src,
 	}
 	if c.Asker != nil {
 		d.person = &person{asker: c.Asker, turns: newTurns()}

@@ -51,6 +51,26 @@ func TestTheAnimeThatHoldsAFile(t *testing.T) {
 			}
 		})
 	}
+	for _, c := range []struct {
+		name     string
+		siblings []index.Candidate
+		entry    *match.Entry
+		want     int
+	}{
+		{"over all seasons", []index.Candidate{{Anime: 40, Absolute: true}}, series, 40},
+		{"of one season of three", cours[2:], series, 0},
+		{"two cours", cours[:2], &match.Entry{Kind: match.TV, Seasons: series.Seasons[:2]}, 0},
+		{"the only season", cours[:1], &match.Entry{Kind: match.TV, Seasons: series.Seasons[:2]}, 10},
+		{"from its middle", cours[1:2], &match.Entry{Kind: match.TV, Seasons: series.Seasons[:2]}, 0},
+		{"a film", []index.Candidate{{Kind: match.Movie, Anime: 50}}, &match.Entry{Kind: match.Movie}, 50},
+		{"nothing", nil, series, 0},
+	} {
+		t.Run("whole: "+c.name, func(t *testing.T) {
+			if got := (holders{mapped{entry: c.entry}, c.siblings}).whole(); got != c.want {
+				t.Errorf("anime %d is all of it, want %d", got, c.want)
+			}
+		})
+	}
 	t.Run("without a place", func(t *testing.T) {
 		if got := (holders{mapped{entry: series}, cours[2:]}).of(match.Decision{}); got != 0 {
 			t.Errorf("anime %d holds it, want none", got)

@@ -61,23 +61,17 @@ func (s *source) Entry(ctx context.Context, kind match.Kind, id int) (*match.Ent
 	key := "entry/" + string(kind) + "/" + strconv.Itoa(id)
 	return once(&s.memo, key, func() (*match.Entry, match.Origin, error) {
 		if kind == match.Movie {
-			d, resp, err := s.client.Movie(ctx, id, tmdb.DetailOptions{
-				Language: s.language,
-				Append:   []string{tmdb.AppendAlternativeTitles, tmdb.AppendTranslations, tmdb.AppendExternalIDs},
-			})
+			d, resp, err := s.film(ctx, id)
 			if err != nil {
-				return nil, match.Origin{}, missing(err)
+				return nil, match.Origin{}, err
 			}
 			e := s.shown.named(movieEntry(d))
 			s.known.learn(e)
 			return e, originOf(resp), nil
 		}
-		d, responses, err := s.client.TVComplete(ctx, id, tmdb.DetailOptions{
-			Language: s.language,
-			Append:   []string{tmdb.AppendAlternativeTitles, tmdb.AppendTranslations, tmdb.AppendEpisodeGroups, tmdb.AppendExternalIDs},
-		})
+		d, responses, err := s.series(ctx, id)
 		if err != nil {
-			return nil, match.Origin{}, missing(err)
+			return nil, match.Origin{}, err
 		}
 		var origin match.Origin
 		for _, r := range responses {
@@ -87,6 +81,24 @@ func (s *source) Entry(ctx context.Context, kind match.Kind, id int) (*match.Ent
 		s.known.learn(e)
 		return e, origin, nil
 	})
+}
+
+// film asks for the details of a film.
+func (s *source) film(ctx context.Context, id int) (*tmdb.MovieDetails, *tmdb.Response, error) {
+	d, resp, err := s.client.Movie(ctx, id, tmdb.DetailOptions{
+		Language: s.language,
+		Append:   []string{tmdb.AppendAlternativeTitles, tmdb.AppendTranslations, tmdb.AppendExternalIDs},
+	})
+	return d, resp, missing(err)
+}
+
+// series asks for the details of a series with all its seasons.
+func (s *source) series(ctx context.Context, id int) (*tmdb.TVDetails, []*tmdb.Response, error) {
+	d, responses, err := s.client.TVComplete(ctx, id, tmdb.DetailOptions{
+		Language: s.language,
+		Append:   []string{tmdb.AppendAlternativeTitles, tmdb.AppendTranslations, tmdb.AppendEpisodeGroups, tmdb.AppendExternalIDs},
+	})
+	return d, responses, missing(err)
 }
 
 // sites are the other sites whose ids paths may have, as TMDB calls them.

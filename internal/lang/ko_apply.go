@@ -157,7 +157,8 @@ var koApply = []entry{
 	{"gone", "없음"},
 	{"replaced", "다른 파일"},
 	{"edited", "바뀜"},
-	{"this version can't do that yet", "이 버전은 아직 하지 못함"},
+	{"what TMDB says of it is not in the cache any more", "TMDB의 답이 더는 캐시에 없음"},
+	{"another file is there, about something else", "다른 것에 관한 파일이 이미 있음"},
 	{"the run ended before it", "그 전에 실행이 끝남"},
 	{"the system failed", "시스템 오류"},
 

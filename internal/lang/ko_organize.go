@@ -77,6 +77,14 @@ var koOrganize = []entry{
 		"예고편이나 크레딧 없는 오프닝 같은 부가 영상을 어떻게 할지. 샘플은 그대로 둡니다.",
 	},
 	{
+		"`WHICH` files for media servers are written: off, ids (which entry it is), full (all that is known), auto (ids for kodi)",
+		"미디어 서버용 파일 중 무엇을 쓸지 `WHICH`: off는 쓰지 않음, ids는 어느 작품인지, full은 아는 것 모두, auto는 kodi일 때 ids",
+	},
+	{
+		"Which files for media servers are written: ids say which entry a folder is, full all that is known; auto is ids for kodi, else off.",
+		"미디어 서버용 파일 중 무엇을 쓸지. ids는 어느 작품인지, full은 아는 것 모두를 담습니다. auto는 kodi일 때 ids, 아니면 off입니다.",
+	},
+	{
 		"allow --to to hold PATH, or PATH to hold --to: files are moved",
 		"--to가 PATH를, 또는 PATH가 --to를 품어도 됩니다. 파일은 이동합니다",
 	},

@@ -194,7 +194,7 @@ func (p *Planner) nameEpisode(e *entry, v *video) {
 
 // tail is how many bytes a unit's names have behind the stem at most.
 func (v *video) tail() int {
-	tail := len(path.Ext(v.item.Name))
+	tail := max(len(path.Ext(v.item.Name)), len(".nfo"))
 	for i := range v.belongs {
 		tail = max(tail, len(v.belongs[i].rest))
 	}

@@ -25,12 +25,20 @@ type Options struct {
 	MinConfidence float64
 	Versions      bool // files of one episode or film get labels that tell them apart
 	Follow        bool // extras follow their entry
+	Notes         Notes
 	Replace       map[string]string
 
 	Sources []Place
 	Targets []Place
 	TV      int // which target gets series
 	Movies  int // which target gets films
+}
+
+// Notes says which files for media servers are written.
+type Notes struct {
+	Wanted    bool
+	Full      bool   // all that is known, and of episodes too; else which entry it is
+	Languages string // that are not those of the settings; see Note
 }
 
 // reservedBytes are what media servers add to a file's name: "-landscape.jpg".

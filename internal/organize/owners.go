@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/nfo"
 	"github.com/anivault/anivault/internal/release"
 )
 
@@ -173,7 +174,7 @@ func (p *Planner) give(o *owner, number int, s sidecar) {
 	}
 	if RoleOf(s.item().Name) == RoleNFO && s.rest != "" {
 		text, err := p.disk.Ends(join(s.dir.path, s.item().Name))
-		switch root := nfoRoot(text); {
+		switch root := nfo.Root(text); {
 		case err != nil:
 			s.code, s.why = Unreadable, err.Error()
 		case root != "movie" && root != "tvshow" && root != "episodedetails":

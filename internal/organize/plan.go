@@ -86,9 +86,19 @@ type Op struct {
 	MTime  Stamp  // of the source
 	Inode  uint64 // of the source; 0 where inodes are not stable
 	Source string // relative to the unit's folder, with slashes; "" for NFO
-	Entry  Entry  // NFO: what the file is about
+	Note   *Note  // NFO: what is written
 	To     string // relative to the unit's target root, with slashes
 	Line   int    // where Parse found it, from 1
+}
+
+// Note is what a file for media servers says: which entry a folder or film is, with Full all that is known of it, or which episodes a
+// video holds.
+type Note struct {
+	Entry
+	Full      bool
+	Season    int
+	Episodes  []int  // none: it is about the entry
+	Languages string // in which titles are shown, as "ko-KR,en-US"; "": those of the settings
 }
 
 // Entry names a series or film of TMDB.
@@ -97,7 +107,8 @@ type Entry struct {
 	ID   int
 }
 
-// Unit is a video and what belongs to it. It is carried out whole or not at all. The first of Ops is the video.
+// Unit is a video and what belongs to it. It is carried out whole or not at all. The first of Ops is the video, where it is not
+// where it belongs already.
 type Unit struct {
 	Source int    // which of the plan's sources, from 0
 	Target int    // which of the plan's targets, from 0

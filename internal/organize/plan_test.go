@@ -68,7 +68,7 @@ func examplePlan() *Plan {
 					Verb: Copy, Size: 7, MTime: Stamp{-2, 500000000}, Source: "Subs/new\nline \xff \".nfo",
 					To: "Show (2023) [tmdbid-1]/Season 01/Show (2023) S01E01 - One.nfo",
 				},
-				{Verb: NFO, Entry: Entry{"tv", 1}, To: "Show (2023) [tmdbid-1]/tvshow.nfo"},
+				{Verb: NFO, Note: &Note{Entry: Entry{"tv", 1}}, To: "Show (2023) [tmdbid-1]/tvshow.nfo"},
 			}},
 			{Dir: ".", Ops: []Op{{Verb: Move, Inode: 5, Source: "a.mkv", To: "Show: A [tmdbid-2]/Season 01/A S01E02E03.mkv"}}},
 			{Dir: ".", Target: 1, Work: Work{Entry: Entry{"movie", 129}, Confidence: 1}, Ops: []Op{

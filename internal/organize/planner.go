@@ -26,6 +26,7 @@ type Planner struct {
 	owned     map[*Item]bool // files that are about a folder by their names, and belong to a video by its
 	strays    []LeftFile     // that no video can be said to own
 	stays     map[string]int // files in source folders that are in no unit, by extension
+	foreign   []string       // of files for media servers that are there and about something else
 	videos    []*video
 	all       []*video // videos, and what was left at once, in the order of the records
 	first     map[identity]*video
@@ -129,6 +130,7 @@ type tags struct {
 type Result struct {
 	Plan
 	InPlace int            // files that are where they belong already
+	Foreign []string       // what is to be said of files for media servers that are there and about something else
 	Stays   map[string]int // files in no unit that stay where they are, by extension
 }
 
@@ -146,9 +148,9 @@ func (r *Result) Warnings() []string {
 		}
 	}
 	if long == 0 {
-		return nil
+		return r.Foreign
 	}
-	return []string{fmt.Sprintf("long_path: Windows clients may not open %d of the targets, whose paths have more than %d characters: %s", long, most, first)}
+	return append(r.Foreign, fmt.Sprintf("long_path: Windows clients may not open %d of the targets, whose paths have more than %d characters: %s", long, most, first))
 }
 
 // NewPlanner returns a planner without records.
@@ -177,6 +179,7 @@ func (p *Planner) Plan() *Result {
 		p.operate(v)
 	}
 	p.leaveCollisions()
+	p.note()
 	return p.result()
 }
 
@@ -228,7 +231,7 @@ func (p *Planner) compact() {
 func (p *Planner) result() *Result {
 	r := &Result{Plan: Plan{
 		ID: p.o.ID, Made: p.o.Made, Mode: p.o.Mode, Layout: p.o.Layout.Name, Folders: p.ownNames(),
-	}, Stays: p.stays}
+	}, Stays: p.stays, Foreign: p.foreign}
 	for _, s := range p.o.Sources {
 		r.Sources = append(r.Sources, s.Root)
 	}

@@ -62,6 +62,7 @@ type parser struct {
 	line     int
 	header   int   // the next row of headers
 	in       *Unit // what `in` said last: source, target and folder of the units that follow
+	begun    bool  // a unit has begun since
 	open     *Op   // the operation whose `to` is awaited
 	ended    bool
 	forget   bool // only the last unit is kept
@@ -176,6 +177,7 @@ func (p *parser) readIn(rest string) {
 		Target: p.index(to, len(p.plan.Targets), "target"),
 		Dir:    p.name(rest),
 	}
+	p.begun = false
 	if !isLocal(p.in.Dir) {
 		p.problem("%s is no folder below the source", ui.Printable(p.in.Dir))
 	}
@@ -196,11 +198,16 @@ func (p *parser) readUnit(verb Verb, rest string) {
 		p.problem("a line \"in\" must come first: it says where the files are")
 		p.in = &Unit{Dir: "."}
 	}
+	p.beginUnit()
+	p.readSource(verb, rest)
+}
+
+func (p *parser) beginUnit() {
 	if p.forget {
 		p.plan.Units = p.plan.Units[:0]
 	}
 	p.plan.Units = append(p.plan.Units, *p.in)
-	p.readSource(verb, rest)
+	p.begun = true
 }
 
 func (p *parser) unit() *Unit {
@@ -219,6 +226,9 @@ func (p *parser) readWith(rest string) {
 	verb := u.Ops[0].Verb
 	if word, behind := cutWord(rest); VerbOf(word) != None {
 		verb, rest = VerbOf(word), behind
+	} else if verb == NFO {
+		p.problem("\"with\" continues a unit of a video, and none stands before it")
+		return
 	}
 	p.readSource(verb, rest)
 }
@@ -247,17 +257,61 @@ func (p *parser) readSource(verb Verb, rest string) {
 	p.begin(op)
 }
 
+// readNFO reads what a file for media servers is about. Behind a video it belongs to it; behind "in" it is a unit of its own, of a
+// video that is where it belongs.
 func (p *parser) readNFO(rest string) {
-	if p.unit() == nil {
+	if p.in == nil {
 		p.problem("no unit that this could belong to stands before it")
 		return
 	}
-	kind, number, _ := strings.Cut(strings.TrimRight(rest, " \t"), "/")
+	if !p.begun {
+		p.beginUnit()
+	}
+	p.begin(Op{Verb: NFO, Note: p.note(rest), Line: p.line})
+}
+
+// note reads "tv/209867 full in ko-KR".
+func (p *parser) note(text string) *Note {
+	entry, rest := cutWord(text)
+	kind, number, _ := strings.Cut(entry, "/")
 	id, err := strconv.Atoi(number)
 	if err != nil || id < 1 || kind != "tv" && kind != "movie" {
-		p.problem("%s is no entry, as tv/209867 or movie/129", ui.Printable(ui.Cut(rest, 40)))
+		p.problem("%s is no entry, as tv/209867 or movie/129", ui.Printable(ui.Cut(entry, 40)))
 	}
-	p.begin(Op{Verb: NFO, Entry: Entry{Kind: kind, ID: id}, Line: p.line})
+	n := &Note{Entry: Entry{Kind: kind, ID: id}}
+	for rest != "" {
+		var word string
+		word, rest = cutWord(rest)
+		switch {
+		case word == "full" && len(n.Episodes) == 0:
+			n.Full = true
+		case word == "in" && rest != "":
+			n.Languages, rest = cutWord(rest)
+		case kind == "tv" && !n.Full && len(n.Episodes) == 0 && n.readEpisodes(word):
+			n.Full = true
+		default:
+			p.problem("%s is not what a line \"nfo\" may say behind the entry: full, or episodes as S01E01, and in with a language", ui.Printable(ui.Cut(word, 40)))
+			return n
+		}
+	}
+	return n
+}
+
+// readEpisodes reads "S01E01E02".
+func (n *Note) readEpisodes(word string) bool {
+	parts := strings.Split(strings.TrimPrefix(word, "S"), "E")
+	for i, part := range parts {
+		number, err := strconv.ParseUint(part, 10, 31)
+		switch {
+		case err != nil:
+			return false
+		case i == 0:
+			n.Season = int(number)
+		default:
+			n.Episodes = append(n.Episodes, int(number))
+		}
+	}
+	return word[0] == 'S' && len(n.Episodes) > 0
 }
 
 func (p *parser) begin(op Op) {

@@ -35,7 +35,8 @@ func (p *Plan) Write(w io.Writer) error {
 	var in *Unit
 	for i := range p.Units {
 		u := &p.Units[i]
-		if in == nil || in.Source != u.Source || in.Target != u.Target || in.Dir != u.Dir {
+		alone := u.Ops[0].Verb == NFO // without "in" it would belong to the unit before it
+		if in == nil || alone || in.Source != u.Source || in.Target != u.Target || in.Dir != u.Dir {
 			out.line()
 			out.line("in", strconv.Itoa(u.Source+1), strconv.Itoa(u.Target+1), Quote(u.Dir))
 			in = u
@@ -85,7 +86,7 @@ func (w *textWriter) unit(u *Unit) {
 // op writes an operation; with says that it continues a unit whose verb is first.
 func (w *textWriter) op(op *Op, first Verb, with bool) {
 	if op.Verb == NFO {
-		w.line("nfo", op.Entry.String())
+		w.line("nfo", op.Note.String())
 		w.line("  to", Quote(op.To))
 		return
 	}
@@ -124,12 +125,31 @@ func (w Work) String() string {
 	if w.Confidence > 0 {
 		s = strconv.Itoa(int(w.Confidence*100)) + "% " + s
 	}
-	if len(w.Episodes) == 0 {
-		return s
+	if len(w.Episodes) > 0 {
+		s += " " + numbered(w.Season, w.Episodes)
 	}
-	s += fmt.Sprintf(" S%02d", w.Season)
-	for _, e := range w.Episodes {
+	return s
+}
+
+// numbered returns "S01E01E02".
+func numbered(season int, episodes []int) string {
+	s := fmt.Sprintf("S%02d", season)
+	for _, e := range episodes {
 		s += fmt.Sprintf("E%02d", e)
+	}
+	return s
+}
+
+// String returns the note as a plan has it: "tv/209867", "movie/129 full", "tv/209867 S01E01 in ko-KR".
+func (n *Note) String() string {
+	s := n.Entry.String()
+	if len(n.Episodes) > 0 {
+		s += " " + numbered(n.Season, n.Episodes)
+	} else if n.Full {
+		s += " full"
+	}
+	if n.Languages != "" {
+		s += " in " + n.Languages
 	}
 	return s
 }

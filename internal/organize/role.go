@@ -52,36 +52,6 @@ func isUnfinished(name string) bool {
 	return false
 }
 
-// nfoRoot returns the name of an XML text's root element, "" where it is none.
-func nfoRoot(text []byte) string {
-	s := strings.TrimPrefix(string(text), "\ufeff")
-	for {
-		s = strings.TrimLeft(s, " \t\r\n")
-		var end string
-		switch {
-		case strings.HasPrefix(s, "<!--"):
-			end = "-->"
-		case strings.HasPrefix(s, "<?"):
-			end = "?>"
-		case strings.HasPrefix(s, "<!"):
-			end = ">"
-		case strings.HasPrefix(s, "<"):
-			name := s[1:]
-			if i := strings.IndexAny(name, " \t\r\n/>"); i >= 0 {
-				return name[:i]
-			}
-			return ""
-		default:
-			return ""
-		}
-		_, rest, found := strings.Cut(s, end)
-		if !found {
-			return ""
-		}
-		s = rest
-	}
-}
-
 // RoleIn returns what a file of a unit is.
 func (u *Unit) RoleIn(op *Op) Role {
 	if role := RoleOf(op.To); role != RoleVideo || !u.Follows {

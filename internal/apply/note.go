@@ -1,0 +1,174 @@
+package apply
+
+import (
+	"errors"
+	"io"
+
+	"github.com/anivault/anivault/internal/nfo"
+	"github.com/anivault/anivault/internal/organize"
+)
+
+// compose makes the content of a file for media servers.
+func (c *check) compose(i int) *Problem {
+	o := &c.ops[i]
+	if o.Verb != organize.NFO {
+		return nil
+	}
+	var text []byte
+	if c.engine.Note != nil {
+		text = c.engine.Note(c.ctx, c.note(i))
+	}
+	if len(text) == 0 {
+		return problem(NotCached)
+	}
+	o.Text, o.Size = string(text), int64(len(text))
+	c.results[i].Size = o.Size
+	return nil
+}
+
+// note returns what an operation is to write, as the plan says it.
+func (c *check) note(i int) *organize.Note {
+	at := c.at[i]
+	return c.plan.Units[at[0]].Ops[at[1]].Note
+}
+
+// mostNote is how many bytes of an NFO that somebody has written are read.
+const mostNote = 1 << 20
+
+// noteThere decides on a file for media servers whose name is taken: whoever wrote what is there, it stays.
+func (c *check) noteThere(i int, dir Dir, info Info) *Problem {
+	o := &c.ops[i]
+	if holder, freed := c.moves[o.To]; freed && c.bad[holder] == nil {
+		return c.compose(i)
+	}
+	if info.Type == organize.TypeRegular {
+		text, err := readUpTo(dir, o.To.Name, mostNote)
+		if err != nil {
+			return failed(err)
+		}
+		of := c.note(i)
+		if about, _ := nfo.IsAbout(text, of.Kind, of.ID); about {
+			c.idle[i] = true
+			return nil
+		}
+	}
+	return problem(ForeignNFO)
+}
+
+// readUpTo returns the first bytes of a file.
+func readUpTo(dir Dir, name string, most int64) ([]byte, error) {
+	f, err := dir.Read(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.NewSectionReader(f, 0, most))
+}
+
+// reads reports whether something lies at the target of an operation that writes, whether it is a file, and whether it has the bytes
+// that were written down.
+func (e *engine) reads(o *op) (dir Dir, there, file, same bool, err error) {
+	dir, info, err := e.look(o.To)
+	if err != nil {
+		if isMissing(err) || isElse(err) {
+			err = nil
+		}
+		return dir, false, false, false, err
+	}
+	if info.Type != organize.TypeRegular || info.Size != o.Size {
+		return dir, true, info.Type == organize.TypeRegular, false, nil
+	}
+	text, err := readUpTo(dir, o.To.Name, o.Size+1)
+	return dir, true, true, string(text) == o.Text, err
+}
+
+// write writes the operation's file, which gets its name when it is whole and durable. It has the rights of the folder it is in and the
+// time of the run, so one that was gone on with ends as it would have.
+func (e *engine) write(o *op) *Problem {
+	_, _, _, done, err := e.reads(o)
+	if err != nil {
+		return failed(err)
+	}
+	if done {
+		return e.discard(o.Index, o.To, false)
+	}
+	into, err := e.make(o.To.Dir)
+	if err != nil {
+		return failed(err)
+	}
+	part := e.run.part(o.Index, o.To, false)
+	if p := remove(into, part.Name); p != nil { // one that was cut off
+		return p
+	}
+	known, err := e.fillNote(o, into, part)
+	if err != nil {
+		if left := remove(into, part.Name); left != nil {
+			return left
+		}
+		return failed(err)
+	}
+	p := e.publish(known, into, part, o.To)
+	switch {
+	case p == nil:
+		return nil
+	case p.Code == organize.Exists:
+		return problem(ForeignNFO) // it came a moment ago
+	}
+	return p
+}
+
+// fillNote writes a file under a temporary name and makes it durable.
+func (e *engine) fillNote(o *op, into Dir, part place) (_ *copied, err error) {
+	folder, err := into.Stat()
+	if err != nil {
+		return nil, err
+	}
+	file, err := into.Create(part.Name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if n, err := file.WriteAt([]byte(o.Text), 0); err != nil || n < len(o.Text) {
+		return nil, errors.Join(err, shortWrite(n, len(o.Text)))
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	info.Mode, info.UID, info.GID, info.MTime = folder.Mode&0o666, folder.UID, folder.GID, organize.StampOf(e.run.Begun)
+	if err := file.Dress(file, info, e.asRoot); err != nil {
+		return nil, err
+	}
+	if err := file.Sync(); err != nil {
+		return nil, err
+	}
+	if info, err = file.Stat(); err != nil {
+		return nil, err
+	}
+	return &copied{inode: info.Inode, size: info.Size, mtime: info.MTime, birth: info.Birth}, nil
+}
+
+// unwrite takes the operation's file away again if its bytes are those that were written.
+func (e *engine) unwrite(o *op) *Problem {
+	if p := e.discard(o.Index, o.To, false); p != nil {
+		return p
+	}
+	dir, there, file, same, err := e.reads(o)
+	if p := e.wouldKeepNote(o, there, file, same, err); p != nil || !there || !same {
+		return p
+	}
+	return remove(dir, o.To.Name)
+}
+
+// wouldKeepNote says why such a file is not taken away: it has been changed, or something else has its name.
+func (e *engine) wouldKeepNote(o *op, there, file, same bool, err error) *Problem {
+	switch {
+	case err != nil:
+		return failed(err)
+	case !there || same || e.journal.marks.not[o.Index] != "":
+		return nil
+	case file:
+		return problem(Edited)
+	}
+	return problem(MovedOn)
+}

@@ -1,0 +1,126 @@
+package decide
+
+import (
+	"context"
+
+	"github.com/anivault/anivault/internal/index"
+	"github.com/anivault/anivault/internal/match"
+	"github.com/anivault/anivault/internal/nfo"
+	"github.com/anivault/anivault/tmdb"
+)
+
+// Note returns what media servers are told of an entry, a series with all its episodes, by the same questions that decide about
+// files. AniDB's id and those that follow from it are there only where one anime is the whole entry.
+func (d *Deciders) Note(ctx context.Context, kind match.Kind, id int) (*nfo.Entry, error) {
+	if kind == match.Movie {
+		film, _, err := d.source.film(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		return d.complete(filmNote(film), movieEntry(film)), nil
+	}
+	series, _, err := d.source.series(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return d.complete(seriesNote(series), tvEntry(series)), nil
+}
+
+// NoteOfRow is Note for a film of which only a row of a search is known.
+func (d *Deciders) NoteOfRow(r *tmdb.MovieRow) *nfo.Entry {
+	n := &nfo.Entry{
+		Kind: string(match.Movie), ID: r.ID, OriginalTitle: r.OriginalTitle, Plot: r.Overview, Premiered: r.ReleaseDate,
+		Poster: pathOr(r.PosterPath), Fanart: pathOr(r.BackdropPath),
+	}
+	e := &match.Entry{Kind: match.Movie, ID: r.ID, Title: r.Title, OriginalTitle: r.OriginalTitle, Year: match.YearOf(r.ReleaseDate)}
+	return d.complete(n, e)
+}
+
+// complete adds what the entry's own way of being shown and the lists say.
+func (d *Deciders) complete(n *nfo.Entry, e *match.Entry) *nfo.Entry {
+	n.Title, n.Year, n.IMDB, n.TVDB = d.source.shown.named(e).Title, e.Year, e.IDs.IMDb, e.IDs.TVDB
+	if d.index == nil {
+		return n
+	}
+	d.index.ask(func(x *index.Index) error {
+		anime, err := holdersOf(x, e)
+		if err != nil || anime.whole() == 0 {
+			return err
+		}
+		ids, err := x.IDsOf(anime.whole())
+		n.AniDB, n.AniList, n.MAL = anime.whole(), ids.AniList, ids.MAL
+		return err
+	})
+	return n
+}
+
+// whole returns the one anime that is all of an entry; 0 where there is none. Specials don't count.
+func (h holders) whole() int {
+	if len(h.siblings) != 1 {
+		return 0
+	}
+	only := h.siblings[0]
+	if h.entry == nil || h.entry.Kind == match.Movie || only.Absolute {
+		return only.Anime
+	}
+	for _, s := range h.entry.Seasons {
+		if s.Number > 0 && (only.Season == nil || *only.Season != s.Number || only.Offset != 0 || len(only.Ranges) > 0) {
+			return 0
+		}
+	}
+	return only.Anime
+}
+
+func filmNote(d *tmdb.MovieDetails) *nfo.Entry {
+	return &nfo.Entry{
+		Kind: string(match.Movie), ID: d.ID, OriginalTitle: d.OriginalTitle, Plot: d.Overview, Premiered: d.ReleaseDate,
+		Runtime: d.Runtime, Genres: genreNames(d.Genres), Studios: companyNames(d.ProductionCompanies), Status: d.Status,
+		Poster: pathOr(d.PosterPath), Fanart: pathOr(d.BackdropPath),
+	}
+}
+
+func seriesNote(d *tmdb.TVDetails) *nfo.Entry {
+	n := &nfo.Entry{
+		Kind: string(match.TV), ID: d.ID, OriginalTitle: d.OriginalName, Plot: d.Overview, Premiered: d.FirstAirDate,
+		Genres: genreNames(d.Genres), Studios: companyNames(d.ProductionCompanies), Status: d.Status,
+		Poster: pathOr(d.PosterPath), Fanart: pathOr(d.BackdropPath),
+	}
+	if len(d.EpisodeRunTime) > 0 {
+		n.Runtime = d.EpisodeRunTime[0]
+	}
+	for number, season := range d.AppendedSeasons {
+		for _, e := range season.Episodes {
+			n.Episodes = append(n.Episodes, nfo.Episode{
+				ID: e.ID, Season: number, Number: e.EpisodeNumber, Title: e.Name, Aired: e.AirDate, Runtime: e.Runtime, Plot: e.Overview,
+			})
+		}
+	}
+	return n
+}
+
+func genreNames(list []tmdb.Genre) []string {
+	var out []string
+	for _, g := range list {
+		if g.Name != "" {
+			out = append(out, g.Name)
+		}
+	}
+	return out
+}
+
+func companyNames(list []tmdb.Company) []string {
+	var out []string
+	for _, c := range list {
+		if c.Name != "" {
+			out = append(out, c.Name)
+		}
+	}
+	return out
+}
+
+func pathOr(p *string) string {
+	if p == nil {
+		return ""
+	}
+	return *p
+}

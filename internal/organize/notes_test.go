@@ -1,0 +1,163 @@
+package organize
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anivault/anivault/internal/report"
+)
+
+// noted is what a plan writes for media servers, and what it says of what is there.
+func noted(o Options, d disk, records ...report.Record) []string {
+	r := planOf(o, d, records...)
+	var out []string
+	for i := range r.Units {
+		for k := range r.Units[i].Ops {
+			if op := &r.Units[i].Ops[k]; op.Verb == NFO {
+				out = append(out, fmt.Sprintf("%s > %s", op.Note, op.To))
+			}
+		}
+	}
+	return append(out, r.Foreign...)
+}
+
+func TestFilesForMediaServers(t *testing.T) {
+	const (
+		entry = "Show (2020) [tmdbid-1]/"
+		own   = "<tvshow><uniqueid type=\"tmdb\">1</uniqueid></tvshow>"
+	)
+	one, two := tv("/in/01.mkv", 1, 1), tv("/in/02.mkv", 1, 2, 3)
+	for _, row := range []struct {
+		name    string
+		layout  string
+		change  func(*Options)
+		disk    disk
+		records []report.Record
+		want    []string
+	}{
+		{"not wanted", "jellyfin", func(o *Options) { o.Notes = Notes{} }, tree(one.Path, "/out/"), []report.Record{one}, nil},
+		{
+			"which entry it is, once a show and once a film", "jellyfin", nil, tree(one.Path, two.Path, "/in/Film.mkv", "/out/"),
+			[]report.Record{one, two, film("/in/Film.mkv", 7)},
+			[]string{"tv/1 > " + entry + "tvshow.nfo", "movie/7 > " + mine + ".nfo"},
+		},
+		{
+			"all that is known", "jellyfin", func(o *Options) { o.Notes.Full = true }, tree(one.Path, two.Path, "/in/Film.mkv", "/out/"),
+			[]report.Record{one, two, film("/in/Film.mkv", 7)},
+			[]string{
+				"tv/1 full > " + entry + "tvshow.nfo", "tv/1 S01E01 > " + show + "S01E01 - Title 1.nfo",
+				"tv/1 S01E02E03 > " + show + "S01E02-E03 - Title 2 + Title 3.nfo", "movie/7 full > " + mine + ".nfo",
+			},
+		},
+		{
+			"in another language than that of the settings", "kodi", func(o *Options) { o.Notes.Languages = "ko-KR" }, tree(one.Path, "/out/"),
+			[]report.Record{one},
+			[]string{"tv/1 in ko-KR > Show (2020)/tvshow.nfo"},
+		},
+		{
+			"beside videos that are where they belong", "jellyfin", func(o *Options) { o.Notes.Full = true },
+			tree("/out/"+show+"S01E01 - Title 1.mkv", one.Path+" = /out/"+show+"S01E01 - Title 1.mkv"),
+			[]report.Record{one},
+			[]string{"tv/1 full > " + entry + "tvshow.nfo", "tv/1 S01E01 > " + show + "S01E01 - Title 1.nfo"},
+		},
+		{
+			"what follows a video stands for ours", "jellyfin", func(o *Options) { o.Notes.Full = true },
+			tree(one.Path, "/in/01.nfo: <episodedetails/>", "/in/tvshow.nfo: "+own, "/out/"),
+			[]report.Record{one},
+			nil,
+		},
+		{
+			"what is there about the same stays", "jellyfin", func(o *Options) { o.Notes.Full = true },
+			tree(one.Path, "/out/"+entry+"TVShow.nfo: "+own, "/out/"+show+"S01E01 - Title 1.nfo: <episodedetails><title>theirs</title></episodedetails>"),
+			[]report.Record{one},
+			nil,
+		},
+		{
+			"what is there about something else stays too", "jellyfin", nil,
+			tree(one.Path, "/in/Film.mkv", "/out/"+entry+"tvshow.nfo: <tvshow><uniqueid type=\"tmdb\">9</uniqueid></tvshow>", "/out/"+mine+".nfo: greetings"),
+			[]report.Record{one, film("/in/Film.mkv", 7)},
+			[]string{
+				"foreign_nfo: /out/" + entry + "tvshow.nfo names TMDB's id 9, not tv/1, and stays as it is",
+				"foreign_nfo: /out/" + mine + ".nfo names no TMDB id, not movie/7, and stays as it is",
+			},
+		},
+		{
+			"of a film in parts the first has it, which servers read", "jellyfin", nil, tree("/in/Film cd1.mkv", "/in/Film cd2.mkv", "/out/"),
+			[]report.Record{film("/in/Film cd1.mkv", 7), film("/in/Film cd2.mkv", 7)},
+			[]string{"movie/7 > " + mine + " - part1.nfo"},
+		},
+		{
+			"no show has it where works have no folder of their own", "custom", func(o *Options) {
+				l, err := NewLayout("custom", Templates{Show: "all", Episode: "{title} S{season}E{episode}", Movie: "{title}"})
+				if err != nil {
+					panic(err)
+				}
+				o.Layout = l
+			}, tree(one.Path, "/in/Film.mkv", "/out/"),
+			[]report.Record{one, film("/in/Film.mkv", 7)},
+			[]string{"movie/7 > Film.nfo"},
+		},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			o := options(t, row.layout)
+			o.Notes.Wanted = true
+			if row.change != nil {
+				row.change(&o)
+			}
+			if diff := cmp.Diff(row.want, noted(o, row.disk, row.records...)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A file that is written comes back from a plan's text, also without a video before it.
+func TestNotesComeBackFromAPlan(t *testing.T) {
+	p := examplePlan()
+	p.Left, p.Units = nil, nil
+	for _, n := range []Note{
+		{Entry: Entry{"tv", 2}},
+		{Entry: Entry{"movie", 129}, Full: true},
+		{Entry: Entry{"tv", 2}, Full: true, Languages: "ko-KR,en-US"},
+		{Entry: Entry{"tv", 2}, Full: true, Season: 1, Episodes: []int{2, 103}, Languages: "ko-KR"},
+		{Entry: Entry{"tv", 2}, Full: true, Episodes: []int{1}},
+	} {
+		p.Units = append(p.Units, Unit{Dir: ".", Ops: []Op{{Verb: NFO, Note: &n, To: fmt.Sprintf("%d.nfo", len(p.Units))}}})
+	}
+	var text bytes.Buffer
+	if err := p.Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	back, err := Parse(text.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range back.Units {
+		back.Units[i].Ops[0].Line = 0
+	}
+	if diff := cmp.Diff(p.Units, back.Units); diff != "" {
+		t.Error(diff)
+	}
+	for word, want := range map[string]string{
+		"movie/129 S01E01":  "S01E01 is not what a line",
+		"tv/2 full S01E01":  "S01E01 is not what a line",
+		"tv/2 S01":          "S01 is not what a line",
+		"tv/2 s01e01":       "s01e01 is not what a line",
+		"tv/2 in":           "in is not what a line",
+		"tv/2 S01E01 S1E02": "S1E02 is not what a line",
+		"tv/0":              "tv/0 is no entry",
+	} {
+		_, err := Parse(strings.Replace(text.String(), "nfo tv/2\n", "nfo "+word+"\n", 1))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", word, err)
+		}
+	}
+	_, err = Parse(strings.Replace(text.String(), "end\n", "with 1 1 1 x\n  to y\nend\n", 1))
+	if err == nil || !strings.Contains(err.Error(), "none stands before it") {
+		t.Error(err)
+	}
+}
