@@ -1,7 +1,6 @@
 package library
 
 import (
-	"cmp"
 	"io/fs"
 	"os"
 	"slices"
@@ -40,13 +39,13 @@ func (l *listing) open(path string) (err error) {
 		return err
 	}
 	entries, err := l.dir.ReadDir(-1)
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) }) // they are smaller than items
 	l.items = slices.Grow(l.items, len(entries))
 	for _, e := range entries {
 		it := item{name: e.Name(), isDir: e.IsDir(), link: e.Type()&fs.ModeSymlink != 0, entry: e}
 		it.video = !it.isDir && IsVideo(it.name)
 		l.items = append(l.items, it)
 	}
-	slices.SortFunc(l.items, func(a, b item) int { return cmp.Compare(a.name, b.name) })
 	return err
 }
 

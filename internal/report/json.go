@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"encoding/base64"
 	"fmt"
 	"math"
@@ -64,8 +65,9 @@ type form struct {
 // tagged is a field of a struct, as its tags have it.
 type tagged struct {
 	name, bytesName, doc string
-	before               string // `"name":`, or all of a constant field
+	before               string // `,"name":`, or all of a constant field
 	constant, omit       bool
+	kind                 reflect.Kind // of form, which most values need not be asked for
 	offset               uintptr
 	form                 *form
 }
@@ -108,8 +110,8 @@ func (f *form) readTags() {
 			fixed = `"` + fixed + `"`
 		}
 		f.fields = append(f.fields, tagged{
-			name: name, bytesName: field.Tag.Get("bytes"), doc: field.Tag.Get("doc"), before: `"` + name + `":` + fixed,
-			constant: constant, omit: options == "omitempty", offset: field.Offset, form: formOf(field.Type),
+			name: name, bytesName: field.Tag.Get("bytes"), doc: field.Tag.Get("doc"), before: `,"` + name + `":` + fixed,
+			constant: constant, omit: options == "omitempty", kind: field.Type.Kind(), offset: field.Offset, form: formOf(field.Type),
 		})
 	}
 }
@@ -117,88 +119,83 @@ func (f *form) readTags() {
 // AppendJSON appends the struct that v points to as one object on one line. The error is a number that JSON does not
 // have; dst is then worth nothing.
 func AppendJSON(dst []byte, v any) ([]byte, error) {
-	w := jsonText{b: dst}
-	w.value(formOf(reflect.TypeOf(v).Elem()), reflect.ValueOf(v).UnsafePointer())
-	return w.b, w.err
+	var w jsonText
+	dst = w.value(dst, formOf(reflect.TypeOf(v).Elem()), reflect.ValueOf(v).UnsafePointer())
+	return dst, w.err
 }
 
-type jsonText struct {
-	b   []byte
-	err error
-}
+// jsonText appends values. The text goes from hand to hand, since every write to a field that points takes its time.
+type jsonText struct{ err error }
 
-// value writes the value at p.
-func (w *jsonText) value(f *form, p unsafe.Pointer) {
+// value appends the value at p.
+func (w *jsonText) value(b []byte, f *form, p unsafe.Pointer) []byte {
 	switch f.kind {
 	case reflect.String:
-		w.b = appendString(w.b, *(*string)(p))
+		return appendString(b, *(*string)(p))
 	case reflect.Int:
-		w.b = strconv.AppendInt(w.b, int64(*(*int)(p)), 10)
+		return strconv.AppendInt(b, int64(*(*int)(p)), 10)
 	case reflect.Int64:
-		w.b = strconv.AppendInt(w.b, *(*int64)(p), 10)
+		return strconv.AppendInt(b, *(*int64)(p), 10)
 	case reflect.Float64:
-		w.float(*(*float64)(p))
+		return w.float(b, *(*float64)(p))
 	case reflect.Bool:
-		w.b = strconv.AppendBool(w.b, *(*bool)(p))
+		return strconv.AppendBool(b, *(*bool)(p))
 	case reflect.Pointer:
-		w.value(f.elem, *(*unsafe.Pointer)(p))
+		return w.value(b, f.elem, *(*unsafe.Pointer)(p))
 	case reflect.Slice:
-		w.list(f.elem, unsafe.Pointer(unsafe.SliceData(*(*[]byte)(p))), listLen(p))
+		return w.list(b, f.elem, unsafe.Pointer(unsafe.SliceData(*(*[]byte)(p))), listLen(p))
 	case reflect.Struct:
 		if f.Type == timeType {
-			w.b = append((*time.Time)(p).UTC().AppendFormat(append(w.b, '"'), time.RFC3339), '"')
-			return
+			return append((*time.Time)(p).UTC().AppendFormat(append(b, '"'), time.RFC3339), '"')
 		}
-		w.object(f, p)
+		return w.object(b, f, p)
 	default:
 		w.err = fmt.Errorf("write JSON: no form for a %s", f)
+		return b
 	}
 }
 
 // listLen returns the length of the list at p, which is not a matter of its elements.
 func listLen(p unsafe.Pointer) int { return len(*(*[]byte)(p)) }
 
-func (w *jsonText) list(elem *form, first unsafe.Pointer, n int) {
-	w.b = append(w.b, '[')
+func (w *jsonText) list(b []byte, elem *form, first unsafe.Pointer, n int) []byte {
+	b = append(b, '[')
 	for i := range n {
 		if i > 0 {
-			w.b = append(w.b, ',')
+			b = append(b, ',')
 		}
-		w.value(elem, unsafe.Add(first, uintptr(i)*elem.size))
+		b = w.value(b, elem, unsafe.Add(first, uintptr(i)*elem.size))
 	}
-	w.b = append(w.b, ']')
+	return append(b, ']')
 }
 
-func (w *jsonText) object(f *form, p unsafe.Pointer) {
-	w.b = append(w.b, '{')
-	empty := true
+func (w *jsonText) object(b []byte, f *form, p unsafe.Pointer) []byte {
+	b = append(b, '{')
+	comma := 1 // how much of before is left out
 	for i := range f.fields {
 		field := &f.fields[i]
 		at := unsafe.Add(p, field.offset)
-		if field.omit && field.form.empty(at) {
+		if field.omit && field.empty(at) {
 			continue
 		}
-		if !empty {
-			w.b = append(w.b, ',')
-		}
-		empty = false
-		w.b = append(w.b, field.before...)
+		b = append(b, field.before[comma:]...)
+		comma = 0
 		if field.constant {
 			continue
 		}
-		w.value(field.form, at)
+		b = w.value(b, field.form, at)
 		if field.bytesName != "" && !utf8.ValidString(*(*string)(at)) {
-			w.b = append(w.b, `,"`+field.bytesName+`":"`...)
-			w.b = base64.StdEncoding.AppendEncode(w.b, []byte(*(*string)(at)))
-			w.b = append(w.b, '"')
+			b = append(b, `,"`+field.bytesName+`":"`...)
+			b = base64.StdEncoding.AppendEncode(b, []byte(*(*string)(at)))
+			b = append(b, '"')
 		}
 	}
-	w.b = append(w.b, '}')
+	return append(b, '}')
 }
 
-// empty reports whether the value at p is left out with omitempty.
-func (f *form) empty(p unsafe.Pointer) bool {
-	switch f.kind {
+// empty reports whether the field's value at p is left out with omitempty.
+func (t *tagged) empty(p unsafe.Pointer) bool {
+	switch t.kind {
 	case reflect.String:
 		return *(*string)(p) == ""
 	case reflect.Slice:
@@ -209,31 +206,38 @@ func (f *form) empty(p unsafe.Pointer) bool {
 		return *(*int)(p) == 0
 	case reflect.Bool:
 		return !*(*bool)(p)
+	case reflect.Float64:
+		return *(*float64)(p) == 0
+	case reflect.Struct:
+		return t.form.Type == timeType && (*time.Time)(p).IsZero()
 	default:
-		return reflect.NewAt(f.Type, p).Elem().IsZero()
+		return false
 	}
 }
 
-// float writes a number as ECMAScript does: plain, unless it is very large or very small, and then with the shortest
+// float appends a number as ECMAScript does: plain, unless it is very large or very small, and then with the shortest
 // exponent.
-func (w *jsonText) float(f float64) {
+func (w *jsonText) float(b []byte, f float64) []byte {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		w.err = fmt.Errorf("write JSON: no form for the number %v", f)
-		return
+		return b
 	}
 	if n := int32(f); n != 0 && float64(n) == f { // most are episode numbers
-		w.b = strconv.AppendInt(w.b, int64(n), 10)
-		return
+		return strconv.AppendInt(b, int64(n), 10)
+	}
+	if n := int32(f*1e4 + 0.5); n > 0 && n < 1e4 && float64(n)/1e4 == f { // or confidences of four decimals
+		return append(b, bytes.TrimRight([]byte{'0', '.', '0' + byte(n/1000), '0' + byte(n/100%10), '0' + byte(n/10%10), '0' + byte(n%10)}, "0")...)
 	}
 	format := byte('f')
 	if abs := math.Abs(f); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
 		format = 'e'
 	}
-	w.b = strconv.AppendFloat(w.b, f, format, -1, 64)
-	if n := len(w.b); format == 'e' && w.b[n-4] == 'e' && w.b[n-3] == '-' && w.b[n-2] == '0' {
-		w.b[n-2] = w.b[n-1] // e-09 becomes e-9
-		w.b = w.b[:n-1]
+	b = strconv.AppendFloat(b, f, format, -1, 64)
+	if n := len(b); format == 'e' && b[n-4] == 'e' && b[n-3] == '-' && b[n-2] == '0' {
+		b[n-2] = b[n-1] // e-09 becomes e-9
+		b = b[:n-1]
 	}
+	return b
 }
 
 const hexDigits = "0123456789abcdef"

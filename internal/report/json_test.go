@@ -26,6 +26,7 @@ var anyText = rapid.OneOf(
 
 var anyFloat = rapid.OneOf(
 	rapid.Float64(), rapid.Float64Range(0, 1),
+	rapid.Custom(func(t *rapid.T) float64 { return float64(rapid.IntRange(0, 10000).Draw(t, "n")) / 1e4 }),
 	rapid.SampledFrom([]float64{0, 1, 12.5, 1e-6, 9.99e-7, 1e-9, 1e-10, -1e-7, 1e20, 1e21, 1e100, math.MaxFloat64, math.SmallestNonzeroFloat64, math.Copysign(0, -1)}),
 )
 

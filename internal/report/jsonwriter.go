@@ -18,7 +18,6 @@ type jsonWriter struct {
 	explain                            bool
 	before, between, after, above, end string // a record, two, a record again; the summary
 	buf                                []byte
-	record                             Record // the one that is being written: its address costs no memory here
 }
 
 func newNDJSON(w io.Writer, explain bool) *jsonWriter {
@@ -34,8 +33,10 @@ func newJSON(w io.Writer, explain bool) *jsonWriter {
 }
 
 func (w *jsonWriter) Match(r Record) error {
-	w.record = r.shown(w.explain)
-	if err := w.form(w.before, &w.record, w.after); err != nil {
+	if !w.explain {
+		r.hide()
+	}
+	if err := w.form(w.before, &r, w.after); err != nil {
 		return err
 	}
 	w.before = w.between
@@ -55,11 +56,8 @@ func (w *jsonWriter) form(before string, v any, after string) (err error) {
 	return err
 }
 
-// shown returns a copy of the record without what only --explain shows. The receiver's lists are not changed.
-func (r Record) shown(explain bool) Record {
-	if explain {
-		return r
-	}
+// hide takes away what only --explain shows. Lists that others may have are not changed.
+func (r *Record) hide() {
 	r.Steps = nil
 	if slices.ContainsFunc(r.Candidates, func(c Candidate) bool { return c.Score != 0 || c.Reasons != nil }) {
 		r.Candidates = slices.Clone(r.Candidates)
@@ -67,5 +65,4 @@ func (r Record) shown(explain bool) Record {
 			r.Candidates[i].Score, r.Candidates[i].Reasons = 0, nil
 		}
 	}
-	return r
 }

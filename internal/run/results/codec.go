@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"time"
+	"unsafe"
 
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/report"
@@ -17,6 +18,7 @@ const version = 9
 // first value that is not whole the codec is bad and reads zeros. Writing leaves the values alone: others may be reading them.
 type codec struct {
 	b     []byte
+	at    int // how much of b has been read
 	texts []string
 	refs  map[string]int // the number of each text; nil: reading
 	bad   bool
@@ -40,17 +42,19 @@ func writer() *codec { return &codec{refs: map[string]int{}} }
 
 func (c *codec) reading() bool { return c.refs == nil }
 
-func (c *codec) fail() { c.bad, c.b = true, nil }
+func (c *codec) fail() { c.bad, c.b, c.at = true, nil, 0 }
+
+// left is what has not been read.
+func (c *codec) left() []byte { return c.b[c.at:] }
 
 // take returns the next n bytes; nil where there are fewer.
 func (c *codec) take(n int) []byte {
-	if c.bad || n < 0 || n > len(c.b) {
+	if c.bad || n < 0 || n > len(c.b)-c.at {
 		c.fail()
 		return nil
 	}
-	v := c.b[:n:n]
-	c.b = c.b[n:]
-	return v
+	c.at += n
+	return c.b[c.at-n : c.at : c.at]
 }
 
 func (c *codec) int64(n *int64) {
@@ -58,13 +62,20 @@ func (c *codec) int64(n *int64) {
 		c.b = binary.AppendVarint(c.b, *n)
 		return
 	}
-	v, size := binary.Varint(c.b)
+	if c.at < len(c.b) && c.b[c.at] < 0x80 { // most numbers are one byte
+		v := int64(c.b[c.at])
+		*n = v>>1 ^ -(v & 1)
+		c.at++
+		return
+	}
+	v, size := binary.Varint(c.left())
 	if size <= 0 {
 		c.fail()
 		*n = 0
 		return
 	}
-	*n, c.b = v, c.b[size:]
+	*n = v
+	c.at += size
 }
 
 func (c *codec) int(n *int) {
@@ -78,7 +89,7 @@ func (c *codec) int(n *int) {
 // count is the length of a list. It can't be more than the bytes that are left: damage must not ask for memory.
 func (c *codec) count(n int) int {
 	c.int(&n)
-	if c.reading() && (n < 0 || n > len(c.b)) {
+	if c.reading() && (n < 0 || n > len(c.b)-c.at) {
 		c.fail()
 		return 0
 	}
@@ -170,7 +181,8 @@ func (c *codec) dictionary(texts []string) []string {
 		}
 		return texts
 	}
-	all := string(c.take(size))
+	one := c.take(size)
+	all := unsafe.String(unsafe.SliceData(one), len(one)) // what was stored is not written to: a copy would be as big as all of it
 	texts = make([]string, len(lengths))
 	for i, n := range lengths {
 		if c.bad {

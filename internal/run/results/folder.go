@@ -103,7 +103,7 @@ func (m *Memory) decodeList(b []byte, f *Folder) *List {
 		}
 		l.Files[n] = append(l.Files[n], i)
 	}
-	if r.bad || len(r.b) > 0 || slices.ContainsFunc(l.Files, func(files []int) bool { return len(files) == 0 }) {
+	if r.bad || len(r.left()) > 0 || slices.ContainsFunc(l.Files, func(files []int) bool { return len(files) == 0 }) {
 		return nil
 	}
 	return l

@@ -198,7 +198,8 @@ func decode(b []byte, now time.Time) *Known {
 	c.texts = c.dictionary(nil)
 	k := &Known{texts: c.texts}
 	c.header(k)
-	k.count, k.records = c.count(0), c.b
+	k.count = c.count(0)
+	k.records = c.left()
 	if c.bad || !now.Before(k.until) || now.Before(k.at.Add(-clockSlack)) {
 		return nil
 	}
@@ -211,7 +212,7 @@ func (k *Known) Into(r *Records, files []library.File, series []int) bool {
 	if k.count != len(series) {
 		return false
 	}
-	r.texts, r.b, r.bad = k.texts, k.records, false
+	r.texts, r.b, r.at, r.bad = k.texts, k.records, 0, false
 	reserve(&r.blocks.parsed, k.count) // nearly every record has it
 	for _, i := range series {
 		one := &r.List[i]
@@ -221,5 +222,5 @@ func (k *Known) Into(r *Records, files []library.File, series []int) bool {
 			return false
 		}
 	}
-	return len(r.b) == 0
+	return len(r.left()) == 0
 }
