@@ -7,7 +7,7 @@
 // evaluation's catalogue, and runs the evaluation's own scorer. The data is not part
 // of the project: without it the command fails with a message.
 //
-//	names    what is read from a name
+//	names    what is read from a name, and whether it is the same when the name is written in another way
 //	match    what is matched, by kind of name, with the number of requests, in one model of TMDB
 //	models   the same in short for every model of TMDB, without and with a title index
 //	hidden   whether confidences are right, also of names whose entry TMDB lacks

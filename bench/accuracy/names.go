@@ -6,7 +6,9 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -57,8 +59,43 @@ func (b *bench) names() error {
 			return err
 		}
 	}
+	if err := b.otherWays(); err != nil {
+		return err
+	}
 	fmt.Println()
 	return b.speed()
+}
+
+// saidOtherwise is what the property test says of each way of writing names.
+var saidOtherwise = regexp.MustCompile(`: ([^:]+): read otherwise are (\d+) of (\d+) read names, (\d+) of (\d+) unread ones`)
+
+// otherWays prints how many names say the same when they are written in another way: what the property test of internal/release finds.
+func (b *bench) otherWays() error {
+	const test = "TestOtherWaysOfWritingANameSayTheSame"
+	cmd := exec.Command("go", "test", "./internal/release", "-count=1", "-v", "-run", "^"+test+"$")
+	cmd.Dir, cmd.Stderr = "..", os.Stderr
+	text, failed := cmd.Output() // it fails above a tolerance, and says the shares all the same
+	ways := saidOtherwise.FindAllStringSubmatch(string(text), -1)
+	if len(ways) == 0 {
+		return fmt.Errorf("%s says nothing: %w\n%s", test, failed, text)
+	}
+	fmt.Printf("\n== names written in other ways: percent that say the same\n")
+	printPartsHead("way")
+	var read, unread tally
+	for _, w := range ways {
+		n := make([]int, 4)
+		for i := range n {
+			n[i], _ = strconv.Atoi(w[i+2]) // digits
+		}
+		one, other := tally{n[1] - n[0], n[1]}, tally{n[3] - n[2], n[3]}
+		printParts(w[1], one, other)
+		read, unread = read.plus(one), unread.plus(other)
+	}
+	printParts("all ways", read, unread)
+	if failed != nil {
+		fmt.Println("more are read otherwise than the test tolerates")
+	}
+	return nil
 }
 
 func (s *score) printStyles(apart bool) {
