@@ -278,7 +278,7 @@ func (e english) SeasonNames(_ context.Context, _ int, language string) (map[int
 	if language != "en-US" {
 		return map[int]string{}, Origin{}, nil
 	}
-	return map[int]string{1: "Season 1", 2: "Winter Letters", 3: "Northern Lights"}, Origin{}, nil
+	return map[int]string{1: "Season 1", 2: "Winter Letters", 3: "Northern Lights", 4: "Season 4"}, Origin{}, nil
 }
 
 // What is decided does not depend on the language in which TMDB is asked.
@@ -290,11 +290,12 @@ func TestSeasonsOfAKoreanRunAreFoundByTheirEnglishNames(t *testing.T) {
 		"a season's name":                         {rel("Salt Harbor Northern Lights", eps(3)), "tv 3 S03E03"},
 		"and the number of a part of it":          {rel("Salt Harbor Winter Letters", inSeason(2), eps(3)), "tv 3 S02E03"},
 		"an alternative title is a season's name": {rel("Northern Lights", eps(3)), "tv 3 S03E03"},
+		"and has a second season":                 {rel("Northern Lights", inSeason(2), eps(3)), "tv 3 S04E03"},
 		"no season is called so":                  {rel("Salt Harbor Summer Letters", eps(3)), "tv 3 -"},
 		"a number is no name of a season":         {rel("Salt Harbor", inSeason(2), eps(3)), "tv 3 S02E03"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			harbor := series(3, "소금항", "塩港", 2018, season(1, "1-12@2018-04-07"), season(2, "1-12@2019-04-06"), season(3, "1-13@2020-04-04")).alt("Salt Harbor").alt(row.rel.Title)
+			harbor := series(3, "소금항", "塩港", 2018, season(1, "1-12@2018-04-07"), season(2, "1-12@2019-04-06"), season(3, "1-13@2020-04-04"), season(4, "1-7@2021-04-04")).alt("Salt Harbor").alt(row.rel.Title)
 			for i := range harbor.Seasons {
 				harbor.Seasons[i].Name = fmt.Sprintf("시즌 %d", i+1)
 			}

@@ -102,11 +102,17 @@ func (p *placer) partTexts() (texts []string, after bool) {
 		texts = append(texts, p.hint.Rest) // signs alone
 	}
 	t := p.hint.called
-	if t.norm == "" || t.primary || len(texts) > 0 {
+	if p.ownTitle() || len(texts) > 0 {
 		return texts, true
 	}
 	rest := afterPlain(t.norm, p.titles)
 	return []string{rest}, rest != t.norm
+}
+
+// ownTitle reports whether the matched title is none, or the show's own: its name, or how that is read.
+func (p *placer) ownTitle() bool {
+	t := p.hint.called
+	return t.norm == "" || t.primary || title.Script(t.norm) == "latin" && p.calledSo(t.norm, title.Reads)
 }
 
 func addWords(to map[string][]int, words []string, season int) {

@@ -22,6 +22,7 @@ func TestSeasonsAreFoundByAWordOfTheirNames(t *testing.T) {
 		{"the show's own subtitle", harbor("Salt Harbor: Sylvan Episode", "Salt Harbor: Tether Episode", "Salt Harbor: North Wind", "Salt Harbor", "Salt Harbor: Sylvan Hen"), "Salt Harbor Sylvan Hen", "tv 3 S01E03"},
 		{"words of two seasons", harbor("Salt Harbor", "Salt Harbor: Battle of Yokohama", "Salt Harbor: Nagasaki Wind", "Shio no Minato", "Shio no Minato: Yokohama Nagasaki"), "Shio no Minato Yokohama Nagasaki", "tv 3 -"},
 		{"a word of a shorter title of the show", harbor("Salt Harbor", "Salt Harbor: Dawn of the Kitan", "Salt Harbor: North Wind", "Shio no Minato", "Shio no Minato: Kitan", "Shio no Minato: Aoi Kitan"), "Shio no Minato Aoi Kitan", "tv 3 -"},
+		{"how the show's title is read", &world{entries: []*Entry{series(4, "Magical Lamp", "おひさまランプ", 2018, season(1, "1-51@2018-04-07"), season(2, "1-49@2019-04-06").named("Motto! Ohisama Lamp")).alt("Ohisama Ranpu")}}, "Ohisama Ranpu", "tv 4 S01E03"},
 		{"the show's title alone", harbor("Salt Harbor", "Shio no Minato Next", "Shio no Minato Last", "Shio no Minato"), "Shio no Minato", "tv 3 -"},
 		{"a number of another season", harbor("Salt Harbor 2199", "Salt Harbor 2202", "Salt Harbor: Ship of Yokohama 2205", "Ship of Yokohama 2199"), "Ship of Yokohama 2199", "tv 3 -"},
 		{"seasons without names", harbor("Salt Harbor", "Season 2", "Season 3", "Shio no Minato", "Shio no Minato: Season Hen"), "Shio no Minato Season Hen", "tv 3 -"},

@@ -83,6 +83,9 @@ func (p *placer) bySeason() placement {
 // bySeasonOfArc is for a second season of the season that the title names: "Title Arc 2nd Season" is the one after "Title Arc".
 func (p *placer) bySeasonOfArc() placement {
 	arc := p.hint.Arc
+	if arc == 0 && p.season == 2 && p.stated() && p.all[len(p.all)-1].season > 3 { // else there is no such season, and nothing to ask
+		arc = p.englishArc()
+	}
 	if arc < 2 || p.season != 2 || arc == p.season || !p.stated() {
 		return placement{}
 	}
@@ -153,8 +156,8 @@ func (p *placer) foreignArc() (season int, by way) {
 // in a language in which they have none; 0 for none.
 func (p *placer) englishArc() int {
 	arcs := p.hint.Arcs
-	if called := p.hint.called; called.norm != "" && !called.primary {
-		arcs = append(slices.Clip(arcs), ArcText{Text: called.norm})
+	if !p.ownTitle() {
+		arcs = append(slices.Clip(arcs), ArcText{Text: p.hint.called.norm})
 	}
 	i := slices.IndexFunc(arcs, func(a ArcText) bool { return title.Script(a.Text) == "latin" })
 	if i < 0 || !p.severalSeasons() || !eastAsian(p.e) {

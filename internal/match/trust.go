@@ -102,7 +102,7 @@ var doubts = []struct {
 			p.asManySpecials() && slices.ContainsFunc(p.specials, mayBe)
 	}},
 	{"the next season began more than a year later", 0.5, func(p *placer, at placement) bool {
-		if at.way != trustCounted || p.season == 0 || at.season != p.season+1 {
+		if at.way != trustCounted || !p.stated() || at.season != p.season+1 {
 			return false
 		}
 		list := seasonSlots(p.all, p.season)

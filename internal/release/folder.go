@@ -14,6 +14,9 @@ var containers = namesOf(`movies,movie,films,film,series,tv,tv shows,tv series,t
 	cd1,cd2,disc 1,disc 2,disc1,disc2,动画,动漫,电视剧,电影,剧集,番剧,애니,애니메이션,드라마,영화,アニメ,映画,
 	аниме,сериалы,фильмы`)
 
+// filmFolders hold the films of what the folder around them is called.
+var filmFolders = namesOf(`극장판,劇場版,剧场版,电影版,電影版,剧场,劇場,gekijouban,gekijoban,movies,movie,films,film,电影,電影,映画,영화,фильмы`)
+
 // extraFolders hold what is not the work itself.
 var extraFolders = namesOf(`extras,extra,ncop,nced,trailers,trailer,bonus,menus,menu,featurettes,sample,samples,
 	creditless,pv,cm,特典,behind the scenes,deleted scenes,interviews,映像特典,nc,op,ed,scans,cds,previews`)
@@ -51,8 +54,11 @@ func (s *stages) addFolders(r *Release, dirs []string) {
 		r.Episodes, r.Absolute, r.Kind = nil, false, Unknown
 	}
 	depth := 0
-	for _, d := range dirs {
+	for i, d := range dirs {
 		w := lower(strings.TrimSpace(unify(d)))
+		if i == 0 && filmFolders[w] && r.Kind == Unknown && len(r.Episodes)+len(r.Seasons) == 0 {
+			r.Kind = Movie
+		}
 		switch {
 		case extraFolders[w]:
 			r.Folder.Extra = true
@@ -60,7 +66,7 @@ func (s *stages) addFolders(r *Release, dirs []string) {
 			if r.Folder.Seasons == nil {
 				r.Folder.Seasons = []int{0}
 			}
-		case containers[w], strings.HasSuffix(w, ":"), len(w) == 1, jumble(d):
+		case containers[w], filmFolders[w], strings.HasSuffix(w, ":"), len(w) == 1, jumble(d):
 			continue
 		case yearFolder(w) && !(self.none && len(r.Episodes)+len(r.Seasons) > 0):
 			continue // films by year; "1983/S01E02.mkv" is in a show's folder
