@@ -4,6 +4,7 @@ package lang
 var koMatch = []entry{
 	{"no decision was made", "아무 결정도 내려지지 않았습니다"},
 	{"no cause was given", "원인이 알려지지 않았습니다"},
+	{"the name says a film, and what was found is a series", "이름에는 극장판이라고 되어 있는데, 찾은 것은 시리즈입니다"},
 	{"%q and %q fit about equally", "%s와(과) %s이(가) 비슷하게 들어맞습니다"},
 	{"the nearest title is %q, which is not near enough", "가장 가까운 제목은 %s이지만 충분히 비슷하지 않습니다"},
 	{"by the episode group %q, part %q", "에피소드 그룹 %s의 %s 파트에 따라"},

@@ -37,9 +37,26 @@ func (r *Resolver) Place(ctx context.Context, files []File, res Resolution) []De
 	for i := range out {
 		if places[i].why != "" {
 			places[i].apply(&out[i], res.Entry, r.Options.MinEpisodeConfidence)
+			doubtFilm(&out[i], files[i].Release, places[i].ok, r.Options.MinConfidence)
 		}
 	}
 	return out
+}
+
+// filmOfSeries is the most confidence in a series that was found for a name that says a film: the film is an entry of its own, or a
+// special of the series.
+const filmOfSeries = 0.5
+
+// doubtFilm doubts a series that was found for a film and has no special that would be it.
+func doubtFilm(d *Decision, r release.Release, placed bool, least float64) {
+	if r.Kind != release.Movie || placed || d.Confidence == 1 || len(d.Candidates) == 0 {
+		return
+	}
+	d.Confidence = min(d.Confidence, filmOfSeries)
+	if d.Confidence < least {
+		d.Status, d.Reason = Ambiguous, "the name says a film, and what was found is a series"
+		d.Kind, d.ID, d.Title, d.OriginalTitle, d.Year, d.EpisodeConfidence = "", 0, "", "", 0, nil
+	}
 }
 
 // beforePlacing is a file's decision without its place; open says that one is to be looked for.

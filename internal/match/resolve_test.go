@@ -43,6 +43,26 @@ func kin() *world {
 	return &world{entries: []*Entry{old, remake, movie, live, drawn, romaji, romajiMovie, ovaOne, two, one, dusk, dawn, port, days, tide, ebb, played}}
 }
 
+// A film is not its series: a series that is all there is of its title is a candidate.
+func TestAFilmIsNotTakenForItsSeries(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		rel  release.Release
+		want string
+	}{
+		{"nobody says that it is a film", rel("Salt Harbor"), "tv 3 -"},
+		{"the name does", rel("Salt Harbor", as(release.Movie)), "ambiguous"},
+		{"a special is called so", rel("Salt Harbor: Night Boat", as(release.Movie)), "tv 3 S00E01"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			harbor := series(3, "Salt Harbor", "塩港", 2018, season(0, "1-1@2019-08-01").titled("Salt Harbor: Night Boat"), season(1, "1-12@2018-04-07"))
+			if d := decideOne(&world{entries: []*Entry{harbor.alt("Salt Harbor: Night Boat")}}, row.rel); outcome(d) != row.want || d.Status == Ambiguous && len(d.Candidates) == 0 {
+				t.Errorf("%s, want %s: %s %v", outcome(d), row.want, d.Reason, d.Steps)
+			}
+		})
+	}
+}
+
 func TestResolveTellsConfusableWorksApart(t *testing.T) {
 	for _, row := range []struct {
 		name string
