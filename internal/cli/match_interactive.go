@@ -104,8 +104,11 @@ func (p *person) describe(q decide.Question) {
 		b.WriteString("  no candidates; type another title to search for, or an id\n")
 	}
 	for i, c := range q.Candidates {
-		fmt.Fprintf(&b, "%4d  %s  %s/%d  %s\n",
-			i+1, title.WithYear(ui.Escaped(c.Title), c.Year), c.Kind, c.ID, report.Percent(c.Confidence))
+		fmt.Fprintf(&b, "%4d  %s  %s/%d", i+1, title.WithYear(ui.Escaped(c.Title), c.Year), c.Kind, c.ID)
+		if c.Confidence >= 0.01 { // what the person searched for need not be like the files' names
+			fmt.Fprintf(&b, "  %s", report.Percent(c.Confidence))
+		}
+		b.WriteByte('\n')
 		if why := candidateReasons(c); why != "" {
 			fmt.Fprintf(&b, "      %s\n", ui.Cut(ui.Escaped(why), max(p.width, 40)-7))
 		}
@@ -176,6 +179,7 @@ const confirmHelp = `  Enter         keep it so
   t  d          it is about the title, or about the folder (directory)
   a  f          it is about all these files, or about the first of them
   n             no: choose again
+  q             no, and ask no more
 `
 
 // Confirm implements decide.Asker: what the choice leads to, how far it reaches, and what may be changed of it.
@@ -190,7 +194,7 @@ func (p *person) Confirm(ctx context.Context, c decide.Choice) (decide.Verdict, 
 			keys = append(keys, scopes[s].key)
 		}
 	}
-	question := "  Enter keeps it; " + strings.Join(append(keys, "n", "?"), ", ") + " > "
+	question := "  Enter keeps it; " + strings.Join(append(keys, "n", "q", "?"), ", ") + " > "
 	for {
 		answer, err := p.read(ctx, question)
 		if err != nil {
@@ -219,6 +223,9 @@ func parseVerdict(text string, c decide.Choice) (v decide.Verdict, problem strin
 	case "n", "no":
 		v.Back = true
 		return v, ""
+	case "q", "quit":
+		v.Quit = true
+		return v, ""
 	case "season", "offset":
 		return changed(v, word, number, c)
 	}
@@ -228,7 +235,7 @@ func parseVerdict(text string, c decide.Choice) (v decide.Verdict, problem strin
 			return v, ""
 		}
 	}
-	return v, "press Enter to keep it, n to choose again, ? for help"
+	return v, "press Enter to keep it, n to choose again, q to be asked no more, ? for help"
 }
 
 // changed reads a season or an offset.

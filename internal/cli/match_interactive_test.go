@@ -191,6 +191,31 @@ func TestAPersonDecidesWhatIsInDoubt(t *testing.T) {
 	}
 }
 
+// What somebody searched for need not be like the names: no percentage that says "surely not" stands beside it.
+func TestACandidateThatWasSearchedForHasNoPercentage(t *testing.T) {
+	var out bytes.Buffer
+	p := &person{out: &out, width: 80}
+	p.describe(decide.Question{Title: "Zzz", Files: []string{"Zzz - 01.mkv"}, Candidates: []match.Candidate{
+		{Kind: match.TV, ID: 1, Title: "Aaa", Confidence: 0.004}, {Kind: match.TV, ID: 2, Title: "Bbb", Confidence: 0.31},
+	}})
+	if want := "   1  Aaa  tv/1\n   2  Bbb  tv/2  31%\n"; !strings.HasSuffix(out.String(), want) {
+		t.Errorf("%q, want it to end with %q", out.String(), want)
+	}
+}
+
+// The questions end where the person wants them to, also before a choice is kept.
+func TestAPersonMayQuitBeforeAChoiceIsKept(t *testing.T) {
+	w := newWorld(t, "A/[G] Aaa Nothing - 01.mkv", "B/[G] Bbb Nothing - 01.mkv")
+	p := newTerminal("tv/1429", "q")
+	_, status := w.run(t.Context(), p, "match", "--interactive", "--format", "csv")
+	if status != 0 || len(p.prompts) != 2 || w.pins(t) != "" {
+		t.Errorf("status %d, pins %q, asked %q", status, w.pins(t), p.prompts)
+	}
+	if !strings.Contains(p.prompts[1], "n, q, ? > ") {
+		t.Errorf("it is not offered: %q", p.prompts[1])
+	}
+}
+
 // A name that only a folder has is not pinned as a title that would hold everywhere, and what was pinned is said.
 func TestAFoldersNameIsPinnedAsAPath(t *testing.T) {
 	w := newWorld(t,

@@ -36,7 +36,8 @@ func (c *command) pinCommand() *cobra.Command {
 movie/ID or the address of its page on themoviedb.org; anivault search finds it. What exists as a path is a path;
 anything else is a title as it stands in names, with its year where there is one.
 
-TMDB is asked whether it has the entry, and a warning says where it has not; the choice is kept in any case.
+TMDB is asked whether it has the entry and the season, and a warning says where it has not; the choice is kept in
+any case. Files that are pinned to a season have no episode where that season lacks their number.
 
 The longest path wins, then a title with its year, then a title. The choices are kept in a plain text file that you
 may edit: anivault pins says where.`,
@@ -98,7 +99,7 @@ func (c *command) lookUp(cmd *cobra.Command, p *pins.Pin, offline bool) error {
 		e, err := run.Entry(cmd.Context(), p.Kind, p.ID)
 		if err == nil {
 			p.Name = title.WithYear(e.Title, e.Year)
-			if p.Season != nil && !slices.ContainsFunc(e.Seasons, func(s match.Season) bool { return s.Number == *p.Season }) {
+			if p.Season != nil && !e.HasSeason(*p.Season) {
 				c.warn("%s, %s, has no season %d", p.Entry(), ui.Printable(p.Name), *p.Season)
 			}
 			return nil
@@ -193,6 +194,10 @@ func settingsOf(p pins.Pin) string {
 func (c *command) pinSubject(arg string) (pins.Pin, error) {
 	arg = c.expandHome(arg)
 	if _, err := os.Lstat(arg); err != nil && !writtenAsPath(arg) {
+		if strings.Contains(filepath.ToSlash(arg), "/") {
+			c.warn("%s is no file or folder, so it is taken for a title; what is yet to be there is pinned as %s",
+				ui.ShellWord(arg), ui.ShellWord("."+string(filepath.Separator)+arg))
+		}
 		return pins.Pin{Title: arg}, nil
 	}
 	path, err := filepath.Abs(arg)

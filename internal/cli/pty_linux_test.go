@@ -93,7 +93,7 @@ func TestInteractiveOnATerminal(t *testing.T) {
 	if _, err := io.WriteString(person, "tv/30991\n"); err != nil {
 		t.Fatal(err)
 	}
-	if shown := until(t, person, "n, ? > "); !strings.Contains(shown, "->  S01E03") {
+	if shown := until(t, person, "n, q, ? > "); !strings.Contains(shown, "->  S01E03") {
 		t.Errorf("shown: %q", shown)
 	}
 	if _, err := io.WriteString(person, "\n"); err != nil {

@@ -94,10 +94,11 @@ type Lead struct {
 	Decision match.Decision
 }
 
-// Verdict is what a person says of a choice. Without Keep and Back it is to be shown again, with Reach.
+// Verdict is what a person says of a choice: Keep it, go Back to the question, or Quit all questions. Without any of them it is to be
+// shown again, with Reach.
 type Verdict struct {
-	Keep, Back bool
-	Reach      Reach
+	Keep, Back, Quit bool
+	Reach            Reach
 }
 
 // person is the person who is asked.
@@ -121,6 +122,7 @@ func (d *Deciders) Terminal() sync.Locker {
 func (d *Deciders) byPerson(ctx context.Context, s *series) (out resolution, ok bool) {
 	res := *s.left
 	given := resolution{Resolution: res}
+	res.Candidates = slices.DeleteFunc(slices.Clone(res.Candidates), hopeless)
 	if s.turn.wait(ctx) != nil {
 		return given, true
 	}
@@ -153,6 +155,9 @@ func (d *Deciders) byPerson(ctx context.Context, s *series) (out resolution, ok 
 	}
 	return given, true
 }
+
+// hopeless reports whether an entry is so unlikely that nobody is asked about it.
+func hopeless(c match.Candidate) bool { return c.Confidence < 0.01 }
 
 func (d *Deciders) question(ctx context.Context, s match.Series, res match.Resolution, note string) (Answer, error) {
 	q := Question{Title: s.Title(), Year: s.Year, Reason: res.Reason, Candidates: res.Candidates, Note: note}
@@ -198,6 +203,9 @@ func (d *Deciders) choose(ctx context.Context, s match.Series, a Answer) (note s
 		switch {
 		case err != nil:
 			return "", false, err
+		case v.Quit:
+			d.person.quit.Store(true)
+			return "", false, nil
 		case v.Back:
 			return "", false, nil
 		case v.Keep:

@@ -115,12 +115,34 @@ func (d *Deciders) byPin(ctx context.Context, s *series) (resolution, bool) {
 		res.Err = &pinnedToNothing{pin, res.Err}
 	case res.Err != nil && ctx.Err() == nil:
 		out.finish = func(d match.Decision, r release.Release) match.Decision { return unverified(d, r, pin, res.Err) }
+	case pin.Season != nil:
+		out.finish = func(d match.Decision, _ release.Release) match.Decision { return within(d, pin, res.Entry) }
 	}
 	if pin.Season != nil || pin.Offset != 0 {
 		res.Hint = match.Hint{} // the user has corrected what the titles say of seasons
 	}
 	out.Resolution = res
 	return out, true
+}
+
+// within takes a place away that lies outside the season that a pin names: the person's word is never passed off as that of another
+// season. Specials that a folder's or a title's pin finds in season 0 stay there: it is not about them.
+func within(d match.Decision, pin pins.Pin, e *match.Entry) match.Decision {
+	season := *pin.Season
+	if d.Season != nil && (*d.Season == season || *d.Season == 0) {
+		return d
+	}
+	none := 0.0
+	switch {
+	case d.Status == match.Matched && !e.HasSeason(season):
+		d.Reason = fmt.Sprintf("pinned to season %d, which %s does not have", season, pin.Entry())
+	case d.Season != nil:
+		d.Reason = fmt.Sprintf("season %d, which it is pinned to, has no such number", season)
+	default:
+		return d
+	}
+	d.Season, d.Episodes, d.EpisodeTitles, d.AirDate, d.EpisodeConfidence = nil, nil, nil, "", &none
+	return d
 }
 
 // pinnedToNothing is the error of a pin to an entry that TMDB does not have.

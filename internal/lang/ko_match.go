@@ -174,6 +174,8 @@ var koMatch = []entry{
 	{"%s %d, fetched before, bears this title: no search", "앞서 가져온 %s %d의 제목이므로 검색하지 않음"},
 	{"the user's choice: %s", "직접 고정(pin)한 항목: %s"},
 	{"the user's choice", "직접 고정(pin)한 항목"},
+	{"pinned to season %d, which %s does not have", "시즌 %d(으)로 고정했지만 %s에 그 시즌이 없음"},
+	{"season %d, which it is pinned to, has no such number", "고정한 시즌 %d에 그 번호의 화가 없음"},
 	{
 		"pinned to %s, which TMDB does not have; take it back with: anivault unpin %s",
 		"고정한 %s이(가) TMDB에 없습니다. 고정을 풀려면: anivault unpin %s",

@@ -75,6 +75,12 @@ func (e *Entry) season(n int) (Season, bool) {
 	return e.Seasons[i], true
 }
 
+// HasSeason reports whether TMDB has a season of that number.
+func (e *Entry) HasSeason(n int) bool {
+	_, ok := e.season(n)
+	return ok
+}
+
 // runs cuts a list of slots where the season changes and where more than gap lies between two
 // known air dates, either way. One episode with a date of its own among others (an error, a late broadcast) cuts nothing.
 func runs(list []slot, gap time.Duration) [][]slot {

@@ -32,7 +32,7 @@ func (t *Tally) Write(w io.Writer, s Summary, opts Options) error {
 	blocked := false
 	for _, status := range []Status{Matched, Ambiguous, Unmatched, Pending, Failed} {
 		for _, x := range t.troubles {
-			if x.status == status {
+			if x.status == status && opts.Only.tells(status) {
 				p.trouble(x, s.LimiterState == "offline")
 				blocked = blocked || x.code == CodeBlocked
 			}

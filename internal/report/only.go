@@ -39,4 +39,10 @@ func (o Only) Has(r *Record) bool {
 	return len(o) == 0 || o.names(string(r.Status)) || o.names(NoEpisode) && r.LacksEpisode()
 }
 
+// tells reports whether the summary tells of the files of a status one by one, those matched without an episode among them. What
+// running again mends is always told.
+func (o Only) tells(s Status) bool {
+	return len(o) == 0 || o.names(string(s)) || s == Matched && o.names(NoEpisode) || s == Pending || s == Failed
+}
+
 func (o Only) names(word string) bool { return slices.Contains(o, word) }

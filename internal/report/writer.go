@@ -32,7 +32,7 @@ type Options struct {
 	Here     string     // shown as the folder of a path that has none: "." where files were looked for, "" for mere names
 	Explain  bool       // steps, scores and reasons too; csv has no place for them
 	Seasons  bool       // table: a line a season
-	Only     Only       // table: what was asked for; the caller leaves out the rest
+	Only     Only       // table and summary for people: what was asked for; the caller leaves out the rest of the records
 	Ending   Ending     // summary for people: how the run ended
 }
 
