@@ -183,7 +183,7 @@ func atLeastOne(name, hint string) cobra.PositionalArgs {
 		if len(args) > 0 {
 			return nil
 		}
-		return usagef(hint, "no %s given", name)
+		return usagef(hint, "%s", lang.Sprintf("no %s given", name)) // a word alone is not recognised later
 	}
 }
 

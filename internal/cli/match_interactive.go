@@ -292,7 +292,7 @@ func leadText(l decide.Lead) string {
 	r := report.Record{Kind: string(d.Kind), Season: d.Season, Episodes: d.Episodes}
 	switch place := r.Place(); {
 	case d.Status == match.Matched && place != "":
-		return place
+		return lang.Word(place)
 	case d.Reason != "":
 		return ui.Escaped(lang.Say("no episode: " + d.Reason))
 	}

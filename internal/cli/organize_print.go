@@ -109,7 +109,7 @@ func (c *command) printTree(r *organize.Result) error {
 			}
 			why := lang.Say(l.Code.Meaning())
 			if l.Why != "" {
-				why += ": " + ui.Escaped(l.Why)
+				why += ": " + ui.Escaped(lang.Say(l.Why))
 			}
 			fmt.Fprintf(out, "  %s  (%s)\n", ui.Printable(l.Path), why)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/anivault/anivault/internal/atomicfile"
+	"github.com/anivault/anivault/internal/lang"
 )
 
 // FilePath returns the config file that Load would read: the flag's, ANIVAULT_CONFIG, or the default place.
@@ -52,15 +53,17 @@ func writeFile(path string, text []byte) error {
 	})
 }
 
-// fileText returns the text of a fresh file, in which every setting but token and language is a comment.
+// fileText returns the text of a fresh file, in which every setting but token and language is a comment. Comments are in the
+// language of the process: a person reads them.
 func fileText(token Secret, language string) string {
 	var b strings.Builder
-	b.WriteString("# anivault's settings; all of them: anivault config show\n")
+	b.WriteString(lang.Say("# anivault's settings; all of them: anivault config show") + "\n")
 	b.WriteString("tmdb:\n")
 	if token.IsSet() {
 		fmt.Fprintf(&b, "  token: %q\n", token.Reveal())
 	} else {
-		b.WriteString("  # token: \"...\"    # TMDB API Read Access Token, from https://www.themoviedb.org/settings/api\n")
+		doc := lang.Say("TMDB API Read Access Token, from https://www.themoviedb.org/settings/api")
+		fmt.Fprintf(&b, "  # token: %q    # %s\n", "...", doc)
 	}
 	section := "tmdb"
 	for _, key := range everyday {
@@ -71,10 +74,10 @@ func fileText(token Secret, language string) string {
 		}
 		s := setting(key)
 		if key == "tmdb.language" && language != "" {
-			fmt.Fprintf(&b, "  %s: %s    # %s\n", name, language, s.Doc)
+			fmt.Fprintf(&b, "  %s: %s    # %s\n", name, language, lang.Say(s.Doc))
 			continue
 		}
-		fmt.Fprintf(&b, "  # %s: %s    # %s\n", name, cmp.Or(s.Default, `""`), s.Doc)
+		fmt.Fprintf(&b, "  # %s: %s    # %s\n", name, cmp.Or(s.Default, `""`), lang.Say(s.Doc))
 	}
 	return b.String()
 }

@@ -17,5 +17,5 @@ import "slices"
 //	stand-in     모의 서버     setting      설정           flag        옵션
 //	absolute     통산 화수     cour         쿨             run         방영분
 func ko() []entry {
-	return slices.Concat(koMatch, koReport, koCommands, koSettings, koOrganize, koServe, koApply)
+	return slices.Concat(koMatch, koReport, koCommands, koSettings, koOrganize, koServe, koApply, koPlan)
 }

@@ -230,6 +230,7 @@ var koMatch = []entry{
 	{"season %d is not between 0 and %d", "시즌 %d은(는) 0에서 %d 사이가 아닙니다"},
 	{"offset %d is not between -%d and %d", "오프셋 %d은(는) -%d에서 %d 사이가 아닙니다"},
 	{"line %d: %s", "%d번째 줄: %s"},
+	{"line %d", "%d번째 줄"},
 	{"the pins are of version %d, and this anivault knows version %d", "고정 파일은 버전 %d인데, 이 anivault는 버전 %d까지 압니다"},
 	{
 		"%s: and %d more lines that can't be understood; anivault pins --format json lists them",

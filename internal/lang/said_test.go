@@ -18,7 +18,7 @@ import (
 var rows = flag.Bool("rows", false, "print what has no translation as rows to be filled in")
 
 // speaking are the packages whose texts people read.
-var speaking = []string{"cli", "report", "report/html", "run/results", "match", "decide", "library", "pins", "app", "config", "chart"}
+var speaking = []string{"cli", "report", "report/html", "run/results", "match", "decide", "library", "pins", "app", "config", "chart", "organize", "organize/disk", "apply", "index"}
 
 // Whatever is said to people is in the catalogue. To fill it in: go test ./internal/lang -run Said -rows
 func TestWhatIsSaidToPeopleIsInTheCatalogue(t *testing.T) {
@@ -124,22 +124,22 @@ var counted = regexp.MustCompile(`^1? ?(more folders?|aired episodes?|files?|ans
 
 // unsaid are literals that look like texts and are none, or that stay as they are.
 var unsaid = []*regexp.Regexp{
-	regexp.MustCompile(`^ *(# )?(anivault|find|echo|chmod) `),                                                                                                                          // examples, and commands that a hint names
-	regexp.MustCompile(`^(get|lookup|tune|missing|pin|unpin|search|match|import|organize|apply|undo|history|verify|watch) [A-Z]+[=|.A-Z 	[\]]*$`),                                      // how a command is typed
-	regexp.MustCompile(`--format |: one object per |: the (summary|columns)$|^serve: (GET |the answer)`),                                                                               // names of outputs for programs
-	regexp.MustCompile(`^What "status" says|Error codes in "error"|^\. json is one document`),                                                                                          // of help formats, which is about fields
-	regexp.MustCompile(`^(system volume information|network trash folder|temporary items|behind the scenes|deleted scenes|bonus features|bonus disc|bd menu|dvd menu|clean op & ed)$`), // folders
-	regexp.MustCompile(`^NAME\t|^%d\+%d of |^(new|revoke) NAME|^# made by: anivault|^  - \{name: |^, (admin: true|made: )`),                                                            // headers of tables, lines of files
-	regexp.MustCompile(`^(season|offset) N$|form-action|default-src|^AniDB %d$|^FAIL  |^This product uses the TMDB API|^completion of --`),
+	regexp.MustCompile(`^ *(# )?(anivault|find|echo|chmod) `),                                                                                                                                                  // examples, and commands that a hint names
+	regexp.MustCompile(`^(get|lookup|tune|missing|pin|unpin|search|match|import|organize|apply|undo|history|verify|watch) [A-Z]+[=|.A-Z 	[\]]*$`),                                                              // how a command is typed
+	regexp.MustCompile(`--format |: one object per |: the (summary|columns)$|^serve: (GET |the answer)`),                                                                                                       // names of outputs for programs
+	regexp.MustCompile(`^What "status" says|Error codes in "error"|^\. json is one document`),                                                                                                                  // of help formats, which is about fields
+	regexp.MustCompile(`^(system volume information|network trash folder|temporary items|behind the scenes|deleted scenes|bonus features|bonus disc|bd menu|dvd menu|clean op & ed)$`),                         // folders
+	regexp.MustCompile(`^NAME\t|^%d\+%d of |^(new|revoke) NAME|^# made by: anivault|^  - \{name: |^, (admin: true|made: )`),                                                                                    // headers of tables, lines of files
+	regexp.MustCompile(`^(probe %s|(not|after|kept) %d %s|(lost|keep) %d|sum %s\n|source %s\n|target %s\n|new %d %s\n|aside %d %d\n|%s %d %d %d [^\n]*\n  (to %d|text) %s\n|%s%d\nid %s\n.*)$|(?s)^%s%d\nid `), // lines of a journal
+	regexp.MustCompile(`^set (the time of|room aside for)$|^(it ends before <|<%s> where <%s> should be|row %d: %w|is larger than 1 MiB|%.40q is not an id of an anime)$`),                                     // of files that others made
+	regexp.MustCompile(`^(season|offset) N$|form-action|^ *(# |%s)token: %q|default-src|^AniDB %d$|^FAIL  |^This product uses the TMDB API|^completion of --`),
 }
 
 // english are files that speak English alone, and why.
 var english = map[string]string{
 	"cli/man.go":             "man pages are English",
 	"chart/drawing.go":       "the picture of limiter simulate",
-	"config/write.go":        "comments in the config file",
-	"config/edit.go":         "as write.go",
-	"pins/set.go":            "comments in the file of pins",
+	"organize/language.go":   "words of names",
 	"report/csv.go":          "the fields of outputs for programs",
 	"report/json.go":         "as csv.go",
 	"match/sequelmarkers.go": "rules with examples",

@@ -229,6 +229,6 @@ func (j *job) fetchAt(ctx context.Context, i int) bool {
 		c.hit, c.entry = hitOf(e), withTitle(e, c.hit.Title)
 	}
 	j.pool[i] = score(j.s, c)
-	j.step("entry", &o, "%s %d %q: score %.3f", c.hit.Kind, c.hit.ID, e.Title, j.pool[i].score)
+	j.step("entry", &o, "%s %d %q with score %.3f", c.hit.Kind, c.hit.ID, e.Title, j.pool[i].score)
 	return true
 }

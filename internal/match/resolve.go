@@ -185,7 +185,7 @@ func (j *job) ask(ctx context.Context) {
 			return
 		}
 		j.origin = j.origin.With(o)
-		j.step("search", &o, "%s: %d found", queryText(q), len(hits))
+		j.step("search", &o, "%s: %d entries found", queryText(q), len(hits))
 		if len(hits) > 0 {
 			j.found = append(j.found, q)
 		}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/title"
 )
 
@@ -18,7 +19,7 @@ const versionMark = "# anivault pins "
 
 const version = 1
 
-// header is what a new file begins with.
+// header is what a new file begins with; what is said in it is in the language of the process.
 const header = versionMark + `1
 # One choice a line; of two for the same thing the later one wins, and a longer path wins over a shorter one and over a title.
 #   tv/ID or movie/ID   [season=N] [offset=N]   path FOLDER-OR-FILE  or  title TITLE
@@ -121,7 +122,7 @@ func (s *Set) Put(p Pin) (*Pin, error) {
 	if !replaces {
 		if len(s.lines) == 0 {
 			for _, text := range strings.Split(strings.TrimSuffix(header, "\n"), "\n") {
-				s.lines = append(s.lines, line{text: text})
+				s.lines = append(s.lines, line{text: lang.Say(text)})
 			}
 		}
 		s.lines = append(s.lines, l)

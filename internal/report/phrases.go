@@ -71,7 +71,7 @@ func (c Candidate) Ref() string { return ref(c.Kind, c.TMDBID) }
 func (x Reason) Text() string {
 	text := fmt.Sprintf("%s %+.2f", lang.Say(lang.Word(x.Name)), x.Weight)
 	if x.Detail != "" {
-		text += " (" + lang.Say(x.Detail) + ")"
+		text += " (" + lang.Say(lang.Word(x.Detail)) + ")"
 	}
 	return text
 }

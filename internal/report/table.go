@@ -205,12 +205,12 @@ func (t *table) weighed(b *strings.Builder, r Record) {
 		}
 		text := lang.Word(s.Stage) + ": " + lang.Say(s.Detail)
 		if s.Source != "" {
-			text += " [" + s.Source + "]"
+			text += " [" + lang.Word(s.Source) + "]"
 		}
 		lines = append(lines, text)
 	}
 	for _, c := range r.Candidates {
-		text := "candidate: " + c.Entry() + " " + c.Ref() + " " + Percent(c.Confidence)
+		text := lang.Word("candidate") + ": " + c.Entry() + " " + c.Ref() + " " + Percent(c.Confidence)
 		if len(c.Reasons) > 0 {
 			var parts []string
 			for _, x := range c.Reasons {
