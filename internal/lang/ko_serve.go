@@ -2,6 +2,7 @@ package lang
 
 // koServe is what serve, accounts and limiter simulate say, with their help, and when the limiter changes its state.
 var koServe = []entry{
+	{"anivault status; meanwhile it answers from the cache", "anivault status. 그동안 캐시로 답합니다"},
 	{"an operator says so", "운영자가 지시함"},
 	{
 		"a probe fails, and the failed rounds at the longest cooldown add up to cacheonly_after * sleep_max",
