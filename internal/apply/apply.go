@@ -30,8 +30,9 @@ type Progress struct {
 
 // Options say how a plan is carried out.
 type Options struct {
-	Partial bool // units that can't be carried out are left, the others are not
-	DryRun  bool // only look
+	Absolute bool // symbolic links hold whole paths
+	Partial  bool // units that can't be carried out are left, the others are not
+	DryRun   bool // only look
 }
 
 // Apply checks a plan and carries it out. Where anything of it can't be, nothing is done, unless Partial says otherwise. The
@@ -40,7 +41,7 @@ func (e *Engine) Apply(ctx context.Context, p *organize.Plan, opts Options) (*Ou
 	if err := e.free(); err != nil {
 		return nil, err
 	}
-	c, err := e.check(ctx, p)
+	c, err := e.check(ctx, p, opts.Absolute)
 	if err != nil {
 		return nil, err
 	}

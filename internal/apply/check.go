@@ -31,7 +31,7 @@ type check struct {
 }
 
 // check looks at everything that a plan is about. The error is a *MountError.
-func (e *Engine) check(ctx context.Context, p *organize.Plan) (*check, error) {
+func (e *Engine) check(ctx context.Context, p *organize.Plan, absolute bool) (*check, error) {
 	for _, roots := range [][]organize.Root{p.Sources, p.Targets} {
 		for _, root := range roots {
 			if err := e.mounted(root); err != nil {
@@ -43,7 +43,7 @@ func (e *Engine) check(ctx context.Context, p *organize.Plan) (*check, error) {
 		ctx: ctx, engine: e, plan: p, bundles: organize.Bundles(p), dirs: map[string]int{}, errs: map[int]*Problem{}, infos: map[int]Info{},
 		moves: map[place]int{}, inodes: map[[2]uint64]int{}, right: map[int]*Problem{},
 	}
-	c.run = &run{ID: p.ID, Mode: p.Mode, Layout: p.Layout, Sources: p.Sources, Targets: p.Targets}
+	c.run = &run{ID: p.ID, Mode: p.Mode, Layout: p.Layout, Absolute: absolute, Sources: p.Sources, Targets: p.Targets}
 	c.folders = folders{system: e.System, run: c.run, open: map[int]Dir{}}
 	defer c.folders.close()
 	for _, roots := range [][]organize.Root{p.Sources, p.Targets} {

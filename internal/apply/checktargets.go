@@ -122,7 +122,7 @@ func (c *check) copyThere(i int, dir Dir, info Info) *Problem {
 	o := &c.ops[i]
 	switch {
 	case o.Verb == organize.Symlink && info.Type == organize.TypeLink:
-		if text, err := dir.Readlink(o.To.Name); err == nil && text == c.run.leads(o) {
+		if text, err := dir.Readlink(o.To.Name); err == nil && resolved(c.run.path(o.To.Dir), text) == c.run.pathOf(o.From) {
 			c.idle[i] = true
 			return nil
 		}

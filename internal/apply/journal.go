@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -26,6 +27,9 @@ func (r *run) text() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s%d\nid %s\nplan %s\nbegun %s\nmode %s\nlayout %s\n",
 		journalWords, journalVersion, r.ID, r.Plan, r.Begun.UTC().Format(time.RFC3339Nano), r.Mode, organize.Quote(r.Layout))
+	if r.Absolute {
+		b.WriteString("absolute links\n")
+	}
 	for _, root := range r.Sources {
 		fmt.Fprintf(&b, "source %s\n", root)
 	}
@@ -161,6 +165,10 @@ func (j *reader) readLine(word, rest string) (err error) {
 		r.Mode = organize.Mode(rest)
 	case "layout":
 		r.Layout, err = organize.Unquote(rest)
+	case "absolute":
+		if r.Absolute = rest == "links"; !r.Absolute {
+			err = errors.New("links are absolute, nothing else is")
+		}
 	case "source", "target":
 		var root organize.Root
 		root, err = organize.ParseRoot(rest)

@@ -17,7 +17,7 @@ import (
 
 func sampleRun() *run {
 	return &run{
-		ID: "20261122-020431-k3f9", Plan: "20261122-020431-abcd", Begun: time.Unix(1_800_000_000, 123456789).UTC(), Mode: organize.ModeMove, Layout: "my layout",
+		ID: "20261122-020431-k3f9", Plan: "20261122-020431-abcd", Begun: time.Unix(1_800_000_000, 123456789).UTC(), Mode: organize.ModeMove, Layout: "my layout", Absolute: true,
 		Sources: []organize.Root{{Type: "ext4", Inode: 2, Birth: organize.Stamp{Sec: 9, Nsec: 5}, Path: "/src"}},
 		Targets: []organize.Root{{Type: "-", Path: "/lib of mine"}},
 		Dirs: []folder{

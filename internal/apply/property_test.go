@@ -390,6 +390,32 @@ func TestKilledInHardPlans(t *testing.T) {
 	}
 }
 
+// Symbolic links can hold whole paths; one that leads to its file already is in place, whichever way it says so.
+func TestAbsoluteLinks(t *testing.T) {
+	sc := drawn(traits{}, "/far", "d/a b", "d/a @ x/y/1; b @ 2")
+	sc.opts.Absolute = true
+	if _, files := killEverywhere(t, "absolute links", sc); files != 2 {
+		t.Errorf("%d files were put in place", files)
+	}
+	for _, absolute := range []bool{true, false} {
+		s := sc.clone()
+		out, err := engineOf(s).Apply(context.Background(), sc.plan, Options{Absolute: absolute})
+		if err != nil || out.Count(StatusDone) != 2 {
+			t.Fatalf("%+v %v", out, err)
+		}
+		want := "../../../src/d/a"
+		if absolute {
+			want = "/src/d/a"
+		}
+		if got := s.nodes[s.at("/far/x/y/1")].data; got != want {
+			t.Errorf("it leads to %s, not to %s", got, want)
+		}
+		if out, err = engineOf(s).Apply(context.Background(), sc.plan, Options{Absolute: !absolute}); err != nil || out.Count(StatusInPlace) != 2 {
+			t.Errorf("%+v %v", out, err)
+		}
+	}
+}
+
 // killEverywhere returns how often something was carried out, and how many files the run that nobody killed put in place.
 func killEverywhere(t *testing.T, where string, sc scene) (runs, files int) {
 	t.Helper()

@@ -10,16 +10,17 @@ import (
 
 // run is what a journal holds before its marks: everything that is to be done, and how everything was.
 type run struct {
-	ID      string // of the run; that of the plan where no other run has it
-	Plan    string
-	Begun   time.Time
-	Mode    organize.Mode
-	Layout  string
-	Sources []organize.Root
-	Targets []organize.Root
-	Dirs    []folder // each behind its parent
-	Ops     []op     // in the order in which they end
-	Steps   []step   // in the order in which they are carried out
+	ID       string // of the run; that of the plan where no other run has it
+	Plan     string
+	Begun    time.Time
+	Mode     organize.Mode
+	Layout   string
+	Absolute bool // symbolic links hold whole paths
+	Sources  []organize.Root
+	Targets  []organize.Root
+	Dirs     []folder // each behind its parent
+	Ops      []op     // in the order in which they end
+	Steps    []step   // in the order in which they are carried out
 }
 
 // folder is a folder that is read or changed, as it was.

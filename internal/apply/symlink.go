@@ -2,14 +2,21 @@ package apply
 
 import (
 	"errors"
+	"path"
 	"strings"
 	"syscall"
 
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// leads returns the text of an operation's symbolic link, from its folder to the source.
-func (r *run) leads(o *op) string { return relative(r.path(o.To.Dir), r.pathOf(o.From)) }
+// leads returns the text of an operation's symbolic link: the way from its folder to the source or, where that is wanted, the source's
+// path.
+func (r *run) leads(o *op) string {
+	if r.Absolute {
+		return r.pathOf(o.From)
+	}
+	return relative(r.path(o.To.Dir), r.pathOf(o.From))
+}
 
 // relative returns the way from a folder to a path; both are absolute, clean and without links.
 func relative(folder, to string) string {
@@ -22,6 +29,14 @@ func relative(folder, to string) string {
 		n++
 	}
 	return strings.Repeat("../", len(a)-n) + strings.Join(b[n:], "/")
+}
+
+// resolved returns where a link in a folder leads, by its text.
+func resolved(folder, text string) string {
+	if path.IsAbs(text) {
+		return path.Clean(text)
+	}
+	return path.Join(folder, text)
 }
 
 // points reports whether the operation's link lies at its target, and whether anything does.

@@ -118,7 +118,7 @@ func (c *command) carryOut(ctx context.Context, cfg *config.Config, a *applying,
 	var out *apply.Outcome
 	err := c.withEngine(ctx, cfg, a, func(e *apply.Engine) (err error) {
 		e.Note = n.read
-		out, err = e.Apply(ctx, plan, apply.Options{Partial: a.partial, DryRun: a.dryRun})
+		out, err = e.Apply(ctx, plan, apply.Options{Partial: a.partial, DryRun: a.dryRun, Absolute: cfg.Organize.AbsoluteLinks})
 		if err != nil {
 			return c.explainRun(ctx, err, out)
 		}

@@ -19,6 +19,7 @@ type Organize struct {
 	OnConflict         string // "report" or "version"
 	Extras             string // "leave" or "follow"
 	NFO                string // "auto", "off", "ids" or "full"
+	AbsoluteLinks      bool
 	Replace            map[string]string
 	Exec               []string // a program and its arguments; empty: none
 }
@@ -48,6 +49,10 @@ var organizeSettings = []Setting{
 		func(c *Config) *string { return &c.Organize.Extras }, "leave", "leave", "follow"),
 	choice("organize.nfo", "Which files for media servers are written: ids say which entry a folder is, full all that is known; auto is ids for kodi, else off.",
 		func(c *Config) *string { return &c.Organize.NFO }, "auto", "auto", "off", "ids", "full"),
+	{
+		Key: "organize.absolute_links", Default: "false", Allowed: "true or false", Doc: "Symbolic links hold the whole path of their file, else the way from their folder.",
+		apply: yes(func(c *Config) *bool { return &c.Organize.AbsoluteLinks }),
+	},
 	{
 		Key: "organize.replace", List: true, Allowed: "pairs such as :=꞉, several with commas",
 		Doc: "What is replaced in titles before they become names.", apply: applyReplace,

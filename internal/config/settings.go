@@ -107,7 +107,7 @@ var ownSettings = []Setting{
 		func(c *Config) *float64 { return &c.Match.MinEpisodeConfidence }),
 	choice("match.type", "What the files are.", func(c *Config) *string { return &c.Match.Type }, "auto", "auto", "tv", "movie"),
 	{
-		Key: "match.include_adult", Default: "false", Allowed: "true or false", apply: applyAdult,
+		Key: "match.include_adult", Default: "false", Allowed: "true or false", apply: yes(func(c *Config) *bool { return &c.Match.IncludeAdult }),
 		Doc: "Passed on to TMDB's search.",
 	},
 	whole("match.jobs", "0", "Local parsing parallelism; never the number of requests, which the limiter decides.",
@@ -241,13 +241,16 @@ func readSecret(v string) (Secret, error) {
 	return NewSecret(v), nil
 }
 
-func applyAdult(c *Config, v string) error {
-	b, err := strconv.ParseBool(v)
-	if err != nil {
-		return fmt.Errorf("must be true or false")
+// yes sets what is true or false.
+func yes(field func(*Config) *bool) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		b, err := strconv.ParseBool(v)
+		if err != nil {
+			return errors.New("must be true or false")
+		}
+		*field(c) = b
+		return nil
 	}
-	c.Match.IncludeAdult = b
-	return nil
 }
 
 func applyCoordinator(c *Config, v string) error {

@@ -85,6 +85,10 @@ var koOrganize = []entry{
 		"미디어 서버용 파일 중 무엇을 쓸지. ids는 어느 작품인지, full은 아는 것 모두를 담습니다. auto는 kodi일 때 ids, 아니면 off입니다.",
 	},
 	{
+		"Symbolic links hold the whole path of their file, else the way from their folder.",
+		"심볼릭 링크에 파일의 전체 경로를 담습니다. 아니면 링크가 있는 폴더에서 가는 길을 담습니다.",
+	},
+	{
 		"allow --to to hold PATH, or PATH to hold --to: files are moved",
 		"--to가 PATH를, 또는 PATH가 --to를 품어도 됩니다. 파일은 이동합니다",
 	},
