@@ -69,7 +69,7 @@ func (e *engine) duplicate(i int, dir Dir, from, to place, known *copied, word s
 	}
 	if known == nil {
 		var p *Problem
-		if known, p = e.fill(i, dir, from, into, part); p != nil {
+		if known, p = e.fill(i, dir, from, into, part, word == markReturned); p != nil {
 			if left := remove(into, part.Name); left != nil {
 				return left
 			}
@@ -119,8 +119,9 @@ func (e *engine) durable(dir Dir) *Problem {
 	return nil
 }
 
-// fill makes the copy and gives it the times, mode and owner of its source. A source that changes meanwhile is no source.
-func (e *engine) fill(i int, dir Dir, from place, into Dir, part place) (*copied, *Problem) {
+// fill makes the copy and gives it the times, mode and owner of its source. A source that changes meanwhile is no source. What comes
+// back as it went gets the time that it had: the other file system may not have kept all of it.
+func (e *engine) fill(i int, dir Dir, from place, into Dir, part place, back bool) (*copied, *Problem) {
 	source, err := dir.Read(from.Name)
 	if err != nil {
 		return nil, failed(err)
@@ -143,7 +144,11 @@ func (e *engine) fill(i int, dir Dir, from place, into Dir, part place) (*copied
 	} else if sum, err = pour(e.ctx, source, target, before.Size); err != nil {
 		return nil, failed(err)
 	}
-	if err := target.Dress(source, before, e.asRoot); err != nil {
+	worn := before
+	if gone := e.journal.marks.copies[i]; back && gone != nil && gone.matches(before) {
+		worn.MTime = e.run.Ops[i].MTime
+	}
+	if err := target.Dress(source, worn, e.asRoot); err != nil {
 		return nil, failed(err)
 	}
 	if err := target.Sync(); err != nil {

@@ -64,8 +64,11 @@ func probeIn(root Dir, name string) (way string, loose bool, err error) {
 	way, now := "rename", "c"
 	switch err := dir.Rename("a", dir, "b"); {
 	case errors.Is(err, syscall.EEXIST):
-		err = dir.Rename("a", dir, "c")
-		if err != nil {
+		err = dir.Rename("a", dir, "c") // the kernel refuses a name that is taken before the file system sees the order
+		switch {
+		case cantExclude(err):
+			way, now = "link", "a"
+		case err != nil:
 			return "", false, err
 		}
 	case err == nil: // it takes the order and replaces

@@ -96,6 +96,8 @@ func realPlan(t *testing.T, root, target string, rows ...string) *organize.Plan 
 			op.Verb = organize.Link
 		case ":":
 			op.Verb = organize.Copy
+		case "~":
+			op.Verb = organize.Reflink
 		case "@":
 			op.Verb = organize.Symlink
 		}

@@ -33,12 +33,13 @@ type sim struct {
 type traits struct {
 	fold     bool // names that differ in case are one
 	nfd      bool // names are stored decomposed
-	noRename bool // RENAME_NOREPLACE: EINVAL
+	noRename bool // RENAME_NOREPLACE: EINVAL, where the name is free
 	replaces bool // it is taken, and replaces
 	noLinks  bool
 	noClones bool
 	loose    bool // a renamed file has another inode
 	coarse   bool // times have 2 s
+	distant  bool // on the other file system they have 4 s
 	nameMax  int  // 0: 255
 }
 
@@ -448,6 +449,9 @@ func (s *sim) info(id int) Info {
 	if s.coarse {
 		t &^= 1
 	}
+	if s.distant && n.dev == 2 {
+		t &^= 3
+	}
 	return Info{
 		Type: n.typ, Mode: n.mode, UID: n.uid, GID: n.gid, Size: int64(len(n.data)), MTime: organize.Stamp{Sec: t},
 		Birth: organize.Stamp{Sec: n.birth}, Inode: n.ino, Device: n.dev, Links: uint64(n.links),
@@ -545,12 +549,12 @@ func (d *simDir) Rename(name string, to Dir, as string) error {
 	into := to.(*simDir)
 	_, _, taken := d.s.look(into.id, as)
 	switch {
-	case d.s.noRename && d.s.odd(d.id):
-		return syscall.EINVAL
 	case d.s.nodes[into.id].dev != d.s.nodes[id].dev:
 		return syscall.EXDEV
 	case taken == nil && !(d.s.replaces && d.s.odd(d.id)):
 		return syscall.EEXIST
+	case d.s.noRename && d.s.odd(d.id):
+		return syscall.EINVAL
 	case taken != nil && !isMissing(taken):
 		return taken
 	}
