@@ -3,6 +3,7 @@ package apply
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -86,7 +87,7 @@ func unmount(t *testing.T, dir string) {
 		if err == nil {
 			return
 		}
-		if err != syscall.EBUSY { //nolint:errorlint // the system call's own
+		if !errors.Is(err, syscall.EBUSY) {
 			t.Errorf("unmount %s: %v", dir, err)
 			return
 		}
