@@ -20,6 +20,9 @@ const journalVersion = 2
 // across is the word of a move to another file system.
 const across = "across"
 
+// absoluteLinks is the word of a run whose symbolic links hold whole paths.
+const absoluteLinks = "absolute"
+
 const journalWords = "anivault journal "
 
 // text returns the journal's fixed part: everything that will be done, and below it its SHA-256.
@@ -28,7 +31,7 @@ func (r *run) text() []byte {
 	fmt.Fprintf(&b, "%s%d\nid %s\nplan %s\nbegun %s\nmode %s\nlayout %s\n",
 		journalWords, journalVersion, r.ID, r.Plan, r.Begun.UTC().Format(time.RFC3339Nano), r.Mode, organize.Quote(r.Layout))
 	if r.Absolute {
-		b.WriteString("absolute links\n")
+		b.WriteString(absoluteLinks + " links\n")
 	}
 	for _, root := range r.Sources {
 		fmt.Fprintf(&b, "source %s\n", root)
@@ -165,7 +168,7 @@ func (j *reader) readLine(word, rest string) (err error) {
 		r.Mode = organize.Mode(rest)
 	case "layout":
 		r.Layout, err = organize.Unquote(rest)
-	case "absolute":
+	case absoluteLinks:
 		if r.Absolute = rest == "links"; !r.Absolute {
 			err = errors.New("links are absolute, nothing else is")
 		}

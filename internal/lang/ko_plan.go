@@ -111,6 +111,7 @@ var koPlan = []entry{
 	{"the line \"to\" is missing", "\"to\" 행이 없습니다"},
 	{"%q is no word of a journal", "%q은(는) 실행 기록에 쓰는 말이 아닙니다"},
 	{"its number is wrong", "번호가 맞지 않습니다"},
+	{"links are absolute, nothing else is", "절대 경로일 수 있는 것은 링크뿐입니다"},
 	{"it has no name", "이름이 없습니다"},
 	{"it has no id", "id가 없습니다"},
 	{"its header is not complete", "머리말이 온전하지 않습니다"},
