@@ -282,3 +282,35 @@ func TestSignsThatTheListsLack(t *testing.T) {
 		})
 	}
 }
+
+// The lists know one work by a title that TMDB gives another as well: where the listed one has no place for the files, the other counts.
+func TestTheListsEntryNeedsAPlaceForTheFiles(t *testing.T) {
+	seasons := func(last int) []match.Season {
+		s := match.Season{Number: 1}
+		for n := 1; n <= last; n++ {
+			s.Episodes = append(s.Episodes, match.Episode{Number: n})
+		}
+		return []match.Season{s}
+	}
+	listed := &match.Entry{Kind: match.TV, ID: 1, Title: "Night Bureau", Year: 2001, Genres: []int{16}, Seasons: seasons(12), EpisodeCount: 12}
+	remake := &match.Entry{Kind: match.TV, ID: 2, Title: "Night Bureau 1412", Year: 2014, Genres: []int{16}, Seasons: seasons(24), EpisodeCount: 24, Titles: []match.AltTitle{{Text: "Night Bureau"}}}
+	for _, c := range []struct {
+		name, file string
+		others     map[string]*match.Entry
+		want       int
+	}{
+		{"the listed one has the number", "Night.Bureau.S01E05.1080p.WEB-DL-G.mkv", map[string]*match.Entry{"Night Bureau": remake}, 1},
+		{"only the other has", "Night.Bureau.S01E20.1080p.WEB-DL-G.mkv", map[string]*match.Entry{"Night Bureau": remake}, 2},
+		{"neither has", "Night.Bureau.S01E40.1080p.WEB-DL-G.mkv", map[string]*match.Entry{"Night Bureau": remake}, 1},
+		{"TMDB finds no other", "Night.Bureau.S01E20.1080p.WEB-DL-G.mkv", nil, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := seriesOf(c.file)
+			lists := match.Resolver{Source: &catalogue{entries: map[string]*match.Entry{"Night Bureau": listed}}, Options: match.DefaultOptions()}
+			d := &Deciders{resolver: match.Resolver{Source: &catalogue{entries: c.others}, Options: match.DefaultOptions()}}
+			if got := d.orNamesake(t.Context(), s, resolution{Resolution: lists.Resolve(t.Context(), s)}); got.ID != c.want {
+				t.Errorf("%s is %d, want %d: %s", c.file, got.ID, c.want, got.Reason)
+			}
+		})
+	}
+}

@@ -47,11 +47,40 @@ func (d *Deciders) byIndex(ctx context.Context, s *series) (resolution, bool) {
 		if c.Kind != match.TV {
 			return resolution{Resolution: res}, true
 		}
-		return resolution{Resolution: res, read: m.readings}, true
+		return d.orNamesake(ctx, s.Series, resolution{Resolution: res, read: m.readings}), true
 	case len(hits) == 1 && res.Err != nil && ctx.Err() == nil && !errors.Is(res.Err, match.ErrNoEntry):
 		return d.byListsAlone(s.Series, rivals[0], said.siblings[rivals[0].ID], res)
 	}
 	return resolution{}, false
+}
+
+// orNamesake returns what TMDB's search finds in place of the entry that the lists have under a title, where that one has no place for
+// the files' numbers and the other has: AniDB and TMDB give a remake and the older work of its name different titles.
+func (d *Deciders) orNamesake(ctx context.Context, s match.Series, listed resolution) resolution {
+	if s.Fansub || beyondDoubt(s, listed.Resolution) || !d.nowhere(ctx, s, listed) { // fansubs count a sequel on from the season before
+		return listed
+	}
+	once := d.resolver
+	once.Options.MaxSearches = 1 // the title is known to be right
+	found := resolution{Resolution: once.Resolve(ctx, s)}
+	if found.Status != match.Matched || found.Kind == listed.Kind && found.ID == listed.ID || d.nowhere(ctx, s, found) {
+		return listed
+	}
+	return found
+}
+
+// nowhere reports whether files say season and episode, and an entry has a place for none of them.
+func (d *Deciders) nowhere(ctx context.Context, s match.Series, res resolution) bool {
+	files := slices.DeleteFunc(slices.Clone(s.Files), func(f match.File) bool {
+		n, stated := f.Release.Season()
+		_, whole := wholeEpisodes(f.Release)
+		return !stated || n == 0 || !whole || slices.Min(f.Release.Episodes) < 1 || isSpecial(f.Release)
+	})
+	none := len(files) > 0
+	d.place(ctx, files, res, func(_ match.File, out match.Decision) {
+		none = none && out.Season == nil && (out.EpisodeConfidence == nil || *out.EpisodeConfidence == 0)
+	})
+	return none
 }
 
 // listsText returns where the lists put a file whose episodes begin after the season's first offset.
