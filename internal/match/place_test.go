@@ -318,6 +318,7 @@ func TestSeasonsAreFoundByHowTheirJapaneseNamesAreRead(t *testing.T) {
 	}{
 		{"kana and Han", map[int]string{2: "塩港 霧の灯台編", 3: "塩港 北への帰り道"}, "Salt Harbor Kiri no Toudai-hen", "tv 3 S02E03", nil},
 		{"both may be read so", map[int]string{2: "塩港 霧の灯台編", 3: "塩港 嵐の航路編"}, "Salt Harbor Kiri no Toudai-hen", "tv 3 -", nil},
+		{"a character that is read twice", map[int]string{2: "塩港 星々の灯台", 3: "塩港 嵐夜の航路"}, "Salt Harbor Hoshiboshi no Toudai", "tv 3 S02E03", nil},
 		{"one has as many characters as the reading has room for", map[int]string{2: "塩港 灯台編", 3: "塩港 北海燈台島編"}, "Salt Harbor Toudai-hen", "tv 3 S02E03", nil},
 		{"neither may", map[int]string{2: "塩港 霧の灯台編", 3: "シーズン3"}, "Salt Harbor Winter Letters", "tv 3 -", nil},
 		{"a title of no season fits better", map[int]string{2: "塩港 大灯台の章", 3: "シーズン3"}, "Salt Harbor Kita no Shou", "tv 3 -", []string{"塩港 北の章"}},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -32,7 +33,8 @@ func Reads(japanese, latin string) bool {
 
 // MayRead reports whether a part of a title in Latin letters may be how a Japanese one is read, by its shape alone: the kana stand
 // there, and between them as many letters as Han characters have. It is for telling few of them apart: misfit is how far the
-// number of letters is from the usual one, per Han character.
+// number of letters is from the usual one, per Han character. A character that is repeated ("神々") is read twice ("kamigami"); where
+// that stands in its place, it is no chance.
 func MayRead(japanese, latin string) (misfit float64, ok bool) {
 	var shape strings.Builder
 	han, allHan, kana := 0, 0, 0
@@ -43,6 +45,13 @@ func MayRead(japanese, latin string) (misfit float64, ok bool) {
 		}
 	}
 	for _, r := range strings.NewReplacer("编", "hen", "篇", "hen").Replace(Plain(Normalize(Romanize(japanese)))) {
+		if r == '々' && han > 0 {
+			han--
+			flush()
+			shape.WriteString("([a-z]{2,8})")
+			allHan++
+			continue
+		}
 		if r >= 0x80 {
 			han++
 			allHan++
@@ -56,13 +65,29 @@ func MayRead(japanese, latin string) (misfit float64, ok bool) {
 	particles := strings.NewReplacer("ha", "[hw]a", "he", "h?e", "wo", "w?o")
 	re, err := regexp.Compile("^(?:" + particles.Replace(shape.String()) + ")$")
 	read := Plain(Normalize(latin))
-	if err != nil || shape.Len() == 0 || !re.MatchString(read) {
+	if err != nil || shape.Len() == 0 {
 		return 0, false
 	}
-	if allHan > 0 {
+	m := re.FindStringSubmatch(read)
+	if m == nil || slices.ContainsFunc(m[1:], func(s string) bool { return !twice(s) }) {
+		return 0, false
+	}
+	if allHan > 0 && len(m) == 1 {
 		misfit = math.Abs(float64(len(read)-kana)/float64(allHan) - usualReading)
 	}
 	return misfit, true
+}
+
+// twice reports whether a reading is one that is said twice, the second time perhaps with another consonant at its beginning:
+// "kamigami", "shimajima".
+func twice(s string) bool {
+	rest := func(s string) string { return strings.TrimLeft(s, "bcdfghjkmnprstwyz") }
+	for i := 1; i < len(s); i++ {
+		if one := rest(s[:i]); one != "" && one == rest(s[i:]) {
+			return true
+		}
+	}
+	return false
 }
 
 // leastOfFive is how few letters five Han characters have, in a row of so many: a row of several has no room for only short ones.

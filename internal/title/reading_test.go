@@ -33,6 +33,9 @@ func TestShapesOfReadings(t *testing.T) {
 		{"北への帰り道", "Kita e no Kaerimichi", true},
 		{"嵐", "Arashi no Kouro", false},
 		{"北海灯台島編", "Kita-hen", false}, // five characters in four letters
+		{"星々の灯台", "Hoshiboshi no Toudai", true},
+		{"島々の灯台", "Shimajima no Toudai", true},
+		{"星々の灯台", "Minato no Toudai", false},
 		{"", "", false},
 	} {
 		if _, got := MayRead(row.japanese, row.latin); got != row.want {
