@@ -78,6 +78,9 @@ func (b *bench) modelTable() error {
 		return err
 	}
 	for _, list := range matchLists {
+		if len(wanted) == 0 {
+			break // -model left-out alone
+		}
 		fmt.Printf("\n== %s names by model of TMDB, percent of rows (what they mean: -only match)\n", list.label)
 		b.printModels(wanted, list.label, anything)
 		if list.label == "real" {
