@@ -35,6 +35,11 @@ func (r rows) write(out io.Writer, width int) error {
 // hang writes head and beside it, from column at on, text in the person's language, wrapped to width; 0: never. A head that leaves no gap before
 // that column has a line of its own.
 func hang(out io.Writer, gap int, head string, at int, text string, width int) {
+	hangAsIs(out, gap, head, at, lang.Say(text), width)
+}
+
+// hangAsIs is hang for a text that stays as it is.
+func hangAsIs(out io.Writer, gap int, head string, at int, text string, width int) {
 	if width > 0 {
 		width = max(width-at, 20)
 	}
@@ -42,7 +47,7 @@ func hang(out io.Writer, gap int, head string, at int, text string, width int) {
 		fmt.Fprintln(out, head)
 		head = ""
 	}
-	for _, line := range ui.Wrap(lang.Say(text), width) {
+	for _, line := range ui.Wrap(text, width) {
 		fmt.Fprintf(out, "%s%s\n", ui.Pad(head, at), line)
 		head = ""
 	}

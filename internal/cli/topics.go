@@ -138,7 +138,7 @@ func writeFormats(_ *cobra.Command, out io.Writer, width int) {
 	section := func(title string, fields []report.Field) {
 		fmt.Fprintf(out, "%s\n\n", title)
 		for _, f := range fields {
-			hang(out, 2, "  "+f.Name, 18, f.Doc, width)
+			hangAsIs(out, 2, "  "+f.Name, 18, f.Doc, width) // English, as all that is about what programs read
 		}
 		fmt.Fprintln(out)
 	}

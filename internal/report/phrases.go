@@ -95,7 +95,7 @@ func (r Record) Why() string {
 		}
 		var list []string
 		for i, c := range r.Candidates {
-			if i == 3 {
+			if i == 3 || i > 0 && c.Confidence < 0.01 { // what is surely not it is in the JSON
 				list = append(list, fmt.Sprintf("%d more", len(r.Candidates)-i))
 				break
 			}

@@ -22,6 +22,29 @@ func TestPlace(t *testing.T) {
 	}
 }
 
+// What is surely not the entry is counted, not named, beside what may be.
+func TestWhatItCouldBe(t *testing.T) {
+	of := func(confidences ...float64) (list []Candidate) {
+		for i, c := range confidences {
+			list = append(list, Candidate{Kind: "tv", TMDBID: i + 1, Title: "T", Confidence: c})
+		}
+		return list
+	}
+	for want, candidates := range map[string][]Candidate{
+		"could be T tv/1 40%, T tv/2 39%":                    of(0.4, 0.39),
+		"could be T tv/1 71%":                                of(0.71),
+		"could be T tv/1 19%, 2 more":                        of(0.19, 0.004, 0),
+		"could be T tv/1 0%, 1 more":                         of(0.003, 0.002),
+		"could be T tv/1 30%, T tv/2 20%, T tv/3 9%, 1 more": of(0.3, 0.2, 0.09, 0.08),
+	} {
+		t.Run(want, func(t *testing.T) {
+			if got := (Record{Status: Ambiguous, Candidates: candidates}).Why(); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
+	}
+}
+
 func TestPercentNeverRoundsUp(t *testing.T) {
 	for c, want := range map[float64]string{0: "0%", 0.799: "79%", 0.8: "80%", 0.29: "29%", 0.57: "57%", 0.9999: "99%", 1: "100%"} {
 		t.Run(want, func(t *testing.T) {
