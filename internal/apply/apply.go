@@ -87,7 +87,7 @@ func (e *Engine) mounted(root organize.Root) error {
 	now, err := e.System.Root(root.Path)
 	switch {
 	case err != nil:
-		return &MountError{root.Path, err}
+		return &MountError{Path: root.Path, Err: err}
 	case now != root:
 		return &MountError{Path: root.Path}
 	}

@@ -136,5 +136,13 @@ func failed(err error) *Problem {
 // isLeft reports whether a file for media servers is not written, and all else goes on.
 func (p *Problem) isLeft() bool { return p.Code == NotCached || p.Code == ForeignNFO }
 
+// failedOr is failed where there may be no error.
+func failedOr(err error) *Problem {
+	if err == nil {
+		return nil
+	}
+	return failed(err)
+}
+
 // isTrouble reports whether a problem is the disk's and not the file's: others will most likely meet it too.
 func (p *Problem) isTrouble() bool { return p.Code == NoSpace || p.Code == organize.Unreadable }

@@ -325,20 +325,14 @@ func (e *engine) copyBack(i int, from, to place) *Problem {
 		return failed(err)
 	}
 	ours := there && known != nil && known.is(now, m.loose)
-	back := returned != nil && original.there && returned.is(original.info, m.loose)
+	if p := e.unproven(i, there, ours, now, original); p != nil {
+		return p
+	}
 	switch {
-	case !ours && (original.ours || m.not[i] != "" || !there && o.Verb != organize.Move):
-		return e.discard(i, from, true)
 	case !ours:
-		return problem(MovedOn)
-	case original.ours && !back && (!original.same || !known.matches(now)):
-		return problem(Edited)
+		return e.discard(i, from, true)
 	case original.ours:
-		return e.takeAway(i, dir, from, to, back)
-	case o.Verb != organize.Move:
-		return problem(OriginalGone)
-	case original.there:
-		return problem(Occupied)
+		return e.takeAway(i, dir, from, to, returned != nil && returned.is(original.info, m.loose))
 	}
 	// It is brought back, edited or not.
 	if p := e.duplicate(i, dir, to, from, returned, markReturned); p != nil {
@@ -348,6 +342,27 @@ func (e *engine) copyBack(i int, from, to place) *Problem {
 		return p
 	}
 	return e.takeAway(i, dir, from, to, true)
+}
+
+// unproven says why a copy is not taken away, and what was moved to another file system not brought back.
+func (e *engine) unproven(i int, there, ours bool, now Info, original finding) *Problem {
+	o, m := &e.run.Ops[i], &e.journal.marks
+	back := m.returned[i] != nil && original.there && m.returned[i].is(original.info, m.loose)
+	switch {
+	case !ours && (original.ours || m.not[i] != "" || !there && o.Verb != organize.Move):
+		return nil
+	case !ours:
+		return problem(MovedOn)
+	case original.ours && !back && (!original.same || !m.copies[i].matches(now)):
+		return problem(Edited)
+	case original.ours:
+		return nil
+	case o.Verb != organize.Move:
+		return problem(OriginalGone)
+	case original.there:
+		return problem(Occupied)
+	}
+	return nil
 }
 
 // takeAway removes the copy at a target, whose source is there; one that came back is read first.

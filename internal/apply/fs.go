@@ -77,6 +77,8 @@ type File interface {
 	Clone(from File) error
 	// Dress gives the file the mode and times of another one and what extended attributes it can keep, for root also its owner.
 	Dress(from File, info Info, owner bool) error
+	// Lock keeps other processes from working on the file as long as it is open; ErrAtWork where one does.
+	Lock() error
 	// DropCache sees to it that the file is read from the disk, where the system can do that.
 	DropCache()
 	Sync() error

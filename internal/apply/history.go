@@ -19,9 +19,12 @@ type Run struct {
 	At      time.Time // when the stage began
 	Files   int
 	Refused int // files that were not carried out
-	Kept    int // files that were not put back
+	Kept    int // files that could not be put back
+	Undone  int // files that were put back
 	Targets []string
 	Err     error // a *JournalError: it is never acted on
+
+	roots []organize.Root
 }
 
 // History returns all runs, the newest first.
@@ -75,7 +78,10 @@ func (j *journal) summary() Run {
 	m := &j.marks
 	r := Run{
 		ID: j.run.ID, Begun: j.run.Begun, Mode: j.run.Mode, Stage: m.stage, At: m.at, Files: len(j.run.Ops),
-		Refused: len(m.not), Kept: len(m.kept),
+		Refused: len(m.not), Kept: len(m.kept), Undone: len(m.back), roots: slices.Concat(j.run.Sources, j.run.Targets),
+	}
+	if m.stage == Undone {
+		r.Undone = r.Files - r.Refused
 	}
 	for _, t := range j.run.Targets {
 		r.Targets = append(r.Targets, t.Path)
@@ -115,7 +121,14 @@ func (e *Engine) free() error {
 	if err != nil || len(runs) == 0 {
 		return err
 	}
-	return &UnfinishedError{runs[0].ID, runs[0].Stage}
+	r := &runs[0]
+	cut := &UnfinishedError{Run: r.ID, Stage: r.Stage}
+	for _, root := range r.roots {
+		if err := e.mounted(root); err != nil && cut.Gone == nil {
+			cut.Gone = err
+		}
+	}
+	return cut
 }
 
 // runID returns the plan's id, or a like one where a run has that already.
@@ -151,6 +164,8 @@ func (e *Engine) Show(id string) (Run, *Outcome, error) {
 			} else if r.Problem.isLeft() {
 				r.Status = StatusLeft
 			}
+		case m.back[i]:
+			r.Status = StatusUndone
 		case p != "":
 			r.Status, r.Problem = StatusKept, problem(p)
 		case m.stage == Done:
@@ -182,7 +197,7 @@ func (e *Engine) Prune(before time.Time) ([]string, error) {
 	var gone []string
 	for i := range runs {
 		r := &runs[i]
-		if r.Err != nil || r.Stage.Unfinished() || !r.At.Before(before) {
+		if r.Err != nil || r.Stage.Unfinished() || r.Stage == Abandoned || !r.At.Before(before) {
 			continue
 		}
 		if err := e.Journals.Unlink(journalName(r.ID)); err != nil {
@@ -191,6 +206,17 @@ func (e *Engine) Prune(before time.Time) ([]string, error) {
 		gone = append(gone, r.ID)
 	}
 	return gone, e.Journals.Sync()
+}
+
+// Abandon lets other runs begin although this one was cut off. What it has done stays; its journal does too, so that it can
+// still be put back or gone on with.
+func (e *Engine) Abandon(id string) error {
+	j, err := openJournal(e.Journals, id, true)
+	if err != nil {
+		return err
+	}
+	defer j.close()
+	return j.enter(Abandoned, e.Now())
 }
 
 // nameLater says of files that are no longer where the run left them which later run has moved them on.
@@ -215,7 +241,10 @@ func (e *Engine) nameLater(out *Outcome, begun time.Time) {
 			continue
 		}
 		for i := range j.run.Ops {
-			if p := gone[j.run.pathOf(j.run.Ops[i].From)]; p != nil && j.run.Ops[i].Verb == organize.Move {
+			if j.marks.back[i] || j.run.Ops[i].Verb != organize.Move {
+				continue
+			}
+			if p := gone[j.run.pathOf(j.run.Ops[i].From)]; p != nil {
 				p.Run = id
 			}
 		}

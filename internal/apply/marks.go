@@ -24,6 +24,8 @@ const (
 	Undoing  Stage = "undo"    // being put back, or cut off in it
 	Undone   Stage = "undone"  // put back
 	Kept     Stage = "kept"    // put back but for what could not be put back safely
+	// Abandoned is a run that was cut off and that its user has given up: it stands in no other run's way.
+	Abandoned Stage = "abandoned"
 )
 
 // Unfinished reports whether a run was cut off, if it is not at work.
@@ -43,6 +45,7 @@ type marks struct {
 	returned map[int]*copied        // by operation: the copy that came back
 	not      map[int]organize.Code  // by operation: why it was not done
 	kept     map[int]organize.Code  // by operation: why it was not put back
+	back     map[int]bool           // by operation: an undo that came to its end has put it back; no run touches it again
 }
 
 // journal is an open journal: a run, and marks that are added to it.
@@ -66,7 +69,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 func newMarks() marks {
 	return marks{
 		stage: Planned, after: map[int]organize.Stamp{}, keep: map[int]bool{},
-		lost: map[int]bool{}, copies: map[int]*copied{}, returned: map[int]*copied{}, not: map[int]organize.Code{}, kept: map[int]organize.Code{},
+		lost: map[int]bool{}, copies: map[int]*copied{}, returned: map[int]*copied{}, not: map[int]organize.Code{}, kept: map[int]organize.Code{}, back: map[int]bool{},
 	}
 }
 
@@ -99,6 +102,9 @@ func newJournal(dir Dir, r *run) (_ *journal, err error) {
 			_ = dir.Unlink(name) // it was never complete, and nothing was done by it
 		}
 	}()
+	if err := file.Lock(); err != nil {
+		return nil, err
+	}
 	text := r.text()
 	if _, err := file.WriteAt(text, 0); err != nil {
 		return nil, err
@@ -135,7 +141,7 @@ func cantExclude(err error) bool {
 	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.EOPNOTSUPP)
 }
 
-// openJournal reads a journal. With an error of *JournalError it has still what could be read, for people, and no file.
+// openJournal reads a journal; one that may be written is locked, ErrAtWork where another process has it. With an error of *JournalError it has still what could be read, for people, and no file.
 func openJournal(dir Dir, id string, writable bool) (*journal, error) {
 	open := dir.Read
 	if writable {
@@ -145,7 +151,13 @@ func openJournal(dir Dir, id string, writable bool) (*journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := readAll(file)
+	var text []byte
+	if writable {
+		err = file.Lock()
+	}
+	if err == nil {
+		text, err = readAll(file)
+	}
 	if err != nil {
 		file.Close()
 		return nil, err
@@ -208,10 +220,11 @@ func (m *marks) take(line string, r *run) {
 	f := fields{rest: line}
 	word := f.word()
 	switch s := Stage(word); s {
-	case Applying, Done, Undoing, Undone, Kept:
-		m.stage = s
-		m.at, _ = time.Parse(time.RFC3339, f.rest)
-		return
+	case Applying, Done, Undoing, Undone, Kept, Abandoned:
+		if at, err := time.Parse(time.RFC3339, f.rest); err == nil { // else it is "kept" of one file
+			m.stage, m.at = s, at
+			return
+		}
 	case Planned:
 	}
 	if word == "probe" {
@@ -247,6 +260,9 @@ func (m *marks) take(line string, r *run) {
 		if i < len(r.Ops) {
 			m.kept[i] = organize.Code(f.rest)
 		}
+	case "back":
+		m.back[i] = true
+		delete(m.kept, i)
 	case "ok":
 		delete(m.not, i)
 		delete(m.kept, i)

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -58,7 +59,11 @@ func (o *Outcome) Count(s Status) int {
 type UnfinishedError struct {
 	Run   string
 	Stage Stage
+	Gone  error // a *MountError where a folder of it is not there
 }
+
+// ErrAtWork says that another process works on a run.
+var ErrAtWork = errors.New("another process works on this run")
 
 // Error names the run.
 func (e *UnfinishedError) Error() string { return "the run " + e.Run + " was cut off" }
@@ -66,7 +71,8 @@ func (e *UnfinishedError) Error() string { return "the run " + e.Run + " was cut
 // MountError says that a root is not there, or not the folder that was planned with.
 type MountError struct {
 	Path string
-	Err  error // nil where another folder is there
+	Err  error  // nil where another folder is there
+	Run  string // the run that needs the folder and was cut off; "" for none
 }
 
 // Error names the folder.
@@ -115,6 +121,8 @@ func (w *working) tell(out *Outcome, done Status) {
 		}
 		p := w.codes[i]
 		switch {
+		case w.journal.marks.back[i]:
+			r.Status = StatusUndone
 		case p == nil:
 			r.Status, r.Copied = done, w.run.Ops[i].copies()
 		case p.Code == NotReached:

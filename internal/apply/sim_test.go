@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -37,10 +38,11 @@ type traits struct {
 	replaces bool // it is taken, and replaces
 	noLinks  bool
 	noClones bool
-	loose    bool // a renamed file has another inode
-	coarse   bool // times have 2 s
-	distant  bool // on the other file system they have 4 s
-	nameMax  int  // 0: 255
+	loose    bool  // a renamed file has another inode
+	coarse   bool  // times have 2 s
+	distant  bool  // on the other file system they have 4 s
+	nameMax  int   // 0: 255
+	room     int64 // bytes that may still be written; 0: 1 MiB
 }
 
 // world is what there is. Folders know their entries by the number of what lies there.
@@ -61,6 +63,7 @@ type node struct {
 	links    int
 	data     string
 	kids     map[string]int
+	sealed   bool // of a folder: its names can't be changed
 }
 
 // change is one effect on a world.
@@ -120,9 +123,26 @@ func (s *sim) arrive(what string) {
 	}
 }
 
+// sealedBy is the error where the names of one of the folders can't be changed.
+func (s *sim) sealedBy(dirs ...int) error {
+	for _, id := range dirs {
+		if n := s.nodes[id]; n != nil && n.sealed {
+			return syscall.EACCES
+		}
+	}
+	return nil
+}
+
 // effect changes something, or fails.
 func (s *sim) effect(name string, c change) error {
 	err := s.faults[s.effects]
+	if err == nil && slices.Contains([]string{"mkdir", "create", "symlink", "rmdir", "unlink", "link", "rename"}, c.kind) {
+		dirs := c.dirs
+		if c.kind == "mkdir" || c.kind == "rmdir" {
+			dirs = dirs[:1] // the second is itself
+		}
+		err = s.sealedBy(dirs...)
+	}
 	if s.fail != nil && err == nil {
 		err = s.fail(name)
 	}
@@ -437,7 +457,7 @@ type simDir struct {
 }
 
 func (d *simDir) Close() error        { return nil }
-func (d *simDir) Writable() error     { return nil }
+func (d *simDir) Writable() error     { return d.s.sealedBy(d.id) }
 func (d *simDir) Stat() (Info, error) { return d.s.info(d.id), nil }
 func (d *simDir) Names() ([]string, error) {
 	return slices.Sorted(maps.Keys(d.s.nodes[d.id].kids)), nil
@@ -618,7 +638,7 @@ func (d *simDir) Readlink(name string) (string, error) {
 	return d.s.nodes[id].data, nil
 }
 
-func (d *simDir) Free() (uint64, error) { return 1 << 20, nil }
+func (d *simDir) Free() (uint64, error) { return uint64(cmp.Or(d.s.room, 1<<20)), nil }
 
 func (d *simDir) Create(name string) (File, error) {
 	id, err := d.make("create", name)
@@ -694,6 +714,8 @@ func (f *simFile) Dress(_ File, info Info, owner bool) error {
 	}
 	return nil
 }
+
+func (f *simFile) Lock() error { return nil }
 
 func (f *simFile) DropCache() {}
 

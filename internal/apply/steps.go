@@ -340,8 +340,8 @@ func (e *engine) unlinkBack(i int, from, to place) *Problem {
 		return remove(dir, to.Name)
 	case linked.ours:
 		return problem(OriginalGone)
-	case !linked.there, e.journal.marks.not[i] != "":
-		return nil // never made, or taken away already
+	case !linked.there, original.ours:
+		return nil // never made, taken away already, or replaced: all that was there before is
 	}
 	return problem(MovedOn)
 }

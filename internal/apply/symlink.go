@@ -92,10 +92,19 @@ func (e *engine) unpoint(i int) *Problem {
 	switch {
 	case err != nil:
 		return failed(err)
-	case !there || !ours && e.journal.marks.not[i] != "":
+	case !there:
 		return nil
 	case !ours:
-		return problem(MovedOn)
+		return e.strayed(i)
 	}
 	return remove(dir, e.run.Ops[i].To.Name)
+}
+
+// strayed says why a link that leads elsewhere now is not taken away. Where no link is, none of ours is left.
+func (e *engine) strayed(i int) *Problem {
+	_, info, err := e.look(e.run.Ops[i].To)
+	if err == nil && info.Type == organize.TypeLink && e.journal.marks.not[i] == "" {
+		return problem(MovedOn)
+	}
+	return nil
 }

@@ -256,6 +256,17 @@ type linuxFile struct{ *os.File }
 
 func (f *linuxFile) Stat() (Info, error) { return statx(int(f.Fd()), "", unix.AT_EMPTY_PATH) }
 
+func (f *linuxFile) Lock() error {
+	err := again(func() error { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) })
+	switch {
+	case errors.Is(err, unix.EWOULDBLOCK):
+		return ErrAtWork
+	case errors.Is(err, unix.ENOLCK), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.ENOSYS):
+		return nil // a file system without locks: that of the data folder keeps runs apart
+	}
+	return named("lock", f.Name(), err)
+}
+
 func (f *linuxFile) Extend(size int64) error { return f.Truncate(size) }
 
 func (f *linuxFile) Clone(from File) error {

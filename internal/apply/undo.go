@@ -2,7 +2,7 @@ package apply
 
 import (
 	"context"
-	"path"
+	"maps"
 	"slices"
 
 	"github.com/anivault/anivault/internal/organize"
@@ -22,41 +22,43 @@ func (e *Engine) Undo(ctx context.Context, id string, opts UndoOptions) (*Outcom
 	}
 	defer w.close()
 	out := &Outcome{Run: id, Results: w.results()}
-	wanted := w.wanted(opts.Only)
+	wanted, part := w.wanted(opts.Only)
 	if opts.DryRun {
 		w.foresee(wanted)
 	} else {
-		err = w.undo(ctx, wanted)
+		err = w.undo(ctx, wanted, part)
 	}
 	w.tell(out, StatusUndone)
 	e.nameLater(out, w.run.Begun)
-	if wanted != nil {
-		part := out.Results[:0]
-		for i := range w.run.Ops {
-			if wanted[w.run.Ops[i].Bundle] {
-				part = append(part, out.Results[i])
-			}
+	told := out.Results[:0]
+	for i := range w.run.Ops {
+		never := w.codes[i] == nil && w.journal.marks.not[i] != "" // it was not carried out
+		if wanted[i] && !never {
+			told = append(told, out.Results[i])
 		}
-		out.Results = part
 	}
+	out.Results = told
 	return w.outcome(out, err)
 }
 
-// wanted returns the bundles that are put back; nil for all.
-func (w *working) wanted(only func(source, target string) bool) map[int]bool {
-	if only == nil {
-		return nil
-	}
-	out := map[int]bool{}
+// wanted returns which operations are put back: those that are not back yet, whole bundles of them. part says that others stay.
+func (w *working) wanted(only func(source, target string) bool) (wanted []bool, part bool) {
+	bundles := map[int]bool{}
 	for i := range w.run.Ops {
-		if o := &w.run.Ops[i]; only(w.run.sourceOf(o), w.run.pathOf(o.To)) {
-			out[o.Bundle] = true
+		if o := &w.run.Ops[i]; only == nil || only(w.run.sourceOf(o), w.run.pathOf(o.To)) {
+			bundles[o.Bundle] = true
 		}
 	}
-	return out
+	wanted = make([]bool, len(w.run.Ops))
+	for i := range w.run.Ops {
+		back := w.journal.marks.back[i]
+		wanted[i] = bundles[w.run.Ops[i].Bundle] && !back
+		part = part || !wanted[i] && !back && w.journal.marks.not[i] == ""
+	}
+	return wanted, part
 }
 
-func (w *working) undo(ctx context.Context, wanted map[int]bool) error {
+func (w *working) undo(ctx context.Context, wanted []bool, part bool) error {
 	w.ctx = ctx
 	if err := w.begin(); err != nil {
 		return err
@@ -70,17 +72,32 @@ func (w *working) undo(ctx context.Context, wanted map[int]bool) error {
 	}
 	w.prune(0)
 	w.unprobe()
-	if err := w.settle(wanted == nil); err != nil {
+	if err := w.settle(!part); err != nil {
 		w.stopped = failed(err)
 		return w.journal.sync()
 	}
-	switch {
-	case wanted != nil:
-		return w.finish(Done) // the rest of it stands
-	case slices.ContainsFunc(w.codes, func(p *Problem) bool { return p != nil }):
-		return w.finish(Kept)
+	return w.finish(w.ended(wanted))
+}
+
+// ended returns the stage in which an undo leaves the run, and notes what has to be known of its files then.
+func (w *working) ended(wanted []bool) Stage {
+	m, s := &w.journal.marks, Undone
+	for i := range w.run.Ops {
+		switch {
+		case w.codes[i] == nil && m.not[i] != "": // it never left its place
+		case wanted[i] && w.codes[i] == nil:
+			w.cameBack = append(w.cameBack, i)
+		case m.back[i]:
+		case m.kept[i] == "":
+			s = Done // it stands
+		case s == Undone:
+			s = Kept
+		}
 	}
-	return w.finish(Undone)
+	if s == Undone {
+		w.cameBack = nil // the stage says it
+	}
+	return s
 }
 
 // compare marks the folders that others have changed since the run, and those that are gone. A run that was cut off knows
@@ -107,15 +124,18 @@ func (w *working) compare() {
 }
 
 // backAll puts the steps back, the last one first; false means that it was stopped.
-func (w *working) backAll(ctx context.Context, wanted map[int]bool) bool {
-	troubles := 0
+func (w *working) backAll(ctx context.Context, wanted []bool) bool {
+	troubles, tooBig := 0, w.tooBig(wanted)
+	for _, i := range slices.Sorted(maps.Keys(tooBig)) {
+		w.journal.mark("kept %d %s", i, NoSpace)
+	}
 	for at := len(w.run.Steps) - 1; at >= 0; at-- {
 		if ctx.Err() != nil {
 			w.stopBack(at, context.Cause(ctx))
 			return false
 		}
 		s := w.run.Steps[at]
-		if wanted != nil && !wanted[w.run.Ops[s.Op].Bundle] {
+		if !wanted[s.Op] || tooBig[s.Op] {
 			continue
 		}
 		w.trim()
@@ -181,46 +201,6 @@ func (w *working) goHome(i int) {
 	}
 }
 
-// foresee finds what can't be put back, and changes nothing.
-func (w *working) foresee(wanted map[int]bool) {
-	for i := range w.run.Ops {
-		o := &w.run.Ops[i]
-		if wanted != nil && !wanted[o.Bundle] {
-			continue
-		}
-		if w.codes[i] = w.wouldKeep(o); w.codes[i] == nil && o.Verb == organize.Move {
-			if _, was, err := w.find(o, o.From); err == nil && was.there && !was.ours && !w.frees(o.From) {
-				w.codes[i] = problem(Occupied)
-			}
-		}
-	}
-}
-
-// wouldKeep says why a file would be kept, as far as its own names show it.
-func (w *working) wouldKeep(o *op) *Problem {
-	there, ours, same, err := w.atTarget(o)
-	if o.Verb == organize.NFO {
-		return w.wouldKeepNote(o, there, ours, same, err)
-	}
-	if err != nil {
-		return failed(err)
-	}
-	_, was, err := w.find(o, o.From)
-	switch {
-	case err != nil:
-		return failed(err)
-	case !there && o.Verb != organize.Move, !ours && (was.ours || w.journal.marks.not[o.Index] != ""):
-		return nil
-	case !ours:
-		return problem(MovedOn)
-	case o.copies() && was.ours && (!was.same || !same):
-		return problem(Edited)
-	case o.Verb != organize.Move && o.Verb != organize.Symlink && !was.ours:
-		return problem(OriginalGone)
-	}
-	return nil
-}
-
 // atTarget looks whether something lies at an operation's target, whether the run put it there, and whether it is as it was.
 func (w *working) atTarget(o *op) (there, ours, same bool, err error) {
 	switch {
@@ -244,10 +224,4 @@ func (w *working) atTarget(o *op) (there, ours, same bool, err error) {
 	}
 	_, f, err := w.find(o, o.To)
 	return f.there, f.ours, f.same, err
-}
-
-// frees reports whether the name is the target of another operation of the run, which leaves it first.
-func (w *working) frees(at place) bool {
-	name := path.Clean(w.run.pathOf(at))
-	return slices.ContainsFunc(w.run.Ops, func(o op) bool { return w.run.pathOf(o.To) == name })
 }

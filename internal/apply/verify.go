@@ -23,7 +23,7 @@ const (
 	StatusBadCRC   Status = "bad_crc"  // its content has not the CRC-32 that its name says
 )
 
-// Verify says whether everything is where a run left it. With deep it reads copies and files whose own name has a CRC-32.
+// Verify says whether everything is where a run left it, but for what was put back since. With deep it reads copies and files whose own name has a CRC-32.
 func (e *Engine) Verify(ctx context.Context, id string, deep bool) (*Outcome, error) {
 	j, err := openJournal(e.Journals, id, false)
 	if err != nil {
@@ -37,23 +37,29 @@ func (e *Engine) Verify(ctx context.Context, id string, deep bool) (*Outcome, er
 		}
 	}
 	out := &Outcome{Run: id, Results: w.results()}
-	for i := range out.Results {
+	stands := out.Results[:0]
+	for i, r := range out.Results {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		r := &out.Results[i]
+		if j.marks.back[i] || j.marks.stage == Undone {
+			continue
+		}
 		if code := j.marks.not[i]; code != "" {
 			r.Status, r.Problem = StatusRefused, problem(code)
 			if r.Problem.isLeft() {
 				r.Status = StatusLeft
 			}
+			stands = append(stands, r)
 			continue
 		}
 		w.trim()
 		if r.Status, err = w.verify(&j.run.Ops[i], deep); err != nil {
 			r.Status, r.Problem = StatusFailed, failed(err)
 		}
+		stands = append(stands, r)
 	}
+	out.Results = stands
 	e.nameMoved(out, j)
 	return out, nil
 }

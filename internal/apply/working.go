@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/anivault/anivault/internal/organize"
@@ -15,6 +16,7 @@ type working struct {
 	copied   int64  // bytes, so far
 	toCopy   *int64 // bytes; nil: not counted yet
 	stopped  error  // why the run did not come to its end
+	cameBack []int  // operations that an undo has put back, where others are not
 }
 
 func (e *Engine) open(j *journal) *working {
@@ -40,6 +42,9 @@ func (e *Engine) reopen(id string) (*working, error) {
 		for _, root := range roots {
 			if err := e.mounted(root); err != nil {
 				j.close()
+				if gone, ok := errors.AsType[*MountError](err); ok && j.marks.stage.Unfinished() {
+					gone.Run = id
+				}
 				return nil, err
 			}
 		}
@@ -113,7 +118,7 @@ func (w *working) forwardAll(ctx context.Context) bool {
 			return false
 		}
 		o := &w.run.Ops[s.Op]
-		if out[o.Bundle] {
+		if out[o.Bundle] || w.journal.marks.back[s.Op] {
 			continue
 		}
 		w.trim()
@@ -221,6 +226,9 @@ func (w *working) finish(s Stage) error {
 	}
 	if s == Done {
 		w.remember()
+	}
+	for _, i := range w.cameBack {
+		w.journal.mark("back %d", i)
 	}
 	return w.journal.enter(s, w.now())
 }

@@ -136,15 +136,18 @@ func (c *command) resume(ctx context.Context, cfg *config.Config, a *applying, a
 	}
 	var out *apply.Outcome
 	err := c.withEngine(ctx, cfg, a, func(e *apply.Engine) error {
-		id, err := pickRun(e, args, func(r *apply.Run) bool { return r.Stage.Unfinished() })
-		if err != nil {
+		run, err := pickRun(e, args, func(r *apply.Run) bool { return r.Stage.Unfinished() })
+		switch {
+		case err != nil:
 			return err
-		}
-		if id == "" {
+		case run == nil:
 			c.say("no run was cut off\n")
 			return nil
+		case run.Err == nil && !run.Stage.Unfinished() && run.Stage != apply.Abandoned:
+			c.say("the run %s was not cut off: there is nothing to go on with\n", run.ID)
+			return nil
 		}
-		if out, err = e.Resume(ctx, id); err != nil {
+		if out, err = e.Resume(ctx, run.ID); err != nil {
 			return c.explainRun(ctx, err, out)
 		}
 		return c.tellRun(ctx, a, out)

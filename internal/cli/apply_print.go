@@ -52,6 +52,10 @@ func (c *command) sayRun(a *applying, out *apply.Outcome, s *report.OrganizeSumm
 		advise(c.streams, waysOn(out.Run))
 		return
 	}
+	back, kept := "%d put back", "%d kept"
+	if a.dryRun {
+		back, kept = "%d can be put back", "%d would be kept"
+	}
 	var parts []string
 	for _, p := range []struct {
 		n    int
@@ -59,13 +63,13 @@ func (c *command) sayRun(a *applying, out *apply.Outcome, s *report.OrganizeSumm
 	}{
 		{s.Planned, "%d can be carried out"},
 		{s.Done, "%d done"},
-		{s.Undone, "%d put back"},
+		{s.Undone, back},
 		{s.InPlace, "%d in place"},
 		{s.Left, "%d left"},
 		{s.Conflicts, "%d in conflict"},
 		{s.Refused, "%d refused"},
 		{s.Failed, "%d failed"},
-		{s.Kept, "%d kept"},
+		{s.Kept, kept},
 	} {
 		if p.n > 0 {
 			parts = append(parts, lang.Sprintf(p.word, p.n))
@@ -82,6 +86,8 @@ func (c *command) sayRun(a *applying, out *apply.Outcome, s *report.OrganizeSumm
 		c.say("undo: anivault undo %s\n", out.Run)
 	case s.Undone > 0 || s.Kept > 0:
 		c.say("this was the run %s\n", out.Run)
+	case s.Refused > 0 && s.Planned == 0:
+		c.say("nothing was changed\n")
 	case s.Refused > 0:
 		c.say("nothing was changed; --partial does what can be done\n")
 	}

@@ -203,7 +203,7 @@ func (c *command) cacheClearCommand() *cobra.Command {
 		if s, err := store.Stats(ctx); err == nil {
 			what = fmt.Sprintf("%s, %s", ui.Count(s.Entries, "answer"), ui.Size(s.Used))
 		}
-		if ok, err := c.confirmed(ctx, yes, "Remove "+what+" from "+ui.Printable(store.Path())+"?"); !ok {
+		if ok, err := c.confirmed(ctx, yes, "Remove "+what+" from "+ui.Printable(store.Path())+"?", "nothing was removed\n"); !ok {
 			return err
 		}
 		err := store.Clear(ctx)

@@ -16,8 +16,9 @@ func yesFlag(cmd *cobra.Command, yes *bool) {
 	cmd.Flags().BoolVar(yes, "yes", false, "do it without asking; only on a terminal is anything asked")
 }
 
-// confirmed reports whether to do what question asks about: a person at a terminal says so, a script is not asked.
-func (c *command) confirmed(ctx context.Context, yes bool, question string) (bool, error) {
+// confirmed reports whether to do what question asks about: a person at a terminal says so, a script is not asked. Who says no
+// is told otherwise.
+func (c *command) confirmed(ctx context.Context, yes bool, question, otherwise string) (bool, error) {
 	if yes || !c.streams.InTTY || !c.streams.ErrTTY {
 		return true, nil
 	}
@@ -30,6 +31,6 @@ func (c *command) confirmed(ctx context.Context, yes bool, question string) (boo
 	case "y", "yes":
 		return true, nil
 	}
-	c.say("nothing was removed\n")
+	c.say("%s", otherwise)
 	return false, nil
 }

@@ -15,22 +15,24 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// pickRun returns the run that is named, or the newest that fits; "" where there is none.
-func pickRun(e *apply.Engine, args []string, fits func(*apply.Run) bool) (string, error) {
+// pickRun returns the run that is named, or the newest that fits; nil where there is none.
+func pickRun(e *apply.Engine, args []string, fits func(*apply.Run) bool) (*apply.Run, error) {
 	runs, err := e.History()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	for i := range runs {
 		if len(args) > 0 && runs[i].ID == args[0] || len(args) == 0 && runs[i].Err == nil && fits(&runs[i]) {
-			return runs[i].ID, nil
+			return &runs[i], nil
 		}
 	}
 	if len(args) > 0 {
-		return "", usagef("anivault history lists them", "no run is called %s", ui.Printable(args[0]))
+		return nil, usagef("anivault history lists them", "no run is called %s", ui.Printable(args[0]))
 	}
-	return "", nil
+	return nil, nil
 }
+
+func anyRun(*apply.Run) bool { return true }
 
 // errUnsupported is what carrying out a plan is refused with where its tests have never run.
 var errUnsupported = usagef("organize --plan saves the plan; plans are carried out on Linux", "plans can't be carried out on this system")
@@ -88,10 +90,20 @@ func openEngine(cfg *config.Config) (*apply.Engine, func(), error) {
 // explainRun says why nothing was done.
 func (c *command) explainRun(ctx context.Context, err error, out *apply.Outcome) error {
 	if cut, ok := errors.AsType[*apply.UnfinishedError](err); ok {
+		if cut.Gone != nil {
+			return usagef(wayOut(cut.Run), "the run %s was cut off, and %v; nothing was done", cut.Run, cut.Gone)
+		}
 		return usagef(waysOn(cut.Run), "the run %s was cut off; nothing was done", cut.Run)
 	}
-	if _, ok := errors.AsType[*apply.MountError](err); ok {
-		return &failure{exitIncomplete, err, "mount the disk, or make the plan again; nothing was done"}
+	if gone, ok := errors.AsType[*apply.MountError](err); ok {
+		hint := "mount the disk, or make the plan again; nothing was done"
+		if gone.Run != "" {
+			hint = wayOut(gone.Run)
+		}
+		return &failure{exitIncomplete, err, hint}
+	}
+	if errors.Is(err, apply.ErrAtWork) {
+		return &failure{exitIncomplete, err, "wait until it has ended; nothing was done"}
 	}
 	if _, ok := errors.AsType[*apply.JournalError](err); ok {
 		return &failure{exitUsage, err, "nothing is done by such a journal; it is in the folder history of the data folder"}
@@ -108,4 +120,9 @@ func (c *command) explainRun(ctx context.Context, err error, out *apply.Outcome)
 
 func waysOn(id string) string {
 	return fmt.Sprintf("go on: anivault apply --resume %s   or put it back: anivault undo %s", id, id)
+}
+
+// wayOut is what can be done about a run whose disk is not there.
+func wayOut(id string) string {
+	return fmt.Sprintf("mount the disk, then go on or put it back; if it is gone for good, anivault history abandon %s lets other runs begin", id)
 }

@@ -36,7 +36,7 @@ func (c *command) historyCommand() *cobra.Command {
 		return c.history(cfg, args, format)
 	})
 	streamFormat(cmd, &format, organizeFormats...)
-	cmd.AddCommand(c.historyPruneCommand())
+	cmd.AddCommand(c.historyPruneCommand(), c.historyAbandonCommand())
 	return cmd
 }
 
@@ -46,7 +46,7 @@ func (c *command) historyPruneCommand() *cobra.Command {
 		Use:   "prune",
 		Short: "Give up the undo of old runs",
 		Long: `Remove the journals of runs that ended longer ago than --older. They can't be put back afterwards; no file of the
-library is touched. Runs that were cut off are never given up, and nothing else ever removes a journal.`,
+library is touched. Runs that were cut off or abandoned are never given up, and nothing else ever removes a journal.`,
 		Example: `  anivault history prune --older 1y`,
 	}, nil, func(ctx context.Context, cfg *config.Config, _ []string, _ string) error {
 		age, ok := parseAge(older)
@@ -60,6 +60,42 @@ library is touched. Runs that were cut off are never given up, and nothing else 
 		})
 	})
 	cmd.Flags().StringVar(&older, "older", "", "how long ago they must have ended: an `AGE` in days, weeks or years, as 30d, 12w or 1y")
+	return cmd
+}
+
+func (c *command) historyAbandonCommand() *cobra.Command {
+	var yes bool
+	cmd := c.configured(&cobra.Command{
+		Use:   "abandon ID",
+		Short: "Let other runs begin although this one was cut off",
+		Long: `Give a run up that was cut off, for its disk is gone for good. What it has done stays as it is, and no file of any
+library is touched; other runs may then begin. Its journal is kept: should the disk come back, anivault undo ID puts back
+what can be put back, and anivault apply --resume ID goes on.`,
+		Example: `  anivault history abandon 20261122-020431-k3f9`,
+		Args:    cobra.ExactArgs(1),
+	}, nil, func(ctx context.Context, cfg *config.Config, args []string, _ string) error {
+		return c.withEngine(ctx, cfg, &applying{}, func(e *apply.Engine) error {
+			run, err := pickRun(e, args, anyRun)
+			switch {
+			case err != nil:
+				return err
+			case run.Err != nil:
+				return c.explainRun(ctx, run.Err, nil)
+			case !run.Stage.Unfinished():
+				return usagef("anivault history lists them", "the run %s was not cut off, and stands in nobody's way", run.ID)
+			}
+			question := lang.Sprintf("Leave the run %s (%s, to %s) as it is?", run.ID, lang.Say(ui.Count(run.Files, "file")), ui.Printable(strings.Join(run.Targets, ", ")))
+			if ok, err := c.confirmed(ctx, yes, question, "nothing was changed\n"); !ok {
+				return err
+			}
+			if err := e.Abandon(run.ID); err != nil {
+				return err
+			}
+			c.say("abandoned; no file was touched. Should its disk come back: anivault undo %s\n", run.ID)
+			return nil
+		})
+	})
+	yesFlag(cmd, &yes)
 	return cmd
 }
 
@@ -82,10 +118,11 @@ type wireRun struct {
 	Run     string   `json:"run" doc:"its id"`
 	Begun   string   `json:"begun,omitempty" doc:"when it began, RFC 3339 in UTC"`
 	Mode    string   `json:"mode,omitempty" doc:"hardlink, move, symlink, copy or reflink"`
-	Stage   string   `json:"stage,omitempty" doc:"planned, apply or undo (at work, or cut off), done, undone, or kept (put back but for some)"`
+	Stage   string   `json:"stage,omitempty" doc:"planned, apply or undo (at work, or cut off), done, undone, kept (put back but for some), or abandoned (cut off, and given up)"`
 	Files   int      `json:"files" doc:"files of the run"`
 	Refused int      `json:"refused" doc:"files that were not put where they belong"`
 	Kept    int      `json:"kept" doc:"files that could not be put back"`
+	Undone  int      `json:"undone" doc:"files that were put back"`
 	Targets []string `json:"targets,omitempty" doc:"the folders it put files in"`
 	Error   string   `json:"error,omitempty" doc:"why its journal can't be trusted; it is never acted on"`
 }
@@ -120,6 +157,7 @@ func (c *command) history(cfg *config.Config, args []string, format string) erro
 var stageWords = map[apply.Stage]string{
 	apply.Planned: "cut off before it began", apply.Applying: "at work, or cut off", apply.Done: "done",
 	apply.Undoing: "being put back, or cut off in it", apply.Undone: "put back", apply.Kept: "put back, but for some",
+	apply.Abandoned: "cut off, and abandoned",
 }
 
 func runLine(r *apply.Run) string {
@@ -129,6 +167,9 @@ func runLine(r *apply.Run) string {
 	line := fmt.Sprintf("%s  %s  %s  %s  %s", r.ID, ui.Clock(r.Begun), r.Mode, lang.Say(ui.Count(r.Files, "file")), lang.Say(stageWords[r.Stage]))
 	if r.Refused > 0 {
 		line += ", " + lang.Sprintf("%d refused", r.Refused)
+	}
+	if r.Undone > 0 && r.Stage != apply.Undone {
+		line += ", " + lang.Sprintf("%d put back", r.Undone)
 	}
 	if r.Kept > 0 {
 		line += ", " + lang.Sprintf("%d kept", r.Kept)
@@ -142,7 +183,7 @@ func (c *command) printRuns(runs []apply.Run) error {
 		r := &runs[i]
 		line := wireRun{
 			Run: r.ID, Begun: ui.Stamp(r.Begun), Mode: string(r.Mode), Stage: string(r.Stage), Files: r.Files, Refused: r.Refused, Kept: r.Kept,
-			Targets: r.Targets,
+			Undone: r.Undone, Targets: r.Targets,
 		}
 		if r.Err != nil {
 			line.Error = r.Err.Error()
@@ -154,11 +195,11 @@ func (c *command) printRuns(runs []apply.Run) error {
 
 // showRun prints what became of each file of a run.
 func (c *command) showRun(e *apply.Engine, args []string, format string) error {
-	id, err := pickRun(e, args, func(*apply.Run) bool { return true })
+	picked, err := pickRun(e, args, anyRun)
 	if err != nil {
 		return err
 	}
-	run, out, err := e.Show(id)
+	run, out, err := e.Show(picked.ID)
 	if err != nil {
 		return &failure{code: exitUsage, err: err}
 	}

@@ -135,7 +135,7 @@ unless --force is given.`,
 				return err
 			}
 			known := learned(before)
-			if ok, err := c.confirmed(ctx, yes, "Forget what the limiter has learned ("+known+")?"); !ok {
+			if ok, err := c.confirmed(ctx, yes, "Forget what the limiter has learned ("+known+")?", "nothing was removed\n"); !ok {
 				return err
 			}
 			if err := (ratelimit.Operator{Store: store}).Reset(ctx, force); err != nil {

@@ -348,6 +348,43 @@ func TestARunIsInterrupted(t *testing.T) {
 	s.is(s.before, true, "put back")
 }
 
+// A run that was cut off on a disk that is gone for good can be given up; nothing is lost by it.
+func TestARunIsAbandoned(t *testing.T) {
+	s := newShelf(t, 600)
+	for {
+		s.shoot(0, 0, "apply", "-q", "plan")
+		if out, _ := s.program("history", "--format", "table").Output(); bytes.Contains(out, []byte("cut off")) {
+			break
+		}
+		s.must("undo", "-q", "--yes")
+		s.must("history", "prune", "--older", "0d") // the plan's id is the run's again
+	}
+	lib, away := filepath.Join(s.dir, "lib"), filepath.Join(s.dir, "away")
+	if err := os.Rename(lib, away); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"apply", "--resume"}, {"undo"}, {"apply", "plan"}} {
+		out, err := s.program(args...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "if it is gone for good, anivault history abandon "+s.id+" lets other runs begin") {
+			t.Errorf("%q: %v\n%s", args, err, out)
+		}
+	}
+	s.must("history", "abandon", s.id)
+	if out, err := s.program("history", "abandon", s.id).CombinedOutput(); err == nil || !strings.Contains(string(out), "stands in nobody's way") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	other := newShelf(t, 5)
+	cmd := s.program("apply", "-q", filepath.Join(other.dir, "plan"))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("another run can't begin: %v\n%s", err, out)
+	}
+	if err := os.Rename(away, lib); err != nil {
+		t.Fatal(err)
+	}
+	s.must("undo", "-q", s.id)
+	s.is(s.before, true, "put back")
+}
+
 // On a terminal a plan is shown, and then asked about: edited, saved, carried out, or nothing.
 func TestAPlanIsAskedAboutOnATerminal(t *testing.T) {
 	for name, row := range map[string]struct {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"path"
 	"strings"
 	"time"
@@ -10,14 +11,18 @@ import (
 
 	"github.com/anivault/anivault/internal/apply"
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/ui"
 )
 
 func (c *command) undoCommand() *cobra.Command {
 	var a applying
+	var yes bool
 	cmd := leaf(&cobra.Command{
 		Use:   "undo [ID]",
 		Short: "Put back what a run of apply has changed",
-		Long: `Put back what a run of anivault apply has changed, the last one without an ID: names, folders and their times.
+		Long: `Put back what a run of anivault apply has changed, the last one without an ID: names, folders and their times. Without
+an ID it asks first, on a terminal, and never goes on to an older run: that one has to be named.
 What can't be put back safely is kept and listed with its reason: a name that something else has now, a file that was
 moved on, a link whose original is gone. Nothing is ever replaced, and no last name of a file removed.`,
 		Example: `  anivault undo
@@ -25,17 +30,18 @@ moved on, a link whose original is gone. Nothing is ever replaced, and no last n
   anivault undo --only '*Frieren*'`,
 		Args: atMostOne("ID"),
 	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
-		return c.undo(cmd, &a, args)
+		return c.undo(cmd, &a, args, yes)
 	})
 	flags := cmd.Flags()
 	flags.BoolVar(&a.dryRun, "dry-run", false, "say what would be put back, and change nothing")
 	flags.StringVar(&a.only, "only", "", "only units of which a path, or its last part, fits `GLOB`")
 	flags.DurationVar(&a.wait, "wait", 0, "wait up to `TIME` for another run to end")
+	yesFlag(cmd, &yes)
 	streamFormat(cmd, &a.format, organizeFormats...)
 	return cmd
 }
 
-func (c *command) undo(cmd *cobra.Command, a *applying, args []string) error {
+func (c *command) undo(cmd *cobra.Command, a *applying, args []string, yes bool) error {
 	a.began = time.Now()
 	if err := c.tableOr(&a.format, organizeFormats...); err != nil {
 		return err
@@ -51,25 +57,57 @@ func (c *command) undo(cmd *cobra.Command, a *applying, args []string) error {
 	if err != nil {
 		return err
 	}
-	return c.putBack(cmd.Context(), cfg, a, args, opts)
+	return c.putBack(cmd.Context(), cfg, a, args, opts, yes || a.dryRun || len(args) > 0)
 }
 
-func (c *command) putBack(ctx context.Context, cfg *config.Config, a *applying, args []string, opts apply.UndoOptions) error {
+func (c *command) putBack(
+	ctx context.Context, cfg *config.Config, a *applying, args []string, opts apply.UndoOptions, sure bool,
+) error {
 	return c.withEngine(ctx, cfg, a, func(e *apply.Engine) error {
-		id, err := pickRun(e, args, func(r *apply.Run) bool { return r.Stage != apply.Undone })
-		if err != nil {
+		run, err := pickRun(e, args, anyRun)
+		switch {
+		case err != nil:
 			return err
-		}
-		if id == "" {
+		case run == nil:
 			c.say("there is nothing to put back\n")
 			return nil
+		case run.Err == nil && run.Stage == apply.Undone:
+			c.say("the run %s is put back already\n", run.ID)
+			return c.nameOlder(e, args)
+		case run.Stage == apply.Abandoned && len(args) == 0:
+			c.say("the last run was abandoned; what of it can be reached is put back by anivault undo %s\n", run.ID)
+			return c.nameOlder(e, args)
 		}
-		out, err := e.Undo(ctx, id, opts)
+		if ok, err := c.confirmed(ctx, sure, undoQuestion(run, a.only), "nothing was changed\n"); !ok {
+			return err
+		}
+		out, err := e.Undo(ctx, run.ID, opts)
 		if err != nil {
 			return c.explainRun(ctx, err, out)
 		}
 		return c.tellRun(ctx, a, out)
 	})
+}
+
+// undoQuestion names what is about to be put back.
+func undoQuestion(r *apply.Run, only string) string {
+	what := lang.Say(ui.Count(r.Files-r.Undone, "file"))
+	if only != "" {
+		what = lang.Sprintf("what fits %s of %s", ui.Printable(only), what)
+	}
+	return lang.Sprintf("Put back the run %s of %s (%s, %s to %s)?", r.ID, ui.Clock(r.Begun), what, r.Mode, ui.Printable(strings.Join(r.Targets, ", ")))
+}
+
+// nameOlder says which run could be put back where the last one can't: it is never gone on to by itself.
+func (c *command) nameOlder(e *apply.Engine, args []string) error {
+	if len(args) > 0 {
+		return nil
+	}
+	older, err := pickRun(e, nil, func(r *apply.Run) bool { return r.Stage != apply.Undone && r.Stage != apply.Abandoned })
+	if err == nil && older != nil {
+		advise(c.streams, fmt.Sprintf("the one before it: anivault undo %s", older.ID))
+	}
+	return err
 }
 
 // fits reports whether a pattern fits a path, or a part of it.

@@ -46,15 +46,19 @@ func (c *command) verify(cmd *cobra.Command, a *applying, args []string, deep bo
 		return err
 	}
 	defer closeEngine()
-	id, err := pickRun(e, args, func(r *apply.Run) bool { return r.Stage != apply.Undone })
+	run, err := pickRun(e, args, func(r *apply.Run) bool { return r.Stage != apply.Undone })
 	if err != nil {
 		return err
 	}
-	if id == "" {
+	switch {
+	case run == nil:
 		c.say("no plan was carried out yet\n")
 		return nil
+	case run.Stage == apply.Undone:
+		c.say("the run %s is put back already\n", run.ID)
+		return nil
 	}
-	out, err := e.Verify(cmd.Context(), id, deep)
+	out, err := e.Verify(cmd.Context(), run.ID, deep)
 	if err != nil {
 		return c.explainRun(cmd.Context(), err, nil)
 	}
@@ -67,7 +71,7 @@ func (c *command) verify(cmd *cobra.Command, a *applying, args []string, deep bo
 		return err
 	}
 	ok := out.Count(apply.StatusOK)
-	c.say("%s as the run left them, %d not\n", ui.Count(ok, "file"), len(out.Results)-ok)
+	c.say("%s as the run %s left them, %d not\n", ui.Count(ok, "file"), run.ID, len(out.Results)-ok-out.Count(apply.StatusRefused))
 	if out.Count(apply.StatusFailed) > 0 {
 		return &failure{code: exitIncomplete}
 	}

@@ -1,0 +1,316 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// onlyOf chooses files by the last parts of their sources.
+func onlyOf(names string) func(source, target string) bool {
+	return func(source, _ string) bool {
+		return slices.ContainsFunc(strings.Fields(names), func(n string) bool { return strings.HasSuffix(source, "/"+n) })
+	}
+}
+
+func undoOnly(s *sim, id, names string, dry bool) (*Outcome, error) {
+	return engineOf(s).Undo(context.Background(), id, UndoOptions{Only: onlyOf(names), DryRun: dry})
+}
+
+// told is what history and verify say of a run.
+func told(t *testing.T, s *sim, id string) string {
+	t.Helper()
+	run, shown, err := engineOf(s).Show(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	verified, err := engineOf(s).Verify(context.Background(), id, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%s %d undone %d kept: %s; %s", run.Stage, run.Undone, run.Kept, said(shown), said(verified))
+}
+
+// What was put back stays put back: history and verify say so, and neither the rest of the undo nor another run's files are
+// mistaken for it.
+func TestAPartIsPutBack(t *testing.T) {
+	sc := drawn(traits{}, "/lib", "a b c d", "a > x, b > y; c = z; d : w")
+	s, id := sc.clone(), sc.plan.ID
+	apply, _, undo := sc.actions()
+	if out, err := apply.do(s); err != nil || out.Unfinished {
+		t.Fatalf("%+v %v", out, err)
+	}
+	for _, row := range []struct{ only, undone, told string }{
+		{"a", "a undone, b undone", "done 2 undone 0 kept: a undone, b undone, c done, d done; c ok, d ok"},
+		{"a", "", "done 2 undone 0 kept: a undone, b undone, c done, d done; c ok, d ok"},
+		{"c", "c undone", "done 3 undone 0 kept: a undone, b undone, c undone, d done; d ok"},
+	} {
+		for _, dry := range []bool{true, false} {
+			if out, err := undoOnly(s, id, row.only, dry); err != nil || said(out) != row.undone {
+				t.Fatalf("undo of %s: %+v %v", row.only, out, err)
+			}
+		}
+		if diff := cmp.Diff(row.told, told(t, s, id)); diff != "" {
+			t.Errorf("%s: %s", row.only, diff)
+		}
+	}
+	s.also("/src/c", "/lib/z") // as a later run would
+	if out, err := undo.do(s); err != nil || said(out) != "d undone" {
+		t.Errorf("%+v %v", out, err)
+	}
+	if diff := cmp.Diff("undone 4 undone 0 kept: a undone, b undone, c undone, d undone; ", told(t, s, id)); diff != "" {
+		t.Error(diff)
+	}
+	if s.at("/lib/z") == 0 {
+		t.Error("the link of a later run is gone")
+	}
+}
+
+// What was kept is tried again, and nothing else.
+func TestWhatWasKeptIsTriedAgain(t *testing.T) {
+	sc := drawn(traits{}, "/lib", "a b", "a = x; b = y")
+	s, id := sc.clone(), sc.plan.ID
+	apply, _, undo := sc.actions()
+	if out, err := apply.do(s); err != nil || out.Unfinished {
+		t.Fatalf("%+v %v", out, err)
+	}
+	s.remove("/src/a")
+	if out, err := undo.do(s); err != nil || said(out) != "a kept original_gone, b undone" {
+		t.Fatalf("%+v %v", out, err)
+	}
+	if diff := cmp.Diff("kept 1 undone 1 kept: a kept original_gone, b undone; a ok", told(t, s, id)); diff != "" {
+		t.Error(diff)
+	}
+	s.also("/src/b", "/lib/y") // as a later run would
+	if out, err := undo.do(s); err != nil || said(out) != "a kept original_gone" || s.at("/lib/y") == 0 {
+		t.Errorf("%+v %v", out, err)
+	}
+	s.also("/lib/x", "/src/a")
+	if out, err := undo.do(s); err != nil || said(out) != "a undone" {
+		t.Errorf("%+v %v", out, err)
+	}
+	if diff := cmp.Diff("undone 2 undone 0 kept: a undone, b undone; ", told(t, s, id)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// An undo that was cut off behind a file that it keeps is unfinished, and says so.
+func TestKilledBehindAFileThatIsKept(t *testing.T) {
+	sc := drawn(traits{}, "/lib", "a b", "a > x; b > y")
+	apply, _, undo := sc.actions()
+	s := sc.clone()
+	if out, err := apply.do(s); err != nil || out.Unfinished {
+		t.Fatalf("%+v %v", out, err)
+	}
+	s.add("/src/b", "theirs")
+	c := &checker{t: t, sc: sc}
+	kept := 0
+	c.kills(s, undo, "b kept", func(s *sim, when string) {
+		run, out, err := engineOf(s).Show(sc.plan.ID)
+		if err != nil || out.Unfinished != run.Stage.Unfinished() || run.Stage != Undoing && run.Stage != Done && run.Undone == 0 {
+			t.Errorf("%s: %+v %v", when, run, err)
+		}
+		kept += run.Kept
+	})
+	if kept == 0 {
+		t.Error("never killed behind it")
+	}
+}
+
+// Putting a part back can be cut off anywhere: then all can be put back, or gone on with.
+func TestKilledWhileAPartIsPutBack(t *testing.T) {
+	for _, plan := range []string{"a > x; b = y; c : z", "a > b, b > a; c > d"} {
+		sc := drawn(traits{}, "/lib", "a b c", plan)
+		if strings.Contains(plan, ",") {
+			sc = drawn(traits{}, "/src", "a b c", plan)
+		}
+		apply, resume, undo := sc.actions()
+		whole := sc.clone()
+		if out, err := apply.do(whole); err != nil || out.Unfinished {
+			t.Fatalf("%+v %v", out, err)
+		}
+		c := &checker{t: t, sc: sc, before: all(sc.sim, true), after: all(whole, false), contents: contentsOf(sc.sim)}
+		part := action{"undo of a part", func(s *sim) (*Outcome, error) { return undoOnly(s, sc.plan.ID, "a", false) }}
+		c.kills(whole, part, plan, func(s *sim, when string) {
+			c.ends(s, undo, when)
+			if j, err := openJournal(engineOf(s).Journals, sc.plan.ID, false); err == nil && j.marks.stage == Undoing {
+				if len(j.marks.back) == 0 {
+					c.ends(s, resume, when)
+				}
+			}
+		})
+		if c.runs < 5 {
+			t.Errorf("killed %d times", c.runs)
+		}
+	}
+}
+
+// An undo that is only tried says of every file what an undo then does, whatever others have done since.
+func TestWhatUndoWillDoIsForeseen(t *testing.T) {
+	tried := 0
+	for name, world := range worlds {
+		for seed := range uint64(max(*trees, 12)) {
+			sc := newScene(seed, world)
+			if sc.plan = parsed(sc.plan); sc.plan == nil {
+				continue
+			}
+			done := sc.clone()
+			apply, _, undo := sc.actions()
+			if out, err := apply.do(done); err != nil || out.Unfinished || !done.has(sc.plan.ID) {
+				continue
+			}
+			for k := range 24 {
+				s := done.clone()
+				c := &checker{t: t, sc: sc}
+				meddleAfter(c, s, k)
+				was := all(s, true)
+				foreseen, err := engineOf(s).Undo(context.Background(), sc.plan.ID, UndoOptions{DryRun: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(was, all(s, true)); diff != "" {
+					t.Fatalf("looking has changed something: %s", diff)
+				}
+				out, err := undo.do(s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if out.Unfinished {
+					continue // the disk failed three times in a row
+				}
+				tried++
+				if diff := cmp.Diff(said(out), said(foreseen)); diff != "" {
+					t.Errorf("%s, seed %d, %d (-done +foreseen): %s\n%s", name, seed, k, diff, strings.Join(was, "\n"))
+				}
+			}
+		}
+	}
+	t.Logf("%d undos", tried)
+}
+
+// meddleAfter changes what a run has left, as others could.
+func meddleAfter(c *checker, s *sim, k int) {
+	unit := &c.sc.plan.Units[k%len(c.sc.plan.Units)]
+	op := &unit.Ops[k/3%len(unit.Ops)]
+	source, target := s.stored(c.sc.plan.SourcePath(unit, op)), s.stored(c.sc.plan.TargetPath(unit, op))
+	isFile := func(p string) bool { n := s.nodes[s.at(p)]; return n != nil && n.kids == nil }
+	folder := func(p string) *node { return s.nodes[s.at(p[:strings.LastIndexByte(p, '/')])] }
+	switch k % 7 {
+	case 0:
+		if isFile(target) {
+			s.remove(target)
+		}
+	case 1:
+		if s.at(source) == 0 && folder(source) != nil && folder(source).kids != nil {
+			s.add(source, "theirs")
+		}
+	case 2:
+		if isFile(target) {
+			s.nodes[s.at(target)].data, s.nodes[s.at(target)].mtime = "edited", s.clock+4
+		}
+	case 3:
+		if isFile(target) {
+			s.remove(target)
+			s.add(target, "theirs")
+		}
+	case 4:
+		if isFile(source) {
+			s.remove(source)
+		}
+	case 5:
+		if n := folder(target); n != nil {
+			n.sealed = true
+		}
+	case 6:
+		if n := folder(source); n != nil {
+			n.sealed = true
+		}
+	}
+}
+
+// A file is brought back to another file system only if all that has to be has room there.
+func TestRoomToBringFilesBack(t *testing.T) {
+	sc := drawn(traits{}, "/far", "a b c", "a > x; b > y; c : z")
+	s := sc.clone()
+	apply, _, undo := sc.actions()
+	if out, err := apply.do(s); err != nil || out.Unfinished {
+		t.Fatalf("%+v %v", out, err)
+	}
+	s.room = int64(len("content of a")) + 3
+	out, err := undo.do(s)
+	if want := "a kept no_space, b kept no_space, c undone"; err != nil || said(out) != want {
+		t.Fatalf("%s, not %s: %v", said(out), want, err)
+	}
+	s.room = 0
+	if out, err := undo.do(s); err != nil || said(out) != "a undone, b undone" {
+		t.Errorf("%s %v", said(out), err)
+	}
+	if diff := cmp.Diff(all(sc.sim, true), all(s, true)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A run that was cut off stands in the way of all others until it is gone on with, put back or given up; where its disk is gone,
+// that is said. One that was given up can still be put back when the disk has come again.
+func TestARunIsGivenUp(t *testing.T) {
+	sc := drawn(traits{}, "/far", "a b", "a > x; b > y")
+	_, _, undo := sc.actions()
+	s := sc.clone()
+	s.fail = func(name string) error {
+		if strings.HasPrefix(name, "rename") && s.at("/far/x") != 0 {
+			return syscall.EIO
+		}
+		return nil
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s.before = func(int, string) {
+		if s.at("/far/x") != 0 {
+			cancel()
+		}
+	}
+	if out, err := engineOf(s).Apply(ctx, sc.plan, Options{}); err != nil || !out.Unfinished {
+		t.Fatalf("%+v %v", out, err)
+	}
+	cancel()
+	s.fail, s.before = nil, nil
+
+	next := drawn(traits{}, "/lib", "a b", "b > n").plan
+	next.ID = "20261123-020431-next"
+	far := s.nodes[1].kids["far"]
+	delete(s.nodes[1].kids, "far")
+	_, err := engineOf(s).Apply(context.Background(), next, Options{})
+	cut, ok := errors.AsType[*UnfinishedError](err)
+	if !ok || cut.Run != sc.plan.ID || cut.Gone == nil {
+		t.Fatalf("%v", err)
+	}
+	_, err = undo.do(s)
+	if gone, ok := errors.AsType[*MountError](err); !ok || gone.Run != sc.plan.ID {
+		t.Fatalf("%v", err)
+	}
+	if err := engineOf(s).Abandon(sc.plan.ID); err != nil {
+		t.Fatal(err)
+	}
+	out, err := engineOf(s).Apply(context.Background(), next, Options{})
+	if err != nil || said(out) != "b done" {
+		t.Fatalf("%+v %v", out, err)
+	}
+	if out, err := engineOf(s).Undo(context.Background(), next.ID, UndoOptions{}); err != nil || said(out) != "b undone" {
+		t.Fatalf("%+v %v", out, err)
+	}
+	s.nodes[1].kids["far"] = far
+	if out, err := undo.do(s); err != nil || out.Count(StatusKept) > 0 {
+		t.Fatalf("%+v %v", out, err)
+	}
+	if diff := cmp.Diff(sc.contents("/src"), s.contents("/src")); diff != "" {
+		t.Error(diff)
+	}
+	if runs, err := engineOf(s).Prune(engineOf(s).Now().AddDate(1, 0, 0)); err != nil || len(runs) != 2 {
+		t.Errorf("%v %v", runs, err)
+	}
+}
