@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,9 +12,11 @@ import (
 
 	"github.com/anivault/anivault/internal/apply"
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/lockfile"
 	"github.com/anivault/anivault/internal/organize"
 	"github.com/anivault/anivault/internal/report"
+	"github.com/anivault/anivault/internal/ui"
 )
 
 // applying is one run of apply or undo.
@@ -103,9 +106,32 @@ func (c *command) readPlan(path string) (*organize.Plan, error) {
 	}
 	plan, err := organize.Parse(string(text))
 	if err != nil {
-		return nil, usagef("anivault organize --plan writes plans; docs/organize.md says what may be changed in one", "%v", err)
+		name := path
+		if path == "-" {
+			name = "stdin"
+		}
+		c.listProblems(name, err)
+		return nil, usagef("anivault organize --plan writes plans; docs/organize.md says what may be changed in one",
+			"%s can't be carried out as it is; nothing was done", ui.Printable(name))
 	}
 	return plan, nil
+}
+
+// listProblems prints a line for each of what is wrong with a plan's text, as compilers do: "library.plan:12: ...".
+func (c *command) listProblems(name string, err error) {
+	const most = 20
+	bad, ok := errors.AsType[*organize.PlanError](err)
+	if !ok {
+		complain(c.streams, err.Error())
+		return
+	}
+	for i, p := range bad.Problems {
+		if i == most {
+			fmt.Fprintln(c.streams.Err, lang.Sprintf("%s: and %d more", ui.Printable(name), len(bad.Problems)-most))
+			break
+		}
+		fmt.Fprintf(c.streams.Err, "%s:%d: %s\n", ui.Printable(name), p.Line, ui.Escaped(lang.Say(p.Text)))
+	}
 }
 
 // carryOut applies a plan and tells what became of it.

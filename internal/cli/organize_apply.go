@@ -60,51 +60,103 @@ func (o *organizing) asks(c *command, r *organize.Result) bool {
 		c.streams.InTTY && c.streams.OutTTY && c.streams.ErrTTY
 }
 
+// asking is a plan that a person decides about, and may have edited.
+type asking struct {
+	*command
+	o      *organizing
+	r      *organize.Result
+	p      person
+	plan   *organize.Plan
+	edited []byte // nil: the plan is as it was made
+	bad    error  // why what was edited can't be carried out
+}
+
+const askHelp = "a carries the plan out, e opens it in your editor, s saves it to a file, q or Enter leaves all as it is\n"
+
 // ask lets a person decide what becomes of a plan: nothing, unless something else is typed.
 func (c *command) ask(ctx context.Context, o *organizing, r *organize.Result) error {
-	p := person{out: c.streams.Err, lines: bufio.NewReader(c.streams.In), width: c.streams.Width}
 	plan, err := readBack(r)
 	if err != nil {
 		return err
 	}
-	var edited []byte
-	var bad error // why what was edited can't be carried out
+	a := asking{command: c, o: o, r: r, plan: plan, p: person{out: c.streams.Err, lines: bufio.NewReader(c.streams.In), width: c.streams.Width}}
 	for {
-		answer, err := p.read(ctx, lang.Say("a apply, e edit, s save, Enter nothing > "))
+		answer, err := a.p.read(ctx, lang.Say("a apply, e edit, s save, q or Enter nothing, ? help > "))
 		if err != nil {
-			return &failure{code: max(signalStatus(ctx), exitInterrupted)}
+			return a.given(ctx, err)
 		}
 		switch strings.ToLower(answer) {
-		case "", "n", "nothing":
+		case "", "n", "nothing", "q", "quit":
 			c.say("nothing was changed\n")
 			return nil
 		case "a", "apply":
-			if bad != nil {
-				complain(c.streams, bad.Error())
+			if a.bad != nil {
+				c.say("the plan can't be carried out as it was edited; e opens it again\n")
 				continue
 			}
-			a := o.applying(r)
-			if edited != nil {
-				a = &applying{partial: o.partial, wait: o.wait, format: o.format, began: o.began}
-			}
-			return c.carryOut(ctx, o.cfg, a, plan)
+			return a.apply(ctx)
 		case "e", "edit":
-			if edited, err = c.edit(ctx, r, edited); err != nil {
-				return err
-			}
-			if plan, bad = organize.Parse(string(edited)); bad != nil {
-				complain(c.streams, bad.Error())
+			if err := a.edit(ctx); err != nil {
+				return a.given(ctx, err)
 			}
 		case "s", "save":
-			if saved, err := c.save(ctx, &p, r, edited); saved || err != nil {
-				return err
+			if saved, err := a.save(ctx); saved || err != nil {
+				return a.given(ctx, err)
 			}
+		case "?", "help":
+			c.say(askHelp)
+		default:
+			c.say("%s is none of the answers: %s", ui.Printable(answer), lang.Say(askHelp))
 		}
 	}
 }
 
-// edit opens the plan, or what was made of it before, in the person's editor and returns the new text.
-func (c *command) edit(ctx context.Context, r *organize.Result, text []byte) ([]byte, error) {
+// given returns the end of asking: who closes the terminal's input leaves all as it is.
+func (a *asking) given(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return &failure{code: max(signalStatus(ctx), exitInterrupted)}
+	case errors.Is(err, io.EOF):
+		a.say("nothing was changed\n")
+		return nil
+	}
+	return err
+}
+
+func (a *asking) apply(ctx context.Context) error {
+	how := a.o.applying(a.r)
+	if a.edited != nil {
+		how = &applying{partial: a.o.partial, wait: a.o.wait, format: a.o.format, began: a.o.began}
+	}
+	return a.carryOut(ctx, a.o.cfg, how, a.plan)
+}
+
+// edit takes the plan as the person's editor leaves it. That there is no editor ends nothing.
+func (a *asking) edit(ctx context.Context) error {
+	text, err := a.openEditor(ctx, a.r, a.edited)
+	if told, ok := errors.AsType[*failure](err); ok && ctx.Err() == nil {
+		printError(a.streams, told)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	a.edited = text
+	if a.plan, a.bad = organize.Parse(string(text)); a.bad != nil {
+		a.listProblems("plan", a.bad)
+		a.say("the plan can't be carried out as it was edited; e opens it again\n")
+		return nil
+	}
+	files := 0
+	for i := range a.plan.Units {
+		files += len(a.plan.Units[i].Ops)
+	}
+	a.say("edited: the plan has %s in %s now; a carries it out\n", ui.Count(files, "file"), ui.Count(len(a.plan.Units), "unit"))
+	return nil
+}
+
+// openEditor opens the plan, or what was made of it before, in the person's editor and returns the new text.
+func (c *command) openEditor(ctx context.Context, r *organize.Result, text []byte) ([]byte, error) {
 	if text == nil {
 		var b bytes.Buffer
 		if err := writePlan(&b, r); err != nil {
@@ -134,25 +186,29 @@ func (c *command) edit(ctx context.Context, r *organize.Result, text []byte) ([]
 }
 
 // save writes the plan, or what was made of it, to a new file that the person names. It reports whether that could be done.
-func (c *command) save(ctx context.Context, p *person, r *organize.Result, edited []byte) (bool, error) {
+func (a *asking) save(ctx context.Context) (bool, error) {
 	const standard = "library.plan"
-	name, err := p.read(ctx, lang.Sprintf("file [%s] > ", standard))
+	name, err := a.p.read(ctx, lang.Sprintf("file [%s], q back > ", standard))
 	if err != nil {
-		return false, &failure{code: max(signalStatus(ctx), exitInterrupted)}
+		return false, err
+	}
+	if name == "q" {
+		return false, nil
 	}
 	name = cmp.Or(name, standard)
 	err = keepPlan(name, func(w io.Writer) error {
-		if edited != nil {
-			_, err := w.Write(edited)
+		if a.edited != nil {
+			_, err := w.Write(a.edited)
 			return err
 		}
-		return writePlan(w, r)
+		return writePlan(w, a.r)
 	})
 	if err != nil {
-		complain(c.streams, err.Error())
+		printError(a.streams, err)
 		return false, nil
 	}
-	c.say("saved: %s\n", ui.ShellWord(name))
+	a.say("saved: %s\n", ui.ShellWord(name))
+	a.say("next: anivault apply %s\n", ui.ShellWord(name))
 	return true, nil
 }
 

@@ -396,6 +396,11 @@ func TestAPlanIsAskedAboutOnATerminal(t *testing.T) {
 		"save":    {[]string{"s", "mine.plan"}, "mine.plan", "saved: mine.plan"},
 		"apply":   {[]string{"a"}, "out/Cowboy Bebop (1998) [tmdbid-30991]/Season 01", "undo: anivault undo"},
 		"edit":    {[]string{"e", "a"}, "out/Mine/Season 01", "undo: anivault undo"},
+		"edited":  {[]string{"e", ""}, "", "edited: the plan has 3 files in 3 units now; a carries it out"},
+		"help":    {[]string{"?", "q"}, "", "s saves it to a file, q or Enter leaves all as it is"},
+		"else":    {[]string{"x", "q"}, "", "x is none of the answers: a carries the plan out"},
+		"back":    {[]string{"s", "q", "q"}, "", "nothing was changed"},
+		"the end": {[]string{"\x04"}, "", "nothing was changed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStand(t, upstream.Scenario{})
@@ -405,8 +410,8 @@ func TestAPlanIsAskedAboutOnATerminal(t *testing.T) {
 			env := append(s.env, `EDITOR=sed -i s/Cowboy.Bebop.(1998).\[tmdbid-30991\]/Mine/`)
 			term := onTerminal(t, 200, 40, env, "organize", s.lib, "--to", filepath.Join(s.dir, "out"))
 			for i, line := range row.typed {
-				term.until([]string{"Enter nothing > ", "(?s)Enter nothing > .*(Enter nothing|library.plan.) > "}[min(i, 1)])
-				if _, err := io.WriteString(term.person, line+"\n"); err != nil {
+				term.until("(?s)" + strings.Repeat("(help|q back) > .*", i) + "(help|q back) > $")
+				if _, err := io.WriteString(term.person, strings.TrimSuffix(line+"\n", "\x04\n")+strings.Repeat("\x04", strings.Count(line, "\x04"))); err != nil {
 					t.Fatal(err)
 				}
 			}

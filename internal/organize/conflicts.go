@@ -265,7 +265,7 @@ func (p *Planner) operate(v *video) {
 func (p *Planner) operateOn(v *video, from *folder, item *Item, source, to string) bool {
 	verb, code := p.verb(item, v.spot.device)
 	if code != "" {
-		v.leave(code, "its target is on another file system; --or copy copies it")
+		v.leave(code, "--or copy copies it")
 		return false
 	}
 	there, blockers := p.find(p.look(v.target, v.spot), from, item, verb, path.Base(to))
@@ -276,6 +276,9 @@ func (p *Planner) operateOn(v *video, from *folder, item *Item, source, to strin
 	}
 	if len(blockers) > 0 {
 		p.needs[v] = append(p.needs[v], blockers...)
+	}
+	if verb == Move && item.Links > 1 && item.Device != v.spot.device {
+		v.parted++
 	}
 	op := Op{Verb: verb, Size: item.Size, MTime: item.MTime, Inode: item.Inode, Source: source, To: to}
 	if p.o.Sources[v.source].Adrift {

@@ -86,11 +86,11 @@ func (p *parser) claim(root int, to string) {
 		p.targets.add(p.last.number, name)
 		p.claims = append(p.claims, claim{line: p.line})
 	case p.claims[n].folder == 0:
-		p.problem("the target is that of line %d", p.claims[n].line)
+		p.problem("%s is the target of line %d too: give one of them another name, different in more than case", ui.Printable(to), p.claims[n].line)
 	case p.claims[n].line == 0:
-		p.problem("the target is a folder that the header names")
+		p.problem("the target is a folder that the header names: give the file another name")
 	default:
-		p.problem("the target is the folder of line %d's", p.claims[n].line)
+		p.problem("the target is the folder of line %d's: give one of them another name", p.claims[n].line)
 	}
 }
 
@@ -108,7 +108,7 @@ func (p *parser) folderOf(above int32, dir string) int32 {
 			p.claims = append(p.claims, claim{line: p.line, folder: int32(n) + 2})
 		}
 		if p.claims[n].folder == 0 {
-			p.problem("the target lies below that of line %d, which is a file", p.claims[n].line)
+			p.problem("the target lies below that of line %d, which is a file: give one of them another name", p.claims[n].line)
 			p.claims[n].folder = int32(n) + 2
 		}
 		above = p.claims[n].folder

@@ -38,7 +38,7 @@ func (p *parser) readHeader(line string) bool {
 			return true
 		}
 		if h.needed && !p.has(h.word) {
-			p.problem("the header's line %q is missing", h.word)
+			p.problem("the header's line %q is missing: put it back, or make the plan again", h.word)
 		}
 	}
 	p.header = len(headers)

@@ -95,6 +95,7 @@ type video struct {
 	target  int32
 	stem    int32 // the length of its target without what follows the stem
 	inPlace int32 // files that need nothing
+	parted  int32 // files that move away from other names of theirs
 	entry   *entry
 	work    Work
 	facts   *facts
@@ -132,6 +133,7 @@ type Result struct {
 	InPlace int            // files that are where they belong already
 	Foreign []string       // what is to be said of files for media servers that are there and about something else
 	Stays   map[string]int // files in no unit that stay where they are, by extension
+	Parted  []string       // files with several names that move to another file system, where they have one
 }
 
 // Warnings tells what a person should know before the plan is carried out.
@@ -147,10 +149,15 @@ func (r *Result) Warnings() []string {
 			}
 		}
 	}
-	if long == 0 {
-		return r.Foreign
+	out := r.Foreign
+	if long > 0 {
+		out = append(out, fmt.Sprintf("long_path: Windows clients may not open %d of the targets, whose paths have more than %d characters: %s", long, most, first))
 	}
-	return append(r.Foreign, fmt.Sprintf("long_path: Windows clients may not open %d of the targets, whose paths have more than %d characters: %s", long, most, first))
+	if n := len(r.Parted); n > 0 {
+		out = append(out, fmt.Sprintf("hard links: %d of the files have other names too, which stay behind as files of their own when these move to another file system; "+
+			"undo brings them back as separate files: %s", n, r.Parted[0]))
+	}
+	return out
 }
 
 // NewPlanner returns a planner without records.
@@ -245,6 +252,9 @@ func (p *Planner) result() *Result {
 			continue
 		}
 		r.InPlace += int(v.inPlace)
+		if v.parted > 0 {
+			r.Parted = append(r.Parted, v.path())
+		}
 		for i := range v.belongs {
 			s := &v.belongs[i]
 			if s.code != "" {

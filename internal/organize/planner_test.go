@@ -423,7 +423,7 @@ func TestPlans(t *testing.T) {
 		{
 			"another file system", nil, tree("2|/in/a.mkv", "/out/"),
 			[]report.Record{tv("/in/a.mkv", 1, 1)},
-			[]string{"cross_device /in/a.mkv (its target is on another file system; --or copy copies it)"},
+			[]string{"cross_device /in/a.mkv (--or copy copies it)"},
 		},
 		{
 			"another file system, and copying is wanted", func(o *Options) { o.OrCopy = true }, tree("2|/in/a.mkv", "/out/"),
@@ -652,6 +652,23 @@ func TestPlansAreTextsThatCanBeRead(t *testing.T) {
 		}
 		if len(r.Units) < 5 {
 			t.Errorf("%s: %d units are planned", layout, len(r.Units))
+		}
+	}
+}
+
+// What has other names on its file system loses them when it goes to another one, which is said before.
+func TestFilesWithOtherNamesThatMoveAwayAreWarnedOf(t *testing.T) {
+	for mode, want := range map[Mode]int{ModeMove: 1, ModeCopy: 0} {
+		o := options(t, "jellyfin")
+		o.Mode = mode
+		p := NewPlanner(o, tree("2|/in/a.mkv", "2|/in/a.srt", "2|/seed/a.mkv = /in/a.mkv", "2|/in/b.mkv", "/out/"))
+		for i, name := range []string{"/in/a.mkv", "/in/b.mkv"} {
+			r := tv(name, 1, i+1)
+			p.Add(&r)
+		}
+		warned := p.Plan().Warnings()
+		if len(warned) != want || want == 1 && !strings.HasPrefix(warned[0], "hard links: 1 of the files") {
+			t.Errorf("%s: %q", mode, warned)
 		}
 	}
 }

@@ -19,19 +19,13 @@ type Problem struct {
 	Text string
 }
 
-// Error names every problem up to the twentieth, one a line.
+// Error names the first problem.
 func (e *PlanError) Error() string {
-	const most = 20
-	var b strings.Builder
-	b.WriteString("the plan can't be read")
-	for i, p := range e.Problems {
-		if i == most {
-			fmt.Fprintf(&b, "\n  and %d more", len(e.Problems)-most)
-			break
-		}
-		fmt.Fprintf(&b, "\n  line %d: %s", p.Line, p.Text)
+	text := fmt.Sprintf("the plan can't be read: line %d: %s", e.Problems[0].Line, e.Problems[0].Text)
+	if more := len(e.Problems) - 1; more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
 	}
-	return b.String()
+	return text
 }
 
 // Parse reads a plan's text and checks all of it: its headers, each line, that no source and no target stands there twice, and
@@ -108,7 +102,7 @@ func (p *parser) read(text string) {
 	}
 	if !p.ended {
 		p.line++
-		p.problem("the line \"end\" is missing: the plan was cut off")
+		p.problem("the line \"end\" is missing, so the plan was cut off: make it again")
 		return
 	}
 	for text != "" {
@@ -116,7 +110,7 @@ func (p *parser) read(text string) {
 		text = rest
 		p.line++
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
-			p.problem("nothing may stand behind \"end\"")
+			p.problem("nothing may stand behind \"end\": delete it, or move \"end\" down")
 			return
 		}
 	}
@@ -179,7 +173,7 @@ func (p *parser) readIn(rest string) {
 	}
 	p.begun = false
 	if !isLocal(p.in.Dir) {
-		p.problem("%s is no folder below the source", ui.Printable(p.in.Dir))
+		p.problem("%s is no folder below the source: name one by its path from there, without ..", ui.Printable(p.in.Dir))
 	}
 }
 
@@ -187,7 +181,7 @@ func (p *parser) readIn(rest string) {
 func (p *parser) index(word string, n int, what string) int {
 	i, err := strconv.Atoi(word)
 	if err != nil || i < 1 || i > n {
-		p.problem("the header has no %s %s", what, ui.Printable(ui.Cut(word, 20)))
+		p.problem("the header has no %s %s: take one from 1 to %d", what, ui.Printable(ui.Cut(word, 20)), n)
 		return 0
 	}
 	return i - 1
@@ -220,7 +214,7 @@ func (p *parser) unit() *Unit {
 func (p *parser) readWith(rest string) {
 	u := p.unit()
 	if u == nil {
-		p.problem("no unit that this could belong to stands before it")
+		p.problem("no unit that this could belong to stands before it: begin one with link, copy, move, symlink or reflink")
 		return
 	}
 	verb := u.Ops[0].Verb
@@ -241,16 +235,16 @@ func (p *parser) readSource(verb Verb, rest string) {
 	op := Op{Verb: verb, MTime: p.stamp(mtime), Inode: p.inode(ino), Source: p.name(rest), Line: p.line}
 	n, err := strconv.ParseInt(size, 10, 64)
 	if err != nil || n < 0 {
-		p.problem("%s is no size in bytes", ui.Printable(ui.Cut(size, 40)))
+		p.problem("%s is no size in bytes; leave size, time and inode as they were", ui.Printable(ui.Cut(size, 40)))
 	}
 	op.Size = n
 	u := p.unit()
 	if op.Source == "." || !isLocal(op.Source) {
-		p.problem("%s is no name below the folder of \"in\"", ui.Printable(op.Source))
+		p.problem("%s is no name below the folder of \"in\": name it by its path from there, without ..", ui.Printable(op.Source))
 	} else if u.Source < len(p.plan.Sources) {
 		key := p.sourceKey(u, op.Source)
 		if first, twice := p.sources[key]; twice {
-			p.problem("the source of line %d is named again", first)
+			p.problem("the source of line %d is named again: delete one of them", first)
 		}
 		p.sources[key] = p.line
 	}
@@ -261,7 +255,7 @@ func (p *parser) readSource(verb Verb, rest string) {
 // video that is where it belongs.
 func (p *parser) readNFO(rest string) {
 	if p.in == nil {
-		p.problem("no unit that this could belong to stands before it")
+		p.problem("no unit that this could belong to stands before it: begin one with link, copy, move, symlink or reflink")
 		return
 	}
 	if !p.begun {
@@ -322,7 +316,7 @@ func (p *parser) begin(op Op) {
 
 func (p *parser) readTo(rest string) {
 	if p.open == nil {
-		p.problem("\"to\" follows a line that names a file, and only once")
+		p.problem("\"to\" follows a line that names a file, and only once: delete this line")
 		return
 	}
 	op, u := p.open, p.unit()
@@ -335,7 +329,7 @@ func (p *parser) readTo(rest string) {
 
 func (p *parser) readEnd(rest string) {
 	if strings.TrimSpace(rest) != "" {
-		p.problem("nothing may stand behind \"end\"")
+		p.problem("nothing may stand behind \"end\": delete it, or move \"end\" down")
 	}
 	if p.open != nil {
 		p.problem("a line \"to\" must follow line %d", p.open.Line)
@@ -358,7 +352,7 @@ func (p *parser) inode(word string) uint64 {
 	}
 	n, err := strconv.ParseUint(word, 10, 64)
 	if err != nil || n == 0 {
-		p.problem("%s is no inode: a number, or - where inodes are not stable", ui.Printable(ui.Cut(word, 40)))
+		p.problem("%s is no inode; leave size, time and inode as they were", ui.Printable(ui.Cut(word, 40)))
 	}
 	return n
 }
@@ -366,7 +360,7 @@ func (p *parser) inode(word string) uint64 {
 func (p *parser) stamp(word string) Stamp {
 	s, ok := parseStamp(word)
 	if !ok {
-		p.problem("%s is no time in seconds, as 1763661791.5", ui.Printable(ui.Cut(word, 40)))
+		p.problem("%s is no time in seconds, as 1763661791.5; leave size, time and inode as they were", ui.Printable(ui.Cut(word, 40)))
 	}
 	return s
 }
