@@ -1,8 +1,8 @@
 package apply
 
 import (
-	"context"
 	"errors"
+	"hash/crc32"
 	"io"
 	"syscall"
 
@@ -43,8 +43,8 @@ func (r *run) part(i int, at place, back bool) place {
 }
 
 // duplicate makes a copy of a file under another name, which it gets when it is whole and durable. known is the mark of an
-// earlier copy, nil for none; word is that of the mark.
-func (e *engine) duplicate(i int, dir Dir, from, to place, known *copied, word string) *Problem {
+// earlier copy, nil for none; word is that of the mark; seen is what lay there when it was looked at.
+func (e *engine) duplicate(i int, dir Dir, from, to place, seen Info, known *copied, word string) *Problem {
 	into, err := e.make(to.Dir)
 	if err != nil {
 		return failed(err)
@@ -69,7 +69,7 @@ func (e *engine) duplicate(i int, dir Dir, from, to place, known *copied, word s
 	}
 	if known == nil {
 		var p *Problem
-		if known, p = e.fill(i, dir, from, into, part, word == markReturned); p != nil {
+		if known, p = e.fill(i, dir, from, into, part, seen, word == markReturned); p != nil {
 			if left := remove(into, part.Name); left != nil {
 				return left
 			}
@@ -121,7 +121,7 @@ func (e *engine) durable(dir Dir) *Problem {
 
 // fill makes the copy and gives it the times, mode and owner of its source. A source that changes meanwhile is no source. What comes
 // back as it went gets the time that it had: the other file system may not have kept all of it.
-func (e *engine) fill(i int, dir Dir, from place, into Dir, part place, back bool) (*copied, *Problem) {
+func (e *engine) fill(i int, dir Dir, from place, into Dir, part place, seen Info, back bool) (*copied, *Problem) {
 	source, err := dir.Read(from.Name)
 	if err != nil {
 		return nil, failed(err)
@@ -131,24 +131,32 @@ func (e *engine) fill(i int, dir Dir, from place, into Dir, part place, back boo
 	if err != nil {
 		return nil, failed(err)
 	}
+	if !isAsBefore(seen, before) {
+		return nil, problem(Changed)
+	}
 	target, err := into.Create(part.Name)
 	if err != nil {
 		return nil, failed(err)
 	}
 	defer target.Close()
-	sum := uint64(0)
-	if e.run.Ops[i].Verb == organize.Reflink {
+	sum, o := uint64(0), &e.run.Ops[i]
+	crc, named := namedCRC(o)
+	named = named && from == o.From
+	check := crc32.NewIEEE()
+	if o.Verb == organize.Reflink {
 		if err := target.Clone(source); err != nil {
 			return nil, &Problem{Code: NoReflink, Err: err}
 		}
-	} else if sum, err = pour(e.ctx, source, target, before.Size); err != nil {
+		named = false
+	} else if sum, err = pour(e.ctx, source, target, before.Size, check, named); err != nil {
 		return nil, failed(err)
 	}
 	worn := before
 	if gone := e.journal.marks.copies[i]; back && gone != nil && gone.matches(before) {
 		worn.MTime = e.run.Ops[i].MTime
 	}
-	if err := target.Dress(source, worn, e.asRoot); err != nil {
+	whole, err := target.Dress(source, worn, e.asRoot)
+	if err != nil {
 		return nil, failed(err)
 	}
 	if err := target.Sync(); err != nil {
@@ -158,60 +166,25 @@ func (e *engine) fill(i int, dir Dir, from place, into Dir, part place, back boo
 	if err != nil {
 		return nil, failed(err)
 	}
-	if after.Size != before.Size || after.MTime != before.MTime || after.Inode != before.Inode {
+	if !isAsBefore(before, after) {
 		return nil, problem(Changed)
 	}
 	made, err := target.Stat()
 	if err != nil {
 		return nil, failed(err)
 	}
+	if !whole {
+		e.bare = append(e.bare, i)
+	}
+	if named && check.Sum32() != crc {
+		e.badCRC = append(e.badCRC, i)
+	}
 	return &copied{inode: made.Inode, size: made.Size, mtime: made.MTime, birth: made.Birth, sum: sum}, nil
 }
 
-// chunk is how much is copied at a time.
-const chunk = 1 << 20
-
-// pour copies the content, leaves holes out, and returns its XXH64. The holes of zeros that no file system tells of are left as
-// they are.
-func pour(ctx context.Context, from, to File, size int64) (uint64, error) {
-	sum := xxhash.New()
-	buffer := make([]byte, min(chunk, max(size, 1)))
-	at := int64(0)
-	for {
-		if ctx.Err() != nil {
-			return 0, context.Cause(ctx)
-		}
-		n, err := from.ReadAt(buffer, at)
-		_, _ = sum.Write(buffer[:n])
-		if n > 0 && !isZero(buffer[:n]) {
-			if written, err := to.WriteAt(buffer[:n], at); err != nil || written < n {
-				return 0, errors.Join(err, shortWrite(written, n))
-			}
-		}
-		at += int64(n)
-		if errors.Is(err, io.EOF) {
-			return sum.Sum64(), to.Extend(at)
-		}
-		if err != nil {
-			return 0, err
-		}
-	}
-}
-
-func shortWrite(written, wanted int) error {
-	if written < wanted {
-		return io.ErrShortWrite
-	}
-	return nil
-}
-
-func isZero(b []byte) bool {
-	for _, c := range b {
-		if c != 0 {
-			return false
-		}
-	}
-	return true
+// isAsBefore reports whether a file is the one that it was a moment ago, and unchanged.
+func isAsBefore(before, now Info) bool {
+	return now.Size == before.Size && now.MTime == before.MTime && now.Inode == before.Inode
 }
 
 // proven is nil if a copy reads back from the disk as it was written.
@@ -251,7 +224,7 @@ func (e *engine) copyForward(i int, from, to place) *Problem {
 		}
 		return problem(Changed)
 	}
-	if p := e.duplicate(i, dir, from, to, known, markCopied); p != nil || o.Verb != organize.Move {
+	if p := e.duplicate(i, dir, from, to, f.info, known, markCopied); p != nil || o.Verb != organize.Move {
 		return p
 	}
 	return e.release(i, from, to, e.journal.marks.copies[i])
@@ -335,7 +308,7 @@ func (e *engine) copyBack(i int, from, to place) *Problem {
 		return e.takeAway(i, dir, from, to, returned != nil && returned.is(original.info, m.loose))
 	}
 	// It is brought back, edited or not.
-	if p := e.duplicate(i, dir, to, from, returned, markReturned); p != nil {
+	if p := e.duplicate(i, dir, to, from, now, returned, markReturned); p != nil {
 		if p.Code == organize.Exists {
 			p.Code = Occupied
 		}

@@ -316,6 +316,32 @@ func TestAFullDiskStopsTheRun(t *testing.T) {
 	c.ends(s, undo, "given up")
 }
 
+// A move to a disk that is full leaves the source: where it is seen before, and where it is found out while copying.
+func TestTheSourceStaysWhereTheTargetIsFull(t *testing.T) {
+	for name, full := range map[string]func(s *sim){
+		"seen before": func(s *sim) { s.room = 5 },
+		"found out": func(s *sim) {
+			s.fail = func(effect string) error {
+				if effect == "write" && s.at("/far/.anivault-20261122-020431-k3f9-1.part") != 0 {
+					return syscall.ENOSPC
+				}
+				return nil
+			}
+		},
+	} {
+		sc := drawn(traits{}, "/far", "a", "a > x")
+		s := sc.clone()
+		full(s)
+		out, err := engineOf(s).Apply(context.Background(), sc.plan, Options{})
+		if err != nil || len(out.Results) != 1 || out.Results[0].Problem == nil || out.Results[0].Problem.Code != NoSpace {
+			t.Errorf("%s: %+v %v", name, out, err)
+		}
+		if diff := cmp.Diff(all(sc.sim, false), all(s, false)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
 // A run that is asked to end at any moment ends between two files, a copy under way is given up, and both ways on work.
 func TestInterrupted(t *testing.T) {
 	sc := drawn(traits{}, "/far", "a b c", "a > 1; b : 2; c @ 3")

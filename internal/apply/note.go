@@ -136,7 +136,7 @@ func (e *engine) fillNote(o *op, into Dir, part place) (_ *copied, err error) {
 		return nil, err
 	}
 	info.Mode, info.UID, info.GID, info.MTime = folder.Mode&0o666, folder.UID, folder.GID, organize.StampOf(e.run.Begun)
-	if err := file.Dress(file, info, e.asRoot); err != nil {
+	if _, err := file.Dress(file, info, e.asRoot); err != nil {
 		return nil, err
 	}
 	if err := file.Sync(); err != nil {

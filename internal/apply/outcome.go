@@ -42,6 +42,8 @@ type Outcome struct {
 	Unfinished bool // it was cut off: Resume goes on, Undo puts back
 	Why        error
 	Changed    []string // with Apply and Resume that came to their end: the folders of the entries that are other than before
+	BadCRC     []string // copied files whose content has not the CRC-32 that their name says
+	Bare       []string // copies that could not keep all extended attributes, or their access list
 }
 
 // Count returns how many files have the status.
@@ -89,6 +91,12 @@ func (e *MountError) Unwrap() error { return e.Err }
 // outcome completes what is told of a run.
 func (w *working) outcome(out *Outcome, err error) (*Outcome, error) {
 	out.Unfinished, out.Why = w.journal.marks.stage.Unfinished(), w.stopped
+	for _, i := range w.badCRC {
+		out.BadCRC = append(out.BadCRC, w.run.pathOf(w.run.Ops[i].From))
+	}
+	for _, i := range w.bare {
+		out.Bare = append(out.Bare, w.run.pathOf(w.run.Ops[i].To))
+	}
 	if w.journal.marks.stage == Done {
 		out.Changed = w.changed()
 	}

@@ -42,6 +42,7 @@ type traits struct {
 	coarse   bool  // times have 2 s
 	distant  bool  // on the other file system they have 4 s
 	nameMax  int   // 0: 255
+	bare     bool  // copies can't keep attributes
 	room     int64 // bytes that may still be written; 0: 1 MiB
 }
 
@@ -702,17 +703,17 @@ func (f *simFile) Clone(from File) error {
 	return f.s.effect("clone", change{kind: "write", node: f.id, text: f.s.nodes[from.(*simFile).id].data})
 }
 
-func (f *simFile) Dress(_ File, info Info, owner bool) error {
+func (f *simFile) Dress(_ File, info Info, owner bool) (whole bool, err error) {
 	for _, c := range []change{
 		{kind: "owner", uid: info.UID, gid: info.GID}, {kind: "mode", mode: info.Mode}, {kind: "mtime", mtime: info.MTime},
 	} {
 		f.s.arrive("")
 		c.dirs, c.node = []int{f.id}, f.id
 		if err := f.s.effect(c.kind, c); err != nil {
-			return err
+			return false, err
 		}
 	}
-	return nil
+	return !f.s.bare, nil
 }
 
 func (f *simFile) Lock() error { return nil }

@@ -273,42 +273,46 @@ func (f *linuxFile) Clone(from File) error {
 	return named("clone", f.Name(), again(func() error { return unix.IoctlFileClone(int(f.Fd()), int(from.(*linuxFile).Fd())) }))
 }
 
-func (f *linuxFile) Dress(from File, info Info, owner bool) error {
+func (f *linuxFile) Dress(from File, info Info, owner bool) (whole bool, err error) {
 	fd := int(f.Fd())
-	copyAttributes(int(from.(*linuxFile).Fd()), fd)
+	whole = copyAttributes(int(from.(*linuxFile).Fd()), fd)
 	if owner {
 		if err := again(func() error { return unix.Fchown(fd, int(info.UID), int(info.GID)) }); err != nil {
-			return named("chown", f.Name(), err)
+			return false, named("chown", f.Name(), err)
 		}
 	}
 	if err := again(func() error { return unix.Fchmod(fd, info.Mode) }); err != nil {
-		return named("chmod", f.Name(), err)
+		return false, named("chmod", f.Name(), err)
 	}
 	mtime, err := unix.TimeToTimespec(time.Unix(info.MTime.Sec, int64(info.MTime.Nsec)))
 	if err != nil {
-		return named("set the time of", f.Name(), err)
+		return false, named("set the time of", f.Name(), err)
 	}
 	times := []unix.Timespec{{Nsec: unix.UTIME_OMIT}, mtime}
 	path := "/proc/self/fd/" + strconv.Itoa(fd)
-	return named("set the time of", f.Name(), again(func() error { return unix.UtimesNanoAt(unix.AT_FDCWD, path, times, 0) }))
+	return whole, named("set the time of", f.Name(), again(func() error { return unix.UtimesNanoAt(unix.AT_FDCWD, path, times, 0) }))
 }
 
-// copyAttributes copies what a user has written down about a file, and its access list. What can't be kept is not.
-func copyAttributes(from, to int) {
+// copyAttributes copies what a user has written down about a file, and its access list, and reports whether all of it could be.
+func copyAttributes(from, to int) (whole bool) {
 	list := make([]byte, 64<<10)
 	n, err := unix.Flistxattr(from, list)
 	if err != nil {
-		return
+		return errors.Is(err, unix.EOPNOTSUPP) // it has none
 	}
+	whole = true
 	value := make([]byte, 64<<10)
 	for name := range strings.SplitSeq(string(list[:n]), "\x00") {
 		if !strings.HasPrefix(name, "user.") && name != "system.posix_acl_access" {
 			continue
 		}
-		if n, err := unix.Fgetxattr(from, name, value); err == nil {
-			_ = unix.Fsetxattr(to, name, value[:n], 0)
+		n, err := unix.Fgetxattr(from, name, value)
+		if err == nil {
+			err = unix.Fsetxattr(to, name, value[:n], 0)
 		}
+		whole = whole && err == nil
 	}
+	return whole
 }
 
 func (f *linuxFile) DropCache() { _ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"slices"
 	"strings"
 	"syscall"
@@ -312,5 +313,31 @@ func TestARunIsGivenUp(t *testing.T) {
 	}
 	if runs, err := engineOf(s).Prune(engineOf(s).Now().AddDate(1, 0, 0)); err != nil || len(runs) != 2 {
 		t.Errorf("%v %v", runs, err)
+	}
+}
+
+// What is copied is compared with the CRC-32 in its name on the way, and what a copy can't keep is told; it is made all the same.
+func TestWhatIsNoticedWhileCopying(t *testing.T) {
+	const content = "the content of this file!" // as long as drawn makes it
+	right := fmt.Sprintf("[%08X].mkv", crc32.ChecksumIEEE([]byte(content)))
+	for _, row := range []struct {
+		target, how string
+		bad, bare   int
+	}{
+		{"/far", ":", 1, 2},
+		{"/far", ">", 1, 2},
+		{"/lib", "=", 0, 0},
+		{"/far", "@", 0, 0},
+	} {
+		sc := drawn(traits{bare: true}, row.target, "n[8D7F2A11].mkv "+right, fmt.Sprintf("n[8D7F2A11].mkv %s x; %s %[1]s y", row.how, right))
+		if n := sc.nodes[sc.at("/src/"+right)]; len(n.data) != len(content) {
+			t.Fatalf("%q is not as long", n.data)
+		} else {
+			n.data = content
+		}
+		out, err := engineOf(sc.sim).Apply(context.Background(), sc.plan, Options{})
+		if err != nil || out.Count(StatusDone) != 2 || len(out.BadCRC) != row.bad || len(out.Bare) != row.bare {
+			t.Errorf("%s: %+v %v", row.how, out, err)
+		}
 	}
 }

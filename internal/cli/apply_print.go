@@ -31,6 +31,12 @@ func (c *command) tellRun(ctx context.Context, a *applying, out *apply.Outcome) 
 	if err != nil {
 		return &failure{code: exitInternal, err: fmt.Errorf("write what was done: %w", err)}
 	}
+	for _, name := range out.BadCRC {
+		c.warn("bad_crc: the content of %s has not the checksum that its name says; it was copied as it is", ui.Printable(name))
+	}
+	if n := len(out.Bare); n > 0 {
+		c.warn("%d of the copies could not keep all extended attributes or the access list, the first is %s", n, ui.Printable(out.Bare[0]))
+	}
 	c.sayRun(a, out, &s)
 	switch {
 	case ctx.Err() != nil && out.Unfinished:

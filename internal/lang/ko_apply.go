@@ -114,6 +114,14 @@ var koApply = []entry{
 	{"%d units", "묶음 %d개"},
 	{"%s can't be carried out as it is; nothing was done", "%s은(는) 이대로 실행할 수 없습니다. 아무것도 하지 않았습니다"},
 	{"%s: and %d more", "%s: 그 밖에 %d개"},
+	{
+		"bad_crc: the content of %s has not the checksum that its name says; it was copied as it is",
+		"bad_crc: %s의 내용이 이름에 적힌 체크섬과 다릅니다. 있는 그대로 복사했습니다",
+	},
+	{
+		"%d of the copies could not keep all extended attributes or the access list, the first is %s",
+		"복사본 %d개가 확장 속성이나 접근 목록을 모두 간직하지 못했습니다. 처음 것은 %s",
+	},
 	{"edit the plan: %w", "계획 편집: %w"},
 	{"%q is there already, and is not replaced", "%q은(는) 이미 있으며 바꾸지 않습니다"},
 	{"name another file, or remove that one first", "다른 이름을 쓰거나 그 파일을 먼저 지우십시오"},
