@@ -46,6 +46,7 @@ type marks struct {
 	not      map[int]organize.Code  // by operation: why it was not done
 	kept     map[int]organize.Code  // by operation: why it was not put back
 	back     map[int]bool           // by operation: an undo that came to its end has put it back; no run touches it again
+	backNext []int                  // those that will be, if the next mark is that of the end
 }
 
 // journal is an open journal: a run, and marks that are added to it.
@@ -223,6 +224,14 @@ func (m *marks) take(line string, r *run) {
 	case Applying, Done, Undoing, Undone, Kept, Abandoned:
 		if at, err := time.Parse(time.RFC3339, f.rest); err == nil { // else it is "kept" of one file
 			m.stage, m.at = s, at
+			for _, i := range m.backNext {
+				if s.Unfinished() {
+					break // the undo was cut off in writing them
+				}
+				m.back[i] = true
+				delete(m.kept, i)
+			}
+			m.backNext = nil
 			return
 		}
 	case Planned:
@@ -261,8 +270,7 @@ func (m *marks) take(line string, r *run) {
 			m.kept[i] = organize.Code(f.rest)
 		}
 	case "back":
-		m.back[i] = true
-		delete(m.kept, i)
+		m.backNext = append(m.backNext, i)
 	case "ok":
 		delete(m.not, i)
 		delete(m.kept, i)

@@ -3,6 +3,7 @@ package apply
 import (
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/anivault/anivault/internal/nfo"
 	"github.com/anivault/anivault/internal/organize"
@@ -167,8 +168,21 @@ func (e *engine) wouldKeepNote(o *op, there, file, same bool, err error) *Proble
 		return failed(err)
 	case !there || same || e.journal.marks.not[o.Index] != "":
 		return nil
+	case e.isHome(o.To):
+		return nil // it was never written
 	case file:
 		return problem(Edited)
 	}
 	return problem(MovedOn)
+}
+
+// isHome reports whether a file lies at a place that the run was to move away from there.
+func (e *engine) isHome(at place) bool {
+	return slices.ContainsFunc(e.run.Ops, func(o op) bool {
+		if o.Verb != organize.Move || o.From != at {
+			return false
+		}
+		_, f, err := e.find(&o, at)
+		return err == nil && f.ours
+	})
 }
