@@ -149,7 +149,7 @@ func (c *check) copyThere(i int, dir Dir, info Info) *Problem {
 	return c.taken(i, dir, info)
 }
 
-// space refuses copies for which a file system has no room: what they need and one in a hundred.
+// space refuses the copies for which a file system has no room behind those before them: what all need and one in a hundred.
 func (c *check) space() {
 	need := map[uint64]int64{}
 	base := func(i int) int {
@@ -163,11 +163,6 @@ func (c *check) space() {
 		return c.bad[i] == nil && !c.idle[i] && c.ops[i].copies() && c.ops[i].Verb != organize.Reflink
 	}
 	for i := range c.ops {
-		if copies(i) {
-			need[c.infos[base(i)].Device] += c.ops[i].Size
-		}
-	}
-	for i := range c.ops {
 		if !copies(i) {
 			continue
 		}
@@ -176,9 +171,13 @@ func (c *check) space() {
 		if err == nil {
 			free, err = dir.Free()
 		}
-		if wanted := need[c.infos[base(i)].Device]; err == nil && uint64(wanted+wanted/100) > free {
+		device := c.infos[base(i)].Device
+		wanted := need[device] + c.ops[i].Size
+		if err == nil && uint64(wanted+wanted/100) > free {
 			c.bad[i] = problem(NoSpace)
+			continue
 		}
+		need[device] = wanted
 	}
 }
 

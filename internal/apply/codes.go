@@ -39,7 +39,7 @@ var meanings = []struct {
 	{TooManyLinks, "the file system allows it no more names"},
 	{NoSpace, "the disk or the quota is full"},
 	{organize.NameTooLong, "its name is too long"},
-	{OutsideRoot, "a link leads out of the folder that was named"},
+	{OutsideRoot, "a link, or what is no folder, is in the way: name the real folder with --to"},
 	{Occupied, "something else has its old name"},
 	{MovedOn, "it is no longer where the run left it"},
 	{Edited, "it was changed since"},

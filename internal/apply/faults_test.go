@@ -342,6 +342,20 @@ func TestTheSourceStaysWhereTheTargetIsFull(t *testing.T) {
 	}
 }
 
+// Where there is room for some of the copies, --partial makes those.
+func TestPartialCopiesWhatThereIsRoomFor(t *testing.T) {
+	sc := drawn(traits{room: 30}, "/far", "a b c", "a > x; b > y; c : z")
+	for partial, want := range map[bool]string{
+		false: "a planned, b planned, c refused no_space",
+		true:  "a done, b done, c refused no_space",
+	} {
+		out, err := engineOf(sc.clone()).Apply(context.Background(), sc.plan, Options{Partial: partial})
+		if err != nil || said(out) != want {
+			t.Errorf("%s, not %s: %v", said(out), want, err)
+		}
+	}
+}
+
 // A run that is asked to end at any moment ends between two files, a copy under way is given up, and both ways on work.
 func TestInterrupted(t *testing.T) {
 	sc := drawn(traits{}, "/far", "a b c", "a > 1; b : 2; c @ 3")

@@ -3,6 +3,7 @@ package apply
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 
@@ -74,13 +75,18 @@ func (e *UnfinishedError) Error() string { return "the run " + e.Run + " was cut
 type MountError struct {
 	Path string
 	Err  error  // nil where another folder is there
-	Run  string // the run that needs the folder and was cut off; "" for none
+	Run  string // the run that needs the folder; "": a plan does
+	Cut  bool   // that run was cut off
 }
 
 // Error names the folder.
 func (e *MountError) Error() string {
 	if e.Err != nil {
-		return fmt.Sprintf("%s is not there: %v", e.Path, e.Err)
+		err := e.Err
+		if of, ok := errors.AsType[*fs.PathError](err); ok {
+			err = of.Err // the path has been said
+		}
+		return fmt.Sprintf("%s is not there: %v", e.Path, err)
 	}
 	return e.Path + " is another folder than the one that was planned with"
 }

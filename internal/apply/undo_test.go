@@ -291,7 +291,7 @@ func TestARunIsGivenUp(t *testing.T) {
 		t.Fatalf("%v", err)
 	}
 	_, err = undo.do(s)
-	if gone, ok := errors.AsType[*MountError](err); !ok || gone.Run != sc.plan.ID {
+	if gone, ok := errors.AsType[*MountError](err); !ok || gone.Run != sc.plan.ID || !gone.Cut {
 		t.Fatalf("%v", err)
 	}
 	if err := engineOf(s).Abandon(sc.plan.ID); err != nil {

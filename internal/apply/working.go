@@ -42,8 +42,8 @@ func (e *Engine) reopen(id string) (*working, error) {
 		for _, root := range roots {
 			if err := e.mounted(root); err != nil {
 				j.close()
-				if gone, ok := errors.AsType[*MountError](err); ok && j.marks.stage.Unfinished() {
-					gone.Run = id
+				if gone, ok := errors.AsType[*MountError](err); ok {
+					gone.Run, gone.Cut = id, j.marks.stage.Unfinished()
 				}
 				return nil, err
 			}

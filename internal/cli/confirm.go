@@ -3,6 +3,8 @@ package cli
 import (
 	"bufio"
 	"context"
+	"errors"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,7 +26,10 @@ func (c *command) confirmed(ctx context.Context, yes bool, question, otherwise s
 	}
 	p := person{out: c.streams.Err, lines: bufio.NewReader(c.streams.In), width: c.streams.Width}
 	answer, err := p.read(ctx, ui.Hanging(lang.Say(question), c.streams.ErrWidth()-len(" [y/N] "), 0)+" [y/N] ")
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		return false, &failure{code: max(signalStatus(ctx), exitInterrupted)}
+	case err != nil && !errors.Is(err, io.EOF): // with it nobody says yes
 		return false, err
 	}
 	switch strings.ToLower(answer) {

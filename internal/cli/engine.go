@@ -97,8 +97,11 @@ func (c *command) explainRun(ctx context.Context, err error, out *apply.Outcome)
 	}
 	if gone, ok := errors.AsType[*apply.MountError](err); ok {
 		hint := "mount the disk, or make the plan again; nothing was done"
-		if gone.Run != "" {
+		switch {
+		case gone.Cut:
 			hint = wayOut(gone.Run)
+		case gone.Run != "":
+			hint = "mount the disk; nothing was done"
 		}
 		return &failure{exitIncomplete, err, hint}
 	}

@@ -433,3 +433,37 @@ func TestAPlanIsAskedAboutOnATerminal(t *testing.T) {
 		})
 	}
 }
+
+// On a terminal undo names the run that it is about to put back, and asks.
+func TestUndoAsksOnATerminal(t *testing.T) {
+	s := newStand(t, upstream.Scenario{})
+	out := filepath.Join(s.dir, "out")
+	if err := os.Mkdir(out, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if status, raw := onTerminal(t, 200, 40, s.env, "organize", s.lib, "--to", out, "--yes").end(); status != 0 {
+		t.Fatalf("exit status %d: %s", status, raw)
+	}
+	for _, row := range []struct {
+		typed, want string
+		status      int
+	}{
+		{"\r", "nothing was changed", 0},
+		{"\x04", "nothing was changed", 0},
+		{"\x03", "", 130},
+		{"y\r", "3 put back", 0},
+	} {
+		term := onTerminal(t, 200, 40, s.env, "undo")
+		term.until(`Put back the run [0-9a-z-]+ of .* \(3 files, hardlink to .*out\)\? \[y/N\] $`)
+		if _, err := io.WriteString(term.person, row.typed); err != nil {
+			t.Fatal(err)
+		}
+		status, raw := term.end()
+		if status != row.status || !strings.Contains(raw, row.want) || strings.Contains(raw, "canceled") {
+			t.Errorf("%q: exit status %d:\n%s", row.typed, status, raw)
+		}
+		if left, _ := os.ReadDir(out); (len(left) == 0) != (row.want == "3 put back") {
+			t.Errorf("%q: %d folders are there", row.typed, len(left))
+		}
+	}
+}

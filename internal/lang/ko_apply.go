@@ -38,6 +38,7 @@ var koApply = []entry{
 	{"process %d, since %s\n", "프로세스 %d, %s부터\n"},
 	{"make the folder of the history: %w", "기록 폴더 만들기: %w"},
 	{"the run %s was cut off; nothing was done", "실행 %s이(가) 끊겨 있습니다. 아무것도 하지 않았습니다"},
+	{"mount the disk; nothing was done", "디스크를 마운트하십시오. 아무것도 하지 않았습니다"},
 	{"mount the disk, or make the plan again; nothing was done", "디스크를 마운트하거나 계획을 다시 만드십시오. 아무것도 하지 않았습니다"},
 	{
 		"nothing is done by such a journal; it is in the folder history of the data folder",
@@ -152,7 +153,7 @@ var koApply = []entry{
 	{"the system does not allow it", "시스템이 허락하지 않음"},
 	{"the file system allows it no more names", "파일 시스템이 이름을 더 허락하지 않음"},
 	{"the disk or the quota is full", "디스크나 할당량이 가득 참"},
-	{"a link leads out of the folder that was named", "링크가 지정한 폴더 밖으로 나감"},
+	{"a link, or what is no folder, is in the way: name the real folder with --to", "링크나 폴더가 아닌 것이 길에 있음: 실제 폴더를 --to로 지정하십시오"},
 	{"something else has its old name", "다른 것이 이전 이름을 쓰고 있음"},
 	{"it is no longer where the run left it", "실행이 둔 자리에 더는 없음"},
 	{"it was changed since", "그 뒤로 바뀜"},

@@ -179,11 +179,11 @@ func TestABadPlanIsRefusedByItsLines(t *testing.T) {
 		{"an open quote", "6 b.mkv", `6 "b.mkv`, `line 28: the closing quote is missing`},
 		{"a name that ends with a space", "6 b.mkv", `6 b.mkv `, `line 28: the name ends with a space: remove it, or put the name in double quotes`},
 		{"an unknown escape", "6 b.mkv", `6 "b\q.mkv"`, `line 28: in quotes a backslash begins \n, \xNN, \" or \\, not \q`},
-		{"a target outside", "to B (2001)/B", "to ../B", `line 29: ../B (2001).mkv can't be a name on every system; allowed is /B (2001).mkv`},
-		{"a target from the root", "to B (2001)/B", "to /B", `line 29: /B (2001).mkv can't be a name on every system; allowed is /B (2001).mkv`},
+		{"a target outside", "to B (2001)/B", "to ../B", `line 29: ../B (2001).mkv can't be a name on every system; allowed is B (2001).mkv`},
+		{"a target from the root", "to B (2001)/B", "to /B", `line 29: /B (2001).mkv can't be a name on every system; allowed is B (2001).mkv`},
 		{"a hidden target", "to B (2001)/B", "to B/.B", `line 29: B/.B (2001).mkv can't be a name on every system; allowed is B/B (2001).mkv`},
 		{"a folder that is not in the header", "to B (2001)/B", "to B: 1/B", `line 29: B: 1/B (2001).mkv can't be a name on every system; allowed is B - 1/B (2001).mkv`},
-		{"a target outside by a folder of the header", "to Show: A [tmdbid-2]/Season 01", "to Show: A [tmdbid-2]/../..", `line 24: Show: A [tmdbid-2]/../../A S01E02E03.mkv can't be a name on every system; allowed is Show - A [tmdbid-2]///A S01E02E03.mkv`},
+		{"a target outside by a folder of the header", "to Show: A [tmdbid-2]/Season 01", "to Show: A [tmdbid-2]/../..", `line 24: Show: A [tmdbid-2]/../../A S01E02E03.mkv can't be a name on every system; allowed is Show - A [tmdbid-2]/A S01E02E03.mkv`},
 		{"a target twice", "to B (2001)/B (2001).mkv", "to b (2001)/C.mkv\ncopy 1 1 7 c.mkv\n to B (2001)/c.mkv", `line 31: B (2001)/c.mkv is the target of line 29 too: give one of them another name, different in more than case`},
 		{"a target in another normal form", "to B (2001)/B (2001).mkv", "to é.mkv\ncopy 1 1 7 c.mkv\n to É.mkv", `line 31: É.mkv is the target of line 29 too: give one of them another name, different in more than case`},
 		{"a target below another", "to B (2001)/B (2001).mkv", "to B.mkv\ncopy 1 1 7 c.mkv\n to b.mkv/C.mkv", `line 31: the target lies below that of line 29, which is a file: give one of them another name`},
@@ -211,6 +211,14 @@ func TestABadPlanIsRefusedByItsLines(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, row.want)
 			}
 		})
+	}
+}
+
+func TestTheTargetOfAnUnknownWordIsNoProblemOfItsOwn(t *testing.T) {
+	_, err := Parse(strings.Replace(example, "\nmove 0", "\nremove 0", 1))
+	refused, ok := errors.AsType[*PlanError](err)
+	if !ok || len(refused.Problems) != 1 {
+		t.Errorf("%+v", refused)
 	}
 }
 

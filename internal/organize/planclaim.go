@@ -2,6 +2,7 @@ package organize
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/anivault/anivault/internal/ui"
@@ -59,6 +60,7 @@ func (p *parser) isTarget(root int, to string) bool {
 	if own == "" {
 		return false // the name was refused already
 	}
+	components = slices.DeleteFunc(components, func(c string) bool { return c == "" })
 	p.problem("%s can't be a name on every system; allowed is %s", ui.Printable(own), ui.Printable(strings.Join(components, "/")))
 	return false
 }

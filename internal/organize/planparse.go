@@ -58,6 +58,7 @@ type parser struct {
 	in       *Unit // what `in` said last: source, target and folder of the units that follow
 	begun    bool  // a unit has begun since
 	open     *Op   // the operation whose `to` is awaited
+	lost     bool  // the word of the last line is unknown, so its `to` is passed over
 	ended    bool
 	forget   bool // only the last unit is kept
 	sources  map[sourceKey]int
@@ -130,6 +131,10 @@ func (p *parser) readLine(line string) {
 		return
 	}
 	word, rest := cutWord(line)
+	lost := p.lost
+	if p.lost = false; lost && word == "to" {
+		return
+	}
 	if p.open != nil && word != "to" && word != "end" {
 		p.problem("a line \"to\" must follow line %d", p.open.Line)
 		p.open = nil
@@ -150,6 +155,7 @@ func (p *parser) readLine(line string) {
 			p.readUnit(verb, rest)
 			return
 		}
+		p.lost = true
 		p.problem("%s is no word of a plan: in, %s, with, nfo, to, end", ui.Printable(ui.Cut(word, 40)), strings.Join(verbs[Link:NFO], ", "))
 	}
 }
