@@ -145,7 +145,7 @@ func (a *asking) edit(ctx context.Context) error {
 	if a.plan, a.bad = organize.Parse(string(text)); a.bad != nil {
 		a.listProblems("plan", a.bad)
 		a.say("the plan can't be carried out as it was edited; e opens it again\n")
-		return nil
+		return nil //nolint:nilerr // it was said, and the person is asked again
 	}
 	files := 0
 	for i := range a.plan.Units {
