@@ -162,7 +162,7 @@ func (c *command) resume(ctx context.Context, cfg *config.Config, a *applying, a
 	}
 	var out *apply.Outcome
 	err := c.withEngine(ctx, cfg, a, func(e *apply.Engine) error {
-		run, err := pickRun(e, args, func(r *apply.Run) bool { return r.Stage.Unfinished() })
+		run, err := pickRun(e, args, func(r *apply.Run) bool { return r.Err == nil && r.Stage.Unfinished() })
 		switch {
 		case err != nil:
 			return err

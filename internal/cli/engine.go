@@ -15,14 +15,15 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// pickRun returns the run that is named, or the newest that fits; nil where there is none.
+// pickRun returns the run that is named, or the newest that fits; nil where there is none. Its journal may be one that can't be
+// trusted: then whoever goes on with it says so.
 func pickRun(e *apply.Engine, args []string, fits func(*apply.Run) bool) (*apply.Run, error) {
 	runs, err := e.History()
 	if err != nil {
 		return nil, err
 	}
 	for i := range runs {
-		if len(args) > 0 && runs[i].ID == args[0] || len(args) == 0 && runs[i].Err == nil && fits(&runs[i]) {
+		if len(args) > 0 && runs[i].ID == args[0] || len(args) == 0 && fits(&runs[i]) {
 			return &runs[i], nil
 		}
 	}

@@ -162,7 +162,11 @@ var stageWords = map[apply.Stage]string{
 
 func runLine(r *apply.Run) string {
 	if r.Err != nil {
-		return r.ID + "  " + ui.Escaped(lang.Say(r.Err.Error()))
+		line := r.ID + "  "
+		if !r.Begun.IsZero() { // as far as it can still be read
+			line += fmt.Sprintf("%s  %s  %s  ", ui.Clock(r.Begun), ui.Printable(string(r.Mode)), lang.Say(ui.Count(r.Files, "file")))
+		}
+		return line + ui.Escaped(lang.Say(r.Err.Error()))
 	}
 	line := fmt.Sprintf("%s  %s  %s  %s  %s", r.ID, ui.Clock(r.Begun), r.Mode, lang.Say(ui.Count(r.Files, "file")), lang.Say(stageWords[r.Stage]))
 	if r.Refused > 0 {

@@ -467,3 +467,29 @@ func TestUndoAsksOnATerminal(t *testing.T) {
 		}
 	}
 }
+
+// A journal that can't be trusted is named, with what can still be read of it, and nothing is done by it.
+func TestAJournalThatCantBeTrustedIsNamed(t *testing.T) {
+	s := newShelf(t, 9)
+	s.must("apply", "-q", "plan")
+	s.after = s.tree(true)
+	journal := filepath.Join(s.dir, ".local", "share", "anivault", "history", s.id+".journal")
+	text, err := os.ReadFile(journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(journal, bytes.Replace(text, []byte("mode move"), []byte("mode copy"), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"undo"}, {"undo", s.id}, {"verify"}} {
+		out, err := s.program(args...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "the run "+s.id+": the journal can't be trusted") {
+			t.Errorf("%q: %v\n%s", args, err, out)
+		}
+	}
+	out, err := s.program("history", "--format", "table").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "  copy  9 files  the journal can't be trusted") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	s.is(s.after, true, "nothing is done")
+}

@@ -71,7 +71,9 @@ func (c *command) putBack(
 		case run == nil:
 			c.say("there is nothing to put back\n")
 			return nil
-		case run.Err == nil && run.Stage == apply.Undone:
+		case run.Err != nil:
+			return c.explainRun(ctx, fmt.Errorf("the run %s: %w", run.ID, run.Err), nil)
+		case run.Stage == apply.Undone:
 			c.say("the run %s is put back already\n", run.ID)
 			return c.nameOlder(e, args)
 		case run.Stage == apply.Abandoned && len(args) == 0:
@@ -103,7 +105,9 @@ func (c *command) nameOlder(e *apply.Engine, args []string) error {
 	if len(args) > 0 {
 		return nil
 	}
-	older, err := pickRun(e, nil, func(r *apply.Run) bool { return r.Stage != apply.Undone && r.Stage != apply.Abandoned })
+	older, err := pickRun(e, nil, func(r *apply.Run) bool {
+		return r.Err == nil && r.Stage != apply.Undone && r.Stage != apply.Abandoned
+	})
 	if err == nil && older != nil {
 		advise(c.streams, fmt.Sprintf("the one before it: anivault undo %s", older.ID))
 	}

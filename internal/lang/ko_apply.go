@@ -115,6 +115,7 @@ var koApply = []entry{
 	{"%d units", "묶음 %d개"},
 	{"%s can't be carried out as it is; nothing was done", "%s은(는) 이대로 실행할 수 없습니다. 아무것도 하지 않았습니다"},
 	{"%s: and %d more", "%s: 그 밖에 %d개"},
+	{"the run %s: %w", "실행 %s: %w"},
 	{
 		"bad_crc: the content of %s has not the checksum that its name says; it was copied as it is",
 		"bad_crc: %s의 내용이 이름에 적힌 체크섬과 다릅니다. 있는 그대로 복사했습니다",
