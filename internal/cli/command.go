@@ -149,7 +149,6 @@ func suggest(word string, names []string, before, otherwise string) string {
 var otherNames = map[string]string{
 	"scan":   "did you mean: anivault match PATH?",
 	"rename": "did you mean: anivault organize PATH --to DIR? It plans names, carries them out, and anivault undo puts them back: docs/organize.md",
-	"watch":  "anivault watches no folder; a timer that runs anivault match PATH costs no request for what is known: docs/scripting.md",
 }
 
 // rootArgs is noArgs for the program itself, where a path is most likely meant to be matched.

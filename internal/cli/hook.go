@@ -52,6 +52,11 @@ func (c *command) after(ctx context.Context, cfg *config.Config, out *apply.Outc
 
 // hookEnv is the environment of the program: that of anivault without its secrets, and what it is to know of the run.
 func hookEnv(environ []string, out *apply.Outcome) []string {
+	return append(withoutSecrets(environ), "ANIVAULT_RUN_ID="+out.Run, "ANIVAULT_CHANGED="+strconv.Itoa(out.Count(apply.StatusDone)))
+}
+
+// withoutSecrets is an environment without the variables that hold keys.
+func withoutSecrets(environ []string) []string {
 	secret := map[string]bool{}
 	for _, s := range config.Settings() {
 		secret[s.Env] = s.Secret
@@ -62,7 +67,7 @@ func hookEnv(environ []string, out *apply.Outcome) []string {
 			env = append(env, kv)
 		}
 	}
-	return append(env, "ANIVAULT_RUN_ID="+out.Run, "ANIVAULT_CHANGED="+strconv.Itoa(out.Count(apply.StatusDone)))
+	return env
 }
 
 // hook is a program that is told which folders have changed.

@@ -67,6 +67,24 @@ over something that is there.`,
 		return c.organize(cmd, &o, args)
 	})
 	flags := cmd.Flags()
+	planFlags(cmd)
+	flags.BoolVar(&o.inPlace, "in-place", false, "allow --to to hold PATH, or PATH to hold --to: files are moved")
+	flags.StringVar(&o.from, "from", "", "take the records of match --format ndjson from `FILE` (- for stdin) and match nothing")
+	flags.StringVar(&o.f.filesFrom, "files-from", "", "match the paths listed in `FILE` (- for stdin), one per line")
+	flags.BoolVarP(&o.f.null, "null", "0", false, "paths in --files-from end with a NUL byte instead of a newline")
+	flags.StringVar(&o.plan, "plan", "", "write the plan's text to `FILE` (- for stdout)")
+	flags.BoolVar(&o.yes, "yes", false, "carry the plan out without asking, as anivault apply does")
+	flags.BoolVar(&o.partial, "partial", false, "leave the units that can't be carried out, and do the others")
+	flags.DurationVar(&o.wait, "wait", 0, "wait up to `TIME` for another run to end")
+	flags.BoolVar(&o.strict, "strict", false, "exit with 3 if a file is left or in conflict")
+	streamFormat(cmd, &o.format, organizeFormats...)
+	matchSettings(cmd, &o.f)
+	return cmd
+}
+
+// planFlags adds the flags that say how files are put in order; organize and watch have them.
+func planFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	settingFlag(flags, "to", "`FOLDER` in which the library is put in order; it must exist")
 	settingFlag(flags, "to-tv", "`FOLDER` for series, in place of --to")
 	settingFlag(flags, "to-movies", "`FOLDER` for films, in place of --to")
@@ -77,25 +95,13 @@ over something that is there.`,
 	settingFlag(flags, "on-conflict", "`WHAT` becomes of files that would get one name: report leaves them, version gives them labels")
 	settingFlag(flags, "extras", "`WHAT` becomes of trailers, creditless openings and other extras: leave leaves them, follow puts them beside their series or film")
 	settingFlag(flags, "nfo", "`WHICH` files for media servers are written: off, ids (which entry it is), full (all that is known), auto (ids for kodi)")
-	flags.BoolVar(&o.inPlace, "in-place", false, "allow --to to hold PATH, or PATH to hold --to: files are moved")
-	flags.StringVar(&o.from, "from", "", "take the records of match --format ndjson from `FILE` (- for stdin) and match nothing")
-	flags.StringVar(&o.f.filesFrom, "files-from", "", "match the paths listed in `FILE` (- for stdin), one per line")
-	flags.BoolVarP(&o.f.null, "null", "0", false, "paths in --files-from end with a NUL byte instead of a newline")
-	flags.StringVar(&o.plan, "plan", "", "write the plan's text to `FILE` (- for stdout)")
-	flags.BoolVar(&o.yes, "yes", false, "carry the plan out without asking, as anivault apply does")
-	flags.BoolVar(&o.partial, "partial", false, "leave the units that can't be carried out, and do the others")
-	flags.DurationVar(&o.wait, "wait", 0, "wait up to `TIME` for another run to end")
 	execFlag(flags)
-	flags.BoolVar(&o.strict, "strict", false, "exit with 3 if a file is left or in conflict")
-	streamFormat(cmd, &o.format, organizeFormats...)
-	matchSettings(cmd, &o.f)
 	completeWords(cmd, "mode", "hardlink", "move", "symlink", "copy", "reflink")
 	completeWords(cmd, "or", "off", "copy")
 	completeWords(cmd, "layout", organize.LayoutNames()...)
 	completeWords(cmd, "on-conflict", "report", "version")
 	completeWords(cmd, "extras", "leave", "follow")
 	completeWords(cmd, "nfo", "auto", "off", "ids", "full")
-	return cmd
 }
 
 func (c *command) organize(cmd *cobra.Command, o *organizing, args []string) error {

@@ -87,12 +87,12 @@ var settingFlags = map[string]string{
 	"include-adult": "match.include_adult", "jobs": "match.jobs", "listen": "serve.listen", "admin-listen": "serve.admin_listen",
 	"to": "organize.to", "to-tv": "organize.to_tv", "to-movies": "organize.to_movies", "mode": "organize.mode", "or": "organize.or",
 	"layout": "organize.layout", "on-conflict": "organize.on_conflict", "extras": "organize.extras", "nfo": "organize.nfo",
-	"exec": "organize.exec",
+	"exec": "organize.exec", "settle": "watch.settle", "rescan": "watch.rescan", "poll": "watch.poll",
 }
 
-// settingOf returns the setting that a command's flag sets. Of what plans are made with, organize has its own threshold.
+// settingOf returns the setting that a command's flag sets. Of what plans are made with, organize and watch have their own threshold.
 func settingOf(cmd *cobra.Command, flag string) (key string, ok bool) {
-	if cmd.Name() == "organize" && flag == "min-confidence" {
+	if (cmd.Name() == "organize" || cmd.Name() == "watch") && flag == "min-confidence" {
 		return "organize.min_confidence", true
 	}
 	key, ok = settingFlags[flag]
@@ -110,8 +110,8 @@ func (c *command) root() *cobra.Command {
 		Use:   "anivault",
 		Short: "Find out which TMDB entry, season and episode each video file is",
 		Long: `anivault reads the names of anime and film files and finds, for every file, the TMDB entry, season and
-episode, with a confidence that can be trusted. Nothing changes your files but organize, when you say so, and apply; undo puts
-them back.`,
+episode, with a confidence that can be trusted. Nothing changes your files but organize, when you say so, apply and watch;
+undo puts them back.`,
 		Example: `  anivault demo                       see it work: no key, no network
   anivault match ~/Anime              match a folder
   anivault match --format ndjson .    one JSON object per file, for scripts
@@ -159,7 +159,7 @@ them back.`,
 
 	root.AddCommand(
 		c.matchCommand(), c.searchCommand(), c.missingCommand(), c.parseCommand(), c.pinCommand(), c.unpinCommand(), c.pinsCommand(), c.indexCommand(),
-		c.organizeCommand(), c.applyCommand(), c.undoCommand(), c.historyCommand(), c.verifyCommand(),
+		c.organizeCommand(), c.applyCommand(), c.undoCommand(), c.historyCommand(), c.verifyCommand(), c.watchCommand(),
 		c.demoCommand(), c.statusCommand(), c.limiterCommand(), c.cacheCommand(), c.serveCommand(), c.accountsCommand(),
 		c.configCommand(), c.doctorCommand(), c.versionCommand(), c.manCommand(),
 	)

@@ -27,6 +27,7 @@ type Config struct {
 	Index       Index
 	Serve       Serve
 	Organize    Organize
+	Watch       Watch
 	Accounts    []Account // empty: the one key of TMDB
 
 	overruled string // the variable or flag whose key stands in place of Accounts

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/anivault/anivault/internal/organize"
 )
@@ -64,6 +65,18 @@ var organizeSettings = []Setting{
 			return nil
 		},
 	},
+}
+
+// Watch holds the times of the watch command.
+type Watch struct{ Settle, Rescan, Poll time.Duration }
+
+// watchSettings are those of watch.
+var watchSettings = []Setting{
+	period("watch.settle", "60s", "For how long nothing in a folder must have changed until it is put in order.",
+		func(c *Config) *time.Duration { return &c.Watch.Settle }),
+	period("watch.rescan", "10m", "How often all of the watched folder is looked at, besides the system's notices.",
+		func(c *Config) *time.Duration { return &c.Watch.Rescan }),
+	period("watch.poll", "1m", "How often it is looked at where no notices come.", func(c *Config) *time.Duration { return &c.Watch.Poll }),
 }
 
 // template is a form of names; organize reads it when it is used.

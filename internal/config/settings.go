@@ -36,7 +36,7 @@ const wordEnd = "\x00"
 func Settings() []Setting { return settings() }
 
 var settings = sync.OnceValue(func() []Setting {
-	all := slices.Concat(ownSettings, serveSettings, organizeSettings)
+	all := slices.Concat(ownSettings, serveSettings, organizeSettings, watchSettings)
 	for i := range all {
 		all[i].Env = "ANIVAULT_" + strings.ToUpper(strings.ReplaceAll(all[i].Key, ".", "_"))
 	}

@@ -257,4 +257,47 @@ var koApply = []entry{
 	{"what fits %s of %s", "%[2]s 중 %[1]s에 맞는 것"},
 	{"Put back the run %s of %s (%s, %s to %s)?", "실행 %s(%s, %s, %s, 대상 %s)을 되돌립니까?"},
 	{"the one before it: anivault undo %s", "그 앞의 실행: anivault undo %s"},
+
+	// Of watch.
+	{"Put in order what arrives in a folder, until stopped", "폴더에 도착하는 것을 멈출 때까지 정리합니다"},
+	{
+		"Wait until what arrives below PATH has settled, and put it in order as anivault organize --yes --partial does: one run in\nanivault history each time, and anivault undo puts it back. A folder has settled when for --settle nothing in it has changed, no\ndownload in it is incomplete, and nobody has a video of it open for writing; so a season is taken whole.\n\nWhat can't be put in order with certainty is told once and stays where it is. It is tried again when it, a pin or the index\nchanges. A run that was cut off is gone on with first. One process watches a PATH; SIGINT and SIGTERM end it.",
+		"PATH 아래에 도착하는 것이 가라앉을 때까지 기다렸다가 anivault organize --yes --partial처럼 정리합니다. 매번 anivault history의 실행\n하나가 되고 anivault undo로 되돌립니다. --settle 동안 아무것도 바뀌지 않고, 끝나지 않은 다운로드가 없고, 쓰려고 열어 둔 영상이 없으면\n폴더가 가라앉은 것입니다. 그래서 시즌은 통째로 다룹니다.\n\n확실히 정리할 수 없는 것은 한 번만 알리고 그대로 둡니다. 그 파일이나 핀, 색인이 바뀌면 다시 시도합니다. 끊긴 실행은 먼저 이어\n갑니다. PATH 하나는 프로세스 하나가 지켜보며, SIGINT와 SIGTERM으로 끝납니다.",
+	},
+	{"for this `TIME` nothing in a folder must have changed", "`TIME` 동안 폴더에서 아무것도 바뀌지 않아야 합니다"},
+	{"look at everything each `TIME`, besides the system's notices", "시스템의 알림과 별도로 `TIME`마다 모두 살펴봅니다"},
+	{
+		"look at everything each `TIME` where no notices come, as over a network",
+		"네트워크처럼 알림이 오지 않는 곳에서는 `TIME`마다 모두 살펴봅니다",
+	},
+	{"print a unit for systemd that runs this command for you, and end", "이 명령을 실행하는 systemd 유닛을 출력하고 끝냅니다"},
+	{"watching %s; Ctrl-C ends it\n", "%s 지켜보는 중. Ctrl-C로 끝냅니다\n"},
+	{"name a folder; a single file is put in order by anivault organize", "폴더를 쓰세요. 파일 하나는 anivault organize로 정리합니다"},
+	{"%s is watched already: %s", "%s은(는) 이미 지켜보고 있습니다: %s"},
+	{"one process watches a folder", "폴더 하나는 프로세스 하나가 지켜봅니다"},
+	{"%v; waiting until it is there again", "%v. 다시 나타날 때까지 기다립니다"},
+	{"%s is another folder than before", "%s은(는) 전과 다른 폴더입니다"},
+	{"%s is there again\n", "%s이(가) 다시 있습니다\n"},
+	{"no notices come of %s (%v): it is looked at every %s", "%s의 알림이 오지 않습니다(%v). %s마다 살펴봅니다"},
+	{"its file system gives no notices", "파일 시스템이 알림을 주지 않음"},
+	{"%s can't be read: %v", "%s을(를) 읽을 수 없습니다: %v"},
+	{"%s is open for writing: it is taken once it is closed", "%s은(는) 쓰려고 열려 있습니다. 닫히면 다룹니다"},
+	{
+		"putting back the run %s was cut off; anivault undo %s ends that, and watching waits for it",
+		"실행 %s을(를) 되돌리다가 끊겼습니다. anivault undo %s로 마저 되돌릴 때까지 기다립니다",
+	},
+	{"going on with the run %s, which was cut off\n", "끊긴 실행 %s을(를) 이어 갑니다\n"},
+	{
+		"raise the limit: sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=512",
+		"한도를 올리세요: sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=512",
+	},
+	{
+		"For how long nothing in a folder must have changed until it is put in order.",
+		"폴더에서 아무것도 바뀌지 않은 지 얼마가 지나야 정리하는지.",
+	},
+	{
+		"How often all of the watched folder is looked at, besides the system's notices.",
+		"시스템의 알림과 별도로 지켜보는 폴더 전체를 얼마마다 살펴보는지.",
+	},
+	{"How often it is looked at where no notices come.", "알림이 오지 않는 곳에서는 얼마마다 살펴보는지."},
 }

@@ -60,10 +60,6 @@ var koCommands = []entry{
 	{"unknown command %q for %q", "%[2]q에 %[1]q 명령이 없습니다"},
 	{"%s takes no arguments, got %q", "%s에는 인수가 없어야 하는데 %q을(를) 받았습니다"},
 	{"did you mean: anivault match PATH?", "혹시: anivault match PATH?"},
-	{
-		"anivault watches no folder; a timer that runs anivault match PATH costs no request for what is known: docs/scripting.md",
-		"anivault는 폴더를 지켜보지 않습니다. 타이머로 anivault match PATH를 실행하면 이미 아는 것에는 요청을 쓰지 않습니다: docs/scripting.md",
-	},
 	{"%s takes %s, got %d arguments", "%s에는 %s이(가) 필요한데 인수가 %d개입니다"},
 	{"no %s given", "%s이(가) 없습니다"},
 	{"%s takes at most one %s, got %d arguments", "%s에는 %s이(가) 최대 하나인데 인수가 %d개입니다"},
@@ -575,8 +571,8 @@ var koCommands = []entry{
 	{"nothing is pinned yet", "아직 고정된 것이 없습니다"},
 	{"Find out which TMDB entry, season and episode each video file is", "영상 파일마다 TMDB의 어느 항목, 몇 시즌 몇 화인지 알아냅니다"},
 	{
-		"anivault reads the names of anime and film files and finds, for every file, the TMDB entry, season and\nepisode, with a confidence that can be trusted. Nothing changes your files but organize, when you say so, and apply; undo puts\nthem back.",
-		"anivault는 애니메이션과 영화 파일의 이름을 읽고, 파일마다 TMDB의 항목과 시즌, 화를 믿을 수 있는 신뢰도와 함께 찾아 줍니다. 파일은 원할 때 organize와 apply만 바꾸고, undo가 되돌립니다.",
+		"anivault reads the names of anime and film files and finds, for every file, the TMDB entry, season and\nepisode, with a confidence that can be trusted. Nothing changes your files but organize, when you say so, apply and watch;\nundo puts them back.",
+		"anivault는 애니메이션과 영화 파일의 이름을 읽고, 파일마다 TMDB의 항목과 시즌, 화를 믿을 수 있는 신뢰도와 함께 찾아 줍니다. 파일은 원할 때 organize와 apply, watch만 바꾸고, undo가 되돌립니다.",
 	},
 	{
 		"  anivault demo                       see it work: no key, no network\n  anivault match ~/Anime              match a folder\n  anivault match --format ndjson .    one JSON object per file, for scripts\n  anivault match --offline ~/Anime    only what is already known",

@@ -18,7 +18,7 @@ import (
 var rows = flag.Bool("rows", false, "print what has no translation as rows to be filled in")
 
 // speaking are the packages whose texts people read.
-var speaking = []string{"cli", "report", "report/html", "run/results", "match", "decide", "library", "pins", "app", "config", "chart", "organize", "organize/disk", "apply", "index"}
+var speaking = []string{"cli", "report", "report/html", "run/results", "match", "decide", "library", "pins", "app", "config", "chart", "organize", "organize/disk", "apply", "index", "watch"}
 
 // Whatever is said to people is in the catalogue. To fill it in: go test ./internal/lang -run Said -rows
 func TestWhatIsSaidToPeopleIsInTheCatalogue(t *testing.T) {
@@ -138,6 +138,7 @@ var unsaid = []*regexp.Regexp{
 // english are files that speak English alone, and why.
 var english = map[string]string{
 	"cli/man.go":             "man pages are English",
+	"cli/watch_unit.go":      "a file for systemd",
 	"chart/drawing.go":       "the picture of limiter simulate",
 	"organize/language.go":   "words of names",
 	"report/csv.go":          "the fields of outputs for programs",

@@ -85,7 +85,7 @@ func (p *Planner) findWideIn(f *folder, source int32) {
 		case item.Type == TypeDir && strings.EqualFold(name, fonts):
 			of := p.list(join(f.path, name))
 			for k := range of.items {
-				if of.items[k].Type == TypeRegular && !isUnfinished(of.items[k].Name) {
+				if of.items[k].Type == TypeRegular && !followsNobody(of.items[k].Name) {
 					add(of, &of.items[k])
 				}
 			}

@@ -94,7 +94,7 @@ func (p *Planner) ownIn(o *owner) {
 		switch item := &o.dir.items[i]; {
 		case item.Type == TypeDir && library.IsSubtitleFolder(item.Name):
 			p.ownSubtitles(o, p.list(join(o.dir.path, item.Name)), item.Name)
-		case item.Type == TypeRegular && o.at[i] < 0 && !isUnfinished(item.Name):
+		case item.Type == TypeRegular && o.at[i] < 0 && !followsNobody(item.Name):
 			p.stays[extension(item.Name)]++
 			if number, rest, ok := o.stems.Owner(item.Name); ok {
 				p.give(o, number, sidecar{dir: o.dir, index: i, rest: rest})

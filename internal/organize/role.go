@@ -43,10 +43,15 @@ func RoleOf(name string) Role {
 	return RoleOther
 }
 
-// isUnfinished reports whether a file is a download that is not complete, or its torrent: these follow nobody.
-func isUnfinished(name string) bool {
+// followsNobody reports whether a file is a download that is not complete, or its torrent.
+func followsNobody(name string) bool {
+	return IsUnfinished(name) || strings.EqualFold(path.Ext(name), ".torrent")
+}
+
+// IsUnfinished reports whether a file is a download that is not complete, by its name.
+func IsUnfinished(name string) bool {
 	switch strings.ToLower(path.Ext(name)) {
-	case ".torrent", ".part", ".!qb", ".crdownload", ".aria2", ".partial", ".tmp", ".unfinished":
+	case ".part", ".!qb", ".crdownload", ".aria2", ".partial", ".tmp", ".unfinished":
 		return true
 	}
 	return false

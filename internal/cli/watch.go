@@ -1,0 +1,224 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/index"
+	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/lockfile"
+	"github.com/anivault/anivault/internal/organize"
+	"github.com/anivault/anivault/internal/pins"
+	"github.com/anivault/anivault/internal/ui"
+	"github.com/anivault/anivault/internal/watch"
+)
+
+// watching is one run of watch.
+type watching struct {
+	c   *command
+	cmd *cobra.Command
+	f   matchFlags
+	cfg *config.Config
+
+	format    string
+	printUnit bool
+
+	path    string // what is watched, absolute, as it was named
+	tree    *watch.Tree
+	targets []organize.Root // as they were when watching began
+	state   *watch.State
+	told    map[string]bool // troubles that last, which are told once
+}
+
+func (c *command) watchCommand() *cobra.Command {
+	w := watching{c: c, told: map[string]bool{}}
+	cmd := leaf(&cobra.Command{
+		Use:   "watch PATH",
+		Short: "Put in order what arrives in a folder, until stopped",
+		Long: `Wait until what arrives below PATH has settled, and put it in order as anivault organize --yes --partial does: one run in
+anivault history each time, and anivault undo puts it back. A folder has settled when for --settle nothing in it has changed, no
+download in it is incomplete, and nobody has a video of it open for writing; so a season is taken whole.
+
+What can't be put in order with certainty is told once and stays where it is. It is tried again when it, a pin or the index
+changes. A run that was cut off is gone on with first. One process watches a PATH; SIGINT and SIGTERM end it.`,
+		Example: `  anivault watch ~/Downloads --to /srv/library
+  anivault watch ~/Downloads --mode move --to /mnt/nas/library --exec ~/bin/tell-jellyfin
+  anivault watch ~/Downloads --to /srv/library --print-unit > ~/.config/systemd/user/anivault-watch.service`,
+		Args: exactArgs("PATH"),
+	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
+		w.cmd = cmd
+		return w.run(cmd.Context(), args)
+	})
+	flags := cmd.Flags()
+	planFlags(cmd)
+	settingFlag(flags, "settle", "for this `TIME` nothing in a folder must have changed")
+	settingFlag(flags, "rescan", "look at everything each `TIME`, besides the system's notices")
+	settingFlag(flags, "poll", "look at everything each `TIME` where no notices come, as over a network")
+	flags.BoolVar(&w.printUnit, "print-unit", false, "print a unit for systemd that runs this command for you, and end")
+	streamFormat(cmd, &w.format, organizeFormats...)
+	matchSettings(cmd, &w.f)
+	return cmd
+}
+
+// run watches until a signal comes.
+func (w *watching) run(ctx context.Context, args []string) error {
+	if err := w.prepare(args); err != nil || w.printUnit {
+		return err
+	}
+	dir := filepath.Join(w.cfg.Dirs.State, "watch")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	name := sha256.Sum256([]byte(w.tree.Root().Path))
+	file := filepath.Join(dir, hex.EncodeToString(name[:8]))
+	release, err := w.claim(ctx, file+".lock")
+	if err != nil {
+		return err
+	}
+	defer release()
+	if w.state, err = watch.ReadState(file+".json", w.asked()); err != nil {
+		return err
+	}
+	conf := watch.Config{
+		Settle: w.cfg.Watch.Settle, Rescan: w.cfg.Watch.Rescan, Poll: w.cfg.Watch.Poll, State: w.state, Disk: w.tree,
+		Basis: w.basis, Batch: w.batch, Say: w.say, Save: func() error { return w.state.Write(file + ".json") },
+	}
+	notices, err := watch.Listen(w.tree, w.cfg.Dirs.Data)
+	if err != nil {
+		w.say(watch.NoNotices, ".", err)
+	} else {
+		conf.Notices = notices
+		defer notices.Close()
+	}
+	w.c.say("watching %s; Ctrl-C ends it\n", ui.Printable(w.path))
+	w.resume(ctx)
+	err = watch.New(conf).Run(ctx)
+	if ctx.Err() != nil {
+		return &failure{code: max(signalStatus(ctx), exitInterrupted)}
+	}
+	return err
+}
+
+// prepare checks all that can be checked before any work, or prints the unit.
+func (w *watching) prepare(args []string) (err error) {
+	if err := w.c.tableOr(&w.format, organizeFormats...); err != nil {
+		return err
+	}
+	if err := w.f.checkExcludes(); err != nil {
+		return err
+	}
+	if w.cfg, _, err = w.c.openMatch(w.cmd, &w.f, args); err != nil && !w.printUnit {
+		return err
+	}
+	if w.path, err = filepath.Abs(args[0]); err != nil {
+		return err
+	}
+	if w.printUnit {
+		return w.unit()
+	}
+	if err := checkHook(w.cfg); err != nil {
+		return err
+	}
+	_, closeEngine, err := openEngine(w.cfg)
+	if err != nil {
+		return err
+	}
+	closeEngine()
+	if w.tree, err = watch.Open(w.path); err != nil {
+		return usagef("name a folder; a single file is put in order by anivault organize", "%v", err)
+	}
+	o, err := w.organizing()
+	if err != nil {
+		return err
+	}
+	for _, t := range o.options.Targets {
+		w.targets = append(w.targets, t.Root)
+	}
+	return nil
+}
+
+// organizing is a run of organize of what is watched.
+func (w *watching) organizing() (*organizing, error) {
+	o := &organizing{f: w.f, cfg: w.cfg, yes: true, partial: true, format: w.format, began: time.Now(), wait: time.Hour}
+	return o, o.prepare(w.cmd, []string{w.path})
+}
+
+// claim makes this process the one that watches PATH.
+func (w *watching) claim(ctx context.Context, file string) (release func(), err error) {
+	release, err = lockfile.Acquire(ctx, file, lockfile.Exclusive, 0)
+	if errors.Is(err, lockfile.ErrBusy) {
+		who, _ := os.ReadFile(file)
+		return nil, &failure{
+			exitIncomplete, fmt.Errorf("%s is watched already: %s", ui.Printable(w.path), ui.OneLine(ui.Printable(strings.TrimSpace(string(who))))),
+			"one process watches a folder",
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return release, os.WriteFile(file, []byte(fmt.Sprintf("process %d, since %s\n", os.Getpid(), ui.Stamp(time.Now()))), 0o600)
+}
+
+// asked says what is watched and how it is put in order: what was done for another question says nothing about this one.
+func (w *watching) asked() string {
+	set := w.cfg.Organize
+	set.Exec = nil
+	text, err := json.Marshal([]any{w.tree.Root(), w.targets, set, w.cfg.Match, w.cfg.TMDB.Languages, w.f.exclude})
+	if err != nil {
+		panic(err) // plain values: a mistake in this package
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// basis says which pins and which index there are.
+func (w *watching) basis() string {
+	var parts []string
+	for _, file := range []string{pins.Open(w.cfg.Dirs.Data).Path(), filepath.Join(w.cfg.Dirs.Data, index.FileName)} {
+		part := "none"
+		if info, err := os.Stat(file); err == nil {
+			part = fmt.Sprint(info.Size(), " ", info.ModTime().UnixNano())
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// say tells the person what watching meets with.
+func (w *watching) say(e watch.Event, name string, err error) {
+	where := ui.Printable(filepath.Join(w.path, filepath.FromSlash(name)))
+	switch e {
+	case watch.Lost:
+		w.c.warn("%v; waiting until it is there again", err)
+	case watch.Found:
+		w.c.say("%s is there again\n", where)
+	case watch.NoNotices:
+		w.c.warn("no notices come of %s (%v): it is looked at every %s", where, err, ui.Countdown(w.cfg.Watch.Poll))
+		if hint := noticesHint(err); hint != "" {
+			advise(w.c.streams, hint)
+		}
+	case watch.Unreadable:
+		w.c.warn("%s can't be read: %v", where, err)
+	case watch.Written:
+		w.c.say("%s\n", lang.Sprintf("%s is open for writing: it is taken once it is closed", where))
+	}
+}
+
+// noticesHint says what helps where the system gives no more notices.
+func noticesHint(err error) string {
+	if !watch.IsLimit(err) {
+		return ""
+	}
+	return "raise the limit: sysctl fs.inotify.max_user_watches=524288 fs.inotify.max_user_instances=512"
+}

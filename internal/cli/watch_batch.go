@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/anivault/anivault/internal/apply"
+	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/organize"
+	"github.com/anivault/anivault/internal/run"
+	"github.com/anivault/anivault/internal/watch"
+)
+
+// batch puts folders in order: it matches what is in them, and carries out what is certain.
+func (w *watching) batch(ctx context.Context, dirs []string) watch.Result {
+	if !w.targetsAreThere() || !w.resume(ctx) {
+		return watch.Result{Again: true}
+	}
+	o, err := w.organizing()
+	if err != nil {
+		return w.failed(ctx, err)
+	}
+	o.f.records, o.f.folders = o, o.disk.Seen
+	quiet := *w.c
+	quiet.quiet = true
+	err = quiet.match(ctx, w.cfg, o.f, w.walk(dirs, &o.f))
+	if known, ok := errors.AsType[*failure](err); err != nil && (!ok || known.code != exitIncomplete) {
+		return w.failed(ctx, err)
+	}
+	plan := o.planner.Plan()
+	result := w.leave(plan)
+	if len(plan.Units) == 0 {
+		err = w.c.tellRun(ctx, o.applying(plan), &apply.Outcome{Run: plan.ID})
+	} else {
+		err = w.c.applyPlanned(ctx, o, plan)
+	}
+	if err != nil {
+		done := w.failed(ctx, err)
+		result.Again, result.Err = done.Again, done.Err
+	}
+	return result
+}
+
+// walk produces what is in the folders, and nothing else.
+func (w *watching) walk(dirs []string, f *matchFlags) run.Producer {
+	walk := run.Walk([]string{w.path}, library.Options{Excludes: f.exclude, Read: f.folders})
+	return func(ctx context.Context, yield func(run.Batch) error) error {
+		return walk(ctx, func(b run.Batch) error {
+			if b.Err == nil && slices.Contains(dirs, w.below(b.Abs)) { // what can't be read was told by the watch
+				return yield(b)
+			}
+			return nil
+		})
+	}
+}
+
+// below names a file or folder as the watch does: by its path below what is watched; "" for what is elsewhere.
+func (w *watching) below(file string) string {
+	for _, root := range []string{w.path, w.tree.Root().Path} {
+		if rest, ok := strings.CutPrefix(filepath.ToSlash(file)+"/", strings.TrimSuffix(filepath.ToSlash(root), "/")+"/"); ok {
+			if rest == "" {
+				return "."
+			}
+			return strings.TrimSuffix(rest, "/")
+		}
+	}
+	return ""
+}
+
+// leave takes out of what a plan leaves all that was told before, and says which files stay.
+func (w *watching) leave(plan *organize.Result) watch.Result {
+	result := watch.Result{Later: map[string]bool{}, Left: map[string]bool{}}
+	plan.Left = slices.DeleteFunc(plan.Left, func(l organize.LeftFile) bool {
+		name := w.below(l.Path)
+		version := "gone"
+		if info, err := os.Lstat(filepath.FromSlash(l.Path)); err == nil {
+			version = fmt.Sprint(info.Size(), " ", info.ModTime().UnixNano())
+		}
+		switch l.Code {
+		case organize.Pending:
+			result.Later[filepath.ToSlash(filepath.Dir(name))] = true
+		case organize.Extra, organize.NotRegular, organize.SameFile:
+		default:
+			result.Left[name] = true
+		}
+		return !w.state.Tell(name, string(l.Code)+" "+version)
+	})
+	return result
+}
+
+// failed tells an error and says whether watching goes on: not when it was asked to end, when the key was refused, or nobody takes
+// what is printed.
+func (w *watching) failed(ctx context.Context, err error) watch.Result {
+	known, ok := errors.AsType[*failure](err)
+	switch {
+	case ctx.Err() != nil, ok && (known.code == exitUnauthorized || known.code == exitInternal):
+		return watch.Result{Err: err}
+	case ok && known.err == nil: // all was said
+		runs, err := w.unfinished(ctx)
+		return watch.Result{Again: err != nil || len(runs) > 0}
+	}
+	printError(w.c.streams, err)
+	return watch.Result{Again: true}
+}
+
+func (w *watching) unfinished(ctx context.Context) ([]unfinishedRun, error) {
+	var u unfinishedRuns
+	defer u.end()
+	return u.look(ctx, w.cfg)
+}
+
+// resume goes on with a run that was cut off, and reports whether another one can begin. One that a person was putting back is the
+// person's.
+func (w *watching) resume(ctx context.Context) bool {
+	runs, err := w.unfinished(ctx)
+	if err != nil {
+		printError(w.c.streams, err)
+		return false
+	}
+	if len(runs) == 0 || runs[0].atWork {
+		return true // who is at work is waited for
+	}
+	r := &runs[0]
+	if r.Stage == apply.Undoing {
+		w.once("undo "+r.ID, func() {
+			w.c.warn("putting back the run %s was cut off; anivault undo %s ends that, and watching waits for it", r.ID, r.ID)
+		})
+		return false
+	}
+	w.c.say("going on with the run %s, which was cut off\n", r.ID)
+	err = w.c.resume(ctx, w.cfg, &applying{format: w.format, wait: time.Hour, began: time.Now()}, []string{r.ID})
+	if err != nil {
+		printError(w.c.streams, err)
+	}
+	runs, err = w.unfinished(ctx)
+	return err == nil && len(runs) == 0
+}
+
+// targetsAreThere looks whether the libraries are there, and the folders that they were when watching began: the folder on which a disk
+// was mounted is no library.
+func (w *watching) targetsAreThere() bool {
+	for _, root := range w.targets {
+		err := watch.Same(root)
+		if err != nil {
+			w.once(root.Path, func() { w.c.warn("%v; waiting until it is there again", err) })
+			return false
+		}
+		delete(w.told, root.Path)
+	}
+	return true
+}
+
+// once tells of a trouble that lasts.
+func (w *watching) once(what string, tell func()) {
+	if !w.told[what] {
+		w.told[what] = true
+		tell()
+	}
+}

@@ -1,0 +1,299 @@
+package cli_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/anivault/anivault/internal/report"
+	"github.com/anivault/anivault/internal/upstream"
+)
+
+// watched is a folder that the program watches, and a library.
+type watched struct {
+	stand
+	t       *testing.T
+	in, out string
+	cmd     *exec.Cmd
+	lines   *bufio.Scanner
+	told    *lockedBuffer
+}
+
+// lockedBuffer is what a process writes while it is read.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func newWatched(t *testing.T) *watched {
+	t.Helper()
+	w := &watched{stand: newStand(t, upstream.Scenario{}), t: t}
+	w.in, w.out = filepath.Join(w.dir, "in"), filepath.Join(w.dir, "out")
+	for _, dir := range []string{w.in, w.out} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w
+}
+
+// file makes a file in the watched folder, whose content is where it is once it is complete.
+func (w *watched) file(name string) {
+	w.t.Helper()
+	name = filepath.Join(w.in, name)
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(strings.TrimSuffix(name, ".part")), 0o644); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *watched) command(args ...string) *exec.Cmd {
+	cmd := exec.Command("anivault", append([]string{
+		"watch", w.in, "--to", w.out, "--settle", "200ms", "--poll", "200ms", "--format", "ndjson",
+	}, args...)...)
+	cmd.Dir, cmd.Env = w.dir, w.env
+	return cmd
+}
+
+// start begins to watch.
+func (w *watched) start(args ...string) {
+	w.t.Helper()
+	w.cmd = w.command(args...)
+	w.told = &lockedBuffer{}
+	w.cmd.Stderr = w.told
+	out, err := w.cmd.StdoutPipe()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.lines = bufio.NewScanner(out)
+	if err := w.cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	cmd := w.cmd
+	w.t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+}
+
+// summary waits for the end of the next batch.
+func (w *watched) summary() report.OrganizeSummary {
+	w.t.Helper()
+	for w.lines.Scan() {
+		if !bytes.Contains(w.lines.Bytes(), []byte(`"organize_summary"`)) {
+			continue
+		}
+		var s report.OrganizeSummary
+		if err := json.Unmarshal(w.lines.Bytes(), &s); err != nil {
+			w.t.Fatal(err)
+		}
+		return s
+	}
+	w.t.Fatalf("it ended:\n%s", w.told)
+	return report.OrganizeSummary{}
+}
+
+// says waits until something is said on stderr.
+func (w *watched) says(words string) {
+	w.t.Helper()
+	for end := time.Now().Add(time.Minute); !strings.Contains(w.told.String(), words); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			w.t.Fatalf("it does not say %q:\n%s", words, w.told)
+		}
+	}
+}
+
+// stop ends the program and returns its exit status.
+func (w *watched) stop() int {
+	w.t.Helper()
+	_ = w.cmd.Process.Signal(syscall.SIGTERM)
+	for w.lines.Scan() { // what it still prints is read
+	}
+	_ = w.cmd.Wait()
+	return w.cmd.ProcessState.ExitCode()
+}
+
+// linked counts the files of the library, each of which must be one of the watched folder's.
+func (w *watched) linked() int {
+	w.t.Helper()
+	n := 0
+	err := filepath.WalkDir(w.out, func(p string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // a run has ended meanwhile
+			return nil
+		case err != nil:
+			return err
+		case strings.HasPrefix(d.Name(), ".anivault-"): // a run tries out what the file system can do
+			return filepath.SkipDir
+		case d.IsDir():
+			return nil
+		}
+		source, err := os.ReadFile(p)
+		if err != nil {
+			return err
+		}
+		a, err := os.Stat(string(source))
+		if err != nil {
+			return err
+		}
+		b, err := os.Stat(p)
+		if err == nil && !os.SameFile(a, b) {
+			err = fmt.Errorf("%s is not %s", p, source)
+		}
+		n++
+		return err
+	})
+	if err != nil {
+		w.t.Error(err)
+	}
+	return n
+}
+
+func (w *watched) rename(from, to string) {
+	w.t.Helper()
+	if err := os.Rename(from, to); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// What arrives is linked once it is whole; nothing is told twice, not even by the next process; a second one is refused meanwhile.
+func TestWhatArrivesIsPutInOrder(t *testing.T) {
+	w := newWatched(t)
+	w.file("Cowboy Bebop - 05.mkv")
+	w.file("Nothing at all.mkv")
+	w.start()
+	if s := w.summary(); s.Done != 1 || s.Left != 1 {
+		t.Errorf("%+v", s)
+	}
+	w.file("pack/Cowboy Bebop - 06.mkv")
+	w.file("pack/Cowboy Bebop - 07.mkv.part")
+	w.file("film/Perfect.Blue.1998.mkv")
+	if s := w.summary(); s.Done != 1 || s.Left != 0 {
+		t.Errorf("the film: %+v", s)
+	}
+	w.rename(filepath.Join(w.in, "pack/Cowboy Bebop - 07.mkv.part"), filepath.Join(w.in, "pack/Cowboy Bebop - 07.mkv"))
+	if s := w.summary(); s.Done != 2 {
+		t.Errorf("the pack: %+v", s)
+	}
+	second := w.command()
+	said, err := second.CombinedOutput()
+	if second.ProcessState.ExitCode() != 4 || !bytes.Contains(said, fmt.Appendf(nil, "is watched already: process %d, since ", w.cmd.Process.Pid)) {
+		t.Errorf("the second: %v\n%s", err, said)
+	}
+	if status := w.stop(); status != 143 {
+		t.Errorf("exit status %d:\n%s", status, w.told)
+	}
+	w.file("film/Perfect.Blue.1998.ko.srt")
+	w.start()
+	if s := w.summary(); s.Done != 1 || s.Left != 0 {
+		t.Errorf("afterwards: %+v", s)
+	}
+	w.stop()
+	if n := w.linked(); n != 5 {
+		t.Errorf("%d files are linked", n)
+	}
+}
+
+// The watched folder goes away, and the library: both are waited for, nothing is made where they were mounted, and nothing done twice.
+func TestFoldersThatVanishAreWaitedFor(t *testing.T) {
+	w := newWatched(t)
+	w.file("a/Cowboy Bebop - 05.mkv")
+	w.start("--rescan", "300ms")
+	if s := w.summary(); s.Done != 1 {
+		t.Fatalf("%+v", s)
+	}
+	w.rename(w.in, w.in+".away")
+	w.says("waiting until it is there again")
+	if err := os.Mkdir(w.in, 0o755); err != nil { // the mount point without the disk
+		t.Fatal(err)
+	}
+	w.file("b/Cowboy Bebop - 06.mkv")
+	w.rename(w.in, w.in+".empty")
+	w.rename(w.in+".away", w.in)
+	w.says("is there again")
+	w.rename(w.out, w.out+".away")
+	if err := os.Mkdir(w.out, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	w.file("c/Cowboy Bebop - 07.mkv")
+	w.says("is another folder than before; waiting until it is there again")
+	if left, err := os.ReadDir(w.out); err != nil || len(left) > 0 {
+		t.Error("something was made in the place of the library:", left, err)
+	}
+	if status := w.stop(); status != 143 {
+		t.Errorf("exit status %d", status)
+	}
+	if err := os.Remove(w.out); err != nil {
+		t.Fatal(err)
+	}
+	w.rename(w.out+".away", w.out)
+	w.start()
+	if s := w.summary(); s.Done != 1 {
+		t.Errorf("%+v", s)
+	}
+	w.stop()
+	if n := w.linked(); n != 2 {
+		t.Errorf("%d files are linked", n)
+	}
+}
+
+// Watching is killed in the middle of a batch, again and again: the next process goes on with the run, and in the end all is there.
+func TestWatchingIsKilled(t *testing.T) {
+	w := newWatched(t)
+	const files = 24
+	for i := 1; i <= files; i++ {
+		w.file(fmt.Sprintf("Cowboy Bebop - %02d.mkv", i))
+	}
+	journals := func() int {
+		found, _ := filepath.Glob(filepath.Join(w.dir, ".local", "share", "anivault", "history", "*.journal"))
+		return len(found)
+	}
+	for range min(*kills, 5) {
+		before := journals()
+		w.start("--mode", "hardlink")
+		for end := time.Now().Add(10 * time.Second); journals() == before && time.Now().Before(end) && w.linked() < files; {
+		}
+		time.Sleep(rand.N(3 * time.Millisecond))
+		_ = w.cmd.Process.Kill()
+		_ = w.cmd.Wait()
+		for i := 1; i <= files; i++ {
+			if _, err := os.Stat(filepath.Join(w.in, fmt.Sprintf("Cowboy Bebop - %02d.mkv", i))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	w.file("Perfect.Blue.1998.mkv")
+	w.start()
+	for w.linked() < files+1 {
+		w.summary()
+	}
+	w.stop()
+	undo := exec.Command("anivault", "history", "--format", "ndjson")
+	undo.Dir, undo.Env = w.dir, w.env
+	if out, err := undo.CombinedOutput(); err != nil || bytes.Contains(out, []byte(`"stage":"apply"`)) {
+		t.Errorf("a run is not finished: %v\n%s", err, out)
+	}
+}

@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// unitText is a unit for systemd's user manager. What would put PATH and library on mounts of their own is not in it: no hard link
+// leads from one mount to another.
+const unitText = `# Puts what arrives in order: anivault watch. As %s:
+#   systemctl --user daemon-reload && systemctl --user enable --now anivault-watch
+#   loginctl enable-linger        lets it run while you are not logged in
+# The key stands in the config file: anivault config init
+
+[Unit]
+Description=Put in order what arrives in %s
+Documentation=man:anivault-watch(1)
+
+[Service]
+%sExecStart=%s
+Restart=on-failure
+RestartSec=60
+RestartPreventExitStatus=2 5
+SuccessExitStatus=130 143
+TimeoutStopSec=60
+Nice=10
+
+NoNewPrivileges=yes
+LockPersonality=yes
+MemoryDenyWriteExecute=yes
+RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX
+RestrictNamespaces=yes
+RestrictRealtime=yes
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+
+[Install]
+WantedBy=default.target
+`
+
+// unit prints a unit that runs this very command.
+func (w *watching) unit() error {
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	words := []string{program, "watch", w.path}
+	w.cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Name == "print-unit" {
+			return
+		}
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, v := range values {
+			if abs, err := filepath.Abs(v); err == nil && slices.Contains(pathFlags, f.Name) && (f.Name != "exec" || strings.Contains(v, "/")) {
+				v = abs // the service works in another folder
+			}
+			words = append(words, "--"+f.Name+"="+v)
+		}
+	})
+	for i := range words {
+		words[i] = unitWord(words[i], true)
+	}
+	environment := ""
+	for _, kv := range withoutSecrets(w.c.environ) {
+		if strings.HasPrefix(kv, "ANIVAULT_") {
+			environment += "Environment=" + unitWord(kv, false) + "\n"
+		}
+	}
+	_, err = fmt.Fprintf(w.c.streams.Out, unitText, "~/.config/systemd/user/anivault-watch.service",
+		strings.ReplaceAll(w.path, "%", "%%"), environment, strings.Join(words, " "))
+	return err
+}
+
+// pathFlags are the flags of watch that name files.
+var pathFlags = []string{"to", "to-tv", "to-movies", "exec", "config", "log-file", "metrics-file", "metrics-textfile"}
+
+// unitWord is a word as systemd reads it; in a command it would replace what stands behind a dollar.
+func unitWord(s string, command bool) string {
+	s = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "%", "%%").Replace(s)
+	if command {
+		s = strings.ReplaceAll(s, "$", "$$")
+	}
+	return `"` + s + `"`
+}

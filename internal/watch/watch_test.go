@@ -1,0 +1,402 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// attic is a folder in memory with notices, and a program that puts it in order.
+type attic struct {
+	t       *testing.T
+	files   map[string]int64 // by path: when it was written last
+	writing map[string]bool
+	gone    error
+	basis   string
+	began   time.Time
+
+	watched map[string]bool
+	limit   int // of notices; 0: none
+	silent  bool
+	woken   chan struct{}
+	dirs    map[string]bool
+
+	result Result              // of each batch
+	during func(dirs []string) // what a batch does with the files
+	log    []string            // batches and events, with their times
+	state  *State
+	saved  int
+	cancel context.CancelFunc
+	done   chan error
+}
+
+func newAttic(t *testing.T, files ...string) *attic {
+	a := &attic{
+		t: t, files: map[string]int64{}, writing: map[string]bool{}, watched: map[string]bool{}, woken: make(chan struct{}, 1),
+		dirs: map[string]bool{}, state: NewState("test"), began: time.Now(), basis: "none",
+	}
+	for _, f := range files {
+		a.files[f] = 1
+	}
+	return a
+}
+
+// watch begins to watch.
+func (a *attic) watch() {
+	ctx, cancel := context.WithCancel(a.t.Context())
+	a.cancel, a.done = cancel, make(chan error, 1)
+	c := Config{
+		Settle: time.Minute, Rescan: 10 * time.Minute, Poll: time.Minute, State: a.state, Disk: a, Basis: func() string { return a.basis },
+		Batch: a.batch, Save: func() error { a.saved++; return nil }, Say: a.say,
+	}
+	if !a.silent {
+		c.Notices = a
+	}
+	w := New(c)
+	go func() { a.done <- w.Run(ctx) }()
+	synctest.Wait()
+}
+
+func (a *attic) end() {
+	a.cancel()
+	if err := <-a.done; !errors.Is(err, context.Canceled) {
+		a.t.Error("it ended with", err)
+	}
+}
+
+// pass lets time pass.
+func (a *attic) pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func (a *attic) note(what string) {
+	a.log = append(a.log, strings.TrimSpace(time.Since(a.began).Truncate(time.Second).String()+" "+what))
+}
+
+// is compares what has happened since it was last asked.
+func (a *attic) is(want ...string) {
+	a.t.Helper()
+	if diff := cmp.Diff(want, a.log, cmp.Transformer("nil", func(s []string) []string { return append([]string{}, s...) })); diff != "" {
+		a.t.Errorf("(-want +got):\n%s", diff)
+	}
+	a.log = nil
+}
+
+// write writes or makes a file, and remove removes one or a folder; both with a notice.
+func (a *attic) write(name string) {
+	a.files[name] = time.Now().UnixNano()
+	a.notice(path.Dir(name))
+}
+
+func (a *attic) remove(name string) {
+	maps.DeleteFunc(a.files, func(f string, _ int64) bool { return f == name || strings.HasPrefix(f, name+"/") })
+	a.notice(path.Dir(name))
+}
+
+func (a *attic) rename(from, to string) {
+	a.files[to] = a.files[from]
+	delete(a.files, from)
+	a.notice(path.Dir(from))
+	a.notice(path.Dir(to))
+}
+
+// notice tells of a change in a folder: to those who asked for it, or for the one above where it is new.
+func (a *attic) notice(dir string) {
+	for !a.watched[dir] && dir != "." {
+		dir = path.Dir(dir)
+	}
+	if !a.watched[dir] {
+		return
+	}
+	a.dirs[dir] = true
+	select {
+	case a.woken <- struct{}{}:
+	default:
+	}
+}
+
+// Add, Woken and Take are Notices.
+func (a *attic) Add(dir string) error {
+	if a.limit > 0 && len(a.watched) >= a.limit && !a.watched[dir] {
+		return errors.New("no more")
+	}
+	a.watched[dir] = true
+	return nil
+}
+
+func (a *attic) Woken() <-chan struct{} { return a.woken }
+
+func (a *attic) Take() ([]string, bool) {
+	dirs := slices.Sorted(maps.Keys(a.dirs))
+	clear(a.dirs)
+	return dirs, false
+}
+
+// There, Read and Writing are Disk.
+func (a *attic) There() error { return a.gone }
+
+func (a *attic) Read(dir string) ([]Entry, error) {
+	if a.gone != nil {
+		return nil, fs.ErrNotExist
+	}
+	found := map[string]Entry{}
+	for f, at := range a.files {
+		if rest, within := strings.CutPrefix(f, dir+"/"); within || dir == "." {
+			if dir == "." {
+				rest = f
+			}
+			name, _, isDir := strings.Cut(rest, "/")
+			found[name] = Entry{Name: name, Dir: isDir, MTime: at}
+			if isDir {
+				found[name] = Entry{Name: name, Dir: true}
+			}
+		}
+	}
+	if len(found) == 0 && dir != "." {
+		return nil, fs.ErrNotExist
+	}
+	out := slices.Collect(maps.Values(found))
+	slices.SortFunc(out, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+func (a *attic) Writing(dir, name string) bool { return a.writing[below(dir, name)] }
+
+func (a *attic) batch(_ context.Context, dirs []string) Result {
+	a.note("batch " + strings.Join(dirs, ", "))
+	if a.during != nil {
+		a.during(dirs)
+	}
+	return a.result
+}
+
+func (a *attic) say(e Event, name string, _ error) {
+	a.note(map[Event]string{Lost: "lost", Found: "found", NoNotices: "no notices", Unreadable: "unreadable", Written: "written"}[e] + " " + name)
+}
+
+func TestWatching(t *testing.T) {
+	for _, row := range []struct {
+		name string
+		do   func(a *attic)
+	}{
+		{"what is there is put in order once it has settled, and then left in peace", func(a *attic) {
+			a.files["Show/1.mkv"], a.files["Film.mkv"], a.files["notes/x.txt"] = 1, 1, 1
+			a.watch()
+			a.pass(59 * time.Second)
+			a.is()
+			a.pass(time.Second)
+			a.is("1m0s batch ., Show")
+			a.pass(24 * time.Hour)
+			a.is()
+		}},
+		{"what arrives waits for the last change in its folder, and for no other folder", func(a *attic) {
+			a.watch()
+			a.write("Show/1.mkv")
+			for range 10 { // a download elsewhere goes on and on
+				a.pass(15 * time.Second)
+				a.write("Other/2.mkv")
+			}
+			a.is("1m1s batch Show")
+			a.pass(time.Hour)
+			a.is("3m31s batch Other")
+		}},
+		{"a season is taken whole, with its subtitles, and not before the last of it is complete", func(a *attic) {
+			a.files["Show/1.mkv"], a.files["Show/2.mkv.part"] = 1, 1
+			a.watch()
+			a.pass(3 * time.Minute)
+			a.write("Show/Subs/1.srt")
+			a.is()
+			a.rename("Show/2.mkv.part", "Show/2.mkv")
+			a.pass(30 * time.Second)
+			a.write("Show/Subs/2.srt")
+			a.pass(time.Minute + time.Second)
+			a.is("4m31s batch Show, Show/Subs")
+		}},
+		{"an unfinished download beside loose files keeps these, and no folder", func(a *attic) {
+			a.files["Film.mkv"], a.files["x.crdownload"], a.files["Show/1.mkv"] = 1, 1, 1
+			a.watch()
+			a.pass(time.Hour)
+			a.is("1m0s batch Show")
+			a.remove("x.crdownload")
+			a.pass(time.Hour)
+			a.is("1h1m1s batch .")
+		}},
+		{"of what no notice comes, a rescan sees", func(a *attic) {
+			a.watch()
+			a.pass(time.Minute)
+			a.files["Show/1.mkv"] = 5
+			a.pass(10 * time.Minute)
+			a.is("11m0s batch Show")
+		}},
+		{"without notices folders are looked at in turn", func(a *attic) {
+			a.silent = true
+			a.watch()
+			a.pass(90 * time.Second)
+			a.files["Show/1.mkv"] = 5
+			a.pass(90 * time.Second)
+			a.is("3m0s batch Show")
+		}},
+		{"where the system gives no more notices, that is said once, and folders are looked at in turn", func(a *attic) {
+			a.limit = 2
+			a.files["A/1.mkv"], a.files["B/1.mkv"], a.files["C/1.mkv"] = 1, 1, 1
+			a.watch()
+			a.pass(90 * time.Second)
+			a.is("0s no notices B", "1m0s batch A, B, C")
+			a.files["C/2.mkv"] = 7
+			a.pass(2 * time.Minute)
+			a.is("3m0s batch C")
+		}},
+		{"what stays is tried again when the pins or the index change, and what was dealt with is not", func(a *attic) {
+			a.files["A/1.mkv"], a.files["B/1.mkv"] = 1, 1
+			a.result.Left = map[string]bool{"B/1.mkv": true}
+			a.watch()
+			a.pass(time.Hour)
+			a.is("1m0s batch A, B")
+			a.basis = "pinned"
+			a.result.Left = nil
+			a.pass(10 * time.Minute)
+			a.is("1h10m0s batch B") // or at once, by a notice
+			a.basis = "again"
+			a.pass(time.Hour)
+			a.is()
+		}},
+		{"what could not be asked is tried again, later each time", func(a *attic) {
+			a.files["A/1.mkv"], a.files["B/1.mkv"] = 1, 1
+			a.result.Later = map[string]bool{"A": true}
+			a.watch()
+			a.pass(30 * time.Minute)
+			a.is("1m0s batch A, B", "2m0s batch A", "4m0s batch A", "8m0s batch A", "16m0s batch A", "26m0s batch A")
+			a.result.Later = nil
+			a.pass(time.Hour)
+			a.is("36m0s batch A")
+		}},
+		{"a batch for which nothing can be done yet is tried again whole", func(a *attic) {
+			a.files["A/1.mkv"] = 1
+			a.result.Again = true
+			a.watch()
+			a.pass(2 * time.Minute)
+			a.result.Again = false
+			a.pass(time.Hour)
+			a.is("1m0s batch A", "2m0s batch A", "4m0s batch A")
+		}},
+		{"what a batch has moved is no news, and what came meanwhile is", func(a *attic) {
+			a.files["Show/1.mkv"], a.files["Show/1.srt"] = 1, 1
+			a.files["Show/keep.mkv"] = 1
+			a.during = func([]string) { a.remove("Show/1.mkv") }
+			a.watch()
+			a.pass(time.Hour)
+			a.is("1m0s batch Show")
+			a.during = func([]string) {
+				if _, there := a.files["Show/3.mkv"]; !there {
+					a.write("Show/3.mkv")
+				}
+			}
+			a.write("Show/2.mkv")
+			a.pass(time.Hour)
+			a.is("1h1m1s batch Show", "1h2m1s batch Show")
+		}},
+		{"a folder that vanishes loses nothing: it is waited for, and what is as before is no news", func(a *attic) {
+			a.files["Show/1.mkv"] = 1
+			a.watch()
+			a.pass(time.Hour)
+			a.is("1m0s batch Show")
+			a.gone = errors.New("no disk")
+			a.pass(time.Hour)
+			a.is("1h10m0s lost .")
+			a.gone = nil
+			a.files["Show/2.mkv"] = 2
+			a.pass(time.Hour)
+			a.is("2h1m0s found .", "2h2m0s batch Show")
+		}},
+		{"a video that somebody writes to is waited for, though its time stands still", func(a *attic) {
+			a.files["Show/1.mkv"] = 1
+			a.writing["Show/1.mkv"] = true
+			a.watch()
+			a.pass(150 * time.Second)
+			a.is("1m0s written Show/1.mkv")
+			a.writing["Show/1.mkv"] = false
+			a.pass(time.Hour)
+			a.is("3m0s batch Show")
+		}},
+		{"after a restart what was dealt with is left in peace, and what stays is told once", func(a *attic) {
+			a.files["A/1.mkv"], a.files["B/1.mkv"] = 1, 1
+			a.result.Left = map[string]bool{"B/1.mkv": true}
+			if !a.state.Tell("B/1.mkv", "ambiguous") || !a.state.Tell("B/gone.mkv", "ambiguous") {
+				a.t.Error("it was not told")
+			}
+			a.watch()
+			a.pass(2 * time.Minute)
+			a.end()
+			file := filepath.Join(a.t.TempDir(), "state")
+			if err := a.state.Write(file); err != nil {
+				a.t.Fatal(err)
+			}
+			state, err := ReadState(file, "test")
+			if err != nil || cmp.Diff(a.state, state) != "" {
+				a.t.Fatal(err, cmp.Diff(a.state, state))
+			}
+			a.state = state
+			a.is("1m0s batch A, B")
+			a.watch()
+			a.write("A/2.mkv")
+			a.pass(time.Hour)
+			a.is("3m1s batch A")
+			if a.state.Tell("B/1.mkv", "ambiguous") || !a.state.Tell("B/1.mkv", "low_confidence") || len(a.state.Told) != 1 {
+				a.t.Error(a.state.Told)
+			}
+			if other, _ := ReadState(file, "another library"); len(other.Folders) > 0 {
+				a.t.Error("what was done for another library is believed")
+			}
+		}},
+		{"seasons of one series settle by themselves, and what is beside a new one is planned with it", func(a *attic) {
+			a.files["Show/poster.jpg"], a.files["Show/Season 1/1.mkv"], a.files["Else/1.mkv"] = 1, 1, 1
+			a.watch()
+			a.pass(time.Hour)
+			a.is("1m0s batch Else, Show/Season 1")
+			a.write("Show/Season 2/1.mkv")
+			a.pass(time.Hour)
+			a.is("1h1m1s batch Show/Season 2, Show/Season 1")
+		}},
+		{"folders that are renamed are looked at under their new name", func(a *attic) {
+			a.files["tmp/1.mkv"] = 1
+			a.watch()
+			a.pass(30 * time.Second)
+			a.rename("tmp/1.mkv", "Show/1.mkv")
+			a.pass(time.Hour)
+			a.is("1m31s batch Show")
+		}},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := newAttic(t)
+				row.do(a)
+				a.end()
+			})
+		})
+	}
+}
+
+// What ends watching is told, and a batch's error is such.
+func TestABatchEndsWatching(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAttic(t, "A/1.mkv")
+		a.result.Err = errors.New("refused")
+		a.watch()
+		a.pass(time.Hour)
+		if err := <-a.done; !errors.Is(err, a.result.Err) {
+			t.Error(err)
+		}
+		a.cancel()
+	})
+}

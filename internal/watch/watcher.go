@@ -1,0 +1,336 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/anivault/anivault/internal/library"
+)
+
+// Disk is the watched folder. Folders are named as in a [Machine].
+type Disk interface {
+	// There is nil where the watched folder is there, and the same as when watching began.
+	There() error
+	// Read returns what a folder holds, by name in byte order.
+	Read(dir string) ([]Entry, error)
+	// Writing reports whether somebody has a file open for writing; false where that can't be known.
+	Writing(dir, name string) bool
+}
+
+// Notices tell in which folders something has changed.
+type Notices interface {
+	// Add asks for notices of a folder, once more does no harm. With an error none come from there.
+	Add(dir string) error
+	// Woken yields when there is something to take.
+	Woken() <-chan struct{}
+	// Take returns the folders of which notices have come; all says that some may be missing.
+	Take() (dirs []string, all bool)
+}
+
+// Event is something that a person should know of.
+type Event uint8
+
+// The events.
+const (
+	Lost       Event = iota // the watched folder is not there, or another one is
+	Found                   // it is there again
+	NoNotices               // the system gives no notices, or no more of them: folders are looked at in turn
+	Unreadable              // a folder can't be read
+	Written                 // a video has not changed for long enough, but somebody has it open for writing
+)
+
+// Result is what a batch has come to.
+type Result struct {
+	Again bool            // nothing could be done: all is tried again later
+	Later map[string]bool // folders of which something could not be asked, and is tried again
+	Left  map[string]bool // files that stay where they are, by their path below the watched folder
+	Err   error           // with which watching ends
+}
+
+// Config is what a Watcher works with.
+type Config struct {
+	Settle, Rescan, Poll time.Duration
+	State                *State
+	Disk                 Disk
+	Notices              Notices // nil: none come, and folders are looked at every Poll
+	// Basis says what decisions stand on besides the files. What was left is tried again when it changes.
+	Basis func() string
+	// Batch puts folders in order.
+	Batch func(ctx context.Context, dirs []string) Result
+	// Save keeps the state.
+	Save func() error
+	// Say tells an event: the folder or file, and why.
+	Say func(e Event, name string, err error)
+}
+
+// Watcher waits for what arrives below a folder, and has it put in order.
+type Watcher struct {
+	Config
+	machine    *Machine
+	dirty      map[string]time.Time // folders of which notices have come, and when they are looked at
+	rescanAt   time.Time
+	polling    bool
+	lost       bool
+	unreadable map[string]bool
+	written    map[string]bool
+}
+
+// New returns a Watcher that has seen nothing yet.
+func New(c Config) *Watcher {
+	return &Watcher{
+		Config: c, machine: NewMachine(c.Settle, c.State), dirty: map[string]time.Time{}, polling: c.Notices == nil,
+		unreadable: map[string]bool{}, written: map[string]bool{},
+	}
+}
+
+// retryFirst is after how long a batch that could not be dealt with is tried again for the first time; at most after a rescan's period.
+const retryFirst = time.Minute
+
+// lookAfter is how long notices of a folder are gathered before it is looked at.
+const lookAfter = time.Second
+
+// Run watches until ctx ends, whose error it then returns, or a batch says so.
+func (w *Watcher) Run(ctx context.Context) error {
+	w.rescan()
+	for ctx.Err() == nil {
+		w.lookAround()
+		due, next := w.settled()
+		if len(due.groups) > 0 {
+			if err := w.batch(ctx, due); err != nil {
+				return err
+			}
+			continue
+		}
+		if next.IsZero() || w.rescanAt.Before(next) {
+			next = w.rescanAt
+		}
+		for _, at := range w.dirty {
+			if at.Before(next) {
+				next = at
+			}
+		}
+		w.wait(ctx, next)
+	}
+	return ctx.Err()
+}
+
+// wait waits until a time, or for a notice.
+func (w *Watcher) wait(ctx context.Context, until time.Time) {
+	var woken <-chan struct{}
+	if w.Notices != nil {
+		woken = w.Notices.Woken()
+	}
+	timer := time.NewTimer(time.Until(until))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return
+	case <-timer.C:
+		return
+	case <-woken:
+	}
+	now := time.Now()
+	dirs, all := w.Notices.Take()
+	for _, dir := range dirs {
+		if _, waits := w.dirty[dir]; !waits {
+			w.dirty[dir] = now.Add(min(lookAfter, w.Settle))
+		}
+	}
+	if all {
+		w.rescanAt = now.Add(min(lookAfter, w.Settle))
+	}
+}
+
+// lookAround looks at what it is time to look at.
+func (w *Watcher) lookAround() {
+	now := time.Now()
+	if !now.Before(w.rescanAt) {
+		w.rescan()
+		return
+	}
+	var dirs []string
+	for dir, at := range w.dirty {
+		if !now.Before(at) {
+			dirs = append(dirs, dir)
+			delete(w.dirty, dir)
+		}
+	}
+	slices.Sort(dirs)
+	if len(dirs) > 0 && w.there() {
+		for _, dir := range dirs {
+			w.look(dir, false)
+		}
+	}
+}
+
+// there looks whether the watched folder is there. While it is not, nothing that is missing has gone.
+func (w *Watcher) there() bool {
+	err := w.Disk.There()
+	switch {
+	case err != nil:
+		if !w.lost {
+			w.Say(Lost, ".", err)
+		}
+		w.lost = true
+		w.rescanAt = time.Now().Add(w.Poll)
+		return false
+	case w.lost:
+		w.lost = false
+		w.Say(Found, ".", nil)
+		w.rescanAt = time.Now() // of what happened meanwhile no notice came
+	}
+	return true
+}
+
+// rescan looks at everything.
+func (w *Watcher) rescan() {
+	if !w.there() {
+		return
+	}
+	w.rescanAt = time.Now().Add(w.Rescan)
+	if w.polling {
+		w.rescanAt = time.Now().Add(w.Poll)
+	}
+	clear(w.dirty)
+	w.look(".", true)
+}
+
+// look reads a folder, and those in it that were not seen yet; with all every folder in it.
+func (w *Watcher) look(dir string, all bool) {
+	if !w.polling {
+		if err := w.Notices.Add(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			w.Say(NoNotices, dir, err)
+			w.polling = true
+			w.rescanAt = time.Now().Add(w.Poll)
+		}
+	}
+	entries, err := w.Disk.Read(dir)
+	if err != nil {
+		w.machine.Gone(dir)
+		if !errors.Is(err, fs.ErrNotExist) && !w.unreadable[dir] {
+			w.unreadable[dir] = true
+			w.Say(Unreadable, dir, err)
+		}
+		return
+	}
+	delete(w.unreadable, dir)
+	next := w.machine.Saw(time.Now(), dir, entries)
+	if all {
+		next = next[:0]
+		for _, e := range entries {
+			if e.Dir {
+				next = append(next, below(dir, e.Name))
+			}
+		}
+	}
+	for _, kid := range next {
+		w.look(kid, all)
+	}
+}
+
+// work is what a batch has to do.
+type work struct {
+	groups []Group // that have settled and are news
+	dirs   []string
+	basis  string
+}
+
+// settled returns what has settled, having looked once more, and when to ask again.
+func (w *Watcher) settled() (work, time.Time) {
+	out := work{basis: w.Basis()}
+	due, beside, next := w.machine.Due(time.Now(), out.basis)
+	if len(due) == 0 || !w.there() {
+		return out, next
+	}
+	for _, g := range slices.Concat(due, beside) {
+		for _, dir := range g.Folders {
+			w.look(dir, false)
+		}
+	}
+	now := time.Now()
+	due, beside, next = w.machine.Due(now, out.basis)
+	for _, g := range due {
+		if w.isWritten(&g) {
+			w.machine.Touch(now, g.Dir)
+			if again := now.Add(w.Settle); next.IsZero() || again.Before(next) {
+				next = again
+			}
+			continue
+		}
+		out.groups = append(out.groups, g)
+		out.dirs = append(out.dirs, g.Folders...)
+	}
+	if len(out.groups) > 0 {
+		for _, g := range beside {
+			out.dirs = append(out.dirs, g.Folders...)
+		}
+	}
+	return out, next
+}
+
+// isWritten reports whether somebody has a video of a group open for writing.
+func (w *Watcher) isWritten(g *Group) bool {
+	for _, dir := range g.Folders {
+		for _, e := range w.machine.Entries(dir) {
+			if e.Dir || !library.IsVideo(e.Name) || !w.Disk.Writing(dir, e.Name) {
+				continue
+			}
+			name := below(dir, e.Name)
+			if !w.written[name] {
+				w.written[name] = true
+				w.Say(Written, name, nil)
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// batch has folders put in order, and remembers what became of it.
+func (w *Watcher) batch(ctx context.Context, do work) error {
+	before := map[string][]Entry{}
+	for _, dir := range do.dirs {
+		before[dir] = w.machine.Entries(dir)
+	}
+	result := w.Batch(ctx, do.dirs)
+	switch {
+	case result.Err != nil:
+		return result.Err
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	now := time.Now()
+	if w.there() {
+		for _, dir := range do.dirs {
+			if w.machine.Known(dir) {
+				w.look(dir, false)
+			}
+		}
+	}
+	for i := range do.groups {
+		g := &do.groups[i]
+		if result.Again || slices.ContainsFunc(g.Folders, func(dir string) bool { return result.Later[dir] }) {
+			w.machine.Again(now, g, retryFirst, max(w.Rescan, retryFirst))
+			continue
+		}
+		w.machine.Dealt(g, before, do.basis, leftIn(result.Left, g.Folders))
+	}
+	if !w.lost && !result.Again {
+		w.State.Forget(w.machine.Known, do.dirs, result.Left)
+	}
+	return w.Save()
+}
+
+// leftIn reports whether a file that is left is in one of the folders.
+func leftIn(left map[string]bool, folders []string) bool {
+	for file := range left {
+		if slices.Contains(folders, path.Dir(file)) {
+			return true
+		}
+	}
+	return false
+}
