@@ -49,10 +49,14 @@ func (w *watching) batch(ctx context.Context, dirs []string) watch.Result {
 
 // walk produces what is in the folders, and nothing else.
 func (w *watching) walk(dirs []string, f *matchFlags) run.Producer {
+	wanted := map[string]bool{}
+	for _, dir := range dirs {
+		wanted[dir] = true
+	}
 	walk := run.Walk([]string{w.path}, library.Options{Excludes: f.exclude, Read: f.folders})
 	return func(ctx context.Context, yield func(run.Batch) error) error {
 		return walk(ctx, func(b run.Batch) error {
-			if b.Err == nil && slices.Contains(dirs, w.below(b.Abs)) { // what can't be read was told by the watch
+			if b.Err == nil && wanted[w.below(b.Abs)] { // what can't be read was told by the watch
 				return yield(b)
 			}
 			return nil
@@ -82,13 +86,14 @@ func (w *watching) leave(plan *organize.Result) watch.Result {
 		if info, err := os.Lstat(filepath.FromSlash(l.Path)); err == nil {
 			version = fmt.Sprint(info.Size(), " ", info.ModTime().UnixNano())
 		}
+		hopeful := true
 		switch l.Code {
 		case organize.Pending:
 			result.Later[filepath.ToSlash(filepath.Dir(name))] = true
 		case organize.Extra, organize.NotRegular, organize.SameFile:
-		default:
-			result.Left[name] = true
+			hopeful = false
 		}
+		result.Left[name] = hopeful
 		return !w.state.Tell(name, string(l.Code)+" "+version)
 	})
 	return result

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"slices"
 
 	"github.com/anivault/anivault/internal/atomicfile"
 	"github.com/anivault/anivault/internal/lockfile"
@@ -81,6 +80,10 @@ func (s *State) Tell(file, what string) bool {
 // Forget drops what is remembered of groups that are no more, and of files in the folders that were dealt with but for those that are
 // still left.
 func (s *State) Forget(seen func(dir string) bool, dealt []string, left map[string]bool) {
+	looked := map[string]bool{}
+	for _, dir := range dealt {
+		looked[dir] = true
+	}
 	for dir := range s.Folders {
 		if !seen(dir) {
 			delete(s.Folders, dir)
@@ -88,7 +91,7 @@ func (s *State) Forget(seen func(dir string) bool, dealt []string, left map[stri
 	}
 	for file := range s.Told {
 		dir := path.Dir(file)
-		if !seen(dir) || slices.Contains(dealt, dir) && !left[file] {
+		if _, stays := left[file]; !seen(dir) || looked[dir] && !stays {
 			delete(s.Told, file)
 		}
 	}

@@ -270,6 +270,13 @@ func TestWatching(t *testing.T) {
 			a.basis = "again"
 			a.pass(time.Hour)
 			a.is()
+			a.result.Left = map[string]bool{"A/sample.mkv": false}
+			a.write("A/sample.mkv")
+			a.pass(time.Hour)
+			a.is("2h11m1s batch A")
+			a.basis = "once more"
+			a.pass(time.Hour)
+			a.is()
 		}},
 		{"what could not be asked is tried again, later each time", func(a *attic) {
 			a.files["A/1.mkv"], a.files["B/1.mkv"] = 1, 1
@@ -331,8 +338,8 @@ func TestWatching(t *testing.T) {
 		}},
 		{"after a restart what was dealt with is left in peace, and what stays is told once", func(a *attic) {
 			a.files["A/1.mkv"], a.files["B/1.mkv"] = 1, 1
-			a.result.Left = map[string]bool{"B/1.mkv": true}
-			if !a.state.Tell("B/1.mkv", "ambiguous") || !a.state.Tell("B/gone.mkv", "ambiguous") {
+			a.result.Left = map[string]bool{"B/1.mkv": true, "A/sample.mkv": false}
+			if !a.state.Tell("B/1.mkv", "ambiguous") || !a.state.Tell("A/sample.mkv", "extra") || !a.state.Tell("B/gone.mkv", "ambiguous") {
 				a.t.Error("it was not told")
 			}
 			a.watch()
@@ -352,7 +359,7 @@ func TestWatching(t *testing.T) {
 			a.write("A/2.mkv")
 			a.pass(time.Hour)
 			a.is("3m1s batch A")
-			if a.state.Tell("B/1.mkv", "ambiguous") || !a.state.Tell("B/1.mkv", "low_confidence") || len(a.state.Told) != 1 {
+			if a.state.Tell("B/1.mkv", "ambiguous") || !a.state.Tell("B/1.mkv", "low_confidence") || len(a.state.Told) != 2 || a.state.Tell("A/sample.mkv", "extra") {
 				a.t.Error(a.state.Told)
 			}
 			if other, _ := ReadState(file, "another library"); len(other.Folders) > 0 {

@@ -47,7 +47,7 @@ const (
 type Result struct {
 	Again bool            // nothing could be done: all is tried again later
 	Later map[string]bool // folders of which something could not be asked, and is tried again
-	Left  map[string]bool // files that stay where they are, by their path below the watched folder
+	Left  map[string]bool // files that stay where they are, by their path below the watched folder; true: pins or index may change that
 	Err   error           // with which watching ends
 }
 
@@ -72,6 +72,7 @@ type Watcher struct {
 	Config
 	machine    *Machine
 	dirty      map[string]time.Time // folders of which notices have come, and when they are looked at
+	now        time.Time            // of the look that is taken: what it sees is seen at one time
 	rescanAt   time.Time
 	polling    bool
 	lost       bool
@@ -95,7 +96,6 @@ const lookAfter = time.Second
 
 // Run watches until ctx ends, whose error it then returns, or a batch says so.
 func (w *Watcher) Run(ctx context.Context) error {
-	w.rescan()
 	for ctx.Err() == nil {
 		w.lookAround()
 		due, next := w.settled()
@@ -147,14 +147,14 @@ func (w *Watcher) wait(ctx context.Context, until time.Time) {
 
 // lookAround looks at what it is time to look at.
 func (w *Watcher) lookAround() {
-	now := time.Now()
-	if !now.Before(w.rescanAt) {
+	w.now = time.Now()
+	if !w.now.Before(w.rescanAt) {
 		w.rescan()
 		return
 	}
 	var dirs []string
 	for dir, at := range w.dirty {
-		if !now.Before(at) {
+		if !w.now.Before(at) {
 			dirs = append(dirs, dir)
 			delete(w.dirty, dir)
 		}
@@ -176,12 +176,12 @@ func (w *Watcher) there() bool {
 			w.Say(Lost, ".", err)
 		}
 		w.lost = true
-		w.rescanAt = time.Now().Add(w.Poll)
+		w.rescanAt = w.now.Add(w.Poll)
 		return false
 	case w.lost:
 		w.lost = false
 		w.Say(Found, ".", nil)
-		w.rescanAt = time.Now() // of what happened meanwhile no notice came
+		w.rescanAt = w.now // of what happened meanwhile no notice came
 	}
 	return true
 }
@@ -191,9 +191,9 @@ func (w *Watcher) rescan() {
 	if !w.there() {
 		return
 	}
-	w.rescanAt = time.Now().Add(w.Rescan)
+	w.rescanAt = w.now.Add(w.Rescan)
 	if w.polling {
-		w.rescanAt = time.Now().Add(w.Poll)
+		w.rescanAt = w.now.Add(w.Poll)
 	}
 	clear(w.dirty)
 	w.look(".", true)
@@ -205,7 +205,7 @@ func (w *Watcher) look(dir string, all bool) {
 		if err := w.Notices.Add(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			w.Say(NoNotices, dir, err)
 			w.polling = true
-			w.rescanAt = time.Now().Add(w.Poll)
+			w.rescanAt = w.now.Add(w.Poll)
 		}
 	}
 	entries, err := w.Disk.Read(dir)
@@ -218,7 +218,7 @@ func (w *Watcher) look(dir string, all bool) {
 		return
 	}
 	delete(w.unreadable, dir)
-	next := w.machine.Saw(time.Now(), dir, entries)
+	next := w.machine.Saw(w.now, dir, entries)
 	if all {
 		next = next[:0]
 		for _, e := range entries {
@@ -242,7 +242,7 @@ type work struct {
 // settled returns what has settled, having looked once more, and when to ask again.
 func (w *Watcher) settled() (work, time.Time) {
 	out := work{basis: w.Basis()}
-	due, beside, next := w.machine.Due(time.Now(), out.basis)
+	due, beside, next := w.machine.Due(w.now, out.basis)
 	if len(due) == 0 || !w.there() {
 		return out, next
 	}
@@ -251,12 +251,11 @@ func (w *Watcher) settled() (work, time.Time) {
 			w.look(dir, false)
 		}
 	}
-	now := time.Now()
-	due, beside, next = w.machine.Due(now, out.basis)
+	due, beside, next = w.machine.Due(w.now, out.basis)
 	for _, g := range due {
 		if w.isWritten(&g) {
-			w.machine.Touch(now, g.Dir)
-			if again := now.Add(w.Settle); next.IsZero() || again.Before(next) {
+			w.machine.Touch(w.now, g.Dir)
+			if again := w.now.Add(w.Settle); next.IsZero() || again.Before(next) {
 				next = again
 			}
 			continue
@@ -303,7 +302,7 @@ func (w *Watcher) batch(ctx context.Context, do work) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	}
-	now := time.Now()
+	w.now = time.Now()
 	if w.there() {
 		for _, dir := range do.dirs {
 			if w.machine.Known(dir) {
@@ -311,13 +310,19 @@ func (w *Watcher) batch(ctx context.Context, do work) error {
 			}
 		}
 	}
+	hopeful := map[string]bool{} // folders of files that may be put in order another time
+	for file, may := range result.Left {
+		if may {
+			hopeful[path.Dir(file)] = true
+		}
+	}
 	for i := range do.groups {
 		g := &do.groups[i]
-		if result.Again || slices.ContainsFunc(g.Folders, func(dir string) bool { return result.Later[dir] }) {
-			w.machine.Again(now, g, retryFirst, max(w.Rescan, retryFirst))
+		if result.Again || anyOf(g.Folders, result.Later) {
+			w.machine.Again(w.now, g, retryFirst, max(w.Rescan, retryFirst))
 			continue
 		}
-		w.machine.Dealt(g, before, do.basis, leftIn(result.Left, g.Folders))
+		w.machine.Dealt(g, before, do.basis, anyOf(g.Folders, hopeful))
 	}
 	if !w.lost && !result.Again {
 		w.State.Forget(w.machine.Known, do.dirs, result.Left)
@@ -325,12 +330,7 @@ func (w *Watcher) batch(ctx context.Context, do work) error {
 	return w.Save()
 }
 
-// leftIn reports whether a file that is left is in one of the folders.
-func leftIn(left map[string]bool, folders []string) bool {
-	for file := range left {
-		if slices.Contains(folders, path.Dir(file)) {
-			return true
-		}
-	}
-	return false
+// anyOf reports whether a set has one of the folders.
+func anyOf(folders []string, set map[string]bool) bool {
+	return slices.ContainsFunc(folders, func(dir string) bool { return set[dir] })
 }
