@@ -148,7 +148,14 @@ func (e *engine) fill(i int, dir Dir, from place, into Dir, part place, seen Inf
 			return nil, &Problem{Code: NoReflink, Err: err}
 		}
 		named = false
-	} else if sum, err = pour(e.ctx, source, target, before.Size, check, named); err != nil {
+	} else if sum, err = pour(e.ctx, source, target, before.Size, func(read []byte, at int64) {
+		if named {
+			_, _ = check.Write(read)
+		}
+		if e.poured != nil {
+			e.poured(at)
+		}
+	}); err != nil {
 		return nil, failed(err)
 	}
 	worn := before

@@ -19,9 +19,10 @@ type engine struct {
 	touched []bool
 	newAt   map[place]int // the folders that the run makes
 	asRoot  bool
-	codes   []*Problem // by operation: why it is not where it is to be
-	bare    []int      // operations whose copies could not keep all attributes
-	badCRC  []int      // operations whose content has not the CRC-32 of their name
+	poured  func(at int64) // told how far a copy is; may be nil
+	codes   []*Problem     // by operation: why it is not where it is to be
+	bare    []int          // operations whose copies could not keep all attributes
+	badCRC  []int          // operations whose content has not the CRC-32 of their name
 }
 
 // finding is what lies under a name, compared with what an operation is about.

@@ -13,6 +13,7 @@ type working struct {
 	engine
 	now      func() time.Time
 	progress func(Progress)
+	inPlace  int    // files that have come to their place, so far
 	copied   int64  // bytes, so far
 	toCopy   *int64 // bytes; nil: not counted yet
 	stopped  error  // why the run did not come to its end
@@ -21,6 +22,9 @@ type working struct {
 
 func (e *Engine) open(j *journal) *working {
 	w := &working{now: e.Now, progress: e.Progress}
+	if e.Progress != nil {
+		w.poured = w.copying
+	}
 	w.folders = folders{system: e.System, run: j.run, open: map[int]Dir{}}
 	w.journal, w.touched, w.asRoot = j, j.run.touched(), e.AsRoot
 	w.codes, w.newAt = make([]*Problem, len(j.run.Ops)), map[place]int{}
@@ -173,13 +177,22 @@ func (w *working) did(i int) {
 	if w.progress == nil {
 		return
 	}
-	if w.toCopy == nil {
-		w.toCopy = new(w.run.bytes())
-	}
+	w.inPlace = i + 1
 	if o := &w.run.Ops[i]; o.copies() {
 		w.copied += o.Size
 	}
-	w.progress(Progress{Run: w.run.ID, Files: i + 1, FilesTotal: len(w.run.Ops), Bytes: w.copied, BytesTotal: *w.toCopy})
+	w.copying(0)
+}
+
+// copying tells how far the run is, with at bytes of a copy that is under way.
+func (w *working) copying(at int64) {
+	if w.journal.marks.stage != Applying {
+		return
+	}
+	if w.toCopy == nil {
+		w.toCopy = new(w.run.bytes())
+	}
+	w.progress(Progress{Run: w.run.ID, Files: w.inPlace, FilesTotal: len(w.run.Ops), Bytes: w.copied + at, BytesTotal: *w.toCopy})
 }
 
 // rollBack puts back what was done of a bundle; false means that it could not be.

@@ -27,7 +27,8 @@ type applying struct {
 	format                  string
 
 	began time.Time
-	told  time.Time // when progress was last told
+	told  time.Time  // when progress was last told
+	line  *ui.Status // that shows it on a terminal; nil where none is at work
 
 	// Of a plan that was just made.
 	units   []organize.Unit

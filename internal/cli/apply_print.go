@@ -21,6 +21,7 @@ var shown = map[apply.Status]bool{
 
 // tellRun prints what became of the files and returns the exit status.
 func (c *command) tellRun(ctx context.Context, a *applying, out *apply.Outcome) error {
+	a.endLine()
 	s := summarizeRun(a, out)
 	var err error
 	if a.format == "ndjson" {
@@ -182,24 +183,5 @@ func describeUnit(op *report.Op, u *organize.Unit) {
 	}
 	if len(w.Episodes) > 0 {
 		op.Season = &w.Season
-	}
-}
-
-// tellProgress writes an object a second to a program that reads along.
-func (c *command) tellProgress(a *applying, p apply.Progress) {
-	now := time.Now()
-	if a.told.IsZero() {
-		a.told = now
-	}
-	if a.format != "ndjson" || now.Sub(a.told) < time.Second {
-		return
-	}
-	a.told = now
-	left := now.Sub(a.began) * time.Duration(p.FilesTotal-p.Files) / time.Duration(max(p.Files, 1))
-	line, err := report.AppendLine(nil, &report.OrganizeProgress{
-		Run: p.Run, Bytes: p.Bytes, BytesTotal: p.BytesTotal, Files: p.Files, FilesTotal: p.FilesTotal, ETAMS: left.Milliseconds(),
-	})
-	if err == nil {
-		_, _ = c.streams.Out.Write(line) // that nobody reads it is told by the results
 	}
 }

@@ -63,6 +63,8 @@ func (c *command) withEngine(ctx context.Context, cfg *config.Config, a *applyin
 	if err := os.WriteFile(path, []byte(who), 0o600); err != nil {
 		return err
 	}
+	a.line = ui.NewStatus(c.streams, !c.quiet && !c.noProgress && a.format != "ndjson")
+	defer a.endLine()
 	e.Progress = func(p apply.Progress) { c.tellProgress(a, p) }
 	return do(e)
 }

@@ -137,6 +137,11 @@ func statusLine(at app.Progress, counts report.Summary, now time.Time, room int)
 		{elapsedText(at.Elapsed), "", 2},
 		{leftText(at, counts, now), "", 5},
 	}
+	return fitting(parts, room)
+}
+
+// fitting joins the parts of a status line that have room.
+func fitting(parts []part, room int) string {
 	parts = slices.DeleteFunc(parts, func(p part) bool { return p.text == "" })
 	for i, p := range parts {
 		parts[i].text, parts[i].short = lang.Say(p.text), lang.Say(p.short)

@@ -86,14 +86,10 @@ func (w *watching) leave(plan *organize.Result) watch.Result {
 		if info, err := os.Lstat(filepath.FromSlash(l.Path)); err == nil {
 			version = fmt.Sprint(info.Size(), " ", info.ModTime().UnixNano())
 		}
-		hopeful := true
-		switch l.Code {
-		case organize.Pending:
+		if l.Code == organize.Pending {
 			result.Later[filepath.ToSlash(filepath.Dir(name))] = true
-		case organize.Extra, organize.NotRegular, organize.SameFile:
-			hopeful = false
 		}
-		result.Left[name] = hopeful
+		result.Left[name] = l.Code != organize.Extra && l.Code != organize.NotRegular && l.Code != organize.SameFile
 		return !w.state.Tell(name, string(l.Code)+" "+version)
 	})
 	return result

@@ -300,4 +300,5 @@ var koApply = []entry{
 		"시스템의 알림과 별도로 지켜보는 폴더 전체를 얼마마다 살펴보는지.",
 	},
 	{"How often it is looked at where no notices come.", "알림이 오지 않는 곳에서는 얼마마다 살펴보는지."},
+	{"%s of %s copied", "%[2]s 중 %[1]s 복사"},
 }
