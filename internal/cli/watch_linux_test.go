@@ -188,8 +188,8 @@ func TestWhatArrivesIsPutInOrder(t *testing.T) {
 	if s := w.summary(); s.Done != 1 || s.Left != 1 {
 		t.Errorf("%+v", s)
 	}
+	w.file("pack/Cowboy Bebop - 07.mkv.part") // first: the other one would settle without it
 	w.file("pack/Cowboy Bebop - 06.mkv")
-	w.file("pack/Cowboy Bebop - 07.mkv.part")
 	w.file("film/Perfect.Blue.1998.mkv")
 	if s := w.summary(); s.Done != 1 || s.Left != 0 {
 		t.Errorf("the film: %+v", s)
