@@ -174,9 +174,9 @@ func outputs() []output {
 		{"match --format csv: the columns", report.CSVFields()},
 		{"missing: one object per season of which something is missing or twice", report.FieldsOf(reflect.TypeFor[report.Gap]())},
 		{"missing: the summary", report.FieldsOf(reflect.TypeFor[report.GapSummary]())},
-		{"organize: one object per file (and apply) (and undo) (and verify) (and history) (and watch)", report.FieldsOf(reflect.TypeFor[report.Op]())},
+		{"organize: one object per file (and apply) (and undo) (and verify) (and history)", report.FieldsOf(reflect.TypeFor[report.Op]())},
 		{"apply: how far it is, where it takes long", report.FieldsOf(reflect.TypeFor[report.OrganizeProgress]())},
-		{"organize: the summary, also of apply and undo", report.FieldsOf(reflect.TypeFor[report.OrganizeSummary]())},
+		{"organize: the summary, also of apply and undo (and watch)", report.FieldsOf(reflect.TypeFor[report.OrganizeSummary]())},
 		{"parse", report.FieldsOf(reflect.TypeFor[report.ParseRecord]())},
 	}
 	for _, j := range jsonOutputs {

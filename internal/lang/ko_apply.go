@@ -135,7 +135,7 @@ var koApply = []entry{
 		"\nWhy a file is not put where a plan says, or not put back\n\n",
 		"\n파일을 계획대로 두지 않거나 되돌리지 않는 이유\n\n",
 	},
-	{"organize: the summary, also of apply and undo", "organize: 요약. apply와 undo도 같음"},
+	{"organize: the summary, also of apply and undo (and watch)", "organize: 요약. apply와 undo, watch도 같음"},
 	{"apply: how far it is, where it takes long", "apply: 오래 걸릴 때 얼마나 되었는지"},
 	{"Put back what a run of apply has changed", "apply의 실행이 바꾼 것을 되돌립니다"},
 	{
