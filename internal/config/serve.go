@@ -183,8 +183,8 @@ func applyProxies(c *Config, v string) error {
 	return nil
 }
 
-// ForServe completes and checks what the gateway alone needs: unless it was set, concurrency is concurrency_total, and the
-// clients of clients.yaml belong to those of the config file. Its error is an *Error with all that can't be used.
+// ForServe completes what the gateway alone needs: unless it was set, concurrency is concurrency_total, and the clients of
+// clients.yaml belong to those of the config file. Its error is an *Error with all that can't be used. See also CheckExposure.
 func (c *Config) ForServe() error {
 	if c.origin("limiter.concurrency") == "default" {
 		c.Tuning.Concurrency = c.Tuning.ConcurrencyTotal
@@ -194,9 +194,7 @@ func (c *Config) ForServe() error {
 		return err
 	}
 	c.Serve.Clients = clients
-	var bad faults
-	c.checkExposure(&bad)
-	return bad.err()
+	return nil
 }
 
 // AllClients returns the clients of the config file and of clients.yaml, whose names and tokens are unique.
@@ -211,8 +209,10 @@ func (c *Config) AllClients() ([]Client, error) {
 	return all, bad.err()
 }
 
-// checkExposure refuses to answer others than this machine's own programs without a token, and tokens in the clear.
-func (c *Config) checkExposure(bad *faults) {
+// CheckExposure returns an *Error where others than this machine's own programs would be answered without a token, or tokens
+// sent in the clear. closed allows that there is no client: then nobody may ask.
+func (c *Config) CheckExposure(closed bool) error {
+	var bad faults
 	s := &c.Serve
 	if (s.TLSCert == "") != (s.TLSKey == "") {
 		bad.add(&Error{Name: c.place("serve.tls.cert"), Value: s.TLSCert, Reason: "serve.tls.cert and serve.tls.key go together: name both files, or none"})
@@ -224,48 +224,51 @@ func (c *Config) checkExposure(bad *faults) {
 		})
 	}
 	for _, addr := range s.Listen {
-		if IsLocal(addr) {
-			continue
-		}
-		if s.TLSCert == "" && !s.PlainHTTP {
+		if !IsLocal(addr) && s.TLSCert == "" && !s.PlainHTTP {
 			bad.add(&Error{
 				Name: c.place("serve.listen"), Value: addr,
 				Reason: "is not loopback: name a certificate in serve.tls.cert and serve.tls.key, or set serve.plain_http: true where nobody reads along; " +
 					"or listen on 127.0.0.1 or unix:/path",
 			})
 		}
-		if len(s.Clients) == 0 {
-			bad.add(&Error{
+	}
+	if len(s.Clients) == 0 && !closed {
+		for _, e := range c.exposed() {
+			bad.add(e)
+		}
+	}
+	return bad.err()
+}
+
+// NeedsClient reports whether others than this machine's own programs may ask, which takes a token.
+func (c *Config) NeedsClient() bool { return len(c.exposed()) > 0 }
+
+// exposed returns, as errors, the settings by which others than this machine's own programs may ask.
+func (c *Config) exposed() (out []*Error) {
+	s := &c.Serve
+	for _, addr := range s.Listen {
+		if !IsLocal(addr) {
+			out = append(out, &Error{
 				Name: c.place("serve.listen"), Value: addr,
-				Reason: "is not loopback, and there is no client token: make a client first: anivault serve token new NAME; " +
+				Reason: "is not loopback, and there is no client: make one first: anivault serve token new NAME; " +
 					"or listen on 127.0.0.1 or unix:/path",
 			})
 		}
 	}
-	if len(s.Clients) > 0 {
-		return
-	}
 	if len(s.Hosts) > 0 {
-		bad.add(&Error{
+		out = append(out, &Error{
 			Name: c.place("serve.hosts"), Value: strings.Join(s.Hosts, ","),
 			Reason: "needs at least one client token: make a client first: anivault serve token new NAME, or leave it empty",
 		})
 	}
 	if len(s.TrustedProxies) > 0 {
-		bad.add(&Error{
+		out = append(out, &Error{
 			Name: c.place("serve.trusted_proxies"), Value: s.TrustedProxies[0].String(),
 			Reason: "needs at least one client token, for to the gateway a proxy's requests come from this machine: " +
 				"make a client first: anivault serve token new NAME, or leave it empty",
 		})
 	}
-}
-
-// CheckExposure returns an *Error where others than this machine's own programs would be answered without a token, or tokens
-// sent in the clear.
-func (c *Config) CheckExposure() error {
-	var bad faults
-	c.checkExposure(&bad)
-	return bad.err()
+	return out
 }
 
 // Files returns the files that a gateway's configuration was read from, or would be.

@@ -46,7 +46,7 @@ func (s *settings) clientOf(token string) (*client, *refusal) {
 			return c, nil
 		}
 		return nil, refuse("unauthorized", 0, "This client token is not known.")
-	case len(s.byHash) > 0 && !s.Anonymous:
+	case s.closed, len(s.byHash) > 0 && !s.Anonymous:
 		return nil, refuse("unauthorized", 0, "A client token is needed: Authorization: Bearer anv_..., or api_key=anv_...")
 	}
 	return s.anonymous, nil

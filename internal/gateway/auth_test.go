@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -133,7 +134,7 @@ func TestExposure(t *testing.T) {
 						}
 						cfg, _, err := config.Load(config.Sources{File: file, Environ: []string{"HOME=" + dir, "AppData=" + dir, "LocalAppData=" + dir}})
 						if err == nil {
-							err = cfg.ForServe()
+							err = cmp.Or(cfg.ForServe(), cfg.CheckExposure(false))
 						}
 						safe := token && (local || encrypted != "") || local && proxy == ""
 						if (err == nil) != safe {

@@ -62,15 +62,15 @@ func TestEveryExposureOverHTTP(t *testing.T) {
 				b := &bench{t: t, dir: dir}
 				b.configure(yaml)
 				cfg, err := b.load("http://192.0.2.1:9", listen, poolKey)
+				if err != nil {
+					t.Fatal(err)
+				}
+				service, err := Listen(cfg, Options{Offline: true}, func(string) {})
 				if (err == nil) != x.safe() {
 					t.Fatalf("safe is %v: %v", x.safe(), err)
 				}
 				if err != nil {
 					return
-				}
-				service, err := Listen(cfg, Options{Offline: true}, func(string) {})
-				if err != nil {
-					t.Fatal(err)
 				}
 				started++
 				ctx, cancel := context.WithCancel(t.Context())

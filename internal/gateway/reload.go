@@ -123,7 +123,8 @@ func (s *Service) take(cfg *config.Config, old *settings) error {
 	}
 	cfg.Serve.Listen, cfg.Serve.AdminListen = old.Listen, old.AdminListen
 	cfg.TMDB.BaseURL, cfg.Dirs = old.cfg.TMDB.BaseURL, old.cfg.Dirs
-	if err := cfg.CheckExposure(); err != nil { // for the addresses that are really listened on
+	// For the addresses that are really listened on. Where a token was needed already, the last one was revoked.
+	if err := cfg.CheckExposure(old.cfg.NeedsClient()); err != nil {
 		return err
 	}
 	if s.cert != nil {
@@ -134,7 +135,11 @@ func (s *Service) take(cfg *config.Config, old *settings) error {
 	if err := s.g.up.Reconfigure(cfg); err != nil {
 		return err
 	}
-	s.g.settings.Store(newSettings(cfg, old))
+	taken := newSettings(cfg, old)
+	s.g.settings.Store(taken)
+	if taken.closed {
+		s.g.log.Warn("no_clients", slog.String("hint", "nobody may ask; make a client: anivault serve token new NAME"))
+	}
 	if len(stays) > 0 {
 		s.g.log.Warn("restart_needed", slog.String("keys", strings.Join(stays, ",")))
 	}

@@ -66,21 +66,27 @@ func TestAReloadIsTakenAsAWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// What listens for others goes on asking for tokens, whatever the file says of other addresses.
-func TestAReloadNeverOpensWhatListens(t *testing.T) {
-	yaml, _ := withClients(map[string]string{"a": ""})
+// Where a token is needed, who has revoked the last one means it: nobody may ask, rather than everybody, or whom it was taken
+// from.
+func TestTheLastTokenThatIsRevokedIsRefused(t *testing.T) {
+	yaml, tokens := withClients(map[string]string{"a": ""})
+	as := "Authorization: Bearer " + tokens["a"]
 	b := start(t, setup{yaml: yaml + "  plain_http: true\n", listen: "0.0.0.0:0"})
 	b.url = "http://127.0.0.1:" + portOf(b.service.listeners[0].Addr())
 	b.must(401, "/3/tv/9000001")
-	cfg, err := b.load("http://127.0.0.1:1", "127.0.0.1:0", poolKey)
-	if err != nil {
-		t.Fatal(err)
+	b.must(200, "/3/tv/9000001", as)
+	for range 2 { // what was taken is what is there before the next
+		b.configure("serve: {plain_http: true}\n")
+		b.reread()
+		b.must(401, "/3/tv/9000001", as)
+		b.must(401, "/3/tv/9000001")
 	}
-	cfg.Serve.Clients = nil
-	if err := b.service.take(cfg, b.service.g.settings.Load()); err == nil {
-		t.Error("it would answer everybody")
+	if log := b.log.String(); !strings.Contains(log, "event=no_clients") {
+		t.Errorf("nobody is told:\n%s", log)
 	}
-	b.must(401, "/3/tv/9000001")
+	b.configure(yaml + "  plain_http: true\n")
+	b.reread()
+	b.must(200, "/3/tv/9000001", as)
 }
 
 func portOf(addr net.Addr) string {

@@ -36,6 +36,9 @@ type Service struct {
 
 // Check returns why a gateway of this configuration could not begin, apart from its addresses.
 func Check(cfg *config.Config) error {
+	if err := cfg.CheckExposure(false); err != nil {
+		return err
+	}
 	if cfg.Serve.TLSCert == "" {
 		return nil
 	}
@@ -45,6 +48,9 @@ func Check(cfg *config.Config) error {
 // Listen opens a gateway and its addresses. say is called with each, as a URL with the real port.
 func Listen(cfg *config.Config, o Options, say func(url string)) (*Service, error) {
 	s := &Service{o: o}
+	if err := cfg.CheckExposure(false); err != nil {
+		return nil, err
+	}
 	if cfg.Serve.TLSCert != "" {
 		s.cert = &certificate{}
 		if err := s.cert.load(cfg); err != nil {

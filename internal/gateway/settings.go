@@ -14,6 +14,7 @@ type settings struct {
 	cfg       *config.Config
 	byHash    map[string]*client
 	anonymous *client
+	closed    bool // a token is needed, and there is none any more
 }
 
 // client is who asks. Its windows live on over reloads.
@@ -39,6 +40,7 @@ func newSettings(cfg *config.Config, before *settings) *settings {
 	for _, c := range cfg.Serve.Clients {
 		s.byHash[c.TokenSHA256] = newClient(c, known[c.Name])
 	}
+	s.closed = len(s.byHash) == 0 && cfg.NeedsClient()
 	s.anonymous = newClient(config.Client{Name: config.Anonymous, Class: interactive.String(), Weight: 1}, known[config.Anonymous])
 	return s
 }

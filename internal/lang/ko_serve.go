@@ -287,8 +287,8 @@ var koServe = []entry{
 		"루프백이 아닙니다. serve.tls.cert와 serve.tls.key에 인증서를 지정하거나, 엿볼 사람이 없으면 serve.plain_http: true로 하거나, 127.0.0.1이나 unix:/path에서 받으세요",
 	},
 	{
-		"is not loopback, and there is no client token: make a client first: anivault serve token new NAME; or listen on 127.0.0.1 or unix:/path",
-		"루프백이 아닌데 클라이언트 토큰이 없습니다. 먼저 anivault serve token new NAME으로 만들거나, 127.0.0.1이나 unix:/path에서 받으세요",
+		"is not loopback, and there is no client: make one first: anivault serve token new NAME; or listen on 127.0.0.1 or unix:/path",
+		"루프백이 아닌데 클라이언트가 없습니다. 먼저 anivault serve token new NAME으로 만들거나, 127.0.0.1이나 unix:/path에서 받으세요",
 	},
 	{
 		"needs at least one client token: make a client first: anivault serve token new NAME, or leave it empty",
