@@ -180,6 +180,10 @@ func TestBadSettingsNameThingValueAndRemedy(t *testing.T) {
 		{"unknown key", "tmdb:\n  langauge: fr\n", nil, []string{"tmdb.langauge", "did you mean tmdb.language?"}},
 		{"unknown section", "cachee:\n  max_size: 1GB\n", nil, []string{"cachee.max_size", "did you mean cache.max_size?"}},
 		{"limiter number", "", []string{"ANIVAULT_RATE_BASE=fast"}, []string{"ANIVAULT_RATE_BASE", `"fast"`}},
+		{
+			"crossed limiter values in the file", "limiter:\n  concurrency: 9\n  concurrency_total: 4\n", nil,
+			[]string{"config.yaml:2: limiter.concurrency=9 with ", "config.yaml:3: limiter.concurrency_total=4: ", "one process may not"},
+		},
 		{"crossed limiter values", "", []string{"ANIVAULT_RATE_BASE=60"}, []string{"rate_base", "ceiling"}},
 		{"limiter key in the file", "limiter:\n  p_throttle: 7\n", nil, []string{"p_throttle", "7"}},
 		{"base url", "", []string{"ANIVAULT_TMDB_BASE_URL=ftp://x"}, []string{"ANIVAULT_TMDB_BASE_URL", `"ftp://x"`, "https://"}},

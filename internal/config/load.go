@@ -48,7 +48,7 @@ func Load(src Sources) (*Config, []string, error) {
 	cfg := &Config{Tuning: ratelimit.Default(), Dirs: Dirs{ConfigFile: path}, in: in}
 	for _, s := range settings {
 		val, err := effective(file, in, s, env, src.Flags)
-		if err == nil && val.Text != "" {
+		if err == nil && (val.Text != "" || s.Default != "") { // an empty value is none of those that have a default
 			if err = s.apply(cfg, val.Text); err != nil {
 				err = settingError(val, in, err)
 			}
@@ -178,6 +178,8 @@ func (c *Config) crossed(err error) error {
 			switch kind, where, _ := strings.Cut(v.Origin, " "); kind {
 			case "flag", "environment":
 				said = append(said, fmt.Sprintf("%s=%s", where, knob.Values[i]))
+			case "config":
+				said = append(said, fmt.Sprintf("%s=%s", c.in.at(v.Setting.Key), knob.Values[i]))
 			default:
 				said = append(said, fmt.Sprintf("%s=%s (%s)", key, knob.Values[i], v.Origin))
 			}

@@ -29,6 +29,9 @@ func TestEverySettingOfServeIsRefusedWithItsPlace(t *testing.T) {
 			if want := fmt.Sprintf("FILE:%d: %s: %q: ", lines, s.Key, value); !strings.Contains(told, want) || !strings.Contains(told, "must be ") {
 				t.Errorf("%s\nwant %s... must be ...", told, want)
 			}
+			if _, _, told, err := loadYAML(t, yaml+" \"\"\n"); err == nil && s.Default != "" || err != nil && !strings.Contains(told, fmt.Sprintf("FILE:%d: %s: ", lines, s.Key)) {
+				t.Errorf("where it is empty: %q", told)
+			}
 			env := "ANIVAULT_" + strings.ToUpper(strings.ReplaceAll(s.Key, ".", "_"))
 			if _, _, told, _ = loadYAML(t, "", env+"="+value); !strings.Contains(told, env+": ") || !strings.Contains(told, "must be ") {
 				t.Errorf("by its variable: %s", told)
