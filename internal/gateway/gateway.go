@@ -201,6 +201,9 @@ func (x *exchange) pass() error {
 	return nil
 }
 
+// leastPatience is what permission takes where nobody waits for it.
+const leastPatience = 100 * time.Millisecond
+
 // asker reads what the request says of its own urgency and patience.
 func (x *exchange) asker() *asker {
 	a := &asker{client: x.client, class: x.client.class, stale: x.s.StaleAfter, settings: x.s, id: x.id}
@@ -209,7 +212,7 @@ func (x *exchange) asker() *asker {
 	}
 	a.patience = x.s.patience(a.class)
 	if wait, ok := preferredWait(x.r.Header.Values("Prefer")); ok {
-		a.patience = min(a.patience, wait)
+		a.patience = min(a.patience, max(wait, leastPatience))
 	}
 	a.session = sessionOf(x.r, x.client)
 	a.cached = onlyIfCached(x.r.Header.Values("Cache-Control"))

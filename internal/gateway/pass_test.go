@@ -37,6 +37,7 @@ func TestWhatIsPassedAndWhatIsNot(t *testing.T) {
 		{"a token that TMDB would make", "GET", "/3/authentication/token/new", "", 403, "private", ""},
 		{"a guest session", "GET", "/3/guest_session/1/rated/tv", "", 403, "private", ""},
 		{"states of an account", "GET", "/3/tv/1/account_states", "", 403, "private", ""},
+		{"states of a part's account", "GET", "/3/tv/1?append_to_response=season/1,season/1/account_states", "", 403, "private", ""},
 		{"appended states", "GET", "/3/tv/1?append_to_response=images,account_states", "", 403, "private", ""},
 		{"a session", "GET", "/3/tv/1?session_id=x", "", 403, "private", ""},
 		{"a guest's session", "GET", "/3/tv/1?guest_session_id=x", "", 403, "private", ""},

@@ -72,9 +72,9 @@ func (t target) question(base *url.URL) (*url.URL, string) {
 	return &u, key
 }
 
-// appends reports whether append_to_response has the item.
+// appends reports whether append_to_response has the item, of the entry itself or of a part of it (season/1/item).
 func (t target) appends(item string) bool {
 	return slices.ContainsFunc(t.query["append_to_response"], func(v string) bool {
-		return slices.ContainsFunc(strings.Split(v, ","), func(s string) bool { return strings.TrimSpace(s) == item })
+		return slices.ContainsFunc(strings.Split(v, ","), func(s string) bool { return path.Base(strings.TrimSpace(s)) == item })
 	})
 }

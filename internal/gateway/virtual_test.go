@@ -230,3 +230,17 @@ func heap() uint64 {
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
 }
+
+// Who won't wait is answered all the same where nobody has to.
+func TestWhoHasNoPatienceIsAnsweredWhereNobodyWaits(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		b := begin(t, dir, "")
+		for n := range 20 {
+			time.Sleep(time.Second)
+			if a := b.get(fmt.Sprint("/3/search/tv?query=", n), "Prefer: wait=0"); a.status != http.StatusOK {
+				t.Errorf("question %d: %d %s", n, a.status, a.body)
+			}
+		}
+	})
+}
