@@ -112,6 +112,7 @@ func (c *command) serveTokenRevokeCommand() *cobra.Command {
 		Args:    atLeastOne("NAME", "see: anivault serve token list"),
 		Example: "  anivault serve token revoke bitmagnet",
 	}, nil, func(ctx context.Context, cfg *config.Config, names []string, _ string) error {
+		var left int
 		err := config.EditClients(ctx, cfg.Dirs.Data, func(list []config.Client) ([]config.Client, error) {
 			for _, name := range names {
 				i := slices.IndexFunc(list, func(cl config.Client) bool { return cl.Name == name })
@@ -126,11 +127,20 @@ func (c *command) serveTokenRevokeCommand() *cobra.Command {
 				}
 				return nil, usagef("see: anivault serve token list", "there is no client %q", name)
 			}
+			left = len(cfg.Serve.Clients) + len(list)
 			return list, nil
 		})
-		if err == nil {
-			c.say("revoked: a running gateway refuses the token within a few seconds\n")
+		if err != nil {
+			return err
 		}
-		return err
+		c.say("revoked: a running gateway refuses the token within a few seconds\n")
+		switch {
+		case left > 0:
+		case cfg.NeedsClient():
+			c.say("no client is left: the gateway refuses everybody, and does not start again without one\n")
+		default:
+			c.say("no client is left: whoever reaches the gateway needs no token any more\n")
+		}
+		return nil
 	})
 }

@@ -272,6 +272,14 @@ func TestWarnings(t *testing.T) {
 	if err != nil || readableByOthers(path) && (len(warnings) != 1 || !strings.Contains(warnings[0], "chmod 600")) {
 		t.Error(err, warnings)
 	}
+	key := filepath.Join(t.TempDir(), "key.pem")
+	if err := os.WriteFile(key, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	_, warnings, err = Load(home(t, "serve: {tls: {cert: c.pem, key: '"+key+"'}}\n"))
+	if err != nil || readableByOthers(key) && (len(warnings) != 1 || !strings.Contains(warnings[0], "key.pem holds a key")) {
+		t.Error(err, warnings)
+	}
 }
 
 func TestTheFirstKeyThatIsSetWins(t *testing.T) {

@@ -264,11 +264,10 @@ func (c *Config) warnings(env map[string]string) []string {
 	if c.keysInFile() {
 		holdsKey(c.Dirs.ConfigFile)
 	}
-	if c.TMDB.TokenFile != "" {
-		holdsKey(c.TMDB.TokenFile)
-	}
-	for _, file := range c.keyFiles() {
-		holdsKey(file)
+	for _, file := range append(c.keyFiles(), c.TMDB.TokenFile, c.Serve.TLSKey) {
+		if file != "" {
+			holdsKey(file)
+		}
 	}
 	if c.overruled != "" {
 		out = append(out, fmt.Sprintf("%s wins over %s: its key alone is used", c.overruled, c.in.at("accounts")))

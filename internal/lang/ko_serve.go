@@ -170,6 +170,14 @@ var koServe = []entry{
 		"revoked: a running gateway refuses the token within a few seconds\n",
 		"무효로 했습니다. 실행 중인 게이트웨이는 몇 초 안에 그 토큰을 거절합니다\n",
 	},
+	{
+		"no client is left: the gateway refuses everybody, and does not start again without one\n",
+		"남은 클라이언트가 없습니다. 게이트웨이는 모두 거절하며, 클라이언트 없이는 다시 시작하지 않습니다\n",
+	},
+	{
+		"no client is left: whoever reaches the gateway needs no token any more\n",
+		"남은 클라이언트가 없습니다. 이제 게이트웨이에 닿는 누구에게도 토큰이 필요 없습니다\n",
+	},
 	{"1 to 32 of a-z, 0-9 and -", "a-z, 0-9, - 중에서 1~32자"},
 	{"a whole number from 0 to 1000, smaller ones first", "0에서 1000까지의 정수. 작은 것이 먼저"},
 	{
