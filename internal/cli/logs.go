@@ -28,8 +28,9 @@ type logs struct {
 }
 
 // openLogs opens what the configuration asks for. stderr gets lines from info up only when asked for;
-// until then warnings reach a person as plain sentences. A log file gets info and above at least.
-func (c *command) openLogs(cfg *config.Config, stderr io.Writer) (*logs, error) {
+// until then warnings reach a person as plain sentences, or where a service runs an operator as lines. A log file gets
+// info and above at least.
+func (c *command) openLogs(cfg *config.Config, stderr io.Writer, service bool) (*logs, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(cfg.Log.Level)); err != nil {
 		return nil, err
@@ -43,7 +44,7 @@ func (c *command) openLogs(cfg *config.Config, stderr io.Writer) (*logs, error) 
 	out := &logs{redact: redactor.String}
 	var handlers []slog.Handler
 	switch {
-	case level < slog.LevelWarn:
+	case level < slog.LevelWarn, service:
 		options := logging.Options{Level: level, Format: format, Redactor: redactor}
 		handlers = append(handlers, logging.NewHandler(stderr, options))
 	case level == slog.LevelWarn:

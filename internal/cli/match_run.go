@@ -34,7 +34,7 @@ func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, p
 		return err
 	}
 	status := ui.NewStatus(c.streams, !c.quiet && !c.noProgress)
-	logs, err := c.openLogs(cfg, status.Writer(c.streams.Err))
+	logs, err := c.openLogs(cfg, status.Writer(c.streams.Err), false)
 	if err != nil {
 		return err
 	}

@@ -85,7 +85,7 @@ func (c *command) asking(ctx context.Context, cfg *config.Config, offline bool, 
 	if !offline && !cfg.HasKey() {
 		return usagef(noKeyHint, noKeyMessage)
 	}
-	logs, err := c.openLogs(cfg, c.streams.Err)
+	logs, err := c.openLogs(cfg, c.streams.Err, false)
 	if err != nil {
 		return err
 	}

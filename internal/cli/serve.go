@@ -87,7 +87,7 @@ func (c *command) loadServe(cmd *cobra.Command, offline bool) (*config.Config, e
 
 // serve runs a gateway until a signal comes.
 func (c *command) serve(cmd *cobra.Command, cfg *config.Config, offline bool) (err error) {
-	logs, err := c.openLogs(cfg, c.streams.Err)
+	logs, err := c.openLogs(cfg, c.streams.Err, true)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (c *command) serve(cmd *cobra.Command, cfg *config.Config, offline bool) (e
 	events := admin.NewEvents(logs.handler, logs.redact)
 	var urls []string
 	service, err := gateway.Listen(cfg, gateway.Options{
-		Offline: offline, Log: events.Handler(), Warn: logs.warn, Notify: c.getenv("NOTIFY_SOCKET"),
+		Offline: offline, Log: events.Handler(), Notify: c.getenv("NOTIFY_SOCKET"),
 		Reload: func() (*config.Config, error) { return c.loadServe(cmd, offline) },
 	}, func(url string) { urls = append(urls, url) })
 	if err != nil {

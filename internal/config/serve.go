@@ -258,13 +258,13 @@ func (c *Config) exposed() (out []*Error) {
 	if len(s.Hosts) > 0 {
 		out = append(out, &Error{
 			Name: c.place("serve.hosts"), Value: strings.Join(s.Hosts, ","),
-			Reason: "needs at least one client token: make a client first: anivault serve token new NAME, or leave it empty",
+			Reason: "needs at least one client: make one first: anivault serve token new NAME, or leave it empty",
 		})
 	}
 	if len(s.TrustedProxies) > 0 {
 		out = append(out, &Error{
 			Name: c.place("serve.trusted_proxies"), Value: s.TrustedProxies[0].String(),
-			Reason: "needs at least one client token, for to the gateway a proxy's requests come from this machine: " +
+			Reason: "needs at least one client, for to the gateway a proxy's requests come from this machine: " +
 				"make a client first: anivault serve token new NAME, or leave it empty",
 		})
 	}

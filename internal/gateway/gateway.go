@@ -35,7 +35,6 @@ import (
 type Options struct {
 	Offline bool
 	Log     slog.Handler // nil: none
-	Warn    func(error)  // one line for a person; may be nil
 	// Reload reads the configuration anew; nil: it never changes.
 	Reload func() (*config.Config, error)
 	// Notify is the socket on which systemd hears of the service; "" for none.
@@ -78,7 +77,7 @@ func New(cfg *config.Config, o Options) (*Gateway, error) {
 	g.settings.Store(newSettings(cfg, nil))
 	var err error
 	g.up, err = app.OpenGateway(cfg, app.Options{
-		Offline: o.Offline, Warn: o.Warn, Log: o.Log, Queue: g.queue, Waits: g.queue.waitsElsewhere, Door: g.atTheDoor,
+		Offline: o.Offline, Log: o.Log, Queue: g.queue, Waits: g.queue.waitsElsewhere, Door: g.atTheDoor,
 		Wire: func(network http.RoundTripper) http.RoundTripper {
 			if o.wire != nil {
 				network = o.wire

@@ -138,7 +138,7 @@ func (s *Service) take(cfg *config.Config, old *settings) error {
 	taken := newSettings(cfg, old)
 	s.g.settings.Store(taken)
 	if taken.closed {
-		s.g.log.Warn("no_clients", slog.String("hint", "nobody may ask; make a client: anivault serve token new NAME"))
+		s.g.log.Warn("no_clients", slog.String("error", "the last client was revoked: nobody may ask"))
 	}
 	if len(stays) > 0 {
 		s.g.log.Warn("restart_needed", slog.String("keys", strings.Join(stays, ",")))

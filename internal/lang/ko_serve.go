@@ -299,11 +299,11 @@ var koServe = []entry{
 		"루프백이 아닌데 클라이언트가 없습니다. 먼저 anivault serve token new NAME으로 만들거나, 127.0.0.1이나 unix:/path에서 받으세요",
 	},
 	{
-		"needs at least one client token: make a client first: anivault serve token new NAME, or leave it empty",
+		"needs at least one client: make one first: anivault serve token new NAME, or leave it empty",
 		"클라이언트 토큰이 하나는 필요합니다. 먼저 anivault serve token new NAME으로 만들거나 비워 두세요",
 	},
 	{
-		"needs at least one client token, for to the gateway a proxy's requests come from this machine: make a client first: anivault serve token new NAME, or leave it empty",
+		"needs at least one client, for to the gateway a proxy's requests come from this machine: make a client first: anivault serve token new NAME, or leave it empty",
 		"클라이언트 토큰이 하나는 필요합니다. 게이트웨이에는 프록시의 요청이 이 컴퓨터에서 온 것으로 보이기 때문입니다. 먼저 anivault serve token new NAME으로 만들거나 비워 두세요",
 	},
 }
