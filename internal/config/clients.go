@@ -193,6 +193,27 @@ func readClientsFile(path string, bad *faults) ([]Client, error) {
 	return readClients(in, list, bad), nil
 }
 
+// WithoutRevoked returns c without the clients that were taken out of clients.yaml since it was read, or c itself where none was.
+// Nothing else is read anew.
+func (c *Config) WithoutRevoked() (*Config, error) {
+	path := ClientsFile(c.Dirs.Data)
+	var bad faults
+	now, err := readClientsFile(path, &bad)
+	if err = errors.Join(err, bad.err()); err != nil {
+		return c, err
+	}
+	left := slices.DeleteFunc(slices.Clone(c.Serve.Clients), func(was Client) bool {
+		return strings.HasPrefix(was.Place, path+":") &&
+			!slices.ContainsFunc(now, func(is Client) bool { return is.TokenSHA256 == was.TokenSHA256 })
+	})
+	if len(left) == len(c.Serve.Clients) {
+		return c, nil
+	}
+	out := *c
+	out.Serve.Clients = left
+	return &out, nil
+}
+
 // EditClients changes clients.yaml: change gets its clients and returns those that are written back. The file is 0600, written
 // whole or not at all, and keeps its owner.
 func EditClients(ctx context.Context, dataDir string, change func([]Client) ([]Client, error)) error {

@@ -189,6 +189,13 @@ func (c *Config) ForServe() error {
 	if c.origin("limiter.concurrency") == "default" {
 		c.Tuning.Concurrency = c.Tuning.ConcurrencyTotal
 	}
+	const of, all = "serve.queue.per_client", "serve.queue.max"
+	if s := &c.Serve; s.QueuePerClient > s.QueueMax && c.origin(of) != "default" && c.origin(all) != "default" {
+		return &Error{
+			Name: c.place(of), Value: strconv.Itoa(s.QueuePerClient),
+			Reason: fmt.Sprintf("is above %s, which is %d: lower the one or raise the other", c.place(all), s.QueueMax),
+		}
+	}
 	clients, err := c.AllClients()
 	if err != nil {
 		return err

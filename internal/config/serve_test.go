@@ -69,3 +69,23 @@ func TestClientsThatAreRefused(t *testing.T) {
 		})
 	}
 }
+
+func TestQueueLimitsThatCross(t *testing.T) {
+	for yaml, want := range map[string]string{
+		"serve:\n  queue:\n    max: 10\n    per_client: 11\n": `config.yaml:4: serve.queue.per_client: "11": is above `,
+		"serve:\n  queue: {max: 10}\n":                        "", // the other one is a default
+		"serve:\n  queue: {max: 10, per_client: 10}\n":        "",
+	} {
+		cfg, _, _, err := loadYAML(t, yaml)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := ""
+		if err := cfg.ForServe(); err != nil {
+			told = err.Error()
+		}
+		if want == "" && told != "" || !strings.Contains(told, want) {
+			t.Errorf("%s: %q\nwant %q", yaml, told, want)
+		}
+	}
+}

@@ -82,7 +82,7 @@ func same(a, b files) bool {
 	})
 }
 
-// reload takes a new configuration as a whole, or not at all.
+// reload takes a new configuration as a whole, or not at all. A token that was revoked is refused in any case.
 func (w *watcher) reload() {
 	g := w.s.g
 	old := g.settings.Load()
@@ -94,6 +94,7 @@ func (w *watcher) reload() {
 	}
 	if err != nil {
 		g.log.Warn("reload_refused", slog.Any("error", err))
+		w.s.revoke(old)
 		return
 	}
 	w.now = look(cfg)
@@ -135,13 +136,24 @@ func (s *Service) take(cfg *config.Config, old *settings) error {
 	if err := s.g.up.Reconfigure(cfg); err != nil {
 		return err
 	}
-	taken := newSettings(cfg, old)
-	s.g.settings.Store(taken)
-	if taken.closed {
-		s.g.log.Warn("no_clients", slog.String("error", "the last client was revoked: nobody may ask"))
-	}
+	s.put(newSettings(cfg, old))
 	if len(stays) > 0 {
 		s.g.log.Warn("restart_needed", slog.String("keys", strings.Join(stays, ",")))
 	}
 	return nil
+}
+
+// revoke refuses the tokens that were revoked since the configuration in force was read.
+func (s *Service) revoke(old *settings) {
+	if cfg, err := old.cfg.WithoutRevoked(); err == nil && cfg != old.cfg {
+		s.put(newSettings(cfg, old))
+	}
+}
+
+// put puts settings in force.
+func (s *Service) put(taken *settings) {
+	s.g.settings.Store(taken)
+	if taken.closed {
+		s.g.log.Warn("no_clients", slog.String("error", "the last client was revoked: nobody may ask"))
+	}
 }

@@ -89,6 +89,43 @@ func TestTheLastTokenThatIsRevokedIsRefused(t *testing.T) {
 	b.must(200, "/3/tv/9000001", as)
 }
 
+// A mistake elsewhere in the configuration does not keep a revoked token in force.
+func TestATokenIsRevokedAlthoughTheRestIsRefused(t *testing.T) {
+	b := start(t, setup{})
+	dir := b.service.g.settings.Load().cfg.Dirs.Data
+	edit := func(clients ...config.Client) {
+		t.Helper()
+		err := config.EditClients(t.Context(), dir, func([]config.Client) ([]config.Client, error) { return clients, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	inConfig, tokens := withClients(map[string]string{"configured": ""})
+	lost, lostHash := NewToken()
+	kept, keptHash := NewToken()
+	goes := config.Client{Name: "lost", TokenSHA256: lostHash, Class: "interactive", Weight: 1}
+	stays := config.Client{Name: "kept", TokenSHA256: keptHash, Class: "interactive", Weight: 1}
+	edit(goes, stays)
+	b.configure(inConfig)
+	b.reread()
+	b.must(200, "/3/tv/9000001", "Authorization: Bearer "+lost)
+
+	edit(stays)
+	b.configure(inConfig + "limiter: {rate_base: 90}\n")
+	b.reread()
+	b.must(401, "/3/tv/9000001", "Authorization: Bearer "+lost)
+	b.must(200, "/3/tv/9000001", "Authorization: Bearer "+kept)
+	b.must(200, "/3/tv/9000001", "Authorization: Bearer "+tokens["configured"])
+	if !strings.Contains(b.log.String(), "event=reload_refused") {
+		t.Error("the rest was taken")
+	}
+
+	b.configure(inConfig)
+	edit(goes, stays)
+	b.reread()
+	b.must(200, "/3/tv/9000001", "Authorization: Bearer "+lost)
+}
+
 func portOf(addr net.Addr) string {
 	_, port, _ := net.SplitHostPort(addr.String())
 	return port

@@ -2,6 +2,7 @@ package lang
 
 // koSettings is what is said of settings, by the limiter and by what speaks to TMDB.
 var koSettings = []entry{
+	{"is above %s, which is %d: lower the one or raise the other", "%s의 값 %d보다 큽니다: 이것을 낮추거나 저것을 높이세요"},
 	{"interactive or batch", "interactive 또는 batch"},
 	{"a whole number from 1 to 100", "1에서 100까지의 정수"},
 	{"true or false", "true 또는 false"},
