@@ -127,10 +127,12 @@ func (s *site) find(pattern string, in func() string, meanwhile func()) []string
 	return nil
 }
 
-// told waits for a sentence on stderr and for its event in the log file, while requests go on.
+// told waits for an event's line on stderr, with its sentence, and in the log file, while requests go on.
 func (s *site) told(event, sentence string) {
 	s.Helper()
-	s.find("^anivault: warning: "+strings.ReplaceAll(sentence, "PLACE", regexp.QuoteMeta(s.proxy.Addr))+"$", s.stderr.String, s.fetch)
+	name, _, _ := strings.Cut(event, " ")
+	sentence = strings.ReplaceAll(sentence, "PLACE", regexp.QuoteMeta(s.proxy.Addr))
+	s.find(" event="+name+` .*error="`+sentence+`"`, s.stderr.String, s.fetch)
 	s.find(" event="+event, func() string {
 		b, _ := os.ReadFile(s.log)
 		return string(b)
