@@ -3,13 +3,16 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/anivault/anivault/internal/app"
+	"github.com/anivault/anivault/internal/apply"
 	"github.com/anivault/anivault/internal/demo"
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
@@ -24,9 +27,11 @@ func (c *command) demoCommand() *cobra.Command {
 		Use:   "demo",
 		Short: "See it work: no key, no network, nothing left behind",
 		Long: `Make a sample library in a temporary folder, start a stand-in for TMDB on this machine that limits requests
-and fails a few times, and run the real match on it. State, cache and configuration are the demo's own.
+and fails a few times, run the real match on it, and the real organize, which puts it in order. State, cache and
+configuration are the demo's own.
 
-Like match it prints a table on a terminal and one JSON object per line (NDJSON) on a pipe.`,
+Like match it prints a table on a terminal and one JSON object per line (NDJSON) on a pipe; there what organize does is
+told on stderr.`,
 		Example: `  anivault demo
   anivault demo --format table | less
   anivault demo --report demo.html  the page that match --report writes
@@ -82,25 +87,52 @@ func (c *command) demo(cmd *cobra.Command, keep string, f matchFlags) (err error
 	c.say("A sample library, and a stand-in for TMDB on this machine that limits and\n"+
 		"fails a little. It runs:\n\n  anivault match %s\n\n", lib)
 	f.after = func(run *app.App) {
-		if c.quiet {
-			return
+		if !c.quiet {
+			c.printTimeline(run)
 		}
-		c.printTimeline(run)
-		err := lang.Writer(c.streams.Err)
-		fmt.Fprint(err, "\nThe stand-in refused and failed by its script, whatever was sent. Asked\n"+
-			"again, the cache would answer all of it.\n")
-		if keep != "" {
-			fmt.Fprintf(err, "Everything is in %s.\n", ui.Printable(keep))
-		} else {
-			fmt.Fprintln(err, "The library is gone now; anivault demo --keep DIR leaves it to try things on.")
-		}
-		if page != "" {
-			fmt.Fprintf(err, "The page is %s.\n", ui.Printable(page))
-		}
-		fmt.Fprintf(err, "Next, with a free token from https://www.themoviedb.org/settings/api :\n\n"+
-			"  export ANIVAULT_TMDB_TOKEN=...\n  anivault match PATH\n")
 	}
-	return own.match(cmd.Context(), cfg, f, run.Walk([]string{lib}, library.Options{}))
+	if err := own.match(cmd.Context(), cfg, f, run.Walk([]string{lib}, library.Options{})); err != nil {
+		return err
+	}
+	if err := own.demoOrganize(cmd, lib, f.format); err != nil {
+		return err
+	}
+	if c.quiet {
+		return nil
+	}
+	out := lang.Writer(c.streams.Err)
+	fmt.Fprint(out, "\nThe stand-in refused and failed by its script, whatever was sent. Asked\n"+
+		"again, the cache would answer all of it.\n")
+	if keep != "" {
+		fmt.Fprintf(out, "Everything is in %s.\n", ui.Printable(keep))
+	} else {
+		fmt.Fprintln(out, "The library is gone now; anivault demo --keep DIR leaves it to try things on.")
+	}
+	if page != "" {
+		fmt.Fprintf(out, "The page is %s.\n", ui.Printable(page))
+	}
+	fmt.Fprintf(out, "Next, with a free token from https://www.themoviedb.org/settings/api :\n\n"+
+		"  export ANIVAULT_TMDB_TOKEN=...\n  anivault match PATH\n")
+	return nil
+}
+
+// demoOrganize puts the sample library in order, in a folder beside it. Its table is for a terminal alone: a pipe gets the
+// records of match.
+func (c *command) demoOrganize(cmd *cobra.Command, lib, format string) error {
+	if !apply.Supported {
+		return nil
+	}
+	to := filepath.Join(filepath.Dir(lib), "organized")
+	if err := os.Mkdir(to, 0o700); err != nil {
+		return fmt.Errorf("make the demo's folder: %w", err)
+	}
+	c.say("\nThen it puts the library in order, by hard links in a folder beside it:\n\n  anivault organize %s --to %s --yes\n\n", lib, to)
+	own := *c
+	own.environ = append(slices.Clone(c.environ), "ANIVAULT_ORGANIZE_TO="+to)
+	if format != "table" {
+		own.streams.Out, own.streams.OutTTY = io.Discard, false
+	}
+	return own.organize(cmd, &organizing{f: matchFlags{told: true}, yes: true, format: "table"}, []string{lib})
 }
 
 // enter goes into the demo's folder, so that what is shown is "library/..." and no long path of a temporary folder.

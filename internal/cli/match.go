@@ -46,7 +46,8 @@ type matchFlags struct {
 	records report.Writer                 // what takes the records in place of stdout; nil: nothing
 	folders func(string, []library.Entry) // is told what the walk reads; nil: nobody
 	missing *missing                      // what is written in place of the records; nil: the records
-	after   func(*app.App)                // the demo's last words; nil: none
+	after   func(*app.App)                // is told of the run once the summary is written; nil: nobody
+	told    bool                          // the summary was told already
 }
 
 func (c *command) matchCommand() *cobra.Command {

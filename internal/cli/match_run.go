@@ -89,7 +89,7 @@ func (c *command) match(ctx context.Context, cfg *config.Config, f matchFlags, p
 	summary = run.Summary(tally.Counts())
 	progress.stop()
 	output := writer.Close(summary)
-	if !c.quiet {
+	if !c.quiet && !f.told {
 		output = errors.Join(output, tally.Write(c.streams.Err, summary, report.Options{
 			Width: max(c.streams.ErrWidth(), c.streams.OutWidth()), Color: color && c.streams.ErrTTY, Here: here, Ending: ending(ctx, cfg, run, f),
 			Only: f.shown,

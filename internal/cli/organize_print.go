@@ -104,7 +104,7 @@ func (c *command) printTree(r *organize.Result) error {
 				continue
 			}
 			if heading != "" {
-				fmt.Fprintln(out, lang.Say(heading))
+				fmt.Fprintln(out, lang.Word(heading))
 				heading = ""
 			}
 			why := lang.Say(l.Code.Meaning())

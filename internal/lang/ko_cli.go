@@ -120,8 +120,8 @@ var koCommands = []entry{
 	{"nothing was removed\n", "아무것도 지우지 않았습니다\n"},
 	{"See it work: no key, no network, nothing left behind", "직접 보기: 키도 네트워크도 필요 없고, 아무것도 남기지 않습니다"},
 	{
-		"Make a sample library in a temporary folder, start a stand-in for TMDB on this machine that limits requests\nand fails a few times, and run the real match on it. State, cache and configuration are the demo's own.\n\nLike match it prints a table on a terminal and one JSON object per line (NDJSON) on a pipe.",
-		"임시 폴더에 예제 라이브러리를 만들고, 요청을 제한하고 가끔 실패하는 모의 TMDB 서버를 이 컴퓨터에 띄운 뒤, 진짜 match를 실행합니다. 상태, 캐시, 설정은 데모 전용입니다.\n\nmatch와 마찬가지로 터미널에는 표를, 파이프에는 한 줄에 JSON 하나(NDJSON)를 출력합니다.",
+		"Make a sample library in a temporary folder, start a stand-in for TMDB on this machine that limits requests\nand fails a few times, run the real match on it, and the real organize, which puts it in order. State, cache and\nconfiguration are the demo's own.\n\nLike match it prints a table on a terminal and one JSON object per line (NDJSON) on a pipe; there what organize does is\ntold on stderr.",
+		"임시 폴더에 예제 라이브러리를 만들고, 요청을 제한하고 가끔 실패하는 모의 TMDB 서버를 이 컴퓨터에 띄운 뒤, 진짜 match를 실행하고 진짜 organize로 정리합니다. 상태, 캐시, 설정은 데모 전용입니다.\n\nmatch와 마찬가지로 터미널에는 표를, 파이프에는 한 줄에 JSON 하나(NDJSON)를 출력합니다. 파이프에서 organize가 한 일은 stderr에 나옵니다.",
 	},
 	{
 		"  anivault demo\n  anivault demo --format table | less\n  anivault demo --report demo.html  the page that match --report writes\n  anivault demo --keep /tmp/demo    look at library, cache and state afterwards",
@@ -156,6 +156,10 @@ var koCommands = []entry{
 	{"name a folder that is new or empty", "없거나 비어 있는 폴더를 지정하세요"},
 	{"flag --keep: %s is not empty", "--keep 옵션: %s이(가) 비어 있지 않습니다"},
 	{"flag --keep: %v", "--keep 옵션: %v"},
+	{
+		"\nThen it puts the library in order, by hard links in a folder beside it:\n\n  anivault organize %s --to %s --yes\n\n",
+		"\n이어서 하드 링크로 옆 폴더에 라이브러리를 정리합니다.\n\n  anivault organize %s --to %s --yes\n\n",
+	},
 	{"make the demo's folder: %w", "데모 폴더 만들기: %w"},
 	{"make the demo's configuration: %w", "데모 설정 만들기: %w"},
 	{"What the limiter went through:", "리미터가 겪은 일:"},
