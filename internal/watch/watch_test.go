@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,6 +20,7 @@ import (
 // attic is a folder in memory with notices, and a program that puts it in order.
 type attic struct {
 	t       *testing.T
+	mu      sync.Mutex       // of all below; the test has it but in free
 	files   map[string]int64 // by path: when it was written last
 	writing map[string]bool
 	gone    error
@@ -48,7 +50,23 @@ func newAttic(t *testing.T, files ...string) *attic {
 	for _, f := range files {
 		a.files[f] = 1
 	}
+	a.mu.Lock()
 	return a
+}
+
+// free lets the watcher work until it waits, after what is to be done.
+func (a *attic) free(do func()) {
+	a.mu.Unlock()
+	defer a.mu.Lock()
+	do()
+	synctest.Wait()
+}
+
+// locked is f for the watcher.
+func locked[T any](a *attic, f func() T) T {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return f()
 }
 
 // watch begins to watch.
@@ -56,19 +74,19 @@ func (a *attic) watch() {
 	ctx, cancel := context.WithCancel(a.t.Context())
 	a.cancel, a.done = cancel, make(chan error, 1)
 	c := Config{
-		Settle: time.Minute, Rescan: 10 * time.Minute, Poll: time.Minute, State: a.state, Disk: a, Basis: func() string { return a.basis },
-		Batch: a.batch, Save: func() error { a.saved++; return nil }, Say: a.say,
+		Settle: time.Minute, Rescan: 10 * time.Minute, Poll: time.Minute, State: a.state, Disk: a,
+		Basis: func() string { return locked(a, func() string { return a.basis }) }, Batch: a.batch,
+		Save: func() error { return locked(a, func() error { a.saved++; return nil }) }, Say: a.say,
 	}
 	if !a.silent {
 		c.Notices = a
 	}
 	w := New(c)
-	go func() { a.done <- w.Run(ctx) }()
-	synctest.Wait()
+	a.free(func() { go func() { a.done <- w.Run(ctx) }() })
 }
 
 func (a *attic) end() {
-	a.cancel()
+	a.free(a.cancel)
 	if err := <-a.done; !errors.Is(err, context.Canceled) {
 		a.t.Error("it ended with", err)
 	}
@@ -76,8 +94,7 @@ func (a *attic) end() {
 
 // pass lets time pass.
 func (a *attic) pass(d time.Duration) {
-	time.Sleep(d)
-	synctest.Wait()
+	a.free(func() { time.Sleep(d) })
 }
 
 func (a *attic) note(what string) {
@@ -128,6 +145,8 @@ func (a *attic) notice(dir string) {
 
 // Add, Woken and Take are Notices.
 func (a *attic) Add(dir string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if a.limit > 0 && len(a.watched) >= a.limit && !a.watched[dir] {
 		return errors.New("no more")
 	}
@@ -138,15 +157,19 @@ func (a *attic) Add(dir string) error {
 func (a *attic) Woken() <-chan struct{} { return a.woken }
 
 func (a *attic) Take() ([]string, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	dirs := slices.Sorted(maps.Keys(a.dirs))
 	clear(a.dirs)
 	return dirs, false
 }
 
 // There, Read and Writing are Disk.
-func (a *attic) There() error { return a.gone }
+func (a *attic) There() error { return locked(a, func() error { return a.gone }) }
 
 func (a *attic) Read(dir string) ([]Entry, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	if a.gone != nil {
 		return nil, fs.ErrNotExist
 	}
@@ -171,9 +194,13 @@ func (a *attic) Read(dir string) ([]Entry, error) {
 	return out, nil
 }
 
-func (a *attic) Writing(dir, name string) bool { return a.writing[below(dir, name)] }
+func (a *attic) Writing(dir, name string) bool {
+	return locked(a, func() bool { return a.writing[below(dir, name)] })
+}
 
 func (a *attic) batch(_ context.Context, dirs []string) Result {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.note("batch " + strings.Join(dirs, ", "))
 	if a.during != nil {
 		a.during(dirs)
@@ -182,6 +209,8 @@ func (a *attic) batch(_ context.Context, dirs []string) Result {
 }
 
 func (a *attic) say(e Event, name string, _ error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.note(map[Event]string{Lost: "lost", Found: "found", NoNotices: "no notices", Unreadable: "unreadable", Written: "written"}[e] + " " + name)
 }
 
