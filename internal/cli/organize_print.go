@@ -85,17 +85,27 @@ func leftOp(run string, l *organize.LeftFile) report.Op {
 // printTree writes the targets as a tree by entry, with the sources behind them, and below it what is left.
 func (c *command) printTree(r *organize.Result) error {
 	out := bufio.NewWriter(c.streams.Out)
+	width := c.streams.OutWidth()
+	say := func(indent int, text string) {
+		fmt.Fprintln(out, ui.Hanging(strings.Repeat(" ", indent)+text, width, indent+2))
+	}
 	root, folder := -1, ""
 	for _, line := range targets(r) {
 		if line.root != root {
 			root, folder = line.root, ""
-			fmt.Fprintln(out, ui.Printable(r.Targets[root].Path))
+			say(0, ui.Printable(r.Targets[root].Path))
 		}
 		if dir := path.Dir(line.to); dir != folder {
 			folder = dir
-			fmt.Fprintln(out, "  "+ui.Printable(dir))
+			say(2, ui.Printable(dir))
 		}
-		fmt.Fprintf(out, "    %s  ← %s\n", ui.Printable(path.Base(line.to)), ui.Printable(line.source))
+		to, from := ui.Printable(path.Base(line.to)), "← "+ui.Printable(line.source)
+		if width > 0 && ui.Width(to)+ui.Width(from)+6 > width {
+			say(4, to)
+			say(6, from)
+			continue
+		}
+		say(4, to+"  "+from)
 	}
 	for _, conflicts := range []bool{true, false} {
 		heading := map[bool]string{true: "in conflict", false: "left"}[conflicts]
@@ -111,7 +121,7 @@ func (c *command) printTree(r *organize.Result) error {
 			if l.Why != "" {
 				why += ": " + ui.Escaped(lang.Say(l.Why))
 			}
-			fmt.Fprintf(out, "  %s  (%s)\n", ui.Printable(l.Path), why)
+			say(2, fmt.Sprintf("%s  (%s)", ui.Printable(l.Path), why))
 		}
 	}
 	return out.Flush()
