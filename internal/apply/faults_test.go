@@ -482,7 +482,7 @@ func TestWhatUndoKeeps(t *testing.T) {
 				t.Fatalf("%+v %v", out, err)
 			}
 			row.then(s)
-			foreseen, err := engineOf(s.clone()).Undo(context.Background(), sc.plan.ID, UndoOptions{DryRun: true})
+			foreseen, err := foresee(s.clone(), sc.plan.ID, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

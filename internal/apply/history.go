@@ -21,6 +21,7 @@ type Run struct {
 	Refused int // files that were not carried out
 	Kept    int // files that could not be put back
 	Undone  int // files that were put back
+	Sources []string
 	Targets []string
 	Err     error // a *JournalError: it is never acted on
 
@@ -29,6 +30,12 @@ type Run struct {
 
 // History returns all runs, the newest first.
 func (e *Engine) History() ([]Run, error) { return e.history(false) }
+
+// Damaged returns the runs whose journals can't be trusted, the newest first: nobody can say whether these were cut off.
+func (e *Engine) Damaged() ([]Run, error) {
+	runs, err := e.history(true)
+	return slices.DeleteFunc(runs, func(r Run) bool { return r.Err == nil }), err
+}
 
 // Unfinished returns the runs that were cut off or are at work, the newest first. A journal that says that its run has ended is
 // read again only when somebody has written to it.
@@ -62,6 +69,9 @@ func (e *Engine) history(open bool) ([]Run, error) {
 			r = j.summary()
 			r.ID, r.Err = id, err
 		}
+		if r.Begun.IsZero() { // a damaged one is where its last mark puts it
+			r.Begun = time.Unix(info.MTime.Sec, int64(info.MTime.Nsec))
+		}
 		if r.Err == nil && !r.Stage.Unfinished() && e.Now().Unix()-info.MTime.Sec > coarsest {
 			if e.ended == nil {
 				e.ended = map[string]organize.Stamp{}
@@ -82,6 +92,9 @@ func (j *journal) summary() Run {
 	}
 	if m.stage == Undone {
 		r.Undone = r.Files - r.Refused
+	}
+	for _, s := range j.run.Sources {
+		r.Sources = append(r.Sources, s.Path)
 	}
 	for _, t := range j.run.Targets {
 		r.Targets = append(r.Targets, t.Path)

@@ -33,12 +33,17 @@ func (e *Engine) Undo(ctx context.Context, id string, opts UndoOptions) (*Outcom
 	told := out.Results[:0]
 	for i := range w.run.Ops {
 		never := w.codes[i] == nil && w.journal.marks.not[i] != "" // it was not carried out
+		if r := &out.Results[i]; opts.DryRun && r.Status == StatusUndone {
+			r.Status = StatusPlanned
+		}
 		if wanted[i] && !never {
 			told = append(told, out.Results[i])
 		}
 	}
 	out.Results = told
-	return w.outcome(out, err)
+	out, err = w.outcome(out, err)
+	out.Unfinished = out.Unfinished && !opts.DryRun // what is only foreseen is not cut off
+	return out, err
 }
 
 // wanted returns which operations are put back: those that are not back yet, whole bundles of them. part says that others stay.

@@ -22,6 +22,7 @@ import (
 // applying is one run of apply or undo.
 type applying struct {
 	partial, dryRun, resume bool
+	back                    bool // what was done is put back
 	wait                    time.Duration
 	only                    string
 	format                  string
@@ -163,14 +164,16 @@ func (c *command) resume(ctx context.Context, cfg *config.Config, a *applying, a
 	}
 	var out *apply.Outcome
 	err := c.withEngine(ctx, cfg, a, func(e *apply.Engine) error {
-		run, err := pickRun(e, args, func(r *apply.Run) bool { return r.Err == nil && r.Stage.Unfinished() })
+		run, err := pickRun(e, args, func(r *apply.Run) bool { return r.Err != nil || r.Stage.Unfinished() })
 		switch {
 		case err != nil:
 			return err
 		case run == nil:
 			c.say("no run was cut off\n")
 			return nil
-		case run.Err == nil && !run.Stage.Unfinished() && run.Stage != apply.Abandoned:
+		case run.Err != nil:
+			return c.explainRun(ctx, fmt.Errorf("the run %s: %w", run.ID, run.Err), nil)
+		case !run.Stage.Unfinished() && run.Stage != apply.Abandoned:
 			c.say("the run %s was not cut off: there is nothing to go on with\n", run.ID)
 			return nil
 		}

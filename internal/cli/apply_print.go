@@ -27,7 +27,7 @@ func (c *command) tellRun(ctx context.Context, a *applying, out *apply.Outcome) 
 	if a.format == "ndjson" {
 		err = c.printRun(a, out, &s)
 	} else {
-		err = c.printProblems(out)
+		err = c.printProblems(a, out)
 	}
 	if err != nil {
 		return &failure{code: exitInternal, err: fmt.Errorf("write what was done: %w", err)}
@@ -59,18 +59,21 @@ func (c *command) sayRun(a *applying, out *apply.Outcome, s *report.OrganizeSumm
 		advise(c.streams, waysOn(out.Run))
 		return
 	}
-	back, kept := "%d put back", "%d kept"
+	planned, kept := "%d can be carried out", "%d kept"
+	if a.back {
+		planned = "%d can be put back"
+	}
 	if a.dryRun {
-		back, kept = "%d can be put back", "%d would be kept"
+		kept = "%d would be kept"
 	}
 	var parts []string
 	for _, p := range []struct {
 		n    int
 		word string
 	}{
-		{s.Planned, "%d can be carried out"},
+		{s.Planned, planned},
 		{s.Done, "%d done"},
-		{s.Undone, back},
+		{s.Undone, "%d put back"},
 		{s.InPlace, "%d in place"},
 		{s.Left, "%d left"},
 		{s.Conflicts, "%d in conflict"},
@@ -118,8 +121,9 @@ func summarizeRun(a *applying, out *apply.Outcome) report.OrganizeSummary {
 	return s
 }
 
-// printProblems lists the files that were not put where they belong, with the reason.
-func (c *command) printProblems(out *apply.Outcome) error {
+// printProblems lists the files that were not put where they belong, with the reason. What an undo would put back is listed, too:
+// a plan shows it before an apply, nothing else before an undo.
+func (c *command) printProblems(a *applying, out *apply.Outcome) error {
 	w := bufio.NewWriter(c.streams.Out)
 	for i := range out.Results {
 		if r := &out.Results[i]; shown[r.Status] {
@@ -128,6 +132,8 @@ func (c *command) printProblems(out *apply.Outcome) error {
 				what = ui.Printable(r.Source) + "\n  → " + what
 			}
 			fmt.Fprintf(w, "%s  %s\n  (%s)\n", lang.Say(string(r.Status)), what, problemText(r.Problem))
+		} else if a.back && r.Status == apply.StatusPlanned {
+			fmt.Fprintf(w, "%s  %s\n  → %s\n", lang.Say(string(r.Status)), ui.Printable(r.Target), ui.Printable(r.Source))
 		}
 	}
 	return w.Flush()

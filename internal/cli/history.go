@@ -163,7 +163,7 @@ var stageWords = map[apply.Stage]string{
 func runLine(r *apply.Run) string {
 	if r.Err != nil {
 		line := r.ID + "  "
-		if !r.Begun.IsZero() { // as far as it can still be read
+		if r.Mode != "" { // as far as it can still be read
 			line += fmt.Sprintf("%s  %s  %s  ", ui.Clock(r.Begun), ui.Printable(string(r.Mode)), lang.Say(ui.Count(r.Files, "file")))
 		}
 		return line + ui.Escaped(lang.Say(r.Err.Error()))

@@ -2,6 +2,8 @@ package cli_test
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"flag"
 	"fmt"
@@ -343,6 +345,15 @@ func TestARunIsInterrupted(t *testing.T) {
 		}
 	}
 	release()
+	if out, err := s.program("undo", "--only", "*").CombinedOutput(); err == nil || !strings.Contains(string(out), "--only is for a run that has ended") {
+		t.Errorf("%v: %s", err, out)
+	}
+	if out, err := s.program("undo", "--dry-run").CombinedOutput(); err != nil || !strings.Contains(string(out), "can be put back\nnothing was changed\n") {
+		t.Errorf("%v: %s", err, out)
+	}
+	if out, err := s.program("verify").CombinedOutput(); err != nil || !strings.Contains(string(out), "was cut off or is at work: what it has not done yet") {
+		t.Errorf("%v: %s", err, out)
+	}
 	s.must("apply", "--resume", s.id)
 	s.must("undo")
 	s.is(s.before, true, "put back")
@@ -491,5 +502,39 @@ func TestAJournalThatCantBeTrustedIsNamed(t *testing.T) {
 	if err != nil || !strings.Contains(string(out), "  copy  9 files  the journal can't be trusted") {
 		t.Errorf("%v\n%s", err, out)
 	}
+
+	// One of which nothing can be read is the newest all the same, and no older run is put back in its place.
+	old := "2025" + s.id[len("2025"):]
+	older := bytes.Replace(text, []byte("id "+s.id), []byte("id "+old), 1)
+	older = regexp.MustCompile(`(?m)^begun \d{4}`).ReplaceAll(older, []byte("begun 2025"))
+	if err := os.WriteFile(filepath.Join(filepath.Dir(journal), old+".journal"), resummed(older), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(journal, bytes.Replace(text, []byte("begun "), []byte("begum "), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := s.program("history", "--format", "table").Output(); err != nil || bytes.Count(out, []byte("\n")) != 2 ||
+		!bytes.HasPrefix(out, []byte(s.id)) || !bytes.Contains(out, []byte(old+"  ")) || bytes.Count(out, []byte("trusted")) != 1 {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, args := range [][]string{{"undo"}, {"verify"}, {"apply", "--resume"}} {
+		out, err := s.program(args...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "the run "+s.id+": the journal can't be trusted") {
+			t.Errorf("%q: %v\n%s", args, err, out)
+		}
+	}
+	if out, err := s.program("status").Output(); err != nil || !strings.Contains(string(out), "whether "+s.id+" was cut off can't be known") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if out, _ := s.program("doctor", "--offline").Output(); !regexp.MustCompile(`(?m)^FAIL  runs        whether ` + s.id).Match(out) {
+		t.Errorf("%s", out)
+	}
 	s.is(s.after, true, "nothing is done")
+}
+
+// resummed gives a journal the checksum of what it has now.
+func resummed(text []byte) []byte {
+	i := bytes.Index(text, []byte("\nsum ")) + 1
+	sum := sha256.Sum256(text[:i])
+	return append([]byte(string(text[:i])+"sum "+hex.EncodeToString(sum[:])), text[i+len("sum ")+64:]...)
 }

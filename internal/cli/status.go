@@ -282,7 +282,7 @@ type wireStatus struct {
 type wireUnfinished struct {
 	Run    string `json:"run" doc:"the id of the run"`
 	Begun  string `json:"begun" doc:"when it began, RFC 3339"`
-	Stage  string `json:"stage" doc:"how far it is, as history tells it"`
+	Stage  string `json:"stage" doc:"how far it is, as history tells it; damaged: its journal can't be trusted"`
 	AtWork bool   `json:"at_work" doc:"true: a process works at it; false: it was cut off"`
 }
 
@@ -339,7 +339,11 @@ func (v statusView) wire() wireStatus {
 		out.Processes = append(out.Processes, wireProcess{p.ID, p.Running, p.Waiting, p.Reserved, p.Rate})
 	}
 	for _, r := range v.runs {
-		out.Unfinished = append(out.Unfinished, wireUnfinished{r.ID, ui.Stamp(r.Begun), string(r.Stage), r.atWork})
+		stage := string(r.Stage)
+		if r.Err != nil {
+			stage = "damaged"
+		}
+		out.Unfinished = append(out.Unfinished, wireUnfinished{r.ID, ui.Stamp(r.Begun), stage, r.atWork})
 	}
 	if v.cache != nil {
 		out.Cache = wireCacheOf(*v.cache)

@@ -42,7 +42,7 @@ moved on, a link whose original is gone. Nothing is ever replaced, and no last n
 }
 
 func (c *command) undo(cmd *cobra.Command, a *applying, args []string, yes bool) error {
-	a.began = time.Now()
+	a.began, a.back = time.Now(), true
 	if err := c.tableOr(&a.format, organizeFormats...); err != nil {
 		return err
 	}
@@ -73,6 +73,8 @@ func (c *command) putBack(
 			return nil
 		case run.Err != nil:
 			return c.explainRun(ctx, fmt.Errorf("the run %s: %w", run.ID, run.Err), nil)
+		case a.only != "" && (run.Stage == apply.Planned || run.Stage == apply.Applying):
+			return usagef(waysOn(run.ID), "--only is for a run that has ended, and the run %s was cut off; nothing was done", run.ID)
 		case run.Stage == apply.Undone:
 			c.say("the run %s is put back already\n", run.ID)
 			return c.nameOlder(e, args)

@@ -42,8 +42,12 @@ func (u *unfinishedRuns) look(ctx context.Context, cfg *config.Config) ([]unfini
 			return nil, err
 		}
 	}
+	damaged, err := u.engine.Damaged()
+	if err != nil {
+		return nil, err
+	}
 	runs, err := u.engine.Unfinished()
-	if err != nil || len(runs) == 0 {
+	if err != nil || len(runs)+len(damaged) == 0 {
 		return nil, err
 	}
 	release, err := lockfile.Acquire(ctx, filepath.Join(u.dir, "lock"), lockfile.Shared, 0)
@@ -53,6 +57,9 @@ func (u *unfinishedRuns) look(ctx context.Context, cfg *config.Config) ([]unfini
 	var out []unfinishedRun
 	for _, r := range runs {
 		out = append(out, unfinishedRun{r, errors.Is(err, lockfile.ErrBusy)})
+	}
+	for _, r := range damaged {
+		out = append(out, unfinishedRun{r, false})
 	}
 	return out, nil
 }
@@ -65,6 +72,9 @@ func (u *unfinishedRuns) end() {
 
 // text says what there is to say of a run.
 func (r *unfinishedRun) text() string {
+	if r.Err != nil {
+		return lang.Sprintf("whether %s was cut off can't be known: %v", r.ID, r.Err)
+	}
 	if r.atWork {
 		return lang.Sprintf("%s is at work, since %s", r.ID, ui.Clock(r.Begun))
 	}
@@ -83,6 +93,9 @@ func checkRuns(ctx context.Context, cfg *config.Config) finding {
 		return finding{what: "runs", state: "none of organize was cut off"}
 	case runs[0].atWork:
 		return finding{what: "runs", state: runs[0].text()}
+	}
+	if runs[0].Err != nil {
+		return fault("runs", runs[0].text(), "look at its folders; anivault history lists it until its journal is taken out of the folder history of the data folder")
 	}
 	return fault("runs", runs[0].text()+lang.Say("; no other run begins before it is gone on with or put back"), waysOn(runs[0].ID))
 }

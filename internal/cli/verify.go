@@ -60,6 +60,10 @@ func (c *command) verify(cmd *cobra.Command, a *applying, args []string, deep bo
 		c.say("the run %s is put back already\n", run.ID)
 		return nil
 	}
+	if run.Stage.Unfinished() {
+		c.warn("the run %s was cut off or is at work: what it has not done yet is where it was, and told as gone", run.ID)
+		advise(c.streams, waysOn(run.ID))
+	}
 	out, err := e.Verify(cmd.Context(), run.ID, deep)
 	if err != nil {
 		return c.explainRun(cmd.Context(), err, nil)

@@ -239,6 +239,23 @@ var koApply = []entry{
 		"mount the disk, then go on or put it back; if it is gone for good, anivault history abandon %s lets other runs begin",
 		"디스크를 마운트하고 이어 가거나 되돌리십시오. 영영 없어졌다면 anivault history abandon %s(으)로 다른 실행을 시작할 수 있습니다",
 	},
+	{
+		"--only is for a run that has ended, and the run %s was cut off; nothing was done",
+		"--only는 끝까지 간 실행에만 쓸 수 있는데, 실행 %s은(는) 끊겨 있습니다. 아무것도 하지 않았습니다",
+	},
+	{"whether %s was cut off can't be known: %v", "%s이(가) 끊겼는지 알 수 없습니다: %v"},
+	{
+		"look at its folders; anivault history lists it until its journal is taken out of the folder history of the data folder",
+		"그 실행의 폴더를 살펴보십시오. 데이터 폴더의 history 폴더에서 그 기록을 치울 때까지 anivault history에 나옵니다",
+	},
+	{
+		"the run %s was cut off or is at work: what it has not done yet is where it was, and told as gone",
+		"실행 %s은(는) 끊겼거나 진행 중입니다. 아직 하지 않은 것은 원래 자리에 있으며, 여기서는 없어진 것으로 나옵니다",
+	},
+	{
+		"the run %s, which is of another folder, was cut off; watching waits until you go on with it or put it back",
+		"다른 폴더의 실행 %s이(가) 끊겨 있습니다. 이어 가거나 되돌릴 때까지 지켜보기는 기다립니다",
+	},
 	{"abandon ID", "abandon ID"},
 	{"Let other runs begin although this one was cut off", "이 실행이 끊겼어도 다른 실행이 시작할 수 있게 합니다"},
 	{
@@ -261,8 +278,8 @@ var koApply = []entry{
 	// Of watch.
 	{"Put in order what arrives in a folder, until stopped", "폴더에 도착하는 것을 멈출 때까지 정리합니다"},
 	{
-		"Wait until what arrives below PATH has settled, and put it in order as anivault organize --yes --partial does: one run in\nanivault history each time, and anivault undo puts it back. A folder has settled when for --settle nothing in it has changed, no\ndownload in it is incomplete, and nobody has a video of it open for writing; so a season is taken whole.\n\nWhat can't be put in order with certainty is told once and stays where it is. It is tried again when it, a pin or the index\nchanges. A run that was cut off is gone on with first. One process watches a PATH; SIGINT and SIGTERM end it.",
-		"PATH 아래에 도착하는 것이 가라앉을 때까지 기다렸다가 anivault organize --yes --partial처럼 정리합니다. 매번 anivault history의 실행\n하나가 되고 anivault undo로 되돌립니다. --settle 동안 아무것도 바뀌지 않고, 끝나지 않은 다운로드가 없고, 쓰려고 열어 둔 영상이 없으면\n폴더가 가라앉은 것입니다. 그래서 시즌은 통째로 다룹니다.\n\n확실히 정리할 수 없는 것은 한 번만 알리고 그대로 둡니다. 그 파일이나 핀, 색인이 바뀌면 다시 시도합니다. 끊긴 실행은 먼저 이어\n갑니다. PATH 하나는 프로세스 하나가 지켜보며, SIGINT와 SIGTERM으로 끝납니다.",
+		"Wait until what arrives below PATH has settled, and put it in order as anivault organize --yes --partial does: one run in\nanivault history each time, and anivault undo puts it back. A folder has settled when for --settle nothing in it has changed, no\ndownload in it is incomplete, and nobody has a video of it open for writing; so a season is taken whole.\n\nWhat can't be put in order with certainty is told once and stays where it is. It is tried again when it, a pin or the index\nchanges. A run of it that was cut off is gone on with first. One process watches a PATH; SIGINT and SIGTERM end it.",
+		"PATH 아래에 도착하는 것이 가라앉을 때까지 기다렸다가 anivault organize --yes --partial처럼 정리합니다. 매번 anivault history의 실행\n하나가 되고 anivault undo로 되돌립니다. --settle 동안 아무것도 바뀌지 않고, 끝나지 않은 다운로드가 없고, 쓰려고 열어 둔 영상이 없으면\n폴더가 가라앉은 것입니다. 그래서 시즌은 통째로 다룹니다.\n\n확실히 정리할 수 없는 것은 한 번만 알리고 그대로 둡니다. 그 파일이나 핀, 색인이 바뀌면 다시 시도합니다. 그 폴더의 끊긴 실행은 먼저 이어\n갑니다. PATH 하나는 프로세스 하나가 지켜보며, SIGINT와 SIGTERM으로 끝납니다.",
 	},
 	{"for this `TIME` nothing in a folder must have changed", "`TIME` 동안 폴더에서 아무것도 바뀌지 않아야 합니다"},
 	{"look at everything each `TIME`, besides the system's notices", "시스템의 알림과 별도로 `TIME`마다 모두 살펴봅니다"},
