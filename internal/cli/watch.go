@@ -51,7 +51,7 @@ anivault history each time, and anivault undo puts it back. A folder has settled
 download in it is incomplete, and nobody has a video of it open for writing; so a season is taken whole.
 
 What can't be put in order with certainty is told once and stays where it is. It is tried again when it, a pin or the index
-changes. A run that was cut off is gone on with first. One process watches a PATH; SIGINT and SIGTERM end it.`,
+changes. A run of it that was cut off is gone on with first. One process watches a PATH; SIGINT and SIGTERM end it.`,
 		Example: `  anivault watch ~/Downloads --to /srv/library
   anivault watch ~/Downloads --mode move --to /mnt/nas/library --exec ~/bin/tell-jellyfin
   anivault watch ~/Downloads --to /srv/library --print-unit > ~/.config/systemd/user/anivault-watch.service`,

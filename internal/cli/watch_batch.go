@@ -113,7 +113,8 @@ func (w *watching) failed(ctx context.Context, err error) watch.Result {
 func (w *watching) unfinished(ctx context.Context) ([]unfinishedRun, error) {
 	var u unfinishedRuns
 	defer u.end()
-	return u.look(ctx, w.cfg)
+	runs, err := u.look(ctx, w.cfg)
+	return slices.DeleteFunc(runs, func(r unfinishedRun) bool { return r.Err != nil }), err // a damaged one can't be gone on with
 }
 
 // resume goes on with a run that was cut off, and reports whether another one can begin. One that a person was putting back is the
@@ -131,6 +132,13 @@ func (w *watching) resume(ctx context.Context) bool {
 	if r.Stage == apply.Undoing {
 		w.once("undo "+r.ID, func() {
 			w.c.warn("putting back the run %s was cut off; anivault undo %s ends that, and watching waits for it", r.ID, r.ID)
+		})
+		return false
+	}
+	if !slices.Contains(r.Sources, w.tree.Root().Path) {
+		w.once("other "+r.ID, func() {
+			w.c.warn("the run %s, which is of another folder, was cut off; watching waits until you go on with it or put it back", r.ID)
+			advise(w.c.streams, waysOn(r.ID))
 		})
 		return false
 	}

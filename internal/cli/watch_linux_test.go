@@ -221,7 +221,7 @@ func TestWhatArrivesIsPutInOrder(t *testing.T) {
 func TestFoldersThatVanishAreWaitedFor(t *testing.T) {
 	w := newWatched(t)
 	w.file("a/Cowboy Bebop - 05.mkv")
-	w.start("--rescan", "300ms")
+	w.start()
 	if s := w.summary(); s.Done != 1 {
 		t.Fatalf("%+v", s)
 	}

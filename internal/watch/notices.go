@@ -59,19 +59,27 @@ func (s *System) listen() {
 			if !open {
 				return
 			}
-			if e.Op != fsnotify.Chmod { // another name of a file is an attribute of it
+			switch {
+			case e.Name == s.tree.root.Path && (e.Has(fsnotify.Rename) || e.Has(fsnotify.Remove)): // no more notices come of it
+				s.lost()
+			case e.Op != fsnotify.Chmod: // another name of a file is an attribute of it
 				s.note(filepath.Dir(e.Name))
 			}
 		case _, open := <-s.watcher.Errors:
 			if !open {
 				return
 			}
-			s.mu.Lock()
-			s.all = true // some were lost
-			s.mu.Unlock()
-			s.wake()
+			s.lost()
 		}
 	}
+}
+
+// lost keeps that notices may be missing.
+func (s *System) lost() {
+	s.mu.Lock()
+	s.all = true
+	s.mu.Unlock()
+	s.wake()
 }
 
 // note keeps that something has changed in a folder.

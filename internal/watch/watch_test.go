@@ -295,7 +295,7 @@ func TestWatching(t *testing.T) {
 			a.basis = "pinned"
 			a.result.Left = nil
 			a.pass(10 * time.Minute)
-			a.is("1h10m0s batch B") // or at once, by a notice
+			a.is("1h1m0s batch B") // or at once, by a notice
 			a.basis = "again"
 			a.pass(time.Hour)
 			a.is()
@@ -349,11 +349,11 @@ func TestWatching(t *testing.T) {
 			a.is("1m0s batch Show")
 			a.gone = errors.New("no disk")
 			a.pass(time.Hour)
-			a.is("1h10m0s lost .")
+			a.is("1h1m0s lost .")
 			a.gone = nil
 			a.files["Show/2.mkv"] = 2
 			a.pass(time.Hour)
-			a.is("2h1m0s found .", "2h2m0s batch Show")
+			a.is("2h0m10s found .", "2h1m10s batch Show")
 		}},
 		{"a video that somebody writes to is waited for, though its time stands still", func(a *attic) {
 			a.files["Show/1.mkv"] = 1

@@ -91,6 +91,10 @@ func New(c Config) *Watcher {
 // retryFirst is after how long a batch that could not be dealt with is tried again for the first time; at most after a rescan's period.
 const retryFirst = time.Minute
 
+// glance is how long it takes at most until it is noticed that the watched folder has gone, of which no notice may come, and
+// lookForIt how often it is then looked for.
+const glance, lookForIt = time.Minute, 10 * time.Second
+
 // lookAfter is how long notices of a folder are gathered before it is looked at.
 const lookAfter = time.Second
 
@@ -107,6 +111,9 @@ func (w *Watcher) Run(ctx context.Context) error {
 		}
 		if next.IsZero() || w.rescanAt.Before(next) {
 			next = w.rescanAt
+		}
+		if pulse := w.now.Add(glance); pulse.Before(next) {
+			next = pulse
 		}
 		for _, at := range w.dirty {
 			if at.Before(next) {
@@ -160,7 +167,7 @@ func (w *Watcher) lookAround() {
 		}
 	}
 	slices.Sort(dirs)
-	if len(dirs) > 0 && w.there() {
+	if w.there() {
 		for _, dir := range dirs {
 			w.look(dir, false)
 		}
@@ -176,7 +183,7 @@ func (w *Watcher) there() bool {
 			w.Say(Lost, ".", err)
 		}
 		w.lost = true
-		w.rescanAt = w.now.Add(w.Poll)
+		w.rescanAt = w.now.Add(min(w.Poll, lookForIt))
 		return false
 	case w.lost:
 		w.lost = false
