@@ -34,10 +34,11 @@ func foresee(s *sim, id string, only func(source, target string) bool) (*Outcome
 		return nil, err
 	}
 	for i := range out.Results {
-		switch r := &out.Results[i]; r.Status {
-		case StatusUndone:
+		r := &out.Results[i]
+		if r.Status == StatusUndone {
 			return nil, fmt.Errorf("%s is told to be back, and nothing was done", r.Target)
-		case StatusPlanned:
+		}
+		if r.Status == StatusPlanned {
 			r.Status = StatusUndone
 		}
 	}
