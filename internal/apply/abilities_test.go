@@ -51,7 +51,7 @@ func TestUnfinishedRunsAreFoundAgain(t *testing.T) {
 	}
 	e := engineOf(s)
 	for range 2 {
-		if runs, err := e.Unfinished(); len(runs) > 0 || err != nil {
+		if runs, _, err := e.Unfinished(); len(runs) > 0 || err != nil {
 			t.Fatal(runs, err)
 		}
 	}
@@ -63,7 +63,7 @@ func TestUnfinishedRunsAreFoundAgain(t *testing.T) {
 		t.Fatal("nobody was killed")
 	}
 	s.killAt = 0
-	if runs, err := e.Unfinished(); len(runs) != 1 || runs[0].Stage != Undoing || err != nil {
+	if runs, _, err := e.Unfinished(); len(runs) != 1 || runs[0].Stage != Undoing || err != nil {
 		t.Error(runs, err)
 	}
 }

@@ -31,17 +31,19 @@ type Run struct {
 // History returns all runs, the newest first.
 func (e *Engine) History() ([]Run, error) { return e.history(false) }
 
-// Damaged returns the runs whose journals can't be trusted, the newest first: nobody can say whether these were cut off.
-func (e *Engine) Damaged() ([]Run, error) {
+// Unfinished returns the runs that were cut off or are at work, and those whose journals can't be trusted, of which nobody can say
+// it; each the newest first. A journal that says that its run has ended is read again only when somebody has written to it.
+func (e *Engine) Unfinished() (unfinished, damaged []Run, err error) {
 	runs, err := e.history(true)
-	return slices.DeleteFunc(runs, func(r Run) bool { return r.Err == nil }), err
-}
-
-// Unfinished returns the runs that were cut off or are at work, the newest first. A journal that says that its run has ended is
-// read again only when somebody has written to it.
-func (e *Engine) Unfinished() ([]Run, error) {
-	runs, err := e.history(true)
-	return slices.DeleteFunc(runs, func(r Run) bool { return r.Err != nil || !r.Stage.Unfinished() }), err
+	for i := range runs {
+		switch r := &runs[i]; {
+		case r.Err != nil:
+			damaged = append(damaged, *r)
+		case r.Stage.Unfinished():
+			unfinished = append(unfinished, *r)
+		}
+	}
+	return unfinished, damaged, err
 }
 
 // coarsest is how many seconds may pass until a file's time tells that it was written to, on any file system.
@@ -130,7 +132,7 @@ func (e *Engine) free() error {
 			}
 		}
 	}
-	runs, err := e.Unfinished()
+	runs, _, err := e.Unfinished()
 	if err != nil || len(runs) == 0 {
 		return err
 	}

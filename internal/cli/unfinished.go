@@ -30,7 +30,7 @@ type unfinishedRuns struct {
 	close  func()
 }
 
-// look returns the runs, the newest first. It makes nothing: where no plan was ever carried out there are none.
+// look returns the runs, the newest first, and behind them those of which nobody can say whether they have ended. It makes nothing: where no plan was ever carried out there are none.
 func (u *unfinishedRuns) look(ctx context.Context, cfg *config.Config) ([]unfinishedRun, error) {
 	u.dir = historyDir(cfg)
 	if _, err := os.Stat(u.dir); errors.Is(err, fs.ErrNotExist) || !apply.Supported {
@@ -42,11 +42,7 @@ func (u *unfinishedRuns) look(ctx context.Context, cfg *config.Config) ([]unfini
 			return nil, err
 		}
 	}
-	damaged, err := u.engine.Damaged()
-	if err != nil {
-		return nil, err
-	}
-	runs, err := u.engine.Unfinished()
+	runs, damaged, err := u.engine.Unfinished()
 	if err != nil || len(runs)+len(damaged) == 0 {
 		return nil, err
 	}
@@ -93,8 +89,7 @@ func checkRuns(ctx context.Context, cfg *config.Config) finding {
 		return finding{what: "runs", state: "none of organize was cut off"}
 	case runs[0].atWork:
 		return finding{what: "runs", state: runs[0].text()}
-	}
-	if runs[0].Err != nil {
+	case runs[0].Err != nil:
 		return fault("runs", runs[0].text(), "look at its folders; anivault history lists it until its journal is taken out of the folder history of the data folder")
 	}
 	return fault("runs", runs[0].text()+lang.Say("; no other run begins before it is gone on with or put back"), waysOn(runs[0].ID))
