@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -28,25 +27,7 @@ type watched struct {
 	in, out string
 	cmd     *exec.Cmd
 	lines   *bufio.Scanner
-	told    *lockedBuffer
-}
-
-// lockedBuffer is what a process writes while it is read.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
+	told    *output
 }
 
 func newWatched(t *testing.T) *watched {
@@ -85,7 +66,7 @@ func (w *watched) command(args ...string) *exec.Cmd {
 func (w *watched) start(args ...string) {
 	w.t.Helper()
 	w.cmd = w.command(args...)
-	w.told = &lockedBuffer{}
+	w.told = &output{}
 	w.cmd.Stderr = w.told
 	out, err := w.cmd.StdoutPipe()
 	if err != nil {

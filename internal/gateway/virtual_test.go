@@ -37,13 +37,11 @@ func begin(t *testing.T, dir, yaml string) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tmdb, front := newPipes(), newPipes()
-	wire := tmdb.transport()
-	server := &http.Server{Handler: fake, ReadHeaderTimeout: time.Minute}
-	go func() { _ = server.Serve(tmdb) }()
+	tmdb, front := fake.ListenMem(), newPipes()
+	wire := tmdb.Transport()
 	b := &bench{t: t, fake: fake, dir: dir, log: &lockedBuffer{}, url: "http://localhost", net: front.transport()}
 	b.configure("coordinator: memory\n" + yaml)
-	cfg, err := b.load("http://tmdb.test", "127.0.0.1:0", poolKey)
+	cfg, err := b.load(tmdb.URL(), "127.0.0.1:0", poolKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +59,9 @@ func begin(t *testing.T, dir, yaml string) *bench {
 			t.Errorf("the gateway ended with %v", err)
 		}
 		wire.CloseIdleConnections()
-		_ = server.Close()
+		if err := tmdb.Close(); err != nil {
+			t.Error(err)
+		}
 	})
 	return b
 }
