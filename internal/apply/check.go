@@ -2,7 +2,6 @@ package apply
 
 import (
 	"context"
-	"fmt"
 	"path"
 	"strings"
 
@@ -185,20 +184,11 @@ func (c *check) source(i int) *Problem {
 
 // writable says why names can't be changed in a folder, or in the one above it that is there.
 func (c *check) writable(dir int) *Problem {
-	for c.run.Dirs[dir].New {
-		dir = c.run.Dirs[dir].Parent
+	dir = c.run.base(dir)
+	p, known := c.right[dir]
+	if !known {
+		p = c.folders.writable(dir)
+		c.right[dir] = p
 	}
-	if p, known := c.right[dir]; known {
-		return p
-	}
-	var p *Problem
-	d, err := c.folders.get(dir)
-	if err == nil {
-		err = d.Writable()
-	}
-	if err != nil {
-		p = failed(fmt.Errorf("%s: %w", c.run.path(dir), err))
-	}
-	c.right[dir] = p
 	return p
 }

@@ -21,10 +21,7 @@ func (c *check) target(i int) *Problem {
 		}
 		return c.compose(i)
 	}
-	base := o.To.Dir
-	for c.run.Dirs[base].New {
-		base = c.run.Dirs[base].Parent
-	}
+	base := c.run.base(o.To.Dir)
 	if o.Verb != organize.NFO && c.infos[base].Device != c.infos[o.From.Dir].Device {
 		if o.Verb == organize.Link || o.Verb == organize.Reflink {
 			return problem(organize.CrossDevice)
@@ -128,7 +125,7 @@ func (c *check) copyThere(i int, dir Dir, info Info) *Problem {
 	o := &c.ops[i]
 	switch {
 	case o.Verb == organize.Symlink && info.Type == organize.TypeLink:
-		if text, err := dir.Readlink(o.To.Name); err == nil && resolved(c.run.path(o.To.Dir), text) == c.run.pathOf(o.From) {
+		if text, err := dir.Readlink(o.To.Name); err == nil && organize.LeadsTo(c.run.path(o.To.Dir), text) == c.run.pathOf(o.From) {
 			c.idle[i] = true
 			return nil
 		}
@@ -152,13 +149,6 @@ func (c *check) copyThere(i int, dir Dir, info Info) *Problem {
 // space refuses the copies for which a file system has no room behind those before them: what all need and one in a hundred.
 func (c *check) space() {
 	need := map[uint64]int64{}
-	base := func(i int) int {
-		at := c.ops[i].To.Dir
-		for c.run.Dirs[at].New {
-			at = c.run.Dirs[at].Parent
-		}
-		return at
-	}
 	copies := func(i int) bool {
 		return c.bad[i] == nil && !c.idle[i] && c.ops[i].copies() && c.ops[i].Verb != organize.Reflink
 	}
@@ -166,12 +156,13 @@ func (c *check) space() {
 		if !copies(i) {
 			continue
 		}
-		dir, err := c.folders.get(base(i))
+		base := c.run.base(c.ops[i].To.Dir)
+		dir, err := c.folders.get(base)
 		var free uint64
 		if err == nil {
 			free, err = dir.Free()
 		}
-		device := c.infos[base(i)].Device
+		device := c.infos[base].Device
 		wanted := need[device] + c.ops[i].Size
 		if err == nil && uint64(wanted+wanted/100) > free {
 			c.bad[i] = problem(NoSpace)

@@ -264,6 +264,15 @@ func (e *engine) release(i int, from, to place, known *copied) *Problem {
 	return remove(dir, from.Name)
 }
 
+// lies returns what lies at a place, if anything does.
+func (e *engine) lies(at place) (dir Dir, info Info, there bool, err error) {
+	dir, info, err = e.look(at)
+	if isMissing(err) || isElse(err) {
+		return dir, Info{}, false, nil
+	}
+	return dir, info, err == nil, err
+}
+
 // look returns what lies at a place; an error where nothing does.
 func (e *engine) look(at place) (Dir, Info, error) {
 	dir, err := e.get(at.Dir)
@@ -295,9 +304,8 @@ func (e *engine) copyBack(i int, from, to place) *Problem {
 	}
 	o, m := &e.run.Ops[i], &e.journal.marks
 	known, returned := m.copies[i], m.returned[i]
-	dir, now, err := e.look(to)
-	there := err == nil
-	if err != nil && !isMissing(err) && !isElse(err) {
+	dir, now, there, err := e.lies(to)
+	if err != nil {
 		return failed(err)
 	}
 	_, original, err := e.find(o, from)

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"syscall"
 
@@ -39,6 +40,28 @@ func (f *folders) get(i int) (Dir, error) {
 	}
 	f.open[i] = dir
 	return dir, nil
+}
+
+// nearest returns a folder, or where it is not there the nearest above it that is, and which one that is.
+func (f *folders) nearest(i int) (int, Dir, error) {
+	dir, err := f.get(i)
+	for isMissing(err) && f.run.Dirs[i].Parent >= 0 {
+		i = f.run.Dirs[i].Parent
+		dir, err = f.get(i)
+	}
+	return i, dir, err
+}
+
+// writable says why no names can be changed in a folder.
+func (f *folders) writable(i int) *Problem {
+	dir, err := f.get(i)
+	if err == nil {
+		err = dir.Writable()
+	}
+	if err != nil {
+		return failed(fmt.Errorf("%s: %w", f.run.path(i), err))
+	}
+	return nil
 }
 
 // forget closes a folder that goes away, and those below it.

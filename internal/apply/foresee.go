@@ -1,10 +1,6 @@
 package apply
 
-import (
-	"fmt"
-
-	"github.com/anivault/anivault/internal/organize"
-)
+import "github.com/anivault/anivault/internal/organize"
 
 // foresight is what the names of a run will hold while it is put back, as far as they don't hold it now.
 type foresight struct {
@@ -171,9 +167,8 @@ func (f *foresight) unwrite(o *op, there, file, same bool, err error) *Problem {
 // copyBack is engine.copyBack.
 func (f *foresight) copyBack(i int, from, to place) *Problem {
 	o, known := &f.run.Ops[i], f.journal.marks.copies[i]
-	_, now, err := f.look(to)
-	there := err == nil
-	if err != nil && !isMissing(err) && !isElse(err) {
+	_, now, there, err := f.lies(to)
+	if err != nil {
 		return failed(err)
 	}
 	original, err := f.at(o, from)
@@ -197,26 +192,16 @@ func (f *foresight) copyBack(i int, from, to place) *Problem {
 
 // writable says why no name can be changed in a folder, or in the one above it that is there.
 func (f *foresight) writable(dir int) *Problem {
-	d, err := f.get(dir)
-	for isMissing(err) && f.run.Dirs[dir].Parent >= 0 {
-		dir = f.run.Dirs[dir].Parent
-		d, err = f.get(dir)
-	}
+	dir, _, err := f.nearest(dir)
 	if isElse(err) {
 		return nil // a file that leaves it first
 	}
-	if p, known := f.right[dir]; known {
-		return p
+	p, known := f.right[dir]
+	if !known {
+		p = f.folders.writable(dir)
+		f.right[dir] = p
 	}
-	if err == nil {
-		err = d.Writable()
-	}
-	if err != nil {
-		f.right[dir] = failed(fmt.Errorf("%s: %w", f.run.path(dir), err))
-	} else {
-		f.right[dir] = nil
-	}
-	return f.right[dir]
+	return p
 }
 
 // tooBig returns the operations whose files have to be copied back to a file system that has no room for them: what they need and
@@ -236,12 +221,7 @@ func (w *working) tooBig(wanted []bool) map[int]bool {
 		if _, original, err := w.find(o, o.From); err != nil || original.there {
 			continue
 		}
-		at := o.From.Dir
-		dir, err := w.get(at)
-		for isMissing(err) && w.run.Dirs[at].Parent >= 0 {
-			at = w.run.Dirs[at].Parent
-			dir, err = w.get(at)
-		}
+		_, dir, err := w.nearest(o.From.Dir)
 		if err != nil {
 			continue
 		}

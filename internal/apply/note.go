@@ -69,11 +69,8 @@ func readUpTo(dir Dir, name string, most int64) ([]byte, error) {
 // reads reports whether something lies at the target of an operation that writes, whether it is a file, and whether it has the bytes
 // that were written down.
 func (e *engine) reads(o *op) (dir Dir, there, file, same bool, err error) {
-	dir, info, err := e.look(o.To)
-	if err != nil {
-		if isMissing(err) || isElse(err) {
-			err = nil
-		}
+	dir, info, there, err := e.lies(o.To)
+	if !there {
 		return dir, false, false, false, err
 	}
 	if info.Type != organize.TypeRegular || info.Size != o.Size {

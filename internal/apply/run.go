@@ -88,6 +88,14 @@ func (r *run) path(dir int) string {
 	return path.Join(r.path(d.Parent), d.Name)
 }
 
+// base returns a folder, or the nearest above it that the run does not make.
+func (r *run) base(dir int) int {
+	for r.Dirs[dir].New {
+		dir = r.Dirs[dir].Parent
+	}
+	return dir
+}
+
 // sourceOf returns the path of an operation's source, "" where it has none.
 func (r *run) sourceOf(o *op) string {
 	if o.Verb == organize.NFO {

@@ -2,7 +2,6 @@ package apply
 
 import (
 	"errors"
-	"path"
 	"strings"
 	"syscall"
 
@@ -31,21 +30,10 @@ func relative(folder, to string) string {
 	return strings.Repeat("../", len(a)-n) + strings.Join(b[n:], "/")
 }
 
-// resolved returns where a link in a folder leads, by its text.
-func resolved(folder, text string) string {
-	if path.IsAbs(text) {
-		return path.Clean(text)
-	}
-	return path.Join(folder, text)
-}
-
 // points reports whether the operation's link lies at its target, and whether anything does.
 func (e *engine) points(o *op) (dir Dir, there, ours bool, err error) {
-	dir, info, err := e.look(o.To)
-	if err != nil {
-		if isMissing(err) || isElse(err) {
-			err = nil
-		}
+	dir, info, there, err := e.lies(o.To)
+	if !there {
 		return dir, false, false, err
 	}
 	if info.Type != organize.TypeLink {

@@ -310,7 +310,7 @@ func (p *Planner) find(dir, from *folder, item *Item, verb Verb, name string) (t
 func (p *Planner) isThere(dir, from *folder, item, other *Item, verb Verb) bool {
 	switch {
 	case other.Type == TypeLink:
-		return verb == Symlink && absolutePath(dir.path, other.Leads) == join(from.path, item.Name)
+		return verb == Symlink && LeadsTo(dir.path, other.Leads) == join(from.path, item.Name)
 	case other.Type != TypeRegular:
 		return false
 	case item.Inode != 0 && item.Inode == other.Inode && item.Device == other.Device:
@@ -323,11 +323,12 @@ func (p *Planner) isThere(dir, from *folder, item, other *Item, verb Verb) bool 
 	return errA == nil && errB == nil && string(a) == string(b)
 }
 
-func absolutePath(dir, name string) string {
-	if path.IsAbs(name) {
-		return path.Clean(name)
+// LeadsTo returns where a symbolic link in a folder leads, by its text.
+func LeadsTo(folder, text string) string {
+	if path.IsAbs(text) {
+		return path.Clean(text)
 	}
-	return path.Join(dir, name)
+	return path.Join(folder, text)
 }
 
 // leaveCollisions leaves units whose names are taken by what stays, and units that want one name; again until nothing changes,
