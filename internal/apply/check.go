@@ -24,9 +24,10 @@ type check struct {
 	errs    map[int]*Problem // why a folder can't be used
 	infos   map[int]Info     // of the folders that are there
 	folders folders
-	moves   map[place]int     // the name that a move frees → operation
-	inodes  map[[2]uint64]int // the file that a move takes away → operation
-	right   map[int]*Problem  // whether names can be made in a folder
+	moves   map[place]int      // the name that a move frees → operation
+	inodes  map[[2]uint64]int  // the file that a move takes away → operation
+	right   map[int]*Problem   // whether names can be made in a folder
+	fresh   map[int][]spelling // names to be made in a folder that is there
 }
 
 // check looks at everything that a plan is about. The error is a *MountError.
@@ -41,6 +42,7 @@ func (e *Engine) check(ctx context.Context, p *organize.Plan, absolute bool) (*c
 	c := &check{
 		ctx: ctx, engine: e, plan: p, bundles: organize.Bundles(p), dirs: map[string]int{}, errs: map[int]*Problem{}, infos: map[int]Info{},
 		moves: map[place]int{}, inodes: map[[2]uint64]int{}, right: map[int]*Problem{},
+		fresh: map[int][]spelling{},
 	}
 	c.run = &run{ID: p.ID, Mode: p.Mode, Layout: p.Layout, Absolute: absolute, Sources: p.Sources, Targets: p.Targets}
 	c.folders = folders{system: e.System, run: c.run, open: map[int]Dir{}}
@@ -61,6 +63,7 @@ func (e *Engine) check(ctx context.Context, p *organize.Plan, absolute bool) (*c
 			c.bad[i] = c.target(i)
 		}
 	}
+	c.spellings()
 	c.space()
 	c.spread()
 	c.compile()

@@ -35,6 +35,7 @@ func (c *check) target(i int) *Problem {
 		return p
 	}
 	if c.run.Dirs[o.To.Dir].New {
+		c.makes(i)
 		return c.compose(i)
 	}
 	c.folders.trim()
@@ -44,6 +45,7 @@ func (c *check) target(i int) *Problem {
 	}
 	info, err := dir.Lstat(o.To.Name)
 	if isMissing(err) {
+		c.makes(i)
 		return c.compose(i)
 	}
 	if err != nil {
@@ -51,7 +53,7 @@ func (c *check) target(i int) *Problem {
 	}
 	switch o.Verb {
 	case organize.NFO:
-		return c.noteThere(i, dir, info)
+		return c.noteThere(i, dir, o.To.Name, info)
 	case organize.Move, organize.Link:
 		return c.taken(i, dir, info)
 	case organize.None, organize.Copy, organize.Symlink, organize.Reflink:

@@ -37,13 +37,13 @@ func (c *check) note(i int) *organize.Note {
 const mostNote = 1 << 20
 
 // noteThere decides on a file for media servers whose name is taken: whoever wrote what is there, it stays.
-func (c *check) noteThere(i int, dir Dir, info Info) *Problem {
+func (c *check) noteThere(i int, dir Dir, name string, info Info) *Problem {
 	o := &c.ops[i]
 	if holder, freed := c.moves[o.To]; freed && c.bad[holder] == nil {
 		return c.compose(i)
 	}
 	if info.Type == organize.TypeRegular {
-		text, err := readUpTo(dir, o.To.Name, mostNote)
+		text, err := readUpTo(dir, name, mostNote)
 		if err != nil {
 			return failed(err)
 		}

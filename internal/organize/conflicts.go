@@ -223,10 +223,10 @@ func versions(group []*video) []string {
 func distinct(labels []string) []string {
 	seen := map[string]bool{}
 	for _, l := range labels {
-		if seen[foldName(l)] {
+		if seen[FoldName(l)] {
 			return nil
 		}
-		seen[foldName(l)] = true
+		seen[FoldName(l)] = true
 	}
 	return labels
 }

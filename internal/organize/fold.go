@@ -10,9 +10,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// foldName returns the key under which names are compared: two with one key are one name to some file system, in case, in
+// FoldName returns the key under which names are compared: two with one key are one name to some file system, in case, in
 // normal form or in characters that are not seen.
-func foldName(s string) string {
+func FoldName(s string) string {
 	if isASCII(s) {
 		return strings.ToLower(s)
 	}
@@ -25,9 +25,9 @@ func foldName(s string) string {
 	}, s)
 }
 
-// isAlike reports whether foldName makes one key of two names.
+// isAlike reports whether FoldName makes one key of two names.
 func isAlike(a, b string) bool {
-	return a == b || isASCII(a) && isASCII(b) && strings.EqualFold(a, b) || foldName(a) == foldName(b)
+	return a == b || isASCII(a) && isASCII(b) && strings.EqualFold(a, b) || FoldName(a) == FoldName(b)
 }
 
 func isASCII(s string) bool {
@@ -103,7 +103,7 @@ func (s *foldSet) hash(place int32, name string) uint64 {
 			}
 		}
 	} else {
-		b = append(b, foldName(name)...)
+		b = append(b, FoldName(name)...)
 	}
 	s.folded = b
 	return maphash.Bytes(s.seed, b)

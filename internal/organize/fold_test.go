@@ -22,7 +22,7 @@ func TestASetFindsTheNamesThatAreOne(t *testing.T) {
 		for place := range 2 {
 			var want []int
 			for i, n := range names {
-				if i%2 == place && foldName(n) == foldName(asked) {
+				if i%2 == place && FoldName(n) == FoldName(asked) {
 					want = append(want, i)
 				}
 			}

@@ -70,7 +70,7 @@ func TestNamesThatSomeSystemTakesForOne(t *testing.T) {
 		{"か", "が", false},
 	} {
 		t.Run(row.a+" "+row.b, func(t *testing.T) {
-			if got := foldName(row.a) == foldName(row.b); got != row.same {
+			if got := FoldName(row.a) == FoldName(row.b); got != row.same {
 				t.Errorf("got %v, want %v", got, row.same)
 			}
 		})
@@ -99,8 +99,8 @@ func FuzzCleanName(f *testing.F) {
 		if strings.Trim(got, ". ") != got || !isLocal(got) || isDevice(strings.ToUpper(strings.TrimRight(strings.Split(got, ".")[0], " "))) {
 			t.Fatalf("%q became %q", s, got)
 		}
-		if foldName(got) != foldName(foldName(got)) {
-			t.Fatalf("the key of %q is %q, and of that %q", got, foldName(got), foldName(foldName(got)))
+		if FoldName(got) != FoldName(FoldName(got)) {
+			t.Fatalf("the key of %q is %q, and of that %q", got, FoldName(got), FoldName(FoldName(got)))
 		}
 	})
 }

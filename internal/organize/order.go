@@ -35,7 +35,7 @@ func Order(p *Plan) []Step {
 		o.states[u] = make([]opState, len(unit.Ops))
 		for i := range unit.Ops {
 			if op := &unit.Ops[i]; op.Verb == Move {
-				key := foldName(p.SourcePath(unit, op))
+				key := FoldName(p.SourcePath(unit, op))
 				o.frees[key] = append(o.frees[key], place{u, i})
 			}
 			steps++
@@ -76,7 +76,7 @@ func (o *orderer) emit(at place) {
 	state.begun = true
 	unit := &o.plan.Units[at.unit]
 	if len(o.frees) > 0 {
-		to := foldName(o.plan.TargetPath(unit, &unit.Ops[at.op]))
+		to := FoldName(o.plan.TargetPath(unit, &unit.Ops[at.op]))
 		o.await(at, to)
 		for folder := path.Dir(to); len(folder) > 1 && folder != path.Dir(folder); folder = path.Dir(folder) {
 			o.await(at, folder) // a file that is to be a folder
@@ -118,7 +118,7 @@ func Bundles(p *Plan) []int {
 		parent[u] = u
 		for i := range p.Units[u].Ops {
 			if op := &p.Units[u].Ops[i]; op.Verb == Move {
-				frees[foldName(p.SourcePath(&p.Units[u], op))] = u
+				frees[FoldName(p.SourcePath(&p.Units[u], op))] = u
 			}
 		}
 	}
@@ -134,7 +134,7 @@ func Bundles(p *Plan) []int {
 			if len(frees) == 0 {
 				break
 			}
-			for name := foldName(p.TargetPath(&p.Units[u], &p.Units[u].Ops[i])); len(name) > 1 && name != path.Dir(name); name = path.Dir(name) {
+			for name := FoldName(p.TargetPath(&p.Units[u], &p.Units[u].Ops[i])); len(name) > 1 && name != path.Dir(name); name = path.Dir(name) {
 				if holder, taken := frees[name]; taken {
 					a, b := find(u), find(holder)
 					parent[max(a, b)] = min(a, b)

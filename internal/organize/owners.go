@@ -222,7 +222,7 @@ func (v *video) sameRests() [][]int {
 	seen := map[string][]int{}
 	var keys []string
 	for i := range v.belongs {
-		key := foldName(cleanText("x" + v.belongs[i].rest))
+		key := FoldName(cleanText("x" + v.belongs[i].rest))
 		if seen[key] == nil {
 			keys = append(keys, key)
 		}
