@@ -90,10 +90,15 @@ func (j *journal) summary() Run {
 	m := &j.marks
 	r := Run{
 		ID: j.run.ID, Begun: j.run.Begun, Mode: j.run.Mode, Stage: m.stage, At: m.at, Files: len(j.run.Ops),
-		Refused: len(m.not), Kept: len(m.kept), Undone: len(m.back), roots: slices.Concat(j.run.Sources, j.run.Targets),
+		Kept: len(m.kept), Undone: len(m.back), roots: slices.Concat(j.run.Sources, j.run.Targets),
+	}
+	for _, code := range m.not {
+		if code != NotReached {
+			r.Refused++
+		}
 	}
 	if m.stage == Undone {
-		r.Undone = r.Files - r.Refused
+		r.Undone = r.Files - len(m.not)
 	}
 	for _, s := range j.run.Sources {
 		r.Sources = append(r.Sources, s.Path)
@@ -174,10 +179,13 @@ func (e *Engine) Show(id string) (Run, *Outcome, error) {
 		switch {
 		case m.not[i] != "":
 			r.Status, r.Problem = StatusRefused, problem(m.not[i])
-			if r.Problem.isTrouble() {
+			switch {
+			case r.Problem.isTrouble():
 				r.Status = StatusFailed
-			} else if r.Problem.isLeft() {
+			case r.Problem.isLeft():
 				r.Status = StatusLeft
+			case r.Problem.Code == NotReached:
+				r.Status = StatusPlanned
 			}
 		case m.back[i]:
 			r.Status = StatusUndone

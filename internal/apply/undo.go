@@ -22,17 +22,18 @@ func (e *Engine) Undo(ctx context.Context, id string, opts UndoOptions) (*Outcom
 	}
 	defer w.close()
 	out := &Outcome{Run: id, Results: w.results()}
+	stayed := w.stayed()
 	wanted, part := w.wanted(opts.Only)
 	if opts.DryRun {
 		w.foresee(wanted)
 	} else {
-		err = w.undo(ctx, wanted, part)
+		err = w.undo(ctx, wanted, part, stayed)
 	}
 	w.tell(out, StatusUndone)
 	e.nameLater(out, w.run.Begun)
 	told := out.Results[:0]
 	for i := range w.run.Ops {
-		never := w.codes[i] == nil && w.journal.marks.not[i] != "" // it was not carried out
+		never := w.codes[i] == nil && (w.journal.marks.not[i] != "" || stayed[i]) // it was not carried out
 		if r := &out.Results[i]; opts.DryRun && r.Status == StatusUndone {
 			r.Status = StatusPlanned
 		}
@@ -63,12 +64,51 @@ func (w *working) wanted(only func(source, target string) bool) (wanted []bool, 
 	return wanted, part
 }
 
-func (w *working) undo(ctx context.Context, wanted []bool, part bool) error {
+// stayed returns the operations that a run which was cut off has not come to. Once putting back has begun nothing tells them apart, so
+// it is written down before.
+func (w *working) stayed() map[int]bool {
+	if s := w.journal.marks.stage; s != Planned && s != Applying && s != Abandoned {
+		return nil
+	}
+	out := map[int]bool{}
+	for i := range w.run.Ops {
+		o := &w.run.Ops[i]
+		w.trim()
+		there, ours, _, err := w.atTarget(o)
+		switch {
+		case err != nil || ours:
+			continue
+		case o.Verb == organize.NFO:
+			out[i] = !there
+		default:
+			_, home, err := w.find(o, o.From)
+			out[i] = err == nil && home.ours
+		}
+	}
+	return out
+}
+
+// noteStayed writes down which operations the run has not come to.
+func (w *working) noteStayed(stayed map[int]bool) {
+	m := &w.journal.marks
+	for i := range w.run.Ops {
+		switch {
+		case stayed == nil:
+		case stayed[i] && m.not[i] == "":
+			w.journal.mark("not %d %s", i, NotReached)
+		case !stayed[i] && m.not[i] == NotReached:
+			w.journal.mark("ok %d", i) // it was gone on with since
+		}
+	}
+}
+
+func (w *working) undo(ctx context.Context, wanted []bool, part bool, stayed map[int]bool) error {
 	w.ctx = ctx
 	if err := w.begin(); err != nil {
 		return err
 	}
 	w.compare()
+	w.noteStayed(stayed)
 	if err := w.journal.enter(Undoing, w.now()); err != nil {
 		return err
 	}

@@ -362,3 +362,62 @@ func TestWhatIsNoticedWhileCopying(t *testing.T) {
 		}
 	}
 }
+
+// What a run that was cut off has not come to is not told as put back, neither by its undo nor by the history.
+func TestWhatNeverLeftIsNotPutBack(t *testing.T) {
+	for _, row := range []struct{ name, target, files, plan string }{
+		{"moves, links, copies", "/lib", "a b c d", "a > 1; b = 2; c : 3; d @ 4"},
+		{"what is written", "/lib", "a b", "a = x/1, ! x/tvshow.nfo; b = x/2"},
+		{"a cycle", "/src", "1 2 3", "1 > 2; 2 > 3; 3 > 1"},
+		{"to another file system", "/far", "a b", "a > 1; b > 2"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			sc := drawn(traits{}, row.target, row.files, row.plan)
+			id, seen := sc.plan.ID, map[int]bool{}
+			apply, _, undo := sc.actions()
+			c := &checker{t: t, sc: sc, contents: contentsOf(sc.sim)}
+			c.kills(sc.sim, apply, row.name, func(s *sim, when string) {
+				if !s.has(id) {
+					return
+				}
+				_, shown, err := engineOf(s).Show(id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				done := shown.Count(StatusDone)
+				half := 0 // under a temporary name, or with a copy that has no name yet
+				for _, line := range all(s, false) {
+					if strings.Contains(line, "/.anivault-"+id) {
+						half = 1
+					}
+				}
+				seen[done] = true
+				foreseen, err := foresee(s, id, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				out, err := undo.do(s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				run, after, err := engineOf(s).Show(id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for what, n := range map[string]int{
+					"undo": out.Count(StatusUndone), "foreseen": foreseen.Count(StatusUndone), "history": run.Undone, "files": after.Count(StatusUndone),
+				} {
+					if n < done || n > done+half {
+						t.Errorf("%s: %s says that %d are back, %d were done", when, what, n, done)
+					}
+				}
+				if run.Stage != Undone || run.Refused > 0 {
+					t.Errorf("%s: %+v", when, run)
+				}
+			})
+			if len(seen) < 2 {
+				t.Errorf("only %d ways to be cut off", len(seen))
+			}
+		})
+	}
+}
