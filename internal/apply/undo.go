@@ -24,9 +24,11 @@ func (e *Engine) Undo(ctx context.Context, id string, opts UndoOptions) (*Outcom
 	out := &Outcome{Run: id, Results: w.results()}
 	stayed := w.stayed()
 	wanted, part := w.wanted(opts.Only)
-	if opts.DryRun {
+	switch {
+	case opts.Only != nil && !slices.Contains(wanted, true): // nothing is asked for
+	case opts.DryRun:
 		w.foresee(wanted)
-	} else {
+	default:
 		err = w.undo(ctx, wanted, part, stayed)
 	}
 	w.tell(out, StatusUndone)

@@ -66,12 +66,13 @@ func (c *command) sayRun(a *applying, out *apply.Outcome, s *report.OrganizeSumm
 	if a.dryRun {
 		kept = "%d would be kept"
 	}
+	ready := out.Count(apply.StatusPlanned)
 	var parts []string
 	for _, p := range []struct {
 		n    int
 		word string
 	}{
-		{s.Planned, planned},
+		{ready, planned},
 		{s.Done, "%d done"},
 		{s.Undone, "%d put back"},
 		{s.InPlace, "%d in place"},
@@ -85,7 +86,11 @@ func (c *command) sayRun(a *applying, out *apply.Outcome, s *report.OrganizeSumm
 			parts = append(parts, lang.Sprintf(p.word, p.n))
 		}
 	}
-	if len(parts) == 0 {
+	switch {
+	case len(parts) > 0:
+	case a.back:
+		parts = []string{lang.Sprintf("no file of the run %s has left its place", out.Run)}
+	default:
 		parts = []string{lang.Say("nothing to do")}
 	}
 	c.say("%s\n", strings.Join(parts, ", "))
@@ -96,7 +101,7 @@ func (c *command) sayRun(a *applying, out *apply.Outcome, s *report.OrganizeSumm
 		c.say("undo: anivault undo %s\n", out.Run)
 	case s.Undone > 0 || s.Kept > 0:
 		c.say("this was the run %s\n", out.Run)
-	case s.Refused > 0 && s.Planned == 0:
+	case s.Refused > 0 && ready == 0:
 		c.say("nothing was changed\n")
 	case s.Refused > 0:
 		c.say("nothing was changed; --partial does what can be done\n")
@@ -106,7 +111,7 @@ func (c *command) sayRun(a *applying, out *apply.Outcome, s *report.OrganizeSumm
 // summarizeRun counts what became of the files.
 func summarizeRun(a *applying, out *apply.Outcome) report.OrganizeSummary {
 	s := report.OrganizeSummary{
-		Run: out.Run, Planned: out.Count(apply.StatusPlanned), InPlace: out.Count(apply.StatusInPlace), Left: out.Count(apply.StatusLeft), Done: out.Count(apply.StatusDone),
+		Run: out.Run, Planned: len(out.Results), InPlace: out.Count(apply.StatusInPlace), Left: out.Count(apply.StatusLeft), Done: out.Count(apply.StatusDone),
 		Refused: out.Count(apply.StatusRefused), Failed: out.Count(apply.StatusFailed), Undone: out.Count(apply.StatusUndone),
 		Kept: out.Count(apply.StatusKept), ElapsedMS: time.Since(a.began).Milliseconds(),
 	}

@@ -33,7 +33,7 @@ func (c *command) historyCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return c.history(cfg, args, format)
+		return c.history(cmd.Context(), cfg, args, format)
 	})
 	streamFormat(cmd, &format, organizeFormats...)
 	cmd.AddCommand(c.historyPruneCommand(), c.historyAbandonCommand())
@@ -50,7 +50,10 @@ library is touched. Runs that were cut off or abandoned are never given up, and 
 		Example: `  anivault history prune --older 1y`,
 	}, nil, func(ctx context.Context, cfg *config.Config, _ []string, _ string) error {
 		age, ok := parseAge(older)
-		if !ok {
+		switch {
+		case older == "":
+			return usagef("for example: anivault history prune --older 1y", "no --older given: how long ago must a run have ended?")
+		case !ok:
 			return usagef("for example: anivault history prune --older 1y", "flag --older: %q is no age, as 30d, 12w or 1y", older)
 		}
 		return c.withEngine(ctx, cfg, &applying{}, func(e *apply.Engine) error {
@@ -72,7 +75,7 @@ func (c *command) historyAbandonCommand() *cobra.Command {
 library is touched; other runs may then begin. Its journal is kept: should the disk come back, anivault undo ID puts back
 what can be put back, and anivault apply --resume ID goes on.`,
 		Example: `  anivault history abandon 20261122-020431-k3f9`,
-		Args:    cobra.ExactArgs(1),
+		Args:    exactArgs("ID"),
 	}, nil, func(ctx context.Context, cfg *config.Config, args []string, _ string) error {
 		return c.withEngine(ctx, cfg, &applying{}, func(e *apply.Engine) error {
 			run, err := pickRun(e, args, anyRun)
@@ -118,6 +121,7 @@ type wireRun struct {
 	Run     string   `json:"run" doc:"its id"`
 	Begun   string   `json:"begun,omitempty" doc:"when it began, RFC 3339 in UTC"`
 	Mode    string   `json:"mode,omitempty" doc:"hardlink, move, symlink, copy or reflink"`
+	AtWork  bool     `json:"at_work,omitempty" doc:"with planned, apply and undo: whether a process works on it; else it was cut off"`
 	Stage   string   `json:"stage,omitempty" doc:"planned, apply or undo (at work, or cut off), done, undone, kept (put back but for some), or abandoned (cut off, and given up)"`
 	Files   int      `json:"files" doc:"files of the run"`
 	Refused int      `json:"refused" doc:"files that were not put where they belong"`
@@ -127,14 +131,14 @@ type wireRun struct {
 	Error   string   `json:"error,omitempty" doc:"why its journal can't be trusted; it is never acted on"`
 }
 
-func (c *command) history(cfg *config.Config, args []string, format string) error {
+func (c *command) history(ctx context.Context, cfg *config.Config, args []string, format string) error {
 	e, closeEngine, err := openEngine(cfg)
 	if err != nil {
 		return err
 	}
 	defer closeEngine()
 	if len(args) > 0 {
-		return c.showRun(e, args, format)
+		return c.showRun(e, args, format, isAtWork(ctx, cfg))
 	}
 	runs, err := e.History()
 	if err != nil {
@@ -143,24 +147,36 @@ func (c *command) history(cfg *config.Config, args []string, format string) erro
 	if len(runs) == 0 {
 		c.say("no plan was carried out yet\n")
 	}
+	atWork := isAtWork(ctx, cfg)
 	if format == "ndjson" {
-		return c.printRuns(runs)
+		return c.printRuns(runs, atWork)
 	}
 	w := bufio.NewWriter(c.streams.Out)
 	for i := range runs {
-		fmt.Fprintln(w, runLine(&runs[i]))
+		fmt.Fprintln(w, runLine(&runs[i], atWork))
 	}
 	return w.Flush()
 }
 
-// stageWords say how far a run has come.
+// stageWords say how far a run has come, that nobody works on.
 var stageWords = map[apply.Stage]string{
-	apply.Planned: "cut off before it began", apply.Applying: "at work, or cut off", apply.Done: "done",
-	apply.Undoing: "being put back, or cut off in it", apply.Undone: "put back", apply.Kept: "put back, but for some",
+	apply.Planned: "cut off before it began", apply.Applying: "cut off", apply.Done: "done",
+	apply.Undoing: "cut off while it was put back", apply.Undone: "put back", apply.Kept: "put back, but for some",
 	apply.Abandoned: "cut off, and abandoned",
 }
 
-func runLine(r *apply.Run) string {
+// stageText says how far a run has come. Where a process is at work, it is at the one that has not come to its end.
+func stageText(s apply.Stage, atWork bool) string {
+	switch {
+	case atWork && s == apply.Undoing:
+		return lang.Say("being put back")
+	case atWork && s.Unfinished():
+		return lang.Say("at work")
+	}
+	return lang.Say(stageWords[s])
+}
+
+func runLine(r *apply.Run, atWork bool) string {
 	if r.Err != nil {
 		line := r.ID + "  "
 		if r.Mode != "" { // as far as it can still be read
@@ -168,7 +184,7 @@ func runLine(r *apply.Run) string {
 		}
 		return line + ui.Escaped(lang.Say(r.Err.Error()))
 	}
-	line := fmt.Sprintf("%s  %s  %s  %s  %s", r.ID, ui.Clock(r.Begun), r.Mode, lang.Say(ui.Count(r.Files, "file")), lang.Say(stageWords[r.Stage]))
+	line := fmt.Sprintf("%s  %s  %s  %s  %s", r.ID, ui.Clock(r.Begun), r.Mode, lang.Say(ui.Count(r.Files, "file")), stageText(r.Stage, atWork))
 	if r.Refused > 0 {
 		line += ", " + lang.Sprintf("%d refused", r.Refused)
 	}
@@ -181,13 +197,13 @@ func runLine(r *apply.Run) string {
 	return line + "  " + ui.Printable(strings.Join(r.Targets, ", "))
 }
 
-func (c *command) printRuns(runs []apply.Run) error {
+func (c *command) printRuns(runs []apply.Run, atWork bool) error {
 	w := newJSONLines(c.streams.Out)
 	for i := range runs {
 		r := &runs[i]
 		line := wireRun{
 			Run: r.ID, Begun: ui.Stamp(r.Begun), Mode: string(r.Mode), Stage: string(r.Stage), Files: r.Files, Refused: r.Refused, Kept: r.Kept,
-			Undone: r.Undone, Targets: r.Targets,
+			Undone: r.Undone, Targets: r.Targets, AtWork: atWork && r.Err == nil && r.Stage.Unfinished(),
 		}
 		if r.Err != nil {
 			line.Error = r.Err.Error()
@@ -198,7 +214,7 @@ func (c *command) printRuns(runs []apply.Run) error {
 }
 
 // showRun prints what became of each file of a run.
-func (c *command) showRun(e *apply.Engine, args []string, format string) error {
+func (c *command) showRun(e *apply.Engine, args []string, format string, atWork bool) error {
 	picked, err := pickRun(e, args, anyRun)
 	if err != nil {
 		return err
@@ -211,7 +227,7 @@ func (c *command) showRun(e *apply.Engine, args []string, format string) error {
 		return c.printRun(&applying{}, out, nil)
 	}
 	w := bufio.NewWriter(c.streams.Out)
-	fmt.Fprintln(w, runLine(&run))
+	fmt.Fprintln(w, runLine(&run, atWork))
 	for i := range out.Results {
 		r := &out.Results[i]
 		fmt.Fprintf(w, "  %s  %s  ← %s\n", lang.Say(string(r.Status)), ui.Printable(r.Target), ui.Printable(r.Source))

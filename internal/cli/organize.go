@@ -31,6 +31,7 @@ type organizing struct {
 	from    string // a file of records, in place of matching
 	plan    string // the file that the plan's text goes to
 	inPlace bool
+	watched bool // it is watch that asks, which has no --in-place
 	strict  bool
 	yes     bool // carry the plan out
 	partial bool

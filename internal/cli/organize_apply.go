@@ -182,7 +182,11 @@ func (c *command) openEditor(ctx context.Context, r *organize.Result, text []byt
 	if err := editor.Run(); err != nil {
 		return nil, &failure{exitUsage, fmt.Errorf("edit the plan: %w", err), "set VISUAL or EDITOR to the editor you use; nothing was changed"}
 	}
-	return os.ReadFile(file.Name())
+	edited, err := os.ReadFile(file.Name())
+	if err != nil {
+		return nil, &failure{exitUsage, errors.New("the editor has left no plan"), "the plan is as it was; e opens it again"}
+	}
+	return edited, nil
 }
 
 // save writes the plan, or what was made of it, to a new file that the person names. It reports whether that could be done.
@@ -217,6 +221,9 @@ func keepPlan(path string, fill func(io.Writer) error) error {
 	err := atomicfile.WriteNew(path, 0o600, fill)
 	if errors.Is(err, fs.ErrExist) {
 		return planExists(path)
+	}
+	if of, ok := errors.AsType[*fs.PathError](err); ok { // it has the name that the file had on the way
+		return &failure{exitUsage, fmt.Errorf("write %s: %w", ui.Printable(path), of.Err), "name a file in a folder that is there and that you may write to"}
 	}
 	return err
 }

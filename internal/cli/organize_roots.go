@@ -80,8 +80,11 @@ func (o *organizing) apart(source string, whole bool, shown string) error {
 	}
 	for _, t := range o.options.Targets {
 		if organize.IsBelow(source, t.Path) || whole && organize.IsBelow(t.Path, source) {
-			return usagef("--in-place puts a library in order where it is, by moving files; else name another --to",
-				"%s and --to %s lie one in the other", ui.Printable(shown), ui.Printable(t.Path))
+			hint := "--in-place puts a library in order where it is, by moving files; else name another --to"
+			if o.watched {
+				hint = "watch needs a folder for what arrives and another for the library: name another --to"
+			}
+			return usagef(hint, "%s and --to %s lie one in the other", ui.Printable(shown), ui.Printable(t.Path))
 		}
 	}
 	return nil

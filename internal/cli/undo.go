@@ -47,21 +47,28 @@ func (c *command) undo(cmd *cobra.Command, a *applying, args []string, yes bool)
 		return err
 	}
 	opts := apply.UndoOptions{DryRun: a.dryRun}
+	fitting := 0
 	if a.only != "" {
 		if _, err := path.Match(a.only, ""); err != nil {
 			return usagef(`* stands for anything but a slash; quote the pattern for the shell`, "flag --only: %q is no pattern", a.only)
 		}
-		opts.Only = func(source, target string) bool { return fits(a.only, source) || fits(a.only, target) }
+		opts.Only = func(source, target string) bool {
+			if fits(a.only, source) || fits(a.only, target) {
+				fitting++
+				return true
+			}
+			return false
+		}
 	}
 	cfg, err := c.load(cmd)
 	if err != nil {
 		return err
 	}
-	return c.putBack(cmd.Context(), cfg, a, args, opts, yes || a.dryRun || len(args) > 0)
+	return c.putBack(cmd.Context(), cfg, a, args, opts, &fitting, yes || a.dryRun || len(args) > 0)
 }
 
 func (c *command) putBack(
-	ctx context.Context, cfg *config.Config, a *applying, args []string, opts apply.UndoOptions, sure bool,
+	ctx context.Context, cfg *config.Config, a *applying, args []string, opts apply.UndoOptions, fitting *int, sure bool,
 ) error {
 	return c.withEngine(ctx, cfg, a, func(e *apply.Engine) error {
 		run, err := pickRun(e, args, anyRun)
@@ -88,6 +95,15 @@ func (c *command) putBack(
 		out, err := e.Undo(ctx, run.ID, opts)
 		if err != nil {
 			return c.explainRun(ctx, err, out)
+		}
+		switch {
+		case a.only == "" || len(out.Results) > 0:
+		case *fitting == 0:
+			return usagef(fmt.Sprintf("a pattern is compared with whole paths and with each part of them, old and new; anivault history %s lists them", run.ID),
+				"no file of the run %s fits %s; nothing was done", run.ID, ui.Printable(a.only))
+		default:
+			c.say("what fits %s is back already\n", ui.Printable(a.only))
+			return nil
 		}
 		return c.tellRun(ctx, a, out)
 	})

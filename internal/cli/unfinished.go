@@ -46,18 +46,24 @@ func (u *unfinishedRuns) look(ctx context.Context, cfg *config.Config) ([]unfini
 	if err != nil || len(runs)+len(damaged) == 0 {
 		return nil, err
 	}
-	release, err := lockfile.Acquire(ctx, filepath.Join(u.dir, "lock"), lockfile.Shared, 0)
-	if err == nil {
-		release()
-	}
+	atWork := isAtWork(ctx, cfg)
 	var out []unfinishedRun
 	for _, r := range runs {
-		out = append(out, unfinishedRun{r, errors.Is(err, lockfile.ErrBusy)})
+		out = append(out, unfinishedRun{r, atWork})
 	}
 	for _, r := range damaged {
 		out = append(out, unfinishedRun{r, false})
 	}
 	return out, nil
+}
+
+// isAtWork reports whether a process carries a plan out or puts one back.
+func isAtWork(ctx context.Context, cfg *config.Config) bool {
+	release, err := lockfile.Acquire(ctx, filepath.Join(historyDir(cfg), "lock"), lockfile.Shared, 0)
+	if err == nil {
+		release()
+	}
+	return errors.Is(err, lockfile.ErrBusy)
 }
 
 func (u *unfinishedRuns) end() {

@@ -52,8 +52,7 @@ func (c *command) verify(cmd *cobra.Command, a *applying, args []string, deep bo
 	}
 	switch {
 	case run == nil:
-		c.say("no plan was carried out yet\n")
-		return nil
+		return c.nothingToVerify(e)
 	case run.Err != nil:
 		return c.explainRun(cmd.Context(), fmt.Errorf("the run %s: %w", run.ID, run.Err), nil)
 	case run.Stage == apply.Undone:
@@ -61,8 +60,12 @@ func (c *command) verify(cmd *cobra.Command, a *applying, args []string, deep bo
 		return nil
 	}
 	if run.Stage.Unfinished() {
-		c.warn("the run %s was cut off or is at work: what it has not done yet is where it was, and told as gone", run.ID)
-		advise(c.streams, waysOn(run.ID))
+		if isAtWork(cmd.Context(), cfg) {
+			c.warn("the run %s is at work: what it has not done yet is where it was, and told as gone", run.ID)
+		} else {
+			c.warn("the run %s was cut off: what it has not done is where it was, and told as gone", run.ID)
+			advise(c.streams, waysOn(run.ID))
+		}
 	}
 	out, err := e.Verify(cmd.Context(), run.ID, deep)
 	if err != nil {
@@ -80,6 +83,20 @@ func (c *command) verify(cmd *cobra.Command, a *applying, args []string, deep bo
 	c.say("%s as the run %s left them, %d not\n", ui.Count(ok, "file"), run.ID, len(out.Results)-ok-out.Count(apply.StatusRefused))
 	if out.Count(apply.StatusFailed) > 0 {
 		return &failure{code: exitIncomplete}
+	}
+	return nil
+}
+
+// nothingToVerify says why there is no run to look at.
+func (c *command) nothingToVerify(e *apply.Engine) error {
+	run, err := pickRun(e, nil, anyRun)
+	switch {
+	case err != nil:
+		return err
+	case run == nil:
+		c.say("no plan was carried out yet\n")
+	default:
+		c.say("every run is put back: there is nothing to verify\n")
 	}
 	return nil
 }

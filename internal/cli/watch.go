@@ -150,7 +150,7 @@ func (w *watching) prepare(args []string) (err error) {
 
 // organizing is a run of organize of what is watched.
 func (w *watching) organizing() (*organizing, error) {
-	o := &organizing{f: w.f, cfg: w.cfg, yes: true, partial: true, format: w.format, began: time.Now(), wait: time.Hour}
+	o := &organizing{f: w.f, cfg: w.cfg, watched: true, yes: true, partial: true, format: w.format, began: time.Now(), wait: time.Hour}
 	return o, o.prepare(w.cmd, []string{w.path})
 }
 

@@ -293,11 +293,14 @@ func TestPlans(t *testing.T) {
 				tv("/in/k.mkv", 1, 6, 8),
 				tv("/else/m.mkv", 1, 9),
 				tv("/none/n.mkv", 1, 9),
+				{Path: "/in/o.mkv", Status: report.Skipped, Reason: library.SkipIrregular},
+				{Path: "/in/p.mkv", Status: report.Skipped, Reason: library.SkipBrokenLink},
 			},
 			[]string{
 				"low_confidence /in/a.mkv (89 % tv/1)", "low_confidence /in/b.mkv (85 % tv/1)", "ambiguous /in/c.mkv (tv/1 41 %, movie/2 40 %)", "unmatched /in/d.mkv",
 				"pending /in/e.mkv (offline)", "no_episode /in/f.mkv", "not_regular /in/g.mkv", "extra /in/h.mkv (sample)", "io /in/i.mkv (it is not there any more)",
 				"not_contiguous /in/k.mkv (its episodes are 6, 8)", "outside_path /else/m.mkv (/else)", "io /none/n.mkv (open /none/: file does not exist)",
+				"not_regular /in/o.mkv", "not_regular /in/p.mkv (link to nothing)",
 			},
 		},
 		{

@@ -186,7 +186,11 @@ func (p *parser) readIn(rest string) {
 // index reads a number from 1 to n and returns it from 0.
 func (p *parser) index(word string, n int, what string) int {
 	i, err := strconv.Atoi(word)
-	if err != nil || i < 1 || i > n {
+	switch {
+	case n == 0:
+		p.problem("the header's line %q is missing: put it back, or make the plan again", what)
+		return 0
+	case err != nil || i < 1 || i > n:
 		p.problem("the header has no %s %s: take one from 1 to %d", what, ui.Printable(ui.Cut(word, 20)), n)
 		return 0
 	}

@@ -105,7 +105,10 @@ func (p *Planner) judge(r *report.Record) (Code, string) {
 	case report.Pending:
 		return Pending, r.Reason
 	case report.Skipped:
-		if r.Reason == library.SkipIrregular || r.Reason == library.SkipBrokenLink {
+		switch r.Reason {
+		case library.SkipIrregular:
+			return NotRegular, "" // the code says it
+		case library.SkipBrokenLink:
 			return NotRegular, r.Reason
 		}
 		return Extra, r.Reason

@@ -41,7 +41,7 @@ type OrganizeProgress struct {
 type OrganizeSummary struct {
 	_         struct{} `constant:"type=organize_summary" doc:"always \"organize_summary\""`
 	Run       string   `json:"run" doc:"the id of the plan, or of the run"`
-	Planned   int      `json:"planned" doc:"files that the plan puts somewhere"`
+	Planned   int      `json:"planned" doc:"files that the plan puts somewhere, whatever became of them; of an undo those that it is about"`
 	InPlace   int      `json:"in_place" doc:"files that are where they belong already"`
 	Left      int      `json:"left" doc:"files that stay where they are for a reason"`
 	Conflicts int      `json:"conflicts" doc:"files that stay because a name is taken, or wanted twice"`
