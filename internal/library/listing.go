@@ -2,7 +2,6 @@ package library
 
 import (
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -10,17 +9,25 @@ import (
 
 // listing is an open folder with what it holds.
 type listing struct {
-	dir   *os.File // nil if it could not be opened
-	items []item   // by name, in byte order
+	dir     handle
+	entries []entry
+	items   []item // by name, in byte order
+	path    []byte // the folder's, and behind it the name that was read last
+}
+
+// entry is what a folder tells of something in it.
+type entry struct {
+	name  string
+	path  string // with the folder's in front; of videos alone
+	isDir bool
+	link  bool
+	video bool // by its name, and no folder
+	known known
 }
 
 // item is one entry of a folder. Only of links and videos size and time are asked for.
 type item struct {
-	name  string
-	isDir bool
-	link  bool
-	video bool // by its name, and no folder
-	entry fs.DirEntry
+	entry
 
 	// Of a link's target, or of a video, once it was asked about.
 	err     error
@@ -32,25 +39,31 @@ type item struct {
 }
 
 // open reads another folder. With an error the listing holds what could be read until then.
-func (l *listing) open(path string) (err error) {
-	l.items = l.items[:0]
-	if l.dir, err = os.Open(path); err != nil {
-		l.dir = nil
-		return err
-	}
-	entries, err := l.dir.ReadDir(-1)
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) }) // they are smaller than items
-	l.items = slices.Grow(l.items, len(entries))
-	for _, e := range entries {
-		it := item{name: e.Name(), isDir: e.IsDir(), link: e.Type()&fs.ModeSymlink != 0, entry: e}
-		it.video = !it.isDir && IsVideo(it.name)
-		l.items = append(l.items, it)
+func (l *listing) open(path string) error {
+	l.entries, l.items = l.entries[:0], l.items[:0]
+	l.path = append(l.path[:0], inside(path)...)
+	folder := len(l.path)
+	err := l.dir.read(path, func(name []byte, isDir, link bool, k known) {
+		e := entry{isDir: isDir, link: link, known: k}
+		if e.video = !isDir && isVideo(name); e.video {
+			l.path = append(l.path[:folder], name...)
+			e.path = string(l.path) // one text for both
+			e.name = e.path[folder:]
+		} else {
+			e.name = string(name)
+		}
+		l.entries = append(l.entries, e)
+	})
+	slices.SortFunc(l.entries, func(a, b entry) int { return strings.Compare(a.name, b.name) }) // they are smaller than items
+	l.items = slices.Grow(l.items, len(l.entries))
+	for _, e := range l.entries {
+		l.items = append(l.items, item{entry: e})
 	}
 	return err
 }
 
-// entries are the items for those who are told of them.
-func (l *listing) entries() []Entry {
+// told are the items for those who are told of them.
+func (l *listing) told() []Entry {
 	out, stats := make([]Entry, len(l.items)), make([]Stat, 0, len(l.items))
 	for i := range l.items {
 		it := &l.items[i]
@@ -64,13 +77,12 @@ func (l *listing) entries() []Entry {
 }
 
 func (l *listing) close() {
-	if l.dir != nil {
-		l.dir.Close()
-	}
+	l.dir.close()
 	if len(l.items) > manyItems {
-		l.items = nil
+		l.items, l.entries = nil, nil
 	}
 	clear(l.items) // so that their names can be freed
+	clear(l.entries)
 }
 
 // manyItems is how long a listing is kept for the next folder.
@@ -78,9 +90,12 @@ const manyItems = 4096
 
 // has reports whether there is an entry of that name in any case: a file system may ignore it.
 func (l *listing) has(name string) bool {
-	return slices.ContainsFunc(l.items, func(it item) bool {
-		return len(it.name) == len(name) && strings.EqualFold(it.name, name)
-	})
+	for i := range l.items {
+		if it := &l.items[i]; len(it.name) == len(name) && strings.EqualFold(it.name, name) {
+			return true
+		}
+	}
+	return false
 }
 
 // isFolder reports whether the item is a folder or a link to one.

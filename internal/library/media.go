@@ -1,6 +1,7 @@
 package library
 
 import (
+	"bytes"
 	"path/filepath"
 	"strings"
 )
@@ -24,6 +25,12 @@ func extension(name string) string {
 
 // IsVideo reports whether a name has the extension of a video, in any case.
 func IsVideo(name string) bool { return video[extension(name)] }
+
+// isVideo is IsVideo for a name that need not become a string.
+func isVideo(name []byte) bool {
+	dot := bytes.LastIndexByte(name, '.')
+	return dot >= 0 && (video[string(name[dot+1:])] || IsVideo(string(name[dot:])))
+}
 
 // IsSidecar reports whether a name is that of a file that belongs to a video: subtitles and ".nfo".
 func IsSidecar(name string) bool { return IsSubtitle(name) || extension(name) == "nfo" }

@@ -276,10 +276,9 @@ func (w *Walker) read(ctx context.Context, f folder) (out Dir, below []folder, e
 			if out.Files == nil {
 				out.Files = make([]File, 0, len(list.items)-i)
 			}
-			file := File{Path: path + it.name}
-			file.Name = file.Path[len(path):]
+			file := File{Path: it.path, Name: it.name}
 			if !it.link {
-				it.statIn(list.dir)
+				it.statIn(&list.dir)
 			}
 			if w.judge(&file, it, scope, abs, real, f.skip) {
 				out.Files = append(out.Files, file)
@@ -288,7 +287,7 @@ func (w *Walker) read(ctx context.Context, f folder) (out Dir, below []folder, e
 	}
 	addSubtitles(out.Files, f.path, list.items)
 	if w.told != nil && readErr == nil {
-		w.told(f.real, list.entries())
+		w.told(f.real, list.told())
 	}
 	return out, below, nil
 }
