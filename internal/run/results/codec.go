@@ -143,6 +143,17 @@ func (c *codec) time(t *time.Time) {
 }
 
 func (c *codec) text(s *string) {
+	if c.reading() && c.at < len(c.b) && c.b[c.at] < 0x80 { // most are none, or one of the first
+		if n := int(c.b[c.at]); n == 0 {
+			c.at++
+			*s = ""
+			return
+		} else if n /= 2; n > 0 && n <= len(c.texts) && c.b[c.at]&1 == 0 {
+			c.at++
+			*s = c.texts[n-1]
+			return
+		}
+	}
 	n := 0
 	if !c.reading() && *s != "" {
 		if n = c.refs[*s]; n == 0 {
