@@ -317,7 +317,14 @@ func either(first, second placement) placement {
 
 // literal finds the file's numbers as TMDB's numbers in a list of slots.
 func literal(list []slot, eps []int) []slot {
-	return pick(list, eps, func(n int) int { return slices.IndexFunc(list, func(s slot) bool { return s.episode.Number == n }) })
+	return pick(list, eps, func(n int) int {
+		for i := range list {
+			if list[i].episode.Number == n {
+				return i
+			}
+		}
+		return -1
+	})
 }
 
 // positions takes the file's numbers as positions in a list of slots, counted from 1 after offset.

@@ -316,12 +316,10 @@ func rolling(all []slot) bool {
 	return several
 }
 
+// seasonSlots returns the part of all, which is in the order of seasons, that one season has.
 func seasonSlots(all []slot, n int) []slot {
-	var out []slot
-	for _, s := range all {
-		if s.season == n {
-			out = append(out, s)
-		}
-	}
-	return out
+	bySeason := func(s slot, n int) int { return s.season - n }
+	from, _ := slices.BinarySearchFunc(all, n, bySeason)
+	to, _ := slices.BinarySearchFunc(all, n+1, bySeason)
+	return all[from:to:to]
 }

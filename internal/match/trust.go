@@ -78,8 +78,11 @@ var doubts = []struct {
 	applies func(*placer, placement) bool
 }{
 	{"the title may be that of another season", 0.4, func(p *placer, at placement) bool {
+		if !p.untold(at) {
+			return false
+		}
 		others := slices.DeleteFunc(slices.Clone(p.all), func(s slot) bool { return s.season == at.season })
-		return p.untold(at) && longest(others) >= p.most()
+		return longest(others) >= p.most()
 	}},
 	{"the title may be that of a later cour", 0.8, func(p *placer, at placement) bool {
 		return at.way == trustFirst && p.untold(at) && len(runs(seasonSlots(p.all, at.season), courGap)) > 1
