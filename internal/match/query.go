@@ -37,6 +37,7 @@ func Queries(s Series, want Kind) []Query {
 	}
 	if len(whole) > 0 {
 		l.add(second, whole[0], 0)
+		l.add(second, s.aroundFilm(), 0)
 	}
 	for _, text := range others {
 		l.add(first, text, s.Year)
@@ -52,6 +53,20 @@ func Queries(s Series, want Kind) []Query {
 		l.add(first[:min(len(first), 1)], text, 0)
 	}
 	return l.list
+}
+
+// aroundFilm is the title of the series that may hold a film of no year among its specials: the folder's, or what stands before the
+// subtitle. "" for any other name.
+func (s Series) aroundFilm() string {
+	if s.Want != WantMovie || s.Year != 0 {
+		return ""
+	}
+	for _, t := range s.Titles {
+		if t.From != release.FromName {
+			return searchText(t.Text)
+		}
+	}
+	return searchText(withoutSubtitle(s.Titles[0].Text))
 }
 
 type queryList struct {

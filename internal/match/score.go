@@ -74,7 +74,11 @@ func score(s Series, c contender) scored {
 	if c.hit.Kind == Movie {
 		readings = slices.Concat(readings, s.numbered())
 	}
-	want := wanted{season: s.Season, part: s.Part, year: s.Year, heads: c.hit.Kind == Movie && s.Year != 0 && c.hit.Year == s.Year}
+	film := c.hit.Kind == Movie
+	want := wanted{season: s.Season, part: s.Part, year: s.Year, heads: film && s.Year != 0 && c.hit.Year == s.Year, film: film && s.Want == WantMovie}
+	if want.film {
+		out.titles = filmTitles(out.titles)
+	}
 	out.like = compare(readings, want, out.titles)
 	if c.entry != nil {
 		out.like = compareParts(s.Titles, c.entry, out.titles, out.like)
@@ -95,15 +99,7 @@ func score(s Series, c contender) scored {
 	}
 	out.weighYear(s)
 	out.weighEpisodes(s)
-	switch plain := slices.ContainsFunc(s.Titles, func(t release.Title) bool { return t.Text == out.like.read.Text }); {
-	case c.fallback && c.hit.Kind == Movie && plain && (s.HasSeason || s.LastEpisode > 1):
-		out.add("kind", weighNoFilm, "films have no episodes")
-	case c.fallback:
-		out.add("kind", weighKind, "the name says otherwise")
-	}
-	if c.hit.Kind == Movie && s.Want == WantAny && s.Episodes == 0 && !s.HasSeason {
-		out.add("single", weighSingle, "a film, and the name has no episode")
-	}
+	out.weighKind(s)
 	out.weighStyle(s)
 	if last := out.lastYear(); s.Modern && last != 0 && last < modernYear {
 		out.add("era", weighEra, fmt.Sprintf("it ended in %d", last))
@@ -206,6 +202,19 @@ func (c *scored) lastYear() int {
 		}
 	}
 	return last
+}
+
+// weighKind compares the kind of the entry with the one that the name says.
+func (c *scored) weighKind(s Series) {
+	switch plain := slices.ContainsFunc(s.Titles, func(t release.Title) bool { return t.Text == c.like.read.Text }); {
+	case c.fallback && c.hit.Kind == Movie && plain && (s.HasSeason || s.LastEpisode > 1):
+		c.add("kind", weighNoFilm, "films have no episodes")
+	case c.fallback:
+		c.add("kind", weighKind, "the name says otherwise")
+	}
+	if c.hit.Kind == Movie && s.Want == WantAny && s.Episodes == 0 && !s.HasSeason {
+		c.add("single", weighSingle, "a film, and the name has no episode")
+	}
 }
 
 // weighEpisodes compares the files' numbers with the episodes of a series.

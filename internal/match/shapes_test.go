@@ -33,6 +33,11 @@ var shapeNames = []struct{ name, want string }{
 	{"[Kumo] The Clockmaker's Winter - 03 [1080p].mkv", "tv 9000008 S01E03"},                    // G
 	{"The.Clockmakers.Winter.2013.1080p.BluRay.x264-KUMO.mkv", "movie 9000101"},                 // G
 	{"[Kumo] The Clockmaker's Winter Midnight Train Arc - 02 [1080p].mkv", "tv 9000008 S02E02"}, // G, an arc
+	{"극장판/시계공의 겨울 한밤의 열차.mkv", "movie 9000104"},                                                 // G, its title begins with the word
+	{"시계공의 겨울/극장판/한밤의 열차.mkv", "movie 9000104"},                                                 // G, the subtitle alone
+	{"劇場版/The Clockmaker's Winter/The Clockmaker's Winter.mkv", "movie 9000101"},                // G, the film, not the series
+	{"Quartermaster of Rain/Movies/Behind the Clouds.mkv", "tv 9000005 S00E43"},                 // E, a film that is a special there
+	{"Movies/Quartermaster of Rain - Behind the Clouds.mkv", "tv 9000005 S00E43"},               // E
 	{"[Kumo] Bounty x Bounty - 40 [1080p].mkv", "tv 9000015 S01E40"},                            // H
 	{"[Kumo] 96 - 03 [1080p].mkv", "tv 9000014 S01E03"},                                         // H
 	{"[Kumo] Mofumofu Tenki Yohou - 02 [1080p].mkv", "tv 9000020 S01E02"},                       // I

@@ -1,6 +1,7 @@
 package match
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -17,6 +18,7 @@ const (
 	simSpelling = 0.975
 	simHead     = 0.93  // equal but for a subtitle, in a film of the very year
 	simHeads    = 0.85  // what of that is left where both have subtitles
+	simFilm     = 0.96  // equal but for a word for a film, where the name says that it is one
 	simExact    = 0.985 // and above is the same title
 )
 
@@ -27,6 +29,7 @@ type named struct {
 	base string // norm without its sequel marker
 	seq  Sequel
 	head string // norm without its subtitle, "" if it has none
+	bare string // norm without words for a film, "" if it has none or nobody wants a film
 	alt  AltTitle
 
 	primary bool // names the show as a whole: its name, original or translated title
@@ -37,6 +40,14 @@ func name(text string, alt AltTitle) named {
 	n.base, n.seq = splitSequel(n.norm)
 	n.head = title.Normalize(withoutSubtitle(text))
 	return n
+}
+
+// filmTitles prepares the titles of a film for a name that says that it is one.
+func filmTitles(titles []named) []named {
+	for i := range titles {
+		titles[i].bare = withoutFilmWords(titles[i].text)
+	}
+	return titles
 }
 
 // hitTitles are the titles that a search row shows.
@@ -186,12 +197,21 @@ func comparePairs(readings []release.Title, want wanted, titles []named, alike f
 		norm := title.Normalize(r.Text)
 		base, seq := splitSequel(norm)
 		head := title.Normalize(withoutSubtitle(r.Text))
+		bare := ""
+		if want.film {
+			bare = withoutFilmWords(r.Text)
+		}
 		w := readingWeight(readings, i)
 		top := 0.0
 		for _, t := range titles {
 			sim, file := pair(norm, base, seq, want, t, alike)
 			if want.heads && t.head != "" {
 				if s := simHead * max(alike(norm, t.head), simHeads*alike(head, t.head)); s > sim {
+					sim, file = s, Sequel{}
+				}
+			}
+			if bare != t.bare {
+				if s := simFilm * alike(cmp.Or(bare, norm), cmp.Or(t.bare, t.norm)); s > sim {
 					sim, file = s, Sequel{}
 				}
 			}
@@ -249,6 +269,7 @@ func markerWeight(q Sequel, w wanted) float64 {
 type wanted struct {
 	season, part, year int
 	heads              bool
+	film               bool // the name says a film, and these are the titles of one
 }
 
 // spaceless reports whether a title is in a script without spaces.

@@ -14,8 +14,16 @@ var containers = namesOf(`movies,movie,films,film,series,tv,tv shows,tv series,t
 	cd1,cd2,disc 1,disc 2,disc1,disc2,动画,动漫,电视剧,电影,剧集,番剧,애니,애니메이션,드라마,영화,アニメ,映画,
 	аниме,сериалы,фильмы`)
 
-// filmFolders hold the films of what the folder around them is called.
-var filmFolders = namesOf(`극장판,劇場版,剧场版,电影版,電影版,剧场,劇場,gekijouban,gekijoban,movies,movie,films,film,电影,電影,映画,영화,фильмы`)
+// filmFolders hold films: those of what the folder around them is called, or all of a library.
+var filmFolders = namesOf(`극장판,영화,劇場版,劇場,映画,剧场版,剧场,电影版,電影版,电影,電影,gekijouban,gekijoban,eiga,movies,movie,anime movies,
+	films,film,filme,filmes,filmer,filmy,filmek,filmler,filmovi,películas,peliculas,elokuvat,фильмы,фильм,фільми,ταινίες,phim lẻ,ภาพยนตร์,
+	أفلام,סרטים`)
+
+// isFilmFolder reports whether a folder, in lower case, holds films. A number may stand in front, or brackets around it: folders are
+// put in order so.
+func isFilmFolder(w string) bool {
+	return filmFolders[strings.TrimRight(strings.TrimLeft(w, "0123456789 .-_[(【"), " ])】")]
+}
 
 // extraFolders hold what is not the work itself.
 var extraFolders = namesOf(`extras,extra,ncop,nced,trailers,trailer,bonus,menus,menu,featurettes,sample,samples,
@@ -56,7 +64,8 @@ func (s *stages) addFolders(r *Release, dirs []string) {
 	depth := 0
 	for i, d := range dirs {
 		w := lower(strings.TrimSpace(unify(d)))
-		if i == 0 && filmFolders[w] && r.Kind == Unknown && len(r.Episodes)+len(r.Seasons) == 0 {
+		films := isFilmFolder(w)
+		if films && r.Kind == Unknown && len(r.Episodes)+len(r.Seasons)+len(r.Folder.Seasons) == 0 {
 			r.Kind = Movie
 		}
 		switch {
@@ -66,7 +75,7 @@ func (s *stages) addFolders(r *Release, dirs []string) {
 			if r.Folder.Seasons == nil {
 				r.Folder.Seasons = []int{0}
 			}
-		case containers[w], filmFolders[w], strings.HasSuffix(w, ":"), len(w) == 1, jumble(d):
+		case containers[w], films, strings.HasSuffix(w, ":"), len(w) == 1, jumble(d):
 			continue
 		case yearFolder(w) && !(self.none && len(r.Episodes)+len(r.Seasons) > 0):
 			continue // films by year; "1983/S01E02.mkv" is in a show's folder
@@ -74,9 +83,21 @@ func (s *stages) addFolders(r *Release, dirs []string) {
 			return
 		default:
 			s.read(unify(d), true).addFolder(r, &self, depth)
+			if i == 1 && r.Kind == Movie && isFilmFolder(lower(strings.TrimSpace(unify(dirs[0])))) {
+				r.ofSeries()
+			}
 		}
 		depth++
 	}
+}
+
+// ofSeries adds the title of a series in front of that of its film, which may be the film's subtitle alone.
+func (r *Release) ofSeries() {
+	own, series := title.Compact(r.Title), title.Compact(r.Folder.Title)
+	if own == "" || series == "" || strings.Contains(own, series) {
+		return
+	}
+	r.Titles = slices.Insert(r.Titles, 1, Title{Text: r.Folder.Title + " " + r.Title, Lang: r.Titles[0].Lang})
 }
 
 // said is what the name says by itself.
