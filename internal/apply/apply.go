@@ -17,8 +17,6 @@ type Engine struct {
 	Progress func(Progress) // told after each file; may be nil
 	// Note returns what a file for media servers holds, by what is known without asking anybody; nil where that does not suffice.
 	Note func(ctx context.Context, n *organize.Note) []byte
-
-	ended map[string]organize.Stamp // runs that had ended when their journal had this time
 }
 
 // Progress is how far a run is.

@@ -2,7 +2,6 @@ package apply
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -28,15 +27,22 @@ type Run struct {
 	roots []organize.Root
 }
 
-// History returns all runs, the newest first.
-func (e *Engine) History() ([]Run, error) { return e.history(false) }
+// History returns all runs, the newest first. Those whose journals can't be trusted have an error.
+func (e *Engine) History() ([]Run, error) { return e.runs(true) }
 
-// Unfinished returns the runs that were cut off or are at work, and those whose journals can't be trusted, of which nobody can say
-// it; each the newest first. A journal that says that its run has ended is read again only when somebody has written to it.
+// Runs is History without reading the journals whole: that the checksum of one is wrong is seen when something is done by it.
+func (e *Engine) Runs() ([]Run, error) { return e.runs(false) }
+
+// Unfinished returns the runs that were cut off or are at work, and those whose journals can't be trusted, of which nobody can say it;
+// each the newest first.
 func (e *Engine) Unfinished() (unfinished, damaged []Run, err error) {
-	runs, err := e.history(true)
+	runs, err := e.Runs()
 	for i := range runs {
-		switch r := &runs[i]; {
+		r := &runs[i]
+		if r.Err == nil && r.Stage.Unfinished() {
+			_, r.Err = glance(e.Journals, r.ID, true)
+		}
+		switch {
 		case r.Err != nil:
 			damaged = append(damaged, *r)
 		case r.Stage.Unfinished():
@@ -46,39 +52,26 @@ func (e *Engine) Unfinished() (unfinished, damaged []Run, err error) {
 	return unfinished, damaged, err
 }
 
-// coarsest is how many seconds may pass until a file's time tells that it was written to, on any file system.
-const coarsest = 3
-
-// history returns all runs, or those that were not known to have ended.
-func (e *Engine) history(open bool) ([]Run, error) {
+func (e *Engine) runs(check bool) ([]Run, error) {
 	ids, err := e.ids()
 	if err != nil {
 		return nil, err
 	}
 	var out []Run
 	for _, id := range ids {
-		info, err := e.Journals.Lstat(journalName(id))
-		if isMissing(err) || open && err == nil && e.ended[id] == info.MTime {
+		j, err := glance(e.Journals, id, check)
+		if isMissing(err) {
 			continue
 		}
-		j, err := openJournal(e.Journals, id, false)
-		if _, broken := errors.AsType[*JournalError](err); err != nil && !broken {
+		if j == nil {
 			return nil, err
 		}
-		r := Run{ID: id, Err: err}
-		if j != nil {
-			j.close()
-			r = j.summary()
-			r.ID, r.Err = id, err
-		}
+		r := j.summary()
+		r.ID, r.Err = id, err
 		if r.Begun.IsZero() { // a damaged one is where its last mark puts it
-			r.Begun = time.Unix(info.MTime.Sec, int64(info.MTime.Nsec))
-		}
-		if r.Err == nil && !r.Stage.Unfinished() && e.Now().Unix()-info.MTime.Sec > coarsest {
-			if e.ended == nil {
-				e.ended = map[string]organize.Stamp{}
+			if info, err := e.Journals.Lstat(journalName(id)); err == nil {
+				r.Begun = time.Unix(info.MTime.Sec, int64(info.MTime.Nsec))
 			}
-			e.ended[id] = info.MTime
 		}
 		out = append(out, r)
 	}
@@ -89,7 +82,7 @@ func (e *Engine) history(open bool) ([]Run, error) {
 func (j *journal) summary() Run {
 	m := &j.marks
 	r := Run{
-		ID: j.run.ID, Begun: j.run.Begun, Mode: j.run.Mode, Stage: m.stage, At: m.at, Files: len(j.run.Ops),
+		ID: j.run.ID, Begun: j.run.Begun, Mode: j.run.Mode, Stage: m.stage, At: m.at, Files: j.files,
 		Kept: len(m.kept), Undone: len(m.back), roots: slices.Concat(j.run.Sources, j.run.Targets),
 	}
 	for _, code := range m.not {

@@ -25,6 +25,9 @@ const absoluteLinks = "absolute"
 
 const journalWords = "anivault journal "
 
+// sumWord begins the last line of the fixed part.
+const sumWord = "sum "
+
 // text returns the journal's fixed part: everything that will be done, and below it its SHA-256.
 func (r *run) text() []byte {
 	var b bytes.Buffer
@@ -69,7 +72,7 @@ func (r *run) text() []byte {
 			o.Size, o.MTime, o.Inode, o.Birth, o.Sum, o.From.Dir, organize.Quote(o.From.Name), o.To.Dir, organize.Quote(o.To.Name))
 	}
 	sum := sha256.Sum256(b.Bytes())
-	fmt.Fprintf(&b, "sum %s\n", hex.EncodeToString(sum[:]))
+	fmt.Fprintf(&b, "%s%s\n", sumWord, hex.EncodeToString(sum[:]))
 	return b.Bytes()
 }
 
@@ -122,7 +125,8 @@ func (j *reader) bad(format string, args ...any) error {
 	return &JournalError{Line: j.line, Why: fmt.Sprintf(format, args...)}
 }
 
-func (j *reader) read() error {
+// version reads the first line.
+func (j *reader) version() error {
 	first, err := j.next()
 	number, known := strings.CutPrefix(first, journalWords)
 	version, numeric := strconv.Atoi(number)
@@ -134,6 +138,36 @@ func (j *reader) read() error {
 	case version != journalVersion:
 		return &JournalError{Line: 1, Why: fmt.Sprintf("its form is number %d, and this version of anivault knows only number %d", version, journalVersion)}
 	}
+	return nil
+}
+
+// header reads the lines before the first folder.
+func (j *reader) header() error {
+	if err := j.version(); err != nil {
+		return err
+	}
+	for {
+		line, err := j.next()
+		if err != nil {
+			return j.bad("it was cut off")
+		}
+		word, rest, _ := strings.Cut(line, " ")
+		if isFolder(word) {
+			return nil
+		}
+		if err := j.readLine(word, rest); err != nil {
+			return err
+		}
+	}
+}
+
+// isFolder reports whether a line that begins with the word is about a folder.
+func isFolder(word string) bool { return word == "new" || word == "dir" || word == "leaf" }
+
+func (j *reader) read() error {
+	if err := j.version(); err != nil {
+		return err
+	}
 	j.temp = map[int]int{}
 	for {
 		begins := j.at
@@ -142,7 +176,7 @@ func (j *reader) read() error {
 			return j.bad("it was cut off")
 		}
 		word, rest, _ := strings.Cut(line, " ")
-		if word == "sum" {
+		if word+" " == sumWord {
 			sum := sha256.Sum256(j.text[:begins])
 			if rest != hex.EncodeToString(sum[:]) {
 				return j.bad("its checksum is wrong")

@@ -52,6 +52,7 @@ type marks struct {
 // journal is an open journal: a run, and marks that are added to it.
 type journal struct {
 	run   *run
+	files int // it is about
 	marks marks
 	file  File
 	end   int64  // where the next mark goes
@@ -122,7 +123,7 @@ func newJournal(dir Dir, r *run) (_ *journal, err error) {
 	if err := dir.Sync(); err != nil {
 		return nil, err
 	}
-	return &journal{run: r, marks: newMarks(), file: file, end: int64(len(text))}, nil
+	return &journal{run: r, files: len(r.Ops), marks: newMarks(), file: file, end: int64(len(text))}, nil
 }
 
 // publish gives a file its name, and replaces none.
@@ -171,7 +172,7 @@ func openJournal(dir Dir, id string, writable bool) (*journal, error) {
 		file.Close()
 		return &journal{run: r, marks: newMarks()}, err
 	}
-	j := &journal{run: r, marks: newMarks(), file: file, end: int64(at)}
+	j := &journal{run: r, files: len(r.Ops), marks: newMarks(), file: file, end: int64(at)}
 	j.replay(text[at:])
 	return j, nil
 }
@@ -201,7 +202,7 @@ func (j *journal) replay(text []byte) {
 		if !found || crc != fmt.Sprintf("%08x", sum) {
 			return
 		}
-		j.marks.take(line, j.run)
+		j.marks.take(line, j.files)
 		j.chain = sum
 		j.end += int64(i) + 1
 		text = text[i+1:]
@@ -216,8 +217,8 @@ func cutLast(line string) (before, last string, found bool) {
 	return line[:i], line[i+1:], true
 }
 
-// take understands one mark. One of an unknown word is passed over.
-func (m *marks) take(line string, r *run) {
+// take understands one mark of a run of so many files. One of an unknown word is passed over.
+func (m *marks) take(line string, files int) {
 	f := fields{rest: line}
 	word := f.word()
 	switch s := Stage(word); s {
@@ -253,7 +254,7 @@ func (m *marks) take(line string, r *run) {
 		m.lost[i] = true
 	case markCopied, markReturned:
 		made := &copied{inode: f.number(10, 64), size: int64(f.number(10, 63)), mtime: f.stamp(), birth: f.stamp(), sum: f.number(16, 64)}
-		if f.err != nil || i >= len(r.Ops) {
+		if f.err != nil || i >= files {
 			return
 		}
 		if word == markCopied {
@@ -262,11 +263,11 @@ func (m *marks) take(line string, r *run) {
 			m.returned[i] = made
 		}
 	case "not":
-		if i < len(r.Ops) {
+		if i < files {
 			m.not[i] = organize.Code(f.rest)
 		}
 	case "kept":
-		if i < len(r.Ops) {
+		if i < files {
 			m.kept[i] = organize.Code(f.rest)
 		}
 	case "back":
@@ -280,7 +281,7 @@ func (m *marks) take(line string, r *run) {
 // mark adds a line. That it could not be written is told by the next sync.
 func (j *journal) mark(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
-	j.marks.take(line, j.run)
+	j.marks.take(line, j.files)
 	sum := crc32.Update(j.chain, castagnoli, []byte(line))
 	text := fmt.Appendf(nil, "%s %08x\n", line, sum)
 	if _, err := j.file.WriteAt(text, j.end); err != nil {

@@ -18,7 +18,7 @@ import (
 // pickRun returns the run that is named, or the newest that fits; nil where there is none. Its journal may be one that can't be
 // trusted: then whoever goes on with it says so.
 func pickRun(e *apply.Engine, args []string, fits func(*apply.Run) bool) (*apply.Run, error) {
-	runs, err := e.History()
+	runs, err := e.Runs()
 	if err != nil {
 		return nil, err
 	}
