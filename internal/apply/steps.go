@@ -104,6 +104,8 @@ func (e *engine) forward(s step) *Problem {
 		return e.write(o)
 	case o.Verb == organize.Symlink:
 		return e.point(o, from)
+	case o.Verb == organize.Link:
+		return e.link(o, from, to)
 	case o.copies() && s.Leg != organize.Aside:
 		return e.copyForward(s.Op, from, to)
 	}
@@ -119,9 +121,6 @@ func (e *engine) forward(s step) *Problem {
 	into, err := e.make(to.Dir)
 	if err != nil {
 		return failed(err)
-	}
-	if o.Verb == organize.Link {
-		return e.link(o, dir, from, into, to)
 	}
 	return e.shift(o, dir, from, into, to, true)
 }
@@ -152,19 +151,33 @@ func (e *engine) passedOver(i int, temp place) *Problem {
 	return problem(Changed)
 }
 
-// link gives a file one more name. What the name then leads to is looked at, not what lay there before.
-func (e *engine) link(o *op, dir Dir, from place, into Dir, to place) *Problem {
-	err := dir.Link(from.Name, into, to.Name)
+// link gives a file one more name. What the new name then leads to is looked at, not what lay under the old one before.
+func (e *engine) link(o *op, from, to place) *Problem {
+	dir, err := e.get(from.Dir)
+	switch {
+	case isMissing(err) || isElse(err):
+		return e.passed(o, to)
+	case err != nil:
+		return failed(err)
+	}
+	into, err := e.make(to.Dir)
+	if err != nil {
+		return failed(err)
+	}
+	err = dir.Link(from.Name, into, to.Name)
 	_, f, looked := e.find(o, to)
 	switch {
-	case f.ours && (err == nil || errors.Is(err, syscall.EEXIST)):
+	case err == nil && f.same, errors.Is(err, syscall.EEXIST) && f.ours:
 		return nil
 	case err != nil:
+		if _, source, err := e.find(o, from); err == nil && !source.same {
+			return problem(Changed)
+		}
 		return failed(err)
 	case looked != nil:
 		return failed(looked)
 	}
-	// The source was replaced a moment ago: this is a name of something else, which keeps its own.
+	// The source is not what it was: this is a name of something else, which keeps its own.
 	if f.there && f.info.Links > 1 {
 		if err := into.Unlink(to.Name); err != nil {
 			return failed(err)

@@ -67,9 +67,12 @@ var protected = sync.OnceValue(func() bool {
 	return err == nil && n != 0
 })
 
+// euid is this user: no process of anivault changes it.
+var euid = sync.OnceValue(os.Geteuid)
+
 // MayLink implements FS, as proc(5) has it of protected_hardlinks, for users without capabilities.
 func (System) MayLink(info Info) bool {
-	uid := os.Geteuid()
+	uid := euid()
 	if uid == 0 || info.UID == uint32(uid) || !protected() {
 		return true
 	}
