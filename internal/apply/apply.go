@@ -14,6 +14,7 @@ type Engine struct {
 	Journals Dir
 	Now      func() time.Time
 	AsRoot   bool           // made folders get the owner of the one above
+	Lanes    int            // how many files may be moved or linked at once; 0: one
 	Progress func(Progress) // told after each file; may be nil
 	// Note returns what a file for media servers holds, by what is known without asking anybody; nil where that does not suffice.
 	Note func(ctx context.Context, n *organize.Note) []byte

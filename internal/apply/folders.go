@@ -105,11 +105,19 @@ func isElse(err error) bool { return errors.Is(err, syscall.ENOTDIR) || errors.I
 
 // make returns a folder, which is made where it is not there.
 func (e *engine) make(i int) (Dir, error) {
+	if e.run.Dirs[i].New { // no other lane sees it before it has its mode
+		e.making.Lock()
+		defer e.making.Unlock()
+	}
+	return e.makeDir(i)
+}
+
+func (e *engine) makeDir(i int) (Dir, error) {
 	d := &e.run.Dirs[i]
 	if dir, err := e.get(i); err == nil || !isMissing(err) || d.Parent < 0 {
 		return dir, err
 	}
-	parent, err := e.make(d.Parent)
+	parent, err := e.makeDir(d.Parent)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"io"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -49,7 +50,7 @@ type marks struct {
 	backNext []int                  // those that will be, if the next mark is that of the end
 }
 
-// journal is an open journal: a run, and marks that are added to it.
+// journal is an open journal: a run, and marks that are added to it, by several lanes at once.
 type journal struct {
 	run   *run
 	files int // it is about
@@ -58,6 +59,14 @@ type journal struct {
 	end   int64  // where the next mark goes
 	chain uint32 // the CRC of the last mark, over which that of the next one goes
 	err   error  // the first mark that could not be written
+	mu    sync.Mutex
+}
+
+// passed reports whether a mark says that a file was not carried out, or not put back.
+func (j *journal) passed(i int) (not, kept bool) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.marks.not[i] != "", j.marks.kept[i] != ""
 }
 
 // The words of marks that say what a copy is known by.
@@ -280,6 +289,8 @@ func (m *marks) take(line string, files int) {
 
 // mark adds a line. That it could not be written is told by the next sync.
 func (j *journal) mark(format string, args ...any) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	line := fmt.Sprintf(format, args...)
 	j.marks.take(line, j.files)
 	sum := crc32.Update(j.chain, castagnoli, []byte(line))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
 	"syscall"
 
 	"github.com/cespare/xxhash/v2"
@@ -18,6 +19,7 @@ type engine struct {
 	journal *journal
 	touched []bool
 	newAt   map[place]int // the folders that the run makes
+	making  *sync.Mutex   // held while one of them is made
 	asRoot  bool
 	poured  func(at int64) // told how far a copy is; may be nil
 	codes   []*Problem     // by operation: why it is not where it is to be
@@ -322,7 +324,7 @@ func (e *engine) back(s step) *Problem {
 		if p := e.passed(o, o.From, from); p == nil || p.Code != Changed {
 			return p
 		}
-		if s.Leg == organize.Aside || e.journal.marks.not[s.Op] != "" {
+		if not, _ := e.journal.passed(s.Op); s.Leg == organize.Aside || not {
 			return nil // its second half has said where it stays; or it was never done
 		}
 		return problem(MovedOn)

@@ -172,31 +172,45 @@ func (w *working) compare() {
 
 // backAll puts the steps back, the last one first; false means that it was stopped.
 func (w *working) backAll(ctx context.Context, wanted []bool) bool {
-	troubles, tooBig := 0, w.tooBig(wanted)
+	tooBig := w.tooBig(wanted)
 	for _, i := range slices.Sorted(maps.Keys(tooBig)) {
 		w.journal.mark("kept %d %s", i, NoSpace)
 	}
-	for at := len(w.run.Steps) - 1; at >= 0; at-- {
-		if ctx.Err() != nil {
-			w.stopBack(at, context.Cause(ctx))
-			return false
+	for i := range wanted {
+		if wanted[i] && !tooBig[i] {
+			w.toGoBack++
+		}
+	}
+	w.inLanes(func(e *engine, first, end int) {
+		w.backSome(ctx, e, first, end, func(op int) bool { return wanted[op] && !tooBig[op] })
+	})
+	return w.stopped == nil
+}
+
+// backSome puts the steps of one lane back.
+func (w *working) backSome(ctx context.Context, e *engine, first, end int, wanted func(op int) bool) {
+	troubles := 0
+	for at := end - 1; at >= first; at-- {
+		if why := w.cause(ctx); why != nil {
+			w.stopBack(first, at, why)
+			return
 		}
 		s := w.run.Steps[at]
-		if !wanted[s.Op] || tooBig[s.Op] {
+		if !wanted(s.Op) {
 			continue
 		}
-		w.trim()
-		p := w.back(s)
+		e.trim()
+		p := e.back(s)
 		if p == nil {
 			troubles = 0
 			if s.Leg != organize.Home && w.codes[s.Op] == nil {
-				w.undid(s.Op, at)
+				w.undid(s.Op)
 			}
 			continue
 		}
 		if ctx.Err() != nil {
-			w.stopBack(at, context.Cause(ctx))
-			return false
+			w.stopBack(first, at, context.Cause(ctx))
+			return
 		}
 		if w.codes[s.Op] == nil {
 			w.codes[s.Op] = p
@@ -209,17 +223,16 @@ func (w *working) backAll(ctx context.Context, wanted []bool) bool {
 			troubles = 0
 		}
 		if troubles == maxTroubles {
-			w.stopBack(at-1, p)
-			return false
+			w.stopBack(first, at-1, p)
+			return
 		}
 	}
-	return true
 }
 
 // stopBack is stop for undoing.
-func (w *working) stopBack(next int, why error) {
-	w.stopped = why
-	for ; next >= 0; next-- {
+func (w *working) stopBack(first, next int, why error) {
+	w.halt(why)
+	for ; next >= first; next-- {
 		if s := w.run.Steps[next]; s.Leg != organize.Home && w.codes[s.Op] == nil {
 			w.codes[s.Op] = problem(NotReached)
 		}
@@ -227,13 +240,17 @@ func (w *working) stopBack(next int, why error) {
 }
 
 // undid tells that a file is back.
-func (w *working) undid(i, at int) {
-	if w.journal.marks.kept[i] != "" {
+func (w *working) undid(i int) {
+	if _, kept := w.journal.passed(i); kept {
 		w.journal.mark("ok %d", i)
 	}
-	if w.progress != nil {
-		w.progress(Progress{Run: w.run.ID, Files: len(w.run.Steps) - at, FilesTotal: len(w.run.Steps)})
+	if w.progress == nil {
+		return
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.inPlace++
+	w.progress(Progress{Run: w.run.ID, Files: w.inPlace, FilesTotal: w.toGoBack})
 }
 
 // goHome gives a file its target again that can't have its source's name: none stays under a temporary one.

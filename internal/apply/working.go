@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/anivault/anivault/internal/organize"
@@ -13,19 +14,23 @@ type working struct {
 	engine
 	now      func() time.Time
 	progress func(Progress)
-	inPlace  int    // files that have come to their place, so far
-	copied   int64  // bytes, so far
-	toCopy   *int64 // bytes; nil: not counted yet
-	stopped  error  // why the run did not come to its end
-	cameBack []int  // operations that an undo has put back, where others are not
+	lanes    int        // how many steps may be carried out at once
+	mu       sync.Mutex // held by the lane that tells how far the run is, or why it stops
+	inPlace  int        // files that have come to their place, so far
+	toGoBack int        // files that an undo is to put back
+	copied   int64      // bytes, so far
+	toCopy   *int64     // bytes; nil: not counted yet
+	stopped  error      // why the run did not come to its end
+	cameBack []int      // operations that an undo has put back, where others are not
 }
 
 func (e *Engine) open(j *journal) *working {
-	w := &working{now: e.Now, progress: e.Progress}
+	w := &working{now: e.Now, progress: e.Progress, lanes: e.Lanes}
 	if e.Progress != nil {
 		w.poured = w.copying
 	}
 	w.folders = folders{system: e.System, run: j.run, open: map[int]Dir{}}
+	w.making = &sync.Mutex{}
 	w.journal, w.touched, w.asRoot = j, j.run.touched(), e.AsRoot
 	w.codes, w.newAt = make([]*Problem, len(j.run.Ops)), map[place]int{}
 	for i := range j.run.Dirs {
@@ -111,22 +116,28 @@ func (w *working) begin() error {
 // maxTroubles is after how many failures of the disk in a row a run stops.
 const maxTroubles = 3
 
-// forwardAll carries out all steps; false means that the run was stopped, and goes on with Resume. A bundle of which one file
-// fails is put back whole.
+// forwardAll carries out all steps; false means that the run was stopped, and goes on with Resume.
 func (w *working) forwardAll(ctx context.Context) bool {
+	w.inLanes(func(e *engine, first, end int) { w.forwardSome(ctx, e, first, end) })
+	return w.stopped == nil
+}
+
+// forwardSome carries out the steps of one lane. A bundle of which one file fails is put back whole.
+func (w *working) forwardSome(ctx context.Context, e *engine, first, end int) {
 	troubles := 0
 	out := map[int]bool{} // bundles that were put back
-	for at, s := range w.run.Steps {
-		if ctx.Err() != nil {
-			w.stop(at, context.Cause(ctx))
-			return false
+	for at := first; at < end; at++ {
+		if why := w.cause(ctx); why != nil {
+			w.stop(at, end, why)
+			return
 		}
+		s := w.run.Steps[at]
 		o := &w.run.Ops[s.Op]
 		if out[o.Bundle] || w.journal.marks.back[s.Op] {
 			continue
 		}
-		w.trim()
-		p := w.forward(s)
+		e.trim()
+		p := e.forward(s)
 		if p == nil {
 			troubles = 0
 			if s.Leg != organize.Aside {
@@ -135,8 +146,8 @@ func (w *working) forwardAll(ctx context.Context) bool {
 			continue
 		}
 		if ctx.Err() != nil { // the copy under way was given up
-			w.stop(at, context.Cause(ctx))
-			return false
+			w.stop(at, end, context.Cause(ctx))
+			return
 		}
 		if p.isLeft() {
 			w.codes[s.Op] = p
@@ -144,40 +155,60 @@ func (w *working) forwardAll(ctx context.Context) bool {
 			continue
 		}
 		out[o.Bundle] = true
-		if !w.rollBack(o.Bundle, at, s.Op, p) {
-			w.stop(at+1, p)
-			return false
+		if !w.rollBack(e, o.Bundle, at, s.Op, p) {
+			w.stop(at+1, end, p)
+			return
 		}
 		if troubles++; !p.isTrouble() {
 			troubles = 0
 		}
 		if troubles == maxTroubles {
-			w.stop(at+1, p)
-			return false
+			w.stop(at+1, end, p)
+			return
 		}
 	}
-	return true
 }
 
-// stop notes why the run has not come to its end, and which files it has not come to.
-func (w *working) stop(next int, why error) {
-	w.stopped = why
-	for _, s := range w.run.Steps[next:] {
+// cause is why no further step is carried out; nil where none is known.
+func (w *working) cause(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.stopped
+}
+
+// stop notes why the run has not come to its end, and which of a lane's files it has not come to.
+func (w *working) stop(next, end int, why error) {
+	w.halt(why)
+	for _, s := range w.run.Steps[next:end] {
 		if s.Leg != organize.Aside && w.codes[s.Op] == nil {
 			w.codes[s.Op] = problem(NotReached)
 		}
 	}
 }
 
+// halt notes why the run stops. The first cause counts.
+func (w *working) halt(why error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stopped == nil {
+		w.stopped = why
+	}
+}
+
 // did tells that a file has come to its place.
 func (w *working) did(i int) {
-	if w.journal.marks.not[i] != "" {
+	if not, _ := w.journal.passed(i); not {
 		w.journal.mark("ok %d", i)
 	}
 	if w.progress == nil {
 		return
 	}
-	w.inPlace = i + 1
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.inPlace++
 	if o := &w.run.Ops[i]; o.copies() {
 		w.copied += o.Size
 	}
@@ -196,14 +227,14 @@ func (w *working) copying(at int64) {
 }
 
 // rollBack puts back what was done of a bundle; false means that it could not be.
-func (w *working) rollBack(bundle, at, cause int, p *Problem) bool {
+func (w *working) rollBack(e *engine, bundle, at, cause int, p *Problem) bool {
 	whole := true
 	for i := at; i >= 0; i-- {
 		s := w.run.Steps[i]
 		if w.run.Ops[s.Op].Bundle != bundle {
 			continue
 		}
-		if back := w.back(s); back != nil && back.Code != MovedOn && back.Code != OriginalGone {
+		if back := e.back(s); back != nil && back.Code != MovedOn && back.Code != OriginalGone {
 			whole = false
 		}
 	}

@@ -1,0 +1,81 @@
+package apply
+
+import (
+	"sync"
+
+	"github.com/anivault/anivault/internal/organize"
+)
+
+// shortest is how many steps a lane has at least: fewer take no longer one behind the other.
+const shortest = 64
+
+// inLanes does something with all steps, in parts at the same time where none waits for another. Each lane has its own open folders. It
+// returns when all have ended; a panic in one is then that of the caller.
+func (w *working) inLanes(do func(e *engine, first, end int)) {
+	parts := w.run.parts(min(w.lanes, len(w.run.Steps)/shortest))
+	if len(parts) < 2 {
+		do(&w.engine, 0, len(w.run.Steps))
+		return
+	}
+	var wg sync.WaitGroup
+	panics := make([]any, len(parts))
+	for i, part := range parts {
+		wg.Go(func() {
+			defer func() { panics[i] = recover() }()
+			lane := w.engine
+			lane.open = map[int]Dir{}
+			defer lane.folders.close()
+			do(&lane, part[0], part[1])
+		})
+	}
+	wg.Wait()
+	for _, p := range panics {
+		if p != nil {
+			panic(p)
+		}
+	}
+}
+
+// parts divides the steps into at most n parts of which none needs what another does; nil where they can't be: names that one file
+// leaves and another takes, copies, and files that are written are in their order.
+func (r *run) parts(n int) [][2]int {
+	if n < 2 || !r.independent() {
+		return nil
+	}
+	var out [][2]int
+	for first := 0; first < len(r.Steps); {
+		end := max(len(r.Steps)*(len(out)+1)/n, first+1)
+		for end < len(r.Steps) && r.bundleAt(end) == r.bundleAt(end-1) {
+			end++
+		}
+		out = append(out, [2]int{first, end})
+		first = end
+	}
+	return out
+}
+
+func (r *run) bundleAt(step int) int { return r.Ops[r.Steps[step].Op].Bundle }
+
+// independent reports whether files are only linked, or moved from folders that lie apart from those they go to, and bundles are whole.
+func (r *run) independent() bool {
+	ended := map[int]bool{}
+	moves := false
+	for i, s := range r.Steps {
+		o := &r.Ops[s.Op]
+		moves = moves || o.Verb == organize.Move
+		if o.Verb != organize.Link && o.Verb != organize.Move || o.Across || o.Temp != 0 || ended[o.Bundle] {
+			return false
+		}
+		if i+1 < len(r.Steps) && r.bundleAt(i+1) != o.Bundle {
+			ended[o.Bundle] = true
+		}
+	}
+	for _, s := range r.Sources {
+		for _, t := range r.Targets {
+			if moves && (organize.IsBelow(s.Path, t.Path) || organize.IsBelow(t.Path, s.Path)) {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,255 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/anivault/anivault/internal/organize"
+)
+
+// guard lets one lane at a time into a simulated file system, and after its death none.
+type guard struct {
+	mu   sync.Mutex
+	dead bool
+}
+
+func (g *guard) in(do func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.dead {
+		panic(killed{})
+	}
+	g.dead = true // if do panics
+	do()
+	g.dead = false
+}
+
+// guardedFS and guardedDir are a simulated file system for several lanes: what only one lane at a time does goes straight through.
+type guardedFS struct {
+	*sim
+	g *guard
+}
+
+func (f guardedFS) Open(p string) (d Dir, err error) {
+	f.g.in(func() { d, err = f.sim.Open(p) })
+	return guardedDir{d, f.g}, err
+}
+
+type guardedDir struct {
+	Dir
+	g *guard
+}
+
+func (d guardedDir) Stat() (i Info, err error) {
+	d.g.in(func() { i, err = d.Dir.Stat() })
+	return i, err
+}
+
+func (d guardedDir) Lstat(name string) (i Info, err error) {
+	d.g.in(func() { i, err = d.Dir.Lstat(name) })
+	return i, err
+}
+
+func (d guardedDir) Names() (names []string, err error) {
+	d.g.in(func() { names, err = d.Dir.Names() })
+	return names, err
+}
+
+func (d guardedDir) OpenDir(name string) (below Dir, err error) {
+	d.g.in(func() { below, err = d.Dir.OpenDir(name) })
+	return guardedDir{below, d.g}, err
+}
+
+func (d guardedDir) Mkdir(name string) (err error) {
+	d.g.in(func() { err = d.Dir.Mkdir(name) })
+	return err
+}
+
+func (d guardedDir) Unlink(name string) (err error) {
+	d.g.in(func() { err = d.Dir.Unlink(name) })
+	return err
+}
+
+func (d guardedDir) Link(name string, to Dir, as string) (err error) {
+	d.g.in(func() { err = d.Dir.Link(name, to.(guardedDir).Dir, as) })
+	return err
+}
+
+func (d guardedDir) Rename(name string, to Dir, as string) (err error) {
+	d.g.in(func() { err = d.Dir.Rename(name, to.(guardedDir).Dir, as) })
+	return err
+}
+
+func (d guardedDir) SetMode(mode uint32) (err error) {
+	d.g.in(func() { err = d.Dir.SetMode(mode) })
+	return err
+}
+
+func (d guardedDir) SetOwner(uid, gid uint32) (err error) {
+	d.g.in(func() { err = d.Dir.SetOwner(uid, gid) })
+	return err
+}
+
+func (d guardedDir) Create(name string) (File, error) { return d.file(d.Dir.Create(name)) }
+func (d guardedDir) Edit(name string) (File, error)   { return d.file(d.Dir.Edit(name)) }
+
+func (d guardedDir) file(f File, err error) (File, error) { return guardedFile{f, d.g}, err }
+
+type guardedFile struct {
+	File
+	g *guard
+}
+
+func (f guardedFile) WriteAt(p []byte, off int64) (n int, err error) {
+	f.g.in(func() { n, err = f.File.WriteAt(p, off) })
+	return n, err
+}
+
+// inLanes is an engine whose lanes come to the file system in any order.
+func inLanes(s *sim) *Engine {
+	e := engineOf(s)
+	g := &guard{}
+	e.System, e.Journals, e.Lanes = guardedFS{s, g}, guardedDir{e.Journals, g}, 3
+	return e
+}
+
+// manyFiles is a scene of so many files in folders of ten, of which two lanes make the same ones.
+func manyFiles(verb organize.Verb, files int) scene {
+	sc := drawn(traits{}, "/lib", "x", "x > y")
+	sc.plan.Units = nil
+	for i := range files {
+		dir := fmt.Sprintf("d%d", i/10)
+		name := fmt.Sprintf("%d.mkv", i)
+		info := sc.info(sc.add("/src/"+dir+"/"+name, fmt.Sprint("content of ", i)))
+		sc.plan.Units = append(sc.plan.Units, organize.Unit{Dir: dir, Ops: []organize.Op{{
+			Verb: verb, Size: info.Size, MTime: info.MTime, Inode: info.Inode, Source: name, To: fmt.Sprintf("Show %d/Season 01/%d.mkv", i/10%4, i),
+		}}})
+	}
+	for i, root := range []string{"/src", "/lib"} {
+		now, _ := sc.Root(root)
+		[]*organize.Root{&sc.plan.Sources[0], &sc.plan.Targets[0]}[i].Inode = now.Inode
+	}
+	n := sc.nodes[sc.at("/lib")]
+	n.mode, n.uid = 0o2775, 7
+	return sc
+}
+
+// Lanes that come in any order end where one lane ends. Killed at any effect, nothing is lost, and what was begun can be gone on with and
+// put back, in lanes again.
+func TestLanes(t *testing.T) {
+	for _, verb := range []organize.Verb{organize.Link, organize.Move} {
+		t.Run(verb.String(), func(t *testing.T) {
+			sc := manyFiles(verb, 3*shortest)
+			if n := len(mustParts(t, sc)); n != 3 {
+				t.Fatalf("%d lanes", n)
+			}
+			c := &checker{t: t, sc: sc, before: all(sc.sim, true), contents: contentsOf(sc.sim)}
+			id := sc.plan.ID
+			apply := action{"apply", func(s *sim) (*Outcome, error) { return inLanes(s).Apply(context.Background(), sc.plan, sc.opts) }}
+			resume := action{"resume", func(s *sim) (*Outcome, error) { return inLanes(s).Resume(context.Background(), id) }}
+			undo := action{"undo", func(s *sim) (*Outcome, error) { return inLanes(s).Undo(context.Background(), id, UndoOptions{}) }}
+			one, three := sc.clone(), sc.clone()
+			inOne, _, _ := sc.actions()
+			if out, err := inOne.do(one); err != nil || out.Count(StatusDone) != 3*shortest {
+				t.Fatalf("%+v %v", out, err)
+			}
+			c.after = all(one, false)
+			c.ends(three, apply, "undisturbed")
+			if out, err := apply.do(three); err != nil || out.Count(StatusDone) != 3*shortest {
+				t.Fatalf("%+v %v", out, err)
+			}
+			c.ends(three, undo, "undisturbed")
+			last := three.effects
+			for at := 1; at < last; at += 1 + at%13 {
+				s := sc.clone()
+				s.killAt = at
+				if !dies(func() { _, _ = apply.do(s) }) {
+					continue // another order needs less
+				}
+				when := fmt.Sprint("killed before effect ", at)
+				c.lost(s, when)
+				if !s.has(id) {
+					continue
+				}
+				c.ends(s, resume, when)
+				c.ends(s, undo, when)
+				again := s.clone()
+				again.killAt = 1 + at%(2*shortest)
+				dies(func() { _, _ = undo.do(again) })
+				c.lost(again, when+", and then undo")
+				c.ends(again, resume, when+", and then undo")
+				c.ends(again, undo, when+", and then undo")
+			}
+			t.Logf("%d runs, %d effects", c.runs, last)
+		})
+	}
+}
+
+// mustParts returns the lanes of the scene's run.
+func mustParts(t *testing.T, sc scene) [][2]int {
+	t.Helper()
+	s := sc.clone()
+	if _, err := engineOf(s).Apply(context.Background(), sc.plan, sc.opts); err != nil {
+		t.Fatal(err)
+	}
+	j, err := openJournal(engineOf(s).Journals, sc.plan.ID, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j.run.parts(len(j.run.Steps) / shortest)
+}
+
+// What has to be in order is not done in lanes; bundles are never divided.
+func TestWhatGoesInLanes(t *testing.T) {
+	for _, row := range []struct {
+		what, target, files, plan string
+		want                      [][2]int
+	}{
+		{"links", "/lib", "1 2 3 4", "1 = a; 2 = b; 3 = c; 4 = d", [][2]int{{0, 2}, {2, 4}}},
+		{"moves", "/lib", "1 2 3 4", "1 > a; 2 > b; 3 > c; 4 > d", [][2]int{{0, 2}, {2, 4}}},
+		{"a big unit", "/lib", "1 2 3 4", "1 > a, 2 > b, 3 > c; 4 > d", [][2]int{{0, 3}, {3, 4}}},
+		{"one unit", "/lib", "1 2 3 4", "1 > a, 2 > b, 3 > c, 4 > d", [][2]int{{0, 4}}},
+		{"links and moves", "/lib", "1 2", "1 = a; 2 > b", [][2]int{{0, 1}, {1, 2}}},
+		{"links in place", "/src", "1 2", "1 = a; 2 = b", [][2]int{{0, 1}, {1, 2}}},
+		{"moves in place", "/src", "1 2", "1 > a; 2 > b", nil},
+		{"a copy", "/lib", "1 2", "1 = a; 2 : b", nil},
+		{"to another file system", "/far", "1 2", "1 > a; 2 > b", nil},
+		{"a symbolic link", "/lib", "1 2", "1 @ a; 2 @ b", nil},
+		{"something is written", "/lib", "1 2", "1 = a; 2 = b, ! c", nil},
+	} {
+		sc := drawn(traits{}, row.target, row.files, row.plan)
+		if out, err := engineOf(sc.sim).Apply(context.Background(), sc.plan, sc.opts); err != nil || out.Count(StatusDone) == 0 {
+			t.Fatalf("%s: %+v %v", row.what, out, err)
+		}
+		j, err := openJournal(engineOf(sc.sim).Journals, sc.plan.ID, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(row.want, j.run.parts(2)); diff != "" {
+			t.Errorf("%s (-want +got): %s", row.what, diff)
+		}
+	}
+}
+
+// A disk that fails stops all lanes, and what was not reached is said of each.
+func TestLanesStopTogether(t *testing.T) {
+	sc := manyFiles(organize.Link, 3*shortest)
+	sc.fail = func(name string) error {
+		if len(name) > 5 && name[:5] == "link " {
+			return syscall.EIO
+		}
+		return nil
+	}
+	out, err := inLanes(sc.sim).Apply(context.Background(), sc.plan, Options{})
+	if err != nil || !out.Unfinished || out.Why == nil {
+		t.Fatalf("%+v %v", out, err)
+	}
+	if failed, left := out.Count(StatusFailed), out.Count(StatusPlanned); failed == 0 || failed > 3*maxTroubles || failed+left != 3*shortest {
+		t.Errorf("%d failed, %d not reached", failed, left)
+	}
+}
