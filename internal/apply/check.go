@@ -21,8 +21,10 @@ type check struct {
 	bad     []*Problem // of each operation
 	idle    []bool     // of each operation: it was done before
 	dirs    map[string]int
-	errs    map[int]*Problem // why a folder can't be used
-	infos   map[int]Info     // of the folders that are there
+	parts   map[[2]string]int // a root and a folder below it, as a plan names them → its index in dirs
+	apart   bool              // no name that is taken can be one that a move frees
+	errs    map[int]*Problem  // why a folder can't be used
+	infos   map[int]Info      // of the folders that are there
 	folders folders
 	moves   map[place]int      // the name that a move frees → operation
 	inodes  map[[2]uint64]int  // the file that a move takes away → operation
@@ -40,7 +42,8 @@ func (e *Engine) check(ctx context.Context, p *organize.Plan, absolute bool) (*c
 		}
 	}
 	c := &check{
-		ctx: ctx, engine: e, plan: p, bundles: organize.Bundles(p), dirs: map[string]int{}, errs: map[int]*Problem{}, infos: map[int]Info{},
+		ctx: ctx, engine: e, plan: p, bundles: organize.Bundles(p), apart: organize.Apart(p.Sources, p.Targets),
+		dirs: map[string]int{}, parts: map[[2]string]int{}, errs: map[int]*Problem{}, infos: map[int]Info{},
 		moves: map[place]int{}, inodes: map[[2]uint64]int{}, right: map[int]*Problem{},
 		fresh: map[int][]spelling{},
 	}
@@ -53,11 +56,7 @@ func (e *Engine) check(ctx context.Context, p *organize.Plan, absolute bool) (*c
 		}
 	}
 	c.gather()
-	for i := range c.ops {
-		if c.bad[i] == nil && c.ops[i].Verb != organize.NFO {
-			c.bad[i] = c.source(i)
-		}
-	}
+	c.sources()
 	for i := range c.ops {
 		if c.bad[i] == nil {
 			c.bad[i] = c.target(i)
@@ -80,9 +79,9 @@ func (c *check) gather() {
 			n++
 			o := op{N: n, Unit: u + 1, Bundle: c.bundles[u] + 1, Verb: line.Verb, Size: line.Size, MTime: line.MTime, Inode: line.Inode}
 			if line.Verb != organize.NFO {
-				o.From = c.place(c.plan.Sources[unit.Source].Path, path.Join(unit.Dir, line.Source))
+				o.From = c.place(c.plan.Sources[unit.Source].Path, unit.Dir, line.Source)
 			}
-			o.To = c.place(c.plan.Targets[unit.Target].Path, line.To)
+			o.To = c.place(c.plan.Targets[unit.Target].Path, "", line.To)
 			if line.Verb == organize.NFO {
 				o.From = o.To
 			}
@@ -95,18 +94,29 @@ func (c *check) gather() {
 	}
 }
 
-// place returns the folder and name of a path below a root.
-func (c *check) place(root, below string) place {
-	at := c.dirs[root]
+// place returns the folder and name of a path below a folder of a root.
+func (c *check) place(root, folder, below string) place {
 	dir, name := path.Split(below)
+	if dir != "" && folder != "" {
+		folder = path.Join(folder, dir)
+	} else if dir != "" {
+		folder = dir
+	}
+	key := [2]string{root, folder}
+	at, known := c.parts[key]
+	if known {
+		return place{at, name}
+	}
+	at = c.dirs[root]
 	full := root
-	for part := range strings.SplitSeq(strings.TrimSuffix(dir, "/"), "/") {
+	for part := range strings.SplitSeq(strings.TrimSuffix(folder, "/"), "/") {
 		if part == "" || part == "." {
 			continue
 		}
 		full = path.Join(full, part)
 		at = c.dir(full, at, part)
 	}
+	c.parts[key] = at
 	return place{at, name}
 }
 
@@ -141,33 +151,61 @@ func (c *check) dir(full string, parent int, name string) int {
 	return i
 }
 
-// source compares a source with what was planned, and writes down what it is known by.
-func (c *check) source(i int) *Problem {
+// sources looks at all sources, in lanes, and then which names the moves free.
+func (c *check) sources() {
+	inodes := make([]uint64, len(c.ops))
+	n := max(1, min(c.engine.Lanes, len(c.ops)/shortest))
+	parts := make([][2]int, n)
+	for i := range parts {
+		parts[i] = [2]int{len(c.ops) * i / n, len(c.ops) * (i + 1) / n}
+	}
+	together(parts, func(first, end int) {
+		open := folders{system: c.folders.system, run: c.run, open: map[int]Dir{}}
+		defer open.close()
+		for i := first; i < end; i++ {
+			if c.bad[i] == nil && c.ops[i].Verb != organize.NFO {
+				inodes[i], c.bad[i] = c.source(i, &open)
+			}
+		}
+	})
+	for i := range c.ops {
+		if o := &c.ops[i]; c.bad[i] == nil && o.Verb == organize.Move {
+			if !c.apart {
+				c.moves[o.From] = i
+				c.inodes[[2]uint64{c.infos[o.From.Dir].Device, inodes[i]}] = i
+			}
+			c.bad[i] = c.writable(o.From.Dir)
+		}
+	}
+}
+
+// source compares a source with what was planned, and writes down what it is known by. It returns the inode that it has now.
+func (c *check) source(i int, open *folders) (inode uint64, _ *Problem) {
 	o := &c.ops[i]
 	if p := c.errs[o.From.Dir]; p != nil {
-		return p
+		return 0, p
 	}
 	if c.run.Dirs[o.From.Dir].New {
-		return problem(Changed)
+		return 0, problem(Changed)
 	}
-	c.folders.trim()
-	dir, err := c.folders.get(o.From.Dir)
+	open.trim()
+	dir, err := open.get(o.From.Dir)
 	if err != nil {
-		return failed(err)
+		return 0, failed(err)
 	}
 	info, err := dir.Lstat(o.From.Name)
 	switch {
 	case err != nil:
-		return failed(err)
+		return 0, failed(err)
 	case info.Type != organize.TypeRegular:
-		return problem(organize.NotRegular)
+		return 0, problem(organize.NotRegular)
 	case info.Size != o.Size || info.MTime != o.MTime || o.Inode != 0 && info.Inode != o.Inode:
-		return problem(Changed)
+		return 0, problem(Changed)
 	}
 	root := c.plan.Sources[c.plan.Units[c.at[i][0]].Source]
 	if !isFirm(root) {
 		if o.Sum, err = ends(dir, o.From.Name, info.Size); err != nil {
-			return failed(err)
+			return 0, failed(err)
 		}
 	}
 	o.Inode, o.Birth = info.Inode, info.Birth
@@ -175,14 +213,9 @@ func (c *check) source(i int) *Problem {
 		o.Inode = 0
 	}
 	if o.Verb == organize.Link && !c.engine.System.MayLink(info) {
-		return problem(NotPermitted)
+		return 0, problem(NotPermitted)
 	}
-	if o.Verb != organize.Move {
-		return nil
-	}
-	c.moves[o.From] = i
-	c.inodes[[2]uint64{info.Device, info.Inode}] = i
-	return c.writable(o.From.Dir)
+	return info.Inode, nil
 }
 
 // writable says why names can't be changed in a folder, or in the one above it that is there.

@@ -73,19 +73,18 @@ func (c *check) fits(to place, base int) *Problem {
 	if err != nil {
 		return failed(err)
 	}
-	names := []string{to.Name}
-	for d := to.Dir; d != base; d = c.run.Dirs[d].Parent {
-		names = append(names, c.run.Dirs[d].Name)
-	}
-	for _, name := range names {
-		if len(name) <= surelyFits {
-			continue
+	name := to.Name
+	for d := to.Dir; ; d = c.run.Dirs[d].Parent {
+		if len(name) > surelyFits {
+			if _, err := dir.Lstat(name); errors.Is(err, syscall.ENAMETOOLONG) {
+				return failed(err)
+			}
 		}
-		if _, err := dir.Lstat(name); errors.Is(err, syscall.ENAMETOOLONG) {
-			return failed(err)
+		if d == base {
+			return nil
 		}
+		name = c.run.Dirs[d].Name
 	}
-	return nil
 }
 
 // taken decides on a target that is there: another name of its source, a file that makes room, or something else.

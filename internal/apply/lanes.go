@@ -9,12 +9,25 @@ import (
 // shortest is how many steps a lane has at least: fewer take no longer one behind the other.
 const shortest = 64
 
-// inLanes does something with all steps, in parts at the same time where none waits for another. Each lane has its own open folders. It
-// returns when all have ended; a panic in one is then that of the caller.
+// inLanes does something with all steps, in parts at the same time where none waits for another. Each lane has its own open folders.
 func (w *working) inLanes(do func(e *engine, first, end int)) {
 	parts := w.run.parts(min(w.lanes, len(w.run.Steps)/shortest))
 	if len(parts) < 2 {
 		do(&w.engine, 0, len(w.run.Steps))
+		return
+	}
+	together(parts, func(first, end int) {
+		lane := w.engine
+		lane.open = map[int]Dir{}
+		defer lane.folders.close()
+		do(&lane, first, end)
+	})
+}
+
+// together does something with all parts at the same time, and returns when all have ended. A panic in one is then that of the caller.
+func together(parts [][2]int, do func(first, end int)) {
+	if len(parts) == 1 {
+		do(parts[0][0], parts[0][1])
 		return
 	}
 	var wg sync.WaitGroup
@@ -22,10 +35,7 @@ func (w *working) inLanes(do func(e *engine, first, end int)) {
 	for i, part := range parts {
 		wg.Go(func() {
 			defer func() { panics[i] = recover() }()
-			lane := w.engine
-			lane.open = map[int]Dir{}
-			defer lane.folders.close()
-			do(&lane, part[0], part[1])
+			do(part[0], part[1])
 		})
 	}
 	wg.Wait()
@@ -70,12 +80,5 @@ func (r *run) independent() bool {
 			ended[o.Bundle] = true
 		}
 	}
-	for _, s := range r.Sources {
-		for _, t := range r.Targets {
-			if moves && (organize.IsBelow(s.Path, t.Path) || organize.IsBelow(t.Path, s.Path)) {
-				return false
-			}
-		}
-	}
-	return true
+	return !moves || organize.Apart(r.Sources, r.Targets)
 }

@@ -25,16 +25,30 @@ type Step struct {
 // TempName returns the nth temporary name of a plan.
 func TempName(id string, n int) string { return ".anivault-" + id + "-" + strconv.Itoa(n) }
 
+// Apart reports whether no source root lies in a target root or holds one, however their names are spelt: then no move frees a name that
+// the plan takes.
+func Apart(sources, targets []Root) bool {
+	for _, s := range sources {
+		for _, t := range targets {
+			a, b := FoldName(s.Path), FoldName(t.Path)
+			if IsBelow(a, b) || IsBelow(b, a) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // Order returns the steps of a plan in an order in which no name is needed twice: a target that is the source of a move waits for
 // it, and a cycle of moves goes over one temporary name. All else is in the plan's order.
 func Order(p *Plan) []Step {
 	o := orderer{plan: p, frees: map[string][]place{}, states: make([][]opState, len(p.Units))}
-	steps := 0
+	steps, apart := 0, Apart(p.Sources, p.Targets)
 	for u := range p.Units {
 		unit := &p.Units[u]
 		o.states[u] = make([]opState, len(unit.Ops))
 		for i := range unit.Ops {
-			if op := &unit.Ops[i]; op.Verb == Move {
+			if op := &unit.Ops[i]; op.Verb == Move && !apart {
 				key := FoldName(p.SourcePath(unit, op))
 				o.frees[key] = append(o.frees[key], place{u, i})
 			}
@@ -113,11 +127,11 @@ func (o *orderer) await(at place, name string) {
 // another frees. They are carried out together, and put back together.
 func Bundles(p *Plan) []int {
 	parent := make([]int, len(p.Units))
-	frees := map[string]int{}
+	frees, apart := map[string]int{}, Apart(p.Sources, p.Targets)
 	for u := range p.Units {
 		parent[u] = u
 		for i := range p.Units[u].Ops {
-			if op := &p.Units[u].Ops[i]; op.Verb == Move {
+			if op := &p.Units[u].Ops[i]; op.Verb == Move && !apart {
 				frees[FoldName(p.SourcePath(&p.Units[u], op))] = u
 			}
 		}
