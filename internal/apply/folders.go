@@ -195,10 +195,11 @@ func (e *engine) sweep() {
 	}
 }
 
-// prune removes the folders from that index on that the run has made and that are empty: those below a folder stand behind it.
-func (e *engine) prune(first int) {
+// prune removes the folders from that index on that the run has made and that are empty: those below a folder stand behind it. Those that
+// are known to be used are not looked at; nil: none is.
+func (e *engine) prune(first int, used []bool) {
 	for i := len(e.run.Dirs) - 1; i >= first; i-- {
-		if e.run.Dirs[i].New {
+		if e.run.Dirs[i].New && (used == nil || !used[i]) {
 			e.removed(i)
 		}
 	}

@@ -54,26 +54,49 @@ func (r *run) text() []byte {
 		}
 		fmt.Fprintf(&b, "%s %d %04o %d %d %s %s\n", word, d.Parent, d.Mode, d.UID, d.GID, d.MTime, organize.Quote(d.Name))
 	}
+	b.Grow(len(r.Steps) * plannedBytes)
 	for _, s := range r.Steps {
 		o := &r.Ops[s.Op]
 		if s.Leg == organize.Aside {
 			fmt.Fprintf(&b, "aside %d %d\n", s.Op, o.Temp)
 			continue
 		}
-		if o.Verb == organize.NFO {
-			fmt.Fprintf(&b, "%s %d %d %d %d %d %s\n  text %s\n", o.Verb, s.Op, o.N, o.Unit, o.Bundle, o.To.Dir, organize.Quote(o.To.Name), organize.Quote(o.Text))
-			continue
-		}
-		word := o.Verb.String()
-		if o.Across {
-			word = across
-		}
-		fmt.Fprintf(&b, "%s %d %d %d %d %d %s %d %s %016x %d %s\n  to %d %s\n", word, s.Op, o.N, o.Unit, o.Bundle,
-			o.Size, o.MTime, o.Inode, o.Birth, o.Sum, o.From.Dir, organize.Quote(o.From.Name), o.To.Dir, organize.Quote(o.To.Name))
+		b.Write(o.line(b.AvailableBuffer(), s.Op))
 	}
 	sum := sha256.Sum256(b.Bytes())
 	fmt.Fprintf(&b, "%s%s\n", sumWord, hex.EncodeToString(sum[:]))
 	return b.Bytes()
+}
+
+// plannedBytes is about what a file takes in a journal.
+const plannedBytes = 256
+
+// line returns an operation as its two lines, behind what is there.
+func (o *op) line(b []byte, index int) []byte {
+	word := o.Verb.String()
+	if o.Across {
+		word = across
+	}
+	b = append(b, word...)
+	for _, n := range []int{index, o.N, o.Unit, o.Bundle} {
+		b = strconv.AppendInt(append(b, ' '), int64(n), 10)
+	}
+	if o.Verb == organize.NFO {
+		b = append(o.To.append(append(b, ' ')), "\n  text "...)
+		return append(append(b, organize.Quote(o.Text)...), '\n')
+	}
+	b = strconv.AppendInt(append(b, ' '), o.Size, 10)
+	b = o.MTime.Append(append(b, ' '))
+	b = strconv.AppendUint(append(b, ' '), o.Inode, 10)
+	b = o.Birth.Append(append(b, ' '))
+	b = fmt.Appendf(b, " %016x ", o.Sum)
+	b = append(o.From.append(b), "\n  to "...)
+	return append(o.To.append(b), '\n')
+}
+
+// append writes a place as journals have it.
+func (p place) append(b []byte) []byte {
+	return append(append(strconv.AppendInt(b, int64(p.Dir), 10), ' '), organize.Quote(p.Name)...)
 }
 
 // JournalError is a journal that is never acted on.

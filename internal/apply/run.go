@@ -3,6 +3,7 @@ package apply
 import (
 	"crypto/rand"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/anivault/anivault/internal/organize"
@@ -21,6 +22,7 @@ type run struct {
 	Dirs     []folder // each behind its parent
 	Ops      []op     // in the order in which they end
 	Steps    []step   // in the order in which they are carried out
+	Paths    []string // of Dirs, once all of them are known
 }
 
 // folder is a folder that is read or changed, as it was.
@@ -81,11 +83,22 @@ type step struct {
 
 // path returns a folder's path.
 func (r *run) path(dir int) string {
+	if dir < len(r.Paths) {
+		return r.Paths[dir]
+	}
 	d := &r.Dirs[dir]
 	if d.Parent < 0 {
 		return d.Name
 	}
 	return path.Join(r.path(d.Parent), d.Name)
+}
+
+// findPaths prepares path, when no folder is added any more.
+func (r *run) findPaths() {
+	r.Paths = nil
+	for i := range r.Dirs {
+		r.Paths = append(r.Paths, r.path(i))
+	}
 }
 
 // base returns a folder, or the nearest above it that the run does not make.
@@ -104,7 +117,7 @@ func (r *run) sourceOf(o *op) string {
 	return r.pathOf(o.From)
 }
 
-func (r *run) pathOf(p place) string { return path.Join(r.path(p.Dir), p.Name) }
+func (r *run) pathOf(p place) string { return strings.TrimSuffix(r.path(p.Dir), "/") + "/" + p.Name }
 
 // temp is the temporary name of an operation.
 func (r *run) temp(o *op) place {

@@ -117,7 +117,7 @@ func (w *working) undo(ctx context.Context, wanted []bool, part bool, stayed map
 	if !w.backAll(ctx, wanted) {
 		return w.journal.sync()
 	}
-	w.prune(0)
+	w.prune(0, nil)
 	w.unprobe()
 	if err := w.settle(!part); err != nil {
 		w.stopped = failed(err)

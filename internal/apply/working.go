@@ -31,6 +31,7 @@ func (e *Engine) open(j *journal) *working {
 	}
 	w.folders = folders{system: e.System, run: j.run, open: map[int]Dir{}}
 	w.making = &sync.Mutex{}
+	j.run.findPaths()
 	w.journal, w.touched, w.asRoot = j, j.run.touched(), e.AsRoot
 	w.codes, w.newAt = make([]*Problem, len(j.run.Ops)), map[place]int{}
 	for i := range j.run.Dirs {
@@ -79,7 +80,7 @@ func (w *working) apply(ctx context.Context) error {
 		return w.journal.sync()
 	}
 	w.sweep()
-	w.prune(0)
+	w.prune(0, w.used())
 	w.unprobe()
 	if w.nothing() {
 		if err := w.settle(true); err != nil {
@@ -88,6 +89,20 @@ func (w *working) apply(ctx context.Context) error {
 		}
 	}
 	return w.finish(Done)
+}
+
+// used returns which folders hold a file that has come to its place.
+func (w *working) used() []bool {
+	used := make([]bool, len(w.run.Dirs))
+	for i := range w.run.Ops {
+		if w.codes[i] != nil || w.journal.marks.back[i] {
+			continue
+		}
+		for d := w.run.Ops[i].To.Dir; d >= 0 && !used[d]; d = w.run.Dirs[d].Parent {
+			used[d] = true
+		}
+	}
+	return used
 }
 
 // nothing reports whether no file has come to its place.

@@ -100,7 +100,7 @@ func (w *textWriter) op(op *Op, first Verb, with bool) {
 		b = append(append(b, op.Verb.String()...), ' ')
 	}
 	b = append(strconv.AppendInt(b, op.Size, 10), ' ')
-	b = append(op.MTime.append(b), ' ')
+	b = append(op.MTime.Append(b), ' ')
 	b = append(append(b, inode(op.Inode)...), ' ')
 	b = append(append(b, Quote(op.Source)...), "\n  to "...)
 	b = append(append(b, Quote(op.To)...), '\n')
@@ -169,9 +169,10 @@ func birth(s Stamp) string {
 }
 
 // String returns the seconds with as many places as they need: "1763661791.5".
-func (s Stamp) String() string { return string(s.append(nil)) }
+func (s Stamp) String() string { return string(s.Append(nil)) }
 
-func (s Stamp) append(b []byte) []byte {
+// Append writes what String returns behind what is there.
+func (s Stamp) Append(b []byte) []byte {
 	sec, nsec := s.Sec, int64(s.Nsec)
 	if sec < 0 && nsec > 0 { // -1.5 is second -2 and half a second
 		sec, nsec = sec+1, int64(time.Second)-nsec
