@@ -18,6 +18,7 @@ type check struct {
 	results []Result
 	ops     []op       // of the plan, in its order; those that are refused too
 	at      [][2]int   // of each operation: unit and index in the plan
+	first   []int      // of each unit: its first operation
 	bad     []*Problem // of each operation
 	idle    []bool     // of each operation: it was done before
 	dirs    map[string]int
@@ -73,7 +74,14 @@ func (e *Engine) check(ctx context.Context, p *organize.Plan, absolute bool) (*c
 func (c *check) gather() {
 	n := 0
 	for u := range c.plan.Units {
+		n += len(c.plan.Units[u].Ops)
+	}
+	c.ops, c.bad, c.idle = make([]op, 0, n), make([]*Problem, 0, n), make([]bool, 0, n)
+	c.at, c.results = make([][2]int, 0, n), make([]Result, 0, n)
+	n = 0
+	for u := range c.plan.Units {
 		unit := &c.plan.Units[u]
+		c.first = append(c.first, n)
 		for k := range unit.Ops {
 			line := &unit.Ops[k]
 			n++

@@ -42,22 +42,19 @@ func (c *check) refuse() bool {
 
 // compile puts what can be carried out in order.
 func (c *check) compile() {
-	number := map[[2]int]int{}
-	for i, at := range c.at {
-		number[at] = i
-	}
 	temps := 0
 	aside := map[int]int{}
 	steps := organize.Order(c.plan)
+	c.run.Ops, c.run.Steps = make([]op, 0, len(c.ops)), make([]step, 0, len(steps))
 	for _, s := range steps {
-		i := number[[2]int{s.Unit, s.Op}]
+		i := c.first[s.Unit] + s.Op
 		temps = max(temps, s.Temp)
 		if s.Leg != organize.Whole && c.bad[i] == nil {
 			c.ops[i].Temp = s.Temp
 		}
 	}
 	for _, s := range steps {
-		i := number[[2]int{s.Unit, s.Op}]
+		i := c.first[s.Unit] + s.Op
 		if c.bad[i] != nil || c.idle[i] {
 			continue
 		}

@@ -47,7 +47,7 @@ func Check(text string) error {
 const plannedBytes = 256
 
 func newParser(files int) *parser {
-	return &parser{plan: &Plan{}, sources: map[sourceKey]int{}, dirs: map[string]int32{}, targets: newFoldSet(files), folders: map[Folder]bool{}}
+	return &parser{plan: &Plan{}, sources: make(map[sourceKey]int, files), dirs: map[string]int32{}, targets: newFoldSet(files), folders: map[Folder]bool{}}
 }
 
 type parser struct {
