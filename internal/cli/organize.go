@@ -299,8 +299,8 @@ func errorOf(first, second error) error {
 	return second
 }
 
-// writePlan writes a plan's text. One that could not be read back is never given to anybody.
-func writePlan(out io.Writer, r *organize.Result) error {
+// planText returns a plan's text.
+func planText(r *organize.Result) (string, error) {
 	var text strings.Builder
 	size := 1 << 12
 	for i := range r.Units {
@@ -309,13 +309,20 @@ func writePlan(out io.Writer, r *organize.Result) error {
 		}
 	}
 	text.Grow(size)
-	if err := r.Write(&text); err != nil {
+	err := r.Write(&text)
+	return text.String(), err
+}
+
+// writePlan writes a plan's text. One that could not be read back is never given to anybody.
+func writePlan(out io.Writer, r *organize.Result) error {
+	text, err := planText(r)
+	if err != nil {
 		return err
 	}
-	if err := organize.Check(text.String()); err != nil {
+	if err := organize.Check(text); err != nil {
 		return fmt.Errorf("read back what was planned: %w", err)
 	}
-	_, err := io.WriteString(out, text.String())
+	_, err = io.WriteString(out, text)
 	return err
 }
 

@@ -47,11 +47,11 @@ func (o *organizing) applying(r *organize.Result) *applying {
 
 // readBack returns a plan as it comes back from its text, so that the same is carried out as would be saved.
 func readBack(r *organize.Result) (*organize.Plan, error) {
-	var text bytes.Buffer
-	if err := writePlan(&text, r); err != nil {
+	text, err := planText(r)
+	if err != nil {
 		return nil, err
 	}
-	return organize.Parse(text.String())
+	return organize.Parse(text)
 }
 
 // asks reports whether somebody can be asked what to do with the plan.

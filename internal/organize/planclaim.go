@@ -41,15 +41,22 @@ func (p *parser) sourceKey(u *Unit, name string) sourceKey {
 	return sourceKey{number, name}
 }
 
-// isTarget checks a target's names. Folders of the header are there, so they stay as they are.
-func (p *parser) isTarget(root int, to string) bool {
-	own := to
-	for folder := path.Dir(to); folder != "." && folder != "/" && len(p.folders) > 0; folder = path.Dir(folder) {
-		if p.folders[Folder{root, folder}] && isLocal(to) {
-			own = to[len(folder)+1:]
-			break
+// ownPart returns what of a target's path is below the folders of the header.
+func (p *parser) ownPart(root int, to string) string {
+	if len(p.folders) == 0 || !isLocal(to) {
+		return to
+	}
+	for folder := path.Dir(to); folder != "." && folder != "/"; folder = path.Dir(folder) {
+		if p.folders[Folder{root, folder}] {
+			return to[len(folder)+1:]
 		}
 	}
+	return to
+}
+
+// isTarget checks a target's names. Folders of the header are there, so they stay as they are.
+func (p *parser) isTarget(root int, to string) bool {
+	own := p.ownPart(root, to)
 	if isClean(own) {
 		return p.isShort(own)
 	}

@@ -32,7 +32,9 @@ func (e *PlanError) Error() string {
 // that every target is a name that CleanName leaves as it is and not too long (below a folder of the header: that the rest is).
 // The error is a *PlanError.
 func Parse(text string) (*Plan, error) {
-	p := newParser(len(text) / plannedBytes)
+	files := len(text) / plannedBytes
+	p := newParser(files)
+	p.plan.Units = make([]Unit, 0, files)
 	return p.plan, p.parse(text)
 }
 
