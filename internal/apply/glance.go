@@ -91,7 +91,7 @@ func (g *glancer) head() (*run, error) {
 		if err != nil {
 			return &run{}, err
 		}
-		r := reader{run: &run{}, text: text}
+		r := reader{run: &run{}, text: string(text)}
 		if err = r.header(); err == nil || most >= g.size {
 			return r.run, err
 		}

@@ -117,7 +117,9 @@ func (e *JournalError) Error() string {
 // readRun reads a journal's fixed part and returns where its marks begin. What it can't read stands in the error; the run then
 // holds what came before, for people to see and never to act on.
 func readRun(text []byte) (r *run, marks int, err error) {
-	j := reader{run: &run{}, text: text}
+	j := reader{run: &run{}, text: string(text)}
+	j.run.Ops = make([]op, 0, len(text)/plannedBytes)
+	j.run.Steps = make([]step, 0, len(text)/plannedBytes)
 	if err := j.read(); err != nil {
 		return j.run, 0, err
 	}
@@ -126,7 +128,7 @@ func readRun(text []byte) (r *run, marks int, err error) {
 
 type reader struct {
 	run  *run
-	text []byte
+	text string
 	at   int
 	line int
 	temp map[int]int // operation → the number of its temporary name
@@ -134,11 +136,11 @@ type reader struct {
 
 // next returns the next line; io.EOF behind the last one.
 func (j *reader) next() (string, error) {
-	i := bytes.IndexByte(j.text[j.at:], '\n')
+	i := strings.IndexByte(j.text[j.at:], '\n')
 	if i < 0 {
 		return "", io.EOF
 	}
-	s := string(j.text[j.at : j.at+i])
+	s := j.text[j.at : j.at+i]
 	j.at += i + 1
 	j.line++
 	return s, nil
@@ -200,7 +202,7 @@ func (j *reader) read() error {
 		}
 		word, rest, _ := strings.Cut(line, " ")
 		if word+" " == sumWord {
-			sum := sha256.Sum256(j.text[:begins])
+			sum := sha256.Sum256([]byte(j.text[:begins]))
 			if rest != hex.EncodeToString(sum[:]) {
 				return j.bad("its checksum is wrong")
 			}

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"errors"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -139,17 +140,20 @@ func (d *linuxDir) Writable() error {
 }
 
 func (d *linuxDir) Names() ([]string, error) {
-	var fd int
-	err := again(func() (err error) {
-		fd, err = unix.Openat(d.fd, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-		return err
-	})
-	if err != nil {
-		return nil, named("list", ".", err)
+	_, err := unix.Seek(d.fd, 0, io.SeekStart)
+	var names []string
+	for some := make([]byte, 8<<10); err == nil; {
+		n := 0
+		err = again(func() (err error) {
+			n, err = unix.ReadDirent(d.fd, some)
+			return err
+		})
+		if err == nil && n <= 0 {
+			return names, nil
+		}
+		_, _, names = unix.ParseDirent(some[:max(n, 0)], -1, names)
 	}
-	f := os.NewFile(uintptr(fd), ".")
-	defer f.Close()
-	return f.Readdirnames(-1)
+	return nil, named("list", ".", err)
 }
 
 func (d *linuxDir) OpenDir(name string) (Dir, error) { return openDir(d.fd, name) }
