@@ -152,7 +152,8 @@ func cantExclude(err error) bool {
 	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.EOPNOTSUPP)
 }
 
-// openJournal reads a journal; one that may be written is locked, ErrAtWork where another process has it. With an error of *JournalError it has still what could be read, for people, and no file.
+// openJournal reads a journal whole; one that may be written is locked, ErrAtWork where another process has it. The error wraps a
+// *JournalError where it can't be trusted.
 func openJournal(dir Dir, id string, writable bool) (*journal, error) {
 	open := dir.Read
 	if writable {
@@ -179,7 +180,7 @@ func openJournal(dir Dir, id string, writable bool) (*journal, error) {
 	}
 	if err != nil {
 		file.Close()
-		return &journal{run: r, marks: newMarks()}, err
+		return nil, fmt.Errorf("the run %s: %w", id, err)
 	}
 	j := &journal{run: r, files: len(r.Ops), marks: newMarks(), file: file, end: int64(at)}
 	j.replay(text[at:])
