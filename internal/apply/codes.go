@@ -14,7 +14,6 @@ const (
 	NotPermitted organize.Code = "not_permitted"
 	TooManyLinks organize.Code = "too_many_links"
 	NoSpace      organize.Code = "no_space"
-	OutsideRoot  organize.Code = "outside_root"
 	Occupied     organize.Code = "occupied"
 	MovedOn      organize.Code = "moved_on"
 	Edited       organize.Code = "edited"
@@ -39,7 +38,7 @@ var meanings = []struct {
 	{TooManyLinks, "the file system allows it no more names"},
 	{NoSpace, "the disk or the quota is full"},
 	{organize.NameTooLong, "its name is too long"},
-	{OutsideRoot, "a link, or what is no folder, is in the way: name the real folder with --to"},
+	{organize.OutsideRoot, "a link, or what is no folder, is in the way: name the real folder with --to"},
 	{Occupied, "something else has its old name"},
 	{MovedOn, "it is no longer where the run left it"},
 	{Edited, "it was changed since"},
@@ -115,8 +114,8 @@ var errnos = []struct {
 	{syscall.ENOSPC, NoSpace},
 	{syscall.EDQUOT, NoSpace},
 	{syscall.ENAMETOOLONG, organize.NameTooLong},
-	{syscall.ELOOP, OutsideRoot},
-	{syscall.ENOTDIR, OutsideRoot},
+	{syscall.ELOOP, organize.OutsideRoot},
+	{syscall.ENOTDIR, organize.OutsideRoot},
 	{syscall.ENOENT, Changed},
 }
 

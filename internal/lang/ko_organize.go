@@ -181,6 +181,10 @@ var koOrganize = []entry{
 	{"not known which video it belongs to", "어느 영상에 속하는지 모름"},
 	{"it is not below PATH", "PATH 아래에 있지 않음"},
 	{"something else is there", "그 자리에 다른 것이 있음"},
+	{
+		"a link is in the way, and none is followed: name the real folder with --to",
+		"링크가 가로막고 있으며 링크는 따라가지 않습니다. --to에 실제 폴더를 쓰세요",
+	},
 	{"nothing is left of its name", "쓸 수 있는 글자가 이름에 없음"},
 	{"its name is too long", "이름이 너무 김"},
 	{"its target is on another file system", "대상이 다른 파일 시스템에 있음"},

@@ -20,6 +20,7 @@ const (
 	NoOwner       Code = "no_owner"
 	OutsidePath   Code = "outside_path"
 	Exists        Code = "exists"
+	OutsideRoot   Code = "outside_root"
 	BadName       Code = "bad_name"
 	NameTooLong   Code = "name_too_long"
 	CrossDevice   Code = "cross_device"
@@ -47,6 +48,7 @@ var meanings = []struct {
 	{NoOwner, "not known which video it belongs to", false},
 	{OutsidePath, "it is not below PATH", false},
 	{Exists, "something else is there", true},
+	{OutsideRoot, "a link is in the way, and none is followed: name the real folder with --to", false},
 	{BadName, "nothing is left of its name", false},
 	{NameTooLong, "its name is too long", false},
 	{CrossDevice, "its target is on another file system", false},

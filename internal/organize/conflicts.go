@@ -350,7 +350,7 @@ func (p *Planner) leaveTaken() (changed bool) {
 				moves = p.moved()
 			}
 			if v.code == "" && !moves[blocker] {
-				v.leave(Exists, blocker+" is there")
+				v.leave(Exists, blocker)
 				changed = true
 			}
 		}

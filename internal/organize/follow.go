@@ -148,7 +148,7 @@ func (p *Planner) followOne(v *video, records map[*Item]*video, soles map[*folde
 	v.stem = int32(len(v.to) - len(path.Ext(name)))
 	switch most := p.namers[v.target].max; {
 	case at.code != "":
-		v.leave(at.code, "a file has the name of its folder")
+		v.leave(at.code, at.why)
 	case name == "":
 		v.leave(BadName, "")
 	case max(len(name), len(library.Stem(name))+v.tail()) > most:

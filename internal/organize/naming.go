@@ -136,7 +136,7 @@ func (p *Planner) enter(e *entry, v *video, planned string) {
 	}
 	parent := p.settle(v.target, path.Dir(planned))
 	if parent.code != "" {
-		e.code = parent.code
+		e.code, e.why = parent.code, parent.why
 		return
 	}
 	template := p.o.Layout.Movie
@@ -156,7 +156,7 @@ func (p *Planner) enter(e *entry, v *video, planned string) {
 		}
 	}
 	e.at = p.settle(v.target, planned)
-	e.code = e.at.code
+	e.code, e.why = e.at.code, e.at.why
 }
 
 // nameEpisode finds an episode's file in its show's folder.
@@ -186,7 +186,7 @@ func (p *Planner) nameEpisode(e *entry, v *video) {
 		e.season, e.in = season, p.settle(v.target, join(e.at.path, season))
 	}
 	if e.in.code != "" {
-		v.leave(e.in.code, "a file has the name of its folder")
+		v.leave(e.in.code, e.in.why)
 		return
 	}
 	v.goTo(e.in, file)

@@ -299,7 +299,7 @@ func TestPlans(t *testing.T) {
 			[]string{
 				"low_confidence /in/a.mkv (89 % tv/1)", "low_confidence /in/b.mkv (85 % tv/1)", "ambiguous /in/c.mkv (tv/1 41 %, movie/2 40 %)", "unmatched /in/d.mkv",
 				"pending /in/e.mkv (offline)", "no_episode /in/f.mkv", "not_regular /in/g.mkv", "extra /in/h.mkv (sample)", "io /in/i.mkv (it is not there any more)",
-				"not_contiguous /in/k.mkv (its episodes are 6, 8)", "outside_path /else/m.mkv (/else)", "io /none/n.mkv (open /none/: file does not exist)",
+				"not_contiguous /in/k.mkv (6, 8)", "outside_path /else/m.mkv (/else)", "io /none/n.mkv (open /none/: file does not exist)",
 				"not_regular /in/o.mkv", "not_regular /in/p.mkv (link to nothing)",
 			},
 		},
@@ -329,7 +329,7 @@ func TestPlans(t *testing.T) {
 			"in place: a copy", func(o *Options) { o.Mode = ModeCopy },
 			tree("/in/a.mkv: x", "/in/b.mkv: x", "/out/"+show+"S01E01 - Title 1.mkv: x", "/out/"+show+"S01E02 - Title 2.mkv: y"),
 			[]report.Record{tv("/in/a.mkv", 1, 1), tv("/in/b.mkv", 1, 2)},
-			[]string{"in place: 1", "exists /in/b.mkv (/out/" + show + "S01E02 - Title 2.mkv is there)"},
+			[]string{"in place: 1", "exists /in/b.mkv (/out/" + show + "S01E02 - Title 2.mkv)"},
 		},
 		{
 			"in place: a symbolic link", func(o *Options) { o.Mode = ModeSymlink },
@@ -341,8 +341,8 @@ func TestPlans(t *testing.T) {
 			"something else is there", nil, tree("/in/a.mkv", "/in/a.srt", "/in/b.mkv", "/out/"+show+"s01e01 - title 1.MKV", "/out/"+show+"S01E02 - Title 2.mkv/"),
 			[]report.Record{tv("/in/a.mkv", 1, 1), tv("/in/b.mkv", 1, 2)},
 			[]string{
-				"exists /in/a.mkv (/out/" + show + "s01e01 - title 1.MKV is there)",
-				"exists /in/b.mkv (/out/" + show + "S01E02 - Title 2.mkv is there)",
+				"exists /in/a.mkv (/out/" + show + "s01e01 - title 1.MKV)",
+				"exists /in/b.mkv (/out/" + show + "S01E02 - Title 2.mkv)",
 			},
 		},
 		{
@@ -411,7 +411,21 @@ func TestPlans(t *testing.T) {
 		{
 			"a file where a folder should be", nil, tree("/in/a.mkv", "/out/Show (2020) [tmdbid-1]: x"),
 			[]report.Record{tv("/in/a.mkv", 1, 1)},
-			[]string{"exists /in/a.mkv"},
+			[]string{"exists /in/a.mkv (/out/Show (2020) [tmdbid-1] is no folder)"},
+		},
+		{
+			"a link where a folder should be", nil,
+			tree("/in/a.mkv", "/in/b.mkv", "/in/Film.mkv", "/in/c.mkv", "/out/Show (2020) [tmdbid-1] -> /x", "/out/A [tmdbid=7] -> /y", "/out/Show (2020) [tmdbid-2]/Season 01 -> ../z"),
+			[]report.Record{tv("/in/a.mkv", 1, 1), film("/in/Film.mkv", 7), with(tv("/in/b.mkv", 1, 1), func(r *report.Record) { r.TMDBID = 2 })},
+			[]string{
+				"outside_root /in/a.mkv (/out/Show (2020) [tmdbid-1] is a link to /x)", "outside_root /in/Film.mkv (/out/A [tmdbid=7] is a link to /y)",
+				"outside_root /in/b.mkv (/out/Show (2020) [tmdbid-2]/Season 01 is a link to ../z)",
+			},
+		},
+		{
+			"two folders that differ in case, and none is equal", nil, tree("/in/a.mkv", "/out/Show (2020) [tmdbid-1]/SEASON 01/", "/out/Show (2020) [tmdbid-1]/season 01/"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"two_folders /in/a.mkv (SEASON 01 and season 01)"},
 		},
 		{
 			"two works of one name in kodi", func(o *Options) { o.Layout, _ = NewLayout("kodi", Templates{}) },
@@ -493,7 +507,7 @@ func TestPlansInPlace(t *testing.T) {
 		{
 			"a chain whose last name is taken", tree(name(1), name(2), name(3)),
 			[]report.Record{tv(name(1), 1, 2), tv(name(2), 1, 3)},
-			[]string{"exists " + name(1) + " (" + name(2) + " is there)", "exists " + name(2) + " (" + name(3) + " is there)"},
+			[]string{"exists " + name(1) + " (" + name(2) + ")", "exists " + name(2) + " (" + name(3) + ")"},
 		},
 		{
 			"another case", tree(dir + "/show (2020) s01e01 - title 1.mkv"),

@@ -123,7 +123,7 @@ func (p *Planner) judge(r *report.Record) (Code, string) {
 	case certainty(r) < p.o.MinConfidence && r.Source != "pin":
 		return LowConfidence, percent(certainty(r)) + " " + Entry{r.Kind, r.TMDBID}.String()
 	case r.Kind == "tv" && !p.o.Layout.gaps && !contiguous(r.Episodes):
-		return NotContiguous, "its episodes are " + numbers(r.Episodes)
+		return NotContiguous, numbers(r.Episodes)
 	}
 	return "", ""
 }

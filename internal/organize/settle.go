@@ -2,6 +2,7 @@ package organize
 
 import (
 	"cmp"
+	"fmt"
 	"path"
 	"slices"
 	"strconv"
@@ -15,6 +16,7 @@ type spot struct {
 	path   string // below the target, under the name that it has or will have; "." for the target itself
 	device uint64
 	code   Code
+	why    string
 	dir    *folder // what it holds; nil: nobody has looked
 }
 
@@ -111,17 +113,18 @@ func (p *Planner) settleIn(target int32, parent *spot, name string) *spot {
 	}
 	switch {
 	case f.err != nil:
-		out.code = Unreadable
+		out.code, out.why = Unreadable, f.err.Error()
 	case len(there) > 1:
-		out.code = TwoFolders
+		out.code, out.why = TwoFolders, there[len(there)-1].Name+" and "+there[0].Name
 	case len(there) == 1:
 		out.path = join(parent.path, there[0].Name)
 		switch there[0].Type {
 		case TypeDir:
 			out.device = there[0].Device
-		case TypeLink: // where it leads is found when the plan is carried out
+		case TypeLink: // none is followed when the plan is carried out
+			out.code, out.why = OutsideRoot, fmt.Sprintf("%s is a link to %s", join(f.path, there[0].Name), there[0].Leads)
 		case TypeRegular, TypeOther:
-			out.code = Exists
+			out.code, out.why = Exists, fmt.Sprintf("%s is no folder", join(f.path, there[0].Name))
 		}
 	}
 	return out
