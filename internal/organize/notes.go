@@ -15,11 +15,12 @@ func (p *Planner) note() {
 	if !p.o.Notes.Wanted {
 		return
 	}
-	taken := newFoldSet(len(p.videos) / 16)
+	taken := taken{foldSet: newFoldSet(len(p.videos) / 16)}
 	for _, v := range p.videos {
 		for i := range v.ops {
 			if strings.HasSuffix(strings.ToLower(v.ops[i].To), ".nfo") {
 				taken.add(v.target, v.ops[i].To)
+				taken.from = append(taken.from, join(v.dir.path, v.ops[i].Source))
 			}
 		}
 	}
@@ -31,15 +32,21 @@ func (p *Planner) note() {
 		own := p.isOwnFolder(v.work.Kind)
 		if v.work.Kind == "tv" && own && v.entry.at.path != "." && !shows[v.entry] {
 			shows[v.entry] = true
-			p.noteOne(v, taken, v.entry.at, "tvshow.nfo", &Note{Entry: v.work.Entry, Full: p.o.Notes.Full})
+			p.noteOne(v, &taken, v.entry.at, "tvshow.nfo", &Note{Entry: v.work.Entry, Full: p.o.Notes.Full})
 		}
 		switch name := path.Base(v.base()) + ".nfo"; {
 		case v.work.Kind == "movie" && !v.isLaterPart():
-			p.noteOne(v, taken, v.spot, name, &Note{Entry: v.work.Entry, Full: p.o.Notes.Full})
+			p.noteOne(v, &taken, v.spot, name, &Note{Entry: v.work.Entry, Full: p.o.Notes.Full})
 		case v.work.Kind == "tv" && p.o.Notes.Full:
-			p.noteOne(v, taken, v.spot, name, &Note{Entry: v.work.Entry, Full: true, Season: v.work.Season, Episodes: v.work.Episodes})
+			p.noteOne(v, &taken, v.spot, name, &Note{Entry: v.work.Entry, Full: true, Season: v.work.Season, Episodes: v.work.Episodes})
 		}
 	}
+}
+
+// taken are the names that files for media servers have in a plan.
+type taken struct {
+	*foldSet
+	from []string // by number, the file that gets the name; "": it is written
 }
 
 // isLaterPart reports whether a file is not the first of those that are one film: servers read what stands beside the first.
@@ -48,29 +55,38 @@ func (v *video) isLaterPart() bool {
 }
 
 // noteOne adds one file to a video's unit.
-func (p *Planner) noteOne(v *video, taken *foldSet, at *spot, name string, n *Note) {
+func (p *Planner) noteOne(v *video, taken *taken, at *spot, name string, n *Note) {
 	to := join(at.path, name)
-	if taken.first(v.target, to) >= 0 {
+	if i := taken.first(v.target, to); i >= 0 {
+		if from := taken.from[i]; from != "" {
+			p.isAbout(from, n)
+		}
 		return
 	}
 	taken.add(v.target, to)
+	taken.from = append(taken.from, "")
 	dir := p.look(v.target, at)
 	for item := range dir.alike(name) {
-		there := join(dir.path, item.Name)
-		text, err := p.disk.Ends(there)
-		about, named := false, 0
-		if err == nil {
-			about, named = nfo.IsAbout(text, n.Kind, n.ID)
-		}
-		if about {
+		if p.isAbout(join(dir.path, item.Name), n) {
 			v.inPlace++
-			return
 		}
-		p.foreign = append(p.foreign, foreignNote(there, named, n.Entry))
 		return
 	}
 	n.Languages = p.o.Notes.Languages
 	v.ops = append(v.ops, Op{Verb: NFO, Note: n, To: to})
+}
+
+// isAbout reports whether a file is about what would be written in its place. That it is about something else is told.
+func (p *Planner) isAbout(file string, n *Note) bool {
+	text, err := p.disk.Ends(file)
+	about, named := false, 0
+	if err == nil {
+		about, named = nfo.IsAbout(text, n.Kind, n.ID)
+	}
+	if !about {
+		p.foreign = append(p.foreign, foreignNote(file, named, n.Entry))
+	}
+	return about
 }
 
 // foreignNote says that a file for media servers is there which is about something else.

@@ -71,6 +71,15 @@ func TestFilesForMediaServers(t *testing.T) {
 			nil,
 		},
 		{
+			"what follows a video and is about something else is told", "jellyfin", nil,
+			tree(one.Path, "/in/Film.mkv", "/in/Film.nfo: <movie><uniqueid type=\"tmdb\">9</uniqueid></movie>", "/in/Show/01.mkv", "/in/Show/tvshow.nfo: <tvshow><tmdbid>8</tmdbid></tvshow>", "/out/"),
+			[]report.Record{tv("/in/Show/01.mkv", 1, 1), film("/in/Film.mkv", 7)},
+			[]string{
+				"foreign_nfo: /in/Show/tvshow.nfo names TMDB's id 8, not tv/1, and stays as it is",
+				"foreign_nfo: /in/Film.nfo names TMDB's id 9, not movie/7, and stays as it is",
+			},
+		},
+		{
 			"what is there about the same stays", "jellyfin", func(o *Options) { o.Notes.Full = true },
 			tree(one.Path, "/out/"+entry+"TVShow.nfo: "+own, "/out/"+show+"S01E01 - Title 1.nfo: <episodedetails><title>theirs</title></episodedetails>"),
 			[]report.Record{one},

@@ -194,24 +194,75 @@ func (v *video) tellSidecarsApart() {
 		func(s *sidecar) string { return strings.ReplaceAll(s.below, "/", " ") },
 	} {
 		for _, group := range v.sameRests() {
-			titles := map[string]bool{}
-			for _, i := range group {
-				titles[title(&v.belongs[i])] = true
+			titles := make([]string, len(group))
+			for k, i := range group {
+				titles[k] = title(&v.belongs[i])
 			}
-			for _, i := range group {
-				s := &v.belongs[i]
-				if text := strings.Trim(cleanText(title(s)), ". "); text != "" && len(titles) > 1 {
+			for k, text := range apart(titles) {
+				if text = strings.Trim(cleanText(text), ". "); text != "" {
+					s := &v.belongs[group[k]]
 					s.rest = "." + text + s.rest
 				}
 			}
 		}
 	}
-	for _, group := range v.sameRests() {
-		for n, i := range group[1:] {
+	v.numberSidecars()
+}
+
+// numberSidecars gives files that would still have one name the next numbers that make names of nobody else's.
+func (v *video) numberSidecars() {
+	groups := v.sameRests()
+	if len(groups) == 0 {
+		return
+	}
+	taken := map[string]bool{}
+	for i := range v.belongs {
+		taken[restKey(v.belongs[i].rest)] = true
+	}
+	for _, group := range groups {
+		n := 2
+		for _, i := range group[1:] {
 			b := &v.belongs[i]
-			b.rest = "." + strconv.Itoa(n+2) + b.rest
+			for taken[restKey("."+strconv.Itoa(n)+b.rest)] {
+				n++
+			}
+			b.rest = "." + strconv.Itoa(n) + b.rest
+			taken[restKey(b.rest)] = true
 		}
 	}
+}
+
+// restKey is the key of what stands behind a stem: two of one key are one name to some file system.
+func restKey(rest string) string { return FoldName(cleanText("x" + rest)) }
+
+// apart returns what of each text tells it from the others: all of it but the words with which all begin and end. The texts of a
+// group in which nothing differs are empty.
+func apart(texts []string) []string {
+	words := make([][]string, len(texts))
+	for i, text := range texts {
+		words[i] = strings.FieldsFunc(text, isSeparator)
+	}
+	first := words[0]
+	begin, end := len(first), len(first)
+	for _, other := range words[1:] {
+		n := 0
+		for n < min(begin, len(other)) && other[n] == first[n] {
+			n++
+		}
+		begin = n
+	}
+	for _, other := range words {
+		n := 0
+		for n < min(end, len(other)-begin, len(first)-begin) && other[len(other)-1-n] == first[len(first)-1-n] {
+			n++
+		}
+		end = n
+	}
+	out := make([]string, len(texts))
+	for i := range words {
+		out[i] = strings.Join(words[i][begin:len(words[i])-end], " ")
+	}
+	return out
 }
 
 // sameRests returns the indexes of sidecars that would have one name.
@@ -222,7 +273,7 @@ func (v *video) sameRests() [][]int {
 	seen := map[string][]int{}
 	var keys []string
 	for i := range v.belongs {
-		key := FoldName(cleanText("x" + v.belongs[i].rest))
+		key := restKey(v.belongs[i].rest)
 		if seen[key] == nil {
 			keys = append(keys, key)
 		}

@@ -589,6 +589,48 @@ func TestWhatBelongsToAFileFollowsIt(t *testing.T) {
 			nil,
 		},
 		{
+			"what tells them apart is not what all of them say",
+			[]string{"/in/Subs/Show S01E01 [Full Subs] Korean.ass", "/in/Subs/Show S01E01 [Retimed] Korean.ass", "/in/Subs/Show S01E01 Korean.ass"},
+			[]string{
+				"link Subs/Show S01E01 Korean.ass > .ko.ass", "link Subs/Show S01E01 [Full Subs] Korean.ass > .Full Subs.ko.ass",
+				"link Subs/Show S01E01 [Retimed] Korean.ass > .Retimed.ko.ass",
+			},
+			nil,
+		},
+		{
+			"a number that another has by its name is passed over",
+			[]string{"/in/Subs/[G] Show - 01 [1080p]/2_English.srt", "/in/Subs/[G] Show - 01 [1080p]/English.srt", "/in/Subs/[G] Show - 01 [1080p]/eng.srt"},
+			[]string{
+				"link Subs/[G] Show - 01 [1080p]/2_English.srt > .2.en.srt", "link Subs/[G] Show - 01 [1080p]/English.srt > .en.srt",
+				"link Subs/[G] Show - 01 [1080p]/eng.srt > .3.en.srt",
+			},
+			nil,
+		},
+		{
+			"no flag is dropped or numbered away",
+			[]string{"/in/Subs/[G] Show - 01 [1080p]/English forced.srt", "/in/Subs/[G] Show - 01 [1080p]/eng.forced.srt", "/in/Subs/[G] Show - 01 [1080p]/English.srt"},
+			[]string{
+				"link Subs/[G] Show - 01 [1080p]/English forced.srt > .en.forced.srt", "link Subs/[G] Show - 01 [1080p]/English.srt > .en.srt",
+				"link Subs/[G] Show - 01 [1080p]/eng.forced.srt > .2.en.forced.srt",
+			},
+			nil,
+		},
+		{
+			"the longest stem, ending at a separator",
+			[]string{video + "_en.srt", video + "(ko).ass", video + "[ja].ass", video + " fr.srt", video + "x.srt", "/in/[G] Show - 01.srt", "/in/[G] Show - 01 [1080p] 2.srt"},
+			[]string{
+				"link [G] Show - 01 [1080p] 2.srt >  2.srt", "link [G] Show - 01 [1080p] fr.srt >  fr.srt", "link [G] Show - 01 [1080p](ko).ass > (ko).ass",
+				"link [G] Show - 01 [1080p][ja].ass > [ja].ass", "link [G] Show - 01 [1080p]_en.srt > _en.srt",
+			},
+			nil,
+		},
+		{
+			"by number, with neither language nor flag",
+			[]string{"/in/자막/1화.smi", "/in/字幕/S01E01 director.ass"},
+			[]string{"link 字幕/S01E01 director.ass > .S01E01 director.ass", "link 자막/1화.smi > .1화.smi"},
+			nil,
+		},
+		{
 			"two videos of one stem",
 			[]string{video + ".mp4", video + ".srt"},
 			nil,
