@@ -94,6 +94,7 @@ func (c *command) sayRun(a *applying, out *apply.Outcome, s *report.OrganizeSumm
 		parts = []string{lang.Say("nothing to do")}
 	}
 	c.say("%s\n", strings.Join(parts, ", "))
+	c.sayUnowned(s.Unowned)
 	switch {
 	case a.dryRun:
 		c.say("nothing was changed\n")
@@ -121,7 +122,7 @@ func summarizeRun(a *applying, out *apply.Outcome) report.OrganizeSummary {
 		}
 	}
 	if p := a.planned; p != nil {
-		s.InPlace, s.Left, s.Conflicts = s.InPlace+p.InPlace, s.Left+p.Left, p.Conflicts
+		s.InPlace, s.Left, s.Conflicts, s.Unowned = s.InPlace+p.InPlace, s.Left+p.Left, p.Conflicts, p.Unowned
 	}
 	return s
 }

@@ -333,9 +333,7 @@ func (c *command) sayPlan(o *organizing, r *organize.Result) {
 	for _, w := range r.Warnings() {
 		c.warn("%s", w)
 	}
-	if stays := staying(r); stays != "" && o.options.Mode == organize.ModeMove {
-		c.say("in no unit, and staying where they are: %s\n", stays)
-	}
+	c.sayUnowned(s.Unowned)
 	if n := cycles(r); n > 0 {
 		c.say("%s of files that take each other's names: one of each waits as %s meanwhile\n", ui.Count(n, "cycle"), organize.TempName(r.ID, 1))
 	}

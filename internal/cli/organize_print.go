@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -25,7 +26,7 @@ func (c *command) printPlan(o *organizing, r *organize.Result) error {
 
 // summarize counts what a plan holds.
 func summarize(o *organizing, r *organize.Result) report.OrganizeSummary {
-	s := report.OrganizeSummary{Run: r.ID, InPlace: r.InPlace, ElapsedMS: time.Since(o.began).Milliseconds()}
+	s := report.OrganizeSummary{Run: r.ID, InPlace: r.InPlace, Unowned: unowned(r.Unowned), ElapsedMS: time.Since(o.began).Milliseconds()}
 	for i := range r.Units {
 		s.Planned += len(r.Units[i].Ops)
 		for k := range r.Units[i].Ops {
@@ -42,6 +43,18 @@ func summarize(o *organizing, r *organize.Result) report.OrganizeSummary {
 		}
 	}
 	return s
+}
+
+// unowned lists the extensions of files that are in no unit, the most first.
+func unowned(of map[string]int) []report.Unowned {
+	var out []report.Unowned
+	for ext, n := range of {
+		out = append(out, report.Unowned{Extension: ext, Files: n})
+	}
+	slices.SortFunc(out, func(a, b report.Unowned) int {
+		return cmp.Or(b.Files-a.Files, strings.Compare(a.Extension, b.Extension))
+	})
+	return out
 }
 
 // printOps writes an object a file, and the summary.
@@ -72,14 +85,26 @@ func (c *command) printOps(o *organizing, r *organize.Result) error {
 
 // leftOp is the object of a file that stays where it is.
 func leftOp(run string, l *organize.LeftFile) report.Op {
+	source := l.Real
+	if source == "" {
+		source = absoluteSlashes(l.Path)
+	}
 	e := report.Op{
-		Run: run, Role: string(organize.RoleOf(l.Path)), Source: l.Path, Status: "left", Reason: l.Why,
+		Run: run, Role: string(organize.RoleOf(l.Path)), Source: source, Status: "left", Reason: l.Why,
 		Error: &report.OpError{Code: string(l.Code), Message: l.Code.Meaning()},
 	}
 	if l.Code.IsConflict() {
 		e.Status = "conflict"
 	}
 	return e
+}
+
+// absoluteSlashes returns a path's absolute form, as far as there is one.
+func absoluteSlashes(name string) string {
+	if abs, err := filepath.Abs(filepath.FromSlash(name)); err == nil {
+		return filepath.ToSlash(abs)
+	}
+	return name
 }
 
 // printTree writes the targets as a tree by entry, with the sources behind them, and below it what is left.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/organize"
 	"github.com/anivault/anivault/internal/organize/disk"
@@ -51,6 +52,7 @@ func (o *organizing) openRoots(args []string) error {
 		if err := o.apart(place.Path, info.IsDir(), arg); err != nil {
 			return err
 		}
+		place.Given = filepath.ToSlash(filepath.Clean(dir))
 		addRoot(&o.options.Sources, place)
 	}
 	return nil
@@ -184,12 +186,27 @@ func (o *organizing) readLine() func(string) error {
 	}
 }
 
-// staying tells which files stay, by extension: "3 .txt, 1 .url".
-func staying(r *organize.Result) string {
+// unownedText tells which files are in no unit, the most first: "3 .txt, 1 .url".
+func unownedText(list []report.Unowned) string {
+	const most = 8
 	var parts []string
-	for ext, n := range r.Stays {
-		parts = append(parts, fmt.Sprintf("%d %s", n, ext))
+	others := 0
+	for i, u := range list {
+		if i < most {
+			parts = append(parts, fmt.Sprintf("%d %s", u.Files, ui.Printable(cmp.Or(u.Extension, lang.Say("without extension")))))
+			continue
+		}
+		others += u.Files
 	}
-	slices.Sort(parts)
+	if others > 0 {
+		parts = append(parts, lang.Sprintf("%d others", others))
+	}
 	return strings.Join(parts, ", ")
+}
+
+// sayUnowned tells which files are in no unit.
+func (c *command) sayUnowned(list []report.Unowned) {
+	if len(list) > 0 {
+		c.say("not in the plan, and staying where they are: %s\n", unownedText(list))
+	}
 }

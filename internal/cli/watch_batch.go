@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,7 +27,7 @@ func (w *watching) batch(ctx context.Context, dirs []string) watch.Result {
 	if err != nil {
 		return w.failed(ctx, err)
 	}
-	o.f.records, o.f.folders = o, o.disk.Seen
+	o.f.records, o.f.folders = o, w.seen(dirs, o)
 	quiet := *w.c
 	quiet.quiet = true
 	err = quiet.match(ctx, w.cfg, o.f, w.walk(dirs, &o.f))
@@ -45,6 +46,21 @@ func (w *watching) batch(ctx context.Context, dirs []string) watch.Result {
 		result.Again, result.Err = done.Again, done.Err
 	}
 	return result
+}
+
+// seen keeps what a walk reads of the folders, and of those in them that have no videos of their own.
+func (w *watching) seen(dirs []string, o *organizing) func(real string, entries []library.Entry) {
+	wanted := map[string]bool{}
+	for _, dir := range dirs {
+		wanted[dir] = true
+	}
+	return func(real string, entries []library.Entry) {
+		dir := w.below(real)
+		isVideo := func(e library.Entry) bool { return e.Stat != nil }
+		if wanted[dir] || wanted[path.Dir(dir)] && !slices.ContainsFunc(entries, isVideo) {
+			o.disk.Seen(real, entries)
+		}
+	}
 }
 
 // walk produces what is in the folders, and nothing else.

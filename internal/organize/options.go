@@ -9,6 +9,7 @@ import (
 // Place is a root with what planning has to know of its file system.
 type Place struct {
 	Root
+	Given   string // the folder as it was named; "" where it was not
 	Device  uint64
 	NameMax int // most bytes of a name, as the file system says
 	// Adrift is set where the numbers of files are made up when the file system is mounted: they are no part of a plan then.

@@ -95,7 +95,6 @@ func (p *Planner) ownIn(o *owner) {
 		case item.Type == TypeDir && library.IsSubtitleFolder(item.Name):
 			p.ownSubtitles(o, p.list(join(o.dir.path, item.Name)), item.Name)
 		case item.Type == TypeRegular && o.at[i] < 0 && !followsNobody(item.Name):
-			p.stays[extension(item.Name)]++
 			if number, rest, ok := o.stems.Owner(item.Name); ok {
 				p.give(o, number, sidecar{dir: o.dir, index: i, rest: rest})
 			}
@@ -108,14 +107,10 @@ func (p *Planner) ownIn(o *owner) {
 func (p *Planner) ownSubtitles(o *owner, dir *folder, below string) {
 	for i := range dir.items {
 		item := &dir.items[i]
-		if item.Type == TypeRegular {
-			p.stays[extension(item.Name)]++
-		}
 		if item.Type == TypeDir {
 			if number, rest, ok := o.stems.Owner(item.Name); ok && rest == "" {
 				of := p.list(join(dir.path, item.Name))
 				for k := range of.items {
-					p.stays[extension(of.items[k].Name)]++
 					if isTrack(&of.items[k]) {
 						p.give(o, number, spokenOf(of, k, path.Join(below, item.Name)))
 					}
@@ -163,9 +158,8 @@ func (o *owner) byNumber(name string) int {
 // give makes a file its video's. One that two could own stays.
 func (p *Planner) give(o *owner, number int, s sidecar) {
 	if number == library.TwoVideos {
-		p.strays = append(p.strays, LeftFile{
-			Path: join(s.dir.path, s.item().Name), Code: NoOwner, Why: "no video, or more than one, could own it",
-		})
+		p.told[s.item()] = true
+		p.strays = append(p.strays, p.leftFile(s.dir, s.item().Name, NoOwner, "no video, or more than one, could own it"))
 		return
 	}
 	v := o.videos[number]
@@ -288,10 +282,10 @@ func (v *video) sameRests() [][]int {
 	return groups
 }
 
-// extension is how what stays is counted.
+// extension is how files are counted: in lower case, "" for none.
 func extension(name string) string {
 	if ext := strings.ToLower(path.Ext(name)); ext != "" && ext != name {
 		return ext
 	}
-	return "without extension"
+	return ""
 }

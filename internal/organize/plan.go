@@ -130,6 +130,7 @@ type Work struct {
 // LeftFile is a file that stays where it is. In a plan's text it is a comment.
 type LeftFile struct {
 	Path string // as it was given to match
+	Real string // absolute, links of its folder resolved; "" where that is not known
 	Code Code
 	Why  string // for people; "" where the code says it all
 }

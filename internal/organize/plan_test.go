@@ -76,7 +76,7 @@ func examplePlan() *Plan {
 				{Verb: Copy, Size: 1, MTime: Stamp{Sec: 1}, Inode: 6, Source: "b.mkv", To: "B (2001)/B (2001).mkv"},
 			}},
 		},
-		Left: []LeftFile{{"x - 04.mkv", Ambiguous, "tv/1 41 %, tv/2 40 %"}},
+		Left: []LeftFile{{Path: "x - 04.mkv", Code: Ambiguous, Why: "tv/1 41 %, tv/2 40 %"}},
 	}
 }
 

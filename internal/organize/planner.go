@@ -3,10 +3,12 @@ package organize
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf16"
 
+	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/report"
 )
 
@@ -25,7 +27,7 @@ type Planner struct {
 	followers []*video       // that go where the videos around them go
 	owned     map[*Item]bool // files that are about a folder by their names, and belong to a video by its
 	strays    []LeftFile     // that no video can be said to own
-	stays     map[string]int // files in source folders that are in no unit, by extension
+	told      map[*Item]bool // files, but for videos, that a unit has or of which it is told why they are left
 	foreign   []string       // of files for media servers that are there and about something else
 	videos    []*video
 	all       []*video // videos, and what was left at once, in the order of the records
@@ -132,7 +134,7 @@ type Result struct {
 	Plan
 	InPlace int            // files that are where they belong already
 	Foreign []string       // what is to be said of files for media servers that are there and about something else
-	Stays   map[string]int // files in no unit that stay where they are, by extension
+	Unowned map[string]int // files but for videos that no unit has and that stay where they are, by extension
 	Parted  []string       // files with several names that move to another file system, where they have one
 }
 
@@ -163,7 +165,7 @@ func (r *Result) Warnings() []string {
 // NewPlanner returns a planner without records.
 func NewPlanner(o Options, disk Disk) *Planner {
 	p := &Planner{
-		o: o, disk: disk, uses: o.Layout.uses(), folders: map[string]*folder{}, spots: map[string]*spot{}, stays: map[string]int{},
+		o: o, disk: disk, uses: o.Layout.uses(), folders: map[string]*folder{}, spots: map[string]*spot{}, told: map[*Item]bool{},
 		first: map[identity]*video{}, needs: map[*video][]string{}, rivals: map[*video]*[]*video{}, owned: map[*Item]bool{},
 	}
 	for i := range o.Targets {
@@ -238,7 +240,7 @@ func (p *Planner) compact() {
 func (p *Planner) result() *Result {
 	r := &Result{Plan: Plan{
 		ID: p.o.ID, Made: p.o.Made, Mode: p.o.Mode, Layout: p.o.Layout.Name, Folders: p.ownNames(),
-	}, Stays: p.stays, Foreign: p.foreign}
+	}, Foreign: p.foreign}
 	for _, s := range p.o.Sources {
 		r.Sources = append(r.Sources, s.Root)
 	}
@@ -247,6 +249,9 @@ func (p *Planner) result() *Result {
 	}
 	r.Units = make([]Unit, 0, len(p.videos))
 	for _, v := range p.all {
+		if v.item != nil && !library.IsVideo(v.item.Name) {
+			p.told[v.item] = true
+		}
 		if v.code != "" {
 			p.tell(r, v)
 			continue
@@ -257,14 +262,10 @@ func (p *Planner) result() *Result {
 		}
 		for i := range v.belongs {
 			s := &v.belongs[i]
+			p.told[s.item()] = true
 			if s.code != "" {
-				r.Left = append(r.Left, LeftFile{Path: join(s.dir.path, s.item().Name), Code: s.code, Why: s.why})
-				continue
+				r.Left = append(r.Left, p.leftFile(s.dir, s.item().Name, s.code, s.why))
 			}
-			p.goes(s.item())
-		}
-		if v.kind == isWide && v.dir.videos != nil {
-			p.goes(v.item)
 		}
 		if len(v.ops) > 0 {
 			r.Units = append(r.Units, Unit{
@@ -273,7 +274,19 @@ func (p *Planner) result() *Result {
 		}
 	}
 	r.Left = append(r.Left, p.strays...)
+	r.Unowned = p.unowned()
 	return r
+}
+
+// leftFile returns what is told of a file that no record is about: it has the form of those that are named as PATH was.
+func (p *Planner) leftFile(dir *folder, name string, code Code, why string) LeftFile {
+	shown := dir.path
+	if source := p.sourceOf(dir.path); source >= 0 {
+		if root := &p.o.Sources[source]; root.Given != "" {
+			shown = join(root.Given, below(dir.path, root.Path))
+		}
+	}
+	return LeftFile{Path: join(shown, name), Real: join(dir.path, name), Code: code, Why: why}
 }
 
 // tell lists a file that is left, with the first of a conflict all of them.
@@ -283,14 +296,39 @@ func (p *Planner) tell(r *Result, v *video) {
 		group, *rivals = *rivals, nil
 	}
 	for _, v := range group {
-		r.Left = append(r.Left, LeftFile{Path: v.path(), Code: v.code, Why: v.why})
+		l := LeftFile{Path: v.path(), Code: v.code, Why: v.why}
+		switch at := v.dir; {
+		case v.kind == isWide:
+			l = p.leftFile(v.dir, v.name, v.code, v.why)
+		case at != nil:
+			l.Real = join(at.path, v.name)
+		default:
+			if of := p.given.of(v.given, p.locateFolder); of.err == nil {
+				l.Real = join(of.dir.path, v.name)
+			}
+		}
+		r.Left = append(r.Left, l)
 	}
 }
 
-// goes notes that a file doesn't stay where it is.
-func (p *Planner) goes(item *Item) {
-	ext := extension(item.Name)
-	if p.stays[ext]--; p.stays[ext] == 0 {
-		delete(p.stays, ext)
+// unowned counts the files that are in no unit and of which nothing is told, in the folders that a walk has read, else in those that
+// planning has.
+func (p *Planner) unowned() map[string]int {
+	dirs := p.disk.Walked()
+	if len(dirs) == 0 {
+		dirs = slices.Collect(maps.Keys(p.folders))
 	}
+	out := map[string]int{}
+	for _, dir := range dirs {
+		if p.sourceOf(dir) < 0 {
+			continue
+		}
+		f := p.list(dir)
+		for i := range f.items {
+			if item := &f.items[i]; item.Type == TypeRegular && !library.IsVideo(item.Name) && !p.told[item] {
+				out[extension(item.Name)]++
+			}
+		}
+	}
+	return out
 }

@@ -92,6 +92,8 @@ func (d disk) List(dir string) ([]Item, error) {
 	return out, nil
 }
 
+func (d disk) Walked() []string { return nil }
+
 func (d disk) Ends(name string) ([]byte, error) { return []byte(d[name].content), nil }
 
 func share(x float64) *float64 { return &x }
@@ -712,6 +714,52 @@ func TestPlansAreTextsThatCanBeRead(t *testing.T) {
 		if len(r.Units) < 5 {
 			t.Errorf("%s: %d units are planned", layout, len(r.Units))
 		}
+	}
+}
+
+// walked is a disk of which a walk has read some folders.
+type walked struct {
+	disk
+	dirs []string
+}
+
+func (w walked) Walked() []string { return w.dirs }
+
+// What is in no unit and has no reason is counted, by extension: of what a walk has read, or planning where none was made.
+func TestWhatIsInNoUnitIsCounted(t *testing.T) {
+	o := options(t, "jellyfin")
+	o.Sources[0].Given = "in"
+	there := tree(
+		"/in/S/a.mkv", "/in/S/a.srt", "/in/S/a.torrent", "/in/S/b.mkv.!qB", "/in/S/notes.TXT", "/in/S/Subs/x 07.srt", "/in/S/Subs/readme", "/in/S/poster.jpg",
+		"/in/f.mkv", "/in/f.ko.srt", "/in/cover.jpg", "/in/Art/1.png", "/in/Art/2.png", "/in/l.txt -> /x", "/else/y.txt", "/out/z.txt",
+	)
+	for name, row := range map[string]struct {
+		disk Disk
+		want map[string]int
+	}{
+		"of a walk":  {walked{there, []string{"/else", "/in", "/in/Art", "/in/S", "/in/S/Subs"}}, map[string]int{".torrent": 1, ".!qb": 1, ".txt": 1, "": 1, ".png": 2, ".srt": 1}},
+		"of a batch": {walked{there, []string{"/in/S"}}, map[string]int{".torrent": 1, ".!qb": 1, ".txt": 1}},
+		"of records": {there, map[string]int{".torrent": 1, ".!qb": 1, ".txt": 1, "": 1, ".png": 2, ".srt": 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := NewPlanner(o, row.disk)
+			for _, r := range []report.Record{tv("in/S/a.mkv", 1, 1), {Path: "in/f.mkv", Status: report.Unmatched}} {
+				r.Path = "/" + r.Path
+				p.Add(&r)
+			}
+			r := p.Plan()
+			if diff := cmp.Diff(row.want, r.Unowned); diff != "" {
+				t.Error(diff)
+			}
+			left := []LeftFile{ // named as PATH was, and with the path that programs want
+				{Path: "/in/f.mkv", Real: "/in/f.mkv", Code: Unmatched},
+				{Path: "in/cover.jpg", Real: "/in/cover.jpg", Code: NoOwner, Why: "the videos beside and below it don't all go to one folder"},
+				{Path: "in/S/Subs/x 07.srt", Real: "/in/S/Subs/x 07.srt", Code: NoOwner, Why: "no video, or more than one, could own it"},
+			}
+			if diff := cmp.Diff(left, r.Left); diff != "" {
+				t.Error(diff)
+			}
+		})
 	}
 }
 

@@ -39,17 +39,24 @@ type OrganizeProgress struct {
 
 // OrganizeSummary is the last line of the NDJSON of `organize`, `apply` and `undo`. Every field is always present.
 type OrganizeSummary struct {
-	_         struct{} `constant:"type=organize_summary" doc:"always \"organize_summary\""`
-	Run       string   `json:"run" doc:"the id of the plan, or of the run"`
-	Planned   int      `json:"planned" doc:"files that the plan puts somewhere, whatever became of them; of an undo those that it is about"`
-	InPlace   int      `json:"in_place" doc:"files that are where they belong already"`
-	Left      int      `json:"left" doc:"files that stay where they are for a reason"`
-	Conflicts int      `json:"conflicts" doc:"files that stay because a name is taken, or wanted twice"`
-	Done      int      `json:"done" doc:"files that were put where they belong"`
-	Refused   int      `json:"refused" doc:"files that the plan can't be carried out with: nothing was done with them"`
-	Failed    int      `json:"failed" doc:"files with which the system failed: they were put back"`
-	Undone    int      `json:"undone" doc:"files that were put back"`
-	Kept      int      `json:"kept" doc:"files that could not be put back safely"`
-	Bytes     int64    `json:"bytes" doc:"bytes that the plan copies"`
-	ElapsedMS int64    `json:"elapsed_ms" doc:"duration in milliseconds"`
+	_         struct{}  `constant:"type=organize_summary" doc:"always \"organize_summary\""`
+	Run       string    `json:"run" doc:"the id of the plan, or of the run"`
+	Planned   int       `json:"planned" doc:"files that the plan puts somewhere, whatever became of them; of an undo those that it is about"`
+	InPlace   int       `json:"in_place" doc:"files that are where they belong already"`
+	Left      int       `json:"left" doc:"files that stay where they are for a reason"`
+	Conflicts int       `json:"conflicts" doc:"files that stay because a name is taken, or wanted twice"`
+	Done      int       `json:"done" doc:"files that were put where they belong"`
+	Refused   int       `json:"refused" doc:"files that the plan can't be carried out with: nothing was done with them"`
+	Failed    int       `json:"failed" doc:"files with which the system failed: they were put back"`
+	Undone    int       `json:"undone" doc:"files that were put back"`
+	Kept      int       `json:"kept" doc:"files that could not be put back safely"`
+	Bytes     int64     `json:"bytes" doc:"bytes that the plan copies"`
+	Unowned   []Unowned `json:"unowned,omitempty" doc:"files that are neither in the plan nor left for a reason: they stay where they are"`
+	ElapsedMS int64     `json:"elapsed_ms" doc:"duration in milliseconds"`
+}
+
+// Unowned is how many files of an extension are in no unit of a plan.
+type Unowned struct {
+	Extension string `json:"extension" doc:"in lower case, with its dot; empty for files that have none"`
+	Files     int    `json:"files" doc:"how many"`
 }

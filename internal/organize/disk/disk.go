@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,7 +20,7 @@ import (
 // Disk is the file system of this machine. The zero value is ready, and for several goroutines.
 type Disk struct {
 	mu   sync.Mutex
-	seen map[string][]library.Entry // by real path: what a walk has just read, until it is asked for
+	seen map[string][]library.Entry // by real path: what a walk has just read, until it is asked for; nil from then on
 }
 
 // Seen keeps what a walk has read of a folder, so that List need not ask again.
@@ -35,9 +36,18 @@ func (d *Disk) Seen(real string, entries []library.Entry) {
 func (d *Disk) take(dir string) []library.Entry {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	entries := d.seen[dir]
-	delete(d.seen, dir)
+	entries, walked := d.seen[dir]
+	if walked {
+		d.seen[dir] = nil
+	}
 	return entries
+}
+
+// Walked returns the real paths of the folders that a walk has read, in byte order.
+func (d *Disk) Walked() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Sorted(maps.Keys(d.seen))
 }
 
 // Real returns the folder's path with links resolved, with slashes.
