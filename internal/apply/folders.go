@@ -259,8 +259,12 @@ func (e *engine) settle(times bool) error {
 		if err != nil {
 			return err
 		}
-		if info.MTime != d.MTime {
-			if err := dir.SetMTime(d.MTime); err != nil {
+		before := d.MTime
+		if first, other := e.first[i]; other {
+			before = first
+		}
+		if info.MTime != before {
+			if err := dir.SetMTime(before); err != nil {
 				return err
 			}
 		}

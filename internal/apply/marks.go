@@ -42,6 +42,8 @@ type marks struct {
 	after    map[int]organize.Stamp // the times of folders when the run had ended
 	keep     map[int]bool           // folders that others have changed since: their times are left
 	lost     map[int]bool           // folders that were not there when undoing began
+	was      map[int]organize.Stamp // the times of folders when undoing began
+	passes   map[int][]pass         // what undoing has made of them
 	copies   map[int]*copied        // by operation: its copy
 	returned map[int]*copied        // by operation: the copy that came back
 	not      map[int]organize.Code  // by operation: why it was not done
@@ -80,13 +82,13 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 func newMarks() marks {
 	return marks{
 		stage: Planned, after: map[int]organize.Stamp{}, keep: map[int]bool{},
-		lost: map[int]bool{}, copies: map[int]*copied{}, returned: map[int]*copied{}, not: map[int]organize.Code{}, kept: map[int]organize.Code{}, back: map[int]bool{},
+		lost: map[int]bool{}, was: map[int]organize.Stamp{}, passes: map[int][]pass{}, copies: map[int]*copied{}, returned: map[int]*copied{}, not: map[int]organize.Code{}, kept: map[int]organize.Code{}, back: map[int]bool{},
 	}
 }
 
 // room is how much is set aside for marks, the undo's too, so that a full disk can't stop it.
 func (r *run) room() int64 {
-	room := 4096 + 64*int64(len(r.Ops)) + 160*int64(len(r.Dirs))
+	room := 4096 + 64*int64(len(r.Ops)) + 250*int64(len(r.Dirs))
 	for i := range r.Ops {
 		if r.Ops[i].copies() {
 			room += 320
@@ -262,6 +264,13 @@ func (m *marks) take(line string, files int) {
 		m.keep[i] = true
 	case "lost":
 		m.lost[i] = true
+	case "was":
+		m.was[i] = f.stamp()
+	case "left":
+		if was, known := m.was[i]; known {
+			m.passes[i] = append(m.passes[i], pass{was, f.stamp()})
+			delete(m.was, i)
+		}
 	case markCopied, markReturned:
 		made := &copied{inode: f.number(10, 64), size: int64(f.number(10, 63)), mtime: f.stamp(), birth: f.stamp(), sum: f.number(16, 64)}
 		if f.err != nil || i >= files {

@@ -12,20 +12,22 @@ import (
 // working is an engine at one run.
 type working struct {
 	engine
-	now      func() time.Time
-	progress func(Progress)
-	lanes    int        // how many steps may be carried out at once
-	mu       sync.Mutex // held by the lane that tells how far the run is, or why it stops
-	inPlace  int        // files that have come to their place, so far
-	toGoBack int        // files that an undo is to put back
-	copied   int64      // bytes, so far
-	toCopy   *int64     // bytes; nil: not counted yet
-	stopped  error      // why the run did not come to its end
-	cameBack []int      // operations that an undo has put back, where others are not
+	now       func() time.Time
+	progress  func(Progress)
+	lanes     int        // how many steps may be carried out at once
+	mu        sync.Mutex // held by the lane that tells how far the run is, or why it stops
+	inPlace   int        // files that have come to their place, so far
+	toGoBack  int        // files that an undo is to put back
+	copied    int64      // bytes, so far
+	toCopy    *int64     // bytes; nil: not counted yet
+	stopped   error      // why the run did not come to its end
+	cameBack  []int      // operations that an undo has put back, where others are not
+	others    custody    // with undo
+	custodyOf func(run string) custody
 }
 
 func (e *Engine) open(j *journal) *working {
-	w := &working{now: e.Now, progress: e.Progress, lanes: e.Lanes}
+	w := &working{now: e.Now, progress: e.Progress, lanes: e.Lanes, custodyOf: e.custody}
 	if e.Progress != nil {
 		w.poured = w.copying
 	}
@@ -33,7 +35,7 @@ func (e *Engine) open(j *journal) *working {
 	w.making = &sync.Mutex{}
 	j.run.findPaths()
 	w.journal, w.touched, w.asRoot = j, j.run.touched(), e.AsRoot
-	w.codes, w.newAt = make([]*Problem, len(j.run.Ops)), map[place]int{}
+	w.codes, w.newAt, w.first = make([]*Problem, len(j.run.Ops)), map[place]int{}, map[int]organize.Stamp{}
 	for i := range j.run.Dirs {
 		if d := &j.run.Dirs[i]; d.New {
 			w.newAt[place{d.Parent, d.Name}] = i
