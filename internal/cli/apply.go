@@ -88,6 +88,9 @@ func (c *command) apply(cmd *cobra.Command, a *applying, args []string) error {
 	if err != nil {
 		return err
 	}
+	if !plan.KeepsMode() {
+		c.warn("the plan's mode is %s, and no line of a video says so; what the lines say counts", plan.Mode)
+	}
 	return c.carryOut(cmd.Context(), cfg, a, plan)
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -336,6 +337,9 @@ func (c *command) sayPlan(o *organizing, r *organize.Result) {
 	c.sayUnowned(s.Unowned)
 	if n := cycles(r); n > 0 {
 		c.say("%s of files that take each other's names: one of each waits as %s meanwhile\n", ui.Count(n, "cycle"), organize.TempName(r.ID, 1))
+	}
+	if !c.quiet && !o.options.Versions && slices.ContainsFunc(r.Left, func(l organize.LeftFile) bool { return l.Code == organize.SameTarget }) {
+		advise(c.streams, "--on-conflict version keeps several versions of one episode or film side by side, where their names tell them apart")
 	}
 	switch {
 	case c.quiet || s.Planned == 0 || o.asks(c, r):

@@ -183,6 +183,10 @@ var koOrganize = []entry{
 	{"it is not below PATH", "PATH 아래에 있지 않음"},
 	{"something else is there", "그 자리에 다른 것이 있음"},
 	{
+		"--on-conflict version keeps several versions of one episode or film side by side, where their names tell them apart",
+		"이름으로 구별되면 --on-conflict version이 한 에피소드나 영화의 여러 버전을 나란히 둡니다",
+	},
+	{
 		"a link is in the way, and none is followed: name the real folder with --to",
 		"링크가 가로막고 있으며 링크는 따라가지 않습니다. --to에 실제 폴더를 쓰세요",
 	},

@@ -39,6 +39,7 @@ var koPlan = []entry{
 	{"%s is no mode: hardlink, move, symlink, copy, reflink", "%s은(는) 방법이 아닙니다: hardlink, move, symlink, copy, reflink"},
 	{"foreign_nfo: %s names %s, not %s, and stays as it is", "foreign_nfo: %s에는 %[3]s이(가) 아니라 %[2]s이(가) 적혀 있어 그대로 둡니다"},
 	{"no TMDB id", "TMDB id 없음"},
+	{"the plan's mode is %s, and no line of a video says so; what the lines say counts", "계획의 mode는 %s인데 그렇게 하는 영상의 행이 없습니다. 행에 적힌 대로 합니다"},
 	{"TMDB's id %d", "TMDB의 id %d"},
 	{"\"with\" continues a unit of a video, and none stands before it", "\"with\"는 영상의 묶음에 이어지는데 앞에 묶음이 없습니다"},
 	{

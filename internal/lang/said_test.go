@@ -124,14 +124,14 @@ var counted = regexp.MustCompile(`^1? ?(more folders?|aired episodes?|files?|ans
 
 // unsaid are literals that look like texts and are none, or that stay as they are.
 var unsaid = []*regexp.Regexp{
-	regexp.MustCompile(`^ *(# )?(anivault|find|echo|chmod) `),                                                                                                                                                       // examples, and commands that a hint names
-	regexp.MustCompile(`^(get|lookup|tune|missing|pin|unpin|search|match|import|organize|apply|undo|history|verify|watch) [A-Z]+[=|.A-Z 	[\]]*$`),                                                                   // how a command is typed
-	regexp.MustCompile(`--format |: one object per |: the (summary|columns)$|^serve: (GET |the answer)`),                                                                                                            // names of outputs for programs
-	regexp.MustCompile(`^What "status" says|Error codes in "error"|^\. json is one document`),                                                                                                                       // of help formats, which is about fields
-	regexp.MustCompile(`^(system volume information|network trash folder|temporary items|behind the scenes|deleted scenes|bonus features|bonus disc|bd menu|dvd menu|clean op & ed)$`),                              // folders
-	regexp.MustCompile(`^NAME\t|^%d\+%d of |^(new|revoke) NAME|^# made by: anivault|^  - \{name: |^, (admin: true|made: )`),                                                                                         // headers of tables, lines of files
-	regexp.MustCompile(`^(probe %s|(not|after|kept) %d %s|(lost|keep|back) %d|sum %s\n|source %s\n|target %s\n|new %d %s\n|aside %d %d\n|%s %d %d %d [^\n]*\n  (to %d|text) %s\n|%s%d\nid %s\n.*)$|(?s)^%s%d\nid `), // lines of a journal
-	regexp.MustCompile(`^set (the time of|room aside for)$|^(it ends before <|<%s> where <%s> should be|row %d: %w|is larger than 1 MiB|%.40q is not an id of an anime)$`),                                          // of files that others made
+	regexp.MustCompile(`^ *(# )?(anivault|find|echo|chmod) `),                                                                                                                                                                // examples, and commands that a hint names
+	regexp.MustCompile(`^(get|lookup|tune|missing|pin|unpin|search|match|import|organize|apply|undo|history|verify|watch) [A-Z]+[=|.A-Z 	[\]]*$`),                                                                            // how a command is typed
+	regexp.MustCompile(`--format |: one object per |: the (summary|columns)$|^serve: (GET |the answer)`),                                                                                                                     // names of outputs for programs
+	regexp.MustCompile(`^What "status" says|Error codes in "error"|^\. json is one document`),                                                                                                                                // of help formats, which is about fields
+	regexp.MustCompile(`^(system volume information|network trash folder|temporary items|behind the scenes|deleted scenes|bonus features|bonus disc|bd menu|dvd menu|clean op & ed)$`),                                       // folders
+	regexp.MustCompile(`^NAME\t|^%d\+%d of |^(new|revoke) NAME|^# made by: anivault|^  - \{name: |^, (admin: true|made: )`),                                                                                                  // headers of tables, lines of files
+	regexp.MustCompile(`^(probe %s|(not|after|kept|was|left) %d %s|(lost|keep|back) %d|sum %s\n|source %s\n|target %s\n|new %d %s\n|aside %d %d\n|%s %d %d %d [^\n]*\n  (to %d|text) %s\n|%s%d\nid %s\n.*)$|(?s)^%s%d\nid `), // lines of a journal
+	regexp.MustCompile(`^set (the time of|room aside for)$|^(it ends before <|<%s> where <%s> should be|row %d: %w|is larger than 1 MiB|%.40q is not an id of an anime)$`),                                                   // of files that others made
 	regexp.MustCompile(`^(season|offset) N$|form-action|^ *(# |%s)token: %q|default-src|^AniDB %d$|^FAIL  |^This product uses the TMDB API|^completion of --`),
 }
 

@@ -175,15 +175,29 @@ func (v *video) part() int {
 	return 0
 }
 
-// loneDisc matches a disc's number, or a part's as plans write it, which say of one file alone that it is not all of the film.
-var loneDisc = regexp.MustCompile(`(?i)(?:^|[ ._(\[-])(?:cd|dis[ck])[ ._-]?(\d{1,2})(?:$|[ ._)\]-])| - part(\d{1,2})$`)
+// loneDisc matches a disc's number, or a part's as plans write it, which say of one file alone that it is not all of the film or
+// episode.
+var loneDisc = regexp.MustCompile(`(?i)(?:^|[ ._(\[-])(?:cd|dis[ck])[ ._-]?(\d{1,2})(?:$|[ ._)\]-])|(?-i: - part(\d{1,2})$)`)
 
-// labelLone gives a film's part its label also where the others are not there.
+// lonePart matches a part's number right behind the episode's. It may be the episode's title, too.
+var lonePart = regexp.MustCompile(`(?i)S\d{1,2}E\d{1,4}[ ._-]+(?:part|pt)[ ._-]?(\d{1,2})(?:$|[ ._)\]-])`)
+
+// labelLone gives a part its label also where the others are not there.
 func (v *video) labelLone() {
-	if m := loneDisc.FindStringSubmatch(library.Stem(v.item.Name)); m != nil && v.label == "" {
-		if n, _ := strconv.Atoi(m[1] + m[2]); n > 0 {
-			v.label = " - part" + strconv.Itoa(n)
+	if v.label != "" {
+		return
+	}
+	stem, n := library.Stem(v.item.Name), 0
+	if m := loneDisc.FindStringSubmatch(stem); m != nil {
+		n, _ = strconv.Atoi(m[1] + m[2])
+	} else if m := lonePart.FindStringSubmatch(stem); m != nil && v.work.Kind == "tv" {
+		n, _ = strconv.Atoi(m[1])
+		if slices.Contains(v.work.Episodes, n) || strings.Contains(v.titles, strconv.Itoa(n)) {
+			n = 0 // "S01E02 Part 2"
 		}
+	}
+	if n > 0 {
+		v.label = " - part" + strconv.Itoa(n)
 	}
 }
 

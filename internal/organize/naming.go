@@ -167,6 +167,7 @@ func (p *Planner) nameEpisode(e *entry, v *video) {
 	if v.code != "" {
 		return
 	}
+	v.labelLone()
 	n := &p.namers[v.target]
 	values := p.values(v)
 	season, code := n.path(p.o.Layout.Season, values, 0)

@@ -150,6 +150,21 @@ type Plan struct {
 	Left    []LeftFile // not read from a text
 }
 
+// KeepsMode reports whether a plan does with a video what its mode says, or nothing with any. It does what its lines say, and a person
+// may have changed each of them; a copy may stand for a mode that can't cross file systems.
+func (p *Plan) KeepsMode() bool {
+	moved := false
+	for i := range p.Units {
+		switch verb := p.Units[i].Ops[0].Verb; {
+		case verb == p.Mode.Verb(), verb == Copy && p.Mode != ModeMove:
+			return true
+		case verb != NFO:
+			moved = true
+		}
+	}
+	return !moved
+}
+
 // Folder is a folder below a target root, under the name it has.
 type Folder struct {
 	Target int

@@ -80,6 +80,31 @@ func examplePlan() *Plan {
 	}
 }
 
+func TestPlansKeepTheirModeWhereALineDoes(t *testing.T) {
+	for _, row := range []struct {
+		mode  Mode
+		verbs []Verb // of the units
+		want  bool
+	}{
+		{ModeHardlink, nil, true},
+		{ModeHardlink, []Verb{NFO}, true},
+		{ModeHardlink, []Verb{Link, Move}, true},
+		{ModeHardlink, []Verb{Copy}, true},
+		{ModeHardlink, []Verb{Move, Move}, false},
+		{ModeMove, []Verb{NFO, Link}, false},
+		{ModeMove, []Verb{Copy}, false},
+		{ModeMove, []Verb{Move}, true},
+	} {
+		p := &Plan{Mode: row.mode}
+		for _, verb := range row.verbs {
+			p.Units = append(p.Units, Unit{Ops: []Op{{Verb: verb}}})
+		}
+		if got := p.KeepsMode(); got != row.want {
+			t.Errorf("%s with %v: %v", row.mode, row.verbs, got)
+		}
+	}
+}
+
 func write(t interface{ Fatal(...any) }, p *Plan) string {
 	var b strings.Builder
 	if err := p.Write(&b); err != nil {

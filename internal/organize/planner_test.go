@@ -244,6 +244,14 @@ func TestPlans(t *testing.T) {
 			[]string{"link Film 2001 CD2.avi > " + mine + " - part2.avi"},
 		},
 		{
+			"one part of an episode, of which the others are elsewhere", nil, tree("/in/Show S01E08.part1.mkv", "/in/Show S01E09 cd2.avi", "/in/Show S01E02 Part 2.mkv", "/out/"),
+			[]report.Record{tv("/in/Show S01E08.part1.mkv", 1, 8), tv("/in/Show S01E09 cd2.avi", 1, 9), tv("/in/Show S01E02 Part 2.mkv", 1, 2)},
+			[]string{
+				"link Show S01E08.part1.mkv > " + show + "S01E08 - Title 8 - part1.mkv", "link Show S01E09 cd2.avi > " + show + "S01E09 - Title 9 - part2.avi",
+				"link Show S01E02 Part 2.mkv > " + show + "S01E02 - Title 2.mkv",
+			},
+		},
+		{
 			"two files that say the same part", nil, tree("/in/Film 2001 CD2.avi", "/in/Film CD2.avi", "/out/"),
 			[]report.Record{film("/in/Film 2001 CD2.avi", 7), film("/in/Film CD2.avi", 7)},
 			[]string{
@@ -500,6 +508,11 @@ func TestPlansInPlace(t *testing.T) {
 			"a finished tree with what follows", tree(name(1), "/out/Show (2020) [tmdbid-1]/tvshow.nfo", dir+"/folder.jpg", "/out/Show (2020) [tmdbid-1]/extras/NCOP.mkv", "/out/Show (2020) [tmdbid-1]/Fonts/A.ttf"),
 			[]report.Record{tv(name(1), 1, 1), skipped("/out/Show (2020) [tmdbid-1]/extras/NCOP.mkv", library.SkipExtras)},
 			[]string{"in place: 5"},
+		},
+		{
+			"a part whose others are elsewhere", tree(dir + "/Show (2020) S01E01 - Title 1 - part2.mkv"),
+			[]report.Record{tv(dir+"/Show (2020) S01E01 - Title 1 - part2.mkv", 1, 1)},
+			[]string{"in place: 1"},
 		},
 		{
 			"a swap", tree(name(1), name(2)),
