@@ -204,6 +204,36 @@ func (w *working) where(i int) Status {
 	return StatusPlanned
 }
 
+// Identity is what a file is known by that an undo has brought back.
+type Identity struct {
+	Inode uint64
+	Size  int64
+	MTime organize.Stamp
+}
+
+// Returned returns the files that putting a run back has given their old names again: those of moves, where inodes tell files apart.
+func (e *Engine) Returned(id string) ([]Identity, error) {
+	j, err := openJournal(e.Journals, id, false)
+	if err != nil {
+		return nil, err
+	}
+	j.close()
+	m := &j.marks
+	var out []Identity
+	for i := range j.run.Ops {
+		o := &j.run.Ops[i]
+		here := m.back[i] || m.stage == Undone && m.not[i] == ""
+		switch back := m.returned[i]; {
+		case !here || o.Verb != organize.Move || o.Inode == 0:
+		case back != nil: // from another file system
+			out = append(out, Identity{back.inode, back.size, back.mtime})
+		default:
+			out = append(out, Identity{o.Inode, o.Size, o.MTime})
+		}
+	}
+	return out, nil
+}
+
 // Prune gives up the undo of runs that ended before a time, and returns their ids. Nothing else is removed.
 func (e *Engine) Prune(before time.Time) ([]string, error) {
 	runs, err := e.History()

@@ -81,6 +81,11 @@ func TestAPartIsPutBack(t *testing.T) {
 		if diff := cmp.Diff(row.told, told(t, s, id)); diff != "" {
 			t.Errorf("%s: %s", row.only, diff)
 		}
+		back, err := engineOf(s).Returned(id)
+		a, b := s.info(s.at("/src/a")), s.info(s.at("/src/b"))
+		if diff := cmp.Diff([]Identity{{a.Inode, a.Size, a.MTime}, {b.Inode, b.Size, b.MTime}}, back); diff != "" || err != nil {
+			t.Errorf("%s: %v %s", row.only, err, diff)
+		}
 	}
 	s.also("/src/c", "/lib/z") // as a later run would
 	if out, err := undo.do(s); err != nil || said(out) != "d undone" {

@@ -3,7 +3,9 @@ package cli
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -31,6 +33,9 @@ func (o *organizing) openRoots(args []string) error {
 		index     *int
 	}{{tv, "--to-tv", &o.options.TV}, {movies, "--to-movies", &o.options.Movies}} {
 		place, err := disk.Root(to.dir)
+		if of, ok := errors.AsType[*fs.PathError](err); ok { // it may name a part of the folder's path
+			err = fmt.Errorf("%s: %w", ui.Printable(to.dir), of.Err)
+		}
 		if err != nil {
 			return usagef("make the folder first, or check the spelling: a disk may not be mounted", "%s: %v", cmp.Or(o.flagOf(to.dir), to.flag), err)
 		}

@@ -38,11 +38,12 @@ type watching struct {
 	tree    *watch.Tree
 	targets []organize.Root // as they were when watching began
 	state   *watch.State
-	told    map[string]bool // troubles that last, which are told once
+	told    map[string]bool    // troubles that last, which are told once
+	back    map[string]brought // by run: what its undo has brought back
 }
 
 func (c *command) watchCommand() *cobra.Command {
-	w := watching{c: c, told: map[string]bool{}}
+	w := watching{c: c, told: map[string]bool{}, back: map[string]brought{}}
 	cmd := leaf(&cobra.Command{
 		Use:   "watch PATH",
 		Short: "Put in order what arrives in a folder, until stopped",
@@ -185,7 +186,7 @@ func (w *watching) asked() string {
 // basis says which pins and which index there are.
 func (w *watching) basis() string {
 	var parts []string
-	for _, file := range []string{pins.Open(w.cfg.Dirs.Data).Path(), filepath.Join(w.cfg.Dirs.Data, index.FileName)} {
+	for _, file := range w.basisFiles() {
 		part := "none"
 		if info, err := os.Stat(file); err == nil {
 			part = fmt.Sprint(info.Size(), " ", info.ModTime().UnixNano())
@@ -193,6 +194,10 @@ func (w *watching) basis() string {
 		parts = append(parts, part)
 	}
 	return strings.Join(parts, ", ")
+}
+
+func (w *watching) basisFiles() []string {
+	return []string{pins.Open(w.cfg.Dirs.Data).Path(), filepath.Join(w.cfg.Dirs.Data, index.FileName)}
 }
 
 // say tells the person what watching meets with.

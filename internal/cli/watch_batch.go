@@ -27,6 +27,12 @@ func (w *watching) batch(ctx context.Context, dirs []string) watch.Result {
 	if err != nil {
 		return w.failed(ctx, err)
 	}
+	if o.options.Mode == organize.ModeMove {
+		if o.options.Returned, err = w.returned(); err != nil {
+			return w.failed(ctx, err)
+		}
+		o.planner = organize.NewPlanner(o.options, &o.disk)
+	}
 	o.f.records, o.f.folders = o, w.seen(dirs, o)
 	quiet := *w.c
 	quiet.quiet = true

@@ -241,6 +241,54 @@ func TestFoldersThatVanishAreWaitedFor(t *testing.T) {
 	}
 }
 
+// What an undo has put back stays: it is told once, and moved again when it changes, or a pin does.
+func TestWhatWasPutBackStays(t *testing.T) {
+	w := newWatched(t)
+	run := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command("anivault", args...)
+		cmd.Dir, cmd.Env = w.dir, w.env
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%q: %v\n%s", args, err, out)
+		}
+	}
+	bebop, film := filepath.Join(w.in, "a", "Cowboy Bebop - 05.mkv"), filepath.Join(w.in, "b", "Perfect.Blue.1998.mkv")
+	w.file("a/Cowboy Bebop - 05.mkv")
+	w.file("b/Perfect.Blue.1998.mkv")
+	w.file("b/Perfect.Blue.1998.ko.srt")
+	w.start("--mode", "move")
+	for done := 0; done < 3; {
+		done += w.summary().Done
+	}
+	journals, err := filepath.Glob(filepath.Join(w.dir, ".local", "share", "anivault", "history", "*.journal"))
+	if err != nil || len(journals) == 0 {
+		t.Fatal(journals, err)
+	}
+	for _, name := range journals { // of each folder one, or of both
+		run("undo", "--wait", "1m", strings.TrimSuffix(filepath.Base(name), ".journal"))
+	}
+	for left := 0; left < 2; {
+		s := w.summary()
+		if left += s.Left; s.Done > 0 {
+			t.Fatalf("it was moved again: %+v", s)
+		}
+	}
+	if err := os.Chtimes(film, time.Time{}, time.Unix(1e9, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if s := w.summary(); s.Done != 2 || s.Left != 0 {
+		t.Errorf("the film: %+v", s)
+	}
+	if _, err := os.Stat(bebop); err != nil {
+		t.Error(err)
+	}
+	run("pin", bebop, "tv/30991")
+	if s := w.summary(); s.Done != 1 || s.Left != 0 {
+		t.Errorf("with a pin: %+v", s)
+	}
+	w.stop()
+}
+
 // Watching is killed in the middle of a batch, again and again: the next process goes on with the run, and in the end all is there.
 func TestWatchingIsKilled(t *testing.T) {
 	w := newWatched(t)

@@ -183,6 +183,10 @@ var koOrganize = []entry{
 	{"it is not below PATH", "PATH 아래에 있지 않음"},
 	{"something else is there", "그 자리에 다른 것이 있음"},
 	{
+		"an undo has put it back: watch leaves it until it, a pin or the index changes",
+		"되돌리기로 돌아온 파일. 파일이나 핀, 색인이 바뀔 때까지 watch가 그대로 둡니다",
+	},
+	{
 		"--on-conflict version keeps several versions of one episode or film side by side, where their names tell them apart",
 		"이름으로 구별되면 --on-conflict version이 한 에피소드나 영화의 여러 버전을 나란히 둡니다",
 	},

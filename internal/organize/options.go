@@ -28,6 +28,7 @@ type Options struct {
 	Follow        bool // extras follow their entry
 	Notes         Notes
 	Replace       map[string]string
+	Returned      func(*Item) bool // whether an undo has brought a file back, which then stays; nil: nobody asks
 
 	Sources []Place
 	Targets []Place

@@ -175,6 +175,8 @@ func (p *Planner) locate(v *video) {
 		v.leave(Unreadable, "it is not there any more")
 	case v.item.Type != TypeRegular:
 		v.leave(NotRegular, "")
+	case p.o.Returned != nil && p.o.Returned(v.item):
+		v.leave(PutBack, "")
 	default:
 		v.name = v.item.Name // so that the record's own can be freed
 	}
