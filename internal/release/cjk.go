@@ -183,13 +183,16 @@ func (p *lexed) counter(i, j int) (token, bool) {
 	u, size := utf8.DecodeRuneInString(p.text[j:])
 	t := token{s: i, e: j + size, num: n, last: last}
 	next, _ := utf8.DecodeRuneInString(p.text[j+size:])
+	for _, part := range cjkParts {
+		if strings.HasPrefix(p.text[j:], part) {
+			return token{s: i, e: j + len(part), tag: tagPart, num: n}, true
+		}
+	}
 	switch {
 	case episodeUnit(u):
 		t.tag = tagEpisode
 	case u == '部' && isCJK(next):
 		return token{}, false
-	case strings.HasPrefix(p.text[j:], "クール"):
-		t = token{s: i, e: j + len("クール"), tag: tagPart, num: n}
 	case seasonUnit(u), u == '弾', u == '部':
 		t.tag = tagSeason
 	default:
@@ -197,6 +200,9 @@ func (p *lexed) counter(i, j int) (token, bool) {
 	}
 	return t, true
 }
+
+// cjkParts are what parts of a season are counted in, behind "第2". They begin as seasons and episodes do.
+var cjkParts = [...]string{"クール", "部分", "季度"}
 
 // rangeSign returns what follows the sign of a range at j: the "12" of "07-12", "07-第12".
 func (p *lexed) rangeSign(j int) (behind int, ok bool) {

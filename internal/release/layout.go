@@ -160,7 +160,7 @@ func (p *lexed) unknown(s span) bool {
 		switch t := &p.tokens[i]; {
 		case t.tag == none && t.class != number:
 			plain++
-		case p.strongAt(i) && t.tag != tagSeason && t.tag != tagMovie:
+		case p.strongAt(i) && t.tag != tagSeason && t.tag != tagPart && t.tag != tagMovie:
 			tags++
 		}
 	}

@@ -185,6 +185,10 @@ func TestChineseJapaneseKoreanNames(t *testing.T) {
 		{"은빛 철도 시즌 2/07화.mkv", "은빛 철도 s2 e7 episode"},
 		{"[静字幕组][银色铁道][TV 01-12+OVA][1080p]", "银色铁道 e1-12 batch"},
 		{"銀色鉄道 第2クール 第15話.mp4", "銀色鉄道 e15 part2 episode"},
+		{"[安静][銀色鉄道 第2クール][15].mp4", "銀色鉄道 e15 part2 episode"},
+		{"[安静] 银色铁道 第三季 第二部分 - 02 [1080p].mkv", "银色铁道 s3 e2 part2 episode"},
+		{"[安静][银色铁道 第2部分][16集][720P].mp4", "银色铁道 e16 part2 episode"},
+		{"[安静] 银色铁道 第二季度 - 02.mkv", "银色铁道 e2 part2 episode"},
 		{"[ANi] Silver Rail -  銀色鐵道 - 07 [1080P][Baha][WEB-DL][AAC AVC][CHT][MP4].mp4", "Silver Rail e7 episode"},
 	})
 }
