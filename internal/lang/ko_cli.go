@@ -975,6 +975,8 @@ var koCommands = []entry{
 	{"anivault search finds entries", "항목은 anivault search로 찾으세요"},
 	{"TMDB has no %s; %s", "TMDB에 %s이(가) 없습니다. %s"},
 	{"a word of the title in its name", "이름에 있는 제목의 단어"},
+	{"%q is one file, and there is only one special", "%q은(는) 파일 하나이고, 특별편은 하나뿐입니다"},
+	{"%q names a part of the show, and the specials are of one work", "%q은(는) 작품 일부의 이름이고, 특별편은 모두 한 작품에 속합니다"},
 	{"%q names a part of the show, and there is only one special", "%q은(는) 작품 일부의 이름이고, 특별편은 하나뿐입니다"},
 	{"season %d is the second of season %d, which has the name in the title", "시즌 %d은(는) 제목에 이름이 있는 시즌 %d의 두 번째임"},
 	{"season %d has %s", "시즌 %d: %s"},

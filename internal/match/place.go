@@ -141,8 +141,9 @@ type placer struct {
 	together bool  // they are those of all files of the folder
 	season   int   // the season that the name or the matched title says, 0 for none
 	part     int
-	last     int // the greatest number of all files of the folder
-	year     int // a year that is not the entry's first
+	last     int      // the greatest number of all files of the folder
+	year     int      // a year that is not the entry's first
+	arcWords []string // those of the title by which alone a season was found
 	steps    []string
 	origin   Origin
 	err      error
@@ -212,6 +213,9 @@ func (p *placer) place(folder numbering) placement {
 	if !at.ok && folder.strategy >= 0 {
 		*p = before
 		_, at = p.try(-1)
+	}
+	if !at.ok && p.err == nil {
+		at = p.onlyWork()
 	}
 	if !at.ok && p.err == nil {
 		at = p.guess()

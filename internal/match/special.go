@@ -40,6 +40,9 @@ func (p *placer) special() placement {
 	if at := p.specialDate(); at.ok {
 		return at
 	}
+	if at := p.onlySpecial(); at.ok && len(p.rel.Episodes) == 0 {
+		return at
+	}
 	return placement{why: "a special: neither its title nor its date tells which"}
 }
 
@@ -181,13 +184,35 @@ func (p *placer) specialDate() placement {
 	return p.one(hits, fmt.Sprintf("the specials of %d", p.year))
 }
 
-// onlySpecial takes the only special for a file that says a part of the show and no episode, where that part is not the show itself.
+// onlySpecial takes the only special for a file that says no episode, and in place of the show a part of it or an alternative title
+// that is not how the show's own is read.
 func (p *placer) onlySpecial() placement {
-	if len(p.specials) != 1 || p.rel.Extension == "" || p.hint.Rest == "" || p.hint.Arc > 0 || p.part > 0 ||
-		slices.ContainsFunc(p.titles, func(t named) bool { return t.primary && subtitle(t, p.titles) != "" }) {
+	if len(p.specials) != 1 || p.rel.Extension == "" || p.hint.Arc > 0 || p.part > 0 {
+		return placement{}
+	}
+	rest := afterPlain(p.hint.called.norm, p.titles)
+	if !p.severalSeasons() && !p.ownTitle() && !p.calledSo(p.hint.called.norm, title.Reads) && rest != p.hint.called.norm && !meansWhole(rest) {
+		return p.found(p.specials, trustOnlySpecial, "%q is one file, and there is only one special", p.hint.called.text)
+	}
+	if p.hint.Rest == "" || slices.ContainsFunc(p.titles, func(t named) bool { return t.primary && subtitle(t, p.titles) != "" }) {
 		return placement{}
 	}
 	return p.found(p.specials, trustOnlySpecial, "%q names a part of the show, and there is only one special", p.hint.Rest)
+}
+
+// onlyWork takes the special with the file's number for a part of a show of one season, where all specials are numbered parts of one
+// work and the season is not called as a part.
+func (p *placer) onlyWork() placement {
+	if len(p.specials) < 2 || len(p.eps) != 1 || p.severalSeasons() || p.hint.Rest == "" || p.hint.Arc > 0 || p.part > 0 || p.season > 0 ||
+		slices.ContainsFunc(p.titles, func(t named) bool { return t.primary && subtitle(t, p.titles) != "" }) ||
+		slices.ContainsFunc(p.names, func(n specialName) bool { return n.number == 0 || n.stem != p.names[0].stem }) {
+		return placement{}
+	}
+	i := slices.IndexFunc(p.names, func(n specialName) bool { return n.number == p.eps[0] })
+	if i < 0 {
+		return placement{}
+	}
+	return p.found(p.specials[i:i+1], trustOnlySpecial, "%q names a part of the show, and the specials are of one work", p.hint.Rest)
 }
 
 // placeholderEpisode reports whether a name is one that TMDB gives an episode without a title.
