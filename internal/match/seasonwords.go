@@ -34,9 +34,10 @@ func (p *placer) sharedArc() int {
 		}
 	}
 	found := 0
+	p.arcWords = nil
 	texts, after := p.partTexts()
 	for _, text := range texts {
-		for _, w := range p.distinctive(nameWords(text)) {
+		for _, w := range p.distinctive(text) {
 			in := of[w]
 			if len(in) != 1 || !after && !slices.Contains(whole, in[0]) {
 				continue
@@ -45,6 +46,7 @@ func (p *placer) sharedArc() int {
 				return 0
 			}
 			found = in[0]
+			p.arcWords = append(p.arcWords, w)
 		}
 	}
 	return found
@@ -61,16 +63,30 @@ func subtitle(t named, titles []named) string {
 	return strings.TrimSpace(strings.TrimPrefix(t.norm, t.head))
 }
 
-// distinctive leaves out the words by which a shorter title of the show goes on: "Minami Kitan" says no more than "Minami" where
-// the show is "Title: Kitan" as well.
-func (p *placer) distinctive(words []string) []string {
+// distinctive are the words of a text that may be names, without those by which a shorter title of the show goes on: "Minami Kitan"
+// says no more than "Minami" where the show is "Title: Kitan" as well. "Title: Minami Saga" is none that is shorter than "Minami no
+// Kuni Hen", but its translation, and so is a title that has words in another script beside.
+func (p *placer) distinctive(text string) []string {
+	words := nameWords(text)
 	for _, t := range p.titles {
-		own := nameWords(subtitle(t, p.titles))
-		if len(own) > 0 && len(own) < len(words) && !slices.ContainsFunc(own, func(w string) bool { return !slices.Contains(words, w) }) {
+		rest := subtitle(t, p.titles)
+		own := nameWords(rest)
+		if len(own) > 0 && len(own) < len(words) && !slices.ContainsFunc(own, func(w string) bool { return !slices.Contains(words, w) }) &&
+			withoutArcWord(rest) == rest && (spaceless(text) || !spaceless(rest)) {
 			words = slices.DeleteFunc(words, func(w string) bool { return slices.Contains(own, w) })
 		}
 	}
 	return words
+}
+
+// specialHasWords reports whether a special has all words by which the title names a season, and no word for a special, or has no
+// name in which they could be.
+func (p *placer) specialHasWords() bool {
+	return slices.ContainsFunc(p.names, func(n specialName) bool {
+		words := nameWords(n.norm)
+		return n.norm == "" || !slices.ContainsFunc(strings.Fields(n.norm), meansPart) &&
+			!slices.ContainsFunc(p.arcWords, func(w string) bool { return !slices.Contains(words, w) })
+	})
 }
 
 // numberless reports whether a title has no number by which it may be told from one that is like it.

@@ -91,7 +91,7 @@ var doubts = []struct {
 		return p.asManySpecials() && p.untold(at) && plainTitle(p.hint.called.norm, p.titles) != ""
 	}},
 	{"there are as many specials", 0.8, func(p *placer, at placement) bool {
-		return p.asManySpecials() && (at.way == trustWord || at.way == trustRead || p.untold(at))
+		return p.asManySpecials() && (at.way == trustWord && p.specialHasWords() || at.way == trustRead || p.untold(at))
 	}},
 	{"a special is called so too", 0.5, func(p *placer, at placement) bool {
 		called := func(n specialName) bool {
@@ -103,6 +103,15 @@ var doubts = []struct {
 		mayBe := func(s slot) bool { return s.aired.IsZero() || s.aired.Year() == p.rel.Year }
 		return (at.way == trustFirst || at.way == trustYear) && p.rel.Year != 0 && !p.stated() &&
 			p.asManySpecials() && slices.ContainsFunc(p.specials, mayBe)
+	}},
+	{"the year may tell a later season or cour of it", 0.5, func(p *placer, at placement) bool {
+		if at.way != trustFirst && at.way != trustYear || p.rel.Year == 0 || p.stated() || at.season != p.all[0].season {
+			return false
+		}
+		stating := func(t named) bool {
+			return !t.primary && t.seq == Sequel{Year: p.rel.Year} && t.base == p.hint.called.base
+		}
+		return slices.ContainsFunc(p.titles, stating) && len(begunIn(p.rel.Year, runs(p.all, courGap))) > 1
 	}},
 	{"the next season began more than a year later", 0.5, func(p *placer, at placement) bool {
 		if at.way != trustCounted || !p.stated() || at.season != p.season+1 {
@@ -125,7 +134,7 @@ var doubts = []struct {
 	}},
 	{"the title says a film or a special", 0.5, func(p *placer, _ placement) bool {
 		return slices.ContainsFunc(p.hint.Arcs, func(a ArcText) bool { return saysSpecial(a.Rest) }) ||
-			slices.ContainsFunc(p.rel.Titles, func(t release.Title) bool { return saysFilm(t.Text) })
+			slices.ContainsFunc(p.rel.Titles, func(t release.Title) bool { return saysFilm(t.Text) && !p.calledSo(title.Normalize(t.Text), nil) })
 	}},
 	{"the title ends in a season that TMDB does not have", 0.6, func(p *placer, _ placement) bool { return p.hint.lost && !p.stated() }},
 	{"TMDB has no final season", 0.5, func(p *placer, _ placement) bool { return p.final() && !p.severalSeasons() }},
@@ -144,8 +153,20 @@ func saysSpecial(rest string) bool {
 	return slices.ContainsFunc(strings.Fields(rest), meansPart) || saysFilm(rest)
 }
 
+// partWords say that a title is that of a film or a special; those of scripts without spaces may stand anywhere in it.
+var partWords = []string{
+	"movie", "film", "gekijouban", "gekijoban", "eiga", "special", "specials", "ova", "oad",
+	"劇場版", "剧场版", "극장판", "電影版", "电影版", "映画", "総集編", "総集篇", "总集篇", "總集篇", "총집편", "特別編", "特别篇", "특별편",
+}
+
 func saysFilm(text string) bool {
-	return strings.Contains(text, "劇場版") || strings.Contains(text, "剧场版")
+	norm := title.Normalize(text)
+	return slices.ContainsFunc(partWords, func(w string) bool {
+		if spaceless(w) {
+			return strings.Contains(norm, title.Normalize(w))
+		}
+		return slices.Contains(strings.Fields(norm), w)
+	})
 }
 
 // doubted returns a placement with its trust as the doubts leave it.
