@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/bench/kit"
-	"github.com/anivault/anivault/internal/organize"
 )
 
 // pairs are the sources and targets of a plan.
@@ -259,66 +258,5 @@ func (b bench) cutOff(files int) error {
 		t.add(r)
 	}
 	fmt.Printf("%-34s %9.3f %9.3f\n", "history of 100 runs", kit.Quantile(t.took, 0.5), kit.Quantile(t.cpu, 0.5))
-	return nil
-}
-
-// copies measures copying beside cp and fsync.
-func copies(dir, bin string, runs int) error {
-	const files, size = 16, 32 << 20
-	from, to := filepath.Join(dir, "from"), filepath.Join(dir, "to")
-	for _, d := range []string{from, to} {
-		if err := os.MkdirAll(d, 0o755); err != nil {
-			return err
-		}
-	}
-	content := make([]byte, size)
-	for i := range content {
-		content[i] = byte(i>>16) ^ byte(i) | 1
-	}
-	var list []rename
-	for i := range files {
-		list = append(list, rename{fmt.Sprintf("%d.mkv", i), fmt.Sprintf("to %d.mkv", i)})
-		if err := os.WriteFile(filepath.Join(from, list[i].from), content, 0o600); err != nil {
-			return err
-		}
-	}
-	env := kit.Env(dir, "http://127.0.0.1:9")
-	b := bench{bin: bin, env: env}
-	plan := filepath.Join(dir, "plan")
-	text, err := planOf(from, to, organize.Copy, list)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(plan, text, 0o600); err != nil {
-		return err
-	}
-	var cp, ours timing
-	for range runs {
-		began := time.Now()
-		for _, r := range list {
-			target := filepath.Join(to, r.to)
-			if err := exec.Command("cp", filepath.Join(from, r.from), target).Run(); err != nil {
-				return err
-			}
-			if err := exec.Command("sync", target).Run(); err != nil {
-				return err
-			}
-		}
-		cp.add(result{took: time.Since(began)})
-		if err := (bench{out: to}).clear(); err != nil {
-			return err
-		}
-		r, err := b.exec(io.Discard, "apply", "--quiet", plan)
-		if err != nil {
-			return err
-		}
-		ours.add(r)
-		if _, err := b.exec(io.Discard, "undo", "--quiet"); err != nil {
-			return err
-		}
-	}
-	bare, took := kit.Quantile(cp.took, 0.5), kit.Quantile(ours.took, 0.5)
-	fmt.Printf("\n%d files of %d MB, the median of %d runs: cp and sync %.2f s, apply with --mode copy %.2f s (%.0f%% of its speed)\n",
-		files, size>>20, runs, bare, took, 100*bare/took)
 	return nil
 }

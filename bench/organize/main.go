@@ -3,7 +3,7 @@
 // calls; and what peers make of renames that are in each other's way. Numbers of plans are of the whole process, which matches the
 // library as well; "match" beside them is that alone.
 //
-//	go run -C bench ./organize [-shows 1000] [-episodes 100] [-runs 3] [-only plans,runs,copies,peers] [-bin FILE]
+//	go run -C bench ./organize [-shows 1000] [-episodes 100] [-runs 3] [-only plans,runs,copies,peers] [-far DIR] [-bin FILE]
 package main
 
 import (
@@ -29,15 +29,16 @@ func main() {
 	episodes := flag.Int("episodes", 100, "episodes of each")
 	runs := flag.Int("runs", 3, "how often each is measured, in turns")
 	only := flag.String("only", "plans,runs,copies,peers", "which parts")
+	far := flag.String("far", "", "a folder on another file system, for moves to it")
 	bin := flag.String("bin", "", "program to measure (default: build it)")
 	flag.Parse()
-	if err := run(context.Background(), *bin, *only, *shows, *episodes, *runs); err != nil {
+	if err := run(context.Background(), *bin, *far, *only, *shows, *episodes, *runs); err != nil {
 		fmt.Fprintln(os.Stderr, "organize:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, bin, only string, shows, episodes, runs int) error {
+func run(ctx context.Context, bin, far, only string, shows, episodes, runs int) error {
 	tmp, err := os.MkdirTemp("", "organize-")
 	if err != nil {
 		return err
@@ -53,7 +54,7 @@ func run(ctx context.Context, bin, only string, shows, episodes, runs int) error
 		}
 	}
 	if strings.Contains(only, "copies") {
-		if err := copies(filepath.Join(tmp, "copies"), bin, runs); err != nil {
+		if err := copies(filepath.Join(tmp, "copies"), far, bin, runs); err != nil {
 			return err
 		}
 	}
