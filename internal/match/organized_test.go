@@ -29,6 +29,7 @@ func (f oneFile) List(dir string) ([]organize.Item, error) {
 
 func (oneFile) Ends(string) ([]byte, error) { return nil, nil }
 
+func (oneFile) Ahead([]string)   {}
 func (oneFile) Walked() []string { return nil }
 
 // What organize names is matched again to the same id, season and episodes, by names alone.

@@ -37,6 +37,8 @@ type Disk interface {
 	List(dir string) ([]Item, error)
 	// Ends returns the first and the last 64 KiB of a file, all of a smaller one.
 	Ends(file string) ([]byte, error)
+	// Ahead says which folders are listed next, in that order.
+	Ahead(dirs []string)
 	// Walked returns the folders that a walk has read, where one was made.
 	Walked() []string
 }

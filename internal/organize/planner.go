@@ -181,6 +181,7 @@ func (p *Planner) Plan() *Result {
 	p.own()
 	p.setAside()
 	p.nameAll()
+	p.disk.Ahead(p.toLook())
 	p.leaveSameFolders()
 	p.tellApart()
 	p.follow()

@@ -92,6 +92,7 @@ func (d disk) List(dir string) ([]Item, error) {
 	return out, nil
 }
 
+func (disk) Ahead([]string)     {}
 func (d disk) Walked() []string { return nil }
 
 func (d disk) Ends(name string) ([]byte, error) { return []byte(d[name].content), nil }

@@ -28,6 +28,25 @@ func (p *Planner) look(target int32, at *spot) *folder {
 	return at.dir
 }
 
+// toLook returns the targets' folders at which nobody has looked yet, in the order of the videos.
+func (p *Planner) toLook() []string {
+	var dirs []string
+	seen := map[string]bool{}
+	var last *spot
+	for _, v := range p.videos {
+		if v.spot == last || v.spot.dir != nil {
+			continue
+		}
+		last = v.spot
+		dir := join(p.o.Targets[v.target].Path, last.path)
+		if _, known := p.folders[dir]; !known && !seen[dir] {
+			seen[dir] = true
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
 // known returns the folders in a folder whose name ends with the entry's id, and then that edition.
 func (p *Planner) known(f *folder, e Entry, edition string) []string {
 	if f.ids == nil {

@@ -10,8 +10,10 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/organize"
@@ -19,8 +21,44 @@ import (
 
 // Disk is the file system of this machine. The zero value is ready, and for several goroutines.
 type Disk struct {
-	mu   sync.Mutex
-	seen map[string][]library.Entry // by real path: what a walk has just read, until it is asked for; nil from then on
+	mu    sync.Mutex
+	seen  map[string][]library.Entry // by real path: what a walk has just read, until it is asked for; nil from then on
+	ahead map[string]*listing        // what is being listed before it is asked for
+}
+
+// listing is what a folder holds, once done is closed.
+type listing struct {
+	done  chan struct{}
+	items []organize.Item
+	err   error
+}
+
+// listers is how many folders are listed at once.
+const listers = 4
+
+// Ahead lists folders on other cores, for List.
+func (d *Disk) Ahead(dirs []string) {
+	if len(dirs) == 0 {
+		return
+	}
+	ahead, listings := make(map[string]*listing, len(dirs)), make([]listing, len(dirs))
+	for i, dir := range dirs {
+		listings[i].done = make(chan struct{})
+		ahead[dir] = &listings[i]
+	}
+	d.mu.Lock()
+	d.ahead = ahead
+	d.mu.Unlock()
+	var next atomic.Int64
+	for range min(runtime.GOMAXPROCS(0), listers) {
+		go func() {
+			for i := int(next.Add(1)) - 1; i < len(dirs); i = int(next.Add(1)) - 1 {
+				l := &listings[i]
+				l.items, l.err = d.list(dirs[i])
+				close(l.done)
+			}
+		}()
+	}
 }
 
 // Seen keeps what a walk has read of a folder, so that List need not ask again.
@@ -62,6 +100,18 @@ func (*Disk) Real(dir string) (string, error) {
 
 // List returns the entries of a folder by name in byte order, links not followed; none and no error where it is not there.
 func (d *Disk) List(dir string) ([]organize.Item, error) {
+	d.mu.Lock()
+	l := d.ahead[dir]
+	delete(d.ahead, dir) // who asks again wants to know what is there then
+	d.mu.Unlock()
+	if l == nil {
+		return d.list(dir)
+	}
+	<-l.done
+	return l.items, l.err
+}
+
+func (d *Disk) list(dir string) ([]organize.Item, error) {
 	in, err := os.Open(filepath.FromSlash(dir))
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -50,5 +51,45 @@ func TestAFolderThatAWalkHasReadIsAsItIs(t *testing.T) {
 	}
 	if got, err = told.List(real); err != nil || got[3].Size != int64(len("another")) {
 		t.Errorf("the second time it is asked: %v, %v", got, err)
+	}
+}
+
+// What is listed ahead says the same as asking, and is believed once; a folder that is not there has nothing.
+func TestFoldersThatAreListedAhead(t *testing.T) {
+	root := t.TempDir()
+	var dirs []string
+	for i := range 50 {
+		dir := filepath.Join(root, strconv.Itoa(i))
+		dirs = append(dirs, filepath.ToSlash(dir))
+		if i%10 == 9 {
+			continue
+		}
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "a.mkv"), []byte("a"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var asked, ahead Disk
+	ahead.Ahead(dirs)
+	for _, dir := range dirs {
+		want, err := asked.List(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := ahead.List(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-asked +ahead): %s", dir, diff)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dirs[0], "b.mkv"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := ahead.List(dirs[0]); err != nil || len(again) != 2 {
+		t.Error(again, err)
 	}
 }
