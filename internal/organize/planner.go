@@ -77,8 +77,9 @@ func room[T any](block *[]T, n int) []T {
 
 // origin is a folder as records name it, and what it is.
 type origin struct {
-	dir *folder // nil with an error
-	err error
+	given string  // its name, with its slash
+	dir   *folder // nil with an error
+	err   error
 }
 
 // identity is what makes two names one file.

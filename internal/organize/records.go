@@ -178,16 +178,17 @@ func (p *Planner) locate(v *video) {
 	case p.o.Returned != nil && p.o.Returned(v.item):
 		v.leave(PutBack, "")
 	default:
-		v.name = v.item.Name // so that the record's own can be freed
+		v.given, v.name = at.given, v.item.Name // so that the record's own can be freed
 	}
 }
 
 func (p *Planner) locateFolder(given string) *origin {
+	given = strings.Clone(given)
 	real, err := p.disk.Real(cmp.Or(given, "."))
 	if err != nil {
-		return &origin{err: err}
+		return &origin{given: given, err: err}
 	}
-	return &origin{dir: p.list(real)}
+	return &origin{given: given, dir: p.list(real)}
 }
 
 // leaveOutside finds the roots of all files, and leaves those that lie below none.

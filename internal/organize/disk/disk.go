@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -130,6 +131,7 @@ func (d *Disk) list(dir string) ([]organize.Item, error) {
 	for _, e := range entries {
 		item := organize.Item{Name: e.Name}
 		if s := e.Stat; s != nil {
+			item.Name = strings.Clone(e.Name) // it may be the end of a path, which is not needed any more
 			item.Type, item.Size, item.MTime = organize.TypeRegular, s.Size, organize.StampOf(s.ModTime)
 			item.Device, item.Inode, item.Links = s.Device, s.Inode, s.Links
 			items = append(items, item)
