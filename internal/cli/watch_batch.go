@@ -42,10 +42,15 @@ func (w *watching) batch(ctx context.Context, dirs []string) watch.Result {
 	}
 	plan := o.planner.Plan()
 	result := w.leave(plan)
-	if len(plan.Units) == 0 {
-		err = w.c.tellRun(ctx, o.applying(plan), &apply.Outcome{Run: plan.ID})
-	} else {
+	switch {
+	case len(plan.Units) > 0:
 		err = w.c.applyPlanned(ctx, o, plan)
+	case w.format != "ndjson":
+		if err = w.c.printTree(plan); err == nil {
+			err = w.c.tellRun(ctx, o.applying(plan), &apply.Outcome{Run: plan.ID})
+		}
+	default:
+		err = w.c.tellRun(ctx, o.applying(plan), &apply.Outcome{Run: plan.ID})
 	}
 	if err != nil {
 		done := w.failed(ctx, err)

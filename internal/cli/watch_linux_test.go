@@ -241,6 +241,22 @@ func TestFoldersThatVanishAreWaitedFor(t *testing.T) {
 	}
 }
 
+// People are told which files stay, also where there is nothing else to tell.
+func TestWhatStaysIsNamedForPeople(t *testing.T) {
+	w := newWatched(t)
+	w.file("Nothing at all.mkv")
+	w.cmd, w.told = w.command("--format", "table"), &output{}
+	w.cmd.Stdout, w.cmd.Stderr = w.told, w.told
+	if err := w.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.cmd.Process.Kill(); _ = w.cmd.Wait() })
+	w.says("1 left\n")
+	if said := w.told.String(); !strings.Contains(said, "left\n  "+filepath.Join(w.in, "Nothing at all.mkv")+"  (") {
+		t.Errorf("it says\n%s", said)
+	}
+}
+
 // What an undo has put back stays: it is told once, and moved again when it changes, or a pin does.
 func TestWhatWasPutBackStays(t *testing.T) {
 	w := newWatched(t)
