@@ -560,6 +560,7 @@ func TestVerify(t *testing.T) {
 		}, "a ok, m.nfo ok, n.nfo edited, o.nfo replaced", "a ok, m.nfo ok, n.nfo edited, o.nfo replaced"},
 		{"a bit has flipped in a copy", "a", "a : x", func(s *sim) { s.nodes[s.at("/lib/x")].data = "content of b" }, "a ok", "a edited"},
 		{"a CRC-32 in the name that is another's", named, named + " > x", func(*sim) {}, named + " ok", named + " bad_crc"},
+		{"a CRC-32 in the name that is the video's", "n[8D7F2A11].ko.ass", "n[8D7F2A11].ko.ass > x", func(*sim) {}, "n[8D7F2A11].ko.ass ok", "n[8D7F2A11].ko.ass ok"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			sc := drawn(traits{}, "/lib", row.files, row.plan)

@@ -113,8 +113,12 @@ func (w *working) read(o *op) (Status, error) {
 
 var crcInName = regexp.MustCompile(`[\[(]([0-9A-Fa-f]{8})[\])]`)
 
-// namedCRC returns the CRC-32 that a source's name says: "[8D7F2A11]". Eight digits alone may be a date.
+// namedCRC returns the CRC-32 that a source's name says: "[8D7F2A11]". Eight digits alone may be a date, and what belongs to a video has
+// the video's in its name.
 func namedCRC(o *op) (crc uint32, named bool) {
+	if organize.RoleOf(o.From.Name) != organize.RoleVideo {
+		return 0, false
+	}
 	for _, found := range crcInName.FindAllStringSubmatch(path.Base(o.From.Name), -1) {
 		if _, err := strconv.Atoi(found[1]); err == nil {
 			continue

@@ -94,6 +94,8 @@ var koApply = []entry{
 	{"the run %s has moved it on: undo that first", "실행 %s이(가) 옮겼습니다. 그것부터 되돌리십시오"},
 	{"refused", "거부"},
 	{"kept", "유지"},
+	{"done", "완료"},
+	{"failed", "실패"},
 	{"undone", "되돌림"},
 	{"planned", "계획"},
 	{
