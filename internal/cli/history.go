@@ -188,8 +188,11 @@ func runLine(r *apply.Run, atWork bool) string {
 	if r.Refused > 0 {
 		line += ", " + lang.Sprintf("%d refused", r.Refused)
 	}
-	if r.Undone > 0 && r.Stage != apply.Undone {
+	switch {
+	case r.Undone > 0 && r.Stage != apply.Undone:
 		line += ", " + lang.Sprintf("%d put back", r.Undone)
+	case r.Stage == apply.Undone && r.Undone+r.Refused < r.Files:
+		line += ", " + lang.Sprintf("%d of them had left their place", r.Undone)
 	}
 	if r.Kept > 0 {
 		line += ", " + lang.Sprintf("%d kept", r.Kept)

@@ -60,6 +60,7 @@ var koApply = []entry{
 	{"%d failed", "실패 %d개"},
 	{"%d kept", "유지 %d개"},
 	{"nothing to do", "할 일이 없습니다"},
+	{"%d of them had left their place", "그중 %d개가 자리를 떠났었음"},
 	{"no file of the run %s has left its place", "실행 %s의 파일은 하나도 자리를 떠나지 않았습니다"},
 	{"no --older given: how long ago must a run have ended?", "--older가 없습니다. 끝난 지 얼마나 된 실행입니까?"},
 	{"cut off while it was put back", "되돌리다가 끊김"},
