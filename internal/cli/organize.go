@@ -257,6 +257,9 @@ func (c *command) finishPlan(ctx context.Context, o *organizing, incomplete erro
 		return &failure{code: max(signalStatus(ctx), exitInterrupted)}
 	}
 	result := o.planner.Plan()
+	if o.from == "" && len(o.disk.Walked()) == 0 {
+		result.Unowned = nil // files were named, and nobody asked about those beside them
+	}
 	o.planner = nil // half of what a plan needs, which is not needed again
 	var err error
 	switch {
