@@ -135,7 +135,7 @@ func groupKey(f File) string {
 		b.WriteString(strconv.Itoa(n))
 	}
 	b.WriteByte(0)
-	b.WriteString(strconv.Itoa(r.Part))
+	b.WriteString(strconv.Itoa(r.SeasonPart()))
 	b.WriteByte(0)
 	b.WriteString(strconv.Itoa(r.Year))
 	b.WriteByte(0)
@@ -157,7 +157,7 @@ func groupKey(f File) string {
 
 func newSeries(f File) Series {
 	r := f.Release
-	s := Series{Titles: distinctTitles(r), Year: r.Year, Part: r.Part, Want: wantOf(f), Special: r.Special, IDs: r.IDs, Folder: folderOf(r.Path), Fansub: fansubStyled(r), Modern: modern(r)}
+	s := Series{Titles: distinctTitles(r), Year: r.Year, Part: r.SeasonPart(), Want: wantOf(f), Special: r.Special, IDs: r.IDs, Folder: folderOf(r.Path), Fansub: fansubStyled(r), Modern: modern(r)}
 	s.Season, s.HasSeason = r.Season()
 	return s
 }

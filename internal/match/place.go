@@ -163,7 +163,7 @@ func newPlacer(ctx context.Context, src Source, rel release.Release, res Resolut
 
 // says returns the season and the part that a name states, or else the matched title; 0 for none.
 func (p *placer) says(rel release.Release) (season, part int) {
-	season, part = p.hint.Season, cmp.Or(rel.Part, p.hint.Part)
+	season, part = p.hint.Season, cmp.Or(rel.SeasonPart(), p.hint.Part)
 	if n, ok := rel.Season(); ok && n > 0 {
 		season = n
 	}

@@ -87,6 +87,7 @@ func TestPlaceFollowsTheFetchedEpisodes(t *testing.T) {
 		{"part of the first season", rel("Clockwork Isle", inPart(2), eps(1)), "tv 12 S01E12"},
 		{"part counted on, or not", rel("Clockwork Isle", inSeason(2), inPart(2), eps(18)), "tv 12 -"},
 		{"no such part", rel("Clockwork Isle", inSeason(1), inPart(3), eps(1)), "tv 12 -"},
+		{"a part of an episode", rel("Clockwork Isle", inSeason(2), inPart(2), ofEpisode, eps(6)), "tv 12 S02E06"},
 		{"rolling number", rel("Endless Tide", eps(70)), "tv 4 S02E70"},
 		{"rolling, explicit", rel("Endless Tide", inSeason(2), eps(70)), "tv 4 S02E70"},
 		{"rolling, position in the season", rel("Endless Tide", inSeason(2), eps(2)), "tv 4 S02E63"},

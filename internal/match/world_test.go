@@ -203,7 +203,9 @@ func overall(n ...float64) func(*release.Release) {
 }
 
 func inPart(n int) func(*release.Release) { return func(r *release.Release) { r.Part = n } }
-func of(year int) func(*release.Release)  { return func(r *release.Release) { r.Year = year } }
+
+func ofEpisode(r *release.Release)       { r.OfEpisode = true }
+func of(year int) func(*release.Release) { return func(r *release.Release) { r.Year = year } }
 func also(t string) func(*release.Release) {
 	return func(r *release.Release) { r.Titles = append(r.Titles, release.Title{Text: t}) }
 }

@@ -59,6 +59,19 @@ func (p *marked) setPart(from, to, n int) {
 	}
 }
 
+// isPartOfEpisode reports whether the part stands behind season and episode, which a cour doesn't.
+func (p *marked) isPartOfEpisode() bool {
+	if p.part == 0 || p.season.empty() || p.episode.empty() {
+		return false
+	}
+	for i := range p.tokens {
+		if p.tokens[i].tag == tagPart {
+			return i >= p.episode.to && among(lower(letters(p.word(i))), "part", "pt")
+		}
+	}
+	return false
+}
+
 // markTV cuts "TV01" in a bracket of its own, so that its number is read like any other: "[TV01-12 Fin]".
 func (p *marked) markTV(i int) bool {
 	w := p.word(i)

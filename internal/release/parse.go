@@ -53,6 +53,7 @@ func (p *titled) fill(r *Release) {
 	r.Resolution, r.Source, r.Video, r.Audio = p.resolution, p.source, p.video, p.audio
 	r.Edition = p.edition
 	r.Part, r.EpisodeTitle, r.Special, r.Extra = p.part, p.epTitle, p.special, p.extra
+	r.OfEpisode = p.isPartOfEpisode()
 	r.IDs = p.ids
 	r.Left = p.left()
 	r.Kind = p.kind()

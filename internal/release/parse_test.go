@@ -510,3 +510,28 @@ func TestThePartsOfAFilesPathAreNeverOneName(t *testing.T) {
 		t.Errorf("a name with two titles was cut: %q", r.Name)
 	}
 }
+
+// A part behind season and episode is one of the episode's; before them, or as a cour, it is one of the season's.
+func TestPartsOfEpisodesAndOfSeasons(t *testing.T) {
+	for name, ofEpisode := range map[string]bool{
+		"Silver.Rail.S02E08.part2.1080p.mkv":       true,
+		"Silver Rail S02E08 - part2.mkv":           true,
+		"Silver Rail S02E08 The Quay (Part 2).mkv": true,
+		"Silver Rail 2x08 Part 2.mkv":              true,
+		"Silver Rail Season 2 Part 2 - 08.mkv":     false,
+		"Silver Rail Part 2 S02E08.mkv":            false,
+		"Silver Rail S02 Part 2 E08.mkv":           false,
+		"Silver Rail S02E08 Cour 2.mkv":            false,
+		"Silver Rail - 08 Part 2.mkv":              false,
+		"Silver Rail Part 2 - 08.mkv":              false,
+	} {
+		r := Parse(name)
+		want := 2
+		if ofEpisode {
+			want = 0
+		}
+		if r.Part != 2 || r.OfEpisode != ofEpisode || r.SeasonPart() != want {
+			t.Errorf("%s: part %d, of the episode: %v", name, r.Part, r.OfEpisode)
+		}
+	}
+}

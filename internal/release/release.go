@@ -126,12 +126,21 @@ type Release struct {
 	Version      int    // 2 for "v2", 0 when not said
 	Kind         Kind
 	Part         int        // part or cour, 0 when not said
+	OfEpisode    bool       // Part is one of the episode's, not one of the season's: "S02E08.part2"
 	EpisodeTitle string     // what stands behind the episode number
 	Special      string     // "OVA", "OAD", "SP", "NCOP", "PV", ... in upper case
 	IDs          []ID       // in the order of the path
 	Extra        bool       // not the work itself: creditless, trailer, menu, sample
 	Folder       FolderInfo // what the folders alone say
 	Left         []string   // what stood in the name and was not understood
+}
+
+// SeasonPart returns the part or cour of a season that the name speaks of, 0 for none.
+func (r Release) SeasonPart() int {
+	if r.OfEpisode {
+		return 0
+	}
+	return r.Part
 }
 
 // Season returns the season the name speaks of, and whether it is exactly one.
