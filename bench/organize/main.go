@@ -1,9 +1,9 @@
 // Command organize measures what it takes to put a big library in order: how long a plan takes, warm, where all is to do and where
 // nothing is; how long it takes to carry plans out, to put them back and to go on with half of one, beside bare loops of the system's
-// calls; and what peers make of renames that are in each other's way. Numbers of plans are of the whole process, which matches the
+// calls; what watching costs; and what peers make of renames that are in each other's way. Numbers of plans are of the whole process, which matches the
 // library as well; "match" beside them is that alone.
 //
-//	go run -C bench ./organize [-shows 1000] [-episodes 100] [-runs 3] [-only plans,runs,copies,peers] [-far DIR] [-bin FILE]
+//	go run -C bench ./organize [-shows 1000] [-episodes 100] [-runs 3] [-only plans,runs,copies,peers,watch] [-far DIR] [-bin FILE]
 package main
 
 import (
@@ -28,7 +28,7 @@ func main() {
 	shows := flag.Int("shows", 1000, "series in the library")
 	episodes := flag.Int("episodes", 100, "episodes of each")
 	runs := flag.Int("runs", 3, "how often each is measured, in turns")
-	only := flag.String("only", "plans,runs,copies,peers", "which parts")
+	only := flag.String("only", "plans,runs,copies,peers,watch", "which parts")
 	far := flag.String("far", "", "a folder on another file system, for moves to it")
 	bin := flag.String("bin", "", "program to measure (default: build it)")
 	flag.Parse()
@@ -58,7 +58,7 @@ func run(ctx context.Context, bin, far, only string, shows, episodes, runs int) 
 			return err
 		}
 	}
-	if !strings.Contains(only, "plans") && !strings.Contains(only, "runs") {
+	if !strings.Contains(only, "plans") && !strings.Contains(only, "runs") && !strings.Contains(only, "watch") {
 		return nil
 	}
 	lib, out := filepath.Join(tmp, "lib"), filepath.Join(tmp, "out")
@@ -89,7 +89,12 @@ func run(ctx context.Context, bin, far, only string, shows, episodes, runs int) 
 		}
 	}
 	if strings.Contains(only, "runs") {
-		return b.carryOut(shows*episodes, runs)
+		if err := b.carryOut(shows*episodes, runs); err != nil {
+			return err
+		}
+	}
+	if strings.Contains(only, "watch") {
+		return b.watched(filepath.Join(tmp, "watched"))
 	}
 	return nil
 }

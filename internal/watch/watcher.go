@@ -96,7 +96,7 @@ const retryFirst = time.Minute
 const glance, lookForIt = time.Minute, 10 * time.Second
 
 // lookAfter is how long notices of a folder are gathered before it is looked at.
-const lookAfter = time.Second
+const lookAfter = time.Second / 2
 
 // Run watches until ctx ends, whose error it then returns, or a batch says so.
 func (w *Watcher) Run(ctx context.Context) error {
