@@ -5,11 +5,11 @@ import (
 	"hash/crc32"
 	"io"
 	"path"
-	"regexp"
 	"strconv"
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/anivault/anivault/internal/lazyregexp"
 	"github.com/anivault/anivault/internal/organize"
 )
 
@@ -111,7 +111,7 @@ func (w *working) read(o *op) (Status, error) {
 	return StatusOK, nil
 }
 
-var crcInName = regexp.MustCompile(`[\[(]([0-9A-Fa-f]{8})[\])]`)
+var crcInName = lazyregexp.New(`[\[(]([0-9A-Fa-f]{8})[\])]`)
 
 // namedCRC returns the CRC-32 that a source's name says: "[8D7F2A11]". Eight digits alone may be a date, and what belongs to a video has
 // the video's in its name.
@@ -119,7 +119,7 @@ func namedCRC(o *op) (crc uint32, named bool) {
 	if organize.RoleOf(o.From.Name) != organize.RoleVideo {
 		return 0, false
 	}
-	for _, found := range crcInName.FindAllStringSubmatch(path.Base(o.From.Name), -1) {
+	for _, found := range crcInName().FindAllStringSubmatch(path.Base(o.From.Name), -1) {
 		if _, err := strconv.Atoi(found[1]); err == nil {
 			continue
 		}

@@ -49,4 +49,4 @@ func IsSubtitleFolder(name string) bool { return subtitleFolders[strings.ToLower
 var subtitleFolders = set("subs", "subtitles", "sub", "字幕", "자막")
 
 // IsSeasonFolder reports whether a folder's name says that it holds a season of a series.
-func IsSeasonFolder(name string) bool { return seasonFolder.MatchString(name) }
+func IsSeasonFolder(name string) bool { return seasonFolder().MatchString(name) }

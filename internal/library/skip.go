@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/anivault/anivault/internal/lazyregexp"
 )
 
 // The reasons that do not come from a pattern.
@@ -45,21 +47,21 @@ func IsSample(path string) bool {
 var fileRules = []struct {
 	reason string
 	words  []string // in lower case: a name without any of them needs no look at the pattern
-	stem   *regexp.Regexp
+	stem   func() *regexp.Regexp
 }{
 	// "sample", "sample-grp-show", "show.s01e01-sample", "show [sample]". Not "Free Sample" nor "Sample - 01": a
 	// space does not set it apart.
-	{SkipSample, []string{"sample"}, regexp.MustCompile(`(?i)^sample$|^sample-\S|^\S+[._-]sample$|[\[(]sample[\])]$|\d[ ._-]+sample$`)},
-	{SkipTrailer, []string{"trailer"}, regexp.MustCompile(`(?i)^(?:theatrical |official |teaser )?trailers?(?: ?\d+)?$|[._-]trailer ?\d*$|- (?:theatrical |official |teaser )?trailer ?\d*$|[\[(](?:official )?trailer ?\d*[\])]`)},
-	{SkipCreditless, []string{"nc", "creditless", "clean", "textless", "credit"}, regexp.MustCompile(`(?i)(?:^|[ ._\[(-])NC[ ._-]?(?:OP|ED)(?:[ ._-]?\d{1,2}[a-z]?)?(?:v\d)?(?:$|[ ._\])-])|(?:^|[ ._\[(-])(?:creditless|clean|textless|non-?credit)[ ._-](?:opening|ending|op|ed)(?:$|[ ._\])\d-])`)},
-	{SkipMenu, []string{"menu"}, regexp.MustCompile(`(?i)^(?:\[[^\]]*\] ?)?(?:(?:BD|DVD|Blu-?ray|Disc|Disk|Main)[ ._-]?)?menus?(?:[ ._-]?\d{1,2})?$|[ ._\[(-](?:BD|DVD|Blu-?ray|Disc|Disk)[ ._-]?menus?(?:[ ._-]?\d{1,2})?(?:$|[ ._\])-])|\[menus?(?:[ ._-]?\d{1,2})?\]| - menus?(?: ?\d{1,2})?$| - menus?(?: ?\d{1,2})? [\[(]`)},
+	{SkipSample, []string{"sample"}, lazyregexp.New(`(?i)^sample$|^sample-\S|^\S+[._-]sample$|[\[(]sample[\])]$|\d[ ._-]+sample$`)},
+	{SkipTrailer, []string{"trailer"}, lazyregexp.New(`(?i)^(?:theatrical |official |teaser )?trailers?(?: ?\d+)?$|[._-]trailer ?\d*$|- (?:theatrical |official |teaser )?trailer ?\d*$|[\[(](?:official )?trailer ?\d*[\])]`)},
+	{SkipCreditless, []string{"nc", "creditless", "clean", "textless", "credit"}, lazyregexp.New(`(?i)(?:^|[ ._\[(-])NC[ ._-]?(?:OP|ED)(?:[ ._-]?\d{1,2}[a-z]?)?(?:v\d)?(?:$|[ ._\])-])|(?:^|[ ._\[(-])(?:creditless|clean|textless|non-?credit)[ ._-](?:opening|ending|op|ed)(?:$|[ ._\])\d-])`)},
+	{SkipMenu, []string{"menu"}, lazyregexp.New(`(?i)^(?:\[[^\]]*\] ?)?(?:(?:BD|DVD|Blu-?ray|Disc|Disk|Main)[ ._-]?)?menus?(?:[ ._-]?\d{1,2})?$|[ ._\[(-](?:BD|DVD|Blu-?ray|Disc|Disk)[ ._-]?menus?(?:[ ._-]?\d{1,2})?(?:$|[ ._\])-])|\[menus?(?:[ ._-]?\d{1,2})?\]| - menus?(?: ?\d{1,2})?$| - menus?(?: ?\d{1,2})? [\[(]`)},
 	// The suffixes by which Plex, Jellyfin and Kodi know local extras.
-	{SkipExtra, []string{"behindthescenes", "deleted", "featurette", "interview", "extra"}, regexp.MustCompile(`(?i)\S-(?:behindthescenes|deleted|deletedscene|featurette|interview|extra)$`)},
+	{SkipExtra, []string{"behindthescenes", "deleted", "featurette", "interview", "extra"}, lazyregexp.New(`(?i)\S-(?:behindthescenes|deleted|deletedscene|featurette|interview|extra)$`)},
 }
 
 // episodic matches the name of an episode, with the title before its number: in such a name " - Menu" is an episode's
 // title.
-var episodic = regexp.MustCompile(`(?i)^(.*?)[ ._-]*(?:\bs\d{1,2}[ ._-]?e\d{1,4}|\b\d{1,2}x\d{2,3}\b)`)
+var episodic = lazyregexp.New(`(?i)^(.*?)[ ._-]*(?:\bs\d{1,2}[ ._-]?e\d{1,4}|\b\d{1,2}x\d{2,3}\b)`)
 
 // skipByName returns the reason to leave a video out for its name, "" for none.
 func skipByName(name string) string {
@@ -70,10 +72,10 @@ func skipByName(name string) string {
 	low := strings.ToLower(stem)
 	for _, r := range fileRules {
 		hasWord := slices.ContainsFunc(r.words, func(w string) bool { return strings.Contains(low, w) })
-		if !hasWord || !r.stem.MatchString(stem) {
+		if !hasWord || !r.stem().MatchString(stem) {
 			continue
 		}
-		if r.reason == SkipMenu && episodic.MatchString(stem) {
+		if r.reason == SkipMenu && episodic().MatchString(stem) {
 			continue
 		}
 		return r.reason
@@ -97,7 +99,7 @@ var extrasFolders = set("extras", "extra", "featurettes", "featurette", "behind 
 	"pv", "pvs", "cm", "cms", "pv & cm", "pv&cm", "promos", "promo", "backdrops", "theme-music", "映像特典", "特典", "特典映像")
 
 // seasonFolder matches the folders that make their parent a series'.
-var seasonFolder = regexp.MustCompile(`(?i)^(?:season|series|saison|staffel|temporada|stagione|сезон|시즌|シーズン)[ ._-]*\d{1,4}\b|^s\d{1,2}$|\b\d{1,2}(?:st|nd|rd|th) season$|^第[0-9０-９一二三四五六七八九十]+[期季]$|\d기$|^(?:specials?|season 0+|ova|oad)$|\bseason \d{1,2}$`)
+var seasonFolder = lazyregexp.New(`(?i)^(?:season|series|saison|staffel|temporada|stagione|сезон|시즌|シーズン)[ ._-]*\d{1,4}\b|^s\d{1,2}$|\b\d{1,2}(?:st|nd|rd|th) season$|^第[0-9０-９一二三四五六七八九十]+[期季]$|\d기$|^(?:specials?|season 0+|ova|oad)$|\bseason \d{1,2}$`)
 
 // hiddenFolder returns why a folder is never entered unless it is named, "" if it is entered. A dot alone hides
 // nothing that reads like a title: the series ".hack//SIGN" lies in ".hack SIGN" or ".hack__SIGN".
@@ -126,7 +128,7 @@ type surroundings struct {
 func surroundingsOf(items []item, root bool) surroundings {
 	s := surroundings{root: root}
 	for i := range items {
-		s.seasons = s.seasons || items[i].isDir && seasonFolder.MatchString(items[i].name)
+		s.seasons = s.seasons || items[i].isDir && seasonFolder().MatchString(items[i].name)
 		s.videos = s.videos || items[i].video
 	}
 	return s
@@ -148,9 +150,9 @@ func isExtras(name string, items []item, above surroundings) bool {
 	for i := range items {
 		switch it := &items[i]; {
 		case it.isDir:
-			seasons = seasons || seasonFolder.MatchString(it.name)
+			seasons = seasons || seasonFolder().MatchString(it.name)
 		case it.video:
-			if m := episodic.FindStringSubmatch(it.name); m != nil && sameWords(m[1], name) {
+			if m := episodic().FindStringSubmatch(it.name); m != nil && sameWords(m[1], name) {
 				return false
 			}
 		}
@@ -162,9 +164,9 @@ func isExtras(name string, items []item, above surroundings) bool {
 }
 
 // sameWords reports whether titles have the same letters and digits, without regard to a year at the end of the first.
-func sameWords(a, b string) bool { return words(year.ReplaceAllString(a, "")) == words(b) }
+func sameWords(a, b string) bool { return words(year().ReplaceAllString(a, "")) == words(b) }
 
-var year = regexp.MustCompile(`[ ._-]*[(\[]?(?:19|20)\d\d[)\]]?$`)
+var year = lazyregexp.New(`[ ._-]*[(\[]?(?:19|20)\d\d[)\]]?$`)
 
 func words(s string) string {
 	return strings.Map(func(r rune) rune {

@@ -49,7 +49,7 @@ func TestSeasonFolders(t *testing.T) {
 		"第2期": true, "第二季": true, "시즌 2": true, "2기": true, "Specials": true, "OVA": true, "Staffel 3": true,
 		"Season of Love": false, "S": false, "Extras": false, "S01E01": false, "Summer": false, "Show": false,
 	} {
-		if got := seasonFolder.MatchString(name); got != want {
+		if got := seasonFolder().MatchString(name); got != want {
 			t.Errorf("%q: %v", name, got)
 		}
 	}

@@ -17,7 +17,7 @@ func TestWordsOfARuleLoseNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 1, 7).Draw(t, "pieces"), "")
 		for _, r := range fileRules {
-			if !r.stem.MatchString(name) {
+			if !r.stem().MatchString(name) {
 				continue
 			}
 			found := false

@@ -2,10 +2,10 @@ package match
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/anivault/anivault/internal/lazyregexp"
 	"github.com/anivault/anivault/internal/title"
 )
 
@@ -144,9 +144,9 @@ func plainName(e *Entry, season, text string) bool {
 }
 
 // placeholderSeasonRE matches what TMDB calls a season without a name, in normalised spelling.
-var placeholderSeasonRE = regexp.MustCompile(`^(?:(?:season|series|staffel|saison|temporada|stagione|seizoen|sezon|сезон|시즌|シーズン|part) ?\d*|specials?|extras|第 ?\d+ ?(?:季|期|シーズン)|\d+ (?:seria|sezon|сезон|series))$`)
+var placeholderSeasonRE = lazyregexp.New(`^(?:(?:season|series|staffel|saison|temporada|stagione|seizoen|sezon|сезон|시즌|シーズン|part) ?\d*|specials?|extras|第 ?\d+ ?(?:季|期|シーズン)|\d+ (?:seria|sezon|сезон|series))$`)
 
-func placeholderSeason(norm string) bool { return placeholderSeasonRE.MatchString(norm) }
+func placeholderSeason(norm string) bool { return placeholderSeasonRE().MatchString(norm) }
 
 // withoutArticles leaves out words that are optional in names.
 func withoutArticles(norm string) string {

@@ -1,8 +1,9 @@
 package match
 
 import (
-	"regexp"
 	"strconv"
+
+	"github.com/anivault/anivault/internal/lazyregexp"
 )
 
 // Sequel is what the end of a title says of season, part and year: "2nd Season", "II", "Part 2", "第二季", "(2016)". Names and
@@ -34,12 +35,12 @@ var hanNumbers = map[string]int{
 }
 
 var (
-	ordinalRE  = regexp.MustCompile(`^(\d{1,2})(?:st|nd|rd|th)$`)
-	shortRE    = regexp.MustCompile(`^(?:s|season)(\d{1,2})$`)
-	hanTailRE  = regexp.MustCompile(`^(.*?) ?(?:第 ?(\d{1,2}|[一二三四五六七八九十]{1,2}|[弐贰貳参壱]) ?(季|期|シーズン|部|クール|シリーズ)|(\d{1,2}) ?(기|期|シーズン|쿨)|시즌 ?(\d{1,2})|シーズン ?(\d{1,2}))$`)
-	hanFinalRE = regexp.MustCompile(`^(.+?)(?: 더)? ?(?:파이널 ?시즌|최종 ?시즌)$`)
-	joinedTail = regexp.MustCompile(`^(.*?)(\d{1,2}|i{2,3}|iv|vi{1,3}|ix)$`)
-	yearTailRE = regexp.MustCompile(`^(.+) ((?:19[3-9]|20[0-4])\d)$`)
+	ordinalRE  = lazyregexp.New(`^(\d{1,2})(?:st|nd|rd|th)$`)
+	shortRE    = lazyregexp.New(`^(?:s|season)(\d{1,2})$`)
+	hanTailRE  = lazyregexp.New(`^(.*?) ?(?:第 ?(\d{1,2}|[一二三四五六七八九十]{1,2}|[弐贰貳参壱]) ?(季|期|シーズン|部|クール|シリーズ)|(\d{1,2}) ?(기|期|シーズン|쿨)|시즌 ?(\d{1,2})|シーズン ?(\d{1,2}))$`)
+	hanFinalRE = lazyregexp.New(`^(.+?)(?: 더)? ?(?:파이널 ?시즌|최종 ?시즌)$`)
+	joinedTail = lazyregexp.New(`^(.*?)(\d{1,2}|i{2,3}|iv|vi{1,3}|ix)$`)
+	yearTailRE = lazyregexp.New(`^(.+) ((?:19[3-9]|20[0-4])\d)$`)
 )
 
 // splitSequel cuts the sequel marker off a normalised title (title.Normalize) and returns the base title with what
@@ -74,7 +75,7 @@ func smallNumber(w string) int {
 	if n, ok := numberWords[w]; ok {
 		return n
 	}
-	if m := ordinalRE.FindStringSubmatch(w); m != nil {
+	if m := ordinalRE().FindStringSubmatch(w); m != nil {
 		w = m[1]
 	}
 	if n, err := strconv.Atoi(w); err == nil && n > 0 && n < 100 && len(w) <= 2 {
@@ -110,4 +111,4 @@ func hanNumber(s string) int {
 }
 
 // placeholderRE matches names such as "Episode 3", "第3話" and "에피소드 3" in normalised spelling.
-var placeholderRE = regexp.MustCompile(`^(?:(?:episode|episodio|episódio|épisode|folge|epizóda|エピソード|에피소드|special|ova|эпизод) ?\d+|第 ?\d+ ?[話话集回]|\d+)$`)
+var placeholderRE = lazyregexp.New(`^(?:(?:episode|episodio|episódio|épisode|folge|epizóda|エピソード|에피소드|special|ova|эпизод) ?\d+|第 ?\d+ ?[話话集回]|\d+)$`)

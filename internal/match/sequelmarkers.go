@@ -76,7 +76,7 @@ var markers = []struct {
 	{"a year", 2, cutYear, "salt harbor 2019", "salt harbor", Sequel{Year: 2019}},
 	{"East Asian words for season and part", 1, cutHan, "塩港 第二季", "塩港", Sequel{Season: 2}},
 	{"the Korean final season", 2, func(t *tail) (string, Sequel) {
-		m := hanFinalRE.FindStringSubmatch(t.text)
+		m := hanFinalRE().FindStringSubmatch(t.text)
 		if m == nil {
 			return none()
 		}
@@ -130,7 +130,7 @@ var markers = []struct {
 		return t.before(1), Sequel{Season: sequelNumber(t.last)}
 	}, "salt harbor ii", "salt harbor", Sequel{Season: 2}},
 	{"sN", 2, func(t *tail) (string, Sequel) {
-		m := shortRE.FindStringSubmatch(t.last)
+		m := shortRE().FindStringSubmatch(t.last)
 		if m == nil {
 			return none()
 		}
@@ -139,7 +139,7 @@ var markers = []struct {
 	}, "salt harbor s3", "salt harbor", Sequel{Season: 3}},
 	{"an ordinal and one more word", 3, func(t *tail) (string, Sequel) {
 		n := smallNumber(t.prev)
-		if n < 2 || n > 5 || t.last == "bu" || t.last == "shou" || !ordinalRE.MatchString(t.prev) && !ordinalWord(t.prev) {
+		if n < 2 || n > 5 || t.last == "bu" || t.last == "shou" || !ordinalRE().MatchString(t.prev) && !ordinalWord(t.prev) {
 			return none()
 		}
 		return t.before(2), Sequel{Season: n}
@@ -164,7 +164,7 @@ func cutYear(t *tail) (string, Sequel) {
 	if !endsInDigit(t.text) {
 		return none()
 	}
-	m := yearTailRE.FindStringSubmatch(t.text)
+	m := yearTailRE().FindStringSubmatch(t.text)
 	if m == nil {
 		return none()
 	}
@@ -178,7 +178,7 @@ func cutHan(t *tail) (string, Sequel) {
 	if s[len(s)-1] < 0x80 && (!endsInDigit(s) || !strings.Contains(s, "시즌") && !strings.Contains(s, "シーズン")) {
 		return none()
 	}
-	m := hanTailRE.FindStringSubmatch(s)
+	m := hanTailRE().FindStringSubmatch(s)
 	if m == nil {
 		return none()
 	}
@@ -191,7 +191,7 @@ func cutHan(t *tail) (string, Sequel) {
 
 // cutJoinedNumber handles "ばらかもん2" and "ばらかもんⅡ". Words of Latin letters such as "11eyes" or "x1" keep their number.
 func cutJoinedNumber(t *tail) (string, Sequel) {
-	m := joinedTail.FindStringSubmatch(t.text)
+	m := joinedTail().FindStringSubmatch(t.text)
 	if m == nil {
 		return none()
 	}

@@ -216,4 +216,4 @@ func (p *placer) onlyWork() placement {
 }
 
 // placeholderEpisode reports whether a name is one that TMDB gives an episode without a title.
-func placeholderEpisode(norm string) bool { return placeholderRE.MatchString(norm) }
+func placeholderEpisode(norm string) bool { return placeholderRE().MatchString(norm) }

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/anivault/anivault/internal/lazyregexp"
 )
 
 // Root returns the name of an XML text's root element, "" where it is none.
@@ -37,10 +39,10 @@ func Root(text []byte) string {
 }
 
 // forms are how an NFO names its TMDB id, the surest first: an element of today, that of older servers, an address.
-var forms = []*regexp.Regexp{
-	regexp.MustCompile(`(?i)<uniqueid\s[^>]*type=["']tmdb["'][^>]*>\s*(\d{1,9})\s*<`),
-	regexp.MustCompile(`(?i)<tmdbid>\s*(\d{1,9})\s*<`),
-	regexp.MustCompile(`(?i)themoviedb\.org/(?:tv|movie)/(\d{1,9})`),
+var forms = []func() *regexp.Regexp{
+	lazyregexp.New(`(?i)<uniqueid\s[^>]*type=["']tmdb["'][^>]*>\s*(\d{1,9})\s*<`),
+	lazyregexp.New(`(?i)<tmdbid>\s*(\d{1,9})\s*<`),
+	lazyregexp.New(`(?i)themoviedb\.org/(?:tv|movie)/(\d{1,9})`),
 }
 
 // IsAbout reports whether an NFO that somebody has written is about an entry: it names the entry's TMDB id, which is returned, 0
@@ -51,7 +53,7 @@ func IsAbout(text []byte, kind string, id int) (about bool, named int) {
 		return kind == "tv", 0
 	}
 	for _, form := range forms {
-		if m := form.FindSubmatch(text); m != nil {
+		if m := form().FindSubmatch(text); m != nil {
 			named, _ = strconv.Atoi(string(m[1]))
 			break
 		}

@@ -3,11 +3,11 @@ package organize
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/anivault/anivault/internal/lazyregexp"
 	"github.com/anivault/anivault/internal/library"
 )
 
@@ -168,7 +168,7 @@ func (v *video) part() int {
 	if v.tags != nil && v.tags.part > 0 {
 		return v.tags.part
 	}
-	if m := disc.FindStringSubmatch(library.Stem(v.item.Name)); m != nil {
+	if m := disc().FindStringSubmatch(library.Stem(v.item.Name)); m != nil {
 		n, _ := strconv.Atoi(m[1])
 		return n
 	}
@@ -177,10 +177,10 @@ func (v *video) part() int {
 
 // loneDisc matches a disc's number, or a part's as plans write it, which say of one file alone that it is not all of the film or
 // episode.
-var loneDisc = regexp.MustCompile(`(?i)(?:^|[ ._(\[-])(?:cd|dis[ck])[ ._-]?(\d{1,2})(?:$|[ ._)\]-])|(?-i: - part(\d{1,2})$)`)
+var loneDisc = lazyregexp.New(`(?i)(?:^|[ ._(\[-])(?:cd|dis[ck])[ ._-]?(\d{1,2})(?:$|[ ._)\]-])|(?-i: - part(\d{1,2})$)`)
 
 // lonePart matches a part's number right behind the episode's. It may be the episode's title, too.
-var lonePart = regexp.MustCompile(`(?i)S\d{1,2}E\d{1,4}[ ._-]+(?:part|pt)[ ._-]?(\d{1,2})(?:$|[ ._)\]-])`)
+var lonePart = lazyregexp.New(`(?i)S\d{1,2}E\d{1,4}[ ._-]+(?:part|pt)[ ._-]?(\d{1,2})(?:$|[ ._)\]-])`)
 
 // labelLone gives a part its label also where the others are not there.
 func (v *video) labelLone() {
@@ -188,9 +188,9 @@ func (v *video) labelLone() {
 		return
 	}
 	stem, n := library.Stem(v.item.Name), 0
-	if m := loneDisc.FindStringSubmatch(stem); m != nil {
+	if m := loneDisc().FindStringSubmatch(stem); m != nil {
 		n, _ = strconv.Atoi(m[1] + m[2])
-	} else if m := lonePart.FindStringSubmatch(stem); m != nil && v.work.Kind == "tv" {
+	} else if m := lonePart().FindStringSubmatch(stem); m != nil && v.work.Kind == "tv" {
 		n, _ = strconv.Atoi(m[1])
 		if slices.Contains(v.work.Episodes, n) || strings.Contains(v.titles, strconv.Itoa(n)) {
 			n = 0 // "S01E02 Part 2"
@@ -202,7 +202,7 @@ func (v *video) labelLone() {
 }
 
 // disc matches what says which disc of a film a file is: "cd2", "Disc 1".
-var disc = regexp.MustCompile(`(?i)(?:^|[ ._(\[-])(?:cd|dis[ck]|dvd|part|pt)[ ._-]?(\d{1,2})(?:$|[ ._)\]-])`)
+var disc = lazyregexp.New(`(?i)(?:^|[ ._(\[-])(?:cd|dis[ck]|dvd|part|pt)[ ._-]?(\d{1,2})(?:$|[ ._)\]-])`)
 
 // versions returns " - [1080p]" and so on, by the first of edition, resolution, source, group and version in which all differ. A
 // name that says no edition has the usual one, and needs no label among others.

@@ -2,10 +2,10 @@ package organize
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/anivault/anivault/internal/lazyregexp"
 	"github.com/anivault/anivault/internal/library"
 )
 
@@ -19,7 +19,7 @@ const (
 )
 
 // wide matches the names, in lower case, of files that are about a folder and all below it.
-var wide = regexp.MustCompile(`^(?:(?:tvshow|season)\.nfo|(?:poster|fanart|banner|clearlogo|landscape|logo|folder|cover|season\d{1,4}-poster)\.(?:jpg|png|webp)|theme\.mp3)$`)
+var wide = lazyregexp.New(`^(?:(?:tvshow|season)\.nfo|(?:poster|fanart|banner|clearlogo|landscape|logo|folder|cover|season\d{1,4}-poster)\.(?:jpg|png|webp)|theme\.mp3)$`)
 
 // fonts is the name, in lower case, of a folder that is as wide.
 const fonts = "fonts"
@@ -80,7 +80,7 @@ func (p *Planner) findWideIn(f *folder, source int32) {
 	for i := range f.items {
 		item := &f.items[i]
 		switch name := item.Name; {
-		case item.Type == TypeRegular && len(name) <= 32 && !p.owned[item] && wide.MatchString(strings.ToLower(name)):
+		case item.Type == TypeRegular && len(name) <= 32 && !p.owned[item] && wide().MatchString(strings.ToLower(name)):
 			add(f, item)
 		case item.Type == TypeDir && strings.EqualFold(name, fonts):
 			of := p.list(join(f.path, name))
@@ -116,7 +116,7 @@ func (p *Planner) followOne(v *video, records map[*Item]*video, soles map[*folde
 	of := v.dir
 	if v.kind == isExtra {
 		code = Extra
-	} else if strings.EqualFold(path.Base(of.path), fonts) && !wide.MatchString(strings.ToLower(v.name)) {
+	} else if strings.EqualFold(path.Base(of.path), fonts) && !wide().MatchString(strings.ToLower(v.name)) {
 		of = p.list(path.Dir(of.path))
 	}
 	s := p.soleOf(of, records, soles)
