@@ -157,6 +157,7 @@ func (c *check) space() {
 		if !copies(i) {
 			continue
 		}
+		c.folders.trim()
 		base := c.run.base(c.ops[i].To.Dir)
 		dir, err := c.folders.get(base)
 		var free uint64

@@ -3,6 +3,8 @@ package apply
 import (
 	"context"
 	"fmt"
+	"path"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -115,5 +117,59 @@ func TestFoldersThatOthersChangedKeepTheirTimes(t *testing.T) {
 	}
 	if s.at("/lib/Show") != 0 || s.at("/src/a") == 0 || s.at("/lib/theirs") == 0 {
 		t.Error(all(s, false))
+	}
+}
+
+// A folder has the time that it had before all runs again, also where runs came between undos, and where one was put back in parts; and
+// an undo of the last run alone leaves what undos before it had made.
+func TestRunsAndUndosTakeTurns(t *testing.T) {
+	for _, row := range []struct {
+		name, turns string // "1": the first run; "-1": its undo; "-1a": that of its file a
+		half        int    // after so many turns the tree is as it was two turns before
+	}{
+		{name: "a run between undos", turns: "1 2 -1 3 -2 -3"},
+		{name: "another order of that", turns: "1 2 -1 3 -3 -2"},
+		{name: "put back in parts", turns: "1 2 -1a -1 -2"},
+		{name: "in parts, with a run between", turns: "1 -1a 2 -1 -2"},
+		{name: "in parts, the last run first", turns: "1 -1a 2 -2 -1", half: 4},
+		{name: "in parts, twice", turns: "1 2 -2c -1a -2 3 -1 -3"},
+		{name: "the same run again", turns: "1 -1 2 -2 3 -3", half: 4},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			sc := drawn(traits{}, "/lib", "a b c d e f", "a : Show/a; b : Show/b; c : Show/c; d : Show/d; e : Show/e")
+			sc.add("/lib/Show/there", "theirs")
+			s := sc.clone()
+			before := all(s, true)
+			one := runsOf(sc.plan)
+			one[0].Units = sc.plan.Units[:2]  // a, b
+			one[1].Units = sc.plan.Units[2:4] // c, d
+			plans := map[string]*organize.Plan{"1": one[0], "2": one[1], "3": one[4]}
+			trees := [][]string{before}
+			for turn := range strings.FieldsSeq(row.turns) {
+				var out *Outcome
+				var err error
+				if name, undo := strings.CutPrefix(turn, "-"); undo {
+					opts := UndoOptions{}
+					if file := name[1:]; file != "" {
+						opts.Only = func(source, _ string) bool { return path.Base(source) == file }
+					}
+					out, err = engineOf(s).Undo(context.Background(), plans[name[:1]].ID, opts)
+				} else {
+					out, err = engineOf(s).Apply(context.Background(), plans[name], Options{})
+				}
+				if err != nil || out.Unfinished || out.Count(StatusKept) > 0 {
+					t.Fatalf("%s: %+v %v", turn, out, err)
+				}
+				trees = append(trees, all(s, true))
+			}
+			if diff := cmp.Diff(before, all(s, true)); diff != "" {
+				t.Error(diff)
+			}
+			if row.half > 0 {
+				if diff := cmp.Diff(trees[row.half-2], trees[row.half]); diff != "" {
+					t.Error("in the middle", diff)
+				}
+			}
+		})
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// maxOpen is how many folders are kept open.
-const maxOpen = 256
+// maxOpen is how many folders are kept open; each lane has as many.
+const maxOpen = 64
 
 // folders opens and makes the folders of a run.
 type folders struct {
@@ -52,8 +52,9 @@ func (f *folders) nearest(i int) (int, Dir, error) {
 	return i, dir, err
 }
 
-// writable says why no names can be changed in a folder.
+// writable says why no names can be changed in a folder. No other may be in use.
 func (f *folders) writable(i int) *Problem {
+	f.trim()
 	dir, err := f.get(i)
 	if err == nil {
 		err = dir.Writable()
@@ -152,6 +153,7 @@ func (e *engine) redress() error {
 		if !e.run.Dirs[i].New {
 			continue
 		}
+		e.trim()
 		dir, err := e.folders.get(i)
 		if err == nil {
 			err = e.inherit(i, dir)
@@ -189,17 +191,28 @@ func (e *engine) sweep() {
 		}
 	}
 	for i := len(e.run.Dirs) - 1; i >= 0; i-- {
+		e.trim()
 		if emptied[i] && e.run.Dirs[i].Removable && e.removed(i) {
 			emptied[e.run.Dirs[i].Parent] = true
 		}
 	}
 }
 
-// prune removes the folders from that index on that the run has made and that are empty: those below a folder stand behind it. Those that
-// are known to be used are not looked at; nil: none is.
-func (e *engine) prune(first int, used []bool) {
-	for i := len(e.run.Dirs) - 1; i >= first; i-- {
+// prune removes the folders that the run has made and that are empty: those below a folder stand behind it. Those that are known to be
+// used are not looked at; nil: none is. No folder may be in use.
+func (e *engine) prune(used []bool) {
+	for i := len(e.run.Dirs) - 1; i >= 0; i-- {
 		if e.run.Dirs[i].New && (used == nil || !used[i]) {
+			e.trim()
+			e.removed(i)
+		}
+	}
+}
+
+// pruneFrom removes those from that index on.
+func (e *engine) pruneFrom(first int) {
+	for i := len(e.run.Dirs) - 1; i >= first; i-- {
+		if e.run.Dirs[i].New {
 			e.removed(i)
 		}
 	}
@@ -240,6 +253,7 @@ func (e *engine) settle(times bool) error {
 		if d.New || !e.touched[i] && !m.lost[i] {
 			continue
 		}
+		e.trim()
 		dir, err := e.folders.get(i)
 		if err != nil {
 			if isMissing(err) || isElse(err) {

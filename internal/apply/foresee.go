@@ -213,6 +213,7 @@ func (w *working) tooBig(wanted []bool) map[int]bool {
 		if !wanted[i] || !o.Across {
 			continue
 		}
+		w.trim()
 		_, now, err := w.look(o.To)
 		known := w.journal.marks.copies[i]
 		if err != nil || known == nil || !known.is(now, w.journal.marks.loose) {

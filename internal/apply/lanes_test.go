@@ -45,6 +45,12 @@ type guardedDir struct {
 	g *guard
 }
 
+func (d guardedDir) Close() error {
+	d.g.mu.Lock()
+	defer d.g.mu.Unlock()
+	return d.Dir.Close()
+}
+
 func (d guardedDir) Stat() (i Info, err error) {
 	d.g.in(func() { i, err = d.Dir.Stat() })
 	return i, err
@@ -251,5 +257,34 @@ func TestLanesStopTogether(t *testing.T) {
 	}
 	if failed, left := out.Count(StatusFailed), out.Count(StatusPlanned); failed == 0 || failed > 3*maxTroubles || failed+left != 3*shortest {
 		t.Errorf("%d failed, %d not reached", failed, left)
+	}
+}
+
+// However many folders a run is about, few of them are open at a time.
+func TestFewFoldersAreOpen(t *testing.T) {
+	for _, verb := range []organize.Verb{organize.Link, organize.Move, organize.Copy} {
+		sc := manyFiles(verb, 10)
+		for i := range 3 * maxOpen {
+			dir, name := fmt.Sprintf("e%d", i), fmt.Sprintf("%d.mkv", i)
+			info := sc.info(sc.add("/src/"+dir+"/"+name, fmt.Sprint("content ", i)))
+			sc.add(fmt.Sprintf("/lib/There %d/theirs", i), "theirs")
+			sc.plan.Units = append(sc.plan.Units, organize.Unit{Dir: dir, Ops: []organize.Op{{
+				Verb: verb, Size: info.Size, MTime: info.MTime, Inode: info.Inode, Source: name, To: fmt.Sprintf("There %d/Season %d/%d.mkv", i, i%2, i),
+			}}})
+		}
+		e := engineOf(sc.sim)
+		sc.opened = [2]int{}
+		out, err := e.Apply(context.Background(), sc.plan, Options{})
+		if err != nil || out.Count(StatusDone) != len(sc.plan.Units) {
+			t.Fatalf("%+v %v", out, err)
+		}
+		for _, dry := range []bool{true, false} {
+			if _, err := e.Undo(context.Background(), out.Run, UndoOptions{DryRun: dry}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if most := sc.opened[1]; most > 2*maxOpen+20 {
+			t.Errorf("%s: %d folders were open at a time", verb, most)
+		}
 	}
 }

@@ -21,6 +21,7 @@ import (
 type sim struct {
 	world
 	traits
+	opened  [2]int                        // folders that are open, and the most that ever were
 	effects int                           // so far
 	killAt  int                           // before this effect, from 1; 0: never
 	faults  map[int]error                 // by effect: what it fails with
@@ -446,7 +447,13 @@ func (s *sim) Open(p string) (Dir, error) {
 	if id == 0 {
 		return nil, syscall.ENOENT
 	}
-	return &simDir{s, id}, nil
+	return s.openDir(id), nil
+}
+
+func (s *sim) openDir(id int) Dir {
+	s.opened[0]++
+	s.opened[1] = max(s.opened[1], s.opened[0])
+	return &simDir{s, id}
 }
 
 // MayLink implements FS.
@@ -457,7 +464,7 @@ type simDir struct {
 	id int
 }
 
-func (d *simDir) Close() error        { return nil }
+func (d *simDir) Close() error        { d.s.opened[0]--; return nil }
 func (d *simDir) Writable() error     { return d.s.sealedBy(d.id) }
 func (d *simDir) Stat() (Info, error) { return d.s.info(d.id), nil }
 func (d *simDir) Names() ([]string, error) {
@@ -497,7 +504,7 @@ func (d *simDir) OpenDir(name string) (Dir, error) {
 	case d.s.nodes[id].typ != organize.TypeDir:
 		return nil, syscall.ENOTDIR
 	}
-	return &simDir{d.s, id}, nil
+	return d.s.openDir(id), nil
 }
 
 func (d *simDir) make(kind, name string) (int, error) {

@@ -335,7 +335,7 @@ func (e *engine) back(s step) *Problem {
 		return failed(err)
 	}
 	if i, made := e.newAt[from]; made {
-		e.prune(i, nil) // a folder that took the file's name
+		e.pruneFrom(i) // a folder that took the file's name
 	}
 	p := e.shift(o, dir, to, into, from, false)
 	if p != nil && p.Code == organize.Exists {

@@ -117,7 +117,7 @@ func (w *working) undo(ctx context.Context, wanted []bool, part bool, stayed map
 	if !w.backAll(ctx, wanted) {
 		return w.journal.sync()
 	}
-	w.prune(0, nil)
+	w.prune(nil)
 	w.pruneOthers()
 	w.unprobe()
 	if err := w.settle(!part); err != nil {
@@ -158,6 +158,7 @@ func (w *working) compare() {
 		if w.run.Dirs[i].New {
 			continue
 		}
+		w.trim()
 		dir, err := w.get(i)
 		if err != nil {
 			if isMissing(err) && !m.lost[i] {
@@ -179,7 +180,7 @@ func (w *working) compare() {
 	}
 	w.others = w.custodyOf(w.run.ID)
 	for _, i := range changed {
-		if !w.others.explains(w.run.path(i), m.was[i], m.after[i]) {
+		if !w.others.explains(w.run.path(i), m.passes[i], m.was[i], m.after[i]) {
 			w.journal.mark("keep %d", i)
 		}
 	}

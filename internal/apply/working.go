@@ -82,7 +82,7 @@ func (w *working) apply(ctx context.Context) error {
 		return w.journal.sync()
 	}
 	w.sweep()
-	w.prune(0, w.used())
+	w.prune(w.used())
 	w.unprobe()
 	if w.nothing() {
 		if err := w.settle(true); err != nil {
@@ -285,7 +285,7 @@ func (w *working) finish(s Stage) error {
 			return nil // without its mark the run is not finished
 		}
 	}
-	if s == Done {
+	if w.journal.marks.stage == Applying { // what an undo makes of them its own marks say
 		w.remember()
 	}
 	for _, i := range w.cameBack {
@@ -300,6 +300,7 @@ func (w *working) remember() {
 		if !touched || w.run.Dirs[i].New {
 			continue
 		}
+		w.trim()
 		if dir, err := w.get(i); err == nil {
 			if info, err := dir.Stat(); err == nil {
 				w.journal.mark("after %d %s", i, info.MTime)
