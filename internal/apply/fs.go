@@ -8,6 +8,7 @@
 package apply
 
 import (
+	"errors"
 	"io"
 
 	"github.com/anivault/anivault/internal/organize"
@@ -84,6 +85,9 @@ type File interface {
 	DropCache()
 	Sync() error
 }
+
+// errNotRegular is the error of opening as a file what is none.
+var errNotRegular = errors.New("not a regular file")
 
 // Info says what lies under a name.
 type Info struct {

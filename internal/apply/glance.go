@@ -41,8 +41,8 @@ type glancer struct {
 	sum     int64 // where the line with the checksum begins
 }
 
-// window is how much of each end of a journal is read first.
-const window = 16 << 10
+// window is how much of each end of a journal is read first, and longest what is read of a header: it names roots, a line each.
+const window, longest = 16 << 10, 8 << 20
 
 func (g *glancer) read(id string, check bool) error {
 	head, err := g.head()
@@ -92,7 +92,7 @@ func (g *glancer) head() (*run, error) {
 			return &run{}, err
 		}
 		r := reader{run: &run{}, text: string(text)}
-		if err = r.header(); err == nil || most >= g.size {
+		if err = r.header(); err == nil || most >= min(g.size, longest) || r.line == 0 {
 			return r.run, err
 		}
 	}

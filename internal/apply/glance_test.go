@@ -100,6 +100,8 @@ func TestAGlanceAtADamagedJournal(t *testing.T) {
 		node.data = whole[:i]
 		refused(fmt.Sprint("cut at ", i), false)
 	}
+	node.data = strings.Repeat("x", 3*window)
+	refused("no journal", false)
 	node.data = strings.Replace(whole, "journal 2", "journal 3", 1)
 	refused("a newer one", false)
 	node.data = strings.Replace(whole, "id 2026", "id 2025", 1)

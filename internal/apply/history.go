@@ -2,6 +2,7 @@ package apply
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -62,6 +63,9 @@ func (e *Engine) runs(check bool) ([]Run, error) {
 		j, err := glance(e.Journals, id, check)
 		if isMissing(err) {
 			continue
+		}
+		if errors.Is(err, errNotRegular) { // something else has a journal's name
+			j, err = &journal{run: &run{}, marks: newMarks()}, &JournalError{Why: errNotRegular.Error()}
 		}
 		if j == nil {
 			return nil, err
@@ -198,6 +202,7 @@ func (e *Engine) Show(id string) (Run, *Outcome, error) {
 // where looks whether a file is at its target.
 func (w *working) where(i int) Status {
 	o := &w.run.Ops[i]
+	w.trim()
 	if _, ours, same, err := w.atTarget(o); err == nil && ours && (same || o.Verb != organize.NFO) {
 		return StatusDone
 	}

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"slices"
@@ -127,7 +128,7 @@ func (e *engine) fillNote(o *op, into Dir, part place) (_ *copied, err error) {
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	if n, err := file.WriteAt([]byte(o.Text), 0); err != nil || n < len(o.Text) {
-		return nil, errors.Join(err, shortWrite(n, len(o.Text)))
+		return nil, cmp.Or(err, shortWrite(n, len(o.Text)))
 	}
 	info, err := file.Stat()
 	if err != nil {

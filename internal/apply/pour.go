@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -33,7 +34,7 @@ func pour(ctx context.Context, from, to File, size int64, seen func(read []byte,
 		p := next()
 		if n := len(p.data); n > 0 && !p.zero {
 			if written, err := to.WriteAt(p.data, p.at); err != nil || written < n {
-				return 0, errors.Join(err, shortWrite(written, n))
+				return 0, cmp.Or(err, shortWrite(written, n))
 			}
 		}
 		end := p.at + int64(len(p.data))

@@ -256,8 +256,6 @@ func (d *linuxDir) file(name string, flags int) (File, error) {
 	return f, nil
 }
 
-var errNotRegular = errors.New("not a regular file")
-
 // linuxFile is an open regular file.
 type linuxFile struct{ *os.File }
 

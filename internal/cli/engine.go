@@ -112,8 +112,8 @@ func (c *command) explainRun(ctx context.Context, err error, out *apply.Outcome)
 	if errors.Is(err, apply.ErrAtWork) {
 		return &failure{exitIncomplete, err, "wait until it has ended; nothing was done"}
 	}
-	if _, ok := errors.AsType[*apply.JournalError](err); ok {
-		return &failure{exitUsage, err, "nothing is done by such a journal; it is in the folder history of the data folder"}
+	if hint := journalHint(err); hint != "" {
+		return &failure{exitUsage, err, hint}
 	}
 	if ctx.Err() != nil && out == nil {
 		return &failure{code: max(signalStatus(ctx), exitInterrupted)}
@@ -123,6 +123,18 @@ func (c *command) explainRun(ctx context.Context, err error, out *apply.Outcome)
 		hint = waysOn(out.Run)
 	}
 	return &failure{exitIncomplete, err, hint}
+}
+
+// journalHint is what can be done about a journal that can't be trusted; "" for another error.
+func journalHint(err error) string {
+	bad, ok := errors.AsType[*apply.JournalError](err)
+	switch {
+	case !ok:
+		return ""
+	case bad.Newer:
+		return "update anivault: nothing is done by a journal of a later version"
+	}
+	return "nothing is done by such a journal; it is in the folder history of the data folder"
 }
 
 func waysOn(id string) string {

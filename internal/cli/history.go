@@ -85,6 +85,9 @@ what can be put back, and anivault apply --resume ID goes on.`,
 			case run.Err != nil:
 				return c.explainRun(ctx, run.Err, nil)
 			case !run.Stage.Unfinished():
+				if _, _, err := e.Show(run.ID); err != nil { // who can say that it was not?
+					return c.explainRun(ctx, err, nil)
+				}
 				return usagef("anivault history lists them", "the run %s was not cut off, and stands in nobody's way", run.ID)
 			}
 			question := lang.Sprintf("Leave the run %s (%s, to %s) as it is?", run.ID, lang.Say(ui.Count(run.Files, "file")), ui.Printable(strings.Join(run.Targets, ", ")))
@@ -115,6 +118,9 @@ func parseAge(text string) (time.Duration, bool) {
 	return time.Duration(n*days[text[len(text)-1]]) * 24 * time.Hour, true
 }
 
+// stageDamaged is the stage of a run whose journal can't be trusted.
+const stageDamaged = "damaged"
+
 // wireRun is a run as history prints it.
 type wireRun struct {
 	_       struct{} `constant:"type=run" doc:"always \"run\""`
@@ -122,7 +128,7 @@ type wireRun struct {
 	Begun   string   `json:"begun,omitempty" doc:"when it began, RFC 3339 in UTC"`
 	Mode    string   `json:"mode,omitempty" doc:"hardlink, move, symlink, copy or reflink"`
 	AtWork  bool     `json:"at_work,omitempty" doc:"with planned, apply and undo: whether a process works on it; else it was cut off"`
-	Stage   string   `json:"stage,omitempty" doc:"planned, apply or undo (at work, or cut off), done, undone, kept (put back but for some), or abandoned (cut off, and given up)"`
+	Stage   string   `json:"stage,omitempty" doc:"planned, apply or undo (at work, or cut off), done, undone, kept (put back but for some), abandoned (cut off, and given up), or damaged: see error"`
 	Files   int      `json:"files" doc:"files of the run"`
 	Refused int      `json:"refused" doc:"files that were not put where they belong"`
 	Kept    int      `json:"kept" doc:"files that could not be put back"`
@@ -209,7 +215,7 @@ func (c *command) printRuns(runs []apply.Run, atWork bool) error {
 			Undone: r.Undone, Targets: r.Targets, AtWork: atWork && r.Err == nil && r.Stage.Unfinished(),
 		}
 		if r.Err != nil {
-			line.Error = r.Err.Error()
+			line.Stage, line.Error = stageDamaged, r.Err.Error()
 		}
 		w.put(&line)
 	}

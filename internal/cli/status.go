@@ -217,8 +217,11 @@ func (v statusView) rows() rows {
 	}
 	for i := range v.runs {
 		out.add("run", "%s", v.runs[i].text())
-		if !v.runs[i].atWork {
-			out.add("hint", "%s", waysOn(v.runs[i].ID))
+		switch r := &v.runs[i]; {
+		case r.Err != nil:
+			out.add("hint", "%s", journalHint(r.Err))
+		case !r.atWork:
+			out.add("hint", "%s", waysOn(r.ID))
 		}
 	}
 	if s.State == ratelimit.CacheOnly {
@@ -341,7 +344,7 @@ func (v statusView) wire() wireStatus {
 	for _, r := range v.runs {
 		stage := string(r.Stage)
 		if r.Err != nil {
-			stage = "damaged"
+			stage = stageDamaged
 		}
 		out.Unfinished = append(out.Unfinished, wireUnfinished{r.ID, ui.Stamp(r.Begun), stage, r.atWork})
 	}

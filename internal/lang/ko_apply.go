@@ -40,6 +40,7 @@ var koApply = []entry{
 	{"the run %s was cut off; nothing was done", "실행 %s이(가) 끊겨 있습니다. 아무것도 하지 않았습니다"},
 	{"mount the disk; nothing was done", "디스크를 마운트하십시오. 아무것도 하지 않았습니다"},
 	{"mount the disk, or make the plan again; nothing was done", "디스크를 마운트하거나 계획을 다시 만드십시오. 아무것도 하지 않았습니다"},
+	{"update anivault: nothing is done by a journal of a later version", "anivault를 업데이트하세요. 더 새 버전의 기록으로는 아무것도 하지 않습니다"},
 	{
 		"nothing is done by such a journal; it is in the folder history of the data folder",
 		"그런 기록으로는 아무것도 하지 않습니다. 데이터 폴더의 history 폴더에 있습니다",
