@@ -18,6 +18,7 @@ type copied struct {
 	mtime organize.Stamp
 	birth organize.Stamp
 	sum   uint64 // XXH64 of its content; 0 of a clone
+	mode  uint32 // of what it was made of; 0: not known
 }
 
 // is reports whether that copy lies there, edited or not.
@@ -75,7 +76,7 @@ func (e *engine) duplicate(i int, dir Dir, from, to place, seen Info, known *cop
 			}
 			return p
 		}
-		e.journal.mark("%s %d %d %d %s %s %016x", word, i, known.inode, known.size, known.mtime, known.birth, known.sum)
+		e.journal.mark("%s %d %d %d %s %s %016x %04o", word, i, known.inode, known.size, known.mtime, known.birth, known.sum, known.mode)
 		if err := e.journal.sync(); err != nil {
 			return failed(err)
 		}
@@ -161,6 +162,9 @@ func (e *engine) fill(i int, dir Dir, from place, into Dir, part place, seen Inf
 	worn := before
 	if gone := e.journal.marks.copies[i]; back && gone != nil && gone.matches(before) {
 		worn.MTime = e.run.Ops[i].MTime
+		if gone.mode != 0 {
+			worn.Mode = gone.mode
+		}
 	}
 	whole, err := target.Dress(source, worn, e.asRoot)
 	if err != nil {
@@ -186,7 +190,7 @@ func (e *engine) fill(i int, dir Dir, from place, into Dir, part place, seen Inf
 	if named && check.Sum32() != crc {
 		e.badCRC = append(e.badCRC, i)
 	}
-	return &copied{inode: made.Inode, size: made.Size, mtime: made.MTime, birth: made.Birth, sum: sum}, nil
+	return &copied{inode: made.Inode, size: made.Size, mtime: made.MTime, birth: made.Birth, sum: sum, mode: before.Mode}, nil
 }
 
 // isAsBefore reports whether a file is the one that it was a moment ago, and unchanged.

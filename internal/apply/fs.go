@@ -97,6 +97,7 @@ type Info struct {
 	Size     int64
 	MTime    organize.Stamp
 	Birth    organize.Stamp // zero where the file system has none
+	Changed  organize.Stamp // when anything of it was changed, the number of its names too; zero where that is not known
 	Inode    uint64
 	Device   uint64
 	Links    uint64

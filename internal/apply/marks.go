@@ -273,6 +273,9 @@ func (m *marks) take(line string, files int) {
 		}
 	case markCopied, markReturned:
 		made := &copied{inode: f.number(10, 64), size: int64(f.number(10, 63)), mtime: f.stamp(), birth: f.stamp(), sum: f.number(16, 64)}
+		if f.rest != "" {
+			made.mode = uint32(f.number(8, 12))
+		}
 		if f.err != nil || i >= files {
 			return
 		}

@@ -50,12 +50,16 @@ func probeIn(root Dir, name string) (way string, loose bool, err error) {
 		return "", false, err
 	}
 	defer dir.Close()
-	for _, file := range []string{"a", "b"} {
+	var opened Info // an open file may have another number than its name: mergerfs
+	for _, file := range []string{"b", "a"} {
 		f, err := dir.Create(file)
+		if err == nil {
+			opened, err = f.Stat()
+			err = errors.Join(err, f.Close())
+		}
 		if err != nil {
 			return "", false, err
 		}
-		f.Close()
 	}
 	before, err := dir.Lstat("a")
 	if err != nil {
@@ -78,11 +82,15 @@ func probeIn(root Dir, name string) (way string, loose bool, err error) {
 	default:
 		return "", false, err
 	}
-	if way == "link" && !links(dir, now) {
-		way = "none"
+	if way == "link" {
+		if links(dir, now) {
+			now = "d" // the name that a file gets there
+		} else {
+			way = "none"
+		}
 	}
 	info, err := dir.Lstat(now)
-	return way, info.Inode != before.Inode, err
+	return way, info.Inode != before.Inode || opened.Inode != before.Inode, err
 }
 
 // links reports whether files can have two names, and the file system says how many.
@@ -90,7 +98,7 @@ func links(dir Dir, name string) bool {
 	if dir.Link(name, dir, "d") != nil {
 		return false
 	}
-	info, err := dir.Lstat(name)
+	info, err := dir.Lstat("d")
 	return err == nil && info.Links == 2
 }
 

@@ -75,7 +75,7 @@ func realPlan(t *testing.T, root, target string, rows ...string) *organize.Plan 
 		if err := os.WriteFile(file, []byte("content of "+f[0]), 0o640); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Chtimes(file, time.Time{}, time.Unix(1_500_000_000+int64(i), 123456789)); err != nil {
+		if err := os.Chtimes(file, time.Now(), time.Unix(1_500_000_000+int64(i), 123456789)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -57,7 +57,7 @@ func (e *engine) find(o *op, at place) (Dir, finding, error) {
 		return dir, f, nil
 	}
 	f.same = info.Size == o.Size && info.MTime == o.MTime
-	if e.journal.marks.loose || o.Inode == 0 {
+	if e.journal.marks.loose && o.Sum != 0 || o.Inode == 0 { // without a sum it comes from a file system that keeps inodes
 		if f.same {
 			sum, err := ends(dir, at.Name, info.Size)
 			if err != nil {
@@ -221,7 +221,7 @@ func (e *engine) shift(o *op, dir Dir, from place, into Dir, to place, same bool
 	case err == nil:
 		err = into.Rename(to.Name, dir, from.Name) // the source was replaced a moment ago
 	case f.ours:
-		return e.afterError(o, dir, from, into, to, err)
+		return e.afterError(o, dir, from, into, to, f, err)
 	default:
 		return failed(err)
 	}
@@ -233,17 +233,24 @@ func (e *engine) shift(o *op, dir Dir, from place, into Dir, to place, same bool
 
 // afterError is called where a step has failed and the file is at its target all the same: it was cut off between link and
 // unlink, or a server has done what it said had failed.
-func (e *engine) afterError(o *op, dir Dir, from place, into Dir, to place, err error) *Problem {
+func (e *engine) afterError(o *op, dir Dir, from place, into Dir, to place, at finding, err error) *Problem {
 	_, f, looked := e.find(o, from)
 	switch {
 	case looked != nil:
 		return failed(looked)
 	case !f.ours:
 		return nil
-	case e.journal.marks.loose:
+	case e.journal.marks.loose && !f.info.isAlso(at.info):
 		return failed(err) // two files may be alike
 	}
 	return e.unlink(o, dir, from, into, to)
+}
+
+// isAlso reports whether two names that lead to files which are alike lead to one: where each name has an inode of its own, it is the
+// one that had its number of names changed at that nanosecond.
+func (i Info) isAlso(other Info) bool {
+	one := i.Inode == other.Inode || i.Changed.Nsec != 0 && i.Changed == other.Changed
+	return one && i.Links > 1 && i.Links == other.Links
 }
 
 // cantLink reports whether a file system has no hard links.

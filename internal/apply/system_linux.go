@@ -113,6 +113,7 @@ func (d *linuxDir) Lstat(name string) (Info, error) {
 
 func statx(at int, name string, flags int) (Info, error) {
 	var s unix.Statx_t
+	flags |= unix.AT_STATX_FORCE_SYNC // FUSE and NFS remember for a while how many names a file had
 	err := again(func() error { return unix.Statx(at, name, flags, unix.STATX_BASIC_STATS|unix.STATX_BTIME, &s) })
 	if err != nil {
 		return Info{}, named("lstat", name, err)
@@ -124,6 +125,7 @@ func statx(at int, name string, flags int) (Info, error) {
 	if s.Mask&unix.STATX_BTIME != 0 {
 		i.Birth = organize.Stamp{Sec: s.Btime.Sec, Nsec: int32(s.Btime.Nsec)}
 	}
+	i.Changed = organize.Stamp{Sec: s.Ctime.Sec, Nsec: int32(s.Ctime.Nsec)}
 	switch s.Mode & unix.S_IFMT {
 	case unix.S_IFREG:
 		i.Type = organize.TypeRegular
@@ -189,12 +191,26 @@ func (d *linuxDir) SetOwner(uid, gid uint32) error {
 }
 
 func (d *linuxDir) SetMTime(t organize.Stamp) error {
-	mtime, err := unix.TimeToTimespec(time.Unix(t.Sec, int64(t.Nsec)))
+	times, err := timesOf(d.fd, t)
 	if err != nil {
 		return named("set the time of", ".", err)
 	}
-	times := []unix.Timespec{{Nsec: unix.UTIME_OMIT}, mtime}
 	return named("set the time of", ".", again(func() error { return unix.UtimesNanoAt(d.fd, ".", times, 0) }))
+}
+
+// timesOf returns the time of access that an open file has, and another one of change. Both are set: of a change of one alone older FUSE
+// file systems take no notice, and say nothing.
+func timesOf(fd int, mtime organize.Stamp) ([]unix.Timespec, error) {
+	var s unix.Statx_t
+	if err := again(func() error { return unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_ATIME, &s) }); err != nil {
+		return nil, err
+	}
+	access, err := unix.TimeToTimespec(time.Unix(s.Atime.Sec, int64(s.Atime.Nsec)))
+	if err != nil {
+		return nil, err
+	}
+	change, err := unix.TimeToTimespec(time.Unix(mtime.Sec, int64(mtime.Nsec)))
+	return []unix.Timespec{access, change}, err
 }
 
 // Sync makes the folder's names durable. A file system that can't sync folders has nothing to lose by it.
@@ -289,11 +305,10 @@ func (f *linuxFile) Dress(from File, info Info, owner bool) (whole bool, err err
 	if err := again(func() error { return unix.Fchmod(fd, info.Mode) }); err != nil {
 		return false, named("chmod", f.Name(), err)
 	}
-	mtime, err := unix.TimeToTimespec(time.Unix(info.MTime.Sec, int64(info.MTime.Nsec)))
+	times, err := timesOf(fd, info.MTime)
 	if err != nil {
 		return false, named("set the time of", f.Name(), err)
 	}
-	times := []unix.Timespec{{Nsec: unix.UTIME_OMIT}, mtime}
 	path := "/proc/self/fd/" + strconv.Itoa(fd)
 	return whole, named("set the time of", f.Name(), again(func() error { return unix.UtimesNanoAt(unix.AT_FDCWD, path, times, 0) }))
 }
