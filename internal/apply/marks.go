@@ -39,6 +39,7 @@ type marks struct {
 	probed   bool
 	byLink   bool                   // nothing can be renamed without replacing, so files are moved by links
 	loose    bool                   // inodes are not stable over a rename
+	stuck    bool                   // what leaves a source's file system can't be brought back to it
 	after    map[int]organize.Stamp // the times of folders when the run had ended
 	keep     map[int]bool           // folders that others have changed since: their times are left
 	lost     map[int]bool           // folders that were not there when undoing began
@@ -250,7 +251,7 @@ func (m *marks) take(line string, files int) {
 	case Planned:
 	}
 	if word == "probe" {
-		m.probed, m.byLink, m.loose = true, f.word() == "link", f.word() == "loose"
+		m.probed, m.byLink, m.loose, m.stuck = true, f.word() == "link", f.word() == "loose", f.word() == "stuck"
 		return
 	}
 	i := f.int()

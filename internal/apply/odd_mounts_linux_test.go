@@ -293,10 +293,6 @@ func (o *oddRun) killAll() {
 	if err != nil || out.Unfinished {
 		o.t.Fatalf("%s: %s %v", o.name, said(out), err)
 	}
-	if strings.Contains(said(out), string(NoExclusive)) {
-		o.whole(look(), o.name)
-		return // nothing can be given its name there without the danger of replacing something
-	}
 	if diff := cmp.Diff(o.before, look()); diff != "" {
 		o.t.Fatalf("%s: undo: %s %s", o.name, o.why, diff)
 	}

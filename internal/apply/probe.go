@@ -2,6 +2,7 @@ package apply
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -12,20 +13,27 @@ import (
 func (r *run) probeName() string { return ".anivault-" + r.ID + "-probe" }
 
 // probe finds out how files can be moved on the target's file systems: "rename", "link" (the kernel can't rename there without
-// replacing, or the file system takes the order and replaces all the same) or "none"; and "loose" behind it where a file gets
-// another inode with another name.
+// replacing, or the file system takes the order and replaces all the same) or "none"; behind it "loose" where a file gets another inode
+// with another name, and last "stuck" where files could leave a source's file system and not be brought back to it.
 func (w *working) probe() (string, error) {
-	how, inodes := "rename", "firm"
+	how, inodes, stuck := "rename", "firm", ""
 	for i := range w.run.Dirs {
-		if !w.run.isTarget(i) {
+		if !w.run.isProbed(i) {
 			continue
 		}
 		root, err := w.get(i)
-		if err != nil {
-			return "", err
+		var way string
+		var loose bool
+		if err == nil {
+			way, loose, err = probeIn(root, w.run.probeName())
 		}
-		way, loose, err := probeIn(root, w.run.probeName())
-		if err != nil {
+		switch {
+		case !w.run.isTarget(i): // where nothing can be tried nothing is known
+			if err == nil && way == "none" {
+				stuck = " stuck"
+			}
+			continue
+		case err != nil:
 			return "", err
 		}
 		if how == "rename" || way == "none" {
@@ -35,7 +43,20 @@ func (w *working) probe() (string, error) {
 			inodes = "loose"
 		}
 	}
-	return how + " " + inodes, nil
+	return how + " " + inodes + stuck, nil
+}
+
+// isProbed reports whether a folder is a root in which is tried out what its file system can do: a target, or one from which files are
+// moved to another file system.
+func (r *run) isProbed(dir int) bool {
+	return r.isTarget(dir) || r.Dirs[dir].Parent < 0 && slices.ContainsFunc(r.Ops, func(o op) bool { return o.Across && r.rootOf(o.From.Dir) == dir })
+}
+
+func (r *run) rootOf(dir int) int {
+	for r.Dirs[dir].Parent >= 0 {
+		dir = r.Dirs[dir].Parent
+	}
+	return dir
 }
 
 // probeIn tries one file system out, in a folder of that name.
@@ -118,7 +139,7 @@ func clearProbe(root Dir, name string) {
 // unprobe removes what a probe has left that was cut off.
 func (w *working) unprobe() {
 	for i := range w.run.Dirs {
-		if !w.run.isTarget(i) {
+		if !w.run.isProbed(i) {
 			continue
 		}
 		if root, err := w.get(i); err == nil {

@@ -370,6 +370,7 @@ func TestKilledInHardPlans(t *testing.T) {
 		{"the same without NOREPLACE", traits{noRename: true}, "/far", "d/a c", "d/a > x/1; c > x/3", 2},
 		{"the same with inodes that are not stable", traits{loose: true}, "/far", "d/a c", "d/a > x/1; c > x/3", 2},
 		{"the same where times are coarser", traits{distant: true}, "/far", "d/a d/b c", "d/a > x/1, d/b > x/2; c > x/3", 3},
+		{"moves from where they could not be brought back to", traits{stuck: true}, "/far", "d/a b", "d/a > x/1; b : x/2", 1},
 		{"a video moves, and what belongs to it is copied", traits{}, "/far", "a b", "a > x/1, b : x/2", 2},
 		{"a video is linked, and what belongs to it is copied", traits{}, "/lib", "a b", "a = x/1, b : x/2", 2},
 		{"a video is linked, and what servers are told of it is written", traits{}, "/lib", "a", "a = x/1, ! x/tvshow.nfo", 2},

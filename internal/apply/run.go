@@ -154,7 +154,7 @@ func (r *run) touched() []bool {
 		}
 	}
 	for i := range r.Dirs {
-		out[i] = out[i] || r.isTarget(i) // the probe's folder was there
+		out[i] = out[i] || r.isProbed(i) // the probe's folder was there
 	}
 	return out
 }

@@ -39,6 +39,7 @@ type traits struct {
 	replaces bool // it is taken, and replaces
 	noLinks  bool
 	noClones bool
+	stuck    bool  // on the file system of the sources there are neither hard links nor NOREPLACE
 	loose    bool  // a renamed file has another inode
 	coarse   bool  // times have 2 s
 	distant  bool  // on the other file system they have 4 s
@@ -556,7 +557,7 @@ func (d *simDir) Link(name string, to Dir, as string) error {
 	}
 	into := to.(*simDir)
 	switch _, _, err := d.s.look(into.id, as); {
-	case d.s.noLinks && d.s.odd(d.id):
+	case d.s.noLinks && d.s.odd(d.id), d.s.stuck && d.s.nodes[d.id].dev == 1:
 		return syscall.EPERM
 	case d.s.nodes[into.id].dev != d.s.nodes[id].dev:
 		return syscall.EXDEV
@@ -581,7 +582,7 @@ func (d *simDir) Rename(name string, to Dir, as string) error {
 		return syscall.EXDEV
 	case taken == nil && !(d.s.replaces && d.s.odd(d.id)):
 		return syscall.EEXIST
-	case d.s.noRename && d.s.odd(d.id):
+	case d.s.noRename && d.s.odd(d.id), d.s.stuck && d.s.nodes[d.id].dev == 1:
 		return syscall.EINVAL
 	case taken != nil && !isMissing(taken):
 		return taken

@@ -109,6 +109,8 @@ func (e *engine) forward(s step) *Problem {
 		return e.point(o, from)
 	case o.Verb == organize.Link:
 		return e.link(o, from, to)
+	case o.Across && e.journal.marks.stuck:
+		return problem(NoExclusive)
 	case o.copies() && s.Leg != organize.Aside:
 		return e.copyForward(s.Op, from, to)
 	}
