@@ -9,9 +9,12 @@ import (
 // shortest is how many steps a lane has at least: fewer take no longer one behind the other.
 const shortest = 64
 
+// lanesFor returns into how many of the lanes so many steps are divided.
+func lanesFor(lanes, steps int) int { return max(1, min(lanes, steps/shortest)) }
+
 // inLanes does something with all steps, in parts at the same time where none waits for another. Each lane has its own open folders.
 func (w *working) inLanes(do func(e *engine, first, end int)) {
-	parts := w.run.parts(min(w.lanes, len(w.run.Steps)/shortest))
+	parts := w.run.parts(lanesFor(w.lanes, len(w.run.Steps)))
 	if len(parts) < 2 {
 		do(&w.engine, 0, len(w.run.Steps))
 		return
