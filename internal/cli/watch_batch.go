@@ -42,21 +42,26 @@ func (w *watching) batch(ctx context.Context, dirs []string) watch.Result {
 	}
 	plan := o.planner.Plan()
 	result := w.leave(plan)
-	switch {
-	case len(plan.Units) > 0:
+	if len(plan.Units) > 0 {
 		err = w.c.applyPlanned(ctx, o, plan)
-	case w.format != "ndjson":
-		if err = w.c.printTree(plan); err == nil {
-			err = w.c.tellRun(ctx, o.applying(plan), &apply.Outcome{Run: plan.ID})
-		}
-	default:
-		err = w.c.tellRun(ctx, o.applying(plan), &apply.Outcome{Run: plan.ID})
+	} else {
+		err = w.tellLeft(ctx, o, plan)
 	}
 	if err != nil {
 		done := w.failed(ctx, err)
 		result.Again, result.Err = done.Again, done.Err
 	}
 	return result
+}
+
+// tellLeft tells of a plan that has nothing to do; people see which files stay.
+func (w *watching) tellLeft(ctx context.Context, o *organizing, plan *organize.Result) error {
+	if w.format != "ndjson" {
+		if err := w.c.printTree(plan); err != nil {
+			return err
+		}
+	}
+	return w.c.tellRun(ctx, o.applying(plan), &apply.Outcome{Run: plan.ID})
 }
 
 // seen keeps what a walk reads of the folders, and of those in them that have no videos of their own.
