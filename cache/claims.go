@@ -1,8 +1,9 @@
 package cache
 
 // Claims: "I am asking this key". Two processes never ask the same question: whoever wants to ask first takes an
-// advisory lock on one of 256 files, by the key's hash, and holds it over the request. The system frees it when its
-// process dies, and wakes the next one at once, who looks once more before it asks.
+// advisory lock on one of its upstream's 256 files, by the key's hash, and holds it over the request. The system frees
+// it when its process dies, and wakes the next one at once, who looks once more before it asks. Upstreams share no file:
+// one may be a gateway that asks another with the same cache, and would wait there for its own client's claim.
 //
 // The holder touches the file once a second, so that others can distinguish a stopped process from one that waits for
 // its turn in a limiter.
@@ -20,7 +21,7 @@ import (
 )
 
 const (
-	claimFiles = 256
+	claimFiles = 256 // of one upstream
 	touchEvery = time.Second
 	// forever is how long a lock is waited for whose wait ends otherwise.
 	forever = 1 << 62
@@ -71,14 +72,23 @@ func (s *Store) claim(ctx context.Context, key string, waits func()) (claim, err
 
 // claimLock returns the lock that a key's claim is.
 func (s *Store) claimLock(key string) *lockfile.Lock {
-	i := crc32.Checksum([]byte(key), castagnoli) % claimFiles
+	name := claimFile(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.claims[i] == nil {
-		path := filepath.Join(s.lockDir(), fmt.Sprintf("claim-%02x", i))
-		s.claims[i] = lockfile.New(path, lockfile.Options{Transient: true}) // 256 open files are many
+	if s.claims[name] == nil { // Transient: so many open files would be too many
+		s.claims[name] = lockfile.New(filepath.Join(s.lockDir(), name), lockfile.Options{Transient: true})
 	}
-	return s.claims[i]
+	return s.claims[name]
+}
+
+// claimFile is the name of the file that a key's claim lies on.
+func claimFile(key string) string {
+	hash := func(s string) uint32 { return crc32.Checksum([]byte(s), castagnoli) }
+	var host string
+	if u, ok := keyURL(key); ok {
+		host = u.Host
+	}
+	return fmt.Sprintf("claim-%08x-%02x", hash(host), hash(key)%claimFiles)
 }
 
 // awaitClaim waits for a claim that somebody holds, and returns for how long it has. It gives up with errStopped when

@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -144,6 +145,29 @@ func TestWhoWaitsForAClaimLeavesWhenItLikes(t *testing.T) {
 	if err := <-left; !errors.Is(err, context.Canceled) || a.Awaiting() != 0 {
 		t.Errorf("%v, %d still wait", err, a.Awaiting())
 	}
+}
+
+// A gateway may ask with the same cache while its client holds a claim on the question to the gateway: whatever the hashes,
+// they don't wait for each other.
+func TestAClaimIsNotWaitedForByQuestionsToAnotherUpstream(t *testing.T) {
+	client, gateway := pair(t)
+	const asked = "GET http://127.0.0.1:7777/3/tv/1"
+	hash := func(key string) string { return claimFile(key)[len("claim-00000000"):] }
+	next := asked
+	for n := 0; next == asked || hash(next) != hash(asked); n++ {
+		next = fmt.Sprintf("GET https://api.example:443/3/tv/%d", n)
+	}
+	held, err := client.claim(t.Context(), asked, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.release()
+	ctx, cancel := context.WithCancel(t.Context())
+	c, err := gateway.claim(ctx, next, cancel)
+	if err != nil {
+		t.Fatal("it waits for its own client:", err)
+	}
+	c.release()
 }
 
 // A holder that never touches its file was stopped.

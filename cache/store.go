@@ -112,8 +112,8 @@ type Store struct {
 
 	mu       sync.Mutex // guards what follows; never held while waiting
 	how      mode
-	claims   [claimFiles]*lockfile.Lock // made when first used
-	proc     *process                   // nil until the first write
+	claims   map[string]*lockfile.Lock // by the file's name
+	proc     *process                  // nil until the first write
 	peers    map[string]*journal
 	folder   folderSeen // when the peers were listed
 	memory   memory
@@ -143,6 +143,7 @@ func Open(dir string, o Options) (*Store, error) {
 		db: filepath.Join(dir, fmt.Sprintf("cache-v%d.db", formatVersion)), logs: filepath.Join(dir, "journals"),
 		warned:  warnings{call: o.OnWarning},
 		pages:   checkedPages{now: o.Now},
+		claims:  map[string]*lockfile.Lock{},
 		peers:   map[string]*journal{},
 		private: newOverlay(overlayBytes),
 		memory:  memory{max: o.Memory},
