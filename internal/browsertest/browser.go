@@ -152,11 +152,19 @@ func (b *Browser) read(from *os.File) {
 			case b.loaded <- struct{}{}:
 			default:
 			}
+		case m.Method == "Log.entryAdded" && remark(m.Params):
 		case m.Method == "Runtime.exceptionThrown", m.Method == "Log.entryAdded", m.Method == "Runtime.consoleAPICalled":
 			b.console = append(b.console, string(m.Params))
 		}
 		b.mu.Unlock()
 	}
+}
+
+// remark reports whether an entry of the browser's log is neither an error nor a warning: a keyboard faster than
+// "autofocus" is one.
+func remark(params json.RawMessage) bool {
+	var log struct{ Entry struct{ Level string } }
+	return json.Unmarshal(params, &log) == nil && (log.Entry.Level == "info" || log.Entry.Level == "verbose")
 }
 
 func (b *Browser) ask(session, method string, params any) (json.RawMessage, error) {
