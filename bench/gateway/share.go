@@ -30,12 +30,7 @@ func standIn() (*tmdbfake.Fake, *tmdbfake.Server, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	fake, err := tmdbfake.New(tmdbfake.Config{Limits: limits, Latency: upstream.Latency{Min: 20 * time.Millisecond, Max: 60 * time.Millisecond}})
-	if err != nil {
-		return nil, nil, err
-	}
-	server, err := fake.Listen("127.0.0.1:0")
-	return fake, server, err
+	return kit.StandIn(tmdbfake.Config{Limits: limits, Latency: upstream.Latency{Min: 20 * time.Millisecond, Max: 60 * time.Millisecond}})
 }
 
 // greed is how many requests each client has under way at any time: enough that one of them always waits.

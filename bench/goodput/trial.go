@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/anivault/anivault/bench/kit"
 	"github.com/anivault/anivault/internal/simulate"
 	"github.com/anivault/anivault/internal/tmdbfake"
 	"github.com/anivault/anivault/internal/upstream"
@@ -50,11 +51,7 @@ func (t *trial) run(start time.Time) (err error) {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	fake, err := tmdbfake.New(tmdbfake.Config{Seed: t.seed, Limits: limits, Latency: latency, PIDHeader: "X-Process"})
-	if err != nil {
-		return err
-	}
-	server, err := fake.Listen("127.0.0.1:0")
+	fake, server, err := kit.StandIn(tmdbfake.Config{Seed: t.seed, Limits: limits, Latency: latency, PIDHeader: "X-Process"})
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/anivault/anivault/internal/tmdbfake"
 )
 
 // Machine returns a line about the machine and its load: figures are worth little
@@ -53,6 +55,16 @@ func Build(ctx context.Context, dir, to, pkg string) error {
 		return fmt.Errorf("build %s (run this from bench): %w", pkg, err)
 	}
 	return nil
+}
+
+// StandIn starts a stand-in for TMDB, which the caller closes.
+func StandIn(c tmdbfake.Config) (*tmdbfake.Fake, *tmdbfake.Server, error) {
+	fake, err := tmdbfake.New(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	server, err := fake.Listen("127.0.0.1:0")
+	return fake, server, err
 }
 
 // Env returns the environment of a user whose home is a folder of the benchmark and

@@ -69,11 +69,7 @@ func run(ctx context.Context, bin, far, only string, shows, episodes, runs int) 
 	if err := os.Mkdir(out, 0o700); err != nil {
 		return err
 	}
-	fake, err := tmdbfake.New(tmdbfake.Config{Catalogue: cat})
-	if err != nil {
-		return err
-	}
-	server, err := fake.Listen("127.0.0.1:0")
+	_, server, err := kit.StandIn(tmdbfake.Config{Catalogue: cat})
 	if err != nil {
 		return err
 	}

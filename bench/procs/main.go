@@ -99,11 +99,7 @@ func (t *trial) run(ctx context.Context, limit string) error {
 	if err != nil {
 		return err
 	}
-	fake, err := tmdbfake.New(tmdbfake.Config{Limits: limits, Latency: upstream.Latency{Min: 20 * time.Millisecond, Max: 60 * time.Millisecond}})
-	if err != nil {
-		return err
-	}
-	server, err := fake.Listen("127.0.0.1:0")
+	fake, server, err := kit.StandIn(tmdbfake.Config{Limits: limits, Latency: upstream.Latency{Min: 20 * time.Millisecond, Max: 60 * time.Millisecond}})
 	if err != nil {
 		return err
 	}

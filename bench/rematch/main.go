@@ -56,28 +56,19 @@ func run(bin, before string, files, folder, runs int) error {
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	if bin == "" {
-		bin = filepath.Join(tmp, "anivault")
-		build := exec.Command("go", "build", "-C", "..", "-o", bin, "./cmd/anivault")
-		build.Stderr = os.Stderr
-		if err := build.Run(); err != nil {
-			return fmt.Errorf("build anivault: %w", err)
-		}
+	if bin, err = kit.Anivault(context.Background(), tmp, bin); err != nil {
+		return err
 	}
 	lib, few := filepath.Join(tmp, "lib"), filepath.Join(tmp, "few")
 	if err := errors.Join(fill(lib, files, folder), fill(few, 10, 10)); err != nil {
 		return err
 	}
-	fake, err := tmdbfake.New(tmdbfake.Config{})
-	if err != nil {
-		return err
-	}
-	server, err := fake.Listen("127.0.0.1:0")
+	fake, server, err := kit.StandIn(tmdbfake.Config{})
 	if err != nil {
 		return err
 	}
 	defer server.Close()
-	b := bench{bin, append(os.Environ(), "HOME="+tmp, "ANIVAULT_TMDB_BASE_URL="+server.URL(), "ANIVAULT_TMDB_TOKEN=bench"), fake}
+	b := bench{bin, kit.Env(tmp, server.URL()), fake}
 
 	fmt.Printf("%d cores, %s, %d files, %d in a folder; the median of %d runs\n\n%-30s %10s %12s %10s %9s\n",
 		runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly), files, folder, runs, "what", "seconds", "files/s", "peak MB", "requests")

@@ -61,11 +61,7 @@ func run(ctx context.Context, rounds int, bin, other string) error {
 	if bin, err = kit.Anivault(ctx, tmp, bin); err != nil {
 		return err
 	}
-	fake, err := tmdbfake.New(tmdbfake.Config{})
-	if err != nil {
-		return err
-	}
-	server, err := fake.Listen("127.0.0.1:0")
+	fake, server, err := kit.StandIn(tmdbfake.Config{})
 	if err != nil {
 		return err
 	}
