@@ -621,3 +621,52 @@ func TestALaterRunIsNamed(t *testing.T) {
 		t.Errorf("%+v %v", out, err)
 	}
 }
+
+// Of a run that was cut off verifying tells what it has not done, and of an undo that was cut off what is back; nothing of it is gone.
+func TestVerifyOfWhatWasCutOff(t *testing.T) {
+	sc := drawn(traits{}, "/src", "a b c d e f", "a > b, b > a; c > x; d = y; e : z; f @ w, ! n.nfo")
+	apply, _, undo := sc.actions()
+	s := sc.clone()
+	if out, err := apply.do(s); err != nil || out.Unfinished {
+		t.Fatalf("%+v %v", out, err)
+	}
+	c := &checker{t: t, sc: sc}
+	seen := map[Status]int{}
+	look := func(s *sim, when string) {
+		e := engineOf(s)
+		if !s.has(sc.plan.ID) {
+			return
+		}
+		j, err := openJournal(e.Journals, sc.plan.ID, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			out, err := e.Verify(context.Background(), sc.plan.ID, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range out.Results {
+				want := StatusPlanned
+				if strings.Contains(when, "undo") {
+					want = StatusUndone
+				}
+				if r.Status != StatusOK && r.Status != want {
+					t.Errorf("%s: %s", when, said(out))
+				}
+				seen[r.Status]++
+			}
+			if !j.marks.stage.Unfinished() {
+				return
+			}
+			if err := e.Abandon(sc.plan.ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	c.kills(sc.sim, apply, "before", look)
+	c.kills(s, undo, "done", look)
+	if seen[StatusOK] == 0 || seen[StatusPlanned] == 0 || seen[StatusUndone] == 0 {
+		t.Error(seen)
+	}
+}

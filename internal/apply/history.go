@@ -175,15 +175,7 @@ func (e *Engine) Show(id string) (Run, *Outcome, error) {
 		r, p := &out.Results[i], m.kept[i]
 		switch {
 		case m.not[i] != "":
-			r.Status, r.Problem = StatusRefused, problem(m.not[i])
-			switch {
-			case r.Problem.isTrouble():
-				r.Status = StatusFailed
-			case r.Problem.isLeft():
-				r.Status = StatusLeft
-			case r.Problem.Code == NotReached:
-				r.Status = StatusPlanned
-			}
+			r.Status, r.Problem = notDone(m.not[i])
 		case m.back[i]:
 			r.Status = StatusUndone
 		case p != "":
@@ -199,12 +191,34 @@ func (e *Engine) Show(id string) (Run, *Outcome, error) {
 	return j.summary(), out, nil
 }
 
+// notDone says of a file that was not carried out what became of it.
+func notDone(why organize.Code) (Status, *Problem) {
+	p := problem(why)
+	switch {
+	case p.isTrouble():
+		return StatusFailed, p
+	case p.isLeft():
+		return StatusLeft, p
+	case why == NotReached:
+		return StatusPlanned, p
+	}
+	return StatusRefused, p
+}
+
 // where looks whether a file is at its target.
 func (w *working) where(i int) Status {
 	o := &w.run.Ops[i]
 	w.trim()
 	if _, ours, same, err := w.atTarget(o); err == nil && ours && (same || o.Verb != organize.NFO) {
 		return StatusDone
+	}
+	return w.journal.marks.elsewhere()
+}
+
+// elsewhere says of a file that is not at its target what a run that was cut off has done with it.
+func (m *marks) elsewhere() Status {
+	if m.undoing {
+		return StatusUndone
 	}
 	return StatusPlanned
 }

@@ -35,6 +35,7 @@ func (s Stage) Unfinished() bool { return s == Planned || s == Applying || s == 
 // marks are what a journal says behind its fixed part. What was done they don't say: that is read from the file system.
 type marks struct {
 	stage    Stage
+	undoing  bool      // it was being put back when it was cut off
 	at       time.Time // of the stage
 	probed   bool
 	byLink   bool                   // nothing can be renamed without replacing, so files are moved by links
@@ -238,6 +239,7 @@ func (m *marks) take(line string, files int) {
 	case Applying, Done, Undoing, Undone, Kept, Abandoned:
 		if at, err := time.Parse(time.RFC3339, f.rest); err == nil { // else it is "kept" of one file
 			m.stage, m.at = s, at
+			m.undoing = s == Undoing || s == Abandoned && m.undoing
 			for _, i := range m.backNext {
 				if s.Unfinished() {
 					break // the undo was cut off in writing them

@@ -74,20 +74,20 @@ func (w *working) stayed() map[int]bool {
 	}
 	out := map[int]bool{}
 	for i := range w.run.Ops {
-		o := &w.run.Ops[i]
 		w.trim()
-		there, ours, _, err := w.atTarget(o)
-		switch {
-		case err != nil || ours:
-			continue
-		case o.Verb == organize.NFO:
-			out[i] = !there
-		default:
-			_, home, err := w.find(o, o.From)
-			out[i] = err == nil && home.ours
-		}
+		out[i] = w.waits(&w.run.Ops[i], w.run.Ops[i].From)
 	}
 	return out
+}
+
+// waits reports whether a file is not at its target but at another place; one that is written waits where it is not there.
+func (w *working) waits(o *op, at place) bool {
+	there, ours, _, err := w.atTarget(o)
+	if err != nil || ours || o.Verb == organize.NFO {
+		return err == nil && !there
+	}
+	_, home, err := w.find(o, at)
+	return err == nil && home.ours
 }
 
 // noteStayed writes down which operations the run has not come to.

@@ -23,7 +23,8 @@ const (
 	StatusBadCRC   Status = "bad_crc"  // its content has not the CRC-32 that its name says
 )
 
-// Verify says whether everything is where a run left it, but for what was put back since. With deep it reads copies and files whose own name has a CRC-32.
+// Verify says whether everything is where a run left it, but for what was put back since; of a run that was cut off, what has not left
+// its place and what is back there. With deep it reads copies and files whose own name has a CRC-32.
 func (e *Engine) Verify(ctx context.Context, id string, deep bool) (*Outcome, error) {
 	j, err := openJournal(e.Journals, id, false)
 	if err != nil {
@@ -46,9 +47,8 @@ func (e *Engine) Verify(ctx context.Context, id string, deep bool) (*Outcome, er
 			continue
 		}
 		if code := j.marks.not[i]; code != "" {
-			r.Status, r.Problem = StatusRefused, problem(code)
-			if r.Problem.isLeft() {
-				r.Status = StatusLeft
+			if r.Status, r.Problem = notDone(code); r.Status == StatusFailed {
+				r.Status = StatusRefused // it failed then, and not now
 			}
 			stands = append(stands, r)
 			continue
@@ -66,9 +66,13 @@ func (e *Engine) Verify(ctx context.Context, id string, deep bool) (*Outcome, er
 
 func (w *working) verify(o *op, deep bool) (Status, error) {
 	there, ours, same, err := w.atTarget(o)
+	m := &w.journal.marks
+	cutOff := m.stage.Unfinished() || m.stage == Abandoned
 	switch {
 	case err != nil:
 		return "", err
+	case cutOff && (w.waits(o, o.From) || o.Temp > 0 && w.waits(o, w.run.temp(o))):
+		return m.elsewhere(), nil
 	case !there:
 		return StatusGone, nil
 	case !ours:

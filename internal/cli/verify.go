@@ -61,9 +61,9 @@ func (c *command) verify(cmd *cobra.Command, a *applying, args []string, deep bo
 	}
 	if run.Stage.Unfinished() {
 		if isAtWork(cmd.Context(), cfg) {
-			c.warn("the run %s is at work: what it has not done yet is where it was, and told as gone", run.ID)
+			c.warn("the run %s is at work", run.ID)
 		} else {
-			c.warn("the run %s was cut off: what it has not done is where it was, and told as gone", run.ID)
+			c.warn("the run %s was cut off", run.ID)
 			advise(c.streams, waysOn(run.ID))
 		}
 	}
@@ -79,8 +79,14 @@ func (c *command) verify(cmd *cobra.Command, a *applying, args []string, deep bo
 	if err != nil {
 		return err
 	}
-	ok := out.Count(apply.StatusOK)
-	c.say("%s as the run %s left them, %d not\n", ui.Count(ok, "file"), run.ID, len(out.Results)-ok-out.Count(apply.StatusRefused))
+	ok, planned, undone := out.Count(apply.StatusOK), out.Count(apply.StatusPlanned), out.Count(apply.StatusUndone)
+	c.say("%s as the run %s left them, %d not\n", ui.Count(ok, "file"), run.ID, len(out.Results)-ok-planned-undone-out.Count(apply.StatusRefused))
+	if planned > 0 {
+		c.say("%s not reached\n", ui.Count(planned, "file"))
+	}
+	if undone > 0 {
+		c.say("%s put back\n", ui.Count(undone, "file"))
+	}
 	if out.Count(apply.StatusFailed) > 0 {
 		return &failure{code: exitIncomplete}
 	}

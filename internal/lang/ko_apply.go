@@ -79,14 +79,10 @@ var koApply = []entry{
 	},
 	{"no file of the run %s fits %s; nothing was done", "실행 %s에 %s에 맞는 파일이 없습니다. 아무것도 하지 않았습니다"},
 	{"what fits %s is back already\n", "%s에 맞는 것은 이미 제자리로 돌아갔습니다\n"},
-	{
-		"the run %s is at work: what it has not done yet is where it was, and told as gone",
-		"실행 %s이(가) 진행 중입니다. 아직 하지 않은 것은 원래 자리에 있으며, 여기서는 없어진 것으로 나옵니다",
-	},
-	{
-		"the run %s was cut off: what it has not done is where it was, and told as gone",
-		"실행 %s이(가) 끊겨 있습니다. 하지 않은 것은 원래 자리에 있으며, 여기서는 없어진 것으로 나옵니다",
-	},
+	{"the run %s is at work", "실행 %s이(가) 진행 중입니다"},
+	{"the run %s was cut off", "실행 %s이(가) 끊겨 있습니다"},
+	{"%s not reached\n", "%s: 아직 하지 않음\n"},
+	{"%s put back\n", "%s: 되돌림\n"},
 	{"every run is put back: there is nothing to verify\n", "모든 실행을 되돌렸습니다. 확인할 것이 없습니다\n"},
 	{"nothing was changed\n", "아무것도 바꾸지 않았습니다\n"},
 	{"file [%s], q back > ", "파일 [%s], q 뒤로 > "},
