@@ -32,6 +32,7 @@ var koPlan = []entry{
 	{"the target is a folder that the header names: give the file another name", "대상이 머리말에 적힌 폴더입니다. 파일에 다른 이름을 주십시오"},
 	{"the target is the folder of line %d's: give one of them another name", "대상이 %d행의 폴더입니다. 하나에 다른 이름을 주십시오"},
 	{"the target lies below that of line %d, which is a file: give one of them another name", "대상이 %d행의 파일 아래에 있습니다. 하나에 다른 이름을 주십시오"},
+	{"the header has its line %q further up: delete this one, or move it there", "머리말의 %q 행은 더 위에 있습니다. 이 행을 지우거나 그곳으로 옮기십시오"},
 	{"the header's line %q is missing: put it back, or make the plan again", "머리말에 %q 행이 없습니다. 되돌려 놓거나 계획을 다시 만드십시오"},
 	{"the header has no %s %s: take one from 1 to %d", "머리말에 %s %s이(가) 없습니다. 1부터 %d까지입니다"},
 	{"%s is no id of a plan, as 20261122-020431-k3f9", "%s은(는) 계획의 id가 아닙니다. 예: 20261122-020431-k3f9"},

@@ -25,8 +25,13 @@ var headers = []struct {
 }
 
 // readHeader reports whether the line belongs to the header.
-func (p *parser) readHeader(line string) bool {
-	word, rest := cutWord(line)
+func (p *parser) readHeader(word, rest string) bool {
+	for i := range p.header {
+		if headers[i].word == word {
+			p.problem("the header has its line %q further up: delete this one, or move it there", word)
+			return true
+		}
+	}
 	for i := p.header; i < len(headers); i++ {
 		h := headers[i]
 		if h.word == word {

@@ -129,10 +129,10 @@ func (p *parser) readLine(line string) {
 	if line == "" || line[0] == '#' {
 		return
 	}
-	if p.header < len(headers) && p.readHeader(line) {
+	word, rest := cutWord(line)
+	if p.readHeader(word, rest) {
 		return
 	}
-	word, rest := cutWord(line)
 	lost := p.lost
 	if p.lost = false; lost && word == "to" {
 		return
