@@ -32,6 +32,10 @@ var koPlan = []entry{
 	{"the target is a folder that the header names: give the file another name", "대상이 머리말에 적힌 폴더입니다. 파일에 다른 이름을 주십시오"},
 	{"the target is the folder of line %d's: give one of them another name", "대상이 %d행의 폴더입니다. 하나에 다른 이름을 주십시오"},
 	{"the target lies below that of line %d, which is a file: give one of them another name", "대상이 %d행의 파일 아래에 있습니다. 하나에 다른 이름을 주십시오"},
+	{
+		"the path has %d bytes with its root, and %d is the most that programs can open: shorten its names, or take folders out",
+		"경로가 루트까지 %d바이트인데, 프로그램이 열 수 있는 것은 %d바이트까지입니다. 이름을 줄이거나 폴더를 빼십시오",
+	},
 	{"the header has its line %q further up: delete this one, or move it there", "머리말의 %q 행은 더 위에 있습니다. 이 행을 지우거나 그곳으로 옮기십시오"},
 	{"the header's line %q is missing: put it back, or make the plan again", "머리말에 %q 행이 없습니다. 되돌려 놓거나 계획을 다시 만드십시오"},
 	{"the header has no %s %s: take one from 1 to %d", "머리말에 %s %s이(가) 없습니다. 1부터 %d까지입니다"},

@@ -159,10 +159,11 @@ func TestLongNamesLoseTheEpisodesTitleFirst(t *testing.T) {
 		{"the episode's title goes", "Show", "The Journey's End", 26, 4, "Show (2023) S01E01", ""},
 		{"then the title", "A very long show", "One", 30, 4, "A very… (2023) S01E01", ""},
 		{"never the number", "Show", "One", 16, 4, "", NameTooLong},
+		{"a path that is too long", "A show", strings.Repeat("One", 30), 240, 4, "", NameTooLong},
 		{"nothing is left of the title", "", "One", 240, 4, "(2023) S01E01 - One", ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			n := namer{max: row.max}
+			n := namer{max: row.max, longest: 100}
 			v := frieren()
 			v[fieldTitle], v[fieldEpisodeTitle] = row.title, row.episode
 			got, code := n.path(l.Episode, v, row.tail)
@@ -188,7 +189,7 @@ func FuzzPath(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			n := namer{max: int(limit)}
+			n := namer{max: int(limit), longest: longestPath}
 			v := frieren()
 			v[fieldTitle], v[fieldEpisodeTitle] = n.text(title), n.text(episode)
 			for _, tmpl := range []Template{l.Show, l.Episode, l.Movie} {

@@ -49,9 +49,12 @@ const reservedBytes = 15
 // longestName is how many bytes a name has at most, whatever a file system allows: a library travels.
 const longestName = 255
 
+// longestPath is how many bytes a whole path has at most: Linux' PATH_MAX without the zero behind it.
+const longestPath = 4095
+
 // namer returns what makes names for a target.
 func (o *Options) namer(target int) namer {
-	n := namer{max: min(o.Targets[target].NameMax, longestName) - reservedBytes}
+	n := namer{max: min(o.Targets[target].NameMax, longestName) - reservedBytes, longest: longestPath - len(o.Targets[target].Path) - 1}
 	if len(o.Replace) > 0 {
 		var pairs []string
 		keys := make([]string, 0, len(o.Replace))

@@ -219,6 +219,10 @@ func TestABadPlanIsRefusedByItsLines(t *testing.T) {
 			"a name that is too long", "to B (2001)/B", "to B/" + strings.Repeat("b", 230),
 			`line 29: the name has 241 bytes, and 240 is the most that leaves room for what servers write beside it: ` + strings.Repeat("b", 230) + " (2001).mkv",
 		},
+		{
+			"a path that is too long", "to B (2001)/B", "to " + strings.Repeat("a-path/", 900) + "B",
+			`line 29: the path has 6324 bytes with its root, and 4095 is the most that programs can open: shorten its names, or take folders out`,
+		},
 		{"a source twice", one, one + "with 41022 1763661791.5 11534385 [Group] Show - 01 (1080p) [8D7F2A11].ko.ass\n to x.ass\n", `line 17: the source of line 15 is named again: delete one of them`},
 		{"a sidecar of nothing", "in 1 1 [Group] Show (01-28)\n", "with 1 1 1 x\n", `line 11: no unit that this could belong to stands before it: begin one with link, copy, move, symlink or reflink`},
 		{"a file of nowhere", "in 1 1 [Group] Show (01-28)\n", "", `line 12: a line "in" must come first: it says where the files are`},

@@ -58,7 +58,7 @@ func (p *parser) ownPart(root int, to string) string {
 func (p *parser) isTarget(root int, to string) bool {
 	own := p.ownPart(root, to)
 	if isClean(own) {
-		return p.isShort(own)
+		return p.isShort(own, p.plan.Targets[root].Path, to)
 	}
 	components := strings.Split(own, "/")
 	for i, c := range components {
@@ -73,7 +73,11 @@ func (p *parser) isTarget(root int, to string) bool {
 }
 
 // isShort checks the length of a target's names, as far as it can be known without the file system.
-func (p *parser) isShort(own string) bool {
+func (p *parser) isShort(own, root, to string) bool {
+	if size := len(root) + 1 + len(to); size > longestPath {
+		p.problem("the path has %d bytes with its root, and %d is the most that programs can open: shorten its names, or take folders out", size, longestPath)
+		return false
+	}
 	const most = longestName - reservedBytes
 	for name := range strings.SplitSeq(own, "/") {
 		if len(name) > most {

@@ -61,6 +61,7 @@ func clings(r rune) bool {
 // namer makes names for one file system.
 type namer struct {
 	max     int               // most bytes of a component; servers write names beside it that are longer
+	longest int               // most bytes of the path below the root
 	replace *strings.Replacer // what a person wants replaced before the rules; nil: nothing
 	buf     []byte
 }
@@ -99,7 +100,7 @@ func (n *namer) path(t Template, v *values, tail int) (string, Code) {
 	switch {
 	case path == "":
 		return "", BadName
-	case excess > 0:
+	case excess > 0 || len(path)+tail > n.longest:
 		return "", NameTooLong
 	}
 	return path, ""
