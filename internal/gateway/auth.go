@@ -32,8 +32,10 @@ func tokenOf(r *http.Request, t target) string {
 	if bearer = strings.TrimSpace(bearer); ok && strings.EqualFold(scheme, "Bearer") && strings.HasPrefix(bearer, tokenPrefix) {
 		return bearer
 	}
-	if key := t.query.Get("api_key"); strings.HasPrefix(key, tokenPrefix) {
-		return key
+	for _, key := range t.query["api_key"] {
+		if strings.HasPrefix(key, tokenPrefix) {
+			return key
+		}
 	}
 	return ""
 }

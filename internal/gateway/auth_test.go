@@ -50,6 +50,8 @@ func TestWhoMayAsk(t *testing.T) {
 			"as api_key beside a foreign bearer": {path + "?api_key=" + tokens["a"], "Authorization: Bearer eyJhbGciOi.x.y", 200},
 			"an unknown one":                     {path, "Authorization: Bearer " + stranger, 401},
 			"an unknown one before a good one":   {path + "?api_key=" + tokens["a"], "Authorization: Bearer " + stranger, 401},
+			"behind the program's own key":       {path + "?api_key=0123456789abcdef&api_key=" + tokens["a"], "", 200},
+			"the first of several":               {path + "?api_key=" + stranger + "&api_key=" + tokens["a"], "", 401},
 			"none":                               {path, "", without},
 			"a TMDB key":                         {path + "?api_key=0123456789abcdef0123456789abcdef", "", without},
 			"a TMDB token":                       {path, "Authorization: Bearer eyJhbGciOi.x.y", without},

@@ -140,7 +140,7 @@ func TestOddRequestsOnABareConnection(t *testing.T) {
 
 func TestOnlyTheQuestionGoesUpstream(t *testing.T) {
 	b := start(t, setup{})
-	b.must(200, "/3/tv/9000001?language=de-DE&append_to_response=images,season%2F1&api_key=program-key-12345&b=2&a=1",
+	b.must(200, "/3/tv/9000001?language=de-DE&append_to_response=images,season%2F1&api_key=program-key-12345&b=2&API_KEY=x&api_key=y&a=1",
 		"Authorization: Bearer program-token-12345", "Cookie: a=b", "User-Agent: curl/8", "X-Forwarded-For: 10.1.2.3",
 		"Accept-Language: ko", "Referer: http://x/", "X-Request-Id: mine", "Accept: text/html")
 	got := b.up.headers[0]

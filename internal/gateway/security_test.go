@@ -56,7 +56,7 @@ func TestNoSecretIsAnywhere(t *testing.T) {
 			if strings.Contains(path, "?") {
 				sep = "&"
 			}
-			ask(path+sep+"api_key="+token, "X-Request-Id: "+token+"!")
+			ask(path+sep+"api_key="+program+"&api_key="+token, "X-Request-Id: "+token+"!")
 			ask(path, "Authorization: Bearer "+token, "Cookie: session="+session)
 			ask(path+sep+"access_token="+program+"&password="+session, "Authorization: Bearer "+token)
 		}
