@@ -113,6 +113,7 @@ func TestOddRequestsOnABareConnection(t *testing.T) {
 		"a body":             {"GET /3/tv/1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx", "413"},
 		"chunks":             {"GET /3/tv/1 HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "413"},
 		"the absolute form":  {"GET http://localhost/3/tv/1 HTTP/1.1\r\nHost: localhost\r\n\r\n", "400"},
+		"the asterisk form":  {"OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n", "400"},
 		"CONNECT":            {"CONNECT api.themoviedb.org:443 HTTP/1.1\r\nHost: api.themoviedb.org:443\r\n\r\n", "405"},
 		"no Host":            {"GET /3/tv/1 HTTP/1.1\r\n\r\n", "400"},
 		"an odd method":      {"GE\tT /3/tv/1 HTTP/1.1\r\nHost: localhost\r\n\r\n", "400"},
@@ -135,6 +136,17 @@ func TestOddRequestsOnABareConnection(t *testing.T) {
 				t.Errorf("%q, %v", line, err)
 			}
 		})
+	}
+}
+
+// Over HTTP/2 net/http lets two lengths pass, and knows of a request without a body that its length is zero.
+func TestTwoLengthsOverHTTP2(t *testing.T) {
+	b := start(t, setup{})
+	req := httptest.NewRequest(http.MethodGet, "/3/tv/9000001", nil)
+	req.Host, req.Header["Content-Length"] = "localhost", []string{"1", "2"}
+	w := httptest.NewRecorder()
+	if b.service.g.ServeHTTP(w, req); w.Code != 400 || !strings.Contains(w.Body.String(), `"reason":"bad_request"`) {
+		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
 

@@ -193,8 +193,10 @@ func (s *Service) watch() (stop func()) {
 func (s *Service) server() *http.Server {
 	srv := &http.Server{
 		Handler: s.g, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 120 * time.Second, MaxHeaderBytes: maxHeader,
-		HTTP2:    &http.HTTP2Config{MaxConcurrentStreams: 100},
-		ErrorLog: log.New(serverErrors{s.g.log}, "", 0),
+		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 100},
+		// net/http would answer "OPTIONS *" itself, and not as the table says.
+		DisableGeneralOptionsHandler: true,
+		ErrorLog:                     log.New(serverErrors{s.g.log}, "", 0),
 	}
 	srv.TLSConfig = s.TLS()
 	return srv

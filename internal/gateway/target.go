@@ -28,6 +28,8 @@ func readTarget(r *http.Request) (target, *refusal) {
 	switch {
 	case len(raw) > maxTarget:
 		return target{}, refuse("too_large", http.StatusRequestURITooLong, "the address is longer than 8 KiB")
+	case len(r.Header["Content-Length"]) > 1: // over HTTP/1 net/http has refused it
+		return target{}, refuse("bad_request", http.StatusBadRequest, "a request has one length")
 	case r.ContentLength != 0:
 		return target{}, refuse("too_large", http.StatusRequestEntityTooLarge, "a request has no body here")
 	case !strings.HasPrefix(raw, "/"):
