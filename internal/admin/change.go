@@ -95,17 +95,26 @@ func readJSON(r *http.Request) (order, error) {
 	o := order{values: map[string]string{}}
 	dec := json.NewDecoder(r.Body)
 	dec.UseNumber()
-	var fields map[string]any
-	switch err := dec.Decode(&fields); {
-	case errors.Is(err, io.EOF):
+	begin, err := dec.Token()
+	if errors.Is(err, io.EOF) {
 		return o, nil
-	case errors.As(err, new(*http.MaxBytesError)):
-		return o, refuse(http.StatusRequestEntityTooLarge, "the body is too large")
-	case err != nil || fields == nil || dec.More():
-		return o, refuse(http.StatusBadRequest, `the body must be one JSON object, such as {"rate_base":10,"for":"1h"}`)
 	}
-	for key, value := range fields {
-		var text string
+	seen := map[string]bool{}
+	for err == nil && begin == json.Delim('{') && dec.More() {
+		var field json.Token
+		var value any
+		if field, err = dec.Token(); err != nil {
+			break
+		}
+		if err = dec.Decode(&value); err != nil {
+			break
+		}
+		key, _ := field.(string)
+		if seen[key] {
+			return o, refuse(http.StatusUnprocessableEntity, "%s: is named twice", ui.Escaped(key))
+		}
+		seen[key] = true
+		text := ""
 		switch v := value.(type) {
 		case string:
 			text = v
@@ -120,6 +129,15 @@ func readJSON(r *http.Request) (order, error) {
 		} else {
 			o.values[key] = strings.TrimSpace(text)
 		}
+	}
+	if err == nil {
+		_, err = dec.Token()
+	}
+	switch {
+	case errors.As(err, new(*http.MaxBytesError)):
+		return o, refuse(http.StatusRequestEntityTooLarge, "the body is too large")
+	case err != nil || begin != json.Delim('{') || dec.More():
+		return o, refuse(http.StatusBadRequest, `the body must be one JSON object, such as {"rate_base":10,"for":"1h"}`)
 	}
 	return o, nil
 }
