@@ -381,7 +381,7 @@ func TestASessionEndsWithItsTokenItsTimeAndTheProcess(t *testing.T) {
 	}
 	for name, token := range map[string]string{"a client's": x.user, "nobody's": "anv_x", "none": ""} {
 		status, text, h := x.ask("POST", "/login", "token="+token, formType)
-		if status != 401 && status != 403 || h.Get("Set-Cookie") != "" || token != "" && strings.Contains(text, token) {
+		if challenged := h.Get("WWW-Authenticate") != ""; challenged != (status == 401) || status != 401 && status != 403 || h.Get("Set-Cookie") != "" || token != "" && strings.Contains(text, token) {
 			t.Errorf("%s: %d %s", name, status, h.Get("Set-Cookie"))
 		}
 	}

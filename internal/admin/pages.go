@@ -134,6 +134,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	case clientOnly:
 		s.render(w, http.StatusForbidden, shown{Name: "login", Title: "Log in", HasAdmin: s.hasAdmin(), Error: "This client is no admin."})
 	case stranger:
+		challenge(w)
 		s.render(w, http.StatusUnauthorized, shown{Name: "login", Title: "Log in", HasAdmin: s.hasAdmin(), Error: "This token is not known."})
 	}
 }

@@ -160,6 +160,11 @@ func (s *Server) page(next func(http.ResponseWriter, *http.Request, string)) htt
 	})
 }
 
+// challenge says with a 401 how to prove who one is; browsers ask nobody for a Bearer.
+func challenge(w http.ResponseWriter) {
+	w.Header().Set("WWW-Authenticate", `Bearer realm="anivault admin"`)
+}
+
 // api lets admins pass, and answers with JSON.
 func (s *Server) api(next func(*http.Request, string) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -175,7 +180,7 @@ func (s *Server) api(next func(*http.Request, string) (any, error)) http.Handler
 		case clientOnly:
 			writeJSON(w, http.StatusForbidden, failed{noAdmin})
 		case stranger:
-			w.Header().Set("WWW-Authenticate", `Bearer realm="anivault admin"`)
+			challenge(w)
 			writeJSON(w, http.StatusUnauthorized, failed{"the token of an admin is needed: anivault serve token new NAME --admin"})
 		}
 	})
