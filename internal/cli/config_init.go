@@ -104,8 +104,11 @@ func (c *command) tryToken(ctx context.Context, cfg *config.Config, token config
 	var cause *tmdb.UnauthorizedError
 	switch {
 	case errors.As(err, &cause):
-		return refusal("token", cause,
-			"it was not written; copy the \"API Read Access Token\" from https://www.themoviedb.org/settings/api")
+		hint := "it was not written; copy the \"API Read Access Token\" from https://www.themoviedb.org/settings/api"
+		if cause.Cause != nil && cause.Cause.Gateway {
+			hint = clientTokenHint
+		}
+		return refusal("token", cause, hint)
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:

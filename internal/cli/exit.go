@@ -82,6 +82,9 @@ func refused(cfg *config.Config, cause *tmdb.UnauthorizedError) error {
 func refusal(what string, cause *tmdb.UnauthorizedError, hint string) error {
 	text := "TMDB refused the " + what
 	if c := cause.Cause; c != nil {
+		if c.Gateway {
+			text = "the gateway refused the " + what
+		}
 		text += fmt.Sprintf(" (%d)", c.HTTPStatus)
 		if c.Message != "" {
 			text += ": " + c.Message

@@ -62,6 +62,9 @@ const (
 	wrongKeyHint     = "check ANIVAULT_TMDB_TOKEN (the API read access token) or ANIVAULT_TMDB_API_KEY " +
 		"on https://www.themoviedb.org/settings/api"
 
+	clientTokenHint = "a gateway takes tokens of its own, and none of TMDB's: make one where it runs, anivault serve token new NAME, " +
+		"and set ANIVAULT_TMDB_TOKEN to it"
+
 	webPageHint = "something between here and TMDB answered with a web page: a login page of this network, a proxy, " +
 		"or an outage of TMDB's edge"
 )
@@ -92,6 +95,8 @@ func tmdbHint(err error) string {
 
 func keyHint(e *tmdb.UnauthorizedError) string {
 	switch {
+	case e.Cause != nil && e.Cause.Gateway:
+		return clientTokenHint
 	case e.KeyAsToken:
 		return keyAsTokenHint
 	case e.Cause != nil && (e.Cause.Code == tmdb.CodeSuspendedKey || e.Cause.Code == tmdb.CodeSuspended):

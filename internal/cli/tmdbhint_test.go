@@ -27,6 +27,7 @@ func TestErrorsThatAPersonCanMendAreHinted(t *testing.T) {
 		"downgrade":               {&tmdb.ConfigError{Kind: tmdb.ConfigDowngrade}, "the key is not sent there"},
 		"proxy":                   {&tmdb.ConfigError{Kind: tmdb.ConfigProxy}, "HTTPS_PROXY"},
 		"refused key":             {&tmdb.UnauthorizedError{Cause: &tmdb.Error{HTTPStatus: 401, Code: 7}}, "ANIVAULT_TMDB_TOKEN"},
+		"a client's token":        {&tmdb.UnauthorizedError{Cause: &tmdb.Error{HTTPStatus: 401, Code: 7, Gateway: true}, KeyAsToken: true}, "serve token new"},
 		"suspended key":           {&tmdb.UnauthorizedError{Cause: &tmdb.Error{HTTPStatus: 401, Code: 10}}, "suspended"},
 		"a key in token's place":  {&tmdb.UnauthorizedError{KeyAsToken: true}, "ANIVAULT_TMDB_API_KEY"},
 		"unknown name":            {&net.OpError{Op: "dial", Err: &net.DNSError{Name: "api.themoviedb.ogr", IsNotFound: true}}, "api.themoviedb.ogr"},

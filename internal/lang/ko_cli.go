@@ -303,6 +303,10 @@ var koCommands = []entry{
 		"https://www.themoviedb.org/settings/api 에서 ANIVAULT_TMDB_TOKEN(API Read Access Token)이나 ANIVAULT_TMDB_API_KEY를 확인하세요",
 	},
 	{
+		"a gateway takes tokens of its own, and none of TMDB's: make one where it runs, anivault serve token new NAME, and set ANIVAULT_TMDB_TOKEN to it",
+		"게이트웨이는 TMDB의 토큰이 아니라 자신의 토큰을 받습니다. 게이트웨이가 있는 곳에서 anivault serve token new NAME으로 만들어 ANIVAULT_TMDB_TOKEN에 넣으세요",
+	},
+	{
 		"something between here and TMDB answered with a web page: a login page of this network, a proxy, or an outage of TMDB's edge",
 		"TMDB와의 사이에 있는 무언가가 웹 페이지로 답했습니다. 이 네트워크의 로그인 페이지, 프록시, 또는 TMDB 앞단의 장애입니다",
 	},
@@ -669,6 +673,9 @@ var koCommands = []entry{
 	{"TMDB refused the token (%d)", "TMDB가 토큰을 거절했습니다(%d)"},
 	{"TMDB refused the key (%d): %s", "TMDB가 키를 거절했습니다(%d): %s"},
 	{"TMDB refused the token (%d): %s", "TMDB가 토큰을 거절했습니다(%d): %s"},
+	{"the gateway refused the key (%d): %s", "게이트웨이가 키를 거절했습니다(%d): %s"},
+	{"the gateway refused the token (%d): %s", "게이트웨이가 토큰을 거절했습니다(%d): %s"},
+	{"This client token is not known.", "알 수 없는 클라이언트 토큰입니다."},
 	{"TMDB refused the key: %s", "TMDB가 키를 거절했습니다: %s"},
 	{"Examples:", "예:"},
 	{"Usage:", "사용법:"},
