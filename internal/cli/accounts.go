@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -178,12 +179,12 @@ func (c *command) testAccounts(ctx context.Context, cfg *config.Config, list []c
 }
 
 // operateAccount changes an account of the configuration for every running process.
-func (c *command) operateAccount(cmd *cobra.Command, name string, change func(context.Context, ratelimit.Operator) error) error {
+func (c *command) operateAccount(cmd *cobra.Command, name string, change func(context.Context, *config.Config, ratelimit.Operator) error) error {
 	return c.operate(cmd, func(ctx context.Context, cfg *config.Config, store ratelimit.Store) error {
 		if _, err := accountsNamed(cfg, []string{name}); err != nil {
 			return err
 		}
-		return change(ctx, ratelimit.Operator{Store: store})
+		return change(ctx, cfg, ratelimit.Operator{Store: store})
 	})
 }
 
@@ -202,7 +203,7 @@ are tried again.`
 		Args:    exactArgs("NAME"),
 		Example: "  anivault accounts " + word + " main",
 	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
-		return c.operateAccount(cmd, args[0], func(ctx context.Context, o ratelimit.Operator) error {
+		return c.operateAccount(cmd, args[0], func(ctx context.Context, _ *config.Config, o ratelimit.Operator) error {
 			if err := o.EnableAccount(ctx, args[0], on, 0); err != nil {
 				return err
 			}
@@ -248,7 +249,7 @@ func (c *command) accountsTuneCommand() *cobra.Command {
 		if len(values) == 0 && !reset {
 			return usagef("for example: anivault accounts tune main rate=5", "no KEY=VALUE given")
 		}
-		return c.operateAccount(cmd, name, func(ctx context.Context, o ratelimit.Operator) error {
+		return c.operateAccount(cmd, name, func(ctx context.Context, cfg *config.Config, o ratelimit.Operator) error {
 			if reset {
 				if err := o.ResetAccount(ctx, name, args...); err != nil {
 					return err
@@ -260,7 +261,11 @@ func (c *command) accountsTuneCommand() *cobra.Command {
 				return tuneError(err)
 			}
 			c.say("tuned %s of %s %s\n", strings.Join(args, " "), name, periodText(period))
-			return nil
+			st, err := ratelimit.ReadStatus(ctx, o.Store, cfg.Tuning)
+			if rate, parsed := strconv.ParseFloat(values["rate"], 64); err == nil && parsed == nil && rate > st.Tuning.RateBase {
+				c.warn("an account has at most rate_base: rate=%g is used", st.Tuning.RateBase)
+			}
+			return err
 		})
 	})
 	cmd.Flags().StringVar(&lasts, "for", "1h", "`DURATION` to keep the change, such as 30m, or always")

@@ -675,6 +675,7 @@ var koCommands = []entry{
 	{"TMDB refused the token (%d): %s", "TMDB가 토큰을 거절했습니다(%d): %s"},
 	{"the gateway refused the key (%d): %s", "게이트웨이가 키를 거절했습니다(%d): %s"},
 	{"the gateway refused the token (%d): %s", "게이트웨이가 토큰을 거절했습니다(%d): %s"},
+	{"an account has at most rate_base: rate=%g is used", "계정은 rate_base까지만 쓸 수 있습니다: rate=%g을(를) 씁니다"},
 	{"This client token is not known.", "알 수 없는 클라이언트 토큰입니다."},
 	{"TMDB refused the key: %s", "TMDB가 키를 거절했습니다: %s"},
 	{"Examples:", "예:"},
