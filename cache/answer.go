@@ -15,8 +15,8 @@ type answer struct {
 	status int
 	header http.Header
 	body   []byte
-	info   *Info // nil: the cache has nothing to say about it
-	age    time.Duration
+	info   *Info         // nil: the cache has nothing to say about it
+	age    time.Duration // how long ago the upstream vouched for it
 }
 
 // readAnswer reads a response whole; the connection is free then. A body above the limit, or cut short, is an error.
@@ -54,9 +54,7 @@ func (a answer) response(req *http.Request) *http.Response {
 	h := a.header.Clone()
 	if a.info != nil {
 		a.info.write(h)
-		if a.info.Source != Network {
-			h.Set("Age", strconv.Itoa(int(a.age/time.Second)))
-		}
+		h.Set("Age", strconv.Itoa(int(a.age/time.Second)))
 	}
 	return &http.Response{
 		Status:     fmt.Sprintf("%d %s", a.status, http.StatusText(a.status)),

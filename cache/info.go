@@ -14,10 +14,10 @@ type Source uint8
 
 // The sources, the freshest first.
 const (
-	Network     Source = iota // the upstream has just sent it
+	Network     Source = iota // the upstream, or another cache before it, has just sent it
 	Revalidated               // stored, and the upstream has just said that it still holds (304)
 	Fresh                     // stored, and not yet expired
-	Stale                     // stored and expired; the upstream could not be asked
+	Stale                     // expired; the upstream could not be asked, here or by another cache before it
 )
 
 var sourceNames = [...]string{Network: "network", Revalidated: "revalidated", Fresh: "fresh", Stale: "stale"}

@@ -48,11 +48,15 @@ type Transport struct {
 	// Blocked reports whether an error of Next means that the upstream could not be asked, so that a stale answer will
 	// do; nil means that every error does.
 	Blocked func(error) bool
+	// Age returns how long ago the upstream had vouched for an answer of Next when it came, by its header: another cache
+	// may stand in between, whose expired answer is no fresh one here. Nil means that all of them are new.
+	Age func(http.Header) time.Duration
 	// MaxBody bounds bodies; 0 means 32 MiB, which is also the most that is stored.
 	MaxBody int64
 
 	begin   sync.Once
 	since   time.Time
+	renewed sync.Map // with Refresh: keys that were asked for, whatever the age of what came
 	flights singleflight.Group
 }
 
@@ -113,7 +117,7 @@ func (t *Transport) accepts(c Class, e *Entry) bool {
 		return false
 	}
 	now := t.Store.now()
-	if t.Refresh && e.FetchedAt.Before(t.since) {
+	if _, done := t.renewed.Load(e.Key); t.Refresh && !done && e.FetchedAt.Before(t.since) {
 		return false
 	}
 	return e.Fresh(now) && e.Usable(now, t.policy().Keep(c))
@@ -214,14 +218,16 @@ func (t *Transport) ask(q question, e *Entry) (answer, error) {
 	if err != nil {
 		return t.staleOrError(q, e, err)
 	}
-	now := t.Store.now()
+	if t.Age != nil {
+		got.age = max(t.Age(got.header), 0)
+	}
 	switch {
 	case !t.isValid(q, got):
 		return t.staleOrAnswer(q, e, got), nil
 	case got.status == http.StatusNotModified:
-		return t.renew(q.class, e, got.header, now), nil
+		return t.renew(q, e, got), nil
 	case got.status == http.StatusOK, got.status == http.StatusNotFound:
-		return t.keep(got, q, now), nil
+		return t.keep(q, e, got), nil
 	case got.status >= 500, got.status == http.StatusTooManyRequests, got.status == http.StatusRequestTimeout:
 		return t.staleOrAnswer(q, e, got), nil
 	}
@@ -278,34 +284,59 @@ func (t *Transport) maxBody() int64 {
 	return maxBody
 }
 
-// keep stores a 200 or a 404.
-func (t *Transport) keep(got answer, q question, now time.Time) answer {
-	got.info = &Info{Source: Network, FetchedAt: now}
-	life := t.policy().Fresh(q.class, got.status, got.body, now)
+// keep stores a 200 or a 404. One that has expired already does not take the place of what is newer.
+func (t *Transport) keep(q question, e *Entry, got answer) answer {
+	now := t.Store.now()
+	at := now.Add(-got.age)
+	got.info = &Info{Source: Network, FetchedAt: at}
+	life := t.policy().Fresh(q.class, got.status, got.body, at)
 	if life <= 0 {
 		return got
 	}
 	fresh := &Entry{
 		Key: q.key, Status: got.status, ETag: got.header.Get("ETag"), Body: got.body,
-		FetchedAt: now, ExpiresAt: now.Add(life),
+		FetchedAt: at, ExpiresAt: at.Add(life),
 	}
-	if t.Store.putChecked(fresh) == nil {
+	expired := !fresh.Fresh(now)
+	if expired && e != nil && at.Before(e.FetchedAt) {
+		if newer, ok := t.stored(q, e); ok {
+			return newer
+		}
+	}
+	if t.put(fresh) == nil || expired {
 		got.info.ExpiresAt = fresh.ExpiresAt
+	}
+	if expired {
+		got.info.Source = Stale
 	}
 	return got
 }
 
-// renew makes a stored answer fresh again after a 304.
-func (t *Transport) renew(class Class, e *Entry, h http.Header, now time.Time) answer {
+// renew makes a stored answer as fresh as a 304 says.
+func (t *Transport) renew(q question, e *Entry, got answer) answer {
+	now := t.Store.now()
 	fresh := *e
-	fresh.FetchedAt = now
-	fresh.ExpiresAt = now.Add(t.policy().Fresh(class, e.Status, e.Body, now))
-	if tag := h.Get("ETag"); tag != "" {
+	if at := now.Add(-got.age); at.After(e.FetchedAt) || e.FetchedAt.After(now) {
+		fresh.FetchedAt = at
+		fresh.ExpiresAt = at.Add(t.policy().Fresh(q.class, e.Status, e.Body, at))
+	}
+	if tag := got.header.Get("ETag"); tag != "" {
 		fresh.ETag = tag
 	}
 	// An answer that could not be written is an answer all the same.
-	_ = t.Store.putChecked(&fresh)
+	_ = t.put(&fresh)
+	if !fresh.Fresh(now) {
+		return t.fromEntry(&fresh, Stale)
+	}
 	return t.fromEntry(&fresh, Revalidated)
+}
+
+// put stores what was just asked for.
+func (t *Transport) put(e *Entry) error {
+	if t.Refresh {
+		t.renewed.Store(e.Key, nil)
+	}
+	return t.Store.putChecked(e)
 }
 
 // staleOrError answers with the expired entry when the upstream could not be asked, else it returns the error.

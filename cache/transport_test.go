@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -312,6 +313,71 @@ func TestInfoTellsAgeAndIsNotForged(t *testing.T) {
 	}
 	if _, ok := InfoFrom(nil); ok {
 		t.Error("no response has an info")
+	}
+}
+
+// Another cache may stand before the upstream, as a gateway's does.
+func TestAnAnswerIsAsOldAsWhoGaveItSays(t *testing.T) {
+	old := func(age time.Duration, status int, body string) func(*http.Request) (*http.Response, error) {
+		return always(status, body, `ETag: "a"`, "Age: "+age.String())
+	}
+	rows := []struct {
+		name  string
+		after time.Duration
+		serve func(*http.Request) (*http.Response, error)
+		want  string
+		age   time.Duration
+		asked int
+	}{
+		{"new", 0, old(0, 200, endedBody), "network", 0, 1},
+		{"revalidated there", 14 * day, old(10*day, 304, ""), "revalidated", 10 * day, 2},
+		{"fresh for the rest of its time", 4*day - time.Second, old(0, 200, endedBody), "fresh", 14*day - time.Second, 2},
+		{"expired there", time.Second, old(14*day, 304, ""), "stale", 14 * day, 3},
+		{"expired, of another ETag", day, old(16*day, 200, runsBody), "stale", 15 * day, 4}, // what is here is newer
+		{"expired, and newer than what is here", day, old(15*day, 200, endedBody), "stale", 15 * day, 5},
+		{"fresh there", 0, old(13*day, 200, endedBody), "network", 13 * day, 6},
+		{"fresh here", time.Hour, old(0, 200, endedBody), "fresh", 13*day + time.Hour, 6},
+		{"nobody can be asked", 166 * day, answers{}.serve, "stale", 179*day + time.Hour, 7},
+		{"older than may be kept", day, answers{}.serve, "error", 0, 8},
+	}
+	clk := newClock()
+	up := &upstream{}
+	tr := &Transport{Store: open(t, t.TempDir(), Options{Now: clk.Now}), Next: up, Age: func(h http.Header) time.Duration {
+		age, err := time.ParseDuration(h.Get("Age"))
+		if err != nil {
+			t.Error(err)
+		}
+		return age
+	}}
+	for _, r := range rows {
+		clk.advance(r.after)
+		up.serve = r.serve
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, tvURL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, age := "error", time.Duration(0)
+		if resp, err := tr.RoundTrip(req); err == nil {
+			info, _ := InfoFrom(resp)
+			got, age = info.Source.String(), info.Age(clk.Now())
+			if h := resp.Header.Get("Age"); h != strconv.Itoa(int(age/time.Second)) {
+				t.Errorf("%s: Age %s", r.name, h)
+			}
+			resp.Body.Close()
+		}
+		if got != r.want || age != r.age || up.count() != r.asked {
+			t.Errorf("%s: %s, %v old, after %d questions; want %s, %v after %d", r.name, got, age, up.count(), r.want, r.age, r.asked)
+		}
+	}
+}
+
+func TestRefreshAsksOnceForWhatAnotherCacheHas(t *testing.T) {
+	up := &upstream{serve: always(200, endedBody, `ETag: "a"`)}
+	tr := &Transport{Store: open(t, t.TempDir(), Options{}), Next: up, Refresh: true, Age: func(http.Header) time.Duration { return time.Hour }}
+	for _, want := range []string{"network", "fresh"} {
+		if _, _, source := get(t, tr, tvURL); source != want || up.count() != 1 {
+			t.Errorf("%s after %d questions, want %s after one", source, up.count(), want)
+		}
 	}
 }
 

@@ -3,9 +3,11 @@ package app
 import (
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -50,7 +52,7 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 	u.Transport = &cache.Transport{
 		Store: store, Next: through(opts.Door, &bad), Refresh: opts.Refresh, Offline: opts.Offline, MaxWait: max(cfg.Tuning.MaxWait, 1),
 		Blocked: func(err error) bool { return !errors.As(err, new(*tmdb.ArgumentError)) }, MaxBody: tmdb.MaxBody,
-		Valid: tmdb.Valid, Waited: ratelimit.WithWaited, Waits: opts.Waits,
+		Valid: tmdb.Valid, Age: gatewayAge, Waited: ratelimit.WithWaited, Waits: opts.Waits,
 		Closed: func(ctx context.Context) bool {
 			st, err := limiter.Status(ctx)
 			return err == nil && st.State == ratelimit.CacheOnly
@@ -87,6 +89,18 @@ func (p preferring) RoundTrip(req *http.Request) (*http.Response, error) {
 	out := req.Clone(req.Context())
 	out.Header.Set("Prefer", "wait="+strconv.Itoa(int(wait/time.Second)))
 	return p.next.RoundTrip(out)
+}
+
+// gatewayAge is how old an answer was when an anivault gateway gave it; 0 for TMDB's, whose edges tell an age as well.
+func gatewayAge(h http.Header) time.Duration {
+	if !strings.HasPrefix(h.Get("Cache-Status"), "anivault;") {
+		return 0
+	}
+	seconds, err := strconv.Atoi(h.Get("Age"))
+	if err != nil {
+		return 0
+	}
+	return time.Duration(min(max(seconds, 0), math.MaxInt32)) * time.Second
 }
 
 // Close ends idle connections.

@@ -169,6 +169,9 @@ func originOf(resp *tmdb.Response) match.Origin {
 	case cache.Stale:
 		o.From, o.FetchedAt = match.FromStale, info.FetchedAt
 	default:
+		if resp.Header.Get("Age") != "0" { // a gateway's cache had it
+			o.FetchedAt = info.FetchedAt
+		}
 	}
 	return o
 }

@@ -247,6 +247,8 @@ func detailOf(m met) string {
 		return "pause"
 	case m.status >= 400:
 		return "upstream"
+	case m.detail != "":
+		return m.detail
 	}
 	return "malformed_response"
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -49,6 +50,7 @@ type flight struct {
 // met is what the cache's question has met behind it.
 type met struct {
 	status int
+	detail string // why a gateway behind this one gave an expired answer
 	err    error
 }
 
@@ -334,6 +336,9 @@ func (g *Gateway) atTheDoor(next http.RoundTripper) http.RoundTripper {
 			m := met{err: err}
 			if resp != nil {
 				m.status = resp.StatusCode
+				if _, why, _ := strings.Cut(resp.Header.Get("Cache-Status"), "; detail="); strings.Trim(why, "abcdefghijklmnopqrstuvwxyz_") == "" {
+					m.detail = why
+				}
 			}
 			f.met.Store(&m)
 		}
