@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"time"
 )
 
 // Alive is a file that says that its process lives: the process holds the file's lock for as long as it runs. On Unix
@@ -41,17 +42,22 @@ func (a *Alive) Ensure() error {
 		return nil
 	}
 	a.drop()
-	// Whoever clears away what the dead have left may take a file that isn't locked yet; then it is made once more.
-	var err error
-	for range maxReopen {
-		if a.file, err = makeAlive(a.path, a.TempPath(), a.mode); err == nil {
+	// Whoever clears away what the dead have left may hold or take a file that isn't locked yet; then it is made again, a
+	// little later each time: they may be slow.
+	for pause := time.Millisecond; ; pause *= 2 {
+		f, err := makeAlive(a.path, a.TempPath(), a.mode)
+		if a.file = f; err == nil {
 			return nil
-		} else if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrBusy) {
-			break
 		}
+		if !errors.Is(err, errTaken) || pause > time.Second {
+			return fmt.Errorf("prove liveness: %w", err)
+		}
+		time.Sleep(pause)
 	}
-	return fmt.Errorf("prove liveness: %w", err)
 }
+
+// errTaken: the file was locked or removed by somebody else before it was this process's.
+var errTaken = errors.New("somebody else has it")
 
 // Close removes the file and gives its lock back.
 func (a *Alive) Close() {
@@ -140,6 +146,9 @@ func makeAlive(path, temp string, mode fs.FileMode) (*File, error) {
 		err = os.Rename(at, path)
 	}
 	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrBusy) {
+			err = fmt.Errorf("%w: %w", errTaken, err)
+		}
 		f.Close()
 		return nil, err
 	}

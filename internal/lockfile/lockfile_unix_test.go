@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // Opening a pipe that nobody else has open waits for ever, and SIGTERM doesn't end it.
@@ -59,4 +61,42 @@ func TestStoppedProcessCostsPatienceOnce(t *testing.T) {
 	}
 	kill(child)
 	eventually(t, "it is free", func() bool { return l.Lock(t.Context(), Exclusive, long) == nil })
+}
+
+// Others clear away what the dead have left. One that is slow, or takes the file again and again, may do so with a file
+// that is about to be locked: the process proves its liveness all the same.
+func TestAliveIsMadeBesideThoseWhoClearAway(t *testing.T) {
+	for name, clearing := range map[string]func(temp string) (over func()){
+		"one holds it": func(temp string) func() {
+			held, err := OpenNoFollow(temp, os.O_RDWR|os.O_CREATE, 0o600)
+			must(t, err)
+			if free, err := tryLockFile(held.File, Shared); !free {
+				t.Fatal(err)
+			}
+			return func() { held.Close() }
+		},
+		"one holds it and removes it": func(temp string) func() {
+			must(t, os.WriteFile(temp, nil, 0o600))
+			held, err := TakeOver(temp)
+			must(t, err)
+			return held.Close
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "alive")
+			synctest.Test(t, func(t *testing.T) {
+				a := NewAlive(path, 0o600)
+				over := clearing(a.TempPath())
+				go func() {
+					time.Sleep(200 * time.Millisecond)
+					over()
+				}()
+				must(t, a.Ensure())
+				if !Lives(path) {
+					t.Error("it counts as dead")
+				}
+				a.Close()
+			})
+		})
+	}
 }
