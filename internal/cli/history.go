@@ -144,16 +144,15 @@ func (c *command) history(ctx context.Context, cfg *config.Config, args []string
 	}
 	defer closeEngine()
 	if len(args) > 0 {
-		return c.showRun(e, args, format, isAtWork(ctx, cfg))
+		return c.showRun(e, args, format, func() bool { return isAtWork(ctx, cfg) })
 	}
-	runs, err := e.History()
+	runs, atWork, err := standing(e.History, func() bool { return isAtWork(ctx, cfg) })
 	if err != nil {
 		return err
 	}
 	if len(runs) == 0 {
 		c.say("no plan was carried out yet\n")
 	}
-	atWork := isAtWork(ctx, cfg)
 	if format == "ndjson" {
 		return c.printRuns(runs, atWork)
 	}
@@ -223,12 +222,17 @@ func (c *command) printRuns(runs []apply.Run, atWork bool) error {
 }
 
 // showRun prints what became of each file of a run.
-func (c *command) showRun(e *apply.Engine, args []string, format string, atWork bool) error {
+func (c *command) showRun(e *apply.Engine, args []string, format string, atWork func() bool) error {
 	picked, err := pickRun(e, args, anyRun)
 	if err != nil {
 		return err
 	}
-	run, out, err := e.Show(picked.ID)
+	var out *apply.Outcome
+	runs, busy, err := standing(func() ([]apply.Run, error) {
+		run, shown, err := e.Show(picked.ID)
+		out = shown
+		return []apply.Run{run}, err
+	}, atWork)
 	if err != nil {
 		return &failure{code: exitUsage, err: err}
 	}
@@ -236,7 +240,7 @@ func (c *command) showRun(e *apply.Engine, args []string, format string, atWork 
 		return c.printRun(&applying{}, out, nil)
 	}
 	w := bufio.NewWriter(c.streams.Out)
-	fmt.Fprintln(w, runLine(&run, atWork))
+	fmt.Fprintln(w, runLine(&runs[0], busy))
 	for i := range out.Results {
 		r := &out.Results[i]
 		fmt.Fprintf(w, "  %s  %s  ← %s\n", lang.Say(string(r.Status)), ui.Printable(r.Target), ui.Printable(r.Source))

@@ -41,3 +41,37 @@ func TestALineOfTheHistory(t *testing.T) {
 		})
 	}
 }
+
+// A run may begin, go on or end between the look at its journal and the one at the lock.
+func TestOnlyARunThatNobodyWorksOnWasCutOff(t *testing.T) {
+	run := func(s apply.Stage) []apply.Run { return []apply.Run{{ID: "a", Stage: s}} }
+	for name, row := range map[string]struct {
+		reads  []apply.Stage
+		locked []bool
+		want   apply.Stage
+		busy   bool
+	}{
+		"done":                {[]apply.Stage{apply.Done}, nil, apply.Done, false},
+		"at work":             {[]apply.Stage{apply.Applying}, []bool{true}, apply.Applying, true},
+		"cut off":             {[]apply.Stage{apply.Applying, apply.Applying}, []bool{false}, apply.Applying, false},
+		"ends meanwhile":      {[]apply.Stage{apply.Applying, apply.Done}, []bool{false}, apply.Done, false},
+		"is undone meanwhile": {[]apply.Stage{apply.Applying, apply.Undoing}, []bool{false, true}, apply.Undoing, true},
+		"goes on, is cut off": {[]apply.Stage{apply.Applying, apply.Undoing, apply.Undoing}, []bool{false, false}, apply.Undoing, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			reads, locked := row.reads, row.locked
+			runs, busy, err := standing(func() ([]apply.Run, error) {
+				next := run(reads[0])
+				reads = reads[1:]
+				return next, nil
+			}, func() bool {
+				next := locked[0]
+				locked = locked[1:]
+				return next
+			})
+			if err != nil || runs[0].Stage != row.want || busy != row.busy || len(reads)+len(locked) > 0 {
+				t.Errorf("%+v, at work %v, %v; not looked at: %v %v", runs, busy, err, reads, locked)
+			}
+		})
+	}
+}

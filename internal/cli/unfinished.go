@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,11 +43,14 @@ func (u *unfinishedRuns) look(ctx context.Context, cfg *config.Config) ([]unfini
 			return nil, err
 		}
 	}
-	runs, damaged, err := u.engine.Unfinished()
-	if err != nil || len(runs)+len(damaged) == 0 {
+	var damaged []apply.Run
+	runs, atWork, err := standing(func() (runs []apply.Run, err error) {
+		runs, damaged, err = u.engine.Unfinished()
+		return runs, err
+	}, func() bool { return isAtWork(ctx, cfg) })
+	if err != nil {
 		return nil, err
 	}
-	atWork := isAtWork(ctx, cfg)
 	var out []unfinishedRun
 	for _, r := range runs {
 		out = append(out, unfinishedRun{r, atWork})
@@ -55,6 +59,35 @@ func (u *unfinishedRuns) look(ctx context.Context, cfg *config.Config) ([]unfini
 		out = append(out, unfinishedRun{r, false})
 	}
 	return out, nil
+}
+
+// standing reads runs, and says whether a process is at work on those that have not come to their end. One that comes to it between
+// the two looks was not cut off: nobody is at work only where the runs are the same before and after a moment in which nobody was.
+func standing(read func() ([]apply.Run, error), atWork func() bool) (runs []apply.Run, busy bool, err error) {
+	type stage struct {
+		id    string
+		stage apply.Stage
+		at    time.Time
+	}
+	var before []stage
+	for {
+		if runs, err = read(); err != nil {
+			return nil, false, err
+		}
+		var now []stage
+		for i := range runs {
+			if r := &runs[i]; r.Err == nil && r.Stage.Unfinished() {
+				now = append(now, stage{r.ID, r.Stage, r.At})
+			}
+		}
+		switch {
+		case len(now) == 0, before != nil && slices.Equal(before, now):
+			return runs, false, nil
+		case atWork():
+			return runs, true, nil
+		}
+		before = now
+	}
 }
 
 // isAtWork reports whether a process carries a plan out or puts one back.

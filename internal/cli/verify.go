@@ -46,7 +46,13 @@ func (c *command) verify(cmd *cobra.Command, a *applying, args []string, deep bo
 		return err
 	}
 	defer closeEngine()
-	run, err := pickRun(e, args, func(r *apply.Run) bool { return r.Stage != apply.Undone })
+	var run *apply.Run
+	_, atWork, err := standing(func() (runs []apply.Run, err error) {
+		if run, err = pickRun(e, args, func(r *apply.Run) bool { return r.Stage != apply.Undone }); run != nil {
+			runs = append(runs, *run)
+		}
+		return runs, err
+	}, func() bool { return isAtWork(cmd.Context(), cfg) })
 	if err != nil {
 		return err
 	}
@@ -60,7 +66,7 @@ func (c *command) verify(cmd *cobra.Command, a *applying, args []string, deep bo
 		return nil
 	}
 	if run.Stage.Unfinished() {
-		if isAtWork(cmd.Context(), cfg) {
+		if atWork {
 			c.warn("the run %s is at work", run.ID)
 		} else {
 			c.warn("the run %s was cut off", run.ID)
