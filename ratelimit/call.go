@@ -47,6 +47,15 @@ func WithMaxWait(ctx context.Context, d time.Duration) context.Context {
 	return context.WithValue(ctx, maxWaitKey{}, d)
 }
 
+type leftKey struct{}
+
+// WaitLeft returns how much of Tuning.MaxWait is left to the request whose try ctx is of, so that a server which lets
+// requests wait can be told how long it may; ok is false for any other context.
+func WaitLeft(ctx context.Context) (left time.Duration, ok bool) {
+	left, ok = ctx.Value(leftKey{}).(time.Duration)
+	return left, ok
+}
+
 // newCall returns a call of calls, to which the caller gives it back.
 func newCall(ctx context.Context, l *Limiter, hold time.Duration) *call {
 	maxWait, _ := ctx.Value(maxWaitKey{}).(time.Duration)

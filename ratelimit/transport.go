@@ -58,7 +58,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		c.depart()
-		resp, e, err := t.send(permit, req, c.arrive)
+		resp, e, err := t.send(c, permit, req)
 		outcome := e.Outcome
 		if e.Key != KeyUnknown && permit.choice.Account != "" && permit.choice.Why != ByTest && repeatable(req) {
 			next, againErr := again(req) // ends with the last key
@@ -113,12 +113,12 @@ func ownDelay(err error) bool {
 	return errors.As(err, &blocked) && blocked.Cause == ReasonBackoff
 }
 
-// send makes one try and gives the permit back. It calls arrived when the answer is there.
-func (t *Transport) send(p *Permit, req *http.Request, arrived func()) (*http.Response, Event, error) {
+// send makes one try of a call and gives the permit back.
+func (t *Transport) send(c *call, p *Permit, req *http.Request) (*http.Response, Event, error) {
 	defer p.Done(Event{}) // if Base or Classify panics
 	timeout := p.l.Tuning().RequestTimeout
 	var w wire
-	ctx, cancel := context.WithTimeout(w.trace(req.Context()), timeout)
+	ctx, cancel := context.WithTimeout(context.WithValue(w.trace(req.Context()), leftKey{}, c.left()), timeout)
 	if p.choice.Account != "" {
 		ctx = context.WithValue(ctx, choiceKey{}, p.choice)
 	}
@@ -126,7 +126,7 @@ func (t *Transport) send(p *Permit, req *http.Request, arrived func()) (*http.Re
 	start := time.Now()
 	resp, body, err := t.exchange(req.WithContext(ctx))
 	e := Event{Latency: time.Since(start)}
-	arrived()
+	c.arrive()
 	given := req.Context().Err() // what the caller's context says
 	if err != nil && resp != nil && given == nil && !success(resp) {
 		err = nil // its status counts, and what could be read is its body

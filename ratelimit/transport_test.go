@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -132,6 +133,36 @@ func TestRetryAfterReallyWaits(t *testing.T) {
 		}
 		if r.u.tries() != 2 || r.status().State != Normal {
 			t.Errorf("%d tries, %s", r.u.tries(), r.status().State)
+		}
+	})
+}
+
+// A server that lets requests wait has to know for how long it may.
+func TestATryKnowsWhatIsLeftOfMaxWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var left []time.Duration
+		r := newRig(t, func(c *Config) { c.Tuning.MaxWait = 20 * time.Second }, func(n int, req *http.Request) (*http.Response, error) {
+			d, ok := WaitLeft(req.Context())
+			if !ok {
+				t.Error("a try does not know it")
+			}
+			left = append(left, d)
+			if n == 1 {
+				return reply(429, "Retry-After", "2"), nil
+			}
+			return reply(200), nil
+		})
+		r.u.latency = time.Second // which is no waiting
+		for _, ctx := range []context.Context{t.Context(), WithMaxWait(t.Context(), 5*time.Second), WithWaited(t.Context(), 7*time.Second)} {
+			if _, err := r.get(ctx); err != nil {
+				t.Error(err)
+			}
+		}
+		if want := []time.Duration{20 * time.Second, 18 * time.Second, 5 * time.Second, 13 * time.Second}; !slices.Equal(left, want) {
+			t.Errorf("left %v, want %v", left, want)
+		}
+		if _, ok := WaitLeft(t.Context()); ok {
+			t.Error("what is no try knows it")
 		}
 	})
 }

@@ -83,9 +83,13 @@ type preferring struct {
 	limiter *ratelimit.Limiter
 }
 
-// RoundTrip sends the request with Prefer: wait (RFC 7240): two seconds less than the try may take.
+// RoundTrip sends the request with Prefer: wait (RFC 7240): two seconds less than the try may take, and no longer than the
+// request may still wait for permission. What waits at a gateway counts as sent here.
 func (p preferring) RoundTrip(req *http.Request) (*http.Response, error) {
 	wait := max(p.limiter.Tuning().RequestTimeout-2*time.Second, 0)
+	if left, ok := ratelimit.WaitLeft(req.Context()); ok {
+		wait = min(wait, left+time.Second-1) // in whole seconds, rounded up
+	}
 	out := req.Clone(req.Context())
 	out.Header.Set("Prefer", "wait="+strconv.Itoa(int(wait/time.Second)))
 	return p.next.RoundTrip(out)

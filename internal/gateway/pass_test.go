@@ -166,6 +166,11 @@ func TestOnlyTheQuestionGoesUpstream(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || !strings.HasPrefix(got.Get("User-Agent"), "anivault/") {
 		t.Errorf("%s %s", diff, got.Get("User-Agent"))
 	}
+	// A gateway behind this one waits no longer than the client does.
+	b.must(200, "/3/tv/9000002", "Prefer: wait=3")
+	if wait := b.up.headers[1].Get("Prefer"); wait != "wait=3" {
+		t.Errorf("Prefer: %s", wait)
+	}
 	if want := "/3/tv/9000001?a=1&append_to_response=images,season/1&b=2&language=de-DE"; b.up.urls[0] != want {
 		t.Errorf("asked %s, want %s", b.up.urls[0], want)
 	}
