@@ -98,7 +98,7 @@ func importInputs(ctx context.Context, dir string, inputs []input, now time.Time
 		return nil, fmt.Errorf("wait for another import: %w", err)
 	}
 	defer unlock()
-	removeLeftovers(dir)
+	removeLeftovers(dir, scratchPrefix)
 	work, err := os.MkdirTemp(dir, scratchPrefix)
 	if err != nil {
 		return nil, fmt.Errorf("make a scratch folder: %w", err)
@@ -133,9 +133,9 @@ func importInputs(ctx context.Context, dir string, inputs []input, now time.Time
 
 const scratchPrefix = ".index-"
 
-// removeLeftovers takes away what a killed import has left. The lock is held, so nobody is using it.
-func removeLeftovers(dir string) {
-	old, _ := filepath.Glob(filepath.Join(dir, scratchPrefix+"*")) // it fails for a bad pattern alone
+// removeLeftovers takes away what a killed import or update has left. Its lock is held, so nobody is using it.
+func removeLeftovers(dir, prefix string) {
+	old, _ := filepath.Glob(filepath.Join(dir, prefix+"*")) // it fails for a bad pattern alone
 	for _, path := range old {
 		_ = os.RemoveAll(path)
 	}

@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/anivault/anivault/internal/lockfile"
 )
 
 // Addresses are where the lists are; an empty one is not fetched. TMDBExports is the folder of the exports.
@@ -72,11 +74,18 @@ const (
 var errAbsent = errors.New("there is no such file")
 
 // Update fetches what changed and imports it, all at once. A source that can't be fetched keeps none of the others
-// from being imported; its Outcome has the error. The error returned is of the import.
+// from being imported; its Outcome has the error. The error returned is of the import. Processes update one after the
+// other, so that none fetches what another is fetching.
 func (u Updater) Update(ctx context.Context) ([]Outcome, error) {
 	if err := os.MkdirAll(u.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data folder: %w", err)
 	}
+	unlock, err := lockfile.Acquire(ctx, filepath.Join(u.Dir, FileName+".update.lock"), lockfile.Exclusive, lockPatience)
+	if err != nil {
+		return nil, fmt.Errorf("wait for another update: %w", err)
+	}
+	defer unlock()
+	removeLeftovers(u.Dir, fetchPrefix)
 	work, err := os.MkdirTemp(u.Dir, fetchPrefix)
 	if err != nil {
 		return nil, fmt.Errorf("make a scratch folder: %w", err)

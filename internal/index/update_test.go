@@ -6,7 +6,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -95,7 +98,7 @@ func TestOnlyWhatChangedIsFetched(t *testing.T) {
 	if got := lookUp(t, dir, "Glass Orbit"); !strings.HasPrefix(got, "tv/9001 Glass Orbit s1 (硝子の軌道)") {
 		t.Errorf("found %q", got)
 	}
-	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 3 { // the index and two locks
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 	h.files["/list.xml"] += "<!-- changed -->"
@@ -106,6 +109,49 @@ func TestOnlyWhatChangedIsFetched(t *testing.T) {
 		[]string{"/list.xml if changed", "/ids.json if changed"})
 	run(today.Add(30*time.Hour), []string{"anime-lists unchanged", "anidb unchanged", "anime-ids unchanged", "tmdb-tv unchanged", "tmdb-movie unchanged"},
 		[]string{"/list.xml if changed", "/titles.gz if changed", "/ids.json if changed", "/x/tv_series_ids_11_22_2026.json.gz", "/x/movie_ids_11_22_2026.json.gz"})
+}
+
+// Updates may be begun at the same time, as by cron and by hand, or be killed.
+func TestUpdatesFetchOneAfterTheOther(t *testing.T) {
+	h := &host{files: map[string]string{"/titles.gz": zipped(animeTitlesSample)}}
+	entered, open := make(chan struct{}, 2), make(chan struct{})
+	var one sync.Mutex
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		entered <- struct{}{}
+		<-open
+		one.Lock()
+		defer one.Unlock()
+		h.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	dir := t.TempDir()
+	left := filepath.Join(dir, fetchPrefix+"killed")
+	if err := os.Mkdir(left, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	u := Updater{Dir: dir, Addresses: Addresses{AniDBTitles: server.URL + "/titles.gz"}}
+	got := make(chan []string, 2)
+	update := func() {
+		outcomes, err := u.Update(context.Background())
+		if err != nil {
+			t.Error(err)
+		}
+		got <- states(outcomes)
+	}
+	go update()
+	<-entered
+	if _, err := os.Stat(left); !os.IsNotExist(err) {
+		t.Errorf("what a killed update has left is still there: %v", err)
+	}
+	go update()
+	runtime.Gosched()
+	close(open)
+	if diff := cmp.Diff([][]string{{"anidb imported"}, {"anidb unchanged"}}, [][]string{<-got, <-got}); diff != "" {
+		t.Error(diff)
+	}
+	if asked := h.take(); len(asked) != 1 {
+		t.Errorf("asked %q", asked)
+	}
 }
 
 // AniDB bans who asks for its titles more than once a day.
