@@ -345,8 +345,10 @@ func (e *engine) unproven(i int, there, ours bool, now Info, original finding) *
 		return nil
 	case !ours:
 		return problem(MovedOn)
-	case original.ours && !back && (!original.same || !m.copies[i].matches(now)):
+	case original.ours && !back && !m.copies[i].matches(now):
 		return problem(Edited)
+	case original.ours && !back && !original.same:
+		return &Problem{Code: Edited, Err: errOriginalEdited}
 	case original.ours:
 		return nil
 	case o.Verb != organize.Move:
@@ -356,6 +358,9 @@ func (e *engine) unproven(i int, there, ours bool, now Info, original finding) *
 	}
 	return nil
 }
+
+// errOriginalEdited says of a copy that it is not the one that was changed.
+var errOriginalEdited = errors.New("the original was, and not the copy")
 
 // takeAway removes the copy at a target, whose source is there; one that came back is read first.
 func (e *engine) takeAway(i int, dir Dir, from, to place, back bool) *Problem {

@@ -426,3 +426,25 @@ func TestWhatNeverLeftIsNotPutBack(t *testing.T) {
 		})
 	}
 }
+
+// Of a copy that stays because one of the two was changed it is told which.
+func TestWhichOfTwoWasChanged(t *testing.T) {
+	for changed, want := range map[string]string{
+		"/lib/x": "it was changed since",
+		"/src/a": "it was changed since: the original was, and not the copy",
+	} {
+		t.Run(changed, func(t *testing.T) {
+			sc := drawn(traits{}, "/lib", "a", "a : x")
+			apply, _, undo := sc.actions()
+			s := sc.clone()
+			if out, err := apply.do(s); err != nil || out.Unfinished {
+				t.Fatalf("%+v %v", out, err)
+			}
+			s.nodes[s.at(changed)].data = "edited"
+			out, err := undo.do(s)
+			if err != nil || said(out) != "a kept edited" || out.Results[0].Problem.Error() != want {
+				t.Errorf("%+v %v", out, err)
+			}
+		})
+	}
+}

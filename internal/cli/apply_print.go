@@ -152,7 +152,7 @@ func problemText(p *apply.Problem) string {
 	case p.Run != "":
 		text = lang.Sprintf("the run %s has moved it on: undo that first", p.Run)
 	case p.Err != nil:
-		text += ": " + ui.Escaped(ui.OneLine(p.Err.Error()))
+		text += ": " + ui.Escaped(lang.Say(ui.OneLine(p.Err.Error())))
 	}
 	return text
 }

@@ -79,6 +79,7 @@ var koApply = []entry{
 	},
 	{"no file of the run %s fits %s; nothing was done", "실행 %s에 %s에 맞는 파일이 없습니다. 아무것도 하지 않았습니다"},
 	{"what fits %s is back already\n", "%s에 맞는 것은 이미 제자리로 돌아갔습니다\n"},
+	{"the original was, and not the copy", "복사본이 아니라 원본이 바뀌었습니다"},
 	{"the run %s is at work", "실행 %s이(가) 진행 중입니다"},
 	{"the run %s was cut off", "실행 %s이(가) 끊겨 있습니다"},
 	{"%s not reached\n", "%s: 아직 하지 않음\n"},
