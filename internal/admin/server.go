@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/anivault/anivault/internal/config"
 )
 
 //go:embed style.css script.js
@@ -31,7 +33,7 @@ type Server struct {
 
 // Listen opens the address. conf is nil for plain HTTP.
 func Listen(addr string, conf *tls.Config, g Gateway, events *Events) (*Server, error) {
-	l, err := net.Listen("tcp", addr)
+	l, err := net.Listen(config.NetworkOf(addr), addr)
 	if err != nil {
 		return nil, err
 	}

@@ -143,7 +143,7 @@ func checkAddress(v string) error {
 	}
 	host, port, err := net.SplitHostPort(v)
 	if n, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || host == "" || strconv.FormatUint(n, 10) != port {
-		return errors.New("must be host:port such as 127.0.0.1:7373 (0.0.0.0:7373 is every address), or unix:/path")
+		return errors.New("must be host:port such as 127.0.0.1:7373 (0.0.0.0:7373 is every IPv4 address, [::]:7373 every address), or unix:/path")
 	}
 	return nil
 }

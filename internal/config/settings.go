@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -311,6 +312,15 @@ func applyList(field func(*Config) *string) func(*Config, string) error {
 		*field(c) = v
 		return nil
 	}
+}
+
+// NetworkOf returns the network of an address that is listened on: net.Listen would take 0.0.0.0 for IPv6, too.
+func NetworkOf(addr string) string {
+	host, _, _ := net.SplitHostPort(addr)
+	if ip, err := netip.ParseAddr(host); err == nil && ip.Is4() {
+		return "tcp4"
+	}
+	return "tcp"
 }
 
 func isLoopback(host string) bool {

@@ -152,6 +152,15 @@ func TestExposure(t *testing.T) {
 	}
 }
 
+// Every IPv4 address is told as that, and none of IPv6 is taken with it.
+func TestEveryIPv4AddressIsNoMore(t *testing.T) {
+	yaml, _ := withClients(map[string]string{"a": ""})
+	b := start(t, setup{yaml: yaml + "  plain_http: true\n", listen: "0.0.0.0:0"})
+	if at := b.service.listeners[0].Addr(); b.service.url(at) != "http://0.0.0.0:"+portOf(at) {
+		t.Errorf("it listens on %s", b.service.url(at))
+	}
+}
+
 func TestTLSAndAUnixSocket(t *testing.T) {
 	dir := t.TempDir()
 	pair, err := cert.New(time.Now(), cert.Good)

@@ -115,7 +115,7 @@ func reasonOf(err error) string {
 func listen(addr string) (net.Listener, error) {
 	path, ok := strings.CutPrefix(addr, "unix:")
 	if !ok {
-		return net.Listen("tcp", addr)
+		return net.Listen(config.NetworkOf(addr), addr)
 	}
 	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSocket != 0 {
 		if c, err := net.Dial("unix", path); err == nil {

@@ -276,8 +276,8 @@ var koServe = []entry{
 		"unix:/run/anivault/gateway.sock처럼 unix:와 절대 경로여야 합니다",
 	},
 	{
-		"must be host:port such as 127.0.0.1:7373 (0.0.0.0:7373 is every address), or unix:/path",
-		"127.0.0.1:7373 같은 host:port(0.0.0.0:7373은 모든 주소) 또는 unix:/path여야 합니다",
+		"must be host:port such as 127.0.0.1:7373 (0.0.0.0:7373 is every IPv4 address, [::]:7373 every address), or unix:/path",
+		"127.0.0.1:7373 같은 host:port(0.0.0.0:7373은 모든 IPv4 주소, [::]:7373은 모든 주소) 또는 unix:/path여야 합니다",
 	},
 	{"must be host:port such as 127.0.0.1:7374, or off", "127.0.0.1:7374 같은 host:port 또는 off여야 합니다"},
 	{"must be host names without scheme and port, in lower case", "스킴과 포트가 없는 소문자 호스트 이름이어야 합니다"},
