@@ -62,9 +62,13 @@ func (m Moment) Text() string {
 	case m.Event == "429":
 		return "429, of a request that had left before"
 	case m.Pause > 0:
-		return fmt.Sprintf("%s: all processes pause for %s", m.Event, m.Pause.Round(time.Millisecond))
+		return fmt.Sprintf("server error: all processes pause for %s", m.Pause.Round(time.Millisecond))
+	case m.Event == ratelimit.Network.String():
+		return "network error: that request alone is tried again"
+	case m.Event == ratelimit.Deferred.String():
+		return "the gateway refused: that request alone is tried again"
 	}
-	return m.Event + " error: that request alone is tried again"
+	return "server error: that request alone is tried again"
 }
 
 // maxMoments bounds the timeline of a run that lasts for days.

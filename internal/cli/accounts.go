@@ -165,7 +165,7 @@ func (c *command) testAccounts(ctx context.Context, cfg *config.Config, list []c
 			case t.Err != nil:
 				silent++
 			}
-			fmt.Fprintf(c.streams.Out, "%s key %d: %s\n", a.Name, t.Number, ui.Escaped(t.Text))
+			fmt.Fprint(c.streams.Out, lang.Sprintf("%s key %d: %s\n", a.Name, t.Number, lang.Word(ui.Escaped(t.Text))))
 		}
 	}
 	err = run.Close()

@@ -137,9 +137,9 @@ func (c *command) printProblems(a *applying, out *apply.Outcome) error {
 			if r.Source != "" {
 				what = ui.Printable(r.Source) + "\n  → " + what
 			}
-			fmt.Fprintf(w, "%s  %s\n  (%s)\n", lang.Say(string(r.Status)), what, problemText(r.Problem))
+			fmt.Fprintf(w, "%s  %s\n  (%s)\n", lang.Word(string(r.Status)), what, problemText(r.Problem))
 		} else if a.back && r.Status == apply.StatusPlanned {
-			fmt.Fprintf(w, "%s  %s\n  → %s\n", lang.Say(string(r.Status)), ui.Printable(r.Target), ui.Printable(r.Source))
+			fmt.Fprintf(w, "%s  %s\n  → %s\n", lang.Word(string(r.Status)), ui.Printable(r.Target), ui.Printable(r.Source))
 		}
 	}
 	return w.Flush()

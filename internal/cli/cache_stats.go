@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/anivault/anivault/cache"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
 )
 
@@ -81,7 +82,7 @@ func statsText(out io.Writer, s cache.Stats, path string, width int) error {
 	lines.add("size", "%s in use of at most %s, file %s", ui.Size(s.Used), ui.Size(s.MaxSize), ui.Size(s.FileSize))
 	if !s.Oldest.IsZero() {
 		const minute = "2006-01-02 15:04"
-		lines.add("fetched", "from %s to %s", s.Oldest.Local().Format(minute), s.Newest.Local().Format(minute))
+		lines.add("fetched", "%s", lang.Sprintf("from %s to %s", s.Oldest.Local().Format(minute), s.Newest.Local().Format(minute)))
 	}
 	lines.add("not merged yet", "%d records in %d journals", s.Unmerged, s.Journals)
 	for _, f := range s.SetAside {

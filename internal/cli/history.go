@@ -178,7 +178,7 @@ func stageText(s apply.Stage, atWork bool) string {
 	case atWork && s.Unfinished():
 		return lang.Say("at work")
 	}
-	return lang.Say(stageWords[s])
+	return lang.Word(stageWords[s])
 }
 
 func runLine(r *apply.Run, atWork bool) string {
@@ -243,7 +243,7 @@ func (c *command) showRun(e *apply.Engine, args []string, format string, atWork 
 	fmt.Fprintln(w, runLine(&runs[0], busy))
 	for i := range out.Results {
 		r := &out.Results[i]
-		fmt.Fprintf(w, "  %s  %s  ← %s\n", lang.Say(string(r.Status)), ui.Printable(r.Target), ui.Printable(r.Source))
+		fmt.Fprintf(w, "  %s  %s  ← %s\n", lang.Word(string(r.Status)), ui.Printable(r.Target), ui.Printable(r.Source))
 		if r.Problem != nil {
 			fmt.Fprintf(w, "    (%s)\n", problemText(r.Problem))
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
 )
@@ -138,7 +139,7 @@ func periodText(d time.Duration) string {
 	if d == 0 {
 		return "until it is reset"
 	}
-	return "for " + ui.Period(d)
+	return lang.Sprintf("for %s", ui.Period(d))
 }
 
 // tuneError makes a refused value a usage error.

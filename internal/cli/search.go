@@ -12,6 +12,7 @@ import (
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/decide"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/ui"
@@ -194,7 +195,7 @@ func foundTable(list []wireFound, width int) string {
 			year = fmt.Sprint(f.Year)
 		}
 		if f.Seasons != 0 {
-			seasons = ui.Count(f.Seasons, "season")
+			seasons = lang.Say(ui.Count(f.Seasons, "season"))
 		}
 		line := fmt.Sprintf("%s  %4s  %s  %s", ui.Pad(f.ref(), ids), year, ui.Pad(seasons, len("20 seasons")), ui.Printable(f.Title))
 		if f.OriginalTitle != "" && f.OriginalTitle != f.Title {

@@ -3,7 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
+	"io"
 	"log/slog"
 	"strings"
 
@@ -13,6 +13,7 @@ import (
 	"github.com/anivault/anivault/internal/admin"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/gateway"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
 )
 
@@ -56,7 +57,7 @@ none of them, so it works beside a running gateway.`,
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(c.streams.Out, "ok: would listen on %s; %s\n", strings.Join(cfg.Serve.Listen, ", "), ui.Count(len(cfg.Serve.Clients), "client"))
+		_, err = io.WriteString(c.streams.Out, lang.Sprintf("ok: would listen on %s; %s\n", strings.Join(cfg.Serve.Listen, ", "), ui.Count(len(cfg.Serve.Clients), "client")))
 		return err
 	})
 	serveFlags(cmd.Flags(), &offline)

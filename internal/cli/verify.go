@@ -121,7 +121,7 @@ func (c *command) printVerified(out *apply.Outcome) error {
 		if r.Status == apply.StatusOK {
 			continue
 		}
-		fmt.Fprintf(w, "%s  %s\n", lang.Say(string(r.Status)), ui.Printable(r.Target))
+		fmt.Fprintf(w, "%s  %s\n", lang.Word(string(r.Status)), ui.Printable(r.Target))
 		if r.Problem != nil {
 			fmt.Fprintf(w, "  (%s)\n", problemText(r.Problem))
 		}

@@ -203,6 +203,8 @@ var koApply = []entry{
 	{"%s as the run %s left them, %d not\n", "%[1]s 실행 %[2]s이(가) 둔 그대로, %[3]d개는 아님\n"},
 	{"the file system can't share blocks between files", "파일 시스템이 파일 사이에 블록을 공유하지 못함"},
 	{"gone", "없음"},
+	{"moved_on", "옮겨짐"},
+	{"bad_crc", "체크섬 다름"},
 	{"replaced", "다른 파일"},
 	{"edited", "바뀜"},
 	{"what TMDB says of it is not in the cache any more", "TMDB의 답이 더는 캐시에 없음"},
