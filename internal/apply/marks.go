@@ -238,16 +238,7 @@ func (m *marks) take(line string, files int) {
 	switch s := Stage(word); s {
 	case Applying, Done, Undoing, Undone, Kept, Abandoned:
 		if at, err := time.Parse(time.RFC3339, f.rest); err == nil { // else it is "kept" of one file
-			m.stage, m.at = s, at
-			m.undoing = s == Undoing || s == Abandoned && m.undoing
-			for _, i := range m.backNext {
-				if s.Unfinished() {
-					break // the undo was cut off in writing them
-				}
-				m.back[i] = true
-				delete(m.kept, i)
-			}
-			m.backNext = nil
+			m.enter(s, at)
 			return
 		}
 	case Planned:
@@ -301,6 +292,20 @@ func (m *marks) take(line string, files int) {
 		delete(m.not, i)
 		delete(m.kept, i)
 	}
+}
+
+// enter takes over a stage.
+func (m *marks) enter(s Stage, at time.Time) {
+	m.stage, m.at = s, at
+	m.undoing = s == Undoing || s == Abandoned && m.undoing
+	for _, i := range m.backNext {
+		if s.Unfinished() {
+			break // the undo was cut off in writing them
+		}
+		m.back[i] = true
+		delete(m.kept, i)
+	}
+	m.backNext = nil
 }
 
 // mark adds a line. That it could not be written is told by the next sync.
