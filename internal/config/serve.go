@@ -161,8 +161,8 @@ func applyAdminListen(c *Config, v string) error {
 }
 
 func checkHost(v string) error {
-	if v == "" || strings.ContainsAny(v, ":/@ ") || v != strings.ToLower(v) {
-		return errors.New("must be host names without scheme and port, in lower case")
+	if v == "" || strings.ContainsAny(v, ":/@* ") || v != strings.ToLower(v) {
+		return errors.New("must be host names in lower case, without scheme, port and *: under any name a page could reach the gateway")
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -37,6 +38,16 @@ func TestEverySettingOfServeIsRefusedWithItsPlace(t *testing.T) {
 				t.Errorf("by its variable: %s", told)
 			}
 		})
+	}
+}
+
+// A Host that is none in particular would undo what the names are for.
+func TestHostsAreNamedInFull(t *testing.T) {
+	for host, ok := range map[string]bool{"gateway.lan": true, "*": false, "*.lan": false, "Gateway.lan": false, "gateway.lan:80": false} {
+		_, _, told, err := loadYAML(t, "serve: {hosts: ["+strconv.Quote(host)+"]}\n")
+		if (err == nil) != ok || !ok && !strings.Contains(told, "without scheme, port and *") {
+			t.Errorf("%s: %s", host, told)
+		}
 	}
 }
 

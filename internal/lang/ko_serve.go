@@ -280,7 +280,10 @@ var koServe = []entry{
 		"127.0.0.1:7373 같은 host:port(0.0.0.0:7373은 모든 IPv4 주소, [::]:7373은 모든 주소) 또는 unix:/path여야 합니다",
 	},
 	{"must be host:port such as 127.0.0.1:7374, or off", "127.0.0.1:7374 같은 host:port 또는 off여야 합니다"},
-	{"must be host names without scheme and port, in lower case", "스킴과 포트가 없는 소문자 호스트 이름이어야 합니다"},
+	{
+		"must be host names in lower case, without scheme, port and *: under any name a page could reach the gateway",
+		"스킴, 포트, *가 없는 소문자 호스트 이름이어야 합니다: 아무 이름이나 되면 웹 페이지가 게이트웨이에 닿을 수 있습니다",
+	},
 	{"must be addresses or networks such as 10.0.0.1 or 10.0.0.0/8", "10.0.0.1이나 10.0.0.0/8 같은 주소나 네트워크여야 합니다"},
 	{
 		"serve.tls.cert and serve.tls.key go together: name both files, or none",
