@@ -23,7 +23,6 @@ const (
 	WithAnother  organize.Code = "with_another"
 	NotCached    organize.Code = "not_cached"
 	ForeignNFO   organize.Code = "foreign_nfo"
-	NoReflink    organize.Code = "no_reflink"
 	NotReached   organize.Code = "not_reached"
 )
 
@@ -49,7 +48,7 @@ var meanings = []struct {
 	{WithAnother, "it belongs to one that can't be carried out"},
 	{NotCached, "what TMDB says of it is not in the cache any more"},
 	{ForeignNFO, "another file is there, about something else"},
-	{NoReflink, "the file system can't share blocks between files"},
+	{organize.NoReflink, "the file system can't share blocks between files"},
 	{NotReached, "the run ended before it"},
 	{organize.NotRegular, "not a regular file"},
 	{organize.Unreadable, "the system failed"},

@@ -146,7 +146,7 @@ func (e *engine) fill(i int, dir Dir, from place, into Dir, part place, seen Inf
 	check := crc32.NewIEEE()
 	if o.Verb == organize.Reflink {
 		if err := target.Clone(source); err != nil {
-			return nil, &Problem{Code: NoReflink, Err: err}
+			return nil, &Problem{Code: organize.NoReflink, Err: err}
 		}
 		named = false
 	} else if sum, err = pour(e.ctx, source, target, before.Size, func(read []byte, at int64) {

@@ -116,7 +116,7 @@ func TestEveryModeBetweenMountedFileSystems(t *testing.T) {
 				{"move", ">", "", ""},
 				{"symlink", "@", "", ""},
 				{"copy", ":", "", ""},
-				{"reflink", "~", NoReflink, organize.CrossDevice},
+				{"reflink", "~", organize.NoReflink, organize.CrossDevice},
 			} {
 				t.Run(from.name+" to "+to.name+" "+row.mode, func(t *testing.T) {
 					want := row.between
@@ -157,7 +157,7 @@ func tryMode(t *testing.T, from, to, sign string, want organize.Code) {
 				t.Fatalf("%s: %s %v, not refused with %s", r.Source, r.Status, r.Problem, want)
 			}
 		}
-		if want == NoReflink && strings.HasSuffix(to, "fuse") {
+		if want == organize.NoReflink && strings.HasSuffix(to, "fuse") {
 			return // libfuse keeps a file that was removed while it was open under a hidden name for a while, and its folder with it
 		}
 	} else {

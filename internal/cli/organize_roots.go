@@ -39,6 +39,7 @@ func (o *organizing) openRoots(args []string) error {
 		if err != nil {
 			return usagef("make the folder first, or check the spelling: a disk may not be mounted", "%s: %v", cmp.Or(o.flagOf(to.dir), to.flag), err)
 		}
+		place.NoReflink = o.options.Mode == organize.ModeReflink && disk.CantReflink(place.Path)
 		*to.index = addRoot(&o.options.Targets, place)
 	}
 	for _, arg := range args {

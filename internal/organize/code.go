@@ -24,6 +24,7 @@ const (
 	BadName       Code = "bad_name"
 	NameTooLong   Code = "name_too_long"
 	CrossDevice   Code = "cross_device"
+	NoReflink     Code = "no_reflink"
 	PutBack       Code = "put_back"
 	Unreadable    Code = "io"
 )
@@ -53,6 +54,7 @@ var meanings = []struct {
 	{BadName, "nothing is left of its name", false},
 	{NameTooLong, "its name is too long", false},
 	{CrossDevice, "its target is on another file system", false},
+	{NoReflink, "the file system can't share blocks between files", false},
 	{PutBack, "an undo has put it back: watch leaves it until it, a pin or the index changes", false},
 	{Unreadable, "it can't be read", false},
 }

@@ -295,6 +295,10 @@ func (p *Planner) operateOn(v *video, from *folder, item *Item, source, to strin
 		v.inPlace++ // a server's own, where it is not ours: what is there stays, and so does ours
 		return true
 	}
+	if t := &p.o.Targets[v.target]; verb == Reflink && t.NoReflink && t.Device == v.spot.device {
+		v.leave(NoReflink, "")
+		return false
+	}
 	if len(blockers) > 0 {
 		p.needs[v] = append(p.needs[v], blockers...)
 	}

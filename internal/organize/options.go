@@ -14,6 +14,8 @@ type Place struct {
 	NameMax int // most bytes of a name, as the file system says
 	// Adrift is set where the numbers of files are made up when the file system is mounted: they are no part of a plan then.
 	Adrift bool
+	// NoReflink is set where files can't share blocks.
+	NoReflink bool
 }
 
 // Options say how a library is to be put in order.

@@ -459,6 +459,11 @@ func TestPlans(t *testing.T) {
 			[]string{"copy a.mkv > " + show + "S01E01 - Title 1.mkv"},
 		},
 		{
+			"a file system without reflinks", func(o *Options) { o.Mode, o.Targets[0].NoReflink = ModeReflink, true }, tree("/in/a.mkv", "/out/"),
+			[]report.Record{tv("/in/a.mkv", 1, 1)},
+			[]string{"no_reflink /in/a.mkv"},
+		},
+		{
 			"another file system is none to a move", func(o *Options) { o.Mode = ModeMove }, tree("2|/in/a.mkv", "/out/"),
 			[]report.Record{tv("/in/a.mkv", 1, 1)},
 			[]string{"move a.mkv > " + show + "S01E01 - Title 1.mkv"},

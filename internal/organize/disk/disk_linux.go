@@ -35,6 +35,25 @@ func stat(dir *os.File, item *organize.Item) error {
 	return nil
 }
 
+// CantReflink reports whether the file system of a folder is known not to share blocks between files. That is tried out with files that
+// have no name: nothing of the folder changes.
+func CantReflink(dir string) bool {
+	var fds [2]int
+	for i := range fds {
+		fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+		if err != nil {
+			return false // that is seen when it is needed
+		}
+		defer func() { _ = unix.Close(fd) }() // nothing of it stays
+		fds[i] = fd
+	}
+	if _, err := unix.Write(fds[0], make([]byte, 4096)); err != nil {
+		return false
+	}
+	err := unix.IoctlFileClone(fds[1], fds[0])
+	return errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOTTY)
+}
+
 // openRegular opens a regular file without waiting for anybody.
 func openRegular(path string) (*lockfile.File, error) { return lockfile.Open(path, os.O_RDONLY, 0) }
 

@@ -1,0 +1,53 @@
+package disk
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// That files can't share blocks is known without a trace in the folder.
+func TestCantReflink(t *testing.T) {
+	const shm = "/dev/shm" // of a file system that never can
+	for _, above := range []string{t.TempDir(), shm} {
+		if above == shm {
+			if _, err := os.Stat(shm); err != nil {
+				t.Skip("there is none: ", err)
+			}
+		}
+		dir, err := os.MkdirTemp(above, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.RemoveAll(dir)
+		a, b := openAt(t, filepath.Join(dir, "a")), openAt(t, filepath.Join(dir, "b"))
+		if _, err := a.Write(make([]byte, 4096)); err != nil {
+			t.Fatal(err)
+		}
+		can := unix.IoctlFileClone(int(b.Fd()), int(a.Fd())) == nil
+		before, err := os.Stat(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cant := CantReflink(dir)
+		after, err := os.Stat(dir)
+		if err != nil || !after.ModTime().Equal(before.ModTime()) {
+			t.Errorf("%s has changed: %v", dir, err)
+		}
+		if can && cant || above == shm && !cant {
+			t.Errorf("%s: reflinks are made: %v; can't be: %v", dir, can, cant)
+		}
+	}
+}
+
+func openAt(t *testing.T, name string) *os.File {
+	t.Helper()
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
