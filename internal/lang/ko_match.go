@@ -242,6 +242,7 @@ var koMatch = []entry{
 	{"read pins: %s is larger than %d bytes", "고정 읽기: %s이(가) %d바이트보다 큽니다"},
 	{"read pins: %s: %w", "고정 읽기: %s: %w"},
 	{"make the data folder: %w", "데이터 폴더 만들기: %w"},
+	{"wait for another update: %w", "다른 갱신 기다리기: %w"},
 	{"lock the pins: %w", "고정 파일 잠금: %w"},
 	{"write pins: %w", "고정 쓰기: %w"},
 	{"season %d %s in TMDB's seasons", "TMDB의 시즌에 자리 없음: 시즌 %d, %s"},
