@@ -25,6 +25,7 @@ func TestAPartThatNoSeasonIsCalled(t *testing.T) {
 		{"the show is called by a part itself", alone(two("Silver Road: First Light", first, second).alt("Silver Road", "Silver Road Revenge")), rel("Silver Road Revenge", eps(3)), "tv 5 -"},
 		{"behind a short form of the title", alone(two("Silver Road", first, second).alt("Road", "Road Hikari")), rel("Road Hikari", eps(3)), "tv 5 -"},
 		{"the second has another name after the same title", alone(two("Silver Road", first, second.named("Gin no Michi Sora")).alt("Gin no Michi", "Gin no Michi Umi")), rel("Gin no Michi Umi", eps(3)), "tv 5 -"},
+		{"the second has another name", alone(two("Silver Road", first, second.named("Silver Road: Blue Sky")).alt("Silver Road Revenge")), rel("Silver Road Revenge", eps(3)), "tv 5 -"},
 		{"a second season of a season with a name", alone(two("Silver Road", first, second, season(3, "1-12@2020-04-04").named("Silver Road: Act II"), season(4, "1-12@2021-04-03"))), rel("Silver Road - Act II", inSeason(2), eps(3)), "tv 5 S04E03"},
 		{"the only special, without an episode", alone(two("Silver Road", season(0, "1-1"), first).alt("Silver Road Winter Night")), rel("Silver Road Winter Night", file), "tv 5 S00E01"},
 		{"one of two specials", alone(two("Silver Road", season(0, "1-2"), first).alt("Silver Road Winter Night")), rel("Silver Road Winter Night", file), "tv 5 -"},

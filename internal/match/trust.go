@@ -142,6 +142,10 @@ var doubts = []struct {
 		first := seasonSlots(p.all, p.all[0].season)
 		return p.stated() && at.season == p.season && at.season > first[0].season && !p.hint.called.primary && len(runs(first, courGap)) > 1
 	}},
+	{"TMDB calls that season otherwise", 0.8, func(p *placer, at placement) bool {
+		s, _ := p.e.season(at.season)
+		return at.way == trustRest && !placeholderSeason(title.Normalize(s.Name))
+	}},
 	{"TMDB has several seasons, but not this one", 0.9, func(p *placer, at placement) bool { return at.way == trustRun && p.severalSeasons() }},
 }
 
