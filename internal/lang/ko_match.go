@@ -151,7 +151,7 @@ var koMatch = []entry{
 	{"an earlier season has several cours", "앞선 시즌이 여러 쿨로 되어 있음"},
 	{"but TMDB calls that season otherwise", "단, TMDB에서는 그 시즌을 다르게 부름"},
 	{"TMDB calls that season otherwise", "TMDB에서는 그 시즌을 다르게 부름"},
-	{"TMDB has several seasons, but not this one", "TMDB에 시즌이 여럿 있지만 이 시즌은 없음"},
+	{"TMDB has it as another season", "TMDB에는 다른 시즌으로 있음"},
 	{"%s: %.2f times as certain", "%s: 확실성 %.2f배"},
 	{"TMDB could not be asked: %s", "TMDB에 물을 수 없습니다: %s"},
 	{"nothing found for %q", "%s(으)로 찾은 것이 없습니다"},

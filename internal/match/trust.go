@@ -146,7 +146,9 @@ var doubts = []struct {
 		s, _ := p.e.season(at.season)
 		return at.way == trustRest && !placeholderSeason(title.Normalize(s.Name))
 	}},
-	{"TMDB has several seasons, but not this one", 0.9, func(p *placer, at placement) bool { return at.way == trustRun && p.severalSeasons() }},
+	{"TMDB has it as another season", 0.9, func(p *placer, at placement) bool {
+		return at.way == trustRun && p.severalSeasons() && len(runs(seasonSlots(p.all, at.season), courGap)) == 1
+	}},
 }
 
 // asManySpecials reports whether season 0 has as many episodes as the file, or its folder, counts.

@@ -155,6 +155,8 @@ func TestPlacesThatAreNotTheOnlyOnesAreDoubted(t *testing.T) {
 		{"a part of nobody knows what", club(first, second).alt("Light", "Light Song Part 2", "Light Song"), rel("Light Song Part 2"), 3, "S02E03?"},
 		{"counted on into the next season", club(season(1, "1-12@2009-04-03"), season(2, "1-12@2009-10-02")), rel("Lantern Club", inSeason(1)), 14, "S02E02"},
 		{"which came years later", club(season(1, "1-12@2009-04-03"), season(2, "1-12@2012-04-07")), rel("Lantern Club", inSeason(1)), 14, "S02E02?"},
+		{"a third season that the second holds behind a pause", club(first, season(2, "1-12@2010-04-07", "13-24@2011-04-06")), rel("Lantern Club", inSeason(3)), 7, "S02E19"},
+		{"a third season that TMDB has as the fourth", club(first, second, season(4, "1-12@2011-04-06")), rel("Lantern Club", inSeason(3)), 7, "S04E07?"},
 		{"the film's title beside it", club(first), read(rel("Lantern Club"), "剧场版 Lantern Club"), 1, "S01E01?"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
