@@ -93,6 +93,7 @@ var koMatch = []entry{
 	{"a special: neither its title nor its date tells which", "특별편인데 제목과 날짜로는 어느 것인지 알 수 없습니다"},
 	{"by the title of a special", "특별편의 제목에 따라"},
 	{"by the whole title of a special", "특별편의 전체 제목에 따라"},
+	{"by its own part of the title of a special", "특별편 제목의 고유한 부분에 따라"},
 	{"%s, of several that have it", "%s(여럿이 해당)"},
 	{"the specials of %d", "%d년의 특별편"},
 	{"by the imported mapping, counted over all seasons", "가져온 대응표에 따라, 통산 화수로"},

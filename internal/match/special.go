@@ -73,15 +73,47 @@ func specialNameOf(text string) specialName {
 	return n
 }
 
-// specialTitle finds the one special that is called like the file's title or episode title.
+// specialTitle finds the one special that is called like the file's title or episode title, or that has the same part of its own
+// behind a title of the show, which may be another one: "Title: Part" and "題 Part".
 func (p *placer) specialTitle() placement {
 	if len(p.specials) == 0 {
 		return placement{}
 	}
-	if at := p.one(p.specialsCalled(p.specialTexts(), specialLeast), "by the title of a special"); at.ok {
+	if at := p.one(p.specialsCalled(alike(p.specialTexts(), specialLeast)), "by the title of a special"); at.ok {
 		return at
 	}
-	return p.one(p.specialsCalled(p.wholeTexts(), specialWhole), "by the whole title of a special")
+	if at := p.one(p.specialsCalled(alike(p.wholeTexts(), specialWhole)), "by the whole title of a special"); at.ok {
+		return at
+	}
+	rests := p.rests()
+	if len(rests) == 0 {
+		return placement{}
+	}
+	return p.one(p.specialsCalled(func(name string) bool {
+		own := afterPlain(name, p.titles)
+		return own != name && slices.Contains(rests, title.Plain(withoutArcWord(own)))
+	}), "by its own part of the title of a special")
+}
+
+// alike reports whether a name is like one of the texts.
+func alike(texts []string, least float64) func(name string) bool {
+	return func(name string) bool {
+		return slices.ContainsFunc(texts, func(t string) bool { return title.Similarity(name, t) >= least })
+	}
+}
+
+// rests are what the readings have behind the show's title, where that may be a name, and no season's.
+func (p *placer) rests() []string {
+	if p.hint.Arc > 0 {
+		return nil
+	}
+	var out []string
+	for _, a := range p.hint.Arcs {
+		if _, seq := splitSequel("x " + a.Rest); seq.Zero() && len(nameWords(a.Rest)) > 0 {
+			out = append(out, title.Plain(withoutArcWord(a.Rest)))
+		}
+	}
+	return out
 }
 
 // specialTexts are what follows the show's title in the name, and the episode's title.
@@ -134,16 +166,13 @@ func (t named) calls(norm string) bool {
 	return title.Similarity(t.norm, norm) >= simExact || t.seq == Sequel{Year: t.seq.Year} && title.Similarity(t.base, norm) >= simExact
 }
 
-// specialsCalled are the specials that are called like one of the texts, with or without their number.
-func (p *placer) specialsCalled(texts []string, least float64) []slot {
+// specialsCalled are the specials of which a title holds, with or without their number.
+func (p *placer) specialsCalled(like func(name string) bool) []slot {
 	var whole, stem []slot
 	for i, s := range p.specials {
 		n := p.names[i]
 		if n.norm == "" {
 			continue
-		}
-		like := func(name string) bool {
-			return slices.ContainsFunc(texts, func(t string) bool { return title.Similarity(name, t) >= least })
 		}
 		switch {
 		case like(n.norm):
