@@ -60,6 +60,7 @@ var onError = []rule{
 }
 
 var onResponse = []rule{
+	{"a gateway that is pointed at itself, by others or at once", loops, OutcomeConfig},
 	{"a gateway's refusal for the time being, such as no permission in time", deferred, OutcomeDeferred},
 	{"429, whatever the body", status(429, 429), OutcomeThrottled},
 	{"TMDB's code 25, whatever the status", func(x exchange) bool { return x.refusal.Code == CodeOverLimit }, OutcomeThrottled},
@@ -143,5 +144,7 @@ func redirectRefused(x exchange) bool {
 func deferred(x exchange) bool {
 	return x.refusal.Gateway && (x.status == 429 || x.status > 500)
 }
+
+func loops(x exchange) bool { return x.refusal.Gateway && x.status == http.StatusLoopDetected }
 
 func notTMDB(x exchange) bool { return x.refusal.Foreign != "" || errorIs[*DecodeError](x) }

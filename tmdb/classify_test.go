@@ -30,6 +30,7 @@ var answerRows = []struct {
 	{"a gateway without permission", 429, `{"success":false,"status_code":25,"anivault":{"code":"1002"}}`, OutcomeDeferred},
 	{"a gateway in Sleep", 503, `{"success":false,"status_code":9,"anivault":{"code":"1004"}}`, OutcomeDeferred},
 	{"a gateway whose TMDB fails", 502, `{"success":false,"status_code":43,"anivault":{"code":"1006"}}`, OutcomeDeferred},
+	{"a gateway that asks itself", 508, `{"success":false,"status_code":5,"anivault":{"reason":"loop"}}`, OutcomeConfig},
 	{"a gateway whose TMDB is slow", 504, `{"success":false,"status_code":24,"anivault":{"code":"1003"}}`, OutcomeDeferred},
 	{"a gateway with a fault", 500, `{"success":false,"status_code":11,"anivault":{"code":"9999"}}`, OutcomeServer},
 	{"a gateway that does not know the client", 401, `{"success":false,"status_code":7,"anivault":{"reason":"unauthorized"}}`, OutcomeClient},

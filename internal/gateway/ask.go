@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/anivault/anivault/cache"
@@ -20,7 +21,8 @@ type asker struct {
 	cached   bool          // only-if-cached
 	settings *settings
 	id       string
-	session  string // see sessionOf
+	session  string   // see sessionOf
+	via      []string // the gateways that the request has come through
 }
 
 // found is what a request gets.
@@ -44,7 +46,7 @@ func (g *Gateway) get(ctx context.Context, u *url.URL, key string, a *asker) (fo
 		expired = r
 	}
 	req := &http.Request{Method: http.MethodGet, URL: u, Host: u.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
-	req.Header.Set("Via", g.via)
+	req.Header.Set("Via", strings.Join(append(a.via, g.via), ", "))
 	out, err := g.askOrWait(ctx, req, key, a, expired)
 	switch {
 	case err == nil || ctx.Err() != nil || expired == nil:

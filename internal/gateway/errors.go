@@ -54,7 +54,7 @@ var failures = []failure{
 	{"method", 405, "", 34, ""},
 	{"host", 421, "", 34, ""},
 	{"too_large", 413, "", 5, ""},
-	{"loop", 508, "", 5, ""},
+	{"loop", 508, "", 5, "This gateway asks itself: its base URL leads back to it."},
 }
 
 // failureOf returns the row of a reason.

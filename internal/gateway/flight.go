@@ -292,6 +292,8 @@ func (g *Gateway) judge(req *http.Request, resp *http.Response, r *reply) error 
 	switch {
 	case r.status == http.StatusTooManyRequests:
 		return refuse("pause", 0, "")
+	case r.status == http.StatusLoopDetected:
+		return refuse("loop", 0, "")
 	case r.status == http.StatusNotImplemented && err == nil, err == nil && r.status < 500 && r.status != http.StatusRequestTimeout:
 		return nil
 	case r.status < 300, isAnswer && foreign.Foreign != "" && r.status < 500:

@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -178,8 +179,8 @@ func (x *exchange) serve() error {
 	case route.to != toTMDB:
 		return x.own(route.to)
 	}
-	if x.r.Header.Get("Via") != "" && hasVia(x.r.Header.Values("Via"), x.g.via) {
-		return refuse("loop", 0, "This gateway asks itself: its base URL leads back here.")
+	if via := viaGateways(x.r.Header.Values("Via")); slices.Contains(via, x.g.via) || len(via) >= mostGateways {
+		return refuse("loop", 0, "")
 	}
 	if refused := x.client.allow(x.client.requests, time.Now()); refused != nil {
 		return refused
@@ -214,6 +215,7 @@ func (x *exchange) asker() *asker {
 		a.patience = min(a.patience, max(wait, leastPatience))
 	}
 	a.session = sessionOf(x.r, x.client)
+	a.via = viaGateways(x.r.Header.Values("Via"))
 	a.cached = onlyIfCached(x.r.Header.Values("Cache-Control"))
 	return a
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -84,12 +85,14 @@ func onlyIfCached(values []string) bool {
 	return false
 }
 
-// hasVia reports whether a request has come through the gateway of that name already.
-func hasVia(values []string, own string) bool {
-	for _, item := range fieldItems(values) {
-		if item == own {
-			return true
-		}
-	}
-	return false
+// mostGateways is how many gateways may stand in a row.
+const mostGateways = 16
+
+// gatewayName is how a gateway names itself in Via.
+var gatewayName = regexp.MustCompile(`^1\.1 anivault-[0-9a-f]{8}$`)
+
+// viaGateways are the gateways that a request has come through. They are told to the next one, else two that are pointed at each
+// other would not see it; nothing else of Via goes on.
+func viaGateways(values []string) []string {
+	return slices.DeleteFunc(fieldItems(values), func(item string) bool { return !gatewayName.MatchString(item) })
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -322,9 +323,9 @@ func TestTwoGatewaysInARow(t *testing.T) {
 	if n := first.up.asked(); n != 2 {
 		t.Errorf("TMDB was asked %d times", n)
 	}
-	// One that is pointed at itself says so.
+	// One that is pointed at itself says so, and so do two that are pointed at each other.
 	itself := ""
-	loop := start(t, setup{yaml: "limiter: {max_retries: 0}\n", handler: func(http.Handler) http.Handler {
+	leadsBack := setup{handler: func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			r.Host, r.RequestURI = "localhost", r.URL.RequestURI()
 			req, _ := http.NewRequestWithContext(r.Context(), r.Method, itself+r.RequestURI, nil)
@@ -337,9 +338,13 @@ func TestTwoGatewaysInARow(t *testing.T) {
 			w.WriteHeader(resp.StatusCode)
 			_, _ = io.Copy(w, resp.Body)
 		})
-	}})
-	itself = loop.url
-	if a := loop.get("/3/tv/9000001"); a.status < 500 || !strings.Contains(loop.log.String(), "status=508") {
-		t.Errorf("%d %s", a.status, a.body)
+	}}
+	loop := start(t, leadsBack)
+	other := start(t, setup{base: func(*testing.T) string { return loop.url }})
+	for i, last := range []string{loop.url, other.url} {
+		itself = last
+		if a := loop.get("/3/tv/900000" + strconv.Itoa(i)); a.status != http.StatusLoopDetected || a.own.Reason != "loop" {
+			t.Errorf("%s: %d %s", last, a.status, a.body)
+		}
 	}
 }
