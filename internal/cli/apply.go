@@ -147,16 +147,16 @@ func (c *command) carryOut(ctx context.Context, cfg *config.Config, a *applying,
 	n := notes{cfg: cfg, warn: func(err error) { c.warn("%v", err) }}
 	defer n.close()
 	var out *apply.Outcome
-	err := c.withEngine(ctx, cfg, a, func(e *apply.Engine) (err error) {
+	err := c.withEngine(ctx, cfg, a, func(e *apply.Engine) (_ *apply.Outcome, err error) {
 		e.Note = n.read
 		out, err = e.Apply(ctx, plan, apply.Options{Partial: a.partial, DryRun: a.dryRun, Absolute: cfg.Organize.AbsoluteLinks})
 		if err != nil {
-			return c.explainRun(ctx, err, out)
+			return nil, c.explainRun(ctx, err, out)
 		}
 		if out.Run == "" {
 			out.Run = plan.ID
 		}
-		return c.tellRun(ctx, a, out)
+		return out, nil
 	})
 	return c.after(ctx, cfg, out, err)
 }
@@ -166,24 +166,24 @@ func (c *command) resume(ctx context.Context, cfg *config.Config, a *applying, a
 		return err
 	}
 	var out *apply.Outcome
-	err := c.withEngine(ctx, cfg, a, func(e *apply.Engine) error {
+	err := c.withEngine(ctx, cfg, a, func(e *apply.Engine) (*apply.Outcome, error) {
 		run, err := pickRun(e, args, func(r *apply.Run) bool { return r.Err != nil || r.Stage.Unfinished() })
 		switch {
 		case err != nil:
-			return err
+			return nil, err
 		case run == nil:
 			c.say("no run was cut off\n")
-			return nil
+			return nil, nil
 		case run.Err != nil:
-			return c.explainRun(ctx, fmt.Errorf("the run %s: %w", run.ID, run.Err), nil)
+			return nil, c.explainRun(ctx, fmt.Errorf("the run %s: %w", run.ID, run.Err), nil)
 		case !run.Stage.Unfinished() && run.Stage != apply.Abandoned:
 			c.say("the run %s was not cut off: there is nothing to go on with\n", run.ID)
-			return nil
+			return nil, nil
 		}
 		if out, err = e.Resume(ctx, run.ID); err != nil {
-			return c.explainRun(ctx, err, out)
+			return nil, c.explainRun(ctx, err, out)
 		}
-		return c.tellRun(ctx, a, out)
+		return out, nil
 	})
 	return c.after(ctx, cfg, out, err)
 }

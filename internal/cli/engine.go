@@ -42,8 +42,9 @@ var errUnsupported = usagef("organize --plan saves the plan; plans are carried o
 // historyDir is the folder of the journals.
 func historyDir(cfg *config.Config) string { return filepath.Join(cfg.Dirs.Data, "history") }
 
-// withEngine does something with the engine while no other run of this user does.
-func (c *command) withEngine(ctx context.Context, cfg *config.Config, a *applying, do func(*apply.Engine) error) error {
+// withEngine does something with the engine while no other run of this user does, and tells what became of it, if anything did,
+// when others may work again: who reads what is printed may take its time, or wait for one of them.
+func (c *command) withEngine(ctx context.Context, cfg *config.Config, a *applying, do func(*apply.Engine) (*apply.Outcome, error)) error {
 	e, closeEngine, err := openEngine(cfg)
 	if err != nil {
 		return err
@@ -59,15 +60,21 @@ func (c *command) withEngine(ctx context.Context, cfg *config.Config, a *applyin
 	if err != nil {
 		return err
 	}
-	defer release()
-	who := fmt.Sprintf("process %d, since %s\n", os.Getpid(), ui.Stamp(time.Now()))
-	if err := os.WriteFile(path, []byte(who), 0o600); err != nil {
-		return err
-	}
 	a.line = ui.NewStatus(c.streams, !c.quiet && !c.noProgress && a.format != "ndjson")
 	defer a.endLine()
 	e.Progress = func(p apply.Progress) { c.tellProgress(a, p) }
-	return do(e)
+	out, err := func() (*apply.Outcome, error) {
+		defer release()
+		who := fmt.Sprintf("process %d, since %s\n", os.Getpid(), ui.Stamp(time.Now()))
+		if err := os.WriteFile(path, []byte(who), 0o600); err != nil {
+			return nil, err
+		}
+		return do(e)
+	}()
+	if err != nil || out == nil {
+		return err
+	}
+	return c.tellRun(ctx, a, out)
 }
 
 // openEngine opens the folder of the journals, which is made, where plans can be carried out.

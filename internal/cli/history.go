@@ -56,10 +56,10 @@ library is touched. Runs that were cut off or abandoned are never given up, and 
 		case !ok:
 			return usagef("for example: anivault history prune --older 1y", "flag --older: %q is no age, as 30d, 12w or 1y", older)
 		}
-		return c.withEngine(ctx, cfg, &applying{}, func(e *apply.Engine) error {
+		return c.withEngine(ctx, cfg, &applying{}, func(e *apply.Engine) (*apply.Outcome, error) {
 			gone, err := e.Prune(time.Now().Add(-age))
 			c.say("%s given up\n", ui.Count(len(gone), "run"))
-			return err
+			return nil, err
 		})
 	})
 	cmd.Flags().StringVar(&older, "older", "", "how long ago they must have ended: an `AGE` in days, weeks or years, as 30d, 12w or 1y")
@@ -77,28 +77,28 @@ what can be put back, and anivault apply --resume ID goes on.`,
 		Example: `  anivault history abandon 20261122-020431-k3f9`,
 		Args:    exactArgs("ID"),
 	}, nil, func(ctx context.Context, cfg *config.Config, args []string, _ string) error {
-		return c.withEngine(ctx, cfg, &applying{}, func(e *apply.Engine) error {
+		return c.withEngine(ctx, cfg, &applying{}, func(e *apply.Engine) (*apply.Outcome, error) {
 			run, err := pickRun(e, args, anyRun)
 			switch {
 			case err != nil:
-				return err
+				return nil, err
 			case run.Err != nil:
-				return c.explainRun(ctx, run.Err, nil)
+				return nil, c.explainRun(ctx, run.Err, nil)
 			case !run.Stage.Unfinished():
 				if _, _, err := e.Show(run.ID); err != nil { // who can say that it was not?
-					return c.explainRun(ctx, err, nil)
+					return nil, c.explainRun(ctx, err, nil)
 				}
-				return usagef("anivault history lists them", "the run %s was not cut off, and stands in nobody's way", run.ID)
+				return nil, usagef("anivault history lists them", "the run %s was not cut off, and stands in nobody's way", run.ID)
 			}
 			question := lang.Sprintf("Leave the run %s (%s, to %s) as it is?", run.ID, lang.Say(ui.Count(run.Files, "file")), ui.Printable(strings.Join(run.Targets, ", ")))
 			if ok, err := c.confirmed(ctx, yes, question, "nothing was changed\n"); !ok {
-				return err
+				return nil, err
 			}
 			if err := e.Abandon(run.ID); err != nil {
-				return err
+				return nil, err
 			}
 			c.say("abandoned; no file was touched. Should its disk come back: anivault undo %s\n", run.ID)
-			return nil
+			return nil, nil
 		})
 	})
 	yesFlag(cmd, &yes)

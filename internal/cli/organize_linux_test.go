@@ -333,6 +333,30 @@ func TestOneRunAtATime(t *testing.T) {
 	s.is(s.before, true, "put back")
 }
 
+// Whoever reads what a run prints may take his time, or wait for another run himself.
+func TestARunThatIsReadSlowlyHoldsUpNoOther(t *testing.T) {
+	s := newShelf(t, 600)
+	first := s.program("apply", "--format", "ndjson", "plan")
+	out, err := first.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 1)); err != nil { // all was done; what is left to print is more than a pipe holds
+		t.Fatal(err)
+	}
+	s.must("undo", "-q", "--wait", "1m")
+	s.is(s.before, true, "put back")
+	if _, err := io.Copy(io.Discard, out); err != nil {
+		t.Error(err)
+	}
+	if err := first.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
 // Ctrl-C ends a run between two files; both ways on are named, and both work.
 func TestARunIsInterrupted(t *testing.T) {
 	s := newShelf(t, 2000)

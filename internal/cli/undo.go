@@ -70,42 +70,42 @@ func (c *command) undo(cmd *cobra.Command, a *applying, args []string, yes bool)
 func (c *command) putBack(
 	ctx context.Context, cfg *config.Config, a *applying, args []string, opts apply.UndoOptions, fitting *int, sure bool,
 ) error {
-	return c.withEngine(ctx, cfg, a, func(e *apply.Engine) error {
+	return c.withEngine(ctx, cfg, a, func(e *apply.Engine) (*apply.Outcome, error) {
 		run, err := pickRun(e, args, anyRun)
 		switch {
 		case err != nil:
-			return err
+			return nil, err
 		case run == nil:
 			c.say("there is nothing to put back\n")
-			return nil
+			return nil, nil
 		case run.Err != nil:
-			return c.explainRun(ctx, fmt.Errorf("the run %s: %w", run.ID, run.Err), nil)
+			return nil, c.explainRun(ctx, fmt.Errorf("the run %s: %w", run.ID, run.Err), nil)
 		case a.only != "" && (run.Stage == apply.Planned || run.Stage == apply.Applying):
-			return usagef(waysOn(run.ID), "--only is for a run that has ended, and the run %s was cut off; nothing was done", run.ID)
+			return nil, usagef(waysOn(run.ID), "--only is for a run that has ended, and the run %s was cut off; nothing was done", run.ID)
 		case run.Stage == apply.Undone:
 			c.say("the run %s is put back already\n", run.ID)
-			return c.nameOlder(e, args)
+			return nil, c.nameOlder(e, args)
 		case run.Stage == apply.Abandoned && len(args) == 0:
 			c.say("the last run was abandoned; what of it can be reached is put back by anivault undo %s\n", run.ID)
-			return c.nameOlder(e, args)
+			return nil, c.nameOlder(e, args)
 		}
 		if ok, err := c.confirmed(ctx, sure, undoQuestion(run, a.only), "nothing was changed\n"); !ok {
-			return err
+			return nil, err
 		}
 		out, err := e.Undo(ctx, run.ID, opts)
 		if err != nil {
-			return c.explainRun(ctx, err, out)
+			return nil, c.explainRun(ctx, err, out)
 		}
 		switch {
 		case a.only == "" || len(out.Results) > 0:
 		case *fitting == 0:
-			return usagef(fmt.Sprintf("a pattern is compared with whole paths and with each part of them, old and new; anivault history %s lists them", run.ID),
+			return nil, usagef(fmt.Sprintf("a pattern is compared with whole paths and with each part of them, old and new; anivault history %s lists them", run.ID),
 				"no file of the run %s fits %s; nothing was done", run.ID, ui.Printable(a.only))
 		default:
 			c.say("what fits %s is back already\n", ui.Printable(a.only))
-			return nil
+			return nil, nil
 		}
-		return c.tellRun(ctx, a, out)
+		return out, nil
 	})
 }
 
