@@ -119,6 +119,7 @@ type setup struct {
 	headers []string                  // of busy's question
 	base    func(t *testing.T) string // another base URL than the stand-in's
 	noKey   bool                      // the keys are in the config file
+	listens func()                    // called when the gateway listens and does not serve yet
 }
 
 // start starts a stand-in and a gateway in front of it.
@@ -153,7 +154,11 @@ func start(t *testing.T, o setup) *bench {
 		t.Fatal(err)
 	}
 	log := logging.NewHandler(b.log, logging.Options{Level: slog.LevelDebug})
-	b.service, err = Listen(cfg, Options{Offline: o.offline, Log: log, Reload: read, Notify: o.notify}, func(url string) { b.url = url })
+	b.service, err = Listen(cfg, Options{Offline: o.offline, Log: log, Reload: read, Notify: o.notify}, func(url string) {
+		if b.url = url; o.listens != nil {
+			o.listens()
+		}
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,6 +32,7 @@ type Service struct {
 	servers   []*http.Server
 	cert      *certificate // nil: plain HTTP
 	watcher   watcher
+	hup       chan os.Signal
 }
 
 // Check returns why a gateway of this configuration could not begin, apart from its addresses.
@@ -47,7 +48,7 @@ func Check(cfg *config.Config) error {
 
 // Listen opens a gateway and its addresses. say is called with each, as a URL with the real port.
 func Listen(cfg *config.Config, o Options, say func(url string)) (*Service, error) {
-	s := &Service{o: o}
+	s := &Service{o: o, hup: make(chan os.Signal, 1)}
 	if err := cfg.CheckExposure(false); err != nil {
 		return nil, err
 	}
@@ -56,6 +57,9 @@ func Listen(cfg *config.Config, o Options, say func(url string)) (*Service, erro
 		if err := s.cert.load(cfg); err != nil {
 			return nil, err
 		}
+	}
+	if o.Reload != nil {
+		signal.Notify(s.hup, syscall.SIGHUP) // before anybody is told that there is a gateway
 	}
 	for _, addr := range cfg.Serve.Listen {
 		l, err := listen(addr)
@@ -178,12 +182,11 @@ func (s *Service) watch() (stop func()) {
 	if s.o.Reload == nil {
 		return func() {}
 	}
-	hup, done := make(chan os.Signal, 1), make(chan struct{})
-	signal.Notify(hup, syscall.SIGHUP)
+	done := make(chan struct{})
 	var watching sync.WaitGroup
-	watching.Go(func() { s.watcher.run(done, hup) })
+	watching.Go(func() { s.watcher.run(done, s.hup) })
 	return func() {
-		signal.Stop(hup)
+		signal.Stop(s.hup)
 		close(done)
 		watching.Wait()
 	}
@@ -236,6 +239,7 @@ func (s *Service) drain() {
 
 // Close frees what Listen has opened, where Run is not called.
 func (s *Service) Close() error {
+	signal.Stop(s.hup)
 	for _, l := range s.listeners {
 		l.Close()
 	}
