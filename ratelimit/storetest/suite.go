@@ -232,14 +232,14 @@ func sharedPause(t *testing.T, w World) {
 
 func sharedSlots(t *testing.T, w World) {
 	tu := tuning()
-	tu.Concurrency, tu.ConcurrencyTotal, tu.MaxWait = 2, 2, time.Nanosecond
+	tu.Concurrency, tu.ConcurrencyTotal = 2, 2
 	a, _ := limiter(t, w, tu)
 	b, _ := limiter(t, w, tu)
 	p, err := a.Acquire(t.Context())
 	must(t, err)
 	q, err := b.Acquire(t.Context())
 	must(t, err)
-	if _, err := b.Acquire(t.Context()); !errors.Is(err, ratelimit.ErrAcquireTimeout) {
+	if _, err := b.Acquire(ratelimit.WithMaxWait(t.Context(), time.Nanosecond)); !errors.Is(err, ratelimit.ErrAcquireTimeout) {
 		t.Errorf("acquire = %v, want a timeout", err)
 	}
 	p.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
