@@ -117,8 +117,10 @@ func (t *Transport) accepts(c Class, e *Entry) bool {
 		return false
 	}
 	now := t.Store.now()
-	if _, done := t.renewed.Load(e.Key); t.Refresh && !done && e.FetchedAt.Before(t.since) {
-		return false
+	if t.Refresh && e.FetchedAt.Before(t.since) {
+		if _, done := t.renewed.Load(e.Key); !done {
+			return false
+		}
 	}
 	return e.Fresh(now) && e.Usable(now, t.policy().Keep(c))
 }

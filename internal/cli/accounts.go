@@ -261,6 +261,9 @@ func (c *command) accountsTuneCommand() *cobra.Command {
 				return tuneError(err)
 			}
 			c.say("tuned %s of %s %s\n", strings.Join(args, " "), name, periodText(period))
+			if values["rate"] == "" {
+				return nil
+			}
 			st, err := ratelimit.ReadStatus(ctx, o.Store, cfg.Tuning)
 			if rate, parsed := strconv.ParseFloat(values["rate"], 64); err == nil && parsed == nil && rate > st.Tuning.RateBase {
 				c.warn("an account has at most rate_base: rate=%g is used", st.Tuning.RateBase)
