@@ -150,8 +150,7 @@ func (s *Snapshot) rejoin(at Instant, a *detached, owner string) {
 	if !a.coordinated {
 		s.doubt(now, carried(a.since), owner, a.parts)
 	} else if s.ceiling.doubted <= carried(a.since) || now.sub(wrote) >= trafficGap {
-		s.silent(at, 0)
-		s.ceiling.doubted = now
+		s.found(at)
 	}
 	for _, g := range a.grants() {
 		s.ceiling.grants = append(s.ceiling.grants, carried(g))
@@ -210,6 +209,24 @@ func (s *SharedStore) lostFor() time.Duration {
 		return time.Since(lost)
 	}
 	return 0
+}
+
+// found makes the snapshot silent for a window, in which all that are alone find the coordinator again.
+func (s *Snapshot) found(at Instant) {
+	s.silent(at, 0)
+	s.ceiling.doubted = s.clock.now
+}
+
+// missed does so where nobody was heard of since the coordinator was lost, that long ago, by a process that had nothing
+// to ask meanwhile: it is not alone, others may be. It reports whether that is so.
+func (s *Snapshot) missed(at Instant, ago time.Duration) bool {
+	wrote := s.clock.now
+	now := s.advance(at)
+	if s.ceiling.doubted > now.add(-ago) || now.sub(wrote) < trafficGap || len(s.users()) < 2 {
+		return false
+	}
+	s.found(at)
+	return true
 }
 
 // trafficGap is how long nobody writes while several machines send. After it the coordinator may have been lost again.

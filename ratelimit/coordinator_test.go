@@ -323,19 +323,22 @@ func TestTheCeilingHoldsWhileACoordinatorComesAndGoes(t *testing.T) {
 	for _, outage := range []struct {
 		name                          string
 		gone, there, timeOut, latency time.Duration
+		idle                          bool // one machine asks nothing meanwhile
 	}{
-		{"it is killed", 3 * time.Second, 6 * time.Second, 0, 2 * ms},
-		{"it is killed again and again", 375 * ms, 1125 * ms, 0, 2 * ms},
-		{"it is gone for moments", 100 * ms, 2300 * ms, 0, 5 * ms},
-		{"it is silent", 5 * time.Second, 4 * time.Second, 250 * ms, 2 * ms},
-		{"it is silent again and again", 700 * ms, 1600 * ms, 250 * ms, 5 * ms},
+		{"it is killed", 3 * time.Second, 6 * time.Second, 0, 2 * ms, false},
+		{"it is killed again and again", 375 * ms, 1125 * ms, 0, 2 * ms, false},
+		{"it is gone for moments", 100 * ms, 2300 * ms, 0, 5 * ms, false},
+		{"it is silent", 5 * time.Second, 4 * time.Second, 250 * ms, 2 * ms, false},
+		{"it is silent again and again", 700 * ms, 1600 * ms, 250 * ms, 5 * ms, false},
+		{"not all miss it", 900 * ms, 2400 * ms, 250 * ms, 2 * ms, true},
+		{"not all miss it for long", 3 * time.Second, 3 * time.Second, 250 * ms, 2 * ms, true},
 	} {
 		t.Run(outage.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := coordinated()
-				p.Looks, p.TimeOut = 500*ms, outage.timeOut
+				p.Looks, p.TimeOut = 250*ms, outage.timeOut
 				p.Delay = func() time.Duration { return outage.latency }
-				var gone atomic.Bool
+				var gone, rest atomic.Bool
 				p.Fail = func() error {
 					if !gone.Load() {
 						return nil
@@ -360,6 +363,9 @@ func TestTheCeilingHoldsWhileACoordinatorComesAndGoes(t *testing.T) {
 					for range 4 {
 						wg.Go(func() {
 							for {
+								for outage.idle && i == 0 && rest.Load() {
+									time.Sleep(ms)
+								}
 								permit, err := l.Acquire(ctx)
 								if ctx.Err() != nil {
 									return
@@ -379,10 +385,13 @@ func TestTheCeilingHoldsWhileACoordinatorComesAndGoes(t *testing.T) {
 				}
 				time.Sleep(3 * time.Second)
 				for range 20 {
+					rest.Store(true)
+					time.Sleep(1100 * ms) // its requests end
 					gone.Store(true)
-					time.Sleep(outage.gone + rand.N(100*time.Millisecond))
+					time.Sleep(outage.gone + rand.N(100*ms))
 					gone.Store(false)
-					time.Sleep(outage.there + rand.N(100*time.Millisecond))
+					rest.Store(false)
+					time.Sleep(outage.there - 1100*ms + rand.N(100*ms))
 				}
 				cancel()
 				wg.Wait()

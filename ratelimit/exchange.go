@@ -83,6 +83,10 @@ func (s *SharedStore) apply(at Instant) (changed, ok bool) {
 	switch {
 	case s.alone != nil:
 		s.snap.rejoin(at, s.alone, s.owner)
+	case s.coordinator != nil:
+		if missed := s.coordinator.Missed(); !missed.IsZero() {
+			asked = !s.snap.missed(at, time.Since(missed)) && asked
+		}
 	case s.stalled != 0:
 		s.snap.doubt(s.snap.advance(at), s.stalled, s.owner, max(len(s.snap.users()), 1))
 	}

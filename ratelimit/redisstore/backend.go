@@ -93,7 +93,7 @@ func (b *Backend) Exchange(ctx context.Context, change func(ratelimit.Instant, [
 	}
 	defer func() { <-b.turn }()
 	e := &b.exchange
-	*e = exchange{Backend: b, change: change}
+	*e = exchange{Backend: b, change: change, absent: b.keeper.absent.Load()}
 	err := e.do(ctx)
 	e.change = nil
 	if e.fence != 0 {
@@ -135,6 +135,7 @@ type exchange struct {
 	value  []byte
 	at     time.Duration // time since boot when value was decided; 0: it is old
 	damage error         // of what would be replaced
+	absent int64         // of the keeper, when it began
 	asked  version       // whose writing was asked for without a reply; it may still be done
 }
 
@@ -237,8 +238,7 @@ func (e *exchange) late() bool {
 	if e.asked.sequence == 0 || !e.cached.wrote(e.writer, e.asked.generation, e.asked.sequence) {
 		return false
 	}
-	e.trust()
-	e.tellOwn()
+	e.written()
 	return true
 }
 
@@ -305,8 +305,14 @@ func (e *exchange) keep() {
 	b.cached.within(b.buffer) // what is written is kept, not copied
 	b.buffer, b.payload = b.payload, b.buffer
 	b.read = true
-	b.trust()
+	e.written()
+}
+
+// written notes that cached is what was decided.
+func (e *exchange) written() {
+	e.trust()
 	e.tellOwn()
+	e.keeper.absent.CompareAndSwap(e.absent, 0)
 }
 
 // trust notes that nothing was lost before cached.
@@ -411,6 +417,7 @@ func (b *Backend) answered(asked time.Time, err error) {
 	switch {
 	case err == nil:
 		b.lost = time.Time{}
+		b.keeper.heard.Store(time.Now().UnixNano())
 	case b.lost.IsZero():
 		b.lost = asked
 	}
@@ -437,6 +444,14 @@ func (b *Backend) Lost() time.Time {
 		return time.Unix(0, ns)
 	}
 	return b.lost
+}
+
+// Missed implements [ratelimit.Coordinator].
+func (b *Backend) Missed() time.Time {
+	if ns := b.keeper.absent.Load(); ns != 0 {
+		return time.Unix(0, ns)
+	}
+	return time.Time{}
 }
 
 // Owner implements [ratelimit.Liveness].

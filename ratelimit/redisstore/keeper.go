@@ -17,9 +17,10 @@ import (
 const (
 	aliveFor   = 5 * time.Second         // how long a sign of life lasts
 	aliveEvery = 1500 * time.Millisecond // how often it is renewed
-	// backEvery is how often a lost server is looked for: often enough that all machines find it within the window for
-	// which the first of them is silent.
-	backEvery = 500 * time.Millisecond
+	// backEvery is how often a server that says nothing is asked, lost or not. Who is alone sends nothing for a window.
+	// So whoever is gone for longer than a window less backEvery has to be missed by all, also by those that have nothing
+	// to ask: then the first to find it is silent for a window, in which all find it.
+	backEvery = 250 * time.Millisecond
 	// quiet is how long nothing may come from the server on the connection that listens: it is asked each aliveEvery.
 	quiet = 4 * time.Second
 	// deadAfter is the time between two looks at the sign of life of a process that is buried at the second.
@@ -29,11 +30,14 @@ const (
 // keeper is what a backend does between Exchanges: it shows that the process lives, listens for its turn, and looks for
 // a server that was lost. Its goroutines run from the first write or the first loss on until the backend is closed.
 type keeper struct {
-	b     *Backend
-	up    atomic.Bool   // the server works, as far as is known
-	deaf  atomic.Int64  // since when nobody listens because the connection was closed, Unix nanoseconds; 0: somebody does
-	turns chan verdict  // the turn was given to this process
-	wake  chan struct{} // a request's turn may have come
+	b    *Backend
+	up   atomic.Bool  // the server works, as far as is known
+	deaf atomic.Int64 // since when nobody listens because the connection was closed, Unix nanoseconds; 0: somebody does
+	// absent is since when the server has had no answer, although nothing failed that anybody waits for, the first time since
+	// a state was written; heard is when it answered last. Both in Unix nanoseconds; 0: never.
+	absent, heard atomic.Int64
+	turns         chan verdict  // the turn was given to this process
+	wake          chan struct{} // a request's turn may have come
 
 	mu      sync.Mutex
 	running bool
@@ -113,11 +117,17 @@ func (k *keeper) live(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		if k.up.Load() && time.Since(renewed) < aliveEvery-backEvery/2 {
-			continue
+		asked, ask := time.Now(), k.renew
+		if k.up.Load() && asked.Sub(renewed) < aliveEvery-backEvery/2 {
+			if asked.Sub(time.Unix(0, k.heard.Load())) < backEvery/2 {
+				continue
+			}
+			ask = k.ping
+		} else {
+			renewed = asked
 		}
-		renewed = time.Now()
-		if err := k.renew(ctx); err != nil {
+		if err := ask(ctx); err != nil {
+			k.miss(asked)
 			k.mu.Lock()
 			k.since = time.Time{}
 			clear(k.missed)
@@ -129,8 +139,22 @@ func (k *keeper) live(ctx context.Context) {
 			k.since = time.Now()
 		}
 		k.mu.Unlock()
+		k.heard.Store(time.Now().UnixNano())
 		k.up.Store(true)
 	}
+}
+
+// miss notes that the server has left what was asked then without an answer, unless it has answered something since.
+func (k *keeper) miss(asked time.Time) {
+	if k.heard.Load() < asked.UnixNano() {
+		k.absent.CompareAndSwap(0, asked.UnixNano())
+	}
+}
+
+func (k *keeper) ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, k.b.opts.Timeout)
+	defer cancel()
+	return k.b.client.Ping(ctx).Err()
 }
 
 func (k *keeper) renew(ctx context.Context) error {
@@ -156,6 +180,7 @@ func (k *keeper) hear(ctx context.Context, ear *redis.PubSub) {
 			k.attend(ctx, ear)
 			_ = ear.Close()
 			k.deaf.Store(time.Now().UnixNano())
+			k.miss(time.Now())
 		}
 		select {
 		case <-ctx.Done():

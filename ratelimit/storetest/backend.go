@@ -33,7 +33,7 @@ type Place struct {
 	// Coordinator makes the place a [ratelimit.Coordinator] whose every process is a machine. It decides on what it saw
 	// last before it asks, so an Exchange that fails has called change.
 	Coordinator bool
-	Looks       time.Duration   // how often a process looks for a coordinator that it has lost; 0: each time
+	Looks       time.Duration   // how often a process asks one that says nothing whether it is there; 0: each time, when it is lost
 	TimeOut     time.Duration   // how long it waits for one that fails
 	Fallback    ratelimit.Store // of the next process that is opened
 	// Machine is the time of the next process's own machine; nil: it is the place's.
@@ -94,34 +94,92 @@ func (p *Place) Open(onWarning func(error)) *ratelimit.SharedStore {
 // coordinator is the Backend of one process where the place is a server that several machines share.
 type coordinator struct {
 	*backend
+	presence
 	rouse string
 	in    time.Duration
 	seen  []byte
 	lost  time.Time // when it was asked and failed
-	look  time.Time // the next one, after a loss
+}
+
+// presence is what a process knows of the server between its Exchanges.
+type presence struct {
+	mu     sync.Mutex
+	asks   bool // it asks whenever the server says nothing for a while
+	away   bool
+	heard  time.Time
+	missed time.Time
 }
 
 // Exchange implements [ratelimit.Backend].
 func (c *coordinator) Exchange(ctx context.Context, change func(ratelimit.Instant, []byte) ([]byte, error)) error {
 	c.rouse = ""
-	asked := time.Now()
+	asked, missed := time.Now(), c.Missed()
 	if c.Fail != nil && c.seen != nil {
 		if _, err := c.try(change, c.seen); err != nil {
 			return err
 		}
 	}
-	err := c.backend.Exchange(ctx, change)
+	wrote := false
+	err := c.backend.Exchange(ctx, func(at ratelimit.Instant, old []byte) ([]byte, error) {
+		next, err := change(at, old)
+		wrote = next != nil
+		return next, err
+	})
 	if err != nil {
 		time.Sleep(c.TimeOut)
-		c.lost, c.look = asked, time.Now().Add(c.Looks)
+		c.lost = asked
+		c.note(asked, false)
 		return err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.note(asked, true)
+	if wrote {
+		c.found(missed)
+	}
+	c.Place.mu.Lock()
+	defer c.Place.mu.Unlock()
 	c.seen = c.bytes
 	roused := c.wakes[c.rouse]
 	time.AfterFunc(c.in, func() { wake(roused) })
 	return nil
+}
+
+// note takes note of whether the server has answered what it was asked then, and goes on asking.
+func (c *coordinator) note(asked time.Time, answered bool) {
+	c.presence.mu.Lock()
+	defer c.presence.mu.Unlock()
+	switch c.away = !answered; {
+	case answered:
+		c.heard = time.Now()
+	case c.missed.IsZero() && c.heard.Before(asked):
+		c.missed = asked
+	}
+	if !c.asks && c.Looks > 0 {
+		c.asks = true
+		time.AfterFunc(c.Looks, c.ask)
+	}
+}
+
+// ask asks the server whether it is there.
+func (c *coordinator) ask() {
+	asked := time.Now()
+	answered := c.Fail == nil || c.Fail() == nil
+	if !answered {
+		time.Sleep(c.TimeOut)
+		answered = c.TimeOut > 0 && c.Fail() == nil // it was only silent
+	}
+	c.presence.mu.Lock()
+	c.asks = false
+	c.presence.mu.Unlock()
+	c.note(asked, answered)
+}
+
+// found forgets what was missed by then.
+func (c *coordinator) found(missed time.Time) {
+	c.presence.mu.Lock()
+	defer c.presence.mu.Unlock()
+	if c.missed.Equal(missed) {
+		c.missed = time.Time{}
+	}
 }
 
 // Machines implements [ratelimit.Coordinator].
@@ -137,18 +195,20 @@ func (c *coordinator) Machines(owners []string) int {
 
 // Back implements [ratelimit.Coordinator].
 func (c *coordinator) Back() bool {
-	if time.Now().Before(c.look) {
-		return false
-	}
-	back := c.Fail == nil || c.Fail() == nil
-	if !back {
-		c.look = time.Now().Add(c.Looks)
-	}
-	return back
+	c.presence.mu.Lock()
+	defer c.presence.mu.Unlock()
+	return !c.away || c.Looks == 0 && (c.Fail == nil || c.Fail() == nil)
 }
 
 // Lost implements [ratelimit.Coordinator].
 func (c *coordinator) Lost() time.Time { return c.lost }
+
+// Missed implements [ratelimit.Coordinator].
+func (c *coordinator) Missed() time.Time {
+	c.presence.mu.Lock()
+	defer c.presence.mu.Unlock()
+	return c.missed
+}
 
 // Rouse implements [ratelimit.Coordinator].
 func (c *coordinator) Rouse(owner string, in time.Duration) { c.rouse, c.in = owner, in }
