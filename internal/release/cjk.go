@@ -55,7 +55,11 @@ func (p *lexed) counterAt(i int, r rune, size int, first bool) (token, bool) {
 			}
 		}
 	case '시', 'シ':
-		t, ok = p.wordedSeason(i)
+		t, ok = p.worded(i, tagSeason, "시즌", "シーズン")
+	case '에', 'エ':
+		if i > 0 {
+			t, ok = p.worded(i, tagEpisode, "에피소드", "エピソード")
+		}
 	case '파':
 		if t, ok = p.finalSeason(i); !ok {
 			t, ok = p.wordedPart(i)
@@ -86,23 +90,24 @@ func (p *lexed) wholeCount(i, j int) (token, bool) {
 	return token{s: i, e: j + w + s, tag: tagEpisode, num: 1, last: n}, w > 0 && n > 0 && episodeUnit(unit)
 }
 
-// wordedSeason reads "시즌 2" and "シーズン2".
-func (p *lexed) wordedSeason(i int) (token, bool) {
-	rest, ok := strings.CutPrefix(p.text[i:], "시즌")
-	if !ok {
-		if rest, ok = strings.CutPrefix(p.text[i:], "シーズン"); !ok {
-			return token{}, false
+// worded reads a number behind one of the words: "시즌 2", "シーズン2".
+func (p *lexed) worded(i int, says tag, words ...string) (token, bool) {
+	for _, w := range words {
+		rest, ok := strings.CutPrefix(p.text[i:], w)
+		if !ok {
+			continue
 		}
+		rest = strings.TrimLeft(rest, " .")
+		n, size := numberAt(rest)
+		return token{s: i, e: len(p.text) - len(rest) + size, tag: says, num: n}, size > 0
 	}
-	rest = strings.TrimLeft(rest, " ")
-	n, w := numberAt(rest)
-	return token{s: i, e: len(p.text) - len(rest) + w, tag: tagSeason, num: n}, w > 0
+	return token{}, false
 }
 
 // wordedPart reads "파트 2".
 func (p *lexed) wordedPart(i int) (token, bool) {
 	rest, ok := strings.CutPrefix(p.text[i:], "파트")
-	rest = strings.TrimLeft(rest, " ")
+	rest = strings.TrimLeft(rest, " .")
 	w := leadingDigits(rest)
 	return token{s: i, e: len(p.text) - len(rest) + w, tag: tagPart, num: atoi(rest[:w])}, ok && w == 1
 }
@@ -151,10 +156,13 @@ var cjkWords = func() map[rune][]innerWord {
 		{"合集 全集 本篇 本編 总集篇 總集篇 総集編", false, kw{tag: tagBatch}},
 		{"完结 完結", true, kw{tag: tagBatch}},
 		{"剧场版 劇場版 극장판 电影版 電影版", false, kw{tag: tagMovie, weak: true}},
-		{"特典 映像特典", false, kw{tag: tagExtra, value: "EXTRA"}},
-		{"予告 预告", false, kw{tag: tagExtra, value: "PV", weak: true}},
+		{"特典 映像特典 특전 ノンクレジット ノンテロップ", false, kw{tag: tagExtra, value: "EXTRA"}},
+		{"予告編 予告 预告 예고편 예고", false, kw{tag: tagExtra, value: "PV", weak: true}},
+		{"更新至 更新到 更至 连载至 連載至", false, kw{tag: tagPromo}},
+		{"上半部分 上半部 下半部分 下半部 前半クール 後半クール", true, kw{tag: tagPart}},
+		{"クール", true, kw{role: partWord}},
 		{"特別篇 特别篇 特別編 番外篇 특별편 번외편", false, kw{tag: tagSpecial, value: "SP"}},
-		{"日配版 中配版 国语版 放送版 老番 仅限港澳台 僅限港澳台 附百度网盘 附百度云 百度网盘", false, kw{tag: tagPromo}},
+		{"日配版 中配版 国语版 日语版 放送版 老番 仅限港澳台 僅限港澳台 附百度网盘 附百度云 百度网盘", false, kw{tag: tagPromo}},
 	} {
 		for _, w := range strings.Fields(row.words) {
 			r, _ := utf8.DecodeRuneInString(w)
@@ -189,8 +197,10 @@ func (p *lexed) counter(i, j int) (token, bool) {
 		}
 	}
 	switch {
-	case episodeUnit(u):
+	case episodeUnit(u), poeticUnit(u) && i > 0 && !isCJK(next):
 		t.tag = tagEpisode
+	case strings.ContainsRune("巻卷권", u):
+		t.tag = tagVolume
 	case u == '部' && isCJK(next):
 		return token{}, false
 	case seasonUnit(u), u == '弾', u == '部':
@@ -207,6 +217,11 @@ var cjkParts = [...]string{"クール", "部分", "季度"}
 // rangeSign returns what follows the sign of a range at j: the "12" of "07-12", "07-第12".
 func (p *lexed) rangeSign(j int) (behind int, ok bool) {
 	rest := p.text[j:]
+	for _, list := range [...]string{"・", "、"} {
+		if behind, ok := strings.CutPrefix(rest, list); ok {
+			return len(p.text) - len(strings.TrimPrefix(behind, "第")), true
+		}
+	}
 	if !strings.HasPrefix(rest, "-") && !strings.HasPrefix(rest, "~") {
 		return j, false
 	}
@@ -234,6 +249,11 @@ func numberAt(s string) (value, size int) {
 // episodeUnit reports whether r counts episodes.
 func episodeUnit(r rune) bool { return strings.ContainsRune("話话集回화회편夜羽", r) }
 
+// poeticUnit reports whether r counts the episodes of a work that has a unit of its own: acts, poems, matches, plates.
+func poeticUnit(r rune) bool {
+	return strings.ContainsRune("幕首訓怪膳皿局球席走歩輪匹杯巡", r)
+}
+
 // seasonUnit reports whether r counts seasons.
 func seasonUnit(r rune) bool { return strings.ContainsRune("季期기", r) }
 
@@ -256,6 +276,8 @@ func (p *lexed) lexCounter(t *token) int {
 		t.tag = tagSeason
 	case unit == '쿨' && width == 1:
 		t.tag = tagPart
+	case unit == '全' && t.group < 0 && t.s > 0 && strings.IndexByte("-~", p.text[t.s-1]) >= 0:
+		t.tag = tagEpisode
 	default:
 		n := broadcast(unit, behind)
 		if n == 0 {
@@ -308,7 +330,10 @@ func (p *marked) markCounters() {
 			if p.countsFilms(i) {
 				t.tag = none
 			}
-			if len(p.seasons) > 0 || t.tag == none {
+			if p.tagAt(i-1) == tagExtra && strings.HasSuffix(p.word(i), "弾") { // "PV第2弾"
+				t.tag = tagPromo
+			}
+			if len(p.seasons) > 0 || t.tag != tagSeason {
 				continue
 			}
 			p.season = span{i, i + 1}
@@ -327,7 +352,14 @@ func (p *marked) markCounters() {
 // countsFilms reports whether the counter at i counts films, as "24기" does beside the word for film, or where the name begins with that.
 func (p *lexed) countsFilms(i int) bool {
 	film := func(k int) bool { return p.classAt(k) == cjk && p.tagAt(k) == tagMovie }
-	return p.tokens[i].num >= 0 && strings.HasSuffix(p.word(i), "기") && (film(0) || film(i-1) && p.beside(i-1, i) || film(i+1) && p.beside(i, i+1) && !p.added(i+1))
+	first := 0
+	for first < i && p.tokens[first].group >= 0 {
+		first++
+	}
+	if p.tokens[i].num >= 0 && strings.HasSuffix(p.word(i), "部") {
+		return film(i - 1)
+	}
+	return p.tokens[i].num >= 0 && strings.HasSuffix(p.word(i), "기") && (film(first) || film(i-1) && p.beside(i-1, i) || film(i+1) && p.beside(i, i+1) && !p.added(i+1))
 }
 
 // markCounter takes the counter at i, and the number with a dash before it, for episodes: "第01-12話", "01-12話".
@@ -340,6 +372,13 @@ func (p *marked) markCounter(i int) {
 		}
 	}
 	to, hi := i+1, max(t.num, t.last)
+	if p.halfCounter(i) {
+		if from = i - 1; from > 0 && p.tokens[from-1].e == p.tokens[from].s && among(p.word(from-1), "第", "제") {
+			from--
+		}
+		p.setEpisode(from, to, float64(p.tokens[i-1].num)+float64(t.num)/10)
+		return
+	}
 	if next := i + 1; p.classAt(next) == cjk && p.tagAt(next) == tagEpisode && joinOf(p.gap(i)) == rangeJoin && p.beside(i, next) {
 		if n := p.tokens[next].num; n > hi && n-hi < maxEpisodes { // "第1話~第12話"
 			to, hi = next+1, n
@@ -347,6 +386,11 @@ func (p *marked) markCounter(i int) {
 	}
 	p.setEpisodes(from, to, lo, hi)
 	p.batch = p.batch || hi > lo && lo == 1
+}
+
+// halfCounter reports whether the counter at i is what follows the point of "第12.5話".
+func (p *lexed) halfCounter(i int) bool {
+	return !p.dotted && p.plainNumber(i-1) && p.before(i) == "." && leadingDigits(p.word(i)) == 1 && p.tokens[i].last == 0
 }
 
 // wordsOf returns the tokens in a bracket.

@@ -48,10 +48,11 @@ var compounds = [...]struct {
 	{tagService, "", "at x, u next"},
 	{tagOther, "", "read nfo"},
 	{tagBatch, "", "complete series, movie collection"},
-	{tagExtra, "EXTRA", "extras only, digital extras"},
+	{tagExtra, "EXTRA", "extras only, digital extras, picture drama, audio commentary, promotional video"},
+	{tagExtra, "MENU", "bd menu, dvd menu, disc menu"},
 	{tagExtra, "NCOP", "clean opening, creditless opening, textless opening, clean op, creditless op"},
 	{tagExtra, "NCED", "clean ending, creditless ending, textless ending, clean ed, creditless ed"},
-	{tagSpecial, "SPECIAL", "christmas special"},
+	{tagSpecial, "SPECIAL", "christmas special, tv special, tv specials"},
 }
 
 // compound is a tag of two words.

@@ -13,8 +13,12 @@ func (p *tagged) findDates() {
 			p.setDate(i, i+3)
 		case p.roleAt(i+1) == monthWord && p.classAt(i+2) == number && p.width(i+2) == 4 && p.dayWord(i):
 			p.setDate(i, i+3)
+		case len(p.tokens) > 2 && p.recorded(i) > 0:
+			p.setDate(i, p.recorded(i))
 		case t.class == number && len(p.tokens) > 2 && p.compactDate(i):
 			p.setDate(i, i+1)
+		case i > 0 && p.width(i) == 6 && p.alone(i) && t.num/100 > 1950 && dayNumber(t.num*100+1):
+			p.set(i, i+1, tagDate) // a month: "[202304]"
 		}
 	}
 }
@@ -73,6 +77,26 @@ func (p *lexed) dayWord(i int) bool {
 	return n >= 1 && n <= 2 && len(w)-n <= 2
 }
 
+// recorded returns the token behind the day and the time of day with which recorders begin a name, the number at i, 0 where
+// there is none: "202304122300", "20230412_2300".
+func (p *lexed) recorded(i int) int {
+	w, behind := p.word(i), i+1
+	if p.classAt(i) == number && len(w) == 8 && p.plainNumber(i+1) && p.beside(i, i+1) && len(p.gap(i)) == 1 {
+		w, behind = w+p.word(i+1), i+2
+	}
+	first := i == 0 || p.tokens[i-1].group >= 0 && p.tokens[i].group < 0
+	if !first || p.classAt(i) != number || len(w) != 12 && len(w) != 14 || !dayNumber(atoi(w[:8])) || w[8:10] > "29" || w[10:12] > "59" {
+		return 0
+	}
+	return behind
+}
+
+// dayNumber reports whether n is a day: 20161024.
+func dayNumber(n int) bool {
+	year, month, day := n/10000, n/100%100, n%100
+	return year >= firstYear && year <= lastYear && month >= 1 && month <= 12 && day >= 1 && day <= 31
+}
+
 // compactDate reports whether the number at i is a date: "140722", "20161024".
 func (p *lexed) compactDate(i int) bool {
 	n := p.tokens[i].num
@@ -83,5 +107,5 @@ func (p *lexed) compactDate(i int) bool {
 	case p.width(i) == 6:
 		return year <= 34 && !p.alone(i)
 	}
-	return p.width(i) == 8 && year >= firstYear && year <= lastYear
+	return p.width(i) == 8 && dayNumber(n)
 }

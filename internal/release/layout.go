@@ -76,6 +76,9 @@ func (p *laidOut) textSegment() int {
 				number = k
 			}
 		case p.titleText(s.span) && !p.poster(k):
+			if p.countsBracket(k) {
+				return -1
+			}
 			if number >= 0 && p.titleBefore(number) || p.bracketsOnly(k) {
 				return -1
 			}
@@ -83,6 +86,34 @@ func (p *laidOut) textSegment() int {
 		}
 	}
 	return -1
+}
+
+// countsBracket reports whether the k-th segment begins with a counter of what the bracket before it names, so that its text is
+// the episode's title: "【銀色鉄道】 第7話「夜」", "[Group]【銀色鉄道】 第7話「夜」".
+func (p *laidOut) countsBracket(k int) bool {
+	if k < 1 || k > 2 || k == 2 && p.segments[0].bracket < 0 {
+		return false
+	}
+	if at := p.segments[k].from; p.classAt(at) != cjk || p.tagAt(at) != tagEpisode {
+		return false
+	}
+	s := p.segments[k-1]
+	for i := s.from; i < s.to; i++ {
+		if p.classAt(i) == cjk && !translators(p.word(i)) {
+			return s.bracket >= 0 && p.titleBracket(s.span)
+		}
+	}
+	return false
+}
+
+// translators reports whether a word ends as the names of Chinese groups do: "字幕组", "汉化社".
+func translators(w string) bool {
+	for _, end := range [...]string{"组", "組", "社", "字幕", "家族", "工作室"} {
+		if strings.HasSuffix(w, end) {
+			return true
+		}
+	}
+	return false
 }
 
 // titleBefore reports whether a bracket before the k-th segment can hold a title.
@@ -143,8 +174,8 @@ func (p *laidOut) endsPlaces(k int) bool {
 	if s.bracket < 0 {
 		return p.bareEpisode(s.span)
 	}
-	if p.filmWord(s.span) {
-		return false
+	if p.filmWord(s.span) || len(p.places) == 1 && p.tokens[s.from].tag == tagDate {
+		return false // the title follows
 	}
 	return p.numberOnly(s.span) ||
 		k > 0 && len(p.places) > 0 && !p.unknown(s.span) && !p.promo(s.span) && !p.keywordTitle(k)

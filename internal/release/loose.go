@@ -55,6 +55,9 @@ func (p *lexed) closesNumber(i int) bool {
 		}
 		j++
 	}
+	if j == i+1 && p.rangeByWord(i) {
+		j += 2
+	}
 	if !p.beside(i, j) || dashGap(p.gap(j-1)) {
 		return true
 	}

@@ -22,6 +22,7 @@ var markForms = []form[marked]{
 	{"Part 2", "Silver Rail Part 2.mkv -> Silver Rail Part 2 part2", onAlpha | onMixed, (*marked).markPart},
 	{"2nd Part", "Silver Rail 2nd Part.mkv -> Silver Rail 2nd Part part2", onAlpha | onMixed, (*marked).markOrdinalPart},
 	{"Dai 2 Bu", "Silver Rail Dai 2 Bu.mkv -> Silver Rail Dai 2 Bu part2", onNumber, (*marked).markDaiPart},
+	{"rail07", "silverrail07.mkv -> silverrail e7 episode", onMixed, (*marked).markGluedNumber},
 	{"TV01", "[Quiet] Silver Rail [TV01-12].mkv -> Silver Rail e1-12 batch", onMixed, (*marked).markTV},
 }
 
@@ -31,7 +32,7 @@ func mark(in *tagged, p *marked) {
 	*p = marked{tagged: *in}
 	p.lexed = own
 	for i := range p.tokens {
-		if t := &p.tokens[i]; t.class == cjk && t.tag == tagPart && p.part == 0 {
+		if t := &p.tokens[i]; t.class == cjk && t.tag == tagPart && p.part == 0 && t.num > 0 {
 			p.part = t.num
 		}
 	}
@@ -43,6 +44,18 @@ func mark(in *tagged, p *marked) {
 		}
 	}
 	p.markCounters()
+}
+
+// markGluedNumber: a name that is one word with a number of two digits or more run into it, of which the first is a zero.
+func (p *marked) markGluedNumber(i int) bool {
+	w := p.word(i)
+	n := len(untilDigit(w))
+	if p.folder || len(p.tokens) > 1 || n < 4 || w[n] != '0' || len(w)-n < 2 || len(w)-n > 3 || !allDigits(w[n:]) {
+		return false
+	}
+	p.split(i, p.tokens[i].s+n)
+	p.setEpisode(i+1, i+2, float64(atoi(w[n:])))
+	return true
 }
 
 // spelledOrdinal reports whether the word at i is a spelled ordinal, such as in "Second Season" and "Second Part".
@@ -188,6 +201,16 @@ func (p *marked) markCount(i int) bool {
 		p.setEpisode(i, i+3, float64(n))
 	}
 	return true
+}
+
+// tightCount reports whether token i is like "5of9".
+func (p *lexed) tightCount(i int) bool {
+	if p.classAt(i) != mixed {
+		return false
+	}
+	c := cursor{p.word(i), 0}
+	_, _, ok := c.number(3)
+	return ok && c.isAny("of", "iz") && digit(c.peek())
 }
 
 // markTightCount: "5of9", "3iz6".

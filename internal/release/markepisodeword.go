@@ -45,7 +45,7 @@ func (p *marked) behindEpisodeWord(i int) (c cursor, ok bool) {
 		k, _ := lookup(head)
 		return c, k.role == episodeWord && !(strings.EqualFold(head, "cap") && len(p.word(i)) > 6)
 	}
-	if t.word.role != episodeWord {
+	if t.word.role != episodeWord && !p.countsInUnit(i) {
 		return c, false
 	}
 	c.skip(" ._:-#", 2)
@@ -57,6 +57,19 @@ func (p *marked) behindEpisodeWord(i int) (c cursor, ok bool) {
 		c.is("№")
 	}
 	return c, true
+}
+
+// countsInUnit reports whether the word at i is what the work counts its episodes in, behind a dash: "Title - Session 5". A
+// film's chapter has one digit and its year.
+func (p *marked) countsInUnit(i int) bool {
+	if p.tokens[i].word.role != unitWord || i == 0 || !dashGap(p.before(i)) || !p.plainNumber(i+1) || len(p.gap(i)) != 1 {
+		return false
+	}
+	behind := p.gap(i + 1)
+	if p.beside(i+1, i+2) && !dashGap(behind) && !strings.HasPrefix(behind, ":") {
+		return false
+	}
+	return p.width(i+1) > 1 || p.classAt(i+2) != number
 }
 
 // bracketedYear reports whether a year stands at c, and then the end of its bracket.
@@ -73,6 +86,9 @@ func (p *marked) episodeLetter(i int) bool {
 	_, width, ok := c.number(5)
 	if ok && width == 1 && len(w) == 2 && len(p.tokens) == 1 {
 		return true // all that the name says
+	}
+	if ok && width == 1 && len(w) == 2 && w[0] == 'E' && i > 0 && p.closes(i+1) {
+		return true // "Title E1"
 	}
 	return ok && width >= 2 && (c.wordEnd() || c.peek()|0x20 == 'v' || c.peek()|0x20 == 'e' || len(w) == c.i+1)
 }

@@ -20,7 +20,7 @@ type listItem struct {
 var listEnds = []reason[listItem]{
 	because("a blank that joins nothing", "Silver Rail S01E02 - 05.mkv -> Silver Rail s1 e2 episode",
 		func(m listItem) bool {
-			return !m.sign && strings.Contains(m.sep, " ") && !strings.ContainsAny(m.sep, "&+~")
+			return !m.sign && strings.Contains(m.sep, " ") && !strings.ContainsAny(m.sep, "&+~") && !m.countsOn(" ")
 		}),
 	because("a title that begins with an X", "Silver Rail S01E02 - X3.mkv -> Silver Rail s1 e2 episode",
 		func(m listItem) bool { return m.letter == 'x' && strings.Contains(m.sep, " ") }),
@@ -28,7 +28,7 @@ var listEnds = []reason[listItem]{
 		func(m listItem) bool { return m.value >= 263 && m.value <= 266 && m.sep != "" }),
 	because("a dot or a slash, and it does not count on", "Silver.Rail.S01E02.05.mkv -> Silver Rail s1 e2 episode",
 		func(m listItem) bool {
-			return !m.sign && strings.ContainsAny(m.sep, "./") && !(m.sep == "." && m.value == m.last+1 && m.width == 2 && m.end.tagNext())
+			return !m.sign && strings.ContainsAny(m.sep, "./") && !m.countsOn(".")
 		}),
 	because("a smaller number", "Silver.Rail.S02E05-02 -> Silver Rail s2 e5 episode",
 		func(m listItem) bool { return !m.sign && m.value < m.last }),
@@ -42,6 +42,11 @@ var listEnds = []reason[listItem]{
 		func(m listItem) bool { return !m.sign && m.width > m.first+1 }),
 	because("letters behind the number", "Silver.Rail.S02E05-07a -> Silver Rail s2 e5 episode",
 		func(m listItem) bool { return !m.sign && !plainEnd(m.end) }),
+}
+
+// countsOn reports whether the number is the next of two digits behind a dot or a blank, and tags follow: "S03E21.22.HDTV".
+func (m listItem) countsOn(sep string) bool {
+	return m.sep == sep && m.value == m.last+1 && m.width == 2 && m.end.tagNext()
 }
 
 // readEpisodes reads a list of episodes at c: "E02", "E02E03", "E02-E05", "E02-05", "E01-02-03", "x02x03", "E01+02",

@@ -12,7 +12,7 @@ func (p *marked) markPart(i int) bool {
 		p.setPart(i, i+1, atoi(number[:leadingDigits(number)]))
 		return true
 	}
-	if t.word.role != partWord || !p.beside(i, i+1) || len(p.gap(i)) > 2 {
+	if t.word.role != partWord || t.tag == tagPart || !p.beside(i, i+1) || len(p.gap(i)) > 2 {
 		return false
 	}
 	n, ok := p.tokens[i+1].num, p.tokens[i+1].class == number
@@ -29,11 +29,11 @@ func (p *marked) markPart(i int) bool {
 
 // markOrdinalPart: "2nd Part", "Second Cour"; but not "First Part 2".
 func (p *marked) markOrdinalPart(i int) bool {
-	if !p.beside(i, i+1) || p.roleAt(i+1) != partWord || len(p.gap(i)) != 1 {
+	if !p.beside(i, i+1) || p.roleAt(i+1) != partWord || len(p.gap(i)) != 1 && p.classAt(i+1) != cjk {
 		return false
 	}
 	n, ok := ordinal(lower(p.word(i)))
-	if !ok || p.romanceOrdinal(i) || p.classAt(i+2) == number && len(p.gap(i+1)) <= 2 {
+	if !ok || p.romanceOrdinal(i) || p.classAt(i+2) == number && p.gap(i+1) != " #" && p.width(i+2) < 2 && len(p.gap(i+1)) <= 2 {
 		return false
 	}
 	p.setPart(i, i+2, n)

@@ -77,6 +77,7 @@ func markerShape(w string) bool {
 
 // afterSeason goes on behind "S01": more seasons, or episodes, or neither.
 func (p *marked) afterSeason(i int, start cursor, season, width int) bool {
+	p.partOfSeason(&start)
 	seasons, c := start.moreSeasons(season, width)
 	d := c
 	d.skip(" ._-", 3)
@@ -104,6 +105,18 @@ func (p *marked) afterSeason(i int, start cursor, season, width int) bool {
 	p.seasons = seasons
 	p.season = p.take(i, c.i, tagSeason)
 	return true
+}
+
+// partOfSeason passes over the part in "S01P02E05".
+func (p *marked) partOfSeason(c *cursor) {
+	d := *c
+	if d.peek()|0x20 != 'p' {
+		return
+	}
+	d.i++
+	if n, _, ok := d.number(2); ok && d.peek()|0x20 == 'e' && digit(d.at(1)) {
+		p.part, *c = n, d
+	}
 }
 
 // tightEpisode reads the "-15" of "S3-15".

@@ -67,6 +67,9 @@ func (p *marked) markSeasonWord(i int) bool {
 	if first.value, first.width, ok = c.number(4); !ok {
 		return p.markSeasonSpelled(i)
 	}
+	if p.tokens[i].class == mixed && letter(c.peek()) && !digit(c.at(1)) {
+		return false // letters go on behind the digit: "Se7en"
+	}
 	first.end = c
 	if anyOf(notSeasons, first) {
 		return false
@@ -103,7 +106,8 @@ func (p *marked) behindSeasonWord(i int) (c cursor, plural, ok bool) {
 	switch t.word.role {
 	case seasonWord, seasonsWord:
 	case seriesWord:
-		if !p.plainNumber(i+1) || p.width(i+1) > 2 || !dashGap(p.before(i)) && p.roleAt(i+2) != episodeWord && p.beside(i+1, i+2) {
+		if !p.plainNumber(i+1) || p.width(i+1) > 2 || !dashGap(p.before(i)) && p.roleAt(i+2) != episodeWord && p.beside(i+1, i+2) &&
+			!p.tightCount(i+2) {
 			return c, false, false
 		}
 	default:
@@ -130,7 +134,7 @@ func (c *cursor) seasonLetter() {
 
 // readSeasons reads the list of seasons that begins with first, and returns it with ranges filled and where it ends.
 func readSeasons(first seasonNumber, plural bool) ([]int, cursor) {
-	seasons, c := []int{first.value}, first.end
+	seasons, c, sep := []int{first.value}, first.end, ""
 	for len(seasons) < 60 {
 		n, ok := c.nextSeason()
 		n.first, n.last, n.count, n.plural = first.width, seasons[len(seasons)-1], len(seasons), plural
@@ -141,9 +145,9 @@ func readSeasons(first seasonNumber, plural bool) ([]int, cursor) {
 			seasons = append(seasons, k)
 		}
 		seasons = append(seasons, n.value)
-		c = n.end
+		c, sep = n.end, n.sep
 	}
-	if len(seasons) == 2 && !plural && seasons[1] == seasons[0]+1 && c.text[c.i-2] == ' ' && !c.seasonsGoOn() {
+	if len(seasons) == 2 && !plural && seasons[1] == seasons[0]+1 && sep == " " && c.text[c.i-2] == ' ' && !c.seasonsGoOn() {
 		// "Season 1 2" is more likely season 1, episode 2.
 		seasons = seasons[:1]
 		c.i -= 2

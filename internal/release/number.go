@@ -46,6 +46,8 @@ var numberRules = []rule[bareNumber, int]{
 		m, ok := b.looseAt(b.i - 1)
 		return ok && b.tagAt(b.i-1) == none && rangeGap(b.before(b.i)) && m < b.value
 	}, noEpisode),
+	when("the end of a range with a word", "Silver Rail 01 to 23 [1080p] -> Silver Rail e1-23 batch",
+		func(b bareNumber) bool { return b.rangeByWord(b.i - 2) }, noEpisode),
 	when("the second of two years", "Silver Rail 2009 - 2012.mkv -> Silver Rail 2009 - 2012",
 		func(b bareNumber) bool { return b.i > 0 && b.yearlike(b.i) && b.yearlike(b.i-1) }, noEpisode),
 	when("a year behind an apostrophe", "Silver Rail '84.mkv -> Silver Rail '84", func(b bareNumber) bool {
@@ -68,14 +70,15 @@ var numberRules = []rule[bareNumber, int]{
 		func(b bareNumber) bool { return !b.dash && b.subtitled(b.i) }, noEpisode),
 	when("a dash before it, an end behind it", "Silver Rail - 7.mkv -> Silver Rail e7 episode",
 		func(b bareNumber) bool { return b.dash && b.closes && !(b.year && b.width == 1 && b.value > 0) }, dashThenEnd),
-	when("a dash before it, a name behind it", "Silver Rail - 07 Night Train.mkv -> Silver Rail e7 episode",
+	when("a dash before it, a name behind it", "Silver Rail - 17 Night Train.mkv -> Silver Rail e17 episode",
 		func(b bareNumber) bool {
 			return b.dash && !b.closes && b.width >= 2 && !(b.width > 3 && yearNumber(b.value)) && !(b.year && !b.padded)
 		}, dashThenText),
 	when("a film's number before its year", "Silver Rail 1-1984.mkv -> Silver Rail 1 y1984 movie",
 		func(b bareNumber) bool { return b.year && !b.padded }, noEpisode),
 	when("among the tags", "Silver Rail 1080p 07 -> Silver Rail", func(b bareNumber) bool {
-		return b.closes && b.i > 0 && b.strongAt(b.i-1) && b.tagAt(b.i-1) != tagSeason && b.tagAt(b.i-1) != tagYear
+		return b.closes && b.i > 0 && b.strongAt(b.i-1) && b.tagAt(b.i-1) != tagSeason && b.tagAt(b.i-1) != tagYear &&
+			b.tagAt(b.i-1) != tagPromo
 	}, noEpisode),
 	when("last of the title, written like an episode", "Silver Rail 07 BluRay.mkv -> Silver Rail e7 episode",
 		func(b bareNumber) bool {
@@ -104,7 +107,7 @@ var numberRules = []rule[bareNumber, int]{
 		func(b bareNumber) bool { return !b.closes && b.yearAt > b.i && !b.fansub && b.season.empty() }, noEpisode),
 	when("a padded number before the episode's name", "Silver.Rail.07.Night.Train.mkv -> Silver Rail e7 episode",
 		func(b bareNumber) bool {
-			return !b.closes && b.padded && (b.dotted || b.fansub || b.media) && b.season.empty()
+			return !b.closes && b.padded && (b.dotted || b.fansub || b.media || b.gap(b.i) == " ") && b.season.empty()
 		}, amid),
 	when("two digits before the episode's name, behind a group",
 		"[Quiet] Silver Rail 14 Night.mkv -> Silver Rail e14 episode",
@@ -119,8 +122,12 @@ var numberRules = []rule[bareNumber, int]{
 var bracketRules = []rule[bareNumber, int]{
 	when("text before it in its bracket", "Silver Rail (1-13).mkv -> Silver Rail e1-13 batch", func(b bareNumber) bool {
 		first := b.around().first
-		return b.i != first && !(b.i == first+1 && b.word(first) == "TV")
+		return b.i != first && !(b.i == first+1 && (b.word(first) == "TV" || b.tagAt(first) == tagSeason))
 	}, noEpisode),
+	when("two digits or more in the bracket that a name begins with", "[07] Silver Rail.mkv -> Silver Rail e7 episode",
+		func(b bareNumber) bool {
+			return b.i == 0 && b.i < b.first && b.alone(0) && !b.around().round && b.width >= 2
+		}, inRound),
 	when("a bracket before the title", "(07) Silver Rail.mkv -> Silver Rail",
 		func(b bareNumber) bool { return b.i < b.first }, noEpisode),
 	when("other text in its bracket", "Silver Rail (3 Nights).mkv -> Silver Rail",
@@ -165,6 +172,9 @@ func (p *numbered) findNumber() {
 	switch {
 	case best >= 0:
 		p.bare = true
+		if best == 0 && p.groupTok.from == 0 {
+			p.groupTok, p.group, p.led = span{}, "", true
+		}
 		if most == dashThenEnd && p.startsRange(best-1) {
 			best--
 		}
@@ -222,7 +232,8 @@ func (b bareNumber) belongsToWord() bool {
 	case t.tag == tagVolume, t.word.role == volumeWord:
 		return true
 	case t.word.role == partWord:
-		return t.tag != tagPart || !b.dash
+		ordered := t.tag == tagPart && b.tagAt(b.i-2) == tagPart // "2nd Cour 05"
+		return !ordered && (t.tag != tagPart || !b.dash)
 	default:
 		return t.tag == tagMovie && !b.dash
 	}

@@ -43,7 +43,7 @@ func (p *numbered) countBefore(i int) bool {
 // countInFront reads three digits or more at the start of a name, which a dot parts from the title.
 func (p *numbered) countInFront() bool {
 	i := p.first
-	if p.tokens[i].s > 0 || !p.plainNumber(i) || p.width(i) != 3 && p.width(i) != 4 {
+	if p.tokens[i].s > 0 && (i == 0 || p.tokens[i-1].group < 0) || !p.plainNumber(i) || p.width(i) != 3 && p.width(i) != 4 {
 		return false
 	}
 	to := i + 1

@@ -115,6 +115,14 @@ func (p *lexed) rangeTo(i int) bool {
 	return ok && (p.gap(i) == "-" || p.gap(i) == "~") && p.tokens[i].num == 1 && n > 4 && p.width(i+1) >= 2
 }
 
+// rangeByWord reports whether the number at i begins a range that a word makes: "01 to 23".
+func (p *lexed) rangeByWord(i int) bool {
+	if i < 0 || !p.beside(i, i+2) || p.roleAt(i+1) != toWord || !p.plainNumber(i) || !p.plainNumber(i+2) {
+		return false
+	}
+	return len(p.gap(i)) == 1 && len(p.gap(i+1)) == 1 && p.tokens[i].num < p.tokens[i+2].num && p.width(i) > 1
+}
+
 // rangeGap reports whether g joins the ends of a range or the items of a list.
 func rangeGap(g string) bool {
 	how := joinOf(g)

@@ -109,6 +109,10 @@ var specialRules = []rule[specialWord, bool]{
 		func(w specialWord) bool { return w.dash }, true),
 	when("the last word before a film's year", "Silver Rail PV (2009).mkv -> Silver Rail PV y2009 movie",
 		func(w specialWord) bool { return w.i == w.yearAt-1 }, false),
+	when("a word of Han, kana or hangul at the end", "银色铁道 予告.mkv -> 银色铁道 PV extra",
+		func(w specialWord) bool {
+			return w.classAt(w.i) == cjk && w.before(w.i) != "" && w.i+1 == len(w.tokens)
+		}, true),
 	when("an ordinary word behind the season", "Silver Rail S01 Opening.mkv -> Silver Rail s1 OPENING extra",
 		func(w specialWord) bool {
 			return w.ordinary() && !w.season.empty() && w.i >= w.season.to && w.closes(w.i+1)
@@ -149,7 +153,7 @@ func (p *lexed) closes(i int) bool {
 func (p *numbered) numberOfSpecial(i int) {
 	w := p.word(i)
 	head := untilDigit(w)
-	if !p.episode.empty() && (!p.bare || p.episode.from > i+2) || utf8.RuneCountInString(letters(w)) > 4 {
+	if !p.episode.empty() && (!p.bare || p.episode.from > i+2) || p.tokens[i].tag == tagExtra && utf8.RuneCountInString(letters(w)) > 4 {
 		return
 	}
 	at, n := i, 0

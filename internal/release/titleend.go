@@ -38,6 +38,10 @@ var titleEnds = []rule[titleWord, bool]{
 		}, false),
 	when("a season, an episode, a year or another tag", "Silver Rail S02E05.mkv -> Silver Rail s2 e5 episode",
 		func(w titleWord) bool { return w.strongAt(w.i) }, true),
+	when("the first of several things in a batch", "[Quiet] Silver Rail TV + Movie + Specials [BD] -> Silver Rail batch",
+		func(w titleWord) bool {
+			return w.i > w.from && w.added(w.i) && (w.tag == tagSource || w.tag == tagMovie || w.tag == tagSpecial)
+		}, true),
 	when("a word for an extra or special behind the title", "Silver Rail SP, 7.mkv -> Silver Rail SP special",
 		func(w titleWord) bool {
 			return w.weak && w.i > w.from && w.special != "" && (w.tag == tagExtra || w.tag == tagSpecial) && w.plainSpecial(w.i)
@@ -107,12 +111,20 @@ var innerBrackets = []rule[innerBracket, bool]{
 		func(b innerBracket) bool {
 			return b.attached && b.season.empty() && (b.follow == tagEpisode || b.follow == none)
 		}, true),
+	when("the title again in another script", "[组] 银色铁道 (Silver Rail) - 07.mkv -> 银色铁道 e7 episode",
+		func(b innerBracket) bool { return b.follow == tagEpisode && b.otherScript() }, false),
 	when("an episode behind it", "Silver Rail (0) - 07.mkv -> Silver Rail (0) e7 episode",
 		func(b innerBracket) bool {
 			return b.follow == tagEpisode && b.season.empty() && (b.bare || b.b.behind-b.b.first >= 2 && !b.media)
 		}, true),
 	when("the title goes on, with blanks", "Silver Rail (Gin) Night Train.mkv -> Silver Rail (Gin) Night Train",
 		func(b innerBracket) bool { return b.follow == none && !b.dotted }, true),
+}
+
+// otherScript reports whether the words before the bracket are in Han, kana or hangul and those in it are not, or the other way.
+func (b innerBracket) otherScript() bool {
+	before, in := b.scriptsOf(b.first, b.b.first), b.scriptsOf(b.b.first, b.b.behind)
+	return before.latin == 0 && in.wide == 0 && in.latin > 1 || before.wide == 0 && in.latin == 0
 }
 
 // kana reports whether the bracket holds how the title before it is read.

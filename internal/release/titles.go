@@ -23,7 +23,9 @@ func findTitles(in *numbered, p *titled) {
 // titlesInText takes titles from the text between brackets.
 func (p *titled) titlesInText() {
 	p.small = p.firstSmall()
-	whole := p.endOfTitle(p.first)
+	first := p.first
+	quoted := p.quotedTitle()
+	whole := min(p.endOfTitle(p.first), quoted)
 	p.bound = p.trimTags(p.first, whole)
 	if p.bound <= p.first {
 		return
@@ -32,6 +34,11 @@ func (p *titled) titlesInText() {
 		p.splitLed()
 	}
 	p.addTitles(p.first, p.bound)
+	if first != p.first {
+		for i := range p.titles {
+			p.titles[i].Text = strings.Trim(p.titles[i].Text, "「」『』")
+		}
+	}
 	p.aliasInBracket()
 	p.aliasInTitle()
 	p.titleOverSeason()
@@ -43,6 +50,27 @@ func (p *titled) titlesInText() {
 	if p.yearAt == p.bound && p.tokens[p.yearAt].group < 0 {
 		p.addTitle(p.first, p.bound+1) // a year without brackets may be part of the title
 	}
+}
+
+// kindsOfWork are the words before a title in quotes that say what it is the title of: "TVアニメ「銀色鉄道」第7話".
+var kindsOfWork = setOf("tv アニメ アニメーション シリーズ ドラマ 連続テレビ小説 動畫 动画 애니메이션 애니")
+
+// quotedTitle moves the start of the title into quotes that stand behind words for its kind, and returns the token behind
+// them; without such quotes the number of tokens.
+func (p *titled) quotedTitle() (behind int) {
+	for i := p.first; i+1 < len(p.tokens) && kindsOfWork[lower(p.word(i))]; i++ {
+		for _, q := range [...][2]string{{"「", "」"}, {"『", "』"}} {
+			if !strings.HasPrefix(strings.TrimLeft(p.gap(i), " "), q[0]) {
+				continue
+			}
+			p.first = i + 1
+			end := strings.Index(p.text[p.tokens[i].e:], q[1])
+			for behind = i + 1; behind < len(p.tokens) && (end < 0 || p.tokens[behind].s < p.tokens[i].e+end); behind++ {
+			}
+			return behind
+		}
+	}
+	return len(p.tokens)
 }
 
 // titleWithoutCount adds the title of a film without the words between show and subtitle that say which of the show's films it is:

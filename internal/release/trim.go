@@ -45,7 +45,7 @@ var staysInTitle = []reason[endWord]{
 			return !w.dotted && (w.tag == tagSource && !capitals(w.text) || w.tag == tagOther && !w.shouts(w.at))
 		}),
 	because("TV", "Silver Rail TV [1080p].mkv -> Silver Rail TV",
-		func(w endWord) bool { return w.tag == tagSource && w.text == "TV" }),
+		func(w endWord) bool { return w.tag == tagSource && w.text == "TV" && !dashGap(w.before(w.at)) }),
 	because("a technical word in small letters, or a service not in capitals of its own",
 		"Silver Rail Max S02E05.mkv -> Silver Rail Max s2 e5 episode", func(w endWord) bool {
 			return w.tag == tagTech && !capitals(w.text) || w.tag == tagService && !w.shouts(w.at)

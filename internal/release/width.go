@@ -56,7 +56,32 @@ func narrow(s string) string {
 		s = strings.Map(narrowed, strings.ToValidUTF8(s, "\uFFFD"))
 	}
 	s = norm.NFC.String(s)
+	if strings.ContainsFunc(s, halfKana) {
+		s = wideKana(s)
+	}
 	return crosses(s)
+}
+
+func halfKana(r rune) bool { return r >= 'ｦ' && r <= 'ﾟ' }
+
+// wideKana writes half-width kana in full width, with their marks composed.
+func wideKana(s string) string {
+	var b strings.Builder
+	for s != "" {
+		from := strings.IndexFunc(s, halfKana)
+		if from < 0 {
+			break
+		}
+		b.WriteString(s[:from])
+		to := strings.IndexFunc(s[from:], func(r rune) bool { return !halfKana(r) })
+		if to < 0 {
+			to = len(s) - from
+		}
+		b.WriteString(norm.NFKC.String(s[from : from+to]))
+		s = s[from+to:]
+	}
+	b.WriteString(s)
+	return b.String()
 }
 
 // control reports whether r is a control character: no part of a title, whatever a name holds.

@@ -59,6 +59,7 @@ const (
 	seasonsWord // plural: what follows is a list
 	seriesWord  // the British season, and a word of titles
 	episodeWord
+	unitWord // counts the episodes of some works: behind a dash
 	partWord
 	volumeWord
 	ofWord
@@ -122,7 +123,9 @@ var words = build([]entry{
 	{"sub", kw{tag: tagSubtitle, weak: true}},
 	{`subs subbed subtitle subtitles softsub softsubs hardsub hardsubs esub esubs msubs multisub multisubs vost vostfr
 		vosta vostf fansub engsub engsubs subesp softsubbed swesub nlsubs nlsub hebsubs dksubs swesubs subforced vosubfr
-		legenda legendado legendas subtitulado subita`, kw{tag: tagSubtitle}},
+		legenda legendado legendas subtitulado subita
+		vietsub altyazılı altyazili dublaj napisy titulky dabing felirat sinkron titlovano ซับไทย พากย์ไทย مترجم مترجمة مدبلج
+		مدبلجة زیرنویس دوبله озвучка субтитры дубляж`, kw{tag: tagSubtitle}},
 	{"dub dubbed dublado audio dual multi dualaudio multiaudio doublage dubs", kw{tag: tagSubtitle, weak: true}},
 	{`vff vf vfq vf2 vfi truefrench subfrench multi5 pldub plsub pldubbed lektor mvo dvo avo castellano latino
 		lostfilm eng2 chs cht gb big5 jpsc jptc bilingual`, kw{tag: tagLanguage}},
@@ -192,15 +195,17 @@ var words = build([]entry{
 	// Markers' words, by the languages of CLDR.
 	{`season saison temporada staffel stagione seizoen sezon sezona sezonas sezóna sezonul säsong sæson saeson sesong
 		sesongen kausi tuotantokausi évad evad řada série tempada hooaeg denboraldia musim mùa phần сезон сезона сезону
-		σεζόν κύκλος الموسم موسم עונה فصل ซีซั่น ซีซัน temp tem sez 시즌 シーズン livre`, kw{role: seasonWord}},
+		σεζόν κύκλος الموسم موسم עונה فصل ซีซั่น ซีซัน ภาค ปี temp tem sez 시즌 シーズン livre`, kw{role: seasonWord}},
 	{"se", kw{tag: tagEdition, weak: true, role: seasonWord}},
 	{"series", kw{role: seriesWord}},
 	{"seasons saisons temporadas staffeln stagioni seizoenen sezony сезоны σεζόν", kw{role: seasonsWord}},
-	{`episode ep eps episodes episodio episódio épisode épisodes episodios episódios episodi episod episodul epizod
+	{`episode ep eps epi episodes episodio episódio épisode épisodes episodios episódios episodi episod episodul epizod
 		epizoda epizóda epizód epizode folge folgen capitulo capítulo capitol capítol cap caps caap puntata afl
-		aflevering afleveringen avsnitt afsnit jakso odcinek díl diel rész resz bölüm bolum blm tập ser serija serii seria
-		serya sērija серия серии серий сер серія серії эпизод эпизоды епізод епизод выпуск επεισόδιο الحلقة حلقة פרק
+		aflevering afleveringen avsnitt afsnit jakso odcinek odcinki odc díl diel rész resz bölüm bolum blm tập ser serija serii seria
+		serya sērija серия серии серий сер серія серії эпизод эпизоды епізод епизод выпуск επεισόδιο الحلقة حلقة الحلقات حلقات פרק
 		قسمت ตอนที่ ตอน`, kw{role: episodeWord}},
+	{`lesson session layer phase stage mission chapter act file case turn round scene track quest log page match night
+		kapitel глава`, kw{role: unitWord}},
 	{"part pt partie teil parte cour часть", kw{role: partWord}},
 	{"vol volume vols", kw{role: volumeWord}},
 	{"of iz из von", kw{role: ofWord}},
@@ -210,7 +215,7 @@ var words = build([]entry{
 		november dec december`, kw{role: monthWord}},
 	{"aka", kw{role: akaWord}},
 	// What brackets of Chinese groups say.
-	{"国漫 国语 国配 中字 简体 繁体 繁體 简中 繁中 双语 字幕 简繁 招募 检索 檢索 内嵌 內嵌 内封 外挂 外掛 生肉 新番 修正 国创", kw{tag: tagPromo}},
+	{"国漫 国语 国配 中字 简体 繁体 繁體 简中 繁中 双语 字幕 简繁 招募 检索 檢索 内嵌 內嵌 内封 外挂 外掛 生肉 新番 修正 国创 더빙 자막 한글자막 무자막 우리말 무삭제 무삭제판", kw{tag: tagPromo}},
 })
 
 type entry struct {

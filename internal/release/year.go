@@ -38,6 +38,10 @@ var yearRules = []rule[yearPlace, int]{
 	when("a bracket of two years", "Silver Rail/(2009-2012).mkv -> Silver Rail y2009 movie", func(y yearPlace) bool {
 		return !y.outside() && y.i == y.brackets[y.tokens[y.i].group].first && y.gap(y.i) == "-" && y.yearlike(y.i+1)
 	}, yearAlone),
+	when("in front of all, behind it a dash", "2009 - Silver Rail.mkv -> Silver Rail y2009 movie",
+		func(y yearPlace) bool {
+			return y.i == 0 && dashGap(y.gap(0)) && y.classAt(1) == alpha && y.episode.empty()
+		}, yearAmongTags),
 	when("the title begins with it", "1984.mkv -> 1984", func(y yearPlace) bool { return y.i == y.text }, noYear),
 	when("the title ends with it", "Silver Rail 2009.mkv -> Silver Rail y2009 movie",
 		func(y yearPlace) bool { return y.outside() && y.i <= y.strong && y.endsTitle() }, yearAtEnd),
@@ -77,6 +81,9 @@ func (p *laidOut) findYear() {
 	if best >= 0 {
 		p.yearAt, p.year = best, p.tokens[best].num
 		p.set(best, best+1, tagYear)
+		if best == p.first {
+			p.first++
+		}
 	}
 }
 
@@ -86,7 +93,7 @@ func (y yearPlace) outside() bool { return y.tokens[y.i].group < 0 }
 // endsTitle reports whether the title ends at the year: a tag, a bracket, a marker or the end follows, or few words do
 // before a tag.
 func (y yearPlace) endsTitle() bool {
-	if !y.beside(y.i, y.i+1) {
+	if !y.beside(y.i, y.i+1) || dashGap(y.gap(y.i)) && y.plainNumber(y.i+1) && !y.yearlike(y.i+1) && y.closesNumber(y.i+1) {
 		return true
 	}
 	words := 0
