@@ -10,7 +10,7 @@ import (
 // containers are folders that say nothing about the work in them.
 var containers = namesOf(`movies,movie,films,film,series,tv,tv shows,tv series,tvshows,tv_shows,shows,anime,animes,
 	media,mnt,server,volume1,videos,video,home,downloads,download,library,test,temp,tmp,completed,unsorted,share,shares,
-	storage,data,public,disk,nas,users,sitcoms,cartoons,torrents,folder,new,incoming,season,bdmv,stream,video_ts,backup,
+	storage,data,public,disk,nas,users,sitcoms,cartoons,torrents,folder,new,incoming,season,bdmv,stream,video ts,backup,episodes,episode,eps,正片,本篇,本編,
 	cd1,cd2,disc 1,disc 2,disc1,disc2,动画,动漫,电视剧,电影,剧集,番剧,애니,애니메이션,드라마,영화,アニメ,映画,
 	аниме,сериалы,фильмы`)
 
@@ -31,6 +31,9 @@ var extraFolders = namesOf(`extras,extra,ncop,nced,trailers,trailer,bonus,menus,
 
 // specialFolders stand for season 0.
 var specialFolders = namesOf(`specials,special,sp,sps,ova,ovas,season 0,season 00,oad,specials & ovas,特别篇,特典映像`)
+
+// subtitleFolders hold subtitles, which are often called by their language alone.
+var subtitleFolders = namesOf(`subs,sub,subtitles,subtitle,untertitel,subtitulos,subtítulos,legendas,sottotitoli,sous-titres,字幕,자막,субтитры`)
 
 // namesOf returns the names of a list with commas.
 func namesOf(list string) map[string]bool {
@@ -62,6 +65,10 @@ func (s *stages) addFolders(r *Release, dirs []string) {
 		r.Episodes, r.Absolute, r.Kind = nil, false, Unknown
 	}
 	depth := 0
+	head := r.Name[:leadingDigits(r.Name)]
+	for _, d := range dirs {
+		self.named = self.named || head != "" && r.Title == head && d[:leadingDigits(d)] == head
+	}
 	for i, d := range dirs {
 		w := lower(strings.TrimSpace(unify(d)))
 		films := isFilmFolder(w)
@@ -69,6 +76,11 @@ func (s *stages) addFolders(r *Release, dirs []string) {
 			r.Kind = Movie
 		}
 		switch {
+		case subtitleFolders[w]:
+			if self.language {
+				self.none, r.Episodes, r.Absolute, r.Kind = true, nil, false, Unknown
+			}
+			continue
 		case extraFolders[w]:
 			r.Folder.Extra = true
 		case specialFolders[w]:
@@ -105,15 +117,37 @@ type said struct {
 	poor bool // neither source nor codec, nor year, nor marker
 	led  bool // it begins with its number
 	none bool // no title at all
+	// language says that it is nothing but languages and a number.
+	language bool
+	// daily says that it begins with a date, as the recordings of a daily show do.
+	daily bool
+	// named says that a folder begins with the number that the name begins with, which is the title then.
+	named bool
 }
 
 func nameSays(p *titled, r *Release) said {
 	marked := !p.season.empty() || !p.episode.empty() && !p.bare
 	return said{
-		poor: r.Source == "" && r.Video == "" && r.Year == 0 && !marked && p.checksum == "",
-		led:  p.led,
-		none: r.Title == "" || jumble(r.Name) || generic(r.Title),
+		poor:     r.Source == "" && r.Video == "" && r.Year == 0 && !marked && p.checksum == "",
+		led:      p.led,
+		language: p.language(),
+		daily:    !p.dated.empty() && p.dated.from == 0,
+		none:     r.Title == "" || jumble(r.Name) || generic(r.Title),
 	}
+}
+
+// language reports whether the name is nothing but languages and a number: "2_English".
+func (p *titled) language() bool {
+	languages := 0
+	for i := range p.tokens {
+		switch t := &p.tokens[i]; {
+		case t.word.tag == tagLanguage:
+			languages++
+		case t.class != number:
+			return false
+		}
+	}
+	return languages > 0
 }
 
 // generic reports whether a name is what programs call a file that has none: "movie", "title_t00", "VTS_01_1", "00001".
@@ -122,7 +156,7 @@ func generic(name string) bool {
 	case "movie", "film", "video", "feature", "main", "untitled", "main feature":
 		return true
 	default:
-		return strings.HasPrefix(w, "vts ") || strings.HasPrefix(w, "title t") || strings.HasPrefix(w, "video ts") ||
+		return w == "vts" || strings.HasPrefix(w, "vts ") || strings.HasPrefix(w, "title t") || strings.HasPrefix(w, "video ts") ||
 			len(w) >= 5 && allDigits(w)
 	}
 }
@@ -130,9 +164,13 @@ func generic(name string) bool {
 // yearFolder reports whether a folder's name is a year and nothing else.
 func yearFolder(w string) bool { return len(w) == 4 && allDigits(w) && w >= "1930" && w <= "2099" }
 
-// copied reports whether the number that was read is the one that systems put behind the name of a further copy: "movie (1)".
+// copied reports whether the number that was read is the one that systems put behind the name of a further copy: "movie (1)", or
+// that of a disc's file: "VTS_01_1".
 func copied(name string) bool {
 	base, _ := cutExtension(name)
+	if strings.HasPrefix(lower(base), "vts_") {
+		return true
+	}
 	head, rest, ok := strings.Cut(base, " (")
 	return ok && generic(head) && strings.HasSuffix(rest, ")") && allDigits(rest[:len(rest)-1])
 }
@@ -147,7 +185,10 @@ func (p *titled) addFolder(r *Release, self *said, depth int) {
 		r.Folder.Seasons = p.seasons
 	}
 	r.IDs = append(r.IDs, p.ids...)
-	if p.seasonFolder() {
+	if p.seasonFolder() || p.partFolder() {
+		if r.Part == 0 {
+			r.Part = p.part
+		}
 		numberFirst(r, self)
 		return
 	}
@@ -157,7 +198,7 @@ func (p *titled) addFolder(r *Release, self *said, depth int) {
 	r.Folder.Title = p.titles[0].Text
 	r.Folder.Year = p.year
 	released := p.media || !p.episode.empty() && !p.bare
-	if self.none || self.led && len(r.Episodes) > 0 || self.poor && released && !alike(r, p.titles) {
+	if self.none || self.daily || self.led && len(r.Episodes) > 0 || self.poor && released && !alike(r, p.titles) {
 		p.replace(r, self, from, released)
 	} else {
 		p.join(r, from)
@@ -172,7 +213,7 @@ func (p *titled) addFolder(r *Release, self *said, depth int) {
 // numberFirst takes the number at the start of a name in a season's folder for its episode: "Season 2/16 Some Title".
 func numberFirst(r *Release, self *said) {
 	n := leadingDigits(r.Name)
-	if self.led || len(r.Seasons) > 0 || r.Year > 0 || len(r.Episodes) > 0 && !strings.HasPrefix(r.Name[n:], " - ") {
+	if self.led || self.named || len(r.Seasons) > 0 || r.Year > 0 || len(r.Episodes) > 0 && !strings.HasPrefix(r.Name[n:], " - ") {
 		return
 	}
 	if n == 0 || n > 3 || n == len(r.Name) || !strings.Contains(" .-_", r.Name[n:n+1]) {
@@ -191,14 +232,14 @@ func numberFirst(r *Release, self *said) {
 
 // replace takes the folder's reading for a name that says less.
 func (p *titled) replace(r *Release, self *said, from From, released bool) {
-	if self.led {
+	if self.led || self.daily {
 		keepFirst(&r.EpisodeTitle, r.Title)
 	}
 	own := r.Titles
-	if self.led || self.none {
+	if self.led || self.none || self.daily {
 		own = nil
 	}
-	if len(r.Episodes) == 0 && (!self.led || self.none) || self.poor && released && len(p.episodes) == 1 {
+	if len(r.Episodes) == 0 && !self.daily && (!self.led || self.none) || self.poor && released && len(p.episodes) == 1 {
 		r.Episodes, r.Seasons = p.episodes, p.seasons
 		r.Absolute = len(r.Episodes) > 0 && len(r.Seasons) == 0
 		if k := p.kind(); k != Batch || len(r.Episodes) > 0 {
@@ -243,7 +284,25 @@ func (p *titled) join(r *Release, from From) {
 
 // seasonFolder reports whether the folder only names a season: "Season 2", "S02", "Season 2 - Subtitle".
 func (p *titled) seasonFolder() bool {
-	return !p.season.empty() && p.season.from == 0 || p.first < 0
+	if p.first < 0 {
+		return true
+	}
+	for i := p.first; i < p.season.from; i++ {
+		if p.tagAt(i) != tagBatch { // "Complete Season 2"
+			return false
+		}
+	}
+	return !p.season.empty()
+}
+
+// partFolder reports whether the folder only names a part: "Part 2".
+func (p *titled) partFolder() bool {
+	for i := range p.tokens {
+		if p.tokens[i].tag != tagPart {
+			return false
+		}
+	}
+	return p.part > 0
 }
 
 // alike reports whether one of the folder's titles begins like the name's.

@@ -32,7 +32,13 @@ var leads = []reason[firstNumber]{
 // "11-02 Name".
 func (p *numbered) leadingNumber() {
 	i := p.first
-	if i < 0 || i >= len(p.tokens) || p.tokens[i].group >= 0 || p.tokens[i].tag != none || p.yearAt >= 0 {
+	if i < 0 || i >= len(p.tokens) || p.tokens[i].group >= 0 || p.tokens[i].tag != none {
+		return
+	}
+	if p.yearAt >= 0 {
+		if p.tokens[p.yearAt].group >= 0 && p.plainNumber(i) && p.width(i) <= 2 && p.gap(i) == ". " && p.classAt(i+1) == alpha {
+			p.first = i + 1 // a film's place in a collection: "2. Title (2009)"
+		}
 		return
 	}
 	value, ok := p.loose(i)

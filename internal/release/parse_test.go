@@ -290,6 +290,15 @@ func TestFolders(t *testing.T) {
 		{"[Quiet] Silver Rail S2 - 01-12 [BD 1080p]/03.mkv", "Silver Rail s2 e3 episode"},
 		{"Movies/300 (2006)/300 (2006).mkv", "300 y2006 movie"},
 		{"Silver Rail/[Quiet] Silver Rail - 03 [720p].mkv", "Silver Rail e3 episode"},
+		{"Movies/Silver Rail (2009)/VIDEO_TS/VTS_01_1.VOB", "Silver Rail y2009 movie"},
+		{"Movies/Silver Rail (2009)/Subs/2_English.srt", "Silver Rail y2009 movie"},
+		{"Silver Rail/Complete Season 2/E14 - Night Train.mkv", "Silver Rail s2 e14 episode"},
+		{"Silver Rail/Part 2/01.mkv", "Silver Rail e1 part2 episode"},
+		{"Silver Rail/Episodes/01.mkv", "Silver Rail e1 episode"},
+		{"Silver Rail/2014/2014-09-22 - Guest.mkv", "Silver Rail episode"},
+		{"86/Season 1/86 - 05.mkv", "86 s1 e5 episode"},
+		{"Silver Rail/S01/[01] Night Train.mkv", "Silver Rail s1 e1 episode"},
+		{"Trains/2. Silver Rail (2009).mkv", "Silver Rail y2009 movie"},
 	})
 }
 
