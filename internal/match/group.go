@@ -127,7 +127,7 @@ func shelves(all []Series) {
 func groupKey(f File) string {
 	r := f.Release
 	var b strings.Builder
-	b.WriteString(folderOf(r.Path))
+	b.WriteString(folderOf(r))
 	b.WriteByte(0)
 	b.WriteString(title.Normalize(r.Title))
 	b.WriteByte(0)
@@ -157,7 +157,7 @@ func groupKey(f File) string {
 
 func newSeries(f File) Series {
 	r := f.Release
-	s := Series{Titles: distinctTitles(r), Year: r.Year, Part: r.SeasonPart(), Want: wantOf(f), Special: r.Special, IDs: r.IDs, Folder: folderOf(r.Path), Fansub: fansubStyled(r), Modern: modern(r)}
+	s := Series{Titles: distinctTitles(r), Year: r.Year, Part: r.SeasonPart(), Want: wantOf(f), Special: r.Special, IDs: r.IDs, Folder: folderOf(r), Fansub: fansubStyled(r), Modern: modern(r)}
 	s.Season, s.HasSeason = r.Season()
 	return s
 }
@@ -244,9 +244,9 @@ func modern(r release.Release) bool {
 	return strings.HasPrefix(r.Source, "WEB") || r.Video == "H.265" || r.Video == "AV1"
 }
 
-// folderOf is the path without its last element, whichever separator it is written with.
-func folderOf(path string) string {
-	return path[:max(strings.LastIndexAny(path, `/\`), 0)]
+// folderOf is the path before the name. A slash between two titles of a name ends no folder.
+func folderOf(r release.Release) string {
+	return strings.TrimRight(r.Path[:max(strings.LastIndex(r.Path, r.Name), 0)], `/\`)
 }
 
 // count sums up the episode numbers of the files: whole ones, each once.

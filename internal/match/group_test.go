@@ -3,6 +3,7 @@ package match
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,7 +13,10 @@ import (
 )
 
 func TestGroupAsksOneQuestionPerSeries(t *testing.T) {
-	at := func(path string, r release.Release) release.Release { r.Path = path; return r }
+	at := func(path string, r release.Release) release.Release {
+		r.Path, r.Name = path, path[strings.LastIndexAny(path, `/\`)+1:]
+		return r
+	}
 	files := []release.Release{
 		at("a/1.mkv", rel("Salt Harbor", eps(1))),
 		at("a/2.mkv", rel("SALT  Harbor!", eps(2))),
@@ -49,12 +53,28 @@ func TestGroupAsksOneQuestionPerSeries(t *testing.T) {
 	}
 }
 
+func TestOnlyFoldersAreFolders(t *testing.T) {
+	for name, want := range map[string]string{
+		"[Group] 銀の道 / Silver Road - 07 [1080p].mkv":     "",
+		"[Group][銀の道/Silver Road][07][1080p].mkv":        "",
+		"shelf/[Group] Silver Road - 07.mkv":             "shelf",
+		"/shelf/road/[Group] 銀の道 ／ Silver Road - 07.mkv": "/shelf/road",
+		`C:\shelf\Silver Road - 07.mkv`:                  `C:\shelf`,
+		"[Group] Ranma 1/2 - 07.mkv":                     "",
+	} {
+		if got := Group([]File{{Release: release.Parse(name)}})[0].Folder; got != want {
+			t.Errorf("%s is in %q, want %q", name, got, want)
+		}
+	}
+}
+
 // The name of a folder of many works is no title of theirs; that of a folder with a few is.
 func TestAShelfIsNoTitle(t *testing.T) {
 	shelf := func(names ...string) (in []File) {
 		for i, name := range append(names, "") {
 			r := rel(name, eps(1))
-			r.Path = "shelf/" + name + ".mkv"
+			r.Name = name + ".mkv"
+			r.Path = "shelf/" + r.Name
 			r.Titles = append(r.Titles[:min(len(name), 1)], release.Title{Text: "Shelf", From: release.FromFolder})
 			r.Title = r.Titles[0].Text
 			in = append(in, File{Index: i, Release: r})

@@ -22,7 +22,7 @@ func (n numberings) of(files []File, p *placer) numbering {
 	}
 	all := *p
 	all.eps, all.together = nil, true
-	if folderOf(p.rel.Path) == "" {
+	if folderOf(p.rel) == "" {
 		files = nil // a list of names, which are from anywhere
 	}
 	for _, f := range files {
@@ -56,7 +56,7 @@ func doubtTwins(files []File, places []placement) {
 	twins := map[string]bool{}
 	for i, at := range places {
 		r := files[i].Release
-		if len(at.slots) != len(r.Episodes) || folderOf(r.Path) == "" {
+		if len(at.slots) != len(r.Episodes) || folderOf(r) == "" {
 			continue
 		}
 		for k, s := range at.slots {

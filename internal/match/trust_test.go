@@ -14,7 +14,8 @@ func decideFolder(w *world, r release.Release, numbers ...float64) (places []str
 	var files []File
 	for _, n := range numbers {
 		one := r
-		one.Path, one.Episodes = fmt.Sprintf("folder/%v.mkv", n), []float64{n}
+		one.Name, one.Episodes = fmt.Sprintf("%s - %v.mkv", r.Name, n), []float64{n}
+		one.Path = "folder/" + one.Name
 		files = append(files, File{Release: one})
 	}
 	res := &Resolver{Source: w, Options: DefaultOptions()}
