@@ -54,7 +54,7 @@ var trusted = [...]float64{
 	trustGroup:         0.95,
 	trustYear:          0.97,
 	trustPart:          0.95,
-	trustPartNumber:    0.5,
+	trustPartNumber:    0.95,
 	trustRun:           0.94,
 	trustRunNumber:     0.95,
 	trustLength:        0.97,
@@ -131,6 +131,10 @@ var doubts = []struct {
 		t := p.hint.called
 		return at.way == trustPart && p.season == 0 && p.hint.Arc == 0 && !p.stated() && p.severalSeasons() &&
 			plainTitle(t.base, p.titles) != "" && !p.calledSo(t.base, title.Reads)
+	}},
+	{"the number may count over all seasons", 0.5, func(p *placer, at placement) bool {
+		over := p.found(positions(p.all, p.eps, 0), trustCounted, "")
+		return at.way == trustPartNumber && over.ok && over.text() != at.text()
 	}},
 	{"the title says a film or a special", 0.5, func(p *placer, _ placement) bool {
 		return slices.ContainsFunc(p.hint.Arcs, func(a ArcText) bool { return saysSpecial(a.Rest) }) ||

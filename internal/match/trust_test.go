@@ -153,6 +153,8 @@ func TestPlacesThatAreNotTheOnlyOnesAreDoubted(t *testing.T) {
 		{"counted from the first season", club(first, second), rel("Lantern Club"), 14, "S02E02"},
 		{"or a number of the second", club(first, second).alt("Light"), rel("Light"), 14, "S02E02?"},
 		{"a part of the show", club(first, second), rel("Lantern Club Part 2", inPart(2)), 3, "S02E03"},
+		{"a number counted over all parts of the only season", club(season(1, "1-12@2009-04-03", "13-24@2009-10-02")), rel("Lantern Club Part 2", inPart(2)), 14, "S01E14"},
+		{"of one of two, and it may count over both", club(season(1, "1-6@2009-04-03"), season(2, "1-12@2010-04-07", "13-24@2010-10-06")), rel("Lantern Club", inSeason(2), inPart(2)), 14, "S02E14?"},
 		{"a part of nobody knows what", club(first, second).alt("Light", "Light Song Part 2", "Light Song"), rel("Light Song Part 2"), 3, "S02E03?"},
 		{"counted on into the next season", club(season(1, "1-12@2009-04-03"), season(2, "1-12@2009-10-02")), rel("Lantern Club", inSeason(1)), 14, "S02E02"},
 		{"which came years later", club(season(1, "1-12@2009-04-03"), season(2, "1-12@2012-04-07")), rel("Lantern Club", inSeason(1)), 14, "S02E02?"},
