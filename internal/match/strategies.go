@@ -58,6 +58,9 @@ func (p *placer) bySeason() placement {
 	if at := p.bySeasonOfArc(); at.ok {
 		return at
 	}
+	if at := p.bySeasonCalled(); at.ok || p.err != nil {
+		return at
+	}
 	s, ok := p.e.season(p.season)
 	if !ok || len(s.Episodes) == 0 {
 		p.note("TMDB has no season %d", p.season)
