@@ -49,6 +49,9 @@ func Queries(s Series, want Kind) []Query {
 	for _, text := range parts {
 		l.add(first, text, 0)
 	}
+	if s.Want == WantMovie && s.Year != 0 && len(s.Titles) > 0 {
+		l.add(first, searchText(beforeFilmWord(s.Titles[0].Text)), s.Year)
+	}
 	for _, text := range pieces {
 		l.add(first[:min(len(first), 1)], text, 0)
 	}
@@ -246,6 +249,25 @@ func Before(s string, marks []string) string {
 
 // filmWords announce a film, or the end of a show, and are often no part of TMDB's title.
 var filmWords = []string{"gekijouban", "gekijoban", "gekijo ban", "eiga", "the movie", "movie", "劇場版", "剧场版", "극장판", "映画", "최종장", "완결편"}
+
+// beforeFilmWord is what a title has before the first word for a film, normalised: "Silver Road Movie 2 Night Boat". "" for
+// one without.
+func beforeFilmWord(s string) string {
+	n := " " + title.Normalize(s) + " "
+	cut := len(n)
+	for _, w := range filmWords {
+		if w[0] <= unicode.MaxASCII {
+			w = " " + w + " "
+		}
+		if i := strings.Index(n, w); i >= 0 {
+			cut = min(cut, i)
+		}
+	}
+	if cut == len(n) {
+		return ""
+	}
+	return strings.TrimSpace(n[:cut])
+}
 
 func withoutFilmWords(s string) string {
 	n := title.Normalize(s)

@@ -34,6 +34,10 @@ func TestQueriesGoFromTheWholeTitleToItsParts(t *testing.T) {
 		{"a show's end", rel("소금항 최종장", eps(1)), TV, []string{"tv 소금항 최종장 0", "tv 소금항 0", "tv 소금항최종장 0"}},
 		{"two scripts", rel("灯守の町 Lantern", eps(1)), TV, []string{"tv 灯守の町 Lantern 0", "tv 灯守の町 0", "tv Lantern 0", "tv 灯守の町Lantern 0"}},
 		{"a film's words", rel("Gekijouban Salt Harbor", as(release.Movie)), Movie, []string{"movie Gekijouban Salt Harbor 0", "movie salt harbor 0", "movie GekijoubanSaltHarbor 0"}},
+		{"a film's year with what stands before the word", rel("Salt Harbor Movie 2 Night", as(release.Movie), of(2019)), Movie, []string{
+			"movie Salt Harbor Movie 2 Night 2019", "movie Salt Harbor Movie 2 Night 0", "movie salt harbor 2 night 0",
+			"movie salt harbor 2019", "movie Salt Harbor 0",
+		}},
 		{"first words of a long one", rel("Kono Minato wa Itsumo Shizuka desu", eps(1)), TV, []string{"tv Kono Minato wa Itsumo Shizuka desu 0", "tv Kono Minato wa 0"}},
 		{"the other kind before the parts", rel("Salt Harbor 2: The Wait", eps(1)), "", []string{
 			"tv Salt Harbor 2 The Wait 0", "movie Salt Harbor 2 The Wait 0", "tv Salt Harbor 2 0", "tv Salt Harbor 0",

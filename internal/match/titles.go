@@ -197,9 +197,11 @@ func comparePairs(readings []release.Title, want wanted, titles []named, alike f
 		norm := title.Normalize(r.Text)
 		base, seq := splitSequel(norm)
 		head := title.Normalize(withoutSubtitle(r.Text))
-		bare := ""
+		bare, bareBase, bareSeq := "", "", Sequel{}
 		if want.film {
 			bare = withoutFilmWords(r.Text)
+			bareBase, bareSeq = splitSequel(bare)
+			head = cmp.Or(head, beforeFilmWord(r.Text))
 		}
 		w := readingWeight(readings, i)
 		top := 0.0
@@ -213,6 +215,11 @@ func comparePairs(readings []release.Title, want wanted, titles []named, alike f
 			if bare != t.bare {
 				if s := simFilm * alike(cmp.Or(bare, norm), cmp.Or(t.bare, t.norm)); s > sim {
 					sim, file = s, Sequel{}
+				}
+			}
+			if bareSeq != (Sequel{}) && bareSeq == (Sequel{Part: bareSeq.Part}) {
+				if s := simFilm * simSequel * alike(bareBase, cmp.Or(t.bare, t.norm)); s > sim {
+					sim, file = s, bareSeq
 				}
 			}
 			top = max(top, sim)
