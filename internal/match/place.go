@@ -107,7 +107,7 @@ type placement struct {
 // one season.
 func (at placement) apply(d *Decision, e *Entry, least float64) {
 	d.Reason, d.EpisodeConfidence = at.why, &at.trust
-	if (!at.ok || at.way == trustGuess) && !at.apart && d.Confidence < 1 {
+	if (!at.ok || at.way == trustGuess || at.way == trustAtEnd) && !at.apart && d.Confidence < 1 {
 		d.Confidence = min(d.Confidence, doubtful)
 	}
 	switch {
@@ -275,32 +275,6 @@ func (p *placer) refusal() string {
 		return fmt.Sprintf("%q names a part of the show, and no season on TMDB is called so", p.hint.Rest)
 	}
 	return nowhere(p.eps) + " in TMDB's seasons"
-}
-
-// whole places a file or folder that names no episode: a batch of a season.
-func (p *placer) whole() placement {
-	if p.rel.Kind != release.Batch && p.season == 0 {
-		return either(either(p.specialTitle(), p.onlySpecial()), placement{why: "the name says no episode"})
-	}
-	n := p.season
-	if n == 0 {
-		first := 0
-		for _, s := range p.all {
-			if first != 0 && s.season != first {
-				return placement{why: "the name says no season, and there are several"}
-			}
-			first = s.season
-		}
-		n = first
-	}
-	if _, ok := p.e.season(n); !ok || n == 0 {
-		return placement{why: fmt.Sprintf("there is no season %d", n)}
-	}
-	by := trustWhole
-	if p.rel.Extension != "" {
-		by = trustAlone
-	}
-	return placement{ok: true, season: n, way: by, trust: trusted[by], why: "a whole season"}
 }
 
 // found builds a placement from slots. Those of one file must be of one season.

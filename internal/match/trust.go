@@ -32,6 +32,7 @@ const (
 	trustRest                     // the only season besides the first
 	trustWhole                    // a batch of a season
 	trustAlone                    // a file that says a season and nothing else
+	trustAtEnd                    // a number behind the title that no season and no special has
 	trustSpecialNumber            // season 0 has the number
 	trustSpecialTitle             // a special is called so
 	trustSpecialOrder             // several are, and the name counts them
@@ -61,6 +62,7 @@ var trusted = [...]float64{
 	trustRest:          0.91,
 	trustWhole:         0.97,
 	trustAlone:         0.7,
+	trustAtEnd:         0.91,
 	trustSpecialNumber: 0.93,
 	trustSpecialTitle:  0.97,
 	trustSpecialOrder:  0.92,
