@@ -32,7 +32,7 @@ func (p *placer) bySeasonCalled() placement {
 	if n == 0 || n == p.season {
 		return placement{}
 	}
-	return p.found(literal(seasonSlots(p.all, n), p.eps), trustName, "season %d has the name in the title", n)
+	return p.found(literal(seasonSlots(p.all, n), p.eps), trustName, "season %d has %s", n, inTitle(trustName))
 }
 
 // statesNumber returns what the name of a season has before the number that the file's name states, where TMDB's number
