@@ -121,7 +121,7 @@ func (b *FileBackend) take(ctx context.Context) error {
 
 // load returns the newest bytes, nil if there are none. damage says why they can't be trusted.
 func (b *FileBackend) load() (old []byte, damage, err error) {
-	if b.state != nil && !b.state.InPlace() {
+	if b.state != nil && !b.state.StaysInPlace() {
 		b.closeState()
 	}
 	if b.state == nil {
@@ -141,6 +141,10 @@ func (b *FileBackend) load() (old []byte, damage, err error) {
 	}
 	old, err = b.copies.load()
 	if errors.Is(err, errFrameGarbled) {
+		if !b.state.InPlace() { // somebody has set it aside already
+			b.closeState()
+			return b.load()
+		}
 		return nil, err, nil
 	}
 	return old, nil, err

@@ -78,6 +78,7 @@ func TestDamageWhileRunningIsSetAsideOnceByAll(t *testing.T) {
 	a, b := openTest(t, dir, FileOptions{}), openTest(t, dir, FileOptions{})
 	a.mark(7)
 	b.mark(8)
+	b.mark(8) // so it has looked at the state's path just now
 	must(t, os.WriteFile(filepath.Join(dir, stateName), []byte("garbage"), 0o600))
 	a.mark(9)
 	if got := b.marked(); got != 9 {
@@ -199,6 +200,7 @@ func TestDeletedWhileRunningKeepsWhatWasKnown(t *testing.T) {
 			a.mark(7)
 			b.mark(8)
 			must(t, remove(dir))
+			time.Sleep(20 * time.Millisecond) // by then a new look at the paths is due
 			a.clock.pass(retryEvery)
 			b.clock.pass(retryEvery)
 			if got := b.marked(); got != 8 {

@@ -183,7 +183,7 @@ func (l *Lock) take(ctx context.Context, kind Kind, patience time.Duration) erro
 		if err != nil {
 			return err
 		}
-		if l.file.InPlace() {
+		if l.file.StaysInPlace() {
 			return nil
 		}
 		l.closeFile() // somebody has removed or replaced it

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"time"
 )
 
 // NotRegularError is what opening returns for a folder, pipe, device, socket or, where links are not followed, a
@@ -39,8 +40,9 @@ func (e *NotRegularError) Kind() string {
 // File is an open regular file that knows its place.
 type File struct {
 	*os.File
-	path string
-	id   fileID // of what was opened
+	path   string
+	id     fileID    // of what was opened
+	looked time.Time // at the path
 }
 
 // Open opens a regular file as [os.OpenFile] does. A symbolic link is followed.
@@ -77,12 +79,30 @@ func open(path string, flag int, mode fs.FileMode, stat func(string) (fs.FileInf
 		// Only its owner can; to a file of somebody else's that opened it is no matter.
 		_ = f.Chmod(info.Mode().Perm() | group)
 	}
-	return &File{f, path, idOf(info)}, nil
+	return &File{File: f, path: path, id: idOf(info)}, nil
 }
 
 // InPlace reports whether the path still leads to this file: it was neither removed nor replaced, and no folder above
 // it was renamed.
 func (f *File) InPlace() bool { return f.id.isAt(f.path) }
+
+// lookEvery is how often StaysInPlace looks at the path.
+const lookEvery = 10 * time.Millisecond
+
+// StaysInPlace is InPlace for who asks often: that the file was removed or replaced it sees at once, that it or a folder
+// above it was renamed up to lookEvery later. It is not for several goroutines at once.
+func (f *File) StaysInPlace() bool {
+	if !isLinked(f.File) {
+		return false
+	}
+	if now := time.Now(); now.Sub(f.looked) > lookEvery {
+		if !f.InPlace() {
+			return false
+		}
+		f.looked = now
+	}
+	return true
+}
 
 // readOnly reports whether a place can be read but not written.
 func readOnly(err error) bool {

@@ -58,6 +58,12 @@ func (id fileID) isAt(path string) bool {
 	return unix.Stat(path, &st) == nil && id == fileID{uint64(st.Dev), uint64(st.Ino)} //nolint:unconvert // as above
 }
 
+// isLinked reports whether an open file still has a name in some folder.
+func isLinked(f *os.File) bool {
+	var st unix.Stat_t
+	return unix.Fstat(int(f.Fd()), &st) == nil && st.Nlink > 0
+}
+
 // Change names the present state of an open file by what nobody can set back: where it lies and when anything of it was
 // last changed, its content or what the folder says of it. It is "" where the system does not tell.
 func Change(f *os.File) string {
