@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -73,8 +74,8 @@ const (
 // errAbsent is a file that is not there (yet).
 var errAbsent = errors.New("there is no such file")
 
-// Update fetches what changed and imports it, all at once. A source that can't be fetched keeps none of the others
-// from being imported; its Outcome has the error. The error returned is of the import. Processes update one after the
+// Update fetches what changed and imports it, all at once. A source that can't be fetched, or is no such list, keeps none
+// of the others from being imported; its Outcome has the error. The error returned is of the import as a whole. Processes update one after the
 // other, so that none fetches what another is fetching.
 func (u Updater) Update(ctx context.Context) ([]Outcome, error) {
 	if err := os.MkdirAll(u.Dir, 0o700); err != nil {
@@ -112,18 +113,31 @@ func (u Updater) Update(ctx context.Context) ([]Outcome, error) {
 			inputs = append(inputs, *in)
 		}
 	}
-	if len(inputs) == 0 {
-		return outcomes, nil
+	return outcomes, u.importAll(ctx, inputs, outcomes)
+}
+
+// importAll imports what was fetched, but for what is no such list, and notes in outcomes what became of each.
+func (u Updater) importAll(ctx context.Context, inputs []input, outcomes []Outcome) error {
+	of := func(s Source) *Outcome {
+		return &outcomes[slices.IndexFunc(outcomes, func(o Outcome) bool { return o.Source == s })]
 	}
-	infos, err := importInputs(ctx, u.Dir, inputs, u.now())
-	for _, info := range infos {
-		for i := range outcomes {
-			if outcomes[i].Source == info.Source {
-				outcomes[i].Info = info
-			}
+	for len(inputs) > 0 {
+		infos, err := importInputs(ctx, u.Dir, inputs, u.now())
+		for _, info := range infos {
+			of(info.Source).Info = info
 		}
+		var fault *ImportError
+		if !errors.As(err, &fault) {
+			return err
+		}
+		bad := slices.IndexFunc(inputs, func(in input) bool { return in.url == fault.File })
+		if bad < 0 {
+			return err
+		}
+		of(inputs[bad].want).Err = err
+		inputs = slices.Delete(inputs, bad, bad+1)
 	}
-	return outcomes, err
+	return nil
 }
 
 const fetchPrefix = ".fetch-"

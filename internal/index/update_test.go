@@ -175,7 +175,7 @@ func TestAniDBIsAskedOnceADay(t *testing.T) {
 }
 
 func TestASourceThatFailsHoldsUpNoOther(t *testing.T) {
-	h := &host{files: map[string]string{"/list.xml": animeListSample, "/page": "<html></html>"}}
+	h := &host{files: map[string]string{"/list.xml": animeListSample, "/page": "<html></html>", "/titles.xml": animeTitlesSample}}
 	server := httptest.NewServer(h)
 	defer server.Close()
 	dir := t.TempDir()
@@ -187,6 +187,9 @@ func TestASourceThatFailsHoldsUpNoOther(t *testing.T) {
 		"a server's fault": {"/broken", "/broken", []string{"anime-lists failed", "anidb failed"}},
 		"moved":            {"/moved", "/missing", []string{"anime-lists imported", "anidb failed"}},
 		"moved away":       {"/elsewhere", "/missing", []string{"anime-lists failed", "anidb failed"}},
+		"a page":           {"/page", "/titles.xml", []string{"anime-lists failed", "anidb imported"}},
+		"another list":     {"/list.xml", "/list.xml?", []string{"anime-lists imported", "anidb failed"}},
+		"both are pages":   {"/page", "/page?", []string{"anime-lists failed", "anidb failed"}},
 	} {
 		u := Updater{Dir: dir, Addresses: Addresses{AnimeLists: server.URL + c.lists, AniDBTitles: server.URL + c.titles}}
 		if err := os.RemoveAll(dir + "/" + FileName); err != nil {
@@ -200,10 +203,10 @@ func TestASourceThatFailsHoldsUpNoOther(t *testing.T) {
 	// What is fetched but is no such list leaves everything as it was.
 	importAll(t, dir, write(t, "a", animeListSample))
 	for _, address := range []string{"/page", "/list.xml"} {
-		_, err := Updater{Dir: dir, Addresses: Addresses{AniDBTitles: server.URL + address}}.Update(context.Background())
+		outcomes, err := Updater{Dir: dir, Addresses: Addresses{AniDBTitles: server.URL + address}}.Update(context.Background())
 		var fault *ImportError
-		if !errors.As(err, &fault) || fault.File != server.URL+address {
-			t.Errorf("%s: %v", address, err)
+		if err != nil || !errors.As(outcomes[0].Err, &fault) || fault.File != server.URL+address {
+			t.Errorf("%s: %v, %v", address, outcomes, err)
 		}
 	}
 	if got := lookUp(t, dir, "Nagai Tabi"); got != "tv/9002 Nagai Tabi absolute" {
