@@ -54,6 +54,8 @@ func (p *lexed) counterAt(i int, r rune, size int, first bool) (token, bool) {
 				t = token{s: i, e: t.e, tag: tagPromo, num: -1}
 			}
 		}
+	case 'セ', 'サ', '세':
+		t, ok = p.spelledSeason(i)
 	case '시', 'シ':
 		t, ok = p.worded(i, tagSeason, "시즌", "シーズン")
 	case '에', 'エ':
@@ -99,6 +101,9 @@ func (p *lexed) worded(i int, says tag, words ...string) (token, bool) {
 		}
 		rest = strings.TrimLeft(rest, " .")
 		n, size := numberAt(rest)
+		if unit, _ := utf8.DecodeRuneInString(rest[size:]); size > 0 && says == tagSeason && episodeUnit(unit) {
+			return token{}, false // "시즌 05화"
+		}
 		return token{s: i, e: len(p.text) - len(rest) + size, tag: says, num: n}, size > 0
 	}
 	return token{}, false
@@ -114,7 +119,7 @@ func (p *lexed) wordedPart(i int) (token, bool) {
 
 // finalSeason reads "파이널 시즌", the final season, as one word of the title: the number behind it is no season.
 func (p *lexed) finalSeason(i int) (token, bool) {
-	for _, w := range [...]string{"파이널 시즌", "파이널시즌"} {
+	for _, w := range [...]string{"파이널 시즌", "파이널.시즌", "파이널시즌"} {
 		if strings.HasPrefix(p.text[i:], w) {
 			return token{s: i, e: i + len(w), num: -1}, true
 		}
@@ -187,6 +192,9 @@ func (p *lexed) counter(i, j int) (token, bool) {
 			j = k + w
 		}
 	}
+	if p.text[j:] != "" && p.text[j]|0x20 == 'v' && leadingDigits(p.text[j+1:]) == 1 {
+		j += 2 // "第05v2话"
+	}
 	j = p.skipBlanks(j)
 	u, size := utf8.DecodeRuneInString(p.text[j:])
 	t := token{s: i, e: j + size, num: n, last: last}
@@ -195,6 +203,9 @@ func (p *lexed) counter(i, j int) (token, bool) {
 		if strings.HasPrefix(p.text[j:], part) {
 			return token{s: i, e: j + len(part), tag: tagPart, num: n}, true
 		}
+	}
+	if strings.HasPrefix(p.text[j:], "シリーズ") {
+		return token{s: i, e: j + len("シリーズ"), tag: tagSeason, num: n}, true
 	}
 	switch {
 	case episodeUnit(u), poeticUnit(u) && i > 0 && !isCJK(next):
@@ -213,6 +224,28 @@ func (p *lexed) counter(i, j int) (token, bool) {
 
 // cjkParts are what parts of a season are counted in, behind "第2". They begin as seasons and episodes do.
 var cjkParts = [...]string{"クール", "部分", "季度"}
+
+// spelledSeasons are seasons whose number is a word that is written in kana or hangul.
+var spelledSeasons = [...]struct {
+	word string
+	n    int
+}{
+	{"セカンドシーズン", 2},
+	{"サードシーズン", 3},
+	{"세컨드 시즌", 2},
+	{"세컨드.시즌", 2},
+	{"세컨드시즌", 2},
+}
+
+// spelledSeason reads one of spelledSeasons at i.
+func (p *lexed) spelledSeason(i int) (token, bool) {
+	for _, s := range spelledSeasons {
+		if strings.HasPrefix(p.text[i:], s.word) {
+			return token{s: i, e: i + len(s.word), tag: tagSeason, num: s.n}, true
+		}
+	}
+	return token{}, false
+}
 
 // rangeSign returns what follows the sign of a range at j: the "12" of "07-12", "07-第12".
 func (p *lexed) rangeSign(j int) (behind int, ok bool) {
@@ -278,6 +311,8 @@ func (p *lexed) lexCounter(t *token) int {
 		t.tag = tagPart
 	case unit == '全' && t.group < 0 && t.s > 0 && strings.IndexByte("-~", p.text[t.s-1]) >= 0:
 		t.tag = tagEpisode
+	case unit == '全' && t.group < 0 && width > 1 && t.s > 0 && p.text[t.s-1] >= utf8.RuneSelf: // "银色铁道24全"
+		t.tag, t.num, t.last = tagEpisode, 1, t.num
 	default:
 		n := broadcast(unit, behind)
 		if n == 0 {
@@ -341,7 +376,7 @@ func (p *marked) markCounters() {
 				p.seasons = append(p.seasons, v)
 			}
 		case tagEpisode:
-			if p.episode.empty() && !(t.group >= 0 && digit(p.text[t.s]) && p.plainWords(p.wordsOf(t.group)) > 0) {
+			if p.episode.empty() && !(t.group >= 0 && digit(p.text[t.s]) && p.plainWords(p.wordsOf(t.group)) > 0 && !p.countsAlone(i)) {
 				p.markCounter(i)
 			}
 		default:
@@ -366,8 +401,9 @@ func (p *lexed) countsFilms(i int) bool {
 func (p *marked) markCounter(i int) {
 	t := &p.tokens[i]
 	from, lo := i, t.num
-	if i > 0 && t.last == 0 && p.tokens[i-1].class == number && (p.before(i) == "-" || p.before(i) == "~") {
-		if n := p.tokens[i-1].num; n >= 0 && n < t.num && t.num-n < maxEpisodes {
+	if i > 0 && t.last == 0 && p.tokens[i-1].class == number && joinOf(p.before(i)) != noJoin && p.before(i) != " - " {
+		n, listed := p.tokens[i-1].num, joinOf(p.before(i)) == listJoin
+		if n >= 0 && n < t.num && t.num-n < maxEpisodes && (!listed || n == t.num-1) {
 			from, lo = i-1, n
 		}
 	}
@@ -379,13 +415,20 @@ func (p *marked) markCounter(i int) {
 		p.setEpisode(from, to, float64(p.tokens[i-1].num)+float64(t.num)/10)
 		return
 	}
-	if next := i + 1; p.classAt(next) == cjk && p.tagAt(next) == tagEpisode && joinOf(p.gap(i)) == rangeJoin && p.beside(i, next) {
-		if n := p.tokens[next].num; n > hi && n-hi < maxEpisodes { // "第1話~第12話"
+	if next := i + 1; p.classAt(next) == cjk && p.tagAt(next) == tagEpisode && joinOf(p.gap(i)) != noJoin && p.beside(i, next) {
+		n, listed := p.tokens[next].num, joinOf(p.gap(i)) == listJoin
+		if n > hi && n-hi < maxEpisodes && (!listed || n == hi+1) { // "第1話~第12話", "5화, 6화"
 			to, hi = next+1, n
 		}
 	}
 	p.setEpisodes(from, to, lo, hi)
 	p.batch = p.batch || hi > lo && lo == 1
+}
+
+// countsAlone reports whether the counter at i and a number joined to it are all that their bracket holds: "(1-23话)".
+func (p *lexed) countsAlone(i int) bool {
+	w := p.wordsOf(p.tokens[i].group)
+	return w.to == i+1 && w.from == i-1 && p.classAt(w.from) == number && joinOf(p.gap(w.from)) == rangeJoin
 }
 
 // halfCounter reports whether the counter at i is what follows the point of "第12.5話".

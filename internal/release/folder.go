@@ -153,7 +153,7 @@ func (p *titled) language() bool {
 // generic reports whether a name is what programs call a file that has none: "movie", "title_t00", "VTS_01_1", "00001".
 func generic(name string) bool {
 	switch w := lower(name); w {
-	case "movie", "film", "video", "feature", "main", "untitled", "main feature":
+	case "movie", "film", "video", "feature", "main", "untitled", "main feature", "正片", "本篇", "本編", "본편":
 		return true
 	default:
 		return w == "vts" || strings.HasPrefix(w, "vts ") || strings.HasPrefix(w, "title t") || strings.HasPrefix(w, "video ts") ||

@@ -59,7 +59,7 @@ var numberRules = []rule[bareNumber, int]{
 	}, noEpisode),
 	when("a group behind a codec", "Silver Rail 1080p x264 -7 -> Silver Rail", func(b bareNumber) bool {
 		t := b.tagAt(b.i - 1)
-		return (t == tagVideo || t == tagAudio || t == tagTech) && !b.tokens[b.i-1].weak
+		return (t == tagVideo || t == tagAudio || t == tagTech) && !b.tokens[b.i-1].weak && b.beside(b.i-1, b.i)
 	}, noEpisode),
 	when("a folder's number without a dash", "Silver Rail 24/07.mkv -> Silver Rail 24 e7 episode",
 		func(b bareNumber) bool { return b.folder && !b.dash }, noEpisode),

@@ -55,17 +55,17 @@ func ordinal(w string) (int, bool) {
 // ordinalEnds are the endings that make an ordinal of the digits before them.
 var ordinalEnds = setOf("th nd rd st a o й я ый ий ой ая го ше")
 
-// hanNumber reads a number in Han numerals at the start of s, up to 99, and returns how many bytes it takes.
+// hanNumber reads a number in Han numerals at the start of s, up to 999, and returns how many bytes it takes.
 func hanNumber(s string) (value, size int) {
 	total, last := 0, 0
-	for total <= 99 {
+	for total <= 999 {
 		r, n := utf8.DecodeRuneInString(s[size:])
 		d := hanDigit(r)
 		if d < 0 {
 			break
 		}
-		if d == 10 {
-			total += max(last, 1) * 10
+		if d >= 10 {
+			total += max(last, 1) * d
 			d = 0
 		}
 		last = d
@@ -84,6 +84,7 @@ var hanDigits = func() map[rune]int {
 			digits[r] = v
 		}
 	}
+	digits['百'] = 100
 	return digits
 }()
 

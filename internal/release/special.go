@@ -176,6 +176,9 @@ func (p *numbered) numberOfSpecial(i int) {
 	p.episodes = []float64{v}
 	p.episode = span{i, at + 1}
 	p.bare = false
+	if at > i {
+		p.extendRange()
+	}
 }
 
 // untilDigit returns w up to its first digit.

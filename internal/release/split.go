@@ -303,12 +303,38 @@ func (p *titled) twoScripts(from, to int) bool {
 		return false
 	}
 	if p.tokens[from].class == cjk {
+		if p.partsOnly(cut, to) || p.japanese(span{from, cut}) {
+			return false
+		}
 		latin := p.text[p.tokens[cut].s:p.tokens[to-1].e]
 		joined := latin[0] >= 'a' && latin != lower(latin) // "名 from Title"
 		return !joined && to-cut > 1 || p.dotted && !p.fansub
 	}
 	// "STAR DRIVER 輝きのタクト" is one: names in Chinese translate titles, those in Japanese and Korean hold them.
 	return cut-from > 1 && p.scriptOf(span{cut, to}) == "zh"
+}
+
+// partsOnly reports whether tokens [from, to) say a part and no title: "Part.2".
+func (p *titled) partsOnly(from, to int) bool {
+	for i := from; i < to; i++ {
+		if p.tokens[i].tag != tagPart {
+			return false
+		}
+	}
+	return true
+}
+
+// japanese reports whether a name is made as in Japan, where the words in Latin letters behind s belong to the title: it
+// has kana before a counter of episodes, or names the episode in Japanese quotes.
+func (p *titled) japanese(s span) bool {
+	if p.episode.empty() || p.tokens[s.from].group >= 0 {
+		return false
+	}
+	at := p.episode.from
+	if p.classAt(at) != cjk && !strings.HasSuffix(p.before(at), "#") {
+		return false
+	}
+	return p.scriptOf(s) == "ja" || strings.Contains(p.gap(p.episode.to-1), "「")
 }
 
 // turn returns where the script changes in tokens [from, to), 0 where it does so never or more than once. A number

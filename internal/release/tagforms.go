@@ -34,8 +34,10 @@ func (p *tagged) tagHeight(i int) bool {
 		height = usualHeight(w)
 	case strings.EqualFold(w, "1o8op"):
 		height = "1080p"
-	case len(w) > 4 && among(w[:2], "hd", "sd"):
-		height = usualHeight(strings.TrimRight(w[2:], "pi"))
+	case len(w) > 4 && among(w[:2], "hd", "sd", "bd"):
+		height = usualHeight(strings.TrimRight(w[2:], "piPI"))
+	case len(w) > 6 && among(w[:3], "web", "dvd", "fhd", "uhd"):
+		height = usualHeight(strings.TrimRight(w[3:], "piPI"))
 	default:
 		height = heightOf(w)
 	}

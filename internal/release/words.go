@@ -189,7 +189,7 @@ var words = build([]entry{
 	{`complete collection full integrale intégrale integral completa complet complète compleet boxset pack completas`, kw{tag: tagBatch, weak: true}},
 	{"合集 全集 总集篇 總集篇 完结 完結 全话 全話", kw{tag: tagBatch}},
 	{"end fin finale", kw{tag: tagEnd, weak: true}},
-	{"完 终 완 완결", kw{tag: tagEnd}},
+	{"完 终 완 완결 最终话 最終話 最终回 最終回 最终集 最終集 大结局 大結局 최종화 최종회 마지막화 마지막회", kw{tag: tagEnd}},
 	// Countries.
 	{"us uk au nz", kw{tag: tagCountry, weak: true}},
 	// Markers' words, by the languages of CLDR.
