@@ -34,8 +34,8 @@ func (p *marked) markSeasonEpisode(i int) bool {
 
 // episodeFollows reports whether an episode with its letter stands behind the season: "T03E08", "T2 E05".
 func (c cursor) episodeFollows() bool {
-	c.skip(" .", 1)
-	return c.peek()|0x20 == 'e' && digit(c.at(1))
+	c.skip(" .-", 3)
+	return c.peek()|0x20 == 'e' && digit(c.at(1)) || c.isAny("cap ", "ep ", "capitulo ", "capítulo ", "episodio ")
 }
 
 // groupAtEnd reports whether token i stands where a scene name has its group: "x264-S4L".

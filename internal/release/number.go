@@ -1,5 +1,7 @@
 package release
 
+import "strings"
+
 // How much a place speaks for a number being the episode.
 const (
 	dashThenEnd  = 100 // "Title - 07 [...]", "Title - 07 - Name"
@@ -39,7 +41,9 @@ var numberRules = []rule[bareNumber, int]{
 		return b.i > 0 && b.classAt(b.i-1) == number && b.before(b.i) != " " && !b.dash && b.tagAt(b.i-1) != tagYear
 	}, noEpisode),
 	when("behind No.", "Silver Rail No.16 720p HDTV -> Silver Rail No.16",
-		func(b bareNumber) bool { return b.i > 0 && b.before(b.i) == "." && b.word(b.i-1) == "No" }, noEpisode),
+		func(b bareNumber) bool {
+			return b.i > 0 && strings.TrimRight(b.before(b.i), " ") == "." && b.word(b.i-1) == "No"
+		}, noEpisode),
 	when("the number of a volume, part or film", "Silver Rail Vol.12.mkv -> Silver Rail Vol.12",
 		func(b bareNumber) bool { return b.belongsToWord() }, noEpisode),
 	when("the end of a range", "Silver Rail 07v2, 86.mkv -> Silver Rail e7,86 v2 episode", func(b bareNumber) bool {
@@ -78,7 +82,7 @@ var numberRules = []rule[bareNumber, int]{
 		func(b bareNumber) bool { return b.year && !b.padded }, noEpisode),
 	when("among the tags", "Silver Rail 1080p 07 -> Silver Rail", func(b bareNumber) bool {
 		return b.closes && b.i > 0 && b.strongAt(b.i-1) && b.tagAt(b.i-1) != tagSeason && b.tagAt(b.i-1) != tagYear &&
-			b.tagAt(b.i-1) != tagPromo
+			b.tagAt(b.i-1) != tagPromo && !b.behindRemark()
 	}, noEpisode),
 	when("last of the title, written like an episode", "Silver Rail 07 BluRay.mkv -> Silver Rail e7 episode",
 		func(b bareNumber) bool {
@@ -150,7 +154,22 @@ func explainNumbers(in *laidOut, p *numbered) {
 	*p = numbered{laidOut: *in}
 	p.lexed = own
 	p.findNumber()
+	p.seasonInName()
 	p.readSpecials()
+}
+
+// seasonInName drops a season that is a word of the episode's own name: "Title - 05 - The 2nd Season Begins".
+func (p *numbered) seasonInName() {
+	if !p.bare || p.season.empty() || p.season.from <= p.episode.to || p.tokens[p.season.from].group >= 0 {
+		return
+	}
+	word := func(i int) bool {
+		return p.beside(i, p.season.from) && p.classAt(i) == alpha && p.tagAt(i) == none
+	}
+	if word(p.season.from-1) && word(p.season.to) && dashGap(p.gap(p.episode.to-1)) {
+		p.set(p.season.from, p.season.to, none)
+		p.seasons, p.season = nil, span{}
+	}
 }
 
 // findNumber chooses a bare episode number when no marker named one.
@@ -209,6 +228,17 @@ func (p *numbered) points(i int) int {
 
 // around returns the bracket that holds the number.
 func (b bareNumber) around() *bracket { return &b.brackets[b.tokens[b.i].group] }
+
+// behindRemark reports whether a number with a zero in front stands behind what a title in blanks is remarked with: a source, an
+// edition or a language, "Title BD 05".
+func (b bareNumber) behindRemark() bool {
+	switch b.tagAt(b.i - 1) {
+	case tagSource, tagEdition, tagSubtitle, tagLanguage:
+		return b.padded && !b.dotted && b.before(b.i) == " " && b.beside(b.i-1, b.i)
+	default:
+		return false
+	}
+}
 
 // likeYear reports whether the number could be a year.
 func (b bareNumber) likeYear() bool { return b.width == 4 && yearNumber(b.value) }

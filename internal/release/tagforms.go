@@ -210,6 +210,8 @@ func (p *tagged) tagDisc(i int) bool {
 	w := p.word(i)
 	head := strings.TrimRight(w, "0123456789")
 	switch n := len(w) - len(head); {
+	case n == 0 && i > 0 && among(w, "disc", "disk") && p.plainNumber(i+1) && p.width(i+1) <= 2 && len(p.gap(i)) == 1:
+		p.set(i, i+2, tagTech)
 	case n == 0 || n > 2:
 		return false
 	case among(head, "cd", "disc", "disk", "dvd", "box", "bdmv"):

@@ -9,7 +9,7 @@ var tagForms = []form[tagged]{
 	{"quantity", "Silver Rail [700 MB].mkv -> Silver Rail", onMixed | onNumber, (*tagged).tagQuantity},
 	{"audio with channels", "Silver Rail AAC2.0.mkv -> Silver Rail", onMixed, (*tagged).tagAudioChannels},
 	{"version", "Silver Rail - 07 v2.mkv -> Silver Rail e7 v2 episode", onMixed, (*tagged).tagVersionWord},
-	{"disc", "Silver Rail CD1.mkv -> Silver Rail", onMixed, (*tagged).tagDisc},
+	{"disc", "Silver Rail CD1.mkv -> Silver Rail", onAlpha | onMixed, (*tagged).tagDisc},
 	{"extra with number", "Silver Rail NCOP2.mkv -> Silver Rail e2 NCOP extra", onMixed, (*tagged).tagNumbered},
 	{"site", "www.site.com - Silver Rail.mkv -> Silver Rail", onAlpha | onMixed, (*tagged).tagWebSite},
 }
