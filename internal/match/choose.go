@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"unicode/utf8"
+
+	"github.com/anivault/anivault/internal/release"
+	"github.com/anivault/anivault/internal/title"
 )
 
 // The calibration has two parts that are multiplied. The first is the chance that an entry of this score is right at all: a
@@ -62,6 +66,24 @@ func (c scored) likely() float64 {
 		x -= calInexact
 	}
 	return 1 / (1 + math.Exp(-x))
+}
+
+// contradicted reports whether the titles of a name in two scripts disagree about an entry: the one that agrees is a mere
+// word without spaces, or a piece of a longer title, which works may share, and one in the other script is like none of
+// the entry's.
+func (c scored) contradicted(s Series) bool {
+	read := c.like.read.Text
+	own := spaceless(read)
+	i := slices.IndexFunc(s.Titles, func(r release.Title) bool { return r.Text == read })
+	shared := own && utf8.RuneCountInString(read) < leastPhrase || i > 0 && PieceOf(s.Titles, i)
+	if c.entry == nil || c.like.agreed > 1 || !shared {
+		return false
+	}
+	return slices.ContainsFunc(s.Titles, func(r release.Title) bool {
+		norm := title.Normalize(r.Text)
+		alike := func(t named) bool { return title.Similarity(norm, t.norm) >= leastAlike }
+		return r.From == release.FromName && spaceless(r.Text) != own && !slices.ContainsFunc(c.titles, alike)
+	})
 }
 
 // maxCandidates bounds the list in a record.

@@ -345,7 +345,7 @@ const leastAlike = 0.55
 func (j *job) chosen(c scored, confidence float64, candidates []Candidate, why string) Resolution {
 	hint := hintOf(j.s, c)
 	otherFilm := c.hit.Kind == Movie && c.like.file.Season+c.like.file.Part > 0 // by its number
-	if c.fallback || hint.piece || otherFilm {
+	if c.fallback || hint.piece || otherFilm || c.contradicted(j.s) {
 		confidence = min(confidence, doubtful)
 	}
 	j.step("decide", nil, "%s %d %q with confidence %.3f", c.hit.Kind, c.hit.ID, c.hit.Title, confidence)
