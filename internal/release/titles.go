@@ -58,6 +58,9 @@ var kindsOfWork = setOf("tv アニメ アニメーション シリーズ ドラ�
 // quotedTitle moves the start of the title into quotes that stand behind words for its kind, and returns the token behind
 // them; without such quotes the number of tokens.
 func (p *titled) quotedTitle() (behind int) {
+	if !strings.Contains(p.text, "「") && !strings.Contains(p.text, "『") {
+		return len(p.tokens)
+	}
 	for i := p.first; i+1 < len(p.tokens) && kindsOfWork[lower(p.word(i))]; i++ {
 		for _, q := range [...][2]string{{"「", "」"}, {"『", "』"}} {
 			if !strings.HasPrefix(strings.TrimLeft(p.gap(i), " "), q[0]) {
