@@ -37,8 +37,8 @@ func (p *lexed) addCJK(t token, group int) {
 // counterAt reads the counter or word that begins at i with r. Some mean what they do only at the start of a run, which
 // first says.
 func (p *lexed) counterAt(i int, r rune, size int, first bool) (token, bool) {
-	if first && i > 0 && hanDigit(r) > 0 {
-		if t, ok := p.countedInHan(i); ok {
+	if i > 0 && hanDigit(r) > 0 {
+		if t, ok := p.countedInHan(i, first); ok {
 			return t, true
 		}
 	}
@@ -73,16 +73,17 @@ func (p *lexed) counterAt(i int, r rune, size int, first bool) (token, bool) {
 	return p.cjkWord(i, r, first)
 }
 
-// countedInHan reads a season in Han numerals without an ordinal sign, or a season of broadcast: "二期", "四月新番".
-func (p *lexed) countedInHan(i int) (token, bool) {
+// countedInHan reads a season in Han numerals without an ordinal sign, or a season of broadcast: "二期", "四月新番". Inside a run
+// "四季" is a word.
+func (p *lexed) countedInHan(i int, first bool) (token, bool) {
 	n, w := hanNumber(p.text[i:])
 	unit, s := utf8.DecodeRuneInString(p.text[i+w:])
 	end := i + w + s
-	if size := broadcast(unit, p.text[end:]); size > 0 {
+	if size := broadcast(unit, p.text[end:]); size > 0 && first {
 		return token{s: i, e: end + size, tag: tagPromo, num: -1}, true
 	}
 	next, _ := utf8.DecodeRuneInString(p.text[end:])
-	return token{s: i, e: end, tag: tagSeason, num: n}, n > 0 && seasonUnit(unit) && !isCJK(next)
+	return token{s: i, e: end, tag: tagSeason, num: n}, n > 0 && seasonUnit(unit) && !isCJK(next) && (first || unit == '期')
 }
 
 // wholeCount reads how many episodes there are in all, the number being at j: "全24话".
@@ -302,6 +303,10 @@ func (p *lexed) lexCounter(t *token) int {
 		return t.e
 	case episodeUnit(unit) && !strings.ContainsRune("夜羽편", unit):
 		t.tag = tagEpisode
+		if whole, ok := strings.CutPrefix(behind, "全"); ok && t.last == 0 && p.countsAll(t, whole) { // "24集全"
+			t.num, t.last = 1, t.num
+			end += len("全")
+		}
 	case seasonUnit(unit) && width <= 2:
 		if next, _ := utf8.DecodeRuneInString(behind); unit == '기' && unicode.Is(unicode.Hangul, next) && next != '완' {
 			return t.e // "4기사"
@@ -325,8 +330,14 @@ func (p *lexed) lexCounter(t *token) int {
 	return end
 }
 
+// countsAll reports whether the number t, behind which whole follows, is how many episodes there are and not the end of a range.
+func (p *lexed) countsAll(t *token, whole string) bool {
+	next, _ := utf8.DecodeRuneInString(whole)
+	return !isCJK(next) && t.e-t.s > 1 && (t.s == 0 || strings.IndexByte("-~", p.text[t.s-1]) < 0)
+}
+
 // broadcast returns how many bytes behind "10月" or "2020年" say a season of broadcast: "10月新番", "2020年日剧",
-// "2020年4月番".
+// "2020年4月番", or a day with its time.
 func broadcast(unit rune, s string) int {
 	rest, month := s, unit == '月'
 	if unit == '年' {
@@ -340,6 +351,14 @@ func broadcast(unit rune, s string) int {
 			return 0
 		}
 		rest = s[w+len("月"):]
+		for _, unit := range [...]string{"日", "時", "分", "秒"} { // "2023年04月12日23時00分00秒"
+			n := leadingDigits(rest)
+			behind, ok := strings.CutPrefix(rest[n:], unit)
+			if !ok || n == 0 || n > 2 {
+				break
+			}
+			rest = behind
+		}
 	} else if !month {
 		return 0
 	}
@@ -376,12 +395,26 @@ func (p *marked) markCounters() {
 				p.seasons = append(p.seasons, v)
 			}
 		case tagEpisode:
-			if p.episode.empty() && !(t.group >= 0 && digit(p.text[t.s]) && p.plainWords(p.wordsOf(t.group)) > 0 && !p.countsAlone(i)) {
+			if p.episode.empty() && !p.wholeBefore(i) && !(t.group >= 0 && digit(p.text[t.s]) && p.plainWords(p.wordsOf(t.group)) > 0 && !p.countsAlone(i)) {
 				p.markCounter(i)
 			}
 		default:
 		}
 	}
+}
+
+// wholeBefore reports whether the counter at i says how many episodes there are, and another one follows which this is:
+// "全24話 第5話".
+func (p *lexed) wholeBefore(i int) bool {
+	if !strings.HasPrefix(p.word(i), "全") {
+		return false
+	}
+	for k := i + 1; k < len(p.tokens); k++ {
+		if t := &p.tokens[k]; t.class == cjk && t.tag == tagEpisode && t.num >= 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // countsFilms reports whether the counter at i counts films, as "24기" does beside the word for film, or where the name begins with that.

@@ -78,13 +78,16 @@ func (p *lexed) dayWord(i int) bool {
 }
 
 // recorded returns the token behind the day and the time of day with which recorders begin a name, the number at i, 0 where
-// there is none: "202304122300", "20230412_2300".
+// there is none: "202304122300", "20230412_2300", "230412_2300".
 func (p *lexed) recorded(i int) int {
 	w, behind := p.word(i), i+1
 	if p.classAt(i) == number && len(w) == 8 && p.plainNumber(i+1) && p.beside(i, i+1) && len(p.gap(i)) == 1 {
 		w, behind = w+p.word(i+1), i+2
 	}
 	first := i == 0 || p.tokens[i-1].group >= 0 && p.tokens[i].group < 0
+	if len(w) == 6 && p.plainNumber(i+1) && p.width(i+1) == 4 && p.beside(i, i+1) && len(p.gap(i)) == 1 {
+		w, behind = "20"+w+p.word(i+1), i+2
+	}
 	if !first || p.classAt(i) != number || len(w) != 12 && len(w) != 14 || !dayNumber(atoi(w[:8])) || w[8:10] > "29" || w[10:12] > "59" {
 		return 0
 	}

@@ -203,7 +203,7 @@ func (p *lexed) numberOnly(s span) bool {
 	if p.tokens[s.from].tag == tagEpisode {
 		return true
 	}
-	if s.to-s.from > 1 && p.word(s.from) == "TV" {
+	if s.to-s.from > 1 && among(p.word(s.from), "tv") {
 		s.from++
 	}
 	if !p.startsNumber(s.from) {
@@ -283,7 +283,7 @@ func (p *laidOut) titleText(s span) bool {
 		switch {
 		case p.strongAt(i) && numbers == 0 && mayLead(t.tag):
 		case p.strongAt(i):
-			return numbers > 0 && t.tag != tagEnd
+			return numbers > 0 && (t.tag != tagEnd || i == 1 && len(p.tokens) == 2) // "12.大结局" is an episode of its folder's
 		case t.tag == tagMovie && t.class == cjk && t.s > 0 && s.to-s.from == 1: // "★剧场版★[Title]"
 		case p.numeric(i):
 			numbers++

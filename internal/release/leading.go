@@ -22,6 +22,8 @@ var leads = []reason[firstNumber]{
 		func(n firstNumber) bool { return n.gap == " " && n.width > 1 && n.padded }),
 	because("a zero first, and a bracket", "07 [1080p].mkv -> e7 episode",
 		func(n firstNumber) bool { return n.tokens[n.i+1].group >= 0 && n.padded }),
+	because("the word for the last episode behind it", "银色铁道/12.大结局.mp4 -> 银色铁道 e12 episode",
+		func(n firstNumber) bool { return n.tagAt(n.i+1) == tagEnd && n.gap != "" }),
 	because("the start of a range", "1-3 Silver Rail.mkv -> Silver Rail e1-3 episode", func(n firstNumber) bool {
 		next := &n.tokens[n.i+1]
 		return rangeGap(n.gap) && next.class == number && next.num > n.value
@@ -125,6 +127,9 @@ func (p *lexed) pairInBracket(i int) bool {
 func (p *numbered) pairAtEnd(i int) bool {
 	if p.tokens[i].group >= 0 || p.fansub || p.media || i <= p.first {
 		return false
+	}
+	if p.gap(i) == "." && !p.dotted && !p.folder && p.width(i) == 1 && p.padded(i+1) && p.width(i+1) == 2 {
+		return i+2 >= len(p.tokens) // "Title 2.05"
 	}
 	if !(p.gap(i) == "." && p.dotted) && !(p.gap(i) == " " && p.word(i)[0] == '0' && !dashGap(p.before(i))) || p.width(i) != 2 || p.width(i+1) != 2 || p.word(i)[0] > '2' {
 		return false

@@ -59,18 +59,32 @@ func (p *marked) behindEpisodeWord(i int) (c cursor, ok bool) {
 	return c, true
 }
 
-// countsInUnit reports whether the word at i is what the work counts its episodes in, behind a dash: "Title - Session 5". A
-// film's chapter has one digit and its year.
+// countsInUnit reports whether the word at i is what the work counts its episodes in: behind a dash, "Title - Session 5", or
+// with a sign before the number, "Title Act.14". A film's chapter has one digit and its year.
 func (p *marked) countsInUnit(i int) bool {
-	if p.tokens[i].word.role != unitWord || i == 0 || !dashGap(p.before(i)) || !p.plainNumber(i+1) || len(p.gap(i)) != 1 {
+	if p.tokens[i].word.role != unitWord || !p.plainNumber(i+1) || !p.beside(i, i+1) {
+		return false
+	}
+	switch gap := p.gap(i); {
+	case gap == " #", gap == ".#":
+		return !p.folder
+	case gap == ":", gap == "." && !p.dotted:
+		return !p.folder && p.width(i+1) > 1 && p.width(i+1) < 4
+	case gap == "-":
+		return i == 0 && p.padded(i+1)
+	}
+	if i == 0 || !dashGap(p.before(i)) || len(p.gap(i)) != 1 {
 		return false
 	}
 	behind := p.gap(i + 1)
-	if p.beside(i+1, i+2) && !dashGap(behind) && !strings.HasPrefix(behind, ":") {
+	if p.beside(i+1, i+2) && !dashGap(behind) && !strings.HasPrefix(behind, ":") && !p.strongAt(i+2) {
 		return false
 	}
 	return p.width(i+1) > 1 || p.classAt(i+2) != number
 }
+
+// padded reports whether the number at i begins with a zero.
+func (p *lexed) padded(i int) bool { return p.text[p.tokens[i].s] == '0' }
 
 // bracketedYear reports whether a year stands at c, and then the end of its bracket.
 func (c cursor) bracketedYear() bool {

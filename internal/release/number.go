@@ -38,11 +38,12 @@ var numberRules = []rule[bareNumber, int]{
 		return b.i+1 < len(b.tokens) && (b.gap(b.i) == "/" || b.gap(b.i) == ",") && !b.half()
 	}, noEpisode),
 	when("joined to the number before it", "Silver.Rail.12.100 -> Silver Rail 12 100", func(b bareNumber) bool {
-		return b.i > 0 && b.classAt(b.i-1) == number && b.before(b.i) != " " && !b.dash && b.tagAt(b.i-1) != tagYear
+		return b.i > 0 && b.classAt(b.i-1) == number && b.before(b.i) != " " && !b.dash && b.tagAt(b.i-1) != tagYear &&
+			!(b.dotted && b.padded && b.numbered.width(b.i-1) == 3)
 	}, noEpisode),
 	when("behind No.", "Silver Rail No.16 720p HDTV -> Silver Rail No.16",
 		func(b bareNumber) bool {
-			return b.i > 0 && strings.TrimRight(b.before(b.i), " ") == "." && b.word(b.i-1) == "No"
+			return b.i > 0 && strings.TrimRight(b.before(b.i), " ") == "." && among(b.word(b.i-1), "no")
 		}, noEpisode),
 	when("the number of a volume, part or film", "Silver Rail Vol.12.mkv -> Silver Rail Vol.12",
 		func(b bareNumber) bool { return b.belongsToWord() }, noEpisode),
@@ -126,7 +127,7 @@ var numberRules = []rule[bareNumber, int]{
 var bracketRules = []rule[bareNumber, int]{
 	when("text before it in its bracket", "Silver Rail (1-13).mkv -> Silver Rail e1-13 batch", func(b bareNumber) bool {
 		first := b.around().first
-		return b.i != first && !(b.i == first+1 && (b.word(first) == "TV" || b.tagAt(first) == tagSeason))
+		return b.i != first && !(b.i == first+1 && (among(b.word(first), "tv") || b.tagAt(first) == tagSeason))
 	}, noEpisode),
 	when("two digits or more in the bracket that a name begins with", "[07] Silver Rail.mkv -> Silver Rail e7 episode",
 		func(b bareNumber) bool {
@@ -234,7 +235,7 @@ func (b bareNumber) around() *bracket { return &b.brackets[b.tokens[b.i].group] 
 func (b bareNumber) behindRemark() bool {
 	switch b.tagAt(b.i - 1) {
 	case tagSource, tagEdition, tagSubtitle, tagLanguage:
-		return b.padded && !b.dotted && b.before(b.i) == " " && b.beside(b.i-1, b.i)
+		return b.padded && len(b.before(b.i)) == 1 && b.beside(b.i-1, b.i)
 	default:
 		return false
 	}

@@ -73,6 +73,10 @@ func (p *marked) nextNumber() (n nextNumber, ok bool) {
 		how = rangeJoin
 		i++
 	}
+	if v, ok := p.looseAt(i + 1); ok && p.roleAt(i) == andWord && len(p.before(i)) == 1 && float64(v) == p.episodes[len(p.episodes)-1]+1 {
+		how = listJoin // "07 and 08"
+		i++
+	}
 	value, ok := p.loose(i)
 	return nextNumber{marked: p, i: i, value: value, last: p.episodes[len(p.episodes)-1], join: how}, ok
 }

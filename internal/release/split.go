@@ -298,7 +298,7 @@ func (p *titled) splitScripts(from, to int) {
 // a dash between blanks stands the number of groups who write such a title as one.
 func (p *titled) twoScripts(from, to int) bool {
 	cut := p.turn(from, to)
-	if cut == 0 || strings.ContainsAny(p.gap(cut-1), "-~〜～") ||
+	if cut == 0 || strings.ContainsAny(p.gap(cut-1), "-~〜～") && !p.subtitleCloses(from, cut) ||
 		!strings.Contains(p.gap(cut-1), "·") && p.tokens[from].group < 0 && p.bare && dashGap(p.before(p.episode.from)) {
 		return false
 	}
@@ -314,6 +314,12 @@ func (p *titled) twoScripts(from, to int) bool {
 	return cut-from > 1 && p.scriptOf(span{cut, to}) == "zh"
 }
 
+// subtitleCloses reports whether the sign before cut closes a subtitle that another one opened: "银色铁道 ～夜～ Silver Rail".
+func (p *lexed) subtitleCloses(from, cut int) bool {
+	sign, ok := strings.CutSuffix(p.gap(cut-1), " ")
+	return ok && sign != "" && cut-1 > from && strings.Contains(p.text[p.tokens[from].e:p.tokens[cut-1].s], sign)
+}
+
 // partsOnly reports whether tokens [from, to) say a part and no title: "Part.2".
 func (p *titled) partsOnly(from, to int) bool {
 	for i := from; i < to; i++ {
@@ -324,8 +330,8 @@ func (p *titled) partsOnly(from, to int) bool {
 	return true
 }
 
-// japanese reports whether a name is made as in Japan, where the words in Latin letters behind s belong to the title: it
-// has kana before a counter of episodes, or names the episode in Japanese quotes.
+// japanese reports whether a name is made as in Japan or Korea, where the words in Latin letters behind s belong to the title: it
+// has kana or hangul before a counter of episodes, or names the episode in Japanese quotes.
 func (p *titled) japanese(s span) bool {
 	if p.episode.empty() || p.tokens[s.from].group >= 0 {
 		return false
@@ -334,7 +340,8 @@ func (p *titled) japanese(s span) bool {
 	if p.classAt(at) != cjk && !strings.HasSuffix(p.before(at), "#") {
 		return false
 	}
-	return p.scriptOf(s) == "ja" || strings.Contains(p.gap(p.episode.to-1), "「")
+	script := p.scriptOf(s)
+	return script == "ja" || script == "ko" || strings.Contains(p.gap(p.episode.to-1), "「")
 }
 
 // turn returns where the script changes in tokens [from, to), 0 where it does so never or more than once. A number

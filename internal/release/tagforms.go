@@ -232,6 +232,9 @@ func (p *tagged) tagWebSite(i int) bool {
 	to := 0
 	if among(p.word(i), "www") {
 		to = p.endOfSite(i)
+		if i == 1 && to > 0 && p.classAt(0) == cjk && p.gap(0) == "" { // "银色电影www.site.com"
+			p.set(0, 1, tagSite)
+		}
 	} else if p.beside(i, i+1) && p.gap(i) == "." && p.siteAlone(i) && domains[lower(p.word(i+1))] {
 		to = i + 2
 	}
@@ -245,6 +248,9 @@ func (p *tagged) tagWebSite(i int) bool {
 // endOfSite returns the token behind the address that "www" at i begins, 0 when there is none.
 func (p *lexed) endOfSite(i int) int {
 	j := i + 1
+	if i <= 1 && p.dotted && p.beside(i, i+3) && p.gap(i+2) == "." && p.tokens[i].group < 0 && domains[lower(p.word(i+2))] {
+		return i + 3 // "www.site.com.Title"
+	}
 	for p.beside(i, j) && !dashGap(p.gap(j-1)) && j-i < 5 && !strings.ContainsAny(p.gap(j-1), "])】") {
 		j++
 	}

@@ -59,6 +59,7 @@ var kindsOfWork = setOf("tv アニメ アニメーション シリーズ ドラ�
 // them; without such quotes the number of tokens.
 func (p *titled) quotedTitle() (behind int) {
 	if !strings.Contains(p.text, "「") && !strings.Contains(p.text, "『") {
+		p.skipKind()
 		return len(p.tokens)
 	}
 	for i := p.first; i+1 < len(p.tokens) && kindsOfWork[lower(p.word(i))]; i++ {
@@ -73,7 +74,19 @@ func (p *titled) quotedTitle() (behind int) {
 			return behind
 		}
 	}
+	p.skipKind()
 	return len(p.tokens)
+}
+
+// skipKind moves the start of the title behind the word with which recorders say what is broadcast: "アニメ 銀色鉄道 第7話".
+func (p *titled) skipKind() {
+	i := p.first
+	if i+1 < len(p.tokens) && p.word(i) == "TV" && p.gap(i) == "" {
+		i++
+	}
+	if p.classAt(i) == cjk && p.word(i) == "アニメ" && (p.gap(i) == " " || p.gap(i) == "." && p.dotted) && p.beside(i, i+1) && p.tagAt(i+1) == none {
+		p.first = i + 1
+	}
 }
 
 // titleWithoutCount adds the title of a film without the words between show and subtitle that say which of the show's films it is:

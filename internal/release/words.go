@@ -204,7 +204,7 @@ var words = build([]entry{
 		aflevering afleveringen avsnitt afsnit jakso odcinek odcinki odc díl diel rész resz bölüm bolum blm tập ser serija serii seria
 		serya sērija серия серии серий сер серія серії эпизод эпизоды епізод епизод выпуск επεισόδιο الحلقة حلقة الحلقات حلقات פרק
 		قسمت ตอนที่ ตอน`, kw{role: episodeWord}},
-	{`lesson session layer phase stage mission chapter act file case turn round scene track quest log page match night
+	{`lesson session layer phase tap stage mission chapter act file case turn round scene track quest log page match night
 		kapitel глава`, kw{role: unitWord}},
 	{"part pt partie teil parte cour часть", kw{role: partWord}},
 	{"vol volume vols", kw{role: volumeWord}},

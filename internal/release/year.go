@@ -72,6 +72,10 @@ func (p *laidOut) findYear() {
 		if !p.yearlike(i) {
 			continue
 		}
+		if p.gap(i) == "" && p.classAt(i+1) == cjk && p.word(i+1) == "年" && (p.before(i) == " " || p.before(i) == ".") {
+			p.set(i+1, i+2, tagPromo) // "2022年"
+			place.strong = min(place.strong, i+1)
+		}
 		place.i = i
 		r := decide(yearRules, place)
 		if r > rank || r == yearAtEnd && r == rank {
