@@ -125,11 +125,14 @@ func (p *lexed) pairInBracket(i int) bool {
 
 // pairAtEnd reports whether the numbers at i and i+1 end a name that says nothing else: "Title_03_19".
 func (p *numbered) pairAtEnd(i int) bool {
-	if p.tokens[i].group >= 0 || p.fansub || p.media || i <= p.first {
+	if p.tokens[i].group >= 0 || i <= p.first {
 		return false
 	}
 	if p.gap(i) == "." && !p.dotted && !p.folder && p.width(i) == 1 && p.padded(i+1) && p.width(i+1) == 2 {
-		return i+2 >= len(p.tokens) // "Title 2.05"
+		return !p.beside(i, i+2) // "Title 2.05"
+	}
+	if p.fansub || p.media {
+		return false
 	}
 	if !(p.gap(i) == "." && p.dotted) && !(p.gap(i) == " " && p.word(i)[0] == '0' && !dashGap(p.before(i))) || p.width(i) != 2 || p.width(i+1) != 2 || p.word(i)[0] > '2' {
 		return false

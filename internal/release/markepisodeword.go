@@ -67,7 +67,7 @@ func (p *marked) countsInUnit(i int) bool {
 	}
 	switch gap := p.gap(i); {
 	case gap == " #", gap == ".#":
-		return !p.folder
+		return p.classAt(i-1) == cjk // behind Latin letters it is more often the last word of the title
 	case gap == ":", gap == "." && !p.dotted:
 		return !p.folder && p.width(i+1) > 1 && p.width(i+1) < 4
 	case gap == "-":

@@ -147,6 +147,8 @@ var bracketRules = []rule[bareNumber, int]{
 		func(b bareNumber) bool {
 			return b.around().behind > b.i+1 || b.width >= 2 || b.i+1 == len(b.tokens) && !b.media
 		}, inRound),
+	when("a round bracket before the name of an episode", "銀色鉄道 (3)「夜」.ts -> 銀色鉄道 e3 episode",
+		func(b bareNumber) bool { return strings.HasPrefix(b.text[b.around().out:], "「") }, inRound),
 }
 
 // explainNumbers finds the episode among the numbers that no marker explains, and the words for extras and specials.
@@ -213,7 +215,7 @@ func (p *numbered) points(i int) int {
 		return noEpisode
 	}
 	n, ok := p.loose(i)
-	if !ok || i == p.yearAt || !p.dated.empty() && p.dated.from > 0 && i >= p.dated.to {
+	if !ok || i == p.yearAt || !p.dated.empty() && p.dated.from > 0 && i >= p.dated.to && !p.alone(i) {
 		return noEpisode
 	}
 	b := bareNumber{numbered: p, i: i, value: n, width: leadingDigits(p.word(i))}

@@ -8,7 +8,7 @@ import (
 // Words that are numbers although they are not written in digits: the n-th row is n+1, and holds one word of each
 // language whose season words are read.
 var (
-	romans       = numerals("I Ⅰ", "II Ⅱ", "III Ⅲ", "IV Ⅳ", "V Ⅴ", "VI Ⅵ", "VII Ⅶ", "VIII Ⅷ", "IX Ⅸ", "X Ⅹ")
+	romans       = numerals("I Ⅰ ⅰ", "II Ⅱ ⅱ", "III Ⅲ ⅲ", "IV Ⅳ ⅳ", "V Ⅴ ⅴ", "VI Ⅵ ⅵ", "VII Ⅶ ⅶ", "VIII Ⅷ ⅷ", "IX Ⅸ ⅸ", "X Ⅹ ⅹ")
 	ordinalWords = numerals("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 	cardinals    = numerals(
 		"one un une uno eins", "two deux dos zwei", "three trois tres drei", "four quatre cuatro vier", "five cinq cinco",

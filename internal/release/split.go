@@ -308,7 +308,7 @@ func (p *titled) twoScripts(from, to int) bool {
 		}
 		latin := p.text[p.tokens[cut].s:p.tokens[to-1].e]
 		joined := latin[0] >= 'a' && latin != lower(latin) // "名 from Title"
-		return !joined && to-cut > 1 || p.dotted && !p.fansub
+		return !joined && to-cut > 1 || p.dotted && !p.fansub && p.gap(cut-1) != ""
 	}
 	// "STAR DRIVER 輝きのタクト" is one: names in Chinese translate titles, those in Japanese and Korean hold them.
 	return cut-from > 1 && p.scriptOf(span{cut, to}) == "zh"
@@ -316,14 +316,15 @@ func (p *titled) twoScripts(from, to int) bool {
 
 // subtitleCloses reports whether the sign before cut closes a subtitle that another one opened: "银色铁道 ～夜～ Silver Rail".
 func (p *lexed) subtitleCloses(from, cut int) bool {
-	sign, ok := strings.CutSuffix(p.gap(cut-1), " ")
-	return ok && sign != "" && cut-1 > from && strings.Contains(p.text[p.tokens[from].e:p.tokens[cut-1].s], sign)
+	gap := p.gap(cut - 1)
+	sign := strings.TrimRight(gap, " .")
+	return sign != "" && sign != gap && cut-1 > from && strings.Contains(p.text[p.tokens[from].e:p.tokens[cut-1].s], sign)
 }
 
-// partsOnly reports whether tokens [from, to) say a part and no title: "Part.2".
+// partsOnly reports whether tokens [from, to) say a part or the last season and no title: "Part.2", "Final Season".
 func (p *titled) partsOnly(from, to int) bool {
 	for i := from; i < to; i++ {
-		if p.tokens[i].tag != tagPart {
+		if p.tokens[i].tag != tagPart && p.roleAt(i) != seasonWord && !among(p.word(i), "final") {
 			return false
 		}
 	}
@@ -341,7 +342,7 @@ func (p *titled) japanese(s span) bool {
 		return false
 	}
 	script := p.scriptOf(s)
-	return script == "ja" || script == "ko" || strings.Contains(p.gap(p.episode.to-1), "「")
+	return script == "ja" || script == "ko" || p.classAt(at) != cjk || strings.Contains(p.gap(p.episode.to-1), "「")
 }
 
 // turn returns where the script changes in tokens [from, to), 0 where it does so never or more than once. A number

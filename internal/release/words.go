@@ -113,7 +113,7 @@ var words = build([]entry{
 	{`10bit 8bit 12bit 10bits 8bits 24bit hdr hdr10 hdr10plus hdr10p sdr dovi dv hlg vfr cfr 60fps 24fps 30fps 25fps
 		16x9 yuv420p10le yuv444p10le yuv420p10 yuv444p10 vr180 bt2020 bt709`, kw{tag: tagTech}},
 	{"bit bits fps ch kbps mbps mb gb", kw{tag: tagTech, weak: true}},
-	{"uhd 4k 8k uhd4k ultrahd", kw{tag: tagResolution, value: "2160p"}},
+	{"uhd 4k 8k uhd4k hd4k bd4k ultrahd", kw{tag: tagResolution, value: "2160p"}},
 	{"fhd fullhd", kw{tag: tagResolution, value: "1080p"}},
 	{"hd sd hq lq hdready 6k hbr", kw{tag: tagTech, weak: true}},
 	{"ntsc", kw{tag: tagTech}},
