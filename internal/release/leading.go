@@ -129,7 +129,7 @@ func (p *numbered) pairAtEnd(i int) bool {
 		return false
 	}
 	if p.gap(i) == "." && !p.dotted && !p.folder && p.width(i) == 1 && p.padded(i+1) && p.width(i+1) == 2 {
-		return !p.beside(i, i+2) // "Title 2.05"
+		return !p.beside(i, i+2) && p.year == 0 && p.before(i) == " " // "Title 2.05", and no film's "Title 3.0+1.01 (2021)"
 	}
 	if p.fansub || p.media {
 		return false
