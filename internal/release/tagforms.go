@@ -32,8 +32,10 @@ func (p *tagged) tagHeight(i int) bool {
 			return false
 		}
 		height = usualHeight(w)
-	case strings.EqualFold(w, "1o8op"):
-		height = "1080p"
+	case !digit(w[len(w)-1]) && !digit(w[max(len(w)-2, 0)]):
+		if strings.EqualFold(w, "1o8op") {
+			height = "1080p"
+		}
 	case len(w) > 4 && among(w[:2], "hd", "sd", "bd"):
 		height = usualHeight(strings.TrimRight(w[2:], "piPI"))
 	case len(w) > 6 && among(w[:3], "web", "dvd", "fhd", "uhd"):
@@ -208,9 +210,12 @@ func (p *tagged) tagVersionWord(i int) bool {
 // tagDisc: "CD1", "DVD9", "BOX7", "Disc2", "Vol3".
 func (p *tagged) tagDisc(i int) bool {
 	w := p.word(i)
-	head := strings.TrimRight(w, "0123456789")
-	switch n := len(w) - len(head); {
-	case n == 0 && i > 0 && among(w, "disc", "disk") && p.plainNumber(i+1) && p.width(i+1) <= 2 && len(p.gap(i)) == 1:
+	n := 0
+	for n < len(w) && digit(w[len(w)-1-n]) {
+		n++
+	}
+	switch head := w[:len(w)-n]; {
+	case n == 0 && i > 0 && len(w) == 4 && p.plainNumber(i+1) && p.width(i+1) <= 2 && len(p.gap(i)) == 1 && among(w, "disc", "disk"):
 		p.set(i, i+2, tagTech)
 	case n == 0 || n > 2:
 		return false

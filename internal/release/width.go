@@ -45,18 +45,16 @@ func narrow(s string) string {
 	if i == len(s) {
 		return s
 	}
-	wide := false
+	wide, kana := false, false
 	for _, r := range s[i:] {
-		if r == utf8.RuneError || narrowed(r) != r {
-			wide = true
-			break
-		}
+		wide = wide || r == utf8.RuneError || narrowed(r) != r
+		kana = kana || halfKana(r)
 	}
 	if wide {
 		s = strings.Map(narrowed, strings.ToValidUTF8(s, "\uFFFD"))
 	}
 	s = norm.NFC.String(s)
-	if strings.ContainsFunc(s, halfKana) {
+	if kana {
 		s = wideKana(s)
 	}
 	return crosses(s)
