@@ -75,8 +75,8 @@ const (
 var errAbsent = errors.New("there is no such file")
 
 // Update fetches what changed and imports it, all at once. A source that can't be fetched, or is no such list, keeps none
-// of the others from being imported; its Outcome has the error. The error returned is of the import as a whole. Processes update one after the
-// other, so that none fetches what another is fetching.
+// of the others from being imported; its Outcome has the error. The error returned is of the import as a whole. Processes
+// update one after the other, so that none fetches what another is fetching.
 func (u Updater) Update(ctx context.Context) ([]Outcome, error) {
 	if err := os.MkdirAll(u.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data folder: %w", err)

@@ -135,8 +135,11 @@ var doubts = []struct {
 			plainTitle(t.base, p.titles) != "" && !p.calledSo(t.base, title.Reads)
 	}},
 	{"the number may count over all seasons", 0.5, func(p *placer, at placement) bool {
+		if at.way != trustPartNumber {
+			return false
+		}
 		over := p.found(positions(p.all, p.eps, 0), trustCounted, "")
-		return at.way == trustPartNumber && over.ok && over.text() != at.text()
+		return over.ok && over.text() != at.text()
 	}},
 	{"the title says a film or a special", 0.5, func(p *placer, _ placement) bool {
 		return slices.ContainsFunc(p.hint.Arcs, func(a ArcText) bool { return saysSpecial(a.Rest) }) ||

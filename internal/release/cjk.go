@@ -420,14 +420,19 @@ func (p *lexed) wholeBefore(i int) bool {
 // countsFilms reports whether the counter at i counts films, as "24기" does beside the word for film, or where the name begins with that.
 func (p *lexed) countsFilms(i int) bool {
 	film := func(k int) bool { return p.classAt(k) == cjk && p.tagAt(k) == tagMovie }
+	switch w := p.word(i); {
+	case p.tokens[i].num < 0:
+		return false
+	case strings.HasSuffix(w, "部"):
+		return film(i - 1)
+	case !strings.HasSuffix(w, "기"):
+		return false
+	}
 	first := 0
 	for first < i && p.tokens[first].group >= 0 {
 		first++
 	}
-	if p.tokens[i].num >= 0 && strings.HasSuffix(p.word(i), "部") {
-		return film(i - 1)
-	}
-	return p.tokens[i].num >= 0 && strings.HasSuffix(p.word(i), "기") && (film(first) || film(i-1) && p.beside(i-1, i) || film(i+1) && p.beside(i, i+1) && !p.added(i+1))
+	return film(first) || film(i-1) && p.beside(i-1, i) || film(i+1) && p.beside(i, i+1) && !p.added(i+1)
 }
 
 // markCounter takes the counter at i, and the number with a dash before it, for episodes: "第01-12話", "01-12話".

@@ -13,7 +13,7 @@ func (p *tagged) findDates() {
 			p.setDate(i, i+3)
 		case p.roleAt(i+1) == monthWord && p.classAt(i+2) == number && p.width(i+2) == 4 && p.dayWord(i):
 			p.setDate(i, i+3)
-		case len(p.tokens) > 2 && p.recorded(i) > 0:
+		case len(p.tokens) > 2 && p.startsName(i) && p.recorded(i) > 0:
 			p.setDate(i, p.recorded(i))
 		case t.class == number && len(p.tokens) > 2 && p.compactDate(i):
 			p.setDate(i, i+1)
@@ -77,18 +77,22 @@ func (p *lexed) dayWord(i int) bool {
 	return n >= 1 && n <= 2 && len(w)-n <= 2
 }
 
+// startsName reports whether a number at i begins the name, or the text behind its first brackets.
+func (p *lexed) startsName(i int) bool {
+	return p.classAt(i) == number && (i == 0 || p.tokens[i-1].group >= 0 && p.tokens[i].group < 0)
+}
+
 // recorded returns the token behind the day and the time of day with which recorders begin a name, the number at i, 0 where
 // there is none: "202304122300", "20230412_2300", "230412_2300".
 func (p *lexed) recorded(i int) int {
 	w, behind := p.word(i), i+1
-	if p.classAt(i) == number && len(w) == 8 && p.plainNumber(i+1) && p.beside(i, i+1) && len(p.gap(i)) == 1 {
+	if len(w) == 8 && p.plainNumber(i+1) && p.beside(i, i+1) && len(p.gap(i)) == 1 {
 		w, behind = w+p.word(i+1), i+2
 	}
-	first := i == 0 || p.tokens[i-1].group >= 0 && p.tokens[i].group < 0
 	if len(w) == 6 && p.plainNumber(i+1) && p.width(i+1) == 4 && p.beside(i, i+1) && len(p.gap(i)) == 1 {
 		w, behind = "20"+w+p.word(i+1), i+2
 	}
-	if !first || p.classAt(i) != number || len(w) != 12 && len(w) != 14 || !dayNumber(atoi(w[:8])) || w[8:10] > "29" || w[10:12] > "59" {
+	if len(w) != 12 && len(w) != 14 || !dayNumber(atoi(w[:8])) || w[8:10] > "29" || w[10:12] > "59" {
 		return 0
 	}
 	return behind

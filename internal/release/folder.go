@@ -65,9 +65,8 @@ func (s *stages) addFolders(r *Release, dirs []string) {
 		r.Episodes, r.Absolute, r.Kind = nil, false, Unknown
 	}
 	depth := 0
-	head := r.Name[:leadingDigits(r.Name)]
-	for _, d := range dirs {
-		self.named = self.named || head != "" && r.Title == head && d[:leadingDigits(d)] == head
+	if head := r.Name[:leadingDigits(r.Name)]; head != "" && r.Title == head {
+		self.named = slices.ContainsFunc(dirs, func(d string) bool { return d[:leadingDigits(d)] == head })
 	}
 	for i, d := range dirs {
 		w := lower(strings.TrimSpace(unify(d)))

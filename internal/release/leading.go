@@ -44,7 +44,7 @@ func (p *numbered) leadingNumber() {
 		return
 	}
 	value, ok := p.loose(i)
-	n := firstNumber{numbered: p, i: i, value: value, width: p.width(i), padded: p.word(i)[0] == '0', gap: p.gap(i)}
+	n := firstNumber{numbered: p, i: i, value: value, width: p.width(i), padded: p.padded(i), gap: p.gap(i)}
 	switch {
 	case !ok, n.width > 4, n.width == 4 && yearNumber(value):
 	case i+1 >= len(p.tokens): // the name is a number: an episode, when a folder says of what
@@ -134,7 +134,7 @@ func (p *numbered) pairAtEnd(i int) bool {
 	if p.fansub || p.media {
 		return false
 	}
-	if !(p.gap(i) == "." && p.dotted) && !(p.gap(i) == " " && p.word(i)[0] == '0' && !dashGap(p.before(i))) || p.width(i) != 2 || p.width(i+1) != 2 || p.word(i)[0] > '2' {
+	if !(p.gap(i) == "." && p.dotted) && !(p.gap(i) == " " && p.padded(i) && !dashGap(p.before(i))) || p.width(i) != 2 || p.width(i+1) != 2 || p.word(i)[0] > '2' {
 		return false
 	}
 	return i+2 >= len(p.tokens) || i+3 == len(p.tokens) && p.width(i+2) == 1 && p.tokens[i+2].class == alpha

@@ -222,7 +222,7 @@ func (p *numbered) points(i int) int {
 	if t.group >= 0 {
 		return decide(bracketRules, b)
 	}
-	b.padded = p.text[t.s] == '0' && b.width > 1
+	b.padded = p.padded(i) && b.width > 1
 	b.dash = dashGap(p.before(i))
 	b.closes = p.closesNumber(i)
 	b.year = p.nextYear(i)

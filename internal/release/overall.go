@@ -33,7 +33,7 @@ func (p *numbered) countBefore(i int) bool {
 			from--
 		}
 	}
-	padded := p.text[p.tokens[from].s] == '0' && p.width(from) == 3 && p.countsOn(list[0])
+	padded := p.padded(from) && p.width(from) == 3 && p.countsOn(list[0])
 	if !dashGap(p.before(from)) && !padded && (len(list) < 2 || len(p.episodes) < 2) {
 		return false
 	}

@@ -25,6 +25,9 @@ func (p *titled) titlesInText() {
 	p.small = p.firstSmall()
 	first := p.first
 	quoted := p.quotedTitle()
+	if first == p.first {
+		p.skipKind()
+	}
 	whole := min(p.endOfTitle(p.first), quoted)
 	p.bound = p.trimTags(p.first, whole)
 	if p.bound <= p.first {
@@ -59,7 +62,6 @@ var kindsOfWork = setOf("tv アニメ アニメーション シリーズ ドラ�
 // them; without such quotes the number of tokens.
 func (p *titled) quotedTitle() (behind int) {
 	if !strings.Contains(p.text, "「") && !strings.Contains(p.text, "『") {
-		p.skipKind()
 		return len(p.tokens)
 	}
 	for i := p.first; i+1 < len(p.tokens) && kindsOfWork[lower(p.word(i))]; i++ {
@@ -74,7 +76,6 @@ func (p *titled) quotedTitle() (behind int) {
 			return behind
 		}
 	}
-	p.skipKind()
 	return len(p.tokens)
 }
 
