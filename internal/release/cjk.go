@@ -130,6 +130,9 @@ func (p *lexed) finalSeason(i int) (token, bool) {
 
 // cjkWord reads the word of cjkWords that begins at i with r.
 func (p *lexed) cjkWord(i int, r rune, first bool) (token, bool) {
+	if !cjkFirst[byte(r)] {
+		return token{}, false
+	}
 	for _, w := range cjkWords[r] {
 		if strings.HasPrefix(p.text[i:], w.text) && (!w.alone || first && p.wholeRun(i+len(w.text))) {
 			return token{s: i, e: i + len(w.text), tag: w.tag, weak: w.weak, num: -1, word: w.kw}, true
@@ -176,6 +179,14 @@ var cjkWords = func() map[rune][]innerWord {
 		}
 	}
 	return by
+}()
+
+// cjkFirst are the low bytes of the first characters of cjkWords: most characters need no look into it.
+var cjkFirst = func() (is [256]bool) {
+	for r := range cjkWords {
+		is[byte(r)] = true
+	}
+	return is
 }()
 
 // counter reads "07-12話" at j behind the ordinal sign at i.

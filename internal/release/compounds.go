@@ -61,12 +61,13 @@ type compound struct {
 	kw         kw
 }
 
-// compoundsBy holds the compounds by the first letter of their head.
-var compoundsBy = func() (by [32][]compound) {
+// compoundsBy holds the compounds by the first letter and the length of their head.
+var compoundsBy = func() (by [32][16][]compound) {
 	for _, row := range compounds {
 		for _, pair := range strings.Split(row.pairs, ", ") {
 			head, tail, _ := strings.Cut(pair, " ")
-			by[head[0]&31] = append(by[head[0]&31], compound{head, tail, kw{tag: row.tag, value: row.value, weak: row.tag == tagService}})
+			same := &by[head[0]&31][len(head)]
+			*same = append(*same, compound{head, tail, kw{tag: row.tag, value: row.value, weak: row.tag == tagService}})
 		}
 	}
 	return by
@@ -74,15 +75,16 @@ var compoundsBy = func() (by [32][]compound) {
 
 // tagCompound: "h 264", "H.265", "x-264", "WEB DL", "Blu-ray", "HD TS"; a station's name has its dash.
 func (p *tagged) tagCompound(i int) bool {
-	if !p.beside(i, i+1) || len(p.gap(i)) > 1 {
+	w := p.word(i)
+	if len(w) >= len(compoundsBy[0]) || !p.beside(i, i+1) || len(p.gap(i)) > 1 {
 		return false
 	}
-	w, next := p.word(i), p.word(i+1)
-	for _, c := range compoundsBy[w[0]&31] {
+	next := p.word(i + 1)
+	for _, c := range compoundsBy[w[0]&31][len(w)] {
 		if c.kw.weak && p.gap(i) != "-" {
 			continue
 		}
-		if len(c.head) == len(w) && strings.EqualFold(c.head, w) && strings.EqualFold(c.tail, next) {
+		if strings.EqualFold(c.head, w) && strings.EqualFold(c.tail, next) {
 			p.set(i, i+2, c.kw.tag)
 			p.tokens[i].word, p.tokens[i+1].word = c.kw, c.kw
 			p.tokens[i].weak, p.tokens[i+1].weak = c.kw.weak, c.kw.weak

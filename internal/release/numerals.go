@@ -74,24 +74,34 @@ func hanNumber(s string) (value, size int) {
 	return total + last, size
 }
 
-// hanDigits are the values of the Han numerals; the signs for accounts stand beside the common ones.
-var hanDigits = func() map[rune]int {
-	digits := map[rune]int{}
-	for v, signs := range [...]string{
-		"零〇", "一壱壹", "二两兩弐贰貳", "三参叁參", "四肆", "五伍", "六陆陸", "七柒", "八捌", "九玖", "十拾",
-	} {
-		for _, r := range signs {
-			digits[r] = v
-		}
-	}
-	digits['百'] = 100
-	return digits
-}()
-
-// hanDigit returns the value of a Han numeral, -1 for another character.
+// hanDigit returns the value of a Han numeral, -1 for another character. The signs for accounts stand beside the common
+// ones.
 func hanDigit(r rune) int {
-	if v, ok := hanDigits[r]; ok {
-		return v
+	switch r {
+	case '零', '〇':
+		return 0
+	case '一', '壱', '壹':
+		return 1
+	case '二', '两', '兩', '弐', '贰', '貳':
+		return 2
+	case '三', '参', '叁', '參':
+		return 3
+	case '四', '肆':
+		return 4
+	case '五', '伍':
+		return 5
+	case '六', '陆', '陸':
+		return 6
+	case '七', '柒':
+		return 7
+	case '八', '捌':
+		return 8
+	case '九', '玖':
+		return 9
+	case '十', '拾':
+		return 10
+	case '百':
+		return 100
 	}
 	return -1
 }

@@ -59,8 +59,9 @@ func tryForms[P any](forms []form[P], p *P, i int, t *token) {
 	if t.tag != none && !t.weak {
 		return
 	}
+	own := classes(1) << t.class
 	for f := range forms {
-		if t.class.in(forms[f].on) && forms[f].try(p, i) {
+		if forms[f].on&own != 0 && forms[f].try(p, i) {
 			return
 		}
 	}
@@ -74,5 +75,3 @@ const (
 	onNumber
 	onMixed
 )
-
-func (c class) in(set classes) bool { return set&(1<<c) != 0 }

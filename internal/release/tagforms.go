@@ -28,10 +28,9 @@ func (p *tagged) tagHeight(i int) bool {
 	height := ""
 	switch {
 	case p.tokens[i].class == number:
-		if !p.alone(i) && (p.gap(i) == " - " || !p.madeTag(i+1)) {
+		if height = usualHeight(w); height != "" && !p.alone(i) && (p.gap(i) == " - " || !p.madeTag(i+1)) {
 			return false
 		}
-		height = usualHeight(w)
 	case !digit(w[len(w)-1]) && !digit(w[max(len(w)-2, 0)]):
 		if strings.EqualFold(w, "1o8op") {
 			height = "1080p"
@@ -215,7 +214,9 @@ func (p *tagged) tagDisc(i int) bool {
 		n++
 	}
 	switch head := w[:len(w)-n]; {
-	case n == 0 && i > 0 && len(w) == 4 && p.plainNumber(i+1) && p.width(i+1) <= 2 && len(p.gap(i)) == 1 && among(w, "disc", "disk"):
+	case n == 0 && len(w) != 4:
+		return false
+	case n == 0 && i > 0 && p.plainNumber(i+1) && p.width(i+1) <= 2 && len(p.gap(i)) == 1 && among(w, "disc", "disk"):
 		p.set(i, i+2, tagTech)
 	case n == 0 || n > 2:
 		return false

@@ -48,7 +48,13 @@ func (p *lexed) lookUp(i int) {
 	if t.class == number {
 		return
 	}
-	if k, ok := lookup(p.word(i)); ok {
+	k, ok := kw{}, false
+	if t.class == cjk { // which has no small letters
+		k, ok = words[p.word(i)]
+	} else {
+		k, ok = lookup(p.word(i))
+	}
+	if ok {
 		t.word, t.tag, t.weak = k, k.tag, k.weak
 	}
 }

@@ -265,9 +265,22 @@ func lookup(w string) (kw, bool) {
 		}
 		buf[i] = c
 	}
+	if wordLengths[buf[0]]&(1<<len(w)) == 0 {
+		return kw{}, false
+	}
 	k, ok := words[string(buf[:len(w)])]
 	return k, ok
 }
+
+// wordLengths holds, by first byte, a bit for each length that a word of the table has: most words of titles need no look into it.
+var wordLengths = func() (by [256]uint32) {
+	for w := range words {
+		if len(w) <= maxKeyword {
+			by[w[0]] |= 1 << len(w)
+		}
+	}
+	return by
+}()
 
 // lower returns w in small letters.
 func lower(w string) string {
