@@ -107,12 +107,13 @@ func dotted(s string) bool {
 func (p *lexed) lexASCII(i, group int) int {
 	j, digits, letters := i, 0, 0
 	for j < len(p.text) {
-		if c := p.text[j]; wordByte(c) {
-			if digit(c) {
-				digits++
-			} else {
-				letters++
-			}
+		switch c := p.text[j]; {
+		case letter(c):
+			letters++
+			j++
+			continue
+		case digit(c):
+			digits++
 			j++
 			continue
 		}
@@ -145,6 +146,9 @@ func (p *lexed) lexASCII(i, group int) int {
 // inWord returns how many bytes at j, beyond the letters and digits of ASCII, belong to a word of them, 0 when it ends
 // there. within says that j is inside the word, where an apostrophe belongs to it.
 func (p *lexed) inWord(j int, within bool) (size int, isLetter bool) {
+	if c := p.text[j]; c < utf8.RuneSelf && c != '\'' {
+		return 0, false
+	}
 	r, size := utf8.DecodeRuneInString(p.text[j:])
 	switch {
 	case r >= utf8.RuneSelf && letterRune(r) && !isCJK(r):
@@ -160,14 +164,11 @@ func (p *lexed) matchBrackets() {
 	var store [maxDepth]pending
 	stack := store[:0]
 	for i := 0; i < len(p.text); {
-		r, size := rune(p.text[i]), 1
-		if wordByte(p.text[i]) {
+		if !bracketBytes[p.text[i]] {
 			i++
 			continue
 		}
-		if r >= utf8.RuneSelf {
-			r, size = utf8.DecodeRuneInString(p.text[i:])
-		}
+		r, size := utf8.DecodeRuneInString(p.text[i:])
 		kind := bracketKind(r)
 		switch {
 		case kind == 0:
@@ -192,6 +193,9 @@ func (p *lexed) matchBrackets() {
 
 // pending is an opening bracket whose partner has not been seen.
 type pending struct{ index, want int }
+
+// bracketBytes are the bytes with which brackets begin, those of East Asia with the last two.
+var bracketBytes = [256]bool{'[': true, ']': true, '(': true, ')': true, '{': true, '}': true, 0xE3: true, 0xEF: true}
 
 // bracketKind returns an odd number for an opening bracket, the next even one for its partner, and 0 for anything else.
 func bracketKind(r rune) int {

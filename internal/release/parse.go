@@ -104,17 +104,31 @@ func (r *Release) settle() {
 // to left, as a word, shows it.
 func mirrored(s string) bool {
 	for i := range len(s) {
-		if s[i] != 'p' && !digit(s[i]) || i > 0 && wordByte(s[i-1]) {
-			continue
-		}
-		if strings.HasPrefix(s[i:], "p0801") || strings.HasPrefix(s[i:], "p027") {
-			return true
-		}
-		if mirroredMarker(s[i:]) {
-			return true
+		switch s[i] {
+		case 'p':
+			if mirroredHeight(s[i:]) && !wordByte(byteBefore(s, i)) {
+				return true
+			}
+		case 'E':
+			if i > 1 && mirroredMarker(s[i-2:]) && !wordByte(byteBefore(s, i-2)) {
+				return true
+			}
 		}
 	}
 	return false
+}
+
+// byteBefore returns the byte before s[i], 0 at the start.
+func byteBefore(s string, i int) byte {
+	if i == 0 {
+		return 0
+	}
+	return s[i-1]
+}
+
+// mirroredHeight reports whether s begins with "1080p" or "720p" written backwards.
+func mirroredHeight(s string) bool {
+	return strings.HasPrefix(s, "p0801") || strings.HasPrefix(s, "p027")
 }
 
 // mirroredMarker reports whether s begins with "20E10S".

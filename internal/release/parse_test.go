@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/text/unicode/norm"
 )
 
 // summary writes what a test row states: title, season, episode, year, kind and the rest only where the name has it.
@@ -541,6 +542,39 @@ func TestPartsOfEpisodesAndOfSeasons(t *testing.T) {
 		}
 		if r.Part != 2 || r.OfEpisode != ofEpisode || r.SeasonPart() != want {
 			t.Errorf("%s: part %d, of the episode: %v", name, r.Part, r.OfEpisode)
+		}
+	}
+}
+
+func TestEveryBracketIsLookedFor(t *testing.T) {
+	kinds := 0
+	for r := range rune(0x10000) {
+		if bracketKind(r) == 0 {
+			continue
+		}
+		kinds++
+		if !bracketBytes[string(r)[0]] {
+			t.Errorf("%q begins with a byte that bracketBytes does not have", r)
+		}
+	}
+	if kinds != 14 {
+		t.Errorf("%d kinds of brackets, want 14", kinds)
+	}
+}
+
+func TestComposedLettersNeedNoNormalizing(t *testing.T) {
+	for r := range rune(0x10000) {
+		if !composed(r) {
+			continue
+		}
+		s := string(r)
+		if !norm.NFC.IsNormalString(s) || !norm.NFC.PropertiesString(s).BoundaryBefore() || narrowed(r) != r || isCross(r) || halfKana(r) {
+			t.Fatalf("%q (%U) is not what composed says", r, r)
+		}
+	}
+	for _, s := range []string{"か\u3099", "각", "\u1100\u1161", "가\u11A8", "e\u0301"} {
+		if got := narrow(s); got != norm.NFC.String(s) {
+			t.Errorf("narrow(%+q) = %+q, want %+q", s, got, norm.NFC.String(s))
 		}
 	}
 }

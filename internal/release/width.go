@@ -39,25 +39,42 @@ func unify(s string) string {
 // these comes back as it is.
 func narrow(s string) string {
 	i := 0
-	for i < len(s) && s[i] < utf8.RuneSelf && !control(rune(s[i])) {
+	for i < len(s) && s[i] >= ' ' && s[i] < 0x7F {
 		i++
 	}
 	if i == len(s) {
 		return s
 	}
-	wide, kana := false, false
+	wide, kana, cross, loose := false, false, false, false
 	for _, r := range s[i:] {
+		if composed(r) {
+			continue
+		}
 		wide = wide || r == utf8.RuneError || narrowed(r) != r
 		kana = kana || halfKana(r)
+		cross = cross || isCross(r)
+		loose = true
 	}
 	if wide {
 		s = strings.Map(narrowed, strings.ToValidUTF8(s, "\uFFFD"))
 	}
-	s = norm.NFC.String(s)
+	if loose {
+		s = norm.NFC.String(s)
+	}
 	if kana {
 		s = wideKana(s)
 	}
-	return crosses(s)
+	if cross {
+		s = crosses(s)
+	}
+	return s
+}
+
+// composed reports whether r is a common letter that is in its composed form already, whatever stands beside it, and narrow: of
+// ASCII, kana, Han or hangul.
+func composed(r rune) bool {
+	return r >= ' ' && r < 0x7F || r >= 0x3041 && r <= 0x3096 || r >= 0x30A1 && r <= 0x30FF || r >= 0x4E00 && r <= 0x9FFF ||
+		r >= 0xAC00 && r <= 0xD7A3
 }
 
 func halfKana(r rune) bool { return r >= 'ｦ' && r <= 'ﾟ' }
@@ -87,9 +104,6 @@ func control(r rune) bool { return r < ' ' || r == 0x7F || r >= 0x80 && r < 0xA0
 
 // crosses writes the Cyrillic х and the sign × between digits as x: "06х01".
 func crosses(s string) string {
-	if !strings.ContainsFunc(s, isCross) {
-		return s
-	}
 	buf := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
 		c := s[i]
