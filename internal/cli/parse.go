@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -33,6 +34,7 @@ Without NAME, names are read from a piped stdin, one per line: one line comes ou
 		if len(args) == 0 && c.streams.InTTY {
 			return usagef(`for example: anivault parse "Some Title S2 - 03.mkv"`, "no NAME given, and stdin is a terminal")
 		}
+		defer debug.SetGCPercent(debug.SetGCPercent(400)) // a name leaves nothing behind
 		out := bufio.NewWriterSize(c.streams.Out, 64<<10)
 		render := ndjsonRelease
 		if format == "table" {

@@ -66,6 +66,9 @@ func ParsedOf(rel release.Release) Parsed {
 
 // idsOf returns the ids of a path, the first of each kind; nil where there are none.
 func idsOf(list []release.ID) *IDs {
+	if len(list) == 0 {
+		return nil
+	}
 	var ids IDs
 	for _, id := range list {
 		n, err := strconv.Atoi(id.Value)
