@@ -113,6 +113,7 @@ func Read(r io.Reader) (*tmdbfake.Catalogue, error) {
 		if err := l.validate(); err != nil {
 			return nil, fmt.Errorf("catalogue line %d: %w", n, err)
 		}
+		l.placeTitles()
 		works = append(works, l.work())
 	}
 	if err := sc.Err(); err != nil {

@@ -194,6 +194,46 @@ func TestTitlesOfACatalogueFile(t *testing.T) {
 	}
 }
 
+func TestTitlesThatOnlyCountSeasonsNameNone(t *testing.T) {
+	for _, row := range []struct {
+		title string
+		want  bool
+	}{
+		{"Keeper 2", true},
+		{"Keeper S2", true},
+		{"Keeper 2nd Season", true},
+		{"Keeper", true},
+		{"Keeper S", false},
+		{"Keeper SS", false},
+		{"Keeper: The Storm", false},
+	} {
+		if got := numbered(row.title, map[string]bool{"keeper": true}); got != row.want {
+			t.Errorf("numbered(%q) = %v", row.title, got)
+		}
+	}
+}
+
+func TestRangesSayWhichSeasonASeriesNames(t *testing.T) {
+	line := func(seasons string) string {
+		return `{"kind":"tv","tmdb_id":5,"titles":[{"lang":"x-jat","type":"main","title":"Toudai","season":1,"anidb":1},` +
+			`{"lang":"x-jat","type":"main","title":"Toudai Arashi","season":1,"anidb":2}],"seasons":[` + seasons + `]}`
+	}
+	const first = `{"season":1,"cours":[{"anidb":1,"offset":0,"episodes":12},{"anidb":2,"offset":0,"episodes":12}]}`
+	for _, row := range []struct{ name, seasons, want string }{
+		{"no ranges", first + `,{"season":2,"cours":[{"anidb":3,"offset":0,"episodes":12}]}`, ""},
+		{"all of the season", first + `,{"season":2,"first":1,"last":12,"ranges":[{"anidb":2,"ad":[1,12],"tmdb":[1,12]}]}`, "Toudai Arashi"},
+		{"its end", first + `,{"season":2,"first":1,"last":24,"ranges":[{"anidb":3,"ad":[1,12],"tmdb":[1,12]},{"anidb":2,"ad":[1,12],"tmdb":[13,24]}]}`, ""},
+		{"two seasons", first + `,{"season":2,"first":1,"last":6,"ranges":[{"anidb":2,"ad":[1,6],"tmdb":[1,6]}]},` +
+			`{"season":3,"first":1,"last":6,"ranges":[{"anidb":2,"ad":[7,12],"tmdb":[1,6]}]}`, ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if got := readLines(t, line(row.seasons)).Get(tmdbfake.TV, 5).Seasons[1].Name; got != row.want {
+				t.Errorf("season 2 is called %q, want %q", got, row.want)
+			}
+		})
+	}
+}
+
 func TestAbsoluteWorksHaveAGroup(t *testing.T) {
 	c := readLines(t, `{"kind":"tv","tmdb_id":5,"absolute":true,"titles":[{"lang":"ja","type":"main","title":"題","season":"a"}],`+
 		`"seasons":[{"season":1,"cours":[{"anidb":1,"offset":0,"episodes":20}]},{"season":2,"cours":[{"anidb":2,"offset":0,"episodes":10}]}]}`)

@@ -56,6 +56,29 @@ func weight(kind string) int {
 	}
 }
 
+// placeTitles puts the titles of a series that its ranges put at the beginning of one later season there, whatever season they
+// state: where both speak of one series, its ranges count.
+func (l *lineWork) placeTitles() {
+	ranges := map[int]int{} // by series
+	for _, s := range l.Seasons {
+		for _, r := range s.Ranges {
+			ranges[r.Source]++
+		}
+	}
+	for _, s := range l.Seasons {
+		for _, r := range s.Ranges {
+			if r.Source == 0 || ranges[r.Source] > 1 || s.Number < 2 || r.To[0] != max(1, s.First) {
+				continue
+			}
+			for i := range l.Titles {
+				if t := &l.Titles[i]; t.Source == r.Source {
+					t.Season, t.Offset = seasonMark(s.Number), 0
+				}
+			}
+		}
+	}
+}
+
 // ofWork returns the titles that name the work as a whole: those at the beginning
 // of its first regular season, and all if there are none.
 func (l *lineWork) ofWork() []lineTitle {
@@ -225,7 +248,8 @@ func seasonWord(t string) bool {
 		"fourth", "fifth", "ii", "iii", "iv", "v", "vi", "期", "第", "季", "기", "シーズン", "第二季", "第三季", "第四季":
 		return true
 	}
-	return strings.Trim(t, "0123456789s") == ""
+	n := strings.TrimPrefix(t, "s") // "s2"; an "S" alone names a season
+	return n != "" && strings.Trim(n, "0123456789") == ""
 }
 
 // coll returns the tokens of a title without spaces.
