@@ -182,7 +182,7 @@ func (w *listedWork) list(anime map[int]*listedAnime) {
 	for _, s := range w.Seasons {
 		for _, r := range s.Ranges {
 			a := anime[r.Anime]
-			if a == nil || folded[r.Anime] || a.TV == w.ID && a.Season != "a" && seasons[r.Anime] < 2 {
+			if a == nil || folded[r.Anime] || a.TV == w.ID && a.Season == fmt.Sprint(s.Number) && seasons[r.Anime] < 2 {
 				continue // its season and offset say the same
 			}
 			a.TV, a.Season, a.Offset = w.ID, "a", 0
