@@ -166,7 +166,7 @@ var cjkWords = func() map[rune][]innerWord {
 		{"完结 完結", true, kw{tag: tagBatch}},
 		{"剧场版 劇場版 극장판 电影版 電影版", false, kw{tag: tagMovie, weak: true}},
 		{"特典 映像特典 특전 ノンクレジット ノンテロップ", false, kw{tag: tagExtra, value: "EXTRA"}},
-		{"予告編 予告 预告 예고편 예고", false, kw{tag: tagExtra, value: "PV", weak: true}},
+		{"予告編 予告片 预告片 預告片 先导预告 先導預告 予告 预告 預告 예고편 예고", false, kw{tag: tagExtra, value: "PV", weak: true}},
 		{"更新至 更新到 更至 连载至 連載至", false, kw{tag: tagPromo}},
 		{"上半部分 上半部 下半部分 下半部 前半クール 後半クール", true, kw{tag: tagPart}},
 		{"クール", true, kw{role: partWord}},
@@ -314,10 +314,7 @@ func (p *lexed) lexCounter(t *token) int {
 		return t.e
 	case episodeUnit(unit) && !strings.ContainsRune("夜羽편", unit):
 		t.tag = tagEpisode
-		if whole, ok := strings.CutPrefix(behind, "全"); ok && t.last == 0 && p.countsAll(t, whole) { // "24集全"
-			t.num, t.last = 1, t.num
-			end += len("全")
-		}
+		end += p.allOf(t, behind)
 	case seasonUnit(unit) && width <= 2:
 		if next, _ := utf8.DecodeRuneInString(behind); unit == '기' && unicode.Is(unicode.Hangul, next) && next != '완' {
 			return t.e // "4기사"
@@ -341,10 +338,17 @@ func (p *lexed) lexCounter(t *token) int {
 	return end
 }
 
-// countsAll reports whether the number t, behind which whole follows, is how many episodes there are and not the end of a range.
-func (p *lexed) countsAll(t *token, whole string) bool {
-	next, _ := utf8.DecodeRuneInString(whole)
-	return !isCJK(next) && t.e-t.s > 1 && (t.s == 0 || strings.IndexByte("-~", p.text[t.s-1]) < 0)
+// allOf makes a counter of the whole of t where "全" stands behind its unit, and returns how many bytes that takes:
+// "24集全". The end of a range stays as it is: "13-24集全".
+func (p *lexed) allOf(t *token, behind string) int {
+	whole, ok := strings.CutPrefix(behind, "全")
+	if next, _ := utf8.DecodeRuneInString(whole); !ok || t.last != 0 || isCJK(next) {
+		return 0
+	}
+	if t.e-t.s > 1 && (t.s == 0 || strings.IndexByte("-~", p.text[t.s-1]) < 0) {
+		t.num, t.last = 1, t.num
+	}
+	return len("全")
 }
 
 // broadcast returns how many bytes behind "10月" or "2020年" say a season of broadcast: "10月新番", "2020年日剧",

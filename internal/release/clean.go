@@ -86,5 +86,5 @@ func edge(r rune) bool {
 		'】', '【', '\n', '\r', '~', '〜', '～':
 		return true
 	}
-	return false
+	return r >= 0x1F200 && r <= 0x1F2FF // what stations mark programmes with: 🈞
 }

@@ -85,7 +85,7 @@ func (p *titled) aliasInBracket() {
 	if p.roleAt(s.from) == akaWord {
 		s.from++
 	}
-	if s.empty() || p.oneNumber(s) || !p.brackets[b].round && p.tokens[s.from].class != cjk {
+	if s.empty() || p.oneNumber(s) || p.remarks(&p.brackets[b]) || !p.brackets[b].round && p.tokens[s.from].class != cjk {
 		return
 	}
 	for i := s.from; i < s.to; i++ {

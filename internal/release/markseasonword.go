@@ -105,6 +105,9 @@ func (p *marked) behindSeasonWord(i int) (c cursor, plural, ok bool) {
 	}
 	switch t.word.role {
 	case seasonWord, seasonsWord:
+		if p.gap(i) != "-" && among(p.word(i), "тв", "ТВ", "Тв") {
+			return c, false, false // "ТВ-2" is the second season, "ТВ 02" an episode on television
+		}
 	case seriesWord:
 		if !p.plainNumber(i+1) || p.width(i+1) > 2 || !dashGap(p.before(i)) && p.roleAt(i+2) != episodeWord && p.beside(i+1, i+2) &&
 			!p.tightCount(i+2) {

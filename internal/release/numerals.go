@@ -6,13 +6,22 @@ import (
 )
 
 // Words that are numbers although they are not written in digits: the n-th row is n+1, and holds one word of each
-// language whose season words are read.
+// language whose season words are read. The Arabic ordinals stand behind what they count, as cardinals do.
 var (
 	romans       = numerals("I Ⅰ ⅰ", "II Ⅱ ⅱ", "III Ⅲ ⅲ", "IV Ⅳ ⅳ", "V Ⅴ ⅴ", "VI Ⅵ ⅵ", "VII Ⅶ ⅶ", "VIII Ⅷ ⅷ", "IX Ⅸ ⅸ", "X Ⅹ ⅹ")
-	ordinalWords = numerals("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-	cardinals    = numerals(
-		"one un une uno eins", "two deux dos zwei", "three trois tres drei", "four quatre cuatro vier", "five cinq cinco",
-		"six seis sechs", "seven sept siete sieben", "eight huit ocho acht", "nine neuf nueve neun", "ten dix diez zehn")
+	ordinalWords = numerals(
+		"first primera primeira prima première erste первый перший",
+		"second segunda seconda deuxième seconde zweite второй другий",
+		"third tercera terceira terza troisième dritte третий третій",
+		"fourth cuarta quarta quatrième vierte четвертый четвёртый",
+		"fifth quinta cinquième fünfte пятый", "sixth sexta sesta sixième sechste шестой",
+		"seventh séptima sétima settima septième siebte", "eighth octava oitava ottava huitième achte",
+		"ninth novena nona neuvième neunte", "tenth décima decima dixième zehnte")
+	cardinals = numerals(
+		"one un une uno eins الأول الاول", "two deux dos zwei الثاني", "three trois tres drei الثالث",
+		"four quatre cuatro vier الرابع", "five cinq cinco الخامس", "six seis sechs السادس",
+		"seven sept siete sieben السابع", "eight huit ocho acht الثامن", "nine neuf nueve neun التاسع",
+		"ten dix diez zehn العاشر")
 )
 
 func numerals(rows ...string) map[string]int {
@@ -45,7 +54,7 @@ func ordinal(w string) (int, bool) {
 		return v, ok
 	case 1, 2:
 		switch w[n:] {
-		case "st", "nd", "rd", "th", "º", "ª", "°", "a", "o", "e", "er", "ème", "eme":
+		case "st", "nd", "rd", "th", "º", "ª", "°", "a", "o", "e", "er", "ème", "eme", "ra", "da", "ta", "era":
 			return atoi(w[:n]), true
 		}
 	}

@@ -33,7 +33,7 @@ func unify(s string) string {
 	return string(b)
 }
 
-// narrow writes full-width digits, letters and the brackets, dashes and spaces
+// narrow writes full-width and Arabic digits, full-width letters and the brackets, dashes and spaces
 // that structure a name in ASCII; other full-width punctuation is part of a
 // title and stays. Bytes that are not UTF-8 become U+FFFD. Text without any of
 // these comes back as it is.
@@ -124,8 +124,13 @@ func isCross(r rune) bool { return r == 'х' || r == 'Х' || r == '×' }
 func narrowed(r rune) rune {
 	switch {
 	case r < 0x2000:
-		if r == 0xA0 || control(r) {
+		switch {
+		case r == 0xA0 || control(r):
 			return ' '
+		case r >= '٠' && r <= '٩':
+			return r - '٠' + '0'
+		case r >= '۰' && r <= '۹':
+			return r - '۰' + '0'
 		}
 		return r
 	case r >= '０' && r <= '９', r >= 'Ａ' && r <= 'Ｚ', r >= 'ａ' && r <= 'ｚ':

@@ -177,9 +177,11 @@ var words = build([]entry{
 	{`pv cm trailer trailers teaser preview menu menus opening ending op ed bonus extras extra featurette deleted
 		interview specials`, kw{tag: tagExtra, weak: true}},
 	{"特典 映像特典 予告 花絮 预告", kw{tag: tagExtra, value: "EXTRA"}},
+	{"трейлер трейлеры тизер tráiler", kw{tag: tagExtra, value: "PV", weak: true}},
 	// Specials.
 	{"ona onas", kw{tag: tagEdition, weak: true}},
 	{"ova oad ovas oads oav", kw{tag: tagSpecial}},
+	{"спецвыпуск спэшл спешл", kw{tag: tagSpecial, value: "SP"}},
 	{"sp sps", kw{tag: tagSpecial, weak: true}},
 	// Films.
 	{"movie film gekijouban gekijoban eiga movies", kw{tag: tagMovie, weak: true}},
@@ -195,15 +197,15 @@ var words = build([]entry{
 	// Markers' words, by the languages of CLDR.
 	{`season saison temporada staffel stagione seizoen sezon sezona sezonas sezóna sezonul säsong sæson saeson sesong
 		sesongen kausi tuotantokausi évad evad řada série tempada hooaeg denboraldia musim mùa phần сезон сезона сезону
-		σεζόν κύκλος الموسم موسم עונה فصل ซีซั่น ซีซัน ภาค ปี temp tem sez 시즌 シーズン livre`, kw{role: seasonWord}},
+		σεζόν κύκλος الموسم موسم עונה فصل ซีซั่น ซีซัน ภาค ปี temp tem sez सीज़न सीजन тв 시즌 シーズン livre`, kw{role: seasonWord}},
 	{"se", kw{tag: tagEdition, weak: true, role: seasonWord}},
 	{"series", kw{role: seriesWord}},
 	{"seasons saisons temporadas staffeln stagioni seizoenen sezony сезоны σεζόν", kw{role: seasonsWord}},
 	{`episode ep eps epi episodes episodio episódio épisode épisodes episodios episódios episodi episod episodul epizod
-		epizoda epizóda epizód epizode folge folgen capitulo capítulo capitol capítol cap caps caap puntata afl
+		epizoda epizóda epizód epizode folge folgen capitulo capítulo capitulos capítulos capitol capítol cap caps caap puntata afl
 		aflevering afleveringen avsnitt afsnit jakso odcinek odcinki odc díl diel rész resz bölüm bolum blm tập ser serija serii seria
 		serya sērija серия серии серий сер серія серії эпизод эпизоды епізод епизод выпуск επεισόδιο الحلقة حلقة الحلقات حلقات פרק
-		قسمت ตอนที่ ตอน`, kw{role: episodeWord}},
+		قسمت ตอนที่ ตอน एपिसोड`, kw{role: episodeWord}},
 	{`lesson session layer phase tap stage mission chapter act file case turn round scene track quest log page match night
 		kapitel глава`, kw{role: unitWord}},
 	{"part pt partie teil parte cour часть", kw{role: partWord}},
@@ -215,7 +217,7 @@ var words = build([]entry{
 		november dec december`, kw{role: monthWord}},
 	{"aka", kw{role: akaWord}},
 	// What brackets of Chinese groups say.
-	{"国漫 国语 国配 中字 简体 繁体 繁體 简中 繁中 双语 字幕 简繁 招募 检索 檢索 内嵌 內嵌 内封 外挂 外掛 生肉 新番 修正 国创 더빙 자막 한글자막 무자막 우리말 무삭제 무삭제판", kw{tag: tagPromo}},
+	{"国漫 国语 国配 中字 简体 繁体 繁體 简中 繁中 双语 字幕 简繁 招募 检索 檢索 内嵌 內嵌 内封 外挂 外掛 生肉 新番 修正 国创 더빙 자막 한글자막 자막판 더빙판 무자막 우리말 무삭제 무삭제판", kw{tag: tagPromo}},
 })
 
 type entry struct {
