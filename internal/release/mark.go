@@ -197,6 +197,8 @@ func (p *marked) markCount(i int) bool {
 	}
 	if n == total && p.tokens[i].group >= 0 && n > 1 && lower(p.word(i+1)) == "из" { // all of them
 		p.setEpisodes(i, i+3, 1, n)
+	} else if p.plainNumber(i-1) && p.gap(i-1) == "-" && p.beside(i-1, i) && p.tokens[i-1].num < n { // "04-06 of 13"
+		p.setEpisodes(i-1, i+3, p.tokens[i-1].num, n)
 	} else {
 		p.setEpisode(i, i+3, float64(n))
 	}

@@ -125,8 +125,15 @@ func (c cursor) listItem(season string) (m listItem, ok bool) {
 	d := c
 	d.skip(" .-+&/~,", 3)
 	m.sep = d.text[c.i:d.i]
-	if e := c; e.joinWord() != noRole {
+	switch e := c; e.joinWord() {
+	case noRole:
+	case toWord:
+		d, m.sep = e, "-"
+	default:
 		d, m.sep = e, "+"
+	}
+	if m.sep != "" && d.peek() == '#' && digit(d.at(1)) {
+		d.i++ // "#01-#02"
 	}
 	letter := d.peek() | 0x20
 	if m.sign = d.seasonAgain(season) || d.episodeSign(true); m.sign {

@@ -35,7 +35,8 @@ var numberRules = []rule[bareNumber, int]{
 		return b.gap(b.i) == "." && b.classAt(b.i+1) == number && b.tagAt(b.i+1) == none && !b.dotted && !b.half()
 	}, noEpisode),
 	when("a list or fraction follows", "Silver Rail 01,02.mkv -> Silver Rail 01,02", func(b bareNumber) bool {
-		return b.i+1 < len(b.tokens) && (b.gap(b.i) == "/" || b.gap(b.i) == ",") && !b.half()
+		list := b.gap(b.i) == "," && !(b.dash && b.padded && b.closes)
+		return b.i+1 < len(b.tokens) && (b.gap(b.i) == "/" || list) && !b.half()
 	}, noEpisode),
 	when("joined to the number before it", "Silver.Rail.12.100 -> Silver Rail 12 100", func(b bareNumber) bool {
 		return b.i > 0 && b.classAt(b.i-1) == number && b.before(b.i) != " " && !b.dash && b.tagAt(b.i-1) != tagYear &&
@@ -179,6 +180,7 @@ func (p *numbered) seasonInName() {
 func (p *numbered) findNumber() {
 	if !p.episode.empty() || p.first < 0 {
 		p.findOverall()
+		p.onlyNumber()
 		return
 	}
 	if p.seasonDotEpisode() {
@@ -205,6 +207,17 @@ func (p *numbered) findNumber() {
 	case !p.folder:
 		p.leadingNumber()
 		p.partAsEpisode()
+	}
+}
+
+// onlyNumber takes the number in the bracket that a name without title begins with: "[03][1080p]".
+func (p *numbered) onlyNumber() {
+	if p.first >= 0 || !p.episode.empty() || p.folder || len(p.tokens) == 0 || !p.plainNumber(0) || !p.alone(0) {
+		return
+	}
+	if w := p.width(0); w == 2 || w == 3 {
+		p.bare = true
+		p.takeLoose(0)
 	}
 }
 

@@ -91,7 +91,7 @@ func joinOf(gap string) join {
 		return rangeJoin
 	case " - ":
 		return spacedJoin
-	case "+", "&", " & ", ", ", " + ", ",":
+	case "+", "&", " & ", ", ", " + ", ",", "・", "、":
 		return listJoin
 	}
 	return noJoin

@@ -94,7 +94,7 @@ type specialWord struct {
 // specialRules say whether such a word stands as a word of its own behind the title.
 var specialRules = []rule[specialWord, bool]{
 	when("alone in a bracket", "[Quiet] Silver Rail [Menu].mkv -> Silver Rail MENU extra",
-		func(w specialWord) bool { return w.alone(w.i) }, true),
+		func(w specialWord) bool { return w.alone(w.i) || w.aloneWithNumber() }, true),
 	when("in a bracket with others", "[组][银色铁道 PV][07][1080p] -> 银色铁道 PV e7 episode",
 		func(w specialWord) bool { return !w.outside }, false),
 	when("two letters that are not in capitals", "Silver Rail Ed.mkv -> Silver Rail Ed",
@@ -126,6 +126,15 @@ var specialRules = []rule[specialWord, bool]{
 		}, false),
 	when("before an end or a tag", "Silver Rail PV.mkv -> Silver Rail PV extra",
 		func(w specialWord) bool { return w.closes(w.i + 1) }, true),
+}
+
+// aloneWithNumber reports whether the word and its number are all that their bracket holds: "[Menu 02]".
+func (w specialWord) aloneWithNumber() bool {
+	if w.outside || !w.plainNumber(w.i+1) {
+		return false
+	}
+	s := w.wordsOf(w.tokens[w.i].group)
+	return s.from == w.i && s.to == w.i+2
 }
 
 func (w specialWord) sample() bool { return w.tokens[w.i].word.value == "SAMPLE" }
@@ -176,7 +185,7 @@ func (p *numbered) numberOfSpecial(i int) {
 	p.episodes = []float64{v}
 	p.episode = span{i, at + 1}
 	p.bare = false
-	if at > i {
+	if at > i || p.gap(i) == "-" {
 		p.extendRange()
 	}
 }
