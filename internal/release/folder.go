@@ -11,8 +11,17 @@ import (
 var containers = namesOf(`movies,movie,films,film,series,tv,tv shows,tv series,tvshows,tv_shows,shows,anime,animes,
 	media,mnt,server,volume1,videos,video,home,downloads,download,library,test,temp,tmp,completed,unsorted,share,shares,
 	storage,data,public,disk,nas,users,sitcoms,cartoons,torrents,folder,new,incoming,season,bdmv,stream,video ts,backup,episodes,episode,eps,正片,本篇,本編,
-	cd1,cd2,disc 1,disc 2,disc1,disc2,动画,动漫,电视剧,电影,剧集,番剧,애니,애니메이션,드라마,영화,アニメ,映画,
+	动画,动漫,电视剧,电影,剧集,番剧,애니,애니메이션,드라마,영화,アニメ,映画,
 	аниме,сериалы,фильмы`)
+
+// carriers are what a work is sold on: with a number, a folder that says nothing about the work in it.
+var carriers = namesOf("cd,disc,disk,dvd,bd,vol,volume")
+
+// isCarrier reports whether a folder, in lower case, is one of several carriers: "disc 2", "vol.3".
+func isCarrier(w string) bool {
+	head := strings.TrimRight(w, "0123456789")
+	return len(head) < len(w) && carriers[strings.TrimRight(head, " .-#")]
+}
 
 // filmFolders hold films: those of what the folder around them is called, or all of a library.
 var filmFolders = namesOf(`극장판,영화,劇場版,劇場,映画,剧场版,剧场,电影版,電影版,电影,電影,gekijouban,gekijoban,eiga,movies,movie,anime movies,
@@ -27,10 +36,11 @@ func isFilmFolder(w string) bool {
 
 // extraFolders hold what is not the work itself.
 var extraFolders = namesOf(`extras,extra,ncop,nced,trailers,trailer,bonus,menus,menu,featurettes,sample,samples,
-	creditless,pv,cm,特典,behind the scenes,deleted scenes,interviews,映像特典,nc,op,ed,scans,cds,previews`)
+	creditless,pv,cm,特典,behind the scenes,deleted scenes,interviews,映像特典,nc,op,ed,scans,cds,previews,특전,예고편,预告,花絮,трейлеры`)
 
 // specialFolders stand for season 0.
-var specialFolders = namesOf(`specials,special,sp,sps,ova,ovas,season 0,season 00,oad,specials & ovas,特别篇,特典映像`)
+var specialFolders = namesOf(`specials,special,sp,sps,ova,ovas,season 0,season 00,oad,specials & ovas,特别篇,特別篇,特別編,番外,番外篇,특별편,스페셜,especiales,especiais,спешлы,
+	спецвыпуски,特典映像`)
 
 // subtitleFolders hold subtitles, which are often called by their language alone.
 var subtitleFolders = namesOf(`subs,sub,subtitles,subtitle,untertitel,subtitulos,subtítulos,legendas,sottotitoli,sous-titres,字幕,자막,субтитры`)
@@ -86,7 +96,7 @@ func (s *stages) addFolders(r *Release, dirs []string) {
 			if r.Folder.Seasons == nil {
 				r.Folder.Seasons = []int{0}
 			}
-		case containers[w], films, strings.HasSuffix(w, ":"), len(w) == 1, jumble(d):
+		case containers[w], films, isCarrier(w), strings.HasSuffix(w, ":"), len(w) == 1, jumble(d):
 			continue
 		case yearFolder(w) && !(self.none && len(r.Episodes)+len(r.Seasons) > 0):
 			continue // films by year; "1983/S01E02.mkv" is in a show's folder
@@ -238,7 +248,7 @@ func (p *titled) replace(r *Release, self *said, from From, released bool) {
 	if self.led || self.none || self.daily {
 		own = nil
 	}
-	if len(r.Episodes) == 0 && !self.daily && (!self.led || self.none) || self.poor && released && len(p.episodes) == 1 {
+	if len(r.Episodes) == 0 && !self.daily && (!self.led || self.none) || self.poor && released && len(p.episodes) == 1 && !p.soFar() {
 		r.Episodes, r.Seasons = p.episodes, p.seasons
 		r.Absolute = len(r.Episodes) > 0 && len(r.Seasons) == 0
 		if k := p.kind(); k != Batch || len(r.Episodes) > 0 {
@@ -254,6 +264,9 @@ func (p *titled) replace(r *Release, self *said, from From, released bool) {
 		r.Group = p.group
 	}
 }
+
+// soFar reports whether the folder's episode is how many there were when it was named: "更新至12集".
+func (p *titled) soFar() bool { return p.tagAt(p.episode.from-1) == tagPromo }
 
 // titlesFrom returns the titles of a folder that stands there in the path.
 func (p *titled) titlesFrom(from From) []Title {
