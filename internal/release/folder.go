@@ -9,7 +9,7 @@ import (
 
 // containers are folders that say nothing about the work in them.
 var containers = namesOf(`movies,movie,films,film,series,tv,tv shows,tv series,tvshows,tv_shows,shows,anime,animes,
-	media,mnt,server,volume1,videos,video,home,downloads,download,library,test,temp,tmp,completed,unsorted,share,shares,
+	media,mnt,server,videos,video,home,downloads,download,library,test,temp,tmp,completed,unsorted,share,shares,
 	storage,data,public,disk,nas,users,sitcoms,cartoons,torrents,folder,new,incoming,season,bdmv,stream,video ts,backup,episodes,episode,eps,正片,本篇,本編,
 	动画,动漫,电视剧,电影,剧集,番剧,애니,애니메이션,드라마,영화,アニメ,映画,
 	аниме,сериалы,фильмы`)
@@ -17,9 +17,9 @@ var containers = namesOf(`movies,movie,films,film,series,tv,tv shows,tv series,t
 // carriers are what a work is sold on: with a number, a folder that says nothing about the work in it.
 var carriers = namesOf("cd,disc,disk,dvd,bd,vol,volume")
 
-// isCarrier reports whether a folder, in lower case, is one of several carriers: "disc 2", "vol.3".
+// isCarrier reports whether a folder, in lower case, is a carrier with its number: "disc 2", "vol.3".
 func isCarrier(w string) bool {
-	head := strings.TrimRight(w, "0123456789")
+	head := withoutDigits(w)
 	return len(head) < len(w) && carriers[strings.TrimRight(head, " .-#")]
 }
 

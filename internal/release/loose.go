@@ -95,4 +95,13 @@ func leadingDigits(w string) int {
 	return n
 }
 
+// withoutDigits returns w without the digits at its end.
+func withoutDigits(w string) string {
+	n := len(w)
+	for n > 0 && digit(w[n-1]) {
+		n--
+	}
+	return w[:n]
+}
+
 func yearNumber(n int) bool { return n >= firstYear && n <= 2099 }

@@ -195,14 +195,15 @@ func (p *marked) markCount(i int) bool {
 	if n < 0 || total < n || total > 999 {
 		return false
 	}
-	if p.tagAt(i-1) == tagPart && p.roleAt(i-1) == partWord && p.beside(i-1, i) { // "Part 3 of 6" of a serial
+	switch {
+	case p.tagAt(i-1) == tagPart && p.roleAt(i-1) == partWord && p.beside(i-1, i): // "Part 3 of 6" of a serial
 		p.setEpisode(i-1, i+3, float64(n))
 		p.part = 0
-	} else if n == total && p.tokens[i].group >= 0 && n > 1 && lower(p.word(i+1)) == "из" { // all of them
+	case n == total && p.tokens[i].group >= 0 && n > 1 && lower(p.word(i+1)) == "из": // all of them
 		p.setEpisodes(i, i+3, 1, n)
-	} else if p.plainNumber(i-1) && p.gap(i-1) == "-" && p.beside(i-1, i) && p.tokens[i-1].num < n { // "04-06 of 13"
+	case p.plainNumber(i-1) && p.gap(i-1) == "-" && p.beside(i-1, i) && p.tokens[i-1].num < n: // "04-06 of 13"
 		p.setEpisodes(i-1, i+3, p.tokens[i-1].num, n)
-	} else {
+	default:
 		p.setEpisode(i, i+3, float64(n))
 	}
 	return true

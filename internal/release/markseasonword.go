@@ -105,7 +105,7 @@ func (p *marked) behindSeasonWord(i int) (c cursor, plural, ok bool) {
 	}
 	switch t.word.role {
 	case seasonWord, seasonsWord:
-		if p.gap(i) != "-" && among(p.word(i), "тв", "ТВ", "Тв") {
+		if p.gap(i) != "-" && among(p.word(i), "тв") {
 			return c, false, false // "ТВ-2" is the second season, "ТВ 02" an episode on television
 		}
 	case seriesWord:

@@ -212,7 +212,7 @@ func (p *numbered) findNumber() {
 
 // onlyNumber takes the number in the bracket that a name without title begins with: "[03][1080p]".
 func (p *numbered) onlyNumber() {
-	if p.first >= 0 || !p.episode.empty() || p.folder || len(p.tokens) == 0 || !p.plainNumber(0) || !p.alone(0) {
+	if !p.episode.empty() || p.folder || len(p.tokens) == 0 || !p.plainNumber(0) || !p.alone(0) {
 		return
 	}
 	if w := p.width(0); w == 2 || w == 3 {

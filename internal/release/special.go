@@ -79,7 +79,7 @@ func (p *lexed) specialName(i int) string {
 	if t.class == mixed {
 		return upper(letters(p.word(i)))
 	}
-	return upper(strings.TrimRight(p.word(i), "0123456789"))
+	return upper(withoutDigits(p.word(i)))
 }
 
 // specialWord is a word that says extra or special, or is part of a title.

@@ -145,7 +145,7 @@ func (p *lexed) spacedUnit(i int) bool {
 // tagAudioChannels: "AAC2.0", "DD51", "DDP5", "TrueHD5", "FLACx2"; "DTS-HD" comes as two words.
 func (p *tagged) tagAudioChannels(i int) bool {
 	w := p.word(i)
-	head := strings.TrimRight(w, "0123456789")
+	head := withoutDigits(w)
 	n := len(head)
 	if n == len(w) || n < 2 || len(w)-n > 2 {
 		return false
@@ -209,11 +209,8 @@ func (p *tagged) tagVersionWord(i int) bool {
 // tagDisc: "CD1", "DVD9", "BOX7", "Disc2", "Vol3".
 func (p *tagged) tagDisc(i int) bool {
 	w := p.word(i)
-	n := 0
-	for n < len(w) && digit(w[len(w)-1-n]) {
-		n++
-	}
-	switch head := w[:len(w)-n]; {
+	head := withoutDigits(w)
+	switch n := len(w) - len(head); {
 	case n == 0 && len(w) != 4:
 		return false
 	case n == 0 && i > 0 && p.plainNumber(i+1) && p.width(i+1) <= 2 && len(p.gap(i)) == 1 && among(w, "disc", "disk"):

@@ -123,15 +123,13 @@ func isCross(r rune) bool { return r == 'х' || r == 'Х' || r == '×' }
 
 func narrowed(r rune) rune {
 	switch {
+	case r == 0xA0 || control(r):
+		return ' '
+	case r >= '٠' && r <= '٩':
+		return r - '٠' + '0'
+	case r >= '۰' && r <= '۹':
+		return r - '۰' + '0'
 	case r < 0x2000:
-		switch {
-		case r == 0xA0 || control(r):
-			return ' '
-		case r >= '٠' && r <= '٩':
-			return r - '٠' + '0'
-		case r >= '۰' && r <= '۹':
-			return r - '۰' + '0'
-		}
 		return r
 	case r >= '０' && r <= '９', r >= 'Ａ' && r <= 'Ｚ', r >= 'ａ' && r <= 'ｚ':
 		return r - 0xFEE0
