@@ -11,6 +11,7 @@ import (
 type sampleName struct {
 	text   string
 	unread bool // it is never printed
+	own    bool // it stands in testdata/names
 }
 
 // namesOfKind returns the rows of each file in testdata/names: made-up names of one kind, each with what is to be read.
@@ -53,12 +54,12 @@ func sampleNames(t *testing.T) []sampleName {
 	var names []sampleName
 	for _, rows := range namesOfKind(t) {
 		for _, r := range rows {
-			names = append(names, sampleName{text: r.name})
+			names = append(names, sampleName{text: r.name, own: true})
 		}
 	}
 	for _, file := range []string{"parse_dev.jsonl", "parse_dev2.jsonl"} {
 		for _, row := range evalRows(t, file) {
-			names = append(names, sampleName{row.Input, row.unread()})
+			names = append(names, sampleName{text: row.Input, unread: row.unread()})
 		}
 	}
 	return names
