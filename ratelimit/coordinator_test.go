@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/ratelimit"
-	"github.com/anivault/anivault/ratelimit/storetest"
+	"github.com/anivault/anivault/internal/testing/storetest"
 )
 
 // coordinated returns a place that is a coordinator, where each question is dear.

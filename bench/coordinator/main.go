@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/bench/kit"
-	"github.com/anivault/anivault/internal/redistest"
+	"github.com/anivault/anivault/internal/testing/redistest"
 )
 
 func main() {

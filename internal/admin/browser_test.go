@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/anivault/anivault/internal/browsertest"
+	"github.com/anivault/anivault/internal/testing/browsertest"
 )
 
 var pictures = flag.String("pictures", "", "folder for screenshots of the admin pages")

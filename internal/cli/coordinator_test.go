@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/anivault/anivault/internal/redistest"
+	"github.com/anivault/anivault/internal/testing/redistest"
 	"github.com/anivault/anivault/internal/tmdbfake"
 )
 

@@ -26,7 +26,7 @@ import (
 	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/cli"
 	"github.com/anivault/anivault/internal/demo"
-	"github.com/anivault/anivault/internal/redistest"
+	"github.com/anivault/anivault/internal/testing/redistest"
 	"github.com/anivault/anivault/internal/tmdbfake"
 	"github.com/anivault/anivault/internal/tmdbfake/cert"
 	"github.com/anivault/anivault/internal/ui"

@@ -3,10 +3,10 @@ package redisstore_test
 import (
 	"testing"
 
-	"github.com/anivault/anivault/internal/redistest"
+	"github.com/anivault/anivault/internal/testing/redistest"
 	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/ratelimit/redisstore"
-	"github.com/anivault/anivault/ratelimit/storetest"
+	"github.com/anivault/anivault/internal/testing/storetest"
 )
 
 func TestTheSuiteOverAServer(t *testing.T) {

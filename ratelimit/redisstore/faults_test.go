@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/anivault/anivault/internal/redistest"
+	"github.com/anivault/anivault/internal/testing/redistest"
 	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/ratelimit/redisstore"
 )

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/anivault/anivault/internal/browsertest"
+	"github.com/anivault/anivault/internal/testing/browsertest"
 	"github.com/anivault/anivault/internal/chart"
 	"github.com/anivault/anivault/internal/report"
 )
