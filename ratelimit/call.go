@@ -363,9 +363,9 @@ func (l *Limiter) holdOf(hold time.Duration) time.Duration {
 // update makes a step. Waiting for the store ends with max-wait.
 func (q *asking) update(ctx context.Context) (err error) {
 	c := q.c
-	bounded := deadline{Context: ctx, at: time.Now().Add(c.patience())}
-	defer bounded.cancel()
-	q.now, err = c.l.do(&bounded, q)
+	bounded, cancel := context.WithTimeout(ctx, c.patience())
+	defer cancel()
+	q.now, err = c.l.do(bounded, q)
 	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 		err = &AcquireTimeoutError{Waited: c.soFar(), Cause: ReasonTurn, State: State(c.l.state.Load())}
 	}

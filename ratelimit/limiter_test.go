@@ -381,3 +381,28 @@ func TestDividedStoresDivide(t *testing.T) {
 		t.Errorf("%v %+v", err, st)
 	}
 }
+
+// deriving is a store that derives a context from Update's and ends it again, as one over a network does.
+type deriving struct{ patient }
+
+func (d *deriving) Update(ctx context.Context, fn func(Instant, *Snapshot) error) error {
+	_, stop := context.WithCancel(ctx)
+	defer stop()
+	return d.patient.Update(ctx, fn)
+}
+
+func TestAStoreMayDeriveContextsFromThatOfAnUpdate(t *testing.T) {
+	tu := Default()
+	tu.Ceiling, tu.CeilingWindow, tu.RateBase, tu.BucketCap = maxGrants, time.Millisecond, 300, 300
+	l, err := New(Config{Store: &deriving{patient{MemoryStore: NewMemoryStore()}}, Tuning: tu})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20_000 {
+		p, err := l.Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Done(Event{Outcome: OK, Status: 200})
+	}
+}
