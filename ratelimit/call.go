@@ -470,7 +470,7 @@ func (c *call) nap(ctx context.Context, d time.Duration, counts bool, freed, mov
 	return err
 }
 
-// wait reports one long wait: waits for what a request lacks itself happen all the time.
+// wait reports one wait that is not common.
 type wait struct {
 	info  WaitInfo
 	start time.Time // zero: there is none
@@ -478,7 +478,7 @@ type wait struct {
 
 func (w *wait) begin(c *call, b Block, gauges Gauges) {
 	switch {
-	case b.Cause >= ReasonSlot:
+	case b.Cause.isCommon():
 		w.end(c, gauges)
 		return
 	case !b.Until.After(time.Now()):

@@ -195,7 +195,7 @@ func (m *machine) code(c *codec, now Stamp) {
 	c.uint64(&m.epoch)
 	codeStamp(c, now, &m.since)
 	codeEnum(c, &m.reason)
-	if int(m.reason) >= len(reasonNames) {
+	if int(m.reason) >= len(reasons) {
 		m.reason = ReasonNone // a newer build's, which says why, not what
 	}
 	c.uint64(&m.permits)

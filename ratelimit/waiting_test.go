@@ -382,3 +382,21 @@ func TestMaxWaitHoldsOverASlowStore(t *testing.T) {
 		})
 	}
 }
+
+// A reason that is added last, for a new transition, is one that people wait for.
+func TestWaitingForANewReasonIsTold(t *testing.T) {
+	told := 0
+	l, err := New(Config{Store: NewMemoryStore(), Hooks: Hooks{OnWait: func(WaitInfo) { told++ }}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newCall(t.Context(), l, 0)
+	for r := range Reason(len(reasons) + 1) {
+		var w wait
+		told = 0
+		w.begin(c, Block{State: Sleep, Cause: r, Until: time.Now().Add(time.Hour)}, Gauges{})
+		if short := r >= ReasonSlot && r <= ReasonAccount; (told == 0) != short {
+			t.Errorf("%v: told %d times", r, told)
+		}
+	}
+}
