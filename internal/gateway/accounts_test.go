@@ -160,7 +160,8 @@ func TestSeed000AccountSlotsOverKeySlots(t *testing.T) {
 	}
 }
 
-// All but two of five requests of all accounts are used, and three come at once: exactly one is refused before it waits.
+// All but two of five requests of all accounts are used, and three come at once: exactly one is refused before it
+// waits.
 func TestSeed002TheDoorIsTheSumOfTheAccountsQuotas(t *testing.T) {
 	b := withAccounts(t, setup{yaml: quick + "accounts:\n" + accountText("main", "a", ", quota: 3/1h, priority: 1") + accountText("spare", "b", ", quota: 4/1h, priority: 2")})
 	for id := range 3 { // two have proven the keys
@@ -340,7 +341,8 @@ func TestAccountsOfWhichOneIsRefusedOneSuspendedOneSlow(t *testing.T) {
 	}
 }
 
-// With limited_by account an account that meets 429s is left, and the other serves; all keys refused is 1007, all disabled 1004.
+// With limited_by account an account that meets 429s is left, and the other serves; all keys refused is 1007, all
+// disabled 1004.
 func TestAccountsThatCannotServe(t *testing.T) {
 	b := withAccounts(t, setup{
 		yaml: "limiter: {concurrency: 16, max_retries: 1, limited_by: account}\naccounts:\n" + accountText("one", "a", ", priority: 1") + accountText("two", "b", ", priority: 2"),

@@ -30,7 +30,8 @@ func readReply(resp *http.Response) (*reply, error) {
 	}
 	h := resp.Header
 	r := &reply{
-		status: resp.StatusCode, contentType: h.Get("Content-Type"), etag: h.Get("ETag"), modified: h.Get("Last-Modified"), body: body,
+		status: resp.StatusCode, body: body,
+		contentType: h.Get("Content-Type"), etag: h.Get("ETag"), modified: h.Get("Last-Modified"),
 	}
 	r.info, r.known = cache.InfoFrom(resp)
 	return r, nil
@@ -128,8 +129,8 @@ const (
 	writeLimit = 30 * time.Second
 )
 
-// send writes status and body, and returns how many bytes of the body went out. A reader that takes less than a piece in its
-// time is left.
+// send writes status and body, and returns how many bytes of the body went out. A reader that takes less than a piece
+// in its time is left.
 func send(w http.ResponseWriter, req *http.Request, status int, body []byte) int {
 	h := w.Header()
 	h.Set("Content-Length", strconv.Itoa(len(body)))

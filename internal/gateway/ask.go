@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"math"
 	"net/http"
 	"net/url"
 	"strings"
@@ -12,20 +13,19 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// asker is one request that waits for an answer.
+// asker is who waits for an answer, and for how long.
 type asker struct {
+	settings *settings
+	id       string // of the request
 	client   *client
 	class    class
 	patience time.Duration // longest wait for permission
-	stale    time.Duration // after which an expired answer is given; negative: only in place of an error
 	cached   bool          // only-if-cached
-	settings *settings
-	id       string
-	session  string   // see sessionOf
-	via      []string // the gateways that the request has come through
+	session  string        // see sessionOf
+	via      []string      // the gateways that the request has come through
 }
 
-// found is what a request gets.
+// found is what an asker gets.
 type found struct {
 	*reply
 	told
@@ -34,8 +34,8 @@ type found struct {
 	sent             bool   // TMDB was asked for it
 }
 
-// get finds the answer to a question: stored and fresh, or TMDB's, or what is stored in place of an error. The error is for
-// refusalOf, or the context's.
+// get finds the answer to a question: stored and fresh, or TMDB's, or what is stored in place of an error. The error is
+// for refusalOf, or the context's.
 func (g *Gateway) get(ctx context.Context, u *url.URL, key string, a *asker) (found, error) {
 	var expired *reply
 	if e, info := g.up.Stored(ctx, u, key); e != nil {
@@ -45,27 +45,30 @@ func (g *Gateway) get(ctx context.Context, u *url.URL, key string, a *asker) (fo
 		}
 		expired = r
 	}
-	req := &http.Request{Method: http.MethodGet, URL: u, Host: u.Host, Header: http.Header{}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
-	req.Header.Set("Via", strings.Join(append(a.via, g.via), ", "))
+	req := &http.Request{
+		Method: http.MethodGet, URL: u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Via": {strings.Join(append(a.via, g.via), ", ")}},
+	}
 	out, err := g.askOrWait(ctx, req, key, a, expired)
-	switch {
-	case err == nil || ctx.Err() != nil || expired == nil:
+	if err == nil || ctx.Err() != nil || expired == nil {
 		return out, err
 	}
-	out.reply, out.detail = expired, refusalOf(err).reason
+	out.reply, out.detail = expired, refusalOf(err).name
 	return out, nil
 }
 
-// askOrWait joins the question's flight or begins one, and waits for it. A request that has more patience than the one that
-// began a flight begins another when that one has run out.
-func (g *Gateway) askOrWait(ctx context.Context, req *http.Request, key string, a *asker, expired *reply) (found, error) {
+// askOrWait joins the question's flight or begins one, and waits for it. A request that has more patience than the one
+// that began a flight begins another when that one has run out.
+func (g *Gateway) askOrWait(
+	ctx context.Context, req *http.Request, key string, a *asker, expired *reply,
+) (found, error) {
 	left := a.patience
 	for {
 		if err := ctx.Err(); err != nil {
 			return found{}, err
 		}
 		if a.cached {
-			return found{}, refuse("not_cached", 0, "")
+			return found{}, refuse(reasonNotCached, "")
 		}
 		f, joined := g.flights.join(key, a)
 		if !joined {
@@ -94,11 +97,8 @@ func (g *Gateway) askOrWait(ctx context.Context, req *http.Request, key string, 
 
 // ranOut reports whether a flight ended because who began it would not wait any longer.
 func ranOut(err error) bool {
-	switch refusalOf(err).reason {
-	case "acquire_timeout", "sleep", "pause":
-		return true
-	}
-	return false
+	r := refusalOf(err).reason
+	return r == reasonAcquireTimeout || r == reasonSleep || r == reasonPause
 }
 
 // blocked returns the limiter's refusal of a request that may wait for so long, nil where it may wait.
@@ -110,24 +110,26 @@ func (g *Gateway) blocked(ctx context.Context, patience time.Duration) error {
 	return &limiterError{err}
 }
 
-// begin starts a flight unless its wait is known to be hopeless. It returns nil where another request has just begun one.
+// begin starts a flight unless its wait is known to be hopeless. It returns nil where another request has just begun
+// one.
 func (g *Gateway) begin(req *http.Request, key string, a *asker, patience time.Duration) (*flight, error) {
 	if err := g.blocked(context.Background(), patience); err != nil {
 		return nil, err
 	}
 	f := &flight{
-		key: key, req: req, client: a.client, patience: patience, id: a.id, session: a.session,
+		key: key, req: req, by: *a,
 		ticket:   ticket{client: a.client.Name, weight: a.client.Weight, class: a.class},
 		storable: cache.ClassOf(http.MethodGet, req.URL) != cache.Uncached,
 		budgeted: g.up.Limiter().Rationed(),
 	}
+	f.by.patience = patience
 	if wait := g.lineFor(&f.ticket); wait > patience {
-		return nil, g.full("queue_full", &f.ticket)
+		return nil, g.full(reasonQueueFull, &f.ticket)
 	}
 	if r := a.client.allow(a.client.upstream, time.Now()); r != nil {
 		return nil, r
 	}
-	ok, err := g.flights.begin(f, a.settings)
+	ok, err := g.flights.begin(f)
 	if err != nil || !ok {
 		a.client.undo(a.client.upstream)
 		return nil, err
@@ -144,113 +146,92 @@ func (g *Gateway) lineFor(t *ticket) time.Duration {
 }
 
 // full is a refusal that says when there may be room.
-func (g *Gateway) full(reason string, t *ticket) *refusal {
-	r := refuse(reason, 0, "")
+func (g *Gateway) full(why *reason, t *ticket) *refusal {
+	r := refuse(why, "")
 	r.wait = max(g.lineFor(t), time.Second)
 	return r
 }
 
-// await waits for a flight's answer: for permission only as long as the request has patience, and for TMDB without one of its
-// own, since the limiter bounds each try. left is reduced by what was waited for permission.
+// await waits for a flight's answer: for permission only as long as the request has patience, and for TMDB without one
+// of its own, since the limiter bounds each try. left is reduced by what was waited for permission.
 func (g *Gateway) await(ctx context.Context, f *flight, a *asker, left *time.Duration, expired *reply) (found, error) {
-	stale := time.Duration(-1)
-	if expired != nil {
-		stale = a.stale
+	stale := time.Duration(math.MaxInt64) // until an expired answer is given
+	if after := a.settings.StaleAfter; expired != nil && after >= 0 {
+		stale = after
 	}
 	for {
 		onWire, changed := g.flights.state(f)
 		start := time.Now()
-		var timer *time.Timer
+		over := false
 		var up <-chan time.Time
 		if !onWire {
-			d := max(*left, 0)
-			if stale >= 0 {
-				d = min(d, stale)
-			}
-			timer = time.NewTimer(d)
-			up = timer.C
+			up = time.After(min(*left, stale))
 		}
 		select {
 		case <-f.done:
-			stop(timer)
-			*left -= waited(start, onWire)
-			return g.landed(f, expired)
+			over = true
 		case <-changed:
 		case <-up:
 		case <-ctx.Done():
-			stop(timer)
 			g.flights.leave(f)
 			return found{}, ctx.Err()
 		}
-		stop(timer)
-		spent := waited(start, onWire)
-		*left -= spent
-		if stale >= 0 {
+		if !onWire {
+			spent := time.Since(start)
+			*left -= spent
 			stale -= spent
-			stale = max(stale, 0)
 		}
 		switch {
-		case onWire || changedNow(changed):
-		case expired != nil && a.stale >= 0 && stale == 0:
+		case over:
+			return landed(f, expired)
+		case onWire || isClosed(changed):
+		case stale <= 0:
 			g.flights.continueBehind(f)
 			return found{reply: expired, told: told{detail: g.state(ctx)}}, nil
 		case *left <= 0:
 			g.flights.leave(f)
 			g.log.slotTimeout(f, a)
-			return found{}, g.full("acquire_timeout", &f.ticket)
+			return found{}, g.full(reasonAcquireTimeout, &f.ticket)
 		}
 	}
 }
 
-func stop(t *time.Timer) {
-	if t != nil {
-		t.Stop()
-	}
-}
-
-func waited(since time.Time, onWire bool) time.Duration {
-	if onWire {
-		return 0
-	}
-	return time.Since(since)
-}
-
-func changedNow(changed <-chan struct{}) bool {
+func isClosed(c <-chan struct{}) bool {
 	select {
-	case <-changed:
+	case <-c:
 		return true
 	default:
 		return false
 	}
 }
 
-// landed is what a flight has brought.
-func (g *Gateway) landed(f *flight, expired *reply) (found, error) {
-	out := found{reply: f.answer, upstream: f.took, sent: f.asked, account: f.through().Account}
+// landed is what a flight that is over has brought.
+func landed(f *flight, expired *reply) (found, error) {
+	out := found{reply: f.answer, upstream: f.upstream, sent: !f.sentAt.IsZero(), account: f.through().Account}
 	out.forward = "miss"
 	if expired != nil {
 		out.forward = "stale"
 	}
-	if m := f.met.Load(); m != nil {
-		out.upstreamStatus = m.status
-		if f.answer != nil && f.answer.known && f.answer.info.Source == cache.Stale {
-			out.detail = detailOf(*m)
-		}
+	out.upstreamStatus = f.result.status
+	if f.answer != nil && f.answer.known && f.answer.info.Source == cache.Stale {
+		out.detail = f.result.whyStale()
 	}
 	return out, f.err
 }
 
-// detailOf says in a word of the table why an expired answer had to do.
-func detailOf(m met) string {
+// whyStale says in a word of the table why an expired answer had to do.
+func (r *upstreamResult) whyStale() string {
 	switch {
-	case m.err != nil:
-		return refusalOf(m.err).reason
-	case m.status == http.StatusTooManyRequests:
-		return "pause"
-	case m.status >= 400:
-		return "upstream"
-	case m.detail != "":
-		return m.detail
+	case r.err != nil:
+		return refusalOf(r.err).name
+	case r.status == http.StatusTooManyRequests:
+		return reasonPause.name
+	case r.status >= 400:
+		return reasonUpstream.name
+	case r.detail != "":
+		return r.detail
+	case r.status == 0:
+		return ""
 	}
-	return "malformed_response"
+	return reasonMalformed.name
 }

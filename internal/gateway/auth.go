@@ -29,7 +29,8 @@ func NewToken() (token, hash string) {
 // tokenOf returns what a request has in place of a client's token, "" for none.
 func tokenOf(r *http.Request, t target) string {
 	scheme, bearer, ok := strings.Cut(r.Header.Get("Authorization"), " ")
-	if bearer = strings.TrimSpace(bearer); ok && strings.EqualFold(scheme, "Bearer") && strings.HasPrefix(bearer, tokenPrefix) {
+	bearer = strings.TrimSpace(bearer)
+	if ok && strings.EqualFold(scheme, "Bearer") && strings.HasPrefix(bearer, tokenPrefix) {
 		return bearer
 	}
 	for _, key := range t.query["api_key"] {
@@ -47,9 +48,10 @@ func (s *settings) clientOf(token string) (*client, *refusal) {
 		if c := s.byHash[config.TokenHash(token)]; c != nil {
 			return c, nil
 		}
-		return nil, refuse("unauthorized", 0, "This client token is not known.")
+		return nil, refuse(reasonUnauthorized, "This client token is not known.")
 	case s.closed, len(s.byHash) > 0 && !s.Anonymous:
-		return nil, refuse("unauthorized", 0, "A client token is needed: Authorization: Bearer anv_..., or api_key=anv_...")
+		return nil, refuse(reasonUnauthorized,
+			"A client token is needed: Authorization: Bearer anv_..., or api_key=anv_...")
 	}
 	return s.anonymous, nil
 }
@@ -58,21 +60,22 @@ func (s *settings) clientOf(token string) (*client, *refusal) {
 // leads to; with or without, a page of another origin gets no answer.
 func (s *settings) checkOrigin(r *http.Request, hasToken bool) *refusal {
 	if !hasToken && !onUnixSocket(r.Context()) && !s.knownHost(r.Host) {
-		return refuse("host", 0, "The gateway is not known by this Host; name it in serve.hosts.")
+		return refuse(reasonHost, "")
 	}
 	switch site := r.Header.Get("Sec-Fetch-Site"); {
 	case site == "same-origin" || site == "none":
 		return nil
 	case site != "":
-		return refuse("cross_site", 0, "Pages of other origins get no answer.")
+		return refuse(reasonCrossSite, "")
 	}
 	origin := r.Header.Get("Origin")
 	if origin == "" {
 		return nil
 	}
 	u, err := url.Parse(origin)
-	if err != nil || u.Host == "" || !strings.EqualFold(u.Host, r.Host) && !slices.Contains(s.Hosts, strings.ToLower(u.Hostname())) {
-		return refuse("cross_site", 0, "Pages of other origins get no answer.")
+	if err != nil || u.Host == "" ||
+		!strings.EqualFold(u.Host, r.Host) && !slices.Contains(s.Hosts, strings.ToLower(u.Hostname())) {
+		return refuse(reasonCrossSite, "")
 	}
 	return nil
 }
@@ -94,7 +97,8 @@ func onUnixSocket(ctx context.Context) bool {
 	return ok
 }
 
-// addressOf is the client's address for the log: the peer's, or behind trusted proxies the last one that is none of them.
+// addressOf is the client's address for the log: the peer's, or behind trusted proxies the last one that is none of
+// them.
 func (s *settings) addressOf(r *http.Request) string {
 	peer := hostOf(r.RemoteAddr)
 	if !s.trusts(peer) {
@@ -116,7 +120,8 @@ func (s *settings) addressOf(r *http.Request) string {
 // trusts reports whether an address is a proxy's.
 func (s *settings) trusts(host string) bool {
 	addr, err := netip.ParseAddr(host)
-	return err == nil && slices.ContainsFunc(s.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(addr.Unmap()) })
+	return err == nil &&
+		slices.ContainsFunc(s.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(addr.Unmap()) })
 }
 
 // hostOf is an address without its port.

@@ -25,7 +25,8 @@ func (b *bench) askAs(token, path string) time.Duration {
 	return time.Since(begun)
 }
 
-// A greedy client of whose requests 500 wait at any time delays four light ones by less than a tenth of a second in the median.
+// A greedy client of whose requests 500 wait at any time delays four light ones by less than a tenth of a second in the
+// median.
 func TestFiveHundredWaitingDelayFourLightClientsByATurn(t *testing.T) {
 	median := func(greedy int) (median time.Duration) {
 		dir := t.TempDir()
@@ -81,7 +82,8 @@ func TestFiveHundredWaitingDelayFourLightClientsByATurn(t *testing.T) {
 	}
 }
 
-// A gateway whose accounts are clients of another one: that one limits by account, and the first goes on through the other account.
+// A gateway whose accounts are clients of another one: that one limits by account, and the first goes on through the
+// other account.
 func TestTwoGatewaysWhereClientsAreAccounts(t *testing.T) {
 	yaml, tokens := withClients(map[string]string{"narrow": ", requests: 2/1h", "wide": "", "gone": ""})
 	second := start(t, setup{yaml: strings.Replace(yaml, "gone", "other", 1)})
@@ -161,7 +163,8 @@ func TestSeed002TwoOfFiveThousandAreLeftAndThreeCome(t *testing.T) {
 	})
 }
 
-// Somebody sets the rest of the budget aside and forgets it: questions are refused before they wait, until its hour is over.
+// Somebody sets the rest of the budget aside and forgets it: questions are refused before they wait, until its hour is
+// over.
 func TestSeed002AnOrphanIsFreeAfterItsHour(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

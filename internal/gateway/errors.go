@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,78 +16,76 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// failure is a row of the table of errors.
-type failure struct {
-	reason string
+// reason is a row of the table of refusals. An answer names it, and so do metrics and the log.
+type reason struct {
+	name   string
 	status int
 	code   string // ours; "" where the request itself is at fault
 	tmdb   int    // TMDB's code, so that programs understand it
 	text   string
 }
 
-// failures is the table. 1001, 1002, 1003 and 9999 are known from elsewhere; the others are this gateway's.
-var failures = []failure{
-	{"acquire_timeout", 429, "1002", 25, "No permission to ask TMDB came in time."},
-	{"queue_full", 429, "1002", 25, "Too many requests are waiting."},
-	{"client_queue_full", 429, "1002", 25, "Too many requests of this client are waiting."},
-	{"client_limit", 429, "1002", 25, "This client's limit is reached."},
-	{"request_timeout", 504, "1003", 24, "TMDB did not answer in time."},
-	{"sleep", 503, "1004", 9, "TMDB is in trouble and is not asked for a while."},
-	{"pause", 503, "1004", 9, "TMDB asked everybody to wait."},
-	{"cacheonly", 503, "1004", 9, "TMDB is not asked until somebody says so; only what is stored is answered."},
-	{"no_account", 503, "1004", 9, "Every account of the gateway is disabled."},
-	{"offline", 503, "1004", 9, "The gateway is offline; only what is stored is answered."},
-	{"quota", 503, "1005", 9, "The request budget is spent."},
-	{"upstream", 502, "1006", 43, "TMDB could not answer this."},
-	{"network", 502, "1006", 43, "TMDB could not be reached."},
-	{"malformed_response", 502, "1006", 43, "What came was no answer of TMDB's."},
-	{"tls", 502, "1006", 43, "No connection to TMDB can be trusted."},
-	{"credentials", 503, "1007", 9, "TMDB refused the gateway's key."},
-	{"shutting_down", 503, "1008", 9, "The gateway is shutting down."},
-	{"not_cached", 504, "1009", 24, "There is no stored answer."},
-	{"limiter", 500, "1001", 11, "The limiter failed."},
-	{"internal", 500, "9999", 11, "Something failed in the gateway."},
-	{"bad_request", 400, "", 5, ""},
-	{"unauthorized", 401, "", 7, ""},
-	{"private", 403, "", 3, ""},
-	{"cross_site", 403, "", 3, ""},
-	{"not_found", 404, "", 34, ""},
-	{"method", 405, "", 34, ""},
-	{"host", 421, "", 34, ""},
-	{"too_large", 413, "", 5, ""},
-	{"loop", 508, "", 5, "This gateway asks itself: its base URL leads back to it."},
+// reasons is the table; docs/gateway.md has the same.
+var reasons []*reason
+
+func row(name string, status int, code string, tmdb int, text string) *reason {
+	r := &reason{name, status, code, tmdb, text}
+	reasons = append(reasons, r)
+	return r
 }
 
-// failureOf returns the row of a reason.
-func failureOf(reason string) failure {
-	for _, f := range failures {
-		if f.reason == reason {
-			return f
-		}
-	}
-	return failureOf("internal")
-}
+// 1001, 1002, 1003 and 9999 are known from elsewhere; the other codes are this gateway's.
+var (
+	reasonAcquireTimeout  = row("acquire_timeout", 429, "1002", 25, "No permission to ask TMDB came in time.")
+	reasonQueueFull       = row("queue_full", 429, "1002", 25, "Too many requests are waiting.")
+	reasonClientQueueFull = row("client_queue_full", 429, "1002", 25, "Too many requests of this client are waiting.")
+	reasonClientLimit     = row("client_limit", 429, "1002", 25, "This client's limit is reached.")
+	reasonRequestTimeout  = row("request_timeout", 504, "1003", 24, "TMDB did not answer in time.")
+	reasonSleep           = row("sleep", 503, "1004", 9, "TMDB is in trouble and is not asked for a while.")
+	reasonPause           = row("pause", 503, "1004", 9, "TMDB asked everybody to wait.")
+	reasonCacheOnly       = row("cacheonly", 503, "1004", 9,
+		"TMDB is not asked until somebody says so; only what is stored is answered.")
+	reasonNoAccount    = row("no_account", 503, "1004", 9, "Every account of the gateway is disabled.")
+	reasonOffline      = row("offline", 503, "1004", 9, "The gateway is offline; only what is stored is answered.")
+	reasonQuota        = row("quota", 503, "1005", 9, "The request budget is spent.")
+	reasonUpstream     = row("upstream", 502, "1006", 43, "TMDB could not answer this.")
+	reasonNetwork      = row("network", 502, "1006", 43, "TMDB could not be reached.")
+	reasonMalformed    = row("malformed_response", 502, "1006", 43, "What came was no answer of TMDB's.")
+	reasonTLS          = row("tls", 502, "1006", 43, "No connection to TMDB can be trusted.")
+	reasonCredentials  = row("credentials", 503, "1007", 9, "TMDB refused the gateway's key.")
+	reasonShuttingDown = row("shutting_down", 503, "1008", 9, "The gateway is shutting down.")
+	reasonNotCached    = row("not_cached", 504, "1009", 24, "There is no stored answer.")
+	reasonLimiter      = row("limiter", 500, "1001", 11, "The limiter failed.")
+	reasonInternal     = row("internal", 500, "9999", 11, "Something failed in the gateway.")
+
+	reasonBadRequest   = row("bad_request", 400, "", 5, "")
+	reasonUnauthorized = row("unauthorized", 401, "", 7, "")
+	reasonNoAdmin      = row("unauthorized", 403, "", 7,
+		"/metrics needs the token of an admin: anivault serve token new NAME --admin")
+	reasonPrivate   = row("private", 403, "", 3, "this belongs to one person's account")
+	reasonCrossSite = row("cross_site", 403, "", 3, "Pages of other origins get no answer.")
+	reasonNotFound  = row("not_found", 404, "", 34, "")
+	reasonMethod    = row("method", 405, "", 34, "")
+	reasonHost      = row("host", 421, "", 34, "The gateway is not known by this Host; name it in serve.hosts.")
+	reasonTooLarge  = row("too_large", 413, "", 5, "a request has no body here")
+	reasonTooLong   = row("too_large", 414, "", 5, "the address is longer than 8 KiB")
+	reasonLoop      = row("loop", 508, "", 5, "This gateway asks itself: its base URL leads back to it.")
+)
 
 // refusal is an answer that the gateway gives itself, in place of TMDB's.
 type refusal struct {
-	failure
+	*reason
+	text  string
 	until time.Time     // when asking again makes sense; zero: see wait
 	wait  time.Duration // how long until then
 }
 
 // Error implements error.
-func (r *refusal) Error() string { return r.reason + ": " + r.text }
+func (r *refusal) Error() string { return r.name + ": " + r.text }
 
-// refuse returns the refusal of a reason. status and text are those of the table where they are zero.
-func refuse(reason string, status int, text string) *refusal {
-	r := &refusal{failure: failureOf(reason)}
-	if status != 0 {
-		r.status = status
-	}
-	if text != "" {
-		r.text = text
-	}
-	return r
+// refuse returns a refusal, with the table's text where text is "".
+func refuse(r *reason, text string) *refusal {
+	return &refusal{reason: r, text: cmp.Or(text, r.text)}
 }
 
 // refusalOf says in the table's words why a question has no answer.
@@ -100,36 +99,33 @@ func refusalOf(err error) *refusal {
 	case errors.As(err, &own):
 		return own
 	case errors.As(err, &blocked):
-		r := refuse(blockedReason(blocked), 0, "")
+		r := refuse(blockedReason(blocked), "")
 		r.until = blocked.Until
 		return r
 	case errors.As(err, &budget):
-		r := refuse("quota", 0, "")
+		r := refuse(reasonQuota, "")
 		r.until = budget.Renews
 		return r
+	case errors.Is(err, ratelimit.ErrAcquireTimeout), errors.Is(err, cache.ErrWait):
+		return refuse(reasonAcquireTimeout, "")
+	case errors.Is(err, ratelimit.ErrRequestTimeout):
+		return refuse(reasonRequestTimeout, "")
+	case errors.As(err, new(*app.BadQuestionError)):
+		return refuse(reasonUpstream, "")
+	case errors.As(err, new(*tmdb.UnauthorizedError)):
+		return refuse(reasonCredentials, "")
+	case errors.As(err, new(*tmdb.ConfigError)):
+		return refuse(reasonTLS, "")
+	case errors.As(err, new(*tmdb.DecodeError)), errors.As(err, new(*ratelimit.BodyTooLargeError)):
+		return refuse(reasonMalformed, "")
+	case errors.Is(err, ratelimit.ErrClosed), errors.As(err, new(*limiterError)):
+		return refuse(reasonLimiter, "")
+	case errors.As(err, new(*panicError)):
+		return refuse(reasonInternal, "")
+	case errors.Is(err, context.Canceled):
+		return refuse(reasonShuttingDown, "")
 	}
-	for _, row := range [...]struct {
-		holds  bool
-		reason string
-	}{
-		{errors.Is(err, ratelimit.ErrAcquireTimeout), "acquire_timeout"},
-		{errors.Is(err, cache.ErrWait), "acquire_timeout"},
-		{errors.Is(err, ratelimit.ErrRequestTimeout), "request_timeout"},
-		{errors.As(err, new(*app.BadQuestionError)), "upstream"},
-		{errors.As(err, new(*tmdb.UnauthorizedError)), "credentials"},
-		{errors.As(err, new(*tmdb.ConfigError)), "tls"},
-		{errors.As(err, new(*tmdb.DecodeError)), "malformed_response"},
-		{errors.As(err, new(*ratelimit.BodyTooLargeError)), "malformed_response"},
-		{errors.Is(err, ratelimit.ErrClosed), "limiter"},
-		{errors.As(err, new(*limiterError)), "limiter"},
-		{errors.As(err, new(*panicError)), "internal"},
-		{errors.Is(err, context.Canceled), "shutting_down"},
-	} {
-		if row.holds {
-			return refuse(row.reason, 0, "")
-		}
-	}
-	return refuse("network", 0, "")
+	return refuse(reasonNetwork, "")
 }
 
 // limiterError is an error of the limiter's store.
@@ -140,20 +136,20 @@ type panicError struct{ value any }
 
 func (*panicError) Error() string { return "panic while asking" }
 
-func blockedReason(b *ratelimit.BlockedError) string {
+func blockedReason(b *ratelimit.BlockedError) *reason {
 	switch {
 	case b.Offline():
-		return "offline"
+		return reasonOffline
 	case b.Cause == ratelimit.ReasonNoAccount:
-		return "no_account"
+		return reasonNoAccount
 	case b.Cause == ratelimit.ReasonCredentials:
-		return "credentials"
+		return reasonCredentials
 	case b.Cause == ratelimit.ReasonPause:
-		return "pause"
+		return reasonPause
 	case b.State == ratelimit.CacheOnly:
-		return "cacheonly"
+		return reasonCacheOnly
 	}
-	return "sleep"
+	return reasonSleep
 }
 
 // noEnd is the Retry-After of what has no known end.
@@ -161,7 +157,8 @@ const noEnd = 60
 
 // retryAfter is how many seconds a client should wait; 0: it is not told.
 func (r *refusal) retryAfter(now time.Time) int {
-	if r.reason == "offline" || r.reason == "credentials" || r.status != http.StatusTooManyRequests && r.status != http.StatusServiceUnavailable {
+	told := r.status == http.StatusTooManyRequests || r.status == http.StatusServiceUnavailable
+	if !told || r.reason == reasonOffline || r.reason == reasonCredentials {
 		return 0
 	}
 	wait := r.wait
@@ -191,7 +188,7 @@ type errorOwn struct {
 
 // write answers with the refusal.
 func (r *refusal) write(w http.ResponseWriter, req *http.Request, id string, now time.Time) int {
-	own := &errorOwn{Code: r.code, Reason: r.reason, RetryAfter: r.retryAfter(now), RequestID: id}
+	own := &errorOwn{Code: r.code, Reason: r.name, RetryAfter: r.retryAfter(now), RequestID: id}
 	body, err := json.Marshal(errorBody{false, r.tmdb, r.text, own})
 	if err != nil {
 		panic(err) // plain values

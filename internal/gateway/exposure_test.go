@@ -26,8 +26,8 @@ func (x bound) safe() bool {
 	return x.token && (local || x.encrypted != "") || local && x.proxy == ""
 }
 
-// Every combination that is not refused really listens, and over it nobody without a token is answered where there is one, and
-// nobody in the clear where there is a certificate.
+// Every combination that is not refused really listens, and over it nobody without a token is answered where there is
+// one, and nobody in the clear where there is a certificate.
 func TestEveryExposureOverHTTP(t *testing.T) {
 	pair, err := cert.New(time.Now(), cert.Good)
 	if err != nil {

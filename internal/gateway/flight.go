@@ -13,42 +13,37 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// flight is one question on its way, for all who ask it. It lives as long as somebody waits for it. Once it was sent it also
-// lives until there is an answer, if that can be stored.
+// flight is one question on its way, for all who ask it. It lives as long as somebody waits for it. Once it was sent it
+// also lives until there is an answer, if that can be stored.
 type flight struct {
 	key      string
 	req      *http.Request
+	by       asker // who began it: it counts for them
 	ticket   ticket
-	client   *client // who began it; it counts for it
-	patience time.Duration
 	budgeted bool
 	storable bool
 	began    time.Time
-	id       string // of the request that began it
-	session  string // that keeps its account
 	cancel   context.CancelCauseFunc
+	choice   atomic.Pointer[ratelimit.Choice] // of the newest try; see through
 
-	// Guarded by flights.mu.
+	// Guarded by flights.mu until it is over. From then on nothing of it changes.
 	waiters    int
 	background bool          // it goes on behind expired answers
 	onWire     bool          // a try is with TMDB
-	sentAt     time.Time     // of the first try; zero before it
-	upstream   time.Duration // with TMDB, all tries together
-	departed   time.Time
-	over       bool
 	changed    chan struct{} // closed when onWire changes
+	sentAt     time.Time     // when the first try was sent; zero before it
+	lastSent   time.Time     // when the newest was
+	upstream   time.Duration // with TMDB, all tries together
+	result     upstreamResult
+	over       bool
 
-	done   chan struct{} // closed when what follows is there
+	done   chan struct{} // closed when it is over
 	answer *reply
 	err    error
-	asked  bool          // TMDB was asked
-	took   time.Duration // by TMDB, all tries together
-	met    atomic.Pointer[met]
-	choice atomic.Pointer[ratelimit.Choice] // of the newest try; see through
 }
 
-// met is what the cache's question has met behind it.
-type met struct {
+// upstreamResult is what came of the cache's question.
+type upstreamResult struct {
 	status int
 	detail string // why a gateway behind this one gave an expired answer
 	err    error
@@ -72,11 +67,11 @@ const maxBackground = 64
 
 var (
 	errNobodyWaits = errors.New("nobody waits for the answer any more")
-	errDrained     = refuse("shutting_down", 0, "")
+	errDrained     = refuse(reasonShuttingDown, "")
 )
 
-// join returns the flight of a question, and whether another request began it. A flight that waits as batch moves into the
-// line of an interactive request.
+// join returns the flight of a question, and whether another request began it. A flight that waits as batch moves into
+// the line of an interactive request.
 func (fs *flights) join(key string, a *asker) (f *flight, joined bool) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -93,19 +88,20 @@ func (fs *flights) join(key string, a *asker) (f *flight, joined bool) {
 	return f, true
 }
 
-// begin starts the flight of a question, or says why there is no room for it. It is not begun where the question has one.
-func (fs *flights) begin(f *flight, s *settings) (begun bool, err error) {
+// begin starts the flight of a question, or says why there is no room for it. It is not begun where the question has
+// one.
+func (fs *flights) begin(f *flight) (begun bool, err error) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	switch name := f.ticket.client; {
+	switch name, s := f.ticket.client, f.by.settings; {
 	case fs.byKey[f.key] != nil:
 		return false, nil
 	case fs.closed:
 		return false, errDrained
 	case fs.waiting >= s.QueueMax:
-		return false, fs.g.full("queue_full", &f.ticket)
+		return false, fs.g.full(reasonQueueFull, &f.ticket)
 	case fs.perClient[name] >= s.QueuePerClient:
-		return false, fs.g.full("client_queue_full", &f.ticket)
+		return false, fs.g.full(reasonClientQueueFull, &f.ticket)
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	f.cancel, f.waiters, f.began = cancel, 1, time.Now()
@@ -117,16 +113,16 @@ func (fs *flights) begin(f *flight, s *settings) (begun bool, err error) {
 	return true, nil
 }
 
-// leave is called by who waits no longer. A flight that nobody waits for ends, but for one that is with TMDB and whose answer
-// can be stored.
+// leave is called by who waits no longer. A flight that nobody waits for ends, but for one that is with TMDB and whose
+// answer can be stored.
 func (fs *flights) leave(f *flight) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	f.waiters--
-	fs.endIfLonely(f)
+	fs.endIfUnused(f)
 }
 
-func (fs *flights) endIfLonely(f *flight) {
+func (fs *flights) endIfUnused(f *flight) {
 	if f.waiters > 0 || f.background || f.over || f.onWire && f.storable {
 		return
 	}
@@ -136,8 +132,8 @@ func (fs *flights) endIfLonely(f *flight) {
 	}
 }
 
-// continueBehind lets a flight go on as batch while its waiter gets an expired answer. Where too many do already it ends
-// with its last waiter.
+// continueBehind lets a flight go on as batch while its waiter gets an expired answer. Where too many do already it
+// ends with its last waiter.
 func (fs *flights) continueBehind(f *flight) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -148,21 +144,25 @@ func (fs *flights) continueBehind(f *flight) {
 	if f.waiters == 0 && f.background && f.sentAt.IsZero() && f.ticket.class == interactive {
 		fs.g.queue.move(&f.ticket, f.ticket.client, f.ticket.weight, batch)
 	}
-	fs.endIfLonely(f)
+	fs.endIfUnused(f)
 }
 
-// depart and arrive say that a try is with TMDB, and that it is no longer.
-func (fs *flights) depart(f *flight) {
+// sent notes that a try is with TMDB, and returned that it no longer is. The cache may send what was given up at that
+// moment.
+func (fs *flights) sent(f *flight) {
 	fs.mu.Lock()
+	if f.over {
+		fs.mu.Unlock()
+		return
+	}
 	now := time.Now()
-	first := f.sentAt.IsZero() && !f.over // the cache may let go what was given up at that moment
+	first := f.sentAt.IsZero()
 	if first {
 		f.sentAt = now
-		fs.sent(f)
+		fs.waitsNoMore(f)
 	}
-	f.onWire, f.departed = true, now
-	close(f.changed)
-	f.changed = make(chan struct{})
+	f.lastSent = now
+	f.setOnWire(true)
 	fs.mu.Unlock()
 	if first {
 		fs.g.counts.Waited(f.ticket.class.String(), now.Sub(f.began))
@@ -170,21 +170,27 @@ func (fs *flights) depart(f *flight) {
 	}
 }
 
-func (fs *flights) arrive(f *flight, answered bool) {
+func (fs *flights) returned(f *flight, answered bool) {
 	fs.mu.Lock()
-	f.onWire = false
-	f.upstream += time.Since(f.departed)
-	close(f.changed)
-	f.changed = make(chan struct{})
-	if !answered { // there would be another try
-		fs.endIfLonely(f)
+	if !f.over {
+		f.upstream += time.Since(f.lastSent)
+		f.setOnWire(false)
+		if !answered { // there would be another try
+			fs.endIfUnused(f)
+		}
 	}
 	fs.mu.Unlock()
 	fs.g.log.slotReleased(f)
 }
 
-// sent takes a flight out of those that wait.
-func (fs *flights) sent(f *flight) {
+func (f *flight) setOnWire(on bool) {
+	f.onWire = on
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+// waitsNoMore takes a flight out of those that wait.
+func (fs *flights) waitsNoMore(f *flight) {
 	fs.waiting--
 	if name := f.ticket.client; fs.perClient[name] > 1 {
 		fs.perClient[name]--
@@ -197,13 +203,13 @@ func (fs *flights) sent(f *flight) {
 func (fs *flights) end(f *flight) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	f.over, f.asked, f.took = true, !f.sentAt.IsZero(), f.upstream
+	f.over = true
 	if fs.byKey[f.key] == f {
 		delete(fs.byKey, f.key)
 	}
-	if !f.asked {
-		fs.sent(f)
-		f.client.undo(f.client.upstream)
+	if f.sentAt.IsZero() {
+		fs.waitsNoMore(f)
+		f.by.client.undo(f.by.client.upstream)
 	}
 	if f.background {
 		fs.background--
@@ -237,7 +243,7 @@ func (g *Gateway) fly(ctx context.Context, f *flight) {
 	defer func() {
 		if p := recover(); p != nil {
 			f.err = &panicError{p}
-			g.log.panicked(f.id, p)
+			g.log.panicked(f.by.id, p)
 		}
 		if f.err != nil && errors.Is(context.Cause(ctx), errDrained) {
 			f.err = errDrained
@@ -248,7 +254,7 @@ func (g *Gateway) fly(ctx context.Context, f *flight) {
 
 // askTMDB takes the steps behind the flight: quota, queue, cache and limiter, and judges what came.
 func (g *Gateway) askTMDB(ctx context.Context, f *flight) (*reply, error) {
-	ctx = context.WithValue(withTicket(ratelimit.WithMaxWait(ctx, f.patience), &f.ticket), flightKey{}, f)
+	ctx = withFlight(ratelimit.WithMaxWait(ctx, f.by.patience), f)
 	if f.budgeted {
 		r, err := g.up.Limiter().Reserve(ctx, 1)
 		if err != nil {
@@ -263,13 +269,13 @@ func (g *Gateway) askTMDB(ctx context.Context, f *flight) (*reply, error) {
 	}
 	start := time.Now()
 	g.log.slotWait(f)
-	patient, cancel := context.WithTimeoutCause(ctx, f.patience, errPatience)
+	patient, cancel := context.WithTimeout(ctx, f.by.patience)
 	err := g.queue.enter(patient, &f.ticket, false)
 	cancel()
-	if err != nil {
-		if cause := context.Cause(patient); errors.Is(cause, errPatience) {
-			return nil, g.full("acquire_timeout", &f.ticket)
-		}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, g.full(reasonAcquireTimeout, &f.ticket)
+	case err != nil:
 		return nil, err
 	}
 	defer g.queue.giveBack(&f.ticket)
@@ -282,37 +288,41 @@ func (g *Gateway) askTMDB(ctx context.Context, f *flight) (*reply, error) {
 	if err != nil || answer.fromCache() {
 		return answer, err
 	}
-	return answer, g.judge(f.req, resp, answer)
+	return answer, judge(f.req, resp, answer)
 }
 
 // judge returns why what came over the network is no answer of TMDB's to give on.
-func (g *Gateway) judge(req *http.Request, resp *http.Response, r *reply) error {
+func judge(req *http.Request, resp *http.Response, r *reply) error {
 	err := tmdb.Valid(req, resp, r.body)
 	foreign, isAnswer := errors.AsType[*tmdb.Error](err)
 	switch {
 	case r.status == http.StatusTooManyRequests:
-		return refuse("pause", 0, "")
+		return refuse(reasonPause, "")
 	case r.status == http.StatusLoopDetected:
-		return refuse("loop", 0, "")
-	case r.status == http.StatusNotImplemented && err == nil, err == nil && r.status < 500 && r.status != http.StatusRequestTimeout:
+		return refuse(reasonLoop, "")
+	case err == nil && r.status == http.StatusNotImplemented,
+		err == nil && r.status < 500 && r.status != http.StatusRequestTimeout:
 		return nil
 	case r.status < 300, isAnswer && foreign.Foreign != "" && r.status < 500:
-		return refuse("malformed_response", 0, "")
+		return refuse(reasonMalformed, "")
 	}
-	return refuse("upstream", 0, "")
+	return refuse(reasonUpstream, "")
 }
 
-var errPatience = errors.New("no place in time")
-
 type flightKey struct{}
+
+// withFlight returns the context of a question's requests.
+func withFlight(ctx context.Context, f *flight) context.Context {
+	return context.WithValue(ctx, flightKey{}, f)
+}
 
 func flightFrom(ctx context.Context) *flight {
 	f, _ := ctx.Value(flightKey{}).(*flight)
 	return f
 }
 
-// onTheWire sees each try on its way to TMDB.
-func (g *Gateway) onTheWire(next http.RoundTripper) http.RoundTripper {
+// observeUpstream sees each try on its way to TMDB.
+func (g *Gateway) observeUpstream(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
 		f := flightFrom(req.Context())
 		if f == nil {
@@ -322,27 +332,34 @@ func (g *Gateway) onTheWire(next http.RoundTripper) http.RoundTripper {
 		if c, ok := ratelimit.ChoiceFrom(req.Context()); ok {
 			g.chosen(f, c)
 		}
-		g.flights.depart(f)
-		defer func() { g.flights.arrive(f, answered) }()
+		g.flights.sent(f)
+		defer func() { g.flights.returned(f, answered) }()
 		resp, err := next.RoundTrip(req)
 		answered = err == nil && resp.StatusCode < 500 && resp.StatusCode != http.StatusTooManyRequests
 		return resp, err
 	})
 }
 
-// atTheDoor sees what the cache's question meets.
-func (g *Gateway) atTheDoor(next http.RoundTripper) http.RoundTripper {
+// observeLimiter sees what comes of a question that the cache could not answer.
+func (g *Gateway) observeLimiter(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
 		resp, err := next.RoundTrip(req)
-		if f := flightFrom(req.Context()); f != nil {
-			m := met{err: err}
-			if resp != nil {
-				m.status = resp.StatusCode
-				if _, why, _ := strings.Cut(resp.Header.Get("Cache-Status"), "; detail="); strings.Trim(why, "abcdefghijklmnopqrstuvwxyz_") == "" {
-					m.detail = why
-				}
+		f := flightFrom(req.Context())
+		if f == nil {
+			return resp, err
+		}
+		result := upstreamResult{err: err}
+		if resp != nil {
+			result.status = resp.StatusCode
+			_, why, _ := strings.Cut(resp.Header.Get("Cache-Status"), "; detail=")
+			if strings.Trim(why, "abcdefghijklmnopqrstuvwxyz_") == "" {
+				result.detail = why
 			}
-			f.met.Store(&m)
+		}
+		g.flights.mu.Lock()
+		defer g.flights.mu.Unlock()
+		if !f.over {
+			f.result = result
 		}
 		return resp, err
 	})

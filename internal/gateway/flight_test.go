@@ -164,9 +164,11 @@ func TestAPanicBelowLosesNoSlot(t *testing.T) {
 	b := start(t, setup{})
 	b.must(200, "/3/configuration")
 	done := make(chan struct{})
-	f := &flight{ticket: ticket{client: "a", weight: 1}, client: b.service.g.settings.Load().anonymous, patience: time.Second}
+	s := b.service.g.settings.Load()
+	by := asker{settings: s, client: s.anonymous, patience: time.Second}
+	f := &flight{ticket: ticket{client: "a", weight: 1}, by: by}
 	// Without a request to send, the transports below panic.
-	begun, err := b.service.g.flights.begin(f, b.service.g.settings.Load())
+	begun, err := b.service.g.flights.begin(f)
 	if err != nil || !begun {
 		t.Fatal(begun, err)
 	}

@@ -1,5 +1,5 @@
-// Package gateway answers GET /3/... for other programs as TMDB does, through anivault's cache and limiter: one limit, one
-// cache and one key for every program that can be pointed at an address.
+// Package gateway answers GET /3/... for other programs as TMDB does, through anivault's cache and limiter: one limit,
+// one cache and one key for every program that can be pointed at an address.
 //
 // [Serve] runs one until its context ends. A request goes through
 //
@@ -78,12 +78,12 @@ func New(cfg *config.Config, o Options) (*Gateway, error) {
 	g.settings.Store(newSettings(cfg, nil))
 	var err error
 	g.up, err = app.OpenGateway(cfg, app.Options{
-		Offline: o.Offline, Log: o.Log, Queue: g.queue, Waits: g.queue.waitsElsewhere, Door: g.atTheDoor,
+		Offline: o.Offline, Log: o.Log, Queue: g.queue, Waits: g.queue.waitsElsewhere, Door: g.observeLimiter,
 		Wire: func(network http.RoundTripper) http.RoundTripper {
 			if o.wire != nil {
 				network = o.wire
 			}
-			return g.onTheWire(network)
+			return g.observeUpstream(network)
 		},
 	})
 	if err != nil {
@@ -121,7 +121,7 @@ func (g *Gateway) state(ctx context.Context) string {
 
 // ServeHTTP implements http.Handler.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{g: g, w: w, r: r, s: g.settings.Load(), began: time.Now(), id: requestID(r)}
+	x := &exchange{g: g, w: w, r: r, began: time.Now(), asker: asker{settings: g.settings.Load(), id: requestID(r)}}
 	defer x.finish()
 	w.Header().Set("X-Request-Id", x.id)
 	if err := x.serve(); err != nil && !x.gone {
@@ -131,18 +131,16 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // exchange is one request and its answer.
 type exchange struct {
+	asker
 	g      *Gateway
 	w      http.ResponseWriter
 	r      *http.Request
-	s      *settings
 	began  time.Time
-	id     string
 	target target
-	client *client
 
 	status, bytes int
-	cache         string // where the answer is from
-	reason        string // of a refusal
+	cache         string  // where the answer is from
+	refused       *reason // nil: it was answered
 	found         found
 	gone          bool // the client did not wait
 }
@@ -158,12 +156,12 @@ func (x *exchange) serve() error {
 	}
 	x.target = t
 	token := tokenOf(x.r, t)
-	if refused := x.s.checkOrigin(x.r, token != ""); refused != nil {
+	if refused := x.settings.checkOrigin(x.r, token != ""); refused != nil {
 		return refused
 	}
 	route := routeOf(x.r.Method, t)
 	if !route.open {
-		if x.client, refused = x.s.clientOf(token); refused != nil {
+		if x.client, refused = x.settings.clientOf(token); refused != nil {
 			return refused
 		}
 		x.client.used.Store(x.began.UnixNano())
@@ -180,7 +178,7 @@ func (x *exchange) serve() error {
 		return x.own(route.to)
 	}
 	if via := viaGateways(x.r.Header.Values("Via")); slices.Contains(via, x.g.via) || len(via) >= mostGateways {
-		return refuse("loop", 0, "")
+		return refuse(reasonLoop, "")
 	}
 	if refused := x.client.allow(x.client.requests, time.Now()); refused != nil {
 		return refused
@@ -190,9 +188,10 @@ func (x *exchange) serve() error {
 
 // pass answers with TMDB's.
 func (x *exchange) pass() error {
-	u, key := x.target.question(x.s.cfg.TMDB.BaseURL)
+	x.readWishes()
+	u, key := x.target.question(x.settings.cfg.TMDB.BaseURL)
 	var err error
-	x.found, err = x.g.get(x.r.Context(), u, key, x.asker())
+	x.found, err = x.g.get(x.r.Context(), u, key, &x.asker)
 	if x.gone = x.r.Context().Err() != nil; err != nil {
 		return err
 	}
@@ -204,28 +203,38 @@ func (x *exchange) pass() error {
 // leastPatience is what permission takes where nobody waits for it.
 const leastPatience = 100 * time.Millisecond
 
-// asker reads what the request says of its own urgency and patience.
-func (x *exchange) asker() *asker {
-	a := &asker{client: x.client, class: x.client.class, stale: x.s.StaleAfter, settings: x.s, id: x.id}
-	if urgency(x.r.Header.Values("Priority")) >= lowUrgency {
-		a.class = batch
+// readWishes reads what the request says of its own urgency and patience.
+func (x *exchange) readWishes() {
+	h := x.r.Header
+	if x.class = x.client.class; urgency(h.Values("Priority")) >= lowUrgency {
+		x.class = batch
 	}
-	a.patience = x.s.patience(a.class)
-	if wait, ok := preferredWait(x.r.Header.Values("Prefer")); ok {
-		a.patience = min(a.patience, max(wait, leastPatience))
+	x.patience = x.settings.InteractivePatience
+	if x.class == batch {
+		x.patience = x.settings.BatchPatience
 	}
-	a.session = sessionOf(x.r, x.client)
-	a.via = viaGateways(x.r.Header.Values("Via"))
-	a.cached = onlyIfCached(x.r.Header.Values("Cache-Control"))
-	return a
+	if wait, ok := preferredWait(h.Values("Prefer")); ok {
+		x.patience = min(x.patience, max(wait, leastPatience))
+	}
+	x.session = sessionOf(x.r, x.client)
+	x.via = viaGateways(h.Values("Via"))
+	x.cached = onlyIfCached(h.Values("Cache-Control"))
 }
 
 // fail answers with the table's refusal of an error.
 func (x *exchange) fail(err error) {
 	r := refusalOf(err)
-	x.reason = r.reason
+	x.refused = r.reason
 	x.bytes = r.write(x.w, x.r, x.id, time.Now())
 	x.status = r.status
+}
+
+// clientName names who asks, "-" where that is not known.
+func (x *exchange) clientName() string {
+	if x.client == nil {
+		return "-"
+	}
+	return x.client.Name
 }
 
 // finish logs the request, and answers one that panicked.

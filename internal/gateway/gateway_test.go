@@ -178,7 +178,8 @@ func start(t *testing.T, o setup) *bench {
 	return b
 }
 
-// written is what no file or line of a gateway may have, whatever the test was about: keys of the pool, tokens of clients.
+// written is what no file or line of a gateway may have, whatever the test was about: keys of the pool, tokens of
+// clients.
 var written = regexp.MustCompile(`pool-key-[0-9a-z]|anv_[A-Za-z0-9_-]{43}`)
 
 // checkSecrets looks for keys and tokens in all that a gateway has written.

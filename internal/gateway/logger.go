@@ -13,7 +13,8 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// logger writes the gateway's lines. What a client sends in place of a key, and the values of a query, are in none of them.
+// logger writes the gateway's lines. What a client sends in place of a key, and the values of a query, are in none of
+// them.
 type logger struct {
 	*slog.Logger
 	queue  *queue
@@ -34,9 +35,10 @@ func (l *logger) slot(level slog.Level, event string, f *flight, more ...slog.At
 			limit = c.Limit
 		}
 	}
-	attrs = append(attrs, slog.Int("running", running), slog.Int("limit", limit), slog.Int("available", max(limit-running, 0)))
+	attrs = append(attrs, slog.Int("running", running), slog.Int("limit", limit),
+		slog.Int("available", max(limit-running, 0)))
 	attrs = append(attrs, more...)
-	l.LogAttrs(context.Background(), level, event, append(attrs, slog.String("request_id", f.id))...)
+	l.LogAttrs(context.Background(), level, event, append(attrs, slog.String("request_id", f.by.id))...)
 }
 
 // through is through which account and key the flight last went, the zero Choice where that is the only one.
@@ -74,7 +76,8 @@ func (l *logger) fullLevel() slog.Level {
 // skipped tells which accounts a flight has passed by because they were full.
 func (l *logger) skipped(f *flight, names []string) {
 	for _, name := range names {
-		l.LogAttrs(context.Background(), l.fullLevel(), "slot_skipped", slog.String("account", name), slog.String("request_id", f.id))
+		l.LogAttrs(context.Background(), l.fullLevel(), "slot_skipped", slog.String("account", name),
+			slog.String("request_id", f.by.id))
 	}
 }
 
@@ -111,11 +114,12 @@ func (l *logger) quota(ctx context.Context, event string, f *flight, limiter *ra
 		}
 	}
 	l.Debug(event, slog.String("account", l.account(f)), slog.Int("requests", 1), slog.Int("used", used),
-		slog.Int("reserved", held), slog.Int("limit", limit), slog.String("request_id", f.id))
+		slog.Int("reserved", held), slog.Int("limit", limit), slog.String("request_id", f.by.id))
 }
 
 func (l *logger) panicked(id string, value any) {
-	l.Error("panic", slog.String("error", fmt.Sprint(value)), slog.String("stack", string(debug.Stack())), slog.String("request_id", id))
+	l.Error("panic", slog.String("error", fmt.Sprint(value)), slog.String("stack", string(debug.Stack())),
+		slog.String("request_id", id))
 }
 
 // request writes the line of a request: info if it went to TMDB or failed, else debug.
@@ -127,21 +131,19 @@ func (l *logger) request(x *exchange) {
 	if !l.Enabled(context.Background(), level) {
 		return
 	}
-	name := "-"
-	if x.client != nil {
-		name = x.client.Name
-	}
 	attrs := []slog.Attr{
-		slog.String("client", name), slog.String("method", x.r.Method), slog.String("path", x.r.URL.Path), slog.Int("status", x.status),
+		slog.String("client", x.clientName()), slog.String("method", x.r.Method), slog.String("path", x.r.URL.Path),
+		slog.Int("status", x.status),
 	}
 	if x.cache != "" {
 		attrs = append(attrs, slog.String("cache", x.cache))
 	}
-	if x.reason != "" {
-		attrs = append(attrs, slog.String("reason", x.reason))
+	if x.refused != nil {
+		attrs = append(attrs, slog.String("reason", x.refused.name))
 	}
-	attrs = append(attrs, slog.String("account", cmp.Or(x.found.account, "-")), slog.Int64("wait_ms", x.found.waited.Milliseconds()),
+	attrs = append(attrs, slog.String("account", cmp.Or(x.found.account, "-")),
+		slog.Int64("wait_ms", x.found.waited.Milliseconds()),
 		slog.Int64("upstream_ms", x.found.upstream.Milliseconds()), slog.Int("bytes", x.bytes),
-		slog.String("addr", x.s.addressOf(x.r)), slog.String("request_id", x.id))
+		slog.String("addr", x.settings.addressOf(x.r)), slog.String("request_id", x.id))
 	l.LogAttrs(context.Background(), level, "request", attrs...)
 }

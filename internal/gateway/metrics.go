@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"maps"
-	"net/http"
 	"strconv"
 	"time"
 
@@ -16,18 +15,15 @@ import (
 
 // count counts a request.
 func (g *Gateway) count(x *exchange) {
-	name, cached := "-", x.cache
-	if x.client != nil {
-		name = x.client.Name
+	refused := ""
+	if x.refused != nil {
+		refused = x.refused.name
 	}
-	if cached == "" {
-		cached = "-"
-	}
-	g.counts.Answered(name, x.status, cached, x.reason, time.Since(x.began))
-	switch x.reason {
-	case "acquire_timeout":
+	g.counts.Answered(x.clientName(), x.status, cmp.Or(x.cache, "-"), refused, time.Since(x.began))
+	switch x.refused {
+	case reasonAcquireTimeout:
 		g.counts.TimedOut("acquire")
-	case "request_timeout":
+	case reasonRequestTimeout:
 		g.counts.TimedOut("request")
 	}
 }
@@ -74,15 +70,16 @@ func (g *Gateway) accountGauges(out *metrics.GatewayGauges, st ratelimit.Status)
 			quota = app.ViewQuota(st.Budget, st.BudgetUsed, st.BudgetHeld, st.BudgetRenews)
 		}
 		if quota != nil {
-			out.QuotaUsed[a.Name], out.QuotaHeld[a.Name], out.QuotaLimit[a.Name] = uint64(quota.Used), uint64(quota.Reserved), uint64(quota.Limit)
+			out.QuotaUsed[a.Name], out.QuotaHeld[a.Name] = uint64(quota.Used), uint64(quota.Reserved)
+			out.QuotaLimit[a.Name] = uint64(quota.Limit)
 		}
 	}
 }
 
 // metrics answers with Prometheus' text, for an admin, or for anybody where no token is needed.
 func (x *exchange) metrics() error {
-	if !x.client.Admin && x.client != x.s.anonymous {
-		return refuse("unauthorized", http.StatusForbidden, "/metrics needs the token of an admin: anivault serve token new NAME --admin")
+	if !x.client.Admin && x.client != x.settings.anonymous {
+		return refuse(reasonNoAdmin, "")
 	}
 	var b bytes.Buffer
 	if err := metrics.Prometheus(&b, x.g.up.Metrics().Snapshot()); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// One key is an account as others are: what another process finds out about it holds for a gateway that runs, and whoever
-// starts asks once with a key that others found refused.
+// One key is an account as others are: what another process finds out about it holds for a gateway that runs, and
+// whoever starts asks once with a key that others found refused.
 func TestTheOnlyKeyIsOutAndInForAllProcesses(t *testing.T) {
 	var refuses atomic.Bool
 	refuses.Store(true)

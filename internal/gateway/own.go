@@ -68,8 +68,8 @@ func (g *Gateway) noAccount(st ratelimit.Status) bool {
 	})
 }
 
-// health says how the gateway is. It never fails because TMDB does: a balancer that took every gateway out then would turn a
-// slow hour into an outage, while the cache answers.
+// health says how the gateway is. It never fails because TMDB does: a balancer that took every gateway out then would
+// turn a slow hour into an outage, while the cache answers.
 func (x *exchange) health(ready bool) []byte {
 	view := health{ready, "unknown", []string{}}
 	st, err := x.g.up.Limiter().Status(x.r.Context())

@@ -8,7 +8,8 @@ import (
 	"sync/atomic"
 )
 
-// pipes is a network within one process, for real HTTP in virtual time: what its connections wait for, a bubble can wait for.
+// pipes is a network within one process, for real HTTP in virtual time: what its connections wait for, a bubble can
+// wait for.
 type pipes struct {
 	accepting chan net.Conn
 	closed    chan struct{}

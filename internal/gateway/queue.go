@@ -42,8 +42,8 @@ const (
 	lent          // the limiter holds it and gives it back
 )
 
-// fair is whose turn it is: of the classes, batch gets every ninth turn while interactive waits; of the clients of a class,
-// each has as many requests a turn as its weight; of one client, first come, first served. Pure.
+// fair is whose turn it is: of the classes, batch gets every ninth turn while interactive waits; of the clients of a
+// class, each has as many requests a turn as its weight; of one client, first come, first served. Pure.
 type fair struct {
 	lines [classes][]*line // clients that wait, the first one has its turn
 	since int              // turns of interactive since the last one of batch, while batch waited
@@ -147,11 +147,12 @@ func (f *fair) ahead(t *ticket) int {
 	return n + min(f.count(batch), n/aBatchAfter)
 }
 
-// queue is fair with as many places as the limiter has slots for this process. It is the limiter's own queue in front of the
-// shared one (ratelimit.Queue). A question takes its place before it takes a claim: whoever waits here holds nothing.
+// queue is fair with as many places as the limiter has slots for this process. It is the limiter's own queue in front
+// of the shared one (ratelimit.Queue). A question takes its place before it takes a claim: whoever waits here holds
+// nothing.
 //
-// Who asks the limiter stands in a line that knows no turns. So only one of those inside asks at a time, and the others have
-// their permits, unless other processes stand in that line too: there a process gets its part by its tickets.
+// Who asks the limiter stands in a line that knows no turns. So only one of those inside asks at a time, and the others
+// have their permits, unless other processes stand in that line too: there a process gets its part by its tickets.
 type queue struct {
 	slots     func() int
 	contended func() bool // nil: it is
@@ -162,19 +163,12 @@ type queue struct {
 	asking int // of them
 }
 
-type ticketKey struct{}
-
-// withTicket returns the context of a question's requests.
-func withTicket(ctx context.Context, t *ticket) context.Context {
-	return context.WithValue(ctx, ticketKey{}, t)
-}
-
 // Enter implements ratelimit.Queue. A question's first request has the place that the question holds, and a retry takes
 // one at the head of its client's line.
 func (q *queue) Enter(ctx context.Context) error {
-	t, ok := ctx.Value(ticketKey{}).(*ticket)
-	if !ok {
-		t = &ticket{weight: 1}
+	t := &ticket{weight: 1}
+	if f := flightFrom(ctx); f != nil {
+		t = &f.ticket
 	}
 	q.mu.Lock()
 	have := t.place == held
@@ -217,15 +211,16 @@ func (q *queue) Leave(granted bool) {
 	q.admit()
 }
 
-// waitsElsewhere lets another ask while the question of ctx, which has a place, waits for something else than the limiter.
+// waitsElsewhere lets another ask while the question of ctx, which has a place, waits for something else than the
+// limiter.
 func (q *queue) waitsElsewhere(ctx context.Context) {
-	t, ok := ctx.Value(ticketKey{}).(*ticket)
-	if !ok {
+	f := flightFrom(ctx)
+	if f == nil {
 		return
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if t.place == held && t.asks {
+	if t := &f.ticket; t.place == held && t.asks {
 		t.asks = false
 		q.asking--
 		q.admit()

@@ -14,8 +14,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A script pushes tickets and pops them: "a b2 c!" are tickets of clients a, b (with weight 2) and c (class batch), "<a" is one
-// at the head of a's line, "*3" takes three.
+// A script pushes tickets and pops them: "a b2 c!" are tickets of clients a, b (with weight 2) and c (class batch),
+// "<a" is one at the head of a's line, "*3" takes three.
 func TestTurns(t *testing.T) {
 	for name, row := range map[string]struct{ script, want string }{
 		"one client: first come, first served":    {"a1 a2 a3 *3", "a1 a2 a3"},
@@ -88,8 +88,8 @@ func turns(script string) (out []string) {
 	return out
 }
 
-// The queue is work-conserving, keeps each client's order, and gives clients that always have work what their weights say, within
-// one request.
+// The queue is work-conserving, keeps each client's order, and gives clients that always have work what their weights
+// say, within one request.
 func TestTurnsAreFair(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		var f fair
@@ -161,7 +161,8 @@ func TestAheadIsABound(t *testing.T) {
 	})
 }
 
-// Under any mixture of entering, giving up and leaving there are never more inside than places, and in the end nobody is.
+// Under any mixture of entering, giving up and leaving there are never more inside than places, and in the end nobody
+// is.
 func TestQueueLosesNoPlace(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		places := rapid.IntRange(1, 4).Draw(r, "places")
@@ -182,13 +183,14 @@ func TestQueueLosesNoPlace(t *testing.T) {
 			elsewhere := rapid.Bool().Draw(r, "waits in the cache")
 			granted := rapid.Bool().Draw(r, "granted")
 			wg.Go(func() {
-				tk := &ticket{client: fmt.Sprint(i % 3), weight: 1, class: class(i % 2)}
+				f := &flight{ticket: ticket{client: fmt.Sprint(i % 3), weight: 1, class: class(i % 2)}}
+				tk := &f.ticket
 				if q.enter(ctx, tk, false) != nil {
 					return
 				}
 				defer q.giveBack(tk)
 				if elsewhere {
-					q.waitsElsewhere(withTicket(ctx, tk))
+					q.waitsElsewhere(withFlight(ctx, f))
 				}
 				change := func(in, asks int) {
 					mu.Lock()
@@ -197,7 +199,7 @@ func TestQueueLosesNoPlace(t *testing.T) {
 					most, mostAsking = max(most, inside), max(mostAsking, asking)
 				}
 				for try := 0; try <= retries && !unused; try++ {
-					if q.Enter(withTicket(ctx, tk)) != nil {
+					if q.Enter(withFlight(ctx, f)) != nil {
 						return
 					}
 					asks := 1

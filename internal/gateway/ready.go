@@ -35,8 +35,8 @@ type NotOursError struct{ Addr string }
 
 func (e *NotOursError) Error() string { return e.Addr + " is taken by something that is no gateway" }
 
-// FindRunning asks the configured addresses for /readyz and returns the first gateway that answers, nil if none does. Its
-// error is a *NotOursError.
+// FindRunning asks the configured addresses for /readyz and returns the first gateway that answers, nil if none does.
+// Its error is a *NotOursError.
 func FindRunning(ctx context.Context, cfg *config.Config) (*Running, error) {
 	for _, addr := range cfg.Serve.Listen {
 		scheme, transport := "http", &http.Transport{DisableKeepAlives: true}
@@ -45,7 +45,8 @@ func FindRunning(ctx context.Context, cfg *config.Config) (*Running, error) {
 			network, to = "unix", path
 		} else if cfg.Serve.TLSCert != "" {
 			scheme = "https"
-			transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // this machine's own, whose name is another; no secret is sent
+			// This machine's own, whose certificate has another name; no secret is sent.
+			transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} //nolint:gosec // see above
 		}
 		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, network, to)

@@ -11,17 +11,19 @@ import (
 	"github.com/anivault/anivault/internal/config"
 )
 
-// lookEvery is how often the files are looked at. Looking costs nothing, and follows links, mounts and editors' renames.
+// lookEvery is how often the files are looked at. Looking costs nothing, and follows links, mounts and editors'
+// renames.
 const lookEvery = 2 * time.Second
 
 // restart are settings that only a restart changes: addresses, folders, how TMDB is reached, where it is logged.
 var restart = []string{
-	"serve.listen", "serve.admin_listen", "tmdb.base_url", "tmdb.ca_file", "coordinator", "state_dir", "cache_dir", "data_dir", "cache.max_size",
+	"serve.listen", "serve.admin_listen", "tmdb.base_url", "tmdb.ca_file", "coordinator",
+	"state_dir", "cache_dir", "data_dir", "cache.max_size",
 	"log.level", "log.format", "log.file", "log.max_size", "log.max_files", "metrics.file", "metrics.textfile",
 }
 
-// watcher reads the configuration anew when it is told to, or when a file of it differs at two looks in a row, so that nothing
-// is read half written.
+// watcher reads the configuration anew when it is told to, or when a file of it differs at two looks in a row, so that
+// nothing is read half written.
 type watcher struct {
 	s    *Service
 	read func() (*config.Config, error)

@@ -66,8 +66,8 @@ func TestAReloadIsTakenAsAWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// Where a token is needed, who has revoked the last one means it: nobody may ask, rather than everybody, or whom it was taken
-// from.
+// Where a token is needed, who has revoked the last one means it: nobody may ask, rather than everybody, or whom it was
+// taken from.
 func TestTheLastTokenThatIsRevokedIsRefused(t *testing.T) {
 	yaml, tokens := withClients(map[string]string{"a": ""})
 	as := "Authorization: Bearer " + tokens["a"]

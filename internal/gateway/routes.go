@@ -27,27 +27,28 @@ type route struct {
 }
 
 const (
-	ciphertext = "a proxy that is spoken to by CONNECT sees ciphertext only: set the program's TMDB address to this gateway instead"
-	allowed    = "GET, HEAD, OPTIONS"
+	ciphertext = "a proxy that is spoken to by CONNECT sees ciphertext only: " +
+		"set the program's TMDB address to this gateway instead"
+	allowed = "GET, HEAD, OPTIONS"
 )
 
 // routes is the table.
 var routes = []route{
-	{method("CONNECT", "TRACE"), 0, true, refuse("method", http.StatusMethodNotAllowed, ciphertext)},
-	{otherMethod, 0, true, refuse("method", http.StatusMethodNotAllowed, "nothing is written through the gateway's keys")},
+	{method("CONNECT", "TRACE"), 0, true, refuse(reasonMethod, ciphertext)},
+	{otherMethod, 0, true, refuse(reasonMethod, "nothing is written through the gateway's keys")},
 	{at("/"), toPage, true, nil},
 	{at("/robots.txt"), toRobots, true, nil},
 	{at("/healthz"), toHealth, true, nil},
 	{at("/readyz"), toReady, true, nil},
 	{at("/metrics"), toMetrics, false, nil},
 	{at("/3/authentication"), toSuccess, false, nil},
-	{private, 0, false, refuse("private", http.StatusForbidden, "this belongs to one person's account")},
+	{private, 0, false, refuse(reasonPrivate, "")},
 	{at("/3", "/3/"), 0, false, notFound("ask for a path below /3, such as /3/configuration")},
 	{below("/3/"), toTMDB, false, nil},
 	{below("/t/p/"), 0, false, notFound("images come from image.tmdb.org, not from here")},
 	{below("/4/"), 0, false, notFound("there is no version 4 here, only /3")},
 	{knownBelow3, 0, false, notFound("/3 is missing in front of the path")},
-	{func(string, target) bool { return true }, 0, false, notFound("there is only /3 here; images come from image.tmdb.org")},
+	{below(""), 0, false, notFound("there is only /3 here; images come from image.tmdb.org")},
 }
 
 func routeOf(methodName string, t target) *route {
@@ -59,7 +60,7 @@ func routeOf(methodName string, t target) *route {
 	panic("the last route fits everything")
 }
 
-func notFound(why string) *refusal { return refuse("not_found", http.StatusNotFound, why) }
+func notFound(why string) *refusal { return refuse(reasonNotFound, why) }
 
 func method(names ...string) func(string, target) bool {
 	return func(m string, _ target) bool {
@@ -98,8 +99,8 @@ func private(_ string, t target) bool {
 			return true
 		}
 	}
-	return strings.HasPrefix(t.path, "/3/") && (strings.Contains(t.path, "/account_states") || t.appends("account_states") ||
-		t.query.Has("session_id") || t.query.Has("guest_session_id"))
+	return strings.HasPrefix(t.path, "/3/") && (strings.Contains(t.path, "/account_states") ||
+		t.appends("account_states") || t.query.Has("session_id") || t.query.Has("guest_session_id"))
 }
 
 // knownBelow3 reports whether a path is one of TMDB's without its version.

@@ -123,7 +123,8 @@ func TestFiveHundredClientsThatGoAway(t *testing.T) {
 	b.idle()
 	transport.CloseIdleConnections()
 	eventually(t, "all connections are gone", func() bool { return b.connections() == 0 })
-	// The cache keeps a journal and its lock, and each of 16 places an idle connection to TMDB, whose other end is here too.
+	// The cache keeps a journal and its lock, and each of 16 places an idle connection to TMDB, whose other end is here
+	// too.
 	const own = 8 + 16*4
 	eventually(t, "goroutines and descriptors are back", func() bool {
 		return runtime.NumGoroutine() <= routines+own && openFiles() <= files+own
@@ -183,7 +184,8 @@ func byteByByte(b *bench, path string, patience time.Duration) {
 
 var keyInQuery = regexp.MustCompile(`(?i)(^|&)api_key=`)
 
-// FuzzTarget: whatever passes the check of its form is clean, is the same question upstream and in the cache, and bears no secret.
+// FuzzTarget: whatever passes the check of its form is clean, is the same question upstream and in the cache, and bears
+// no secret.
 func FuzzTarget(f *testing.F) {
 	for _, seed := range []string{"/3/tv/1?a=b", "/3/tv%2F1", "//3", "/3/../x", "/3/tv/1?api_key=x&b=%zz", "/%00", "/0api_key=", "/3/a?xapi_key=", "/3/é?q=%E3%81%82", "/3/search/tv?query=a+b&append_to_response=a,b%2Fc"} {
 		f.Add(seed)

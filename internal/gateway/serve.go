@@ -143,8 +143,8 @@ func (s *Service) url(addr net.Addr) string {
 	return "http://" + addr.String()
 }
 
-// Run serves until ctx ends, and then drains: what was let go is finished, what waits goes on within the drain's time, the rest
-// is told that the gateway shuts down. It frees everything.
+// Run serves until ctx ends, and then drains: what was let go is finished, what waits goes on within the drain's time,
+// the rest is told that the gateway shuts down. It frees everything.
 func (s *Service) Run(ctx context.Context) error {
 	var serving sync.WaitGroup
 	failed := make(chan error, len(s.listeners))
@@ -223,7 +223,8 @@ func (s *Service) drain() {
 	defer cancel()
 	context.AfterFunc(patient, func() { g.flights.close(false) }) // also when all is done
 	// What is with TMDB is finished: it takes no longer than a request may, and a moment to write it.
-	last, stop := context.WithTimeout(context.Background(), cfg.DrainTimeout+g.up.Limiter().Tuning().RequestTimeout+time.Second)
+	longest := cfg.DrainTimeout + g.up.Limiter().Tuning().RequestTimeout + time.Second
+	last, stop := context.WithTimeout(context.Background(), longest)
 	defer stop()
 	var closing sync.WaitGroup
 	for _, srv := range s.servers {

@@ -41,7 +41,8 @@ func newSettings(cfg *config.Config, before *settings) *settings {
 		s.byHash[c.TokenSHA256] = newClient(c, known[c.Name])
 	}
 	s.closed = len(s.byHash) == 0 && cfg.NeedsClient()
-	s.anonymous = newClient(config.Client{Name: config.Anonymous, Class: interactive.String(), Weight: 1}, known[config.Anonymous])
+	anonymous := config.Client{Name: config.Anonymous, Class: interactive.String(), Weight: 1}
+	s.anonymous = newClient(anonymous, known[config.Anonymous])
 	return s
 }
 
@@ -77,7 +78,7 @@ func (c *client) allow(w *window, now time.Time) *refusal {
 	if ok {
 		return nil
 	}
-	r := refuse("client_limit", 0, "")
+	r := refuse(reasonClientLimit, "")
 	r.wait = wait
 	return r
 }
@@ -87,12 +88,4 @@ func (c *client) undo(w *window) {
 	c.mu.Lock()
 	w.undo()
 	c.mu.Unlock()
-}
-
-// patience is how long a request of a class waits for permission.
-func (s *settings) patience(c class) time.Duration {
-	if c == batch {
-		return s.BatchPatience
-	}
-	return s.InteractivePatience
 }

@@ -75,10 +75,10 @@ func (s *sticky) keep(name string, p ratelimit.Preference, now time.Time) {
 
 // sticking lets a flight's requests keep the account of its session.
 func (g *Gateway) sticking(ctx context.Context, f *flight, s config.Sticky) context.Context {
-	if !s.Enabled || f.session == "" {
+	if !s.Enabled || f.by.session == "" {
 		return ctx
 	}
-	if p, ok := g.sticky.get(f.session, s.TTL, time.Now()); ok {
+	if p, ok := g.sticky.get(f.by.session, s.TTL, time.Now()); ok {
 		return ratelimit.WithPreference(ctx, p, s.Wait)
 	}
 	return ctx
@@ -88,8 +88,8 @@ func (g *Gateway) sticking(ctx context.Context, f *flight, s config.Sticky) cont
 func (g *Gateway) chosen(f *flight, c ratelimit.Choice) {
 	s := g.settings.Load()
 	f.choice.Store(&c)
-	if s.Sticky.Enabled && f.session != "" {
-		g.sticky.keep(f.session, ratelimit.Preference{Account: c.Account, Key: c.Key}, time.Now())
+	if s.Sticky.Enabled && f.by.session != "" {
+		g.sticky.keep(f.by.session, ratelimit.Preference{Account: c.Account, Key: c.Key}, time.Now())
 	}
 	g.counts.Chose(c.Account, c.Why.String())
 	g.log.skipped(f, c.Full)

@@ -21,19 +21,19 @@ type target struct {
 	query url.Values // decoded
 }
 
-// readTarget checks the form of a request before anything else looks at it: net/http would answer "//" by a redirect and let
-// an escaped slash through.
+// readTarget checks the form of a request before anything else looks at it: net/http would answer "//" by a redirect
+// and let an escaped slash through.
 func readTarget(r *http.Request) (target, *refusal) {
 	raw := r.RequestURI
 	switch {
 	case len(raw) > maxTarget:
-		return target{}, refuse("too_large", http.StatusRequestURITooLong, "the address is longer than 8 KiB")
+		return target{}, refuse(reasonTooLong, "")
 	case len(r.Header["Content-Length"]) > 1: // over HTTP/1 net/http has refused it
-		return target{}, refuse("bad_request", http.StatusBadRequest, "a request has one length")
+		return target{}, refuse(reasonBadRequest, "a request has one length")
 	case r.ContentLength != 0:
-		return target{}, refuse("too_large", http.StatusRequestEntityTooLarge, "a request has no body here")
+		return target{}, refuse(reasonTooLarge, "")
 	case !strings.HasPrefix(raw, "/"):
-		return target{}, refuse("bad_request", http.StatusBadRequest, "the request's target is not a path")
+		return target{}, refuse(reasonBadRequest, "the request's target is not a path")
 	}
 	escaped := strings.ToLower(r.URL.EscapedPath())
 	clean := path.Clean(r.URL.Path) == r.URL.Path || r.URL.Path == "/3/" // which is not there, rather than odd
@@ -41,23 +41,23 @@ func readTarget(r *http.Request) (target, *refusal) {
 		clean = clean && !strings.Contains(escaped, odd)
 	}
 	if !clean {
-		return target{}, refuse("bad_request", http.StatusBadRequest, "the path is not clean")
+		return target{}, refuse(reasonBadRequest, "the path is not clean")
 	}
 	if strings.Contains(r.URL.RawQuery, ";") {
-		return target{}, refuse("bad_request", http.StatusBadRequest, "a query holds no ';'")
+		return target{}, refuse(reasonBadRequest, "a query holds no ';'")
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return target{}, refuse("bad_request", http.StatusBadRequest, "the query can't be read")
+		return target{}, refuse(reasonBadRequest, "the query can't be read")
 	}
 	if query.Has("callback") {
-		return target{}, refuse("bad_request", http.StatusBadRequest, "no JSONP here")
+		return target{}, refuse(reasonBadRequest, "no JSONP here")
 	}
 	return target{r.URL.Path, query}, nil
 }
 
-// question is a request as it is asked upstream and stored: the decoded path, escaped anew, and the sorted query without
-// anything that says who asks. It and the cache's key are made of the same text, so they can't differ.
+// question is a request as it is asked upstream and stored: the decoded path, escaped anew, and the sorted query
+// without anything that says who asks. It and the cache's key are made of the same text, so they can't differ.
 func (t target) question(base *url.URL) (*url.URL, string) {
 	u := *base
 	u.Path, u.RawPath = base.Path+t.path, ""
@@ -76,7 +76,6 @@ func (t target) question(base *url.URL) (*url.URL, string) {
 
 // appends reports whether append_to_response has the item, of the entry itself or of a part of it (season/1/item).
 func (t target) appends(item string) bool {
-	return slices.ContainsFunc(t.query["append_to_response"], func(v string) bool {
-		return slices.ContainsFunc(strings.Split(v, ","), func(s string) bool { return path.Base(strings.TrimSpace(s)) == item })
-	})
+	list := strings.Split(strings.Join(t.query["append_to_response"], ","), ",")
+	return slices.ContainsFunc(list, func(s string) bool { return path.Base(strings.TrimSpace(s)) == item })
 }

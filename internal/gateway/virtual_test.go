@@ -29,8 +29,8 @@ func (k keyed) RoundTrip(req *http.Request) (*http.Response, error) {
 	return k.RoundTripper.RoundTrip(req)
 }
 
-// begin starts a stand-in and a gateway within a bubble of virtual time. Clients, gateway and stand-in speak HTTP over pipes; the
-// limiter's state is in memory.
+// begin starts a stand-in and a gateway within a bubble of virtual time. Clients, gateway and stand-in speak HTTP over
+// pipes; the limiter's state is in memory.
 func begin(t *testing.T, dir, yaml string) *bench {
 	t.Helper()
 	fake, err := tmdbfake.New(tmdbfake.Config{Latency: upstream.Latency{Min: 30 * time.Millisecond, Max: 60 * time.Millisecond}})
@@ -75,8 +75,8 @@ func (b *bench) apply(s upstream.Scenario) {
 
 func known(n int) string { return tv(9000001 + n) }
 
-// A week in which TMDB is down: whatever is stored is answered, and marked once it has expired; who asks for anything else is told
-// when asking again makes sense. Then TMDB is well again, and is not flooded.
+// A week in which TMDB is down: whatever is stored is answered, and marked once it has expired; who asks for anything
+// else is told when asking again makes sense. Then TMDB is well again, and is not flooded.
 func TestAWeekWithoutTMDB(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

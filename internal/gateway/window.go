@@ -2,8 +2,8 @@ package gateway
 
 import "time"
 
-// window counts requests in a sliding span of time by two cells: the present one, and what is left of the one before, as if
-// its requests had been spread evenly. Pure.
+// window counts requests in a sliding span of time by two cells: the present one, and what is left of the one before,
+// as if its requests had been spread evenly. Pure.
 type window struct {
 	limit     int // 0: none
 	span      time.Duration
@@ -11,7 +11,8 @@ type window struct {
 	now, last int
 }
 
-// allow counts a request if there is room for it, else it returns how long until there is. What is refused does not count.
+// allow counts a request if there is room for it, else it returns how long until there is. What is refused does not
+// count.
 func (w *window) allow(at time.Time) (wait time.Duration, ok bool) {
 	if w.limit <= 0 {
 		return 0, true

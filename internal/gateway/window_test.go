@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Against a list of all requests: what a window lets through never exceeds twice the limit in any span (two cells), is exact
-// within one cell, and after the wait that it told there is room.
+// Against a list of all requests: what a window lets through never exceeds twice the limit in any span (two cells), is
+// exact within one cell, and after the wait that it told there is room.
 func TestWindowAgainstAListOfAll(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		limit := rapid.IntRange(1, 20).Draw(r, "limit")

@@ -1,0 +1,48 @@
+package gateway
+
+import (
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// docs/gateway.md has each refusal with its status and code, and no other.
+func TestDocumentsHaveEachRefusal(t *testing.T) {
+	page, err := os.ReadFile("../../docs/gateway.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, ok := strings.Cut(string(page), "| status | code | reason |")
+	if !ok {
+		t.Fatal("docs/gateway.md has no table of refusals")
+	}
+	table, _, _ = strings.Cut(table, "\n\n")
+	words := func(cell string) []string {
+		return strings.Fields(strings.NewReplacer(",", " ", "`", " ").Replace(cell))
+	}
+	told := map[string]bool{}
+	for _, line := range strings.Split(table, "\n")[2:] {
+		cells := strings.Split(strings.Trim(line, "| "), "|")
+		statuses, codes := words(cells[0]), words(cells[1])
+		for _, name := range words(cells[2]) {
+			told[name] = true
+			rows := slices.DeleteFunc(slices.Clone(reasons), func(r *reason) bool { return r.name != name })
+			if len(rows) == 0 {
+				t.Errorf("docs/gateway.md has %s, which is no refusal", name)
+			}
+			for _, r := range rows {
+				if !slices.Contains(statuses, strconv.Itoa(r.status)) || r.code != "" && !slices.Contains(codes, r.code) ||
+					r.code == "" && len(codes) > 0 {
+					t.Errorf("docs/gateway.md: %s is %d %s, not %v %v", name, r.status, r.code, statuses, codes)
+				}
+			}
+		}
+	}
+	for _, r := range reasons {
+		if !told[r.name] {
+			t.Errorf("docs/gateway.md has no %s (%d)", r.name, r.status)
+		}
+	}
+}
