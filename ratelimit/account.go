@@ -9,7 +9,7 @@ import (
 )
 
 // Account is an account of the upstream, as one process knows it. Processes know the same account by its name; where
-// they know different limits of it the smallest counts.
+// they know different limits of it those of the last to ask hold.
 type Account struct {
 	Name     string
 	Priority int           // smaller first
@@ -68,8 +68,6 @@ const (
 	// maxAccounts and maxKeys bound what is remembered of accounts, and of the keys of one. Configurations have fewer.
 	maxAccounts = 64
 	maxKeys     = 32
-	// maxTerms bounds the different sets of limits among living processes.
-	maxTerms = 64
 	// accountKept is how long an account or key is remembered that no process brings.
 	accountKept = 30 * 24 * time.Hour
 	// seenEvery is how exactly it is remembered when a process last brought one.
@@ -81,13 +79,14 @@ const (
 
 // account is an account of the upstream, as all processes know it.
 type account struct {
-	id    uint64 // terms refer to it
-	name  string
-	seen  Stamp // when a process last brought it
-	last  Stamp // its newest grant
-	keys  []accountKey
-	quota budgetUse
-	tuned []override // by operators; the keys are those of accountFields
+	id     uint64 // processes refer to it
+	name   string
+	limits accountLimits // as the process that asked last knows them
+	seen   Stamp         // when a process last brought it
+	last   Stamp         // its newest grant
+	keys   []accountKey
+	quota  budgetUse
+	tuned  []override // by operators; the keys are those of accountFields
 
 	bucket  bucket
 	machine machine // its epoch is 0 where the upstream does not limit by account
@@ -123,35 +122,11 @@ func (s Standing) String() string { return nameOf(s, standingNames[:], "Standing
 // Out reports whether the key may not be used.
 func (s Standing) Out() bool { return s == Refused || s == Suspended }
 
-// terms are the limits of accounts as some of the processes know them.
-type terms struct {
-	id   uint64 // processes refer to it
-	rows []term
-}
-
-// term is one account's. Zero is no limit.
-type term struct {
-	account         uint64
+// accountLimits are the limits of an account. Zero is no limit.
+type accountLimits struct {
 	slots, keySlots int
 	rate            float64
 	quota           Budget
-}
-
-// add makes a limit the smaller one.
-func (t *term) add(o term) {
-	t.slots, t.keySlots = lower(t.slots, o.slots), lower(t.keySlots, o.keySlots)
-	t.rate = lower(t.rate, o.rate)
-	if o.quota.On() && (!t.quota.On() || o.quota.Requests < t.quota.Requests) {
-		t.quota = o.quota
-	}
-}
-
-// lower is the smaller of two limits of which 0 is none.
-func lower[T int | float64](a, b T) T {
-	if a == 0 || b > 0 && b < a {
-		return b
-	}
-	return a
 }
 
 // accountBy returns the account with a name, nil if there is none.
@@ -200,17 +175,16 @@ func (a *account) key(print Fingerprint) *accountKey {
 	return nil
 }
 
-// bring tells the snapshot what accounts a process has, and their limits at this time of the day.
-func (s *Snapshot) bring(now Stamp, p *process, list []Account, wall time.Time) {
+// declare tells the snapshot what accounts a process has, and their limits at this time of the day. It returns their
+// numbers.
+func (s *Snapshot) declare(now Stamp, list []Account, wall time.Time) []uint64 {
 	if len(list) == 0 {
-		if p.terms != 0 {
-			p.terms = 0
-			s.dropTerms()
-		}
-		return
+		return nil
 	}
+	ids := make([]uint64, len(list))
 	for i := range list {
 		a := s.known(now, list[i].Name)
+		ids[i], a.limits = a.id, list[i].limitsAt(wall)
 		if now.sub(a.seen) >= seenEvery {
 			a.seen = now
 		}
@@ -225,62 +199,12 @@ func (s *Snapshot) bring(now Stamp, p *process, list []Account, wall time.Time) 
 		}
 	}
 	s.forgetAccounts(now)
-	if t := s.termsBy(p.terms); t != nil && s.says(t, list, wall) {
-		return
-	}
-	for i := range s.terms {
-		if s.says(&s.terms[i], list, wall) {
-			p.terms = s.terms[i].id
-			s.dropTerms()
-			return
-		}
-	}
-	s.accountSeq++
-	t := terms{id: s.accountSeq, rows: make([]term, 0, len(list))}
-	for i := range list {
-		if a := s.accountBy(list[i].Name); a != nil {
-			t.rows = append(t.rows, list[i].term(a.id, wall))
-		}
-	}
-	p.terms = t.id
-	s.dropTerms()
-	if len(s.terms) < maxTerms {
-		s.terms = append(s.terms, t)
-	}
+	return ids
 }
 
-// term is what the process's own values say.
-func (a *Account) term(id uint64, wall time.Time) term {
-	return term{id, a.slotsAt(wall), a.KeySlots, a.Rate, a.Quota}
-}
-
-func (s *Snapshot) termsBy(id uint64) *terms {
-	for i := range s.terms {
-		if s.terms[i].id == id {
-			return &s.terms[i]
-		}
-	}
-	return nil
-}
-
-// says reports whether terms are those of a list.
-func (s *Snapshot) says(t *terms, list []Account, wall time.Time) bool {
-	if len(t.rows) != len(list) {
-		return false
-	}
-	for i := range list {
-		if a := s.accountBy(list[i].Name); a == nil || t.rows[i] != list[i].term(a.id, wall) {
-			return false
-		}
-	}
-	return true
-}
-
-// dropTerms forgets terms that no process has any more.
-func (s *Snapshot) dropTerms() {
-	s.terms = slices.DeleteFunc(s.terms, func(t terms) bool {
-		return !slices.ContainsFunc(s.processes, func(p process) bool { return p.terms == t.id })
-	})
+// limitsAt is what the process's own values say.
+func (a *Account) limitsAt(wall time.Time) accountLimits {
+	return accountLimits{a.slotsAt(wall), a.KeySlots, a.Rate, a.Quota}
 }
 
 // forgetAccounts drops what no process has brought for long, and the oldest where there are too many. What is in use
@@ -371,22 +295,15 @@ func (a *account) reset(now Stamp, pause bool) {
 
 // limits are what holds for an account now.
 type limits struct {
-	term
+	accountLimits
 	enabled *bool // an operator's word; nil: none
 	machine *machine
 }
 
-// limitsOf returns what holds for an account: the smallest that its processes know, under what operators say, as a
-// part of it where the state isn't shared with all, and as the state of its machine leaves it.
+// limitsOf returns what holds for an account: its limits under what operators say, as a part of it where the state isn't
+// shared with all, and as the state of its machine leaves it.
 func (s *Snapshot) limitsOf(a *account, t *Tuning, parts int) limits {
-	l := limits{machine: s.machineOf(a, t)}
-	for i := range s.terms {
-		for _, row := range s.terms[i].rows {
-			if row.account == a.id {
-				l.add(row)
-			}
-		}
-	}
+	l := limits{accountLimits: a.limits, machine: s.machineOf(a, t)}
 	for _, o := range a.tuned {
 		_ = setAccountField(&l, o.key, o.value) // it was checked when it was written
 	}

@@ -271,19 +271,27 @@ func TestOperatorsTuneAccounts(t *testing.T) {
 	})
 }
 
-// Of processes with different values for one account the smaller counts, as long as both live.
-func TestTheSmallerLimitCounts(t *testing.T) {
+// Of processes with different values for one account those of the last to ask hold.
+func TestTheLimitsOfTheLastToAskHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := NewMemoryStore()
 		l := limited(t, store, fast, Account{Name: "a1", Slots: 5, Quota: Budget{100, time.Hour}})
 		small := limited(t, store, fast, Account{Name: "a1", Slots: 2, KeySlots: 7, Quota: Budget{50, time.Hour}})
-		prove(t, small)
+		shared := func() AccountStatus {
+			st, err := ReadStatus(t.Context(), store, fast)
+			must(t, err)
+			return st.Accounts[0]
+		}
 		prove(t, l)
-		if st := accountOf(t, l, "a1"); st.Slots != 2 || st.KeySlots != 7 || st.Quota.Requests != 50 {
+		prove(t, small)
+		if st := shared(); st.Slots != 2 || st.KeySlots != 7 || st.Quota.Requests != 50 {
 			t.Errorf("%+v", st)
 		}
-		must(t, small.Close())
-		if st := accountOf(t, l, "a1"); st.Slots != 5 || st.KeySlots != 0 || st.Quota.Requests != 100 {
+		if st := accountOf(t, l, "a1"); st.Slots != 5 || st.Quota.Requests != 100 { // as if it were to ask now
+			t.Errorf("%+v", st)
+		}
+		prove(t, l)
+		if st := shared(); st.Slots != 5 || st.KeySlots != 0 || st.Quota.Requests != 100 {
 			t.Errorf("%+v", st)
 		}
 	})

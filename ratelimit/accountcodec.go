@@ -2,53 +2,78 @@ package ratelimit
 
 import "slices"
 
-// below3 codes a number of an account, a key or terms; 0 is none. Versions before 3 have none.
-func (c *codec) below3(s *Snapshot, v uint64) uint64 {
-	if c.version < SnapshotVersion {
-		return 0
+// accountNumber codes the number of an account or a key; 0 is none.
+func (c *codec) accountNumber(s *Snapshot, v *uint64) {
+	if c.version == plainVersion {
+		*v = 0
+		return
 	}
 	x := uint64(0)
-	if v != 0 {
-		x = s.accountSeq - v + 1
+	if *v != 0 {
+		x = s.accountSeq - *v + 1
 	}
-	c.uint64(&x)
-	if x == 0 || x > s.accountSeq {
-		return 0
+	if c.uint64(&x); x == 0 || x > s.accountSeq {
+		*v = 0
+		return
 	}
-	return s.accountSeq - x + 1
+	*v = s.accountSeq - x + 1
+}
+
+// codeAccounts codes which accounts a process has. The version before names a set of limits instead: the next ask of the
+// process says it anew.
+func (p *process) codeAccounts(c *codec, s *Snapshot) {
+	if c.version <= accountsVersion {
+		p.accounts = nil
+		c.accountNumber(s, new(uint64))
+		return
+	}
+	resize(c, &p.accounts, maxAccounts)
+	for i := range p.accounts {
+		c.accountNumber(s, &p.accounts[i])
+	}
 }
 
 func (s *Snapshot) codeAccounts(c *codec, now Stamp) {
 	if c.reading { // what was there must not shine through
-		s.accounts, s.terms = nil, nil
+		s.accounts = nil
 	}
-	if c.version < SnapshotVersion {
+	if c.version == plainVersion {
 		return
 	}
 	resize(c, &s.accounts, maxAccounts)
 	for i := range s.accounts {
 		s.accounts[i].code(c, s, now)
 	}
-	resize(c, &s.terms, maxTerms)
-	for i := range s.terms {
-		t := &s.terms[i]
-		t.id = c.below3(s, t.id)
-		resize(c, &t.rows, maxAccounts)
-		for j := range t.rows {
-			r := &t.rows[j]
-			r.account = c.below3(s, r.account)
-			codeInt(c, &r.slots)
-			codeInt(c, &r.keySlots)
-			c.rate(&r.rate)
-			codeInt(c, &r.quota.Requests)
-			codeInt(c, &r.quota.Period)
+	if c.version == accountsVersion {
+		c.skipTerms(s)
+	}
+}
+
+// skipTerms reads the sets of limits of the version before.
+func (c *codec) skipTerms(s *Snapshot) {
+	for range c.length(0, maxAccounts) {
+		c.accountNumber(s, new(uint64))
+		for range c.length(0, maxAccounts) {
+			c.accountNumber(s, new(uint64))
+			new(accountLimits).code(c)
 		}
 	}
 }
 
+func (l *accountLimits) code(c *codec) {
+	codeInt(c, &l.slots)
+	codeInt(c, &l.keySlots)
+	c.rate(&l.rate)
+	codeInt(c, &l.quota.Requests)
+	codeInt(c, &l.quota.Period)
+}
+
 func (a *account) code(c *codec, s *Snapshot, now Stamp) {
-	a.id = c.below3(s, a.id)
+	c.accountNumber(s, &a.id)
 	c.text(&a.name)
+	if c.version > accountsVersion {
+		a.limits.code(c)
+	}
 	codeStamp(c, now, &a.seen)
 	codeStamp(c, now, &a.last)
 	codeStamp(c, now, &a.bucket.full)
@@ -58,7 +83,7 @@ func (a *account) code(c *codec, s *Snapshot, now Stamp) {
 	resize(c, &a.keys, maxKeys)
 	for i := range a.keys {
 		k := &a.keys[i]
-		k.id = c.below3(s, k.id)
+		c.accountNumber(s, &k.id)
 		c.uint64((*uint64)(&k.print))
 		codeStamp(c, now, &k.seen)
 		codeStamp(c, now, &k.last)
@@ -91,6 +116,9 @@ func (c *codec) rate(v *float64) {
 }
 
 func (a *account) sound() bool {
+	if l := &a.limits; l.slots < 0 || l.keySlots < 0 || !rate(l.rate) || l.quota.Requests < 0 || l.quota.Period < 0 {
+		return false
+	}
 	if a.id == 0 || a.quota.used < 0 || a.quota.period < 0 || !a.machine.sound() {
 		return false
 	}
@@ -98,10 +126,4 @@ func (a *account) sound() bool {
 		return false
 	}
 	return !slices.ContainsFunc(a.keys, func(k accountKey) bool { return k.id == 0 || int(k.standing) >= len(standingNames) })
-}
-
-func (t *terms) sound() bool {
-	return t.id != 0 && !slices.ContainsFunc(t.rows, func(r term) bool {
-		return r.slots < 0 || r.keySlots < 0 || !rate(r.rate) || r.quota.Requests < 0 || r.quota.Period < 0
-	})
 }

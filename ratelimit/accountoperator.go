@@ -62,7 +62,7 @@ func setAccountField(l *limits, key, value string) error {
 
 // Set reads a limit into an account. It returns a *TuningError for what can't be used.
 func (f AccountField) Set(a *Account, value string) error {
-	l := limits{term: term{0, a.Slots, a.KeySlots, a.Rate, a.Quota}}
+	l := limits{accountLimits: accountLimits{a.Slots, a.KeySlots, a.Rate, a.Quota}}
 	if err := setAccountField(&l, f.Key, value); err != nil {
 		return err
 	}

@@ -1,9 +1,6 @@
 package ratelimit
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // Choice is through which account and key a request goes. The zero Choice is none.
 type Choice struct {
@@ -124,8 +121,6 @@ type AccountStatus struct {
 	QuotaRenews   time.Time
 	Keys          []KeyStatus
 	Overrides     []Override
-
-	brought bool // by a process that lives: the limits are the smallest of theirs
 }
 
 // KeyStatus is one of its keys.
@@ -142,16 +137,17 @@ func (s *Snapshot) accountStatuses(now Stamp, t *Tuning, parts int) (list []Acco
 		a := &s.accounts[i]
 		l := s.limitsOf(a, t, parts)
 		use := a.quota.at(now)
+		rate := l.pace(a, t, now).rate
+		if rate == 0 { // a block leaves the account its rate
+			rate = min(l.rate, t.RateBase)
+		}
 		st := AccountStatus{
-			Name: a.name, Enabled: true, Running: s.running(a), Rate: l.pace(a, t, now).rate, Slots: l.slots, KeySlots: l.keySlots,
+			Name: a.name, Enabled: true, Running: s.running(a), Rate: rate, Slots: l.slots, KeySlots: l.keySlots,
 			Quota: l.quota, QuotaUsed: use.used, QuotaReserved: s.running(a), QuotaRenews: s.clock.time(use.ends()),
 		}
 		if l.enabled != nil {
 			st.Enabled, st.Told = *l.enabled, true
 		}
-		st.brought = slices.ContainsFunc(s.terms, func(t terms) bool {
-			return slices.ContainsFunc(t.rows, func(row term) bool { return row.account == a.id })
-		})
 		if m := l.machine; m == &a.machine {
 			st.Limited = true
 			st.Block = Block{m.state, m.reason, s.clock.time(m.since), s.untilOf(m)}

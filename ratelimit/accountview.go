@@ -11,19 +11,11 @@ type AccountView struct {
 	Barred Reason
 }
 
-// View returns an account as all processes know it. Limits that no living process has brought are the account's own, under
-// what operators say.
+// View returns an account as all processes know it.
 func (st *Status) View(own Account) AccountView {
 	v := AccountView{AccountStatus: AccountStatus{Name: own.Name}}
 	if i := slices.IndexFunc(st.Accounts, func(a AccountStatus) bool { return a.Name == own.Name }); i >= 0 {
 		v.AccountStatus = st.Accounts[i]
-	}
-	if !v.brought {
-		l := limits{term: own.term(0, st.At)}
-		for _, o := range v.Overrides {
-			_ = setAccountField(&l, o.Key, o.Value) // it was checked when it was written
-		}
-		v.Slots, v.KeySlots, v.Rate, v.Quota = l.slots, l.keySlots, l.rate, l.quota
 	}
 	known := v.Keys
 	v.Keys = nil

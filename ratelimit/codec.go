@@ -6,17 +6,19 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 )
 
 // SnapshotVersion is the version of the format that AppendBinary writes: the version, then every field in a
 // fixed order, numbers as varints, times as distances from now. It changes with every change of the fields or of
-// their meaning. Decode reads the versions before as well. Without accounts the version before is
-// written, so that programs that know none go on beside this one. A busy snapshot is about 2 KiB.
-const SnapshotVersion = 3
+// their meaning. Decode reads the version before as well, which is 3 with accounts and 2 without. A busy snapshot is
+// about 2 KiB.
+const SnapshotVersion = 4
 
-// plainVersion is the version of a snapshot without accounts: who has none writes what older programs read.
-const plainVersion = 2
+// The version before had a number of its own where there were no accounts.
+const (
+	accountsVersion = 3
+	plainVersion    = 2
+)
 
 // ErrSnapshotCorrupt is what Decode returns for bytes that are not a snapshot.
 var ErrSnapshotCorrupt = errors.New("decode limiter snapshot: damaged")
@@ -41,10 +43,7 @@ const (
 
 // AppendBinary appends the encoded snapshot to b, as an encoding.BinaryAppender. Its error is always nil.
 func (s *Snapshot) AppendBinary(b []byte) ([]byte, error) {
-	w := codec{b: b, version: plainVersion}
-	if len(s.accounts) > 0 {
-		w.version = SnapshotVersion
-	}
+	w := codec{b: b, version: SnapshotVersion}
 	w.uint64(&w.version)
 	s.code(&w)
 	return w.b, nil
@@ -55,7 +54,7 @@ func (s *Snapshot) AppendBinary(b []byte) ([]byte, error) {
 func (s *Snapshot) Decode(b []byte) error {
 	r := codec{b: b, reading: true}
 	r.uint64(&r.version)
-	known := r.version >= 1 && r.version <= SnapshotVersion
+	known := r.version >= plainVersion && r.version <= SnapshotVersion
 	if !r.bad && !known && r.version < 1<<16 {
 		*s = Snapshot{}
 		return &SnapshotVersionError{int(r.version)}
@@ -81,10 +80,10 @@ func (s *Snapshot) code(c *codec) {
 	s.clock.code(c)
 	now := s.clock.now
 	c.uint64(&s.processSeq)
-	if c.version < SnapshotVersion {
-		s.accountSeq = 0
-	} else {
+	if c.version > plainVersion {
 		c.uint64(&s.accountSeq)
+	} else {
+		s.accountSeq = 0
 	}
 
 	s.machine.code(c, now)
@@ -93,11 +92,7 @@ func (s *Snapshot) code(c *codec) {
 
 	codeStamp(c, now, &s.bucket.full)
 	codeStamp(c, now, &s.ceiling.unknownSince)
-	if c.version == 1 {
-		s.ceiling.doubted = 0
-	} else {
-		codeStamp(c, now, &s.ceiling.doubted)
-	}
+	codeStamp(c, now, &s.ceiling.doubted)
 	resize(c, &s.ceiling.grants, maxGrants)
 	last := now
 	for i := range s.ceiling.grants {
@@ -114,7 +109,7 @@ func (s *Snapshot) code(c *codec) {
 		codeBelow(c, s.slots.seq, &t.number)
 		codeBelow(c, s.processSeq, &t.owner)
 		codeStamp(c, now, &t.due)
-		t.key = c.below3(s, t.key)
+		c.accountNumber(s, &t.key)
 	}
 	resize(c, &s.slots.leases, maxTickets)
 	for i := range s.slots.leases {
@@ -124,8 +119,8 @@ func (s *Snapshot) code(c *codec) {
 		codeBelow(c, s.processSeq, &l.owner)
 		codeStamp(c, now, &l.until)
 		codeBool(c, &l.budget)
-		l.key = c.below3(s, l.key)
-		if c.version < SnapshotVersion {
+		c.accountNumber(s, &l.key)
+		if c.version == plainVersion {
 			l.accountEpoch, l.test = 0, false
 			continue
 		}
@@ -133,16 +128,9 @@ func (s *Snapshot) code(c *codec) {
 		codeBool(c, &l.test)
 	}
 
-	if c.version == 1 {
-		c.skip(1 + 2*30) // its retry budget
-	}
 	codeStamp(c, now, &s.budget.since)
 	codeInt(c, &s.budget.used)
-	if c.version == 1 {
-		s.budget.period = 24 * time.Hour // it was not stored; the usual one
-	} else {
-		codeInt(c, &s.budget.period)
-	}
+	codeInt(c, &s.budget.period)
 
 	c.uint64(&s.overrideSeq)
 	resize(c, &s.overrides, maxOverrides)
@@ -160,19 +148,15 @@ func (s *Snapshot) code(c *codec) {
 		codeBelow(c, s.processSeq, &p.key)
 		codeStamp(c, now, &p.seen)
 		c.float(&p.rate)
-		if c.version == 1 {
-			p.burst, p.own = p.rate, bucket{}
-		} else {
-			c.float(&p.burst)
-			codeStamp(c, now, &p.own.full)
-		}
+		c.float(&p.burst)
+		codeStamp(c, now, &p.own.full)
 		codeInt(c, &p.ceiling)
 		codeInt(c, &p.window)
 		codeInt(c, &p.slots)
 		codeInt(c, &p.total)
 		codeInt(c, &p.reserved)
 		codeStamp(c, now, &p.reservedAt)
-		p.terms = c.below3(s, p.terms)
+		p.codeAccounts(c, s)
 	}
 	s.codeAccounts(c, now)
 }
@@ -182,10 +166,6 @@ func (l *timeline) code(c *codec) {
 	codeInt(c, &l.wall)
 	codeInt(c, &l.boot)
 	c.text(&l.bootID)
-	if c.version == 1 {
-		l.machine, l.refused = "", 0
-		return
-	}
 	c.text(&l.machine)
 	codeInt(c, &l.refused)
 }
@@ -203,9 +183,6 @@ func (m *machine) code(c *codec, now Stamp) {
 	codeStamp(c, now, &m.pauseUntil)
 	codeInt(c, &m.cooldown)
 	codeInt(c, &m.exhausted)
-	if c.version == 1 {
-		m.exhausted *= defaults.SleepMax // it counted rounds
-	}
 	codeInt(c, &m.streak429)
 	c.uint64(&m.overrun)
 	codeInt(c, &m.overrunWait)
@@ -216,10 +193,6 @@ func (m *machine) code(c *codec, now Stamp) {
 	codeStamp(c, now, &m.sustained)
 	c.float(&m.ramp)
 	codeStamp(c, now, &m.rampAt)
-	if c.version == 1 {
-		m.codeTrouble1(c, now)
-		return
-	}
 	codeBool(c, &m.trouble.limit)
 	codeBool(c, &m.trouble.seen429)
 	c.float(&m.trouble.rate)
@@ -230,31 +203,13 @@ func (m *machine) code(c *codec, now Stamp) {
 	c.uint64(&m.lostPermit)
 }
 
-// codeTrouble1 reads how version 1 kept trouble and the end of CacheOnly.
-func (m *machine) codeTrouble1(c *codec, now Stamp) {
-	var throttled int
-	var period time.Duration
-	codeInt(c, &throttled)
-	c.float(&m.trouble.rate)
-	codeStamp(c, now, &m.blockUntil)
-	codeInt(c, &period)
-	m.trouble.limit, m.trouble.seen429 = throttled > 0, throttled > 0
-	m.failing, m.hungry, m.lost, m.lostPermit = 0, 0, 0, 0
-	if m.reason != ReasonRetryAfterLong {
-		m.blockUntil = m.since.after(period)
-	}
-}
-
 // sound reports whether decoded fields can be worked with at all.
 func (s *Snapshot) sound() bool {
 	if s.budget.period < 0 || s.budget.used < 0 || !s.machine.sound() {
 		return false
 	}
-	if slices.ContainsFunc(s.accounts, func(a account) bool { return !a.sound() }) ||
-		slices.ContainsFunc(s.terms, func(t terms) bool { return !t.sound() }) {
-		return false
-	}
-	return !slices.ContainsFunc(s.processes, func(p process) bool { return !p.sound() })
+	return !slices.ContainsFunc(s.accounts, func(a account) bool { return !a.sound() }) &&
+		!slices.ContainsFunc(s.processes, func(p process) bool { return !p.sound() })
 }
 
 // rate reports whether a number can be a rate.
@@ -432,14 +387,6 @@ func (c *codec) length(n, limit int) int {
 		return 0
 	}
 	return int(x)
-}
-
-// skip reads n numbers that are not kept.
-func (c *codec) skip(n int) {
-	for range n {
-		var x int64
-		c.int64(&x)
-	}
 }
 
 func (c *codec) fail() { c.bad, c.b = true, nil }

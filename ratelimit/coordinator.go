@@ -155,7 +155,7 @@ func (s *Snapshot) recall(last *Snapshot, at Instant, owner string) {
 		}
 		key := p.key
 		s.processSeq++
-		p.key, p.terms = s.processSeq, 0
+		p.key, p.accounts = s.processSeq, nil
 		s.processes = append(s.processes, p)
 		for _, l := range last.slots.leases {
 			if l.owner == key && now < l.until {

@@ -62,7 +62,7 @@ type Grant struct {
 func (s *Snapshot) TryGrant(at Instant, a Ask) Grant {
 	now := s.advance(at)
 	p := s.join(now, a.Owner, a.Tuning)
-	s.bring(now, p, a.Accounts, at.Wall)
+	p.accounts = s.declare(now, a.Accounts, at.Wall)
 	s.expire(now, a.Tuning)
 	p.reservedAt = now
 	var g Grant

@@ -205,21 +205,13 @@ func (p *pick) missing(seats []seat) {
 // sooner compares ends of which 0 is none.
 func sooner(a, b Stamp) bool { return a != 0 && (b == 0 || a < b) }
 
-// canTake reports whether one of the accounts that a process brings could take a request now.
+// canTake reports whether one of the accounts of a process could take a request now.
 func (s *Snapshot) canTake(now Stamp, p *process, t *Tuning) bool {
-	if p.terms == 0 {
-		return true
-	}
-	rows := s.termsBy(p.terms)
-	if rows == nil {
-		return true
-	}
-	for _, row := range rows.rows {
-		i := slices.IndexFunc(s.accounts, func(a account) bool { return a.id == row.account })
-		if i < 0 {
+	for i := range s.accounts {
+		a := &s.accounts[i]
+		if !slices.Contains(p.accounts, a.id) {
 			continue
 		}
-		a := &s.accounts[i]
 		own := Account{Name: a.name}
 		for j := range a.keys {
 			own.Keys = append(own.Keys, a.keys[j].print)
@@ -228,7 +220,7 @@ func (s *Snapshot) canTake(now Stamp, p *process, t *Tuning) bool {
 			return true
 		}
 	}
-	return false
+	return len(p.accounts) == 0
 }
 
 // rationed returns the accounts of an ask whose quotas are the door, nil unless each account that could be used has one:

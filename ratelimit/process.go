@@ -27,7 +27,7 @@ type process struct {
 	slots   int           // its own concurrency in Normal
 	total   int           // the smallest of all holds
 
-	terms uint64 // its accounts' limits; 0: it has none
+	accounts []uint64 // the numbers of those it has
 
 	reserved   int   // requests reserved from the budget, those under way included
 	reservedAt Stamp // when it last asked
@@ -120,7 +120,6 @@ func (s *Snapshot) remove(i int) {
 	key := s.processes[i].key
 	s.slots.forget(func(owner uint64) bool { return owner == key })
 	s.processes = slices.Delete(s.processes, i, i+1)
-	s.dropTerms()
 }
 
 // expire ends leases that have run out, drops abandoned tickets and frees orphaned reservations.

@@ -68,7 +68,7 @@ func (b *booking) step(at Instant, s *Snapshot, t *Tuning) (tr Transition, moved
 		return tr, false, nil
 	}
 	p := s.join(now, b.l.owner, t)
-	s.bring(now, p, accounts, at.Wall)
+	p.accounts = s.declare(now, accounts, at.Wall)
 	switch door := s.rationed(now, accounts, t, at.Parts); {
 	case !t.Budget.On() && len(door) == 0:
 	case s.reserve(now, p, b.n, t, door):

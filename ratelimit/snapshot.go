@@ -22,8 +22,7 @@ type Snapshot struct {
 	processSeq uint64    // the key of the newest process
 
 	accounts   []account // through whose keys the requests go; none where nobody has any
-	accountSeq uint64    // the newest number of an account, a key or terms
-	terms      []terms   // what the living processes say of them
+	accountSeq uint64    // the newest number of an account or a key
 }
 
 // NewSnapshot returns the snapshot of an unknown upstream: Normal, full bucket. A store uses it when there is no stored
@@ -53,15 +52,14 @@ func (s *Snapshot) Clone() Snapshot {
 	c.slots.leases = append([]lease(nil), s.slots.leases...)
 	c.overrides = append([]override(nil), s.overrides...)
 	c.processes = append([]process(nil), s.processes...)
+	for i := range c.processes {
+		c.processes[i].accounts = slices.Clone(c.processes[i].accounts)
+	}
 	c.accounts = append([]account(nil), s.accounts...)
 	for i := range c.accounts {
 		a := &c.accounts[i]
 		a.keys, a.tuned = slices.Clone(a.keys), slices.Clone(a.tuned)
 		a.machine.window.records = append([]record(nil), a.machine.window.records...)
-	}
-	c.terms = append([]terms(nil), s.terms...)
-	for i := range c.terms {
-		c.terms[i].rows = slices.Clone(c.terms[i].rows)
 	}
 	return c
 }
@@ -96,7 +94,6 @@ func (s *Snapshot) advance(at Instant) Stamp {
 	if rebooted {
 		s.slots = slots{seq: s.slots.seq}
 		s.processes = s.processes[:0]
-		s.terms = nil
 	}
 	return now
 }

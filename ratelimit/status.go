@@ -80,28 +80,31 @@ func (l *Limiter) Status(ctx context.Context) (Status, error) {
 	}
 	t := l.tune(at, &s)
 	l.adopt(t)
-	st := s.Status(at, t.Tuning, l.owner)
+	st := s.Status(at, t.Tuning, l.owner, l.ownAccounts()...)
 	st.Offline = l.offline
 	return st, nil
 }
 
-// ReadStatus returns the status of a store as a process with this tuning would see it. The caller takes no part in the
-// limiter.
-func ReadStatus(ctx context.Context, store Store, t Tuning) (Status, error) {
+// ReadStatus returns the status of a store as a process with this tuning and these accounts would see it. The caller
+// takes no part in the limiter.
+func ReadStatus(ctx context.Context, store Store, t Tuning, accounts ...Account) (Status, error) {
 	at, s, err := look(ctx, store)
 	if err != nil {
 		return Status{}, err
 	}
 	s.dropOverrides(s.advance(at))
 	tuning, _ := s.overridden(t)
-	return s.Status(at, tuning.divided(at.Parts), ""), nil
+	return s.Status(at, tuning.divided(at.Parts), "", accounts...), nil
 }
 
-// Status returns what a process with this tuning sees. It changes nothing.
-func (s *Snapshot) Status(at Instant, t Tuning, owner string) Status {
+// Status returns what a process with this tuning and these accounts sees. It changes nothing.
+func (s *Snapshot) Status(at Instant, t Tuning, owner string, accounts ...Account) Status {
 	copied := s.Clone()
 	s = &copied
 	now := s.advance(at)
+	for i := range accounts {
+		s.known(now, accounts[i].Name).limits = accounts[i].limitsAt(at.Wall)
+	}
 	s.expire(now, &t)
 	m := &s.machine
 	pace := m.pace(&t, now)

@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/internal/testing/storetest"
+	"github.com/anivault/anivault/ratelimit"
 )
 
 func must(t *testing.T, err error) {

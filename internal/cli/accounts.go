@@ -57,7 +57,7 @@ func (c *command) readAccounts(ctx context.Context, cfg *config.Config) ([]app.A
 		return nil, err
 	}
 	defer func() { _ = done() }() // it has written nothing
-	st, err := ratelimit.ReadStatus(ctx, store, cfg.Tuning)
+	st, err := ratelimit.ReadStatus(ctx, store, cfg.Tuning, cfg.LimiterAccounts()...)
 	if err != nil {
 		return nil, fmt.Errorf("read the limiter's state: %w", err)
 	}

@@ -58,7 +58,7 @@ type statusView struct {
 }
 
 func (c *command) readStatus(ctx context.Context, cfg *config.Config, store ratelimit.Store) (statusView, error) {
-	st, err := ratelimit.ReadStatus(ctx, store, cfg.Tuning)
+	st, err := ratelimit.ReadStatus(ctx, store, cfg.Tuning, cfg.LimiterAccounts()...)
 	if err != nil {
 		return statusView{}, fmt.Errorf("read the limiter's state: %w", err)
 	}

@@ -4,9 +4,9 @@ import (
 	"testing"
 
 	"github.com/anivault/anivault/internal/testing/redistest"
+	"github.com/anivault/anivault/internal/testing/storetest"
 	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/ratelimit/redisstore"
-	"github.com/anivault/anivault/internal/testing/storetest"
 )
 
 func TestTheSuiteOverAServer(t *testing.T) {

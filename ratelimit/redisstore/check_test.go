@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/internal/testing/redistest"
+	"github.com/anivault/anivault/internal/testing/storetest"
 	"github.com/anivault/anivault/internal/tmdbfake/cert"
 	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/ratelimit/redisstore"
-	"github.com/anivault/anivault/internal/testing/storetest"
 )
 
 func address(t testing.TB, text string) redisstore.Address {
