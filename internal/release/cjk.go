@@ -120,7 +120,7 @@ func (p *lexed) wordedPart(i int) (token, bool) {
 
 // finalSeason reads "파이널 시즌", the final season, as one word of the title: the number behind it is no season.
 func (p *lexed) finalSeason(i int) (token, bool) {
-	for _, w := range [...]string{"파이널 시즌", "파이널.시즌", "파이널시즌"} {
+	for _, w := range lists().finalSeasons {
 		if strings.HasPrefix(p.text[i:], w) {
 			return token{s: i, e: i + len(w), num: -1}, true
 		}
@@ -128,12 +128,9 @@ func (p *lexed) finalSeason(i int) (token, bool) {
 	return token{}, false
 }
 
-// cjkWord reads the word of cjkWords that begins at i with r.
+// cjkWord reads the inner word that begins at i with r.
 func (p *lexed) cjkWord(i int, r rune, first bool) (token, bool) {
-	if !cjkFirst[byte(r)] {
-		return token{}, false
-	}
-	for _, w := range cjkWords[r] {
+	for _, w := range lists().within[r] {
 		if strings.HasPrefix(p.text[i:], w.text) && (!w.alone || first && p.wholeRun(i+len(w.text))) {
 			return token{s: i, e: i + len(w.text), tag: w.tag, weak: w.weak, num: -1, word: w.kw}, true
 		}
@@ -146,48 +143,6 @@ func (p *lexed) wholeRun(j int) bool {
 	r, _ := utf8.DecodeRuneInString(p.text[j:])
 	return !isCJK(r) || r == '合'
 }
-
-// innerWord is a word that stands among others without a space.
-type innerWord struct {
-	text  string
-	alone bool // only as a run of its own
-	kw
-}
-
-// cjkWords are the inner words by their first character.
-var cjkWords = func() map[rune][]innerWord {
-	by := map[rune][]innerWord{}
-	for _, row := range []struct {
-		words string
-		alone bool
-		kw    kw
-	}{
-		{"合集 全集 本篇 本編 总集篇 總集篇 総集編", false, kw{tag: tagBatch}},
-		{"完结 完結", true, kw{tag: tagBatch}},
-		{"剧场版 劇場版 극장판 电影版 電影版", false, kw{tag: tagMovie, weak: true}},
-		{"特典 映像特典 특전 ノンクレジット ノンテロップ", false, kw{tag: tagExtra, value: "EXTRA"}},
-		{"予告編 予告片 预告片 預告片 先导预告 先導預告 予告 预告 預告 예고편 예고", false, kw{tag: tagExtra, value: "PV", weak: true}},
-		{"更新至 更新到 更至 连载至 連載至", false, kw{tag: tagPromo}},
-		{"上半部分 上半部 下半部分 下半部 前半クール 後半クール", true, kw{tag: tagPart}},
-		{"クール", true, kw{role: partWord}},
-		{"特別篇 特别篇 特別編 番外篇 특별편 번외편", false, kw{tag: tagSpecial, value: "SP"}},
-		{"日配版 中配版 国语版 日语版 放送版 老番 仅限港澳台 僅限港澳台 附百度网盘 附百度云 百度网盘", false, kw{tag: tagPromo}},
-	} {
-		for _, w := range strings.Fields(row.words) {
-			r, _ := utf8.DecodeRuneInString(w)
-			by[r] = append(by[r], innerWord{w, row.alone, row.kw})
-		}
-	}
-	return by
-}()
-
-// cjkFirst are the low bytes of the first characters of cjkWords: most characters need no look into it.
-var cjkFirst = func() (is [256]bool) {
-	for r := range cjkWords {
-		is[byte(r)] = true
-	}
-	return is
-}()
 
 // counter reads "07-12話" at j behind the ordinal sign at i.
 func (p *lexed) counter(i, j int) (token, bool) {
@@ -211,7 +166,7 @@ func (p *lexed) counter(i, j int) (token, bool) {
 	u, size := utf8.DecodeRuneInString(p.text[j:])
 	t := token{s: i, e: j + size, num: n, last: last}
 	next, _ := utf8.DecodeRuneInString(p.text[j+size:])
-	for _, part := range cjkParts {
+	for _, part := range lists().partCounters {
 		if strings.HasPrefix(p.text[j:], part) {
 			return token{s: i, e: j + len(part), tag: tagPart, num: n}, true
 		}
@@ -234,26 +189,11 @@ func (p *lexed) counter(i, j int) (token, bool) {
 	return t, true
 }
 
-// cjkParts are what parts of a season are counted in, behind "第2". They begin as seasons and episodes do.
-var cjkParts = [...]string{"クール", "部分", "季度"}
-
-// spelledSeasons are seasons whose number is a word that is written in kana or hangul.
-var spelledSeasons = [...]struct {
-	word string
-	n    int
-}{
-	{"セカンドシーズン", 2},
-	{"サードシーズン", 3},
-	{"세컨드 시즌", 2},
-	{"세컨드.시즌", 2},
-	{"세컨드시즌", 2},
-}
-
-// spelledSeason reads one of spelledSeasons at i.
+// spelledSeason reads a season whose number is a word in kana or hangul at i.
 func (p *lexed) spelledSeason(i int) (token, bool) {
-	for _, s := range spelledSeasons {
-		if strings.HasPrefix(p.text[i:], s.word) {
-			return token{s: i, e: i + len(s.word), tag: tagSeason, num: s.n}, true
+	for w, n := range lists().spelled {
+		if strings.HasPrefix(p.text[i:], w) {
+			return token{s: i, e: i + len(w), tag: tagSeason, num: n}, true
 		}
 	}
 	return token{}, false

@@ -1,57 +1,40 @@
 package release
 
 import (
+	_ "embed"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/anivault/anivault/internal/title"
+	"github.com/anivault/anivault/internal/wordlist"
 )
 
-// containers are folders that say nothing about the work in them.
-var containers = namesOf(`movies,movie,films,film,series,tv,tv shows,tv series,tvshows,tv_shows,shows,anime,animes,
-	media,mnt,server,videos,video,home,downloads,download,library,test,temp,tmp,completed,unsorted,share,shares,
-	storage,data,public,disk,nas,users,sitcoms,cartoons,torrents,folder,new,incoming,season,bdmv,stream,video ts,backup,episodes,episode,eps,正片,本篇,本編,
-	动画,动漫,电视剧,电影,剧集,番剧,애니,애니메이션,드라마,영화,アニメ,映画,
-	аниме,сериалы,фильмы`)
+//go:embed folders.txt
+var foldersText string
 
-// carriers are what a work is sold on: with a number, a folder that says nothing about the work in it.
-var carriers = namesOf("cd,disc,disk,dvd,bd,vol,volume")
+// folderNames is folders.txt: what folders are called, by what they hold.
+type folderNames struct{ containers, carriers, films, extras, specials, subtitles, nameless map[string]bool }
+
+var folderLists = sync.OnceValue(func() folderNames {
+	list := wordlist.Parse(foldersText)
+	return folderNames{
+		containers: list.Set("container"), carriers: list.Set("carrier"), films: list.Set("film"),
+		extras: list.Set("extra"), specials: list.Set("special"), subtitles: list.Set("subtitle"),
+		nameless: list.Set("nameless"),
+	}
+})
 
 // isCarrier reports whether a folder, in lower case, is a carrier with its number: "disc 2", "vol.3".
 func isCarrier(w string) bool {
 	head := withoutDigits(w)
-	return len(head) < len(w) && carriers[strings.TrimRight(head, " .-#")]
+	return len(head) < len(w) && folderLists().carriers[strings.TrimRight(head, " .-#")]
 }
 
-// filmFolders hold films: those of what the folder around them is called, or all of a library.
-var filmFolders = namesOf(`극장판,영화,劇場版,劇場,映画,剧场版,剧场,电影版,電影版,电影,電影,gekijouban,gekijoban,eiga,movies,movie,anime movies,
-	films,film,filme,filmes,filmer,filmy,filmek,filmler,filmovi,películas,peliculas,elokuvat,фильмы,фильм,фільми,ταινίες,phim lẻ,ภาพยนตร์,
-	أفلام,סרטים`)
-
-// isFilmFolder reports whether a folder, in lower case, holds films. A number may stand in front, or brackets around it: folders are
-// put in order so.
+// isFilmFolder reports whether a folder, in lower case, holds films. A number may stand in front, or brackets around it:
+// folders are put in order so.
 func isFilmFolder(w string) bool {
-	return filmFolders[strings.TrimRight(strings.TrimLeft(w, "0123456789 .-_[(【"), " ])】")]
-}
-
-// extraFolders hold what is not the work itself.
-var extraFolders = namesOf(`extras,extra,ncop,nced,trailers,trailer,bonus,menus,menu,featurettes,sample,samples,
-	creditless,pv,cm,特典,behind the scenes,deleted scenes,interviews,映像特典,nc,op,ed,scans,cds,previews,특전,예고편,预告,花絮,трейлеры`)
-
-// specialFolders stand for season 0.
-var specialFolders = namesOf(`specials,special,sp,sps,ova,ovas,season 0,season 00,oad,specials & ovas,特别篇,特別篇,特別編,番外,番外篇,특별편,스페셜,especiales,especiais,спешлы,
-	спецвыпуски,特典映像`)
-
-// subtitleFolders hold subtitles, which are often called by their language alone.
-var subtitleFolders = namesOf(`subs,sub,subtitles,subtitle,untertitel,subtitulos,subtítulos,legendas,sottotitoli,sous-titres,字幕,자막,субтитры`)
-
-// namesOf returns the names of a list with commas.
-func namesOf(list string) map[string]bool {
-	set := map[string]bool{}
-	for _, w := range strings.Split(list, ",") {
-		set[strings.TrimSpace(w)] = true
-	}
-	return set
+	return folderLists().films[strings.TrimRight(strings.TrimLeft(w, "0123456789 .-_[(【"), " ])】")]
 }
 
 // readFolders reads the folders above a name, nearest first, into r: the season, and the title and year when the name
@@ -85,18 +68,18 @@ func (s *stages) addFolders(r *Release, dirs []string) {
 			r.Kind = Movie
 		}
 		switch {
-		case subtitleFolders[w]:
+		case folderLists().subtitles[w]:
 			if self.language {
 				self.none, r.Episodes, r.Absolute, r.Kind = true, nil, false, Unknown
 			}
 			continue
-		case extraFolders[w]:
+		case folderLists().extras[w]:
 			r.Folder.Extra = true
-		case specialFolders[w]:
+		case folderLists().specials[w]:
 			if r.Folder.Seasons == nil {
 				r.Folder.Seasons = []int{0}
 			}
-		case containers[w], films, isCarrier(w), strings.HasSuffix(w, ":"), len(w) == 1, jumble(d):
+		case folderLists().containers[w], films, isCarrier(w), strings.HasSuffix(w, ":"), len(w) == 1, jumble(d):
 			continue
 		case yearFolder(w) && !(self.none && len(r.Episodes)+len(r.Seasons) > 0):
 			continue // films by year; "1983/S01E02.mkv" is in a show's folder
@@ -161,13 +144,9 @@ func (p *titled) language() bool {
 
 // generic reports whether a name is what programs call a file that has none: "movie", "title_t00", "VTS_01_1", "00001".
 func generic(name string) bool {
-	switch w := lower(name); w {
-	case "movie", "film", "video", "feature", "main", "untitled", "main feature", "正片", "本篇", "本編", "본편":
-		return true
-	default:
-		return w == "vts" || strings.HasPrefix(w, "vts ") || strings.HasPrefix(w, "title t") || strings.HasPrefix(w, "video ts") ||
-			len(w) >= 5 && allDigits(w)
-	}
+	w := lower(name)
+	return folderLists().nameless[w] || strings.HasPrefix(w, "vts ") || strings.HasPrefix(w, "title t") ||
+		strings.HasPrefix(w, "video ts") || len(w) >= 5 && allDigits(w)
 }
 
 // yearFolder reports whether a folder's name is a year and nothing else.

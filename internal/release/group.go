@@ -90,7 +90,7 @@ func dashed(gap string) bool { return gap == "-" || dashGap(gap) }
 
 // behindGroup reports whether token i is what reposters and players put behind the group.
 func (p *lexed) behindGroup(i int) bool {
-	return p.before(i) == "-" && reposted(p.word(i)) || p.before(i) == "." && p.tokens[i].word.value == "SAMPLE"
+	return p.before(i) == "-" && lists().reposters[lower(p.word(i))] || p.before(i) == "." && p.tokens[i].word.value == "SAMPLE"
 }
 
 // dashInGroup reports whether the group at i has a dash in its name: two dashed words follow the tags, the first a
@@ -125,15 +125,4 @@ func (p *lexed) plainWords(s span) int {
 		}
 	}
 	return n
-}
-
-// reposted reports whether w is what a reposter puts behind the group.
-func reposted(w string) bool {
-	switch lower(w) {
-	case "obfuscated", "asrequested", "xpost", "scrambled", "postbot", "rakuv", "rakuv02", "rakuvfinhel", "rakuvus",
-		"buymore", "4p", "1", "alternativetorequested", "obfuscation", "altezachen", "repackpost", "wrtteam", "nzbgeek",
-		"chamele0n", "sample":
-		return true
-	}
-	return false
 }

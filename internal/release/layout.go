@@ -1,6 +1,9 @@
 package release
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // segment is a run of tokens in one outermost bracket, or between brackets.
 type segment struct {
@@ -108,12 +111,7 @@ func (p *laidOut) countsBracket(k int) bool {
 
 // translators reports whether a word ends as the names of Chinese groups do: "字幕组", "汉化社".
 func translators(w string) bool {
-	for _, end := range [...]string{"组", "組", "社", "字幕", "家族", "工作室"} {
-		if strings.HasSuffix(w, end) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(lists().translatorEndings, func(end string) bool { return strings.HasSuffix(w, end) })
 }
 
 // titleBefore reports whether a bracket before the k-th segment can hold a title.

@@ -186,10 +186,6 @@ func (p *marked) readChapters(i int) {
 	}
 }
 
-// episodesBehind are the words for episode that stand behind their number.
-var episodesBehind = setOf(`bölüm bolum blm серия серии серий сер ser serija seria serya odcinek epizod серія серії эпизод
-	эпизода епізод выпуск díl diel rész resz jakso`)
-
 // markCounted: "7. Bölüm", "21.ser", "12 серия", "04-я серия"; but not "38 episode".
 func (p *marked) markCounted(i int) bool {
 	t := &p.tokens[i]
@@ -200,7 +196,7 @@ func (p *marked) markCounted(i int) bool {
 	if _, behind, _, ok := p.ordinalAt(i); ok && behind < len(p.tokens) {
 		word = behind
 	}
-	if !episodesBehind[lower(p.word(word))] {
+	if !lists().counted[lower(p.word(word))] {
 		return false
 	}
 	if p.plainNumber(i-1) && p.gap(i-1) == "-" && p.tokens[i-1].num < t.num && t.num < maxEpisodes {

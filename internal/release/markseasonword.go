@@ -307,7 +307,7 @@ func (p *lexed) ordinalAt(i int) (n, behind int, plain, ok bool) {
 	}
 	gap, behind := p.gap(i), i+1
 	plain = !strings.HasPrefix(gap, "°") && !strings.HasPrefix(gap, "º") && !strings.HasPrefix(gap, "ª")
-	if i+2 < len(p.tokens) && len(gap) == 1 && ordinalEnds[lower(p.word(i+1))] {
+	if i+2 < len(p.tokens) && len(gap) == 1 && lists().spacedEndings[lower(p.word(i+1))] {
 		behind, plain = i+2, false
 	}
 	return p.tokens[i].num, behind, plain, true

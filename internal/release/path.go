@@ -5,20 +5,6 @@ import (
 	"unicode/utf8"
 )
 
-// extensions of files that hold, or belong to, a video.
-var extensions = setOf(`
-	mkv mp4 m4v avi mov ts m2ts mts wmv webm ogm ogv mpg mpeg vob flv rmvb rm 3gp divx iso strm mk3d wtv asf m2v img
-	srt ass ssa sub idx vtt nfo sup smi txt torrent nzb 7z zip rar patch jpg png mka flac mks disc`)
-
-// setOf returns the words of s.
-func setOf(s string) map[string]bool {
-	set := map[string]bool{}
-	for _, w := range strings.Fields(s) {
-		set[w] = true
-	}
-	return set
-}
-
 // cutExtension splits a name into its base and its known extension, lower case and without the dot.
 func cutExtension(name string) (base, ext string) {
 	base = strings.TrimRight(name, " '\"")
@@ -28,7 +14,7 @@ func cutExtension(name string) (base, ext string) {
 			return base, ext
 		}
 		e := lower(base[dot+1:])
-		if !extensions[e] || e == "ts" && ext != "" {
+		if !lists().extensions[e] || e == "ts" && ext != "" {
 			return base, ext
 		}
 		if ext == "" {

@@ -11,8 +11,8 @@
 // the table that decides it. Each row has a name that needs it, which is its
 // test:
 //
-//   - a word for a tag: words; a tag of two words: compounds; a tag with a
-//     number in it: tagForms; a folder's name: containers and its neighbours
+//   - a word, or a tag of two words: words.txt; a tag with a number in it:
+//     tagForms; a folder's name: folders.txt
 //   - a marker such as S01E02: markForms; what is not a marker after all:
 //     notCrosses, notSeasons, notOrdinals; where its list ends: listEnds,
 //     seasonEnds, rangeEnds; a counter of Chinese, Japanese or Korean: cjk.go

@@ -50,6 +50,24 @@ func (p *tagged) tagHeight(i int) bool {
 	return true
 }
 
+// tagCompound: "h 264", "H.265", "x-264", "WEB DL", "Blu-ray", "HD TS"; a station's name has its dash.
+func (p *tagged) tagCompound(i int) bool {
+	if !p.beside(i, i+1) || len(p.gap(i)) > 1 {
+		return false
+	}
+	pairs, _ := find(lists().pairs, p.word(i))
+	for _, c := range pairs {
+		if c.kw.weak && p.gap(i) != "-" || !strings.EqualFold(c.tail, p.word(i+1)) {
+			continue
+		}
+		p.set(i, i+2, c.kw.tag)
+		p.tokens[i].word, p.tokens[i+1].word = c.kw, c.kw
+		p.tokens[i].weak, p.tokens[i+1].weak = c.kw.weak, c.kw.weak
+		return true
+	}
+	return false
+}
+
 // heightOf reads "1080p", "720i", "1080p25" and "1920x1080"; it returns "" for another word.
 func heightOf(w string) string {
 	n := leadingDigits(w)
@@ -105,9 +123,6 @@ func (p *tagged) madeTag(i int) bool {
 	return k.tag == tagSource || k.tag == tagVideo || k.tag == tagAudio
 }
 
-// units are what a number of a quantity counts.
-var units = setOf("mb gb kb bit bits fps ch kbps mbps kbit hz khz cd mm mib gib xdvd xdvd9 xdvd5 disc discs audio")
-
 // tagQuantity: "700MB", "1.46Gb", "10 bit", "60fps", "6ch", "2CD", "384kbit", "35mm".
 func (p *tagged) tagQuantity(i int) bool {
 	w := p.word(i)
@@ -117,7 +132,7 @@ func (p *tagged) tagQuantity(i int) bool {
 	case n == 0:
 		return false
 	case n < len(w):
-		if !units[lower(w[n:])] {
+		if !lists().quantities[lower(w[n:])] {
 			return false
 		}
 	default:
@@ -227,9 +242,6 @@ func (p *tagged) tagDisc(i int) bool {
 	return true
 }
 
-// domains are the ends of addresses that groups and trackers use.
-var domains = setOf("com net org tv cd cc me io mx lt my am ag pl to info nu se")
-
 // tagWebSite: "www.site.com", "site.com" at the start or alone in a bracket.
 func (p *tagged) tagWebSite(i int) bool {
 	to := 0
@@ -238,7 +250,7 @@ func (p *tagged) tagWebSite(i int) bool {
 		if i == 1 && to > 0 && p.classAt(0) == cjk && p.gap(0) == "" { // "银色电影www.site.com"
 			p.set(0, 1, tagSite)
 		}
-	} else if p.beside(i, i+1) && p.gap(i) == "." && p.siteAlone(i) && domains[lower(p.word(i+1))] {
+	} else if p.beside(i, i+1) && p.gap(i) == "." && p.siteAlone(i) && lists().domains[lower(p.word(i+1))] {
 		to = i + 2
 	}
 	if to == 0 {
@@ -251,7 +263,7 @@ func (p *tagged) tagWebSite(i int) bool {
 // endOfSite returns the token behind the address that "www" at i begins, 0 when there is none.
 func (p *lexed) endOfSite(i int) int {
 	j := i + 1
-	if i <= 1 && p.dotted && p.beside(i, i+3) && p.gap(i+2) == "." && p.tokens[i].group < 0 && domains[lower(p.word(i+2))] {
+	if i <= 1 && p.dotted && p.beside(i, i+3) && p.gap(i+2) == "." && p.tokens[i].group < 0 && lists().domains[lower(p.word(i+2))] {
 		return i + 3 // "www.site.com.Title"
 	}
 	for p.beside(i, j) && !dashGap(p.gap(j-1)) && j-i < 5 && !strings.ContainsAny(p.gap(j-1), "])】") {

@@ -50,7 +50,7 @@ func (p *lexed) lookUp(i int) {
 	}
 	k, ok := kw{}, false
 	if t.class == cjk { // which has no small letters
-		k, ok = words[p.word(i)]
+		k, ok = lists().words[p.word(i)]
 	} else {
 		k, ok = lookup(p.word(i))
 	}

@@ -172,11 +172,8 @@ func (p *lexed) remarks(b *bracket) bool {
 			return true
 		}
 	}
-	return b.behind == b.first+1 && programmeMarks[p.word(b.first)]
+	return b.behind == b.first+1 && lists().recorderMarks[p.word(b.first)]
 }
-
-// programmeMarks are what Japanese recorders put into brackets beside a title: new, the last, shown again, with subtitles.
-var programmeMarks = setOf("新 終 再 字 解 多 双 映 吹 デ 無 無料")
 
 // runsOn reports whether a word follows the bracket without a gap: "DIVA(A)LIVE", "要【招架】一切".
 func (b innerBracket) runsOn() bool {

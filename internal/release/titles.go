@@ -55,16 +55,13 @@ func (p *titled) titlesInText() {
 	}
 }
 
-// kindsOfWork are the words before a title in quotes that say what it is the title of: "TVアニメ「銀色鉄道」第7話".
-var kindsOfWork = setOf("tv アニメ アニメーション シリーズ ドラマ 連続テレビ小説 動畫 动画 애니메이션 애니")
-
 // quotedTitle moves the start of the title into quotes that stand behind words for its kind, and returns the token behind
 // them; without such quotes the number of tokens.
 func (p *titled) quotedTitle() (behind int) {
 	if !strings.Contains(p.text, "「") && !strings.Contains(p.text, "『") {
 		return len(p.tokens)
 	}
-	for i := p.first; i+1 < len(p.tokens) && kindsOfWork[lower(p.word(i))]; i++ {
+	for i := p.first; i+1 < len(p.tokens) && lists().works[lower(p.word(i))]; i++ {
 		for _, q := range [...][2]string{{"「", "」"}, {"『", "』"}} {
 			if !strings.HasPrefix(strings.TrimLeft(p.gap(i), " "), q[0]) {
 				continue

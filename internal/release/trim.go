@@ -24,7 +24,7 @@ var staysInTitle = []reason[endWord]{
 				w.tag != tagExtra && w.tag != tagSpecial && w.tag != tagBatch
 		}),
 	because("behind an article", "The.German.1080p.BluRay.x264-QUIET -> The German",
-		func(w endWord) bool { return w.at-1 == w.from && articles[lower(w.word(w.from))] }),
+		func(w endWord) bool { return w.at-1 == w.from && lists().articles[lower(w.word(w.from))] }),
 	because("a language before the year, the season or the episode",
 		"The.Good.German.2009.1080p.BluRay.x264-QUIET -> The Good German y2009 movie",
 		func(w endWord) bool { return w.tag == tagLanguage && (w.year || w.marker) && !w.shoutsLanguage() }),
@@ -61,9 +61,6 @@ var staysInTitle = []reason[endWord]{
 		"Silver Rail Collection - 05.mkv -> Silver Rail Collection e5 episode",
 		func(w endWord) bool { return w.tag == tagBatch && len(w.episodes) == 1 && w.season.empty() && w.marker }),
 }
-
-// articles are words that are no title alone.
-var articles = setOf("the a an der die das le la les el los il")
 
 // trimTags moves the end of a title back over weak tags that stand right before it.
 func (p *titled) trimTags(from, to int) int {
