@@ -273,12 +273,8 @@ func (e *engine) settle(times bool) error {
 		if err != nil {
 			return err
 		}
-		before := d.MTime
-		if first, other := e.first[i]; other {
-			before = first
-		}
-		if info.MTime != before {
-			if err := dir.SetMTime(before); err != nil {
+		if info.MTime != d.MTime {
+			if err := dir.SetMTime(d.MTime); err != nil {
 				return err
 			}
 		}

@@ -44,8 +44,6 @@ type marks struct {
 	after    map[int]organize.Stamp // the times of folders when the run had ended
 	keep     map[int]bool           // folders that others have changed since: their times are left
 	lost     map[int]bool           // folders that were not there when undoing began
-	was      map[int]organize.Stamp // the times of folders when undoing began
-	passes   map[int][]pass         // what undoing has made of them
 	copies   map[int]*copied        // by operation: its copy
 	returned map[int]*copied        // by operation: the copy that came back
 	not      map[int]organize.Code  // by operation: why it was not done
@@ -84,7 +82,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 func newMarks() marks {
 	return marks{
 		stage: Planned, after: map[int]organize.Stamp{}, keep: map[int]bool{},
-		lost: map[int]bool{}, was: map[int]organize.Stamp{}, passes: map[int][]pass{}, copies: map[int]*copied{}, returned: map[int]*copied{}, not: map[int]organize.Code{}, kept: map[int]organize.Code{}, back: map[int]bool{},
+		lost: map[int]bool{}, copies: map[int]*copied{}, returned: map[int]*copied{}, not: map[int]organize.Code{}, kept: map[int]organize.Code{}, back: map[int]bool{},
 	}
 }
 
@@ -258,13 +256,6 @@ func (m *marks) take(line string, files int) {
 		m.keep[i] = true
 	case "lost":
 		m.lost[i] = true
-	case "was":
-		m.was[i] = f.stamp()
-	case "left":
-		if was, known := m.was[i]; known {
-			m.passes[i] = append(m.passes[i], pass{was, f.stamp()})
-			delete(m.was, i)
-		}
 	case markCopied, markReturned:
 		made := &copied{inode: f.number(10, 64), size: int64(f.number(10, 63)), mtime: f.stamp(), birth: f.stamp(), sum: f.number(16, 64)}
 		if f.rest != "" {

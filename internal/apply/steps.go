@@ -18,9 +18,8 @@ type engine struct {
 	ctx     context.Context // of apply or undo; when it ends a copy under way is given up
 	journal *journal
 	touched []bool
-	first   map[int]organize.Stamp // of folders: the time before all runs that are put back, where that is another one
-	newAt   map[place]int          // the folders that the run makes
-	making  *sync.Mutex            // held while one of them is made
+	newAt   map[place]int // the folders that the run makes
+	making  *sync.Mutex   // held while one of them is made
 	asRoot  bool
 	poured  func(at int64) // told how far a copy is; may be nil
 	codes   []*Problem     // by operation: why it is not where it is to be

@@ -118,13 +118,11 @@ func (w *working) undo(ctx context.Context, wanted []bool, part bool, stayed map
 		return w.journal.sync()
 	}
 	w.prune(nil)
-	w.pruneOthers()
 	w.unprobe()
 	if err := w.settle(!part); err != nil {
 		w.stopped = failed(err)
 		return w.journal.sync()
 	}
-	w.noteLeft()
 	return w.finish(w.ended(wanted))
 }
 
@@ -149,11 +147,9 @@ func (w *working) ended(wanted []bool) Stage {
 	return s
 }
 
-// compare marks the folders that others have changed since the run, and those that are gone. A run that was cut off knows
-// nothing of others. What undoing another run has changed is no other's.
+// compare marks the folders that others have changed since the run, and those that are gone. An interrupted run knows nothing of others.
 func (w *working) compare() {
 	m := &w.journal.marks
-	var changed []int
 	for i := range w.run.Dirs {
 		if w.run.Dirs[i].New {
 			continue
@@ -170,23 +166,9 @@ func (w *working) compare() {
 		if err != nil || !w.touched[i] {
 			continue
 		}
-		if m.stage != Undoing {
-			w.journal.mark("was %d %s", i, info.MTime)
-		}
 		after, known := m.after[i]
 		if m.stage == Done && known && info.MTime != after && !m.keep[i] {
-			changed = append(changed, i)
-		}
-	}
-	w.others = w.custodyOf(w.run.ID)
-	for _, i := range changed {
-		if !w.others.explains(w.run.path(i), m.passes[i], m.was[i], m.after[i]) {
 			w.journal.mark("keep %d", i)
-		}
-	}
-	for i := range w.run.Dirs {
-		if d := &w.run.Dirs[i]; !d.New {
-			w.first[i] = w.others.first(w.run.path(i), d.MTime)
 		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/anivault/anivault/internal/organize"
 )
 
 // onlyOf chooses files by the last parts of their sources.
@@ -446,5 +448,59 @@ func TestWhichOfTwoWasChanged(t *testing.T) {
 				t.Errorf("%+v %v", out, err)
 			}
 		})
+	}
+}
+
+// A run that is put back in two parts leaves the times of before, and those of folders that somebody else has changed since stay.
+func TestFoldersGetTheirTimesBack(t *testing.T) {
+	for name, theirs := range map[string]bool{"nobody else was there": false, "somebody has added a file": true} {
+		t.Run(name, func(t *testing.T) {
+			sc := drawn(traits{}, "/lib", "a b", "a > Show/a; b > Show/b")
+			apply, _, undo := sc.actions()
+			s := sc.clone()
+			if out, err := apply.do(s); err != nil || out.Unfinished {
+				t.Fatalf("%+v %v", out, err)
+			}
+			changed := int64(0)
+			if theirs {
+				s.add("/lib/theirs", "theirs")
+				changed = s.nodes[s.at("/lib")].mtime
+			}
+			if out, err := undoOnly(s, sc.plan.ID, "a", false); err != nil || said(out) != "a undone" {
+				t.Fatalf("%+v %v", out, err)
+			}
+			if out, err := undo.do(s); err != nil || said(out) != "b undone" {
+				t.Fatalf("%+v %v", out, err)
+			}
+			if !theirs {
+				if diff := cmp.Diff(all(sc.sim, true), all(s, true)); diff != "" {
+					t.Error(diff)
+				}
+			} else if s.nodes[s.at("/lib")].mtime < changed {
+				t.Error("the folder has the time that it had before somebody changed it")
+			}
+		})
+	}
+}
+
+// Runs can be put back in any order: all files are where they were, though folders may keep a later time.
+func TestAnOlderRunIsPutBackFirst(t *testing.T) {
+	sc := drawn(traits{}, "/lib", "a b", "a > Show/a; b > Show/b")
+	s := sc.clone()
+	first, second := *sc.plan, *sc.plan
+	first.Units, second.Units = sc.plan.Units[:1], sc.plan.Units[1:]
+	second.ID = "20261122-020432-k3f9"
+	for _, p := range []*organize.Plan{&first, &second} {
+		if out, err := engineOf(s).Apply(context.Background(), p, Options{}); err != nil || out.Count(StatusDone) != 1 {
+			t.Fatalf("%+v %v", out, err)
+		}
+	}
+	for _, p := range []*organize.Plan{&first, &second} {
+		if out, err := engineOf(s).Undo(context.Background(), p.ID, UndoOptions{}); err != nil || out.Count(StatusUndone) != 1 {
+			t.Fatalf("%+v %v", out, err)
+		}
+	}
+	if diff := cmp.Diff(sc.contents("/src"), s.contents("/src")); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -12,22 +12,20 @@ import (
 // working is an engine at one run.
 type working struct {
 	engine
-	now       func() time.Time
-	progress  func(Progress)
-	lanes     int        // how many steps may be carried out at once
-	mu        sync.Mutex // held by the lane that tells how far the run is, or why it stops
-	inPlace   int        // files that have come to their place, so far
-	toGoBack  int        // files that an undo is to put back
-	copied    int64      // bytes, so far
-	toCopy    *int64     // bytes; nil: not counted yet
-	stopped   error      // why the run did not come to its end
-	cameBack  []int      // operations that an undo has put back, where others are not
-	others    custody    // with undo
-	custodyOf func(run string) custody
+	now      func() time.Time
+	progress func(Progress)
+	lanes    int        // how many steps may be carried out at once
+	mu       sync.Mutex // held by the lane that tells how far the run is, or why it stops
+	inPlace  int        // files that have come to their place, so far
+	toGoBack int        // files that an undo is to put back
+	copied   int64      // bytes, so far
+	toCopy   *int64     // bytes; nil: not counted yet
+	stopped  error      // why the run did not come to its end
+	cameBack []int      // operations that an undo has put back, where others are not
 }
 
 func (e *Engine) open(j *journal) *working {
-	w := &working{now: e.Now, progress: e.Progress, lanes: e.Lanes, custodyOf: e.custody}
+	w := &working{now: e.Now, progress: e.Progress, lanes: e.Lanes}
 	if e.Progress != nil {
 		w.poured = w.copying
 	}
@@ -35,7 +33,7 @@ func (e *Engine) open(j *journal) *working {
 	w.making = &sync.Mutex{}
 	j.run.findPaths()
 	w.journal, w.touched, w.asRoot = j, j.run.touched(), e.AsRoot
-	w.codes, w.newAt, w.first = make([]*Problem, len(j.run.Ops)), map[place]int{}, map[int]organize.Stamp{}
+	w.codes, w.newAt = make([]*Problem, len(j.run.Ops)), map[place]int{}
 	for i := range j.run.Dirs {
 		if d := &j.run.Dirs[i]; d.New {
 			w.newAt[place{d.Parent, d.Name}] = i
@@ -285,7 +283,7 @@ func (w *working) finish(s Stage) error {
 			return nil // without its mark the run is not finished
 		}
 	}
-	if w.journal.marks.stage == Applying { // what an undo makes of them its own marks say
+	if s == Done {
 		w.remember()
 	}
 	for _, i := range w.cameBack {
