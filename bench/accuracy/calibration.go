@@ -12,7 +12,8 @@ var (
 	placeBins = []float64{0, 0.3, 0.7, 0.9, 0.95, 0.98}
 )
 
-// placeModels are the models in which confidences of season and episode are looked at: with and without names of seasons.
+// placeModels are the models in which confidences of season and episode are looked at: with and without names of
+// seasons.
 var placeModels = []string{"kind", "plain"}
 
 type bin struct {
@@ -20,8 +21,8 @@ type bin struct {
 	confidence float64 // the sum
 }
 
-// calibration checks confidences: of all names with one, that share should be right. The id's is looked at twice: with the
-// whole catalogue, and with every name's truth removed, when nothing can be right.
+// calibration checks confidences: of all names with one, that share should be right. The id's is looked at twice: with
+// the whole catalogue, and with every name's truth removed, when nothing can be right.
 func (b *bench) calibration() error {
 	v, err := b.inModel("kind")
 	if err != nil {
@@ -84,8 +85,8 @@ func (b *bench) inModel(name string) (*verdict, error) {
 	return b.judge(rows, records)
 }
 
-// printPlaces prints how often places are right by their confidence, apart for the rows that are read and those that are not: its
-// factors were chosen by the former.
+// printPlaces prints how often places are right by their confidence, apart for the rows that are read and those that
+// are not: its factors were chosen by the former.
 func printPlaces(model string, v *verdict) {
 	for _, unread := range []bool{false, true} {
 		none := 0
@@ -102,7 +103,8 @@ func printPlaces(model string, v *verdict) {
 			return *r.EpisodeConfidence, true, !failed
 		})
 		part := map[bool]string{false: "read", true: "unread"}[unread]
-		fmt.Printf("\n== reliability of the episode's confidence, model %s: %s names of known place whose id is right\n", model, part)
+		fmt.Printf("\n== reliability of the episode's confidence, model %s: %s names of known place whose id is right\n",
+			model, part)
 		fmt.Printf("%-16s %7d\n", "no place", none)
 		printBins(placeBins, of)
 	}
@@ -113,7 +115,10 @@ func (b *bench) noteSure(run string, v *verdict) error {
 	failed := map[int][]byte{}
 	for i, r := range v.records {
 		if r.sure() && !v.rows[i].right(r) {
-			what, err := json.Marshal(map[string]any{"input": v.rows[i].Input, "want": v.rows[i].work(), "got": json.RawMessage(r.raw)})
+			what, err := json.Marshal(map[string]any{
+				"input": v.rows[i].Input, "want": v.rows[i].work(),
+				"got": json.RawMessage(r.raw),
+			})
 			if err != nil {
 				return err
 			}

@@ -15,9 +15,9 @@ import (
 	"github.com/anivault/anivault/internal/tmdbfake/catalogfile"
 )
 
-// The evaluation has no lists of its own. Those that index update fetches are written from its catalogue, in the forms of
-// Anime-Lists, AniDB and TMDB's exports: the same anime, under the same titles, where Anime-Lists puts them, and the works'
-// original names. So figures with the index say what perfect lists would do.
+// The evaluation has no lists of its own. Those that index update fetches are written from its catalogue, in the forms
+// of Anime-Lists, AniDB and TMDB's exports: the same anime, under the same titles, where Anime-Lists puts them, and the
+// works' original names. So figures with the index say what perfect lists would do.
 
 // listedWork is what the catalogue says of a work.
 type listedWork struct {
@@ -190,7 +190,8 @@ func (w *listedWork) list(anime map[int]*listedAnime) {
 			if s.First > 1 {
 				to -= s.First - 1
 			}
-			a.Mappings = append(a.Mappings, listedMapping{From: 1, Season: s.Number, Start: r.From[0], End: r.From[1], Offset: to - r.From[0]})
+			a.Mappings = append(a.Mappings,
+				listedMapping{From: 1, Season: s.Number, Start: r.From[0], End: r.From[1], Offset: to - r.From[0]})
 		}
 	}
 }

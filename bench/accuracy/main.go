@@ -1,7 +1,8 @@
 // Command accuracy measures how often names are read and matched right, on real
 // names with their truth.
 //
-//	go run -C bench ./accuracy [-eval DIR] [-only names,match,models,hidden,offline] [-model NAME] [-errors FILE] [-bin FILE]
+//	go run -C bench ./accuracy [-eval DIR] [-only names,match,models,hidden,offline] [-model NAME]
+//	  [-errors FILE] [-bin FILE]
 //
 // It builds anivault and the stand-in from this repository, gives the stand-in the
 // evaluation's catalogue, and runs the evaluation's own scorer. The data is not part
@@ -39,7 +40,8 @@ import (
 var parts = []string{"names", "match", "models", "hidden", "offline"}
 
 func main() {
-	eval := flag.String("eval", filepath.Join("..", "..", "shared", "eval"), "folder with the names, the catalogue and the scorer")
+	eval := flag.String("eval", filepath.Join("..", "..", "shared", "eval"),
+		"folder with the names, the catalogue and the scorer")
 	model := flag.String("model", "", "one model of TMDB, by its `name` (default: match the first, models all)")
 	wrong := flag.String("errors", "", "append what failed, as JSON lines, to this `file`; unread rows stay unread")
 	bin := flag.String("bin", "", "program to measure (default: build it)")
@@ -130,15 +132,20 @@ func prepare(eval, bin string) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{eval: eval, tmp: tmp, tmdbfake: filepath.Join(tmp, "tmdbfake"), scorer: filepath.Join(tmp, "scorer"), results: map[runKey]result{}}
+	b := &bench{
+		eval: eval, tmp: tmp, tmdbfake: filepath.Join(tmp, "tmdbfake"), scorer: filepath.Join(tmp, "scorer"),
+		results: map[runKey]result{},
+	}
 	ctx := context.Background()
 	b.anivault, err = kit.Anivault(ctx, tmp, bin)
-	err = errors.Join(err, kit.Build(ctx, "..", b.tmdbfake, "./cmd/tmdbfake"), kit.Build(ctx, filepath.Join(eval, "scorer"), b.scorer, "."))
+	err = errors.Join(err, kit.Build(ctx, "..", b.tmdbfake, "./cmd/tmdbfake"),
+		kit.Build(ctx, filepath.Join(eval, "scorer"), b.scorer, "."))
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(tmp))
 	}
 	b.everything = []string{"--min-confidence", "0"}
-	if help, _ := exec.Command(b.anivault, "match", "--help").Output(); strings.Contains(string(help), "--min-episode-confidence") {
+	help, _ := exec.Command(b.anivault, "match", "--help").Output()
+	if strings.Contains(string(help), "--min-episode-confidence") {
 		b.everything = append(b.everything, "--min-episode-confidence", "0")
 	}
 	b.indexDir, err = b.index()

@@ -180,8 +180,8 @@ func (v *verdict) count(want func(group string) bool, of func(i int) (counts, ri
 	return read, unread
 }
 
-// wrong reports whether the record says something that is not so: another entry, or a place that the file does not have.
-// An entry without a place is no falsehood.
+// wrong reports whether the record says something that is not so: another entry, or a place that the file does not
+// have. An entry without a place is no falsehood.
 func (v *verdict) wrong(i int) bool {
 	_, failed := v.failed[i]
 	r := v.records[i]
@@ -219,8 +219,11 @@ var matchMeasures = []struct {
 	wrongSureLine: {label: "wrong id of sure", of: func(v *verdict, i int) (bool, bool) {
 		return v.records[i].sure(), !v.rows[i].right(v.records[i])
 	}},
-	anySureLine: {label: "wrong id or number of sure", of: func(v *verdict, i int) (bool, bool) { return v.records[i].sure(), v.wrong(i) }},
-	trapsLine:   {label: "traps: no regular episode given", column: "trap"},
+	anySureLine: {
+		label: "wrong id or number of sure",
+		of:    func(v *verdict, i int) (bool, bool) { return v.records[i].sure(), v.wrong(i) },
+	},
+	trapsLine: {label: "traps: no regular episode given", column: "trap"},
 }
 
 // measure returns a line's tallies over the groups that are asked for.

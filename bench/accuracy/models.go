@@ -62,7 +62,8 @@ func modelNamed(name string) (model, bool) {
 	return models[i], true
 }
 
-// modelTable matches both lists in every model that is asked for, without and with an index, and prints what came of it.
+// modelTable matches both lists in every model that is asked for, without and with an index, and prints what came of
+// it.
 func (b *bench) modelTable() error {
 	var wanted []model
 	for _, m := range models {
@@ -183,8 +184,8 @@ func lost(without, with result) map[int][]byte {
 // printModels prints a line for each model, without and with the index. "lost" counts the rows that the index makes
 // wrong, "differ" those that come out differently than in the first model.
 func (b *bench) printModels(wanted []model, list string, want func(group string) bool) {
-	fmt.Printf("%-10s %-6s %7s %7s %7s %7s %7s %9s %9s %6s %7s %5s %7s\n", "model", "index", "id", "placed", "all", "apart",
-		"wrong", "wrong.sure", "any.sure", "traps", "asked", "lost", "differ")
+	fmt.Printf("%-10s %-6s %7s %7s %7s %7s %7s %9s %9s %6s %7s %5s %7s\n", "model", "index", "id", "placed", "all",
+		"apart", "wrong", "wrong.sure", "any.sure", "traps", "asked", "lost", "differ")
 	first := b.results[runKey{wanted[0].name, false, list}]
 	for _, m := range wanted {
 		without := b.results[runKey{m.name, false, list}]
@@ -227,7 +228,8 @@ func (v *verdict) among(want func(group string) bool, rows map[int][]byte) int {
 
 // leftOutTable prints how often names are matched to another entry while theirs is missing.
 func (b *bench) leftOutTable() error {
-	fmt.Printf("\n== %s: every name while its entry is missing at TMDB\n%-10s %7s %9s %9s %7s\n", leftOut, "index", "names", "matched", "sure", "percent")
+	fmt.Printf("\n== %s: every name while its entry is missing at TMDB\n%-10s %7s %9s %9s %7s\n", leftOut, "index",
+		"names", "matched", "sure", "percent")
 	for _, indexed := range []bool{false, true} {
 		v, err := b.withoutTruth(indexed)
 		if err != nil {
@@ -246,7 +248,8 @@ func (b *bench) leftOutTable() error {
 		if indexed {
 			word = "yes"
 		}
-		fmt.Printf("%-10s %7d %9d %9d %7.2f\n", word, len(v.records), matched, sure, 100*float64(sure)/float64(len(v.records)))
+		fmt.Printf("%-10s %7d %9d %9d %7.2f\n", word, len(v.records), matched, sure,
+			100*float64(sure)/float64(len(v.records)))
 		if err := b.noteSure(leftOut+" index "+word, v); err != nil {
 			return err
 		}
@@ -254,8 +257,8 @@ func (b *bench) leftOutTable() error {
 	return nil
 }
 
-// withoutTruth matches the names of each share of the works against a TMDB that lacks them. What an entry counts as right
-// besides may be there.
+// withoutTruth matches the names of each share of the works against a TMDB that lacks them. What an entry counts as
+// right besides may be there.
 func (b *bench) withoutTruth(indexed bool, args ...string) (*verdict, error) {
 	rows, err := b.allRows()
 	if err != nil {

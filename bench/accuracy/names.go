@@ -52,7 +52,8 @@ func (b *bench) names() error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("\n== names of %s: percent of rows with title, season, episode and year right and nothing invented\n", list.file)
+		fmt.Printf("\n== names of %s: percent of rows with title, season, episode and year right and nothing invented\n",
+			list.file)
 		printPartsHead("style")
 		s.printStyles(list.apart)
 		if err := b.note(list.file, rows, s.failed); err != nil {
@@ -67,9 +68,11 @@ func (b *bench) names() error {
 }
 
 // saidOtherwise is what the property test says of each way of writing names.
-var saidOtherwise = regexp.MustCompile(`: ([^:]+): read otherwise are (\d+) of (\d+) read names, (\d+) of (\d+) unread ones`)
+var saidOtherwise = regexp.MustCompile(
+	`: ([^:]+): read otherwise are (\d+) of (\d+) read names, (\d+) of (\d+) unread ones`)
 
-// otherWays prints how many names say the same when they are written in another way: what the property test of internal/release finds.
+// otherWays prints how many names say the same when they are written in another way: what the property test of
+// internal/release finds.
 func (b *bench) otherWays() error {
 	const test = "TestOtherWaysOfWritingANameSayTheSame"
 	cmd := exec.Command("go", "test", "./internal/release", "-count=1", "-v", "-run", "^"+test+"$")

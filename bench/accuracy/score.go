@@ -56,7 +56,9 @@ const unreadMark = "|unread"
 
 // score runs the evaluation's scorer over the output that a program gave for the rows, one line for each. groupOf names
 // the group of a row; label is the field by which the scorer groups.
-func (b *bench) score(rows []row, output []byte, label string, groupOf func(row) string, args ...string) (*score, error) {
+func (b *bench) score(rows []row, output []byte, label string, groupOf func(row) string,
+	args ...string,
+) (*score, error) {
 	dir, err := os.MkdirTemp(b.tmp, "score-")
 	if err != nil {
 		return nil, err

@@ -30,7 +30,8 @@ func (b *bench) stand(args ...string) (*stand, error) {
 	}
 	addresses := filepath.Join(dir, "addresses")
 	ctx, cancel := context.WithCancel(context.Background())
-	fake := exec.CommandContext(ctx, b.tmdbfake, append([]string{"--addr-file", addresses, "--catalog", b.catalogue()}, args...)...)
+	fake := exec.CommandContext(ctx, b.tmdbfake,
+		append([]string{"--addr-file", addresses, "--catalog", b.catalogue()}, args...)...)
 	fake.Stderr = os.Stderr
 	if err := fake.Start(); err != nil {
 		cancel()
@@ -64,7 +65,8 @@ func (s *stand) user(data string) (user, error) {
 }
 
 func (u user) env() []string {
-	env := append(kit.Env(u.home, "http://"+u.api), "ANIVAULT_RATE_BASE=400", "ANIVAULT_CEILING=400", "ANIVAULT_CONCURRENCY=8")
+	env := append(kit.Env(u.home, "http://"+u.api), "ANIVAULT_RATE_BASE=400", "ANIVAULT_CEILING=400",
+		"ANIVAULT_CONCURRENCY=8")
 	if u.data != "" {
 		env = append(env, "ANIVAULT_DATA_DIR="+u.data)
 	}

@@ -1,5 +1,5 @@
-// Command coordinator measures one limit over several machines: the store in Redis beside the file store of one machine,
-// and beside redis_rate, in one run.
+// Command coordinator measures one limit over several machines: the store in Redis beside the file store of one
+// machine, and beside redis_rate, in one run.
 //
 //	go run -C bench ./coordinator [-for 20s] [-rounds 3] [-only TEXT]
 //

@@ -107,8 +107,8 @@ func (b *bench) steady(kind string, answer, longer time.Duration) (string, error
 		squares += float64(n) * float64(n)
 	}
 	got := float64(good) / to.Sub(from).Seconds()
-	text := list(fmt.Sprintf("%.3f of the rate (%.1f/s)", got/rate, got), fmt.Sprintf("%d x 429 of %d", refused, good+refused),
-		fmt.Sprintf("fairness %.3f", sum*sum/squares/16))
+	text := list(fmt.Sprintf("%.3f of the rate (%.1f/s)", got/rate, got),
+		fmt.Sprintf("%d x 429 of %d", refused, good+refused), fmt.Sprintf("fairness %.3f", sum*sum/squares/16))
 	if kind == "redis" {
 		text = list(text, fmt.Sprintf("%.1f round trips a permit", float64(trips)/float64(permits)))
 	}

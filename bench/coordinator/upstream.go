@@ -73,7 +73,8 @@ func (u *upstream) between(from, to time.Time) (good, refused int, by map[string
 			by[a.by]++
 		}
 	}
-	refused = len(slices.DeleteFunc(slices.Clone(u.refused), func(t time.Time) bool { return t.Before(from) || !t.Before(to) }))
+	refused = len(slices.DeleteFunc(slices.Clone(u.refused),
+		func(t time.Time) bool { return t.Before(from) || !t.Before(to) }))
 	return good, refused, by
 }
 

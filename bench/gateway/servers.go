@@ -63,7 +63,8 @@ func pinned(ctx context.Context, name string, args ...string) *exec.Cmd {
 // stayOff keeps this program off the processor that the servers have.
 func stayOff(ctx context.Context) {
 	last := runtime.NumCPU() - 1
-	if last < 1 || exec.CommandContext(ctx, "taskset", "-a", "-c", "-p", "0-"+strconv.Itoa(last-1), strconv.Itoa(os.Getpid())).Run() != nil {
+	if last < 1 || exec.CommandContext(ctx, "taskset", "-a", "-c", "-p", "0-"+strconv.Itoa(last-1),
+		strconv.Itoa(os.Getpid())).Run() != nil {
 		fmt.Println("nothing is pinned to a processor: taskset is missing, or there is one alone")
 		return
 	}
@@ -74,13 +75,11 @@ func stayOff(ctx context.Context) {
 type server struct {
 	name string
 	cmd  *exec.Cmd
-	url  string    // the first of urls
-	urls []string  // where it listens
-	want int       // addresses; 0 is 1
+	url  string    // where it listens
 	cost []float64 // microseconds of processor a request, by round
 }
 
-// start starts a server and waits for its addresses. stop ends it.
+// start starts a server and waits for its address. stop ends it.
 func (s *server) start() error {
 	out, err := s.cmd.StderrPipe()
 	if err != nil {
@@ -90,16 +89,13 @@ func (s *server) start() error {
 		return err
 	}
 	read := bufio.NewReader(out)
-	for len(s.urls) < max(s.want, 1) {
+	for s.url == "" {
 		line, err := read.ReadString('\n')
-		if url, ok := strings.CutPrefix(strings.TrimSpace(line), "listening on "); ok {
-			s.urls = append(s.urls, url)
-		}
+		s.url, _ = strings.CutPrefix(strings.TrimSpace(line), "listening on ")
 		if err != nil {
 			return fmt.Errorf("%s does not listen: %s", s.name, line)
 		}
 	}
-	s.url = s.urls[0]
 	go io.Copy(io.Discard, read) //nolint:errcheck // until it ends
 	return nil
 }
@@ -112,27 +108,12 @@ func (s *server) stop() {
 	}
 }
 
-// gateway returns anivault serve with a config file, in front of an upstream.
-func (t *trial) gateway(ctx context.Context, name, upstream, yaml string, args ...string) (*server, error) {
-	home, err := t.home(name, yaml)
-	if err != nil {
-		return nil, err
-	}
-	s := &server{name: "anivault serve", cmd: pinned(ctx, t.bin, append([]string{"serve", "--admin-listen", "off"}, args...)...)}
-	s.cmd.Env = kit.Env(home, upstream)
-	return s, nil
-}
-
-// client returns an HTTP client for a server's address, which may be a socket, over so many connections that are kept.
-func client(url string, conns int) (c *http.Client, base string) {
-	t := &http.Transport{MaxIdleConnsPerHost: conns, DisableCompression: true}
-	if path, ok := strings.CutPrefix(url, "unix:"); ok {
-		t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "unix", path)
-		}
-		url = "http://localhost"
-	}
-	return &http.Client{Transport: t}, url
+// gateway returns anivault serve in front of an upstream.
+func (t *trial) gateway(ctx context.Context, upstream string) *server {
+	s := &server{name: "anivault serve"}
+	s.cmd = pinned(ctx, t.bin, "serve", "--admin-listen", "off", "--listen", "127.0.0.1:0")
+	s.cmd.Env = kit.Env(t.dir, upstream)
+	return s
 }
 
 // startNginx starts nginx with a cache in front of the upstream.
@@ -147,10 +128,12 @@ func startNginx(ctx context.Context, dir, upstream string) (*server, error) {
 	}
 	addr := l.Addr().String()
 	l.Close()
-	conf := fmt.Sprintf(`worker_processes 1; daemon off; master_process off; pid %[1]s/nginx.pid; error_log %[1]s/error.log;
+	conf := fmt.Sprintf(`worker_processes 1; daemon off; master_process off;
+pid %[1]s/nginx.pid; error_log %[1]s/error.log;
 events { worker_connections 256; }
 http { access_log off; keepalive_requests 1000000; proxy_cache_path %[1]s/cache keys_zone=a:1m;
-client_body_temp_path %[1]s/b; proxy_temp_path %[1]s/p; fastcgi_temp_path %[1]s/f; uwsgi_temp_path %[1]s/u; scgi_temp_path %[1]s/s;
+client_body_temp_path %[1]s/b; proxy_temp_path %[1]s/p; fastcgi_temp_path %[1]s/f; uwsgi_temp_path %[1]s/u;
+scgi_temp_path %[1]s/s;
 server { listen %[2]s; location / { proxy_pass %[3]s; proxy_cache a; proxy_cache_valid 200 1d; } } }
 `, dir, addr, upstream)
 	file := filepath.Join(dir, "nginx.conf")
@@ -174,14 +157,14 @@ server { listen %[2]s; location / { proxy_pass %[3]s; proxy_cache a; proxy_cache
 
 // load sends requests for the cached answer over 16 connections that are kept.
 func load(url string, requests int) error {
-	c, base := client(url, 16)
+	c := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16, DisableCompression: true}}
 	defer c.CloseIdleConnections()
 	var wg sync.WaitGroup
 	failed := make(chan error, 16)
 	for range 16 {
 		wg.Go(func() {
 			for range requests / 16 {
-				if err := get(c, base+path); err != nil {
+				if err := get(c, url+path); err != nil {
 					failed <- err
 					return
 				}

@@ -123,7 +123,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // failsafe is failsafe-go with three of its policies, from outside: retries, breaker, limiter.
 func failsafe(base http.RoundTripper, _ string) (client, error) {
-	retries := failsafehttp.NewRetryPolicyBuilder().WithMaxRetries(maxTries-1).WithBackoff(time.Second, 30*time.Second).WithJitterFactor(0.25).Build()
+	retries := failsafehttp.NewRetryPolicyBuilder().WithMaxRetries(maxTries-1).
+		WithBackoff(time.Second, 30*time.Second).WithJitterFactor(0.25).Build()
 	breaker := circuitbreaker.NewBuilder[*http.Response]().
 		HandleIf(func(resp *http.Response, err error) bool { return worthwhile(resp, err) }).
 		WithFailureRateThreshold(0.2, 20, 30*time.Second).WithDelay(2 * time.Second).WithSuccessThreshold(5).Build()

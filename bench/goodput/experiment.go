@@ -47,12 +47,14 @@ func experiments(scale float64) []experiment {
 			{From: second(from), To: second(to), P: p, Do: upstream.Action{Kind: "status", Status: status}},
 		}}
 	}
-	bad, short := span{times(5 * time.Second), times(65 * time.Second)}, span{times(5 * time.Second), times(17 * time.Second)}
+	bad := span{times(5 * time.Second), times(65 * time.Second)}
+	short := span{times(5 * time.Second), times(17 * time.Second)}
 	after := span{times(65 * time.Second), times(85 * time.Second)}
 	half := span{times(20 * time.Second), times(40 * time.Second)}
 	return []experiment{
 		{
-			name: "script", title: "The whole script", scenario: gauntlet, length: times(80 * time.Second), processes: []int{1, 4},
+			name: "script", title: "The whole script", scenario: gauntlet, length: times(80 * time.Second),
+			processes: []int{1, 4},
 			columns: []column{
 				{"of the possible", "%", func(t *trial) float64 { return percent(float64(t.good(t.all())), t.possible) }},
 				{"good", "", func(t *trial) float64 { return float64(t.good(t.all())) }},
@@ -79,7 +81,8 @@ func experiments(scale float64) []experiment {
 			},
 		},
 		{
-			name: "outage", title: "An outage", scenario: fault(5, 65, 1, 503), length: times(85 * time.Second), processes: []int{1, 4},
+			name: "outage", title: "An outage", scenario: fault(5, 65, 1, 503), length: times(85 * time.Second),
+			processes: []int{1, 4},
 			columns: []column{
 				{"sent in " + (short.to - short.from).String(), "", func(t *trial) float64 { return float64(t.sent(short)) }},
 				{"in " + (bad.to - bad.from).String(), "", func(t *trial) float64 { return float64(t.sent(bad)) }},
@@ -130,7 +133,10 @@ func (e experiment) trials(processes int, o options) [][]*trial {
 	add := func(label, client, program string) {
 		var row []*trial
 		for seed := range o.seeds {
-			row = append(row, &trial{experiment: e, label: label, client: client, program: program, processes: processes, seed: uint64(seed + 1)}) //nolint:gosec // small
+			row = append(row, &trial{
+				experiment: e, label: label, client: client, program: program, processes: processes,
+				seed: uint64(seed + 1), //nolint:gosec // small
+			})
 		}
 		rows = append(rows, row)
 	}

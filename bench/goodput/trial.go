@@ -51,7 +51,10 @@ func (t *trial) run(start time.Time) (err error) {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	fake, server, err := kit.StandIn(tmdbfake.Config{Seed: t.seed, Limits: limits, Latency: latency, PIDHeader: "X-Process"})
+	fake, server, err := kit.StandIn(tmdbfake.Config{
+		Seed: t.seed, Limits: limits, Latency: latency,
+		PIDHeader: "X-Process",
+	})
 	if err != nil {
 		return err
 	}
@@ -104,7 +107,8 @@ func (t *trial) process(i int, url, dir string, start time.Time) (sum report, er
 		if until.After(end) {
 			until = end
 		}
-		cmd := exec.Command(program, "worker", "-client", t.client, "-dir", dir, "-process", strconv.Itoa(i), //nolint:gosec // a program of the user's choice
+		//nolint:gosec // a program of the user's choice
+		cmd := exec.Command(program, "worker", "-client", t.client, "-dir", dir, "-process", strconv.Itoa(i),
 			"-url", url+"/3/configuration?api_key=0123456789abcdef0123456789abcdef",
 			"-start", strconv.FormatInt(from.UnixNano(), 10), "-end", strconv.FormatInt(until.UnixNano(), 10))
 		cmd.Stderr = os.Stderr

@@ -20,8 +20,8 @@ import (
 // Machine returns a line about the machine and its load: figures are worth little
 // without it.
 func Machine() string {
-	return fmt.Sprintf("%d cores, load %s, %s %s/%s, %s UTC", runtime.NumCPU(), Load(), runtime.Version(), runtime.GOOS, runtime.GOARCH,
-		time.Now().UTC().Format("2006-01-02 15:04"))
+	return fmt.Sprintf("%d cores, load %s, %s %s/%s, %s UTC", runtime.NumCPU(), Load(), runtime.Version(), runtime.GOOS,
+		runtime.GOARCH, time.Now().UTC().Format("2006-01-02 15:04"))
 }
 
 // Load returns the load averages, "unknown" where the system has none.

@@ -118,7 +118,8 @@ func (b bench) carryOut(files, runs int) error {
 			return err
 		}
 		plan := filepath.Join(b.out, "..", mode.name+".plan")
-		if _, err := b.exec(io.Discard, "organize", "--quiet", "--mode", mode.name, "--plan", plan, "--to", b.out, b.lib); err != nil {
+		if _, err := b.exec(io.Discard, "organize", "--quiet", "--mode", mode.name, "--plan", plan, "--to", b.out,
+			b.lib); err != nil {
 			return err
 		}
 		steps := []struct {
@@ -175,23 +176,13 @@ func (b bench) carryOut(files, runs int) error {
 			took, cpu := kit.Quantile(times[i].took, 0.5), kit.Quantile(times[i].cpu, 0.5)
 			fmt.Printf("%-34s %9.2f %9.2f", step.name, took, cpu)
 			if step.bare >= 0 {
-				fmt.Printf(" %8.0f%% %10.0f%%", 100*kit.Quantile(times[step.bare].took, 0.5)/took, 100*kit.Quantile(times[step.bare].cpu, 0.5)/cpu)
+				fmt.Printf(" %8.0f%% %10.0f%%", 100*kit.Quantile(times[step.bare].took, 0.5)/took,
+					100*kit.Quantile(times[step.bare].cpu, 0.5)/cpu)
 			}
 			fmt.Println()
 		}
 	}
 	return b.cutOff(files)
-}
-
-// clear removes what a bare loop has made. The root stays: another one would be refused.
-func (b bench) clear() error {
-	items, err := os.ReadDir(b.out)
-	for _, item := range items {
-		if err == nil {
-			err = os.RemoveAll(filepath.Join(b.out, item.Name()))
-		}
-	}
-	return err
 }
 
 // cutOff kills a run when half of its folders are there, goes on with it, and then lists a history of 100 runs.
@@ -227,7 +218,8 @@ func (b bench) cutOff(files int) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%-34s %9.2f %9.2f\n", fmt.Sprintf("apply --resume, half of %d done", files), r.took.Seconds(), r.cpu.Seconds())
+	fmt.Printf("%-34s %9.2f %9.2f\n", fmt.Sprintf("apply --resume, half of %d done", files), r.took.Seconds(),
+		r.cpu.Seconds())
 	if _, err := b.exec(io.Discard, "undo", "--quiet"); err != nil {
 		return err
 	}

@@ -1,9 +1,9 @@
-// Command organize measures what it takes to put a big library in order: how long a plan takes, warm, where all is to do and where
-// nothing is; how long it takes to carry plans out, to put them back and to go on with half of one, beside bare loops of the system's
-// calls; what watching costs; and what peers make of renames that are in each other's way. Numbers of plans are of the whole process, which matches the
-// library as well; "match" beside them is that alone.
+// Command organize measures what it takes to put a big library in order: how long plans take, warm, where all is to do
+// and where nothing is; how long it takes to carry plans out, to undo them and to resume one that was half done, beside
+// bare loops of the system's calls. Numbers of plans are of the whole process, which matches the library as well;
+// "match" beside them is that alone.
 //
-//	go run -C bench ./organize [-shows 1000] [-episodes 100] [-runs 3] [-only plans,runs,copies,peers,watch] [-far DIR] [-bin FILE]
+//	go run -C bench ./organize [-shows 1000] [-episodes 100] [-runs 3] [-only plans,runs] [-bin FILE]
 package main
 
 import (
@@ -28,17 +28,16 @@ func main() {
 	shows := flag.Int("shows", 1000, "series in the library")
 	episodes := flag.Int("episodes", 100, "episodes of each")
 	runs := flag.Int("runs", 3, "how often each is measured, in turns")
-	only := flag.String("only", "plans,runs,copies,peers,watch", "which parts")
-	far := flag.String("far", "", "a folder on another file system, for moves to it")
+	only := flag.String("only", "plans,runs", "which parts")
 	bin := flag.String("bin", "", "program to measure (default: build it)")
 	flag.Parse()
-	if err := run(context.Background(), *bin, *far, *only, *shows, *episodes, *runs); err != nil {
+	if err := run(context.Background(), *bin, *only, *shows, *episodes, *runs); err != nil {
 		fmt.Fprintln(os.Stderr, "organize:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, bin, far, only string, shows, episodes, runs int) error {
+func run(ctx context.Context, bin, only string, shows, episodes, runs int) error {
 	tmp, err := os.MkdirTemp("", "organize-")
 	if err != nil {
 		return err
@@ -48,19 +47,6 @@ func run(ctx context.Context, bin, far, only string, shows, episodes, runs int) 
 		return err
 	}
 	fmt.Println(kit.Machine())
-	if strings.Contains(only, "peers") {
-		if err := peers(filepath.Join(tmp, "peers"), bin); err != nil {
-			return err
-		}
-	}
-	if strings.Contains(only, "copies") {
-		if err := copies(filepath.Join(tmp, "copies"), far, bin, runs); err != nil {
-			return err
-		}
-	}
-	if !strings.Contains(only, "plans") && !strings.Contains(only, "runs") && !strings.Contains(only, "watch") {
-		return nil
-	}
 	lib, out := filepath.Join(tmp, "lib"), filepath.Join(tmp, "out")
 	cat, err := fill(lib, shows, episodes)
 	if err != nil {
@@ -88,9 +74,6 @@ func run(ctx context.Context, bin, far, only string, shows, episodes, runs int) 
 		if err := b.carryOut(shows*episodes, runs); err != nil {
 			return err
 		}
-	}
-	if strings.Contains(only, "watch") {
-		return b.watched(filepath.Join(tmp, "watched"))
 	}
 	return nil
 }
@@ -120,7 +103,8 @@ func (b bench) plans(runs int) (err error) {
 			}
 		}
 		if step.name != "" {
-			fmt.Printf("%-28s %9.3f %9.3f %9.1f %9d %9d %9d\n", step.name, kit.Quantile(took, 0.5), kit.Quantile(cpu, 0.5), float64(last.peak)/1e6,
+			fmt.Printf("%-28s %9.3f %9.3f %9.1f %9d %9d %9d\n", step.name, kit.Quantile(took, 0.5), kit.Quantile(cpu, 0.5),
+				float64(last.peak)/1e6,
 				last.Planned, last.InPlace, last.Left+last.Conflicts)
 		}
 	}
@@ -157,7 +141,10 @@ func (b bench) exec(out io.Writer, args ...string) (result, error) {
 	cmd.Env, cmd.Stdout, cmd.Stderr = b.env, out, os.Stderr
 	start := time.Now()
 	err := cmd.Run()
-	return result{took: time.Since(start), cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), peak: kit.Peak(cmd.ProcessState)}, err
+	return result{
+		took: time.Since(start), cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(),
+		peak: kit.Peak(cmd.ProcessState),
+	}, err
 }
 
 func (b bench) match() error {
@@ -235,7 +222,9 @@ func fill(lib string, shows, episodes int) (*tmdbfake.Catalogue, error) {
 	var lines strings.Builder
 	for i := range shows {
 		title := name(i)
-		fmt.Fprintf(&lines, `{"kind":"tv","tmdb_id":%d,"titles":[{"lang":"en","type":"main","title":%q}],"year":%d,"seasons":[{"season":1,"episodes":%d}]}`+"\n",
+		fmt.Fprintf(&lines,
+			`{"kind":"tv","tmdb_id":%d,"titles":[{"lang":"en","type":"main","title":%q}],`+
+				`"year":%d,"seasons":[{"season":1,"episodes":%d}]}`+"\n",
 			1000+i, title, 1970+i%50, episodes)
 		dir := filepath.Join(lib, title)
 		if err := os.MkdirAll(dir, 0o700); err != nil {

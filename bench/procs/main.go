@@ -99,7 +99,10 @@ func (t *trial) run(ctx context.Context, limit string) error {
 	if err != nil {
 		return err
 	}
-	fake, server, err := kit.StandIn(tmdbfake.Config{Limits: limits, Latency: upstream.Latency{Min: 20 * time.Millisecond, Max: 60 * time.Millisecond}})
+	fake, server, err := kit.StandIn(tmdbfake.Config{
+		Limits:  limits,
+		Latency: upstream.Latency{Min: 20 * time.Millisecond, Max: 60 * time.Millisecond},
+	})
 	if err != nil {
 		return err
 	}
@@ -145,7 +148,10 @@ func (t *trial) match(ctx context.Context, name, url string) error {
 
 // names begin the titles in each process's library, so that its requests can be
 // recognised.
-var names = []string{"Brelvandor", "Crumfastig", "Dwolkiner", "Fjalmutter", "Gnorvelik", "Hrastopel", "Jvimgarten", "Klompuzart"}
+var names = []string{
+	"Brelvandor", "Crumfastig", "Dwolkiner", "Fjalmutter", "Gnorvelik", "Hrastopel", "Jvimgarten",
+	"Klompuzart",
+}
 
 // show prints what came of the trial.
 func (t *trial) show() {
@@ -203,7 +209,8 @@ func (t *trial) shares(from, to time.Duration) (shares []int, unknown int) {
 	owner := map[int]int{} // of connections: not every request names a title
 	for _, e := range t.entries {
 		query := strings.ToLower(e.Query)
-		if i := slices.IndexFunc(names[:t.processes], func(name string) bool { return strings.Contains(query, strings.ToLower(name)) }); i >= 0 {
+		if i := slices.IndexFunc(names[:t.processes],
+			func(name string) bool { return strings.Contains(query, strings.ToLower(name)) }); i >= 0 {
 			owner[e.Conn] = i + 1
 		}
 	}

@@ -28,7 +28,10 @@ import (
 	"github.com/anivault/anivault/internal/tmdbfake"
 )
 
-var titles = []string{"Cowboy Bebop", "Death Note", "Toradora!", "Bleach", "Naruto", "Trigun", "Odd Taxi", "Haikyu!!", "Clannad", "Chainsaw Man"}
+var titles = []string{
+	"Cowboy Bebop", "Death Note", "Toradora!", "Bleach", "Naruto", "Trigun", "Odd Taxi", "Haikyu!!",
+	"Clannad", "Chainsaw Man",
+}
 
 func main() {
 	files := flag.Int("files", 100_000, "size of the library")
@@ -71,7 +74,8 @@ func run(bin, before string, files, folder, runs int) error {
 	b := bench{bin, kit.Env(tmp, server.URL()), fake}
 
 	fmt.Printf("%d cores, %s, %d files, %d in a folder; the median of %d runs\n\n%-30s %10s %12s %10s %9s\n",
-		runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly), files, folder, runs, "what", "seconds", "files/s", "peak MB", "requests")
+		runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly), files, folder, runs, "what", "seconds", "files/s",
+		"peak MB", "requests")
 	programs := []struct {
 		bench
 		name string
@@ -92,7 +96,8 @@ func run(bin, before string, files, folder, runs int) error {
 	for _, p := range programs {
 		match := func(lib string) func() (result, error) { return func() (result, error) { return p.match(lib) } }
 		cold = append(cold, step{"match, cold" + p.name, match(lib)}, step{"10 files, cold" + p.name, match(few)})
-		warm = append(warm, step{"match, warm" + p.name, match(lib)}, step{"10 files, warm" + p.name, match(few)}, step{"version (start alone)" + p.name, p.start})
+		warm = append(warm, step{"match, warm" + p.name, match(lib)}, step{"10 files, warm" + p.name, match(few)},
+			step{"version (start alone)" + p.name, p.start})
 	}
 	if err := measure(1, cold); err != nil {
 		return err
@@ -128,7 +133,8 @@ func measure(runs int, steps []step) error {
 	for i, s := range steps {
 		slices.SortFunc(all[i], func(a, b result) int { return cmp.Compare(a.took, b.took) })
 		r := all[i][runs/2]
-		fmt.Printf("%-30s %10.3f %12.0f %10.1f %9d\n", s.name, r.took.Seconds(), float64(r.files)/r.took.Seconds(), float64(r.peak)/1e6, r.requests)
+		fmt.Printf("%-30s %10.3f %12.0f %10.1f %9d\n", s.name, r.took.Seconds(), float64(r.files)/r.took.Seconds(),
+			float64(r.peak)/1e6, r.requests)
 	}
 	return nil
 }
@@ -171,7 +177,8 @@ func fill(lib string, files, perFolder int) error {
 				return err
 			}
 		}
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("[G] %s - %02d [1080p].mkv", title, i%perFolder+1)), nil, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("[G] %s - %02d [1080p].mkv", title, i%perFolder+1)), nil,
+			0o600); err != nil {
 			return err
 		}
 	}
