@@ -26,6 +26,11 @@ func (v verb) plain() string {
 	return strings.ReplaceAll(text, "w", "v")
 }
 
+// whole reports whether the verb shows all of a text, as it is.
+func (v verb) whole() bool {
+	return v.letter == 's' && (len(v.text) == 2 || strings.Contains(v.text, "]") && v.text[1] == '[')
+}
+
 // parse cuts a format into its verbs and what stands before, between and behind them: one text more than verbs.
 func parse(format string) (texts []string, verbs []verb) {
 	var text strings.Builder

@@ -51,6 +51,9 @@ func Tag(getenv func(string) string) string {
 // current is the catalogue in use; nil: English.
 var current atomic.Pointer[words]
 
+// typed says errors of packages that know nothing of this one.
+var typed atomic.Pointer[func(error) (Text, bool)]
+
 // Use makes l the language of the process.
 func Use(l Language) {
 	if l != Korean {
@@ -60,6 +63,9 @@ func Use(l Language) {
 	current.Store(korean())
 }
 
+// UseErrors lets TextOf ask text what an error of another package says. It looks at the error itself, not at what that wraps.
+func UseErrors(text func(error) (Text, bool)) { typed.Store(&text) }
+
 // Current is the language of the process.
 func Current() Language {
 	if current.Load() == nil {
@@ -68,8 +74,8 @@ func Current() Language {
 	return Korean
 }
 
-// Sprintf is fmt.Sprintf in the language of the process. Texts and errors among args are said in it too. A format that the
-// catalogue does not have, as one that came as an argument, is said as Say says what comes of it.
+// Sprintf is fmt.Sprintf in the language of the process. Texts and errors among args are said in it too; all other arguments
+// are shown as they are.
 func Sprintf(format string, args ...any) string {
 	w := current.Load()
 	if w == nil {
@@ -78,14 +84,14 @@ func Sprintf(format string, args ...any) string {
 	return w.sprintf(format, args)
 }
 
-// Say returns an English text of the program in the language of the process: one that was put together elsewhere, as an
-// error or a reason, is recognised by the formats of the catalogue, piece by piece. What is in none of them stays as it is.
-func Say(text string) string {
+// Say returns a text in the language of the process: a Text, a word, or a sentence of the program without arguments. What the
+// catalogue does not have stays as it is.
+func Say[T ~string](text T) string {
 	w := current.Load()
-	if w == nil || text == "" {
-		return text
+	if w == nil {
+		return Text(text).String()
 	}
-	return w.say(text)
+	return w.say(string(text))
 }
 
 // Word is Say for a word that stands alone: a status, a label. Within a text it is left alone, for titles have it too.

@@ -2,10 +2,13 @@ package lang
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -96,16 +99,16 @@ func TestKorean(t *testing.T) {
 // Each row has the verbs of its key, each once more or as often: what is said in English is said in Korean.
 func TestTranslationsHaveTheVerbsOfTheirKeys(t *testing.T) {
 	seen := map[string]bool{}
-	for _, e := range ko() {
-		if seen[e.en] {
-			t.Errorf("%q is there twice", e.en)
+	for _, e := range catalogue() {
+		if seen[e.id] {
+			t.Errorf("%q is there twice", e.id)
 		}
-		seen[e.en] = true
-		if want, got := argsOf(e.en), argsOf(e.own); !slices.Equal(want, got) {
-			t.Errorf("%q takes the arguments %v, %q takes %v", e.en, want, e.own, got)
+		seen[e.id] = true
+		if want, got := argsOf(e.id), argsOf(e.text); !slices.Equal(want, got) {
+			t.Errorf("%q takes the arguments %v, %q takes %v", e.id, want, e.text, got)
 		}
-		if e.own == "" {
-			t.Errorf("%q has no translation", e.en)
+		if e.text == "" {
+			t.Errorf("%q has no translation", e.id)
 		}
 	}
 }
@@ -124,9 +127,9 @@ func argsOf(format string) []int {
 // Each row can be said, whatever its texts hold.
 func TestEachRowIsSaid(t *testing.T) {
 	inKorean(t)
-	for _, e := range ko() {
-		if _, verbs := parse(e.en); len(verbs) == 0 && Word(e.en) != strings.ReplaceAll(e.own, "%%", "%") {
-			t.Errorf("%q is said as %q", e.en, Word(e.en))
+	for _, e := range catalogue() {
+		if _, verbs := parse(e.id); len(verbs) == 0 && Word(e.id) != strings.ReplaceAll(e.text, "%%", "%") {
+			t.Errorf("%q is said as %q", e.id, Word(e.id))
 		}
 	}
 }
@@ -135,12 +138,12 @@ func TestEachRowIsSaid(t *testing.T) {
 func TestEachFormatIsRecognised(t *testing.T) {
 	inKorean(t)
 	w := korean()
-	for _, e := range ko() {
-		_, verbs := parse(e.en)
-		if len(verbs) == 0 || !slices.ContainsFunc(w.patterns(), func(p pattern) bool { return p.key == e.en }) {
+	for _, e := range catalogue() {
+		_, verbs := parse(e.id)
+		if len(verbs) == 0 || !slices.ContainsFunc(w.patterns(), func(p pattern) bool { return p.key == e.id }) {
 			continue
 		}
-		p := newPattern(e.en)
+		p := newPattern(e.id)
 		args := make([]any, p.args)
 		for _, v := range verbs {
 			switch v.letter {
@@ -152,8 +155,8 @@ func TestEachFormatIsRecognised(t *testing.T) {
 				args[v.arg] = "Zz"
 			}
 		}
-		if text := fmt.Sprintf(plainVerbs(e.en), args...); Say(text) == text {
-			t.Errorf("%q is not recognised in %q", e.en, text)
+		if text := fmt.Sprintf(plainVerbs(e.id), args...); Say(text) == text {
+			t.Errorf("%q is not recognised in %q", e.id, text)
 		}
 	}
 }
@@ -169,4 +172,49 @@ func plainVerbs(format string) string {
 		}
 	}
 	return b.String()
+}
+
+// A Text keeps what it is given: it is told in either language with its arguments untouched, compared and stored.
+func TestATextKeepsItsArguments(t *testing.T) {
+	inKorean(t)
+	path := "./Downloads: 3 files"
+	missing := Error("read pins: %w", &fs.PathError{Op: "open", Path: path, Err: syscall.ENOENT})
+	for _, row := range []struct {
+		name            string
+		text            Text
+		english, korean string
+	}{
+		{"a constant", "no TMDB key is set", "no TMDB key is set", "TMDB 키가 설정되지 않았습니다"},
+		{"a name that reads like a text", Textf("config file: %s", path), "config file: ./Downloads: 3 files", "설정 파일: ./Downloads: 3 files"},
+		{"a text among the arguments", Textf("config file: %s", Text("is empty")), "config file: is empty", "설정 파일: 비어 있습니다"},
+		{"a text in quotes is shown as it is", Textf("%q is not a status", Text("is empty")), `"is empty" is not a status`, `"is empty"은(는) 상태가 아닙니다`},
+		{"words in another order", Textf("%d of %d answers from the cache", 3, 10), "3 of 10 answers from the cache", "답 10건 중 캐시에서 3건"},
+		{"an error, and what it wraps", TextOf(missing), "read pins: open ./Downloads: 3 files: no such file or directory", "고정 읽기: open ./Downloads: 3 files: 그런 파일이나 폴더가 없습니다"},
+		{"words in front of an error of ours", TextOf(fmt.Errorf("%s: %w", path, Error("is empty"))), "./Downloads: 3 files: is empty", "./Downloads: 3 files: 비어 있습니다"},
+		{"several errors", TextOf(errors.Join(Error("is empty"), errors.New("is full"))), "is empty\nis full", "비어 있습니다\nis full"},
+		{"an error of nobody's", TextOf(errors.New("\x005:match")), "\x005:match", "\x005:match"},
+		{"texts in a row", Join([]Text{"is empty", Text(path), Textf("%d files", 2)}, "; "), "is empty; ./Downloads: 3 files; 2 files", "비어 있습니다; ./Downloads: 3 files; 파일 2개"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			if diff := cmp.Diff([]string{row.english, row.korean}, []string{row.text.String(), Say(row.text)}); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	if !errors.Is(missing, fs.ErrNotExist) || missing.Error() != TextOf(missing).String() {
+		t.Error("an error does not wrap what it was given, or tells programs something else than people")
+	}
+	if out, err := json.Marshal(Textf("%d files", 2)); err != nil || string(out) != `"2 files"` {
+		t.Errorf("programs get %s, %v", out, err)
+	}
+}
+
+func TestReadPO(t *testing.T) {
+	got, err := readPO(strings.NewReader("# c\nmsgid \"\"\nmsgstr \"\"\n\"Language: ko\\n\"\n\n#, c-format\nmsgid \"a %d\"\nmsgstr \"\"\n\"b\\n\"\n\"c %d\"\n"))
+	if diff := cmp.Diff([]message{{"a %d", "b\nc %d"}}, got, cmp.AllowUnexported(message{})); diff != "" || err != nil {
+		t.Error(diff, err)
+	}
+	if _, err := readPO(strings.NewReader("msgid \"a\"\nnonsense\n")); err == nil || !strings.Contains(err.Error(), "line 2") {
+		t.Errorf("a line that is neither: %v", err)
+	}
 }

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-var rows = flag.Bool("rows", false, "print what has no translation as rows to be filled in")
+var rows = flag.Bool("rows", false, "print what has no translation as entries of ko.po to be filled in")
 
 // speaking are the packages whose texts people read.
 var speaking = []string{"cli", "report", "report/html", "run/results", "match", "decide", "library", "pins", "app", "config", "chart", "organize", "organize/disk", "apply", "index", "watch"}
@@ -23,8 +23,8 @@ var speaking = []string{"cli", "report", "report/html", "run/results", "match", 
 // Whatever is said to people is in the catalogue. To fill it in: go test ./internal/lang -run Said -rows
 func TestWhatIsSaidToPeopleIsInTheCatalogue(t *testing.T) {
 	var keys strings.Builder
-	for _, e := range ko() {
-		keys.WriteString(bare(e.en) + "\x00")
+	for _, e := range catalogue() {
+		keys.WriteString(bare(e.id) + "\x00")
 	}
 	have := keys.String()
 	for _, pkg := range speaking {
@@ -36,7 +36,7 @@ func TestWhatIsSaidToPeopleIsInTheCatalogue(t *testing.T) {
 				continue
 			}
 			if *rows {
-				fmt.Printf("\t{%q, \"\"},\n", s.text)
+				fmt.Printf("\nmsgid %q\nmsgstr \"\"\n", s.text)
 				t.Fail() // else go test hides what is printed
 				continue
 			}
@@ -80,12 +80,12 @@ func TestTheCatalogueHasNothingElse(t *testing.T) {
 		}
 	}
 	all := said.String()
-	for _, e := range ko() {
-		texts, _ := parse(e.en)
+	for _, e := range catalogue() {
+		texts, _ := parse(e.id)
 		for _, text := range texts {
 			for part := range strings.SplitSeq(text, "\n") {
-				if part = strings.Trim(part, " .,;:()\""); len(part) > 3 && strings.Contains(part, " ") && !composed(all, part) && !foreign[e.en] && !counted.MatchString(part) {
-					t.Errorf("nobody says %q of %q", part, e.en)
+				if part = strings.Trim(part, " .,;:()\""); len(part) > 3 && strings.Contains(part, " ") && !composed(all, part) && !foreign[e.id] && !counted.MatchString(part) {
+					t.Errorf("nobody says %q of %q", part, e.id)
 				}
 			}
 		}

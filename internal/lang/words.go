@@ -7,13 +7,9 @@ import (
 	"sync"
 
 	"golang.org/x/text/language"
-	"golang.org/x/text/message"
+	xmessage "golang.org/x/text/message"
 	"golang.org/x/text/message/catalog"
 )
-
-// entry is a row of the catalogue: an English text or format as it stands in the source, and what is said in its place. A
-// format whose words stand in another order numbers its verbs: %[2]s.
-type entry struct{ en, own string }
 
 // words is a catalogue in use. What is not said is not prepared: most runs say little. Arguments reach the printer as texts: it
 // would write the year 2,023.
@@ -21,7 +17,7 @@ type words struct {
 	tag      language.Tag
 	own      map[string]string // by the English
 	patterns func() []pattern  // formats with verbs, those with most text of their own first
-	printer  *message.Printer
+	printer  *xmessage.Printer
 
 	mu       sync.Mutex
 	messages *catalog.Builder
@@ -32,28 +28,28 @@ type words struct {
 // remembered bounds what words keeps: the reasons of a big library repeat.
 const remembered = 4096
 
-var korean = sync.OnceValue(func() *words { return load(language.Korean, ko()) })
+var korean = sync.OnceValue(func() *words { return load(language.Korean, catalogue()) })
 
-func load(tag language.Tag, entries []entry) *words {
+func load(tag language.Tag, entries []message) *words {
 	w := &words{
 		tag: tag, own: make(map[string]string, len(entries)), messages: catalog.NewBuilder(catalog.Fallback(tag)),
 		prepared: map[string]bool{}, said: map[string]string{},
 	}
 	for _, e := range entries {
-		w.own[e.en] = e.own
+		w.own[e.id] = e.text
 	}
 	w.patterns = sync.OnceValue(func() []pattern { return patternsOf(entries) })
-	w.printer = message.NewPrinter(tag, message.Catalog(w.messages))
+	w.printer = xmessage.NewPrinter(tag, xmessage.Catalog(w.messages))
 	return w
 }
 
-func patternsOf(entries []entry) []pattern {
+func patternsOf(entries []message) []pattern {
 	var out []pattern
 	for _, e := range entries {
-		if !strings.Contains(e.en, "%") {
+		if !strings.Contains(e.id, "%") {
 			continue
 		}
-		if p := newPattern(e.en); len(p.verbs) > 0 && p.telling() {
+		if p := newPattern(e.id); len(p.verbs) > 0 && p.telling() {
 			out = append(out, p)
 		}
 	}
@@ -95,6 +91,18 @@ func (w *words) sprintf(format string, args []any) string {
 		return w.say(fmt.Sprintf(format, args...))
 	}
 	_, verbs := parse(format)
+	if slices.ContainsFunc(args, func(arg any) bool {
+		switch arg := arg.(type) {
+		case Text:
+			return true
+		case error:
+			_, _, parts := TextOf(arg).parts()
+			return parts
+		}
+		return false
+	}) {
+		return Textf(format, args...).in(w.own)
+	}
 	texts := make([]string, len(args))
 	for _, v := range verbs {
 		if v.arg >= len(args) {
@@ -113,6 +121,9 @@ func (w *words) sprintf(format string, args []any) string {
 }
 
 func (w *words) say(text string) string {
+	if _, _, ok := Text(text).parts(); ok {
+		return Text(text).in(w.own)
+	}
 	w.mu.Lock()
 	said, ok := w.said[text]
 	w.mu.Unlock()

@@ -45,7 +45,7 @@ var styleText = ownStyle + chart.Style
 var scriptText string
 
 var functions = template.FuncMap{
-	"url": url, "percent": report.Percent, "say": lang.Say, "word": lang.Word, "sayf": lang.Sprintf, "lang": lang.Current,
+	"url": url, "percent": report.Percent, "say": lang.Say[string], "word": lang.Word, "sayf": lang.Sprintf, "lang": lang.Current,
 }
 
 // page is parsed when it is first needed: most runs write none.

@@ -1,0 +1,174 @@
+package lang
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Text is a message for people that is not said yet: an English text, or a format with its arguments, as Textf puts them
+// together. It can be compared and stored. String says it in English, as records and logs have it, Say in the language of
+// the process. A constant is a Text without arguments.
+type Text string
+
+// Textf returns the message that format makes of args. An argument that is a Text or an error is said in the language of
+// the message, unless its verb quotes it; all others, such as names and titles, are shown as they are. The verbs are fmt's; an
+// argument that is shown twice is shown alike.
+func Textf(format string, args ...any) Text {
+	_, verbs := parse(format)
+	shown := make([]string, len(args))
+	for _, v := range verbs {
+		if v.arg >= len(args) {
+			return plain(fmt.Sprintf(format, args...))
+		}
+		arg := args[v.arg]
+		if v.whole() {
+			switch arg := arg.(type) {
+			case Text:
+				shown[v.arg] = "t" + string(arg)
+				continue
+			case error:
+				shown[v.arg] = "t" + string(TextOf(arg))
+				continue
+			}
+		}
+		shown[v.arg] = "s" + fmt.Sprintf(v.plain(), arg)
+	}
+	var b strings.Builder
+	b.WriteByte(mark)
+	for _, part := range append([]string{format}, shown...) {
+		b.WriteString(strconv.Itoa(len(part)) + ":" + part)
+	}
+	return Text(b.String())
+}
+
+// mark begins a Text that has arguments: behind it stand format and arguments, each with its length in front. An argument
+// begins with t if it is a Text, and with s if it is shown as it is.
+const mark = 0
+
+// plain is a text of others as a Text that is shown as it is.
+func plain(s string) Text {
+	if strings.IndexByte(s, mark) == 0 {
+		return Textf("%s", s)
+	}
+	return Text(s)
+}
+
+// parts returns what Textf was given; ok is false for a text without arguments.
+func (t Text) parts() (format string, args []string, ok bool) {
+	if t == "" || t[0] != mark {
+		return "", nil, false
+	}
+	var parts []string
+	for rest := string(t[1:]); rest != ""; {
+		size, behind, _ := strings.Cut(rest, ":")
+		n, err := strconv.Atoi(size)
+		if err != nil || n < 0 || n > len(behind) {
+			return "", nil, false // not of Textf
+		}
+		parts, rest = append(parts, behind[:n]), behind[n:]
+	}
+	if len(parts) == 0 {
+		return "", nil, false
+	}
+	return parts[0], parts[1:], true
+}
+
+// in says the text as own has it; nil: in English.
+func (t Text) in(own map[string]string) string {
+	format, args, ok := t.parts()
+	if !ok {
+		if said, ok := own[string(t)]; ok {
+			return said
+		}
+		return string(t)
+	}
+	if said, ok := own[format]; ok {
+		format = said
+	}
+	texts, verbs := parse(format)
+	var b strings.Builder
+	for i, text := range texts {
+		b.WriteString(text)
+		if i == len(verbs) || verbs[i].arg >= len(args) {
+			continue
+		}
+		if arg, isText := strings.CutPrefix(args[verbs[i].arg], "t"); isText {
+			b.WriteString(Text(arg).in(own))
+		} else {
+			b.WriteString(strings.TrimPrefix(arg, "s"))
+		}
+	}
+	return b.String()
+}
+
+// String is the text in English.
+func (t Text) String() string { return t.in(nil) }
+
+// MarshalText gives programs the English.
+func (t Text) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// Join puts texts together, with a separator that is said as it is.
+func Join(texts []Text, separator string) Text {
+	args := make([]any, len(texts))
+	for i, t := range texts {
+		args[i] = t
+	}
+	if len(texts) == 1 {
+		return texts[0]
+	}
+	return Textf(strings.Join(slices.Repeat([]string{"%s"}, len(texts)), separator), args...)
+}
+
+// said is an error whose text is for people.
+type said struct {
+	error  // as fmt.Errorf makes it
+	format string
+	args   []any
+}
+
+// Error is fmt.Errorf for an error that is told to people: Error() is English, and TextOf has its format and arguments, so
+// that Say tells it in their language.
+func Error(format string, args ...any) error {
+	return &said{fmt.Errorf(format, args...), format, args}
+}
+
+func (e *said) Unwrap() error { return e.error }
+func (e *said) Text() Text    { return Textf(e.format, e.args...) }
+
+// TextOf returns what an error says: of one that Error made, or that has a method Text, with its arguments. One that is
+// made of such an error, with words in front of it, tells these in English. What nobody knows is told as it is.
+func TextOf(err error) Text {
+	switch e := err.(type) {
+	case nil:
+		return ""
+	case interface{ Text() Text }:
+		return e.Text()
+	}
+	if foreign := typed.Load(); foreign != nil {
+		if text, ok := (*foreign)(err); ok {
+			return text
+		}
+	}
+	whole := err.Error()
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		if cause := e.Unwrap(); cause != nil {
+			if before, ok := strings.CutSuffix(whole, cause.Error()); ok && before != "" {
+				return Textf("%s%s", before, cause)
+			} else if ok {
+				return TextOf(cause)
+			}
+		}
+	case interface{ Unwrap() []error }:
+		var texts []Text
+		for _, cause := range e.Unwrap() {
+			texts = append(texts, TextOf(cause))
+		}
+		if joined := Join(texts, "\n"); joined.String() == whole {
+			return joined
+		}
+	}
+	return plain(whole)
+}
