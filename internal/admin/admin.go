@@ -4,7 +4,7 @@
 //	server.go     the listener, who may pass, what each address is
 //	session.go    logins and their cookies
 //	view.go       what is shown
-//	change.go     what is changed, by the API and by the pages' forms; changeaccount.go what is an account's
+//	change.go     what is changed, by the API and by the pages' forms; package operate does it
 //	pages.go      the pages
 //	rings.go      what was, for the charts; chart.go draws them
 //	events.go     the log's last lines

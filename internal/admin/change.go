@@ -2,18 +2,18 @@ package admin
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/anivault/anivault/internal/app"
+	"github.com/anivault/anivault/internal/operate"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
 )
@@ -24,17 +24,10 @@ type order struct {
 	lasts  string            // "for": a time, always, or "" for the usual hour
 }
 
-// Changed is a value that has changed.
-type Changed struct {
-	Key  string `json:"key" doc:"the setting"`
-	From string `json:"from" doc:"its value before"`
-	To   string `json:"to" doc:"its value now"`
-}
-
 // Answer says what has changed.
 type Answer struct {
-	Changed []Changed `json:"changed" doc:"values before and now"`
-	For     string    `json:"for,omitempty" doc:"how long the change lasts: a time, or always"`
+	Changed []operate.Changed `json:"changed" doc:"values before and now"`
+	For     string            `json:"for,omitempty" doc:"how long the change lasts: a time, or always"`
 }
 
 // failed is an answer that is none.
@@ -53,10 +46,10 @@ type changeKind struct {
 
 // changes is the table.
 var changes = []changeKind{
-	{"PATCH", "/limiter", "/limiter", "/", "tuned the limiter", (*Server).tuneLimiter},
+	{"PATCH", "/limiter", "/limiter", "/", "tuned the limiter", (*Server).tune},
 	{"POST", "/limiter/cache-only", "/limiter/cache-only", "/", "stopped all requests", (*Server).cacheOnly},
 	{"POST", "/limiter/resume", "/limiter/resume", "/", "resumed", (*Server).resume},
-	{"PATCH", "/accounts/{name}", "/accounts/{name}", "/accounts", "tuned an account", (*Server).tuneAccount},
+	{"PATCH", "/accounts/{name}", "/accounts/{name}", "/accounts", "tuned an account", (*Server).tune},
 	{"POST", "/accounts/{name}/enable", "/accounts/{name}/enable", "/accounts", "enabled an account", (*Server).enable},
 	{"POST", "/accounts/{name}/disable", "/accounts/{name}/disable", "/accounts", "disabled an account", (*Server).disable},
 	{"POST", "/accounts/{name}/test", "/accounts/{name}/test", "/accounts", "tested an account", (*Server).test},
@@ -80,6 +73,8 @@ func statusOf(err error) int {
 	switch {
 	case ok:
 		return refused.status
+	case errors.As(err, new(*operate.UnknownAccountError)):
+		return http.StatusNotFound
 	case errors.As(err, new(*ratelimit.TuningError)):
 		return http.StatusUnprocessableEntity
 	case errors.Is(err, ratelimit.ErrNotShared):
@@ -122,7 +117,8 @@ func readJSON(r *http.Request) (order, error) {
 			text = v.String()
 		case nil:
 		default:
-			return o, refuse(http.StatusUnprocessableEntity, "%s: must be a number or a text; null ends a change", ui.Escaped(key))
+			return o, refuse(http.StatusUnprocessableEntity, "%s: must be a number or a text; null ends a change",
+				ui.Escaped(key))
 		}
 		if key == "for" {
 			o.lasts = text
@@ -165,12 +161,8 @@ func readForm(r *http.Request) (order, error) {
 
 // period reads "for"; 0 is always.
 func (o order) period() (time.Duration, error) {
-	text := cmp.Or(o.lasts, "1h")
-	if text == "always" {
-		return 0, nil
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 {
+	d, ok := operate.Period(cmp.Or(o.lasts, "1h"))
+	if !ok {
 		return 0, refuse(http.StatusUnprocessableEntity, "for: must be a time such as 30m or 8h, or always")
 	}
 	return d, nil
@@ -182,20 +174,6 @@ func (o order) without() error {
 		return refuse(http.StatusUnprocessableEntity, "%s: nothing but \"for\" can be said here", ui.Escaped(key))
 	}
 	return nil
-}
-
-// split returns what is set and what is ended.
-func (o order) split() (set map[string]string, ended []string) {
-	set = map[string]string{}
-	for key, value := range o.values {
-		if value == "" {
-			ended = append(ended, key)
-		} else {
-			set[key] = value
-		}
-	}
-	slices.Sort(ended)
-	return set, ended
 }
 
 func lastsText(d time.Duration) string {
@@ -213,7 +191,9 @@ func (s *Server) change(r *http.Request, c changeKind, who string, o order) (Ans
 	}
 	account := r.PathValue("name")
 	for _, v := range a.Changed {
-		attrs := []slog.Attr{slog.String("who", who), slog.String("what", v.Key), slog.String("from", v.From), slog.String("to", v.To)}
+		attrs := []slog.Attr{
+			slog.String("who", who), slog.String("what", v.Key), slog.String("from", v.From), slog.String("to", v.To),
+		}
 		if account != "" {
 			attrs = append(attrs, slog.String("account", account))
 		}
@@ -225,86 +205,124 @@ func (s *Server) change(r *http.Request, c changeKind, who string, o order) (Ans
 	return a, nil
 }
 
-func (s *Server) operator() ratelimit.Operator { return ratelimit.Operator{Store: s.gateway.Store()} }
+// target is what a request is about: the limiter, or the account that its address names.
+func (s *Server) target(r *http.Request) operate.Target {
+	return operate.Target{
+		Operator: ratelimit.Operator{Store: s.gateway.Store()}, Config: s.gateway.Config(), Account: r.PathValue("name"),
+	}
+}
 
-// tuneLimiter changes settings of all processes.
-func (s *Server) tuneLimiter(r *http.Request, o order) (Answer, error) {
-	lasts, err := o.period()
-	if err != nil {
-		return Answer{}, err
+// tune changes settings of all processes, or limits of an account.
+func (s *Server) tune(r *http.Request, o order) (a Answer, err error) {
+	do := operate.Order{Set: map[string]string{}}
+	if do.Lasts, err = o.period(); err != nil {
+		return a, err
 	}
-	set, ended := o.split()
-	if len(set)+len(ended) == 0 {
-		return Answer{}, refuse(http.StatusUnprocessableEntity, "nothing is named that should change")
-	}
-	for _, key := range ended {
-		if _, ok := ratelimit.FieldByKey(key); !ok {
-			return Answer{}, refuse(http.StatusUnprocessableEntity, "%s: is not a setting of the limiter", ui.Escaped(key))
+	for key, value := range o.values {
+		if value == "" {
+			do.Reset = append(do.Reset, key)
+		} else {
+			do.Set[key] = value
 		}
 	}
-	before, err := s.gateway.Limiter().Status(r.Context())
-	if err == nil {
-		err = app.CheckTuned(r.Context(), s.gateway.Store(), s.gateway.Config().Tuning, set)
+	if len(o.values) == 0 {
+		return a, refuse(http.StatusUnprocessableEntity, "nothing is named that should change")
 	}
-	if err == nil && len(set) > 0 {
-		err = s.operator().Tune(r.Context(), set, lasts)
+	if len(do.Set) > 0 {
+		a.For = lastsText(do.Lasts)
 	}
-	if err == nil && len(ended) > 0 {
-		err = s.operator().ResetTuning(r.Context(), ended...)
-	}
-	if err != nil {
-		return Answer{}, err
-	}
-	after, err := s.gateway.Limiter().Status(r.Context())
-	a := Answer{Changed: []Changed{}}
-	for _, key := range slices.Sorted(maps.Keys(o.values)) {
-		f, _ := ratelimit.FieldByKey(key)
-		a.Changed = append(a.Changed, Changed{key, f.Get(before.Tuning), f.Get(after.Tuning)})
-	}
-	if len(set) > 0 {
-		a.For = lastsText(lasts)
-	}
+	a.Changed, err = s.target(r).Tune(r.Context(), do)
 	return a, err
 }
 
-// cacheOnly stops all requests of all processes. Without a time they stay so until somebody resumes.
 func (s *Server) cacheOnly(r *http.Request, o order) (Answer, error) {
 	o.lasts = cmp.Or(o.lasts, "always")
-	return s.steer(r, o, func(lasts time.Duration) error {
-		_, _, err := s.operator().ForceCacheOnly(r.Context(), lasts)
-		return err
+	return o.steer(func(lasts time.Duration) (operate.Changed, error) {
+		return s.target(r).CacheOnly(r.Context(), lasts)
 	})
 }
 
-// resume ends CacheOnly.
 func (s *Server) resume(r *http.Request, o order) (Answer, error) {
-	a, err := s.steer(r, o, func(time.Duration) error {
-		_, _, err := s.operator().Resume(r.Context())
-		return err
-	})
+	a, err := o.steer(func(time.Duration) (operate.Changed, error) { return s.target(r).Resume(r.Context()) })
 	a.For = ""
 	return a, err
 }
 
-// steer brings the limiter into another state.
-func (s *Server) steer(r *http.Request, o order, do func(time.Duration) error) (Answer, error) {
-	err := o.without()
-	if err != nil {
+func (s *Server) enable(r *http.Request, o order) (Answer, error) { return s.switchAccount(r, o, true) }
+
+func (s *Server) disable(r *http.Request, o order) (Answer, error) {
+	return s.switchAccount(r, o, false)
+}
+
+func (s *Server) switchAccount(r *http.Request, o order, on bool) (Answer, error) {
+	return o.steer(func(lasts time.Duration) (operate.Changed, error) {
+		return s.target(r).Enable(r.Context(), on, lasts)
+	})
+}
+
+// steer obeys an order that has no values.
+func (o order) steer(do func(time.Duration) (operate.Changed, error)) (Answer, error) {
+	if err := o.without(); err != nil {
 		return Answer{}, err
 	}
 	lasts, err := o.period()
 	if err != nil {
 		return Answer{}, err
 	}
-	before, err := s.gateway.Limiter().Status(r.Context())
-	if err == nil {
-		err = do(lasts)
+	changed, err := do(lasts)
+	return Answer{[]operate.Changed{changed}, lastsText(lasts)}, err
+}
+
+// testPatience is how long a test of an account's keys waits for permission and answers.
+const testPatience = 10 * time.Second
+
+// test asks the upstream one question with each key of an account. A key that is accepted is in again.
+func (s *Server) test(r *http.Request, o order) (Answer, error) {
+	if err := o.without(); err != nil {
+		return Answer{}, err
 	}
+	before, err := s.account(r)
 	if err != nil {
 		return Answer{}, err
 	}
-	after, err := s.gateway.Limiter().Status(r.Context())
-	return Answer{[]Changed{{"state", before.State.String(), after.State.String()}}, lastsText(lasts)}, err
+	ctx, cancel := context.WithTimeout(r.Context(), testPatience)
+	defer cancel()
+	var bad []string
+	for _, a := range s.gateway.Config().Pool() {
+		if a.Name != before.Name {
+			continue
+		}
+		for _, t := range s.gateway.TestAccount(ctx, a) {
+			if t.Err != nil {
+				bad = append(bad, fmt.Sprintf("key %d: %s", t.Number, ui.Escaped(t.Text)))
+			}
+		}
+	}
+	if len(bad) > 0 {
+		return Answer{}, refuse(http.StatusBadGateway, "%s", strings.Join(bad, "; "))
+	}
+	after, err := s.account(r)
+	a := Answer{Changed: []operate.Changed{}}
+	for i, k := range after.Keys[:min(len(after.Keys), len(before.Keys))] {
+		if was := before.Keys[i].Standing; was != k.Standing {
+			a.Changed = append(a.Changed, operate.Changed{Key: fmt.Sprintf("key %d", k.Number), From: was, To: k.Standing})
+		}
+	}
+	return a, err
+}
+
+// account returns the account that a request names.
+func (s *Server) account(r *http.Request) (Account, error) {
+	list, err := s.accounts(r.Context())
+	if err != nil {
+		return Account{}, err
+	}
+	name := r.PathValue("name")
+	i := slices.IndexFunc(list, func(a Account) bool { return a.Name == name })
+	if i < 0 {
+		return Account{}, &operate.UnknownAccountError{Name: name}
+	}
+	return list[i], nil
 }
 
 func writeJSON(w http.ResponseWriter, status int, value any) {

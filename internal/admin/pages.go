@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/operate"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
 )
@@ -182,7 +183,7 @@ func (s *Server) accountsPage(r *http.Request) ([]accountData, error) {
 	for _, a := range list {
 		d := accountData{Account: a, Charts: s.accountCharts(a.Name)}
 		for _, f := range ratelimit.AccountFields() {
-			d.Knobs = append(d.Knobs, knob{f.Key, f.Doc, limitOf(a, f.Key), f.Allowed})
+			d.Knobs = append(d.Knobs, knob{f.Key, f.Doc, operate.Limit(a.AccountView, f.Key), f.Allowed})
 		}
 		out = append(out, d)
 	}

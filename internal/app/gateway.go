@@ -73,3 +73,6 @@ func (n named) RoundTrip(req *http.Request) (*http.Response, error) {
 	out.Header.Set("User-Agent", version.UserAgent())
 	return n.next.RoundTrip(out)
 }
+
+// Store returns the state that the limiter shares.
+func (g *Gateway) Store() ratelimit.Store { return g.store }

@@ -16,6 +16,7 @@ import (
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/operate"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
 )
@@ -179,12 +180,14 @@ func (c *command) testAccounts(ctx context.Context, cfg *config.Config, list []c
 }
 
 // operateAccount changes an account of the configuration for every running process.
-func (c *command) operateAccount(cmd *cobra.Command, name string, change func(context.Context, *config.Config, ratelimit.Operator) error) error {
+func (c *command) operateAccount(
+	cmd *cobra.Command, name string, change func(context.Context, operate.Target) error,
+) error {
 	return c.operate(cmd, func(ctx context.Context, cfg *config.Config, store ratelimit.Store) error {
 		if _, err := accountsNamed(cfg, []string{name}); err != nil {
 			return err
 		}
-		return change(ctx, cfg, ratelimit.Operator{Store: store})
+		return change(ctx, operate.Target{Operator: ratelimit.Operator{Store: store}, Config: cfg, Account: name})
 	})
 }
 
@@ -203,8 +206,8 @@ are tried again.`
 		Args:    exactArgs("NAME"),
 		Example: "  anivault accounts " + word + " main",
 	}, nil, func(cmd *cobra.Command, args []string, _ string) error {
-		return c.operateAccount(cmd, args[0], func(ctx context.Context, _ *config.Config, o ratelimit.Operator) error {
-			if err := o.EnableAccount(ctx, args[0], on, 0); err != nil {
+		return c.operateAccount(cmd, args[0], func(ctx context.Context, target operate.Target) error {
+			if _, err := target.Enable(ctx, on, 0); err != nil {
 				return err
 			}
 			c.say(done, args[0])
@@ -249,22 +252,22 @@ func (c *command) accountsTuneCommand() *cobra.Command {
 		if len(values) == 0 && !reset {
 			return usagef("for example: anivault accounts tune main rate=5", "no KEY=VALUE given")
 		}
-		return c.operateAccount(cmd, name, func(ctx context.Context, cfg *config.Config, o ratelimit.Operator) error {
+		return c.operateAccount(cmd, name, func(ctx context.Context, target operate.Target) error {
 			if reset {
-				if err := o.ResetAccount(ctx, name, args...); err != nil {
-					return err
+				if _, err := target.Tune(ctx, operate.Order{Reset: args, ResetAll: len(args) == 0}); err != nil {
+					return tuneError(err)
 				}
 				c.say("reset %s of %s\n", cmp.Or(strings.Join(args, ", "), "all changes"), name)
 				return nil
 			}
-			if err := o.TuneAccount(ctx, name, values, period); err != nil {
+			if _, err := target.Tune(ctx, operate.Order{Set: values, Lasts: period}); err != nil {
 				return tuneError(err)
 			}
 			c.say("tuned %s of %s %s\n", strings.Join(args, " "), name, periodText(period))
 			if values["rate"] == "" {
 				return nil
 			}
-			st, err := ratelimit.ReadStatus(ctx, o.Store, cfg.Tuning)
+			st, err := ratelimit.ReadStatus(ctx, target.Store, target.Config.Tuning)
 			if rate, parsed := strconv.ParseFloat(values["rate"], 64); err == nil && parsed == nil && rate > st.Tuning.RateBase {
 				c.warn("an account has at most rate_base: rate=%g is used", st.Tuning.RateBase)
 			}

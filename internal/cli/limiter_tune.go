@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/operate"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
 )
@@ -44,10 +44,8 @@ anivault config show lists them.`,
 			return err
 		}
 		return c.operate(cmd, func(ctx context.Context, cfg *config.Config, store ratelimit.Store) error {
-			if err := app.CheckTuned(ctx, store, cfg.Tuning, values); err != nil {
-				return tuneError(err)
-			}
-			if err := (ratelimit.Operator{Store: store}).Tune(ctx, values, period); err != nil {
+			target := operate.Target{Operator: ratelimit.Operator{Store: store}, Config: cfg}
+			if _, err := target.Tune(ctx, operate.Order{Set: values, Lasts: period}); err != nil {
 				return tuneError(err)
 			}
 			c.say("tuned %s %s\n", strings.Join(args, " "), periodText(period))
@@ -79,8 +77,9 @@ func (c *command) resetTuning(cmd *cobra.Command, keys []string) error {
 			return unknownKnob(k)
 		}
 	}
-	return c.operate(cmd, func(ctx context.Context, _ *config.Config, store ratelimit.Store) error {
-		if err := (ratelimit.Operator{Store: store}).ResetTuning(ctx, keys...); err != nil {
+	return c.operate(cmd, func(ctx context.Context, cfg *config.Config, store ratelimit.Store) error {
+		target := operate.Target{Operator: ratelimit.Operator{Store: store}, Config: cfg}
+		if _, err := target.Tune(ctx, operate.Order{Reset: keys, ResetAll: len(keys) == 0}); err != nil {
 			return err
 		}
 		what := "all changes"
@@ -125,11 +124,8 @@ func unknownKnob(key string) error {
 
 // tunePeriod reads --for; 0 means always.
 func tunePeriod(text string) (time.Duration, error) {
-	if text == "always" {
-		return 0, nil
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 {
+	d, ok := operate.Period(text)
+	if !ok {
 		return 0, usagef("allowed: a time such as 30m or 8h, or always", "flag --for: %q is not a time", text)
 	}
 	return d, nil
