@@ -49,7 +49,7 @@ func prove(t *testing.T, l *Limiter) {
 	t.Helper()
 	for _, a := range l.ownAccounts() {
 		for _, k := range a.Keys {
-			p, err := l.Acquire(WithPreference(t.Context(), Preference{Account: a.Name, Key: k, Test: true}, 0))
+			p, err := l.Acquire(With(t.Context(), Request{Prefer: Preference{Account: a.Name, Key: k, Test: true}}))
 			must(t, err)
 			p.Done(Event{Outcome: OK, Status: 200})
 			time.Sleep(time.Millisecond) // so that their last use differs
@@ -176,7 +176,7 @@ func TestARefusedKeyIsOutUntilItIsTested(t *testing.T) {
 			t.Errorf("%+v", st.Keys)
 		}
 		test := Preference{Account: "a2", Key: out, Test: true}
-		p, err := other.Acquire(WithPreference(t.Context(), test, 0))
+		p, err := other.Acquire(With(t.Context(), Request{Prefer: test}))
 		must(t, err)
 		p.Done(ok())
 		if p := take(t, l); p.Choice().Key != out {
@@ -343,7 +343,7 @@ func TestSeed002TheDoorIsWhatAllAccountsHaveLeft(t *testing.T) {
 			t.Fatalf("%d fit; %+v", len(held), refused)
 		}
 		for _, r := range held {
-			p, err := l.Acquire(WithReservation(t.Context(), r))
+			p, err := l.Acquire(With(t.Context(), Request{Reservation: r}))
 			must(t, err)
 			if p.Choice().Account != "b1" {
 				t.Errorf("%+v", p.Choice())
@@ -403,7 +403,7 @@ func TestQuotasAreNeverExceeded(t *testing.T) {
 					}
 				case "acquire", "with":
 					if step == "with" && len(booked) > 0 {
-						ctx = WithReservation(ctx, booked[0])
+						ctx = With(ctx, Request{Reservation: booked[0]})
 					}
 					if p, err := l.Acquire(ctx); err == nil {
 						out = append(out, p)
@@ -500,7 +500,7 @@ func TestAPreferenceIsKeptWaitedForAndGivenUp(t *testing.T) {
 		l := limited(t, store, fast, Account{Name: "a2", Slots: 1}, Account{Name: "b1"})
 		prove(t, l)
 		key := FingerprintOf("a21")
-		ctx := WithPreference(t.Context(), Preference{Account: "a2", Key: key}, 1200*time.Millisecond)
+		ctx := With(t.Context(), Request{Prefer: Preference{Account: "a2", Key: key}, PreferFor: 1200 * time.Millisecond})
 		for range 3 {
 			p, err := l.Acquire(ctx)
 			must(t, err)

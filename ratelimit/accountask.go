@@ -1,10 +1,8 @@
 package ratelimit
 
 import (
-	"context"
 	"fmt"
 	"slices"
-	"time"
 )
 
 // SetAccounts replaces the accounts that the process's requests go through, from now on; none: requests have a key
@@ -49,41 +47,4 @@ func checkAccounts(list []Account) error {
 // account.
 func (l *Limiter) Rationed() bool {
 	return l.tuned.Load().Budget.On() || slices.ContainsFunc(l.ownAccounts(), func(a Account) bool { return a.Quota.On() })
-}
-
-type preferenceKey struct{}
-
-type keeping struct {
-	Preference
-	wait time.Duration
-}
-
-// WithPreference returns a context whose requests go through an account and key as long as those can be used. Where
-// their slots are full they wait for exactly them, at most wait long; then any will do.
-func WithPreference(ctx context.Context, p Preference, wait time.Duration) context.Context {
-	return context.WithValue(ctx, preferenceKey{}, keeping{p, wait})
-}
-
-// prefers reads the preference of a request.
-func (c *call) prefers(ctx context.Context) {
-	if k, ok := ctx.Value(preferenceKey{}).(keeping); ok {
-		c.prefer, c.keep = &k.Preference, k.wait
-	}
-}
-
-// preference is what the request still insists on.
-func (c *call) preference() *Preference {
-	if c.prefer != nil && !c.prefer.Test && c.kept >= c.keep {
-		return nil
-	}
-	return c.prefer
-}
-
-type choiceKey struct{}
-
-// ChoiceFrom returns through which account and key a try goes, as the Base of a [Transport] sees it. It isn't ok where
-// the limiter has no accounts.
-func ChoiceFrom(ctx context.Context) (Choice, bool) {
-	c, ok := ctx.Value(choiceKey{}).(Choice)
-	return c, ok
 }

@@ -28,7 +28,7 @@ func TestBlockedEndsWithTheBlock(t *testing.T) {
 		}
 		fail(tuning.NFailures)
 		blocked := func(patience time.Duration) bool {
-			return errors.As(l.Blocked(WithMaxWait(t.Context(), patience)), new(*BlockedError))
+			return errors.As(l.Blocked(With(t.Context(), Request{MaxWait: patience})), new(*BlockedError))
 		}
 		if blocked(time.Minute) || !blocked(time.Second) {
 			t.Error("at first: who has patience is refused, or who has none is not")

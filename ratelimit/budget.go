@@ -76,16 +76,19 @@ func (s *Snapshot) held(p *process, now Stamp, t *Tuning) int {
 	return p.reserved
 }
 
-// freeOrphans frees reservations whose owners have asked for nothing for long, and returns of how many requests.
-func (s *Snapshot) freeOrphans(now Stamp, t *Tuning) (freed int) {
+// freeOrphans frees reservations whose owners have asked for nothing for long, and returns what was freed, if anything.
+func (s *Snapshot) freeOrphans(now Stamp, t *Tuning) (o Orphans) {
 	for i := range s.processes {
 		p := &s.processes[i]
 		if held := s.held(p, now, t); held < p.reserved {
-			freed += p.reserved - held
+			o.Requests += p.reserved - held
 			p.reserved = held
 		}
 	}
-	return freed
+	if o.Requests > 0 {
+		o.Used, o.Limit, o.Reserved = s.budget.at(now).used, t.Budget.Requests, s.reserved(now, t)
+	}
+	return o
 }
 
 // fits reports whether n more requests fit into the budget, and into what the accounts at the door have left together.

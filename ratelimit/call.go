@@ -10,76 +10,30 @@ import (
 // call is one request with all its tries. It waits outside all locks, in naps after which it
 // asks again, and for no longer than max-wait in all.
 type call struct {
-	l           *Limiter
-	attempt     int           // from 1
-	hold        time.Duration // Ask.Hold
-	reservation *Reservation
-	maxWait     time.Duration // 0: the tuning's
-	waited      time.Duration // of max-wait, until since
-	since       time.Time     // when it began to wait; zero while the request is on the wire
-	asking      asking
-
-	prefer *Preference   // the account and key that it would like to keep; nil: any
-	keep   time.Duration // for how long it waits for exactly those
-	kept   time.Duration // and how long it has
+	Request
+	l       *Limiter
+	attempt int           // from 1
+	hold    time.Duration // Ask.Hold
+	since   time.Time     // when it began to wait, of which Waited is not yet; zero while the request is on the wire
+	insists time.Duration // how long it has waited for exactly the account and key that it prefers
 }
 
-// moment is what a request that may not wait at all waits for the store.
-const moment = 50 * time.Millisecond
+// minStoreWait is what a request that may not wait at all waits for the store.
+const minStoreWait = 50 * time.Millisecond
 
-type waitedKey struct{}
-
-// WithWaited returns a context whose requests have used d of Tuning.MaxWait before they come to the limiter, such
-// as in a queue of the caller's own. A request's context is all that an http.Client hands on.
-func WithWaited(ctx context.Context, d time.Duration) context.Context {
-	return context.WithValue(ctx, waitedKey{}, d+waitedFrom(ctx))
-}
-
-func waitedFrom(ctx context.Context) time.Duration {
-	d, _ := ctx.Value(waitedKey{}).(time.Duration)
-	return d
-}
-
-type maxWaitKey struct{}
-
-// WithMaxWait returns a context whose requests wait for at most d in place of Tuning.MaxWait.
-func WithMaxWait(ctx context.Context, d time.Duration) context.Context {
-	return context.WithValue(ctx, maxWaitKey{}, d)
-}
-
-type leftKey struct{}
-
-// WaitLeft returns how much of Tuning.MaxWait is left to the request whose try ctx is of, so that a server which lets
-// requests wait can be told how long it may; ok is false for any other context.
-func WaitLeft(ctx context.Context) (left time.Duration, ok bool) {
-	left, ok = ctx.Value(leftKey{}).(time.Duration)
-	return left, ok
-}
-
-// newCall returns a call of calls, to which the caller gives it back.
 func newCall(ctx context.Context, l *Limiter, hold time.Duration) *call {
-	maxWait, _ := ctx.Value(maxWaitKey{}).(time.Duration)
-	c := calls.Get().(*call)
-	*c = call{
-		l: l, attempt: 1, hold: hold, reservation: reservationFrom(ctx),
-		maxWait: maxWait, waited: waitedFrom(ctx), since: time.Now(),
-	}
-	if l.accounts.Load() != nil {
-		c.prefers(ctx)
-	}
-	return c
+	return &call{Request: carriedBy(ctx).Request, l: l, attempt: 1, hold: hold, since: time.Now()}
 }
 
-// depart and arrive stop and start the clock of max-wait around a try.
-func (c *call) depart() { c.waited, c.since = c.soFar(), time.Time{} }
-func (c *call) arrive() { c.since = time.Now() }
+// pauseClock and resumeClock stop and start the clock of max-wait around a try.
+func (c *call) pauseClock()  { c.Waited, c.since = c.waitedTotal(), time.Time{} }
+func (c *call) resumeClock() { c.since = time.Now() }
 
-// soFar returns how long the request has waited.
-func (c *call) soFar() time.Duration {
+func (c *call) waitedTotal() time.Duration {
 	if c.since.IsZero() {
-		return c.waited
+		return c.Waited
 	}
-	return c.waited + time.Since(c.since)
+	return c.Waited + time.Since(c.since)
 }
 
 // left returns how long the request may still wait.
@@ -87,7 +41,20 @@ func (c *call) left() time.Duration { return max(-c.overdue(), 0) }
 
 // overdue returns by how much the request has waited longer than max-wait.
 func (c *call) overdue() time.Duration {
-	return c.soFar() - cmp.Or(c.maxWait, c.l.tuned.Load().MaxWait)
+	return c.waitedTotal() - cmp.Or(c.MaxWait, c.l.tuned.Load().MaxWait)
+}
+
+// preference is what the request still insists on, nil for nothing.
+func (c *call) preference() *Preference {
+	if c.Prefer == (Preference{}) || !c.Prefer.Test && c.insists >= c.PreferFor {
+		return nil
+	}
+	return &c.Prefer
+}
+
+// timeout is the end of max-wait.
+func (c *call) timeout(cause Reason, in State) error {
+	return &AcquireTimeoutError{Waited: c.waitedTotal(), Cause: cause, State: in}
 }
 
 // acquire waits for a permit.
@@ -96,20 +63,20 @@ func (c *call) acquire(ctx context.Context) (*Permit, error) {
 	if l.offline {
 		return nil, &BlockedError{Block{State: CacheOnly, Cause: ReasonOffline}}
 	}
-	if c.reservation != nil && c.reservation.refused != nil {
-		return nil, c.reservation.refused
+	if c.Reservation != nil && c.Reservation.refused != nil {
+		return nil, c.Reservation.refused
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	p := &Permit{l: l, attempt: c.attempt, reservation: c.reservation}
+	p := &Permit{l: l, attempt: c.attempt, reservation: c.Reservation}
 	reserved, granted := false, false
 	defer func() {
 		if granted {
 			return
 		}
 		p.leave()
-		if reserved && !c.reservation.put() {
+		if reserved && !c.Reservation.put() {
 			l.unreserve(1)
 		}
 	}()
@@ -126,7 +93,7 @@ func (c *call) acquire(ctx context.Context) (*Permit, error) {
 			}
 		}()
 	}
-	reserved = c.reservation.take()
+	reserved = c.Reservation.take()
 	g, err := c.queue(ctx, reserved)
 	if err != nil {
 		return nil, err
@@ -167,7 +134,7 @@ func (c *call) enter(ctx context.Context, p *place) error {
 			return nil
 		}
 		if counts && c.left() <= 0 {
-			return &AcquireTimeoutError{Waited: c.soFar(), Cause: ReasonTurn, State: State(l.state.Load())}
+			return c.timeout(ReasonTurn, State(l.state.Load()))
 		}
 	}
 }
@@ -188,7 +155,7 @@ func (c *call) enterQueue(ctx context.Context, p *place) error {
 		p.queued = true
 	case ctx.Err() != nil || inner.Err() == nil: // the caller's, or the queue's own
 	case errors.Is(cause, errPatience):
-		return &AcquireTimeoutError{Waited: c.soFar(), Cause: ReasonTurn, State: State(l.state.Load())}
+		return c.timeout(ReasonTurn, State(l.state.Load()))
 	default:
 		return cause
 	}
@@ -208,46 +175,26 @@ func (l *Limiter) leave(p *place) bool {
 	return held
 }
 
-// asking is a request in the shared queue.
-type asking struct {
-	c     *call
-	ask   Ask
-	now   seen
-	g     Grant
-	spent BudgetError
-	w     wait
+// acquisition is a request in the shared queue.
+type acquisition struct {
+	*call
+	ask    Ask
+	grant  Grant
+	gauges Gauges
+	spent  BudgetError
+	told   wait
 
-	decided time.Time // with a coordinator: when g was made
-}
-
-// step is one ask.
-func (q *asking) step(at Instant, s *Snapshot, t *Tuning) (Transition, bool, error) {
-	if q.c.l.closed.Load() {
-		return Transition{}, false, ErrClosed
-	}
-	a := q.ask
-	a.Tuning, a.Budget, a.Patience = t, t.Budget.On(), q.c.left()
-	if at.Parts > 1 {
-		a.Nap = 0 // nobody wakes who is alone, and to ask is cheap there
-	}
-	a.Accounts, a.Prefer = q.c.l.ownAccounts(), q.c.preference()
-	q.g = s.TryGrant(at, a)
-	q.c.l.contended.Store(s.contends(a.Owner))
-	if q.c.l.coordinated {
-		q.decided = time.Now()
-	}
-	if q.g.Cause == ReasonBudget {
-		q.spent = s.spent(t, 1, s.rationed(s.clock.now, a.Accounts, t, at.Parts))
-	}
-	return q.g.Transition, q.g.Moved, nil
+	decided time.Time // with a coordinator: when grant was made
 }
 
 // queue asks until it is granted, refused, out of patience or cancelled.
 func (c *call) queue(ctx context.Context, reserved bool) (Grant, error) {
 	l := c.l
 	l.reap(ctx, reapAlways, c.patience())
-	q := &c.asking
-	*q = asking{c: c, ask: Ask{Owner: l.owner, Hold: l.holdOf(c.hold), Reserved: reserved, Nap: l.nap}}
+	q := acquisition{call: c, ask: Ask{Owner: l.owner, Hold: c.hold, Reserved: reserved, Nap: l.nap}}
+	if c.hold == 0 && l.coordinated {
+		q.ask.Hold = leaseKept
+	}
 	kept := false
 	defer func() {
 		if !kept { // also when a hook panics
@@ -255,13 +202,36 @@ func (c *call) queue(ctx context.Context, reserved bool) (Grant, error) {
 		}
 	}()
 	err := q.wait(ctx)
-	q.w.end(c, q.now.gauges)
+	q.told.end(c, q.gauges)
 	kept = err == nil
-	return q.g, err
+	return q.grant, err
 }
 
-func (q *asking) wait(ctx context.Context) error {
-	c, l, g := q.c, q.c.l, &q.g
+// try is one ask.
+func (q *acquisition) try(at Instant, s *Snapshot, t *Tuning) (Transition, bool, error) {
+	l := q.l
+	if l.closed.Load() {
+		return Transition{}, false, ErrClosed
+	}
+	a := q.ask
+	a.Tuning, a.Budget, a.Patience = t, t.Budget.On(), q.left()
+	if at.Parts > 1 {
+		a.Nap = 0 // nobody wakes who is alone, and to ask is cheap there
+	}
+	a.Accounts, a.Prefer = l.ownAccounts(), q.preference()
+	q.grant = s.TryGrant(at, a)
+	l.contended.Store(s.contends(a.Owner))
+	if l.coordinated {
+		q.decided = time.Now()
+	}
+	if q.grant.Cause == ReasonBudget {
+		q.spent = s.spent(t, 1, s.rationed(s.clock.now, a.Accounts, t, at.Parts))
+	}
+	return q.grant.Transition, q.grant.Moved, nil
+}
+
+func (q *acquisition) wait(ctx context.Context) error {
+	c, l, g := q.call, q.l, &q.grant
 	lastChance := true
 	for {
 		freed, moved := l.freed.mark(), l.moved.mark()
@@ -282,20 +252,19 @@ func (q *asking) wait(ctx context.Context) error {
 				lastChance = false
 				continue
 			}
-			spent := q.spent
-			return &spent
+			return &q.spent
 		case g.Refused:
 			return &BlockedError{g.Block}
 		}
 		counts, patience := g.State != CacheOnly, c.left()
 		if counts && patience <= 0 {
-			return q.timeout()
+			return c.timeout(g.Cause, g.State)
 		}
-		q.w.begin(c, g.Block, q.now.gauges)
+		q.told.begin(c, g.Block, q.gauges)
 		stalled := g.Cause == ReasonSlot && g.Head || g.Cause == ReasonAccount
 		reaped := stalled && l.reap(ctx, reapStalled, patience) || l.reap(ctx, reapWaiting, patience)
 		if counts && c.left() <= 0 { // the look for the dead took an update of its own
-			return q.timeout()
+			return c.timeout(g.Cause, g.State)
 		}
 		if reaped {
 			continue
@@ -307,14 +276,14 @@ func (q *asking) wait(ctx context.Context) error {
 }
 
 // sleep waits until it is worth asking again.
-func (q *asking) sleep(ctx context.Context, counts bool, freed, moved uint64) error {
-	c, l, g := q.c, q.c.l, &q.g
+func (q *acquisition) sleep(ctx context.Context, counts bool, freed, moved uint64) error {
+	c, l, g := q.call, q.l, &q.grant
 	nap := g.Wait
 	if counts {
 		nap = min(nap, c.left())
 	}
 	if g.pinned {
-		nap = min(nap, c.keep-c.kept)
+		nap = min(nap, c.PreferFor-c.insists)
 	}
 	var slot <-chan struct{}
 	if g.Cause == ReasonSlot || g.Cause == ReasonTurn || g.Cause == ReasonAccount {
@@ -323,80 +292,62 @@ func (q *asking) sleep(ctx context.Context, counts bool, freed, moved uint64) er
 	start := time.Now()
 	err := c.nap(ctx, nap, counts, slot, l.moved.listen(moved))
 	if g.pinned {
-		c.kept += time.Since(start)
+		c.insists += time.Since(start)
 	}
 	return err
 }
 
 // accepted reports whether a permit that others have a hand in can be used. One that can't is given back, and waited for
 // anew.
-func (q *asking) accepted(ctx context.Context) (bool, error) {
-	c := q.c
-	wait, ok := c.l.guard.accept(q.decided, &c.l.tuned.Load().Tuning)
+func (q *acquisition) accepted(ctx context.Context) (bool, error) {
+	wait, ok := q.l.guard.accept(q.decided, &q.l.tuned.Load().Tuning)
 	if ok {
 		return true, nil
 	}
 	q.giveBack()
-	if c.left() <= 0 {
-		q.g.Cause = ReasonCeiling
-		return false, q.timeout()
+	if q.left() <= 0 {
+		return false, q.timeout(ReasonCeiling, q.grant.State)
 	}
-	return false, c.nap(ctx, wait, true, nil, nil)
+	return false, q.nap(ctx, wait, true, nil, nil)
 }
 
-// timeout is the end of max-wait.
-func (q *asking) timeout() error {
-	return &AcquireTimeoutError{Waited: q.c.soFar(), Cause: q.g.Cause, State: q.g.State}
-}
+// patience returns how long a request waits for the store: at least minStoreWait, and at most what is left of max-wait.
+func (c *call) patience() time.Duration { return max(c.left(), minStoreWait) }
 
-// patience returns how long a request waits for the store: at least a moment, and at most what is left of max-wait.
-func (c *call) patience() time.Duration { return max(c.left(), moment) }
-
-// holdOf returns how long a permit is asked for; 0: unknown.
-func (l *Limiter) holdOf(hold time.Duration) time.Duration {
-	if hold == 0 && l.coordinated {
-		return leaseKept
-	}
-	return hold
-}
-
-// update makes a step. Waiting for the store ends with max-wait.
-func (q *asking) update(ctx context.Context) (err error) {
-	c := q.c
-	bounded, cancel := context.WithTimeout(ctx, c.patience())
+// update asks once. Waiting for the store ends with max-wait.
+func (q *acquisition) update(ctx context.Context) error {
+	bounded, cancel := context.WithTimeout(ctx, q.patience())
 	defer cancel()
-	q.now, err = c.l.do(bounded, q)
+	var err error
+	q.gauges, err = q.l.do(bounded, q.try)
 	if err != nil && ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
-		err = &AcquireTimeoutError{Waited: c.soFar(), Cause: ReasonTurn, State: State(c.l.state.Load())}
+		err = q.timeout(ReasonTurn, State(q.l.state.Load()))
 	}
 	return err
 }
 
 // giveBack returns a permit that came too late to be used, and stands in line again.
-func (q *asking) giveBack() {
-	l, pass := q.c.l, q.g.Pass
-	r := Report{Owner: l.owner, Pass: pass, KeepBudget: q.ask.Reserved}
+func (q *acquisition) giveBack() {
+	l, pass := q.l, q.grant.Pass
 	err := l.store.Update(context.Background(), func(at Instant, s *Snapshot) error {
-		report := r
-		report.Tuning = &l.tune(at, s).Tuning
-		s.Record(at, report)
+		s.Record(at, Report{Owner: l.owner, Tuning: &l.tune(at, s).Tuning, Pass: pass, KeepBudget: q.ask.Reserved})
 		return nil
 	})
 	if err != nil {
 		l.warn(err)
 	}
-	q.g, q.ask.Ticket = Grant{}, 0
+	q.grant, q.ask.Ticket = Grant{}, 0
 }
 
 // abandon takes back what a request that ends without a permit has in the store, if the store lets it at once; else
 // its ticket is passed when it is late, and its lease runs out. A ticket for which a slow store took more than max-wait
 // is left: to take it back would take another update.
-func (q *asking) abandon() {
-	l, g := q.c.l, &q.g
-	if !g.Granted && (q.ask.Ticket == 0 || l.closed.Load() || q.c.overdue() > moment) {
+func (q *acquisition) abandon() {
+	l, g := q.l, &q.grant
+	if !g.Granted && (q.ask.Ticket == 0 || l.closed.Load() || q.overdue() > minStoreWait) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), moment)
+	ctx, cancel := context.WithTimeout(context.Background(), minStoreWait)
 	defer cancel()
 	err := l.store.Update(ctx, func(at Instant, s *Snapshot) error {
 		s.Withdraw(at, q.ask.Ticket)
@@ -465,7 +416,7 @@ func (c *call) nap(ctx context.Context, d time.Duration, counts bool, freed, mov
 		err = ctx.Err()
 	}
 	if !counts {
-		c.waited -= time.Since(start)
+		c.Waited -= time.Since(start)
 	}
 	return err
 }

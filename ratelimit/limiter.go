@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -147,11 +146,9 @@ func (l *Limiter) Retune(t Tuning) error {
 // clear that this is not enough.
 //
 // Errors: *BlockedError, *AcquireTimeoutError, *BudgetError, ErrClosed, an error of
-// the store, or ctx's. A Reservation in ctx (see WithReservation) pays for the request.
+// the store, or ctx's. A Reservation in ctx (see With) pays for the request.
 func (l *Limiter) Acquire(ctx context.Context) (*Permit, error) {
-	c := newCall(ctx, l, 0)
-	defer calls.Put(c)
-	return c.acquire(ctx)
+	return newCall(ctx, l, 0).acquire(ctx)
 }
 
 // Contended reports whether requests of other processes stood in the shared queue when this process last asked, and with
@@ -164,9 +161,7 @@ func (l *Limiter) Blocked(ctx context.Context) error {
 	if l.offline {
 		return &BlockedError{Block{State: CacheOnly, Cause: ReasonOffline}}
 	}
-	c := newCall(ctx, l, 0)
-	defer calls.Put(c)
-	block, refused, _, err := c.blocked(ctx)
+	block, refused, _, err := newCall(ctx, l, 0).blocked(ctx)
 	if err == nil && refused {
 		return &BlockedError{block}
 	}
@@ -190,7 +185,7 @@ func (l *Limiter) Close() error {
 	}
 	err := l.store.Update(context.Background(), func(at Instant, s *Snapshot) error {
 		s.advance(at)
-		s.part(l.owner)
+		s.leave(l.owner)
 		return nil
 	})
 	if err != nil {
@@ -242,116 +237,72 @@ func (p *Permit) leave() {
 
 func (l *Limiter) record(p *Permit, e Event) {
 	defer p.leave() // if a hook panics
-	a := answerings.Get().(*answering)
-	defer answerings.Put(a)
-	*a = answering{l: l, report: Report{Owner: l.owner, Pass: p.pass, Event: e, Draw: l.draw()}}
+	r := Report{Owner: l.owner, Pass: p.pass, Event: e, Draw: l.draw()}
 	if l.coordinated {
-		a.report.Event = l.unlinked(e)
+		r.Event = l.unlinked(e)
 		l.release(p.pass)
 	}
-	a.report.KeepBudget = e.Status == 0 && p.booked && p.reservation.put()
-	seen, err := l.do(context.Background(), a)
+	r.KeepBudget = e.Status == 0 && p.booked && p.reservation.put()
+	var out Recorded
+	gauges, err := l.do(context.Background(), func(at Instant, s *Snapshot, t *Tuning) (Transition, bool, error) {
+		report := r
+		report.Tuning = t
+		out = s.Record(at, report)
+		if l.closed.Load() {
+			s.leave(l.owner)
+		}
+		return out.Transition, out.Moved, nil
+	})
 	p.leave()
 	if err != nil {
 		l.warn(fmt.Errorf("record answer: %w", err))
 	}
 	if l.hooks.OnAnswer != nil {
 		l.hooks.OnAnswer(Answer{
-			Event: e, Choice: p.choice, Late: a.out.Late, Pause: a.out.Pause, Keys: a.out.Keys, Gauges: seen.gauges,
+			Event: e, Choice: p.choice, Late: out.Late, Pause: out.Pause, Keys: out.Keys, Gauges: gauges,
 		})
 	}
 }
 
-// answering is the end of a request.
-type answering struct {
-	l      *Limiter
-	report Report
-	out    Recorded
-}
-
-func (a *answering) step(at Instant, s *Snapshot, t *Tuning) (Transition, bool, error) {
-	r := a.report
-	r.Tuning = t
-	a.out = s.Record(at, r)
-	if a.l.closed.Load() {
-		s.part(r.Owner)
+// do makes one step with the snapshot, under the tuning in force, and tells what it has changed. A step returns the
+// transition that it has made, if any. It may be called several times; the last call counts. The gauges are those after
+// it, if somebody is told of them.
+func (l *Limiter) do(
+	ctx context.Context, step func(Instant, *Snapshot, *Tuning) (Transition, bool, error),
+) (gauges Gauges, err error) {
+	var t *tuned
+	var tr Transition
+	var moved bool
+	var orphans Orphans
+	var state State
+	err = l.store.Update(ctx, func(at Instant, s *Snapshot) (err error) {
+		t = l.tune(at, s)
+		orphans = s.freeOrphans(s.clock.now, &t.Tuning)
+		if tr, moved, err = step(at, s, &t.Tuning); err != nil {
+			return err
+		}
+		state = s.machine.state
+		if l.gauged {
+			gauges = s.Gauges(&t.Tuning)
+		}
+		return nil
+	})
+	if err != nil {
+		return Gauges{}, err
 	}
-	return a.out.Transition, a.out.Moved, nil
-}
-
-// seen is what an update has found.
-type seen struct {
-	state  State
-	gauges Gauges // only if somebody is told
-}
-
-// stepper changes the snapshot with the tuning in force and returns the transition that it has made, if any. Its step
-// may be called several times; the last call counts.
-type stepper interface {
-	step(Instant, *Snapshot, *Tuning) (Transition, bool, error)
-}
-
-// What every request needs is used again: to allocate it takes as long as all the rest.
-var (
-	updates = sync.Pool{New: func() any {
-		u := new(update)
-		u.run = u.apply
-		return u
-	}}
-	calls      = sync.Pool{New: func() any { return new(call) }}
-	answerings = sync.Pool{New: func() any { return new(answering) }}
-)
-
-// update is a step on its way through the store.
-type update struct {
-	seen
-	l       *Limiter
-	stepper stepper
-	run     func(Instant, *Snapshot) error // apply
-	t       *tuned
-	tr      Transition
-	moved   bool
-	orphans Orphans
-}
-
-func (u *update) apply(at Instant, s *Snapshot) (err error) {
-	u.t = u.l.tune(at, s)
-	u.orphans = Orphans{Requests: s.freeOrphans(s.clock.now, &u.t.Tuning)}
-	if u.orphans.Requests > 0 {
-		u.orphans.Used, u.orphans.Limit = s.budget.at(s.clock.now).used, u.t.Budget.Requests
-		u.orphans.Reserved = s.reserved(s.clock.now, &u.t.Tuning)
-	}
-	if u.tr, u.moved, err = u.stepper.step(at, s, &u.t.Tuning); err != nil {
-		return err
-	}
-	u.state = s.machine.state
-	if u.l.gauged {
-		u.gauges = s.Gauges(&u.t.Tuning)
-	}
-	return nil
-}
-
-// do makes one step with the snapshot and tells what it has changed.
-func (l *Limiter) do(ctx context.Context, step stepper) (seen, error) {
-	u := updates.Get().(*update)
-	defer updates.Put(u)
-	u.l, u.stepper = l, step
-	if err := l.store.Update(ctx, u.run); err != nil {
-		return seen{}, err
-	}
-	l.state.Store(uint32(u.state))
-	l.adopt(u.t)
-	if u.moved {
+	l.state.Store(uint32(state))
+	l.adopt(t)
+	if moved {
 		l.moved.ring()
 		if l.hooks.OnTransition != nil {
-			u.tr.Gauges = u.gauges
-			l.hooks.OnTransition(u.tr)
+			tr.Gauges = gauges
+			l.hooks.OnTransition(tr)
 		}
 	}
-	if u.orphans.Requests > 0 && l.hooks.OnOrphans != nil {
-		l.hooks.OnOrphans(u.orphans)
+	if orphans.Requests > 0 && l.hooks.OnOrphans != nil {
+		l.hooks.OnOrphans(orphans)
 	}
-	return u.seen, nil
+	return gauges, nil
 }
 
 // tune returns the tuning in force for a snapshot, which the caller has to adopt after the update.

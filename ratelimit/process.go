@@ -139,9 +139,9 @@ func (s *Snapshot) expire(now Stamp, t *Tuning) {
 	s.slots.tickets = slices.DeleteFunc(s.slots.tickets, func(t ticket) bool { return now.sub(t.due) >= lostAfter })
 }
 
-// part takes a process that says goodbye out of the snapshot: its tickets and
+// leave takes a process that says goodbye out of the snapshot: its tickets and
 // reservations at once, itself when its last permit is back.
-func (s *Snapshot) part(id string) {
+func (s *Snapshot) leave(id string) {
 	for i := range s.processes {
 		p := &s.processes[i]
 		if p.id != id {

@@ -57,7 +57,7 @@ func TestAQueueOfOnesOwnDecidesWhoMayAsk(t *testing.T) {
 			t.Errorf("the queue's own error comes out as %v", err)
 		}
 		start := time.Now()
-		_, err = l.Acquire(WithMaxWait(as("b"), 3*time.Second))
+		_, err = l.Acquire(With(as("b"), Request{MaxWait: 3 * time.Second}))
 		if timeout, ok := errors.AsType[*AcquireTimeoutError](err); !ok || timeout.Waited != 3*time.Second || time.Since(start) != 3*time.Second {
 			t.Errorf("after %s: %v", time.Since(start), err)
 		}
@@ -98,7 +98,7 @@ func TestARequestMayWaitLongerThanOthers(t *testing.T) {
 			t.Errorf("a pause beyond max-wait gives %v", err)
 		}
 		start := time.Now()
-		permit, err = l.Acquire(WithMaxWait(t.Context(), time.Hour))
+		permit, err = l.Acquire(With(t.Context(), Request{MaxWait: time.Hour}))
 		if err != nil || time.Since(start) < time.Minute-time.Second {
 			t.Fatalf("after %s: %v", time.Since(start), err)
 		}

@@ -7,7 +7,7 @@ import (
 )
 
 // Reservation is a number of requests that fit into the budget for certain.
-// Requests made with it (see WithReservation) use it up; when more are needed they are booked
+// Requests made with it (see With) use it up; when more are needed they are booked
 // one by one. Release gives back what was not used.
 type Reservation struct {
 	l *Limiter
@@ -44,40 +44,29 @@ func (l *Limiter) Reserve(ctx context.Context, n int) (*Reservation, error) {
 }
 
 func (l *Limiter) reserve(ctx context.Context, r *Reservation, n int) (refused *BudgetError, err error) {
-	b := booking{l: l, n: n}
-	_, err = l.do(ctx, &b)
-	r.left = b.left
-	return b.refused, err
-}
-
-// booking books n requests.
-type booking struct {
-	l       *Limiter
-	n, left int
-	refused *BudgetError
-}
-
-func (b *booking) step(at Instant, s *Snapshot, t *Tuning) (tr Transition, moved bool, err error) {
-	b.left, b.refused = 0, nil
-	now := s.advance(at)
-	if b.l.closed.Load() {
-		return tr, false, ErrClosed
-	}
-	accounts := b.l.ownAccounts()
-	if !t.Budget.On() && len(accounts) == 0 {
+	accounts := l.ownAccounts()
+	_, err = l.do(ctx, func(at Instant, s *Snapshot, t *Tuning) (tr Transition, moved bool, err error) {
+		r.left, refused = 0, nil
+		now := s.advance(at)
+		if l.closed.Load() {
+			return tr, false, ErrClosed
+		}
+		if !t.Budget.On() && len(accounts) == 0 {
+			return tr, false, nil
+		}
+		p := s.join(now, l.owner, t)
+		p.accounts = s.declare(now, accounts, at.Wall)
+		switch door := s.rationed(now, accounts, t, at.Parts); {
+		case !t.Budget.On() && len(door) == 0:
+		case s.reserve(now, p, n, t, door):
+			r.left = n
+		default:
+			e := s.spent(t, n, door)
+			refused = &e
+		}
 		return tr, false, nil
-	}
-	p := s.join(now, b.l.owner, t)
-	p.accounts = s.declare(now, accounts, at.Wall)
-	switch door := s.rationed(now, accounts, t, at.Parts); {
-	case !t.Budget.On() && len(door) == 0:
-	case s.reserve(now, p, b.n, t, door):
-		b.left = b.n
-	default:
-		e := s.spent(t, b.n, door)
-		b.refused = &e
-	}
-	return tr, false, nil
+	})
+	return refused, err
 }
 
 // spent is the error for n requests that do not fit.
@@ -157,17 +146,4 @@ func (r *Reservation) put() bool {
 	}
 	r.left++
 	return true
-}
-
-type reservationKey struct{}
-
-// WithReservation returns a context whose requests are paid for by r. A request's context is all
-// that an http.Client hands on.
-func WithReservation(ctx context.Context, r *Reservation) context.Context {
-	return context.WithValue(ctx, reservationKey{}, r)
-}
-
-func reservationFrom(ctx context.Context) *Reservation {
-	r, _ := ctx.Value(reservationKey{}).(*Reservation)
-	return r
 }

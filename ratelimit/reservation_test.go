@@ -40,7 +40,7 @@ func TestAReservationPaysForItsRequests(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx := WithReservation(t.Context(), res)
+		ctx := With(t.Context(), Request{Reservation: res})
 		r.wantBudget("reserved", 0, 2)
 		_, _ = r.get(ctx)
 		r.wantBudget("one answered", 1, 1)
@@ -70,7 +70,7 @@ func TestAReservationPaysForItsRequests(t *testing.T) {
 			t.Errorf("a request nobody has reserved: %v", err)
 		}
 		refused, _ := r.l.Reserve(t.Context(), 1)
-		if _, err = r.get(WithReservation(t.Context(), refused)); !errors.As(err, &spent) || spent.Requested != 1 {
+		if _, err = r.get(With(t.Context(), Request{Reservation: refused})); !errors.As(err, &spent) || spent.Requested != 1 {
 			t.Errorf("a request of a refused reservation: %v", err)
 		}
 		refused.Release()
@@ -93,7 +93,7 @@ func TestAReleasedReservationKeepsWhatIsUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, budgeted(3), nil)
 		res, _ := r.l.Reserve(t.Context(), 3)
-		p, err := r.l.Acquire(WithReservation(t.Context(), res))
+		p, err := r.l.Acquire(With(t.Context(), Request{Reservation: res}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,7 +179,7 @@ func TestAnOrphanedReservationPaysForNothing(t *testing.T) {
 				other, _ := New(Config{Store: store, Tuning: tuning})
 				reservation, err := owner.Reserve(t.Context(), 8)
 				must(t, err)
-				ctx := WithReservation(t.Context(), reservation)
+				ctx := With(t.Context(), Request{Reservation: reservation})
 				use := func(l *Limiter, ctx context.Context, tries int) (n int) {
 					for range tries {
 						if p, err := l.Acquire(ctx); err == nil {
@@ -217,7 +217,7 @@ func TestCancelledWaitGivesItsReservationBack(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		ctx, cancel := context.WithTimeout(WithReservation(t.Context(), res), time.Second)
+		ctx, cancel := context.WithTimeout(With(t.Context(), Request{Reservation: res}), time.Second)
 		defer cancel()
 		if _, err := r.l.Acquire(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("%v", err)
@@ -235,7 +235,7 @@ func TestWithoutABudgetNothingIsCounted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _ = r.get(WithReservation(t.Context(), res))
+	_, _ = r.get(With(t.Context(), Request{Reservation: res}))
 	res.Release()
 	r.wantBudget("off", 0, 0)
 	if _, err := r.l.Reserve(t.Context(), -1); err == nil {

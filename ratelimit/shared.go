@@ -53,10 +53,9 @@ type SharedStore struct {
 	owner       string
 	opts        SharedOptions
 
-	turn     chan struct{} // holds a token while it is somebody's turn
-	requests sync.Pool     // of *request: to allocate one takes a part of an update
-	mu       sync.Mutex
-	waiting  []*request // for the next Exchange, in order of arrival; guarded by mu
+	turn    chan struct{} // holds a token while it is somebody's turn
+	mu      sync.Mutex
+	waiting []*request // for the next Exchange, in order of arrival; guarded by mu
 
 	// Everything below belongs to the one whose turn it is.
 	closed bool
@@ -109,7 +108,6 @@ func NewSharedStore(b Backend, opts SharedOptions) *SharedStore {
 	}
 	s := &SharedStore{backend: b, opts: opts, turn: make(chan struct{}, 1), episodes: rand.Uint64() >> 34}
 	s.change = s.exchange
-	s.requests.New = func() any { return &request{done: make(chan struct{}, 1)} }
 	s.coordinator, _ = b.(Coordinator)
 	if live, ok := b.(Liveness); ok {
 		s.live, s.owner = live, live.Owner()
@@ -189,9 +187,7 @@ func (s *SharedStore) Update(ctx context.Context, fn func(now Instant, s *Snapsh
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	r := s.requests.Get().(*request)
-	defer s.requests.Put(r)
-	r.fn, r.err, r.panicked = fn, nil, nil
+	r := &request{fn: fn, done: make(chan struct{}, 1)}
 	select {
 	case s.turn <- struct{}{}:
 		return s.lead(ctx, r, false)

@@ -46,7 +46,6 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	ctx := req.Context()
 	c := newCall(ctx, l, l.Tuning().RequestTimeout+timeoutGrace)
-	defer calls.Put(c)
 	var refused *http.Response // the answer to the key before
 	for {
 		permit, err := c.acquire(ctx)
@@ -57,7 +56,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			}
 			return nil, err
 		}
-		c.depart()
+		c.pauseClock()
 		resp, e, err := t.send(c, permit, req)
 		outcome := e.Outcome
 		if e.Key != KeyUnknown && permit.choice.Account != "" && permit.choice.Why != ByTest && repeatable(req) {
@@ -118,15 +117,12 @@ func (t *Transport) send(c *call, p *Permit, req *http.Request) (*http.Response,
 	defer p.Done(Event{}) // if Base or Classify panics
 	timeout := p.l.Tuning().RequestTimeout
 	var w wire
-	ctx, cancel := context.WithTimeout(context.WithValue(w.trace(req.Context()), leftKey{}, c.left()), timeout)
-	if p.choice.Account != "" {
-		ctx = context.WithValue(ctx, choiceKey{}, p.choice)
-	}
+	ctx, cancel := context.WithTimeout(withTry(w.trace(req.Context()), c.left(), p.choice), timeout)
 	defer cancel()
 	start := time.Now()
 	resp, body, err := t.exchange(req.WithContext(ctx))
 	e := Event{Latency: time.Since(start)}
-	c.arrive()
+	c.resumeClock()
 	given := req.Context().Err() // what the caller's context says
 	if err != nil && resp != nil && given == nil && !success(resp) {
 		err = nil // its status counts, and what could be read is its body

@@ -153,7 +153,7 @@ func TestATryKnowsWhatIsLeftOfMaxWait(t *testing.T) {
 			return reply(200), nil
 		})
 		r.u.latency = time.Second // which is no waiting
-		for _, ctx := range []context.Context{t.Context(), WithMaxWait(t.Context(), 5*time.Second), WithWaited(t.Context(), 7*time.Second)} {
+		for _, ctx := range []context.Context{t.Context(), With(t.Context(), Request{MaxWait: 5 * time.Second}), With(t.Context(), Request{Waited: 7 * time.Second})} {
 			if _, err := r.get(ctx); err != nil {
 				t.Error(err)
 			}

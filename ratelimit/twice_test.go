@@ -115,7 +115,7 @@ func play(t *testing.T, steps []string, decoy string, accounts []Account) []stri
 		case "acquire", "with":
 			ctx := ctx
 			if step == "with" && len(booked) > 0 {
-				ctx = WithReservation(ctx, booked[0])
+				ctx = With(ctx, Request{Reservation: booked[0]})
 			}
 			var p *Permit
 			if p, err = l.Acquire(ctx); err == nil {

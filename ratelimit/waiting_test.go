@@ -196,7 +196,7 @@ func TestWaitedElsewhereCounts(t *testing.T) {
 		l, _ := New(Config{Store: NewMemoryStore(), Tuning: Tuning{Concurrency: 1, MaxWait: 10 * time.Second}})
 		_, err := l.Acquire(t.Context())
 		must(t, err)
-		ctx := WithWaited(WithWaited(t.Context(), 4*time.Second), 3*time.Second)
+		ctx := With(With(t.Context(), Request{Waited: 4 * time.Second}), Request{Waited: 3 * time.Second})
 		start := time.Now()
 		var late *AcquireTimeoutError
 		if _, err := l.Acquire(ctx); !errors.As(err, &late) || late.Waited != 10*time.Second || time.Since(start) != 3*time.Second {
@@ -372,7 +372,7 @@ func TestMaxWaitHoldsOverASlowStore(t *testing.T) {
 				for range 8 {
 					wg.Go(func() {
 						_, err := l.Acquire(t.Context())
-						if took := time.Since(start); !errors.Is(err, ErrAcquireTimeout) || took > maxWait+takes+2*moment {
+						if took := time.Since(start); !errors.Is(err, ErrAcquireTimeout) || took > maxWait+takes+2*minStoreWait {
 							t.Errorf("%v after %s", err, took)
 						}
 					})

@@ -173,7 +173,7 @@ func (r refusals) once(req *http.Request, out error) (*http.Response, error) {
 	}
 	if a.begun.CompareAndSwap(false, true) {
 		defer close(a.ended)
-		resp, err := r.next.RoundTrip(req.WithContext(ratelimit.WithPreference(req.Context(), a.Preference, 0)))
+		resp, err := r.next.RoundTrip(req.WithContext(ratelimit.With(req.Context(), ratelimit.Request{Prefer: a.Preference})))
 		if err == nil && r.ring.last.Load() == nil { // it is in; should others find it refused again, then so once more
 			r.ring.another.CompareAndSwap(a, newAttempt(a.Preference))
 		}
@@ -228,7 +228,7 @@ func (c *chain) TestAccount(ctx context.Context, account config.Account) (list [
 }
 
 func (c *chain) testKey(ctx context.Context, account string, key ratelimit.Fingerprint) error {
-	ctx = ratelimit.WithPreference(ctx, ratelimit.Preference{Account: account, Key: key, Test: true}, 0)
+	ctx = ratelimit.With(ctx, ratelimit.Request{Prefer: ratelimit.Preference{Account: account, Key: key, Test: true}})
 	client, err := newClient(c.inForce.Load(), c.upstream.sender, nil)
 	if err != nil {
 		return err

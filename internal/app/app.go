@@ -95,7 +95,7 @@ func (a *App) openDeciders(client *tmdb.Client) (err error) {
 				return ctx, func() {}
 			}
 			r, _ := a.limiter.Reserve(ctx, plannedRequests) // the refusal travels in the reservation
-			return ratelimit.WithReservation(ctx, r), r.Release
+			return ratelimit.With(ctx, ratelimit.Request{Reservation: r}), r.Release
 		},
 		Why: func(err error) (text string, lasts bool) {
 			code, text := Explain(err)

@@ -52,7 +52,7 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 	u.Transport = &cache.Transport{
 		Store: store, Next: through(opts.Door, &bad), Refresh: opts.Refresh, Offline: opts.Offline, MaxWait: max(cfg.Tuning.MaxWait, 1),
 		Blocked: func(err error) bool { return !errors.As(err, new(*tmdb.ArgumentError)) }, MaxBody: tmdb.MaxBody,
-		Valid: tmdb.Valid, Age: gatewayAge, Waited: ratelimit.WithWaited, Waits: opts.Waits,
+		Valid: tmdb.Valid, Age: gatewayAge, Waited: addWaited, Waits: opts.Waits,
 		Closed: func(ctx context.Context) bool {
 			st, err := limiter.Status(ctx)
 			return err == nil && st.State == ratelimit.CacheOnly
@@ -160,4 +160,9 @@ func (a *App) Probe(ctx context.Context) (took, skew time.Duration, err error) {
 		skew = date.Sub(start.Add(took / 2)).Round(time.Second)
 	}
 	return took, skew, nil
+}
+
+// addWaited returns a context whose requests have used d of their max-wait, such as for another's claim in the cache.
+func addWaited(ctx context.Context, d time.Duration) context.Context {
+	return ratelimit.With(ctx, ratelimit.Request{Waited: d})
 }

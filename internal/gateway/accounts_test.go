@@ -41,7 +41,7 @@ func withAccounts(t *testing.T, o setup) *bench {
 	}
 	for _, a := range b.service.g.settings.Load().cfg.Accounts {
 		for _, key := range a.Account.Keys {
-			ctx := ratelimit.WithPreference(t.Context(), ratelimit.Preference{Account: a.Name, Key: key, Test: true}, 0)
+			ctx := ratelimit.With(t.Context(), ratelimit.Request{Prefer: ratelimit.Preference{Account: a.Name, Key: key, Test: true}})
 			p, err := b.service.g.up.Limiter().Acquire(ctx)
 			if err != nil {
 				t.Fatal(err)

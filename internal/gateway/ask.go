@@ -103,7 +103,7 @@ func ranOut(err error) bool {
 
 // blocked returns the limiter's refusal of a request that may wait for so long, nil where it may wait.
 func (g *Gateway) blocked(ctx context.Context, patience time.Duration) error {
-	err := g.up.Limiter().Blocked(ratelimit.WithMaxWait(ctx, patience))
+	err := g.up.Limiter().Blocked(ratelimit.With(ctx, ratelimit.Request{MaxWait: patience}))
 	if err == nil || errors.As(err, new(*ratelimit.BlockedError)) || ctx.Err() != nil {
 		return err
 	}

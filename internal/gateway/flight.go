@@ -254,7 +254,7 @@ func (g *Gateway) fly(ctx context.Context, f *flight) {
 
 // askTMDB takes the steps behind the flight: quota, queue, cache and limiter, and judges what came.
 func (g *Gateway) askTMDB(ctx context.Context, f *flight) (*reply, error) {
-	ctx = withFlight(ratelimit.WithMaxWait(ctx, f.by.patience), f)
+	ctx = withFlight(ratelimit.With(ctx, ratelimit.Request{MaxWait: f.by.patience}), f)
 	if f.budgeted {
 		r, err := g.up.Limiter().Reserve(ctx, 1)
 		if err != nil {
@@ -265,7 +265,7 @@ func (g *Gateway) askTMDB(ctx context.Context, f *flight) (*reply, error) {
 			r.Release()
 			g.log.quota(context.WithoutCancel(ctx), "quota_settled", f, g.up.Limiter())
 		}()
-		ctx = ratelimit.WithReservation(ctx, r)
+		ctx = ratelimit.With(ctx, ratelimit.Request{Reservation: r})
 	}
 	start := time.Now()
 	g.log.slotWait(f)
@@ -280,7 +280,7 @@ func (g *Gateway) askTMDB(ctx context.Context, f *flight) (*reply, error) {
 	}
 	defer g.queue.giveBack(&f.ticket)
 	ctx = g.sticking(ctx, f, g.settings.Load().Sticky)
-	resp, err := g.up.RoundTrip(f.req.WithContext(ratelimit.WithWaited(ctx, time.Since(start))))
+	resp, err := g.up.RoundTrip(f.req.WithContext(ratelimit.With(ctx, ratelimit.Request{Waited: time.Since(start)})))
 	if err != nil {
 		return nil, err
 	}

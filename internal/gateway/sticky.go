@@ -79,7 +79,7 @@ func (g *Gateway) sticking(ctx context.Context, f *flight, s config.Sticky) cont
 		return ctx
 	}
 	if p, ok := g.sticky.get(f.by.session, s.TTL, time.Now()); ok {
-		return ratelimit.WithPreference(ctx, p, s.Wait)
+		return ratelimit.With(ctx, ratelimit.Request{Prefer: p, PreferFor: s.Wait})
 	}
 	return ctx
 }

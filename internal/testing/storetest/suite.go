@@ -239,7 +239,7 @@ func sharedSlots(t *testing.T, w World) {
 	must(t, err)
 	q, err := b.Acquire(t.Context())
 	must(t, err)
-	if _, err := b.Acquire(ratelimit.WithMaxWait(t.Context(), time.Nanosecond)); !errors.Is(err, ratelimit.ErrAcquireTimeout) {
+	if _, err := b.Acquire(ratelimit.With(t.Context(), ratelimit.Request{MaxWait: time.Nanosecond})); !errors.Is(err, ratelimit.ErrAcquireTimeout) {
 		t.Errorf("acquire = %v, want a timeout", err)
 	}
 	p.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
@@ -323,7 +323,7 @@ func sharedBudget(t *testing.T, w World) {
 	r.Release()
 	r, err = b.Reserve(t.Context(), 5)
 	must(t, err)
-	ctx := ratelimit.WithReservation(t.Context(), r)
+	ctx := ratelimit.With(t.Context(), ratelimit.Request{Reservation: r})
 	for range 5 {
 		p, err := b.Acquire(ctx)
 		must(t, err)
