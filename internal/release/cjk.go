@@ -7,14 +7,14 @@ import (
 )
 
 // lexCJK cuts the run of Han, kana or hangul at i into words and counters and returns where it ends.
-func (p *lexed) lexCJK(i, group int) int {
+func (p lexer) lexCJK(i, group int) int {
 	start := i
-	for i < len(p.text) {
-		r, size := utf8.DecodeRuneInString(p.text[i:])
+	for i < len(p.w.text) {
+		r, size := utf8.DecodeRuneInString(p.w.text[i:])
 		if !isCJK(r) {
 			break
 		}
-		p.steps++
+		p.w.steps++
 		if t, ok := p.counterAt(i, r, size, i == start); ok {
 			p.addCJK(token{s: start, e: i, num: -1}, group)
 			p.addCJK(t, group)
@@ -27,16 +27,16 @@ func (p *lexed) lexCJK(i, group int) int {
 }
 
 // addCJK adds a token of Han, kana or hangul, unless it is empty.
-func (p *lexed) addCJK(t token, group int) {
+func (p lexer) addCJK(t token, group int) {
 	if t.e > t.s {
 		t.group, t.class = group, cjk
-		p.tokens = append(p.tokens, t)
+		p.w.tokens = append(p.w.tokens, t)
 	}
 }
 
 // counterAt reads the counter or word that begins at i with r. Some mean what they do only at the start of a run, which
 // first says.
-func (p *lexed) counterAt(i int, r rune, size int, first bool) (token, bool) {
+func (p lexer) counterAt(i int, r rune, size int, first bool) (token, bool) {
 	if i > 0 && hanDigit(r) > 0 {
 		if t, ok := p.countedInHan(i, first); ok {
 			return t, true
@@ -49,7 +49,7 @@ func (p *lexed) counterAt(i int, r rune, size int, first bool) (token, bool) {
 	case '全':
 		t, ok = p.wholeCount(i, i+size)
 	case '总', '總':
-		if second := i + size; strings.HasPrefix(p.text[second:], "第") {
+		if second := i + size; strings.HasPrefix(p.w.text[second:], "第") {
 			if t, ok = p.counter(second, second+len("第")); ok {
 				t = token{s: i, e: t.e, tag: tagPromo, num: -1}
 			}
@@ -75,28 +75,28 @@ func (p *lexed) counterAt(i int, r rune, size int, first bool) (token, bool) {
 
 // countedInHan reads a season in Han numerals without an ordinal sign, or a season of broadcast: "二期", "四月新番". Inside a run
 // "四季" is a word.
-func (p *lexed) countedInHan(i int, first bool) (token, bool) {
-	n, w := hanNumber(p.text[i:])
-	unit, s := utf8.DecodeRuneInString(p.text[i+w:])
+func (p lexer) countedInHan(i int, first bool) (token, bool) {
+	n, w := hanNumber(p.w.text[i:])
+	unit, s := utf8.DecodeRuneInString(p.w.text[i+w:])
 	end := i + w + s
-	if size := broadcast(unit, p.text[end:]); size > 0 && first {
+	if size := broadcast(unit, p.w.text[end:]); size > 0 && first {
 		return token{s: i, e: end + size, tag: tagPromo, num: -1}, true
 	}
-	next, _ := utf8.DecodeRuneInString(p.text[end:])
+	next, _ := utf8.DecodeRuneInString(p.w.text[end:])
 	return token{s: i, e: end, tag: tagSeason, num: n}, n > 0 && seasonUnit(unit) && !isCJK(next) && (first || unit == '期')
 }
 
 // wholeCount reads how many episodes there are in all, the number being at j: "全24话".
-func (p *lexed) wholeCount(i, j int) (token, bool) {
-	n, w := numberAt(p.text[j:])
-	unit, s := utf8.DecodeRuneInString(p.text[j+w:])
+func (p lexer) wholeCount(i, j int) (token, bool) {
+	n, w := numberAt(p.w.text[j:])
+	unit, s := utf8.DecodeRuneInString(p.w.text[j+w:])
 	return token{s: i, e: j + w + s, tag: tagEpisode, num: 1, last: n}, w > 0 && n > 0 && episodeUnit(unit)
 }
 
 // worded reads a number behind one of the words: "시즌 2", "シーズン2".
-func (p *lexed) worded(i int, says tag, words ...string) (token, bool) {
+func (p lexer) worded(i int, says tag, words ...string) (token, bool) {
 	for _, w := range words {
-		rest, ok := strings.CutPrefix(p.text[i:], w)
+		rest, ok := strings.CutPrefix(p.w.text[i:], w)
 		if !ok {
 			continue
 		}
@@ -105,23 +105,23 @@ func (p *lexed) worded(i int, says tag, words ...string) (token, bool) {
 		if unit, _ := utf8.DecodeRuneInString(rest[size:]); size > 0 && says == tagSeason && episodeUnit(unit) {
 			return token{}, false // "시즌 05화"
 		}
-		return token{s: i, e: len(p.text) - len(rest) + size, tag: says, num: n}, size > 0
+		return token{s: i, e: len(p.w.text) - len(rest) + size, tag: says, num: n}, size > 0
 	}
 	return token{}, false
 }
 
 // wordedPart reads "파트 2".
-func (p *lexed) wordedPart(i int) (token, bool) {
-	rest, ok := strings.CutPrefix(p.text[i:], "파트")
+func (p lexer) wordedPart(i int) (token, bool) {
+	rest, ok := strings.CutPrefix(p.w.text[i:], "파트")
 	rest = strings.TrimLeft(rest, " .")
 	w := leadingDigits(rest)
-	return token{s: i, e: len(p.text) - len(rest) + w, tag: tagPart, num: atoi(rest[:w])}, ok && w == 1
+	return token{s: i, e: len(p.w.text) - len(rest) + w, tag: tagPart, num: atoi(rest[:w])}, ok && w == 1
 }
 
 // finalSeason reads "파이널 시즌", the final season, as one word of the title: the number behind it is no season.
-func (p *lexed) finalSeason(i int) (token, bool) {
+func (p lexer) finalSeason(i int) (token, bool) {
 	for _, w := range lists().finalSeasons {
-		if strings.HasPrefix(p.text[i:], w) {
+		if strings.HasPrefix(p.w.text[i:], w) {
 			return token{s: i, e: i + len(w), num: -1}, true
 		}
 	}
@@ -129,9 +129,9 @@ func (p *lexed) finalSeason(i int) (token, bool) {
 }
 
 // cjkWord reads the inner word that begins at i with r.
-func (p *lexed) cjkWord(i int, r rune, first bool) (token, bool) {
+func (p lexer) cjkWord(i int, r rune, first bool) (token, bool) {
 	for _, w := range lists().within[r] {
-		if strings.HasPrefix(p.text[i:], w.text) && (!w.alone || first && p.wholeRun(i+len(w.text))) {
+		if strings.HasPrefix(p.w.text[i:], w.text) && (!w.alone || first && p.wholeRun(i+len(w.text))) {
 			return token{s: i, e: i + len(w.text), tag: w.tag, weak: w.weak, num: -1, word: w.kw}, true
 		}
 	}
@@ -139,39 +139,39 @@ func (p *lexed) cjkWord(i int, r rune, first bool) (token, bool) {
 }
 
 // wholeRun reports whether a run of Han, kana or hangul ends at j, but for "合集".
-func (p *lexed) wholeRun(j int) bool {
-	r, _ := utf8.DecodeRuneInString(p.text[j:])
+func (p lexer) wholeRun(j int) bool {
+	r, _ := utf8.DecodeRuneInString(p.w.text[j:])
 	return !isCJK(r) || r == '合'
 }
 
 // counter reads "07-12話" at j behind the ordinal sign at i.
-func (p *lexed) counter(i, j int) (token, bool) {
+func (p lexer) counter(i, j int) (token, bool) {
 	j = p.skipBlanks(j)
-	n, w := numberAt(p.text[j:])
+	n, w := numberAt(p.w.text[j:])
 	if w == 0 {
 		return token{}, false
 	}
 	j += w
 	last := 0
 	if k, ok := p.rangeSign(j); ok {
-		if v, w := numberAt(p.text[k:]); w > 0 && v > n {
+		if v, w := numberAt(p.w.text[k:]); w > 0 && v > n {
 			last = v
 			j = k + w
 		}
 	}
-	if p.text[j:] != "" && p.text[j]|0x20 == 'v' && leadingDigits(p.text[j+1:]) == 1 {
+	if p.w.text[j:] != "" && p.w.text[j]|0x20 == 'v' && leadingDigits(p.w.text[j+1:]) == 1 {
 		j += 2 // "第05v2话"
 	}
 	j = p.skipBlanks(j)
-	u, size := utf8.DecodeRuneInString(p.text[j:])
+	u, size := utf8.DecodeRuneInString(p.w.text[j:])
 	t := token{s: i, e: j + size, num: n, last: last}
-	next, _ := utf8.DecodeRuneInString(p.text[j+size:])
+	next, _ := utf8.DecodeRuneInString(p.w.text[j+size:])
 	for _, part := range lists().partCounters {
-		if strings.HasPrefix(p.text[j:], part) {
+		if strings.HasPrefix(p.w.text[j:], part) {
 			return token{s: i, e: j + len(part), tag: tagPart, num: n}, true
 		}
 	}
-	if strings.HasPrefix(p.text[j:], "シリーズ") {
+	if strings.HasPrefix(p.w.text[j:], "シリーズ") {
 		return token{s: i, e: j + len("シリーズ"), tag: tagSeason, num: n}, true
 	}
 	switch {
@@ -190,9 +190,9 @@ func (p *lexed) counter(i, j int) (token, bool) {
 }
 
 // spelledSeason reads a season whose number is a word in kana or hangul at i.
-func (p *lexed) spelledSeason(i int) (token, bool) {
+func (p lexer) spelledSeason(i int) (token, bool) {
 	for w, n := range lists().spelled {
-		if strings.HasPrefix(p.text[i:], w) {
+		if strings.HasPrefix(p.w.text[i:], w) {
 			return token{s: i, e: i + len(w), tag: tagSeason, num: n}, true
 		}
 	}
@@ -200,21 +200,21 @@ func (p *lexed) spelledSeason(i int) (token, bool) {
 }
 
 // rangeSign returns what follows the sign of a range at j: the "12" of "07-12", "07-第12".
-func (p *lexed) rangeSign(j int) (behind int, ok bool) {
-	rest := p.text[j:]
+func (p lexer) rangeSign(j int) (behind int, ok bool) {
+	rest := p.w.text[j:]
 	for _, list := range [...]string{"・", "、"} {
 		if behind, ok := strings.CutPrefix(rest, list); ok {
-			return len(p.text) - len(strings.TrimPrefix(behind, "第")), true
+			return len(p.w.text) - len(strings.TrimPrefix(behind, "第")), true
 		}
 	}
 	if !strings.HasPrefix(rest, "-") && !strings.HasPrefix(rest, "~") {
 		return j, false
 	}
-	return len(p.text) - len(strings.TrimPrefix(strings.TrimLeft(rest, "-~"), "第")), true
+	return len(p.w.text) - len(strings.TrimPrefix(strings.TrimLeft(rest, "-~"), "第")), true
 }
 
-func (p *lexed) skipBlanks(j int) int {
-	for j < len(p.text) && p.text[j] == ' ' {
+func (p lexer) skipBlanks(j int) int {
+	for j < len(p.w.text) && p.w.text[j] == ' ' {
 		j++
 	}
 	return j
@@ -244,9 +244,9 @@ func seasonUnit(r rune) bool { return strings.ContainsRune("季期기", r) }
 
 // lexCounter looks at what stands right behind the digits of t: a counter makes both one token. It returns where that
 // ends.
-func (p *lexed) lexCounter(t *token) int {
-	unit, size := utf8.DecodeRuneInString(p.text[t.e:])
-	behind := p.text[t.e+size:]
+func (p lexer) lexCounter(t *token) int {
+	unit, size := utf8.DecodeRuneInString(p.w.text[t.e:])
+	behind := p.w.text[t.e+size:]
 	end := t.e + size
 	width := t.e - t.s
 	switch {
@@ -262,9 +262,9 @@ func (p *lexed) lexCounter(t *token) int {
 		t.tag = tagSeason
 	case unit == '쿨' && width == 1:
 		t.tag = tagPart
-	case unit == '全' && t.group < 0 && t.s > 0 && strings.IndexByte("-~", p.text[t.s-1]) >= 0:
+	case unit == '全' && t.group < 0 && t.s > 0 && strings.IndexByte("-~", p.w.text[t.s-1]) >= 0:
 		t.tag = tagEpisode
-	case unit == '全' && t.group < 0 && width > 1 && t.s > 0 && p.text[t.s-1] >= utf8.RuneSelf: // "银色铁道24全"
+	case unit == '全' && t.group < 0 && width > 1 && t.s > 0 && p.w.text[t.s-1] >= utf8.RuneSelf: // "银色铁道24全"
 		t.tag, t.num, t.last = tagEpisode, 1, t.num
 	default:
 		n := broadcast(unit, behind)
@@ -280,12 +280,12 @@ func (p *lexed) lexCounter(t *token) int {
 
 // allOf makes a counter of the whole of t where "全" stands behind its unit, and returns how many bytes that takes:
 // "24集全". The end of a range stays as it is: "13-24集全".
-func (p *lexed) allOf(t *token, behind string) int {
+func (p lexer) allOf(t *token, behind string) int {
 	whole, ok := strings.CutPrefix(behind, "全")
 	if next, _ := utf8.DecodeRuneInString(whole); !ok || t.last != 0 || isCJK(next) {
 		return 0
 	}
-	if t.e-t.s > 1 && (t.s == 0 || strings.IndexByte("-~", p.text[t.s-1]) < 0) {
+	if t.e-t.s > 1 && (t.s == 0 || strings.IndexByte("-~", p.w.text[t.s-1]) < 0) {
 		t.num, t.last = 1, t.num
 	}
 	return len("全")
@@ -329,17 +329,17 @@ func broadcast(unit rune, s string) int {
 
 // markCounters turns the counters that the lexer found into season and episode.
 func (p *marked) markCounters() {
-	for i := range p.tokens {
-		t := &p.tokens[i]
+	for i := range p.w.tokens {
+		t := &p.w.tokens[i]
 		if t.num < 0 || t.class != cjk {
 			continue
 		}
 		switch t.tag {
 		case tagSeason:
-			if p.countsFilms(i) {
+			if p.w.countsFilms(i) {
 				t.tag = none
 			}
-			if p.tagAt(i-1) == tagExtra && strings.HasSuffix(p.word(i), "弾") { // "PV第2弾"
+			if p.w.tagAt(i-1) == tagExtra && strings.HasSuffix(p.w.word(i), "弾") { // "PV第2弾"
 				t.tag = tagPromo
 			}
 			if len(p.seasons) > 0 || t.tag != tagSeason {
@@ -350,7 +350,7 @@ func (p *marked) markCounters() {
 				p.seasons = append(p.seasons, v)
 			}
 		case tagEpisode:
-			if p.episode.empty() && !p.wholeBefore(i) && !(t.group >= 0 && digit(p.text[t.s]) && p.plainWords(p.wordsOf(t.group)) > 0 && !p.countsAlone(i)) {
+			if p.episode.empty() && !p.wholeBefore(i) && !(t.group >= 0 && digit(p.w.text[t.s]) && p.w.plainWords(p.w.wordsOf(t.group)) > 0 && !p.countsAlone(i)) {
 				p.markCounter(i)
 			}
 		default:
@@ -360,12 +360,12 @@ func (p *marked) markCounters() {
 
 // wholeBefore reports whether the counter at i says how many episodes there are, and another one follows which this is:
 // "全24話 第5話".
-func (p *lexed) wholeBefore(i int) bool {
-	if !strings.HasPrefix(p.word(i), "全") {
+func (p *marked) wholeBefore(i int) bool {
+	if !strings.HasPrefix(p.w.word(i), "全") {
 		return false
 	}
-	for k := i + 1; k < len(p.tokens); k++ {
-		if t := &p.tokens[k]; t.class == cjk && t.tag == tagEpisode && t.num >= 0 {
+	for k := i + 1; k < len(p.w.tokens); k++ {
+		if t := &p.w.tokens[k]; t.class == cjk && t.tag == tagEpisode && t.num >= 0 {
 			return true
 		}
 	}
@@ -373,7 +373,7 @@ func (p *lexed) wholeBefore(i int) bool {
 }
 
 // countsFilms reports whether the counter at i counts films, as "24기" does beside the word for film, or where the name begins with that.
-func (p *lexed) countsFilms(i int) bool {
+func (p *words) countsFilms(i int) bool {
 	film := func(k int) bool { return p.classAt(k) == cjk && p.tagAt(k) == tagMovie }
 	switch w := p.word(i); {
 	case p.tokens[i].num < 0:
@@ -392,24 +392,24 @@ func (p *lexed) countsFilms(i int) bool {
 
 // markCounter takes the counter at i, and the number with a dash before it, for episodes: "第01-12話", "01-12話".
 func (p *marked) markCounter(i int) {
-	t := &p.tokens[i]
+	t := &p.w.tokens[i]
 	from, lo := i, t.num
-	if i > 0 && t.last == 0 && p.tokens[i-1].class == number && joinOf(p.before(i)) != noJoin && p.before(i) != " - " {
-		n, listed := p.tokens[i-1].num, joinOf(p.before(i)) == listJoin
+	if i > 0 && t.last == 0 && p.w.tokens[i-1].class == number && joinOf(p.w.before(i)) != noJoin && p.w.before(i) != " - " {
+		n, listed := p.w.tokens[i-1].num, joinOf(p.w.before(i)) == listJoin
 		if n >= 0 && n < t.num && t.num-n < maxEpisodes && (!listed || n == t.num-1) {
 			from, lo = i-1, n
 		}
 	}
 	to, hi := i+1, max(t.num, t.last)
 	if p.halfCounter(i) {
-		if from = i - 1; from > 0 && p.tokens[from-1].e == p.tokens[from].s && among(p.word(from-1), "第", "제") {
+		if from = i - 1; from > 0 && p.w.tokens[from-1].e == p.w.tokens[from].s && among(p.w.word(from-1), "第", "제") {
 			from--
 		}
-		p.setEpisode(from, to, float64(p.tokens[i-1].num)+float64(t.num)/10)
+		p.setEpisode(from, to, float64(p.w.tokens[i-1].num)+float64(t.num)/10)
 		return
 	}
-	if next := i + 1; p.classAt(next) == cjk && p.tagAt(next) == tagEpisode && joinOf(p.gap(i)) != noJoin && p.beside(i, next) {
-		n, listed := p.tokens[next].num, joinOf(p.gap(i)) == listJoin
+	if next := i + 1; p.w.classAt(next) == cjk && p.w.tagAt(next) == tagEpisode && joinOf(p.w.gap(i)) != noJoin && p.w.beside(i, next) {
+		n, listed := p.w.tokens[next].num, joinOf(p.w.gap(i)) == listJoin
 		if n > hi && n-hi < maxEpisodes && (!listed || n == hi+1) { // "第1話~第12話", "5화, 6화"
 			to, hi = next+1, n
 		}
@@ -419,17 +419,17 @@ func (p *marked) markCounter(i int) {
 }
 
 // countsAlone reports whether the counter at i and a number joined to it are all that their bracket holds: "(1-23话)".
-func (p *lexed) countsAlone(i int) bool {
-	w := p.wordsOf(p.tokens[i].group)
-	return w.to == i+1 && w.from == i-1 && p.classAt(w.from) == number && joinOf(p.gap(w.from)) == rangeJoin
+func (p *marked) countsAlone(i int) bool {
+	w := p.w.wordsOf(p.w.tokens[i].group)
+	return w.to == i+1 && w.from == i-1 && p.w.classAt(w.from) == number && joinOf(p.w.gap(w.from)) == rangeJoin
 }
 
 // halfCounter reports whether the counter at i is what follows the point of "第12.5話".
-func (p *lexed) halfCounter(i int) bool {
-	return !p.dotted && p.plainNumber(i-1) && p.before(i) == "." && leadingDigits(p.word(i)) == 1 && p.tokens[i].last == 0
+func (p *marked) halfCounter(i int) bool {
+	return !p.w.dotted && p.w.plainNumber(i-1) && p.w.before(i) == "." && leadingDigits(p.w.word(i)) == 1 && p.w.tokens[i].last == 0
 }
 
 // wordsOf returns the tokens in a bracket.
-func (p *lexed) wordsOf(bracket int) span {
+func (p *words) wordsOf(bracket int) span {
 	return span{p.brackets[bracket].first, p.brackets[bracket].behind}
 }

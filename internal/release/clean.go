@@ -7,7 +7,7 @@ import (
 
 // clean makes a title of a stretch of the text: separators on either side go and, where they stand for spaces, dots
 // become spaces. It does not allocate when there is nothing to change.
-func (p *lexed) clean(s string) string {
+func (p *words) clean(s string) string {
 	s = trimTitle(s)
 	if !strings.Contains(s, "  ") && !(p.dotted && strings.Contains(s, ".")) {
 		return s

@@ -3,37 +3,37 @@ package release
 // findDates marks dates: "2010.11.23", "03-29-2012", "5th Mar 2025", "140722" among tags. A date is neither year nor
 // episode.
 func (p *tagged) findDates() {
-	for i := range p.tokens {
-		t := &p.tokens[i]
+	for i := range p.w.tokens {
+		t := &p.w.tokens[i]
 		if t.tag != none && t.word.role != monthWord || t.class == cjk || t.class == alpha {
 			continue
 		}
 		switch {
 		case p.datePart(i, i+1) && p.datePart(i+1, i+2) && p.dateNumbers(i):
 			p.setDate(i, i+3)
-		case p.roleAt(i+1) == monthWord && p.classAt(i+2) == number && p.width(i+2) == 4 && p.dayWord(i):
+		case p.w.roleAt(i+1) == monthWord && p.w.classAt(i+2) == number && p.w.width(i+2) == 4 && p.dayWord(i):
 			p.setDate(i, i+3)
-		case len(p.tokens) > 2 && p.startsName(i) && p.recorded(i) > 0:
+		case len(p.w.tokens) > 2 && p.startsName(i) && p.recorded(i) > 0:
 			p.setDate(i, p.recorded(i))
-		case t.class == number && len(p.tokens) > 2 && p.compactDate(i):
+		case t.class == number && len(p.w.tokens) > 2 && p.compactDate(i):
 			p.setDate(i, i+1)
-		case i > 0 && p.width(i) == 6 && p.alone(i) && t.num/100 > 1950 && dayNumber(t.num*100+1):
-			p.set(i, i+1, tagDate) // a month: "[202304]"
+		case i > 0 && p.w.width(i) == 6 && p.w.alone(i) && t.num/100 > 1950 && dayNumber(t.num*100+1):
+			p.w.set(i, i+1, tagDate) // a month: "[202304]"
 		}
 	}
 }
 
 func (p *tagged) setDate(from, to int) {
-	p.set(from, to, tagDate)
+	p.w.set(from, to, tagDate)
 	p.dated = span{from, to}
 }
 
 // datePart reports whether tokens i and j can be neighbours in a date.
-func (p *lexed) datePart(i, j int) bool {
-	if !p.plainNumber(j) || !p.beside(i, j) {
+func (p *tagged) datePart(i, j int) bool {
+	if !p.w.plainNumber(j) || !p.w.beside(i, j) {
 		return false
 	}
-	switch p.gap(i) {
+	switch p.w.gap(i) {
 	case ".", "-", " ":
 		return true
 	}
@@ -41,27 +41,27 @@ func (p *lexed) datePart(i, j int) bool {
 }
 
 // dateNumbers reports whether the three numbers from i on are a date.
-func (p *lexed) dateNumbers(i int) bool {
-	if !p.plainNumber(i) || p.width(i+1) > 2 || p.gap(i) != p.gap(i+1) {
+func (p *tagged) dateNumbers(i int) bool {
+	if !p.w.plainNumber(i) || p.w.width(i+1) > 2 || p.w.gap(i) != p.w.gap(i+1) {
 		return false
 	}
-	if p.gap(i) == "-" && p.classAt(i+3) == number && p.gap(i+2) == "-" {
+	if p.w.gap(i) == "-" && p.w.classAt(i+3) == number && p.w.gap(i+2) == "-" {
 		return false // four numbers
 	}
-	a, b, c := p.tokens[i].num, p.tokens[i+1].num, p.tokens[i+2].num
+	a, b, c := p.w.tokens[i].num, p.w.tokens[i+1].num, p.w.tokens[i+2].num
 	switch {
-	case p.yearlike(i) && p.width(i+2) <= 2:
+	case p.w.yearlike(i) && p.w.width(i+2) <= 2:
 		return dayMonth(b, c)
-	case p.yearlike(i+2) && p.width(i) <= 2:
+	case p.w.yearlike(i+2) && p.w.width(i) <= 2:
 		return dayMonth(a, b)
 	case b == a+1 && c == b+1: // three episodes
 		return false
 	}
 	// "10-19-12", "18.09.00": two digits for the year
-	if i == 0 && !(p.classAt(3) == alpha && p.gap(0) == "." && p.gap(2) == "." && a < 35 && b <= 12) { // "14.05.11.Title"
+	if i == 0 && !(p.w.classAt(3) == alpha && p.w.gap(0) == "." && p.w.gap(2) == "." && a < 35 && b <= 12) { // "14.05.11.Title"
 		return false
 	}
-	return p.gap(i) != " " && p.width(i) == 2 && p.width(i+1) == 2 && p.width(i+2) == 2 &&
+	return p.w.gap(i) != " " && p.w.width(i) == 2 && p.w.width(i+1) == 2 && p.w.width(i+2) == 2 &&
 		(dayMonth(a, b) || a >= 8 && dayMonth(b, c))
 }
 
@@ -71,26 +71,26 @@ func dayMonth(a, b int) bool {
 }
 
 // dayWord reports whether the token at i is "5" or "5th".
-func (p *lexed) dayWord(i int) bool {
-	w := p.word(i)
+func (p *tagged) dayWord(i int) bool {
+	w := p.w.word(i)
 	n := leadingDigits(w)
 	return n >= 1 && n <= 2 && len(w)-n <= 2
 }
 
 // startsName reports whether a number at i begins the name, or the text behind its first brackets.
-func (p *lexed) startsName(i int) bool {
-	return p.classAt(i) == number && (i == 0 || p.tokens[i-1].group >= 0 && p.tokens[i].group < 0)
+func (p *tagged) startsName(i int) bool {
+	return p.w.classAt(i) == number && (i == 0 || p.w.tokens[i-1].group >= 0 && p.w.tokens[i].group < 0)
 }
 
 // recorded returns the token behind the day and the time of day with which recorders begin a name, the number at i, 0 where
 // there is none: "202304122300", "20230412_2300", "230412_2300".
-func (p *lexed) recorded(i int) int {
-	w, behind := p.word(i), i+1
-	if len(w) == 8 && p.plainNumber(i+1) && p.beside(i, i+1) && len(p.gap(i)) == 1 {
-		w, behind = w+p.word(i+1), i+2
+func (p *tagged) recorded(i int) int {
+	w, behind := p.w.word(i), i+1
+	if len(w) == 8 && p.w.plainNumber(i+1) && p.w.beside(i, i+1) && len(p.w.gap(i)) == 1 {
+		w, behind = w+p.w.word(i+1), i+2
 	}
-	if len(w) == 6 && p.plainNumber(i+1) && p.width(i+1) == 4 && p.beside(i, i+1) && len(p.gap(i)) == 1 {
-		w, behind = "20"+w+p.word(i+1), i+2
+	if len(w) == 6 && p.w.plainNumber(i+1) && p.w.width(i+1) == 4 && p.w.beside(i, i+1) && len(p.w.gap(i)) == 1 {
+		w, behind = "20"+w+p.w.word(i+1), i+2
 	}
 	if len(w) != 12 && len(w) != 14 || !dayNumber(atoi(w[:8])) || w[8:10] > "29" || w[10:12] > "59" {
 		return 0
@@ -105,14 +105,14 @@ func dayNumber(n int) bool {
 }
 
 // compactDate reports whether the number at i is a date: "140722", "20161024".
-func (p *lexed) compactDate(i int) bool {
-	n := p.tokens[i].num
+func (p *tagged) compactDate(i int) bool {
+	n := p.w.tokens[i].num
 	year, month, day := n/10000, n/100%100, n%100
 	switch {
 	case month < 1 || month > 12 || day < 1 || day > 31:
 		return false
-	case p.width(i) == 6:
-		return year <= 34 && !p.alone(i)
+	case p.w.width(i) == 6:
+		return year <= 34 && !p.w.alone(i)
 	}
-	return p.width(i) == 8 && dayNumber(n)
+	return p.w.width(i) == 8 && dayNumber(n)
 }

@@ -86,7 +86,7 @@ func (s *stages) addFolders(r *Release, dirs []string) {
 		case r.Folder.Title != "" || depth > 3:
 			return
 		default:
-			s.read(unify(d), true).addFolder(r, &self, depth)
+			folderName{s.read(unify(d), true)}.addFolder(r, &self, depth)
 			if i == 1 && r.Kind == Movie && isFilmFolder(lower(strings.TrimSpace(unify(dirs[0])))) {
 				r.ofSeries()
 			}
@@ -118,12 +118,12 @@ type said struct {
 }
 
 func nameSays(p *titled, r *Release) said {
-	marked := !p.season.empty() || !p.episode.empty() && !p.bare
+	marked := !p.marks.season.empty() || !p.marks.episode.empty() && !p.numbers.bare
 	return said{
-		poor:     r.Source == "" && r.Video == "" && r.Year == 0 && !marked && p.checksum == "",
-		led:      p.led,
+		poor:     r.Source == "" && r.Video == "" && r.Year == 0 && !marked && p.tags.checksum == "",
+		led:      p.layout.led,
 		language: p.language(),
-		daily:    !p.dated.empty() && p.dated.from == 0,
+		daily:    !p.tags.dated.empty() && p.tags.dated.from == 0,
 		none:     r.Title == "" || jumble(r.Name) || generic(r.Title),
 	}
 }
@@ -131,8 +131,8 @@ func nameSays(p *titled, r *Release) said {
 // language reports whether the name is nothing but languages and a number: "2_English".
 func (p *titled) language() bool {
 	languages := 0
-	for i := range p.tokens {
-		switch t := &p.tokens[i]; {
+	for i := range p.w.tokens {
+		switch t := &p.w.tokens[i]; {
 		case t.word.tag == tagLanguage:
 			languages++
 		case t.class != number:
@@ -163,39 +163,42 @@ func copied(name string) bool {
 	return ok && generic(head) && strings.HasSuffix(rest, ")") && allDigits(rest[:len(rest)-1])
 }
 
+// folderName is a folder's name that was read.
+type folderName struct{ in *titled }
+
 // addFolder adds to r what p says, a folder that is neither container nor extras.
-func (p *titled) addFolder(r *Release, self *said, depth int) {
+func (p folderName) addFolder(r *Release, self *said, depth int) {
 	from := FromFolder
 	if depth > 0 {
 		from = FromParent
 	}
-	if r.Folder.Seasons == nil && len(p.seasons) > 0 {
-		r.Folder.Seasons = p.seasons
+	if r.Folder.Seasons == nil && len(p.in.marks.seasons) > 0 {
+		r.Folder.Seasons = p.in.marks.seasons
 	}
-	r.IDs = append(r.IDs, p.ids...)
+	r.IDs = append(r.IDs, p.in.tags.ids...)
 	if p.seasonFolder() || p.partFolder() {
 		if r.Part == 0 {
-			r.Part = p.part
+			r.Part = p.in.marks.part
 		}
 		numberFirst(r, self)
 		return
 	}
-	if len(p.titles) == 0 {
+	if len(p.in.titles) == 0 {
 		return
 	}
-	r.Folder.Title = p.titles[0].Text
-	r.Folder.Year = p.year
-	released := p.media || !p.episode.empty() && !p.bare
-	if self.none || self.daily || self.led && len(r.Episodes) > 0 || self.poor && released && !alike(r, p.titles) {
+	r.Folder.Title = p.in.titles[0].Text
+	r.Folder.Year = p.in.layout.year
+	released := p.in.tags.media || !p.in.marks.episode.empty() && !p.in.numbers.bare
+	if self.none || self.daily || self.led && len(r.Episodes) > 0 || self.poor && released && !alike(r, p.in.titles) {
 		p.replace(r, self, from, released)
 	} else {
 		p.join(r, from)
 	}
-	keepFirst(&r.Resolution, p.resolution)
-	keepFirst(&r.Source, p.source)
-	keepFirst(&r.Video, p.video)
-	keepFirst(&r.Audio, p.audio)
-	keepFirst(&r.Edition, p.edition)
+	keepFirst(&r.Resolution, p.in.resolution)
+	keepFirst(&r.Source, p.in.source)
+	keepFirst(&r.Video, p.in.video)
+	keepFirst(&r.Audio, p.in.audio)
+	keepFirst(&r.Edition, p.in.edition)
 }
 
 // numberFirst takes the number at the start of a name in a season's folder for its episode: "Season 2/16 Some Title".
@@ -219,7 +222,7 @@ func numberFirst(r *Release, self *said) {
 }
 
 // replace takes the folder's reading for a name that says less.
-func (p *titled) replace(r *Release, self *said, from From, released bool) {
+func (p folderName) replace(r *Release, self *said, from From, released bool) {
 	if self.led || self.daily {
 		keepFirst(&r.EpisodeTitle, r.Title)
 	}
@@ -227,29 +230,29 @@ func (p *titled) replace(r *Release, self *said, from From, released bool) {
 	if self.led || self.none || self.daily {
 		own = nil
 	}
-	if len(r.Episodes) == 0 && !self.daily && (!self.led || self.none) || self.poor && released && len(p.episodes) == 1 && !p.soFar() {
-		r.Episodes, r.Seasons = p.episodes, p.seasons
+	if len(r.Episodes) == 0 && !self.daily && (!self.led || self.none) || self.poor && released && len(p.in.marks.episodes) == 1 && !p.soFar() {
+		r.Episodes, r.Seasons = p.in.marks.episodes, p.in.marks.seasons
 		r.Absolute = len(r.Episodes) > 0 && len(r.Seasons) == 0
-		if k := p.kind(); k != Batch || len(r.Episodes) > 0 {
+		if k := p.in.kind(); k != Batch || len(r.Episodes) > 0 {
 			r.Kind = k
 		}
 	}
 	r.Titles = append(p.titlesFrom(from), own...)
 	r.Title = r.Titles[0].Text
 	if r.Year == 0 {
-		r.Year = p.year
+		r.Year = p.in.layout.year
 	}
 	if r.Group == "" || self.poor {
-		r.Group = p.group
+		r.Group = p.in.layout.group
 	}
 }
 
 // soFar reports whether the folder's episode is how many there were when it was named: "更新至12集".
-func (p *titled) soFar() bool { return p.tagAt(p.episode.from-1) == tagPromo }
+func (p folderName) soFar() bool { return p.in.w.tagAt(p.in.marks.episode.from-1) == tagPromo }
 
 // titlesFrom returns the titles of a folder that stands there in the path.
-func (p *titled) titlesFrom(from From) []Title {
-	titles := slices.Clone(p.titles)
+func (p folderName) titlesFrom(from From) []Title {
+	titles := slices.Clone(p.in.titles)
 	for i := range titles {
 		titles[i].From = from
 	}
@@ -257,14 +260,14 @@ func (p *titled) titlesFrom(from From) []Title {
 }
 
 // join adds the folder's titles behind the name's own, and its year when both speak of the same work.
-func (p *titled) join(r *Release, from From) {
-	if g := len(p.group); g > 0 && len(r.Title) > g+1 && strings.EqualFold(r.Title[:g], p.group) && r.Title[g] == '-' {
+func (p folderName) join(r *Release, from From) {
+	if g := len(p.in.layout.group); g > 0 && len(r.Title) > g+1 && strings.EqualFold(r.Title[:g], p.in.layout.group) && r.Title[g] == '-' {
 		r.Title = r.Title[g+1:] // "grp-title" in "Title-GRP"
 		r.Titles[0].Text = r.Title
-		keepFirst(&r.Group, p.group)
+		keepFirst(&r.Group, p.in.layout.group)
 	}
-	if r.Year == 0 && alike(r, p.titles) {
-		r.Year = p.year
+	if r.Year == 0 && alike(r, p.in.titles) {
+		r.Year = p.in.layout.year
 	}
 	for _, t := range p.titlesFrom(from) {
 		if !slices.ContainsFunc(r.Titles, func(o Title) bool { return strings.EqualFold(o.Text, t.Text) }) {
@@ -274,26 +277,26 @@ func (p *titled) join(r *Release, from From) {
 }
 
 // seasonFolder reports whether the folder only names a season: "Season 2", "S02", "Season 2 - Subtitle".
-func (p *titled) seasonFolder() bool {
-	if p.first < 0 {
+func (p folderName) seasonFolder() bool {
+	if p.in.layout.first < 0 {
 		return true
 	}
-	for i := p.first; i < p.season.from; i++ {
-		if p.tagAt(i) != tagBatch { // "Complete Season 2"
+	for i := p.in.layout.first; i < p.in.marks.season.from; i++ {
+		if p.in.w.tagAt(i) != tagBatch { // "Complete Season 2"
 			return false
 		}
 	}
-	return !p.season.empty()
+	return !p.in.marks.season.empty()
 }
 
 // partFolder reports whether the folder only names a part: "Part 2".
-func (p *titled) partFolder() bool {
-	for i := range p.tokens {
-		if p.tokens[i].tag != tagPart {
+func (p folderName) partFolder() bool {
+	for i := range p.in.w.tokens {
+		if p.in.w.tokens[i].tag != tagPart {
 			return false
 		}
 	}
-	return p.part > 0
+	return p.in.marks.part > 0
 }
 
 // alike reports whether one of the folder's titles begins like the name's.

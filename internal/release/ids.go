@@ -2,19 +2,19 @@ package release
 
 import "strings"
 
-// tagCatalogueID: "[tmdbid-26209]", "{tmdb-26209}", "tmdbid=26209", "imdb-tt0061265", "{tvdb-1}", "[anidb-1]", and the
+// readCatalogueID: "[tmdbid-26209]", "{tmdb-26209}", "tmdbid=26209", "imdb-tt0061265", "{tvdb-1}", "[anidb-1]", and the
 // "[tt0061265]" of IMDb in a bracket.
-func (p *tagged) tagCatalogueID(i int) bool {
-	if p.width(i) < len("tmdb") {
+func readCatalogueID(p *tagged, i int) bool {
+	if p.w.width(i) < len("tmdb") {
 		return false
 	}
-	switch p.word(i)[0] | 0x20 { // most words can't be one, and this is quick
+	switch p.w.word(i)[0] | 0x20 { // most words can't be one, and this is quick
 	case 't', 'i', 'a':
 	default:
 		return false
 	}
-	w := lower(p.word(i))
-	if p.tokens[i].group >= 0 && len(w) >= 9 && imdbID(w) {
+	w := lower(p.w.word(i))
+	if p.w.tokens[i].group >= 0 && len(w) >= 9 && imdbID(w) {
 		p.setID(i, i+1, ID{Source: "imdb", Value: w})
 		return true
 	}
@@ -23,8 +23,8 @@ func (p *tagged) tagCatalogueID(i int) bool {
 		return false
 	}
 	j := i + 1
-	if idGap(p.gap(i)) && j < len(p.tokens) {
-		switch k := lower(p.word(j)); k {
+	if idGap(p.w.gap(i)) && j < len(p.w.tokens) {
+		switch k := lower(p.w.word(j)); k {
 		case "tv", "movie":
 			id.Kind = k
 			j++
@@ -32,17 +32,17 @@ func (p *tagged) tagCatalogueID(i int) bool {
 			j++
 		}
 	}
-	if !p.beside(i, j) || !idGap(p.gap(j-1)) {
+	if !p.w.beside(i, j) || !idGap(p.w.gap(j-1)) {
 		return false
 	}
-	id.Value = lower(p.word(j))
+	id.Value = lower(p.w.word(j))
 	switch {
 	case id.Source == "imdb" && imdbID(id.Value):
-	case p.tokens[j].class != number:
+	case p.w.tokens[j].class != number:
 		return false
 	case id.Source == "imdb":
 		id.Value = "tt" + id.Value
-	case p.tokens[i].group < 0 && w == id.Source && p.gap(j-1) == " ": // a title, for all that is known
+	case p.w.tokens[i].group < 0 && w == id.Source && p.w.gap(j-1) == " ": // a title, for all that is known
 		return false
 	}
 	p.setID(i, j+1, id)
@@ -68,7 +68,7 @@ func imdbID(w string) bool { return strings.HasPrefix(w, "tt") && allDigits(w[2:
 // setID records the id that tokens [from, to) give.
 func (p *tagged) setID(from, to int, id ID) {
 	p.ids = append(p.ids, id)
-	p.set(from, to, tagID)
+	p.w.set(from, to, tagID)
 }
 
 // idGap reports whether g can stand between the name of a catalogue and an id.

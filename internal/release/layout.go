@@ -16,10 +16,7 @@ const maxPlaces = 8
 
 // layOut finds where the title stands (in the text between the brackets, or, when that says nothing, in one of the
 // brackets), then the year and the group.
-func layOut(in *marked, p *laidOut) {
-	own := in.copyTo(&p.lexed)
-	*p = laidOut{marked: *in, segments: p.segments[:0], places: p.places[:0], first: -1, plainAt: -1, yearAt: -1}
-	p.lexed = own
+func (p *laidOut) layOut() {
 	p.cutSegments()
 	if quoted := p.quotedSegment(); quoted >= 0 {
 		p.first = p.segments[quoted].from
@@ -36,7 +33,7 @@ func layOut(in *marked, p *laidOut) {
 }
 
 // outermost returns the bracket at top level around token i, -1 for none.
-func (p *lexed) outermost(i int) int {
+func (p *words) outermost(i int) int {
 	g := p.tokens[i].group
 	for g >= 0 && p.brackets[g].outer >= 0 {
 		g = p.brackets[g].outer
@@ -46,9 +43,9 @@ func (p *lexed) outermost(i int) int {
 
 // cutSegments cuts the tokens at the outermost brackets.
 func (p *laidOut) cutSegments() {
-	for i := range p.tokens {
-		b := p.outermost(i)
-		if t := &p.tokens[i]; b < 0 && t.tag == none && t.class != number {
+	for i := range p.w.tokens {
+		b := p.w.outermost(i)
+		if t := &p.w.tokens[i]; b < 0 && t.tag == none && t.class != number {
 			p.plainAt = i
 		}
 		if n := len(p.segments); n > 0 && p.segments[n-1].bracket == b {
@@ -62,7 +59,7 @@ func (p *laidOut) cutSegments() {
 // quotedSegment returns the first bracket of those that mark titles, "《Title》", -1 where there is none.
 func (p *laidOut) quotedSegment() int {
 	for k, s := range p.segments {
-		if s.bracket >= 0 && strings.HasPrefix(p.text[p.brackets[s.bracket].open:], "《") && p.titleBracket(s.span) {
+		if s.bracket >= 0 && strings.HasPrefix(p.w.text[p.w.brackets[s.bracket].open:], "《") && p.titleBracket(s.span) {
 			return k
 		}
 	}
@@ -97,12 +94,12 @@ func (p *laidOut) countsBracket(k int) bool {
 	if k < 1 || k > 2 || k == 2 && p.segments[0].bracket < 0 {
 		return false
 	}
-	if at := p.segments[k].from; p.classAt(at) != cjk || p.tagAt(at) != tagEpisode {
+	if at := p.segments[k].from; p.w.classAt(at) != cjk || p.w.tagAt(at) != tagEpisode {
 		return false
 	}
 	s := p.segments[k-1]
 	for i := s.from; i < s.to; i++ {
-		if p.classAt(i) == cjk && !translators(p.word(i)) {
+		if p.w.classAt(i) == cjk && !translators(p.w.word(i)) {
 			return s.bracket >= 0 && p.titleBracket(s.span)
 		}
 	}
@@ -127,10 +124,10 @@ func (p *laidOut) titleBefore(k int) bool {
 // titleInText sets where the title starts in the k-th segment.
 func (p *laidOut) titleInText(k int) {
 	p.first = p.segments[k].from
-	for p.first < len(p.tokens) && p.strongAt(p.first) && p.tokens[p.first].group < 0 {
+	for p.first < len(p.w.tokens) && p.w.strongAt(p.first) && p.w.tokens[p.first].group < 0 {
 		p.first++
 	}
-	p.led = p.first > 0 && p.tokens[0].tag == tagEpisode && p.tokens[0].group < 0
+	p.led = p.first > 0 && p.w.tokens[0].tag == tagEpisode && p.w.tokens[0].group < 0
 	p.groupBefore(k)
 }
 
@@ -172,7 +169,7 @@ func (p *laidOut) endsPlaces(k int) bool {
 	if s.bracket < 0 {
 		return p.bareEpisode(s.span)
 	}
-	if p.filmWord(s.span) || len(p.places) == 1 && p.tokens[s.from].tag == tagDate {
+	if p.filmWord(s.span) || len(p.places) == 1 && p.w.tokens[s.from].tag == tagDate {
 		return false // the title follows
 	}
 	return p.numberOnly(s.span) ||
@@ -180,16 +177,18 @@ func (p *laidOut) endsPlaces(k int) bool {
 }
 
 // filmWord reports whether a segment is a word for films alone: "[Group][剧场版][Title]".
-func (p *lexed) filmWord(s span) bool { return s.to-s.from == 1 && p.tokens[s.from].tag == tagMovie }
+func (p *laidOut) filmWord(s span) bool {
+	return s.to-s.from == 1 && p.w.tokens[s.from].tag == tagMovie
+}
 
 // unknown reports whether the segment holds text that no table explains.
-func (p *lexed) unknown(s span) bool {
+func (p *laidOut) unknown(s span) bool {
 	plain, tags := 0, 0
 	for i := s.from; i < s.to; i++ {
-		switch t := &p.tokens[i]; {
+		switch t := &p.w.tokens[i]; {
 		case t.tag == none && t.class != number:
 			plain++
-		case p.strongAt(i) && t.tag != tagSeason && t.tag != tagPart && t.tag != tagMovie:
+		case p.w.strongAt(i) && t.tag != tagSeason && t.tag != tagPart && t.tag != tagMovie:
 			tags++
 		}
 	}
@@ -197,18 +196,18 @@ func (p *lexed) unknown(s span) bool {
 }
 
 // numberOnly reports whether the segment is an episode number: "07", "07v2", "12END", "01-12 Fin", "01-13+Drama".
-func (p *lexed) numberOnly(s span) bool {
-	if p.tokens[s.from].tag == tagEpisode {
+func (p *laidOut) numberOnly(s span) bool {
+	if p.w.tokens[s.from].tag == tagEpisode {
 		return true
 	}
-	if s.to-s.from > 1 && among(p.word(s.from), "tv") {
+	if s.to-s.from > 1 && among(p.w.word(s.from), "tv") {
 		s.from++
 	}
 	if !p.startsNumber(s.from) {
 		return false
 	}
 	for i := s.from + 1; i < s.to; i++ {
-		if strings.Contains(p.before(i), "+") && p.tokens[i].class != number {
+		if strings.Contains(p.w.before(i), "+") && p.w.tokens[i].class != number {
 			return true
 		}
 		if !p.besideNumber(i, i == s.from+1) {
@@ -219,17 +218,17 @@ func (p *lexed) numberOnly(s span) bool {
 }
 
 // startsNumber reports whether the token at i can be an episode number, or begin a range of them.
-func (p *lexed) startsNumber(i int) bool {
-	t := &p.tokens[i]
-	if p.strongAt(i) || !digit(p.text[t.s]) || p.yearlike(i) {
+func (p *laidOut) startsNumber(i int) bool {
+	t := &p.w.tokens[i]
+	if p.w.strongAt(i) || !digit(p.w.text[t.s]) || p.w.yearlike(i) {
 		return false
 	}
 	switch t.class {
 	case number:
-		return p.width(i) <= 4
+		return p.w.width(i) <= 4
 	case mixed:
-		_, ok := p.loose(i)
-		return ok && p.width(i) <= 7
+		_, ok := p.w.loose(i)
+		return ok && p.w.width(i) <= 7
 	default:
 		return false
 	}
@@ -237,8 +236,8 @@ func (p *lexed) startsNumber(i int) bool {
 
 // besideNumber reports whether the token at i can stand behind an episode number in its bracket; next says that it
 // stands right behind it.
-func (p *lexed) besideNumber(i int, next bool) bool {
-	switch t := &p.tokens[i]; t.tag {
+func (p *laidOut) besideNumber(i int, next bool) bool {
+	switch t := &p.w.tokens[i]; t.tag {
 	case tagEnd, tagBatch:
 		return true
 	case tagSource, tagSpecial:
@@ -261,9 +260,9 @@ func (p *laidOut) keywordTitle(k int) bool {
 }
 
 // noStrong reports whether every token of s may be part of a title.
-func (p *lexed) noStrong(s span) bool {
+func (p *laidOut) noStrong(s span) bool {
 	for i := s.from; i < s.to; i++ {
-		if p.strongAt(i) {
+		if p.w.strongAt(i) {
 			return false
 		}
 	}
@@ -277,11 +276,11 @@ func (p *laidOut) titleText(s span) bool {
 	}
 	numbers := 0
 	for i := s.from; i < s.to; i++ {
-		t := &p.tokens[i]
+		t := &p.w.tokens[i]
 		switch {
-		case p.strongAt(i) && numbers == 0 && mayLead(t.tag):
-		case p.strongAt(i):
-			return numbers > 0 && (t.tag != tagEnd || i == 1 && len(p.tokens) == 2) // "12.大结局" is an episode of its folder's
+		case p.w.strongAt(i) && numbers == 0 && mayLead(t.tag):
+		case p.w.strongAt(i):
+			return numbers > 0 && (t.tag != tagEnd || i == 1 && len(p.w.tokens) == 2) // "12.大结局" is an episode of its folder's
 		case t.tag == tagMovie && t.class == cjk && t.s > 0 && s.to-s.from == 1: // "★剧场版★[Title]"
 		case p.numeric(i):
 			numbers++
@@ -294,11 +293,11 @@ func (p *laidOut) titleText(s span) bool {
 }
 
 // behindStar reports whether a star stands right before token i.
-func (p *lexed) behindStar(i int) bool { return strings.HasSuffix(p.before(i), "★") }
+func (p *laidOut) behindStar(i int) bool { return strings.HasSuffix(p.w.before(i), "★") }
 
 // starred reports whether a segment stands between stars: "★10月新番★".
-func (p *lexed) starred(s span) bool {
-	return s.to < len(p.tokens) && p.behindStar(s.from) && strings.HasPrefix(p.gap(s.to-1), "★")
+func (p *laidOut) starred(s span) bool {
+	return s.to < len(p.w.tokens) && p.behindStar(s.from) && strings.HasPrefix(p.w.gap(s.to-1), "★")
 }
 
 // mayLead reports whether a title may follow a tag of this kind.
@@ -312,30 +311,30 @@ func mayLead(t tag) bool {
 }
 
 // numeric reports whether token i is a number, or one with an episode's suffix.
-func (p *lexed) numeric(i int) bool {
-	if p.tokens[i].class == number {
+func (p *laidOut) numeric(i int) bool {
+	if p.w.tokens[i].class == number {
 		return true
 	}
-	if p.tokens[i].class != mixed {
+	if p.w.tokens[i].class != mixed {
 		return false
 	}
-	_, ok := p.loose(i)
+	_, ok := p.w.loose(i)
 	return ok
 }
 
 // numberTitle reports whether a segment that holds nothing but numbers holds a title: "86 - 07", "300 (2006)".
 func (p *laidOut) numberTitle(s span) bool {
 	for i := s.from; i+1 < s.to; i++ {
-		if dashGap(p.gap(i)) {
+		if dashGap(p.w.gap(i)) {
 			return true
 		}
 	}
-	beforeYear := s.to < len(p.tokens) && p.alone(s.to) && p.yearlike(s.to)
+	beforeYear := s.to < len(p.w.tokens) && p.w.alone(s.to) && p.w.yearlike(s.to)
 	if p.plainAt >= s.to && !beforeYear {
 		return false // a word between brackets follows
 	}
-	seasonBehind := !p.season.empty() && p.season.from > s.from
-	return len(p.segments) == 1 || s.from == 0 || !p.episode.empty() || seasonBehind || beforeYear
+	seasonBehind := !p.marks.season.empty() && p.marks.season.from > s.from
+	return len(p.segments) == 1 || s.from == 0 || !p.marks.episode.empty() || seasonBehind || beforeYear
 }
 
 // poster reports whether the k-th segment is who posted the name that follows: "SomeBot.[Group] Title - 07".
@@ -343,12 +342,12 @@ func (p *laidOut) poster(k int) bool {
 	if k > 0 || p.segments[0].to != 1 || len(p.segments) < 3 || p.segments[2].bracket >= 0 {
 		return false
 	}
-	return p.text[p.tokens[0].e:p.brackets[p.segments[1].bracket].in] == ".[" && p.titleText(p.segments[2].span)
+	return p.w.text[p.w.tokens[0].e:p.w.brackets[p.segments[1].bracket].in] == ".[" && p.titleText(p.segments[2].span)
 }
 
 // bareEpisode reports whether a segment at top level is a number alone.
-func (p *lexed) bareEpisode(s span) bool {
-	return p.tokens[s.from].class == number && s.to-s.from <= 2 && !p.behindStar(s.from)
+func (p *laidOut) bareEpisode(s span) bool {
+	return p.w.tokens[s.from].class == number && s.to-s.from <= 2 && !p.behindStar(s.from)
 }
 
 // bracketsOnly reports whether the brackets hold the whole name although text follows them:
@@ -360,7 +359,7 @@ func (p *laidOut) bracketsOnly(top int) bool {
 		case s.bracket < 0:
 		case p.unknown(s.span) && !p.promo(s.span):
 			texts++
-		case texts >= 2 && p.alone(s.from) && p.yearlike(s.from):
+		case texts >= 2 && p.w.alone(s.from) && p.w.yearlike(s.from):
 			return true
 		}
 	}
@@ -368,22 +367,22 @@ func (p *laidOut) bracketsOnly(top int) bool {
 }
 
 // titleBracket reports whether a bracket can hold a title or a group's name.
-func (p *lexed) titleBracket(s span) bool {
+func (p *laidOut) titleBracket(s span) bool {
 	if p.promo(s) || p.filmWord(s) {
 		return false
 	}
 	for i := s.from; i < s.to; i++ {
-		if t := &p.tokens[i]; t.tag == none && t.class != number {
+		if t := &p.w.tokens[i]; t.tag == none && t.class != number {
 			return true
 		}
 	}
-	return p.noStrong(s) && p.tokens[s.from].class != number
+	return p.noStrong(s) && p.w.tokens[s.from].class != number
 }
 
 // promo reports whether a bracket only says season of broadcast, kind or call for translators.
-func (p *lexed) promo(s span) bool {
+func (p *laidOut) promo(s span) bool {
 	for i := s.from; i < s.to; i++ {
-		if p.tokens[i].tag == tagPromo {
+		if p.w.tokens[i].tag == tagPromo {
 			return s.to-s.from <= 3 && i == s.from
 		}
 	}
@@ -391,23 +390,23 @@ func (p *lexed) promo(s span) bool {
 }
 
 // groupLike reports whether the bracket before a title names who released it.
-func (p *lexed) groupLike(s span) bool {
+func (p *laidOut) groupLike(s span) bool {
 	strong, plain := 0, 0
 	for i := s.from; i < s.to; i++ {
-		switch t := &p.tokens[i]; {
+		switch t := &p.w.tokens[i]; {
 		case t.tag == tagSite, t.tag == tagPromo, t.tag == tagYear, t.tag == tagSeason, t.tag == tagEpisode, t.tag == tagID:
 			return false
-		case p.strongAt(i):
+		case p.w.strongAt(i):
 			strong++
 		default:
 			plain++
 		}
 	}
-	return plain > 0 && (strong == 0 || plain > 1 && strong == 1 && !strings.Contains(p.inside(s), " "))
+	return plain > 0 && (strong == 0 || plain > 1 && strong == 1 && !strings.Contains(p.w.inside(s), " "))
 }
 
 // inside returns the text of the bracket around a span.
-func (p *lexed) inside(s span) string {
+func (p *words) inside(s span) string {
 	b := p.outermost(s.from)
 	if b < 0 {
 		return p.text[p.tokens[s.from].s:p.tokens[s.to-1].e]

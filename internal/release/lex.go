@@ -47,28 +47,29 @@ const (
 )
 
 // lex cuts text into words and brackets.
-func lex(text string, folder bool, p *lexed) {
-	*p = lexed{tokens: p.tokens[:0], brackets: p.brackets[:0], text: text, folder: folder, dotted: dotted(text)}
+func lex(text string, folder bool, w *words) {
+	*w = words{tokens: w.tokens[:0], brackets: w.brackets[:0], text: text, folder: folder, dotted: dotted(text)}
+	p := lexer{w}
 	p.matchBrackets()
 	current, next := -1, 0
-	for i := 0; i < len(text) && len(p.tokens) < maxWords; {
-		p.steps++
-		for current >= 0 && i >= p.brackets[current].close {
-			p.brackets[current].behind = len(p.tokens)
-			if i < p.brackets[current].out {
-				i = p.brackets[current].out
+	for i := 0; i < len(text) && len(p.w.tokens) < maxWords; {
+		p.w.steps++
+		for current >= 0 && i >= p.w.brackets[current].close {
+			p.w.brackets[current].behind = len(p.w.tokens)
+			if i < p.w.brackets[current].out {
+				i = p.w.brackets[current].out
 			}
-			current = p.brackets[current].outer
+			current = p.w.brackets[current].outer
 		}
 		if i >= len(text) {
 			break
 		}
-		if next < len(p.brackets) && i == p.brackets[next].open {
-			p.brackets[next].outer = current
-			p.brackets[next].first = len(p.tokens)
-			p.brackets[next].behind = len(p.tokens)
+		if next < len(p.w.brackets) && i == p.w.brackets[next].open {
+			p.w.brackets[next].outer = current
+			p.w.brackets[next].first = len(p.w.tokens)
+			p.w.brackets[next].behind = len(p.w.tokens)
 			current = next
-			i = p.brackets[next].in
+			i = p.w.brackets[next].in
 			next++
 			continue
 		}
@@ -92,11 +93,14 @@ func lex(text string, folder bool, p *lexed) {
 		}
 	}
 	for current >= 0 {
-		p.brackets[current].behind = len(p.tokens)
-		current = p.brackets[current].outer
+		p.w.brackets[current].behind = len(p.w.tokens)
+		current = p.w.brackets[current].outer
 	}
-	p.brackets = p.brackets[:next]
+	p.w.brackets = p.w.brackets[:next]
 }
+
+// lexer cuts a text into words.
+type lexer struct{ w *words }
 
 // dotted reports whether dots separate the words of s.
 func dotted(s string) bool {
@@ -104,10 +108,10 @@ func dotted(s string) bool {
 }
 
 // lexASCII takes the word at i: letters of any alphabet, digits, apostrophes within.
-func (p *lexed) lexASCII(i, group int) int {
+func (p lexer) lexASCII(i, group int) int {
 	j, digits, letters := i, 0, 0
-	for j < len(p.text) {
-		switch c := p.text[j]; {
+	for j < len(p.w.text) {
+		switch c := p.w.text[j]; {
 		case letter(c):
 			letters++
 			j++
@@ -131,55 +135,55 @@ func (p *lexed) lexASCII(i, group int) int {
 	case letters == 0:
 		t.class = number
 		if j-i <= 8 {
-			t.num = atoi(p.text[i:j])
+			t.num = atoi(p.w.text[i:j])
 		}
-		if j < len(p.text) && p.text[j] >= utf8.RuneSelf {
+		if j < len(p.w.text) && p.w.text[j] >= utf8.RuneSelf {
 			j = p.lexCounter(&t)
 		}
 	case digits > 0:
 		t.class = mixed
 	}
-	p.tokens = append(p.tokens, t)
+	p.w.tokens = append(p.w.tokens, t)
 	return j
 }
 
 // inWord returns how many bytes at j, beyond the letters and digits of ASCII, belong to a word of them, 0 when it ends
 // there. within says that j is inside the word, where an apostrophe belongs to it.
-func (p *lexed) inWord(j int, within bool) (size int, isLetter bool) {
-	if c := p.text[j]; c < utf8.RuneSelf && c != '\'' {
+func (p lexer) inWord(j int, within bool) (size int, isLetter bool) {
+	if c := p.w.text[j]; c < utf8.RuneSelf && c != '\'' {
 		return 0, false
 	}
-	r, size := utf8.DecodeRuneInString(p.text[j:])
+	r, size := utf8.DecodeRuneInString(p.w.text[j:])
 	switch {
 	case r >= utf8.RuneSelf && letterRune(r) && !isCJK(r):
 		return size, true
-	case (r == '\'' || r == '’') && within && j+size < len(p.text) && wordByte(p.text[j+size]):
+	case (r == '\'' || r == '’') && within && j+size < len(p.w.text) && wordByte(p.w.text[j+size]):
 		return size, false
 	}
 	return 0, false
 }
 
 // matchBrackets finds the pairs of brackets. One without its partner is punctuation.
-func (p *lexed) matchBrackets() {
+func (p lexer) matchBrackets() {
 	var store [maxDepth]pending
 	stack := store[:0]
-	for i := 0; i < len(p.text); {
-		if !bracketBytes[p.text[i]] {
+	for i := 0; i < len(p.w.text); {
+		if !bracketBytes[p.w.text[i]] {
 			i++
 			continue
 		}
-		r, size := utf8.DecodeRuneInString(p.text[i:])
+		r, size := utf8.DecodeRuneInString(p.w.text[i:])
 		kind := bracketKind(r)
 		switch {
 		case kind == 0:
-		case kind%2 == 1 && len(p.brackets) < maxWords && len(stack) < maxDepth:
-			stack = append(stack, pending{index: len(p.brackets), want: kind + 1})
-			p.brackets = append(p.brackets, bracket{open: i, in: i + size, close: -1, outer: -1, round: r == '(' || r == '（'})
+		case kind%2 == 1 && len(p.w.brackets) < maxWords && len(stack) < maxDepth:
+			stack = append(stack, pending{index: len(p.w.brackets), want: kind + 1})
+			p.w.brackets = append(p.w.brackets, bracket{open: i, in: i + size, close: -1, outer: -1, round: r == '(' || r == '（'})
 		case kind%2 == 0:
 			// The nearest opener of this kind, but not beyond two: a stray bracket must not swallow the name.
 			for k := len(stack) - 1; k >= 0 && k >= len(stack)-2; k-- {
 				if stack[k].want == kind {
-					b := &p.brackets[stack[k].index]
+					b := &p.w.brackets[stack[k].index]
 					b.close, b.out = i, i+size
 					stack = stack[:k]
 					break
@@ -188,7 +192,7 @@ func (p *lexed) matchBrackets() {
 		}
 		i += size
 	}
-	p.brackets = slices.DeleteFunc(p.brackets, func(b bracket) bool { return b.close < 0 })
+	p.w.brackets = slices.DeleteFunc(p.w.brackets, func(b bracket) bool { return b.close < 0 })
 }
 
 // pending is an opening bracket whose partner has not been seen.

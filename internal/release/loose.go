@@ -1,7 +1,7 @@
 package release
 
 // loose reads an episode number without a sign: "07", "07v2", "09a", "12END"; "13完" is two words.
-func (p *lexed) loose(i int) (int, bool) {
+func (p *words) loose(i int) (int, bool) {
 	t := &p.tokens[i]
 	if t.class == number {
 		return t.num, t.num >= 0 && t.e-t.s <= 4
@@ -20,7 +20,7 @@ func (p *lexed) loose(i int) (int, bool) {
 }
 
 // looseAt is loose, false where there is no token i.
-func (p *lexed) looseAt(i int) (int, bool) {
+func (p *words) looseAt(i int) (int, bool) {
 	if i < 0 || i >= len(p.tokens) {
 		return 0, false
 	}
@@ -28,7 +28,7 @@ func (p *lexed) looseAt(i int) (int, bool) {
 }
 
 // fractionAt reads the ".5" behind the number at i.
-func (p *lexed) fractionAt(i int) (float64, bool) {
+func (p *words) fractionAt(i int) (float64, bool) {
 	if p.classAt(i) != number || p.gap(i) != "." || !p.beside(i, i+1) {
 		return 0, false
 	}
@@ -43,7 +43,7 @@ func (p *lexed) fractionAt(i int) (float64, bool) {
 }
 
 // closesNumber reports whether the title or the name ends behind the number at i, and the range that it may begin.
-func (p *lexed) closesNumber(i int) bool {
+func (p *words) closesNumber(i int) bool {
 	j := i + 1
 	if _, ok := p.fractionAt(i); ok {
 		j++
@@ -73,7 +73,7 @@ func (p *lexed) closesNumber(i int) bool {
 
 // onlyTags reports whether weak tags from token i on go on up to the end, a bracket or a strong tag. It looks no
 // further than to.
-func (p *lexed) onlyTags(i, to int) bool {
+func (p *words) onlyTags(i, to int) bool {
 	for j := i; j < to && p.beside(i, j); j++ {
 		p.steps++
 		if p.tokens[j].tag == none {

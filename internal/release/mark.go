@@ -8,37 +8,34 @@ import (
 // markForms say season, episode or part outright. They are tried in this order at every token; the first marker of a
 // name wins.
 var markForms = []form[marked]{
-	{"S01E02", "Silver Rail S01E02.mkv -> Silver Rail s1 e2 episode", onMixed | onAlpha, (*marked).markSeasonEpisode},
-	{"1x02", "Silver Rail 1x02.mkv -> Silver Rail s1 e2 episode", onMixed, (*marked).markCross},
+	{"S01E02", "Silver Rail S01E02.mkv -> Silver Rail s1 e2 episode", onMixed | onAlpha, markSeasonEpisode},
+	{"1x02", "Silver Rail 1x02.mkv -> Silver Rail s1 e2 episode", onMixed, markCross},
 	{
 		"2nd Season", "Silver Rail 2nd Season.mkv -> Silver Rail s2 batch",
-		onMixed | onNumber | onAlpha, (*marked).markOrdinalSeason,
+		onMixed | onNumber | onAlpha, markOrdinalSeason,
 	},
-	{"Season 2", "Silver Rail Season 2.mkv -> Silver Rail s2 batch", onAlpha | onMixed, (*marked).markSeasonWord},
-	{"Episode 7", "Silver Rail Episode 7.mkv -> Silver Rail e7 episode", onAlpha | onMixed, (*marked).markEpisodeWord},
-	{"7 of 9", "Silver Rail 7 of 9.mkv -> Silver Rail e7 episode", onNumber | onMixed, (*marked).markCount},
-	{"7. Bölüm", "Silver Rail 7. Bölüm.mkv -> Silver Rail e7 episode", onNumber, (*marked).markCounted},
-	{"#7", "Silver Rail #7.mkv -> Silver Rail e7 episode", onNumber | onMixed, (*marked).markHash},
-	{"Part 2", "Silver Rail Part 2.mkv -> Silver Rail Part 2 part2", onAlpha | onMixed, (*marked).markPart},
-	{"2nd Part", "Silver Rail 2nd Part.mkv -> Silver Rail 2nd Part part2", onAlpha | onMixed, (*marked).markOrdinalPart},
-	{"Dai 2 Bu", "Silver Rail Dai 2 Bu.mkv -> Silver Rail Dai 2 Bu part2", onNumber, (*marked).markDaiPart},
-	{"rail07", "silverrail07.mkv -> silverrail e7 episode", onMixed, (*marked).markGluedNumber},
-	{"TV01", "[Quiet] Silver Rail [TV01-12].mkv -> Silver Rail e1-12 batch", onMixed, (*marked).markTV},
+	{"Season 2", "Silver Rail Season 2.mkv -> Silver Rail s2 batch", onAlpha | onMixed, markSeasonWord},
+	{"Episode 7", "Silver Rail Episode 7.mkv -> Silver Rail e7 episode", onAlpha | onMixed, markEpisodeWord},
+	{"7 of 9", "Silver Rail 7 of 9.mkv -> Silver Rail e7 episode", onNumber | onMixed, markCount},
+	{"7. Bölüm", "Silver Rail 7. Bölüm.mkv -> Silver Rail e7 episode", onNumber, markCounted},
+	{"#7", "Silver Rail #7.mkv -> Silver Rail e7 episode", onNumber | onMixed, markHash},
+	{"Part 2", "Silver Rail Part 2.mkv -> Silver Rail Part 2 part2", onAlpha | onMixed, markPart},
+	{"2nd Part", "Silver Rail 2nd Part.mkv -> Silver Rail 2nd Part part2", onAlpha | onMixed, markOrdinalPart},
+	{"Dai 2 Bu", "Silver Rail Dai 2 Bu.mkv -> Silver Rail Dai 2 Bu part2", onNumber, markDaiPart},
+	{"rail07", "silverrail07.mkv -> silverrail e7 episode", onMixed, markGluedNumber},
+	{"TV01", "[Quiet] Silver Rail [TV01-12].mkv -> Silver Rail e1-12 batch", onMixed, markTV},
 }
 
-// mark finds the markers, and what the counters say that the lexer found.
-func mark(in *tagged, p *marked) {
-	own := in.copyTo(&p.lexed)
-	*p = marked{tagged: *in}
-	p.lexed = own
-	for i := range p.tokens {
-		if t := &p.tokens[i]; t.class == cjk && t.tag == tagPart && p.part == 0 && t.num > 0 {
+// findMarkers finds the markers, and what the counters say that the lexer found.
+func (p *marked) findMarkers() {
+	for i := range p.w.tokens {
+		if t := &p.w.tokens[i]; t.class == cjk && t.tag == tagPart && p.part == 0 && t.num > 0 {
 			p.part = t.num
 		}
 	}
-	for i := 0; i < len(p.tokens); i++ {
-		t := &p.tokens[i]
-		p.steps++
+	for i := 0; i < len(p.w.tokens); i++ {
+		t := &p.w.tokens[i]
+		p.w.steps++
 		if t.class != alpha || t.word.role != noRole || t.e-t.s == 1 || p.spelledOrdinal(i) {
 			tryForms(markForms, p, i, t)
 		}
@@ -47,45 +44,45 @@ func mark(in *tagged, p *marked) {
 }
 
 // markGluedNumber: a name that is one word with a number of two digits or more run into it, of which the first is a zero.
-func (p *marked) markGluedNumber(i int) bool {
-	w := p.word(i)
+func markGluedNumber(p *marked, i int) bool {
+	w := p.w.word(i)
 	n := len(untilDigit(w))
-	if p.folder || len(p.tokens) > 1 || n < 4 || w[n] != '0' || len(w)-n < 2 || len(w)-n > 3 || !allDigits(w[n:]) {
+	if p.w.folder || len(p.w.tokens) > 1 || n < 4 || w[n] != '0' || len(w)-n < 2 || len(w)-n > 3 || !allDigits(w[n:]) {
 		return false
 	}
-	p.split(i, p.tokens[i].s+n)
+	p.split(i, p.w.tokens[i].s+n)
 	p.setEpisode(i+1, i+2, float64(atoi(w[n:])))
 	return true
 }
 
 // spelledOrdinal reports whether the word at i is a spelled ordinal, such as in "Second Season" and "Second Part".
-func (p *lexed) spelledOrdinal(i int) bool {
-	if p.roleAt(i+1) != seasonWord && p.roleAt(i+1) != partWord {
+func (p *marked) spelledOrdinal(i int) bool {
+	if p.w.roleAt(i+1) != seasonWord && p.w.roleAt(i+1) != partWord {
 		return false
 	}
-	_, ok := ordinal(lower(p.word(i)))
+	_, ok := ordinal(lower(p.w.word(i)))
 	return ok
 }
 
 // take marks the tokens in text[from:to) and returns them. A token that reaches beyond is cut in two.
 func (p *marked) take(i, to int, t tag) span {
 	s := span{i, i}
-	for s.to < len(p.tokens) && p.tokens[s.to].s < to {
-		if p.tokens[s.to].e > to {
+	for s.to < len(p.w.tokens) && p.w.tokens[s.to].s < to {
+		if p.w.tokens[s.to].e > to {
 			p.split(s.to, to)
 		}
 		s.to++
 	}
-	p.set(s.from, s.to, t)
+	p.w.set(s.from, s.to, t)
 	return s
 }
 
 // split cuts token i at the offset.
 func (p *marked) split(i, at int) {
-	head, rest := p.tokens[i], p.tokens[i]
+	head, rest := p.w.tokens[i], p.w.tokens[i]
 	head.e, rest.s = at, at
 	for _, t := range []*token{&head, &rest} {
-		w := p.text[t.s:t.e]
+		w := p.w.text[t.s:t.e]
 		t.class, t.num, t.word, t.tag, t.weak = alpha, -1, kw{}, none, false
 		switch n := leadingDigits(w); {
 		case n == len(w):
@@ -94,24 +91,25 @@ func (p *marked) split(i, at int) {
 			t.class = mixed
 		}
 	}
-	p.tokens = slices.Insert(p.tokens, i+1, rest)
-	p.tokens[i] = head
-	for b := range p.brackets {
-		if p.brackets[b].first > i {
-			p.brackets[b].first++
+	p.w.tokens = slices.Insert(p.w.tokens, i+1, rest)
+	p.w.tokens[i] = head
+	for b := range p.w.brackets {
+		if p.w.brackets[b].first > i {
+			p.w.brackets[b].first++
 		}
-		if p.brackets[b].behind > i {
-			p.brackets[b].behind++
+		if p.w.brackets[b].behind > i {
+			p.w.brackets[b].behind++
 		}
 	}
-	p.lookUp(i)
-	p.lookUp(i + 1)
-	tryForms(tagForms, &p.tagged, i+1, &p.tokens[i+1])
+	p.tags.lookUp(i)
+	p.tags.lookUp(i + 1)
+	tryForms(tagForms, p.tags, i+1, &p.w.tokens[i+1])
 }
 
 // crossed is a pair of numbers with an x between: "1x02".
 type crossed struct {
-	*marked
+	in                *marked
+	w                 *words
 	i                 int // its token
 	season, episode   int
 	sWidth, eWidth    int  // their digits
@@ -130,17 +128,17 @@ var notCrosses = []reason[crossed]{
 	because("a group's name in base sixteen", "[0x11a] Silver Rail - 04 [1080p].mkv -> Silver Rail e4 episode",
 		func(x crossed) bool { return x.aloneInFirstPlace && (x.eWidth == 3 || x.season == 0) }),
 	because("the start of a title", "3x3 Eyes.mkv -> 3x3 Eyes",
-		func(x crossed) bool { return x.eWidth == 1 && x.ends && x.startsTitle(x.i) }),
+		func(x crossed) bool { return x.eWidth == 1 && x.ends && x.in.startsTitle(x.i) }),
 }
 
 // markCross: "1x02", "01x02x03", "2009x02", "2x9-2x10", "[02x01]", "2xAll".
-func (p *marked) markCross(i int) bool {
+func markCross(p *marked, i int) bool {
 	if !p.episode.empty() {
 		return false
 	}
-	t := p.tokens[i]
-	c := cursor{p.text, t.s}
-	x := crossed{marked: p, i: i, aloneInFirstPlace: t.group == 0 && p.brackets[0].open == 0}
+	t := p.w.tokens[i]
+	c := cursor{p.w.text, t.s}
+	x := crossed{in: p, w: p.w, i: i, aloneInFirstPlace: t.group == 0 && p.w.brackets[0].open == 0}
 	var ok bool
 	x.season, x.sWidth, ok = c.number(4)
 	letterE := x.sWidth <= 2 && c.peek()|0x20 == 'e' && leadingDigits(c.text[min(c.i+1, len(c.text)):]) >= 2 // "02E04"
@@ -163,7 +161,7 @@ func (p *marked) markCross(i int) bool {
 	if !ok || anyOf(notCrosses, x) {
 		return false
 	}
-	episodes, end, ok := p.readEpisodes(c, p.text[t.s:c.i], true)
+	episodes, end, ok := p.readEpisodes(c, p.w.text[t.s:c.i], true)
 	if !ok {
 		if x.eWidth < 2 || d.peek()|0x20 != 'm' { // "3x11m720p": the number ends where letters begin
 			return false
@@ -175,34 +173,34 @@ func (p *marked) markCross(i int) bool {
 }
 
 // startsTitle reports whether token i is the first between brackets and a word follows it: "3x3 Eyes".
-func (p *lexed) startsTitle(i int) bool {
-	return p.tokens[i].group < 0 && (i == 0 || p.tokens[i-1].group >= 0) && p.beside(i, i+1) &&
-		p.tokens[i+1].class == alpha && len(p.gap(i)) == 1
+func (p *marked) startsTitle(i int) bool {
+	return p.w.tokens[i].group < 0 && (i == 0 || p.w.tokens[i-1].group >= 0) && p.w.beside(i, i+1) &&
+		p.w.tokens[i+1].class == alpha && len(p.w.gap(i)) == 1
 }
 
 // markCount: "5 of 9", "5of9", "01_of_24", "3iz6", "26 из 26".
-func (p *marked) markCount(i int) bool {
+func markCount(p *marked, i int) bool {
 	if !p.episode.empty() {
 		return false
 	}
-	if p.tokens[i].class == mixed {
-		return p.markTightCount(i)
+	if p.w.tokens[i].class == mixed {
+		return markTightCount(p, i)
 	}
-	if p.roleAt(i+1) != ofWord || p.classAt(i+2) != number || len(p.gap(i)) != 1 || len(p.gap(i+1)) != 1 {
+	if p.w.roleAt(i+1) != ofWord || p.w.classAt(i+2) != number || len(p.w.gap(i)) != 1 || len(p.w.gap(i+1)) != 1 {
 		return false
 	}
-	n, total := p.tokens[i].num, p.tokens[i+2].num
+	n, total := p.w.tokens[i].num, p.w.tokens[i+2].num
 	if n < 0 || total < n || total > 999 {
 		return false
 	}
 	switch {
-	case p.tagAt(i-1) == tagPart && p.roleAt(i-1) == partWord && p.beside(i-1, i): // "Part 3 of 6" of a serial
+	case p.w.tagAt(i-1) == tagPart && p.w.roleAt(i-1) == partWord && p.w.beside(i-1, i): // "Part 3 of 6" of a serial
 		p.setEpisode(i-1, i+3, float64(n))
 		p.part = 0
-	case n == total && p.tokens[i].group >= 0 && n > 1 && lower(p.word(i+1)) == "из": // all of them
+	case n == total && p.w.tokens[i].group >= 0 && n > 1 && lower(p.w.word(i+1)) == "из": // all of them
 		p.setEpisodes(i, i+3, 1, n)
-	case p.plainNumber(i-1) && p.gap(i-1) == "-" && p.beside(i-1, i) && p.tokens[i-1].num < n: // "04-06 of 13"
-		p.setEpisodes(i-1, i+3, p.tokens[i-1].num, n)
+	case p.w.plainNumber(i-1) && p.w.gap(i-1) == "-" && p.w.beside(i-1, i) && p.w.tokens[i-1].num < n: // "04-06 of 13"
+		p.setEpisodes(i-1, i+3, p.w.tokens[i-1].num, n)
 	default:
 		p.setEpisode(i, i+3, float64(n))
 	}
@@ -210,18 +208,18 @@ func (p *marked) markCount(i int) bool {
 }
 
 // tightCount reports whether token i is like "5of9".
-func (p *lexed) tightCount(i int) bool {
-	if p.classAt(i) != mixed {
+func (p *marked) tightCount(i int) bool {
+	if p.w.classAt(i) != mixed {
 		return false
 	}
-	c := cursor{p.word(i), 0}
+	c := cursor{p.w.word(i), 0}
 	_, _, ok := c.number(3)
 	return ok && c.isAny("of", "iz") && digit(c.peek())
 }
 
 // markTightCount: "5of9", "3iz6".
-func (p *marked) markTightCount(i int) bool {
-	c := cursor{p.text, p.tokens[i].s}
+func markTightCount(p *marked, i int) bool {
+	c := cursor{p.w.text, p.w.tokens[i].s}
 	n, _, ok := c.number(3)
 	if !ok || !c.isAny("of", "iz") {
 		return false
@@ -236,14 +234,14 @@ func (p *marked) markTightCount(i int) bool {
 
 // setEpisode records one episode, read from tokens [from, to).
 func (p *marked) setEpisode(from, to int, v float64) {
-	p.set(from, to, tagEpisode)
+	p.w.set(from, to, tagEpisode)
 	p.episodes = append(p.episodes[:0:0], v)
 	p.episode = span{from, to}
 }
 
 // setEpisodes records the range lo to hi.
 func (p *marked) setEpisodes(from, to, lo, hi int) {
-	p.set(from, to, tagEpisode)
+	p.w.set(from, to, tagEpisode)
 	p.episode = span{from, to}
 	p.episodes = make([]float64, 0, min(hi-lo+1, maxEpisodes))
 	for v := lo; v <= hi && len(p.episodes) < maxEpisodes; v++ {

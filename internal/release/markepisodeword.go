@@ -3,12 +3,12 @@ package release
 import "strings"
 
 // markEpisodeWord: "Episode 7", "Ep01", "E07", "Eps.05-08", "Cap.406", "Серии: 1-5", "Episode 1.22".
-func (p *marked) markEpisodeWord(i int) bool {
+func markEpisodeWord(p *marked, i int) bool {
 	if !p.episode.empty() {
 		return false
 	}
-	if p.tokens[i].class != mixed && p.roleAt(i) == episodeWord && p.classAt(i+1) == mixed && p.markCross(i+1) {
-		p.set(i, i+1, tagEpisode)
+	if p.w.tokens[i].class != mixed && p.w.roleAt(i) == episodeWord && p.w.classAt(i+1) == mixed && markCross(p, i+1) {
+		p.w.set(i, i+1, tagEpisode)
 		p.episode.from = i
 		return true
 	}
@@ -16,7 +16,7 @@ func (p *marked) markEpisodeWord(i int) bool {
 	if !ok || !digit(c.peek()) {
 		return false
 	}
-	if len(letters(p.word(i))) > 1 && p.markSeasonPoint(i, c) {
+	if len(letters(p.w.word(i))) > 1 && markSeasonPoint(p, i, c) {
 		return true
 	}
 	episodes, end, ok := p.readEpisodes(c, "", false)
@@ -24,7 +24,7 @@ func (p *marked) markEpisodeWord(i int) bool {
 		return false
 	}
 	if len(episodes) == 1 {
-		episodes, end = p.readSpacedRange(i, episodes, cursor{p.text, end})
+		episodes, end = p.readSpacedRange(i, episodes, cursor{p.w.text, end})
 	}
 	p.episode = p.take(i, end, tagEpisode)
 	p.episodes = episodes
@@ -34,16 +34,16 @@ func (p *marked) markEpisodeWord(i int) bool {
 
 // behindEpisodeWord returns the cursor at the number behind the word for episode at i: "Ep01", "E07", "Episode #7".
 func (p *marked) behindEpisodeWord(i int) (c cursor, ok bool) {
-	t := &p.tokens[i]
-	c = cursor{p.text, t.e}
+	t := &p.w.tokens[i]
+	c = cursor{p.w.text, t.e}
 	if t.class == mixed {
-		head := letters(p.word(i))
+		head := letters(p.w.word(i))
 		c.i = t.s + len(head)
 		if strings.EqualFold(head, "e") {
 			return c, p.episodeLetter(i)
 		}
 		k, _ := lookup(head)
-		return c, k.role == episodeWord && !(strings.EqualFold(head, "cap") && len(p.word(i)) > 6)
+		return c, k.role == episodeWord && !(strings.EqualFold(head, "cap") && len(p.w.word(i)) > 6)
 	}
 	if t.word.role != episodeWord && !p.countsInUnit(i) {
 		return c, false
@@ -62,29 +62,29 @@ func (p *marked) behindEpisodeWord(i int) (c cursor, ok bool) {
 // countsInUnit reports whether the word at i is what the work counts its episodes in: behind a dash, "Title - Session 5", or
 // with a sign before the number, "Title Act.14". A film's chapter has one digit and its year.
 func (p *marked) countsInUnit(i int) bool {
-	if p.tokens[i].word.role != unitWord || !p.plainNumber(i+1) || !p.beside(i, i+1) {
+	if p.w.tokens[i].word.role != unitWord || !p.w.plainNumber(i+1) || !p.w.beside(i, i+1) {
 		return false
 	}
-	switch gap := p.gap(i); {
+	switch gap := p.w.gap(i); {
 	case gap == " #", gap == ".#":
-		return p.classAt(i-1) == cjk // behind Latin letters it is more often the last word of the title
-	case gap == ":", gap == "." && !p.dotted:
-		return !p.folder && p.width(i+1) > 1 && p.width(i+1) < 4
+		return p.w.classAt(i-1) == cjk // behind Latin letters it is more often the last word of the title
+	case gap == ":", gap == "." && !p.w.dotted:
+		return !p.w.folder && p.w.width(i+1) > 1 && p.w.width(i+1) < 4
 	case gap == "-":
-		return i == 0 && p.padded(i+1)
+		return i == 0 && p.w.padded(i+1)
 	}
-	if i == 0 || !dashGap(p.before(i)) || len(p.gap(i)) != 1 {
+	if i == 0 || !dashGap(p.w.before(i)) || len(p.w.gap(i)) != 1 {
 		return false
 	}
-	behind := p.gap(i + 1)
-	if p.beside(i+1, i+2) && !dashGap(behind) && !strings.HasPrefix(behind, ":") && !p.strongAt(i+2) {
+	behind := p.w.gap(i + 1)
+	if p.w.beside(i+1, i+2) && !dashGap(behind) && !strings.HasPrefix(behind, ":") && !p.w.strongAt(i+2) {
 		return false
 	}
-	return p.width(i+1) > 1 || p.classAt(i+2) != number
+	return p.w.width(i+1) > 1 || p.w.classAt(i+2) != number
 }
 
 // padded reports whether the number at i begins with a zero.
-func (p *lexed) padded(i int) bool { return p.text[p.tokens[i].s] == '0' }
+func (p *words) padded(i int) bool { return p.text[p.tokens[i].s] == '0' }
 
 // bracketedYear reports whether a year stands at c, and then the end of its bracket.
 func (c cursor) bracketedYear() bool {
@@ -95,20 +95,20 @@ func (c cursor) bracketedYear() bool {
 // episodeLetter reports whether a word such as "E07" is an episode, not part of a title: it has two digits or more, and
 // nothing shows a code.
 func (p *marked) episodeLetter(i int) bool {
-	w := p.word(i)
+	w := p.w.word(i)
 	c := cursor{w, 1}
 	_, width, ok := c.number(5)
-	if ok && width == 1 && len(w) == 2 && len(p.tokens) == 1 {
+	if ok && width == 1 && len(w) == 2 && len(p.w.tokens) == 1 {
 		return true // all that the name says
 	}
-	if ok && width == 1 && len(w) == 2 && w[0] == 'E' && i > 0 && p.closes(i+1) {
+	if ok && width == 1 && len(w) == 2 && w[0] == 'E' && i > 0 && p.w.closes(i+1) {
 		return true // "Title E1"
 	}
 	return ok && width >= 2 && (c.wordEnd() || c.peek()|0x20 == 'v' || c.peek()|0x20 == 'e' || len(w) == c.i+1)
 }
 
 // markSeasonPoint: "Episode 1.22" is season 1, episode 22.
-func (p *marked) markSeasonPoint(i int, c cursor) bool {
+func markSeasonPoint(p *marked, i int, c cursor) bool {
 	season, _, ok := c.number(2)
 	if !ok || c.peek() != '.' || len(p.seasons) > 0 {
 		return false
@@ -138,7 +138,7 @@ func (p *marked) readSpacedRange(i int, episodes []float64, c cursor) ([]float64
 	}
 	c.is("e")
 	last, width, ok := c.number(4)
-	if !ok || float64(last) <= episodes[0] || width < 2 && p.tokens[i].group < 0 || !p.endsRange(i, c) {
+	if !ok || float64(last) <= episodes[0] || width < 2 && p.w.tokens[i].group < 0 || !p.endsRange(i, c) {
 		return episodes, behind
 	}
 	for k := int(episodes[0]) + 1; k <= last && len(episodes) < maxEpisodes; k++ {
@@ -153,7 +153,7 @@ func (p *marked) endsRange(i int, c cursor) bool {
 	case ')', ']':
 		return true
 	case '.':
-		return p.tokens[i].group >= 0
+		return p.w.tokens[i].group >= 0
 	case ' ':
 		return !p.textFollows(c)
 	}
@@ -162,9 +162,9 @@ func (p *marked) endsRange(i int, c cursor) bool {
 
 // textFollows reports whether plain text follows the cursor, so that a number before it belongs to that text.
 func (p *marked) textFollows(c cursor) bool {
-	for i := range p.tokens {
-		if p.tokens[i].s >= c.i {
-			return p.tokens[i].tag == none && p.tokens[i].group < 0 && p.tokens[i].class != number
+	for i := range p.w.tokens {
+		if p.w.tokens[i].s >= c.i {
+			return p.w.tokens[i].tag == none && p.w.tokens[i].group < 0 && p.w.tokens[i].class != number
 		}
 	}
 	return false
@@ -172,7 +172,7 @@ func (p *marked) textFollows(c cursor) bool {
 
 // readChapters reads the Spanish "Cap.1903" at token i as season 19, episode 3, where the name speaks of seasons.
 func (p *marked) readChapters(i int) {
-	if len(p.seasons) != 1 || len(p.word(i)) < 3 || !strings.EqualFold(p.word(i)[:3], "cap") {
+	if len(p.seasons) != 1 || len(p.w.word(i)) < 3 || !strings.EqualFold(p.w.word(i)[:3], "cap") {
 		return
 	}
 	first, last := int(p.episodes[0]), int(p.episodes[len(p.episodes)-1])
@@ -187,20 +187,20 @@ func (p *marked) readChapters(i int) {
 }
 
 // markCounted: "7. Bölüm", "21.ser", "12 серия", "04-я серия"; but not "38 episode".
-func (p *marked) markCounted(i int) bool {
-	t := &p.tokens[i]
-	if !p.episode.empty() || t.num < 0 || t.e-t.s > 4 || !p.beside(i, i+1) || len(p.gap(i)) > 2 {
+func markCounted(p *marked, i int) bool {
+	t := &p.w.tokens[i]
+	if !p.episode.empty() || t.num < 0 || t.e-t.s > 4 || !p.w.beside(i, i+1) || len(p.w.gap(i)) > 2 {
 		return false
 	}
 	word := i + 1
-	if _, behind, _, ok := p.ordinalAt(i); ok && behind < len(p.tokens) {
+	if _, behind, _, ok := p.ordinalAt(i); ok && behind < len(p.w.tokens) {
 		word = behind
 	}
-	if !lists().counted[lower(p.word(word))] {
+	if !lists().counted[lower(p.w.word(word))] {
 		return false
 	}
-	if p.plainNumber(i-1) && p.gap(i-1) == "-" && p.tokens[i-1].num < t.num && t.num < maxEpisodes {
-		p.setEpisodes(i-1, word+1, p.tokens[i-1].num, t.num)
+	if p.w.plainNumber(i-1) && p.w.gap(i-1) == "-" && p.w.tokens[i-1].num < t.num && t.num < maxEpisodes {
+		p.setEpisodes(i-1, word+1, p.w.tokens[i-1].num, t.num)
 	} else {
 		p.setEpisode(i, word+1, float64(t.num))
 	}
@@ -208,12 +208,12 @@ func (p *marked) markCounted(i int) bool {
 }
 
 // markHash: "#07", "#01v2", "№ 7".
-func (p *marked) markHash(i int) bool {
-	b := p.before(i)
+func markHash(p *marked, i int) bool {
+	b := p.w.before(i)
 	if !p.episode.empty() || !strings.HasSuffix(b, "#") && !strings.HasSuffix(b, "№") && !strings.HasSuffix(b, "№ ") {
 		return false
 	}
-	episodes, end, ok := p.readEpisodes(cursor{p.text, p.tokens[i].s}, "", false)
+	episodes, end, ok := p.readEpisodes(cursor{p.w.text, p.w.tokens[i].s}, "", false)
 	if !ok {
 		return false
 	}

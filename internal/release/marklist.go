@@ -89,7 +89,7 @@ func (p *marked) readEpisodes(c cursor, season string, signed bool) ([]float64, 
 		slices.Sort(list)
 	}
 	if version > 0 {
-		p.version = version
+		p.tags.version = version
 	}
 	return list, c.i, true
 }

@@ -4,12 +4,12 @@ import "strings"
 
 // markSeasonEpisode: "S01E02", "S01.E02", "S01 - E03", "S03-x01", "S01E01-E03", "S01-S03", "S01v2", "Se.3 afl.3", and
 // the same at the end of a word that something ran into ("TitleS01E02").
-func (p *marked) markSeasonEpisode(i int) bool {
-	t := p.tokens[i]
-	c := cursor{p.text, t.s}
+func markSeasonEpisode(p *marked, i int) bool {
+	t := p.w.tokens[i]
+	c := cursor{p.w.text, t.s}
 	first := c.peek() | 0x20
 	if first != 's' && first != 't' || t.class == alpha && t.e-t.s > 2 {
-		return p.markGluedSeason(i)
+		return markGluedSeason(p, i)
 	}
 	c.i++
 	switch {
@@ -24,7 +24,7 @@ func (p *marked) markSeasonEpisode(i int) bool {
 	}
 	season, n, ok := c.number(4)
 	if !ok || n == 4 && (season < firstYear || season > 2099) {
-		return p.markGluedSeason(i)
+		return markGluedSeason(p, i)
 	}
 	if first == 't' && !c.episodeFollows() {
 		return false
@@ -40,21 +40,21 @@ func (c cursor) episodeFollows() bool {
 
 // groupAtEnd reports whether token i stands where a scene name has its group: "x264-S4L".
 func (p *marked) groupAtEnd(i int) bool {
-	return p.media && p.before(i) == "-" && p.tagAt(i-1) != none && !p.beside(i, i+1)
+	return p.tags.media && p.w.before(i) == "-" && p.w.tagAt(i-1) != none && !p.w.beside(i, i+1)
 }
 
 // groupAtStart reports whether token i begins the bracket that the name begins with, and more words stand in it: "[S1 Friends]".
 func (p *marked) groupAtStart(i int) bool {
-	return !p.folder && i == 0 && p.tokens[0].group >= 0 && p.beside(0, 1) && p.tagAt(1) == none && p.classAt(1) != number
+	return !p.w.folder && i == 0 && p.w.tokens[0].group >= 0 && p.w.beside(0, 1) && p.w.tagAt(1) == none && p.w.classAt(1) != number
 }
 
 // markGluedSeason cuts "DieS01E06" and "Title2x05" before the marker, which is the next token then.
-func (p *marked) markGluedSeason(i int) bool {
-	t := p.tokens[i]
+func markGluedSeason(p *marked, i int) bool {
+	t := p.w.tokens[i]
 	if t.class != mixed || !p.episode.empty() {
 		return false
 	}
-	w := p.word(i)
+	w := p.w.word(i)
 	for k := 1; k+3 < len(w); k++ {
 		if !digit(w[k-1]) && (markerShape(w[k:]) || k > 1 && crossShape(w[k:])) {
 			p.split(i, t.s+k)
@@ -199,7 +199,7 @@ func (p *marked) behindSeason(c *cursor) bool {
 	case 'p':
 		p.part = n
 	case 'v':
-		p.version = n
+		p.tags.version = n
 	}
 	*c = d
 	return true

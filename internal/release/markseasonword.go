@@ -57,7 +57,7 @@ func (n nextSeason) spaced() bool { return strings.ContainsAny(n.sep, " .") }
 func (n nextSeason) blank() bool { return !n.plural && strings.Trim(n.sep, " ") == "" }
 
 // markSeasonWord: "Season 2", "Season.2of5", "Seasons 1-4", "Season 1 2 3", "Saison VII", "Temporada4", "Сезон: 5".
-func (p *marked) markSeasonWord(i int) bool {
+func markSeasonWord(p *marked, i int) bool {
 	c, plural, ok := p.behindSeasonWord(i)
 	if !ok {
 		return false
@@ -65,9 +65,9 @@ func (p *marked) markSeasonWord(i int) bool {
 	c.seasonLetter()
 	first := seasonNumber{}
 	if first.value, first.width, ok = c.number(4); !ok {
-		return p.markSeasonSpelled(i)
+		return markSeasonSpelled(p, i)
 	}
-	if p.tokens[i].class == mixed && letter(c.peek()) && !digit(c.at(1)) {
+	if p.w.tokens[i].class == mixed && letter(c.peek()) && !digit(c.at(1)) {
 		return false // letters go on behind the digit: "Se7en"
 	}
 	first.end = c
@@ -95,28 +95,28 @@ func (p *marked) markSeasonWord(i int) bool {
 // behindSeasonWord returns the cursor behind the word for season at i, and whether the word is a plural: "Season2",
 // "Temporada15", "SezonSO3", "Season 2", "Сезон №2".
 func (p *marked) behindSeasonWord(i int) (c cursor, plural, ok bool) {
-	t := &p.tokens[i]
-	c = cursor{p.text, t.e}
+	t := &p.w.tokens[i]
+	c = cursor{p.w.text, t.e}
 	if t.class == mixed {
-		head := letters(p.word(i))
+		head := letters(p.w.word(i))
 		k, _ := lookup(head)
 		c.i = t.s + len(head)
 		return c, false, k.role == seasonWord
 	}
 	switch t.word.role {
 	case seasonWord, seasonsWord:
-		if p.gap(i) != "-" && among(p.word(i), "тв") {
+		if p.w.gap(i) != "-" && among(p.w.word(i), "тв") {
 			return c, false, false // "ТВ-2" is the second season, "ТВ 02" an episode on television
 		}
 	case seriesWord:
-		if !p.plainNumber(i+1) || p.width(i+1) > 2 || !dashGap(p.before(i)) && p.roleAt(i+2) != episodeWord && p.beside(i+1, i+2) &&
+		if !p.w.plainNumber(i+1) || p.w.width(i+1) > 2 || !dashGap(p.w.before(i)) && p.w.roleAt(i+2) != episodeWord && p.w.beside(i+1, i+2) &&
 			!p.tightCount(i+2) {
 			return c, false, false
 		}
 	default:
 		return c, false, false
 	}
-	if strings.HasPrefix(p.gap(i), " - ") {
+	if strings.HasPrefix(p.w.gap(i), " - ") {
 		return c, false, false
 	}
 	c.skip(" .:-#(", 2)
@@ -190,29 +190,29 @@ func (c cursor) seasonsGoOn() bool {
 // markAfterSeason takes the number right behind a season for the episode: "Season 11 01", "S02 03", "S01.07".
 func (p *marked) markAfterSeason() {
 	i := p.season.to
-	if !p.beside(i-1, i) || !p.plainNumber(i) || p.width(i) < 2 || p.width(i) > 3 {
+	if !p.w.beside(i-1, i) || !p.w.plainNumber(i) || p.w.width(i) < 2 || p.w.width(i) > 3 {
 		return
 	}
-	gap := p.before(i)
+	gap := p.w.before(i)
 	if gap != " " && gap != "." {
 		return
 	}
-	if p.gap(i) == "." && p.classAt(i+1) == number && p.width(i+1) == 1 {
+	if p.w.gap(i) == "." && p.w.classAt(i+1) == number && p.w.width(i+1) == 1 {
 		return
 	}
-	if role := p.roleAt(i + 1); role == ofWord || role == episodeWord {
+	if role := p.w.roleAt(i + 1); role == ofWord || role == episodeWord {
 		return
 	}
-	p.setEpisode(i, i+1, float64(p.tokens[i].num))
+	p.setEpisode(i, i+1, float64(p.w.tokens[i].num))
 	p.extendRange()
 }
 
 // markSeasonSpelled: "Saison VII", "Season Two", "Saison sept".
-func (p *marked) markSeasonSpelled(i int) bool {
-	if !p.beside(i, i+1) || p.tokens[i].class == mixed || len(p.gap(i)) != 1 || len(p.seasons) > 0 {
+func markSeasonSpelled(p *marked, i int) bool {
+	if !p.w.beside(i, i+1) || p.w.tokens[i].class == mixed || len(p.w.gap(i)) != 1 || len(p.seasons) > 0 {
 		return false
 	}
-	w := p.word(i + 1)
+	w := p.w.word(i + 1)
 	n, ok := roman(upper(w))
 	if !ok {
 		if n, ok = spelled(lower(w)); !ok || len(w) == 2 && w != "un" && w != "Un" {
@@ -225,7 +225,7 @@ func (p *marked) markSeasonSpelled(i int) bool {
 
 // setSeason records the season that tokens [from, to) say, unless one is known.
 func (p *marked) setSeason(from, to, n int) {
-	p.set(from, to, tagSeason)
+	p.w.set(from, to, tagSeason)
 	if len(p.seasons) == 0 {
 		p.seasons = []int{n}
 		p.season = span{from, to}
@@ -234,7 +234,8 @@ func (p *marked) setSeason(from, to, n int) {
 
 // ordinalSeason is a number or ordinal before a word for season.
 type ordinalSeason struct {
-	*marked
+	in      *marked
+	w       *words
 	i, word int    // their tokens
 	text    string // the word for season
 	plain   bool   // a number that nothing makes an ordinal: "5 сезон"
@@ -243,51 +244,53 @@ type ordinalSeason struct {
 // notOrdinals are the reasons for which the number before a word for season is not the season's.
 var notOrdinals = []reason[ordinalSeason]{
 	because("no word for season", "Silver Rail 1-3.mkv -> Silver Rail 1-3",
-		func(o ordinalSeason) bool { return o.roleAt(o.word) != seasonWord && o.roleAt(o.word) != seasonsWord }),
+		func(o ordinalSeason) bool {
+			return o.w.roleAt(o.word) != seasonWord && o.w.roleAt(o.word) != seasonsWord
+		}),
 	because("too far from the word", "Silver Rail 2 - Season.mkv -> Silver Rail 2 - Season", func(o ordinalSeason) bool {
-		gap := o.before(o.word)
+		gap := o.w.before(o.word)
 		return len(gap) > 4 || strings.HasPrefix(gap, " - ")
 	}),
 	because("a version before the English word", "Silver Rail 1a Season.mkv -> Silver Rail 1a Season",
 		func(o ordinalSeason) bool {
-			return !o.plain && o.word == o.i+1 && o.romanceOrdinal(o.i) && among(o.text, "season")
+			return !o.plain && o.word == o.i+1 && o.in.romanceOrdinal(o.i) && among(o.text, "season")
 		}),
 	because("an English season takes the number behind it", "Silver Rail 24 Season 1x05.mkv -> Silver Rail 24 s1 batch",
 		func(o ordinalSeason) bool {
 			next := o.word + 1
 			return o.counting() && among(o.text, "season") &&
-				(o.classAt(next) == number || o.classAt(next) == mixed && digit(o.marked.word(next)[0]))
+				(o.w.classAt(next) == number || o.w.classAt(next) == mixed && digit(o.w.word(next)[0]))
 		}),
 	because("a number of its own behind the word", "Silver Rail 5 Temporada 3.mkv -> Silver Rail 5 s3 batch",
 		func(o ordinalSeason) bool {
 			next := o.word + 1
-			return o.plain && o.text[0] < utf8.RuneSelf && o.classAt(next) == number && len(o.gap(o.word)) <= 2 &&
-				o.beside(o.i, next) && o.roleAt(next+1) != episodeWord
+			return o.plain && o.text[0] < utf8.RuneSelf && o.w.classAt(next) == number && len(o.w.gap(o.word)) <= 2 &&
+				o.w.beside(o.i, next) && o.w.roleAt(next+1) != episodeWord
 		}),
 }
 
 // counting reports whether the number is plain and not zero.
-func (o ordinalSeason) counting() bool { return o.plain && o.tokens[o.i].num != 0 }
+func (o ordinalSeason) counting() bool { return o.plain && o.w.tokens[o.i].num != 0 }
 
 // markOrdinalSeason: "2nd Season", "Second Season", "10 th season", "3 Temporada", "5 сезон", "2.Sezon", "3-й сезон",
 // "2ª a 5ª Temporada", "1-3 сезон".
-func (p *marked) markOrdinalSeason(i int) bool {
-	if !p.beside(i, i+1) {
+func markOrdinalSeason(p *marked, i int) bool {
+	if !p.w.beside(i, i+1) {
 		return false
 	}
 	n, word, plain, ok := p.ordinalAt(i)
 	if !ok {
 		return false
 	}
-	o := ordinalSeason{marked: p, i: i, word: word, plain: plain}
-	if word < len(p.tokens) {
-		o.text = p.word(word)
+	o := ordinalSeason{in: p, w: p.w, i: i, word: word, plain: plain}
+	if word < len(p.w.tokens) {
+		o.text = p.w.word(word)
 	}
 	if anyOf(notOrdinals, o) {
 		return false
 	}
 	from, list := p.seasonsBefore(i, n)
-	p.set(from, word+1, tagSeason)
+	p.w.set(from, word+1, tagSeason)
 	if len(p.seasons) == 0 {
 		p.seasons = list
 		p.season = span{from, word + 1}
@@ -297,20 +300,20 @@ func (p *marked) markOrdinalSeason(i int) bool {
 
 // ordinalAt reads the number at i that stands before what it counts, and returns the token behind it; plain says that
 // nothing makes it an ordinal: "2nd", "second", "2", "10 th", "3-й", "2ª".
-func (p *lexed) ordinalAt(i int) (n, behind int, plain, ok bool) {
-	if p.classAt(i) != number {
-		n, ok = ordinal(lower(p.word(i)))
+func (p *marked) ordinalAt(i int) (n, behind int, plain, ok bool) {
+	if p.w.classAt(i) != number {
+		n, ok = ordinal(lower(p.w.word(i)))
 		return n, i + 1, false, ok
 	}
-	if p.width(i) > 2 {
+	if p.w.width(i) > 2 {
 		return 0, 0, false, false
 	}
-	gap, behind := p.gap(i), i+1
+	gap, behind := p.w.gap(i), i+1
 	plain = !strings.HasPrefix(gap, "°") && !strings.HasPrefix(gap, "º") && !strings.HasPrefix(gap, "ª")
-	if i+2 < len(p.tokens) && len(gap) == 1 && lists().spacedEndings[lower(p.word(i+1))] {
+	if i+2 < len(p.w.tokens) && len(gap) == 1 && lists().spacedEndings[lower(p.w.word(i+1))] {
 		behind, plain = i+2, false
 	}
-	return p.tokens[i].num, behind, plain, true
+	return p.w.tokens[i].num, behind, plain, true
 }
 
 // seasonsBefore returns the seasons that the one at i ends, with those that a joining word, a dash or a comma adds, and
@@ -319,17 +322,17 @@ func (p *marked) seasonsBefore(i, last int) (from int, list []int) {
 	list = []int{last}
 	for from = i; len(list) < 60; {
 		at, ranged := from-1, false
-		switch gap := strings.TrimRight(p.before(from), " "); {
+		switch gap := strings.TrimRight(p.w.before(from), " "); {
 		case gap == "-" || gap == "ª-" || gap == "º-":
 			ranged = true
 		case strings.Trim(gap, "ªº°") == "," || gap == "&":
-		case p.roleAt(at) == toWord || p.roleAt(at) == andWord:
-			ranged = p.roleAt(at) == toWord
+		case p.w.roleAt(at) == toWord || p.w.roleAt(at) == andWord:
+			ranged = p.w.roleAt(at) == toWord
 			at--
 		default:
 			return from, list
 		}
-		if !p.beside(at, from) || p.tokens[at].tag != none {
+		if !p.w.beside(at, from) || p.w.tokens[at].tag != none {
 			return from, list
 		}
 		n, _, _, ok := p.ordinalAt(at)
@@ -346,8 +349,8 @@ func (p *marked) seasonsBefore(i, last int) (from int, list []int) {
 }
 
 // romanceOrdinal reports whether the word at i is a digit with an ending such as "1a", "2o", "3e".
-func (p *lexed) romanceOrdinal(i int) bool {
-	w := p.word(i)
+func (p *marked) romanceOrdinal(i int) bool {
+	w := p.w.word(i)
 	end := w[len(w)-1]
 	return digit(w[0]) && (end == 'a' || end == 'o' || end == 'e')
 }

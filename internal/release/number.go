@@ -16,7 +16,8 @@ const (
 
 // bareNumber is a number that no marker explains.
 type bareNumber struct {
-	*numbered
+	in              *numbered
+	w               *words
 	i, value, width int  // its token, its value, its digits
 	padded          bool // it begins with a zero
 	dash            bool // a dash between blanks stands before it
@@ -28,52 +29,52 @@ type bareNumber struct {
 // wins, the later one of two equals.
 var numberRules = []rule[bareNumber, int]{
 	when("the title begins with it", "- 07 Silver Rail.mkv -> Silver Rail e7 episode",
-		func(b bareNumber) bool { return b.i <= b.first }, noEpisode),
+		func(b bareNumber) bool { return b.i <= b.in.layout.first }, noEpisode),
 	when("a percentage", "Silver Rail 50%.mkv -> Silver Rail 50%",
 		func(b bareNumber) bool { return b.followedBy('%') }, noEpisode),
 	when("a decimal, and not a half episode", "Silver Rail - 12.100.mkv -> Silver Rail - 12.100", func(b bareNumber) bool {
-		return b.gap(b.i) == "." && b.classAt(b.i+1) == number && b.tagAt(b.i+1) == none && !b.dotted && !b.half()
+		return b.w.gap(b.i) == "." && b.w.classAt(b.i+1) == number && b.w.tagAt(b.i+1) == none && !b.w.dotted && !b.half()
 	}, noEpisode),
 	when("a list or fraction follows", "Silver Rail 01,02.mkv -> Silver Rail 01,02", func(b bareNumber) bool {
-		list := b.gap(b.i) == "," && !(b.dash && b.padded && b.closes)
-		return b.i+1 < len(b.tokens) && (b.gap(b.i) == "/" || list) && !b.half()
+		list := b.w.gap(b.i) == "," && !(b.dash && b.padded && b.closes)
+		return b.i+1 < len(b.w.tokens) && (b.w.gap(b.i) == "/" || list) && !b.half()
 	}, noEpisode),
 	when("joined to the number before it", "Silver.Rail.12.100 -> Silver Rail 12 100", func(b bareNumber) bool {
-		return b.i > 0 && b.classAt(b.i-1) == number && b.before(b.i) != " " && !b.dash && b.tagAt(b.i-1) != tagYear &&
-			!(b.dotted && b.padded && b.numbered.width(b.i-1) == 3)
+		return b.i > 0 && b.w.classAt(b.i-1) == number && b.w.before(b.i) != " " && !b.dash && b.w.tagAt(b.i-1) != tagYear &&
+			!(b.w.dotted && b.padded && b.w.width(b.i-1) == 3)
 	}, noEpisode),
 	when("behind No.", "Silver Rail No.16 720p HDTV -> Silver Rail No.16",
 		func(b bareNumber) bool {
-			return b.i > 0 && strings.TrimRight(b.before(b.i), " ") == "." && among(b.word(b.i-1), "no")
+			return b.i > 0 && strings.TrimRight(b.w.before(b.i), " ") == "." && among(b.w.word(b.i-1), "no")
 		}, noEpisode),
 	when("the number of a volume, part or film", "Silver Rail Vol.12.mkv -> Silver Rail Vol.12",
 		func(b bareNumber) bool { return b.belongsToWord() }, noEpisode),
 	when("the end of a range", "Silver Rail 07v2, 86.mkv -> Silver Rail e7,86 v2 episode", func(b bareNumber) bool {
-		m, ok := b.looseAt(b.i - 1)
-		return ok && b.tagAt(b.i-1) == none && rangeGap(b.before(b.i)) && m < b.value
+		m, ok := b.w.looseAt(b.i - 1)
+		return ok && b.w.tagAt(b.i-1) == none && rangeGap(b.w.before(b.i)) && m < b.value
 	}, noEpisode),
 	when("the end of a range with a word", "Silver Rail 01 to 23 [1080p] -> Silver Rail e1-23 batch",
-		func(b bareNumber) bool { return b.rangeByWord(b.i - 2) }, noEpisode),
+		func(b bareNumber) bool { return b.w.rangeByWord(b.i - 2) }, noEpisode),
 	when("the second of two years", "Silver Rail 2009 - 2012.mkv -> Silver Rail 2009 - 2012",
-		func(b bareNumber) bool { return b.i > 0 && b.yearlike(b.i) && b.yearlike(b.i-1) }, noEpisode),
+		func(b bareNumber) bool { return b.i > 0 && b.w.yearlike(b.i) && b.w.yearlike(b.i-1) }, noEpisode),
 	when("a year behind an apostrophe", "Silver Rail '84.mkv -> Silver Rail '84", func(b bareNumber) bool {
-		s := b.tokens[b.i].s
-		return s > 0 && b.text[s-1] == '\''
+		s := b.w.tokens[b.i].s
+		return s > 0 && b.w.text[s-1] == '\''
 	}, noEpisode),
 	when("a counter behind it means something else", "Rail.00은빛 -> Rail 00은빛", func(b bareNumber) bool {
-		return b.gap(b.i) == "" && b.classAt(b.i+1) == cjk && b.tagAt(b.i+1) != tagEnd
+		return b.w.gap(b.i) == "" && b.w.classAt(b.i+1) == cjk && b.w.tagAt(b.i+1) != tagEnd
 	}, noEpisode),
 	when("a group behind a codec", "Silver Rail 1080p x264 -7 -> Silver Rail", func(b bareNumber) bool {
-		t := b.tagAt(b.i - 1)
-		return (t == tagVideo || t == tagAudio || t == tagTech) && !b.tokens[b.i-1].weak && b.beside(b.i-1, b.i)
+		t := b.w.tagAt(b.i - 1)
+		return (t == tagVideo || t == tagAudio || t == tagTech) && !b.w.tokens[b.i-1].weak && b.w.beside(b.i-1, b.i)
 	}, noEpisode),
 	when("a folder's number without a dash", "Silver Rail 24/07.mkv -> Silver Rail 24 e7 episode",
-		func(b bareNumber) bool { return b.folder && !b.dash }, noEpisode),
+		func(b bareNumber) bool { return b.w.folder && !b.dash }, noEpisode),
 	when("a folder's number before the year", "Silver Rail - 1874 (2009)/movie.mkv -> Silver Rail - 1874 y2009 movie",
-		func(b bareNumber) bool { return b.folder && b.year && b.width == 4 }, noEpisode),
+		func(b bareNumber) bool { return b.w.folder && b.year && b.width == 4 }, noEpisode),
 	when("a film's number before its subtitle and year",
 		"Silver Rail 02 - The Long Night (2001).mkv -> Silver Rail 02 - The Long Night y2001 movie",
-		func(b bareNumber) bool { return !b.dash && b.subtitled(b.i) }, noEpisode),
+		func(b bareNumber) bool { return !b.dash && b.in.subtitled(b.i) }, noEpisode),
 	when("a dash before it, an end behind it", "Silver Rail - 7.mkv -> Silver Rail e7 episode",
 		func(b bareNumber) bool { return b.dash && b.closes && !(b.year && b.width == 1 && b.value > 0) }, dashThenEnd),
 	when("a dash before it, a name behind it", "Silver Rail - 17 Night Train.mkv -> Silver Rail e17 episode",
@@ -83,8 +84,8 @@ var numberRules = []rule[bareNumber, int]{
 	when("a film's number before its year", "Silver Rail 1-1984.mkv -> Silver Rail 1 y1984 movie",
 		func(b bareNumber) bool { return b.year && !b.padded }, noEpisode),
 	when("among the tags", "Silver Rail 1080p 07 -> Silver Rail", func(b bareNumber) bool {
-		return b.closes && b.i > 0 && b.strongAt(b.i-1) && b.tagAt(b.i-1) != tagSeason && b.tagAt(b.i-1) != tagYear &&
-			b.tagAt(b.i-1) != tagPromo && !b.behindRemark()
+		return b.closes && b.i > 0 && b.w.strongAt(b.i-1) && b.w.tagAt(b.i-1) != tagSeason && b.w.tagAt(b.i-1) != tagYear &&
+			b.w.tagAt(b.i-1) != tagPromo && !b.behindRemark()
 	}, noEpisode),
 	when("last of the title, written like an episode", "Silver Rail 07 BluRay.mkv -> Silver Rail e7 episode",
 		func(b bareNumber) bool {
@@ -92,71 +93,72 @@ var numberRules = []rule[bareNumber, int]{
 		}, lastBefore),
 	when("last of the title, in a name made like an episode's", "Silver Rail 12.mkv -> Silver Rail e12 episode",
 		func(b bareNumber) bool {
-			return b.closes && b.width >= 2 && !b.likeYear() && (b.fansub || !b.season.empty() || !b.media)
+			return b.closes && b.width >= 2 && !b.likeYear() && (b.in.layout.fansub || !b.in.marks.season.empty() || !b.in.tags.media)
 		}, lastBefore),
 	when("last of the title, before a bracket or a television source",
 		"Silver Rail 15 [BluRay].mkv -> Silver Rail e15 episode",
 		func(b bareNumber) bool {
-			return b.closes && b.width >= 2 && !b.likeYear() && (b.television(b.i+1) || !b.dotted && b.bracketNext(b.i))
+			return b.closes && b.width >= 2 && !b.likeYear() && (b.in.tags.television(b.i+1) || !b.w.dotted && b.in.bracketNext(b.i))
 		}, lastBefore),
 	when("last of a title without a year, before a resolution", "Silver.Rail.12.480p -> Silver Rail e12 episode",
 		func(b bareNumber) bool {
-			return b.closes && b.width == 2 && b.yearAt < 0 && b.tagAt(b.i+1) == tagResolution
+			return b.closes && b.width == 2 && b.in.layout.yearAt < 0 && b.w.tagAt(b.i+1) == tagResolution
 		}, lastBefore),
 	when("a last digit before a television source", "Silver Rail 7 HDTV.mkv -> Silver Rail e7 episode",
-		func(b bareNumber) bool { return b.closes && b.width == 1 && b.television(b.i+1) }, lastBefore),
+		func(b bareNumber) bool { return b.closes && b.width == 1 && b.in.tags.television(b.i+1) }, lastBefore),
 	when("a last digit behind a tight dash", "Silver Rail-7.mkv -> Silver Rail e7 episode",
-		func(b bareNumber) bool { return b.closes && b.width == 1 && b.before(b.i) == "-" && !b.media }, lastBefore),
+		func(b bareNumber) bool { return b.closes && b.width == 1 && b.w.before(b.i) == "-" && !b.in.tags.media }, lastBefore),
 	when("the first of a range", "Silver Rail 1-13.mkv -> Silver Rail e1-13 batch",
-		func(b bareNumber) bool { return b.closes && b.width == 1 && b.rangeTo(b.i) }, lastBefore),
+		func(b bareNumber) bool { return b.closes && b.width == 1 && b.in.rangeTo(b.i) }, lastBefore),
 	when("the year follows, with words between", "Silver.Rail.07.Nights.2009.mkv -> Silver Rail 07 Nights y2009 movie",
-		func(b bareNumber) bool { return !b.closes && b.yearAt > b.i && !b.fansub && b.season.empty() }, noEpisode),
+		func(b bareNumber) bool {
+			return !b.closes && b.in.layout.yearAt > b.i && !b.in.layout.fansub && b.in.marks.season.empty()
+		}, noEpisode),
 	when("a padded number before the episode's name", "Silver.Rail.07.Night.Train.mkv -> Silver Rail e7 episode",
 		func(b bareNumber) bool {
-			return !b.closes && b.padded && (b.dotted || b.fansub || b.media || b.gap(b.i) == " ") && b.season.empty()
+			return !b.closes && b.padded && (b.w.dotted || b.in.layout.fansub || b.in.tags.media || b.w.gap(b.i) == " ") && b.in.marks.season.empty()
 		}, amid),
 	when("two digits before the episode's name, behind a group",
 		"[Quiet] Silver Rail 14 Night.mkv -> Silver Rail e14 episode",
 		func(b bareNumber) bool {
-			return !b.closes && b.width == 2 && b.fansub && !b.dotted && b.gap(b.i) == " " && b.season.empty()
+			return !b.closes && b.width == 2 && b.in.layout.fansub && !b.w.dotted && b.w.gap(b.i) == " " && b.in.marks.season.empty()
 		}, amid),
 	when("three digits behind a tight dash", "Silver Rail-107-Night Train.mkv -> Silver Rail e107 episode",
-		func(b bareNumber) bool { return !b.closes && b.width == 3 && !b.media && b.before(b.i) == "-" }, amid),
+		func(b bareNumber) bool {
+			return !b.closes && b.width == 3 && !b.in.tags.media && b.w.before(b.i) == "-"
+		}, amid),
 }
 
 // bracketRules say the same for a number in brackets.
 var bracketRules = []rule[bareNumber, int]{
 	when("text before it in its bracket", "Silver Rail (1-13).mkv -> Silver Rail e1-13 batch", func(b bareNumber) bool {
 		first := b.around().first
-		return b.i != first && !(b.i == first+1 && (among(b.word(first), "tv") || b.tagAt(first) == tagSeason))
+		return b.i != first && !(b.i == first+1 && (among(b.w.word(first), "tv") || b.w.tagAt(first) == tagSeason))
 	}, noEpisode),
 	when("two digits or more in the bracket that a name begins with", "[07] Silver Rail.mkv -> Silver Rail e7 episode",
 		func(b bareNumber) bool {
-			return b.i == 0 && b.i < b.first && b.alone(0) && !b.around().round && b.width >= 2
+			return b.i == 0 && b.i < b.in.layout.first && b.w.alone(0) && !b.around().round && b.width >= 2
 		}, inRound),
 	when("a bracket before the title", "(07) Silver Rail.mkv -> Silver Rail",
-		func(b bareNumber) bool { return b.i < b.first }, noEpisode),
+		func(b bareNumber) bool { return b.i < b.in.layout.first }, noEpisode),
 	when("other text in its bracket", "Silver Rail (3 Nights).mkv -> Silver Rail",
-		func(b bareNumber) bool { return !b.numberOnly(span{b.i, b.around().behind}) }, noEpisode),
+		func(b bareNumber) bool { return !b.in.layout.numberOnly(span{b.i, b.around().behind}) }, noEpisode),
 	when("a bracket that is not round", "Silver Rail 00[07].mkv -> Silver Rail 00 e7 episode",
 		func(b bareNumber) bool { return !b.around().round }, bracketed),
 	when("an old year in a round bracket", "Silver Rail (1897).mkv -> Silver Rail",
 		func(b bareNumber) bool { return b.width == 4 && b.value >= 1800 && b.value < 2100 }, noEpisode),
 	when("a range in a round bracket", "Time Flock 24 (01-24) [1080p] -> Time Flock 24 e1-24 batch",
-		func(b bareNumber) bool { return b.around().behind > b.i+1 && b.width >= 2 && rangeGap(b.gap(b.i)) }, rangeInRound),
+		func(b bareNumber) bool { return b.around().behind > b.i+1 && b.width >= 2 && rangeGap(b.w.gap(b.i)) }, rangeInRound),
 	when("two digits or more in a round bracket, or one at the end", "Silver Rail (07).mkv -> Silver Rail e7 episode",
 		func(b bareNumber) bool {
-			return b.around().behind > b.i+1 || b.width >= 2 || b.i+1 == len(b.tokens) && !b.media
+			return b.around().behind > b.i+1 || b.width >= 2 || b.i+1 == len(b.w.tokens) && !b.in.tags.media
 		}, inRound),
 	when("a round bracket before the name of an episode", "銀色鉄道 (3)「夜」.ts -> 銀色鉄道 e3 episode",
-		func(b bareNumber) bool { return strings.HasPrefix(b.text[b.around().out:], "「") }, inRound),
+		func(b bareNumber) bool { return strings.HasPrefix(b.w.text[b.around().out:], "「") }, inRound),
 }
 
-// explainNumbers finds the episode among the numbers that no marker explains, and the words for extras and specials.
-func explainNumbers(in *laidOut, p *numbered) {
-	own := in.copyTo(&p.lexed)
-	*p = numbered{laidOut: *in}
-	p.lexed = own
+// explain finds the episode among the numbers that no marker explains, and the words for extras and specials.
+func (p *numbered) explain() {
 	p.findNumber()
 	p.seasonInName()
 	p.readSpecials()
@@ -164,21 +166,21 @@ func explainNumbers(in *laidOut, p *numbered) {
 
 // seasonInName drops a season that is a word of the episode's own name: "Title - 05 - The 2nd Season Begins".
 func (p *numbered) seasonInName() {
-	if !p.bare || p.season.empty() || p.season.from <= p.episode.to || p.tokens[p.season.from].group >= 0 {
+	if !p.bare || p.marks.season.empty() || p.marks.season.from <= p.marks.episode.to || p.w.tokens[p.marks.season.from].group >= 0 {
 		return
 	}
 	word := func(i int) bool {
-		return p.beside(i, p.season.from) && p.classAt(i) == alpha && p.tagAt(i) == none
+		return p.w.beside(i, p.marks.season.from) && p.w.classAt(i) == alpha && p.w.tagAt(i) == none
 	}
-	if word(p.season.from-1) && word(p.season.to) && dashGap(p.gap(p.episode.to-1)) {
-		p.set(p.season.from, p.season.to, none)
-		p.seasons, p.season = nil, span{}
+	if word(p.marks.season.from-1) && word(p.marks.season.to) && dashGap(p.w.gap(p.marks.episode.to-1)) {
+		p.w.set(p.marks.season.from, p.marks.season.to, none)
+		p.marks.seasons, p.marks.season = nil, span{}
 	}
 }
 
 // findNumber chooses a bare episode number when no marker named one.
 func (p *numbered) findNumber() {
-	if !p.episode.empty() || p.first < 0 {
+	if !p.marks.episode.empty() || p.layout.first < 0 {
 		p.findOverall()
 		p.onlyNumber()
 		return
@@ -187,24 +189,24 @@ func (p *numbered) findNumber() {
 		return
 	}
 	best, most := -1, 0
-	for i := range p.tokens {
+	for i := range p.w.tokens {
 		if v := p.points(i); v > 0 && v >= most && !(v == most && most == bracketed) {
 			best, most = i, v
 		}
-		p.steps++
+		p.w.steps++
 	}
 	switch {
 	case best >= 0:
 		p.bare = true
-		if best == 0 && p.groupTok.from == 0 {
-			p.groupTok, p.group, p.led = span{}, "", true
+		if best == 0 && p.layout.groupTok.from == 0 {
+			p.layout.groupTok, p.layout.group, p.layout.led = span{}, "", true
 		}
 		if most == dashThenEnd && p.startsRange(best-1) {
 			best--
 		}
 		p.takeLoose(best)
-		p.extendRange()
-	case !p.folder:
+		p.marks.extendRange()
+	case !p.w.folder:
 		p.leadingNumber()
 		p.partAsEpisode()
 	}
@@ -212,10 +214,10 @@ func (p *numbered) findNumber() {
 
 // onlyNumber takes the number in the bracket that a name without title begins with: "[03][1080p]".
 func (p *numbered) onlyNumber() {
-	if !p.episode.empty() || p.folder || len(p.tokens) == 0 || !p.plainNumber(0) || !p.alone(0) {
+	if !p.marks.episode.empty() || p.w.folder || len(p.w.tokens) == 0 || !p.w.plainNumber(0) || !p.w.alone(0) {
 		return
 	}
-	if w := p.width(0); w == 2 || w == 3 {
+	if w := p.w.width(0); w == 2 || w == 3 {
 		p.bare = true
 		p.takeLoose(0)
 	}
@@ -223,34 +225,34 @@ func (p *numbered) onlyNumber() {
 
 // points returns how much speaks for the number at i.
 func (p *numbered) points(i int) int {
-	t := &p.tokens[i]
+	t := &p.w.tokens[i]
 	if t.tag != none || t.class == cjk || t.class == alpha {
 		return noEpisode
 	}
-	n, ok := p.loose(i)
-	if !ok || i == p.yearAt || !p.dated.empty() && p.dated.from > 0 && i >= p.dated.to && !p.alone(i) {
+	n, ok := p.w.loose(i)
+	if !ok || i == p.layout.yearAt || !p.tags.dated.empty() && p.tags.dated.from > 0 && i >= p.tags.dated.to && !p.w.alone(i) {
 		return noEpisode
 	}
-	b := bareNumber{numbered: p, i: i, value: n, width: leadingDigits(p.word(i))}
+	b := bareNumber{in: p, w: p.w, i: i, value: n, width: leadingDigits(p.w.word(i))}
 	if t.group >= 0 {
 		return decide(bracketRules, b)
 	}
-	b.padded = p.padded(i) && b.width > 1
-	b.dash = dashGap(p.before(i))
-	b.closes = p.closesNumber(i)
+	b.padded = p.w.padded(i) && b.width > 1
+	b.dash = dashGap(p.w.before(i))
+	b.closes = p.w.closesNumber(i)
 	b.year = p.nextYear(i)
 	return decide(numberRules, b)
 }
 
 // around returns the bracket that holds the number.
-func (b bareNumber) around() *bracket { return &b.brackets[b.tokens[b.i].group] }
+func (b bareNumber) around() *bracket { return &b.w.brackets[b.w.tokens[b.i].group] }
 
 // behindRemark reports whether a number with a zero in front stands behind what a title in blanks is remarked with: a source, an
 // edition or a language, "Title BD 05".
 func (b bareNumber) behindRemark() bool {
-	switch b.tagAt(b.i - 1) {
+	switch b.w.tagAt(b.i - 1) {
 	case tagSource, tagEdition, tagSubtitle, tagLanguage:
-		return b.padded && len(b.before(b.i)) == 1 && b.beside(b.i-1, b.i)
+		return b.padded && len(b.w.before(b.i)) == 1 && b.w.beside(b.i-1, b.i)
 	default:
 		return false
 	}
@@ -260,12 +262,12 @@ func (b bareNumber) behindRemark() bool {
 func (b bareNumber) likeYear() bool { return b.width == 4 && yearNumber(b.value) }
 
 func (b bareNumber) half() bool {
-	_, ok := b.fractionAt(b.i)
+	_, ok := b.w.fractionAt(b.i)
 	return ok
 }
 
 func (b bareNumber) followedBy(c byte) bool {
-	g := b.gap(b.i)
+	g := b.w.gap(b.i)
 	return g != "" && g[0] == c
 }
 
@@ -274,11 +276,11 @@ func (b bareNumber) belongsToWord() bool {
 	if b.i == 0 {
 		return false
 	}
-	switch t := &b.tokens[b.i-1]; {
+	switch t := &b.w.tokens[b.i-1]; {
 	case t.tag == tagVolume, t.word.role == volumeWord:
 		return true
 	case t.word.role == partWord:
-		ordered := t.tag == tagPart && b.tagAt(b.i-2) == tagPart // "2nd Cour 05"
+		ordered := t.tag == tagPart && b.w.tagAt(b.i-2) == tagPart // "2nd Cour 05"
 		return !ordered && (t.tag != tagPart || !b.dash)
 	default:
 		return t.tag == tagMovie && !b.dash
@@ -287,34 +289,34 @@ func (b bareNumber) belongsToWord() bool {
 
 // takeLoose records the bare number at i.
 func (p *numbered) takeLoose(i int) {
-	n, _ := p.loose(i)
-	t := p.tokens[i]
-	c := cursor{p.text[:t.e], t.s}
+	n, _ := p.w.loose(i)
+	t := p.w.tokens[i]
+	c := cursor{p.w.text[:t.e], t.s}
 	_, _, _ = c.number(4)
 	if version := c.suffix(); version > 0 {
-		p.version = version
+		p.tags.version = version
 	}
 	v := float64(n)
 	to := i + 1
-	if f, ok := p.fractionAt(i); ok {
+	if f, ok := p.w.fractionAt(i); ok {
 		v += f
 		to = i + 2
-		if w := p.word(i + 1); len(w) == 3 {
-			p.version = int(w[2] - '0')
+		if w := p.w.word(i + 1); len(w) == 3 {
+			p.tags.version = int(w[2] - '0')
 		}
 	}
-	p.setEpisode(i, to, v)
+	p.marks.setEpisode(i, to, v)
 }
 
 // subtitled reports whether the number at i, which no dash precedes, is followed by a subtitle and a year in brackets,
 // as in the title of a film: "Title 02 - The Long Night (2001)". A year behind an
 // episode's own title does not count.
 func (p *numbered) subtitled(i int) bool {
-	if p.yearAt <= i+1 || p.tokens[p.yearAt].group < 0 || !dashGap(p.gap(i)) {
+	if p.layout.yearAt <= i+1 || p.w.tokens[p.layout.yearAt].group < 0 || !dashGap(p.w.gap(i)) {
 		return false
 	}
-	for j := i + 1; j < p.yearAt; j++ {
-		if p.tokens[j].group >= 0 || p.strongAt(j) {
+	for j := i + 1; j < p.layout.yearAt; j++ {
+		if p.w.tokens[j].group >= 0 || p.w.strongAt(j) {
 			return false
 		}
 	}
@@ -323,12 +325,12 @@ func (p *numbered) subtitled(i int) bool {
 
 // nextYear reports whether the chosen year stands right behind token i, so that a number there is the title's.
 func (p *numbered) nextYear(i int) bool {
-	return p.yearAt == i+1 || p.yearAt == i+2 && p.tokens[i+1].class == number && rangeGap(p.gap(i))
+	return p.layout.yearAt == i+1 || p.layout.yearAt == i+2 && p.w.tokens[i+1].class == number && rangeGap(p.w.gap(i))
 }
 
 // bracketNext reports whether a bracket opens behind token i.
-func (p *lexed) bracketNext(i int) bool {
-	return i+1 < len(p.tokens) && p.tokens[i].group < 0 && p.tokens[i+1].group >= 0
+func (p *numbered) bracketNext(i int) bool {
+	return i+1 < len(p.w.tokens) && p.w.tokens[i].group < 0 && p.w.tokens[i+1].group >= 0
 }
 
 // television reports whether a tag from token i on shows a television recording or broadcast.

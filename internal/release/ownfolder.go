@@ -21,7 +21,7 @@ func (s *stages) readFilm(r *Release, base string, dirs []string) bool {
 		return false
 	}
 	p := s.read(unify("Title"+base[len(m[1]):]), false)
-	if len(p.titles) != 1 || p.titles[0].Text != "Title" || len(p.seasons)+len(p.episodes) > 0 || p.extra || p.special != "" {
+	if len(p.titles) != 1 || p.titles[0].Text != "Title" || len(p.marks.seasons)+len(p.marks.episodes) > 0 || p.numbers.extra || p.marks.special != "" {
 		return false
 	}
 	p.fill(r)

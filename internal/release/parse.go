@@ -29,7 +29,7 @@ func parse(path string, exists bool) Release {
 		base = mirror(base)
 	}
 	p := s.read(base, false)
-	if p.year == 0 && p.season.empty() && !p.media && jumble(narrow(name)) {
+	if p.layout.year == 0 && p.marks.season.empty() && !p.tags.media && jumble(narrow(name)) {
 		p.titles = p.titles[:0] // a hash is not a title
 	}
 	p.fill(&r)
@@ -46,32 +46,32 @@ func (p *titled) fill(r *Release) {
 		r.Titles = slices.Clone(p.titles)
 		r.Title = r.Titles[0].Text
 	}
-	r.Seasons, r.Episodes = p.seasons, p.episodes
-	r.Absolute = len(p.episodes) > 0 && len(p.seasons) == 0
-	r.Overall = p.overall
-	r.Year, r.Group, r.Checksum, r.Version = p.year, p.group, p.checksum, p.version
+	r.Seasons, r.Episodes = p.marks.seasons, p.marks.episodes
+	r.Absolute = len(p.marks.episodes) > 0 && len(p.marks.seasons) == 0
+	r.Overall = p.numbers.overall
+	r.Year, r.Group, r.Checksum, r.Version = p.layout.year, p.layout.group, p.tags.checksum, p.tags.version
 	r.Resolution, r.Source, r.Video, r.Audio = p.resolution, p.source, p.video, p.audio
 	r.Edition = p.edition
-	r.Part, r.EpisodeTitle, r.Special, r.Extra = p.part, p.epTitle, p.special, p.extra
-	r.OfEpisode = p.isPartOfEpisode()
-	r.IDs = p.ids
+	r.Part, r.EpisodeTitle, r.Special, r.Extra = p.marks.part, p.epTitle, p.marks.special, p.numbers.extra
+	r.OfEpisode = p.marks.isPartOfEpisode()
+	r.IDs = p.tags.ids
 	r.Left = p.left()
 	r.Kind = p.kind()
 }
 
 // kind returns what sort of file the text describes.
 func (p *titled) kind() Kind {
-	seasons, episodes := len(p.seasons), len(p.episodes)
+	seasons, episodes := len(p.marks.seasons), len(p.marks.episodes)
 	switch {
-	case p.extra:
+	case p.numbers.extra:
 		return Extra
-	case p.special != "", seasons == 1 && p.seasons[0] == 0:
+	case p.marks.special != "", seasons == 1 && p.marks.seasons[0] == 0:
 		return Special
-	case episodes > 5, episodes == 0 && seasons > 0, p.batch && (p.year == 0 || seasons+episodes > 0):
+	case episodes > 5, episodes == 0 && seasons > 0, p.marks.batch && (p.layout.year == 0 || seasons+episodes > 0):
 		return Batch
-	case episodes > 0, !p.dated.empty():
+	case episodes > 0, !p.tags.dated.empty():
 		return Episode
-	case p.movie, p.year > 0:
+	case p.movie, p.layout.year > 0:
 		return Movie
 	}
 	return Unknown

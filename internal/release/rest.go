@@ -4,8 +4,8 @@ import "strings"
 
 // findRest reads what remains once title, season and episode are known: the values of tags and the episode's title.
 func (p *titled) findRest() {
-	for i := range p.tokens {
-		t := &p.tokens[i]
+	for i := range p.w.tokens {
+		t := &p.w.tokens[i]
 		inTitle := p.inTitle(i)
 		switch t.tag {
 		case tagResolution:
@@ -19,13 +19,13 @@ func (p *titled) findRest() {
 		case tagAudio:
 			keepFirst(&p.audio, t.word.value)
 		case tagBatch:
-			p.batch = p.batch || !inTitle && (!t.weak || p.episode.empty())
+			p.marks.batch = p.marks.batch || !inTitle && (!t.weak || p.marks.episode.empty())
 		case tagMovie:
-			p.movie = p.movie || p.episode.empty() || !t.weak
+			p.movie = p.movie || p.marks.episode.empty() || !t.weak
 		default:
 		}
 	}
-	if p.epTitle == "" && !p.episode.empty() && !p.led {
+	if p.epTitle == "" && !p.marks.episode.empty() && !p.layout.led {
 		p.epTitle = p.episodeTitle()
 	}
 	p.findEdition()
@@ -33,8 +33,8 @@ func (p *titled) findRest() {
 
 // findEdition reads which cut of a film, or which edition of a series, the name says, of several all of them.
 func (p *titled) findEdition() {
-	for i := range p.tokens {
-		t := &p.tokens[i]
+	for i := range p.w.tokens {
+		t := &p.w.tokens[i]
 		v := t.word.value
 		if t.tag != tagEdition || v == "" || p.inTitle(i) || p.epTitle != "" && t.weak && t.group < 0 || strings.Contains(p.edition, v) {
 			continue
@@ -47,7 +47,9 @@ func (p *titled) findEdition() {
 }
 
 // inTitle reports whether token i is part of the title.
-func (p *titled) inTitle(i int) bool { return p.first >= 0 && i >= p.first && i < p.bound }
+func (p *titled) inTitle(i int) bool {
+	return p.layout.first >= 0 && i >= p.layout.first && i < p.bound
+}
 
 // keepFirst sets an empty field to v.
 func keepFirst(field *string, v string) {
@@ -58,34 +60,34 @@ func keepFirst(field *string, v string) {
 
 // episodeTitle returns the text right behind the episode number, up to the tags or the group.
 func (p *titled) episodeTitle() string {
-	from := p.episode.to
-	if from >= len(p.tokens) || p.tokens[from].group >= 0 || p.tokens[p.episode.from].group >= 0 {
+	from := p.marks.episode.to
+	if from >= len(p.w.tokens) || p.w.tokens[from].group >= 0 || p.w.tokens[p.marks.episode.from].group >= 0 {
 		return ""
 	}
 	to := from
-	for to < len(p.tokens) && p.tokens[to].group < 0 && !p.strongAt(to) {
+	for to < len(p.w.tokens) && p.w.tokens[to].group < 0 && !p.w.strongAt(to) {
 		to++
 	}
-	for to > from && p.tagAt(to-1) != none && p.tagAt(to) != none && p.tagAt(to-1) != tagPart {
+	for to > from && p.w.tagAt(to-1) != none && p.w.tagAt(to) != none && p.w.tagAt(to-1) != tagPart {
 		to--
 	}
-	if !p.groupTok.empty() && p.groupTok.from >= from && p.groupTok.from < to {
-		to = p.groupTok.from
+	if !p.layout.groupTok.empty() && p.layout.groupTok.from >= from && p.layout.groupTok.from < to {
+		to = p.layout.groupTok.from
 	}
-	if to == from || to == from+1 && p.tokens[from].tag != none {
+	if to == from || to == from+1 && p.w.tokens[from].tag != none {
 		return ""
 	}
-	return p.clean(p.raw(from, to))
+	return p.w.clean(p.w.raw(from, to))
 }
 
 // left returns the words that nothing explained, at most 16 of them.
 func (p *titled) left() []string {
 	var out []string
-	for i := range p.tokens {
+	for i := range p.w.tokens {
 		switch {
-		case p.tokens[i].tag != none, p.inTitle(i), p.groupTok.holds(i), p.epTitle != "" && i >= p.episode.to, p.inPlace(i):
+		case p.w.tokens[i].tag != none, p.inTitle(i), p.layout.groupTok.holds(i), p.epTitle != "" && i >= p.marks.episode.to, p.layout.inPlace(i):
 		case len(out) < 16:
-			out = append(out, p.word(i))
+			out = append(out, p.w.word(i))
 		}
 	}
 	return out

@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// tagNumbered: "NCOP2", "NCEDv2", "OP4a", "PV2", "CM1", "SP03", "OVA3.5", "EX01".
-func (p *tagged) tagNumbered(i int) bool {
-	w := p.word(i)
-	if p.dotted && p.before(i) == "-" && !p.beside(i, i+1) {
+// readNumberedExtra: "NCOP2", "NCEDv2", "OP4a", "PV2", "CM1", "SP03", "OVA3.5", "EX01".
+func readNumberedExtra(p *tagged, i int) bool {
+	w := p.w.word(i)
+	if p.w.dotted && p.w.before(i) == "-" && !p.w.beside(i, i+1) {
 		return false // the group of a scene name: "-CM8"
 	}
 	head := untilDigit(w)
@@ -28,63 +28,64 @@ func (p *tagged) tagNumbered(i int) bool {
 		return false
 	}
 	k.weak = false
-	p.tokens[i].word = k
-	p.set(i, i+1, k.tag)
+	p.w.tokens[i].word = k
+	p.w.set(i, i+1, k.tag)
 	return true
 }
 
 // readSpecials reads the words for extras and specials into the fields of the name. It runs when the title's bounds are
 // known: a weak word counts only where it cannot be part of the title.
 func (p *numbered) readSpecials() {
-	for i := range p.tokens {
-		t := &p.tokens[i]
+	for i := range p.w.tokens {
+		t := &p.w.tokens[i]
 		if p.endsWithSpecial(i) {
 			t.tag, t.weak, t.word.value = tagSpecial, false, "SPECIAL"
 		}
-		if t.tag != tagExtra && t.tag != tagSpecial || t.weak && !p.plainSpecial(i) && !p.added(i) {
+		if t.tag != tagExtra && t.tag != tagSpecial || t.weak && !p.plainSpecial(i) && !p.w.added(i) {
 			continue
 		}
-		if p.added(i) {
-			p.batch = true
+		if p.w.added(i) {
+			p.marks.batch = true
 			continue
 		}
 		if t.tag == tagExtra {
 			p.extra = true
-			p.special = p.specialName(i)
-		} else if p.special == "" && len(p.episodes) <= 3 { // else "01-12 + OVA", a batch
-			p.special = p.specialName(i)
+			p.marks.special = p.specialName(i)
+		} else if p.marks.special == "" && len(p.marks.episodes) <= 3 { // else "01-12 + OVA", a batch
+			p.marks.special = p.specialName(i)
 		}
 		p.numberOfSpecial(i)
 	}
 }
 
 // added reports whether the word at i is one of several things in a batch: "TV + OVA", "01-12 + SP".
-func (p *lexed) added(i int) bool {
+func (p *words) added(i int) bool {
 	return i > 0 && (strings.Contains(p.before(i), "+") || strings.Contains(p.gap(i), "+"))
 }
 
 // endsWithSpecial reports whether the word at i is the special of "Title - Special", which elsewhere is an edition.
 func (p *numbered) endsWithSpecial(i int) bool {
-	t := &p.tokens[i]
-	return t.tag == tagEdition && t.weak && i > 0 && t.group < 0 && p.episode.empty() && dashGap(p.before(i)) &&
-		p.closes(i+1) && among(p.word(i), "special")
+	t := &p.w.tokens[i]
+	return t.tag == tagEdition && t.weak && i > 0 && t.group < 0 && p.marks.episode.empty() && dashGap(p.w.before(i)) &&
+		p.w.closes(i+1) && among(p.w.word(i), "special")
 }
 
 // specialName returns what the word at i calls an extra or special: "NCOP", "OVA".
-func (p *lexed) specialName(i int) string {
-	t := &p.tokens[i]
+func (p *numbered) specialName(i int) string {
+	t := &p.w.tokens[i]
 	if v := t.word.value; v != "" && v != "NC" {
 		return v
 	}
 	if t.class == mixed {
-		return upper(letters(p.word(i)))
+		return upper(letters(p.w.word(i)))
 	}
-	return upper(withoutDigits(p.word(i)))
+	return upper(withoutDigits(p.w.word(i)))
 }
 
 // specialWord is a word that says extra or special, or is part of a title.
 type specialWord struct {
-	*numbered
+	in      *numbered
+	w       *words
 	i       int
 	text    string
 	outside bool // it stands in no bracket
@@ -94,64 +95,63 @@ type specialWord struct {
 // specialRules say whether such a word stands as a word of its own behind the title.
 var specialRules = []rule[specialWord, bool]{
 	when("alone in a bracket", "[Quiet] Silver Rail [Menu].mkv -> Silver Rail MENU extra",
-		func(w specialWord) bool { return w.alone(w.i) || w.aloneWithNumber() }, true),
+		func(s specialWord) bool { return s.w.alone(s.i) || s.aloneWithNumber() }, true),
 	when("in a bracket with others", "[组][银色铁道 PV][07][1080p] -> 银色铁道 PV e7 episode",
-		func(w specialWord) bool { return !w.outside }, false),
+		func(s specialWord) bool { return !s.outside }, false),
 	when("two letters that are not in capitals", "Silver Rail Ed.mkv -> Silver Rail Ed",
-		func(w specialWord) bool { return among(w.text, "op", "ed", "pv", "cm", "sp") && !capitals(w.text) }, false),
+		func(s specialWord) bool { return among(s.text, "op", "ed", "pv", "cm", "sp") && !capitals(s.text) }, false),
 	when("the first word, and a title follows", "Trailer Park.mkv -> Trailer Park",
-		func(w specialWord) bool { return w.i == 0 && w.beside(0, 1) && w.classAt(1) != number }, false),
-	when("the first word", "Silver Rail/Menu.mkv -> Menu MENU extra", func(w specialWord) bool { return w.i == 0 }, true),
-	when("part of the episode's title", "Silver Rail - 05 - PV.mkv -> Silver Rail e5 episode", func(w specialWord) bool {
-		return !w.episode.empty() && w.i >= w.episode.to && !w.sample() && !among(w.text, "preview")
+		func(s specialWord) bool { return s.i == 0 && s.w.beside(0, 1) && s.w.classAt(1) != number }, false),
+	when("the first word", "Silver Rail/Menu.mkv -> Menu MENU extra", func(s specialWord) bool { return s.i == 0 }, true),
+	when("part of the episode's title", "Silver Rail - 05 - PV.mkv -> Silver Rail e5 episode", func(s specialWord) bool {
+		return !s.in.marks.episode.empty() && s.i >= s.in.marks.episode.to && !s.sample() && !among(s.text, "preview")
 	}, false),
 	when("behind a dash between blanks", "Silver Rail - Menu.mkv -> Silver Rail MENU extra",
-		func(w specialWord) bool { return w.dash }, true),
+		func(s specialWord) bool { return s.dash }, true),
 	when("the last word before a film's year", "Silver Rail PV (2009).mkv -> Silver Rail PV y2009 movie",
-		func(w specialWord) bool { return w.i == w.yearAt-1 }, false),
+		func(s specialWord) bool { return s.i == s.in.layout.yearAt-1 }, false),
 	when("a word of Han, kana or hangul at the end", "银色铁道 予告.mkv -> 银色铁道 PV extra",
-		func(w specialWord) bool {
-			return w.classAt(w.i) == cjk && w.before(w.i) != "" && w.i+1 == len(w.tokens)
+		func(s specialWord) bool {
+			return s.w.classAt(s.i) == cjk && s.w.before(s.i) != "" && s.i+1 == len(s.w.tokens)
 		}, true),
 	when("an ordinary word behind the season", "Silver Rail S01 Opening.mkv -> Silver Rail s1 OPENING extra",
-		func(w specialWord) bool {
-			return w.ordinary() && !w.season.empty() && w.i >= w.season.to && w.closes(w.i+1)
+		func(s specialWord) bool {
+			return s.ordinary() && !s.in.marks.season.empty() && s.i >= s.in.marks.season.to && s.w.closes(s.i+1)
 		}, true),
 	when("an ordinary word", "Silver Rail-Extra.mkv -> Silver Rail-Extra",
-		func(w specialWord) bool { return w.ordinary() }, false),
+		func(s specialWord) bool { return s.ordinary() }, false),
 	when("a word of a title, and not a fansub release", "Silver Rail Menu.mkv -> Silver Rail Menu",
-		func(w specialWord) bool {
-			return !w.fansub && len(w.text) > 3 && w.before(w.i) != "-" && !w.strongAt(w.i-1) &&
-				!(w.media && w.i+1 == len(w.tokens))
+		func(s specialWord) bool {
+			return !s.in.layout.fansub && len(s.text) > 3 && s.w.before(s.i) != "-" && !s.w.strongAt(s.i-1) &&
+				!(s.in.tags.media && s.i+1 == len(s.w.tokens))
 		}, false),
 	when("before an end or a tag", "Silver Rail PV.mkv -> Silver Rail PV extra",
-		func(w specialWord) bool { return w.closes(w.i + 1) }, true),
+		func(s specialWord) bool { return s.w.closes(s.i + 1) }, true),
 }
 
 // aloneWithNumber reports whether the word and its number are all that their bracket holds: "[Menu 02]".
-func (w specialWord) aloneWithNumber() bool {
-	if w.outside || !w.plainNumber(w.i+1) {
+func (s specialWord) aloneWithNumber() bool {
+	if s.outside || !s.w.plainNumber(s.i+1) {
 		return false
 	}
-	s := w.wordsOf(w.tokens[w.i].group)
-	return s.from == w.i && s.to == w.i+2
+	return s.w.wordsOf(s.w.tokens[s.i].group) == span{s.i, s.i + 2}
 }
 
-func (w specialWord) sample() bool { return w.tokens[w.i].word.value == "SAMPLE" }
+func (s specialWord) sample() bool { return s.w.tokens[s.i].word.value == "SAMPLE" }
 
 // ordinary reports whether w is a word of which titles are made.
-func (w specialWord) ordinary() bool {
-	return among(w.text, "extra", "extras", "bonus", "opening", "ending", "interview", "specials", "deleted")
+func (s specialWord) ordinary() bool {
+	return among(s.text, "extra", "extras", "bonus", "opening", "ending", "interview", "specials", "deleted")
 }
 
 // plainSpecial reports whether the weak word at i stands as a word of its own behind the title.
 func (p *numbered) plainSpecial(i int) bool {
-	w := specialWord{numbered: p, i: i, text: p.word(i), outside: p.tokens[i].group < 0, dash: dashGap(p.before(i))}
-	return decide(specialRules, w)
+	s := specialWord{in: p, w: p.w, i: i, text: p.w.word(i), outside: p.w.tokens[i].group < 0, dash: dashGap(p.w.before(i))}
+	return decide(specialRules, s)
 }
 
 // closes reports whether what follows token i-1 is the end, a bracket, or a tag or number behind which the name ends.
-func (p *lexed) closes(i int) bool {
+func (p *words) closes(i int) bool {
 	if !p.beside(i-1, i) || p.strongAt(i) {
 		return true
 	}
@@ -160,9 +160,9 @@ func (p *lexed) closes(i int) bool {
 
 // numberOfSpecial takes the number in or behind the word at i for the episode, when nothing else was one.
 func (p *numbered) numberOfSpecial(i int) {
-	w := p.word(i)
+	w := p.w.word(i)
 	head := untilDigit(w)
-	if !p.episode.empty() && (!p.bare || p.episode.from > i+2) || p.tokens[i].tag == tagExtra && utf8.RuneCountInString(letters(w)) > 4 {
+	if !p.marks.episode.empty() && (!p.bare || p.marks.episode.from > i+2) || p.w.tokens[i].tag == tagExtra && utf8.RuneCountInString(letters(w)) > 4 {
 		return
 	}
 	at, n := i, 0
@@ -173,20 +173,20 @@ func (p *numbered) numberOfSpecial(i int) {
 		}
 		rest := w[len(head):]
 		n = atoi(rest[:leadingDigits(rest)])
-	case p.beside(i, i+1) && p.plainNumber(i+1) && p.width(i+1) <= 3 && len(p.gap(i)) <= 1:
-		at, n = i+1, p.tokens[i+1].num
+	case p.w.beside(i, i+1) && p.w.plainNumber(i+1) && p.w.width(i+1) <= 3 && len(p.w.gap(i)) <= 1:
+		at, n = i+1, p.w.tokens[i+1].num
 	default:
 		return
 	}
 	v := float64(n)
-	if at+1 < len(p.tokens) && p.gap(at) == "." && p.word(at+1) == "5" {
+	if at+1 < len(p.w.tokens) && p.w.gap(at) == "." && p.w.word(at+1) == "5" {
 		v += 0.5
 	}
-	p.episodes = []float64{v}
-	p.episode = span{i, at + 1}
+	p.marks.episodes = []float64{v}
+	p.marks.episode = span{i, at + 1}
 	p.bare = false
-	if at > i || p.gap(i) == "-" {
-		p.extendRange()
+	if at > i || p.w.gap(i) == "-" {
+		p.marks.extendRange()
 	}
 }
 

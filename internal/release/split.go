@@ -6,23 +6,26 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
+// splitter finds several titles in one text.
+type splitter struct{ in *titled }
+
 // maxTitles bounds the candidates of one name.
 const maxTitles = 12
 
 // addTitles adds the titles that stand in tokens [from, to).
-func (p *titled) addTitles(from, to int) {
-	mark := len(p.titles)
+func (t *titled) addTitles(from, to int) {
+	p, mark := splitter{t}, len(t.titles)
 	switch {
 	case p.splitSlash(from, to), p.splitAKA(from, to), p.splitDash(from, to):
 	case p.twoScripts(from, to):
 		p.splitScripts(from, to)
-		p.addTitle(from, to)
+		p.in.addTitle(from, to)
 	default:
-		p.addTitle(from, to)
+		p.in.addTitle(from, to)
 		p.splitScripts(from, to)
 		return
 	}
-	p.preferLatin(mark)
+	p.in.preferLatin(mark)
 }
 
 // addTitle adds one, unless it is there already.
@@ -30,7 +33,7 @@ func (p *titled) addTitle(from, to int) {
 	if from >= to {
 		return
 	}
-	t := p.clean(p.raw(from, to))
+	t := p.w.clean(p.w.raw(from, to))
 	if t == "" {
 		return
 	}
@@ -59,7 +62,8 @@ func (p *titled) preferLatin(mark int) {
 
 // separator is a slash, a bar or an underscore between two words, perhaps between two titles.
 type separator struct {
-	*titled
+	in          *titled
+	w           *words
 	i, from, to int    // it stands behind token i of the text [from, to)
 	gap         string // how it is written
 	at          int    // where in gap the slash or bar stands, -1 for an underscore
@@ -87,13 +91,13 @@ var cutRules = []rule[separator, cut]{
 		func(s separator) bool { return s.at >= 0 && (s.left.words > 0) != (s.right.words > 0) && !s.fate() }, tightCut),
 	when("a slash between two words of Han, kana or hangul", "[组] 星之海/如星的海 [07][1080p] -> 星之海 e7 episode",
 		func(s separator) bool {
-			return s.at >= 0 && s.classAt(s.i) == cjk && s.classAt(s.i+1) == cjk && s.width(s.i) > 3 && s.width(s.i+1) > 3
+			return s.at >= 0 && s.w.classAt(s.i) == cjk && s.w.classAt(s.i+1) == cjk && s.w.width(s.i) > 3 && s.w.width(s.i+1) > 3
 		}, tightCut),
 	when("a slash behind which the title is repeated", "[组][Silver/Silver Rail][1080p] -> Silver",
-		func(s separator) bool { return s.at >= 0 && s.first && s.repeats(s.from, s.i+1, s.to) }, tightCut),
+		func(s separator) bool { return s.at >= 0 && s.first && s.in.repeats(s.from, s.i+1, s.to) }, tightCut),
 	when("a slash between two titles in brackets", "[组][Silver Rail/Gin no Michi][07][1080p] -> Silver Rail e7 episode",
 		func(s separator) bool {
-			return s.at >= 0 && s.first && len(s.places) > 0 && s.i > s.from && !s.fate() && s.classAt(s.i+1) == alpha
+			return s.at >= 0 && s.first && len(s.in.layout.places) > 0 && s.i > s.from && !s.fate() && s.w.classAt(s.i+1) == alpha
 		}, tightCut),
 }
 
@@ -103,28 +107,28 @@ func (s separator) spaced() bool {
 }
 
 // fate reports whether the slash belongs to a title that is always written with one: "Fate/stay night".
-func (s separator) fate() bool { return among(s.word(s.i), "fate") }
+func (s separator) fate() bool { return among(s.w.word(s.i), "fate") }
 
 // separatorBehind returns the separator behind token i, if there is one.
-func (p *titled) separatorBehind(i, from, to int) (s separator, ok bool) {
-	gap := p.gap(i)
+func (p splitter) separatorBehind(i, from, to int) (s separator, ok bool) {
+	gap := p.in.w.gap(i)
 	at := strings.IndexAny(gap, "/|")
 	if at < 0 && gap != " _ " {
 		return s, false
 	}
-	s = separator{titled: p, i: i, from: from, to: to, gap: gap, at: at}
-	s.turns = (p.tokens[i].class == cjk) != (p.tokens[i+1].class == cjk)
+	s = separator{in: p.in, w: p.in.w, i: i, from: from, to: to, gap: gap, at: at}
+	s.turns = (p.in.w.tokens[i].class == cjk) != (p.in.w.tokens[i+1].class == cjk)
 	return s, true
 }
 
 // splitSlash cuts at " / " or " | ", or at every slash when the scripts on its sides differ.
-func (p *titled) splitSlash(from, to int) bool {
-	all := p.scriptsOf(from, to)
+func (p splitter) splitSlash(from, to int) bool {
+	all := p.in.scriptsOf(from, to)
 	left := scripts{}
 	first, how := true, noCut
 	for i := from; i+1 < to; i++ {
-		p.steps++
-		left = left.plus(p.scriptsOf(i, i+1))
+		p.in.w.steps++
+		left = left.plus(p.in.scriptsOf(i, i+1))
 		s, ok := p.separatorBehind(i, from, to)
 		if !ok {
 			continue
@@ -138,8 +142,8 @@ func (p *titled) splitSlash(from, to int) bool {
 	}
 	p.cutAt(how, from, to)
 	for i := from; i+1 < to; i++ {
-		if p.gap(i) == " _ " { // as likely a mark that the file system refused
-			p.addTitle(from, to)
+		if p.in.w.gap(i) == " _ " { // as likely a mark that the file system refused
+			p.in.addTitle(from, to)
 			break
 		}
 	}
@@ -147,9 +151,9 @@ func (p *titled) splitSlash(from, to int) bool {
 }
 
 // cutAt adds the titles between the separators that part titles in this way.
-func (p *titled) cutAt(how cut, from, to int) {
+func (p splitter) cutAt(how cut, from, to int) {
 	start := from
-	for i := from; i+1 < to && len(p.titles) < maxTitles; i++ {
+	for i := from; i+1 < to && len(p.in.titles) < maxTitles; i++ {
 		s, ok := p.separatorBehind(i, from, to)
 		if !ok {
 			continue
@@ -159,7 +163,7 @@ func (p *titled) cutAt(how cut, from, to int) {
 			start = i + 1
 		}
 	}
-	if len(p.titles) < maxTitles {
+	if len(p.in.titles) < maxTitles {
 		p.addPart(start, to)
 	}
 }
@@ -180,12 +184,12 @@ func (s scripts) minus(o scripts) scripts {
 }
 
 // scriptsOf counts the scripts of tokens [from, to).
-func (p *lexed) scriptsOf(from, to int) (s scripts) {
+func (p *titled) scriptsOf(from, to int) (s scripts) {
 	for i := from; i < to; i++ {
 		switch {
-		case p.tokens[i].class != cjk:
+		case p.w.tokens[i].class != cjk:
 			s.latin++
-		case p.tokens[i].tag == tagMovie:
+		case p.w.tokens[i].tag == tagMovie:
 			s.wide++
 		default:
 			s.wide++
@@ -196,12 +200,12 @@ func (p *lexed) scriptsOf(from, to int) (s scripts) {
 }
 
 // repeats reports whether the words of [from, mid) begin [mid, to) again: "Free!/Free! Second Title".
-func (p *lexed) repeats(from, mid, to int) bool {
+func (p *titled) repeats(from, mid, to int) bool {
 	if to-mid < mid-from {
 		return false
 	}
 	for i := from; i < mid; i++ {
-		if !strings.EqualFold(p.word(i), p.word(mid+i-from)) {
+		if !strings.EqualFold(p.w.word(i), p.w.word(mid+i-from)) {
 			return false
 		}
 	}
@@ -209,34 +213,34 @@ func (p *lexed) repeats(from, mid, to int) bool {
 }
 
 // addPart adds one title of several, without the season or year at its end.
-func (p *titled) addPart(from, to int) {
-	for from < to && (p.tokens[from].tag == tagPromo || p.tokens[from].tag == tagSeason && p.tokens[from].class != cjk) {
+func (p splitter) addPart(from, to int) {
+	for from < to && (p.in.w.tokens[from].tag == tagPromo || p.in.w.tokens[from].tag == tagSeason && p.in.w.tokens[from].class != cjk) {
 		from++
 	}
 	if from >= to {
 		return
 	}
 	to = p.endOfPart(from, to)
-	if to-from > 1 && (p.repeatsSeason(from, to) || p.repeatsYear(to-1)) {
+	if to-from > 1 && (p.repeatsSeason(from, to) || p.in.layout.repeatsYear(to-1)) {
 		to--
 	}
-	p.addTitle(from, p.trimTags(from, to))
+	p.in.addTitle(from, p.in.trimTags(from, to))
 }
 
 // endOfPart returns where the title that starts at from ends, at most at to.
-func (p *titled) endOfPart(from, to int) int {
-	home := p.tokens[from].group
+func (p splitter) endOfPart(from, to int) int {
+	home := p.in.w.tokens[from].group
 	for i := from + 1; i < to; i++ {
-		t := &p.tokens[i]
+		t := &p.in.w.tokens[i]
 		if t.group != home {
-			b := p.enclosing(i, home)
-			if b < 0 || !p.belongs(b, i, from) {
+			b := p.in.w.enclosing(i, home)
+			if b < 0 || !p.in.belongs(b, i, from) {
 				return i
 			}
-			i = p.brackets[b].behind - 1
+			i = p.in.w.brackets[b].behind - 1
 			continue
 		}
-		if t.tag == tagYear || t.tag == tagSeason && !(t.class == cjk && p.seasonInside(i, from) && i+1 < to) {
+		if t.tag == tagYear || t.tag == tagSeason && !(t.class == cjk && p.in.seasonInside(i, from) && i+1 < to) {
 			return i
 		}
 	}
@@ -245,29 +249,29 @@ func (p *titled) endOfPart(from, to int) int {
 
 // repeatsYear reports whether token i is the year again.
 func (p *laidOut) repeatsYear(i int) bool {
-	return p.year > 0 && p.tokens[i].class == number && p.tokens[i].num == p.year
+	return p.year > 0 && p.w.tokens[i].class == number && p.w.tokens[i].num == p.year
 }
 
 // repeatsSeason reports whether the title [from, to) ends with the season again: "花子君 第二季 / Hanako-kun 2".
-func (p *titled) repeatsSeason(from, to int) bool {
-	t := &p.tokens[to-1]
-	return len(p.seasons) == 1 && from > p.first && t.class == number && t.num == p.seasons[0] && p.width(to-1) == 1 &&
-		p.beside(from, to-1) && (to == len(p.tokens) || p.tokens[to].tag == tagEpisode)
+func (p splitter) repeatsSeason(from, to int) bool {
+	t := &p.in.w.tokens[to-1]
+	return len(p.in.marks.seasons) == 1 && from > p.in.layout.first && t.class == number && t.num == p.in.marks.seasons[0] && p.in.w.width(to-1) == 1 &&
+		p.in.w.beside(from, to-1) && (to == len(p.in.w.tokens) || p.in.w.tokens[to].tag == tagEpisode)
 }
 
 // splitAKA cuts at "aka" and "a.k.a.".
-func (p *titled) splitAKA(from, to int) bool {
+func (p splitter) splitAKA(from, to int) bool {
 	for i := from + 1; i+1 < to; i++ {
 		n := 0
 		switch {
-		case p.roleAt(i) == akaWord && p.beside(i, from):
+		case p.in.w.roleAt(i) == akaWord && p.in.w.beside(i, from):
 			n = 1
-		case i+3 < to && among(p.word(i), "a") && among(p.word(i+1), "k") && among(p.word(i+2), "a") && p.gap(i) == ".":
+		case i+3 < to && among(p.in.w.word(i), "a") && among(p.in.w.word(i+1), "k") && among(p.in.w.word(i+2), "a") && p.in.w.gap(i) == ".":
 			n = 3
 		default:
 			continue
 		}
-		p.addTitle(from, i)
+		p.in.addTitle(from, i)
 		p.addPart(i+n, to)
 		return true
 	}
@@ -275,9 +279,9 @@ func (p *titled) splitAKA(from, to int) bool {
 }
 
 // splitDash cuts at a dash with two blanks behind it, which some groups put between two titles.
-func (p *titled) splitDash(from, to int) bool {
+func (p splitter) splitDash(from, to int) bool {
 	for i := from; i+1 < to; i++ {
-		if strings.HasPrefix(strings.ReplaceAll(p.gap(i), ".", " "), " -  ") {
+		if strings.HasPrefix(strings.ReplaceAll(p.in.w.gap(i), ".", " "), " -  ") {
 			p.addPart(from, i+1)
 			p.addPart(i+1, to)
 			return true
@@ -287,7 +291,7 @@ func (p *titled) splitDash(from, to int) bool {
 }
 
 // splitScripts adds the halves of "中文名 Romaji Name", where the script changes once.
-func (p *titled) splitScripts(from, to int) {
+func (p splitter) splitScripts(from, to int) {
 	if cut := p.turn(from, to); cut > 0 {
 		p.addPart(cut, to)
 		p.addPart(from, cut)
@@ -296,35 +300,35 @@ func (p *titled) splitScripts(from, to int) {
 
 // twoScripts reports whether a text of two scripts holds two titles: it has two words in Latin letters or more. Behind
 // a dash between blanks stands the number of groups who write such a title as one.
-func (p *titled) twoScripts(from, to int) bool {
+func (p splitter) twoScripts(from, to int) bool {
 	cut := p.turn(from, to)
-	if cut == 0 || strings.ContainsAny(p.gap(cut-1), "-~〜～") && !p.subtitleCloses(from, cut) ||
-		!strings.Contains(p.gap(cut-1), "·") && p.tokens[from].group < 0 && p.bare && dashGap(p.before(p.episode.from)) {
+	if cut == 0 || strings.ContainsAny(p.in.w.gap(cut-1), "-~〜～") && !p.subtitleCloses(from, cut) ||
+		!strings.Contains(p.in.w.gap(cut-1), "·") && p.in.w.tokens[from].group < 0 && p.in.numbers.bare && dashGap(p.in.w.before(p.in.marks.episode.from)) {
 		return false
 	}
-	if p.tokens[from].class == cjk {
+	if p.in.w.tokens[from].class == cjk {
 		if p.partsOnly(cut, to) || p.japanese(span{from, cut}) {
 			return false
 		}
-		latin := p.text[p.tokens[cut].s:p.tokens[to-1].e]
+		latin := p.in.w.text[p.in.w.tokens[cut].s:p.in.w.tokens[to-1].e]
 		joined := latin[0] >= 'a' && latin != lower(latin) // "名 from Title"
-		return !joined && to-cut > 1 || p.dotted && !p.fansub && p.gap(cut-1) != ""
+		return !joined && to-cut > 1 || p.in.w.dotted && !p.in.layout.fansub && p.in.w.gap(cut-1) != ""
 	}
 	// "STAR DRIVER 輝きのタクト" is one: names in Chinese translate titles, those in Japanese and Korean hold them.
-	return cut-from > 1 && p.scriptOf(span{cut, to}) == "zh"
+	return cut-from > 1 && p.in.w.scriptOf(span{cut, to}) == "zh"
 }
 
 // subtitleCloses reports whether the sign before cut closes a subtitle that another one opened: "银色铁道 ～夜～ Silver Rail".
-func (p *lexed) subtitleCloses(from, cut int) bool {
-	gap := p.gap(cut - 1)
+func (p splitter) subtitleCloses(from, cut int) bool {
+	gap := p.in.w.gap(cut - 1)
 	sign := strings.TrimRight(gap, " .")
-	return sign != "" && sign != gap && cut-1 > from && strings.Contains(p.text[p.tokens[from].e:p.tokens[cut-1].s], sign)
+	return sign != "" && sign != gap && cut-1 > from && strings.Contains(p.in.w.text[p.in.w.tokens[from].e:p.in.w.tokens[cut-1].s], sign)
 }
 
 // partsOnly reports whether tokens [from, to) say a part or the last season and no title: "Part.2", "Final Season".
-func (p *titled) partsOnly(from, to int) bool {
+func (p splitter) partsOnly(from, to int) bool {
 	for i := from; i < to; i++ {
-		if p.tokens[i].tag != tagPart && p.roleAt(i) != seasonWord && !among(p.word(i), "final") {
+		if p.in.w.tokens[i].tag != tagPart && p.in.w.roleAt(i) != seasonWord && !among(p.in.w.word(i), "final") {
 			return false
 		}
 	}
@@ -333,30 +337,30 @@ func (p *titled) partsOnly(from, to int) bool {
 
 // japanese reports whether a name is made as in Japan or Korea, where the words in Latin letters behind s belong to the title: it
 // has kana or hangul before a counter of episodes, or names the episode in Japanese quotes.
-func (p *titled) japanese(s span) bool {
-	if p.episode.empty() || p.tokens[s.from].group >= 0 {
+func (p splitter) japanese(s span) bool {
+	if p.in.marks.episode.empty() || p.in.w.tokens[s.from].group >= 0 {
 		return false
 	}
-	at := p.episode.from
-	if p.classAt(at) != cjk && !strings.HasSuffix(p.before(at), "#") {
+	at := p.in.marks.episode.from
+	if p.in.w.classAt(at) != cjk && !strings.HasSuffix(p.in.w.before(at), "#") {
 		return false
 	}
-	script := p.scriptOf(s)
-	return script == "ja" || script == "ko" || p.classAt(at) != cjk || strings.Contains(p.gap(p.episode.to-1), "「")
+	script := p.in.w.scriptOf(s)
+	return script == "ja" || script == "ko" || p.in.w.classAt(at) != cjk || strings.Contains(p.in.w.gap(p.in.marks.episode.to-1), "「")
 }
 
 // turn returns where the script changes in tokens [from, to), 0 where it does so never or more than once. A number
 // belongs to the words before it, and so does a word that is run into them and stands on the other side again:
 // "樱Trick Sakura Trick".
-func (p *titled) turn(from, to int) (at int) {
-	wide := p.tokens[from].class == cjk
+func (p splitter) turn(from, to int) (at int) {
+	wide := p.in.w.tokens[from].class == cjk
 	for i := from + 1; i < to; i++ {
-		t := &p.tokens[i]
-		counts := t.class == number && p.gap(i) == "" && p.classAt(i+1) == cjk // "17研究所"
-		if (t.class == cjk || counts) == wide || t.class == number && !counts || !p.beside(from, i) {
+		t := &p.in.w.tokens[i]
+		counts := t.class == number && p.in.w.gap(i) == "" && p.in.w.classAt(i+1) == cjk // "17研究所"
+		if (t.class == cjk || counts) == wide || t.class == number && !counts || !p.in.w.beside(from, i) {
 			continue
 		}
-		if wide && p.gap(i-1) == "" && p.again(i, to) {
+		if wide && p.in.w.gap(i-1) == "" && p.again(i, to) {
 			continue
 		}
 		if at > 0 {
@@ -364,22 +368,22 @@ func (p *titled) turn(from, to int) (at int) {
 		}
 		at, wide = i, !wide
 	}
-	if at == 0 || p.oneNumber(span{at, to}) || p.oneNumber(span{from, at}) {
+	if at == 0 || p.in.w.oneNumber(span{at, to}) || p.in.w.oneNumber(span{from, at}) {
 		return 0
 	}
 	return at
 }
 
 // again reports whether the word at i, or the numeral, stands once more before to.
-func (p *titled) again(i, to int) bool {
+func (p splitter) again(i, to int) bool {
 	for k := i + 1; k < to; k++ {
-		if strings.EqualFold(p.word(i), p.word(k)) {
+		if strings.EqualFold(p.in.w.word(i), p.in.w.word(k)) {
 			return true
 		}
 	}
-	_, numeral := roman(p.word(i))
+	_, numeral := roman(p.in.w.word(i))
 	return numeral
 }
 
 // oneNumber reports whether s is a number and nothing else.
-func (p *lexed) oneNumber(s span) bool { return s.to-s.from == 1 && p.tokens[s.from].class == number }
+func (p *words) oneNumber(s span) bool { return s.to-s.from == 1 && p.tokens[s.from].class == number }

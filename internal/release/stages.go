@@ -2,12 +2,11 @@ package release
 
 import "sync"
 
-// stages holds one value for each stage of reading a text: the file's name, or a folder's. A stage is a function from
-// the value before it to its own: it copies what it changes and leaves its input as it was. A value embeds the one
-// before it, so a question about words can be asked at every stage, and one about titles only where titles are known.
-// They are pooled; nothing of one text survives into the next.
+// stages holds one value for each stage of reading a text: the file's name, or a folder's. All stages see the same words,
+// and each holds what those before it found, so a question about words can be asked at every stage, and one about titles
+// only where titles are known. They are pooled; nothing of one text survives into the next.
 type stages struct {
-	lexed    lexed    // words and brackets: lex.go
+	words    words    // words and brackets: lex.go
 	tagged   tagged   // sources, codecs, languages, checksums, dates: tags.go
 	marked   marked   // seasons, episodes and parts that a marker says: mark.go
 	laidOut  laidOut  // where the title begins, the year, the group: layout.go
@@ -19,17 +18,29 @@ var pool = sync.Pool{New: func() any { return new(stages) }}
 
 // read takes one text, which is neither a path nor has an extension, through the stages.
 func (s *stages) read(text string, folder bool) *titled {
-	lex(text, folder, &s.lexed)
-	tagWords(&s.lexed, &s.tagged)
-	mark(&s.tagged, &s.marked)
-	layOut(&s.marked, &s.laidOut)
-	explainNumbers(&s.laidOut, &s.numbered)
-	findTitles(&s.numbered, &s.titled)
+	w := &s.words
+	lex(text, folder, w)
+	s.tagged = tagged{w: w, broadcast: -1}
+	s.tagged.findTags()
+	s.marked = marked{w: w, tags: &s.tagged}
+	s.marked.findMarkers()
+	s.laidOut = laidOut{
+		w: w, tags: &s.tagged, marks: &s.marked,
+		segments: s.laidOut.segments[:0], places: s.laidOut.places[:0], first: -1, plainAt: -1, yearAt: -1,
+	}
+	s.laidOut.layOut()
+	s.numbered = numbered{w: w, tags: &s.tagged, marks: &s.marked, layout: &s.laidOut}
+	s.numbered.explain()
+	s.titled = titled{
+		w: w, tags: &s.tagged, marks: &s.marked, layout: &s.laidOut, numbers: &s.numbered,
+		titles: s.titled.titles[:0], small: -1,
+	}
+	s.titled.findTitles()
 	return &s.titled
 }
 
-// lexed is a text cut into words and brackets.
-type lexed struct {
+// words is a text cut into words and brackets.
+type words struct {
 	text     string
 	folder   bool // the text is a folder's name: a number at its end is part of the title
 	dotted   bool // dots stand for spaces
@@ -40,7 +51,8 @@ type lexed struct {
 
 // tagged is a text of which every word that can only be a tag is known.
 type tagged struct {
-	lexed
+	w *words
+
 	checksum  string
 	ids       []ID
 	version   int
@@ -51,7 +63,9 @@ type tagged struct {
 
 // marked is a text of which the season and episode are known where a marker says them.
 type marked struct {
-	tagged
+	w    *words
+	tags *tagged
+
 	seasons  []int
 	episodes []float64
 	season   span // where the season stands, in tokens; empty when it does not
@@ -63,7 +77,10 @@ type marked struct {
 
 // laidOut is a text of which it is known where its title begins, and which of its parts are year and group.
 type laidOut struct {
-	marked
+	w     *words
+	tags  *tagged
+	marks *marked
+
 	segments []segment
 	plainAt  int    // the last word between brackets that no table explains, -1
 	first    int    // token at which the title starts, -1 when there is none
@@ -78,7 +95,11 @@ type laidOut struct {
 
 // numbered is a text of which every number is explained.
 type numbered struct {
-	laidOut
+	w      *words
+	tags   *tagged
+	marks  *marked
+	layout *laidOut
+
 	bare      bool // the episode is a number alone, not said to be one
 	extra     bool
 	overall   []float64 // the episodes in the count of the whole show, beside season and episode
@@ -87,7 +108,12 @@ type numbered struct {
 
 // titled is a text read to the end.
 type titled struct {
-	numbered
+	w       *words
+	tags    *tagged
+	marks   *marked
+	layout  *laidOut
+	numbers *numbered
+
 	titles     []Title // best first
 	bound      int     // token at which the title ends
 	small      int     // the first word of the title that is not in capitals, -1
@@ -98,12 +124,4 @@ type titled struct {
 	video      string
 	audio      string
 	edition    string
-}
-
-// copyTo returns p with tokens and brackets of its own, for which it uses the memory of an earlier value.
-func (p *lexed) copyTo(old *lexed) lexed {
-	own := *p
-	own.tokens = append(old.tokens[:0], p.tokens...)
-	own.brackets = append(old.brackets[:0], p.brackets...)
-	return own
 }

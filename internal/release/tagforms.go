@@ -3,32 +3,32 @@ package release
 import "strings"
 
 // alone reports whether token i is all that its bracket holds.
-func (p *lexed) alone(i int) bool {
+func (p *words) alone(i int) bool {
 	g := p.tokens[i].group
 	return g >= 0 && p.brackets[g].behind-p.brackets[g].first == 1
 }
 
-// tagChecksum: "[ABCD1234]". One of digits only is the last bracket of its name.
-func (p *tagged) tagChecksum(i int) bool {
-	w := p.word(i)
-	if len(w) != 8 || !p.alone(i) || strings.Trim(w, "0123456789abcdefABCDEF") != "" {
+// readChecksum: "[ABCD1234]". One of digits only is the last bracket of its name.
+func readChecksum(p *tagged, i int) bool {
+	w := p.w.word(i)
+	if len(w) != 8 || !p.w.alone(i) || strings.Trim(w, "0123456789abcdefABCDEF") != "" {
 		return false
 	}
-	if allDigits(w) && p.tokens[i].group != len(p.brackets)-1 {
+	if allDigits(w) && p.w.tokens[i].group != len(p.w.brackets)-1 {
 		return false
 	}
-	p.set(i, i+1, tagChecksum)
+	p.w.set(i, i+1, tagChecksum)
 	p.checksum = strings.ToUpper(w)
 	return true
 }
 
-// tagHeight: "1080p", "720i", "1080p25", "1920x1080", "HD720", "1o8op", "1080" among tags.
-func (p *tagged) tagHeight(i int) bool {
-	w := p.word(i)
+// readHeight: "1080p", "720i", "1080p25", "1920x1080", "HD720", "1o8op", "1080" among tags.
+func readHeight(p *tagged, i int) bool {
+	w := p.w.word(i)
 	height := ""
 	switch {
-	case p.tokens[i].class == number:
-		if height = usualHeight(w); height != "" && !p.alone(i) && (p.gap(i) == " - " || !p.madeTag(i+1)) {
+	case p.w.tokens[i].class == number:
+		if height = usualHeight(w); height != "" && !p.w.alone(i) && (p.w.gap(i) == " - " || !p.madeTag(i+1)) {
 			return false
 		}
 	case !digit(w[len(w)-1]) && !digit(w[max(len(w)-2, 0)]):
@@ -45,24 +45,24 @@ func (p *tagged) tagHeight(i int) bool {
 	if height == "" {
 		return false
 	}
-	p.set(i, i+1, tagResolution)
-	p.tokens[i].word.value = height
+	p.w.set(i, i+1, tagResolution)
+	p.w.tokens[i].word.value = height
 	return true
 }
 
-// tagCompound: "h 264", "H.265", "x-264", "WEB DL", "Blu-ray", "HD TS"; a station's name has its dash.
-func (p *tagged) tagCompound(i int) bool {
-	if !p.beside(i, i+1) || len(p.gap(i)) > 1 {
+// readPair: "h 264", "H.265", "x-264", "WEB DL", "Blu-ray", "HD TS"; a station's name has its dash.
+func readPair(p *tagged, i int) bool {
+	if !p.w.beside(i, i+1) || len(p.w.gap(i)) > 1 {
 		return false
 	}
-	pairs, _ := find(lists().pairs, p.word(i))
+	pairs, _ := find(lists().pairs, p.w.word(i))
 	for _, c := range pairs {
-		if c.kw.weak && p.gap(i) != "-" || !strings.EqualFold(c.tail, p.word(i+1)) {
+		if c.kw.weak && p.w.gap(i) != "-" || !strings.EqualFold(c.tail, p.w.word(i+1)) {
 			continue
 		}
-		p.set(i, i+2, c.kw.tag)
-		p.tokens[i].word, p.tokens[i+1].word = c.kw, c.kw
-		p.tokens[i].weak, p.tokens[i+1].weak = c.kw.weak, c.kw.weak
+		p.w.set(i, i+2, c.kw.tag)
+		p.w.tokens[i].word, p.w.tokens[i+1].word = c.kw, c.kw
+		p.w.tokens[i].weak, p.w.tokens[i+1].weak = c.kw.weak, c.kw.weak
 		return true
 	}
 	return false
@@ -113,19 +113,19 @@ func usualHeight(lines string) string {
 
 // madeTag reports whether the word at i is in the table as a tag of how the file was made; it looks ahead of tagWords.
 func (p *tagged) madeTag(i int) bool {
-	if i >= len(p.tokens) {
+	if i >= len(p.w.tokens) {
 		return false
 	}
-	k, _ := lookup(p.word(i))
+	k, _ := lookup(p.w.word(i))
 	if k.weak {
-		return k.tag == tagSource && k.value != "TV" && p.width(i) == 3
+		return k.tag == tagSource && k.value != "TV" && p.w.width(i) == 3
 	}
 	return k.tag == tagSource || k.tag == tagVideo || k.tag == tagAudio
 }
 
-// tagQuantity: "700MB", "1.46Gb", "10 bit", "60fps", "6ch", "2CD", "384kbit", "35mm".
-func (p *tagged) tagQuantity(i int) bool {
-	w := p.word(i)
+// readQuantity: "700MB", "1.46Gb", "10 bit", "60fps", "6ch", "2CD", "384kbit", "35mm".
+func readQuantity(p *tagged, i int) bool {
+	w := p.w.word(i)
 	n := leadingDigits(w)
 	last := i
 	switch {
@@ -136,30 +136,30 @@ func (p *tagged) tagQuantity(i int) bool {
 			return false
 		}
 	default:
-		if last++; last >= len(p.tokens) || !p.spacedUnit(i) {
+		if last++; last >= len(p.w.tokens) || !p.spacedUnit(i) {
 			return false
 		}
 	}
 	from := i
-	if i > 0 && p.plainNumber(i-1) && (p.before(i) == "." || p.before(i) == ",") {
+	if i > 0 && p.w.plainNumber(i-1) && (p.w.before(i) == "." || p.w.before(i) == ",") {
 		from = i - 1
 	}
-	p.set(from, last+1, tagTech)
+	p.w.set(from, last+1, tagTech)
 	return true
 }
 
 // spacedUnit reports whether the unit of the number at i is the word behind it: "10 bit", "[700 MB]".
-func (p *lexed) spacedUnit(i int) bool {
-	if gap := p.gap(i); gap != " " && gap != "-" && gap != "" {
+func (p *tagged) spacedUnit(i int) bool {
+	if gap := p.w.gap(i); gap != " " && gap != "-" && gap != "" {
 		return false
 	}
-	unit := p.word(i + 1)
-	return among(unit, "bit", "bits", "kbps", "mbps") || p.tokens[i].group >= 0 && among(unit, "mb", "gb")
+	unit := p.w.word(i + 1)
+	return among(unit, "bit", "bits", "kbps", "mbps") || p.w.tokens[i].group >= 0 && among(unit, "mb", "gb")
 }
 
-// tagAudioChannels: "AAC2.0", "DD51", "DDP5", "TrueHD5", "FLACx2"; "DTS-HD" comes as two words.
-func (p *tagged) tagAudioChannels(i int) bool {
-	w := p.word(i)
+// readAudioChannels: "AAC2.0", "DD51", "DDP5", "TrueHD5", "FLACx2"; "DTS-HD" comes as two words.
+func readAudioChannels(p *tagged, i int) bool {
+	w := p.w.word(i)
 	head := withoutDigits(w)
 	n := len(head)
 	if n == len(w) || n < 2 || len(w)-n > 2 {
@@ -174,29 +174,29 @@ func (p *tagged) tagAudioChannels(i int) bool {
 			return false
 		}
 	}
-	p.set(i, i+1, k.tag)
-	p.tokens[i].word = k
+	p.w.set(i, i+1, k.tag)
+	p.w.tokens[i].word = k
 	return true
 }
 
 // tagChannels marks the "5.1" of "DDP 5.1" and the "1" of "DD5.1"; it runs when the other tags are known.
 func (p *tagged) tagChannels(i int) {
-	t := &p.tokens[i]
+	t := &p.w.tokens[i]
 	if t.class != number && t.class != mixed || t.tag != none || t.e-t.s != 1 {
 		return
 	}
-	first := p.text[t.s]
-	afterAudio := p.tagAt(i-1) == tagAudio && len(p.before(i)) <= 1
-	if afterAudio && first <= '2' && digit(p.text[p.tokens[i-1].e-1]) { // "DD5.1": the word for audio took the 5
-		p.set(i, i+1, tagTech)
+	first := p.w.text[t.s]
+	afterAudio := p.w.tagAt(i-1) == tagAudio && len(p.w.before(i)) <= 1
+	if afterAudio && first <= '2' && digit(p.w.text[p.w.tokens[i-1].e-1]) { // "DD5.1": the word for audio took the 5
+		p.w.set(i, i+1, tagTech)
 		return
 	}
-	if i+1 >= len(p.tokens) || len(p.gap(i)) != 1 || !channels(first, p.word(i+1)) {
+	if i+1 >= len(p.w.tokens) || len(p.w.gap(i)) != 1 || !channels(first, p.w.word(i+1)) {
 		return
 	}
-	surround := p.media && (first == '5' || first == '7') && p.word(i + 1)[0] == '1'
-	if afterAudio || p.gap(i) == "." && (surround || p.tagAt(i+2) == tagAudio) {
-		p.set(i, i+2, tagTech)
+	surround := p.media && (first == '5' || first == '7') && p.w.word(i + 1)[0] == '1'
+	if afterAudio || p.w.gap(i) == "." && (surround || p.w.tagAt(i+2) == tagAudio) {
+		p.w.set(i, i+2, tagTech)
 	}
 }
 
@@ -208,68 +208,68 @@ func channels(first byte, low string) bool {
 	return len(low) == 1 || among(low[1:], "ch", "x")
 }
 
-// tagVersionWord: "v2", "V3"; not the "v2" inside "07v2", which is part of its token.
-func (p *tagged) tagVersionWord(i int) bool {
-	w := p.word(i)
+// readVersion: "v2", "V3"; not the "v2" inside "07v2", which is part of its token.
+func readVersion(p *tagged, i int) bool {
+	w := p.w.word(i)
 	if len(w) > 3 || w[0]|0x20 != 'v' || !allDigits(w[1:]) {
 		return false
 	}
-	p.set(i, i+1, tagVersion)
+	p.w.set(i, i+1, tagVersion)
 	if v := atoi(w[1:]); p.version == 0 && v > 0 {
 		p.version = v
 	}
 	return true
 }
 
-// tagDisc: "CD1", "DVD9", "BOX7", "Disc2", "Vol3".
-func (p *tagged) tagDisc(i int) bool {
-	w := p.word(i)
+// readDisc: "CD1", "DVD9", "BOX7", "Disc2", "Vol3".
+func readDisc(p *tagged, i int) bool {
+	w := p.w.word(i)
 	head := withoutDigits(w)
 	switch n := len(w) - len(head); {
 	case n == 0 && len(w) != 4:
 		return false
-	case n == 0 && i > 0 && p.plainNumber(i+1) && p.width(i+1) <= 2 && len(p.gap(i)) == 1 && among(w, "disc", "disk"):
-		p.set(i, i+2, tagTech)
+	case n == 0 && i > 0 && p.w.plainNumber(i+1) && p.w.width(i+1) <= 2 && len(p.w.gap(i)) == 1 && among(w, "disc", "disk"):
+		p.w.set(i, i+2, tagTech)
 	case n == 0 || n > 2:
 		return false
 	case among(head, "cd", "disc", "disk", "dvd", "box", "bdmv"):
-		p.set(i, i+1, tagTech)
+		p.w.set(i, i+1, tagTech)
 	case among(head, "vol", "volume"):
-		p.set(i, i+1, tagVolume)
+		p.w.set(i, i+1, tagVolume)
 	default:
 		return false
 	}
 	return true
 }
 
-// tagWebSite: "www.site.com", "site.com" at the start or alone in a bracket.
-func (p *tagged) tagWebSite(i int) bool {
+// readSite: "www.site.com", "site.com" at the start or alone in a bracket.
+func readSite(p *tagged, i int) bool {
 	to := 0
-	if among(p.word(i), "www") {
+	if among(p.w.word(i), "www") {
 		to = p.endOfSite(i)
-		if i == 1 && to > 0 && p.classAt(0) == cjk && p.gap(0) == "" { // "银色电影www.site.com"
-			p.set(0, 1, tagSite)
+		if i == 1 && to > 0 && p.w.classAt(0) == cjk && p.w.gap(0) == "" { // "银色电影www.site.com"
+			p.w.set(0, 1, tagSite)
 		}
-	} else if p.beside(i, i+1) && p.gap(i) == "." && p.siteAlone(i) && lists().domains[lower(p.word(i+1))] {
+	} else if p.w.beside(i, i+1) && p.w.gap(i) == "." && p.siteAlone(i) && lists().domains[lower(p.w.word(i+1))] {
 		to = i + 2
 	}
 	if to == 0 {
 		return false
 	}
-	p.set(i, to, tagSite)
+	p.w.set(i, to, tagSite)
 	return true
 }
 
 // endOfSite returns the token behind the address that "www" at i begins, 0 when there is none.
-func (p *lexed) endOfSite(i int) int {
+func (p *tagged) endOfSite(i int) int {
 	j := i + 1
-	if i <= 1 && p.dotted && p.beside(i, i+3) && p.gap(i+2) == "." && p.tokens[i].group < 0 && lists().domains[lower(p.word(i+2))] {
+	if i <= 1 && p.w.dotted && p.w.beside(i, i+3) && p.w.gap(i+2) == "." && p.w.tokens[i].group < 0 && lists().domains[lower(p.w.word(i+2))] {
 		return i + 3 // "www.site.com.Title"
 	}
-	for p.beside(i, j) && !dashGap(p.gap(j-1)) && j-i < 5 && !strings.ContainsAny(p.gap(j-1), "])】") {
+	for p.w.beside(i, j) && !dashGap(p.w.gap(j-1)) && j-i < 5 && !strings.ContainsAny(p.w.gap(j-1), "])】") {
 		j++
 	}
-	if j-i >= 2 && (p.tokens[i].group >= 0 || !p.beside(i, j) || dashGap(p.gap(j-1))) {
+	if j-i >= 2 && (p.w.tokens[i].group >= 0 || !p.w.beside(i, j) || dashGap(p.w.gap(j-1))) {
 		return j
 	}
 	return 0
@@ -277,9 +277,9 @@ func (p *lexed) endOfSite(i int) int {
 
 // siteAlone reports whether the two words from i on stand apart, as an address does: in a bracket with at most one word
 // before them, or at the start before a dash.
-func (p *lexed) siteAlone(i int) bool {
-	if g := p.tokens[i].group; g >= 0 {
-		return p.brackets[g].behind == i+2 && p.brackets[g].first >= i-2
+func (p *tagged) siteAlone(i int) bool {
+	if g := p.w.tokens[i].group; g >= 0 {
+		return p.w.brackets[g].behind == i+2 && p.w.brackets[g].first >= i-2
 	}
-	return i == 0 && (dashGap(p.gap(1)) || p.gap(1) == " " && p.dotted)
+	return i == 0 && (dashGap(p.w.gap(1)) || p.w.gap(1) == " " && p.w.dotted)
 }

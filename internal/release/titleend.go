@@ -9,7 +9,8 @@ import (
 
 // titleWord is a word at or behind the start of a title, in the title's own bracket.
 type titleWord struct {
-	*titled
+	in      *titled
+	w       *words
 	tag     tag
 	weak    bool
 	cjk     bool
@@ -21,69 +22,72 @@ type titleWord struct {
 var titleEnds = []rule[titleWord, bool]{
 	when("a year or special before another title of the bracket",
 		"[组][银色铁道 2020/Silver Rail 2020][07][1080p] -> Silver Rail e7 y2020 episode",
-		func(w titleWord) bool {
-			return (w.tag == tagYear || w.tag == tagSpecial) && w.home >= 0 && w.slashAfter(w.i, w.home)
+		func(t titleWord) bool {
+			return (t.tag == tagYear || t.tag == tagSpecial) && t.home >= 0 && t.in.slashAfter(t.i, t.home)
 		}, false),
 	when("a counter of seasons inside the title", "银色铁道 第二季 Rail - 07.mkv -> 银色铁道 第二季 Rail s2 e7 episode",
-		func(w titleWord) bool { return w.tag == tagSeason && w.cjk && w.seasonInside(w.i, w.from) }, false),
+		func(t titleWord) bool { return t.tag == tagSeason && t.cjk && t.in.seasonInside(t.i, t.from) }, false),
 	when("a volume of a fansub release", "[Quiet] Silver Rail Vol.3.mkv -> Silver Rail",
-		func(w titleWord) bool { return w.i > w.from && w.fansub && w.yearAt < 0 && w.volume() }, true),
-	when("a version at the end", "Silver Rail v2.mkv -> Silver Rail v2", func(w titleWord) bool {
-		return w.tag == tagVersion && w.i > w.from && (w.closes(w.i+1) || dashGap(w.gap(w.i)))
+		func(t titleWord) bool {
+			return t.i > t.from && t.in.layout.fansub && t.in.layout.yearAt < 0 && t.volume()
+		}, true),
+	when("a version at the end", "Silver Rail v2.mkv -> Silver Rail v2", func(t titleWord) bool {
+		return t.tag == tagVersion && t.i > t.from && (t.w.closes(t.i+1) || dashGap(t.w.gap(t.i)))
 	}, true),
 	when("a version or film that begins the title, or a version inside",
 		"Silver Rail V2 Night Train.mkv -> Silver Rail V2 Night Train v2",
-		func(w titleWord) bool {
-			return w.tag == tagVersion && w.i > w.from || w.tag == tagMovie && w.i == w.from
+		func(t titleWord) bool {
+			return t.tag == tagVersion && t.i > t.from || t.tag == tagMovie && t.i == t.from
 		}, false),
 	when("a season, an episode, a year or another tag", "Silver Rail S02E05.mkv -> Silver Rail s2 e5 episode",
-		func(w titleWord) bool { return w.strongAt(w.i) }, true),
+		func(t titleWord) bool { return t.w.strongAt(t.i) }, true),
 	when("the first of several things in a batch", "[Quiet] Silver Rail TV + Movie + Specials [BD] -> Silver Rail batch",
-		func(w titleWord) bool {
-			return w.i > w.from && w.added(w.i) && (w.tag == tagSource || w.tag == tagMovie || w.tag == tagSpecial)
+		func(t titleWord) bool {
+			return t.i > t.from && t.w.added(t.i) && (t.tag == tagSource || t.tag == tagMovie || t.tag == tagSpecial)
 		}, true),
 	when("a word for an extra or special behind the title", "Silver Rail SP, 7.mkv -> Silver Rail SP special",
-		func(w titleWord) bool {
-			return w.weak && w.i > w.from && w.special != "" && (w.tag == tagExtra || w.tag == tagSpecial) && w.plainSpecial(w.i)
+		func(t titleWord) bool {
+			return t.weak && t.i > t.from && t.in.marks.special != "" && (t.tag == tagExtra || t.tag == tagSpecial) && t.in.numbers.plainSpecial(t.i)
 		}, true),
 }
 
 // endOfTitle returns the token behind the title that starts at from.
 func (p *titled) endOfTitle(from int) int {
-	home := p.tokens[from].group
-	for i := from; i < len(p.tokens); i++ {
-		p.steps++
-		if p.tokens[i].group != home {
-			b := p.enclosing(i, home)
+	home := p.w.tokens[from].group
+	for i := from; i < len(p.w.tokens); i++ {
+		p.w.steps++
+		if p.w.tokens[i].group != home {
+			b := p.w.enclosing(i, home)
 			if b < 0 {
 				return i // the title's own bracket ends
 			}
-			if !p.belongs(b, i, from) && !(home >= 0 && p.slashAfter(p.brackets[b].behind-1, home)) {
+			if !p.belongs(b, i, from) && !(home >= 0 && p.slashAfter(p.w.brackets[b].behind-1, home)) {
 				return i
 			}
-			i = p.brackets[b].behind - 1
+			i = p.w.brackets[b].behind - 1
 			continue
 		}
-		t := &p.tokens[i]
+		t := &p.w.tokens[i]
 		if t.tag == none && t.word.role != volumeWord {
 			continue // no row is about an ordinary word
 		}
-		w := titleWord{titled: p, tag: t.tag, weak: t.weak, cjk: t.class == cjk, i: i, from: from, home: home}
-		if decide(titleEnds, w) {
+		word := titleWord{in: p, w: p.w, tag: t.tag, weak: t.weak, cjk: t.class == cjk, i: i, from: from, home: home}
+		if decide(titleEnds, word) {
 			return i
 		}
 	}
-	return len(p.tokens)
+	return len(p.w.tokens)
 }
 
 // volume reports whether w says a volume: "Vol. 3", "Vol3".
-func (w titleWord) volume() bool {
-	return w.tag == tagVolume || w.roleAt(w.i) == volumeWord && w.i+1 < len(w.tokens) && digit(w.text[w.tokens[w.i+1].s])
+func (t titleWord) volume() bool {
+	return t.tag == tagVolume || t.w.roleAt(t.i) == volumeWord && t.i+1 < len(t.w.tokens) && digit(t.w.text[t.w.tokens[t.i+1].s])
 }
 
 // innerBracket is a bracket inside a title, or behind it.
 type innerBracket struct {
-	*titled
+	in       *titled
+	w        *words
 	b        *bracket
 	promo    bool // it holds a word that is neither group nor title
 	attached bool // a word runs into it
@@ -100,62 +104,62 @@ var innerBrackets = []rule[innerBracket, bool]{
 	when("the end, or another bracket behind it", "Silver Rail (Remake).mkv -> Silver Rail",
 		func(b innerBracket) bool { return !b.goesOn }, false),
 	when("a remark, and the title goes on", "银色铁道（僅限港澳台地區） 之夜.mkv -> 银色铁道（僅限港澳台地區） 之夜",
-		func(b innerBracket) bool { return b.promo && b.follow == none && b.classAt(b.b.behind) != number }, true),
+		func(b innerBracket) bool { return b.promo && b.follow == none && b.w.classAt(b.b.behind) != number }, true),
 	when("run into behind a group, before the episode", "[Quiet] Silver Rail[r=1] - 07.mkv -> Silver Rail[r=1] e7 episode",
 		func(b innerBracket) bool {
-			return b.attached && !b.b.round && !b.promo && b.fansub && b.follow == tagEpisode && b.season.empty() && !b.kana()
+			return b.attached && !b.b.round && !b.promo && b.in.layout.fansub && b.follow == tagEpisode && b.in.marks.season.empty() && !b.kana()
 		}, true),
 	when("another remark, or a bracket that is not round", "Silver Rail [Gin] 07.mkv -> Silver Rail e7 episode",
 		func(b innerBracket) bool { return b.promo || !b.b.round }, false),
 	when("run into, in a name without season", "Silver(Remake) E07.mkv -> Silver(Remake) e7 episode",
 		func(b innerBracket) bool {
-			return b.attached && b.season.empty() && (b.follow == tagEpisode || b.follow == none)
+			return b.attached && b.in.marks.season.empty() && (b.follow == tagEpisode || b.follow == none)
 		}, true),
 	when("the title again in another script", "[组] 银色铁道 (Silver Rail) - 07.mkv -> 银色铁道 e7 episode",
 		func(b innerBracket) bool { return b.follow == tagEpisode && b.otherScript() }, false),
 	when("an episode behind it", "Silver Rail (0) - 07.mkv -> Silver Rail (0) e7 episode",
 		func(b innerBracket) bool {
-			return b.follow == tagEpisode && b.season.empty() && (b.bare || b.b.behind-b.b.first >= 2 && !b.media)
+			return b.follow == tagEpisode && b.in.marks.season.empty() && (b.in.numbers.bare || b.b.behind-b.b.first >= 2 && !b.in.tags.media)
 		}, true),
 	when("the title goes on, with blanks", "Silver Rail (Gin) Night Train.mkv -> Silver Rail (Gin) Night Train",
-		func(b innerBracket) bool { return b.follow == none && !b.dotted }, true),
+		func(b innerBracket) bool { return b.follow == none && !b.w.dotted }, true),
 }
 
 // otherScript reports whether the words before the bracket are in Han, kana or hangul and those in it are not, or the other way.
 func (b innerBracket) otherScript() bool {
-	before, in := b.scriptsOf(b.first, b.b.first), b.scriptsOf(b.b.first, b.b.behind)
+	before, in := b.in.scriptsOf(b.in.layout.first, b.b.first), b.in.scriptsOf(b.b.first, b.b.behind)
 	return before.latin == 0 && in.wide == 0 && in.latin > 1 || before.wide == 0 && in.latin == 0
 }
 
 // kana reports whether the bracket holds how the title before it is read.
-func (b innerBracket) kana() bool { return title.Script(b.text[b.b.in:b.b.close]) == "ja" }
+func (b innerBracket) kana() bool { return title.Script(b.w.text[b.b.in:b.b.close]) == "ja" }
 
 // belongs reports whether the bracket b, of which i is the first token, is part of the title around it.
 func (p *titled) belongs(b, i, from int) bool {
-	br := &p.brackets[b]
+	br := &p.w.brackets[b]
 	if i == from {
-		return br.behind < len(p.tokens) && p.tokens[br.behind].group < 0
+		return br.behind < len(p.w.tokens) && p.w.tokens[br.behind].group < 0
 	}
 	if br.first != i || br.behind <= i || p.tagsIn(br) {
 		return false
 	}
-	before, _ := utf8.DecodeLastRuneInString(p.text[:br.open])
+	before, _ := utf8.DecodeLastRuneInString(p.w.text[:br.open])
 	inner := innerBracket{
-		titled: p, b: br, promo: p.remarks(br),
+		in: p, w: p.w, b: br, promo: p.remarks(br),
 		attached: before < utf8.RuneSelf && wordByte(byte(before)) || letterRune(before),
-		goesOn:   br.behind < len(p.tokens) && p.tokens[br.behind].group == br.outer,
-		follow:   p.tagAt(br.behind),
+		goesOn:   br.behind < len(p.w.tokens) && p.w.tokens[br.behind].group == br.outer,
+		follow:   p.w.tagAt(br.behind),
 	}
 	return decide(innerBrackets, inner)
 }
 
 // tagsIn reports whether a bracket holds a tag that cannot be part of a title.
-func (p *lexed) tagsIn(b *bracket) bool {
+func (p *titled) tagsIn(b *bracket) bool {
 	for k := b.first; k < b.behind; k++ {
-		switch t := &p.tokens[k]; t.tag {
+		switch t := &p.w.tokens[k]; t.tag {
 		case none, tagPromo, tagMovie:
 		case tagLanguage:
-			if p.width(k) >= 3 {
+			if p.w.width(k) >= 3 {
 				return true
 			}
 		default:
@@ -166,39 +170,39 @@ func (p *lexed) tagsIn(b *bracket) bool {
 }
 
 // remarks reports whether a bracket holds a word that is neither group nor title: "（僅限港澳台地區）".
-func (p *lexed) remarks(b *bracket) bool {
+func (p *titled) remarks(b *bracket) bool {
 	for k := b.first; k < b.behind; k++ {
-		if p.tokens[k].tag == tagPromo {
+		if p.w.tokens[k].tag == tagPromo {
 			return true
 		}
 	}
-	return b.behind == b.first+1 && lists().recorderMarks[p.word(b.first)]
+	return b.behind == b.first+1 && lists().recorderMarks[p.w.word(b.first)]
 }
 
 // runsOn reports whether a word follows the bracket without a gap: "DIVA(A)LIVE", "要【招架】一切".
 func (b innerBracket) runsOn() bool {
-	return b.b.out < len(b.text) && (wordByte(b.text[b.b.out]) || b.text[b.b.out] >= utf8.RuneSelf)
+	return b.b.out < len(b.w.text) && (wordByte(b.w.text[b.b.out]) || b.w.text[b.b.out] >= utf8.RuneSelf)
 }
 
 // slashAfter reports whether another title follows token i in its bracket: "[名 2020/Name 2020]".
-func (p *lexed) slashAfter(i, home int) bool {
-	return i+1 < p.brackets[home].behind && strings.ContainsAny(p.gap(i), "/|")
+func (p *titled) slashAfter(i, home int) bool {
+	return i+1 < p.w.brackets[home].behind && strings.ContainsAny(p.w.gap(i), "/|")
 }
 
 // seasonInside reports whether a counter of seasons at i stands inside a title that goes on behind it and is not cut
 // there.
-func (p *lexed) seasonInside(i, from int) bool {
-	if i == from || i+1 >= len(p.tokens) {
+func (p *titled) seasonInside(i, from int) bool {
+	if i == from || i+1 >= len(p.w.tokens) {
 		return false
 	}
-	if !p.beside(i, i+1) {
-		return p.tokens[i].group < 0 && strings.HasPrefix(strings.TrimLeft(p.gap(i), " "), "（")
+	if !p.w.beside(i, i+1) {
+		return p.w.tokens[i].group < 0 && strings.HasPrefix(strings.TrimLeft(p.w.gap(i), " "), "（")
 	}
-	return !p.strongAt(i+1) && p.tokens[i+1].class != number && !dashGap(p.gap(i))
+	return !p.w.strongAt(i+1) && p.w.tokens[i+1].class != number && !dashGap(p.w.gap(i))
 }
 
 // enclosing returns the bracket just inside home that holds token i, -1 when i is not inside home.
-func (p *lexed) enclosing(i, home int) int {
+func (p *words) enclosing(i, home int) int {
 	g := p.tokens[i].group
 	for g >= 0 && p.brackets[g].outer != home {
 		g = p.brackets[g].outer

@@ -8,13 +8,14 @@ const (
 )
 
 // yearlike reports whether token i is a number that nothing has explained and that could be a year.
-func (p *lexed) yearlike(i int) bool {
+func (p *words) yearlike(i int) bool {
 	return p.plainNumber(i) && p.width(i) == 4 && p.tokens[i].num >= firstYear && p.tokens[i].num <= lastYear
 }
 
 // yearPlace is a number that could be the year of the work.
 type yearPlace struct {
-	*laidOut
+	in     *laidOut
+	w      *words
 	i      int
 	text   int // the first token that may belong to a title
 	strong int // the first token behind some text that cannot
@@ -24,23 +25,23 @@ type yearPlace struct {
 // the title.
 var yearRules = []rule[yearPlace, int]{
 	when("the first of a range of years", "Silver Rail 1080p 2009-2012 -> Silver Rail", func(y yearPlace) bool {
-		gap := y.gap(y.i)
-		return y.yearlike(y.i+1) && (gap == "-" || gap == " - ") && y.season.empty() && y.outside()
+		gap := y.w.gap(y.i)
+		return y.w.yearlike(y.i+1) && (gap == "-" || gap == " - ") && y.in.marks.season.empty() && y.outside()
 	}, noYear),
 	when("the end of a range of years", "Silver Rail 2009-2012.mkv -> Silver Rail 2009-2012", func(y yearPlace) bool {
-		gap := y.before(y.i)
-		return y.yearlike(y.i-1) && len(gap) <= 3 && strings.Contains(gap, "-")
+		gap := y.w.before(y.i)
+		return y.w.yearlike(y.i-1) && len(gap) <= 3 && strings.Contains(gap, "-")
 	}, noYear),
 	when("right behind the marks of the title", "《Silver Rail》2009.Night.mkv -> Silver Rail y2009 movie",
-		func(y yearPlace) bool { return len(y.places) == 1 && y.places[0].to == y.i && y.first < y.i }, yearAlone),
+		func(y yearPlace) bool { return len(y.in.places) == 1 && y.in.places[0].to == y.i && y.in.first < y.i }, yearAlone),
 	when("alone in a bracket", "Silver Rail (2009) 2012.mkv -> Silver Rail y2009 movie",
-		func(y yearPlace) bool { return y.alone(y.i) }, yearAlone),
+		func(y yearPlace) bool { return y.w.alone(y.i) }, yearAlone),
 	when("a bracket of two years", "Silver Rail/(2009-2012).mkv -> Silver Rail y2009 movie", func(y yearPlace) bool {
-		return !y.outside() && y.i == y.brackets[y.tokens[y.i].group].first && y.gap(y.i) == "-" && y.yearlike(y.i+1)
+		return !y.outside() && y.i == y.w.brackets[y.w.tokens[y.i].group].first && y.w.gap(y.i) == "-" && y.w.yearlike(y.i+1)
 	}, yearAlone),
 	when("in front of all, behind it a dash", "2009 - Silver Rail.mkv -> Silver Rail y2009 movie",
 		func(y yearPlace) bool {
-			return y.i == 0 && dashGap(y.gap(0)) && y.classAt(1) == alpha && y.episode.empty()
+			return y.i == 0 && dashGap(y.w.gap(0)) && y.w.classAt(1) == alpha && y.in.marks.episode.empty()
 		}, yearAmongTags),
 	when("the title begins with it", "1984.mkv -> 1984", func(y yearPlace) bool { return y.i == y.text }, noYear),
 	when("the title ends with it", "Silver Rail 2009.mkv -> Silver Rail y2009 movie",
@@ -49,7 +50,7 @@ var yearRules = []rule[yearPlace, int]{
 		func(y yearPlace) bool { return !y.outside() }, yearInBracket),
 	when("behind the episode, and text follows", "Silver.Rail.S02E05.2012.Nights.1080p -> Silver Rail s2 e5 episode",
 		func(y yearPlace) bool {
-			return !y.episode.empty() && (!y.closes(y.i+1) || y.i > y.episode.to && !y.tagNext(y.i))
+			return !y.in.marks.episode.empty() && (!y.w.closes(y.i+1) || y.i > y.in.marks.episode.to && !y.w.tagNext(y.i))
 		}, noYear),
 	when("among the tags", "Silver Rail 1080p 2009 -> Silver Rail y2009 movie",
 		func(y yearPlace) bool { return y.i > y.strong }, yearAmongTags),
@@ -67,13 +68,13 @@ const (
 // findYear chooses the year of the work.
 func (p *laidOut) findYear() {
 	best, rank := -1, noYear
-	place := yearPlace{laidOut: p, text: p.firstText(), strong: p.firstStrong()}
-	for i := range p.tokens {
-		if !p.yearlike(i) {
+	place := yearPlace{in: p, w: p.w, text: p.w.firstText(), strong: p.w.firstStrong()}
+	for i := range p.w.tokens {
+		if !p.w.yearlike(i) {
 			continue
 		}
-		if p.gap(i) == "" && p.classAt(i+1) == cjk && p.word(i+1) == "年" && (p.before(i) == " " || p.before(i) == ".") {
-			p.set(i+1, i+2, tagPromo) // "2022年"
+		if p.w.gap(i) == "" && p.w.classAt(i+1) == cjk && p.w.word(i+1) == "年" && (p.w.before(i) == " " || p.w.before(i) == ".") {
+			p.w.set(i+1, i+2, tagPromo) // "2022年"
 			place.strong = min(place.strong, i+1)
 		}
 		place.i = i
@@ -83,8 +84,8 @@ func (p *laidOut) findYear() {
 		}
 	}
 	if best >= 0 {
-		p.yearAt, p.year = best, p.tokens[best].num
-		p.set(best, best+1, tagYear)
+		p.yearAt, p.year = best, p.w.tokens[best].num
+		p.w.set(best, best+1, tagYear)
 		if best == p.first {
 			p.first++
 		}
@@ -92,31 +93,31 @@ func (p *laidOut) findYear() {
 }
 
 // outside reports whether the year stands in no bracket.
-func (y yearPlace) outside() bool { return y.tokens[y.i].group < 0 }
+func (y yearPlace) outside() bool { return y.w.tokens[y.i].group < 0 }
 
 // endsTitle reports whether the title ends at the year: a tag, a bracket, a marker or the end follows, or few words do
 // before a tag.
 func (y yearPlace) endsTitle() bool {
-	if !y.beside(y.i, y.i+1) || dashGap(y.gap(y.i)) && y.plainNumber(y.i+1) && !y.yearlike(y.i+1) && y.closesNumber(y.i+1) {
+	if !y.w.beside(y.i, y.i+1) || dashGap(y.w.gap(y.i)) && y.w.plainNumber(y.i+1) && !y.w.yearlike(y.i+1) && y.w.closesNumber(y.i+1) {
 		return true
 	}
 	words := 0
-	for j := y.i + 1; j < y.strong && y.tokens[j].group < 0; j++ {
-		if y.tokens[j].tag == none {
+	for j := y.i + 1; j < y.strong && y.w.tokens[j].group < 0; j++ {
+		if y.w.tokens[j].tag == none {
 			words++
 		}
 	}
-	if y.strong >= len(y.tokens) {
-		return words == 0 || y.tagAt(y.i+1) != none
+	if y.strong >= len(y.w.tokens) {
+		return words == 0 || y.w.tagAt(y.i+1) != none
 	}
-	return words == 0 || words <= 3 && y.media
+	return words == 0 || words <= 3 && y.in.tags.media
 }
 
 // tagNext reports whether a tag, a bracket or the end follows token i.
-func (p *lexed) tagNext(i int) bool { return !p.beside(i, i+1) || p.tokens[i+1].tag != none }
+func (p *words) tagNext(i int) bool { return !p.beside(i, i+1) || p.tokens[i+1].tag != none }
 
 // firstStrong returns the first token behind some text that cannot be part of a title.
-func (p *lexed) firstStrong() int {
+func (p *words) firstStrong() int {
 	for i := p.firstText() + 1; i < len(p.tokens); i++ {
 		if t := p.tokens[i].tag; p.strongAt(i) && t != tagYear && t != tagVersion {
 			return i
@@ -126,7 +127,7 @@ func (p *lexed) firstStrong() int {
 }
 
 // firstText returns the first token at top level that may belong to a title.
-func (p *lexed) firstText() int {
+func (p *words) firstText() int {
 	for i := range p.tokens {
 		if p.tokens[i].group < 0 && !p.strongAt(i) {
 			return i
