@@ -12,6 +12,7 @@ package admin
 
 import (
 	"context"
+	"time"
 
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
@@ -26,6 +27,8 @@ type Gateway interface {
 	Limiter() *ratelimit.Limiter
 	Store() ratelimit.Store
 	Metrics() *metrics.Metrics
+	// ClientUse returns how many questions of a client wait, and when it last asked, zero for never.
+	ClientUse(name string) (waiting int, last time.Time)
 	// TestAccount asks the upstream one question with each key of an account, past the cache.
 	TestAccount(ctx context.Context, account config.Account) []app.KeyTest
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/anivault/anivault/internal/config"
 	"github.com/anivault/anivault/internal/gateway"
+	"github.com/anivault/anivault/internal/metrics"
 	"github.com/anivault/anivault/internal/tmdbfake"
 	"github.com/anivault/anivault/ratelimit"
 )
@@ -333,8 +334,8 @@ func TestTheKeyIsTestedPastTheCache(t *testing.T) {
 			t.Errorf("%d %s", status, text)
 		}
 	}
-	if n := x.service.Metrics().Snapshot().Requests["200"]; n != 2 {
-		t.Errorf("TMDB was asked %d times", n)
+	if n := x.service.Metrics().Snapshot().Value(metrics.Requests, "200"); n != 2 {
+		t.Errorf("TMDB was asked %v times", n)
 	}
 }
 

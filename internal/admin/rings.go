@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/anivault/anivault/internal/metrics"
 	"github.com/anivault/anivault/ratelimit"
 )
 
@@ -80,7 +81,7 @@ func newRings() *rings { return &rings{by: map[string]*history{}} }
 // counts are numbers that only grow.
 type counts struct {
 	at              time.Time
-	sent, throttled uint64
+	sent, throttled float64
 }
 
 // run notes a sample every ten seconds until ctx ends.
@@ -105,15 +106,13 @@ func (r *rings) look(ctx context.Context, g Gateway, now time.Time) {
 		return // a gap
 	}
 	snap := g.Metrics().Snapshot()
-	is := counts{at: now, throttled: snap.Requests["429"]}
-	for _, n := range snap.Requests {
+	is := counts{at: now, throttled: snap.Value(metrics.Requests, "429")}
+	for _, n := range snap.Values(metrics.Requests) {
 		is.sent += n
 	}
-	queue := uint64(0)
-	if snap.Gateway != nil {
-		for _, n := range snap.Gateway.Queue {
-			queue += n
-		}
+	queue := 0.0
+	for _, n := range snap.Values(metrics.GatewayQueue) {
+		queue += n
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,11 +120,11 @@ func (r *rings) look(ctx context.Context, g Gateway, now time.Time) {
 }
 
 // note adds samples. r.mu is held.
-func (r *rings) note(st ratelimit.Status, is counts, queue uint64) {
-	s := sample{at: is.at, running: float64(st.Running), limit: float64(st.Slots), queue: float64(queue)}
+func (r *rings) note(st ratelimit.Status, is counts, queue float64) {
+	s := sample{at: is.at, running: float64(st.Running), limit: float64(st.Slots), queue: queue}
 	if span := is.at.Sub(r.last.at); !r.last.at.IsZero() && span > 0 {
-		s.sent = float64(is.sent-r.last.sent) / span.Seconds()
-		s.throttled = float64(is.throttled - r.last.throttled)
+		s.sent = (is.sent - r.last.sent) / span.Seconds()
+		s.throttled = is.throttled - r.last.throttled
 	}
 	r.last = is
 	r.of("").add(s)

@@ -79,7 +79,7 @@ func (s *Server) status(ctx context.Context) (Status, error) {
 	snap := s.gateway.Metrics().Snapshot()
 	out := Status{
 		State: st.State.String(), Reason: st.Cause.String(), Since: ui.Stamp(st.Since), PauseUntil: ui.Stamp(st.PauseUntil),
-		Rate: st.Rate, Granted: st.Granted, Running: st.Running, Limit: st.Slots, Throttled: snap.Requests["429"], Alone: st.Alone,
+		Rate: st.Rate, Granted: st.Granted, Running: st.Running, Limit: st.Slots, Throttled: uint64(snap.Value(metrics.Requests, "429")), Alone: st.Alone,
 		Coordinator: s.gateway.Config().Coordinator, Quota: app.ViewQuota(st.Budget, st.BudgetUsed, st.BudgetHeld, st.BudgetRenews),
 		Queue: []Queue{}, Processes: []Process{}, Overrides: app.ViewOverrides(st.Overrides),
 	}
@@ -89,20 +89,18 @@ func (s *Server) status(ctx context.Context) (Status, error) {
 	for _, p := range st.Processes {
 		out.Processes = append(out.Processes, Process{p.ID, p.Own, p.Running, p.Waiting, p.Rate})
 	}
-	if g := snap.Gateway; g != nil {
-		hits, all := uint64(0), uint64(0)
-		for labels, n := range g.Requests {
-			_, _, hit := splitRequest(labels)
-			all += n
-			if hit {
-				hits += n
-			}
+	var hits, all float64
+	for labels, n := range snap.Values(metrics.GatewayRequests) {
+		all += n
+		if _, _, hit := splitRequest(labels); hit {
+			hits += n
 		}
-		out.HitRatio = share(hits, all)
-		for _, class := range []string{"interactive", "batch"} {
-			w := g.Wait[class]
-			out.Queue = append(out.Queue, Queue{class, g.Queue[class], quantile(w, .5), quantile(w, .9), quantile(w, .99)})
-		}
+	}
+	out.HitRatio = share(hits, all)
+	for _, class := range []string{"interactive", "batch"} {
+		w := snap.Distribution(metrics.GatewayWait, class)
+		waiting := uint64(snap.Value(metrics.GatewayQueue, class))
+		out.Queue = append(out.Queue, Queue{class, waiting, quantile(w, .5), quantile(w, .9), quantile(w, .99)})
 	}
 	return out, nil
 }
@@ -116,11 +114,11 @@ func splitRequest(labels string) (client string, refused, hit bool) {
 	return parts[0], parts[1] >= "400" && parts[1] != "404", parts[2] == "fresh" || parts[2] == "stale"
 }
 
-func share(part, all uint64) float64 {
+func share(part, all float64) float64 {
 	if all == 0 {
 		return 0
 	}
-	return float64(part) / float64(all)
+	return part / all
 }
 
 // quantile is the upper bound of the bucket in which a share of all observations ends; beyond the last bound it is that.
@@ -143,10 +141,10 @@ func (s *Server) accounts(ctx context.Context) ([]Account, error) {
 	if err != nil {
 		return nil, err
 	}
-	by := s.gateway.Metrics().Snapshot().ByAccount
+	snap := s.gateway.Metrics().Snapshot()
 	out := []Account{}
 	for _, a := range app.ViewAccounts(s.gateway.Config(), st) {
-		out = append(out, Account{a, by[a.Name+",429"]})
+		out = append(out, Account{a, uint64(snap.Value(metrics.AccountRequests, a.Name, "429"))})
 	}
 	return out, nil
 }
@@ -158,26 +156,24 @@ func (s *Server) clients() []Client {
 		out = append(out, Client{Name: c.Name, Class: c.Class, Weight: c.Weight, Admin: c.Admin})
 	}
 	out = append(out, Client{Name: config.Anonymous, Class: "interactive", Weight: 1})
-	g := s.gateway.Metrics().Snapshot().Gateway
-	if g == nil {
-		return out
-	}
+	asked := s.gateway.Metrics().Snapshot().Values(metrics.GatewayRequests)
 	for i := range out {
-		c, hits := &out[i], uint64(0)
-		for labels, n := range g.Requests {
+		c, hits := &out[i], 0.0
+		for labels, n := range asked {
 			name, refused, hit := splitRequest(labels)
 			if name != c.Name {
 				continue
 			}
-			c.Requests += n
+			c.Requests += uint64(n)
 			if refused {
-				c.Refused += n
+				c.Refused += uint64(n)
 			}
 			if hit {
 				hits += n
 			}
 		}
-		c.HitRatio, c.Waiting, c.LastUse = share(hits, c.Requests), g.Waiting[c.Name], ui.Stamp(g.LastUse[c.Name])
+		waiting, last := s.gateway.ClientUse(c.Name)
+		c.HitRatio, c.Waiting, c.LastUse = share(hits, float64(c.Requests)), waiting, ui.Stamp(last)
 	}
 	slices.SortFunc(out, func(a, b Client) int { return cmp.Compare(a.Name, b.Name) })
 	return out

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -82,7 +83,7 @@ func (o *observer) hooks() ratelimit.Hooks {
 }
 
 func (o *observer) onOrphans(f ratelimit.Orphans) {
-	o.metrics.Orphaned(f.Requests)
+	o.metrics.Add(metrics.Orphans, f.Requests)
 	account := "-"
 	if o.cfg != nil {
 		account = o.cfg().OnlyAccount() // it was set aside at the door, where none is chosen yet
@@ -135,8 +136,16 @@ func (o *observer) onAnswer(a ratelimit.Answer) {
 	if a.Attempt > 1 {
 		o.retries.Add(1)
 	}
-	o.metrics.Answer(a.Account, a.Status, a.Outcome.String(), a.Latency)
 	event := a.Outcome.String()
+	code := event
+	if a.Status != 0 {
+		code = strconv.Itoa(a.Status)
+	}
+	o.metrics.Add(metrics.Requests, 1, code)
+	if a.Account != "" {
+		o.metrics.Add(metrics.AccountRequests, 1, a.Account, code)
+	}
+	o.metrics.Observe(metrics.Latency, a.Latency)
 	if a.Outcome == ratelimit.Throttled {
 		o.throttled.Add(1)
 		event = "429"
@@ -191,7 +200,7 @@ func (o *observer) onWait(w ratelimit.WaitInfo) {
 		o.waiting = append(o.waiting, w)
 		return
 	}
-	o.metrics.Slept(w.Waited)
+	o.metrics.Observe(metrics.Sleep, w.Waited)
 	begun := func(b ratelimit.WaitInfo) bool { return b.Block == w.Block && b.Attempt == w.Attempt }
 	if i := slices.IndexFunc(o.waiting, begun); i >= 0 {
 		o.waiting = slices.Delete(o.waiting, i, i+1)
@@ -203,7 +212,9 @@ func (o *observer) see(g ratelimit.Gauges) {
 	o.mu.Lock()
 	o.gauges, o.heard, o.heardAt = g, true, time.Now()
 	o.mu.Unlock()
-	o.metrics.SetGauges(metrics.Gauges{Rate: g.Rate, Concurrency: float64(g.OwnSlots), ErrRate: g.ErrRatio})
+	o.metrics.Set(metrics.Rate, g.Rate)
+	o.metrics.Set(metrics.Concurrency, float64(g.OwnSlots))
+	o.metrics.Set(metrics.ErrRate, g.ErrRatio)
 }
 
 // mark adds to the timeline.
@@ -242,11 +253,11 @@ func (c counting) RoundTrip(req *http.Request) (*http.Response, error) {
 			if info.Source == cache.Stale {
 				c.o.stale.Add(1)
 			}
-			c.o.metrics.CacheHit()
+			c.o.metrics.Add(metrics.CacheHits, 1)
 			return resp, err
 		}
 	}
 	c.o.misses.Add(1)
-	c.o.metrics.CacheMiss()
+	c.o.metrics.Add(metrics.CacheMisses, 1)
 	return resp, err
 }

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/anivault/anivault/internal/metrics"
 	"github.com/anivault/anivault/ratelimit"
 )
 
@@ -196,8 +197,8 @@ func TestSeed002AnOrphanIsFreeAfterItsHour(t *testing.T) {
 		if !refused(4) {
 			t.Error("beyond the budget")
 		}
-		if n := b.service.g.up.Metrics().Snapshot().Orphans; n != 3 {
-			t.Errorf("%d orphans are counted", n)
+		if n := b.service.g.up.Metrics().Snapshot().Value(metrics.Orphans); n != 3 {
+			t.Errorf("%v orphans are counted", n)
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/anivault/anivault/internal/metrics"
 	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/tmdb"
 )
@@ -165,7 +166,7 @@ func (fs *flights) sent(f *flight) {
 	f.setOnWire(true)
 	fs.mu.Unlock()
 	if first {
-		fs.g.counts.Waited(f.ticket.class.String(), now.Sub(f.began))
+		fs.g.up.Metrics().Observe(metrics.GatewayWait, now.Sub(f.began), f.ticket.class.String())
 		fs.g.log.slotAcquired(f, now.Sub(f.began))
 	}
 }

@@ -28,7 +28,6 @@ import (
 
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
-	"github.com/anivault/anivault/internal/metrics"
 	"github.com/anivault/anivault/ratelimit"
 )
 
@@ -53,7 +52,6 @@ type Gateway struct {
 	sticky   sticky
 	settings atomic.Pointer[settings]
 	log      *logger
-	counts   *metrics.Gateway
 	via      string // "1.1 anivault-<8 hex>", new at each start
 	draining atomic.Bool
 }
@@ -89,7 +87,7 @@ func New(cfg *config.Config, o Options) (*Gateway, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the gateway: %w", err)
 	}
-	g.counts = g.up.Metrics().ForGateway(g.gauges)
+	g.up.Metrics().ForGateway(g.setGauges)
 	return g, nil
 }
 

@@ -5,75 +5,76 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/metrics"
-	"github.com/anivault/anivault/ratelimit"
 )
 
 // count counts a request.
 func (g *Gateway) count(x *exchange) {
-	refused := ""
+	m, cached := g.up.Metrics(), cmp.Or(x.cache, "-")
+	m.Add(metrics.GatewayRequests, 1, x.clientName(), strconv.Itoa(x.status), cached)
+	m.Observe(metrics.GatewayTook, time.Since(x.began), cached)
 	if x.refused != nil {
-		refused = x.refused.name
+		m.Add(metrics.GatewayRefused, 1, x.refused.name)
 	}
-	g.counts.Answered(x.clientName(), x.status, cmp.Or(x.cache, "-"), refused, time.Since(x.began))
 	switch x.refused {
 	case reasonAcquireTimeout:
-		g.counts.TimedOut("acquire")
+		m.Add(metrics.GatewayTimeouts, 1, "acquire")
 	case reasonRequestTimeout:
-		g.counts.TimedOut("request")
+		m.Add(metrics.GatewayTimeouts, 1, "request")
 	}
 }
 
-// gauges are the numbers of the moment.
-func (g *Gateway) gauges() metrics.GatewayGauges {
-	out := metrics.GatewayGauges{Queue: map[string]uint64{}}
+// setGauges sets the numbers of the moment, also those of each account that the configuration has. The budget bounds all
+// accounts together: with one account it is told as its quota.
+func (g *Gateway) setGauges(set metrics.Setter) {
 	for c, n := range g.queue.waiting() {
-		out.Queue[class(c).String()] = uint64(n)
-	}
-	g.flights.mu.Lock()
-	out.Waiting = maps.Clone(g.flights.perClient)
-	g.flights.mu.Unlock()
-	s := g.settings.Load()
-	out.LastUse = map[string]time.Time{s.anonymous.Name: s.anonymous.lastUse()}
-	for _, c := range s.byHash {
-		out.LastUse[c.Name] = c.lastUse()
+		set(metrics.GatewayQueue, float64(n), class(c).String())
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	st, err := g.up.Limiter().Status(ctx)
+	up := 0.0
 	if err == nil && !st.Alone {
-		out.Up = 1
+		up = 1
 	}
-	g.accountGauges(&out, st)
-	return out
-}
-
-// accountGauges are the numbers of each account that the configuration has. The budget bounds all together: with one
-// account it is told as its quota.
-func (g *Gateway) accountGauges(out *metrics.GatewayGauges, st ratelimit.Status) {
+	set(metrics.CoordinatorUp, up)
 	accounts := app.ViewAccounts(g.settings.Load().cfg, st)
-	out.Running, out.Limit, out.KeyRunning = map[string]uint64{}, map[string]uint64{}, map[string]uint64{}
-	out.Rate = map[string]float64{}
-	out.QuotaUsed, out.QuotaHeld, out.QuotaLimit = map[string]uint64{}, map[string]uint64{}, map[string]uint64{}
 	for _, a := range accounts {
-		out.Running[a.Name], out.Limit[a.Name] = uint64(a.Running), uint64(cmp.Or(a.Limit, st.Slots))
-		out.Rate[a.Name] = a.Rate
+		set(metrics.AccountRunning, float64(a.Running), a.Name)
+		set(metrics.AccountLimit, float64(cmp.Or(a.Limit, st.Slots)), a.Name)
+		set(metrics.AccountRate, a.Rate, a.Name)
 		for _, k := range a.Keys {
-			out.KeyRunning[a.Name+","+strconv.Itoa(k.Number)] = uint64(k.Running)
+			set(metrics.KeyRunning, float64(k.Running), a.Name, strconv.Itoa(k.Number))
 		}
 		quota := a.Quota
 		if quota == nil && len(accounts) == 1 {
 			quota = app.ViewQuota(st.Budget, st.BudgetUsed, st.BudgetHeld, st.BudgetRenews)
 		}
 		if quota != nil {
-			out.QuotaUsed[a.Name], out.QuotaHeld[a.Name] = uint64(quota.Used), uint64(quota.Reserved)
-			out.QuotaLimit[a.Name] = uint64(quota.Limit)
+			set(metrics.QuotaUsed, float64(quota.Used), a.Name)
+			set(metrics.QuotaReserved, float64(quota.Reserved), a.Name)
+			set(metrics.QuotaLimit, float64(quota.Limit), a.Name)
 		}
 	}
+}
+
+// ClientUse returns how many questions of a client wait now, and when it last asked, zero for never.
+func (s *Service) ClientUse(name string) (waiting int, last time.Time) {
+	s.g.flights.mu.Lock()
+	waiting = s.g.flights.perClient[name]
+	s.g.flights.mu.Unlock()
+	now := s.g.settings.Load()
+	for _, c := range append(slices.Collect(maps.Values(now.byHash)), now.anonymous) {
+		if at := c.used.Load(); c.Name == name && at != 0 {
+			last = time.Unix(0, at)
+		}
+	}
+	return waiting, last
 }
 
 // metrics answers with Prometheus' text, for an admin, or for anybody where no token is needed.

@@ -62,14 +62,6 @@ func newClient(c config.Client, before *client) *client {
 	return out
 }
 
-// lastUse is when the client last asked, zero for never.
-func (c *client) lastUse() time.Time {
-	if at := c.used.Load(); at != 0 {
-		return time.Unix(0, at)
-	}
-	return time.Time{}
-}
-
 // allow counts a request in one of the client's windows, or refuses it.
 func (c *client) allow(w *window, now time.Time) *refusal {
 	c.mu.Lock()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/metrics"
 	"github.com/anivault/anivault/ratelimit"
 )
 
@@ -91,6 +92,6 @@ func (g *Gateway) chosen(f *flight, c ratelimit.Choice) {
 	if s.Sticky.Enabled && f.by.session != "" {
 		g.sticky.keep(f.by.session, ratelimit.Preference{Account: c.Account, Key: c.Key}, time.Now())
 	}
-	g.counts.Chose(c.Account, c.Why.String())
+	g.up.Metrics().Add(metrics.AccountChosen, 1, c.Account, c.Why.String())
 	g.log.skipped(f, c.Full)
 }

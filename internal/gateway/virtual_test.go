@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/anivault/anivault/internal/metrics"
 	"github.com/anivault/anivault/internal/tmdbfake"
 	"github.com/anivault/anivault/internal/upstream"
 )
@@ -212,7 +213,7 @@ func TestThreeHoursOfTrafficLeaveNothingBehind(t *testing.T) {
 			t.Errorf("%d journals", len(names))
 		}
 		series := 0
-		for range b.service.g.up.Metrics().Snapshot().Gateway.Requests {
+		for range b.service.g.up.Metrics().Snapshot().Values(metrics.GatewayRequests) {
 			series++
 		}
 		if series > 20 {

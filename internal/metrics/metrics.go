@@ -4,37 +4,27 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
 
-// Metrics are the numbers of one process. Make it with New.
+// Metrics are the numbers of one process. Its methods may be called concurrently. Labels are given in the order of the
+// definition.
 type Metrics struct {
-	mu      sync.Mutex
-	now     Snapshot
-	gateway *Gateway // nil for a run that is none
+	mu   sync.Mutex
+	now  Snapshot
+	look func(Setter) // see ForGateway
 }
 
-// Snapshot is a copy of all metrics at one moment.
+// Setter sets a gauge.
+type Setter func(d *Definition, v float64, labels ...string)
+
+// Snapshot is a copy of all metrics at one moment. Labels are joined by commas, "" without any.
 type Snapshot struct {
-	Requests    map[string]uint64 // by code
-	ByAccount   map[string]uint64 // by account and code
-	CacheHits   uint64
-	CacheMisses uint64
-	Orphans     uint64 // requests of the budget
-	Gauges      Gauges
-	Latency     Distribution     // milliseconds
-	Sleep       Distribution     // milliseconds
-	Gateway     *GatewaySnapshot // nil for a run that is no gateway
-}
-
-// Gauges are the limiter's values of the moment: Rate in requests per second, Concurrency in requests, ErrRate 0 to 1.
-// A value that is NaN or infinite counts as 0.
-type Gauges struct {
-	Rate        float64
-	Concurrency float64
-	ErrRate     float64
+	gateway       bool
+	values        map[*Definition]map[string]float64
+	distributions map[*Definition]map[string]Distribution
 }
 
 // Distribution is a histogram: Buckets[i] observations were at most Bounds[i] and more than the bound before; those
@@ -48,99 +38,99 @@ type Distribution struct {
 
 // New returns metrics that are all zero.
 func New() *Metrics {
-	m := &Metrics{}
-	m.now.Requests, m.now.ByAccount = map[string]uint64{}, map[string]uint64{}
-	m.now.Latency = distribution("latency_ms")
-	m.now.Sleep = distribution("sleep_ms")
+	m := &Metrics{now: Snapshot{
+		values: map[*Definition]map[string]float64{}, distributions: map[*Definition]map[string]Distribution{},
+	}}
+	for _, d := range table {
+		m.now.values[d], m.now.distributions[d] = map[string]float64{}, map[string]Distribution{}
+	}
 	return m
 }
 
-func distribution(name string) Distribution {
-	b := bounds(name)
-	return Distribution{Bounds: b, Buckets: make([]uint64, len(b))}
+// ForGateway makes m count for a gateway too. look is asked for gauges at each snapshot.
+func (m *Metrics) ForGateway(look func(Setter)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.now.gateway, m.look = true, look
 }
 
-// Answer counts the end of one attempt through an account: its HTTP status, or 0 with the outcome's name ("network", "cancelled") where no
-// answer came, and how long it took from being let go.
-func (m *Metrics) Answer(account string, status int, outcome string, latency time.Duration) {
-	code := outcome
-	if status >= 100 && status <= 999 {
-		code = strconv.Itoa(status)
+// Add adds n to a counter.
+func (m *Metrics) Add(d *Definition, n int, labels ...string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.now.values[d][strings.Join(labels, ",")] += float64(n)
+}
+
+// Set replaces a gauge. What is no finite number counts as 0.
+func (m *Metrics) Set(d *Definition, v float64, labels ...string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.now.set(d, v, labels...)
+}
+
+func (s *Snapshot) set(d *Definition, v float64, labels ...string) {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		v = 0
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.now.Requests[code]++
-	if account != "" {
-		m.now.ByAccount[account+","+code]++
+	s.values[d][strings.Join(labels, ",")] = v
+}
+
+// Observe adds a time to a histogram, in the unit that its name ends with. A negative one counts as 0.
+func (m *Metrics) Observe(d *Definition, took time.Duration, labels ...string) {
+	unit := time.Second
+	if strings.HasSuffix(d.Name, "_ms") {
+		unit = time.Millisecond
 	}
-	m.now.Latency.observe(milliseconds(latency))
-}
-
-// Slept counts one wait for the limiter's permission.
-func (m *Metrics) Slept(d time.Duration) {
+	v := max(float64(took)/float64(unit), 0)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.now.Sleep.observe(milliseconds(d))
-}
-
-// CacheHit counts a question that the cache answered.
-func (m *Metrics) CacheHit() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.now.CacheHits++
-}
-
-// CacheMiss counts a question that the cache could not answer.
-func (m *Metrics) CacheMiss() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.now.CacheMisses++
-}
-
-// Orphaned counts requests of the budget that were reserved and forgotten, and are free again.
-func (m *Metrics) Orphaned(requests int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.now.Orphans += uint64(requests)
-}
-
-// SetGauges replaces the values of the moment.
-func (m *Metrics) SetGauges(g Gauges) {
-	for _, v := range []*float64{&g.Rate, &g.Concurrency, &g.ErrRate} {
-		if math.IsNaN(*v) || math.IsInf(*v, 0) {
-			*v = 0
-		}
+	label := strings.Join(labels, ",")
+	h, ok := m.now.distributions[d][label]
+	if !ok {
+		h = Distribution{Bounds: d.Bounds, Buckets: make([]uint64, len(d.Bounds))}
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.now.Gauges = g
+	h.Count++
+	h.Sum = math.Round((h.Sum+v)*1e6) / 1e6                           // nanoseconds: what lies below is noise of the adding
+	if i, _ := slices.BinarySearch(h.Bounds, v); i < len(h.Buckets) { // the first bound that is ≥ v
+		h.Buckets[i]++
+	}
+	m.now.distributions[d][label] = h
 }
 
 // Snapshot returns a copy of everything.
 func (m *Metrics) Snapshot() Snapshot {
 	m.mu.Lock()
-	gateway := m.gateway
-	m.mu.Unlock()
-	var counts *GatewaySnapshot
-	if gateway != nil {
-		counts = gateway.snapshot()
+	s, look := m.now, m.look
+	s.values = make(map[*Definition]map[string]float64, len(table))
+	s.distributions = make(map[*Definition]map[string]Distribution, len(table))
+	for _, d := range table {
+		s.values[d] = maps.Clone(m.now.values[d])
+		s.distributions[d] = map[string]Distribution{}
+		for label, h := range m.now.distributions[d] {
+			h.Buckets = slices.Clone(h.Buckets)
+			s.distributions[d][label] = h
+		}
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s := m.now
-	s.Gateway = counts
-	s.Requests, s.ByAccount = maps.Clone(s.Requests), maps.Clone(s.ByAccount)
-	s.Latency.Buckets = slices.Clone(s.Latency.Buckets)
-	s.Sleep.Buckets = slices.Clone(s.Sleep.Buckets)
+	m.mu.Unlock()
+	if look != nil {
+		look(s.set) // outside the lock: it may take others
+	}
 	return s
 }
 
-func milliseconds(d time.Duration) float64 { return max(float64(d)/float64(time.Millisecond), 0) }
+// Values returns a counter or gauge by its labels, which are joined by commas.
+func (s Snapshot) Values(d *Definition) map[string]float64 { return s.values[d] }
 
-func (d *Distribution) observe(v float64) {
-	d.Count++
-	d.Sum = math.Round((d.Sum+v)*1e6) / 1e6                           // nanoseconds: what lies below is noise of the adding
-	if i, _ := slices.BinarySearch(d.Bounds, v); i < len(d.Buckets) { // the first bound that is ≥ v
-		d.Buckets[i]++
+// Value returns a counter or gauge with these labels; 0 where there is none.
+func (s Snapshot) Value(d *Definition, labels ...string) float64 {
+	return s.values[d][strings.Join(labels, ",")]
+}
+
+// Distribution returns a histogram with these labels.
+func (s Snapshot) Distribution(d *Definition, labels ...string) Distribution {
+	h, ok := s.distributions[d][strings.Join(labels, ",")]
+	if !ok {
+		h = Distribution{Bounds: d.Bounds, Buckets: make([]uint64, len(d.Bounds))}
 	}
+	return h
 }

@@ -20,16 +20,25 @@ import (
 
 func filled() *Metrics {
 	m := New()
-	m.Answer("", 200, "ok", 5*time.Millisecond)
-	m.Answer("", 200, "ok", 5001*time.Microsecond)
-	m.Answer("", 429, "throttled", 20*time.Second)
-	m.Answer("", 0, "net\"work\\\n", time.Millisecond)
-	m.CacheHit()
-	m.CacheHit()
-	m.CacheMiss()
-	m.Orphaned(3)
-	m.Slept(1500 * time.Millisecond)
-	m.SetGauges(Gauges{Rate: 17.5, Concurrency: 2, ErrRate: math.NaN()})
+	for _, a := range []struct {
+		code string
+		took time.Duration
+	}{
+		{"200", 5 * time.Millisecond},
+		{"200", 5001 * time.Microsecond},
+		{"429", 20 * time.Second},
+		{"net\"work\\\n", time.Millisecond},
+	} {
+		m.Add(Requests, 1, a.code)
+		m.Observe(Latency, a.took)
+	}
+	m.Add(CacheHits, 2)
+	m.Add(CacheMisses, 1)
+	m.Add(Orphans, 3)
+	m.Observe(Sleep, 1500*time.Millisecond)
+	m.Set(Rate, 17.5)
+	m.Set(Concurrency, 2)
+	m.Set(ErrRate, math.NaN())
 	return m
 }
 
@@ -74,7 +83,7 @@ func TestNDJSONHasNumbersAsNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	latency := got["latency_ms"].(map[string]any)
-	if buckets := latency["buckets"].([]any); len(buckets) != len(bounds("latency_ms")) {
+	if buckets := latency["buckets"].([]any); len(buckets) != len(Latency.Bounds) {
 		t.Errorf("%d buckets", len(buckets))
 	} else if diff := cmp.Diff(map[string]any{"le": 10.0, "count": 3.0}, buckets[1]); diff != "" {
 		t.Error(diff)
@@ -130,7 +139,7 @@ func TestTextfileIsReplacedWhole(t *testing.T) {
 		if err := Textfile(path)(m.Snapshot(), time.Time{}, false); err != nil {
 			t.Fatal(err)
 		}
-		m.CacheHit()
+		m.Add(CacheHits, 1)
 	}
 	b, err := os.ReadFile(path)
 	if err != nil || !strings.Contains(string(b), "anivault_cache_hits_total 3\n") {
@@ -141,9 +150,11 @@ func TestTextfileIsReplacedWhole(t *testing.T) {
 func TestSnapshotIsACopy(t *testing.T) {
 	m := filled()
 	before := m.Snapshot()
-	m.Answer("", 200, "ok", 0)
-	m.Slept(0)
-	if before.Requests["200"] != 2 || before.Latency.Buckets[0] != 2 || before.Sleep.Buckets[0] != 0 {
+	m.Add(Requests, 1, "200")
+	m.Observe(Latency, 0)
+	m.Observe(Sleep, 0)
+	if before.Value(Requests, "200") != 2 || before.Distribution(Latency).Buckets[0] != 2 ||
+		before.Distribution(Sleep).Buckets[0] != 0 {
 		t.Errorf("a snapshot changed after it was taken: %+v", before)
 	}
 }
@@ -154,14 +165,14 @@ func TestConcurrentCountingLosesNothing(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for range 500 {
-				m.Answer("", 200, "ok", time.Millisecond)
-				m.CacheHit()
+				m.Add(Requests, 1, "200")
+				m.Observe(Latency, time.Millisecond)
 				m.Snapshot()
 			}
 		})
 	}
 	wg.Wait()
-	if s := m.Snapshot(); s.Requests["200"] != 4000 || s.CacheHits != 4000 || s.Latency.Count != 4000 {
+	if s := m.Snapshot(); s.Value(Requests, "200") != 4000 || s.Distribution(Latency).Count != 4000 {
 		t.Errorf("counted %+v", s)
 	}
 }
@@ -205,13 +216,17 @@ func TestAGatewaysNumbersAreItsOwn(t *testing.T) {
 	if err := Prometheus(&b, m.Snapshot()); err != nil || strings.Contains(b.String(), "gateway") || strings.Contains(b.String(), "coordinator_up") {
 		t.Errorf("a run that is no gateway tells of one: %v\n%s", err, b.String())
 	}
-	length := uint64(3)
-	g := m.ForGateway(func() GatewayGauges { return GatewayGauges{Queue: map[string]uint64{"batch": length}, Up: 1} })
-	g.Answered("a", 200, "fresh", "", 2*time.Millisecond)
-	g.Answered("a", 200, "fresh", "", 20*time.Second)
-	g.Answered("b", 429, "", "client_limit", time.Millisecond)
-	g.TimedOut("acquire")
-	g.Waited("batch", 1500*time.Millisecond)
+	m.ForGateway(func(set Setter) {
+		set(GatewayQueue, 3, "batch")
+		set(CoordinatorUp, 1)
+	})
+	m.Add(GatewayRequests, 2, "a", "200", "fresh")
+	m.Observe(GatewayTook, 2*time.Millisecond, "fresh")
+	m.Observe(GatewayTook, 20*time.Second, "fresh")
+	m.Add(GatewayRequests, 1, "b", "429", "")
+	m.Add(GatewayRefused, 1, "client_limit")
+	m.Add(GatewayTimeouts, 1, "acquire")
+	m.Observe(GatewayWait, 1500*time.Millisecond, "batch")
 	b.Reset()
 	if err := Prometheus(&b, m.Snapshot()); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,8 +21,8 @@ import (
 type Sink func(s Snapshot, at time.Time, final bool) error
 
 // NDJSON returns a sink that writes one object per snapshot, each with one write: the fields of HeadFields, then every
-// metric of the table by its name. A histogram is an object of count, sum and buckets; a bucket counts what is at most its
-// upper bound le, as in Prometheus.
+// metric of the table by its name. A histogram is an object of count, sum and buckets; a bucket counts what is at most
+// its upper bound le, as in Prometheus.
 func NDJSON(w io.Writer, pid int) Sink {
 	return func(s Snapshot, at time.Time, final bool) error {
 		line, err := appendJSON(nil, &s, at, pid, final)
@@ -72,19 +73,19 @@ func appendJSON(b []byte, s *Snapshot, at time.Time, pid int, final bool) ([]byt
 			return nil, err
 		}
 	}
-	for _, d := range Table() {
-		v := d.value(s)
-		switch h := v.(type) {
-		case nil:
-			continue
-		case Distribution:
-			v = h.json()
-		case map[string]Distribution:
+	for _, d := range s.rows() {
+		var v any = s.values[d]
+		switch {
+		case d.Kind == Histogram && d.Label == "":
+			v = s.Distribution(d).json()
+		case d.Kind == Histogram:
 			byLabel := map[string]jsonHistogram{}
-			for label, d := range h {
-				byLabel[label] = d.json()
+			for label, h := range s.distributions[d] {
+				byLabel[label] = h.json()
 			}
 			v = byLabel
+		case d.Label == "":
+			v = s.Value(d)
 		}
 		if err := put(d.Name, v); err != nil {
 			return nil, err
@@ -93,33 +94,29 @@ func appendJSON(b []byte, s *Snapshot, at time.Time, pid int, final bool) ([]byt
 	return append(b, "}\n"...), nil
 }
 
+// rows are the metrics that the process has.
+func (s *Snapshot) rows() []*Definition {
+	return slices.DeleteFunc(Table(), func(d *Definition) bool { return d.gateway && !s.gateway })
+}
+
 // Prometheus writes the snapshot in the text exposition format 0.0.4, every name with Prefix.
 func Prometheus(w io.Writer, s Snapshot) error {
 	var b bytes.Buffer
-	for _, d := range Table() {
-		name, value := Prefix+d.Name, d.value(&s)
-		if value == nil {
-			continue
-		}
+	for _, d := range s.rows() {
+		name := Prefix + d.Name
 		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %s %s\n", name, helpEscaper.Replace(d.Help), name, d.Kind)
-		switch v := value.(type) {
-		case uint64:
-			fmt.Fprintf(&b, "%s %d\n", name, v)
-		case float64:
-			fmt.Fprintf(&b, "%s %s\n", name, number(v))
-		case map[string]uint64:
-			for _, label := range slices.Sorted(maps.Keys(v)) {
-				fmt.Fprintf(&b, "%s{%s} %d\n", name, d.labels(label), v[label])
+		switch {
+		case d.Kind == Histogram && d.Label == "":
+			s.Distribution(d).prometheus(&b, name, "")
+		case d.Kind == Histogram:
+			for _, label := range slices.Sorted(maps.Keys(s.distributions[d])) {
+				s.distributions[d][label].prometheus(&b, name, d.labels(label))
 			}
-		case map[string]float64:
-			for _, label := range slices.Sorted(maps.Keys(v)) {
-				fmt.Fprintf(&b, "%s{%s} %s\n", name, d.labels(label), number(v[label]))
-			}
-		case Distribution:
-			v.prometheus(&b, name, "")
-		case map[string]Distribution:
-			for _, label := range slices.Sorted(maps.Keys(v)) {
-				v[label].prometheus(&b, name, d.labels(label))
+		case d.Label == "":
+			fmt.Fprintf(&b, "%s %s\n", name, number(s.Value(d)))
+		default:
+			for _, label := range slices.Sorted(maps.Keys(s.values[d])) {
+				fmt.Fprintf(&b, "%s{%s} %s\n", name, d.labels(label), number(s.values[d][label]))
 			}
 		}
 	}
@@ -145,8 +142,11 @@ func (d Distribution) prometheus(b *bytes.Buffer, name, labels string) {
 	if labels != "" {
 		more, all = labels+",", "{"+labels+"}"
 	}
-	d.cumulative(func(le float64, n uint64) { fmt.Fprintf(b, "%s_bucket{%sle=\"%s\"} %d\n", name, more, number(le), n) })
-	fmt.Fprintf(b, "%s_bucket{%sle=\"+Inf\"} %d\n%s_sum%s %s\n%s_count%s %d\n", name, more, d.Count, name, all, number(d.Sum), name, all, d.Count)
+	d.cumulative(func(le float64, n uint64) {
+		fmt.Fprintf(b, "%s_bucket{%sle=\"%s\"} %d\n", name, more, number(le), n)
+	})
+	fmt.Fprintf(b, "%s_bucket{%sle=\"+Inf\"} %d\n", name, more, d.Count)
+	fmt.Fprintf(b, "%s_sum%s %s\n%s_count%s %d\n", name, all, number(d.Sum), name, all, d.Count)
 }
 
 func (d Distribution) json() jsonHistogram {
@@ -160,7 +160,13 @@ var (
 	labelEscaper = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
 )
 
-func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+// number writes a whole number with all of its digits.
+func number(v float64) string {
+	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+		return strconv.FormatInt(int64(v), 10)
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
 
 // cumulative calls f for every bound with the number of observations that are at most it.
 func (d Distribution) cumulative(f func(le float64, n uint64)) {

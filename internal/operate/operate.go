@@ -1,5 +1,5 @@
-// Package operate changes a limiter that runs, for the terminal and the admin page alike: settings and limits, for a time
-// or for good, the state, and which accounts are used. Every process obeys at its next request.
+// Package operate changes a limiter that runs, for the terminal and the admin page alike: settings and limits, for a
+// time or for good, the state, and which accounts are used. Every process obeys at its next request.
 package operate
 
 import (
@@ -72,8 +72,8 @@ func (t Target) Keys() (keys []string) {
 }
 
 // Tune obeys an order and returns the values that it names, sorted by key. It changes nothing and returns a
-// *ratelimit.TuningError for a key or a value that can't be used, or that contradicts the values in force here: a process
-// whose own values they contradict would clamp them and warn.
+// *ratelimit.TuningError for a key or a value that can't be used, or that contradicts the values in force here: a
+// process whose own values they contradict would clamp them and warn.
 func (t Target) Tune(ctx context.Context, o Order) ([]Changed, error) {
 	named := slices.AppendSeq(slices.Clone(o.Reset), maps.Keys(o.Set))
 	slices.Sort(named)
