@@ -1,7 +1,5 @@
 package release
 
-import "strings"
-
 // markSeasonEpisode: "S01E02", "S01.E02", "S01 - E03", "S03-x01", "S01E01-E03", "S01-S03", "S01v2", "Se.3 afl.3", and
 // the same at the end of a word that something ran into ("TitleS01E02").
 func markSeasonEpisode(p *marked, i int) bool {
@@ -78,7 +76,8 @@ func markerShape(w string) bool {
 // afterSeason goes on behind "S01": more seasons, or episodes, or neither.
 func (p *marked) afterSeason(i int, start cursor, season, width int) bool {
 	p.partOfSeason(&start)
-	seasons, c := start.moreSeasons(season, width)
+	seasons, last := letterList.list(item{end: start, value: season, width: width})
+	c := last.end
 	d := c
 	d.skip(" ._-", 3)
 	if episodes, end, ok := p.readEpisodes(d, "", true); ok && len(p.episodes) == 0 {
@@ -127,53 +126,6 @@ func (c cursor) tightEpisode() (n, width int, ok bool) {
 	c.i++
 	n, width, ok = c.number(2)
 	return n, width, ok && c.wordEnd() && width == 2
-}
-
-// moreSeasons reads the seasons behind the first, which is written with so many digits: "S01-S03", "S01S02", "S01-03",
-// "S1, 2 & 4", "S01 to S04". It returns all of them and where they end.
-func (c cursor) moreSeasons(first, width int) ([]int, cursor) {
-	seasons, last := []int{first}, first
-	for {
-		d := c
-		d.skip(" .-+&/~,", 3)
-		sep := d.text[c.i:d.i]
-		switch e := c; e.joinWord() {
-		case toWord:
-			d, sep = e, "-"
-		case andWord:
-			d, sep = e, "&"
-		default:
-		}
-		n, ok := d.anotherSeason(last)
-		if !ok {
-			n, ok = d.bareSeason(last, width)
-			ok = ok && (sep == "-" && len(seasons) == 1 || strings.Trim(sep, " ") != "" && strings.Trim(sep, " ,&+") == "")
-		}
-		if !ok {
-			return seasons, c
-		}
-		for k := last + 1; strings.ContainsAny(sep, "-~") && k < n; k++ {
-			seasons = append(seasons, k)
-		}
-		seasons = append(seasons, n)
-		c, last = d, n
-	}
-}
-
-// anotherSeason reads "S03" behind the season last.
-func (c *cursor) anotherSeason(last int) (int, bool) {
-	if c.peek()|0x20 != 's' {
-		return 0, false
-	}
-	c.i++
-	n, _, ok := c.number(2)
-	return n, ok && n > last && n <= last+30 && (c.wordEnd() || c.peek()|0x20 == 'e' || c.peek()|0x20 == 's')
-}
-
-// bareSeason reads a season without its letter, written with so many digits, behind the season last.
-func (c *cursor) bareSeason(last, digits int) (int, bool) {
-	n, width, ok := c.number(2)
-	return n, ok && width == digits && n > last && n < last+40 && c.wordEnd()
 }
 
 // behindSeason reads what is run into a season: the disc of "S07D1" and "S04DVD7", the part of "S01P01", the version of

@@ -6,55 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// seasonNumber is the number behind a word for season.
-type seasonNumber struct {
-	end          cursor // behind the number
-	value, width int
-}
-
 // notSeasons are the reasons for which the number behind "Season" is not a season.
-var notSeasons = []reason[seasonNumber]{
+var notSeasons = []reason[item]{
 	because("three digits", "Silver Rail Season 100.mkv -> Silver Rail Season e100 episode",
-		func(n seasonNumber) bool { return n.width == 3 && n.value > 0 && n.end.text[n.end.i-3] != '0' }),
+		func(n item) bool { return n.width == 3 && n.value > 0 && n.end.text[n.end.i-3] != '0' }),
 	because("four digits, and not a year", "Silver Rail Season 5000.mkv -> Silver Rail Season e5000 episode",
-		func(n seasonNumber) bool { return n.width == 4 && (n.value < 1930 || n.value > 2099) }),
+		func(n item) bool { return n.width == 4 && (n.value < 1930 || n.value > 2099) }),
 }
-
-// nextSeason is a number behind a season, which may continue it to a list of seasons.
-type nextSeason struct {
-	seasonNumber
-	sep    string // what stands between the two
-	first  int    // the digits of the first season
-	last   int    // the last season so far
-	count  int    // how many seasons there are so far
-	plural bool   // the word says that there are several
-}
-
-// seasonEnds are the reasons for which a number behind a season is not a further season.
-var seasonEnds = []reason[nextSeason]{
-	because("a colon, and one season is announced", "Silver Rail Season 2: 5 Nights.mkv -> Silver Rail s2 batch",
-		func(n nextSeason) bool { return !n.plural && strings.Contains(n.sep, ":") }),
-	because("it is not larger", "Silver Rail Season 3-2.mkv -> Silver Rail s3 batch",
-		func(n nextSeason) bool { return n.value <= n.last }),
-	because("it is far too large", "Silver Rail Season 1-70.mkv -> Silver Rail s1 batch",
-		func(n nextSeason) bool { return n.value > n.last+40 }),
-	because("an episode of two digits behind a dash",
-		"Silver Rail Season 2 - 05 OVA.mkv -> Silver Rail s2 e5 OVA special",
-		func(n nextSeason) bool { return !n.plural && n.spaced() && n.ranged() && (n.width > 1 || n.first > 1) }),
-	because("an episode behind a dash, and a name follows", "Silver Rail Season 1 - 3.mkv -> Silver Rail s1 e3 episode",
-		func(n nextSeason) bool { return !n.plural && n.spaced() && n.ranged() && !n.end.seasonsGoOn() }),
-	because("an episode behind a blank, written with more digits",
-		"Silver Rail Season 0 01.mkv -> Silver Rail s0 e1 special",
-		func(n nextSeason) bool { return n.blank() && n.width != n.first && n.count == 1 && n.value != 10 }),
-	because("an episode behind a blank", "Silver Rail Season 1 10.mkv -> Silver Rail s1 e10 episode",
-		func(n nextSeason) bool { return n.blank() && (n.value != n.last+1 || n.first > 2) }),
-}
-
-func (n nextSeason) ranged() bool { return strings.ContainsAny(n.sep, "-~") }
-func (n nextSeason) spaced() bool { return strings.ContainsAny(n.sep, " .") }
-
-// blank reports whether only blanks stand between the numbers, and one season is announced.
-func (n nextSeason) blank() bool { return !n.plural && strings.Trim(n.sep, " ") == "" }
 
 // markSeasonWord: "Season 2", "Season.2of5", "Seasons 1-4", "Season 1 2 3", "Saison VII", "Temporada4", "Сезон: 5".
 func markSeasonWord(p *marked, i int) bool {
@@ -63,7 +21,7 @@ func markSeasonWord(p *marked, i int) bool {
 		return false
 	}
 	c.seasonLetter()
-	first := seasonNumber{}
+	first := item{plural: plural}
 	if first.value, first.width, ok = c.number(4); !ok {
 		return markSeasonSpelled(p, i)
 	}
@@ -84,7 +42,7 @@ func markSeasonWord(p *marked, i int) bool {
 		}
 	}
 	first.end = c
-	p.seasons, c = readSeasons(first, plural)
+	p.seasons, c = readSeasons(first)
 	p.season = p.take(i, c.i, tagSeason)
 	if p.episode.empty() {
 		p.markAfterSeason()
@@ -136,46 +94,16 @@ func (c *cursor) seasonLetter() {
 }
 
 // readSeasons reads the list of seasons that begins with first, and returns it with ranges filled and where it ends.
-func readSeasons(first seasonNumber, plural bool) ([]int, cursor) {
-	seasons, c, sep := []int{first.value}, first.end, ""
-	for len(seasons) < 60 {
-		n, ok := c.nextSeason()
-		n.first, n.last, n.count, n.plural = first.width, seasons[len(seasons)-1], len(seasons), plural
-		if !ok || anyOf(seasonEnds, n) {
-			break
-		}
-		for k := n.last + 1; n.ranged() && k < n.value; k++ {
-			seasons = append(seasons, k)
-		}
-		seasons = append(seasons, n.value)
-		c, sep = n.end, n.sep
-	}
-	if len(seasons) == 2 && !plural && seasons[1] == seasons[0]+1 && sep == " " && c.text[c.i-2] == ' ' && !c.seasonsGoOn() {
+func readSeasons(first item) ([]int, cursor) {
+	seasons, last := seasonList.list(first)
+	c := last.end
+	if len(seasons) == 2 && !last.plural && seasons[1] == seasons[0]+1 && last.sep == " " && c.text[c.i-2] == ' ' &&
+		!c.seasonsGoOn() {
 		// "Season 1 2" is more likely season 1, episode 2.
 		seasons = seasons[:1]
 		c.i -= 2
 	}
 	return seasons, c
-}
-
-// nextSeason reads the separator and number at c.
-func (c cursor) nextSeason() (n nextSeason, ok bool) {
-	d := c
-	d.skip(" .-+&~,:", 3)
-	n.sep = d.text[c.i:d.i]
-	switch e := c; e.joinWord() {
-	case toWord:
-		d, n.sep = e, "-"
-	case andWord:
-		d, n.sep = e, "&"
-	default:
-	}
-	if d.peek()|0x20 == 's' && digit(d.at(1)) {
-		d.i++
-	}
-	n.value, n.width, ok = d.number(2)
-	n.end = d
-	return n, ok && n.sep != ""
 }
 
 // seasonsGoOn reports whether what follows shows that a list of seasons was read: "Complete", "+ Extras".

@@ -58,6 +58,7 @@ func tables() []table {
 		reasonsOf("crosses", &notCrosses),
 		reasonsOf("seasons", &notSeasons),
 		reasonsOf("lists of seasons", &seasonEnds),
+		reasonsOf("lists of seasons with their letter", &letterEnds),
 		reasonsOf("ordinals", &notOrdinals),
 		reasonsOf("lists of episodes", &listEnds),
 		rulesOf("years", &yearRules),

@@ -1,0 +1,273 @@
+package release
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// kind is how numbers of one kind are listed behind the first: "E02-E05", "S01-S03", "Season 1, 2 & 4".
+type kind struct {
+	seps   string                            // what may stand between two numbers
+	sign   func(c *cursor, before item) bool // reads what introduces a further number
+	digits int                               // of a further number, at most
+	most   int                               // numbers in a list
+	suffix bool                              // a version or the like may be run into a number
+	ends   *[]reason[item]                   // why a number is none of the list
+}
+
+var (
+	episodeList = kind{seps: " .-+&/~,", sign: (*cursor).episodeAgain, digits: 5, most: maxEpisodes, suffix: true, ends: &listEnds}
+	seasonList  = kind{seps: " .-+&~,:", sign: (*cursor).letterOfSeason, digits: 2, most: 60, ends: &seasonEnds}
+	letterList  = kind{seps: " .-+&/~,", sign: (*cursor).letterOfSeason, digits: 2, most: 99, ends: &letterEnds}
+)
+
+// item is a number in a list, or behind it: perhaps the next one, or the end of its range.
+type item struct {
+	end          cursor // behind the number
+	sep          string // what stands before it
+	sign         bool   // the number has a sign of its own: "E", "x", "S", or the season again
+	letter       byte   // the sign's first letter, small
+	value, width int    // width: its digits
+
+	first   int    // the digits of the list's first number
+	last    int    // the last number's value
+	count   int    // how many numbers there are so far
+	plural  bool   // the word before the list says that there are several
+	season  string // how the season before the list is written
+	version int    // run into a number
+}
+
+func (n item) ranged() bool { return strings.ContainsAny(n.sep, "-~") }
+func (n item) spaced() bool { return strings.ContainsAny(n.sep, " .") }
+
+// blank reports whether only blanks stand between the numbers, and one is announced.
+func (n item) blank() bool { return !n.plural && strings.Trim(n.sep, " ") == "" }
+
+// countsOn reports whether the number is the next of two digits behind a dot or a blank, and tags follow: "S03E21.22.HDTV".
+func (n item) countsOn(sep string) bool {
+	return n.sep == sep && n.value == n.last+1 && n.width == 2 && n.end.tagNext()
+}
+
+// list reads what a list has behind its first number, and returns all numbers, with ranges filled, and the last one.
+func (k *kind) list(first item) ([]int, item) {
+	numbers, last := append(make([]int, 0, 4), first.value), first
+	for len(numbers) < k.most {
+		last.count = len(numbers)
+		n, ok := k.next(last)
+		if !ok || anyOf(*k.ends, n) {
+			break
+		}
+		if n.ranged() && !(k.suffix && (n.value-n.last >= 2000 || n.end.listed())) {
+			for v := n.last + 1; v < n.value; v++ {
+				numbers = append(numbers, v)
+			}
+		}
+		numbers = append(numbers, n.value)
+		if k.suffix {
+			n.version = cmp.Or(n.end.suffix(), n.version)
+		}
+		last = n
+	}
+	return numbers, last
+}
+
+// next reads the separator and number behind another.
+func (k *kind) next(before item) (n item, ok bool) {
+	n, c := before, before.end
+	n.first, n.last = cmp.Or(before.first, before.width), before.value
+	d := c
+	d.skip(k.seps, 3)
+	n.sep = d.text[c.i:d.i]
+	switch e := c; e.joinWord() {
+	case noRole:
+	case toWord:
+		d, n.sep = e, "-"
+	default:
+		d, n.sep = e, "&"
+	}
+	if k.suffix && n.sep != "" && d.peek() == '#' && digit(d.at(1)) {
+		d.i++ // "#01-#02"
+	}
+	n.letter = d.peek() | 0x20
+	n.sign = k.sign(&d, n)
+	n.value, n.width, ok = d.number(k.digits)
+	n.end = d
+	return n, ok
+}
+
+// letterOfSeason reads the S of another season.
+func (c *cursor) letterOfSeason(item) bool {
+	if c.peek()|0x20 != 's' || !digit(c.at(1)) {
+		return false
+	}
+	c.i++
+	return true
+}
+
+// episodeAgain reads the sign of another episode, or the season again with it.
+func (c *cursor) episodeAgain(n item) bool { return c.seasonAgain(n.season) || c.episodeSign(true) }
+
+// listEnds are the reasons for which a number behind an episode is not part of its list.
+var listEnds = []reason[item]{
+	because("a blank that joins nothing", "Silver Rail S01E02 - 05.mkv -> Silver Rail s1 e2 episode",
+		func(m item) bool {
+			return !m.sign && strings.Contains(m.sep, " ") && !strings.ContainsAny(m.sep, "&+~") && !m.countsOn(" ")
+		}),
+	because("a title that begins with an X", "Silver Rail S01E02 - X3.mkv -> Silver Rail s1 e2 episode",
+		func(m item) bool { return m.letter == 'x' && strings.Contains(m.sep, " ") }),
+	because("a codec", "Silver.Rail.S02E14.X264.1080p -> Silver Rail s2 e14 episode",
+		func(m item) bool { return m.value >= 263 && m.value <= 266 && m.sep != "" }),
+	because("a dot or a slash, and it does not count on", "Silver.Rail.S01E02.05.mkv -> Silver Rail s1 e2 episode",
+		func(m item) bool {
+			return !m.sign && strings.ContainsAny(m.sep, "./") && !m.countsOn(".")
+		}),
+	because("a smaller number", "Silver.Rail.S02E05-02 -> Silver Rail s2 e5 episode",
+		func(m item) bool { return !m.sign && m.value < m.last }),
+	because("far too large a number", "Silver.Rail.S02E05-500 -> Silver Rail s2 e5 episode",
+		func(m item) bool { return !m.sign && m.value > m.last+300 }),
+	because("fewer digits", "Silver Rail S01E02,3.mkv -> Silver Rail s1 e2 episode",
+		func(m item) bool {
+			return !m.sign && m.width < 2 && m.first > 1 && !strings.ContainsAny(m.sep, "&+")
+		}),
+	because("two digits more", "Silver Rail S01E0-118.mkv -> Silver Rail s1 e0 episode",
+		func(m item) bool { return !m.sign && m.width > m.first+1 }),
+	because("letters behind the number", "Silver.Rail.S02E05-07a -> Silver Rail s2 e5 episode",
+		func(m item) bool { return !m.sign && !plainEnd(m.end) }),
+}
+
+// seasonEnds are the reasons for which a number behind a season is not a further season.
+var seasonEnds = []reason[item]{
+	because("nothing parts them", "Silver Rail Season 1S2.mkv -> Silver Rail s1 batch",
+		func(n item) bool { return n.sep == "" }),
+	because("a colon, and one season is announced", "Silver Rail Season 2: 5 Nights.mkv -> Silver Rail s2 batch",
+		func(n item) bool { return !n.plural && strings.Contains(n.sep, ":") }),
+	because("it is not larger", "Silver Rail Season 3-2.mkv -> Silver Rail s3 batch",
+		func(n item) bool { return n.value <= n.last }),
+	because("it is far too large", "Silver Rail Season 1-70.mkv -> Silver Rail s1 batch",
+		func(n item) bool { return n.value > n.last+40 }),
+	because("an episode of two digits behind a dash",
+		"Silver Rail Season 2 - 05 OVA.mkv -> Silver Rail s2 e5 OVA special",
+		func(n item) bool { return !n.plural && n.spaced() && n.ranged() && (n.width > 1 || n.first > 1) }),
+	because("an episode behind a dash, and a name follows", "Silver Rail Season 1 - 3.mkv -> Silver Rail s1 e3 episode",
+		func(n item) bool { return !n.plural && n.spaced() && n.ranged() && !n.end.seasonsGoOn() }),
+	because("an episode behind a blank, written with more digits",
+		"Silver Rail Season 0 01.mkv -> Silver Rail s0 e1 special",
+		func(n item) bool { return n.blank() && n.width != n.first && n.count == 1 && n.value != 10 }),
+	because("an episode behind a blank", "Silver Rail Season 1 10.mkv -> Silver Rail s1 e10 episode",
+		func(n item) bool { return n.blank() && (n.value != n.last+1 || n.first > 2) }),
+}
+
+// letterEnds are the reasons for which a number behind a season such as "S01" is not a further season.
+var letterEnds = []reason[item]{
+	because("it is not larger", "Silver Rail S03-S02.mkv -> Silver Rail s3 batch",
+		func(n item) bool { return n.value <= n.last }),
+	because("it is far too large", "Silver Rail S01-S50.mkv -> Silver Rail s1 batch",
+		func(n item) bool { return n.value > n.last+30 && (n.sign || n.value > n.last+39) }),
+	because("letters behind it", "Silver Rail S01-S02x.mkv -> Silver Rail s1 batch", func(n item) bool {
+		another := n.end.peek()|0x20 == 'e' || n.end.peek()|0x20 == 's'
+		return !n.end.wordEnd() && !(n.sign && another)
+	}),
+	because("no S, and written otherwise", "Silver Rail S01-3.mkv -> Silver Rail s1 e3 episode",
+		func(n item) bool { return !n.sign && n.width != n.first }),
+	because("no S, and behind a mere blank or dot", "Silver Rail S01 02.mkv -> Silver Rail s1 e2 episode",
+		func(n item) bool {
+			joined := strings.Trim(n.sep, " ") != "" && strings.Trim(n.sep, " ,&+") == ""
+			return !n.sign && !joined && !(n.sep == "-" && n.count == 1)
+		}),
+}
+
+// readEpisodes reads a list of episodes at c: "E02", "E02E03", "E02-E05", "E02-05", "E01-02-03", "x02x03", "E01+02",
+// "E29-31", "E01.and.S14E02". signed demands a sign before the first; season is how a season before it is written. It
+// returns the expanded list and where it ends.
+func (p *marked) readEpisodes(c cursor, season string, signed bool) ([]float64, int, bool) {
+	if !c.episodeSign(false) && signed {
+		return nil, 0, false
+	}
+	first, half, ok := item{season: season}, 0.0, false
+	if first.value, first.width, ok = c.number(5); !ok {
+		return nil, 0, false
+	}
+	c.fraction(&half)
+	first.version = c.suffix()
+	first.end = c
+	numbers, last := episodeList.list(first)
+	if c = last.end; !c.wordEnd() && !extends(c) && !c.tagFollows() {
+		return nil, 0, false
+	}
+	episodes := toEpisodes(numbers)
+	episodes[0] += half
+	slices.Sort(episodes)
+	p.tags.version = cmp.Or(last.version, p.tags.version)
+	return episodes, c.i, true
+}
+
+// toEpisodes returns whole numbers as episodes.
+func toEpisodes(numbers []int) []float64 {
+	episodes := make([]float64, len(numbers))
+	for i, n := range numbers {
+		episodes[i] = float64(n)
+	}
+	return episodes
+}
+
+// tagFollows reports whether the rest of the word is a tag: "S02E07De".
+func (c cursor) tagFollows() bool {
+	k, _ := lookup(c.text[c.i : c.i+leadingWord(c.text[c.i:])])
+	switch k.tag {
+	case tagLanguage, tagSubtitle, tagSource, tagService, tagOther, tagVideo, tagAudio:
+		return true
+	default:
+		return false
+	}
+}
+
+// leadingWord returns how many letters and digits s begins with.
+func leadingWord(s string) int {
+	n := 0
+	for n < len(s) && wordByte(s[n]) {
+		n++
+	}
+	return n
+}
+
+// tagNext reports whether nothing follows, or a tag does behind one separator.
+func (c cursor) tagNext() bool {
+	c.skip(" .", 1)
+	return c.i >= len(c.text) || c.tagFollows() || heightOf(c.text[c.i:c.i+leadingWord(c.text[c.i:])]) != ""
+}
+
+// seasonAgain reads a season that is written again: "S01E02 - S01E03", "2x04.2x05".
+func (c *cursor) seasonAgain(season string) bool {
+	d := *c
+	if d.peek()|0x20 == 's' {
+		d.i++
+		if _, _, ok := d.number(4); !ok {
+			return false
+		}
+		d.skip(" .", 1)
+		if !d.episodeSign(true) {
+			return false
+		}
+		*c = d
+		return true
+	}
+	_, width, ok := d.number(4)
+	if !ok || d.peek()|0x20 != 'x' || !digit(d.at(1)) || width > 2 && !(width == 4 && season == d.text[c.i:d.i]) {
+		return false
+	}
+	d.i++
+	*c = d
+	return true
+}
+
+// listed reports whether another item follows with a dash, so that what stands before is a list and not a range:
+// "E01-02-03".
+func (c cursor) listed() bool {
+	if c.skip(" -", 3) == 0 {
+		return false
+	}
+	c.episodeSign(true)
+	_, width, ok := c.number(3)
+	return ok && width >= 2 && c.wordEnd()
+}
