@@ -2,7 +2,6 @@ package app
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync/atomic"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/metrics"
 	"github.com/anivault/anivault/ratelimit"
 )
@@ -88,7 +88,7 @@ func (c *chain) Close() error {
 		errs = append(errs, done())
 	}
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("close: %w", err)
+		return lang.Error("close: %w", err)
 	}
 	return nil
 }

@@ -3,11 +3,11 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
 
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/ratelimit/redisstore"
 )
@@ -38,7 +38,7 @@ func openCoordinator(cfg *config.Config, warn func(error)) (_ ratelimit.Store, d
 		}
 	}
 	if o.Address.Exposed() {
-		warn(fmt.Errorf("what is said to the coordinator at %s can be read on the way: use TLS (rediss://)",
+		warn(lang.Error("what is said to the coordinator at %s can be read on the way: use TLS (rediss://)",
 			o.Address.Place()))
 	}
 	told := func(err error) { warn(withRemedy(err)) }

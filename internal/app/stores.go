@@ -3,13 +3,13 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/ratelimit"
 )
 
@@ -56,9 +56,9 @@ func withRemedy(err error) error {
 	w, ok := errors.AsType[*ratelimit.StoreWarning](err)
 	switch {
 	case ok && w.Event == "state_newer":
-		return fmt.Errorf("%w; update anivault", err)
+		return lang.Error("%w; update anivault", err)
 	case ok && w.Event == "state_shared":
-		return fmt.Errorf("%w; give each machine an ANIVAULT_STATE_DIR of its own, and for one limit on all of them "+
+		return lang.Error("%w; give each machine an ANIVAULT_STATE_DIR of its own, and for one limit on all of them "+
 			"ANIVAULT_COORDINATOR=redis://... (docs/several-machines.md)", err)
 	}
 	return err

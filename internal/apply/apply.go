@@ -2,9 +2,9 @@ package apply
 
 import (
 	"context"
-	"fmt"
 	"time"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/organize"
 )
 
@@ -55,7 +55,7 @@ func (e *Engine) Apply(ctx context.Context, p *organize.Plan, opts Options) (*Ou
 	c.run.Plan, c.run.Begun = p.ID, e.Now()
 	j, err := newJournal(e.Journals, c.run)
 	if err != nil {
-		return nil, fmt.Errorf("write the journal: %w", err)
+		return nil, lang.Error("write the journal: %w", err)
 	}
 	w := e.open(j)
 	defer w.close()

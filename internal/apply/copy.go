@@ -8,6 +8,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/organize"
 )
 
@@ -360,7 +361,7 @@ func (e *engine) unproven(i int, there, ours bool, now Info, original finding) *
 }
 
 // errOriginalEdited says of a copy that it is not the one that was changed.
-var errOriginalEdited = errors.New("the original was, and not the copy")
+var errOriginalEdited = lang.Error("the original was, and not the copy")
 
 // takeAway removes the copy at a target, whose source is there; one that came back is read first.
 func (e *engine) takeAway(i int, dir Dir, from, to place, back bool) *Problem {

@@ -8,9 +8,9 @@
 package apply
 
 import (
-	"errors"
 	"io"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/organize"
 )
 
@@ -87,7 +87,7 @@ type File interface {
 }
 
 // errNotRegular is the error of opening as a file what is none.
-var errNotRegular = errors.New("not a regular file")
+var errNotRegular = lang.Error("not a regular file")
 
 // Info says what lies under a name.
 type Info struct {

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/organize"
 )
 
@@ -229,7 +229,7 @@ func (j *reader) readLine(word, rest string) (err error) {
 		r.Layout, err = organize.Unquote(rest)
 	case absoluteLinks:
 		if r.Absolute = rest == "links"; !r.Absolute {
-			err = errors.New("links are absolute, nothing else is")
+			err = lang.Error("links are absolute, nothing else is")
 		}
 	case "source", "target":
 		var root organize.Root

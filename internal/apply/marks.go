@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/organize"
 )
 
@@ -182,7 +183,7 @@ func openJournal(dir Dir, id string, writable bool) (*journal, error) {
 	}
 	if err != nil {
 		file.Close()
-		return nil, fmt.Errorf("the run %s: %w", id, err)
+		return nil, lang.Error("the run %s: %w", id, err)
 	}
 	j := &journal{run: r, files: len(r.Ops), marks: newMarks(), file: file, end: int64(at)}
 	j.replay(text[at:])

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/organize"
 )
 
@@ -66,7 +67,7 @@ type UnfinishedError struct {
 }
 
 // ErrAtWork says that another process works on a run.
-var ErrAtWork = errors.New("another process works on this run")
+var ErrAtWork = lang.Error("another process works on this run")
 
 // Error names the run.
 func (e *UnfinishedError) Error() string { return "the run " + e.Run + " was cut off" }

@@ -60,7 +60,7 @@ func (c *command) readAccounts(ctx context.Context, cfg *config.Config) ([]app.A
 	defer func() { _ = done() }() // it has written nothing
 	st, err := ratelimit.ReadStatus(ctx, store, cfg.Tuning, cfg.LimiterAccounts()...)
 	if err != nil {
-		return nil, fmt.Errorf("read the limiter's state: %w", err)
+		return nil, lang.Error("read the limiter's state: %w", err)
 	}
 	return app.ViewAccounts(cfg, st), nil
 }
@@ -172,9 +172,9 @@ func (c *command) testAccounts(ctx context.Context, cfg *config.Config, list []c
 	err = run.Close()
 	switch {
 	case refusals > 0:
-		return &failure{exitUnauthorized, fmt.Errorf("TMDB refused %s", ui.Count(refusals, "key")), "replace it in the configuration, or ask TMDB"}
+		return &failure{exitUnauthorized, lang.Error("TMDB refused %s", ui.Count(refusals, "key")), "replace it in the configuration, or ask TMDB"}
 	case silent > 0:
-		return &failure{exitIncomplete, fmt.Errorf("%s could not be asked", ui.Count(silent, "key")), "anivault status"}
+		return &failure{exitIncomplete, lang.Error("%s could not be asked", ui.Count(silent, "key")), "anivault status"}
 	}
 	return err
 }

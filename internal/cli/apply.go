@@ -107,7 +107,7 @@ func (c *command) readPlan(path string) (*organize.Plan, error) {
 	defer in.Close()
 	text, err := io.ReadAll(in)
 	if err != nil {
-		return nil, fmt.Errorf("read the plan: %w", err)
+		return nil, lang.Error("read the plan: %w", err)
 	}
 	plan, err := organize.Parse(string(text))
 	if err != nil {
@@ -175,7 +175,7 @@ func (c *command) resume(ctx context.Context, cfg *config.Config, a *applying, a
 			c.say("no run was cut off\n")
 			return nil, nil
 		case run.Err != nil:
-			return nil, c.explainRun(ctx, fmt.Errorf("the run %s: %w", run.ID, run.Err), nil)
+			return nil, c.explainRun(ctx, lang.Error("the run %s: %w", run.ID, run.Err), nil)
 		case !run.Stage.Unfinished() && run.Stage != apply.Abandoned:
 			c.say("the run %s was not cut off: there is nothing to go on with\n", run.ID)
 			return nil, nil

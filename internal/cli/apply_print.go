@@ -30,7 +30,7 @@ func (c *command) tellRun(ctx context.Context, a *applying, out *apply.Outcome) 
 		err = c.printProblems(a, out)
 	}
 	if err != nil {
-		return &failure{code: exitInternal, err: fmt.Errorf("write what was done: %w", err)}
+		return &failure{code: exitInternal, err: lang.Error("write what was done: %w", err)}
 	}
 	for _, name := range out.BadCRC {
 		c.warn("bad_crc: the content of %s has not the checksum that its name says; it was copied as it is", ui.Printable(name))

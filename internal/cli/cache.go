@@ -15,6 +15,7 @@ import (
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/atomicfile"
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/tmdb"
 )
@@ -113,7 +114,7 @@ func (c *command) cacheGetCommand() *cobra.Command {
 			return err
 		case !found:
 			return &failure{
-				exitIncomplete, fmt.Errorf("nothing is cached under %s", ui.Printable(shownKey(key))),
+				exitIncomplete, lang.Error("nothing is cached under %s", ui.Printable(shownKey(key))),
 				"anivault cache list shows the keys; all that follows the ? belongs to a key",
 			}
 		}
@@ -153,7 +154,7 @@ func (c *command) cacheVerifyCommand() *cobra.Command {
 			}
 		}
 		if len(r.Problems) > 0 {
-			return &failure{code: exitInternal, err: fmt.Errorf("the cache has %d problems", len(r.Problems))}
+			return &failure{code: exitInternal, err: lang.Error("the cache has %d problems", len(r.Problems))}
 		}
 		c.say("%d records (%s) and %d journals are sound\n", r.Records, recordKinds, r.Journals)
 		return nil

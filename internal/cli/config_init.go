@@ -171,13 +171,13 @@ func (c *command) askToken() (config.Secret, error) {
 		raw, err := term.ReadPassword(int(file.Fd()))
 		fmt.Fprintln(c.streams.Err)
 		if err != nil {
-			return config.Secret{}, fmt.Errorf("read the token: %w", err)
+			return config.Secret{}, lang.Error("read the token: %w", err)
 		}
 		return config.CheckSecret(string(raw))
 	}
 	line, err := bufio.NewReader(io.LimitReader(c.streams.In, 64<<10)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
-		return config.Secret{}, fmt.Errorf("read the token: %w", err)
+		return config.Secret{}, lang.Error("read the token: %w", err)
 	}
 	return config.CheckSecret(strings.TrimSpace(line))
 }

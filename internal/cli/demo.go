@@ -124,7 +124,7 @@ func (c *command) demoOrganize(cmd *cobra.Command, lib, format string) error {
 	}
 	to := filepath.Join(filepath.Dir(lib), "organized")
 	if err := os.Mkdir(to, 0o700); err != nil {
-		return fmt.Errorf("make the demo's folder: %w", err)
+		return lang.Error("make the demo's folder: %w", err)
 	}
 	c.say("\nThen it puts the library in order, by hard links in a folder beside it:\n\n  anivault organize %s --to %s --yes\n\n", lib, to)
 	own := *c
@@ -149,10 +149,10 @@ func enter(root string, files ...*string) (func(), error) {
 	}
 	before, err := os.Getwd()
 	if err != nil {
-		return nil, fmt.Errorf("enter the demo's folder: %w", err)
+		return nil, lang.Error("enter the demo's folder: %w", err)
 	}
 	if err := os.Chdir(root); err != nil {
-		return nil, fmt.Errorf("enter the demo's folder: %w", err)
+		return nil, lang.Error("enter the demo's folder: %w", err)
 	}
 	return func() { _ = os.Chdir(before) }, nil
 }
@@ -170,7 +170,7 @@ func demoRoot(keep string) (string, func() error, error) {
 	if keep == "" {
 		dir, err := os.MkdirTemp("", "anivault-demo-")
 		if err != nil {
-			return "", nil, fmt.Errorf("make a folder for the demo: %w", err)
+			return "", nil, lang.Error("make a folder for the demo: %w", err)
 		}
 		return dir, func() error { return os.RemoveAll(dir) }, nil
 	}
@@ -182,7 +182,7 @@ func demoRoot(keep string) (string, func() error, error) {
 		return "", nil, usagef("name a folder that is new or empty", "flag --keep: %v", err)
 	}
 	if err := os.MkdirAll(keep, 0o700); err != nil {
-		return "", nil, fmt.Errorf("make the demo's folder: %w", err)
+		return "", nil, lang.Error("make the demo's folder: %w", err)
 	}
 	return keep, func() error { return nil }, nil
 }
@@ -191,7 +191,7 @@ func demoRoot(keep string) (string, func() error, error) {
 func demoEnviron(environ []string, root, url string) ([]string, error) {
 	config := filepath.Join(root, "config.yaml")
 	if err := os.WriteFile(config, nil, 0o600); err != nil {
-		return nil, fmt.Errorf("make the demo's configuration: %w", err)
+		return nil, lang.Error("make the demo's configuration: %w", err)
 	}
 	var out []string
 	for _, kv := range environ {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/anivault/anivault/internal/apply"
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/lockfile"
 	"github.com/anivault/anivault/internal/ui"
 )
@@ -55,7 +56,7 @@ func (c *command) withEngine(ctx context.Context, cfg *config.Config, a *applyin
 	release, err := lockfile.Acquire(ctx, path, lockfile.Exclusive, max(a.wait, glance))
 	if errors.Is(err, lockfile.ErrBusy) {
 		who, _ := os.ReadFile(path)
-		return &failure{exitIncomplete, fmt.Errorf("another run is at work: %s", ui.OneLine(ui.Printable(strings.TrimSpace(string(who))))), "--wait 10m waits for it"}
+		return &failure{exitIncomplete, lang.Error("another run is at work: %s", ui.OneLine(ui.Printable(strings.TrimSpace(string(who))))), "--wait 10m waits for it"}
 	}
 	if err != nil {
 		return err
@@ -84,7 +85,7 @@ func openEngine(cfg *config.Config) (*apply.Engine, func(), error) {
 	}
 	dir := historyDir(cfg)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, nil, fmt.Errorf("make the folder of the history: %w", err)
+		return nil, nil, lang.Error("make the folder of the history: %w", err)
 	}
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {

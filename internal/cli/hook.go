@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/anivault/anivault/internal/apply"
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
 )
 
@@ -95,7 +95,7 @@ func (h *hook) run(ctx context.Context) error {
 	case err == nil, errors.Is(err, exec.ErrWaitDelay):
 		return nil
 	case ctx.Err() == nil && bounded.Err() != nil:
-		return fmt.Errorf("%s was ended: it took more than %s", ui.Printable(h.argv[0]), ui.Duration(h.limit))
+		return lang.Error("%s was ended: it took more than %s", ui.Printable(h.argv[0]), ui.Duration(h.limit))
 	}
-	return fmt.Errorf("%s failed: %w", ui.Printable(h.argv[0]), err)
+	return lang.Error("%s failed: %w", ui.Printable(h.argv[0]), err)
 }

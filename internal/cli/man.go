@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/version"
 )
@@ -38,7 +39,7 @@ func (c *command) manCommand() *cobra.Command {
 			return err
 		}
 		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return fmt.Errorf("make folder for man pages: %w", err)
+			return lang.Error("make folder for man pages: %w", err)
 		}
 		return writeManPages(root, dir)
 	})
@@ -64,7 +65,7 @@ func writeManPages(cmd *cobra.Command, dir string) error {
 	}
 	name := strings.ReplaceAll(cmd.CommandPath(), " ", "-") + ".1"
 	if err := os.WriteFile(filepath.Join(dir, name), page, 0o644); err != nil {
-		return fmt.Errorf("write man page: %w", err)
+		return lang.Error("write man page: %w", err)
 	}
 	for _, sub := range cmd.Commands() {
 		if !sub.IsAvailableCommand() || sub.IsAdditionalHelpTopicCommand() || isCompletion(cmd) {

@@ -338,7 +338,7 @@ func (p *person) read(ctx context.Context, prompt string) (string, error) {
 		text := strings.TrimSpace(got.line)
 		if got.err != nil && text == "" {
 			fmt.Fprintln(p.out)
-			return "", fmt.Errorf("read the answer: %w", got.err)
+			return "", lang.Error("read the answer: %w", got.err)
 		}
 		return text, nil
 	case <-ctx.Done():

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -135,7 +134,7 @@ func writePage(path string, page html.Page, roots []string, run *app.App, s repo
 	page.Roots, page.Started, page.Version, page.Summary = roots, run.Started(), version.Get().Version, s
 	page.Timeline = run.Samples()
 	if err := html.WriteFile(path, page); err != nil {
-		return fmt.Errorf("write the report: %w", err)
+		return lang.Error("write the report: %w", err)
 	}
 	return nil
 }

@@ -99,7 +99,7 @@ func (m *missing) Close(report.Summary) error {
 		return err
 	}
 	if _, err := m.out.Write(text); err != nil {
-		return fmt.Errorf("write results: %w", err)
+		return lang.Error("write results: %w", err)
 	}
 	if m.ctx.Err() == nil {
 		m.say("%s\n", m.headline())

@@ -16,6 +16,7 @@ import (
 
 	"github.com/anivault/anivault/internal/apply"
 	"github.com/anivault/anivault/internal/config"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/organize"
 	"github.com/anivault/anivault/internal/organize/disk"
 	"github.com/anivault/anivault/internal/report"
@@ -275,7 +276,7 @@ func (c *command) finishPlan(ctx context.Context, o *organizing, incomplete erro
 	if told, ok := errors.AsType[*failure](err); ok {
 		return told
 	} else if err != nil {
-		return &failure{code: exitInternal, err: fmt.Errorf("write the plan: %w", err)}
+		return &failure{code: exitInternal, err: lang.Error("write the plan: %w", err)}
 	}
 	c.sayPlan(o, result)
 	if o.asks(c, result) {
@@ -324,7 +325,7 @@ func writePlan(out io.Writer, r *organize.Result) error {
 		return err
 	}
 	if err := organize.Check(text); err != nil {
-		return fmt.Errorf("read back what was planned: %w", err)
+		return lang.Error("read back what was planned: %w", err)
 	}
 	_, err = io.WriteString(out, text)
 	return err

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -180,11 +179,11 @@ func (c *command) openEditor(ctx context.Context, r *organize.Result, text []byt
 	editor := exec.CommandContext(ctx, words[0], append(words[1:], file.Name())...)
 	editor.Stdin, editor.Stdout, editor.Stderr = c.streams.In, c.streams.Out, c.streams.Err
 	if err := editor.Run(); err != nil {
-		return nil, &failure{exitUsage, fmt.Errorf("edit the plan: %w", err), "set VISUAL or EDITOR to the editor you use; nothing was changed"}
+		return nil, &failure{exitUsage, lang.Error("edit the plan: %w", err), "set VISUAL or EDITOR to the editor you use; nothing was changed"}
 	}
 	edited, err := os.ReadFile(file.Name())
 	if err != nil {
-		return nil, &failure{exitUsage, errors.New("the editor has left no plan"), "the plan is as it was; e opens it again"}
+		return nil, &failure{exitUsage, lang.Error("the editor has left no plan"), "the plan is as it was; e opens it again"}
 	}
 	return edited, nil
 }
@@ -223,7 +222,7 @@ func keepPlan(path string, fill func(io.Writer) error) error {
 		return planExists(path)
 	}
 	if of, ok := errors.AsType[*fs.PathError](err); ok { // it has the name that the file had on the way
-		return &failure{exitUsage, fmt.Errorf("write %s: %w", ui.Printable(path), of.Err), "name a file in a folder that is there and that you may write to"}
+		return &failure{exitUsage, lang.Error("write %s: %w", ui.Printable(path), of.Err), "name a file in a folder that is there and that you may write to"}
 	}
 	return err
 }
@@ -231,6 +230,6 @@ func keepPlan(path string, fill func(io.Writer) error) error {
 // planExists is the failure of writing a plan over something.
 func planExists(path string) error {
 	return &failure{
-		exitUsage, fmt.Errorf("%q is there already, and is not replaced", path), "name another file, or remove that one first",
+		exitUsage, lang.Error("%q is there already, and is not replaced", path), "name another file, or remove that one first",
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/release"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/ui"
@@ -61,7 +62,7 @@ func parseNames(args []string, in io.Reader, out *bufio.Writer, render func(*buf
 	for {
 		line, err := lines.ReadString('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
-			return fmt.Errorf("read names: %w", err)
+			return lang.Error("read names: %w", err)
 		}
 		if line != "" {
 			if err := render(out, strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")); err != nil {

@@ -202,7 +202,7 @@ func (c *command) pinSubject(arg string) (pins.Pin, error) {
 	}
 	path, err := filepath.Abs(arg)
 	if err != nil {
-		return pins.Pin{}, fmt.Errorf("resolve %s: %w", ui.Printable(arg), err)
+		return pins.Pin{}, lang.Error("resolve %s: %w", ui.Printable(arg), err)
 	}
 	return pins.Pin{Path: path}, nil
 }

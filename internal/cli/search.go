@@ -141,12 +141,12 @@ func (c *command) unasked(w decide.Wanted, found int, why string, offline bool) 
 		return nil
 	case found == 0 && offline:
 		return &failure{
-			exitIncomplete, fmt.Errorf("neither cache nor index knows the title %s", ui.Printable(w.Text)),
+			exitIncomplete, lang.Error("neither cache nor index knows the title %s", ui.Printable(w.Text)),
 			"leave out --offline to ask TMDB",
 		}
 	}
 	return &failure{
-		exitIncomplete, fmt.Errorf("TMDB could not be asked for all of it: %s", why),
+		exitIncomplete, lang.Error("TMDB could not be asked for all of it: %s", why),
 		"anivault status says how TMDB is doing",
 	}
 }

@@ -60,7 +60,7 @@ type statusView struct {
 func (c *command) readStatus(ctx context.Context, cfg *config.Config, store ratelimit.Store) (statusView, error) {
 	st, err := ratelimit.ReadStatus(ctx, store, cfg.Tuning, cfg.LimiterAccounts()...)
 	if err != nil {
-		return statusView{}, fmt.Errorf("read the limiter's state: %w", err)
+		return statusView{}, lang.Error("read the limiter's state: %w", err)
 	}
 	view := statusView{limiter: st, baseURL: cfg.TMDB.BaseURL.String()}
 	if cfg.Coordinator == "redis" {

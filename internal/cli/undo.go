@@ -79,7 +79,7 @@ func (c *command) putBack(
 			c.say("there is nothing to put back\n")
 			return nil, nil
 		case run.Err != nil:
-			return nil, c.explainRun(ctx, fmt.Errorf("the run %s: %w", run.ID, run.Err), nil)
+			return nil, c.explainRun(ctx, lang.Error("the run %s: %w", run.ID, run.Err), nil)
 		case a.only != "" && (run.Stage == apply.Planned || run.Stage == apply.Applying):
 			return nil, usagef(waysOn(run.ID), "--only is for a run that has ended, and the run %s was cut off; nothing was done", run.ID)
 		case run.Stage == apply.Undone:

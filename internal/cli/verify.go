@@ -60,7 +60,7 @@ func (c *command) verify(cmd *cobra.Command, a *applying, args []string, deep bo
 	case run == nil:
 		return c.nothingToVerify(e)
 	case run.Err != nil:
-		return c.explainRun(cmd.Context(), fmt.Errorf("the run %s: %w", run.ID, run.Err), nil)
+		return c.explainRun(cmd.Context(), lang.Error("the run %s: %w", run.ID, run.Err), nil)
 	case run.Stage == apply.Undone:
 		c.say("the run %s is put back already\n", run.ID)
 		return nil

@@ -161,7 +161,7 @@ func (w *watching) claim(ctx context.Context, file string) (release func(), err 
 	if errors.Is(err, lockfile.ErrBusy) {
 		who, _ := os.ReadFile(file)
 		return nil, &failure{
-			exitIncomplete, fmt.Errorf("%s is watched already: %s", ui.Printable(w.path), ui.OneLine(ui.Printable(strings.TrimSpace(string(who))))),
+			exitIncomplete, lang.Error("%s is watched already: %s", ui.Printable(w.path), ui.OneLine(ui.Printable(strings.TrimSpace(string(who))))),
 			"one process watches a folder",
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/anivault/anivault/internal/atomicfile"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/lockfile"
 	"github.com/anivault/anivault/ratelimit"
 )
@@ -220,7 +221,7 @@ func EditClients(ctx context.Context, dataDir string, change func([]Client) ([]C
 	path := ClientsFile(dataDir)
 	owner := ownerOf(path, dataDir, filepath.Dir(dataDir))
 	if err := os.MkdirAll(dataDir, 0o700); err != nil {
-		return fmt.Errorf("make the data folder: %w", err)
+		return lang.Error("make the data folder: %w", err)
 	}
 	release, err := lockfile.Acquire(ctx, filepath.Join(dataDir, ".clients.lock"), lockfile.Exclusive, 5*time.Second)
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/spf13/viper"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/anivault/anivault/internal/lang"
 )
 
 // Existing is a config file that a person has written. A token changes or adds one line of it; all else stays as it is,
@@ -73,12 +75,12 @@ func (e *Existing) Backup() (string, error) {
 			continue
 		}
 		if err != nil {
-			return "", fmt.Errorf("keep the config file as it was: %w", err)
+			return "", lang.Error("keep the config file as it was: %w", err)
 		}
 		_, err = f.Write(e.raw)
 		return path, errors.Join(err, f.Close())
 	}
-	return "", fmt.Errorf("keep the config file as it was: there are %d backups of %s", most, e.Path)
+	return "", lang.Error("keep the config file as it was: there are %d backups of %s", most, e.Path)
 }
 
 // withToken returns the file's text with the token in it. It is an error if anything else would change with it.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/viper"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/ratelimit"
 )
 
@@ -153,7 +154,7 @@ func (c *Config) complete(env map[string]string) error {
 		}
 		abs, err := filepath.Abs(*d.dir)
 		if err != nil {
-			return fmt.Errorf("resolve folder %q: %w", *d.dir, err)
+			return lang.Error("resolve folder %q: %w", *d.dir, err)
 		}
 		*d.dir = abs
 	}

@@ -1,11 +1,11 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/organize"
 )
 
@@ -92,7 +92,7 @@ func applyReplace(c *Config, v string) error {
 	for pair := range strings.SplitSeq(v, ",") {
 		from, to, found := strings.Cut(pair, "=")
 		if !found || from == "" {
-			return errors.New("must be pairs such as :=꞉, several with commas")
+			return lang.Error("must be pairs such as :=꞉, several with commas")
 		}
 		c.Organize.Replace[from] = to
 	}

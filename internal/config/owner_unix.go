@@ -3,9 +3,10 @@
 package config
 
 import (
-	"fmt"
 	"os"
 	"syscall"
+
+	"github.com/anivault/anivault/internal/lang"
 )
 
 // owner is whose a file is.
@@ -29,7 +30,7 @@ func (o owner) give(path string) error {
 		return nil
 	}
 	if err := os.Chown(path, o.uid, o.gid); err != nil {
-		return fmt.Errorf("keep the owner of %s: %w", path, err)
+		return lang.Error("keep the owner of %s: %w", path, err)
 	}
 	return nil
 }

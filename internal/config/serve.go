@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/ratelimit"
 )
 
@@ -85,7 +85,7 @@ var serveSettings = []Setting{
 func yesNo(key, doc string, field func(*Config) *bool) Setting {
 	return Setting{Key: key, Default: "false", Allowed: "true or false", Doc: doc, apply: func(c *Config, v string) (err error) {
 		if *field(c), err = strconv.ParseBool(v); err != nil {
-			return errors.New("must be true or false")
+			return lang.Error("must be true or false")
 		}
 		return nil
 	}}
@@ -97,7 +97,7 @@ func period(key, standard, doc string, field func(*Config) *time.Duration) Setti
 		var t ratelimit.Tuning
 		wait, _ := ratelimit.FieldByKey("max_wait")
 		if err := wait.Set(&t, v); err != nil || t.MaxWait <= 0 {
-			return fmt.Errorf("must be a time such as %s, above 0 and at most 24h", standard)
+			return lang.Error("must be a time such as %s, above 0 and at most 24h", standard)
 		}
 		*field(c) = t.MaxWait
 		return nil
@@ -137,13 +137,13 @@ func items(field func(*Config) *[]string, check func(string) error) func(*Config
 func checkAddress(v string) error {
 	if path, ok := strings.CutPrefix(v, "unix:"); ok {
 		if !strings.HasPrefix(path, "/") {
-			return errors.New("must be unix: and an absolute path, such as unix:/run/anivault/gateway.sock")
+			return lang.Error("must be unix: and an absolute path, such as unix:/run/anivault/gateway.sock")
 		}
 		return nil
 	}
 	host, port, err := net.SplitHostPort(v)
 	if n, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || host == "" || strconv.FormatUint(n, 10) != port {
-		return errors.New("must be host:port such as 127.0.0.1:7373 (0.0.0.0:7373 is every IPv4 address, [::]:7373 every address), or unix:/path")
+		return lang.Error("must be host:port such as 127.0.0.1:7373 (0.0.0.0:7373 is every IPv4 address, [::]:7373 every address), or unix:/path")
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ func applyAdminListen(c *Config, v string) error {
 		return nil
 	}
 	if err := checkAddress(v); err != nil || strings.HasPrefix(v, "unix:") {
-		return errors.New("must be host:port such as 127.0.0.1:7374, or off")
+		return lang.Error("must be host:port such as 127.0.0.1:7374, or off")
 	}
 	c.Serve.AdminListen = v
 	return nil
@@ -162,7 +162,7 @@ func applyAdminListen(c *Config, v string) error {
 
 func checkHost(v string) error {
 	if v == "" || strings.ContainsAny(v, ":/@* ") || v != strings.ToLower(v) {
-		return errors.New("must be host names in lower case, without scheme, port and *: under any name a page could reach the gateway")
+		return lang.Error("must be host names in lower case, without scheme, port and *: under any name a page could reach the gateway")
 	}
 	return nil
 }
@@ -176,7 +176,7 @@ func applyProxies(c *Config, v string) error {
 			p, err = netip.PrefixFrom(addr, addr.BitLen()), nil
 		}
 		if err != nil {
-			return errors.New("must be addresses or networks such as 10.0.0.1 or 10.0.0.0/8")
+			return lang.Error("must be addresses or networks such as 10.0.0.1 or 10.0.0.0/8")
 		}
 		c.Serve.TrustedProxies = append(c.Serve.TrustedProxies, p.Masked())
 	}

@@ -2,7 +2,6 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
@@ -11,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/ratelimit/redisstore"
 )
@@ -166,7 +166,7 @@ func choice(key, doc string, field func(*Config) *string, standard string, words
 	allowed := strings.Join(words[:last], ", ") + " or " + words[last]
 	return Setting{Key: key, Default: standard, Allowed: allowed, Doc: doc, apply: func(c *Config, v string) error {
 		if !slices.Contains(words, v) {
-			return fmt.Errorf("must be one of %s", strings.Join(words, ", "))
+			return lang.Error("must be one of %s", strings.Join(words, ", "))
 		}
 		*field(c) = v
 		return nil
@@ -179,7 +179,7 @@ func size(key, standard, doc string, least int64, field func(*Config) *int64) Se
 	return Setting{Key: key, Default: standard, Allowed: allowed, Doc: doc, apply: func(c *Config, v string) error {
 		n, err := ParseSize(v)
 		if err == nil && n < least {
-			err = fmt.Errorf("must be at least %d bytes", least)
+			err = lang.Error("must be at least %d bytes", least)
 		}
 		if err == nil {
 			*field(c) = n
@@ -193,7 +193,7 @@ func whole(key, standard, doc, allowed string, least, most int, field func(*Conf
 	return Setting{Key: key, Default: standard, Allowed: allowed, Doc: doc, apply: func(c *Config, v string) error {
 		n, err := strconv.Atoi(v)
 		if err != nil || n < least || n > most {
-			return fmt.Errorf("must be a whole number from %d to %d", least, most)
+			return lang.Error("must be a whole number from %d to %d", least, most)
 		}
 		*field(c) = n
 		return nil
@@ -236,7 +236,7 @@ func OtherVariables() []Variable {
 func readSecret(v string) (Secret, error) {
 	v = strings.TrimSpace(v)
 	if strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return Secret{}, fmt.Errorf("holds a space or a character that no key has; " +
+		return Secret{}, lang.Error("holds a space or a character that no key has; " +
 			"copy it again from https://www.themoviedb.org/settings/api")
 	}
 	return NewSecret(v), nil
@@ -247,7 +247,7 @@ func yes(field func(*Config) *bool) func(*Config, string) error {
 	return func(c *Config, v string) error {
 		b, err := strconv.ParseBool(v)
 		if err != nil {
-			return errors.New("must be true or false")
+			return lang.Error("must be true or false")
 		}
 		*field(c) = b
 		return nil
@@ -260,7 +260,7 @@ func applyCoordinator(c *Config, v string) error {
 		return nil
 	}
 	if !strings.Contains(v, ":") {
-		return fmt.Errorf("must be file, memory, or an address such as redis://host:6379")
+		return lang.Error("must be file, memory, or an address such as redis://host:6379")
 	}
 	var err error
 	c.Coordinator = "redis"
@@ -272,7 +272,7 @@ func applyPrefix(c *Config, v string) error {
 	if len(v) > 64 || strings.ContainsFunc(v, func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && !strings.ContainsRune("._-:", r)
 	}) {
-		return fmt.Errorf("must be at most 64 letters, digits, dots, underscores, hyphens and colons")
+		return lang.Error("must be at most 64 letters, digits, dots, underscores, hyphens and colons")
 	}
 	c.Redis.Prefix = v
 	return nil
@@ -282,11 +282,11 @@ func applyBaseURL(c *Config, v string) error {
 	u, err := url.Parse(v)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return fmt.Errorf("must be an http or https URL such as https://api.themoviedb.org")
+		return lang.Error("must be an http or https URL such as https://api.themoviedb.org")
 	case u.User != nil:
-		return fmt.Errorf("must not hold a user or password")
+		return lang.Error("must not hold a user or password")
 	case u.RawQuery != "" || u.Fragment != "":
-		return fmt.Errorf("must not hold a query or fragment")
+		return lang.Error("must not hold a query or fragment")
 	}
 	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/3")
 	c.TMDB.BaseURL = u
@@ -303,11 +303,11 @@ func applyList(field func(*Config) *string) func(*Config, string) error {
 		u, err := url.Parse(v)
 		switch {
 		case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-			return fmt.Errorf("must be an https URL, or off")
+			return lang.Error("must be an https URL, or off")
 		case u.User != nil:
-			return fmt.Errorf("must not hold a user or password")
+			return lang.Error("must not hold a user or password")
 		case u.Scheme == "http" && !isLoopback(u.Hostname()):
-			return fmt.Errorf("must be an https URL (http on this very machine only), or off")
+			return lang.Error("must be an https URL (http on this very machine only), or off")
 		}
 		*field(c) = v
 		return nil
@@ -333,7 +333,7 @@ func applyLanguages(c *Config, v string) error {
 	for part := range strings.SplitSeq(v, ",") {
 		language, region, found := strings.Cut(strings.TrimSpace(part), "-")
 		if len(language) < 2 || len(language) > 3 || !latin(language) || found && (len(region) != 2 || !latin(region)) {
-			return fmt.Errorf("must be a language such as en-US, ko-KR or ja, or several with commas")
+			return lang.Error("must be a language such as en-US, ko-KR or ja, or several with commas")
 		}
 		tag := strings.ToLower(language)
 		if found {
@@ -370,7 +370,7 @@ func share(key, def, doc string, at func(*Config) *float64) Setting {
 // ParseSize reads a number of bytes: digits, then nothing or one of B, KB, MB, GB, TB (powers of 1000)
 // or KiB, MiB, GiB, TiB (powers of 1024), in any case.
 func ParseSize(s string) (int64, error) {
-	fail := fmt.Errorf("must be a size such as 512MB or 1GiB")
+	fail := lang.Error("must be a size such as 512MB or 1GiB")
 	digits := strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' })
 	if digits < 0 {
 		digits = len(s)

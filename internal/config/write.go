@@ -41,7 +41,7 @@ var everyday = []string{
 // the default. It replaces an existing file; see ReadExisting.
 func WriteFile(path string, token Secret, language string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("make the folder of %s: %w", path, err)
+		return lang.Error("make the folder of %s: %w", path, err)
 	}
 	return writeFile(path, []byte(fileText(token, language)))
 }

@@ -2,12 +2,12 @@ package decide
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/anivault/anivault/internal/index"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/title"
 )
@@ -45,7 +45,7 @@ func (t *titleIndex) ask(do func(*index.Index) error) {
 		err = errors.Join(do(x), x.Close())
 	}
 	if err != nil {
-		t.warned.Do(func() { t.warn(fmt.Errorf("%w (mend it with: anivault index import)", err)) })
+		t.warned.Do(func() { t.warn(lang.Error("%w (mend it with: anivault index import)", err)) })
 	}
 }
 

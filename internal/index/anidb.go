@@ -7,6 +7,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/anivault/anivault/internal/lang"
 )
 
 // titleKinds are the types of titles, as words in AniDB's XML and as numbers in its lines.
@@ -58,7 +60,7 @@ func readAniDBLines(r io.Reader, yield func(titleRow) error) error {
 		}
 		parts := strings.SplitN(text, "|", 4)
 		if len(parts) != 4 {
-			return errors.New("it is not of the form aid|type|language|title")
+			return lang.Error("it is not of the form aid|type|language|title")
 		}
 		id, err := strconv.Atoi(parts[0])
 		if err != nil || id <= 0 || id > maxID {
@@ -101,7 +103,7 @@ func eachLine(r io.Reader, do func(text string) error) error {
 	case in.err != nil:
 		return &lineError{n + 1, in.err}
 	case errors.Is(err, bufio.ErrTooLong):
-		return &lineError{n + 1, errors.New("the line is longer than 1 MiB")}
+		return &lineError{n + 1, lang.Error("the line is longer than 1 MiB")}
 	}
 	return nil
 }

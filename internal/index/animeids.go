@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/anivault/anivault/internal/lang"
 )
 
 // IDs are what other catalogues call an anime; 0 where they are not known to have it.
@@ -47,7 +49,7 @@ func readAnimeIDs(r io.Reader, yield func(IDs) error) error {
 		}
 	}
 	if _, err := d.Token(); err != nil {
-		return fmt.Errorf("it ends before its list does: %w", err)
+		return lang.Error("it ends before its list does: %w", err)
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/lockfile"
 )
 
@@ -91,17 +92,17 @@ func Import(ctx context.Context, dir string, files ...string) ([]SourceInfo, err
 
 func importInputs(ctx context.Context, dir string, inputs []input, now time.Time) ([]SourceInfo, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the data folder: %w", err)
+		return nil, lang.Error("make the data folder: %w", err)
 	}
 	unlock, err := lockfile.Acquire(ctx, filepath.Join(dir, FileName+".lock"), lockfile.Exclusive, lockPatience)
 	if err != nil {
-		return nil, fmt.Errorf("wait for another import: %w", err)
+		return nil, lang.Error("wait for another import: %w", err)
 	}
 	defer unlock()
 	removeLeftovers(dir, scratchPrefix)
 	work, err := os.MkdirTemp(dir, scratchPrefix)
 	if err != nil {
-		return nil, fmt.Errorf("make a scratch folder: %w", err)
+		return nil, lang.Error("make a scratch folder: %w", err)
 	}
 	defer os.RemoveAll(work)
 
@@ -112,7 +113,7 @@ func importInputs(ctx context.Context, dir string, inputs []input, now time.Time
 	for _, in := range inputs {
 		info, err := readFile(ctx, in.path, sorted)
 		if err == nil && in.want != "" && in.want != info.Source {
-			err = fmt.Errorf("it is a list of %s, not of %s", info.Source, in.want)
+			err = lang.Error("it is a list of %s, not of %s", info.Source, in.want)
 		}
 		if err != nil {
 			return nil, importError(cmp.Or(in.url, in.name), err)
@@ -120,7 +121,7 @@ func importInputs(ctx context.Context, dir string, inputs []input, now time.Time
 		info.Imported = now.UTC().Truncate(time.Second)
 		info.File, info.URL, info.ETag, info.Modified = filepath.Base(in.name), in.url, in.etag, in.modified
 		if i := slices.IndexFunc(infos, func(o SourceInfo) bool { return o.Source == info.Source }); i >= 0 {
-			err := fmt.Errorf("it is of the same kind as %s (%s); import one of them", infos[i].File, info.Source)
+			err := lang.Error("it is of the same kind as %s (%s); import one of them", infos[i].File, info.Source)
 			return nil, &ImportError{File: in.name, Err: err}
 		}
 		infos = append(infos, info)
@@ -159,7 +160,7 @@ func readFile(ctx context.Context, path string, into *records) (SourceInfo, erro
 	}
 	c := &collector{into: into, info: SourceInfo{Source: list.source}, seen: map[int]bool{}}
 	if err = list.read(content, c); err == nil && c.info.Rows == 0 {
-		err = errors.New("it holds no entry")
+		err = lang.Error("it holds no entry")
 	}
 	return c.info, err
 }
@@ -230,7 +231,7 @@ func (c *cancellable) Read(p []byte) (int, error) {
 func build(ctx context.Context, dir, scratch string, sorted *records, infos []SourceInfo) error {
 	db, err := bolt.Open(scratch, 0o600, &bolt.Options{NoSync: true, NoFreelistSync: true, Timeout: time.Second})
 	if err != nil {
-		return fmt.Errorf("make the index: %w", err)
+		return lang.Error("make the index: %w", err)
 	}
 	w := &writer{ctx: ctx, db: db}
 	err = errors.Join(sorted.each(w.put), w.keepOthers(dir, infos), w.meta(infos), w.flush())
@@ -238,10 +239,10 @@ func build(ctx context.Context, dir, scratch string, sorted *records, infos []So
 		err = db.Sync()
 	}
 	if err = errors.Join(err, db.Close()); err != nil {
-		return fmt.Errorf("write the index: %w", err)
+		return lang.Error("write the index: %w", err)
 	}
 	if err := os.Rename(scratch, filepath.Join(dir, FileName)); err != nil {
-		return fmt.Errorf("put the index in place: %w", err)
+		return lang.Error("put the index in place: %w", err)
 	}
 	return nil
 }

@@ -7,9 +7,9 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
-	"fmt"
 	"io"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/match"
 )
 
@@ -31,7 +31,7 @@ var (
 // maxInput bounds what a file may unpack to; the largest export is about a tenth of it.
 const maxInput = 2 << 30
 
-var errLarge = fmt.Errorf("it is larger than %d GiB", maxInput>>30)
+var errLarge = lang.Error("it is larger than %d GiB", maxInput>>30)
 
 // bounded is io.LimitReader with an error of its own.
 type bounded struct {
@@ -98,7 +98,7 @@ func detect(in *bufio.Reader) (list, error) {
 	return list{}, errUnknown
 }
 
-var errUnknown = errors.New("it is neither Anime-Lists' XML, nor AniDB's anime-titles, nor an export of ids by TMDB, nor a list of anime ids")
+var errUnknown = lang.Error("it is neither Anime-Lists' XML, nor AniDB's anime-titles, nor an export of ids by TMDB, nor a list of anime ids")
 
 func detectXML(text []byte) (list, error) {
 	d := xml.NewDecoder(bytes.NewReader(text))
@@ -117,7 +117,7 @@ func detectXML(text []byte) (list, error) {
 		case "animetitles":
 			return aniDBXML, nil
 		}
-		return list{}, fmt.Errorf("it is XML with <%.40s>: %w", start.Name.Local, errUnknown)
+		return list{}, lang.Error("it is XML with <%.40s>: %w", start.Name.Local, errUnknown)
 	}
 }
 
@@ -125,7 +125,7 @@ func detectExport(text []byte) (list, error) {
 	line, _, _ := bytes.Cut(text, []byte("\n"))
 	var l exportLine
 	if err := json.Unmarshal(line, &l); err != nil {
-		return list{}, &lineError{1, fmt.Errorf("it is not JSON as TMDB writes it: %w", err)}
+		return list{}, &lineError{1, lang.Error("it is not JSON as TMDB writes it: %w", err)}
 	}
 	switch kind, _, _ := l.kind(); kind {
 	case match.TV:
@@ -133,5 +133,5 @@ func detectExport(text []byte) (list, error) {
 	case match.Movie:
 		return filmExport, nil
 	}
-	return list{}, fmt.Errorf("it is an export, but of neither series nor films: %w", errUnknown)
+	return list{}, lang.Error("it is an export, but of neither series nor films: %w", errUnknown)
 }

@@ -2,10 +2,9 @@ package index
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/match"
 )
 
@@ -34,14 +33,14 @@ func readExport(r io.Reader, want match.Kind, yield func(exportRow) error) error
 	return eachLine(r, func(text string) error {
 		var l exportLine
 		if err := json.Unmarshal([]byte(text), &l); err != nil {
-			return fmt.Errorf("it is not JSON as TMDB writes it: %w", err)
+			return lang.Error("it is not JSON as TMDB writes it: %w", err)
 		}
 		kind, text, ok := l.kind()
 		switch {
 		case !ok || kind != want:
-			return fmt.Errorf("it is not a row of an export of %s", nouns[want])
+			return lang.Error("it is not a row of an export of %s", nouns[want])
 		case l.ID <= 0 || l.ID > maxID:
-			return errors.New("it has no id")
+			return lang.Error("it has no id")
 		}
 		return yield(exportRow{kind: kind, id: l.ID, title: text, popularity: l.Popularity})
 	})

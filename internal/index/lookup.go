@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -16,12 +15,13 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/anivault/anivault/cache"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/title"
 )
 
 // ErrNone says that nothing was imported yet.
-var ErrNone = errors.New("there is no title index")
+var ErrNone = lang.Error("there is no title index")
 
 // Index is an opened index. It holds no lock that an import would wait for. A damaged file is an error of each
 // look-up, never a crash.
@@ -35,7 +35,7 @@ func Open(dir string) (*Index, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, ErrNone
 	case err != nil:
-		return nil, fmt.Errorf("open the title index %s: %w", path, err)
+		return nil, lang.Error("open the title index %s: %w", path, err)
 	}
 	return &Index{db}, nil
 }

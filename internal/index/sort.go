@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
-	"fmt"
 	"slices"
+
+	"github.com/anivault/anivault/internal/lang"
 )
 
 // record is a value of a bucket.
@@ -40,7 +41,7 @@ func (e *storeError) Unwrap() error { return e.err }
 func (s *records) add(r record) error {
 	n := headerSize + len(r.key) + len(r.value)
 	if s.size += n; s.size > maxRecords {
-		return &storeError{fmt.Errorf("the lists hold more than %d MiB of titles", maxRecords>>20)}
+		return &storeError{lang.Error("the lists hold more than %d MiB of titles", maxRecords>>20)}
 	}
 	if len(r.key) > maxKey {
 		return nil

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/lockfile"
 )
 
@@ -29,13 +30,13 @@ func CheckAddress(text string) error {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Host == "":
-		return errors.New("must be an https URL, or off")
+		return lang.Error("must be an https URL, or off")
 	case u.User != nil:
-		return errors.New("must not hold a user or password")
+		return lang.Error("must not hold a user or password")
 	case u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname()):
 		return nil
 	}
-	return errors.New("must be an https URL (http on this machine only), or off")
+	return lang.Error("must be an https URL (http on this machine only), or off")
 }
 
 func isLoopback(host string) bool {
@@ -72,24 +73,24 @@ const (
 )
 
 // errAbsent is a file that is not there (yet).
-var errAbsent = errors.New("there is no such file")
+var errAbsent = lang.Error("there is no such file")
 
 // Update fetches what changed and imports it, all at once. A source that can't be fetched, or is no such list, keeps none
 // of the others from being imported; its Outcome has the error. The error returned is of the import as a whole. Processes
 // update one after the other, so that none fetches what another is fetching.
 func (u Updater) Update(ctx context.Context) ([]Outcome, error) {
 	if err := os.MkdirAll(u.Dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the data folder: %w", err)
+		return nil, lang.Error("make the data folder: %w", err)
 	}
 	unlock, err := lockfile.Acquire(ctx, filepath.Join(u.Dir, FileName+".update.lock"), lockfile.Exclusive, lockPatience)
 	if err != nil {
-		return nil, fmt.Errorf("wait for another update: %w", err)
+		return nil, lang.Error("wait for another update: %w", err)
 	}
 	defer unlock()
 	removeLeftovers(u.Dir, fetchPrefix)
 	work, err := os.MkdirTemp(u.Dir, fetchPrefix)
 	if err != nil {
-		return nil, fmt.Errorf("make a scratch folder: %w", err)
+		return nil, lang.Error("make a scratch folder: %w", err)
 	}
 	defer os.RemoveAll(work)
 	known := map[Source]SourceInfo{}
@@ -242,7 +243,7 @@ func (u Updater) fetch(ctx context.Context, source Source, address string, known
 		resp.StatusCode == http.StatusForbidden && source != AniDB: // what cloud storage answers for a missing file
 		return nil, fmt.Errorf("%s: %w (%s)", address, errAbsent, resp.Status)
 	case resp.StatusCode != http.StatusOK:
-		return nil, fmt.Errorf("%s: the server answered %s", address, resp.Status)
+		return nil, lang.Error("%s: the server answered %s", address, resp.Status)
 	}
 	file := filepath.Join(work, string(source))
 	if err := save(file, resp.Body); err != nil {
@@ -262,7 +263,7 @@ func save(file string, body io.Reader) error {
 	}
 	n, err := io.Copy(f, io.LimitReader(body, maxDownload+1))
 	if err == nil && n > maxDownload {
-		err = fmt.Errorf("it is larger than %d GiB", maxDownload>>30)
+		err = lang.Error("it is larger than %d GiB", maxDownload>>30)
 	}
 	return errors.Join(err, f.Close())
 }
@@ -275,7 +276,7 @@ func (u Updater) client() *http.Client {
 	}
 	c.CheckRedirect = func(req *http.Request, via []*http.Request) error {
 		if len(via) >= maxRedirects {
-			return errors.New("too many redirects")
+			return lang.Error("too many redirects")
 		}
 		return CheckAddress(req.URL.String())
 	}

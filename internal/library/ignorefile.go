@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/lockfile"
 )
 
@@ -62,7 +63,7 @@ func readIgnoreFile(dir string, fold bool) (patterns, error) {
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxIgnoreFile+1))
 	if err == nil && len(text) > maxIgnoreFile {
-		err = fmt.Errorf("read %s: larger than %d bytes", path, maxIgnoreFile)
+		err = lang.Error("read %s: larger than %d bytes", path, maxIgnoreFile)
 	}
 	if err != nil {
 		return patterns{}, err

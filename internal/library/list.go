@@ -4,15 +4,16 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
+
+	"github.com/anivault/anivault/internal/lang"
 )
 
 // MaxLine bounds one entry of a list, in bytes. No path is a thousandth of it.
 const MaxLine = 1 << 20
 
 // ErrUTF16 says that a list is UTF-16, as PowerShell's ">" writes it.
-var ErrUTF16 = errors.New("the list is UTF-16: write it as UTF-8 (PowerShell: | Out-File -Encoding utf8)")
+var ErrUTF16 = lang.Error("the list is UTF-16: write it as UTF-8 (PowerShell: | Out-File -Encoding utf8)")
 
 // ReadList calls fn with each path of a list, in order: lines, or with null entries that end with a NUL byte. Empty
 // entries are passed over. Bytes come as they are, valid UTF-8 or not; of a line's end only "\n" or "\r\n" goes (a
@@ -43,9 +44,9 @@ func readEntries(r io.Reader, null bool, fn func(string) error) error {
 		last := errors.Is(err, io.EOF)
 		switch {
 		case errors.Is(err, errTooLong):
-			return fmt.Errorf("entry %d of the list is longer than %d bytes (is it a list of names?)", n, MaxLine)
+			return lang.Error("entry %d of the list is longer than %d bytes (is it a list of names?)", n, MaxLine)
 		case err != nil && !last:
-			return fmt.Errorf("read list: %w", err)
+			return lang.Error("read list: %w", err)
 		case last && len(entry) == 0:
 			return nil
 		}

@@ -2,19 +2,19 @@ package match
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/release"
 	"github.com/anivault/anivault/internal/title"
 )
 
 // ErrNoEntry is what a Source wraps when an entry does not exist (any more). That contender is dropped and the others are
 // weighed. Every other error ends the series.
-var ErrNoEntry = errors.New("no such entry")
+var ErrNoEntry = lang.Error("no such entry")
 
 // Options are the settings of the matcher.
 type Options struct {
@@ -34,13 +34,13 @@ func DefaultOptions() Options {
 func (o Options) Validate() error {
 	switch {
 	case o.Kind != "" && o.Kind != TV && o.Kind != Movie:
-		return fmt.Errorf("kind %q is neither tv nor movie", o.Kind)
+		return lang.Error("kind %q is neither tv nor movie", o.Kind)
 	case !(o.MinConfidence >= 0 && o.MinConfidence <= 1):
-		return fmt.Errorf("least confidence %v is not between 0 and 1", o.MinConfidence)
+		return lang.Error("least confidence %v is not between 0 and 1", o.MinConfidence)
 	case !(o.MinEpisodeConfidence >= 0 && o.MinEpisodeConfidence <= 1):
-		return fmt.Errorf("least confidence in episodes %v is not between 0 and 1", o.MinEpisodeConfidence)
+		return lang.Error("least confidence in episodes %v is not between 0 and 1", o.MinEpisodeConfidence)
 	case o.MaxSearches < 1 || o.MaxEntries < 1:
-		return errors.New("at least one search and one entry must be allowed")
+		return lang.Error("at least one search and one entry must be allowed")
 	}
 	return nil
 }

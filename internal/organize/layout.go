@@ -2,9 +2,10 @@ package organize
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/anivault/anivault/internal/lang"
 )
 
 // Layout is how a media server wants its library: the templates of its names, and what else differs between servers.
@@ -85,7 +86,7 @@ func LayoutTemplates(name string) Templates {
 func NewLayout(name string, own Templates) (Layout, error) {
 	i := slices.Index(LayoutNames(), name)
 	if i < 0 {
-		return Layout{}, fmt.Errorf("no layout is called %q: there are %s", name, strings.Join(LayoutNames(), ", "))
+		return Layout{}, lang.Error("no layout is called %q: there are %s", name, strings.Join(LayoutNames(), ", "))
 	}
 	layout, texts := layoutTable[i].layout, layoutTable[i].templates
 	layout.Name = name

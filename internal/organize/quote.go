@@ -1,11 +1,11 @@
 package organize
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/ui"
 )
 
@@ -61,11 +61,11 @@ func Unquote(text string) (string, error) {
 	if !strings.HasPrefix(text, `"`) {
 		switch {
 		case text == "":
-			return "", errors.New("the name is missing")
+			return "", lang.Error("the name is missing")
 		case strings.HasSuffix(text, " "):
-			return "", errors.New("the name ends with a space: remove it, or put the name in double quotes")
+			return "", lang.Error("the name ends with a space: remove it, or put the name in double quotes")
 		case needsQuotes(text):
-			return "", errors.New(`the name has control characters or bytes that are not UTF-8: put it in double quotes, with \n or \xNN`)
+			return "", lang.Error(`the name has control characters or bytes that are not UTF-8: put it in double quotes, with \n or \xNN`)
 		}
 		return text, nil
 	}
@@ -74,16 +74,16 @@ func Unquote(text string) (string, error) {
 		switch c := text[i]; c {
 		case '"':
 			if i != len(text)-1 {
-				return "", errors.New("something stands behind the closing quote")
+				return "", lang.Error("something stands behind the closing quote")
 			}
 			if b.Len() == 0 {
-				return "", errors.New("the name is empty")
+				return "", lang.Error("the name is empty")
 			}
 			return b.String(), nil
 		case '\\':
 			decoded, size := escaped(text[i+1:])
 			if size == 0 {
-				return "", fmt.Errorf(`in quotes a backslash begins \n, \xNN, \" or \\, not %s`, ui.Printable(text[i:min(i+2, len(text))]))
+				return "", lang.Error(`in quotes a backslash begins \n, \xNN, \" or \\, not %s`, ui.Printable(text[i:min(i+2, len(text))]))
 			}
 			b.WriteByte(decoded)
 			i += size
@@ -91,7 +91,7 @@ func Unquote(text string) (string, error) {
 			b.WriteByte(c)
 		}
 	}
-	return "", errors.New("the closing quote is missing")
+	return "", lang.Error("the closing quote is missing")
 }
 
 // escaped reads what follows a backslash: the byte it stands for and its length, 0 where it is no escape.

@@ -1,14 +1,14 @@
 package organize
 
 import (
-	"fmt"
+	"github.com/anivault/anivault/internal/lang"
 )
 
 // ParseStamp is the inverse of Stamp.String.
 func ParseStamp(word string) (Stamp, error) {
 	s, ok := parseStamp(word)
 	if !ok {
-		return Stamp{}, fmt.Errorf("%q is no time in seconds", word)
+		return Stamp{}, lang.Error("%q is no time in seconds", word)
 	}
 	return s, nil
 }

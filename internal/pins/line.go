@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/match"
 )
 
@@ -17,7 +18,7 @@ const maxID = 1 << 31
 // ParseEntry reads "tv/26209", "movie/129", "tv:26209" or the address of a page on themoviedb.org, such as
 // https://www.themoviedb.org/tv/26209-cowboy-bebop/season/1. The error says what is allowed.
 func ParseEntry(s string) (match.Kind, int, error) {
-	fail := fmt.Errorf("%q is not an entry: write tv/ID or movie/ID, or the address of its page on themoviedb.org", s)
+	fail := lang.Error("%q is not an entry: write tv/ID or movie/ID, or the address of its page on themoviedb.org", s)
 	text := strings.TrimSpace(s)
 	if strings.Contains(text, "://") || strings.HasPrefix(text, "www.") || strings.HasPrefix(text, "themoviedb.org/") {
 		if !strings.Contains(text, "://") {
@@ -132,7 +133,7 @@ func parseLine(line string) (Pin, error) {
 		case setting && (key == "season" || key == "offset"):
 			n, err := strconv.Atoi(value)
 			if err != nil {
-				return Pin{}, fmt.Errorf("%s=%s is not a whole number", key, value)
+				return Pin{}, lang.Error("%s=%s is not a whole number", key, value)
 			}
 			if key == "season" {
 				p.Season = &n
@@ -140,9 +141,9 @@ func parseLine(line string) (Pin, error) {
 				p.Offset = n
 			}
 		case w == "":
-			return Pin{}, fmt.Errorf("there is neither \"path\" nor \"title\" behind the entry")
+			return Pin{}, lang.Error("there is neither \"path\" nor \"title\" behind the entry")
 		default:
-			return Pin{}, fmt.Errorf("%q is none of season=N, offset=N, path and title", w)
+			return Pin{}, lang.Error("%q is none of season=N, offset=N, path and title", w)
 		}
 	}
 }
@@ -162,7 +163,7 @@ func unquoted(s string) (string, error) {
 	}
 	out, err := strconv.Unquote(s)
 	if err != nil {
-		return "", fmt.Errorf("the quotation marks in %s do not fit", s)
+		return "", lang.Error("the quotation marks in %s do not fit", s)
 	}
 	return out, nil
 }

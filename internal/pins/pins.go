@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/title"
 )
@@ -38,21 +39,21 @@ const (
 func (p Pin) Validate() error {
 	switch {
 	case p.Kind != match.TV && p.Kind != match.Movie:
-		return fmt.Errorf("%q is neither tv nor movie", string(p.Kind))
+		return lang.Error("%q is neither tv nor movie", string(p.Kind))
 	case p.ID <= 0 || p.ID > maxID:
-		return fmt.Errorf("%d is not an id of TMDB's", p.ID)
+		return lang.Error("%d is not an id of TMDB's", p.ID)
 	case (p.Path == "") == (p.Title == ""):
-		return fmt.Errorf("a pin needs either a path or a title")
+		return lang.Error("a pin needs either a path or a title")
 	case p.Path != "" && !filepath.IsAbs(p.Path):
-		return fmt.Errorf("the path %q is not absolute", p.Path)
+		return lang.Error("the path %q is not absolute", p.Path)
 	case p.Title != "" && title.Normalize(p.Title) == "":
-		return fmt.Errorf("the title %q holds no letter or digit", p.Title)
+		return lang.Error("the title %q holds no letter or digit", p.Title)
 	case p.Kind == match.Movie && (p.Season != nil || p.Offset != 0):
-		return fmt.Errorf("a film has no season and no offset")
+		return lang.Error("a film has no season and no offset")
 	case p.Season != nil && (*p.Season < 0 || *p.Season > maxSeason):
-		return fmt.Errorf("season %d is not between 0 and %d", *p.Season, maxSeason)
+		return lang.Error("season %d is not between 0 and %d", *p.Season, maxSeason)
 	case p.Offset < -maxOffset || p.Offset > maxOffset:
-		return fmt.Errorf("offset %d is not between -%d and %d", p.Offset, maxOffset, maxOffset)
+		return lang.Error("offset %d is not between -%d and %d", p.Offset, maxOffset, maxOffset)
 	}
 	return nil
 }

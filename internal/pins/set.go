@@ -192,7 +192,7 @@ func (s *Set) Warnings(path string) []error {
 	var out []error
 	for i, p := range s.problems {
 		if i == most {
-			return append(out, fmt.Errorf("%s: and %d more lines that can't be understood; "+
+			return append(out, lang.Error("%s: and %d more lines that can't be understood; "+
 				"anivault pins --format json lists them", path, len(s.problems)-most))
 		}
 		out = append(out, fmt.Errorf("%s: %w", path, p))

@@ -3,7 +3,6 @@ package pins
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/internal/atomicfile"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/lockfile"
 )
 
@@ -41,19 +41,19 @@ func (s *Store) Load() (*Set, error) {
 		return Parse(nil)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read pins: %w", err)
+		return nil, lang.Error("read pins: %w", err)
 	}
 	defer f.Close()
 	content, err := io.ReadAll(io.LimitReader(f, maxSize+1))
 	if err != nil {
-		return nil, fmt.Errorf("read pins: %w", err)
+		return nil, lang.Error("read pins: %w", err)
 	}
 	if len(content) > maxSize {
-		return nil, fmt.Errorf("read pins: %s is larger than %d bytes", s.path, maxSize)
+		return nil, lang.Error("read pins: %s is larger than %d bytes", s.path, maxSize)
 	}
 	set, err := Parse(content)
 	if err != nil {
-		return nil, fmt.Errorf("read pins: %s: %w", s.path, err)
+		return nil, lang.Error("read pins: %s: %w", s.path, err)
 	}
 	return set, nil
 }
@@ -62,14 +62,14 @@ func (s *Store) Load() (*Set, error) {
 // or changed nothing. No other process changes the file meanwhile. The returned set is what the file holds now.
 func (s *Store) Update(ctx context.Context, change func(*Set) error) (*Set, error) {
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
-		return nil, fmt.Errorf("make the data folder: %w", err)
+		return nil, lang.Error("make the data folder: %w", err)
 	}
 	unlock, err := lockfile.Acquire(ctx, s.path+".lock", lockfile.Exclusive, patience)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
-		return nil, fmt.Errorf("lock the pins: %w", err)
+		return nil, lang.Error("lock the pins: %w", err)
 	}
 	defer unlock()
 	set, err := s.Load()
@@ -89,7 +89,7 @@ func (s *Store) Update(ctx context.Context, change func(*Set) error) (*Set, erro
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("write pins: %w", err)
+		return nil, lang.Error("write pins: %w", err)
 	}
 	return Parse(after)
 }

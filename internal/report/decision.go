@@ -2,10 +2,10 @@ package report
 
 import (
 	"cmp"
-	"errors"
 	"math"
 	"strconv"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/release"
 	"github.com/anivault/anivault/internal/ui"
@@ -39,7 +39,7 @@ func FromDecision(path string, rel release.Release, d match.Decision, code Error
 		r.place(d)
 		r.fail(d.Err, code)
 	default:
-		r.fail(errors.New("no decision was made"), nil)
+		r.fail(lang.Error("no decision was made"), nil)
 	}
 	return r
 }

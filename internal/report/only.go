@@ -1,9 +1,10 @@
 package report
 
 import (
-	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/anivault/anivault/internal/lang"
 )
 
 // NoEpisode is the word for matched files of which the episode is not known.
@@ -27,7 +28,7 @@ func ParseOnly(text string) (Only, error) {
 	for word := range strings.SplitSeq(text, ",") {
 		word = strings.TrimSpace(word)
 		if !slices.Contains(OnlyWords(), word) {
-			return nil, fmt.Errorf("%q is not a status", word)
+			return nil, lang.Error("%q is not a status", word)
 		}
 		o = append(o, word)
 	}

@@ -1,9 +1,10 @@
 package report
 
 import (
-	"fmt"
 	"io"
 	"strings"
+
+	"github.com/anivault/anivault/internal/lang"
 )
 
 // Format names a form of output.
@@ -78,7 +79,7 @@ func NewWriter(format Format, w io.Writer, opts Options) (Writer, error) {
 	case FormatCSV:
 		return newCSV(w, opts), nil
 	}
-	return nil, fmt.Errorf("%q is not a format: allowed are %s", string(format), strings.Join(Formats(), ", "))
+	return nil, lang.Error("%q is not a format: allowed are %s", string(format), strings.Join(Formats(), ", "))
 }
 
 // sink gathers what is written, and keeps the first error, so that a run whose reader is gone stops writing.
@@ -126,7 +127,7 @@ func (s *sink) Flush() error {
 		err = io.ErrShortWrite
 	}
 	if err != nil {
-		s.err = fmt.Errorf("write results: %w", err)
+		s.err = lang.Error("write results: %w", err)
 	}
 	s.held = s.held[:0]
 	return s.err

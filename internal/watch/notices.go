@@ -10,10 +10,12 @@ import (
 	"syscall"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/anivault/anivault/internal/lang"
 )
 
 // ErrNoNotices says that a file system tells nobody of changes.
-var ErrNoNotices = errors.New("its file system gives no notices")
+var ErrNoNotices = lang.Error("its file system gives no notices")
 
 // IsLimit reports whether the system gives no more notices because a limit of its own is met.
 func IsLimit(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EMFILE) }

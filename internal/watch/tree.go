@@ -1,11 +1,11 @@
 package watch
 
 import (
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/organize"
 	"github.com/anivault/anivault/internal/organize/disk"
 )
@@ -32,7 +32,7 @@ func Same(was organize.Root) error {
 	case err != nil:
 		return err
 	case now.Root != was:
-		return fmt.Errorf("%s is another folder than before", was.Path)
+		return lang.Error("%s is another folder than before", was.Path)
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ package disk
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"maps"
@@ -16,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/organize"
 )
@@ -202,7 +202,7 @@ func Root(dir string) (organize.Place, error) {
 		return organize.Place{}, err
 	}
 	if !info.IsDir() {
-		return organize.Place{}, fmt.Errorf("%s is no folder", path)
+		return organize.Place{}, lang.Error("%s is no folder", path)
 	}
 	return place, describe(&place)
 }

@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	_ "embed" // the page's template, style and script
 	"encoding/base64"
-	"fmt"
 	"html/template"
 	"io"
 	"sync"
@@ -74,10 +73,10 @@ func Write(w io.Writer, p Page) error {
 		"View":   newView(p),
 	})
 	if err != nil {
-		return fmt.Errorf("make report page: %w", err)
+		return lang.Error("make report page: %w", err)
 	}
 	if _, err := io.WriteString(w, ui.EscapedLines(b.String())); err != nil {
-		return fmt.Errorf("write report page: %w", err)
+		return lang.Error("write report page: %w", err)
 	}
 	return nil
 }

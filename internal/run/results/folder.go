@@ -3,11 +3,11 @@ package results
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/anivault/anivault/cache"
+	"github.com/anivault/anivault/internal/lang"
 )
 
 // Folder is files of one folder that are grouped into series together. Part says which of the folder's files these are where
@@ -43,7 +43,7 @@ func (m *Memory) Lists(ctx context.Context, folders []Folder) ([]*List, error) {
 		}
 	}
 	if err != nil {
-		return lists, fmt.Errorf("recall results: %w", err)
+		return lists, lang.Error("recall results: %w", err)
 	}
 	return lists, nil
 }

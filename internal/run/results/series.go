@@ -3,11 +3,11 @@ package results
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/anivault/anivault/cache"
+	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/report"
@@ -89,7 +89,7 @@ func (m *Memory) Recall(ctx context.Context, now time.Time, keys []Key) ([]*Know
 	}
 	err = errors.Join(err, m.dropOutdated(ctx, known))
 	if err != nil {
-		return known, fmt.Errorf("recall results: %w", err)
+		return known, lang.Error("recall results: %w", err)
 	}
 	return known, nil
 }
@@ -146,7 +146,7 @@ func (m *Memory) Remember(ctx context.Context, now time.Time, f *Folder, l *List
 		return nil
 	}
 	if err := m.store.Put(ctx, items...); err != nil {
-		return fmt.Errorf("remember results: %w", err)
+		return lang.Error("remember results: %w", err)
 	}
 	return nil
 }
