@@ -483,6 +483,42 @@ func TestPlans(t *testing.T) {
 			[]string{"link a.mkv > " + show + "S01E01.mkv", "link a.ko.forced.srt > " + show + "S01E01.ko.forced.srt"},
 		},
 		{
+			"a title of which nothing is left, behind a planned video", nil, tree("/in/a.mkv", "/in/b.mkv", "/in/c.mkv", "/out/"),
+			[]report.Record{
+				tv("/in/a.mkv", 1, 1), with(tv("/in/b.mkv", 1, 1), func(r *report.Record) { r.TMDBID, r.Title = 2, "???" }), tv("/in/c.mkv", 1, 3),
+			},
+			[]string{
+				"link a.mkv > " + show + "S01E01 - Title 1.mkv", "link c.mkv > " + show + "S01E03 - Title 3.mkv", "bad_name /in/b.mkv",
+			},
+		},
+		{
+			"a show's folder that is a link to another disk, behind a planned video", nil,
+			tree("/in/a.mkv", "/in/b.mkv", "/out/Show (2020) [tmdbid-2] -> /x"),
+			[]report.Record{tv("/in/a.mkv", 1, 1), with(tv("/in/b.mkv", 1, 1), func(r *report.Record) { r.TMDBID = 2 })},
+			[]string{
+				"link a.mkv > " + show + "S01E01 - Title 1.mkv",
+				"outside_root /in/b.mkv (/out/Show (2020) [tmdbid-2] is a link to /x)",
+			},
+		},
+		{
+			"two known folders, behind a planned video", nil,
+			tree("/in/a.mkv", "/in/b.mkv", "/out/A [tmdbid-2]/", "/out/B [tmdbid-2]/"),
+			[]report.Record{tv("/in/a.mkv", 1, 1), with(tv("/in/b.mkv", 1, 1), func(r *report.Record) { r.TMDBID = 2 })},
+			[]string{
+				"link a.mkv > " + show + "S01E01 - Title 1.mkv",
+				"two_folders /in/b.mkv (A [tmdbid-2] and B [tmdbid-2])",
+			},
+		},
+		{
+			"a file where a folder should be, behind a planned video", nil,
+			tree("/in/a.mkv", "/in/b.mkv", "/out/Show (2020) [tmdbid-2]: x"),
+			[]report.Record{tv("/in/a.mkv", 1, 1), with(tv("/in/b.mkv", 1, 1), func(r *report.Record) { r.TMDBID = 2 })},
+			[]string{
+				"link a.mkv > " + show + "S01E01 - Title 1.mkv",
+				"exists /in/b.mkv (/out/Show (2020) [tmdbid-2] is no folder)",
+			},
+		},
+		{
 			"a title of which nothing is left", nil, tree("/in/a.mkv", "/out/"),
 			[]report.Record{with(tv("/in/a.mkv", 1, 1), func(r *report.Record) { r.Title = "???" })},
 			[]string{"bad_name /in/a.mkv"},

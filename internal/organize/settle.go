@@ -34,7 +34,7 @@ func (p *Planner) toLook() []string {
 	seen := map[string]bool{}
 	var last *spot
 	for _, v := range p.videos {
-		if v.spot == last || v.spot.dir != nil {
+		if v.spot == nil || v.spot == last || v.spot.dir != nil { // nil: a name or folder is wrong, and it is skipped
 			continue
 		}
 		last = v.spot
