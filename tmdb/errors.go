@@ -97,7 +97,7 @@ func (e *UnauthorizedError) Unwrap() error {
 // Reason is why a body is not an answer of TMDB's.
 type Reason string
 
-// The reasons, in the order in which they are looked for.
+// The reasons, in the order in which they are looked for. ReasonSecret is for a transport that puts a key on requests.
 const (
 	ReasonGzip     Reason = "undecodable gzip"
 	ReasonTooLarge Reason = "too large"
@@ -106,6 +106,7 @@ const (
 	ReasonNotJSON  Reason = "not JSON"
 	ReasonCut      Reason = "cut or malformed JSON"
 	ReasonShape    Reason = "JSON of another kind"
+	ReasonSecret   Reason = "a body that repeats the key"
 )
 
 // DecodeError is a 2xx whose body is not an answer to what was asked for: an error page, an empty or cut body, a

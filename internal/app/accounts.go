@@ -53,28 +53,32 @@ func (k *keyring) replace(accounts []config.Account) {
 	}
 }
 
-// signing puts the chosen key on each try: below the limiter, for only the grant says which one it is. Everything above
-// it sees requests without keys.
+// signing puts the chosen key on each try: below the limiter, because only the grant says which one it is. Everything
+// above sees requests without keys. An answer is never changed: one that repeats the key is refused, so that the key
+// can't reach the cache, a log or a client.
 type signing struct {
 	next http.RoundTripper
 	ring *keyring
 }
 
 func (s signing) RoundTrip(req *http.Request) (*http.Response, error) {
-	choice, ok := ratelimit.ChoiceFrom(req.Context())
-	if !ok {
-		return s.next.RoundTrip(req)
+	out, secret := req, ""
+	if choice, ok := ratelimit.ChoiceFrom(req.Context()); ok {
+		key := (*s.ring.keys.Load())[choice.Key] // the limiter knows only these
+		out, secret = signed(req, key), key.Secret().Reveal()
 	}
-	key := (*s.ring.keys.Load())[choice.Key] // the limiter knows only these
-	out := signed(req, key)
 	resp, err := s.next.RoundTrip(out)
 	if err != nil {
 		return nil, err
 	}
-	body, err := hide(resp, key.Secret().Reveal())
+	body, err := io.ReadAll(resp.Body) // from memory
 	if err != nil {
 		return nil, err
 	}
+	if secret != "" && bytes.Contains(body, []byte(secret)) {
+		return nil, &tmdb.DecodeError{Path: req.URL.Path, Reason: tmdb.ReasonSecret, Size: len(body)}
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
 	refusal := tmdb.RefusalOf(out, resp, body)
 	if refusal != nil {
 		s.ring.last.Store(refusal)
@@ -84,25 +88,6 @@ func (s signing) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp.Request = req // without the key
 	return resp, nil
-}
-
-// hide takes the key out of an answer that repeats it, as some servers do in their errors. It returns the body.
-func hide(resp *http.Response, key string) ([]byte, error) {
-	var b bytes.Buffer
-	if n := resp.ContentLength; n > 0 && n <= tmdb.MaxBody {
-		b.Grow(int(n) + bytes.MinRead)
-	}
-	if _, err := b.ReadFrom(resp.Body); err != nil { // from memory
-		return nil, err
-	}
-	body := b.Bytes()
-	if key != "" && bytes.Contains(body, []byte(key)) {
-		body = bytes.ReplaceAll(body, []byte(key), []byte("[redacted]"))
-		resp.ContentLength = int64(len(body))
-		resp.Header.Del("Content-Length")
-	}
-	resp.Body = io.NopCloser(bytes.NewReader(body))
-	return body, nil
 }
 
 // signed returns the request with a key on it.

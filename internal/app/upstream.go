@@ -72,7 +72,7 @@ func through(front func(http.RoundTripper) http.RoundTripper, next http.RoundTri
 // patient tells every upstream but TMDB itself how long a try may take: a gateway that lets requests wait would else look
 // like a network that answers nobody.
 func patient(cfg *config.Config, limiter *ratelimit.Limiter, next http.RoundTripper) http.RoundTripper {
-	if cfg.TMDB.BaseURL.String() == config.Default("tmdb.base_url") {
+	if cfg.AsksTMDB() {
 		return next
 	}
 	return preferring{next, limiter}

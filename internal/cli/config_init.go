@@ -60,7 +60,7 @@ func (c *command) initConfig(cmd *cobra.Command, force bool) error {
 	if c.getenv(tokenVariable) != "" {
 		c.warn("%s is set and wins over the file: unset it afterwards", tokenVariable)
 	}
-	token, err := c.askToken()
+	token, err := c.askToken(cfg)
 	switch {
 	case err != nil:
 		return err
@@ -98,9 +98,7 @@ const tokenVariable = "ANIVAULT_TMDB_TOKEN"
 
 // tryToken asks TMDB whether it takes the token. A token that can't be checked may be kept all the same.
 func (c *command) tryToken(ctx context.Context, cfg *config.Config, token config.Secret) error {
-	own := *cfg
-	own.TMDB.Token, own.TMDB.APIKey = token, config.Secret{}
-	_, _, err := probe(ctx, &own)
+	_, _, err := probe(ctx, cfg.WithToken(token))
 	var cause *tmdb.UnauthorizedError
 	switch {
 	case errors.As(err, &cause):
@@ -163,7 +161,7 @@ func (c *command) keepToken(path string, file *config.Existing, token config.Sec
 
 // askToken reads a token: hidden from a terminal, the first line from a pipe. An empty answer means
 // that the file is written without one.
-func (c *command) askToken() (config.Secret, error) {
+func (c *command) askToken(cfg *config.Config) (config.Secret, error) {
 	file, isFile := c.streams.In.(*os.File)
 	if c.streams.InTTY && isFile {
 		const prompt = "TMDB API Read Access Token (themoviedb.org/settings/api; Enter for none):"
@@ -173,11 +171,11 @@ func (c *command) askToken() (config.Secret, error) {
 		if err != nil {
 			return config.Secret{}, lang.Error("read the token: %w", err)
 		}
-		return config.CheckSecret(string(raw))
+		return cfg.ReadToken(string(raw))
 	}
 	line, err := bufio.NewReader(io.LimitReader(c.streams.In, 64<<10)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return config.Secret{}, lang.Error("read the token: %w", err)
 	}
-	return config.CheckSecret(strings.TrimSpace(line))
+	return cfg.ReadToken(line)
 }

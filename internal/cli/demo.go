@@ -200,7 +200,7 @@ func demoEnviron(environ []string, root, url string) ([]string, error) {
 		}
 	}
 	return append(out,
-		"ANIVAULT_CONFIG="+config, "ANIVAULT_TMDB_BASE_URL="+url, "ANIVAULT_TMDB_TOKEN=demo",
+		"ANIVAULT_CONFIG="+config, "ANIVAULT_TMDB_BASE_URL="+url, "ANIVAULT_TMDB_TOKEN=demo-token",
 		"ANIVAULT_STATE_DIR="+filepath.Join(root, "state"), "ANIVAULT_CACHE_DIR="+filepath.Join(root, "cache"),
 		"ANIVAULT_DATA_DIR="+filepath.Join(root, "data")), nil
 }

@@ -116,7 +116,7 @@ func (c *command) checks(cfg *config.Config, broken error, offline bool) []func(
 	if broken == nil {
 		checks = append(checks, func(context.Context) finding { return checkKey(cfg) })
 	}
-	if broken == nil && !offline && cfg.HasKey() {
+	if broken == nil && !offline && !cfg.LacksKey() {
 		checks = append(checks, func(ctx context.Context) finding { return checkTMDB(ctx, cfg) })
 	}
 	checks = append(checks,
@@ -152,6 +152,8 @@ func checkKey(cfg *config.Config) finding {
 	switch {
 	case len(cfg.Accounts) > 0:
 		return finding{what: "key", state: ui.Count(len(cfg.Accounts), "account") + " with " + ui.Count(len(cfg.Secrets()), "key") + " (anivault accounts list)"}
+	case !cfg.HasKey() && !cfg.AsksTMDB():
+		return finding{what: "key", state: "none is sent; only TMDB itself needs one"}
 	case cfg.TMDB.Token.IsSet():
 		return finding{what: "key", state: "an API Read Access Token is set"}
 	case cfg.TMDB.APIKey.IsSet():

@@ -17,7 +17,7 @@ func TestConfigInitOnATerminal(t *testing.T) {
 		asks       bool
 		status     int
 	}{
-		"a file of one's own": {"log:\n  level: debug\n", "log:\n  level: debug\ntmdb:\n  token: \"typed\"\n", true, 0},
+		"a file of one's own": {"log:\n  level: debug\n", "log:\n  level: debug\ntmdb:\n  token: \"typed-by-hand\"\n", true, 0},
 		"no YAML":             {"log: [\n", "log: [\n", false, 2},
 		"a wrong setting":     {"log:\n  level: loud\n", "log:\n  level: loud\n", false, 2},
 	} {
@@ -34,7 +34,7 @@ func TestConfigInitOnATerminal(t *testing.T) {
 			term := onTerminal(t, 200, 24, s.env, "config", "init")
 			if c.asks {
 				term.until("settings/api")
-				if _, err := io.WriteString(term.person, "typed\n"); err != nil {
+				if _, err := io.WriteString(term.person, "typed-by-hand\n"); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -148,7 +148,7 @@ func (c *command) openMatch(cmd *cobra.Command, f *matchFlags, args []string) (*
 	if err != nil {
 		return nil, nil, err
 	}
-	if !f.offline && !cfg.HasKey() {
+	if !f.offline && cfg.LacksKey() {
 		return nil, nil, usagef(noKeyHint, noKeyMessage)
 	}
 	produce, err := f.input(c, args)

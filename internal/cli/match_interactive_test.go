@@ -102,7 +102,7 @@ func newWorld(t *testing.T, files ...string) *world {
 	}
 	t.Cleanup(func() { _ = server.Close() })
 	w := &world{fake: fake, dir: t.TempDir()}
-	w.env = []string{"HOME=" + w.dir, "ANIVAULT_TMDB_TOKEN=x", "ANIVAULT_TMDB_BASE_URL=" + server.URL(), "ANIVAULT_DATA_DIR=" + filepath.Join(w.dir, "data")}
+	w.env = []string{"HOME=" + w.dir, "ANIVAULT_TMDB_TOKEN=a-token-of-tests", "ANIVAULT_TMDB_BASE_URL=" + server.URL(), "ANIVAULT_DATA_DIR=" + filepath.Join(w.dir, "data")}
 	for _, dir := range []string{"STATE", "CACHE"} {
 		w.env = append(w.env, "ANIVAULT_"+dir+"_DIR="+filepath.Join(w.dir, strings.ToLower(dir)))
 	}

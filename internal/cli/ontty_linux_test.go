@@ -42,7 +42,7 @@ func newStand(t *testing.T, scenario upstream.Scenario, more ...string) stand {
 			t.Fatal(err)
 		}
 	}
-	s.env = append([]string{"HOME=" + s.dir, "TMPDIR=" + s.dir, "PATH=" + os.Getenv("PATH"), "ANIVAULT_TMDB_TOKEN=x", "ANIVAULT_TMDB_BASE_URL=" + server.URL(), "TERM=xterm"}, more...)
+	s.env = append([]string{"HOME=" + s.dir, "TMPDIR=" + s.dir, "PATH=" + os.Getenv("PATH"), "ANIVAULT_TMDB_TOKEN=a-token-of-tests", "ANIVAULT_TMDB_BASE_URL=" + server.URL(), "TERM=xterm"}, more...)
 	return s
 }
 

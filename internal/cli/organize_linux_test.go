@@ -151,7 +151,7 @@ func (s *shelf) know(name, catalogue string) {
 		s.t.Fatal(err)
 	}
 	defer server.Close()
-	s.env = []string{"ANIVAULT_TMDB_BASE_URL=" + server.URL(), "ANIVAULT_TMDB_TOKEN=x"}
+	s.env = []string{"ANIVAULT_TMDB_BASE_URL=" + server.URL(), "ANIVAULT_TMDB_TOKEN=a-token-of-tests"}
 	cmd := s.program("match", "-q", "--names-from", "-")
 	cmd.Stdin = strings.NewReader(name + "\n")
 	if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("matched")) {

@@ -43,7 +43,7 @@ func newOutage(t *testing.T) *outage {
 	home := t.TempDir()
 	for name, value := range map[string]string{
 		"HOME": home, "XDG_CONFIG_HOME": "", "XDG_CACHE_HOME": "", "XDG_STATE_HOME": "", "XDG_DATA_HOME": "", "LocalAppData": home, "AppData": home,
-		"ANIVAULT_TMDB_TOKEN": "outage", "ANIVAULT_TMDB_BASE_URL": server.URL(),
+		"ANIVAULT_TMDB_TOKEN": "outage-token", "ANIVAULT_TMDB_BASE_URL": server.URL(),
 	} {
 		t.Setenv(name, value)
 	}

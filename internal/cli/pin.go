@@ -94,7 +94,7 @@ func (c *command) lookUp(cmd *cobra.Command, p *pins.Pin, offline bool) error {
 		return err
 	}
 	cfg.Tuning.MaxWait = min(cfg.Tuning.MaxWait, lookUpWait)
-	offline = offline || !cfg.HasKey()
+	offline = offline || cfg.LacksKey()
 	err = c.asking(cmd.Context(), cfg, offline, func(run *app.App) error {
 		e, err := run.Entry(cmd.Context(), p.Kind, p.ID)
 		if err == nil {

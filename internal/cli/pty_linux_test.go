@@ -78,7 +78,7 @@ func TestInteractiveOnATerminal(t *testing.T) {
 	}
 	person, tty := openPTY(t)
 	cmd := exec.Command("anivault", "match", "--interactive", "--format", "ndjson", filepath.Join(dir, "lib"))
-	cmd.Env = []string{"HOME=" + dir, "ANIVAULT_TMDB_TOKEN=x", "ANIVAULT_TMDB_BASE_URL=" + server.URL(), "TERM=xterm"}
+	cmd.Env = []string{"HOME=" + dir, "ANIVAULT_TMDB_TOKEN=a-token-of-tests", "ANIVAULT_TMDB_BASE_URL=" + server.URL(), "TERM=xterm"}
 	cmd.Stdin, cmd.Stderr = tty, tty
 	var out bytes.Buffer
 	cmd.Stdout = &out

@@ -114,7 +114,7 @@ func readmeRun(t *testing.T) func(args ...string) (out, human string) {
 	t.Cleanup(func() { _ = server.Close() })
 	t.Chdir(dir)
 	t.Setenv("ANIVAULT_TMDB_BASE_URL", server.URL())
-	t.Setenv("ANIVAULT_TMDB_TOKEN", "a-token")
+	t.Setenv("ANIVAULT_TMDB_TOKEN", "a-token-of-tests")
 	for _, name := range []string{"STATE", "CACHE", "DATA"} {
 		t.Setenv("ANIVAULT_"+name+"_DIR", filepath.Join(dir, strings.ToLower(name)))
 	}

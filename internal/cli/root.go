@@ -199,7 +199,11 @@ func flagError(cmd *cobra.Command, err error) error {
 
 // load reads the configuration as this command line asks for it. Warnings go to stderr.
 func (c *command) load(cmd *cobra.Command) (*config.Config, error) {
-	return c.loadFrom(cmd, c.configFile)
+	cfg, err := c.loadFrom(cmd, c.configFile)
+	if err != nil {
+		return nil, err
+	}
+	return cfg, cfg.CheckKeys()
 }
 
 // loadFrom is load with another config file; "" means the default one.

@@ -83,7 +83,7 @@ index and from any cached answer that has the words in a title.`,
 
 // asking opens what is needed to ask TMDB a few questions, and lets do ask them.
 func (c *command) asking(ctx context.Context, cfg *config.Config, offline bool, do func(*app.App) error) (err error) {
-	if !offline && !cfg.HasKey() {
+	if !offline && cfg.LacksKey() {
 		return usagef(noKeyHint, noKeyMessage)
 	}
 	logs, err := c.openLogs(cfg, c.streams.Err, false)

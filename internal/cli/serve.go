@@ -80,7 +80,7 @@ func (c *command) loadServe(cmd *cobra.Command, offline bool) (*config.Config, e
 	if err := cfg.ForServe(); err != nil {
 		return nil, err
 	}
-	if !offline && !cfg.HasKey() {
+	if !offline && cfg.LacksKey() {
 		return nil, usagef(noKeyHint, noKeyMessage)
 	}
 	return cfg, nil

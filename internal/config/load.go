@@ -246,6 +246,7 @@ func (c *Config) chooseKey() error {
 	if c.TMDB.Token.IsSet() {
 		c.TMDB.APIKey = Secret{}
 	}
+	c.dropNoKey()
 	return nil
 }
 
@@ -271,7 +272,11 @@ func (c *Config) warnings(env map[string]string) []string {
 		}
 	}
 	if c.overruled != "" {
-		out = append(out, fmt.Sprintf("%s wins over %s: its key alone is used", c.overruled, c.in.at("accounts")))
+		text := "%s wins over %s: its key alone is used"
+		if !c.HasKey() {
+			text = "%s wins over %s: no key is sent"
+		}
+		out = append(out, fmt.Sprintf(text, c.overruled, c.in.at("accounts")))
 	}
 	if c.Redis.PasswordFile != "" && readableByOthers(c.Redis.PasswordFile) {
 		out = append(out, fmt.Sprintf("%s holds a password and others can read it; run: chmod 600 %s",

@@ -1,7 +1,9 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -65,4 +67,97 @@ func shownAddress(text string) string {
 		rest = rest[:i+1] + hidden
 	}
 	return scheme + user + rest
+}
+
+// noKey, written in place of a token or key, sends none. TMDB's own address answers nobody without one.
+const noKey = "none"
+
+// minKey is the length of the shortest key that is sent anywhere: the letters of a shorter one may stand in an answer by
+// chance, and an answer that holds the key is refused.
+const minKey = 8
+
+var (
+	readTokenForm = regexp.MustCompile(`^eyJ[\w-]+\.[\w-]+\.[\w-]+$`) // a JSON Web Token
+	apiKeyForm    = regexp.MustCompile(`^[0-9a-fA-F]{32}$`)
+)
+
+// AsksTMDB reports whether requests go to TMDB's own address, which wants a key of TMDB's own form.
+func (c *Config) AsksTMDB() bool { return c.TMDB.BaseURL.String() == Default("tmdb.base_url") }
+
+// LacksKey reports whether nothing can be asked for want of a key. Other addresses, such as a gateway, may want none.
+func (c *Config) LacksKey() bool { return c.AsksTMDB() && !c.HasKey() }
+
+// CheckKeys returns an *Error for each token and key in force that can't be one, by its form alone.
+func (c *Config) CheckKeys() error {
+	var bad faults
+	check := func(name string, k Key) {
+		if !k.Secret().IsSet() {
+			return
+		}
+		if reason := c.wrongForm(k); reason != "" {
+			bad.add(&Error{Name: name, Reason: reason})
+		}
+	}
+	for _, a := range c.Accounts {
+		for i, k := range a.Keys {
+			check(cmp.Or(k.File, fmt.Sprintf("%s: key %d", a.Place, i+1)), k)
+		}
+	}
+	check(c.KeyOrigin(), Key{Token: c.TMDB.Token, APIKey: c.TMDB.APIKey})
+	return bad.err()
+}
+
+// ReadToken reads a token that a person gives, after the checks that are made of one in a configuration.
+func (c *Config) ReadToken(text string) (Secret, error) {
+	secret, err := readSecret(text)
+	if err != nil {
+		return Secret{}, &Error{Name: "TMDB token", Reason: err.Error()}
+	}
+	if reason := c.wrongForm(Key{Token: secret}); secret.IsSet() && reason != "" {
+		return Secret{}, &Error{Name: "TMDB token", Reason: reason}
+	}
+	return secret, nil
+}
+
+// WithToken returns the configuration with another token in force, and nothing else to authenticate with.
+func (c *Config) WithToken(token Secret) *Config {
+	out := *c
+	out.Accounts, out.TMDB.Token, out.TMDB.APIKey = nil, token, Secret{}
+	out.dropNoKey()
+	return &out
+}
+
+// dropNoKey sends no key where none is written in place of one.
+func (c *Config) dropNoKey() {
+	if key := cmp.Or(c.TMDB.Token, c.TMDB.APIKey); key.Reveal() == noKey && !c.AsksTMDB() {
+		c.TMDB.Token, c.TMDB.APIKey = Secret{}, Secret{}
+	}
+}
+
+// wrongForm returns why a key can't be one where it would be sent, "" if it can. It never repeats the key.
+func (c *Config) wrongForm(k Key) string {
+	const settings = "https://www.themoviedb.org/settings/api"
+	text := k.Secret().Reveal()
+	switch {
+	case !c.AsksTMDB():
+		if len(text) < minKey && text != noKey {
+			return fmt.Sprintf("is too short: a key has at least %d characters; write %s to send no key", minKey, noKey)
+		}
+	case k.Token.IsSet() && !readTokenForm.MatchString(text):
+		switch {
+		case apiKeyForm.MatchString(text):
+			return "looks like a v3 API key: set ANIVAULT_TMDB_API_KEY (tmdb.api_key) to it, or use the longer " +
+				"API Read Access Token from " + settings
+		case strings.HasPrefix(text, "anv_"):
+			return "looks like a token of an anivault gateway: set ANIVAULT_TMDB_BASE_URL to the gateway's address"
+		}
+		return "is not a TMDB token, which begins with eyJ and has three parts with dots between them; copy the " +
+			"API Read Access Token from " + settings
+	case k.APIKey.IsSet() && !apiKeyForm.MatchString(text):
+		if readTokenForm.MatchString(text) {
+			return "looks like an API Read Access Token: set ANIVAULT_TMDB_TOKEN (tmdb.token) to it"
+		}
+		return "is not a TMDB API key (v3), which has 32 hexadecimal digits; copy it from " + settings
+	}
+	return ""
 }

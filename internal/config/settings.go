@@ -67,7 +67,7 @@ func setting(key string) Setting {
 
 // The settings that are not the limiter's.
 var ownSettings = []Setting{
-	secret("tmdb.token", "a TMDB API Read Access Token", "TMDB API Read Access Token (v4), sent as a Bearer header.",
+	secret("tmdb.token", "a TMDB API Read Access Token", "TMDB API Read Access Token (v4), sent as a Bearer header; none sends no key to an address that is not TMDB's.",
 		func(c *Config) *Secret { return &c.TMDB.Token }),
 	pathTo("tmdb.token_file", "File whose first line is the token; used when tmdb.token is not set.",
 		func(c *Config) *string { return &c.TMDB.TokenFile }),

@@ -21,15 +21,6 @@ func FilePath(flag string, environ []string) (string, error) {
 	return path, err
 }
 
-// CheckSecret wraps a key after the checks that Load makes.
-func CheckSecret(value string) (Secret, error) {
-	secret, err := readSecret(value)
-	if err != nil {
-		return Secret{}, &Error{Name: "TMDB token", Reason: err.Error()}
-	}
-	return secret, nil
-}
-
 // everyday are the settings that a fresh config file lists; it may hold any other.
 var everyday = []string{
 	"tmdb.language", "match.min_confidence", "match.type", "cache.max_size",
