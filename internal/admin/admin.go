@@ -1,5 +1,5 @@
-// Package admin shows and changes a gateway that runs: an API for programs, and pages that need no script. It is reached by
-// the token of a client that was made with --admin, and by nobody else.
+// Package admin shows and changes a gateway that runs: an API for programs, and pages that need no script. It is
+// reached by the token of a client that was made with --admin, and by nobody else.
 //
 //	server.go     the listener, who may pass, what each address is
 //	session.go    logins and their cookies

@@ -73,7 +73,8 @@ func start(t *testing.T, clients bool, accounts ...string) *site {
 		var adminHash, userHash string
 		x.token, adminHash = gateway.NewToken()
 		x.user, userHash = gateway.NewToken()
-		yaml += "serve:\n  clients:\n    - {name: me, token_sha256: " + adminHash + ", admin: true}\n    - {name: app, token_sha256: " + userHash + "}\n"
+		yaml += "serve:\n  clients:\n    - {name: me, token_sha256: " + adminHash +
+			", admin: true}\n    - {name: app, token_sha256: " + userHash + "}\n"
 	}
 	file := filepath.Join(dir, "config.yaml")
 	if err := os.WriteFile(file, []byte(yaml), 0o600); err != nil {
@@ -89,8 +90,10 @@ func start(t *testing.T, clients bool, accounts ...string) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x.events = NewEvents(slog.DiscardHandler, func(s string) string { return strings.ReplaceAll(s, poolKey, "[redacted]") })
-	if x.service, err = gateway.Listen(cfg, gateway.Options{Log: x.events.Handler()}, func(url string) { x.gateway = url }); err != nil {
+	x.events = NewEvents(slog.DiscardHandler,
+		func(s string) string { return strings.ReplaceAll(s, poolKey, "[redacted]") })
+	if x.service, err = gateway.Listen(cfg, gateway.Options{Log: x.events.Handler()},
+		func(url string) { x.gateway = url }); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -220,7 +223,8 @@ func TestEveryAnswerForbidsWhatAPageDoesNotNeed(t *testing.T) {
 	for _, path := range []string{"/", "/login", "/style.css", "/api/v1/status", "/nothing"} {
 		_, _, h := x.ask("GET", path, "", "Authorization: Bearer "+x.token)
 		for name, want := range map[string]string{
-			"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store",
+			"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+			"Cache-Control": "no-store",
 		} {
 			if h.Get(name) != want {
 				t.Errorf("%s of %s: %q", name, path, h.Get(name))
@@ -246,7 +250,10 @@ func TestNoForeignPageChangesAnything(t *testing.T) {
 		"both, forged differently": {"Sec-Fetch-Site: cross-site", "Origin: " + x.url},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for path, body := range map[string]string{"/limiter": "rate_base=7&for=1h", "/limiter/cache-only": "", "/login": "token=" + x.token, "/logout": ""} {
+			for path, body := range map[string]string{
+				"/limiter": "rate_base=7&for=1h", "/limiter/cache-only": "",
+				"/login": "token=" + x.token, "/logout": "",
+			} {
 				if status, _, _ := x.ask("POST", path, body, append(headers, cookie, formType)...); status != 403 {
 					t.Errorf("POST %s: %d", path, status)
 				}
@@ -256,7 +263,10 @@ func TestNoForeignPageChangesAnything(t *testing.T) {
 			}
 		})
 	}
-	for _, path := range []string{"/limiter?rate_base=7", "/limiter/cache-only", "/accounts/default/disable", "/api/v1/limiter?rate_base=7", "/logout"} {
+	for _, path := range []string{
+		"/limiter?rate_base=7", "/limiter/cache-only", "/accounts/default/disable",
+		"/api/v1/limiter?rate_base=7", "/logout",
+	} {
 		if status, _, _ := x.ask("GET", path, "", cookie); status != 404 && status != 405 {
 			t.Errorf("GET %s: %d", path, status)
 		}
@@ -264,7 +274,8 @@ func TestNoForeignPageChangesAnything(t *testing.T) {
 	if st := x.limiter(); st.Tuning.RateBase != before || st.State != ratelimit.Normal {
 		t.Errorf("%v, rate_base %v", st.State, st.Tuning.RateBase)
 	}
-	if status, _, _ := x.ask("POST", "/limiter", "rate_base=7&for=1h", cookie, formType, "Sec-Fetch-Site: same-origin", "Origin: "+x.url); status != 303 {
+	if status, _, _ := x.ask("POST", "/limiter", "rate_base=7&for=1h", cookie, formType, "Sec-Fetch-Site: same-origin",
+		"Origin: "+x.url); status != 303 {
 		t.Errorf("its own form: %d", status)
 	}
 }
@@ -283,8 +294,14 @@ func TestChangesHoldAtOnceAndAreTold(t *testing.T) {
 	}{
 		{"a number", "PATCH", "/api/v1/limiter", `{"rate_base":10,"for":"2h"}`, 200, `"from": "35",`, "rate_base", "10"},
 		{"a text", "PATCH", "/api/v1/limiter", `{"rate_base":"12"}`, 200, `"for": "1h"`, "rate_base", "12"},
-		{"two at once", "PATCH", "/api/v1/limiter", `{"rate_base":5,"concurrency_total":3,"concurrency":3,"for":"always"}`, 200, `"for": "always"`, "concurrency_total", "3"},
-		{"null ends a change", "PATCH", "/api/v1/limiter", `{"concurrency_total":null,"concurrency":null}`, 200, `"to": "16"`, "concurrency_total", "16"},
+		{
+			"two at once", "PATCH", "/api/v1/limiter", `{"rate_base":5,"concurrency_total":3,"concurrency":3,"for":"always"}`,
+			200, `"for": "always"`, "concurrency_total", "3",
+		},
+		{
+			"null ends a change", "PATCH", "/api/v1/limiter", `{"concurrency_total":null,"concurrency":null}`, 200, `"to": "16"`,
+			"concurrency_total", "16",
+		},
 		{"an unknown field", "PATCH", "/api/v1/limiter", `{"rate_bas":10}`, 422, "rate_bas", "rate_base", "5"},
 		{"an unknown field to end", "PATCH", "/api/v1/limiter", `{"rate_bas":null}`, 422, "rate_bas", "rate_base", "5"},
 		{"one known, one unknown", "PATCH", "/api/v1/limiter", `{"rate_base":9,"x":1}`, 422, "x", "rate_base", "5"},
@@ -300,7 +317,10 @@ func TestChangesHoldAtOnceAndAreTold(t *testing.T) {
 		{"a key alone", "PATCH", "/api/v1/limiter", `{"rate_base"}`, 400, "JSON", "rate_base", "5"},
 		{"null", "PATCH", "/api/v1/limiter", `null`, 400, "JSON", "rate_base", "5"},
 		{"two objects", "PATCH", "/api/v1/limiter", `{"rate_base":9}{}`, 400, "JSON", "rate_base", "5"},
-		{"too much", "PATCH", "/api/v1/limiter", `{"rate_base":"` + strings.Repeat("9", 70<<10) + `"}`, 413, "large", "rate_base", "5"},
+		{
+			"too much", "PATCH", "/api/v1/limiter", `{"rate_base":"` + strings.Repeat("9", 70<<10) + `"}`, 413, "large",
+			"rate_base", "5",
+		},
 		{"cache-only", "POST", "/api/v1/limiter/cache-only", `{"for":"15m"}`, 200, `"to": "CacheOnly"`, "rate_base", "5"},
 		{"cache-only with more", "POST", "/api/v1/limiter/cache-only", `{"rate_base":9}`, 422, "rate_base", "rate_base", "5"},
 		{"resume", "POST", "/api/v1/limiter/resume", "", 200, `"from": "CacheOnly"`, "rate_base", "5"},
@@ -322,7 +342,8 @@ func TestChangesHoldAtOnceAndAreTold(t *testing.T) {
 	if len(lines) == 0 || !strings.Contains(lines[len(lines)-1].Text, "who=me what=rate_base from=35 to=10 for=2h") {
 		t.Errorf("the log tells %+v", lines)
 	}
-	if status, text := x.admin("GET", "/api/v1/log?event=admin_change", ""); status != 200 || strings.Contains(text, `"tuned"`) || !strings.Contains(text, "what=rate_base") {
+	if status, text := x.admin("GET", "/api/v1/log?event=admin_change", ""); status != 200 ||
+		strings.Contains(text, `"tuned"`) || !strings.Contains(text, "what=rate_base") {
 		t.Errorf("%d %s", status, text)
 	}
 }
@@ -346,14 +367,18 @@ func TestASessionEndsWithItsTokenItsTimeAndTheProcess(t *testing.T) {
 	if status, text, _ := x.ask("GET", "/", "", cookie); status != 200 || !strings.Contains(text, "<h1>Overview</h1>") {
 		t.Fatalf("%d", status)
 	}
-	if status, _, h := x.ask("POST", "/logout", "", cookie, formType); status != 303 || !strings.Contains(h.Get("Set-Cookie"), "Max-Age=0") {
+	if status, _, h := x.ask("POST", "/logout", "", cookie, formType); status != 303 ||
+		!strings.Contains(h.Get("Set-Cookie"), "Max-Age=0") {
 		t.Errorf("%d %s", status, h.Get("Set-Cookie"))
 	}
 	if status, _, _ := x.ask("GET", "/", "", cookie); status != 303 {
 		t.Errorf("after the end: %d", status)
 	}
 	_, _, h := x.ask("POST", "/login", "token="+x.token, formType)
-	for _, part := range []string{"anivault-" + x.server.port + "=", "HttpOnly", "SameSite=Strict", "Path=/", "Max-Age=43200"} {
+	for _, part := range []string{
+		"anivault-" + x.server.port + "=", "HttpOnly", "SameSite=Strict", "Path=/",
+		"Max-Age=43200",
+	} {
 		if !strings.Contains(h.Get("Set-Cookie"), part) {
 			t.Errorf("%s is missing in %s", part, h.Get("Set-Cookie"))
 		}
@@ -361,7 +386,8 @@ func TestASessionEndsWithItsTokenItsTimeAndTheProcess(t *testing.T) {
 	secured := &Server{port: "7374", secure: true}
 	w := httptest.NewRecorder()
 	secured.setCookie(w, "x")
-	if c := w.Header().Get("Set-Cookie"); !strings.HasPrefix(c, "__Host-anivault-7374=x") || !strings.Contains(c, "Secure") {
+	if c := w.Header().Get("Set-Cookie"); !strings.HasPrefix(c, "__Host-anivault-7374=x") ||
+		!strings.Contains(c, "Secure") {
 		t.Errorf("over TLS: %s", c)
 	}
 
@@ -382,7 +408,8 @@ func TestASessionEndsWithItsTokenItsTimeAndTheProcess(t *testing.T) {
 	}
 	for name, token := range map[string]string{"a client's": x.user, "nobody's": "anv_x", "none": ""} {
 		status, text, h := x.ask("POST", "/login", "token="+token, formType)
-		if challenged := h.Get("WWW-Authenticate") != ""; challenged != (status == 401) || status != 401 && status != 403 || h.Get("Set-Cookie") != "" || token != "" && strings.Contains(text, token) {
+		if challenged := h.Get("WWW-Authenticate") != ""; challenged != (status == 401) || status != 401 && status != 403 ||
+			h.Get("Set-Cookie") != "" || token != "" && strings.Contains(text, token) {
 			t.Errorf("%s: %d %s", name, status, h.Get("Set-Cookie"))
 		}
 	}
@@ -391,7 +418,8 @@ func TestASessionEndsWithItsTokenItsTimeAndTheProcess(t *testing.T) {
 func TestWithoutAnAdminThePageSaysHowToMakeOne(t *testing.T) {
 	x := start(t, false)
 	status, text, _ := x.ask("GET", "/login", "")
-	if status != 200 || !strings.Contains(text, "anivault serve token new me --admin") || strings.Contains(text, `name="token"`) {
+	if status != 200 || !strings.Contains(text, "anivault serve token new me --admin") ||
+		strings.Contains(text, `name="token"`) {
 		t.Errorf("%d %s", status, text)
 	}
 	if status, _, _ := x.ask("GET", "/api/v1/status", ""); status != 401 {
@@ -410,7 +438,10 @@ func TestFormsChangeAndTell(t *testing.T) {
 		t.Fatalf("%d", status)
 	}
 	_, text, _ := x.ask("GET", "/", "", cookie)
-	for _, want := range []string{"tuned the limiter; rate_base: 35 → 11, for 8h", "<b>rate_base = 11</b>", "limiter: {rate_base: 11}", `name="end" value="rate_base"`} {
+	for _, want := range []string{
+		"tuned the limiter; rate_base: 35 → 11, for 8h", "<b>rate_base = 11</b>",
+		"limiter: {rate_base: 11}", `name="end" value="rate_base"`,
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing", want)
 		}
@@ -443,7 +474,10 @@ func TestNoSecretIsShown(t *testing.T) {
 	cookie := x.login()
 	x.server.log.Warn("warning", "error", "refused "+poolKey)
 	var all strings.Builder
-	for _, path := range []string{"/", "/accounts", "/clients", "/log", "/login", "/api/v1/status", "/api/v1/accounts", "/api/v1/clients", "/api/v1/log"} {
+	for _, path := range []string{
+		"/", "/accounts", "/clients", "/log", "/login", "/api/v1/status", "/api/v1/accounts",
+		"/api/v1/clients", "/api/v1/log",
+	} {
 		_, text, h := x.ask("GET", path, "", cookie)
 		all.WriteString(text)
 		_ = h.Write(&all)
@@ -462,7 +496,10 @@ func TestNoSecretIsShown(t *testing.T) {
 
 // FuzzOrder: whatever a body is, it is read or refused.
 func FuzzOrder(f *testing.F) {
-	for _, seed := range []string{`{"rate_base":10,"for":"1h"}`, `{"a":null}`, `[]`, `{"a":{}}`, `{"for":1e999}`, "", "{", `{"":""}`} {
+	for _, seed := range []string{
+		`{"rate_base":10,"for":"1h"}`, `{"a":null}`, `[]`, `{"a":{}}`, `{"for":1e999}`, "", "{",
+		`{"":""}`,
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, body string) {

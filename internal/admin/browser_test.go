@@ -21,13 +21,14 @@ func (x *site) history() {
 	begin := time.Now().Add(-time.Hour)
 	for i := range mostFine {
 		r.of("").add(sample{
-			at: begin.Add(time.Duration(i) * fine), running: float64(i % 9), limit: 16, sent: float64(i % 36), throttled: float64(i % 50 / 49), queue: float64(i % 25),
+			at: begin.Add(time.Duration(i) * fine), running: float64(i % 9), limit: 16, sent: float64(i % 36),
+			throttled: float64(i % 50 / 49), queue: float64(i % 25),
 		})
 	}
 }
 
-// The pages in a real browser: at 320 and 1280 pixels, light and dark, without script, by keyboard alone; a limit that is changed
-// there is in force; and the console has nothing to say.
+// The pages in a real browser: at 320 and 1280 pixels, light and dark, without script, by keyboard alone; a limit that
+// is changed there is in force; and the console has nothing to say.
 func TestPagesInARealBrowser(t *testing.T) {
 	x := start(t, true)
 	x.history()
@@ -104,12 +105,15 @@ func TestPagesInARealBrowser(t *testing.T) {
 	b.Open(x.url)
 	b.Eval(`document.querySelector("h1").focus(); document.activeElement.blur()`, nil)
 	x.admin("PATCH", "/api/v1/limiter", `{"rate_base":17}`)
-	b.Eval(`new Promise((done, fail) => { const end = Date.now() + 30000; const look = () => document.body.innerText.includes("rate_base = 17") ? done(true) : Date.now() > end ? fail("never") : setTimeout(look, 100); look(); })`, nil)
+	b.Eval(`new Promise((done, fail) => { const end = Date.now() + 30000; const look = () => `+
+		`document.body.innerText.includes("rate_base = 17") ? done(true) : Date.now() > end ? fail("never") : `+
+		`setTimeout(look, 100); look(); })`, nil)
 	tab(`e.name === "ceiling"`)
 	write("4")
 	x.admin("PATCH", "/api/v1/limiter", `{"rate_base":19}`)
 	var kept string
-	b.Eval(`document.activeElement.blur(); new Promise((done) => setTimeout(() => done(document.querySelector("[name=ceiling]").value), 6000))`, &kept)
+	b.Eval(`document.activeElement.blur(); new Promise((done) => setTimeout(() => `+
+		`done(document.querySelector("[name=ceiling]").value), 6000))`, &kept)
 	if kept != "4" {
 		t.Errorf("what was written is gone: %q", kept)
 	}
@@ -118,7 +122,8 @@ func TestPagesInARealBrowser(t *testing.T) {
 	b.Call("Emulation.setScriptExecutionDisabled", map[string]any{"value": true}, nil)
 	b.Open(x.url + "/log")
 	b.Call("Emulation.setScriptExecutionDisabled", map[string]any{"value": false}, nil)
-	if got := text(); !strings.Contains(got, "admin_change") || !strings.Contains(got, "what=rate_base from=35 to=13 for=1h") {
+	if got := text(); !strings.Contains(got, "admin_change") ||
+		!strings.Contains(got, "what=rate_base from=35 to=13 for=1h") {
 		t.Errorf("the log shows %.400s", got)
 	}
 	if said := b.Complaints(); len(said) != 0 {

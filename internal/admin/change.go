@@ -51,7 +51,10 @@ var changes = []changeKind{
 	{"POST", "/limiter/resume", "/limiter/resume", "/", "resumed", (*Server).resume},
 	{"PATCH", "/accounts/{name}", "/accounts/{name}", "/accounts", "tuned an account", (*Server).tune},
 	{"POST", "/accounts/{name}/enable", "/accounts/{name}/enable", "/accounts", "enabled an account", (*Server).enable},
-	{"POST", "/accounts/{name}/disable", "/accounts/{name}/disable", "/accounts", "disabled an account", (*Server).disable},
+	{
+		"POST", "/accounts/{name}/disable", "/accounts/{name}/disable", "/accounts", "disabled an account",
+		(*Server).disable,
+	},
 	{"POST", "/accounts/{name}/test", "/accounts/{name}/test", "/accounts", "tested an account", (*Server).test},
 }
 

@@ -25,7 +25,8 @@ const (
 // drawn is a chart for a page: a picture, and its newest, smallest and largest values in words.
 func drawn(title, unit string, list []sample, span time.Duration, curves ...curve) template.HTML {
 	if len(list) < 2 {
-		return template.HTML("<p class=soft>" + template.HTMLEscapeString(title) + ": nothing yet; a value is noted every ten seconds.</p>")
+		return template.HTML("<p class=soft>" + template.HTMLEscapeString(title) +
+			": nothing yet; a value is noted every ten seconds.</p>")
 	}
 	end := list[len(list)-1].at
 	begin := end.Add(-span)
@@ -45,12 +46,14 @@ func drawn(title, unit string, list []sample, span time.Duration, curves ...curv
 		}
 		fmt.Fprintf(&words, "%s: now %.3g%s, from %.3g to %.3g. ", c.name, c.value(list[len(list)-1]), unit, low, high)
 	}
-	fmt.Fprintf(&b, `<figure><figcaption>%s <span class=soft>%s</span></figcaption><svg viewBox="0 0 %d %d" role="img" aria-label="%s, %s">`,
+	fmt.Fprintf(&b, `<figure><figcaption>%s <span class=soft>%s</span></figcaption><svg viewBox="0 0 %d %d" role="img" `+
+		`aria-label="%s, %s">`,
 		template.HTMLEscapeString(title), template.HTMLEscapeString(words.String()), chartWide, chartTall,
 		template.HTMLEscapeString(title), template.HTMLEscapeString(words.String()))
 	for v := 0.0; v <= top; v += tick {
 		y := p.Y(v)
-		fmt.Fprintf(&b, `<path class="grid" d="M%d %.1fH%d"/><text x="%d" y="%.1f" class="end">%.3g</text>`, chartLeft, y, chartWide-4, chartLeft-6, y+4, v)
+		fmt.Fprintf(&b, `<path class="grid" d="M%d %.1fH%d"/><text x="%d" y="%.1f" class="end">%.3g</text>`, chartLeft, y,
+			chartWide-4, chartLeft-6, y+4, v)
 	}
 	for i := range 5 {
 		at := span * time.Duration(i) / 4
@@ -58,7 +61,8 @@ func drawn(title, unit string, list []sample, span time.Duration, curves ...curv
 		if i == 4 {
 			anchor = "end"
 		}
-		fmt.Fprintf(&b, `<text x="%.1f" y="%d" class="%s">%s</text>`, p.X(at), chartTall-5, anchor, begin.Add(at).Local().Format("15:04"))
+		fmt.Fprintf(&b, `<text x="%.1f" y="%d" class="%s">%s</text>`, p.X(at), chartTall-5, anchor,
+			begin.Add(at).Local().Format("15:04"))
 	}
 	for _, c := range curves {
 		values := make([]chart.Value, len(list))
@@ -75,9 +79,11 @@ func drawn(title, unit string, list []sample, span time.Duration, curves ...curv
 func (s *Server) addressCharts() []template.HTML {
 	hour, _ := s.rings.samples("")
 	return []template.HTML{
-		drawn("Requests under way", "", hour, time.Hour, curve{"limit", "limit", func(s sample) float64 { return s.limit }}, curve{"main", "running", func(s sample) float64 { return s.running }}),
+		drawn("Requests under way", "", hour, time.Hour, curve{"limit", "limit", func(s sample) float64 { return s.limit }},
+			curve{"main", "running", func(s sample) float64 { return s.running }}),
 		drawn("Requests a second", "/s", hour, time.Hour, curve{"main", "sent", func(s sample) float64 { return s.sent }}),
-		drawn("429 answers", "", hour, time.Hour, curve{"bad", "429s in ten seconds", func(s sample) float64 { return s.throttled }}),
+		drawn("429 answers", "", hour, time.Hour,
+			curve{"bad", "429s in ten seconds", func(s sample) float64 { return s.throttled }}),
 		drawn("Questions that wait", "", hour, time.Hour, curve{"main", "queue", func(s sample) float64 { return s.queue }}),
 	}
 }

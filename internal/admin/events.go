@@ -23,7 +23,8 @@ type Event struct {
 
 // told are the events below a warning that are kept: transitions, pauses, changes, reloads.
 var told = []string{
-	"state_transition", "account_transition", "pause", "429", "tuned", "admin_change", "reloaded", "listening", "draining", "key_in",
+	"state_transition", "account_transition", "pause", "429", "tuned", "admin_change", "reloaded", "listening", "draining",
+	"key_in",
 }
 
 // Events keeps the last lines of the log that pass through it.
@@ -92,7 +93,8 @@ func (k keeper) WithGroup(name string) slog.Handler {
 
 // Handle implements slog.Handler.
 func (k keeper) Handle(ctx context.Context, r slog.Record) error {
-	if slices.Contains(told, r.Message) || r.Level >= slog.LevelWarn && !strings.HasPrefix(r.Message, "slot_") && r.Message != "request" {
+	if slices.Contains(told, r.Message) ||
+		r.Level >= slog.LevelWarn && !strings.HasPrefix(r.Message, "slot_") && r.Message != "request" {
 		k.to.keep(k.line(r))
 	}
 	if !k.next.Enabled(ctx, r.Level) {

@@ -133,10 +133,12 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 		s.log.Info("admin_login", slog.String("who", name))
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 	case clientOnly:
-		s.render(w, http.StatusForbidden, shown{Name: "login", Title: "Log in", HasAdmin: s.hasAdmin(), Error: "This client is no admin."})
+		s.render(w, http.StatusForbidden,
+			shown{Name: "login", Title: "Log in", HasAdmin: s.hasAdmin(), Error: "This client is no admin."})
 	case stranger:
 		challenge(w)
-		s.render(w, http.StatusUnauthorized, shown{Name: "login", Title: "Log in", HasAdmin: s.hasAdmin(), Error: "This token is not known."})
+		s.render(w, http.StatusUnauthorized,
+			shown{Name: "login", Title: "Log in", HasAdmin: s.hasAdmin(), Error: "This token is not known."})
 	}
 }
 

@@ -50,7 +50,8 @@ func newHistory() *history { return &history{ring{most: mostFine}, ring{most: mo
 func (h *history) add(s sample) {
 	h.fine.add(s)
 	per := int(coarse / fine)
-	if n := len(h.fine.list); n >= per && (len(h.coarse.list) == 0 || s.at.Sub(h.coarse.list[len(h.coarse.list)-1].at) >= coarse) {
+	if n := len(h.fine.list); n >= per &&
+		(len(h.coarse.list) == 0 || s.at.Sub(h.coarse.list[len(h.coarse.list)-1].at) >= coarse) {
 		h.coarse.add(mean(h.fine.list[n-per:]))
 	}
 }

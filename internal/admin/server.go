@@ -43,8 +43,10 @@ func Listen(addr string, conf *tls.Config, g Gateway, events *Events) (*Server, 
 		s.port = port
 	}
 	s.http = &http.Server{
-		Handler: s.Handler(), TLSConfig: conf, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 60 * time.Second,
-		IdleTimeout: 120 * time.Second, MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		Handler: s.Handler(), TLSConfig: conf, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
+		WriteTimeout: 60 * time.Second,
+		IdleTimeout:  120 * time.Second, MaxHeaderBytes: 16 << 10,
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	return s, nil
 }
@@ -100,12 +102,14 @@ func (s *Server) Handler() http.Handler {
 	for _, name := range []string{"style.css", "script.js"} {
 		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, r *http.Request) { http.ServeFileFS(w, r, files, name) })
 	}
-	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	mux.HandleFunc("GET /favicon.ico",
+		func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	mux.HandleFunc("GET /login", s.loginPage)
 	mux.HandleFunc("POST /login", s.login)
 	mux.HandleFunc("POST /logout", s.logout)
 	for _, p := range pages {
-		mux.Handle("GET "+p.path, s.page(func(w http.ResponseWriter, r *http.Request, _ string) { s.show(w, r, p, http.StatusOK, "") }))
+		mux.Handle("GET "+p.path,
+			s.page(func(w http.ResponseWriter, r *http.Request, _ string) { s.show(w, r, p, http.StatusOK, "") }))
 	}
 	mux.Handle("GET /api/v1/status", s.api(func(r *http.Request, _ string) (any, error) { return s.status(r.Context()) }))
 	mux.Handle("GET /api/v1/accounts", s.api(func(r *http.Request, _ string) (any, error) {
@@ -123,13 +127,15 @@ func (s *Server) Handler() http.Handler {
 			}
 			return s.change(r, c, who, o)
 		}))
-		mux.Handle("POST "+c.form, s.page(func(w http.ResponseWriter, r *http.Request, who string) { s.submit(w, r, c, who) }))
+		mux.Handle("POST "+c.form,
+			s.page(func(w http.ResponseWriter, r *http.Request, who string) { s.submit(w, r, c, who) }))
 	}
 	return guarded(http.NewCrossOriginProtection().Handler(mux))
 }
 
 // policy lets a page load its own style and script and nothing else.
-const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // guarded adds the header fields that every answer has, and bounds bodies.
 func guarded(next http.Handler) http.Handler {
@@ -183,7 +189,8 @@ func (s *Server) api(next func(*http.Request, string) (any, error)) http.Handler
 			writeJSON(w, http.StatusForbidden, failed{noAdmin})
 		case stranger:
 			challenge(w)
-			writeJSON(w, http.StatusUnauthorized, failed{"the token of an admin is needed: anivault serve token new NAME --admin"})
+			writeJSON(w, http.StatusUnauthorized,
+				failed{"the token of an admin is needed: anivault serve token new NAME --admin"})
 		}
 	})
 }

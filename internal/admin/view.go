@@ -24,9 +24,9 @@ type Status struct {
 	Running     int                `json:"running" doc:"requests under way, all processes together"`
 	Limit       int                `json:"limit" doc:"how many may be under way at once"`
 	Throttled   uint64             `json:"throttled" doc:"429 answers that this gateway has got"`
-	HitRatio    float64            `json:"hit_ratio" doc:"share of this gateway's answers that came from the cache, 0 to 1"`
+	HitRatio    float64            `json:"hit_ratio" doc:"share of this gateway's answers from the cache, 0 to 1"`
 	Queue       []Queue            `json:"queue" doc:"questions that wait for their turn, by class"`
-	Coordinator string             `json:"coordinator" doc:"who shares the limiter: file, memory, or the server of several machines"`
+	Coordinator string             `json:"coordinator" doc:"who shares the limiter: file, memory, or a server"`
 	Alone       bool               `json:"alone" doc:"the others can't be seen: this process has a part of everything"`
 	Processes   []Process          `json:"processes" doc:"who takes part"`
 	Quota       *app.QuotaView     `json:"quota,omitempty" doc:"the request budget, if there is one"`
@@ -79,9 +79,11 @@ func (s *Server) status(ctx context.Context) (Status, error) {
 	snap := s.gateway.Metrics().Snapshot()
 	out := Status{
 		State: st.State.String(), Reason: st.Cause.String(), Since: ui.Stamp(st.Since), PauseUntil: ui.Stamp(st.PauseUntil),
-		Rate: st.Rate, Granted: st.Granted, Running: st.Running, Limit: st.Slots, Throttled: uint64(snap.Value(metrics.Requests, "429")), Alone: st.Alone,
-		Coordinator: s.gateway.Config().Coordinator, Quota: app.ViewQuota(st.Budget, st.BudgetUsed, st.BudgetHeld, st.BudgetRenews),
-		Queue: []Queue{}, Processes: []Process{}, Overrides: app.ViewOverrides(st.Overrides),
+		Rate: st.Rate, Granted: st.Granted, Running: st.Running, Limit: st.Slots,
+		Throttled: uint64(snap.Value(metrics.Requests, "429")), Alone: st.Alone,
+		Coordinator: s.gateway.Config().Coordinator,
+		Quota:       app.ViewQuota(st.Budget, st.BudgetUsed, st.BudgetHeld, st.BudgetRenews),
+		Queue:       []Queue{}, Processes: []Process{}, Overrides: app.ViewOverrides(st.Overrides),
 	}
 	if st.Until.After(st.At) { // else it is over; the next request finds out
 		out.Until = ui.Stamp(st.Until)
@@ -121,7 +123,8 @@ func share(part, all float64) float64 {
 	return part / all
 }
 
-// quantile is the upper bound of the bucket in which a share of all observations ends; beyond the last bound it is that.
+// quantile is the upper bound of the bucket in which a share of all observations ends; beyond the last bound it is
+// that.
 func quantile(d metrics.Distribution, q float64) float64 {
 	if d.Count == 0 {
 		return 0

@@ -104,8 +104,8 @@ func signed(req *http.Request, key config.Key) *http.Request {
 	return out
 }
 
-// refusalKey is where a try's refusal of the key is noted, in the context of its request: below the limiter the answer is
-// still beside the key that asked for it.
+// refusalKey is where a try's refusal of the key is noted, in the context of its request: below the limiter the answer
+// is still beside the key that asked for it.
 type refusalKey struct{}
 
 // keyVerdict is what an answer of TMDB's means for the key.

@@ -8,12 +8,13 @@ import (
 	"github.com/anivault/anivault/ratelimit"
 )
 
-// AccountView is what is told of an account, by commands, pages and API alike. Its keys are told by their numbers alone.
+// AccountView is what is told of an account, by commands, pages and API alike. Its keys are told by their numbers
+// alone.
 type AccountView struct {
 	Name      string         `json:"name" doc:"its name"`
 	Priority  int            `json:"priority" doc:"smaller numbers are used first"`
 	Enabled   bool           `json:"enabled" doc:"whether it may be used"`
-	Standing  string         `json:"standing" doc:"in, unproven, refused, suspended or disabled; with limited_by account also the state of its own limiter"`
+	Standing  string         `json:"standing" doc:"in, unproven, refused, suspended, disabled, or its own limiter's state"`
 	Reason    string         `json:"reason,omitempty" doc:"why, where that is not told by the standing"`
 	Since     string         `json:"since,omitempty" doc:"since when, RFC 3339; absent where it is not known"`
 	Until     string         `json:"until,omitempty" doc:"when it ends by itself, RFC 3339"`
@@ -64,7 +65,8 @@ func viewAccount(priority int, v ratelimit.AccountView) AccountView {
 	out := AccountView{
 		Name: v.Name, Priority: priority, Enabled: v.Enabled, Standing: best.Standing.String(), Since: ui.Stamp(best.Since),
 		Running: v.Running, Limit: v.Slots, KeyLimit: v.KeySlots, Rate: v.Rate,
-		Quota: ViewQuota(v.Quota, v.QuotaUsed, v.QuotaReserved, v.QuotaRenews), Keys: []KeyView{}, Overrides: ViewOverrides(v.Overrides),
+		Quota: ViewQuota(v.Quota, v.QuotaUsed, v.QuotaReserved, v.QuotaRenews), Keys: []KeyView{},
+		Overrides: ViewOverrides(v.Overrides),
 	}
 	for n, k := range v.Keys {
 		out.Keys = append(out.Keys, KeyView{n + 1, k.Standing.String(), ui.Stamp(k.Since), k.Running})

@@ -16,7 +16,8 @@ type BadQuestionError struct{ Until time.Time }
 
 // Error implements error.
 func (e *BadQuestionError) Error() string {
-	return fmt.Sprintf("not asked: TMDB failed at this very question; it is asked again after %s", e.Until.Local().Format(time.TimeOnly))
+	return fmt.Sprintf("not asked: TMDB failed at this very question; it is asked again after %s",
+		e.Until.Local().Format(time.TimeOnly))
 }
 
 const (

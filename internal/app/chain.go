@@ -41,7 +41,8 @@ func (c *chain) open(cfg *config.Config, opts Options) error {
 	}
 	c.store, c.closers = store, append(c.closers, done)
 	c.limiter, err = ratelimit.New(ratelimit.Config{
-		Store: store, Tuning: cfg.Tuning, Offline: opts.Offline, Hooks: c.seen.hooks(), Queue: opts.Queue, Accounts: cfg.LimiterAccounts(),
+		Store: store, Tuning: cfg.Tuning, Offline: opts.Offline, Hooks: c.seen.hooks(), Queue: opts.Queue,
+		Accounts: cfg.LimiterAccounts(),
 	})
 	if err != nil {
 		return err

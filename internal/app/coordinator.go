@@ -28,8 +28,8 @@ func coordinatorOptions(cfg *config.Config) redisstore.Options {
 // machineDir is where the processes of this machine share what they need without the coordinator.
 func machineDir(cfg *config.Config) string { return filepath.Join(StateDir(cfg), "coordinator") }
 
-// openCoordinator opens the state that several machines share. A coordinator that can't be reached now is a warning, one
-// that never will do with these settings is a [*config.Error].
+// openCoordinator opens the state that several machines share. A coordinator that can't be reached now is a warning,
+// one that never will do with these settings is a [*config.Error].
 func openCoordinator(cfg *config.Config, warn func(error)) (_ ratelimit.Store, done func() error, err error) {
 	o := coordinatorOptions(cfg)
 	if _, err := redisstore.Check(context.Background(), o); err != nil {

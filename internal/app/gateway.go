@@ -30,13 +30,14 @@ func OpenGateway(cfg *config.Config, opts Options) (*Gateway, error) {
 	return g, nil
 }
 
-// RoundTrip answers a request. For its errors see cache.Transport, ratelimit.Transport, tmdb.UnauthorizedError and BadQuestionError.
+// RoundTrip answers a request. For its errors see cache.Transport, ratelimit.Transport, tmdb.UnauthorizedError and
+// BadQuestionError.
 func (g *Gateway) RoundTrip(req *http.Request) (*http.Response, error) {
 	return g.upstream.RoundTrip(req)
 }
 
-// Stored returns the answer that the cache has for a question and its key, fresh or expired, nil if there is none. It asks
-// nobody.
+// Stored returns the answer that the cache has for a question and its key, fresh or expired, nil if there is none. It
+// asks nobody.
 func (g *Gateway) Stored(ctx context.Context, u *url.URL, key string) (*cache.Entry, cache.Info) {
 	return g.upstream.Stored(ctx, u, key)
 }

@@ -88,7 +88,8 @@ func (o *observer) onOrphans(f ratelimit.Orphans) {
 	if o.cfg != nil {
 		account = o.cfg().OnlyAccount() // it was set aside at the door, where none is chosen yet
 	}
-	o.log.Warn("quota_orphan", slog.String("comp", "anivault"), slog.String("account", account), slog.Int("requests", f.Requests),
+	o.log.Warn("quota_orphan", slog.String("comp", "anivault"), slog.String("account", account),
+		slog.Int("requests", f.Requests),
 		slog.Int("used", f.Used), slog.Int("reserved", f.Reserved), slog.Int("limit", f.Limit))
 }
 
@@ -115,15 +116,14 @@ func (o *observer) onTransition(t ratelimit.Transition) {
 		At: t.At, State: t.To, From: t.From, Event: "state_transition", Reason: t.Reason.String(), Rate: t.Gauges.Rate,
 	})
 	o.samples.add(o.sample(t.At, t.To.String(), t.Gauges.Rate))
-	line := limiterLine("state_transition", t.Gauges)
+	var sleep time.Duration
 	if !t.Until.IsZero() {
-		line.Sleep = t.Until.Sub(t.At)
+		sleep = t.Until.Sub(t.At)
 	}
-	line.State = t.To.String()
-	line.Extra = []slog.Attr{
-		slog.String("from", t.From.String()), slog.String("to", t.To.String()), slog.String("reason", t.Reason.String()),
-	}
-	logging.LogLimiter(context.Background(), o.log, slog.LevelInfo, line)
+	gauges := t.Gauges
+	gauges.State = t.To
+	o.line("state_transition", gauges, sleep, slog.String("from", t.From.String()), slog.String("to", t.To.String()),
+		slog.String("reason", t.Reason.String()))
 }
 
 func (o *observer) onAnswer(a ratelimit.Answer) {
@@ -168,12 +168,11 @@ func (o *observer) onAnswer(a ratelimit.Answer) {
 		}
 		event = "pause"
 	}
-	line := limiterLine(event, a.Gauges)
-	line.Sleep = a.Pause
-	if a.RetryAfter.Given {
-		line.RetryAfter = a.RetryAfter.For
+	var more []slog.Attr
+	if a.RetryAfter.Given && a.RetryAfter.For != 0 {
+		more = append(more, slog.Duration("retry_after", a.RetryAfter.For))
 	}
-	logging.LogLimiter(context.Background(), o.log, slog.LevelInfo, line)
+	o.line(event, a.Gauges, a.Pause, more...)
 }
 
 // keys tells which keys are out or in from now on.
@@ -233,10 +232,16 @@ func (o *observer) sample(at time.Time, state string, rate float64) chart.Point 
 	}
 }
 
-func limiterLine(event string, g ratelimit.Gauges) logging.LimiterLine {
-	return logging.LimiterLine{
-		State: g.State.String(), Event: event, Consec429: g.Streak429, ErrRate: g.ErrRatio, Rate: g.Rate, Sem: g.OwnSlots,
+// line writes a line of the limiter. A sleep of zero does not apply.
+func (o *observer) line(event string, g ratelimit.Gauges, sleep time.Duration, more ...slog.Attr) {
+	attrs := []slog.Attr{
+		slog.String("comp", logging.Ratelimiter), slog.String("state", g.State.String()), slog.Int("consec429", g.Streak429),
+		slog.Float64("err_rate_30s", g.ErrRatio), slog.Float64("rate", g.Rate), slog.Int("sem", g.OwnSlots),
 	}
+	if sleep != 0 {
+		attrs = append(attrs, slog.Duration("sleep", sleep))
+	}
+	o.log.LogAttrs(context.Background(), slog.LevelInfo, event, append(attrs, more...)...)
 }
 
 // counting is the outermost round tripper: it counts what the cache could answer.

@@ -51,7 +51,10 @@ func TestAPauseNamesTheAnswerThatAskedForIt(t *testing.T) {
 	o := newTestObserver()
 	a := &App{chain: chain{seen: o}}
 	gauges := ratelimit.Gauges{Block: ratelimit.Block{State: ratelimit.Throttle}, Rate: 17.5}
-	o.onAnswer(ratelimit.Answer{Event: ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429}, Pause: time.Minute, Gauges: gauges})
+	o.onAnswer(ratelimit.Answer{
+		Event: ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429}, Pause: time.Minute,
+		Gauges: gauges,
+	})
 	pause := ratelimit.Block{Cause: ratelimit.ReasonPause, Until: time.Now().Add(time.Minute)}
 	w := ratelimit.WaitInfo{Block: pause, Attempt: 1, Gauges: gauges}
 	o.onWait(w)
@@ -102,7 +105,8 @@ func TestAProcessThatIsToldNothingSeesTheSharedState(t *testing.T) {
 		}
 		a.Look()
 		p := a.Progress()
-		if p.State != "Sleep" || p.Rate != 0 || p.Wait.State != ratelimit.Sleep || p.Wait.Cause != ratelimit.ReasonConsecutiveFailures || !p.Wait.Until.After(time.Now()) {
+		if p.State != "Sleep" || p.Rate != 0 || p.Wait.State != ratelimit.Sleep ||
+			p.Wait.Cause != ratelimit.ReasonConsecutiveFailures || !p.Wait.Until.After(time.Now()) {
 			t.Errorf("in the outage: %+v", p)
 		}
 		// What the limiter tells this process itself is of more weight.

@@ -12,10 +12,11 @@ func TestSamplerKeepsWhatChanges(t *testing.T) {
 	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
 	var s sampler
 	s.add(chart.Point{At: at(0), State: "Normal", Requests: 1})
-	s.add(chart.Point{At: at(50), State: "Normal", Requests: 2})                  // too soon
-	s.add(chart.Point{At: at(60), State: "Normal", Requests: 3, Throttled: 1})    // a 429
-	s.add(chart.Point{At: at(55), State: "Normal", Requests: 4, Throttled: 1})    // overtaken
-	s.add(chart.Point{At: at(40), State: "Throttle", Requests: 5, Throttled: 1})  // a transition, by a clock that is behind
+	s.add(chart.Point{At: at(50), State: "Normal", Requests: 2})               // too soon
+	s.add(chart.Point{At: at(60), State: "Normal", Requests: 3, Throttled: 1}) // a 429
+	s.add(chart.Point{At: at(55), State: "Normal", Requests: 4, Throttled: 1}) // overtaken
+	// a transition, by a clock that is behind
+	s.add(chart.Point{At: at(40), State: "Throttle", Requests: 5, Throttled: 1})
 	s.add(chart.Point{At: at(170), State: "Throttle", Requests: 9, Throttled: 1}) // late enough
 	var got []int
 	for _, x := range s.list {

@@ -11,8 +11,8 @@ import (
 	"github.com/anivault/anivault/internal/match"
 )
 
-// Search returns what there is by a title: what TMDB and the title index say, and where TMDB can't be asked what any cached
-// answer says. more says that there are others. The error is why TMDB could not be asked for all of it.
+// Search returns what there is by a title: what TMDB and the title index say, and where TMDB can't be asked what any
+// cached answer says. more says that there are others. The error is why TMDB could not be asked for all of it.
 func (a *App) Search(ctx context.Context, w decide.Wanted) (found []decide.Found, more bool, err error) {
 	found, more, err = a.deciders.Lookup(ctx, w)
 	if err == nil || ctx.Err() != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/anivault/anivault/tmdb"
 )
 
-// Upstream is the way of a request to TMDB: cache, bad questions, refusals, limiter, key, repair of TMDB's faults, wire.
-// The embedded transport is its beginning.
+// Upstream is the way of a request to TMDB: cache, bad questions, refusals, limiter, key, repair of TMDB's faults,
+// wire. The embedded transport is its beginning.
 type Upstream struct {
 	*cache.Transport
 	sender http.RoundTripper // past the cache
@@ -50,7 +50,8 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 	u.sender = refusals{transport, u.ring, &u.refused}
 	bad.next = u.sender
 	u.Transport = &cache.Transport{
-		Store: store, Next: through(opts.Door, &bad), Refresh: opts.Refresh, Offline: opts.Offline, MaxWait: max(cfg.Tuning.MaxWait, 1),
+		Store: store, Next: through(opts.Door, &bad), Refresh: opts.Refresh, Offline: opts.Offline,
+		MaxWait: max(cfg.Tuning.MaxWait, 1),
 		Blocked: func(err error) bool { return !errors.As(err, new(*tmdb.ArgumentError)) }, MaxBody: tmdb.MaxBody,
 		Valid: tmdb.Valid, Age: gatewayAge, Waited: addWaited, Waits: opts.Waits,
 		Closed: func(ctx context.Context) bool {
@@ -69,8 +70,8 @@ func through(front func(http.RoundTripper) http.RoundTripper, next http.RoundTri
 	return front(next)
 }
 
-// patient tells every upstream but TMDB itself how long a try may take: a gateway that lets requests wait would else look
-// like a network that answers nobody.
+// patient tells every upstream but TMDB itself how long a try may take: a gateway that lets requests wait would else
+// look like a network that answers nobody.
 func patient(cfg *config.Config, limiter *ratelimit.Limiter, next http.RoundTripper) http.RoundTripper {
 	if cfg.AsksTMDB() {
 		return next
@@ -83,8 +84,8 @@ type preferring struct {
 	limiter *ratelimit.Limiter
 }
 
-// RoundTrip sends the request with Prefer: wait (RFC 7240): two seconds less than the try may take, and no longer than the
-// request may still wait for permission. What waits at a gateway counts as sent here.
+// RoundTrip sends the request with Prefer: wait (RFC 7240): two seconds less than the try may take, and no longer than
+// the request may still wait for permission. What waits at a gateway counts as sent here.
 func (p preferring) RoundTrip(req *http.Request) (*http.Response, error) {
 	wait := max(p.limiter.Tuning().RequestTimeout-2*time.Second, 0)
 	if left, ok := ratelimit.WaitLeft(req.Context()); ok {
@@ -132,14 +133,16 @@ func openWire(cfg *config.Config) (*http.Transport, error) {
 // outcomes are the limiter's words for TMDB's own view of an answer.
 var outcomes = map[tmdb.Outcome]ratelimit.Outcome{
 	tmdb.OutcomeOK: ratelimit.OK, tmdb.OutcomeThrottled: ratelimit.Throttled, tmdb.OutcomeServer: ratelimit.Server,
-	tmdb.OutcomeNetwork: ratelimit.Network, tmdb.OutcomeClient: ratelimit.Client, tmdb.OutcomeConfig: ratelimit.Misconfigured,
+	tmdb.OutcomeNetwork: ratelimit.Network, tmdb.OutcomeClient: ratelimit.Client,
+	tmdb.OutcomeConfig:    ratelimit.Misconfigured,
 	tmdb.OutcomeCancelled: ratelimit.Cancelled, tmdb.OutcomeDeferred: ratelimit.Deferred,
 }
 
 // newClient returns a client that sends through transport, where the key is put on.
 func newClient(cfg *config.Config, transport http.RoundTripper, undecodable func(*http.Request)) (*tmdb.Client, error) {
 	return tmdb.New(tmdb.Options{
-		BaseURL: cfg.TMDB.BaseURL.String(), HTTPClient: &http.Client{Transport: transport}, UserAgent: version.UserAgent(), OnUndecodable: undecodable,
+		BaseURL: cfg.TMDB.BaseURL.String(), HTTPClient: &http.Client{Transport: transport}, UserAgent: version.UserAgent(),
+		OnUndecodable: undecodable,
 	})
 }
 

@@ -41,7 +41,8 @@ func withAccounts(t *testing.T, o setup) *bench {
 	}
 	for _, a := range b.service.g.settings.Load().cfg.Accounts {
 		for _, key := range a.Account.Keys {
-			ctx := ratelimit.With(t.Context(), ratelimit.Request{Prefer: ratelimit.Preference{Account: a.Name, Key: key, Test: true}})
+			ctx := ratelimit.With(t.Context(),
+				ratelimit.Request{Prefer: ratelimit.Preference{Account: a.Name, Key: key, Test: true}})
 			p, err := b.service.g.up.Limiter().Acquire(ctx)
 			if err != nil {
 				t.Fatal(err)
@@ -149,10 +150,12 @@ func TestSeed000AccountSlotsOverKeySlots(t *testing.T) {
 				}
 			}
 			b.idle()
-			if !regexp.MustCompile(`event=slot_acquired account=main key=[123] running=\d limit=\d+ available=\d+ waited=\S+ request_id=`).MatchString(b.log.String()) {
+			if !regexp.MustCompile(`event=slot_acquired account=main key=[123] running=\d limit=\d+ available=\d+ waited=\S+ ` +
+				`request_id=`).MatchString(b.log.String()) {
 				t.Error("the log does not tell through which key")
 			}
-			if !strings.Contains(b.log.String(), "event=request client=anonymous method=GET path=/3/tv/9000001 status=200 cache=fetched account=main") &&
+			if !strings.Contains(b.log.String(),
+				"event=request client=anonymous method=GET path=/3/tv/9000001 status=200 cache=fetched account=main") &&
 				!regexp.MustCompile(`event=request .* account=main wait_ms=`).MatchString(b.log.String()) {
 				t.Error("the request's line does not tell its account")
 			}
@@ -163,7 +166,8 @@ func TestSeed000AccountSlotsOverKeySlots(t *testing.T) {
 // All but two of five requests of all accounts are used, and three come at once: exactly one is refused before it
 // waits.
 func TestSeed002TheDoorIsTheSumOfTheAccountsQuotas(t *testing.T) {
-	b := withAccounts(t, setup{yaml: quick + "accounts:\n" + accountText("main", "a", ", quota: 3/1h, priority: 1") + accountText("spare", "b", ", quota: 4/1h, priority: 2")})
+	b := withAccounts(t, setup{yaml: quick + "accounts:\n" + accountText("main", "a", ", quota: 3/1h, priority: 1") +
+		accountText("spare", "b", ", quota: 4/1h, priority: 2")})
 	for id := range 3 { // two have proven the keys
 		b.must(200, tv(9000001+id))
 	}
@@ -190,7 +194,8 @@ func TestSeed002TheDoorIsTheSumOfTheAccountsQuotas(t *testing.T) {
 	}
 	metrics := b.must(200, "/metrics").body
 	for _, line := range []string{
-		`anivault_quota_used{account="main"} 3`, `anivault_quota_limit{account="spare"} 4`, `anivault_account_limit{account="main"}`,
+		`anivault_quota_used{account="main"} 3`, `anivault_quota_limit{account="spare"} 4`,
+		`anivault_account_limit{account="main"}`,
 		`anivault_key_running{account="main",key="1"} 0`, `anivault_account_chosen_total{account="spare",why="spill"}`,
 		`anivault_account_rate{account="main"} 0`, `anivault_account_requests_total{account="main",code="200"} 3`,
 	} {
@@ -202,9 +207,11 @@ func TestSeed002TheDoorIsTheSumOfTheAccountsQuotas(t *testing.T) {
 
 // 5 and 5 slots at priority 10, 3 at 20: shares, spill-over, return, and a limit changed by an operator.
 func TestSeed003SpillOverAndReturn(t *testing.T) {
-	b := withAccounts(t, setup{yaml: "limiter: {concurrency: 16, max_retries: 0, rate_base: 400, ceiling: 400}\naccounts:\n" +
-		accountText("one", "a", ", priority: 10, account_concurrency: 5") + accountText("two", "b", ", priority: 10, account_concurrency: 5") +
-		accountText("backup", "c", ", priority: 20, account_concurrency: 3")})
+	b := withAccounts(t,
+		setup{yaml: "limiter: {concurrency: 16, max_retries: 0, rate_base: 400, ceiling: 400}\naccounts:\n" +
+			accountText("one", "a", ", priority: 10, account_concurrency: 5") +
+			accountText("two", "b", ", priority: 10, account_concurrency: 5") +
+			accountText("backup", "c", ", priority: 20, account_concurrency: 3")})
 	from := b.up.asked()
 	for id := range 20 {
 		b.get(tv(9000001 + id))
@@ -236,7 +243,8 @@ func TestSeed003SpillOverAndReturn(t *testing.T) {
 		st, err := b.service.g.up.Limiter().Status(t.Context())
 		return err == nil && st.Waiting == 1
 	})
-	if err := (ratelimit.Operator{Store: b.store(t)}).TuneAccount(t.Context(), "two", map[string]string{"account_concurrency": "6"}, time.Hour); err != nil {
+	if err := (ratelimit.Operator{Store: b.store(t)}).TuneAccount(t.Context(), "two",
+		map[string]string{"account_concurrency": "6"}, time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	<-b.up.arrived
@@ -314,7 +322,8 @@ func TestAccountsOfWhichOneIsRefusedOneSuspendedOneSlow(t *testing.T) {
 			suspended := "deadbeef-0123456789abcdef0123456789abcdef"
 			b := withAccounts(t, setup{
 				yaml: "limiter: {concurrency: 16, max_retries: 0, limited_by: " + by + "}\naccounts:\n" +
-					accountText("refused", "x", ", priority: 1") + "  - {name: suspended, priority: 1, keys: [{token: " + suspended + "}]}\n" +
+					accountText("refused", "x", ", priority: 1") + "  - {name: suspended, priority: 1, keys: [{token: " + suspended +
+					"}]}\n" +
 					accountText("slow", "s", ", priority: 2"),
 				fake: tmdbfake.Config{
 					Keys: []string{keyNamed("s"), suspended}, LimitByKey: true,
@@ -328,10 +337,14 @@ func TestAccountsOfWhichOneIsRefusedOneSuspendedOneSlow(t *testing.T) {
 			}
 			b.idle()
 			st, err := b.service.g.up.Limiter().Status(t.Context())
-			if err != nil || st.Accounts[0].Keys[0].Standing != ratelimit.Refused || st.Accounts[1].Keys[0].Standing != ratelimit.Suspended || st.State != ratelimit.Normal {
+			if err != nil || st.Accounts[0].Keys[0].Standing != ratelimit.Refused ||
+				st.Accounts[1].Keys[0].Standing != ratelimit.Suspended || st.State != ratelimit.Normal {
 				t.Errorf("%+v %v", st.Accounts, err)
 			}
-			for _, line := range []string{"event=key_out account=refused key=1", "event=key_out account=suspended key=1 was=unproven why=suspended"} {
+			for _, line := range []string{
+				"event=key_out account=refused key=1",
+				"event=key_out account=suspended key=1 was=unproven why=suspended",
+			} {
 				if !strings.Contains(b.log.String(), line) {
 					t.Errorf("the log does not tell %s", line)
 				}
@@ -345,7 +358,8 @@ func TestAccountsOfWhichOneIsRefusedOneSuspendedOneSlow(t *testing.T) {
 // disabled 1004.
 func TestAccountsThatCannotServe(t *testing.T) {
 	b := withAccounts(t, setup{
-		yaml: "limiter: {concurrency: 16, max_retries: 1, limited_by: account}\naccounts:\n" + accountText("one", "a", ", priority: 1") + accountText("two", "b", ", priority: 2"),
+		yaml: "limiter: {concurrency: 16, max_retries: 1, limited_by: account}\naccounts:\n" +
+			accountText("one", "a", ", priority: 1") + accountText("two", "b", ", priority: 2"),
 		handler: func(next http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if strings.Contains(r.Header.Get("Authorization"), keyNamed("a")) && r.URL.Path != "/3/configuration" {
@@ -393,7 +407,8 @@ func TestEveryKeyRefused(t *testing.T) {
 		yaml: quick + "accounts:\n" + accountText("one", "a b", "") + accountText("two", "c", ""),
 		fake: tmdbfake.Config{Keys: []string{"none"}},
 	})
-	if a := b.must(503, tv(9000001)); a.own.Code != "1007" || a.own.Reason != "credentials" || a.Header.Get("Retry-After") != "" {
+	if a := b.must(503, tv(9000001)); a.own.Code != "1007" || a.own.Reason != "credentials" ||
+		a.Header.Get("Retry-After") != "" {
 		t.Errorf("%s", a.body)
 	}
 	n := b.up.asked()
@@ -414,7 +429,8 @@ func TestReloadedAccounts(t *testing.T) {
 	if names := b.through(0); names[len(names)-1] != "z" {
 		t.Errorf("through %v", names)
 	}
-	if log := b.log.String(); !strings.Contains(log, "event=key_in account=one key=1 was=unproven") || strings.Contains(log, "key=0") {
+	if log := b.log.String(); !strings.Contains(log, "event=key_in account=one key=1 was=unproven") ||
+		strings.Contains(log, "key=0") {
 		t.Error("a key that came with the reload has no number in the log")
 	}
 	b.must(200, tv(9000001))

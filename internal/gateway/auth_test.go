@@ -44,23 +44,26 @@ func TestWhoMayAsk(t *testing.T) {
 			header string
 			status int
 		}{
-			"a token":                            {path, "Authorization: Bearer " + tokens["a"], 200},
-			"in another case":                    {path, "Authorization: bEARER " + tokens["a"], 200},
-			"as api_key":                         {path + "?api_key=" + tokens["a"], "", 200},
-			"as api_key beside a foreign bearer": {path + "?api_key=" + tokens["a"], "Authorization: Bearer eyJhbGciOi.x.y", 200},
-			"an unknown one":                     {path, "Authorization: Bearer " + stranger, 401},
-			"an unknown one before a good one":   {path + "?api_key=" + tokens["a"], "Authorization: Bearer " + stranger, 401},
-			"behind the program's own key":       {path + "?api_key=0123456789abcdef&api_key=" + tokens["a"], "", 200},
-			"the first of several":               {path + "?api_key=" + stranger + "&api_key=" + tokens["a"], "", 401},
-			"none":                               {path, "", without},
-			"a TMDB key":                         {path + "?api_key=0123456789abcdef0123456789abcdef", "", without},
-			"a TMDB token":                       {path, "Authorization: Bearer eyJhbGciOi.x.y", without},
-			"in another scheme":                  {path, "Authorization: Basic " + tokens["a"], without},
-			"a token under any Host":             {path + "?api_key=" + tokens["a"], "Host: anivault.example", 200},
-			"the test of a key":                  {"/3/authentication", "Authorization: Bearer " + tokens["a"], 200},
-			"the test of no key":                 {"/3/authentication", "", without},
-			"health needs none":                  {"/healthz", "", 200},
-			"what is private, without a token":   {"/3/account", "", map[bool]int{false: 401, true: 403}[anonymous]},
+			"a token":         {path, "Authorization: Bearer " + tokens["a"], 200},
+			"in another case": {path, "Authorization: bEARER " + tokens["a"], 200},
+			"as api_key":      {path + "?api_key=" + tokens["a"], "", 200},
+			"as api_key beside a foreign bearer": {
+				path + "?api_key=" + tokens["a"], "Authorization: Bearer eyJhbGciOi.x.y",
+				200,
+			},
+			"an unknown one":                   {path, "Authorization: Bearer " + stranger, 401},
+			"an unknown one before a good one": {path + "?api_key=" + tokens["a"], "Authorization: Bearer " + stranger, 401},
+			"behind the program's own key":     {path + "?api_key=0123456789abcdef&api_key=" + tokens["a"], "", 200},
+			"the first of several":             {path + "?api_key=" + stranger + "&api_key=" + tokens["a"], "", 401},
+			"none":                             {path, "", without},
+			"a TMDB key":                       {path + "?api_key=0123456789abcdef0123456789abcdef", "", without},
+			"a TMDB token":                     {path, "Authorization: Bearer eyJhbGciOi.x.y", without},
+			"in another scheme":                {path, "Authorization: Basic " + tokens["a"], without},
+			"a token under any Host":           {path + "?api_key=" + tokens["a"], "Host: anivault.example", 200},
+			"the test of a key":                {"/3/authentication", "Authorization: Bearer " + tokens["a"], 200},
+			"the test of no key":               {"/3/authentication", "", without},
+			"health needs none":                {"/healthz", "", 200},
+			"what is private, without a token": {"/3/account", "", map[bool]int{false: 401, true: 403}[anonymous]},
 		} {
 			t.Run(fmt.Sprint(name, ", anonymous ", anonymous), func(t *testing.T) {
 				var headers []string
@@ -71,7 +74,8 @@ func TestWhoMayAsk(t *testing.T) {
 				if a.status != row.status {
 					t.Errorf("%d %s", a.status, a.body)
 				}
-				if a.status == 401 && (a.own.Reason != "unauthorized" || !strings.Contains(a.body, `"status_code":7`) || a.Header.Get("WWW-Authenticate") == "") {
+				if a.status == 401 && (a.own.Reason != "unauthorized" || !strings.Contains(a.body, `"status_code":7`) ||
+					a.Header.Get("WWW-Authenticate") == "") {
 					t.Errorf("%s", a.body)
 				}
 			})
@@ -82,7 +86,8 @@ func TestWhoMayAsk(t *testing.T) {
 func TestTokensAreRandomAndKnownByTheirHash(t *testing.T) {
 	one, hash := NewToken()
 	two, _ := NewToken()
-	if one == two || len(one) != 47 || !strings.HasPrefix(one, "anv_") || hash != config.TokenHash(one) || len(hash) != 64 {
+	if one == two || len(one) != 47 || !strings.HasPrefix(one, "anv_") || hash != config.TokenHash(one) ||
+		len(hash) != 64 {
 		t.Errorf("%s %s %s", one, two, hash)
 	}
 }
@@ -97,7 +102,8 @@ func TestClientsHaveLimitsOfTheirOwn(t *testing.T) {
 		b.must(200, "/3/tv/9000001", as("few"))
 	}
 	a := b.must(429, "/3/tv/9000001", as("few"))
-	if a.own.Code != "1002" || a.own.Reason != "client_limit" || a.own.RetryAfter < 3000 || a.Header.Get("Retry-After") != fmt.Sprint(a.own.RetryAfter) {
+	if a.own.Code != "1002" || a.own.Reason != "client_limit" || a.own.RetryAfter < 3000 ||
+		a.Header.Get("Retry-After") != fmt.Sprint(a.own.RetryAfter) {
 		t.Errorf("%s", a.body)
 	}
 	b.must(200, "/readyz", as("few"))
@@ -116,7 +122,10 @@ func TestClientsHaveLimitsOfTheirOwn(t *testing.T) {
 // Every combination of address, token, certificate and proxy setting is either safe or refused before anything listens.
 func TestExposure(t *testing.T) {
 	_, hash := NewToken()
-	for _, addr := range []string{"127.0.0.1:1", "[::1]:1", "localhost:1", "unix:/tmp/x.sock", "0.0.0.0:1", "[::]:1", "192.0.2.1:1", "gateway.lan:1"} {
+	for _, addr := range []string{
+		"127.0.0.1:1", "[::1]:1", "localhost:1", "unix:/tmp/x.sock", "0.0.0.0:1", "[::]:1",
+		"192.0.2.1:1", "gateway.lan:1",
+	} {
 		local := addr == "127.0.0.1:1" || addr == "[::1]:1" || addr == "localhost:1" || addr == "unix:/tmp/x.sock"
 		for _, token := range []bool{false, true} {
 			for _, encrypted := range []string{"", "tls", "plain_http"} {
@@ -127,14 +136,21 @@ func TestExposure(t *testing.T) {
 						if token {
 							yaml += "  clients: [{name: a, token_sha256: \"" + hash + "\"}]\n"
 						}
-						yaml += map[string]string{"": "", "tls": "  tls: {cert: c.pem, key: k.pem}\n", "plain_http": "  plain_http: true\n"}[encrypted]
-						yaml += map[string]string{"": "", "hosts": "  hosts: [a.lan]\n", "trusted_proxies": "  trusted_proxies: [10.0.0.0/8]\n"}[proxy]
+						yaml += map[string]string{
+							"": "", "tls": "  tls: {cert: c.pem, key: k.pem}\n",
+							"plain_http": "  plain_http: true\n",
+						}[encrypted]
+						yaml += map[string]string{
+							"": "", "hosts": "  hosts: [a.lan]\n",
+							"trusted_proxies": "  trusted_proxies: [10.0.0.0/8]\n",
+						}[proxy]
 						dir := t.TempDir()
 						file := filepath.Join(dir, "config.yaml")
 						if err := os.WriteFile(file, []byte(yaml), 0o600); err != nil {
 							t.Fatal(err)
 						}
-						cfg, _, err := config.Load(config.Sources{File: file, Environ: []string{"HOME=" + dir, "AppData=" + dir, "LocalAppData=" + dir}})
+						cfg, _, err := config.Load(
+							config.Sources{File: file, Environ: []string{"HOME=" + dir, "AppData=" + dir, "LocalAppData=" + dir}})
 						if err == nil {
 							err = cmp.Or(cfg.ForServe(), cfg.CheckExposure(false))
 						}

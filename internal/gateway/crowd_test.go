@@ -158,8 +158,10 @@ func TestSeed002TwoOfFiveThousandAreLeftAndThreeCome(t *testing.T) {
 		asking.Wait()
 		st, err := b.service.Limiter().Status(t.Context())
 		sent := len(b.fake.Journal())
-		if refused.Load() != 1 || let.Load() != 2 || err != nil || st.BudgetUsed != quota || st.BudgetHeld != 0 || sent != quota {
-			t.Errorf("%d refused, %d let; used %d, held %d, %d at TMDB, %v", refused.Load(), let.Load(), st.BudgetUsed, st.BudgetHeld, sent, err)
+		if refused.Load() != 1 || let.Load() != 2 || err != nil || st.BudgetUsed != quota || st.BudgetHeld != 0 ||
+			sent != quota {
+			t.Errorf("%d refused, %d let; used %d, held %d, %d at TMDB, %v", refused.Load(), let.Load(), st.BudgetUsed,
+				st.BudgetHeld, sent, err)
 		}
 	})
 }
@@ -173,7 +175,8 @@ func TestSeed002AnOrphanIsFreeAfterItsHour(t *testing.T) {
 		if a := b.get(known(0)); a.status != http.StatusOK {
 			t.Fatalf("%d %s", a.status, a.body)
 		}
-		other, err := ratelimit.New(ratelimit.Config{Store: b.service.g.up.Store(), Tuning: b.service.g.up.Limiter().Tuning()})
+		other, err := ratelimit.New(
+			ratelimit.Config{Store: b.service.g.up.Store(), Tuning: b.service.g.up.Limiter().Tuning()})
 		if err != nil {
 			t.Fatal(err)
 		}

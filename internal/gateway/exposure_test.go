@@ -46,7 +46,10 @@ func TestEveryExposureOverHTTP(t *testing.T) {
 			continue
 		}
 		for i := range 2 * 3 * 3 {
-			x := bound{addr: addr, token: i%2 == 1, encrypted: []string{"", "tls", "plain_http"}[i/2%3], proxy: []string{"", "hosts", "trusted_proxies"}[i/6]}
+			x := bound{
+				addr: addr, token: i%2 == 1, encrypted: []string{"", "tls", "plain_http"}[i/2%3],
+				proxy: []string{"", "hosts", "trusted_proxies"}[i/6],
+			}
 			t.Run(fmt.Sprintf("%+v", x), func(t *testing.T) {
 				dir := t.TempDir()
 				listen := x.addr
@@ -57,8 +60,14 @@ func TestEveryExposureOverHTTP(t *testing.T) {
 				if x.token {
 					yaml += "  clients: [{name: a, token_sha256: \"" + hash + "\"}]\n"
 				}
-				yaml += map[string]string{"": "", "tls": fmt.Sprintf("  tls: {cert: %q, key: %q}\n", certFile, keyFile), "plain_http": "  plain_http: true\n"}[x.encrypted]
-				yaml += map[string]string{"": "", "hosts": "  hosts: [a.lan]\n", "trusted_proxies": "  trusted_proxies: [10.0.0.0/8]\n"}[x.proxy]
+				yaml += map[string]string{
+					"": "", "tls": fmt.Sprintf("  tls: {cert: %q, key: %q}\n", certFile, keyFile),
+					"plain_http": "  plain_http: true\n",
+				}[x.encrypted]
+				yaml += map[string]string{
+					"": "", "hosts": "  hosts: [a.lan]\n",
+					"trusted_proxies": "  trusted_proxies: [10.0.0.0/8]\n",
+				}[x.proxy]
 				b := &bench{t: t, dir: dir}
 				b.configure(yaml)
 				cfg, err := b.load("http://192.0.2.1:9", listen, poolKey)
@@ -83,7 +92,10 @@ func TestEveryExposureOverHTTP(t *testing.T) {
 					}
 				}()
 				at := service.listeners[0].Addr()
-				tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pair.Roots(), ServerName: "localhost"}, DialContext: dialTo(at)}
+				tr := &http.Transport{
+					TLSClientConfig: &tls.Config{RootCAs: pair.Roots(), ServerName: "localhost"},
+					DialContext:     dialTo(at),
+				}
 				defer tr.CloseIdleConnections()
 				ask := func(scheme, auth string) int {
 					req := mustRequest(t, scheme+"://127.0.0.1/3/authentication")

@@ -183,7 +183,8 @@ func TestAPanicBelowLosesNoSlot(t *testing.T) {
 
 func TestHeadersThatAreRead(t *testing.T) {
 	for text, want := range map[string]int{
-		"": 3, "u=5": 5, "u=7, i": 7, "i, u=0": 0, "u=1;x=y": 1, "u=8": 3, "u=-1": 3, "u=": 3, "u=55": 3, "U=5": 3, "u=5, u=2": 2, "x=5": 3,
+		"": 3, "u=5": 5, "u=7, i": 7, "i, u=0": 0, "u=1;x=y": 1, "u=8": 3, "u=-1": 3, "u=": 3, "u=55": 3, "U=5": 3,
+		"u=5, u=2": 2, "x=5": 3,
 	} {
 		if got := urgency([]string{text}); got != want {
 			t.Errorf("Priority %q: %d, want %d", text, got, want)
@@ -205,7 +206,10 @@ func TestHeadersThatAreRead(t *testing.T) {
 	for _, text := range []string{"only-if-cached", "max-age=0, Only-If-Cached", "no-cache", "", "only-if-cached=1"} {
 		got[text] = onlyIfCached([]string{text})
 	}
-	want := map[string]bool{"only-if-cached": true, "max-age=0, Only-If-Cached": true, "no-cache": false, "": false, "only-if-cached=1": false}
+	want := map[string]bool{
+		"only-if-cached": true, "max-age=0, Only-If-Cached": true, "no-cache": false, "": false,
+		"only-if-cached=1": false,
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

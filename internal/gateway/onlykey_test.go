@@ -21,7 +21,8 @@ func TestTheOnlyKeyIsOutAndInForAllProcesses(t *testing.T) {
 			if refuses.Load() {
 				w.Header().Set("Content-Type", "application/json")
 				w.WriteHeader(http.StatusUnauthorized)
-				_, _ = w.Write([]byte(`{"status_code":7,"status_message":"Invalid API key: You must be granted a valid key.","success":false}`))
+				_, _ = w.Write(
+					[]byte(`{"status_code":7,"status_message":"Invalid API key: You must be granted a valid key.","success":false}`))
 				return
 			}
 			next.ServeHTTP(w, r)

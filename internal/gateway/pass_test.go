@@ -39,7 +39,10 @@ func TestWhatIsPassedAndWhatIsNot(t *testing.T) {
 		{"a token that TMDB would make", "GET", "/3/authentication/token/new", "", 403, "private", ""},
 		{"a guest session", "GET", "/3/guest_session/1/rated/tv", "", 403, "private", ""},
 		{"states of an account", "GET", "/3/tv/1/account_states", "", 403, "private", ""},
-		{"states of a part's account", "GET", "/3/tv/1?append_to_response=season/1,season/1/account_states", "", 403, "private", ""},
+		{
+			"states of a part's account", "GET", "/3/tv/1?append_to_response=season/1,season/1/account_states", "", 403,
+			"private", "",
+		},
 		{"appended states", "GET", "/3/tv/1?append_to_response=images,account_states", "", 403, "private", ""},
 		{"a session", "GET", "/3/tv/1?session_id=x", "", 403, "private", ""},
 		{"a guest's session", "GET", "/3/tv/1?guest_session_id=x", "", 403, "private", ""},
@@ -110,18 +113,28 @@ func TestWhatIsPassedAndWhatIsNot(t *testing.T) {
 func TestOddRequestsOnABareConnection(t *testing.T) {
 	b := start(t, setup{})
 	for name, row := range map[string]struct{ text, status string }{
-		"two lengths":        {"GET /3/tv/1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx", "400"},
-		"length and chunks":  {"GET /3/tv/1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "4"},
-		"a body":             {"GET /3/tv/1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx", "413"},
-		"chunks":             {"GET /3/tv/1 HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "413"},
-		"the absolute form":  {"GET http://localhost/3/tv/1 HTTP/1.1\r\nHost: localhost\r\n\r\n", "400"},
-		"the asterisk form":  {"OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n", "400"},
-		"CONNECT":            {"CONNECT api.themoviedb.org:443 HTTP/1.1\r\nHost: api.themoviedb.org:443\r\n\r\n", "405"},
-		"no Host":            {"GET /3/tv/1 HTTP/1.1\r\n\r\n", "400"},
-		"an odd method":      {"GE\tT /3/tv/1 HTTP/1.1\r\nHost: localhost\r\n\r\n", "400"},
-		"long header fields": {"GET /3/tv/1 HTTP/1.1\r\nHost: localhost\r\nX-A: " + strings.Repeat("x", 32<<10) + "\r\n\r\n", "431"},
-		"no HTTP":            {"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", "400"},
-		"a bare line feed":   {"GET /3/tv/%0d%0aX-A:1 HTTP/1.1\r\nHost: localhost\r\n\r\n", "404"},
+		"two lengths": {
+			"GET /3/tv/1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx",
+			"400",
+		},
+		"length and chunks": {"GET /3/tv/1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nTransfer-Encoding: " +
+			"chunked\r\n\r\n0\r\n\r\n", "4"},
+		"a body": {"GET /3/tv/1 HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx", "413"},
+		"chunks": {
+			"GET /3/tv/1 HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+			"413",
+		},
+		"the absolute form": {"GET http://localhost/3/tv/1 HTTP/1.1\r\nHost: localhost\r\n\r\n", "400"},
+		"the asterisk form": {"OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n", "400"},
+		"CONNECT":           {"CONNECT api.themoviedb.org:443 HTTP/1.1\r\nHost: api.themoviedb.org:443\r\n\r\n", "405"},
+		"no Host":           {"GET /3/tv/1 HTTP/1.1\r\n\r\n", "400"},
+		"an odd method":     {"GE\tT /3/tv/1 HTTP/1.1\r\nHost: localhost\r\n\r\n", "400"},
+		"long header fields": {
+			"GET /3/tv/1 HTTP/1.1\r\nHost: localhost\r\nX-A: " + strings.Repeat("x", 32<<10) + "\r\n\r\n",
+			"431",
+		},
+		"no HTTP":          {"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", "400"},
+		"a bare line feed": {"GET /3/tv/%0d%0aX-A:1 HTTP/1.1\r\nHost: localhost\r\n\r\n", "404"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conn, err := net.Dial("tcp", strings.TrimPrefix(b.url, "http://"))
@@ -154,7 +167,8 @@ func TestTwoLengthsOverHTTP2(t *testing.T) {
 
 func TestOnlyTheQuestionGoesUpstream(t *testing.T) {
 	b := start(t, setup{})
-	b.must(200, "/3/tv/9000001?language=de-DE&append_to_response=images,season%2F1&api_key=program-key-12345&b=2&API_KEY=x&api_key=y&a=1",
+	b.must(200, "/3/tv/9000001?language=de-DE&append_to_response=images,"+
+		"season%2F1&api_key=program-key-12345&b=2&API_KEY=x&api_key=y&a=1",
 		"Authorization: Bearer program-token-12345", "Cookie: a=b", "User-Agent: curl/8", "X-Forwarded-For: 10.1.2.3",
 		"Accept-Language: ko", "Referer: http://x/", "X-Request-Id: mine", "Accept: text/html")
 	got := b.up.headers[0]
@@ -163,7 +177,8 @@ func TestOnlyTheQuestionGoesUpstream(t *testing.T) {
 	}
 	got.Del("Via")
 	want := http.Header{
-		"Accept": {"application/json"}, "Accept-Encoding": {"gzip"}, "Prefer": {"wait=13"}, "Authorization": {"Bearer " + poolKey}, "User-Agent": got["User-Agent"],
+		"Accept": {"application/json"}, "Accept-Encoding": {"gzip"}, "Prefer": {"wait=13"},
+		"Authorization": {"Bearer " + poolKey}, "User-Agent": got["User-Agent"],
 	}
 	if diff := cmp.Diff(want, got); diff != "" || !strings.HasPrefix(got.Get("User-Agent"), "anivault/") {
 		t.Errorf("%s %s", diff, got.Get("User-Agent"))
@@ -196,13 +211,18 @@ func TestAnswersSayWhereTheyAreFrom(t *testing.T) {
 		}
 	}
 	first := b.must(200, path)
-	check("from TMDB", first, map[string]string{"Cache-Status": "anivault; fwd=miss; stored", "Cache-Control": "private, max-age=86400", "Age": "0"})
+	check("from TMDB", first, map[string]string{
+		"Cache-Status":  "anivault; fwd=miss; stored",
+		"Cache-Control": "private, max-age=86400", "Age": "0",
+	})
 	b.age(time.Hour)
 	second := b.must(200, path)
-	if status := second.Header.Get("Cache-Status"); !strings.HasPrefix(status, "anivault; hit; ttl=827") && !strings.HasPrefix(status, "anivault; hit; ttl=82800") {
+	if status := second.Header.Get("Cache-Status"); !strings.HasPrefix(status, "anivault; hit; ttl=827") &&
+		!strings.HasPrefix(status, "anivault; hit; ttl=82800") {
 		t.Errorf("Cache-Status: %s", status)
 	}
-	if age := second.Header.Get("Age"); !strings.HasPrefix(age, "36") || second.Header.Get("Cache-Control") != "private, max-age=86400" || second.body != first.body {
+	if age := second.Header.Get("Age"); !strings.HasPrefix(age, "36") ||
+		second.Header.Get("Cache-Control") != "private, max-age=86400" || second.body != first.body {
 		t.Errorf("Age %s, %s", age, second.Header.Get("Cache-Control"))
 	}
 	if got := b.up.asked(); got != 1 {
@@ -238,7 +258,8 @@ func TestAnswersSayWhereTheyAreFrom(t *testing.T) {
 	if a := b.must(head.status, "/3/movie/9000201"); a.Header.Get("Cache-Status") == "" || b.up.asked() != 3 {
 		t.Errorf("a HEAD was not stored as a GET: %v, %d", a.Header, b.up.asked())
 	}
-	check("what is not stored", b.must(200, "/3/tv/changes"), map[string]string{"Cache-Status": "anivault; fwd=miss", "Cache-Control": "private, max-age=0", "Age": ""})
+	check("what is not stored", b.must(200, "/3/tv/changes"),
+		map[string]string{"Cache-Status": "anivault; fwd=miss", "Cache-Control": "private, max-age=0", "Age": ""})
 }
 
 func TestFailuresAreToldByTheTable(t *testing.T) {
@@ -263,22 +284,52 @@ func TestFailuresAreToldByTheTable(t *testing.T) {
 		tmdb   string
 		retry  bool
 	}{
-		"5xx":               {setup{yaml: quick, handler: fail(500, "application/json", `{"status_code":11}`)}, 502, "1006", "upstream", `"status_code":43`, false},
-		"an HTML page":      {setup{yaml: quick, handler: fail(200, "text/html", "<html>")}, 502, "1006", "malformed_response", `43`, false},
-		"an edge's 404":     {setup{yaml: quick, handler: fail(404, "text/html", "<html>")}, 502, "1006", "malformed_response", `43`, false},
-		"429":               {setup{yaml: quick, handler: fail(429, "application/json", `{"status_code":25}`)}, 503, "1004", "pause", `9`, true},
-		"a refused key":     {setup{yaml: quick, fake: tmdbfake.Config{Keys: []string{"another"}}}, 503, "1007", "credentials", `9`, false},
-		"a suspended key":   {setup{yaml: quick, handler: fail(401, "application/json", `{"status_code":10}`)}, 503, "1007", "credentials", `9`, false},
-		"an account's end":  {setup{yaml: quick, handler: fail(403, "application/json", `{"status_code":45}`)}, 503, "1007", "credentials", `9`, false},
-		"offline":           {setup{offline: true}, 503, "1004", "offline", `9`, false},
-		"not in this API":   {setup{yaml: quick, handler: fail(501, "application/json", `{"status_code":2,"status_message":"m"}`)}, 501, "", "", `"status_code":2`, false},
+		"5xx": {
+			setup{yaml: quick, handler: fail(500, "application/json", `{"status_code":11}`)},
+			502, "1006",
+			"upstream", `"status_code":43`, false,
+		},
+		"an HTML page": {
+			setup{yaml: quick, handler: fail(200, "text/html", "<html>")},
+			502, "1006",
+			"malformed_response", `43`, false,
+		},
+		"an edge's 404": {
+			setup{yaml: quick, handler: fail(404, "text/html", "<html>")},
+			502, "1006",
+			"malformed_response", `43`, false,
+		},
+		"429": {
+			setup{yaml: quick, handler: fail(429, "application/json", `{"status_code":25}`)},
+			503, "1004",
+			"pause", `9`, true,
+		},
+		"a refused key": {
+			setup{yaml: quick, fake: tmdbfake.Config{Keys: []string{"another"}}},
+			503, "1007",
+			"credentials", `9`, false,
+		},
+		"a suspended key": {
+			setup{yaml: quick, handler: fail(401, "application/json", `{"status_code":10}`)},
+			503, "1007",
+			"credentials", `9`, false,
+		},
+		"an account's end": {
+			setup{yaml: quick, handler: fail(403, "application/json", `{"status_code":45}`)},
+			503, "1007",
+			"credentials", `9`, false,
+		},
+		"offline": {setup{offline: true}, 503, "1004", "offline", `9`, false},
+		"not in this API": {setup{yaml: quick, handler: fail(501, "application/json",
+			`{"status_code":2,"status_message":"m"}`)}, 501, "", "", `"status_code":2`, false},
 		"a connection lost": {setup{yaml: quick, handler: aborted}, 502, "1006", "network", `43`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := start(t, row.setup)
 			a := b.must(row.status, "/3/tv/9000001")
-			if a.own.Code != row.code || a.own.Reason != row.reason || !strings.Contains(a.body, row.tmdb) || (a.Header.Get("Retry-After") != "") != row.retry {
+			if a.own.Code != row.code || a.own.Reason != row.reason || !strings.Contains(a.body, row.tmdb) ||
+				(a.Header.Get("Retry-After") != "") != row.retry {
 				t.Errorf("%s, Retry-After %s", a.body, a.Header.Get("Retry-After"))
 			}
 		})

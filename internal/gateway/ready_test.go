@@ -21,9 +21,18 @@ func TestARunningGatewayIsFound(t *testing.T) {
 		addr   string
 		bad    bool
 	}{
-		"one that runs":           {[]string{strings.TrimPrefix(plain.url, "http://")}, strings.TrimPrefix(plain.url, "http://"), false},
-		"the second one":          {[]string{"127.0.0.1:1", strings.TrimPrefix(plain.url, "http://")}, strings.TrimPrefix(plain.url, "http://"), false},
-		"all addresses":           {[]string{":" + plain.url[strings.LastIndex(plain.url, ":")+1:]}, ":" + plain.url[strings.LastIndex(plain.url, ":")+1:], false},
+		"one that runs": {
+			[]string{strings.TrimPrefix(plain.url, "http://")},
+			strings.TrimPrefix(plain.url, "http://"), false,
+		},
+		"the second one": {
+			[]string{"127.0.0.1:1", strings.TrimPrefix(plain.url, "http://")},
+			strings.TrimPrefix(plain.url, "http://"), false,
+		},
+		"all addresses": {
+			[]string{":" + plain.url[strings.LastIndex(plain.url, ":")+1:]},
+			":" + plain.url[strings.LastIndex(plain.url, ":")+1:], false,
+		},
 		"on a socket":             {[]string{socket}, socket, false},
 		"none":                    {[]string{"127.0.0.1:1"}, "", false},
 		"something else is there": {[]string{strings.TrimPrefix(other.URL, "http://")}, "", true},

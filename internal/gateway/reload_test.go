@@ -61,7 +61,8 @@ func TestAReloadIsTakenAsAWholeOrNotAtAll(t *testing.T) {
 	b.configure("cache: {max_size: 100MB}\n")
 	b.reread()
 	b.must(200, "/3/tv/9000001")
-	if log := b.log.String(); !strings.Contains(log, "event=restart_needed keys=cache.max_size") || strings.Contains(log, tokens["a"]) {
+	if log := b.log.String(); !strings.Contains(log, "event=restart_needed keys=cache.max_size") ||
+		strings.Contains(log, tokens["a"]) {
 		t.Errorf("the log:\n%s", log)
 	}
 }

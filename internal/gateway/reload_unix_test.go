@@ -16,5 +16,6 @@ func TestAReloadMayBeAskedForAsSoonAsItListens(t *testing.T) {
 			t.Error(err)
 		}
 	}})
-	eventually(t, "the configuration is read anew", func() bool { return strings.Contains(b.log.String(), "event=reloaded") })
+	eventually(t, "the configuration is read anew",
+		func() bool { return strings.Contains(b.log.String(), "event=reloaded") })
 }

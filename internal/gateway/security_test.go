@@ -49,7 +49,8 @@ func TestNoSecretIsAnywhere(t *testing.T) {
 	}
 	for _, token := range []string{tokens["a"], tokens["b"], stranger, program, ""} {
 		for _, path := range []string{
-			"/3/tv/9000001", "/3/tv/99", "/3/search/tv?query=a", "/3/account", "/3/tv/1?session_id=" + session, "/nothing", "/3/authentication",
+			"/3/tv/9000001", "/3/tv/99", "/3/search/tv?query=a", "/3/account", "/3/tv/1?session_id=" + session, "/nothing",
+			"/3/authentication",
 			"/3/tv/changes", "/3/tv/9000001?callback=x", "/metrics", "/", "/readyz",
 		} {
 			sep := "?"
@@ -187,7 +188,10 @@ var keyInQuery = regexp.MustCompile(`(?i)(^|&)api_key=`)
 // FuzzTarget: whatever passes the check of its form is clean, is the same question upstream and in the cache, and bears
 // no secret.
 func FuzzTarget(f *testing.F) {
-	for _, seed := range []string{"/3/tv/1?a=b", "/3/tv%2F1", "//3", "/3/../x", "/3/tv/1?api_key=x&b=%zz", "/%00", "/0api_key=", "/3/a?xapi_key=", "/3/é?q=%E3%81%82", "/3/search/tv?query=a+b&append_to_response=a,b%2Fc"} {
+	for _, seed := range []string{
+		"/3/tv/1?a=b", "/3/tv%2F1", "//3", "/3/../x", "/3/tv/1?api_key=x&b=%zz", "/%00",
+		"/0api_key=", "/3/a?xapi_key=", "/3/é?q=%E3%81%82", "/3/search/tv?query=a+b&append_to_response=a,b%2Fc",
+	} {
 		f.Add(seed)
 	}
 	base, _ := url.Parse("http://tmdb.test/prefix")
@@ -204,7 +208,8 @@ func FuzzTarget(f *testing.F) {
 			}
 			return
 		}
-		if strings.Contains(target.path, "//") || strings.Contains(target.path, "/../") || strings.Contains(target.path, "\x00") {
+		if strings.Contains(target.path, "//") || strings.Contains(target.path, "/../") ||
+			strings.Contains(target.path, "\x00") {
 			t.Errorf("%q is not clean: %q", raw, target.path)
 		}
 		asked, key := target.question(base)
@@ -239,7 +244,8 @@ func FuzzHeaders(f *testing.F) {
 		r := httptest.NewRequest(http.MethodGet, "/3/tv/1", nil)
 		r.Host = "localhost"
 		r.Header.Set("Origin", origin)
-		if (&settings{}).checkOrigin(r, false) == nil && origin != "" && !strings.Contains(strings.ToLower(origin), "localhost") {
+		if (&settings{}).checkOrigin(r, false) == nil && origin != "" &&
+			!strings.Contains(strings.ToLower(origin), "localhost") {
 			t.Errorf("origin %q passes", origin)
 		}
 	})

@@ -56,7 +56,8 @@ func TestSeed000OneSlotServesOneAfterTheOther(t *testing.T) {
 					}
 				}
 			}
-			if together == 1 && !slices.Equal(events[3:], []string{"slot_wait", "slot_acquired", "slot_wait", "slot_released", "slot_acquired", "slot_released"}) {
+			if together == 1 && !slices.Equal(events[3:],
+				[]string{"slot_wait", "slot_acquired", "slot_wait", "slot_released", "slot_acquired", "slot_released"}) {
 				t.Errorf("the log tells %q", events[3:])
 			}
 			b.idle()
@@ -67,7 +68,8 @@ func TestSeed000OneSlotServesOneAfterTheOther(t *testing.T) {
 func TestSeed000AndSeed001WhoWaitsTooLongIsToldSo(t *testing.T) {
 	b, free := busy(t, setup{yaml: "serve: {acquire_timeout: {interactive: 1s}, stale_after: off}\n"})
 	a := b.must(429, "/3/tv/9000001")
-	if a.own.Code != "1002" || a.own.Reason != "acquire_timeout" || a.Header.Get("Retry-After") == "" || !strings.Contains(a.body, `"status_code":25`) {
+	if a.own.Code != "1002" || a.own.Reason != "acquire_timeout" || a.Header.Get("Retry-After") == "" ||
+		!strings.Contains(a.body, `"status_code":25`) {
 		t.Errorf("%s", a.body)
 	}
 	for _, line := range []string{
@@ -86,7 +88,8 @@ func TestSeed000AndSeed001WhoWaitsTooLongIsToldSo(t *testing.T) {
 	defer open()
 	held := b.later("/3/tv/9000002")
 	<-b.up.arrived
-	if a := b.must(200, "/3/tv/9000001"); !strings.HasPrefix(a.Header.Get("Cache-Status"), "anivault; hit; ttl=-") || !strings.HasSuffix(a.Header.Get("Cache-Status"), "; detail=acquire_timeout") {
+	if a := b.must(200, "/3/tv/9000001"); !strings.HasPrefix(a.Header.Get("Cache-Status"), "anivault; hit; ttl=-") ||
+		!strings.HasSuffix(a.Header.Get("Cache-Status"), "; detail=acquire_timeout") {
 		t.Errorf("in place of the error: %s", a.Header.Get("Cache-Status"))
 	}
 	open()
@@ -122,7 +125,8 @@ func TestSeed001ASlowUpstreamIsARequestTimeout(t *testing.T) {
 			if name == "dial" && a.own.Reason == "network" {
 				t.Skip("this machine refuses connections that lead nowhere")
 			}
-			if a.status != 504 || a.own.Code != "1003" || a.own.Reason != "request_timeout" || !strings.Contains(a.body, `"status_code":24`) {
+			if a.status != 504 || a.own.Code != "1003" || a.own.Reason != "request_timeout" ||
+				!strings.Contains(a.body, `"status_code":24`) {
 				t.Errorf("%d %s", a.status, a.body)
 			}
 			b.idle()
@@ -173,7 +177,8 @@ func TestSeed002TheQuotaIsNeverExceeded(t *testing.T) {
 }
 
 func TestSeed002AThousandAtOnceStayWithinTheQuota(t *testing.T) {
-	b := start(t, setup{yaml: "limiter: {budget: 20/1h, rate_base: 400, ceiling: 400}\nserve: {queue: {per_client: 1000}}\n"})
+	b := start(t,
+		setup{yaml: "limiter: {budget: 20/1h, rate_base: 400, ceiling: 400}\nserve: {queue: {per_client: 1000}}\n"})
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	got := map[int]int{}
@@ -288,7 +293,8 @@ func TestAGreedyClientDoesNotStandBeforeOthers(t *testing.T) {
 	}
 	b.up.mu.Lock()
 	defer b.up.mu.Unlock()
-	if at := slices.IndexFunc(b.up.urls, func(u string) bool { return strings.HasPrefix(u, "/3/tv/9000001") }); at < 0 || at > 4 {
+	if at := slices.IndexFunc(b.up.urls, func(u string) bool { return strings.HasPrefix(u, "/3/tv/9000001") }); at < 0 ||
+		at > 4 {
 		t.Errorf("the light one's request was the %dth of %d", at, len(b.up.urls))
 	}
 }
@@ -302,7 +308,8 @@ func TestAnExpiredAnswerIsGivenWhenPermissionTakesLong(t *testing.T) {
 	held := b.later("/3/tv/9000002")
 	<-b.up.arrived
 	a := b.must(200, "/3/tv/9000001")
-	if s := a.Header.Get("Cache-Status"); !strings.HasPrefix(s, "anivault; hit; ttl=-") || !strings.HasSuffix(s, "; detail=wait") {
+	if s := a.Header.Get("Cache-Status"); !strings.HasPrefix(s, "anivault; hit; ttl=-") ||
+		!strings.HasSuffix(s, "; detail=wait") {
 		t.Errorf("Cache-Status: %s", s)
 	}
 	if age := a.Header.Get("Age"); len(age) < 6 {
@@ -322,7 +329,8 @@ func TestAnExpiredAnswerIsGivenWhenPermissionTakesLong(t *testing.T) {
 func TestTMDBDownBehindExpiredAnswers(t *testing.T) {
 	var down bool
 	var mu sync.Mutex
-	b := start(t, setup{yaml: "limiter: {max_retries: 0}\nserve: {acquire_timeout: {interactive: 4s}, stale_after: 10ms}\n", handler: func(next http.Handler) http.Handler {
+	b := start(t, setup{yaml: "limiter: {max_retries: 0}\nserve: {acquire_timeout: {interactive: 4s}, stale_after: " +
+		"10ms}\n", handler: func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -349,7 +357,8 @@ func TestTMDBDownBehindExpiredAnswers(t *testing.T) {
 	if a := b.get("/3/tv/1"); a.status != 503 && a.status != 502 || a.own.Code == "" {
 		t.Errorf("what is not stored: %d %s", a.status, a.body)
 	}
-	if a := b.must(200, "/readyz"); !strings.Contains(a.body, `"degraded":["sleep"]`) && !strings.Contains(a.body, `"HalfOpen"`) {
+	if a := b.must(200, "/readyz"); !strings.Contains(a.body, `"degraded":["sleep"]`) &&
+		!strings.Contains(a.body, `"HalfOpen"`) {
 		t.Errorf("%s", a.body)
 	}
 }

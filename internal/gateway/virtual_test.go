@@ -34,7 +34,8 @@ func (k keyed) RoundTrip(req *http.Request) (*http.Response, error) {
 // pipes; the limiter's state is in memory.
 func begin(t *testing.T, dir, yaml string) *bench {
 	t.Helper()
-	fake, err := tmdbfake.New(tmdbfake.Config{Latency: upstream.Latency{Min: 30 * time.Millisecond, Max: 60 * time.Millisecond}})
+	fake, err := tmdbfake.New(
+		tmdbfake.Config{Latency: upstream.Latency{Min: 30 * time.Millisecond, Max: 60 * time.Millisecond}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +118,8 @@ func TestAWeekWithoutTMDB(t *testing.T) {
 				t.Fatalf("hour %d: Retry-After %q, %v", hour, a.Header.Get("Retry-After"), stErr)
 			}
 			// Honest: the block that it was told of ends then, and not before.
-			if end := time.Until(st.Gauges.Until); a.status == http.StatusServiceUnavailable && end > 0 && (float64(after) < end.Seconds() || float64(after) > end.Seconds()+1) {
+			if end := time.Until(st.Gauges.Until); a.status == http.StatusServiceUnavailable && end > 0 &&
+				(float64(after) < end.Seconds() || float64(after) > end.Seconds()+1) {
 				t.Fatalf("hour %d: Retry-After %d, but it is blocked for %s: %s; %+v", hour, after, end, a.body, st.Gauges)
 			}
 		}
@@ -202,8 +204,10 @@ func TestThreeHoursOfTrafficLeaveNothingBehind(t *testing.T) {
 			t.Errorf("%d bytes are held, %d after a third of the time", ended, begun)
 		}
 		f := b.service.g.flights
-		if inside, _ := b.service.g.queue.running(); len(f.byKey) != 0 || len(f.perClient) != 0 || f.waiting != 0 || f.background != 0 || inside != 0 {
-			t.Errorf("left: %d flights, %v waiting (%d), %d behind, %d places", len(f.byKey), f.perClient, f.waiting, f.background, inside)
+		if inside, _ := b.service.g.queue.running(); len(f.byKey) != 0 || len(f.perClient) != 0 || f.waiting != 0 ||
+			f.background != 0 || inside != 0 {
+			t.Errorf("left: %d flights, %v waiting (%d), %d behind, %d places", len(f.byKey), f.perClient, f.waiting,
+				f.background, inside)
 		}
 		st, err := b.service.g.up.Limiter().Status(t.Context())
 		if err != nil || st.Running != 0 || st.Waiting != 0 {
@@ -219,7 +223,8 @@ func TestThreeHoursOfTrafficLeaveNothingBehind(t *testing.T) {
 		if series > 20 {
 			t.Errorf("%d series of gateway_requests_total", series)
 		}
-		fmt.Fprintf(t.Output(), "%d bytes after a third, %d in the end; %d requests upstream\n", begun, ended, len(b.fake.Journal()))
+		fmt.Fprintf(t.Output(), "%d bytes after a third, %d in the end; %d requests upstream\n", begun, ended,
+			len(b.fake.Journal()))
 	})
 }
 

@@ -29,7 +29,8 @@ func TestWindowAgainstAListOfAll(t *testing.T) {
 				if _, ok := later.allow(now.Add(wait)); !ok {
 					r.Fatalf("no room after the wait of %s: %+v at %s", wait, w, now.Sub(w.began))
 				}
-				if _, ok := (&window{limit, span, w.began, w.now, w.last}).allow(now.Add(wait / 2)); ok && wait > time.Second && w.now < w.limit && w.last == 0 {
+				if _, ok := (&window{limit, span, w.began, w.now, w.last}).allow(now.Add(wait / 2)); ok && wait > time.Second &&
+					w.now < w.limit && w.last == 0 {
 					r.Fatal("it told to wait for too long")
 				}
 			}

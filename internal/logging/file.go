@@ -26,10 +26,10 @@ type FileOptions struct {
 	OnError func(error)
 }
 
-// File is a log file: an io.Writer of whole lines, safe for concurrent use, also by other processes. Each line is appended
-// under a lock beside the file, by a descriptor that is opened for that line, so that nobody keeps a file open that
-// another process rotates (Windows would refuse that). A line that would make the file too long rotates it first: NAME
-// becomes NAME.1, and so on to NAME.<Keep>. No other name is touched.
+// File is a log file: an io.Writer of whole lines, safe for concurrent use, also by other processes. Each line is
+// appended under a lock beside the file, by a descriptor that is opened for that line, so that nobody keeps a file open
+// that another process rotates (Windows would refuse that). A line that would make the file too long rotates it first:
+// NAME becomes NAME.1, and so on to NAME.<Keep>. No other name is touched.
 type File struct {
 	path string
 	opts FileOptions
@@ -40,8 +40,8 @@ type File struct {
 	failed  bool     // OnError was called
 }
 
-// OpenFile prepares the log file at path, creating it with mode 0600 where it is missing. Its error says why the file can't
-// be written.
+// OpenFile prepares the log file at path, creating it with mode 0600 where it is missing. Its error says why the file
+// can't be written.
 func OpenFile(path string, opts FileOptions) (*File, error) {
 	f := &File{path: path, opts: opts}
 	out, err := f.open()

@@ -180,8 +180,8 @@ func TestRotationLeavesAPersonsFilesAlone(t *testing.T) {
 	}
 }
 
-// A process that is stopped while it holds the lock freezes nobody: lines are still appended, without rotation, until the
-// lock is free.
+// A process that is stopped while it holds the lock freezes nobody: lines are still appended, without rotation, until
+// the lock is free.
 func TestAStoppedLockHolderFreezesNobody(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.log")
 	f, err := OpenFile(path, FileOptions{MaxSize: 50, Keep: 2})
@@ -216,7 +216,8 @@ func TestAStoppedLockHolderFreezesNobody(t *testing.T) {
 
 func TestAnErrorIsReportedOnceAndNamed(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := OpenFile(filepath.Join(dir, "missing", "a.log"), FileOptions{}); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "a.log") {
+	if _, err := OpenFile(filepath.Join(dir, "missing", "a.log"), FileOptions{}); !errors.Is(err, fs.ErrNotExist) ||
+		!strings.Contains(err.Error(), "a.log") {
 		t.Errorf("a missing folder gives %v", err)
 	}
 	if _, err := OpenFile(dir, FileOptions{}); err == nil {

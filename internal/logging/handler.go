@@ -1,5 +1,5 @@
-// Package logging writes anivault's log through log/slog: logfmt or JSON with keys in a fixed order, without secrets, to
-// streams and to files that several processes share.
+// Package logging writes anivault's log through log/slog: logfmt or JSON with keys in a fixed order, without secrets,
+// to streams and to files that several processes share.
 package logging
 
 import (
@@ -26,41 +26,25 @@ type Options struct {
 	Redactor *Redactor    // nil: only what looks like a secret is hidden
 }
 
-// Handler is a slog.Handler: slog's own one of the format, with a line's parts in a fixed order. The message is the line's
-// event; the attribute comp names the component, and that of Ratelimiter always writes all of LimiterKeys.
+// Handler is a slog.Handler: slog's own one of the format, with a line's parts in a fixed order. The message is the
+// line's event; the attribute comp names the component, and that of Ratelimiter always writes all of LimiterKeys. No
+// line of this program has groups: a group's name is not written.
 type Handler struct {
-	next     slog.Handler
-	json     bool
-	redactor *Redactor
-	attrs    []slog.Attr // of WithAttrs, flat
-	group    string      // prefix of keys, with its dot
+	next  slog.Handler
+	attrs []slog.Attr
 }
 
 // NewHandler returns a handler that writes to w, one line per write.
 func NewHandler(w io.Writer, opts Options) *Handler {
-	h := &Handler{json: opts.Format == JSON, redactor: opts.Redactor}
-	if h.redactor == nil {
-		h.redactor = NewRedactor()
+	f := form{json: opts.Format == JSON, redactor: opts.Redactor}
+	if f.redactor == nil {
+		f.redactor = NewRedactor()
 	}
-	o := slog.HandlerOptions{Level: opts.Level, ReplaceAttr: head}
-	h.next = slog.NewTextHandler(w, &o)
-	if h.json {
-		h.next = slog.NewJSONHandler(w, &o)
+	o := slog.HandlerOptions{Level: opts.Level, ReplaceAttr: f.replace}
+	if f.json {
+		return &Handler{next: slog.NewJSONHandler(w, &o)}
 	}
-	return h
-}
-
-// head names what slog puts in front. The message is written behind comp, as event.
-func head(_ []string, a slog.Attr) slog.Attr {
-	switch {
-	case a.Key == slog.TimeKey && a.Value.Kind() == slog.KindTime:
-		return slog.String("ts", stamp(a.Value.Time()))
-	case a.Key == slog.LevelKey:
-		return slog.String("lvl", a.Value.String())
-	case a.Key == slog.MessageKey:
-		return slog.Attr{}
-	}
-	return a
+	return &Handler{next: slog.NewTextHandler(w, &o)}
 }
 
 // Enabled implements slog.Handler.
@@ -68,110 +52,93 @@ func (h *Handler) Enabled(ctx context.Context, l slog.Level) bool { return h.nex
 
 // WithAttrs implements slog.Handler.
 func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	c := *h
-	c.attrs = slices.Clone(h.attrs)
-	for _, a := range attrs {
-		c.attrs = flatten(c.attrs, h.group, a)
-	}
-	return &c
+	return &Handler{h.next, slices.Concat(h.attrs, attrs)}
 }
 
-// WithGroup implements slog.Handler: keys get the group's name and a dot in front.
-func (h *Handler) WithGroup(name string) slog.Handler {
-	c := *h
-	if name != "" {
-		c.group += name + "."
-	}
-	return &c
-}
-
-// flatten appends a, with groups opened and values resolved.
-func flatten(to []slog.Attr, prefix string, a slog.Attr) []slog.Attr {
-	v := a.Value.Resolve()
-	if v.Kind() != slog.KindGroup {
-		return append(to, slog.Attr{Key: prefix + a.Key, Value: v})
-	}
-	if a.Key != "" {
-		prefix += a.Key + "."
-	}
-	for _, inner := range v.Group() {
-		to = flatten(to, prefix, inner)
-	}
-	return to
-}
+// WithGroup implements slog.Handler.
+func (h *Handler) WithGroup(string) slog.Handler { return h }
 
 // Handle implements slog.Handler. It returns the writer's error.
 func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 	attrs := slices.Clone(h.attrs)
 	r.Attrs(func(a slog.Attr) bool {
-		attrs = flatten(attrs, h.group, a)
+		attrs = append(attrs, a)
 		return true
 	})
-	comp, event := slog.StringValue("anivault"), slog.StringValue(r.Message)
-	if v := take(&attrs, "comp"); v != nil {
-		comp = *v
+	comp := take(&attrs, "comp")
+	if comp.Equal(slog.Attr{Key: "comp"}) {
+		comp.Value = slog.StringValue("anivault")
 	}
+	event := slog.String("event", r.Message)
 	out := slog.NewRecord(r.Time, r.Level, "", 0)
-	out.AddAttrs(slog.Attr{Key: "comp", Value: h.value(comp)})
-	if comp.String() != Ratelimiter {
-		out.AddAttrs(slog.Attr{Key: "event", Value: h.value(event)})
+	out.AddAttrs(comp)
+	if comp.Value.String() != Ratelimiter {
+		out.AddAttrs(event)
 	} else {
 		for _, k := range limiterKeys {
-			v := take(&attrs, k.Name)
+			a := take(&attrs, k.Name)
 			if k.Name == "event" && r.Message != "" {
-				v = &event
+				a = event
 			}
-			out.AddAttrs(slog.Attr{Key: k.Name, Value: h.fixed(k, v)})
+			out.AddAttrs(a)
 		}
 	}
-	for _, a := range attrs {
-		out.AddAttrs(slog.Attr{Key: a.Key, Value: h.fixed(otherKey(a.Key), &a.Value)})
-	}
+	out.AddAttrs(attrs...)
 	return h.next.Handle(ctx, out)
 }
 
-// take removes the attributes of that key and returns the last one's value, nil if there is none.
-func take(attrs *[]slog.Attr, key string) *slog.Value {
-	var found *slog.Value
+// take removes the attributes of that key and returns the last one, without a value if there is none.
+func take(attrs *[]slog.Attr, key string) slog.Attr {
+	found := slog.Attr{Key: key}
 	*attrs = slices.DeleteFunc(*attrs, func(a slog.Attr) bool {
 		if a.Key == key {
-			found = &a.Value
+			found = a
 		}
 		return a.Key == key
 	})
 	return found
 }
 
-// otherKey is the key of that name; one without a form where it is none of otherKeys.
-func otherKey(name string) Key {
-	for _, k := range otherKeys {
-		if k.Name == name {
-			return k
-		}
-	}
-	return Key{}
+// form is how values are written.
+type form struct {
+	json     bool
+	redactor *Redactor
 }
 
-// fixed returns the value of a key as its form has it; v is nil where it does not apply.
-func (h *Handler) fixed(k Key, v *slog.Value) slog.Value {
+// replace is called by slog for each part of a line.
+func (f form) replace(_ []string, a slog.Attr) slog.Attr {
 	switch {
-	case v == nil && h.json:
-		return slog.AnyValue(nil)
-	case v == nil:
-		return slog.StringValue(none)
-	case k.form != nil:
-		if text, number, ok := k.form(*v); ok && h.json {
-			return slog.Float64Value(number)
-		} else if ok {
-			return slog.StringValue(text)
+	case a.Key == slog.TimeKey && a.Value.Kind() == slog.KindTime:
+		return slog.String("ts", stamp(a.Value.Time()))
+	case a.Key == slog.LevelKey:
+		return slog.String("lvl", a.Value.String())
+	case a.Key == slog.MessageKey:
+		return slog.Attr{} // it is written behind comp, as event
+	case a.Value.Equal(slog.Value{}):
+		if !f.json { // there it is null
+			a.Value = slog.StringValue(none)
 		}
+		return a
 	}
-	return h.value(*v)
+	form, ok := forms[a.Key]
+	if !ok {
+		a.Value = f.value(a.Value)
+		return a
+	}
+	switch text, number, ok := form(a.Value); {
+	case !ok:
+		a.Value = f.value(a.Value)
+	case f.json:
+		a.Value = slog.Float64Value(number)
+	default:
+		a.Value = slog.StringValue(text)
+	}
+	return a
 }
 
-// value returns v as it may be written: numbers and booleans as they are, all else as text without secrets. Durations
-// are rounded to a readable size.
-func (h *Handler) value(v slog.Value) slog.Value {
+// value returns numbers and booleans as they are, all else as text without secrets. Durations are rounded to a readable
+// size.
+func (f form) value(v slog.Value) slog.Value {
 	switch v.Kind() {
 	case slog.KindBool, slog.KindInt64, slog.KindUint64:
 		return v
@@ -185,8 +152,9 @@ func (h *Handler) value(v slog.Value) slog.Value {
 		return slog.StringValue(stamp(v.Time()))
 	default:
 	}
-	text := cut(h.redactor.String(v.String()))
-	return slog.StringValue(strings.ReplaceAll(text, "\x7f", "\ufffd")) // the one control character that slog does not escape
+	text := cut(f.redactor.String(v.String()))
+	// The one control character that slog does not escape.
+	return slog.StringValue(strings.ReplaceAll(text, "\x7f", "\ufffd"))
 }
 
 // maxText bounds a text in bytes, so that one log call does not fill a log file.

@@ -16,7 +16,8 @@ const shortest = 6
 
 // patterns find unknown secrets by what stands around them. The part before the secret is kept.
 var patterns = []*regexp.Regexp{
-	regexp.MustCompile(`(?i)((?:api[_-]?key|access[_-]?token|token|session_id|password|passwd|secret)["']?\s*[=:]\s*["']?)[^\s&"',;}\]]+`),
+	regexp.MustCompile(`(?i)((?:api[_-]?key|access[_-]?token|token|session_id|password|passwd|secret)` +
+		`["']?\s*[=:]\s*["']?)[^\s&"',;}\]]+`),
 	regexp.MustCompile(`(?i)(bearer\s+)[A-Za-z0-9._~+/=-]{6,}`),
 	regexp.MustCompile(`(://[^/\s:@]*:)[^/\s@]+@`), // a proxy's password
 	regexp.MustCompile(`()eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*`),
@@ -25,8 +26,8 @@ var patterns = []*regexp.Regexp{
 // Redactor replaces secrets in text. It is safe for concurrent use.
 type Redactor struct{ known *strings.Replacer }
 
-// NewRedactor returns a redactor for these secrets, in every form in which they travel, and for all that looks like a key or
-// a token. Empty and very short secrets are ignored.
+// NewRedactor returns a redactor for these secrets, in every form in which they travel, and for all that looks like a
+// key or a token. Empty and very short secrets are ignored.
 func NewRedactor(secrets ...string) *Redactor {
 	var forms []string
 	for _, s := range secrets {
@@ -35,7 +36,8 @@ func NewRedactor(secrets ...string) *Redactor {
 		}
 		forms = append(forms, s, url.QueryEscape(s), url.PathEscape(s), base64.StdEncoding.EncodeToString([]byte(s)))
 	}
-	slices.SortFunc(forms, func(a, b string) int { return len(b) - len(a) }) // a secret that contains another one goes first
+	// a secret that contains another one goes first
+	slices.SortFunc(forms, func(a, b string) int { return len(b) - len(a) })
 	var pairs []string
 	for _, f := range slices.Compact(forms) {
 		pairs = append(pairs, f, redacted)
@@ -52,7 +54,8 @@ func (r *Redactor) String(s string) string {
 	for _, p := range patterns {
 		s = p.ReplaceAllStringFunc(s, func(hit string) string {
 			keep := p.FindStringSubmatch(hit)[1]
-			if rest := hit[len(keep):]; strings.HasPrefix(rest, "[redacted") || strings.HasPrefix(rest, "[set") { // already done
+			rest := hit[len(keep):]
+			if strings.HasPrefix(rest, "[redacted") || strings.HasPrefix(rest, "[set") { // already done
 				return hit
 			}
 			if strings.HasSuffix(hit, "@") {

@@ -19,10 +19,15 @@ func TestSecretsNeverComeOut(t *testing.T) {
 		opts := Options{Format: format, Redactor: NewRedactor(token, key, odd, "", "a")}
 		for _, text := range []string{
 			token, key, odd, "Bearer " + token, "GET https://api.themoviedb.org/3/tv/1?api_key=" + key + "&page=1: EOF",
-			"q=" + url.QueryEscape(odd), "p=" + url.PathEscape(odd), base64.StdEncoding.EncodeToString([]byte(odd)), "x" + odd + "y" + odd,
+			"q=" + url.QueryEscape(odd), "p=" + url.PathEscape(odd), base64.StdEncoding.EncodeToString([]byte(odd)), "x" + odd +
+				"y" + odd,
 		} {
-			line := logged(t, opts, slog.LevelInfo, text, nil, slog.String("v", text), slog.Any("any", []string{text}), slog.String("comp", text))
-			for _, secret := range []string{token, "signature", "c2lnbmF0dXJl", key, odd, url.QueryEscape(odd), url.PathEscape(odd), base64.StdEncoding.EncodeToString([]byte(odd)), "pa ss"} {
+			line := logged(t, opts, slog.LevelInfo, text, nil, slog.String("v", text), slog.Any("any", []string{text}),
+				slog.String("comp", text))
+			for _, secret := range []string{
+				token, "signature", "c2lnbmF0dXJl", key, odd, url.QueryEscape(odd),
+				url.PathEscape(odd), base64.StdEncoding.EncodeToString([]byte(odd)), "pa ss",
+			} {
 				if strings.Contains(line, secret) {
 					t.Errorf("%s: %q came out of %q: %s", format, secret, text, line)
 				}

@@ -90,7 +90,8 @@ func (m *Metrics) Observe(d *Definition, took time.Duration, labels ...string) {
 		h = Distribution{Bounds: d.Bounds, Buckets: make([]uint64, len(d.Bounds))}
 	}
 	h.Count++
-	h.Sum = math.Round((h.Sum+v)*1e6) / 1e6                           // nanoseconds: what lies below is noise of the adding
+	// nanoseconds: what lies below is noise of the adding
+	h.Sum = math.Round((h.Sum+v)*1e6) / 1e6
 	if i, _ := slices.BinarySearch(h.Bounds, v); i < len(h.Buckets) { // the first bound that is ≥ v
 		h.Buckets[i]++
 	}

@@ -54,7 +54,9 @@ func TestNamesOfTheContract(t *testing.T) {
 	}
 	want["account_chosen_total"], want["account_requests_total"] = Counter, Counter
 	want["gateway_wait_seconds"], want["gateway_request_seconds"] = Histogram, Histogram
-	for _, name := range strings.Fields("gateway_queue_length account_running account_limit account_rate key_running quota_used quota_reserved quota_limit coordinator_up") {
+	for _, name := range strings.Fields(
+		"gateway_queue_length account_running account_limit account_rate key_running quota_used quota_reserved " +
+			"quota_limit coordinator_up") {
 		want[name] = Gauge
 	}
 	got := map[string]Kind{}
@@ -213,7 +215,8 @@ func TestReporterWritesPeriodicallyAndAtTheEnd(t *testing.T) {
 func TestAGatewaysNumbersAreItsOwn(t *testing.T) {
 	m := filled()
 	var b bytes.Buffer
-	if err := Prometheus(&b, m.Snapshot()); err != nil || strings.Contains(b.String(), "gateway") || strings.Contains(b.String(), "coordinator_up") {
+	if err := Prometheus(&b, m.Snapshot()); err != nil || strings.Contains(b.String(), "gateway") ||
+		strings.Contains(b.String(), "coordinator_up") {
 		t.Errorf("a run that is no gateway tells of one: %v\n%s", err, b.String())
 	}
 	m.ForGateway(func(set Setter) {
@@ -255,7 +258,8 @@ func TestAGatewaysNumbersAreItsOwn(t *testing.T) {
 		Requests map[string]float64               `json:"gateway_requests_total"`
 		Wait     map[string]struct{ Sum float64 } `json:"gateway_wait_seconds"`
 	}
-	if err := json.Unmarshal(b.Bytes(), &got); err != nil || got.Requests["a,200,fresh"] != 2 || got.Wait["batch"].Sum != 1.5 {
+	if err := json.Unmarshal(b.Bytes(), &got); err != nil || got.Requests["a,200,fresh"] != 2 ||
+		got.Wait["batch"].Sum != 1.5 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
