@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -109,7 +108,6 @@ func planFlags(cmd *cobra.Command) {
 
 func (c *command) organize(cmd *cobra.Command, o *organizing, args []string) error {
 	o.began = time.Now()
-	defer debug.SetGCPercent(debug.SetGCPercent(50)) // a big plan is most of the memory, and little of it is garbage
 	if err := o.check(c, cmd, args); err != nil {
 		return err
 	}
@@ -324,7 +322,7 @@ func writePlan(out io.Writer, r *organize.Result) error {
 	if err != nil {
 		return err
 	}
-	if err := organize.Check(text); err != nil {
+	if _, err := organize.Parse(text); err != nil {
 		return lang.Error("read back what was planned: %w", err)
 	}
 	_, err = io.WriteString(out, text)

@@ -13,15 +13,14 @@ import (
 
 // leaveSameFolders leaves the files of two works that would get one folder: names of kodi carry no id.
 func (p *Planner) leaveSameFolders() {
-	folders := newFoldSet(len(p.videos) / 16)
-	var holders []*entry
+	holders := map[foldKey]*entry{}
 	for _, v := range p.videos {
 		e := v.entry
 		if v.code != "" || e.code != "" || e.videos[0] != v || !p.isOwnFolder(v.work.Kind) {
 			continue
 		}
-		if i := folders.first(v.target, e.at.path); i >= 0 {
-			first := holders[i]
+		key := fold(v.target, e.at.path)
+		if first := holders[key]; first != nil {
 			why := fmt.Sprintf("%s and %s would both be %s", first.videos[0].work.Entry, v.work.Entry, e.at.path)
 			for _, other := range slices.Concat(first.videos, e.videos) {
 				if other.code == "" {
@@ -31,8 +30,7 @@ func (p *Planner) leaveSameFolders() {
 			}
 			continue
 		}
-		folders.add(v.target, e.at.path)
-		holders = append(holders, e)
+		holders[key] = e
 	}
 	p.compact()
 }
@@ -103,29 +101,30 @@ func (p *Planner) tellApart() {
 
 // sameNames returns the videos that would have one name but for their extensions, in the order of the records.
 func (p *Planner) sameNames() [][]*video {
-	seen := newFoldSet(len(p.videos))
-	first := make([]*video, 0, len(p.videos)) // by the set's numbers
-	group := map[*video]int{}                 // of the first of a name
-	var groups [][]*video
+	first := make(map[foldKey]*video, len(p.videos))
+	groups := map[*video][]*video{} // by the first of a name
+	var order []*video
 	for _, v := range p.videos {
 		if v.code != "" {
 			continue
 		}
-		i := seen.first(v.target, v.base())
-		if i < 0 {
-			seen.add(v.target, v.base())
-			first = append(first, v)
+		key := fold(v.target, v.base())
+		of := first[key]
+		if of == nil {
+			first[key] = v
 			continue
 		}
-		at, taken := group[first[i]]
-		if !taken {
-			at = len(groups)
-			group[first[i]] = at
-			groups = append(groups, []*video{first[i]})
+		if groups[of] == nil {
+			groups[of] = []*video{of}
+			order = append(order, of)
 		}
-		groups[at] = append(groups[at], v)
+		groups[of] = append(groups[of], v)
 	}
-	return groups
+	var out [][]*video
+	for _, of := range order {
+		out = append(out, groups[of])
+	}
+	return out
 }
 
 // label tells the files of one name apart by their parts, else, if that is wanted, as versions.
@@ -270,7 +269,7 @@ func (p *Planner) verb(item *Item, device uint64) (Verb, Code) {
 
 // operate makes the operations of a unit, and leaves it where its names are taken.
 func (p *Planner) operate(v *video) {
-	v.ops = room(&p.spareOps, 1+len(v.belongs))[:0]
+	v.ops = make([]Op, 0, 1+len(v.belongs))
 	if !p.operateOn(v, v.dir, v.item, v.item.Name, v.to) {
 		return
 	}
@@ -316,7 +315,7 @@ func (p *Planner) operateOn(v *video, from *folder, item *Item, source, to strin
 // find reports whether a file is at its target already, and else which paths are in the way. The source itself under a name that
 // differs in case or normal form is in nobody's way.
 func (p *Planner) find(dir, from *folder, item *Item, verb Verb, name string) (there bool, blockers []string) {
-	for other := range dir.alike(name) {
+	for _, other := range dir.alike(name) {
 		switch {
 		case other == item:
 			if name == item.Name {
@@ -398,23 +397,22 @@ func (p *Planner) moved() map[string]bool {
 
 // leaveRivals leaves units that want one name.
 func (p *Planner) leaveRivals() (changed bool) {
-	wants := newFoldSet(len(p.videos))
-	wanted := make([]*video, 0, len(p.videos)) // by the set's numbers
+	wanted := make(map[foldKey]*video, len(p.videos))
 	for _, v := range p.videos {
 		if v.code != "" {
 			continue
 		}
 		for i := range v.ops {
-			n := wants.first(v.target, v.ops[i].To)
-			if n < 0 {
-				wants.add(v.target, v.ops[i].To)
-				wanted = append(wanted, v)
+			key := fold(v.target, v.ops[i].To)
+			first := wanted[key]
+			if first == nil {
+				wanted[key] = v
 				continue
 			}
 			why := "a file of its unit would be " + path.Base(v.ops[i].To) + ", and so would one of "
-			v.leave(SameTarget, why+wanted[n].path())
-			wanted[n].leave(SameTarget, why+v.path())
-			p.together(wanted[n], v)
+			v.leave(SameTarget, why+first.path())
+			first.leave(SameTarget, why+v.path())
+			p.together(first, v)
 			changed = true
 		}
 	}

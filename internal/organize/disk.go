@@ -1,7 +1,6 @@
 package organize
 
 import (
-	"iter"
 	"slices"
 	"strings"
 )
@@ -48,8 +47,8 @@ type folder struct {
 	path  string
 	items []Item
 	err   error
-	names *foldSet      // of the items, with their numbers; nil: nobody has asked
-	ids   map[int][]int // by the id that a folder's name ends with
+	names map[string][]*Item // by what FoldName makes of their names; nil: nobody has asked
+	ids   map[int][]int      // by the id that a folder's name ends with
 
 	videos []*video // that are planned from it
 }
@@ -63,22 +62,14 @@ func (f *folder) find(name string) *Item {
 	return &f.items[i]
 }
 
-// alike yields the items that some file system takes for that name.
-func (f *folder) alike(name string) iter.Seq[*Item] {
-	return func(yield func(*Item) bool) {
-		if len(f.items) == 0 {
-			return
-		}
-		if f.names == nil {
-			f.names = newFoldSet(len(f.items))
-			for i := range f.items {
-				f.names.add(0, f.items[i].Name)
-			}
-		}
-		for i := range f.names.alike(0, name) {
-			if !yield(&f.items[i]) {
-				return
-			}
+// alike returns the items that some file system takes for that name.
+func (f *folder) alike(name string) []*Item {
+	if f.names == nil {
+		f.names = make(map[string][]*Item, len(f.items))
+		for i := range f.items {
+			key := FoldName(f.items[i].Name)
+			f.names[key] = append(f.names[key], &f.items[i])
 		}
 	}
+	return f.names[FoldName(name)]
 }

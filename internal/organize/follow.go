@@ -72,7 +72,7 @@ func (p *Planner) findWide() {
 	}
 }
 
-func (p *Planner) findWideIn(f *folder, source int32) {
+func (p *Planner) findWideIn(f *folder, source int) {
 	add := func(of *folder, item *Item) {
 		v := &video{kind: isWide, given: of.path + "/", name: item.Name, dir: of, item: item, source: source}
 		p.followers, p.all = append(p.followers, v), append(p.all, v)
@@ -99,7 +99,7 @@ func (p *Planner) byItem() map[*Item]*video {
 	for _, v := range p.all {
 		item := v.item
 		if item == nil {
-			if at := p.given.of(v.given, p.locateFolder); at.err == nil {
+			if at := p.origin(v.given); at.err == nil {
 				item = at.dir.find(v.name)
 			}
 		}
@@ -145,7 +145,7 @@ func (p *Planner) followOne(v *video, records map[*Item]*video, soles map[*folde
 	}
 	name := CleanName(v.item.Name)
 	v.spot, v.to = at, join(at.path, name)
-	v.stem = int32(len(v.to) - len(path.Ext(name)))
+	v.stem = len(v.to) - len(path.Ext(name))
 	switch most := p.namers[v.target].max; {
 	case at.code != "":
 		v.leave(at.code, at.why)

@@ -118,11 +118,3 @@ func NewLayout(name string, own Templates) (Layout, error) {
 	}
 	return layout, nil
 }
-
-// uses returns which fields the templates name.
-func (l *Layout) uses() (out [fields]bool) {
-	for f := range fields {
-		out[f] = l.Show.has(f) || l.Season.has(f) || l.Episode.has(f) || l.Movie.has(f)
-	}
-	return out
-}

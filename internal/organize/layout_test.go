@@ -51,7 +51,7 @@ func TestTemplatesRender(t *testing.T) {
 			for f, s := range row.set {
 				v[f] = s
 			}
-			if got := string(parsed(t, row.template).render(nil, v)); got != row.want {
+			if got := parsed(t, row.template).render(v); got != row.want {
 				t.Errorf("got %q, want %q", got, row.want)
 			}
 		})
@@ -98,7 +98,7 @@ func TestLayoutsName(t *testing.T) {
 				t.Fatal(err)
 			}
 			v := frieren()
-			render := func(t Template) string { return string(t.render(nil, v)) }
+			render := func(t Template) string { return string(t.render(v)) }
 			got := names{render(l.Show), render(l.Season), render(l.Episode), render(l.Movie)}
 			if diff := cmp.Diff(row.want, got); diff != "" {
 				t.Error(diff)

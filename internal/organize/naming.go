@@ -13,7 +13,7 @@ import (
 // entryKey is a work in a target.
 type entryKey struct {
 	Entry
-	target int32
+	target int
 }
 
 // entry is what the files of one work share.
@@ -24,19 +24,18 @@ type entry struct {
 	why    string
 	videos []*video
 	work   []*video // of a film: those too that get another folder, as editions do
-
-	season string // the name of a season's folder, and that folder: of the episode that was named last
-	in     *spot
 }
 
 // nameAll finds every video's target.
 func (p *Planner) nameAll() {
 	var order []*entry
 	for _, v := range p.videos {
-		v.entry = p.entries.of(entryKey{v.work.Entry, v.target}, func(entryKey) *entry {
-			order = append(order, &entry{})
-			return order[len(order)-1]
-		})
+		key := entryKey{v.work.Entry, v.target}
+		if v.entry = p.entries[key]; v.entry == nil {
+			v.entry = &entry{}
+			p.entries[key] = v.entry
+			order = append(order, v.entry)
+		}
 		v.entry.videos = append(v.entry.videos, v)
 	}
 	for _, e := range order {
@@ -65,7 +64,7 @@ func (v *video) goTo(at *spot, stem string) {
 	} else {
 		v.to = at.path + "/" + stem + v.label + ext
 	}
-	v.stem = int32(len(v.to) - len(ext))
+	v.stem = len(v.to) - len(ext)
 }
 
 // nameShow finds a show's folder.
@@ -183,14 +182,12 @@ func (p *Planner) nameEpisode(e *entry, v *video) {
 	if folder, name := path.Split(file); folder != "" {
 		season, file = join(season, strings.TrimSuffix(folder, "/")), name
 	}
-	if e.in == nil || e.season != season {
-		e.season, e.in = season, p.settle(v.target, join(e.at.path, season))
-	}
-	if e.in.code != "" {
-		v.leave(e.in.code, e.in.why)
+	in := p.settle(v.target, join(e.at.path, season))
+	if in.code != "" {
+		v.leave(in.code, in.why)
 		return
 	}
-	v.goTo(e.in, file)
+	v.goTo(in, file)
 }
 
 // tail is how many bytes a unit's names have behind the stem at most.
@@ -202,12 +199,12 @@ func (v *video) tail() int {
 	return tail + len(v.label)
 }
 
-// values returns what the fields hold for a video, until it is asked again.
+// values returns what the fields hold for a video.
 func (p *Planner) values(v *video) *values {
-	n, w, f, out := &p.namers[v.target], &v.work, v.facts, &p.scratch
-	*out = values{fieldTitle: f.title, fieldOriginalTitle: f.original, fieldYear: number(f.year), fieldTMDB: number(w.ID)}
-	if p.uses[fieldName] {
-		out[fieldName] = n.text(library.Stem(v.item.Name))
+	n, w, f := &p.namers[v.target], &v.work, &v.facts
+	out := &values{
+		fieldTitle: f.title, fieldOriginalTitle: f.original, fieldYear: number(f.year), fieldTMDB: number(w.ID),
+		fieldName: n.text(library.Stem(v.item.Name)),
 	}
 	if w.Kind == "tv" {
 		out[fieldSeason] = strconv.Itoa(w.Season)

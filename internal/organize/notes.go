@@ -15,12 +15,11 @@ func (p *Planner) note() {
 	if !p.o.Notes.Wanted {
 		return
 	}
-	taken := taken{foldSet: newFoldSet(len(p.videos) / 16)}
+	taken := map[foldKey]string{} // the names of such files, and which file gets each; "": it is written
 	for _, v := range p.videos {
 		for i := range v.ops {
 			if strings.HasSuffix(strings.ToLower(v.ops[i].To), ".nfo") {
-				taken.add(v.target, v.ops[i].To)
-				taken.from = append(taken.from, join(v.dir.path, v.ops[i].Source))
+				taken[fold(v.target, v.ops[i].To)] = join(v.dir.path, v.ops[i].Source)
 			}
 		}
 	}
@@ -32,21 +31,15 @@ func (p *Planner) note() {
 		own := p.isOwnFolder(v.work.Kind)
 		if v.work.Kind == "tv" && own && v.entry.at.path != "." && !shows[v.entry] {
 			shows[v.entry] = true
-			p.noteOne(v, &taken, v.entry.at, "tvshow.nfo", &Note{Entry: v.work.Entry, Full: p.o.Notes.Full})
+			p.noteOne(v, taken, v.entry.at, "tvshow.nfo", &Note{Entry: v.work.Entry, Full: p.o.Notes.Full})
 		}
 		switch name := path.Base(v.base()) + ".nfo"; {
 		case v.work.Kind == "movie" && !v.isLaterPart():
-			p.noteOne(v, &taken, v.spot, name, &Note{Entry: v.work.Entry, Full: p.o.Notes.Full})
+			p.noteOne(v, taken, v.spot, name, &Note{Entry: v.work.Entry, Full: p.o.Notes.Full})
 		case v.work.Kind == "tv" && p.o.Notes.Full:
-			p.noteOne(v, &taken, v.spot, name, &Note{Entry: v.work.Entry, Full: true, Season: v.work.Season, Episodes: v.work.Episodes})
+			p.noteOne(v, taken, v.spot, name, &Note{Entry: v.work.Entry, Full: true, Season: v.work.Season, Episodes: v.work.Episodes})
 		}
 	}
-}
-
-// taken are the names that files for media servers have in a plan.
-type taken struct {
-	*foldSet
-	from []string // by number, the file that gets the name; "": it is written
 }
 
 // isLaterPart reports whether a file is not the first of those that are one film: servers read what stands beside the first.
@@ -55,18 +48,17 @@ func (v *video) isLaterPart() bool {
 }
 
 // noteOne adds one file to a video's unit.
-func (p *Planner) noteOne(v *video, taken *taken, at *spot, name string, n *Note) {
+func (p *Planner) noteOne(v *video, taken map[foldKey]string, at *spot, name string, n *Note) {
 	to := join(at.path, name)
-	if i := taken.first(v.target, to); i >= 0 {
-		if from := taken.from[i]; from != "" {
+	if from, known := taken[fold(v.target, to)]; known {
+		if from != "" {
 			p.isAbout(from, n)
 		}
 		return
 	}
-	taken.add(v.target, to)
-	taken.from = append(taken.from, "")
+	taken[fold(v.target, to)] = ""
 	dir := p.look(v.target, at)
-	for item := range dir.alike(name) {
+	for _, item := range dir.alike(name) {
 		if p.isAbout(join(dir.path, item.Name), n) {
 			v.inPlace++
 		}

@@ -39,7 +39,7 @@ type owner struct {
 	stems  library.Stems
 	names  []string          // of the videos, as stems numbers them
 	videos []*video          // by number; nil for one that is not planned
-	at     []int32           // by index in dir: the video's number; -1: it is none
+	at     []int             // by index in dir: the video's number; -1: it is none
 	places []release.Release // of the names, once one has to be compared
 }
 
@@ -70,7 +70,7 @@ func (f *folder) hasOthers() bool {
 }
 
 func newOwner(dir *folder) *owner {
-	o := &owner{dir: dir, at: make([]int32, len(dir.items))}
+	o := &owner{dir: dir, at: make([]int, len(dir.items))}
 	planned := make(map[*Item]*video, len(dir.videos))
 	for _, v := range dir.videos {
 		planned[v.item] = v
@@ -80,7 +80,7 @@ func newOwner(dir *folder) *owner {
 		v := planned[item] // a record may name a file that its name does not make a video
 		o.at[i] = -1
 		if v != nil || item.Type != TypeDir && library.IsVideo(item.Name) {
-			o.at[i] = int32(len(o.names))
+			o.at[i] = len(o.names)
 			o.names, o.videos = append(o.names, item.Name), append(o.videos, v)
 		}
 	}

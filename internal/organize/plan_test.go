@@ -278,7 +278,7 @@ func TestNamesComeBackFromALine(t *testing.T) {
 func TestStampsComeBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := Stamp{rapid.Int64Range(-1<<60, 1<<60).Draw(t, "sec"), rapid.Int32Range(0, 999_999_999).Draw(t, "nsec")}
-		if got, ok := parseStamp(s.String()); !ok || got != s {
+		if got, err := ParseStamp(s.String()); err != nil || got != s {
 			t.Fatalf("%v became %s and then %v", s, s.String(), got)
 		}
 	})

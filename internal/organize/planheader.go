@@ -8,41 +8,40 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// headers are the words of the header in their order. One that repeats may come several times, or never unless it is needed: a plan
-// of nothing may have no source.
+// version is the first line's number: plans of another one are refused.
+const version = "anivault plan 1"
+
+// headers are the words of the header in their order. One that repeats may come several times, or never unless it is
+// needed: a plan of nothing may have no source.
 var headers = []struct {
 	word            string
 	repeats, needed bool
-	read            func(p *parser, rest string)
+	read            func(*parser)
 }{
 	{"id", false, true, (*parser).readID},
 	{"made", false, true, (*parser).readMade},
 	{"mode", false, true, (*parser).readMode},
 	{"layout", false, true, (*parser).readLayout},
-	{"source", true, false, func(p *parser, rest string) { p.readRoot(&p.plan.Sources, rest) }},
-	{"target", true, true, func(p *parser, rest string) { p.readRoot(&p.plan.Targets, rest) }},
+	{"source", true, false, func(p *parser) { p.readRoot(&p.plan.Sources) }},
+	{"target", true, true, func(p *parser) { p.readRoot(&p.plan.Targets) }},
 	{"folder", true, false, (*parser).readFolder},
 }
 
 // readHeader reports whether the line belongs to the header.
-func (p *parser) readHeader(word, rest string) bool {
-	for i := range p.header {
-		if headers[i].word == word {
+func (p *parser) readHeader(word string) bool {
+	for i, h := range headers {
+		switch {
+		case h.word == word && i < p.header:
 			p.problem("the header has its line %q further up: delete this one, or move it there", word)
 			return true
-		}
-	}
-	for i := p.header; i < len(headers); i++ {
-		h := headers[i]
-		if h.word == word {
+		case h.word == word:
 			p.header = i
 			if !h.repeats {
 				p.header++
 			}
-			h.read(p, rest)
+			h.read(p)
 			return true
-		}
-		if h.needed && !p.has(h.word) {
+		case i >= p.header && h.needed && (h.word != "target" || len(p.plan.Targets) == 0):
 			p.problem("the header's line %q is missing: put it back, or make the plan again", h.word)
 		}
 	}
@@ -50,15 +49,10 @@ func (p *parser) readHeader(word, rest string) bool {
 	return false
 }
 
-func (p *parser) has(repeated string) bool {
-	return repeated == "target" && len(p.plan.Targets) > 0
-}
-
-func (p *parser) readID(rest string) {
-	if !IsID(rest) {
-		p.problem("%s is no id of a plan, as 20261122-020431-k3f9", ui.Printable(ui.Cut(rest, 40)))
+func (p *parser) readID() {
+	if p.plan.ID = p.rest; !IsID(p.rest) {
+		p.problem("%s is no id of a plan, as 20261122-020431-k3f9", shown(p.rest, 40))
 	}
-	p.plan.ID = rest
 }
 
 // IsID reports whether s is a plan's id: "20261122-020431-k3f9". It is part of file names.
@@ -87,54 +81,58 @@ func IsID(s string) bool {
 	return true
 }
 
-func (p *parser) readMade(rest string) {
-	t, err := time.Parse(time.RFC3339, rest)
-	if err != nil {
-		p.problem("%s is no time, as 2026-11-22T02:04:31Z", ui.Printable(ui.Cut(rest, 40)))
-	}
-	p.plan.Made = t
-}
-
-func (p *parser) readMode(rest string) {
-	p.plan.Mode = Mode(rest)
-	if p.plan.Mode.Verb() == None {
-		p.problem("%s is no mode: hardlink, move, symlink, copy, reflink", ui.Printable(ui.Cut(rest, 40)))
+func (p *parser) readMade() {
+	var err error
+	if p.plan.Made, err = time.Parse(time.RFC3339, p.rest); err != nil {
+		p.problem("%s is no time, as 2026-11-22T02:04:31Z", shown(p.rest, 40))
 	}
 }
 
-func (p *parser) readLayout(rest string) {
-	if rest == "" {
+func (p *parser) readMode() {
+	if p.plan.Mode = Mode(p.rest); p.plan.Mode.Verb() == None {
+		p.problem("%s is no mode: hardlink, move, symlink, copy, reflink", shown(p.rest, 40))
+	}
+}
+
+func (p *parser) readLayout() {
+	if p.plan.Layout = p.rest; p.rest == "" {
 		p.problem("the layout is missing")
 	}
-	p.plan.Layout = rest
 }
 
-func (p *parser) readRoot(roots *[]Root, rest string) {
-	number, rest := cutWord(rest)
-	kind, rest := cutWord(rest)
-	ino, rest := cutWord(rest)
-	born, rest := cutWord(rest)
-	r := Root{Type: kind, Inode: p.inode(ino), Path: p.name(rest)}
-	if born != "-" {
-		r.Birth = p.stamp(born)
+func (p *parser) readRoot(roots *[]Root) {
+	number, want := p.word(), strconv.Itoa(len(*roots)+1)
+	*roots = append(*roots, p.root())
+	if number != want {
+		p.problem("the number is %s, not %s", want, shown(number, 20))
 	}
-	if want := strconv.Itoa(len(*roots) + 1); number != want {
-		p.problem("the number is %s, not %s", want, ui.Printable(ui.Cut(number, 20)))
-	}
-	if !isRooted(r.Path) {
-		p.problem("the path is not absolute: %s", ui.Printable(r.Path))
-	}
-	*roots = append(*roots, r)
 }
 
-// isRooted reports whether a path begins at a root of this or another system.
-func isRooted(s string) bool {
-	return strings.HasPrefix(s, "/") || strings.HasPrefix(s, `\\`) || len(s) > 2 && s[1] == ':'
+// root reads a root as Root.String writes it.
+func (s *scanner) root() Root {
+	r := Root{Type: s.word(), Inode: s.inode()}
+	if born, rest := cutWord(s.rest); born == "-" {
+		s.rest = rest
+	} else {
+		r.Birth = s.stamp()
+	}
+	r.Path = s.name()
+	// Plans may come from another system, whose roots look otherwise.
+	if p := r.Path; !strings.HasPrefix(p, "/") && !strings.HasPrefix(p, `\\`) && (len(p) < 3 || p[1] != ':') {
+		s.problem("the path is not absolute: %s", ui.Printable(p))
+	}
+	return r
 }
 
-func (p *parser) readFolder(rest string) {
-	number, rest := cutWord(rest)
-	f := Folder{Target: p.index(number, len(p.plan.Targets), "target"), Path: p.name(rest)}
+// ParseRoot reads a root as Root.String writes it.
+func ParseRoot(text string) (Root, error) {
+	s := scanner{line: 1, rest: text}
+	r := s.root()
+	return r, s.err()
+}
+
+func (p *parser) readFolder() {
+	f := Folder{Target: p.index(len(p.plan.Targets), "target"), Path: p.name()}
 	if f.Path == "." || !isLocal(f.Path) {
 		p.problem("%s is no folder below the target", ui.Printable(f.Path))
 	}

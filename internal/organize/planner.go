@@ -16,14 +16,11 @@ import (
 type Planner struct {
 	o         Options
 	disk      Disk
-	uses      [fields]bool // what the templates name
-	namers    []namer      // by target
+	namers    []namer // by target
 	folders   map[string]*folder
-	given     memo[string, origin]
-	works     memo[facts, facts]
-	read      memo[tags, tags]
-	spots     map[string]*spot // by target and planned folder
-	entries   memo[entryKey, entry]
+	origins   map[string]*origin
+	spots     map[spotKey]*spot
+	entries   map[entryKey]*entry
 	followers []*video       // that go where the videos around them go
 	owned     map[*Item]bool // files that are about a folder by their names, and belong to a video by its
 	strays    []LeftFile     // that no video can be said to own
@@ -34,45 +31,6 @@ type Planner struct {
 	first     map[identity]*video
 	needs     map[*video][]string  // paths that other moves of the plan must free first
 	rivals    map[*video]*[]*video // of one conflict, which are listed together
-	scratch   values
-
-	// Room for what many files have one of.
-	spareVideos []video
-	spareOps    []Op
-	spareInts   []int
-}
-
-// memo keeps what was made of a key. Keys that are asked for again in a row cost a comparison.
-type memo[K comparable, V any] struct {
-	key   K
-	value *V
-	all   map[K]*V
-}
-
-func (m *memo[K, V]) of(key K, value func(K) *V) *V {
-	if m.value != nil && m.key == key {
-		return m.value
-	}
-	v, known := m.all[key]
-	if !known {
-		if m.all == nil {
-			m.all = map[K]*V{}
-		}
-		v = value(key)
-		m.all[key] = v
-	}
-	m.key, m.value = key, v
-	return v
-}
-
-// room returns n zero values of a block, and begins another block where it has not as many.
-func room[T any](block *[]T, n int) []T {
-	if cap(*block)-len(*block) < n {
-		*block = make([]T, 0, max(n, 512))
-	}
-	start := len(*block)
-	*block = (*block)[:start+n]
-	return (*block)[start : start+n : start+n]
 }
 
 // origin is a folder as records name it, and what it is.
@@ -94,14 +52,14 @@ type video struct {
 	why     string
 	dir     *folder
 	item    *Item
-	source  int32
-	target  int32
-	stem    int32 // the length of its target without what follows the stem
-	inPlace int32 // files that need nothing
-	parted  int32 // files that move away from other names of theirs
+	source  int
+	target  int
+	stem    int // the length of its target without what follows the stem
+	inPlace int // files that need nothing
+	parted  int // files that move away from other names of theirs
 	entry   *entry
 	work    Work
-	facts   *facts
+	facts   facts
 	tags    *tags  // nil: nothing was read of its name
 	titles  string // of its episodes
 	belongs []sidecar
@@ -124,7 +82,7 @@ type facts struct {
 	ids             report.WorkIDs
 }
 
-// tags are what was read of a file's name, likewise. What no template names and every file has another of is left out.
+// tags are what was read of a file's name, likewise.
 type tags struct {
 	part, version                                                   int
 	absolute, edition, resolution, source, video, audio, group, crc string
@@ -166,7 +124,8 @@ func (r *Result) Warnings() []string {
 // NewPlanner returns a planner without records.
 func NewPlanner(o Options, disk Disk) *Planner {
 	p := &Planner{
-		o: o, disk: disk, uses: o.Layout.uses(), folders: map[string]*folder{}, spots: map[string]*spot{}, told: map[*Item]bool{},
+		o: o, disk: disk, folders: map[string]*folder{}, origins: map[string]*origin{},
+		spots: map[spotKey]*spot{}, entries: map[entryKey]*entry{}, told: map[*Item]bool{},
 		first: map[identity]*video{}, needs: map[*video][]string{}, rivals: map[*video]*[]*video{}, owned: map[*Item]bool{},
 	}
 	for i := range o.Targets {
@@ -258,7 +217,7 @@ func (p *Planner) result() *Result {
 			p.tell(r, v)
 			continue
 		}
-		r.InPlace += int(v.inPlace)
+		r.InPlace += v.inPlace
 		if v.parted > 0 {
 			r.Parted = append(r.Parted, v.path())
 		}
@@ -271,7 +230,7 @@ func (p *Planner) result() *Result {
 		}
 		if len(v.ops) > 0 {
 			r.Units = append(r.Units, Unit{
-				Source: int(v.source), Target: int(v.target), Dir: below(v.dir.path, p.o.Sources[v.source].Path), Ops: v.ops, Work: v.work, Follows: v.kind != isVideo,
+				Source: v.source, Target: v.target, Dir: below(v.dir.path, p.o.Sources[v.source].Path), Ops: v.ops, Work: v.work, Follows: v.kind != isVideo,
 			})
 		}
 	}
@@ -305,7 +264,7 @@ func (p *Planner) tell(r *Result, v *video) {
 		case at != nil:
 			l.Real = join(at.path, v.name)
 		default:
-			if of := p.given.of(v.given, p.locateFolder); of.err == nil {
+			if of := p.origin(v.given); of.err == nil {
 				l.Real = join(of.dir.path, v.name)
 			}
 		}

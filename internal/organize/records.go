@@ -3,6 +3,7 @@ package organize
 import (
 	"cmp"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,7 +16,7 @@ func (p *Planner) From(sources []Place) { p.o.Sources = sources }
 
 // Add takes a record. What it refers to is copied: remembered records share memory with the next ones.
 func (p *Planner) Add(r *report.Record) {
-	v := &room(&p.spareVideos, 1)[0]
+	v := &video{}
 	v.given, v.name = path.Split(r.Path)
 	p.all = append(p.all, v)
 	v.code, v.why = p.judge(r)
@@ -36,43 +37,37 @@ func (p *Planner) Add(r *report.Record) {
 
 // know keeps what a record says of its file.
 func (p *Planner) know(v *video, r *report.Record) {
-	v.target = int32(p.o.Movies)
+	v.target = p.o.Movies
 	if r.Kind == "tv" {
-		v.target = int32(p.o.TV)
+		v.target = p.o.TV
 	}
 	of := facts{title: r.Title, original: r.OriginalTitle, year: r.Year}
 	if r.IDs != nil {
 		of.ids = *r.IDs
 	}
-	v.facts = p.works.of(of, p.cleanFacts)
+	v.facts = p.cleanFacts(of)
 	if q := r.Parsed; q != nil {
 		read := tags{
 			part: q.Part, version: q.Version, resolution: q.Resolution, source: q.Source, video: q.Video, audio: q.Audio,
-			group: q.Group, edition: q.Edition,
+			group: q.Group, edition: q.Edition, crc: q.Checksum,
 		}
-		if p.uses[fieldCRC] {
-			read.crc = q.Checksum
-		}
-		if q.Absolute && p.uses[fieldAbsolute] {
+		if q.Absolute {
 			read.absolute = absolute(q.Episodes)
 		}
-		v.tags = p.read.of(read, p.cleanTags)
+		v.tags = p.cleanTags(read)
 	}
 	v.work = Work{Entry: Entry{Kind: r.Kind, ID: r.TMDBID}, Confidence: certainty(r)}
-	if len(r.Episodes) > 0 {
-		v.work.Episodes = room(&p.spareInts, len(r.Episodes))
-		copy(v.work.Episodes, r.Episodes)
-	}
+	v.work.Episodes = slices.Clone(r.Episodes)
 	if r.Season != nil {
 		v.work.Season = *r.Season
 	}
 	v.titles = episodeTitle(r.EpisodeTitles, len(r.Episodes))
 }
 
-func (p *Planner) cleanFacts(f facts) *facts {
+func (p *Planner) cleanFacts(f facts) facts {
 	n := &p.namers[0] // what is replaced is the same in all of them
 	f.title, f.original, f.ids.IMDB = n.text(f.title), n.text(f.original), n.text(f.ids.IMDB)
-	return &f
+	return f
 }
 
 func (p *Planner) cleanTags(t tags) *tags {
@@ -161,7 +156,7 @@ func (v *video) leave(code Code, why string) { v.code, v.why = code, why }
 
 // locate finds a record's file on the disk.
 func (p *Planner) locate(v *video) {
-	at := p.given.of(v.given, p.locateFolder)
+	at := p.origin(v.given)
 	if at.err != nil {
 		v.leave(Unreadable, at.err.Error())
 		return
@@ -182,13 +177,18 @@ func (p *Planner) locate(v *video) {
 	}
 }
 
-func (p *Planner) locateFolder(given string) *origin {
-	given = strings.Clone(given)
-	real, err := p.disk.Real(cmp.Or(given, "."))
-	if err != nil {
-		return &origin{given: given, err: err}
+// origin finds a folder by the name that records give it.
+func (p *Planner) origin(given string) *origin {
+	at, known := p.origins[given]
+	if !known {
+		at = &origin{given: strings.Clone(given)}
+		var real string
+		if real, at.err = p.disk.Real(cmp.Or(given, ".")); at.err == nil {
+			at.dir = p.list(real)
+		}
+		p.origins[at.given] = at
 	}
-	return &origin{given: given, dir: p.list(real)}
+	return at
 }
 
 // leaveOutside finds the roots of all files, and leaves those that lie below none.
@@ -200,7 +200,7 @@ func (p *Planner) leaveOutside() {
 			source = p.sourceOf(v.dir.path)
 			sources[v.dir] = source
 		}
-		if v.source = int32(source); source < 0 {
+		if v.source = source; source < 0 {
 			v.leave(OutsidePath, v.dir.path)
 		}
 	}

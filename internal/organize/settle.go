@@ -20,8 +20,14 @@ type spot struct {
 	dir    *folder // what it holds; nil: nobody has looked
 }
 
+// spotKey is a folder as the templates name it.
+type spotKey struct {
+	target int
+	path   string
+}
+
 // look returns what a target's folder holds.
-func (p *Planner) look(target int32, at *spot) *folder {
+func (p *Planner) look(target int, at *spot) *folder {
 	if at.dir == nil {
 		at.dir = p.list(join(p.o.Targets[target].Path, at.path))
 	}
@@ -104,8 +110,8 @@ func (p *Planner) kindOf(parent, name string) string {
 }
 
 // settle returns a planned folder with each part under the name it has where it is there, in whatever case and normal form.
-func (p *Planner) settle(target int32, planned string) *spot {
-	key := strconv.Itoa(int(target)) + "/" + planned
+func (p *Planner) settle(target int, planned string) *spot {
+	key := spotKey{target, planned}
 	if s, known := p.spots[key]; known {
 		return s
 	}
@@ -119,11 +125,11 @@ func (p *Planner) settle(target int32, planned string) *spot {
 	return at
 }
 
-func (p *Planner) settleIn(target int32, parent *spot, name string) *spot {
+func (p *Planner) settleIn(target int, parent *spot, name string) *spot {
 	f := p.look(target, parent)
 	out := &spot{path: join(parent.path, name), device: parent.device}
 	var there []*Item
-	for item := range f.alike(name) {
+	for _, item := range f.alike(name) {
 		if item.Name == name {
 			there = []*Item{item}
 			break
@@ -134,7 +140,7 @@ func (p *Planner) settleIn(target int32, parent *spot, name string) *spot {
 	case f.err != nil:
 		out.code, out.why = Unreadable, f.err.Error()
 	case len(there) > 1:
-		out.code, out.why = TwoFolders, there[len(there)-1].Name+" and "+there[0].Name
+		out.code, out.why = TwoFolders, there[0].Name+" and "+there[len(there)-1].Name
 	case len(there) == 1:
 		out.path = join(parent.path, there[0].Name)
 		switch there[0].Type {
@@ -160,7 +166,7 @@ func (p *Planner) ownNames() []Folder {
 		seen[v.spot] = true
 		for dir := v.spot.path; dir != "."; dir = path.Dir(dir) {
 			if base := path.Base(dir); CleanName(base) != base || len(base) > longestName-reservedBytes {
-				out = append(out, Folder{Target: int(v.target), Path: dir})
+				out = append(out, Folder{Target: v.target, Path: dir})
 			}
 		}
 	}

@@ -63,7 +63,6 @@ type namer struct {
 	max     int               // most bytes of a component; servers write names beside it that are longer
 	longest int               // most bytes of the path below the root
 	replace *strings.Replacer // what a person wants replaced before the rules; nil: nothing
-	buf     []byte
 }
 
 // text returns a piece of a name. Braces would read as an id's.
@@ -108,29 +107,16 @@ func (n *namer) path(t Template, v *values, tail int) (string, Code) {
 
 // render returns the path, "" where a component is empty, and by how many bytes the longest component is too long.
 func (n *namer) render(t Template, v *values, tail int) (path string, excess int) {
-	n.buf = t.render(n.buf[:0], v)
-	path = string(n.buf)
-	changed := false
-	for rest, more := path, true; more; {
-		var component string
-		component, rest, more = strings.Cut(rest, "/")
-		clean := CleanName(component)
-		if clean == "" {
+	components := strings.Split(t.render(v), "/")
+	for i, c := range components {
+		if components[i] = CleanName(c); components[i] == "" {
 			return "", 0
 		}
-		changed = changed || clean != component
-		size := len(clean)
-		if !more {
+		size := len(components[i])
+		if i == len(components)-1 {
 			size += tail
 		}
 		excess = max(excess, size-n.max)
-	}
-	if !changed {
-		return path, excess
-	}
-	components := strings.Split(path, "/")
-	for i, c := range components {
-		components[i] = CleanName(c)
 	}
 	return strings.Join(components, "/"), excess
 }

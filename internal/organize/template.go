@@ -226,8 +226,8 @@ func has(nodes []node, f field) bool {
 // values are what fields hold: names already (CleanName), numbers without padding. "" is an empty field.
 type values [fields]string
 
-// render appends the template with values in it.
-func (t Template) render(b []byte, v *values) []byte { return render(b, t.nodes, v) }
+// render returns the template with values in it.
+func (t Template) render(v *values) string { return string(render(nil, t.nodes, v)) }
 
 func render(b []byte, nodes []node, v *values) []byte {
 	for i := range nodes {

@@ -4,16 +4,10 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"math"
 	"strconv"
-	"strings"
-	"time"
 
 	"github.com/anivault/anivault/internal/ui"
 )
-
-// version is the first line's number: plans of another one are refused.
-const version = "anivault plan 1"
 
 // Write writes the plan's text. Equal plans have equal texts.
 func (p *Plan) Write(w io.Writer) error {
@@ -161,54 +155,11 @@ func inode(n uint64) string {
 	return strconv.FormatUint(n, 10)
 }
 
-func birth(s Stamp) string {
-	if s == (Stamp{}) {
-		return "-"
+// String returns the root as plans have it: "ext4 262145 1700000101.5 /srv/library".
+func (r Root) String() string {
+	born := "-"
+	if r.Birth != (Stamp{}) {
+		born = r.Birth.String()
 	}
-	return s.String()
-}
-
-// String returns the seconds with as many places as they need: "1763661791.5".
-func (s Stamp) String() string { return string(s.Append(nil)) }
-
-// Append writes what String returns behind what is there.
-func (s Stamp) Append(b []byte) []byte {
-	sec, nsec := s.Sec, int64(s.Nsec)
-	if sec < 0 && nsec > 0 { // -1.5 is second -2 and half a second
-		sec, nsec = sec+1, int64(time.Second)-nsec
-		if sec == 0 {
-			b = append(b, '-')
-		}
-	}
-	b = strconv.AppendInt(b, sec, 10)
-	if nsec == 0 {
-		return b
-	}
-	digits := strconv.FormatInt(int64(time.Second)+nsec, 10)[1:]
-	return append(append(b, '.'), strings.TrimRight(digits, "0")...)
-}
-
-// parseStamp is the inverse of Stamp.String.
-func parseStamp(word string) (Stamp, bool) {
-	digits, negative := strings.CutPrefix(word, "-")
-	whole, fraction, point := strings.Cut(digits, ".")
-	sec, err := strconv.ParseUint(whole, 10, 63)
-	if err != nil || point && (fraction == "" || len(fraction) > 9) || sec == math.MaxInt64 {
-		return Stamp{}, false
-	}
-	nsec := uint64(0)
-	if point {
-		if nsec, err = strconv.ParseUint(fraction+"000000000"[len(fraction):], 10, 32); err != nil {
-			return Stamp{}, false
-		}
-	}
-	s := Stamp{Sec: int64(sec), Nsec: int32(nsec)}
-	if !negative {
-		return s, true
-	}
-	s.Sec = -s.Sec
-	if nsec > 0 {
-		s.Sec, s.Nsec = s.Sec-1, int32(int64(time.Second)-int64(nsec))
-	}
-	return s, true
+	return r.Type + " " + inode(r.Inode) + " " + born + " " + Quote(r.Path)
 }

@@ -1,0 +1,369 @@
+package organize
+
+import (
+	"fmt"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/anivault/anivault/internal/ui"
+)
+
+// PlanError is a plan's text that can't be carried out: what is wrong with it, in the order of its lines.
+type PlanError struct {
+	Problems []Problem
+}
+
+// Problem is what is wrong with a line.
+type Problem struct {
+	Line int // from 1
+	Text string
+}
+
+// Error names the first problem.
+func (e *PlanError) Error() string {
+	text := fmt.Sprintf("the plan can't be read: line %d: %s", e.Problems[0].Line, e.Problems[0].Text)
+	if more := len(e.Problems) - 1; more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	return text
+}
+
+// Parse reads a plan's text and checks all of it: its headers, each line, that no source and no target stands there
+// twice, and that every target is a name that CleanName leaves as it is and not too long (below a folder of the header:
+// that the rest is). The error is a *PlanError.
+func Parse(text string) (*Plan, error) {
+	p := parser{
+		plan: &Plan{}, sources: map[string]int{}, targets: map[string]claim{}, folders: map[Folder]bool{},
+	}
+	p.read(strings.TrimPrefix(text, "\ufeff"))
+	return p.plan, p.err()
+}
+
+type parser struct {
+	scanner
+	plan    *Plan
+	header  int   // the next row of headers
+	in      *Unit // what "in" said last: source, target and folder of the units that follow
+	begun   bool  // a unit has begun since
+	open    *Op   // the operation that waits for its "to"
+	unknown bool  // the last line began with an unknown word, so its "to" is skipped
+	ended   bool
+	sources map[string]int   // path -> the line that names it
+	targets map[string]claim // by folded path: every target, and each folder above one
+	folders map[Folder]bool  // those of the header
+}
+
+// claim is where a target was named, and whether as a file or as the folder of one.
+type claim struct {
+	line   int // 0: a folder above a target root
+	folder bool
+}
+
+func (p *parser) read(text string) {
+	for line := range strings.Lines(text) {
+		p.line++
+		p.rest = strings.TrimLeft(strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r"), " \t")
+		if p.ended {
+			if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+				p.behindEnd()
+				return
+			}
+			continue
+		}
+		p.readLine()
+		if p.line == 1 && len(p.problems) > 0 {
+			return // not a plan: nothing else of it means anything
+		}
+	}
+	if !p.ended {
+		p.line++
+		p.problem("the line \"end\" is missing, so the plan was cut off: make it again")
+	}
+}
+
+func (p *parser) behindEnd() {
+	p.problem("nothing may stand behind \"end\": delete it, or move \"end\" down")
+}
+
+func (p *parser) readLine() {
+	if p.line == 1 {
+		if strings.TrimRight(p.rest, " \t") != version {
+			p.problem("a plan begins with %q, not with %s", version, shown(p.rest, 60))
+		}
+		return
+	}
+	if p.rest == "" || p.rest[0] == '#' {
+		return
+	}
+	word := p.word()
+	if p.readHeader(word) {
+		return
+	}
+	unknown := p.unknown
+	if p.unknown = false; unknown && word == "to" {
+		return
+	}
+	if word != "to" {
+		p.noOpen()
+	}
+	switch word {
+	case "in":
+		p.readIn()
+	case "with":
+		p.readWith()
+	case "to":
+		p.readTo()
+	case "nfo":
+		p.readNFO()
+	case "end":
+		if strings.TrimSpace(p.rest) != "" {
+			p.behindEnd()
+		}
+		p.ended = true
+	default:
+		if verb := VerbOf(word); verb != None {
+			p.readUnit(verb)
+			return
+		}
+		p.unknown = true
+		p.problem("%s is no word of a plan: in, %s, with, nfo, to, end", shown(word, 40),
+			strings.Join(verbs[Link:NFO], ", "))
+	}
+}
+
+// noOpen refuses to go on while an operation has no target.
+func (p *parser) noOpen() {
+	if p.open != nil {
+		p.problem("a line \"to\" must follow line %d", p.open.Line)
+	}
+	p.open = nil
+}
+
+func (p *parser) readIn() {
+	p.in = &Unit{
+		Source: p.index(len(p.plan.Sources), "source"),
+		Target: p.index(len(p.plan.Targets), "target"),
+		Dir:    p.name(),
+	}
+	p.begun = false
+	if !isLocal(p.in.Dir) {
+		p.problem("%s is no folder below the source: name one by its path from there, without ..", ui.Printable(p.in.Dir))
+	}
+}
+
+func (p *parser) readUnit(verb Verb) {
+	if p.in == nil {
+		p.problem("a line \"in\" must come first: it says where the files are")
+		p.in = &Unit{Dir: "."}
+	}
+	p.beginUnit()
+	p.readSource(verb)
+}
+
+func (p *parser) beginUnit() {
+	p.plan.Units = append(p.plan.Units, *p.in)
+	p.begun = true
+}
+
+// unit returns the last unit; nil before the first.
+func (p *parser) unit() *Unit {
+	if len(p.plan.Units) == 0 {
+		return nil
+	}
+	return &p.plan.Units[len(p.plan.Units)-1]
+}
+
+const noUnit = "no unit that this could belong to stands before it: " +
+	"begin one with link, copy, move, symlink or reflink"
+
+func (p *parser) readWith() {
+	u := p.unit()
+	if u == nil {
+		p.problem(noUnit)
+		return
+	}
+	verb := u.Ops[0].Verb
+	if word, rest := cutWord(p.rest); VerbOf(word) != None {
+		verb, p.rest = VerbOf(word), rest
+	} else if verb == NFO {
+		p.problem("\"with\" continues a unit of a video, and none stands before it")
+		return
+	}
+	p.readSource(verb)
+}
+
+// readSource reads a file's precondition and name, and begins an operation of the last unit.
+func (p *parser) readSource(verb Verb) {
+	op := Op{Verb: verb, Line: p.line}
+	op.Size, op.MTime, op.Inode, op.Source = p.size(), p.stamp(), p.inode(), p.name()
+	u := p.unit()
+	if op.Source == "." || !isLocal(op.Source) {
+		p.problem("%s is no name below the folder of \"in\": name it by its path from there, without ..",
+			ui.Printable(op.Source))
+	} else if u.Source < len(p.plan.Sources) {
+		from := p.plan.SourcePath(u, &op)
+		if first, twice := p.sources[from]; twice {
+			p.problem("the source of line %d is named again: delete one of them", first)
+		}
+		p.sources[from] = p.line
+	}
+	p.begin(op)
+}
+
+// readNFO reads what a file for media servers is about. After a video it belongs to it; after "in" it is a unit of its
+// own, of a video that is where it belongs.
+func (p *parser) readNFO() {
+	if p.in == nil {
+		p.problem(noUnit)
+		return
+	}
+	if !p.begun {
+		p.beginUnit()
+	}
+	p.begin(Op{Verb: NFO, Note: p.note(), Line: p.line})
+}
+
+// note reads "tv/209867 full in ko-KR".
+func (p *parser) note() *Note {
+	entry := p.word()
+	kind, number, _ := strings.Cut(entry, "/")
+	id, err := strconv.Atoi(number)
+	if err != nil || id < 1 || kind != "tv" && kind != "movie" {
+		p.problem("%s is no entry, as tv/209867 or movie/129", shown(entry, 40))
+	}
+	n := &Note{Entry: Entry{Kind: kind, ID: id}}
+	for p.rest != "" {
+		switch word := p.word(); {
+		case word == "full" && len(n.Episodes) == 0:
+			n.Full = true
+		case word == "in" && p.rest != "":
+			n.Languages = p.word()
+		case kind == "tv" && !n.Full && len(n.Episodes) == 0 && n.readEpisodes(word):
+			n.Full = true
+		default:
+			p.problem("%s is not what a line \"nfo\" may say behind the entry: "+
+				"full, or episodes as S01E01, and in with a language", shown(word, 40))
+			return n
+		}
+	}
+	return n
+}
+
+// readEpisodes reads "S01E01E02".
+func (n *Note) readEpisodes(word string) bool {
+	for i, part := range strings.Split(strings.TrimPrefix(word, "S"), "E") {
+		number, err := strconv.ParseUint(part, 10, 31)
+		switch {
+		case err != nil:
+			return false
+		case i == 0:
+			n.Season = int(number)
+		default:
+			n.Episodes = append(n.Episodes, int(number))
+		}
+	}
+	return word[0] == 'S' && len(n.Episodes) > 0
+}
+
+func (p *parser) begin(op Op) {
+	u := p.unit()
+	u.Ops = append(u.Ops, op)
+	p.open = &u.Ops[len(u.Ops)-1]
+}
+
+func (p *parser) readTo() {
+	if p.open == nil {
+		p.problem("\"to\" follows a line that names a file, and only once: delete this line")
+		return
+	}
+	op, u := p.open, p.unit()
+	p.open = nil
+	op.To = p.name()
+	if u.Target < len(p.plan.Targets) && p.isTarget(u.Target, op.To) {
+		p.claim(u, op)
+	}
+}
+
+// ownPart returns what of a target's path is below the folders of the header.
+func (p *parser) ownPart(root int, to string) string {
+	if len(p.folders) == 0 || !isLocal(to) {
+		return to
+	}
+	for folder := path.Dir(to); folder != "." && folder != "/"; folder = path.Dir(folder) {
+		if p.folders[Folder{root, folder}] {
+			return to[len(folder)+1:]
+		}
+	}
+	return to
+}
+
+// isTarget checks a target's names. Folders of the header are there, so they stay as they are.
+func (p *parser) isTarget(root int, to string) bool {
+	own := p.ownPart(root, to)
+	if own == "" {
+		return false // the name was refused already
+	}
+	var clean []string
+	for component := range strings.SplitSeq(own, "/") {
+		if component = CleanName(component); component != "" {
+			clean = append(clean, component)
+		}
+	}
+	if allowed := strings.Join(clean, "/"); allowed != own {
+		p.problem("%s can't be a name on every system; allowed is %s", ui.Printable(own), ui.Printable(allowed))
+		return false
+	}
+	if size := len(p.plan.Targets[root].Path) + 1 + len(to); size > longestPath {
+		p.problem("the path has %d bytes with its root, and %d is the most that programs can open: "+
+			"shorten its names, or take folders out", size, longestPath)
+		return false
+	}
+	const most = longestName - reservedBytes
+	for _, name := range clean {
+		if len(name) > most {
+			p.problem("the name has %d bytes, and %d is the most that leaves room for what servers write beside it: %s",
+				len(name), most, ui.Printable(name))
+			return false
+		}
+	}
+	return true
+}
+
+// claim refuses a target that another one has, in whatever case and normal form, or needs as its folder.
+func (p *parser) claim(u *Unit, op *Op) {
+	if len(p.targets) == 0 {
+		for _, root := range p.plan.Targets {
+			key := FoldName(path.Clean(root.Path))
+			p.targets[key] = claim{folder: true}
+			p.claimFolders(key, 0)
+		}
+	}
+	key := FoldName(path.Clean(p.plan.TargetPath(u, op)))
+	p.claimFolders(key, p.line)
+	switch first, taken := p.targets[key]; {
+	case !taken:
+		p.targets[key] = claim{line: p.line}
+	case !first.folder:
+		p.problem("%s is the target of line %d too: give one of them another name, different in more than case",
+			ui.Printable(op.To), first.line)
+	case first.line == 0:
+		p.problem("the target is a folder that the header names: give the file another name")
+	default:
+		p.problem("the target is the folder of line %d's: give one of them another name", first.line)
+	}
+}
+
+// claimFolders claims the folders above a path, and refuses a file among them.
+func (p *parser) claimFolders(of string, line int) {
+	for dir := path.Dir(of); ; dir = path.Dir(dir) {
+		first, taken := p.targets[dir]
+		if taken && first.folder {
+			return // and so are those above it
+		}
+		if taken {
+			p.problem("the target lies below that of line %d, which is a file: give one of them another name", first.line)
+		}
+		p.targets[dir] = claim{line: line, folder: true}
+	}
+}

@@ -1,0 +1,258 @@
+package organize
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/ui"
+)
+
+// scanner reads a line of words, numbers, times and, last, a name. It collects what is wrong and goes on.
+type scanner struct {
+	line     int
+	rest     string // of the line
+	problems []Problem
+}
+
+func (s *scanner) problem(format string, args ...any) {
+	s.problems = append(s.problems, Problem{Line: s.line, Text: fmt.Sprintf(format, args...)})
+}
+
+// err returns the problems as a *PlanError; nil where there are none.
+func (s *scanner) err() error {
+	if len(s.problems) == 0 {
+		return nil
+	}
+	return &PlanError{Problems: s.problems}
+}
+
+// shown is the beginning of a text that a problem is about.
+func shown(text string, most int) string { return ui.Printable(ui.Cut(text, most)) }
+
+// cutWord splits a line behind its first word and the spaces that follow it.
+func cutWord(line string) (word, rest string) {
+	i := strings.IndexAny(line, " \t")
+	if i < 0 {
+		return line, ""
+	}
+	return line[:i], strings.TrimLeft(line[i:], " \t")
+}
+
+func (s *scanner) word() (word string) {
+	word, s.rest = cutWord(s.rest)
+	return word
+}
+
+// name reads the name at the end of the line; "" where it was refused.
+func (s *scanner) name() string {
+	name, err := Unquote(s.rest)
+	if err != nil {
+		s.problem("%v", err)
+	}
+	return name
+}
+
+// index reads a number from 1 to n and returns it from 0.
+func (s *scanner) index(n int, what string) int {
+	word := s.word()
+	i, err := strconv.Atoi(word)
+	switch {
+	case n == 0:
+		s.problem("the header's line %q is missing: put it back, or make the plan again", what)
+		return 0
+	case err != nil || i < 1 || i > n:
+		s.problem("the header has no %s %s: take one from 1 to %d", what, shown(word, 20), n)
+		return 0
+	}
+	return i - 1
+}
+
+func (s *scanner) size() int64 {
+	word := s.word()
+	n, err := strconv.ParseInt(word, 10, 64)
+	if err != nil || n < 0 {
+		s.problem("%s is no size in bytes; leave size, time and inode as they were", shown(word, 40))
+	}
+	return n
+}
+
+func (s *scanner) inode() uint64 {
+	word := s.word()
+	if word == "-" {
+		return 0
+	}
+	n, err := strconv.ParseUint(word, 10, 64)
+	if err != nil || n == 0 {
+		s.problem("%s is no inode; leave size, time and inode as they were", shown(word, 40))
+	}
+	return n
+}
+
+func (s *scanner) stamp() Stamp {
+	word := s.word()
+	t, err := ParseStamp(word)
+	if err != nil {
+		s.problem("%s is no time in seconds, as 1763661791.5; leave size, time and inode as they were", shown(word, 40))
+	}
+	return t
+}
+
+// String returns the seconds with as many places as they need: "1763661791.5".
+func (s Stamp) String() string { return string(s.Append(nil)) }
+
+// Append writes what String returns behind what is there.
+func (s Stamp) Append(b []byte) []byte {
+	sec, nsec := s.Sec, int64(s.Nsec)
+	if sec < 0 && nsec > 0 { // -1.5 is second -2 and half a second
+		sec, nsec = sec+1, int64(time.Second)-nsec
+		if sec == 0 {
+			b = append(b, '-')
+		}
+	}
+	b = strconv.AppendInt(b, sec, 10)
+	if nsec == 0 {
+		return b
+	}
+	digits := strconv.FormatInt(int64(time.Second)+nsec, 10)[1:]
+	return append(append(b, '.'), strings.TrimRight(digits, "0")...)
+}
+
+// ParseStamp is the inverse of Stamp.String.
+func ParseStamp(word string) (Stamp, error) {
+	digits, negative := strings.CutPrefix(word, "-")
+	whole, fraction, point := strings.Cut(digits, ".")
+	sec, err := strconv.ParseUint(whole, 10, 63)
+	if err != nil || point && (fraction == "" || len(fraction) > 9) || sec == math.MaxInt64 {
+		return Stamp{}, lang.Error("%q is no time in seconds", word)
+	}
+	nsec := uint64(0)
+	if point {
+		if nsec, err = strconv.ParseUint(fraction+"000000000"[len(fraction):], 10, 32); err != nil {
+			return Stamp{}, lang.Error("%q is no time in seconds", word)
+		}
+	}
+	s := Stamp{Sec: int64(sec), Nsec: int32(nsec)}
+	if !negative {
+		return s, nil
+	}
+	s.Sec = -s.Sec
+	if nsec > 0 {
+		s.Sec, s.Nsec = s.Sec-1, int32(int64(time.Second)-int64(nsec))
+	}
+	return s, nil
+}
+
+// Quote returns a name as it stands at the end of a line of a plan: as it is, or in double quotes with \n, \xNN, \" and \\ where
+// it would not come back from a line or would not show as it is.
+func Quote(name string) string {
+	if !needsQuotes(name) {
+		return name
+	}
+	var b strings.Builder
+	b.WriteByte('"')
+	for s := name; s != ""; {
+		r, size := utf8.DecodeRuneInString(s)
+		switch {
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case ui.Dangerous(r) || r == utf8.RuneError && size == 1:
+			for i := range size {
+				fmt.Fprintf(&b, `\x%02x`, s[i])
+			}
+		default:
+			b.WriteString(s[:size])
+		}
+		s = s[size:]
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+func needsQuotes(s string) bool {
+	return s == "" || !isPrintable(s) && hasDanger(s) || s[0] == '"' || s[0] == ' ' || s[len(s)-1] == ' '
+}
+
+// isPrintable reports whether s is of ASCII that shows: most names, told in a fraction of the time.
+func isPrintable(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] < ' ' || s[i] >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+func hasDanger(s string) bool {
+	return !utf8.ValidString(s) || strings.ContainsFunc(s, ui.Dangerous)
+}
+
+// Unquote is the inverse of Quote. It refuses what Quote would not have left unquoted.
+func Unquote(text string) (string, error) {
+	if !strings.HasPrefix(text, `"`) {
+		switch {
+		case text == "":
+			return "", lang.Error("the name is missing")
+		case strings.HasSuffix(text, " "):
+			return "", lang.Error("the name ends with a space: remove it, or put the name in double quotes")
+		case needsQuotes(text):
+			return "", lang.Error(`the name has control characters or bytes that are not UTF-8: put it in double quotes, with \n or \xNN`)
+		}
+		return text, nil
+	}
+	var b strings.Builder
+	for i := 1; i < len(text); i++ {
+		switch c := text[i]; c {
+		case '"':
+			if i != len(text)-1 {
+				return "", lang.Error("something stands behind the closing quote")
+			}
+			if b.Len() == 0 {
+				return "", lang.Error("the name is empty")
+			}
+			return b.String(), nil
+		case '\\':
+			decoded, size := escaped(text[i+1:])
+			if size == 0 {
+				return "", lang.Error(`in quotes a backslash begins \n, \xNN, \" or \\, not %s`, ui.Printable(text[i:min(i+2, len(text))]))
+			}
+			b.WriteByte(decoded)
+			i += size
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "", lang.Error("the closing quote is missing")
+}
+
+// escaped reads what follows a backslash: the byte it stands for and its length, 0 where it is no escape.
+func escaped(s string) (decoded byte, size int) {
+	if s == "" {
+		return 0, 0
+	}
+	switch s[0] {
+	case 'n':
+		return '\n', 1
+	case '"', '\\':
+		return s[0], 1
+	case 'x':
+		if len(s) < 3 {
+			return 0, 0
+		}
+		high, low := strings.IndexByte(hexDigits, s[1]|0x20), strings.IndexByte(hexDigits, s[2]|0x20)
+		if high < 0 || low < 0 {
+			return 0, 0
+		}
+		return byte(high<<4 | low), 3
+	}
+	return 0, 0
+}
+
+const hexDigits = "0123456789abcdef"
