@@ -23,7 +23,8 @@ import (
 func admin(f *tmdbfake.Fake) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /__fake/journal", func(w http.ResponseWriter, r *http.Request) { serveJournal(f, w, r) })
-	mux.HandleFunc("GET /__fake/state", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, f.State()) })
+	mux.HandleFunc("GET /__fake/state",
+		func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, f.State()) })
 	mux.HandleFunc("POST /__fake/scenario", func(w http.ResponseWriter, r *http.Request) {
 		answer(w, setScenario(f, r), func() any { return f.State() })
 	})
@@ -31,7 +32,8 @@ func admin(f *tmdbfake.Fake) http.Handler {
 		f.Reset()
 		writeJSON(w, http.StatusOK, f.State())
 	})
-	mux.HandleFunc("GET /__fake/clock", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, clockOf(f)) })
+	mux.HandleFunc("GET /__fake/clock",
+		func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, clockOf(f)) })
 	mux.HandleFunc("POST /__fake/clock", func(w http.ResponseWriter, r *http.Request) {
 		answer(w, setClock(f, w, r), func() any { return clockOf(f) })
 	})
@@ -99,7 +101,6 @@ func setClock(f *tmdbfake.Fake, w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// answer writes what a change has led to, or why it was refused.
 func answer(w http.ResponseWriter, err error, now func() any) {
 	if err != nil {
 		writeJSON(w, http.StatusBadRequest, map[string]string{"error": err.Error()})

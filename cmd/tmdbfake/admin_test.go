@@ -78,7 +78,8 @@ func TestAdminJournalAndReset(t *testing.T) {
 	}
 	var st tmdbfake.State
 	_, body = call(t, "GET", adm+"/__fake/state", "")
-	if err := json.Unmarshal([]byte(body), &st); err != nil || st.Requests != 2 || st.Statuses["200"] != 1 || st.Statuses["404"] != 1 || st.Works == 0 {
+	if err := json.Unmarshal([]byte(body), &st); err != nil || st.Requests != 2 || st.Statuses["200"] != 1 ||
+		st.Statuses["404"] != 1 || st.Works == 0 {
 		t.Errorf("state %s: %v", body, err)
 	}
 	if status, _ := call(t, "POST", adm+"/__fake/reset", ""); status != 200 {
@@ -92,13 +93,16 @@ func TestAdminJournalAndReset(t *testing.T) {
 func TestAdminScenarioAndClock(t *testing.T) {
 	f, api, adm := secondAddress(t)
 	status := func() int { return ask(t, api+"/3/configuration").StatusCode }
-	if code, body := call(t, "POST", adm+"/__fake/scenario", `{"name":"down","faults":[{"to":"10m","do":{"kind":"status","status":503,"code":9}}]}`); code != 200 || !strings.Contains(body, `"down"`) {
+	if code, body := call(t, "POST", adm+"/__fake/scenario",
+		`{"name":"down","faults":[{"to":"10m","do":{"kind":"status","status":503,"code":9}}]}`); code != 200 ||
+		!strings.Contains(body, `"down"`) {
 		t.Errorf("scenario: %d %s", code, body)
 	}
 	if got := status(); got != 503 {
 		t.Errorf("within the outage: %d", got)
 	}
-	if code, body := call(t, "POST", adm+"/__fake/clock", `{"advance":"10m","skew":"1h"}`); code != 200 || !strings.Contains(body, `"skew": "1h0m0s"`) {
+	if code, body := call(t, "POST", adm+"/__fake/clock", `{"advance":"10m","skew":"1h"}`); code != 200 ||
+		!strings.Contains(body, `"skew": "1h0m0s"`) {
 		t.Errorf("clock: %d %s", code, body)
 	}
 	r := ask(t, api+"/3/configuration")
@@ -130,14 +134,16 @@ func TestAdminScenarioAndClock(t *testing.T) {
 	if _, body := call(t, "GET", adm+"/__fake/clock", ""); !strings.Contains(body, `"advanced": "10m0s"`) {
 		t.Errorf("clock: %s", body)
 	}
-	if code, body := call(t, "POST", adm+"/__fake/renumber", ""); code != 200 || !strings.Contains(body, `"renumbered": true`) {
+	if code, body := call(t, "POST", adm+"/__fake/renumber", ""); code != 200 ||
+		!strings.Contains(body, `"renumbered": true`) {
 		t.Errorf("renumber: %d %s", code, body)
 	}
 }
 
 func TestAdminStormChangesTheLimit(t *testing.T) {
 	_, api, adm := secondAddress(t)
-	if code, body := call(t, "POST", adm+"/__fake/scenario?preset=storm", ""); code != 200 || !strings.Contains(body, "penalty=5/30s") {
+	if code, body := call(t, "POST", adm+"/__fake/scenario?preset=storm", ""); code != 200 ||
+		!strings.Contains(body, "penalty=5/30s") {
 		t.Fatalf("storm: %d %s", code, body)
 	}
 	limited := 0

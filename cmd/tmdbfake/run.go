@@ -70,13 +70,17 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	fs.StringVar(&o.catalog, "catalog", "", "catalogue `file`, one JSON object a line; without it the authored catalogue")
 	fs.StringVar(&o.scenario, "scenario", "", "scenario `file` in JSON: limits and faults")
 	fs.StringVar(&o.preset, "preset", "", "`name` of a scenario: "+strings.Join(upstream.Presets(), ", "))
-	fs.StringVar(&o.limit, "limit", "none", "rate limit `model`: none, sliding:40/1s, fixed:50/1s, legacy:40/10s or token_bucket:50/1s,\n"+
-		"then options: ,burst=N,conns=N,count_rejected=true,penalty=5/30s,retry_after=MODE,body=html")
-	fs.StringVar(&o.rank, "rank", string(tmdbfake.RankMixed), "search order `mode`: mixed, popularity, text, decoy, shuffled, namesake")
-	fs.StringVar(&o.finds, "finds", string(tmdbfake.FindsAll), "`titles` that a search looks into: all, shown (and original) names, prefix (all that begin so)")
+	fs.StringVar(&o.limit, "limit", "none",
+		"rate limit `model`: none, sliding:40/1s, fixed:50/1s, legacy:40/10s or token_bucket:50/1s,\n"+
+			"then options: ,burst=N,conns=N,count_rejected=true,penalty=5/30s,retry_after=MODE,body=html")
+	fs.StringVar(&o.rank, "rank", string(tmdbfake.RankMixed),
+		"search order `mode`: mixed, popularity, text, decoy, shuffled, namesake")
+	fs.StringVar(&o.finds, "finds", string(tmdbfake.FindsAll),
+		"`titles` that a search looks into: all, shown (and original) names, prefix (all that begin so)")
 	fs.IntVar(&o.rows, "rows", 0, "most `rows` of a search, on all pages; 0: all")
 	fs.StringVar(&o.plain, "plain", "", "`what` has no names of its own: seasons, specials or seasons,specials")
-	fs.StringVar(&o.without, "without", "", "`share` of the works that is left out, by a hash of their ids: 3/8 is part 3 of 8")
+	fs.StringVar(&o.without, "without", "",
+		"`share` of the works that is left out, by a hash of their ids: 3/8 is part 3 of 8")
 	fs.StringVar(&o.latency, "latency", "", "`time` to an answer: 75ms or 17ms-154ms")
 	fs.StringVar(&o.keys, "keys", "", "the only credentials to accept, with commas; without it any well-formed one")
 	fs.Uint64Var(&o.seed, "seed", 1, "seed of everything that looks like chance")
@@ -138,7 +142,6 @@ func (o options) build() (*tmdbfake.Fake, error) {
 	return tmdbfake.New(cfg)
 }
 
-// model returns the model of TMDB that the flags describe.
 func (o options) model() (tmdbfake.Model, error) {
 	m := tmdbfake.Model{MaxRows: o.rows}
 	var err error

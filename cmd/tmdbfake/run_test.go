@@ -76,33 +76,39 @@ func get(t *testing.T, c *http.Client, url string) (status int, body string) {
 
 func TestServesAndTellsWhere(t *testing.T) {
 	catalog := filepath.Join(t.TempDir(), "c.jsonl")
-	if err := os.WriteFile(catalog, []byte(`{"kind":"tv","tmdb_id":5,"titles":[{"lang":"ja","type":"main","title":"Toudai"}]}`), 0o600); err != nil {
+	if err := os.WriteFile(catalog,
+		[]byte(`{"kind":"tv","tmdb_id":5,"titles":[{"lang":"ja","type":"main","title":"Toudai"}]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	scenario := filepath.Join(t.TempDir(), "s.json")
-	if err := os.WriteFile(scenario, []byte(`{"faults":[{"match":{"nth":2},"do":{"kind":"status","status":502,"body":"html"}}]}`), 0o600); err != nil {
+	if err := os.WriteFile(scenario,
+		[]byte(`{"faults":[{"match":{"nth":2},"do":{"kind":"status","status":502,"body":"html"}}]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	api, admin := serve(t, "--catalog", catalog, "--scenario", scenario, "--seed", "7", "--limit", "sliding:2/1h", "--rank", "text", "--latency", "1ms")
+	api, admin := serve(t, "--catalog", catalog, "--scenario", scenario, "--seed", "7", "--limit", "sliding:2/1h",
+		"--rank", "text", "--latency", "1ms")
 	for _, want := range []int{200, 502, 429} {
 		if status, body := get(t, http.DefaultClient, "http://"+api+"/3/search/tv?query=toudai"); status != want {
 			t.Errorf("%d %s, want %d", status, body, want)
 		}
 	}
-	if status, body := get(t, http.DefaultClient, "http://"+admin+"/__fake/state"); status != 200 || !strings.Contains(body, `"works": 1,`) || !strings.Contains(body, `"requests": 3,`) {
+	if status, body := get(t, http.DefaultClient, "http://"+admin+"/__fake/state"); status != 200 ||
+		!strings.Contains(body, `"works": 1,`) || !strings.Contains(body, `"requests": 3,`) {
 		t.Errorf("%d %s", status, body)
 	}
 }
 
 func TestPresetAndKeys(t *testing.T) {
 	api, _ := serve(t, "-preset", "maintenance-20m", "-keys", "other")
-	if status, body := get(t, http.DefaultClient, "http://"+api+"/3/configuration"); status != 503 || !strings.Contains(body, `"status_code":46`) {
+	if status, body := get(t, http.DefaultClient, "http://"+api+"/3/configuration"); status != 503 ||
+		!strings.Contains(body, `"status_code":46`) {
 		t.Errorf("%d %s", status, body)
 	}
 }
 
 func TestFlagsChooseTheModel(t *testing.T) {
-	o, err := parse(strings.Fields("-rank namesake -finds shown -rows 20 -plain seasons,specials -without 3/8"), io.Discard)
+	o, err := parse(strings.Fields("-rank namesake -finds shown -rows 20 -plain seasons,specials -without 3/8"),
+		io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +164,8 @@ func TestCommandLinesThatAreRefused(t *testing.T) {
 		})
 	}
 	var out, errs bytes.Buffer
-	if code := run(t.Context(), []string{"-h"}, &out, &errs); code != exitOK || !strings.Contains(errs.String(), "-addr-file") {
+	if code := run(t.Context(), []string{"-h"}, &out, &errs); code != exitOK ||
+		!strings.Contains(errs.String(), "-addr-file") {
 		t.Errorf("-h: exit %d, %q", code, errs.String())
 	}
 	if code := run(t.Context(), []string{"-addr", "256.0.0.1:x"}, &out, &errs); code != exitInternal {

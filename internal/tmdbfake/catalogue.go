@@ -1,9 +1,13 @@
 package tmdbfake
 
 import (
+	"bytes"
 	"cmp"
+	_ "embed" // the authored works
+	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -35,6 +39,19 @@ func (d Day) String() string {
 	return time.Unix(int64(d)*86400, 0).UTC().Format(time.DateOnly)
 }
 
+// UnmarshalText reads a day as String writes it.
+func (d *Day) UnmarshalText(text []byte) error {
+	*d = NoDay
+	if len(text) == 0 {
+		return nil
+	}
+	t, err := time.Parse(time.DateOnly, string(text))
+	if err == nil {
+		*d = Day(t.Unix() / 86400)
+	}
+	return err
+}
+
 // Year returns the calendar year, 0 for NoDay.
 func (d Day) Year() int {
 	if d == NoDay {
@@ -45,69 +62,70 @@ func (d Day) Year() int {
 
 // Work is one series or film of the catalogue.
 type Work struct {
-	Kind       Kind
-	ID         int
-	Name       string // the English name; "" when there is none
-	Original   string // in its own script
-	Language   string // ISO 639-1 of the original
-	Country    string // ISO 3166-1 of the origin
-	Overview   string // English
-	Date       Day    // first air date or release
-	Popularity float64
-	Votes      int
-	Genres     []int
-	Adult      bool
-	Status     string
-	Type       string // Scripted, Miniseries, Video ... (series only)
-	Runtime    int    // minutes
-	Alt        []AltTitle
-	Trans      []Translation
-	Seasons    []Season
-	Groups     []Group
-	External   External
-	Odd        []Oddity
+	Kind       Kind          `json:"kind"`
+	ID         int           `json:"id"`
+	Name       string        `json:"name"`               // the English name; "" when there is none
+	Original   string        `json:"original"`           // in its own script
+	Language   string        `json:"language"`           // ISO 639-1 of the original
+	Country    string        `json:"country"`            // ISO 3166-1 of the origin
+	Overview   string        `json:"overview,omitempty"` // English
+	Date       Day           `json:"date"`               // first air date or release
+	Popularity float64       `json:"popularity"`
+	Votes      int           `json:"votes"`
+	Genres     []int         `json:"genres"`
+	Adult      bool          `json:"adult,omitempty"`
+	Status     string        `json:"status"`
+	Type       string        `json:"type,omitempty"`    // Scripted, Miniseries, Video ... (series only)
+	Runtime    int           `json:"runtime,omitempty"` // minutes
+	Alt        []AltTitle    `json:"alternative,omitempty"`
+	Trans      []Translation `json:"translations,omitempty"`
+	Seasons    []Season      `json:"seasons,omitempty"`
+	Later      []Season      `json:"renumbered,omitempty"` // the seasons after the renumbering; nil: they stay
+	Groups     []Group       `json:"groups,omitempty"`
+	External   External      `json:"external,omitzero"`
+	Odd        []Oddity      `json:"odd,omitempty"`
 
-	later []Season // the season map after the renumbering
-	years []int    // years with an episode or a release, ascending
+	years []int // years with an episode or a release, ascending
 }
 
 // AltTitle is one alternative title.
 type AltTitle struct {
-	Country string // ISO 3166-1
-	Title   string
-	Type    string // free text; "" in three of four
+	Country string `json:"country"` // ISO 3166-1
+	Title   string `json:"title"`
+	Type    string `json:"type,omitempty"` // free text; "" in three of four
 }
 
 // Translation is the text of a work in one language.
 type Translation struct {
-	Language string // ISO 639-1
-	Country  string // ISO 3166-1
-	Name     string // "" when it does not differ from the original
-	Overview string
+	Language string `json:"language"` // ISO 639-1
+	Country  string `json:"country"`  // ISO 3166-1
+	Name     string `json:"name"`     // "" when it does not differ from the original
+	Overview string `json:"overview,omitempty"`
 }
 
 // External holds the ids of a work elsewhere. Zero values become null.
 type External struct {
-	IMDb     string
-	TVDB     int
-	Wikidata string
+	IMDb     string `json:"imdb,omitempty"`
+	TVDB     int    `json:"tvdb,omitempty"`
+	Wikidata string `json:"wikidata,omitempty"`
 }
 
 // Season is one season. Episodes makes its episodes from the runs.
 type Season struct {
-	Number int
-	Name   string            // English; "": "Season N" or "Specials"
-	Names  map[string]string // by ISO 639-1
-	Runs   []Run
-	Titles map[int]string // episode titles by number; the others have a placeholder
-	Undate bool           // the season has no air date of its own
+	Number int               `json:"number"`
+	Name   string            `json:"name,omitempty"`  // English; "": "Season N" or "Specials"
+	Names  map[string]string `json:"names,omitempty"` // by ISO 639-1
+	Runs   []Run             `json:"runs"`
+	Titles map[int]string    `json:"titles,omitempty"`  // by episode number; the others have a placeholder
+	Undate bool              `json:"undated,omitempty"` // the season has no air date of its own
 }
 
 // Run is a sequence of episodes with consecutive numbers, aired at equal intervals.
 type Run struct {
-	First, Last int
-	Start       Day // of First; NoDay: none of them has a date
-	Step        int // days between two; 0 is read as 7
+	First int `json:"first"`
+	Last  int `json:"last"`
+	Start Day `json:"start"`          // of First; NoDay: none of them has a date
+	Step  int `json:"step,omitempty"` // days between two; 0 is read as 7
 }
 
 // Episode is one episode of a season.
@@ -120,25 +138,29 @@ type Episode struct {
 
 // Group is an order of episodes other than the seasons.
 type Group struct {
-	ID          string // 24 hexadecimal digits
-	Name        string
-	Description string
-	Type        int // 1 original air date, 2 absolute, 3 DVD, 4 digital, 5 story arc, 6 production, 7 TV
-	Network     bool
-	Parts       []GroupPart
+	ID          string `json:"id"` // 24 hexadecimal digits
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	// 1 original air date, 2 absolute, 3 DVD, 4 digital, 5 story arc, 6 production, 7 TV
+	Type    int         `json:"type"`
+	Network bool        `json:"network,omitempty"`
+	Parts   []GroupPart `json:"parts"`
 }
 
 // GroupPart is one division of a group.
 type GroupPart struct {
-	Name     string
-	Order    int
-	Episodes []EpisodeRef
+	Name     string         `json:"name"`
+	Order    int            `json:"order"`
+	Episodes []EpisodeRange `json:"episodes"`
 }
 
-// EpisodeRef is an episode's place in the seasons.
-type EpisodeRef struct{ Season, Number int }
+// EpisodeRange names the episodes First to Last of a season, by their place in the seasons.
+type EpisodeRange struct {
+	Season int `json:"season"`
+	First  int `json:"first"`
+	Last   int `json:"last"`
+}
 
-// step returns the days between two episodes.
 func (r Run) step() int {
 	if r.Step == 0 {
 		return 7
@@ -191,13 +213,12 @@ func (s *Season) Date() Day {
 
 // seasonMap returns the seasons in force.
 func (w *Work) seasonMap(renumbered bool) []Season {
-	if renumbered && w.later != nil {
-		return w.later
+	if renumbered && w.Later != nil {
+		return w.Later
 	}
 	return w.Seasons
 }
 
-// season finds a season by number.
 func season(ss []Season, number int) *Season {
 	for i := range ss {
 		if ss[i].Number == number {
@@ -207,7 +228,6 @@ func season(ss []Season, number int) *Season {
 	return nil
 }
 
-// finish sorts the seasons and computes the years.
 func (w *Work) finish() {
 	slices.SortStableFunc(w.Seasons, func(a, b Season) int { return cmp.Compare(a.Number, b.Number) })
 	add := func(y int) {
@@ -238,8 +258,12 @@ func AbsoluteGroup(w *Work) Group {
 		if s.Number == 0 {
 			continue
 		}
-		for _, e := range s.Episodes() {
-			part.Episodes = append(part.Episodes, EpisodeRef{Season: s.Number, Number: e.Number})
+		for i, e := range s.Episodes() {
+			if n := len(part.Episodes); i > 0 && part.Episodes[n-1].Last == e.Number-1 {
+				part.Episodes[n-1].Last++
+			} else {
+				part.Episodes = append(part.Episodes, EpisodeRange{s.Number, e.Number, e.Number})
+			}
 		}
 	}
 	return Group{ID: hexID(24, "absolute", w.ID), Name: "Absolute Order", Type: 2, Parts: []GroupPart{part}}
@@ -258,6 +282,26 @@ type groupAt struct {
 	work  *Work
 	group *Group
 }
+
+//go:embed catalogue.jsonl
+var authoredWorks []byte
+
+// Authored returns the catalogue of the project: the shapes that anime takes on TMDB, as invented works with ids from
+// 9,000,000 that can't be taken for facts, and a few dozen well-known works with their real ids. Of those it has facts
+// alone: titles, dates and numbers of episodes, but neither overviews nor episode titles.
+func Authored() (*Catalogue, error) { return readAuthored() }
+
+var readAuthored = sync.OnceValues(func() (*Catalogue, error) {
+	var works []Work
+	for d := json.NewDecoder(bytes.NewReader(authoredWorks)); d.More(); {
+		var w Work
+		if err := d.Decode(&w); err != nil {
+			return nil, fmt.Errorf("catalogue.jsonl, work %d: %w", len(works)+1, err)
+		}
+		works = append(works, w)
+	}
+	return NewCatalogue(works)
+})
 
 // NewCatalogue checks and indexes works. It refuses an id that is not positive,
 // a kind other than TV and Movie, a second work of one kind and id, and a

@@ -22,7 +22,10 @@ func TestTheClientReadsTheWholeCatalogue(t *testing.T) {
 	}
 	ctx := t.Context()
 	for _, w := range f.Catalogue().Works(TV) {
-		extras := []string{tmdb.AppendAlternativeTitles, tmdb.AppendTranslations, tmdb.AppendEpisodeGroups, tmdb.AppendExternalIDs}
+		extras := []string{
+			tmdb.AppendAlternativeTitles, tmdb.AppendTranslations, tmdb.AppendEpisodeGroups,
+			tmdb.AppendExternalIDs,
+		}
 		d, _, err := c.TVComplete(ctx, w.ID, tmdb.DetailOptions{Append: extras})
 		if err != nil {
 			t.Errorf("tv %d: %v", w.ID, err)
@@ -35,7 +38,8 @@ func TestTheClientReadsTheWholeCatalogue(t *testing.T) {
 		for i := range w.Seasons {
 			have := w.Seasons[i].Episodes()
 			got := d.AppendedSeasons[w.Seasons[i].Number]
-			if got == nil || len(got.Episodes) != len(have) || got.Episodes[len(have)-1].EpisodeNumber != have[len(have)-1].Number {
+			if got == nil || len(got.Episodes) != len(have) ||
+				got.Episodes[len(have)-1].EpisodeNumber != have[len(have)-1].Number {
 				t.Errorf("tv %d season %d: %+v", w.ID, w.Seasons[i].Number, got)
 			}
 		}
@@ -50,7 +54,8 @@ func TestTheClientReadsTheWholeCatalogue(t *testing.T) {
 		}
 	}
 	for _, w := range f.Catalogue().Works(Movie) {
-		if d, _, err := c.Movie(ctx, w.ID, tmdb.DetailOptions{Append: []string{tmdb.AppendAlternativeTitles}}); err != nil || d.OriginalTitle != w.Original {
+		if d, _, err := c.Movie(ctx, w.ID, tmdb.DetailOptions{Append: []string{tmdb.AppendAlternativeTitles}}); err != nil ||
+			d.OriginalTitle != w.Original {
 			t.Errorf("movie %d: %+v, %v", w.ID, d, err)
 		}
 		page, _, err := c.SearchMovie(ctx, tmdb.SearchMovieOptions{Query: w.Original})
@@ -102,17 +107,28 @@ func TestTheClientKnowsTheRefusals(t *testing.T) {
 			var e *tmdb.DecodeError
 			return errors.As(err, &e)
 		}},
-		{"gzip without header is mended", upstream.Action{Kind: "gzip_headerless"}, func(err error) bool { return err == nil }},
-		{"redirect elsewhere", upstream.Action{Kind: "redirect", Location: "http://elsewhere.invalid/"}, func(err error) bool {
-			var e *tmdb.ConfigError
-			return errors.As(err, &e)
-		}},
+		{
+			"gzip without header is mended",
+			upstream.Action{Kind: "gzip_headerless"},
+			func(err error) bool { return err == nil },
+		},
+		{
+			"redirect elsewhere",
+			upstream.Action{Kind: "redirect", Location: "http://elsewhere.invalid/"},
+			func(err error) bool {
+				var e *tmdb.ConfigError
+				return errors.As(err, &e)
+			},
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s := start(t, newFake(t, Config{Scenario: only(row.do)}))
 			tr := s.Transport()
 			t.Cleanup(tr.CloseIdleConnections)
-			c, err := tmdb.New(tmdb.Options{BaseURL: s.URL(), Token: token, HTTPClient: &http.Client{Transport: tmdb.NewWire(tr)}})
+			c, err := tmdb.New(tmdb.Options{
+				BaseURL: s.URL(), Token: token,
+				HTTPClient: &http.Client{Transport: tmdb.NewWire(tr)},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

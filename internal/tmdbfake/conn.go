@@ -43,7 +43,6 @@ func (l *watched) Accept() (net.Conn, error) {
 	}
 }
 
-// admit counts a connection; nil means that it was refused and closed.
 func (f *Fake) admit(c net.Conn) *conn {
 	ip := hostOf(c.RemoteAddr())
 	f.mu.Lock()
@@ -138,7 +137,6 @@ func (c *conn) reset() {
 
 type connKey struct{}
 
-// connContext stores the connection's number for the journal.
 func connContext(ctx context.Context, c net.Conn) context.Context {
 	for {
 		if k, ok := c.(*conn); ok {

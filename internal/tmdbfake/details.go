@@ -4,7 +4,6 @@ package tmdbfake
 // aired. It is fixed, so that bodies do not depend on the clock.
 var AsOf = MakeDay(2026, 9, 1)
 
-// tvDetails returns the body of /3/tv/{id} without appended parts.
 func (w *Work) tvDetails(v view) object {
 	ss := w.seasonMap(v.renumbered)
 	rows := []object{}
@@ -69,15 +68,15 @@ func (w *Work) productionCountries() []object {
 	if w.Country == "" {
 		return []object{}
 	}
-	return []object{{"iso_3166_1": w.Country, "name": countryNames[w.Country]}}
+	return []object{{"iso_3166_1": w.Country, "name": tables().Countries[w.Country]}}
 }
 
 func (w *Work) spoken() []object {
 	if w.Language == "" {
 		return []object{}
 	}
-	n := languageNames[w.Language]
-	return []object{{"iso_639_1": w.Language, "name": n[0], "english_name": n[1]}}
+	n := tables().Languages[w.Language]
+	return []object{{"iso_639_1": w.Language, "name": n.Own, "english_name": n.English}}
 }
 
 // movieDetails returns the body of /3/movie/{id} without appended parts.
@@ -124,17 +123,16 @@ func (w *Work) alternativeTitles(country string) object {
 	return object{"id": w.ID, "results": list}
 }
 
-// translations returns the body of …/translations.
 func (w *Work) translations() object {
 	list := []object{}
 	add := func(i int, t Translation) {
-		n := languageNames[t.Language]
+		n := tables().Languages[t.Language]
 		data := object{"name": t.Name, "overview": t.Overview, "homepage": "", "tagline": ""}
 		if w.Kind == Movie {
 			data = object{"title": t.Name, "overview": t.Overview, "homepage": "", "tagline": "", "runtime": w.Runtime}
 		}
 		list = append(list, object{
-			"iso_3166_1": t.Country, "iso_639_1": t.Language, "name": n[0], "english_name": n[1],
+			"iso_3166_1": t.Country, "iso_639_1": t.Language, "name": n.Own, "english_name": n.English,
 			"data": w.odd(data, "translation", i),
 		})
 	}
@@ -167,7 +165,6 @@ func (w *Work) externalIDs() object {
 	return w.odd(o, "external", 0)
 }
 
-// contentRatings returns the body of /3/tv/{id}/content_ratings.
 func (w *Work) contentRatings() object {
 	rating := "TV-14"
 	if w.Adult {
@@ -194,7 +191,9 @@ func (w *Work) groupRow(i int) object {
 	g := &w.Groups[i]
 	n := 0
 	for _, p := range g.Parts {
-		n += len(p.Episodes)
+		for _, r := range p.Episodes {
+			n += r.Last - r.First + 1
+		}
 	}
 	var net any
 	if g.Network {
@@ -206,7 +205,6 @@ func (w *Work) groupRow(i int) object {
 	}, "group", i)
 }
 
-// episodeGroups returns the body of /3/tv/{id}/episode_groups.
 func (w *Work) episodeGroups() object {
 	list := []object{}
 	for i := range w.Groups {
@@ -215,7 +213,6 @@ func (w *Work) episodeGroups() object {
 	return object{"id": w.ID, "results": list}
 }
 
-// groupDetails returns the body of /3/tv/episode_group/{id}.
 func (w *Work) groupDetails(id string, v view) object {
 	for i := range w.Groups {
 		g := &w.Groups[i]
@@ -226,10 +223,12 @@ func (w *Work) groupDetails(id string, v view) object {
 		parts := []object{}
 		for j, p := range g.Parts {
 			episodes := []object{}
-			for k, ref := range p.Episodes {
-				e := w.episode(w.find(ref), v, false)
-				e["order"] = k
-				episodes = append(episodes, e)
+			for _, r := range p.Episodes {
+				for n := r.First; n <= r.Last; n++ {
+					e := w.episode(w.find(r.Season, n), v, false)
+					e["order"] = len(episodes)
+					episodes = append(episodes, e)
+				}
 			}
 			parts = append(parts, object{
 				"id": hexID(24, "part", g.ID, j), "name": p.Name, "order": p.Order, "locked": false, "episodes": episodes,
@@ -243,16 +242,15 @@ func (w *Work) groupDetails(id string, v view) object {
 
 // find returns an episode of a group. One that is no longer in the seasons has a
 // number alone.
-func (w *Work) find(ref EpisodeRef) Episode {
-	if s := season(w.Seasons, ref.Season); s != nil {
+func (w *Work) find(inSeason, number int) Episode {
+	e := Episode{Season: inSeason, Number: number, Date: NoDay, Kind: "standard"}
+	if s := season(w.Seasons, inSeason); s != nil {
 		for _, r := range s.Runs {
-			if ref.Number < r.First || ref.Number > r.Last {
-				continue
-			}
-			return Episode{
-				Season: ref.Season, Number: ref.Number, Title: s.Titles[ref.Number], Date: r.Date(ref.Number), Kind: "standard",
+			if number >= r.First && number <= r.Last {
+				e.Title, e.Date = s.Titles[number], r.Date(number)
+				return e
 			}
 		}
 	}
-	return Episode{Season: ref.Season, Number: ref.Number, Date: NoDay, Kind: "standard"}
+	return e
 }

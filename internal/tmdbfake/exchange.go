@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -85,7 +86,8 @@ func (x *exchange) limit() (latency time.Duration, allowed bool) {
 	}
 	f.journal.update(x.entry, func(e *Entry) { e.Limiter = "limit" })
 	x.status(upstream.Action{
-		Status: http.StatusTooManyRequests, Code: 25, Body: limits.Body, RetryAfter: limits.RetryAfter, Wait: upstream.Duration(wait),
+		Status: http.StatusTooManyRequests, Code: 25, Body: limits.Body, RetryAfter: limits.RetryAfter,
+		Wait: upstream.Duration(wait),
 	})
 	return 0, false
 }
@@ -107,7 +109,6 @@ func (x *exchange) strikes(st upstream.Stage) []upstream.Action {
 	return actions
 }
 
-// route checks the credentials, finds the endpoint and returns its answer.
 func (f *Fake) route(r *http.Request, now time.Time) answer {
 	if code := f.authorise(r); code != 0 {
 		return refuse(code)
@@ -192,8 +193,6 @@ func (x *exchange) edge(kind class) {
 	h.Set("X-Memc-Key", hexID(32, "memc", x.r.URL.Path, key))
 }
 
-// finishHeaders sets the headers of every answer, the server and the date of the
-// stand-in's clock, and lets the faults in headers strike.
 func (x *exchange) finishHeaders() {
 	h := x.w.Header()
 	h.Set("Server", "openresty")
@@ -226,15 +225,93 @@ func (x *exchange) dateSkew() time.Duration {
 	return d
 }
 
-// begin sends the status line and the headers.
 func (x *exchange) begin(status int) {
 	x.f.journal.update(x.entry, func(e *Entry) { e.Status = status })
 	x.w.WriteHeader(status)
 }
 
-// write sends a part of the body and counts its bytes.
 func (x *exchange) write(b []byte) error {
 	n, err := x.w.Write(b)
 	x.f.journal.update(x.entry, func(e *Entry) { e.Bytes += int64(n) })
 	return err
+}
+
+// answer is a finished answer before it is encoded.
+type answer struct {
+	status int
+	body   any
+	kind   class
+}
+
+// class groups endpoints by how long the CDN keeps their answers.
+type class uint8
+
+const (
+	classError class = iota
+	classSearch
+	classDetails
+	classStatic
+)
+
+func refuse(code int) answer {
+	return answer{status: upstream.StatusOf(code), body: errorBody(code, "")}
+}
+
+// errorBody returns the JSON of an error; text "" takes the code's own words.
+func errorBody(code int, text string) object {
+	if text == "" {
+		text = tables().Errors[code]
+	}
+	return object{"success": false, "status_code": code, "status_message": text}
+}
+
+// invalid returns the other error form, which has no code.
+func invalid(text string) answer {
+	return answer{status: http.StatusUnprocessableEntity, body: object{"errors": []string{text}}}
+}
+
+// suspended is how a key begins that TMDB has suspended.
+const suspended = "deadbeef"
+
+// credential returns what a request shows: its bearer token, else its api_key.
+func credential(r *http.Request) (value string, bearer bool) {
+	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
+	if ok && strings.EqualFold(scheme, "bearer") {
+		return strings.TrimSpace(token), true
+	}
+	return r.URL.Query().Get("api_key"), false
+}
+
+// authForm names the form of a request's credential, for the journal.
+func authForm(r *http.Request) string {
+	switch value, bearer := credential(r); {
+	case value == "":
+		return "none"
+	case bearer:
+		return "bearer"
+	default:
+		return "api_key"
+	}
+}
+
+// v3Key reports whether s has the shape of a v3 key: 32 hexadecimal digits.
+func v3Key(s string) bool {
+	return len(s) == 32 && strings.Trim(strings.ToLower(s), "0123456789abcdef") == ""
+}
+
+// authorise returns 0 for a good credential, else the code to refuse with. A v3
+// key as bearer is refused, as TMDB does.
+func (f *Fake) authorise(r *http.Request) int {
+	value, bearer := credential(r)
+	switch {
+	case value == "":
+		return 7
+	case strings.HasPrefix(strings.ToLower(value), suspended):
+		return 10
+	case bearer == v3Key(value):
+		return 7
+	case f.keys != nil && !slices.Contains(f.keys, value):
+		return 7
+	}
+	return 0
 }

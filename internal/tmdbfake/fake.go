@@ -230,7 +230,6 @@ func (f *Fake) strikes(st upstream.Stage, r upstream.Request) []upstream.Action 
 	return actions
 }
 
-// clientIP returns the address of a request's client.
 func (f *Fake) clientIP(r *http.Request) string {
 	if f.trustFakeIP {
 		if ip := r.Header.Get("X-Fake-IP"); ip != "" {

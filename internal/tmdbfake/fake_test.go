@@ -39,7 +39,10 @@ func clientOf(t testing.TB, s *Server) *http.Client {
 	t.Helper()
 	tr := s.Transport()
 	t.Cleanup(tr.CloseIdleConnections)
-	return &http.Client{Transport: tr, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{
+		Transport:     tr,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 }
 
 // reply is an answer that was read to its end.

@@ -87,12 +87,16 @@ func TestFaultsAsGoSeesThem(t *testing.T) {
 			return r.StatusCode == http.StatusInternalServerError && strings.Contains(string(r.body), `"status_code":11`)
 		}},
 		{"502 HTML", upstream.Action{Kind: "status", Status: 502, Body: "html"}, "status", none, func(r reply) bool {
-			return r.StatusCode == http.StatusBadGateway && r.Header.Get("Content-Type") == "text/html" && strings.Contains(string(r.body), "502 Bad Gateway")
+			return r.StatusCode == http.StatusBadGateway && r.Header.Get("Content-Type") == "text/html" &&
+				strings.Contains(string(r.body), "502 Bad Gateway")
 		}},
 		{"504 empty", upstream.Action{Kind: "status", Status: 504, Body: "empty"}, "status", none, func(r reply) bool {
 			return r.StatusCode == http.StatusGatewayTimeout && len(r.body) == 0
 		}},
-		{"503 with Retry-After", upstream.Action{Kind: "status", Status: 503, Code: 46, RetryAfter: "delta", Wait: upstream.Duration(90 * time.Second)}, "status", none, func(r reply) bool {
+		{"503 with Retry-After", upstream.Action{
+			Kind: "status", Status: 503, Code: 46, RetryAfter: "delta",
+			Wait: upstream.Duration(90 * time.Second),
+		}, "status", none, func(r reply) bool {
 			return r.Header.Get("Retry-After") == "90"
 		}},
 		{"captive page with 200", upstream.Action{Kind: "status", Status: 200, Body: "captive"}, "decode", isJSON, nil},
@@ -106,13 +110,28 @@ func TestFaultsAsGoSeesThem(t *testing.T) {
 		{"chunked cut", upstream.Action{Kind: "abort"}, "read", is(io.ErrUnexpectedEOF), nil},
 		{"Content-Length too long", upstream.Action{Kind: "short"}, "read", is(io.ErrUnexpectedEOF), nil},
 		{"the same, nothing sent", upstream.Action{Kind: "short_unflushed"}, "do", is(io.EOF), nil},
-		{"gzip without header", upstream.Action{Kind: "gzip_headerless"}, "decode", says(`invalid character '\x1f'`), func(r reply) bool { return !r.Uncompressed }},
-		{"gzip twice", upstream.Action{Kind: "gzip_double"}, "decode", says(`invalid character '\x1f'`), func(r reply) bool { return r.Uncompressed }},
+		{
+			"gzip without header",
+			upstream.Action{Kind: "gzip_headerless"},
+			"decode", says(`invalid character '\x1f'`),
+			func(r reply) bool { return !r.Uncompressed },
+		},
+		{
+			"gzip twice",
+			upstream.Action{Kind: "gzip_double"},
+			"decode", says(`invalid character '\x1f'`),
+			func(r reply) bool { return r.Uncompressed },
+		},
 		{"gzip said, plain sent", upstream.Action{Kind: "gzip_fake"}, "read", says("gzip: invalid header"), nil},
 		{"gzip cut", upstream.Action{Kind: "gzip_cut"}, "read", is(io.ErrUnexpectedEOF), nil},
 		{"RST before the answer", upstream.Action{Kind: "reset"}, "do", is(syscall.ECONNRESET), nil},
 		{"FIN before the answer", upstream.Action{Kind: "close"}, "do", is(io.EOF), nil},
-		{"body of 3 MiB", upstream.Action{Kind: "huge", Bytes: 3 << 20}, "decode", says("unexpected end of JSON input"), func(r reply) bool { return len(r.body) == 1<<20 }},
+		{
+			"body of 3 MiB",
+			upstream.Action{Kind: "huge", Bytes: 3 << 20},
+			"decode", says("unexpected end of JSON input"),
+			func(r reply) bool { return len(r.body) == 1<<20 },
+		},
 		{"connection reset", upstream.Action{Kind: "conn_reset"}, "do", is(syscall.ECONNRESET), nil},
 		{"reset on the first bytes", upstream.Action{Kind: "hello_reset"}, "do", is(syscall.ECONNRESET), nil},
 		{"bytes that are not HTTP", upstream.Action{Kind: "conn_garbage"}, "do", says("malformed HTTP response"), nil},
@@ -156,7 +175,11 @@ func TestResetInTheBody(t *testing.T) {
 // TestGoAsksAgainWhenAKeptConnectionEnds is why a fault may seem not to strike:
 // on a connection that was used before, Go's client repeats a GET by itself.
 func TestGoAsksAgainWhenAKeptConnectionEnds(t *testing.T) {
-	f := newFake(t, Config{Scenario: upstream.Scenario{Faults: []upstream.Fault{{Match: upstream.Match{Nth: upstream.Numbers{{From: 2, To: 2}}}, Do: upstream.Action{Kind: "close"}}}}})
+	f := newFake(t,
+		Config{Scenario: upstream.Scenario{Faults: []upstream.Fault{{Match: upstream.Match{Nth: upstream.Numbers{{
+			From: 2,
+			To:   2,
+		}}}, Do: upstream.Action{Kind: "close"}}}}})
 	s := start(t, f)
 	c := clientOf(t, s)
 	for range 2 {
@@ -207,12 +230,29 @@ func TestSlownessInVirtualTime(t *testing.T) {
 		where   string
 		takes   time.Duration
 	}{
-		{"late header within the time", upstream.Action{Kind: "delay", Delay: upstream.Duration(3 * time.Second)}, time.Minute, 0, "ok", 3 * time.Second},
-		{"late header beyond it", upstream.Action{Kind: "delay", Delay: upstream.Duration(time.Minute)}, 0, 5 * time.Second, "do", 5 * time.Second},
+		{
+			"late header within the time",
+			upstream.Action{Kind: "delay", Delay: upstream.Duration(3 * time.Second)},
+			time.Minute, 0, "ok", 3 * time.Second,
+		},
+		{
+			"late header beyond it",
+			upstream.Action{Kind: "delay", Delay: upstream.Duration(time.Minute)},
+			0, 5 * time.Second,
+			"do", 5 * time.Second,
+		},
 		{"silence", upstream.Action{Kind: "silent"}, 10 * time.Second, 0, "do", 10 * time.Second},
 		{"silent connection", upstream.Action{Kind: "conn_silent"}, 10 * time.Second, 0, "do", 10 * time.Second},
-		{"drip is not seen by the header timeout", upstream.Action{Kind: "drip", Bytes: 8, Every: upstream.Duration(200 * time.Millisecond)}, 10 * time.Second, time.Second, "read", 10 * time.Second},
-		{"drip to its end", upstream.Action{Kind: "drip", Bytes: 1 << 20, Every: upstream.Duration(time.Hour)}, time.Minute, 0, "ok", 0},
+		{"drip is not seen by the header timeout", upstream.Action{
+			Kind: "drip", Bytes: 8,
+			Every: upstream.Duration(200 * time.Millisecond),
+		}, 10 * time.Second, time.Second, "read", 10 * time.Second},
+		{
+			"drip to its end",
+			upstream.Action{Kind: "drip", Bytes: 1 << 20, Every: upstream.Duration(time.Hour)},
+			time.Minute,
+			0, "ok", 0,
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -250,8 +290,18 @@ func TestHeaderFaultsReachRefusalsToo(t *testing.T) {
 		do           upstream.Action
 		header, want string
 	}{
-		{"skew", upstream.Action{Kind: "date_skew", Skew: upstream.Duration(-time.Hour)}, "Date", "Thu, 01 Jan 2026 11:00:00 GMT"},
-		{"a date follows the skew", upstream.Action{Kind: "date_skew", Skew: upstream.Duration(-time.Hour)}, "Retry-After", "Thu, 01 Jan 2026 12:00:00 GMT"},
+		{
+			"skew",
+			upstream.Action{Kind: "date_skew", Skew: upstream.Duration(-time.Hour)},
+			"Date",
+			"Thu, 01 Jan 2026 11:00:00 GMT",
+		},
+		{
+			"a date follows the skew",
+			upstream.Action{Kind: "date_skew", Skew: upstream.Duration(-time.Hour)},
+			"Retry-After",
+			"Thu, 01 Jan 2026 12:00:00 GMT",
+		},
 		{"no date", upstream.Action{Kind: "no_date"}, "Date", ""},
 		{"age", upstream.Action{Kind: "age", Delay: upstream.Duration(90 * time.Second)}, "Age", "90"},
 	} {
@@ -293,7 +343,8 @@ func TestHTTP2AbortIsAStreamError(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, kind := range []string{"abort", "reset"} {
-		s, err := newFake(t, Config{Scenario: only(upstream.Action{Kind: kind})}).ListenTLS("127.0.0.1:0", authority.Leaf, authority.Roots())
+		s, err := newFake(t, Config{Scenario: only(upstream.Action{Kind: kind})}).ListenTLS("127.0.0.1:0", authority.Leaf,
+			authority.Roots())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -386,7 +437,8 @@ func TestRefusalTakesItsBodyAndHeaders(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			quota := strings.TrimSpace(r.Header.Get("X-RateLimit-Limit") + " " + r.Header.Get("X-RateLimit-Remaining") + " " + r.Header.Get("X-RateLimit-Reset"))
+			quota := strings.TrimSpace(r.Header.Get("X-RateLimit-Limit") + " " + r.Header.Get("X-RateLimit-Remaining") + " " +
+				r.Header.Get("X-RateLimit-Reset"))
 			if r.StatusCode != http.StatusTooManyRequests || r.Header.Get("Retry-After") != row.retry || quota != row.quota ||
 				r.Header.Get("Content-Type") != row.contentType || !strings.Contains(string(r.body), row.body) {
 				t.Errorf("%s: %d %v %q", row.limit, r.StatusCode, r.Header, r.body)

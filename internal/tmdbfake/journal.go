@@ -58,7 +58,6 @@ type journal struct {
 	most     int // in flight at once
 }
 
-// begin records an arrival and returns its entry. Only update may change it.
 func (j *journal) begin(e Entry) *Entry {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -69,14 +68,12 @@ func (j *journal) begin(e Entry) *Entry {
 	return &e
 }
 
-// update changes an entry under the lock.
 func (j *journal) update(e *Entry, change func(*Entry)) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	change(e)
 }
 
-// finish records that a request is over, with an answer or without.
 func (j *journal) finish(e *Entry, end time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -90,7 +87,6 @@ func (j *journal) reset() {
 	j.entries, j.most = nil, j.inFlight
 }
 
-// list returns copies in the order of arrival.
 func (j *journal) list() []Entry {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -137,7 +137,7 @@ func (f *Fake) changes(q query, kind Kind) answer {
 	}
 	var found []*Work
 	for _, w := range f.catalogue.Works(kind) {
-		edited := q.changed && w.later != nil
+		edited := q.changed && w.Later != nil
 		for d := from; d <= to && !edited; d++ {
 			edited = upstream.Hash(f.seed, "edit", kind, w.ID, int(d))%50 == 0
 		}
@@ -147,32 +147,4 @@ func (f *Fake) changes(q query, kind Kind) answer {
 	}
 	row := func(w *Work) object { return object{"id": w.ID, "adult": w.Adult, "softcore": false} }
 	return answer{200, paged(found, n, changeRows, row), classSearch}
-}
-
-// configuration returns the body of /3/configuration: image sizes and the names
-// under which changes are listed.
-func configuration() object {
-	return object{
-		"images": object{
-			"base_url": "http://image.tmdb.org/t/p/", "secure_base_url": "https://image.tmdb.org/t/p/",
-			"backdrop_sizes": []string{"w300", "w780", "w1280", "original"},
-			"logo_sizes":     []string{"w45", "w92", "w154", "w185", "w300", "w500", "original"},
-			"poster_sizes":   []string{"w92", "w154", "w185", "w342", "w500", "w780", "original"},
-			"profile_sizes":  []string{"w45", "w185", "h632", "original"},
-			"still_sizes":    []string{"w92", "w185", "w300", "original"},
-		},
-		"change_keys": []string{
-			"adult", "air_date", "alternative_titles", "episode", "episode_number", "episode_run_time", "genres",
-			"images", "languages", "name", "network", "origin_country", "original_name", "original_title", "overview",
-			"release_dates", "runtime", "season", "season_number", "status", "tagline", "title", "translations",
-			"tvdb_id", "type", "videos",
-		},
-	}
-}
-
-// languages is the body of /3/configuration/languages, one of those that are arrays.
-var languages = []object{
-	{"iso_639_1": "ja", "english_name": "Japanese", "name": "日本語"},
-	{"iso_639_1": "ko", "english_name": "Korean", "name": "한국어/조선말"},
-	{"iso_639_1": "en", "english_name": "English", "name": "English"},
 }

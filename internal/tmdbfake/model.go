@@ -68,7 +68,6 @@ func (s Share) Has(kind Kind, id int) bool {
 	return s.Of > 0 && int(upstream.Hash(1, "share", kind, id)%uint64(s.Of)) == s.Part-1
 }
 
-// apply returns the catalogue as the model has it.
 func (m Model) apply(c *Catalogue) (*Catalogue, error) {
 	if m.Without.Of == 0 && m.Rank != RankNamesake {
 		return c, nil
@@ -114,7 +113,8 @@ func namesake(w *Work) Work {
 // one.
 func older(w *Work, years int) Work {
 	o := Work{
-		Kind: w.Kind, ID: MaxID + w.ID, Date: MakeDay(max(1950, w.Date.Year()-years), 3, 4), Status: "Ended", Type: "Scripted",
+		Kind: w.Kind, ID: MaxID + w.ID, Date: MakeDay(max(1950, w.Date.Year()-years), 3, 4), Status: "Ended",
+		Type: "Scripted",
 	}
 	if w.Kind == TV {
 		o.Seasons = []Season{{Number: 1, Runs: []Run{{First: 1, Last: 2, Start: o.Date}}}}
@@ -138,7 +138,6 @@ func latin(text string) bool {
 	return some
 }
 
-// looksInto reports whether a search with the query looks into a title.
 func (f Filter) looksInto(fd *field, query string) bool {
 	switch f.Finds {
 	case FindsShown:

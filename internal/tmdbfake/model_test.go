@@ -41,7 +41,8 @@ func TestModelsFindByDifferentTitles(t *testing.T) {
 	} {
 		for _, how := range []Finds{FindsAll, FindsShown, FindsPrefix} {
 			t.Run(fmt.Sprint(row.query, "/", how), func(t *testing.T) {
-				if got, want := slices.Contains(found(t, Model{Finds: how}, row.query), lantern), slices.Contains(row.finds, how); got != want {
+				if got, want := slices.Contains(found(t, Model{Finds: how}, row.query), lantern), slices.Contains(row.finds,
+					how); got != want {
 					t.Errorf("found: %t, want %t", got, want)
 				}
 			})
@@ -73,7 +74,8 @@ func TestNeverMoreThanSoManyRows(t *testing.T) {
 		}
 		o := decode(t, r.body)
 		if n := len(o["results"].([]any)); n != want || o["total_results"] != 20.0 || o["total_pages"] != 1.0 {
-			t.Errorf("page %d has %d rows of %v on %v pages, want %d of 20 on 1", page, n, o["total_results"], o["total_pages"], want)
+			t.Errorf("page %d has %d rows of %v on %v pages, want %d of 20 on 1", page, n, o["total_results"], o["total_pages"],
+				want)
 		}
 	}
 }
@@ -86,12 +88,14 @@ func TestNamesakeStandsBesideEachWork(t *testing.T) {
 		t.Errorf("%d works, want %d", got, want)
 	}
 	for _, query := range []string{"lantern harbor", "灯り港のミリエ", "akariminato no mirie"} {
-		if got := ids(c.Search(TV, query, Filter{}, RankNamesake, 1)); !slices.Contains(got, 9_000_001) || !slices.Contains(got, MaxID+9_000_001) {
+		if got := ids(c.Search(TV, query, Filter{}, RankNamesake, 1)); !slices.Contains(got, 9_000_001) ||
+			!slices.Contains(got, MaxID+9_000_001) {
 			t.Errorf("%q finds %v", query, got)
 		}
 	}
 	w, n := c.Get(TV, 9_000_001), c.Get(TV, MaxID+9_000_001)
-	if n.Name != "Akariminato no Mirie" || n.Original != w.Original || n.Seasons[0].Count() != 2 || !slices.Contains(n.Genres, 16) || n.Date >= w.Date {
+	if n.Name != "Akariminato no Mirie" || n.Original != w.Original || n.Seasons[0].Count() != 2 ||
+		!slices.Contains(n.Genres, 16) || n.Date >= w.Date {
 		t.Errorf("the namesake is %+v", n)
 	}
 }

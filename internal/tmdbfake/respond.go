@@ -52,7 +52,6 @@ func (x *exchange) instead(a upstream.Action) bool {
 	return true
 }
 
-// status answers with a status and one of the forms of an error body.
 func (x *exchange) status(a upstream.Action) {
 	h := x.w.Header()
 	upstream.SetRetryAfter(h, a.RetryAfter, x.now, time.Duration(a.Wait), x.dateSkew())
@@ -204,7 +203,6 @@ func (x *exchange) drop(reset bool) {
 	_ = c.Close()
 }
 
-// resetConn closes a connection with a reset.
 func resetConn(c net.Conn) {
 	for {
 		inner, ok := c.(interface{ NetConn() net.Conn })
@@ -227,7 +225,6 @@ var gzipPool = sync.Pool{New: func() any {
 	return w
 }}
 
-// zipped returns b compressed.
 func zipped(b []byte) []byte {
 	var out bytes.Buffer
 	w, _ := gzipPool.Get().(*gzip.Writer)

@@ -1,8 +1,10 @@
 package tmdbfake
 
 import (
+	"cmp"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,14 +40,16 @@ var routes = []route{
 	{"movie/*/?", func(f *Fake, q query) answer { return f.part(q, Movie) }},
 	{"find/?", (*Fake).find},
 	{"genre/tv/list", func(*Fake, query) answer {
-		return answer{200, object{"genres": genreList(tvGenres)}, classStatic}
+		return answer{200, object{"genres": tables().TVGenres}, classStatic}
 	}},
 	{"genre/movie/list", func(*Fake, query) answer {
-		return answer{200, object{"genres": genreList(movieGenres)}, classStatic}
+		return answer{200, object{"genres": tables().MovieGenres}, classStatic}
 	}},
 	{"discover/tv", (*Fake).discover},
-	{"configuration", func(*Fake, query) answer { return answer{200, configuration(), classStatic} }},
-	{"configuration/languages", func(*Fake, query) answer { return answer{200, languages, classStatic} }},
+	{"configuration", func(*Fake, query) answer { return answer{200, tables().Configuration, classStatic} }},
+	{"configuration/languages", func(*Fake, query) answer {
+		return answer{200, tables().ConfigurationLanguages, classStatic}
+	}},
 }
 
 // findRoute returns the route of a decoded path. Its dots are resolved first, as
@@ -87,6 +91,8 @@ func match(pattern, parts []string) (ids []string, ok bool) {
 	return ids, true
 }
 
+func (q query) locale() string { return cmp.Or(q.values.Get("language"), "en-US") }
+
 // id returns the i-th variable part, an integer by the pattern.
 func (q query) id(i int) int {
 	n, err := strconv.Atoi(q.ids[i])
@@ -97,8 +103,8 @@ func (q query) id(i int) int {
 }
 
 func (f *Fake) view(q query) view {
-	v := viewOf(q.values)
-	v.renumbered, v.plainSeasons, v.plainSpecials = q.changed, f.model.PlainSeasons, f.model.PlainSpecials
+	v := view{renumbered: q.changed, plainSeasons: f.model.PlainSeasons, plainSpecials: f.model.PlainSpecials}
+	v.language, v.country = SplitLocale(q.locale())
 	return v
 }
 
@@ -117,7 +123,7 @@ func (f *Fake) search(q query, kind Kind) answer {
 	} else {
 		flt.FirstYear = year(q.values, "primary_release_year")
 	}
-	flt.Finds, flt.Language = f.model.Finds, language(q.values)
+	flt.Finds, flt.Language = f.model.Finds, q.locale()
 	v := f.view(q)
 	found := f.catalogue.Search(kind, text, flt, f.model.Rank, f.seed)
 	if most := f.model.MaxRows; most > 0 {
@@ -191,7 +197,6 @@ func (w *Work) appended(item string, v view, params url.Values) (object, bool) {
 	return o, ok
 }
 
-// part returns the body of a path below a work.
 func (w *Work) part(name string, params url.Values) (object, bool) {
 	switch name {
 	case "alternative_titles":
@@ -278,4 +283,96 @@ func (f *Fake) episodeGroup(q query) answer {
 		return refuse(34)
 	}
 	return answer{200, at.work.groupDetails(at.group.ID, f.view(q)), classDetails}
+}
+
+const (
+	pageSize   = 20
+	maxPage    = 500
+	maxAppend  = 20
+	changeRows = 100
+	maxDays    = 14
+)
+
+// page reads the page parameter; ok is false outside 1..500.
+func page(q url.Values) (n int, ok bool) {
+	s := q.Get("page")
+	if s == "" {
+		return 1, true
+	}
+	n, err := strconv.Atoi(s)
+	return n, err == nil && n >= 1 && n <= maxPage
+}
+
+// year reads a year; anything but 1000..9999 does not filter.
+func year(q url.Values, name string) int {
+	n, err := strconv.Atoi(q.Get(name))
+	if err != nil || n < 1000 || n > 9999 {
+		return 0
+	}
+	return n
+}
+
+// paged returns one page of works with the totals; a page beyond the last is
+// empty and keeps them, and no row at all is still one page.
+func paged(found []*Work, n, size int, row func(*Work) object) object {
+	pages := max(1, (len(found)+size-1)/size)
+	from := min(len(found), (n-1)*size)
+	to := min(len(found), from+size)
+	rows := make([]object, 0, to-from)
+	for _, w := range found[from:to] {
+		rows = append(rows, row(w))
+	}
+	return object{"page": n, "results": rows, "total_pages": pages, "total_results": len(found)}
+}
+
+// appends reads append_to_response from the raw query. With strict set, an
+// item that contains %2F is dropped, as TMDB does by one report.
+func appends(rawQuery string, strict bool) []string {
+	for part := range strings.SplitSeq(rawQuery, "&") {
+		name, raw, _ := strings.Cut(part, "=")
+		if name != "append_to_response" {
+			continue
+		}
+		raw = strings.NewReplacer("%2C", ",", "%2c", ",").Replace(raw)
+		var out []string
+		for item := range strings.SplitSeq(raw, ",") {
+			if strict && strings.Contains(strings.ToUpper(item), "%2F") {
+				continue
+			}
+			if s, err := url.QueryUnescape(item); err == nil && s != "" && !slices.Contains(out, s) {
+				out = append(out, s)
+			}
+		}
+		return out
+	}
+	return nil
+}
+
+// dateRange reads start_date and end_date of the changes lists. A trailing
+// time is tolerated. Code 0 is a good range.
+func dateRange(q url.Values, today Day) (from, to Day, code int) {
+	to, ok := dateParam(q.Get("end_date"), today)
+	if !ok {
+		return 0, 0, 23
+	}
+	from, ok = dateParam(q.Get("start_date"), to-1)
+	if !ok {
+		return 0, 0, 23
+	}
+	if from > to || to-from > maxDays {
+		return 0, 0, 20
+	}
+	return from, to, 0
+}
+
+func dateParam(s string, otherwise Day) (Day, bool) {
+	if s == "" {
+		return otherwise, true
+	}
+	s, _, _ = strings.Cut(strings.ReplaceAll(s, " ", "T"), "T")
+	t, err := time.Parse(time.DateOnly, s)
+	if err != nil {
+		return 0, false
+	}
+	return Day(t.Unix() / 86400), true
 }

@@ -108,22 +108,25 @@ func TestEndpointsCarryTheirKeys(t *testing.T) {
 	s := start(t, newFake(t, Config{}))
 	c := clientOf(t, s)
 	for path, keys := range map[string]string{
-		"/3/search/tv?query=lantern":                              "page results total_pages total_results",
-		"/3/search/movie?query=tin+garden":                        "page results total_pages total_results",
-		"/3/search/multi?query=clockmaker":                        "page results total_pages total_results",
-		"/3/tv/9000001/season/1":                                  "_id air_date episodes id name networks overview poster_path season_number vote_average",
-		"/3/tv/9000003/episode_groups":                            "id results",
-		"/3/tv/episode_group/9000000000000000000c0002":            "description episode_count group_count groups id name network type",
-		"/3/tv/9000001/alternative_titles":                        "id results",
-		"/3/movie/9000101/alternative_titles":                     "id titles",
-		"/3/tv/9000001/translations":                              "id translations",
-		"/3/tv/1396/external_ids":                                 "facebook_id freebase_id freebase_mid id imdb_id instagram_id tvdb_id tvrage_id twitter_id wikidata_id",
-		"/3/tv/1396/content_ratings":                              "id results",
-		"/3/movie/603/release_dates":                              "id results",
-		"/3/find/81189?external_source=tvdb_id":                   "movie_results person_results tv_episode_results tv_results tv_season_results",
-		"/3/genre/tv/list":                                        "genres",
-		"/3/genre/movie/list":                                     "genres",
-		"/3/configuration":                                        "change_keys images",
+		"/3/search/tv?query=lantern":       "page results total_pages total_results",
+		"/3/search/movie?query=tin+garden": "page results total_pages total_results",
+		"/3/search/multi?query=clockmaker": "page results total_pages total_results",
+		"/3/tv/9000001/season/1": "_id air_date episodes id name networks overview " +
+			"poster_path season_number vote_average",
+		"/3/tv/9000003/episode_groups":                 "id results",
+		"/3/tv/episode_group/9000000000000000000c0002": "description episode_count group_count groups id name network type",
+		"/3/tv/9000001/alternative_titles":             "id results",
+		"/3/movie/9000101/alternative_titles":          "id titles",
+		"/3/tv/9000001/translations":                   "id translations",
+		"/3/tv/1396/external_ids": "facebook_id freebase_id freebase_mid id imdb_id " +
+			"instagram_id tvdb_id tvrage_id twitter_id wikidata_id",
+		"/3/tv/1396/content_ratings": "id results",
+		"/3/movie/603/release_dates": "id results",
+		"/3/find/81189?external_source=tvdb_id": "movie_results person_results " +
+			"tv_episode_results tv_results tv_season_results",
+		"/3/genre/tv/list":    "genres",
+		"/3/genre/movie/list": "genres",
+		"/3/configuration":    "change_keys images",
 		"/3/discover/tv?with_genres=16&sort_by=popularity.desc":   "page results total_pages total_results",
 		"/3/tv/changes?start_date=2026-01-01&end_date=2026-01-15": "page results total_pages total_results",
 		"/3/credit/x/../../tv/9000001/alternative_titles":         "id results",
@@ -151,7 +154,10 @@ func TestAppendsSeasonsThatExistAndIgnoresTheRest(t *testing.T) {
 		strict      bool
 		want        []string
 	}{
-		{"plain", "season/0,season/1,season/7,external_ids,nonsense", false, []string{"external_ids", "season/0", "season/1"}},
+		{
+			"plain", "season/0,season/1,season/7,external_ids,nonsense", false,
+			[]string{"external_ids", "season/0", "season/1"},
+		},
 		{"encoded", "season%2F1%2Cexternal_ids", false, []string{"external_ids", "season/1"}},
 		{"encoded, strict", "season%2F1%2Cexternal_ids", true, []string{"external_ids"}},
 	} {
@@ -206,8 +212,10 @@ func TestPaging(t *testing.T) {
 				t.Fatal(err)
 			}
 			o := decode(t, r.body)
-			if n := len(rows(t, r.body)); n != row.rows || o["total_pages"] != float64(row.pages) || o["total_results"] != row.total || o["page"] != float64(row.page) {
-				t.Errorf("%s page %d: %d rows, %v pages, %v in all; want %d, %d, %v", row.query, row.page, n, o["total_pages"], o["total_results"], row.rows, row.pages, row.total)
+			if n := len(rows(t, r.body)); n != row.rows || o["total_pages"] != float64(row.pages) ||
+				o["total_results"] != row.total || o["page"] != float64(row.page) {
+				t.Errorf("%s page %d: %d rows, %v pages, %v in all; want %d, %d, %v", row.query, row.page, n, o["total_pages"],
+					o["total_results"], row.rows, row.pages, row.total)
 			}
 		})
 	}
@@ -324,7 +332,10 @@ func TestHeadersAreThoseOfTheEdge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, h := range []string{"Cache-Control", "ETag", "Vary", "Via", "X-Cache", "X-Memc", "X-Memc-Age", "X-Memc-Expires", "X-Memc-Key", "Date"} {
+	for _, h := range []string{
+		"Cache-Control", "ETag", "Vary", "Via", "X-Cache", "X-Memc", "X-Memc-Age", "X-Memc-Expires",
+		"X-Memc-Key", "Date",
+	} {
 		if r.Header.Get(h) == "" {
 			t.Errorf("header %s is missing", h)
 		}
@@ -334,7 +345,8 @@ func TestHeadersAreThoseOfTheEdge(t *testing.T) {
 	}
 }
 
-// TestEveryPathHasAClassOfTheCache walks what is served: each path is stored by a row of the cache's table, or named here.
+// TestEveryPathHasAClassOfTheCache walks what is served: each path is stored by a row of the cache's table, or named
+// here.
 func TestEveryPathHasAClassOfTheCache(t *testing.T) {
 	notStored := []string{"tv/changes", "movie/changes"}
 	for _, r := range routes {

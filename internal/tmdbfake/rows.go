@@ -23,21 +23,21 @@ type view struct {
 
 // Oddity makes one field of one work null, empty or absent, as some of TMDB's are.
 type Oddity struct {
-	Object string // row, details, season, episode, alternative, external, translation, group
-	Field  string
-	Form   Form
-	At     int // season number, episode number or position; -1 is all
+	Object string `json:"object"` // row, details, season, episode, alternative, external, translation, group
+	Field  string `json:"field"`
+	Form   Form   `json:"form"`
+	At     int    `json:"at"` // season number, episode number or position; -1 is all
 }
 
 // Form is the way in which a field lacks a value.
-type Form uint8
+type Form string
 
-// The forms. Present is the safe zero: the field is left as it is.
+// The forms. Present leaves the field as it is.
 const (
-	Present Form = iota
-	Null
-	Empty // "" for text, [] for lists
-	Absent
+	Present Form = ""
+	Null    Form = "null"
+	Empty   Form = "empty" // "" for text, [] for lists
+	Absent  Form = "absent"
 )
 
 // odd applies a work's oddities to an object of one of its bodies.
@@ -65,13 +65,12 @@ func (w *Work) odd(o object, name string, at int) object {
 
 func isList(v any) bool {
 	switch v.(type) {
-	case []any, []int, []string, []object:
+	case []any, []int, []string, []object, []genre:
 		return true
 	}
 	return false
 }
 
-// nullable returns nil for "".
 func nullable(s string) any {
 	if s == "" {
 		return nil
@@ -152,8 +151,8 @@ func (w *Work) episode(e Episode, v view, full bool) object {
 		"id": episodeID(w.ID, e.Season, e.Number), "show_id": w.ID,
 		"season_number": e.Season, "episode_number": e.Number, "episode_type": e.Kind,
 		"name": shownEpisode(e, v), "overview": overview, "air_date": nullable(e.Date.String()),
-		"production_code": "", "runtime": nullableInt(w.Runtime), "still_path": w.image(fmt.Sprint("still", e.Season, e.Number)),
-		"vote_average": 0.0, "vote_count": 0,
+		"production_code": "", "runtime": nullableInt(w.Runtime),
+		"still_path": w.image(fmt.Sprint("still", e.Season, e.Number)), "vote_average": 0.0, "vote_count": 0,
 	}
 	if full {
 		o["crew"], o["guest_stars"] = []any{}, []any{}
@@ -182,76 +181,20 @@ func (w *Work) seasonRow(s *Season, v view) object {
 	return w.odd(o, "season", s.Number)
 }
 
-// network is the only broadcaster.
 func network() object {
 	return object{"id": 9_000_001, "name": "Anivault Test Network", "logo_path": nil, "origin_country": "JP"}
 }
 
-// tvGenres and movieGenres are TMDB's genres.
-var tvGenres = []genre{
-	{10759, "Action & Adventure"},
-	{16, "Animation"},
-	{35, "Comedy"},
-	{80, "Crime"},
-	{99, "Documentary"},
-	{18, "Drama"},
-	{10751, "Family"},
-	{10762, "Kids"},
-	{9648, "Mystery"},
-	{10763, "News"},
-	{10764, "Reality"},
-	{10765, "Sci-Fi & Fantasy"},
-	{10766, "Soap"},
-	{10767, "Talk"},
-	{10768, "War & Politics"},
-	{37, "Western"},
-}
-
-var movieGenres = []genre{
-	{28, "Action"},
-	{12, "Adventure"},
-	{16, "Animation"},
-	{35, "Comedy"},
-	{80, "Crime"},
-	{99, "Documentary"},
-	{18, "Drama"},
-	{10751, "Family"},
-	{14, "Fantasy"},
-	{36, "History"},
-	{27, "Horror"},
-	{10402, "Music"},
-	{9648, "Mystery"},
-	{10749, "Romance"},
-	{878, "Science Fiction"},
-	{10770, "TV Movie"},
-	{53, "Thriller"},
-	{10752, "War"},
-	{37, "Western"},
-}
-
-type genre struct {
-	id   int
-	name string
-}
-
-func genreList(all []genre) []object {
-	out := make([]object, 0, len(all))
-	for _, g := range all {
-		out = append(out, object{"id": g.id, "name": g.name})
-	}
-	return out
-}
-
-func (w *Work) genreObjects() []object {
-	all := tvGenres
+func (w *Work) genreObjects() []genre {
+	all := tables().TVGenres
 	if w.Kind == Movie {
-		all = movieGenres
+		all = tables().MovieGenres
 	}
-	out := []object{}
+	out := []genre{}
 	for _, id := range w.Genres {
 		for _, g := range all {
-			if g.id == id {
-				out = append(out, object{"id": g.id, "name": g.name})
+			if g.ID == id {
+				out = append(out, g)
 			}
 		}
 	}

@@ -28,9 +28,17 @@ func TestMatchingDecidesWhichRequestsAreStruck(t *testing.T) {
 	}{
 		{"all", upstream.Fault{Do: bad}, []string{tv, movie}, "xx"},
 		{"path", upstream.Fault{Match: upstream.Match{Path: "/3/movie/*"}, Do: bad}, []string{tv, movie}, ".x"},
-		{"nth of the matching", upstream.Fault{Match: upstream.Match{Path: "/3/tv/*", Nth: upstream.Numbers{{From: 2, To: 3}}}, Do: bad}, []string{tv, movie, tv, movie, tv, tv}, "..x.x."},
+		{"nth of the matching", upstream.Fault{Match: upstream.Match{
+			Path: "/3/tv/*",
+			Nth:  upstream.Numbers{{From: 2, To: 3}},
+		}, Do: bad}, []string{tv, movie, tv, movie, tv, tv}, "..x.x."},
 		{"every second", upstream.Fault{Match: upstream.Match{Every: 2}, Do: bad}, []string{tv, tv, tv, tv}, ".x.x"},
-		{"query", upstream.Fault{Match: upstream.Match{Query: map[string]string{"language": "KO*"}}, Do: bad}, []string{tv, tv + "?language=ko-KR", tv + "?language=ja"}, ".x."},
+		{
+			"query",
+			upstream.Fault{Match: upstream.Match{Query: map[string]string{"language": "KO*"}}, Do: bad},
+			[]string{tv, tv + "?language=ko-KR", tv + "?language=ja"},
+			".x.",
+		},
 		{"another address", upstream.Fault{Match: upstream.Match{IP: "10.9.9.9"}, Do: bad}, []string{tv}, "."},
 		{"own address", upstream.Fault{Match: upstream.Match{IP: "127.0.0.1"}, Do: bad}, []string{tv}, "x"},
 		{"chance", upstream.Fault{P: 0.5, Do: bad}, slices.Repeat([]string{tv}, 12), "x.xx...x.x.."},
@@ -155,7 +163,10 @@ func TestConcurrencyDoesNotChangeWhichRequestsFail(t *testing.T) {
 }
 
 func TestSameSeedSameBodies(t *testing.T) {
-	paths := []string{"/3/search/tv?query=the", "/3/tv/9000024?append_to_response=season/1,translations", "/3/discover/tv?page=2", "/3/tv/changes"}
+	paths := []string{
+		"/3/search/tv?query=the", "/3/tv/9000024?append_to_response=season/1,translations",
+		"/3/discover/tv?page=2", "/3/tv/changes",
+	}
 	clock := func() time.Time { return time.Date(2026, 5, 5, 0, 0, 0, 0, time.UTC) }
 	all := func() map[string]string {
 		s := start(t, newFake(t, Config{Seed: 11, Clock: clock}))

@@ -22,7 +22,8 @@ const (
 	RankText       Rank = "text"       // tier and length
 	RankDecoy      Rank = "decoy"      // mixed, with an unpopular namesake of the first row at rank 2
 	RankShuffled   Rank = "shuffled"   // by chance within a tier
-	RankNamesake   Rank = "namesake"   // mixed, with an older animation of the same titles and two episodes beside every work
+	// mixed, with an older animation of the same titles and two episodes beside every work
+	RankNamesake Rank = "namesake"
 )
 
 // Ranks lists the rank modes.
@@ -136,7 +137,6 @@ func tierOf(title, query string) float64 {
 	}
 }
 
-// passes reports whether the filter keeps a work.
 func (f Filter) passes(w *Work) bool {
 	if w.Adult && !f.Adult {
 		return false

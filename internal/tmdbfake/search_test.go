@@ -6,10 +6,23 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
+
+// date is shorthand for MakeDay.
+func date(year, month, day int) Day { return MakeDay(year, time.Month(month), day) }
+
+// invented returns a Japanese series without seasons.
+func invented(id int, name, original string, popularity float64, first Day) Work {
+	return Work{
+		Kind: TV, ID: id, Name: name, Original: original, Language: "ja", Country: "JP", Date: first,
+		Popularity: popularity, Votes: int(popularity * 12), Genres: []int{16, 10765}, Status: "Ended",
+		Type: "Scripted", Runtime: 24,
+	}
+}
 
 func authored(t testing.TB) *Catalogue {
 	t.Helper()
@@ -159,7 +172,8 @@ func TestDecoyCanBeAskedForDetails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o := decode(t, r.body); r.StatusCode != http.StatusOK || o["name"] != "Lantern Harbor" || o["first_air_date"] != "2006-03-04" {
+	if o := decode(t, r.body); r.StatusCode != http.StatusOK || o["name"] != "Lantern Harbor" ||
+		o["first_air_date"] != "2006-03-04" {
 		t.Errorf("%d %s", r.StatusCode, r.body)
 	}
 }

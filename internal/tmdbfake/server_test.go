@@ -50,7 +50,10 @@ func TestTLSServesHTTP2ToWhoTrustsTheAuthority(t *testing.T) {
 }
 
 func TestConnectionCapResetsTheOneTooMany(t *testing.T) {
-	f := newFake(t, Config{Limits: upstream.Limits{MaxConns: 2}, Scenario: only(upstream.Action{Kind: "delay", Delay: upstream.Duration(time.Minute)})})
+	f := newFake(t, Config{
+		Limits:   upstream.Limits{MaxConns: 2},
+		Scenario: only(upstream.Action{Kind: "delay", Delay: upstream.Duration(time.Minute)}),
+	})
 	s, err := f.Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -236,7 +239,8 @@ func TestJournalKeepsNoCredential(t *testing.T) {
 	f := newFake(t, Config{TrustFakeIP: true})
 	s := start(t, f)
 	c := clientOf(t, s)
-	if _, err := send(c, "GET", s.URL()+"/3/search/tv?query=lantern&api_key="+v3, "X-Anivault-Pid", "4711", "X-Fake-IP", "10.1.2.3"); err != nil {
+	if _, err := send(c, "GET", s.URL()+"/3/search/tv?query=lantern&api_key="+v3, "X-Anivault-Pid", "4711", "X-Fake-IP",
+		"10.1.2.3"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := send(c, "GET", s.URL()+"/3/tv/1396?%61pi_key="+v3, "Authorization", "Bearer "+token); err != nil {
@@ -253,7 +257,8 @@ func TestJournalKeepsNoCredential(t *testing.T) {
 	}
 	e := f.Journal()[0]
 	if e.Query != "api_key=REDACTED&query=lantern" || e.PID != "4711" || e.IP != "10.1.2.3" || e.Auth != "api_key" ||
-		e.Status != http.StatusOK || e.Bytes == 0 || e.Method != http.MethodGet || e.Path != "/3/search/tv" || e.End.Before(e.At) {
+		e.Status != http.StatusOK || e.Bytes == 0 || e.Method != http.MethodGet || e.Path != "/3/search/tv" ||
+		e.End.Before(e.At) {
 		t.Errorf("entry %+v", e)
 	}
 	if got := f.Journal()[1].Auth; got != "bearer" {
@@ -282,7 +287,8 @@ func TestCloseMayBeCalledTwice(t *testing.T) {
 	if err := errors.Join(s.Close(), s.Close()); err != nil {
 		t.Error(err)
 	}
-	if _, err := ask(&http.Client{Transport: s.Transport()}, s.URL()+"/3/configuration"); !errors.Is(err, syscall.ECONNREFUSED) {
+	if _, err := ask(&http.Client{Transport: s.Transport()}, s.URL()+"/3/configuration"); !errors.Is(err,
+		syscall.ECONNREFUSED) {
 		t.Errorf("asking a closed server: %v, want a refusal", err)
 	}
 }

@@ -62,30 +62,85 @@ func numbers(w *tmdbfake.Work) string {
 
 func TestSeasonsOfACatalogueFile(t *testing.T) {
 	for _, row := range []struct{ name, fields, want string }{
-		{"one cour", `"year":2016,"seasons":[{"season":1,"cours":[{"anidb":1,"offset":0,"episodes":12,"year":2016}],"episodes":12}]`, "1:1-12"},
-		{"merged cours", `"year":2023,"seasons":[{"season":1,"cours":[{"anidb":1,"offset":0,"episodes":28},{"anidb":2,"offset":28,"episodes":10}],"episodes":38}]`, "1:1-38"},
-		{"announced continuation has no episodes yet", `"seasons":[{"season":1,"cours":[{"anidb":1,"offset":0,"episodes":11,"year":2023},{"anidb":2,"offset":11}],"episodes":11}]`, "1:1-11"},
-		{"a continuation that has a year has aired", `"seasons":[{"season":1,"cours":[{"anidb":1,"offset":0,"episodes":11,"year":2023},{"anidb":2,"offset":11,"year":2026}]}]`, "1:1-23"},
-		{"total beyond the cours", `"seasons":[{"season":1,"cours":[{"anidb":1,"offset":0,"episodes":12}],"episodes":24}]`, "1:1-24"},
-		{"a cour that begins late leaves no gap", `"seasons":[{"season":1,"cours":[{"anidb":1,"offset":12,"episodes":12}],"episodes":24}]`, "1:1-24"},
-		{"specials may have gaps", `"seasons":[{"season":0,"cours":[{"anidb":1,"offset":8,"episodes":1}]},{"season":1,"cours":[{"anidb":2,"offset":0,"episodes":3}]}]`, "0:9-9 1:1-3"},
-		{"rolling numbers", `"seasons":[{"season":1,"cours":[{"anidb":7,"offset":0,"episodes":203}],"ranges":[{"anidb":7,"ad":[1,33],"tmdb":[1,33]}],"first":1,"last":33,"episodes":33},` +
-			`{"season":2,"cours":[],"ranges":[{"anidb":7,"ad":[34,65],"tmdb":[34,65]}],"first":34,"last":65,"episodes":32}]`, "1:1-33 2:34-65"},
-		{"ranges of one series beside the cours of another", `"seasons":[{"season":1,"cours":[{"anidb":1,"offset":0,"episodes":11,"year":2023},{"anidb":2,"offset":11,"episodes":13}],` +
-			`"ranges":[{"anidb":2,"ad":[1,13],"tmdb":[12,24]}],"first":12,"last":24,"episodes":13}]`, "1:1-24"},
-		{"a cour of unknown length ends where a range begins", `"seasons":[{"season":1,"cours":[{"anidb":1,"offset":0,"year":2025}],"ranges":[{"anidb":null,"ad":[1,5],"tmdb":[13,17]}],"first":13,"last":17}]`, "1:1-17"},
+		{
+			"one cour",
+			`"year":2016,"seasons":[{"season":1,"cours":[{"anidb":1,"offset":0,"episodes":12,"year":2016}],"episodes":12}]`,
+			"1:1-12",
+		},
+		{
+			"merged cours",
+			`"year":2023,"seasons":[{"season":1,"cours":[{"anidb":1,"offset":0,"episodes":28},{"anidb":2,"offset":28,` +
+				`"episodes":10}],"episodes":38}]`, "1:1-38",
+		},
+		{
+			"announced continuation has no episodes yet",
+			`"seasons":[{"season":1,"cours":[{"anidb":1,"offset":0,"episodes":11,"year":2023},{"anidb":2,"offset":11}],` +
+				`"episodes":11}]`, "1:1-11",
+		},
+		{
+			"a continuation that has a year has aired",
+			`"seasons":[{"season":1,"cours":[{"anidb":1,"offset":0,"episodes":11,"year":2023},{"anidb":2,"offset":11,` +
+				`"year":2026}]}]`, "1:1-23",
+		},
+		{
+			"total beyond the cours", `"seasons":[{"season":1,"cours":[{"anidb":1,"offset":0,"episodes":12}],"episodes":24}]`,
+			"1:1-24",
+		},
+		{
+			"a cour that begins late leaves no gap",
+			`"seasons":[{"season":1,"cours":[{"anidb":1,"offset":12,"episodes":12}],"episodes":24}]`, "1:1-24",
+		},
+		{
+			"specials may have gaps",
+			`"seasons":[{"season":0,"cours":[{"anidb":1,"offset":8,"episodes":1}]},{"season":1,"cours":[{"anidb":2,"offset":0,` +
+				`"episodes":3}]}]`, "0:9-9 1:1-3",
+		},
+		{
+			"rolling numbers",
+			`"seasons":[{"season":1,"cours":[{"anidb":7,"offset":0,"episodes":203}],"ranges":[{"anidb":7,"ad":[1,33],` +
+				`"tmdb":[1,33]}],"first":1,"last":33,"episodes":33},` +
+				`{"season":2,"cours":[],"ranges":[{"anidb":7,"ad":[34,65],"tmdb":[34,65]}],"first":34,"last":65,"episodes":32}]`,
+			"1:1-33 2:34-65",
+		},
+		{
+			"ranges of one series beside the cours of another",
+			`"seasons":[{"season":1,"cours":[{"anidb":1,"offset":0,"episodes":11,"year":2023},{"anidb":2,"offset":11,` +
+				`"episodes":13}],` +
+				`"ranges":[{"anidb":2,"ad":[1,13],"tmdb":[12,24]}],"first":12,"last":24,"episodes":13}]`, "1:1-24",
+		},
+		{
+			"a cour of unknown length ends where a range begins",
+			`"seasons":[{"season":1,"cours":[{"anidb":1,"offset":0,"year":2025}],"ranges":[{"anidb":null,"ad":[1,5],` +
+				`"tmdb":[13,17]}],"first":13,"last":17}]`, "1:1-17",
+		},
 		{"unknown length, old", `"year":1989,"seasons":[{"season":1,"cours":[{"anidb":null,"offset":0}]}]`, "1:1-26"},
-		{"unknown length, new", `"year":2019,"seasons":[{"season":1,"cours":[{"anidb":1,"offset":0,"year":2019}]}]`, "1:1-12"},
+		{
+			"unknown length, new", `"year":2019,"seasons":[{"season":1,"cours":[{"anidb":1,"offset":0,"year":2019}]}]`,
+			"1:1-12",
+		},
 		{"no seasons at all", `"year":2019,"seasons":[]`, "1:1-12"},
 		{"numbered through, seasons unknown", `"year":2004,"absolute":true,"seasons":[]`, "1:1-52"},
-		{"seasons are filled from 1", `"year":2014,"seasons":[{"season":3,"cours":[{"anidb":1,"offset":0,"episodes":13}],"episodes":13}]`, "1:1-12 2:1-12 3:1-13"},
-		{"a season that TMDB has folded is not served, nor filled in", `"seasons":[{"season":1,"cours":[{"anidb":1,"offset":0,"episodes":24,"year":2020}],"ranges":[{"anidb":2,"ad":[1,23],"tmdb":[25,47]}],"episodes":47},` +
-			`{"season":2,"cours":[{"anidb":2,"offset":0,"episodes":23,"year":2023}],"stale":true},{"season":3,"cours":[{"anidb":3,"offset":0,"episodes":6}]}]`, "1:1-47 3:1-6"},
-		{"only a folded season", `"seasons":[{"season":1,"cours":[{"anidb":1,"offset":0,"episodes":24}],"stale":true}]`, "1:1-12"},
+		{
+			"seasons are filled from 1",
+			`"year":2014,"seasons":[{"season":3,"cours":[{"anidb":1,"offset":0,"episodes":13}],"episodes":13}]`,
+			"1:1-12 2:1-12 3:1-13",
+		},
+		{
+			"a season that TMDB has folded is not served, nor filled in",
+			`"seasons":[{"season":1,"cours":[{"anidb":1,"offset":0,"episodes":24,"year":2020}],"ranges":[{"anidb":2,"ad":[1,` +
+				`23],"tmdb":[25,47]}],"episodes":47},` +
+				`{"season":2,"cours":[{"anidb":2,"offset":0,"episodes":23,"year":2023}],"stale":true},{"season":3,` +
+				`"cours":[{"anidb":3,"offset":0,"episodes":6}]}]`, "1:1-47 3:1-6",
+		},
+		{
+			"only a folded season", `"seasons":[{"season":1,"cours":[{"anidb":1,"offset":0,"episodes":24}],"stale":true}]`,
+			"1:1-12",
+		},
 		{"only specials are known", `"year":2014,"seasons":[{"season":0,"cours":[{"anidb":1,"offset":0}]}]`, "0:1-1 1:1-12"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			c := readLines(t, `{"kind":"tv","tmdb_id":5,"titles":[{"lang":"ja","type":"official","title":"題","season":1}],`+row.fields+`}`)
+			c := readLines(t,
+				`{"kind":"tv","tmdb_id":5,"titles":[{"lang":"ja","type":"official","title":"題","season":1}],`+row.fields+`}`)
 			if got := numbers(c.Get(tmdbfake.TV, 5)); got != row.want {
 				t.Errorf("%s, want %s", got, row.want)
 			}
@@ -96,11 +151,15 @@ func TestSeasonsOfACatalogueFile(t *testing.T) {
 func TestSeriesOfOneSeasonAreAiredWithAPauseBetweenThem(t *testing.T) {
 	for _, cours := range []string{
 		`{"anidb":1,"offset":0,"episodes":12,"year":2023},{"anidb":2,"offset":12,"episodes":12,"year":2023}`,
-		`{"anidb":1,"offset":0,"episodes":13,"year":2019},{"anidb":2,"offset":13,"episodes":12,"year":2019},{"anidb":3,"offset":25,"episodes":12,"year":2021}`,
+		`{"anidb":1,"offset":0,"episodes":13,"year":2019},{"anidb":2,"offset":13,"episodes":12,"year":2019},{"anidb":3,` +
+			`"offset":25,"episodes":12,"year":2021}`,
 		`{"anidb":2,"offset":12,"episodes":12,"year":1968},{"anidb":1,"offset":0,"episodes":12,"year":1968}`,
-		`{"anidb":1,"offset":0,"episodes":50,"year":2023},{"anidb":2,"offset":50,"episodes":12,"year":2024},{"anidb":3,"offset":62,"episodes":12,"year":2024}`,
+		`{"anidb":1,"offset":0,"episodes":50,"year":2023},{"anidb":2,"offset":50,"episodes":12,"year":2024},{"anidb":3,` +
+			`"offset":62,"episodes":12,"year":2024}`,
 	} {
-		c := readLines(t, `{"kind":"tv","tmdb_id":5,"titles":[{"lang":"ja","type":"official","title":"題","season":1}],"seasons":[{"season":1,"cours":[`+cours+`]}]}`)
+		c := readLines(t,
+			`{"kind":"tv","tmdb_id":5,"titles":[{"lang":"ja","type":"official","title":"題","season":1}],`+
+				`"seasons":[{"season":1,"cours":[`+cours+`]}]}`)
 		runs := c.Get(tmdbfake.TV, 5).Seasons[0].Runs
 		for i := 1; i < len(runs); i++ {
 			if gap := runs[i].Start - runs[i-1].Date(runs[i-1].Last); gap < 60 {
@@ -115,9 +174,11 @@ func TestSeriesOfOneSeasonAreAiredWithAPauseBetweenThem(t *testing.T) {
 
 // A folded series was broadcast when the lists say, and so a pause tells it from the one before.
 func TestAFoldedSeriesKeepsItsYear(t *testing.T) {
-	c := readLines(t, `{"kind":"tv","tmdb_id":5,"titles":[{"lang":"ja","type":"official","title":"題","season":1}],"seasons":[`+
-		`{"season":1,"cours":[{"anidb":1,"offset":0,"episodes":24,"year":2020}],"ranges":[{"anidb":2,"ad":[1,23],"tmdb":[25,47]}]},`+
-		`{"season":2,"cours":[{"anidb":2,"offset":0,"episodes":23,"year":2023}],"stale":true}]}`)
+	c := readLines(t,
+		`{"kind":"tv","tmdb_id":5,"titles":[{"lang":"ja","type":"official","title":"題","season":1}],"seasons":[`+
+			`{"season":1,"cours":[{"anidb":1,"offset":0,"episodes":24,"year":2020}],"ranges":[{"anidb":2,"ad":[1,23],`+
+			`"tmdb":[25,47]}]},`+
+			`{"season":2,"cours":[{"anidb":2,"offset":0,"episodes":23,"year":2023}],"stale":true}]}`)
 	if runs := c.Get(tmdbfake.TV, 5).Seasons[0].Runs; len(runs) != 2 || runs[1].Start.Year() != 2023 {
 		t.Errorf("its runs are %v", runs)
 	}
@@ -139,7 +200,8 @@ func TestTitlesOfACatalogueFile(t *testing.T) {
 		 "seasons":[{"season":1,"cours":[{"anidb":1,"offset":0,"episodes":12,"year":2012}]},
 		 {"season":2,"cours":[{"anidb":2,"offset":0,"episodes":12,"year":2014}]},
 		 {"season":3,"cours":[{"anidb":3,"offset":0,"episodes":12,"year":2016}]}]}`, "\n", ""),
-		`{"kind":"movie","tmdb_id":6,"year":2019,"titles":[{"lang":"x-zht","type":"main","title":"Deng Ta"},{"lang":"zh-Hans","type":"official","title":"灯塔"}]}`,
+		`{"kind":"movie","tmdb_id":6,"year":2019,"titles":[{"lang":"x-zht","type":"main","title":"Deng `+
+			`Ta"},{"lang":"zh-Hans","type":"official","title":"灯塔"}]}`,
 		``,
 		`{"kind":"tv","tmdb_id":7,"titles":[{"lang":"ko","type":"bangumi","title":"등대"}],"seasons":[]}`,
 	)
@@ -152,7 +214,10 @@ func TestTitlesOfACatalogueFile(t *testing.T) {
 		JA                                string
 		Years                             []int
 	}
-	got := facts{Name: w.Name, Original: w.Original, Language: w.Language, Country: w.Country, Alt: w.Alt, Trans: w.Trans, JA: w.Seasons[1].Names["ja"]}
+	got := facts{
+		Name: w.Name, Original: w.Original, Language: w.Language, Country: w.Country, Alt: w.Alt, Trans: w.Trans,
+		JA: w.Seasons[1].Names["ja"],
+	}
 	for i := range w.Seasons {
 		got.Seasons = append(got.Seasons, w.Seasons[i].Name)
 	}
@@ -175,7 +240,9 @@ func TestTitlesOfACatalogueFile(t *testing.T) {
 			{Country: "JP", Title: "Toudai no Hi Pikunikku"},
 		},
 		Trans: []tmdbfake.Translation{
-			{Language: "ja", Country: "JP", Name: "灯台の火"}, {Language: "ko", Country: "KR", Name: "등대의 불"}, {Language: "zh", Country: "TW", Name: "燈塔之火"},
+			{Language: "ja", Country: "JP", Name: "灯台の火"},
+			{Language: "ko", Country: "KR", Name: "등대의 불"},
+			{Language: "zh", Country: "TW", Name: "燈塔之火"},
 		},
 		Seasons: []string{"", "Toudai no Hi: Arashi Hen", ""},
 		JA:      "灯台の火 嵐編", Years: []int{2012, 2014, 2016},
@@ -183,7 +250,8 @@ func TestTitlesOfACatalogueFile(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	if m := c.Get(tmdbfake.Movie, 6); m.Language != "zh" || m.Country != "CN" || m.Original != "灯塔" || m.Name != "Deng Ta" || m.Date.Year() != 2019 {
+	if m := c.Get(tmdbfake.Movie, 6); m.Language != "zh" || m.Country != "CN" || m.Original != "灯塔" ||
+		m.Name != "Deng Ta" || m.Date.Year() != 2019 {
 		t.Errorf("a Chinese film: %+v", m)
 	}
 	if s := w.Seasons[0].Date(); s != w.Date {
@@ -221,8 +289,13 @@ func TestRangesSayWhichSeasonASeriesNames(t *testing.T) {
 	const first = `{"season":1,"cours":[{"anidb":1,"offset":0,"episodes":12},{"anidb":2,"offset":0,"episodes":12}]}`
 	for _, row := range []struct{ name, seasons, want string }{
 		{"no ranges", first + `,{"season":2,"cours":[{"anidb":3,"offset":0,"episodes":12}]}`, ""},
-		{"all of the season", first + `,{"season":2,"first":1,"last":12,"ranges":[{"anidb":2,"ad":[1,12],"tmdb":[1,12]}]}`, "Toudai Arashi"},
-		{"its end", first + `,{"season":2,"first":1,"last":24,"ranges":[{"anidb":3,"ad":[1,12],"tmdb":[1,12]},{"anidb":2,"ad":[1,12],"tmdb":[13,24]}]}`, ""},
+		{
+			"all of the season", first + `,{"season":2,"first":1,"last":12,"ranges":[{"anidb":2,"ad":[1,12],"tmdb":[1,12]}]}`,
+			"Toudai Arashi",
+		},
+		{"its end", first +
+			`,{"season":2,"first":1,"last":24,"ranges":[{"anidb":3,"ad":[1,12],"tmdb":[1,12]},{"anidb":2,"ad":[1,12],` +
+			`"tmdb":[13,24]}]}`, ""},
 		{"two seasons", first + `,{"season":2,"first":1,"last":6,"ranges":[{"anidb":2,"ad":[1,6],"tmdb":[1,6]}]},` +
 			`{"season":3,"first":1,"last":6,"ranges":[{"anidb":2,"ad":[7,12],"tmdb":[1,6]}]}`, ""},
 	} {
@@ -235,39 +308,51 @@ func TestRangesSayWhichSeasonASeriesNames(t *testing.T) {
 }
 
 func TestAbsoluteWorksHaveAGroup(t *testing.T) {
-	c := readLines(t, `{"kind":"tv","tmdb_id":5,"absolute":true,"titles":[{"lang":"ja","type":"main","title":"題","season":"a"}],`+
-		`"seasons":[{"season":1,"cours":[{"anidb":1,"offset":0,"episodes":20}]},{"season":2,"cours":[{"anidb":2,"offset":0,"episodes":10}]}]}`)
+	c := readLines(t,
+		`{"kind":"tv","tmdb_id":5,"absolute":true,"titles":[{"lang":"ja","type":"main","title":"題","season":"a"}],`+
+			`"seasons":[{"season":1,"cours":[{"anidb":1,"offset":0,"episodes":20}]},{"season":2,"cours":[{"anidb":2,"offset":0,`+
+			`"episodes":10}]}]}`)
 	g := c.Get(tmdbfake.TV, 5).Groups
-	if len(g) != 1 || g[0].Type != 2 || len(g[0].Parts[0].Episodes) != 30 || g[0].Parts[0].Episodes[20] != (tmdbfake.EpisodeRef{Season: 2, Number: 1}) {
+	want := []tmdbfake.EpisodeRange{{Season: 1, First: 1, Last: 20}, {Season: 2, First: 1, Last: 10}}
+	if len(g) != 1 || g[0].Type != 2 || !slices.Equal(g[0].Parts[0].Episodes, want) {
 		t.Errorf("groups %+v", g)
 	}
 }
 
 func TestCatalogueFilesThatAreRefused(t *testing.T) {
 	good := `{"kind":"tv","tmdb_id":5,"titles":[{"lang":"ja","type":"main","title":"題"}]}`
-	for line, part := range map[string]string{
-		`{"kind":"tv"`: "line 2",
-		`{"kind":"book","tmdb_id":1,"titles":[{"title":"x"}]}`:                                                      `kind "book"`,
-		`{"kind":"tv","tmdb_id":0,"titles":[{"title":"x"}]}`:                                                        "outside 1..",
-		`{"kind":"tv","tmdb_id":6,"titles":[]}`:                                                                     "no title",
-		`{"kind":"tv","tmdb_id":6,"year":1,"titles":[{"title":"x"}]}`:                                               "year 1",
-		`{"kind":"tv","tmdb_id":6,"titles":[{"title":"x","season":"b"}]}`:                                           "neither a number",
-		`{"kind":"tv","tmdb_id":6,"titles":[{"title":"x"}],"seasons":[{"season":-1}]}`:                              "season -1",
-		`{"kind":"tv","tmdb_id":6,"titles":[{"title":"x"}],"seasons":[{"season":1,"episodes":99999}]}`:              "outside 0..",
-		`{"kind":"tv","tmdb_id":6,"titles":[{"title":"x"}],"seasons":[{"season":1,"cours":[{"offset":-1}]}]}`:       "a cour's numbers",
-		`{"kind":"tv","tmdb_id":6,"titles":[{"title":"x"}],"seasons":[{"season":1,"ranges":[{"tmdb":[1,99999]}]}]}`: "a range",
-		good: "twice",
+	for _, row := range []struct{ line, part string }{
+		{`{"kind":"tv"`, "line 2"},
+		{`{"kind":"book","tmdb_id":1,"titles":[{"title":"x"}]}`, `kind "book"`},
+		{`{"kind":"tv","tmdb_id":0,"titles":[{"title":"x"}]}`, "outside 1.."},
+		{`{"kind":"tv","tmdb_id":6,"titles":[]}`, "no title"},
+		{`{"kind":"tv","tmdb_id":6,"year":1,"titles":[{"title":"x"}]}`, "year 1"},
+		{`{"kind":"tv","tmdb_id":6,"titles":[{"title":"x","season":"b"}]}`, "neither a number"},
+		{`{"kind":"tv","tmdb_id":6,"titles":[{"title":"x"}],"seasons":[{"season":-1}]}`, "season -1"},
+		{`{"kind":"tv","tmdb_id":6,"titles":[{"title":"x"}],"seasons":[{"season":1,"episodes":99999}]}`, "outside 0.."},
+		{
+			`{"kind":"tv","tmdb_id":6,"titles":[{"title":"x"}],"seasons":[{"season":1,"cours":[{"offset":-1}]}]}`,
+			"a cour's numbers",
+		},
+		{
+			`{"kind":"tv","tmdb_id":6,"titles":[{"title":"x"}],"seasons":[{"season":1,"ranges":[{"tmdb":[1,99999]}]}]}`,
+			"a range",
+		},
+		{good, "twice"},
 	} {
-		t.Run(part, func(t *testing.T) {
-			if _, err := Read(strings.NewReader(good + "\n" + line)); err == nil || !strings.Contains(err.Error(), part) {
-				t.Errorf("%s: error %v, want one with %q", line, err, part)
+		t.Run(row.part, func(t *testing.T) {
+			_, err := Read(strings.NewReader(good + "\n" + row.line))
+			if err == nil || !strings.Contains(err.Error(), row.part) {
+				t.Errorf("%s: error %v, want one with %q", row.line, err, row.part)
 			}
 		})
 	}
 }
 
 func FuzzRead(f *testing.F) {
-	f.Add(`{"kind":"tv","tmdb_id":5,"year":2012,"titles":[{"lang":"x-jat","type":"main","title":"Toudai no Hi","season":1}],"seasons":[{"season":1,"cours":[{"anidb":1,"offset":0,"episodes":12,"year":2012}],"ranges":[{"anidb":1,"tmdb":[1,5]}],"first":1,"last":5}]}`)
+	f.Add(`{"kind":"tv","tmdb_id":5,"year":2012,"titles":[{"lang":"x-jat","type":"main","title":"Toudai no ` +
+		`Hi","season":1}],"seasons":[{"season":1,"cours":[{"anidb":1,"offset":0,"episodes":12,"year":2012}],` +
+		`"ranges":[{"anidb":1,"tmdb":[1,5]}],"first":1,"last":5}]}`)
 	f.Add(`{"kind":"movie","tmdb_id":6,"multi":true,"titles":[{"lang":"zh-Hant","type":"official","title":"燈塔"}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := Read(strings.NewReader(text))
@@ -282,7 +367,8 @@ func FuzzRead(f *testing.F) {
 			for i := range w.Seasons {
 				es := w.Seasons[i].Episodes()
 				if len(es) == 0 || len(es) != w.Seasons[i].Count() {
-					t.Fatalf("%s %d season %d: %d episodes, Count %d", w.Kind, w.ID, w.Seasons[i].Number, len(es), w.Seasons[i].Count())
+					t.Fatalf("%s %d season %d: %d episodes, Count %d", w.Kind, w.ID, w.Seasons[i].Number, len(es),
+						w.Seasons[i].Count())
 				}
 				if !slices.IsSortedFunc(es, func(a, b tmdbfake.Episode) int { return a.Number - b.Number }) || es[0].Number < 1 {
 					t.Fatalf("%s %d season %d: %v", w.Kind, w.ID, w.Seasons[i].Number, es)
@@ -339,7 +425,8 @@ func TestDevelopmentCatalogue(t *testing.T) {
 			}
 		}
 		for _, title := range []string{w.Name, w.Original} {
-			if len(tmdbfake.Tokens(title)) > 0 && !slices.Contains(c.Search(w.Kind, title, tmdbfake.Filter{}, tmdbfake.RankMixed, 1), w) {
+			if len(tmdbfake.Tokens(title)) > 0 &&
+				!slices.Contains(c.Search(w.Kind, title, tmdbfake.Filter{}, tmdbfake.RankMixed, 1), w) {
 				lost++
 				t.Logf("%s %d is not found by %q", w.Kind, w.ID, title)
 			}
@@ -377,10 +464,13 @@ func BenchmarkSearch(b *testing.B) {
 
 func TestSpecialsCarryTheTitlesTheyWereReleasedUnder(t *testing.T) {
 	const line = `{"kind":"tv","tmdb_id":9100001,"year":2011,
-"titles":[{"lang":"x-jat","type":"main","title":"Hoshizora","anidb":1,"season":1},{"lang":"en","type":"official","title":"Starlit","anidb":1,"season":1},
-{"lang":"x-jat","type":"main","title":"Hoshizora OVA","anidb":2,"season":0},{"lang":"en","type":"official","title":"Starlit: The Lost Summer","anidb":2,"season":0},
+"titles":[{"lang":"x-jat","type":"main","title":"Hoshizora","anidb":1,"season":1},
+{"lang":"en","type":"official","title":"Starlit","anidb":1,"season":1},
+{"lang":"x-jat","type":"main","title":"Hoshizora OVA","anidb":2,"season":0},
+{"lang":"en","type":"official","title":"Starlit: The Lost Summer","anidb":2,"season":0},
 {"lang":"x-jat","type":"main","title":"Hoshizora Mini","anidb":3,"season":0}],
-"seasons":[{"season":0,"cours":[{"anidb":2,"offset":0,"episodes":1,"year":2012},{"anidb":3,"offset":1,"episodes":2,"year":2013}]},
+"seasons":[{"season":0,"cours":[{"anidb":2,"offset":0,"episodes":1,"year":2012},
+{"anidb":3,"offset":1,"episodes":2,"year":2013}]},
 {"season":1,"cours":[{"anidb":1,"offset":0,"episodes":12,"year":2011}]}]}`
 	cat, err := Read(strings.NewReader(strings.ReplaceAll(line, "\n", "")))
 	if err != nil {

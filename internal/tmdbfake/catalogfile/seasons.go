@@ -16,7 +16,6 @@ const (
 	modernFrom  = 2005
 )
 
-// work returns the line as a Work.
 func (l *lineWork) work() tmdbfake.Work {
 	w := tmdbfake.Work{
 		Kind: l.Kind, ID: l.ID, Date: l.day(l.Year, l.ID), Genres: []int{16}, Runtime: 24,
@@ -35,7 +34,8 @@ func (l *lineWork) work() tmdbfake.Work {
 	l.nameSpecials(&w)
 	first := tmdbfake.NoDay
 	for i := range w.Seasons {
-		if d := w.Seasons[i].Date(); w.Seasons[i].Number > 0 && d != tmdbfake.NoDay && (first == tmdbfake.NoDay || d < first) {
+		if d := w.Seasons[i].Date(); w.Seasons[i].Number > 0 && d != tmdbfake.NoDay &&
+			(first == tmdbfake.NoDay || d < first) {
 			first = d
 		}
 	}
@@ -175,7 +175,6 @@ func (b *runBuilder) add(first, last, year, about int) {
 	b.top = max(b.top, last)
 }
 
-// addCours adds the series of known length but those to skip.
 func (b *runBuilder) addCours(skip map[int]bool) {
 	for _, c := range b.cours {
 		if c.Episodes > 0 && !skip[c.Source] {
