@@ -164,8 +164,11 @@ func groupOf(g tmdbfake.Group) *match.EpisodeGroup {
 	out := &match.EpisodeGroup{Name: g.Name}
 	for _, p := range g.Parts {
 		part := match.GroupPart{Name: p.Name, Order: p.Order}
-		for i, e := range p.Episodes {
-			part.Episodes = append(part.Episodes, match.GroupEpisode{Season: e.Season, Number: e.Number, Order: i})
+		for _, r := range p.Episodes {
+			for n := r.First; n <= r.Last; n++ {
+				e := match.GroupEpisode{Season: r.Season, Number: n, Order: len(part.Episodes)}
+				part.Episodes = append(part.Episodes, e)
+			}
 		}
 		out.Groups = append(out.Groups, part)
 	}
