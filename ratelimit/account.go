@@ -276,16 +276,15 @@ func (a *account) owns(key uint64) bool {
 
 // reset makes the account that of an unknown upstream, with its overrides gone. A pause may be kept.
 func (a *account) reset(now Stamp, pause bool) {
-	old := a.machine
 	a.quota, a.tuned, a.bucket = budgetUse{}, nil, bucket{}
-	if old.epoch != 0 {
-		a.machine = machine{
-			state: Normal, epoch: old.epoch + 1, since: now, reason: ReasonReset, permits: old.permits, overrun: old.permits,
-		}
-		if pause {
-			a.machine.pauseUntil = old.pauseUntil
-		}
+	if a.machine.epoch != 0 {
+		a.machine.reset(now, pause)
 	}
+	a.retryKeys(now)
+}
+
+// retryKeys makes keys that are out unproven.
+func (a *account) retryKeys(now Stamp) {
 	for i := range a.keys {
 		if k := &a.keys[i]; k.standing.Out() {
 			k.standing, k.since = Unproven, now

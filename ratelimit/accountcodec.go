@@ -90,13 +90,7 @@ func (a *account) code(c *codec, s *Snapshot, now Stamp) {
 		codeEnum(c, &k.standing)
 		codeStamp(c, now, &k.since)
 	}
-	resize(c, &a.tuned, maxOverrides)
-	for i := range a.tuned {
-		o := &a.tuned[i]
-		c.text(&o.key)
-		c.text(&o.value)
-		codeStamp(c, now, &o.until)
-	}
+	c.overrides(&a.tuned, now)
 	limited := a.machine.epoch != 0
 	codeBool(c, &limited)
 	if !limited {

@@ -1,7 +1,6 @@
 package ratelimit
 
 import (
-	"context"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,10 +101,9 @@ func setQuota(l *limits, value string) bool {
 	return err == nil
 }
 
-// TuneAccount overrides limits of an account by their keys for all running processes, for a time or, with lasts 0, until
-// ResetAccount. It returns a *TuningError, and changes nothing, for a key that does not exist or a value that cannot be
-// used.
-func (o Operator) TuneAccount(ctx context.Context, name string, values map[string]string, lasts time.Duration) error {
+// TuneAccount overrides limits of an account by their keys, for a time or, with lasts 0, for good. It returns a
+// *TuningError, and changes nothing, for a key that does not exist or a value that cannot be used.
+func (s *Snapshot) TuneAccount(at Instant, name string, values map[string]string, lasts time.Duration) error {
 	for k, v := range values {
 		if k == enabledKey {
 			k = "" // see EnableAccount
@@ -114,59 +112,38 @@ func (o Operator) TuneAccount(ctx context.Context, name string, values map[strin
 			return err
 		}
 	}
-	return o.order(ctx, func(at Instant, s *Snapshot) error {
-		now := s.advance(at)
-		a := s.known(now, name)
-		for k, v := range values {
-			a.override(now, k, v, lasts)
-		}
-		return nil
-	})
+	now := s.advance(at)
+	a := s.known(now, name)
+	for k, v := range values {
+		a.override(now, k, v, lasts)
+	}
+	return nil
 }
 
-// EnableAccount enables or disables an account, whatever the configuration of its processes says, for a time or, with
-// lasts 0, until the opposite. Keys of an enabled one that are out are tried again.
-func (o Operator) EnableAccount(ctx context.Context, name string, on bool, lasts time.Duration) error {
-	return o.order(ctx, func(at Instant, s *Snapshot) error {
-		now := s.advance(at)
-		a := s.known(now, name)
-		a.override(now, enabledKey, strconv.FormatBool(on), lasts)
-		for i := range a.keys {
-			if k := &a.keys[i]; on && k.standing.Out() {
-				k.standing, k.since = Unproven, now
-			}
-		}
-		return nil
-	})
+// EnableAccount enables or disables an account, for a time or, with lasts 0, until the opposite. Keys of an enabled one
+// that are out are tried again.
+func (s *Snapshot) EnableAccount(at Instant, name string, on bool, lasts time.Duration) {
+	now := s.advance(at)
+	a := s.known(now, name)
+	a.override(now, enabledKey, strconv.FormatBool(on), lasts)
+	if on {
+		a.retryKeys(now)
+	}
 }
 
 // ResetAccount ends the overrides of these limits of an account, or all.
-func (o Operator) ResetAccount(ctx context.Context, name string, keys ...string) error {
-	return o.order(ctx, func(at Instant, s *Snapshot) error {
-		s.advance(at)
-		if a := s.accountBy(name); a != nil {
-			a.tuned = slices.DeleteFunc(a.tuned, func(o override) bool {
-				return len(keys) == 0 && o.key != enabledKey || slices.Contains(keys, o.key)
-			})
-		}
-		return nil
-	})
+func (s *Snapshot) ResetAccount(at Instant, name string, keys ...string) {
+	s.advance(at)
+	if a := s.accountBy(name); a != nil {
+		a.tuned = slices.DeleteFunc(a.tuned, func(o override) bool {
+			return len(keys) == 0 && o.key != enabledKey || slices.Contains(keys, o.key)
+		})
+	}
 }
 
 func (a *account) override(now Stamp, key, value string, lasts time.Duration) {
-	o := override{key: key, value: strings.TrimSpace(value)}
-	if lasts > 0 {
-		o.until = now.add(lasts)
-	}
+	o := override{key, strings.TrimSpace(value), now.after(lasts)}
 	a.tuned = slices.DeleteFunc(a.tuned, func(b override) bool { return b.key == key })
 	a.tuned = append(a.tuned, o)
 	slices.SortFunc(a.tuned, func(x, y override) int { return strings.Compare(x.key, y.key) })
-}
-
-// dropAccountOverrides ends those that have run out.
-func (s *Snapshot) dropAccountOverrides(now Stamp) {
-	for i := range s.accounts {
-		a := &s.accounts[i]
-		a.tuned = slices.DeleteFunc(a.tuned, func(o override) bool { return o.until != 0 && o.until <= now })
-	}
 }

@@ -143,7 +143,7 @@ func (s *Snapshot) accountStatuses(now Stamp, t *Tuning, parts int) (list []Acco
 		}
 		st := AccountStatus{
 			Name: a.name, Enabled: true, Running: s.running(a), Rate: rate, Slots: l.slots, KeySlots: l.keySlots,
-			Quota: l.quota, QuotaUsed: use.used, QuotaReserved: s.running(a), QuotaRenews: s.clock.time(use.ends()),
+			Overrides: s.clock.public(a.tuned), Quota: l.quota, QuotaUsed: use.used, QuotaReserved: s.running(a), QuotaRenews: s.clock.time(use.ends()),
 		}
 		if l.enabled != nil {
 			st.Enabled, st.Told = *l.enabled, true
@@ -154,9 +154,6 @@ func (s *Snapshot) accountStatuses(now Stamp, t *Tuning, parts int) (list []Acco
 		}
 		for _, k := range a.keys {
 			st.Keys = append(st.Keys, KeyStatus{k.print, k.standing, s.clock.time(k.since), s.runningWith(k.id)})
-		}
-		for _, o := range a.tuned {
-			st.Overrides = append(st.Overrides, Override{o.key, o.value, s.clock.time(o.until)})
 		}
 		list = append(list, st)
 	}

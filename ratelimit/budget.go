@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -76,6 +77,9 @@ func (s *Snapshot) held(p *process, now Stamp, t *Tuning) int {
 	return p.reserved
 }
 
+// FreeOrphans frees reservations whose owners have asked for nothing for long, and returns what was freed, if anything.
+func (s *Snapshot) FreeOrphans(t *Tuning) Orphans { return s.freeOrphans(s.clock.now, t) }
+
 // freeOrphans frees reservations whose owners have asked for nothing for long, and returns what was freed, if anything.
 func (s *Snapshot) freeOrphans(now Stamp, t *Tuning) (o Orphans) {
 	for i := range s.processes {
@@ -123,16 +127,92 @@ func (s *Snapshot) renews(now Stamp, t *Tuning, n int, door []seat) Stamp {
 	return first
 }
 
-// reserve reserves n requests for a process, or none if they do not all fit.
-func (s *Snapshot) reserve(now Stamp, p *process, n int, t *Tuning, door []seat) bool {
+// Reserve books n requests of the budget and, where each account that could be used has a quota, of what those have left
+// together. It returns how many were booked: all or, where nothing limits them, none. A *BudgetError says that they do
+// not fit.
+func (s *Snapshot) Reserve(at Instant, owner string, n int, t *Tuning, accounts []Account) (booked int, refused *BudgetError) {
+	now := s.advance(at)
+	if !t.Budget.On() && len(accounts) == 0 {
+		return 0, nil
+	}
+	p := s.join(now, owner, t)
+	p.accounts = s.declare(now, accounts, at.Wall)
+	door := s.rationed(now, accounts, t, at.Parts)
+	if !t.Budget.On() && len(door) == 0 {
+		return 0, nil
+	}
 	s.freeOrphans(now, t)
 	if !s.fits(now, n, t, door) {
-		return false
+		e := s.spent(t, n, door)
+		return 0, &e
 	}
 	p.reserved += n
 	p.reservedAt = now
-	return true
+	return n, nil
+}
+
+// Unreserve gives n reserved requests of a process back.
+func (s *Snapshot) Unreserve(at Instant, owner string, n int) {
+	s.advance(at)
+	if p := s.process(owner); p != nil {
+		p.settle(n)
+	}
 }
 
 // settle ends the reservation of n requests of a process, used or not.
 func (p *process) settle(n int) { p.reserved = max(p.reserved-n, 0) }
+
+// Orphans are requests of the budget that were reserved and forgotten.
+type Orphans struct {
+	Requests int // that are free again
+	Used     int // of the budget's period
+	Reserved int // still
+	Limit    int
+}
+
+// ErrBudget is what a *BudgetError is.
+var ErrBudget = errors.New("request budget is spent")
+
+// BudgetError says that a request or reservation does not fit into the budget.
+type BudgetError struct {
+	Budget    Budget
+	Used      int
+	Reserved  int
+	Requested int
+	Renews    time.Time // when the period ends; zero: it has not begun
+	Accounts  bool      // it is that of all accounts together
+}
+
+// Error implements error.
+func (e *BudgetError) Error() string {
+	whose := "request budget"
+	if e.Accounts {
+		whose = "accounts' quotas"
+	}
+	s := fmt.Sprintf("reserve %d of the %s %s: %d used, %d reserved", e.Requested, whose, e.Budget, e.Used, e.Reserved)
+	if !e.Renews.IsZero() {
+		s += ", renews at " + e.Renews.UTC().Format(time.RFC3339)
+	}
+	return s
+}
+
+// Is reports whether target is ErrBudget.
+func (e *BudgetError) Is(target error) bool { return target == ErrBudget }
+
+// spent is the error for n requests that do not fit.
+func (s *Snapshot) spent(t *Tuning, n int, door []seat) BudgetError {
+	now := s.clock.now
+	if s.inBudget(now, n, t) && len(door) > 0 {
+		e := BudgetError{Accounts: true, Reserved: s.unassigned(now, t), Requested: n, Renews: s.clock.time(s.renews(now, t, n, door))}
+		for i := range door {
+			a, q := door[i].account, door[i].limits.quota
+			e.Budget = Budget{e.Budget.Requests + q.Requests, max(e.Budget.Period, q.Period)}
+			e.Used, e.Reserved = e.Used+a.quota.at(now).used, e.Reserved+s.running(a)
+		}
+		return e
+	}
+	use := s.budget.at(now)
+	return BudgetError{
+		Budget: t.Budget, Used: use.used, Reserved: s.reserved(now, t), Requested: n, Renews: s.clock.time(use.ends()),
+	}
+}

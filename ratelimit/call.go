@@ -181,7 +181,6 @@ type acquisition struct {
 	ask    Ask
 	grant  Grant
 	gauges Gauges
-	spent  BudgetError
 	told   wait
 
 	decided time.Time // with a coordinator: when grant was made
@@ -220,12 +219,9 @@ func (q *acquisition) try(at Instant, s *Snapshot, t *Tuning) (Transition, bool,
 	}
 	a.Accounts, a.Prefer = l.ownAccounts(), q.preference()
 	q.grant = s.TryGrant(at, a)
-	l.contended.Store(s.contends(a.Owner))
+	l.contended.Store(q.grant.Contended)
 	if l.coordinated {
 		q.decided = time.Now()
-	}
-	if q.grant.Cause == ReasonBudget {
-		q.spent = s.spent(t, 1, s.rationed(s.clock.now, a.Accounts, t, at.Parts))
 	}
 	return q.grant.Transition, q.grant.Moved, nil
 }
@@ -252,7 +248,7 @@ func (q *acquisition) wait(ctx context.Context) error {
 				lastChance = false
 				continue
 			}
-			return &q.spent
+			return g.Spent
 		case g.Refused:
 			return &BlockedError{g.Block}
 		}
@@ -282,7 +278,7 @@ func (q *acquisition) sleep(ctx context.Context, counts bool, freed, moved uint6
 	if counts {
 		nap = min(nap, c.left())
 	}
-	if g.pinned {
+	if g.Pinned {
 		nap = min(nap, c.PreferFor-c.insists)
 	}
 	var slot <-chan struct{}
@@ -291,7 +287,7 @@ func (q *acquisition) sleep(ctx context.Context, counts bool, freed, moved uint6
 	}
 	start := time.Now()
 	err := c.nap(ctx, nap, counts, slot, l.moved.listen(moved))
-	if g.pinned {
+	if g.Pinned {
 		c.insists += time.Since(start)
 	}
 	return err

@@ -132,14 +132,8 @@ func (s *Snapshot) code(c *codec) {
 	codeInt(c, &s.budget.used)
 	codeInt(c, &s.budget.period)
 
-	c.uint64(&s.overrideSeq)
-	resize(c, &s.overrides, maxOverrides)
-	for i := range s.overrides {
-		o := &s.overrides[i]
-		c.text(&o.key)
-		c.text(&o.value)
-		codeStamp(c, now, &o.until)
-	}
+	c.uint64(&s.overrides.seq)
+	c.overrides(&s.overrides.list, now)
 
 	resize(c, &s.processes, maxProcesses)
 	for i := range s.processes {
@@ -159,6 +153,16 @@ func (s *Snapshot) code(c *codec) {
 		p.codeAccounts(c, s)
 	}
 	s.codeAccounts(c, now)
+}
+
+func (c *codec) overrides(list *[]override, now Stamp) {
+	resize(c, list, maxOverrides)
+	for i := range *list {
+		o := &(*list)[i]
+		c.text(&o.key)
+		c.text(&o.value)
+		codeStamp(c, now, &o.until)
+	}
 }
 
 func (l *timeline) code(c *codec) {

@@ -12,7 +12,7 @@ import (
 func TestDecodeReturnsWhatWasEncoded(t *testing.T) {
 	tuned := newWorld(t)
 	tuned.run("429*3 ok*11 ok*5 500*8 cacheonly/15m")
-	if err := tuned.s.override(tuned.s.clock.now, []override{{key: "rate_base", value: "20"}}, time.Hour); err != nil {
+	if err := tuned.s.Override(tuned.now, map[string]string{"rate_base": "20"}, time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	for name, s := range map[string]Snapshot{

@@ -11,8 +11,6 @@ var (
 	ErrAcquireTimeout = errors.New("no permission to send in time")
 	// ErrRequestTimeout is what a *RequestTimeoutError is.
 	ErrRequestTimeout = errors.New("no answer in time")
-	// ErrBudget is what a *BudgetError is.
-	ErrBudget = errors.New("request budget is spent")
 	// ErrClosed is returned by a limiter that has been closed.
 	ErrClosed = errors.New("limiter is closed")
 )
@@ -71,32 +69,6 @@ func (e *RequestTimeoutError) Unwrap() error { return e.Err }
 
 // Timeout makes the error a timeout for net.Error's users.
 func (e *RequestTimeoutError) Timeout() bool { return true }
-
-// BudgetError says that a request or reservation does not fit into the budget.
-type BudgetError struct {
-	Budget    Budget
-	Used      int
-	Reserved  int
-	Requested int
-	Renews    time.Time // when the period ends; zero: it has not begun
-	Accounts  bool      // it is that of all accounts together
-}
-
-// Error implements error.
-func (e *BudgetError) Error() string {
-	whose := "request budget"
-	if e.Accounts {
-		whose = "accounts' quotas"
-	}
-	s := fmt.Sprintf("reserve %d of the %s %s: %d used, %d reserved", e.Requested, whose, e.Budget, e.Used, e.Reserved)
-	if !e.Renews.IsZero() {
-		s += ", renews at " + e.Renews.UTC().Format(time.RFC3339)
-	}
-	return s
-}
-
-// Is reports whether target is ErrBudget.
-func (e *BudgetError) Is(target error) bool { return target == ErrBudget }
 
 // BodyTooLargeError says that an answer was longer than Transport.MaxBody.
 type BodyTooLargeError struct{ Limit int64 }

@@ -87,12 +87,12 @@ func TestLockHeldFromTheStartIsGotOver(t *testing.T) {
 	first.mark(7)
 	release := holdLock(t, dir)
 	s := openTest(t, dir, FileOptions{Patience: time.Millisecond})
-	if snap, parts := s.look(); parts != 2 || snap.overrideSeq != 7 {
-		t.Errorf("%d parts, mark %d: the state can be read without the lock", parts, snap.overrideSeq)
+	if snap, parts := s.look(); parts != 2 || snap.overrides.seq != 7 {
+		t.Errorf("%d parts, mark %d: the state can be read without the lock", parts, snap.overrides.seq)
 	}
 	release()
-	if snap := untilTogether(t, s); snap.overrideSeq != 7 {
-		t.Errorf("together: mark %d, want 7", snap.overrideSeq)
+	if snap := untilTogether(t, s); snap.overrides.seq != 7 {
+		t.Errorf("together: mark %d, want 7", snap.overrides.seq)
 	}
 }
 
@@ -149,8 +149,8 @@ func TestUpdateThatCannotBeWrittenCountsAlone(t *testing.T) {
 	mend := s.fill()
 	s.mark(8) // what it decided holds, though nobody else can know
 	s.wantEvents("state_unavailable")
-	if snap, parts := s.look(); parts != 4 || snap.overrideSeq != 8 {
-		t.Errorf("alone in %d parts, mark %d; want 4, 8", parts, snap.overrideSeq)
+	if snap, parts := s.look(); parts != 4 || snap.overrides.seq != 8 {
+		t.Errorf("alone in %d parts, mark %d; want 4, 8", parts, snap.overrides.seq)
 	}
 	if got := other.marked(); got != 7 {
 		t.Errorf("the other sees %d, want 7", got)
@@ -159,8 +159,8 @@ func TestUpdateThatCannotBeWrittenCountsAlone(t *testing.T) {
 	s.look() // still full
 	mend()
 	s.clock.pass(retryEvery)
-	if snap, parts := s.look(); parts > 1 || snap.overrideSeq != 7 {
-		t.Errorf("back in %d parts, mark %d; want the shared 7", parts, snap.overrideSeq)
+	if snap, parts := s.look(); parts > 1 || snap.overrides.seq != 7 {
+		t.Errorf("back in %d parts, mark %d; want the shared 7", parts, snap.overrides.seq)
 	}
 	s.wantEvents("state_unavailable")
 }

@@ -140,8 +140,8 @@ func TestStateOfANewerVersionIsLeftUntouched(t *testing.T) {
 			s := openTest(t, dir, FileOptions{})
 			s.mark(5)
 			snap, parts := s.look()
-			if snap.State() != Normal || parts != 2 || snap.overrideSeq != 5 {
-				t.Errorf("%v in %d parts, mark %d; want Normal, 2, 5", snap.State(), parts, snap.overrideSeq)
+			if snap.State() != Normal || parts != 2 || snap.overrides.seq != 5 {
+				t.Errorf("%v in %d parts, mark %d; want Normal, 2, 5", snap.State(), parts, snap.overrides.seq)
 			}
 			s.clock.pass(2 * retryEvery)
 			s.look()
@@ -167,8 +167,8 @@ func TestUnusableFolderMeansMemoryAndAPart(t *testing.T) {
 			s := openTest(t, c.dir, FileOptions{Processes: 3})
 			s.mark(5)
 			s.wantEvents("state_unavailable")
-			if snap, parts := s.look(); parts != 3 || snap.overrideSeq != 5 || snap.State() != Normal {
-				t.Errorf("%v in %d parts, mark %d", snap.State(), parts, snap.overrideSeq)
+			if snap, parts := s.look(); parts != 3 || snap.overrides.seq != 5 || snap.State() != Normal {
+				t.Errorf("%v in %d parts, mark %d", snap.State(), parts, snap.overrides.seq)
 			}
 			// Once it can be used, it is.
 			must(t, os.Remove(c.obstacle))
@@ -236,7 +236,7 @@ func TestUpdateOfARemovedStateHappensOnce(t *testing.T) {
 	s := openTest(t, dir, FileOptions{})
 	for n := uint64(1); n <= 3; n++ {
 		err := s.Update(t.Context(), func(_ Instant, shared *Snapshot) error {
-			shared.overrideSeq++
+			shared.overrides.seq++
 			return nil
 		})
 		must(t, err)

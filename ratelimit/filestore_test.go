@@ -88,7 +88,7 @@ func (s storeUnderTest) mark(n uint64) {
 	s.t.Helper()
 	err := s.Update(context.Background(), func(now Instant, shared *Snapshot) error {
 		shared.advance(now)
-		shared.overrideSeq = n
+		shared.overrides.seq = n
 		return nil
 	})
 	if err != nil {
@@ -99,7 +99,7 @@ func (s storeUnderTest) mark(n uint64) {
 func (s storeUnderTest) marked() uint64 {
 	s.t.Helper()
 	snap, _ := s.look()
-	return snap.overrideSeq
+	return snap.overrides.seq
 }
 
 func (s storeUnderTest) wantEvents(want string) {
@@ -152,7 +152,7 @@ func TestFailedUpdateKeepsNothing(t *testing.T) {
 	s.mark(7)
 	boom := errors.New("boom")
 	err := s.Update(context.Background(), func(_ Instant, shared *Snapshot) error {
-		shared.overrideSeq = 8
+		shared.overrides.seq = 8
 		return boom
 	})
 	if !errors.Is(err, boom) {
@@ -170,7 +170,7 @@ func TestPanicInUpdateFreesTheLock(t *testing.T) {
 	func() {
 		defer func() { _ = recover() }()
 		_ = s.Update(context.Background(), func(_ Instant, shared *Snapshot) error {
-			shared.overrideSeq = 8
+			shared.overrides.seq = 8
 			panic("boom")
 		})
 	}()

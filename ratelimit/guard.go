@@ -88,12 +88,7 @@ func (l *Limiter) renew() {
 	ctx, cancel := context.WithTimeout(context.Background(), renewEvery)
 	defer cancel()
 	err := l.store.Update(ctx, func(at Instant, s *Snapshot) error {
-		until := s.advance(at).add(leaseKept)
-		for i := range s.slots.leases {
-			if lease := &s.slots.leases[i]; kept[Pass{lease.permit, lease.epoch}] {
-				lease.until = max(lease.until, until)
-			}
-		}
+		s.Renew(at, kept, leaseKept)
 		return nil
 	})
 	if err != nil {

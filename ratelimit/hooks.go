@@ -13,31 +13,12 @@ type Hooks struct {
 	OnOrphans    func(Orphans)    // reservations are free again whose owners asked for nothing for long
 }
 
-// Orphans are requests of the budget that were reserved and forgotten.
-type Orphans struct {
-	Requests int // that are free again
-	Used     int // of the budget's period
-	Reserved int // still
-	Limit    int
-}
-
 // Tuned is a setting that has changed because an operator has, or because the time of an operator's change is over.
 type Tuned struct {
 	Key      string
 	From, To string    // the values in force, as [Field.Get] writes them
 	Ended    bool      // the process's own value holds again
 	Until    time.Time // when the change ends by itself; zero: when an operator ends it
-}
-
-// Transition is one change of state.
-type Transition struct {
-	From, To State
-	Reason   Reason
-	Account  string // whose transition it is; "": the address's
-	At       time.Time
-	Until    time.Time // end of the block the new state is, zero if it is none or has no end
-	Epoch    uint64    // the number of the period that begins
-	Gauges   Gauges    // after it
 }
 
 // Answer is the end of one request that had a permit.
@@ -57,22 +38,4 @@ type WaitInfo struct {
 	Ended   bool          // false at the beginning
 	Waited  time.Duration // at the end: how long it took
 	Gauges  Gauges
-}
-
-// Gauges are what goes with every event: the state, why and since when it is, the end of its block, and numbers.
-type Gauges struct {
-	Block
-	Streak429 int
-	ErrRatio  float64 // of the window
-	Rate      float64 // requests a second that this process may send now
-	OwnSlots  int     // of this process, now
-}
-
-// Gauges returns the numbers as a process with this tuning sees them.
-func (s *Snapshot) Gauges(t *Tuning) Gauges {
-	m, now := &s.machine, s.clock.now
-	return Gauges{
-		Block{m.state, m.reason, s.clock.time(m.since), s.until()},
-		m.streak429, m.window.counts(now, t).Ratio(), m.pace(t, now).rate, regimes[m.state].part(t.Concurrency),
-	}
 }

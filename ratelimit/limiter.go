@@ -63,22 +63,11 @@ type Limiter struct {
 	moved     bell        // the state has changed
 	life      context.Context
 	end       context.CancelFunc
-	tuned     atomic.Pointer[tuned]
+	tuned     atomic.Pointer[InForce]
 	state     atomic.Uint32 // State, as last seen
 	reaped    atomic.Int64  // when dead processes were last looked for, ns since start
 	start     time.Time
 	closed    atomic.Bool
-}
-
-// tuned is the tuning in force: the process's own, divided, with operators' overrides.
-type tuned struct {
-	Tuning
-	own      *Tuning // the process's own
-	seq      uint64  // of the overrides
-	parts    int
-	problems []error // values that had to give way
-
-	overrides []Override
 }
 
 // New returns a limiter. It returns a *TuningError for a tuning that cannot be used.
@@ -121,7 +110,7 @@ func New(c Config) (*Limiter, error) {
 	}
 	l.state.Store(uint32(Normal))
 	l.reaped.Store(-int64(time.Hour))
-	l.tuned.Store(&tuned{Tuning: c.Tuning, own: l.own.Load(), parts: 1})
+	l.tuned.Store(&InForce{Tuning: c.Tuning})
 	l.gate.resize(c.Tuning.Concurrency)
 	return l, nil
 }
@@ -184,8 +173,7 @@ func (l *Limiter) Close() error {
 		return nil
 	}
 	err := l.store.Update(context.Background(), func(at Instant, s *Snapshot) error {
-		s.advance(at)
-		s.leave(l.owner)
+		s.Leave(at, l.owner)
 		return nil
 	})
 	if err != nil {
@@ -249,7 +237,7 @@ func (l *Limiter) record(p *Permit, e Event) {
 		report.Tuning = t
 		out = s.Record(at, report)
 		if l.closed.Load() {
-			s.leave(l.owner)
+			s.Leave(at, l.owner)
 		}
 		return out.Transition, out.Moved, nil
 	})
@@ -270,18 +258,18 @@ func (l *Limiter) record(p *Permit, e Event) {
 func (l *Limiter) do(
 	ctx context.Context, step func(Instant, *Snapshot, *Tuning) (Transition, bool, error),
 ) (gauges Gauges, err error) {
-	var t *tuned
+	var t *InForce
 	var tr Transition
 	var moved bool
 	var orphans Orphans
 	var state State
 	err = l.store.Update(ctx, func(at Instant, s *Snapshot) (err error) {
 		t = l.tune(at, s)
-		orphans = s.freeOrphans(s.clock.now, &t.Tuning)
+		orphans = s.FreeOrphans(&t.Tuning)
 		if tr, moved, err = step(at, s, &t.Tuning); err != nil {
 			return err
 		}
-		state = s.machine.state
+		state = s.State()
 		if l.gauged {
 			gauges = s.Gauges(&t.Tuning)
 		}
@@ -306,47 +294,37 @@ func (l *Limiter) do(
 }
 
 // tune returns the tuning in force for a snapshot, which the caller has to adopt after the update.
-func (l *Limiter) tune(at Instant, s *Snapshot) *tuned {
-	s.dropOverrides(s.advance(at))
-	parts := max(at.Parts, 1)
-	t, own := l.tuned.Load(), l.own.Load()
-	if t.own == own && t.seq == s.overrideSeq && t.parts == parts {
-		return t
-	}
-	t = &tuned{own: own, seq: s.overrideSeq, parts: parts, overrides: s.publicOverrides()}
-	t.Tuning, t.problems = s.overridden(*own)
-	t.Tuning = t.divided(parts)
-	return t
+func (l *Limiter) tune(at Instant, s *Snapshot) *InForce {
+	return s.InForce(at, *l.own.Load(), l.tuned.Load())
 }
 
 // adopt acts on a new tuning, outside the store's lock.
-func (l *Limiter) adopt(t *tuned) {
+func (l *Limiter) adopt(t *InForce) {
 	if t == l.tuned.Load() {
 		return
 	}
 	before := l.tuned.Swap(t)
 	l.gate.resize(t.Concurrency)
 	if l.hooks.OnTuned != nil {
-		t.tellSince(before, l.hooks.OnTuned)
+		tellTuned(before, t, l.hooks.OnTuned)
 	}
-	for _, err := range t.problems {
+	for _, err := range t.Problems {
 		l.warn(err)
 	}
 }
 
-// tellSince calls tell with each setting that operators have changed since before, and each of which a change has
+// tellTuned calls tell with each setting that operators have changed since before, and each of which a change has
 // ended.
-func (t *tuned) tellSince(before *tuned, tell func(Tuned)) {
-	for i := range fields {
-		f := &fields[i]
+func tellTuned(before, now *InForce, tell func(Tuned)) {
+	for _, f := range Fields() {
 		is := func(o Override) bool { return o.Key == f.Key }
-		now, was := slices.IndexFunc(t.overrides, is), slices.IndexFunc(before.overrides, is)
-		if now < 0 && was < 0 {
+		i := slices.IndexFunc(now.Overrides, is)
+		if i < 0 && !slices.ContainsFunc(before.Overrides, is) {
 			continue
 		}
-		change := Tuned{Key: f.Key, From: f.text(&before.Tuning), To: f.text(&t.Tuning), Ended: now < 0}
-		if now >= 0 {
-			change.Until = t.overrides[now].Until
+		change := Tuned{Key: f.Key, From: f.Get(before.Tuning), To: f.Get(now.Tuning), Ended: i < 0}
+		if i >= 0 {
+			change.Until = now.Overrides[i].Until
 		}
 		if change.From != change.To {
 			tell(change)

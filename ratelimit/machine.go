@@ -99,6 +99,17 @@ func (m *machine) begin(now Stamp, why Reason) {
 	m.since = now
 }
 
+// reset makes the machine that of an unknown upstream, with numbers above those of before. A pause may be kept.
+func (m *machine) reset(now Stamp, pause bool) {
+	old := *m
+	*m = machine{
+		state: Normal, epoch: old.epoch + 1, since: now, reason: ReasonReset, permits: old.permits, overrun: old.permits,
+	}
+	if pause {
+		m.pauseUntil = old.pauseUntil
+	}
+}
+
 // move is something that may change the machine's state.
 type move struct {
 	on      trigger

@@ -50,7 +50,10 @@ type Grant struct {
 	Wait    time.Duration
 	Ticket  uint64
 	Head    bool // the first in the queue
-	pinned  bool // it waits for the slot of its preference alone
+	Pinned  bool // it waits for the slot of its preference alone
+
+	Contended bool         // others stand in the queue
+	Spent     *BudgetError // where the cause is ReasonBudget
 
 	Transition Transition // made by the time that has passed
 	Moved      bool       // whether there was one
@@ -60,6 +63,16 @@ type Grant struct {
 // whole: no block, no pause, the ask's turn, a slot, a token, the process's own pace and room
 // under the ceiling; else nothing is taken but a ticket.
 func (s *Snapshot) TryGrant(at Instant, a Ask) Grant {
+	g := s.tryGrant(at, a)
+	g.Contended = s.contends(a.Owner)
+	if g.Cause == ReasonBudget {
+		spent := s.spent(a.Tuning, 1, s.rationed(s.clock.now, a.Accounts, a.Tuning, at.Parts))
+		g.Spent = &spent
+	}
+	return g
+}
+
+func (s *Snapshot) tryGrant(at Instant, a Ask) Grant {
 	now := s.advance(at)
 	p := s.join(now, a.Owner, a.Tuning)
 	p.accounts = s.declare(now, a.Accounts, at.Wall)
@@ -102,7 +115,7 @@ func (s *Snapshot) TryGrant(at Instant, a Ask) Grant {
 
 // without is TryGrant where no account can take the request.
 func (s *Snapshot) without(now Stamp, a Ask, p *process, g Grant, k *pick) Grant {
-	g.Full, g.pinned = k.full, k.pinned
+	g.Full, g.Pinned = k.full, k.pinned
 	switch {
 	case k.refuse:
 		return s.refuse(a, g, k.cause, 0)

@@ -33,13 +33,21 @@ type process struct {
 	reservedAt Stamp // when it last asked
 }
 
+// process returns the entry of a process, nil if it has none.
+func (s *Snapshot) process(id string) *process {
+	for i := range s.processes {
+		if s.processes[i].id == id {
+			return &s.processes[i]
+		}
+	}
+	return nil
+}
+
 // join returns the entry of a process, and makes or updates it.
 func (s *Snapshot) join(now Stamp, id string, t *Tuning) *process {
-	for i := range s.processes {
-		if p := &s.processes[i]; p.id == id {
-			p.bring(now, t)
-			return p
-		}
+	if p := s.process(id); p != nil {
+		p.bring(now, t)
+		return p
 	}
 	s.forgetUnseen(now)
 	s.processSeq++
@@ -139,20 +147,27 @@ func (s *Snapshot) expire(now Stamp, t *Tuning) {
 	s.slots.tickets = slices.DeleteFunc(s.slots.tickets, func(t ticket) bool { return now.sub(t.due) >= lostAfter })
 }
 
-// leave takes a process that says goodbye out of the snapshot: its tickets and
+// Leave takes a process that says goodbye out of the snapshot: its tickets and
 // reservations at once, itself when its last permit is back.
-func (s *Snapshot) leave(id string) {
-	for i := range s.processes {
-		p := &s.processes[i]
-		if p.id != id {
-			continue
-		}
-		if s.slots.held(p.key) == 0 {
-			s.remove(i)
-			return
-		}
-		s.slots.drop(func(owner uint64) bool { return owner == p.key })
+func (s *Snapshot) Leave(at Instant, owner string) {
+	s.advance(at)
+	p := s.process(owner)
+	switch {
+	case p == nil:
+	case s.slots.held(p.key) == 0:
+		s.remove(slices.IndexFunc(s.processes, func(o process) bool { return o.key == p.key }))
+	default:
+		s.slots.drop(func(key uint64) bool { return key == p.key })
 		p.reserved = s.slots.booked(p.key)
-		return
+	}
+}
+
+// Renew lengthens the leases of these permits.
+func (s *Snapshot) Renew(at Instant, kept map[Pass]bool, by time.Duration) {
+	until := s.advance(at).add(by)
+	for i := range s.slots.leases {
+		if l := &s.slots.leases[i]; kept[Pass{l.permit, l.epoch}] {
+			l.until = max(l.until, until)
+		}
 	}
 }

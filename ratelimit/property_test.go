@@ -213,8 +213,7 @@ func (c *crowd) end(owner string, e Event) {
 // reserve books requests of the budget for a process.
 func (c *crowd) reserve(owner string) {
 	if c.tuning.Budget.On() {
-		now := c.s.advance(c.now)
-		c.s.reserve(now, c.s.join(now, owner, &c.tuning), rapid.IntRange(1, 10).Draw(c.T, "requests"), &c.tuning, nil)
+		_, _ = c.s.Reserve(c.now, owner, rapid.IntRange(1, 10).Draw(c.T, "requests"), &c.tuning, nil)
 	}
 }
 

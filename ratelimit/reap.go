@@ -3,10 +3,6 @@ package ratelimit
 import (
 	"context"
 	"slices"
-	"strconv"
-	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -51,21 +47,34 @@ func (l *Limiter) reap(ctx context.Context, every, patience time.Duration) bool 
 	return err == nil
 }
 
-// A limiter's owner is itself, not its store: of two limiters on one store each keeps its own tickets and
-// reservations when the other is closed. The first limiter of a process has the process's id, the n-th "id#n".
-
-var limiters sync.Map // process id -> *atomic.Uint64, how many limiters it has had
-
-func newOwnerOf(process string) string {
-	count, _ := limiters.LoadOrStore(process, new(atomic.Uint64))
-	if n := count.(*atomic.Uint64).Add(1); n > 1 {
-		return process + "#" + strconv.FormatUint(n, 10)
-	}
-	return process
+// look returns a copy of the snapshot in a store, and the present moment. It writes nothing.
+func look(ctx context.Context, store Store) (at Instant, s Snapshot, err error) {
+	err = store.Update(ctx, func(now Instant, shared *Snapshot) error {
+		at, s = now, shared.Clone()
+		return ErrUnchanged
+	})
+	return at, s, err
 }
 
-// processOf returns the id of a limiter's process.
-func processOf(owner string) string {
-	id, _, _ := strings.Cut(owner, "#")
-	return id
+// Status returns the limiter as it is now, as this process sees it.
+func (l *Limiter) Status(ctx context.Context) (Status, error) {
+	at, s, err := look(ctx, l.store)
+	if err != nil {
+		return Status{Offline: l.offline}, err
+	}
+	t := l.tune(at, &s)
+	l.adopt(t)
+	st := s.Status(at, t.Tuning, l.owner, l.ownAccounts()...)
+	st.Offline = l.offline
+	return st, nil
+}
+
+// ReadStatus returns the status of a store as a process with this tuning and these accounts would see it. The caller
+// takes no part in the limiter.
+func ReadStatus(ctx context.Context, store Store, t Tuning, accounts ...Account) (Status, error) {
+	at, s, err := look(ctx, store)
+	if err != nil {
+		return Status{}, err
+	}
+	return s.Status(at, s.InForce(at, t, nil).Tuning, "", accounts...), nil
 }

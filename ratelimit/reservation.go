@@ -44,47 +44,15 @@ func (l *Limiter) Reserve(ctx context.Context, n int) (*Reservation, error) {
 }
 
 func (l *Limiter) reserve(ctx context.Context, r *Reservation, n int) (refused *BudgetError, err error) {
-	accounts := l.ownAccounts()
 	_, err = l.do(ctx, func(at Instant, s *Snapshot, t *Tuning) (tr Transition, moved bool, err error) {
 		r.left, refused = 0, nil
-		now := s.advance(at)
 		if l.closed.Load() {
 			return tr, false, ErrClosed
 		}
-		if !t.Budget.On() && len(accounts) == 0 {
-			return tr, false, nil
-		}
-		p := s.join(now, l.owner, t)
-		p.accounts = s.declare(now, accounts, at.Wall)
-		switch door := s.rationed(now, accounts, t, at.Parts); {
-		case !t.Budget.On() && len(door) == 0:
-		case s.reserve(now, p, n, t, door):
-			r.left = n
-		default:
-			e := s.spent(t, n, door)
-			refused = &e
-		}
+		r.left, refused = s.Reserve(at, l.owner, n, t, l.ownAccounts())
 		return tr, false, nil
 	})
 	return refused, err
-}
-
-// spent is the error for n requests that do not fit.
-func (s *Snapshot) spent(t *Tuning, n int, door []seat) BudgetError {
-	now := s.clock.now
-	if s.inBudget(now, n, t) && len(door) > 0 {
-		e := BudgetError{Accounts: true, Reserved: s.unassigned(now, t), Requested: n, Renews: s.clock.time(s.renews(now, t, n, door))}
-		for i := range door {
-			a, q := door[i].account, door[i].limits.quota
-			e.Budget = Budget{e.Budget.Requests + q.Requests, max(e.Budget.Period, q.Period)}
-			e.Used, e.Reserved = e.Used+a.quota.at(now).used, e.Reserved+s.running(a)
-		}
-		return e
-	}
-	use := s.budget.at(now)
-	return BudgetError{
-		Budget: t.Budget, Used: use.used, Reserved: s.reserved(now, t), Requested: n, Renews: s.clock.time(use.ends()),
-	}
 }
 
 // Left returns how many of the booked requests have not been made.
@@ -107,12 +75,7 @@ func (r *Reservation) Release() {
 
 func (l *Limiter) unreserve(n int) {
 	err := l.store.Update(context.Background(), func(at Instant, s *Snapshot) error {
-		s.advance(at)
-		for i := range s.processes {
-			if s.processes[i].id == l.owner {
-				s.processes[i].settle(n)
-			}
-		}
+		s.Unreserve(at, l.owner, n)
 		return nil
 	})
 	if err != nil {

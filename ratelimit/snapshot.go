@@ -15,8 +15,7 @@ type Snapshot struct {
 	slots   slots
 	budget  budgetUse
 
-	overrides   []override
-	overrideSeq uint64 // changes whenever overrides do, so that readers can cache
+	overrides overrides
 
 	processes  []process // all participants, in the order of arrival
 	processSeq uint64    // the key of the newest process
@@ -50,7 +49,7 @@ func (s *Snapshot) Clone() Snapshot {
 	c.ceiling.grants = append([]Stamp(nil), s.ceiling.grants...)
 	c.slots.tickets = append([]ticket(nil), s.slots.tickets...)
 	c.slots.leases = append([]lease(nil), s.slots.leases...)
-	c.overrides = append([]override(nil), s.overrides...)
+	c.overrides.list = append([]override(nil), s.overrides.list...)
 	c.processes = append([]process(nil), s.processes...)
 	for i := range c.processes {
 		c.processes[i].accounts = slices.Clone(c.processes[i].accounts)

@@ -1,9 +1,6 @@
 package ratelimit
 
-import (
-	"context"
-	"time"
-)
+import "time"
 
 // Status is the limiter at one moment.
 type Status struct {
@@ -55,46 +52,6 @@ type ProcessStatus struct {
 	Reserved int
 	Rate     float64
 	Seen     time.Time
-}
-
-// Override is a setting that an operator has changed.
-type Override struct {
-	Key, Value string
-	Until      time.Time // zero: always
-}
-
-// look returns a copy of the snapshot in a store, and the present moment. It writes nothing.
-func look(ctx context.Context, store Store) (at Instant, s Snapshot, err error) {
-	err = store.Update(ctx, func(now Instant, shared *Snapshot) error {
-		at, s = now, shared.Clone()
-		return ErrUnchanged
-	})
-	return at, s, err
-}
-
-// Status returns the limiter as it is now, as this process sees it.
-func (l *Limiter) Status(ctx context.Context) (Status, error) {
-	at, s, err := look(ctx, l.store)
-	if err != nil {
-		return Status{Offline: l.offline}, err
-	}
-	t := l.tune(at, &s)
-	l.adopt(t)
-	st := s.Status(at, t.Tuning, l.owner, l.ownAccounts()...)
-	st.Offline = l.offline
-	return st, nil
-}
-
-// ReadStatus returns the status of a store as a process with this tuning and these accounts would see it. The caller
-// takes no part in the limiter.
-func ReadStatus(ctx context.Context, store Store, t Tuning, accounts ...Account) (Status, error) {
-	at, s, err := look(ctx, store)
-	if err != nil {
-		return Status{}, err
-	}
-	s.dropOverrides(s.advance(at))
-	tuning, _ := s.overridden(t)
-	return s.Status(at, tuning.divided(at.Parts), "", accounts...), nil
 }
 
 // Status returns what a process with this tuning and these accounts sees. It changes nothing.
@@ -152,13 +109,24 @@ func (s *Snapshot) Status(at Instant, t Tuning, owner string, accounts ...Accoun
 		st.Processes = append(st.Processes, ps)
 	}
 	st.Accounts = s.accountStatuses(now, &t, at.Parts)
-	st.Overrides = s.publicOverrides()
+	st.Overrides = s.clock.public(s.overrides.list)
 	return st
 }
 
-func (s *Snapshot) publicOverrides() (list []Override) {
-	for _, o := range s.overrides {
-		list = append(list, Override{o.key, o.value, s.clock.time(o.until)})
+// Gauges are what goes with every event: the state, why and since when it is, the end of its block, and numbers.
+type Gauges struct {
+	Block
+	Streak429 int
+	ErrRatio  float64 // of the window
+	Rate      float64 // requests a second that this process may send now
+	OwnSlots  int     // of this process, now
+}
+
+// Gauges returns the numbers as a process with this tuning sees them.
+func (s *Snapshot) Gauges(t *Tuning) Gauges {
+	m, now := &s.machine, s.clock.now
+	return Gauges{
+		Block{m.state, m.reason, s.clock.time(m.since), s.until()},
+		m.streak429, m.window.counts(now, t).Ratio(), m.pace(t, now).rate, regimes[m.state].part(t.Concurrency),
 	}
-	return list
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -69,3 +70,22 @@ var localOwners atomic.Uint64
 
 // newOwner names a limiter on a store without [Liveness].
 func newOwner() string { return "local-" + strconv.FormatUint(localOwners.Add(1), 10) }
+
+// A limiter's owner is itself, not its store: of two limiters on one store each keeps its own tickets and
+// reservations when the other is closed. The first limiter of a process has the process's id, the n-th "id#n".
+
+var limiters sync.Map // process id -> *atomic.Uint64, how many limiters it has had
+
+func newOwnerOf(process string) string {
+	count, _ := limiters.LoadOrStore(process, new(atomic.Uint64))
+	if n := count.(*atomic.Uint64).Add(1); n > 1 {
+		return process + "#" + strconv.FormatUint(n, 10)
+	}
+	return process
+}
+
+// processOf returns the id of a limiter's process.
+func processOf(owner string) string {
+	id, _, _ := strings.Cut(owner, "#")
+	return id
+}

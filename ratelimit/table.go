@@ -44,6 +44,17 @@ type Rule struct {
 	enter func(facts) // nil: nothing else happens
 }
 
+// Transition is one change of state.
+type Transition struct {
+	From, To State
+	Reason   Reason
+	Account  string // whose transition it is; "": the address's
+	At       time.Time
+	Until    time.Time // end of the block the new state is, zero if it is none or has no end
+	Epoch    uint64    // the number of the period that begins
+	Gauges   Gauges    // after it
+}
+
 // facts is everything a row may look at. Only a row's enter changes the machine. It is handed on as a value: where it
 // is behind a pointer, each answer allocates one.
 type facts struct {

@@ -30,23 +30,26 @@ func (r *repeating) Update(ctx context.Context, fn func(Instant, *Snapshot) erro
 // others are snapshots on which every call goes another way.
 func others(at Instant) map[string]Snapshot {
 	all := map[string]Snapshot{}
-	for name, change := range map[string]func(now Stamp, s *Snapshot){
-		"fresh":   func(Stamp, *Snapshot) {},
-		"blocked": func(now Stamp, s *Snapshot) { s.step(now, &defaults, move{on: onOperator, command: forceCacheOnly}) },
-		"spent":   func(now Stamp, s *Snapshot) { s.budget = budgetUse{since: now, period: time.Hour, used: 1000} },
-		"full":    func(now Stamp, s *Snapshot) { s.ceiling.unknownSince = now },
-		"tuned": func(now Stamp, s *Snapshot) {
-			_ = s.override(now, []override{{key: "concurrency", value: "9"}}, time.Hour)
-		},
-		"inhabited": func(now Stamp, s *Snapshot) { s.join(now, "stranger", &defaults) },
-		"refused": func(now Stamp, s *Snapshot) {
-			a := s.known(now, "a2")
-			a.keys = append(a.keys, accountKey{id: 2, print: FingerprintOf("a20"), standing: Refused, seen: now})
-			s.accountSeq = 2
+	tu := Default()
+	tu.Budget = Budget{1000, time.Hour}
+	ask := Ask{Owner: "stranger", Tuning: &tu, Patience: time.Minute}
+	for name, change := range map[string]func(s *Snapshot){
+		"fresh":     func(*Snapshot) {},
+		"blocked":   func(s *Snapshot) { s.ForceCacheOnly(at, 0) },
+		"spent":     func(s *Snapshot) { _, _ = s.Reserve(at, "stranger", 1000, &tu, nil) },
+		"full":      func(s *Snapshot) { *s = NewCautiousSnapshot(at) },
+		"tuned":     func(s *Snapshot) { _ = s.Override(at, map[string]string{"concurrency": "9"}, time.Hour) },
+		"inhabited": func(s *Snapshot) { s.TryGrant(at, ask) },
+		"refused": func(s *Snapshot) {
+			a := ask
+			a.Accounts = pool(Account{Name: "a2"})
+			g := s.TryGrant(at, a)
+			e := Event{Outcome: Client, Status: 401, Key: KeyRefused}
+			s.Record(at, Report{Owner: a.Owner, Tuning: &tu, Pass: g.Pass, Event: e})
 		},
 	} {
 		s := NewSnapshot(at)
-		change(s.clock.now, &s)
+		change(&s)
 		all[name] = s
 	}
 	return all
