@@ -14,28 +14,20 @@ func (s *Snapshot) uses() map[string]int {
 	return m
 }
 
-// usedSince adds to a sum what was used since before.
-func (s *Snapshot) usedSince(before, sum map[string]int) map[string]int {
-	for name, used := range s.uses() {
-		if more := used - before[name]; more > 0 {
-			if sum == nil {
-				sum = map[string]int{}
-			}
-			sum[name] += more
-		}
+// usedSince returns what was used since before.
+func (s *Snapshot) usedSince(before map[string]int) map[string]int {
+	m := s.uses()
+	for name := range m {
+		m[name] = max(m[name]-before[name], 0)
 	}
-	return sum
+	return m
 }
 
 // rejoinAccounts brings along what a process did with the accounts while it was alone: use of quotas, pauses, and what
 // it learnt of keys since then.
-func (s *Snapshot) rejoinAccounts(a *detached, carried func(Stamp) Stamp) {
-	used := a.mine.quotas
-	if a.store == nil {
-		used = a.snap.usedSince(a.quotas, nil)
-	}
-	for i := range a.snap.accounts {
-		theirs := &a.snap.accounts[i]
+func (s *Snapshot) rejoinAccounts(a *Absence, used map[string]int, carried func(Stamp) Stamp) {
+	for i := range a.Snapshot.accounts {
+		theirs := &a.Snapshot.accounts[i]
 		ours := s.accountBy(theirs.name)
 		if ours == nil {
 			continue

@@ -58,9 +58,9 @@ type Coordinator interface {
 	// Missed returns since when the server had left this process without an answer, although no Exchange has failed, the
 	// first time since Exchange has last written; zero: it always had one. Others may have gone on alone meanwhile.
 	Missed() time.Time
-	// Rouse is called by change each time before it returns something to keep. With that the turn of a request of this
+	// WakeNext is called by change each time before it returns something to keep. With that the turn of a request of this
 	// process, which sleeps, is so far away; "" where nobody has to be woken.
-	Rouse(owner string, in time.Duration)
+	WakeNext(owner string, in time.Duration)
 }
 
 // Quarantine is an optional interface of a [Backend] that sets damaged bytes aside.

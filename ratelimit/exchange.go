@@ -8,10 +8,6 @@ import (
 )
 
 const (
-	// refuseFor is how long a place that several machines use is refused by all of them.
-	refuseFor = 10 * time.Minute
-	// recently is how long ago another machine may have written to count as alive.
-	recently = time.Minute
 	// maxLooks bounds how often one update may have to find out who else lives.
 	maxLooks = 4
 )
@@ -23,8 +19,8 @@ var (
 	errSeveralMachines = errors.New("another machine uses the limiter's state as well")
 )
 
-// company is who else lives.
-type company struct {
+// peers is who else lives.
+type peers struct {
 	known  bool
 	others bool // somebody else lives
 	users  bool // somebody who takes part in the state that was seen lives
@@ -32,8 +28,8 @@ type company struct {
 
 // look finds out who else lives. Nothing is locked meanwhile.
 func (s *SharedStore) look() {
-	users := s.snap.users()
-	s.company = company{known: true, others: s.Living() > 1, users: len(s.Dead(users)) < len(users)}
+	users := s.snap.Users()
+	s.peers = peers{known: true, others: s.Living() > 1, users: len(s.Dead(users)) < len(users)}
 }
 
 // exchange is what the store does to the bytes of the shared state, see [Backend].
@@ -61,14 +57,14 @@ func (s *SharedStore) exchange(at Instant, old []byte) ([]byte, error) {
 		if !changed {
 			return nil, nil
 		}
-		if old == nil && !at.Lost && !s.seen && !s.company.known {
+		if old == nil && !at.Lost && !s.seen && !s.peers.known {
 			return nil, errWhoLives
 		}
 		break
 	}
 	if !s.refusing {
-		s.snap.advance(at) // so that who writes is seen, whatever it wrote
-		s.rouse(next)
+		s.snap.Touch(at)
+		s.wakeNext(at, next)
 	}
 	s.next, _ = s.snap.AppendBinary(s.next[:0])
 	s.decoded, s.decided, s.lost = false, true, at.Lost
@@ -82,13 +78,13 @@ func (s *SharedStore) apply(at Instant) (changed, ok bool) {
 	s.decoded = false
 	switch {
 	case s.alone != nil:
-		s.snap.rejoin(at, s.alone, s.owner)
+		s.snap.Rejoin(at, s.alone.Absence, s.owner, s.alone.parts)
 	case s.coordinator != nil:
 		if missed := s.coordinator.Missed(); !missed.IsZero() {
-			asked = !s.snap.missed(at, time.Since(missed)) && asked
+			asked = !s.snap.Missed(at, time.Since(missed)) && asked
 		}
 	case s.stalled != 0:
-		s.snap.doubt(s.snap.advance(at), s.stalled, s.owner, max(len(s.snap.users()), 1))
+		s.snap.Doubt(at, s.stalled, s.owner)
 	}
 	for _, r := range s.batch {
 		if r.failed() {
@@ -127,10 +123,10 @@ func (s *SharedStore) load(at Instant, old []byte) error {
 	}
 	if at.Lost {
 		if s.before != nil {
-			s.snap.recall(s.before, at, s.owner)
+			s.snap.Recall(s.before, at, s.owner)
 			s.recalled = true
 		}
-		s.snap.uncertain(at)
+		s.snap.Uncertain(at)
 		s.decoded = false
 	}
 	return nil
@@ -162,14 +158,12 @@ func (s *SharedStore) first(at Instant) Snapshot {
 	}
 	var last Snapshot
 	if s.seen && last.Decode(s.known) == nil {
-		last.uncertain(at)
-		last.bucket.empty(last.clock.now)
 		s.recalled = true
-		return last
+		return NewRestoredSnapshot(&last, at)
 	}
 	fresh := NewSnapshot(at)
-	if s.company.others {
-		fresh.uncertain(at) // they have sent something; the state was removed behind their backs
+	if s.peers.others {
+		fresh.Uncertain(at) // they have sent something; the state was removed behind their backs
 	}
 	return fresh
 }
@@ -178,22 +172,21 @@ func (s *SharedStore) first(at Instant) Snapshot {
 // others count time since a boot of their own, so each change of hands would be a reboot, which voids the slots and
 // evidence of the machine before. Whoever sees two of them notes it in the state, and both refuse it for a while.
 func (s *SharedStore) admit(at Instant) error {
-	c := &s.snap.clock
-	if left := time.Unix(0, c.refused).Sub(at.Wall); left > 0 && left <= refuseFor {
+	if s.snap.IsRefused(at) {
 		return errSeveralMachines
 	}
-	if !c.foreign(at) || at.Wall.Sub(time.Unix(0, c.wall)) >= recently {
+	if !s.snap.IsForeign(at) {
 		return nil
 	}
 	if !s.wrote { // else a boot that this process lives in was replaced, which is no reboot
-		if !s.company.known {
+		if !s.peers.known {
 			return errWhoLives
 		}
-		if !s.company.users && (c.machine == at.Machine || c.machine == "") {
+		if !s.peers.users && s.snap.IsOf(at.Machine) {
 			return nil
 		}
 	}
-	c.refused = at.Wall.Add(refuseFor).UnixNano()
+	s.snap.Refuse(at)
 	s.refusing = true
 	return nil
 }

@@ -48,7 +48,7 @@ func TestStoppedLockHolderFreezesNobody(t *testing.T) {
 	holder.wait()
 	s := storeUnderTest{SharedStore: st, t: t, warned: w}
 	snap := untilTogether(t, s)
-	if n := len(snap.slots.leases); n != 0 {
+	if n := snap.Status(SystemInstant(), Default(), "").Running; n != 0 {
 		t.Errorf("%d leases are left of before", n)
 	}
 	for range 20 {
@@ -164,7 +164,8 @@ func TestChaosNeverExceedsTheCeilingAndLeavesNothingBehind(t *testing.T) {
 		acquire()
 	}
 	snap, parts := st.look()
-	if len(snap.slots.leases) != tuning.ConcurrencyTotal || len(snap.processes) != 1 || parts > 1 {
-		t.Errorf("%d leases, %d processes, %d parts; the dead have left something", len(snap.slots.leases), len(snap.processes), parts)
+	left := snap.Status(SystemInstant(), tuning, "")
+	if left.Running != tuning.ConcurrencyTotal || len(left.Processes) != 1 || parts > 1 {
+		t.Errorf("%d running, %d processes, %d parts; the dead have left something", left.Running, len(left.Processes), parts)
 	}
 }

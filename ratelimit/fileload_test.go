@@ -44,11 +44,11 @@ func TestDamagedStateIsSetAsideAndReplacedCarefully(t *testing.T) {
 			damage(t, path)
 			s, other := openTest(t, dir, FileOptions{}), openTest(t, dir, FileOptions{})
 			snap, parts := s.look()
-			if snap.State() != Throttle || parts > 1 || snap.ceiling.unknownSince != snap.clock.now {
-				t.Errorf("state %v in %d parts, unknown since %d; want Throttle, whole, %d", snap.State(), parts, snap.ceiling.unknownSince, snap.clock.now)
+			if snap.State() != Throttle || parts > 1 || !s.silent() {
+				t.Errorf("state %v in %d parts, silent %v; want Throttle, whole, silent", snap.State(), parts, s.silent())
 			}
-			if tuning := Default(); snap.bucket.wait(snap.clock.now, newPace(tuning.RateBase, tuning.BucketCap)) == 0 {
-				t.Error("the bucket is not empty")
+			if n := snap.Status(s.clock.now(), Default(), "").Tokens; n >= 1 {
+				t.Errorf("%v tokens in the bucket", n)
 			}
 			if found := corruptFiles(t, dir); len(found) != 1 {
 				t.Errorf("set aside %q, want one", found)
@@ -140,8 +140,8 @@ func TestStateOfANewerVersionIsLeftUntouched(t *testing.T) {
 			s := openTest(t, dir, FileOptions{})
 			s.mark(5)
 			snap, parts := s.look()
-			if snap.State() != Normal || parts != 2 || snap.overrides.seq != 5 {
-				t.Errorf("%v in %d parts, mark %d; want Normal, 2, 5", snap.State(), parts, snap.overrides.seq)
+			if snap.State() != Normal || parts != 2 || markOf(snap) != 5 {
+				t.Errorf("%v in %d parts, mark %d; want Normal, 2, 5", snap.State(), parts, markOf(snap))
 			}
 			s.clock.pass(2 * retryEvery)
 			s.look()
@@ -167,8 +167,8 @@ func TestUnusableFolderMeansMemoryAndAPart(t *testing.T) {
 			s := openTest(t, c.dir, FileOptions{Processes: 3})
 			s.mark(5)
 			s.wantEvents("state_unavailable")
-			if snap, parts := s.look(); parts != 3 || snap.overrides.seq != 5 || snap.State() != Normal {
-				t.Errorf("%v in %d parts, mark %d", snap.State(), parts, snap.overrides.seq)
+			if snap, parts := s.look(); parts != 3 || markOf(snap) != 5 || snap.State() != Normal {
+				t.Errorf("%v in %d parts, mark %d", snap.State(), parts, markOf(snap))
 			}
 			// Once it can be used, it is.
 			must(t, os.Remove(c.obstacle))
@@ -207,8 +207,7 @@ func TestDeletedWhileRunningKeepsWhatWasKnown(t *testing.T) {
 				t.Errorf("b sees %d, want 8", got)
 			}
 			if name != "lock" {
-				snap, _ := b.look()
-				if snap.ceiling.unknownSince == 0 {
+				if !b.silent() {
 					t.Error("b grants as if nobody else could have")
 				}
 			}
@@ -234,10 +233,9 @@ func TestUpdateOfARemovedStateHappensOnce(t *testing.T) {
 	}
 	dir := t.TempDir()
 	s := openTest(t, dir, FileOptions{})
-	for n := uint64(1); n <= 3; n++ {
-		err := s.Update(t.Context(), func(_ Instant, shared *Snapshot) error {
-			shared.overrides.seq++
-			return nil
+	for n := 1; n <= 3; n++ {
+		err := s.Update(t.Context(), func(at Instant, shared *Snapshot) error {
+			return setMark(at, shared, markOf(shared.Clone())+1)
 		})
 		must(t, err)
 		if got := s.marked(); got != n {

@@ -123,11 +123,11 @@ func (g *grantLog) Update(ctx context.Context, fn func(Instant, *Snapshot) error
 	var granted time.Duration
 	err := g.SharedStore.Update(ctx, func(now Instant, s *Snapshot) error {
 		granted = 0 // of an earlier call, which does not count
-		before := s.machine.permits
+		before := grantedIn(now, s)
 		if err := fn(now, s); err != nil {
 			return err
 		}
-		if s.machine.permits > before {
+		if grantedIn(now, s) > before {
 			granted = now.Boot
 		}
 		return nil
@@ -137,6 +137,9 @@ func (g *grantLog) Update(ctx context.Context, fn func(Instant, *Snapshot) error
 	}
 	return err
 }
+
+// grantedIn counts the grants within the present window.
+func grantedIn(now Instant, s *Snapshot) int { return s.Status(now, fastTuning(), "").Granted }
 
 // playGrants gets and gives back permits, arg of them ("-1": without end), with four workers.
 func playGrants(dir, arg string) error {
@@ -246,8 +249,8 @@ func playHolder(dir, _ string) error {
 	})
 }
 
-// playWriter updates a big snapshot as fast as it can. Each update raises the number of
-// permits by one and the rest follows from it, so that half an update would show.
+// playWriter updates a big snapshot as fast as it can. Each update raises all quotas by one, so that half an update would
+// show.
 func playWriter(dir, _ string) error {
 	st, err := OpenFileStore(dir, FileOptions{Patience: time.Minute})
 	if err != nil {
@@ -259,9 +262,11 @@ func playWriter(dir, _ string) error {
 	}()
 	for first := true; ; first = false {
 		err := st.Update(context.Background(), func(now Instant, s *Snapshot) error {
-			s.advance(now)
-			fillFromPermits(s)
-			return nil
+			n, err := countIn(now, s)
+			if err != nil {
+				return err
+			}
+			return setCount(now, s, n+1)
 		})
 		if err != nil {
 			return err
@@ -272,29 +277,30 @@ func playWriter(dir, _ string) error {
 	}
 }
 
-const bulk = 1000 // tickets: some 10 KiB, which is more than one page
+const bulk = 60 // accounts with long names: some 12 KiB, which is more than one page
 
-func fillFromPermits(s *Snapshot) {
-	s.machine.permits++
-	n := s.machine.permits
-	s.slots.seq = n + bulk
-	s.slots.tickets = s.slots.tickets[:0]
-	for i := range uint64(bulk) {
-		s.slots.tickets = append(s.slots.tickets, ticket{number: n + i + 1, due: s.clock.now.add(time.Duration(n) * time.Millisecond)})
-	}
-}
-
-func checkFromPermits(s *Snapshot) error {
-	n := s.machine.permits
-	if len(s.slots.tickets) != bulk || s.slots.seq != n+bulk {
-		return fmt.Errorf("%d tickets up to %d at permit %d", len(s.slots.tickets), s.slots.seq, n)
-	}
-	for i, q := range s.slots.tickets {
-		if q.number != n+uint64(i)+1 {
-			return fmt.Errorf("ticket %d at permit %d, place %d", q.number, n, i)
+func setCount(at Instant, s *Snapshot, n int) error {
+	for i := range bulk {
+		name := fmt.Sprint(strings.Repeat("account ", 25), i)
+		if err := s.TuneAccount(at, name, map[string]string{"quota": fmt.Sprintf("%d/1h", n)}, 0); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// countIn returns what setCount has set, and whether all of it is there.
+func countIn(at Instant, s *Snapshot) (n int, err error) {
+	accounts := s.Status(at, Default(), "").Accounts
+	if len(accounts) == 0 {
+		return 0, nil
+	}
+	for _, a := range accounts {
+		if len(accounts) != bulk || a.Quota.Requests != accounts[0].Quota.Requests {
+			return 0, fmt.Errorf("%d accounts; %d and %d", len(accounts), accounts[0].Quota.Requests, a.Quota.Requests)
+		}
+	}
+	return accounts[0].Quota.Requests, nil
 }
 
 // grants reads the merged log of all grants, sorted.

@@ -3,6 +3,7 @@ package ratelimit
 import (
 	"context"
 	"testing"
+	"time"
 )
 
 // BenchmarkFileStoreUpdate is one update of a busy snapshot by the only process.
@@ -15,12 +16,12 @@ func BenchmarkFileStoreUpdate(b *testing.B) {
 	defer st.Close()
 	ctx := context.Background()
 	err = st.Update(ctx, func(now Instant, s *Snapshot) error {
-		at := s.advance(now)
-		for range defaults.WindowRecords {
-			s.machine.window.records = append(s.machine.window.records, record{at: millis(at), outcome: OK})
-		}
-		for range defaults.Ceiling {
-			s.ceiling.add(at, defaults.CeilingWindow)
+		t := Default()
+		t.RateBase, t.BucketCap = 1000, 1000
+		for range t.WindowRecords {
+			now.Wall, now.Boot = now.Wall.Add(30*time.Millisecond), now.Boot+30*time.Millisecond
+			g := s.TryGrant(now, Ask{Owner: "p", Tuning: &t})
+			s.Record(now, Report{Owner: "p", Tuning: &t, Pass: g.Pass, Event: Event{Outcome: OK, Status: 200}})
 		}
 		return nil
 	})
@@ -28,7 +29,7 @@ func BenchmarkFileStoreUpdate(b *testing.B) {
 		b.Fatal(err)
 	}
 	update := func(now Instant, s *Snapshot) error {
-		s.advance(now)
+		s.Touch(now)
 		return nil
 	}
 	b.ReportAllocs()

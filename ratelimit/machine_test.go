@@ -371,8 +371,8 @@ func TestPermitsGrantedApartHaveNumbersOfTheirOwn(t *testing.T) {
 	w.acquire()
 	seen := map[uint64]bool{}
 	for episode := range uint64(3) {
-		apart := leave(&w.s, w.now, w.owner, episode)
-		g := apart.snap.TryGrant(w.now, Ask{Owner: w.owner, Tuning: &w.tuning})
+		apart := NewAbsence(&w.s, w.now, w.owner, episode)
+		g := apart.Snapshot.TryGrant(w.now, Ask{Owner: w.owner, Tuning: &w.tuning})
 		if !g.Granted || seen[g.Pass.Number] {
 			t.Errorf("%+v", g)
 		}
@@ -439,5 +439,60 @@ func TestThrottleBeginsWithoutABurst(t *testing.T) {
 	w.run("404*17")
 	if got := w.now.Boot - start; got < 900*time.Millisecond {
 		t.Errorf("17 requests within %s", got)
+	}
+}
+
+func TestReset(t *testing.T) {
+	w := newWorld(t)
+	w.run("ok*40 429/50s")
+	held := w.s.slots
+	for _, force := range []bool{false, true} {
+		s := w.s.Clone()
+		before := s.machine
+		s.Reset(w.now, force)
+		m := &s.machine
+		if m.state != Normal || m.reason != ReasonReset || m.epoch != before.epoch+1 || m.permits != before.permits || m.streak429 != 0 || len(m.window.records) != 0 {
+			t.Errorf("%+v", m)
+		}
+		if kept := m.pauseUntil == before.pauseUntil; kept == force {
+			t.Errorf("force %v: pause kept %v", force, kept)
+		}
+		if len(s.ceiling.grants) == 0 || s.slots.seq != held.seq {
+			t.Error("what is on the wire was forgotten")
+		}
+	}
+}
+
+// A stopped process stands in front with tickets nobody asks about.
+func TestALateTicketIsPassed(t *testing.T) {
+	w := newWorld(t)
+	w.tuning.Concurrency, w.tuning.ConcurrencyTotal = 8, 4
+	stopped := Ask{Owner: "stopped", Tuning: &w.tuning, Patience: time.Hour}
+	for range 4 {
+		w.s.TryGrant(w.now, stopped)
+	}
+	var tickets []uint64
+	for range 3 {
+		tickets = append(tickets, w.s.TryGrant(w.now, stopped).Ticket)
+	}
+	live := Ask{Owner: "live", Tuning: &w.tuning, Patience: time.Hour}
+	g := w.s.TryGrant(w.now, live)
+	if g.Granted || g.Head {
+		t.Fatalf("%+v", g)
+	}
+	for i := range 4 { // the answers come, the tickets do not
+		w.record(Pass{w.s.machine.permits - uint64(3-i), w.s.machine.epoch}, Event{Outcome: OK, Status: 200})
+	}
+	live.Ticket = g.Ticket
+	if g = w.s.TryGrant(w.now, live); g.Granted || g.Cause != ReasonTurn {
+		t.Fatalf("passed a ticket that is not late: %+v", g)
+	}
+	w.sleep(200 * time.Millisecond)
+	if g = w.s.TryGrant(w.now, live); !g.Granted {
+		t.Fatalf("%+v", g)
+	}
+	stopped.Ticket = tickets[1] // who wakes up has kept its place
+	if g = w.s.TryGrant(w.now, stopped); !g.Granted {
+		t.Errorf("%+v", g)
 	}
 }

@@ -145,32 +145,6 @@ func TestTuneRefuses(t *testing.T) {
 	}
 }
 
-func TestReset(t *testing.T) {
-	w := newWorld(t)
-	w.run("ok*40 429/50s")
-	held := w.s.slots
-	for _, force := range []bool{false, true} {
-		store := NewMemoryStore()
-		store.s = w.s.Clone()
-		w.s.clock.bootID, store.s.clock.bootID = "memory", "memory"
-		store.s.clock.boot = 0
-		before := store.s.machine
-		if err := (Operator{store}).Reset(t.Context(), force); err != nil {
-			t.Fatal(err)
-		}
-		m := &store.s.machine
-		if m.state != Normal || m.reason != ReasonReset || m.epoch != before.epoch+1 || m.permits != before.permits || m.streak429 != 0 || len(m.window.records) != 0 {
-			t.Errorf("%+v", m)
-		}
-		if kept := m.pauseUntil == before.pauseUntil; kept == force {
-			t.Errorf("force %v: pause kept %v", force, kept)
-		}
-		if len(store.s.ceiling.grants) == 0 || store.s.slots.seq != held.seq {
-			t.Error("what is on the wire was forgotten")
-		}
-	}
-}
-
 func TestResumeWhereThereIsNothingToResume(t *testing.T) {
 	store := NewMemoryStore()
 	if _, moved, err := (Operator{store}).Resume(t.Context()); moved || err != nil {

@@ -32,7 +32,7 @@ func (l *Limiter) reap(ctx context.Context, every, patience time.Duration) bool 
 	ctx, cancel := context.WithTimeout(ctx, min(patience, maxNap))
 	defer cancel()
 	_, s, err := look(ctx, l.store)
-	others := slices.DeleteFunc(s.users(), func(id string) bool { return id == l.process })
+	others := slices.DeleteFunc(s.Users(), func(id string) bool { return id == l.process })
 	if err != nil || len(others) == 0 {
 		return false // the next ask meets the same error and reports it
 	}

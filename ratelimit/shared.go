@@ -77,7 +77,7 @@ type SharedStore struct {
 	lost     bool      // what it was called with may have lacked something
 	recalled bool      // what was lost was brought back
 	before   *Snapshot // what was known before something was lost; nil: nothing was, or it is written
-	company  company
+	peers    peers
 	stalled  Stamp // when an update began that took longer than the others' patience; 0: none
 
 	alone    *detached // nil: in contact
@@ -296,7 +296,7 @@ func (s *SharedStore) run(ctx context.Context) {
 	now := s.opts.Now()
 	now.Parts = s.alone.parts
 	for _, r := range s.batch {
-		r.call(now, &s.alone.snap)
+		r.call(now, &s.alone.Snapshot)
 	}
 }
 
@@ -309,7 +309,7 @@ func (s *SharedStore) fail(err error) {
 
 // runShared does the updates on the shared state. It returns why that can't be reached.
 func (s *SharedStore) runShared(ctx context.Context) (trouble error) {
-	s.company = company{}
+	s.peers = peers{}
 	if s.alone != nil {
 		s.alone.look(ctx)
 	}
@@ -354,6 +354,6 @@ func (s *SharedStore) written(start time.Time) {
 	s.wrote, s.seen, s.decoded = true, true, true
 	s.alone, s.trouble, s.stalled, s.before = nil, nil, 0, nil
 	if now.Sub(s.began) >= s.opts.Patience && s.coordinator == nil { // a coordinator takes the turn away instead
-		s.stalled = s.snap.clock.now
+		s.stalled = s.snap.Now()
 	}
 }

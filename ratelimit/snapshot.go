@@ -66,8 +66,8 @@ func (s *Snapshot) Clone() Snapshot {
 // State returns the state the limiter is in.
 func (s *Snapshot) State() State { return s.machine.state }
 
-// users returns the ids of the processes that take part, each once.
-func (s *Snapshot) users() []string {
+// Users returns the ids of the processes that take part, each once.
+func (s *Snapshot) Users() []string {
 	var ids []string
 	for i := range s.processes {
 		if id := processOf(s.processes[i].id); !slices.Contains(ids, id) {

@@ -138,40 +138,6 @@ func TestTheDeadGiveBackAtOnce(t *testing.T) {
 	})
 }
 
-// A stopped process stands in front with tickets nobody asks about.
-func TestALateTicketIsPassed(t *testing.T) {
-	w := newWorld(t)
-	w.tuning.Concurrency, w.tuning.ConcurrencyTotal = 8, 4
-	stopped := Ask{Owner: "stopped", Tuning: &w.tuning, Patience: time.Hour}
-	for range 4 {
-		w.s.TryGrant(w.now, stopped)
-	}
-	var tickets []uint64
-	for range 3 {
-		tickets = append(tickets, w.s.TryGrant(w.now, stopped).Ticket)
-	}
-	live := Ask{Owner: "live", Tuning: &w.tuning, Patience: time.Hour}
-	g := w.s.TryGrant(w.now, live)
-	if g.Granted || g.Head {
-		t.Fatalf("%+v", g)
-	}
-	for i := range 4 { // the answers come, the tickets do not
-		w.record(Pass{w.s.machine.permits - uint64(3-i), w.s.machine.epoch}, Event{Outcome: OK, Status: 200})
-	}
-	live.Ticket = g.Ticket
-	if g = w.s.TryGrant(w.now, live); g.Granted || g.Cause != ReasonTurn {
-		t.Fatalf("passed a ticket that is not late: %+v", g)
-	}
-	w.sleep(200 * time.Millisecond)
-	if g = w.s.TryGrant(w.now, live); !g.Granted {
-		t.Fatalf("%+v", g)
-	}
-	stopped.Ticket = tickets[1] // who wakes up has kept its place
-	if g = w.s.TryGrant(w.now, stopped); !g.Granted {
-		t.Errorf("%+v", g)
-	}
-}
-
 // Acquire waits no longer than max-wait wherever it waits: here for a place in its own process.
 func TestMaxWaitHoldsInTheProcessesOwnQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

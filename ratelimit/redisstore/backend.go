@@ -432,8 +432,8 @@ func (b *Backend) Nap() time.Duration { return b.opts.Turn }
 // Aside implements [ratelimit.Quarantine].
 func (b *Backend) Aside() (place string, cause error) { return b.aside, b.cause }
 
-// Rouse implements [ratelimit.Coordinator].
-func (b *Backend) Rouse(owner string, in time.Duration) { b.rouse, b.rouseIn = owner, in }
+// WakeNext implements [ratelimit.Coordinator].
+func (b *Backend) WakeNext(owner string, in time.Duration) { b.rouse, b.rouseIn = owner, in }
 
 // Back implements [ratelimit.Coordinator].
 func (b *Backend) Back() bool { return b.keeper.up.Load() }

@@ -211,7 +211,7 @@ func (c *coordinator) Missed() time.Time {
 }
 
 // Rouse implements [ratelimit.Coordinator].
-func (c *coordinator) Rouse(owner string, in time.Duration) { c.rouse, c.in = owner, in }
+func (c *coordinator) WakeNext(owner string, in time.Duration) { c.rouse, c.in = owner, in }
 
 func wake(c chan struct{}) {
 	select {
