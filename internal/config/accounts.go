@@ -75,12 +75,16 @@ func (c *Config) Pool() []Account {
 		return c.Accounts
 	}
 	k := Key{Token: c.TMDB.Token, APIKey: c.TMDB.APIKey}
-	a := Account{Account: ratelimit.Account{Name: DefaultAccount, Priority: defaultPriority}, Keys: []Key{k}, Place: c.KeyOrigin()}
+	a := Account{
+		Account: ratelimit.Account{Name: DefaultAccount, Priority: defaultPriority}, Keys: []Key{k},
+		Place: c.KeyOrigin(),
+	}
 	a.Account.Keys = []ratelimit.Fingerprint{k.Fingerprint()}
 	return []Account{a}
 }
 
-// OnlyAccount returns the name of the one account, "-" where there are several or none: the log's word for what is not known.
+// OnlyAccount returns the name of the one account, "-" where there are several or none: the log's word for what is not
+// known.
 func (c *Config) OnlyAccount() string {
 	if pool := c.Pool(); len(pool) == 1 {
 		return pool[0].Name
@@ -98,45 +102,61 @@ func (c *Config) KeyNumber(account string, key ratelimit.Fingerprint) int {
 	return 0
 }
 
-// accountField is a key of an account that is a single value, what it may hold, and how that is taken.
-type accountField struct {
-	key, allowed string
-	take         func(*Account, string) bool
+var accountRecord = record[Account]{
+	list: "accounts", form: "each account is a section with name and keys",
+	unknown: "is not a setting of an account; there are ",
+	begin: func(place string) Account {
+		return Account{Account: ratelimit.Account{Priority: defaultPriority}, Place: place}
+	},
+	fields: slices.Concat([]recordField[Account]{
+		{key: "name", allowed: "1 to 32 of a-z, 0-9 and -", take: func(a *Account, v string) bool {
+			a.Name = v
+			return clientName.MatchString(v)
+		}},
+		{
+			key: "priority", allowed: "a whole number from 0 to 1000, smaller ones first",
+			take: func(a *Account, v string) bool {
+				return takeWhole(&a.Priority, v, 0, 1000)
+			},
+		},
+		{key: "enabled", allowed: "true or false", take: func(a *Account, v string) bool {
+			on, err := strconv.ParseBool(v)
+			a.Disabled = !on
+			return err == nil
+		}},
+	}, limiterFields(), []recordField[Account]{
+		{key: "keys", read: func(r reader, a *Account, v *yaml.Node) { a.Keys = r.keys(v) }},
+		{key: "schedule", read: func(r reader, a *Account, v *yaml.Node) { a.Schedule = r.schedule(v) }},
+	}),
+	check: func(r reader, item *yaml.Node, a *Account) {
+		for _, k := range a.Keys {
+			a.Account.Keys = append(a.Account.Keys, k.Fingerprint())
+		}
+		if keys, _ := child(item, "keys"); a.Name == "" || keys == nil {
+			r.refuse(item, "accounts", a.Name, "an account needs name and keys")
+		}
+		if a.Slots > 0 && a.KeySlots > a.Slots {
+			_, v := child(item, "concurrency")
+			r.refuse(v, "concurrency", strconv.Itoa(a.KeySlots), fmt.Sprintf("is above account_concurrency %d, "+
+				"which all keys have together: lower it, or raise account_concurrency", a.Slots))
+		}
+	},
 }
 
-// accountFields begin with what the limiter doesn't know.
-var accountFields = slices.Concat([]accountField{
-	{"name", "1 to 32 of a-z, 0-9 and -", func(a *Account, v string) bool {
-		a.Name = v
-		return clientName.MatchString(v)
-	}},
-	{"priority", "a whole number from 0 to 1000, smaller ones first", func(a *Account, v string) bool {
-		n, err := strconv.Atoi(v)
-		a.Priority = n
-		return err == nil && n >= 0 && n <= 1000
-	}},
-	{"enabled", "true or false", func(a *Account, v string) bool {
-		on, err := strconv.ParseBool(v)
-		a.Disabled = !on
-		return err == nil
-	}},
-}, limiterFields())
-
-func limiterFields() (out []accountField) {
+// limiterFields are the limits that the limiter knows.
+func limiterFields() (out []recordField[Account]) {
 	for _, f := range ratelimit.AccountFields() {
-		out = append(out, accountField{f.Key, f.Allowed, func(a *Account, v string) bool { return f.Set(&a.Account, v) == nil }})
+		out = append(out, recordField[Account]{key: f.Key, allowed: f.Allowed, take: func(a *Account, v string) bool {
+			return f.Set(&a.Account, v) == nil
+		}})
 	}
 	return out
 }
 
-// accountReader reads the accounts of a file, and collects what can't be used.
-type accountReader struct {
-	in  source
-	bad *faults
-}
-
-func (r accountReader) refuse(n *yaml.Node, key, value, reason string) {
-	r.bad.add(&Error{Name: fmt.Sprintf("%s:%d: %s", r.in.path, n.Line, key), Value: value, Reason: reason})
+func takeWhole(to *int, v string, least, most int) bool {
+	n, err := strconv.Atoi(v)
+	*to = n
+	return err == nil && n >= least && n <= most
 }
 
 // readAccounts reads the list of accounts.
@@ -145,73 +165,29 @@ func readAccounts(in source, bad *faults) []Account {
 	if at == nil {
 		return nil
 	}
-	r := accountReader{in, bad}
+	r := reader{in, bad}
 	if node.Kind != yaml.SequenceNode || len(node.Content) == 0 {
-		r.refuse(at, "accounts", "", "must be a list of accounts, such as - {name: main, keys: [{token_file: /path}]}; leave it out for one key")
+		r.refuse(at, "accounts", "", "must be a list of accounts, such as - {name: main, keys: [{token_file: /path}]}; "+
+			"leave it out for one key")
 		return nil
 	}
 	if n := len(node.Content); n > maxAccounts {
 		r.refuse(at, "accounts", strconv.Itoa(n), fmt.Sprintf("at most %d accounts are allowed", maxAccounts))
 		return nil
 	}
-	var out []Account
-	for _, item := range node.Content {
-		if item.Kind != yaml.MappingNode {
-			r.refuse(item, "accounts", "", "each account is a section with name and keys")
-			continue
-		}
-		out = append(out, r.account(item))
-	}
-	r.unique(out)
+	out := accountRecord.readAll(r, node)
+	r.uniqueAccounts(out)
 	return out
-}
-
-// account reads one account.
-func (r accountReader) account(item *yaml.Node) Account {
-	a := Account{Account: ratelimit.Account{Priority: defaultPriority}, Place: fmt.Sprintf("%s:%d", r.in.path, item.Line)}
-	for i := 0; i+1 < len(item.Content); i += 2 {
-		k, v := item.Content[i], item.Content[i+1]
-		f := slices.IndexFunc(accountFields, func(f accountField) bool { return f.key == k.Value })
-		switch {
-		case k.Value == "keys":
-			a.Keys = r.keys(v)
-		case k.Value == "schedule":
-			a.Schedule = r.schedule(v)
-		case f < 0:
-			r.refuse(k, k.Value, "", "is not a setting of an account; there are "+accountKeys())
-		case v.Kind != yaml.ScalarNode || !accountFields[f].take(&a, v.Value):
-			r.refuse(v, k.Value, v.Value, "must be "+accountFields[f].allowed)
-		}
-	}
-	for _, k := range a.Keys {
-		a.Account.Keys = append(a.Account.Keys, k.Fingerprint())
-	}
-	if keys, _ := child(item, "keys"); a.Name == "" || keys == nil {
-		r.refuse(item, "accounts", a.Name, "an account needs name and keys")
-	}
-	if a.Slots > 0 && a.KeySlots > a.Slots {
-		_, v := child(item, "concurrency")
-		r.refuse(v, "concurrency", strconv.Itoa(a.KeySlots), fmt.Sprintf("is above account_concurrency %d, which all keys have together: "+
-			"lower it, or raise account_concurrency", a.Slots))
-	}
-	return a
-}
-
-func accountKeys() string {
-	var keys []string
-	for _, f := range accountFields {
-		keys = append(keys, f.key)
-	}
-	return strings.Join(append(keys, "keys", "schedule"), ", ")
 }
 
 // keyForms are the ways to write a key.
 const keyForms = "token, token_file, api_key or api_key_file"
 
 // keys reads the keys of an account. What they say is in no error.
-func (r accountReader) keys(node *yaml.Node) (out []Key) {
+func (r reader) keys(node *yaml.Node) (out []Key) {
 	if node.Kind != yaml.SequenceNode || len(node.Content) == 0 || len(node.Content) > maxAccountKeys {
-		r.refuse(node, "keys", "", fmt.Sprintf("must be a list of 1 to %d keys, each with one of %s, such as [{token_file: /path}]", maxAccountKeys, keyForms))
+		r.refuse(node, "keys", "", fmt.Sprintf(
+			"must be a list of 1 to %d keys, each with one of %s, such as [{token_file: /path}]", maxAccountKeys, keyForms))
 		return nil
 	}
 	for _, item := range node.Content {
@@ -227,7 +203,7 @@ func (r accountReader) keys(node *yaml.Node) (out []Key) {
 	return out
 }
 
-func (r accountReader) key(item *yaml.Node, name, value string) (k Key, ok bool) {
+func (r reader) key(item *yaml.Node, name, value string) (k Key, ok bool) {
 	form, isFile := strings.CutSuffix(name, "_file")
 	if form != "token" && form != "api_key" {
 		r.refuse(item, name, "", "is not a form of a key; there are "+keyForms)
@@ -258,62 +234,61 @@ func (r accountReader) key(item *yaml.Node, name, value string) (k Key, ok bool)
 	return k, true
 }
 
+const scheduleForm = `such as - {from: "08:00", to: "23:00", account_concurrency: 3}`
+
+var scheduleRecord = record[ratelimit.Period]{
+	list: "schedule", unknown: "is not a setting of a schedule; there are ", prefix: "schedule.",
+	form:  "each part of the day has from, to and account_concurrency, " + scheduleForm,
+	begin: func(string) (p ratelimit.Period) { return p },
+	fields: []recordField[ratelimit.Period]{
+		{key: "from", allowed: "a time of the day such as 08:00", take: func(p *ratelimit.Period, v string) bool {
+			return takeClock(&p.From, v)
+		}},
+		{key: "to", allowed: "a time of the day such as 08:00", take: func(p *ratelimit.Period, v string) bool {
+			return takeClock(&p.To, v)
+		}},
+		{
+			key: "account_concurrency", allowed: "a whole number from 0 (no limit) to 256",
+			take: func(p *ratelimit.Period, v string) bool { return takeWhole(&p.Slots, v, 0, 256) },
+		},
+	},
+	check: func(r reader, item *yaml.Node, p *ratelimit.Period) {
+		switch {
+		case len(item.Content) != 2*3:
+			r.refuse(item, "schedule", "", "each part of the day has from, to and account_concurrency, "+scheduleForm)
+		case p.From == p.To:
+			r.refuse(item, "schedule", "", "from and to are the same: leave the part out, "+
+				"and set account_concurrency of the account")
+		}
+	},
+}
+
 // schedule reads the parts of the day that have a limit of their own.
-func (r accountReader) schedule(node *yaml.Node) (out []ratelimit.Period) {
-	const form = `such as - {from: "08:00", to: "23:00", account_concurrency: 3}`
+func (r reader) schedule(node *yaml.Node) []ratelimit.Period {
 	if node.Kind != yaml.SequenceNode {
-		r.refuse(node, "schedule", "", "must be a list of parts of the day, "+form)
+		r.refuse(node, "schedule", "", "must be a list of parts of the day, "+scheduleForm)
 		return nil
 	}
-	for _, item := range node.Content {
-		var p ratelimit.Period
-		found := 0
-		for i := 0; item.Kind == yaml.MappingNode && i+1 < len(item.Content); i += 2 {
-			k, v := item.Content[i], item.Content[i+1]
-			ok := true
-			switch k.Value {
-			case "from":
-				p.From, ok = clock(v.Value)
-			case "to":
-				p.To, ok = clock(v.Value)
-			case "account_concurrency":
-				n, err := strconv.Atoi(v.Value)
-				p.Slots, ok = n, err == nil && n >= 0 && n <= 256
-			default:
-				r.refuse(k, k.Value, "", "is not a setting of a schedule; there are from, to, account_concurrency")
-			}
-			found++
-			if !ok {
-				r.refuse(v, "schedule."+k.Value, v.Value, map[bool]string{
-					true: "must be a whole number from 0 (no limit) to 256", false: "must be a time of the day such as 08:00",
-				}[k.Value == "account_concurrency"])
-			}
-		}
-		switch {
-		case found != 3:
-			r.refuse(item, "schedule", "", "each part of the day has from, to and account_concurrency, "+form)
-		case p.From == p.To:
-			r.refuse(item, "schedule", "", "from and to are the same: leave the part out, and set account_concurrency of the account")
-		}
-		out = append(out, p)
-	}
-	return out
+	return scheduleRecord.readAll(r, node)
 }
 
-// clock reads a time of the day.
-func clock(v string) (time.Duration, bool) {
+func takeClock(to *time.Duration, v string) bool {
 	t, err := time.Parse("15:04", v)
-	return time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute, err == nil
+	*to = time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute
+	return err == nil
 }
 
-// unique refuses accounts of one name, and a key that is there twice.
-func (r accountReader) unique(list []Account) {
+// uniqueAccounts refuses accounts of one name, and a key that is there twice.
+func (r reader) uniqueAccounts(list []Account) {
 	type owner struct{ account, key int }
 	seen := map[ratelimit.Fingerprint]owner{}
 	for i, a := range list {
 		for _, b := range list[:i] {
 			if a.Name != "" && a.Name == b.Name {
-				r.bad.add(&Error{Name: a.Place + ": name", Value: a.Name, Reason: "is the name of the account at " + b.Place + " too; names are unique"})
+				r.bad.add(&Error{
+					Name: a.Place + ": name", Value: a.Name,
+					Reason: "is the name of the account at " + b.Place + " too; names are unique",
+				})
 			}
 		}
 		for j, print := range a.Account.Keys {
@@ -338,7 +313,10 @@ func (c *Config) chooseAccounts(bad *faults) {
 	_, section := child(c.in.top, "tmdb")
 	for _, key := range []string{"token", "token_file", "api_key"} {
 		if k, _ := child(section, key); k != nil {
-			bad.add(&Error{Name: c.in.at("tmdb." + key), Reason: "stands beside accounts: move it into the keys of an account, or leave accounts out"})
+			bad.add(&Error{
+				Name:   c.in.at("tmdb." + key),
+				Reason: "stands beside accounts: move it into the keys of an account, or leave accounts out",
+			})
 			return
 		}
 	}
@@ -346,7 +324,8 @@ func (c *Config) chooseAccounts(bad *faults) {
 		if a.Rate > c.Tuning.RateBase {
 			bad.add(&Error{
 				Name: a.Place + ": rate", Value: strconv.FormatFloat(a.Rate, 'f', -1, 64),
-				Reason: fmt.Sprintf("is above limiter.rate_base %g, which all accounts have together: lower it, or raise rate_base", c.Tuning.RateBase),
+				Reason: fmt.Sprintf("is above limiter.rate_base %g, which all accounts have together: lower it, or raise rate_base",
+					c.Tuning.RateBase),
 			})
 		}
 		most := a.Slots
@@ -356,7 +335,8 @@ func (c *Config) chooseAccounts(bad *faults) {
 		if most > c.Tuning.ConcurrencyTotal {
 			bad.add(&Error{
 				Name: a.Place + ": account_concurrency", Value: strconv.Itoa(most),
-				Reason: fmt.Sprintf("is above limiter.concurrency_total %d, which all accounts have together: lower it, or raise concurrency_total",
+				Reason: fmt.Sprintf(
+					"is above limiter.concurrency_total %d, which all accounts have together: lower it, or raise concurrency_total",
 					c.Tuning.ConcurrencyTotal),
 			})
 		}

@@ -31,7 +31,8 @@ func TestNoAddressIsToldWhole(t *testing.T) {
 		"ANIVAULT_TMDB_BASE_URL=ftp://u:SECRET@h", "ANIVAULT_TMDB_BASE_URL=http://u:SECRET%zz@h",
 		"ANIVAULT_INDEX_ANIME_LISTS_URL=https://u:SECRET@h/x", "ANIVAULT_INDEX_ANIME_LISTS_URL=https://h/x?token=SECRET",
 	} {
-		cfg, _, err := Load(Sources{Environ: []string{"HOME=" + t.TempDir(), "LocalAppData=" + t.TempDir(), "AppData=" + t.TempDir(), env}})
+		cfg, _, err := Load(
+			Sources{Environ: []string{"HOME=" + t.TempDir(), "LocalAppData=" + t.TempDir(), "AppData=" + t.TempDir(), env}})
 		if err != nil {
 			if text := err.Error(); strings.Contains(text, "SECRET") || !strings.Contains(text, hidden) {
 				t.Errorf("%s: %s", env, text)

@@ -53,42 +53,53 @@ var (
 // Anonymous is the name of all who ask without a token.
 const Anonymous = "anonymous"
 
-// clientField is a key of a client, what it may hold, and how that is taken.
-type clientField struct {
-	key, allowed string
-	take         func(*Client, string) bool
-}
-
-var clientFields = []clientField{
-	{"name", "1 to 32 of a-z, 0-9 and -, not " + Anonymous, func(c *Client, v string) bool {
-		c.Name = v
-		return clientName.MatchString(v) && v != Anonymous
-	}},
-	{"token_sha256", "64 lower-case hex digits, the SHA-256 of the token", func(c *Client, v string) bool {
-		c.TokenSHA256 = v
-		return clientHash.MatchString(v)
-	}},
-	{"class", "interactive or batch", func(c *Client, v string) bool {
-		c.Class = v
-		return slices.Contains(clientClass, v)
-	}},
-	{"weight", "a whole number from 1 to 100", func(c *Client, v string) (ok bool) {
-		n, err := strconv.Atoi(v)
-		c.Weight = n
-		return err == nil && n >= 1 && n <= 100
-	}},
-	{"requests", "a number in a time, such as 6000/1m, or off", func(c *Client, v string) bool { return takeLimit(&c.Requests, v) }},
-	{"upstream", "a number in a time, such as 600/1m, or off", func(c *Client, v string) bool { return takeLimit(&c.Upstream, v) }},
-	{"admin", "true or false", func(c *Client, v string) (ok bool) {
-		b, err := strconv.ParseBool(v)
-		c.Admin = b
-		return err == nil
-	}},
-	{"made", "a time such as 2026-11-22T12:00:00Z", func(c *Client, v string) bool {
-		at, err := time.Parse(time.RFC3339, v)
-		c.Made = at
-		return err == nil
-	}},
+var clientRecord = record[Client]{
+	list: "clients", unknown: "is not a setting of a client; there are ",
+	form:  "each client is a section with name and token_sha256; see: anivault serve token new",
+	begin: func(place string) Client { return Client{Class: "interactive", Weight: 1, Place: place} },
+	fields: []recordField[Client]{
+		{key: "name", allowed: "1 to 32 of a-z, 0-9 and -, not " + Anonymous, take: func(c *Client, v string) bool {
+			c.Name = v
+			return clientName.MatchString(v) && v != Anonymous
+		}},
+		{
+			key: "token_sha256", allowed: "64 lower-case hex digits, the SHA-256 of the token",
+			secret: true, // people put the token itself there
+			take: func(c *Client, v string) bool {
+				c.TokenSHA256 = v
+				return clientHash.MatchString(v)
+			},
+		},
+		{key: "class", allowed: "interactive or batch", take: func(c *Client, v string) bool {
+			c.Class = v
+			return slices.Contains(clientClass, v)
+		}},
+		{key: "weight", allowed: "a whole number from 1 to 100", take: func(c *Client, v string) bool {
+			return takeWhole(&c.Weight, v, 1, 100)
+		}},
+		{key: "requests", allowed: "a number in a time, such as 6000/1m, or off", take: func(c *Client, v string) bool {
+			return takeLimit(&c.Requests, v)
+		}},
+		{key: "upstream", allowed: "a number in a time, such as 600/1m, or off", take: func(c *Client, v string) bool {
+			return takeLimit(&c.Upstream, v)
+		}},
+		{key: "admin", allowed: "true or false", take: func(c *Client, v string) bool {
+			b, err := strconv.ParseBool(v)
+			c.Admin = b
+			return err == nil
+		}},
+		{key: "made", allowed: "a time such as 2026-11-22T12:00:00Z", take: func(c *Client, v string) bool {
+			at, err := time.Parse(time.RFC3339, v)
+			c.Made = at
+			return err == nil
+		}},
+	},
+	check: func(r reader, item *yaml.Node, c *Client) {
+		if c.Name == "" || c.TokenSHA256 == "" {
+			r.refuse(item, "clients", c.Name,
+				"a client needs name and token_sha256; make one with: anivault serve token new NAME")
+		}
+	},
 }
 
 func takeLimit(to *ratelimit.Budget, v string) bool {
@@ -101,7 +112,7 @@ func takeLimit(to *ratelimit.Budget, v string) bool {
 
 // Check returns an *Error for a client that could not stand in a file.
 func (c Client) Check() error {
-	for _, f := range clientFields[:3] { // what serve token writes
+	for _, f := range clientRecord.fields[:3] { // what serve token writes
 		value := map[string]string{"name": c.Name, "token_sha256": c.TokenSHA256, "class": c.Class}[f.key]
 		var copied Client
 		if !f.take(&copied, value) {
@@ -116,48 +127,12 @@ func readClients(in source, node *yaml.Node, bad *faults) []Client {
 	if node == nil || node.Tag == "!!null" {
 		return nil
 	}
-	refuse := func(n *yaml.Node, key, value, reason string) {
-		bad.add(&Error{Name: fmt.Sprintf("%s:%d: %s", in.path, n.Line, key), Value: value, Reason: reason})
-	}
+	r := reader{in, bad}
 	if node.Kind != yaml.SequenceNode {
-		refuse(node, "clients", "", "must be a list of clients, such as - {name: bitmagnet, token_sha256: \"...\"}")
+		r.refuse(node, "clients", "", "must be a list of clients, such as - {name: bitmagnet, token_sha256: \"...\"}")
 		return nil
 	}
-	var out []Client
-	for _, item := range node.Content {
-		c := Client{Class: "interactive", Weight: 1, Place: fmt.Sprintf("%s:%d", in.path, item.Line)}
-		if item.Kind != yaml.MappingNode {
-			refuse(item, "clients", "", "each client is a section with name and token_sha256; see: anivault serve token new")
-			continue
-		}
-		for i := 0; i+1 < len(item.Content); i += 2 {
-			k, v := item.Content[i], item.Content[i+1]
-			f := slices.IndexFunc(clientFields, func(f clientField) bool { return f.key == k.Value })
-			switch {
-			case f < 0:
-				refuse(k, k.Value, "", "is not a setting of a client; there are "+clientKeys())
-			case v.Kind != yaml.ScalarNode || !clientFields[f].take(&c, v.Value):
-				shown := v.Value
-				if k.Value == "token_sha256" {
-					shown = "" // people put the token itself there
-				}
-				refuse(v, k.Value, shown, "must be "+clientFields[f].allowed)
-			}
-		}
-		if c.Name == "" || c.TokenSHA256 == "" {
-			refuse(item, "clients", c.Name, "a client needs name and token_sha256; make one with: anivault serve token new NAME")
-		}
-		out = append(out, c)
-	}
-	return out
-}
-
-func clientKeys() string {
-	var keys []string
-	for _, f := range clientFields {
-		keys = append(keys, f.key)
-	}
-	return strings.Join(keys, ", ")
+	return clientRecord.readAll(r, node)
 }
 
 // unique refuses clients that share a name or a token.
@@ -166,9 +141,15 @@ func unique(clients []Client, bad *faults) {
 		for _, d := range clients[:i] {
 			switch {
 			case c.Name == d.Name:
-				bad.add(&Error{Name: c.Place + ": name", Value: c.Name, Reason: "is the name of the client at " + d.Place + " too; names are unique"})
+				bad.add(&Error{
+					Name: c.Place + ": name", Value: c.Name,
+					Reason: "is the name of the client at " + d.Place + " too; names are unique",
+				})
 			case c.TokenSHA256 == d.TokenSHA256:
-				bad.add(&Error{Name: c.Place + ": token_sha256", Reason: "is that of the client at " + d.Place + " too; each has a token of its own"})
+				bad.add(&Error{
+					Name:   c.Place + ": token_sha256",
+					Reason: "is that of the client at " + d.Place + " too; each has a token of its own",
+				})
 			}
 		}
 	}
@@ -188,14 +169,17 @@ func readClientsFile(path string, bad *faults) ([]Client, error) {
 	}
 	in := source{path, document(raw)}
 	if _, version := child(in.top, "version"); version == nil || version.Value != strconv.Itoa(clientsVersion) {
-		return nil, &Error{Name: path, Reason: "is not a list of clients that this version can read; update anivault, or move the file away"}
+		return nil, &Error{
+			Name:   path,
+			Reason: "is not a list of clients that this version can read; update anivault, or move the file away",
+		}
 	}
 	_, list := child(in.top, "clients")
 	return readClients(in, list, bad), nil
 }
 
-// WithoutRevoked returns c without the clients that were taken out of clients.yaml since it was read, or c itself where none was.
-// Nothing else is read anew.
+// WithoutRevoked returns c without the clients that were taken out of clients.yaml since it was read, or c itself where
+// none was. Nothing else is read anew.
 func (c *Config) WithoutRevoked() (*Config, error) {
 	path := ClientsFile(c.Dirs.Data)
 	var bad faults
@@ -215,8 +199,8 @@ func (c *Config) WithoutRevoked() (*Config, error) {
 	return &out, nil
 }
 
-// EditClients changes clients.yaml: change gets its clients and returns those that are written back. The file is 0600, written
-// whole or not at all, and keeps its owner.
+// EditClients changes clients.yaml: change gets its clients and returns those that are written back. The file is 0600,
+// written whole or not at all, and keeps its owner.
 func EditClients(ctx context.Context, dataDir string, change func([]Client) ([]Client, error)) error {
 	path := ClientsFile(dataDir)
 	owner := ownerOf(path, dataDir, filepath.Dir(dataDir))

@@ -44,9 +44,19 @@ func TestFlagsBeatEnvironmentBeatFileBeatsDefault(t *testing.T) {
 	}{
 		{"nothing", "", nil, nil, "en-US", "default"},
 		{"file", file, nil, nil, "fr-FR", "config file"},
-		{"environment over file", file, []string{"ANIVAULT_TMDB_LANGUAGE=ko-KR"}, nil, "ko-KR", "environment ANIVAULT_TMDB_LANGUAGE"},
+		{
+			"environment over file", file,
+			[]string{"ANIVAULT_TMDB_LANGUAGE=ko-KR"},
+			nil, "ko-KR",
+			"environment ANIVAULT_TMDB_LANGUAGE",
+		},
 		{"flag over environment", file, []string{"ANIVAULT_TMDB_LANGUAGE=ko-KR"}, flag, "de-DE", "flag --language"},
-		{"several", "", []string{"ANIVAULT_TMDB_LANGUAGE=KO-kr, en-US,ko-KR,ja"}, nil, "ko-KR en-US ja", "environment ANIVAULT_TMDB_LANGUAGE"},
+		{
+			"several", "",
+			[]string{"ANIVAULT_TMDB_LANGUAGE=KO-kr, en-US,ko-KR,ja"},
+			nil, "ko-KR en-US ja",
+			"environment ANIVAULT_TMDB_LANGUAGE",
+		},
 		{"an empty variable is not set", file, []string{"ANIVAULT_TMDB_LANGUAGE="}, nil, "fr-FR", "config file"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -111,7 +121,8 @@ func TestOddConfigFiles(t *testing.T) {
 	dir := t.TempDir()
 	src := home(t, "")
 	src.File = dir
-	if _, _, err := Load(src); err == nil || !strings.Contains(err.Error(), "is a folder; name the file in it, such as "+filepath.Join(dir, "config.yaml")) {
+	if _, _, err := Load(src); err == nil ||
+		!strings.Contains(err.Error(), "is a folder; name the file in it, such as "+filepath.Join(dir, "config.yaml")) {
 		t.Errorf("a folder: %v", err)
 	}
 	src.File = os.DevNull
@@ -154,7 +165,8 @@ func TestEveryVariableIsInATable(t *testing.T) {
 		if err == nil && d.IsDir() && strings.HasPrefix(d.Name(), ".") && d.Name() != ".." {
 			return fs.SkipDir // not of the program
 		}
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(filepath.ToSlash(path), "/bench/") {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") ||
+			strings.Contains(filepath.ToSlash(path), "/bench/") {
 			return err
 		}
 		raw, err := os.ReadFile(path)
@@ -182,19 +194,46 @@ func TestBadSettingsNameThingValueAndRemedy(t *testing.T) {
 		{"limiter number", "", []string{"ANIVAULT_RATE_BASE=fast"}, []string{"ANIVAULT_RATE_BASE", `"fast"`}},
 		{
 			"crossed limiter values in the file", "limiter:\n  concurrency: 9\n  concurrency_total: 4\n", nil,
-			[]string{"config.yaml:2: limiter.concurrency=9 with ", "config.yaml:3: limiter.concurrency_total=4: ", "one process may not"},
+			[]string{
+				"config.yaml:2: limiter.concurrency=9 with ", "config.yaml:3: limiter.concurrency_total=4: ",
+				"one process may not",
+			},
 		},
 		{"crossed limiter values", "", []string{"ANIVAULT_RATE_BASE=60"}, []string{"rate_base", "ceiling"}},
 		{"limiter key in the file", "limiter:\n  p_throttle: 7\n", nil, []string{"p_throttle", "7"}},
-		{"base url", "", []string{"ANIVAULT_TMDB_BASE_URL=ftp://x"}, []string{"ANIVAULT_TMDB_BASE_URL", `"ftp://x"`, "https://"}},
-		{"language", "", []string{"ANIVAULT_TMDB_LANGUAGE=english"}, []string{"ANIVAULT_TMDB_LANGUAGE", `"english"`, "ko-KR"}},
-		{"coordinator", "", []string{"ANIVAULT_COORDINATOR=redis"}, []string{"ANIVAULT_COORDINATOR", `"redis"`, "file, memory", "redis://host:6379"}},
-		{"coordinator of another kind", "", []string{"ANIVAULT_COORDINATOR=http://h"}, []string{"ANIVAULT_COORDINATOR", "redis://, rediss:// or unix://"}},
-		{"coordinator without host", "", []string{"ANIVAULT_COORDINATOR=redis:///0"}, []string{"ANIVAULT_COORDINATOR", "names no host"}},
+		{
+			"base url", "",
+			[]string{"ANIVAULT_TMDB_BASE_URL=ftp://x"},
+			[]string{"ANIVAULT_TMDB_BASE_URL", `"ftp://x"`, "https://"},
+		},
+		{
+			"language", "",
+			[]string{"ANIVAULT_TMDB_LANGUAGE=english"},
+			[]string{"ANIVAULT_TMDB_LANGUAGE", `"english"`, "ko-KR"},
+		},
+		{
+			"coordinator", "",
+			[]string{"ANIVAULT_COORDINATOR=redis"},
+			[]string{"ANIVAULT_COORDINATOR", `"redis"`, "file, memory", "redis://host:6379"},
+		},
+		{
+			"coordinator of another kind", "",
+			[]string{"ANIVAULT_COORDINATOR=http://h"},
+			[]string{"ANIVAULT_COORDINATOR", "redis://, rediss:// or unix://"},
+		},
+		{
+			"coordinator without host", "",
+			[]string{"ANIVAULT_COORDINATOR=redis:///0"},
+			[]string{"ANIVAULT_COORDINATOR", "names no host"},
+		},
 		{"coordinator's database", "", []string{"ANIVAULT_COORDINATOR=redis://h/films"}, []string{`"films"`, "database"}},
 		{"coordinator's query", "", []string{"ANIVAULT_COORDINATOR=redis://h?db=1"}, []string{"redis://host:6379/0"}},
 		{"coordinator's socket", "", []string{"ANIVAULT_COORDINATOR=unix://run/redis.sock"}, []string{"unix:///run"}},
-		{"password with a percent sign", "", []string{"ANIVAULT_COORDINATOR=redis://u:100%!@h"}, []string{"%XX", "password file", "[redacted]@h"}},
+		{
+			"password with a percent sign", "",
+			[]string{"ANIVAULT_COORDINATOR=redis://u:100%!@h"},
+			[]string{"%XX", "password file", "[redacted]@h"},
+		},
 		{
 			"coordinator's password file", "",
 			[]string{"ANIVAULT_COORDINATOR=redis://h", "ANIVAULT_COORDINATOR_PASSWORD_FILE=/nowhere"},
@@ -210,22 +249,47 @@ func TestBadSettingsNameThingValueAndRemedy(t *testing.T) {
 			[]string{"ANIVAULT_COORDINATOR=rediss://h", "ANIVAULT_COORDINATOR_CA_FILE=" + os.DevNull},
 			[]string{"ANIVAULT_COORDINATOR_CA_FILE", "no certificate"},
 		},
-		{"coordinator's prefix", "", []string{"ANIVAULT_COORDINATOR_PREFIX=a*b"}, []string{"ANIVAULT_COORDINATOR_PREFIX", "letters, digits"}},
+		{
+			"coordinator's prefix", "",
+			[]string{"ANIVAULT_COORDINATOR_PREFIX=a*b"},
+			[]string{"ANIVAULT_COORDINATOR_PREFIX", "letters, digits"},
+		},
 		{"size", "cache:\n  max_size: lots\n", nil, []string{"cache.max_size", `"lots"`, "512MB"}},
 		{"a list for a value", "tmdb:\n  language: [a, b]\n", nil, []string{"tmdb.language", "single value"}},
-		{"a list for a secret", "tmdb:\n  token: [x]\n", nil, []string{"config.yaml:2: tmdb.token", "is a list", "single value", "Token"}},
-		{"a section for a secret", "tmdb:\n  token: {v4: x}\n", nil, []string{"config.yaml:2: tmdb.token: is a section", "single value"}},
+		{
+			"a list for a secret", "tmdb:\n  token: [x]\n", nil,
+			[]string{"config.yaml:2: tmdb.token", "is a list", "single value", "Token"},
+		},
+		{
+			"a section for a secret", "tmdb:\n  token: {v4: x}\n", nil,
+			[]string{"config.yaml:2: tmdb.token: is a section", "single value"},
+		},
 		{"a list at the top", "- tmdb\n", nil, []string{"config.yaml", "not a list", "anivault config init"}},
 		{"text at the top", "hello\n", nil, []string{"config.yaml", "must hold sections", "not a single value"}},
-		{"a value for a section", "limiter: off\n", nil, []string{"config.yaml:1: limiter", "must be a section, not a single value", "indented"}},
+		{
+			"a value for a section", "limiter: off\n", nil,
+			[]string{"config.yaml:1: limiter", "must be a section, not a single value", "indented"},
+		},
 		{"tabs", "tmdb:\n\tlanguage: fr\n", nil, []string{"not valid YAML", "line 2", "spaces, not with tabs"}},
 		{"another encoding", "t\x00m\x00d\x00b\x00", nil, []string{"not valid YAML", "UTF-8"}},
-		{"bytes that are not UTF-8", "tmdb:\n  language: \"\xff\"\n", nil, []string{"not valid YAML", "save it as text in UTF-8"}},
-		{"a sign that YAML keeps for itself", "log:\n  file: @log\n", nil, []string{"not valid YAML", "line 2", "@, ` or % needs quotes"}},
-		{"a key that is there twice", "tmdb:\n  language: fr\ntmdb:\n  token: x\n", nil, []string{"not valid YAML", "line 3", "\"tmdb\" already defined at line 1"}},
+		{
+			"bytes that are not UTF-8", "tmdb:\n  language: \"\xff\"\n", nil,
+			[]string{"not valid YAML", "save it as text in UTF-8"},
+		},
+		{
+			"a sign that YAML keeps for itself", "log:\n  file: @log\n", nil,
+			[]string{"not valid YAML", "line 2", "@, ` or % needs quotes"},
+		},
+		{
+			"a key that is there twice", "tmdb:\n  language: fr\ntmdb:\n  token: x\n", nil,
+			[]string{"not valid YAML", "line 3", "\"tmdb\" already defined at line 1"},
+		},
 		{"a number at the top", "12\n", nil, []string{"must hold sections", "not a single value"}},
 		{"not YAML", "tmdb: {\n", nil, []string{"config.yaml", "not valid YAML"}},
-		{"unquoted key that YAML reads as a number", "tmdb:\n  api_key: 12345678901234567890123456789012\n", nil, []string{"tmdb.api_key", "quotes"}},
+		{
+			"unquoted key that YAML reads as a number", "tmdb:\n  api_key: 12345678901234567890123456789012\n", nil,
+			[]string{"tmdb.api_key", "quotes"},
+		},
 		{"confidence", "", []string{"ANIVAULT_MATCH_MIN_CONFIDENCE=NaN"}, []string{"MIN_CONFIDENCE", "0 to 1"}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -277,7 +341,8 @@ func TestWarnings(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, warnings, err = Load(home(t, "serve: {tls: {cert: c.pem, key: '"+key+"'}}\n"))
-	if err != nil || readableByOthers(key) && (len(warnings) != 1 || !strings.Contains(warnings[0], "key.pem holds a key")) {
+	if err != nil ||
+		readableByOthers(key) && (len(warnings) != 1 || !strings.Contains(warnings[0], "key.pem holds a key")) {
 		t.Error(err, warnings)
 	}
 }
@@ -292,7 +357,12 @@ func TestTheFirstKeyThatIsSetWins(t *testing.T) {
 		env        []string
 		token, key string
 	}{
-		{"token", []string{"ANIVAULT_TMDB_TOKEN=tok", "ANIVAULT_TMDB_API_KEY=key", "ANIVAULT_TMDB_TOKEN_FILE=" + file}, "tok", ""},
+		{
+			"token",
+			[]string{"ANIVAULT_TMDB_TOKEN=tok", "ANIVAULT_TMDB_API_KEY=key", "ANIVAULT_TMDB_TOKEN_FILE=" + file},
+			"tok",
+			"",
+		},
 		{"token file", []string{"ANIVAULT_TMDB_API_KEY=key", "ANIVAULT_TMDB_TOKEN_FILE=" + file}, "from-file", ""},
 		{"key", []string{"ANIVAULT_TMDB_API_KEY= key "}, "", "key"},
 		{"none", nil, "", ""},
@@ -375,7 +445,10 @@ func TestParseSize(t *testing.T) {
 
 func TestNearest(t *testing.T) {
 	words := []string{"match", "parse", "version"}
-	for in, want := range map[string]string{"mtch": "match", "pasre": "parse", "verson": "version", "zzzzzz": "", "par": "parse", "pa": ""} {
+	for in, want := range map[string]string{
+		"mtch": "match", "pasre": "parse", "verson": "version", "zzzzzz": "",
+		"par": "parse", "pa": "",
+	} {
 		got, ok := Nearest(in, words)
 		if ok != (want != "") || ok && got != want {
 			t.Errorf("Nearest(%q) = %q, %v", in, got, ok)

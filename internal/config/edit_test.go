@@ -10,21 +10,34 @@ import (
 // A token is put into what a person has written; all else stays to the letter.
 func TestATokenIsPutIntoAFile(t *testing.T) {
 	for name, c := range map[string]struct{ in, want string }{
-		"an old token":           {"# mine\ntmdb:\n    language: ko-KR   # own\n\n    token: \"old\" # the old one\nlog:\n  level: debug\n", "# mine\ntmdb:\n    language: ko-KR   # own\n\n    token: \"new\"  # the old one\nlog:\n  level: debug\n"},
+		"an old token": {
+			"# mine\ntmdb:\n    language: ko-KR   # own\n\n    token: \"old\" # the old " +
+				"one\nlog:\n  level: debug\n",
+			"# mine\ntmdb:\n    language: ko-KR   # own\n\n    token: \"new\"  # the old one\nlog:\n  level: debug\n",
+		},
 		"a token without quotes": {"tmdb:\n  token: old\n", "tmdb:\n  token: \"new\"\n"},
 		"an empty one":           {"tmdb:\n  token:\n  language: ko-KR\n", "tmdb:\n  token: \"new\"\n  language: ko-KR\n"},
-		"no token":               {"tmdb:\n   # said once\n   language: ko-KR\n", "tmdb:\n   token: \"new\"\n   # said once\n   language: ko-KR\n"},
-		"an empty section":       {"tmdb:\n  # token: x\nlog:\n  level: debug\n", "tmdb:\n  token: \"new\"\n  # token: x\nlog:\n  level: debug\n"},
-		"nothing but its name":   {"tmdb:", "tmdb:\n  token: \"new\"\n"},
-		"no section":             {"log:\n  level: debug", "log:\n  level: debug\ntmdb:\n  token: \"new\"\n"},
-		"nothing":                {"", "tmdb:\n  token: \"new\"\n"},
-		"comments":               {"# none yet\n", "# none yet\ntmdb:\n  token: \"new\"\n"},
-		"Windows' line ends":     {"tmdb:\r\n  token: old\r\nlog:\r\n  level: debug\r\n", "tmdb:\r\n  token: \"new\"\r\nlog:\r\n  level: debug\r\n"},
-		"capitals":               {"TMDB:\n  Token: old\n", "TMDB:\n  token: \"new\"\n"},
-		"a section on one line":  {"tmdb: {token: old, language: ko-KR}\n", ""},
-		"several lines":          {"tmdb:\n  token: >-\n    old\n    er\n", ""},
-		"no YAML":                {"tmdb: [\n", ""},
-		"a list":                 {"- tmdb\n", ""},
+		"no token": {
+			"tmdb:\n   # said once\n   language: ko-KR\n",
+			"tmdb:\n   token: \"new\"\n   # said once\n   language: ko-KR\n",
+		},
+		"an empty section": {
+			"tmdb:\n  # token: x\nlog:\n  level: debug\n",
+			"tmdb:\n  token: \"new\"\n  # token: x\nlog:\n  level: debug\n",
+		},
+		"nothing but its name": {"tmdb:", "tmdb:\n  token: \"new\"\n"},
+		"no section":           {"log:\n  level: debug", "log:\n  level: debug\ntmdb:\n  token: \"new\"\n"},
+		"nothing":              {"", "tmdb:\n  token: \"new\"\n"},
+		"comments":             {"# none yet\n", "# none yet\ntmdb:\n  token: \"new\"\n"},
+		"Windows' line ends": {
+			"tmdb:\r\n  token: old\r\nlog:\r\n  level: debug\r\n",
+			"tmdb:\r\n  token: \"new\"\r\nlog:\r\n  level: debug\r\n",
+		},
+		"capitals":              {"TMDB:\n  Token: old\n", "TMDB:\n  token: \"new\"\n"},
+		"a section on one line": {"tmdb: {token: old, language: ko-KR}\n", ""},
+		"several lines":         {"tmdb:\n  token: >-\n    old\n    er\n", ""},
+		"no YAML":               {"tmdb: [\n", ""},
+		"a list":                {"- tmdb\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "config.yaml")

@@ -26,12 +26,12 @@ func written(file *viper.Viper, in source, s Setting) (string, error) {
 	if _, isText := raw.(string); s.Secret && kind == aValue && !isText {
 		return "", &Error{Name: in.at(s.Key), Reason: "must be written in quotes, or YAML reads it as a number"}
 	}
-	if list, ok := raw.([]any); ok && s.Words {
+	if list, ok := raw.([]any); ok && s.Args {
 		texts, err := cast.ToStringSliceE(list)
 		if err != nil || len(texts) == 0 || texts[0] == "" {
 			return "", &Error{Name: in.at(s.Key), Reason: "must be " + s.Allowed}
 		}
-		return strings.Join(texts, wordEnd), nil
+		return strings.Join(texts, argEnd), nil
 	}
 	if list, ok := raw.([]any); ok && s.List {
 		texts, err := cast.ToStringSliceE(list)
@@ -142,7 +142,8 @@ func unknownKeys(file *viper.Viper, in source, settings []Setting) (bad faults) 
 	for _, key := range slices.Sorted(slices.Values(file.AllKeys())) {
 		raw := file.Get(key)
 		inside := slices.IndexFunc(known, func(k string) bool { return strings.HasPrefix(k, key+".") }) // key is a section
-		above := slices.IndexFunc(known, func(k string) bool { return strings.HasPrefix(key, k+".") })  // key lies in a setting
+		// key lies in a setting
+		above := slices.IndexFunc(known, func(k string) bool { return strings.HasPrefix(key, k+".") })
 		switch {
 		case above >= len(settings): // its reader says what it must be
 		case slices.Contains(known, key), inside >= 0 && raw == nil:
@@ -213,7 +214,8 @@ func whyNotYAML(raw []byte, cause error) string {
 
 // yamlHint names what most often makes a text invalid YAML; "" where it holds none of it.
 func yamlHint(text string) string {
-	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\r\n", r) }) {
+	if !utf8.ValidString(text) ||
+		strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\r\n", r) }) {
 		return "; save it as text in UTF-8"
 	}
 	for line := range strings.Lines(text) {

@@ -2,9 +2,9 @@ package config
 
 import "strings"
 
-// Nearest returns the candidate that differs from word by the fewest edits, and whether that is few
-// enough to be worth proposing: at most two edits, or a third of the word's length. What the word begins, from three letters
-// on, is proposed first.
+// Nearest returns the candidate that differs from word by the fewest edits, and whether that is few enough to be worth
+// proposing: at most two edits, or a third of the word's length. What the word begins, from three letters on, is
+// proposed first.
 func Nearest(word string, candidates []string) (string, bool) {
 	for _, c := range candidates {
 		if len(word) >= 3 && strings.HasPrefix(c, word) {

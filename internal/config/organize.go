@@ -30,10 +30,13 @@ var standard = organize.LayoutTemplates("custom")
 // organizeSettings are those of plans.
 var organizeSettings = []Setting{
 	pathTo("organize.to", "Where organize puts files.", func(c *Config) *string { return &c.Organize.To }),
-	pathTo("organize.to_tv", "Where it puts series, in place of organize.to.", func(c *Config) *string { return &c.Organize.ToTV }),
-	pathTo("organize.to_movies", "Where it puts films, in place of organize.to.", func(c *Config) *string { return &c.Organize.ToMovies }),
+	pathTo("organize.to_tv", "Where it puts series, in place of organize.to.",
+		func(c *Config) *string { return &c.Organize.ToTV }),
+	pathTo("organize.to_movies", "Where it puts films, in place of organize.to.",
+		func(c *Config) *string { return &c.Organize.ToMovies }),
 	choice("organize.mode", "How files get to their new names.",
-		func(c *Config) *string { return (*string)(&c.Organize.Mode) }, "hardlink", "hardlink", "move", "symlink", "copy", "reflink"),
+		func(c *Config) *string { return (*string)(&c.Organize.Mode) }, "hardlink", "hardlink", "move", "symlink", "copy",
+		"reflink"),
 	choice("organize.or", "What is done where the mode can't cross file systems: off leaves the file.",
 		func(c *Config) *string { return &c.Organize.Or }, "off", "off", "copy"),
 	choice("organize.layout", "Whose names files get.",
@@ -44,24 +47,25 @@ var organizeSettings = []Setting{
 	template("movie", standard.Movie, func(c *Config) *string { return &c.Organize.Template.Movie }),
 	share("organize.min_confidence", "0.9", "Below it a file is left where it is.",
 		func(c *Config) *float64 { return &c.Organize.MinConfidence }),
-	choice("organize.on_conflict", "What becomes of files that would get one name: report leaves all of them, version gives them labels.",
+	choice("organize.on_conflict",
+		"What becomes of files that would get one name: report leaves all of them, version gives them labels.",
 		func(c *Config) *string { return &c.Organize.OnConflict }, "report", "report", "version"),
 	choice("organize.extras", "What becomes of extras, such as trailers and creditless openings; samples stay.",
 		func(c *Config) *string { return &c.Organize.Extras }, "leave", "leave", "follow"),
-	choice("organize.nfo", "Which files for media servers are written: ids say which entry a folder is, full all that is known; auto is ids for kodi, else off.",
+	choice("organize.nfo", "Which files for media servers are written: ids say which entry a folder is, full all that "+
+		"is known; auto is ids for kodi, else off.",
 		func(c *Config) *string { return &c.Organize.NFO }, "auto", "auto", "off", "ids", "full"),
-	{
-		Key: "organize.absolute_links", Default: "false", Allowed: "true or false", Doc: "Symbolic links hold the whole path of their file, else the way from their folder.",
-		apply: yes(func(c *Config) *bool { return &c.Organize.AbsoluteLinks }),
-	},
+	yesNo("organize.absolute_links",
+		"Symbolic links hold the whole path of their file, else the way from their folder.",
+		func(c *Config) *bool { return &c.Organize.AbsoluteLinks }),
 	{
 		Key: "organize.replace", List: true, Allowed: "pairs such as :=꞉, several with commas",
 		Doc: "What is replaced in titles before they become names.", apply: applyReplace,
 	},
 	{
-		Key: "organize.exec", Words: true, Allowed: "a program; in the config file also a list, the program and its arguments",
+		Key: "organize.exec", Args: true, Allowed: "a program; in the config file also a list, the program and its arguments",
 		Doc: "What runs after a run that changed something, without a shell.", apply: func(c *Config, v string) error {
-			c.Organize.Exec = strings.Split(v, wordEnd)
+			c.Organize.Exec = strings.Split(v, argEnd)
 			return nil
 		},
 	},
@@ -76,15 +80,14 @@ var watchSettings = []Setting{
 		func(c *Config) *time.Duration { return &c.Watch.Settle }),
 	period("watch.rescan", "10m", "How often all of the watched folder is looked at, besides the system's notices.",
 		func(c *Config) *time.Duration { return &c.Watch.Rescan }),
-	period("watch.poll", "1m", "How often it is looked at where no notices come.", func(c *Config) *time.Duration { return &c.Watch.Poll }),
+	period("watch.poll", "1m", "How often it is looked at where no notices come.",
+		func(c *Config) *time.Duration { return &c.Watch.Poll }),
 }
 
 // template is a form of names; organize reads it when it is used.
 func template(name, standard string, field func(*Config) *string) Setting {
-	return Setting{
-		Key: "organize.template." + name, Default: standard, Allowed: "a template; see: anivault help templates", apply: text(field),
-		Doc: fmt.Sprintf("The form of names in the layout custom: %s.", name),
-	}
+	return of("organize.template."+name, standard, "a template; see: anivault help templates",
+		fmt.Sprintf("The form of names in the layout custom: %s.", name), field, anything)
 }
 
 func applyReplace(c *Config, v string) error {

@@ -29,7 +29,8 @@ var xdg = map[dirKind]struct{ env, below string }{
 }
 
 var errNoHome = &Error{
-	Name: "HOME", Reason: "it is not set, and files live below it; set it, or ANIVAULT_STATE_DIR, ANIVAULT_CACHE_DIR and " +
+	Name: "HOME",
+	Reason: "it is not set, and files live below it; set it, or ANIVAULT_STATE_DIR, ANIVAULT_CACHE_DIR and " +
 		"ANIVAULT_DATA_DIR",
 }
 

@@ -44,8 +44,8 @@ func (s Setting) shown(text string) string {
 		return NewSecret(text).String()
 	case strings.HasSuffix(s.Key, "_url"), s.Key == "coordinator":
 		return shownAddress(text)
-	case s.Words:
-		return strings.ReplaceAll(text, wordEnd, " ")
+	case s.Args:
+		return strings.ReplaceAll(text, argEnd, " ")
 	}
 	return text
 }
@@ -72,8 +72,8 @@ func shownAddress(text string) string {
 // noKey, written in place of a token or key, sends none. TMDB's own address answers nobody without one.
 const noKey = "none"
 
-// minKey is the length of the shortest key that is sent anywhere: the letters of a shorter one may stand in an answer by
-// chance, and an answer that holds the key is refused.
+// minKey is the length of the shortest key that is sent anywhere: the letters of a shorter one may stand in an answer
+// by chance, and an answer that holds the key is refused.
 const minKey = 8
 
 var (

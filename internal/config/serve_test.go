@@ -27,14 +27,17 @@ func TestEverySettingOfServeIsRefusedWithItsPlace(t *testing.T) {
 			if err == nil {
 				t.Fatal("it is taken")
 			}
-			if want := fmt.Sprintf("FILE:%d: %s: %q: ", lines, s.Key, value); !strings.Contains(told, want) || !strings.Contains(told, "must be ") {
+			if want := fmt.Sprintf("FILE:%d: %s: %q: ", lines, s.Key, value); !strings.Contains(told, want) ||
+				!strings.Contains(told, "must be ") {
 				t.Errorf("%s\nwant %s... must be ...", told, want)
 			}
-			if _, _, told, err := loadYAML(t, yaml+" \"\"\n"); err == nil && s.Default != "" || err != nil && !strings.Contains(told, fmt.Sprintf("FILE:%d: %s: ", lines, s.Key)) {
+			if _, _, told, err := loadYAML(t, yaml+" \"\"\n"); err == nil && s.Default != "" ||
+				err != nil && !strings.Contains(told, fmt.Sprintf("FILE:%d: %s: ", lines, s.Key)) {
 				t.Errorf("where it is empty: %q", told)
 			}
 			env := "ANIVAULT_" + strings.ToUpper(strings.ReplaceAll(s.Key, ".", "_"))
-			if _, _, told, _ = loadYAML(t, "", env+"="+value); !strings.Contains(told, env+": ") || !strings.Contains(told, "must be ") {
+			if _, _, told,
+				_ = loadYAML(t, "", env+"="+value); !strings.Contains(told, env+": ") || !strings.Contains(told, "must be ") {
 				t.Errorf("by its variable: %s", told)
 			}
 		})
@@ -43,7 +46,10 @@ func TestEverySettingOfServeIsRefusedWithItsPlace(t *testing.T) {
 
 // A Host that is none in particular would undo what the names are for.
 func TestHostsAreNamedInFull(t *testing.T) {
-	for host, ok := range map[string]bool{"gateway.lan": true, "*": false, "*.lan": false, "Gateway.lan": false, "gateway.lan:80": false} {
+	for host, ok := range map[string]bool{
+		"gateway.lan": true, "*": false, "*.lan": false, "Gateway.lan": false,
+		"gateway.lan:80": false,
+	} {
 		_, _, told, err := loadYAML(t, "serve: {hosts: ["+strconv.Quote(host)+"]}\n")
 		if (err == nil) != ok || !ok && !strings.Contains(told, "without scheme, port and *") {
 			t.Errorf("%s: %s", host, told)
@@ -55,19 +61,52 @@ func TestClientsThatAreRefused(t *testing.T) {
 	const hash = `token_sha256: "0000000000000000000000000000000000000000000000000000000000000000"`
 	for _, tt := range []struct{ name, yaml, want string }{
 		{"no list", "serve:\n  clients: {a: 1}", "FILE:2: clients: must be a list of clients"},
-		{"text in the list", "serve:\n  clients:\n    - bitmagnet", "FILE:3: clients: each client is a section with name and token_sha256"},
+		{
+			"text in the list", "serve:\n  clients:\n    - bitmagnet",
+			"FILE:3: clients: each client is a section with name and token_sha256",
+		},
 		{"no name", "serve:\n  clients:\n    - {" + hash + "}", "FILE:3: clients: a client needs name and token_sha256"},
 		{"no token", "serve:\n  clients:\n    - {name: a}", `FILE:3: clients: "a": a client needs name and token_sha256`},
-		{"the token itself", "serve:\n  clients:\n    - {name: a, token_sha256: anv_secret-secret}", "FILE:3: token_sha256: must be 64 lower-case hex digits"},
-		{"a name with capitals", "serve:\n  clients:\n    - {name: Big, " + hash + "}", `FILE:3: name: "Big": must be 1 to 32 of a-z, 0-9 and -, not anonymous`},
-		{"everybody's name", "serve:\n  clients:\n    - {name: anonymous, " + hash + "}", `FILE:3: name: "anonymous": must be`},
-		{"class", "serve:\n  clients:\n    - {name: a, " + hash + ", class: urgent}", `FILE:3: class: "urgent": must be interactive or batch`},
-		{"weight", "serve:\n  clients:\n    - {name: a, " + hash + ", weight: 101}", `FILE:3: weight: "101": must be a whole number from 1 to 100`},
-		{"requests", "serve:\n  clients:\n    - {name: a, " + hash + ", requests: many}", `FILE:3: requests: "many": must be a number in a time, such as 6000/1m, or off`},
-		{"upstream", "serve:\n  clients:\n    - {name: a, " + hash + ", upstream: 5}", `FILE:3: upstream: "5": must be a number in a time`},
-		{"admin", "serve:\n  clients:\n    - {name: a, " + hash + ", admin: perhaps}", `FILE:3: admin: "perhaps": must be true or false`},
-		{"made", "serve:\n  clients:\n    - {name: a, " + hash + ", made: today}", `FILE:3: made: "today": must be a time such as 2026-`},
-		{"an unknown setting", "serve:\n  clients:\n    - {name: a, " + hash + ", wieght: 2}", "FILE:3: wieght: is not a setting of a client; there are name, token_sha256,"},
+		{
+			"the token itself", "serve:\n  clients:\n    - {name: a, token_sha256: anv_secret-secret}",
+			"FILE:3: token_sha256: must be 64 lower-case hex digits",
+		},
+		{
+			"a name with capitals", "serve:\n  clients:\n    - {name: Big, " + hash + "}",
+			`FILE:3: name: "Big": must be 1 to 32 of a-z, 0-9 and -, not anonymous`,
+		},
+		{
+			"everybody's name", "serve:\n  clients:\n    - {name: anonymous, " + hash + "}",
+			`FILE:3: name: "anonymous": must be`,
+		},
+		{
+			"class", "serve:\n  clients:\n    - {name: a, " + hash + ", class: urgent}",
+			`FILE:3: class: "urgent": must be interactive or batch`,
+		},
+		{
+			"weight", "serve:\n  clients:\n    - {name: a, " + hash + ", weight: 101}",
+			`FILE:3: weight: "101": must be a whole number from 1 to 100`,
+		},
+		{
+			"requests", "serve:\n  clients:\n    - {name: a, " + hash + ", requests: many}",
+			`FILE:3: requests: "many": must be a number in a time, such as 6000/1m, or off`,
+		},
+		{
+			"upstream", "serve:\n  clients:\n    - {name: a, " + hash + ", upstream: 5}",
+			`FILE:3: upstream: "5": must be a number in a time`,
+		},
+		{
+			"admin", "serve:\n  clients:\n    - {name: a, " + hash + ", admin: perhaps}",
+			`FILE:3: admin: "perhaps": must be true or false`,
+		},
+		{
+			"made", "serve:\n  clients:\n    - {name: a, " + hash + ", made: today}",
+			`FILE:3: made: "today": must be a time such as 2026-`,
+		},
+		{
+			"an unknown setting", "serve:\n  clients:\n    - {name: a, " + hash + ", wieght: 2}",
+			"FILE:3: wieght: is not a setting of a client; there are name, token_sha256,",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, _, told, err := loadYAML(t, tt.yaml)

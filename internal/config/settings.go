@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/ratelimit"
@@ -18,19 +19,20 @@ import (
 // Setting describes one setting: where it may be written, its default, and how a written value becomes part of a
 // Config.
 type Setting struct {
-	Key     string // the config file's key, with a dot between section and name
-	Env     string // the environment variable, derived from the key: tmdb.base_url is ANIVAULT_TMDB_BASE_URL
-	Default string // as it would be written; empty means "not set"
-	Allowed string // what may be written, for messages and documents
-	Doc     string // one sentence
-	Secret  bool   // never shown
-	List    bool   // items with commas; in the file also a list
-	Words   bool   // one word; in the file also a list of them, which reach apply with wordEnd between
+	Key     string   // the config file's key, with a dot between section and name
+	Env     string   // the environment variable, derived from the key: tmdb.base_url is ANIVAULT_TMDB_BASE_URL
+	Default string   // as it would be written; empty means "not set"
+	Allowed string   // what may be written, for messages and documents
+	Doc     string   // one sentence
+	Secret  bool     // never shown
+	List    bool     // items with commas; in the file also a list
+	Args    bool     // a program; in the file also a list with its arguments, which reach apply with argEnd between
+	Choices []string // the words that are accepted; nil: it is none of words
 	apply   func(*Config, string) error
 }
 
-// wordEnd stands between the words of a setting that has several: no argument of a program holds it.
-const wordEnd = "\x00"
+// argEnd stands between a program and its arguments, none of which holds it.
+const argEnd = "\x00"
 
 // Settings returns the table of all settings, in the order in which documents list it. Those of the limiter come from
 // ratelimit.Fields. It is made once: callers must not change it.
@@ -67,35 +69,36 @@ func setting(key string) Setting {
 
 // The settings that are not the limiter's.
 var ownSettings = []Setting{
-	secret("tmdb.token", "a TMDB API Read Access Token", "TMDB API Read Access Token (v4), sent as a Bearer header; none sends no key to an address that is not TMDB's.",
+	secret("tmdb.token", "a TMDB API Read Access Token",
+		"TMDB API Read Access Token (v4), sent as a Bearer header; none sends no key to an address that is not TMDB's.",
 		func(c *Config) *Secret { return &c.TMDB.Token }),
 	pathTo("tmdb.token_file", "File whose first line is the token; used when tmdb.token is not set.",
 		func(c *Config) *string { return &c.TMDB.TokenFile }),
 	secret("tmdb.api_key", "a TMDB API key (v3)", "TMDB API key (v3); used when there is no token.",
 		func(c *Config) *Secret { return &c.TMDB.APIKey }),
-	{
-		Key: "tmdb.base_url", Default: "https://api.themoviedb.org", Allowed: "an http or https URL", apply: applyBaseURL,
-		Doc: "Where TMDB's API is; a trailing /3 is accepted. State and cache belong to one base URL.",
-	},
+	of("tmdb.base_url", "https://api.themoviedb.org", "an http or https URL",
+		"Where TMDB's API is; a trailing /3 is accepted. State and cache belong to one base URL.",
+		func(c *Config) **url.URL { return &c.TMDB.BaseURL }, readBaseURL),
 	pathTo("tmdb.ca_file", "PEM file of further certificate authorities to trust for the base URL.",
 		func(c *Config) *string { return &c.TMDB.CAFile }),
-	{
-		Key: "tmdb.language", Default: "en-US", Allowed: "a language such as en-US, ko-KR or ja, or several with commas", apply: applyLanguages,
-		Doc: "Language of titles and episode names, or a list such as ko-KR,en-US: titles are in the first that TMDB has, else in the original.",
-	},
+	of("tmdb.language", "en-US", "a language such as en-US, ko-KR or ja, or several with commas",
+		"Language of titles and episode names, or a list such as ko-KR,en-US: titles are in the first that TMDB has, else "+
+			"in the original.",
+		func(c *Config) *[]string { return &c.TMDB.Languages }, readLanguages),
 	{
 		Key: "coordinator", Default: "file", apply: applyCoordinator,
 		Allowed: "file, memory, redis://[user@]host:port/db, rediss:// (TLS) or unix:///path?db=0",
-		Doc:     "Who shares the limiter: file, all of your processes on this machine; memory, this process alone; an address, all machines that name the same Redis or Valkey.",
+		Doc: "Who shares the limiter: file, all of your processes on this machine; memory, this process alone; an " +
+			"address, all machines that name the same Redis or Valkey.",
 	},
 	pathTo("coordinator_password_file", "File whose first line is the coordinator's password.",
 		func(c *Config) *string { return &c.Redis.PasswordFile }),
-	pathTo("coordinator_ca_file", "PEM file of the certificate authorities to trust for a rediss:// coordinator, instead of the system's.",
+	pathTo("coordinator_ca_file",
+		"PEM file of the certificate authorities to trust for a rediss:// coordinator, instead of the system's.",
 		func(c *Config) *string { return &c.Redis.CAFile }),
-	{
-		Key: "coordinator_prefix", Default: "anivault", Allowed: "letters, digits, dots, underscores, hyphens, colons", apply: applyPrefix,
-		Doc: "What the names of all keys in the coordinator begin with.",
-	},
+	of("coordinator_prefix", "anivault", "letters, digits, dots, underscores, hyphens, colons",
+		"What the names of all keys in the coordinator begin with.",
+		func(c *Config) *string { return &c.Redis.Prefix }, readPrefix),
 	pathTo("state_dir", "Where the limiter's shared state lives.", func(c *Config) *string { return &c.Dirs.State }),
 	pathTo("cache_dir", "Where TMDB's answers are kept.", func(c *Config) *string { return &c.Dirs.Cache }),
 	pathTo("data_dir", "Where pins and the title index live.", func(c *Config) *string { return &c.Dirs.Data }),
@@ -106,103 +109,189 @@ var ownSettings = []Setting{
 		func(c *Config) *float64 { return &c.Match.MinConfidence }),
 	share("match.min_episode_confidence", "0.9", "Below it a file has its entry, but no season and episode.",
 		func(c *Config) *float64 { return &c.Match.MinEpisodeConfidence }),
-	choice("match.type", "What the files are.", func(c *Config) *string { return &c.Match.Type }, "auto", "auto", "tv", "movie"),
-	{
-		Key: "match.include_adult", Default: "false", Allowed: "true or false", apply: yes(func(c *Config) *bool { return &c.Match.IncludeAdult }),
-		Doc: "Passed on to TMDB's search.",
-	},
+	choice("match.type", "What the files are.", func(c *Config) *string { return &c.Match.Type }, "auto", "auto", "tv",
+		"movie"),
+	yesNo("match.include_adult", "Passed on to TMDB's search.", func(c *Config) *bool { return &c.Match.IncludeAdult }),
 	whole("match.jobs", "0", "Local parsing parallelism; never the number of requests, which the limiter decides.",
 		"from 0 (by CPU) to 256", 0, 256,
 		func(c *Config) *int { return &c.Match.Jobs }),
-	list("index.anime_lists_url", "https://raw.githubusercontent.com/Anime-Lists/anime-lists/master/anime-list-master.xml",
+	address("index.anime_lists_url",
+		"https://raw.githubusercontent.com/Anime-Lists/anime-lists/master/anime-list-master.xml",
 		"Where index update fetches Anime-Lists' XML.", func(c *Config) *string { return &c.Index.AnimeListsURL }),
-	list("index.anidb_titles_url", "https://anidb.net/api/anime-titles.xml.gz",
+	address("index.anidb_titles_url", "https://anidb.net/api/anime-titles.xml.gz",
 		"Where index update fetches AniDB's anime-titles, once a day at most.",
 		func(c *Config) *string { return &c.Index.AniDBTitlesURL }),
-	list("index.tmdb_exports_url", "https://files.tmdb.org/p/exports",
+	address("index.tmdb_exports_url", "https://files.tmdb.org/p/exports",
 		"The folder in which index update finds TMDB's daily exports of ids.",
 		func(c *Config) *string { return &c.Index.TMDBExportsURL }),
-	list("index.anime_ids_url", "https://raw.githubusercontent.com/Fribb/anime-lists/master/anime-list-full.json",
-		"Where index update fetches the ids of AniList and MyAnimeList.", func(c *Config) *string { return &c.Index.AnimeIDsURL }),
+	address("index.anime_ids_url", "https://raw.githubusercontent.com/Fribb/anime-lists/master/anime-list-full.json",
+		"Where index update fetches the ids of AniList and MyAnimeList.",
+		func(c *Config) *string { return &c.Index.AnimeIDsURL }),
 	choice("log.level", "What is logged to stderr; a log file gets info and above at least.",
 		func(c *Config) *string { return &c.Log.Level }, "warn", "error", "warn", "info", "debug"),
-	choice("log.format", "Form of log lines.", func(c *Config) *string { return &c.Log.Format }, "logfmt", "logfmt", "json"),
+	choice("log.format", "Form of log lines.", func(c *Config) *string { return &c.Log.Format }, "logfmt", "logfmt",
+		"json"),
 	pathTo("log.file", "File to log to as well.", func(c *Config) *string { return &c.Log.File }),
-	size("log.max_size", "10MB", "Size at which the log file is rotated.", 4<<10, func(c *Config) *int64 { return &c.Log.MaxSize }),
+	size("log.max_size", "10MB", "Size at which the log file is rotated.", 4<<10,
+		func(c *Config) *int64 { return &c.Log.MaxSize }),
 	whole("log.max_files", "4", "How many log files are kept, the current one included.", "from 1 to 100", 1, 100,
 		func(c *Config) *int { return &c.Log.MaxFiles }),
-	{
-		Key: "metrics.file", Allowed: "a path, or - for stdout where it carries no results",
-		Doc: "File that metrics are appended to as NDJSON.", apply: text(func(c *Config) *string { return &c.Metrics.File }),
-	},
+	of("metrics.file", "", "a path, or - for stdout where it carries no results",
+		"File that metrics are appended to as NDJSON.", func(c *Config) *string { return &c.Metrics.File }, anything),
 	pathTo("metrics.textfile", "File that metrics are written to in Prometheus' text format.",
 		func(c *Config) *string { return &c.Metrics.Textfile }),
 }
 
-// secret is a setting whose value is never shown.
-func secret(key, allowed, doc string, field func(*Config) *Secret) Setting {
-	return Setting{Key: key, Secret: true, Allowed: allowed, Doc: doc, apply: func(c *Config, v string) (err error) {
-		*field(c), err = readSecret(v)
+// of is a setting whose value is read into a field. What can't be read changes nothing.
+func of[T any](
+	key, standard, allowed, doc string, field func(*Config) *T, read func(string) (T, error),
+) Setting {
+	return Setting{Key: key, Default: standard, Allowed: allowed, Doc: doc, apply: func(c *Config, v string) error {
+		value, err := read(v)
+		if err == nil {
+			*field(c) = value
+		}
 		return err
 	}}
 }
 
-// pathTo is a setting that names a file or folder.
-func pathTo(key, doc string, field func(*Config) *string) Setting {
-	return Setting{Key: key, Allowed: "a path", Doc: doc, apply: text(field)}
+// listOf is a setting that has items with commas.
+func listOf[T any](
+	key, standard, allowed, doc string, field func(*Config) *[]T, read func(string) (T, error),
+) Setting {
+	s := of(key, standard, allowed, doc, field, func(v string) (list []T, err error) {
+		for text := range strings.SplitSeq(v, ",") {
+			item, err := read(strings.TrimSpace(text))
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, item)
+		}
+		return list, nil
+	})
+	s.List = true
+	return s
 }
 
-// text accepts anything.
-func text(field func(*Config) *string) func(*Config, string) error {
-	return func(c *Config, v string) error {
-		*field(c) = v
-		return nil
-	}
+// secret is a setting whose value is never shown.
+func secret(key, allowed, doc string, field func(*Config) *Secret) Setting {
+	s := of(key, "", allowed, doc, field, readSecret)
+	s.Secret = true
+	return s
 }
+
+func pathTo(key, doc string, field func(*Config) *string) Setting {
+	return of(key, "", "a path", doc, field, anything)
+}
+
+func anything(v string) (string, error) { return v, nil }
 
 // choice is a setting that accepts exactly the given words.
 func choice(key, doc string, field func(*Config) *string, standard string, words ...string) Setting {
 	last := len(words) - 1
 	allowed := strings.Join(words[:last], ", ") + " or " + words[last]
-	return Setting{Key: key, Default: standard, Allowed: allowed, Doc: doc, apply: func(c *Config, v string) error {
+	s := of(key, standard, allowed, doc, field, func(v string) (string, error) {
 		if !slices.Contains(words, v) {
-			return lang.Error("must be one of %s", strings.Join(words, ", "))
+			return "", lang.Error("must be one of %s", strings.Join(words, ", "))
 		}
-		*field(c) = v
-		return nil
-	}}
+		return v, nil
+	})
+	s.Choices = words
+	return s
 }
 
 // size is a number of bytes.
 func size(key, standard, doc string, least int64, field func(*Config) *int64) Setting {
-	allowed := "a size such as " + standard
-	return Setting{Key: key, Default: standard, Allowed: allowed, Doc: doc, apply: func(c *Config, v string) error {
+	return of(key, standard, "a size such as "+standard, doc, field, func(v string) (int64, error) {
 		n, err := ParseSize(v)
 		if err == nil && n < least {
 			err = lang.Error("must be at least %d bytes", least)
 		}
-		if err == nil {
-			*field(c) = n
-		}
-		return err
-	}}
+		return n, err
+	})
 }
 
 func whole(key, standard, doc, allowed string, least, most int, field func(*Config) *int) Setting {
-	allowed = "a whole number " + allowed
-	return Setting{Key: key, Default: standard, Allowed: allowed, Doc: doc, apply: func(c *Config, v string) error {
+	return of(key, standard, "a whole number "+allowed, doc, field, func(v string) (int, error) {
 		n, err := strconv.Atoi(v)
 		if err != nil || n < least || n > most {
-			return lang.Error("must be a whole number from %d to %d", least, most)
+			return 0, lang.Error("must be a whole number from %d to %d", least, most)
 		}
-		*field(c) = n
-		return nil
-	}}
+		return n, nil
+	})
 }
 
-// list is the address of a list that index update fetches.
-func list(key, standard, doc string, field func(*Config) *string) Setting {
-	return Setting{Key: key, Default: standard, Allowed: "an https URL, or off", Doc: doc, apply: applyList(field)}
+func yesNo(key, doc string, field func(*Config) *bool) Setting {
+	return of(key, "false", "true or false", doc, field, func(v string) (bool, error) {
+		b, err := strconv.ParseBool(v)
+		if err != nil {
+			err = lang.Error("must be true or false")
+		}
+		return b, err
+	})
+}
+
+// share is a number from 0 to 1, or a percentage.
+func share(key, standard, doc string, field func(*Config) *float64) Setting {
+	const allowed = "a number from 0 to 1, or a percentage such as 80%"
+	return of(key, standard, allowed, doc, field, func(v string) (float64, error) {
+		number, percent := strings.CutSuffix(v, "%")
+		f, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		if percent {
+			f /= 100
+		}
+		if err != nil || !(f >= 0 && f <= 1) {
+			return 0, errors.New("must be " + allowed)
+		}
+		return f, nil
+	})
+}
+
+// period is a time, written as those of the limiter.
+func period(key, standard, doc string, field func(*Config) *time.Duration) Setting {
+	return of(key, standard, "a time such as "+standard+", at most 24h", doc, field, readPeriod(standard))
+}
+
+// periodOrOff is one that may be off, which is a negative one.
+func periodOrOff(key, standard, doc string, field func(*Config) *time.Duration) Setting {
+	allowed := "a time such as " + standard + ", at most 24h, or off"
+	return of(key, standard, allowed, doc, field, func(v string) (time.Duration, error) {
+		if v == "off" {
+			return -1, nil
+		}
+		return readPeriod(standard)(v)
+	})
+}
+
+func readPeriod(standard string) func(string) (time.Duration, error) {
+	wait, _ := ratelimit.FieldByKey("max_wait")
+	return func(v string) (time.Duration, error) {
+		var t ratelimit.Tuning
+		if err := wait.Set(&t, v); err != nil || t.MaxWait <= 0 {
+			return 0, lang.Error("must be a time such as %s, above 0 and at most 24h", standard)
+		}
+		return t.MaxWait, nil
+	}
+}
+
+// address is where index update fetches a list: https, so that nobody on the way changes it, or http on this very
+// machine. It is "" for off.
+func address(key, standard, doc string, field func(*Config) *string) Setting {
+	return of(key, standard, "an https URL, or off", doc, field, func(v string) (string, error) {
+		if v == "off" {
+			return "", nil
+		}
+		u, err := url.Parse(v)
+		switch {
+		case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
+			return "", lang.Error("must be an https URL, or off")
+		case u.User != nil:
+			return "", lang.Error("must not hold a user or password")
+		case u.Scheme == "http" && !isLoopback(u.Hostname()):
+			return "", lang.Error("must be an https URL (http on this very machine only), or off")
+		}
+		return v, nil
+	})
 }
 
 // Variable is an environment variable beside those of the settings.
@@ -242,18 +331,6 @@ func readSecret(v string) (Secret, error) {
 	return NewSecret(v), nil
 }
 
-// yes sets what is true or false.
-func yes(field func(*Config) *bool) func(*Config, string) error {
-	return func(c *Config, v string) error {
-		b, err := strconv.ParseBool(v)
-		if err != nil {
-			return lang.Error("must be true or false")
-		}
-		*field(c) = b
-		return nil
-	}
-}
-
 func applyCoordinator(c *Config, v string) error {
 	c.Coordinator = v
 	if v == "file" || v == "memory" {
@@ -268,50 +345,27 @@ func applyCoordinator(c *Config, v string) error {
 	return err
 }
 
-func applyPrefix(c *Config, v string) error {
+func readPrefix(v string) (string, error) {
 	if len(v) > 64 || strings.ContainsFunc(v, func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && !strings.ContainsRune("._-:", r)
 	}) {
-		return lang.Error("must be at most 64 letters, digits, dots, underscores, hyphens and colons")
+		return "", lang.Error("must be at most 64 letters, digits, dots, underscores, hyphens and colons")
 	}
-	c.Redis.Prefix = v
-	return nil
+	return v, nil
 }
 
-func applyBaseURL(c *Config, v string) error {
+func readBaseURL(v string) (*url.URL, error) {
 	u, err := url.Parse(v)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return lang.Error("must be an http or https URL such as https://api.themoviedb.org")
+		return nil, lang.Error("must be an http or https URL such as https://api.themoviedb.org")
 	case u.User != nil:
-		return lang.Error("must not hold a user or password")
+		return nil, lang.Error("must not hold a user or password")
 	case u.RawQuery != "" || u.Fragment != "":
-		return lang.Error("must not hold a query or fragment")
+		return nil, lang.Error("must not hold a query or fragment")
 	}
 	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/3")
-	c.TMDB.BaseURL = u
-	return nil
-}
-
-// applyList accepts the address of a list: https, so that nobody on the way changes it, or http on this very machine.
-func applyList(field func(*Config) *string) func(*Config, string) error {
-	return func(c *Config, v string) error {
-		*field(c) = ""
-		if v == "off" {
-			return nil
-		}
-		u, err := url.Parse(v)
-		switch {
-		case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
-			return lang.Error("must be an https URL, or off")
-		case u.User != nil:
-			return lang.Error("must not hold a user or password")
-		case u.Scheme == "http" && !isLoopback(u.Hostname()):
-			return lang.Error("must be an https URL (http on this very machine only), or off")
-		}
-		*field(c) = v
-		return nil
-	}
+	return u, nil
 }
 
 // NetworkOf returns the network of an address that is listened on: net.Listen would take 0.0.0.0 for IPv6, too.
@@ -328,43 +382,25 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-func applyLanguages(c *Config, v string) error {
-	c.TMDB.Languages = nil
+func readLanguages(v string) (list []string, err error) {
 	for part := range strings.SplitSeq(v, ",") {
 		language, region, found := strings.Cut(strings.TrimSpace(part), "-")
 		if len(language) < 2 || len(language) > 3 || !latin(language) || found && (len(region) != 2 || !latin(region)) {
-			return lang.Error("must be a language such as en-US, ko-KR or ja, or several with commas")
+			return nil, lang.Error("must be a language such as en-US, ko-KR or ja, or several with commas")
 		}
 		tag := strings.ToLower(language)
 		if found {
 			tag += "-" + strings.ToUpper(region)
 		}
-		if !slices.Contains(c.TMDB.Languages, tag) {
-			c.TMDB.Languages = append(c.TMDB.Languages, tag)
+		if !slices.Contains(list, tag) {
+			list = append(list, tag)
 		}
 	}
-	return nil
+	return list, nil
 }
 
 func latin(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < 'A' || r > 'z' || r > 'Z' && r < 'a' })
-}
-
-// share is a setting that is a number from 0 to 1, or a percentage.
-func share(key, def, doc string, at func(*Config) *float64) Setting {
-	const allowed = "a number from 0 to 1, or a percentage such as 80%"
-	return Setting{Key: key, Default: def, Doc: doc, Allowed: allowed, apply: func(c *Config, v string) error {
-		number, percent := strings.CutSuffix(v, "%")
-		f, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-		if percent {
-			f /= 100
-		}
-		if err != nil || !(f >= 0 && f <= 1) {
-			return errors.New("must be " + allowed)
-		}
-		*at(c) = f
-		return nil
-	}}
 }
 
 // ParseSize reads a number of bytes: digits, then nothing or one of B, KB, MB, GB, TB (powers of 1000)

@@ -28,8 +28,8 @@ var everyday = []string{
 	"log.level", "log.file",
 }
 
-// WriteFile writes a fresh config file, readable by its owner alone, whole or not at all. language is that of titles, "" for
-// the default. It replaces an existing file; see ReadExisting.
+// WriteFile writes a fresh config file, readable by its owner alone, whole or not at all. language is that of titles,
+// "" for the default. It replaces an existing file; see ReadExisting.
 func WriteFile(path string, token Secret, language string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return lang.Error("make the folder of %s: %w", path, err)
@@ -44,8 +44,8 @@ func writeFile(path string, text []byte) error {
 	})
 }
 
-// fileText returns the text of a fresh file, in which every setting but token and language is a comment. Comments are in the
-// language of the process: a person reads them.
+// fileText returns the text of a fresh file, in which every setting but token and language is a comment. Comments are
+// in the language of the process: a person reads them.
 func fileText(token Secret, language string) string {
 	var b strings.Builder
 	b.WriteString(lang.Say("# anivault's settings; all of them: anivault config show") + "\n")
