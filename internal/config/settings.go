@@ -254,13 +254,17 @@ func period(key, standard, doc string, field func(*Config) *time.Duration) Setti
 
 // periodOrOff is one that may be off, which is a negative one.
 func periodOrOff(key, standard, doc string, field func(*Config) *time.Duration) Setting {
-	allowed := "a time such as " + standard + ", at most 24h, or off"
-	return of(key, standard, allowed, doc, field, func(v string) (time.Duration, error) {
+	s := period(key, standard, doc, field)
+	s.Allowed += ", or off"
+	read := s.apply
+	s.apply = func(c *Config, v string) error {
 		if v == "off" {
-			return -1, nil
+			*field(c) = -1
+			return nil
 		}
-		return readPeriod(standard)(v)
-	})
+		return read(c, v)
+	}
+	return s
 }
 
 func readPeriod(standard string) func(string) (time.Duration, error) {
