@@ -11,13 +11,19 @@ import (
 
 // A scraper that writes into the NFOs and images of a library must not change the source: they are never links.
 func TestServersWriteIntoNoSource(t *testing.T) {
-	files := tree("/in/a.mkv", "/in/a.nfo: <episodedetails>", "/in/a-thumb.jpg", "/in/a.ko.srt", "/in/a.ja.mka", "/in/a.xml", "/in/poster.png", "/in/Fonts/F.ttf", "/in/tvshow.nfo: <tvshow>", "/out/")
+	files := tree("/in/a.mkv", "/in/a.nfo: <episodedetails>", "/in/a-thumb.jpg", "/in/a.ko.srt", "/in/a.ja.mka",
+		"/in/a.xml", "/in/poster.png", "/in/Fonts/F.ttf", "/in/tvshow.nfo: <tvshow>", "/out/")
 	for mode, want := range map[Mode]string{
-		ModeHardlink: "link .mkv, copy -thumb.jpg, link .ja.mka, link .ko.srt, copy .nfo, link .xml, link F.ttf, copy poster.png, copy tvshow.nfo",
-		ModeSymlink:  "symlink .mkv, copy -thumb.jpg, symlink .ja.mka, symlink .ko.srt, copy .nfo, symlink .xml, symlink F.ttf, copy poster.png, copy tvshow.nfo",
-		ModeMove:     "move .mkv, move -thumb.jpg, move .ja.mka, move .ko.srt, move .nfo, move .xml, move F.ttf, move poster.png, move tvshow.nfo",
-		ModeCopy:     "copy .mkv, copy -thumb.jpg, copy .ja.mka, copy .ko.srt, copy .nfo, copy .xml, copy F.ttf, copy poster.png, copy tvshow.nfo",
-		ModeReflink:  "reflink .mkv, reflink -thumb.jpg, reflink .ja.mka, reflink .ko.srt, reflink .nfo, reflink .xml, reflink F.ttf, reflink poster.png, reflink tvshow.nfo",
+		ModeHardlink: "link .mkv, copy -thumb.jpg, link .ja.mka, link .ko.srt, copy .nfo, link .xml, link F.ttf, copy " +
+			"poster.png, copy tvshow.nfo",
+		ModeSymlink: "symlink .mkv, copy -thumb.jpg, symlink .ja.mka, symlink .ko.srt, copy .nfo, symlink .xml, symlink " +
+			"F.ttf, copy poster.png, copy tvshow.nfo",
+		ModeMove: "move .mkv, move -thumb.jpg, move .ja.mka, move .ko.srt, move .nfo, move .xml, move F.ttf, move " +
+			"poster.png, move tvshow.nfo",
+		ModeCopy: "copy .mkv, copy -thumb.jpg, copy .ja.mka, copy .ko.srt, copy .nfo, copy .xml, copy F.ttf, copy " +
+			"poster.png, copy tvshow.nfo",
+		ModeReflink: "reflink .mkv, reflink -thumb.jpg, reflink .ja.mka, reflink .ko.srt, reflink .nfo, reflink .xml, " +
+			"reflink F.ttf, reflink poster.png, reflink tvshow.nfo",
 	} {
 		t.Run(string(mode), func(t *testing.T) {
 			o := options(t, "jellyfin")
@@ -40,9 +46,12 @@ func TestServersWriteIntoNoSource(t *testing.T) {
 // Which files are about all of a folder, by their names.
 func TestFilesThatAreAboutAFolder(t *testing.T) {
 	for name, want := range map[string]bool{
-		"tvshow.nfo": true, "season.nfo": true, "Poster.JPG": true, "fanart.png": true, "banner.webp": true, "clearlogo.png": true, "landscape.jpg": true,
-		"logo.png": true, "folder.jpg": true, "cover.webp": true, "season01-poster.jpg": true, "season2-poster.png": true, "theme.mp3": true,
-		"movie.nfo": false, "poster.gif": false, "poster2.jpg": false, "theme.flac": false, "season-poster.jpg": false, "my poster.jpg": false, "a.jpg": false,
+		"tvshow.nfo": true, "season.nfo": true, "Poster.JPG": true, "fanart.png": true, "banner.webp": true,
+		"clearlogo.png": true, "landscape.jpg": true,
+		"logo.png": true, "folder.jpg": true, "cover.webp": true, "season01-poster.jpg": true, "season2-poster.png": true,
+		"theme.mp3": true,
+		"movie.nfo": false, "poster.gif": false, "poster2.jpg": false, "theme.flac": false, "season-poster.jpg": false,
+		"my poster.jpg": false, "a.jpg": false,
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := planOf(options(t, "jellyfin"), tree("/in/S/01.mkv", "/in/S/"+name, "/out/"), tv("/in/S/01.mkv", 1, 1))
@@ -56,7 +65,8 @@ func TestFilesThatAreAboutAFolder(t *testing.T) {
 	}
 }
 
-// Versions get the first label in which they differ: films in every layout, episodes where the server takes them for one.
+// Versions get the first label in which they differ: films in every layout, episodes where the server takes them for
+// one.
 func TestVersions(t *testing.T) {
 	const one, two = "/in/a 1.mkv", "/in/a 2.mkv"
 	labels := func(a, b report.Parsed) [2]*report.Parsed { return [2]*report.Parsed{&a, &b} }
@@ -65,10 +75,16 @@ func TestVersions(t *testing.T) {
 		parsed [2]*report.Parsed
 		want   string // both labels; "": none
 	}{
-		{"edition before all", labels(report.Parsed{Edition: "Extended", Resolution: "1080p"}, report.Parsed{Resolution: "720p"}), " - [Extended], "},
-		{"resolution", labels(report.Parsed{Resolution: "1080p", Source: "WEB"}, report.Parsed{Resolution: "720p", Source: "TV"}), " - [1080p],  - [720p]"},
-		{"source", labels(report.Parsed{Resolution: "1080p", Source: "Blu-ray"}, report.Parsed{Resolution: "1080p", Source: "WEB"}), " - [Blu-ray],  - [WEB]"},
-		{"group", labels(report.Parsed{Source: "WEB", Group: "A"}, report.Parsed{Source: "WEB", Group: "B"}), " - [A],  - [B]"},
+		{"edition before all", labels(report.Parsed{Edition: "Extended", Resolution: "1080p"},
+			report.Parsed{Resolution: "720p"}), " - [Extended], "},
+		{"resolution", labels(report.Parsed{Resolution: "1080p", Source: "WEB"},
+			report.Parsed{Resolution: "720p", Source: "TV"}), " - [1080p],  - [720p]"},
+		{"source", labels(report.Parsed{Resolution: "1080p", Source: "Blu-ray"},
+			report.Parsed{Resolution: "1080p", Source: "WEB"}), " - [Blu-ray],  - [WEB]"},
+		{
+			"group", labels(report.Parsed{Source: "WEB", Group: "A"}, report.Parsed{Source: "WEB", Group: "B"}),
+			" - [A],  - [B]",
+		},
 		{"version", labels(report.Parsed{Group: "A"}, report.Parsed{Group: "A", Version: 2}), " - [v1],  - [v2]"},
 		{"one of them does not say it", labels(report.Parsed{Resolution: "1080p"}, report.Parsed{}), ""},
 		{"they differ in nothing", labels(report.Parsed{Group: "A"}, report.Parsed{Group: "A"}), ""},
@@ -86,7 +102,8 @@ func TestVersions(t *testing.T) {
 					a.Parsed, b.Parsed = row.parsed[0], row.parsed[1]
 					r := planOf(o, tree(one, two, "/out/"), a, b)
 					if layout == "plex" && kind == "movie" && row.parsed[0].Edition != "" {
-						if len(r.Units) != 2 || strings.HasPrefix(r.Units[1].Ops[0].To, r.Units[0].Ops[0].To[:strings.IndexByte(r.Units[0].Ops[0].To, '/')]) {
+						if len(r.Units) != 2 || strings.HasPrefix(r.Units[1].Ops[0].To,
+							r.Units[0].Ops[0].To[:strings.IndexByte(r.Units[0].Ops[0].To, '/')]) {
 							t.Errorf("editions have folders of their own: %+v", r.Units)
 						}
 						return

@@ -11,12 +11,12 @@ import (
 	"github.com/anivault/anivault/internal/library"
 )
 
-// leaveSameFolders leaves the files of two works that would get one folder: names of kodi carry no id.
-func (p *Planner) leaveSameFolders() {
+// skipSameFolders leaves the files of two works that would get one folder: names of kodi carry no id.
+func (p *Planner) skipSameFolders() {
 	holders := map[foldKey]*entry{}
 	for _, v := range p.videos {
 		e := v.entry
-		if v.code != "" || e.code != "" || e.videos[0] != v || !p.isOwnFolder(v.work.Kind) {
+		if v.code != "" || e.code != "" || e.videos[0] != v || !p.o.Layout.isOwnFolder(v.work.Kind) {
 			continue
 		}
 		key := fold(v.target, e.at.path)
@@ -24,9 +24,9 @@ func (p *Planner) leaveSameFolders() {
 			why := fmt.Sprintf("%s and %s would both be %s", first.videos[0].work.Entry, v.work.Entry, e.at.path)
 			for _, other := range slices.Concat(first.videos, e.videos) {
 				if other.code == "" {
-					other.leave(SameFolder, why)
+					other.skip(SameFolder, why)
 				}
-				p.together(first.videos[0], other)
+				p.conflicts.join(first.videos[0], other)
 			}
 			continue
 		}
@@ -35,76 +35,58 @@ func (p *Planner) leaveSameFolders() {
 	p.compact()
 }
 
-// together notes that two files are in one conflict.
-func (p *Planner) together(a, b *video) {
-	of, with := p.rivals[a], p.rivals[b]
+// conflicts are the files of one conflict, by each of them: they are listed together.
+type conflicts map[*video]*[]*video
+
+// join notes that two files are in one conflict.
+func (c conflicts) join(a, b *video) {
+	of, with := c[a], c[b]
 	if of == nil {
 		of = &[]*video{a}
-		p.rivals[a] = of
+		c[a] = of
 	}
 	switch {
 	case a == b || of == with:
 	case with == nil:
 		*of = append(*of, b)
-		p.rivals[b] = of
+		c[b] = of
 	default:
 		*of = append(*of, *with...)
 		for _, v := range *with {
-			p.rivals[v] = of
+			c[v] = of
 		}
 	}
 }
 
-// isOwnFolder reports whether the templates give each work a folder of its own: one that a title or an id names.
-func (p *Planner) isOwnFolder(kind string) bool {
-	if kind == "tv" {
-		return names(p.o.Layout.Show.nodes)
-	}
-	text := p.o.Layout.Movie.text
-	slash := strings.LastIndexByte(text, '/')
-	if slash < 0 {
-		return false
-	}
-	folder, err := ParseTemplate(text[:slash])
-	return err == nil && names(folder.nodes)
-}
-
-// names reports whether one of the fields tells works apart.
-func names(nodes []node) bool {
-	return slices.ContainsFunc([]field{fieldTitle, fieldOriginalTitle, fieldTMDB, fieldTVDB, fieldIMDB}, func(f field) bool {
-		return has(nodes, f)
-	})
-}
-
-// tellApart gives labels to the files that would have one name, or leaves them.
-func (p *Planner) tellApart() {
-	groups := p.sameNames()
+// labelSameNames gives labels to the files that would have one name, or leaves them.
+func (p *Planner) labelSameNames() {
+	groups := sameNames(p.videos)
 	if len(groups) == 0 {
 		return
 	}
 	for _, group := range groups {
 		p.label(group)
 	}
-	for _, group := range p.sameNames() {
+	for _, group := range sameNames(p.videos) {
 		var all []string
 		for _, v := range group {
 			all = append(all, v.path())
 		}
 		for i, v := range group {
 			others := slices.Delete(slices.Clone(all), i, i+1)
-			v.leave(SameTarget, "would be "+path.Base(v.base())+", and so would "+strings.Join(others, ", "))
-			p.together(group[0], v)
+			v.skip(SameTarget, "would be "+path.Base(v.base())+", and so would "+strings.Join(others, ", "))
+			p.conflicts.join(group[0], v)
 		}
 	}
 	p.compact()
 }
 
 // sameNames returns the videos that would have one name but for their extensions, in the order of the records.
-func (p *Planner) sameNames() [][]*video {
-	first := make(map[foldKey]*video, len(p.videos))
+func sameNames(videos []*video) [][]*video {
+	first := make(map[foldKey]*video, len(videos))
 	groups := map[*video][]*video{} // by the first of a name
 	var order []*video
-	for _, v := range p.videos {
+	for _, v := range videos {
 		if v.code != "" {
 			continue
 		}
@@ -174,29 +156,31 @@ func (v *video) part() int {
 	return 0
 }
 
-// loneDisc matches a disc's number, or a part's as plans write it, which say of one file alone that it is not all of the film or
-// episode.
-var loneDisc = lazyregexp.New(`(?i)(?:^|[ ._(\[-])(?:cd|dis[ck])[ ._-]?(\d{1,2})(?:$|[ ._)\]-])|(?-i: - part(\d{1,2})$)`)
+// singleDisc matches a disc's number, or a part's as plans write it, which say of one file alone that it is not all of
+// the film or episode.
+var singleDisc = lazyregexp.New(
+	`(?i)(?:^|[ ._(\[-])(?:cd|dis[ck])[ ._-]?(\d{1,2})(?:$|[ ._)\]-])|(?-i: - part(\d{1,2})$)`)
 
-// lonePart matches a part's number right behind the episode's. It may be the episode's title, too.
-var lonePart = lazyregexp.New(`(?i)S\d{1,2}E\d{1,4}[ ._-]+(?:part|pt)[ ._-]?(\d{1,2})(?:$|[ ._)\]-])`)
+// singlePart matches a part's number right behind the episode's. It may be the episode's title, too.
+var singlePart = lazyregexp.New(`(?i)S\d{1,2}E\d{1,4}[ ._-]+(?:part|pt)[ ._-]?(\d{1,2})(?:$|[ ._)\]-])`)
 
-// loneWords are, in lower case, what a name has of which one of these patterns says anything: looking for them takes a tenth of the time.
-var loneWords = []string{"part", "pt", "cd", "dis"}
+// partWords are, in lower case, what a name has of which one of these patterns says anything: looking for them takes a
+// tenth of the time.
+var partWords = []string{"part", "pt", "cd", "dis"}
 
-// labelLone gives a part its label also where the others are not there.
-func (v *video) labelLone() {
+// labelSinglePart gives a part its label also where the others are not there.
+func (v *video) labelSinglePart() {
 	if v.label != "" {
 		return
 	}
 	stem, n := library.Stem(v.item.Name), 0
 	lower := strings.ToLower(stem)
-	if !slices.ContainsFunc(loneWords, func(w string) bool { return strings.Contains(lower, w) }) {
+	if !slices.ContainsFunc(partWords, func(w string) bool { return strings.Contains(lower, w) }) {
 		return
 	}
-	if m := loneDisc().FindStringSubmatch(stem); m != nil {
+	if m := singleDisc().FindStringSubmatch(stem); m != nil {
 		n, _ = strconv.Atoi(m[1] + m[2])
-	} else if m := lonePart().FindStringSubmatch(stem); m != nil && v.work.Kind == "tv" {
+	} else if m := singlePart().FindStringSubmatch(stem); m != nil && v.work.Kind == "tv" {
 		n, _ = strconv.Atoi(m[1])
 		if slices.Contains(v.work.Episodes, n) || strings.Contains(v.titles, strconv.Itoa(n)) {
 			n = 0 // "S01E02 Part 2"
@@ -210,8 +194,8 @@ func (v *video) labelLone() {
 // disc matches what says which disc of a film a file is: "cd2", "Disc 1".
 var disc = lazyregexp.New(`(?i)(?:^|[ ._(\[-])(?:cd|dis[ck]|dvd|part|pt)[ ._-]?(\d{1,2})(?:$|[ ._)\]-])`)
 
-// versions returns " - [1080p]" and so on, by the first of edition, resolution, source, group and version in which all differ. A
-// name that says no edition has the usual one, and needs no label among others.
+// versions returns " - [1080p]" and so on, by the first of edition, resolution, source, group and version in which all
+// differ. A name that says no edition has the usual one, and needs no label among others.
 func versions(group []*video) []string {
 	for i, of := range []func(*tags) string{
 		func(t *tags) string { return t.edition },
@@ -251,130 +235,26 @@ func distinct(labels []string) []string {
 	return labels
 }
 
-// verb returns what is done with a file: the mode's, a copy where that is wanted and the mode can't cross file systems.
-// Servers write into the NFOs and images that they find, so these are never links.
-func (p *Planner) verb(item *Item, device uint64) (Verb, Code) {
-	verb := p.o.Mode.Verb()
-	if role := RoleOf(item.Name); (verb == Link || verb == Symlink) && (role == RoleNFO || role == RoleImage) {
-		return Copy, ""
-	}
-	if item.Device != device && (verb == Link || verb == Reflink) {
-		if !p.o.OrCopy {
-			return None, CrossDevice
-		}
-		verb = Copy
-	}
-	return verb, ""
-}
-
-// operate makes the operations of a unit, and leaves it where its names are taken.
-func (p *Planner) operate(v *video) {
-	v.ops = make([]Op, 0, 1+len(v.belongs))
-	if !p.operateOn(v, v.dir, v.item, v.item.Name, v.to) {
-		return
-	}
-	for i := range v.belongs {
-		s := &v.belongs[i]
-		if s.code == "" && !p.operateOn(v, s.dir, s.item(), s.source(), s.target(v.base())) {
-			return
-		}
-	}
-}
-
-// operateOn makes the operation of one file of a unit. It returns false where the unit is left.
-func (p *Planner) operateOn(v *video, from *folder, item *Item, source, to string) bool {
-	verb, code := p.verb(item, v.spot.device)
-	if code != "" {
-		v.leave(code, "--or copy copies it")
-		return false
-	}
-	there, blockers := p.find(p.look(v.target, v.spot), from, item, verb, path.Base(to))
-	role := RoleOf(item.Name)
-	if there || len(blockers) > 0 && (role == RoleNFO || role == RoleImage) {
-		v.inPlace++ // a server's own, where it is not ours: what is there stays, and so does ours
-		return true
-	}
-	if t := &p.o.Targets[v.target]; verb == Reflink && t.NoReflink && t.Device == v.spot.device {
-		v.leave(NoReflink, "")
-		return false
-	}
-	if len(blockers) > 0 {
-		p.needs[v] = append(p.needs[v], blockers...)
-	}
-	if verb == Move && item.Links > 1 && item.Device != v.spot.device {
-		v.parted++
-	}
-	op := Op{Verb: verb, Size: item.Size, MTime: item.MTime, Inode: item.Inode, Source: source, To: to}
-	if p.o.Sources[v.source].Adrift {
-		op.Inode = 0
-	}
-	v.ops = append(v.ops, op)
-	return true
-}
-
-// find reports whether a file is at its target already, and else which paths are in the way. The source itself under a name that
-// differs in case or normal form is in nobody's way.
-func (p *Planner) find(dir, from *folder, item *Item, verb Verb, name string) (there bool, blockers []string) {
-	for _, other := range dir.alike(name) {
-		switch {
-		case other == item:
-			if name == item.Name {
-				return true, nil
-			}
-		case p.isThere(dir, from, item, other, verb):
-			return true, nil
-		default:
-			blockers = append(blockers, join(dir.path, other.Name))
-		}
-	}
-	return false, blockers
-}
-
-// isThere reports whether a file at the target is what the verb would make.
-func (p *Planner) isThere(dir, from *folder, item, other *Item, verb Verb) bool {
-	switch {
-	case other.Type == TypeLink:
-		return verb == Symlink && LeadsTo(dir.path, other.Leads) == join(from.path, item.Name)
-	case other.Type != TypeRegular:
-		return false
-	case item.Inode != 0 && item.Inode == other.Inode && item.Device == other.Device:
-		return true
-	case verb != Copy && verb != Reflink, item.Size != other.Size, item.MTime != other.MTime:
-		return false
-	}
-	a, errA := p.disk.Ends(join(from.path, item.Name))
-	b, errB := p.disk.Ends(join(dir.path, other.Name))
-	return errA == nil && errB == nil && string(a) == string(b)
-}
-
-// LeadsTo returns where a symbolic link in a folder leads, by its text.
-func LeadsTo(folder, text string) string {
-	if path.IsAbs(text) {
-		return path.Clean(text)
-	}
-	return path.Join(folder, text)
-}
-
-// leaveCollisions leaves units whose names are taken by what stays, and units that want one name; again until nothing changes,
-// because what is left stays where it is.
-func (p *Planner) leaveCollisions() {
+// skipCollisions leaves units whose names are taken by what stays, and units that want one name; again until nothing
+// changes, because what is left stays where it is.
+func (p *Planner) skipCollisions() {
 	for changed := true; changed; {
 		p.compact()
-		changed = p.leaveTaken()
-		changed = p.leaveRivals() || changed
+		changed = p.skipTaken()
+		changed = p.skipSameTargets() || changed
 	}
 }
 
-// leaveTaken leaves units whose names no move of the plan frees.
-func (p *Planner) leaveTaken() (changed bool) {
+// skipTaken leaves units whose names no move of the plan frees.
+func (p *Planner) skipTaken() (changed bool) {
 	var moves map[string]bool
-	for v, blockers := range p.needs {
+	for v, blockers := range p.waitsFor {
 		for _, blocker := range blockers {
 			if moves == nil {
-				moves = p.moved()
+				moves = freed(p.videos)
 			}
 			if v.code == "" && !moves[blocker] {
-				v.leave(Exists, blocker)
+				v.skip(Exists, blocker)
 				changed = true
 			}
 		}
@@ -382,10 +262,10 @@ func (p *Planner) leaveTaken() (changed bool) {
 	return changed
 }
 
-// moved returns the paths that moves of the plan free.
-func (p *Planner) moved() map[string]bool {
+// freed returns the paths that moves of the plan free.
+func freed(videos []*video) map[string]bool {
 	out := map[string]bool{}
-	for _, v := range p.videos {
+	for _, v := range videos {
 		for i := range v.ops {
 			if v.ops[i].Verb == Move {
 				out[join(v.dir.path, v.ops[i].Source)] = true
@@ -395,8 +275,8 @@ func (p *Planner) moved() map[string]bool {
 	return out
 }
 
-// leaveRivals leaves units that want one name.
-func (p *Planner) leaveRivals() (changed bool) {
+// skipSameTargets leaves units that want one name.
+func (p *Planner) skipSameTargets() (changed bool) {
 	wanted := make(map[foldKey]*video, len(p.videos))
 	for _, v := range p.videos {
 		if v.code != "" {
@@ -410,9 +290,9 @@ func (p *Planner) leaveRivals() (changed bool) {
 				continue
 			}
 			why := "a file of its unit would be " + path.Base(v.ops[i].To) + ", and so would one of "
-			v.leave(SameTarget, why+first.path())
-			first.leave(SameTarget, why+v.path())
-			p.together(first, v)
+			v.skip(SameTarget, why+first.path())
+			first.skip(SameTarget, why+v.path())
+			p.conflicts.join(first, v)
 			changed = true
 		}
 	}

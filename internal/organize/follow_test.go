@@ -20,7 +20,10 @@ func TestWhatIsAboutAFolderFollowsItsOneEntry(t *testing.T) {
 		season = entry + "Season 01/"
 	)
 	one, two := tv("/in/Show/Season 1/01.mkv", 1, 1), tv("/in/Show/Season 2/01.mkv", 2, 1)
-	units := []string{"link Show/Season 1/01.mkv > " + show + "S01E01 - Title 1.mkv", "link Show/Season 2/01.mkv > " + entry + "Season 02/Show (2020) S02E01 - Title 1.mkv"}
+	units := []string{
+		"link Show/Season 1/01.mkv > " + show + "S01E01 - Title 1.mkv",
+		"link Show/Season 2/01.mkv > " + entry + "Season 02/Show (2020) S02E01 - Title 1.mkv",
+	}
 	for _, row := range []struct {
 		name    string
 		change  func(*Options)
@@ -30,7 +33,8 @@ func TestWhatIsAboutAFolderFollowsItsOneEntry(t *testing.T) {
 	}{
 		{
 			"a show's and a season's", nil,
-			tree("/in/Show/tvshow.nfo", "/in/Show/Poster.JPG", "/in/Show/season01-poster.png", "/in/Show/theme.mp3", "/in/Show/readme.txt", "/in/Show/poster.txt",
+			tree("/in/Show/tvshow.nfo", "/in/Show/Poster.JPG", "/in/Show/season01-poster.png", "/in/Show/theme.mp3",
+				"/in/Show/readme.txt", "/in/Show/poster.txt",
 				"/in/Show/Season 1/folder.jpg", "/in/Show/Season 1/season.nfo", one.Path, two.Path, "/out/"),
 			[]report.Record{one, two},
 			append(units[:2:2],
@@ -41,15 +45,20 @@ func TestWhatIsAboutAFolderFollowsItsOneEntry(t *testing.T) {
 		{
 			"fonts", nil, tree("/in/Show/Fonts/A.ttf", "/in/Show/Fonts/B.otf", "/in/Show/Fonts/C.ttf.part", one.Path, "/out/"),
 			[]report.Record{one},
-			[]string{units[0], "link Show/Fonts/A.ttf > " + entry + "Fonts/A.ttf", "link Show/Fonts/B.otf > " + entry + "Fonts/B.otf"},
+			[]string{
+				units[0], "link Show/Fonts/A.ttf > " + entry + "Fonts/A.ttf",
+				"link Show/Fonts/B.otf > " + entry + "Fonts/B.otf",
+			},
 		},
 		{
-			"what is there stays, whoever wrote it", nil, tree("/in/Show/poster.jpg: ours", "/out/"+entry+"poster.jpg: theirs", one.Path),
+			"what is there stays, whoever wrote it", nil, tree("/in/Show/poster.jpg: ours", "/out/"+entry+"poster.jpg: theirs",
+				one.Path),
 			[]report.Record{one},
 			[]string{units[0], "in place: 1"},
 		},
 		{
-			"two posters of one show", nil, tree("/in/A/poster.jpg", "/in/A/01.mkv", "/in/B/poster.jpg", "/in/B/02.mkv", "/out/"),
+			"two posters of one show", nil, tree("/in/A/poster.jpg", "/in/A/01.mkv", "/in/B/poster.jpg", "/in/B/02.mkv",
+				"/out/"),
 			[]report.Record{tv("/in/A/01.mkv", 1, 1), tv("/in/B/02.mkv", 1, 2)},
 			[]string{
 				"link A/01.mkv > " + show + "S01E01 - Title 1.mkv", "link B/02.mkv > " + show + "S01E02 - Title 2.mkv",
@@ -66,10 +75,12 @@ func TestWhatIsAboutAFolderFollowsItsOneEntry(t *testing.T) {
 			},
 		},
 		{
-			"a video that is left, or of which nobody was asked", nil, tree("/in/poster.jpg", "/in/01.mkv", "/in/2/cover.jpg", "/in/2/02.mkv", "/in/2/03.mkv", "/out/"),
+			"a video that is left, or of which nobody was asked", nil,
+			tree("/in/poster.jpg", "/in/01.mkv", "/in/2/cover.jpg", "/in/2/02.mkv", "/in/2/03.mkv", "/out/"),
 			[]report.Record{tv("/in/01.mkv", 1, 1), {Path: "/in/2/03.mkv", Status: report.Unmatched}, tv("/in/2/02.mkv", 1, 2)},
 			[]string{
-				"link 01.mkv > " + show + "S01E01 - Title 1.mkv", "link 2/02.mkv > " + show + "S01E02 - Title 2.mkv", "unmatched /in/2/03.mkv",
+				"link 01.mkv > " + show + "S01E01 - Title 1.mkv", "link 2/02.mkv > " + show + "S01E02 - Title 2.mkv",
+				"unmatched /in/2/03.mkv",
 				"no_owner /in/poster.jpg (the videos beside and below it don't all go to one folder)",
 				"no_owner /in/2/cover.jpg (the videos beside and below it don't all go to one folder)",
 			},
@@ -77,7 +88,10 @@ func TestWhatIsAboutAFolderFollowsItsOneEntry(t *testing.T) {
 		{
 			"films have one each", nil, tree("/in/Film/Film.mkv", "/in/Film/poster.jpg", "/in/Film/Trailers/x.mkv", "/out/"),
 			[]report.Record{film("/in/Film/Film.mkv", 7), skipped("/in/Film/Trailers/x.mkv", library.SkipExtras)},
-			[]string{"link Film/Film.mkv > " + mine + ".mkv", "copy Film/poster.jpg > Film (2001) [tmdbid-7]/poster.jpg", "extra /in/Film/Trailers/x.mkv (" + library.SkipExtras + ")"},
+			[]string{
+				"link Film/Film.mkv > " + mine + ".mkv", "copy Film/poster.jpg > Film (2001) [tmdbid-7]/poster.jpg",
+				"extra /in/Film/Trailers/x.mkv (" + library.SkipExtras + ")",
+			},
 		},
 		{
 			"extras stay unless they are to follow", nil, tree("/in/Show/NCOP.mkv", one.Path, "/out/"),
@@ -86,15 +100,20 @@ func TestWhatIsAboutAFolderFollowsItsOneEntry(t *testing.T) {
 		},
 		{
 			"extras with what belongs to them", func(o *Options) { o.Follow = true },
-			tree("/in/Show/Extras/NCOP.mkv", "/in/Show/Extras/NCOP.ass", "/in/Show/Extras/PV/PV 1.mkv", "/in/Show/Extras/NCOP-sample.mkv", "/in/Show/Sample/x.mkv", one.Path, "/out/"),
+			tree("/in/Show/Extras/NCOP.mkv", "/in/Show/Extras/NCOP.ass", "/in/Show/Extras/PV/PV 1.mkv",
+				"/in/Show/Extras/NCOP-sample.mkv", "/in/Show/Sample/x.mkv", one.Path, "/out/"),
 			[]report.Record{
-				skipped("/in/Show/Extras/NCOP-sample.mkv", library.SkipExtras), skipped("/in/Show/Extras/NCOP.mkv", library.SkipExtras),
-				skipped("/in/Show/Extras/PV/PV 1.mkv", library.SkipExtras), skipped("/in/Show/Sample/x.mkv", library.SkipExtras), one,
+				skipped("/in/Show/Extras/NCOP-sample.mkv", library.SkipExtras),
+				skipped("/in/Show/Extras/NCOP.mkv", library.SkipExtras),
+				skipped("/in/Show/Extras/PV/PV 1.mkv", library.SkipExtras), skipped("/in/Show/Sample/x.mkv", library.SkipExtras),
+				one,
 			},
 			[]string{
-				"link Show/Extras/NCOP.mkv > " + entry + "extras/NCOP.mkv", "link Show/Extras/NCOP.ass > " + entry + "extras/NCOP.ass",
+				"link Show/Extras/NCOP.mkv > " + entry + "extras/NCOP.mkv",
+				"link Show/Extras/NCOP.ass > " + entry + "extras/NCOP.ass",
 				"link Show/Extras/PV/PV 1.mkv > " + entry + "extras/PV 1.mkv", units[0],
-				"extra /in/Show/Extras/NCOP-sample.mkv (" + library.SkipExtras + ")", "extra /in/Show/Sample/x.mkv (" + library.SkipExtras + ")",
+				"extra /in/Show/Extras/NCOP-sample.mkv (" + library.SkipExtras + ")",
+				"extra /in/Show/Sample/x.mkv (" + library.SkipExtras + ")",
 			},
 		},
 		{
@@ -113,7 +132,10 @@ func TestWhatIsAboutAFolderFollowsItsOneEntry(t *testing.T) {
 				o.Follow, o.Layout = true, l
 			},
 			tree("/in/Show/A/NCED.mkv", "/in/Show/B/NCED.mkv", "/in/Show/NCOP.mkv", one.Path, "/out/"),
-			[]report.Record{skipped("/in/Show/A/NCED.mkv", library.SkipExtras), skipped("/in/Show/B/NCED.mkv", library.SkipExtras), skipped("/in/Show/NCOP.mkv", library.SkipCreditless), one},
+			[]report.Record{
+				skipped("/in/Show/A/NCED.mkv", library.SkipExtras),
+				skipped("/in/Show/B/NCED.mkv", library.SkipExtras), skipped("/in/Show/NCOP.mkv", library.SkipCreditless), one,
+			},
 			[]string{
 				"link Show/NCOP.mkv > Show (2020) {tmdb-1}/Other/NCOP.mkv",
 				"link Show/Season 1/01.mkv > Show (2020) {tmdb-1}/Season 01/Show (2020) - S01E01 - Title 1.mkv",

@@ -81,8 +81,8 @@ func LayoutTemplates(name string) Templates {
 	return Templates{}
 }
 
-// NewLayout returns the layout of that name, "custom" with the given templates in place of its own where they are not empty. The
-// error is a *TemplateError where a template is the reason.
+// NewLayout returns the layout of that name, "custom" with the given templates in place of its own where they are not
+// empty. The error is a *TemplateError where a template is the reason.
 func NewLayout(name string, own Templates) (Layout, error) {
 	i := slices.Index(LayoutNames(), name)
 	if i < 0 {
@@ -113,8 +113,31 @@ func NewLayout(name string, own Templates) (Layout, error) {
 	e := layout.Episode
 	if !e.has(fieldName) && (!e.has(fieldSeason) || !e.has(fieldEpisode)) {
 		return Layout{}, &TemplateError{
-			Template: e.text, At: 1, Problem: "the name of an episode needs {season} and {episode}, or {name}: something is missing",
+			Template: e.text, At: 1,
+			Problem: "the name of an episode needs {season} and {episode}, or {name}: something is missing",
 		}
 	}
 	return layout, nil
+}
+
+// isOwnFolder reports whether the templates give each work a folder of its own: one that a title or an id names.
+func (l *Layout) isOwnFolder(kind string) bool {
+	if kind == "tv" {
+		return names(l.Show.nodes)
+	}
+	text := l.Movie.text
+	slash := strings.LastIndexByte(text, '/')
+	if slash < 0 {
+		return false
+	}
+	folder, err := ParseTemplate(text[:slash])
+	return err == nil && names(folder.nodes)
+}
+
+// names reports whether one of the fields tells works apart.
+func names(nodes []node) bool {
+	return slices.ContainsFunc([]field{fieldTitle, fieldOriginalTitle, fieldTMDB, fieldTVDB, fieldIMDB},
+		func(f field) bool {
+			return has(nodes, f)
+		})
 }

@@ -21,8 +21,9 @@ func parsed(t *testing.T, text string) Template {
 
 func frieren() *values {
 	return &values{
-		fieldTitle: "Frieren", fieldYear: "2023", fieldTMDB: "209867", fieldSeason: "1", fieldEpisode: "1", fieldEpisodeTitle: "One",
-		fieldResolution: "1080p", fieldName: "[G] Frieren - 01",
+		fieldTitle: "Frieren", fieldYear: "2023", fieldTMDB: "209867", fieldSeason: "1", fieldEpisode: "1",
+		fieldEpisodeTitle: "One",
+		fieldResolution:   "1080p", fieldName: "[G] Frieren - 01",
 	}
 }
 
@@ -43,7 +44,10 @@ func TestTemplatesRender(t *testing.T) {
 		{"an optional piece goes", "{title}< ({year})>", "Frieren", map[field]string{fieldYear: ""}},
 		{"with all its fields", "{title}< {year} {edition}>", "Frieren", nil},
 		{"a piece without fields stays", "a<b>", "ab", nil},
-		{"braces in a piece", "{title}< {{edition-{edition}}}>", "Frieren {edition-Uncut}", map[field]string{fieldEdition: "Uncut"}},
+		{
+			"braces in a piece", "{title}< {{edition-{edition}}}>", "Frieren {edition-Uncut}",
+			map[field]string{fieldEdition: "Uncut"},
+		},
 		{"folders", "{title}/S{season}", "Frieren/S1", nil},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -86,11 +90,23 @@ func TestLayoutsName(t *testing.T) {
 		layout string
 		want   names
 	}{
-		{"jellyfin", names{"Frieren (2023) [tmdbid-209867]", "Season 01", "Frieren (2023) S01E01 - One", "Frieren (2023) [tmdbid-209867]/Frieren (2023) [tmdbid-209867]"}},
-		{"emby", names{"Frieren (2023) [tmdbid-209867]", "Season 01", "Frieren (2023) S01E01 - One", "Frieren (2023) [tmdbid-209867]/Frieren (2023) [tmdbid-209867]"}},
-		{"plex", names{"Frieren (2023) {tmdb-209867}", "Season 01", "Frieren (2023) - S01E01 - One", "Frieren (2023) {tmdb-209867}/Frieren (2023) {tmdb-209867}"}},
+		{"jellyfin", names{
+			"Frieren (2023) [tmdbid-209867]", "Season 01", "Frieren (2023) S01E01 - One",
+			"Frieren (2023) [tmdbid-209867]/Frieren (2023) [tmdbid-209867]",
+		}},
+		{"emby", names{
+			"Frieren (2023) [tmdbid-209867]", "Season 01", "Frieren (2023) S01E01 - One",
+			"Frieren (2023) [tmdbid-209867]/Frieren (2023) [tmdbid-209867]",
+		}},
+		{"plex", names{
+			"Frieren (2023) {tmdb-209867}", "Season 01", "Frieren (2023) - S01E01 - One",
+			"Frieren (2023) {tmdb-209867}/Frieren (2023) {tmdb-209867}",
+		}},
 		{"kodi", names{"Frieren (2023)", "Season 01", "Frieren S01E01 - One", "Frieren (2023)/Frieren (2023)"}},
-		{"custom", names{"F 209867", "Season 01", "[G] Frieren - 01", "Frieren (2023) [tmdbid-209867]/Frieren (2023) [tmdbid-209867]"}},
+		{"custom", names{
+			"F 209867", "Season 01", "[G] Frieren - 01",
+			"Frieren (2023) [tmdbid-209867]/Frieren (2023) [tmdbid-209867]",
+		}},
 	} {
 		t.Run(row.layout, func(t *testing.T) {
 			l, err := NewLayout(row.layout, Templates{Show: "F {tmdb}", Episode: "{name}"})
@@ -98,7 +114,7 @@ func TestLayoutsName(t *testing.T) {
 				t.Fatal(err)
 			}
 			v := frieren()
-			render := func(t Template) string { return string(t.render(v)) }
+			render := func(t Template) string { return t.render(v) }
 			got := names{render(l.Show), render(l.Season), render(l.Episode), render(l.Movie)}
 			if diff := cmp.Diff(row.want, got); diff != "" {
 				t.Error(diff)
@@ -177,7 +193,8 @@ func TestLongNamesLoseTheEpisodesTitleFirst(t *testing.T) {
 // FuzzPath holds that whatever titles say, a target is local, storable, within its length, and still tells its number.
 func FuzzPath(f *testing.F) {
 	for _, s := range []string{
-		"../../etc", "a\x00b", "\u202eMKV.exe", "CON.mkv", strings.Repeat("漢", 400), strings.Repeat("👨\u200d👩\u200d👧\u200d👦", 60), "{tmdb-1}",
+		"../../etc", "a\x00b", "\u202eMKV.exe", "CON.mkv", strings.Repeat("漢", 400),
+		strings.Repeat("👨\u200d👩\u200d👧\u200d👦", 60), "{tmdb-1}",
 		"[tmdbid-1]", "/", "a/b", "<>", "..",
 	} {
 		f.Add(s, "One", uint8(240))
@@ -209,7 +226,8 @@ func FuzzPath(f *testing.F) {
 				if want := strings.Count(tmpl.text, "/") + 1; len(components) != want {
 					t.Fatalf("%s: %q has %d components, not %d", name, got, len(components), want)
 				}
-				if tmpl.has(fieldSeason) && !strings.Contains(got, "S01E01") || tmpl.has(fieldTMDB) && !strings.Contains(got, "209867") {
+				if tmpl.has(fieldSeason) && !strings.Contains(got, "S01E01") || tmpl.has(fieldTMDB) &&
+					!strings.Contains(got, "209867") {
 					t.Fatalf("%s: %q lost its number", name, got)
 				}
 			}

@@ -80,7 +80,8 @@ func TestNamesThatSomeSystemTakesForOne(t *testing.T) {
 // FuzzCleanName holds what every system asks of a name.
 func FuzzCleanName(f *testing.F) {
 	for _, s := range []string{
-		"../../etc", "a\x00b", "\u202eMKV.exe", "CON.mkv", strings.Repeat("漢", 400), "👨\u200d👩\u200d👧\u200d👦", "con .", "a: b", "e\u200b\u0301",
+		"../../etc", "a\x00b", "\u202eMKV.exe", "CON.mkv", strings.Repeat("漢", 400), "👨\u200d👩\u200d👧\u200d👦", "con .",
+		"a: b", "e\u200b\u0301",
 		"\u200d", "NUL..", "LPT³ . .x", "\xff\xfe", "a : b:", "< a", " \u3000 a",
 	} {
 		f.Add(s)
@@ -96,7 +97,8 @@ func FuzzCleanName(f *testing.F) {
 		if !utf8.ValidString(got) || !norm.NFC.IsNormalString(got) || strings.ContainsAny(got, "/\\|:\"?*<>\x00") {
 			t.Fatalf("%q became %q", s, got)
 		}
-		if strings.Trim(got, ". ") != got || !isLocal(got) || isDevice(strings.ToUpper(strings.TrimRight(strings.Split(got, ".")[0], " "))) {
+		if strings.Trim(got, ". ") != got || !isLocal(got) ||
+			isDevice(strings.ToUpper(strings.TrimRight(strings.Split(got, ".")[0], " "))) {
 			t.Fatalf("%q became %q", s, got)
 		}
 		if FoldName(got) != FoldName(FoldName(got)) {

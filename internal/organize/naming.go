@@ -18,8 +18,8 @@ type entryKey struct {
 
 // entry is what the files of one work share.
 type entry struct {
-	at     *spot // its folder
-	known  bool  // the folder is there and bears the entry's id
+	at     *folderChoice // its folder
+	known  bool          // the folder is there and bears the entry's id
 	code   Code
 	why    string
 	videos []*video
@@ -55,10 +55,10 @@ func (p *Planner) nameEntry(e *entry) {
 	}
 }
 
-// goTo notes a video's target: a folder, and the name there without label and extension.
-func (v *video) goTo(at *spot, stem string) {
+// setTarget notes a video's target: a folder, and the name there without label and extension.
+func (v *video) setTarget(at *folderChoice, stem string) {
 	ext := path.Ext(v.item.Name)
-	v.spot = at
+	v.folder = at
 	if at.path == "." {
 		v.to = stem + v.label + ext
 	} else {
@@ -78,7 +78,7 @@ func (p *Planner) nameShow(e *entry, v *video) {
 		e.code = code
 		return
 	}
-	p.enter(e, v, planned)
+	p.findFolder(e, v, planned)
 }
 
 // nameFilms finds the folders and names of one film's files. Those that get one folder share its name.
@@ -86,7 +86,7 @@ func (p *Planner) nameFilms(work []*video) {
 	tail := 0
 	for _, v := range work {
 		if v.code == "" {
-			v.labelLone()
+			v.labelSinglePart()
 			tail = max(tail, v.tail())
 		}
 	}
@@ -101,7 +101,7 @@ func (p *Planner) nameFilms(work []*video) {
 			code = BadName
 		}
 		if code != "" {
-			v.leave(code, "")
+			v.skip(code, "")
 			continue
 		}
 		folder, file := path.Split(planned)
@@ -110,30 +110,31 @@ func (p *Planner) nameFilms(work []*video) {
 		if e == nil {
 			e = &entry{work: work}
 			entries[folder] = e
-			p.enter(e, v, folder)
+			p.findFolder(e, v, folder)
 		}
 		e.videos = append(e.videos, v)
 		if v.entry = e; e.code != "" {
-			v.leave(e.code, e.why)
+			v.skip(e.code, e.why)
 			continue
 		}
 		if e.known && path.Base(folder) == file {
 			if file = path.Base(e.at.path); len(file)+tail > n.max {
-				v.leave(NameTooLong, "")
+				v.skip(NameTooLong, "")
 				continue
 			}
 		}
-		v.goTo(e.at, file)
+		v.setTarget(e.at, file)
 	}
 }
 
-// enter finds the folder of an entry: one that bears its id, else one that is there under that name, else a new one.
-func (p *Planner) enter(e *entry, v *video, planned string) {
+// findFolder finds the folder of an entry: one that bears its id, else one that is there under that name, else a new
+// one.
+func (p *Planner) findFolder(e *entry, v *video, planned string) {
 	if planned == "." {
-		e.at = p.settle(v.target, planned)
+		e.at = p.folders.choose(v.target, planned)
 		return
 	}
-	parent := p.settle(v.target, path.Dir(planned))
+	parent := p.folders.choose(v.target, path.Dir(planned))
 	if parent.code != "" {
 		e.code, e.why = parent.code, parent.why
 		return
@@ -144,7 +145,7 @@ func (p *Planner) enter(e *entry, v *video, planned string) {
 	}
 	if template.has(fieldTMDB) {
 		_, edition := idAtEnd(path.Base(planned))
-		known := p.known(p.look(v.target, parent), v.work.Entry, edition)
+		known := p.folders.withID(p.folders.contents(v.target, parent), v.work.Entry, edition)
 		switch len(known) {
 		case 0:
 		case 1:
@@ -154,47 +155,47 @@ func (p *Planner) enter(e *entry, v *video, planned string) {
 			return
 		}
 	}
-	e.at = p.settle(v.target, planned)
+	e.at = p.folders.choose(v.target, planned)
 	e.code, e.why = e.at.code, e.at.why
 }
 
 // nameEpisode finds an episode's file in its show's folder.
 func (p *Planner) nameEpisode(e *entry, v *video) {
 	if e.code != "" && v.code == "" {
-		v.leave(e.code, e.why)
+		v.skip(e.code, e.why)
 	}
 	if v.code != "" {
 		return
 	}
-	v.labelLone()
+	v.labelSinglePart()
 	n := &p.namers[v.target]
 	values := p.values(v)
 	season, code := n.path(p.o.Layout.Season, values, 0)
 	if code != "" {
-		v.leave(code, "")
+		v.skip(code, "")
 		return
 	}
 	file, code := n.path(p.o.Layout.Episode, values, v.tail())
 	if code != "" {
-		v.leave(code, "")
+		v.skip(code, "")
 		return
 	}
 	if folder, name := path.Split(file); folder != "" {
 		season, file = join(season, strings.TrimSuffix(folder, "/")), name
 	}
-	in := p.settle(v.target, join(e.at.path, season))
+	in := p.folders.choose(v.target, join(e.at.path, season))
 	if in.code != "" {
-		v.leave(in.code, in.why)
+		v.skip(in.code, in.why)
 		return
 	}
-	v.goTo(in, file)
+	v.setTarget(in, file)
 }
 
 // tail is how many bytes a unit's names have behind the stem at most.
 func (v *video) tail() int {
 	tail := max(len(path.Ext(v.item.Name)), len(".nfo"))
-	for i := range v.belongs {
-		tail = max(tail, len(v.belongs[i].rest))
+	for i := range v.sidecars {
+		tail = max(tail, len(v.sidecars[i].rest))
 	}
 	return tail + len(v.label)
 }
@@ -214,7 +215,8 @@ func (p *Planner) values(v *video) *values {
 	out[fieldTVDB], out[fieldIMDB] = number(f.ids.TVDB), f.ids.IMDB
 	out[fieldAniDB], out[fieldAniList], out[fieldMAL] = number(f.ids.AniDB), number(f.ids.AniList), number(f.ids.MAL)
 	if t := v.tags; t != nil {
-		out[fieldPart], out[fieldVersion], out[fieldAbsolute], out[fieldEdition] = number(t.part), number(t.version), t.absolute, t.edition
+		out[fieldPart], out[fieldVersion], out[fieldAbsolute], out[fieldEdition] = number(t.part), number(t.version),
+			t.absolute, t.edition
 		out[fieldResolution], out[fieldSource], out[fieldVideo] = t.resolution, t.source, t.video
 		out[fieldAudio], out[fieldGroup], out[fieldCRC] = t.audio, t.group, t.crc
 	}

@@ -39,14 +39,19 @@ func TestFilesForMediaServers(t *testing.T) {
 		records []report.Record
 		want    []string
 	}{
-		{"not wanted", "jellyfin", func(o *Options) { o.Notes = Notes{} }, tree(one.Path, "/out/"), []report.Record{one}, nil},
+		{
+			"not wanted", "jellyfin", func(o *Options) { o.Notes = Notes{} }, tree(one.Path, "/out/"),
+			[]report.Record{one},
+			nil,
+		},
 		{
 			"which entry it is, once a show and once a film", "jellyfin", nil, tree(one.Path, two.Path, "/in/Film.mkv", "/out/"),
 			[]report.Record{one, two, film("/in/Film.mkv", 7)},
 			[]string{"tv/1 > " + entry + "tvshow.nfo", "movie/7 > " + mine + ".nfo"},
 		},
 		{
-			"all that is known", "jellyfin", func(o *Options) { o.Notes.Full = true }, tree(one.Path, two.Path, "/in/Film.mkv", "/out/"),
+			"all that is known", "jellyfin", func(o *Options) { o.Notes.Full = true },
+			tree(one.Path, two.Path, "/in/Film.mkv", "/out/"),
 			[]report.Record{one, two, film("/in/Film.mkv", 7)},
 			[]string{
 				"tv/1 full > " + entry + "tvshow.nfo", "tv/1 S01E01 > " + show + "S01E01 - Title 1.nfo",
@@ -54,7 +59,8 @@ func TestFilesForMediaServers(t *testing.T) {
 			},
 		},
 		{
-			"in another language than that of the settings", "kodi", func(o *Options) { o.Notes.Languages = "ko-KR" }, tree(one.Path, "/out/"),
+			"in another language than that of the settings", "kodi", func(o *Options) { o.Notes.Languages = "ko-KR" },
+			tree(one.Path, "/out/"),
 			[]report.Record{one},
 			[]string{"tv/1 in ko-KR > Show (2020)/tvshow.nfo"},
 		},
@@ -72,7 +78,8 @@ func TestFilesForMediaServers(t *testing.T) {
 		},
 		{
 			"what follows a video and is about something else is told", "jellyfin", nil,
-			tree(one.Path, "/in/Film.mkv", "/in/Film.nfo: <movie><uniqueid type=\"tmdb\">9</uniqueid></movie>", "/in/Show/01.mkv", "/in/Show/tvshow.nfo: <tvshow><tmdbid>8</tmdbid></tvshow>", "/out/"),
+			tree(one.Path, "/in/Film.mkv", "/in/Film.nfo: <movie><uniqueid type=\"tmdb\">9</uniqueid></movie>",
+				"/in/Show/01.mkv", "/in/Show/tvshow.nfo: <tvshow><tmdbid>8</tmdbid></tvshow>", "/out/"),
 			[]report.Record{tv("/in/Show/01.mkv", 1, 1), film("/in/Film.mkv", 7)},
 			[]string{
 				"foreign_nfo: /in/Show/tvshow.nfo names TMDB's id 8, not tv/1, and stays as it is",
@@ -81,13 +88,15 @@ func TestFilesForMediaServers(t *testing.T) {
 		},
 		{
 			"what is there about the same stays", "jellyfin", func(o *Options) { o.Notes.Full = true },
-			tree(one.Path, "/out/"+entry+"TVShow.nfo: "+own, "/out/"+show+"S01E01 - Title 1.nfo: <episodedetails><title>theirs</title></episodedetails>"),
+			tree(one.Path, "/out/"+entry+"TVShow.nfo: "+own,
+				"/out/"+show+"S01E01 - Title 1.nfo: <episodedetails><title>theirs</title></episodedetails>"),
 			[]report.Record{one},
 			nil,
 		},
 		{
 			"what is there about something else stays too", "jellyfin", nil,
-			tree(one.Path, "/in/Film.mkv", "/out/"+entry+"tvshow.nfo: <tvshow><uniqueid type=\"tmdb\">9</uniqueid></tvshow>", "/out/"+mine+".nfo: greetings"),
+			tree(one.Path, "/in/Film.mkv", "/out/"+entry+"tvshow.nfo: <tvshow><uniqueid type=\"tmdb\">9</uniqueid></tvshow>",
+				"/out/"+mine+".nfo: greetings"),
 			[]report.Record{one, film("/in/Film.mkv", 7)},
 			[]string{
 				"foreign_nfo: /out/" + entry + "tvshow.nfo names TMDB's id 9, not tv/1, and stays as it is",
@@ -95,7 +104,8 @@ func TestFilesForMediaServers(t *testing.T) {
 			},
 		},
 		{
-			"of a film in parts the first has it, which servers read", "jellyfin", nil, tree("/in/Film cd1.mkv", "/in/Film cd2.mkv", "/out/"),
+			"of a film in parts the first has it, which servers read", "jellyfin", nil,
+			tree("/in/Film cd1.mkv", "/in/Film cd2.mkv", "/out/"),
 			[]report.Record{film("/in/Film cd1.mkv", 7), film("/in/Film cd2.mkv", 7)},
 			[]string{"movie/7 > " + mine + " - part1.nfo"},
 		},

@@ -25,8 +25,8 @@ type Step struct {
 // TempName returns the nth temporary name of a plan.
 func TempName(id string, n int) string { return ".anivault-" + id + "-" + strconv.Itoa(n) }
 
-// Apart reports whether no source root lies in a target root or holds one, however their names are spelt: then no move frees a name that
-// the plan takes.
+// Apart reports whether no source root lies in a target root or holds one, however their names are spelt: then no move
+// frees a name that the plan takes.
 func Apart(sources, targets []Root) bool {
 	for _, s := range sources {
 		for _, t := range targets {
@@ -39,8 +39,8 @@ func Apart(sources, targets []Root) bool {
 	return true
 }
 
-// Order returns the steps of a plan in an order in which no name is needed twice: a target that is the source of a move waits for
-// it, and a cycle of moves goes over one temporary name. All else is in the plan's order.
+// Order returns the steps of a plan in an order in which no name is needed twice: a target that is the source of a move
+// waits for it, and a cycle of moves goes over one temporary name. All else is in the plan's order.
 func Order(p *Plan) []Step {
 	o := orderer{plan: p, frees: map[string][]place{}, states: make([][]opState, len(p.Units))}
 	steps, apart := 0, Apart(p.Sources, p.Targets)
@@ -123,8 +123,8 @@ func (o *orderer) await(at place, name string) {
 	}
 }
 
-// Bundles returns for each unit the index of the first unit of its bundle: units of which one takes a name that a move of
-// another frees. They are carried out together, and put back together.
+// Bundles returns for each unit the index of the first unit of its bundle: units of which one takes a name that a move
+// of another frees. They are carried out together, and put back together.
 func Bundles(p *Plan) []int {
 	parent := make([]int, len(p.Units))
 	frees, apart := map[string]int{}, Apart(p.Sources, p.Targets)
@@ -148,7 +148,8 @@ func Bundles(p *Plan) []int {
 			if len(frees) == 0 {
 				break
 			}
-			for name := FoldName(p.TargetPath(&p.Units[u], &p.Units[u].Ops[i])); len(name) > 1 && name != path.Dir(name); name = path.Dir(name) {
+			for name := FoldName(p.TargetPath(&p.Units[u], &p.Units[u].Ops[i])); len(name) > 1 &&
+				name != path.Dir(name); name = path.Dir(name) {
 				if holder, taken := frees[name]; taken {
 					a, b := find(u), find(holder)
 					parent[max(a, b)] = min(a, b)

@@ -55,7 +55,10 @@ func TestRenamesAreOrdered(t *testing.T) {
 		{"only its case changes", renames("a.mkv > A.mkv"), "a.mkv>A.mkv"},
 		{"a cycle in another case", renames("a > B", "b > A"), "a>~1 b>A ~1>B"},
 		{"a file whose name is to be a folder", renames("x > a/1", "a > b"), "a>b x>a/1"},
-		{"what a unit brings along", renames("1.m > 2.m, 1.s > 2.s", "2.m > 1.m, 2.s > 1.s"), "1.m>~1 2.m>1.m ~1>2.m 1.s>~2 2.s>1.s ~2>2.s"},
+		{
+			"what a unit brings along", renames("1.m > 2.m, 1.s > 2.s", "2.m > 1.m, 2.s > 1.s"),
+			"1.m>~1 2.m>1.m ~1>2.m 1.s>~2 2.s>1.s ~2>2.s",
+		},
 		{"a link takes a name that a move frees", renames("x = a", "a > b"), "a>b x>a"},
 		{"a link frees nothing", renames("x > a", "a = b"), "x>a a>b"},
 	} {

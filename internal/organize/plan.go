@@ -1,11 +1,17 @@
-// Package organize decides how a library is put in order: from what is known of each file it makes a plan of names. It is pure:
-// what the file system holds comes in as values, and nothing is changed.
+// Package organize decides how a library is put in order: from what is known of each file it makes a plan of names. It
+// is pure: what the file system holds comes in as values, and nothing is changed.
 //
-// A [Plan] is a list of units, each a video with what belongs to it. Its text ([Plan.Write], [Parse]) is made for eyes, editors
-// and diff, and is what is carried out. [Order] says in which order the renames of a plan can be done.
+// A [Plan] is a list of units, each a video with what belongs to it. Its text ([Plan.Write], [Parse]) is made for eyes,
+// editors and diff, and is what is carried out. [Order] says in which order the renames of a plan can be done.
 package organize
 
-import "time"
+import (
+	"path"
+	"strings"
+	"time"
+
+	"github.com/anivault/anivault/internal/library"
+)
 
 // Verb is what is done with one file. The zero value is no verb.
 type Verb uint8
@@ -21,7 +27,10 @@ const (
 	NFO          // a small file for media servers is written; it has no source
 )
 
-var verbs = [...]string{None: "", Link: "link", Copy: "copy", Move: "move", Symlink: "symlink", Reflink: "reflink", NFO: "nfo"}
+var verbs = [...]string{
+	None: "", Link: "link", Copy: "copy", Move: "move", Symlink: "symlink", Reflink: "reflink",
+	NFO: "nfo",
+}
 
 // String returns the verb's word in a plan.
 func (v Verb) String() string {
@@ -60,8 +69,8 @@ var modes = map[Mode]Verb{
 // Verb returns what the mode does with a video; None for an unknown mode.
 func (m Mode) Verb() Verb { return modes[m] }
 
-// Stamp is a point in time as file systems keep it: seconds since 1970, which may be negative, and nanoseconds from 0 to
-// 999,999,999 after that second. The zero value stands for "unknown" where a field allows that.
+// Stamp is a point in time as file systems keep it: seconds since 1970, which may be negative, and nanoseconds from 0
+// to 999,999,999 after that second. The zero value stands for "unknown" where a field allows that.
 type Stamp struct {
 	Sec  int64
 	Nsec int32
@@ -70,8 +79,8 @@ type Stamp struct {
 // StampOf returns t as a Stamp.
 func StampOf(t time.Time) Stamp { return Stamp{Sec: t.Unix(), Nsec: int32(t.Nanosecond())} }
 
-// Root is a folder below which files are taken or put. It is known again by the type of its file system, its own inode and its
-// birth time: no device number and no path, which change.
+// Root is a folder below which files are taken or put. It is known again by the type of its file system, its own inode
+// and its birth time: no device number and no path, which change.
 type Root struct {
 	Type  string // of the file system, as "ext4"; "-" where it is not known
 	Inode uint64 // of the folder; 0 where inodes are not stable
@@ -91,8 +100,8 @@ type Op struct {
 	Line   int    // where Parse found it, from 1
 }
 
-// Note is what a file for media servers says: which entry a folder or film is, with Full all that is known of it, or which episodes a
-// video holds.
+// Note is what a file for media servers says: which entry a folder or film is, with Full all that is known of it, or
+// which episodes a video holds.
 type Note struct {
 	Entry
 	Full      bool
@@ -107,15 +116,16 @@ type Entry struct {
 	ID   int
 }
 
-// Unit is a video and what belongs to it. It is carried out whole or not at all. The first of Ops is the video, where it is not
-// where it belongs already.
+// Unit is a video and what belongs to it. It is carried out whole or not at all. The first of Ops is the video, where
+// it is not where it belongs already.
 type Unit struct {
 	Source int    // which of the plan's sources, from 0
 	Target int    // which of the plan's targets, from 0
 	Dir    string // the folder of the sources, relative to the source root, with slashes; "." for the root itself
 	Ops    []Op
 	Work   Work // what the video is; not read from a text
-	// Follows is set where there is no video, or an extra: a file that goes where the videos around it go. Not read from a text.
+	// Follows is set where there is no video, or an extra: a file that goes where the videos around it go. Not read from a
+	// text.
 	Follows bool
 }
 
@@ -143,15 +153,15 @@ type Plan struct {
 	Layout  string
 	Sources []Root
 	Targets []Root
-	// Folders are folders of the targets that exist under names which CleanName would change or which are too long: a target below
-	// one of them keeps that name.
+	// Folders are folders of the targets that exist under names which CleanName would change or which are too long: a
+	// target below one of them keeps that name.
 	Folders []Folder
 	Units   []Unit
 	Left    []LeftFile // not read from a text
 }
 
-// KeepsMode reports whether a plan does with a video what its mode says, or nothing with any. It does what its lines say, and a person
-// may have changed each of them; a copy may stand for a mode that can't cross file systems.
+// KeepsMode reports whether a plan does with a video what its mode says, or nothing with any. It does what its lines
+// say, and a person may have changed each of them; a copy may stand for a mode that can't cross file systems.
 func (p *Plan) KeepsMode() bool {
 	moved := false
 	for i := range p.Units {
@@ -181,3 +191,63 @@ func (p *Plan) SourcePath(u *Unit, op *Op) string {
 
 // TargetPath returns the path of an operation's target. It has slashes below the root.
 func (p *Plan) TargetPath(u *Unit, op *Op) string { return join(p.Targets[u.Target].Path, op.To) }
+
+// Role says what a file is in a library.
+type Role string
+
+// The roles.
+const (
+	RoleVideo    Role = "video"
+	RoleSubtitle Role = "subtitle"
+	RoleAudio    Role = "audio"
+	RoleImage    Role = "image"
+	RoleNFO      Role = "nfo"
+	RoleFont     Role = "font"
+	RoleExtra    Role = "extra"
+	RoleOther    Role = "other"
+)
+
+var roles = map[string]Role{
+	".nfo": RoleNFO,
+	".mka": RoleAudio, ".ac3": RoleAudio, ".eac3": RoleAudio, ".dts": RoleAudio, ".flac": RoleAudio, ".aac": RoleAudio,
+	".mp3": RoleAudio,
+	".jpg": RoleImage, ".jpeg": RoleImage, ".png": RoleImage, ".webp": RoleImage, ".gif": RoleImage, ".bmp": RoleImage,
+	".tbn": RoleImage,
+	".ttf": RoleFont, ".otf": RoleFont, ".ttc": RoleFont,
+}
+
+// RoleOf returns what a file is by its extension.
+func RoleOf(name string) Role {
+	if role, known := roles[strings.ToLower(path.Ext(name))]; known {
+		return role
+	}
+	switch {
+	case library.IsSubtitle(name):
+		return RoleSubtitle
+	case library.IsVideo(name):
+		return RoleVideo
+	}
+	return RoleOther
+}
+
+// followsNobody reports whether a file is a download that is not complete, or its torrent.
+func followsNobody(name string) bool {
+	return IsUnfinished(name) || strings.EqualFold(path.Ext(name), ".torrent")
+}
+
+// IsUnfinished reports whether a file is a download that is not complete, by its name.
+func IsUnfinished(name string) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".part", ".!qb", ".crdownload", ".aria2", ".partial", ".tmp", ".unfinished":
+		return true
+	}
+	return false
+}
+
+// RoleIn returns what a file of a unit is.
+func (u *Unit) RoleIn(op *Op) Role {
+	if role := RoleOf(op.To); role != RoleVideo || !u.Follows {
+		return role
+	}
+	return RoleExtra
+}

@@ -48,7 +48,8 @@ end
 
 func examplePlan() *Plan {
 	return &Plan{
-		ID: "20261122-020431-k3f9", Made: time.Date(2026, 11, 22, 2, 4, 31, 0, time.UTC), Mode: ModeHardlink, Layout: "jellyfin",
+		ID: "20261122-020431-k3f9", Made: time.Date(2026, 11, 22, 2, 4, 31, 0, time.UTC), Mode: ModeHardlink,
+		Layout:  "jellyfin",
 		Sources: []Root{{Type: "ext4", Inode: 131073, Birth: Stamp{1700000000, 250000000}, Path: "/srv/incoming"}},
 		Targets: []Root{
 			{Type: "ext4", Inode: 262145, Birth: Stamp{1700000101, 500000000}, Path: "/srv/library"},
@@ -59,11 +60,13 @@ func examplePlan() *Plan {
 			{Dir: "[Group] Show (01-28)", Work: Work{Entry{"tv", 1}, 1, []int{1}, 0.99}, Ops: []Op{
 				{
 					Verb: Link, Size: 1410021733, MTime: Stamp{1763661791, 123456789}, Inode: 11534384,
-					Source: "[Group] Show - 01 (1080p) [8D7F2A11].mkv", To: "Show (2023) [tmdbid-1]/Season 01/Show (2023) S01E01 - One.mkv",
+					Source: "[Group] Show - 01 (1080p) [8D7F2A11].mkv",
+					To:     "Show (2023) [tmdbid-1]/Season 01/Show (2023) S01E01 - One.mkv",
 				},
 				{
 					Verb: Link, Size: 41022, MTime: Stamp{1763661791, 500000000}, Inode: 11534385,
-					Source: "[Group] Show - 01 (1080p) [8D7F2A11].ko.ass", To: "Show (2023) [tmdbid-1]/Season 01/Show (2023) S01E01 - One.ko.ass",
+					Source: "[Group] Show - 01 (1080p) [8D7F2A11].ko.ass",
+					To:     "Show (2023) [tmdbid-1]/Season 01/Show (2023) S01E01 - One.ko.ass",
 				},
 				{
 					Verb: Copy, Size: 7, MTime: Stamp{-2, 500000000}, Source: "Subs/new\nline \xff \".nfo",
@@ -173,59 +176,143 @@ func TestAnEditedPlanIsRead(t *testing.T) {
 }
 
 func TestABadPlanIsRefusedByItsLines(t *testing.T) {
-	const one = "with 41022 1763661791.5 11534385 [Group] Show - 01 (1080p) [8D7F2A11].ko.ass\n  to Show (2023) [tmdbid-1]/Season 01/Show (2023) S01E01 - One.ko.ass\n"
+	const one = "with 41022 1763661791.5 11534385 [Group] Show - 01 (1080p) [8D7F2A11].ko.ass\n  to Show (2023) " +
+		"[tmdbid-1]/Season 01/Show (2023) S01E01 - One.ko.ass\n"
 	for _, row := range []struct{ name, old, new, want string }{
-		{"another format", "anivault plan 1", "anivault plan 2", `line 1: a plan begins with "anivault plan 1", not with anivault plan 2`},
+		{
+			"another format", "anivault plan 1", "anivault plan 2",
+			`line 1: a plan begins with "anivault plan 1", not with anivault plan 2`,
+		},
 		{"something else", example, "{}", `line 1: a plan begins with "anivault plan 1", not with {}`},
 		{"nothing", example, "", `line 1: the line "end" is missing, so the plan was cut off: make it again`},
 		{"cut off", "\nend\n", "\n", `line 33: the line "end" is missing, so the plan was cut off: make it again`},
-		{"text behind the end", "end\n", "end\nlink\n", `line 34: nothing may stand behind "end": delete it, or move "end" down`},
-		{"a word behind the end", "end\n", "end of it\n", `line 33: nothing may stand behind "end": delete it, or move "end" down`},
-		{"no id", "id 20261122-020431-k3f9\n", "", `line 2: the header's line "id" is missing: put it back, or make the plan again`},
+		{
+			"text behind the end", "end\n", "end\nlink\n",
+			`line 34: nothing may stand behind "end": delete it, or move "end" down`,
+		},
+		{
+			"a word behind the end", "end\n", "end of it\n",
+			`line 33: nothing may stand behind "end": delete it, or move "end" down`,
+		},
+		{
+			"no id", "id 20261122-020431-k3f9\n", "",
+			`line 2: the header's line "id" is missing: put it back, or make the plan again`,
+		},
 		{"an id that is a path", "k3f9", "../x", `line 2: 20261122-020431-../x is no id of a plan, as 20261122-020431-k3f9`},
-		{"no mode", "mode hardlink\n", "", `line 4: the header's line "mode" is missing: put it back, or make the plan again`},
+		{
+			"no mode", "mode hardlink\n", "",
+			`line 4: the header's line "mode" is missing: put it back, or make the plan again`,
+		},
 		{"an unknown mode", "mode hardlink", "mode hard", `line 4: hard is no mode: hardlink, move, symlink, copy, reflink`},
 		{"no time", "made 2026-11-22T02:04:31Z", "made today", `line 3: today is no time, as 2026-11-22T02:04:31Z`},
-		{"no target", "target 1 ext4 262145 1700000101.5 /srv/library\ntarget 2 - - - \"/srv/films \"\nfolder 1 Show: A [tmdbid-2]\n", "", `line 8: the header's line "target" is missing: put it back, or make the plan again`},
+		{"no target", "target 1 ext4 262145 1700000101.5 /srv/library\ntarget 2 - - - \"/srv/films \"\nfolder 1 Show: A " +
+			"[tmdbid-2]\n", "", `line 8: the header's line "target" is missing: put it back, or make the plan again`},
 		{"a relative root", "/srv/incoming", "srv", `line 6: the path is not absolute: srv`},
 		{"a wrong number", "target 2", "target 3", `line 8: the number is 2, not 3`},
-		{"a header that comes late", "in 1 1 .", "mode move\nin 1 1 .", `line 22: the header has its line "mode" further up: delete this one, or move it there`},
-		{"a header twice", "mode hardlink\n", "mode hardlink\nmode move\n", `line 5: the header has its line "mode" further up: delete this one, or move it there`},
-		{"a source behind the targets", "folder 1", "source 2 - - - /x\nfolder 1", `line 9: the header has its line "source" further up: delete this one, or move it there`},
+		{
+			"a header that comes late", "in 1 1 .", "mode move\nin 1 1 .",
+			`line 22: the header has its line "mode" further up: delete this one, or move it there`,
+		},
+		{
+			"a header twice", "mode hardlink\n", "mode hardlink\nmode move\n",
+			`line 5: the header has its line "mode" further up: delete this one, or move it there`,
+		},
+		{
+			"a source behind the targets", "folder 1", "source 2 - - - /x\nfolder 1",
+			`line 9: the header has its line "source" further up: delete this one, or move it there`,
+		},
 		{"a root that is not there", "in 1 2", "in 1 3", `line 26: the header has no target 3: take one from 1 to 2`},
-		{"a folder outside", "in 1 1 .", "in 1 1 ../x", `line 22: ../x is no folder below the source: name one by its path from there, without ..`},
-		{"an unknown word", "\nmove 0", "\nremove 0", `line 23: remove is no word of a plan: in, link, copy, move, symlink, reflink, with, nfo, to, end`},
+		{
+			"a folder outside", "in 1 1 .", "in 1 1 ../x",
+			`line 22: ../x is no folder below the source: name one by its path from there, without ..`,
+		},
+		{
+			"an unknown word", "\nmove 0", "\nremove 0",
+			`line 23: remove is no word of a plan: in, link, copy, move, symlink, reflink, with, nfo, to, end`,
+		},
 		{"no target of a file", "  to B (2001)/B (2001).mkv\n", "", `line 32: a line "to" must follow line 28`},
-		{"two targets of a file", "  to B (2001)/B (2001).mkv\n", "  to B.mkv\n  to C.mkv\n", `line 30: "to" follows a line that names a file, and only once: delete this line`},
-		{"a file outside", "5 a.mkv", "5 ../a.mkv", `line 23: ../a.mkv is no name below the folder of "in": name it by its path from there, without ..`},
-		{"an absolute file", "5 a.mkv", "5 /a.mkv", `line 23: /a.mkv is no name below the folder of "in": name it by its path from there, without ..`},
+		{
+			"two targets of a file", "  to B (2001)/B (2001).mkv\n", "  to B.mkv\n  to C.mkv\n",
+			`line 30: "to" follows a line that names a file, and only once: delete this line`,
+		},
+		{
+			"a file outside", "5 a.mkv", "5 ../a.mkv",
+			`line 23: ../a.mkv is no name below the folder of "in": name it by its path from there, without ..`,
+		},
+		{
+			"an absolute file", "5 a.mkv", "5 /a.mkv",
+			`line 23: /a.mkv is no name below the folder of "in": name it by its path from there, without ..`,
+		},
 		{"no size", "copy 1 1 6", "copy x 1 6", `line 28: x is no size in bytes; leave size, time and inode as they were`},
-		{"no time of a file", "copy 1 1 6", "copy 1 1. 6", `line 28: 1. is no time in seconds, as 1763661791.5; leave size, time and inode as they were`},
+		{
+			"no time of a file", "copy 1 1 6", "copy 1 1. 6",
+			`line 28: 1. is no time in seconds, as 1763661791.5; leave size, time and inode as they were`,
+		},
 		{"no inode", "copy 1 1 6", "copy 1 1 0", `line 28: 0 is no inode; leave size, time and inode as they were`},
 		{"no name", "6 b.mkv", "6", `line 28: the name is missing`},
 		{"an open quote", "6 b.mkv", `6 "b.mkv`, `line 28: the closing quote is missing`},
-		{"a name that ends with a space", "6 b.mkv", `6 b.mkv `, `line 28: the name ends with a space: remove it, or put the name in double quotes`},
+		{
+			"a name that ends with a space", "6 b.mkv", `6 b.mkv `,
+			`line 28: the name ends with a space: remove it, or put the name in double quotes`,
+		},
 		{"an unknown escape", "6 b.mkv", `6 "b\q.mkv"`, `line 28: in quotes a backslash begins \n, \xNN, \" or \\, not \q`},
-		{"a target outside", "to B (2001)/B", "to ../B", `line 29: ../B (2001).mkv can't be a name on every system; allowed is B (2001).mkv`},
-		{"a target from the root", "to B (2001)/B", "to /B", `line 29: /B (2001).mkv can't be a name on every system; allowed is B (2001).mkv`},
-		{"a hidden target", "to B (2001)/B", "to B/.B", `line 29: B/.B (2001).mkv can't be a name on every system; allowed is B/B (2001).mkv`},
-		{"a folder that is not in the header", "to B (2001)/B", "to B: 1/B", `line 29: B: 1/B (2001).mkv can't be a name on every system; allowed is B - 1/B (2001).mkv`},
-		{"a target outside by a folder of the header", "to Show: A [tmdbid-2]/Season 01", "to Show: A [tmdbid-2]/../..", `line 24: Show: A [tmdbid-2]/../../A S01E02E03.mkv can't be a name on every system; allowed is Show - A [tmdbid-2]/A S01E02E03.mkv`},
-		{"a target twice", "to B (2001)/B (2001).mkv", "to b (2001)/C.mkv\ncopy 1 1 7 c.mkv\n to B (2001)/c.mkv", `line 31: B (2001)/c.mkv is the target of line 29 too: give one of them another name, different in more than case`},
-		{"a target in another normal form", "to B (2001)/B (2001).mkv", "to é.mkv\ncopy 1 1 7 c.mkv\n to É.mkv", `line 31: É.mkv is the target of line 29 too: give one of them another name, different in more than case`},
-		{"a target below another", "to B (2001)/B (2001).mkv", "to B.mkv\ncopy 1 1 7 c.mkv\n to b.mkv/C.mkv", `line 31: the target lies below that of line 29, which is a file: give one of them another name`},
-		{"a target that is another's folder", "to B (2001)/B (2001).mkv", "to B/C/D.mkv\ncopy 1 1 7 c.mkv\n to b", `line 31: the target is the folder of line 29's: give one of them another name`},
+		{
+			"a target outside", "to B (2001)/B", "to ../B",
+			`line 29: ../B (2001).mkv can't be a name on every system; allowed is B (2001).mkv`,
+		},
+		{
+			"a target from the root", "to B (2001)/B", "to /B",
+			`line 29: /B (2001).mkv can't be a name on every system; allowed is B (2001).mkv`,
+		},
+		{
+			"a hidden target", "to B (2001)/B", "to B/.B",
+			`line 29: B/.B (2001).mkv can't be a name on every system; allowed is B/B (2001).mkv`,
+		},
+		{
+			"a folder that is not in the header", "to B (2001)/B", "to B: 1/B",
+			`line 29: B: 1/B (2001).mkv can't be a name on every system; allowed is B - 1/B (2001).mkv`,
+		},
+		{
+			"a target outside by a folder of the header", "to Show: A [tmdbid-2]/Season 01", "to Show: A [tmdbid-2]/../..",
+			`line 24: Show: A [tmdbid-2]/../../A S01E02E03.mkv can't be a name on every system; allowed is Show - A ` +
+				`[tmdbid-2]/A S01E02E03.mkv`,
+		},
+		{
+			"a target twice", "to B (2001)/B (2001).mkv", "to b (2001)/C.mkv\ncopy 1 1 7 c.mkv\n to B (2001)/c.mkv",
+			`line 31: B (2001)/c.mkv is the target of line 29 too: give one of them another name, different in more than case`,
+		},
+		{
+			"a target in another normal form", "to B (2001)/B (2001).mkv", "to é.mkv\ncopy 1 1 7 c.mkv\n to É.mkv",
+			`line 31: É.mkv is the target of line 29 too: give one of them another name, different in more than case`,
+		},
+		{
+			"a target below another", "to B (2001)/B (2001).mkv", "to B.mkv\ncopy 1 1 7 c.mkv\n to b.mkv/C.mkv",
+			`line 31: the target lies below that of line 29, which is a file: give one of them another name`,
+		},
+		{
+			"a target that is another's folder", "to B (2001)/B (2001).mkv", "to B/C/D.mkv\ncopy 1 1 7 c.mkv\n to b",
+			`line 31: the target is the folder of line 29's: give one of them another name`,
+		},
 		{
 			"a name that is too long", "to B (2001)/B", "to B/" + strings.Repeat("b", 230),
-			`line 29: the name has 241 bytes, and 240 is the most that leaves room for what servers write beside it: ` + strings.Repeat("b", 230) + " (2001).mkv",
+			`line 29: the name has 241 bytes, and 240 is the most that leaves room for what servers write beside it: ` +
+				strings.Repeat("b", 230) + " (2001).mkv",
 		},
 		{
 			"a path that is too long", "to B (2001)/B", "to " + strings.Repeat("a-path/", 900) + "B",
-			`line 29: the path has 6324 bytes with its root, and 4095 is the most that programs can open: shorten its names, or take folders out`,
+			`line 29: the path has 6324 bytes with its root, and 4095 is the most that programs can open: shorten its names, ` +
+				`or take folders out`,
 		},
-		{"a source twice", one, one + "with 41022 1763661791.5 11534385 [Group] Show - 01 (1080p) [8D7F2A11].ko.ass\n to x.ass\n", `line 17: the source of line 15 is named again: delete one of them`},
-		{"a sidecar of nothing", "in 1 1 [Group] Show (01-28)\n", "with 1 1 1 x\n", `line 11: no unit that this could belong to stands before it: begin one with link, copy, move, symlink or reflink`},
-		{"a file of nowhere", "in 1 1 [Group] Show (01-28)\n", "", `line 12: a line "in" must come first: it says where the files are`},
+		{"a source twice", one, one + "with 41022 1763661791.5 11534385 [Group] Show - 01 (1080p) [8D7F2A11].ko.ass\n to " +
+			"x.ass\n", `line 17: the source of line 15 is named again: delete one of them`},
+		{
+			"a sidecar of nothing", "in 1 1 [Group] Show (01-28)\n", "with 1 1 1 x\n",
+			`line 11: no unit that this could belong to stands before it: begin one with link, copy, move, symlink or reflink`,
+		},
+		{
+			"a file of nowhere", "in 1 1 [Group] Show (01-28)\n", "",
+			`line 12: a line "in" must come first: it says where the files are`,
+		},
 		{"a work of another kind", "nfo tv/1", "nfo book/1", `line 19: book/1 is no entry, as tv/209867 or movie/129`},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -264,7 +351,8 @@ func TestEveryProblemOfAPlanIsNamed(t *testing.T) {
 
 func TestNamesComeBackFromALine(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		name := string(rapid.SliceOfN(rapid.OneOf(rapid.Byte(), rapid.SampledFrom([]byte(" \"\\\n\r\tnx0a#"))), 1, 40).Draw(t, "name"))
+		name := string(rapid.SliceOfN(rapid.OneOf(rapid.Byte(), rapid.SampledFrom([]byte(" \"\\\n\r\tnx0a#"))), 1, 40).Draw(t,
+			"name"))
 		quoted := Quote(name)
 		if strings.ContainsAny(quoted, "\n\r\x00") {
 			t.Fatalf("%q can't stand in a line", quoted)
@@ -282,7 +370,10 @@ func TestStampsComeBack(t *testing.T) {
 			t.Fatalf("%v became %s and then %v", s, s.String(), got)
 		}
 	})
-	for want, s := range map[string]Stamp{"-1.5": {-2, 500000000}, "-0.5": {-1, 500000000}, "0": {}, "7.000000001": {7, 1}, "-3": {Sec: -3}} {
+	for want, s := range map[string]Stamp{
+		"-1.5": {-2, 500000000}, "-0.5": {-1, 500000000}, "0": {}, "7.000000001": {7, 1},
+		"-3": {Sec: -3},
+	} {
 		if s.String() != want {
 			t.Errorf("%+v is written as %s, not as %s", s, s.String(), want)
 		}

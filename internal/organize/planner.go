@@ -1,36 +1,101 @@
 package organize
 
 import (
-	"cmp"
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
-	"unicode/utf16"
+	"time"
 
-	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/report"
 )
 
+// Place is a root with what planning has to know of its file system.
+type Place struct {
+	Root
+	Given   string // the folder as it was named; "" where it was not
+	Device  uint64
+	NameMax int // most bytes of a name, as the file system says
+	// Adrift is set where the numbers of files are made up when the file system is mounted: they are no part of a plan
+	// then.
+	Adrift bool
+	// NoReflink is set where files can't share blocks.
+	NoReflink bool
+}
+
+// Options say how a library is to be put in order.
+type Options struct {
+	ID            string
+	Made          time.Time
+	Mode          Mode
+	OrCopy        bool // copy where the mode can't cross file systems
+	Layout        Layout
+	MinConfidence float64
+	Versions      bool // files of one episode or film get labels that tell them apart
+	Follow        bool // extras follow their entry
+	Notes         Notes
+	Replace       map[string]string
+	Returned      func(*Item) bool // whether an undo has brought a file back, which then stays; nil: nobody asks
+
+	Sources []Place
+	Targets []Place
+	TV      int // which target gets series
+	Movies  int // which target gets films
+}
+
+// Notes says which files for media servers are written.
+type Notes struct {
+	Wanted    bool
+	Full      bool   // all that is known, and of episodes too; else which entry it is
+	Languages string // that are not those of the settings; see Note
+}
+
+// reservedBytes are what media servers add to a file's name: "-landscape.jpg".
+const reservedBytes = 15
+
+// longestName is how many bytes a name has at most, whatever a file system allows: a library travels.
+const longestName = 255
+
+// longestPath is how many bytes a whole path has at most: Linux' PATH_MAX without the zero behind it.
+const longestPath = 4095
+
+// namer returns what makes names for a target.
+func (o *Options) namer(target int) namer {
+	n := namer{
+		max:     min(o.Targets[target].NameMax, longestName) - reservedBytes,
+		longest: longestPath - len(o.Targets[target].Path) - 1,
+	}
+	if len(o.Replace) > 0 {
+		var pairs []string
+		keys := make([]string, 0, len(o.Replace))
+		for from := range o.Replace {
+			keys = append(keys, from)
+		}
+		slices.Sort(keys)
+		for _, from := range keys {
+			pairs = append(pairs, from, o.Replace[from])
+		}
+		n.replace = strings.NewReplacer(pairs...)
+	}
+	return n
+}
+
 // Planner makes a plan of records. It is for one goroutine.
 type Planner struct {
-	o         Options
-	disk      Disk
-	namers    []namer // by target
-	folders   map[string]*folder
-	origins   map[string]*origin
-	spots     map[spotKey]*spot
-	entries   map[entryKey]*entry
-	followers []*video       // that go where the videos around them go
-	owned     map[*Item]bool // files that are about a folder by their names, and belong to a video by its
-	strays    []LeftFile     // that no video can be said to own
-	told      map[*Item]bool // files, but for videos, that a unit has or of which it is told why they are left
-	foreign   []string       // of files for media servers that are there and about something else
-	videos    []*video
-	all       []*video // videos, and what was left at once, in the order of the records
-	first     map[identity]*video
-	needs     map[*video][]string  // paths that other moves of the plan must free first
-	rivals    map[*video]*[]*video // of one conflict, which are listed together
+	o           Options
+	disk        Disk
+	namers      []namer // by target
+	folders     folders
+	origins     map[string]*origin
+	entries     map[entryKey]*entry
+	byNeighbour []*video       // that go where the videos around them go
+	owned       map[*Item]bool // files that are about a folder by their names, and belong to a video by its
+	unowned     []LeftFile     // that no video can be said to own
+	reported    map[*Item]bool // files, but for videos, that a unit has or of which it is told why they are left
+	foreign     []string       // of files for media servers that are there and about something else
+	videos      []*video
+	all         []*video // videos, and what was left at once, in the order of the records
+	first       map[identity]*video
+	waitsFor    map[*video][]string // paths that other moves of the plan must free first
+	conflicts   conflicts
 }
 
 // origin is a folder as records name it, and what it is.
@@ -45,28 +110,28 @@ type identity struct{ device, inode uint64 }
 
 // video is a record with what becomes of it.
 type video struct {
-	given   string // the folder as the record names it, with its slash
-	name    string // of the file
-	kind    kind
-	code    Code // why it is left; "" while it is planned
-	why     string
-	dir     *folder
-	item    *Item
-	source  int
-	target  int
-	stem    int // the length of its target without what follows the stem
-	inPlace int // files that need nothing
-	parted  int // files that move away from other names of theirs
-	entry   *entry
-	work    Work
-	facts   facts
-	tags    *tags  // nil: nothing was read of its name
-	titles  string // of its episodes
-	belongs []sidecar
-	label   string // that tells it from another version or part
-	spot    *spot  // the folder it gets
-	to      string // its target
-	ops     []Op
+	given    string // the folder as the record names it, with its slash
+	name     string // of the file
+	kind     kind
+	code     Code // why it is left; "" while it is planned
+	why      string
+	dir      *folder
+	item     *Item
+	source   int
+	target   int
+	stem     int // the length of its target without what follows the stem
+	inPlace  int // files that need nothing
+	parted   int // files that move away from other names of theirs
+	entry    *entry
+	work     Work
+	facts    facts
+	tags     *tags  // nil: nothing was read of its name
+	titles   string // of its episodes
+	sidecars []sidecar
+	label    string        // that tells it from another version or part
+	folder   *folderChoice // the folder it gets
+	to       string        // its target
+	ops      []Op
 }
 
 // path is the file as its record names it.
@@ -88,45 +153,12 @@ type tags struct {
 	absolute, edition, resolution, source, video, audio, group, crc string
 }
 
-// Result is a plan and what it leaves.
-type Result struct {
-	Plan
-	InPlace int            // files that are where they belong already
-	Foreign []string       // what is to be said of files for media servers that are there and about something else
-	Unowned map[string]int // files but for videos that no unit has and that stay where they are, by extension
-	Parted  []string       // files with several names that move to another file system, where they have one
-}
-
-// Warnings tells what a person should know before the plan is carried out.
-func (r *Result) Warnings() []string {
-	const most = 240 // UTF-16 units below the root; Windows' limit of 260 with room for a share's name
-	long, first := 0, ""
-	for i := range r.Units {
-		for k := range r.Units[i].Ops {
-			to := r.Units[i].Ops[k].To
-			if len(to) > most && len(utf16.Encode([]rune(to))) > most {
-				long++
-				first = cmp.Or(first, to)
-			}
-		}
-	}
-	out := r.Foreign
-	if long > 0 {
-		out = append(out, fmt.Sprintf("long_path: Windows clients may not open %d of the targets, whose paths have more than %d characters: %s", long, most, first))
-	}
-	if n := len(r.Parted); n > 0 {
-		out = append(out, fmt.Sprintf("hard links: %d of the files have other names too, which stay behind as files of their own when these move to another file system; "+
-			"undo brings them back as separate files: %s", n, r.Parted[0]))
-	}
-	return out
-}
-
 // NewPlanner returns a planner without records.
 func NewPlanner(o Options, disk Disk) *Planner {
 	p := &Planner{
-		o: o, disk: disk, folders: map[string]*folder{}, origins: map[string]*origin{},
-		spots: map[spotKey]*spot{}, entries: map[entryKey]*entry{}, told: map[*Item]bool{},
-		first: map[identity]*video{}, needs: map[*video][]string{}, rivals: map[*video]*[]*video{}, owned: map[*Item]bool{},
+		o: o, disk: disk, folders: folders{disk, o.Targets, map[string]*folder{}, map[choiceKey]*folderChoice{}},
+		origins: map[string]*origin{}, entries: map[entryKey]*entry{}, reported: map[*Item]bool{},
+		first: map[identity]*video{}, waitsFor: map[*video][]string{}, conflicts: conflicts{}, owned: map[*Item]bool{},
 	}
 	for i := range o.Targets {
 		p.namers = append(p.namers, o.namer(i))
@@ -136,25 +168,25 @@ func NewPlanner(o Options, disk Disk) *Planner {
 
 // Plan makes the plan of all records.
 func (p *Planner) Plan() *Result {
-	p.leaveOutside()
-	p.leaveSecondNames()
-	p.own()
+	p.skipOutside()
+	p.skipSecondNames()
+	p.assignSidecars()
 	p.setAside()
 	p.nameAll()
-	p.disk.Ahead(p.toLook())
-	p.leaveSameFolders()
-	p.tellApart()
+	p.disk.Ahead(p.unlisted())
+	p.skipSameFolders()
+	p.labelSameNames()
 	p.follow()
 	for _, v := range p.videos {
 		p.operate(v)
 	}
-	p.leaveCollisions()
-	p.note()
+	p.skipCollisions()
+	p.addNotes()
 	return p.result()
 }
 
-// leaveSecondNames leaves all names of a file but the first in byte order.
-func (p *Planner) leaveSecondNames() {
+// skipSecondNames leaves all names of a file but the first in byte order.
+func (p *Planner) skipSecondNames() {
 	for _, v := range p.videos {
 		if v.item.Links < 2 || v.item.Inode == 0 {
 			continue
@@ -165,11 +197,11 @@ func (p *Planner) leaveSecondNames() {
 		case !known:
 			p.first[key] = v
 		case first.item == v.item:
-			v.leave(SameFile, "it was named before")
+			v.skip(SameFile, "it was named before")
 		case first.at() < v.at():
-			v.leave(SameFile, "the same file as "+first.path())
+			v.skip(SameFile, "the same file as "+first.path())
 		default:
-			first.leave(SameFile, "the same file as "+v.path())
+			first.skip(SameFile, "the same file as "+v.path())
 			p.first[key] = v
 		}
 	}
@@ -197,99 +229,19 @@ func (p *Planner) compact() {
 	p.videos = slices.DeleteFunc(p.videos, func(v *video) bool { return v.code != "" })
 }
 
-// result makes the plan of what is not left.
-func (p *Planner) result() *Result {
-	r := &Result{Plan: Plan{
-		ID: p.o.ID, Made: p.o.Made, Mode: p.o.Mode, Layout: p.o.Layout.Name, Folders: p.ownNames(),
-	}, Foreign: p.foreign}
-	for _, s := range p.o.Sources {
-		r.Sources = append(r.Sources, s.Root)
-	}
-	for _, t := range p.o.Targets {
-		r.Targets = append(r.Targets, t.Root)
-	}
-	r.Units = make([]Unit, 0, len(p.videos))
-	for _, v := range p.all {
-		if v.item != nil && !library.IsVideo(v.item.Name) {
-			p.told[v.item] = true
-		}
-		if v.code != "" {
-			p.tell(r, v)
+// unlisted returns the targets' folders that nobody has listed yet, in the order of the videos.
+func (p *Planner) unlisted() []string {
+	var dirs []string
+	seen := map[string]bool{}
+	for _, v := range p.videos {
+		if v.folder == nil || v.folder.dir != nil { // nil: a name or folder is wrong, and it is skipped
 			continue
 		}
-		r.InPlace += v.inPlace
-		if v.parted > 0 {
-			r.Parted = append(r.Parted, v.path())
-		}
-		for i := range v.belongs {
-			s := &v.belongs[i]
-			p.told[s.item()] = true
-			if s.code != "" {
-				r.Left = append(r.Left, p.leftFile(s.dir, s.item().Name, s.code, s.why))
-			}
-		}
-		if len(v.ops) > 0 {
-			r.Units = append(r.Units, Unit{
-				Source: v.source, Target: v.target, Dir: below(v.dir.path, p.o.Sources[v.source].Path), Ops: v.ops, Work: v.work, Follows: v.kind != isVideo,
-			})
+		dir := join(p.o.Targets[v.target].Path, v.folder.path)
+		if _, known := p.folders.listed[dir]; !known && !seen[dir] {
+			seen[dir] = true
+			dirs = append(dirs, dir)
 		}
 	}
-	r.Left = append(r.Left, p.strays...)
-	r.Unowned = p.unowned()
-	return r
-}
-
-// leftFile returns what is told of a file that no record is about: it has the form of those that are named as PATH was.
-func (p *Planner) leftFile(dir *folder, name string, code Code, why string) LeftFile {
-	shown := dir.path
-	if source := p.sourceOf(dir.path); source >= 0 {
-		if root := &p.o.Sources[source]; root.Given != "" {
-			shown = join(root.Given, below(dir.path, root.Path))
-		}
-	}
-	return LeftFile{Path: join(shown, name), Real: join(dir.path, name), Code: code, Why: why}
-}
-
-// tell lists a file that is left, with the first of a conflict all of them.
-func (p *Planner) tell(r *Result, v *video) {
-	group := []*video{v}
-	if rivals := p.rivals[v]; rivals != nil {
-		group, *rivals = *rivals, nil
-	}
-	for _, v := range group {
-		l := LeftFile{Path: v.path(), Code: v.code, Why: v.why}
-		switch at := v.dir; {
-		case v.kind == isWide:
-			l = p.leftFile(v.dir, v.name, v.code, v.why)
-		case at != nil:
-			l.Real = join(at.path, v.name)
-		default:
-			if of := p.origin(v.given); of.err == nil {
-				l.Real = join(of.dir.path, v.name)
-			}
-		}
-		r.Left = append(r.Left, l)
-	}
-}
-
-// unowned counts the files that are in no unit and of which nothing is told, in the folders that a walk has read, else in those that
-// planning has.
-func (p *Planner) unowned() map[string]int {
-	dirs := p.disk.Walked()
-	if len(dirs) == 0 {
-		dirs = slices.Collect(maps.Keys(p.folders))
-	}
-	out := map[string]int{}
-	for _, dir := range dirs {
-		if p.sourceOf(dir) < 0 {
-			continue
-		}
-		f := p.list(dir)
-		for i := range f.items {
-			if item := &f.items[i]; item.Type == TypeRegular && !library.IsVideo(item.Name) && !p.told[item] {
-				out[extension(item.Name)]++
-			}
-		}
-	}
-	return out
+	return dirs
 }

@@ -30,8 +30,8 @@ type file struct {
 	folder  bool
 }
 
-// tree returns a disk of paths. "a = b" is another name of b's inode, "a -> b" a link, "a/" a folder, "a: text" has content, and
-// "2|a" lies on device 2.
+// tree returns a disk of paths. "a = b" is another name of b's inode, "a -> b" a link, "a/" a folder, "a: text" has
+// content, and "2|a" lies on device 2.
 func tree(paths ...string) disk {
 	d := disk{}
 	for _, name := range paths {
@@ -79,7 +79,10 @@ func (d disk) List(dir string) ([]Item, error) {
 		if path.Dir(name) != dir {
 			continue
 		}
-		item := Item{Name: path.Base(name), Type: TypeRegular, Size: int64(len(f.content)), Device: f.device, Inode: f.inode, Links: f.links, Leads: f.leads}
+		item := Item{
+			Name: path.Base(name), Type: TypeRegular, Size: int64(len(f.content)), Device: f.device, Inode: f.inode,
+			Links: f.links, Leads: f.leads,
+		}
 		if f.folder {
 			item.Type = TypeDir
 		}
@@ -102,7 +105,8 @@ func share(x float64) *float64 { return &x }
 // tv returns the record of an episode of series 1, "Show" of 2020.
 func tv(name string, season int, episodes ...int) report.Record {
 	r := report.Record{
-		Path: name, Status: report.Matched, Kind: "tv", TMDBID: 1, Title: "Show", Year: 2020, Season: &season, Episodes: episodes,
+		Path: name, Status: report.Matched, Kind: "tv", TMDBID: 1, Title: "Show", Year: 2020, Season: &season,
+		Episodes:   episodes,
 		Confidence: share(0.99), EpisodeConfidence: share(0.98), Parsed: read(name),
 	}
 	for _, e := range episodes {
@@ -114,14 +118,16 @@ func tv(name string, season int, episodes ...int) report.Record {
 // film returns the record of a film, "Film" of 2001.
 func film(name string, id int) report.Record {
 	return report.Record{
-		Path: name, Status: report.Matched, Kind: "movie", TMDBID: id, Title: "Film", Year: 2001, Confidence: share(0.95), Parsed: read(name),
+		Path: name, Status: report.Matched, Kind: "movie", TMDBID: id, Title: "Film", Year: 2001, Confidence: share(0.95),
+		Parsed: read(name),
 	}
 }
 
 func read(name string) *report.Parsed {
 	r := release.Parse(path.Base(name))
 	return &report.Parsed{
-		Episodes: r.Episodes, Absolute: r.Absolute, Part: r.Part, Group: r.Group, Resolution: r.Resolution, Version: r.Version,
+		Episodes: r.Episodes, Absolute: r.Absolute, Part: r.Part, Group: r.Group, Resolution: r.Resolution,
+		Version:  r.Version,
 		Checksum: r.Checksum, Source: r.Source, Video: r.Video, Audio: r.Audio, Edition: r.Edition,
 	}
 }
@@ -145,8 +151,8 @@ func options(t *testing.T, layout string) Options {
 	}
 }
 
-// planned tells a plan in lines: "verb source > target", "in place: n", "code path (why)". Nothing is planned again once it is carried
-// out.
+// planned tells a plan in lines: "verb source > target", "in place: n", "code path (why)". Nothing is planned again
+// once it is carried out.
 func planned(t *testing.T, o Options, d disk, records ...report.Record) []string {
 	t.Helper()
 	r := planOf(o, d, records...)
@@ -240,15 +246,21 @@ func TestPlans(t *testing.T) {
 			},
 		},
 		{
-			"one part of a film, of which the others are elsewhere", nil, tree("/in/Film 2001 CD2.avi", "/out/"+mine+" - part1.avi"),
+			"one part of a film, of which the others are elsewhere", nil,
+			tree("/in/Film 2001 CD2.avi", "/out/"+mine+" - part1.avi"),
 			[]report.Record{film("/in/Film 2001 CD2.avi", 7)},
 			[]string{"link Film 2001 CD2.avi > " + mine + " - part2.avi"},
 		},
 		{
-			"one part of an episode, of which the others are elsewhere", nil, tree("/in/Show S01E08.part1.mkv", "/in/Show S01E09 cd2.avi", "/in/Show S01E02 Part 2.mkv", "/out/"),
-			[]report.Record{tv("/in/Show S01E08.part1.mkv", 1, 8), tv("/in/Show S01E09 cd2.avi", 1, 9), tv("/in/Show S01E02 Part 2.mkv", 1, 2)},
+			"one part of an episode, of which the others are elsewhere", nil,
+			tree("/in/Show S01E08.part1.mkv", "/in/Show S01E09 cd2.avi", "/in/Show S01E02 Part 2.mkv", "/out/"),
+			[]report.Record{
+				tv("/in/Show S01E08.part1.mkv", 1, 8), tv("/in/Show S01E09 cd2.avi", 1, 9),
+				tv("/in/Show S01E02 Part 2.mkv", 1, 2),
+			},
 			[]string{
-				"link Show S01E08.part1.mkv > " + show + "S01E08 - Title 8 - part1.mkv", "link Show S01E09 cd2.avi > " + show + "S01E09 - Title 9 - part2.avi",
+				"link Show S01E08.part1.mkv > " + show + "S01E08 - Title 8 - part1.mkv",
+				"link Show S01E09 cd2.avi > " + show + "S01E09 - Title 9 - part2.avi",
 				"link Show S01E02 Part 2.mkv > " + show + "S01E02 - Title 2.mkv",
 			},
 		},
@@ -263,18 +275,27 @@ func TestPlans(t *testing.T) {
 		{
 			"editions as versions", func(o *Options) { o.Versions = true },
 			tree("/in/Film 2001 Director's Cut 1080p.mkv", "/in/Film 2001 Extended 720p.mkv", "/in/Film 2001.mkv", "/out/"),
-			[]report.Record{film("/in/Film 2001 Director's Cut 1080p.mkv", 7), film("/in/Film 2001 Extended 720p.mkv", 7), film("/in/Film 2001.mkv", 7)},
+			[]report.Record{
+				film("/in/Film 2001 Director's Cut 1080p.mkv", 7), film("/in/Film 2001 Extended 720p.mkv", 7),
+				film("/in/Film 2001.mkv", 7),
+			},
 			[]string{
-				"link Film 2001 Director's Cut 1080p.mkv > " + mine + " - [Director's Cut].mkv", "link Film 2001 Extended 720p.mkv > " + mine + " - [Extended].mkv",
+				"link Film 2001 Director's Cut 1080p.mkv > " + mine + " - [Director's Cut].mkv",
+				"link Film 2001 Extended 720p.mkv > " + mine + " - [Extended].mkv",
 				"link Film 2001.mkv > " + mine + ".mkv",
 			},
 		},
 		{
 			"editions have folders of their own with plex", func(o *Options) { o.Layout, _ = NewLayout("plex", Templates{}) },
-			tree("/in/Film 2001 Director's Cut 1080p.mkv", "/in/Film 2001 Extended.mkv", "/in/Film 2001.mkv", "/out/Movie (2001) {tmdb-7}/", "/out/Movie {tmdb-7} {edition-Extended}/"),
-			[]report.Record{film("/in/Film 2001 Director's Cut 1080p.mkv", 7), film("/in/Film 2001 Extended.mkv", 7), film("/in/Film 2001.mkv", 7)},
+			tree("/in/Film 2001 Director's Cut 1080p.mkv", "/in/Film 2001 Extended.mkv", "/in/Film 2001.mkv",
+				"/out/Movie (2001) {tmdb-7}/", "/out/Movie {tmdb-7} {edition-Extended}/"),
+			[]report.Record{
+				film("/in/Film 2001 Director's Cut 1080p.mkv", 7), film("/in/Film 2001 Extended.mkv", 7),
+				film("/in/Film 2001.mkv", 7),
+			},
 			[]string{
-				"link Film 2001 Director's Cut 1080p.mkv > Film (2001) {tmdb-7} {edition-Director's Cut}/Film (2001) {tmdb-7} {edition-Director's Cut}.mkv",
+				"link Film 2001 Director's Cut 1080p.mkv > Film (2001) {tmdb-7} {edition-Director's Cut}/Film (2001) {tmdb-7} " +
+					"{edition-Director's Cut}.mkv",
 				"link Film 2001 Extended.mkv > Movie {tmdb-7} {edition-Extended}/Movie {tmdb-7} {edition-Extended}.mkv",
 				"link Film 2001.mkv > Movie (2001) {tmdb-7}/Movie (2001) {tmdb-7}.mkv",
 			},
@@ -286,15 +307,25 @@ func TestPlans(t *testing.T) {
 			},
 			tree("/in/Film 2001 Uncut 1080p.mkv", "/in/Film 2001 720p.mkv", "/out/"),
 			[]report.Record{film("/in/Film 2001 Uncut 1080p.mkv", 7), film("/in/Film 2001 720p.mkv", 7)},
-			[]string{"link Film 2001 Uncut 1080p.mkv > Film/Film Uncut 1080p.mkv", "link Film 2001 720p.mkv > Film/Film 720p.mkv"},
+			[]string{
+				"link Film 2001 Uncut 1080p.mkv > Film/Film Uncut 1080p.mkv",
+				"link Film 2001 720p.mkv > Film/Film 720p.mkv",
+			},
 		},
 		{
 			"what is left, and why", nil,
-			tree("/in/a.mkv", "/in/b.mkv", "/in/c.mkv", "/in/d.mkv", "/in/e.mkv", "/in/f.mkv", "/in/g.mkv -> /x", "/in/h.mkv", "/in/k.mkv", "/else/m.mkv", "/out/"),
+			tree("/in/a.mkv", "/in/b.mkv", "/in/c.mkv", "/in/d.mkv", "/in/e.mkv", "/in/f.mkv", "/in/g.mkv -> /x", "/in/h.mkv",
+				"/in/k.mkv", "/else/m.mkv", "/out/"),
 			[]report.Record{
 				with(tv("/in/a.mkv", 1, 1), func(r *report.Record) { r.Confidence = share(0.89) }),
 				with(tv("/in/b.mkv", 1, 2), func(r *report.Record) { r.EpisodeConfidence = share(0.85) }),
-				{Path: "/in/c.mkv", Status: report.Ambiguous, Candidates: []report.Candidate{{Kind: "tv", TMDBID: 1, Confidence: 0.41}, {Kind: "movie", TMDBID: 2, Confidence: 0.4}}},
+				{
+					Path: "/in/c.mkv", Status: report.Ambiguous,
+					Candidates: []report.Candidate{
+						{Kind: "tv", TMDBID: 1, Confidence: 0.41},
+						{Kind: "movie", TMDBID: 2, Confidence: 0.4},
+					},
+				},
 				{Path: "/in/d.mkv", Status: report.Unmatched},
 				{Path: "/in/e.mkv", Status: report.Pending, Reason: "offline"},
 				with(tv("/in/f.mkv", 1, 3), func(r *report.Record) { r.Season, r.Episodes = nil, nil }),
@@ -308,9 +339,12 @@ func TestPlans(t *testing.T) {
 				{Path: "/in/p.mkv", Status: report.Skipped, Reason: library.SkipBrokenLink},
 			},
 			[]string{
-				"low_confidence /in/a.mkv (89 % tv/1)", "low_confidence /in/b.mkv (85 % tv/1)", "ambiguous /in/c.mkv (tv/1 41 %, movie/2 40 %)", "unmatched /in/d.mkv",
-				"pending /in/e.mkv (offline)", "no_episode /in/f.mkv", "not_regular /in/g.mkv", "extra /in/h.mkv (sample)", "io /in/i.mkv (it is not there any more)",
-				"not_contiguous /in/k.mkv (6, 8)", "outside_path /else/m.mkv (/else)", "io /none/n.mkv (open /none/: file does not exist)",
+				"low_confidence /in/a.mkv (89 % tv/1)", "low_confidence /in/b.mkv (85 % tv/1)",
+				"ambiguous /in/c.mkv (tv/1 41 %, movie/2 40 %)", "unmatched /in/d.mkv",
+				"pending /in/e.mkv (offline)", "no_episode /in/f.mkv", "not_regular /in/g.mkv", "extra /in/h.mkv (sample)",
+				"io /in/i.mkv (it is not there any more)",
+				"not_contiguous /in/k.mkv (6, 8)", "outside_path /else/m.mkv (/else)",
+				"io /none/n.mkv (open /none/: file does not exist)",
 				"not_regular /in/o.mkv", "not_regular /in/p.mkv (link to nothing)",
 			},
 		},
@@ -332,7 +366,8 @@ func TestPlans(t *testing.T) {
 		},
 		{
 			"in place: other names of the same files", nil,
-			tree("/in/Show - 01.mkv", "/in/Show - 01.srt", "/in/Film.mp4", "/out/"+show+"S01E01 - Title 1.mkv = /in/Show - 01.mkv", "/out/"+mine+".mp4 = /in/Film.mp4"),
+			tree("/in/Show - 01.mkv", "/in/Show - 01.srt", "/in/Film.mp4",
+				"/out/"+show+"S01E01 - Title 1.mkv = /in/Show - 01.mkv", "/out/"+mine+".mp4 = /in/Film.mp4"),
 			[]report.Record{tv("/in/Show - 01.mkv", 1, 1), film("/in/Film.mp4", 7)},
 			[]string{"link Show - 01.srt > " + show + "S01E01 - Title 1.srt", "in place: 2"},
 		},
@@ -344,12 +379,14 @@ func TestPlans(t *testing.T) {
 		},
 		{
 			"in place: a symbolic link", func(o *Options) { o.Mode = ModeSymlink },
-			tree("/in/a.mkv", "/in/b.mkv", "/out/"+show+"S01E01 - Title 1.mkv -> ../../../in/a.mkv", "/out/"+show+"S01E02 - Title 2.mkv -> /in/b.mkv"),
+			tree("/in/a.mkv", "/in/b.mkv", "/out/"+show+"S01E01 - Title 1.mkv -> ../../../in/a.mkv",
+				"/out/"+show+"S01E02 - Title 2.mkv -> /in/b.mkv"),
 			[]report.Record{tv("/in/a.mkv", 1, 1), tv("/in/b.mkv", 1, 2)},
 			[]string{"in place: 2"},
 		},
 		{
-			"something else is there", nil, tree("/in/a.mkv", "/in/a.srt", "/in/b.mkv", "/out/"+show+"s01e01 - title 1.MKV", "/out/"+show+"S01E02 - Title 2.mkv/"),
+			"something else is there", nil, tree("/in/a.mkv", "/in/a.srt", "/in/b.mkv", "/out/"+show+"s01e01 - title 1.MKV",
+				"/out/"+show+"S01E02 - Title 2.mkv/"),
 			[]report.Record{tv("/in/a.mkv", 1, 1), tv("/in/b.mkv", 1, 2)},
 			[]string{
 				"exists /in/a.mkv (/out/" + show + "s01e01 - title 1.MKV)",
@@ -400,7 +437,8 @@ func TestPlans(t *testing.T) {
 		},
 		{
 			"a film of the same number is another work", nil,
-			tree("/in/a.mkv", "/out/Other [tmdbid-1]/Other [tmdbid-1].mkv", "/in/b.mkv", "/out/Series [tmdbid-7]/Season 1/x.mkv"),
+			tree("/in/a.mkv", "/out/Other [tmdbid-1]/Other [tmdbid-1].mkv", "/in/b.mkv",
+				"/out/Series [tmdbid-7]/Season 1/x.mkv"),
 			[]report.Record{tv("/in/a.mkv", 1, 1), film("/in/b.mkv", 7)},
 			[]string{"link a.mkv > " + show + "S01E01 - Title 1.mkv", "link b.mkv > " + mine + ".mkv"},
 		},
@@ -415,7 +453,8 @@ func TestPlans(t *testing.T) {
 			[]string{"link a.mkv > Show (2020) [tmdbid-1]/SEASON 01/Show (2020) S01E01 - Title 1.mkv"},
 		},
 		{
-			"of two the equal one", nil, tree("/in/a.mkv", "/out/Show (2020) [tmdbid-1]/SEASON 01/", "/out/Show (2020) [tmdbid-1]/Season 01/"),
+			"of two the equal one", nil, tree("/in/a.mkv", "/out/Show (2020) [tmdbid-1]/SEASON 01/",
+				"/out/Show (2020) [tmdbid-1]/Season 01/"),
 			[]report.Record{tv("/in/a.mkv", 1, 1)},
 			[]string{"link a.mkv > " + show + "S01E01 - Title 1.mkv"},
 		},
@@ -426,15 +465,21 @@ func TestPlans(t *testing.T) {
 		},
 		{
 			"a link where a folder should be", nil,
-			tree("/in/a.mkv", "/in/b.mkv", "/in/Film.mkv", "/in/c.mkv", "/out/Show (2020) [tmdbid-1] -> /x", "/out/A [tmdbid=7] -> /y", "/out/Show (2020) [tmdbid-2]/Season 01 -> ../z"),
-			[]report.Record{tv("/in/a.mkv", 1, 1), film("/in/Film.mkv", 7), with(tv("/in/b.mkv", 1, 1), func(r *report.Record) { r.TMDBID = 2 })},
+			tree("/in/a.mkv", "/in/b.mkv", "/in/Film.mkv", "/in/c.mkv", "/out/Show (2020) [tmdbid-1] -> /x",
+				"/out/A [tmdbid=7] -> /y", "/out/Show (2020) [tmdbid-2]/Season 01 -> ../z"),
+			[]report.Record{
+				tv("/in/a.mkv", 1, 1), film("/in/Film.mkv", 7),
+				with(tv("/in/b.mkv", 1, 1), func(r *report.Record) { r.TMDBID = 2 }),
+			},
 			[]string{
-				"outside_root /in/a.mkv (/out/Show (2020) [tmdbid-1] is a link to /x)", "outside_root /in/Film.mkv (/out/A [tmdbid=7] is a link to /y)",
+				"outside_root /in/a.mkv (/out/Show (2020) [tmdbid-1] is a link to /x)",
+				"outside_root /in/Film.mkv (/out/A [tmdbid=7] is a link to /y)",
 				"outside_root /in/b.mkv (/out/Show (2020) [tmdbid-2]/Season 01 is a link to ../z)",
 			},
 		},
 		{
-			"two folders that differ in case, and none is equal", nil, tree("/in/a.mkv", "/out/Show (2020) [tmdbid-1]/SEASON 01/", "/out/Show (2020) [tmdbid-1]/season 01/"),
+			"two folders that differ in case, and none is equal", nil,
+			tree("/in/a.mkv", "/out/Show (2020) [tmdbid-1]/SEASON 01/", "/out/Show (2020) [tmdbid-1]/season 01/"),
 			[]report.Record{tv("/in/a.mkv", 1, 1)},
 			[]string{"two_folders /in/a.mkv (SEASON 01 and season 01)"},
 		},
@@ -459,7 +504,8 @@ func TestPlans(t *testing.T) {
 			[]string{"copy a.mkv > " + show + "S01E01 - Title 1.mkv"},
 		},
 		{
-			"a file system without reflinks", func(o *Options) { o.Mode, o.Targets[0].NoReflink = ModeReflink, true }, tree("/in/a.mkv", "/out/"),
+			"a file system without reflinks", func(o *Options) { o.Mode, o.Targets[0].NoReflink = ModeReflink, true },
+			tree("/in/a.mkv", "/out/"),
 			[]report.Record{tv("/in/a.mkv", 1, 1)},
 			[]string{"no_reflink /in/a.mkv"},
 		},
@@ -478,17 +524,21 @@ func TestPlans(t *testing.T) {
 			[]string{"link a.mkv > " + show + "S01E01 - Title 1.mkv", "link b.mkv > Old [tmdbid-7]/Old [tmdbid-7].mkv"},
 		},
 		{
-			"names too long for an encrypted share", func(o *Options) { o.Targets[0].NameMax = 48 }, tree("/in/a.mkv", "/in/a.ko.forced.srt", "/out/"),
+			"names too long for an encrypted share", func(o *Options) { o.Targets[0].NameMax = 48 },
+			tree("/in/a.mkv", "/in/a.ko.forced.srt", "/out/"),
 			[]report.Record{tv("/in/a.mkv", 1, 1)},
 			[]string{"link a.mkv > " + show + "S01E01.mkv", "link a.ko.forced.srt > " + show + "S01E01.ko.forced.srt"},
 		},
 		{
-			"a title of which nothing is left, behind a planned video", nil, tree("/in/a.mkv", "/in/b.mkv", "/in/c.mkv", "/out/"),
+			"a title of which nothing is left, behind a planned video", nil,
+			tree("/in/a.mkv", "/in/b.mkv", "/in/c.mkv", "/out/"),
 			[]report.Record{
-				tv("/in/a.mkv", 1, 1), with(tv("/in/b.mkv", 1, 1), func(r *report.Record) { r.TMDBID, r.Title = 2, "???" }), tv("/in/c.mkv", 1, 3),
+				tv("/in/a.mkv", 1, 1), with(tv("/in/b.mkv", 1, 1), func(r *report.Record) { r.TMDBID, r.Title = 2, "???" }),
+				tv("/in/c.mkv", 1, 3),
 			},
 			[]string{
-				"link a.mkv > " + show + "S01E01 - Title 1.mkv", "link c.mkv > " + show + "S01E03 - Title 3.mkv", "bad_name /in/b.mkv",
+				"link a.mkv > " + show + "S01E01 - Title 1.mkv", "link c.mkv > " + show + "S01E03 - Title 3.mkv",
+				"bad_name /in/b.mkv",
 			},
 		},
 		{
@@ -545,9 +595,14 @@ func TestPlansInPlace(t *testing.T) {
 		records []report.Record
 		want    []string
 	}{
-		{"a finished tree", tree(name(1), name(2)), []report.Record{tv(name(1), 1, 1), tv(name(2), 1, 2)}, []string{"in place: 2"}},
 		{
-			"a finished tree with what follows", tree(name(1), "/out/Show (2020) [tmdbid-1]/tvshow.nfo", dir+"/folder.jpg", "/out/Show (2020) [tmdbid-1]/extras/NCOP.mkv", "/out/Show (2020) [tmdbid-1]/Fonts/A.ttf"),
+			"a finished tree", tree(name(1), name(2)),
+			[]report.Record{tv(name(1), 1, 1), tv(name(2), 1, 2)},
+			[]string{"in place: 2"},
+		},
+		{
+			"a finished tree with what follows", tree(name(1), "/out/Show (2020) [tmdbid-1]/tvshow.nfo", dir+"/folder.jpg",
+				"/out/Show (2020) [tmdbid-1]/extras/NCOP.mkv", "/out/Show (2020) [tmdbid-1]/Fonts/A.ttf"),
 			[]report.Record{tv(name(1), 1, 1), skipped("/out/Show (2020) [tmdbid-1]/extras/NCOP.mkv", library.SkipExtras)},
 			[]string{"in place: 5"},
 		},
@@ -592,10 +647,14 @@ func TestWhatBelongsToAFileFollowsIt(t *testing.T) {
 	}{
 		{
 			"by stem, byte for byte",
-			[]string{video + ".ko.forced.ass", video + ".zh-Hans.default.srt", video + ".commentary.ja.aac", video + "-thumb.jpg", video + ".chapters.xml"},
+			[]string{
+				video + ".ko.forced.ass", video + ".zh-Hans.default.srt", video + ".commentary.ja.aac",
+				video + "-thumb.jpg", video + ".chapters.xml",
+			},
 			[]string{
 				"copy [G] Show - 01 [1080p]-thumb.jpg > -thumb.jpg", "link [G] Show - 01 [1080p].chapters.xml > .chapters.xml",
-				"link [G] Show - 01 [1080p].commentary.ja.aac > .commentary.ja.aac", "link [G] Show - 01 [1080p].ko.forced.ass > .ko.forced.ass",
+				"link [G] Show - 01 [1080p].commentary.ja.aac > .commentary.ja.aac",
+				"link [G] Show - 01 [1080p].ko.forced.ass > .ko.forced.ass",
 				"link [G] Show - 01 [1080p].zh-Hans.default.srt > .zh-Hans.default.srt",
 			},
 			nil,
@@ -606,7 +665,12 @@ func TestWhatBelongsToAFileFollowsIt(t *testing.T) {
 			[]string{"link [G] Show - 01 [1080p].en.forced.srt > .en.forced.srt", "link [G] Show - 01 [1080p].en.srt > .en.srt"},
 			nil,
 		},
-		{"idx and sub", []string{video + ".idx", video + ".sub"}, []string{"link [G] Show - 01 [1080p].idx > .idx", "link [G] Show - 01 [1080p].sub > .sub"}, nil},
+		{
+			"idx and sub",
+			[]string{video + ".idx", video + ".sub"},
+			[]string{"link [G] Show - 01 [1080p].idx > .idx", "link [G] Show - 01 [1080p].sub > .sub"},
+			nil,
+		},
 		{"not torrents and unfinished downloads", []string{video + ".torrent", video + ".srt.part"}, nil, nil},
 		{
 			"NFOs of a media server and of a release",
@@ -614,27 +678,43 @@ func TestWhatBelongsToAFileFollowsIt(t *testing.T) {
 			[]string{"copy [G] Show - 01 [1080p].nfo > .nfo"},
 			nil,
 		},
-		{"an NFO of release notes", []string{video + ".nfo: +-- greets --+ <movie>"}, []string{"copy [G] Show - 01 [1080p].nfo > .release.nfo"}, nil},
+		{
+			"an NFO of release notes",
+			[]string{video + ".nfo: +-- greets --+ <movie>"},
+			[]string{"copy [G] Show - 01 [1080p].nfo > .release.nfo"},
+			nil,
+		},
 		{
 			"a folder of subtitles, by stem and by number",
-			[]string{"/in/Subs/[G] Show - 01 [1080p].ko.srt", "/in/Subs/Show S01E01 English.srt", "/in/Subs/Show S01E02 English.srt"},
+			[]string{
+				"/in/Subs/[G] Show - 01 [1080p].ko.srt", "/in/Subs/Show S01E01 English.srt",
+				"/in/Subs/Show S01E02 English.srt",
+			},
 			[]string{"link Subs/Show S01E01 English.srt > .en.srt", "link Subs/[G] Show - 01 [1080p].ko.srt > .ko.srt"},
 			[]string{"no_owner /in/Subs/Show S01E02 English.srt (no video, or more than one, could own it)"},
 		},
 		{
 			"a folder of subtitles with the video's stem",
-			[]string{"/in/Subs/[G] Show - 01 [1080p]/2_English.srt", "/in/Subs/[G] Show - 01 [1080p]/3_English (SDH).srt", "/in/Subs/[G] Show - 01 [1080p]/x.srt"},
 			[]string{
-				"link Subs/[G] Show - 01 [1080p]/2_English.srt > .en.srt", "link Subs/[G] Show - 01 [1080p]/3_English (SDH).srt > .en.sdh.srt",
+				"/in/Subs/[G] Show - 01 [1080p]/2_English.srt", "/in/Subs/[G] Show - 01 [1080p]/3_English (SDH).srt",
+				"/in/Subs/[G] Show - 01 [1080p]/x.srt",
+			},
+			[]string{
+				"link Subs/[G] Show - 01 [1080p]/2_English.srt > .en.srt",
+				"link Subs/[G] Show - 01 [1080p]/3_English (SDH).srt > .en.sdh.srt",
 				"link Subs/[G] Show - 01 [1080p]/x.srt > .x.srt",
 			},
 			nil,
 		},
 		{
 			"two of one name keep what tells them apart",
-			[]string{"/in/Subs/[G] Show - 01 [1080p]/2_English.srt", "/in/Subs/[G] Show - 01 [1080p]/3_English.srt", video + ".ko.ass", "/in/Subs/[G] Show - 01 [1080p].ko.ass"},
 			[]string{
-				"link Subs/[G] Show - 01 [1080p]/2_English.srt > .2.en.srt", "link Subs/[G] Show - 01 [1080p]/3_English.srt > .3.en.srt",
+				"/in/Subs/[G] Show - 01 [1080p]/2_English.srt", "/in/Subs/[G] Show - 01 [1080p]/3_English.srt",
+				video + ".ko.ass", "/in/Subs/[G] Show - 01 [1080p].ko.ass",
+			},
+			[]string{
+				"link Subs/[G] Show - 01 [1080p]/2_English.srt > .2.en.srt",
+				"link Subs/[G] Show - 01 [1080p]/3_English.srt > .3.en.srt",
 				"link Subs/[G] Show - 01 [1080p].ko.ass > .Subs.ko.ass", "link [G] Show - 01 [1080p].ko.ass > .ko.ass",
 			},
 			nil,
@@ -642,12 +722,18 @@ func TestWhatBelongsToAFileFollowsIt(t *testing.T) {
 		{
 			"nothing tells them apart but a number",
 			[]string{"/in/Subs/[G] Show - 01 [1080p]/English.srt", "/in/Subs/[G] Show - 01 [1080p]/eng.srt"},
-			[]string{"link Subs/[G] Show - 01 [1080p]/English.srt > .en.srt", "link Subs/[G] Show - 01 [1080p]/eng.srt > .2.en.srt"},
+			[]string{
+				"link Subs/[G] Show - 01 [1080p]/English.srt > .en.srt",
+				"link Subs/[G] Show - 01 [1080p]/eng.srt > .2.en.srt",
+			},
 			nil,
 		},
 		{
 			"what tells them apart is not what all of them say",
-			[]string{"/in/Subs/Show S01E01 [Full Subs] Korean.ass", "/in/Subs/Show S01E01 [Retimed] Korean.ass", "/in/Subs/Show S01E01 Korean.ass"},
+			[]string{
+				"/in/Subs/Show S01E01 [Full Subs] Korean.ass", "/in/Subs/Show S01E01 [Retimed] Korean.ass",
+				"/in/Subs/Show S01E01 Korean.ass",
+			},
 			[]string{
 				"link Subs/Show S01E01 Korean.ass > .ko.ass", "link Subs/Show S01E01 [Full Subs] Korean.ass > .Full Subs.ko.ass",
 				"link Subs/Show S01E01 [Retimed] Korean.ass > .Retimed.ko.ass",
@@ -656,27 +742,39 @@ func TestWhatBelongsToAFileFollowsIt(t *testing.T) {
 		},
 		{
 			"a number that another has by its name is passed over",
-			[]string{"/in/Subs/[G] Show - 01 [1080p]/2_English.srt", "/in/Subs/[G] Show - 01 [1080p]/English.srt", "/in/Subs/[G] Show - 01 [1080p]/eng.srt"},
 			[]string{
-				"link Subs/[G] Show - 01 [1080p]/2_English.srt > .2.en.srt", "link Subs/[G] Show - 01 [1080p]/English.srt > .en.srt",
+				"/in/Subs/[G] Show - 01 [1080p]/2_English.srt", "/in/Subs/[G] Show - 01 [1080p]/English.srt",
+				"/in/Subs/[G] Show - 01 [1080p]/eng.srt",
+			},
+			[]string{
+				"link Subs/[G] Show - 01 [1080p]/2_English.srt > .2.en.srt",
+				"link Subs/[G] Show - 01 [1080p]/English.srt > .en.srt",
 				"link Subs/[G] Show - 01 [1080p]/eng.srt > .3.en.srt",
 			},
 			nil,
 		},
 		{
 			"no flag is dropped or numbered away",
-			[]string{"/in/Subs/[G] Show - 01 [1080p]/English forced.srt", "/in/Subs/[G] Show - 01 [1080p]/eng.forced.srt", "/in/Subs/[G] Show - 01 [1080p]/English.srt"},
 			[]string{
-				"link Subs/[G] Show - 01 [1080p]/English forced.srt > .en.forced.srt", "link Subs/[G] Show - 01 [1080p]/English.srt > .en.srt",
+				"/in/Subs/[G] Show - 01 [1080p]/English forced.srt", "/in/Subs/[G] Show - 01 [1080p]/eng.forced.srt",
+				"/in/Subs/[G] Show - 01 [1080p]/English.srt",
+			},
+			[]string{
+				"link Subs/[G] Show - 01 [1080p]/English forced.srt > .en.forced.srt",
+				"link Subs/[G] Show - 01 [1080p]/English.srt > .en.srt",
 				"link Subs/[G] Show - 01 [1080p]/eng.forced.srt > .2.en.forced.srt",
 			},
 			nil,
 		},
 		{
 			"the longest stem, ending at a separator",
-			[]string{video + "_en.srt", video + "(ko).ass", video + "[ja].ass", video + " fr.srt", video + "x.srt", "/in/[G] Show - 01.srt", "/in/[G] Show - 01 [1080p] 2.srt"},
 			[]string{
-				"link [G] Show - 01 [1080p] 2.srt >  2.srt", "link [G] Show - 01 [1080p] fr.srt >  fr.srt", "link [G] Show - 01 [1080p](ko).ass > (ko).ass",
+				video + "_en.srt", video + "(ko).ass", video + "[ja].ass", video + " fr.srt", video + "x.srt",
+				"/in/[G] Show - 01.srt", "/in/[G] Show - 01 [1080p] 2.srt",
+			},
+			[]string{
+				"link [G] Show - 01 [1080p] 2.srt >  2.srt", "link [G] Show - 01 [1080p] fr.srt >  fr.srt",
+				"link [G] Show - 01 [1080p](ko).ass > (ko).ass",
 				"link [G] Show - 01 [1080p][ja].ass > [ja].ass", "link [G] Show - 01 [1080p]_en.srt > _en.srt",
 			},
 			nil,
@@ -698,7 +796,8 @@ func TestWhatBelongsToAFileFollowsIt(t *testing.T) {
 			o := options(t, "jellyfin")
 			var got, left []string
 			for _, line := range planned(t, o, tree(append(row.files, video+".mkv", "/out/")...), tv(video+".mkv", 1, 1)) {
-				line, isOp := strings.CutPrefix(strings.Replace(line, "> "+show+"S01E01 - Title 1", "> ", 1), "link [G] Show - 01 [1080p].mkv > .mkv")
+				line, isOp := strings.CutPrefix(strings.Replace(line, "> "+show+"S01E01 - Title 1", "> ", 1),
+					"link [G] Show - 01 [1080p].mkv > .mkv")
 				switch {
 				case isOp:
 				case strings.Contains(line, " > "):
@@ -735,7 +834,7 @@ func TestLanguagesAreReadFromTheEndOfAName(t *testing.T) {
 		{"signs", "", ".signs"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			if left, rest := spoken(row.name); left != row.left || rest != row.rest {
+			if left, rest := languageSuffix(row.name); left != row.left || rest != row.rest {
 				t.Errorf("got %q and %q, want %q and %q", left, rest, row.left, row.rest)
 			}
 		})
@@ -780,19 +879,25 @@ type walked struct {
 
 func (w walked) Walked() []string { return w.dirs }
 
-// What is in no unit and has no reason is counted, by extension: of what a walk has read, or planning where none was made.
+// What is in no unit and has no reason is counted, by extension: of what a walk has read, or planning where none was
+// made.
 func TestWhatIsInNoUnitIsCounted(t *testing.T) {
 	o := options(t, "jellyfin")
 	o.Sources[0].Given = "in"
 	there := tree(
-		"/in/S/a.mkv", "/in/S/a.srt", "/in/S/a.torrent", "/in/S/b.mkv.!qB", "/in/S/notes.TXT", "/in/S/Subs/x 07.srt", "/in/S/Subs/readme", "/in/S/poster.jpg",
-		"/in/f.mkv", "/in/f.ko.srt", "/in/cover.jpg", "/in/Art/1.png", "/in/Art/2.png", "/in/l.txt -> /x", "/else/y.txt", "/out/z.txt",
+		"/in/S/a.mkv", "/in/S/a.srt", "/in/S/a.torrent", "/in/S/b.mkv.!qB", "/in/S/notes.TXT", "/in/S/Subs/x 07.srt",
+		"/in/S/Subs/readme", "/in/S/poster.jpg",
+		"/in/f.mkv", "/in/f.ko.srt", "/in/cover.jpg", "/in/Art/1.png", "/in/Art/2.png", "/in/l.txt -> /x", "/else/y.txt",
+		"/out/z.txt",
 	)
 	for name, row := range map[string]struct {
 		disk Disk
 		want map[string]int
 	}{
-		"of a walk":  {walked{there, []string{"/else", "/in", "/in/Art", "/in/S", "/in/S/Subs"}}, map[string]int{".torrent": 1, ".!qb": 1, ".txt": 1, "": 1, ".png": 2, ".srt": 1}},
+		"of a walk": {
+			walked{there, []string{"/else", "/in", "/in/Art", "/in/S", "/in/S/Subs"}},
+			map[string]int{".torrent": 1, ".!qb": 1, ".txt": 1, "": 1, ".png": 2, ".srt": 1},
+		},
 		"of a batch": {walked{there, []string{"/in/S"}}, map[string]int{".torrent": 1, ".!qb": 1, ".txt": 1}},
 		"of records": {there, map[string]int{".torrent": 1, ".!qb": 1, ".txt": 1, "": 1, ".png": 2, ".srt": 1}},
 	} {
@@ -808,8 +913,14 @@ func TestWhatIsInNoUnitIsCounted(t *testing.T) {
 			}
 			left := []LeftFile{ // named as PATH was, and with the path that programs want
 				{Path: "/in/f.mkv", Real: "/in/f.mkv", Code: Unmatched},
-				{Path: "in/cover.jpg", Real: "/in/cover.jpg", Code: NoOwner, Why: "the videos beside and below it don't all go to one folder"},
-				{Path: "in/S/Subs/x 07.srt", Real: "/in/S/Subs/x 07.srt", Code: NoOwner, Why: "no video, or more than one, could own it"},
+				{
+					Path: "in/cover.jpg", Real: "/in/cover.jpg", Code: NoOwner,
+					Why: "the videos beside and below it don't all go to one folder",
+				},
+				{
+					Path: "in/S/Subs/x 07.srt", Real: "/in/S/Subs/x 07.srt", Code: NoOwner,
+					Why: "no video, or more than one, could own it",
+				},
 			}
 			if diff := cmp.Diff(left, r.Left); diff != "" {
 				t.Error(diff)
@@ -839,7 +950,8 @@ func TestRecordsMayShareMemory(t *testing.T) {
 	p := NewPlanner(options(t, "jellyfin"), tree("/in/a.mkv", "/in/b.mkv", "/out/"))
 	r := tv("/in/a.mkv", 1, 1)
 	p.Add(&r)
-	r.Path, r.Episodes[0], r.EpisodeTitles[0], *r.Season, *r.Confidence, *r.Parsed = "/in/b.mkv", 2, "Title 2", 2, 0.95, report.Parsed{}
+	r.Path, r.Episodes[0], r.EpisodeTitles[0], *r.Season, *r.Confidence, *r.Parsed = "/in/b.mkv", 2, "Title 2", 2, 0.95,
+		report.Parsed{}
 	p.Add(&r)
 	var got []string
 	for _, u := range p.Plan().Units {

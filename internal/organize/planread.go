@@ -224,7 +224,7 @@ func (p *parser) readNFO() {
 	p.begin(Op{Verb: NFO, Note: p.note(), Line: p.line})
 }
 
-// note reads "tv/209867 full in ko-KR".
+// addNotes reads "tv/209867 full in ko-KR".
 func (p *parser) note() *Note {
 	entry := p.word()
 	kind, number, _ := strings.Cut(entry, "/")

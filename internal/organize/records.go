@@ -19,15 +19,15 @@ func (p *Planner) Add(r *report.Record) {
 	v := &video{}
 	v.given, v.name = path.Split(r.Path)
 	p.all = append(p.all, v)
-	v.code, v.why = p.judge(r)
+	v.code, v.why = p.o.judge(r)
 	if p.o.Follow && v.code == Extra && library.IsExtra(v.why) && !library.IsSample(r.Path) {
-		v.kind, v.code, v.why = isExtra, "", ""
+		v.kind, v.code, v.why = kindExtra, "", ""
 	}
 	if v.code != "" {
 		return
 	}
-	if v.kind == isVideo {
-		p.know(v, r)
+	if v.kind == kindVideo {
+		p.read(v, r)
 	}
 	p.locate(v)
 	if v.code == "" {
@@ -35,17 +35,18 @@ func (p *Planner) Add(r *report.Record) {
 	}
 }
 
-// know keeps what a record says of its file.
-func (p *Planner) know(v *video, r *report.Record) {
+// read keeps what a record says of its file.
+func (p *Planner) read(v *video, r *report.Record) {
 	v.target = p.o.Movies
 	if r.Kind == "tv" {
 		v.target = p.o.TV
 	}
+	n := &p.namers[0] // what is replaced is the same in all of them
 	of := facts{title: r.Title, original: r.OriginalTitle, year: r.Year}
 	if r.IDs != nil {
 		of.ids = *r.IDs
 	}
-	v.facts = p.cleanFacts(of)
+	v.facts = n.cleanFacts(of)
 	if q := r.Parsed; q != nil {
 		read := tags{
 			part: q.Part, version: q.Version, resolution: q.Resolution, source: q.Source, video: q.Video, audio: q.Audio,
@@ -54,7 +55,7 @@ func (p *Planner) know(v *video, r *report.Record) {
 		if q.Absolute {
 			read.absolute = absolute(q.Episodes)
 		}
-		v.tags = p.cleanTags(read)
+		v.tags = n.cleanTags(read)
 	}
 	v.work = Work{Entry: Entry{Kind: r.Kind, ID: r.TMDBID}, Confidence: certainty(r)}
 	v.work.Episodes = slices.Clone(r.Episodes)
@@ -64,14 +65,12 @@ func (p *Planner) know(v *video, r *report.Record) {
 	v.titles = episodeTitle(r.EpisodeTitles, len(r.Episodes))
 }
 
-func (p *Planner) cleanFacts(f facts) facts {
-	n := &p.namers[0] // what is replaced is the same in all of them
+func (n *namer) cleanFacts(f facts) facts {
 	f.title, f.original, f.ids.IMDB = n.text(f.title), n.text(f.original), n.text(f.ids.IMDB)
 	return f
 }
 
-func (p *Planner) cleanTags(t tags) *tags {
-	n := &p.namers[0]
+func (n *namer) cleanTags(t tags) *tags {
 	for _, text := range []*string{&t.edition, &t.resolution, &t.source, &t.video, &t.audio, &t.group, &t.crc} {
 		*text = n.text(*text)
 	}
@@ -90,7 +89,7 @@ func certainty(r *report.Record) float64 {
 }
 
 // judge returns why a record is left, "" where it is to be planned.
-func (p *Planner) judge(r *report.Record) (Code, string) {
+func (o *Options) judge(r *report.Record) (Code, string) {
 	switch r.Status {
 	case report.Matched:
 	case report.Ambiguous:
@@ -115,9 +114,9 @@ func (p *Planner) judge(r *report.Record) (Code, string) {
 		return Unmatched, "the record names no entry"
 	case r.Kind == "tv" && (r.Season == nil || len(r.Episodes) == 0):
 		return NoEpisode, r.Reason
-	case certainty(r) < p.o.MinConfidence && r.Source != "pin":
+	case certainty(r) < o.MinConfidence && r.Source != "pin":
 		return LowConfidence, percent(certainty(r)) + " " + Entry{r.Kind, r.TMDBID}.String()
-	case r.Kind == "tv" && !p.o.Layout.gaps && !contiguous(r.Episodes):
+	case r.Kind == "tv" && !o.Layout.gaps && !contiguous(r.Episodes):
 		return NotContiguous, numbers(r.Episodes)
 	}
 	return "", ""
@@ -151,27 +150,27 @@ func numbers(list []int) string {
 	return strings.Join(out, ", ")
 }
 
-// leave takes a file out of the plan.
-func (v *video) leave(code Code, why string) { v.code, v.why = code, why }
+// skip takes a file out of the plan.
+func (v *video) skip(code Code, why string) { v.code, v.why = code, why }
 
 // locate finds a record's file on the disk.
 func (p *Planner) locate(v *video) {
 	at := p.origin(v.given)
 	if at.err != nil {
-		v.leave(Unreadable, at.err.Error())
+		v.skip(Unreadable, at.err.Error())
 		return
 	}
 	v.dir = at.dir
 	v.item = v.dir.find(v.name)
 	switch {
 	case v.dir.err != nil:
-		v.leave(Unreadable, v.dir.err.Error())
+		v.skip(Unreadable, v.dir.err.Error())
 	case v.item == nil:
-		v.leave(Unreadable, "it is not there any more")
+		v.skip(Unreadable, "it is not there any more")
 	case v.item.Type != TypeRegular:
-		v.leave(NotRegular, "")
+		v.skip(NotRegular, "")
 	case p.o.Returned != nil && p.o.Returned(v.item):
-		v.leave(PutBack, "")
+		v.skip(PutBack, "")
 	default:
 		v.given, v.name = at.given, v.item.Name // so that the record's own can be freed
 	}
@@ -184,35 +183,35 @@ func (p *Planner) origin(given string) *origin {
 		at = &origin{given: strings.Clone(given)}
 		var real string
 		if real, at.err = p.disk.Real(cmp.Or(given, ".")); at.err == nil {
-			at.dir = p.list(real)
+			at.dir = p.folders.list(real)
 		}
 		p.origins[at.given] = at
 	}
 	return at
 }
 
-// leaveOutside finds the roots of all files, and leaves those that lie below none.
-func (p *Planner) leaveOutside() {
+// skipOutside finds the roots of all files, and leaves those that lie below none.
+func (p *Planner) skipOutside() {
 	sources := map[*folder]int{}
 	for _, v := range p.videos {
 		source, known := sources[v.dir]
 		if !known {
-			source = p.sourceOf(v.dir.path)
+			source = p.o.sourceOf(v.dir.path)
 			sources[v.dir] = source
 		}
 		if v.source = source; source < 0 {
-			v.leave(OutsidePath, v.dir.path)
+			v.skip(OutsidePath, v.dir.path)
 		}
 	}
 	p.compact()
 }
 
 // sourceOf returns the longest source root that holds a folder, -1 where none does.
-func (p *Planner) sourceOf(dir string) int {
+func (o *Options) sourceOf(dir string) int {
 	best := -1
-	for i := range p.o.Sources {
-		root := p.o.Sources[i].Path
-		if IsBelow(dir, root) && (best < 0 || len(root) > len(p.o.Sources[best].Path)) {
+	for i := range o.Sources {
+		root := o.Sources[i].Path
+		if IsBelow(dir, root) && (best < 0 || len(root) > len(o.Sources[best].Path)) {
 			best = i
 		}
 	}
@@ -229,15 +228,4 @@ func IsBelow(name, folder string) bool {
 func below(name, folder string) string {
 	rest := strings.TrimPrefix(name[len(strings.TrimSuffix(folder, "/")):], "/")
 	return cmp.Or(rest, ".")
-}
-
-// list returns a folder, which is read once.
-func (p *Planner) list(dir string) *folder {
-	f, known := p.folders[dir]
-	if !known {
-		f = &folder{path: dir}
-		f.items, f.err = p.disk.List(dir)
-		p.folders[dir] = f
-	}
-	return f
 }

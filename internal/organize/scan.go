@@ -147,8 +147,8 @@ func ParseStamp(word string) (Stamp, error) {
 	return s, nil
 }
 
-// Quote returns a name as it stands at the end of a line of a plan: as it is, or in double quotes with \n, \xNN, \" and \\ where
-// it would not come back from a line or would not show as it is.
+// Quote returns a name as it stands at the end of a line of a plan: as it is, or in double quotes with \n, \xNN, \" and
+// \\ where it would not come back from a line or would not show as it is.
 func Quote(name string) string {
 	if !needsQuotes(name) {
 		return name
@@ -203,7 +203,8 @@ func Unquote(text string) (string, error) {
 		case strings.HasSuffix(text, " "):
 			return "", lang.Error("the name ends with a space: remove it, or put the name in double quotes")
 		case needsQuotes(text):
-			return "", lang.Error(`the name has control characters or bytes that are not UTF-8: put it in double quotes, with \n or \xNN`)
+			return "", lang.Error(`the name has control characters or bytes that are not UTF-8: put it in double quotes, ` +
+				`with \n or \xNN`)
 		}
 		return text, nil
 	}
@@ -221,7 +222,8 @@ func Unquote(text string) (string, error) {
 		case '\\':
 			decoded, size := escaped(text[i+1:])
 			if size == 0 {
-				return "", lang.Error(`in quotes a backslash begins \n, \xNN, \" or \\, not %s`, ui.Printable(text[i:min(i+2, len(text))]))
+				return "", lang.Error(`in quotes a backslash begins \n, \xNN, \" or \\, not %s`,
+					ui.Printable(text[i:min(i+2, len(text))]))
 			}
 			b.WriteByte(decoded)
 			i += size

@@ -26,24 +26,28 @@ type server struct {
 var servers = map[string]server{
 	"jellyfin": {
 		id: regexp.MustCompile(`\[tmdbid[-=](\d+)\]`), season: regexp.MustCompile(`^Season (\d+)$`),
-		episode: regexp.MustCompile(`[Ss](\d+)[Ee](\d+)((?:-[Ee]\d+)?)`), more: regexp.MustCompile(`-[Ee](\d+)`), part: regexp.MustCompile(`[ _.-]+(?:cd|dvd|part|pt|dis[ck])[ _.-]*(\d+)$`),
+		episode: regexp.MustCompile(`[Ss](\d+)[Ee](\d+)((?:-[Ee]\d+)?)`), more: regexp.MustCompile(`-[Ee](\d+)`),
+		part: regexp.MustCompile(`[ _.-]+(?:cd|dvd|part|pt|dis[ck])[ _.-]*(\d+)$`),
 	},
 	"emby": {
 		id: regexp.MustCompile(`\[tmdbid[-=](\d+)\]`), season: regexp.MustCompile(`^Season (\d+)$`),
-		episode: regexp.MustCompile(`[Ss](\d+)[Ee](\d+)((?:-[Ee]\d+)?)`), more: regexp.MustCompile(`-[Ee](\d+)`), part: regexp.MustCompile(`[ _.-]+(?:cd|dvd|part|pt|dis[ck])[ _.-]*(\d+)$`),
+		episode: regexp.MustCompile(`[Ss](\d+)[Ee](\d+)((?:-[Ee]\d+)?)`), more: regexp.MustCompile(`-[Ee](\d+)`),
+		part: regexp.MustCompile(`[ _.-]+(?:cd|dvd|part|pt|dis[ck])[ _.-]*(\d+)$`),
 	},
 	"plex": {
 		id: regexp.MustCompile(`\{tmdb-(\d+)\}`), season: regexp.MustCompile(`^Season (\d+)$`),
-		episode: regexp.MustCompile(`- [sS](\d+)[eE](\d+)((?:-[eE]\d+)?)`), more: regexp.MustCompile(`-[eE](\d+)`), part: regexp.MustCompile(` - (?:cd|disc|disk|dvd|part|pt)(\d+)$`),
+		episode: regexp.MustCompile(`- [sS](\d+)[eE](\d+)((?:-[eE]\d+)?)`), more: regexp.MustCompile(`-[eE](\d+)`),
+		part: regexp.MustCompile(` - (?:cd|disc|disk|dvd|part|pt)(\d+)$`),
 	},
 	"kodi": {
 		season: regexp.MustCompile(`^Season (\d+)$`), episode: regexp.MustCompile(`[Ss](\d+)[ ._-]*[Ee](\d+)((?:[Ee]\d+)*)`),
-		more: regexp.MustCompile(`[Ee](\d+)`), lists: true, part: regexp.MustCompile(`[ _.-]+(?:cd|dvd|part|pt|dis[ck])[ _.-]*(\d+)$`),
+		more: regexp.MustCompile(`[Ee](\d+)`), lists: true,
+		part: regexp.MustCompile(`[ _.-]+(?:cd|dvd|part|pt|dis[ck])[ _.-]*(\d+)$`),
 	},
 }
 
-// told is what a server knows of a file by its path.
-type told struct {
+// reported is what a server knows of a file by its path.
+type reported struct {
 	Movie    bool
 	ID       int
 	Season   int
@@ -52,7 +56,7 @@ type told struct {
 }
 
 // reads tells what a server takes a file for.
-func (s server) reads(t *testing.T, target string) told {
+func (s server) reads(t *testing.T, target string) reported {
 	t.Helper()
 	parts := strings.Split(target, "/")
 	stem := strings.TrimSuffix(parts[len(parts)-1], path.Ext(target))
@@ -63,7 +67,7 @@ func (s server) reads(t *testing.T, target string) told {
 		}
 		return n
 	}
-	var out told
+	var out reported
 	if s.id != nil {
 		m := s.id.FindStringSubmatch(parts[0])
 		if m == nil {
@@ -100,34 +104,46 @@ func (s server) reads(t *testing.T, target string) told {
 // TestServersReadTheGoldenTrees: the whole tree of one plan per layout, and what each server takes its files for.
 func TestServersReadTheGoldenTrees(t *testing.T) {
 	records := []report.Record{
-		tv("/in/Show/Show - 01.mkv", 1, 1), tv("/in/Show/Show - 02-03.mkv", 1, 2, 3), tv("/in/Show/Show - 04-07.mkv", 1, 4, 5, 6, 7),
+		tv("/in/Show/Show - 01.mkv", 1, 1), tv("/in/Show/Show - 02-03.mkv", 1, 2, 3),
+		tv("/in/Show/Show - 04-07.mkv", 1, 4, 5, 6, 7),
 		tv("/in/Show/SP/Show SP1.mkv", 0, 1), tv("/in/Show/Show S12E100.mkv", 12, 100),
 		with(tv("/in/Odd.mkv", 1, 1), func(r *report.Record) {
 			r.TMDBID, r.Title, r.Year, r.EpisodeTitles = 2, ".hack//SIGN: \"S02E05\"?", 0, []string{"Part 2 / 3: E07?"}
 		}),
-		with(tv("/in/Oshi.mkv", 2, 1), func(r *report.Record) { r.TMDBID, r.Title, r.EpisodeTitles = 3, "[Oshi no Ko]", nil }),
+		with(tv("/in/Oshi.mkv", 2, 1),
+			func(r *report.Record) { r.TMDBID, r.Title, r.EpisodeTitles = 3, "[Oshi no Ko]", nil }),
 		film("/in/Film.mkv", 7), with(film("/in/Two cd1.mkv", 8), func(r *report.Record) { r.Title = "Two" }),
 		with(film("/in/Two cd2.mkv", 8), func(r *report.Record) { r.Title = "Two" }),
 	}
 	golden := map[string][]string{
 		"jellyfin": {
-			"Show (2020) [tmdbid-1]/Season 01/Show (2020) S01E01 - Title 1.mkv", "Show (2020) [tmdbid-1]/Season 01/Show (2020) S01E02-E03 - Title 2 + Title 3.mkv",
-			"Show (2020) [tmdbid-1]/Season 01/Show (2020) S01E04-E07.mkv", "Show (2020) [tmdbid-1]/Season 00/Show (2020) S00E01 - Title 1.mkv",
+			"Show (2020) [tmdbid-1]/Season 01/Show (2020) S01E01 - Title 1.mkv",
+			"Show (2020) [tmdbid-1]/Season 01/Show (2020) S01E02-E03 - Title 2 + Title 3.mkv",
+			"Show (2020) [tmdbid-1]/Season 01/Show (2020) S01E04-E07.mkv",
+			"Show (2020) [tmdbid-1]/Season 00/Show (2020) S00E01 - Title 1.mkv",
 			"Show (2020) [tmdbid-1]/Season 12/Show (2020) S12E100 - Title 100.mkv",
-			"hack--SIGN - 'S02E05' [tmdbid-2]/Season 01/hack--SIGN - 'S02E05' S01E01 - Part 2 - 3 - E07.mkv", "[Oshi no Ko] (2020) [tmdbid-3]/Season 02/[Oshi no Ko] (2020) S02E01.mkv",
-			"Film (2001) [tmdbid-7]/Film (2001) [tmdbid-7].mkv", "Two (2001) [tmdbid-8]/Two (2001) [tmdbid-8] - part1.mkv", "Two (2001) [tmdbid-8]/Two (2001) [tmdbid-8] - part2.mkv",
+			"hack--SIGN - 'S02E05' [tmdbid-2]/Season 01/hack--SIGN - 'S02E05' S01E01 - Part 2 - 3 - E07.mkv",
+			"[Oshi no Ko] (2020) [tmdbid-3]/Season 02/[Oshi no Ko] (2020) S02E01.mkv",
+			"Film (2001) [tmdbid-7]/Film (2001) [tmdbid-7].mkv", "Two (2001) [tmdbid-8]/Two (2001) [tmdbid-8] - part1.mkv",
+			"Two (2001) [tmdbid-8]/Two (2001) [tmdbid-8] - part2.mkv",
 		},
 		"plex": {
-			"Show (2020) {tmdb-1}/Season 01/Show (2020) - S01E01 - Title 1.mkv", "Show (2020) {tmdb-1}/Season 01/Show (2020) - S01E02-E03 - Title 2 + Title 3.mkv",
-			"Show (2020) {tmdb-1}/Season 01/Show (2020) - S01E04-E07.mkv", "Show (2020) {tmdb-1}/Season 00/Show (2020) - S00E01 - Title 1.mkv",
+			"Show (2020) {tmdb-1}/Season 01/Show (2020) - S01E01 - Title 1.mkv",
+			"Show (2020) {tmdb-1}/Season 01/Show (2020) - S01E02-E03 - Title 2 + Title 3.mkv",
+			"Show (2020) {tmdb-1}/Season 01/Show (2020) - S01E04-E07.mkv",
+			"Show (2020) {tmdb-1}/Season 00/Show (2020) - S00E01 - Title 1.mkv",
 			"Show (2020) {tmdb-1}/Season 12/Show (2020) - S12E100 - Title 100.mkv",
-			"hack--SIGN - 'S02E05' {tmdb-2}/Season 01/hack--SIGN - 'S02E05' - S01E01 - Part 2 - 3 - E07.mkv", "[Oshi no Ko] (2020) {tmdb-3}/Season 02/[Oshi no Ko] (2020) - S02E01.mkv",
-			"Film (2001) {tmdb-7}/Film (2001) {tmdb-7}.mkv", "Two (2001) {tmdb-8}/Two (2001) {tmdb-8} - part1.mkv", "Two (2001) {tmdb-8}/Two (2001) {tmdb-8} - part2.mkv",
+			"hack--SIGN - 'S02E05' {tmdb-2}/Season 01/hack--SIGN - 'S02E05' - S01E01 - Part 2 - 3 - E07.mkv",
+			"[Oshi no Ko] (2020) {tmdb-3}/Season 02/[Oshi no Ko] (2020) - S02E01.mkv",
+			"Film (2001) {tmdb-7}/Film (2001) {tmdb-7}.mkv", "Two (2001) {tmdb-8}/Two (2001) {tmdb-8} - part1.mkv",
+			"Two (2001) {tmdb-8}/Two (2001) {tmdb-8} - part2.mkv",
 		},
 		"kodi": {
 			"Show (2020)/Season 01/Show S01E01 - Title 1.mkv", "Show (2020)/Season 01/Show S01E02E03 - Title 2 + Title 3.mkv",
-			"Show (2020)/Season 01/Show S01E04E05E06E07.mkv", "Show (2020)/Season 00/Show S00E01 - Title 1.mkv", "Show (2020)/Season 12/Show S12E100 - Title 100.mkv",
-			"hack--SIGN - 'S02E05'/Season 01/hack--SIGN - 'S02E05' S01E01 - Part 2 - 3 - E07.mkv", "[Oshi no Ko] (2020)/Season 02/[Oshi no Ko] S02E01.mkv",
+			"Show (2020)/Season 01/Show S01E04E05E06E07.mkv", "Show (2020)/Season 00/Show S00E01 - Title 1.mkv",
+			"Show (2020)/Season 12/Show S12E100 - Title 100.mkv",
+			"hack--SIGN - 'S02E05'/Season 01/hack--SIGN - 'S02E05' S01E01 - Part 2 - 3 - E07.mkv",
+			"[Oshi no Ko] (2020)/Season 02/[Oshi no Ko] S02E01.mkv",
 			"Film (2001)/Film (2001).mkv", "Two (2001)/Two (2001) - part1.mkv", "Two (2001)/Two (2001) - part2.mkv",
 		},
 	}
@@ -151,9 +167,10 @@ func TestServersReadTheGoldenTrees(t *testing.T) {
 				to, r := u.Ops[0].To, records[i]
 				got = append(got, to)
 				if strings.Contains(to, "S02E05") {
-					continue // a title that is a number of its own: the last number of a name would be right, and servers take the first
+					// a title that is a number of its own: the last number of a name would be right, and servers take the first
+					continue
 				}
-				want := told{Movie: r.Kind == "movie", ID: r.TMDBID}
+				want := reported{Movie: r.Kind == "movie", ID: r.TMDBID}
 				if s.id == nil {
 					want.ID = 0
 				}

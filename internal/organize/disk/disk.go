@@ -1,5 +1,5 @@
-// Package disk answers what planning asks of the file system: what there is in a folder, and what a root is known by. It changes
-// nothing.
+// Package disk answers what planning asks of the file system: what there is in a folder, and what a root is known by.
+// It changes nothing.
 package disk
 
 import (
@@ -99,7 +99,8 @@ func (*Disk) Real(dir string) (string, error) {
 	return filepath.ToSlash(real), err
 }
 
-// List returns the entries of a folder by name in byte order, links not followed; none and no error where it is not there.
+// List returns the entries of a folder by name in byte order, links not followed; none and no error where it is not
+// there.
 func (d *Disk) List(dir string) ([]organize.Item, error) {
 	d.mu.Lock()
 	l := d.ahead[dir]

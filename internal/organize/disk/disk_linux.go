@@ -35,8 +35,8 @@ func stat(dir *os.File, item *organize.Item) error {
 	return nil
 }
 
-// CantReflink reports whether the file system of a folder is known not to share blocks between files. That is tried out with files that
-// have no name: nothing of the folder changes.
+// CantReflink reports whether the file system of a folder is known not to share blocks between files. That is tried out
+// with files that have no name: nothing of the folder changes.
 func CantReflink(dir string) bool {
 	var fds [2]int
 	for i := range fds {
@@ -57,7 +57,8 @@ func CantReflink(dir string) bool {
 // openRegular opens a regular file without waiting for anybody.
 func openRegular(path string) (*lockfile.File, error) { return lockfile.Open(path, os.O_RDONLY, 0) }
 
-// describe completes what a root is known by: the type of its file system, its inode, its birth, its device and the length of names.
+// describe completes what a root is known by: the type of its file system, its inode, its birth, its device and the
+// length of names.
 func describe(p *organize.Place) error {
 	var s unix.Statx_t
 	err := unix.Statx(unix.AT_FDCWD, p.Path, 0, unix.STATX_INO|unix.STATX_BTIME, &s)
@@ -93,8 +94,11 @@ func stableInodes(kind string) bool { return kind != "vfat" && kind != "exfat" }
 // types names file systems by their magic numbers, as statfs(2) has them. ext2 and ext3 share ext4's.
 var types = map[int64]string{
 	unix.EXT4_SUPER_MAGIC: "ext4", unix.XFS_SUPER_MAGIC: "xfs", unix.BTRFS_SUPER_MAGIC: "btrfs", unix.TMPFS_MAGIC: "tmpfs",
-	unix.OVERLAYFS_SUPER_MAGIC: "overlay", unix.NFS_SUPER_MAGIC: "nfs", unix.CIFS_SUPER_MAGIC: "cifs", unix.SMB2_SUPER_MAGIC: "smb2",
-	unix.FUSE_SUPER_MAGIC: "fuse", unix.MSDOS_SUPER_MAGIC: "vfat", unix.EXFAT_SUPER_MAGIC: "exfat", unix.F2FS_SUPER_MAGIC: "f2fs",
-	unix.V9FS_MAGIC: "9p", unix.ECRYPTFS_SUPER_MAGIC: "ecryptfs", unix.RAMFS_MAGIC: "ramfs", 0x2fc12fc1: "zfs", 0x5346544e: "ntfs",
+	unix.OVERLAYFS_SUPER_MAGIC: "overlay", unix.NFS_SUPER_MAGIC: "nfs", unix.CIFS_SUPER_MAGIC: "cifs",
+	unix.SMB2_SUPER_MAGIC: "smb2",
+	unix.FUSE_SUPER_MAGIC: "fuse", unix.MSDOS_SUPER_MAGIC: "vfat", unix.EXFAT_SUPER_MAGIC: "exfat",
+	unix.F2FS_SUPER_MAGIC: "f2fs",
+	unix.V9FS_MAGIC:       "9p", unix.ECRYPTFS_SUPER_MAGIC: "ecryptfs", unix.RAMFS_MAGIC: "ramfs", 0x2fc12fc1: "zfs",
+	0x5346544e: "ntfs",
 	0x7366746e: "ntfs3", 0xca451a4e: "bcachefs", 0xc36400: "ceph",
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// stat asks about an entry of a folder. Elsewhere than on Linux plans are made and not carried out, so identities are not asked for.
+// stat asks about an entry of a folder. Elsewhere than on Linux plans are made and not carried out, so identities are
+// not asked for.
 func stat(dir *os.File, item *organize.Item) error {
 	info, err := os.Lstat(dir.Name() + string(os.PathSeparator) + item.Name)
 	if err != nil {

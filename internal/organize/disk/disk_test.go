@@ -15,7 +15,10 @@ import (
 // What a walk has read says the same as asking again, and is believed once.
 func TestAFolderThatAWalkHasReadIsAsItIs(t *testing.T) {
 	root := t.TempDir()
-	for name, text := range map[string]string{"b.mkv": "video", "a.mkv": "", "b.ass": "subtitle", "c.txt": "", "Subs/b.srt": ""} {
+	for name, text := range map[string]string{
+		"b.mkv": "video", "a.mkv": "", "b.ass": "subtitle", "c.txt": "",
+		"Subs/b.srt": "",
+	} {
 		file := filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			t.Fatal(err)
@@ -36,7 +39,8 @@ func TestAFolderThatAWalkHasReadIsAsItIs(t *testing.T) {
 	if err != nil || len(want) != 6 {
 		t.Fatal(want, err)
 	}
-	if err := library.Walk(context.Background(), []string{root}, library.Options{Read: told.Seen}, func(library.Dir) error { return nil }); err != nil {
+	if err := library.Walk(context.Background(), []string{root}, library.Options{Read: told.Seen},
+		func(library.Dir) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(root, "b.mkv"), []byte("another"), 0o600); err != nil {

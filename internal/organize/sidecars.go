@@ -1,10 +1,13 @@
 package organize
 
 import (
+	_ "embed" // of languages.txt
 	"path"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/nfo"
@@ -35,6 +38,7 @@ func (s *sidecar) target(base string) string {
 
 // owner is a folder's videos with the files that belong to them.
 type owner struct {
+	p      *Planner
 	dir    *folder
 	stems  library.Stems
 	names  []string          // of the videos, as stems numbers them
@@ -43,8 +47,8 @@ type owner struct {
 	places []release.Release // of the names, once one has to be compared
 }
 
-// own finds what belongs to each video.
-func (p *Planner) own() {
+// assignSidecars finds what belongs to each video.
+func (p *Planner) assignSidecars() {
 	var order []*folder
 	for _, v := range p.videos {
 		if v.dir.videos == nil {
@@ -54,23 +58,24 @@ func (p *Planner) own() {
 	}
 	for _, dir := range order {
 		if dir.hasOthers() {
-			p.ownIn(newOwner(dir))
+			newOwner(p, dir).assign()
 		}
 	}
 	for _, v := range p.videos {
-		v.tellSidecarsApart()
+		v.labelSidecars()
 	}
 }
 
 // hasOthers reports whether a folder holds anything that may belong to a video.
 func (f *folder) hasOthers() bool {
 	return slices.ContainsFunc(f.items, func(item Item) bool {
-		return item.Type == TypeDir && library.IsSubtitleFolder(item.Name) || item.Type == TypeRegular && !library.IsVideo(item.Name)
+		return item.Type == TypeDir && library.IsSubtitleFolder(item.Name) || item.Type == TypeRegular &&
+			!library.IsVideo(item.Name)
 	})
 }
 
-func newOwner(dir *folder) *owner {
-	o := &owner{dir: dir, at: make([]int, len(dir.items))}
+func newOwner(p *Planner, dir *folder) *owner {
+	o := &owner{p: p, dir: dir, at: make([]int, len(dir.items))}
 	planned := make(map[*Item]*video, len(dir.videos))
 	for _, v := range dir.videos {
 		planned[v.item] = v
@@ -88,31 +93,31 @@ func newOwner(dir *folder) *owner {
 	return o
 }
 
-// ownIn gives the files of a folder and of its folders of subtitles to its videos.
-func (p *Planner) ownIn(o *owner) {
+// assign gives the files of a folder and of its folders of subtitles to its videos.
+func (o *owner) assign() {
 	for i := range o.dir.items {
 		switch item := &o.dir.items[i]; {
 		case item.Type == TypeDir && library.IsSubtitleFolder(item.Name):
-			p.ownSubtitles(o, p.list(join(o.dir.path, item.Name)), item.Name)
+			o.assignSubtitles(o.p.folders.list(join(o.dir.path, item.Name)), item.Name)
 		case item.Type == TypeRegular && o.at[i] < 0 && !followsNobody(item.Name):
 			if number, rest, ok := o.stems.Owner(item.Name); ok {
-				p.give(o, number, sidecar{dir: o.dir, index: i, rest: rest})
+				o.assignTo(number, sidecar{dir: o.dir, index: i, rest: rest})
 			}
 		}
 	}
 }
 
-// ownSubtitles gives the files of a folder of subtitles to the videos beside it: by stem, else by number. A folder in it that has
-// a video's stem holds that video's.
-func (p *Planner) ownSubtitles(o *owner, dir *folder, below string) {
+// assignSubtitles gives the files of a folder of subtitles to the videos beside it: by stem, else by number. A folder
+// in it that has a video's stem holds that video's.
+func (o *owner) assignSubtitles(dir *folder, below string) {
 	for i := range dir.items {
 		item := &dir.items[i]
 		if item.Type == TypeDir {
 			if number, rest, ok := o.stems.Owner(item.Name); ok && rest == "" {
-				of := p.list(join(dir.path, item.Name))
+				of := o.p.folders.list(join(dir.path, item.Name))
 				for k := range of.items {
 					if isTrack(&of.items[k]) {
-						p.give(o, number, spokenOf(of, k, path.Join(below, item.Name)))
+						o.assignTo(number, byLanguage(of, k, path.Join(below, item.Name)))
 					}
 				}
 			}
@@ -122,9 +127,9 @@ func (p *Planner) ownSubtitles(o *owner, dir *folder, below string) {
 			continue
 		}
 		if number, rest, ok := o.stems.Owner(item.Name); ok {
-			p.give(o, number, sidecar{dir: dir, index: i, below: below, rest: rest, title: path.Base(below)})
+			o.assignTo(number, sidecar{dir: dir, index: i, below: below, rest: rest, title: path.Base(below)})
 		} else {
-			p.give(o, o.byNumber(item.Name), spokenOf(dir, i, below))
+			o.assignTo(o.byNumber(item.Name), byLanguage(dir, i, below))
 		}
 	}
 }
@@ -135,10 +140,10 @@ func isTrack(item *Item) bool {
 	return item.Type == TypeRegular && (role == RoleSubtitle || role == RoleAudio)
 }
 
-// spokenOf returns the sidecar that keeps of its name only the language and flags; without these all of it.
-func spokenOf(dir *folder, index int, below string) sidecar {
+// byLanguage returns the sidecar that keeps of its name only the language and flags; without these all of it.
+func byLanguage(dir *folder, index int, below string) sidecar {
 	name := dir.items[index].Name
-	left, rest := spoken(library.Stem(name))
+	left, rest := languageSuffix(library.Stem(name))
 	if rest == "" {
 		return sidecar{dir: dir, index: index, below: below, rest: "." + name}
 	}
@@ -155,11 +160,12 @@ func (o *owner) byNumber(name string) int {
 	return library.SamePlace(release.Parse(name), o.places)
 }
 
-// give makes a file its video's. One that two could own stays.
-func (p *Planner) give(o *owner, number int, s sidecar) {
+// assignTo makes a file its video's. One that two could own stays.
+func (o *owner) assignTo(number int, s sidecar) {
 	if number == library.TwoVideos {
-		p.told[s.item()] = true
-		p.strays = append(p.strays, p.leftFile(s.dir, s.item().Name, NoOwner, "no video, or more than one, could own it"))
+		o.p.reported[s.item()] = true
+		o.p.unowned = append(o.p.unowned, o.p.leftFile(s.dir, s.item().Name, NoOwner,
+			"no video, or more than one, could own it"))
 		return
 	}
 	v := o.videos[number]
@@ -167,7 +173,7 @@ func (p *Planner) give(o *owner, number int, s sidecar) {
 		return
 	}
 	if RoleOf(s.item().Name) == RoleNFO && s.rest != "" {
-		text, err := p.disk.Ends(join(s.dir.path, s.item().Name))
+		text, err := o.p.disk.Ends(join(s.dir.path, s.item().Name))
 		switch root := nfo.Root(text); {
 		case err != nil:
 			s.code, s.why = Unreadable, err.Error()
@@ -176,13 +182,13 @@ func (p *Planner) give(o *owner, number int, s sidecar) {
 		}
 	}
 	if s.dir == o.dir {
-		p.owned[s.item()] = true
+		o.p.owned[s.item()] = true
 	}
-	v.belongs = append(v.belongs, s)
+	v.sidecars = append(v.sidecars, s)
 }
 
-// tellSidecarsApart gives titles to files that would have one name; where none tells, numbers.
-func (v *video) tellSidecarsApart() {
+// labelSidecars gives titles to files that would have one name; where none tells, numbers.
+func (v *video) labelSidecars() {
 	for _, title := range []func(*sidecar) string{
 		func(s *sidecar) string { return s.title },
 		func(s *sidecar) string { return strings.ReplaceAll(s.below, "/", " ") },
@@ -190,11 +196,11 @@ func (v *video) tellSidecarsApart() {
 		for _, group := range v.sameRests() {
 			titles := make([]string, len(group))
 			for k, i := range group {
-				titles[k] = title(&v.belongs[i])
+				titles[k] = title(&v.sidecars[i])
 			}
-			for k, text := range apart(titles) {
+			for k, text := range differences(titles) {
 				if text = strings.Trim(cleanText(text), ". "); text != "" {
-					s := &v.belongs[group[k]]
+					s := &v.sidecars[group[k]]
 					s.rest = "." + text + s.rest
 				}
 			}
@@ -210,13 +216,13 @@ func (v *video) numberSidecars() {
 		return
 	}
 	taken := map[string]bool{}
-	for i := range v.belongs {
-		taken[restKey(v.belongs[i].rest)] = true
+	for i := range v.sidecars {
+		taken[restKey(v.sidecars[i].rest)] = true
 	}
 	for _, group := range groups {
 		n := 2
 		for _, i := range group[1:] {
-			b := &v.belongs[i]
+			b := &v.sidecars[i]
 			for taken[restKey("."+strconv.Itoa(n)+b.rest)] {
 				n++
 			}
@@ -229,9 +235,9 @@ func (v *video) numberSidecars() {
 // restKey is the key of what stands behind a stem: two of one key are one name to some file system.
 func restKey(rest string) string { return FoldName(cleanText("x" + rest)) }
 
-// apart returns what of each text tells it from the others: all of it but the words with which all begin and end. The texts of a
-// group in which nothing differs are empty.
-func apart(texts []string) []string {
+// differences returns what of each text tells it from the others: all of it but the words with which all begin and end.
+// The texts of a group in which nothing differs are empty.
+func differences(texts []string) []string {
 	words := make([][]string, len(texts))
 	for i, text := range texts {
 		words[i] = strings.FieldsFunc(text, isSeparator)
@@ -261,13 +267,13 @@ func apart(texts []string) []string {
 
 // sameRests returns the indexes of sidecars that would have one name.
 func (v *video) sameRests() [][]int {
-	if len(v.belongs) < 2 {
+	if len(v.sidecars) < 2 {
 		return nil
 	}
 	seen := map[string][]int{}
 	var keys []string
-	for i := range v.belongs {
-		key := restKey(v.belongs[i].rest)
+	for i := range v.sidecars {
+		key := restKey(v.sidecars[i].rest)
 		if seen[key] == nil {
 			keys = append(keys, key)
 		}
@@ -289,3 +295,78 @@ func extension(name string) string {
 	}
 	return ""
 }
+
+// languages are the words by which names of subtitles say their language: ISO 639 codes of two and three letters, names
+// in English and in the language itself. The first of a row is what servers read.
+//
+//go:embed languages.txt
+var languagesText string
+
+var languages = rows(strings.Split(strings.TrimSpace(languagesText), "\n")...)
+
+// flags are the other words that servers read.
+var flags = rows("forced", "sdh", "cc", "hi", "default", "signs")
+
+// rows maps each word of rows to its row's first.
+func rows(list ...string) map[string]string {
+	m := map[string]string{}
+	for _, row := range list {
+		words := strings.Fields(row)
+		for _, word := range words {
+			m[strings.ToLower(word)] = words[0]
+		}
+	}
+	return m
+}
+
+// languageSuffix reads the language and flags that stand at the end of a stem: "2_English (SDH)" is ".en.sdh", and "2"
+// is left. The rest is "" where none stands there.
+func languageSuffix(stem string) (left, rest string) {
+	var language string
+	var said []string
+	for {
+		stem = strings.TrimRightFunc(stem, isSeparator)
+		word := lastWord(stem)
+		if before, dash := strings.CutSuffix(stem, "-"+word); dash { // zh-Hans, pt-BR
+			if longer := lastWord(before) + "-" + word; languages[strings.ToLower(longer)] != "" {
+				word = longer
+			}
+		}
+		low := strings.ToLower(word)
+		switch {
+		case word == "":
+			return stem, suffix(language, said)
+		case flags[low] != "" && !slices.Contains(said, low):
+			said = append(said, low)
+		case languages[low] != "" && language == "":
+			language = languages[low]
+		default:
+			return stem, suffix(language, said)
+		}
+		stem = strings.TrimSuffix(stem, word)
+	}
+}
+
+// lastWord returns what stands behind the last separator.
+func lastWord(s string) string {
+	i := strings.LastIndexFunc(s, isSeparator)
+	if i < 0 {
+		return s
+	}
+	_, size := utf8.DecodeRuneInString(s[i:])
+	return s[i+size:]
+}
+
+func suffix(language string, said []string) string {
+	rest := ""
+	if language != "" {
+		rest = "." + language
+	}
+	slices.Reverse(said)
+	for _, flag := range said {
+		rest += "." + flag
+	}
+	return rest
+}
+
+func isSeparator(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("._-[](){},+&", r) }

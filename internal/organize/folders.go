@@ -1,0 +1,227 @@
+package organize
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/anivault/anivault/internal/library"
+)
+
+// ItemType is what an entry of a folder is. The zero value is what no plan touches.
+type ItemType uint8
+
+// The types of entries.
+const (
+	TypeOther   ItemType = iota // a device, a pipe, a socket
+	TypeRegular                 // a file
+	TypeDir                     // a folder
+	TypeLink                    // a symbolic link
+)
+
+// Item is an entry of a folder, links not followed.
+type Item struct {
+	Name   string
+	Type   ItemType
+	Size   int64 // bytes
+	MTime  Stamp
+	Device uint64 // of the file system; of a mount point that of what is mounted there
+	Inode  uint64 // 0 where inodes are not stable
+	Links  uint64 // how many names the file has
+	Leads  string // of a link: its text
+}
+
+// Disk answers what planning asks of the file system. Paths are absolute and have slashes.
+type Disk interface {
+	// Real returns the folder's path with links resolved.
+	Real(dir string) (string, error)
+	// List returns the entries of a folder by name in byte order; none and no error where it is not there.
+	List(dir string) ([]Item, error)
+	// Ends returns the first and the last 64 KiB of a file, all of a smaller one.
+	Ends(file string) ([]byte, error)
+	// Ahead says which folders are listed next, in that order.
+	Ahead(dirs []string)
+	// Walked returns the folders that a walk has read, where one was made.
+	Walked() []string
+}
+
+// folder is a folder that was listed.
+type folder struct {
+	path  string
+	items []Item
+	err   error
+	names map[string][]*Item // by what FoldName makes of their names; nil: nobody has asked
+	ids   map[int][]int      // by the id that a folder's name ends with
+
+	videos []*video // that are planned from it
+}
+
+// find returns the item of that very name; nil for none.
+func (f *folder) find(name string) *Item {
+	i, found := slices.BinarySearchFunc(f.items, name,
+		func(item Item, name string) int { return strings.Compare(item.Name, name) })
+	if !found {
+		return nil
+	}
+	return &f.items[i]
+}
+
+// alike returns the items that some file system takes for that name.
+func (f *folder) alike(name string) []*Item {
+	if f.names == nil {
+		f.names = make(map[string][]*Item, len(f.items))
+		for i := range f.items {
+			key := FoldName(f.items[i].Name)
+			f.names[key] = append(f.names[key], &f.items[i])
+		}
+	}
+	return f.names[FoldName(name)]
+}
+
+// folderChoice is where a planned folder is or will be.
+type folderChoice struct {
+	path   string // below the target, under the name that it has or will have; "." for the target itself
+	device uint64
+	code   Code
+	why    string
+	dir    *folder // what it holds; nil: nobody has looked
+}
+
+// choiceKey is a folder as the templates name it.
+type choiceKey struct {
+	target int
+	path   string
+}
+
+// folders lists folders, each once, and decides which folder of a target a planned one is.
+type folders struct {
+	disk    Disk
+	targets []Place
+	listed  map[string]*folder
+	chosen  map[choiceKey]*folderChoice
+}
+
+// list returns a folder, which is read once.
+func (d *folders) list(dir string) *folder {
+	f, known := d.listed[dir]
+	if !known {
+		f = &folder{path: dir}
+		f.items, f.err = d.disk.List(dir)
+		d.listed[dir] = f
+	}
+	return f
+}
+
+// contents returns what a target's folder holds.
+func (d *folders) contents(target int, at *folderChoice) *folder {
+	if at.dir == nil {
+		at.dir = d.list(join(d.targets[target].Path, at.path))
+	}
+	return at.dir
+}
+
+// withID returns the folders in a folder whose name ends with the entry's id, and then that edition.
+func (d *folders) withID(f *folder, e Entry, edition string) []string {
+	if f.ids == nil {
+		f.ids = map[int][]int{}
+		for i := range f.items {
+			if id, _ := idAtEnd(f.items[i].Name); id > 0 && (f.items[i].Type == TypeDir || f.items[i].Type == TypeLink) {
+				f.ids[id] = append(f.ids[id], i)
+			}
+		}
+	}
+	var out []string
+	for _, i := range f.ids[e.ID] {
+		name := f.items[i].Name
+		if _, of := idAtEnd(name); of != edition {
+			continue
+		}
+		if kind := d.kindOf(f.path, name); kind == e.Kind || kind == "" {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// idAtEnd returns the id of TMDB's that a folder's name ends with, 0 for none, and the edition that may stand behind
+// it.
+func idAtEnd(name string) (id int, edition string) {
+	if text, ok := strings.CutSuffix(name, "}"); ok {
+		if i := strings.LastIndex(text, " {edition-"); i >= 0 {
+			name, edition = name[:i], text[i+len(" {edition-"):]
+		}
+	}
+	for _, form := range []struct{ begin, end string }{{"[tmdbid-", "]"}, {"[tmdbid=", "]"}, {"{tmdb-", "}"}} {
+		if text, ok := strings.CutSuffix(name, form.end); ok {
+			if i := strings.LastIndex(text, form.begin); i >= 0 {
+				if id, err := strconv.Atoi(text[i+len(form.begin):]); err == nil {
+					return id, edition
+				}
+			}
+		}
+	}
+	return 0, edition
+}
+
+// kindOf returns what a folder with an id in its name holds, by what is in it: series and films have ids of their own,
+// so one number may be both. A film's file begins with its folder's name. "" where nothing tells.
+func (d *folders) kindOf(parent, name string) string {
+	for _, item := range d.list(join(parent, name)).items {
+		switch {
+		case item.Type == TypeDir && library.IsSeasonFolder(item.Name):
+			return "tv"
+		case item.Type != TypeDir && library.IsVideo(item.Name) && strings.HasPrefix(item.Name, name):
+			return "movie"
+		}
+	}
+	return ""
+}
+
+// choose returns a planned folder with each part under the name it has where it is there, in whatever case and normal
+// form.
+func (d *folders) choose(target int, planned string) *folderChoice {
+	key := choiceKey{target, planned}
+	if s, known := d.chosen[key]; known {
+		return s
+	}
+	var at *folderChoice
+	if planned == "." {
+		at = &folderChoice{path: ".", device: d.targets[target].Device}
+	} else if at = d.choose(target, path.Dir(planned)); at.code == "" {
+		at = d.chooseIn(target, at, path.Base(planned))
+	}
+	d.chosen[key] = at
+	return at
+}
+
+func (d *folders) chooseIn(target int, parent *folderChoice, name string) *folderChoice {
+	f := d.contents(target, parent)
+	out := &folderChoice{path: join(parent.path, name), device: parent.device}
+	var there []*Item
+	for _, item := range f.alike(name) {
+		if item.Name == name {
+			there = []*Item{item}
+			break
+		}
+		there = append(there, item)
+	}
+	switch {
+	case f.err != nil:
+		out.code, out.why = Unreadable, f.err.Error()
+	case len(there) > 1:
+		out.code, out.why = TwoFolders, there[0].Name+" and "+there[len(there)-1].Name
+	case len(there) == 1:
+		out.path = join(parent.path, there[0].Name)
+		switch there[0].Type {
+		case TypeDir:
+			out.device = there[0].Device
+		case TypeLink: // none is followed when the plan is carried out
+			out.code, out.why = OutsideRoot, fmt.Sprintf("%s is a link to %s", join(f.path, there[0].Name), there[0].Leads)
+		case TypeRegular, TypeOther:
+			out.code, out.why = Exists, fmt.Sprintf("%s is no folder", join(f.path, there[0].Name))
+		}
+	}
+	return out
+}

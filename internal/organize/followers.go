@@ -1,0 +1,207 @@
+package organize
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/anivault/anivault/internal/lazyregexp"
+	"github.com/anivault/anivault/internal/library"
+)
+
+// kind says what a video of a Planner is.
+type kind uint8
+
+const (
+	kindVideo      kind = iota
+	kindExtra           // a trailer, a creditless opening and the like: it follows the entry of the videos around it
+	kindFolderWide      // no video, but a file that is about all of a folder: a poster, a font
+)
+
+// folderWide matches the names, in lower case, of files that are about a folder and all below it.
+var folderWide = lazyregexp.New(`^(?:(?:tvshow|season)\.nfo|theme\.mp3|` +
+	`(?:poster|fanart|banner|clearlogo|landscape|logo|folder|cover|season\d{1,4}-poster)\.(?:jpg|png|webp))$`)
+
+// fonts is the name, in lower case, of a folder that is as wide.
+const fonts = "fonts"
+
+// destination is to which one entry all videos of a folder and below go.
+type destination struct {
+	entry  *entry        // nil: there are none, or they don't
+	folder *folderChoice // the one folder they get; nil: several
+	mixed  bool
+}
+
+// follower finds out where extras and files about a folder go.
+type follower struct {
+	p       *Planner
+	records map[*Item]*video
+	known   map[*folder]destination
+}
+
+// setAside takes the extras from the videos: what they are is decided by the videos around them.
+func (p *Planner) setAside() {
+	p.videos = slices.DeleteFunc(p.videos, func(v *video) bool {
+		if v.kind == kindExtra {
+			p.byNeighbour = append(p.byNeighbour, v)
+		}
+		return v.kind == kindExtra
+	})
+}
+
+// follow gives the followers targets, once those of the videos are known.
+func (p *Planner) follow() {
+	p.findFolderWide()
+	if len(p.byNeighbour) == 0 {
+		return
+	}
+	f := follower{p: p, records: p.recordsByItem(), known: map[*folder]destination{}}
+	for _, v := range p.byNeighbour {
+		f.follow(v)
+		if v.code == "" {
+			p.videos = append(p.videos, v)
+		}
+	}
+}
+
+// findFolderWide finds the files that are about a folder, in those that hold videos and the ones above them.
+func (p *Planner) findFolderWide() {
+	seen := map[string]bool{}
+	for _, v := range p.videos {
+		root := p.o.Sources[v.source].Path
+		for dir := v.dir.path; IsBelow(dir, root) && !seen[dir]; dir = path.Dir(dir) {
+			seen[dir] = true
+			p.findFolderWideIn(p.folders.list(dir), v.source)
+			if dir == root {
+				break
+			}
+		}
+	}
+}
+
+func (p *Planner) findFolderWideIn(f *folder, source int) {
+	add := func(of *folder, item *Item) {
+		v := &video{kind: kindFolderWide, given: of.path + "/", name: item.Name, dir: of, item: item, source: source}
+		p.byNeighbour, p.all = append(p.byNeighbour, v), append(p.all, v)
+	}
+	for i := range f.items {
+		item := &f.items[i]
+		switch name := item.Name; {
+		case item.Type == TypeRegular && len(name) <= 32 && !p.owned[item] && folderWide().MatchString(strings.ToLower(name)):
+			add(f, item)
+		case item.Type == TypeDir && strings.EqualFold(name, fonts):
+			of := p.folders.list(join(f.path, name))
+			for k := range of.items {
+				if of.items[k].Type == TypeRegular && !followsNobody(of.items[k].Name) {
+					add(of, &of.items[k])
+				}
+			}
+		}
+	}
+}
+
+// recordsByItem finds the records of files, of those too that are left.
+func (p *Planner) recordsByItem() map[*Item]*video {
+	out := make(map[*Item]*video, len(p.all))
+	for _, v := range p.all {
+		item := v.item
+		if item == nil {
+			if at := p.origin(v.given); at.err == nil {
+				item = at.dir.find(v.name)
+			}
+		}
+		if item != nil && v.kind != kindFolderWide {
+			out[item] = v
+		}
+	}
+	return out
+}
+
+// follow finds a follower's target, or leaves it.
+func (f *follower) follow(v *video) {
+	p := f.p
+	code := NoOwner
+	of := v.dir
+	if v.kind == kindExtra {
+		code = Extra
+	} else if strings.EqualFold(path.Base(of.path), fonts) && !folderWide().MatchString(strings.ToLower(v.name)) {
+		of = p.folders.list(path.Dir(of.path))
+	}
+	s := f.destinationOf(of)
+	for root := p.o.Sources[v.source].Path; v.kind == kindExtra && s.entry == nil && !s.mixed && of.path != root; {
+		of = p.folders.list(path.Dir(of.path))
+		s = f.destinationOf(of)
+	}
+	if s.entry == nil {
+		v.skip(code, "the videos beside and below it don't all go to one folder")
+		return
+	}
+	first := s.entry.videos[0]
+	if s.entry.at.path == "." || !p.o.Layout.isOwnFolder(first.work.Kind) {
+		v.skip(code, "what it belongs to gets no folder of its own")
+		return
+	}
+	v.entry, v.target, v.work.Entry = s.entry, first.target, first.work.Entry
+	at := s.entry.at
+	switch {
+	case v.kind == kindExtra:
+		at = p.folders.choose(v.target, join(at.path, p.o.Layout.extras))
+	case of != v.dir:
+		at = p.folders.choose(v.target, join(at.path, CleanName(path.Base(v.dir.path))))
+	case s.folder != nil && (library.IsSeasonFolder(path.Base(of.path)) || p.folders.contents(v.target, s.folder) == of):
+		at = s.folder // a season's own, or where it belongs already
+	}
+	name := CleanName(v.item.Name)
+	v.folder, v.to = at, join(at.path, name)
+	v.stem = len(v.to) - len(path.Ext(name))
+	switch most := p.namers[v.target].max; {
+	case at.code != "":
+		v.skip(at.code, at.why)
+	case name == "":
+		v.skip(BadName, "")
+	case max(len(name), len(library.Stem(name))+v.tail()) > most:
+		v.skip(NameTooLong, "")
+	}
+}
+
+// destinationOf says to which one entry the videos of a folder and below go. What has no record might go elsewhere.
+func (f *follower) destinationOf(dir *folder) destination {
+	if s, is := f.known[dir]; is {
+		return s
+	}
+	var out destination
+	add := func(e *entry, at *folderChoice) {
+		switch {
+		case out.entry == nil:
+			out.entry, out.folder = e, at
+		case out.entry != e:
+			out.mixed = true
+		case out.folder != at:
+			out.folder = nil
+		}
+	}
+	for i := range dir.items {
+		switch item := &dir.items[i]; {
+		case item.Type == TypeDir:
+			s := f.destinationOf(f.p.folders.list(join(dir.path, item.Name)))
+			if out.mixed = out.mixed || s.mixed; s.entry != nil {
+				add(s.entry, s.folder)
+			}
+		case !library.IsVideo(item.Name) && f.records[item] == nil || strings.HasPrefix(item.Name, "._"):
+		default:
+			v := f.records[item]
+			switch {
+			case v != nil && (v.kind == kindExtra || v.code == SameFile || v.code == Extra && library.IsExtra(v.why)):
+			case v == nil || v.code != "":
+				out.mixed = true
+			default:
+				add(v.entry, v.folder)
+			}
+		}
+	}
+	if out.mixed || dir.err != nil {
+		out = destination{mixed: true}
+	}
+	f.known[dir] = out
+	return out
+}

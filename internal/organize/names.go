@@ -1,0 +1,296 @@
+package organize
+
+import (
+	"path"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/anivault/anivault/internal/ui"
+)
+
+// CleanName returns one component of a path as every system can store it, or "" where nothing is left of it: NFC,
+// without separators, signs that a system forbids, control and zero-width characters, and without dots and spaces at
+// its ends. The result is the same on every system, and cleaning it again changes nothing.
+func CleanName(s string) string {
+	return reserved(cleanText(s))
+}
+
+// cleanText is CleanName for a piece of a component: the names of devices are no matter.
+func cleanText(s string) string {
+	if isPlain(s) {
+		return s
+	}
+	// What is removed can bring together what then combines, so once more until nothing changes.
+	for {
+		next := cleanOnce(s)
+		if next == s {
+			return s
+		}
+		s = next
+	}
+}
+
+// isPlain reports whether s is ASCII that no rule but that of reserved names can change: most names.
+func isPlain(s string) bool {
+	if s == "" || s[0] == '.' || s[0] == ' ' || s[len(s)-1] == '.' || s[len(s)-1] == ' ' {
+		return false
+	}
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; !plain[c] || c == ' ' && s[i-1] == ' ' {
+			return false
+		}
+	}
+	return true
+}
+
+// plain has the ASCII characters that every system takes in a name.
+var plain = func() (table [256]bool) {
+	for c := ' '; c < 0x7f; c++ {
+		table[c] = !strings.ContainsRune(`/\|:"?*<>`, c)
+	}
+	return table
+}()
+
+func cleanOnce(s string) string {
+	s = norm.NFC.String(strings.ToValidUTF8(s, string(utf8.RuneError)))
+	s = strings.ReplaceAll(s, ": ", " - ")
+	var b strings.Builder
+	b.Grow(len(s))
+	for _, r := range s {
+		switch r {
+		case '/', '\\', '|', ':':
+			b.WriteByte('-')
+		case '"':
+			b.WriteByte('\'')
+		case '?', '*', '<', '>':
+		case zwnj, zwj:
+			b.WriteRune(r)
+		default:
+			if !ui.Dangerous(r) && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) {
+				b.WriteRune(r)
+			}
+		}
+	}
+	return strings.TrimRightFunc(strings.TrimLeftFunc(oneSpace(b.String()), isEnd), isEnd)
+}
+
+const zwnj, zwj = '\u200c', '\u200d'
+
+// isEnd reports whether a name may not begin or end with r. The joiners join nothing there.
+func isEnd(r rune) bool { return r == '.' || r == zwnj || r == zwj || unicode.IsSpace(r) }
+
+// oneSpace makes each run of spaces one.
+func oneSpace(s string) string {
+	var b strings.Builder
+	before := rune(0)
+	for i, r := range s {
+		if unicode.IsSpace(r) {
+			next, _ := utf8.DecodeRuneInString(s[i+utf8.RuneLen(r):])
+			if unicode.IsSpace(before) {
+				before = r
+				continue
+			}
+			if unicode.IsSpace(next) {
+				r = ' ' // a lone space of another width stays as it is
+			}
+		}
+		b.WriteRune(r)
+		before = r
+	}
+	return b.String()
+}
+
+// reserved appends "_" to the names that Windows keeps for devices, also where a dot follows.
+func reserved(s string) string {
+	stem, _, _ := strings.Cut(s, ".")
+	stem = strings.TrimRightFunc(stem, unicode.IsSpace)
+	if n := utf8.RuneCountInString(stem); n < 3 || n > 7 || !isDevice(strings.ToUpper(stem)) {
+		return s
+	}
+	return stem + "_" + s[len(stem):]
+}
+
+func isDevice(s string) bool {
+	switch s {
+	case "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$":
+		return true
+	}
+	number, ok := strings.CutPrefix(s, "COM")
+	if !ok {
+		number, ok = strings.CutPrefix(s, "LPT")
+	}
+	return ok && utf8.RuneCountInString(number) == 1 && strings.Contains("0123456789¹²³", number)
+}
+
+// isClean reports whether s is a relative path whose components CleanName leaves as they are, so that it stays below
+// its root.
+func isClean(s string) bool {
+	for {
+		component, rest, more := strings.Cut(s, "/")
+		if component == "" || CleanName(component) != component {
+			return false
+		}
+		if !more {
+			return true
+		}
+		s = rest
+	}
+}
+
+// isLocal reports whether s is a relative path in its shortest form that stays below its root. The root itself is ".".
+func isLocal(s string) bool {
+	return s != "" && s[0] != '/' && path.Clean(s) == s && s != ".." && !strings.HasPrefix(s, "../") &&
+		strings.IndexByte(s, 0) < 0
+}
+
+const ellipsis = "…"
+
+// shorten returns s in at most limit bytes, cut between characters, between words where that costs less than half of
+// it, with "…" where something went; "" where not one character has room.
+func shorten(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	budget := limit - len(ellipsis)
+	if budget <= 0 {
+		return ""
+	}
+	cut := s[:boundary(s, budget)]
+	if space := strings.LastIndexFunc(cut, unicode.IsSpace); space > len(cut)/2 && !startsWithSpace(s[len(cut):]) {
+		cut = cut[:space]
+	}
+	cut = strings.TrimRightFunc(cut, func(r rune) bool {
+		return unicode.IsSpace(r) ||
+			strings.ContainsRune(".,:;-–—(['", r)
+	})
+	if cut == "" {
+		return ""
+	}
+	return cut + ellipsis
+}
+
+func startsWithSpace(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsSpace(r)
+}
+
+// boundary returns the last place up to limit at which s can be cut without parting a character from its marks, or what
+// joiners hold together.
+func boundary(s string, limit int) int {
+	best := 0
+	joined := false
+	for i, r := range s {
+		if i > limit {
+			break
+		}
+		if !joined && !isCombining(r) && norm.NFC.PropertiesString(s[i:]).BoundaryBefore() {
+			best = i
+		}
+		joined = r == zwj
+	}
+	return best
+}
+
+// isCombining reports whether r belongs to the character before it.
+func isCombining(r rune) bool {
+	return r == zwj || r == zwnj || unicode.In(r, unicode.M, unicode.Variation_Selector) || r >= 0x1f3fb && r <= 0x1f3ff
+}
+
+// namer makes names for one file system.
+type namer struct {
+	max     int               // most bytes of a component; servers write names beside it that are longer
+	longest int               // most bytes of the path below the root
+	replace *strings.Replacer // what a person wants replaced before the rules; nil: nothing
+}
+
+// text returns a piece of a name. Braces would read as an id's.
+func (n *namer) text(s string) string {
+	if n.replace != nil {
+		s = n.replace.Replace(s)
+	}
+	return cleanText(braces.Replace(s))
+}
+
+var braces = strings.NewReplacer("{", "(", "}", ")")
+
+// shortened are the fields that may be cut, in this order: never numbers, ids and what tells files apart.
+var shortened = []field{fieldEpisodeTitle, fieldOriginalTitle, fieldTitle}
+
+// path renders a template and makes each component storable. tail is how many bytes the last one needs besides: labels,
+// and the longest of what follows the stem in the unit. The code is "" where that worked out.
+func (n *namer) path(t Template, v *values, tail int) (string, Code) {
+	path, excess := n.render(t, v, tail)
+	if excess > 0 {
+		less := *v
+		for _, f := range shortened {
+			if excess <= 0 || !t.has(f) || less[f] == "" {
+				continue
+			}
+			cut := shorten(less[f], max(len(less[f])-excess, 0))
+			if f == fieldTitle && cut == "" {
+				break
+			}
+			less[f] = cut
+			path, excess = n.render(t, &less, tail)
+		}
+	}
+	switch {
+	case path == "":
+		return "", BadName
+	case excess > 0 || len(path)+tail > n.longest:
+		return "", NameTooLong
+	}
+	return path, ""
+}
+
+// render returns the path, "" where a component is empty, and by how many bytes the longest component is too long.
+func (n *namer) render(t Template, v *values, tail int) (path string, excess int) {
+	components := strings.Split(t.render(v), "/")
+	for i, c := range components {
+		if components[i] = CleanName(c); components[i] == "" {
+			return "", 0
+		}
+		size := len(components[i])
+		if i == len(components)-1 {
+			size += tail
+		}
+		excess = max(excess, size-n.max)
+	}
+	return strings.Join(components, "/"), excess
+}
+
+// FoldName returns the key under which names are compared: two with one key are one name to some file system, in case,
+// in normal form or in characters that are not seen.
+func FoldName(s string) string {
+	if isASCII(s) {
+		return strings.ToLower(s)
+	}
+	s = norm.NFD.String(cases.Fold().String(norm.NFD.String(s)))
+	return strings.Map(func(r rune) rune {
+		if r == zwj || r == zwnj {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+func isASCII(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// foldKey is the key of a name in a target: two with one key are one name to some file system.
+type foldKey struct {
+	target int
+	name   string
+}
+
+func fold(target int, name string) foldKey { return foldKey{target, FoldName(name)} }

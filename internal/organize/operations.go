@@ -1,0 +1,199 @@
+package organize
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/anivault/anivault/internal/nfo"
+	"github.com/anivault/anivault/internal/ui"
+)
+
+// verb returns what is done with a file: the mode's, a copy where that is wanted and the mode can't cross file systems.
+// Servers write into the NFOs and images that they find, so these are never links.
+func (o *Options) verb(item *Item, device uint64) (Verb, Code) {
+	verb := o.Mode.Verb()
+	if role := RoleOf(item.Name); (verb == Link || verb == Symlink) && (role == RoleNFO || role == RoleImage) {
+		return Copy, ""
+	}
+	if item.Device != device && (verb == Link || verb == Reflink) {
+		if !o.OrCopy {
+			return None, CrossDevice
+		}
+		verb = Copy
+	}
+	return verb, ""
+}
+
+// operate makes the operations of a unit, and leaves it where its names are taken.
+func (p *Planner) operate(v *video) {
+	v.ops = make([]Op, 0, 1+len(v.sidecars))
+	if !p.operateOn(v, v.dir, v.item, v.item.Name, v.to) {
+		return
+	}
+	for i := range v.sidecars {
+		s := &v.sidecars[i]
+		if s.code == "" && !p.operateOn(v, s.dir, s.item(), s.source(), s.target(v.base())) {
+			return
+		}
+	}
+}
+
+// operateOn makes the operation of one file of a unit. It returns false where the unit is left.
+func (p *Planner) operateOn(v *video, from *folder, item *Item, source, to string) bool {
+	verb, code := p.o.verb(item, v.folder.device)
+	if code != "" {
+		v.skip(code, "--or copy copies it")
+		return false
+	}
+	there, blockers := p.folders.find(p.folders.contents(v.target, v.folder), from, item, verb, path.Base(to))
+	role := RoleOf(item.Name)
+	if there || len(blockers) > 0 && (role == RoleNFO || role == RoleImage) {
+		v.inPlace++ // a server's own, where it is not ours: what is there stays, and so does ours
+		return true
+	}
+	if t := &p.o.Targets[v.target]; verb == Reflink && t.NoReflink && t.Device == v.folder.device {
+		v.skip(NoReflink, "")
+		return false
+	}
+	if len(blockers) > 0 {
+		p.waitsFor[v] = append(p.waitsFor[v], blockers...)
+	}
+	if verb == Move && item.Links > 1 && item.Device != v.folder.device {
+		v.parted++
+	}
+	op := Op{Verb: verb, Size: item.Size, MTime: item.MTime, Inode: item.Inode, Source: source, To: to}
+	if p.o.Sources[v.source].Adrift {
+		op.Inode = 0
+	}
+	v.ops = append(v.ops, op)
+	return true
+}
+
+// find reports whether a file is at its target already, and else which paths are in the way. The source itself under a
+// name that differs in case or normal form is in nobody's way.
+func (d *folders) find(dir, from *folder, item *Item, verb Verb, name string) (there bool, blockers []string) {
+	for _, other := range dir.alike(name) {
+		switch {
+		case other == item:
+			if name == item.Name {
+				return true, nil
+			}
+		case d.isThere(dir, from, item, other, verb):
+			return true, nil
+		default:
+			blockers = append(blockers, join(dir.path, other.Name))
+		}
+	}
+	return false, blockers
+}
+
+// isThere reports whether a file at the target is what the verb would make.
+func (d *folders) isThere(dir, from *folder, item, other *Item, verb Verb) bool {
+	switch {
+	case other.Type == TypeLink:
+		return verb == Symlink && LeadsTo(dir.path, other.Leads) == join(from.path, item.Name)
+	case other.Type != TypeRegular:
+		return false
+	case item.Inode != 0 && item.Inode == other.Inode && item.Device == other.Device:
+		return true
+	case verb != Copy && verb != Reflink, item.Size != other.Size, item.MTime != other.MTime:
+		return false
+	}
+	a, errA := d.disk.Ends(join(from.path, item.Name))
+	b, errB := d.disk.Ends(join(dir.path, other.Name))
+	return errA == nil && errB == nil && string(a) == string(b)
+}
+
+// LeadsTo returns where a symbolic link in a folder leads, by its text.
+func LeadsTo(folder, text string) string {
+	if path.IsAbs(text) {
+		return path.Clean(text)
+	}
+	return path.Join(folder, text)
+}
+
+// addNotes adds the files for media servers, once it is known what else gets which name: one that is there, or that
+// follows a video, is never touched, whoever wrote it.
+func (p *Planner) addNotes() {
+	if !p.o.Notes.Wanted {
+		return
+	}
+	taken := map[foldKey]string{} // the names of such files, and which file gets each; "": it is written
+	for _, v := range p.videos {
+		for i := range v.ops {
+			if strings.HasSuffix(strings.ToLower(v.ops[i].To), ".nfo") {
+				taken[fold(v.target, v.ops[i].To)] = join(v.dir.path, v.ops[i].Source)
+			}
+		}
+	}
+	shows := map[*entry]bool{}
+	for _, v := range p.videos {
+		if v.kind != kindVideo {
+			continue
+		}
+		own := p.o.Layout.isOwnFolder(v.work.Kind)
+		if v.work.Kind == "tv" && own && v.entry.at.path != "." && !shows[v.entry] {
+			shows[v.entry] = true
+			p.addNote(v, taken, v.entry.at, "tvshow.nfo", &Note{Entry: v.work.Entry, Full: p.o.Notes.Full})
+		}
+		switch name := path.Base(v.base()) + ".nfo"; {
+		case v.work.Kind == "movie" && !v.isLaterPart():
+			p.addNote(v, taken, v.folder, name, &Note{Entry: v.work.Entry, Full: p.o.Notes.Full})
+		case v.work.Kind == "tv" && p.o.Notes.Full:
+			p.addNote(v, taken, v.folder, name, &Note{
+				Entry: v.work.Entry, Full: true, Season: v.work.Season,
+				Episodes: v.work.Episodes,
+			})
+		}
+	}
+}
+
+// isLaterPart reports whether a file is not the first of those that are one film: servers read what stands beside the
+// first.
+func (v *video) isLaterPart() bool {
+	return strings.Contains(v.label, " - part") && v.part() > 1
+}
+
+// addNote adds one file to a video's unit.
+func (p *Planner) addNote(v *video, taken map[foldKey]string, at *folderChoice, name string, n *Note) {
+	to := join(at.path, name)
+	if from, known := taken[fold(v.target, to)]; known {
+		if from != "" {
+			p.isAbout(from, n)
+		}
+		return
+	}
+	taken[fold(v.target, to)] = ""
+	dir := p.folders.contents(v.target, at)
+	if there := dir.alike(name); len(there) > 0 {
+		if p.isAbout(join(dir.path, there[0].Name), n) {
+			v.inPlace++
+		}
+		return
+	}
+	n.Languages = p.o.Notes.Languages
+	v.ops = append(v.ops, Op{Verb: NFO, Note: n, To: to})
+}
+
+// isAbout reports whether a file is about what would be written in its place. That it is about something else is told.
+func (p *Planner) isAbout(file string, n *Note) bool {
+	text, err := p.disk.Ends(file)
+	about, named := false, 0
+	if err == nil {
+		about, named = nfo.IsAbout(text, n.Kind, n.ID)
+	}
+	if !about {
+		p.foreign = append(p.foreign, foreignNote(file, named, n.Entry))
+	}
+	return about
+}
+
+// foreignNote says that a file for media servers is there which is about something else.
+func foreignNote(file string, named int, wanted Entry) string {
+	about := "no TMDB id"
+	if named != 0 {
+		about = fmt.Sprintf("TMDB's id %d", named)
+	}
+	return fmt.Sprintf("foreign_nfo: %s names %s, not %s, and stays as it is", ui.Printable(file), about, wanted)
+}

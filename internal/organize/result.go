@@ -1,0 +1,167 @@
+package organize
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"unicode/utf16"
+
+	"github.com/anivault/anivault/internal/library"
+)
+
+// Result is a plan and what it leaves.
+type Result struct {
+	Plan
+	InPlace int            // files that are where they belong already
+	Foreign []string       // what is to be said of files for media servers that are there and about something else
+	Unowned map[string]int // files but for videos that no unit has and that stay where they are, by extension
+	Parted  []string       // files with several names that move to another file system, where they have one
+}
+
+// Warnings tells what a person should know before the plan is carried out.
+func (r *Result) Warnings() []string {
+	const most = 240 // UTF-16 units below the root; Windows' limit of 260 with room for a share's name
+	long, first := 0, ""
+	for i := range r.Units {
+		for k := range r.Units[i].Ops {
+			to := r.Units[i].Ops[k].To
+			if len(to) > most && len(utf16.Encode([]rune(to))) > most {
+				long++
+				first = cmp.Or(first, to)
+			}
+		}
+	}
+	out := r.Foreign
+	if long > 0 {
+		out = append(out, fmt.Sprintf("long_path: Windows clients may not open %d of the targets, whose paths have more "+
+			"than %d characters: %s", long, most, first))
+	}
+	if n := len(r.Parted); n > 0 {
+		out = append(out, fmt.Sprintf("hard links: %d of the files have other names too, which stay behind as files of "+
+			"their own when these move to another file system; "+
+			"undo brings them back as separate files: %s", n, r.Parted[0]))
+	}
+	return out
+}
+
+// result makes the plan of what is not left.
+func (p *Planner) result() *Result {
+	r := &Result{Plan: Plan{
+		ID: p.o.ID, Made: p.o.Made, Mode: p.o.Mode, Layout: p.o.Layout.Name, Folders: p.ownNames(),
+	}, Foreign: p.foreign}
+	for _, s := range p.o.Sources {
+		r.Sources = append(r.Sources, s.Root)
+	}
+	for _, t := range p.o.Targets {
+		r.Targets = append(r.Targets, t.Root)
+	}
+	r.Units = make([]Unit, 0, len(p.videos))
+	for _, v := range p.all {
+		if v.item != nil && !library.IsVideo(v.item.Name) {
+			p.reported[v.item] = true
+		}
+		if v.code != "" {
+			p.listLeft(r, v)
+			continue
+		}
+		r.InPlace += v.inPlace
+		if v.parted > 0 {
+			r.Parted = append(r.Parted, v.path())
+		}
+		for i := range v.sidecars {
+			s := &v.sidecars[i]
+			p.reported[s.item()] = true
+			if s.code != "" {
+				r.Left = append(r.Left, p.leftFile(s.dir, s.item().Name, s.code, s.why))
+			}
+		}
+		if len(v.ops) > 0 {
+			r.Units = append(r.Units, Unit{
+				Source: v.source, Target: v.target, Dir: below(v.dir.path,
+					p.o.Sources[v.source].Path), Ops: v.ops, Work: v.work, Follows: v.kind != kindVideo,
+			})
+		}
+	}
+	r.Left = append(r.Left, p.unowned...)
+	r.Unowned = p.countUnowned()
+	return r
+}
+
+// leftFile returns what is told of a file that no record is about: it has the form of those that are named as PATH was.
+func (p *Planner) leftFile(dir *folder, name string, code Code, why string) LeftFile {
+	shown := dir.path
+	if source := p.o.sourceOf(dir.path); source >= 0 {
+		if root := &p.o.Sources[source]; root.Given != "" {
+			shown = join(root.Given, below(dir.path, root.Path))
+		}
+	}
+	return LeftFile{Path: join(shown, name), Real: join(dir.path, name), Code: code, Why: why}
+}
+
+// listLeft lists a file that is left, with the first of a conflict all of them.
+func (p *Planner) listLeft(r *Result, v *video) {
+	group := []*video{v}
+	if conflicts := p.conflicts[v]; conflicts != nil {
+		group, *conflicts = *conflicts, nil
+	}
+	for _, v := range group {
+		l := LeftFile{Path: v.path(), Code: v.code, Why: v.why}
+		switch at := v.dir; {
+		case v.kind == kindFolderWide:
+			l = p.leftFile(v.dir, v.name, v.code, v.why)
+		case at != nil:
+			l.Real = join(at.path, v.name)
+		default:
+			if of := p.origin(v.given); of.err == nil {
+				l.Real = join(of.dir.path, v.name)
+			}
+		}
+		r.Left = append(r.Left, l)
+	}
+}
+
+// countUnowned counts the files that are in no unit and of which nothing is told, in the folders that a walk has read,
+// else in those that planning has.
+func (p *Planner) countUnowned() map[string]int {
+	dirs := p.disk.Walked()
+	if len(dirs) == 0 {
+		dirs = slices.Collect(maps.Keys(p.folders.listed))
+	}
+	out := map[string]int{}
+	for _, dir := range dirs {
+		if p.o.sourceOf(dir) < 0 {
+			continue
+		}
+		f := p.folders.list(dir)
+		for i := range f.items {
+			if item := &f.items[i]; item.Type == TypeRegular && !library.IsVideo(item.Name) && !p.reported[item] {
+				out[extension(item.Name)]++
+			}
+		}
+	}
+	return out
+}
+
+// ownNames returns the folders of planned targets that have names which Parse would refuse.
+func (p *Planner) ownNames() []Folder {
+	var out []Folder
+	seen := map[*folderChoice]bool{}
+	for _, v := range p.videos {
+		if len(v.ops) == 0 || seen[v.folder] {
+			continue
+		}
+		seen[v.folder] = true
+		for dir := v.folder.path; dir != "."; dir = path.Dir(dir) {
+			if base := path.Base(dir); CleanName(base) != base || len(base) > longestName-reservedBytes {
+				out = append(out, Folder{Target: v.target, Path: dir})
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b Folder) int {
+		return cmp.Or(cmp.Compare(a.Target, b.Target),
+			cmp.Compare(a.Path, b.Path))
+	})
+	return slices.Compact(out)
+}
