@@ -14,7 +14,7 @@ type Engine struct {
 	Journals Dir
 	Now      func() time.Time
 	AsRoot   bool           // made folders get the owner of the one above
-	Lanes    int            // how many files may be moved or linked at once; 0: one
+	Workers  int            // how many files may be moved or linked at once; 0: one
 	Progress func(Progress) // told after each file; may be nil
 	// Note returns what a file for media servers holds, by what is known without asking anybody; nil where that does not suffice.
 	Note func(ctx context.Context, n *organize.Note) []byte
@@ -52,7 +52,7 @@ func (e *Engine) Apply(ctx context.Context, p *organize.Plan, opts Options) (*Ou
 	if c.run.ID, err = e.runID(p.ID); err != nil {
 		return nil, err
 	}
-	c.run.Plan, c.run.Begun = p.ID, e.Now()
+	c.run.Plan, c.run.Begun, c.run.Parts = p.ID, e.Now(), NewID(e.Now())
 	j, err := newJournal(e.Journals, c.run)
 	if err != nil {
 		return nil, lang.Error("write the journal: %w", err)

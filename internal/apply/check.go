@@ -162,12 +162,7 @@ func (c *check) dir(full string, parent int, name string) int {
 // sources looks at all sources, in lanes, and then which names the moves free.
 func (c *check) sources() {
 	inodes := make([]uint64, len(c.ops))
-	n := lanesFor(c.engine.Lanes, len(c.ops))
-	parts := make([][2]int, n)
-	for i := range parts {
-		parts[i] = [2]int{len(c.ops) * i / n, len(c.ops) * (i + 1) / n}
-	}
-	together(parts, func(first, end int) {
+	parallel(split(len(c.ops), c.engine.Workers), func(_, first, end int) {
 		open := folders{system: c.folders.system, run: c.run, open: map[int]Dir{}}
 		defer open.close()
 		for i := first; i < end; i++ {

@@ -12,47 +12,37 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// copied is what a copy of ours is known by: the proof that a file is ours, marked before the copy gets its name.
-type copied struct {
-	inode uint64
-	size  int64
-	mtime organize.Stamp
-	birth organize.Stamp
-	sum   uint64 // XXH64 of its content; 0 of a clone
-	mode  uint32 // of what it was made of; 0: not known
-}
-
 // is reports whether that copy lies there, edited or not.
-func (m *copied) is(info Info, loose bool) bool {
+func (m *copyMark) is(info Info, loose bool) bool {
 	if loose {
 		return m.matches(info)
 	}
-	return info.Type == organize.TypeRegular && info.Inode == m.inode && info.Birth == m.birth
+	return info.Type == organize.TypeRegular && info.Inode == m.Inode && info.Birth == m.Birth
 }
 
 // matches reports whether it has the size and time that it was made with.
-func (m *copied) matches(info Info) bool {
-	return info.Type == organize.TypeRegular && info.Size == m.size && info.MTime == m.mtime
+func (m *copyMark) matches(info Info) bool {
+	return info.Type == organize.TypeRegular && info.Size == m.Size && info.MTime == m.MTime
 }
 
-// part is the name that a copy has until it is whole. Going back it has another.
+// part is the name that a copy has until it is whole: nobody can guess it, so what has that name is ours. Going back it has another.
 func (r *run) part(i int, at place, back bool) place {
 	suffix := ".part"
 	if back {
 		suffix = ".back.part"
 	}
-	return place{at.Dir, organize.TempName(r.ID, i+1) + suffix}
+	return place{at.Dir, organize.TempName(r.Parts, i+1) + suffix}
 }
 
 // duplicate makes a copy of a file under another name, which it gets when it is whole and durable. known is the mark of an
 // earlier copy, nil for none; word is that of the mark; seen is what lay there when it was looked at.
-func (e *engine) duplicate(i int, dir Dir, from, to place, seen Info, known *copied, word string) *Problem {
+func (e *engine) duplicate(i int, dir Dir, from, to place, seen Info, known *copyMark, word string) *Problem {
 	into, err := e.make(to.Dir)
 	if err != nil {
 		return failed(err)
 	}
 	part := e.run.part(i, to, word == markReturned)
-	loose := e.journal.marks.loose
+	loose := e.journal.progress.unstableInodes
 	info, err := into.Lstat(part.Name)
 	there := err == nil
 	switch {
@@ -77,7 +67,7 @@ func (e *engine) duplicate(i int, dir Dir, from, to place, seen Info, known *cop
 			}
 			return p
 		}
-		e.journal.mark("%s %d %d %d %s %s %016x %04o", word, i, known.inode, known.size, known.mtime, known.birth, known.sum, known.mode)
+		e.journal.mark(mark{Mark: word, File: new(i), Copy: known})
 		if err := e.journal.sync(); err != nil {
 			return failed(err)
 		}
@@ -89,9 +79,9 @@ func (e *engine) duplicate(i int, dir Dir, from, to place, seen Info, known *cop
 }
 
 // publish gives a whole file its name, and replaces none.
-func (e *engine) publish(known *copied, into Dir, part, to place) *Problem {
+func (e *engine) publish(known *copyMark, into Dir, part, to place) *Problem {
 	err := errors.ErrUnsupported
-	if !e.journal.marks.byLink {
+	if !e.journal.progress.moveByLink {
 		err = into.Rename(part.Name, into, to.Name)
 	}
 	if errors.Is(err, errors.ErrUnsupported) || cantExclude(err) {
@@ -102,7 +92,7 @@ func (e *engine) publish(known *copied, into Dir, part, to place) *Problem {
 		}
 	}
 	now, looked := into.Lstat(to.Name)
-	ours := looked == nil && known.is(now, e.journal.marks.loose)
+	ours := looked == nil && known.is(now, e.journal.progress.unstableInodes)
 	if err != nil { // with ours it had its name, and its first one too
 		if left := remove(into, part.Name); left != nil {
 			return left
@@ -123,7 +113,7 @@ func (e *engine) durable(dir Dir) *Problem {
 
 // fill makes the copy and gives it the times, mode and owner of its source. A source that changes meanwhile is no source. What comes
 // back as it went gets the time that it had: the other file system may not have kept all of it.
-func (e *engine) fill(i int, dir Dir, from place, into Dir, part place, seen Info, back bool) (*copied, *Problem) {
+func (e *engine) fill(i int, dir Dir, from place, into Dir, part place, seen Info, back bool) (*copyMark, *Problem) {
 	source, err := dir.Read(from.Name)
 	if err != nil {
 		return nil, failed(err)
@@ -161,10 +151,10 @@ func (e *engine) fill(i int, dir Dir, from place, into Dir, part place, seen Inf
 		return nil, failed(err)
 	}
 	worn := before
-	if gone := e.journal.marks.copies[i]; back && gone != nil && gone.matches(before) {
+	if gone := e.journal.progress.file(i).copy; back && gone != nil && gone.matches(before) {
 		worn.MTime = e.run.Ops[i].MTime
-		if gone.mode != 0 {
-			worn.Mode = gone.mode
+		if gone.Mode != 0 {
+			worn.Mode = gone.Mode
 		}
 	}
 	whole, err := target.Dress(source, worn, e.asRoot)
@@ -191,7 +181,7 @@ func (e *engine) fill(i int, dir Dir, from place, into Dir, part place, seen Inf
 	if named && check.Sum32() != crc {
 		e.badCRC = append(e.badCRC, i)
 	}
-	return &copied{inode: made.Inode, size: made.Size, mtime: made.MTime, birth: made.Birth, sum: sum, mode: before.Mode}, nil
+	return &copyMark{Inode: made.Inode, Size: made.Size, MTime: made.MTime, Birth: made.Birth, Sum: sum, Mode: before.Mode}, nil
 }
 
 // isAsBefore reports whether a file is the one that it was a moment ago, and unchanged.
@@ -200,7 +190,7 @@ func isAsBefore(before, now Info) bool {
 }
 
 // proven is nil if a copy reads back from the disk as it was written.
-func (e *engine) proven(known *copied, dir Dir, name string) *Problem {
+func (e *engine) proven(known *copyMark, dir Dir, name string) *Problem {
 	f, err := dir.Read(name)
 	if err != nil {
 		return failed(err)
@@ -208,10 +198,10 @@ func (e *engine) proven(known *copied, dir Dir, name string) *Problem {
 	defer f.Close()
 	f.DropCache()
 	sum := xxhash.New()
-	if _, err := io.Copy(sum, io.NewSectionReader(f, 0, known.size+1)); err != nil {
+	if _, err := io.Copy(sum, io.NewSectionReader(f, 0, known.Size+1)); err != nil {
 		return failed(err)
 	}
-	if sum.Sum64() != known.sum {
+	if sum.Sum64() != known.Sum {
 		return &Problem{Code: organize.Unreadable, Err: syscall.EIO}
 	}
 	return nil
@@ -223,14 +213,14 @@ func (e *engine) copyForward(i int, from, to place) *Problem {
 	if p := e.discard(i, from, true); p != nil { // of an undo that was cut off
 		return p
 	}
-	known := e.journal.marks.copies[i]
+	known := e.journal.progress.file(i).copy
 	dir, f, err := e.find(o, from)
 	if err != nil {
 		return failed(err)
 	}
 	if !f.same {
 		if known != nil {
-			if _, now, err := e.look(to); err == nil && known.is(now, e.journal.marks.loose) {
+			if _, now, err := e.look(to); err == nil && known.is(now, e.journal.progress.unstableInodes) {
 				return nil // done before; the source is gone as it should be, or by others
 			}
 		}
@@ -239,11 +229,11 @@ func (e *engine) copyForward(i int, from, to place) *Problem {
 	if p := e.duplicate(i, dir, from, to, f.info, known, markCopied); p != nil || o.Verb != organize.Move {
 		return p
 	}
-	return e.release(i, from, to, e.journal.marks.copies[i])
+	return e.release(i, from, to, e.journal.progress.file(i).copy)
 }
 
 // release removes the source of a copy that is proven, if it is still what it was.
-func (e *engine) release(i int, from, to place, known *copied) *Problem {
+func (e *engine) release(i int, from, to place, known *copyMark) *Problem {
 	into, err := e.get(to.Dir)
 	if err != nil {
 		return failed(err)
@@ -254,7 +244,7 @@ func (e *engine) release(i int, from, to place, known *copied) *Problem {
 	if p := e.durable(into); p != nil {
 		return p
 	}
-	if now, err := into.Lstat(to.Name); err != nil || !known.is(now, e.journal.marks.loose) || !known.matches(now) {
+	if now, err := into.Lstat(to.Name); err != nil || !known.is(now, e.journal.progress.unstableInodes) || !known.matches(now) {
 		return problem(Changed)
 	}
 	dir, f, err := e.find(&e.run.Ops[i], from)
@@ -307,8 +297,8 @@ func (e *engine) copyBack(i int, from, to place) *Problem {
 	if p := e.discard(i, to, false); p != nil {
 		return p
 	}
-	o, m := &e.run.Ops[i], &e.journal.marks
-	known, returned := m.copies[i], m.returned[i]
+	o, m := &e.run.Ops[i], &e.journal.progress
+	known, returned := m.file(i).copy, m.file(i).returned
 	dir, now, there, err := e.lies(to)
 	if err != nil {
 		return failed(err)
@@ -317,7 +307,7 @@ func (e *engine) copyBack(i int, from, to place) *Problem {
 	if err != nil {
 		return failed(err)
 	}
-	ours := there && known != nil && known.is(now, m.loose)
+	ours := there && known != nil && known.is(now, m.unstableInodes)
 	if p := e.unproven(i, there, ours, now, original); p != nil {
 		return p
 	}
@@ -325,7 +315,7 @@ func (e *engine) copyBack(i int, from, to place) *Problem {
 	case !ours:
 		return e.discard(i, from, true)
 	case original.ours:
-		return e.takeAway(i, dir, from, to, returned != nil && returned.is(original.info, m.loose))
+		return e.takeAway(i, dir, from, to, returned != nil && returned.is(original.info, m.unstableInodes))
 	}
 	// It is brought back, edited or not.
 	if p := e.duplicate(i, dir, to, from, now, returned, markReturned); p != nil {
@@ -339,14 +329,14 @@ func (e *engine) copyBack(i int, from, to place) *Problem {
 
 // unproven says why a copy is not taken away, and what was moved to another file system not brought back.
 func (e *engine) unproven(i int, there, ours bool, now Info, original finding) *Problem {
-	o, m := &e.run.Ops[i], &e.journal.marks
-	back := m.returned[i] != nil && original.there && m.returned[i].is(original.info, m.loose)
+	o, m := &e.run.Ops[i], &e.journal.progress
+	back := m.file(i).returned != nil && original.there && m.file(i).returned.is(original.info, m.unstableInodes)
 	switch {
-	case !ours && (original.ours || m.not[i] != "" || !there && o.Verb != organize.Move):
+	case !ours && (original.ours || m.file(i).notDone != "" || !there && o.Verb != organize.Move):
 		return nil
 	case !ours:
 		return problem(MovedOn)
-	case original.ours && !back && !m.copies[i].matches(now):
+	case original.ours && !back && !m.file(i).copy.matches(now):
 		return problem(Edited)
 	case original.ours && !back && !original.same:
 		return &Problem{Code: Edited, Err: errOriginalEdited}
@@ -370,7 +360,7 @@ func (e *engine) takeAway(i int, dir Dir, from, to place, back bool) *Problem {
 		if err != nil {
 			return failed(err)
 		}
-		if p := e.proven(e.journal.marks.returned[i], into, from.Name); p != nil {
+		if p := e.proven(e.journal.progress.file(i).returned, into, from.Name); p != nil {
 			return p
 		}
 		if p := e.durable(into); p != nil {

@@ -322,7 +322,7 @@ func TestTheSourceStaysWhereTheTargetIsFull(t *testing.T) {
 		"seen before": func(s *sim) { s.room = 5 },
 		"found out": func(s *sim) {
 			s.fail = func(effect string) error {
-				if effect == "write" && s.at("/far/.anivault-20261122-020431-k3f9-1.part") != 0 {
+				if effect == "write" && len(s.nodes[s.at("/far")].kids) > 0 { // its part
 					return syscall.ENOSPC
 				}
 				return nil
@@ -656,7 +656,7 @@ func TestVerifyOfWhatWasCutOff(t *testing.T) {
 				}
 				seen[r.Status]++
 			}
-			if !j.marks.stage.Unfinished() {
+			if !j.progress.stage.Unfinished() {
 				return
 			}
 			if err := e.Abandon(sc.plan.ID); err != nil {

@@ -247,10 +247,10 @@ func isEmpty(parent Dir, name string) bool {
 
 // settle gives folders that were there the mode, owner and time that they had, deepest first.
 func (e *engine) settle(times bool) error {
-	m := &e.journal.marks
+	m := &e.journal.progress
 	for i := len(e.run.Dirs) - 1; i >= 0; i-- {
 		d := &e.run.Dirs[i]
-		if d.New || !e.touched[i] && !m.lost[i] {
+		if d.New || !e.touched[i] && !m.folders[i].lost {
 			continue
 		}
 		e.trim()
@@ -261,12 +261,12 @@ func (e *engine) settle(times bool) error {
 			}
 			return err
 		}
-		if m.lost[i] {
+		if m.folders[i].lost {
 			if err := dress(dir, d.Mode, d.UID, d.GID, e.asRoot); err != nil {
 				return err
 			}
 		}
-		if !times || m.keep[i] {
+		if !times || m.folders[i].changed {
 			continue
 		}
 		info, err := dir.Stat()

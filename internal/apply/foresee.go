@@ -50,7 +50,7 @@ func (f *foresight) back(s step) *Problem {
 				return failedOr(err)
 			}
 		}
-		if s.Leg == organize.Aside || f.journal.marks.not[s.Op] != "" {
+		if s.Leg == organize.Aside || f.journal.progress.file(s.Op).notDone != "" {
 			return nil
 		}
 		return problem(MovedOn)
@@ -166,7 +166,7 @@ func (f *foresight) unwrite(o *op, there, file, same bool, err error) *Problem {
 
 // copyBack is engine.copyBack.
 func (f *foresight) copyBack(i int, from, to place) *Problem {
-	o, known := &f.run.Ops[i], f.journal.marks.copies[i]
+	o, known := &f.run.Ops[i], f.journal.progress.file(i).copy
 	_, now, there, err := f.lies(to)
 	if err != nil {
 		return failed(err)
@@ -175,7 +175,7 @@ func (f *foresight) copyBack(i int, from, to place) *Problem {
 	if err != nil {
 		return failed(err)
 	}
-	ours := there && known != nil && known.is(now, f.journal.marks.loose)
+	ours := there && known != nil && known.is(now, f.journal.progress.unstableInodes)
 	switch p := f.unproven(i, there, ours, now, original); {
 	case p != nil && p.Code == Occupied:
 		if free, err := f.isFree(o, from); err != nil || !free {
@@ -215,8 +215,8 @@ func (w *working) tooBig(wanted []bool) map[int]bool {
 		}
 		w.trim()
 		_, now, err := w.look(o.To)
-		known := w.journal.marks.copies[i]
-		if err != nil || known == nil || !known.is(now, w.journal.marks.loose) {
+		known := w.journal.progress.file(i).copy
+		if err != nil || known == nil || !known.is(now, w.journal.progress.unstableInodes) {
 			continue
 		}
 		if _, original, err := w.find(o, o.From); err != nil || original.there {

@@ -23,6 +23,7 @@ type Run struct {
 	Undone  int // files that were put back
 	Sources []string
 	Targets []string
+	Damaged int   // marks of its journal that can't be read: what they said is not known
 	Err     error // a *JournalError: it is never acted on
 
 	roots []organize.Root
@@ -41,7 +42,7 @@ func (e *Engine) Unfinished() (unfinished, damaged []Run, err error) {
 	for i := range runs {
 		r := &runs[i]
 		if r.Err == nil && r.Stage.Unfinished() {
-			_, r.Err = glance(e.Journals, r.ID, true)
+			_, r.Err = readSummary(e.Journals, r.ID, true)
 		}
 		switch {
 		case r.Err != nil:
@@ -60,47 +61,57 @@ func (e *Engine) runs(check bool) ([]Run, error) {
 	}
 	var out []Run
 	for _, id := range ids {
-		j, err := glance(e.Journals, id, check)
+		r, err := readSummary(e.Journals, id, check)
 		if isMissing(err) {
 			continue
 		}
 		if errors.Is(err, errNotRegular) { // something else has a journal's name
-			j, err = &journal{run: &run{}, marks: newMarks()}, &JournalError{Why: errNotRegular.Error()}
+			r, err = &Run{}, &JournalError{Why: errNotRegular.Error()}
 		}
-		if j == nil {
+		if _, broken := errors.AsType[*JournalError](err); err != nil && !broken {
 			return nil, err
 		}
-		r := j.summary()
 		r.ID, r.Err = id, err
 		if r.Begun.IsZero() { // a damaged one is where its last mark puts it
 			if info, err := e.Journals.Lstat(journalName(id)); err == nil {
 				r.Begun = time.Unix(info.MTime.Sec, int64(info.MTime.Nsec))
 			}
 		}
-		out = append(out, r)
+		out = append(out, *r)
 	}
 	slices.SortStableFunc(out, func(a, b Run) int { return cmp.Or(b.Begun.Compare(a.Begun), strings.Compare(b.ID, a.ID)) })
 	return out, nil
 }
 
-func (j *journal) summary() Run {
-	m := &j.marks
+// summary is what the history says of a run whose header was read.
+func (p *progress) summary(of *run) Run {
 	r := Run{
-		ID: j.run.ID, Begun: j.run.Begun, Mode: j.run.Mode, Stage: m.stage, At: m.at, Files: j.files,
-		Kept: len(m.kept), Undone: len(m.back), roots: slices.Concat(j.run.Sources, j.run.Targets),
+		ID: of.ID, Begun: of.Begun, Mode: of.Mode, Stage: p.stage, At: p.at, Files: len(p.files), Damaged: p.damaged,
+		roots: slices.Concat(of.Sources, of.Targets),
 	}
-	for _, code := range m.not {
-		if code != NotReached {
+	notDone := 0
+	for i := range p.files {
+		f := p.file(i)
+		if f.notDone != "" {
+			notDone++
+		}
+		if f.notDone != "" && f.notDone != NotReached {
 			r.Refused++
 		}
+		if f.kept != "" {
+			r.Kept++
+		}
+		if f.back {
+			r.Undone++
+		}
 	}
-	if m.stage == Undone {
-		r.Undone = r.Files - len(m.not)
+	if p.stage == Undone {
+		r.Undone = r.Files - notDone
 	}
-	for _, s := range j.run.Sources {
+	for _, s := range of.Sources {
 		r.Sources = append(r.Sources, s.Path)
 	}
-	for _, t := range j.run.Targets {
+	for _, t := range of.Targets {
 		r.Targets = append(r.Targets, t.Path)
 	}
 	return r
@@ -169,14 +180,14 @@ func (e *Engine) Show(id string) (Run, *Outcome, error) {
 	}
 	w := e.open(j)
 	defer w.close()
-	m := &j.marks
-	out := &Outcome{Run: id, Results: w.results(), Unfinished: m.stage.Unfinished()}
+	m := &j.progress
+	out := &Outcome{Run: id, Results: w.results(), Unfinished: m.stage.Unfinished(), Damaged: m.damaged}
 	for i := range out.Results {
-		r, p := &out.Results[i], m.kept[i]
+		r, p := &out.Results[i], m.file(i).kept
 		switch {
-		case m.not[i] != "":
-			r.Status, r.Problem = notDone(m.not[i])
-		case m.back[i]:
+		case m.file(i).notDone != "":
+			r.Status, r.Problem = notDone(m.file(i).notDone)
+		case m.file(i).back:
 			r.Status = StatusUndone
 		case p != "":
 			r.Status, r.Problem = StatusKept, problem(p)
@@ -188,7 +199,7 @@ func (e *Engine) Show(id string) (Run, *Outcome, error) {
 			r.Status = w.where(i)
 		}
 	}
-	return j.summary(), out, nil
+	return m.summary(j.run), out, nil
 }
 
 // notDone says of a file that was not carried out what became of it.
@@ -212,11 +223,11 @@ func (w *working) where(i int) Status {
 	if _, ours, same, err := w.atTarget(o); err == nil && ours && (same || o.Verb != organize.NFO) {
 		return StatusDone
 	}
-	return w.journal.marks.elsewhere()
+	return w.journal.progress.elsewhere()
 }
 
 // elsewhere says of a file that is not at its target what a run that was cut off has done with it.
-func (m *marks) elsewhere() Status {
+func (m *progress) elsewhere() Status {
 	if m.undoing {
 		return StatusUndone
 	}
@@ -237,15 +248,15 @@ func (e *Engine) Returned(id string) ([]Identity, error) {
 		return nil, err
 	}
 	j.close()
-	m := &j.marks
+	m := &j.progress
 	var out []Identity
 	for i := range j.run.Ops {
 		o := &j.run.Ops[i]
-		here := m.back[i] || m.stage == Undone && m.not[i] == ""
-		switch back := m.returned[i]; {
+		here := m.file(i).back || m.stage == Undone && m.file(i).notDone == ""
+		switch back := m.file(i).returned; {
 		case !here || o.Verb != organize.Move || o.Inode == 0:
 		case back != nil: // from another file system
-			out = append(out, Identity{back.inode, back.size, back.mtime})
+			out = append(out, Identity{back.Inode, back.Size, back.MTime})
 		default:
 			out = append(out, Identity{o.Inode, o.Size, o.MTime})
 		}
@@ -302,11 +313,11 @@ func (e *Engine) nameLater(out *Outcome, begun time.Time) {
 			continue // it can't be told
 		}
 		j.close()
-		if id == out.Run || j.run.Begun.Before(begun) || j.marks.stage == Undone {
+		if id == out.Run || j.run.Begun.Before(begun) || j.progress.stage == Undone {
 			continue
 		}
 		for i := range j.run.Ops {
-			if j.marks.back[i] || j.run.Ops[i].Verb != organize.Move {
+			if j.progress.file(i).back || j.run.Ops[i].Verb != organize.Move {
 				continue
 			}
 			if p := gone[j.run.pathOf(j.run.Ops[i].From)]; p != nil {

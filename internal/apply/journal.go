@@ -4,99 +4,135 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
-	"strconv"
+	"math"
+	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// journalVersion is the first line's number: a journal of another one is refused. It rises with every change of what stands there.
-const journalVersion = 2
+// journalFormat rises with every change of what stands in a journal: one of another format is refused.
+const journalFormat = 3
 
-// across is the word of a move to another file system.
-const across = "across"
+// header is the first line of a journal. A line for each folder follows, one for each step, and one with the SHA-256 of all of these:
+// together its fixed part. Behind it stand the marks. Each line is a JSON object.
+type header struct {
+	Format   int             `json:"anivault_journal"`
+	ID       string          `json:"id"`
+	Plan     string          `json:"plan"`
+	Begun    time.Time       `json:"begun"`
+	Mode     organize.Mode   `json:"mode"`
+	Layout   string          `json:"layout"`
+	Absolute bool            `json:"absolute_links,omitempty"`
+	Parts    string          `json:"parts"`
+	Sources  []organize.Root `json:"sources"`
+	Targets  []organize.Root `json:"targets"`
+	Folders  int             `json:"folders"`
+	Files    int             `json:"files"`
+	Bytes    int             `json:"bytes"` // from here to the marks
+}
 
-// absoluteLinks is the word of a run whose symbolic links hold whole paths.
-const absoluteLinks = "absolute"
+// stepLine is the line of a step: an operation where the file comes to its target, else its first half. Names are quoted as in plans: JSON
+// is UTF-8, which they need not be.
+type stepLine struct {
+	Aside      bool   `json:"aside,omitempty"`
+	Verb       string `json:"verb,omitempty"`
+	File       int    `json:"file"`
+	N          int    `json:"n,omitempty"`
+	Unit       int    `json:"unit,omitempty"`
+	Bundle     int    `json:"bundle,omitempty"`
+	Across     bool   `json:"across,omitempty"`
+	Size       int64  `json:"size,omitempty"`
+	MTime      string `json:"mtime,omitempty"`
+	Birth      string `json:"birth,omitempty"`
+	Inode      uint64 `json:"inode,omitempty"`
+	Sum        uint64 `json:"ends,omitempty"`
+	FromFolder int    `json:"from_folder,omitempty"`
+	From       string `json:"from,omitempty"`
+	ToFolder   int    `json:"to_folder,omitempty"`
+	To         string `json:"to,omitempty"`
+	Text       string `json:"text,omitempty"`
+	Temp       int    `json:"temp,omitempty"`
+}
 
-const journalWords = "anivault journal "
+// sumLine is the last line of the fixed part, with the sum of the lines before it.
+func sumLine(text []byte) []byte {
+	sum := sha256.Sum256(text)
+	return fmt.Appendf(nil, "{\"sha256\":\"%s\"}\n", hex.EncodeToString(sum[:]))
+}
 
-// sumWord begins the last line of the fixed part.
-const sumWord = "sum "
-
-// text returns the journal's fixed part: everything that will be done, and below it its SHA-256.
+// text returns the journal's fixed part: everything that will be done, and how everything was.
 func (r *run) text() []byte {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s%d\nid %s\nplan %s\nbegun %s\nmode %s\nlayout %s\n",
-		journalWords, journalVersion, r.ID, r.Plan, r.Begun.UTC().Format(time.RFC3339Nano), r.Mode, organize.Quote(r.Layout))
-	if r.Absolute {
-		b.WriteString(absoluteLinks + " links\n")
-	}
-	for _, root := range r.Sources {
-		fmt.Fprintf(&b, "source %s\n", root)
-	}
-	for _, root := range r.Targets {
-		fmt.Fprintf(&b, "target %s\n", root)
-	}
+	var folders bytes.Buffer
+	encoder := newEncoder(&folders)
 	for i := range r.Dirs {
-		d := &r.Dirs[i]
-		if d.New {
-			fmt.Fprintf(&b, "new %d %s\n", d.Parent, organize.Quote(d.Name))
-			continue
-		}
-		word := "dir"
-		if d.Removable {
-			word = "leaf"
-		}
-		fmt.Fprintf(&b, "%s %d %04o %d %d %s %s\n", word, d.Parent, d.Mode, d.UID, d.GID, d.MTime, organize.Quote(d.Name))
+		d := r.Dirs[i]
+		d.Name = organize.Quote(d.Name)
+		_ = encoder.Encode(d) // there is nothing in it that has no form in JSON
 	}
-	b.Grow(len(r.Steps) * plannedBytes)
-	for _, s := range r.Steps {
-		o := &r.Ops[s.Op]
-		if s.Leg == organize.Aside {
-			fmt.Fprintf(&b, "aside %d %d\n", s.Op, o.Temp)
-			continue
+	parts := split(len(r.Steps), runtime.GOMAXPROCS(0))
+	steps := make([]bytes.Buffer, len(parts))
+	parallel(parts, func(part, first, end int) {
+		encoder := newEncoder(&steps[part])
+		steps[part].Grow((end - first) * stepBytes)
+		for _, s := range r.Steps[first:end] {
+			_ = encoder.Encode(r.line(s))
 		}
-		b.Write(o.line(b.AvailableBuffer(), s.Op))
+	})
+	h := header{
+		Format: journalFormat, ID: r.ID, Plan: r.Plan, Begun: r.Begun.UTC(), Mode: r.Mode, Layout: r.Layout, Absolute: r.Absolute,
+		Parts: r.Parts, Sources: r.Sources, Targets: r.Targets, Folders: len(r.Dirs), Files: len(r.Ops),
+		Bytes: folders.Len() + len(sumLine(nil)),
 	}
-	sum := sha256.Sum256(b.Bytes())
-	fmt.Fprintf(&b, "%s%s\n", sumWord, hex.EncodeToString(sum[:]))
+	for i := range steps {
+		h.Bytes += steps[i].Len()
+	}
+	var b bytes.Buffer
+	b.Grow(h.Bytes + 4096)
+	_ = newEncoder(&b).Encode(h)
+	b.Write(folders.Bytes())
+	for i := range steps {
+		b.Write(steps[i].Bytes())
+	}
+	b.Write(sumLine(b.Bytes()))
 	return b.Bytes()
 }
 
-// plannedBytes is about what a file takes in a journal.
-const plannedBytes = 256
+// stepBytes is about what a file takes in a journal.
+const stepBytes = 330
 
-// line returns an operation as its two lines, behind what is there.
-func (o *op) line(b []byte, index int) []byte {
-	word := o.Verb.String()
-	if o.Across {
-		word = across
-	}
-	b = append(b, word...)
-	for _, n := range []int{index, o.N, o.Unit, o.Bundle} {
-		b = strconv.AppendInt(append(b, ' '), int64(n), 10)
-	}
-	if o.Verb == organize.NFO {
-		b = append(o.To.append(append(b, ' ')), "\n  text "...)
-		return append(append(b, organize.Quote(o.Text)...), '\n')
-	}
-	b = strconv.AppendInt(append(b, ' '), o.Size, 10)
-	b = o.MTime.Append(append(b, ' '))
-	b = strconv.AppendUint(append(b, ' '), o.Inode, 10)
-	b = o.Birth.Append(append(b, ' '))
-	b = fmt.Appendf(b, " %016x ", o.Sum)
-	b = append(o.From.append(b), "\n  to "...)
-	return append(o.To.append(b), '\n')
+func newEncoder(w io.Writer) *json.Encoder {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e
 }
 
-// append writes a place as journals have it.
-func (p place) append(b []byte) []byte {
-	return append(append(strconv.AppendInt(b, int64(p.Dir), 10), ' '), organize.Quote(p.Name)...)
+func (r *run) line(s step) *stepLine {
+	o := &r.Ops[s.Op]
+	if s.Leg == organize.Aside {
+		return &stepLine{Aside: true, File: s.Op, Temp: o.Temp}
+	}
+	l := &stepLine{
+		Verb: o.Verb.String(), File: o.Index, N: o.N, Unit: o.Unit, Bundle: o.Bundle, Across: o.Across, Size: o.Size, Inode: o.Inode,
+		MTime: o.MTime.String(), Sum: o.Sum, ToFolder: o.To.Dir, To: organize.Quote(o.To.Name), Temp: o.Temp,
+	}
+	if o.Birth != (organize.Stamp{}) {
+		l.Birth = o.Birth.String()
+	}
+	if o.Verb == organize.NFO {
+		l.Text = organize.Quote(o.Text)
+	} else {
+		l.FromFolder, l.From = o.From.Dir, organize.Quote(o.From.Name)
+	}
+	return l
 }
 
 // JournalError is a journal that is never acted on.
@@ -114,220 +150,194 @@ func (e *JournalError) Error() string {
 	return fmt.Sprintf("the journal can't be trusted: line %d: %s", e.Line, e.Why)
 }
 
-// readRun reads a journal's fixed part and returns where its marks begin. What it can't read stands in the error; the run then
-// holds what came before, for people to see and never to act on.
+// readHeader reads the first line and returns how long it is. The run holds what the line says, for people to see.
+func readHeader(text []byte) (_ *run, h header, length int, err error) {
+	line, _, whole := bytes.Cut(text, []byte("\n"))
+	err = json.Unmarshal(line, &h)
+	r := &run{
+		ID: h.ID, Plan: h.Plan, Begun: h.Begun, Mode: h.Mode, Layout: h.Layout, Absolute: h.Absolute, Parts: h.Parts,
+		Sources: h.Sources, Targets: h.Targets,
+	}
+	var old int
+	_, noOld := fmt.Sscanf(string(line), "anivault journal %d", &old)
+	switch {
+	case noOld == nil && old < journalFormat:
+		return r, h, 0, &JournalError{Line: 1, Why: fmt.Sprintf(
+			"an older version of anivault wrote it, in format %d: that version can still put the run back", old)}
+	case h.Format > journalFormat:
+		return r, h, 0, &JournalError{Line: 1, Why: "a newer version of anivault wrote it", Newer: true}
+	case err != nil || !whole || h.Format != journalFormat:
+		return r, h, 0, &JournalError{Line: 1, Why: "it is no journal"}
+	case !organize.IsID(h.ID) || !organize.IsID(h.Plan) || !organize.IsID(h.Parts):
+		return r, h, 0, &JournalError{Line: 1, Why: "it has no id"}
+	case h.Begun.IsZero() || h.Mode.Verb() == organize.None || len(h.Sources) == 0 || len(h.Targets) == 0:
+		return r, h, 0, &JournalError{Line: 1, Why: "its header is not complete"}
+	case h.Bytes < 0 || h.Bytes > math.MaxInt32 || h.Folders < 0 || h.Files < 0 || max(h.Folders, h.Files) > h.Bytes:
+		return r, h, 0, &JournalError{Line: 1, Why: "its header is not possible"}
+	}
+	return r, h, len(line) + 1, nil
+}
+
+// fixedPart returns where the line with the checksum begins and where the marks do, if the checksum is right.
+func (h *header) fixedPart(text []byte, length int) (sum, marks int, err error) {
+	marks = length + h.Bytes
+	sum = marks - len(sumLine(nil))
+	switch {
+	case marks > len(text) || sum < length:
+		return 0, 0, &JournalError{Why: "its end is missing"}
+	case !bytes.Equal(text[sum:marks], sumLine(text[:sum])):
+		return 0, 0, &JournalError{Why: "its checksum is wrong"}
+	}
+	return sum, marks, nil
+}
+
+// readRun reads a journal's fixed part and returns where its marks begin. With an error the run holds what the header says, for people to
+// see and never to act on.
 func readRun(text []byte) (r *run, marks int, err error) {
-	j := reader{run: &run{}, text: string(text)}
-	j.run.Ops = make([]op, 0, len(text)/plannedBytes)
-	j.run.Steps = make([]step, 0, len(text)/plannedBytes)
-	if err := j.read(); err != nil {
-		return j.run, 0, err
-	}
-	return j.run, j.at, nil
-}
-
-type reader struct {
-	run  *run
-	text string
-	at   int
-	line int
-	temp map[int]int // operation → the number of its temporary name
-}
-
-// next returns the next line; io.EOF behind the last one.
-func (j *reader) next() (string, error) {
-	i := strings.IndexByte(j.text[j.at:], '\n')
-	if i < 0 {
-		return "", io.EOF
-	}
-	s := j.text[j.at : j.at+i]
-	j.at += i + 1
-	j.line++
-	return s, nil
-}
-
-func (j *reader) bad(format string, args ...any) error {
-	return &JournalError{Line: j.line, Why: fmt.Sprintf(format, args...)}
-}
-
-// version reads the first line.
-func (j *reader) version() error {
-	first, err := j.next()
-	number, known := strings.CutPrefix(first, journalWords)
-	version, numeric := strconv.Atoi(number)
-	switch {
-	case err != nil || !known || numeric != nil:
-		return j.bad("it is no journal")
-	case version > journalVersion:
-		return &JournalError{Line: 1, Why: "a newer version of anivault wrote it", Newer: true}
-	case version != journalVersion:
-		return &JournalError{Line: 1, Why: fmt.Sprintf("its form is number %d, and this version of anivault knows only number %d", version, journalVersion)}
-	}
-	return nil
-}
-
-// header reads the lines before the first folder.
-func (j *reader) header() error {
-	if err := j.version(); err != nil {
-		return err
-	}
-	for {
-		line, err := j.next()
-		if err != nil {
-			return j.bad("it was cut off")
-		}
-		word, rest, _ := strings.Cut(line, " ")
-		if isFolder(word) {
-			return nil
-		}
-		if err := j.readLine(word, rest); err != nil {
-			return err
-		}
-	}
-}
-
-// isFolder reports whether a line that begins with the word is about a folder.
-func isFolder(word string) bool { return word == "new" || word == "dir" || word == "leaf" }
-
-func (j *reader) read() error {
-	if err := j.version(); err != nil {
-		return err
-	}
-	j.temp = map[int]int{}
-	for {
-		begins := j.at
-		line, err := j.next()
-		if err != nil {
-			return j.bad("it was cut off")
-		}
-		word, rest, _ := strings.Cut(line, " ")
-		if word+" " == sumWord {
-			sum := sha256.Sum256([]byte(j.text[:begins]))
-			if rest != hex.EncodeToString(sum[:]) {
-				return j.bad("its checksum is wrong")
-			}
-			return j.whole()
-		}
-		if err := j.readLine(word, rest); err != nil {
-			return err
-		}
-	}
-}
-
-func (j *reader) readLine(word, rest string) (err error) {
-	r := j.run
-	switch word {
-	case "id":
-		r.ID = rest
-	case "plan":
-		r.Plan = rest
-	case "begun":
-		r.Begun, err = time.Parse(time.RFC3339, rest)
-	case "mode":
-		r.Mode = organize.Mode(rest)
-	case "layout":
-		r.Layout, err = organize.Unquote(rest)
-	case absoluteLinks:
-		if r.Absolute = rest == "links"; !r.Absolute {
-			err = lang.Error("links are absolute, nothing else is")
-		}
-	case "source", "target":
-		var root organize.Root
-		root, err = organize.ParseRoot(rest)
-		if word == "source" {
-			r.Sources = append(r.Sources, root)
-		} else {
-			r.Targets = append(r.Targets, root)
-		}
-	case "new", "dir", "leaf":
-		return j.readFolder(word, rest)
-	case "aside":
-		return j.readAside(rest)
-	case organize.NFO.String():
-		return j.readNote(rest)
-	default:
-		return j.readOp(word, rest)
-	}
+	r, h, length, err := readHeader(text)
 	if err != nil {
-		return j.bad("%v", err)
+		return r, 0, err
 	}
-	return nil
-}
-
-// fields reads words and, last, a name.
-type fields struct {
-	rest string
-	err  error
-}
-
-func (f *fields) word() string {
-	word, rest, _ := strings.Cut(f.rest, " ")
-	f.rest = rest
-	return word
-}
-
-func (f *fields) number(base, bits int) uint64 {
-	n, err := strconv.ParseUint(f.word(), base, bits)
-	if err != nil && f.err == nil {
-		f.err = err
+	sum, marks, err := h.fixedPart(text, length)
+	if err != nil {
+		return r, 0, err
 	}
-	return n
-}
-
-func (f *fields) int() int { return int(f.number(10, 31)) }
-
-func (f *fields) stamp() organize.Stamp {
-	s, err := organize.ParseStamp(f.word())
-	if err != nil && f.err == nil {
-		f.err = err
+	lines := bytes.Split(text[length:sum], []byte("\n"))
+	if len(lines)-1 < h.Folders {
+		return r, 0, &JournalError{Why: "folders are missing"}
 	}
-	return s
-}
-
-func (f *fields) name() string {
-	s, err := organize.Unquote(f.rest)
-	if err != nil && f.err == nil {
-		f.err = err
+	whole := &run{
+		ID: r.ID, Plan: r.Plan, Begun: r.Begun, Mode: r.Mode, Layout: r.Layout, Absolute: r.Absolute, Parts: r.Parts,
+		Sources: r.Sources, Targets: r.Targets,
 	}
-	return s
-}
-
-func (j *reader) readFolder(word, rest string) error {
-	f := fields{rest: rest}
-	d := folder{Parent: -1, New: word == "new", Removable: word == "leaf"}
-	if strings.HasPrefix(f.rest, "-1 ") {
-		f.rest = f.rest[len("-1 "):]
-	} else {
-		d.Parent = f.int()
-	}
-	if !d.New {
-		d.Mode, d.UID, d.GID = uint32(f.number(8, 12)), uint32(f.number(10, 32)), uint32(f.number(10, 32))
-		d.MTime = f.stamp()
-	}
-	d.Name = f.name()
-	switch {
-	case f.err != nil:
-		return j.bad("%v", f.err)
-	case d.Parent >= len(j.run.Dirs):
-		return j.bad("its folder is not there")
-	case d.Parent < 0 && (d.New || d.Removable || !j.run.isRoot(d.Name)):
-		return j.bad("it is none of the roots")
-	case d.Parent >= 0 && !isComponent(d.Name):
-		return j.bad("%q is no name", d.Name)
-	}
-	j.run.Dirs = append(j.run.Dirs, d)
-	return nil
-}
-
-func (r *run) isRoot(path string) bool {
-	for _, roots := range [][]organize.Root{r.Sources, r.Targets} {
-		for _, root := range roots {
-			if root.Path == path {
-				return true
-			}
+	for i, line := range lines[:h.Folders] {
+		if err := whole.readFolder(line); err != nil {
+			return r, 0, &JournalError{Line: i + 2, Why: err.Error()}
 		}
 	}
-	return false
+	if err := whole.readSteps(lines[h.Folders:len(lines)-1], h.Folders+2); err != nil {
+		return r, 0, err
+	}
+	if len(whole.Ops) != h.Files {
+		return r, 0, &JournalError{Why: "files are missing"}
+	}
+	return whole, marks, nil
+}
+
+func (r *run) readFolder(line []byte) error {
+	var d folder
+	err := json.Unmarshal(line, &d)
+	if err == nil {
+		d.Name, err = organize.Unquote(d.Name)
+	}
+	isRoot := func(root organize.Root) bool { return root.Path == d.Name }
+	switch {
+	case err != nil:
+		return err
+	case d.Parent >= len(r.Dirs):
+		return lang.Error("its folder is not there")
+	case d.Parent < 0 && (d.New || d.Removable || !slices.ContainsFunc(slices.Concat(r.Sources, r.Targets), isRoot)):
+		return lang.Error("it is none of the roots")
+	case d.Parent >= 0 && !isComponent(d.Name):
+		return lang.Error("%q is no name", d.Name)
+	}
+	r.Dirs = append(r.Dirs, d)
+	return nil
+}
+
+// readSteps reads the lines of steps, of which the first is the journal's line of that number.
+func (r *run) readSteps(lines [][]byte, number int) error {
+	ops := make([]op, len(lines)) // without a verb: the first half of one
+	parts := split(len(lines), runtime.GOMAXPROCS(0))
+	problems := make([]error, len(parts))
+	parallel(parts, func(part, first, end int) {
+		for i := first; i < end && problems[part] == nil; i++ {
+			if err := ops[i].read(lines[i]); err != nil {
+				problems[part] = &JournalError{Line: number + i, Why: err.Error()}
+			}
+		}
+	})
+	for _, err := range problems {
+		if err != nil {
+			return err
+		}
+	}
+	aside := map[int]int{} // operation → the number of its temporary name
+	r.Ops, r.Steps = ops[:0], make([]step, 0, len(lines))
+	for i := range ops {
+		if err := r.addStep(ops[i], aside); err != nil {
+			return &JournalError{Line: number + i, Why: err.Error()}
+		}
+	}
+	if len(aside) > 0 {
+		return &JournalError{Why: "a file stays under a temporary name"}
+	}
+	return nil
+}
+
+func (o *op) read(line []byte) error {
+	var l stepLine
+	if err := json.Unmarshal(line, &l); err != nil {
+		return err
+	}
+	if l.Aside {
+		o.Index, o.Temp = l.File, l.Temp
+		return nil
+	}
+	to, err := organize.Unquote(l.To)
+	*o = op{
+		Index: l.File, N: l.N, Unit: l.Unit, Bundle: l.Bundle, Verb: organize.VerbOf(l.Verb), Across: l.Across, Size: l.Size,
+		Inode: l.Inode, Sum: l.Sum, To: place{l.ToFolder, to}, Temp: l.Temp,
+	}
+	if err == nil {
+		o.MTime, err = organize.ParseStamp(l.MTime)
+	}
+	if err == nil && l.Birth != "" {
+		o.Birth, err = organize.ParseStamp(l.Birth)
+	}
+	switch {
+	case err != nil:
+		return err
+	case l.Verb == organize.NFO.String():
+		o.Verb, o.From = organize.NFO, o.To
+		o.Text, err = organize.Unquote(l.Text)
+	case o.Verb == organize.None:
+		return lang.Error("%q is no verb", l.Verb)
+	default:
+		o.From.Dir = l.FromFolder
+		o.From.Name, err = organize.Unquote(l.From)
+	}
+	return err
+}
+
+func (r *run) addStep(o op, aside map[int]int) error {
+	if o.Verb == organize.None {
+		if o.Temp < 1 || aside[o.Index] != 0 {
+			return lang.Error("it is no temporary name")
+		}
+		aside[o.Index] = o.Temp
+		r.Steps = append(r.Steps, step{o.Index, organize.Aside})
+		return nil
+	}
+	switch {
+	case o.Index != len(r.Ops):
+		return lang.Error("its number is wrong")
+	case o.Temp != aside[o.Index]:
+		return lang.Error("its temporary name is wrong")
+	case min(o.From.Dir, o.To.Dir) < 0 || max(o.From.Dir, o.To.Dir) >= len(r.Dirs):
+		return lang.Error("its folder is not there")
+	case !isComponent(o.From.Name) || !isComponent(o.To.Name):
+		return lang.Error("it has no name")
+	case o.Size < 0 || o.Verb == organize.NFO && o.Size != int64(len(o.Text)):
+		return lang.Error("its size is wrong")
+	}
+	s := step{Op: o.Index}
+	if o.Temp > 0 {
+		s.Leg = organize.Home
+		delete(aside, o.Index)
+	}
+	r.Ops, r.Steps = append(r.Ops, o), append(r.Steps, s)
+	return nil
 }
 
 // isComponent reports whether a name is one component of a path.
@@ -335,102 +345,186 @@ func isComponent(s string) bool {
 	return s != "" && s != "." && s != ".." && !strings.ContainsAny(s, "/\x00")
 }
 
-func (j *reader) readAside(rest string) error {
-	f := fields{rest: rest}
-	o, temp := f.int(), f.int()
-	if f.err != nil || f.rest != "" || temp < 1 || j.temp[o] != 0 {
-		return j.bad("it is no temporary name")
-	}
-	j.temp[o] = temp
-	j.run.Steps = append(j.run.Steps, step{o, organize.Aside})
-	return nil
+// journal is an open journal: a run, and marks that are added to it, by several workers at once.
+type journal struct {
+	run      *run
+	progress progress
+	file     File
+	end      int64 // where the next mark goes
+	unsynced bool
+	err      error // the first mark that could not be written
+	mu       sync.Mutex
 }
 
-func (j *reader) readOp(word, rest string) error {
-	f := fields{rest: rest}
-	o := op{Verb: organize.VerbOf(word)}
-	if word == across {
-		o.Verb, o.Across = organize.Move, true
+func journalName(id string) string { return id + ".journal" }
+
+// unwritten is the name of a journal until it is complete.
+func unwritten(id string) string { return "." + id + ".journal.new" }
+
+// newJournal writes a run down, durably, before anything of it is done.
+func newJournal(dir Dir, r *run) (_ *journal, err error) {
+	name := unwritten(r.ID)
+	file, err := dir.Create(name)
+	if err != nil {
+		return nil, err
 	}
-	index := f.int()
-	o.N, o.Unit, o.Bundle = f.int(), f.int(), f.int()
-	o.Size, o.MTime, o.Inode, o.Birth = int64(f.number(10, 63)), f.stamp(), f.number(10, 64), f.stamp()
-	o.Sum = f.number(16, 64)
-	o.From = place{f.int(), f.name()}
-	line, err := j.next()
-	g := fields{rest: line}
-	if err != nil || !strings.HasPrefix(line, "  to ") {
-		return j.bad("the line \"to\" is missing")
+	defer func() {
+		if err != nil {
+			file.Close()
+			_ = dir.Unlink(name) // it was never complete, and nothing was done by it
+		}
+	}()
+	if err := file.Lock(); err != nil {
+		return nil, err
 	}
-	g.rest = line[len("  to "):]
-	o.To = place{g.int(), g.name()}
-	switch {
-	case o.Verb == organize.None:
-		return j.bad("%q is no word of a journal", word)
-	case f.err != nil:
-		return j.bad("%v", f.err)
-	case g.err != nil:
-		return j.bad("%v", g.err)
-	case index != len(j.run.Ops):
-		return j.bad("its number is wrong")
-	case max(o.From.Dir, o.To.Dir) >= len(j.run.Dirs):
-		return j.bad("its folder is not there")
-	case !isComponent(o.From.Name) || !isComponent(o.To.Name):
-		return j.bad("it has no name")
+	text := r.text()
+	if _, err := file.WriteAt(text, 0); err != nil {
+		return nil, err
 	}
-	s := step{Op: index}
-	if o.Temp = j.temp[index]; o.Temp > 0 {
-		s.Leg = organize.Home
-		delete(j.temp, index)
+	if err := file.Allocate(int64(len(text)) + r.room()); err != nil {
+		return nil, err
 	}
-	o.Index = index
-	j.run.Ops = append(j.run.Ops, o)
-	j.run.Steps = append(j.run.Steps, s)
-	return nil
+	if err := file.Sync(); err != nil {
+		return nil, err
+	}
+	if err := publish(dir, name, journalName(r.ID)); err != nil {
+		return nil, err
+	}
+	if err := dir.Sync(); err != nil {
+		return nil, err
+	}
+	return &journal{run: r, progress: newProgress(len(r.Ops), len(r.Dirs)), file: file, end: int64(len(text))}, nil
 }
 
-// readNote reads a file for media servers, whose content stands on the next line.
-func (j *reader) readNote(rest string) error {
-	f := fields{rest: rest}
-	o := op{Verb: organize.NFO, Index: len(j.run.Ops)}
-	index := f.int()
-	o.N, o.Unit, o.Bundle = f.int(), f.int(), f.int()
-	o.To = place{f.int(), f.name()}
-	o.From = o.To
-	line, err := j.next()
-	text, quoted := strings.CutPrefix(line, "  text ")
-	g := fields{rest: text}
-	o.Text = g.name()
-	o.Size = int64(len(o.Text))
-	switch {
-	case err != nil || !quoted:
-		return j.bad("the line \"text\" is missing")
-	case f.err != nil:
-		return j.bad("%v", f.err)
-	case g.err != nil:
-		return j.bad("%v", g.err)
-	case index != o.Index:
-		return j.bad("its number is wrong")
-	case o.To.Dir >= len(j.run.Dirs):
-		return j.bad("its folder is not there")
-	case !isComponent(o.To.Name):
-		return j.bad("it has no name")
+// publish gives a file its name, and replaces none.
+func publish(dir Dir, from, to string) error {
+	err := dir.Rename(from, dir, to)
+	if !cantExclude(err) {
+		return err
 	}
-	j.run.Ops = append(j.run.Ops, o)
-	j.run.Steps = append(j.run.Steps, step{Op: index})
-	return nil
+	if err := dir.Link(from, dir, to); err != nil {
+		return err
+	}
+	return dir.Unlink(from)
 }
 
-// whole checks what only the end shows.
-func (j *reader) whole() error {
-	r := j.run
-	switch {
-	case !organize.IsID(r.ID) || !organize.IsID(r.Plan):
-		return j.bad("it has no id")
-	case r.Mode.Verb() == organize.None || len(r.Sources) == 0 || len(r.Targets) == 0:
-		return j.bad("its header is not complete")
-	case len(j.temp) > 0:
-		return j.bad("a file is left under a temporary name")
+// openJournal reads a journal whole; one that may be written is locked, ErrAtWork where another process has it. The error wraps a
+// *JournalError where it can't be trusted.
+func openJournal(dir Dir, id string, writable bool) (*journal, error) {
+	open := dir.Read
+	if writable {
+		open = dir.Edit
 	}
-	return nil
+	file, err := open(journalName(id))
+	if err != nil {
+		return nil, err
+	}
+	var text []byte
+	if writable {
+		err = file.Lock()
+	}
+	if err == nil {
+		text, err = readAll(file)
+	}
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	r, at, err := readRun(text)
+	if err == nil && r.ID != id {
+		err = &JournalError{Why: "it is that of another run, " + r.ID}
+	}
+	if err != nil {
+		file.Close()
+		return nil, lang.Error("the run %s: %w", id, err)
+	}
+	j := &journal{run: r, progress: newProgress(len(r.Ops), len(r.Dirs)), file: file}
+	j.end = int64(at + j.progress.replay(text[at:]))
+	return j, nil
+}
+
+func readAll(f File) ([]byte, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return readPart(f, 0, info.Size)
+}
+
+// readPart returns what stands between two places, less where the file ends before.
+func readPart(f File, from, to int64) ([]byte, error) {
+	text := make([]byte, to-from)
+	n, err := f.ReadAt(text, from)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return text[:n], err
+}
+
+// readSummary reads of a journal what the history tells: its header and its marks. The checksum is looked at only with check, so a run of
+// 100,000 files costs no more than one of a single file. With an error of *JournalError the run has what could be read.
+func readSummary(dir Dir, id string, check bool) (*Run, error) {
+	file, err := dir.Read(journalName(id))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	r, h, length, err := readStart(file, info.Size)
+	marks := int64(length + h.Bytes)
+	p := newProgress(0, 0)
+	out := p.summary(r)
+	out.Files = h.Files
+	switch {
+	case err != nil:
+		return &out, err
+	case r.ID != id:
+		return &out, &JournalError{Why: "it is that of another run, " + r.ID}
+	case marks > info.Size:
+		return &out, &JournalError{Why: "its end is missing"}
+	}
+	if check {
+		text, err := readPart(file, 0, marks)
+		if err == nil {
+			_, _, err = h.fixedPart(text, length)
+		}
+		if err != nil {
+			return &out, err
+		}
+	}
+	text, err := readMarks(file, marks, info.Size)
+	p = newProgress(h.Files, h.Folders)
+	p.replay(text)
+	out = p.summary(r)
+	return &out, err
+}
+
+// window is how much of a journal is read at a time, and longestHeader what is read of a header: it names roots.
+const window, longestHeader = 64 << 10, 8 << 20
+
+func readStart(file File, size int64) (r *run, h header, length int, err error) {
+	for most := int64(window); ; most *= 2 {
+		text, err := readPart(file, 0, min(most, size))
+		if err != nil {
+			return &run{}, h, 0, err
+		}
+		if bytes.IndexByte(text, '\n') >= 0 || most >= min(size, longestHeader) {
+			return readHeader(text)
+		}
+	}
+}
+
+// readMarks returns the marks: the file was made as long as it will ever be, so behind them there are zeros.
+func readMarks(file File, from, size int64) (text []byte, err error) {
+	for from < size {
+		some, err := readPart(file, from, min(from+window, size))
+		text, from = append(text, some...), from+window
+		if err != nil || len(some) == 0 || some[len(some)-1] == 0 {
+			return text, err
+		}
+	}
+	return text, nil
 }

@@ -2,8 +2,7 @@ package apply
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -18,6 +17,7 @@ import (
 func sampleRun() *run {
 	return &run{
 		ID: "20261122-020431-k3f9", Plan: "20261122-020431-abcd", Begun: time.Unix(1_800_000_000, 123456789).UTC(), Mode: organize.ModeMove, Layout: "my layout", Absolute: true,
+		Parts:   "20261122-020431-p4r7",
 		Sources: []organize.Root{{Type: "ext4", Inode: 2, Birth: organize.Stamp{Sec: 9, Nsec: 5}, Path: "/src"}},
 		Targets: []organize.Root{{Type: "-", Path: "/lib of mine"}},
 		Dirs: []folder{
@@ -82,12 +82,13 @@ func TestADamagedJournalIsRefused(t *testing.T) {
 }
 
 func TestAJournalOfAnotherVersionIsRefused(t *testing.T) {
-	_, _, err := readRun([]byte("anivault journal 3\n"))
+	_, _, err := readRun([]byte(`{"anivault_journal":4}` + "\n"))
 	if bad, ok := errors.AsType[*JournalError](err); !ok || !bad.Newer {
 		t.Error(err)
 	}
-	_, _, err = readRun([]byte("anivault journal 1\nid x\n"))
-	if want := "the journal can't be trusted: line 1: its form is number 1, and this version of anivault knows only number 2"; err == nil || err.Error() != want {
+	_, _, err = readRun([]byte("anivault journal 2\nid x\n"))
+	want := "the journal can't be trusted: line 1: an older version of anivault wrote it, in format 2: that version can still put the run back"
+	if err == nil || err.Error() != want {
 		t.Error(err)
 	}
 }
@@ -106,48 +107,93 @@ func TestTheSumOfAFilesEnds(t *testing.T) {
 	}
 }
 
-// Wherever the marks are torn, those before are read, and new ones can be added behind them.
-func TestTornMarks(t *testing.T) {
-	s := newSim()
-	dir, _ := s.Open("/data/history")
-	r := sampleRun()
+// marked is a journal with marks, its text, and where they begin and end.
+func marked(t *testing.T) (s *sim, dir Dir, r *run, begins, ends int) {
+	t.Helper()
+	s = newSim()
+	dir, _ = s.Open("/data/history")
+	r = sampleRun()
 	j, err := newJournal(dir, r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	begins := int(j.end)
+	begins = int(j.end)
 	_ = j.enter(Applying, time.Unix(1, 0))
-	j.mark("not 0 exists")
+	j.markFile(0, markNotDone, organize.Exists)
+	j.mark(mark{Mark: markCopied, File: new(1), Copy: &copyMark{Inode: 9, Size: 5, MTime: organize.Stamp{Sec: -1, Nsec: 5e8}}})
 	_ = j.enter(Done, time.Unix(2, 0))
+	return s, dir, r, begins, int(j.end)
+}
+
+// Wherever the last mark is torn, those before it are read, and new ones take its place.
+func TestATornMarkIsNone(t *testing.T) {
+	s, dir, r, begins, ends := marked(t)
 	node := s.nodes[s.at("/data/history/"+journalName(r.ID))]
-	whole, ends := node.data, int(j.end)
+	whole := node.data
 	for cut := begins; cut < ends; cut++ {
-		node.data = whole[:cut] + "\x00\x00" + whole[cut+2:]
+		node.data = whole[:cut] + strings.Repeat("\x00", len(whole)-cut)
 		torn, err := openJournal(dir, r.ID, true)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if torn.marks.stage == Done {
-			t.Fatalf("cut at %d: %s", cut-begins, torn.marks.stage)
+		if torn.progress.stage == Done || torn.progress.damaged > 0 {
+			t.Fatalf("cut at %d: %+v", cut-begins, torn.progress)
 		}
 		if err := torn.enter(Undoing, time.Unix(3, 0)); err != nil {
 			t.Fatal(err)
 		}
 		again, err := openJournal(dir, r.ID, false)
-		if err != nil || again.marks.stage != Undoing {
-			t.Fatalf("cut at %d, then marked: %v %v", cut-begins, again.marks.stage, err)
+		if err != nil || again.progress.stage != Undoing || again.progress.damaged > 0 {
+			t.Fatalf("cut at %d, then marked: %+v %v", cut-begins, again.progress, err)
+		}
+	}
+}
+
+// A mark that is damaged takes no other one with it, and is never written over.
+func TestADamagedMarkStays(t *testing.T) {
+	s, dir, r, begins, ends := marked(t)
+	node := s.nodes[s.at("/data/history/"+journalName(r.ID))]
+	whole := node.data
+	last := strings.LastIndex(whole[:ends-1], "\n") + 1
+	for at := begins; at < last; at++ {
+		if whole[at] == '\n' {
+			continue // two marks would be one
+		}
+		for _, bad := range []string{string(whole[at] ^ 1), "\x00"} {
+			node.data = whole[:at] + bad + whole[at+1:]
+			damaged := node.data[:ends]
+			j, err := openJournal(dir, r.ID, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p := &j.progress; p.stage != Done || p.damaged == 0 || p.file(0).notDone == "" && p.file(1).copy == nil {
+				t.Fatalf("byte %d: %+v", at-begins, j.progress)
+			}
+			if err := j.enter(Undoing, time.Unix(3, 0)); err != nil {
+				t.Fatal(err)
+			}
+			again, err := openJournal(dir, r.ID, false)
+			if err != nil || again.progress.stage != Undoing || again.progress.damaged != j.progress.damaged || node.data[:ends] != damaged {
+				t.Fatalf("byte %d, then marked: %+v %v", at-begins, again.progress, err)
+			}
 		}
 	}
 }
 
 // Nothing that stands in a journal makes reading it fail otherwise than by an error, and what is accepted is written as it was.
 func FuzzJournal(f *testing.F) {
-	f.Add(string(sampleRun().text()))
+	whole := string(sampleRun().text())
+	f.Add(whole[:len(whole)-len(sumLine(nil))])
 	f.Add("anivault journal 2\nid x\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		if body, _, found := strings.Cut(text, "sum "); found { // give it the checksum that it lacks
-			sum := sha256.Sum256([]byte(body))
-			text = body + "sum " + hex.EncodeToString(sum[:]) + "\n"
+		if first, rest, found := strings.Cut(text, "\n"); found { // give it the length and the checksum that it lacks
+			var h map[string]any
+			if json.Unmarshal([]byte(first), &h) == nil && h != nil {
+				h["bytes"] = len(rest) + len(sumLine(nil))
+				line, _ := json.Marshal(h)
+				text = string(line) + "\n" + rest
+				text += string(sumLine([]byte(text)))
+			}
 		}
 		r, at, err := readRun([]byte(text))
 		if err != nil {

@@ -117,7 +117,7 @@ func (e *engine) write(o *op) *Problem {
 }
 
 // fillNote writes a file under a temporary name and makes it durable.
-func (e *engine) fillNote(o *op, into Dir, part place) (_ *copied, err error) {
+func (e *engine) fillNote(o *op, into Dir, part place) (_ *copyMark, err error) {
 	folder, err := into.Stat()
 	if err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (e *engine) fillNote(o *op, into Dir, part place) (_ *copied, err error) {
 	if info, err = file.Stat(); err != nil {
 		return nil, err
 	}
-	return &copied{inode: info.Inode, size: info.Size, mtime: info.MTime, birth: info.Birth}, nil
+	return &copyMark{Inode: info.Inode, Size: info.Size, MTime: info.MTime, Birth: info.Birth}, nil
 }
 
 // unwrite takes the operation's file away again if its bytes are those that were written.
@@ -164,7 +164,7 @@ func (e *engine) wouldKeepNote(o *op, there, file, same bool, err error) *Proble
 	switch {
 	case err != nil:
 		return failed(err)
-	case !there || same || e.journal.marks.not[o.Index] != "":
+	case !there || same || e.journal.progress.file(o.Index).notDone != "":
 		return nil
 	case e.isHome(o.To):
 		return nil // it was never written

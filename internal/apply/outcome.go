@@ -46,6 +46,7 @@ type Outcome struct {
 	Changed    []string // with Apply and Resume that came to their end: the folders of the entries that are other than before
 	BadCRC     []string // copied files whose content has not the CRC-32 that their name says
 	Bare       []string // copies that could not keep all extended attributes, or their access list
+	Damaged    int      // marks of the journal that can't be read: what they said is not known
 }
 
 // Count returns how many files have the status.
@@ -97,14 +98,14 @@ func (e *MountError) Unwrap() error { return e.Err }
 
 // outcome completes what is told of a run.
 func (w *working) outcome(out *Outcome, err error) (*Outcome, error) {
-	out.Unfinished, out.Why = w.journal.marks.stage.Unfinished(), w.stopped
+	out.Unfinished, out.Why, out.Damaged = w.journal.progress.stage.Unfinished(), w.stopped, w.journal.progress.damaged
 	for _, i := range w.badCRC {
 		out.BadCRC = append(out.BadCRC, w.run.pathOf(w.run.Ops[i].From))
 	}
 	for _, i := range w.bare {
 		out.Bare = append(out.Bare, w.run.pathOf(w.run.Ops[i].To))
 	}
-	if w.journal.marks.stage == Done {
+	if w.journal.progress.stage == Done {
 		out.Changed = w.changed()
 	}
 	return out, err
@@ -136,7 +137,7 @@ func (w *working) tell(out *Outcome, done Status) {
 		}
 		p := w.codes[i]
 		switch {
-		case w.journal.marks.back[i]:
+		case w.journal.progress.file(i).back:
 			r.Status = StatusUndone
 		case p == nil:
 			r.Status, r.Copied = done, w.run.Ops[i].copies()

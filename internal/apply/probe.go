@@ -12,38 +12,29 @@ import (
 // probeName is the folder in which a run tries out what a file system can do.
 func (r *run) probeName() string { return ".anivault-" + r.ID + "-probe" }
 
-// probe finds out how files can be moved on the target's file systems: "rename", "link" (the kernel can't rename there without
-// replacing, or the file system takes the order and replaces all the same) or "none"; behind it "loose" where a file gets another inode
-// with another name, and last "stuck" where files could leave a source's file system and not be brought back to it.
-func (w *working) probe() (string, error) {
-	how, inodes, stuck := "rename", "firm", ""
+// probe finds out what the file systems of the targets can do, and those from which files are moved to another one.
+func (w *working) probe() (found probed, _ error) {
 	for i := range w.run.Dirs {
 		if !w.run.isProbed(i) {
 			continue
 		}
 		root, err := w.get(i)
 		var way string
-		var loose bool
+		var unstable bool
 		if err == nil {
-			way, loose, err = probeIn(root, w.run.probeName())
+			way, unstable, err = probeIn(root, w.run.probeName())
 		}
 		switch {
 		case !w.run.isTarget(i): // where nothing can be tried nothing is known
-			if err == nil && way == "none" {
-				stuck = " stuck"
-			}
+			found.OneWay = found.OneWay || err == nil && way == "none"
 			continue
 		case err != nil:
-			return "", err
+			return found, err
 		}
-		if how == "rename" || way == "none" {
-			how = way
-		}
-		if loose {
-			inodes = "loose"
-		}
+		found.MoveByLink = found.MoveByLink || way != "rename"
+		found.UnstableInodes = found.UnstableInodes || unstable
 	}
-	return how + " " + inodes + stuck, nil
+	return found, nil
 }
 
 // isProbed reports whether a folder is a root in which is tried out what its file system can do: a target, or one from which files are

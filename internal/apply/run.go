@@ -16,7 +16,8 @@ type run struct {
 	Begun    time.Time
 	Mode     organize.Mode
 	Layout   string
-	Absolute bool // symbolic links hold whole paths
+	Absolute bool   // symbolic links hold whole paths
+	Parts    string // random: what the temporary names of copies begin with
 	Sources  []organize.Root
 	Targets  []organize.Root
 	Dirs     []folder // each behind its parent
@@ -27,17 +28,19 @@ type run struct {
 
 // folder is a folder that is read or changed, as it was.
 type folder struct {
-	Parent    int    // its index; -1 for a root
-	Name      string // the path of a root
-	New       bool   // it is to be made
-	Removable bool   // it goes away when it has become empty
-	Mode      uint32
-	UID, GID  uint32
-	MTime     organize.Stamp
+	Name      string         `json:"folder"`              // the path of a root
+	Parent    int            `json:"parent"`              // its index; -1 for a root
+	New       bool           `json:"new,omitempty"`       // it is to be made
+	Removable bool           `json:"removable,omitempty"` // it goes away when it has become empty
+	Mode      uint32         `json:"mode,omitempty"`
+	UID       uint32         `json:"uid,omitempty"`
+	GID       uint32         `json:"gid,omitempty"`
+	MTime     organize.Stamp `json:"mtime,omitzero"`
 }
 
 // op is one file and where it goes.
 type op struct {
+	Index  int // in Ops
 	N      int // in the plan, from 1
 	Unit   int // in the plan, from 1
 	Bundle int // the first unit of those that are carried out together
@@ -47,12 +50,11 @@ type op struct {
 	MTime  organize.Stamp
 	Birth  organize.Stamp
 	Inode  uint64
-	Text   string // NFO: the content
 	Sum    uint64 // of both ends of its content, where its file system may not keep inodes; 0: not known
 	From   place  // NFO: To
 	To     place
-	Index  int // in Ops
-	Temp   int // the number of the temporary name in its own folder that it goes over; 0: none
+	Text   string // NFO: the content
+	Temp   int    // the number of the temporary name in its own folder that it goes over; 0: none
 }
 
 // copies reports whether the operation makes a copy.

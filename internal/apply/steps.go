@@ -56,7 +56,7 @@ func (e *engine) find(o *op, at place) (Dir, finding, error) {
 		return dir, f, nil
 	}
 	f.same = info.Size == o.Size && info.MTime == o.MTime
-	if e.journal.marks.loose && o.Sum != 0 || o.Inode == 0 { // without a sum it comes from a file system that keeps inodes
+	if e.journal.progress.unstableInodes && o.Sum != 0 || o.Inode == 0 { // without a sum it comes from a file system that keeps inodes
 		if f.same {
 			sum, err := ends(dir, at.Name, info.Size)
 			if err != nil {
@@ -69,7 +69,7 @@ func (e *engine) find(o *op, at place) (Dir, finding, error) {
 	}
 	f.ours = info.Inode == o.Inode && info.Birth == o.Birth
 	f.same = f.same && f.ours
-	if back := e.journal.marks.returned[o.Index]; back != nil && !f.ours && back.is(info, false) {
+	if back := e.journal.progress.file(o.Index).returned; back != nil && !f.ours && back.is(info, false) {
 		f.ours, f.same = true, back.matches(info) // it has been on another file system
 	}
 	return dir, f, nil
@@ -108,7 +108,7 @@ func (e *engine) forward(s step) *Problem {
 		return e.point(o, from)
 	case o.Verb == organize.Link:
 		return e.link(o, from, to)
-	case o.Across && e.journal.marks.stuck:
+	case o.Across && e.journal.progress.oneWay:
 		return problem(NoExclusive)
 	case o.copies() && s.Leg != organize.Aside:
 		return e.copyForward(s.Op, from, to)
@@ -148,8 +148,8 @@ func (e *engine) passedOver(i int, temp place) *Problem {
 	} else if f.ours {
 		return nil
 	}
-	known := e.journal.marks.copies[i]
-	if _, now, err := e.look(e.run.Ops[i].To); err == nil && known != nil && known.is(now, e.journal.marks.loose) {
+	known := e.journal.progress.file(i).copy
+	if _, now, err := e.look(e.run.Ops[i].To); err == nil && known != nil && known.is(now, e.journal.progress.unstableInodes) {
 		return nil
 	}
 	return problem(Changed)
@@ -194,7 +194,7 @@ func (e *engine) link(o *op, from, to place) *Problem {
 // size and time that were planned, else it may have been edited.
 func (e *engine) shift(o *op, dir Dir, from place, into Dir, to place, same bool) *Problem {
 	var err error
-	byLink := e.journal.marks.byLink
+	byLink := e.journal.progress.moveByLink
 	if !byLink {
 		err = dir.Rename(from.Name, into, to.Name)
 		byLink = cantExclude(err)
@@ -241,10 +241,15 @@ func (e *engine) afterError(o *op, dir Dir, from place, into Dir, to place, at f
 		return failed(looked)
 	case !f.ours:
 		return nil
-	case e.journal.marks.loose && !f.info.isAlso(at.info):
+	case e.journal.progress.unstableInodes && !f.info.isAlso(at.info):
 		return failed(err) // two files may be alike
 	}
 	return e.unlink(o, dir, from, into, to)
+}
+
+// cantExclude reports whether a file system can't rename without replacing.
+func cantExclude(err error) bool {
+	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.EOPNOTSUPP)
 }
 
 // isAlso reports whether two names that lead to files which are alike lead to one: where each name has an inode of its own, it is the
@@ -333,7 +338,7 @@ func (e *engine) back(s step) *Problem {
 		if p := e.passed(o, o.From, from); p == nil || p.Code != Changed {
 			return p
 		}
-		if not, _ := e.journal.passed(s.Op); s.Leg == organize.Aside || not {
+		if s.Leg == organize.Aside || e.journal.progress.file(s.Op).notDone != "" {
 			return nil // its second half has said where it stays; or it was never done
 		}
 		return problem(MovedOn)

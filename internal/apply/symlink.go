@@ -91,7 +91,7 @@ func (e *engine) unpoint(i int) *Problem {
 // strayed says why a link that leads elsewhere now is not taken away. Where no link is, none of ours is left.
 func (e *engine) strayed(i int) *Problem {
 	_, info, err := e.look(e.run.Ops[i].To)
-	if err == nil && info.Type == organize.TypeLink && e.journal.marks.not[i] == "" {
+	if err == nil && info.Type == organize.TypeLink && e.journal.progress.file(i).notDone == "" {
 		return problem(MovedOn)
 	}
 	return nil

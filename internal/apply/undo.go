@@ -35,7 +35,7 @@ func (e *Engine) Undo(ctx context.Context, id string, opts UndoOptions) (*Outcom
 	e.nameLater(out, w.run.Begun)
 	told := out.Results[:0]
 	for i := range w.run.Ops {
-		never := w.codes[i] == nil && (w.journal.marks.not[i] != "" || stayed[i]) // it was not carried out
+		never := w.codes[i] == nil && (w.journal.progress.file(i).notDone != "" || stayed[i]) // it was not carried out
 		if r := &out.Results[i]; opts.DryRun && r.Status == StatusUndone {
 			r.Status = StatusPlanned
 		}
@@ -59,9 +59,9 @@ func (w *working) wanted(only func(source, target string) bool) (wanted []bool, 
 	}
 	wanted = make([]bool, len(w.run.Ops))
 	for i := range w.run.Ops {
-		back := w.journal.marks.back[i]
+		back := w.journal.progress.file(i).back
 		wanted[i] = bundles[w.run.Ops[i].Bundle] && !back
-		part = part || !wanted[i] && !back && w.journal.marks.not[i] == ""
+		part = part || !wanted[i] && !back && w.journal.progress.file(i).notDone == ""
 	}
 	return wanted, part
 }
@@ -69,7 +69,7 @@ func (w *working) wanted(only func(source, target string) bool) (wanted []bool, 
 // stayed returns the operations that a run which was cut off has not come to. Once putting back has begun nothing tells them apart, so
 // it is written down before.
 func (w *working) stayed() map[int]bool {
-	if s := w.journal.marks.stage; s != Planned && s != Applying && s != Abandoned {
+	if s := w.journal.progress.stage; s != Planned && s != Applying && s != Abandoned {
 		return nil
 	}
 	out := map[int]bool{}
@@ -92,14 +92,14 @@ func (w *working) waits(o *op, at place) bool {
 
 // noteStayed writes down which operations the run has not come to.
 func (w *working) noteStayed(stayed map[int]bool) {
-	m := &w.journal.marks
+	m := &w.journal.progress
 	for i := range w.run.Ops {
 		switch {
 		case stayed == nil:
-		case stayed[i] && m.not[i] == "":
-			w.journal.mark("not %d %s", i, NotReached)
-		case !stayed[i] && m.not[i] == NotReached:
-			w.journal.mark("ok %d", i) // it was gone on with since
+		case stayed[i] && m.file(i).notDone == "":
+			w.journal.markFile(i, markNotDone, NotReached)
+		case !stayed[i] && m.file(i).notDone == NotReached:
+			w.journal.markFile(i, markOK, "") // it was gone on with since
 		}
 	}
 }
@@ -128,14 +128,14 @@ func (w *working) undo(ctx context.Context, wanted []bool, part bool, stayed map
 
 // ended returns the stage in which an undo leaves the run, and notes what has to be known of its files then.
 func (w *working) ended(wanted []bool) Stage {
-	m, s := &w.journal.marks, Undone
+	m, s := &w.journal.progress, Undone
 	for i := range w.run.Ops {
 		switch {
-		case w.codes[i] == nil && m.not[i] != "": // it never left its place
+		case w.codes[i] == nil && m.file(i).notDone != "": // it never left its place
 		case wanted[i] && w.codes[i] == nil:
 			w.cameBack = append(w.cameBack, i)
-		case m.back[i]:
-		case m.kept[i] == "":
+		case m.file(i).back:
+		case m.file(i).kept == "":
 			s = Done // it stands
 		case s == Undone:
 			s = Kept
@@ -149,7 +149,7 @@ func (w *working) ended(wanted []bool) Stage {
 
 // compare marks the folders that others have changed since the run, and those that are gone. An interrupted run knows nothing of others.
 func (w *working) compare() {
-	m := &w.journal.marks
+	m := &w.journal.progress
 	for i := range w.run.Dirs {
 		if w.run.Dirs[i].New {
 			continue
@@ -157,8 +157,8 @@ func (w *working) compare() {
 		w.trim()
 		dir, err := w.get(i)
 		if err != nil {
-			if isMissing(err) && !m.lost[i] {
-				w.journal.mark("lost %d", i)
+			if isMissing(err) && !m.folders[i].lost {
+				w.journal.markFolder(i, markLost)
 			}
 			continue
 		}
@@ -166,9 +166,9 @@ func (w *working) compare() {
 		if err != nil || !w.touched[i] {
 			continue
 		}
-		after, known := m.after[i]
-		if m.stage == Done && known && info.MTime != after && !m.keep[i] {
-			w.journal.mark("keep %d", i)
+		after := m.folders[i].after
+		if m.stage == Done && after != (organize.Stamp{}) && info.MTime != after && !m.folders[i].changed {
+			w.journal.markFolder(i, markChanged)
 		}
 	}
 }
@@ -177,14 +177,14 @@ func (w *working) compare() {
 func (w *working) backAll(ctx context.Context, wanted []bool) bool {
 	tooBig := w.tooBig(wanted)
 	for _, i := range slices.Sorted(maps.Keys(tooBig)) {
-		w.journal.mark("kept %d %s", i, NoSpace)
+		w.journal.markFile(i, markKept, NoSpace)
 	}
 	for i := range wanted {
 		if wanted[i] && !tooBig[i] {
 			w.toGoBack++
 		}
 	}
-	w.inLanes(func(e *engine, first, end int) {
+	w.inParallel(func(e *engine, first, end int) {
 		w.backSome(ctx, e, first, end, func(op int) bool { return wanted[op] && !tooBig[op] })
 	})
 	return w.stopped == nil
@@ -217,7 +217,7 @@ func (w *working) backSome(ctx context.Context, e *engine, first, end int, wante
 		}
 		if w.codes[s.Op] == nil {
 			w.codes[s.Op] = p
-			w.journal.mark("kept %d %s", s.Op, p.Code)
+			w.journal.markFile(s.Op, markKept, p.Code)
 		}
 		if s.Leg == organize.Aside {
 			w.goHome(s.Op)
@@ -244,8 +244,8 @@ func (w *working) stopBack(first, next int, why error) {
 
 // undid tells that a file is back.
 func (w *working) undid(i int) {
-	if _, kept := w.journal.passed(i); kept {
-		w.journal.mark("ok %d", i)
+	if w.journal.progress.file(i).kept != "" {
+		w.journal.markFile(i, markOK, "")
 	}
 	if w.progress == nil {
 		return
@@ -278,7 +278,7 @@ func (w *working) atTarget(o *op) (there, ours, same bool, err error) {
 		_, there, ours, err = w.points(o)
 		return there, ours, ours, err
 	case o.copies():
-		known := w.journal.marks.copies[o.Index]
+		known := w.journal.progress.file(o.Index).copy
 		_, now, err := w.look(o.To)
 		if err != nil {
 			if isMissing(err) || isElse(err) {
@@ -286,7 +286,7 @@ func (w *working) atTarget(o *op) (there, ours, same bool, err error) {
 			}
 			return false, false, false, err
 		}
-		ours = known != nil && known.is(now, w.journal.marks.loose)
+		ours = known != nil && known.is(now, w.journal.progress.unstableInodes)
 		return true, ours, ours && known.matches(now), nil
 	}
 	_, f, err := w.find(o, o.To)

@@ -37,16 +37,16 @@ func (e *Engine) Verify(ctx context.Context, id string, deep bool) (*Outcome, er
 			return nil, err
 		}
 	}
-	out := &Outcome{Run: id, Results: w.results()}
+	out := &Outcome{Run: id, Results: w.results(), Damaged: j.progress.damaged}
 	stands := out.Results[:0]
 	for i, r := range out.Results {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if j.marks.back[i] || j.marks.stage == Undone {
+		if j.progress.file(i).back || j.progress.stage == Undone {
 			continue
 		}
-		if code := j.marks.not[i]; code != "" {
+		if code := j.progress.file(i).notDone; code != "" {
 			if r.Status, r.Problem = notDone(code); r.Status == StatusFailed {
 				r.Status = StatusRefused // it failed then, and not now
 			}
@@ -66,7 +66,7 @@ func (e *Engine) Verify(ctx context.Context, id string, deep bool) (*Outcome, er
 
 func (w *working) verify(o *op, deep bool) (Status, error) {
 	there, ours, same, err := w.atTarget(o)
-	m := &w.journal.marks
+	m := &w.journal.progress
 	cutOff := m.stage.Unfinished() || m.stage == Abandoned
 	switch {
 	case err != nil:
@@ -88,8 +88,8 @@ func (w *working) verify(o *op, deep bool) (Status, error) {
 // read compares a file's content with what is known of it.
 func (w *working) read(o *op) (Status, error) {
 	wanted, named := namedCRC(o)
-	known := w.journal.marks.copies[o.Index]
-	if !named && (known == nil || known.sum == 0) {
+	known := w.journal.progress.file(o.Index).copy
+	if !named && (known == nil || known.Sum == 0) {
 		return StatusOK, nil
 	}
 	dir, err := w.get(o.To.Dir)
@@ -107,7 +107,7 @@ func (w *working) read(o *op) (Status, error) {
 		return "", err
 	}
 	switch {
-	case known != nil && known.sum != 0 && sum.Sum64() != known.sum:
+	case known != nil && known.Sum != 0 && sum.Sum64() != known.Sum:
 		return StatusEdited, nil
 	case named && crc.Sum32() != wanted:
 		return StatusBadCRC, nil

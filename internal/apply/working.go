@@ -14,7 +14,7 @@ type working struct {
 	engine
 	now      func() time.Time
 	progress func(Progress)
-	lanes    int        // how many steps may be carried out at once
+	workers  int        // how many steps may be carried out at once
 	mu       sync.Mutex // held by the lane that tells how far the run is, or why it stops
 	inPlace  int        // files that have come to their place, so far
 	toGoBack int        // files that an undo is to put back
@@ -25,7 +25,7 @@ type working struct {
 }
 
 func (e *Engine) open(j *journal) *working {
-	w := &working{now: e.Now, progress: e.Progress, lanes: e.Lanes}
+	w := &working{now: e.Now, progress: e.Progress, workers: e.Workers}
 	if e.Progress != nil {
 		w.poured = w.copying
 	}
@@ -53,7 +53,7 @@ func (e *Engine) reopen(id string) (*working, error) {
 			if err := e.mounted(root); err != nil {
 				j.close()
 				if gone, ok := errors.AsType[*MountError](err); ok {
-					gone.Run, gone.Cut = id, j.marks.stage.Unfinished()
+					gone.Run, gone.Cut = id, j.progress.stage.Unfinished()
 				}
 				return nil, err
 			}
@@ -95,7 +95,7 @@ func (w *working) apply(ctx context.Context) error {
 func (w *working) used() []bool {
 	used := make([]bool, len(w.run.Dirs))
 	for i := range w.run.Ops {
-		if w.codes[i] != nil || w.journal.marks.back[i] {
+		if w.codes[i] != nil || w.journal.progress.file(i).back {
 			continue
 		}
 		for d := w.run.Ops[i].To.Dir; d >= 0 && !used[d]; d = w.run.Dirs[d].Parent {
@@ -117,14 +117,14 @@ func (w *working) nothing() bool {
 
 // begin finds out what the file systems can do, once a run.
 func (w *working) begin() error {
-	if w.journal.marks.probed {
+	if w.journal.progress.probed {
 		return nil
 	}
-	how, err := w.probe()
+	found, err := w.probe()
 	if err != nil {
 		return failed(err)
 	}
-	w.journal.mark("probe %s", how)
+	w.journal.mark(mark{Mark: markProbe, Probe: &found})
 	return nil
 }
 
@@ -133,7 +133,7 @@ const maxTroubles = 3
 
 // forwardAll carries out all steps; false means that the run was stopped, and goes on with Resume.
 func (w *working) forwardAll(ctx context.Context) bool {
-	w.inLanes(func(e *engine, first, end int) { w.forwardSome(ctx, e, first, end) })
+	w.inParallel(func(e *engine, first, end int) { w.forwardSome(ctx, e, first, end) })
 	return w.stopped == nil
 }
 
@@ -148,7 +148,7 @@ func (w *working) forwardSome(ctx context.Context, e *engine, first, end int) {
 		}
 		s := w.run.Steps[at]
 		o := &w.run.Ops[s.Op]
-		if out[o.Bundle] || w.journal.marks.back[s.Op] {
+		if out[o.Bundle] || w.journal.progress.file(s.Op).back {
 			continue
 		}
 		e.trim()
@@ -166,7 +166,7 @@ func (w *working) forwardSome(ctx context.Context, e *engine, first, end int) {
 		}
 		if p.isLeft() {
 			w.codes[s.Op] = p
-			w.journal.mark("not %d %s", s.Op, p.Code)
+			w.journal.markFile(s.Op, markNotDone, p.Code)
 			continue
 		}
 		out[o.Bundle] = true
@@ -215,8 +215,8 @@ func (w *working) halt(why error) {
 
 // did tells that a file has come to its place.
 func (w *working) did(i int) {
-	if not, _ := w.journal.passed(i); not {
-		w.journal.mark("ok %d", i)
+	if w.journal.progress.file(i).notDone != "" {
+		w.journal.markFile(i, markOK, "")
 	}
 	if w.progress == nil {
 		return
@@ -232,7 +232,7 @@ func (w *working) did(i int) {
 
 // copying tells how far the run is, with at bytes of a copy that is under way.
 func (w *working) copying(at int64) {
-	if w.journal.marks.stage != Applying {
+	if w.journal.progress.stage != Applying {
 		return
 	}
 	if w.toCopy == nil {
@@ -262,7 +262,7 @@ func (w *working) rollBack(e *engine, bundle, at, cause int, p *Problem) bool {
 			w.codes[i] = p
 		}
 		if whole {
-			w.journal.mark("not %d %s", i, w.codes[i].Code)
+			w.journal.markFile(i, markNotDone, w.codes[i].Code)
 		}
 	}
 	return whole
@@ -287,7 +287,7 @@ func (w *working) finish(s Stage) error {
 		w.remember()
 	}
 	for _, i := range w.cameBack {
-		w.journal.mark("back %d", i)
+		w.journal.markFile(i, markBack, "")
 	}
 	return w.journal.enter(s, w.now())
 }
@@ -301,7 +301,7 @@ func (w *working) remember() {
 		w.trim()
 		if dir, err := w.get(i); err == nil {
 			if info, err := dir.Stat(); err == nil {
-				w.journal.mark("after %d %s", i, info.MTime)
+				w.journal.mark(mark{Mark: markAfter, Folder: new(i), Time: &info.MTime})
 			}
 		}
 	}

@@ -32,6 +32,7 @@ func (c *command) tellRun(ctx context.Context, a *applying, out *apply.Outcome) 
 	if err != nil {
 		return &failure{code: exitInternal, err: lang.Error("write what was done: %w", err)}
 	}
+	c.warnOfDamage(out)
 	for _, name := range out.BadCRC {
 		c.warn("bad_crc: the content of %s has not the checksum that its name says; it was copied as it is", ui.Printable(name))
 	}
@@ -195,5 +196,12 @@ func describeUnit(op *report.Op, u *organize.Unit) {
 	}
 	if len(w.Episodes) > 0 {
 		op.Season = &w.Season
+	}
+}
+
+// warnOfDamage says that a part of a run's journal can't be read.
+func (c *command) warnOfDamage(out *apply.Outcome) {
+	if out.Damaged > 0 {
+		c.warn("%d lines of the journal are damaged: what they said is not known, and they stay as they are", out.Damaged)
 	}
 }

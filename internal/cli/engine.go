@@ -95,7 +95,7 @@ func openEngine(cfg *config.Config) (*apply.Engine, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	e := &apply.Engine{System: apply.System{}, Journals: journals, Now: time.Now, AsRoot: os.Geteuid() == 0, Lanes: min(runtime.GOMAXPROCS(0), 4)}
+	e := &apply.Engine{System: apply.System{}, Journals: journals, Now: time.Now, AsRoot: os.Geteuid() == 0, Workers: min(runtime.GOMAXPROCS(0), 4)}
 	return e, func() { journals.Close() }, nil
 }
 

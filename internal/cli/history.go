@@ -236,6 +236,7 @@ func (c *command) showRun(e *apply.Engine, args []string, format string, atWork 
 	if err != nil {
 		return &failure{code: exitUsage, err: err}
 	}
+	c.warnOfDamage(out)
 	if format == "ndjson" {
 		return c.printRun(&applying{}, out, nil)
 	}

@@ -586,7 +586,7 @@ func TestAJournalThatCantBeTrustedIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(journal, bytes.Replace(text, []byte("mode move"), []byte("mode copy"), 1), 0o600); err != nil {
+	if err := os.WriteFile(journal, bytes.Replace(text, []byte(`"mode":"move"`), []byte(`"mode":"copy"`), 1), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"undo"}, {"undo", s.id}, {"verify"}} {
@@ -602,12 +602,12 @@ func TestAJournalThatCantBeTrustedIsNamed(t *testing.T) {
 
 	// One of which nothing can be read is the newest all the same, and no older run is put back in its place.
 	old := "2025" + s.id[len("2025"):]
-	older := bytes.Replace(text, []byte("id "+s.id), []byte("id "+old), 1)
-	older = regexp.MustCompile(`(?m)^begun \d{4}`).ReplaceAll(older, []byte("begun 2025"))
+	older := bytes.Replace(text, []byte(`"id":"`+s.id), []byte(`"id":"`+old), 1)
+	older = regexp.MustCompile(`"begun":"\d{4}`).ReplaceAll(older, []byte(`"begun":"2025`))
 	if err := os.WriteFile(filepath.Join(filepath.Dir(journal), old+".journal"), resummed(older), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(journal, bytes.Replace(text, []byte("begun "), []byte("begum "), 1), 0o600); err != nil {
+	if err := os.WriteFile(journal, bytes.Replace(text, []byte(`"begun"`), []byte(`"begum"`), 1), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if out, err := s.program("history", "--format", "table").Output(); err != nil || bytes.Count(out, []byte("\n")) != 2 ||
@@ -631,7 +631,7 @@ func TestAJournalThatCantBeTrustedIsNamed(t *testing.T) {
 
 // resummed gives a journal the checksum of what it has now.
 func resummed(text []byte) []byte {
-	i := bytes.Index(text, []byte("\nsum ")) + 1
+	i := bytes.Index(text, []byte("\n{\"sha256\"")) + 1
 	sum := sha256.Sum256(text[:i])
-	return append([]byte(string(text[:i])+"sum "+hex.EncodeToString(sum[:])), text[i+len("sum ")+64:]...)
+	return append([]byte(string(text[:i])+`{"sha256":"`+hex.EncodeToString(sum[:])), text[i+len(`{"sha256":"`)+64:]...)
 }

@@ -77,6 +77,7 @@ func (c *command) verify(cmd *cobra.Command, a *applying, args []string, deep bo
 	if err != nil {
 		return c.explainRun(cmd.Context(), err, nil)
 	}
+	c.warnOfDamage(out)
 	if a.format == "ndjson" {
 		err = c.printRun(a, out, nil)
 	} else {

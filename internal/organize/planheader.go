@@ -124,11 +124,14 @@ func (s *scanner) root() Root {
 	return r
 }
 
-// ParseRoot reads a root as Root.String writes it.
-func ParseRoot(text string) (Root, error) {
-	s := scanner{line: 1, rest: text}
-	r := s.root()
-	return r, s.err()
+// MarshalText implements encoding.TextMarshaler.
+func (r Root) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (r *Root) UnmarshalText(text []byte) error {
+	s := scanner{line: 1, rest: string(text)}
+	*r = s.root()
+	return s.err()
 }
 
 func (p *parser) readFolder() {

@@ -122,6 +122,15 @@ func (s Stamp) Append(b []byte) []byte {
 	return append(append(b, '.'), strings.TrimRight(digits, "0")...)
 }
 
+// MarshalText implements encoding.TextMarshaler.
+func (s Stamp) MarshalText() ([]byte, error) { return s.Append(nil), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *Stamp) UnmarshalText(text []byte) (err error) {
+	*s, err = ParseStamp(string(text))
+	return err
+}
+
 // ParseStamp is the inverse of Stamp.String.
 func ParseStamp(word string) (Stamp, error) {
 	digits, negative := strings.CutPrefix(word, "-")

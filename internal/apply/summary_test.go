@@ -25,14 +25,15 @@ func longRun(files int, note string) *run {
 	return r
 }
 
-// A glance tells of a run what reading all of its journal does, wherever its marks are torn.
-func TestAGlanceTellsWhatTheWholeDoes(t *testing.T) {
+// The summary tells of a run what reading all of its journal does, wherever its marks are torn or damaged.
+func TestASummaryTellsWhatTheWholeDoes(t *testing.T) {
 	roots := sampleRun()
-	for i := range 2000 {
+	for i := range 4000 {
 		roots.Sources = append(roots.Sources, organize.Root{Type: "ext4", Inode: uint64(i), Path: fmt.Sprintf("/src/%d", i)})
 	}
 	for name, r := range map[string]*run{
-		"short": sampleRun(), "long": longRun(5000, ""), "a long note": longRun(10, strings.Repeat("<a/>\nsum 12\n  to 1", 50_000)), "many roots": roots,
+		"short": sampleRun(), "long": longRun(5000, ""), "a long note": longRun(10, strings.Repeat("<a/>\nsum 12\n  to 1", 50_000)),
+		"many roots": roots,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSim()
@@ -43,9 +44,9 @@ func TestAGlanceTellsWhatTheWholeDoes(t *testing.T) {
 			}
 			begins := int(j.end)
 			_ = j.enter(Applying, time.Unix(1, 0))
-			j.mark("not %d exists", len(r.Ops)-1)
+			j.markFile(len(r.Ops)-1, markNotDone, organize.Exists)
 			_ = j.enter(Done, time.Unix(2, 0))
-			j.mark("kept 0 occupied")
+			j.markFile(0, markKept, Occupied)
 			_ = j.enter(Kept, time.Unix(3, 0))
 			node := s.nodes[s.at("/data/history/"+journalName(r.ID))]
 			whole, ends := node.data, int(j.end)
@@ -63,12 +64,12 @@ func TestAGlanceTellsWhatTheWholeDoes(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, check := range []bool{false, true} {
-					got, err := glance(dir, r.ID, check)
+					got, err := readSummary(dir, r.ID, check)
 					if err != nil {
 						t.Fatalf("cut at %d: %v", cut-begins, err)
 					}
-					if diff := cmp.Diff(want.summary(), got.summary(), cmp.AllowUnexported(Run{})); diff != "" {
-						t.Fatalf("cut at %d (-whole +glance): %s", cut-begins, diff)
+					if diff := cmp.Diff(want.progress.summary(want.run), *got, cmp.AllowUnexported(Run{})); diff != "" {
+						t.Fatalf("cut at %d (-whole +summary): %s", cut-begins, diff)
 					}
 				}
 			}
@@ -76,9 +77,9 @@ func TestAGlanceTellsWhatTheWholeDoes(t *testing.T) {
 	}
 }
 
-// A glance that looks at the checksum trusts no journal that reading all of it would refuse, and one that does not still sees that the
+// A summary that looks at the checksum trusts no journal that reading all of it would refuse, and one that does not still sees that the
 // header is not whole or the end is missing.
-func TestAGlanceAtADamagedJournal(t *testing.T) {
+func TestASummaryOfADamagedJournal(t *testing.T) {
 	s := newSim()
 	dir, _ := s.Open("/data/history")
 	r := sampleRun()
@@ -89,7 +90,7 @@ func TestAGlanceAtADamagedJournal(t *testing.T) {
 	whole, fixed := node.data, len(r.text())
 	refused := func(what string, check bool) {
 		t.Helper()
-		_, err := glance(dir, r.ID, check)
+		_, err := readSummary(dir, r.ID, check)
 		if _, ok := errors.AsType[*JournalError](err); !ok {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -102,8 +103,8 @@ func TestAGlanceAtADamagedJournal(t *testing.T) {
 	}
 	node.data = strings.Repeat("x", 3*window)
 	refused("no journal", false)
-	node.data = strings.Replace(whole, "journal 2", "journal 3", 1)
+	node.data = strings.Replace(whole, `journal":3`, `journal":4`, 1)
 	refused("a newer one", false)
-	node.data = strings.Replace(whole, "id 2026", "id 2025", 1)
+	node.data = strings.Replace(whole, `"id":"2026`, `"id":"2025`, 1)
 	refused("that of another run", false)
 }

@@ -120,7 +120,7 @@ func (f guardedFile) WriteAt(p []byte, off int64) (n int, err error) {
 func inLanes(s *sim) *Engine {
 	e := engineOf(s)
 	g := &guard{}
-	e.System, e.Journals, e.Lanes = guardedFS{s, g}, guardedDir{e.Journals, g}, 3
+	e.System, e.Journals, e.Workers = guardedFS{s, g}, guardedDir{e.Journals, g}, 3
 	return e
 }
 
@@ -150,7 +150,7 @@ func manyFiles(verb organize.Verb, files int) scene {
 func TestLanes(t *testing.T) {
 	for _, verb := range []organize.Verb{organize.Link, organize.Move} {
 		t.Run(verb.String(), func(t *testing.T) {
-			sc := manyFiles(verb, 3*shortest)
+			sc := manyFiles(verb, 3*fewest)
 			if n := len(mustParts(t, sc)); n != 3 {
 				t.Fatalf("%d lanes", n)
 			}
@@ -161,12 +161,12 @@ func TestLanes(t *testing.T) {
 			undo := action{"undo", func(s *sim) (*Outcome, error) { return inLanes(s).Undo(context.Background(), id, UndoOptions{}) }}
 			one, three := sc.clone(), sc.clone()
 			inOne, _, _ := sc.actions()
-			if out, err := inOne.do(one); err != nil || out.Count(StatusDone) != 3*shortest {
+			if out, err := inOne.do(one); err != nil || out.Count(StatusDone) != 3*fewest {
 				t.Fatalf("%+v %v", out, err)
 			}
 			c.after = all(one, false)
 			c.ends(three, apply, "undisturbed")
-			if out, err := apply.do(three); err != nil || out.Count(StatusDone) != 3*shortest {
+			if out, err := apply.do(three); err != nil || out.Count(StatusDone) != 3*fewest {
 				t.Fatalf("%+v %v", out, err)
 			}
 			c.ends(three, undo, "undisturbed")
@@ -185,7 +185,7 @@ func TestLanes(t *testing.T) {
 				c.ends(s, resume, when)
 				c.ends(s, undo, when)
 				again := s.clone()
-				again.killAt = 1 + at%(2*shortest)
+				again.killAt = 1 + at%(2*fewest)
 				dies(func() { _, _ = undo.do(again) })
 				c.lost(again, when+", and then undo")
 				c.ends(again, resume, when+", and then undo")
@@ -207,7 +207,7 @@ func mustParts(t *testing.T, sc scene) [][2]int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return j.run.parts(len(j.run.Steps) / shortest)
+	return j.run.parts(len(j.run.Steps) / fewest)
 }
 
 // What has to be in order is not done in lanes; bundles are never divided.
@@ -244,7 +244,7 @@ func TestWhatGoesInLanes(t *testing.T) {
 
 // A disk that fails stops all lanes, and what was not reached is said of each.
 func TestLanesStopTogether(t *testing.T) {
-	sc := manyFiles(organize.Link, 3*shortest)
+	sc := manyFiles(organize.Link, 3*fewest)
 	sc.fail = func(name string) error {
 		if len(name) > 5 && name[:5] == "link " {
 			return syscall.EIO
@@ -255,7 +255,7 @@ func TestLanesStopTogether(t *testing.T) {
 	if err != nil || !out.Unfinished || out.Why == nil {
 		t.Fatalf("%+v %v", out, err)
 	}
-	if failed, left := out.Count(StatusFailed), out.Count(StatusPlanned); failed == 0 || failed > 3*maxTroubles || failed+left != 3*shortest {
+	if failed, left := out.Count(StatusFailed), out.Count(StatusPlanned); failed == 0 || failed > 3*maxTroubles || failed+left != 3*fewest {
 		t.Errorf("%d failed, %d not reached", failed, left)
 	}
 }

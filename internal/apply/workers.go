@@ -6,31 +6,26 @@ import (
 	"github.com/anivault/anivault/internal/organize"
 )
 
-// shortest is how many steps a lane has at least: fewer take no longer one behind the other.
-const shortest = 64
+// fewest is how many steps a worker has at least: fewer take no longer one after the other.
+const fewest = 64
 
-// lanesFor returns into how many of the lanes so many steps are divided.
-func lanesFor(lanes, steps int) int { return max(1, min(lanes, steps/shortest)) }
+// workersFor returns how many of the workers so many steps need.
+func workersFor(workers, steps int) int { return max(1, min(workers, steps/fewest)) }
 
-// inLanes does something with all steps, in parts at the same time where none waits for another. Each lane has its own open folders.
-func (w *working) inLanes(do func(e *engine, first, end int)) {
-	parts := w.run.parts(lanesFor(w.lanes, len(w.run.Steps)))
-	if len(parts) < 2 {
-		do(&w.engine, 0, len(w.run.Steps))
-		return
+// split divides the numbers below n into parts of equal size.
+func split(n, parts int) [][2]int {
+	parts = workersFor(parts, n)
+	out := make([][2]int, parts)
+	for i := range out {
+		out[i] = [2]int{n * i / parts, n * (i + 1) / parts}
 	}
-	together(parts, func(first, end int) {
-		lane := w.engine
-		lane.open = map[int]Dir{}
-		defer lane.folders.close()
-		do(&lane, first, end)
-	})
+	return out
 }
 
-// together does something with all parts at the same time, and returns when all have ended. A panic in one is then that of the caller.
-func together(parts [][2]int, do func(first, end int)) {
+// parallel does something with all parts at the same time, and returns when all have ended. A panic in one is then that of the caller.
+func parallel(parts [][2]int, do func(part, first, end int)) {
 	if len(parts) == 1 {
-		do(parts[0][0], parts[0][1])
+		do(0, parts[0][0], parts[0][1])
 		return
 	}
 	var wg sync.WaitGroup
@@ -38,7 +33,7 @@ func together(parts [][2]int, do func(first, end int)) {
 	for i, part := range parts {
 		wg.Go(func() {
 			defer func() { panics[i] = recover() }()
-			do(part[0], part[1])
+			do(i, part[0], part[1])
 		})
 	}
 	wg.Wait()
@@ -47,6 +42,21 @@ func together(parts [][2]int, do func(first, end int)) {
 			panic(p)
 		}
 	}
+}
+
+// inParallel does something with all steps, in parts at the same time where none waits for another. Each worker has its own open folders.
+func (w *working) inParallel(do func(e *engine, first, end int)) {
+	parts := w.run.parts(workersFor(w.workers, len(w.run.Steps)))
+	if len(parts) < 2 {
+		do(&w.engine, 0, len(w.run.Steps))
+		return
+	}
+	parallel(parts, func(_, first, end int) {
+		worker := w.engine
+		worker.open = map[int]Dir{}
+		defer worker.folders.close()
+		do(&worker, first, end)
+	})
 }
 
 // parts divides the steps into at most n parts of which none needs what another does; nil where they can't be: names that one file
