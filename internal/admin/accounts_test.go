@@ -52,7 +52,7 @@ func TestAccountsAreShownAndChanged(t *testing.T) {
 		!strings.Contains(text, `"key": "key 1"`) || !strings.Contains(text, `"to": "in"`) {
 		t.Errorf("tested: %d %s", status, text)
 	}
-	permit, err := x.service.Limiter().Acquire(t.Context())
+	permit, err := x.service.Upstream().Limiter().Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestSeed003ChangedLimitsHoldAtTheNextGrant(t *testing.T) {
 		t.Fatalf("the form: %d", status)
 	}
 	arrived(3)
-	o := ratelimit.Operator{Store: x.service.Store()} // what accounts tune does
+	o := ratelimit.Operator{Store: x.service.Upstream().Store()} // what accounts tune does
 	if err := o.TuneAccount(t.Context(), "main", map[string]string{"account_concurrency": "4"}, time.Hour); err != nil {
 		t.Fatal(err)
 	}

@@ -11,24 +11,18 @@
 package admin
 
 import (
-	"context"
 	"time"
 
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
-	"github.com/anivault/anivault/internal/metrics"
-	"github.com/anivault/anivault/ratelimit"
 )
 
 // Gateway is what is shown and changed.
 type Gateway interface {
 	// Config is the configuration in force.
 	Config() *config.Config
-	Limiter() *ratelimit.Limiter
-	Store() ratelimit.Store
-	Metrics() *metrics.Metrics
+	// Upstream is its way to TMDB, with limiter, accounts and metrics.
+	Upstream() *app.Gateway
 	// ClientUse returns how many questions of a client wait, and when it last asked, zero for never.
 	ClientUse(name string) (waiting int, last time.Time)
-	// TestAccount asks the upstream one question with each key of an account, past the cache.
-	TestAccount(ctx context.Context, account config.Account) []app.KeyTest
 }

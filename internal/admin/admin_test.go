@@ -161,7 +161,7 @@ func (x *site) login() string {
 // limiter is the tuning in force.
 func (x *site) limiter() ratelimit.Status {
 	x.t.Helper()
-	st, err := x.service.Limiter().Status(x.t.Context())
+	st, err := x.service.Upstream().Limiter().Status(x.t.Context())
 	if err != nil {
 		x.t.Fatal(err)
 	}
@@ -355,7 +355,7 @@ func TestTheKeyIsTestedPastTheCache(t *testing.T) {
 			t.Errorf("%d %s", status, text)
 		}
 	}
-	if n := x.service.Metrics().Snapshot().Value(metrics.Requests, "200"); n != 2 {
+	if n := x.service.Upstream().Metrics().Snapshot().Value(metrics.Requests, "200"); n != 2 {
 		t.Errorf("TMDB was asked %v times", n)
 	}
 }

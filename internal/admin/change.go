@@ -30,7 +30,6 @@ type Answer struct {
 	For     string            `json:"for,omitempty" doc:"how long the change lasts: a time, or always"`
 }
 
-// failed is an answer that is none.
 type failed struct {
 	Error string `json:"error" doc:"what is wrong"`
 }
@@ -44,7 +43,6 @@ type changeKind struct {
 	do           func(*Server, *http.Request, order) (Answer, error)
 }
 
-// changes is the table.
 var changes = []changeKind{
 	{"PATCH", "/limiter", "/limiter", "/", "tuned the limiter", (*Server).tune},
 	{"POST", "/limiter/cache-only", "/limiter/cache-only", "/", "stopped all requests", (*Server).cacheOnly},
@@ -70,7 +68,6 @@ func refuse(status int, format string, args ...any) error {
 	return &refusedError{status, fmt.Sprintf(format, args...)}
 }
 
-// statusOf is the HTTP status of an error.
 func statusOf(err error) int {
 	refused, ok := errors.AsType[*refusedError](err)
 	switch {
@@ -88,7 +85,6 @@ func statusOf(err error) int {
 
 func errorText(err error) string { return ui.Escaped(err.Error()) }
 
-// readJSON reads one flat object: keys and values, and "for".
 func readJSON(r *http.Request) (order, error) {
 	o := order{values: map[string]string{}}
 	dec := json.NewDecoder(r.Body)
@@ -186,7 +182,6 @@ func lastsText(d time.Duration) string {
 	return ui.Period(d)
 }
 
-// change obeys an order and logs what has changed.
 func (s *Server) change(r *http.Request, c changeKind, who string, o order) (Answer, error) {
 	a, err := c.do(s, r, o)
 	if err != nil {
@@ -211,11 +206,10 @@ func (s *Server) change(r *http.Request, c changeKind, who string, o order) (Ans
 // target is what a request is about: the limiter, or the account that its address names.
 func (s *Server) target(r *http.Request) operate.Target {
 	return operate.Target{
-		Operator: ratelimit.Operator{Store: s.gateway.Store()}, Config: s.gateway.Config(), Account: r.PathValue("name"),
+		Operator: ratelimit.Operator{Store: s.gateway.Upstream().Store()}, Config: s.gateway.Config(), Account: r.PathValue("name"),
 	}
 }
 
-// tune changes settings of all processes, or limits of an account.
 func (s *Server) tune(r *http.Request, o order) (a Answer, err error) {
 	do := operate.Order{Set: map[string]string{}}
 	if do.Lasts, err = o.period(); err != nil {
@@ -263,7 +257,6 @@ func (s *Server) switchAccount(r *http.Request, o order, on bool) (Answer, error
 	})
 }
 
-// steer obeys an order that has no values.
 func (o order) steer(do func(time.Duration) (operate.Changed, error)) (Answer, error) {
 	if err := o.without(); err != nil {
 		return Answer{}, err
@@ -279,7 +272,6 @@ func (o order) steer(do func(time.Duration) (operate.Changed, error)) (Answer, e
 // testPatience is how long a test of an account's keys waits for permission and answers.
 const testPatience = 10 * time.Second
 
-// test asks the upstream one question with each key of an account. A key that is accepted is in again.
 func (s *Server) test(r *http.Request, o order) (Answer, error) {
 	if err := o.without(); err != nil {
 		return Answer{}, err
@@ -295,7 +287,7 @@ func (s *Server) test(r *http.Request, o order) (Answer, error) {
 		if a.Name != before.Name {
 			continue
 		}
-		for _, t := range s.gateway.TestAccount(ctx, a) {
+		for _, t := range s.gateway.Upstream().TestAccount(ctx, a) {
 			if t.Err != nil {
 				bad = append(bad, fmt.Sprintf("key %d: %s", t.Number, ui.Escaped(t.Text)))
 			}
@@ -314,7 +306,6 @@ func (s *Server) test(r *http.Request, o order) (Answer, error) {
 	return a, err
 }
 
-// account returns the account that a request names.
 func (s *Server) account(r *http.Request) (Account, error) {
 	list, err := s.accounts(r.Context())
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/anivault/anivault/internal/chart"
 )
 
-// curve is one line of a chart.
 type curve struct {
 	class, name string
 	value       func(sample) float64
@@ -75,7 +74,6 @@ func drawn(title, unit string, list []sample, span time.Duration, curves ...curv
 	return template.HTML(b.String()) //nolint:gosec // numbers, and texts that are escaped above
 }
 
-// addressCharts are the charts of the overview.
 func (s *Server) addressCharts() []template.HTML {
 	hour, _ := s.rings.samples("")
 	return []template.HTML{

@@ -9,7 +9,6 @@ import (
 	"time"
 )
 
-// mostEvents is how many of the last lines are kept.
 const mostEvents = 1000
 
 // Event is a line of the log.

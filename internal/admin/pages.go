@@ -90,7 +90,6 @@ func (s *Server) render(w http.ResponseWriter, status int, v shown) {
 	_, _ = b.WriteTo(w) // whoever has gone needs no page
 }
 
-// submit obeys a form, and shows the page again.
 func (s *Server) submit(w http.ResponseWriter, r *http.Request, c changeKind, who string) {
 	o, err := readForm(r)
 	var a Answer
@@ -148,10 +147,8 @@ func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/login", http.StatusSeeOther)
 }
 
-// knob is a number that a form changes.
 type knob struct{ Key, Doc, Value, Allowed string }
 
-// overviewData is what the overview shows.
 type overviewData struct {
 	Status
 	Knobs  []knob
@@ -164,7 +161,7 @@ var tuned = []string{"rate_base", "concurrency_total", "concurrency", "ceiling"}
 func (s *Server) overview(r *http.Request) (overviewData, error) {
 	st, err := s.status(r.Context())
 	d := overviewData{Status: st, Charts: s.addressCharts()}
-	t := s.gateway.Limiter().Tuning()
+	t := s.gateway.Upstream().Limiter().Tuning()
 	for _, key := range tuned {
 		f, _ := ratelimit.FieldByKey(key)
 		d.Knobs = append(d.Knobs, knob{key, f.Doc, f.Get(t), f.Range()})
@@ -172,7 +169,6 @@ func (s *Server) overview(r *http.Request) (overviewData, error) {
 	return d, err
 }
 
-// accountData is an account with its fields and charts.
 type accountData struct {
 	Account
 	Knobs  []knob
@@ -192,7 +188,6 @@ func (s *Server) accountsPage(r *http.Request) ([]accountData, error) {
 	return out, err
 }
 
-// logData is the log's lines, and what they were chosen by.
 type logData struct {
 	Lines          []Event
 	Account, Event string

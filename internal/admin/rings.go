@@ -26,7 +26,6 @@ type sample struct {
 	queue          float64
 }
 
-// ring is the last samples, the oldest first.
 type ring struct {
 	list []sample
 	most int
@@ -100,13 +99,12 @@ func (r *rings) run(ctx context.Context, g Gateway) {
 	}
 }
 
-// look notes how it is now.
 func (r *rings) look(ctx context.Context, g Gateway, now time.Time) {
-	st, err := g.Limiter().Status(ctx)
+	st, err := g.Upstream().Limiter().Status(ctx)
 	if err != nil {
 		return // a gap
 	}
-	snap := g.Metrics().Snapshot()
+	snap := g.Upstream().Metrics().Snapshot()
 	is := counts{at: now, throttled: snap.Value(metrics.Requests, "429")}
 	for _, n := range snap.Values(metrics.Requests) {
 		is.sent += n

@@ -62,7 +62,6 @@ func (s *sessions) index(cookie string) int {
 	return slices.IndexFunc(s.list, func(x session) bool { return x.id == id })
 }
 
-// end ends the session of a cookie.
 func (s *sessions) end(cookie string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +137,6 @@ func (s *Server) who(r *http.Request) (string, standing) {
 	return "", stranger
 }
 
-// byHash returns the client of a token.
 func (s *Server) byHash(hash string) (string, standing) {
 	for _, c := range s.gateway.Config().Serve.Clients {
 		switch {
@@ -152,7 +150,6 @@ func (s *Server) byHash(hash string) (string, standing) {
 	return "", stranger
 }
 
-// hasAdmin reports whether anybody can log in.
 func (s *Server) hasAdmin() bool {
 	for _, c := range s.gateway.Config().Serve.Clients {
 		if c.Admin {

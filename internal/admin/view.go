@@ -70,13 +70,12 @@ type Client struct {
 	LastUse  string  `json:"last_use,omitempty" doc:"its newest request, RFC 3339"`
 }
 
-// status looks at the limiter and at what the gateway has counted.
 func (s *Server) status(ctx context.Context) (Status, error) {
-	st, err := s.gateway.Limiter().Status(ctx)
+	st, err := s.gateway.Upstream().Limiter().Status(ctx)
 	if err != nil {
 		return Status{}, err
 	}
-	snap := s.gateway.Metrics().Snapshot()
+	snap := s.gateway.Upstream().Metrics().Snapshot()
 	out := Status{
 		State: st.State.String(), Reason: st.Cause.String(), Since: ui.Stamp(st.Since), PauseUntil: ui.Stamp(st.PauseUntil),
 		Rate: st.Rate, Granted: st.Granted, Running: st.Running, Limit: st.Slots,
@@ -138,13 +137,12 @@ func quantile(d metrics.Distribution, q float64) float64 {
 	return d.Bounds[len(d.Bounds)-1]
 }
 
-// accounts are those of the configuration.
 func (s *Server) accounts(ctx context.Context) ([]Account, error) {
-	st, err := s.gateway.Limiter().Status(ctx)
+	st, err := s.gateway.Upstream().Limiter().Status(ctx)
 	if err != nil {
 		return nil, err
 	}
-	snap := s.gateway.Metrics().Snapshot()
+	snap := s.gateway.Upstream().Metrics().Snapshot()
 	out := []Account{}
 	for _, a := range app.ViewAccounts(s.gateway.Config(), st) {
 		out = append(out, Account{a, uint64(snap.Value(metrics.AccountRequests, a.Name, "429"))})
@@ -152,14 +150,13 @@ func (s *Server) accounts(ctx context.Context) ([]Account, error) {
 	return out, nil
 }
 
-// clients are those of the configuration, and the anonymous ones.
 func (s *Server) clients() []Client {
 	out := []Client{}
 	for _, c := range s.gateway.Config().Serve.Clients {
 		out = append(out, Client{Name: c.Name, Class: c.Class, Weight: c.Weight, Admin: c.Admin})
 	}
 	out = append(out, Client{Name: config.Anonymous, Class: "interactive", Weight: 1})
-	asked := s.gateway.Metrics().Snapshot().Values(metrics.GatewayRequests)
+	asked := s.gateway.Upstream().Metrics().Snapshot().Values(metrics.GatewayRequests)
 	for i := range out {
 		c, hits := &out[i], 0.0
 		for labels, n := range asked {

@@ -83,14 +83,11 @@ func (s signing) RoundTrip(req *http.Request) (*http.Response, error) {
 	if refusal != nil {
 		s.ring.last.Store(refusal)
 	}
-	if said, ok := req.Context().Value(refusalKey{}).(**tmdb.UnauthorizedError); ok {
-		*said = refusal
-	}
+	requestOf(req.Context()).refusal.Store(refusal)
 	resp.Request = req // without the key
 	return resp, nil
 }
 
-// signed returns the request with a key on it.
 func signed(req *http.Request, key config.Key) *http.Request {
 	out := req.Clone(req.Context())
 	if key.Token.IsSet() {
@@ -104,17 +101,13 @@ func signed(req *http.Request, key config.Key) *http.Request {
 	return out
 }
 
-// refusalKey is where a try's refusal of the key is noted, in the context of its request: below the limiter the answer
-// is still beside the key that asked for it.
-type refusalKey struct{}
-
 // keyVerdict is what an answer of TMDB's means for the key.
 func keyVerdict(req *http.Request, _ *http.Response, _ []byte) ratelimit.KeyVerdict {
-	said, ok := req.Context().Value(refusalKey{}).(**tmdb.UnauthorizedError)
+	refusal := requestOf(req.Context()).refusal.Load()
 	switch {
-	case !ok || *said == nil:
+	case refusal == nil:
 		return ratelimit.KeyUnknown
-	case (*said).Cause.Code == tmdb.CodeSuspendedKey || (*said).Cause.Code == tmdb.CodeSuspended:
+	case refusal.Cause.Code == tmdb.CodeSuspendedKey || refusal.Cause.Code == tmdb.CodeSuspended:
 		return ratelimit.KeySuspended
 	}
 	return ratelimit.KeyRefused
@@ -129,8 +122,7 @@ type refusals struct {
 }
 
 func (r refusals) RoundTrip(req *http.Request) (*http.Response, error) {
-	var said *tmdb.UnauthorizedError
-	req = req.WithContext(context.WithValue(req.Context(), refusalKey{}, &said))
+	req, x := withRequest(req)
 	resp, err := r.next.RoundTrip(req)
 	if keysAreOut(err) {
 		resp, err = r.once(req, err)
@@ -143,8 +135,8 @@ func (r refusals) RoundTrip(req *http.Request) (*http.Response, error) {
 		refusal.Sent = false
 		return nil, r.remember(&refusal)
 	}
-	if err == nil && said != nil {
-		return nil, r.remember(said)
+	if refusal := x.refusal.Load(); err == nil && refusal != nil {
+		return nil, r.remember(refusal)
 	}
 	return resp, err
 }

@@ -79,7 +79,6 @@ func Open(cfg *config.Config, opts Options) (*App, error) {
 // details of what it finds. Further ones are taken from the budget one by one.
 const plannedRequests = 2
 
-// openDeciders opens pins and title index and wires who decides a series.
 func (a *App) openDeciders(client *tmdb.Client) (err error) {
 	options := match.DefaultOptions()
 	options.MinConfidence, options.MinEpisodeConfidence = a.cfg.Match.MinConfidence, a.cfg.Match.MinEpisodeConfidence

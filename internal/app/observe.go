@@ -216,7 +216,6 @@ func (o *observer) see(g ratelimit.Gauges) {
 	o.metrics.Set(metrics.ErrRate, g.ErrRatio)
 }
 
-// mark adds to the timeline.
 func (o *observer) mark(m Moment) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -225,7 +224,6 @@ func (o *observer) mark(m Moment) {
 	}
 }
 
-// sample is the run at a moment, with all answers so far.
 func (o *observer) sample(at time.Time, state string, rate float64) chart.Point {
 	return chart.Point{
 		At: at, State: state, Rate: rate, Requests: int(o.requests.Load()), Throttled: int(o.throttled.Load()),

@@ -3,11 +3,13 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -60,6 +62,29 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 		},
 	}
 	return u, nil
+}
+
+// request is what the steps of one request tell each other through its context.
+type request struct {
+	serverTrouble, otherOutcome atomic.Bool // how its tries have ended
+	// How the newest try was refused for its key: below the limiter the answer is still beside the key that asked.
+	refusal atomic.Pointer[tmdb.UnauthorizedError]
+}
+
+type requestKey struct{}
+
+// requestOf returns the request that ctx belongs to, an unused one where it belongs to none.
+func requestOf(ctx context.Context) *request {
+	if x, ok := ctx.Value(requestKey{}).(*request); ok {
+		return x
+	}
+	return &request{}
+}
+
+// withRequest returns req with a request in its context, where there is none yet.
+func withRequest(req *http.Request) (*http.Request, *request) {
+	x := requestOf(req.Context())
+	return req.WithContext(context.WithValue(req.Context(), requestKey{}, x)), x
 }
 
 // through returns next behind what stands in front of it, if anything does.
@@ -168,4 +193,82 @@ func (a *App) Probe(ctx context.Context) (took, skew time.Duration, err error) {
 // addWaited returns a context whose requests have used d of their max-wait, such as for another's claim in the cache.
 func addWaited(ctx context.Context, d time.Duration) context.Context {
 	return ratelimit.With(ctx, ratelimit.Request{Waited: d})
+}
+
+// BadQuestionError says that a question is not asked because TMDB has just failed to answer it, at every try.
+type BadQuestionError struct{ Until time.Time }
+
+// Error implements error.
+func (e *BadQuestionError) Error() string {
+	return fmt.Sprintf("not asked: TMDB failed at this very question; it is asked again after %s",
+		e.Until.Local().Format(time.TimeOnly))
+}
+
+const (
+	// badFor is how long a bad question is refused.
+	badFor = time.Minute
+	// maxBad bounds how many are remembered. Beyond it they are asked again, and an outage is told by other means.
+	maxBad = 10_000
+)
+
+// badQuestions refuses for a minute, in this process, a question whose tries have all ended in trouble of the server.
+// Eight failures in a row are an outage, and one client that repeats one bad question must not look like one.
+type badQuestions struct {
+	next http.RoundTripper
+
+	mu    sync.Mutex
+	until map[string]time.Time // by the cache's key
+}
+
+// observe notes the outcome of one try of the request that ctx belongs to.
+func (*badQuestions) observe(ctx context.Context, o ratelimit.Outcome) {
+	x := requestOf(ctx)
+	if o == ratelimit.Server {
+		x.serverTrouble.Store(true)
+	} else {
+		x.otherOutcome.Store(true)
+	}
+}
+
+// RoundTrip implements http.RoundTripper. A question that is refused is a *BadQuestionError.
+func (b *badQuestions) RoundTrip(req *http.Request) (*http.Response, error) {
+	key := cache.KeyOf(req.Method, req.URL)
+	if until, bad := b.refused(key, time.Now()); bad {
+		return nil, &BadQuestionError{until}
+	}
+	req, x := withRequest(req)
+	resp, err := b.next.RoundTrip(req)
+	if x.serverTrouble.Load() && !x.otherOutcome.Load() {
+		b.remember(key, time.Now())
+	}
+	return resp, err
+}
+
+func (b *badQuestions) refused(key string, now time.Time) (time.Time, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	until, ok := b.until[key]
+	if ok && !now.Before(until) {
+		delete(b.until, key)
+		ok = false
+	}
+	return until, ok
+}
+
+func (b *badQuestions) remember(key string, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.until == nil {
+		b.until = map[string]time.Time{}
+	}
+	if len(b.until) >= maxBad {
+		for k, until := range b.until {
+			if !now.Before(until) {
+				delete(b.until, k)
+			}
+		}
+	}
+	if len(b.until) < maxBad {
+		b.until[key] = now.Add(badFor)
+	}
 }

@@ -106,7 +106,7 @@ func (c *command) serve(cmd *cobra.Command, cfg *config.Config, offline bool) (e
 	if err != nil {
 		return errors.Join(err, service.Close())
 	}
-	measuring, err := c.startMetrics(cfg, service.Metrics())
+	measuring, err := c.startMetrics(cfg, service.Upstream().Metrics())
 	if err != nil {
 		return errors.Join(err, page.Close(), service.Close())
 	}

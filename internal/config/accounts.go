@@ -342,11 +342,9 @@ func (c *Config) chooseAccounts(bad *faults) {
 		}
 	}
 	for _, key := range []string{"tmdb.token", "tmdb.token_file", "tmdb.api_key"} {
-		kind, where, _ := strings.Cut(c.origin(key), " ")
-		if kind != "environment" && kind != "flag" {
-			continue
+		if kind, where, _ := strings.Cut(c.value(key).Origin, " "); kind == "environment" || kind == "flag" {
+			c.overruled = cmp.Or(c.overruled, where)
 		}
-		c.overruled = cmp.Or(c.overruled, where)
 	}
 	if c.overruled != "" {
 		c.Accounts = nil

@@ -4,9 +4,12 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/anivault/anivault/ratelimit"
@@ -110,31 +113,51 @@ func (c *Config) KeyOrigin() string {
 	}
 	// In the order in which they are chosen.
 	for _, key := range []string{"tmdb.token", "tmdb.token_file", "tmdb.api_key"} {
-		for _, v := range c.values {
-			switch {
-			case v.Setting.Key != key || v.Text == "":
-			case key == "tmdb.token_file":
-				return c.TMDB.TokenFile
-			case v.Origin == "config file":
-				return c.Dirs.ConfigFile + " (" + key + ")"
-			default:
-				_, where, _ := strings.Cut(v.Origin, " ")
-				return where
-			}
+		switch v := c.value(key); {
+		case v.Text == "":
+		case key == "tmdb.token_file":
+			return c.TMDB.TokenFile
+		case v.Origin == "config file":
+			return c.Dirs.ConfigFile + " (" + key + ")"
+		default:
+			return v.place(c.in)
 		}
 	}
 	return ""
 }
 
+// value returns the effective value of a setting.
+func (c *Config) value(key string) Value {
+	i := slices.IndexFunc(c.values, func(v Value) bool { return v.Setting.Key == key })
+	if i < 0 {
+		return Value{Setting: Setting{Key: key}} // of a Config that was not loaded
+	}
+	return c.values[i]
+}
+
+func (c *Config) isDefault(key string) bool { return c.value(key).Origin == "default" }
+
+// place names a setting the way the person wrote it: a flag, a variable, or its line in the file.
+func (v Value) place(file source) string {
+	switch kind, where, _ := strings.Cut(v.Origin, " "); kind {
+	case "flag", "environment":
+		return where
+	case "config":
+		return file.at(v.Setting.Key)
+	}
+	return v.Setting.Key
+}
+
+func (c *Config) place(key string) string { return c.value(key).place(c.in) }
+
 // Refuse returns the error of a setting that proved to be wrong when it was used; key must be one of the table's.
 func (c *Config) Refuse(key, reason string) *Error {
-	for _, v := range c.values {
-		if v.Setting.Key == key {
-			err, _ := errors.AsType[*Error](settingError(v, c.in, errors.New(reason)))
-			return err
-		}
+	v := c.value(key)
+	e := &Error{Name: v.place(c.in), Reason: reason}
+	if !v.Setting.Secret {
+		e.Value = v.Text
 	}
-	return &Error{Name: key, Reason: reason}
+	return e
 }
 
 // Error is a setting that can't be used.
@@ -152,4 +175,63 @@ func (e *Error) Error() string {
 		return fmt.Sprintf("%s: %s", e.Name, e.Reason)
 	}
 	return fmt.Sprintf("%s: %q: %s", e.Name, e.Value, e.Reason)
+}
+
+// Where files live when nobody says otherwise: the XDG base directories on Unix (also on macOS, where
+// people who use a terminal expect ~/.config), %AppData% and %LocalAppData% on Windows.
+
+const appName = "anivault"
+
+type dirKind int
+
+const (
+	configDir dirKind = iota
+	stateDir
+	cacheDir
+	dataDir
+)
+
+// xdg holds, for each kind, the variable that moves it and its place below the home folder.
+var xdg = map[dirKind]struct{ env, below string }{
+	configDir: {"XDG_CONFIG_HOME", ".config"},
+	stateDir:  {"XDG_STATE_HOME", ".local/state"},
+	cacheDir:  {"XDG_CACHE_HOME", ".cache"},
+	dataDir:   {"XDG_DATA_HOME", ".local/share"},
+}
+
+var errNoHome = &Error{
+	Name: "HOME",
+	Reason: "it is not set, and files live below it; set it, or ANIVAULT_STATE_DIR, ANIVAULT_CACHE_DIR and " +
+		"ANIVAULT_DATA_DIR",
+}
+
+// defaultDir returns the folder of that kind for an environment.
+func defaultDir(kind dirKind, env map[string]string) (string, error) {
+	if runtime.GOOS == "windows" {
+		name := "LocalAppData"
+		if kind == configDir {
+			name = "AppData"
+		}
+		base := env[name]
+		if base == "" {
+			return "", &Error{Name: "%" + name + "%", Reason: "it is not set, and files live below it"}
+		}
+		sub := map[dirKind]string{configDir: "", stateDir: "state", cacheDir: "cache", dataDir: "data"}[kind]
+		return filepath.Join(base, appName, sub), nil
+	}
+	x := xdg[kind]
+	if base := env[x.env]; filepath.IsAbs(base) { // the XDG specification: relative paths are ignored
+		return filepath.Join(base, appName), nil
+	}
+	home := env["HOME"]
+	if home == "" {
+		return "", errNoHome
+	}
+	return filepath.Join(home, filepath.FromSlash(x.below), appName), nil
+}
+
+// readableByOthers reports whether the file's mode lets the group or others read it.
+func readableByOthers(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0
 }

@@ -116,13 +116,6 @@ func effective(file *viper.Viper, in source, s Setting, env map[string]string, f
 
 // settingError names a refused value the way the person wrote it.
 func settingError(val Value, in source, reason error) error {
-	name := val.Setting.Key
-	switch kind, where, _ := strings.Cut(val.Origin, " "); kind {
-	case "flag", "environment":
-		name = where
-	case "config":
-		name = in.at(val.Setting.Key)
-	}
 	text := ""
 	if !val.Setting.Secret {
 		text = val.Setting.shown(val.Text)
@@ -131,12 +124,12 @@ func settingError(val Value, in source, reason error) error {
 	if knob, ok := errors.AsType[*ratelimit.TuningError](reason); ok { // it names key and value itself
 		why = knob.Reason + "; " + knob.Remedy
 	}
-	return &Error{Name: name, Value: text, Reason: why}
+	return &Error{Name: val.place(in), Value: text, Reason: why}
 }
 
 // complete fills in what depends on several settings and checks them together.
 func (c *Config) complete(env map[string]string) error {
-	if c.origin("limiter.concurrency") == "default" { // only the other one was chosen
+	if c.isDefault("limiter.concurrency") { // only the other one was chosen
 		c.Tuning.Concurrency = min(c.Tuning.Concurrency, c.Tuning.ConcurrencyTotal)
 	}
 	if err := c.Tuning.Validate(); err != nil {
@@ -172,18 +165,11 @@ func (c *Config) crossed(err error) error {
 	}
 	var said []string
 	for i, key := range knob.Keys {
-		for _, v := range c.values {
-			if v.Setting.Key != "limiter."+key {
-				continue
-			}
-			switch kind, where, _ := strings.Cut(v.Origin, " "); kind {
-			case "flag", "environment":
-				said = append(said, fmt.Sprintf("%s=%s", where, knob.Values[i]))
-			case "config":
-				said = append(said, fmt.Sprintf("%s=%s", c.in.at(v.Setting.Key), knob.Values[i]))
-			default:
-				said = append(said, fmt.Sprintf("%s=%s (%s)", key, knob.Values[i], v.Origin))
-			}
+		v := c.value("limiter." + key)
+		if v.Origin == "default" {
+			said = append(said, fmt.Sprintf("%s=%s (%s)", key, knob.Values[i], v.Origin))
+		} else {
+			said = append(said, fmt.Sprintf("%s=%s", v.place(c.in), knob.Values[i]))
 		}
 	}
 	return &Error{Name: strings.Join(said, " with "), Reason: knob.Reason + "; " + knob.Remedy}

@@ -130,11 +130,11 @@ func readProxy(v string) (netip.Prefix, error) {
 // of clients.yaml belong to those of the config file. Its error is an *Error with all that can't be used. See also
 // CheckExposure.
 func (c *Config) ForServe() error {
-	if c.origin("limiter.concurrency") == "default" {
+	if c.isDefault("limiter.concurrency") {
 		c.Tuning.Concurrency = c.Tuning.ConcurrencyTotal
 	}
 	const of, all = "serve.queue.per_client", "serve.queue.max"
-	if s := &c.Serve; s.QueuePerClient > s.QueueMax && c.origin(of) != "default" && c.origin(all) != "default" {
+	if s := &c.Serve; s.QueuePerClient > s.QueueMax && !c.isDefault(of) && !c.isDefault(all) {
 		return &Error{
 			Name: c.place(of), Value: strconv.Itoa(s.QueuePerClient),
 			Reason: fmt.Sprintf("is above %s, which is %d: lower the one or raise the other", c.place(all), s.QueueMax),
@@ -246,26 +246,4 @@ func IsLocal(addr string) bool {
 	}
 	host, _, err := net.SplitHostPort(addr)
 	return err == nil && isLoopback(host)
-}
-
-// origin is where a setting's value came from.
-func (c *Config) origin(key string) string {
-	for _, v := range c.values {
-		if v.Setting.Key == key {
-			return v.Origin
-		}
-	}
-	return ""
-}
-
-// place names a setting the way the person wrote it.
-func (c *Config) place(key string) string {
-	kind, where, _ := strings.Cut(c.origin(key), " ")
-	switch kind {
-	case "flag", "environment":
-		return where
-	case "config":
-		return c.in.at(key)
-	}
-	return key
 }

@@ -21,7 +21,6 @@ type reply struct {
 	known                       bool // info says something: the question is one that is stored
 }
 
-// readReply reads a response whole.
 func readReply(resp *http.Response) (*reply, error) {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
@@ -72,7 +71,6 @@ func (r *reply) cacheStatus(t told, now time.Time) string {
 	return s
 }
 
-// kind is the answer's origin in a word, for log and metrics.
 func (r *reply) kind() string {
 	if !r.known {
 		return "none"
@@ -109,7 +107,6 @@ func (r *reply) write(w http.ResponseWriter, req *http.Request, t told, now time
 	return r.status, send(w, req, r.status, r.body)
 }
 
-// matches reports whether one of the tags is the answer's.
 func matches(values []string, etag string) bool {
 	if etag == "" {
 		return false

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"math"
 	"net/http"
 	"net/url"
@@ -190,7 +191,7 @@ func (g *Gateway) await(ctx context.Context, f *flight, a *asker, left *time.Dur
 			return found{reply: expired, told: told{detail: g.state(ctx)}}, nil
 		case *left <= 0:
 			g.flights.leave(f)
-			g.log.slotTimeout(f, a)
+			g.log.slot(slog.LevelError, "slot_timeout", f, slog.Duration("waited", a.patience))
 			return found{}, g.full(reasonAcquireTimeout, &f.ticket)
 		}
 	}

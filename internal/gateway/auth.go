@@ -117,14 +117,12 @@ func (s *settings) addressOf(r *http.Request) string {
 	return peer
 }
 
-// trusts reports whether an address is a proxy's.
 func (s *settings) trusts(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return err == nil &&
 		slices.ContainsFunc(s.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(addr.Unmap()) })
 }
 
-// hostOf is an address without its port.
 func hostOf(addr string) string {
 	if host, _, err := net.SplitHostPort(addr); err == nil {
 		return host

@@ -111,7 +111,7 @@ func TestTwoGatewaysWhereClientsAreAccounts(t *testing.T) {
 			t.Errorf("%s was answered %d times, not %s", client, n, want)
 		}
 	}
-	st, err := first.service.Limiter().Status(t.Context())
+	st, err := first.service.Upstream().Limiter().Status(t.Context())
 	if err != nil || st.State.String() != "Normal" {
 		t.Errorf("the address: %s, %v", st.State, err)
 	}
@@ -156,7 +156,7 @@ func TestSeed002TwoOfFiveThousandAreLeftAndThreeCome(t *testing.T) {
 			})
 		}
 		asking.Wait()
-		st, err := b.service.Limiter().Status(t.Context())
+		st, err := b.service.Upstream().Limiter().Status(t.Context())
 		sent := len(b.fake.Journal())
 		if refused.Load() != 1 || let.Load() != 2 || err != nil || st.BudgetUsed != quota || st.BudgetHeld != 0 ||
 			sent != quota {

@@ -128,7 +128,6 @@ func refusalOf(err error) *refusal {
 	return refuse(reasonNetwork, "")
 }
 
-// limiterError is an error of the limiter's store.
 type limiterError struct{ error }
 
 // panicError is a panic while a question was asked.

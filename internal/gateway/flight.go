@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -181,7 +182,7 @@ func (fs *flights) returned(f *flight, answered bool) {
 		}
 	}
 	fs.mu.Unlock()
-	fs.g.log.slotReleased(f)
+	fs.g.log.slot(slog.LevelDebug, "slot_released", f)
 }
 
 func (f *flight) setOnWire(on bool) {

@@ -3,10 +3,10 @@
 //
 // [Serve] runs one until its context ends. A request goes through
 //
-//	target.go     is its form one that may be looked at?
+//	request.go    is its form one that may be looked at?
 //	auth.go       who asks, and from where?
 //	routes.go     where does it go?
-//	window.go     has the client asked too often?
+//	clients.go    has the client asked too often?
 //	ask.go        stored and fresh? else the question's flight
 //	flight.go     one for all who ask the same: quota, queue, cache and limiter, TMDB
 //	queue.go      whose turn is it?
@@ -184,7 +184,6 @@ func (x *exchange) serve() error {
 	return x.pass()
 }
 
-// pass answers with TMDB's.
 func (x *exchange) pass() error {
 	x.readWishes()
 	u, key := x.target.question(x.settings.cfg.TMDB.BaseURL)
@@ -219,7 +218,6 @@ func (x *exchange) readWishes() {
 	x.cached = onlyIfCached(h.Values("Cache-Control"))
 }
 
-// fail answers with the table's refusal of an error.
 func (x *exchange) fail(err error) {
 	r := refusalOf(err)
 	x.refused = r.reason

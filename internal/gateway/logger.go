@@ -61,7 +61,6 @@ func (l *logger) slotWait(f *flight) {
 	l.slot(level, "slot_wait", f)
 }
 
-// fullEvery is how often a full account is a warning.
 const fullEvery = time.Second
 
 // fullLevel is the level of a line about a full account: a warning, but not more often than that.
@@ -81,9 +80,6 @@ func (l *logger) skipped(f *flight, names []string) {
 	}
 }
 
-func (l *logger) slotReleased(f *flight) { l.slot(slog.LevelDebug, "slot_released", f) }
-
-// noticeable is a wait worth a line.
 const noticeable = 100 * time.Millisecond
 
 func (l *logger) slotAcquired(f *flight, waited time.Duration) {
@@ -92,10 +88,6 @@ func (l *logger) slotAcquired(f *flight, waited time.Duration) {
 		level = slog.LevelInfo
 	}
 	l.slot(level, "slot_acquired", f, slog.Duration("waited", waited))
-}
-
-func (l *logger) slotTimeout(f *flight, a *asker) {
-	l.slot(slog.LevelError, "slot_timeout", f, slog.Duration("waited", a.patience))
 }
 
 // quota writes a line about the request that a question has set aside.

@@ -48,7 +48,7 @@ func TestTheOnlyKeyIsOutAndInForAllProcesses(t *testing.T) {
 	}
 	standing := func() string {
 		t.Helper()
-		st, err := b.service.Limiter().Status(t.Context())
+		st, err := b.service.Upstream().Limiter().Status(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,6 @@ import (
 	"sync"
 )
 
-// class is how urgent a question is.
 type class uint8
 
 const (
@@ -119,7 +118,6 @@ func (f *fair) remove(t *ticket) bool {
 	return false
 }
 
-// count is how many wait in a class.
 func (f *fair) count(c class) (n int) {
 	for _, l := range f.lines[c] {
 		n += len(l.waiting)
@@ -238,7 +236,6 @@ func (q *queue) letGo(t *ticket) {
 	q.admit()
 }
 
-// enter waits for a place.
 func (q *queue) enter(ctx context.Context, t *ticket, head bool) error {
 	ready := make(chan struct{})
 	q.mu.Lock()
@@ -295,7 +292,6 @@ func (q *queue) move(t *ticket, client string, weight int, c class) {
 	}
 }
 
-// ahead is how many would be let in before a new ticket.
 func (q *queue) ahead(t *ticket) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -152,7 +152,6 @@ func (s *Service) revoke(old *settings) {
 	}
 }
 
-// put puts settings in force.
 func (s *Service) put(taken *settings) {
 	s.g.settings.Store(taken)
 	if taken.closed {

@@ -5,7 +5,6 @@ import (
 	"strings"
 )
 
-// to is where a request goes.
 type to uint8
 
 const (
@@ -32,7 +31,6 @@ const (
 	allowed = "GET, HEAD, OPTIONS"
 )
 
-// routes is the table.
 var routes = []route{
 	{method("CONNECT", "TRACE"), 0, true, refuse(reasonMethod, ciphertext)},
 	{otherMethod, 0, true, refuse(reasonMethod, "nothing is written through the gateway's keys")},

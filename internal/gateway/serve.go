@@ -14,13 +14,12 @@ import (
 	"os/signal"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/anivault/anivault/internal/app"
 	"github.com/anivault/anivault/internal/config"
-	"github.com/anivault/anivault/internal/metrics"
-	"github.com/anivault/anivault/ratelimit"
 )
 
 // Service is a gateway that listens.
@@ -82,29 +81,19 @@ func Listen(cfg *config.Config, o Options, say func(url string)) (*Service, erro
 	return s, nil
 }
 
-// Metrics returns what is counted.
-func (s *Service) Metrics() *metrics.Metrics { return s.g.up.Metrics() }
-
 // Config returns the configuration in force.
 func (s *Service) Config() *config.Config { return s.g.settings.Load().cfg }
 
-// Limiter returns the limiter that all questions pass.
-func (s *Service) Limiter() *ratelimit.Limiter { return s.g.up.Limiter() }
-
-// Store returns the state that the limiter shares.
-func (s *Service) Store() ratelimit.Store { return s.g.up.Store() }
-
-// TestAccount asks TMDB one question with each key of an account, past the cache.
-func (s *Service) TestAccount(ctx context.Context, account config.Account) []app.KeyTest {
-	return s.g.up.TestAccount(ctx, account)
-}
+// Upstream returns the way of all questions to TMDB.
+func (s *Service) Upstream() *app.Gateway { return s.g.up }
 
 // TLS returns how the gateway's addresses are served, with the certificate in force; nil without one.
 func (s *Service) TLS() *tls.Config {
 	if s.cert == nil {
 		return nil
 	}
-	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: s.cert.get}
+	get := func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return s.cert.pair.Load(), nil }
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: get}
 }
 
 // reasonOf is the innermost text of an error of listening.
@@ -115,7 +104,7 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// listen opens an address. A unix socket that a dead process left is replaced; it is for its owner alone.
+// listen replaces a unix socket that a dead process left.
 func listen(addr string) (net.Listener, error) {
 	path, ok := strings.CutPrefix(addr, "unix:")
 	if !ok {
@@ -192,7 +181,6 @@ func (s *Service) watch() (stop func()) {
 	}
 }
 
-// server is an http.Server within the gateway's bounds.
 func (s *Service) server() *http.Server {
 	srv := &http.Server{
 		Handler: s.g, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 120 * time.Second, MaxHeaderBytes: maxHeader,
@@ -252,8 +240,7 @@ func (s *Service) Close() error {
 
 // certificate is the gateway's, which a reload replaces.
 type certificate struct {
-	mu   sync.Mutex
-	pair *tls.Certificate
+	pair atomic.Pointer[tls.Certificate]
 }
 
 // load reads the files. Its error is a *config.Error.
@@ -262,14 +249,97 @@ func (c *certificate) load(cfg *config.Config) error {
 	if err != nil {
 		return cfg.Refuse("serve.tls.cert", "cannot be used: "+err.Error())
 	}
-	c.mu.Lock()
-	c.pair = &pair
-	c.mu.Unlock()
+	c.pair.Store(&pair)
 	return nil
 }
 
-func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+const (
+	maxConns        = 512
+	maxConnsPerPeer = 64
+)
+
+// conns counts the connections of all listeners. One too many is closed at once, rather than left hanging.
+type conns struct {
+	exempt func(peer string) bool // its connections are not counted one by one
+
+	mu      sync.Mutex
+	total   int
+	perPeer map[string]int
+}
+
+func newConns(g *Gateway) *conns {
+	return &conns{perPeer: map[string]int{}, exempt: func(peer string) bool { return g.settings.Load().trusts(peer) }}
+}
+
+// take counts a connection, or reports that there is no room for it.
+func (c *conns) take(peer string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.pair, nil
+	if c.total >= maxConns || c.perPeer[peer] >= maxConnsPerPeer && peer != "" && !c.exempt(peer) {
+		return false
+	}
+	c.total++
+	c.perPeer[peer]++
+	return true
+}
+
+func (c *conns) give(peer string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.total--
+	if c.perPeer[peer]--; c.perPeer[peer] <= 0 {
+		delete(c.perPeer, peer)
+	}
+}
+
+// bounded is a listener whose connections are counted.
+type bounded struct {
+	net.Listener
+	conns *conns
+}
+
+// Accept waits for a connection that there is room for.
+func (b bounded) Accept() (net.Conn, error) {
+	for {
+		conn, err := b.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		peer := ""
+		if _, unix := conn.RemoteAddr().(*net.UnixAddr); !unix {
+			peer = hostOf(conn.RemoteAddr().String())
+		}
+		if b.conns.take(peer) {
+			return &counted{Conn: conn, end: sync.OnceFunc(func() { b.conns.give(peer) })}, nil
+		}
+		conn.Close()
+	}
+}
+
+// counted is a connection that gives its place back when it is closed.
+type counted struct {
+	net.Conn
+	end func()
+}
+
+// Close closes the connection.
+func (c *counted) Close() error {
+	defer c.end()
+	return c.Conn.Close()
+}
+
+// notify tells systemd how the service is (sd_notify(3)): "READY=1", "STOPPING=1". Without a socket it does nothing.
+func notify(socket, state string) {
+	if socket == "" {
+		return
+	}
+	if name, ok := strings.CutPrefix(socket, "@"); ok {
+		socket = "\x00" + name
+	}
+	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Name: socket, Net: "unixgram"})
+	if err != nil {
+		return // nobody listens: there is nobody to tell
+	}
+	_, _ = conn.Write([]byte(state))
+	_ = conn.Close()
 }

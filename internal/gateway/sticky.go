@@ -53,7 +53,6 @@ func (s *sticky) get(name string, ttl time.Duration, now time.Time) (ratelimit.P
 	return kept.Preference, true
 }
 
-// keep notes through which account and key a session has gone.
 func (s *sticky) keep(name string, p ratelimit.Preference, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
