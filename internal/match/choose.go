@@ -71,7 +71,7 @@ func (c scored) likely() float64 {
 // contradicted reports whether the titles of a name in two scripts disagree about an entry: the one that agrees is a mere
 // word without spaces, or a piece of a longer title, which works may share, and one in the other script is like none of
 // the entry's.
-func (c scored) contradicted(s Series) bool {
+func (c scored) contradicted(s question) bool {
 	read := c.like.read.Text
 	own := spaceless(read)
 	i := slices.IndexFunc(s.Titles, func(r release.Title) bool { return r.Text == read })
@@ -79,9 +79,8 @@ func (c scored) contradicted(s Series) bool {
 	if c.entry == nil || c.like.agreed > 1 || !shared {
 		return false
 	}
-	return slices.ContainsFunc(s.Titles, func(r release.Title) bool {
-		norm := title.Normalize(r.Text)
-		alike := func(t named) bool { return title.Similarity(norm, t.norm) >= leastAlike }
+	return slices.ContainsFunc(s.read, func(r reading) bool {
+		alike := func(t named) bool { return title.Similarity(r.norm, t.norm) >= leastAlike }
 		return r.From == release.FromName && spaceless(r.Text) != own && !slices.ContainsFunc(c.titles, alike)
 	})
 }

@@ -62,14 +62,14 @@ func twins(a, b Hit) bool {
 }
 
 // begins reports whether a visible title begins with the likeliest reading.
-func (c scored) begins(s Series) bool {
-	return slices.ContainsFunc(c.titles, func(t named) bool { return goesOn(t.norm, title.Normalize(s.Title())) })
+func (c scored) begins(s question) bool {
+	return slices.ContainsFunc(c.titles, func(t named) bool { return goesOn(t.norm, s.norm()) })
 }
 
 // dated reports whether a visible title is the likeliest reading followed by the entry's first year.
-func (c scored) dated(s Series) bool {
+func (c scored) dated(s question) bool {
 	return slices.ContainsFunc(c.titles, func(t named) bool {
-		return t.seq == Sequel{Year: c.hit.Year} && c.hit.Year != 0 && t.base == title.Normalize(s.Title())
+		return t.seq == Sequel{Year: c.hit.Year} && c.hit.Year != 0 && t.base == s.norm()
 	})
 }
 
@@ -201,7 +201,7 @@ func (j *job) compareFetch(a, b scored) int {
 }
 
 // points is 1 where a visible title begins with the likeliest reading, or the original title may be read so, else 0.
-func (c scored) points(s Series) int {
+func (c scored) points(s question) int {
 	if c.begins(s) || title.Reads(c.hit.OriginalTitle, s.Title()) {
 		return 1
 	}

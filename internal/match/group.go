@@ -198,8 +198,7 @@ func withoutSpecialWords(titles []release.Title) []release.Title {
 		if len(w) < 2 {
 			continue
 		}
-		switch strings.ToLower(w[len(w)-1]) {
-		case "special", "specials", "ova", "oad", "sp":
+		if words().specials[strings.ToLower(w[len(w)-1])] {
 			t.Text = strings.Join(w[:len(w)-1], " ")
 			out = append(out, t)
 		}

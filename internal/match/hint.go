@@ -41,7 +41,7 @@ func (h *Hint) take(q Sequel) {
 }
 
 // hintOf returns the hint of the agreement that chose an entry.
-func hintOf(s Series, c scored) Hint {
+func hintOf(s question, c scored) Hint {
 	h := Hint{called: c.like.title, agreed: c.like.agreed > 1, last: c.like.file.Final}
 	file := c.like.file
 	file.Final = false
@@ -49,8 +49,8 @@ func hintOf(s Series, c scored) Hint {
 	if c.entry == nil {
 		return h
 	}
-	matched := title.Normalize(c.like.read.Text)
-	h.readArcs(s, c, matched)
+	matched := c.like.read.norm
+	h.readArcs(s, c)
 	if h.Rest == "" && h.Arc == 0 {
 		h.Rest = otherSigns(c.like.read.Text, c.entry)
 		for _, a := range h.Arcs {
@@ -65,9 +65,9 @@ func hintOf(s Series, c scored) Hint {
 		own.Season = 0 // the number is part of what the show is called, or says nothing
 	}
 	h.take(own)
-	for _, r := range s.Titles {
-		if norm := title.Normalize(r.Text); norm != matched {
-			h.take(entrySequel(norm, named{}, c.titles))
+	for _, r := range s.read {
+		if r.norm != matched {
+			h.take(entrySequel(r.norm, named{}, c.titles))
 		}
 	}
 	h.Year = cmp.Or(h.Year, s.Year)
@@ -75,12 +75,12 @@ func hintOf(s Series, c scored) Hint {
 }
 
 // readArcs looks at what the readings, without their sequel markers, have after the entry's plain title.
-func (h *Hint) readArcs(s Series, c scored, matched string) {
-	add := func(text string, of named) {
-		norm := title.Normalize(text)
-		base, _ := splitSequel(norm)
+func (h *Hint) readArcs(s question, c scored) {
+	matched := c.like.read.norm
+	add := func(r reading, of named) {
+		text, norm, base := r.Text, r.norm, r.base
 		rest := afterPlain(base, c.titles)
-		if rest == base || meansWhole(rest) || translates(base, rest) || wholeTitle(base, of, c.titles) || wholeTitle(norm, of, c.titles) {
+		if rest == base || words().whole[rest] || translates(base, rest) || wholeTitle(base, of, c.titles) || wholeTitle(norm, of, c.titles) {
 			rest = ""
 		}
 		if rest != "" {
@@ -97,10 +97,10 @@ func (h *Hint) readArcs(s Series, c scored, matched string) {
 			h.Rest = rest
 		}
 	}
-	add(c.like.read.Text, c.like.title)
-	for _, r := range s.Titles {
-		if title.Normalize(r.Text) != matched {
-			add(r.Text, named{})
+	add(c.like.read, c.like.title)
+	for _, r := range s.read {
+		if r.norm != matched {
+			add(r, named{})
 		}
 	}
 }
@@ -142,7 +142,7 @@ func wholeTitle(text string, matched named, titles []named) bool {
 			return true
 		case goesOn(t.norm, text):
 			onFromPlain++
-			if !meansPart(strings.TrimSpace(t.norm[len(text):])) && !(official && (t.base != text || t.seq.Season == 0)) {
+			if !words().pieces[strings.TrimSpace(t.norm[len(text):])] && !(official && (t.base != text || t.seq.Season == 0)) {
 				onFromText++
 			}
 		case goesOn(t.norm, plain) && t.norm != text:
@@ -179,27 +179,9 @@ func otherSigns(text string, e *Entry) string {
 	return own
 }
 
-// meansWhole reports whether a rest names no part of the show.
-func meansWhole(rest string) bool {
-	switch rest {
-	case "tv", "the tv", "the animation", "animation", "the anime", "anime", "tv animation", "tv anime", "the series":
-		return true
-	}
-	return false
-}
-
 // translates reports whether a rest repeats the title before it in another script instead of naming a part: "Title 標題".
 func translates(base, rest string) bool {
 	return spaceless(rest) && !spaceless(strings.TrimSuffix(base, rest)) && withoutArcWord(rest) == rest
-}
-
-// meansPart reports whether a rest may follow an arc's title as well as a show's: its OVA, its film.
-func meansPart(rest string) bool {
-	switch rest {
-	case "ova", "ovas", "oad", "oads", "movie", "the movie", "special", "specials", "tv":
-		return true
-	}
-	return false
 }
 
 // goesOn reports whether a title begins with a text and has more words.

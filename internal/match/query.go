@@ -247,16 +247,12 @@ func Before(s string, marks []string) string {
 	return s[:cut]
 }
 
-// filmWords announce a film, or the end of a show, and are often no part of TMDB's title. Those in Latin letters are words
-// of their own.
-var filmWords = []string{" gekijouban ", " gekijoban ", " gekijo ban ", " eiga ", " the movie ", " movie ", "劇場版", "剧场版", "극장판", "映画", "최종장", "완결편"}
-
 // beforeFilmWord is what a title has before the first word for a film, normalised: "Silver Road Movie 2 Night Boat". "" for
 // one without.
 func beforeFilmWord(s string) string {
 	n := " " + title.Normalize(s) + " "
 	cut := len(n)
-	for _, w := range filmWords {
+	for _, w := range words().films {
 		if i := strings.Index(n, w); i >= 0 {
 			cut = min(cut, i)
 		}
@@ -270,7 +266,7 @@ func beforeFilmWord(s string) string {
 func withoutFilmWords(s string) string {
 	n := title.Normalize(s)
 	cut := " " + n + " "
-	for _, w := range filmWords {
+	for _, w := range words().films {
 		cut = strings.ReplaceAll(cut, w, " ")
 	}
 	if cut = strings.TrimSpace(cut); cut == n {

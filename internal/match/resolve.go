@@ -75,7 +75,7 @@ func (r *Resolver) Resolve(ctx context.Context, s Series) Resolution {
 	if s.Want == WantNothing {
 		return Resolution{Outcome: Outcome{Status: Skipped, Reason: "an extra, not an episode"}}
 	}
-	j := &job{r: r, s: s}
+	j := &job{r: r, s: ask(s)}
 	j.step("group", nil, "%s", groupText(s))
 	if kind, id, ok := j.explicitID(); ok {
 		return j.byID(ctx, kind, id)
@@ -86,18 +86,18 @@ func (r *Resolver) Resolve(ctx context.Context, s Series) Resolution {
 	if len(s.Titles) == 0 {
 		return j.finish(Outcome{Status: Unmatched, Reason: "no title could be read from the name"})
 	}
-	j.ask(ctx)
+	j.search(ctx)
 	return j.result(ctx)
 }
 
 // ResolveAmong decides for one series among entries that the caller knows, without a search. The title of a hit, if it has one,
 // counts as a title of its entry.
 func (r *Resolver) ResolveAmong(ctx context.Context, s Series, hits []Hit) Resolution {
-	j := &job{r: r, s: s}
+	j := &job{r: r, s: ask(s)}
 	j.step("group", nil, "%s", groupText(s))
 	for _, h := range hits {
 		if r.Options.Kind == "" || r.Options.Kind == h.Kind {
-			j.pool = append(j.pool, score(s, contender{hit: h, given: true, fallback: j.unlikely(h.Kind)}))
+			j.pool = append(j.pool, score(j.s, contender{hit: h, given: true, fallback: j.unlikely(h.Kind)}))
 		}
 	}
 	for i := len(j.pool) - 1; i >= 0; i-- {
@@ -110,7 +110,7 @@ func (r *Resolver) ResolveAmong(ctx context.Context, s Series, hits []Hit) Resol
 
 // ResolveID takes an entry by its id: no search, one details request.
 func (r *Resolver) ResolveID(ctx context.Context, s Series, kind Kind, id int) Resolution {
-	j := &job{r: r, s: s}
+	j := &job{r: r, s: ask(s)}
 	return j.byID(ctx, kind, id)
 }
 
@@ -132,7 +132,7 @@ func (j *job) explicitID() (Kind, int, bool) {
 // job is the work on one series.
 type job struct {
 	r       *Resolver
-	s       Series
+	s       question
 	pool    []scored
 	fetched int
 	origin  Origin // of everything that was asked
@@ -169,9 +169,9 @@ func (j *job) entry(ctx context.Context, kind Kind, id int) (*Entry, Origin, err
 	return e, o, nil
 }
 
-// ask searches until an entry convinces, the budget of searches is spent, or the Source fails.
-func (j *job) ask(ctx context.Context) {
-	queries := j.withinBudget(Queries(j.s, j.r.Options.Kind))
+// search searches until an entry convinces, the budget of searches is spent, or the Source fails.
+func (j *job) search(ctx context.Context) {
+	queries := j.withinBudget(Queries(j.s.Series, j.r.Options.Kind))
 	var more []Query // second pages, for titles so short that the first was full of others
 	for i := 0; i < len(queries); i++ {
 		q := queries[i]

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/anivault/anivault/internal/release"
-	"github.com/anivault/anivault/internal/title"
 )
 
 // weights of the evidence besides the title, which weighs 0 to 1 by its likeness.
@@ -63,25 +62,25 @@ func (c contender) known() bool { return c.entry != nil }
 
 // score weighs one contender for a series. It is pure: the same input gives the same score, whatever the order in
 // which TMDB listed it.
-func score(s Series, c contender) scored {
+func score(s question, c contender) scored {
 	out := scored{contender: c}
 	if c.entry != nil {
 		out.titles = entryTitles(c.entry)
 	} else {
 		out.titles = hitTitles(c.hit)
 	}
-	readings := bracketless(s.Titles)
-	if c.hit.Kind == Movie {
-		readings = slices.Concat(readings, s.numbered())
-	}
+	readings := slices.Concat(s.read, s.bracketless)
 	film := c.hit.Kind == Movie
+	if film {
+		readings = append(readings, s.numbered...)
+	}
 	want := wanted{season: s.Season, part: s.Part, year: s.Year, heads: film && s.Year != 0 && c.hit.Year == s.Year, film: film && s.Want == WantMovie}
 	if want.film {
 		out.titles = filmTitles(out.titles)
 	}
 	out.like = compare(readings, want, out.titles)
 	if c.entry != nil {
-		out.like = compareParts(s.Titles, c.entry, out.titles, out.like)
+		out.like = compareParts(s.read, c.entry, out.titles, out.like)
 	}
 	likeness := fmt.Sprintf("%q is like %q", out.like.read.Text, out.like.title.text)
 	if out.like.read.Text == out.like.title.text {
@@ -91,16 +90,16 @@ func score(s Series, c contender) scored {
 	if spelt(out.like.read.Text, out.like.title.text) {
 		out.add("spelling", weighSpelling, "spelled exactly so")
 	}
-	if out.like.sim >= simExact && len(s.Titles) > 0 && goesOn(title.Normalize(out.like.read.Text), title.Normalize(s.Titles[0].Text)) {
+	if out.like.sim >= simExact && len(s.Titles) > 0 && goesOn(out.like.read.norm, s.norm()) {
 		out.add("longer", weighLonger, "it takes in more of the name")
 	}
 	if out.like.agreed > 1 {
 		out.add("scripts", weighAgain, "readings in two scripts agree")
 	}
-	out.weighYear(s)
-	out.weighEpisodes(s)
-	out.weighKind(s)
-	out.weighStyle(s)
+	out.weighYear(s.Series)
+	out.weighEpisodes(s.Series)
+	out.weighKind(s.Series)
+	out.weighStyle(s.Series)
 	if last := out.lastYear(); s.Modern && last != 0 && last < modernYear {
 		out.add("era", weighEra, fmt.Sprintf("it ended in %d", last))
 	}

@@ -2,10 +2,11 @@ package match
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
-	"github.com/anivault/anivault/internal/lazyregexp"
 	"github.com/anivault/anivault/internal/title"
 )
 
@@ -144,7 +145,10 @@ func plainName(e *Entry, season, text string) bool {
 }
 
 // placeholderSeasonRE matches what TMDB calls a season without a name, in normalised spelling.
-var placeholderSeasonRE = lazyregexp.New(`^(?:(?:season|series|staffel|saison|temporada|stagione|seizoen|sezon|сезон|시즌|シーズン|part) ?\d*|specials?|extras|第 ?\d+ ?(?:季|期|シーズン)|\d+ (?:seria|sezon|сезон|series))$`)
+var placeholderSeasonRE = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:(?:` + words().season + `) ?\d*|specials?|extras|` +
+		`第 ?\d+ ?(?:季|期|シーズン)|\d+ (?:seria|sezon|сезон|series))$`)
+})
 
 func placeholderSeason(norm string) bool { return placeholderSeasonRE().MatchString(norm) }
 
@@ -153,11 +157,8 @@ func withoutArticles(norm string) string {
 	return strings.TrimPrefix(strings.ReplaceAll(norm, " the ", " "), "the ")
 }
 
-// arcWords end the names of arcs and are optional.
-var arcWords = []string{" arc", " hen", "編", "编", "篇", "편", " chapter", " saga"}
-
 func withoutArcWord(s string) string {
-	for _, w := range arcWords {
+	for _, w := range words().arcs {
 		s = strings.TrimSuffix(s, w)
 	}
 	return s

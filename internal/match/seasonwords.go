@@ -84,7 +84,7 @@ func (p *placer) distinctive(text string) []string {
 func (p *placer) specialHasWords() bool {
 	return slices.ContainsFunc(p.names, func(n specialName) bool {
 		words := nameWords(n.norm)
-		return n.norm == "" || !slices.ContainsFunc(strings.Fields(n.norm), meansPart) &&
+		return n.norm == "" || !saysPiece(n.norm) &&
 			!slices.ContainsFunc(p.arcWords, func(w string) bool { return !slices.Contains(words, w) })
 	})
 }
@@ -147,18 +147,12 @@ func nameWords(norm string) []string {
 	var out []string
 	for _, w := range strings.Fields(strings.NewReplacer("+", " plus ", "♥", " heart ", "♡", " heart ").Replace(norm)) {
 		w = title.Plain(w)
-		if utf8.RuneCountInString(w) < leastWord || slices.Contains(commonWords, w) || smallNumber(w) != 0 || strings.Trim(w, "0123456789") == "" {
+		if utf8.RuneCountInString(w) < leastWord || words().common[w] || smallNumber(w) != 0 || strings.Trim(w, "0123456789") == "" {
 			continue
 		}
 		out = append(out, w)
 	}
 	return out
-}
-
-// commonWords say that something is a part, or join words, in any title.
-var commonWords = []string{
-	"the", "and", "for", "with", "from", "hen", "sho", "arc", "saga", "chapter", "episode", "part", "season", "series", "cour", "tv", "ova", "oad",
-	"special", "specials", "movie", "film", "animation", "anime", "final", "new", "shin", "zoku",
 }
 
 // inTitle says for people what of a season's name is in a title.

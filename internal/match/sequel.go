@@ -1,7 +1,9 @@
 package match
 
 import (
+	"regexp"
 	"strconv"
+	"sync"
 
 	"github.com/anivault/anivault/internal/lazyregexp"
 )
@@ -17,22 +19,6 @@ type Sequel struct {
 
 // Zero reports whether the title ends plainly.
 func (s Sequel) Zero() bool { return s == Sequel{} }
-
-// numberWords are the ways of writing small numbers at the end of a title, in normalised spelling.
-var numberWords = map[string]int{
-	"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9, "tenth": 10,
-	"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
-	"ii": 2, "iii": 3, "iv": 4, "vi": 6, "vii": 7, "viii": 8, "ix": 9,
-	"zwei": 2, "drei": 3, "deux": 2, "trois": 3, "zoku": 2,
-	"ichi": 1, "ni": 2, "san": 3, "yon": 4, "shi": 4, "go": 5, "roku": 6, "shichi": 7, "hachi": 8,
-	"yi": 1, "er": 2, "si": 4, "wu": 5,
-}
-
-// hanNumbers are the numerals of Chinese and Japanese season words.
-var hanNumbers = map[string]int{
-	"一": 1, "二": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8, "九": 9, "十": 10, "十一": 11, "十二": 12,
-	"壱": 1, "弐": 2, "贰": 2, "貳": 2, "参": 3,
-}
 
 var (
 	ordinalRE  = lazyregexp.New(`^(\d{1,2})(?:st|nd|rd|th)$`)
@@ -72,7 +58,7 @@ func BaseTitle(norm string) string {
 
 // smallNumber reads "2", "2nd", "second", "ii" and the like; 0 when it is none.
 func smallNumber(w string) int {
-	if n, ok := numberWords[w]; ok {
+	if n, ok := words().numbers[w]; ok {
 		return n
 	}
 	if m := ordinalRE().FindStringSubmatch(w); m != nil {
@@ -84,31 +70,7 @@ func smallNumber(w string) int {
 	return 0
 }
 
-// bareNumber tells which number words may stand alone at the end of a title and still mean a sequel.
-func bareNumber(w string) bool {
-	switch w {
-	case "ii", "iii", "iv", "vi", "vii", "viii", "ix", "zwei", "drei", "zoku":
-		return true
-	}
-	_, err := strconv.Atoi(w)
-	return err == nil
-}
-
-func ordinalWord(w string) bool {
-	switch w {
-	case "second", "third", "fourth", "fifth", "sixth":
-		return true
-	}
-	return false
-}
-
-func hanNumber(s string) int {
-	if n, ok := hanNumbers[s]; ok {
-		return n
-	}
-	n, _ := strconv.Atoi(s)
-	return n
-}
-
 // placeholderRE matches names such as "Episode 3", "第3話" and "에피소드 3" in normalised spelling.
-var placeholderRE = lazyregexp.New(`^(?:(?:episode|episodio|episódio|épisode|folge|epizóda|エピソード|에피소드|special|ova|эпизод) ?\d+|第 ?\d+ ?[話话集回]|\d+)$`)
+var placeholderRE = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:(?:` + words().episode + `) ?\d+|第 ?\d+ ?[話话集回]|\d+)$`)
+})

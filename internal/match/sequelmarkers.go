@@ -1,7 +1,6 @@
 package match
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -35,28 +34,20 @@ func (t *tail) before(n int) string {
 func (t *tail) word(n int) string { return t.words[len(t.words)-n] }
 
 // numberBefore returns the number in front of the last word, if that is one of the words; 0 for none.
-func (t *tail) numberBefore(words []string) int {
-	if !slices.Contains(words, t.last) {
+func (t *tail) numberBefore(words map[string]bool) int {
+	if !words[t.last] {
 		return 0
 	}
 	return smallNumber(t.prev)
 }
 
 // numberBehind returns the number behind the last word but one, if that is one of the words; 0 for none.
-func (t *tail) numberBehind(words []string) int {
-	if !slices.Contains(words, t.prev) {
+func (t *tail) numberBehind(words map[string]bool) int {
+	if !words[t.prev] {
 		return 0
 	}
 	return sequelNumber(t.last)
 }
-
-// Words that say a season or a part of the number before them, and of the number behind them.
-var (
-	seasonAfter  = []string{"season", "series", "stage", "gakki", "ki", "ji", "seizon"}
-	partAfter    = []string{"part", "cour", "kuru"}
-	seasonBefore = []string{"season", "series", "saison", "staffel", "temporada", "stagione", "sezon", "сезон", "시즌"}
-	partBefore   = []string{"part", "cour", "partie", "teil", "parte", "파트"}
-)
 
 // none is what a rule returns that does not apply.
 func none() (string, Sequel) { return "", Sequel{} }
@@ -84,7 +75,7 @@ var markers = []struct {
 	}, "소금항 파이널 시즌", "소금항", Sequel{Final: true}},
 	{"a number joined to East Asian letters", 1, cutJoinedNumber, "塩港2", "塩港", Sequel{Season: 2}},
 	{"the final season", 2, func(t *tail) (string, Sequel) {
-		if t.prev != "final" || !slices.Contains(seasonAfter, t.last) {
+		if t.prev != "final" || !words().seasonBehind[t.last] {
 			return none()
 		}
 		return t.before(2), Sequel{Final: true}
@@ -94,10 +85,10 @@ var markers = []struct {
 		if len(t.words) > 3 && (t.word(3) == "dai" || t.word(3) == "di") {
 			cut = 3
 		}
-		return t.before(cut), Sequel{Season: t.numberBefore(seasonAfter)}
+		return t.before(cut), Sequel{Season: t.numberBefore(words().seasonBehind)}
 	}, "shio no minato dai 2 ki", "shio no minato", Sequel{Season: 2}},
 	{"a numbered part", 2, func(t *tail) (string, Sequel) {
-		return t.before(2), Sequel{Part: t.numberBefore(partAfter)}
+		return t.before(2), Sequel{Part: t.numberBefore(words().partBehind)}
 	}, "salt harbor 2nd cour", "salt harbor", Sequel{Part: 2}},
 	{"dai N bu: the N-th part", 4, func(t *tail) (string, Sequel) {
 		if t.last != "bu" || t.word(3) != "dai" {
@@ -118,13 +109,13 @@ var markers = []struct {
 		return t.before(3), Sequel{Season: smallNumber(t.word(3))}
 	}, "shio no minato ni no shou", "shio no minato", Sequel{Season: 2}},
 	{"season N", 2, func(t *tail) (string, Sequel) {
-		return t.before(2), Sequel{Season: t.numberBehind(seasonBefore)}
+		return t.before(2), Sequel{Season: t.numberBehind(words().seasonBefore)}
 	}, "salt harbor season 2", "salt harbor", Sequel{Season: 2}},
 	{"part N", 2, func(t *tail) (string, Sequel) {
-		return t.before(2), Sequel{Part: t.numberBehind(partBefore)}
+		return t.before(2), Sequel{Part: t.numberBehind(words().partBefore)}
 	}, "salt harbor part 2", "salt harbor", Sequel{Part: 2}},
 	{"a bare number", 2, func(t *tail) (string, Sequel) {
-		if !bareNumber(t.last) {
+		if _, err := strconv.Atoi(t.last); err != nil && !words().alone[t.last] {
 			return none()
 		}
 		return t.before(1), Sequel{Season: sequelNumber(t.last)}
@@ -139,7 +130,7 @@ var markers = []struct {
 	}, "salt harbor s3", "salt harbor", Sequel{Season: 3}},
 	{"an ordinal and one more word", 3, func(t *tail) (string, Sequel) {
 		n := smallNumber(t.prev)
-		if n < 2 || n > 5 || t.last == "bu" || t.last == "shou" || !ordinalRE().MatchString(t.prev) && !ordinalWord(t.prev) {
+		if n < 2 || n > 5 || t.last == "bu" || t.last == "shou" || !ordinalRE().MatchString(t.prev) && !words().ordinals[t.prev] {
 			return none()
 		}
 		return t.before(2), Sequel{Season: n}
@@ -182,7 +173,11 @@ func cutHan(t *tail) (string, Sequel) {
 	if m == nil {
 		return none()
 	}
-	n := hanNumber(m[2] + m[4] + m[6] + m[7])
+	digits := m[2] + m[4] + m[6] + m[7]
+	n, ok := words().han[digits]
+	if !ok {
+		n, _ = strconv.Atoi(digits)
+	}
 	if m[3] == "部" || m[3] == "クール" || m[5] == "쿨" {
 		return strings.TrimSpace(m[1]), Sequel{Part: n}
 	}

@@ -220,7 +220,7 @@ func (p *placer) onlySpecial() placement {
 		return placement{}
 	}
 	rest := afterPlain(p.hint.called.norm, p.titles)
-	if !p.severalSeasons() && !p.ownTitle() && !p.calledSo(p.hint.called.norm, title.Reads) && rest != p.hint.called.norm && !meansWhole(rest) {
+	if !p.severalSeasons() && !p.ownTitle() && !p.calledSo(p.hint.called.norm, title.Reads) && rest != p.hint.called.norm && !words().whole[rest] {
 		return p.found(p.specials, trustOnlySpecial, "%q is one file, and there is only one special", p.hint.called.text)
 	}
 	if p.hint.Rest == "" || slices.ContainsFunc(p.titles, func(t named) bool { return t.primary && subtitle(t, p.titles) != "" }) {

@@ -1,16 +1,13 @@
 package match
 
-import (
-	"github.com/anivault/anivault/internal/release"
-	"github.com/anivault/anivault/internal/title"
-)
+import "github.com/anivault/anivault/internal/title"
 
 // simPart is the likeness of a reading that is a title of the entry followed by the name of one of its seasons or specials,
 // or is such a name by itself.
 const simPart = 0.98
 
 // compareParts finds readings that name a season or a special besides the entry: "Title Second Arc".
-func compareParts(readings []release.Title, e *Entry, titles []named, best likeness) likeness {
+func compareParts(readings []reading, e *Entry, titles []named, best likeness) likeness {
 	if best.sim >= simPart {
 		return best
 	}
@@ -29,15 +26,14 @@ func compareParts(readings []release.Title, e *Entry, titles []named, best liken
 	if len(parts) == 0 {
 		return best
 	}
-	for i, r := range readings {
-		norm := title.Normalize(r.Text)
-		rest := afterPlain(norm, titles)
+	for _, r := range readings {
+		rest := afterPlain(r.norm, titles)
 		for _, p := range parts {
-			sim := title.Similarity(norm, p.norm)
-			if own := afterPlain(p.norm, titles); rest != norm {
+			sim := title.Similarity(r.norm, p.norm)
+			if own := afterPlain(p.norm, titles); rest != r.norm {
 				sim = max(sim, title.Similarity(rest, own), title.Similarity(withoutArcWord(rest), withoutArcWord(own)))
 			}
-			if sim = sim * simPart * readingWeight(readings, i); sim > best.sim {
+			if sim = sim * simPart * r.weight; sim > best.sim {
 				best.sim, best.read, best.title, best.file = sim, r, p, Sequel{}
 			}
 		}
@@ -46,15 +42,14 @@ func compareParts(readings []release.Title, e *Entry, titles []named, best liken
 }
 
 // compareDoubles finds readings that are two titles of the entry one after the other: "Gin no Michi Silver Rail".
-func compareDoubles(readings []release.Title, titles []named, best likeness) likeness {
-	for i, r := range readings {
-		norm := title.Normalize(r.Text)
-		rest := afterPlain(norm, titles)
-		if rest == norm {
+func compareDoubles(readings []reading, titles []named, best likeness) likeness {
+	for _, r := range readings {
+		rest := afterPlain(r.norm, titles)
+		if rest == r.norm {
 			continue
 		}
 		for _, t := range titles {
-			if sim := simPart * readingWeight(readings, i); t.norm == rest && sim > best.sim {
+			if sim := simPart * r.weight; t.norm == rest && sim > best.sim {
 				best.sim, best.read, best.title, best.file = sim, r, t, Sequel{}
 			}
 		}

@@ -42,6 +42,58 @@ func name(text string, alt AltTitle) named {
 	return n
 }
 
+// reading is one title of a name, prepared for comparison.
+type reading struct {
+	release.Title
+	norm   string
+	base   string // norm without its sequel marker
+	seq    Sequel
+	head   string // norm without its subtitle, "" if it has none
+	film   filmForm
+	weight float64 // how far it is trusted
+}
+
+// filmForm is a reading without words for a film, where the name says that it is one.
+type filmForm struct {
+	bare string // "" where it has none
+	base string // bare without its sequel marker
+	seq  Sequel
+	head string // what stands before the word, "" where that is nothing
+}
+
+// question is a series with its titles prepared: as read, without the bracket at their end, and followed by the number of
+// a special as films are called.
+type question struct {
+	Series
+	read, bracketless, numbered []reading
+}
+
+func ask(s Series) question {
+	prepare := func(titles []release.Title) []reading {
+		out := make([]reading, len(titles))
+		for i, t := range titles {
+			r := reading{Title: t, norm: title.Normalize(t.Text), head: title.Normalize(withoutSubtitle(t.Text))}
+			r.base, r.seq = splitSequel(r.norm)
+			if s.Want == WantMovie {
+				r.film = filmForm{bare: withoutFilmWords(t.Text), head: beforeFilmWord(t.Text)}
+				r.film.base, r.film.seq = splitSequel(r.film.bare)
+			}
+			r.weight = r.weightBeside(title.Normalize(s.Title()))
+			out[i] = r
+		}
+		return out
+	}
+	return question{s, prepare(s.Titles), prepare(bracketless(s.Titles)[len(s.Titles):]), prepare(s.numbered())}
+}
+
+// norm is the likeliest reading, normalised; "" where there is none.
+func (q question) norm() string {
+	if len(q.read) == 0 {
+		return ""
+	}
+	return q.read[0].norm
+}
+
 // filmTitles prepares the titles of a film for a name that says that it is one.
 func filmTitles(titles []named) []named {
 	for i := range titles {
@@ -90,25 +142,25 @@ func distinctNames(all []AltTitle, own int) []named {
 // likeness is the best agreement between a series' readings and an entry's titles.
 type likeness struct {
 	sim    float64
-	read   release.Title // the reading that agrees best
-	title  named         // with this title
-	file   Sequel        // the marker that only the reading carries
-	agreed int           // readings in different scripts that agree
+	read   reading // the one that agrees best
+	title  named   // with this title
+	file   Sequel  // the marker that only the reading carries
+	agreed int     // readings in different scripts that agree
 }
 
-// readingWeight returns how far the reading at i is trusted: the chosen one wholly, others and those of folders less, a small
-// fragment of the chosen one least: "SOS" out of a long title is the title of something else.
-func readingWeight(readings []release.Title, i int) float64 {
-	t := readings[i]
+// weightBeside returns how far a reading is trusted beside the chosen one, which it may be itself: that wholly, others and
+// those of folders less, a small fragment of the chosen one least: "SOS" out of a long title is the title of something
+// else.
+func (r reading) weightBeside(chosen string) float64 {
 	switch {
-	case t.From == release.FromParent:
+	case r.From == release.FromParent:
 		return 0.95
-	case t.From == release.FromFolder:
+	case r.From == release.FromFolder:
 		return 0.97
-	case i == 0 || goesOn(title.Normalize(t.Text), title.Normalize(readings[0].Text)):
+	case r.norm == chosen || goesOn(r.norm, chosen):
 		return 1 // the name itself, or more of it
 	}
-	first, part := title.Compact(readings[0].Text), title.Compact(t.Text)
+	first, part := strings.ReplaceAll(chosen, " ", ""), strings.ReplaceAll(r.norm, " ", "")
 	if strings.Contains(first, part) && letters(part)*3 < letters(first) {
 		return 0.85
 	}
@@ -142,7 +194,7 @@ func bracketless(readings []release.Title) []release.Title {
 
 // compare finds the best agreement: equal titles first, which is cheap and usual, and the likeness of all pairs only
 // where there are none. Numbers are respected by title.Similarity: "Title 2" is not "Title".
-func compare(readings []release.Title, w wanted, titles []named) likeness {
+func compare(readings []reading, w wanted, titles []named) likeness {
 	best := comparePairs(readings, w, titles, equality)
 	if best.sim < almostExact {
 		if near := comparePairs(readings, w, titles, sameSpelling); near.sim > best.sim {
@@ -166,9 +218,11 @@ func Whole(s Series, e *Entry) bool {
 			readings = append(readings, t)
 		}
 	}
-	titles := entryTitles(e)
-	best := compare(bracketless(readings), wanted{season: s.Season, part: s.Part, year: s.Year, heads: e.Kind == Movie && e.Year == s.Year && s.Year != 0}, titles)
-	return compareParts(readings, e, titles, best).sim >= simHead
+	q, titles := ask(Series{Titles: readings}), entryTitles(e)
+	heads := e.Kind == Movie && e.Year == s.Year && s.Year != 0
+	want := wanted{season: s.Season, part: s.Part, year: s.Year, heads: heads}
+	best := compare(slices.Concat(q.read, q.bracketless), want, titles)
+	return compareParts(q.read, e, titles, best).sim >= simHead
 }
 
 // almostExact ends the comparison: no inexact agreement outweighs it.
@@ -190,45 +244,40 @@ func sameSpelling(a, b string) float64 {
 	return 0
 }
 
-func comparePairs(readings []release.Title, want wanted, titles []named, alike func(a, b string) float64) likeness {
+func comparePairs(readings []reading, want wanted, titles []named, alike func(a, b string) float64) likeness {
 	var best likeness
 	scripts := map[bool]bool{}
-	for i, r := range readings {
-		norm := title.Normalize(r.Text)
-		base, seq := splitSequel(norm)
-		head := title.Normalize(withoutSubtitle(r.Text))
-		bare, bareBase, bareSeq := "", "", Sequel{}
+	for _, r := range readings {
+		film := filmForm{}
 		if want.film {
-			bare = withoutFilmWords(r.Text)
-			bareBase, bareSeq = splitSequel(bare)
-			head = cmp.Or(head, beforeFilmWord(r.Text))
+			film = r.film
 		}
-		w := readingWeight(readings, i)
+		head := cmp.Or(r.head, film.head)
 		top := 0.0
 		for _, t := range titles {
-			sim, file := pair(norm, base, seq, want, t, alike)
+			sim, file := pair(r, want, t, alike)
 			if want.heads && t.head != "" {
-				if s := simHead * max(alike(norm, t.head), simHeads*alike(head, t.head)); s > sim {
+				if s := simHead * max(alike(r.norm, t.head), simHeads*alike(head, t.head)); s > sim {
 					sim, file = s, Sequel{}
 				}
 			}
-			if bare != t.bare {
-				if s := simFilm * alike(cmp.Or(bare, norm), cmp.Or(t.bare, t.norm)); s > sim {
+			if film.bare != t.bare {
+				if s := simFilm * alike(cmp.Or(film.bare, r.norm), cmp.Or(t.bare, t.norm)); s > sim {
 					sim, file = s, Sequel{}
 				}
 			}
-			if bareSeq != (Sequel{}) && bareSeq == (Sequel{Part: bareSeq.Part}) {
-				if s := simFilm * simSequel * alike(bareBase, cmp.Or(t.bare, t.norm)); s > sim {
-					sim, file = s, bareSeq
+			if film.seq != (Sequel{}) && film.seq == (Sequel{Part: film.seq.Part}) {
+				if s := simFilm * simSequel * alike(film.base, cmp.Or(t.bare, t.norm)); s > sim {
+					sim, file = s, film.seq
 				}
 			}
 			top = max(top, sim)
-			if sim*w > best.sim || sim > 0 && sim*w == best.sim && preferable(t, best.title) {
-				best.sim, best.read, best.title, best.file = sim*w, r, t, file
+			if s := sim * r.weight; s > best.sim || sim > 0 && s == best.sim && preferable(t, best.title) {
+				best.sim, best.read, best.title, best.file = s, r, t, file
 			}
 		}
 		if top >= simExact {
-			scripts[spaceless(norm)] = true
+			scripts[spaceless(r.norm)] = true
 		}
 	}
 	best.agreed = len(scripts)
@@ -239,18 +288,18 @@ func comparePairs(readings []release.Title, want wanted, titles []named, alike f
 func preferable(a, b named) bool { return a.seq.Zero() && !b.seq.Zero() }
 
 // pair compares one reading with one title and returns which marker only the reading has.
-func pair(norm, base string, seq Sequel, w wanted, t named, alike func(a, b string) float64) (float64, Sequel) {
-	best, file := alike(norm, t.norm), Sequel{}
+func pair(r reading, w wanted, t named, alike func(a, b string) float64) (float64, Sequel) {
+	best, file := alike(r.norm, t.norm), Sequel{}
 	if best == 1 {
 		return best, file
 	}
-	if !seq.Zero() {
-		if sim := simSequel * alike(base, t.norm); sim > best {
-			best, file = sim, seq
+	if !r.seq.Zero() {
+		if sim := simSequel * alike(r.base, t.norm); sim > best {
+			best, file = sim, r.seq
 		}
 	}
 	if f := markerWeight(t.seq, w); f > 0 {
-		if sim := f * alike(norm, t.base); sim > best {
+		if sim := f * alike(r.norm, t.base); sim > best {
 			best, file = sim, Sequel{}
 		}
 	}

@@ -165,23 +165,19 @@ func (p *placer) asManySpecials() bool { return len(p.specials) >= p.most() }
 
 // saysSpecial reports whether the rest of a title has a word for what is no regular episode.
 func saysSpecial(rest string) bool {
-	return slices.ContainsFunc(strings.Fields(rest), meansPart) || saysFilm(rest)
+	return saysPiece(rest) || saysFilm(rest)
 }
 
-// partWords say that a title is that of a film or a special; those of scripts without spaces may stand anywhere in it.
-var partWords = []string{
-	"movie", "film", "gekijouban", "gekijoban", "eiga", "special", "specials", "ova", "oad",
-	"劇場版", "剧场版", "극장판", "電影版", "电影版", "映画", "総集編", "総集篇", "总集篇", "總集篇", "총집편", "特別編", "特别篇", "특별편",
+// saysPiece reports whether a title has a word that may follow that of a part of a show.
+func saysPiece(norm string) bool {
+	return slices.ContainsFunc(strings.Fields(norm), func(w string) bool { return words().pieces[w] })
 }
 
+// saysFilm reports whether a title has a word for a film or a special; those of scripts without spaces may stand anywhere.
 func saysFilm(text string) bool {
 	norm := title.Normalize(text)
-	return slices.ContainsFunc(partWords, func(w string) bool {
-		if spaceless(w) {
-			return strings.Contains(norm, title.Normalize(w))
-		}
-		return slices.Contains(strings.Fields(norm), w)
-	})
+	return slices.ContainsFunc(words().filmsOrSpecialsWithin, func(w string) bool { return strings.Contains(norm, w) }) ||
+		slices.ContainsFunc(strings.Fields(norm), func(w string) bool { return words().filmsOrSpecials[w] && !spaceless(w) })
 }
 
 // doubted returns a placement with its trust as the doubts leave it.
@@ -237,7 +233,7 @@ const leastGoingOn = 2
 func (p *placer) othersGoOn(norm string) bool {
 	on := 0
 	for _, t := range p.titles {
-		if !goesOn(t.norm, norm) || t.base == norm || meansPart(strings.TrimSpace(t.norm[len(norm):])) {
+		if !goesOn(t.norm, norm) || t.base == norm || words().pieces[strings.TrimSpace(t.norm[len(norm):])] {
 			continue
 		}
 		if t.primary {
