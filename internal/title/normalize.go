@@ -7,6 +7,7 @@
 package title
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -80,7 +81,7 @@ func fold(s string) string {
 			continue
 		}
 		space = false
-		if sub, ok := plain[r]; ok {
+		if sub, ok := letterTables().plain[r]; ok {
 			b.WriteString(sub)
 			continue
 		}
@@ -109,12 +110,6 @@ func apartRomans(s string) string {
 // several lower-case forms (final sigma) has one.
 func foldRune(r rune) rune { return unicode.ToLower(unicode.ToUpper(r)) }
 
-// plain are letters that decomposition leaves whole although titles are written without them.
-var plain = map[rune]string{
-	'ß': "ss", 'ẞ': "ss", 'æ': "ae", 'Æ': "ae", 'œ': "oe", 'Œ': "oe", 'ø': "o", 'Ø': "o", 'ł': "l", 'Ł': "l",
-	'đ': "d", 'Đ': "d", 'ð': "d", 'Ð': "d", 'þ': "th", 'Þ': "th", 'ı': "i", 'İ': "i", 'ĸ': "k",
-}
-
 // dropsMarks reports whether accents on r are a matter of spelling rather than another letter.
 func dropsMarks(r rune) bool {
 	return r < 0x0530 || unicode.Is(unicode.Latin, r) || unicode.Is(unicode.Greek, r)
@@ -130,3 +125,87 @@ func apostrophe(r rune) bool {
 
 // Compact is Normalize without its spaces: "k on" and "kon" are one.
 func Compact(s string) string { return strings.ReplaceAll(Normalize(s), " ", "") }
+
+// Signs returns the signs of a title that sequels have more of than the show ("Title!!", "Title'", "Title √A") and that Normalize
+// leaves out. A single mark or heart is a matter of spelling.
+func Signs(text string) string {
+	var out strings.Builder
+	runes := []rune(norm.NFKC.String(text))
+	for i, r := range runes {
+		switch {
+		case strings.ContainsRune("+°√", r),
+			strings.ContainsRune("!♪☆★♥♡", r) && (i > 0 && runes[i-1] == r || i+1 < len(runes) && runes[i+1] == r),
+			apostrophe(r) && (i+1 == len(runes) || !unicode.IsLetter(runes[i+1])):
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
+}
+
+// letterCount says how many letters of a text belong to each script.
+type letterCount struct{ kana, han, hangul, latin, cyrillic int }
+
+// Script returns the script of most of s, by language where one implies the
+// other: "ja" when there is any kana, "ko" for hangul, "zh" for Han characters
+// alone, "ru" for Cyrillic, "latin", or "" when s has no letter of these. Han,
+// kana and hangul win over Latin letters beside them, because a title in those
+// scripts often holds a Latin word and hardly ever the reverse.
+func Script(s string) string {
+	var n letterCount
+	for _, r := range s {
+		n.add(r)
+	}
+	switch {
+	case n.hangul > 0 && n.hangul >= n.kana:
+		return "ko"
+	case n.kana > 1, n.kana > 0 && n.kana*6 >= n.han:
+		return "ja"
+	case n.han > 0:
+		return "zh"
+	case n.cyrillic > 0 && n.cyrillic*2 >= n.latin:
+		return "ru"
+	case n.latin > 0:
+		return "latin"
+	}
+	return ""
+}
+
+func (n *letterCount) add(r rune) {
+	switch {
+	case r < 0x80:
+		if r|0x20 >= 'a' && r|0x20 <= 'z' {
+			n.latin++
+		}
+	case isKana(r):
+		n.kana++
+	case isHangul(r):
+		n.hangul++
+	case unicode.Is(unicode.Han, r):
+		n.han++
+	case r >= 0x0400 && r <= 0x04FF:
+		n.cyrillic++
+	case unicode.Is(unicode.Latin, r):
+		n.latin++
+	}
+}
+
+func isKana(r rune) bool {
+	return r >= 0x3041 && r <= 0x3096 || r >= 0x30A1 && r <= 0x30FA || r >= 0xFF66 && r <= 0xFF9D && r != 0xFF70
+}
+
+// isHangul reports whether r is a syllable or a letter of hangul.
+func isHangul(r rune) bool {
+	return isSyllable(r) || r >= 0x1100 && r <= 0x11FF || r >= 0x3130 && r <= 0x318F
+}
+
+// isSyllable reports whether r is a whole syllable of hangul.
+func isSyllable(r rune) bool { return r >= hangulBase && r <= hangulLast }
+
+// WithYear puts the year behind a title, unless the title ends with it or there is none: "Title (1999)".
+func WithYear(name string, year int) string {
+	said := fmt.Sprintf("(%d)", year)
+	if year == 0 || strings.HasSuffix(name, said) {
+		return name
+	}
+	return name + " " + said
+}

@@ -1,10 +1,47 @@
 package title
 
 import (
+	_ "embed"
 	"strings"
+	"sync"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/anivault/anivault/internal/wordlist"
 )
+
+//go:embed letters.txt
+var lettersText string
+
+// letterForms is letters.txt: what stands for a letter in titles in Latin letters.
+type letterForms struct {
+	kana, small, plain             map[rune]string
+	initial, vowel, final, carried []string // of hangul, by their place in a syllable's number
+}
+
+var letterTables = sync.OnceValue(func() letterForms {
+	list := wordlist.Parse(lettersText)
+	forms := func(kind string) map[rune]string {
+		of := map[rune]string{}
+		for _, w := range list.Words(kind) {
+			r, size := utf8.DecodeRuneInString(w)
+			of[r] = w[size:]
+		}
+		return of
+	}
+	jamo := func(kind string) []string {
+		out := list.Words(kind)
+		for i, w := range out {
+			out[i] = strings.TrimPrefix(w, "-")
+		}
+		return out
+	}
+	return letterForms{
+		kana: forms("kana"), small: forms("small"), plain: forms("plain"),
+		initial: jamo("initial"), vowel: jamo("vowel"), final: jamo("final"), carried: jamo("carried"),
+	}
+})
 
 // Romanize writes the kana of s by Hepburn and its hangul by the Revised
 // Romanization, letter by letter, and leaves the rest alone (Han characters
@@ -56,7 +93,7 @@ func writeKana(b *strings.Builder, rs []rune, i int) int {
 		return 0
 	case r == 'っ':
 		if i+1 < len(rs) {
-			if next := kana[hiragana(rs[i+1])]; next != "" && strings.IndexByte("aiueon", next[0]) < 0 {
+			if next := letterTables().kana[hiragana(rs[i+1])]; next != "" && strings.IndexByte("aiueon", next[0]) < 0 {
 				if next[0] == 'c' {
 					b.WriteByte('t')
 				} else {
@@ -66,9 +103,9 @@ func writeKana(b *strings.Builder, rs []rune, i int) int {
 		}
 		return 0
 	}
-	syl := kana[r]
+	syl := letterTables().kana[r]
 	if i+1 < len(rs) {
-		if small := smallKana[hiragana(rs[i+1])]; small != "" && syl != "" {
+		if small := letterTables().small[hiragana(rs[i+1])]; small != "" && syl != "" {
 			b.WriteString(glide(syl, small))
 			return 1
 		}
@@ -114,26 +151,28 @@ func hiragana(r rune) rune {
 	return r
 }
 
-var kana = map[rune]string{
-	'あ': "a", 'い': "i", 'う': "u", 'え': "e", 'お': "o",
-	'か': "ka", 'き': "ki", 'く': "ku", 'け': "ke", 'こ': "ko",
-	'が': "ga", 'ぎ': "gi", 'ぐ': "gu", 'げ': "ge", 'ご': "go",
-	'さ': "sa", 'し': "shi", 'す': "su", 'せ': "se", 'そ': "so",
-	'ざ': "za", 'じ': "ji", 'ず': "zu", 'ぜ': "ze", 'ぞ': "zo",
-	'た': "ta", 'ち': "chi", 'つ': "tsu", 'て': "te", 'と': "to",
-	'だ': "da", 'ぢ': "ji", 'づ': "zu", 'で': "de", 'ど': "do",
-	'な': "na", 'に': "ni", 'ぬ': "nu", 'ね': "ne", 'の': "no",
-	'は': "ha", 'ひ': "hi", 'ふ': "fu", 'へ': "he", 'ほ': "ho",
-	'ば': "ba", 'び': "bi", 'ぶ': "bu", 'べ': "be", 'ぼ': "bo",
-	'ぱ': "pa", 'ぴ': "pi", 'ぷ': "pu", 'ぺ': "pe", 'ぽ': "po",
-	'ま': "ma", 'み': "mi", 'む': "mu", 'め': "me", 'も': "mo",
-	'や': "ya", 'ゆ': "yu", 'よ': "yo",
-	'ら': "ra", 'り': "ri", 'る': "ru", 'れ': "re", 'ろ': "ro",
-	'わ': "wa", 'ゐ': "i", 'ゑ': "e", 'を': "wo", 'ん': "n", 'ゔ': "vu",
-	'ぁ': "a", 'ぃ': "i", 'ぅ': "u", 'ぇ': "e", 'ぉ': "o",
-	'ゃ': "ya", 'ゅ': "yu", 'ょ': "yo", 'ゎ': "wa", 'ゕ': "ka", 'ゖ': "ke",
-}
+const (
+	hangulBase   = 0xAC00
+	hangulLast   = 0xD7A3
+	perInitial   = 21 * 28
+	perVowel     = 28
+	mute         = 11 // the initial that has no sound
+	initialRieul = 5  // ㄹ
+	finalRieul   = 8  // ㄹ
+)
 
-var smallKana = map[rune]string{
-	'ぁ': "a", 'ぃ': "i", 'ぅ': "u", 'ぇ': "e", 'ぉ': "o", 'ゃ': "ya", 'ゅ': "yu", 'ょ': "yo",
+func writeHangul(b *strings.Builder, r, next rune) {
+	n := int(r - hangulBase)
+	initial, vowel, final := n/perInitial, n%perInitial/perVowel, n%perVowel
+	if initial == initialRieul && strings.HasSuffix(b.String(), "l") {
+		b.WriteString("l") // ㄹㄹ is ll
+	} else {
+		b.WriteString(letterTables().initial[initial])
+	}
+	b.WriteString(letterTables().vowel[vowel])
+	if next >= hangulBase && next <= hangulLast && int(next-hangulBase)/perInitial == mute {
+		b.WriteString(letterTables().carried[final])
+		return
+	}
+	b.WriteString(letterTables().final[final])
 }

@@ -184,13 +184,14 @@ func TestPlainIsOneFormForWaysOfWriting(t *testing.T) {
 	}
 }
 
-// The pairs are in order, and no simplified character has another form: what is looked up twice is found once.
-func TestTheTableOfHanIsSortedAndFinal(t *testing.T) {
-	const pair = 2 * hanBytes
-	for i := 0; i+pair <= len(hanPairs); i += pair {
-		from, to := hanPairs[i:i+hanBytes], hanPairs[i+hanBytes:i+pair]
-		if i > 0 && hanPairs[i-pair:i-hanBytes] >= from || oneHan(from) != to || oneHan(to) != to {
-			t.Errorf("%s becomes %s, and that %s", from, oneHan(from), oneHan(to))
+// No simplified character has another form: what is simplified twice is simplified once.
+func TestTheTableOfHanIsFinal(t *testing.T) {
+	if len(simplified()) < 2000 {
+		t.Errorf("the table has %d characters", len(simplified()))
+	}
+	for from, to := range simplified() {
+		if oneHan(string(from)) != string(to) || oneHan(string(to)) != string(to) {
+			t.Errorf("%c becomes %c, and that %s", from, to, oneHan(string(to)))
 		}
 	}
 }
@@ -203,4 +204,69 @@ func TestOneHanNeverBreaksText(t *testing.T) {
 			t.Fatalf("%q became %q", in, out)
 		}
 	})
+}
+
+func TestSignsTellSequelsApart(t *testing.T) {
+	for in, want := range map[string]string{
+		"Lantern Club":      "",
+		"Lantern Club!":     "",
+		"Lantern Club!!":    "!!",
+		"Lantern Club！！":    "!!",
+		"Lantern Club'":     "'",
+		"Lantern's Club":    "",
+		"Lantern Club°":     "°",
+		"Lantern Club +":    "+",
+		"Lantern Club √A":   "√",
+		"Lantern ♥ Club":    "",
+		"Lantern Club ♥♥":   "♥♥",
+		"Lantern Club' +!!": "'+!!",
+	} {
+		t.Run(in, func(t *testing.T) {
+			if got := Signs(in); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+func TestReadings(t *testing.T) {
+	for _, row := range []struct {
+		japanese, latin string
+		want            bool
+	}{
+		{"灯台のひかり", "Toudai no Hikari", true},
+		{"これはランタンですか?", "Kore wa Lantern Desu ka", true},
+		{"さらば北の灯台 霧の航路", "Saraba Kita no Toudai: Kiri no Kouro", true},
+		{"灯台のひかり", "Toudai no Hikari Shin Shou no Hajimari", false},
+		{"灯台のひかり", "Salt Harbor", false},
+		{"灯台", "Toudai", false}, // no kana
+		{"LANTERN クラブ", "Lantern Kurabu", true},
+		{"Lantern Club", "Lantern Clubs", false}, // nothing to read
+		{"", "", false},
+	} {
+		if got := Reads(row.japanese, row.latin); got != row.want {
+			t.Errorf("%s as %s: %v", row.japanese, row.latin, got)
+		}
+	}
+}
+
+func TestShapesOfReadings(t *testing.T) {
+	for _, row := range []struct {
+		japanese, latin string
+		want            bool
+	}{
+		{"霧の灯台編", "Kiri no Toudai-hen", true},
+		{"霧の灯台編", "Kiri no Toudai", false},
+		{"北への帰り道", "Kita e no Kaerimichi", true},
+		{"嵐", "Arashi no Kouro", false},
+		{"北海灯台島編", "Kita-hen", false}, // five characters in four letters
+		{"星々の灯台", "Hoshiboshi no Toudai", true},
+		{"島々の灯台", "Shimajima no Toudai", true},
+		{"星々の灯台", "Minato no Toudai", false},
+		{"", "", false},
+	} {
+		if _, got := MayRead(row.japanese, row.latin); got != row.want {
+			t.Errorf("%s as %s: %v", row.japanese, row.latin, got)
+		}
+	}
 }
