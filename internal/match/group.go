@@ -61,22 +61,6 @@ func (s Series) Title() string {
 	return s.Titles[0].Text
 }
 
-// numbered returns the readings followed by the number of a special, as films are called: "Title 2", "Title OVA 2".
-func (s Series) numbered() []release.Title {
-	if s.Want == WantMovie || s.Episodes != 1 || s.LastEpisode == 0 {
-		return nil
-	}
-	n := " " + strconv.Itoa(int(s.LastEpisode))
-	var out []release.Title
-	for _, t := range s.Titles {
-		out = append(out, release.Title{Text: t.Text + n, Lang: t.Lang, From: t.From})
-		if s.Special != "" {
-			out = append(out, release.Title{Text: t.Text + " " + s.Special + n, Lang: t.Lang, From: t.From})
-		}
-	}
-	return out
-}
-
 // Group sorts files into series, in the order in which each series is first seen, in time linear in the number of
 // files. Files keep their order inside a series.
 func Group(files []File) []Series {

@@ -1,6 +1,10 @@
 package match
 
-import "slices"
+import (
+	"cmp"
+	"errors"
+	"slices"
+)
 
 // numberings are the strategies by which all files of a folder have a place, by who released them and what their names say of
 // season and part.
@@ -73,3 +77,102 @@ func doubtTwins(files []File, places []placement) {
 		}
 	}
 }
+
+// Kinds of episode groups that renumber a whole show.
+const (
+	groupAbsolute = 2
+	groupSeasons  = 6
+)
+
+// byGroup asks for the episode group that can tell: seasons for a season that TMDB does not have, absolute for a number that
+// the first season does not have.
+func (p *placer) byGroup() placement {
+	if p.season > 0 {
+		return p.bySeasonGroup()
+	}
+	if p.part > 0 || literal(seasonSlots(p.all, 1), p.eps) != nil {
+		return placement{}
+	}
+	return p.byAbsoluteGroup()
+}
+
+func (p *placer) bySeasonGroup() placement {
+	g := p.group(groupSeasons)
+	if g == nil {
+		return placement{}
+	}
+	for _, part := range g.Groups {
+		if part.Order == p.season && len(part.Episodes) > 0 {
+			return p.found(p.groupSlots(part.Episodes), trustGroup, "by the episode group %q, part %q", g.Name, part.Name)
+		}
+	}
+	return placement{}
+}
+
+func (p *placer) byAbsoluteGroup() placement {
+	g := p.group(groupAbsolute)
+	if g == nil {
+		return placement{}
+	}
+	var all []GroupEpisode
+	for _, part := range g.Groups {
+		if part.Order == 0 && len(g.Groups) > 1 {
+			continue // specials
+		}
+		all = append(all, part.Episodes...)
+	}
+	at := p.found(p.groupSlots(all), trustGroup, "by the episode group %q", g.Name)
+	byPos := p.found(positions(p.all, p.eps, 0), trustCounted, "")
+	if at.ok && byPos.ok && at.text() != byPos.text() {
+		p.note("the group %q says %s, the position over all seasons %s", g.Name, at.text(), byPos.text())
+	}
+	return at
+}
+
+// groupSlots takes the file's numbers as positions in a group's list. Only episodes that the entry has count.
+func (p *placer) groupSlots(list []GroupEpisode) []slot {
+	return pick(p.all, p.eps, func(n int) int {
+		if n < 1 || n > len(list) {
+			return -1
+		}
+		return slices.IndexFunc(p.all, func(s slot) bool { return s.season == list[n-1].Season && s.episode.Number == list[n-1].Number })
+	})
+}
+
+// group fetches the group of a type whose size is nearest to the show's. Groups without more than a tenth of the show are
+// outdated or about something else.
+func (p *placer) group(kind int) *EpisodeGroup {
+	var refs []GroupRef
+	for _, g := range p.e.Groups {
+		if g.Type == kind && g.Episodes*10 >= len(p.all)*9 {
+			refs = append(refs, g)
+		}
+	}
+	if len(refs) == 0 {
+		return nil
+	}
+	size := len(p.all)
+	slices.SortStableFunc(refs, func(a, b GroupRef) int {
+		return cmp.Or(cmp.Compare(distance(a.Episodes, size), distance(b.Episodes, size)), cmp.Compare(a.ID, b.ID))
+	})
+	g, o, err := p.src.Group(p.ctx, refs[0].ID)
+	if errors.Is(err, ErrNoEntry) {
+		return nil
+	}
+	if err != nil {
+		p.err = err
+		return nil
+	}
+	p.origin = p.origin.With(o)
+	sorted := *g
+	sorted.Groups = slices.Clone(g.Groups)
+	slices.SortStableFunc(sorted.Groups, func(a, b GroupPart) int { return cmp.Compare(a.Order, b.Order) })
+	for i := range sorted.Groups {
+		eps := slices.Clone(sorted.Groups[i].Episodes)
+		slices.SortStableFunc(eps, func(a, b GroupEpisode) int { return cmp.Compare(a.Order, b.Order) })
+		sorted.Groups[i].Episodes = eps
+	}
+	return &sorted
+}
+
+func distance(a, b int) int { return max(a-b, b-a) }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/anivault/anivault/internal/lang"
@@ -114,21 +113,6 @@ func (r *Resolver) ResolveID(ctx context.Context, s Series, kind Kind, id int) R
 	return j.byID(ctx, kind, id)
 }
 
-// explicitID finds a TMDB id in the path.
-func (j *job) explicitID() (Kind, int, bool) {
-	for _, id := range j.s.IDs {
-		if id.Source != "tmdb" {
-			continue
-		}
-		n, err := strconv.Atoi(id.Value)
-		if err != nil || n <= 0 {
-			continue
-		}
-		return j.kindOfID(id), n, true
-	}
-	return "", 0, false
-}
-
 // job is the work on one series.
 type job struct {
 	r       *Resolver
@@ -144,29 +128,6 @@ type job struct {
 
 func (j *job) step(stage string, o *Origin, format string, args ...any) {
 	j.steps = append(j.steps, Step{Stage: stage, Detail: fmt.Sprintf(format, args...), Origin: o})
-}
-
-// byID fetches an entry and takes it.
-func (j *job) byID(ctx context.Context, kind Kind, id int) Resolution {
-	e, o, err := j.entry(ctx, kind, id)
-	if err != nil {
-		return j.finish(Outcome{Status: Pending, Kind: kind, ID: id, Err: err, Reason: "the entry of the given id could not be fetched"})
-	}
-	j.step("entry", &o, "%s %d %q, by the id given", kind, id, e.Title)
-	c := score(j.s, contender{hit: hitOf(e), entry: e})
-	return j.chosen(c, 1, nil, "the id was given")
-}
-
-// entry fetches an entry and notes that the decision stands on it.
-func (j *job) entry(ctx context.Context, kind Kind, id int) (*Entry, Origin, error) {
-	e, o, err := j.r.Source.Entry(ctx, kind, id)
-	if err != nil {
-		j.step("entry", nil, "%s %d: %v", kind, id, err)
-		return nil, o, err
-	}
-	j.origin = j.origin.With(o)
-	j.seen = append(j.seen, Seen{Kind: kind, ID: id, ReadAt: o.ReadAt})
-	return e, o, nil
 }
 
 // search searches until an entry convinces, the budget of searches is spent, or the Source fails.

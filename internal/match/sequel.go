@@ -3,7 +3,9 @@ package match
 import (
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/anivault/anivault/internal/lazyregexp"
 )
@@ -74,3 +76,206 @@ func smallNumber(w string) int {
 var placeholderRE = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:(?:` + words().episode + `) ?\d+|第 ?\d+ ?[話话集回]|\d+)$`)
 })
+
+// tail is a normalised title and its last words; prev and last are empty where there are fewer.
+type tail struct {
+	text       string
+	words      []string
+	prev, last string
+}
+
+func tailOf(norm string) *tail {
+	t := &tail{text: norm, words: strings.Fields(norm)}
+	if n := len(t.words); n > 1 {
+		t.prev, t.last = t.words[n-2], t.words[n-1]
+	}
+	return t
+}
+
+// before returns the title without its last n words and a "the" in front of them.
+func (t *tail) before(n int) string {
+	end := len(t.text)
+	for _, w := range t.words[len(t.words)-n:] {
+		end -= len(w) + 1
+	}
+	return strings.TrimSuffix(t.text[:max(end, 0)], " the")
+}
+
+// word returns the n-th word from the end, counted from 1.
+func (t *tail) word(n int) string { return t.words[len(t.words)-n] }
+
+// numberBefore returns the number in front of the last word, if that is one of the words; 0 for none.
+func (t *tail) numberBefore(words map[string]bool) int {
+	if !words[t.last] {
+		return 0
+	}
+	return smallNumber(t.prev)
+}
+
+// numberBehind returns the number behind the last word but one, if that is one of the words; 0 for none.
+func (t *tail) numberBehind(words map[string]bool) int {
+	if !words[t.prev] {
+		return 0
+	}
+	return sequelNumber(t.last)
+}
+
+// none is what a rule returns that does not apply.
+func none() (string, Sequel) { return "", Sequel{} }
+
+// markers are the ways in which the end of a title says which sequel it is, tried from the top. words is how many words a title
+// must have for a rule. cut returns the title without the marker and what the marker says, a zero Sequel where the rule does not
+// apply.
+// example is a title whose end the rule takes: base is left, and it says seq.
+var markers = []struct {
+	name    string
+	words   int
+	cut     func(t *tail) (base string, seq Sequel)
+	example string
+	base    string
+	seq     Sequel
+}{
+	{"a year", 2, cutYear, "salt harbor 2019", "salt harbor", Sequel{Year: 2019}},
+	{"East Asian words for season and part", 1, cutHan, "塩港 第二季", "塩港", Sequel{Season: 2}},
+	{"the Korean final season", 2, func(t *tail) (string, Sequel) {
+		m := hanFinalRE().FindStringSubmatch(t.text)
+		if m == nil {
+			return none()
+		}
+		return m[1], Sequel{Final: true}
+	}, "소금항 파이널 시즌", "소금항", Sequel{Final: true}},
+	{"a number joined to East Asian letters", 1, cutJoinedNumber, "塩港2", "塩港", Sequel{Season: 2}},
+	{"the final season", 2, func(t *tail) (string, Sequel) {
+		if t.prev != "final" || !words().seasonBehind[t.last] {
+			return none()
+		}
+		return t.before(2), Sequel{Final: true}
+	}, "salt harbor the final season", "salt harbor", Sequel{Final: true}},
+	{"a numbered season", 2, func(t *tail) (string, Sequel) {
+		cut := 2
+		if len(t.words) > 3 && (t.word(3) == "dai" || t.word(3) == "di") {
+			cut = 3
+		}
+		return t.before(cut), Sequel{Season: t.numberBefore(words().seasonBehind)}
+	}, "shio no minato dai 2 ki", "shio no minato", Sequel{Season: 2}},
+	{"a numbered part", 2, func(t *tail) (string, Sequel) {
+		return t.before(2), Sequel{Part: t.numberBefore(words().partBehind)}
+	}, "salt harbor 2nd cour", "salt harbor", Sequel{Part: 2}},
+	{"dai N bu: the N-th part", 4, func(t *tail) (string, Sequel) {
+		if t.last != "bu" || t.word(3) != "dai" {
+			return none()
+		}
+		return t.before(3), Sequel{Part: smallNumber(t.prev)}
+	}, "shio no minato dai 2 bu", "shio no minato", Sequel{Part: 2}},
+	{"sono ni: number two", 3, func(t *tail) (string, Sequel) {
+		if t.prev != "sono" || t.last != "ni" && t.last != "san" && t.last != "yon" {
+			return none()
+		}
+		return t.before(2), Sequel{Part: smallNumber(t.last)}
+	}, "shio no minato sono ni", "shio no minato", Sequel{Part: 2}},
+	{"ni no shou: the second chapter", 4, func(t *tail) (string, Sequel) {
+		if t.last != "shou" || t.prev != "no" {
+			return none()
+		}
+		return t.before(3), Sequel{Season: smallNumber(t.word(3))}
+	}, "shio no minato ni no shou", "shio no minato", Sequel{Season: 2}},
+	{"season N", 2, func(t *tail) (string, Sequel) {
+		return t.before(2), Sequel{Season: t.numberBehind(words().seasonBefore)}
+	}, "salt harbor season 2", "salt harbor", Sequel{Season: 2}},
+	{"part N", 2, func(t *tail) (string, Sequel) {
+		return t.before(2), Sequel{Part: t.numberBehind(words().partBefore)}
+	}, "salt harbor part 2", "salt harbor", Sequel{Part: 2}},
+	{"a bare number", 2, func(t *tail) (string, Sequel) {
+		if _, err := strconv.Atoi(t.last); err != nil && !words().alone[t.last] {
+			return none()
+		}
+		return t.before(1), Sequel{Season: sequelNumber(t.last)}
+	}, "salt harbor ii", "salt harbor", Sequel{Season: 2}},
+	{"sN", 2, func(t *tail) (string, Sequel) {
+		m := shortRE().FindStringSubmatch(t.last)
+		if m == nil {
+			return none()
+		}
+		n, _ := strconv.Atoi(m[1])
+		return t.before(1), Sequel{Season: n}
+	}, "salt harbor s3", "salt harbor", Sequel{Season: 3}},
+	{"an ordinal and one more word", 3, func(t *tail) (string, Sequel) {
+		n := smallNumber(t.prev)
+		if n < 2 || n > 5 || t.last == "bu" || t.last == "shou" || !ordinalRE().MatchString(t.prev) && !words().ordinals[t.prev] {
+			return none()
+		}
+		return t.before(2), Sequel{Season: n}
+	}, "salt harbor the second tide", "salt harbor", Sequel{Season: 2}},
+}
+
+// cutMarker takes one marker off the end of a title; a zero Sequel where there is none.
+func cutMarker(norm string) (string, Sequel) {
+	t := tailOf(norm)
+	for _, m := range markers {
+		if len(t.words) < m.words {
+			continue
+		}
+		if base, seq := m.cut(t); !seq.Zero() {
+			return base, seq
+		}
+	}
+	return norm, Sequel{}
+}
+
+func cutYear(t *tail) (string, Sequel) {
+	if !endsInDigit(t.text) {
+		return none()
+	}
+	m := yearTailRE().FindStringSubmatch(t.text)
+	if m == nil {
+		return none()
+	}
+	y, _ := strconv.Atoi(m[2])
+	return m[1], Sequel{Year: y}
+}
+
+// cutHan looks for the season words of scripts outside Latin, at the ends of titles that can have them.
+func cutHan(t *tail) (string, Sequel) {
+	s := t.text
+	if s[len(s)-1] < 0x80 && (!endsInDigit(s) || !strings.Contains(s, "시즌") && !strings.Contains(s, "シーズン")) {
+		return none()
+	}
+	m := hanTailRE().FindStringSubmatch(s)
+	if m == nil {
+		return none()
+	}
+	digits := m[2] + m[4] + m[6] + m[7]
+	n, ok := words().han[digits]
+	if !ok {
+		n, _ = strconv.Atoi(digits)
+	}
+	if m[3] == "部" || m[3] == "クール" || m[5] == "쿨" {
+		return strings.TrimSpace(m[1]), Sequel{Part: n}
+	}
+	return strings.TrimSpace(m[1]), Sequel{Season: n}
+}
+
+// cutJoinedNumber handles "ばらかもん2" and "ばらかもんⅡ". Words of Latin letters such as "11eyes" or "x1" keep their number.
+func cutJoinedNumber(t *tail) (string, Sequel) {
+	m := joinedTail().FindStringSubmatch(t.text)
+	if m == nil {
+		return none()
+	}
+	if before, _ := utf8.DecodeLastRuneInString(m[1]); scriptClass(before) != 1 && before != 'ー' {
+		return none()
+	}
+	return m[1], Sequel{Season: sequelNumber(m[2])}
+}
+
+func endsInDigit(s string) bool {
+	end := s[len(s)-1]
+	return end >= '0' && end <= '9'
+}
+
+// sequelNumber reads a number that may count sequels; 0 when it is none.
+func sequelNumber(w string) int {
+	if n := smallNumber(w); n <= 30 {
+		return n
+	}
+	return 0
+}

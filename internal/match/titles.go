@@ -42,58 +42,6 @@ func name(text string, alt AltTitle) named {
 	return n
 }
 
-// reading is one title of a name, prepared for comparison.
-type reading struct {
-	release.Title
-	norm   string
-	base   string // norm without its sequel marker
-	seq    Sequel
-	head   string // norm without its subtitle, "" if it has none
-	film   filmForm
-	weight float64 // how far it is trusted
-}
-
-// filmForm is a reading without words for a film, where the name says that it is one.
-type filmForm struct {
-	bare string // "" where it has none
-	base string // bare without its sequel marker
-	seq  Sequel
-	head string // what stands before the word, "" where that is nothing
-}
-
-// question is a series with its titles prepared: as read, without the bracket at their end, and followed by the number of
-// a special as films are called.
-type question struct {
-	Series
-	read, bracketless, numbered []reading
-}
-
-func ask(s Series) question {
-	prepare := func(titles []release.Title) []reading {
-		out := make([]reading, len(titles))
-		for i, t := range titles {
-			r := reading{Title: t, norm: title.Normalize(t.Text), head: title.Normalize(withoutSubtitle(t.Text))}
-			r.base, r.seq = splitSequel(r.norm)
-			if s.Want == WantMovie {
-				r.film = filmForm{bare: withoutFilmWords(t.Text), head: beforeFilmWord(t.Text)}
-				r.film.base, r.film.seq = splitSequel(r.film.bare)
-			}
-			r.weight = r.weightBeside(title.Normalize(s.Title()))
-			out[i] = r
-		}
-		return out
-	}
-	return question{s, prepare(s.Titles), prepare(bracketless(s.Titles)[len(s.Titles):]), prepare(s.numbered())}
-}
-
-// norm is the likeliest reading, normalised; "" where there is none.
-func (q question) norm() string {
-	if len(q.read) == 0 {
-		return ""
-	}
-	return q.read[0].norm
-}
-
 // filmTitles prepares the titles of a film for a name that says that it is one.
 func filmTitles(titles []named) []named {
 	for i := range titles {
@@ -146,50 +94,6 @@ type likeness struct {
 	title  named   // with this title
 	file   Sequel  // the marker that only the reading carries
 	agreed int     // readings in different scripts that agree
-}
-
-// weightBeside returns how far a reading is trusted beside the chosen one, which it may be itself: that wholly, others and
-// those of folders less, a small fragment of the chosen one least: "SOS" out of a long title is the title of something
-// else.
-func (r reading) weightBeside(chosen string) float64 {
-	switch {
-	case r.From == release.FromParent:
-		return 0.95
-	case r.From == release.FromFolder:
-		return 0.97
-	case r.norm == chosen || goesOn(r.norm, chosen):
-		return 1 // the name itself, or more of it
-	}
-	first, part := strings.ReplaceAll(chosen, " ", ""), strings.ReplaceAll(r.norm, " ", "")
-	if strings.Contains(first, part) && letters(part)*3 < letters(first) {
-		return 0.85
-	}
-	return 0.98
-}
-
-// letters measures a text in Latin letters: a character of a script without spaces says as much as a few of them.
-func letters(s string) int {
-	n := 0
-	for _, r := range s {
-		n++
-		if scriptClass(r) == 1 {
-			n++
-		}
-	}
-	return n
-}
-
-// bracketless adds the readings that end in a bracket without it: "Title (Uncut)", "標題（僅限…）". What stands in it may be part of
-// the title or a remark.
-func bracketless(readings []release.Title) []release.Title {
-	out := readings
-	for _, r := range readings {
-		i := strings.LastIndexAny(r.Text, "(（[［")
-		if t := strings.TrimSpace(r.Text); i > 0 && strings.LastIndexAny(t, ")）]］") > i && strings.TrimSpace(r.Text[:i]) != "" {
-			out = append(slices.Clip(out), release.Title{Text: r.Text[:i], Lang: r.Lang, From: r.From})
-		}
-	}
-	return out
 }
 
 // compare finds the best agreement: equal titles first, which is cheap and usual, and the likeness of all pairs only
@@ -336,4 +240,58 @@ func spaceless(s string) bool {
 		}
 	}
 	return false
+}
+
+// simPart is the likeness of a reading that is a title of the entry followed by the name of one of its seasons or specials,
+// or is such a name by itself.
+const simPart = 0.98
+
+// compareParts finds readings that name a season or a special besides the entry: "Title Second Arc".
+func compareParts(readings []reading, e *Entry, titles []named, best likeness) likeness {
+	if best.sim >= simPart {
+		return best
+	}
+	best = compareDoubles(readings, titles, best)
+	var parts []named
+	specials, _ := e.season(0)
+	for _, ep := range specials.Episodes {
+		if n := name(ep.Name, AltTitle{}); n.norm != "" && !placeholderEpisode(n.norm) {
+			parts = append(parts, n)
+		}
+	}
+	for _, s := range e.namedSeasons() {
+		parts = append(parts, name(s.Name, AltTitle{}))
+	}
+	if len(parts) == 0 {
+		return best
+	}
+	for _, r := range readings {
+		rest := afterPlain(r.norm, titles)
+		for _, p := range parts {
+			sim := title.Similarity(r.norm, p.norm)
+			if own := afterPlain(p.norm, titles); rest != r.norm {
+				sim = max(sim, title.Similarity(rest, own), title.Similarity(withoutArcWord(rest), withoutArcWord(own)))
+			}
+			if sim = sim * simPart * r.weight; sim > best.sim {
+				best.sim, best.read, best.title, best.file = sim, r, p, Sequel{}
+			}
+		}
+	}
+	return best
+}
+
+// compareDoubles finds readings that are two titles of the entry one after the other: "Gin no Michi Silver Rail".
+func compareDoubles(readings []reading, titles []named, best likeness) likeness {
+	for _, r := range readings {
+		rest := afterPlain(r.norm, titles)
+		if rest == r.norm {
+			continue
+		}
+		for _, t := range titles {
+			if sim := simPart * r.weight; t.norm == rest && sim > best.sim {
+				best.sim, best.read, best.title, best.file = sim, r, t, Sequel{}
+			}
+		}
+	}
+	return best
 }

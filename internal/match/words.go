@@ -1,57 +1,55 @@
 package match
 
 import (
-	"fmt"
-	"strconv"
+	_ "embed"
 	"strings"
+	"sync"
+
+	"github.com/anivault/anivault/internal/title"
+	"github.com/anivault/anivault/internal/wordlist"
 )
 
-// text is the place for people: "S02E05", "S02E05-E06".
-func (at placement) text() string {
-	text := fmt.Sprintf("S%02d", at.season)
-	if n := len(at.slots); n > 0 {
-		text += fmt.Sprintf("E%02d", at.slots[0].episode.Number)
-		if n > 1 {
-			text += fmt.Sprintf("-E%02d", at.slots[n-1].episode.Number)
-		}
-	}
-	return text
+//go:embed words.txt
+var wordsText string
+
+// vocabulary is words.txt as it is looked up.
+type vocabulary struct {
+	numbers, han                                       map[string]int
+	alone, ordinals, whole, pieces, specials, common   map[string]bool
+	seasonBehind, seasonBefore, partBehind, partBefore map[string]bool
+	films, arcs                                        []string // as they stand in a title: with a blank before Latin ones
+	filmsOrSpecials                                    map[string]bool
+	filmsOrSpecialsWithin                              []string // in scripts without spaces
+	season, episode                                    string   // alternatives of a regular expression
 }
 
-// numbers lists episodes for people: "3", "101 and 102", "1-12 and 14".
-func numbers(eps []int) string {
-	var runs []string
-	for i := 0; i < len(eps); {
-		last := i
-		for last+1 < len(eps) && eps[last+1] == eps[last]+1 {
-			last++
+// words reads words.txt when the first title is compared.
+var words = sync.OnceValue(func() *vocabulary {
+	list := wordlist.Parse(wordsText)
+	v := &vocabulary{
+		numbers: list.Numbers("number"), han: list.Numbers("han"),
+		alone: list.Set("alone"), ordinals: list.Set("ordinal"), whole: list.Set("whole"), pieces: list.Set("piece"),
+		specials: list.Set("special"), common: list.Set("common"), seasonBehind: list.Set("seasonbehind"),
+		seasonBefore: list.Set("seasonbefore"), partBehind: list.Set("partbehind"), partBefore: list.Set("partbefore"),
+		filmsOrSpecials: list.Set("filmorspecial"),
+		season:          strings.Join(list.Words("season"), "|"), episode: strings.Join(list.Words("episode"), "|"),
+	}
+	for _, w := range list.Words("film") {
+		if !spaceless(w) {
+			w = " " + w + " "
 		}
-		if last < i+2 { // one or two are listed one by one
-			last = i
-			runs = append(runs, strconv.Itoa(eps[i]))
-		} else {
-			runs = append(runs, fmt.Sprintf("%d-%d", eps[i], eps[last]))
+		v.films = append(v.films, w)
+	}
+	for _, w := range list.Words("arc") {
+		if !spaceless(w) {
+			w = " " + w
 		}
-		i = last + 1
+		v.arcs = append(v.arcs, w)
 	}
-	if n := len(runs); n > 1 {
-		return strings.Join(runs[:n-1], ", ") + " and " + runs[n-1]
+	for w := range v.filmsOrSpecials {
+		if spaceless(w) {
+			v.filmsOrSpecialsWithin = append(v.filmsOrSpecialsWithin, title.Normalize(w))
+		}
 	}
-	return strings.Join(runs, "")
-}
-
-// episodesText is "episode 3" or "episodes 101 and 102".
-func episodesText(eps []int) string {
-	if len(eps) == 1 {
-		return "episode " + numbers(eps)
-	}
-	return "episodes " + numbers(eps)
-}
-
-// nowhere returns that episodes fit nowhere, for people.
-func nowhere(eps []int) string {
-	if len(eps) == 1 {
-		return episodesText(eps) + " fits nowhere"
-	}
-	return episodesText(eps) + " fit nowhere"
-}
+	return v
+})

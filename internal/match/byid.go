@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 
 	"github.com/anivault/anivault/internal/release"
 )
@@ -64,4 +65,42 @@ func (j *job) kindOfID(id release.ID) Kind {
 		return Movie
 	}
 	return TV
+}
+
+// explicitID finds a TMDB id in the path.
+func (j *job) explicitID() (Kind, int, bool) {
+	for _, id := range j.s.IDs {
+		if id.Source != "tmdb" {
+			continue
+		}
+		n, err := strconv.Atoi(id.Value)
+		if err != nil || n <= 0 {
+			continue
+		}
+		return j.kindOfID(id), n, true
+	}
+	return "", 0, false
+}
+
+// byID fetches an entry and takes it.
+func (j *job) byID(ctx context.Context, kind Kind, id int) Resolution {
+	e, o, err := j.entry(ctx, kind, id)
+	if err != nil {
+		return j.finish(Outcome{Status: Pending, Kind: kind, ID: id, Err: err, Reason: "the entry of the given id could not be fetched"})
+	}
+	j.step("entry", &o, "%s %d %q, by the id given", kind, id, e.Title)
+	c := score(j.s, contender{hit: hitOf(e), entry: e})
+	return j.chosen(c, 1, nil, "the id was given")
+}
+
+// entry fetches an entry and notes that the decision stands on it.
+func (j *job) entry(ctx context.Context, kind Kind, id int) (*Entry, Origin, error) {
+	e, o, err := j.r.Source.Entry(ctx, kind, id)
+	if err != nil {
+		j.step("entry", nil, "%s %d: %v", kind, id, err)
+		return nil, o, err
+	}
+	j.origin = j.origin.With(o)
+	j.seen = append(j.seen, Seen{Kind: kind, ID: id, ReadAt: o.ReadAt})
+	return e, o, nil
 }

@@ -14,14 +14,10 @@ import (
 func (p *placer) sharedArc() int {
 	of := map[string][]int{} // the seasons whose names have a word
 	var whole []int          // those whose names have the show's as well
-	for _, s := range p.e.Seasons {
-		n := title.Normalize(s.Name)
-		if s.Number == 0 || placeholderSeason(n) {
-			continue
-		}
-		rest := p.besidesShow(n)
-		if len(rest) < len(nameWords(n)) && numberless(n) {
-			whole = append(whole, s.Number)
+	for _, s := range p.e.namedSeasons() {
+		rest := p.besidesShow(s.norm)
+		if len(rest) < len(nameWords(s.norm)) && !strings.ContainsAny(s.norm, "0123456789") {
+			whole = append(whole, s.Number) // no number tells it from one that is like it
 		}
 		addWords(of, rest, s.Number)
 	}
@@ -88,9 +84,6 @@ func (p *placer) specialHasWords() bool {
 			!slices.ContainsFunc(p.arcWords, func(w string) bool { return !slices.Contains(words, w) })
 	})
 }
-
-// numberless reports whether a title has no number by which it may be told from one that is like it.
-func numberless(norm string) bool { return !strings.ContainsAny(norm, "0123456789") }
 
 // besidesShow are the words of a season's name that the show's titles lack: what follows one of them, or is left without the words
 // of its own title.
