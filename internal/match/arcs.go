@@ -8,9 +8,9 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// sharedArc finds the season of which alone the name says a word: "Title Minami Hen" where TMDB calls a season "Title: Minami
-// Saga", because names of people and places and loanwords stay in a translation. The first season has no name mostly; then the
-// words are those by which the show's own title goes on. 0 for none, or for several.
+// sharedArc finds the season of which alone the name says a word: "Title Minami Hen" where TMDB calls a season "Title:
+// Minami Saga", because names of people and places and loanwords stay in a translation. The first season has no name
+// mostly; then the words are those by which the show's own title goes on. 0 for none, or for several.
 func (p *placer) sharedArc() int {
 	of := map[string][]int{} // the seasons whose names have a word
 	var whole []int          // those whose names have the show's as well
@@ -59,15 +59,17 @@ func subtitle(t named, titles []named) string {
 	return strings.TrimSpace(strings.TrimPrefix(t.norm, t.head))
 }
 
-// distinctive are the words of a text that may be names, without those by which a shorter title of the show goes on: "Minami Kitan"
-// says no more than "Minami" where the show is "Title: Kitan" as well. "Title: Minami Saga" is none that is shorter than "Minami no
-// Kuni Hen", but its translation, and so is a title that has words in another script beside.
+// distinctive are the words of a text that may be names, without those by which a shorter title of the show goes on:
+// "Minami Kitan" says no more than "Minami" where the show is "Title: Kitan" as well. "Title: Minami Saga" is none that
+// is shorter than "Minami no Kuni Hen", but its translation, and so is a title that has words in another script beside.
 func (p *placer) distinctive(text string) []string {
 	words := nameWords(text)
 	for _, t := range p.titles {
 		rest := subtitle(t, p.titles)
 		own := nameWords(rest)
-		if len(own) > 0 && len(own) < len(words) && !slices.ContainsFunc(own, func(w string) bool { return !slices.Contains(words, w) }) &&
+		if len(own) > 0 && len(own) < len(words) && !slices.ContainsFunc(own, func(w string) bool {
+			return !slices.Contains(words, w)
+		}) &&
 			withoutArcWord(rest) == rest && (spaceless(text) || !spaceless(rest)) {
 			words = slices.DeleteFunc(words, func(w string) bool { return slices.Contains(own, w) })
 		}
@@ -75,8 +77,8 @@ func (p *placer) distinctive(text string) []string {
 	return words
 }
 
-// specialHasWords reports whether a special has all words by which the title names a season, and no word for a special, or has no
-// name in which they could be.
+// specialHasWords reports whether a special has all words by which the title names a season, and no word for a special,
+// or has no name in which they could be.
 func (p *placer) specialHasWords() bool {
 	return slices.ContainsFunc(p.names, func(n specialName) bool {
 		words := nameWords(n.norm)
@@ -85,8 +87,8 @@ func (p *placer) specialHasWords() bool {
 	})
 }
 
-// besidesShow are the words of a season's name that the show's titles lack: what follows one of them, or is left without the words
-// of its own title.
+// besidesShow are the words of a season's name that the show's titles lack: what follows one of them, or is left
+// without the words of its own title.
 func (p *placer) besidesShow(norm string) []string {
 	if rest := afterPlain(norm, p.titles); rest != norm {
 		return nameWords(rest)
@@ -101,8 +103,8 @@ func (p *placer) besidesShow(norm string) []string {
 	return words
 }
 
-// partTexts are what the readings have after the show's plain title, or else the whole matched title where that is not the show's
-// own.
+// partTexts are what the readings have after the show's plain title, or else the whole matched title where that is not
+// the show's own.
 func (p *placer) partTexts() (texts []string, after bool) {
 	for _, a := range p.hint.Arcs {
 		texts = append(texts, a.Rest+a.signs)
@@ -140,7 +142,8 @@ func nameWords(norm string) []string {
 	var out []string
 	for _, w := range strings.Fields(strings.NewReplacer("+", " plus ", "♥", " heart ", "♡", " heart ").Replace(norm)) {
 		w = title.Plain(w)
-		if utf8.RuneCountInString(w) < leastWord || words().common[w] || smallNumber(w) != 0 || strings.Trim(w, "0123456789") == "" {
+		if utf8.RuneCountInString(w) < leastWord || words().common[w] || smallNumber(w) != 0 ||
+			strings.Trim(w, "0123456789") == "" {
 			continue
 		}
 		out = append(out, w)

@@ -15,7 +15,8 @@ type Finder interface {
 	Find(ctx context.Context, site, id string) ([]Hit, Origin, error)
 }
 
-// byExternalID looks the ids of other sites up, in the order in which the path has them. ok is false where none leads to an entry.
+// byExternalID looks the ids of other sites up, in the order in which the path has them. ok is false where none leads
+// to an entry.
 func (j *job) byExternalID(ctx context.Context) (res Resolution, ok bool) {
 	finder, able := j.r.Source.(Finder)
 	if !able {
@@ -86,7 +87,10 @@ func (j *job) explicitID() (Kind, int, bool) {
 func (j *job) byID(ctx context.Context, kind Kind, id int) Resolution {
 	e, o, err := j.entry(ctx, kind, id)
 	if err != nil {
-		return j.finish(Outcome{Status: Pending, Kind: kind, ID: id, Err: err, Reason: "the entry of the given id could not be fetched"})
+		return j.finish(Outcome{
+			Status: Pending, Kind: kind, ID: id, Err: err,
+			Reason: "the entry of the given id could not be fetched",
+		})
 	}
 	j.step("entry", &o, "%s %d %q, by the id given", kind, id, e.Title)
 	c := score(j.s, contender{hit: hitOf(e), entry: e})

@@ -11,14 +11,14 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// The calibration has two parts that are multiplied. The first is the chance that an entry of this score is right at all: a
-// logistic curve over the score, lower where no title is equal. The second is the contender's share among all, where a lead of
-// 1/calLead over a rival is worth a factor of e. With no lead over one equal rival the share is a half: then it is a guess,
-// however good the title.
+// The calibration has two parts that are multiplied. The first is the chance that an entry of this score is right at
+// all: a logistic curve over the score, lower where no title is equal. The second is the contender's share among all,
+// where a lead of 1/calLead over a rival is worth a factor of e. With no lead over one equal rival the share is a half:
+// then it is a guess, however good the title.
 //
-// The numbers were fitted by maximum likelihood on the development names, once as they are and once with every right entry
-// hidden from the search, so that three in a hundred titles are ones that TMDB lacks. Then they were rounded to the cautious
-// side (docs/matching.md has the table of predicted and measured confidences).
+// The numbers were fitted by maximum likelihood on the development names, once as they are and once with every right
+// entry hidden from the search, so that three in a hundred titles are ones that TMDB lacks. Then they were rounded to
+// the cautious side (docs/matching.md has the table of predicted and measured confidences).
 const (
 	calConstant = -12.2
 	calScore    = 17.0
@@ -33,8 +33,8 @@ type verdict struct {
 	confidence float64
 }
 
-// choose ranks the contenders by score, then popularity, then id, never by TMDB's order, and estimates the confidence of the
-// first one.
+// choose ranks the contenders by score, then popularity, then id, never by TMDB's order, and estimates the confidence
+// of the first one.
 func choose(all []scored) verdict {
 	v := verdict{ranked: slices.Clone(all)}
 	slices.SortStableFunc(v.ranked, func(a, b scored) int {
@@ -68,9 +68,9 @@ func (c scored) likely() float64 {
 	return 1 / (1 + math.Exp(-x))
 }
 
-// contradicted reports whether the titles of a name in two scripts disagree about an entry: the one that agrees is a mere
-// word without spaces, or a piece of a longer title, which works may share, and one in the other script is like none of
-// the entry's.
+// contradicted reports whether the titles of a name in two scripts disagree about an entry: the one that agrees is a
+// mere word without spaces, or a piece of a longer title, which works may share, and one in the other script is like
+// none of the entry's.
 func (c scored) contradicted(s question) bool {
 	read := c.like.read.Text
 	own := spaceless(read)
@@ -98,7 +98,11 @@ func candidates(ranked []scored) []Candidate {
 		conf := confidenceOf(ranked, i)
 		reasons := slices.Clone(c.reasons)
 		slices.SortStableFunc(reasons, func(a, b Reason) int { return cmp.Compare(abs(b.Weight), abs(a.Weight)) })
-		out = append(out, Candidate{Kind: c.hit.Kind, ID: c.hit.ID, Title: c.hit.Title, Year: c.hit.Year, Score: c.score, Confidence: conf, Reasons: reasons})
+		out = append(out,
+			Candidate{
+				Kind: c.hit.Kind, ID: c.hit.ID, Title: c.hit.Title, Year: c.hit.Year, Score: c.score, Confidence: conf,
+				Reasons: reasons,
+			})
 	}
 	return out
 }

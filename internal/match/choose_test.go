@@ -6,8 +6,8 @@ import (
 	"github.com/anivault/anivault/internal/release"
 )
 
-// Of a name in two scripts both titles are a work's. Where one is but a word, or a piece of the name, that a work has, and the other is
-// none of its titles, another work may be meant.
+// Of a name in two scripts both titles are a work's. Where one is but a word, or a piece of the name, that a work has,
+// and the other is none of its titles, another work may be meant.
 func TestTitlesThatDisagreeAreDoubted(t *testing.T) {
 	dragon := series(60, "Dragon Raja", "龙族", 2022, season(1, "1-16"))
 	keeper := series(61, "Keeper of Lamps", "守燈之人", 2020, season(1, "1-16"))
@@ -35,8 +35,8 @@ func TestTitlesThatDisagreeAreDoubted(t *testing.T) {
 	}
 }
 
-// A film's name may count it, and call it otherwise than TMDB does: what stands before the word for a film is told by the year, and
-// a part of it that no title has leaves it likely.
+// A film's name may count it, and call it otherwise than TMDB does: what stands before the word for a film is told by
+// the year, and a part of it that no title has leaves it likely.
 func TestFilmsAreFoundAroundTheWordForAFilm(t *testing.T) {
 	boat := film(50, "Silver Road: Secret of the Boat", "銀の道 船の秘密", 1994).alt("Silver Road Movie 02")
 	train := film(51, "Silver Road: The Last Train", "銀の道 終電", 1995)
@@ -47,8 +47,15 @@ func TestFilmsAreFoundAroundTheWordForAFilm(t *testing.T) {
 		rel  release.Release
 		want string
 	}{
-		{"another subtitle, and the year", nil, rel("Silver Road Movie 2 The Boat's Treasure", as(release.Movie), of(1994)), "movie 50"},
-		{"two of that year", []*Entry{film(53, "Silver Road: Night", "銀の道 夜", 1994)}, rel("Silver Road Movie 2 The Boat's Treasure", as(release.Movie), of(1994)), "ambiguous"},
+		{
+			"another subtitle, and the year", nil, rel("Silver Road Movie 2 The Boat's Treasure", as(release.Movie), of(1994)),
+			"movie 50",
+		},
+		{
+			"two of that year",
+			[]*Entry{film(53, "Silver Road: Night", "銀の道 夜", 1994)},
+			rel("Silver Road Movie 2 The Boat's Treasure", as(release.Movie), of(1994)), "ambiguous",
+		},
 		{"none of that year", nil, rel("Silver Road Movie 2 The Boat's Treasure", as(release.Movie), of(1998)), "unmatched"},
 		{"a part of it", nil, rel("Tide ~Graduation Day~ Movie Part 1", as(release.Movie), inPart(1)), "movie 52"},
 		{"a second film of it", nil, rel("Tide ~Graduation Day~ Movie 2", as(release.Movie)), "ambiguous"},
@@ -74,34 +81,131 @@ func TestAPartThatNoSeasonIsCalled(t *testing.T) {
 		rel  release.Release
 		want string
 	}{
-		{"the only season besides the first", alone(two("Silver Road", first, second).alt("Silver Road Revenge")), rel("Silver Road Revenge", eps(3)), "tv 5 S02E03"},
-		{"there are three", alone(two("Silver Road", first, second, season(3, "1-12@2020-04-04")).alt("Silver Road Revenge")), rel("Silver Road Revenge", eps(3)), "tv 5 -"},
-		{"as many specials", alone(two("Silver Road", season(0, "1-4"), first, second).alt("Silver Road Revenge")), rel("Silver Road Revenge", eps(3)), "tv 5 -"},
-		{"the first has a later cour", alone(two("Silver Road", season(1, "1-12@2018-04-07", "13-24@2018-10-06"), second).alt("Silver Road Revenge")), rel("Silver Road Revenge", eps(3)), "tv 5 -"},
-		{"the show is called by a part itself", alone(two("Silver Road: First Light", first, second).alt("Silver Road", "Silver Road Revenge")), rel("Silver Road Revenge", eps(3)), "tv 5 -"},
-		{"behind a short form of the title", alone(two("Silver Road", first, second).alt("Road", "Road Hikari")), rel("Road Hikari", eps(3)), "tv 5 -"},
-		{"the second has another name after the same title", alone(two("Silver Road", first, second.named("Gin no Michi Sora")).alt("Gin no Michi", "Gin no Michi Umi")), rel("Gin no Michi Umi", eps(3)), "tv 5 -"},
-		{"the second has another name", alone(two("Silver Road", first, second.named("Silver Road: Blue Sky")).alt("Silver Road Revenge")), rel("Silver Road Revenge", eps(3)), "tv 5 -"},
-		{"a second season of a season with a name", alone(two("Silver Road", first, second, season(3, "1-12@2020-04-04").named("Silver Road: Act II"), season(4, "1-12@2021-04-03"))), rel("Silver Road - Act II", inSeason(2), eps(3)), "tv 5 S04E03"},
-		{"the only special, without an episode", alone(two("Silver Road", season(0, "1-1"), first).alt("Silver Road Winter Night")), rel("Silver Road Winter Night", file), "tv 5 S00E01"},
-		{"one of two specials", alone(two("Silver Road", season(0, "1-2"), first).alt("Silver Road Winter Night")), rel("Silver Road Winter Night", file), "tv 5 -"},
-		{"the only special, and the title is what it is called elsewhere", alone(two("Silver Road: First Light", season(0, "1-1").titled("Blue Night"), first).alt("Silver Road", "Silver Road Winter Night")), rel("Silver Road Winter Night", file), "tv 5 S00E01"},
-		{"the season may be called so", alone(two("Silver Road: First Light", season(0, "1-1").titled("Blue Night"), first).alt("Silver Road", "Silver Road TV")), rel("Silver Road TV", file), "tv 5 -"},
-		{"and so may one of two seasons", alone(two("Silver Road: First Light", season(0, "1-1").titled("Blue Night"), first, second).alt("Silver Road", "Silver Road Winter Night")), rel("Silver Road Winter Night", file), "tv 5 -"},
-		{"a special that has the part behind another title", alone(two("Silver Road", season(0, "1-2").titled("Silver Road: Winter Night", "Blue Night"), first).alt("Gin no Michi", "Gin no Michi Winter Night")), rel("Gin no Michi Winter Night", eps(1)), "tv 5 S00E01"},
-		{"numbered specials that have it", alone(two("Silver Road", season(0, "1-3").titled("Silver Road: Winter Night 1", "Silver Road: Winter Night 2", "Blue Night"), first).alt("Gin no Michi", "Gin no Michi Winter Night")), rel("Gin no Michi Winter Night", eps(2)), "tv 5 S00E02"},
-		{"so has a season", alone(two("Silver Road", season(0, "1-2").titled("Silver Road: Winter Night", "Blue Night"), first, second.named("Silver Road: Winter Night")).alt("Gin no Michi", "Gin no Michi Winter Night")), rel("Gin no Michi Winter Night", eps(1)), "tv 5 S02E01"},
-		{"a number behind the title, without an episode", alone(two("Silver Road", season(0, "1-2"), first)), rel("Silver Road 2", file), "tv 5 S01E02"},
+		{
+			"the only season besides the first", alone(two("Silver Road", first, second).alt("Silver Road Revenge")),
+			rel("Silver Road Revenge", eps(3)), "tv 5 S02E03",
+		},
+		{
+			"there are three", alone(two("Silver Road", first, second, season(3, "1-12@2020-04-04")).alt("Silver Road Revenge")),
+			rel("Silver Road Revenge", eps(3)), "tv 5 -",
+		},
+		{
+			"as many specials", alone(two("Silver Road", season(0, "1-4"), first, second).alt("Silver Road Revenge")),
+			rel("Silver Road Revenge", eps(3)), "tv 5 -",
+		},
+		{
+			"the first has a later cour",
+			alone(two("Silver Road", season(1, "1-12@2018-04-07", "13-24@2018-10-06"), second).alt("Silver Road Revenge")),
+			rel("Silver Road Revenge", eps(3)), "tv 5 -",
+		},
+		{
+			"the show is called by a part itself",
+			alone(two("Silver Road: First Light", first, second).alt("Silver Road", "Silver Road Revenge")),
+			rel("Silver Road Revenge", eps(3)), "tv 5 -",
+		},
+		{
+			"behind a short form of the title", alone(two("Silver Road", first, second).alt("Road", "Road Hikari")),
+			rel("Road Hikari", eps(3)), "tv 5 -",
+		},
+		{
+			"the second has another name after the same title",
+			alone(two("Silver Road", first, second.named("Gin no Michi Sora")).alt("Gin no Michi", "Gin no Michi Umi")),
+			rel("Gin no Michi Umi", eps(3)), "tv 5 -",
+		},
+		{
+			"the second has another name",
+			alone(two("Silver Road", first, second.named("Silver Road: Blue Sky")).alt("Silver Road Revenge")),
+			rel("Silver Road Revenge", eps(3)), "tv 5 -",
+		},
+		{
+			"a second season of a season with a name",
+			alone(two("Silver Road", first, second, season(3, "1-12@2020-04-04").named("Silver Road: Act II"),
+				season(4, "1-12@2021-04-03"))), rel("Silver Road - Act II", inSeason(2), eps(3)), "tv 5 S04E03",
+		},
+		{
+			"the only special, without an episode",
+			alone(two("Silver Road", season(0, "1-1"), first).alt("Silver Road Winter Night")),
+			rel("Silver Road Winter Night", file), "tv 5 S00E01",
+		},
+		{
+			"one of two specials", alone(two("Silver Road", season(0, "1-2"), first).alt("Silver Road Winter Night")),
+			rel("Silver Road Winter Night", file), "tv 5 -",
+		},
+		{
+			"the only special, and the title is what it is called elsewhere",
+			alone(two("Silver Road: First Light", season(0, "1-1").titled("Blue Night"), first).alt("Silver Road",
+				"Silver Road Winter Night")), rel("Silver Road Winter Night", file), "tv 5 S00E01",
+		},
+		{
+			"the season may be called so",
+			alone(two("Silver Road: First Light", season(0, "1-1").titled("Blue Night"), first).alt("Silver Road",
+				"Silver Road TV")), rel("Silver Road TV", file), "tv 5 -",
+		},
+		{
+			"and so may one of two seasons",
+			alone(two("Silver Road: First Light", season(0, "1-1").titled("Blue Night"), first, second).alt("Silver Road",
+				"Silver Road Winter Night")), rel("Silver Road Winter Night", file), "tv 5 -",
+		},
+		{
+			"a special that has the part behind another title",
+			alone(two("Silver Road", season(0, "1-2").titled("Silver Road: Winter Night", "Blue Night"),
+				first).alt("Gin no Michi", "Gin no Michi Winter Night")), rel("Gin no Michi Winter Night", eps(1)), "tv 5 S00E01",
+		},
+		{
+			"numbered specials that have it",
+			alone(two("Silver Road",
+				season(0, "1-3").titled("Silver Road: Winter Night 1", "Silver Road: Winter Night 2", "Blue Night"),
+				first).alt("Gin no Michi", "Gin no Michi Winter Night")), rel("Gin no Michi Winter Night", eps(2)), "tv 5 S00E02",
+		},
+		{
+			"so has a season",
+			alone(two("Silver Road", season(0, "1-2").titled("Silver Road: Winter Night", "Blue Night"), first,
+				second.named("Silver Road: Winter Night")).alt("Gin no Michi", "Gin no Michi Winter Night")),
+			rel("Gin no Michi Winter Night", eps(1)), "tv 5 S02E01",
+		},
+		{
+			"a number behind the title, without an episode", alone(two("Silver Road", season(0, "1-2"), first)),
+			rel("Silver Road 2", file), "tv 5 S01E02",
+		},
 		{"there is a second season", alone(two("Silver Road", first, second)), rel("Silver Road 2", file), "tv 5 -"},
-		{"there is a second cour", alone(two("Silver Road", season(1, "1-12@2018-04-07", "13-24@2018-10-06"))), rel("Silver Road 2", file), "tv 5 -"},
-		{"the show has titles of a second season", alone(two("Silver Road", first).alt("Gin no Michi 2nd Season")), rel("Silver Road 2", file), "tv 5 -"},
-		{"a special has the number", alone(two("Silver Road", season(0, "1-2").titled("Silver Road 1", "Silver Road 2"), first)), rel("Silver Road 2", file), "tv 5 -"},
+		{
+			"there is a second cour", alone(two("Silver Road", season(1, "1-12@2018-04-07", "13-24@2018-10-06"))),
+			rel("Silver Road 2", file), "tv 5 -",
+		},
+		{
+			"the show has titles of a second season", alone(two("Silver Road", first).alt("Gin no Michi 2nd Season")),
+			rel("Silver Road 2", file), "tv 5 -",
+		},
+		{
+			"a special has the number",
+			alone(two("Silver Road", season(0, "1-2").titled("Silver Road 1", "Silver Road 2"), first)),
+			rel("Silver Road 2", file), "tv 5 -",
+		},
 		{"a number that is no episode's", alone(two("Silver Road", first)), rel("Silver Road 20", file), "tv 5 -"},
-		{"specials that are parts of one work", alone(two("Silver Road", season(0, "1-3").titled("Blue Night 1", "Blue Night 2", "Blue Night 3"), first).alt("Silver Road Winter Night")), rel("Silver Road Winter Night", eps(2)), "tv 5 S00E02"},
-		{"specials of several works", alone(two("Silver Road", season(0, "1-3").titled("Blue Night 1", "Blue Night 2", "Red Night 3"), first).alt("Silver Road Winter Night")), rel("Silver Road Winter Night", eps(2)), "tv 5 -"},
-		{"a special that is told by its year", alone(two("Silver Road", season(0, "1-2@2021-03-06").titled("Silver Road (2021) 1", "Silver Road (2021) 2"), first)), rel("Silver Road", of(2021), eps(2)), "tv 5 S00E02"},
-		{"a year in which episodes aired", alone(two("Silver Road", season(0, "1-2@2021-03-06"), first, second)), rel("Silver Road", of(2019), eps(2)), "tv 5 S02E02"},
-		{"a year in which both may have aired", alone(two("Silver Road", season(0, "1-2").titled("Silver Road (2019) 1", "Silver Road (2019) 2"), first, second)), rel("Silver Road", of(2019), eps(2)), "tv 5 -"},
+		{
+			"specials that are parts of one work",
+			alone(two("Silver Road", season(0, "1-3").titled("Blue Night 1", "Blue Night 2", "Blue Night 3"),
+				first).alt("Silver Road Winter Night")), rel("Silver Road Winter Night", eps(2)), "tv 5 S00E02",
+		},
+		{
+			"specials of several works",
+			alone(two("Silver Road", season(0, "1-3").titled("Blue Night 1", "Blue Night 2", "Red Night 3"),
+				first).alt("Silver Road Winter Night")), rel("Silver Road Winter Night", eps(2)), "tv 5 -",
+		},
+		{
+			"a special that is told by its year",
+			alone(two("Silver Road", season(0, "1-2@2021-03-06").titled("Silver Road (2021) 1", "Silver Road (2021) 2"), first)),
+			rel("Silver Road", of(2021), eps(2)), "tv 5 S00E02",
+		},
+		{
+			"a year in which episodes aired", alone(two("Silver Road", season(0, "1-2@2021-03-06"), first, second)),
+			rel("Silver Road", of(2019), eps(2)), "tv 5 S02E02",
+		},
+		{
+			"a year in which both may have aired",
+			alone(two("Silver Road", season(0, "1-2").titled("Silver Road (2019) 1", "Silver Road (2019) 2"), first, second)),
+			rel("Silver Road", of(2019), eps(2)), "tv 5 -",
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if d := decideOne(row.w, row.rel); outcome(d) != row.want {
@@ -120,15 +224,41 @@ func TestWords(t *testing.T) {
 		numbers([]int{1, 2, 3, 7}):    "1-3 and 7",
 		numbers([]int{1, 2, 5, 7, 8}): "1, 2, 5, 7 and 8",
 		numbers(nil):                  "",
-		(&placer{season: 1, eps: []int{101, 102}}).refusal():                                                    "season 1 episodes 101 and 102 fit nowhere in TMDB's seasons",
-		(&placer{eps: []int{7}}).refusal():                                                                      "episode 7 fits nowhere in TMDB's seasons",
-		groupText(Series{Titles: title, Files: make([]File, 1)}):                                                `1 file as "Toradora!", wanted: any`,
-		groupText(Series{Titles: title, Files: make([]File, 2), HasSeason: true}):                               `2 files as "Toradora!", season 0, wanted: any`,
-		groupText(Series{Titles: title, Files: make([]File, 2), Year: 2008}):                                    `2 files as "Toradora!", year 2008, wanted: any`,
-		queryText(Query{Kind: TV, Text: "toradora!"}):                                                           `tv "toradora!"`,
-		queryText(Query{Kind: Movie, Text: "dune", Year: 1984, Page: 2}):                                        `movie "dune" of 1984, page 2`,
-		detailOf("title", score(ask(Series{Titles: title}), contender{hit: Hit{Kind: TV, Title: "Toradora!"}})): `"Toradora!" is one of its titles`,
-		detailOf("title", score(ask(Series{Titles: title}), contender{hit: Hit{Kind: TV, Title: "Toradora"}})):  `"Toradora!" is like "Toradora"`,
+		(&placer{
+			season: 1,
+			eps: []int{
+				101,
+				102,
+			},
+		}).refusal(): "season 1 episodes 101 and 102 fit nowhere " +
+			"in TMDB's seasons",
+		(&placer{eps: []int{7}}).refusal(): "episode 7 fits nowhere in TMDB's seasons",
+		groupText(Series{
+			Titles: title,
+			Files:  make([]File, 1),
+		}): `1 file as "Toradora!", wanted: any`,
+		groupText(Series{
+			Titles: title, Files: make([]File, 2),
+			HasSeason: true,
+		}): `2 files as "Toradora!", season 0, wanted: any`,
+		groupText(Series{
+			Titles: title, Files: make([]File, 2),
+			Year: 2008,
+		}): `2 files as "Toradora!", year 2008, wanted: any`,
+		queryText(Query{
+			Kind: TV,
+			Text: "toradora!",
+		}): `tv "toradora!"`,
+		queryText(Query{
+			Kind: Movie, Text: "dune", Year: 1984,
+			Page: 2,
+		}): `movie "dune" of 1984, page 2`,
+		detailOf("title",
+			score(ask(Series{Titles: title}),
+				contender{hit: Hit{Kind: TV, Title: "Toradora!"}})): `"Toradora!" is one of its titles`,
+		detailOf("title",
+			score(ask(Series{Titles: title}),
+				contender{hit: Hit{Kind: TV, Title: "Toradora"}})): `"Toradora!" is like "Toradora"`,
 	} {
 		if got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
@@ -148,7 +278,10 @@ func detailOf(name string, s scored) string {
 
 // What a piece of a name says is not what the name says.
 func TestWholeNames(t *testing.T) {
-	lantern := &Entry{Kind: TV, ID: 1, Title: "Lantern Keepers", OriginalTitle: "灯守の町", Titles: []AltTitle{{Text: "Toumori no Machi"}, {Text: "Lantern Keepers 2nd Season"}}}
+	lantern := &Entry{
+		Kind: TV, ID: 1, Title: "Lantern Keepers", OriginalTitle: "灯守の町",
+		Titles: []AltTitle{{Text: "Toumori no Machi"}, {Text: "Lantern Keepers 2nd Season"}},
+	}
 	for _, c := range []struct {
 		what, name string
 		also       []string

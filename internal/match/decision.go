@@ -1,10 +1,11 @@
 // Package match finds the TMDB entry, season and episode of a file from what its name says.
 //
 // It is pure: the only I/O is the Source that the caller hands in. A batch of names goes one way: Group sorts files
-// into series (group.go), Queries lists what to search for (query.go), Resolve asks (resolve.go), fetches the few entries that
-// matter (fetch.go), scores them (score.go, titles.go) and accepts the best or says that it is ambiguous (choose.go), and
-// Place finds the season and episode of each file (place.go, numbering.go, strategies.go, special.go), how far that may be
-// trusted (trust.go), or why it can't. What was seen and weighed is in the Reasons and Steps of a Decision.
+// into series (group.go), Queries lists what to search for (query.go), Resolve asks (resolve.go), fetches the few
+// entries that matter (fetch.go), scores them (score.go, titles.go) and accepts the best or says that it is ambiguous
+// (choose.go), and Place finds the season and episode of each file (place.go, numbering.go, strategies.go, special.go),
+// how far that may be trusted (trust.go), or why it can't. What was seen and weighed is in the Reasons and Steps of a
+// Decision.
 //
 // Most callers want Group, Resolver.Resolve and Resolver.Place; Resolver.ResolveAmong and Resolver.ResolveID are for
 // who knows the entries.
@@ -38,7 +39,8 @@ const (
 )
 
 // File is one name to match. Index is the caller's own number for it and is not interpreted. Media says that somebody
-// listed the name as media: an extra is then matched to the work it belongs to, without an episode, where that is certain.
+// listed the name as media: an extra is then matched to the work it belongs to, without an episode, where that is
+// certain.
 type File struct {
 	Index   int
 	Release release.Release
@@ -62,9 +64,9 @@ type Seen struct {
 	ReadAt time.Time
 }
 
-// Outcome is what became of a series: the entry, and who and what it stands on. Confidence, 0 to 1, estimates that Kind and ID are
-// right. Err is what the Source returned, untouched, when that kept the series from being decided (status pending or error is
-// the caller's to tell from it; the matcher says pending).
+// Outcome is what became of a series: the entry, and who and what it stands on. Confidence, 0 to 1, estimates that Kind
+// and ID are right. Err is what the Source returned, untouched, when that kept the series from being decided (status
+// pending or error is the caller's to tell from it; the matcher says pending).
 type Outcome struct {
 	Status        Status
 	Confidence    float64
@@ -82,8 +84,8 @@ type Outcome struct {
 	Err           error
 }
 
-// Decision is the answer for one file. Season is nil and Episodes empty where they are not known: season 0 and
-// episode 0 are values. EpisodeConfidence, 0 to 1, estimates that both are right if the entry is; nil where no place was looked
+// Decision is the answer for one file. Season is nil and Episodes empty where they are not known: season 0 and episode
+// 0 are values. EpisodeConfidence, 0 to 1, estimates that both are right if the entry is; nil where no place was looked
 // for.
 type Decision struct {
 	Outcome

@@ -40,8 +40,8 @@ func (r truth) is(kind match.Kind, id int) bool {
 	return r.Kind == string(kind) && r.ID == id
 }
 
-// The bounds that matching must keep on names with known truth: ids right, wrong ids among all matched and among the sure
-// ones, and not one special, extra or half episode passed off as a regular one.
+// The bounds that matching must keep on names with known truth: ids right, wrong ids among all matched and among the
+// sure ones, and not one special, extra or half episode passed off as a regular one.
 func TestDevelopmentNamesStayWithinTheBounds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("thousands of names")
@@ -73,12 +73,14 @@ func TestDevelopmentNamesStayWithinTheBounds(t *testing.T) {
 						sureWrong++
 					}
 				}
-				if row.Episode == nil && row.NameKind != "" && row.NameKind != "movie" && d.Season != nil && *d.Season > 0 && len(d.Episodes) > 0 {
+				if row.Episode == nil && row.NameKind != "" && row.NameKind != "movie" && d.Season != nil && *d.Season > 0 &&
+					len(d.Episodes) > 0 {
 					traps++
 					t.Logf("trap: %s", row.Input)
 				}
 			}
-			t.Logf("%d names: %d right, %d matched, %d wrong; %d sure, %d wrong; %d requests", len(rows), right, matched, wrong, sure, sureWrong, src.requests())
+			t.Logf("%d names: %d right, %d matched, %d wrong; %d sure, %d wrong; %d requests", len(rows), right, matched, wrong,
+				sure, sureWrong, src.requests())
 			if right*100 < len(rows)*95 {
 				t.Errorf("%d of %d ids right, want 95 %%", right, len(rows))
 			}

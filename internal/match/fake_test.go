@@ -115,8 +115,9 @@ func rowOf(w *tmdbfake.Work) match.Hit {
 func entryOf(w *tmdbfake.Work) *match.Entry {
 	row := rowOf(w)
 	e := &match.Entry{
-		Kind: row.Kind, ID: row.ID, Title: row.Title, OriginalTitle: row.OriginalTitle, OriginalLanguage: row.OriginalLanguage,
-		Year: row.Year, Genres: row.Genres, Popularity: row.Popularity,
+		Kind: row.Kind, ID: row.ID, Title: row.Title, OriginalTitle: row.OriginalTitle,
+		OriginalLanguage: row.OriginalLanguage,
+		Year:             row.Year, Genres: row.Genres, Popularity: row.Popularity,
 	}
 	for _, t := range w.Alt {
 		e.Titles = append(e.Titles, match.AltTitle{Text: t.Title, Region: t.Country})

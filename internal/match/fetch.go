@@ -11,8 +11,8 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// The likeness that an entry may turn out to have when its details are fetched. A row that does not show why it was found has a
-// hidden title that may be the exact one; a row that does may still have a closer one.
+// The likeness that an entry may turn out to have when its details are fetched. A row that does not show why it was
+// found has a hidden title that may be the exact one; a row that does may still have a closer one.
 const (
 	potentialOther   = 1.02 // a hidden one of the other kind, where the name does not tell film from series
 	potentialHidden  = 0.98
@@ -111,8 +111,8 @@ func (j *job) nextFetch() int {
 	return next
 }
 
-// nextRival returns a row that may hide the very title that the best contender shows, -1 for none. It is looked at where nothing
-// but that title speaks for the contender: the name has no year, and no second title in another script.
+// nextRival returns a row that may hide the very title that the best contender shows, -1 for none. It is looked at
+// where nothing but that title speaks for the contender: the name has no year, and no second title in another script.
 func (j *job) nextRival(spent func(scored) bool) int {
 	best := choose(j.pool).ranked[0]
 	looked := slices.ContainsFunc(j.pool, func(c scored) bool { return c.known() && !c.explained })
@@ -121,7 +121,8 @@ func (j *job) nextRival(spent func(scored) bool) int {
 	}
 	next := -1
 	for i, c := range j.pool {
-		if !c.known() && !c.explained && c.whole && !spent(c) && j.potential(c) > best.score-farBehind && (next < 0 || j.compareFetch(c, j.pool[next]) < 0) {
+		if !c.known() && !c.explained && c.whole && !spent(c) && j.potential(c) > best.score-farBehind &&
+			(next < 0 || j.compareFetch(c, j.pool[next]) < 0) {
 			next = i
 		}
 	}
@@ -131,8 +132,8 @@ func (j *job) nextRival(spent func(scored) bool) int {
 // farBehind is a difference of scores with which a rival takes away no confidence that matters.
 const farBehind = 4 / calLead
 
-// spent returns which contenders are not fetched any more because enough like them were: rows that only a part of the title
-// has found, and rows that would have to hide the exact title that another one shows.
+// spent returns which contenders are not fetched any more because enough like them were: rows that only a part of the
+// title has found, and rows that would have to hide the exact title that another one shows.
 func (j *job) spent() func(scored) bool {
 	shown, parts, hidden, begun, doubted := j.shown(), 0, 0, 0, false
 	for _, c := range j.pool {
@@ -161,7 +162,9 @@ func (c scored) against() bool {
 
 // exact reports whether a visible title is the very title of the name.
 func (c scored) exact() bool {
-	return slices.ContainsFunc(hitTitles(c.hit), func(t named) bool { return t.norm == c.like.title.norm }) && c.like.sim >= simExact
+	return slices.ContainsFunc(hitTitles(c.hit), func(t named) bool {
+		return t.norm == c.like.title.norm
+	}) && c.like.sim >= simExact
 }
 
 // How many of each sort are fetched.
@@ -170,8 +173,8 @@ const (
 	mostHidden = 2
 )
 
-// enoughSeen reports whether a row alone can decide: that of a film whose visible title is exact. A series always needs its
-// seasons.
+// enoughSeen reports whether a row alone can decide: that of a film whose visible title is exact. A series always needs
+// its seasons.
 func enoughSeen(c scored) bool {
 	return c.hit.Kind == Movie && c.like.sim >= simExact
 }
@@ -189,9 +192,9 @@ func (j *job) rivalled(i int) bool {
 // almost is a difference of scores that decides nothing, such as that of popularity.
 const almost = 0.01
 
-// compareFetch orders contenders by what fetching them may give. Of those that may give almost the same, one goes first whose
-// visible titles point to the name, then the one with the shortest original title: sequels, films and spin-offs have longer ones
-// than the work they come from.
+// compareFetch orders contenders by what fetching them may give. Of those that may give almost the same, one goes first
+// whose visible titles point to the name, then the one with the shortest original title: sequels, films and spin-offs
+// have longer ones than the work they come from.
 func (j *job) compareFetch(a, b scored) int {
 	steps := func(c scored) float64 { return math.Round(j.potential(c) / almost) }
 	return cmp.Or(cmp.Compare(steps(b), steps(a)), cmp.Compare(b.points(j.s), a.points(j.s)),

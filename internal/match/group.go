@@ -33,8 +33,9 @@ var wantNames = [...]string{"any", "tv", "movie", "special", "nothing", "the wor
 // String is the word used in explanations.
 func (w Want) String() string { return wantNames[w] }
 
-// Series is what the names of some files of one folder say they belong to: one question for all of them. Titles are the readings of the name, the likeliest first; Season is the season hint, 0 with HasSeason
-// false when there is none, Part the part or cour, 0 for none; LastEpisode is the greatest episode number seen and Episodes how many different ones.
+// Series is what the names of some files of one folder say they belong to: one question for all of them. Titles are the
+// readings of the name, the likeliest first; Season is the season hint, 0 with HasSeason false when there is none, Part
+// the part or cour, 0 for none; LastEpisode is the greatest episode number seen and Episodes how many different ones.
 type Series struct {
 	Titles      []release.Title
 	Season      int
@@ -87,8 +88,8 @@ func Group(files []File) []Series {
 // shelfTitles is how many titles stand in a folder that is no work's own.
 const shelfTitles = 4
 
-// shelves drops the titles of folders that hold files of many works, where the files have titles of their own: "lib" would be searched
-// before the rest of what a name may mean.
+// shelves drops the titles of folders that hold files of many works, where the files have titles of their own: "lib"
+// would be searched before the rest of what a name may mean.
 func shelves(all []Series) {
 	own := map[string]map[string]bool{}
 	named := func(s *Series) bool { return len(s.Titles) > 0 && s.Titles[0].From == release.FromName }
@@ -102,7 +103,9 @@ func shelves(all []Series) {
 	}
 	for i := range all {
 		if s := &all[i]; named(s) && len(own[s.Folder]) >= shelfTitles {
-			s.Titles = slices.DeleteFunc(slices.Clone(s.Titles), func(t release.Title) bool { return t.From == release.FromFolder })
+			s.Titles = slices.DeleteFunc(slices.Clone(s.Titles), func(t release.Title) bool {
+				return t.From == release.FromFolder
+			})
 		}
 	}
 }
@@ -141,7 +144,10 @@ func groupKey(f File) string {
 
 func newSeries(f File) Series {
 	r := f.Release
-	s := Series{Titles: distinctTitles(r), Year: r.Year, Part: r.SeasonPart(), Want: wantOf(f), Special: r.Special, IDs: r.IDs, Folder: folderOf(r), Fansub: fansubStyled(r), Modern: modern(r)}
+	s := Series{
+		Titles: distinctTitles(r), Year: r.Year, Part: r.SeasonPart(), Want: wantOf(f), Special: r.Special,
+		IDs: r.IDs, Folder: folderOf(r), Fansub: fansubStyled(r), Modern: modern(r),
+	}
 	s.Season, s.HasSeason = r.Season()
 	return s
 }
@@ -173,8 +179,8 @@ func distinctTitles(r release.Release) []release.Title {
 	return out
 }
 
-// withoutSpecialWords adds the titles without a word at their end that only says what the name says elsewhere: "Title Special" of
-// a special.
+// withoutSpecialWords adds the titles without a word at their end that only says what the name says elsewhere: "Title
+// Special" of a special.
 func withoutSpecialWords(titles []release.Title) []release.Title {
 	out := slices.Clip(titles)
 	for _, t := range titles {

@@ -34,7 +34,8 @@ func TestGroupAsksOneQuestionPerSeries(t *testing.T) {
 	}
 	var got []string
 	for _, s := range Group(in) {
-		line := fmt.Sprintf("%s %q s%s y%d %s last %v of %d:", s.Folder, s.Title(), seasonOf(s), s.Year, s.Want, s.LastEpisode, s.Episodes)
+		line := fmt.Sprintf("%s %q s%s y%d %s last %v of %d:", s.Folder, s.Title(), seasonOf(s), s.Year, s.Want,
+			s.LastEpisode, s.Episodes)
 		for _, f := range s.Files {
 			line += fmt.Sprintf(" %d", f.Index)
 		}
@@ -105,7 +106,8 @@ func TestGroupKeepsEveryFileOnceAndInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var in []File
 		for i := range rapid.IntRange(0, 60).Draw(t, "files") {
-			r := rel(rapid.SampledFrom([]string{"A", "B", "b", ""}).Draw(t, "title"), of(rapid.SampledFrom([]int{0, 2001}).Draw(t, "year")))
+			r := rel(rapid.SampledFrom([]string{"A", "B", "b", ""}).Draw(t, "title"),
+				of(rapid.SampledFrom([]int{0, 2001}).Draw(t, "year")))
 			in = append(in, File{Index: i, Release: r})
 		}
 		seen := map[int]bool{}

@@ -8,9 +8,9 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// Hint is what the titles of a name say besides the entry: a season, a part, the year in which it begins, that it is the final
-// one. Arc is the season whose name is in a title, 0 for none. Rest is what the matched reading has after the entry's plain
-// title, normalised, empty for a plain title. Arcs are all readings with such a rest.
+// Hint is what the titles of a name say besides the entry: a season, a part, the year in which it begins, that it is
+// the final one. Arc is the season whose name is in a title, 0 for none. Rest is what the matched reading has after the
+// entry's plain title, normalised, empty for a plain title. Arcs are all readings with such a rest.
 type Hint struct {
 	Season int
 	Part   int
@@ -60,7 +60,8 @@ func hintOf(s question, c scored) Hint {
 		}
 	}
 	own := entrySequel(matched, c.like.title, c.titles)
-	if own.Season == 1 || c.like.file.Zero() && own.Season > 0 && len(c.entry.Seasons) < 2 && !c.hasSeason(own.Season, regular(c.entry)) {
+	if own.Season == 1 ||
+		c.like.file.Zero() && own.Season > 0 && len(c.entry.Seasons) < 2 && !c.hasSeason(own.Season, regular(c.entry)) {
 		h.lost = own.Season > 1
 		own.Season = 0 // the number is part of what the show is called, or says nothing
 	}
@@ -80,7 +81,8 @@ func (h *Hint) readArcs(s question, c scored) {
 	add := func(r reading, of named) {
 		text, norm, base := r.Text, r.norm, r.base
 		rest := afterPlain(base, c.titles)
-		if rest == base || words().whole[rest] || translates(base, rest) || wholeTitle(base, of, c.titles) || wholeTitle(norm, of, c.titles) {
+		if rest == base || words().whole[rest] || translates(base, rest) || wholeTitle(base, of, c.titles) ||
+			wholeTitle(norm, of, c.titles) {
 			rest = ""
 		}
 		if rest != "" {
@@ -105,8 +107,9 @@ func (h *Hint) readArcs(s question, c scored) {
 	}
 }
 
-// entrySequel is the sequel marker of a reading or of the title it matched. It counts only where the entry also has the title
-// without it, or with another one, and is not called so as a whole: a show that is called "Title 2" is no second season.
+// entrySequel is the sequel marker of a reading or of the title it matched. It counts only where the entry also has the
+// title without it, or with another one, and is not called so as a whole: a show that is called "Title 2" is no second
+// season.
 func entrySequel(norm string, matched named, titles []named) Sequel {
 	base, seq := splitSequel(norm)
 	if seq.Zero() {
@@ -116,16 +119,18 @@ func entrySequel(norm string, matched named, titles []named) Sequel {
 		return Sequel{}
 	}
 	for _, t := range titles {
-		if (t.seq.Season != seq.Season || t.seq.Part != seq.Part || t.seq.Year != seq.Year && seq.Season+seq.Part == 0) && (t.base == base || t.seq.Zero() && title.Similarity(t.norm, base) >= simExact) {
+		if (t.seq.Season != seq.Season || t.seq.Part != seq.Part || t.seq.Year != seq.Year && seq.Season+seq.Part == 0) &&
+			(t.base == base || t.seq.Zero() && title.Similarity(t.norm, base) >= simExact) {
 			return seq
 		}
 	}
 	return Sequel{}
 }
 
-// wholeTitle reports whether a text names the show as a whole although it goes on after a shorter title of it: it is the
-// name, the original or a translated title, or a good part of the titles that go on after the shorter one go on after it too.
-// Where the shorter one is what the show is officially called, only seasons that are counted after the longer one show that.
+// wholeTitle reports whether a text names the show as a whole although it goes on after a shorter title of it: it is
+// the name, the original or a translated title, or a good part of the titles that go on after the shorter one go on
+// after it too. Where the shorter one is what the show is officially called, only seasons that are counted after the
+// longer one show that.
 func wholeTitle(text string, matched named, titles []named) bool {
 	if matched.primary && title.Similarity(text, matched.norm) >= 0.97 {
 		return true
@@ -155,8 +160,9 @@ func wholeTitle(text string, matched named, titles []named) bool {
 // wholeShare is the part of the titles that go on which must go on after the longer title too.
 const wholeShare = 8
 
-// otherSigns returns the signs that tell a title from the show's own where nothing else does, as sequels are told apart: "Title!!",
-// "Title'", "Title √A". It is empty where the show as a whole is written with them, or no title is written without.
+// otherSigns returns the signs that tell a title from the show's own where nothing else does, as sequels are told
+// apart: "Title!!", "Title'", "Title √A". It is empty where the show as a whole is written with them, or no title is
+// written without.
 func otherSigns(text string, e *Entry) string {
 	folded, own := title.Normalize(text), title.Signs(text)
 	if own == "" {

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// numberings are the strategies by which all files of a folder have a place, by who released them and what their names say of
-// season and part.
+// numberings are the strategies by which all files of a folder have a place, by who released them and what their names
+// say of season and part.
 type numberings map[numbered]numbering
 
 type numbered struct {
@@ -84,8 +84,8 @@ const (
 	groupSeasons  = 6
 )
 
-// byGroup asks for the episode group that can tell: seasons for a season that TMDB does not have, absolute for a number that
-// the first season does not have.
+// byGroup asks for the episode group that can tell: seasons for a season that TMDB does not have, absolute for a number
+// that the first season does not have.
 func (p *placer) byGroup() placement {
 	if p.season > 0 {
 		return p.bySeasonGroup()
@@ -135,12 +135,14 @@ func (p *placer) groupSlots(list []GroupEpisode) []slot {
 		if n < 1 || n > len(list) {
 			return -1
 		}
-		return slices.IndexFunc(p.all, func(s slot) bool { return s.season == list[n-1].Season && s.episode.Number == list[n-1].Number })
+		return slices.IndexFunc(p.all, func(s slot) bool {
+			return s.season == list[n-1].Season && s.episode.Number == list[n-1].Number
+		})
 	})
 }
 
-// group fetches the group of a type whose size is nearest to the show's. Groups without more than a tenth of the show are
-// outdated or about something else.
+// group fetches the group of a type whose size is nearest to the show's. Groups without more than a tenth of the show
+// are outdated or about something else.
 func (p *placer) group(kind int) *EpisodeGroup {
 	var refs []GroupRef
 	for _, g := range p.e.Groups {

@@ -12,9 +12,9 @@ import (
 	"github.com/anivault/anivault/internal/release"
 )
 
-// Place decides the files of one resolved series, which lie in one folder, in their order: they have one numbering, that in which
-// all of them have a place. It asks the Source for an episode group at most twice, and only for numbers that the seasons do not
-// have.
+// Place decides the files of one resolved series, which lie in one folder, in their order: they have one numbering,
+// that in which all of them have a place. It asks the Source for an episode group at most twice, and only for numbers
+// that the seasons do not have.
 func (r *Resolver) Place(ctx context.Context, files []File, res Resolution) []Decision {
 	out := make([]Decision, len(files))
 	places := make([]placement, len(files))
@@ -45,8 +45,8 @@ func (r *Resolver) Place(ctx context.Context, files []File, res Resolution) []De
 	return out
 }
 
-// filmOfSeries is the most confidence in a series that was found for a name that says a film: the film is an entry of its own, or a
-// special of the series.
+// filmOfSeries is the most confidence in a series that was found for a name that says a film: the film is an entry of
+// its own, or a special of the series.
 const filmOfSeries = 0.5
 
 // doubtFilm doubts a series that was found for a film and has no special that would be it.
@@ -93,8 +93,8 @@ func (d *Decision) include(o Origin) {
 	}
 }
 
-// placement is where a file belongs: its episodes, in a season, which may be all that is known. trust is the chance that this is
-// right. ok reports whether there is a place at all; why says how it was found, or why there is none.
+// placement is where a file belongs: its episodes, in a season, which may be all that is known. trust is the chance
+// that this is right. ok reports whether there is a place at all; why says how it was found, or why there is none.
 type placement struct {
 	ok     bool
 	season int
@@ -105,8 +105,8 @@ type placement struct {
 	why    string
 }
 
-// apply writes a placement into a decision, unless it is less certain than asked for. The slots are episodes of the entry, and of
-// one season.
+// apply writes a placement into a decision, unless it is less certain than asked for. The slots are episodes of the
+// entry, and of one season.
 func (at placement) apply(d *Decision, e *Entry, least float64) {
 	d.Reason, d.EpisodeConfidence = at.why, &at.trust
 	if (!at.ok || at.way == trustGuess || at.way == trustAtEnd) && !at.apart && d.Confidence < 1 {
@@ -172,16 +172,17 @@ func (p *placer) says(rel release.Release) (season, part int) {
 	return season, part
 }
 
-// most is the greatest number of the file and of those beside it: a season that is too short for one of them is not theirs.
+// most is the greatest number of the file and of those beside it: a season that is too short for one of them is not
+// theirs.
 func (p *placer) most() int { return max(slices.Max(p.eps), p.last) }
 
 func (p *placer) note(format string, args ...any) {
 	p.steps = append(p.steps, fmt.Sprintf(format, args...))
 }
 
-// strategies are the ways to place regular episodes, in the order of trust. Each works on the fetched list of episodes and
-// either places all episodes of the file or leaves it to the next. When none can, the file keeps its id and says why it has
-// no season: a wrong episode is worse than none.
+// strategies are the ways to place regular episodes, in the order of trust. Each works on the fetched list of episodes
+// and either places all episodes of the file or leaves it to the next. When none can, the file keeps its id and says
+// why it has no season: a wrong episode is worse than none.
 var strategies = []func(*placer) placement{
 	(*placer).byMapping, (*placer).byLaterCour, (*placer).bySeason, (*placer).byYear, (*placer).byArc, (*placer).byFinal,
 	(*placer).byPart, (*placer).byRuns, (*placer).byGroup, (*placer).byLength, (*placer).byRest, (*placer).byPosition,
@@ -225,7 +226,8 @@ func (p *placer) place(folder numbering) placement {
 	return p.doubted(at)
 }
 
-// try returns the first strategy that finds a place, and the place; or what the one at only finds, where that is not -1.
+// try returns the first strategy that finds a place, and the place; or what the one at only finds, where that is not
+// -1.
 func (p *placer) try(only int) (int, placement) {
 	for i, s := range strategies {
 		if at := s(p); p.err != nil || at.ok && (only < 0 || only == i) {
@@ -281,10 +283,15 @@ func (p *placer) refusal() string {
 
 // found builds a placement from slots. Those of one file must be of one season.
 func (p *placer) found(list []slot, by way, why string, args ...any) placement {
-	if len(list) == 0 || !p.together && slices.ContainsFunc(list, func(s slot) bool { return s.season != list[0].season }) {
+	if len(list) == 0 || !p.together && slices.ContainsFunc(list, func(s slot) bool {
+		return s.season != list[0].season
+	}) {
 		return placement{}
 	}
-	return placement{ok: true, season: list[len(list)-1].season, slots: list, way: by, trust: trusted[by], why: fmt.Sprintf(why, args...)}
+	return placement{
+		ok: true, season: list[len(list)-1].season, slots: list, way: by, trust: trusted[by],
+		why: fmt.Sprintf(why, args...),
+	}
 }
 
 // either returns the first of two placements, the second where the first has no place.

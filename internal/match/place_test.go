@@ -15,28 +15,48 @@ import (
 
 // The shapes that TMDB gives to anime, each under its own name.
 var (
-	merged  = series(1, "Lantern Keepers", "灯守", 2019, season(1, "1-12@2019-04-06", "13-24@2020-07-04", "25-36@2022-01-08"))
-	cours   = series(2, "Moth Parade", "蛾行列", 2021, season(1, "1-12@2021-01-09", "13-24@2021-07-03"))
-	split   = series(3, "Salt Harbor", "塩港", 2018, season(1, "1-12@2018-04-07"), season(2, "1-12@2019-04-06"), season(3, "1-13@2020-04-04"))
-	roll    = series(4, "Endless Tide", "果てなき潮", 2000, season(1, "1-61"), season(2, "62-77"), season(3, "78-92"))
-	giant   = series(5, "Ten Thousand Steps", "一万歩", 2004, season(1, "1-366@2004-10-05"))
-	arcs    = series(6, "Ember Blade", "残り火の剣", 2019, season(1, "1-26@2019-04-06"), season(2, "1-7@2021-10-10").named("Night Ferry Arc"), season(3, "1-11@2021-12-05").named("Lantern Quarter Arc"))
-	extras  = series(7, "Paper Owls", "紙梟", 2016, season(0, "1-1@2017-03-01", "2-2@2018-08-01", "3-3@2018-09-01").titled("Paper Owls: The Lost Letter", "Summer Fair", "Winter Fair"), season(1, "1-12@2016-07-02")).alt("Paper Owls Silver Wing")
-	dateOVA = series(8, "Quiet Engine", "静かな機関", 2011, season(0, "1-1@2012-12-24").titled("Prologue Zero"), season(1, "1-13@2011-01-08"))
+	merged = series(1, "Lantern Keepers", "灯守", 2019,
+		season(1, "1-12@2019-04-06", "13-24@2020-07-04", "25-36@2022-01-08"))
+	cours = series(2, "Moth Parade", "蛾行列", 2021, season(1, "1-12@2021-01-09", "13-24@2021-07-03"))
+	split = series(3, "Salt Harbor", "塩港", 2018, season(1, "1-12@2018-04-07"), season(2, "1-12@2019-04-06"),
+		season(3, "1-13@2020-04-04"))
+	roll  = series(4, "Endless Tide", "果てなき潮", 2000, season(1, "1-61"), season(2, "62-77"), season(3, "78-92"))
+	giant = series(5, "Ten Thousand Steps", "一万歩", 2004, season(1, "1-366@2004-10-05"))
+	arcs  = series(6, "Ember Blade", "残り火の剣", 2019, season(1, "1-26@2019-04-06"),
+		season(2, "1-7@2021-10-10").named("Night Ferry Arc"), season(3, "1-11@2021-12-05").named("Lantern Quarter Arc"))
+	extras = series(7, "Paper Owls", "紙梟", 2016,
+		season(0, "1-1@2017-03-01", "2-2@2018-08-01", "3-3@2018-09-01").titled("Paper Owls: The Lost Letter", "Summer Fair",
+			"Winter Fair"), season(1, "1-12@2016-07-02")).alt("Paper Owls Silver Wing")
+	dateOVA = series(8, "Quiet Engine", "静かな機関", 2011, season(0, "1-1@2012-12-24").titled("Prologue Zero"),
+		season(1, "1-13@2011-01-08"))
 	planned = series(9, "Not Yet Aired", "未放送", 0)
 	grouped = series(10, "Long March", "長い行進", 2002, season(1, "1-20@2002-10-03"), season(2, "1-20"), season(3, "1-10"))
 	second  = series(11, "Second Bloom 2", "再び咲く2", 2015, season(1, "1-12@2015-04-04"))
-	wharf   = series(13, "Copper Wharf", "銅の波止場", 2014, season(0, "1-3@2015-03-01").titled("Copper Wharf OAD 1", "Copper Wharf OAD 2", "Dockside Tales"), season(1, "1-12@2014-01-05"), season(2, "1-12@2016-01-05").named("The Copper Wharf: The Tide of Iron")).alt("Dockside Tales", "Copper Wharf 3", "Copper Wharf Tide of Iron")
-	mixed   = series(14, "Reed Archive", "葦の書庫", 2019, season(1, "1-14@2019-04-02", "15-26@2020-04-07", "27-36@2022-01-04"), season(2, "1-24@2026-01-08"))
-	comet   = series(17, "Tin Comet OVA", "スズ彗星", 2015, season(0, "1-2"), season(1, "1-2@2015-01-01"), season(2, "1-3@2016-01-01"))
-	planks  = series(18, "Missing Planks", "欠けた板", 2014, season(1, "1-3@2014-01-01", "7-9@2014-06-01"), season(2, "1-6@2015-01-01"))
-	diary   = series(16, "Salt Diary (2016)", "塩の日記 (2016)", 2016, season(0, "1-2@2014-03-01").titled("Salt Diary 1", "Salt Diary 2"), season(1, "1-12@2016-04-05"))
-	siege   = series(15, "Violet Moat", "菫の堀", 2019, season(1, "1-12@2019-01-05"), season(2, "1-12@2020-01-05"), season(3, "1-12@2021-01-05", "13-24@2021-07-05").named("Siege Hall")).alt("Violet Moat Siege Hall")
-	parts   = series(12, "Clockwork Isle", "歯車島", 2021, season(1, "1-11@2021-01-11", "12-23@2021-10-04"), season(2, "1-12@2023-07-03", "13-24@2024-04-08"))
+	wharf   = series(13, "Copper Wharf", "銅の波止場", 2014,
+		season(0, "1-3@2015-03-01").titled("Copper Wharf OAD 1", "Copper Wharf OAD 2", "Dockside Tales"),
+		season(1, "1-12@2014-01-05"),
+		season(2, "1-12@2016-01-05").named("The Copper Wharf: The Tide of Iron")).alt("Dockside Tales", "Copper Wharf 3",
+		"Copper Wharf Tide of Iron")
+	mixed = series(14, "Reed Archive", "葦の書庫", 2019,
+		season(1, "1-14@2019-04-02", "15-26@2020-04-07", "27-36@2022-01-04"), season(2, "1-24@2026-01-08"))
+	comet = series(17, "Tin Comet OVA", "スズ彗星", 2015, season(0, "1-2"), season(1, "1-2@2015-01-01"),
+		season(2, "1-3@2016-01-01"))
+	planks = series(18, "Missing Planks", "欠けた板", 2014, season(1, "1-3@2014-01-01", "7-9@2014-06-01"),
+		season(2, "1-6@2015-01-01"))
+	diary = series(16, "Salt Diary (2016)", "塩の日記 (2016)", 2016,
+		season(0, "1-2@2014-03-01").titled("Salt Diary 1", "Salt Diary 2"), season(1, "1-12@2016-04-05"))
+	siege = series(15, "Violet Moat", "菫の堀", 2019, season(1, "1-12@2019-01-05"), season(2, "1-12@2020-01-05"),
+		season(3, "1-12@2021-01-05", "13-24@2021-07-05").named("Siege Hall")).alt("Violet Moat Siege Hall")
+	parts = series(12, "Clockwork Isle", "歯車島", 2021, season(1, "1-11@2021-01-11", "12-23@2021-10-04"),
+		season(2, "1-12@2023-07-03", "13-24@2024-04-08"))
 )
 
 func shapes() *world {
-	grouped.Groups = []GroupRef{{ID: "stale", Type: groupAbsolute, Episodes: 12}, {ID: "abs", Name: "Absolute", Type: groupAbsolute, Episodes: 50}, {ID: "seasons", Name: "Seasons", Type: groupSeasons, Episodes: 50}}
+	grouped.Groups = []GroupRef{
+		{ID: "stale", Type: groupAbsolute, Episodes: 12},
+		{ID: "abs", Name: "Absolute", Type: groupAbsolute, Episodes: 50},
+		{ID: "seasons", Name: "Seasons", Type: groupSeasons, Episodes: 50},
+	}
 	abs := &EpisodeGroup{Name: "Absolute", Groups: []GroupPart{{Order: 1}}}
 	byYear := &EpisodeGroup{Name: "Seasons", Groups: make([]GroupPart, 5)}
 	n := 0
@@ -50,8 +70,11 @@ func shapes() *world {
 	// The absolute group of this show leaves out its third episode, which was a recap: it knows better than the position.
 	abs.Groups[0].Episodes = slices.Delete(abs.Groups[0].Episodes, 2, 3)
 	return &world{
-		entries: []*Entry{merged, cours, split, roll, giant, arcs, extras, dateOVA, planned, grouped, second, parts, wharf, mixed, siege, diary, comet, planks},
-		groups:  map[string]*EpisodeGroup{"abs": abs, "seasons": byYear},
+		entries: []*Entry{
+			merged, cours, split, roll, giant, arcs, extras, dateOVA, planned, grouped, second, parts, wharf,
+			mixed, siege, diary, comet, planks,
+		},
+		groups: map[string]*EpisodeGroup{"abs": abs, "seasons": byYear},
 	}
 }
 
@@ -113,12 +136,18 @@ func TestPlaceFollowsTheFetchedEpisodes(t *testing.T) {
 		{"a year in which the first season did not air", rel("Copper Wharf", of(2017), eps(3)), "tv 13 -"},
 		{"a part of the show: only one season is long enough", rel("Paper Owls Silver Wing", eps(9)), "tv 7 S01E09"},
 		{"a part of the show that may be the specials", rel("Paper Owls Silver Wing", eps(2)), "tv 7 -"},
-		{"a number over all seasons beside the season's", rel("Salt Harbor", inSeason(2), eps(3), overall(15)), "tv 3 S02E03"},
+		{
+			"a number over all seasons beside the season's", rel("Salt Harbor", inSeason(2), eps(3), overall(15)),
+			"tv 3 S02E03",
+		},
 		{"it tells that a season is merged", rel("Reed Archive", inSeason(2), eps(3), overall(17)), "tv 14 S01E17"},
 		{"it tells the season where the seasons differ", rel("Ember Blade", inSeason(2), eps(3), overall(36)), "tv 6 S03E03"},
 		{"it counts otherwise within the season", rel("Salt Harbor", inSeason(2), eps(3), overall(16)), "tv 3 S02E03"},
 		{"the season's own number again", rel("Missing Planks", inSeason(1), eps(9), overall(9)), "tv 18 S01E09"},
-		{"a special's word in the entry's title, and a season", rel("Tin Comet OVA", inSeason(2), eps(2), special("OVA")), "tv 17 S02E02"},
+		{
+			"a special's word in the entry's title, and a season", rel("Tin Comet OVA", inSeason(2), eps(2), special("OVA")),
+			"tv 17 S02E02",
+		},
 		{"it is beyond all", rel("Salt Harbor", inSeason(2), eps(3), overall(99)), "tv 3 S02E03"},
 		{"the final season's part", rel("Clockwork Isle Final Season", inPart(2), eps(6)), "tv 12 S02E18"},
 		{"the final season of a show whose last it may be", rel("Salt Harbor Final Season", eps(3)), "tv 3 S03E03"},
@@ -191,12 +220,17 @@ func TestPlaceInvariants(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := drawEntry(t)
 		r := drawRelease(t)
-		hint := Hint{Season: rapid.IntRange(0, 4).Draw(t, "hint"), Part: rapid.IntRange(0, 3).Draw(t, "part"), Year: rapid.SampledFrom([]int{0, 2019, 2020}).Draw(t, "year"), Rest: rapid.SampledFrom([]string{"", "episode name 2", "arc 1"}).Draw(t, "rest")}
+		hint := Hint{
+			Season: rapid.IntRange(0, 4).Draw(t, "hint"), Part: rapid.IntRange(0, 3).Draw(t, "part"),
+			Year: rapid.SampledFrom([]int{0, 2019, 2020}).Draw(t, "year"),
+			Rest: rapid.SampledFrom([]string{"", "episode name 2", "arc 1"}).Draw(t, "rest"),
+		}
 		if hint.Rest != "" {
 			hint.Arcs = []ArcText{{Text: "x " + hint.Rest, Rest: hint.Rest}}
 		}
 		res := Resolution{Outcome: Outcome{Status: Matched, Kind: TV, ID: 1}, Entry: e, Hint: hint}
-		d := (&Resolver{Source: &world{}, Options: DefaultOptions()}).Place(context.Background(), []File{{Release: r}}, res)[0]
+		d := (&Resolver{Source: &world{}, Options: DefaultOptions()}).Place(context.Background(), []File{{Release: r}},
+			res)[0]
 		if r.Kind == release.Extra || r.Extra {
 			if d.Status != Skipped || d.ID != 0 {
 				t.Fatalf("extra came out as %+v", d)
@@ -296,7 +330,8 @@ func TestSeasonsOfAKoreanRunAreFoundByTheirEnglishNames(t *testing.T) {
 		"a number is no name of a season":         {rel("Salt Harbor", inSeason(2), eps(3)), "tv 3 S02E03"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			harbor := series(3, "소금항", "塩港", 2018, season(1, "1-12@2018-04-07"), season(2, "1-12@2019-04-06"), season(3, "1-13@2020-04-04"), season(4, "1-7@2021-04-04")).alt("Salt Harbor").alt(row.rel.Title)
+			harbor := series(3, "소금항", "塩港", 2018, season(1, "1-12@2018-04-07"), season(2, "1-12@2019-04-06"),
+				season(3, "1-13@2020-04-04"), season(4, "1-7@2021-04-04")).alt("Salt Harbor").alt(row.rel.Title)
 			for i := range harbor.Seasons {
 				harbor.Seasons[i].Name = fmt.Sprintf("시즌 %d", i+1)
 			}
@@ -318,15 +353,40 @@ func TestSeasonsAreFoundByHowTheirJapaneseNamesAreRead(t *testing.T) {
 		alt   []string
 	}{
 		{"kana and Han", map[int]string{2: "塩港 霧の灯台編", 3: "塩港 北への帰り道"}, "Salt Harbor Kiri no Toudai-hen", "tv 3 S02E03", nil},
-		{"both may be read so", map[int]string{2: "塩港 霧の灯台編", 3: "塩港 嵐の航路編"}, "Salt Harbor Kiri no Toudai-hen", "tv 3 -", nil},
-		{"a character that is read twice", map[int]string{2: "塩港 星々の灯台", 3: "塩港 嵐夜の航路"}, "Salt Harbor Hoshiboshi no Toudai", "tv 3 S02E03", nil},
-		{"one has as many characters as the reading has room for", map[int]string{2: "塩港 灯台編", 3: "塩港 北海燈台島編"}, "Salt Harbor Toudai-hen", "tv 3 S02E03", nil},
+		{
+			"both may be read so",
+			map[int]string{2: "塩港 霧の灯台編", 3: "塩港 嵐の航路編"},
+			"Salt Harbor Kiri no Toudai-hen", "tv 3 -",
+			nil,
+		},
+		{
+			"a character that is read twice",
+			map[int]string{2: "塩港 星々の灯台", 3: "塩港 嵐夜の航路"},
+			"Salt Harbor Hoshiboshi no Toudai",
+			"tv 3 S02E03", nil,
+		},
+		{
+			"one has as many characters as the reading has room for",
+			map[int]string{2: "塩港 灯台編", 3: "塩港 北海燈台島編"},
+			"Salt Harbor Toudai-hen", "tv 3 S02E03", nil,
+		},
 		{"neither may", map[int]string{2: "塩港 霧の灯台編", 3: "シーズン3"}, "Salt Harbor Winter Letters", "tv 3 -", nil},
-		{"a title of no season fits better", map[int]string{2: "塩港 大灯台の章", 3: "シーズン3"}, "Salt Harbor Kita no Shou", "tv 3 -", []string{"塩港 北の章"}},
-		{"the other title of the name is Chinese, and no season is called so", map[int]string{2: "塩港 霧の灯台編", 3: "シーズン3"}, "Salt Harbor Kiri no Toudai-hen", "tv 3 S02E03", []string{"盐港 雾灯篇"}},
+		{
+			"a title of no season fits better",
+			map[int]string{2: "塩港 大灯台の章", 3: "シーズン3"},
+			"Salt Harbor Kita no Shou", "tv 3 -",
+			[]string{"塩港 北の章"},
+		},
+		{
+			"the other title of the name is Chinese, and no season is called so",
+			map[int]string{2: "塩港 霧の灯台編", 3: "シーズン3"},
+			"Salt Harbor Kiri no Toudai-hen", "tv 3 S02E03",
+			[]string{"盐港 雾灯篇"},
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			harbor := series(3, "Salt Harbor", "塩港", 2018, season(1, "1-12@2018-04-07"), season(2, "1-12@2019-04-06"), season(3, "1-13@2020-04-04"))
+			harbor := series(3, "Salt Harbor", "塩港", 2018, season(1, "1-12@2018-04-07"), season(2, "1-12@2019-04-06"),
+				season(3, "1-13@2020-04-04"))
 			w := japanese{&world{entries: []*Entry{harbor.alt(row.title).alt(row.alt...)}}, row.names}
 			res := &Resolver{Source: w, Options: DefaultOptions()}
 			r := rel(row.title, eps(3))

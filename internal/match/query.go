@@ -58,8 +58,8 @@ func Queries(s Series, want Kind) []Query {
 	return l.list
 }
 
-// aroundFilm is the title of the series that may hold a film of no year among its specials: the folder's, or what stands before the
-// subtitle. "" for any other name.
+// aroundFilm is the title of the series that may hold a film of no year among its specials: the folder's, or what
+// stands before the subtitle. "" for any other name.
 func (s Series) aroundFilm() string {
 	if s.Want != WantMovie || s.Year != 0 {
 		return ""
@@ -105,15 +105,15 @@ func kindsOf(w Want) (first, second []Kind) {
 	return nil, nil
 }
 
-// Parts are the spellings by which a list of titles may know the series where it does not know the title as read: without a
-// sequel's number, a remark, a subtitle, or the part in another script. The likeliest comes first.
+// Parts are the spellings by which a list of titles may know the series where it does not know the title as read:
+// without a sequel's number, a remark, a subtitle, or the part in another script. The likeliest comes first.
 func (s Series) Parts() []string {
 	_, bases, parts, _ := variants(s.Titles)
 	return slices.Concat(bases, parts)
 }
 
-// Likelier is the kind to ask for first. A name that does not tell is likelier a film's where it is that of one media file; a
-// folder or a release without episodes is more often a whole series.
+// Likelier is the kind to ask for first. A name that does not tell is likelier a film's where it is that of one media
+// file; a folder or a release without episodes is more often a whole series.
 func (s Series) Likelier() Kind {
 	first, _ := kindsOf(s.Want)
 	if s.Want == WantAny && len(s.Files) == 1 && s.Files[0].Release.Extension != "" {
@@ -181,7 +181,8 @@ const mostJoined = 4
 
 // PieceOf reports whether a reading of the name is only a piece of the likeliest one.
 func PieceOf(titles []release.Title, i int) bool {
-	return i > 0 && titles[i].From == release.FromName && strings.Contains(title.Compact(titles[0].Text), title.Compact(titles[i].Text))
+	return i > 0 && titles[i].From == release.FromName &&
+		strings.Contains(title.Compact(titles[0].Text), title.Compact(titles[i].Text))
 }
 
 // searchText returns a text as TMDB's search wants it: NFC, words separated by single spaces. Apostrophes inside a word
@@ -247,8 +248,8 @@ func Before(s string, marks []string) string {
 	return s[:cut]
 }
 
-// beforeFilmWord is what a title has before the first word for a film, normalised: "Silver Road Movie 2 Night Boat". "" for
-// one without.
+// beforeFilmWord is what a title has before the first word for a film, normalised: "Silver Road Movie 2 Night Boat". ""
+// for one without.
 func beforeFilmWord(s string) string {
 	n := " " + title.Normalize(s) + " "
 	cut := len(n)
@@ -331,10 +332,10 @@ func scriptClass(r rune) int {
 	return 0
 }
 
-// likelyFirst sorts whole readings by how likely a search finds them. Chinese titles come behind others: each land has its own. Lists of
-// titles have nearly all that are written in Latin letters: one that is unlisted is likely misspelt, and comes behind others that are no mere
-// word. Titles in Latin letters seldom mark long vowels, and a search without the mark does not find "ou". A word that begins with digits may be a
-// number with a remark ("09EX").
+// likelyFirst sorts whole readings by how likely a search finds them. Chinese titles come behind others: each land has
+// its own. Lists of titles have nearly all that are written in Latin letters: one that is unlisted is likely misspelt,
+// and comes behind others that are no mere word. Titles in Latin letters seldom mark long vowels, and a search without
+// the mark does not find "ou". A word that begins with digits may be a number with a remark ("09EX").
 func likelyFirst(texts []string, unlisted bool) {
 	rank := func(t string) int {
 		script := title.Script(t)

@@ -28,8 +28,8 @@ type filmForm struct {
 	head string // what stands before the word, "" where that is nothing
 }
 
-// question is a series with its titles prepared: as read, without the bracket at their end, and followed by the number of
-// a special as films are called.
+// question is a series with its titles prepared: as read, without the bracket at their end, and followed by the number
+// of a special as films are called.
 type question struct {
 	Series
 	read, bracketless, numbered []reading
@@ -81,8 +81,8 @@ func (s Series) numbered() []release.Title {
 	return out
 }
 
-// weightBeside returns how far a reading is trusted beside the chosen one, which is trusted wholly: those of folders less, a
-// small fragment of the chosen one least: "SOS" out of a long title is the title of something else.
+// weightBeside returns how far a reading is trusted beside the chosen one, which is trusted wholly: those of folders
+// less, a small fragment of the chosen one least: "SOS" out of a long title is the title of something else.
 func (r reading) weightBeside(chosen string) float64 {
 	switch {
 	case r.From == release.FromParent:
@@ -111,13 +111,14 @@ func letters(s string) int {
 	return n
 }
 
-// bracketless adds the readings that end in a bracket without it: "Title (Uncut)", "標題（僅限…）". What stands in it may be part of
-// the title or a remark.
+// bracketless adds the readings that end in a bracket without it: "Title (Uncut)", "標題（僅限…）". What stands in it may be
+// part of the title or a remark.
 func bracketless(readings []release.Title) []release.Title {
 	out := readings
 	for _, r := range readings {
 		i := strings.LastIndexAny(r.Text, "(（[［")
-		if t := strings.TrimSpace(r.Text); i > 0 && strings.LastIndexAny(t, ")）]］") > i && strings.TrimSpace(r.Text[:i]) != "" {
+		if t := strings.TrimSpace(r.Text); i > 0 && strings.LastIndexAny(t, ")）]］") > i &&
+			strings.TrimSpace(r.Text[:i]) != "" {
 			out = append(slices.Clip(out), release.Title{Text: r.Text[:i], Lang: r.Lang, From: r.From})
 		}
 	}

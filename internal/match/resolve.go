@@ -11,8 +11,8 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// ErrNoEntry is what a Source wraps when an entry does not exist (any more). That contender is dropped and the others are
-// weighed. Every other error ends the series.
+// ErrNoEntry is what a Source wraps when an entry does not exist (any more). That contender is dropped and the others
+// are weighed. Every other error ends the series.
 var ErrNoEntry = lang.Error("no such entry")
 
 // Options are the settings of the matcher.
@@ -50,8 +50,8 @@ type Resolver struct {
 	Options Options
 }
 
-// Resolution is the entry of a series, the confidence in it, and what Place needs. Entry is nil unless Status is Matched; it
-// may also be nil for a film whose search row was enough.
+// Resolution is the entry of a series, the confidence in it, and what Place needs. Entry is nil unless Status is
+// Matched; it may also be nil for a film whose search row was enough.
 type Resolution struct {
 	Outcome
 
@@ -62,8 +62,8 @@ type Resolution struct {
 	layout *layout // of Entry, prepared once
 }
 
-// doubtful is the most confidence in an entry that is of another kind than the name says, or that has no place for the file: the
-// right one may be missing.
+// doubtful is the most confidence in an entry that is of another kind than the name says, or that has no place for the
+// file: the right one may be missing.
 const doubtful = 0.85
 
 // Convincing is the confidence that ends the asking.
@@ -89,8 +89,8 @@ func (r *Resolver) Resolve(ctx context.Context, s Series) Resolution {
 	return j.result(ctx)
 }
 
-// ResolveAmong decides for one series among entries that the caller knows, without a search. The title of a hit, if it has one,
-// counts as a title of its entry.
+// ResolveAmong decides for one series among entries that the caller knows, without a search. The title of a hit, if it
+// has one, counts as a title of its entry.
 func (r *Resolver) ResolveAmong(ctx context.Context, s Series, hits []Hit) Resolution {
 	j := &job{r: r, s: ask(s)}
 	j.step("group", nil, "%s", groupText(s))
@@ -212,8 +212,8 @@ func (j *job) shown() bool {
 	return slices.ContainsFunc(j.pool, func(c scored) bool { return c.explained && c.like.sim >= simExact })
 }
 
-// named reports whether the title that agrees best is surely that of a whole entry, not of one of its films, specials or sequels: its
-// name, original or translated title, as its original title is read, or any title of a film.
+// named reports whether the title that agrees best is surely that of a whole entry, not of one of its films, specials
+// or sequels: its name, original or translated title, as its original title is read, or any title of a film.
 func (j *job) named() bool {
 	best := choose(j.pool).ranked[0]
 	return best.hit.Kind == Movie || best.like.title.primary || title.Reads(best.hit.OriginalTitle, best.like.title.text)
@@ -250,7 +250,8 @@ func explains(query string, h Hit) bool {
 	return false
 }
 
-// converged reports whether further searches would not change the outcome: one entry convinces, or two have exactly the title.
+// converged reports whether further searches would not change the outcome: one entry convinces, or two have exactly the
+// title.
 func (j *job) converged() bool {
 	v := choose(j.pool)
 	exact := func(i int) bool { return i < len(v.ranked) && v.ranked[i].known() && v.ranked[i].like.sim >= simExact }
@@ -268,7 +269,8 @@ func (j *job) result(ctx context.Context) Resolution {
 	}
 	cands := candidates(v.ranked)
 	switch {
-	case j.err != nil && (len(v.ranked) == 0 || v.confidence < Convincing || v.ranked[0].hit.Kind == TV && !v.ranked[0].known()):
+	case j.err != nil &&
+		(len(v.ranked) == 0 || v.confidence < Convincing || v.ranked[0].hit.Kind == TV && !v.ranked[0].known()):
 		return j.finish(Outcome{Status: Pending, Err: j.err, Candidates: cands, Reason: "not everything could be asked"})
 	case len(v.ranked) == 0:
 		return j.finish(Outcome{Status: Unmatched, Reason: "TMDB found nothing by any spelling of the title"})
@@ -277,7 +279,10 @@ func (j *job) result(ctx context.Context) Resolution {
 	case v.ranked[0].likely() < leastLikely:
 		return j.finish(Outcome{Status: Unmatched, Candidates: cands, Reason: doubt(v)})
 	case v.ranked[0].likely() < leastOfFolder && j.nameless(v.ranked[0]):
-		return j.finish(Outcome{Status: Unmatched, Candidates: cands, Reason: "the name says nothing, and no work is called as its folder"})
+		return j.finish(Outcome{
+			Status: Unmatched, Candidates: cands,
+			Reason: "the name says nothing, and no work is called as its folder",
+		})
 	case v.confidence < j.r.Options.MinConfidence:
 		return j.finish(Outcome{Status: Ambiguous, Confidence: v.confidence, Candidates: cands, Reason: doubt(v)})
 	}
@@ -285,13 +290,16 @@ func (j *job) result(ctx context.Context) Resolution {
 	return j.chosen(best, v.confidence, cands, fmt.Sprintf("%q is %q", best.like.read.Text, best.like.title.text))
 }
 
-// leastLikely is the chance below which the best contender is not even worth a question. Of many namesakes each is likely by itself.
+// leastLikely is the chance below which the best contender is not even worth a question. Of many namesakes each is
+// likely by itself.
 const leastLikely = 0.05
 
-// leastOfFolder is the same chance where only the title of a folder speaks for it, and the file tells nothing at all ("video.mp4").
+// leastOfFolder is the same chance where only the title of a folder speaks for it, and the file tells nothing at all
+// ("video.mp4").
 const leastOfFolder = 0.5
 
-// nameless reports whether only a folder's title speaks for a contender, and no file says an episode, a season or a year.
+// nameless reports whether only a folder's title speaks for a contender, and no file says an episode, a season or a
+// year.
 func (j *job) nameless(c scored) bool {
 	says := func(f File) bool {
 		return len(f.Release.Episodes)+len(f.Release.Seasons) > 0 || f.Release.Special != ""

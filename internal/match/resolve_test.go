@@ -40,7 +40,10 @@ func kin() *world {
 	ebb := series(37, "Ebb", "引き潮", 2016, season(1, "1-12@2016-01-05"))
 	played := series(38, "Days of Salt", "塩", 2016, season(1, "1-12@2016-01-05")).alt("Ebb")
 	played.Genres = []int{18}
-	return &world{entries: []*Entry{old, remake, movie, live, drawn, romaji, romajiMovie, ovaOne, two, one, dusk, dawn, port, days, tide, ebb, played}}
+	return &world{entries: []*Entry{
+		old, remake, movie, live, drawn, romaji, romajiMovie, ovaOne, two, one, dusk, dawn,
+		port, days, tide, ebb, played,
+	}}
 }
 
 // A film is not its series: a series that is all there is of its title is a candidate.
@@ -55,8 +58,10 @@ func TestAFilmIsNotTakenForItsSeries(t *testing.T) {
 		{"a special is called so", rel("Salt Harbor: Night Boat", as(release.Movie)), "tv 3 S00E01"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			harbor := series(3, "Salt Harbor", "塩港", 2018, season(0, "1-1@2019-08-01").titled("Salt Harbor: Night Boat"), season(1, "1-12@2018-04-07"))
-			if d := decideOne(&world{entries: []*Entry{harbor.alt("Salt Harbor: Night Boat")}}, row.rel); outcome(d) != row.want || d.Status == Ambiguous && len(d.Candidates) == 0 {
+			harbor := series(3, "Salt Harbor", "塩港", 2018, season(0, "1-1@2019-08-01").titled("Salt Harbor: Night Boat"),
+				season(1, "1-12@2018-04-07"))
+			if d := decideOne(&world{entries: []*Entry{harbor.alt("Salt Harbor: Night Boat")}},
+				row.rel); outcome(d) != row.want || d.Status == Ambiguous && len(d.Candidates) == 0 {
 				t.Errorf("%s, want %s: %s %v", outcome(d), row.want, d.Reason, d.Steps)
 			}
 		})
@@ -82,17 +87,24 @@ func TestResolveTellsConfusableWorksApart(t *testing.T) {
 		{"an OVA that TMDB holds as a film", rel("Two Lanterns", special("OVA"), eps(1)), "movie 28"},
 		{"a number is part of the title", rel("Corner Store 2", eps(3)), "tv 29 S01E03"},
 		{"no number is not number two", rel("Corner Store", eps(3)), "tv 30 S01E03"},
-		{"two titles one after the other", rel("Hoshi no Panya The Baker of Stars", also("Hoshi no Panya"), eps(3)), "tv 26 S01E03"},
+		{
+			"two titles one after the other", rel("Hoshi no Panya The Baker of Stars", also("Hoshi no Panya"), eps(3)),
+			"tv 26 S01E03",
+		},
 		{"more of the name is a title too", rel("Corner Store", also("Corner Store 2"), eps(3)), "tv 29 S01E03"},
 		{"a special long after its series", rel("Hoshi no Panya Special", special("OVA"), of(2040)), "tv 26 -"},
-		{"films of one name that share a hidden title", rel("Gekijouban Yoru no Niwa", as(release.Movie), of(2007)), "ambiguous"},
+		{
+			"films of one name that share a hidden title", rel("Gekijouban Yoru no Niwa", as(release.Movie), of(2007)),
+			"ambiguous",
+		},
 		{"nothing at all", rel("Completely Unknown Words", eps(3)), "unmatched"},
 		{"no title", release.Release{Name: "03.mkv", Kind: release.Episode, Episodes: []float64{3}}, "unmatched"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			got := decideOne(kin(), row.rel)
 			if outcome(got) != row.want {
-				t.Errorf("got %s (%s, confidence %.2f), want %s\nsteps %v\ncandidates %+v", outcome(got), got.Reason, got.Confidence, row.want, got.Steps, got.Candidates)
+				t.Errorf("got %s (%s, confidence %.2f), want %s\nsteps %v\ncandidates %+v", outcome(got), got.Reason,
+					got.Confidence, row.want, got.Steps, got.Candidates)
 			}
 			if got.Status == Ambiguous && len(got.Candidates) < 2 {
 				t.Errorf("ambiguous between %+v", got.Candidates)
@@ -101,7 +113,8 @@ func TestResolveTellsConfusableWorksApart(t *testing.T) {
 	}
 }
 
-// A title's shortest namesake is not the one looked for where something speaks against it: its spin-offs are not the end.
+// A title's shortest namesake is not the one looked for where something speaks against it: its spin-offs are not the
+// end.
 func TestBesideADoubtedNamesakeMoreThanTwoSpinOffsAreLookedAt(t *testing.T) {
 	w := &world{entries: []*Entry{
 		series(41, "Salt Quay", "塩", 2016, season(1, "1-2@2016-01-05")),
@@ -143,7 +156,8 @@ func TestResolveIgnoresTheOrderOfRows(t *testing.T) {
 			rand.New(rand.NewPCG(seed, 1)).Shuffle(len(h), func(i, j int) { h[i], h[j] = h[j], h[i] })
 		}
 		r := rapid.SampledFrom([]release.Release{
-			rel("Iron Nightingale", eps(3)), rel("Iron Nightingale", of(2021), eps(3)), rel("Harvest Gate", eps(3)), rel("Hoshi no Panya"), rel("Corner Store", eps(1)),
+			rel("Iron Nightingale", eps(3)), rel("Iron Nightingale", of(2021), eps(3)), rel("Harvest Gate", eps(3)),
+			rel("Hoshi no Panya"), rel("Corner Store", eps(1)),
 		}).Draw(t, "name")
 		got, want := decideOne(w, r), decideOne(kin(), r)
 		if diff := cmp.Diff(want.Candidates, got.Candidates); diff != "" || outcome(got) != outcome(want) {
@@ -158,22 +172,53 @@ func TestResolveSparesRequests(t *testing.T) {
 		rel  release.Release
 		want []string
 	}{
-		{"a series: one search, one entry", rel("Corner Store 2", eps(3)), []string{`search tv "Corner Store 2" 0`, "entry tv 29"}},
-		{"a film whose row says it: one search", rel("Iron Nightingale", as(release.Movie)), []string{`search movie "Iron Nightingale" 0`}},
-		{"a title that rows do not show: its entry", rel("Hoshi no Panya", eps(3)), []string{`search tv "Hoshi no Panya" 0`, "entry tv 26"}},
-		{"namesakes: both entries", rel("Iron Nightingale", eps(3)), []string{`search tv "Iron Nightingale" 0`, "entry tv 21", "entry tv 22"}},
-		{"a year narrows", rel("Iron Nightingale", of(2021), eps(3)), []string{`search tv "Iron Nightingale" 2021`, "entry tv 22"}},
-		{"an id in the path: no search", rel("Whatever", func(r *release.Release) { r.IDs = []release.ID{{Source: "tmdb", Value: "26"}} }, eps(3)), []string{"entry tv 26"}},
+		{
+			"a series: one search, one entry", rel("Corner Store 2", eps(3)),
+			[]string{`search tv "Corner Store 2" 0`, "entry tv 29"},
+		},
+		{
+			"a film whose row says it: one search", rel("Iron Nightingale", as(release.Movie)),
+			[]string{`search movie "Iron Nightingale" 0`},
+		},
+		{
+			"a title that rows do not show: its entry", rel("Hoshi no Panya", eps(3)),
+			[]string{`search tv "Hoshi no Panya" 0`, "entry tv 26"},
+		},
+		{
+			"namesakes: both entries", rel("Iron Nightingale", eps(3)),
+			[]string{`search tv "Iron Nightingale" 0`, "entry tv 21", "entry tv 22"},
+		},
+		{
+			"a year narrows", rel("Iron Nightingale", of(2021), eps(3)),
+			[]string{`search tv "Iron Nightingale" 2021`, "entry tv 22"},
+		},
+		{"an id in the path: no search", rel("Whatever", func(r *release.Release) {
+			r.IDs = []release.ID{{Source: "tmdb", Value: "26"}}
+		}, eps(3)), []string{"entry tv 26"}},
 		{"an extra: nothing", rel("Corner Store 2", as(release.Extra)), nil},
-		{"kind unknown, the only row hides a translation: its entry", rel("Laternenhafen", as(release.Unknown)), []string{`search tv "Laternenhafen" 0`, "entry tv 34"}},
-		{"kind unknown, the only row hides a title that may be a special's: the other kind too", rel("Lantern Port Extra", as(release.Unknown)), []string{
-			`search tv "Lantern Port Extra" 0`, "entry tv 34", `search movie "Lantern Port Extra" 0`,
-		}},
-		{"kind unknown, a film may be the only row: its titles are its own", rel("Gekijouban Hoshi no Panya", as(release.Unknown), func(r *release.Release) { r.Extension = "mkv" }), []string{
-			`search movie "Gekijouban Hoshi no Panya" 0`, "entry movie 27",
-		}},
+		{
+			"kind unknown, the only row hides a translation: its entry", rel("Laternenhafen", as(release.Unknown)),
+			[]string{`search tv "Laternenhafen" 0`, "entry tv 34"},
+		},
+		{
+			"kind unknown, the only row hides a title that may be a special's: the other kind too",
+			rel("Lantern Port Extra", as(release.Unknown)),
+			[]string{
+				`search tv "Lantern Port Extra" 0`, "entry tv 34", `search movie "Lantern Port Extra" 0`,
+			},
+		},
+		{
+			"kind unknown, a film may be the only row: its titles are its own",
+			rel("Gekijouban Hoshi no Panya", as(release.Unknown), func(r *release.Release) { r.Extension = "mkv" }),
+			[]string{
+				`search movie "Gekijouban Hoshi no Panya" 0`, "entry movie 27",
+			},
+		},
 		{"a rival that could not win: not at all", rel("Ebb", eps(3)), []string{`search tv "Ebb" 0`, "entry tv 37"}},
-		{"the row that begins with the title, then one that may hide it", rel("Tide", eps(3)), []string{`search tv "Tide" 0`, "entry tv 36", "entry tv 35"}},
+		{
+			"the row that begins with the title, then one that may hide it", rel("Tide", eps(3)),
+			[]string{`search tv "Tide" 0`, "entry tv 36", "entry tv 35"},
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			w := kin()
@@ -191,8 +236,12 @@ func TestResolveSparesRequests(t *testing.T) {
 func TestResolveAsksAtMostSixTimesForAnUnknownTitle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := kin()
-		words := rapid.SliceOfN(rapid.SampledFrom([]string{"zebra", "水の", "Iron", "2nd Season", "Harvest", ":", "(2011)", "~x~", "movie"}), 1, 9)
-		r := rel(strings.Join(words.Draw(t, "words"), " "), of(rapid.SampledFrom([]int{0, 2011}).Draw(t, "year")), as(release.Kind(rapid.IntRange(0, 5).Draw(t, "kind"))))
+		words := rapid.SliceOfN(rapid.SampledFrom([]string{
+			"zebra", "水の", "Iron", "2nd Season", "Harvest", ":", "(2011)",
+			"~x~", "movie",
+		}), 1, 9)
+		r := rel(strings.Join(words.Draw(t, "words"), " "), of(rapid.SampledFrom([]int{0, 2011}).Draw(t, "year")),
+			as(release.Kind(rapid.IntRange(0, 5).Draw(t, "kind"))))
 		r.Titles = append(r.Titles, release.Title{Text: strings.Join(words.Draw(t, "more"), " ")})
 		decideOne(w, r)
 		searches := 0
@@ -295,15 +344,20 @@ func TestOptionsAreChecked(t *testing.T) {
 	if err := DefaultOptions().Validate(); err != nil {
 		t.Error(err)
 	}
-	for _, o := range []Options{{Kind: "person", MaxSearches: 1, MaxEntries: 1}, {MinConfidence: 1.1, MaxSearches: 1, MaxEntries: 1}, {MaxEntries: 1}, {MaxSearches: 1}} {
+	for _, o := range []Options{
+		{Kind: "person", MaxSearches: 1, MaxEntries: 1},
+		{MinConfidence: 1.1, MaxSearches: 1, MaxEntries: 1},
+		{MaxEntries: 1},
+		{MaxSearches: 1},
+	} {
 		if o.Validate() == nil {
 			t.Errorf("%+v was accepted", o)
 		}
 	}
 }
 
-// TestAListedExtraIsMatchedToItsWork is about names that somebody listed as media: they get their work's id and never an
-// episode, and stay skipped where the work is not certain.
+// TestAListedExtraIsMatchedToItsWork is about names that somebody listed as media: they get their work's id and never
+// an episode, and stay skipped where the work is not certain.
 func TestAListedExtraIsMatchedToItsWork(t *testing.T) {
 	for _, row := range []struct {
 		name string
@@ -348,13 +402,51 @@ func TestResolveTakesOtherSitesIDs(t *testing.T) {
 		want  string
 		asked []string
 	}{
-		{"a series", []release.ID{{Source: "tvdb", Value: "7"}}, rel("Iron Nightingale", eps(3)), "tv 22 S01E03", []string{"find tvdb 7", "entry tv 22"}},
-		{"a film", []release.ID{{Source: "imdb", Value: "tt1"}}, rel("Anything", as(release.Movie)), "movie 23", []string{"find imdb tt1", "entry movie 23"}},
-		{"both kinds under one id: as the name says", []release.ID{{Source: "imdb", Value: "tt2"}}, rel("Anything", eps(2)), "tv 21 S01E02", []string{"find imdb tt2", "entry tv 21"}},
-		{"the second id is known", []release.ID{{Source: "tvdb", Value: "8"}, {Source: "imdb", Value: "tt1"}}, rel("Anything", as(release.Movie)), "movie 23", []string{"find tvdb 8", "find imdb tt1", "entry movie 23"}},
-		{"a TMDB id needs no other", []release.ID{{Source: "imdb", Value: "tt1"}, {Source: "tmdb", Value: "22"}}, rel("Anything", eps(3)), "tv 22 S01E03", []string{"entry tv 22"}},
-		{"an id that TMDB does not know", []release.ID{{Source: "imdb", Value: "tt9"}}, rel("Corner Store 2", eps(3)), "tv 29 S01E03", []string{"find imdb tt9", "search tv \"Corner Store 2\" 0", "entry tv 29"}},
-		{"an id of a site that TMDB does not ask", []release.ID{{Source: "anidb", Value: "5"}}, rel("Corner Store 2", eps(3)), "tv 29 S01E03", []string{"search tv \"Corner Store 2\" 0", "entry tv 29"}},
+		{
+			"a series",
+			[]release.ID{{Source: "tvdb", Value: "7"}},
+			rel("Iron Nightingale", eps(3)), "tv 22 S01E03",
+			[]string{"find tvdb 7", "entry tv 22"},
+		},
+		{
+			"a film",
+			[]release.ID{{Source: "imdb", Value: "tt1"}},
+			rel("Anything", as(release.Movie)), "movie 23",
+			[]string{"find imdb tt1", "entry movie 23"},
+		},
+		{
+			"both kinds under one id: as the name says",
+			[]release.ID{{Source: "imdb", Value: "tt2"}},
+			rel("Anything", eps(2)),
+			"tv 21 S01E02",
+			[]string{"find imdb tt2", "entry tv 21"},
+		},
+		{
+			"the second id is known",
+			[]release.ID{{Source: "tvdb", Value: "8"}, {Source: "imdb", Value: "tt1"}},
+			rel("Anything", as(release.Movie)), "movie 23",
+			[]string{"find tvdb 8", "find imdb tt1", "entry movie 23"},
+		},
+		{
+			"a TMDB id needs no other",
+			[]release.ID{{Source: "imdb", Value: "tt1"}, {Source: "tmdb", Value: "22"}},
+			rel("Anything", eps(3)), "tv 22 S01E03",
+			[]string{"entry tv 22"},
+		},
+		{
+			"an id that TMDB does not know",
+			[]release.ID{{Source: "imdb", Value: "tt9"}},
+			rel("Corner Store 2", eps(3)),
+			"tv 29 S01E03",
+			[]string{"find imdb tt9", "search tv \"Corner Store 2\" 0", "entry tv 29"},
+		},
+		{
+			"an id of a site that TMDB does not ask",
+			[]release.ID{{Source: "anidb", Value: "5"}},
+			rel("Corner Store 2", eps(3)),
+			"tv 29 S01E03",
+			[]string{"search tv \"Corner Store 2\" 0", "entry tv 29"},
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			w := kin()

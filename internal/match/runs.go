@@ -83,8 +83,8 @@ func (e *Entry) HasSeason(n int) bool {
 	return ok
 }
 
-// runs cuts a list of slots where the season changes and where more than gap lies between two
-// known air dates, either way. One episode with a date of its own among others (an error, a late broadcast) cuts nothing.
+// runs cuts a list of slots where the season changes and where more than gap lies between two known air dates, either
+// way. One episode with a date of its own among others (an error, a late broadcast) cuts nothing.
 func runs(list []slot, gap time.Duration) [][]slot {
 	var out [][]slot
 	start := 0
@@ -156,8 +156,8 @@ func YearOf(date string) int {
 	return y
 }
 
-// byLaterCour finds the run of episodes that began in the year of the name, within the season that its title names, where the
-// season began before: "Title Third Beat (2022)".
+// byLaterCour finds the run of episodes that began in the year of the name, within the season that its title names,
+// where the season began before: "Title Third Beat (2022)".
 func (p *placer) byLaterCour() placement {
 	n := p.hint.Arc
 	if n == 0 && !p.stated() {
@@ -172,7 +172,8 @@ func (p *placer) byLaterCour() placement {
 		return placement{}
 	}
 	first := hits[0][0]
-	return p.found(positions(hits[0], p.eps, 0), trustYear, "by position in the run of season %d that begins with E%02d in %d", n, first.episode.Number, p.year)
+	return p.found(positions(hits[0], p.eps, 0), trustYear,
+		"by position in the run of season %d that begins with E%02d in %d", n, first.episode.Number, p.year)
 }
 
 // begunIn returns the runs whose first episode aired in the year.
@@ -206,7 +207,8 @@ func (p *placer) byYear() placement {
 		return placement{} // byPart knows
 	}
 	return either(
-		p.found(positions(run, p.eps, 0), trustYear, "by position in the run that begins with S%02dE%02d in %d", run[0].season, run[0].episode.Number, p.year),
+		p.found(positions(run, p.eps, 0), trustYear, "by position in the run that begins with S%02dE%02d in %d",
+			run[0].season, run[0].episode.Number, p.year),
 		p.found(literal(run, p.eps), trustYear, "the number is in the run that begins in %d", p.year))
 }
 
@@ -245,7 +247,8 @@ func (p *placer) byRuns() placement {
 	p.note("the pauses between air dates do not make %d seasons", p.season)
 	for _, gap := range []time.Duration{seasonGap, courGap} {
 		if list := runs(p.all, gap); len(list) >= p.season {
-			if at := p.found(literal(list[p.season-1], p.eps), trustRunNumber, "the number lies in run %d of the episodes between pauses", p.season); at.ok {
+			if at := p.found(literal(list[p.season-1], p.eps), trustRunNumber,
+				"the number lies in run %d of the episodes between pauses", p.season); at.ok {
 				return at
 			}
 		}
@@ -253,7 +256,8 @@ func (p *placer) byRuns() placement {
 	return placement{}
 }
 
-// byLength is for a name of a part that no season has: it takes the only season, specials included, that is long enough.
+// byLength is for a name of a part that no season has: it takes the only season, specials included, that is long
+// enough.
 func (p *placer) byLength() placement {
 	if p.season > 0 || p.part > 0 || p.hint.Rest == "" {
 		return placement{}
@@ -275,16 +279,18 @@ func (p *placer) byLength() placement {
 	return p.found(literal(seasonSlots(p.all, only), p.eps), trustLength, "only season %d has as many episodes", only)
 }
 
-// comparable reports whether a season's name goes on from the very title that a reading does, in a language that is not the show's:
-// then it is written as the reading is.
+// comparable reports whether a season's name goes on from the very title that a reading does, in a language that is not
+// the show's: then it is written as the reading is.
 func (p *placer) comparable(season string) bool {
 	plain := plainTitle(title.Normalize(season), p.titles)
 	official := slices.ContainsFunc(p.titles, func(t named) bool { return t.primary && t.norm == plain })
-	return !official && slices.ContainsFunc(p.hint.Arcs, func(a ArcText) bool { return plainTitle(a.Text, p.titles) == plain })
+	return !official && slices.ContainsFunc(p.hint.Arcs, func(a ArcText) bool {
+		return plainTitle(a.Text, p.titles) == plain
+	})
 }
 
-// byRest is for a name of a part that no season has, of a show of two seasons: it is the second, where the first is what the
-// show's own title means, and as many specials are not there.
+// byRest is for a name of a part that no season has, of a show of two seasons: it is the second, where the first is
+// what the show's own title means, and as many specials are not there.
 func (p *placer) byRest() placement {
 	if p.season > 0 || p.part > 0 || p.hint.Rest == "" || p.hint.Arc > 0 || p.year != 0 {
 		return placement{}

@@ -74,7 +74,8 @@ func score(s question, c contender) scored {
 	if film {
 		readings = append(readings, s.numbered...)
 	}
-	want := wanted{season: s.Season, part: s.Part, year: s.Year, heads: film && s.Year != 0 && c.hit.Year == s.Year, film: film && s.Want == WantMovie}
+	want := wanted{season: s.Season, part: s.Part, year: s.Year, heads: film && s.Year != 0 &&
+		c.hit.Year == s.Year, film: film && s.Want == WantMovie}
 	if want.film {
 		out.titles = filmTitles(out.titles)
 	}
@@ -268,7 +269,8 @@ func (c *scored) hasSeason(n int, all []slot) bool {
 	return ok || len(runs(all, courGap)) >= n
 }
 
-// weighStyle uses that an anime library has animation, mostly from East Asia, and that only anime has some styles of names.
+// weighStyle uses that an anime library has animation, mostly from East Asia, and that only anime has some styles of
+// names.
 func (c *scored) weighStyle(s Series) {
 	genres := c.hit.Genres
 	if c.entry != nil && len(c.entry.Genres) > 0 {

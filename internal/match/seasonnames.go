@@ -34,8 +34,8 @@ func (e *Entry) namedSeasons() []namedSeason {
 	return out
 }
 
-// arcOf finds the season whose name is the text (raw, and normalised as norm), or its rest behind the entry's plain title; 0 for
-// none. Specials are left to specialTitle.
+// arcOf finds the season whose name is the text (raw, and normalised as norm), or its rest behind the entry's plain
+// title; 0 for none. Specials are left to specialTitle.
 func arcOf(e *Entry, titles []named, text, norm, rest string) int {
 	best, bestSim := 0, 0.0
 	for _, s := range e.namedSeasons() {
@@ -55,7 +55,8 @@ func arcOf(e *Entry, titles []named, text, norm, rest string) int {
 			if alike := title.Plain(withoutArcWord(own)); alike != "" && alike == title.Plain(withoutArcWord(rest)) {
 				sim = max(sim, arcLeast)
 			}
-			if part := max(title.Similarity(own, rest), title.Similarity(withoutArcWord(own), withoutArcWord(rest))); part >= arcLeast {
+			if part := max(title.Similarity(own, rest),
+				title.Similarity(withoutArcWord(own), withoutArcWord(rest))); part >= arcLeast {
 				sim = max(sim, part)
 			}
 		}
@@ -66,8 +67,8 @@ func arcOf(e *Entry, titles []named, text, norm, rest string) int {
 	return best
 }
 
-// arcRead finds the season whose Japanese name is likeliest read so behind the show's title; 0 where another Japanese title of the
-// entry, which may be that of another part, is likelier, and for none.
+// arcRead finds the season whose Japanese name is likeliest read so behind the show's title; 0 where another Japanese
+// title of the entry, which may be that of another part, is likelier, and for none.
 func arcRead(e *Entry, titles []named, rest string) int {
 	type reading struct {
 		season int
@@ -78,7 +79,9 @@ func arcRead(e *Entry, titles []named, rest string) int {
 	add := func(season int, norm string) {
 		own := afterPlain(norm, titles)
 		misfit, ok := title.MayRead(own, rest)
-		if own != "" && (own != norm || season > 0) && ok && !slices.ContainsFunc(all, func(o reading) bool { return o.text == own }) {
+		if own != "" && (own != norm || season > 0) && ok && !slices.ContainsFunc(all, func(o reading) bool {
+			return o.text == own
+		}) {
 			all = append(all, reading{season, own, misfit})
 		}
 	}
@@ -106,8 +109,8 @@ func arcRead(e *Entry, titles []named, rest string) int {
 // surelyRead is how much better a season's name must fit than that of the next.
 const surelyRead = 0.5
 
-// eastAsian reports whether the seasons have names in no other than East Asian letters, because TMDB was asked in such a language. Most
-// names of seasons are in English alone.
+// eastAsian reports whether the seasons have names in no other than East Asian letters, because TMDB was asked in such
+// a language. Most names of seasons are in English alone.
 func eastAsian(e *Entry) bool {
 	named := slices.DeleteFunc(slices.Clone(e.Seasons), func(s Season) bool { return s.Name == "" })
 	return len(named) > 0 && !slices.ContainsFunc(named, func(s Season) bool {
@@ -115,8 +118,8 @@ func eastAsian(e *Entry) bool {
 	})
 }
 
-// arcLanguage returns the reading whose arc may be among the seasons' names in another language, and that language; "" for
-// none. Seasons usually have names in Latin letters.
+// arcLanguage returns the reading whose arc may be among the seasons' names in another language, and that language; ""
+// for none. Seasons usually have names in Latin letters.
 func arcLanguage(arcs []ArcText, titles []named) (ArcText, string) {
 	for _, a := range arcs {
 		switch title.Script(a.Text) {
@@ -131,8 +134,8 @@ func arcLanguage(arcs []ArcText, titles []named) (ArcText, string) {
 	return ArcText{}, ""
 }
 
-// chineseOf returns the Chinese in which the seasons are likelier to have names. One is enough: names are compared alike in
-// traditional and simplified characters.
+// chineseOf returns the Chinese in which the seasons are likelier to have names. One is enough: names are compared
+// alike in traditional and simplified characters.
 func chineseOf(titles []named) string {
 	in := func(region string) bool {
 		return slices.ContainsFunc(titles, func(t named) bool { return t.alt.Region == region })
@@ -148,8 +151,8 @@ func chineseOf(titles []named) string {
 	return "zh-CN"
 }
 
-// plainName reports whether a season is called what the show itself is called. Signs may tell the two apart ("Title!" and
-// "Title!!"): then the text must have those of the season.
+// plainName reports whether a season is called what the show itself is called. Signs may tell the two apart ("Title!"
+// and "Title!!"): then the text must have those of the season.
 func plainName(e *Entry, season, text string) bool {
 	for _, t := range []string{e.Title, e.OriginalTitle} {
 		base, _ := splitSequel(title.Normalize(t))

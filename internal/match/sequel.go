@@ -10,8 +10,8 @@ import (
 	"github.com/anivault/anivault/internal/lazyregexp"
 )
 
-// Sequel is what the end of a title says of season, part and year: "2nd Season", "II", "Part 2", "第二季", "(2016)". Names and
-// TMDB's alternative titles tell sequels apart so. Fields are 0 where it says nothing.
+// Sequel is what the end of a title says of season, part and year: "2nd Season", "II", "Part 2", "第二季", "(2016)". Names
+// and TMDB's alternative titles tell sequels apart so. Fields are 0 where it says nothing.
 type Sequel struct {
 	Season int
 	Part   int
@@ -23,9 +23,11 @@ type Sequel struct {
 func (s Sequel) Zero() bool { return s == Sequel{} }
 
 var (
-	ordinalRE  = lazyregexp.New(`^(\d{1,2})(?:st|nd|rd|th)$`)
-	shortRE    = lazyregexp.New(`^(?:s|season)(\d{1,2})$`)
-	hanTailRE  = lazyregexp.New(`^(.*?) ?(?:第 ?(\d{1,2}|[一二三四五六七八九十]{1,2}|[弐贰貳参壱]) ?(季|期|シーズン|部|クール|シリーズ)|(\d{1,2}) ?(기|期|シーズン|쿨)|시즌 ?(\d{1,2})|シーズン ?(\d{1,2}))$`)
+	ordinalRE = lazyregexp.New(`^(\d{1,2})(?:st|nd|rd|th)$`)
+	shortRE   = lazyregexp.New(`^(?:s|season)(\d{1,2})$`)
+	hanTailRE = lazyregexp.New(`^(.*?) ?(?:` +
+		`第 ?(\d{1,2}|[一二三四五六七八九十]{1,2}|[弐贰貳参壱]) ?(季|期|シーズン|部|クール|シリーズ)|` +
+		`(\d{1,2}) ?(기|期|シーズン|쿨)|시즌 ?(\d{1,2})|シーズン ?(\d{1,2}))$`)
 	hanFinalRE = lazyregexp.New(`^(.+?)(?: 더)? ?(?:파이널 ?시즌|최종 ?시즌)$`)
 	joinedTail = lazyregexp.New(`^(.*?)(\d{1,2}|i{2,3}|iv|vi{1,3}|ix)$`)
 	yearTailRE = lazyregexp.New(`^(.+) ((?:19[3-9]|20[0-4])\d)$`)
@@ -123,10 +125,9 @@ func (t *tail) numberBehind(words map[string]bool) int {
 // none is what a rule returns that does not apply.
 func none() (string, Sequel) { return "", Sequel{} }
 
-// markers are the ways in which the end of a title says which sequel it is, tried from the top. words is how many words a title
-// must have for a rule. cut returns the title without the marker and what the marker says, a zero Sequel where the rule does not
-// apply.
-// example is a title whose end the rule takes: base is left, and it says seq.
+// markers are the ways in which the end of a title says which sequel it is, tried from the top. words is how many words
+// a title must have for a rule. cut returns the title without the marker and what the marker says, a zero Sequel where
+// the rule does not apply. example is a title whose end the rule takes: base is left, and it says seq.
 var markers = []struct {
 	name    string
 	words   int
@@ -201,7 +202,8 @@ var markers = []struct {
 	}, "salt harbor s3", "salt harbor", Sequel{Season: 3}},
 	{"an ordinal and one more word", 3, func(t *tail) (string, Sequel) {
 		n := smallNumber(t.prev)
-		if n < 2 || n > 5 || t.last == "bu" || t.last == "shou" || !ordinalRE().MatchString(t.prev) && !words().ordinals[t.prev] {
+		if n < 2 || n > 5 || t.last == "bu" || t.last == "shou" ||
+			!ordinalRE().MatchString(t.prev) && !words().ordinals[t.prev] {
 			return none()
 		}
 		return t.before(2), Sequel{Season: n}

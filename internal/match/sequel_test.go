@@ -83,7 +83,10 @@ func TestEachMarkerHasAnExample(t *testing.T) {
 }
 
 func TestSplitSequelKeepsABase(t *testing.T) {
-	word := rapid.SampledFrom([]string{"2", "ii", "season", "part", "第", "2期", "final", "the", "second", "2019", "harbor", "塩", "no", "shou", "s2"})
+	word := rapid.SampledFrom([]string{
+		"2", "ii", "season", "part", "第", "2期", "final", "the", "second", "2019", "harbor",
+		"塩", "no", "shou", "s2",
+	})
 	rapid.Check(t, func(t *rapid.T) {
 		in := ""
 		for range rapid.IntRange(1, 8).Draw(t, "words") {

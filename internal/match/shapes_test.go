@@ -20,10 +20,11 @@ import (
 // shapeNames are names for every shape of the stand-in's invented catalogue, with what they are. A want that begins
 // with "?" is an honest "ambiguous" that must list the entry.
 var shapeNames = []struct{ name, want string }{
-	{"[Kumo] Lantern Harbor - 05 [1080p].mkv", "tv 9000001 S01E05"},                             // A
-	{"[Kumo] Lantern Harbor S2 - 03 [1080p].mkv", "tv 9000001 S01E31"},                          // merged second season
-	{"[Kumo] Akariminato no Mirie 2nd Season - 01 [1080p].mkv", "tv 9000001 S01E29"},            // by romaji
-	{"Lantern.Harbor.S01E05-E06.1080p.WEB.H264-KUMO.mkv", "tv 9000001 S01E05E06"},               // several episodes in one file
+	{"[Kumo] Lantern Harbor - 05 [1080p].mkv", "tv 9000001 S01E05"},                  // A
+	{"[Kumo] Lantern Harbor S2 - 03 [1080p].mkv", "tv 9000001 S01E31"},               // merged second season
+	{"[Kumo] Akariminato no Mirie 2nd Season - 01 [1080p].mkv", "tv 9000001 S01E29"}, // by romaji
+	// several episodes in one file
+	{"Lantern.Harbor.S01E05-E06.1080p.WEB.H264-KUMO.mkv", "tv 9000001 S01E05E06"},
 	{"[Kumo] Garasu no Kidou - 14 [720p].mkv", "tv 9000002 S02E02"},                             // B, counted on
 	{"[Kumo] Glass Orbit Perihelion - 04 [720p].mkv", "tv 9000002 S02E04"},                      // B, by the season's name
 	{"[Kumo] Salt Road Rovers - 70 [480p].mkv", "tv 9000003 S02E70"},                            // C
@@ -38,22 +39,26 @@ var shapeNames = []struct{ name, want string }{
 	{"[Kumo] The Clockmaker's Winter - 03 [1080p].mkv", "tv 9000008 S01E03"},                    // G
 	{"The.Clockmakers.Winter.2013.1080p.BluRay.x264-KUMO.mkv", "movie 9000101"},                 // G
 	{"[Kumo] The Clockmaker's Winter Midnight Train Arc - 02 [1080p].mkv", "tv 9000008 S02E02"}, // G, an arc
-	{"극장판/시계공의 겨울 한밤의 열차.mkv", "movie 9000104"},                                                 // G, its title begins with the word
-	{"시계공의 겨울/극장판/한밤의 열차.mkv", "movie 9000104"},                                                 // G, the subtitle alone
-	{"劇場版/The Clockmaker's Winter/The Clockmaker's Winter.mkv", "movie 9000101"},                // G, the film, not the series
-	{"Quartermaster of Rain/Movies/Behind the Clouds.mkv", "tv 9000005 S00E43"},                 // E, a film that is a special there
-	{"Movies/Quartermaster of Rain - Behind the Clouds.mkv", "tv 9000005 S00E43"},               // E
-	{"[Kumo] Bounty x Bounty - 40 [1080p].mkv", "tv 9000015 S01E40"},                            // H
-	{"[Kumo] 96 - 03 [1080p].mkv", "tv 9000014 S01E03"},                                         // H
-	{"[Kumo] Mofumofu Tenki Yohou - 02 [1080p].mkv", "tv 9000020 S01E02"},                       // I
-	{"[Kumo] Muteki no Yuubinkyoku - 02 [1080p].mkv", "unmatched"},                              // J
-	{"[Kumo] 霧笛の郵便局 - 02 [1080p].mkv", "tv 9000021 S01E02"},                                     // J, as it is written
-	{"[Kumo] Cartographers of the Ninth Floor - 01 [1080p].mkv", "tv 9000022 -"},                // K
-	{"Uncle.Ferry.S22E04.720p.HDTV.x264-KUMO.mkv", "tv 9000023 S22E04"},                         // L
-	{"[Kumo] Iron Tide Chronicle - 110 [480p].mkv", "tv 9000024 S03E06"},                        // M
-	{"[Kumo] Velvet Undertow - 01 [480p].mkv", "unmatched"},                                     // N, hidden
-	{"[Kumo] Hollow Bell Tower - 40 [1080p].mkv", "tv 9000026 S01E40"},                          // O, before the renumbering
-	{"[Kumo] Tin Garden OVA - 02 [480p].mkv", "movie 9000103"},                                  // P
+	// G, its title begins with the word
+	{"극장판/시계공의 겨울 한밤의 열차.mkv", "movie 9000104"},
+	{"시계공의 겨울/극장판/한밤의 열차.mkv", "movie 9000104"}, // G, the subtitle alone
+	// G, the film, not the series
+	{"劇場版/The Clockmaker's Winter/The Clockmaker's Winter.mkv", "movie 9000101"},
+	// E, a film that is a special there
+	{"Quartermaster of Rain/Movies/Behind the Clouds.mkv", "tv 9000005 S00E43"},
+	{"Movies/Quartermaster of Rain - Behind the Clouds.mkv", "tv 9000005 S00E43"}, // E
+	{"[Kumo] Bounty x Bounty - 40 [1080p].mkv", "tv 9000015 S01E40"},              // H
+	{"[Kumo] 96 - 03 [1080p].mkv", "tv 9000014 S01E03"},                           // H
+	{"[Kumo] Mofumofu Tenki Yohou - 02 [1080p].mkv", "tv 9000020 S01E02"},         // I
+	{"[Kumo] Muteki no Yuubinkyoku - 02 [1080p].mkv", "unmatched"},                // J
+	{"[Kumo] 霧笛の郵便局 - 02 [1080p].mkv", "tv 9000021 S01E02"},                       // J, as it is written
+	{"[Kumo] Cartographers of the Ninth Floor - 01 [1080p].mkv", "tv 9000022 -"},  // K
+	{"Uncle.Ferry.S22E04.720p.HDTV.x264-KUMO.mkv", "tv 9000023 S22E04"},           // L
+	{"[Kumo] Iron Tide Chronicle - 110 [480p].mkv", "tv 9000024 S03E06"},          // M
+	{"[Kumo] Velvet Undertow - 01 [480p].mkv", "unmatched"},                       // N, hidden
+	// O, before the renumbering
+	{"[Kumo] Hollow Bell Tower - 40 [1080p].mkv", "tv 9000026 S01E40"},
+	{"[Kumo] Tin Garden OVA - 02 [480p].mkv", "movie 9000103"}, // P
 }
 
 func TestEveryShapeMatchesTheSameInEveryRankMode(t *testing.T) {
@@ -86,7 +91,8 @@ func TestAnchorLibraryCostsAtMostTenRequests(t *testing.T) {
 		names = append(names, fmt.Sprintf("a/[Kumo] Glass Orbit - %02d [1080p].mkv", n),
 			fmt.Sprintf("b/Akariminato no Mirie - %02d.mkv", n), fmt.Sprintf("c/Uncle.Ferry.S03E%02d.720p.WEB.H264-KUMO.mkv", n))
 	}
-	names = append(names, "d/The Clockmaker's Winter (2013)/The Clockmaker's Winter (2013).mkv", "e/Harbour.of.Second.Suns.2030.1080p.WEB.H264-KUMO.mkv")
+	names = append(names, "d/The Clockmaker's Winter (2013)/The Clockmaker's Winter (2013).mkv",
+		"e/Harbour.of.Second.Suns.2030.1080p.WEB.H264-KUMO.mkv")
 	src := newFake(cat, tmdbfake.RankMixed)
 	run := func() (matched int) {
 		r := &match.Resolver{Source: src, Options: match.DefaultOptions()}
@@ -269,10 +275,12 @@ func work(d match.Decision) string {
 func targetOf(layout organize.Layout, name string, d match.Decision) string {
 	place := func(dir string) organize.Place { return organize.Place{Root: organize.Root{Path: dir}, NameMax: 255} }
 	p := organize.NewPlanner(organize.Options{
-		Mode: organize.ModeHardlink, Layout: layout, MinConfidence: 0.9, Sources: []organize.Place{place("/in")}, Targets: []organize.Place{place("/out")},
+		Mode: organize.ModeHardlink, Layout: layout, MinConfidence: 0.9, Sources: []organize.Place{place("/in")},
+		Targets: []organize.Place{place("/out")},
 	}, oneFile(path.Base(name)))
 	p.Add(&report.Record{
-		Path: path.Join("/in", path.Base(name)), Status: report.Status(d.Status), Kind: string(d.Kind), TMDBID: d.ID, Title: d.Title,
+		Path: path.Join("/in", path.Base(name)), Status: report.Status(d.Status), Kind: string(d.Kind), TMDBID: d.ID,
+		Title:         d.Title,
 		OriginalTitle: d.OriginalTitle, Year: d.Year, Confidence: &d.Confidence, EpisodeConfidence: d.EpisodeConfidence,
 		Season: d.Season, Episodes: d.Episodes, EpisodeTitles: d.EpisodeTitles,
 	})

@@ -61,8 +61,8 @@ var fromNames = [...]string{"network", "cache", "stale"}
 // String is the name that records carry in their field "source".
 func (f From) String() string { return fromNames[f] }
 
-// Origin is where answers came from: From is the least fresh of them, FetchedAt when the oldest cached one was fetched, zero
-// without one. ReadAt is when this process read the last of them.
+// Origin is where answers came from: From is the least fresh of them, FetchedAt when the oldest cached one was fetched,
+// zero without one. ReadAt is when this process read the last of them.
 type Origin struct {
 	From      From
 	FetchedAt time.Time

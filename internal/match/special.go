@@ -10,10 +10,11 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// isSpecial reports whether the name says that it is no regular episode. With a season beside it, a word that the entry is called
-// by says nothing: "Title OVA S01E02".
+// isSpecial reports whether the name says that it is no regular episode. With a season beside it, a word that the entry
+// is called by says nothing: "Title OVA S01E02".
 func (p *placer) isSpecial() bool {
-	if n, one := p.rel.Season(); p.e != nil && one && n > 0 && p.rel.Special != "" && slices.Contains(strings.Fields(strings.ToUpper(p.e.Title)), p.rel.Special) {
+	if n, one := p.rel.Season(); p.e != nil && one && n > 0 && p.rel.Special != "" &&
+		slices.Contains(strings.Fields(strings.ToUpper(p.e.Title)), p.rel.Special) {
 		return false
 	}
 	if p.rel.Kind == release.Special || p.rel.Special != "" {
@@ -73,8 +74,8 @@ func specialNameOf(text string) specialName {
 	return n
 }
 
-// specialTitle finds the one special that is called like the file's title or episode title, or that has the same part of its own
-// behind a title of the show, which may be another one: "Title: Part" and "題 Part".
+// specialTitle finds the one special that is called like the file's title or episode title, or that has the same part
+// of its own behind a title of the show, which may be another one: "Title: Part" and "題 Part".
 func (p *placer) specialTitle() placement {
 	if len(p.specials) == 0 {
 		return placement{}
@@ -134,8 +135,8 @@ func (p *placer) specialTexts() []string {
 	return texts
 }
 
-// wholeTexts are the readings of the name, plain and followed by the word for a special, except what the show or one of its
-// seasons is called.
+// wholeTexts are the readings of the name, plain and followed by the word for a special, except what the show or one of
+// its seasons is called.
 func (p *placer) wholeTexts() []string {
 	if n, stated := p.rel.Season(); stated && n > 0 {
 		return nil
@@ -163,7 +164,8 @@ func (p *placer) wholeTexts() []string {
 
 // calls reports whether a title is the text, apart from spaces and a year of its own.
 func (t named) calls(norm string) bool {
-	return title.Similarity(t.norm, norm) >= simExact || t.seq == Sequel{Year: t.seq.Year} && title.Similarity(t.base, norm) >= simExact
+	return title.Similarity(t.norm, norm) >= simExact ||
+		t.seq == Sequel{Year: t.seq.Year} && title.Similarity(t.base, norm) >= simExact
 }
 
 // specialsCalled are the specials of which a title holds, with or without their number.
@@ -191,7 +193,9 @@ func (p *placer) specialsCalled(like func(name string) bool) []slot {
 func (p *placer) one(hits []slot, why string) placement {
 	n := len(p.rel.Episodes)
 	if len(hits) == 1 && n == 1 {
-		if i := slices.IndexFunc(p.specials, func(s slot) bool { return s.episode.Number == hits[0].episode.Number }); p.names[i].number > 0 && p.names[i].number == int(p.rel.Episodes[0]) {
+		if i := slices.IndexFunc(p.specials, func(s slot) bool {
+			return s.episode.Number == hits[0].episode.Number
+		}); p.names[i].number > 0 && p.names[i].number == int(p.rel.Episodes[0]) {
 			return p.found(hits, trustSpecialTitle, "%s", why)
 		}
 	}
@@ -199,7 +203,8 @@ func (p *placer) one(hits []slot, why string) placement {
 	case len(hits) == 1 && n <= 1 && (n == 0 || p.rel.Episodes[0] <= 1):
 		return p.found(hits, trustSpecialTitle, "%s", why)
 	case len(hits) > 1 && n == 1 && p.rel.Episodes[0] >= 1 && int(p.rel.Episodes[0]) <= len(hits):
-		return p.found(hits[int(p.rel.Episodes[0])-1:int(p.rel.Episodes[0])], trustSpecialOrder, "%s, of several that have it", why)
+		return p.found(hits[int(p.rel.Episodes[0])-1:int(p.rel.Episodes[0])], trustSpecialOrder,
+			"%s, of several that have it", why)
 	}
 	return placement{}
 }
@@ -209,30 +214,36 @@ func (p *placer) specialDate() placement {
 	if p.year == 0 || len(p.rel.Episodes) > 1 || airedIn(p.all, p.year) {
 		return placement{}
 	}
-	hits := slices.DeleteFunc(slices.Clone(p.specials), func(s slot) bool { return s.aired.IsZero() || s.aired.Year() != p.year })
+	hits := slices.DeleteFunc(slices.Clone(p.specials), func(s slot) bool {
+		return s.aired.IsZero() || s.aired.Year() != p.year
+	})
 	return p.one(hits, fmt.Sprintf("the specials of %d", p.year))
 }
 
-// onlySpecial takes the only special for a file that says no episode, and in place of the show a part of it or an alternative title
-// that is not how the show's own is read.
+// onlySpecial takes the only special for a file that says no episode, and in place of the show a part of it or an
+// alternative title that is not how the show's own is read.
 func (p *placer) onlySpecial() placement {
 	if len(p.specials) != 1 || p.rel.Extension == "" || p.hint.Arc > 0 || p.part > 0 {
 		return placement{}
 	}
 	rest := afterPlain(p.hint.called.norm, p.titles)
-	if !p.severalSeasons() && !p.ownTitle() && !p.calledSo(p.hint.called.norm, title.Reads) && rest != p.hint.called.norm && !words().whole[rest] {
+	if !p.severalSeasons() && !p.ownTitle() && !p.calledSo(p.hint.called.norm, title.Reads) &&
+		rest != p.hint.called.norm && !words().whole[rest] {
 		return p.found(p.specials, trustOnlySpecial, "%q is one file, and there is only one special", p.hint.called.text)
 	}
-	if p.hint.Rest == "" || slices.ContainsFunc(p.titles, func(t named) bool { return t.primary && subtitle(t, p.titles) != "" }) {
+	if p.hint.Rest == "" || slices.ContainsFunc(p.titles, func(t named) bool {
+		return t.primary && subtitle(t, p.titles) != ""
+	}) {
 		return placement{}
 	}
 	return p.found(p.specials, trustOnlySpecial, "%q names a part of the show, and there is only one special", p.hint.Rest)
 }
 
-// onlyWork takes the special with the file's number for a part of a show of one season, where all specials are numbered parts of one
-// work and the season is not called as a part.
+// onlyWork takes the special with the file's number for a part of a show of one season, where all specials are numbered
+// parts of one work and the season is not called as a part.
 func (p *placer) onlyWork() placement {
-	if len(p.specials) < 2 || len(p.eps) != 1 || p.severalSeasons() || p.hint.Rest == "" || p.hint.Arc > 0 || p.part > 0 || p.season > 0 ||
+	if len(p.specials) < 2 || len(p.eps) != 1 || p.severalSeasons() || p.hint.Rest == "" || p.hint.Arc > 0 || p.part > 0 ||
+		p.season > 0 ||
 		slices.ContainsFunc(p.titles, func(t named) bool { return t.primary && subtitle(t, p.titles) != "" }) ||
 		slices.ContainsFunc(p.names, func(n specialName) bool { return n.number == 0 || n.stem != p.names[0].stem }) {
 		return placement{}
@@ -241,7 +252,8 @@ func (p *placer) onlyWork() placement {
 	if i < 0 {
 		return placement{}
 	}
-	return p.found(p.specials[i:i+1], trustOnlySpecial, "%q names a part of the show, and the specials are of one work", p.hint.Rest)
+	return p.found(p.specials[i:i+1], trustOnlySpecial, "%q names a part of the show, and the specials are of one work",
+		p.hint.Rest)
 }
 
 // placeholderEpisode reports whether a name is one that TMDB gives an episode without a title.

@@ -11,8 +11,8 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// byMapping uses the imported lists: the n-th episode of a season after an offset, by position. A season that the name states
-// and TMDB has wins over them.
+// byMapping uses the imported lists: the n-th episode of a season after an offset, by position. A season that the name
+// states and TMDB has wins over them.
 func (p *placer) byMapping() placement {
 	if p.mapping == nil {
 		return placement{}
@@ -23,7 +23,8 @@ func (p *placer) byMapping() placement {
 		}
 	}
 	if p.mapping.Absolute {
-		return p.found(positions(p.all, p.eps, p.mapping.Offset), trustMapping, "by the imported mapping, counted over all seasons")
+		return p.found(positions(p.all, p.eps, p.mapping.Offset), trustMapping,
+			"by the imported mapping, counted over all seasons")
 	}
 	if p.mapping.Season == 0 {
 		return placement{}
@@ -32,17 +33,19 @@ func (p *placer) byMapping() placement {
 	if !ok {
 		return placement{}
 	}
-	return p.found(positions(slots(s), p.eps, p.mapping.Offset), trustMapping, "by the imported mapping: season %d after episode %d", p.mapping.Season, p.mapping.Offset)
+	return p.found(positions(slots(s), p.eps, p.mapping.Offset), trustMapping,
+		"by the imported mapping: season %d after episode %d", p.mapping.Season, p.mapping.Offset)
 }
 
-// byOverall uses a number that counts over all seasons beside the season's own, "38 (S02E14)": it decides which reading of the
-// season holds. Where both lie in one season, that season's number is believed. A number that is the season's own as well
-// ("S01E108 - Episode 108") counts nothing else.
+// byOverall uses a number that counts over all seasons beside the season's own, "38 (S02E14)": it decides which reading
+// of the season holds. Where both lie in one season, that season's number is believed. A number that is the season's
+// own as well ("S01E108 - Episode 108") counts nothing else.
 func (p *placer) byOverall() placement {
 	if len(p.rel.Overall) == 0 || len(p.rel.Overall) != len(p.eps) || slices.Equal(whole(p.rel.Overall), p.eps) {
 		return placement{}
 	}
-	at := p.found(positions(p.all, whole(p.rel.Overall), 0), trustOverall, "number %s over all seasons", numbers(whole(p.rel.Overall)))
+	at := p.found(positions(p.all, whole(p.rel.Overall), 0), trustOverall, "number %s over all seasons",
+		numbers(whole(p.rel.Overall)))
 	stated := p.found(literal(seasonSlots(p.all, p.season), p.eps), trustSeason, "")
 	if stated.ok && stated.season == at.season && stated.text() != at.text() {
 		return placement{}
@@ -53,8 +56,8 @@ func (p *placer) byOverall() placement {
 // stated reports whether the name states its season outright, not as the end or a part of its title.
 func (p *placer) stated() bool { return len(p.rel.Seasons) > 0 }
 
-// bySeason takes the season of the name as TMDB's. Numbers that the season does not have are read as counted from the first
-// season, where that leads into the same season, or as positions in a season that does not start at 1.
+// bySeason takes the season of the name as TMDB's. Numbers that the season does not have are read as counted from the
+// first season, where that leads into the same season, or as positions in a season that does not start at 1.
 func (p *placer) bySeason() placement {
 	if p.season == 0 || p.part > 0 || p.hint.Arc > 0 && (p.rel.Absolute || p.arcHasPart(p.season)) {
 		return placement{}
@@ -75,38 +78,44 @@ func (p *placer) bySeason() placement {
 		return at
 	}
 	p.note("season %d holds no %s", p.season, episodesText(p.eps))
-	if at := p.found(positions(p.all, p.eps, 0), trustCounted, "counted from the first season"); at.ok && at.season == p.season {
+	if at := p.found(positions(p.all, p.eps, 0), trustCounted, "counted from the first season"); at.ok &&
+		at.season == p.season {
 		return at
 	}
 	if list[0].episode.Number > 1 {
-		return p.found(positions(list, p.eps, 0), trustSeason, "by position: season %d starts at episode %d", p.season, list[0].episode.Number)
+		return p.found(positions(list, p.eps, 0), trustSeason, "by position: season %d starts at episode %d", p.season,
+			list[0].episode.Number)
 	}
 	if next, ok := p.e.season(p.season + 1); ok {
-		return p.found(positions(slices.Concat(list, slots(next)), p.eps, 0), trustCounted, "counted on from season %d, which TMDB splits", p.season)
+		return p.found(positions(slices.Concat(list, slots(next)), p.eps, 0), trustCounted,
+			"counted on from season %d, which TMDB splits", p.season)
 	}
 	return placement{}
 }
 
-// bySeasonOfArc is for a second season of the season that the title names: "Title Arc 2nd Season" is the one after "Title Arc".
+// bySeasonOfArc is for a second season of the season that the title names: "Title Arc 2nd Season" is the one after
+// "Title Arc".
 func (p *placer) bySeasonOfArc() placement {
 	arc := p.hint.Arc
-	if arc == 0 && p.season == 2 && p.stated() && p.all[len(p.all)-1].season > 3 { // else there is no such season, and nothing to ask
+	// else there is no such season, and nothing to ask
+	if arc == 0 && p.season == 2 && p.stated() && p.all[len(p.all)-1].season > 3 {
 		arc = p.englishArc()
 	}
 	if arc < 2 || p.season != 2 || arc == p.season || !p.stated() {
 		return placement{}
 	}
-	return p.found(literal(seasonSlots(p.all, arc+1), p.eps), trustName, "season %d is the second of season %d, which has the name in the title", arc+1, arc)
+	return p.found(literal(seasonSlots(p.all, arc+1), p.eps), trustName,
+		"season %d is the second of season %d, which has the name in the title", arc+1, arc)
 }
 
-// arcHasPart reports whether the season that the title names is not the n-th and has exactly n parts: then "Title Arc 2nd
-// Season" is the second part.
+// arcHasPart reports whether the season that the title names is not the n-th and has exactly n parts: then "Title Arc
+// 2nd Season" is the second part.
 func (p *placer) arcHasPart(n int) bool {
 	return n > 1 && p.hint.Arc != n && len(runs(seasonSlots(p.all, p.hint.Arc), courGap)) == n
 }
 
-// byArc takes the season whose name is in the title. A season number beside it counts within the arc: "Title Arc 2nd Season" is
-// the arc's second part.
+// byArc takes the season whose name is in the title. A season number beside it counts within the arc: "Title Arc 2nd
+// Season" is the arc's second part.
 func (p *placer) byArc() placement {
 	arc, by := p.hint.Arc, trustName
 	if arc == 0 && p.season == 0 && p.part == 0 {
@@ -133,7 +142,8 @@ func (p *placer) byArc() placement {
 		p.found(positions(list, p.eps, 0), by, "by position in season %d, which has %s", s.Number, inTitle(by)))
 }
 
-// foreignArc looks for the arc among the seasons' names in the language of a title, then in Japanese for how one of them is read.
+// foreignArc looks for the arc among the seasons' names in the language of a title, then in Japanese for how one of
+// them is read.
 func (p *placer) foreignArc() (season int, by way) {
 	if season = p.englishArc(); season != 0 || p.err != nil {
 		return season, trustName
@@ -159,8 +169,8 @@ func (p *placer) foreignArc() (season int, by way) {
 	return season, trustRead
 }
 
-// englishArc looks for the arc, or for an alternative title that may be a season's, among the seasons' English names, where TMDB was asked
-// in a language in which they have none; 0 for none.
+// englishArc looks for the arc, or for an alternative title that may be a season's, among the seasons' English names,
+// where TMDB was asked in a language in which they have none; 0 for none.
 func (p *placer) englishArc() int {
 	arcs := p.hint.Arcs
 	if !p.ownTitle() {
@@ -230,12 +240,13 @@ func (p *placer) byPart() placement {
 	}
 	part := parts[p.part-1]
 	return either(
-		p.found(positions(part, p.eps, 0), trustPart, "by position in part %d, which begins with S%02dE%02d", p.part, part[0].season, part[0].episode.Number),
+		p.found(positions(part, p.eps, 0), trustPart, "by position in part %d, which begins with S%02dE%02d", p.part,
+			part[0].season, part[0].episode.Number),
 		p.found(literal(part, p.eps), trustPartNumber, "part %d has the number", p.part))
 }
 
-// byFinal takes "Final Season" as the last of several seasons: surely where a title of the entry says so. A part beside it is
-// one of that season's.
+// byFinal takes "Final Season" as the last of several seasons: surely where a title of the entry says so. A part beside
+// it is one of that season's.
 func (p *placer) byFinal() placement {
 	last := p.all[len(p.all)-1].season
 	if !p.final() || p.season > 0 || last == p.all[0].season {
@@ -258,8 +269,8 @@ func (p *placer) byFinal() placement {
 // final reports whether the name speaks of a final season.
 func (p *placer) final() bool { return p.hint.Final || p.hint.last }
 
-// byPosition is for a plain number: an episode of the first season if it has that number, else the n-th regular episode over
-// all seasons, or the number itself where the numbers go on through the seasons.
+// byPosition is for a plain number: an episode of the first season if it has that number, else the n-th regular episode
+// over all seasons, or the number itself where the numbers go on through the seasons.
 func (p *placer) byPosition() placement {
 	if p.part > 0 || p.season > 0 && (p.stated() || slices.Max(p.eps) <= longest(p.all)) {
 		return placement{}
@@ -268,15 +279,19 @@ func (p *placer) byPosition() placement {
 		p.note("no regular episode aired in or next to %d", p.year)
 		return placement{}
 	}
-	if p.hint.Rest != "" && (p.severalSeasons() || len(p.specials) > 0 || len(runs(p.all, courGap)) > 1 && withoutArcWord(p.hint.Rest) != p.hint.Rest) && slices.Max(p.eps) <= longest(p.all) {
+	if p.hint.Rest != "" &&
+		(p.severalSeasons() || len(p.specials) > 0 ||
+			len(runs(p.all, courGap)) > 1 && withoutArcWord(p.hint.Rest) != p.hint.Rest) && slices.Max(p.eps) <= longest(p.all) {
 		p.note("%q names a part of the show that no season is called", p.hint.Rest)
 		return placement{}
 	}
-	if list := literal(seasonSlots(p.all, p.all[0].season), p.eps); list != nil && p.year != 0 && !p.near(list) && p.near(p.all) {
+	if list := literal(seasonSlots(p.all, p.all[0].season), p.eps); list != nil && p.year != 0 && !p.near(list) &&
+		p.near(p.all) {
 		p.note("the first season's %s aired in another year than %d", episodesText(p.eps), p.year)
 		return placement{}
 	}
-	if at := p.found(literal(seasonSlots(p.all, p.all[0].season), p.eps), trustFirst, "season %d has the number", p.all[0].season); at.ok {
+	if at := p.found(literal(seasonSlots(p.all, p.all[0].season), p.eps), trustFirst, "season %d has the number",
+		p.all[0].season); at.ok {
 		return at
 	}
 	if rolling(p.all) {
@@ -285,7 +300,8 @@ func (p *placer) byPosition() placement {
 	return p.found(positions(p.all, p.eps, 0), trustCounted, "counted over all seasons")
 }
 
-// nearYear reports whether regular episodes aired in the year of the name or next to it, or nothing is known of when they did.
+// nearYear reports whether regular episodes aired in the year of the name or next to it, or nothing is known of when
+// they did.
 func (p *placer) nearYear() bool { return p.near(p.all) }
 
 func (p *placer) near(list []slot) bool {
@@ -360,8 +376,8 @@ func (p *placer) whole() placement {
 	return placement{ok: true, season: n, way: by, trust: trusted[by], why: "a whole season"}
 }
 
-// numberAtEnd takes a number behind the title of a single file for its episode, "Title 2.mkv", where the show has one season,
-// without a pause, and nothing of it is called so.
+// numberAtEnd takes a number behind the title of a single file for its episode, "Title 2.mkv", where the show has one
+// season, without a pause, and nothing of it is called so.
 func (p *placer) numberAtEnd() placement {
 	if p.rel.Kind != release.Unknown || p.rel.Extension == "" || p.stated() || p.part > 0 || p.severalSeasons() ||
 		len(runs(p.all, courGap)) != 1 || len(p.rel.Titles) == 0 || p.specialTitle().ok {
@@ -370,9 +386,12 @@ func (p *placer) numberAtEnd() placement {
 	norm := title.Normalize(p.rel.Titles[0].Text)
 	i := strings.LastIndexByte(norm, ' ')
 	n, err := strconv.Atoi(norm[i+1:])
-	if i < 0 || err != nil || slices.ContainsFunc(p.titles, func(t named) bool { return t.norm == norm || t.seq.Season == n }) ||
+	if i < 0 || err != nil || slices.ContainsFunc(p.titles, func(t named) bool {
+		return t.norm == norm || t.seq.Season == n
+	}) ||
 		!slices.ContainsFunc(p.titles, func(t named) bool { return t.norm == norm[:i] }) {
 		return placement{}
 	}
-	return p.found(literal(p.all, []int{n}), trustAtEnd, "the title has the number behind it, and the show no other season")
+	return p.found(literal(p.all, []int{n}), trustAtEnd,
+		"the title has the number behind it, and the show no other season")
 }

@@ -113,8 +113,8 @@ func compare(readings []reading, w wanted, titles []named) likeness {
 	return best
 }
 
-// Whole reports whether the name as a whole is a title of the entry, not only a piece of it whose rest may name another work:
-// "Title Gaiden" is not "Title". It is for callers who have seen no rivals of the entry.
+// Whole reports whether the name as a whole is a title of the entry, not only a piece of it whose rest may name another
+// work: "Title Gaiden" is not "Title". It is for callers who have seen no rivals of the entry.
 func Whole(s Series, e *Entry) bool {
 	var readings []release.Title
 	for i, t := range s.Titles {
@@ -139,8 +139,8 @@ func equality(a, b string) float64 {
 	return 0
 }
 
-// sameSpelling is for titles in Latin letters that differ only in how long vowels and particles of Japanese are written:
-// "yuusha wo" and "yusha o".
+// sameSpelling is for titles in Latin letters that differ only in how long vowels and particles of Japanese are
+// written: "yuusha wo" and "yusha o".
 func sameSpelling(a, b string) float64 {
 	if title.Plain(a) == title.Plain(b) {
 		return simSpelling
@@ -216,7 +216,8 @@ func markerWeight(q Sequel, w wanted) float64 {
 	switch {
 	case q.Zero():
 		return 0
-	case w.season > 0 && q == Sequel{Season: w.season}, w.part > 0 && q == Sequel{Part: w.part}, w.year > 0 && q == Sequel{Year: w.year}:
+	case w.season > 0 && q == Sequel{Season: w.season}, w.part > 0 && q == Sequel{Part: w.part}, w.year > 0 &&
+		q == Sequel{Year: w.year}:
 		return simStated
 	case q == Sequel{Year: q.Year}:
 		return simYearOnly
@@ -242,8 +243,8 @@ func spaceless(s string) bool {
 	return false
 }
 
-// simPart is the likeness of a reading that is a title of the entry followed by the name of one of its seasons or specials,
-// or is such a name by itself.
+// simPart is the likeness of a reading that is a title of the entry followed by the name of one of its seasons or
+// specials, or is such a name by itself.
 const simPart = 0.98
 
 // compareParts finds readings that name a season or a special besides the entry: "Title Second Arc".

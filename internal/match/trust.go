@@ -40,8 +40,8 @@ const (
 	trustGuess                    // no way applies
 )
 
-// trusted is how often a place is right that was found in a way, where nothing casts doubt on it. docs/matching.md has the table of
-// predicted and measured confidences.
+// trusted is how often a place is right that was found in a way, where nothing casts doubt on it. docs/matching.md has
+// the table of predicted and measured confidences.
 var trusted = [...]float64{
 	trustSeason:        0.99,
 	trustFirst:         0.995,
@@ -73,7 +73,8 @@ var trusted = [...]float64{
 // trustTwins is for a folder in which two numbers have one place.
 const trustTwins = 0.5
 
-// doubts are what makes a place less certain: its trust is multiplied by times for each that applies. why is for people.
+// doubts are what makes a place less certain: its trust is multiplied by times for each that applies. why is for
+// people.
 var doubts = []struct {
 	why     string
 	times   float64
@@ -143,13 +144,18 @@ var doubts = []struct {
 	}},
 	{"the title says a film or a special", 0.5, func(p *placer, _ placement) bool {
 		return slices.ContainsFunc(p.hint.Arcs, func(a ArcText) bool { return saysSpecial(a.Rest) }) ||
-			slices.ContainsFunc(p.rel.Titles, func(t release.Title) bool { return saysFilm(t.Text) && !p.calledSo(title.Normalize(t.Text), nil) })
+			slices.ContainsFunc(p.rel.Titles, func(t release.Title) bool {
+				return saysFilm(t.Text) && !p.calledSo(title.Normalize(t.Text), nil)
+			})
 	}},
-	{"the title ends in a season that TMDB does not have", 0.6, func(p *placer, _ placement) bool { return p.hint.lost && !p.stated() }},
+	{"the title ends in a season that TMDB does not have", 0.6, func(p *placer, _ placement) bool {
+		return p.hint.lost && !p.stated()
+	}},
 	{"TMDB has no final season", 0.5, func(p *placer, _ placement) bool { return p.final() && !p.severalSeasons() }},
 	{"an earlier season has several cours", 0.5, func(p *placer, at placement) bool {
 		first := seasonSlots(p.all, p.all[0].season)
-		return p.stated() && at.season == p.season && at.season > first[0].season && !p.hint.called.primary && len(runs(first, courGap)) > 1
+		return p.stated() && at.season == p.season && at.season > first[0].season && !p.hint.called.primary &&
+			len(runs(first, courGap)) > 1
 	}},
 	{"TMDB calls that season otherwise", 0.8, func(p *placer, at placement) bool {
 		s, _ := p.e.season(at.season)
@@ -173,7 +179,8 @@ func saysPiece(norm string) bool {
 	return slices.ContainsFunc(strings.Fields(norm), func(w string) bool { return words().pieces[w] })
 }
 
-// saysFilm reports whether a title has a word for a film or a special; those of scripts without spaces may stand anywhere.
+// saysFilm reports whether a title has a word for a film or a special; those of scripts without spaces may stand
+// anywhere.
 func saysFilm(text string) bool {
 	norm := title.Normalize(text)
 	return slices.ContainsFunc(words().filmsOrSpecialsWithin, func(w string) bool { return strings.Contains(norm, w) }) ||
@@ -197,8 +204,9 @@ func (p *placer) doubted(at placement) placement {
 	return at
 }
 
-// untold reports whether nothing tells that the title means the season of a place: the name states none and no year of its, and
-// TMDB lists the title among the alternative ones, where those of other seasons and of specials stand too, without saying which.
+// untold reports whether nothing tells that the title means the season of a place: the name states none and no year of
+// its, and TMDB lists the title among the alternative ones, where those of other seasons and of specials stand too,
+// without saying which.
 func (p *placer) untold(at placement) bool {
 	t := p.hint.called
 	if t.norm == "" || at.way != trustFirst && at.way != trustCounted || p.stated() || p.yearTells(at) {
@@ -208,12 +216,15 @@ func (p *placer) untold(at placement) bool {
 	switch {
 	case p.calledSo(t.norm, nil), p.hint.agreed && plain == "", strings.HasSuffix(t.norm, " tv"):
 		return false
-	case title.Script(t.norm) != "ja" && p.calledSo(t.norm, title.Reads) && (plain == "" || !p.calledSo(plain, title.Reads)):
+	case title.Script(t.norm) != "ja" && p.calledSo(t.norm, title.Reads) &&
+		(plain == "" || !p.calledSo(plain, title.Reads)):
 		return false
 	case plain == "" && len(p.specials) < p.most() && p.othersGoOn(t.norm):
 		return false
 	}
-	return !slices.ContainsFunc(p.titles, func(o named) bool { return !o.seq.Zero() && o.base == t.norm && o.seq.Year == 0 })
+	return !slices.ContainsFunc(p.titles, func(o named) bool {
+		return !o.seq.Zero() && o.base == t.norm && o.seq.Year == 0
+	})
 }
 
 // yearTells reports whether the year of the name is one of a place's season, and of no other that is long enough.
@@ -229,7 +240,8 @@ func (p *placer) yearTells(at placement) bool {
 // leastGoingOn is how many alternative titles go on from the show's: seasons, films and specials have it before theirs.
 const leastGoingOn = 2
 
-// othersGoOn reports whether titles go on from a text as they do from the show's name: one of the show's own, or several others.
+// othersGoOn reports whether titles go on from a text as they do from the show's name: one of the show's own, or
+// several others.
 func (p *placer) othersGoOn(norm string) bool {
 	on := 0
 	for _, t := range p.titles {

@@ -9,7 +9,8 @@ import (
 	"github.com/anivault/anivault/internal/release"
 )
 
-// decideFolder decides the numbers of one title in one folder and says where each is, or would be: "S01E03", "S01E03?", "-".
+// decideFolder decides the numbers of one title in one folder and says where each is, or would be: "S01E03", "S01E03?",
+// "-".
 func decideFolder(w *world, r release.Release, numbers ...float64) (places []string, all []Decision) {
 	var files []File
 	for _, n := range numbers {
@@ -61,7 +62,8 @@ func TestFilesOfAFolderHaveOneNumbering(t *testing.T) {
 
 func TestATitleThatMayBeAnotherPartsIsDoubted(t *testing.T) {
 	titled := func(alt ...string) *world {
-		plain := series(30, "Lantern Club", "ランタンクラブ", 2009, season(0, "1-3@2010-08-01"), season(1, "1-12@2009-04-03"), season(2, "1-26@2010-04-07"))
+		plain := series(30, "Lantern Club", "ランタンクラブ", 2009, season(0, "1-3@2010-08-01"), season(1, "1-12@2009-04-03"),
+			season(2, "1-26@2010-04-07"))
 		return &world{entries: []*Entry{plain.alt(alt...)}}
 	}
 	for _, row := range []struct {
@@ -89,7 +91,8 @@ func TestATitleThatMayBeAnotherPartsIsDoubted(t *testing.T) {
 	}
 }
 
-// What seasons, films and specials are called after is the show's own title. Where there are as many specials, it may be theirs.
+// What seasons, films and specials are called after is the show's own title. Where there are as many specials, it may
+// be theirs.
 func TestTitlesThatOthersGoOnFromAreTheShows(t *testing.T) {
 	for _, row := range []struct {
 		name   string
@@ -104,10 +107,16 @@ func TestTitlesThatOthersGoOnFromAreTheShows(t *testing.T) {
 		{"several go on from it", []string{"Light Circle", "Light Circle R", "Light Circle S"}, "Light Circle", 5, "S01E05"},
 		{"as many specials", []string{"Light Circle", "Light Circle R", "Light Circle S"}, "Light Circle", 3, "S01E03?"},
 		{"only one does", []string{"Light Circle", "Light Circle R"}, "Light Circle", 5, "S01E05?"},
-		{"only its film and OVA do", []string{"Light Circle", "Light Circle the Movie", "Light Circle OVA"}, "Light Circle", 5, "S01E05?"},
+		{
+			"only its film and OVA do",
+			[]string{"Light Circle", "Light Circle the Movie", "Light Circle OVA"},
+			"Light Circle",
+			5, "S01E05?",
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			club := series(30, "Lantern Club", "ランタンクラブ", 2009, season(0, "1-3@2010-08-01"), season(1, "1-12@2009-04-03"), season(2, "1-26@2010-04-07"))
+			club := series(30, "Lantern Club", "ランタンクラブ", 2009, season(0, "1-3@2010-08-01"), season(1, "1-12@2009-04-03"),
+				season(2, "1-26@2010-04-07"))
 			got, all := decideFolder(&world{entries: []*Entry{club.alt(row.alt...)}}, rel(row.title), row.number)
 			if got[0] != row.want {
 				t.Errorf("got %s, want %s: %s %v", got[0], row.want, all[0].Reason, all[0].Steps)
@@ -136,30 +145,87 @@ func TestPlacesThatAreNotTheOnlyOnesAreDoubted(t *testing.T) {
 		want   string
 	}{
 		{"specials of another name", club(season(0, "1-3").titled("Lantern Lake"), first), rel("Lantern Club"), 1, "S01E01"},
-		{"a special is called as the show", club(season(0, "1-3").titled("Lantern Club"), first), rel("Lantern Club"), 1, "S01E01?"},
-		{"so is one with a year", club(season(0, "1-3").titled("Lantern Club (2007)"), first), rel("Lantern Club"), 1, "S01E01?"},
-		{"the title says a film", club(season(0, "1-3"), first).alt("Lantern Club Movie"), rel("Lantern Club Movie"), 4, "S01E04?"},
-		{"so does what the show is called", series(31, "Lantern Movie", "ランタンムービー", 2009, first), rel("Lantern Movie"), 4, "S01E04"},
-		{"a title of its year, and two cours began in it", club(season(1, "1-12@2009-04-03", "13-24@2009-10-02")).alt("Lantern Club (2009)"), rel("Lantern Club", of(2009)), 4, "S01E04?"},
+		{
+			"a special is called as the show", club(season(0, "1-3").titled("Lantern Club"), first), rel("Lantern Club"), 1,
+			"S01E01?",
+		},
+		{
+			"so is one with a year", club(season(0, "1-3").titled("Lantern Club (2007)"), first), rel("Lantern Club"), 1,
+			"S01E01?",
+		},
+		{
+			"the title says a film", club(season(0, "1-3"), first).alt("Lantern Club Movie"), rel("Lantern Club Movie"), 4,
+			"S01E04?",
+		},
+		{
+			"so does what the show is called", series(31, "Lantern Movie", "ランタンムービー", 2009, first), rel("Lantern Movie"), 4,
+			"S01E04",
+		},
+		{
+			"a title of its year, and two cours began in it",
+			club(season(1, "1-12@2009-04-03", "13-24@2009-10-02")).alt("Lantern Club (2009)"), rel("Lantern Club", of(2009)), 4,
+			"S01E04?",
+		},
 		{"one cour began in it", club(first).alt("Lantern Club (2009)"), rel("Lantern Club", of(2009)), 4, "S01E04"},
-		{"a word of a season's name, and of a special's", club(season(0, "1-4").titled("Minami Lights", "Minami Nights", "Minami Days", "Minami Years"), first, season(2, "1-26@2010-04-07").named("Lantern Club: Battle of Minami")).alt("Rantan Kurabu", "Rantan Kurabu Minami Hen"), rel("Rantan Kurabu Minami Hen"), 3, "S02E03?"},
-		{"of a special's that is an OVA", club(season(0, "1-4").titled("Minami OVA 1", "Minami OVA 2", "Minami OVA 3", "Minami OVA 4"), first, season(2, "1-26@2010-04-07").named("Lantern Club: Battle of Minami")).alt("Rantan Kurabu", "Rantan Kurabu Minami Hen"), rel("Rantan Kurabu Minami Hen"), 3, "S02E03"},
+		{
+			"a word of a season's name, and of a special's",
+			club(season(0, "1-4").titled("Minami Lights", "Minami Nights", "Minami Days", "Minami Years"), first,
+				season(2, "1-26@2010-04-07").named("Lantern Club: Battle of Minami")).alt("Rantan Kurabu",
+				"Rantan Kurabu Minami Hen"), rel("Rantan Kurabu Minami Hen"), 3, "S02E03?",
+		},
+		{
+			"of a special's that is an OVA",
+			club(season(0, "1-4").titled("Minami OVA 1", "Minami OVA 2", "Minami OVA 3", "Minami OVA 4"), first,
+				season(2, "1-26@2010-04-07").named("Lantern Club: Battle of Minami")).alt("Rantan Kurabu",
+				"Rantan Kurabu Minami Hen"), rel("Rantan Kurabu Minami Hen"), 3, "S02E03",
+		},
 		{"fewer specials than that", club(season(0, "1-3").titled("Lantern Club"), first), rel("Lantern Club"), 4, "S01E04"},
 		{"a year, and specials of unknown ones", club(season(0, "1-3"), first), rel("Lantern Club", of(2009)), 1, "S01E01?"},
-		{"a year that the specials don't have", club(season(0, "1-3@2012-01-05"), first), rel("Lantern Club", of(2009)), 1, "S01E01"},
-		{"a year in which a special aired", club(season(0, "1-3@2010-01-05"), first, second), rel("Lantern Club", of(2010)), 1, "S02E01?"},
-		{"a year of two seasons", club(season(1, "1-12@2009-01-03"), season(2, "1-26@2009-08-07")).alt("Light"), rel("Light", of(2009)), 1, "S01E01?"},
+		{
+			"a year that the specials don't have", club(season(0, "1-3@2012-01-05"), first), rel("Lantern Club", of(2009)), 1,
+			"S01E01",
+		},
+		{
+			"a year in which a special aired", club(season(0, "1-3@2010-01-05"), first, second), rel("Lantern Club", of(2010)),
+			1, "S02E01?",
+		},
+		{
+			"a year of two seasons", club(season(1, "1-12@2009-01-03"), season(2, "1-26@2009-08-07")).alt("Light"),
+			rel("Light", of(2009)), 1, "S01E01?",
+		},
 		{"an alternative title in kana", club(first, second).alt("らんたんくらぶ 永遠"), rel("らんたんくらぶ 永遠"), 1, "S01E01?"},
 		{"counted from the first season", club(first, second), rel("Lantern Club"), 14, "S02E02"},
 		{"or a number of the second", club(first, second).alt("Light"), rel("Light"), 14, "S02E02?"},
 		{"a part of the show", club(first, second), rel("Lantern Club Part 2", inPart(2)), 3, "S02E03"},
-		{"a number counted over all parts of the only season", club(season(1, "1-12@2009-04-03", "13-24@2009-10-02")), rel("Lantern Club Part 2", inPart(2)), 14, "S01E14"},
-		{"of one of two, and it may count over both", club(season(1, "1-6@2009-04-03"), season(2, "1-12@2010-04-07", "13-24@2010-10-06")), rel("Lantern Club", inSeason(2), inPart(2)), 14, "S02E14?"},
-		{"a part of nobody knows what", club(first, second).alt("Light", "Light Song Part 2", "Light Song"), rel("Light Song Part 2"), 3, "S02E03?"},
-		{"counted on into the next season", club(season(1, "1-12@2009-04-03"), season(2, "1-12@2009-10-02")), rel("Lantern Club", inSeason(1)), 14, "S02E02"},
-		{"which came years later", club(season(1, "1-12@2009-04-03"), season(2, "1-12@2012-04-07")), rel("Lantern Club", inSeason(1)), 14, "S02E02?"},
-		{"a third season that the second holds behind a pause", club(first, season(2, "1-12@2010-04-07", "13-24@2011-04-06")), rel("Lantern Club", inSeason(3)), 7, "S02E19"},
-		{"a third season that TMDB has as the fourth", club(first, second, season(4, "1-12@2011-04-06")), rel("Lantern Club", inSeason(3)), 7, "S04E07?"},
+		{
+			"a number counted over all parts of the only season", club(season(1, "1-12@2009-04-03", "13-24@2009-10-02")),
+			rel("Lantern Club Part 2", inPart(2)), 14, "S01E14",
+		},
+		{
+			"of one of two, and it may count over both",
+			club(season(1, "1-6@2009-04-03"), season(2, "1-12@2010-04-07", "13-24@2010-10-06")),
+			rel("Lantern Club", inSeason(2), inPart(2)), 14, "S02E14?",
+		},
+		{
+			"a part of nobody knows what", club(first, second).alt("Light", "Light Song Part 2", "Light Song"),
+			rel("Light Song Part 2"), 3, "S02E03?",
+		},
+		{
+			"counted on into the next season", club(season(1, "1-12@2009-04-03"), season(2, "1-12@2009-10-02")),
+			rel("Lantern Club", inSeason(1)), 14, "S02E02",
+		},
+		{
+			"which came years later", club(season(1, "1-12@2009-04-03"), season(2, "1-12@2012-04-07")),
+			rel("Lantern Club", inSeason(1)), 14, "S02E02?",
+		},
+		{
+			"a third season that the second holds behind a pause", club(first, season(2, "1-12@2010-04-07", "13-24@2011-04-06")),
+			rel("Lantern Club", inSeason(3)), 7, "S02E19",
+		},
+		{
+			"a third season that TMDB has as the fourth", club(first, second, season(4, "1-12@2011-04-06")),
+			rel("Lantern Club", inSeason(3)), 7, "S04E07?",
+		},
 		{"the film's title beside it", club(first), read(rel("Lantern Club"), "剧场版 Lantern Club"), 1, "S01E01?"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -170,14 +236,17 @@ func TestPlacesThatAreNotTheOnlyOnesAreDoubted(t *testing.T) {
 	}
 }
 
-// The name of a season with a word of the title is less certain where there are as many specials, which may have that word too.
+// The name of a season with a word of the title is less certain where there are as many specials, which may have that
+// word too.
 func TestAWordOfASeasonsNameIsDoubtedBesideSpecials(t *testing.T) {
 	for _, row := range []struct {
 		specials string
 		want     string
 	}{{"1-3", "S02E05"}, {"1-9", "S02E05?"}} {
-		club := series(30, "Lantern Club", "ランタンクラブ", 2009, season(0, row.specials), season(1, "1-12"), season(2, "1-26").named("Lantern Club: Battle of Minami"))
-		if got, all := decideFolder(&world{entries: []*Entry{club.alt("Lantern Club Minami Hen")}}, rel("Lantern Club Minami Hen"), 5); got[0] != row.want {
+		club := series(30, "Lantern Club", "ランタンクラブ", 2009, season(0, row.specials), season(1, "1-12"),
+			season(2, "1-26").named("Lantern Club: Battle of Minami"))
+		if got, all := decideFolder(&world{entries: []*Entry{club.alt("Lantern Club Minami Hen")}},
+			rel("Lantern Club Minami Hen"), 5); got[0] != row.want {
 			t.Errorf("%s specials: got %s, want %s: %s %v", row.specials, got[0], row.want, all[0].Reason, all[0].Steps)
 		}
 	}
@@ -185,7 +254,8 @@ func TestAWordOfASeasonsNameIsDoubtedBesideSpecials(t *testing.T) {
 
 // A folder with more files than there are specials is none of specials, and so is none of its first files.
 func TestAFolderIsDoubtedAsOne(t *testing.T) {
-	club := series(30, "Lantern Club", "ランタンクラブ", 2009, season(0, "1-3").titled("Lantern Club"), season(1, "1-12@2009-04-03"))
+	club := series(30, "Lantern Club", "ランタンクラブ", 2009, season(0, "1-3").titled("Lantern Club"),
+		season(1, "1-12@2009-04-03"))
 	for _, row := range []struct {
 		numbers []float64
 		want    string
@@ -213,11 +283,13 @@ func TestALeastConfidenceOfZeroKeepsTheLikeliest(t *testing.T) {
 	res := &Resolver{Source: shapes(), Options: DefaultOptions()}
 	s := Group([]File{{Release: rel("Paper Owls Silver Wing", eps(2))}})[0]
 	d := res.Place(t.Context(), s.Files, res.Resolve(t.Context(), s))[0]
-	if d.Season != nil || *d.EpisodeConfidence >= 0.9 || !strings.HasSuffix(d.Reason, fmt.Sprintf("; perhaps S01E02, %d %%", int(100**d.EpisodeConfidence))) {
+	if d.Season != nil || *d.EpisodeConfidence >= 0.9 ||
+		!strings.HasSuffix(d.Reason, fmt.Sprintf("; perhaps S01E02, %d %%", int(100**d.EpisodeConfidence))) {
 		t.Errorf("%+v", d)
 	}
 	res.Options.MinEpisodeConfidence = 0
-	if d := res.Place(t.Context(), s.Files, res.Resolve(t.Context(), s))[0]; d.Season == nil || *d.EpisodeConfidence >= 0.9 {
+	if d := res.Place(t.Context(), s.Files, res.Resolve(t.Context(), s))[0]; d.Season == nil ||
+		*d.EpisodeConfidence >= 0.9 {
 		t.Errorf("%+v", d)
 	}
 }
@@ -234,9 +306,21 @@ func TestDoubtNamesWhatItIs(t *testing.T) {
 		contends []scored
 		want     string
 	}{
-		{"two that are right by title", []scored{contenderOf("Home", 1.05, 1), contenderOf("Home 2", 1.05, 1)}, "fit about equally"},
-		{"two that are not", []scored{contenderOf("Road to Ninja", 0.5, 0.5), contenderOf("The Lost Tower", 0.5, 0.5)}, `"Road to Ninja", which is not near enough`},
-		{"one far ahead of another", []scored{contenderOf("Home", 1.05, 1), contenderOf("Home 2", 0.8, 0.9)}, "not near enough"},
+		{
+			"two that are right by title",
+			[]scored{contenderOf("Home", 1.05, 1), contenderOf("Home 2", 1.05, 1)},
+			"fit about equally",
+		},
+		{
+			"two that are not",
+			[]scored{contenderOf("Road to Ninja", 0.5, 0.5), contenderOf("The Lost Tower", 0.5, 0.5)},
+			`"Road to Ninja", which is not near enough`,
+		},
+		{
+			"one far ahead of another",
+			[]scored{contenderOf("Home", 1.05, 1), contenderOf("Home 2", 0.8, 0.9)},
+			"not near enough",
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			if got := doubt(choose(row.contends)); !strings.Contains(got, row.want) {

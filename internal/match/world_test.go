@@ -14,7 +14,8 @@ import (
 	"github.com/anivault/anivault/internal/title"
 )
 
-// world answers searches the way TMDB does: every word of the query begins a word of one title. It counts what it is asked.
+// world answers searches the way TMDB does: every word of the query begins a word of one title. It counts what it is
+// asked.
 type world struct {
 	entries []*Entry
 	groups  map[string]*EpisodeGroup
@@ -183,7 +184,10 @@ func (s Season) titled(names ...string) Season {
 
 // rel makes a release by hand, so that these tests do not depend on how names are read.
 func rel(t string, opts ...func(*release.Release)) release.Release {
-	r := release.Release{Path: t, Name: "[Group] " + t, Title: t, Titles: []release.Title{{Text: t}}, Kind: release.Episode}
+	r := release.Release{
+		Path: t, Name: "[Group] " + t, Title: t, Titles: []release.Title{{Text: t}},
+		Kind: release.Episode,
+	}
 	for _, o := range opts {
 		o(&r)
 	}

@@ -150,8 +150,8 @@ func (c *cursor) fraction(v *float64) {
 	}
 }
 
-// suffix reads what may be run into an episode number: "v2", a part letter, "END", "TV", what was done to it ("rev", "EX"). It
-// returns the version, 0 when there is none.
+// suffix reads what may be run into an episode number: "v2", a part letter, "END", "TV", what was done to it ("rev",
+// "EX"). It returns the version, 0 when there is none.
 func (c *cursor) suffix() (version int) {
 	d := *c
 	switch d.peek() | 0x20 {

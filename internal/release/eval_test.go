@@ -39,8 +39,8 @@ func (row evalRow) unread() bool {
 	return h.Sum32()%3 == 0
 }
 
-// evalRows returns the rows of a development corpus, which is not part of the project; none where it does not lie beside
-// the repository.
+// evalRows returns the rows of a development corpus, which is not part of the project; none where it does not lie
+// beside the repository.
 func evalRows(t *testing.T, file string) []evalRow {
 	t.Helper()
 	path := filepath.Join("..", "..", "..", "shared", "eval", file)

@@ -31,8 +31,8 @@ func isCarrier(w string) bool {
 	return len(head) < len(w) && folderLists().carriers[strings.TrimRight(head, " .-#")]
 }
 
-// isFilmFolder reports whether a folder, in lower case, holds films. A number may stand in front, or brackets around it:
-// folders are put in order so.
+// isFilmFolder reports whether a folder, in lower case, holds films. A number may stand in front, or brackets around
+// it: folders are put in order so.
 func isFilmFolder(w string) bool {
 	return folderLists().films[strings.TrimRight(strings.TrimLeft(w, "0123456789 .-_[(【"), " ])】")]
 }
@@ -152,8 +152,8 @@ func generic(name string) bool {
 // yearFolder reports whether a folder's name is a year and nothing else.
 func yearFolder(w string) bool { return len(w) == 4 && allDigits(w) && w >= "1930" && w <= "2099" }
 
-// copied reports whether the number that was read is the one that systems put behind the name of a further copy: "movie (1)", or
-// that of a disc's file: "VTS_01_1".
+// copied reports whether the number that was read is the one that systems put behind the name of a further copy: "movie
+// (1)", or that of a disc's file: "VTS_01_1".
 func copied(name string) bool {
 	base, _ := cutExtension(name)
 	if strings.HasPrefix(lower(base), "vts_") {
@@ -204,7 +204,8 @@ func (p folderName) addFolder(r *Release, self *said, depth int) {
 // numberFirst takes the number at the start of a name in a season's folder for its episode: "Season 2/16 Some Title".
 func numberFirst(r *Release, self *said) {
 	n := leadingDigits(r.Name)
-	if self.led || self.named || len(r.Seasons) > 0 || r.Year > 0 || len(r.Episodes) > 0 && !strings.HasPrefix(r.Name[n:], " - ") {
+	if self.led || self.named || len(r.Seasons) > 0 || r.Year > 0 ||
+		len(r.Episodes) > 0 && !strings.HasPrefix(r.Name[n:], " - ") {
 		return
 	}
 	if n == 0 || n > 3 || n == len(r.Name) || !strings.Contains(" .-_", r.Name[n:n+1]) {
@@ -230,7 +231,8 @@ func (p folderName) replace(r *Release, self *said, from From, released bool) {
 	if self.led || self.none || self.daily {
 		own = nil
 	}
-	if len(r.Episodes) == 0 && !self.daily && (!self.led || self.none) || self.poor && released && len(p.in.marks.episodes) == 1 && !p.soFar() {
+	if len(r.Episodes) == 0 && !self.daily && (!self.led || self.none) ||
+		self.poor && released && len(p.in.marks.episodes) == 1 && !p.soFar() {
 		r.Episodes, r.Seasons = p.in.marks.episodes, p.in.marks.seasons
 		r.Absolute = len(r.Episodes) > 0 && len(r.Seasons) == 0
 		if k := p.in.kind(); k != Batch || len(r.Episodes) > 0 {
@@ -261,7 +263,8 @@ func (p folderName) titlesFrom(from From) []Title {
 
 // join adds the folder's titles behind the name's own, and its year when both speak of the same work.
 func (p folderName) join(r *Release, from From) {
-	if g := len(p.in.layout.group); g > 0 && len(r.Title) > g+1 && strings.EqualFold(r.Title[:g], p.in.layout.group) && r.Title[g] == '-' {
+	if g := len(p.in.layout.group); g > 0 && len(r.Title) > g+1 && strings.EqualFold(r.Title[:g], p.in.layout.group) &&
+		r.Title[g] == '-' {
 		r.Title = r.Title[g+1:] // "grp-title" in "Title-GRP"
 		r.Titles[0].Text = r.Title
 		keepFirst(&r.Group, p.in.layout.group)

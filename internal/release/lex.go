@@ -178,7 +178,8 @@ func (p lexer) matchBrackets() {
 		case kind == 0:
 		case kind%2 == 1 && len(p.w.brackets) < maxWords && len(stack) < maxDepth:
 			stack = append(stack, pending{index: len(p.w.brackets), want: kind + 1})
-			p.w.brackets = append(p.w.brackets, bracket{open: i, in: i + size, close: -1, outer: -1, round: r == '(' || r == '（'})
+			p.w.brackets = append(p.w.brackets,
+				bracket{open: i, in: i + size, close: -1, outer: -1, round: r == '(' || r == '（'})
 		case kind%2 == 0:
 			// The nearest opener of this kind, but not beyond two: a stray bracket must not swallow the name.
 			for k := len(stack) - 1; k >= 0 && k >= len(stack)-2; k-- {

@@ -93,12 +93,14 @@ var numberRules = []rule[bareNumber, int]{
 		}, lastBefore),
 	when("last of the title, in a name made like an episode's", "Silver Rail 12.mkv -> Silver Rail e12 episode",
 		func(b bareNumber) bool {
-			return b.closes && b.width >= 2 && !b.likeYear() && (b.in.layout.fansub || !b.in.marks.season.empty() || !b.in.tags.media)
+			return b.closes && b.width >= 2 && !b.likeYear() &&
+				(b.in.layout.fansub || !b.in.marks.season.empty() || !b.in.tags.media)
 		}, lastBefore),
 	when("last of the title, before a bracket or a television source",
 		"Silver Rail 15 [BluRay].mkv -> Silver Rail e15 episode",
 		func(b bareNumber) bool {
-			return b.closes && b.width >= 2 && !b.likeYear() && (b.in.tags.television(b.i+1) || !b.w.dotted && b.in.bracketNext(b.i))
+			return b.closes && b.width >= 2 && !b.likeYear() &&
+				(b.in.tags.television(b.i+1) || !b.w.dotted && b.in.bracketNext(b.i))
 		}, lastBefore),
 	when("last of a title without a year, before a resolution", "Silver.Rail.12.480p -> Silver Rail e12 episode",
 		func(b bareNumber) bool {
@@ -107,7 +109,9 @@ var numberRules = []rule[bareNumber, int]{
 	when("a last digit before a television source", "Silver Rail 7 HDTV.mkv -> Silver Rail e7 episode",
 		func(b bareNumber) bool { return b.closes && b.width == 1 && b.in.tags.television(b.i+1) }, lastBefore),
 	when("a last digit behind a tight dash", "Silver Rail-7.mkv -> Silver Rail e7 episode",
-		func(b bareNumber) bool { return b.closes && b.width == 1 && b.w.before(b.i) == "-" && !b.in.tags.media }, lastBefore),
+		func(b bareNumber) bool {
+			return b.closes && b.width == 1 && b.w.before(b.i) == "-" && !b.in.tags.media
+		}, lastBefore),
 	when("the first of a range", "Silver Rail 1-13.mkv -> Silver Rail e1-13 batch",
 		func(b bareNumber) bool { return b.closes && b.width == 1 && b.in.rangeTo(b.i) }, lastBefore),
 	when("the year follows, with words between", "Silver.Rail.07.Nights.2009.mkv -> Silver Rail 07 Nights y2009 movie",
@@ -116,12 +120,14 @@ var numberRules = []rule[bareNumber, int]{
 		}, noEpisode),
 	when("a padded number before the episode's name", "Silver.Rail.07.Night.Train.mkv -> Silver Rail e7 episode",
 		func(b bareNumber) bool {
-			return !b.closes && b.padded && (b.w.dotted || b.in.layout.fansub || b.in.tags.media || b.w.gap(b.i) == " ") && b.in.marks.season.empty()
+			return !b.closes && b.padded && (b.w.dotted || b.in.layout.fansub || b.in.tags.media || b.w.gap(b.i) == " ") &&
+				b.in.marks.season.empty()
 		}, amid),
 	when("two digits before the episode's name, behind a group",
 		"[Quiet] Silver Rail 14 Night.mkv -> Silver Rail e14 episode",
 		func(b bareNumber) bool {
-			return !b.closes && b.width == 2 && b.in.layout.fansub && !b.w.dotted && b.w.gap(b.i) == " " && b.in.marks.season.empty()
+			return !b.closes && b.width == 2 && b.in.layout.fansub && !b.w.dotted && b.w.gap(b.i) == " " &&
+				b.in.marks.season.empty()
 		}, amid),
 	when("three digits behind a tight dash", "Silver Rail-107-Night Train.mkv -> Silver Rail e107 episode",
 		func(b bareNumber) bool {
@@ -166,7 +172,8 @@ func (p *numbered) explain() {
 
 // seasonInName drops a season that is a word of the episode's own name: "Title - 05 - The 2nd Season Begins".
 func (p *numbered) seasonInName() {
-	if !p.bare || p.marks.season.empty() || p.marks.season.from <= p.marks.episode.to || p.w.tokens[p.marks.season.from].group >= 0 {
+	if !p.bare || p.marks.season.empty() || p.marks.season.from <= p.marks.episode.to ||
+		p.w.tokens[p.marks.season.from].group >= 0 {
 		return
 	}
 	word := func(i int) bool {
@@ -230,7 +237,8 @@ func (p *numbered) points(i int) int {
 		return noEpisode
 	}
 	n, ok := p.w.loose(i)
-	if !ok || i == p.layout.yearAt || !p.tags.dated.empty() && p.tags.dated.from > 0 && i >= p.tags.dated.to && !p.w.alone(i) {
+	if !ok || i == p.layout.yearAt ||
+		!p.tags.dated.empty() && p.tags.dated.from > 0 && i >= p.tags.dated.to && !p.w.alone(i) {
 		return noEpisode
 	}
 	b := bareNumber{in: p, w: p.w, i: i, value: n, width: leadingDigits(p.w.word(i))}
@@ -247,8 +255,8 @@ func (p *numbered) points(i int) int {
 // around returns the bracket that holds the number.
 func (b bareNumber) around() *bracket { return &b.w.brackets[b.w.tokens[b.i].group] }
 
-// behindRemark reports whether a number with a zero in front stands behind what a title in blanks is remarked with: a source, an
-// edition or a language, "Title BD 05".
+// behindRemark reports whether a number with a zero in front stands behind what a title in blanks is remarked with: a
+// source, an edition or a language, "Title BD 05".
 func (b bareNumber) behindRemark() bool {
 	switch b.w.tagAt(b.i - 1) {
 	case tagSource, tagEdition, tagSubtitle, tagLanguage:

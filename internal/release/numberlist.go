@@ -17,9 +17,12 @@ type kind struct {
 }
 
 var (
-	episodeList = kind{seps: " .-+&/~,", sign: (*cursor).episodeAgain, digits: 5, most: maxEpisodes, suffix: true, ends: &listEnds}
-	seasonList  = kind{seps: " .-+&~,:", sign: (*cursor).letterOfSeason, digits: 2, most: 60, ends: &seasonEnds}
-	letterList  = kind{seps: " .-+&/~,", sign: (*cursor).letterOfSeason, digits: 2, most: 99, ends: &letterEnds}
+	episodeList = kind{
+		seps: " .-+&/~,", sign: (*cursor).episodeAgain, digits: 5, most: maxEpisodes, suffix: true,
+		ends: &listEnds,
+	}
+	seasonList = kind{seps: " .-+&~,:", sign: (*cursor).letterOfSeason, digits: 2, most: 60, ends: &seasonEnds}
+	letterList = kind{seps: " .-+&/~,", sign: (*cursor).letterOfSeason, digits: 2, most: 99, ends: &letterEnds}
 )
 
 // item is a number in a list, or behind it: perhaps the next one, or the end of its range.
@@ -44,7 +47,8 @@ func (n item) spaced() bool { return strings.ContainsAny(n.sep, " .") }
 // blank reports whether only blanks stand between the numbers, and one is announced.
 func (n item) blank() bool { return !n.plural && strings.Trim(n.sep, " ") == "" }
 
-// countsOn reports whether the number is the next of two digits behind a dot or a blank, and tags follow: "S03E21.22.HDTV".
+// countsOn reports whether the number is the next of two digits behind a dot or a blank, and tags follow:
+// "S03E21.22.HDTV".
 func (n item) countsOn(sep string) bool {
 	return n.sep == sep && n.value == n.last+1 && n.width == 2 && n.end.tagNext()
 }

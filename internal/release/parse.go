@@ -1,8 +1,11 @@
 package release
 
 import (
+	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/anivault/anivault/internal/title"
 )
 
 // Parse reads path, relative or absolute, with '/' or '\\' between its elements.
@@ -142,4 +145,135 @@ func mirror(s string) string {
 	runes := []rune(s)
 	slices.Reverse(runes)
 	return string(runes)
+}
+
+// filmFolder matches the folder of a film in a media server's library: its title, then the year or an id, or both.
+var filmFolder = regexp.MustCompile(`^([^\[({].*?)(?: \((?:19|20)\d\d\))?` +
+	`(?: [\[{](?:tmdb|imdb|tvdb|tmdbid|imdbid|tvdbid|edition)[-=][^\]}]+[\]}])*$`)
+
+// readFilm reads the name of a film that lies in a folder of the same name, as media servers want it: "Film 2 - Part 3
+// (2001)/Film 2 - Part 3 (2001) - [1080p]". What looks like a number there is part of the title. It returns false for
+// any other name.
+func (s *stages) readFilm(r *Release, base string, dirs []string) bool {
+	if len(dirs) == 0 || base != dirs[0] && !strings.HasPrefix(base, dirs[0]+" - ") {
+		return false
+	}
+	m := filmFolder.FindStringSubmatch(dirs[0])
+	if m == nil || len(m[1]) == len(dirs[0]) {
+		return false
+	}
+	p := s.read(unify("Title"+base[len(m[1]):]), false)
+	if len(p.titles) != 1 || p.titles[0].Text != "Title" || len(p.marks.seasons)+len(p.marks.episodes) > 0 ||
+		p.numbers.extra || p.marks.special != "" {
+		return false
+	}
+	p.fill(r)
+	r.Title = strings.TrimSpace(unify(m[1]))
+	r.Titles = []Title{{Text: r.Title, Lang: title.Script(r.Title)}}
+	r.Folder = FolderInfo{Title: r.Title, Year: r.Year}
+	r.Kind = Movie
+	return true
+}
+
+// findRest reads what remains once title, season and episode are known: the values of tags and the episode's title.
+func (p *titled) findRest() {
+	for i := range p.w.tokens {
+		t := &p.w.tokens[i]
+		inTitle := p.inTitle(i)
+		switch t.tag {
+		case tagResolution:
+			keepFirst(&p.resolution, t.word.value)
+		case tagSource:
+			if !t.weak || !inTitle && t.word.value != "TV" {
+				keepFirst(&p.source, t.word.value)
+			}
+		case tagVideo:
+			keepFirst(&p.video, t.word.value)
+		case tagAudio:
+			keepFirst(&p.audio, t.word.value)
+		case tagBatch:
+			p.marks.batch = p.marks.batch || !inTitle && (!t.weak || p.marks.episode.empty())
+		case tagMovie:
+			p.movie = p.movie || p.marks.episode.empty() || !t.weak
+		default:
+		}
+	}
+	if p.epTitle == "" && !p.marks.episode.empty() && !p.layout.led {
+		p.epTitle = p.episodeTitle()
+	}
+	p.findEdition()
+}
+
+// findEdition reads which cut of a film, or which edition of a series, the name says, of several all of them.
+func (p *titled) findEdition() {
+	for i := range p.w.tokens {
+		t := &p.w.tokens[i]
+		v := t.word.value
+		if t.tag != tagEdition || v == "" || p.inTitle(i) || p.epTitle != "" && t.weak && t.group < 0 ||
+			strings.Contains(p.edition, v) {
+			continue
+		}
+		if p.edition != "" {
+			p.edition += " "
+		}
+		p.edition += v
+	}
+}
+
+// inTitle reports whether token i is part of the title.
+func (p *titled) inTitle(i int) bool {
+	return p.layout.first >= 0 && i >= p.layout.first && i < p.bound
+}
+
+// keepFirst sets an empty field to v.
+func keepFirst(field *string, v string) {
+	if *field == "" {
+		*field = v
+	}
+}
+
+// episodeTitle returns the text right behind the episode number, up to the tags or the group.
+func (p *titled) episodeTitle() string {
+	from := p.marks.episode.to
+	if from >= len(p.w.tokens) || p.w.tokens[from].group >= 0 || p.w.tokens[p.marks.episode.from].group >= 0 {
+		return ""
+	}
+	to := from
+	for to < len(p.w.tokens) && p.w.tokens[to].group < 0 && !p.w.strongAt(to) {
+		to++
+	}
+	for to > from && p.w.tagAt(to-1) != none && p.w.tagAt(to) != none && p.w.tagAt(to-1) != tagPart {
+		to--
+	}
+	if !p.layout.groupTok.empty() && p.layout.groupTok.from >= from && p.layout.groupTok.from < to {
+		to = p.layout.groupTok.from
+	}
+	if to == from || to == from+1 && p.w.tokens[from].tag != none {
+		return ""
+	}
+	return p.w.clean(p.w.raw(from, to))
+}
+
+// left returns the words that nothing explained, at most 16 of them.
+func (p *titled) left() []string {
+	var out []string
+	for i := range p.w.tokens {
+		switch {
+		case p.w.tokens[i].tag != none, p.inTitle(i), p.layout.groupTok.holds(i), p.epTitle != "" &&
+			i >= p.marks.episode.to, p.layout.inPlace(i):
+		case len(out) < 16:
+			out = append(out, p.w.word(i))
+		}
+	}
+	return out
+}
+
+// inPlace reports whether token i stands in one of the brackets that hold titles.
+func (p *laidOut) inPlace(i int) bool {
+	for _, s := range p.places {
+		if s.holds(i) {
+			return true
+		}
+	}
+	return false
 }

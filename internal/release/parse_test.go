@@ -430,7 +430,8 @@ func TestEditions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if r := Parse(name); r.Edition != want {
 				t.Errorf("got %q, want %q", r.Edition, want)
-			} else if !strings.HasPrefix(name, "Uncut") && r.Title != "Silver Rail" && r.Title != "Silver Rail 3D" && r.Title != "Silver Rail The" {
+			} else if !strings.HasPrefix(name, "Uncut") && r.Title != "Silver Rail" && r.Title != "Silver Rail 3D" &&
+				r.Title != "Silver Rail The" {
 				t.Errorf("the title became %q", r.Title)
 			}
 		})
@@ -439,20 +440,23 @@ func TestEditions(t *testing.T) {
 
 // A film that lies in a folder of its own name, as media servers want it, may have any number in its title.
 func TestFilmsInFoldersOfTheirOwnName(t *testing.T) {
-	for name, want := range map[string]string{
-		"Silver Rail the Movie - 365 Days (2016) [tmdbid-12]/Silver Rail the Movie - 365 Days (2016) [tmdbid-12].mkv": "Silver Rail the Movie - 365 Days 2016 movie [] 0",
-		"Silver Rail - 07 (2016)/Silver Rail - 07 (2016).mkv":                                                         "Silver Rail - 07 2016 movie [] 0",
-		"Silver Rail 12 {tmdb-12}/Silver Rail 12 {tmdb-12} - [1080p].mkv":                                             "Silver Rail 12 0 movie [] 0",
-		"Silver Rail 12 (2016)/Silver Rail 12 (2016) - part2.mkv":                                                     "Silver Rail 12 2016 movie [] 2",
-		"Silver Rail (2016)/Silver Rail (2016) - 07.mkv":                                                              "Silver Rail 2016 episode [7] 0",
-		"Silver Rail (2016) [tmdbid-12]/Silver Rail (2016) [tmdbid-12] - S01E07.mkv":                                  "Silver Rail 2016 episode [7] 0",
-		"[Quiet] Silver Rail - 07 (2016)/[Quiet] Silver Rail - 07 (2016).mkv":                                         "Silver Rail 2016 episode [7] 0",
-		"Silver Rail - 07/Silver Rail - 07.mkv":                                                                       "Silver Rail 0 episode [7] 0",
+	for _, row := range []row{
+		{
+			"Silver Rail the Movie - 365 Days (2016) [tmdbid-12]/Silver Rail the Movie - 365 Days (2016) [tmdbid-12].mkv",
+			"Silver Rail the Movie - 365 Days 2016 movie [] 0",
+		},
+		{"Silver Rail - 07 (2016)/Silver Rail - 07 (2016).mkv", "Silver Rail - 07 2016 movie [] 0"},
+		{"Silver Rail 12 {tmdb-12}/Silver Rail 12 {tmdb-12} - [1080p].mkv", "Silver Rail 12 0 movie [] 0"},
+		{"Silver Rail 12 (2016)/Silver Rail 12 (2016) - part2.mkv", "Silver Rail 12 2016 movie [] 2"},
+		{"Silver Rail (2016)/Silver Rail (2016) - 07.mkv", "Silver Rail 2016 episode [7] 0"},
+		{"Silver Rail (2016) [tmdbid-12]/Silver Rail (2016) [tmdbid-12] - S01E07.mkv", "Silver Rail 2016 episode [7] 0"},
+		{"[Quiet] Silver Rail - 07 (2016)/[Quiet] Silver Rail - 07 (2016).mkv", "Silver Rail 2016 episode [7] 0"},
+		{"Silver Rail - 07/Silver Rail - 07.mkv", "Silver Rail 0 episode [7] 0"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			r := Parse(name)
-			if got := fmt.Sprint(r.Title, " ", r.Year, " ", r.Kind, " ", r.Episodes, " ", r.Part); got != want {
-				t.Errorf("got %s, want %s", got, want)
+		t.Run(row.name, func(t *testing.T) {
+			r := Parse(row.name)
+			if got := fmt.Sprint(r.Title, " ", r.Year, " ", r.Kind, " ", r.Episodes, " ", r.Part); got != row.want {
+				t.Errorf("got %s, want %s", got, row.want)
 			}
 		})
 	}
@@ -568,7 +572,8 @@ func TestComposedLettersNeedNoNormalizing(t *testing.T) {
 			continue
 		}
 		s := string(r)
-		if !norm.NFC.IsNormalString(s) || !norm.NFC.PropertiesString(s).BoundaryBefore() || narrowed(r) != r || isCross(r) || halfKana(r) {
+		if !norm.NFC.IsNormalString(s) || !norm.NFC.PropertiesString(s).BoundaryBefore() || narrowed(r) != r || isCross(r) ||
+			halfKana(r) {
 			t.Fatalf("%q (%U) is not what composed says", r, r)
 		}
 	}

@@ -31,7 +31,8 @@ func cutExtension(name string) (base, ext string) {
 // file is there, a slash that stands between blanks, in brackets, or between two titles of one name separates nothing.
 func splitPath(path string, exists bool, store []string) (name string, dirs []string) {
 	dirs = store[:0]
-	if strings.IndexByte(path, '/') < 0 && strings.IndexByte(path, '\\') < 0 || !exists && !absolute(path) && oneName(path) {
+	if strings.IndexByte(path, '/') < 0 && strings.IndexByte(path, '\\') < 0 ||
+		!exists && !absolute(path) && oneName(path) {
 		return path, dirs
 	}
 	found := false

@@ -23,7 +23,7 @@
 //     text holds two: cutRules
 //
 // The layout of brackets (layout.go) and what folders add to a name (folder.go)
-// are functions. width.go brings a name into the one form that is read.
+// are functions. spelling.go brings a name into the one form that is read.
 //
 // testdata/names at the root of the repository has made-up names by kind with
 // what is to be read of them; a test also reads them, and the development

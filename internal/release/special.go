@@ -146,7 +146,10 @@ func (s specialWord) ordinary() bool {
 
 // plainSpecial reports whether the weak word at i stands as a word of its own behind the title.
 func (p *numbered) plainSpecial(i int) bool {
-	s := specialWord{in: p, w: p.w, i: i, text: p.w.word(i), outside: p.w.tokens[i].group < 0, dash: dashGap(p.w.before(i))}
+	s := specialWord{
+		in: p, w: p.w, i: i, text: p.w.word(i), outside: p.w.tokens[i].group < 0,
+		dash: dashGap(p.w.before(i)),
+	}
 	return decide(specialRules, s)
 }
 
@@ -162,7 +165,8 @@ func (p *words) closes(i int) bool {
 func (p *numbered) numberOfSpecial(i int) {
 	w := p.w.word(i)
 	head := untilDigit(w)
-	if !p.marks.episode.empty() && (!p.bare || p.marks.episode.from > i+2) || p.w.tokens[i].tag == tagExtra && utf8.RuneCountInString(letters(w)) > 4 {
+	if !p.marks.episode.empty() && (!p.bare || p.marks.episode.from > i+2) ||
+		p.w.tokens[i].tag == tagExtra && utf8.RuneCountInString(letters(w)) > 4 {
 		return
 	}
 	at, n := i, 0

@@ -13,19 +13,19 @@ type splitter struct{ in *titled }
 const maxTitles = 12
 
 // addTitles adds the titles that stand in tokens [from, to).
-func (t *titled) addTitles(from, to int) {
-	p, mark := splitter{t}, len(t.titles)
+func (p *titled) addTitles(from, to int) {
+	s, mark := splitter{p}, len(p.titles)
 	switch {
-	case p.splitSlash(from, to), p.splitAKA(from, to), p.splitDash(from, to):
-	case p.twoScripts(from, to):
-		p.splitScripts(from, to)
-		p.in.addTitle(from, to)
+	case s.splitSlash(from, to), s.splitAKA(from, to), s.splitDash(from, to):
+	case s.twoScripts(from, to):
+		s.splitScripts(from, to)
+		p.addTitle(from, to)
 	default:
-		p.in.addTitle(from, to)
-		p.splitScripts(from, to)
+		p.addTitle(from, to)
+		s.splitScripts(from, to)
 		return
 	}
-	p.in.preferLatin(mark)
+	p.preferLatin(mark)
 }
 
 // addTitle adds one, unless it is there already.
@@ -91,13 +91,15 @@ var cutRules = []rule[separator, cut]{
 		func(s separator) bool { return s.at >= 0 && (s.left.words > 0) != (s.right.words > 0) && !s.fate() }, tightCut),
 	when("a slash between two words of Han, kana or hangul", "[组] 星之海/如星的海 [07][1080p] -> 星之海 e7 episode",
 		func(s separator) bool {
-			return s.at >= 0 && s.w.classAt(s.i) == cjk && s.w.classAt(s.i+1) == cjk && s.w.width(s.i) > 3 && s.w.width(s.i+1) > 3
+			return s.at >= 0 && s.w.classAt(s.i) == cjk && s.w.classAt(s.i+1) == cjk && s.w.width(s.i) > 3 &&
+				s.w.width(s.i+1) > 3
 		}, tightCut),
 	when("a slash behind which the title is repeated", "[组][Silver/Silver Rail][1080p] -> Silver",
 		func(s separator) bool { return s.at >= 0 && s.first && s.in.repeats(s.from, s.i+1, s.to) }, tightCut),
 	when("a slash between two titles in brackets", "[组][Silver Rail/Gin no Michi][07][1080p] -> Silver Rail e7 episode",
 		func(s separator) bool {
-			return s.at >= 0 && s.first && len(s.in.layout.places) > 0 && s.i > s.from && !s.fate() && s.w.classAt(s.i+1) == alpha
+			return s.at >= 0 && s.first && len(s.in.layout.places) > 0 && s.i > s.from && !s.fate() &&
+				s.w.classAt(s.i+1) == alpha
 		}, tightCut),
 }
 
@@ -214,7 +216,8 @@ func (p *titled) repeats(from, mid, to int) bool {
 
 // addPart adds one title of several, without the season or year at its end.
 func (p splitter) addPart(from, to int) {
-	for from < to && (p.in.w.tokens[from].tag == tagPromo || p.in.w.tokens[from].tag == tagSeason && p.in.w.tokens[from].class != cjk) {
+	for from < to &&
+		(p.in.w.tokens[from].tag == tagPromo || p.in.w.tokens[from].tag == tagSeason && p.in.w.tokens[from].class != cjk) {
 		from++
 	}
 	if from >= to {
@@ -255,7 +258,8 @@ func (p *laidOut) repeatsYear(i int) bool {
 // repeatsSeason reports whether the title [from, to) ends with the season again: "花子君 第二季 / Hanako-kun 2".
 func (p splitter) repeatsSeason(from, to int) bool {
 	t := &p.in.w.tokens[to-1]
-	return len(p.in.marks.seasons) == 1 && from > p.in.layout.first && t.class == number && t.num == p.in.marks.seasons[0] && p.in.w.width(to-1) == 1 &&
+	return len(p.in.marks.seasons) == 1 && from > p.in.layout.first && t.class == number &&
+		t.num == p.in.marks.seasons[0] && p.in.w.width(to-1) == 1 &&
 		p.in.w.beside(from, to-1) && (to == len(p.in.w.tokens) || p.in.w.tokens[to].tag == tagEpisode)
 }
 
@@ -266,7 +270,8 @@ func (p splitter) splitAKA(from, to int) bool {
 		switch {
 		case p.in.w.roleAt(i) == akaWord && p.in.w.beside(i, from):
 			n = 1
-		case i+3 < to && among(p.in.w.word(i), "a") && among(p.in.w.word(i+1), "k") && among(p.in.w.word(i+2), "a") && p.in.w.gap(i) == ".":
+		case i+3 < to && among(p.in.w.word(i), "a") && among(p.in.w.word(i+1), "k") && among(p.in.w.word(i+2), "a") &&
+			p.in.w.gap(i) == ".":
 			n = 3
 		default:
 			continue
@@ -303,7 +308,8 @@ func (p splitter) splitScripts(from, to int) {
 func (p splitter) twoScripts(from, to int) bool {
 	cut := p.turn(from, to)
 	if cut == 0 || strings.ContainsAny(p.in.w.gap(cut-1), "-~〜～") && !p.subtitleCloses(from, cut) ||
-		!strings.Contains(p.in.w.gap(cut-1), "·") && p.in.w.tokens[from].group < 0 && p.in.numbers.bare && dashGap(p.in.w.before(p.in.marks.episode.from)) {
+		!strings.Contains(p.in.w.gap(cut-1), "·") && p.in.w.tokens[from].group < 0 && p.in.numbers.bare &&
+			dashGap(p.in.w.before(p.in.marks.episode.from)) {
 		return false
 	}
 	if p.in.w.tokens[from].class == cjk {
@@ -322,7 +328,8 @@ func (p splitter) twoScripts(from, to int) bool {
 func (p splitter) subtitleCloses(from, cut int) bool {
 	gap := p.in.w.gap(cut - 1)
 	sign := strings.TrimRight(gap, " .")
-	return sign != "" && sign != gap && cut-1 > from && strings.Contains(p.in.w.text[p.in.w.tokens[from].e:p.in.w.tokens[cut-1].s], sign)
+	return sign != "" && sign != gap && cut-1 > from &&
+		strings.Contains(p.in.w.text[p.in.w.tokens[from].e:p.in.w.tokens[cut-1].s], sign)
 }
 
 // partsOnly reports whether tokens [from, to) say a part or the last season and no title: "Part.2", "Final Season".
@@ -335,8 +342,8 @@ func (p splitter) partsOnly(from, to int) bool {
 	return true
 }
 
-// japanese reports whether a name is made as in Japan or Korea, where the words in Latin letters behind s belong to the title: it
-// has kana or hangul before a counter of episodes, or names the episode in Japanese quotes.
+// japanese reports whether a name is made as in Japan or Korea, where the words in Latin letters behind s belong to the
+// title: it has kana or hangul before a counter of episodes, or names the episode in Japanese quotes.
 func (p splitter) japanese(s span) bool {
 	if p.in.marks.episode.empty() || p.in.w.tokens[s.from].group >= 0 {
 		return false
@@ -346,7 +353,8 @@ func (p splitter) japanese(s span) bool {
 		return false
 	}
 	script := p.in.w.scriptOf(s)
-	return script == "ja" || script == "ko" || p.in.w.classAt(at) != cjk || strings.Contains(p.in.w.gap(p.in.marks.episode.to-1), "「")
+	return script == "ja" || script == "ko" || p.in.w.classAt(at) != cjk ||
+		strings.Contains(p.in.w.gap(p.in.marks.episode.to-1), "「")
 }
 
 // turn returns where the script changes in tokens [from, to), 0 where it does so never or more than once. A number

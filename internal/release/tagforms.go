@@ -2,12 +2,6 @@ package release
 
 import "strings"
 
-// alone reports whether token i is all that its bracket holds.
-func (p *words) alone(i int) bool {
-	g := p.tokens[i].group
-	return g >= 0 && p.brackets[g].behind-p.brackets[g].first == 1
-}
-
 // readChecksum: "[ABCD1234]". One of digits only is the last bracket of its name.
 func readChecksum(p *tagged, i int) bool {
 	w := p.w.word(i)
@@ -228,7 +222,8 @@ func readDisc(p *tagged, i int) bool {
 	switch n := len(w) - len(head); {
 	case n == 0 && len(w) != 4:
 		return false
-	case n == 0 && i > 0 && p.w.plainNumber(i+1) && p.w.width(i+1) <= 2 && len(p.w.gap(i)) == 1 && among(w, "disc", "disk"):
+	case n == 0 && i > 0 && p.w.plainNumber(i+1) && p.w.width(i+1) <= 2 && len(p.w.gap(i)) == 1 &&
+		among(w, "disc", "disk"):
 		p.w.set(i, i+2, tagTech)
 	case n == 0 || n > 2:
 		return false
@@ -263,7 +258,8 @@ func readSite(p *tagged, i int) bool {
 // endOfSite returns the token behind the address that "www" at i begins, 0 when there is none.
 func (p *tagged) endOfSite(i int) int {
 	j := i + 1
-	if i <= 1 && p.w.dotted && p.w.beside(i, i+3) && p.w.gap(i+2) == "." && p.w.tokens[i].group < 0 && lists().domains[lower(p.w.word(i+2))] {
+	if i <= 1 && p.w.dotted && p.w.beside(i, i+3) && p.w.gap(i+2) == "." && p.w.tokens[i].group < 0 &&
+		lists().domains[lower(p.w.word(i+2))] {
 		return i + 3 // "www.site.com.Title"
 	}
 	for p.w.beside(i, j) && !dashGap(p.w.gap(j-1)) && j-i < 5 && !strings.ContainsAny(p.w.gap(j-1), "])】") {
@@ -283,3 +279,80 @@ func (p *tagged) siteAlone(i int) bool {
 	}
 	return i == 0 && (dashGap(p.w.gap(1)) || p.w.gap(1) == " " && p.w.dotted)
 }
+
+// readCatalogueID: "[tmdbid-26209]", "{tmdb-26209}", "tmdbid=26209", "imdb-tt0061265", "{tvdb-1}", "[anidb-1]", and the
+// "[tt0061265]" of IMDb in a bracket.
+func readCatalogueID(p *tagged, i int) bool {
+	if p.w.width(i) < len("tmdb") {
+		return false
+	}
+	switch p.w.word(i)[0] | 0x20 { // most words can't be one, and this is quick
+	case 't', 'i', 'a':
+	default:
+		return false
+	}
+	w := lower(p.w.word(i))
+	if p.w.tokens[i].group >= 0 && len(w) >= 9 && imdbID(w) {
+		p.setID(i, i+1, ID{Source: "imdb", Value: w})
+		return true
+	}
+	id := ID{Source: catalogue(strings.TrimSuffix(w, "id"))}
+	if id.Source == "" {
+		return false
+	}
+	j := i + 1
+	if idGap(p.w.gap(i)) && j < len(p.w.tokens) {
+		switch k := lower(p.w.word(j)); k {
+		case "tv", "movie":
+			id.Kind = k
+			j++
+		case "id":
+			j++
+		}
+	}
+	if !p.w.beside(i, j) || !idGap(p.w.gap(j-1)) {
+		return false
+	}
+	id.Value = lower(p.w.word(j))
+	switch {
+	case id.Source == "imdb" && imdbID(id.Value):
+	case p.w.tokens[j].class != number:
+		return false
+	case id.Source == "imdb":
+		id.Value = "tt" + id.Value
+	case p.w.tokens[i].group < 0 && w == id.Source && p.w.gap(j-1) == " ": // a title, for all that is known
+		return false
+	}
+	p.setID(i, j+1, id)
+	return true
+}
+
+// catalogue returns the catalogue of that name, "" when there is none.
+func catalogue(name string) string {
+	switch name {
+	case "tmdb", "themoviedb":
+		return "tmdb"
+	case "tvdb", "thetvdb":
+		return "tvdb"
+	case "imdb", "anidb":
+		return name
+	}
+	return ""
+}
+
+// imdbID reports whether w is "tt" and digits.
+func imdbID(w string) bool { return strings.HasPrefix(w, "tt") && allDigits(w[2:]) }
+
+// setID records the id that tokens [from, to) give.
+func (p *tagged) setID(from, to int, id ID) {
+	p.ids = append(p.ids, id)
+	p.w.set(from, to, tagID)
+}
+
+// idGap reports whether g can stand between the name of a catalogue and an id.
+func idGap(g string) bool {
+	return g == ": " || len(g) == 1 && strings.Contains("-=:_ /", g)
+}
+
+// allDigits reports whether s is digits and not empty.
+func allDigits(s string) bool { return s != "" && leadingDigits(s) == len(s) }

@@ -63,7 +63,8 @@ func (p *tagged) loosenFirst() {
 	for i := range p.w.tokens {
 		t := &p.w.tokens[i]
 		if t.group >= 0 {
-			if t.tag == tagTech && p.w.tagAt(i+1) == none && p.w.beside(i, i+1) && p.w.classAt(i+1) == alpha && !p.w.beside(i-1, i) {
+			if t.tag == tagTech && p.w.tagAt(i+1) == none && p.w.beside(i, i+1) && p.w.classAt(i+1) == alpha &&
+				!p.w.beside(i-1, i) {
 				t.weak = true // "[24bit Melody]"
 			}
 			continue
@@ -101,4 +102,122 @@ func dashGap(g string) bool {
 		}
 	}
 	return dash && space
+}
+
+// findDates marks dates: "2010.11.23", "03-29-2012", "5th Mar 2025", "140722" among tags. A date is neither year nor
+// episode.
+func (p *tagged) findDates() {
+	for i := range p.w.tokens {
+		t := &p.w.tokens[i]
+		if t.tag != none && t.word.role != monthWord || t.class == cjk || t.class == alpha {
+			continue
+		}
+		switch {
+		case p.datePart(i, i+1) && p.datePart(i+1, i+2) && p.dateNumbers(i):
+			p.setDate(i, i+3)
+		case p.w.roleAt(i+1) == monthWord && p.w.classAt(i+2) == number && p.w.width(i+2) == 4 && p.dayWord(i):
+			p.setDate(i, i+3)
+		case len(p.w.tokens) > 2 && p.startsName(i) && p.recorded(i) > 0:
+			p.setDate(i, p.recorded(i))
+		case t.class == number && len(p.w.tokens) > 2 && p.compactDate(i):
+			p.setDate(i, i+1)
+		case i > 0 && p.w.width(i) == 6 && p.w.alone(i) && t.num/100 > 1950 && dayNumber(t.num*100+1):
+			p.w.set(i, i+1, tagDate) // a month: "[202304]"
+		}
+	}
+}
+
+func (p *tagged) setDate(from, to int) {
+	p.w.set(from, to, tagDate)
+	p.dated = span{from, to}
+}
+
+// datePart reports whether tokens i and j can be neighbours in a date.
+func (p *tagged) datePart(i, j int) bool {
+	if !p.w.plainNumber(j) || !p.w.beside(i, j) {
+		return false
+	}
+	switch p.w.gap(i) {
+	case ".", "-", " ":
+		return true
+	}
+	return false
+}
+
+// dateNumbers reports whether the three numbers from i on are a date.
+func (p *tagged) dateNumbers(i int) bool {
+	if !p.w.plainNumber(i) || p.w.width(i+1) > 2 || p.w.gap(i) != p.w.gap(i+1) {
+		return false
+	}
+	if p.w.gap(i) == "-" && p.w.classAt(i+3) == number && p.w.gap(i+2) == "-" {
+		return false // four numbers
+	}
+	a, b, c := p.w.tokens[i].num, p.w.tokens[i+1].num, p.w.tokens[i+2].num
+	switch {
+	case p.w.yearlike(i) && p.w.width(i+2) <= 2:
+		return dayMonth(b, c)
+	case p.w.yearlike(i+2) && p.w.width(i) <= 2:
+		return dayMonth(a, b)
+	case b == a+1 && c == b+1: // three episodes
+		return false
+	}
+	// "10-19-12", "18.09.00": two digits for the year
+	// "14.05.11.Title"
+	if i == 0 && !(p.w.classAt(3) == alpha && p.w.gap(0) == "." && p.w.gap(2) == "." && a < 35 && b <= 12) {
+		return false
+	}
+	return p.w.gap(i) != " " && p.w.width(i) == 2 && p.w.width(i+1) == 2 && p.w.width(i+2) == 2 &&
+		(dayMonth(a, b) || a >= 8 && dayMonth(b, c))
+}
+
+// dayMonth reports whether a and b are a day and a month, in either order.
+func dayMonth(a, b int) bool {
+	return a >= 1 && b >= 1 && a <= 31 && b <= 31 && (a <= 12 || b <= 12)
+}
+
+// dayWord reports whether the token at i is "5" or "5th".
+func (p *tagged) dayWord(i int) bool {
+	w := p.w.word(i)
+	n := leadingDigits(w)
+	return n >= 1 && n <= 2 && len(w)-n <= 2
+}
+
+// startsName reports whether a number at i begins the name, or the text behind its first brackets.
+func (p *tagged) startsName(i int) bool {
+	return p.w.classAt(i) == number && (i == 0 || p.w.tokens[i-1].group >= 0 && p.w.tokens[i].group < 0)
+}
+
+// recorded returns the token behind the day and the time of day with which recorders begin a name, the number at i, 0
+// where there is none: "202304122300", "20230412_2300", "230412_2300".
+func (p *tagged) recorded(i int) int {
+	w, behind := p.w.word(i), i+1
+	if len(w) == 8 && p.w.plainNumber(i+1) && p.w.beside(i, i+1) && len(p.w.gap(i)) == 1 {
+		w, behind = w+p.w.word(i+1), i+2
+	}
+	if len(w) == 6 && p.w.plainNumber(i+1) && p.w.width(i+1) == 4 && p.w.beside(i, i+1) && len(p.w.gap(i)) == 1 {
+		w, behind = "20"+w+p.w.word(i+1), i+2
+	}
+	if len(w) != 12 && len(w) != 14 || !dayNumber(atoi(w[:8])) || w[8:10] > "29" || w[10:12] > "59" {
+		return 0
+	}
+	return behind
+}
+
+// dayNumber reports whether n is a day: 20161024.
+func dayNumber(n int) bool {
+	year, month, day := n/10000, n/100%100, n%100
+	return year >= firstYear && year <= lastYear && month >= 1 && month <= 12 && day >= 1 && day <= 31
+}
+
+// compactDate reports whether the number at i is a date: "140722", "20161024".
+func (p *tagged) compactDate(i int) bool {
+	n := p.w.tokens[i].num
+	year, month, day := n/10000, n/100%100, n%100
+	switch {
+	case month < 1 || month > 12 || day < 1 || day > 31:
+		return false
+	case p.w.width(i) == 6:
+		return year <= 34 && !p.w.alone(i)
+	}
+	return p.w.width(i) == 8 && dayNumber(n)
 }

@@ -54,8 +54,8 @@ func (p *titled) titlesInText() {
 	}
 }
 
-// quotedTitle moves the start of the title into quotes that stand behind words for its kind, and returns the token behind
-// them; without such quotes the number of tokens.
+// quotedTitle moves the start of the title into quotes that stand behind words for its kind, and returns the token
+// behind them; without such quotes the number of tokens.
 func (p *titled) quotedTitle() (behind int) {
 	if !strings.Contains(p.w.text, "「") && !strings.Contains(p.w.text, "『") {
 		return len(p.w.tokens)
@@ -81,13 +81,14 @@ func (p *titled) skipKind() {
 	if i+1 < len(p.w.tokens) && p.w.word(i) == "TV" && p.w.gap(i) == "" {
 		i++
 	}
-	if p.w.classAt(i) == cjk && p.w.word(i) == "アニメ" && (p.w.gap(i) == " " || p.w.gap(i) == "." && p.w.dotted) && p.w.beside(i, i+1) && p.w.tagAt(i+1) == none {
+	if p.w.classAt(i) == cjk && p.w.word(i) == "アニメ" && (p.w.gap(i) == " " || p.w.gap(i) == "." && p.w.dotted) &&
+		p.w.beside(i, i+1) && p.w.tagAt(i+1) == none {
 		p.layout.first = i + 1
 	}
 }
 
-// titleWithoutCount adds the title of a film without the words between show and subtitle that say which of the show's films it is:
-// "극장판 24기", the 24th one.
+// titleWithoutCount adds the title of a film without the words between show and subtitle that say which of the show's
+// films it is: "극장판 24기", the 24th one.
 func (p *titled) titleWithoutCount() {
 	first := p.layout.first
 	if p.w.tagAt(first) == tagMovie {
@@ -113,7 +114,8 @@ func (p *titled) titleWithoutCount() {
 
 // shortForm reports whether the name is the scene's short form, which begins with its group: "grp-title.2016.1080p".
 func (p *titled) shortForm() bool {
-	return p.w.dotted && p.layout.group == "" && p.tags.media && p.bound-p.layout.first > 1 && p.w.gap(p.layout.first) == "-" &&
+	return p.w.dotted && p.layout.group == "" && p.tags.media && p.bound-p.layout.first > 1 &&
+		p.w.gap(p.layout.first) == "-" &&
 		p.w.tokens[p.layout.first].s == 0 && p.w.text == lower(p.w.text)
 }
 
@@ -218,4 +220,101 @@ func opensTitle(r rune) bool {
 		return true
 	}
 	return false
+}
+
+// titleOverSeason adds the whole text of a name that goes on between its season and its number: "Title 2nd Season - The
+// Night Ferry - 05". What stands there tells where in the season, or in the specials, the number belongs.
+func (p *titled) titleOverSeason() {
+	if !p.numbers.bare || p.marks.season.empty() || p.marks.season.from < p.bound ||
+		p.marks.episode.from <= p.marks.season.to {
+		return
+	}
+	plain := false
+	for i := p.marks.season.from; i < p.marks.episode.from; i++ {
+		t := &p.w.tokens[i]
+		if t.group != p.w.tokens[p.layout.first].group {
+			return
+		}
+		plain = plain || i >= p.marks.season.to && t.tag == none && t.class != number
+	}
+	if plain {
+		p.addTitle(p.layout.first, p.marks.episode.from)
+	}
+}
+
+// titleWithTag adds the title with the one word that was taken for a tag, though it stands right before a bare number
+// as the end of a title does: "Title 3D - 01", "Title Uncut - 05".
+func (p *titled) titleWithTag(whole int) {
+	if p.bound+1 != whole || p.marks.episode.from != whole || !p.numbers.bare ||
+		p.w.tokens[p.bound].group != p.w.tokens[p.layout.first].group {
+		return
+	}
+	if !p.w.tokens[p.bound].weak {
+		return
+	}
+	switch p.w.tokens[p.bound].tag {
+	case tagEdition, tagTech, tagSource, tagBatch:
+		p.addTitle(p.layout.first, whole)
+	default:
+	}
+}
+
+// remarkIn reports whether the bracket s goes on behind its title with nothing but a round bracket of plain words.
+func (p *titled) remarkIn(s span, end int) bool {
+	if end >= s.to {
+		return false
+	}
+	b := p.w.enclosing(end, p.w.tokens[s.from].group)
+	if b < 0 || !p.w.brackets[b].round || p.w.brackets[b].first != end || p.w.brackets[b].behind != s.to {
+		return false
+	}
+	for i := end; i < s.to; i++ {
+		if p.w.tokens[i].tag != none || p.w.tokens[i].class == number {
+			return false
+		}
+	}
+	return true
+}
+
+// aliasInTitle adds both halves of a title that ends in a bracket: "Title (Other Name)".
+func (p *titled) aliasInTitle() {
+	b := p.w.outermost(p.bound - 1)
+	if b < 0 || p.w.brackets[b].behind != p.bound || p.w.brackets[b].first <= p.layout.first ||
+		!strings.HasPrefix(p.w.before(p.w.brackets[b].first), " ") {
+		return
+	}
+	p.addTitle(p.layout.first, p.w.brackets[b].first)
+	p.addTitle(p.w.brackets[b].first, p.bound)
+}
+
+// aliasInBracket adds the name in a bracket right behind the title: "Title (Other Name)", "한글 (English)".
+func (p *titled) aliasInBracket() {
+	at := p.bound
+	for p.w.tagAt(at) == tagSeason {
+		at++
+	}
+	if at >= len(p.w.tokens) {
+		return
+	}
+	b := p.w.outermost(at)
+	if b < 0 || p.w.brackets[b].first != at {
+		return
+	}
+	s := span{p.w.brackets[b].first, p.w.brackets[b].behind}
+	for s.to-1 > s.from && p.w.tokens[s.to-1].tag == tagSeason {
+		s.to--
+	}
+	if p.w.roleAt(s.from) == akaWord {
+		s.from++
+	}
+	if s.empty() || p.w.oneNumber(s) || p.remarks(&p.w.brackets[b]) ||
+		!p.w.brackets[b].round && p.w.tokens[s.from].class != cjk {
+		return
+	}
+	for i := s.from; i < s.to; i++ {
+		if p.w.tokens[i].tag != none || p.w.tokens[i].group != b {
+			return
+		}
+	}
+	p.addTitle(s.from, s.to)
 }

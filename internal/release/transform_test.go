@@ -151,8 +151,8 @@ func told(r Release) string {
 	return fmt.Sprint(title.Compact(r.Title), r.Seasons, r.Episodes, r.Year)
 }
 
-// otherwise are the names of testdata/names that say something else in a way of writing: what tells there is lost in it,
-// as the capitals of a tag that is a word too.
+// otherwise are the names of testdata/names that say something else in a way of writing: what tells there is lost in
+// it, as the capitals of a tag that is a word too.
 var otherwise = map[string][]string{
 	"dots for blanks": {
 		"Серебряный путь ТВ-2 05.mkv",
@@ -203,8 +203,8 @@ var otherwise = map[string][]string{
 	},
 }
 
-// TestOtherWaysOfWritingANameSayTheSame reads each name as it is and in the ways of transformations: of the project's own
-// names all but otherwise say the same, and of the development corpora, where they are, but for a share.
+// TestOtherWaysOfWritingANameSayTheSame reads each name as it is and in the ways of transformations: of the project's
+// own names all but otherwise say the same, and of the development corpora, where they are, but for a share.
 func TestOtherWaysOfWritingANameSayTheSame(t *testing.T) {
 	names := sampleNames(t)
 	for _, tr := range transformations {
@@ -237,7 +237,8 @@ func TestOtherWaysOfWritingANameSayTheSame(t *testing.T) {
 			}
 			share := 100 * float64(changed[0]+changed[1]) / float64(max(all[0]+all[1], 1))
 			// bench/accuracy prints these numbers.
-			t.Logf("%s: read otherwise are %d of %d read names, %d of %d unread ones", tr.name, changed[0], all[0], changed[1], all[1])
+			t.Logf("%s: read otherwise are %d of %d read names, %d of %d unread ones", tr.name, changed[0], all[0], changed[1],
+				all[1])
 			slices.Sort(own)
 			if diff := cmp.Diff(append([]string{}, otherwise[tr.name]...), own); diff != "" {
 				t.Errorf("the project's names that say something else (-want +got):\n%s", diff)

@@ -114,7 +114,8 @@ var lists = sync.OnceValue(func() *vocabulary {
 		spelled: list.Numbers("spelled"), endings: list.Set("ending"), spacedEndings: list.Set("endings"),
 		counted: list.Set("counted"), articles: list.Set("article"), works: list.Set("work"),
 		reposters: list.Set("reposter"), quantities: list.Set("quantity"), domains: list.Set("domain"),
-		extensions: list.Set("extension"), recorderMarks: list.Set("recorder"), finalSeasons: list.Words("final"), partCounters: list.Words("partcounter"),
+		extensions: list.Set("extension"), recorderMarks: list.Set("recorder"), finalSeasons: list.Words("final"),
+		partCounters:      list.Words("partcounter"),
 		translatorEndings: list.Words("translators"),
 	}
 	for w, n := range list.Numbers("han") {
@@ -211,4 +212,57 @@ func lower(w string) string {
 		}
 	}
 	return w
+}
+
+// roman returns the value of an upper-case roman numeral up to ten, or of a single character such as Ⅲ.
+func roman(w string) (int, bool) {
+	n, ok := lists().romans[w]
+	return n, ok
+}
+
+// spelled returns the value of a lower-case number word.
+func spelled(w string) (int, bool) {
+	n, ok := lists().cardinals[w]
+	return n, ok
+}
+
+// ordinal returns the value of a lower-case "2nd", "second", "10º".
+func ordinal(w string) (int, bool) {
+	switch n := leadingDigits(w); n {
+	case 0:
+		v, ok := lists().ordinals[w]
+		return v, ok
+	case 1, 2:
+		if lists().endings[w[n:]] {
+			return atoi(w[:n]), true
+		}
+	}
+	return 0, false
+}
+
+// hanNumber reads a number in Han numerals at the start of s, up to 999, and returns how many bytes it takes.
+func hanNumber(s string) (value, size int) {
+	total, last := 0, 0
+	for total <= 999 {
+		r, n := utf8.DecodeRuneInString(s[size:])
+		d := hanDigit(r)
+		if d < 0 {
+			break
+		}
+		if d >= 10 {
+			total += max(last, 1) * d
+			d = 0
+		}
+		last = d
+		size += n
+	}
+	return total + last, size
+}
+
+// hanDigit returns the value of a Han numeral, -1 for another character.
+func hanDigit(r rune) int {
+	if n, ok := lists().han[r]; ok {
+		return n
+	}
+	return -1
 }

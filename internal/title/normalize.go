@@ -90,7 +90,8 @@ func fold(s string) string {
 	return norm.NFC.String(strings.TrimRight(b.String(), " "))
 }
 
-// apartRomans puts spaces around roman numerals that are one character: decomposed they are letters like those beside them.
+// apartRomans puts spaces around roman numerals that are one character: decomposed they are letters like those beside
+// them.
 func apartRomans(s string) string {
 	if !strings.Contains(s, "\xe2\x85") { // with which all of them begin
 		return s
@@ -126,8 +127,8 @@ func apostrophe(r rune) bool {
 // Compact is Normalize without its spaces: "k on" and "kon" are one.
 func Compact(s string) string { return strings.ReplaceAll(Normalize(s), " ", "") }
 
-// Signs returns the signs of a title that sequels have more of than the show ("Title!!", "Title'", "Title √A") and that Normalize
-// leaves out. A single mark or heart is a matter of spelling.
+// Signs returns the signs of a title that sequels have more of than the show ("Title!!", "Title'", "Title √A") and that
+// Normalize leaves out. A single mark or heart is a matter of spelling.
 func Signs(text string) string {
 	var out strings.Builder
 	runes := []rune(norm.NFKC.String(text))

@@ -20,8 +20,8 @@ var (
 )
 
 // Plain returns a normalised title (Normalize) in one form for all the ways of writing long vowels and particles of
-// Japanese in Latin letters, and of parting words: "yuusha wo", "yusha o" and "yūsha-o". Chinese comes out in simplified
-// characters.
+// Japanese in Latin letters, and of parting words: "yuusha wo", "yusha o" and "yūsha-o". Chinese comes out in
+// simplified characters.
 func Plain(norm string) string {
 	return oneHan(strings.ReplaceAll(longVowels.Replace(particles.Replace(norm+" ")), " ", ""))
 }
@@ -54,9 +54,9 @@ func oneHan(s string) string {
 	}, s)
 }
 
-// Reads reports whether a title in Latin letters may be how a Japanese title is read: most of the letters of its kana stand there
-// in their order, and each Han character, whose reading is not known, has room for one to five letters. Of a title with few kana
-// it can't tell, and says no.
+// Reads reports whether a title in Latin letters may be how a Japanese title is read: most of the letters of its kana
+// stand there in their order, and each Han character, whose reading is not known, has room for one to five letters. Of
+// a title with few kana it can't tell, and says no.
 func Reads(japanese, latin string) bool {
 	if !hasSyllables(japanese) {
 		return false
@@ -77,10 +77,10 @@ func Reads(japanese, latin string) bool {
 	return common(want, got)*5 >= len(want)*4
 }
 
-// MayRead reports whether a part of a title in Latin letters may be how a Japanese one is read, by its shape alone: the kana stand
-// there, and between them as many letters as Han characters have. It is for telling few of them apart: misfit is how far the
-// number of letters is from the usual one, per Han character. A character that is repeated ("神々") is read twice ("kamigami"); where
-// that stands in its place, it is no chance.
+// MayRead reports whether a part of a title in Latin letters may be how a Japanese one is read, by its shape alone: the
+// kana stand there, and between them as many letters as Han characters have. It is for telling few of them apart:
+// misfit is how far the number of letters is from the usual one, per Han character. A character that is repeated ("神々")
+// is read twice ("kamigami"); where that stands in its place, it is no chance.
 func MayRead(japanese, latin string) (misfit float64, ok bool) {
 	var shape strings.Builder
 	han, allHan, kana := 0, 0, 0
@@ -124,8 +124,8 @@ func MayRead(japanese, latin string) (misfit float64, ok bool) {
 	return misfit, true
 }
 
-// twice reports whether a reading is one that is said twice, the second time perhaps with another consonant at its beginning:
-// "kamigami", "shimajima".
+// twice reports whether a reading is one that is said twice, the second time perhaps with another consonant at its
+// beginning: "kamigami", "shimajima".
 func twice(s string) bool {
 	rest := func(s string) string { return strings.TrimLeft(s, "bcdfghjkmnprstwyz") }
 	for i := 1; i < len(s); i++ {
@@ -136,7 +136,8 @@ func twice(s string) bool {
 	return false
 }
 
-// leastOfFive is how few letters five Han characters have, in a row of so many: a row of several has no room for only short ones.
+// leastOfFive is how few letters five Han characters have, in a row of so many: a row of several has no room for only
+// short ones.
 var leastOfFive = [...]int{6, 6, 6, 8}
 
 const (

@@ -5,8 +5,8 @@
 //	[source Dolby Digital | weak]
 //	ac3 ddp dolby_digital
 //
-// A section begins with its kind, perhaps a value, and behind a bar how its words are meant. Words stand between blanks;
-// a "_" inside a word is a blank of it.
+// A section begins with its kind, perhaps a value, and behind a bar how its words are meant. Words stand between
+// blanks; a "_" inside a word is a blank of it.
 package wordlist
 
 import (

@@ -7,9 +7,13 @@ import (
 )
 
 func TestTextIsReadAsSections(t *testing.T) {
-	list := Parse("# words\n\n[audio Dolby Digital | weak common]\nac3 ddp\n  dolby_digital\n[ordinal 2]\nsecond zweite\n[ordinal 3]\nthird\n")
+	list := Parse("# words\n\n[audio Dolby Digital | weak common]\nac3 ddp\n  dolby_digital\n[ordinal 2]\nsecond " +
+		"zweite\n[ordinal 3]\nthird\n")
 	want := List{
-		{Kind: "audio", Value: "Dolby Digital", How: []string{"weak", "common"}, Words: []string{"ac3", "ddp", "dolby digital"}},
+		{
+			Kind: "audio", Value: "Dolby Digital", How: []string{"weak", "common"},
+			Words: []string{"ac3", "ddp", "dolby digital"},
+		},
 		{Kind: "ordinal", Value: "2", How: []string{}, Words: []string{"second", "zweite"}},
 		{Kind: "ordinal", Value: "3", How: []string{}, Words: []string{"third"}},
 	}

@@ -1,4 +1,5 @@
-// Command hantable writes the table by which package title compares Chinese titles in traditional and simplified characters.
+// Command hantable writes the table by which package title compares Chinese titles in traditional and simplified
+// characters.
 //
 //	bzcat /usr/share/unicode/Unihan_Variants.txt.bz2 | go run ./internal/title/hantable > internal/title/han.txt
 //
@@ -63,8 +64,8 @@ const head = `# Written by internal/title/hantable from Unihan_Variants.txt of U
 [han]
 `
 
-// read returns the simplified form of each character, and the list's version of Unicode. Of several forms the first common one
-// counts.
+// read returns the simplified form of each character, and the list's version of Unicode. Of several forms the first
+// common one counts.
 func read(list io.Reader) (simple map[rune]rune, version string, err error) {
 	simple = map[rune]rune{}
 	lines := bufio.NewScanner(list)

@@ -1,11 +1,15 @@
 package release
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/anivault/anivault/internal/wordlist"
 )
 
 // table is one of the package's rule tables, as the tests need it.
@@ -97,4 +101,85 @@ func TestEveryRuleDecidesItsExample(t *testing.T) {
 			}
 		})
 	}
+}
+
+// sampleName is a name to read in several ways.
+type sampleName struct {
+	text   string
+	unread bool // it is never printed
+	own    bool // it stands in testdata/names
+}
+
+// namesOfKind returns the rows of each file in testdata/names: made-up names of one kind, each with what is to be read.
+func namesOfKind(t *testing.T) map[string][]row {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("..", "..", "testdata", "names", "*.txt"))
+	if err != nil || len(files) == 0 {
+		t.Fatal("no names in testdata/names", err)
+	}
+	kinds := map[string][]row{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kind := strings.TrimSuffix(filepath.Base(file), ".txt")
+		for _, line := range strings.Split(string(text), "\n") {
+			if line == "" || strings.HasPrefix(line, "# ") {
+				continue
+			}
+			name, want, ok := strings.Cut(line, " -> ")
+			if !ok {
+				t.Fatalf("%s: %q is not \"name -> reading\"", file, line)
+			}
+			kinds[kind] = append(kinds[kind], row{name, want})
+		}
+	}
+	return kinds
+}
+
+func TestNamesOfEachKind(t *testing.T) {
+	for kind, rows := range namesOfKind(t) {
+		t.Run(kind, func(t *testing.T) { check(t, rows) })
+	}
+}
+
+// sampleNames returns the names of testdata/names, and those of the development corpora where they are.
+func sampleNames(t *testing.T) []sampleName {
+	t.Helper()
+	var names []sampleName
+	for _, rows := range namesOfKind(t) {
+		for _, r := range rows {
+			names = append(names, sampleName{text: r.name, own: true})
+		}
+	}
+	for _, file := range []string{"parse_dev.jsonl", "parse_dev2.jsonl"} {
+		for _, row := range evalRows(t, file) {
+			names = append(names, sampleName{text: row.Input, unread: row.unread()})
+		}
+	}
+	return names
+}
+
+func TestEveryWordHasOneMeaning(t *testing.T) {
+	seen := map[string]string{}
+	for _, s := range wordlist.Parse(wordsText) {
+		if tagNames[s.Kind] == none && roleNames[s.Kind] == noRole || s.Is("within") || s.Is("alone") {
+			continue
+		}
+		for _, w := range s.Words {
+			if first := seen[w]; first != "" {
+				t.Errorf("%q stands in [%s] and in [%s %s]", w, first, s.Kind, s.Value)
+			}
+			if w != lower(w) || len(w) > maxWord {
+				t.Errorf("%q is never looked up: it is not in small letters, or longer than %d bytes", w, maxWord)
+			}
+			seen[w] = s.Kind + " " + s.Value
+		}
+	}
+}
+
+func TestEveryKindOfWordIsKnown(t *testing.T) {
+	lists() // a kind that is missing panics
+	folderLists()
 }

@@ -39,7 +39,8 @@ func (p *numbered) leadingNumber() {
 		return
 	}
 	if p.layout.yearAt >= 0 {
-		if p.w.tokens[p.layout.yearAt].group >= 0 && p.w.plainNumber(i) && p.w.width(i) <= 2 && p.w.gap(i) == ". " && p.w.classAt(i+1) == alpha {
+		if p.w.tokens[p.layout.yearAt].group >= 0 && p.w.plainNumber(i) && p.w.width(i) <= 2 && p.w.gap(i) == ". " &&
+			p.w.classAt(i+1) == alpha {
 			p.layout.first = i + 1 // a film's place in a collection: "2. Title (2009)"
 		}
 		return
@@ -96,7 +97,8 @@ func (p *numbered) seasonDotEpisode() bool {
 		return false
 	}
 	for i := 0; i+1 < len(p.w.tokens); i++ {
-		if !p.w.plainNumber(i) || !p.w.plainNumber(i+1) || !p.w.beside(i, i+1) || p.w.tokens[i].num < 0 || p.w.tokens[i+1].num < 0 {
+		if !p.w.plainNumber(i) || !p.w.plainNumber(i+1) || !p.w.beside(i, i+1) || p.w.tokens[i].num < 0 ||
+			p.w.tokens[i+1].num < 0 {
 			continue
 		}
 		inBracket := p.pairInBracket(i)
@@ -130,12 +132,14 @@ func (p *numbered) pairAtEnd(i int) bool {
 		return false
 	}
 	if p.w.gap(i) == "." && !p.w.dotted && !p.w.folder && p.w.width(i) == 1 && p.w.padded(i+1) && p.w.width(i+1) == 2 {
-		return !p.w.beside(i, i+2) && p.layout.year == 0 && p.w.before(i) == " " // "Title 2.05", and no film's "Title 3.0+1.01 (2021)"
+		// "Title 2.05", and no film's "Title 3.0+1.01 (2021)"
+		return !p.w.beside(i, i+2) && p.layout.year == 0 && p.w.before(i) == " "
 	}
 	if p.layout.fansub || p.tags.media {
 		return false
 	}
-	if !(p.w.gap(i) == "." && p.w.dotted) && !(p.w.gap(i) == " " && p.w.padded(i) && !dashGap(p.w.before(i))) || p.w.width(i) != 2 || p.w.width(i+1) != 2 || p.w.word(i)[0] > '2' {
+	if !(p.w.gap(i) == "." && p.w.dotted) && !(p.w.gap(i) == " " && p.w.padded(i) && !dashGap(p.w.before(i))) ||
+		p.w.width(i) != 2 || p.w.width(i+1) != 2 || p.w.word(i)[0] > '2' {
 		return false
 	}
 	return i+2 >= len(p.w.tokens) || i+3 == len(p.w.tokens) && p.w.width(i+2) == 1 && p.w.tokens[i+2].class == alpha
@@ -143,7 +147,8 @@ func (p *numbered) pairAtEnd(i int) bool {
 
 // partAsEpisode takes the part of a broadcast that names no episode for one: "Title Part 2 720p HDTV".
 func (p *numbered) partAsEpisode() {
-	if p.marks.part == 0 || !p.marks.episode.empty() || !p.marks.season.empty() || !p.tags.television(0) || p.layout.first < 0 {
+	if p.marks.part == 0 || !p.marks.episode.empty() || !p.marks.season.empty() || !p.tags.television(0) ||
+		p.layout.first < 0 {
 		return
 	}
 	for i := p.layout.first + 1; i < len(p.w.tokens); i++ {

@@ -67,8 +67,9 @@ func (p *marked) behindSeasonWord(i int) (c cursor, plural, ok bool) {
 			return c, false, false // "ТВ-2" is the second season, "ТВ 02" an episode on television
 		}
 	case seriesWord:
-		if !p.w.plainNumber(i+1) || p.w.width(i+1) > 2 || !dashGap(p.w.before(i)) && p.w.roleAt(i+2) != episodeWord && p.w.beside(i+1, i+2) &&
-			!p.tightCount(i+2) {
+		if !p.w.plainNumber(i+1) || p.w.width(i+1) > 2 ||
+			!dashGap(p.w.before(i)) && p.w.roleAt(i+2) != episodeWord && p.w.beside(i+1, i+2) &&
+				!p.tightCount(i+2) {
 			return c, false, false
 		}
 	default:

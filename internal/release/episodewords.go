@@ -59,8 +59,8 @@ func (p *marked) behindEpisodeWord(i int) (c cursor, ok bool) {
 	return c, true
 }
 
-// countsInUnit reports whether the word at i is what the work counts its episodes in: behind a dash, "Title - Session 5", or
-// with a sign before the number, "Title Act.14". A film's chapter has one digit and its year.
+// countsInUnit reports whether the word at i is what the work counts its episodes in: behind a dash, "Title - Session
+// 5", or with a sign before the number, "Title Act.14". A film's chapter has one digit and its year.
 func (p *marked) countsInUnit(i int) bool {
 	if p.w.tokens[i].word.role != unitWord || !p.w.plainNumber(i+1) || !p.w.beside(i, i+1) {
 		return false
@@ -220,4 +220,111 @@ func markHash(p *marked, i int) bool {
 	p.episode = p.take(i, end, tagEpisode)
 	p.episodes = episodes
 	return true
+}
+
+// markCounters turns the counters that the lexer found into season and episode.
+func (p *marked) markCounters() {
+	for i := range p.w.tokens {
+		t := &p.w.tokens[i]
+		if t.num < 0 || t.class != cjk {
+			continue
+		}
+		switch t.tag {
+		case tagSeason:
+			if p.w.countsFilms(i) {
+				t.tag = none
+			}
+			if p.w.tagAt(i-1) == tagExtra && strings.HasSuffix(p.w.word(i), "弾") { // "PV第2弾"
+				t.tag = tagPromo
+			}
+			if len(p.seasons) > 0 || t.tag != tagSeason {
+				continue
+			}
+			p.season = span{i, i + 1}
+			for v := t.num; v <= max(t.num, min(t.last, t.num+60)); v++ {
+				p.seasons = append(p.seasons, v)
+			}
+		case tagEpisode:
+			if p.episode.empty() && !p.wholeBefore(i) &&
+				!(t.group >= 0 && digit(p.w.text[t.s]) && p.w.plainWords(p.w.wordsOf(t.group)) > 0 && !p.countsAlone(i)) {
+				p.markCounter(i)
+			}
+		default:
+		}
+	}
+}
+
+// wholeBefore reports whether the counter at i says how many episodes there are, and another one follows which this is:
+// "全24話 第5話".
+func (p *marked) wholeBefore(i int) bool {
+	if !strings.HasPrefix(p.w.word(i), "全") {
+		return false
+	}
+	for k := i + 1; k < len(p.w.tokens); k++ {
+		if t := &p.w.tokens[k]; t.class == cjk && t.tag == tagEpisode && t.num >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// countsFilms reports whether the counter at i counts films, as "24기" does beside the word for film, or where the name
+// begins with that.
+func (p *words) countsFilms(i int) bool {
+	film := func(k int) bool { return p.classAt(k) == cjk && p.tagAt(k) == tagMovie }
+	switch w := p.word(i); {
+	case p.tokens[i].num < 0:
+		return false
+	case strings.HasSuffix(w, "部"):
+		return film(i - 1)
+	case !strings.HasSuffix(w, "기"):
+		return false
+	}
+	first := 0
+	for first < i && p.tokens[first].group >= 0 {
+		first++
+	}
+	return film(first) || film(i-1) && p.beside(i-1, i) || film(i+1) && p.beside(i, i+1) && !p.added(i+1)
+}
+
+// markCounter takes the counter at i, and the number with a dash before it, for episodes: "第01-12話", "01-12話".
+func (p *marked) markCounter(i int) {
+	t := &p.w.tokens[i]
+	from, lo := i, t.num
+	if i > 0 && t.last == 0 && p.w.tokens[i-1].class == number && joinOf(p.w.before(i)) != noJoin &&
+		p.w.before(i) != " - " {
+		n, listed := p.w.tokens[i-1].num, joinOf(p.w.before(i)) == listJoin
+		if n >= 0 && n < t.num && t.num-n < maxEpisodes && (!listed || n == t.num-1) {
+			from, lo = i-1, n
+		}
+	}
+	to, hi := i+1, max(t.num, t.last)
+	if p.halfCounter(i) {
+		if from = i - 1; from > 0 && p.w.tokens[from-1].e == p.w.tokens[from].s && among(p.w.word(from-1), "第", "제") {
+			from--
+		}
+		p.setEpisode(from, to, float64(p.w.tokens[i-1].num)+float64(t.num)/10)
+		return
+	}
+	if next := i + 1; p.w.classAt(next) == cjk && p.w.tagAt(next) == tagEpisode && joinOf(p.w.gap(i)) != noJoin &&
+		p.w.beside(i, next) {
+		n, listed := p.w.tokens[next].num, joinOf(p.w.gap(i)) == listJoin
+		if n > hi && n-hi < maxEpisodes && (!listed || n == hi+1) { // "第1話~第12話", "5화, 6화"
+			to, hi = next+1, n
+		}
+	}
+	p.setEpisodes(from, to, lo, hi)
+	p.batch = p.batch || hi > lo && lo == 1
+}
+
+// countsAlone reports whether the counter at i and a number joined to it are all that their bracket holds: "(1-23话)".
+func (p *marked) countsAlone(i int) bool {
+	w := p.w.wordsOf(p.w.tokens[i].group)
+	return w.to == i+1 && w.from == i-1 && p.w.classAt(w.from) == number && joinOf(p.w.gap(w.from)) == rangeJoin
+}
+
+// halfCounter reports whether the counter at i is what follows the point of "第12.5話".
+func (p *marked) halfCounter(i int) bool {
+	return !p.w.dotted && p.w.plainNumber(i-1) && p.w.before(i) == "." && leadingDigits(p.w.word(i)) == 1 &&
+		p.w.tokens[i].last == 0
 }

@@ -41,9 +41,11 @@ func (p *marked) groupAtEnd(i int) bool {
 	return p.tags.media && p.w.before(i) == "-" && p.w.tagAt(i-1) != none && !p.w.beside(i, i+1)
 }
 
-// groupAtStart reports whether token i begins the bracket that the name begins with, and more words stand in it: "[S1 Friends]".
+// groupAtStart reports whether token i begins the bracket that the name begins with, and more words stand in it: "[S1
+// Friends]".
 func (p *marked) groupAtStart(i int) bool {
-	return !p.w.folder && i == 0 && p.w.tokens[0].group >= 0 && p.w.beside(0, 1) && p.w.tagAt(1) == none && p.w.classAt(1) != number
+	return !p.w.folder && i == 0 && p.w.tokens[0].group >= 0 && p.w.beside(0, 1) && p.w.tagAt(1) == none &&
+		p.w.classAt(1) != number
 }
 
 // markGluedSeason cuts "DieS01E06" and "Title2x05" before the marker, which is the next token then.
