@@ -3,7 +3,6 @@ package cache
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +16,8 @@ func jsonBody(n int) string {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(&b, `{"id":%d,"name":"Episode %d","air_date":"2011-04-%02d","runtime":%d,"overview":""}`, 700_000+i*37, i, i%28+1, 20+i%7)
+		fmt.Fprintf(&b, `{"id":%d,"name":"Episode %d","air_date":"2011-04-%02d","runtime":%d,"overview":""}`,
+			700_000+i*37, i, i%28+1, 20+i%7)
 	}
 	b.WriteString(`]}`)
 	return b.String()
@@ -35,11 +35,11 @@ func BenchmarkAskAndStore(b *testing.B) {
 
 func BenchmarkGetFromDatabase(b *testing.B) {
 	s := open(b, b.TempDir(), Options{})
-	e := &Entry{Key: "GET http://api:80/3/tv/1", Status: http.StatusOK, Body: []byte(jsonBody(10_000)), FetchedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour)}
-	if err := s.Put(b.Context(), e); err != nil {
-		b.Fatal(err)
+	e := &Entry{
+		Key: "GET http://api:80/3/tv/1", Status: http.StatusOK, Body: []byte(jsonBody(10_000)),
+		FetchedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour),
 	}
-	if _, err := s.Merge(b.Context()); err != nil {
+	if err := s.Put(b.Context(), e); err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
@@ -51,34 +51,13 @@ func BenchmarkGetFromDatabase(b *testing.B) {
 
 func BenchmarkPut(b *testing.B) {
 	s := open(b, b.TempDir(), Options{})
-	e := Entry{Key: "GET http://api:80/3/tv/1", Status: http.StatusOK, Body: []byte(jsonBody(10_000)), FetchedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour)}
+	e := Entry{
+		Key: "GET http://api:80/3/tv/1", Status: http.StatusOK, Body: []byte(jsonBody(10_000)),
+		FetchedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour),
+	}
 	for b.Loop() {
 		if err := s.Put(b.Context(), &e); err != nil {
 			b.Fatal(err)
 		}
-	}
-}
-
-// BenchmarkWalkPages looks through all pages of a database, and through those that have changed.
-func BenchmarkWalkPages(b *testing.B) {
-	path, file := manyPages(b, time.Now())
-	f, err := os.Open(path)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer f.Close()
-	known, err := walkPages(f, int64(len(file)), nil, false)
-	if err != nil {
-		b.Fatal(err)
-	}
-	for name, sound := range map[string]soundPages{"all": nil, "again": known} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportMetric(float64(len(file))/float64(os.Getpagesize()), "pages")
-			for b.Loop() {
-				if _, err := walkPages(f, int64(len(file)), sound, false); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	}
 }

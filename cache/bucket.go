@@ -1,7 +1,7 @@
 package cache
 
 // Buckets: name spaces of one store. The answers have one of their own; others (what was decided for which file, say)
-// hold plain bytes, and go through the same journals.
+// hold plain bytes.
 
 import (
 	"context"
@@ -52,20 +52,20 @@ func (b *Bucket) Get(ctx context.Context, key string) (item Item, ok bool, err e
 }
 
 // GetBatch reads many values, in as few sessions as possible; the result has the order of keys, and an Item without Key
-// for each that is not there. With [ErrLocked] only journals could be read.
+// for each that is not there. With [ErrLocked] the database could not be read.
 func (b *Bucket) GetBatch(ctx context.Context, keys []string) ([]Item, error) {
-	recs, _, _, err := b.store.lookup(ctx, b.name, keys)
+	recs, err := b.store.lookup(ctx, b.name, keys)
 	items := make([]Item, len(keys))
 	for i, r := range recs {
-		if r.stamp != 0 {
+		if r.found {
 			items[i] = itemOf(keys[i], r)
 		}
 	}
 	return items, err
 }
 
-// Put writes values with one append. When it returns nil they survive the death of the process, unless a warning said
-// that nothing can be written.
+// Put writes values in one transaction, which it may share with others. When it returns nil they survive the death of
+// the process and a loss of power, unless a warning said that nothing can be written.
 func (b *Bucket) Put(_ context.Context, items ...Item) error {
 	ws := make([]write, len(items))
 	for i, it := range items {
@@ -78,7 +78,8 @@ func (b *Bucket) Put(_ context.Context, items ...Item) error {
 		if it.FetchedAt.IsZero() {
 			it.FetchedAt = b.store.now()
 		}
-		ws[i] = write{bucket: b.name, key: it.Key, rec: record{fetched: it.FetchedAt, expires: it.ExpiresAt, payload: it.Value}}
+		rec := record{fetched: it.FetchedAt, expires: it.ExpiresAt, payload: it.Value}
+		ws[i] = write{bucket: b.name, key: it.Key, rec: rec}
 	}
 	return b.store.put(ws...)
 }
@@ -91,11 +92,10 @@ func (b *Bucket) Delete(_ context.Context, keys ...string) error {
 	return b.store.remove(b.name, keys...)
 }
 
-// remove writes that values are gone.
 func (s *Store) remove(bucket string, keys ...string) error {
 	ws := make([]write, len(keys))
 	for i, k := range keys {
-		ws[i] = write{bucket: bucket, key: k, rec: record{deleted: true, fetched: s.now()}}
+		ws[i] = write{bucket: bucket, key: k, gone: true}
 	}
 	return s.put(ws...)
 }
@@ -103,28 +103,34 @@ func (s *Store) remove(bucket string, keys ...string) error {
 // Get reads the answer stored under a key (see [KeyOf]), fresh or not, but none older than 180 days. ok is false when
 // there is none. With [ErrLocked] it is not known whether there is one.
 func (s *Store) Get(ctx context.Context, key string) (e *Entry, ok bool, err error) {
-	e, _, err = s.entry(ctx, key)
-	return e, e != nil, err
-}
-
-// entry reads an answer, nil if there is none, and returns what it has seen.
-func (s *Store) entry(ctx context.Context, key string) (*Entry, sight, error) {
-	if e, saw := s.recall(key); e != nil {
-		return e, saw, nil
+	recs, err := s.lookup(ctx, responses, []string{key})
+	if !recs[0].found {
+		return nil, false, err
 	}
-	recs, stamps, saw, err := s.lookup(ctx, responses, []string{key})
-	r := recs[0]
-	saw.stamp = stamps[0]
-	if r.stamp == 0 {
-		return nil, saw, err
-	}
-	e, bad := entryOf(key, r)
+	e, bad := entryOf(key, recs[0])
 	if bad != nil {
 		s.damagedRecord(responses, key, bad)
-		return nil, saw, err
+		return nil, false, err
 	}
-	s.remember(e, r, saw)
-	return e, saw, err
+	return e, true, err
+}
+
+// Range calls fn for every stored answer, in key order, fresh or not, but none older than 180 days. What is written
+// meanwhile may or may not be seen. It ends with the first error, which it returns. fn may use the store.
+func (s *Store) Range(ctx context.Context, fn func(*Entry) error) error {
+	return s.walk(ctx, responses, func(key string, r record) error {
+		e, err := entryOf(key, r)
+		if err != nil {
+			s.damagedRecord(responses, key, err)
+			return nil
+		}
+		return fn(e)
+	})
+}
+
+// Range calls fn for every value of the bucket, in key order. See Store.Range.
+func (b *Bucket) Range(ctx context.Context, fn func(Item) error) error {
+	return b.store.walk(ctx, b.name, func(key string, r record) error { return fn(itemOf(key, r)) })
 }
 
 // Put stores an answer. Its body must be a JSON object; see Bucket.Put for what a nil error means.

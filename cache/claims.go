@@ -1,9 +1,9 @@
 package cache
 
 // Claims: "I am asking this key". Two processes never ask the same question: whoever wants to ask first takes an
-// advisory lock on one of its upstream's 256 files, by the key's hash, and holds it over the request. The system frees
-// it when its process dies, and wakes the next one at once, who looks once more before it asks. Upstreams share no file:
-// one may be a gateway that asks another with the same cache, and would wait there for its own client's claim.
+// advisory lock on a file named after the key's hash, and holds it over the request. The system frees it when its
+// process dies, and wakes the next one at once, who looks once more before it asks. Whoever gives a claim back removes
+// its file.
 //
 // The holder touches the file once a second, so that others can distinguish a stopped process from one that waits for
 // its turn in a limiter.
@@ -12,7 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/crc32"
+	"hash/fnv"
 	"os"
 	"path/filepath"
 	"time"
@@ -21,7 +21,6 @@ import (
 )
 
 const (
-	claimFiles = 256 // of one upstream
 	touchEvery = time.Second
 	// forever is how long a lock is waited for whose wait ends otherwise.
 	forever = 1 << 62
@@ -43,15 +42,15 @@ func (s *Store) claim(ctx context.Context, key string, waits func()) (claim, err
 	if s.mode() != modeShared {
 		return none, nil
 	}
-	lock := s.claimLock(key)
+	held := s.claimLock(key)
+	lock := held.lock
 	err := lock.Lock(ctx, lockfile.Exclusive, 0)
 	var waited time.Duration
 	if errors.Is(err, lockfile.ErrBusy) {
 		waits()
 		waited, err = s.awaitClaim(ctx, lock)
 	}
-	switch {
-	case err == nil:
+	if err == nil {
 		if waited > 0 {
 			touch(lock.Path()) // others may be waiting still
 		}
@@ -59,36 +58,67 @@ func (s *Store) claim(ctx context.Context, key string, waits func()) (claim, err
 		return claim{waited: waited, release: func() {
 			stop()
 			lock.Unlock()
+			s.leaveClaim(held, true)
 		}}, nil
+	}
+	s.leaveClaim(held, false)
+	switch {
 	case errors.Is(err, errStopped):
 		s.warned.say(Warning{Kind: WarnLocked, Path: lock.Path(), Err: err})
 		none.waited = waited
 		return none, nil
 	case ctx.Err() != nil:
 		return none, ended(ctx)
+	case isUnlockable(err):
+		s.goPrivate(err)
+	case isReadOnly(err):
+		s.goReadOnly(err)
+	default:
+		s.warned.say(Warning{Kind: WarnWrite, Path: lock.Path(), Err: err})
 	}
-	return none, s.workAround(err)
+	return none, nil
 }
 
-// claimLock returns the lock that a key's claim is.
-func (s *Store) claimLock(key string) *lockfile.Lock {
-	name := claimFile(key)
+// claimLock is the lock of one key's claim, for all of this store who ask for it.
+type claimLock struct {
+	lock  *lockfile.Lock
+	users int
+}
+
+func (s *Store) claimLock(key string) *claimLock {
+	sum := fnv.New64a()
+	_, _ = sum.Write([]byte(key))
+	path := filepath.Join(s.lockDir(), fmt.Sprintf("claim-%016x", sum.Sum64()))
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.claims[name] == nil { // Transient: so many open files would be too many
-		s.claims[name] = lockfile.New(filepath.Join(s.lockDir(), name), lockfile.Options{Transient: true})
+	if s.claims[path] == nil {
+		s.claims[path] = &claimLock{lock: lockfile.New(path, lockfile.Options{Remove: true})}
 	}
-	return s.claims[name]
+	s.claims[path].users++
+	return s.claims[path]
 }
 
-// claimFile is the name of the file that a key's claim lies on.
-func claimFile(key string) string {
-	hash := func(s string) uint32 { return crc32.Checksum([]byte(s), castagnoli) }
-	var host string
-	if u, ok := keyURL(key); ok {
-		host = u.Host
+// leaveClaim forgets a lock that nobody uses. One whose wait was given up stays until it was free once: the wait in the
+// kernel goes on, and who asks again must join it instead of leaving another one behind.
+func (s *Store) leaveClaim(c *claimLock, free bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.users--; c.users == 0 && free {
+		delete(s.claims, c.lock.Path())
 	}
-	return fmt.Sprintf("claim-%08x-%02x", hash(host), hash(key)%claimFiles)
+}
+
+// dropDeadClaims removes the files of claims whose process died with them, a day later.
+func (s *Store) dropDeadClaims() {
+	for _, name := range listFolder(s.lockDir()) {
+		path := filepath.Join(s.lockDir(), name)
+		if info, err := os.Lstat(path); err != nil || time.Since(info.ModTime()) < day {
+			continue
+		}
+		if dead, err := lockfile.TakeOver(path); err == nil {
+			dead.Close()
+		}
+	}
 }
 
 // awaitClaim waits for a claim that somebody holds, and returns for how long it has. It gives up with errStopped when
@@ -132,18 +162,3 @@ func watchClaim(ctx context.Context, path string, limit time.Duration) bool {
 
 // Awaiting is how many questions of this process wait now for another process's answer.
 func (s *Store) Awaiting() int { return int(s.awaiting.Load()) }
-
-// changedSince reports whether there may be a newer record of an answer than the one that was seen.
-func (s *Store) changedSince(key string, saw sight, waited bool) bool {
-	if waited || saw.recent {
-		return true
-	}
-	info, _ := os.Stat(s.dbPath())
-	if !saw.blind && stateOf(info) != saw.state {
-		return true
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.refreshPeers()
-	return s.journalledStamp(slot(responses, key)) > saw.stamp
-}

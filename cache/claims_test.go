@@ -6,19 +6,23 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/anivault/anivault/internal/boltfile"
 	"github.com/anivault/anivault/internal/lockfile"
 )
 
 // pair opens two stores over one directory, as two processes would.
 func pair(t *testing.T) (a, b *Store) {
 	dir := t.TempDir()
-	o := Options{MergeEvery: time.Hour}
-	return open(t, dir, o), open(t, dir, o)
+	return open(t, dir, Options{}), open(t, dir, Options{})
 }
 
 // eventually waits until a condition holds.
@@ -28,79 +32,6 @@ func eventually(t testing.TB, what string, holds func() bool) {
 		if time.Now().After(end) {
 			t.Fatalf("never: %s", what)
 		}
-	}
-}
-
-func TestWhatHappensBetweenTheLookAndTheClaimIsSeen(t *testing.T) {
-	merge := func(t *testing.T, s *Store) {
-		if _, err := s.Merge(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	rows := map[string]struct {
-		between func(t *testing.T, other *Store)
-		want    bool
-	}{
-		"nothing": {func(*testing.T, *Store) {}, false},
-		"an answer was written": {func(t *testing.T, other *Store) {
-			putAnswer(t, other, tvKey("1"), time.Now(), day, 10)
-		}, true},
-		"an answer was written and merged": {func(t *testing.T, other *Store) {
-			putAnswer(t, other, tvKey("1"), time.Now(), day, 10)
-			merge(t, other)
-		}, true},
-		"an answer was deleted": {func(t *testing.T, other *Store) {
-			if err := other.Delete(t.Context(), tvKey("1")); err != nil {
-				t.Fatal(err)
-			}
-		}, true},
-		"another key was written": {func(t *testing.T, other *Store) {
-			putAnswer(t, other, tvKey("2"), time.Now(), day, 10)
-		}, false},
-	}
-	for name, r := range rows {
-		t.Run(name, func(t *testing.T) {
-			a, b := pair(t)
-			putAnswer(t, b, tvKey("0"), time.Now(), day, 10)
-			merge(t, b)
-			long := time.Now().Add(-time.Hour) // the database has been as it is for long
-			if err := os.Chtimes(a.dbPath(), long, long); err != nil {
-				t.Fatal(err)
-			}
-			e, saw, err := a.entry(t.Context(), tvKey("1"))
-			if e != nil || err != nil {
-				t.Fatal(e, err)
-			}
-			r.between(t, b)
-			c, err := a.claim(t.Context(), tvKey("1"), func() {})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.release()
-			if got := a.changedSince(tvKey("1"), saw, c.waited > 0); got != r.want || c.waited > 0 {
-				t.Errorf("changed: %v, want %v; waited %v", got, r.want, c.waited)
-			}
-		})
-	}
-}
-
-// A merge within the same tick of the file system's clock may leave the database's time of change as it was.
-func TestADatabaseThatHasJustChangedMayHaveChangedAgain(t *testing.T) {
-	a, b := pair(t)
-	putAnswer(t, b, tvKey("0"), time.Now(), day, 10)
-	if _, err := b.Merge(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	soon := time.Now().Add(time.Hour)
-	if err := os.Chtimes(a.dbPath(), soon, soon); err != nil {
-		t.Fatal(err)
-	}
-	_, saw, err := a.entry(t.Context(), tvKey("1"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !a.changedSince(tvKey("1"), saw, false) {
-		t.Error("it counts as unchanged")
 	}
 }
 
@@ -147,34 +78,87 @@ func TestWhoWaitsForAClaimLeavesWhenItLikes(t *testing.T) {
 	}
 }
 
-// A gateway may ask with the same cache while its client holds a claim on the question to the gateway: whatever the hashes,
-// they don't wait for each other.
-func TestAClaimIsNotWaitedForByQuestionsToAnotherUpstream(t *testing.T) {
-	client, gateway := pair(t)
-	const asked = "GET http://127.0.0.1:7777/3/tv/1"
-	hash := func(key string) string { return claimFile(key)[len("claim-00000000"):] }
-	next := asked
-	for n := 0; next == asked || hash(next) != hash(asked); n++ {
-		next = fmt.Sprintf("GET https://api.example:443/3/tv/%d", n)
+// Two different questions never wait for each other, however many are claimed; and what is given back leaves no file.
+func TestOneQuestionOneClaim(t *testing.T) {
+	a, b := pair(t)
+	never := func() { t.Error("one waits for another question") }
+	var held []claim
+	for i := range 1000 {
+		s := a
+		if i%2 == 1 {
+			s = b
+		}
+		c, err := s.claim(t.Context(), tvKey(fmt.Sprint(900000+i)), never)
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, c)
 	}
-	held, err := client.claim(t.Context(), asked, func() {})
+	for _, c := range held {
+		c.release()
+	}
+	if left := listFolder(a.lockDir()); len(left) > 0 || len(a.claims) > 0 || len(b.claims) > 0 {
+		t.Errorf("left: %d files, %d and %d locks", len(left), len(a.claims), len(b.claims))
+	}
+}
+
+// A claim goes from one to the next although each removes its file.
+func TestManyWaitForOneClaim(t *testing.T) {
+	a, b := pair(t)
+	var holders atomic.Int32
+	var all sync.WaitGroup
+	for i := range 40 {
+		s := a
+		if i%2 == 1 {
+			s = b
+		}
+		all.Go(func() {
+			c, err := s.claim(t.Context(), tvKey("1"), func() {})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if n := holders.Add(1); n != 1 {
+				t.Errorf("%d hold it", n)
+			}
+			runtime.Gosched()
+			holders.Add(-1)
+			c.release()
+		})
+	}
+	all.Wait()
+}
+
+// What a killed process has left in the claims' folder goes with a later prune, but not what is held.
+func TestFilesOfDeadClaimsGo(t *testing.T) {
+	s := open(t, t.TempDir(), Options{})
+	held, err := s.claim(t.Context(), tvKey("1"), func() {})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer held.release()
-	ctx, cancel := context.WithCancel(t.Context())
-	c, err := gateway.claim(ctx, next, cancel)
-	if err != nil {
-		t.Fatal("it waits for its own client:", err)
+	dead, young := filepath.Join(s.lockDir(), "claim-00-17"), filepath.Join(s.lockDir(), "claim-0000000000000001")
+	overwrite(t, dead, nil)
+	overwrite(t, young, nil)
+	long := time.Now().Add(-2 * day)
+	for _, path := range []string{dead, s.claimLock(tvKey("1")).lock.Path()} {
+		if err := os.Chtimes(path, long, long); err != nil {
+			t.Fatal(err)
+		}
 	}
-	c.release()
+	if _, err := s.Prune(t.Context(), PruneOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if left := listFolder(s.lockDir()); len(left) != 2 || slices.Contains(left, filepath.Base(dead)) {
+		t.Errorf("left: %v", left)
+	}
 }
 
 // A holder that never touches its file was stopped.
 func TestAClaimWhoseHolderDoesNotMoveIsDoneWithout(t *testing.T) {
 	var h heard
 	s := open(t, t.TempDir(), Options{ClaimTimeout: 20 * time.Millisecond, OnWarning: h.hear})
-	release, err := lockfile.Acquire(t.Context(), s.claimLock(tvKey("1")).Path(), lockfile.Exclusive, 0)
+	release, err := lockfile.Acquire(t.Context(), s.claimLock(tvKey("1")).lock.Path(), lockfile.Exclusive, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +198,7 @@ func TestAHolderThatMovesIsToldFromOneThatWasStopped(t *testing.T) {
 func TestWithoutClaimsTheQuestionIsAsked(t *testing.T) {
 	var h heard
 	s := open(t, t.TempDir(), Options{OnWarning: h.hear})
-	if err := os.Mkdir(s.claimLock(tvKey("1")).Path(), 0o700); err != nil {
+	if err := os.Mkdir(s.claimLock(tvKey("1")).lock.Path(), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	c, err := s.claim(t.Context(), tvKey("1"), func() {})
@@ -226,24 +210,21 @@ func TestWithoutClaimsTheQuestionIsAsked(t *testing.T) {
 
 func TestADamagedFileIsSetAsideOnceByAllWhoFoundIt(t *testing.T) {
 	a, b := pair(t)
-	overwrite(t, a.dbPath(), []byte("garbage"))
-	var found [2]*DamageError
+	overwrite(t, a.db, []byte("garbage"))
+	var found [2]*boltfile.DamageError
 	for i, s := range []*Store{a, b} {
-		if _, _, err := s.openCache(bolt.Options{ReadOnly: true}, checkDeep); !errors.As(err, &found[i]) {
+		if _, _, err := s.openCache(bolt.Options{ReadOnly: true}, boltfile.Leaves); !errors.As(err, &found[i]) {
 			t.Fatal(err)
 		}
 	}
 	a.setAside(t.Context(), found[0])
 	putAnswer(t, a, tvKey("1"), time.Now(), day, 10)
-	if _, err := a.Merge(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	b.setAside(t.Context(), found[1]) // comes late
-	aside, err := filepath.Glob(a.dbPath() + ".corrupt-*")
+	aside, err := filepath.Glob(a.db + ".corrupt-*")
 	if err != nil || len(aside) != 1 {
 		t.Errorf("%v %v", aside, err)
 	}
-	if _, err := os.Stat(a.dbPath()); err != nil {
+	if _, err := os.Stat(a.db); err != nil {
 		t.Errorf("the new one is gone: %v", err)
 	}
 }

@@ -24,17 +24,16 @@ func afterAWrongClock(t *testing.T, wrong time.Duration, write func(*Store)) (*S
 		t.Fatal(err)
 	}
 	clk.advance(-wrong)
-	return open(t, dir, Options{Now: clk.Now, MergeEvery: time.Hour}), clk
+	return open(t, dir, Options{Now: clk.Now}), clk
 }
 
-// What a clock that was ahead has left blocks no write, in a journal or in the database.
+// What a clock that was ahead has left blocks no write.
 func TestAfterAClockThatWasAheadEveryWriteCounts(t *testing.T) {
 	k := tvKey("1")
 	put := func(t *testing.T, s *Store, body string) {
 		now := s.now()
-		if err := s.Put(t.Context(), &Entry{Key: k, Status: 200, Body: []byte(body), FetchedAt: now, ExpiresAt: now.Add(day)}); err != nil {
-			t.Fatal(err)
-		}
+		e := &Entry{Key: k, Status: 200, Body: []byte(body), FetchedAt: now, ExpiresAt: now.Add(day)}
+		check(t, s.Put(t.Context(), e))
 	}
 	rows := map[string]struct {
 		ahead, then func(*testing.T, *Store)
@@ -80,19 +79,14 @@ func TestAfterAClockThatWasAheadEveryWriteCounts(t *testing.T) {
 					s, clk := afterAWrongClock(t, wrong, func(s *Store) { r.ahead(t, s) })
 					clk.advance(time.Second)
 					r.then(t, s)
-					for _, where := range []string{"journal", "database"} {
-						var got string
-						if e, ok, err := s.Get(t.Context(), k); err != nil {
-							t.Fatal(err)
-						} else if ok {
-							got = string(e.Body)
-						}
-						if got != r.want {
-							t.Errorf("%s: %q, want %q", where, got, r.want)
-						}
-						if _, err := s.Merge(t.Context()); err != nil {
-							t.Fatal(err)
-						}
+					var got string
+					if e, ok, err := s.Get(t.Context(), k); err != nil {
+						t.Fatal(err)
+					} else if ok {
+						got = string(e.Body)
+					}
+					if got != r.want {
+						t.Errorf("%q, want %q", got, r.want)
 					}
 				})
 			}
@@ -110,9 +104,9 @@ func check(t *testing.T, err error) {
 // A process whose clock is ahead writes on while another clears the cache.
 func TestAClearingReachesRecordsOfAProcessThatIsAhead(t *testing.T) {
 	dir, clk := t.TempDir(), newClock()
-	ahead := open(t, dir, Options{MergeEvery: time.Hour, Now: func() time.Time { return clk.Now().Add(time.Hour) }})
+	ahead := open(t, dir, Options{Now: func() time.Time { return clk.Now().Add(time.Hour) }})
 	putAnswer(t, ahead, tvKey("1"), clk.Now(), day, 10)
-	s := open(t, dir, Options{Now: clk.Now, MergeEvery: time.Hour})
+	s := open(t, dir, Options{Now: clk.Now})
 	check(t, s.Clear(t.Context()))
 	if got := keysOf(t, s); len(got) != 0 {
 		t.Errorf("left: %v", got)
@@ -153,7 +147,9 @@ func TestAfterAClockThatWasAheadAQuestionIsAskedOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			up := &upstream{serve: always(200, endedBody)}
-			s, clk := afterAWrongClock(t, 365*day, func(s *Store) { ahead(&Transport{Store: s, Next: &upstream{serve: always(200, runsBody)}}) })
+			s, clk := afterAWrongClock(t, 365*day, func(s *Store) {
+				ahead(&Transport{Store: s, Next: &upstream{serve: always(200, runsBody)}})
+			})
 			for i, want := range []string{"network", "fresh", "fresh"} {
 				again := open(t, s.Path(), Options{Now: clk.Now})
 				if _, body, source := get(t, &Transport{Store: again, Next: up}, tvURL); source != want || body != endedBody {
@@ -198,18 +194,25 @@ func TestAnImportSetsNoLifetimesOfItsOwn(t *testing.T) {
 		fetched, expires time.Time
 		want             [2]time.Time
 	}{
-		"fresh for years":        {search, noHitBody, now, now.Add(years), [2]time.Time{now, now.Add(8 * time.Hour)}},
-		"fetched in years":       {search, noHitBody, now.Add(years), now.Add(2 * years), [2]time.Time{now, now.Add(8 * time.Hour)}},
-		"as the table says":      {ended, endedBody, now, now.Add(14 * day), [2]time.Time{now, now.Add(14 * day)}},
-		"shorter than that":      {ended, endedBody, now, now.Add(time.Hour), [2]time.Time{now, now.Add(time.Hour)}},
-		"a minute ago, too long": {ended, endedBody, now.Add(-time.Minute), now.Add(years), [2]time.Time{now.Add(-time.Minute), now.Add(14*day - time.Minute)}},
+		"fresh for years":   {search, noHitBody, now, now.Add(years), [2]time.Time{now, now.Add(8 * time.Hour)}},
+		"as the table says": {ended, endedBody, now, now.Add(14 * day), [2]time.Time{now, now.Add(14 * day)}},
+		"shorter than that": {ended, endedBody, now, now.Add(time.Hour), [2]time.Time{now, now.Add(time.Hour)}},
+		"fetched in years": {
+			search, noHitBody, now.Add(years), now.Add(2 * years), [2]time.Time{now, now.Add(8 * time.Hour)},
+		},
+		"a minute ago, too long": {
+			ended, endedBody, now.Add(-time.Minute), now.Add(years),
+			[2]time.Time{now.Add(-time.Minute), now.Add(14*day - time.Minute)},
+		},
 	}
 	for name, r := range rows {
 		t.Run(name, func(t *testing.T) {
 			clk := newClock()
 			s := open(t, t.TempDir(), Options{Now: clk.Now})
 			text := fmt.Sprintf("{\"format\":%q,\"version\":%d}\n", formatName, exportVersion) +
-				line(exportLine{Bucket: responses, Key: r.key, Status: 200, Body: r.body, FetchedAt: &r.fetched, ExpiresAt: &r.expires}) +
+				line(exportLine{
+					Bucket: responses, Key: r.key, Status: 200, Body: r.body, FetchedAt: &r.fetched, ExpiresAt: &r.expires,
+				}) +
 				"{\"end\":true,\"records\":1}\n"
 			_, err := s.Import(t.Context(), strings.NewReader(text), nil)
 			check(t, err)

@@ -41,40 +41,24 @@ func (h *heard) kinds() string {
 	return strings.Join(names, " ")
 }
 
-// filled makes a cache with answers in the database and one in a journal of a process that died.
+// filled makes a cache with forty answers.
 func filled(t *testing.T) (dir, db string) {
 	t.Helper()
 	dir = t.TempDir()
-	s, err := Open(dir, Options{MergeEvery: time.Hour})
+	s, err := Open(dir, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range 40 {
 		putAnswer(t, s, tvKey(fmt.Sprintf("db%d", i)), time.Now(), day, 5000)
 	}
-	if _, err := s.Merge(t.Context()); err != nil {
+	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	putAnswer(t, s, tvKey("journal"), time.Now(), day, 100)
-	die(s)
-	return dir, s.dbPath()
+	return dir, s.db
 }
 
-// die ends a store as a kill would: nothing is merged, the lock goes free.
-func die(s *Store) {
-	if s.worker != nil {
-		s.worker.stop()
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closing, s.closed = true, true
-	for _, j := range s.proc.journals {
-		j.close()
-	}
-	s.proc.alive.Close()
-}
-
-func TestDamagedDatabaseIsSetAsideAndJournalsAreReplayed(t *testing.T) {
+func TestADamagedDatabaseIsSetAside(t *testing.T) {
 	rows := map[string]func(t *testing.T, path string){
 		"garbage": func(t *testing.T, path string) {
 			overwrite(t, path, bytes.Repeat([]byte("garbage "), 8000))
@@ -131,69 +115,16 @@ func TestDamagedDatabaseIsSetAsideAndJournalsAreReplayed(t *testing.T) {
 			spoil(t, path)
 			var h heard
 			s := open(t, dir, Options{OnWarning: h.hear})
-			for _, k := range []string{"journal", "db3"} {
-				_, ok, err := s.Get(t.Context(), tvKey(k))
-				if err != nil || ok != (k == "journal") {
-					t.Errorf("%s: %v %v", k, ok, err)
-				}
+			if _, ok, err := s.Get(t.Context(), tvKey("db3")); ok || err != nil {
+				t.Errorf("%v %v", ok, err)
 			}
 			putAnswer(t, s, tvKey("new"), time.Now(), day, 10)
-			if _, err := s.Merge(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if got := keysOf(t, s); !slices.Equal(got, []string{"journal", "new"}) {
+			if got := keysOf(t, s); !slices.Equal(got, []string{"new"}) {
 				t.Errorf("afterwards there are %v", got)
 			}
 			aside, err := filepath.Glob(path + ".corrupt-*")
 			if err != nil || len(aside) != 1 || h.kinds() != "corrupt" || h.list[0].Path != aside[0] {
 				t.Errorf("set aside %v, warned %q", aside, h.list)
-			}
-		})
-	}
-}
-
-// A damaged journal of a dead process costs the damaged record and no other, and is kept.
-func TestADamagedJournalLosesTheDamagedRecordAlone(t *testing.T) {
-	const n = 100
-	rows := map[string]struct {
-		spoil func(b []byte) []byte
-		lost  int
-	}{
-		"one bit":               {func(b []byte) []byte { b[len(b)/10] ^= 1; return b }, 1},
-		"one bit, far behind":   {func(b []byte) []byte { b[len(b)*9/10] ^= 1; return b }, 1},
-		"two places":            {func(b []byte) []byte { b[len(b)/10] ^= 1; b[len(b)/2] ^= 1; return b }, 2},
-		"a length":              {func(b []byte) []byte { b[journalHead+4] = 0xff; return b }, 1},
-		"a plausible length":    {func(b []byte) []byte { b[journalHead+6] = 0xff; return b }, 1},
-		"something put between": {func(b []byte) []byte { return slices.Insert(b, journalHead, make([]byte, 3000)...) }, 0},
-		"its head":              {func(b []byte) []byte { b[0] ^= 1; return b }, 0},
-		"everything":            {func(b []byte) []byte { return bytes.Repeat([]byte{kindPut}, len(b)) }, n},
-	}
-	for name, r := range rows {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			s, err := Open(dir, Options{MergeEvery: time.Hour})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i := range n {
-				putAnswer(t, s, tvKey(fmt.Sprint(i)), time.Now(), day, 100)
-			}
-			path := s.proc.current().path
-			die(s)
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			overwrite(t, path, r.spoil(text))
-			var h heard
-			next := open(t, dir, Options{OnWarning: h.hear})
-			merged, err := next.Merge(t.Context())
-			if err != nil || merged != n-r.lost || len(keysOf(t, next)) != n-r.lost {
-				t.Errorf("merged %d of %d: %v", merged, n, err)
-			}
-			st, err := next.Stats(t.Context())
-			if err != nil || len(st.SetAside) != 1 || h.kinds() != "corrupt" || h.list[0].Path != st.SetAside[0] {
-				t.Errorf("set aside %v, warned %q: %v", st.SetAside, h.list, err)
 			}
 		})
 	}
@@ -226,7 +157,7 @@ func TestOnlyTheNewestDamagedFilesAreKept(t *testing.T) {
 	dir := t.TempDir()
 	for range 4 {
 		clk.advance(time.Minute)
-		overwrite(t, filepath.Join(dir, "cache-v1.db"), []byte("garbage"))
+		overwrite(t, filepath.Join(dir, "cache-v2.db"), []byte("garbage"))
 		s := open(t, dir, Options{Now: clk.Now})
 		if _, _, err := s.Get(t.Context(), "k"); err != nil {
 			t.Fatal(err)
@@ -240,13 +171,10 @@ func TestOnlyTheNewestDamagedFilesAreKept(t *testing.T) {
 
 func TestAnEmptyDatabaseFileIsNoDamage(t *testing.T) {
 	dir := t.TempDir()
-	overwrite(t, filepath.Join(dir, "cache-v1.db"), nil)
+	overwrite(t, filepath.Join(dir, "cache-v2.db"), nil)
 	var h heard
 	s := open(t, dir, Options{OnWarning: h.hear})
 	putAnswer(t, s, tvKey("1"), time.Now(), day, 10)
-	if _, err := s.Merge(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	if got := keysOf(t, s); len(got) != 1 || h.kinds() != "" {
 		t.Errorf("%v, warned %q", got, h.kinds())
 	}
@@ -254,6 +182,10 @@ func TestAnEmptyDatabaseFileIsNoDamage(t *testing.T) {
 
 func TestADamagedRecordIsIgnoredAndWrittenAnew(t *testing.T) {
 	dir, path := filled(t)
+	first := open(t, dir, Options{})
+	if _, err := first.Compact(t.Context()); err != nil { // so that no older pages have the key
+		t.Fatal(err)
+	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -309,8 +241,8 @@ func TestWithoutLocksTheCacheIsPrivate(t *testing.T) {
 	if err := s.Close(); err != nil || h.kinds() != "memory" {
 		t.Errorf("close: %v, warned %q", err, h.kinds())
 	}
-	if got := keysOf(t, open(t, dir, Options{})); len(got) != 41 {
-		t.Errorf("the directory has %d answers of 41", len(got))
+	if got := keysOf(t, open(t, dir, Options{})); len(got) != 40 {
+		t.Errorf("the directory has %d answers of 40", len(got))
 	}
 }
 
@@ -334,23 +266,27 @@ func TestAFileInThePlaceOfTheDirectory(t *testing.T) {
 }
 
 func TestAnOlderFormatIsBegunAnewAndItsFilesGo(t *testing.T) {
-	dir, path := filled(t) // version 1
-	overwrite(t, path+".corrupt-20260101T000000Z", []byte("damaged"))
-	overwrite(t, filepath.Join(dir, "cache-v3.db"), []byte("of a newer version"))
-	overwrite(t, filepath.Join(dir, "journals", "v3-abc-00000001.log"), []byte("of a newer version"))
-	overwrite(t, filepath.Join(dir, "cache-v0x.db"), []byte("of a person"))
-	removeOlder(dir, 2)
-	var left []string
-	for _, pattern := range []string{"cache-v*", "journals/*"} {
-		found, err := filepath.Glob(filepath.Join(dir, pattern))
-		if err != nil {
+	dir, path := filled(t) // version 2
+	for name, text := range map[string]string{
+		"cache-v1.db": "older", "cache-v1.walked": "older", "cache-v2.db.corrupt-20260101T000000Z": "damaged",
+		"cache-v3.db": "of this version", "cache-v4.db": "of a newer version", "cache-v0x.db": "of a person",
+		"journals/v1-abc-00000001.log": "older",
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		for _, p := range found {
-			left = append(left, filepath.Base(p))
+		overwrite(t, path, []byte(text))
+	}
+	removeOlder(dir, 3)
+	var left []string
+	for _, name := range listFolder(filepath.Dir(path)) {
+		if strings.HasPrefix(name, "cache-") || name == "journals" {
+			left = append(left, name)
 		}
 	}
-	if diff := cmp.Diff([]string{"cache-v0x.db", "cache-v3.db", "v3-abc-00000001.log"}, left); diff != "" {
+	slices.Sort(left)
+	if diff := cmp.Diff([]string{"cache-v0x.db", "cache-v3.db", "cache-v4.db"}, left); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -362,7 +298,9 @@ func TestANewerFormatIsLeftAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = db.Update(func(tx *bolt.Tx) error { return writeMeta(tx, dbMeta{Format: formatName, Version: formatVersion + 1}) })
+	err = db.Update(func(tx *bolt.Tx) error {
+		return writeMeta(tx, dbMeta{Format: formatName, Version: formatVersion + 1})
+	})
 	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -397,7 +335,7 @@ func TestAMissingDirectoryDoesNotHurt(t *testing.T) {
 		t.Skip("open files can't be removed")
 	}
 	dir := filepath.Join(t.TempDir(), "cache")
-	s := open(t, dir, Options{MergeEvery: time.Hour})
+	s := open(t, dir, Options{})
 	up := &upstream{serve: always(200, endedBody)}
 	tr := &Transport{Store: s, Next: up}
 	get(t, tr, tvURL)

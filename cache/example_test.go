@@ -107,7 +107,7 @@ func ExampleTransport() {
 	// 200 stale 48h0m0s
 }
 
-// A bucket keeps anything else in the same file: journalled, shared, bounded.
+// A bucket keeps anything else in the same file: safe, shared, bounded.
 func ExampleBucket() {
 	dir, err := os.MkdirTemp("", "cache-")
 	if err != nil {

@@ -17,16 +17,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
-
-	bolt "go.etcd.io/bbolt"
 )
 
 const exportVersion = 1
@@ -141,25 +136,4 @@ func timeOrNil(t time.Time) *time.Time {
 		return nil
 	}
 	return &t
-}
-
-// bucketNames lists the buckets besides the answers', of database and journals.
-func (s *Store) bucketNames(ctx context.Context) ([]string, error) {
-	found := map[string]bool{}
-	err := s.view(ctx, func(tx *bolt.Tx, _ dbMeta) error {
-		return tx.ForEach(func(name []byte, _ *bolt.Bucket) error {
-			found[string(name)] = true
-			return nil
-		})
-	})
-	if err != nil && !errors.Is(err, errNoDB) {
-		return nil, err
-	}
-	s.eachJournal(func(k string, _ record) {
-		bucket, _ := cutSlot(k)
-		found[bucket] = true
-	})
-	delete(found, responses)
-	delete(found, metaBucket)
-	return slices.Sorted(maps.Keys(found)), nil
 }

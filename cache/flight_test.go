@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
-	"testing/synctest"
 	"time"
 )
 
@@ -199,49 +198,6 @@ func TestTheWaitForAClaimIsHandedOn(t *testing.T) {
 	if d := <-seen; d != nil {
 		t.Errorf("without a wait Next heard of %v", d)
 	}
-}
-
-func TestJournalsAreMergedWhenTheyAreDue(t *testing.T) {
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		s, err := Open(dir, Options{MergeRecords: 5, MergeEvery: time.Minute})
-		if err != nil {
-			t.Fatal(err)
-		}
-		unmerged := func() int {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			return s.proc.unmerged()
-		}
-		put := func(n int) {
-			for i := range n {
-				putAnswer(t, s, tvKey(fmt.Sprint(i)), time.Now(), day, 10)
-			}
-		}
-		steps := []struct {
-			put   int
-			sleep time.Duration
-			left  int
-		}{
-			{4, time.Minute - time.Second, 4},
-			{0, 2 * time.Second, 0}, // a minute old
-			{5, time.Millisecond, 0},
-			{1, 30 * time.Second, 1},
-			{3, 31 * time.Second, 0},
-		}
-		for i, st := range steps {
-			put(st.put)
-			time.Sleep(st.sleep)
-			synctest.Wait()
-			if got := unmerged(); got != st.left {
-				t.Errorf("step %d: %d records are not merged, want %d", i, got, st.left)
-			}
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-	})
-	verifyDir(t, dir)
 }
 
 func TestAPanickingUpstreamFreesTheKey(t *testing.T) {

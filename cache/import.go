@@ -34,7 +34,9 @@ type ImportResult struct {
 // Import reads an export from r, as a stream, and stores what is newer than what is there. The first line that is wrong
 // ends it, with an error that names the line and wraps ErrImport; what came before stays. valid is [Transport].Valid:
 // an answer that it refuses is left out.
-func (s *Store) Import(ctx context.Context, r io.Reader, valid func(*http.Request, *http.Response, []byte) error) (ImportResult, error) {
+func (s *Store) Import(
+	ctx context.Context, r io.Reader, valid func(*http.Request, *http.Response, []byte) error,
+) (ImportResult, error) {
 	in := importer{store: s, valid: valid}
 	line := 0
 	err := eachLine(r, func(text []byte) error {
@@ -208,13 +210,14 @@ func (in *importer) flush(ctx context.Context) error {
 		for i, w := range ws {
 			keys[i] = w.key
 		}
-		have, _, _, err := in.store.lookup(ctx, bucket, keys)
+		have, err := in.store.lookup(ctx, bucket, keys)
 		if err != nil {
 			return err
 		}
 		var wanted []write
 		for i, w := range ws {
-			if have[i].stamp != 0 && !have[i].ahead && !have[i].fetched.Before(w.rec.fetched.Truncate(time.Millisecond)) {
+			old := have[i]
+			if old.found && !old.ahead && !old.fetched.Before(w.rec.fetched.Truncate(time.Millisecond)) {
 				in.res.Older++
 				continue
 			}

@@ -14,9 +14,9 @@ import (
 	"github.com/anivault/anivault/internal/lockfile"
 )
 
-// A merge of our own that takes long is waited for: the process must not take itself for a stranger, warn about it, and
-// do without what it is writing down.
-func TestTheOwnLongMergeIsWaitedForInSilence(t *testing.T) {
+// A session of our own that takes long is waited for: the process must not take itself for a stranger, warn about it,
+// and do without what it is writing down.
+func TestTheOwnLongSessionIsWaitedForInSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h heard
 		s, err := Open(t.TempDir(), Options{OnWarning: h.hear, noSync: true})
@@ -24,9 +24,6 @@ func TestTheOwnLongMergeIsWaitedForInSilence(t *testing.T) {
 			t.Fatal(err)
 		}
 		putAnswer(t, s, tvKey("1"), time.Now(), day, 100)
-		if _, err := s.Merge(t.Context()); err != nil {
-			t.Fatal(err)
-		}
 		release, err := s.exclusive(t.Context(), 0)
 		if err != nil {
 			t.Fatal(err)
@@ -46,7 +43,7 @@ func TestTheOwnLongMergeIsWaitedForInSilence(t *testing.T) {
 		release()
 		synctest.Wait()
 		if !answered.Load() {
-			t.Error("still waiting after the merge")
+			t.Error("still waiting after the session")
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
@@ -95,12 +92,8 @@ func TestTheHolderOfTheExclusiveLockGivesSignsOfLife(t *testing.T) {
 func heldElsewhere(t *testing.T, o Options, touch func(path string)) (s *Store, release func()) {
 	t.Helper()
 	dir := t.TempDir()
-	o.MergeEvery = time.Hour // nothing but this test looks at the lock
 	s = open(t, dir, o)
 	get(t, &Transport{Store: s, Next: &upstream{serve: always(200, endedBody)}}, tvURL)
-	if _, err := s.Merge(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	path := s.dbLock.lock.Path()
 	unlock, err := lockfile.Acquire(t.Context(), path, lockfile.Exclusive, time.Minute)
 	if err != nil {
@@ -130,9 +123,9 @@ func touchNow(path string) {
 	_ = os.Chtimes(path, now, now)
 }
 
-// While another process merges for long, and lives, its merge is waited for: what it writes down may be the answer.
-// Nothing is asked twice for it.
-func TestALongMergeOfALiveProcessLeadsToNoQuestion(t *testing.T) {
+// While another process writes for long, and lives, it is waited for: what it writes may be the answer. Nothing is
+// asked twice for it.
+func TestALongSessionOfALiveProcessLeadsToNoQuestion(t *testing.T) {
 	var h heard
 	o := Options{LockWait: time.Millisecond, ClaimTimeout: time.Hour, OnWarning: h.hear}
 	s, release := heldElsewhere(t, o, touchNow)

@@ -2,6 +2,9 @@ package cache
 
 // The lock of the database. Whoever waits for it in vain must know whether its holder is slow or was stopped: whoever
 // holds a lock for long touches its file, and who waits watches that.
+//
+// A byte of the file says that a session is under way. Who finds it set while nobody is in a session knows that a
+// process has died in one, perhaps of a damaged page: bbolt overflows the stack where a page refers to itself.
 
 import (
 	"context"
@@ -23,6 +26,15 @@ var (
 	errAtWork = fmt.Errorf("%w that is at work", ErrLocked)
 )
 
+const (
+	// pulseEvery is how often the holder of the exclusive lock touches its file.
+	pulseEvery = 50 * time.Millisecond
+	// workPause is how long a slow holder of the database's lock is left to its work before somebody looks again.
+	workPause = 10 * time.Millisecond
+	// markAt is where the session's byte lies: on Windows the lock is on the first one.
+	markAt = 1
+)
+
 // isReadOnly reports whether a place can be read but not written.
 func isReadOnly(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
@@ -39,16 +51,22 @@ type dbLock struct {
 	lock *lockfile.Lock
 	mu   sync.Mutex
 	life pulseWatch
+	file *lockfile.File // for the session's byte
 }
 
 // acquire takes the lock within wait, or returns ErrLocked; errAtWork where the holder has moved lately. A session of
 // this process that has the lock is waited for however long it takes: to do without it would be to ask for what it is
 // just writing down.
 func (l *dbLock) acquire(ctx context.Context, kind lockfile.Kind, wait time.Duration) (release func(), err error) {
+	unlock := l.lock.Unlock
 	err = l.lock.Lock(ctx, kind, 0)
 	if errors.Is(err, lockfile.ErrBusy) && wait > 0 {
 		_ = l.busy()
-		err = l.lock.Lock(ctx, kind, wait)
+		if wait <= l.life.limit {
+			err = l.lock.Lock(ctx, kind, wait)
+		} else { // whose patience is not used up by those who have waited before
+			unlock, err = lockfile.Acquire(ctx, l.lock.Path(), kind, wait)
+		}
 	}
 	switch {
 	case errors.Is(err, lockfile.ErrBusy):
@@ -58,13 +76,13 @@ func (l *dbLock) acquire(ctx context.Context, kind lockfile.Kind, wait time.Dura
 	case err != nil:
 		return nil, err
 	case kind == lockfile.Shared:
-		return l.lock.Unlock, nil
+		return unlock, nil
 	}
 	touch(l.lock.Path()) // also of many holders in a row, each of them quick
 	stop := pulse(l.lock.Path(), pulseEvery)
 	return func() {
 		stop()
-		l.lock.Unlock()
+		unlock()
 	}, nil
 }
 
@@ -78,8 +96,34 @@ func (l *dbLock) busy() error {
 	return ErrLocked
 }
 
-// pulseEvery is how often the holder of the exclusive lock touches its file.
-const pulseEvery = 50 * time.Millisecond
+// mark sets or clears the session's byte, and returns whether it was set. It fails where the file can't be written.
+func (l *dbLock) mark(set bool) (was bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
+		if l.file, err = lockfile.OpenNoFollow(l.lock.Path(), os.O_RDWR, 0); err != nil {
+			l.file = nil
+			return false, err
+		}
+	}
+	var b [1]byte
+	_, _ = l.file.ReadAt(b[:], markAt) // what is not there is not set
+	if was = b[0] != 0; was != set {
+		b[0] ^= 1
+		_, err = l.file.WriteAt(b[:], markAt)
+	}
+	return was, err
+}
+
+func (l *dbLock) close() {
+	l.lock.Close()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file != nil {
+		l.file.Close()
+		l.file = nil
+	}
+}
 
 // touch shows that a lock's holder lives. Without it others take it for stopped, and do without the lock.
 func touch(path string) {
@@ -135,13 +179,10 @@ func (w *pulseWatch) moves(touched int64, now time.Time) bool {
 	return now.Sub(w.moved) < w.limit
 }
 
-// workPause is how long a slow holder of the database's lock is left to its work before somebody looks again.
-const workPause = 10 * time.Millisecond
-
-// awaitWork waits a moment for a holder of the database's lock that is at work. It returns false when that has gone on,
-// since begun, for longer than a silent claimant would be waited for.
-func (s *Store) awaitWork(ctx context.Context, begun time.Time) bool {
-	if time.Since(begun) >= s.opts.ClaimTimeout {
+// awaitWork waits a moment for a holder of the database's lock that is at work. It returns false when that has gone on
+// for as long as limit, since begun.
+func awaitWork(ctx context.Context, begun time.Time, limit time.Duration) bool {
+	if time.Since(begun) >= limit {
 		return false
 	}
 	timer := time.NewTimer(workPause)

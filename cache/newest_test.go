@@ -19,16 +19,21 @@ func TestNewestIsTheLatestFetchOfAResource(t *testing.T) {
 		"nothing":               {nil, 0},
 		"its details":           {map[string]time.Duration{"tv/12?language=en-US": time.Hour}, time.Hour},
 		"details without query": {map[string]time.Duration{"tv/12": time.Hour}, time.Hour},
-		"the later of two":      {map[string]time.Duration{"tv/12?language=en-US": time.Hour, "tv/12?language=de-DE": 2 * time.Hour}, 2 * time.Hour},
-		"a season of it":        {map[string]time.Duration{"tv/12?language=en-US": time.Hour, "tv/12/season/3?language=en-US": 3 * time.Hour}, 3 * time.Hour},
+		"the later of two": {map[string]time.Duration{
+			"tv/12?language=en-US": time.Hour, "tv/12?language=de-DE": 2 * time.Hour,
+		}, 2 * time.Hour},
+		"a season of it": {map[string]time.Duration{
+			"tv/12?language=en-US": time.Hour, "tv/12/season/3?language=en-US": 3 * time.Hour,
+		}, 3 * time.Hour},
 		"longer ids, other kinds": {map[string]time.Duration{
-			"tv/120?language=en-US": time.Hour, "tv/1?a=b": time.Hour, "tv/129/season/1": time.Hour, "movie/12": time.Hour, "search/tv?query=12": time.Hour,
+			"tv/120?language=en-US": time.Hour, "tv/1?a=b": time.Hour, "tv/129/season/1": time.Hour, "movie/12": time.Hour,
+			"search/tv?query=12": time.Hour,
 		}, 0},
 		"dated ahead of the clock": {map[string]time.Duration{"tv/12": time.Hour, "tv/12/season/1": 30 * day}, time.Hour},
 	}
 	for name, r := range rows {
 		t.Run(name, func(t *testing.T) {
-			for _, where := range []string{"journal", "database", "another process", "import", "memory"} {
+			for _, where := range []string{"database", "another process", "import", "memory"} {
 				t.Run(where, func(t *testing.T) {
 					if where == "import" && name == "dated ahead of the clock" {
 						t.Skip("an import brings such a date back itself")
@@ -36,25 +41,20 @@ func TestNewestIsTheLatestFetchOfAResource(t *testing.T) {
 					clk := newClock()
 					clk.advance(10 * day)
 					dir := t.TempDir()
-					reader := open(t, dir, Options{Now: clk.Now, MergeEvery: time.Hour})
+					reader := open(t, dir, Options{Now: clk.Now})
 					writer := reader
 					switch where {
 					case "another process":
-						writer = open(t, dir, Options{Now: clk.Now, MergeEvery: time.Hour})
+						writer = open(t, dir, Options{Now: clk.Now})
 					case "import":
-						writer = open(t, t.TempDir(), Options{Now: clk.Now, MergeEvery: time.Hour})
+						writer = open(t, t.TempDir(), Options{Now: clk.Now})
 					case "memory":
 						reader.goReadOnly(errDown)
 					}
 					for path, after := range r.put {
 						putAnswer(t, writer, key(path), begin.Add(after), day, 10)
 					}
-					switch where {
-					case "database":
-						if _, err := writer.Merge(t.Context()); err != nil {
-							t.Fatal(err)
-						}
-					case "import":
+					if where == "import" {
 						carryOver(t, writer, reader)
 					}
 					got, err := reader.Newest(t.Context(), key("movie/99"), key("tv/12"), key("tv/12"))
@@ -91,7 +91,7 @@ func TestNewestForgetsWhatIsGone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			clk := newClock()
-			s := open(t, t.TempDir(), Options{Now: clk.Now, MergeEvery: time.Hour})
+			s := open(t, t.TempDir(), Options{Now: clk.Now})
 			putAnswer(t, s, tvKey("1"), clk.Now(), day, 10)
 			clk.advance(time.Second)
 			remove(t, s, clk)
@@ -104,15 +104,12 @@ func TestNewestForgetsWhatIsGone(t *testing.T) {
 
 // BenchmarkNewest asks for 5,000 resources of a cache of 10,000 answers.
 func BenchmarkNewest(b *testing.B) {
-	s := open(b, b.TempDir(), Options{MergeEvery: time.Hour})
+	s := open(b, b.TempDir(), Options{})
 	var resources []string
 	for i := range 5000 {
 		resources = append(resources, tvKey(fmt.Sprint(i)))
 		putAnswer(b, s, tvKey(fmt.Sprint(i, "?language=en-US")), time.Now(), day, 10_000)
 		putAnswer(b, s, tvKey(fmt.Sprint(i, "/season/1?language=en-US")), time.Now(), day, 10_000)
-	}
-	if _, err := s.Merge(b.Context()); err != nil {
-		b.Fatal(err)
 	}
 	for b.Loop() {
 		if _, err := s.Newest(b.Context(), resources...); err != nil {

@@ -3,7 +3,6 @@ package cache
 // What a person asks of the whole cache.
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -14,14 +13,12 @@ import (
 func TestStatsCountWhatIsThere(t *testing.T) {
 	clk := newClock()
 	dir := t.TempDir()
-	s := open(t, dir, Options{Now: clk.Now, MergeEvery: time.Hour})
+	s := open(t, dir, Options{Now: clk.Now})
 	begin := clk.Now()
 	putAnswer(t, s, tvKey("1"), begin, time.Hour, 10)
 	putAnswer(t, s, "GET http://h:80/3/search/tv?query=x", begin.Add(time.Minute), 3*time.Hour, 10)
-	if _, err := s.Merge(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	gone := &Entry{Key: tvKey("2"), Status: 404, Body: []byte(missing), FetchedAt: begin.Add(time.Hour), ExpiresAt: begin.Add(9 * time.Hour)}
+	gone := &Entry{Key: tvKey("2"), Status: 404, Body: []byte(missing)}
+	gone.FetchedAt, gone.ExpiresAt = begin.Add(time.Hour), begin.Add(9*time.Hour)
 	if err := s.Put(t.Context(), gone); err != nil {
 		t.Fatal(err)
 	}
@@ -42,40 +39,12 @@ func TestStatsCountWhatIsThere(t *testing.T) {
 		ByClass: map[Class]int{TVDetails: 2, Search: 1},
 		Oldest:  begin, Newest: begin.Add(time.Hour),
 		FileSize: got.FileSize, Used: got.Used, MaxSize: DefaultMaxSize,
-		Journals: 1, Unmerged: 3,
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 		t.Error(diff)
 	}
 	if got.Used <= 0 || got.Used > got.FileSize {
 		t.Errorf("used %d of %d", got.Used, got.FileSize)
-	}
-}
-
-func TestClearCoversWhatOthersHaveInTheirJournals(t *testing.T) {
-	clk := newClock()
-	dir := t.TempDir()
-	a := open(t, dir, Options{Now: clk.Now, MergeEvery: time.Hour})
-	b := open(t, dir, Options{Now: clk.Now, MergeEvery: time.Hour})
-	putAnswer(t, a, tvKey("1"), clk.Now(), day, 10)
-	clk.advance(time.Second)
-	if err := b.Clear(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	clk.advance(time.Second)
-	if got := keysOf(t, b); len(got) != 0 {
-		t.Errorf("left: %v", got)
-	}
-	putAnswer(t, a, tvKey("2"), clk.Now(), day, 10)
-	for _, merge := range []*Store{nil, a, b} {
-		if merge != nil {
-			if _, err := merge.Merge(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if got := keysOf(t, b); !slices.Equal(got, []string{"2"}) {
-			t.Errorf("left: %v", got)
-		}
 	}
 }
 

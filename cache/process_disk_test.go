@@ -22,7 +22,7 @@ import (
 
 // repairTask opens a damaged cache at the same moment as others.
 func repairTask(ctx context.Context, tk task) error {
-	s, err := Open(tk.Dir, Options{MergeEvery: time.Millisecond})
+	s, err := Open(tk.Dir, Options{})
 	if err != nil {
 		return err
 	}
@@ -45,10 +45,7 @@ func TestProcessesThatFindTheSameDamageMendItOnce(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, Options{})
 	get(t, &Transport{Store: s, Next: &upstream{serve: always(200, endedBody)}}, tvURL)
-	if _, err := s.Merge(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(s.dbPath(), bytes.Repeat([]byte("garbage "), 5000), 0o600); err != nil {
+	if err := os.WriteFile(s.db, bytes.Repeat([]byte("garbage "), 5000), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var cs []*child
@@ -115,7 +112,7 @@ func askStatus(ctx context.Context, tr http.RoundTripper, url string) error {
 func TestFullDiskIsSaidOnceAndTheRunGoesOn(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, Options{})
-	c := start(t, task{Name: "full", Dir: dir, Limit: 20_000})
+	c := start(t, task{Name: "full", Dir: dir, Limit: 100_000})
 	if got := strings.TrimSpace(c.wait(t)); got != "20 20 1 1" {
 		t.Errorf("asked, asked again, warnings, kinds: %s", got)
 	}

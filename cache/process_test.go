@@ -45,6 +45,7 @@ var tasks = map[string]func(context.Context, task) error{
 	"repair": repairTask,
 	"full":   fullTask,
 	"plain":  plainTask,
+	"die":    dieTask,
 }
 
 func runTask(text string) int {

@@ -13,12 +13,13 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/anivault/anivault/internal/boltfile"
 )
 
 const (
-	pruneEvery   = day
-	tombstoneAge = 7 * day // longer than any journal waits to be merged
-	pruneTo      = 0.90    // of the size bound, so that not every merge prunes
+	pruneEvery = day
+	pruneTo    = 0.90 // of the size bound, so that not every transaction prunes
 )
 
 // PruneOptions are what Prune removes beyond what must go.
@@ -43,7 +44,7 @@ func (s *Store) Prune(ctx context.Context, o PruneOptions) (PruneResult, error) 
 		o.MaxSize = s.opts.MaxSize
 	}
 	err := s.operate(ctx, func() error {
-		return s.inDatabase(func(db *DB, meta dbMeta) (err error) {
+		return s.inDatabase(func(db *boltfile.DB, meta dbMeta) (err error) {
 			res, err = s.prune(db, meta, o)
 			return err
 		})
@@ -52,7 +53,7 @@ func (s *Store) Prune(ctx context.Context, o PruneOptions) (PruneResult, error) 
 }
 
 // pruneIfDue prunes once a day, and when the bound is passed.
-func (s *Store) pruneIfDue(db *DB, meta dbMeta) error {
+func (s *Store) pruneIfDue(db *boltfile.DB, meta dbMeta) error {
 	if !isPruneDue(meta, s.now()) && usedBytes(db) <= s.opts.MaxSize {
 		return nil
 	}
@@ -60,15 +61,14 @@ func (s *Store) pruneIfDue(db *DB, meta dbMeta) error {
 	return err
 }
 
-// isPruneDue reports whether the last prune was a day ago. One that is said to have been in the future is due, and so
-// is a clearing.
+// isPruneDue reports whether the last prune was a day ago. One that is said to have been in the future is due.
 func isPruneDue(meta dbMeta, now time.Time) bool {
 	since := now.Sub(time.Unix(meta.Pruned, 0))
-	return meta.Format != "" && (since >= pruneEvery || since < -clockSlack || isAhead(meta.Cleared, now))
+	return since >= pruneEvery || since < -clockSlack
 }
 
 // usedBytes is what the database would take if it were compacted.
-func usedBytes(db *DB) int64 {
+func usedBytes(db *boltfile.DB) int64 {
 	st := db.Stats()
 	info, err := os.Stat(db.Path())
 	if err != nil {
@@ -87,20 +87,10 @@ type candidate struct {
 	size        int64
 }
 
-// mustGo reports whether a record has to go whatever there is room for.
-func (c candidate) mustGo(head record, cleared uint64, o PruneOptions, now time.Time) bool {
-	switch {
-	case now.Sub(head.fetched) >= KeepLimit, isCleared(head.stamp, cleared, now):
-		return true
-	case head.deleted:
-		return isAhead(head.stamp, now) || now.Sub(time.Unix(0, int64(head.stamp))) >= tombstoneAge
-	}
-	return c.expired && (o.Expired || c.bucket != responses)
-}
-
-func (s *Store) prune(db *DB, meta dbMeta, o PruneOptions) (PruneResult, error) {
+func (s *Store) prune(db *boltfile.DB, meta dbMeta, o PruneOptions) (PruneResult, error) {
 	now := s.now()
 	s.dropOldAside()
+	s.dropDeadClaims()
 	var doomed, ahead, rest []candidate
 	over := usedBytes(db) > o.MaxSize
 	err := db.View(func(tx *bolt.Tx) error {
@@ -116,7 +106,7 @@ func (s *Store) prune(db *DB, meta dbMeta, o PruneOptions) (PruneResult, error) 
 					fetched: dated.fetched, expired: !dated.expires.IsZero() && !now.Before(dated.expires),
 				}
 				switch {
-				case err != nil, c.mustGo(dated, meta.Cleared, o, now):
+				case err != nil, now.Sub(dated.fetched) >= KeepLimit, c.expired && (o.Expired || c.bucket != responses):
 					doomed = append(doomed, c)
 				case dated.ahead:
 					ahead = append(ahead, c)
@@ -131,7 +121,11 @@ func (s *Store) prune(db *DB, meta dbMeta, o PruneOptions) (PruneResult, error) 
 		return PruneResult{}, err
 	}
 	if over {
-		doomed = append(doomed, surplus(rest, usedBytes(db)-sizeOf(doomed), o.MaxSize)...)
+		used := usedBytes(db)
+		for _, c := range doomed {
+			used -= c.size
+		}
+		doomed = append(doomed, surplus(rest, used, o.MaxSize)...)
 	}
 	slices.SortFunc(doomed, func(a, b candidate) int {
 		return cmp.Or(strings.Compare(a.bucket, b.bucket), strings.Compare(a.key, b.key))
@@ -148,36 +142,31 @@ func (s *Store) prune(db *DB, meta dbMeta, o PruneOptions) (PruneResult, error) 
 			}
 		}
 		meta.Pruned = now.Unix()
-		if isAhead(meta.Cleared, now) {
-			meta.Cleared = 0
-		}
 		return writeMeta(tx, meta)
 	})
 	return PruneResult{Removed: len(doomed), Used: usedBytes(db)}, err
 }
 
 // redate writes down that a record which is dated ahead of the clock was fetched now, so that it goes in 180 days at
-// the latest. Its stamp is the oldest there is: whatever was written besides is newer.
+// the latest.
 func redate(b *bolt.Bucket, c candidate, now time.Time) error {
 	rec, err := decodeRecord(c.bucket, c.key, b.Get([]byte(c.key)))
 	if err != nil {
 		return b.Delete([]byte(c.key))
 	}
-	rec = rec.datedSensibly(now)
-	rec.stamp = 1
-	return b.Put([]byte(c.key), rec.encode(nil, c.bucket, c.key))
+	return b.Put([]byte(c.key), rec.datedSensibly(now).encode(c.bucket, c.key))
 }
 
 // surplus picks what goes so that used bytes come down below the bound: expired first, then fetched longest ago.
 func surplus(rest []candidate, used, limit int64) []candidate {
 	slices.SortFunc(rest, func(a, b candidate) int {
-		if a.expired != b.expired {
-			if a.expired {
-				return -1
-			}
-			return 1
+		if a.expired == b.expired {
+			return a.fetched.Compare(b.fetched)
 		}
-		return a.fetched.Compare(b.fetched)
+		if a.expired {
+			return -1
+		}
+		return 1
 	})
 	goal := int64(float64(limit) * pruneTo)
 	n := 0
@@ -186,14 +175,6 @@ func surplus(rest []candidate, used, limit int64) []candidate {
 		n++
 	}
 	return rest[:n]
-}
-
-func sizeOf(cs []candidate) int64 {
-	var n int64
-	for _, c := range cs {
-		n += c.size
-	}
-	return n
 }
 
 // footprint is about what a record takes in the file: a leaf element, and whole pages when it has a leaf of its own.

@@ -45,9 +45,6 @@ func TestNothingIsGivenOrKeptAfter180Days(t *testing.T) {
 	if _, _, source := get(t, tr, "http://h/3/tv/1"); source != "error" {
 		t.Errorf("offline it answers: %s", source)
 	}
-	if _, err := s.Merge(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	// A run that only reads takes them off the disk.
 	clk.advance(2 * day)
 	reader, err := Open(dir, Options{Now: clk.Now})
@@ -85,9 +82,6 @@ func TestPruneTakesExpiredFirstThenTheOldest(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.Merge(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	clk.advance(10 * day)
 	rows := []struct {
 		max  int64
@@ -113,9 +107,6 @@ func TestPruneOfEverythingExpired(t *testing.T) {
 	s := open(t, t.TempDir(), Options{Now: clk.Now})
 	putAnswer(t, s, tvKey("1"), clk.Now(), time.Hour, 10)
 	putAnswer(t, s, tvKey("2"), clk.Now(), 3*time.Hour, 10)
-	if _, err := s.Merge(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	clk.advance(2 * time.Hour)
 	for _, want := range []struct {
 		o    PruneOptions
@@ -142,9 +133,6 @@ func TestPlainValuesGoWhenTheyExpire(t *testing.T) {
 	if err := b.Put(t.Context(), Item{Key: "an hour", ExpiresAt: clk.Now().Add(time.Hour)}, Item{Key: "a day", ExpiresAt: clk.Now().Add(day)}, Item{Key: "no date"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Merge(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	clk.advance(2 * time.Hour)
 	if res, err := s.Prune(t.Context(), PruneOptions{}); err != nil || res.Removed != 1 {
 		t.Fatal(res, err)
@@ -161,7 +149,7 @@ func TestPlainValuesGoWhenTheyExpire(t *testing.T) {
 
 func TestTheSizeBoundHoldsByItself(t *testing.T) {
 	clk := newClock()
-	s := open(t, t.TempDir(), Options{Now: clk.Now, MaxSize: 1 << 20, MergeEvery: time.Hour})
+	s := open(t, t.TempDir(), Options{Now: clk.Now, MaxSize: 1 << 20})
 	for i := range 30 {
 		for j := range 10 {
 			key := tvKey(fmt.Sprintf("%03d", i*10+j))
@@ -170,9 +158,6 @@ func TestTheSizeBoundHoldsByItself(t *testing.T) {
 				t.Fatal(err)
 			}
 			clk.advance(time.Second)
-		}
-		if _, err := s.Merge(t.Context()); err != nil {
-			t.Fatal(err)
 		}
 		st, err := s.Stats(t.Context())
 		if err != nil || st.Used > 1<<20 {

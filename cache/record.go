@@ -1,16 +1,8 @@
 package cache
 
-// The envelope that every stored value has, in journals and in the database: what it needs to be checked, aged and
-// ordered without knowing what is inside.
+// The envelope of every stored value, which can be checked and aged without knowing what is inside:
 //
-//	crc32c (4, over bucket, 0, key and all that follows) · flags (1) ·
-//	stamp (8) · fetched (8) · expires (8) · payload
-//
-// Stamps order the writes of one key over all processes: the larger one wins, wherever and in whatever order records
-// are merged. They follow the wall clock, but a writer never stamps below what it has read.
-//
-// A clock that was wrong once must not block anything until it is caught up with. So a stamp that lies ahead of the
-// clock counts as older than every other one.
+//	crc32c (4, over bucket, 0, key and all that follows) · fetched (8) · expires (8) · payload
 
 import (
 	"encoding/binary"
@@ -19,22 +11,17 @@ import (
 	"time"
 )
 
-const (
-	recordHead  = 4 + 1 + 8 + 8 + 8
-	flagDeleted = 1 << 0
-)
+const recordHead = 4 + 8 + 8
 
 var (
-	castagnoli      = crc32.MakeTable(crc32.Castagnoli)
-	errRecordShort  = errors.New("record is shorter than its head")
-	errRecordSum    = errors.New("record does not match its checksum")
-	errRecordFuture = errors.New("record has flags of a newer version")
+	castagnoli     = crc32.MakeTable(crc32.Castagnoli)
+	errRecordShort = errors.New("record is shorter than its head")
+	errRecordSum   = errors.New("record does not match its checksum")
 )
 
 // record is one value with its envelope, decoded.
 type record struct {
-	deleted bool
-	stamp   uint64
+	found   bool // in answers to a question: it is there
 	fetched time.Time
 	expires time.Time // zero: no date of its own
 	payload []byte
@@ -44,28 +31,6 @@ type record struct {
 // clockSlack is by how much the clocks of processes and machines may disagree.
 const clockSlack = 5 * time.Minute
 
-// isAhead reports whether a stamp can only come from a clock that was wrong.
-func isAhead(stamp uint64, now time.Time) bool {
-	return stamp > uint64(max(now.Add(clockSlack).UnixNano(), 0))
-}
-
-// isNewer reports whether the stamp a comes after b; 0 stands for a record that is not there.
-func isNewer(a, b uint64, now time.Time) bool {
-	if a == 0 || b == 0 {
-		return a > b
-	}
-	if ahead := isAhead(a, now); ahead != isAhead(b, now) {
-		return !ahead
-	}
-	return a > b
-}
-
-// isCleared reports whether a record was written before everything was cleared. What is stamped ahead of the clock may
-// have been; and a clearing that is itself stamped so says nothing about what was written since.
-func isCleared(stamp, cleared uint64, now time.Time) bool {
-	return cleared > 0 && !isAhead(cleared, now) && (stamp <= cleared || isAhead(stamp, now))
-}
-
 // datedSensibly returns the record with dates that lie ahead of the clock brought back: fetched now, and expired.
 func (r record) datedSensibly(now time.Time) record {
 	if r.fetched.After(now.Add(clockSlack)) {
@@ -74,21 +39,14 @@ func (r record) datedSensibly(now time.Time) record {
 	return r
 }
 
-// encode appends the record's bytes for bucket and key to dst.
-func (r record) encode(dst []byte, bucket, key string) []byte {
-	start := len(dst)
-	dst = append(dst, 0, 0, 0, 0)
-	var flags byte
-	if r.deleted {
-		flags |= flagDeleted
-	}
-	dst = append(dst, flags)
-	dst = binary.BigEndian.AppendUint64(dst, r.stamp)
-	dst = binary.BigEndian.AppendUint64(dst, uint64(toMilli(r.fetched)))
-	dst = binary.BigEndian.AppendUint64(dst, uint64(toMilli(r.expires)))
-	dst = append(dst, r.payload...)
-	binary.BigEndian.PutUint32(dst[start:], recordSum(bucket, key, dst[start+4:]))
-	return dst
+// encode returns the record's bytes for bucket and key.
+func (r record) encode(bucket, key string) []byte {
+	b := make([]byte, 4, recordHead+len(r.payload))
+	b = binary.BigEndian.AppendUint64(b, uint64(toMilli(r.fetched)))
+	b = binary.BigEndian.AppendUint64(b, uint64(toMilli(r.expires)))
+	b = append(b, r.payload...)
+	binary.BigEndian.PutUint32(b, recordSum(bucket, key, b[4:]))
+	return b
 }
 
 // decodeRecord reads what encode wrote; the payload is a part of b. The checksum covers bucket and key: bytes that were
@@ -110,21 +68,15 @@ func decodeHead(b []byte) (record, error) {
 	if len(b) < recordHead {
 		return record{}, errRecordShort
 	}
-	if b[4]&^flagDeleted != 0 {
-		return record{}, errRecordFuture
-	}
 	return record{
-		deleted: b[4]&flagDeleted != 0,
-		stamp:   binary.BigEndian.Uint64(b[5:]),
-		fetched: fromMilli(int64(binary.BigEndian.Uint64(b[13:]))),
-		expires: fromMilli(int64(binary.BigEndian.Uint64(b[21:]))),
+		found:   true,
+		fetched: fromMilli(int64(binary.BigEndian.Uint64(b[4:]))),
+		expires: fromMilli(int64(binary.BigEndian.Uint64(b[12:]))),
 	}, nil
 }
 
 func recordSum(bucket, key string, rest []byte) uint32 {
-	sum := crc32.Update(0, castagnoli, []byte(bucket))
-	sum = crc32.Update(sum, castagnoli, []byte{0})
-	sum = crc32.Update(sum, castagnoli, []byte(key))
+	sum := crc32.Checksum([]byte(bucket+"\x00"+key), castagnoli)
 	return crc32.Update(sum, castagnoli, rest)
 }
 
@@ -141,12 +93,4 @@ func fromMilli(ms int64) time.Time {
 		return time.Time{}
 	}
 	return time.UnixMilli(ms).UTC()
-}
-
-// stampOf is the stamp in a value's head, 0 if it has none.
-func stampOf(value []byte) uint64 {
-	if len(value) < recordHead {
-		return 0
-	}
-	return binary.BigEndian.Uint64(value[5:])
 }

@@ -1,7 +1,7 @@
 package cache
 
-// A damaged database is renamed, not deleted, and a new one is begun; the journals that are not yet merged go into the
-// new one. A damaged journal of a dead process is renamed once its sound records are merged.
+// The files of a cache: which are ours, which are somebody else's, and what becomes of a damaged database: it is
+// renamed, not deleted, and a new one is begun.
 
 import (
 	"cmp"
@@ -13,14 +13,17 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
+
+	"github.com/anivault/anivault/internal/boltfile"
 )
 
 // keptAside is how many damaged files are kept; the oldest go.
 const keptAside = 2
 
 // setAside takes the lock and sets the database aside, unless another process has done so already.
-func (s *Store) setAside(ctx context.Context, damage *DamageError) {
+func (s *Store) setAside(ctx context.Context, damage *boltfile.DamageError) {
 	release, err := s.exclusive(ctx, s.opts.LockWait)
 	if err != nil {
 		if s.mode() == modeShared {
@@ -35,20 +38,18 @@ func (s *Store) setAside(ctx context.Context, damage *DamageError) {
 }
 
 // setAsideLocked does so under the exclusive lock.
-func (s *Store) setAsideLocked(damage *DamageError) error {
-	s.pages.forget()
-	path := s.dbPath()
-	now, err := os.Stat(path)
+func (s *Store) setAsideLocked(damage *boltfile.DamageError) error {
+	now, err := os.Stat(s.db)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if damage.file != nil && !os.SameFile(now, damage.file) {
+	if !damage.IsAbout(now) {
 		return nil // another process was quicker
 	}
-	aside, err := s.renameAside(path)
+	aside, err := s.renameAside(s.db)
 	if err != nil {
 		return err
 	}
@@ -59,15 +60,31 @@ func (s *Store) setAsideLocked(damage *DamageError) error {
 // removeOlder removes what versions of the format before this one have left: all of it can be asked for again, and
 // nobody would prune it.
 func removeOlder(dir string, version int) {
-	for _, place := range []struct{ folder, pattern string }{{dir, "cache-v%d."}, {filepath.Join(dir, "journals"), "v%d-"}} {
-		for _, name := range listFolder(place.folder) {
-			for v := range version {
-				if strings.HasPrefix(name, fmt.Sprintf(place.pattern, v)) {
-					os.Remove(filepath.Join(place.folder, name))
-				}
+	for _, name := range listFolder(dir) {
+		for v := range version {
+			if strings.HasPrefix(name, fmt.Sprintf("cache-v%d.", v)) {
+				os.Remove(filepath.Join(dir, name))
 			}
 		}
 	}
+	journals := filepath.Join(dir, "journals") // of version 1
+	for _, name := range listFolder(journals) {
+		if strings.HasPrefix(name, "v1-") {
+			os.Remove(filepath.Join(journals, name))
+		}
+	}
+	os.Remove(journals) // where it is empty now
+}
+
+// listFolder lists the names in a folder. A pipe in its place is opened without waiting for its other end.
+func listFolder(path string) []string {
+	d, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil
+	}
+	defer d.Close()
+	names, _ := d.Readdirnames(-1)
+	return names
 }
 
 // renameAside gives a damaged file the name <path>.corrupt-<time>, with a number if that is taken.
@@ -93,14 +110,12 @@ func (s *Store) renameAside(path string) (aside string, err error) {
 // corruptMark is in the names of what was set aside.
 const corruptMark = ".corrupt-"
 
-// setAsideFiles lists what was set aside: databases and journals.
+// setAsideFiles lists the databases that were set aside.
 func (s *Store) setAsideFiles() []string {
 	var found []string
-	for _, dir := range []string{s.dir, s.journalDir()} {
-		for _, name := range listFolder(dir) {
-			if strings.Contains(name, corruptMark) {
-				found = append(found, filepath.Join(dir, name))
-			}
+	for _, name := range listFolder(s.dir) {
+		if strings.Contains(name, corruptMark) {
+			found = append(found, filepath.Join(s.dir, name))
 		}
 	}
 	return found

@@ -2,7 +2,6 @@ package cache
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"time"
 
@@ -23,9 +22,7 @@ type Stats struct {
 	Used     int64 // of it; Compact gives the rest back
 	MaxSize  int64 // the bound on Used
 
-	Journals int      // journals not yet merged
-	Unmerged int      // records in them
-	SetAside []string // damaged files that were set aside
+	SetAside []string // damaged databases that were set aside
 }
 
 // Stats walks over the whole cache.
@@ -63,25 +60,12 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 }
 
 func (s *Store) fileStats(ctx context.Context, st *Stats) error {
-	st.FileSize = fileSize(s.dbPath())
-	err := s.viewWith(ctx, bolt.Options{ReadOnly: true, PreLoadFreelist: true}, func(tx *bolt.Tx, _ dbMeta) error {
+	st.FileSize, st.SetAside = fileSize(s.db), s.setAsideFiles()
+	opts := bolt.Options{ReadOnly: true, PreLoadFreelist: true}
+	return s.viewWith(ctx, opts, func(tx *bolt.Tx, _ dbMeta) error {
 		st.Used = tx.Size() - int64(tx.DB().Stats().FreePageN)*int64(tx.DB().Info().PageSize)
 		return nil
 	})
-	if err != nil && !errors.Is(err, errNoDB) {
-		return err
-	}
-	for _, name := range s.journalNames() {
-		j := newJournal(s.journalDir(), name)
-		if j.refresh() != nil {
-			continue
-		}
-		st.Journals++
-		st.Unmerged += j.count
-		j.close()
-	}
-	st.SetAside = s.setAsideFiles()
-	return nil
 }
 
 // classOfKey is the class of the question that a key stands for.

@@ -16,8 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestStoresTogetherAreOneMap: several stores over one directory, opened, closed and merged at will, are the same as
-// one map.
+// TestStoresTogetherAreOneMap: several stores over one directory, opened and closed at will, are the same as one map.
 func TestStoresTogetherAreOneMap(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		dir, err := os.MkdirTemp("", "cache-model-")
@@ -26,7 +25,7 @@ func TestStoresTogetherAreOneMap(t *testing.T) {
 		}
 		defer os.RemoveAll(dir)
 		clk := newClock()
-		options := Options{Now: clk.Now, MergeEvery: time.Hour, noSync: true, shy: rapid.Bool().Draw(rt, "shy")}
+		options := Options{Now: clk.Now, noSync: true}
 		openOne := func() *Store {
 			s, err := Open(dir, options)
 			if err != nil {
@@ -72,11 +71,6 @@ func TestStoresTogetherAreOneMap(t *testing.T) {
 				clk.advance(time.Microsecond)
 				check(b.Delete(ctx, k))
 				delete(model, k)
-			},
-			"merge": func(*rapid.T) {
-				i, _ := pick()
-				_, err := stores[i].Merge(ctx)
-				check(err)
 			},
 			"reopen": func(*rapid.T) {
 				i, _ := pick()
@@ -144,11 +138,8 @@ func TestStoresTogetherAreOneMap(t *testing.T) {
 
 func TestFilesAreForTheirOwnerOnly(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "deep", "cache")
-	s := open(t, dir, Options{MergeEvery: time.Hour})
+	s := open(t, dir, Options{})
 	putAnswer(t, s, tvKey("1"), time.Now(), day, 10)
-	if _, err := s.Merge(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	putAnswer(t, s, tvKey("2"), time.Now(), day, 10)
 	seen := 0
 	err := filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
@@ -168,7 +159,7 @@ func TestFilesAreForTheirOwnerOnly(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil || seen < 7 {
+	if err != nil || seen < 5 {
 		t.Errorf("%d files: %v", seen, err)
 	}
 	tag, err := os.ReadFile(filepath.Join(dir, "CACHEDIR.TAG"))
@@ -199,7 +190,7 @@ func TestWritesThatMakeNoSenseAreRefused(t *testing.T) {
 			t.Errorf("bucket %q was taken", name)
 		}
 	}
-	for _, o := range []Options{{MaxSize: -1}, {MergeRecords: -1}, {MergeEvery: -1}, {LockWait: -1}, {ClaimTimeout: -1}} {
+	for _, o := range []Options{{MaxSize: -1}, {LockWait: -1}, {ClaimTimeout: -1}} {
 		if _, err := Open(t.TempDir(), o); err == nil {
 			t.Errorf("%+v was taken", o)
 		}

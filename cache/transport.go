@@ -83,14 +83,14 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return ans.response(req), nil
 }
 
-// Stored returns the answer that is stored for a GET of u, whose key is known, fresh or expired but never beyond what may
-// be kept; nil if there is none. It asks nobody.
+// Stored returns the answer that is stored for a GET of u, whose key is known, fresh or expired but never beyond what
+// may be kept; nil if there is none. It asks nobody.
 func (t *Transport) Stored(ctx context.Context, u *url.URL, key string) (*Entry, Info) {
 	class := ClassOf(http.MethodGet, u)
 	if class == Uncached {
 		return nil, Info{}
 	}
-	e, _, err := t.look(ctx, class, key)
+	e, err := t.look(ctx, class, key)
 	if err != nil || e == nil {
 		return nil, Info{}
 	}
@@ -143,9 +143,13 @@ type question struct {
 
 // answer looks, claims, asks and stores.
 func (t *Transport) answer(q question) (answer, error) {
-	e, saw, err := t.look(q.req.Context(), q.class, q.key)
-	if err != nil || t.accepts(q.class, e) {
-		return t.fromEntry(e, Fresh), err
+	ctx := q.req.Context()
+	e, err := t.look(ctx, q.class, q.key)
+	switch {
+	case err != nil:
+		return answer{}, err
+	case t.accepts(q.class, e):
+		return t.fromEntry(e, Fresh), nil
 	}
 	if t.Offline {
 		return t.ask(q, e)
@@ -155,36 +159,37 @@ func (t *Transport) answer(q question) (answer, error) {
 		return t.staleOrError(q, e, err)
 	}
 	defer claim.release()
-	if t.Store.changedSince(q.key, saw, claim.waited > 0) {
-		// Whoever had the claim, or merged, may have had the answer.
-		if e, _, err = t.look(q.req.Context(), q.class, q.key); err != nil || t.accepts(q.class, e) {
-			return t.fromEntry(e, Fresh), err
-		}
+	// Whoever had the claim may have had the answer.
+	switch e, err = t.look(ctx, q.class, q.key); {
+	case err != nil:
+		return answer{}, err
+	case t.accepts(q.class, e):
+		return t.fromEntry(e, Fresh), nil
 	}
 	if claim.waited > 0 && t.Waited != nil {
-		q.req = q.req.WithContext(t.Waited(q.req.Context(), claim.waited))
+		q.req = q.req.WithContext(t.Waited(ctx, claim.waited))
 	}
 	return t.ask(q, e)
 }
 
-// look reads what is stored, nil where that can't serve, and notes what it has seen. Its error is the context's.
-func (t *Transport) look(ctx context.Context, class Class, key string) (*Entry, sight, error) {
+// look reads what is stored, nil where that can't serve. Its error is the context's.
+func (t *Transport) look(ctx context.Context, class Class, key string) (*Entry, error) {
 	begun := time.Now()
 	for {
-		e, saw, err := t.Store.entry(ctx, key)
+		e, _, err := t.Store.Get(ctx, key)
 		if ctx.Err() != nil {
-			return nil, saw, ended(ctx)
+			return nil, ended(ctx)
 		}
 		if e != nil && !e.Usable(t.Store.now(), t.policy().Keep(class)) {
 			e = nil
 		}
-		// A slow merge of another process is waited for: what it has in hand may be the answer.
+		// A slow transaction of another process is waited for: what it has in hand may be the answer.
 		if t.accepts(class, e) || !errors.Is(err, errAtWork) || t.closed(ctx) {
-			return e, saw, nil
+			return e, nil
 		}
 		t.waits(ctx)
-		if !t.Store.awaitWork(ctx, begun) {
-			return e, saw, nil
+		if !awaitWork(ctx, begun, t.Store.opts.ClaimTimeout) { // as long as for a silent claimant
+			return e, nil
 		}
 	}
 }

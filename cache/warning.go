@@ -13,8 +13,8 @@ const (
 	WarnNone     WarningKind = iota
 	WarnMemory               // the directory can't be used: a private cache in memory for this run
 	WarnReadOnly             // the directory can't be written: reads work, nothing new is kept
-	WarnWrite                // writing or merging failed (disk full): the run goes on without
-	WarnCorrupt              // the database or a journal was damaged; Path is where it was set aside
+	WarnWrite                // writing failed (disk full): the run goes on without
+	WarnCorrupt              // the database was damaged; Path is where it was set aside
 	WarnLocked               // a lock was held for too long: done without it
 	WarnRecord               // a stored record was damaged and is ignored
 	WarnShared               // others may decide what is in the cache, or have put something into it

@@ -1,25 +1,114 @@
 package cache
 
-// Writing: one append to the process's own journal, after which a record survives the death of the process and is seen
-// by all the others. When that fails the record stays in this process's memory, with one warning.
+// Writing: group commit. Everybody who writes adds to what is pending; one of them at a time takes all of it, the lock
+// and one transaction with its sync, while the next ones gather behind it. A write returns when its transaction is
+// through. What can't be written stays pending, is read from there, and goes with the next transaction.
 
 import (
+	"cmp"
+	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/anivault/anivault/internal/boltfile"
 )
 
 // write is one record to be written.
 type write struct {
 	bucket, key string
 	rec         record
+	gone        bool // the record is to be deleted
 }
 
-// fullPause is how long a store whose disk refused a write leaves it alone.
-const fullPause = time.Minute
+const (
+	// failPause is how long a store whose disk refused a write leaves it alone.
+	failPause = time.Minute
+	// workWaits is how many times longer than for a stopped holder of the lock a write waits for one that is at work.
+	workWaits = 8
+	// closeWait is how long the last transaction waits for the lock.
+	closeWait = 5 * time.Second
+	// pendingBytes bounds what waits to be written.
+	pendingBytes = 64 << 20
+)
 
 var errClosed = errors.New("cache: store is closed")
 
-// put writes records, stamped above everything that this store has read or written.
+// slot joins bucket and key to one map key.
+func slot(bucket, key string) string { return bucket + "\x00" + key }
+
+func cutSlot(k string) (bucket, key string) {
+	bucket, key, _ = strings.Cut(k, "\x00")
+	return bucket, key
+}
+
+// waiting is a value that is not in the database yet; a nil one is a deletion.
+type waiting struct {
+	slot   string
+	value  []byte
+	number uint64 // of the write, in order
+}
+
+// pending is what waits to be written, by slot. The store's mutex guards it.
+type pending struct {
+	values map[string]waiting
+	size   int
+	last   uint64 // number of the newest write
+	tried  uint64 // number of the newest write that a transaction was tried with
+}
+
+func newPending() pending { return pending{values: map[string]waiting{}} }
+
+// add takes a value in, and drops the oldest ones above the bound.
+func (p *pending) add(k string, value []byte) {
+	p.drop(k)
+	p.last++
+	p.values[k] = waiting{k, value, p.last}
+	p.size += len(k) + len(value)
+	for p.size > pendingBytes && len(p.values) > 1 {
+		oldest := k
+		for other, w := range p.values {
+			if w.number < p.values[oldest].number {
+				oldest = other
+			}
+		}
+		p.drop(oldest)
+	}
+}
+
+func (p *pending) drop(k string) {
+	if w, ok := p.values[k]; ok {
+		p.size -= len(k) + len(w.value)
+		delete(p.values, k)
+	}
+}
+
+// take returns all values in key order: bbolt likes its writes sorted.
+func (p *pending) take() []waiting {
+	p.tried = p.last
+	batch := make([]waiting, 0, len(p.values))
+	for _, w := range p.values {
+		batch = append(batch, w)
+	}
+	slices.SortFunc(batch, func(a, b waiting) int { return cmp.Compare(a.slot, b.slot) })
+	return batch
+}
+
+// written drops what a transaction has brought into the database, but not what was written over it meanwhile.
+func (p *pending) written(batch []waiting) {
+	for _, w := range batch {
+		if p.values[w.slot].number == w.number {
+			p.drop(w.slot)
+		}
+	}
+}
+
+// put writes records and returns when the transaction that holds them is through, or when it is known that they have to
+// wait in memory.
 func (s *Store) put(ws ...write) error {
 	if len(ws) == 0 {
 		return nil
@@ -29,111 +118,110 @@ func (s *Store) put(ws ...write) error {
 		s.mu.Unlock()
 		return errClosed
 	}
-	recs := make([]journalRecord, len(ws))
-	for i, w := range ws {
-		w.rec.stamp = s.nextStamp()
-		value := w.rec.encode(make([]byte, 0, recordHead+len(w.rec.payload)), w.bucket, w.key)
-		recs[i] = journalRecord{bucket: w.bucket, key: w.key, value: value}
-	}
-	kept, err := s.appendLocked(recs...)
-	if !kept {
-		for _, r := range recs {
-			s.private.put(slot(r.bucket, r.key), r.value)
+	for _, w := range ws {
+		var value []byte
+		if !w.gone {
+			value = w.rec.encode(w.bucket, w.key)
 		}
+		s.pending.add(slot(w.bucket, w.key), value)
 	}
+	mine := s.pending.last
 	s.mu.Unlock()
-	return s.workAround(err)
-}
 
-// nextStamp returns a stamp above all that were given or seen, unless those came from a clock that was wrong. s.mu is
-// held.
-func (s *Store) nextStamp() uint64 {
-	now := s.now()
-	stamp := uint64(max(now.UnixNano(), 1))
-	if !isAhead(s.last, now) {
-		stamp = max(stamp, s.last+1)
-	}
-	s.last = stamp
-	return stamp
-}
-
-// appendLocked appends to this process's journal, making it if need be, and wakes the worker. kept is false where
-// nothing can be written. s.mu is held.
-func (s *Store) appendLocked(recs ...journalRecord) (kept bool, err error) {
-	if s.how != modeShared || time.Now().Before(s.retry) {
-		return false, nil
-	}
-	if s.proc == nil {
-		if s.opts.noLocks {
-			return false, errors.ErrUnsupported
-		}
-		if s.proc, err = newProcess(s.journalDir()); err != nil {
-			s.proc = nil
-			return false, err
-		}
-		s.worker = startWorker(s)
-	}
-	before := s.proc.unmerged()
-	if err := s.proc.append(recs...); err != nil {
-		return false, err
-	}
-	if before == 0 {
-		s.worker.begun = time.Now()
-	}
-	if before == 0 || s.proc.unmerged() >= s.opts.MergeRecords {
-		s.worker.wake()
-	}
-	return true, nil
-}
-
-// workAround turns a failed write into a way of working and a warning. What remains an error is the caller's mistake.
-func (s *Store) workAround(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, errTooLong):
-		return err
-	case isUnlockable(err):
-		s.goPrivate(err)
-	case isReadOnly(err):
-		s.goReadOnly(err)
-	default:
-		s.mu.Lock()
-		s.retry = time.Now().Add(fullPause)
-		s.mu.Unlock()
-		s.warned.say(Warning{Kind: WarnWrite, Path: s.dir, Err: err})
+	s.committing.Lock()
+	defer s.committing.Unlock()
+	s.mu.Lock()
+	due := s.pending.tried < mine && s.how == modeShared && !time.Now().Before(s.retry)
+	s.mu.Unlock()
+	if due {
+		s.commit(s.opts.LockWait)
 	}
 	return nil
 }
 
-// overlayBytes bounds what could not be written.
-const overlayBytes = 64 << 20
-
-// overlay holds values by slot, bounded by bytes; the oldest go first. The store's mutex guards it.
-type overlay struct {
-	values map[string][]byte
-	order  []string
-	size   int
-	max    int
+// commit writes what is pending, in one transaction, when it gets the lock within wait. s.committing is held.
+func (s *Store) commit(wait time.Duration) {
+	s.mu.Lock()
+	batch := s.pending.take()
+	s.pruneDue = false
+	s.mu.Unlock()
+	ctx, begun := context.Background(), time.Now()
+	release, err := s.exclusive(ctx, wait)
+	for errors.Is(err, errAtWork) && wait < closeWait && awaitWork(ctx, begun, workWaits*wait) {
+		release, err = s.exclusive(ctx, wait)
+	}
+	if err == nil {
+		err = s.writeDown(batch)
+		release()
+	}
+	s.mu.Lock()
+	if err == nil {
+		s.pending.written(batch)
+	} else if !errors.Is(err, ErrLocked) {
+		s.retry = time.Now().Add(failPause)
+	}
+	shared := s.how == modeShared
+	s.mu.Unlock()
+	switch {
+	case err == nil, errors.Is(err, errAtWork) && wait < closeWait, !shared:
+	case errors.Is(err, ErrLocked):
+		s.warned.say(Warning{Kind: WarnLocked, Path: s.dir, Err: err})
+	default:
+		s.warned.say(Warning{Kind: WarnWrite, Path: s.dir, Err: err})
+	}
 }
 
-func newOverlay(limit int) *overlay {
-	return &overlay{values: map[string][]byte{}, max: limit}
+// writeDown writes a batch into the database. One that turns out to be damaged while it is written to is set aside, and
+// a fresh one gets the batch. The caller holds the exclusive lock.
+func (s *Store) writeDown(batch []waiting) error {
+	for range 2 {
+		err := s.inDatabase(func(db *boltfile.DB, meta dbMeta) error {
+			if err := db.Update(func(tx *bolt.Tx) error { return writeAll(tx, batch) }); err != nil {
+				return err
+			}
+			if s.opts.committed != nil {
+				s.opts.committed()
+			}
+			if err := db.View(func(tx *bolt.Tx) error { return findAgain(tx, batch) }); err != nil {
+				return err
+			}
+			return s.pruneIfDue(db, meta)
+		})
+		var damage *boltfile.DamageError
+		if !errors.As(err, &damage) {
+			return err
+		}
+		if err := s.setAsideLocked(damage); err != nil {
+			return err
+		}
+	}
+	return errors.New("the database is damaged again and again")
 }
 
-func (o *overlay) put(k string, value []byte) {
-	if old, ok := o.values[k]; ok {
-		o.size -= len(old)
-	} else {
-		o.order = append(o.order, k)
-		o.size += len(k)
+func writeAll(tx *bolt.Tx, batch []waiting) error {
+	for _, w := range batch {
+		bucket, key := cutSlot(w.slot)
+		b, err := tx.CreateBucketIfNotExists([]byte(bucket))
+		if err == nil && w.value == nil {
+			err = b.Delete([]byte(key))
+		} else if err == nil {
+			err = b.Put([]byte(key), w.value)
+		}
+		if err != nil {
+			return fmt.Errorf("write %q: %w", key, err)
+		}
 	}
-	o.values[k] = value
-	o.size += len(value)
-	for o.size > o.max && len(o.order) > 1 {
-		first := o.order[0]
-		o.order = o.order[1:]
-		o.size -= len(first) + len(o.values[first])
-		delete(o.values, first)
+	return nil
+}
+
+// findAgain looks up what was written, as long as it is in memory too: pages whose keys are not in order lead a search
+// astray, and nothing but looking shows that.
+func findAgain(tx *bolt.Tx, batch []waiting) error {
+	for _, w := range batch {
+		bucket, key := cutSlot(w.slot)
+		if found := tx.Bucket([]byte(bucket)).Get([]byte(key)) != nil; found != (w.value != nil) {
+			return &boltfile.Unsound{Cause: fmt.Errorf("what was written is not found again: %q in %s", key, bucket)}
+		}
 	}
+	return nil
 }

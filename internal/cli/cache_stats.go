@@ -40,8 +40,6 @@ type wireCache struct {
 	FileSize int64          `json:"file_bytes" doc:"size of the database file"`
 	Used     int64          `json:"used_bytes" doc:"of it in use; cache compact returns the rest to the file system"`
 	MaxSize  int64          `json:"max_bytes" doc:"size it is kept below"`
-	Unmerged int            `json:"unmerged" doc:"records in journals that are not merged yet"`
-	Journals int            `json:"journals" doc:"journals that are not merged yet"`
 	Oldest   string         `json:"oldest,omitempty" doc:"when the oldest answer was fetched, RFC 3339"`
 	Newest   string         `json:"newest,omitempty" doc:"when the newest answer was fetched, RFC 3339"`
 	Classes  map[string]int `json:"classes" doc:"answers by kind of question"`
@@ -51,7 +49,7 @@ type wireCache struct {
 func wireCacheOf(s cache.Stats) *wireCache {
 	w := &wireCache{
 		Entries: s.Entries, Fresh: s.Fresh, Expired: s.Expired, Negative: s.Negative, FileSize: s.FileSize, Used: s.Used,
-		MaxSize: s.MaxSize, Unmerged: s.Unmerged, Journals: s.Journals, Oldest: ui.Stamp(s.Oldest), Newest: ui.Stamp(s.Newest),
+		MaxSize: s.MaxSize, Oldest: ui.Stamp(s.Oldest), Newest: ui.Stamp(s.Newest),
 		Classes: map[string]int{}, SetAside: append([]string{}, s.SetAside...),
 	}
 	for class, n := range s.ByClass {
@@ -84,7 +82,6 @@ func statsText(out io.Writer, s cache.Stats, path string, width int) error {
 		const minute = "2006-01-02 15:04"
 		lines.add("fetched", "%s", lang.Sprintf("from %s to %s", s.Oldest.Local().Format(minute), s.Newest.Local().Format(minute)))
 	}
-	lines.add("not merged yet", "%d records in %d journals", s.Unmerged, s.Journals)
 	for _, f := range s.SetAside {
 		lines.add("set aside", "%s (damaged; can be deleted)", f)
 	}

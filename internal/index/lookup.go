@@ -14,7 +14,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/anivault/anivault/cache"
+	"github.com/anivault/anivault/internal/boltfile"
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/title"
@@ -25,12 +25,12 @@ var ErrNone = lang.Error("there is no title index")
 
 // Index is an opened index. It holds no lock that an import would wait for. A damaged file is an error of each
 // look-up, never a crash.
-type Index struct{ db *cache.DB }
+type Index struct{ db *boltfile.DB }
 
 // Open opens the index of a data folder for reading. Close it soon. The error is ErrNone where nothing was imported.
 func Open(dir string) (*Index, error) {
 	path := filepath.Join(dir, FileName)
-	db, err := cache.OpenDB(path, bolt.Options{ReadOnly: true, Timeout: time.Second})
+	db, err := boltfile.Open(path, bolt.Options{ReadOnly: true, Timeout: time.Second}, boltfile.Walk)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, ErrNone

@@ -34,8 +34,9 @@ const (
 	// spins is how often a lock that is held is tried again before the kernel's queue is joined. A short critical
 	// section lasts some 10 µs, as long as the hand-over between goroutines.
 	spins = 4
-	// maxReopen bounds how often one call may find that its file was replaced.
-	maxReopen = 4
+	// maxReopen bounds how often one call may find that its file was replaced: with Options.Remove, once for each who
+	// had the lock before it.
+	maxReopen = 1000
 )
 
 // Options tunes a [Lock].
@@ -44,10 +45,13 @@ type Options struct {
 	// Transient closes the file with every Unlock. Without it the file stays open, which saves three system calls
 	// each time and costs a descriptor.
 	Transient bool
+	// Remove also removes the file with every Unlock: for locks of which there are many, each held once. It implies
+	// Transient.
+	Remove bool
 }
 
 // Lock is a lock between processes, and between the goroutines of this one. It is safe for concurrent use; its
-// holder may be any goroutine. The file is made by the first call of Lock and never removed.
+// holder may be any goroutine. The file is made by the first call of Lock and stays, without Options.Remove.
 //
 // Waiting is done in the kernel's queue, which is fair and wakes at once; polling starves under load. Such a wait
 // can't be cancelled, so a goroutine does it. When its caller gives up, the goroutine stays behind until the lock
@@ -116,8 +120,14 @@ func (l *Lock) Lock(ctx context.Context, kind Kind, patience time.Duration) erro
 
 // Unlock gives the lock back. The caller must hold it.
 func (l *Lock) Unlock() {
-	if l.opts.Transient || unlockFile(l.file.File) != nil {
+	if l.opts.Remove && renamesLocked {
+		os.Remove(l.path) // while it is locked; who waits for it looks at its place again
+	}
+	if l.opts.Transient || l.opts.Remove || unlockFile(l.file.File) != nil {
 		l.closeFile() // a closed file holds no lock
+	}
+	if l.opts.Remove && !renamesLocked {
+		os.Remove(l.path) // it fails where somebody has opened it meanwhile, who then removes it
 	}
 	l.held.Store(false)
 	l.turn <- struct{}{}

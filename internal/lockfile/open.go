@@ -89,8 +89,8 @@ func (f *File) InPlace() bool { return f.id.isAt(f.path) }
 // lookEvery is how often StaysInPlace looks at the path.
 const lookEvery = 10 * time.Millisecond
 
-// StaysInPlace is InPlace for who asks often: that the file was removed or replaced it sees at once, that it or a folder
-// above it was renamed up to lookEvery later. It is not for several goroutines at once.
+// StaysInPlace is InPlace for who asks often: that the file was removed or replaced it sees at once, that it or a
+// folder above it was renamed up to lookEvery later. It is not for several goroutines at once.
 func (f *File) StaysInPlace() bool {
 	if !isLinked(f.File) {
 		return false

@@ -4,7 +4,6 @@ package lockfile
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"syscall"
@@ -62,16 +61,6 @@ func (id fileID) isAt(path string) bool {
 func isLinked(f *os.File) bool {
 	var st unix.Stat_t
 	return unix.Fstat(int(f.Fd()), &st) == nil && st.Nlink > 0
-}
-
-// Change names the present state of an open file by what nobody can set back: where it lies and when anything of it was
-// last changed, its content or what the folder says of it. It is "" where the system does not tell.
-func Change(f *os.File) string {
-	var st unix.Stat_t
-	if unix.Fstat(int(f.Fd()), &st) != nil {
-		return ""
-	}
-	return fmt.Sprint(st.Dev, st.Ino, st.Ctim.Nano())
 }
 
 func flockFile(f *os.File, how int) error {

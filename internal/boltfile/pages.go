@@ -1,8 +1,7 @@
-package cache
+package boltfile
 
-// bbolt maps its file into memory and trusts every page reference in it. A truncated file ends the process with a bus
-// error, and a branch page that refers to itself with a stack overflow; no recover catches either. So the references
-// are walked before a session begins: each page at most once, none outside the file.
+// A branch page that refers to itself is a stack overflow inside bbolt, which no recover catches. So the references are
+// walked before bbolt follows them: each page at most once, none outside the file.
 //
 // The file begins with two meta pages of one form; the sound one with the higher transaction holds. All numbers are in
 // the machine's byte order.
@@ -17,7 +16,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"hash/fnv"
 	"io"
 )
@@ -44,7 +42,7 @@ var order = binary.NativeEndian
 type boltMeta struct {
 	pageSize              int64
 	root, freelist, pages uint64
-	tx, sum               uint64
+	tx                    uint64
 }
 
 // currentMeta finds the current meta page of a file of the given size. The second one lies one page into the file; the
@@ -81,40 +79,32 @@ func parseMeta(b []byte) (boltMeta, bool) {
 	_, _ = sum.Write(b[:metaSize-8])
 	m := boltMeta{
 		pageSize: int64(order.Uint32(b[8:])), root: order.Uint64(b[16:]), freelist: order.Uint64(b[32:]),
-		pages: order.Uint64(b[40:]), tx: order.Uint64(b[48:]), sum: order.Uint64(b[metaSize-8:]),
+		pages: order.Uint64(b[40:]), tx: order.Uint64(b[48:]),
 	}
 	return m, order.Uint32(b) == boltMagic && order.Uint32(b[4:]) == boltVersion &&
-		m.sum == sum.Sum64() &&
+		order.Uint64(b[metaSize-8:]) == sum.Sum64() &&
 		m.pageSize >= 1<<10 && m.pageSize <= 16<<20 && m.pageSize&(m.pageSize-1) == 0
 }
-
-// soundPages are the branch pages right above leaves that a walk has found sound, with their checksums: as long as one
-// says the same, its leaves need not be looked at again, for bbolt never writes to a page that is in use.
-type soundPages map[uint64]uint32
 
 // pageWalk is one walk over the references of a file.
 type pageWalk struct {
 	boltMeta
-	f     io.ReaderAt
-	deep  bool     // read the leaves of every tree, not only those of the root that list the buckets
-	seen  []uint64 // one bit a page
-	known soundPages
-	next  soundPages
+	f      io.ReaderAt
+	leaves bool     // read the leaves of every tree, not only those of the root that list the buckets
+	seen   []uint64 // one bit a page
 }
 
-// walkPages follows all page references of a bbolt file, and returns the branch pages that are sound. An error names
-// the damage. known are those of an earlier walk, nil to look at everything; deep looks into the leaves too, which
-// functions of bbolt that enter nested buckets (Compact, Stats) need.
-func walkPages(f io.ReaderAt, size int64, known soundPages, deep bool) (soundPages, error) {
+// look checks a bbolt file of the given size. An error names the damage.
+func look(f io.ReaderAt, size int64, check Check) error {
 	m, err := currentMeta(f, size)
-	if err != nil {
-		return nil, err
+	if err != nil || check == Head {
+		return err
 	}
-	w := &pageWalk{boltMeta: m, f: f, deep: deep, known: known, next: soundPages{}, seen: make([]uint64, m.pages/64+1)}
-	if _, err := w.tree(m.root, true, 0); err != nil {
-		return nil, err
+	w := &pageWalk{boltMeta: m, f: f, leaves: check == Leaves, seen: make([]uint64, m.pages/64+1)}
+	if err := w.tree(m.root, true, 0); err != nil {
+		return err
 	}
-	return w.next, w.checkFreelist()
+	return w.checkFreelist()
 }
 
 // visit marks a page as referred to.
@@ -159,61 +149,38 @@ func (w *pageWalk) body(id uint64, p page) ([]byte, error) {
 	return b, nil
 }
 
-// tree walks the tree whose root is the page id, and reports whether that is a leaf; list says that the leaves of the
-// tree hold buckets.
-func (w *pageWalk) tree(id uint64, list bool, depth int) (isLeaf bool, err error) {
+// tree walks the tree whose root is the page id; list says that the leaves of the tree hold buckets.
+func (w *pageWalk) tree(id uint64, list bool, depth int) error {
 	if depth > maxTreeDepth {
-		return false, fmt.Errorf("the tree with page %d is deeper than %d pages", id, maxTreeDepth)
+		return fmt.Errorf("the tree with page %d is deeper than %d pages", id, maxTreeDepth)
 	}
 	if err := w.visit(id); err != nil {
-		return false, err
+		return err
 	}
 	p, err := w.head(id)
 	if err != nil {
-		return false, err
+		return err
 	}
-	switch {
-	case p.flags == flagBranch:
-		return false, w.branch(id, p, list, depth)
-	case p.flags != flagLeaf:
-		return false, fmt.Errorf("page %d has flags %#x instead of those of a branch or a leaf", id, p.flags)
-	case !list && !w.deep:
-		return true, nil
+	if p.flags == flagLeaf && !list && !w.leaves {
+		return nil
 	}
-	b, err := w.body(id, p)
-	if err != nil {
-		return true, err
+	if p.flags != flagLeaf && p.flags != flagBranch {
+		return fmt.Errorf("page %d has flags %#x instead of those of a branch or a leaf", id, p.flags)
 	}
-	return true, w.leaf(id, b, int(p.count), list, depth)
-}
-
-func (w *pageWalk) branch(id uint64, p page, list bool, depth int) error {
 	b, err := w.body(id, p)
 	if err != nil {
 		return err
 	}
+	if p.flags == flagLeaf {
+		return w.leaf(id, b, int(p.count), list, depth)
+	}
 	if p.count == 0 || pageHead+elementSize*int(p.count) > len(b) {
 		return fmt.Errorf("branch page %d has %d elements", id, p.count)
 	}
-	sum := crc32.Checksum(b, castagnoli)
-	was, known := w.known[id]
-	known = known && was == sum
-	leaves := true
 	for i := range int(p.count) {
-		child := order.Uint64(b[pageHead+elementSize*i+8:])
-		isLeaf := true
-		if known {
-			err = w.visit(child)
-		} else {
-			isLeaf, err = w.tree(child, list, depth+1)
-		}
-		if err != nil {
+		if err := w.tree(order.Uint64(b[pageHead+elementSize*i+8:]), list, depth+1); err != nil {
 			return err
 		}
-		leaves = leaves && isLeaf
-	}
-	if leaves && !list {
-		w.next[id] = sum
 	}
 	return nil
 }
@@ -241,7 +208,7 @@ func (w *pageWalk) leaf(id uint64, b []byte, count int, list bool, depth int) er
 		}
 		value := b[from:to]
 		if root := order.Uint64(value); root != 0 {
-			if _, err := w.tree(root, false, depth+1); err != nil {
+			if err := w.tree(root, false, depth+1); err != nil {
 				return err
 			}
 			continue

@@ -1,4 +1,6 @@
-package cache
+// Package boltfile opens bbolt files so that a damaged one is an error. With bbolt alone a damaged page ends the
+// process, or hangs it: bbolt maps its file into memory and trusts every page reference in it.
+package boltfile
 
 import (
 	"errors"
@@ -13,7 +15,7 @@ import (
 	"github.com/anivault/anivault/internal/lockfile"
 )
 
-// DB is an open bbolt file whose damage is an error. With bbolt alone a damaged page ends the process, or hangs it.
+// DB is an open bbolt file whose damage is an error.
 type DB struct {
 	*bolt.DB
 	file *os.File
@@ -25,7 +27,7 @@ type DB struct {
 // a regular file at all.
 type DamageError struct {
 	Cause error
-	file  fs.FileInfo // the one that was looked at: of two processes that find the damage only one acts
+	file  fs.FileInfo // nil: not known
 }
 
 func (e *DamageError) Error() string { return "the database is damaged: " + e.Cause.Error() }
@@ -33,20 +35,34 @@ func (e *DamageError) Error() string { return "the database is damaged: " + e.Ca
 // Unwrap returns the cause.
 func (e *DamageError) Unwrap() error { return e.Cause }
 
-// OpenDB opens the bbolt file at path. It opens nothing but a regular file, and looks through all page references
-// before bbolt does. What it finds wrong is a *[DamageError]; a file that does not exist wraps [fs.ErrNotExist], also
-// with options that would make one, and a lock that is not free is bbolt's ErrTimeout. An empty file counts as absent.
-//
-// Buckets inside buckets are not looked through: keep away from what enters them (bbolt's Stats, Compact, Check).
-func OpenDB(path string, o bolt.Options) (*DB, error) {
-	return openDB(path, o, func(f *os.File, info fs.FileInfo) error {
-		_, err := walkPages(f, info.Size(), nil, false)
-		return err
-	})
+// IsAbout reports whether the damage may be that of a file: of two processes that find it only one acts.
+func (e *DamageError) IsAbout(info fs.FileInfo) bool {
+	return e.file == nil || os.SameFile(info, e.file)
 }
 
-// openDB is OpenDB with a check of its own.
-func openDB(path string, o bolt.Options, check func(*os.File, fs.FileInfo) error) (*DB, error) {
+// Unsound is the error of a caller that finds by itself that a file is not what it should be; View and Update make a
+// *[DamageError] of it.
+type Unsound struct{ Cause error }
+
+func (e *Unsound) Error() string { return e.Cause.Error() }
+
+// Unwrap returns the cause.
+func (e *Unsound) Unwrap() error { return e.Cause }
+
+// Check is how much of a file is looked at before bbolt reads it.
+type Check uint8
+
+// The checks, the quickest first.
+const (
+	Head   Check = iota // the head and the length alone: a file that was cut short
+	Walk                // all page references, but not inside the leaves of buckets
+	Leaves              // also those in leaves, which bbolt's Stats, Compact and Check follow
+)
+
+// Open opens the bbolt file at path. It opens nothing but a regular file. What it finds wrong is a *[DamageError]; a
+// file that does not exist wraps [fs.ErrNotExist], also with options that would make one, and a lock that is not free
+// is bbolt's ErrTimeout. An empty file counts as absent.
+func Open(path string, o bolt.Options, check Check) (*DB, error) {
 	db := &DB{}
 	var info fs.FileInfo
 	o.OpenFile = func(name string, flag int, _ os.FileMode) (f *os.File, err error) {
@@ -57,7 +73,7 @@ func openDB(path string, o bolt.Options, check func(*os.File, fs.FileInfo) error
 			f.Close()
 			return nil, fmt.Errorf("%s is empty: %w", name, fs.ErrNotExist)
 		}
-		if err := check(f, info); err != nil {
+		if err := look(f, info.Size(), check); err != nil {
 			f.Close()
 			return nil, &DamageError{Cause: err, file: info}
 		}
@@ -99,17 +115,19 @@ func openRegular(path string, flag int) (*os.File, fs.FileInfo, error) {
 
 // View is [bolt.DB.View]; damage that shows itself only now is a *[DamageError].
 func (d *DB) View(fn func(*bolt.Tx) error) error {
-	return d.judge(guarded(func() error { return d.DB.View(fn) }))
+	return d.Guard(func() error { return d.DB.View(fn) })
 }
 
 // Update is [bolt.DB.Update]; damage that shows itself only now is a *[DamageError].
 func (d *DB) Update(fn func(*bolt.Tx) error) error {
-	return d.judge(guarded(func() error { return d.DB.Update(fn) }))
+	return d.Guard(func() error { return d.DB.Update(fn) })
 }
 
+// Guard runs fn, which works on the database without a transaction of View or Update, as those do.
+func (d *DB) Guard(fn func() error) error { return d.judge(guarded(fn)) }
+
 func (d *DB) judge(err error) error {
-	var fault *faultError
-	d.faulted = d.faulted || errors.As(err, &fault)
+	d.faulted = d.faulted || errors.As(err, new(*faultError))
 	if !isDamage(err) {
 		return err
 	}
@@ -122,8 +140,7 @@ func (d *DB) judge(err error) error {
 func (d *DB) Close() error {
 	if !d.faulted {
 		err := guarded(d.DB.Close)
-		var fault *faultError
-		if !errors.As(err, &fault) {
+		if !errors.As(err, new(*faultError)) {
 			return err
 		}
 	}
@@ -132,11 +149,9 @@ func (d *DB) Close() error {
 
 // isDamage reports whether an error shows that a file is not a sound database, and not that it can't be read now.
 func isDamage(err error) bool {
-	var fault *faultError
-	var foreign *foreignError
-	return errors.As(err, &fault) || errors.As(err, &foreign) || errors.Is(err, bolterr.ErrInvalid) ||
+	return errors.As(err, new(*faultError)) || errors.As(err, new(*Unsound)) || errors.Is(err, bolterr.ErrInvalid) ||
 		errors.Is(err, bolterr.ErrChecksum) || errors.Is(err, bolterr.ErrVersionMismatch) ||
-		errors.Is(err, bolterr.ErrIncompatibleValue) || errors.Is(err, errLost)
+		errors.Is(err, bolterr.ErrIncompatibleValue)
 }
 
 // faultError is a panic, or a memory fault, while reading a database.

@@ -1,0 +1,189 @@
+package cache
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	"pgregory.net/rapid"
+
+	"github.com/anivault/anivault/internal/testing/boltdamage"
+)
+
+// manyPages makes a database with branch pages, whose bytes are returned too: the same ones each time for one date.
+func manyPages(t testing.TB, now time.Time) (path string, file []byte) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "many.db")
+	db, err := bolt.Open(path, 0o600, &bolt.Options{NoSync: true, PageSize: boltdamage.PageSize})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(func(tx *bolt.Tx) error {
+		err := writeMeta(tx, dbMeta{Format: formatName, Version: formatVersion})
+		if err != nil {
+			return err
+		}
+		b, err := tx.CreateBucket([]byte(responses))
+		for i := 0; i < 3000 && err == nil; i++ {
+			key := tvKey(fmt.Sprint(i))
+			e := Entry{Key: key, Status: 200, Body: []byte(endedBody)}
+			r := record{fetched: now, expires: now.Add(day), payload: e.payload()}
+			err = b.Put([]byte(key), r.encode(responses, key))
+		}
+		return err
+	})
+	if err == nil { // some free pages
+		err = db.Update(func(tx *bolt.Tx) error { return tx.Bucket([]byte(responses)).Delete([]byte(tvKey("7"))) })
+	}
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if file, err = os.ReadFile(path); err != nil {
+		t.Fatal(err)
+	}
+	return path, file
+}
+
+// died leaves the lock file as a process does that dies in a session.
+func died(t interface{ Fatal(...any) }, s *Store) {
+	if err := os.WriteFile(s.dbLock.lock.Path(), []byte{0, 1}, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A store goes on after any of its operations has met the damage, where a session has died of it before.
+func TestADatabaseWithDamagedPagesIsSetAside(t *testing.T) {
+	operations := map[string]func(*testing.T, *Store) error{
+		"get": func(t *testing.T, s *Store) error {
+			_, _, err := s.Get(t.Context(), tvKey("500"))
+			return err
+		},
+		"range":   func(t *testing.T, s *Store) error { return s.Range(t.Context(), func(*Entry) error { return nil }) },
+		"stats":   func(t *testing.T, s *Store) error { _, err := s.Stats(t.Context()); return err },
+		"compact": func(t *testing.T, s *Store) error { _, err := s.Compact(t.Context()); return err },
+		"prune":   func(t *testing.T, s *Store) error { _, err := s.Prune(t.Context(), PruneOptions{}); return err },
+	}
+	for name, spoil := range boltdamage.References {
+		t.Run(name, func(t *testing.T) {
+			_, file := manyPages(t, time.Now())
+			spoil(t, file)
+			for name, run := range operations {
+				t.Run(name, func(t *testing.T) {
+					var h heard
+					s := open(t, t.TempDir(), Options{OnWarning: h.hear, noSync: true})
+					overwrite(t, s.db, file)
+					rep, err := s.Verify(t.Context())
+					died(t, s)
+					if err != nil || len(rep.Problems) != 1 || h.kinds() != "" {
+						t.Errorf("verify: %v, %v, warned %q", rep.Problems, err, h.kinds())
+					}
+					if err := run(t, s); err != nil {
+						t.Error(err)
+					}
+					if h.kinds() != "corrupt" {
+						t.Errorf("warned %q", h.kinds())
+					}
+				})
+			}
+		})
+	}
+}
+
+// Whatever a database is made of, no operation on it ends the process or hangs, and what is written is there.
+func TestRandomDamageEndsNoRun(t *testing.T) {
+	clk := newClock()
+	_, good := manyPages(t, clk.Now())
+	rapid.Check(t, func(rt *rapid.T) {
+		file := append([]byte(nil), good...)
+		for range rapid.IntRange(1, 8).Draw(rt, "changes") {
+			n := rapid.IntRange(1, 8).Draw(rt, "bytes")
+			page := rapid.IntRange(0, len(file)/boltdamage.PageSize-1).Draw(rt, "page") * boltdamage.PageSize
+			at := page + rapid.OneOf(rapid.IntRange(0, 80), rapid.IntRange(0, boltdamage.PageSize-9)).Draw(rt, "at")
+			copy(file[at:at+n], rapid.SliceOfN(rapid.Byte(), n, n).Draw(rt, "to"))
+		}
+		dir, err := os.MkdirTemp("", "cache-damage-")
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer os.RemoveAll(dir)
+		s, err := Open(dir, Options{Now: clk.Now, noSync: true})
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if err := os.WriteFile(s.db, file, 0o600); err != nil {
+			rt.Fatal(err)
+		}
+		died(rt, s)
+		_, _ = s.Verify(t.Context())
+		_ = s.Range(t.Context(), func(*Entry) error { return nil })
+		now := clk.Now()
+		e := &Entry{Key: tvKey("new"), Status: 200, Body: []byte(endedBody), FetchedAt: now, ExpiresAt: now.Add(day)}
+		if err := s.Put(t.Context(), e); err != nil {
+			rt.Fatal(err)
+		}
+		if _, ok, err := s.Get(t.Context(), e.Key); !ok || err != nil {
+			rt.Fatalf("what was written: %v %v", ok, err)
+		}
+		if err := s.Close(); err != nil {
+			rt.Fatal(err)
+		}
+	})
+}
+
+func TestAWalkOverKeysInDisorderEnds(t *testing.T) {
+	for name, flags := range map[string]uint16{"branch": boltdamage.Branch, "leaf": boltdamage.Leaf} {
+		t.Run(name, func(t *testing.T) {
+			_, file := manyPages(t, time.Now())
+			boltdamage.Disorder(t, file, flags, tvKey(""))
+			dir := t.TempDir()
+			s, err := Open(dir, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			overwrite(t, s.db, file)
+			n := 0
+			err = s.walk(t.Context(), responses, func(string, record) error {
+				if n++; n > 3000 {
+					return errors.New("it goes in circles")
+				}
+				return nil
+			})
+			if err := errors.Join(err, s.Close()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// What was written behind keys in disorder may lie where nobody finds it.
+func TestWhatIsNotFoundAgainIsWrittenElsewhere(t *testing.T) {
+	for name, flags := range map[string]uint16{"branch": boltdamage.Branch, "leaf": boltdamage.Leaf} {
+		t.Run(name, func(t *testing.T) {
+			_, file := manyPages(t, time.Now())
+			boltdamage.Disorder(t, file, flags, tvKey(""))
+			var h heard
+			s := open(t, t.TempDir(), Options{OnWarning: h.hear, noSync: true})
+			overwrite(t, s.db, file)
+			now := time.Now()
+			for i := range 50 {
+				e := &Entry{Key: tvKey(fmt.Sprint(60*i, "x")), Status: 200, Body: []byte(endedBody)}
+				e.FetchedAt, e.ExpiresAt = now, now.Add(day)
+				if err := s.Put(t.Context(), e); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i := range 50 {
+				if _, ok, err := s.Get(t.Context(), tvKey(fmt.Sprint(60*i, "x"))); !ok || err != nil {
+					t.Errorf("answer %d: %v %v", i, ok, err)
+				}
+			}
+			if h.kinds() != "corrupt" {
+				t.Errorf("warned %q", h.kinds())
+			}
+		})
+	}
+}

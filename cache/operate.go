@@ -1,0 +1,183 @@
+package cache
+
+// Operations on the whole cache that a person asks for: they wait for the lock with patience.
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/anivault/anivault/internal/boltfile"
+)
+
+const (
+	// operatorWait is how long an operation waits for the lock if its context allows that.
+	operatorWait = 30 * time.Second
+	// compactBytes is the size of one transaction while copying.
+	compactBytes = 16 << 20
+)
+
+// ErrUnavailable reports that the directory can't be used for the operation; a warning has said why.
+var ErrUnavailable = errors.New("cache directory can't be used")
+
+// operate runs fn under the exclusive lock.
+func (s *Store) operate(ctx context.Context, fn func() error) error {
+	if s.mode() != modeShared {
+		return fmt.Errorf("%s: %w", s.dir, ErrUnavailable)
+	}
+	release, err := s.exclusive(ctx, operatorWait)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return fn()
+}
+
+// Clear removes everything, in all buckets.
+func (s *Store) Clear(ctx context.Context) error {
+	err := s.operate(ctx, func() error {
+		// A damaged file goes aside, a newer one is left alone.
+		if err := s.inDatabase(func(*boltfile.DB, dbMeta) error { return nil }); err != nil {
+			return err
+		}
+		s.mu.Lock()
+		s.pending = newPending()
+		s.mu.Unlock()
+		return s.replaceDB()
+	})
+	if err != nil {
+		return fmt.Errorf("clear the cache: %w", err)
+	}
+	return nil
+}
+
+// CompactResult is the size of the database file before and after.
+type CompactResult struct {
+	Before, After int64
+}
+
+// Compact writes the database anew, without gaps: bbolt files never shrink by themselves, they use their free pages
+// again. It needs as much free space as the result takes; the others wait, or go on without the cache, meanwhile.
+func (s *Store) Compact(ctx context.Context) (CompactResult, error) {
+	var res CompactResult
+	err := s.operate(ctx, func() error {
+		src, _, err := s.openExclusive(boltfile.Leaves) // the copy enters whatever looks like a bucket
+		if err != nil {
+			return err
+		}
+		res.Before = fileSize(s.db)
+		temp := s.db + ".new"
+		err = copyCompact(src, temp)
+		if e := src.Close(); err == nil {
+			err = e
+		}
+		if err == nil {
+			err = os.Rename(temp, s.db)
+		}
+		if err != nil {
+			os.Remove(temp)
+			return err
+		}
+		res.After = fileSize(s.db)
+		return nil
+	})
+	if err != nil {
+		return res, fmt.Errorf("compact the cache: %w", err)
+	}
+	return res, nil
+}
+
+func copyCompact(src *boltfile.DB, temp string) error {
+	if err := os.RemoveAll(temp); err != nil {
+		return err
+	}
+	dst, err := bolt.Open(temp, 0o600, &bolt.Options{Timeout: guardTimeout})
+	if err != nil {
+		return err
+	}
+	err = src.Guard(func() error { return bolt.Compact(dst, src.DB, compactBytes) })
+	if e := dst.Close(); err == nil {
+		err = e
+	}
+	return err
+}
+
+func fileSize(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// Problem is one thing that Verify found.
+type Problem struct {
+	Where string // the file, bucket or key
+	What  string
+}
+
+func (p Problem) String() string { return p.Where + ": " + p.What }
+
+// VerifyReport is what Verify has looked at and found.
+type VerifyReport struct {
+	Records  int
+	Problems []Problem
+}
+
+func (r *VerifyReport) add(where, format string, args ...any) {
+	r.Problems = append(r.Problems, Problem{where, fmt.Sprintf(format, args...)})
+}
+
+// Verify checks that everything in the database is what was once written: all pages, the order of the keys, the
+// checksum of every record. It changes nothing, and others can read meanwhile.
+func (s *Store) Verify(ctx context.Context) (VerifyReport, error) {
+	var rep VerifyReport
+	// bbolt's own check would run in a goroutine of its own, where no fault can be caught.
+	err := s.viewOnce(ctx, bolt.Options{ReadOnly: true}, boltfile.Leaves, func(tx *bolt.Tx, _ dbMeta) error {
+		return tx.ForEach(func(name []byte, b *bolt.Bucket) error {
+			if string(name) == metaBucket {
+				return nil
+			}
+			return verifyBucket(ctx, string(name), b, &rep)
+		})
+	})
+	var damage *boltfile.DamageError
+	switch {
+	case errors.Is(err, errNoDB):
+		err = nil
+	case errors.As(err, &damage):
+		rep.add(s.db, "%v", damage.Cause)
+		err = nil
+	}
+	return rep, err
+}
+
+func verifyBucket(ctx context.Context, name string, b *bolt.Bucket, rep *VerifyReport) error {
+	var last []byte
+	return b.ForEach(func(k, v []byte) error {
+		where := name + "/" + string(k)
+		if bytes.Compare(k, last) <= 0 {
+			rep.add(where, "it is out of order")
+		}
+		last = bytes.Clone(k)
+		if rep.Records++; rep.Records%1024 == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		rec, err := decodeRecord(name, string(k), v)
+		if err == nil && name == responses {
+			var e *Entry
+			if e, err = entryOf(string(k), rec); err == nil {
+				err = checkBody(e.Body)
+			}
+		}
+		if err != nil {
+			rep.add(where, "%v", err)
+		}
+		return nil
+	})
+}
