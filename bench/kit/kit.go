@@ -73,7 +73,7 @@ func Env(home, url string) []string {
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "ANIVAULT_") || strings.HasPrefix(v, "XDG_")
 	})
-	return append(env, "HOME="+home, "ANIVAULT_TMDB_BASE_URL="+url, "ANIVAULT_TMDB_TOKEN=bench")
+	return append(env, "HOME="+home, "ANIVAULT_TMDB_BASE_URL="+url, "ANIVAULT_TMDB_TOKEN=bench-token")
 }
 
 // Quantile returns the value below which the share q of all values lies; q is from
