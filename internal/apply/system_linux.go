@@ -3,6 +3,7 @@ package apply
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/anivault/anivault/internal/fsx"
 	"github.com/anivault/anivault/internal/organize"
 	"github.com/anivault/anivault/internal/organize/disk"
 )
@@ -27,15 +29,6 @@ func (System) Root(path string) (organize.Root, error) {
 	return p.Root, err
 }
 
-// again calls what the kernel may interrupt.
-func again(call func() error) error {
-	for {
-		if err := call(); !errors.Is(err, unix.EINTR) {
-			return err
-		}
-	}
-}
-
 func named(what, name string, err error) error {
 	if err == nil {
 		return nil
@@ -47,13 +40,9 @@ func named(what, name string, err error) error {
 func (System) Open(path string) (Dir, error) { return openDir(unix.AT_FDCWD, path) }
 
 func openDir(at int, name string) (Dir, error) {
-	fd := -1
-	err := again(func() (err error) {
-		fd, err = unix.Openat(at, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
-		return err
-	})
+	fd, err := fsx.OpenAt(at, name, unix.O_NOFOLLOW|unix.O_NONBLOCK)
 	if err != nil {
-		return nil, named("open", name, err)
+		return nil, err
 	}
 	return &linuxDir{fd}, nil
 }
@@ -112,82 +101,63 @@ func (d *linuxDir) Lstat(name string) (Info, error) {
 }
 
 func statx(at int, name string, flags int) (Info, error) {
-	var s unix.Statx_t
-	flags |= unix.AT_STATX_FORCE_SYNC // FUSE and NFS remember for a while how many names a file had
-	err := again(func() error { return unix.Statx(at, name, flags, unix.STATX_BASIC_STATS|unix.STATX_BTIME, &s) })
+	// FUSE and NFS remember for a while how many names a file had.
+	s, err := fsx.Statx(at, name, flags|unix.AT_STATX_FORCE_SYNC)
 	if err != nil {
-		return Info{}, named("lstat", name, err)
+		return Info{}, err
 	}
 	i := Info{
-		Mode: uint32(s.Mode) & 0o7777, UID: s.Uid, GID: s.Gid, Size: int64(s.Size), Inode: s.Ino, Links: uint64(s.Nlink),
-		MTime: organize.Stamp{Sec: s.Mtime.Sec, Nsec: int32(s.Mtime.Nsec)}, Device: unix.Mkdev(s.Dev_major, s.Dev_minor),
+		Mode: s.Mode, UID: s.UID, GID: s.GID, Size: s.Size, Inode: s.Inode, Links: s.Links, Device: s.Device,
+		MTime: organize.StampOf(s.MTime), Changed: organize.StampOf(s.Changed), Type: organize.TypeOf(s.Type),
 	}
-	if s.Mask&unix.STATX_BTIME != 0 {
-		i.Birth = organize.Stamp{Sec: s.Btime.Sec, Nsec: int32(s.Btime.Nsec)}
-	}
-	i.Changed = organize.Stamp{Sec: s.Ctime.Sec, Nsec: int32(s.Ctime.Nsec)}
-	switch s.Mode & unix.S_IFMT {
-	case unix.S_IFREG:
-		i.Type = organize.TypeRegular
-	case unix.S_IFDIR:
-		i.Type = organize.TypeDir
-	case unix.S_IFLNK:
-		i.Type = organize.TypeLink
+	if !s.Birth.IsZero() {
+		i.Birth = organize.StampOf(s.Birth)
 	}
 	return i, nil
 }
 
 func (d *linuxDir) Writable() error {
-	return again(func() error { return unix.Faccessat(d.fd, ".", unix.W_OK|unix.X_OK, unix.AT_EACCESS) })
+	return fsx.Again(func() error { return unix.Faccessat(d.fd, ".", unix.W_OK|unix.X_OK, unix.AT_EACCESS) })
 }
 
-func (d *linuxDir) Names() ([]string, error) {
-	_, err := unix.Seek(d.fd, 0, io.SeekStart)
-	var names []string
-	for some := make([]byte, 8<<10); err == nil; {
-		n := 0
-		err = again(func() (err error) {
-			n, err = unix.ReadDirent(d.fd, some)
-			return err
-		})
-		if err == nil && n <= 0 {
-			return names, nil
-		}
-		_, _, names = unix.ParseDirent(some[:max(n, 0)], -1, names)
+func (d *linuxDir) Names() (names []string, err error) {
+	if _, err := unix.Seek(d.fd, 0, io.SeekStart); err != nil {
+		return nil, named("list", ".", err)
 	}
-	return nil, named("list", ".", err)
+	err = fsx.Each(d.fd, func(name []byte, _ fs.FileMode) { names = append(names, string(name)) })
+	return names, err
 }
 
 func (d *linuxDir) OpenDir(name string) (Dir, error) { return openDir(d.fd, name) }
 
 func (d *linuxDir) Mkdir(name string) error {
-	return named("make", name, again(func() error { return unix.Mkdirat(d.fd, name, 0o700) }))
+	return named("make", name, fsx.Again(func() error { return unix.Mkdirat(d.fd, name, 0o700) }))
 }
 
 func (d *linuxDir) Rmdir(name string) error {
-	return named("remove", name, again(func() error { return unix.Unlinkat(d.fd, name, unix.AT_REMOVEDIR) }))
+	return named("remove", name, fsx.Again(func() error { return unix.Unlinkat(d.fd, name, unix.AT_REMOVEDIR) }))
 }
 
 func (d *linuxDir) Unlink(name string) error {
-	return named("remove", name, again(func() error { return unix.Unlinkat(d.fd, name, 0) }))
+	return named("remove", name, fsx.Again(func() error { return unix.Unlinkat(d.fd, name, 0) }))
 }
 
 func (d *linuxDir) Link(name string, to Dir, as string) error {
 	into := to.(*linuxDir).fd
-	return named("link", as, again(func() error { return unix.Linkat(d.fd, name, into, as, 0) }))
+	return named("link", as, fsx.Again(func() error { return unix.Linkat(d.fd, name, into, as, 0) }))
 }
 
 func (d *linuxDir) Rename(name string, to Dir, as string) error {
 	into := to.(*linuxDir).fd
-	return named("rename", as, again(func() error { return unix.Renameat2(d.fd, name, into, as, unix.RENAME_NOREPLACE) }))
+	return named("rename", as, fsx.Again(func() error { return unix.Renameat2(d.fd, name, into, as, unix.RENAME_NOREPLACE) }))
 }
 
 func (d *linuxDir) SetMode(mode uint32) error {
-	return named("chmod", ".", again(func() error { return unix.Fchmod(d.fd, mode) }))
+	return named("chmod", ".", fsx.Again(func() error { return unix.Fchmod(d.fd, mode) }))
 }
 
 func (d *linuxDir) SetOwner(uid, gid uint32) error {
-	return named("chown", ".", again(func() error { return unix.Fchown(d.fd, int(uid), int(gid)) }))
+	return named("chown", ".", fsx.Again(func() error { return unix.Fchown(d.fd, int(uid), int(gid)) }))
 }
 
 func (d *linuxDir) SetMTime(t organize.Stamp) error {
@@ -195,14 +165,14 @@ func (d *linuxDir) SetMTime(t organize.Stamp) error {
 	if err != nil {
 		return named("set the time of", ".", err)
 	}
-	return named("set the time of", ".", again(func() error { return unix.UtimesNanoAt(d.fd, ".", times, 0) }))
+	return named("set the time of", ".", fsx.Again(func() error { return unix.UtimesNanoAt(d.fd, ".", times, 0) }))
 }
 
 // timesOf returns the time of access that an open file has, and another one of change. Both are set: of a change of one alone older FUSE
 // file systems take no notice, and say nothing.
 func timesOf(fd int, mtime organize.Stamp) ([]unix.Timespec, error) {
 	var s unix.Statx_t
-	if err := again(func() error { return unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_ATIME, &s) }); err != nil {
+	if err := fsx.Again(func() error { return unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_ATIME, &s) }); err != nil {
 		return nil, err
 	}
 	access, err := unix.TimeToTimespec(time.Unix(s.Atime.Sec, int64(s.Atime.Nsec)))
@@ -215,7 +185,7 @@ func timesOf(fd int, mtime organize.Stamp) ([]unix.Timespec, error) {
 
 // Sync makes the folder's names durable. A file system that can't sync folders has nothing to lose by it.
 func (d *linuxDir) Sync() error {
-	err := again(func() error { return unix.Fsync(d.fd) })
+	err := fsx.Again(func() error { return unix.Fsync(d.fd) })
 	if errors.Is(err, unix.EINVAL) {
 		return nil
 	}
@@ -223,17 +193,17 @@ func (d *linuxDir) Sync() error {
 }
 
 func (d *linuxDir) SyncFS() error {
-	return named("sync", ".", again(func() error { return unix.Syncfs(d.fd) }))
+	return named("sync", ".", fsx.Again(func() error { return unix.Syncfs(d.fd) }))
 }
 
 func (d *linuxDir) Symlink(text, name string) error {
-	return named("symlink", name, again(func() error { return unix.Symlinkat(text, d.fd, name) }))
+	return named("symlink", name, fsx.Again(func() error { return unix.Symlinkat(text, d.fd, name) }))
 }
 
 func (d *linuxDir) Readlink(name string) (string, error) {
 	text := make([]byte, unix.PathMax)
 	n := 0
-	err := again(func() (err error) {
+	err := fsx.Again(func() (err error) {
 		n, err = unix.Readlinkat(d.fd, name, text)
 		return err
 	})
@@ -242,7 +212,7 @@ func (d *linuxDir) Readlink(name string) (string, error) {
 
 func (d *linuxDir) Free() (uint64, error) {
 	var s unix.Statfs_t
-	err := again(func() error { return unix.Fstatfs(d.fd, &s) })
+	err := fsx.Again(func() error { return unix.Fstatfs(d.fd, &s) })
 	return s.Bavail * uint64(s.Bsize), named("statfs", ".", err)
 }
 
@@ -257,7 +227,7 @@ func (d *linuxDir) Read(name string) (File, error) { return d.file(name, unix.O_
 // file opens a regular file; a pipe that took its place is not waited for.
 func (d *linuxDir) file(name string, flags int) (File, error) {
 	fd := -1
-	err := again(func() (err error) {
+	err := fsx.Again(func() (err error) {
 		fd, err = unix.Openat(d.fd, name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0o600)
 		return err
 	})
@@ -278,7 +248,7 @@ type linuxFile struct{ *os.File }
 func (f *linuxFile) Stat() (Info, error) { return statx(int(f.Fd()), "", unix.AT_EMPTY_PATH) }
 
 func (f *linuxFile) Lock() error {
-	err := again(func() error { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) })
+	err := fsx.Again(func() error { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) })
 	switch {
 	case errors.Is(err, unix.EWOULDBLOCK):
 		return ErrAtWork
@@ -291,18 +261,18 @@ func (f *linuxFile) Lock() error {
 func (f *linuxFile) Extend(size int64) error { return f.Truncate(size) }
 
 func (f *linuxFile) Clone(from File) error {
-	return named("clone", f.Name(), again(func() error { return unix.IoctlFileClone(int(f.Fd()), int(from.(*linuxFile).Fd())) }))
+	return named("clone", f.Name(), fsx.Again(func() error { return unix.IoctlFileClone(int(f.Fd()), int(from.(*linuxFile).Fd())) }))
 }
 
 func (f *linuxFile) Dress(from File, info Info, owner bool) (whole bool, err error) {
 	fd := int(f.Fd())
 	whole = copyAttributes(int(from.(*linuxFile).Fd()), fd)
 	if owner {
-		if err := again(func() error { return unix.Fchown(fd, int(info.UID), int(info.GID)) }); err != nil {
+		if err := fsx.Again(func() error { return unix.Fchown(fd, int(info.UID), int(info.GID)) }); err != nil {
 			return false, named("chown", f.Name(), err)
 		}
 	}
-	if err := again(func() error { return unix.Fchmod(fd, info.Mode) }); err != nil {
+	if err := fsx.Again(func() error { return unix.Fchmod(fd, info.Mode) }); err != nil {
 		return false, named("chmod", f.Name(), err)
 	}
 	times, err := timesOf(fd, info.MTime)
@@ -310,7 +280,7 @@ func (f *linuxFile) Dress(from File, info Info, owner bool) (whole bool, err err
 		return false, named("set the time of", f.Name(), err)
 	}
 	path := "/proc/self/fd/" + strconv.Itoa(fd)
-	return whole, named("set the time of", f.Name(), again(func() error { return unix.UtimesNanoAt(unix.AT_FDCWD, path, times, 0) }))
+	return whole, named("set the time of", f.Name(), fsx.Again(func() error { return unix.UtimesNanoAt(unix.AT_FDCWD, path, times, 0) }))
 }
 
 // copyAttributes copies what a user has written down about a file, and its access list, and reports whether all of it could be.
@@ -349,7 +319,7 @@ func (f *linuxFile) DropCache() { _ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_
 // Allocate implements File; where a file system can't set room aside, zeros are written.
 func (f *linuxFile) Allocate(size int64) error {
 	fd := int(f.Fd())
-	err := again(func() error { return unix.Fallocate(fd, 0, 0, size) })
+	err := fsx.Again(func() error { return unix.Fallocate(fd, 0, 0, size) })
 	if !errors.Is(err, unix.EOPNOTSUPP) && !errors.Is(err, unix.ENOSYS) {
 		return named("set room aside for", f.Name(), err)
 	}

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/anivault/anivault/internal/fsx"
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/organize"
@@ -39,7 +40,7 @@ func (o *organizing) openRoots(args []string) error {
 		if err != nil {
 			return usagef("make the folder first, or check the spelling: a disk may not be mounted", "%s: %v", cmp.Or(o.flagOf(to.dir), to.flag), err)
 		}
-		place.NoReflink = o.options.Mode == organize.ModeReflink && disk.CantReflink(place.Path)
+		place.NoReflink = o.options.Mode == organize.ModeReflink && fsx.CantReflink(place.Path)
 		*to.index = addRoot(&o.options.Targets, place)
 	}
 	for _, arg := range args {

@@ -5,11 +5,13 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/anivault/anivault/internal/fsx"
 )
 
 // listing is an open folder with what it holds.
 type listing struct {
-	dir     handle
+	dir     fsx.Dir
 	entries []entry
 	items   []item // by name, in byte order
 	path    []byte // the folder's, and behind it the name that was read last
@@ -22,7 +24,6 @@ type entry struct {
 	isDir bool
 	link  bool
 	video bool // by its name, and no folder
-	known known
 }
 
 // item is one entry of a folder. Only of links and videos size and time are asked for.
@@ -43,9 +44,13 @@ func (l *listing) open(path string) error {
 	l.entries, l.items = l.entries[:0], l.items[:0]
 	l.path = append(l.path[:0], inside(path)...)
 	folder := len(l.path)
-	err := l.dir.read(path, func(name []byte, isDir, link bool, k known) {
-		e := entry{isDir: isDir, link: link, known: k}
-		if e.video = !isDir && isVideo(name); e.video {
+	err := l.dir.Open(path)
+	if err != nil {
+		return err
+	}
+	err = l.dir.Each(func(name []byte, kind fs.FileMode) {
+		e := entry{isDir: kind == fs.ModeDir, link: kind == fs.ModeSymlink}
+		if e.video = !e.isDir && isVideo(name); e.video {
 			l.path = append(l.path[:folder], name...)
 			e.path = string(l.path) // one text for both
 			e.name = e.path[folder:]
@@ -77,7 +82,7 @@ func (l *listing) told() []Entry {
 }
 
 func (l *listing) close() {
-	l.dir.close()
+	l.dir.Close()
 	if len(l.items) > manyItems {
 		l.items, l.entries = nil, nil
 	}
@@ -106,4 +111,11 @@ func (it *item) note(info fs.FileInfo, err error) {
 	if it.err = err; err == nil {
 		it.mode, it.size, it.modTime = info.Mode(), info.Size(), info.ModTime()
 	}
+}
+
+// statIn asks about an item that is no link. What it is, if it is no regular file, makes no difference.
+func (it *item) statIn(dir *fsx.Dir) {
+	info, err := dir.Lstat(it.name)
+	it.err, it.mode, it.size, it.modTime = err, info.Type, info.Size, info.MTime
+	it.device, it.inode, it.links = info.Device, info.Inode, info.Links
 }

@@ -2,6 +2,7 @@ package organize
 
 import (
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strconv"
@@ -20,6 +21,20 @@ const (
 	TypeDir                     // a folder
 	TypeLink                    // a symbolic link
 )
+
+// TypeOf returns the type of an entry by the type bits of its mode.
+func TypeOf(mode fs.FileMode) ItemType {
+	switch mode {
+	case 0:
+		return TypeRegular
+	case fs.ModeDir:
+		return TypeDir
+	case fs.ModeSymlink:
+		return TypeLink
+	default:
+		return TypeOther
+	}
+}
 
 // Item is an entry of a folder, links not followed.
 type Item struct {

@@ -15,8 +15,10 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/anivault/anivault/internal/fsx"
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/lockfile"
 	"github.com/anivault/anivault/internal/organize"
 )
 
@@ -114,8 +116,8 @@ func (d *Disk) List(dir string) ([]organize.Item, error) {
 }
 
 func (d *Disk) list(dir string) ([]organize.Item, error) {
-	in, err := os.Open(filepath.FromSlash(dir))
-	if err != nil {
+	var in fsx.Dir
+	if err := in.Open(filepath.FromSlash(dir)); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, nil
 		}
@@ -124,9 +126,13 @@ func (d *Disk) list(dir string) ([]organize.Item, error) {
 	defer in.Close()
 	entries := d.take(dir)
 	if entries == nil {
-		if entries, err = read(in); err != nil {
+		err := in.Each(func(name []byte, _ fs.FileMode) {
+			entries = append(entries, library.Entry{Name: string(name)})
+		})
+		if err != nil {
 			return nil, err
 		}
+		slices.SortFunc(entries, func(a, b library.Entry) int { return strings.Compare(a.Name, b.Name) })
 	}
 	items := make([]organize.Item, 0, len(entries))
 	for _, e := range entries {
@@ -138,32 +144,21 @@ func (d *Disk) list(dir string) ([]organize.Item, error) {
 			items = append(items, item)
 			continue
 		}
-		switch err := stat(in, &item); {
+		info, err := in.Lstat(e.Name)
+		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			continue // it went away meanwhile
 		case err != nil:
 			return nil, err
 		}
-		if item.Type == organize.TypeLink {
-			item.Leads, _ = os.Readlink(filepath.Join(in.Name(), e.Name)) // one that is gone leads nowhere
+		item.Size, item.MTime = info.Size, organize.StampOf(info.MTime)
+		item.Device, item.Inode, item.Links = info.Device, info.Inode, info.Links
+		if item.Type = organize.TypeOf(info.Type); item.Type == organize.TypeLink {
+			item.Leads, _ = os.Readlink(filepath.Join(dir, e.Name)) // one that is gone leads nowhere
 		}
 		items = append(items, item)
 	}
 	return items, nil
-}
-
-// read returns the names in a folder.
-func read(dir *os.File) ([]library.Entry, error) {
-	names, err := dir.Readdirnames(-1)
-	if err != nil {
-		return nil, err
-	}
-	slices.Sort(names)
-	entries := make([]library.Entry, len(names))
-	for i, name := range names {
-		entries[i].Name = name
-	}
-	return entries, nil
 }
 
 // end is how much of each end of a file is compared.
@@ -171,7 +166,7 @@ const end = 64 << 10
 
 // Ends returns the first and the last 64 KiB of a regular file, all of a smaller one.
 func (*Disk) Ends(file string) ([]byte, error) {
-	in, err := openRegular(filepath.FromSlash(file))
+	in, err := lockfile.Open(filepath.FromSlash(file), os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -197,13 +192,24 @@ func Root(dir string) (organize.Place, error) {
 	if err != nil {
 		return organize.Place{}, err
 	}
-	place := organize.Place{Root: organize.Root{Type: "-", Path: path}, NameMax: 255}
-	info, err := os.Stat(filepath.FromSlash(path))
+	info, err := fsx.Stat(filepath.FromSlash(path))
 	if err != nil {
 		return organize.Place{}, err
 	}
-	if !info.IsDir() {
+	if info.Type != fs.ModeDir {
 		return organize.Place{}, lang.Error("%s is no folder", path)
 	}
-	return place, describe(&place)
+	holds, err := fsx.FileSystemOf(filepath.FromSlash(path))
+	place := organize.Place{
+		Root:   organize.Root{Type: holds.Type, Inode: info.Inode, Path: path},
+		Device: info.Device, NameMax: holds.NameMax,
+		Adrift: holds.Type == "vfat" || holds.Type == "exfat", // they make the numbers up when they are mounted
+	}
+	if place.Adrift {
+		place.Inode = 0
+	}
+	if !info.Birth.IsZero() {
+		place.Birth = organize.StampOf(info.Birth)
+	}
+	return place, err
 }

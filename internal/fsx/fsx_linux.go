@@ -1,0 +1,217 @@
+package fsx
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Again calls what a signal may interrupt until none does.
+func Again(call func() error) error {
+	for {
+		if err := call(); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+}
+
+// OpenAt opens a folder by its name within an open one, or with unix.AT_FDCWD by its path.
+func OpenAt(at int, name string, flags int) (fd int, err error) {
+	err = Again(func() error {
+		fd, err = unix.Openat(at, name, flags|unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		return err
+	})
+	if err != nil {
+		return -1, &os.PathError{Op: "open", Path: name, Err: err}
+	}
+	return fd, nil
+}
+
+// Statx asks about a name within an open folder; flags are those of statx(2). Kernels before 4.11, and sandboxes that
+// refuse the call, know no birth.
+func Statx(at int, name string, flags int) (Info, error) {
+	var s unix.Statx_t
+	err := Again(func() error {
+		return unix.Statx(at, name, flags, unix.STATX_BASIC_STATS|unix.STATX_BTIME, &s)
+	})
+	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) {
+		return fstatat(at, name, flags&^(unix.AT_STATX_FORCE_SYNC|unix.AT_STATX_DONT_SYNC))
+	}
+	if err != nil {
+		return Info{}, &os.PathError{Op: "lstat", Path: name, Err: err}
+	}
+	i := Info{
+		Type: typeOf(uint32(s.Mode)), Mode: uint32(s.Mode) & 0o7777, UID: s.Uid, GID: s.Gid, Size: int64(s.Size),
+		Inode: s.Ino, Links: uint64(s.Nlink), Device: unix.Mkdev(s.Dev_major, s.Dev_minor),
+		MTime: time.Unix(s.Mtime.Sec, int64(s.Mtime.Nsec)), Changed: time.Unix(s.Ctime.Sec, int64(s.Ctime.Nsec)),
+	}
+	if s.Mask&unix.STATX_BTIME != 0 {
+		i.Birth = time.Unix(s.Btime.Sec, int64(s.Btime.Nsec))
+	}
+	return i, nil
+}
+
+func fstatat(at int, name string, flags int) (Info, error) {
+	var s unix.Stat_t
+	if err := Again(func() error { return unix.Fstatat(at, name, &s, flags) }); err != nil {
+		return Info{}, &os.PathError{Op: "lstat", Path: name, Err: err}
+	}
+	return Info{
+		Type: typeOf(s.Mode), Mode: s.Mode & 0o7777, UID: s.Uid, GID: s.Gid, Size: s.Size, Inode: s.Ino,
+		Links: uint64(s.Nlink), Device: uint64(s.Dev), //nolint:unconvert // smaller on some machines
+		MTime: time.Unix(s.Mtim.Unix()), Changed: time.Unix(s.Ctim.Unix()),
+	}, nil
+}
+
+func typeOf(mode uint32) fs.FileMode {
+	switch mode & unix.S_IFMT {
+	case unix.S_IFREG:
+		return 0
+	case unix.S_IFDIR:
+		return fs.ModeDir
+	case unix.S_IFLNK:
+		return fs.ModeSymlink
+	}
+	return fs.ModeIrregular
+}
+
+// Stat returns what lies at a path, links followed.
+func Stat(path string) (Info, error) { return Statx(unix.AT_FDCWD, path, 0) }
+
+// Dir is a folder that can be opened, read and closed, and then the next one. The zero value is ready; it is for one
+// goroutine. Package os asks the system four times as much about a folder and keeps an entry for each name.
+type Dir struct {
+	fd   int
+	open bool
+}
+
+// Open opens a folder. It must be closed.
+func (d *Dir) Open(path string) error {
+	fd, err := OpenAt(unix.AT_FDCWD, path, 0)
+	d.fd, d.open = fd, err == nil
+	return err
+}
+
+// Close closes the folder, if it is open.
+func (d *Dir) Close() {
+	if d.open {
+		_ = unix.Close(d.fd) // nothing was written
+	}
+	d.open = false
+}
+
+// Lstat asks about a name in the folder, links not followed, so that the system need not find the folder again.
+func (d *Dir) Lstat(name string) (Info, error) { return Statx(d.fd, name, unix.AT_SYMLINK_NOFOLLOW) }
+
+// Each yields the names in the folder with their types, in no order, until an error. The names are the caller's only
+// until yield returns.
+func (d *Dir) Each(yield func(name []byte, kind fs.FileMode)) error { return Each(d.fd, yield) }
+
+var buffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
+
+// Each is Dir.Each for a folder that is open already, from where it was read last.
+func Each(fd int, yield func(name []byte, kind fs.FileMode)) error {
+	buf := buffers.Get().(*[32 << 10]byte)
+	defer buffers.Put(buf)
+	for {
+		n := 0
+		err := Again(func() (err error) {
+			n, err = unix.ReadDirent(fd, buf[:])
+			return err
+		})
+		if err != nil {
+			return &os.PathError{Op: "list", Path: ".", Err: err}
+		}
+		if n <= 0 {
+			return nil
+		}
+		entries(fd, buf[:n], yield)
+	}
+}
+
+// entries yields the entries of a buffer that the system has filled, as getdents64(2) lays them out.
+func entries(fd int, b []byte, yield func(name []byte, kind fs.FileMode)) {
+	const size, kind, start = 16, 18, 19
+	for len(b) > start {
+		n := int(binary.NativeEndian.Uint16(b[size:]))
+		if n <= start || n > len(b) {
+			return
+		}
+		name, _, _ := bytes.Cut(b[start:n], []byte{0})
+		t, there := b[kind], binary.NativeEndian.Uint64(b) != 0
+		b = b[n:]
+		if !there || string(name) == "." || string(name) == ".." {
+			continue
+		}
+		of := fs.ModeIrregular
+		switch t {
+		case unix.DT_REG:
+			of = 0
+		case unix.DT_DIR:
+			of = fs.ModeDir
+		case unix.DT_LNK:
+			of = fs.ModeSymlink
+		case unix.DT_UNKNOWN: // some file systems don't say it here
+			info, err := Statx(fd, string(name), unix.AT_SYMLINK_NOFOLLOW)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err == nil {
+				of = info.Type
+			}
+		}
+		yield(name, of)
+	}
+}
+
+// FileSystemOf returns what holds a folder.
+func FileSystemOf(path string) (FileSystem, error) {
+	var s unix.Statfs_t
+	if err := Again(func() error { return unix.Statfs(path, &s) }); err != nil {
+		return FileSystem{}, &os.PathError{Op: "statfs", Path: path, Err: err}
+	}
+	kind, known := types[int64(s.Type)] //nolint:unconvert // smaller on some machines
+	if !known {
+		kind = fmt.Sprintf("0x%x", uint32(s.Type))
+	}
+	if s.Namelen <= 0 {
+		s.Namelen = 255
+	}
+	return FileSystem{Type: kind, NameMax: int(s.Namelen)}, nil
+}
+
+// types names file systems by their magic numbers, as statfs(2) has them. ext2 and ext3 share ext4's.
+var types = map[int64]string{
+	unix.EXT4_SUPER_MAGIC: "ext4", unix.XFS_SUPER_MAGIC: "xfs", unix.BTRFS_SUPER_MAGIC: "btrfs",
+	unix.TMPFS_MAGIC: "tmpfs", unix.OVERLAYFS_SUPER_MAGIC: "overlay", unix.NFS_SUPER_MAGIC: "nfs",
+	unix.CIFS_SUPER_MAGIC: "cifs", unix.SMB2_SUPER_MAGIC: "smb2", unix.FUSE_SUPER_MAGIC: "fuse",
+	unix.MSDOS_SUPER_MAGIC: "vfat", unix.EXFAT_SUPER_MAGIC: "exfat", unix.F2FS_SUPER_MAGIC: "f2fs",
+	unix.V9FS_MAGIC: "9p", unix.ECRYPTFS_SUPER_MAGIC: "ecryptfs", unix.RAMFS_MAGIC: "ramfs", 0x2fc12fc1: "zfs",
+	0x5346544e: "ntfs", 0x7366746e: "ntfs3", 0xca451a4e: "bcachefs", 0xc36400: "ceph",
+}
+
+// CantReflink reports whether the file system of a folder is known not to share blocks between files. That is tried out
+// with files that have no name: nothing of the folder changes.
+func CantReflink(dir string) bool {
+	var fds [2]int
+	for i := range fds {
+		fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+		if err != nil {
+			return false // that is seen when it is needed
+		}
+		defer func() { _ = unix.Close(fd) }() // nothing of it stays
+		fds[i] = fd
+	}
+	if _, err := unix.Write(fds[0], make([]byte, 4096)); err != nil {
+		return false
+	}
+	err := unix.IoctlFileClone(fds[1], fds[0])
+	return errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOTTY)
+}
