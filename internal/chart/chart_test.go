@@ -22,15 +22,28 @@ func TestTimeline(t *testing.T) {
 		{At: at(4), State: "offline", Requests: 5},
 	})
 	want := &Timeline{
-		Bands: []Band{{"0", "1000", "st-normal", "Normal"}, {"500", "500", "st-throttle", "Throttle"}, {"1000", "0", "st-closed", "offline"}},
-		Rate:  "M0 98.2H500V139.1H1000V180H1000",
-		Top:   "22/s", Ticks: []string{"0.0 s", "1.0 s", "2.0 s", "3.0 s", "4.0 s"},
+		Bands: []Band{
+			{"0", "1000", "st-normal", "Normal"},
+			{"500", "500", "st-throttle", "Throttle"},
+			{"1000", "0", "st-closed", "offline"},
+		},
+		Rate: "M0 98.2H500V139.1H1000V180H1000",
+		Top:  "22/s", Ticks: []string{"0.0 s", "1.0 s", "2.0 s", "3.0 s", "4.0 s"},
 		Marks: []string{"500"},
 		Keys:  []Key{{"Normal", "st-normal"}, {"Throttle", "st-throttle"}, {"offline", "st-closed"}},
-		Spans: []StateText{{"0.0 s", "Normal", "2.0 s", "st-normal"}, {"2.0 s", "Throttle", "2.0 s", "st-throttle"}, {"4.0 s", "offline", "0.0 s", "st-closed"}},
+		Spans: []StateText{
+			{"0.0 s", "Normal", "2.0 s", "st-normal"},
+			{"2.0 s", "Throttle", "2.0 s", "st-throttle"},
+			{"4.0 s", "offline", "0.0 s", "st-closed"},
+		},
 		Label: "The limiter during the run: Normal for 2.0 s, Throttle for 2.0 s, offline for 0.0 s",
 	}
-	wantBars := []Bar{{"0", "98.2", "246", "81.8"}, {"250", "16.4", "246", "163.6"}, {"500", "159.5", "246", "20.5"}, {"750", "159.5", "246", "20.5"}}
+	wantBars := []Bar{
+		{"0", "98.2", "246", "81.8"},
+		{"250", "16.4", "246", "163.6"},
+		{"500", "159.5", "246", "20.5"},
+		{"750", "159.5", "246", "20.5"},
+	}
 	if diff := cmp.Diff(wantBars, got.Bars); diff != "" {
 		t.Error(diff)
 	}
@@ -47,7 +60,8 @@ func TestTimeline(t *testing.T) {
 	for i := range long {
 		long[i] = Point{At: at(float64(i)), State: []string{"Normal", "Sleep"}[i%2], Requests: 1}
 	}
-	if tl := NewTimeline(long); len(tl.Bars) != mostBars || len(tl.Spans) != mostTexts || tl.MoreSpan == 0 || len(tl.Bands) > boxWidth+1 {
+	if tl := NewTimeline(long); len(tl.Bars) != mostBars || len(tl.Spans) != mostTexts || tl.MoreSpan == 0 ||
+		len(tl.Bands) > boxWidth+1 {
 		t.Errorf("a long run has %d bars, %d spans, %d bands", len(tl.Bars), len(tl.Spans), len(tl.Bands))
 	}
 }
@@ -56,15 +70,18 @@ func TestTimeline(t *testing.T) {
 func TestABurstIsNotARate(t *testing.T) {
 	var points []Point
 	for i := range 15 {
-		points = append(points, Point{At: started.Add(time.Duration(i) * 10 * time.Millisecond), State: "Normal", Rate: 35, Requests: min(i, 2)})
+		points = append(points, Point{
+			At: started.Add(time.Duration(i) * 10 * time.Millisecond), State: "Normal", Rate: 35,
+			Requests: min(i, 2),
+		})
 	}
 	tl := NewTimeline(points)
 	if tl.Top != "39/s" || len(tl.Bars) != 1 || tl.Ticks[4] != "1.0 s" || tl.Bands[0].Width != "140" {
 		t.Errorf("27 answers within 0.14 s are drawn as %+v", tl)
 	}
 	for length, want := range map[time.Duration]time.Duration{
-		time.Millisecond: time.Second, 99 * time.Second: time.Second, 100 * time.Second: time.Second, 101 * time.Second: 2 * time.Second,
-		time.Hour: 36 * time.Second, 100 * time.Hour: time.Hour,
+		time.Millisecond: time.Second, 99 * time.Second: time.Second, 100 * time.Second: time.Second,
+		101 * time.Second: 2 * time.Second, time.Hour: 36 * time.Second, 100 * time.Hour: time.Hour,
 	} {
 		if got := barLength(length); got != want || (length+got-1)/got > mostBars {
 			t.Errorf("a run of %s has bars of %s, want %s", length, got, want)
@@ -75,7 +92,12 @@ func TestABurstIsNotARate(t *testing.T) {
 func TestStairsLeavesOutWhatNobodySees(t *testing.T) {
 	p := Plot{Left: 10, Right: 110, Top: 0, Bottom: 50, Length: 100 * time.Second, Max: 10}
 	got := p.Stairs([]Value{
-		{0, 10}, {10 * time.Second, 5}, {20 * time.Second, 5}, {30 * time.Second, 0}, {30*time.Second + 500*time.Millisecond, 10}, {40 * time.Second, 10},
+		{0, 10},
+		{10 * time.Second, 5},
+		{20 * time.Second, 5},
+		{30 * time.Second, 0},
+		{30*time.Second + 500*time.Millisecond, 10},
+		{40 * time.Second, 10},
 	}, 60*time.Second)
 	if want := "M10 0H20V25H40V50H50V0H70"; got != want {
 		t.Errorf("%s, want %s", got, want)
@@ -92,8 +114,8 @@ func TestAxis(t *testing.T) {
 
 func TestTicksAreFewAndRound(t *testing.T) {
 	for length, want := range map[time.Duration]time.Duration{
-		time.Second: time.Second, 10 * time.Second: time.Second, 11 * time.Second: 2 * time.Second, 12 * time.Second: 2 * time.Second,
-		time.Hour: 10 * time.Minute, 48 * time.Hour: 4 * time.Hour,
+		time.Second: time.Second, 10 * time.Second: time.Second, 11 * time.Second: 2 * time.Second,
+		12 * time.Second: 2 * time.Second, time.Hour: 10 * time.Minute, 48 * time.Hour: 4 * time.Hour,
 	} {
 		if got := Period(length, time.Second, 10); got != want {
 			t.Errorf("%s has a tick every %s, want %s", length, got, want)
@@ -126,8 +148,9 @@ func TestDrawing(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"prefers-color-scheme:dark", ">Sleep</text>", "requests a second", `in \x1b words`, "Sleep, 6s to 20s: error_ratio", "outage &lt;503&gt;, 5s to 20s",
-		"20 refused (429)", "&lt;/title&gt;&lt;script&gt;", "12 of 20 &amp; more", `class="good" d="M84`,
+		"prefers-color-scheme:dark", ">Sleep</text>", "requests a second", `in \x1b words`, "Sleep, 6s to 20s: error_ratio",
+		"outage &lt;503&gt;, 5s to 20s", "20 refused (429)", "&lt;/title&gt;&lt;script&gt;", "12 of 20 &amp; more",
+		`class="good" d="M84`,
 	} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("%q is missing in\n%s", want, svg)

@@ -12,8 +12,8 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// Template defines "timeline" for html/template: the picture of a *Timeline with its legend. A page needs Style as well, and the
-// functions say (lang.Say) and sayf (lang.Sprintf).
+// Template defines "timeline" for html/template: the picture of a *Timeline with its legend. A page needs Style as
+// well, and the functions say (lang.Say) and sayf (lang.Sprintf).
 //
 //go:embed timeline.gohtml
 var Template string
@@ -91,7 +91,10 @@ func NewTimeline(points []Point) *Timeline {
 	width := boxWidth / float64(n)
 	for i, h := range heights {
 		if y := plot.Y(h); h > 0 {
-			t.Bars = append(t.Bars, Bar{units(float64(i) * width), units(y), units(max(width*0.8, width-4)), units(plot.Bottom - y)})
+			t.Bars = append(t.Bars, Bar{
+				units(float64(i) * width), units(y), units(max(width*0.8, width-4)),
+				units(plot.Bottom - y),
+			})
 		}
 	}
 	next := 0.0
@@ -117,8 +120,8 @@ func barLength(run time.Duration) time.Duration {
 	return bar
 }
 
-// answersPerSecond returns the height of each of n bars. The answers of a point are spread over the time since the point
-// before; those of the first point lie before the picture.
+// answersPerSecond returns the height of each of n bars. The answers of a point are spread over the time since the
+// point before; those of the first point lie before the picture.
 func answersPerSecond(points []Point, n int, bar time.Duration) []float64 {
 	heights := make([]float64, n)
 	width := bar.Seconds()

@@ -11,7 +11,6 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// estimate is a confidence in a cell, "" for none.
 func estimate(c *float64) string {
 	if c == nil {
 		return ""
@@ -92,7 +91,6 @@ func CSVFields() []Field {
 	return out
 }
 
-// failure returns the record's error; an empty one where it has none.
 func (r *Record) failure() Error {
 	if r.Error == nil {
 		return Error{}
@@ -100,7 +98,6 @@ func (r *Record) failure() Error {
 	return *r.Error
 }
 
-// positive writes a number that is left out when it is zero.
 func positive(n int) string {
 	if n == 0 {
 		return ""

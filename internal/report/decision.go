@@ -111,7 +111,6 @@ func (r *Record) origin(d match.Decision) {
 	r.Source, r.CachedAt = d.Source(), d.Origin.FetchedAt
 }
 
-// fail fills in the error; its code decides the status.
 func (r *Record) fail(err error, code ErrorFunc) {
 	c, message := CodeInternal, "no cause was given"
 	if err != nil {

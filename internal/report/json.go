@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"fmt"
+	"io"
 	"math"
 	"reflect"
 	"slices"
@@ -21,8 +22,9 @@ import (
 //
 //	json:"name,omitempty"       as encoding/json has it
 //	constant:"type=match"       on a blank field: a field that always says the same
-//	json:"path" bytes:"path_b"  a string of any bytes: U+FFFD for what is not UTF-8, and then the bytes in base64 beside it
+//	json:"path" bytes:"path_b"  a string of any bytes: U+FFFD for what is not UTF-8, and then its bytes in base64
 //	doc:"..."                   what the field says, for help and documents
+//	                            on a blank field: how the doc of the field above goes on
 
 // Field is one JSON field: its name, and when it is there and what it says.
 type Field struct{ Name, Doc string }
@@ -105,13 +107,18 @@ func (f *form) readTags() {
 		}
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 		fixed, constant := field.Tag.Lookup("constant")
+		if n := len(f.fields); field.Name == "_" && !constant && n > 0 {
+			f.fields[n-1].doc += " " + field.Tag.Get("doc")
+			continue
+		}
 		if constant {
 			name, fixed, _ = strings.Cut(fixed, "=")
 			fixed = `"` + fixed + `"`
 		}
 		f.fields = append(f.fields, tagged{
 			name: name, bytesName: field.Tag.Get("bytes"), doc: field.Tag.Get("doc"), before: `,"` + name + `":` + fixed,
-			constant: constant, omit: options == "omitempty", kind: field.Type.Kind(), offset: field.Offset, form: formOf(field.Type),
+			constant: constant, omit: options == "omitempty", kind: field.Type.Kind(), offset: field.Offset,
+			form: formOf(field.Type),
 		})
 	}
 }
@@ -127,7 +134,6 @@ func AppendJSON(dst []byte, v any) ([]byte, error) {
 // jsonText appends values. The text goes from hand to hand, since every write to a field that points takes its time.
 type jsonText struct{ err error }
 
-// value appends the value at p.
 func (w *jsonText) value(b []byte, f *form, p unsafe.Pointer) []byte {
 	switch f.kind {
 	case reflect.String:
@@ -169,8 +175,9 @@ func (w *jsonText) list(b []byte, elem *form, first unsafe.Pointer, n int) []byt
 	return append(b, ']')
 }
 
-// object writes a struct. Every field begins with a comma, the first of which becomes the brace. The kinds that most fields have
-// are written here: to ask twice for a field's kind, once whether it is empty and once how it is written, is a third of the work.
+// object writes a struct. Every field begins with a comma, the first of which becomes the brace. The kinds that most
+// fields have are written here: to ask twice for a field's kind, once whether it is empty and once how it is written,
+// is a third of the work.
 func (w *jsonText) object(b []byte, f *form, p unsafe.Pointer) []byte {
 	start := len(b)
 	for i := range f.fields {
@@ -234,7 +241,8 @@ func (w *jsonText) float(b []byte, f float64) []byte {
 		return strconv.AppendInt(b, int64(n), 10)
 	}
 	if n := int32(f*1e4 + 0.5); n > 0 && n < 1e4 && float64(n)/1e4 == f { // or confidences of four decimals
-		return append(b, bytes.TrimRight([]byte{'0', '.', '0' + byte(n/1000), '0' + byte(n/100%10), '0' + byte(n/10%10), '0' + byte(n%10)}, "0")...)
+		return append(b, bytes.TrimRight([]byte{'0', '.', '0' + byte(n/1000), '0' + byte(n/100%10), '0' + byte(n/10%10), '0' +
+			byte(n%10)}, "0")...)
 	}
 	format := byte('f')
 	if abs := math.Abs(f); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
@@ -285,4 +293,66 @@ func appendString(b []byte, s string) []byte {
 		start = i
 	}
 	return append(append(b, s[start:]...), '"')
+}
+
+// AppendLine appends v, a pointer to a Record, Summary or ParseRecord, as one line of NDJSON.
+func AppendLine(dst []byte, v any) ([]byte, error) {
+	line, err := AppendJSON(dst, v)
+	return append(line, '\n'), err
+}
+
+// jsonWriter writes records and a summary as JSON, an object a line: NDJSON, or what stands between the parts of one
+// document. Every write is of whole objects, so a reader never sees half of one.
+type jsonWriter struct {
+	*sink
+	explain                            bool
+	before, between, after, above, end string // a record, two, a record again; the summary
+	buf                                []byte
+}
+
+func newNDJSON(w io.Writer, explain bool) *jsonWriter {
+	return &jsonWriter{sink: newSink(w, ""), explain: explain, after: "\n", end: "\n"}
+}
+
+// newJSON returns the writer of {"matches":[...],"summary":{...}}.
+func newJSON(w io.Writer, explain bool) *jsonWriter {
+	return &jsonWriter{
+		sink: newSink(w, `{"matches":[`), explain: explain,
+		before: "\n", between: ",\n", above: "\n],\n\"summary\":", end: "}\n",
+	}
+}
+
+func (w *jsonWriter) Match(r Record) error {
+	if !w.explain {
+		r.hide()
+	}
+	if err := w.form(w.before, &r, w.after); err != nil {
+		return err
+	}
+	w.before = w.between
+	return w.write(w.buf)
+}
+
+func (w *jsonWriter) Close(s Summary) error {
+	if err := w.form(w.above, &s, w.end); err != nil {
+		return err
+	}
+	return w.last(w.buf)
+}
+
+func (w *jsonWriter) form(before string, v any, after string) (err error) {
+	w.buf, err = AppendJSON(append(w.buf[:0], before...), v)
+	w.buf = append(w.buf, after...)
+	return err
+}
+
+// hide takes away what only --explain shows. Lists that others may have are not changed.
+func (r *Record) hide() {
+	r.Steps = nil
+	if slices.ContainsFunc(r.Candidates, func(c Candidate) bool { return c.Score != 0 || c.Reasons != nil }) {
+		r.Candidates = slices.Clone(r.Candidates)
+		for i := range r.Candidates {
+			r.Candidates[i].Score, r.Candidates[i].Reasons = 0, nil
+		}
+	}
 }

@@ -20,14 +20,20 @@ import (
 // anyText draws text with everything in it that JSON treats in its own way, and bytes that are no text.
 var anyText = rapid.OneOf(
 	rapid.String(),
-	rapid.SampledFrom([]string{"", "<a href=\"x\">&</a>", "\u2028\u2029\ufffd", "\x00\x1f\x7f\b\f\n\r\t\"\\/", "a\xffb\xe2\x80", "千と千尋", "👨‍👩‍👧\xf0\x9f"}),
+	rapid.SampledFrom([]string{
+		"", "<a href=\"x\">&</a>", "\u2028\u2029\ufffd", "\x00\x1f\x7f\b\f\n\r\t\"\\/",
+		"a\xffb\xe2\x80", "千と千尋", "👨‍👩‍👧\xf0\x9f",
+	}),
 	rapid.Custom(func(t *rapid.T) string { return string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")) }),
 )
 
 var anyFloat = rapid.OneOf(
 	rapid.Float64(), rapid.Float64Range(0, 1),
 	rapid.Custom(func(t *rapid.T) float64 { return float64(rapid.IntRange(0, 10000).Draw(t, "n")) / 1e4 }),
-	rapid.SampledFrom([]float64{0, 1, 12.5, 1e-6, 9.99e-7, 1e-9, 1e-10, -1e-7, 1e20, 1e21, 1e100, math.MaxFloat64, math.SmallestNonzeroFloat64, math.Copysign(0, -1)}),
+	rapid.SampledFrom([]float64{
+		0, 1, 12.5, 1e-6, 9.99e-7, 1e-9, 1e-10, -1e-7, 1e20, 1e21, 1e100, math.MaxFloat64,
+		math.SmallestNonzeroFloat64, math.Copysign(0, -1),
+	}),
 )
 
 // fill draws a value for every field, so that a field that is added is tested without anybody thinking of it.
@@ -83,7 +89,8 @@ func TestARecordSaysWhatEncodingJSONWouldSay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if i := strings.IndexFunc(string(line), func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }); i >= 0 {
+		if i := strings.IndexFunc(string(line),
+			func(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }); i >= 0 {
 			t.Fatalf("a control character is in %q", line)
 		}
 		want := decoded(t, r)
@@ -137,7 +144,8 @@ func TestStringsAreWrittenInOneWay(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(`{"type":"match","path":"p","status":"","reason":`+want+`,"parsed":{"title":`+want+`}}`, string(record)); diff != "" {
+			if diff := cmp.Diff(`{"type":"match","path":"p","status":"","reason":`+want+`,"parsed":{"title":`+want+`}}`,
+				string(record)); diff != "" {
 				t.Error(diff)
 			}
 			if diff := cmp.Diff(`{"name":"n","title":`+want+`}`, string(parse)); diff != "" {
@@ -151,7 +159,8 @@ func TestStringsAreWrittenInOneWay(t *testing.T) {
 func TestANumberThatJSONDoesNotHaveIsRefused(t *testing.T) {
 	for _, f := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		for name, r := range map[string]Record{
-			"confidence": {Confidence: &f}, "episode": {Parsed: &Parsed{Episodes: []float64{f}}}, "candidate": {Candidates: []Candidate{{Confidence: f}}},
+			"confidence": {Confidence: &f}, "episode": {Parsed: &Parsed{Episodes: []float64{f}}},
+			"candidate": {Candidates: []Candidate{{Confidence: f}}},
 		} {
 			t.Run(fmt.Sprint(name, " ", f), func(t *testing.T) {
 				for _, format := range []Format{FormatNDJSON, FormatJSON} {
@@ -181,17 +190,21 @@ func TestFieldsAreReadFromTheTags(t *testing.T) {
 	}
 	record := names(FieldsOf(reflect.TypeFor[Record](), reflect.TypeFor[Parsed]()))
 	if diff := cmp.Diff([]string{
-		"type", "path", "path_base64", "status", "confidence", "kind", "tmdb_id", "title", "original_title", "year", "season", "episodes", "episode_confidence", "episode_titles", "air_date", "subtitles", "ids", "ids.imdb", "ids.tvdb", "ids.anidb", "ids.anilist", "ids.mal", "source",
-		"cached_at", "reason", "parsed", "candidates", "candidates[].kind", "candidates[].tmdb_id", "candidates[].title", "candidates[].year", "candidates[].confidence",
-		"candidates[].score", "candidates[].reasons", "candidates[].reasons[].name", "candidates[].reasons[].weight", "candidates[].reasons[].detail",
-		"error", "error.code", "error.message", "explain", "explain[].stage", "explain[].detail", "explain[].source", "explain[].cached_at",
+		"type", "path", "path_base64", "status", "confidence", "kind", "tmdb_id", "title", "original_title", "year", "season",
+		"episodes", "episode_confidence", "episode_titles", "air_date", "subtitles", "ids", "ids.imdb", "ids.tvdb",
+		"ids.anidb", "ids.anilist", "ids.mal", "source", "cached_at", "reason", "parsed", "candidates", "candidates[].kind",
+		"candidates[].tmdb_id", "candidates[].title", "candidates[].year", "candidates[].confidence",
+		"candidates[].score", "candidates[].reasons", "candidates[].reasons[].name", "candidates[].reasons[].weight",
+		"candidates[].reasons[].detail", "error", "error.code", "error.message", "explain", "explain[].stage",
+		"explain[].detail", "explain[].source", "explain[].cached_at",
 	}, record); diff != "" {
 		t.Error(diff)
 	}
 	parse := names(FieldsOf(reflect.TypeFor[ParseRecord]()))
 	if diff := cmp.Diff([]string{
-		"name", "name_base64", "title", "titles", "seasons", "season", "episodes", "absolute", "part", "special", "episode_title", "year", "ids", "ids.tmdb", "ids.imdb",
-		"ids.tvdb", "ids.anidb", "group", "resolution", "version", "checksum", "kind", "source", "video", "audio", "edition", "extension",
+		"name", "name_base64", "title", "titles", "seasons", "season", "episodes", "absolute", "part", "special",
+		"episode_title", "year", "ids", "ids.tmdb", "ids.imdb", "ids.tvdb", "ids.anidb", "group", "resolution", "version",
+		"checksum", "kind", "source", "video", "audio", "edition", "extension",
 	}, parse); diff != "" {
 		t.Error(diff)
 	}

@@ -46,7 +46,10 @@ func TestWhatItCouldBe(t *testing.T) {
 }
 
 func TestPercentNeverRoundsUp(t *testing.T) {
-	for c, want := range map[float64]string{0: "0%", 0.799: "79%", 0.8: "80%", 0.29: "29%", 0.57: "57%", 0.9999: "99%", 1: "100%"} {
+	for c, want := range map[float64]string{
+		0: "0%", 0.799: "79%", 0.8: "80%", 0.29: "29%", 0.57: "57%", 0.9999: "99%",
+		1: "100%",
+	} {
 		t.Run(want, func(t *testing.T) {
 			if got := Percent(c); got != want {
 				t.Errorf("%v is %s, want %s", c, got, want)

@@ -1,8 +1,10 @@
-// Package report writes results: one Record for each file and one Summary for each run, as a table for people or as NDJSON,
-// JSON or CSV for programs. The fields of both, and of parse, are documented by their tags.
+// Package report writes results: one Record for each file and one Summary for each run, as a table for people or as
+// NDJSON, JSON or CSV for programs. The fields of both, and of parse, are documented by their tags.
 package report
 
-import "time"
+import (
+	"time"
+)
 
 // Status is what became of a file.
 type Status string
@@ -17,13 +19,15 @@ const (
 	Failed    Status = "error"
 )
 
-// Record is one file's result: one NDJSON line of `match`, written as its tags say. Path holds the path's own bytes, valid
-// UTF-8 or not. Fields without a value are left out; pointers stand where zero is a value.
+// Record is one file's result: one NDJSON line of `match`, written as its tags say. Path holds the path's own bytes,
+// valid UTF-8 or not. Fields without a value are left out; pointers stand where zero is a value.
 type Record struct {
 	_                 struct{}    `constant:"type=match" doc:"always \"match\""`
-	Path              string      `json:"path" bytes:"path_base64" doc:"the path or name as it was given; bytes that are not UTF-8 as U+FFFD"`
+	Path              string      `json:"path" bytes:"path_base64" doc:"the path or name as it was given; bytes that are"`
+	_                 struct{}    `doc:"not UTF-8 as U+FFFD"`
 	Status            Status      `json:"status" doc:"matched, ambiguous, unmatched, pending, skipped or error"`
-	Confidence        *float64    `json:"confidence,omitempty" doc:"0 to 1, with matched and ambiguous: the estimate that the entry is right"`
+	Confidence        *float64    `json:"confidence,omitempty" doc:"0 to 1, with matched and ambiguous: the estimate that"`
+	_                 struct{}    `doc:"the entry is right"`
 	Kind              string      `json:"kind,omitempty" doc:"tv or movie, with tmdb_id"`
 	TMDBID            int         `json:"tmdb_id,omitempty" doc:"the TMDB entry; unique only together with kind"`
 	Title             string      `json:"title,omitempty" doc:"the entry's title in the display language"`
@@ -31,15 +35,21 @@ type Record struct {
 	Year              int         `json:"year,omitempty" doc:"of the first broadcast or the release"`
 	Season            *int        `json:"season,omitempty" doc:"TMDB's season number; 0 holds the specials"`
 	Episodes          []int       `json:"episodes,omitempty" doc:"TMDB's episode numbers, a list even for one"`
-	EpisodeConfidence *float64    `json:"episode_confidence,omitempty" doc:"0 to 1: the estimate that season and episodes are right if the entry is; also where they are left out because it is too low"`
+	EpisodeConfidence *float64    `json:"episode_confidence,omitempty" doc:"0 to 1: the estimate that season and episodes"`
+	_                 struct{}    `doc:"are right if the entry is; also where they are left out because it is too low"`
 	EpisodeTitles     []string    `json:"episode_titles,omitempty" doc:"one for each of episodes"`
-	AirDate           string      `json:"air_date,omitempty" doc:"when the first of episodes was first broadcast, YYYY-MM-DD"`
-	Subtitles         []string    `json:"subtitles,omitempty" doc:"the subtitle files that belong to it: their names, with the folder in front of those in a folder beside it"`
+	AirDate           string      `json:"air_date,omitempty" doc:"when the first of episodes was first broadcast,"`
+	_                 struct{}    `doc:"YYYY-MM-DD"`
+	Subtitles         []string    `json:"subtitles,omitempty" doc:"the subtitle files that belong to it: their names,"`
+	_                 struct{}    `doc:"with the folder in front of those in a folder beside it"`
 	IDs               *WorkIDs    `json:"ids,omitempty" doc:"the same work in other catalogues"`
-	Source            string      `json:"source,omitempty" doc:"who decided: network, cache, index or pin; stale where an answer that the record stands on had expired"`
-	CachedAt          time.Time   `json:"cached_at,omitempty" doc:"when the oldest cached answer that the record stands on was fetched, RFC 3339"`
+	Source            string      `json:"source,omitempty" doc:"who decided: network, cache, index or pin; stale where an"`
+	_                 struct{}    `doc:"answer that the record stands on had expired"`
+	CachedAt          time.Time   `json:"cached_at,omitempty" doc:"when the oldest cached answer that the record stands"`
+	_                 struct{}    `doc:"on was fetched, RFC 3339"`
 	Reason            string      `json:"reason,omitempty" doc:"why it came out so, for people"`
-	Parsed            *Parsed     `json:"parsed,omitempty" doc:"what was read from the name: the fields of parse without the name"`
+	Parsed            *Parsed     `json:"parsed,omitempty" doc:"what was read from the name: the fields of parse without"`
+	_                 struct{}    `doc:"the name"`
 	Candidates        []Candidate `json:"candidates,omitempty" doc:"the entries that were weighed, the likeliest first"`
 	Error             *Error      `json:"error,omitempty" doc:"with pending and error: why"`
 	Steps             []Step      `json:"explain,omitempty" doc:"with --explain: what was done"`
@@ -86,7 +96,8 @@ type Parsed struct {
 	Episodes     []float64 `json:"episodes,omitempty" doc:"episode numbers, ranges filled; 12.5 is possible"`
 	Absolute     bool      `json:"absolute,omitempty" doc:"true where the numbers count over all seasons"`
 	Part         int       `json:"part,omitempty" doc:"the number of a part or cour"`
-	Special      string    `json:"special,omitempty" doc:"the word that makes it a special or an extra, such as OVA or NCOP"`
+	Special      string    `json:"special,omitempty" doc:"the word that makes it a special or an extra, such as OVA or"`
+	_            struct{}  `doc:"NCOP"`
 	EpisodeTitle string    `json:"episode_title,omitempty" doc:"the title behind the episode number"`
 	Year         int       `json:"year,omitempty" doc:"the year in the name"`
 	IDs          *IDs      `json:"ids,omitempty" doc:"the ids in the path"`
@@ -102,8 +113,8 @@ type Parsed struct {
 	Extension    string    `json:"extension,omitempty" doc:"without the dot"`
 }
 
-// WorkIDs are a matched work's ids in other catalogues: IMDb's and TVDB's of the whole entry, as TMDB has them, the others of the
-// file's season and episodes, as imported lists have them.
+// WorkIDs are a matched work's ids in other catalogues: IMDb's and TVDB's of the whole entry, as TMDB has them, the
+// others of the file's season and episodes, as imported lists have them.
 type WorkIDs struct {
 	IMDB    string `json:"imdb,omitempty" doc:"IMDb's, with its tt"`
 	TVDB    int    `json:"tvdb,omitempty" doc:"TVDB's"`
@@ -139,8 +150,75 @@ type Summary struct {
 	Requests     int64    `json:"requests" doc:"requests sent to TMDB, retries included"`
 	Retries      int64    `json:"retries" doc:"of these, the repeated ones"`
 	HTTP429      int64    `json:"http_429" doc:"answers that told us to slow down"`
-	CacheHits    int64    `json:"cache_hits" doc:"questions that the cache answered; 0 where every decision is remembered from an earlier run: then nothing is asked"`
+	CacheHits    int64    `json:"cache_hits" doc:"questions that the cache answered; 0 where every decision is remembered"`
+	_            struct{} `doc:"from an earlier run: then nothing is asked"`
 	CacheMisses  int64    `json:"cache_misses" doc:"questions that it could not answer"`
 	ElapsedMS    int64    `json:"elapsed_ms" doc:"duration of the run in milliseconds"`
-	LimiterState string   `json:"limiter_state" doc:"Normal, Throttle, Sleep, HalfOpen, CacheOnly or offline, at the end of the run"`
+	LimiterState string   `json:"limiter_state" doc:"Normal, Throttle, Sleep, HalfOpen, CacheOnly or offline, at the end"`
+	_            struct{} `doc:"of the run"`
+}
+
+// Op is one file of a plan and what became of it: one NDJSON line of `organize`, `apply`, `undo` and `history`.
+type Op struct {
+	_          struct{} `constant:"type=op" doc:"always \"op\""`
+	Run        string   `json:"run" doc:"the id of the plan, or of the run"`
+	N          int      `json:"n" doc:"its number in the plan, from 1; 0 for a file that is in none"`
+	Unit       int      `json:"unit" doc:"the number of its unit, a video with what belongs to it, from 1; 0 for none"`
+	Action     string   `json:"action,omitempty" doc:"link, copy, move, symlink, reflink or nfo"`
+	Role       string   `json:"role,omitempty" doc:"video, subtitle, audio, image, nfo, font, extra or other"`
+	Source     string   `json:"source,omitempty" bytes:"source_base64" doc:"where the file is"`
+	Target     string   `json:"target,omitempty" bytes:"target_base64" doc:"where it is to be"`
+	Status     string   `json:"status" doc:"planned, in_place, left or conflict; of apply and undo also done, refused,"`
+	_          struct{} `doc:"failed, undone or kept; of verify ok, edited, moved_on, gone, replaced or bad_crc"`
+	Kind       string   `json:"kind,omitempty" doc:"tv or movie, with tmdb_id"`
+	TMDBID     int      `json:"tmdb_id,omitempty" doc:"the TMDB entry"`
+	Season     *int     `json:"season,omitempty" doc:"TMDB's season number"`
+	Episodes   []int    `json:"episodes,omitempty" doc:"TMDB's episode numbers"`
+	Confidence *float64 `json:"confidence,omitempty" doc:"0 to 1: the smaller of the record's confidence and"`
+	_          struct{} `doc:"episode_confidence"`
+	Reason     string   `json:"reason,omitempty" doc:"why it is left, for people"`
+	Error      *OpError `json:"error,omitempty" doc:"with left, conflict, refused, failed and kept: why"`
+}
+
+// OpError says why a file was not put where it belongs.
+type OpError struct {
+	Code    string `json:"code" doc:"one of the codes of plans"`
+	Message string `json:"message" doc:"the same for people"`
+}
+
+// OrganizeProgress says how far a run is, where it takes long.
+type OrganizeProgress struct {
+	_          struct{} `constant:"type=progress" doc:"always \"progress\""`
+	Run        string   `json:"run" doc:"the run's id"`
+	Bytes      int64    `json:"bytes" doc:"bytes that are copied"`
+	BytesTotal int64    `json:"bytes_total" doc:"bytes that the run copies"`
+	Files      int      `json:"files" doc:"files that are done"`
+	FilesTotal int      `json:"files_total" doc:"files of the run"`
+	ETAMS      int64    `json:"eta_ms" doc:"estimate of the time left, in milliseconds"`
+}
+
+// OrganizeSummary is the last line of the NDJSON of `organize`, `apply` and `undo`. Every field is always present.
+type OrganizeSummary struct {
+	_         struct{}  `constant:"type=organize_summary" doc:"always \"organize_summary\""`
+	Run       string    `json:"run" doc:"the id of the plan, or of the run"`
+	Planned   int       `json:"planned" doc:"files that the plan puts somewhere, whatever became of them; of an undo"`
+	_         struct{}  `doc:"those that it is about"`
+	InPlace   int       `json:"in_place" doc:"files that are where they belong already"`
+	Left      int       `json:"left" doc:"files that stay where they are for a reason"`
+	Conflicts int       `json:"conflicts" doc:"files that stay because a name is taken, or wanted twice"`
+	Done      int       `json:"done" doc:"files that were put where they belong"`
+	Refused   int       `json:"refused" doc:"files that the plan can't be carried out with: nothing was done with them"`
+	Failed    int       `json:"failed" doc:"files with which the system failed: they were put back"`
+	Undone    int       `json:"undone" doc:"files that were put back"`
+	Kept      int       `json:"kept" doc:"files that could not be put back safely"`
+	Bytes     int64     `json:"bytes" doc:"bytes that the plan copies"`
+	Unowned   []Unowned `json:"unowned,omitempty" doc:"files that are neither in the plan nor left for a reason: they"`
+	_         struct{}  `doc:"stay where they are"`
+	ElapsedMS int64     `json:"elapsed_ms" doc:"duration in milliseconds"`
+}
+
+// Unowned is how many files of an extension are in no unit of a plan.
+type Unowned struct {
+	Extension string `json:"extension" doc:"in lower case, with its dot; empty for files that have none"`
+	Files     int    `json:"files" doc:"how many"`
 }

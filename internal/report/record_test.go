@@ -15,14 +15,20 @@ import (
 
 // The examples of docs/reference.md, with the dots filled in.
 const (
-	contractMatch = `{"type":"match","path":"/lib/Show/Show - 03.mkv","status":"matched","confidence":0.97,"kind":"tv","tmdb_id":26209,` +
-		`"title":"Show","original_title":"ショー","year":1999,"season":1,"episodes":[3],"episode_confidence":0.95,"episode_titles":["Third"],` +
-		`"ids":{"imdb":"tt0000001","tvdb":1,"anidb":2,"anilist":3,"mal":4},"source":"network","reason":"because","parsed":{"title":"Show","titles":["Show"],"episodes":[3],"extension":"mkv"},` +
+	contractMatch = `{"type":"match","path":"/lib/Show/Show - 03.mkv","status":"matched","confidence":0.97,"kind":"tv",` +
+		`"tmdb_id":26209,` +
+		`"title":"Show","original_title":"ショー","year":1999,"season":1,"episodes":[3],"episode_confidence":0.95,` +
+		`"episode_titles":["Third"],` +
+		`"ids":{"imdb":"tt0000001","tvdb":1,"anidb":2,"anilist":3,"mal":4},"source":"network","reason":"because",` +
+		`"parsed":{"title":"Show","titles":["Show"],"episodes":[3],"extension":"mkv"},` +
 		`"candidates":[{"kind":"tv","tmdb_id":1,"title":"Other","year":1999,"confidence":0.41}]}`
-	contractSummary = `{"type":"summary","files":38,"matched":36,"ambiguous":1,"unmatched":1,"pending":0,"skipped":0,"errors":0,` +
+	contractSummary = `{"type":"summary","files":38,"matched":36,"ambiguous":1,"unmatched":1,"pending":0,"skipped":0,` +
+		`"errors":0,` +
 		`"requests":8,"retries":0,"http_429":0,"cache_hits":30,"cache_misses":8,"elapsed_ms":412,"limiter_state":"Normal"}`
-	contractParse = `{"name":"n.mkv","title":"t","titles":["t","u"],"seasons":[1],"season":1,"episodes":[3,12.5],"absolute":true,"part":2,"special":"OVA",` +
-		`"episode_title":"e","year":2011,"ids":{"tmdb":26209,"imdb":"tt0012"},"group":"g","resolution":"1080p","version":2,"checksum":"ABCD1234","kind":"episode","source":"BluRay","video":"H.265","audio":"FLAC","extension":"mkv"}`
+	contractParse = `{"name":"n.mkv","title":"t","titles":["t","u"],"seasons":[1],"season":1,"episodes":[3,12.5],` +
+		`"absolute":true,"part":2,"special":"OVA",` +
+		`"episode_title":"e","year":2011,"ids":{"tmdb":26209,"imdb":"tt0012"},"group":"g","resolution":"1080p","version":2,` +
+		`"checksum":"ABCD1234","kind":"episode","source":"BluRay","video":"H.265","audio":"FLAC","extension":"mkv"}`
 )
 
 func TestContractExamplesAreWhatIsWritten(t *testing.T) {
@@ -30,23 +36,35 @@ func TestContractExamplesAreWhatIsWritten(t *testing.T) {
 		release.Release{Title: "Show", Titles: []release.Title{{Text: "Show"}}, Episodes: []float64{3}, Extension: "mkv"},
 		match.Decision{
 			Outcome: match.Outcome{
-				Status: match.Matched, Confidence: 0.97, Kind: match.TV, ID: 26209, Title: "Show", OriginalTitle: "ショー", Year: 1999, Reason: "because",
-				Candidates: []match.Candidate{{Kind: match.TV, ID: 1, Title: "Other", Year: 1999, Confidence: 0.41}},
+				Status: match.Matched, Confidence: 0.97, Kind: match.TV, ID: 26209, Title: "Show", OriginalTitle: "ショー", Year: 1999,
+				Reason: "because", Candidates: []match.Candidate{{
+					Kind: match.TV, ID: 1, Title: "Other", Year: 1999,
+					Confidence: 0.41,
+				}},
 			},
 			Season: ptr(1), Episodes: []int{3}, EpisodeTitles: []string{"Third"}, EpisodeConfidence: ptr(0.95),
 			IDs: match.IDs{IMDb: "tt0000001", TVDB: 1, AniDB: 2, AniList: 3, MAL: 4},
 		}, nil)
-	summary := Summary{Files: 38, Matched: 36, Ambiguous: 1, Unmatched: 1, Requests: 8, CacheHits: 30, CacheMisses: 8, ElapsedMS: 412, LimiterState: "Normal"}
+	summary := Summary{
+		Files: 38, Matched: 36, Ambiguous: 1, Unmatched: 1, Requests: 8, CacheHits: 30, CacheMisses: 8,
+		ElapsedMS: 412, LimiterState: "Normal",
+	}
 	got := string(write(t, FormatNDJSON, Options{}, []Record{record}, summary))
 	if diff := cmp.Diff(contractMatch+"\n"+contractSummary+"\n", got); diff != "" {
 		t.Error(diff)
 	}
 
 	parsed := ParseRecord{"n.mkv", ParsedOf(release.Release{
-		Title: "t", Titles: []release.Title{{Text: "t"}, {Text: "u"}}, Seasons: []int{1}, Episodes: []float64{3, 12.5}, Absolute: true, Part: 2,
-		Special: "OVA", EpisodeTitle: "e", Year: 2011, Group: "g", Resolution: "1080p", Version: 2, Checksum: "ABCD1234", Kind: release.Episode,
+		Title: "t", Titles: []release.Title{{Text: "t"}, {Text: "u"}}, Seasons: []int{1}, Episodes: []float64{3, 12.5},
+		Absolute: true, Part: 2, Special: "OVA", EpisodeTitle: "e", Year: 2011, Group: "g", Resolution: "1080p", Version: 2,
+		Checksum: "ABCD1234", Kind: release.Episode,
 		Source: "BluRay", Video: "H.265", Audio: "FLAC", Extension: "mkv",
-		IDs: []release.ID{{Source: "imdb", Value: "tt0012"}, {Source: "tmdb", Kind: "tv", Value: "26209"}, {Source: "tmdb", Value: "7"}, {Source: "tvdb", Value: "99999999999999999999"}},
+		IDs: []release.ID{
+			{Source: "imdb", Value: "tt0012"},
+			{Source: "tmdb", Kind: "tv", Value: "26209"},
+			{Source: "tmdb", Value: "7"},
+			{Source: "tvdb", Value: "99999999999999999999"},
+		},
 	})}
 	line, err := AppendLine(nil, &parsed)
 	if err != nil {
@@ -58,7 +76,10 @@ func TestContractExamplesAreWhatIsWritten(t *testing.T) {
 }
 
 func TestCodesDecideTheStatus(t *testing.T) {
-	pending := []Code{CodeBlocked, CodeAcquireTimeout, CodeRequestTimeout, CodeUpstream, CodeNetwork, CodeMalformedResponse, CodeBudget}
+	pending := []Code{
+		CodeBlocked, CodeAcquireTimeout, CodeRequestTimeout, CodeUpstream, CodeNetwork,
+		CodeMalformedResponse, CodeBudget,
+	}
 	failed := []Code{CodeUnauthorized, CodeTLS, CodeNotFound, CodeUnreadable, CodeInternal}
 	for _, row := range Codes() {
 		want := Pending
@@ -68,13 +89,15 @@ func TestCodesDecideTheStatus(t *testing.T) {
 			t.Errorf("%s is not in the contract", row.Code)
 		}
 		cause := errors.New("cause")
-		r := FromDecision("p", release.Release{}, match.Decision{Outcome: match.Outcome{Status: match.Pending, Err: cause}}, func(err error) (Code, string) {
-			if !errors.Is(err, cause) {
-				t.Errorf("the error was changed: %v", err)
-			}
-			return row.Code, "two\nlines"
-		})
-		if diff := cmp.Diff(Record{Path: "p", Status: want, Parsed: &Parsed{}, Error: &Error{row.Code, "two lines"}}, r); diff != "" {
+		r := FromDecision("p", release.Release{}, match.Decision{Outcome: match.Outcome{Status: match.Pending, Err: cause}},
+			func(err error) (Code, string) {
+				if !errors.Is(err, cause) {
+					t.Errorf("the error was changed: %v", err)
+				}
+				return row.Code, "two\nlines"
+			})
+		if diff := cmp.Diff(Record{Path: "p", Status: want, Parsed: &Parsed{}, Error: &Error{row.Code, "two lines"}},
+			r); diff != "" {
 			t.Errorf("%s: %s", row.Code, diff)
 		}
 		if row.Meaning == "" || row.Next == "" {
@@ -91,7 +114,10 @@ func TestCodesDecideTheStatus(t *testing.T) {
 
 // A person is never sent to a command that does not exist: these are the ones that the tables may name.
 func TestNextStepsNameRealCommands(t *testing.T) {
-	known := []string{"anivault pin", "anivault status", "anivault doctor", "anivault config init", "anivault match --explain PATH", "anivault match --interactive PATH"}
+	known := []string{
+		"anivault pin", "anivault status", "anivault doctor", "anivault config init",
+		"anivault match --explain PATH", "anivault match --interactive PATH",
+	}
 	var next []string
 	for _, s := range Statuses() {
 		next = append(next, s.Next)
@@ -129,7 +155,8 @@ func TestTallyCountsMissingEpisodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "5 files: 5 matched (2 without an episode)\n0 requests to TMDB, 0.0 s\n\n" +
-		"2 matched without an episode: " + withoutEpisode.Meaning + "\n  a (2 files)\n    for example 1: no episode: it fits nowhere\n  next: " + at(withoutEpisode.Next, "a") + "\n"
+		"2 matched without an episode: " + withoutEpisode.Meaning +
+		"\n  a (2 files)\n    for example 1: no episode: it fits nowhere\n  next: " + at(withoutEpisode.Next, "a") + "\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Error(diff)
 	}
@@ -137,10 +164,15 @@ func TestTallyCountsMissingEpisodes(t *testing.T) {
 
 // Files that lie where anivault was started have a folder to show and to name in a command; mere names have none.
 func TestFilesWithoutFolder(t *testing.T) {
-	records := []Record{{Path: "a.mkv", Status: Unmatched, Reason: "nothing"}, {Path: "b.mkv", Status: Unmatched, Reason: "nothing"}}
+	records := []Record{
+		{Path: "a.mkv", Status: Unmatched, Reason: "nothing"},
+		{Path: "b.mkv", Status: Unmatched, Reason: "nothing"},
+	}
 	for here, want := range map[string]string{
-		".": ".\n  unmatched          a.mkv\n    nothing\n  unmatched          b.mkv\n|  . (2 files)\n    for example a.mkv: nothing\n  next: `anivault match --interactive .` lets",
-		"":  "  unmatched          a.mkv\n    nothing\n  unmatched          b.mkv\n|  a.mkv (2 files)\n    for example a.mkv: nothing\n  next: `anivault match --interactive PATH` lets",
+		".": ".\n  unmatched          a.mkv\n    nothing\n  unmatched          b.mkv\n|  . (2 files)\n    for example " +
+			"a.mkv: nothing\n  next: `anivault match --interactive .` lets",
+		"": "  unmatched          a.mkv\n    nothing\n  unmatched          b.mkv\n|  a.mkv (2 files)\n    for example " +
+			"a.mkv: nothing\n  next: `anivault match --interactive PATH` lets",
 	} {
 		var out, human strings.Builder
 		w, err := NewWriter(FormatTable, &out, Options{Here: here})
@@ -174,7 +206,8 @@ func TestFromDecision(t *testing.T) {
 		{
 			"season 0 and episode 0 are values",
 			match.Decision{
-				Outcome: match.Outcome{Status: match.Matched, Confidence: 1, Kind: match.TV, ID: 5, Title: "T"}, Season: ptr(0), Episodes: []int{0},
+				Outcome: match.Outcome{Status: match.Matched, Confidence: 1, Kind: match.TV, ID: 5, Title: "T"}, Season: ptr(0),
+				Episodes: []int{0},
 			},
 			Record{
 				Status: Matched, Confidence: ptr(1.0), Kind: "tv", TMDBID: 5, Title: "T", Season: ptr(0), Episodes: []int{0},
@@ -183,13 +216,22 @@ func TestFromDecision(t *testing.T) {
 		},
 		{
 			"a pin stands on answers too",
-			match.Decision{Outcome: match.Outcome{Status: match.Matched, Kind: match.TV, ID: 5, By: match.ByPin, Origin: match.Origin{From: match.FromCache, FetchedAt: fetched}}},
+			match.Decision{Outcome: match.Outcome{
+				Status: match.Matched, Kind: match.TV, ID: 5, By: match.ByPin,
+				Origin: match.Origin{From: match.FromCache, FetchedAt: fetched},
+			}},
 			Record{Status: Matched, Confidence: ptr(0.0), Kind: "tv", TMDBID: 5, Source: "pin", CachedAt: fetched, Parsed: none},
 		},
 		{
 			"an index's decision on an expired answer is stale",
-			match.Decision{Outcome: match.Outcome{Status: match.Matched, Kind: match.TV, ID: 5, By: match.ByIndex, Origin: match.Origin{From: match.FromStale, FetchedAt: fetched}}},
-			Record{Status: Matched, Confidence: ptr(0.0), Kind: "tv", TMDBID: 5, Source: "stale", CachedAt: fetched, Parsed: none},
+			match.Decision{Outcome: match.Outcome{
+				Status: match.Matched, Kind: match.TV, ID: 5, By: match.ByIndex,
+				Origin: match.Origin{From: match.FromStale, FetchedAt: fetched},
+			}},
+			Record{
+				Status: Matched, Confidence: ptr(0.0), Kind: "tv", TMDBID: 5, Source: "stale", CachedAt: fetched,
+				Parsed: none,
+			},
 		},
 		{
 			"an ambiguous file names no entry",
@@ -213,7 +255,10 @@ func TestFromDecision(t *testing.T) {
 		},
 		{
 			"unmatched says who said so",
-			match.Decision{Outcome: match.Outcome{Status: match.Unmatched, Confidence: 0.1, Reason: "a\nb", Origin: match.Origin{From: match.FromCache, FetchedAt: fetched}}},
+			match.Decision{Outcome: match.Outcome{
+				Status: match.Unmatched, Confidence: 0.1, Reason: "a\nb",
+				Origin: match.Origin{From: match.FromCache, FetchedAt: fetched},
+			}},
 			Record{Status: Unmatched, Source: "cache", CachedAt: fetched, Reason: "a b", Parsed: none},
 		},
 		{
@@ -234,7 +279,10 @@ func TestFromDecision(t *testing.T) {
 		{
 			"steps say where answers came from",
 			match.Decision{Outcome: match.Outcome{Status: match.Unmatched, Steps: []match.Step{
-				{Stage: "query", Detail: "q"}, {Stage: "search", Detail: "s", Origin: &match.Origin{From: match.FromCache, FetchedAt: fetched}},
+				{Stage: "query", Detail: "q"}, {
+					Stage: "search", Detail: "s",
+					Origin: &match.Origin{From: match.FromCache, FetchedAt: fetched},
+				},
 			}}},
 			Record{Status: Unmatched, Source: "network", Parsed: none, Steps: []Step{
 				{Stage: "query", Detail: "q"}, {Stage: "search", Detail: "s", Source: "cache", CachedAt: "2026-10-01T08:30:00Z"},
@@ -251,10 +299,12 @@ func TestFromDecision(t *testing.T) {
 
 func TestPathsThatAreNotUTF8StayAddressable(t *testing.T) {
 	const bad = "/lib/\xff\xfea\n\".mkv"
-	got := string(write(t, FormatNDJSON, Options{}, []Record{{Path: bad, Status: Failed, Error: &Error{CodeUnreadable, "permission denied"}}}, Summary{}))
+	got := string(write(t, FormatNDJSON, Options{},
+		[]Record{{Path: bad, Status: Failed, Error: &Error{CodeUnreadable, "permission denied"}}}, Summary{}))
 	const path = `"/lib/` + "\ufffd\ufffd" + `a\u000a\".mkv"`
 	line, _, _ := strings.Cut(got, "\n")
-	if diff := cmp.Diff(`{"type":"match","path":`+path+`,"path_base64":"L2xpYi///mEKIi5ta3Y=","status":"error","error":{"code":"unreadable","message":"permission denied"}}`, line); diff != "" {
+	if diff := cmp.Diff(`{"type":"match","path":`+path+`,"path_base64":"L2xpYi///mEKIi5ta3Y=","status":"error",`+
+		`"error":{"code":"unreadable","message":"permission denied"}}`, line); diff != "" {
 		t.Error(diff)
 	}
 	parse, err := AppendJSON(nil, &ParseRecord{Name: bad})
@@ -268,7 +318,8 @@ func TestPathsThatAreNotUTF8StayAddressable(t *testing.T) {
 
 func TestTheYearStandsBehindATitleOnce(t *testing.T) {
 	for title, want := range map[string]string{
-		"Break Blade": "Break Blade (2014)", "Break Blade (2014)": "Break Blade (2014)", "Break Blade (2010)": "Break Blade (2010) (2014)", "": "tv/7",
+		"Break Blade": "Break Blade (2014)", "Break Blade (2014)": "Break Blade (2014)",
+		"Break Blade (2010)": "Break Blade (2010) (2014)", "": "tv/7",
 	} {
 		if got := (Record{Kind: "tv", TMDBID: 7, Title: title, Year: 2014}).Entry(); got != want {
 			t.Errorf("%q is %q, want %q", title, got, want)

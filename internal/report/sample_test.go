@@ -61,9 +61,10 @@ func sample() []Record {
 			Source: "cache", CachedAt: fetched,
 		},
 		{
-			Path: "/lib/비밀의 숲/비밀의 숲 1-2화 그리고 아주 긴 이름이 계속해서 이어지는 파일 이름입니다 1080p.mkv", Status: Matched, Confidence: ptr(1.0), Kind: "tv",
-			TMDBID: 70593, Title: "비밀의 숲", Year: 2017, Season: ptr(1), Episodes: []int{1, 2}, EpisodeTitles: []string{"1회", "2회"},
-			Source: "stale", CachedAt: fetched,
+			Path: "/lib/비밀의 숲/비밀의 숲 1-2화 그리고 아주 긴 이름이 계속해서 이어지는 파일 이름입니다 1080p.mkv", Status: Matched, Confidence: ptr(1.0),
+			Kind: "tv", TMDBID: 70593, Title: "비밀의 숲", Year: 2017, Season: ptr(1), Episodes: []int{1, 2},
+			EpisodeTitles: []string{"1회", "2회"},
+			Source:        "stale", CachedAt: fetched,
 		},
 		{
 			Path: "/lib/비밀의 숲/비밀의 숲 특별편.mkv", Status: Matched, Confidence: ptr(0.95), Kind: "tv",
@@ -77,12 +78,21 @@ func sample() []Record {
 		{
 			Path: "/lib/films/Dune.mkv", Status: Ambiguous, Confidence: ptr(0.52), Source: "network",
 			Candidates: []Candidate{
-				{Kind: "movie", TMDBID: 438631, Title: "Dune", Year: 2021, Confidence: 0.52, Score: 1.25, Reasons: []Reason{{"title", 1, "equal"}, {"year", 0.25, ""}}},
+				{
+					Kind: "movie", TMDBID: 438631, Title: "Dune", Year: 2021, Confidence: 0.52, Score: 1.25,
+					Reasons: []Reason{{"title", 1, "equal"}, {"year", 0.25, ""}},
+				},
 				{Kind: "movie", TMDBID: 841, Title: "Dune", Year: 1984, Confidence: 0.4},
 			},
-			Steps: []Step{{Stage: "query", Detail: "movie \"Dune\""}, {Stage: "search", Detail: "12 hits", Source: "cache", CachedAt: "2026-10-01T08:30:00Z"}},
+			Steps: []Step{
+				{Stage: "query", Detail: "movie \"Dune\""},
+				{Stage: "search", Detail: "12 hits", Source: "cache", CachedAt: "2026-10-01T08:30:00Z"},
+			},
 		},
-		{Path: "/lib/films/line\nbreak \x1b[31m.mkv", Status: Unmatched, Source: "network", Reason: "nothing like it in 3 searches"},
+		{
+			Path: "/lib/films/line\nbreak \x1b[31m.mkv", Status: Unmatched, Source: "network",
+			Reason: "nothing like it in 3 searches",
+		},
 		{
 			Path: "/lib/films/\xff\xfe.mkv", Status: Pending, Reason: "not asked yet",
 			Error: &Error{CodeBlocked, "the limiter sleeps until 12:00:00 after 429"},
@@ -96,9 +106,10 @@ func sample() []Record {
 			Path: "=cmd|' /C calc'!A0, \"quoted\".mkv", Status: Matched, Confidence: ptr(0.8), Kind: "tv", TMDBID: 7,
 			Title: "-Record-", Season: ptr(2), Episodes: []int{3, 4, 5, 8}, Source: "index",
 			Parsed: &Parsed{
-				Title: "Record", Titles: []string{"Record"}, Seasons: []int{2}, Season: ptr(2), Episodes: []float64{3, 12.5}, Absolute: true,
-				Year: 2011, Group: "G", Resolution: "1080p", Version: 2, Checksum: "ABCD1234", Kind: "episode", Source: "BluRay",
-				Video: "H.265", Audio: "FLAC", Extension: "mkv",
+				Title: "Record", Titles: []string{"Record"}, Seasons: []int{2}, Season: ptr(2), Episodes: []float64{3, 12.5},
+				Absolute: true, Year: 2011, Group: "G", Resolution: "1080p", Version: 2, Checksum: "ABCD1234", Kind: "episode",
+				Source: "BluRay",
+				Video:  "H.265", Audio: "FLAC", Extension: "mkv",
 			},
 		},
 	}

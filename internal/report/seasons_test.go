@@ -29,8 +29,8 @@ func TestATableFollowsTheTerminal(t *testing.T) {
 					width = 50
 				}
 				r := Record{
-					Path: fmt.Sprintf("lib/%d/%s.mkv", i, strings.Repeat("long name ", 20)), Status: Matched, Kind: "tv", TMDBID: i + 1,
-					Title: strings.Repeat("long title ", 20), Season: ptr(1), Episodes: []int{1}, Confidence: ptr(0.9),
+					Path: fmt.Sprintf("lib/%d/%s.mkv", i, strings.Repeat("long name ", 20)), Status: Matched, Kind: "tv", TMDBID: i +
+						1, Title: strings.Repeat("long title ", 20), Season: ptr(1), Episodes: []int{1}, Confidence: ptr(0.9),
 				}
 				if err := w.Match(r); err != nil {
 					t.Fatal(err)
@@ -57,8 +57,8 @@ func TestATableFollowsTheTerminal(t *testing.T) {
 
 var seasonLine = regexp.MustCompile(`(\d+) files? +\d+ %`)
 
-// Whatever comes in whatever folders: every file is in one season's line, or stands there by its name, or was left out; and
-// no line is wider than the terminal.
+// Whatever comes in whatever folders: every file is in one season's line, or stands there by its name, or was left out;
+// and no line is wider than the terminal.
 func TestEachFileIsToldOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var records []Record
@@ -70,7 +70,8 @@ func TestEachFileIsToldOnce(t *testing.T) {
 			if r.Status == Matched {
 				r.Kind, r.TMDBID, r.Year = "tv", rapid.IntRange(1, 3).Draw(t, "id"), 1999
 				r.Title = rapid.SampledFrom([]string{"A", "緑の丘の物語", strings.Repeat("long ", 20)}).Draw(t, "title")
-				r.Season, r.Confidence = ptr(rapid.IntRange(0, 2).Draw(t, "season")), ptr(rapid.Float64Range(0.8, 1).Draw(t, "sure"))
+				r.Season, r.Confidence = ptr(rapid.IntRange(0, 2).Draw(t, "season")), ptr(rapid.Float64Range(0.8, 1).Draw(t,
+					"sure"))
 				r.Episodes = rapid.SliceOfN(rapid.IntRange(0, 30), 0, 2).Draw(t, "episodes")
 			}
 			records = append(records, r)

@@ -157,7 +157,8 @@ func (t *table) file(b *strings.Builder, r Record, name string) (said bool) {
 	shown := ui.Printable(name)
 	switch {
 	case r.Status == Skipped && r.Reason != "":
-		if beside := "(" + ui.Printable(lang.Say(r.Reason)) + ")"; t.opts.Width == 0 || ui.Width(shown)+2+ui.Width(beside) <= room {
+		if beside := "(" + ui.Printable(lang.Say(r.Reason)) + ")"; t.opts.Width == 0 ||
+			ui.Width(shown)+2+ui.Width(beside) <= room {
 			extra, said = beside, true
 		}
 	case t.opts.Explain && r.Status == Matched:

@@ -86,7 +86,10 @@ func TestSummarySaysOfAFolderOnlyWhatHoldsForAllOfIt(t *testing.T) {
 			"  /d (2 files)\n    for example a.mkv: no title\n  next",
 		},
 		"two reasons": {
-			[]Record{unmatched("/d/a.mkv", "no title"), unmatched("/d/b.mkv", "nothing like it"), unmatched("/d/c.mkv", "no title")},
+			[]Record{
+				unmatched("/d/a.mkv", "no title"), unmatched("/d/b.mkv", "nothing like it"),
+				unmatched("/d/c.mkv", "no title"),
+			},
 			"  /d (3 files)\n    for example a.mkv: no title\n  next",
 		},
 		"the same reason in the next folder": {
@@ -121,22 +124,42 @@ func TestSummarySaysHowTheRunEnded(t *testing.T) {
 		has     []string
 		lacks   []string
 	}{
-		"to its end": {[]Record{matched}, Ending{Found: 1}, []string{"1 file: 1 matched\n"}, []string{"interrupted", "hint", "revalidated"}},
+		"to its end": {
+			[]Record{matched},
+			Ending{Found: 1},
+			[]string{"1 file: 1 matched\n"},
+			[]string{"interrupted", "hint", "revalidated"},
+		},
 		"interrupted": {
 			[]Record{matched},
 			Ending{Interrupted: true, Found: 9},
 			[]string{"1 file: 1 matched\ninterrupted: 1 of 9 files decided; the same command goes on from here\n"},
 			nil,
 		},
-		"interrupted in the walk": {nil, Ending{Interrupted: true, Found: 9, Searching: true}, []string{"no file was decided\ninterrupted: 0 of 9 or more files"}, []string{"no media"}},
+		"interrupted in the walk": {
+			nil,
+			Ending{Interrupted: true, Found: 9, Searching: true},
+			[]string{"no file was decided\ninterrupted: 0 of 9 or more files"},
+			[]string{"no media"},
+		},
 		"stopped": {
 			[]Record{blocked},
 			Ending{Stopped: stopped},
 			[]string{"1 pending (blocked): " + stopped + ", and nothing is cached\n", "next: `anivault limiter resume` goes on"},
 			[]string{"until when", "hint"},
 		},
-		"stopped, and all is cached": {[]Record{matched}, Ending{Stopped: stopped}, []string{"\nhint: " + stopped + "; `anivault limiter resume` goes on\n"}, nil},
-		"not revalidated":            {[]Record{matched}, Ending{Unrefreshed: 2}, []string{"2 answers of 38 could not be revalidated"}, nil},
+		"stopped, and all is cached": {
+			[]Record{matched},
+			Ending{Stopped: stopped},
+			[]string{"\nhint: " + stopped + "; `anivault limiter resume` goes on\n"},
+			nil,
+		},
+		"not revalidated": {
+			[]Record{matched},
+			Ending{Unrefreshed: 2},
+			[]string{"2 answers of 38 could not be revalidated"},
+			nil,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var tally Tally
@@ -169,7 +192,8 @@ func TestASkippedFileKeepsItsNameAndItsReason(t *testing.T) {
 		return Record{Path: "/d/" + name, Status: Skipped, Reason: "creditless opening or ending"}
 	}
 	records := []Record{
-		skipped("[Group] Sousou no Frieren - NCOP1 (1080p) [F02B9643].mkv"), skipped("[Group] Sousou no Frieren - NCED1 (1080p) [F02B9643].mkv"), skipped("NCOP.mkv"),
+		skipped("[Group] Sousou no Frieren - NCOP1 (1080p) [F02B9643].mkv"),
+		skipped("[Group] Sousou no Frieren - NCED1 (1080p) [F02B9643].mkv"), skipped("NCOP.mkv"),
 	}
 	want := `/d
   skipped            [Group] Sousou no Frieren - NCOP1 (1080p) [F02B9643].mkv
@@ -189,7 +213,8 @@ func TestColourCarriesNoMeaningAlone(t *testing.T) {
 	if bytes.Equal(plain, coloured) {
 		t.Fatal("no colour in the coloured table")
 	}
-	if diff := cmp.Diff(string(plain), regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(string(coloured), "")); diff != "" {
+	if diff := cmp.Diff(string(plain),
+		regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(string(coloured), "")); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -226,10 +251,14 @@ func TestTableHoldsItsWidth(t *testing.T) {
 func anyRecord(t *rapid.T) Record {
 	text := rapid.OneOf(
 		rapid.StringN(0, 60, -1),
-		rapid.SampledFrom([]string{"Cowboy Bebop", "千と千尋の神隠し", "비밀의 숲", "a\nb", "\x1b[2J", "\u202egnp", "e\u0301 👨‍👩‍👧 ﾊﾝｶｸ"}),
+		rapid.SampledFrom([]string{
+			"Cowboy Bebop", "千と千尋の神隠し", "비밀의 숲", "a\nb", "\x1b[2J", "\u202egnp",
+			"e\u0301 👨‍👩‍👧 ﾊﾝｶｸ",
+		}),
 	)
 	r := Record{
-		Path:   strings.ReplaceAll(text.Draw(t, "dir"), "\x00", "") + "/" + string(rapid.SliceOfN(rapid.Byte(), 1, 40).Draw(t, "name")),
+		Path: strings.ReplaceAll(text.Draw(t, "dir"), "\x00", "") + "/" +
+			string(rapid.SliceOfN(rapid.Byte(), 1, 40).Draw(t, "name")),
 		Status: rapid.SampledFrom([]Status{Matched, Ambiguous, Unmatched, Pending, Skipped, Failed}).Draw(t, "status"),
 		Reason: text.Draw(t, "reason"),
 	}
@@ -264,7 +293,8 @@ func TestDocumentHoldsTheSameRecords(t *testing.T) {
 	for _, n := range []int{0, 1, len(sample())} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			records := sample()[:n]
-			lines := strings.Split(strings.TrimSuffix(string(write(t, FormatNDJSON, Options{Explain: true}, records, Summary{Files: n})), "\n"), "\n")
+			lines := strings.Split(strings.TrimSuffix(string(write(t, FormatNDJSON, Options{Explain: true}, records,
+				Summary{Files: n})), "\n"), "\n")
 			want := `{"matches":[` + strings.Join(lines[:n], ",") + `],"summary":` + lines[n] + `}`
 			got := strings.ReplaceAll(string(write(t, FormatJSON, Options{Explain: true}, records, Summary{Files: n})), "\n", "")
 			if diff := cmp.Diff(want, got); diff != "" || !json.Valid([]byte(got)) {
@@ -358,7 +388,8 @@ func TestCSVReadsBack(t *testing.T) {
 			}
 		}
 	}
-	if rows := write(t, FormatCSV, Options{}, nil, Summary{}); !bytes.HasPrefix(rows, []byte("path,status,")) || bytes.Count(rows, []byte("\n")) != 1 {
+	if rows := write(t, FormatCSV, Options{}, nil, Summary{}); !bytes.HasPrefix(rows, []byte("path,status,")) ||
+		bytes.Count(rows, []byte("\n")) != 1 {
 		t.Errorf("an empty run has no header: %q", rows)
 	}
 }
@@ -414,7 +445,10 @@ func TestWriteErrorsAreReturnedAndStay(t *testing.T) {
 
 // On a terminal no cell can move the cursor or turn the line around; elsewhere the bytes stay.
 func TestCSVIsHarmlessOnATerminal(t *testing.T) {
-	records := []Record{{Path: "a\x1b[31m\u202e\u009b\u061c\nb.mkv", Status: Matched, Kind: "tv", TMDBID: 1, Title: "bell\x07 \u2066x", Reason: "two\rlines"}}
+	records := []Record{{
+		Path: "a\x1b[31m\u202e\u009b\u061c\nb.mkv", Status: Matched, Kind: "tv", TMDBID: 1,
+		Title: "bell\x07 \u2066x", Reason: "two\rlines",
+	}}
 	shown := string(write(t, FormatCSV, Options{Terminal: true}, records, Summary{}))
 	if i := strings.IndexFunc(strings.ReplaceAll(shown, "\r\n", ""), ui.Dangerous); i >= 0 {
 		t.Errorf("a terminal gets %q", shown)

@@ -1,3 +1,9 @@
+// Package run carries files from a walk or a list through the deciders to records, in the order in which the files
+// came.
+//
+// A directory is read (produce.go). If nothing of it has changed since it was decided, its records are replayed from
+// the memory of results (recall.go). Otherwise its names are parsed and grouped into series, each series is decided
+// once, each file is placed, and the records are written (pipeline.go).
 package run
 
 import (
@@ -7,26 +13,25 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/anivault/anivault/internal/decide"
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/release"
 	"github.com/anivault/anivault/internal/report"
 	"github.com/anivault/anivault/internal/run/results"
+	"golang.org/x/sync/semaphore"
 )
 
 const (
 	heldLines = 3000
-	// window bounds how many files of one directory are decided together. It is below heldLines, or a large directory could
-	// never be admitted.
+	// window bounds how many files of one directory are decided together. It is below heldLines, or a large directory
+	// could never be admitted.
 	window = 500
 	// Batches are looked up in the cache together, because a session costs as much as reading a small directory: at most
-	// together of them, until they have togetherFiles files, or the first has waited for togetherWait.
-	together      = 200
-	togetherFiles = 2000
-	togetherWait  = 5 * time.Millisecond
+	// maxBatches of them, until they have enoughFiles files, or the first has waited for batchWait.
+	maxBatches  = 200
+	enoughFiles = 2000
+	batchWait   = 5 * time.Millisecond
 )
 
 // Line is one file and its decision.
@@ -37,14 +42,14 @@ type Line struct {
 	Decision match.Decision
 	File     library.File
 
-	told *report.Record // replayed; nil: Decision says what became of the file
-	done chan struct{}
+	replayed *report.Record // replayed; nil: Decision says what became of the file
+	done     chan struct{}
 }
 
 // record returns the record of a line that is decided.
 func (l *Line) record(explain report.ErrorFunc) report.Record {
-	if l.told != nil {
-		return *l.told
+	if l.replayed != nil {
+		return *l.replayed
 	}
 	r := report.FromDecision(l.Path, l.Release, l.Decision, explain)
 	r.Subtitles = l.File.Subtitles
@@ -76,32 +81,32 @@ type Counts struct {
 	Walked        atomic.Bool // all folders have been read
 }
 
-// Run decides what produce yields and calls emit with each record, in order, from one goroutine; what a record points to is
-// valid during the call only. pause, if not nil, is called from the same goroutine whenever the next record has to be waited
-// for: what was emitted so far must not wait with it.
+// Run decides what produce yields and calls emit with each record, in order, from one goroutine; what a record points
+// to is valid during the call only. pause, if not nil, is called from the same goroutine whenever the next record has
+// to be waited for: what was emitted so far must not wait with it.
 //
-// It returns emit's or produce's error. When ctx ends, what was decided by then is still emitted, and the context's cause is
-// returned.
+// It returns emit's or produce's error. When ctx ends, what was decided by then is still emitted, and the context's
+// cause is returned.
 func Run(ctx context.Context, c Config, produce Producer, emit func(report.Record) error, pause func() error) error {
 	p := &pipeline{decider: c.Decider, underway: c.Underway, jobs: c.Jobs, tell: emit, pause: pause, counts: c.Counts}
 	if c.Memory != nil {
-		p.remember = &remembering{memory: c.Memory, recall: !c.Anew, warn: c.Warn}
+		p.remember = &runMemory{memory: c.Memory, recall: !c.Anew, warn: c.Warn}
 	}
 	return p.run(ctx, produce, func(l *Line) error { return emit(l.record(c.Explain)) })
 }
 
-// pipeline is one run. Three goroutines hand on to each other: one reads directories, one recalls or begins to decide them,
-// one writes. At most heldLines lines wait for their turn, so memory does not grow with the library and output starts before
-// the walk ends.
+// pipeline is one run. Three goroutines hand on to each other: one reads directories, one recalls or begins to decide
+// them, one writes. At most heldLines lines wait for their turn, so memory does not grow with the library and output
+// starts before the walk ends.
 type pipeline struct {
 	decider  Decider
 	underway int
 	jobs     int
-	remember *remembering
+	remember *runMemory
 	tell     func(report.Record) error // gets the records of directories that are remembered whole, in place of emit
 	pause    func() error              // called before the next line has to be waited for; nil: nobody wants to know
 	counts   *Counts
-	spare    spare
+	spare    sync.Pool // of *results.Records that have been written: a library is replayed a quarter slower without
 }
 
 func (p *pipeline) run(ctx context.Context, produce Producer, emit func(*Line) error) error {
@@ -146,13 +151,13 @@ func (p *pipeline) run(ctx context.Context, produce Producer, emit func(*Line) e
 	return failure
 }
 
-// decideAll takes batches as they come, several at a time if they wait, and puts each into the output in order, replayed or
-// under way. It returns when all of them are decided.
+// decideAll takes batches as they come, several at a time if they wait, and puts each into the output in order,
+// replayed or under way. It returns when all of them are decided.
 func (p *pipeline) decideAll(ctx context.Context, found <-chan Batch, out chan<- portion) {
 	series := make(chan struct{}, max(1, p.underway))
 	var resolving sync.WaitGroup
 	defer resolving.Wait()
-	batches := make([]Batch, 0, together)
+	batches := make([]Batch, 0, maxBatches)
 	for {
 		batches = p.gather(found, batches[:0])
 		if len(batches) == 0 {
@@ -177,9 +182,9 @@ func (p *pipeline) gather(found <-chan Batch, batches []Batch) []Batch {
 	if p.remember == nil || !p.remember.recall {
 		return batches
 	}
-	enough := time.NewTimer(togetherWait)
+	enough := time.NewTimer(batchWait)
 	defer enough.Stop()
-	for files := len(b.Files); files < togetherFiles && len(batches) < together; files += len(b.Files) {
+	for files := len(b.Files); files < enoughFiles && len(batches) < maxBatches; files += len(b.Files) {
 		select {
 		case b, ok = <-found:
 			if !ok {
@@ -197,24 +202,29 @@ func (p *pipeline) gather(found <-chan Batch, batches []Batch) []Batch {
 func undecided(l *Line) bool { return errors.Is(l.Decision.Err, context.Canceled) }
 
 // admit puts a batch into the output and starts to decide what is not remembered of it.
-func (p *pipeline) admit(ctx context.Context, b *intake, out chan<- portion, series chan struct{}, resolving *sync.WaitGroup) {
+func (p *pipeline) admit(ctx context.Context, b *intake, out chan<- portion, series chan struct{},
+	resolving *sync.WaitGroup,
+) {
 	if b.Err != nil {
 		out <- portion{lines: []*Line{failedLine(b.Batch)}} // out never blocks: it has as many places as lines may be held
 		return
 	}
-	records := p.spare.get()
+	records, ok := p.spare.Get().(*results.Records)
+	if !ok {
+		records = new(results.Records)
+	}
 	if b.replay(records) {
 		p.counts.Series.Add(b.series())
-		out <- portion{told: records}
+		out <- portion{replayed: records}
 		return
 	}
-	p.spare.put(records)
+	p.spare.Put(records)
 	if b.lines == nil {
 		p.read(b)
 	}
 	p.counts.Series.Add(b.series())
 	out <- portion{lines: b.lines}
-	keep := p.remember.keep(b)
+	keep := p.remember.recorder(b)
 	for _, g := range b.groups {
 		if b.replayGroup(g) {
 			p.settle(ctx, keep, b, g)
@@ -245,19 +255,75 @@ func (p *pipeline) admit(ctx context.Context, b *intake, out chan<- portion, ser
 	}
 }
 
-// settle remembers and finishes the lines of a group that is decided, or given up.
-func (p *pipeline) settle(ctx context.Context, keep *keeping, b *intake, g *group) {
+func (p *pipeline) settle(ctx context.Context, keep *recorder, b *intake, g *group) {
 	keep.settled(ctx, g)
 	for _, i := range g.files {
-		finish(b.lines[i])
+		close(b.lines[i].done)
 	}
 }
 
-func finish(l *Line) { close(l.done) }
-
 // failedLine is the line of a directory that could not be read or a path that does not exist.
 func failedLine(b Batch) *Line {
-	l := &Line{Path: b.Path, Decision: match.Decision{Outcome: match.Outcome{Status: match.Failed, Err: b.Err}}, done: make(chan struct{})}
-	finish(l)
+	l := &Line{
+		Path: b.Path, Decision: match.Decision{Outcome: match.Outcome{Status: match.Failed, Err: b.Err}},
+		done: make(chan struct{}),
+	}
+	close(l.done)
 	return l
+}
+
+// portion is a part of the output: lines that are being decided, or records that are replayed.
+type portion struct {
+	lines    []*Line
+	replayed *results.Records
+}
+
+// write emits what comes out, in order, until the channel is closed. After an error nothing more is emitted.
+func (p *pipeline) write(out <-chan portion, emit func(*Line) error, written func(lines int), cancel func()) error {
+	var failed error
+	fail := func(err error) {
+		if failed == nil && err != nil {
+			failed = err
+			cancel()
+		}
+	}
+	rest := func() {
+		if failed == nil && p.pause != nil {
+			fail(p.pause())
+		}
+	}
+	for {
+		var next portion
+		var ok bool
+		select {
+		case next, ok = <-out:
+		default:
+			rest()
+			next, ok = <-out
+		}
+		if !ok {
+			return failed
+		}
+		if next.replayed != nil {
+			for i := range next.replayed.List {
+				if failed == nil {
+					fail(p.tell(next.replayed.List[i]))
+				}
+			}
+			written(len(next.replayed.List))
+			p.spare.Put(next.replayed)
+		}
+		for _, line := range next.lines {
+			select {
+			case <-line.done:
+			default:
+				rest()
+				<-line.done
+			}
+			if failed == nil && !undecided(line) {
+				fail(emit(line))
+			}
+			written(1)
+		}
+	}
 }

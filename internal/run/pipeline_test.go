@@ -227,14 +227,16 @@ func TestThePipelineCountsWhatItHasFound(t *testing.T) {
 		err := p.run(t.Context(), walk, func(*Line) error {
 			if lines++; lines == 3 {
 				if counts.Files.Load() != 3 || counts.Series.Load() != 2 || counts.Walked.Load() {
-					t.Errorf("in the middle: %d files, %d series, walked %v", counts.Files.Load(), counts.Series.Load(), counts.Walked.Load())
+					t.Errorf("in the middle: %d files, %d series, walked %v", counts.Files.Load(), counts.Series.Load(),
+						counts.Walked.Load())
 				}
 				close(seen)
 			}
 			return nil
 		})
 		if err != nil || counts.Files.Load() != 4 || counts.Series.Load() != 2 || !counts.Walked.Load() {
-			t.Errorf("at the end: %d files, %d series, walked %v, %v", counts.Files.Load(), counts.Series.Load(), counts.Walked.Load(), err)
+			t.Errorf("at the end: %d files, %d series, walked %v, %v", counts.Files.Load(), counts.Series.Load(),
+				counts.Walked.Load(), err)
 		}
 	})
 }
@@ -244,7 +246,8 @@ func TestTheWalksEndIsToldWithAllFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var counts Counts
 		p := &pipeline{decider: &decider{delay: func() time.Duration { return time.Second }}, underway: 1, counts: &counts}
-		walk := produce(batchOf("a", "One - 01.mkv"), batchOf("b", "Two - 01.mkv"), batchOf("c", "Three - 01.mkv"), batchOf("d", "Four - 01.mkv"))
+		walk := produce(batchOf("a", "One - 01.mkv"), batchOf("b", "Two - 01.mkv"), batchOf("c", "Three - 01.mkv"),
+			batchOf("d", "Four - 01.mkv"))
 		err := p.run(t.Context(), walk, func(*Line) error {
 			if counts.Walked.Load() && counts.Files.Load() != 4 {
 				t.Errorf("all folders are read, and there are %d files", counts.Files.Load())

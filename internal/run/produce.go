@@ -5,10 +5,14 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/release"
+	"golang.org/x/sync/errgroup"
 )
 
 // Producer yields what is to be matched, in the order of the results. It stops at the first error that yield returns.
@@ -47,8 +51,8 @@ func yieldDir(d library.Dir, read func(string) string, yield func(Batch) error) 
 	return nil
 }
 
-// Files produces the paths of a list. Neighbours in the list that are in one directory are decided together. A directory is
-// walked, and files in it that the list names later are not produced again.
+// Files produces the paths of a list. Neighbours in the list that are in one directory are decided together. A
+// directory is walked, and files in it that the list names later are not produced again.
 func Files(list io.ReadCloser, null bool, options library.Options) Producer {
 	return func(ctx context.Context, yield func(Batch) error) error {
 		defer list.Close()
@@ -108,4 +112,137 @@ func Names(list io.ReadCloser) Producer {
 		}
 		return err
 	}
+}
+
+// Batch is files that are decided together: the media files of one directory, or a part of a list.
+type Batch struct {
+	Files []library.File
+	// Err is a directory that could not be read, or a path that does not exist, named by Path.
+	Err  error
+	Path string
+
+	// Abs is the directory of all files, View the text that is read in front of each file's name, Part which of the
+	// directory's files these are. Names without a directory have no Abs; their whole path is read.
+	Abs, View, Part string
+	// Media says that somebody listed the names as media.
+	Media bool
+}
+
+// windows cuts a batch into parts of at most window files.
+func windows(b Batch) []Batch {
+	if len(b.Files) <= window {
+		return []Batch{b}
+	}
+	var parts []Batch
+	for files := b.Files; len(files) > 0; {
+		n := min(window, len(files))
+		part := b
+		part.Files = files[:n]
+		if len(parts) > 0 {
+			part.Part += " " + strconv.Itoa(len(parts))
+		}
+		parts = append(parts, part)
+		files = files[n:]
+	}
+	return parts
+}
+
+func (p *pipeline) parse(b Batch) []*Line {
+	lines := make([]*Line, len(b.Files))
+	one := func(i int) {
+		f := b.Files[i]
+		name, parse := filepath.ToSlash(f.Path), release.Parse
+		if b.Abs != "" {
+			name, parse = b.View+f.Name, release.ParseFile
+		}
+		lines[i] = &Line{Path: f.Path, Name: name, File: f, Release: parse(name), done: make(chan struct{})}
+		lines[i].Release.Path = f.Path // pins and groups depend on where the file is
+	}
+	files := b.Files
+	const worthSharing = 64
+	jobs := p.jobs
+	if jobs == 0 {
+		jobs = runtime.GOMAXPROCS(0)
+	}
+	if len(files) < worthSharing || jobs == 1 {
+		for i := range files {
+			one(i)
+		}
+		return lines
+	}
+	var g errgroup.Group
+	g.SetLimit(jobs)
+	for start := 0; start < len(files); start += worthSharing {
+		g.Go(func() error {
+			for i := start; i < min(start+worthSharing, len(files)); i++ {
+				one(i)
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // one never fails
+	return lines
+}
+
+// readFrom returns a function that cuts a path to the part that is read: from the folder of its root on, or from the
+// file's own folder for a path below none of the roots, and from one folder above where that folder only names a
+// season.
+//
+// What is above a PATH that a person named is not the library's: a login name must not become a title that TMDB is
+// asked about, and a result must not depend on how the PATH was spelt. The function is for one goroutine: it caches a
+// folder.
+func readFrom(roots []string) func(string) string {
+	last, front := "", ""
+	return func(path string) string {
+		from := filepath.Dir(path)
+		for _, r := range roots {
+			r = filepath.Clean(r)
+			if r != filepath.Clean(path) && below(path, r) && len(r) <= len(from) {
+				from = r
+			}
+		}
+		rest, err := filepath.Rel(from, path)
+		if err != nil {
+			return filepath.Base(path)
+		}
+		if from != last || front == "" {
+			last, front = from, frontOf(from)
+		}
+		return filepath.ToSlash(filepath.Join(front, rest))
+	}
+}
+
+// frontOf returns what is read of the folder from which names are read.
+func frontOf(from string) string {
+	name := folderName(from)
+	if onlySeason(name) {
+		return filepath.Join(folderName(filepath.Join(from, "..")), name)
+	}
+	return name
+}
+
+// below reports whether path lies below root.
+func below(path, root string) bool {
+	if root == "." {
+		return !filepath.IsAbs(path) && !strings.HasPrefix(path, "..")
+	}
+	return strings.HasPrefix(path, strings.TrimSuffix(root, string(filepath.Separator))+string(filepath.Separator))
+}
+
+// folderName is the name of a folder, also of "." and "..".
+func folderName(dir string) string {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return ""
+	}
+	if base := filepath.Base(abs); base != string(filepath.Separator) && base != "." {
+		return base
+	}
+	return ""
+}
+
+// onlySeason reports whether a folder's name has a season and no title, such as "Season 2".
+func onlySeason(name string) bool {
+	f := release.Parse(name + "/x.mkv").Folder
+	return f.Title == "" && len(f.Seasons) > 0
 }

@@ -37,7 +37,10 @@ func (c *counter) Decide(_ context.Context, s match.Series, _ decide.Turn, decid
 	c.asked = append(c.asked, fmt.Sprintf("%s (%d)", s.Title(), len(s.Files)))
 	c.mu.Unlock()
 	for _, f := range s.Files {
-		d := match.Decision{Outcome: match.Outcome{Status: match.Matched, Confidence: 0.9, Kind: match.TV, ID: max(c.id, len(s.Files)), Title: s.Title(), By: match.ByIndex}}
+		d := match.Decision{Outcome: match.Outcome{
+			Status: match.Matched, Confidence: 0.9, Kind: match.TV,
+			ID: max(c.id, len(s.Files)), Title: s.Title(), By: match.ByIndex,
+		}}
 		if s.Title() == c.pending {
 			d = match.Decision{Outcome: match.Outcome{Status: match.Pending, Err: errors.New("down")}}
 		}
@@ -70,7 +73,10 @@ func newRerun(t *testing.T) *rerun {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &rerun{t: t, root: t.TempDir(), memory: results.New(bucket, noNewer, results.Question{Language: "en-US"}, results.Basis{Program: "1"})}
+	return &rerun{
+		t: t, root: t.TempDir(),
+		memory: results.New(bucket, noNewer, results.Question{Language: "en-US"}, results.Basis{Program: "1"}),
+	}
 }
 
 func (r *rerun) add(names ...string) {
@@ -92,7 +98,10 @@ func (r *rerun) run(produce Producer) (told, asked []string) {
 		told = append(told, fmt.Sprintf("%s %s %q %d", filepath.ToSlash(rel), rec.Status, rec.Title, rec.TMDBID))
 		return nil
 	}
-	p := &pipeline{decider: &r.c, underway: 3, remember: &remembering{memory: r.memory, recall: !r.anew, warn: func(err error) { r.t.Error(err) }}, tell: tell}
+	p := &pipeline{
+		decider: &r.c, underway: 3,
+		remember: &runMemory{memory: r.memory, recall: !r.anew, warn: func(err error) { r.t.Error(err) }}, tell: tell,
+	}
 	if err := p.run(r.t.Context(), produce, func(l *Line) error { return tell(l.record(nil)) }); err != nil {
 		r.t.Fatal(err)
 	}
@@ -112,7 +121,10 @@ func (r *rerun) asks(want ...string) {
 	}
 }
 
-var shows = []string{"Bleach/Bleach - 01.mkv", "Bleach/Bleach - 02.mkv", "Bleach/sample.mkv", "Mixed/Naruto - 01.mkv", "Mixed/Trigun - 01.mkv", "Mixed/Trigun - 02.mkv"}
+var shows = []string{
+	"Bleach/Bleach - 01.mkv", "Bleach/Bleach - 02.mkv", "Bleach/sample.mkv", "Mixed/Naruto - 01.mkv",
+	"Mixed/Trigun - 01.mkv", "Mixed/Trigun - 02.mkv",
+}
 
 func TestALibraryThatHasNotChangedIsToldAgainAsItWas(t *testing.T) {
 	r := newRerun(t)
@@ -136,7 +148,10 @@ func TestWhatChangesIsDecidedAnewAndNothingElse(t *testing.T) {
 		change func(r *rerun) error
 		asked  []string
 	}{
-		{"a file's time", func(r *rerun) error { return os.Chtimes(filepath.Join(r.root, "Mixed/Naruto - 01.mkv"), later, later) }, []string{"Naruto (1)"}},
+		{"a file's time", func(r *rerun) error {
+			return os.Chtimes(filepath.Join(r.root, "Mixed/Naruto - 01.mkv"), later,
+				later)
+		}, []string{"Naruto (1)"}},
 		{"a file's size", func(r *rerun) error {
 			path := filepath.Join(r.root, "Mixed/Trigun - 02.mkv")
 			info, err := os.Stat(path)
@@ -145,9 +160,19 @@ func TestWhatChangesIsDecidedAnewAndNothingElse(t *testing.T) {
 		{"a new name", func(r *rerun) error {
 			return os.Rename(filepath.Join(r.root, "Mixed/Naruto - 01.mkv"), filepath.Join(r.root, "Mixed/Naruto - 03.mkv"))
 		}, []string{"Naruto (1)"}},
-		{"a new neighbour in the series", func(r *rerun) error { r.add("Mixed/Trigun - 03.mkv"); return nil }, []string{"Trigun (3)"}},
-		{"a neighbour gone from the series", func(r *rerun) error { return os.Remove(filepath.Join(r.root, "Mixed/Trigun - 02.mkv")) }, []string{"Trigun (1)"}},
-		{"a neighbour gone from another", func(r *rerun) error { return os.Remove(filepath.Join(r.root, "Mixed/Naruto - 01.mkv")) }, nil},
+		{
+			"a new neighbour in the series", func(r *rerun) error { r.add("Mixed/Trigun - 03.mkv"); return nil },
+			[]string{"Trigun (3)"},
+		},
+		{
+			"a neighbour gone from the series",
+			func(r *rerun) error { return os.Remove(filepath.Join(r.root, "Mixed/Trigun - 02.mkv")) },
+			[]string{"Trigun (1)"},
+		},
+		{
+			"a neighbour gone from another",
+			func(r *rerun) error { return os.Remove(filepath.Join(r.root, "Mixed/Naruto - 01.mkv")) }, nil,
+		},
 		{"a new series", func(r *rerun) error { r.add("Mixed/Odd Taxi - 01.mkv"); return nil }, []string{"Odd Taxi (1)"}},
 		{"a new folder's name", func(r *rerun) error {
 			return os.Rename(filepath.Join(r.root, "Bleach"), filepath.Join(r.root, "Bleach TV"))

@@ -18,7 +18,10 @@ func TestNamesAreReadFromTheNamedPathDownwards(t *testing.T) {
 		{"a root with a slash at its end", "alice/Videos/Show/01.mkv", "Videos/Show/01.mkv", []string{"alice/Videos/"}},
 		{"the current folder", "Show/01.mkv", filepath.Base(home) + "/Show/01.mkv", []string{"."}},
 		{"a file alone: with its folder", "alice/Show/01.mkv", "Show/01.mkv", []string{"alice/Show/01.mkv"}},
-		{"a season's folder: with the one above", "alice/Show/Season 2/01.mkv", "Show/Season 2/01.mkv", []string{"alice/Show/Season 2"}},
+		{
+			"a season's folder: with the one above", "alice/Show/Season 2/01.mkv", "Show/Season 2/01.mkv",
+			[]string{"alice/Show/Season 2"},
+		},
 		{"a file in a season's folder", "alice/Show/Season 2/01.mkv", "Show/Season 2/01.mkv", nil},
 		{"the outer of two roots", "lib/Show/01.mkv", "lib/Show/01.mkv", []string{"lib/Show", "lib"}},
 	} {

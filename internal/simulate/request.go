@@ -42,7 +42,6 @@ type request struct {
 	waiting  bool // it is not on the wire
 }
 
-// begin starts a new item of work.
 func (p *process) begin() {
 	r := &request{process: p, attempt: 1}
 	r.wait(true)
@@ -71,7 +70,6 @@ func (p *process) enter(r *request) {
 	p.queue = append(p.queue, r)
 }
 
-// leave frees a place inside.
 func (p *process) leave() {
 	p.inside--
 	for p.inside < p.tuning.Concurrency && len(p.queue) > 0 {
@@ -82,7 +80,6 @@ func (p *process) leave() {
 	}
 }
 
-// ask asks for a permit.
 func (r *request) ask() {
 	p, w := r.process, r.process.world
 	g := w.snapshot.TryGrant(w.now(), ratelimit.Ask{

@@ -3,7 +3,7 @@
 //
 // The limiter is the real one: [ratelimit.Snapshot] is the state that processes share, and every grant, answer and
 // retry goes through it, as in a [ratelimit.Limiter]. Simulated are only the processes with their requests
-// (request.go), time (clock.go) and the upstream (server.go), which behaves as an [upstream.Behaviour].
+// (request.go), time (clock) and the upstream (server.go), which behaves as an [upstream.Behaviour].
 //
 // [Run] returns a [Result]: a timeline, the transitions and the totals. WriteText, WriteCSV and WriteSVG show it.
 package simulate
@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 
@@ -141,7 +142,43 @@ func (w *world) now() ratelimit.Instant {
 	return ratelimit.Instant{Wall: epoch.Add(w.clock.now), Boot: time.Hour + w.clock.now, BootID: "simulation"}
 }
 
-// moved records a transition.
 func (w *world) moved(tr ratelimit.Transition) {
 	w.moves = append(w.moves, Move{At: w.clock.now, From: tr.From, To: tr.To, Reason: tr.Reason})
+}
+
+// clock is virtual time with its planned events, in the order of time; those of one moment in the order of planning.
+type clock struct {
+	now    time.Duration // since the beginning
+	events []event
+}
+
+type event struct {
+	at time.Duration
+	do func()
+}
+
+func (c *clock) plan(after time.Duration, do func()) {
+	at := c.now + max(after, 0)
+	i, _ := slices.BinarySearchFunc(c.events, at, func(e event, at time.Duration) int {
+		if e.at <= at {
+			return -1
+		}
+		return 1
+	})
+	c.events = slices.Insert(c.events, i, event{at, do})
+}
+
+// next returns when the next event is due; ok is false if there is none.
+func (c *clock) next() (at time.Duration, ok bool) {
+	if len(c.events) == 0 {
+		return 0, false
+	}
+	return c.events[0].at, true
+}
+
+func (c *clock) step() {
+	e := c.events[0]
+	c.events = c.events[1:]
+	c.now = e.at
+	e.do()
 }

@@ -78,7 +78,8 @@ func TestScenariosLeadThroughTheStates(t *testing.T) {
 		{"rare errors", `{"to": 60, "p": 0.05, "do": {"kind": "status", "status": 500}}`, "none", 1, "Normal", false},
 		{"a foreign page", "poison", "none", 2, "Normal>Sleep>HalfOpen>Sleep>HalfOpen>Sleep>HalfOpen>Sleep", false},
 		{
-			"a Retry-After that is too long", `{"from": 5, "to": 6, "do": {"kind": "status", "status": 503, "retry_after": "400"}},
+			"a Retry-After that is too long",
+			`{"from": 5, "to": 6, "do": {"kind": "status", "status": 503, "retry_after": "400"}},
 				{"from": 500, "to": 501, "do": {"kind": "delay", "delay": "1ms"}}`, "none", 1,
 			"Normal>CacheOnly>Sleep>HalfOpen>Normal", false,
 		},
@@ -105,14 +106,23 @@ func TestHowMuchAnUpstreamAllows(t *testing.T) {
 		{"a window", "", "sliding:50/1s", time.Millisecond, 4, 60 * 50},
 		{"slots", "", "none", 100 * time.Millisecond, 4, 60 * 40},
 		{"a penalty is for others", "", "sliding:50/1s,count_rejected=true,penalty=1/1h", time.Millisecond, 4, 60 * 50},
-		{"errors count by their chance", `{"p": 0.4, "do": {"kind": "status", "status": 500}}`, "none", 100 * time.Millisecond, 4, 60 * 40 * 0.6},
-		{"nothing in an outage", `{"from": 30, "do": {"kind": "status", "status": 503}}`, "none", 100 * time.Millisecond, 4, 30 * 40},
+		{
+			"errors count by their chance", `{"p": 0.4, "do": {"kind": "status", "status": 500}}`, "none",
+			100 * time.Millisecond, 4, 60 * 40 * 0.6,
+		},
+		{
+			"nothing in an outage", `{"from": 30, "do": {"kind": "status", "status": 503}}`, "none", 100 * time.Millisecond, 4,
+			30 * 40,
+		},
 		{
 			"slower", `{"do": {"kind": "slow", "factor": 10}}, {"p": 0.1, "do": {"kind": "status", "status": 503}}`,
 			"none", 100 * time.Millisecond, 4, 60 * 4 * 0.9,
 		},
 		{"later", `{"do": {"kind": "delay", "delay": "900ms"}}`, "none", 100 * time.Millisecond, 4, 60 * 4},
-		{"a limit that grows", `{"to": 60, "do": {"kind": "limit", "rate": 10, "rate_to": 30}}`, "none", 10 * time.Millisecond, 4, 60 * 20},
+		{
+			"a limit that grows", `{"to": 60, "do": {"kind": "limit", "rate": 10, "rate_to": 30}}`, "none",
+			10 * time.Millisecond, 4, 60 * 20,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := config(t, tc.faults, tc.limit, 1)
@@ -141,7 +151,8 @@ func written(t *testing.T, r *Result) string {
 	t.Helper()
 	var b strings.Builder
 	for _, write := range []func() error{
-		func() error { return r.WriteText(&b) }, func() error { return r.WriteCSV(&b) }, func() error { return r.WriteSVG(&b) },
+		func() error { return r.WriteText(&b) }, func() error { return r.WriteCSV(&b) },
+		func() error { return r.WriteSVG(&b) },
 	} {
 		if err := write(); err != nil {
 			t.Fatal(err)
@@ -155,7 +166,8 @@ func TestNothingIsSentAboveTheCeiling(t *testing.T) {
 	trouble := rapid.SampledFrom([]string{
 		`"p": 0.4, "do": {"kind": "status", "status": 500}`, `"do": {"kind": "status", "status": 503}`,
 		`"do": {"kind": "status", "status": 503, "retry_after": "3"}`, `"do": {"kind": "reset"}`, `"do": {"kind": "silent"}`,
-		`"do": {"kind": "limit", "rate": 5, "rate_to": 50}`, `"do": {"kind": "limit", "rate": 3}`, `"do": {"kind": "slow", "factor": 500}`,
+		`"do": {"kind": "limit", "rate": 5, "rate_to": 50}`, `"do": {"kind": "limit", "rate": 3}`,
+		`"do": {"kind": "slow", "factor": 500}`,
 		`"match": {"nth": "2-40", "every": 3}, "do": {"kind": "delay", "delay": "2s"}`,
 	})
 	rapid.Check(t, func(rt *rapid.T) {
@@ -166,8 +178,8 @@ func TestNothingIsSentAboveTheCeiling(t *testing.T) {
 			list = append(list, fmt.Sprintf(`{"from": %d, "to": %d, %s}`, from, to, trouble.Draw(rt, "trouble")))
 		}
 		limits, err := upstream.ParseLimits(rapid.SampledFrom([]string{
-			"none", "sliding:50/1s", "sliding:20/1s,count_rejected=true", "token_bucket:30/1s,burst=10", "fixed:40/1s,retry_after=delta",
-			"legacy", "sliding:5/1s,penalty=5/30s,retry_after=zero",
+			"none", "sliding:50/1s", "sliding:20/1s,count_rejected=true", "token_bucket:30/1s,burst=10",
+			"fixed:40/1s,retry_after=delta", "legacy", "sliding:5/1s,penalty=5/30s,retry_after=zero",
 		}).Draw(rt, "limit"))
 		if err != nil {
 			rt.Fatal(err)
@@ -179,12 +191,14 @@ func TestNothingIsSentAboveTheCeiling(t *testing.T) {
 			tn.RateBase = min(float64(tn.Ceiling), rapid.Float64Range(1, 60).Draw(rt, "rate"))
 			tn.BucketCap = float64(rapid.IntRange(1, 60).Draw(rt, "burst"))
 			tn.Concurrency = rapid.IntRange(1, 8).Draw(rt, "concurrency")
-			tn.CeilingWindow = rapid.SampledFrom([]time.Duration{time.Second, 1050 * time.Millisecond, 2 * time.Second}).Draw(rt, "window")
+			tn.CeilingWindow = rapid.SampledFrom([]time.Duration{time.Second, 1050 * time.Millisecond, 2 * time.Second}).Draw(rt,
+				"window")
 			tunings = append(tunings, tn)
 		}
 		r, err := Run(context.Background(), Config{
-			Scenario: faults(t, strings.Join(list, ", ")), Limits: limits, Latency: upstream.Latency{Min: 5 * time.Millisecond, Max: 200 * time.Millisecond},
-			Processes: tunings, Seed: rapid.Uint64().Draw(rt, "seed"),
+			Scenario: faults(t, strings.Join(list, ", ")), Limits: limits,
+			Latency: upstream.Latency{Min: 5 * time.Millisecond, Max: 200 * time.Millisecond}, Processes: tunings,
+			Seed: rapid.Uint64().Draw(rt, "seed"),
 		})
 		if err != nil {
 			rt.Fatal(err)
@@ -272,7 +286,10 @@ func TestScenariosThatCanNotBeSimulated(t *testing.T) {
 }
 
 func TestPresetsThatCanBeSimulated(t *testing.T) {
-	want := []string{"burst5xx", "flap", "gauntlet", "long-wait", "maintenance-20m", "outage-60s", "poison", "slow-start", "steady", "storm"}
+	want := []string{
+		"burst5xx", "flap", "gauntlet", "long-wait", "maintenance-20m", "outage-60s", "poison", "slow-start",
+		"steady", "storm",
+	}
 	if diff := cmp.Diff(want, Presets()); diff != "" {
 		t.Error(diff)
 	}
@@ -280,12 +297,14 @@ func TestPresetsThatCanBeSimulated(t *testing.T) {
 
 func TestTheUpstreamSaysWhenToComeBack(t *testing.T) {
 	for mode, want := range map[string]string{
-		"": "-", "absent": "-", "delta": "3s", "date": "3s", "zero": "1s", "float": "1.5s", "negative": "1s", "date-past": "1s",
-		"day": "24h", "huge": "24h", "text": "-", "7": "7s",
+		"": "-", "absent": "-", "delta": "3s", "date": "3s", "zero": "1s", "float": "1.5s", "negative": "1s",
+		"date-past": "1s",
+		"day":       "24h", "huge": "24h", "text": "-", "7": "7s",
 	} {
 		t.Run(mode, func(t *testing.T) {
 			s, err := newServer(&Config{
-				Limits: upstream.Limits{Model: "sliding", Rate: 1, Per: 3 * time.Second, RetryAfter: mode}, Latency: upstream.Latency{Min: 1},
+				Limits:  upstream.Limits{Model: "sliding", Rate: 1, Per: 3 * time.Second, RetryAfter: mode},
+				Latency: upstream.Latency{Min: 1},
 			})
 			if err != nil {
 				t.Fatal(err)

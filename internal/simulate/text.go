@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/anivault/anivault/internal/chart"
 	"github.com/anivault/anivault/internal/ui"
 	"github.com/anivault/anivault/ratelimit"
 )
@@ -66,13 +67,13 @@ func (r *Result) title() string {
 		name, r.For, ui.Count(len(r.Tunings), "process"), r.Limits, r.Latency, r.Seed)
 }
 
-// totals returns the totals, each as label and text.
 func (r *Result) totals() [][2]string {
 	t := &r.Totals
 	reached, wasted := share(float64(t.Good), t.Possible), share(float64(t.Wasted), float64(t.Sent))
 	rows := [][2]string{
 		{"good answers", fmt.Sprintf("%d of the %.0f possible with the same slots (%s)", t.Good, t.Possible, reached)},
-		{"sent", fmt.Sprintf("%d: %d good, %d refused (429), %d errors; %s wasted", t.Sent, t.Good, t.Throttled, t.Errors, wasted)},
+		{"sent", fmt.Sprintf("%d: %d good, %d refused (429), %d errors; %s wasted", t.Sent, t.Good, t.Throttled, t.Errors,
+			wasted)},
 		{"given up", ui.Count(t.Failed, "item")},
 		{"most permits", fmt.Sprintf("%d in any ceiling_window, %d allowed", t.Peak, t.Ceiling)},
 	}
@@ -81,7 +82,10 @@ func (r *Result) totals() [][2]string {
 		for i, s := range r.Shares {
 			parts[i] = strconv.Itoa(s.Good)
 		}
-		rows = append(rows, [2]string{"fairness", fmt.Sprintf("%.3f (good answers: %s)", t.Fairness, strings.Join(parts, ", "))})
+		rows = append(rows, [2]string{
+			"fairness",
+			fmt.Sprintf("%.3f (good answers: %s)", t.Fairness, strings.Join(parts, ", ")),
+		})
 	}
 	var states []string
 	for _, s := range ratelimit.States() {
@@ -144,4 +148,37 @@ func (r *Result) WriteCSV(out io.Writer) error {
 		})
 	}
 	return w.WriteAll(rows)
+}
+
+// WriteSVG writes the run as a picture.
+func (r *Result) WriteSVG(out io.Writer) error {
+	t := &r.Totals
+	d := chart.Drawing{
+		Title: r.title(), Description: r.describe(), Length: r.For, Phases: r.phases(), Spans: r.spans(),
+		Footer: fmt.Sprintf("%d good of %.0f possible (%s), %d refused, %d errors, %d given up; "+
+			"at most %d of %d permits in any ceiling_window", t.Good, t.Possible, share(float64(t.Good), t.Possible),
+			t.Throttled, t.Errors, t.Failed, t.Peak, t.Ceiling),
+	}
+	for _, s := range ratelimit.States() {
+		d.Lanes = append(d.Lanes, s.String())
+	}
+	for i, s := range r.Steps {
+		d.Steps = append(d.Steps, chart.Step{
+			End: s.At, Good: r.perSecond(i, s.Good), Allowed: s.Rate,
+			Bad: r.perSecond(i, s.Errors+s.Throttled), Throttled: s.Throttled,
+		})
+	}
+	return d.WriteSVG(out)
+}
+
+// describe returns the run in words.
+func (r *Result) describe() string {
+	parts := make([]string, 0, len(r.Moves)+1)
+	for _, row := range r.totals() {
+		parts = append(parts, row[0]+": "+row[1])
+	}
+	for _, m := range r.Moves {
+		parts = append(parts, fmt.Sprintf("%s %s to %s, %s", ui.Offset(m.At), m.From, m.To, m.Reason))
+	}
+	return strings.Join(parts, ". ") + "."
 }

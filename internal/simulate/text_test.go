@@ -31,11 +31,13 @@ func TestTextFitsEightyColumns(t *testing.T) {
 
 func TestTextNamesPhasesAndTransitions(t *testing.T) {
 	var b strings.Builder
-	if err := run(t, config(t, `{"from": 5, "to": 8, "do": {"kind": "status", "status": 503}}`, "none", 1)).WriteText(&b); err != nil {
+	if err := run(t, config(t, `{"from": 5, "to": 8, "do": {"kind": "status", "status": 503}}`, "none",
+		1)).WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"-- normal --", "      5s -- status 503 --", "Normal -> Sleep: consecutive_failures", "HalfOpen -> Normal: probe_ok", "good answers", "0 refused (429)",
+		"-- normal --", "      5s -- status 503 --", "Normal -> Sleep: consecutive_failures", "HalfOpen -> Normal: probe_ok",
+		"good answers", "0 refused (429)",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, b.String())
@@ -68,7 +70,8 @@ func TestCSVSumsUpToTheTotals(t *testing.T) {
 		}
 	}
 	if sent != r.Totals.Sent || moves != len(r.Moves) || len(rows) != len(r.Steps)+1 {
-		t.Errorf("%d sent, %d transitions in %d rows; the totals say %d, %d, %d", sent, moves, len(rows), r.Totals.Sent, len(r.Moves), len(r.Steps)+1)
+		t.Errorf("%d sent, %d transitions in %d rows; the totals say %d, %d, %d", sent, moves, len(rows), r.Totals.Sent,
+			len(r.Moves), len(r.Steps)+1)
 	}
 }
 
@@ -99,7 +102,10 @@ func TestSVG(t *testing.T) {
 				}
 			}
 		}
-		for _, want := range []string{"prefers-color-scheme:dark", ">HalfOpen<", ">CacheOnly<", "requests a second", "good answers", "rate allowed", "<title"} {
+		for _, want := range []string{
+			"prefers-color-scheme:dark", ">HalfOpen<", ">CacheOnly<", "requests a second",
+			"good answers", "rate allowed", "<title",
+		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s: %q is missing", name, want)
 			}

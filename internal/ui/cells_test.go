@@ -85,7 +85,10 @@ func TestHanging(t *testing.T) {
 	}{
 		{"hint: one two three four five six seven", 0, 6, "hint: one two three four five six seven"},
 		{"hint: one two three four five six seven", 30, 6, "hint: one two three four\n      five six seven"},
-		{"hint: short\n      then: a line of its own that is long", 30, 6, "hint: short\n      then: a line of its own\n      that is long"},
+		{
+			"hint: short\n      then: a line of its own that is long", 30, 6,
+			"hint: short\n      then: a line of its own\n      that is long",
+		},
 		{"see https://example.org/a/very/long/address now", 30, 2, "see\n  https://example.org/a/very/long/address\n  now"},
 		{"two  blanks", 30, 2, "two  blanks"},
 	} {
@@ -105,7 +108,8 @@ func TestTextStaysInItsCells(t *testing.T) {
 				t.Fatalf("%q takes %d of %d cells", line, n, width)
 			}
 		}
-		if got := strings.Join(Wrap(s, width), ""); strings.Join(strings.Fields(got), "") != strings.Join(strings.Fields(s), "") {
+		if got := strings.Join(Wrap(s, width), ""); strings.Join(strings.Fields(got), "") != strings.Join(strings.Fields(s),
+			"") {
 			t.Fatalf("wrapping lost something: %q of %q", got, s)
 		}
 		if padded := Pad(s, width); Width(padded) < width || !strings.HasPrefix(padded, s) {

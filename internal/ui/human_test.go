@@ -40,7 +40,8 @@ func TestDurations(t *testing.T) {
 
 func TestSize(t *testing.T) {
 	for n, want := range map[int64]string{
-		0: "0 B", 999: "999 B", 1000: "1.0 kB", 1536: "1.5 kB", 512e6: "512.0 MB", 5e9: "5.0 GB", 2e12: "2.0 TB", math.MaxInt64: "9223372.0 TB",
+		0: "0 B", 999: "999 B", 1000: "1.0 kB", 1536: "1.5 kB", 512e6: "512.0 MB", 5e9: "5.0 GB", 2e12: "2.0 TB",
+		math.MaxInt64: "9223372.0 TB",
 	} {
 		t.Run(want, func(t *testing.T) {
 			if got := Size(n); got != want {
@@ -52,7 +53,8 @@ func TestSize(t *testing.T) {
 
 func TestCount(t *testing.T) {
 	for want, got := range map[string]string{
-		"1 file": Count(1, "file"), "0 files": Count(0, "file"), "2 retries": Count(2, "retry"), "2 keys": Count(2, "key"), "3 processes": Count(3, "process"),
+		"1 file": Count(1, "file"), "0 files": Count(0, "file"), "2 retries": Count(2, "retry"), "2 keys": Count(2, "key"),
+		"3 processes": Count(3, "process"),
 	} {
 		if got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -4,6 +4,7 @@
 package ui
 
 import (
+	"fmt"
 	"io"
 	"os"
 
@@ -46,14 +47,13 @@ func System() Streams {
 	return s
 }
 
-// OutWidth returns the width that a line of prose on Out may have at this moment, for a person may resize the terminal: 0, for never
-// wrapped, where Out is not a terminal.
+// OutWidth returns the width that a line of prose on Out may have at this moment, for a person may resize the terminal:
+// 0, for never wrapped, where Out is not a terminal.
 func (s Streams) OutWidth() int { return s.present(s.Out, s.OutTTY) }
 
 // ErrWidth is OutWidth for Err.
 func (s Streams) ErrWidth() int { return s.present(s.Err, s.ErrTTY) }
 
-// present returns the width of a stream's terminal, or that at the start where the system does not tell.
 func (s Streams) present(stream io.Writer, tty bool) int {
 	if !tty {
 		return 0
@@ -64,4 +64,37 @@ func (s Streams) present(stream io.Writer, tty bool) int {
 		}
 	}
 	return s.Width
+}
+
+// Color decides whether one stream gets colour. mode is the value of --color, which wins: always or never. With auto
+// colour needs a terminal that is not dumb, and no NO_COLOR that is set to something (https://no-color.org). getenv
+// returns "" for a variable that is not set.
+func Color(mode string, tty bool, getenv func(string) string) (bool, error) {
+	switch mode {
+	case "always":
+		return true, nil
+	case "never":
+		return false, nil
+	case "auto":
+		return tty && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb", nil
+	}
+	return false, fmt.Errorf("%q is not a colour mode: auto, always or never", mode)
+}
+
+// ANSI attributes for Style.
+const (
+	Bold   = "1"
+	Dim    = "2"
+	Red    = "31"
+	Green  = "32"
+	Yellow = "33"
+	Cyan   = "36"
+)
+
+// Style wraps s in an ANSI attribute, or returns it unchanged where colour is off.
+func Style(on bool, attribute, s string) string {
+	if !on || attribute == "" || s == "" {
+		return s
+	}
+	return "\x1b[" + attribute + "m" + s + "\x1b[0m"
 }

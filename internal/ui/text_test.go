@@ -79,8 +79,10 @@ func TestOneLine(t *testing.T) {
 
 func TestShellWord(t *testing.T) {
 	for in, want := range map[string]string{
-		"/lib/Show": "/lib/Show", "비밀의숲": "비밀의숲", "비밀의 숲": "'비밀의 숲'", "it's": `'it'\''s'`, "$HOME": "'$HOME'", "": "''", "~x": "'~x'",
-		"a;b": "'a;b'", "a\u00a0b": "'a\u00a0b'", "a\n'b\\": `$'a\n\'b\\'`, "bad \xff": `$'bad \xff'`, "\u202ex": `$'\u202ex'`,
+		"/lib/Show": "/lib/Show", "비밀의숲": "비밀의숲", "비밀의 숲": "'비밀의 숲'", "it's": `'it'\''s'`, "$HOME": "'$HOME'", "": "''",
+		"~x":  "'~x'",
+		"a;b": "'a;b'", "a\u00a0b": "'a\u00a0b'", "a\n'b\\": `$'a\n\'b\\'`, "bad \xff": `$'bad \xff'`,
+		"\u202ex": `$'\u202ex'`,
 	} {
 		t.Run(want, func(t *testing.T) {
 			if got := ShellWord(in); got != want {

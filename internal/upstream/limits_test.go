@@ -100,7 +100,10 @@ func TestWindowsNeverLetMoreThanTheirLimitPass(t *testing.T) {
 }
 
 func TestWaitingAsLongAsToldIsEnough(t *testing.T) {
-	for _, limit := range []string{"token_bucket:5/1s", "sliding:5/1s", "fixed:5/1s", "legacy:5/10s", "sliding:5/1s,penalty=2/7s"} {
+	for _, limit := range []string{
+		"token_bucket:5/1s", "sliding:5/1s", "fixed:5/1s", "legacy:5/10s",
+		"sliding:5/1s,penalty=2/7s",
+	} {
 		l, err := ParseLimits(limit)
 		if err != nil {
 			t.Fatal(err)
@@ -207,7 +210,10 @@ func TestParseLimits(t *testing.T) {
 }
 
 func FuzzParseLimits(f *testing.F) {
-	for _, s := range []string{"", "none", "sliding:40/1s", "token_bucket:50/1s,burst=3,penalty=5/30s", "legacy,retry_after=7,body=empty", "fixed:1/1h,count_rejected=t", ",burst=1", "none,penalty=0/5s"} {
+	for _, s := range []string{
+		"", "none", "sliding:40/1s", "token_bucket:50/1s,burst=3,penalty=5/30s",
+		"legacy,retry_after=7,body=empty", "fixed:1/1h,count_rejected=t", ",burst=1", "none,penalty=0/5s",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -12,7 +12,10 @@ var presets = map[string]Scenario{
 	"steady":     {},
 	"gauntlet":   {Faults: gauntlet},
 	"slow-start": faults(Fault{From: seconds(10), To: seconds(30), Do: Action{Kind: "limit", Rate: 5, RateTo: 50}}),
-	"long-wait":  faults(Fault{From: seconds(10), To: seconds(30), Do: Action{Kind: "status", Status: 503, RetryAfter: "30"}}),
+	"long-wait": faults(Fault{
+		From: seconds(10), To: seconds(30),
+		Do: Action{Kind: "status", Status: 503, RetryAfter: "30"},
+	}),
 
 	"outage-60s":      faults(Fault{To: seconds(60), Do: Action{Kind: "status", Status: 503, Code: 9}}),
 	"maintenance-20m": faults(Fault{To: seconds(20 * 60), Do: Action{Kind: "status", Status: 503, Code: 46}}),
@@ -20,8 +23,9 @@ var presets = map[string]Scenario{
 	"burst5xx": faults(Fault{
 		Match: Match{Nth: Numbers{{1, 200}}}, P: 0.3, Do: Action{Kind: "status", Status: 502, Body: "html"},
 	}),
-	"gzip-bug":      faults(Fault{Match: Match{Share: 0.37}, Do: Action{Kind: "gzip_headerless"}}),
-	"singapore":     faults(Fault{Match: Match{Every: 2}, Do: Action{Kind: "conn_silent"}}), // one of two addresses is dead
+	"gzip-bug": faults(Fault{Match: Match{Share: 0.37}, Do: Action{Kind: "gzip_headerless"}}),
+	// one of two addresses is dead
+	"singapore":     faults(Fault{Match: Match{Every: 2}, Do: Action{Kind: "conn_silent"}}),
 	"key-suspended": faults(Fault{Do: Action{Kind: "status", Status: 401, Code: 10}}),
 	"drip":          faults(Fault{Do: Action{Kind: "drip", Bytes: 8, Every: Duration(200 * time.Millisecond)}}),
 	"storm":         {Limits: "sliding:5/1s,penalty=5/30s,retry_after=delta"},

@@ -12,8 +12,10 @@ import (
 func TestReadScenario(t *testing.T) {
 	s, err := ReadScenario(strings.NewReader(`{
 		"name": "bad day", "limits": "sliding:5/1s", "renumber_after": 90,
-		"faults": [{"match": {"path": "/3/tv/*", "query": {"language": "ko*"}, "nth": "1-3,7", "every": 2, "ip": "10.0.0.1", "share": 0.5},
-			"from": "5s", "to": "1m", "p": 0.25, "do": {"kind": "status", "status": 503, "code": 46, "retry_after": "delta", "wait": 12}}]}`))
+		"faults": [{"match": {"path": "/3/tv/*", "query": {"language": "ko*"}, "nth": "1-3,7",
+		"every": 2, "ip": "10.0.0.1", "share": 0.5},
+			"from": "5s", "to": "1m", "p": 0.25, "do": {"kind": "status", "status": 503, "code": 46,
+		"retry_after": "delta", "wait": 12}}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,8 +105,8 @@ func FuzzReadScenario(f *testing.F) {
 
 func TestEveryPresetIsValid(t *testing.T) {
 	want := []string{
-		"burst5xx", "drip", "flap", "gauntlet", "gzip-bug", "key-suspended", "long-wait", "maintenance-20m", "outage-60s", "poison",
-		"singapore", "slow-start", "steady", "storm",
+		"burst5xx", "drip", "flap", "gauntlet", "gzip-bug", "key-suspended", "long-wait", "maintenance-20m", "outage-60s",
+		"poison", "singapore", "slow-start", "steady", "storm",
 	}
 	if d := cmp.Diff(want, Presets()); d != "" {
 		t.Errorf("presets (-want +got):\n%s", d)
@@ -159,7 +161,8 @@ func TestWhatIsInForceHasALabel(t *testing.T) {
 		got[at] = s.At(d)
 	}
 	want := map[string]string{
-		"0s": "normal", "15s": "40% status 500", "19.9s": "40% status 500", "20s": "normal", "30s": "status 503", "38s": "reset",
+		"0s": "normal", "15s": "40% status 500", "19.9s": "40% status 500", "20s": "normal", "30s": "status 503",
+		"38s": "reset",
 		"45s": "limit 5..50", "62s": "slow 10x + 10% status 503", "2m": "foreign page",
 	}
 	if d := cmp.Diff(want, got); d != "" {

@@ -29,7 +29,8 @@ func inForce(t *testing.T, limit string, faults ...Fault) *Behaviour {
 
 // TestALimitThatGrows asks a hundred times in each of the seconds named.
 func TestALimitThatGrows(t *testing.T) {
-	b := inForce(t, "sliding:30/1s", Fault{From: seconds(2), To: seconds(12), Do: Action{Kind: "limit", Rate: 5, RateTo: 45}})
+	b := inForce(t, "sliding:30/1s",
+		Fault{From: seconds(2), To: seconds(12), Do: Action{Kind: "limit", Rate: 5, RateTo: 45}})
 	got := map[int]int{}
 	for _, second := range []int{0, 2, 7, 11, 13} {
 		for n := range 100 {

@@ -15,9 +15,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/anivault/anivault/internal/testing/browsertest"
 	"github.com/anivault/anivault/internal/chart"
 	"github.com/anivault/anivault/internal/report"
+	"github.com/anivault/anivault/internal/testing/browsertest"
 )
 
 var pictures = flag.String("pictures", "", "folder for screenshots of the report page")
@@ -29,45 +29,72 @@ var started = time.Date(2026, 11, 21, 21, 0, 0, 0, time.UTC)
 // samplePage is a small library's run that met a limit.
 func samplePage() Page {
 	var records []report.Record
-	titles := []string{"Asteroid Blues", "Stray Dog Strut", "Honky Tonk Women", "Gateway Shuffle", "Ballad of Fallen Angels"}
+	titles := []string{
+		"Asteroid Blues", "Stray Dog Strut", "Honky Tonk Women", "Gateway Shuffle",
+		"Ballad of Fallen Angels",
+	}
 	for i, title := range titles {
 		records = append(records, report.Record{
-			Path: fmt.Sprintf("/lib/Cowboy Bebop/[Group] Cowboy Bebop - %02d [1080p][ABCD%04d].mkv", i+1, i), Status: report.Matched,
-			Confidence: ptr(0.97 + float64(i)/200), Kind: "tv", TMDBID: 30991, Title: "Cowboy Bebop", OriginalTitle: "カウボーイビバップ", Year: 1998,
-			Season: ptr(1), Episodes: []int{i + 1}, EpisodeTitles: []string{title}, Source: "network", Reason: "title and year agree",
-			Candidates: []report.Candidate{
-				{Kind: "tv", TMDBID: 30991, Title: "Cowboy Bebop", Year: 1998, Confidence: 0.97, Reasons: []report.Reason{{Name: "title", Weight: 1, Detail: "equal"}, {Name: "genre", Weight: 0.1}}},
-				{Kind: "tv", TMDBID: 84773, Title: "Cowboy Bebop", Year: 2021, Confidence: 0.02, Reasons: []report.Reason{{Name: "title", Weight: 1}, {Name: "genre", Weight: -0.4, Detail: "not animation"}}},
+			Path:   fmt.Sprintf("/lib/Cowboy Bebop/[Group] Cowboy Bebop - %02d [1080p][ABCD%04d].mkv", i+1, i),
+			Status: report.Matched, Confidence: ptr(0.97 + float64(i)/200), Kind: "tv", TMDBID: 30991, Title: "Cowboy Bebop",
+			OriginalTitle: "カウボーイビバップ", Year: 1998,
+			Season: ptr(1), Episodes: []int{i + 1}, EpisodeTitles: []string{title}, Source: "network",
+			Reason: "title and year agree", Candidates: []report.Candidate{
+				{
+					Kind: "tv", TMDBID: 30991, Title: "Cowboy Bebop", Year: 1998, Confidence: 0.97,
+					Reasons: []report.Reason{{Name: "title", Weight: 1, Detail: "equal"}, {Name: "genre", Weight: 0.1}},
+				},
+				{
+					Kind: "tv", TMDBID: 84773, Title: "Cowboy Bebop", Year: 2021, Confidence: 0.02,
+					Reasons: []report.Reason{{Name: "title", Weight: 1}, {Name: "genre", Weight: -0.4, Detail: "not animation"}},
+				},
 			},
 		})
 	}
 	for i := range 16 {
 		records = append(records, report.Record{
-			Path: fmt.Sprintf("/lib/비밀의 숲/비밀의 숲 %d화.mkv", i+1), Status: report.Matched, Confidence: ptr(1.0), Kind: "tv", TMDBID: 70593, Title: "비밀의 숲",
-			Year: 2017, Season: ptr(1), Episodes: []int{i + 1}, Source: "stale", CachedAt: started.AddDate(0, -1, 0),
+			Path: fmt.Sprintf("/lib/비밀의 숲/비밀의 숲 %d화.mkv", i+1), Status: report.Matched, Confidence: ptr(1.0), Kind: "tv",
+			TMDBID: 70593, Title: "비밀의 숲", Year: 2017, Season: ptr(1), Episodes: []int{i + 1}, Source: "stale",
+			CachedAt: started.AddDate(0, -1, 0),
 		})
 	}
 	records = append(
 		records,
 		report.Record{
-			Path: "/lib/비밀의 숲/특별편/비밀의 숲 특별편.mkv", Status: report.Matched, Confidence: ptr(0.93), Kind: "tv", TMDBID: 70593, Title: "비밀의 숲", Year: 2017,
-			Source: "stale", CachedAt: started.AddDate(0, -1, 0), Reason: "season 0 has no episode of that name",
+			Path: "/lib/비밀의 숲/특별편/비밀의 숲 특별편.mkv", Status: report.Matched, Confidence: ptr(0.93), Kind: "tv", TMDBID: 70593,
+			Title: "비밀의 숲", Year: 2017, Source: "stale", CachedAt: started.AddDate(0, -1, 0),
+			Reason: "season 0 has no episode of that name",
 		},
 		report.Record{
-			Path: "/lib/films/千と千尋の神隠し (2001).mkv", Status: report.Matched, Confidence: ptr(0.999), Kind: "movie", TMDBID: 129, Title: "Spirited Away",
-			OriginalTitle: "千と千尋の神隠し", Year: 2001, Source: "pin",
+			Path: "/lib/films/千と千尋の神隠し (2001).mkv", Status: report.Matched, Confidence: ptr(0.999), Kind: "movie", TMDBID: 129,
+			Title: "Spirited Away", OriginalTitle: "千と千尋の神隠し", Year: 2001, Source: "pin",
 		},
 		report.Record{
-			Path: "/lib/films/Dune.mkv", Status: report.Ambiguous, Confidence: ptr(0.52), Source: "network", Reason: "two films of that title",
-			Candidates: []report.Candidate{
-				{Kind: "movie", TMDBID: 438631, Title: "Dune", Year: 2021, Confidence: 0.52, Reasons: []report.Reason{{Name: "title", Weight: 1, Detail: "equal"}}},
+			Path: "/lib/films/Dune.mkv", Status: report.Ambiguous, Confidence: ptr(0.52), Source: "network",
+			Reason: "two films of that title", Candidates: []report.Candidate{
+				{
+					Kind: "movie", TMDBID: 438631, Title: "Dune", Year: 2021, Confidence: 0.52,
+					Reasons: []report.Reason{{Name: "title", Weight: 1, Detail: "equal"}},
+				},
 				{Kind: "movie", TMDBID: 841, Title: "Dune", Year: 1984, Confidence: 0.4},
 			},
 		},
-		report.Record{Path: "/lib/films/home video.mkv", Status: report.Unmatched, Reason: "nothing like it in 3 searches", Source: "network"},
-		report.Record{Path: "/lib/later/Frieren - 01.mkv", Status: report.Pending, Error: &report.Error{Code: report.CodeBlocked, Message: "the limiter sleeps until 21:01:00 after 429"}},
-		report.Record{Path: "/lib/later/Frieren - 02.mkv", Status: report.Pending, Error: &report.Error{Code: report.CodeBlocked, Message: "the limiter sleeps until 21:01:00 after 429"}},
-		report.Record{Path: "/lib/secret", Status: report.Failed, Error: &report.Error{Code: report.CodeUnreadable, Message: "permission denied"}},
+		report.Record{
+			Path: "/lib/films/home video.mkv", Status: report.Unmatched, Reason: "nothing like it in 3 searches",
+			Source: "network",
+		},
+		report.Record{
+			Path: "/lib/later/Frieren - 01.mkv", Status: report.Pending,
+			Error: &report.Error{Code: report.CodeBlocked, Message: "the limiter sleeps until 21:01:00 after 429"},
+		},
+		report.Record{
+			Path: "/lib/later/Frieren - 02.mkv", Status: report.Pending,
+			Error: &report.Error{Code: report.CodeBlocked, Message: "the limiter sleeps until 21:01:00 after 429"},
+		},
+		report.Record{
+			Path: "/lib/secret", Status: report.Failed,
+			Error: &report.Error{Code: report.CodeUnreadable, Message: "permission denied"},
+		},
 		report.Record{Path: "/lib/Cowboy Bebop/NCOP.mkv", Status: report.Skipped, Reason: "a creditless opening"},
 	)
 	var tally report.Tally
@@ -75,11 +102,16 @@ func samplePage() Page {
 		tally.Add(r)
 	}
 	s := tally.Counts()
-	s.Requests, s.Retries, s.HTTP429, s.CacheHits, s.CacheMisses, s.ElapsedMS, s.LimiterState = 41, 3, 2, 30, 12, 42_400, "Throttle"
-	return Page{Roots: []string{"/lib"}, Started: started, Version: "v0.1.0", Records: records, Summary: s, Timeline: sampleTimeline(), Gaps: sampleGaps()}
+	s.Requests, s.Retries, s.HTTP429, s.CacheHits, s.CacheMisses, s.ElapsedMS, s.LimiterState = 41, 3, 2, 30, 12, 42_400,
+		"Throttle"
+	return Page{
+		Roots: []string{"/lib"}, Started: started, Version: "v0.1.0", Records: records, Summary: s,
+		Timeline: sampleTimeline(), Gaps: sampleGaps(),
+	}
 }
 
-// sampleGaps are two missing episodes, one that is there twice, a season that is not there at all, and a list that is not at hand.
+// sampleGaps are two missing episodes, one that is there twice, a season that is not there at all, and a list that is
+// not at hand.
 func sampleGaps() []report.Gap {
 	return []report.Gap{
 		{
@@ -95,7 +127,8 @@ func sampleGaps() []report.Gap {
 func sampleTimeline() []chart.Point {
 	var points []chart.Point
 	for i := range 85 {
-		p := chart.Point{At: started.Add(time.Duration(i) * 500 * time.Millisecond), State: "Normal", Rate: 35, Requests: 14 + i%5}
+		p := chart.Point{At: started.Add(time.Duration(i) * 500 * time.Millisecond), State: "Normal", Rate: 35, Requests: 14 +
+			i%5}
 		switch {
 		case i >= 30 && i < 44:
 			p.State, p.Rate, p.Requests = "Throttle", 17, 8
@@ -129,23 +162,30 @@ func TestPageReadsWithoutScript(t *testing.T) {
 	page := render(t, p)
 	body, _, _ := strings.Cut(page, "<script>")
 	for _, want := range []string{
-		"Cowboy Bebop (1998)", "カウボーイビバップ", "[Group] Cowboy Bebop - 03 [1080p][ABCD0002].mkv", "S01E03", "98%", "Honky Tonk Women", "title and year agree",
-		"genre -0.40 (not animation)", "https://www.themoviedb.org/tv/30991", "stale, as of 2026-10-21", `<span class="status">no episode</span>`, "season 0 has no episode of that name",
-		"Dune (1984)", "movie/841", "two films of that title", "nothing like it in 3 searches", "blocked: the limiter sleeps until", "unreadable: permission denied",
-		"a creditless opening", "pinned", "24 of 26, missing 7-8", "E07  Heavy Metal Queen  1998-12-04", "E01 is there more than once:", "/lib/b.mkv", "not there: 2 episodes",
-		"1 file without an episode may be what is missing", `<b>4</b>`, "<b>Sleep</b> for 8.0 s", "30 of 42", "not endorsed or certified by TMDB", "v0.1.0", "/lib/비밀의 숲/특별편",
+		"Cowboy Bebop (1998)", "カウボーイビバップ", "[Group] Cowboy Bebop - 03 [1080p][ABCD0002].mkv", "S01E03", "98%",
+		"Honky Tonk Women", "title and year agree",
+		"genre -0.40 (not animation)", "https://www.themoviedb.org/tv/30991", "stale, as of 2026-10-21",
+		`<span class="status">no episode</span>`, "season 0 has no episode of that name", "Dune (1984)", "movie/841",
+		"two films of that title", "nothing like it in 3 searches", "blocked: the limiter sleeps until",
+		"unreadable: permission denied",
+		"a creditless opening", "pinned", "24 of 26, missing 7-8", "E07  Heavy Metal Queen  1998-12-04",
+		"E01 is there more than once:", "/lib/b.mkv", "not there: 2 episodes",
+		"1 file without an episode may be what is missing", `<b>4</b>`, "<b>Sleep</b> for 8.0 s", "30 of 42",
+		"not endorsed or certified by TMDB", "v0.1.0", "/lib/비밀의 숲/특별편",
 	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("%q is not on the page", want)
 		}
 	}
-	if got := strings.Count(body, `<li class="file `) - strings.Count(body, `<li class="file missing"`); got != len(p.Records) {
+	got := strings.Count(body, `<li class="file `) - strings.Count(body, `<li class="file missing"`)
+	if got != len(p.Records) {
 		t.Errorf("%d files on the page, %d in the run", got, len(p.Records))
 	}
 	if n := strings.Count(body, "<summary>Why?</summary>"); n != 1 {
 		t.Errorf("a series' candidates are listed %d times", n)
 	}
-	if strings.Contains(body, " hidden>No media") || regexp.MustCompile(`class="(card|file)[^"]*"[^>]* hidden`).MatchString(body) {
+	if strings.Contains(body, " hidden>No media") ||
+		regexp.MustCompile(`class="(card|file)[^"]*"[^>]* hidden`).MatchString(body) {
 		t.Error("something is hidden that only the script could show")
 	}
 }
@@ -153,7 +193,8 @@ func TestPageReadsWithoutScript(t *testing.T) {
 // Nothing on the page is fetched: the only addresses are links to follow by hand.
 func TestPageIsSelfContained(t *testing.T) {
 	page := render(t, samplePage())
-	for _, m := range regexp.MustCompile(`(?i)\b(src|srcset|href|action|data|poster)\s*=\s*"([^"]*)"|url\(|@import|<link|<iframe|<object|<embed|<base`).FindAllStringSubmatch(page, -1) {
+	for _, m := range regexp.MustCompile(`(?i)\b(src|srcset|href|action|data|poster)\s*=\s*"([^"]`+
+		`*)"|url\(|@import|<link|<iframe|<object|<embed|<base`).FindAllStringSubmatch(page, -1) {
 		if strings.ToLower(m[1]) != "href" || !strings.HasPrefix(m[2], "https://www.themoviedb.org/") {
 			t.Errorf("the page refers to %q", m[0])
 		}
@@ -168,7 +209,8 @@ func TestPageIsSelfContained(t *testing.T) {
 
 // hostile is text that would run, load or break out if it were not escaped.
 var hostile = []string{
-	`<script>window.hacked=1</script>`, `"><img src=x onerror="window.hacked=1">`, `</script><script>window.hacked=1</script>`, `'-window.hacked=1-'`,
+	`<script>window.hacked=1</script>`, `"><img src=x onerror="window.hacked=1">`,
+	`</script><script>window.hacked=1</script>`, `'-window.hacked=1-'`,
 	`</style><svg onload=window.hacked=1>`, `javascript:window.hacked=1`, "{{.}}${window.hacked=1}", "\u202e<b>\x00\xff",
 }
 
@@ -178,8 +220,10 @@ func hostilePage() Page {
 		p.Records = append(
 			p.Records,
 			report.Record{
-				Path: x + "/" + x, Status: report.Matched, Kind: x, TMDBID: 7, Title: x, OriginalTitle: x + x, Reason: x, EpisodeTitles: []string{x}, Source: "network",
-				Season: ptr(1), Episodes: []int{1}, Confidence: ptr(0.5), Candidates: []report.Candidate{{Kind: x, TMDBID: 1, Title: x, Reasons: []report.Reason{{Name: x, Detail: x}}}}, Steps: []report.Step{{Stage: x, Detail: x}},
+				Path: x + "/" + x, Status: report.Matched, Kind: x, TMDBID: 7, Title: x, OriginalTitle: x + x, Reason: x,
+				EpisodeTitles: []string{x}, Source: "network", Season: ptr(1), Episodes: []int{1}, Confidence: ptr(0.5),
+				Candidates: []report.Candidate{{Kind: x, TMDBID: 1, Title: x, Reasons: []report.Reason{{Name: x, Detail: x}}}},
+				Steps:      []report.Step{{Stage: x, Detail: x}},
 			},
 			report.Record{Path: x, Status: report.Pending, Error: &report.Error{Code: report.Code(x), Message: x}},
 		)
@@ -235,8 +279,8 @@ func bigPage() Page {
 	for show := range 80 {
 		for episode := range 10 {
 			records = append(records, report.Record{
-				Path: fmt.Sprintf("/lib/%d/Show %d - %d.mkv", show, show, episode), Status: report.Matched, Confidence: ptr(0.9), Kind: "tv", TMDBID: show + 1,
-				Title: fmt.Sprint("Series ", show), Season: ptr(1), Episodes: []int{episode},
+				Path: fmt.Sprintf("/lib/%d/Show %d - %d.mkv", show, show, episode), Status: report.Matched, Confidence: ptr(0.9),
+				Kind: "tv", TMDBID: show + 1, Title: fmt.Sprint("Series ", show), Season: ptr(1), Episodes: []int{episode},
 			})
 		}
 	}
@@ -256,27 +300,33 @@ func TestInABrowser(t *testing.T) {
 	}
 	// What a person sees: rows that take up room on the screen.
 	visible := func() (rows map[string]int) {
-		b.Eval(`(() => { const n = {}; for (const f of document.querySelectorAll(".file")) if (f.checkVisibility() && f.closest("details.card").open)
+		b.Eval(`(() => { const n = {}; for (const f of document.querySelectorAll(".file"))
+			if (f.checkVisibility() && f.closest("details.card").open)
 			n[f.dataset.status] = (n[f.dataset.status] || 0) + 1; return n; })()`, &rows)
 		return rows
 	}
 	click := func(label string) {
-		b.Eval(fmt.Sprintf(`[...document.querySelectorAll(".filter")].find((f) => f.textContent.includes(%q)).click()`, label), nil)
+		b.Eval(fmt.Sprintf(`[...document.querySelectorAll(".filter")].find((f) => f.textContent.includes(%q)).click()`,
+			label), nil)
 	}
 	search := func(text string) {
-		b.Eval(fmt.Sprintf(`(() => { const q = document.getElementById("query"); q.value = %q; q.dispatchEvent(new Event("input"));
+		b.Eval(fmt.Sprintf(`(() => { const q = document.getElementById("query"); q.value = %q;
+			q.dispatchEvent(new Event("input"));
 			return new Promise((done) => setTimeout(done, 300)); })()`, text), nil)
 	}
 
 	b.Look(1200, 900, "light")
 	b.Open(path)
-	closedAtFirst := map[string]int{"matched": 6, "ambiguous": 1, "unmatched": 1, "pending": 2, "error": 1} // the long series and what was skipped are folded
+	// the long series and what was skipped are folded
+	closedAtFirst := map[string]int{"matched": 6, "ambiguous": 1, "unmatched": 1, "pending": 2, "error": 1}
 	if diff := cmp.Diff(closedAtFirst, visible()); diff != "" {
 		t.Errorf("at first: %s", diff)
 	}
 	s := page.Summary
 	for label, want := range map[string]map[string]int{
-		"matched": {"matched": s.Matched}, "no episode": {"matched": 1}, "missing": {"missing": 2}, "ambiguous": {"ambiguous": 1}, "unmatched": {"unmatched": 1}, "pending": {"pending": 2}, "errors": {"error": 1}, "skipped": {"skipped": 1},
+		"matched": {"matched": s.Matched}, "no episode": {"matched": 1}, "missing": {"missing": 2},
+		"ambiguous": {"ambiguous": 1}, "unmatched": {"unmatched": 1}, "pending": {"pending": 2}, "errors": {"error": 1},
+		"skipped": {"skipped": 1},
 	} {
 		click(label)
 		if label == "matched" { // "unmatched" contains it too, but comes later
@@ -292,7 +342,8 @@ func TestInABrowser(t *testing.T) {
 	}
 	for text, want := range map[string]map[string]int{
 		"BEBOP 03":  {"matched": 2}, // episode 3, and "ABCD0003" of episode 4
-		"비밀의 숲 특별편": {"matched": 1}, "dune": {"ambiguous": 1}, "permission": {"error": 1}, "no such thing": {}, "ｄｕｎｅ": {"ambiguous": 1},
+		"비밀의 숲 특별편": {"matched": 1}, "dune": {"ambiguous": 1}, "permission": {"error": 1}, "no such thing": {},
+		"ｄｕｎｅ": {"ambiguous": 1},
 	} {
 		search(text)
 		if diff := cmp.Diff(want, visible()); diff != "" {
@@ -319,7 +370,8 @@ func TestInABrowser(t *testing.T) {
 		t.Errorf("the address is %q", address)
 	}
 	for fragment, want := range map[string]map[string]int{
-		"#no-episode": {"matched": 1}, "#missing&q=metal+queen": {"missing": 1}, "#q=dune": {"ambiguous": 1}, "#ambiguous&q=%EB%B9%84%EB%B0%80": {}, "#nonsense": closedAtFirst,
+		"#no-episode": {"matched": 1}, "#missing&q=metal+queen": {"missing": 1}, "#q=dune": {"ambiguous": 1},
+		"#ambiguous&q=%EB%B9%84%EB%B0%80": {}, "#nonsense": closedAtFirst,
 	} {
 		b.Open("about:blank")
 		b.Open(path + fragment)
@@ -336,7 +388,8 @@ func TestInABrowser(t *testing.T) {
 		t.Errorf("back: %s", diff)
 	}
 
-	// By keyboard alone: "/" goes to the box, Escape empties it, and a chip, a card and a candidate's button are reached by Tab.
+	// By keyboard alone: "/" goes to the box, Escape empties it, and a chip, a card and a candidate's button are reached
+	// by Tab.
 	b.Open(path)
 	b.Press("/", 0)
 	b.Call("Input.insertText", map[string]any{"text": "dune"}, nil)
@@ -359,7 +412,8 @@ func TestInABrowser(t *testing.T) {
 	var said, copied string
 	b.Eval(`new Promise((done) => setTimeout(() => done(document.querySelector("#said").innerText), 300))`, &said)
 	b.Eval(`navigator.clipboard.readText()`, &copied)
-	if want := "anivault pin /lib/films/Dune.mkv movie/841"; copied != want || !strings.Contains(said, "Copied") || !strings.Contains(said, want) {
+	if want := "anivault pin /lib/films/Dune.mkv movie/841"; copied != want || !strings.Contains(said, "Copied") ||
+		!strings.Contains(said, want) {
 		t.Errorf("copied %q, said %q", copied, said)
 	}
 	b.Press("/", 0)
@@ -373,13 +427,15 @@ func TestInABrowser(t *testing.T) {
 		b.Look(width, 800, "dark")
 		b.Open(path)
 		var wide int
-		b.Eval(`document.querySelectorAll("details").forEach((d) => d.open = true), document.querySelector(".pin").click()`, nil)
+		b.Eval(`document.querySelectorAll("details").forEach((d) => d.open = true), document.querySelector(".pin").click()`,
+			nil)
 		b.Eval("document.documentElement.scrollWidth", &wide)
 		if wide > width {
 			t.Errorf("at %d pixels the page is %d wide", width, wide)
 		}
 		var small []string
-		b.Eval(`[...document.querySelectorAll("button, input")].filter((e) => e.getBoundingClientRect().height < 36).map((e) => e.outerHTML)`, &small)
+		b.Eval(`[...document.querySelectorAll("button, input")].filter((e) => e.getBoundingClientRect().height < `+
+			`36).map((e) => e.outerHTML)`, &small)
 		if len(small) > 0 {
 			t.Errorf("too small to tap: %v", small)
 		}
@@ -398,7 +454,10 @@ func TestInABrowser(t *testing.T) {
 			name          string
 			width, height int
 			scheme        string
-		}{{"desktop", 1200, 1100, "light"}, {"dark", 1200, 1100, "dark"}, {"phone", 375, 1400, "light"}, {"phone-dark", 375, 1400, "dark"}} {
+		}{{"desktop", 1200, 1100, "light"}, {"dark", 1200, 1100, "dark"}, {"phone", 375, 1400, "light"}, {
+			"phone-dark", 375,
+			1400, "dark",
+		}} {
 			b.Look(shot.width, shot.height, shot.scheme)
 			b.Open(path)
 			b.Shoot(filepath.Join(*pictures, shot.name+".png"))
@@ -420,7 +479,8 @@ func TestInABrowser(t *testing.T) {
 		{"", "unmatched", map[string]int{"unmatched": 1}},
 	} {
 		search(step.text)
-		b.Eval(fmt.Sprintf(`document.querySelector('.filter[data-show="%s"]').click()`, strings.Replace(step.filter, "all", "", 1)), nil)
+		b.Eval(fmt.Sprintf(`document.querySelector('.filter[data-show="%s"]').click()`,
+			strings.Replace(step.filter, "all", "", 1)), nil)
 		if diff := cmp.Diff(step.want, visible()); diff != "" {
 			t.Errorf("big library, %q in %s: %s", step.text, step.filter, diff)
 		}
@@ -452,8 +512,12 @@ func TestInABrowser(t *testing.T) {
 
 // contrastScript lists visible words whose contrast with their background is below WCAG's 4.5.
 const contrastScript = `(() => {
-	const lum = (c) => { const [r, g, b] = c.match(/[\d.]+/g).map(Number).map((v) => { v /= 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; }); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
-	const behind = (e) => { for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor; if (!/, 0\)$/.test(c)) return c; } return "rgb(255, 255, 255)"; };
+	const lum = (c) => { const [r, g, b] = c.match(/[\d.]+/g).map(Number)
+		.map((v) => { v /= 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; });
+	return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+	const behind = (e) => {
+	for (; e; e = e.parentElement) { const c = getComputedStyle(e).backgroundColor;
+	if (!/, 0\)$/.test(c)) return c; } return "rgb(255, 255, 255)"; };
 	const poor = new Set();
 	for (const e of document.querySelectorAll("body *")) {
 		if (!e.checkVisibility() || ![...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim())) continue;

@@ -10,8 +10,8 @@ import (
 	"github.com/anivault/anivault/internal/ui"
 )
 
-// folders knows of each folder whether all files in it and below it were weighed alike: only then does a pin of the folder say
-// nothing of another series.
+// folders knows of each folder whether all files in it and below it were weighed alike: only then does a pin of the
+// folder say nothing of another series.
 type folders map[string]*folder
 
 type folder struct {
@@ -65,9 +65,9 @@ func evidenceOf(r *report.Record) string {
 	return b.String()
 }
 
-// pinWords returns what `anivault pin` is told of files of one card that were weighed alike, as words of a shell: the folders that
-// hold nothing else, for other files their title where all their names have it, else each file by itself. Paths stand as they
-// were given: the page may be sent on, and shows no more of a machine than its user typed.
+// pinWords returns what `anivault pin` is told of files of one card that were weighed alike, as words of a shell: the
+// folders that hold nothing else, for other files their title where all their names have it, else each file by itself.
+// Paths stand as they were given: the page may be sent on, and shows no more of a machine than its user typed.
 func (all folders) pinWords(records []*report.Record, names bool) []string {
 	var words []string
 	var loose []*report.Record
@@ -107,8 +107,8 @@ func sharedTitle(records []*report.Record) string {
 	return shared
 }
 
-// word is one word of a shell that no command takes for a flag, and that pin takes for a folder where it is one, also where the
-// folder is not there.
+// word is one word of a shell that no command takes for a flag, and that pin takes for a folder where it is one, also
+// where the folder is not there.
 func word(s string, dir bool) string {
 	if strings.HasPrefix(s, "-") {
 		s = "./" + s

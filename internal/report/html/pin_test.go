@@ -24,7 +24,8 @@ func TestWhatAPinIsAbout(t *testing.T) {
 	}{
 		"one file": {Page{Records: []report.Record{doubt("lib/a.mkv", "a", 1)}}, []string{"lib/a.mkv"}},
 		"a folder that holds nothing else": {Page{Roots: []string{"lib"}, Records: []report.Record{
-			doubt("lib/One Piece/1.mkv", "One Piece", 1, 2), doubt("lib/One Piece/2.mkv", "One Piece", 1, 2), {Path: "lib/One Piece/NCOP.mkv", Status: report.Skipped},
+			doubt("lib/One Piece/1.mkv", "One Piece", 1, 2), doubt("lib/One Piece/2.mkv", "One Piece", 1, 2),
+			{Path: "lib/One Piece/NCOP.mkv", Status: report.Skipped},
 		}}, []string{"'lib/One Piece/'"}},
 		"the folder named by the user may hold anything tomorrow": {Page{Roots: []string{"new/"}, Records: []report.Record{
 			doubt("new/X 1.mkv", "X", 1), doubt("new/X 2.mkv", "X", 1),
@@ -39,11 +40,23 @@ func TestWhatAPinIsAbout(t *testing.T) {
 			doubt("lib/X/1.mkv", "X", 1), doubt("lib/X/2.mkv", "X", 1), doubt("lib/X/Y/Y.mkv", "Y", 2),
 		}}, []string{"lib/X/1.mkv|lib/X/2.mkv", "lib/X/Y/Y.mkv"}},
 		"two folders of one entry": {Page{Records: []report.Record{
-			{Path: "lib/X/S1/1.mkv", Status: report.Matched, Kind: "tv", TMDBID: 1, Candidates: []report.Candidate{{Kind: "tv", TMDBID: 1}}},
-			{Path: "lib/X/S1/2.mkv", Status: report.Matched, Kind: "tv", TMDBID: 1, Candidates: []report.Candidate{{Kind: "tv", TMDBID: 1}}},
-			{Path: "lib/Y/1.mkv", Status: report.Matched, Kind: "tv", TMDBID: 1, Candidates: []report.Candidate{{Kind: "tv", TMDBID: 1}}},
+			{
+				Path: "lib/X/S1/1.mkv", Status: report.Matched, Kind: "tv", TMDBID: 1,
+				Candidates: []report.Candidate{{Kind: "tv", TMDBID: 1}},
+			},
+			{
+				Path: "lib/X/S1/2.mkv", Status: report.Matched, Kind: "tv", TMDBID: 1,
+				Candidates: []report.Candidate{{Kind: "tv", TMDBID: 1}},
+			},
+			{
+				Path: "lib/Y/1.mkv", Status: report.Matched, Kind: "tv", TMDBID: 1,
+				Candidates: []report.Candidate{{Kind: "tv", TMDBID: 1}},
+			},
 		}}, []string{"lib/X/S1/|lib/Y/1.mkv"}},
-		"names of what is elsewhere": {Page{Names: true, Records: []report.Record{doubt("It's X - 1.mkv", "It's X", 1)}}, []string{`'It'\''s X'`}},
+		"names of what is elsewhere": {
+			Page{Names: true, Records: []report.Record{doubt("It's X - 1.mkv", "It's X", 1)}},
+			[]string{`'It'\''s X'`},
+		},
 		"what a command takes for a flag": {
 			Page{Records: []report.Record{doubt("-rf/a b.mkv", "c", 1), doubt("--help.mkv", "d", 2)}},
 			[]string{"'./-rf/a b.mkv'", "./--help.mkv"},

@@ -75,7 +75,8 @@ type file struct {
 func newView(p Page) view {
 	v := view{
 		Heading: "anivault", When: p.Started.Format("2006-01-02 15:04"), Version: strings.TrimSuffix(" "+p.Version, " "),
-		Facts: facts(p.Summary), Filters: filters(p), Cards: cards(p), Gaps: gapCards(p.Gaps), Timeline: chart.NewTimeline(p.Timeline),
+		Facts: facts(p.Summary), Filters: filters(p), Cards: cards(p), Gaps: gapCards(p.Gaps),
+		Timeline: chart.NewTimeline(p.Timeline),
 	}
 	var roots []string
 	for _, r := range p.Roots {
@@ -184,7 +185,10 @@ func folderTitle(folder string) string {
 }
 
 func entryCard(r *report.Record) *card {
-	return &card{Title: r.Entry(), Original: r.OtherTitle(), Ref: r.Ref(), URL: url(r.Kind, r.TMDBID), Age: lang.Word(lang.Say(r.Age()))}
+	return &card{
+		Title: r.Entry(), Original: r.OtherTitle(), Ref: r.Ref(), URL: url(r.Kind, r.TMDBID),
+		Age: lang.Word(lang.Say(r.Age())),
+	}
 }
 
 // url is the entry's page on TMDB, for following by hand: the report itself loads nothing.
@@ -236,7 +240,8 @@ func (c *card) pins(all folders, names bool) {
 	}
 }
 
-// finish says each folder and list of candidates once, not for every file of a series, and so a reason where nothing is to be done.
+// finish says each folder and list of candidates once, not for every file of a series, and so a reason where nothing is
+// to be done.
 func (c *card) finish(mayOpen bool) {
 	lowest, highest, lacking := 2.0, -1.0, 0
 	var folder, why, list, steps string

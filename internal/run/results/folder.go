@@ -10,8 +10,8 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 )
 
-// Folder is files of one folder that are grouped into series together. Part says which of the folder's files these are where
-// that is not all of them.
+// Folder is files of one folder that are grouped into series together. Part says which of the folder's files these are
+// where that is not all of them.
 type Folder struct {
 	Files
 	Part string
@@ -28,8 +28,8 @@ func (l *List) Add(k Key, files []int) {
 	l.Keys, l.Files = append(l.Keys, k), append(l.Files, files)
 }
 
-// Lists returns the lists of folders, nil where there is none or anything at all in the folder has changed. With an error of
-// the store the lists are usable all the same.
+// Lists returns the lists of folders, nil where there is none or anything at all in the folder has changed. With an
+// error of the store the lists are usable all the same.
 func (m *Memory) Lists(ctx context.Context, folders []Folder) ([]*List, error) {
 	lists := make([]*List, len(folders))
 	keys := make([]string, len(folders))
@@ -63,7 +63,8 @@ func (m *Memory) content(f *Folder) Key {
 	return d.sum()
 }
 
-// item is what is stored of a folder: the digest of its content, its series' keys, and the number of each file's series.
+// item is what is stored of a folder: the digest of its content, its series' keys, and the number of each file's
+// series.
 func (m *Memory) item(f *Folder, l *List, now time.Time) cache.Item {
 	content := m.content(f)
 	w := writer()

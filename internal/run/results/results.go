@@ -3,8 +3,8 @@
 //
 // A decision is remembered per series. Its key is a digest of the series' files (path, size, time of change), of the
 // question (the settings that matter) and of the basis (program, title index, pins); folders only list their series. A
-// decision is void under another key, when an answer that it stands on has expired, and when the cache has a newer answer
-// about an entry that it stands on, whoever stored it. Losing the memory loses nothing but time.
+// decision is void under another key, when an answer that it stands on has expired, and when the cache has a newer
+// answer about an entry that it stands on, whoever stored it. Losing the memory loses nothing but time.
 package results
 
 import (
@@ -24,8 +24,8 @@ import (
 // Bucket is the name of the memory's bucket in the cache.
 const Bucket = "results"
 
-// Store keeps values by key; *cache.Bucket is one. GetBatch returns one item per key in order, without a Key where there is
-// none, and may return items together with an error.
+// Store keeps values by key; *cache.Bucket is one. GetBatch returns one item per key in order, without a Key where
+// there is none, and may return items together with an error.
 type Store interface {
 	GetBatch(ctx context.Context, keys []string) ([]cache.Item, error)
 	Put(ctx context.Context, items ...cache.Item) error
@@ -50,7 +50,8 @@ type Question struct {
 	IncludeAdult         bool
 }
 
-// Basis is what decisions stand on besides TMDB's answers. Each is an opaque text that differs whenever the thing differs.
+// Basis is what decisions stand on besides TMDB's answers. Each is an opaque text that differs whenever the thing
+// differs.
 type Basis struct {
 	Program string // the matcher's version
 	Index   string // the title index's
@@ -69,8 +70,9 @@ func New(store Store, newest Newest, question Question, basis Basis) *Memory {
 	var d digest
 	d.number(version)
 	for _, text := range []string{
-		question.Upstream, question.Language, question.Type, fmt.Sprint(question.MinConfidence, question.MinEpisodeConfidence), fmt.Sprint(question.IncludeAdult),
-		basis.Program, basis.Index, basis.Pins,
+		question.Upstream, question.Language, question.Type,
+		fmt.Sprint(question.MinConfidence, question.MinEpisodeConfidence), fmt.Sprint(question.IncludeAdult), basis.Program,
+		basis.Index, basis.Pins,
 	} {
 		d.text(text)
 	}
@@ -112,7 +114,8 @@ func (m *Memory) digest(what string, f Files) *digest {
 	return d
 }
 
-// digest is what a sum is made of. Each text goes in with its length, so that no two different lists are the same bytes.
+// digest is what a sum is made of. Each text goes in with its length, so that no two different lists are the same
+// bytes.
 type digest []byte
 
 var digests = sync.Pool{New: func() any { return new(digest) }}

@@ -69,7 +69,10 @@ func folder(n int) Folder {
 	f := Folder{Files: Files{Abs: "/lib/Show", View: "Show/"}}
 	for i := range n {
 		name := fmt.Sprintf("Show - %02d.mkv", i+1)
-		f.List = append(f.List, library.File{Path: "lib/Show/" + name, Name: name, Size: int64(100 + i), ModTime: now.Add(-time.Hour)})
+		f.List = append(f.List, library.File{
+			Path: "lib/Show/" + name, Name: name, Size: int64(100 + i),
+			ModTime: now.Add(-time.Hour),
+		})
 	}
 	f.List = append(f.List, library.File{Path: "lib/Show/sample.mkv", Name: "sample.mkv", Skip: library.SkipSample})
 	return f
@@ -80,13 +83,20 @@ func decided(f Folder) []report.Record {
 	records := make([]report.Record, len(f.List))
 	for i, file := range f.List {
 		if file.Skip != "" {
-			records[i] = report.Record{Path: file.Path, Status: report.Skipped, Reason: file.Skip, Parsed: &report.Parsed{Title: "sample", Kind: "extra"}}
+			records[i] = report.Record{
+				Path: file.Path, Status: report.Skipped, Reason: file.Skip,
+				Parsed: &report.Parsed{Title: "sample", Kind: "extra"},
+			}
 			continue
 		}
 		records[i] = report.Record{
-			Path: file.Path, Status: report.Matched, Confidence: ptr(0.97), Kind: "tv", TMDBID: 26209, Title: "Show", OriginalTitle: "ショー", Year: 1999,
-			Season: ptr(0), Episodes: []int{0, i}, EpisodeTitles: []string{"", file.Name}, Source: "cache", CachedAt: now.Add(-2 * time.Hour), Reason: "because",
-			Parsed:     &report.Parsed{Title: "Show", Titles: []string{"Show", "S"}, Seasons: []int{1}, Season: ptr(1), Episodes: []float64{float64(i), 12.5}, Extension: "mkv"},
+			Path: file.Path, Status: report.Matched, Confidence: ptr(0.97), Kind: "tv", TMDBID: 26209, Title: "Show",
+			OriginalTitle: "ショー", Year: 1999, Season: ptr(0), Episodes: []int{0, i}, EpisodeTitles: []string{"", file.Name},
+			Source: "cache", CachedAt: now.Add(-2 * time.Hour), Reason: "because",
+			Parsed: &report.Parsed{
+				Title: "Show", Titles: []string{"Show", "S"}, Seasons: []int{1}, Season: ptr(1),
+				Episodes: []float64{float64(i), 12.5}, Extension: "mkv",
+			},
 			Candidates: []report.Candidate{{Kind: "movie", TMDBID: 1, Title: "Other", Year: 2000, Confidence: 0.4}},
 		}
 	}
@@ -164,8 +174,14 @@ func TestWhatWasRememberedIsRecalled(t *testing.T) {
 			"no season and no episode", func(r *report.Record) { r.Season, r.Episodes, r.EpisodeTitles = nil, nil, nil },
 			func(r *report.Record) { r.Season, r.Episodes, r.EpisodeTitles = nil, nil, nil },
 		},
-		{"ambiguous", func(r *report.Record) { r.Status = report.Ambiguous }, func(r *report.Record) { r.Status = report.Ambiguous }},
-		{"an extra by its name", func(r *report.Record) { *r = report.Record{Path: r.Path, Status: report.Skipped} }, func(r *report.Record) { *r = report.Record{Path: r.Path, Status: report.Skipped} }},
+		{
+			"ambiguous", func(r *report.Record) { r.Status = report.Ambiguous },
+			func(r *report.Record) { r.Status = report.Ambiguous },
+		},
+		{
+			"an extra by its name", func(r *report.Record) { *r = report.Record{Path: r.Path, Status: report.Skipped} },
+			func(r *report.Record) { *r = report.Record{Path: r.Path, Status: report.Skipped} },
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := folder(3)
@@ -208,8 +224,14 @@ func TestAnotherSeriesHasAnotherKey(t *testing.T) {
 		{"a size in another series", func(f *Folder) []int { f.List[2].Size++; return []int{0, 1} }, true, false},
 		{"a sample's size", func(f *Folder) []int { f.List[3].Size++; return []int{0, 1} }, true, true},
 		{"a sample gone", func(f *Folder) []int { f.List = f.List[:3]; return []int{0, 1} }, true, false},
-		{"the order of the folder", func(f *Folder) []int { f.List[0], f.List[1] = f.List[1], f.List[0]; return []int{1, 0} }, true, false},
-		{"how the path was spelt", func(f *Folder) []int { f.List[0].Path = "/lib/Show/Show - 01.mkv"; return []int{0, 1} }, true, true},
+		{
+			"the order of the folder", func(f *Folder) []int { f.List[0], f.List[1] = f.List[1], f.List[0]; return []int{1, 0} },
+			true, false,
+		},
+		{
+			"how the path was spelt", func(f *Folder) []int { f.List[0].Path = "/lib/Show/Show - 01.mkv"; return []int{0, 1} },
+			true, true,
+		},
 		{"the view", func(f *Folder) []int { f.View = ""; return []int{0, 1} }, false, false},
 		{"the folder", func(f *Folder) []int { f.Abs = "/lib/Other"; return []int{0, 1} }, false, false},
 		{"the part", func(f *Folder) []int { f.Part = "1"; return []int{0, 1} }, true, false},
@@ -227,7 +249,10 @@ func TestAnotherSeriesHasAnotherKey(t *testing.T) {
 			}
 		})
 	}
-	for name, b := range map[string]Basis{"program": {"9", "2", "3"}, "index": {"1", "9", "3"}, "pins": {"1", "2", "9"}, "shift": {"12", "", "3"}} {
+	for name, b := range map[string]Basis{
+		"program": {"9", "2", "3"}, "index": {"1", "9", "3"}, "pins": {"1", "2", "9"},
+		"shift": {"12", "", "3"},
+	} {
 		t.Run("another "+name, func(t *testing.T) {
 			if other := New(&shelf{}, nothingNewer, question, b); other.Key(base.Files, l.Files[0]) == key {
 				t.Error("the same key")
@@ -257,7 +282,10 @@ func TestAnotherSeriesHasAnotherKey(t *testing.T) {
 // Whoever has stored a newer answer about an entry, what stands on the older one is void.
 func TestANewerAnswerVoidsADecision(t *testing.T) {
 	read := now.Add(-time.Minute)
-	seen := []match.Seen{{Kind: match.TV, ID: 26209, ReadAt: read}, {Kind: match.Movie, ID: 5, ReadAt: read.Add(-time.Hour)}}
+	seen := []match.Seen{
+		{Kind: match.TV, ID: 26209, ReadAt: read},
+		{Kind: match.Movie, ID: 5, ReadAt: read.Add(-time.Hour)},
+	}
 	for _, c := range []struct {
 		name      string
 		tv, movie time.Time
@@ -298,15 +326,28 @@ func TestHowLongADecisionHolds(t *testing.T) {
 		origin match.Origin
 		holds  time.Duration // after now; 0: never remembered
 	}{
-		{"matched: a day after its oldest answer", report.Record{Status: report.Matched}, answered(match.FromCache, 2*time.Hour), 22 * time.Hour},
+		{
+			"matched: a day after its oldest answer",
+			report.Record{Status: report.Matched},
+			answered(match.FromCache, 2*time.Hour), 22 * time.Hour,
+		},
 		{"matched by TMDB just now", report.Record{Status: report.Matched}, match.Origin{}, 24 * time.Hour},
 		{"unmatched: eight hours", report.Record{Status: report.Unmatched}, match.Origin{}, 8 * time.Hour},
 		{"ambiguous: a day", report.Record{Status: report.Ambiguous}, match.Origin{}, 24 * time.Hour},
 		{"an extra: a day", report.Record{Status: report.Skipped}, match.Origin{}, 24 * time.Hour},
 		{"an old answer", report.Record{Status: report.Matched}, answered(match.FromCache, 48*time.Hour), 0},
-		{"an answer from the future counts as now", report.Record{Status: report.Unmatched}, answered(match.FromCache, -time.Hour), 8 * time.Hour},
+		{
+			"an answer from the future counts as now",
+			report.Record{Status: report.Unmatched},
+			answered(match.FromCache, -time.Hour), 8 * time.Hour,
+		},
 		{"stale", report.Record{Status: report.Matched}, answered(match.FromStale, time.Hour), 0},
-		{"an extra of what stale answers say", report.Record{Status: report.Skipped}, answered(match.FromStale, time.Hour), 0},
+		{
+			"an extra of what stale answers say",
+			report.Record{Status: report.Skipped},
+			answered(match.FromStale, time.Hour),
+			0,
+		},
 		{"pending", report.Record{Status: report.Pending, Error: &report.Error{}}, match.Origin{}, 0},
 		{"failed", report.Record{Status: report.Failed, Error: &report.Error{}}, match.Origin{}, 0},
 		{"with an error", report.Record{Status: report.Matched, Error: &report.Error{}}, match.Origin{}, 0},
@@ -316,7 +357,8 @@ func TestHowLongADecisionHolds(t *testing.T) {
 			m := New(store, nothingNewer, question, basis)
 			f := folder(3)
 			l := listOf(m, f, []int{0, 1}, []int{2, 3})
-			d := Decided{Key: l.Keys[0], Records: []report.Record{{Status: report.Matched}, c.r}} // the first alone would hold for a day
+			// the first alone would hold for a day
+			d := Decided{Key: l.Keys[0], Records: []report.Record{{Status: report.Matched}, c.r}}
 			d.StandOn(match.Decision{})
 			d.StandOn(match.Decision{Outcome: match.Outcome{Origin: c.origin}})
 			if err := m.Remember(t.Context(), now, &f, l, []Decided{d}); err != nil {
@@ -326,13 +368,15 @@ func TestHowLongADecisionHolds(t *testing.T) {
 				known, _ := recall(t, m, now.Add(d), f, l)
 				return known[0]
 			}
-			if got := []bool{at(0), at(max(0, c.holds-1)), at(c.holds)}; !slices.Equal(got, []bool{c.holds > 0, c.holds > 0, false}) {
+			if got := []bool{at(0), at(max(0, c.holds-1)), at(c.holds)}; !slices.Equal(got,
+				[]bool{c.holds > 0, c.holds > 0, false}) {
 				t.Errorf("known now, just before and at the end: %v", got)
 			}
 			if at(-time.Hour) {
 				t.Error("known before it was remembered: the clock went back, and nothing tells how far")
 			}
-			if it := store.items[l.Keys[0].text()]; c.holds > 0 && (!it.ExpiresAt.Equal(now.Add(c.holds)) || it.FetchedAt.After(now)) {
+			if it := store.items[l.Keys[0].text()]; c.holds > 0 &&
+				(!it.ExpiresAt.Equal(now.Add(c.holds)) || it.FetchedAt.After(now)) {
 				t.Errorf("stored as of %v until %v", it.FetchedAt, it.ExpiresAt)
 			}
 		})

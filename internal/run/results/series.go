@@ -13,7 +13,8 @@ import (
 	"github.com/anivault/anivault/internal/report"
 )
 
-// Decided is a series that was decided just now: one record per file, and the answers and entries that the decisions stand on.
+// Decided is a series that was decided just now: one record per file, and the answers and entries that the decisions
+// stand on.
 type Decided struct {
 	Key     Key
 	Records []report.Record
@@ -70,8 +71,8 @@ var (
 	cacheSource   = match.FromCache.String()
 )
 
-// Recall returns what is remembered under each key and still holds, nil for nothing. With an error the results are usable
-// all the same.
+// Recall returns what is remembered under each key and still holds, nil for nothing. With an error the results are
+// usable all the same.
 func (m *Memory) Recall(ctx context.Context, now time.Time, keys []Key) ([]*Known, error) {
 	known := make([]*Known, len(keys))
 	if len(keys) == 0 {
@@ -94,7 +95,8 @@ func (m *Memory) Recall(ctx context.Context, now time.Time, keys []Key) ([]*Know
 	return known, nil
 }
 
-// dropOutdated forgets decisions on entries about which the cache has newer answers. Where that can't be told, none holds.
+// dropOutdated forgets decisions on entries about which the cache has newer answers. Where that can't be told, none
+// holds.
 func (m *Memory) dropOutdated(ctx context.Context, known []*Known) error {
 	var entries []Entry
 	at := map[Entry]int{}
@@ -128,15 +130,18 @@ func (m *Memory) dropOutdated(ctx context.Context, known []*Known) error {
 }
 
 // Remember keeps what was decided of a folder's series, and which series the folder has; nothing of a folder for names
-// without one. It leaves out series with a file that must be asked again: one that is pending, has failed, or stands on an
-// expired answer. A record that stood on TMDB's own answer stands on the cache from now on; steps and scores are not
+// without one. It leaves out series with a file that must be asked again: one that is pending, has failed, or stands on
+// an expired answer. A record that stood on TMDB's own answer stands on the cache from now on; steps and scores are not
 // remembered.
 func (m *Memory) Remember(ctx context.Context, now time.Time, f *Folder, l *List, decided []Decided) error {
 	items := make([]cache.Item, 0, len(decided)+1)
 	for i := range decided {
 		d := &decided[i]
 		if until, fetched, ok := d.term(now); ok {
-			items = append(items, cache.Item{Key: d.Key.text(), Value: encode(d, now, until), FetchedAt: fetched, ExpiresAt: until})
+			items = append(items, cache.Item{
+				Key: d.Key.text(), Value: encode(d, now, until), FetchedAt: fetched,
+				ExpiresAt: until,
+			})
 		}
 	}
 	if f.Abs != "" {
@@ -151,8 +156,8 @@ func (m *Memory) Remember(ctx context.Context, now time.Time, f *Folder, l *List
 	return nil
 }
 
-// term returns until when a series holds that was decided now, and when its oldest answer was fetched. ok is false for a series
-// that is not to be remembered.
+// term returns until when a series holds that was decided now, and when its oldest answer was fetched. ok is false for
+// a series that is not to be remembered.
 func (d *Decided) term(now time.Time) (until, oldest time.Time, ok bool) {
 	oldest = now
 	if at := d.Origin.FetchedAt; !at.IsZero() && at.Before(now) {
@@ -191,8 +196,8 @@ func encode(d *Decided, now, until time.Time) []byte {
 	return append(w.b, body.b...)
 }
 
-// decode returns nil for what is damaged or holds no longer. What is from the future is not believed: the clock went back,
-// and nothing tells how far.
+// decode returns nil for what is damaged or holds no longer. What is from the future is not believed: the clock went
+// back, and nothing tells how far.
 func decode(b []byte, now time.Time) *Known {
 	c := codec{b: b}
 	c.texts = c.dictionary(nil)
@@ -206,8 +211,8 @@ func decode(b []byte, now time.Time) *Known {
 	return k
 }
 
-// Into reads the records into r.List, one for each of some files: indices into files and into r.List. It returns false for
-// what is damaged.
+// Into reads the records into r.List, one for each of some files: indices into files and into r.List. It returns false
+// for what is damaged.
 func (k *Known) Into(r *Records, files []library.File, series []int) bool {
 	if k.count != len(series) {
 		return false

@@ -8,20 +8,24 @@ import (
 	"github.com/anivault/anivault/internal/match"
 )
 
-// Gap is one season of a matched series of which an aired episode is not there, or one is there twice: one line of `missing`.
+// Gap is one season of a matched series of which an aired episode is not there, or one is there twice: one line of
+// `missing`.
 type Gap struct {
 	_             struct{} `constant:"type=missing" doc:"always \"missing\""`
 	TMDBID        int      `json:"tmdb_id" doc:"the series on TMDB"`
 	Title         string   `json:"title,omitempty" doc:"its title in the display language"`
 	OriginalTitle string   `json:"original_title,omitempty" doc:"its title in its own language"`
 	Year          int      `json:"year,omitempty" doc:"of its first broadcast"`
-	Season        *int     `json:"season,omitempty" doc:"TMDB's season number; of season 0, the specials, only what is there twice is told"`
+	Season        *int     `json:"season,omitempty" doc:"TMDB's season number; of season 0, the specials, only what is"`
+	_             struct{} `doc:"there twice is told"`
 	Aired         int      `json:"aired" doc:"how many of its episodes have been broadcast until today, or are there"`
 	Here          int      `json:"here" doc:"how many of these are there; 0 where the whole season is not"`
 	Missing       []Absent `json:"missing,omitempty" doc:"those that are not there"`
 	Twice         []Copy   `json:"twice,omitempty" doc:"the files of episodes that are there more than once"`
-	Unplaced      int      `json:"unplaced,omitempty" doc:"files of this series of which the episode is not known, without specials: they may be what is missing"`
-	Unknown       bool     `json:"unknown,omitempty" doc:"true where TMDB's list of episodes is not at hand; without season that of the whole series"`
+	Unplaced      int      `json:"unplaced,omitempty" doc:"files of this series of which the episode is not known,"`
+	_             struct{} `doc:"without specials: they may be what is missing"`
+	Unknown       bool     `json:"unknown,omitempty" doc:"true where TMDB's list of episodes is not at hand; without"`
+	_             struct{} `doc:"season that of the whole series"`
 }
 
 // Absent is an aired episode that is not there.
@@ -51,11 +55,11 @@ type GapSummary struct {
 
 // Holdings are the episodes that are there, gathered from records. The zero value is ready.
 type Holdings struct {
-	series []*holding // in the order in which they came
-	byID   map[int]*holding
+	series []*seriesFiles // in the order in which they came
+	byID   map[int]*seriesFiles
 }
 
-type holding struct {
+type seriesFiles struct {
 	gap   Gap // what every gap of this series says
 	first map[place]string
 	more  []extra
@@ -69,18 +73,19 @@ type extra struct {
 	path string
 }
 
-// Add takes note of a matched series' file; other records say nothing of what is there. It keeps nothing that r points to.
+// Add takes note of a matched series' file; other records say nothing of what is there. It keeps nothing that r points
+// to.
 func (h *Holdings) Add(r *Record) {
 	if r.Status != Matched || r.Kind != string(match.TV) {
 		return
 	}
 	s := h.byID[r.TMDBID]
 	if s == nil {
-		s = &holding{first: map[place]string{}, gap: Gap{
+		s = &seriesFiles{first: map[place]string{}, gap: Gap{
 			TMDBID: r.TMDBID, Title: strings.Clone(r.Title), OriginalTitle: strings.Clone(r.OriginalTitle), Year: r.Year,
 		}}
 		if h.byID == nil {
-			h.byID = map[int]*holding{}
+			h.byID = map[int]*seriesFiles{}
 		}
 		h.byID[r.TMDBID], h.series = s, append(h.series, s)
 	}
@@ -110,9 +115,9 @@ func (h *Holdings) Series() []int {
 	return ids
 }
 
-// Gaps compares a series with TMDB's list of its seasons, nil where that is not at hand, and returns what is not as it should
-// be, by season. today is YYYY-MM-DD. An episode has aired if its date has come, or if it has none and a later one of its season
-// has aired.
+// Gaps compares a series with TMDB's list of its seasons, nil where that is not at hand, and returns what is not as it
+// should be, by season. today is YYYY-MM-DD. An episode has aired if its date has come, or if it has none and a later
+// one of its season has aired.
 func (h *Holdings) Gaps(id int, seasons []match.Season, today string) []Gap {
 	s := h.byID[id]
 	if s == nil {
@@ -141,8 +146,7 @@ func (h *Holdings) Gaps(id int, seasons []match.Season, today string) []Gap {
 	return out
 }
 
-// compare returns what of one season is not as it should be.
-func (s *holding) compare(season match.Season, today string) Gap {
+func (s *seriesFiles) compare(season match.Season, today string) Gap {
 	g := s.gap
 	g.Season, g.Unknown = &season.Number, season.Episodes == nil && season.Number > 0
 	g.Twice = s.twice(season.Number)
@@ -167,7 +171,7 @@ func (s *holding) compare(season match.Season, today string) Gap {
 }
 
 // twice returns the files of each episode of a season that is there more than once.
-func (s *holding) twice(season int) []Copy {
+func (s *seriesFiles) twice(season int) []Copy {
 	var out []Copy
 	for _, e := range s.more {
 		if e.season != season {

@@ -10,7 +10,10 @@ import (
 
 // fileOf is a matched file of series 7.
 func fileOf(path string, season int, episodes ...int) Record {
-	return Record{Path: path, Status: Matched, Kind: "tv", TMDBID: 7, Title: "Trigun", Year: 1998, Season: &season, Episodes: episodes}
+	return Record{
+		Path: path, Status: Matched, Kind: "tv", TMDBID: 7, Title: "Trigun", Year: 1998, Season: &season,
+		Episodes: episodes,
+	}
 }
 
 // seasonOf has episodes with these dates, from number 1 on; "" is not known.
@@ -39,15 +42,30 @@ func TestGaps(t *testing.T) {
 		want    []Gap
 	}{
 		{"complete", []Record{fileOf("a", 1, 1, 2), fileOf("b", 1, 3)}, three, nil},
-		{"two missing", []Record{fileOf("a", 1, 2)}, three, []Gap{gap(1, 3, 1, Absent{1, "", before}, Absent{3, "", before})}},
-		{"a whole season", []Record{fileOf("a", 1, 1, 2, 3)}, append(three, seasonOf(2, before)), []Gap{gap(2, 1, 0, Absent{1, "", before})}},
+		{
+			"two missing",
+			[]Record{fileOf("a", 1, 2)},
+			three,
+			[]Gap{gap(1, 3, 1, Absent{1, "", before}, Absent{3, "", before})},
+		},
+		{
+			"a whole season",
+			[]Record{fileOf("a", 1, 1, 2, 3)},
+			append(three, seasonOf(2, before)),
+			[]Gap{gap(2, 1, 0, Absent{1, "", before})},
+		},
 		{
 			"what airs today has aired, what airs tomorrow has not",
 			[]Record{fileOf("a", 1, 1)},
 			[]match.Season{seasonOf(1, before, today, after)},
 			[]Gap{gap(1, 2, 1, Absent{2, "", today})},
 		},
-		{"a season that has not begun", []Record{fileOf("a", 1, 1)}, []match.Season{seasonOf(1, before), seasonOf(2, after, "")}, nil},
+		{
+			"a season that has not begun",
+			[]Record{fileOf("a", 1, 1)},
+			[]match.Season{seasonOf(1, before), seasonOf(2, after, "")},
+			nil,
+		},
 		{
 			"without a date, before one that has aired",
 			[]Record{fileOf("a", 1, 2)},
@@ -88,13 +106,21 @@ func TestGaps(t *testing.T) {
 		},
 		{
 			"files without an episode may be what is missing",
-			[]Record{fileOf("a", 1, 2, 3), {Path: "b", Status: Matched, Kind: "tv", TMDBID: 7}, {Path: "c", Status: Matched, Kind: "tv", TMDBID: 7, Parsed: &Parsed{Kind: "special"}}},
+			[]Record{
+				fileOf("a", 1, 2, 3),
+				{Path: "b", Status: Matched, Kind: "tv", TMDBID: 7},
+				{Path: "c", Status: Matched, Kind: "tv", TMDBID: 7, Parsed: &Parsed{Kind: "special"}},
+			},
 			three,
 			[]Gap{with(gap(1, 3, 2, Absent{1, "", before}), func(g *Gap) { g.Unplaced = 1 })},
 		},
 		{
 			"films and what was not matched are nobody's episodes",
-			[]Record{fileOf("a", 1, 1, 2, 3), {Path: "b", Status: Matched, Kind: "movie", TMDBID: 7}, {Path: "c", Status: Pending, Kind: "tv", TMDBID: 7}},
+			[]Record{
+				fileOf("a", 1, 1, 2, 3),
+				{Path: "b", Status: Matched, Kind: "movie", TMDBID: 7},
+				{Path: "c", Status: Pending, Kind: "tv", TMDBID: 7},
+			},
 			three, nil,
 		},
 	} {

@@ -90,7 +90,6 @@ func counted(n int, word string) string {
 	return fmt.Sprintf("%d %s", n, word)
 }
 
-// interruption says how far an interrupted run came.
 func interruption(s Summary, e Ending) string {
 	found := fmt.Sprint(max(e.Found, s.Files))
 	if e.Searching {
@@ -99,7 +98,6 @@ func interruption(s Summary, e Ending) string {
 	return lang.Sprintf("interrupted: %d of %s files decided; the same command goes on from here", s.Files, found)
 }
 
-// effort returns what the run cost.
 func effort(s Summary) string {
 	parts := []string{lang.Sprintf("%s to TMDB", ui.Count(int(s.Requests), "request"))}
 	if s.Retries > 0 {
@@ -118,7 +116,6 @@ func effort(s Summary) string {
 	return strings.Join(parts, ", ")
 }
 
-// trouble prints one kind of trouble: its name and meaning, the folders, and the next step.
 func (p printer) trouble(x *trouble, offline bool) {
 	p.b.WriteByte('\n')
 	what := x.info().Meaning
@@ -165,7 +162,8 @@ func (x *trouble) next(opts Options, offline bool) string {
 		return lang.Say(x.codeInfo(opts.Ending, offline).Next)
 	}
 	path := opts.Ending.Given
-	if folder := cmp.Or(x.folders[0].dir, opts.Here); len(x.folders) == 1 && x.more == 0 && !opts.Ending.Names && folder != "" {
+	if folder := cmp.Or(x.folders[0].dir, opts.Here); len(x.folders) == 1 && x.more == 0 && !opts.Ending.Names &&
+		folder != "" {
 		path = ui.ShellWord(folder)
 	}
 	next := x.info().Next
@@ -216,9 +214,100 @@ func (p printer) text(indent int, s string) {
 	p.b.WriteString(strings.Repeat(" ", indent) + s + "\n")
 }
 
-// para wraps s. Text with colour in it is measured without.
 func (p printer) para(indent int, s string) {
 	for _, line := range ui.Wrap(s, p.room(indent)) {
 		p.text(indent, line)
 	}
+}
+
+// shownFolders is how many folders of one kind of trouble the summary names.
+const shownFolders = 4
+
+// Tally counts records for the summary, and keeps the first few folders of each kind of trouble: its memory does not
+// grow with the library. The zero value is ready. It is not safe for concurrent use.
+type Tally struct {
+	sum         Summary
+	episodeless int // matched files of which the entry is known and the episode is not
+	troubles    []*trouble
+}
+
+// trouble is one kind of unsettled files: those of a status, and of one code where there is an error. Of matched files
+// it is those without an episode.
+type trouble struct {
+	status  Status
+	code    Code
+	files   int
+	folders []folderTrouble
+	more    int    // folders beyond shownFolders
+	last    string // the folder counted last: records come folder by folder
+}
+
+// folderTrouble is the trouble of one folder: how many files, the first one and what is said of it, and whether the
+// same is said of them all.
+type folderTrouble struct {
+	dir, name, path, why string
+	files                int
+	differ               bool
+}
+
+// Add counts one record.
+func (t *Tally) Add(r Record) {
+	t.sum.Files++
+	switch r.Status {
+	case Matched:
+		t.sum.Matched++
+		if !r.LacksEpisode() {
+			return
+		}
+		t.episodeless++
+	case Skipped:
+		t.sum.Skipped++
+		return
+	case Ambiguous:
+		t.sum.Ambiguous++
+	case Unmatched:
+		t.sum.Unmatched++
+	case Pending:
+		t.sum.Pending++
+	case Failed:
+		t.sum.Errors++
+	}
+	t.trouble(r).add(r)
+}
+
+// Counts returns the file counts so far; what is not about files (requests, cache, time, limiter) is zero.
+func (t *Tally) Counts() Summary { return t.sum }
+
+func (t *Tally) trouble(r Record) *trouble {
+	code := r.failure().Code
+	for _, x := range t.troubles {
+		if x.status == r.Status && x.code == code {
+			return x
+		}
+	}
+	x := &trouble{status: r.Status, code: code}
+	t.troubles = append(t.troubles, x)
+	return x
+}
+
+func (x *trouble) add(r Record) {
+	dir, name := r.Split()
+	why := r.Why()
+	if r.Error != nil {
+		why = r.Error.Message // its code stands above
+	}
+	x.files++
+	if n := len(x.folders); x.files > 1 && dir == x.last {
+		if f := &x.folders[n-1]; x.more == 0 {
+			f.files++
+			f.differ = f.differ || f.why != why
+		}
+		return
+	}
+	x.last = dir
+	if len(x.folders) == shownFolders {
+		x.more++
+		return
+	}
+	x.folders = append(x.folders, folderTrouble{dir: dir, name: name, path: r.Path, why: why, files: 1})
 }
