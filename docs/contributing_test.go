@@ -117,7 +117,7 @@ func TestTheGlossaryNamesTypesThatThereAre(t *testing.T) {
 			pkg := name[1]
 			if packages[pkg] == nil {
 				dir := "../" + pkg
-				for _, parent := range []string{"../internal/", "../internal/run/"} {
+				for _, parent := range []string{"../internal/", "../internal/run/", "../ratelimit/internal/"} {
 					if exists(parent + pkg) {
 						dir = parent + pkg
 					}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/anivault/anivault/ratelimit/internal/core"
 )
 
 // pool makes accounts: each with as many keys as its name says, "a2" has two.
@@ -59,7 +61,7 @@ func prove(t *testing.T, l *Limiter) {
 
 func ok() Event { return Event{Outcome: OK, Status: 200} }
 
-func accountOf(t *testing.T, l *Limiter, name string) AccountStatus {
+func accountOf(t *testing.T, l *Limiter, name string) core.AccountStatus {
 	t.Helper()
 	st, err := l.Status(t.Context())
 	must(t, err)
@@ -69,7 +71,7 @@ func accountOf(t *testing.T, l *Limiter, name string) AccountStatus {
 		}
 	}
 	t.Fatalf("no account %s", name)
-	return AccountStatus{}
+	return core.AccountStatus{}
 }
 
 // 5 and 5 slots at priority 10, 3 at 20: shares, spill-over, return.
@@ -143,7 +145,7 @@ func TestAnUnprovenKeyIsUsedByOneAlone(t *testing.T) {
 			p.Done(ok())
 			second <- time.Since(began)
 		}()
-		if d := <-second; d < aloneFor || d > aloneFor+time.Second { // a dead upstream is not asked one timeout after the other
+		if d := <-second; d < 3*time.Second || d > 3*time.Second+time.Second { // a dead upstream is not asked one timeout after the other
 			t.Errorf("joined after %s", d)
 		}
 		first.Done(ok())
@@ -250,7 +252,7 @@ func TestOperatorsTuneAccounts(t *testing.T) {
 		for range 3 {
 			take(t, l)
 		}
-		if st := accountOf(t, l, "a1"); st.Slots != 3 || st.Running != 3 || st.Quota != (Budget{100, time.Hour}) || st.QuotaReserved != 3 {
+		if st := accountOf(t, l, "a1"); st.Slots != 3 || st.Running != 3 || st.Quota != (Budget{Requests: 100, Period: time.Hour}) || st.QuotaReserved != 3 {
 			t.Errorf("%+v", st)
 		}
 		must(t, o.ResetAccount(t.Context(), "a1", "quota"))
@@ -275,9 +277,9 @@ func TestOperatorsTuneAccounts(t *testing.T) {
 func TestTheLimitsOfTheLastToAskHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := NewMemoryStore()
-		l := limited(t, store, fast, Account{Name: "a1", Slots: 5, Quota: Budget{100, time.Hour}})
-		small := limited(t, store, fast, Account{Name: "a1", Slots: 2, KeySlots: 7, Quota: Budget{50, time.Hour}})
-		shared := func() AccountStatus {
+		l := limited(t, store, fast, Account{Name: "a1", Slots: 5, Quota: Budget{Requests: 100, Period: time.Hour}})
+		small := limited(t, store, fast, Account{Name: "a1", Slots: 2, KeySlots: 7, Quota: Budget{Requests: 50, Period: time.Hour}})
+		shared := func() core.AccountStatus {
 			st, err := ReadStatus(t.Context(), store, fast)
 			must(t, err)
 			return st.Accounts[0]
@@ -319,7 +321,7 @@ func TestAnAccountsOwnRate(t *testing.T) {
 func TestSeed002TheDoorIsWhatAllAccountsHaveLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := limited(t, NewMemoryStore(), fast,
-			Account{Name: "a1", Priority: 1, Quota: Budget{3000, time.Hour}}, Account{Name: "b1", Priority: 2, Quota: Budget{2000, 2 * time.Hour}})
+			Account{Name: "a1", Priority: 1, Quota: Budget{Requests: 3000, Period: time.Hour}}, Account{Name: "b1", Priority: 2, Quota: Budget{Requests: 2000, Period: 2 * time.Hour}})
 		if !l.Rationed() {
 			t.Fatal("not rationed")
 		}
@@ -364,7 +366,7 @@ func TestSeed002TheDoorIsWhatAllAccountsHaveLeft(t *testing.T) {
 // Where one account has no quota nothing is reserved at the door, and the others' quotas hold all the same.
 func TestAnAccountWithoutQuotaOpensTheDoor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := limited(t, NewMemoryStore(), fast, Account{Name: "a1", Priority: 1, Quota: Budget{5, time.Hour}}, Account{Name: "b1", Priority: 2})
+		l := limited(t, NewMemoryStore(), fast, Account{Name: "a1", Priority: 1, Quota: Budget{Requests: 5, Period: time.Hour}}, Account{Name: "b1", Priority: 2})
 		prove(t, l)
 		r, err := l.Reserve(t.Context(), 1000)
 		must(t, err)
@@ -391,7 +393,7 @@ func TestQuotasAreNeverExceeded(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			tu := fast
 			tu.MaxWait = 10 * time.Millisecond
-			l := limited(t, NewMemoryStore(), tu, Account{Name: "a2", Quota: Budget{a, time.Hour}}, Account{Name: "b1", Quota: Budget{b, 2 * time.Hour}})
+			l := limited(t, NewMemoryStore(), tu, Account{Name: "a2", Quota: Budget{Requests: a, Period: time.Hour}}, Account{Name: "b1", Quota: Budget{Requests: b, Period: 2 * time.Hour}})
 			var out []*Permit
 			var booked []*Reservation
 			for _, step := range steps {
@@ -504,7 +506,7 @@ func TestAPreferenceIsKeptWaitedForAndGivenUp(t *testing.T) {
 		for range 3 {
 			p, err := l.Acquire(ctx)
 			must(t, err)
-			if c := p.Choice(); c.Account != "a2" || c.Key != key || c.Why != BySticky {
+			if c := p.Choice(); c.Account != "a2" || c.Key != key || c.Why != core.BySticky {
 				t.Errorf("%+v", c)
 			}
 			p.Done(ok())
@@ -514,7 +516,7 @@ func TestAPreferenceIsKeptWaitedForAndGivenUp(t *testing.T) {
 		began := time.Now()
 		p, err := l.Acquire(ctx)
 		must(t, err)
-		if d := time.Since(began); d < 1200*time.Millisecond || d > 1300*time.Millisecond || p.Choice().Account != "b1" || p.Choice().Why == BySticky {
+		if d := time.Since(began); d < 1200*time.Millisecond || d > 1300*time.Millisecond || p.Choice().Account != "b1" || p.Choice().Why == core.BySticky {
 			t.Errorf("after %s: %+v", d, p.Choice())
 		}
 		p.Done(ok())
@@ -623,7 +625,7 @@ func TestTheTransportTakesAnotherKey(t *testing.T) {
 func TestAccountsThatCannotBeUsed(t *testing.T) {
 	for name, list := range map[string][]Account{
 		"no name": {{Keys: []Fingerprint{1}}}, "no key": {{Name: "a"}}, "two of a name": {{Name: "a", Keys: []Fingerprint{1}}, {Name: "a", Keys: []Fingerprint{2}}},
-		"a negative limit": {{Name: "a", Keys: []Fingerprint{1}, Slots: -1}}, "too many": make([]Account, maxAccounts+1),
+		"a negative limit": {{Name: "a", Keys: []Fingerprint{1}, Slots: -1}}, "too many": make([]Account, 65),
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := New(Config{Store: NewMemoryStore(), Accounts: list}); err == nil {
@@ -641,8 +643,8 @@ func (f roundTripFunc) RoundTrip(req *http.Request) (*http.Response, error) { re
 func TestSeed003AKilledProcessGivesItsAccountsSlotsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := NewMemoryStore()
-		killed := limited(t, store, fast, Account{Name: "a1", Slots: 2, Quota: Budget{6, time.Hour}})
-		l := limited(t, store, fast, Account{Name: "a1", Slots: 2, Quota: Budget{6, time.Hour}})
+		killed := limited(t, store, fast, Account{Name: "a1", Slots: 2, Quota: Budget{Requests: 6, Period: time.Hour}})
+		l := limited(t, store, fast, Account{Name: "a1", Slots: 2, Quota: Budget{Requests: 6, Period: time.Hour}})
 		prove(t, killed)
 		take(t, killed)
 		take(t, killed)
@@ -671,7 +673,7 @@ func TestSeed003AKilledProcessGivesItsAccountsSlotsBack(t *testing.T) {
 func TestSeed002AnOrphanAtTheDoorIsFreeAfterItsHour(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := NewMemoryStore()
-		list := Account{Name: "a1", Quota: Budget{5, 24 * time.Hour}}
+		list := Account{Name: "a1", Quota: Budget{Requests: 5, Period: 24 * time.Hour}}
 		stopped, l := limited(t, store, fast, list), limited(t, store, fast, list)
 		if _, err := stopped.Reserve(t.Context(), 5); err != nil {
 			t.Fatal(err)

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"github.com/anivault/anivault/ratelimit/internal/core"
 )
 
 // call is one request with all its tries. It waits outside all locks, in naps after which it
@@ -123,7 +125,7 @@ func (c *call) enter(ctx context.Context, p *place) error {
 	for {
 		// Behind requests that recover automatically it waits in CacheOnly for as long as they do.
 		counts := l.tuned.Load().AutoRecover == 0 || State(l.state.Load()) != CacheOnly
-		nap := maxNap
+		nap := core.MaxNap
 		if counts {
 			nap = min(nap, c.left())
 		}
@@ -179,7 +181,7 @@ func (l *Limiter) leave(p *place) bool {
 type acquisition struct {
 	*call
 	ask    Ask
-	grant  Grant
+	grant  core.Grant
 	gauges Gauges
 	told   wait
 
@@ -187,7 +189,7 @@ type acquisition struct {
 }
 
 // queue asks until it is granted, refused, out of patience or cancelled.
-func (c *call) queue(ctx context.Context, reserved bool) (Grant, error) {
+func (c *call) queue(ctx context.Context, reserved bool) (core.Grant, error) {
 	l := c.l
 	l.reap(ctx, reapAlways, c.patience())
 	q := acquisition{call: c, ask: Ask{Owner: l.owner, Hold: c.hold, Reserved: reserved, Nap: l.nap}}
@@ -332,7 +334,7 @@ func (q *acquisition) giveBack() {
 	if err != nil {
 		l.warn(err)
 	}
-	q.grant, q.ask.Ticket = Grant{}, 0
+	q.grant, q.ask.Ticket = core.Grant{}, 0
 }
 
 // abandon takes back what a request that ends without a permit has in the store, if the store lets it at once; else
@@ -425,7 +427,7 @@ type wait struct {
 
 func (w *wait) begin(c *call, b Block, gauges Gauges) {
 	switch {
-	case b.Cause.isCommon():
+	case b.Cause.IsCommon():
 		w.end(c, gauges)
 		return
 	case !b.Until.After(time.Now()):

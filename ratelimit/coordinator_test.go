@@ -10,8 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/anivault/anivault/internal/testing/storetest"
 	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/ratelimit/internal/shared"
+	"github.com/anivault/anivault/ratelimit/internal/testing/storetest"
 )
 
 // coordinated returns a place that is a coordinator, where each question is dear.
@@ -123,7 +124,7 @@ func TestAMachineGoesOnAloneAndFindsBack(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		p, told := coordinated(), &events{}
-		open := func() *ratelimit.SharedStore {
+		open := func() *shared.Store {
 			alone, err := ratelimit.OpenFileStore(dir, ratelimit.FileOptions{Now: p.Now, OnWarning: noWarning(t)})
 			must(t, err)
 			p.Fallback = alone

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/anivault/anivault/ratelimit/internal/core"
 )
 
 var (
@@ -58,7 +60,7 @@ type RequestTimeoutError struct {
 
 // Error implements error.
 func (e *RequestTimeoutError) Error() string {
-	return fmt.Sprintf("await answer: %v: %s", ErrRequestTimeout, formatDuration(e.After))
+	return fmt.Sprintf("await answer: %v: %s", ErrRequestTimeout, core.FormatDuration(e.After))
 }
 
 // Is reports whether target is ErrRequestTimeout.

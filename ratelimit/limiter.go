@@ -8,6 +8,9 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"github.com/anivault/anivault/ratelimit/internal/core"
+	"github.com/anivault/anivault/ratelimit/internal/shared"
 )
 
 // Config is what a Limiter is made of.
@@ -40,7 +43,7 @@ type Queue interface {
 // has no goroutines of its own.
 type Limiter struct {
 	store    Store
-	live     Liveness        // nil: no process can die unnoticed
+	live     core.Liveness   // nil: no process can die unnoticed
 	process  string          // what live calls this process
 	owner    string          // this limiter in the snapshot
 	wake     <-chan struct{} // of the store; nil: it wakes nobody
@@ -63,7 +66,7 @@ type Limiter struct {
 	moved     bell        // the state has changed
 	life      context.Context
 	end       context.CancelFunc
-	tuned     atomic.Pointer[InForce]
+	tuned     atomic.Pointer[core.InForce]
 	state     atomic.Uint32 // State, as last seen
 	reaped    atomic.Int64  // when dead processes were last looked for, ns since start
 	start     time.Time
@@ -75,7 +78,7 @@ func New(c Config) (*Limiter, error) {
 	if c.Store == nil {
 		return nil, errors.New("make limiter: no store")
 	}
-	c.Tuning = c.Tuning.withDefaults()
+	c.Tuning = c.Tuning.WithDefaults()
 	if err := c.Tuning.Validate(); err != nil {
 		return nil, fmt.Errorf("make limiter: %w", err)
 	}
@@ -93,24 +96,24 @@ func New(c Config) (*Limiter, error) {
 	if l.draw == nil {
 		l.draw = rand.Float64
 	}
-	if live, ok := c.Store.(Liveness); ok {
+	if live, ok := c.Store.(core.Liveness); ok {
 		l.live, l.process = live, live.Owner()
-		l.owner = newOwnerOf(l.process)
+		l.owner = core.NewOwnerOf(l.process)
 	} else {
-		l.owner = newOwner()
+		l.owner = core.NewOwner()
 	}
-	if w, ok := c.Store.(Waker); ok {
+	if w, ok := c.Store.(shared.Waker); ok {
 		l.wake = w.Wake()
 	}
 	if s, ok := c.Store.(interface{ Coordinated() bool }); ok {
 		l.coordinated = s.Coordinated()
 	}
-	if p, ok := c.Store.(Pacer); ok {
+	if p, ok := c.Store.(shared.Pacer); ok {
 		l.nap = p.Nap()
 	}
 	l.state.Store(uint32(Normal))
 	l.reaped.Store(-int64(time.Hour))
-	l.tuned.Store(&InForce{Tuning: c.Tuning})
+	l.tuned.Store(&core.InForce{Tuning: c.Tuning})
 	l.gate.resize(c.Tuning.Concurrency)
 	return l, nil
 }
@@ -122,7 +125,7 @@ func (l *Limiter) Tuning() Tuning { return l.tuned.Load().Tuning }
 // Retune replaces the process's own tuning, for what comes from now on. It returns a *TuningError for one that cannot
 // be used, and keeps the old one then.
 func (l *Limiter) Retune(t Tuning) error {
-	t = t.withDefaults()
+	t = t.WithDefaults()
 	if err := t.Validate(); err != nil {
 		return fmt.Errorf("tune limiter: %w", err)
 	}
@@ -231,7 +234,7 @@ func (l *Limiter) record(p *Permit, e Event) {
 		l.release(p.pass)
 	}
 	r.KeepBudget = e.Status == 0 && p.booked && p.reservation.put()
-	var out Recorded
+	var out core.Recorded
 	gauges, err := l.do(context.Background(), func(at Instant, s *Snapshot, t *Tuning) (Transition, bool, error) {
 		report := r
 		report.Tuning = t
@@ -258,7 +261,7 @@ func (l *Limiter) record(p *Permit, e Event) {
 func (l *Limiter) do(
 	ctx context.Context, step func(Instant, *Snapshot, *Tuning) (Transition, bool, error),
 ) (gauges Gauges, err error) {
-	var t *InForce
+	var t *core.InForce
 	var tr Transition
 	var moved bool
 	var orphans Orphans
@@ -294,12 +297,12 @@ func (l *Limiter) do(
 }
 
 // tune returns the tuning in force for a snapshot, which the caller has to adopt after the update.
-func (l *Limiter) tune(at Instant, s *Snapshot) *InForce {
+func (l *Limiter) tune(at Instant, s *Snapshot) *core.InForce {
 	return s.InForce(at, *l.own.Load(), l.tuned.Load())
 }
 
 // adopt acts on a new tuning, outside the store's lock.
-func (l *Limiter) adopt(t *InForce) {
+func (l *Limiter) adopt(t *core.InForce) {
 	if t == l.tuned.Load() {
 		return
 	}
@@ -315,7 +318,7 @@ func (l *Limiter) adopt(t *InForce) {
 
 // tellTuned calls tell with each setting that operators have changed since before, and each of which a change has
 // ended.
-func tellTuned(before, now *InForce, tell func(Tuned)) {
+func tellTuned(before, now *core.InForce, tell func(Tuned)) {
 	for _, f := range Fields() {
 		is := func(o Override) bool { return o.Key == f.Key }
 		i := slices.IndexFunc(now.Overrides, is)
@@ -336,4 +339,28 @@ func (l *Limiter) warn(err error) {
 	if l.hooks.OnWarning != nil {
 		l.hooks.OnWarning(err)
 	}
+}
+
+// SetAccounts replaces the accounts that the process's requests go through, from now on; none: requests have a key
+// already.
+func (l *Limiter) SetAccounts(list []Account) error {
+	if err := core.CheckAccounts(list); err != nil {
+		return err
+	}
+	list = slices.Clone(list)
+	l.accounts.Store(&list)
+	return nil
+}
+
+func (l *Limiter) ownAccounts() []Account {
+	if list := l.accounts.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
+
+// Rationed reports whether requests may have to be reserved before they wait: there is a budget, or a quota of an
+// account.
+func (l *Limiter) Rationed() bool {
+	return l.tuned.Load().Budget.On() || slices.ContainsFunc(l.ownAccounts(), func(a Account) bool { return a.Quota.On() })
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/anivault/anivault/ratelimit/internal/core"
 )
 
 func TestZeroTuningIsTheDefault(t *testing.T) {
@@ -355,14 +357,21 @@ func TestThreeHours(t *testing.T) {
 		if transitions < 9 || transitions > 400 {
 			t.Errorf("%d transitions", transitions)
 		}
-		raw, _ := memory(r).s.AppendBinary(nil)
+		raw := encoded(t, r.l.store)
 		if len(raw) > 4096 {
 			t.Errorf("the snapshot has grown to %d bytes", len(raw))
 		}
 	})
 }
 
-func memory(r *rig) *MemoryStore { return r.l.store.(*MemoryStore) }
+// encoded returns what a store holds.
+func encoded(t *testing.T, store Store) []byte {
+	t.Helper()
+	_, s, err := core.Look(t.Context(), store)
+	must(t, err)
+	raw, _ := s.AppendBinary(nil)
+	return raw
+}
 
 // half is the store of one of two processes that can't see each other.
 type half struct{ *MemoryStore }
@@ -393,8 +402,8 @@ func (d *deriving) Update(ctx context.Context, fn func(Instant, *Snapshot) error
 
 func TestAStoreMayDeriveContextsFromThatOfAnUpdate(t *testing.T) {
 	tu := Default()
-	tu.Ceiling, tu.CeilingWindow, tu.RateBase, tu.BucketCap = maxGrants, time.Millisecond, 300, 300
-	l, err := New(Config{Store: &deriving{patient{MemoryStore: NewMemoryStore()}}, Tuning: tu})
+	tu.Ceiling, tu.CeilingWindow, tu.RateBase, tu.BucketCap = 400, time.Millisecond, 300, 300
+	l, err := New(Config{Store: new(deriving), Tuning: tu})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/ratelimit/internal/shared"
 )
 
 // machine is a clock that a folder's users may have in common or not.
@@ -31,7 +32,7 @@ func (f *folder) pass(d time.Duration) { f.wall = f.wall.Add(d) }
 
 // user is a process on a machine.
 type user struct {
-	*ratelimit.SharedStore
+	*shared.Store
 	*ratelimit.Limiter
 	told *events
 }
@@ -41,12 +42,12 @@ func (f *folder) open(m machine) user {
 	started := f.wall
 	u := user{told: &events{}}
 	var err error
-	u.SharedStore, err = ratelimit.OpenFileStore(f.dir, ratelimit.FileOptions{OnWarning: u.told.add, Now: func() ratelimit.Instant {
+	u.Store, err = ratelimit.OpenFileStore(f.dir, ratelimit.FileOptions{OnWarning: u.told.add, Now: func() ratelimit.Instant {
 		return ratelimit.Instant{Wall: f.wall, Boot: m.since + f.wall.Sub(started), BootID: m.boot, Machine: m.id}
 	}})
 	must(f.t, err)
-	u.Limiter = newLimiter(f.t, u.SharedStore, ratelimit.Default())
-	f.t.Cleanup(func() { u.SharedStore.Close() })
+	u.Limiter = newLimiter(f.t, u.Store, ratelimit.Default())
+	f.t.Cleanup(func() { u.Store.Close() })
 	return u
 }
 
@@ -100,7 +101,7 @@ func TestAFolderBelongsToOneMachine(t *testing.T) {
 			first.meet(t, 200*time.Second)
 			if c.ended {
 				must(t, first.Limiter.Close())
-				must(t, first.SharedStore.Close())
+				must(t, first.Store.Close())
 			}
 			if c.hidden {
 				must(t, os.Remove(filepath.Join(f.dir, "alive-"+first.Owner())))
@@ -150,7 +151,7 @@ func TestARefusedFolderIsUsedAgainByOneMachine(t *testing.T) {
 		}
 	}
 	first.Limiter.Close()
-	first.SharedStore.Close()
+	first.Store.Close()
 	f.pass(3 * time.Minute)
 	second.touch(t)
 	if second.Apart() != nil {

@@ -1,10 +1,7 @@
 package ratelimit
 
 import (
-	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -198,45 +195,5 @@ func TestGraphDrawsTheTable(t *testing.T) {
 		if !strings.Contains(g, "    "+arrow) {
 			t.Errorf("no %q in\n%s", arrow, g)
 		}
-	}
-}
-
-// An order that stays in the own memory is none: it must not look carried out.
-func TestOrdersThatNobodyElseSees(t *testing.T) {
-	ctx := context.Background()
-	for _, c := range []struct {
-		name string
-		cut  func(t *testing.T, dir string, s storeUnderTest)
-	}{
-		{"the lock is held", func(t *testing.T, dir string, _ storeUnderTest) { holdLock(t, dir) }},
-		{"the disk is full", func(_ *testing.T, _ string, s storeUnderTest) { s.fill() }},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			dir := t.TempDir()
-			s := openTest(t, dir, FileOptions{Patience: time.Millisecond})
-			must(t, (Operator{s}).Tune(ctx, map[string]string{"rate_base": "10"}, time.Hour))
-			c.cut(t, dir, s)
-			_, _, stopped := (Operator{s}).ForceCacheOnly(ctx, 0)
-			_, _, resumed := (Operator{s}).Resume(ctx)
-			for what, err := range map[string]error{
-				"tune": (Operator{s}).Tune(ctx, map[string]string{"rate_base": "5"}, time.Hour), "reset tuning": (Operator{s}).ResetTuning(ctx),
-				"cache-only": stopped, "resume": resumed, "reset": (Operator{s}).Reset(ctx, false),
-			} {
-				if !errors.Is(err, ErrNotShared) {
-					t.Errorf("%s: %v", what, err)
-				}
-			}
-		})
-	}
-	occupied := filepath.Join(t.TempDir(), "file")
-	must(t, os.WriteFile(occupied, nil, 0o600))
-	s, err := OpenFileStore(occupied, FileOptions{Processes: 1})
-	must(t, err)
-	t.Cleanup(func() { must(t, s.Close()) })
-	if err := (Operator{s}).Reset(ctx, true); !errors.Is(err, ErrNotShared) {
-		t.Errorf("no folder: %v", err)
-	}
-	if err := (Operator{NewMemoryStore()}).Reset(ctx, true); err != nil {
-		t.Errorf("a store for one process shares all there is: %v", err)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"sync"
+
+	"github.com/anivault/anivault/ratelimit/internal/core"
 )
 
 // Reservation is a number of requests that fit into the budget for certain.
@@ -33,7 +35,7 @@ func (l *Limiter) Reserve(ctx context.Context, n int) (*Reservation, error) {
 		return r, nil
 	}
 	refused, err := l.reserve(ctx, r, n)
-	if err == nil && refused != nil && l.reap(ctx, 0, maxNap) {
+	if err == nil && refused != nil && l.reap(ctx, 0, core.MaxNap) {
 		refused, err = l.reserve(ctx, r, n)
 	}
 	if err == nil && refused != nil {

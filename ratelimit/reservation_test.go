@@ -12,7 +12,10 @@ import (
 )
 
 func budgeted(requests int) func(*Config) {
-	return func(c *Config) { c.Tuning.Budget = Budget{requests, 24 * time.Hour}; c.Tuning.MaxRetries = -1 }
+	return func(c *Config) {
+		c.Tuning.Budget = Budget{Requests: requests, Period: 24 * time.Hour}
+		c.Tuning.MaxRetries = -1
+	}
 }
 
 func (r *rig) budget() (used, held int) {
@@ -135,7 +138,7 @@ func TestABudgetKeepsThePeriodItBeganWith(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := NewMemoryStore()
 		send := func(period time.Duration) bool {
-			l, _ := New(Config{Store: store, Tuning: Tuning{Budget: Budget{10, period}}})
+			l, _ := New(Config{Store: store, Tuning: Tuning{Budget: Budget{Requests: 10, Period: period}}})
 			p, err := l.Acquire(t.Context())
 			if errors.Is(err, ErrBudget) {
 				return false
@@ -174,7 +177,7 @@ func TestAnOrphanedReservationPaysForNothing(t *testing.T) {
 		t.Run(fmt.Sprintf("its owner asks meanwhile: %v", busy), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := NewMemoryStore()
-				tuning := Tuning{Budget: Budget{10, 24 * time.Hour}}
+				tuning := Tuning{Budget: Budget{Requests: 10, Period: 24 * time.Hour}}
 				owner, _ := New(Config{Store: store, Tuning: tuning})
 				other, _ := New(Config{Store: store, Tuning: tuning})
 				reservation, err := owner.Reserve(t.Context(), 8)

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/anivault/anivault/ratelimit/internal/core"
 )
 
 func TestStatusShowsEverything(t *testing.T) {
@@ -17,7 +19,7 @@ func TestStatusShowsEverything(t *testing.T) {
 			t.Fatal(err)
 		}
 		st := r.status()
-		want := Counts{OK: 2, Throttled: 1, Server: 1}
+		want := core.Counts{OK: 2, Throttled: 1, Server: 1}
 		if st.Counts != want || st.ErrRatio != 0.5 || st.Streak429 != 1 || st.Successes != 2 {
 			t.Errorf("%+v", st)
 		}
@@ -30,7 +32,7 @@ func TestStatusShowsEverything(t *testing.T) {
 		if st.Cause != ReasonFresh || !st.PauseUntil.IsZero() || !st.Until.IsZero() || st.Cooldown != 2*time.Second {
 			t.Errorf("%+v", st)
 		}
-		p.Done(Event{Outcome: Throttled, Status: 429, RetryAfter: Wait{10 * time.Minute, true}})
+		p.Done(Event{Outcome: Throttled, Status: 429, RetryAfter: Wait{For: 10 * time.Minute, Given: true}})
 		st = r.status()
 		if end := time.Now().Add(10 * time.Minute); st.State != CacheOnly || st.Cause != ReasonRetryAfterLong || !st.Until.Equal(end) || !st.PauseUntil.Equal(end) || st.Rate != 0 || st.Slots != 0 {
 			t.Errorf("%+v", st)

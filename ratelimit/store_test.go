@@ -10,8 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/anivault/anivault/internal/testing/storetest"
 	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/ratelimit/internal/shared"
+	"github.com/anivault/anivault/ratelimit/internal/testing/storetest"
 )
 
 func must(t *testing.T, err error) {
@@ -61,7 +62,7 @@ func TestStores(t *testing.T) {
 	}
 }
 
-func closed(t *testing.T, st *ratelimit.SharedStore) *ratelimit.SharedStore {
+func closed(t *testing.T, st *shared.Store) *shared.Store {
 	t.Cleanup(func() { st.Close() })
 	return st
 }

@@ -3,18 +3,26 @@ package ratelimit
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptrace"
 	"reflect"
+	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/anivault/anivault/ratelimit/internal/core"
 )
 
 // MaxBody is the default of Transport.MaxBody: 32 MiB.
 const MaxBody = 32 << 20
+
+// timeoutGrace is what a permit outlives the request's timeout by, so that the report of a timeout still counts.
+const timeoutGrace = time.Second
 
 // Transport is an http.RoundTripper that sends only what its limiter lets through.
 //
@@ -59,7 +67,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		c.pauseClock()
 		resp, e, err := t.send(c, permit, req)
 		outcome := e.Outcome
-		if e.Key != KeyUnknown && permit.choice.Account != "" && permit.choice.Why != ByTest && repeatable(req) {
+		if e.Key != KeyUnknown && permit.choice.Account != "" && permit.choice.Why != core.ByTest && repeatable(req) {
 			next, againErr := again(req) // ends with the last key
 			if againErr != nil {
 				return nil, againErr
@@ -193,7 +201,7 @@ func (t *Transport) classify(req *http.Request, resp *http.Response, body []byte
 
 // retryAfter reads the header where it is obeyed, and warns of what it cannot understand.
 func (t *Transport) retryAfter(e *Event, resp *http.Response) Wait {
-	if !e.obeyed() {
+	if !e.Obeyed() {
 		return Wait{}
 	}
 	wait, err := ParseRetryAfter(resp.Header, time.Now())
@@ -267,5 +275,51 @@ func again(req *http.Request) (*http.Request, error) {
 func closeBody(req *http.Request) {
 	if req.Body != nil {
 		_ = req.Body.Close() // it will not be read
+	}
+}
+
+// Classify says what an answer, or an error instead of one, counts as. resp is
+// nil if err is not; body is the whole body. It must not keep what it is given.
+type Classify func(req *http.Request, resp *http.Response, body []byte, err error) Outcome
+
+// ClassifyStatus is the Classify of a service of which nothing else is known: 2xx
+// and 304 are OK, 429 is Throttled, 5xx and 408 are Server, any other status is Client, a
+// connection that cannot be trusted is Misconfigured, any other error is Network.
+func ClassifyStatus(_ *http.Request, resp *http.Response, _ []byte, err error) Outcome {
+	if err != nil {
+		return classifyError(err)
+	}
+	switch code := resp.StatusCode; {
+	case code >= 200 && code <= 299, code == http.StatusNotModified:
+		return OK
+	case code == http.StatusTooManyRequests:
+		return Throttled
+	case code >= 500, code == http.StatusRequestTimeout:
+		return Server
+	default:
+		return Client
+	}
+}
+
+func classifyError(err error) Outcome {
+	var (
+		tooLarge   *BodyTooLargeError
+		verify     *tls.CertificateVerificationError
+		authority  x509.UnknownAuthorityError
+		hostname   x509.HostnameError
+		invalid    x509.CertificateInvalidError
+		notTLS     tls.RecordHeaderError
+		plainReply = "server gave HTTP response to HTTPS client"
+	)
+	switch {
+	case errors.As(err, &tooLarge):
+		return Server
+	case errors.Is(err, context.Canceled):
+		return Cancelled
+	case errors.As(err, &verify), errors.As(err, &authority), errors.As(err, &hostname),
+		errors.As(err, &invalid), errors.As(err, &notTLS), strings.Contains(err.Error(), plainReply):
+		return Misconfigured
+	default:
+		return Network
 	}
 }

@@ -417,7 +417,7 @@ func TestAStaleAnswerIsNoEvidence(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Second)
-		old.Done(Event{Outcome: Throttled, Status: 429, RetryAfter: Wait{20 * time.Second, true}})
+		old.Done(Event{Outcome: Throttled, Status: 429, RetryAfter: Wait{For: 20 * time.Second, Given: true}})
 		st := r.status()
 		if st.State != CacheOnly || st.Counts.Total() != 0 || !answers[0].Late || answers[0].Pause != 20*time.Second {
 			t.Errorf("%+v %+v", st, answers)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/anivault/anivault/ratelimit/internal/core"
 )
 
 // repeating is a store whose first try is lost, as of a compare-and-swap: it calls fn on another snapshot first.
@@ -31,13 +33,13 @@ func (r *repeating) Update(ctx context.Context, fn func(Instant, *Snapshot) erro
 func others(at Instant) map[string]Snapshot {
 	all := map[string]Snapshot{}
 	tu := Default()
-	tu.Budget = Budget{1000, time.Hour}
+	tu.Budget = Budget{Requests: 1000, Period: time.Hour}
 	ask := Ask{Owner: "stranger", Tuning: &tu, Patience: time.Minute}
 	for name, change := range map[string]func(s *Snapshot){
 		"fresh":     func(*Snapshot) {},
 		"blocked":   func(s *Snapshot) { s.ForceCacheOnly(at, 0) },
 		"spent":     func(s *Snapshot) { _, _ = s.Reserve(at, "stranger", 1000, &tu, nil) },
-		"full":      func(s *Snapshot) { *s = NewCautiousSnapshot(at) },
+		"full":      func(s *Snapshot) { *s = core.NewCautiousSnapshot(at) },
 		"tuned":     func(s *Snapshot) { _ = s.Override(at, map[string]string{"concurrency": "9"}, time.Hour) },
 		"inhabited": func(s *Snapshot) { s.TryGrant(at, ask) },
 		"refused": func(s *Snapshot) {
@@ -66,7 +68,7 @@ func TestEveryUpdateMayBeRepeated(t *testing.T) {
 		decoy := rapid.SampledFrom([]string{"fresh", "blocked", "spent", "full", "tuned", "inhabited", "refused"}).Draw(rt, "lost on")
 		var accounts []Account
 		if rapid.Bool().Draw(rt, "with accounts") {
-			accounts = pool(Account{Name: "a2", Slots: 2}, Account{Name: "b1", Quota: Budget{9, time.Hour}})
+			accounts = pool(Account{Name: "a2", Slots: 2}, Account{Name: "b1", Quota: Budget{Requests: 9, Period: time.Hour}})
 		}
 		var once, twice []string
 		synctest.Test(t, func(t *testing.T) { once = play(t, steps, "", accounts) })
@@ -90,7 +92,7 @@ func play(t *testing.T, steps []string, decoy string, accounts []Account) []stri
 	}
 	told := []string{}
 	l, err := New(Config{
-		Store: store, Tuning: Tuning{MaxWait: 3 * time.Second, Budget: Budget{30, time.Hour}}, Rand: func() float64 { return 0.5 },
+		Store: store, Tuning: Tuning{MaxWait: 3 * time.Second, Budget: Budget{Requests: 30, Period: time.Hour}}, Rand: func() float64 { return 0.5 },
 		Accounts: accounts,
 		Hooks: Hooks{
 			OnTransition: func(tr Transition) { told = append(told, fmt.Sprint(tr.From, tr.To, tr.Reason)) },
@@ -171,7 +173,7 @@ func play(t *testing.T, steps []string, decoy string, accounts []Account) []stri
 		case "close":
 			err = l.Close()
 		}
-		raw, _ := memory.s.AppendBinary(nil)
+		raw := encoded(t, memory)
 		shown = append(shown, fmt.Sprintf("%v; told %q; inside %d of %d; %x", err, told, len(l.gate.inside), l.gate.limit, raw))
 	}
 	return shown
@@ -181,7 +183,7 @@ func play(t *testing.T, steps []string, decoy string, accounts []Account) []stri
 func TestReserveIsWhatItsLastTrySaid(t *testing.T) {
 	memory := NewMemoryStore()
 	spent := others(Instant{Wall: time.Now(), BootID: "memory"})["spent"]
-	l, err := New(Config{Store: &repeating{MemoryStore: memory, other: func() Snapshot { return spent.Clone() }}, Tuning: Tuning{Budget: Budget{10, time.Hour}}})
+	l, err := New(Config{Store: &repeating{MemoryStore: memory, other: func() Snapshot { return spent.Clone() }}, Tuning: Tuning{Budget: Budget{Requests: 10, Period: time.Hour}}})
 	must(t, err)
 	r, err := l.Reserve(t.Context(), 8)
 	if err != nil || r.Left() != 8 || errors.Is(err, ErrBudget) {

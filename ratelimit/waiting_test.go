@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/anivault/anivault/ratelimit/internal/core"
 )
 
 func TestAutoRecoverWaitsAsLongAsItTakes(t *testing.T) {
@@ -106,7 +108,7 @@ func TestTheDeadGiveBackAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, mu, dead := NewMemoryStore(), &sync.Mutex{}, map[string]bool{}
 		tu := Default()
-		tu.ConcurrencyTotal, tu.Budget = 4, Budget{10, time.Hour}
+		tu.ConcurrencyTotal, tu.Budget = 4, Budget{Requests: 10, Period: time.Hour}
 		a, _ := New(Config{Store: &mortal{MemoryStore: store, owner: "a", mu: mu, dead: dead}, Tuning: tu})
 		b, _ := New(Config{Store: &mortal{MemoryStore: store, owner: "b", mu: mu, dead: dead}, Tuning: tu})
 		for range 4 {
@@ -178,7 +180,7 @@ func TestAForgottenPermitGivesItsPlaceBack(t *testing.T) {
 		must(t, err)
 		start := time.Now()
 		p, err := l.Acquire(t.Context())
-		if err != nil || time.Since(start) > leaseMax+maxNap {
+		if err != nil || time.Since(start) > core.LeaseMax+core.MaxNap {
 			t.Fatalf("%v after %s", err, time.Since(start))
 		}
 		forgotten.Done(Event{Outcome: OK, Status: 200}) // frees nobody else's place
@@ -278,7 +280,7 @@ func TestCloseEndsARetry(t *testing.T) {
 func TestLimitersOfOneProcessAreTwo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &mortal{MemoryStore: NewMemoryStore(), owner: t.Name(), mu: &sync.Mutex{}, dead: map[string]bool{}}
-		tuning := Tuning{Budget: Budget{10, time.Hour}}
+		tuning := Tuning{Budget: Budget{Requests: 10, Period: time.Hour}}
 		a, _ := New(Config{Store: store, Tuning: tuning})
 		b, _ := New(Config{Store: store, Tuning: tuning})
 		_, err := a.Reserve(t.Context(), 6)
@@ -357,11 +359,11 @@ func TestWaitingForANewReasonIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := newCall(t.Context(), l, 0)
-	for r := range Reason(len(reasons) + 1) {
+	for r := range Reason(64) {
 		var w wait
 		told = 0
 		w.begin(c, Block{State: Sleep, Cause: r, Until: time.Now().Add(time.Hour)}, Gauges{})
-		if short := r >= ReasonSlot && r <= ReasonAccount; (told == 0) != short {
+		if short := r >= ReasonSlot && r <= ReasonAccount; (told == 0) != short { // the numbers of what a request lacks
 			t.Errorf("%v: told %d times", r, told)
 		}
 	}

@@ -53,7 +53,7 @@ func (p *process) end() (permits, trips int64, err error) {
 }
 
 // openStore opens the store of one process.
-func openStore(kind, at, dir string) (*ratelimit.SharedStore, *redisstore.Backend, error) {
+func openStore(kind, at, dir string) (*redisstore.Store, *redisstore.Backend, error) {
 	file, err := ratelimit.OpenFileStore(filepath.Join(dir, "state"), ratelimit.FileOptions{})
 	if kind == "file" || err != nil {
 		return file, nil, err
@@ -66,7 +66,7 @@ func openStore(kind, at, dir string) (*ratelimit.SharedStore, *redisstore.Backen
 	if err != nil {
 		return nil, nil, err
 	}
-	return ratelimit.NewSharedStore(backend, ratelimit.SharedOptions{Place: at, Fallback: file}), backend, nil
+	return redisstore.NewStore(backend, redisstore.StoreOptions{Place: at, Fallback: file}), backend, nil
 }
 
 // work is the worker.

@@ -121,7 +121,7 @@ func openCoordinator(cfg *config.Config, warn func(error)) (_ ratelimit.Store, d
 	if err != nil {
 		return nil, nil, errors.Join(coordinatorError(cfg, err), machine.Close())
 	}
-	store := ratelimit.NewSharedStore(backend, ratelimit.SharedOptions{
+	store := redisstore.NewStore(backend, redisstore.StoreOptions{
 		Place: o.Address.Place(), Fallback: machine, Processes: cfg.Tuning.Processes, OnWarning: told,
 	})
 	return store, store.Close, nil

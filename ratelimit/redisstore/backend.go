@@ -1,5 +1,5 @@
 // Package redisstore keeps the limiter's state in Redis or Valkey, so that several machines share one limit. [Open]
-// returns the [ratelimit.Backend] for a [ratelimit.NewSharedStore]; [Backend.Check] looks whether a server will do.
+// returns the Backend for a [NewStore]; [Backend.Check] looks whether a server will do.
 //
 // All that is decided is decided in Go, on the one value that the processes exchange. Redis only says whose turn it is,
 // keeps the value and supplies the time.
@@ -19,13 +19,14 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/ratelimit/internal/shared"
 )
 
 // maxRounds bounds how often one Exchange begins anew.
 const maxRounds = 20
 
-// Backend is a [ratelimit.Backend] on a server that several machines share. It is a [ratelimit.Liveness], a
-// [ratelimit.Waker], a [ratelimit.Pacer] and a [ratelimit.Coordinator] as well, and safe for concurrent use.
+// Backend is a [shared.Backend] on a server that several machines share. It is a [core.Liveness], a
+// [shared.Waker], a [shared.Pacer] and a [shared.Coordinator] as well, and safe for concurrent use.
 type Backend struct {
 	client *redis.Client
 	opts   Options
@@ -80,7 +81,7 @@ func Open(o Options) (*Backend, error) {
 
 func (b *Backend) key(name string) string { return b.base + name }
 
-// Exchange implements [ratelimit.Backend].
+// Exchange implements [shared.Backend].
 func (b *Backend) Exchange(ctx context.Context, change func(ratelimit.Instant, []byte) ([]byte, error)) error {
 	select {
 	case b.turn <- struct{}{}: // to ask ctx for its end may make a timer
@@ -100,7 +101,7 @@ func (b *Backend) Exchange(ctx context.Context, change func(ratelimit.Instant, [
 		b.leave(e.fence)
 	}
 	givenUp, own := ctx.Err() != nil && errors.Is(err, ctx.Err()), e.own != nil && errors.Is(err, e.own)
-	if err == nil || givenUp || own || errors.Is(err, ratelimit.ErrNewer) {
+	if err == nil || givenUp || own || errors.Is(err, shared.ErrNewer) {
 		return err
 	}
 	b.read = false
@@ -165,7 +166,7 @@ func (e *exchange) do(ctx context.Context) error {
 			return err
 		}
 	}
-	return fmt.Errorf("%w: the state is replaced all the time", ratelimit.ErrBusy)
+	return fmt.Errorf("%w: the state is replaced all the time", shared.ErrBusy)
 }
 
 // round writes what was decided, or gets the turn and decides anew. It isn't done where others were faster.
@@ -260,16 +261,16 @@ func (e *exchange) apply() (write bool, err error) {
 		e.next.sequence = max(e.next.sequence, k.sequence+1)
 	}
 	e.at = b.clock.boot()
-	shared, bias := b.clock.now(e.at)
+	now, bias := b.clock.now(e.at)
 	if b.life == "" || b.lived != e.next.generation {
 		b.lived, b.life = e.next.generation, life(e.next.generation)
 	}
 	at := ratelimit.Instant{
-		Wall: time.Unix(0, int64(shared)), Boot: shared, BootID: b.life, Lost: lost || e.damage != nil,
+		Wall: time.Unix(0, int64(now)), Boot: now, BootID: b.life, Lost: lost || e.damage != nil,
 	}
 	b.rouse = ""
 	next, err := e.change(at, old)
-	if errors.Is(err, ratelimit.ErrDamaged) {
+	if errors.Is(err, shared.ErrDamaged) {
 		e.damage, at.Lost = err, true
 		next, err = e.change(at, nil)
 	}
@@ -277,7 +278,7 @@ func (e *exchange) apply() (write bool, err error) {
 	if err != nil || next == nil {
 		return false, err
 	}
-	e.next.time, e.next.bias, e.next.snapshot = shared, bias, next
+	e.next.time, e.next.bias, e.next.snapshot = now, bias, next
 	e.next.follow(&b.cached, b.writer, b.writers)
 	b.writers = e.next.writers
 	if size := e.next.size(); size > maxFrame {
@@ -335,7 +336,7 @@ func (e *exchange) tellOwn() {
 	}
 }
 
-// take makes value the newest state that is known. The error is [ratelimit.ErrNewer].
+// take makes value the newest state that is known. The error is [shared.ErrNewer].
 func (e *exchange) take(value []byte) error {
 	b := e.Backend
 	b.read, e.damage = true, nil
@@ -346,7 +347,7 @@ func (e *exchange) take(value []byte) error {
 	f, err := decodeFrame(value)
 	if err != nil {
 		b.cached, e.damage = frame{}, err
-		b.read = !errors.Is(err, ratelimit.ErrNewer)
+		b.read = !errors.Is(err, shared.ErrNewer)
 		if !b.read {
 			return err
 		}
@@ -423,22 +424,22 @@ func (b *Backend) answered(asked time.Time, err error) {
 	}
 }
 
-// Wake implements [ratelimit.Waker].
+// Wake implements [shared.Waker].
 func (b *Backend) Wake() <-chan struct{} { return b.keeper.wake }
 
-// Nap implements [ratelimit.Pacer].
+// Nap implements [shared.Pacer].
 func (b *Backend) Nap() time.Duration { return b.opts.Turn }
 
-// Aside implements [ratelimit.Quarantine].
+// Aside implements [shared.Quarantine].
 func (b *Backend) Aside() (place string, cause error) { return b.aside, b.cause }
 
-// WakeNext implements [ratelimit.Coordinator].
+// WakeNext implements [shared.Coordinator].
 func (b *Backend) WakeNext(owner string, in time.Duration) { b.rouse, b.rouseIn = owner, in }
 
-// Back implements [ratelimit.Coordinator].
+// Back implements [shared.Coordinator].
 func (b *Backend) Back() bool { return b.keeper.up.Load() }
 
-// Lost implements [ratelimit.Coordinator]. A server that dies closes the connection that listens before anything is asked.
+// Lost implements [shared.Coordinator]. A server that dies closes the connection that listens before anything is asked.
 func (b *Backend) Lost() time.Time {
 	if ns := b.keeper.deaf.Load(); ns != 0 && (b.lost.IsZero() || time.Unix(0, ns).Before(b.lost)) {
 		return time.Unix(0, ns)
@@ -446,7 +447,7 @@ func (b *Backend) Lost() time.Time {
 	return b.lost
 }
 
-// Missed implements [ratelimit.Coordinator].
+// Missed implements [shared.Coordinator].
 func (b *Backend) Missed() time.Time {
 	if ns := b.keeper.absent.Load(); ns != 0 {
 		return time.Unix(0, ns)
@@ -454,10 +455,10 @@ func (b *Backend) Missed() time.Time {
 	return time.Time{}
 }
 
-// Owner implements [ratelimit.Liveness].
+// Owner implements [core.Liveness].
 func (b *Backend) Owner() string { return b.owner }
 
-// Machines implements [ratelimit.Coordinator].
+// Machines implements [shared.Coordinator].
 func (b *Backend) Machines(ids []string) int {
 	seen := []string{b.home.machine}
 	for _, id := range ids {

@@ -4,8 +4,9 @@ import (
 	"testing"
 
 	"github.com/anivault/anivault/internal/testing/redistest"
-	"github.com/anivault/anivault/internal/testing/storetest"
 	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/ratelimit/internal/shared"
+	"github.com/anivault/anivault/ratelimit/internal/testing/storetest"
 	"github.com/anivault/anivault/ratelimit/redisstore"
 )
 
@@ -23,7 +24,7 @@ func suite(t *testing.T, server *redistest.Server) {
 			must(t, err)
 			b, err := redisstore.Open(redisstore.Options{Address: addr, Upstream: "test", Dir: t.TempDir()})
 			must(t, err)
-			st := ratelimit.NewSharedStore(b, ratelimit.SharedOptions{Place: "redis", OnWarning: func(err error) { t.Errorf("warned: %v", err) }})
+			st := shared.New(b, shared.Options{Place: "redis", OnWarning: func(err error) { t.Errorf("warned: %v", err) }})
 			t.Cleanup(func() { st.Close() })
 			return st
 		}}

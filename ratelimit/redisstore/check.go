@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/ratelimit/internal/shared"
 )
 
 // Rule is the ACL rule that is enough for a user, to be completed by a password.
@@ -160,4 +160,4 @@ func parseVersion(s string) (v [2]int, ok bool) {
 	return v, err == nil && err2 == nil
 }
 
-var _ ratelimit.Coordinator = (*Backend)(nil)
+var _ shared.Coordinator = (*Backend)(nil)

@@ -15,9 +15,10 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/internal/testing/redistest"
-	"github.com/anivault/anivault/internal/testing/storetest"
 	"github.com/anivault/anivault/internal/tmdbfake/cert"
 	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/ratelimit/internal/shared"
+	"github.com/anivault/anivault/ratelimit/internal/testing/storetest"
 	"github.com/anivault/anivault/ratelimit/redisstore"
 )
 
@@ -50,7 +51,7 @@ func TestTheRuleIsEnough(t *testing.T) {
 		return storetest.World{Open: func(t *testing.T) ratelimit.Store {
 			b, err := redisstore.Open(redisstore.Options{Address: a, Upstream: "test", Prefix: prefix, Dir: t.TempDir()})
 			must(t, err)
-			st := ratelimit.NewSharedStore(b, ratelimit.SharedOptions{OnWarning: func(err error) { t.Errorf("warned: %v", err) }})
+			st := shared.New(b, shared.Options{OnWarning: func(err error) { t.Errorf("warned: %v", err) }})
 			t.Cleanup(func() { st.Close() })
 			return st
 		}}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/ratelimit/internal/shared"
 )
 
 const (
@@ -95,7 +95,7 @@ func (f *frame) within(b []byte) {
 	f.writers, f.snapshot = b[frameHeader:from], b[from:]
 }
 
-// decodeFrame reads a frame; its writers and its snapshot are parts of b. The error is [ratelimit.ErrNewer] or errGarbled.
+// decodeFrame reads a frame; its writers and its snapshot are parts of b. The error is [shared.ErrNewer] or errGarbled.
 func decodeFrame(b []byte) (frame, error) {
 	switch {
 	case len(b) > maxFrame:
@@ -105,7 +105,7 @@ func decodeFrame(b []byte) (frame, error) {
 		return frame{}, fmt.Errorf("%w: %d bytes of something else", errGarbled, len(b))
 	}
 	if v := binary.LittleEndian.Uint32(b[8:]); v > frameVersion {
-		return frame{}, fmt.Errorf("%w: format %d", ratelimit.ErrNewer, v)
+		return frame{}, fmt.Errorf("%w: format %d", shared.ErrNewer, v)
 	} else if v != frameVersion || len(b) < frameHeader {
 		return frame{}, fmt.Errorf("%w: %d bytes of format %d", errGarbled, len(b), v)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/ratelimit/internal/shared"
 )
 
 func sampleFrame(snapshot []byte) frame {
@@ -57,8 +57,8 @@ func TestFramesThatAreNotOurs(t *testing.T) {
 		b    []byte
 		want error
 	}{
-		"of a newer version":          {newer, ratelimit.ErrNewer},
-		"of a newer and shorter one":  {newer[:20], ratelimit.ErrNewer},
+		"of a newer version":          {newer, shared.ErrNewer},
+		"of a newer and shorter one":  {newer[:20], shared.ErrNewer},
 		"a blank, as an empty one is": {[]byte(" "), errGarbled},
 		"cut off":                     {f.append(nil)[:frameHeader-1], errGarbled},
 		"too large":                   {make([]byte, maxFrame+1), errGarbled},

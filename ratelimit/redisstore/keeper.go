@@ -282,7 +282,7 @@ func (k *keeper) drain() {
 	}
 }
 
-// Dead implements [ratelimit.Liveness]. A process of this machine is dead when nobody holds its lock file, one of another
+// Dead implements [core.Liveness]. A process of this machine is dead when nobody holds its lock file, one of another
 // machine when its sign of life is missing in two looks: that is presumption, not proof.
 func (b *Backend) Dead(ids []string) []string {
 	var dead, far []string
@@ -336,7 +336,7 @@ func (k *keeper) dead(ids []string) []string {
 	return dead
 }
 
-// Living implements [ratelimit.Liveness]: who listens lives.
+// Living implements [core.Liveness]: who listens lives.
 func (b *Backend) Living() int {
 	ctx, cancel := context.WithTimeout(context.Background(), b.opts.Timeout)
 	defer cancel()

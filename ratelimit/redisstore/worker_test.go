@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/ratelimit/internal/shared"
 	"github.com/anivault/anivault/ratelimit/redisstore"
 )
 
@@ -82,7 +83,7 @@ func beWorker(args []string) error {
 	switch args[2] {
 	case "hold":
 		l, err := ratelimit.New(ratelimit.Config{
-			Store: ratelimit.NewSharedStore(b, ratelimit.SharedOptions{}), Tuning: ratelimit.Tuning{Concurrency: n, ConcurrencyTotal: n},
+			Store: shared.New(b, shared.Options{}), Tuning: ratelimit.Tuning{Concurrency: n, ConcurrencyTotal: n},
 		})
 		if err != nil {
 			return err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/anivault/anivault/internal/testing/redistest"
 	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/ratelimit/internal/shared"
 	"github.com/anivault/anivault/ratelimit/redisstore"
 )
 
@@ -34,7 +35,7 @@ type machine struct {
 	ahead  time.Duration // of its wall clock
 	proxy  *redistest.Proxy
 	events *events
-	stores []*ratelimit.SharedStore
+	stores []*shared.Store
 }
 
 func newMachine(t testing.TB, server *redistest.Server) *machine {
@@ -53,7 +54,7 @@ func (m *machine) options() redisstore.Options {
 }
 
 // open returns the store of one more process of the machine.
-func (m *machine) open() (*ratelimit.SharedStore, *redisstore.Backend) {
+func (m *machine) open() (*shared.Store, *redisstore.Backend) {
 	m.t.Helper()
 	b, err := redisstore.Open(m.options())
 	must(m.t, err)
@@ -64,7 +65,7 @@ func (m *machine) open() (*ratelimit.SharedStore, *redisstore.Backend) {
 	}
 	alone, err := ratelimit.OpenFileStore(m.dir, ratelimit.FileOptions{Now: now, OnWarning: m.events.add})
 	must(m.t, err)
-	st := ratelimit.NewSharedStore(b, ratelimit.SharedOptions{
+	st := shared.New(b, shared.Options{
 		Place: "redis", Fallback: alone, Now: now, OnWarning: m.events.add,
 	})
 	m.stores = append(m.stores, st)

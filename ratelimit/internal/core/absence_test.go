@@ -1,0 +1,143 @@
+package core
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// The same script for a rejoin in pure values: what was done alone counts, what was given
+// back alone is free, and nothing of the others is touched.
+func TestRejoinTellsTheOthers(t *testing.T) {
+	clock := newFakeClock()
+	tuning := Default()
+	var shared Snapshot
+	now := shared.advance(clock.now())
+	me, other := shared.join(now, "me", &tuning).key, shared.join(now, "other", &tuning).key
+	shared.machine.permits = 4
+	shared.slots.leases = []lease{
+		{permit: 1, epoch: 1, owner: me, until: now.add(time.Minute)},
+		{permit: 2, epoch: 1, owner: other, until: now.add(time.Minute)},
+		{permit: 3, epoch: 1, owner: me, until: now.add(time.Minute)},
+	}
+	shared.slots.tickets = []ticket{{number: 5, owner: me}, {number: 6, owner: other}}
+	shared.slots.seq = 6
+	shared.budget = budgetUse{since: now, used: 10}
+	shared.ceiling.grants = []Stamp{now - 5}
+
+	a := NewAbsence(&shared, clock.now(), "me", 1)
+	clock.pass(time.Second)
+	alone := a.Snapshot.advance(clock.now())
+	a.Snapshot.slots.release(1, 1)
+	a.Snapshot.slots.withdraw(5)
+	a.Snapshot.ceiling.add(alone, time.Minute)
+	a.Snapshot.budget.used += 2
+	shared.budget.used += 3 // by the others, meanwhile
+	shared.ceiling.add(shared.clock.now, time.Minute)
+	shared.join(shared.advance(clock.now()), "other", &tuning) // so it was never alone
+	clock.pass(time.Second)
+	a.Snapshot.machine.pauseUntil = a.Snapshot.advance(clock.now()).add(time.Minute)
+
+	shared.Rejoin(clock.now(), a, "me", 2)
+	var permits, tickets []uint64
+	for _, l := range shared.slots.leases {
+		permits = append(permits, l.permit)
+	}
+	for _, q := range shared.slots.tickets {
+		tickets = append(tickets, q.number)
+	}
+	if !slices.Equal(permits, []uint64{2, 3}) || !slices.Equal(tickets, []uint64{6}) {
+		t.Errorf("leases %v, tickets %v; want [2 3], [6]", permits, tickets)
+	}
+	if want := []Stamp{now - 5, now, alone}; !slices.Equal(shared.ceiling.grants, want) {
+		t.Errorf("grants %v, want %v", shared.ceiling.grants, want)
+	}
+	if shared.budget.used != 15 {
+		t.Errorf("%d used of the budget, want 15", shared.budget.used)
+	}
+	if left := shared.machine.pauseUntil.sub(shared.clock.now); left != time.Minute {
+		t.Errorf("%v of the pause are left", left)
+	}
+}
+
+// Where several processes were alone, the first to come back makes room for what the others may have granted. It is
+// never the reason for silence that what they did is not known yet.
+func TestRoomIsKeptForThoseWhoAreStillAlone(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		before int // grants within the window that all know of
+		heard  int // others that have been heard of since
+		want   int // permits that may be granted at once
+	}{
+		{"nothing was granted before: everybody has its part", 0, 0, 10},
+		{"a few", 4, 0, 40 - 4 - 3*6},
+		{"all had granted more than their part: they could grant nothing", 12, 0, 28},
+		{"the others are back", 0, 3, 40},
+		{"one of them is", 0, 1, 20},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			clock, tuning := newFakeClock(), Default()
+			var shared Snapshot
+			since := shared.advance(clock.now())
+			for _, id := range []string{"me", "a", "b", "c"} {
+				shared.join(since, id, &tuning)
+			}
+			for range c.before {
+				shared.ceiling.add(since, tuning.CeilingWindow)
+			}
+			mine, late := NewAbsence(&shared, clock.now(), "me", 1), NewAbsence(&shared, clock.now(), "c", 2)
+			clock.pass(300 * time.Millisecond)
+			now := shared.advance(clock.now())
+			for _, id := range []string{"a", "b", "c"}[:c.heard] {
+				shared.join(now, id, &tuning)
+			}
+			shared.Rejoin(clock.now(), mine, "me", 4)
+			if got := tuning.Ceiling - shared.ceiling.within(now, tuning.CeilingWindow); got != c.want {
+				t.Errorf("room for %d, want %d", got, c.want)
+			}
+			clock.pass(tuning.CeilingWindow)
+			now = shared.advance(clock.now())
+			shared.Rejoin(clock.now(), late, "c", 4)
+			if got := shared.ceiling.within(now, tuning.CeilingWindow); got != 0 {
+				t.Errorf("the same trouble counts twice: %d", got)
+			}
+		})
+	}
+}
+
+// What a process did with the accounts while it was alone is brought along: use of quotas, and a key that was refused.
+func TestAccountsOfAProcessThatWasAlone(t *testing.T) {
+	tu := Default()
+	at := Instant{Wall: time.Unix(1_800_000_000, 0), Boot: time.Hour, BootID: "b"}
+	later := func(d time.Duration) Instant {
+		at.Wall, at.Boot = at.Wall.Add(d), at.Boot+d
+		return at
+	}
+	list := pool(Account{Name: "a2", Quota: Budget{100, time.Hour}})
+	one := func(s *Snapshot, e Event) {
+		t.Helper()
+		g := s.TryGrant(later(time.Second), Ask{Owner: "p", Tuning: &tu, Patience: time.Hour, Accounts: list})
+		if !g.Granted {
+			t.Fatalf("%+v", g)
+		}
+		s.Record(later(time.Second), Report{Owner: "p", Tuning: &tu, Pass: g.Pass, Event: e})
+	}
+	s := NewSnapshot(at)
+	one(&s, ok())
+	a := NewAbsence(&s, later(time.Second), "p", 1)
+	for range 4 {
+		one(&a.Snapshot, ok())
+	}
+	one(&a.Snapshot, Event{Outcome: Client, Status: 401, Key: KeyRefused})
+	s.Rejoin(later(time.Second), a, "p", 1)
+	st := s.Status(at, tu, "p").Accounts[0]
+	refused := 0
+	for _, k := range st.Keys {
+		if k.Standing == Refused {
+			refused++
+		}
+	}
+	if st.QuotaUsed != 6 || refused != 1 {
+		t.Errorf("%+v", st)
+	}
+}

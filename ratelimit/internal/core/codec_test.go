@@ -1,0 +1,64 @@
+package core
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestDecodeReturnsWhatWasEncoded(t *testing.T) {
+	tuned := newWorld(t)
+	tuned.run("429*3 ok*11 ok*5 500*8 cacheonly/15m")
+	if err := tuned.s.Override(tuned.now, map[string]string{"rate_base": "20"}, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	for name, s := range map[string]Snapshot{
+		"fresh":    NewSnapshot(Instant{Wall: time.Unix(1_800_000_000, 5), Boot: time.Hour, BootID: "b"}),
+		"cautious": NewCautiousSnapshot(Instant{Wall: time.Unix(1_800_000_000, 5), Boot: time.Hour, BootID: "b"}),
+		"busy":     busySnapshot(t).Clone(),
+		"troubled": tuned.s,
+		"accounts": accountsSnapshot(t),
+	} {
+		raw, err := s.AppendBinary([]byte("prefix"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := busySnapshot(t).Clone() // what was there before must not shine through
+		if err := got.Decode(raw[len("prefix"):]); err != nil {
+			t.Fatal(err)
+		}
+		all := cmp.Exporter(func(reflect.Type) bool { return true })
+		if diff := cmp.Diff(s.Clone(), got.Clone(), all); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// accountsSnapshot is a snapshot in which everything about accounts is set.
+func accountsSnapshot(t testing.TB) Snapshot {
+	t.Helper()
+	tu := Default()
+	tu.LimitedBy = ByAccount
+	now := Instant{Wall: time.Unix(1_800_000_000, 5), Boot: time.Hour, BootID: "b"}
+	s := NewSnapshot(now)
+	list := pool(Account{Name: "a3", Slots: 5, Rate: 7, Quota: Budget{100, time.Hour}}, Account{Name: "b2", KeySlots: 2, Priority: 3})
+	for i := range 30 {
+		now.Wall, now.Boot = now.Wall.Add(time.Second), now.Boot+time.Second
+		g := s.TryGrant(now, Ask{Owner: fmt.Sprint("p", i%3), Tuning: &tu, Patience: time.Hour, Accounts: list[:1+i%2]})
+		e := []Event{{Outcome: OK, Status: 200}, {Outcome: Throttled, Status: 429}, {Outcome: Client, Status: 401, Key: KeyRefused}}[i%29%3*(i/25)]
+		if g.Granted && i%4 > 0 {
+			s.Record(now, Report{Owner: fmt.Sprint("p", i%3), Tuning: &tu, Pass: g.Pass, Event: e})
+		}
+	}
+	a := s.accountBy("a3")
+	a.override(s.clock.now, "quota", "7/1h", time.Hour)
+	a.override(s.clock.now, enabledKey, "false", 0)
+	s.slots.tickets = append(s.slots.tickets, ticket{number: s.slots.seq, owner: s.processes[0].key, due: s.clock.now, key: a.keys[0].id})
+	if s.processes[1].accounts == nil || len(s.slots.leases) == 0 || a.machine.epoch == 0 || len(a.machine.window.records) == 0 || a.quota.used == 0 {
+		t.Fatalf("not all of it is set: %+v", s)
+	}
+	return s
+}

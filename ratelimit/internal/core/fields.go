@@ -1,0 +1,346 @@
+package core
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	hour = 3600.0
+	day  = 24 * hour
+)
+
+// fields is the table of all settings, in the order of the documentation. Ranges are in the kind's unit: seconds for
+// all durations. A setting whose range begins at 0 and whose default is not 0 keeps a chosen zero as a negative
+// value.
+var fields = []Field{
+	{"rate_base", number, 0.1, 1000, "requests a second in Normal"},
+	{"bucket_cap", number, 1, 1000, "requests that may leave at once after a rest (default: rate_base)"},
+	{"ceiling", integer, 1, maxGrants, "most requests in any ceiling_window, all processes together"},
+	{"ceiling_window", seconds, 0.001, 60, "length of the window that ceiling is about"},
+	{"concurrency", integer, 1, 256, "requests under way at once, this process"},
+	{"concurrency_total", integer, 1, 256, "requests under way at once, all processes together"},
+	{"p_throttle", number, 0.01, 1, "error ratio from which on Normal becomes Throttle"},
+	{"p_recover", number, 0.001, 1, "error ratio below which Throttle may end"},
+	{"n_throttle", integer, 1, 1000, "429s in a row that lead from Normal to Throttle"},
+	{"n_cacheonly", integer, 1, 1000, "429s in a row that lead from Throttle to Sleep"},
+	{"n_failures", integer, 1, 1000, "5xx and network errors in a row that lead to Sleep"},
+	{"s_recover", integer, 1, 2000, "successes in Throttle before it may end"},
+	{"sleep_min", seconds, 0.001, day, "first Sleep"},
+	{"sleep_max", seconds, 0.001, day, "longest Sleep; a longer Retry-After leads to CacheOnly"},
+	{"sleep_max_outage", seconds, 0.001, day, "longest Sleep of an outage without 429s"},
+	{"probe_success", integer, 1, 100, "good probes that lead from HalfOpen to Normal"},
+	{"cooldown_factor", number, 1, 100, "by which a failed probe makes the next Sleep longer"},
+	{"cooldown_reset", seconds, 0, day, "time in Normal after which Sleep begins with sleep_min again"},
+	{"hysteresis", integer, 1, 100, "times in a row a ratio must be seen before it changes the state"},
+	{"min_samples", integer, 1, 2000, "answers before an error ratio is judged"},
+	{"window", seconds, 1, hour, "age up to which answers count for ratios"},
+	{"window_records", integer, 1, 2000, "number of newest answers that count for ratios"},
+	{"ramp_start", number, 0.01, 1, "share of the rate that worked to begin with after trouble with 429s"},
+	{"ramp_interval", seconds, 0.001, day, "time after which the rate is raised again"},
+	{"ramp_factor", number, 1.001, 10, "by how much the rate is raised each time"},
+	{"cacheonly_after", integer, 1, 1000, "times sleep_max that failed rounds at the longest Sleep add up to before CacheOnly"},
+	{"max_retries", integer, 0, 100, "retries of one request"},
+	{"max_wait", seconds, 0, day, "longest time one request waits for permission, retries included"},
+	{"request_timeout", seconds, 0.001, hour, "longest time one try may take once it is sent"},
+	{"auto_recover", minutes, 0, 30 * day, "period after which CacheOnly is left by itself, or off"},
+	{"budget", quota, 1, 1e9, "most answered requests in a period, as in 5000/24h, or off"},
+	{"quota_orphan_after", seconds, 1, day, "time without a request after which what a run reserved of the budget is free again"},
+	{"limited_by", word, 0, 1, "who is throttled by a 429: the address, or the account whose key it was (TMDB limits by address)"},
+	{"processes", integer, 1, 1000, "processes to divide the rate by where they cannot see each other"},
+}
+
+// Field is one setting of a [Tuning], for configurations, help and operators.
+type Field struct {
+	Key       string // "rate_base"
+	kind      kind
+	low, high float64
+	Doc       string // one line
+}
+
+// places are the fields of Tuning by their names in lower case: that of rate_base is ratebase.
+var places = func() map[string]int {
+	t, m := reflect.TypeFor[Tuning](), map[string]int{}
+	for i := range t.NumField() {
+		m[strings.ToLower(t.Field(i).Name)] = i
+	}
+	return m
+}()
+
+// at returns a pointer to the setting's field: *float64, *int, *time.Duration, *Budget or *LimitedBy.
+func (f Field) at(t *Tuning) any {
+	place := places[strings.ReplaceAll(f.Key, "_", "")]
+	return reflect.ValueOf(t).Elem().Field(place).Addr().Interface()
+}
+
+// kind is how a setting is written.
+type kind uint8
+
+const (
+	number  kind = iota // 35, 0.2
+	integer             // 35, 35.0
+	seconds             // 90s, 2m, or bare seconds
+	minutes             // off, 15m, or bare minutes
+	quota               // off, or 5000/24h
+	word                // address or account
+)
+
+// Fields returns all settings in the order of the documentation.
+func Fields() []Field { return slices.Clone(fields) }
+
+// FieldByKey returns the setting with that key.
+func FieldByKey(key string) (Field, bool) {
+	for _, f := range fields {
+		if f.Key == key {
+			return f, true
+		}
+	}
+	return Field{}, false
+}
+
+// Default returns the setting's default as it would be written.
+func (f Field) Default() string { return f.text(&defaults) }
+
+// Get returns the setting's value as text that Set accepts.
+func (f Field) Get(t Tuning) string { return f.text(&t) }
+
+// Set reads text into the setting: numbers as "35" or "35.0", times as Go durations or bare seconds (auto_recover:
+// bare minutes), budgets as "5000/24h", "off" where a setting can be off. It returns a *TuningError for anything else
+// and for what is out of range; how it goes with other settings is Validate's matter. On error t is unchanged.
+func (f Field) Set(t *Tuning, text string) error { return f.set(t, strings.TrimSpace(text)) }
+
+func (f Field) set(t *Tuning, text string) error {
+	var v float64
+	b, err := t.Budget, error(nil)
+	switch f.kind {
+	case quota:
+		b, err = parseBudget(text, f.high)
+	case word:
+		i := slices.Index(limitedByNames[:], text)
+		if v = float64(i); i < 0 {
+			err = errors.New("neither address nor account")
+		}
+	default:
+		v, err = f.parse(text)
+	}
+	switch {
+	case err != nil:
+		return f.refuse(strconv.Quote(clip(text)), err.Error())
+	case f.kind == quota:
+		t.Budget = b
+		return nil
+	case !f.inRange(v):
+		return f.refuse(clip(text), "out of range")
+	}
+	if v == 0 && f.value(&defaults) != 0 {
+		v = -1 // chosen, not the default
+	}
+	switch p := f.at(t).(type) {
+	case *float64:
+		*p = v
+	case *int:
+		*p = int(v)
+	case *time.Duration:
+		*p = time.Duration(math.Round(v * float64(time.Second)))
+	case *LimitedBy:
+		*p = LimitedBy(v)
+	}
+	return nil
+}
+
+// parse reads a value in the unit of the range.
+func (f Field) parse(text string) (float64, error) {
+	switch {
+	case f.kind == minutes && text == "off":
+		return 0, nil
+	case f.kind == minutes:
+		d, err := parseDuration(text, time.Minute)
+		return d.Seconds(), err
+	case f.kind == seconds:
+		d, err := parseDuration(text, time.Second)
+		return d.Seconds(), err
+	}
+	v, err := parseFloat(text)
+	if err == nil && f.kind == integer && v != math.Trunc(v) {
+		err = errors.New("not a whole number")
+	}
+	return v, err
+}
+
+// value returns the setting in the unit of the range; a chosen zero is 0.
+func (f Field) value(t *Tuning) float64 {
+	var v float64
+	switch p := f.at(t).(type) {
+	case *float64:
+		v = *p
+	case *int:
+		v = float64(*p)
+	case *time.Duration:
+		v = p.Seconds()
+	case *LimitedBy:
+		v = float64(*p)
+	}
+	if f.low == 0 {
+		v = max(v, 0)
+	}
+	return v
+}
+
+func (f Field) text(t *Tuning) string {
+	switch f.kind {
+	case number, integer:
+		if f.Key == "bucket_cap" {
+			return formatFloat(t.bucketCap())
+		}
+		return formatFloat(f.value(t))
+	case minutes:
+		if t.AutoRecover == 0 {
+			return "off"
+		}
+	case quota:
+		return t.Budget.String()
+	case word:
+		return t.LimitedBy.String()
+	case seconds:
+	}
+	return FormatDuration(time.Duration(math.Round(f.value(t) * float64(time.Second))))
+}
+
+// fill puts the default in place of a zero.
+func (f Field) fill(t *Tuning) {
+	switch p := f.at(t).(type) {
+	case *float64:
+		*p = cmp.Or(*p, *f.at(&defaults).(*float64))
+	case *int:
+		*p = cmp.Or(*p, *f.at(&defaults).(*int))
+	case *time.Duration:
+		*p = cmp.Or(*p, *f.at(&defaults).(*time.Duration))
+	}
+}
+
+// check returns an error for a value out of range. Zero is the default of those that fill leaves alone.
+func (f Field) check(t *Tuning) error {
+	ok := f.value(t) == 0 && f.value(&defaults) == 0 || f.inRange(f.value(t))
+	if f.kind == quota {
+		ok = t.Budget == Budget{} || t.Budget.valid(f.high)
+	}
+	if ok {
+		return nil
+	}
+	return f.refuse(f.text(t), "out of range")
+}
+
+func (f Field) refuse(value, reason string) *TuningError {
+	return &TuningError{Keys: []string{f.Key}, Values: []string{value}, Reason: reason, Remedy: "allowed is " + f.Range()}
+}
+
+func (f Field) inRange(v float64) bool { return v >= f.low && v <= f.high } // false for NaN
+
+// Range describes for people what is allowed.
+func (f Field) Range() string {
+	switch f.kind {
+	case integer:
+		return "a whole number from " + formatFloat(f.low) + " to " + formatFloat(f.high)
+	case seconds:
+		return "a time from " + formatSeconds(f.low) + " to " + formatSeconds(f.high) + ", as in 90s, 2m or bare seconds"
+	case minutes:
+		return "off, or a time up to " + formatSeconds(f.high) + ", as in 15m or bare minutes"
+	case word:
+		return "address or account"
+	case quota:
+		return "off, or a number of requests and a period, as in 5000/24h"
+	default:
+		return "a number from " + formatFloat(f.low) + " to " + formatFloat(f.high)
+	}
+}
+
+// longestPeriod is the longest period of a budget.
+const longestPeriod = 366 * 24 * time.Hour
+
+func (b Budget) valid(most float64) bool {
+	return b.Requests >= 1 && float64(b.Requests) <= most && b.Period > 0 && b.Period <= longestPeriod
+}
+
+func parseBudget(text string, most float64) (Budget, error) {
+	if text == "off" {
+		return Budget{}, nil
+	}
+	count, period, ok := strings.Cut(text, "/")
+	if !ok {
+		return Budget{}, errors.New("no period after a slash")
+	}
+	n, err := parseFloat(strings.TrimSpace(count))
+	if err != nil {
+		return Budget{}, err
+	}
+	d, err := parseDuration(strings.TrimSpace(period), time.Second)
+	if err != nil {
+		return Budget{}, err
+	}
+	b := Budget{int(min(n, most+1)), d}
+	if n != math.Trunc(n) || !b.valid(most) {
+		return Budget{}, fmt.Errorf("not a positive number of requests and a period of at most %s",
+			FormatDuration(longestPeriod))
+	}
+	return b, nil
+}
+
+func clip(s string) string {
+	if len(s) > 40 {
+		return s[:40] + "..."
+	}
+	return s
+}
+
+// parseFloat reads a plain decimal number: no exponent, no hexadecimal, no NaN.
+func parseFloat(text string) (float64, error) {
+	digits := strings.TrimPrefix(text, "-")
+	if digits == "" || len(digits) > 30 || strings.Trim(digits, "0123456789.") != "" {
+		return 0, errors.New("not a number")
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return 0, errors.New("not a number")
+	}
+	return v, nil
+}
+
+// parseDuration reads a Go duration, or a bare number of units.
+func parseDuration(text string, unit time.Duration) (time.Duration, error) {
+	v, err := parseFloat(text)
+	if err != nil {
+		d, err := time.ParseDuration(text)
+		if err != nil || len(text) > 40 {
+			return 0, errors.New("not a time")
+		}
+		return d, nil
+	}
+	ns := math.Round(v * float64(unit))
+	if math.Abs(ns) > math.MaxInt64/2 {
+		return 0, errors.New("too long a time")
+	}
+	return time.Duration(ns), nil
+}
+
+func formatFloat(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+func formatSeconds(v float64) string { return FormatDuration(time.Duration(v * float64(time.Second))) }
+
+// FormatDuration is time.Duration's String without zero units at the end: "24h", not "24h0m0s".
+func FormatDuration(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}

@@ -1,0 +1,498 @@
+package core
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A burst of four errors is one piece of evidence: only an answer to a permit
+// granted after the first sight confirms.
+func TestHysteresisWantsANewerPermit(t *testing.T) {
+	w := newWorld(t)
+	w.run("ok*16")
+	var old []Pass
+	for range 8 {
+		w.tuning.Concurrency, w.tuning.ConcurrencyTotal = 16, 16
+		old = append(old, w.acquire())
+	}
+	fail, fine := Event{Outcome: Server, Status: 500}, Event{Outcome: OK, Status: 200}
+	for _, p := range old[:4] {
+		w.record(p, fail) // 4 of 20 arms
+	}
+	for _, p := range old[4:6] {
+		w.record(p, fail)
+	}
+	if w.trace() != "Normal" {
+		t.Fatalf("permits from before the first sight have confirmed: %s", w.trace())
+	}
+	for _, p := range old[6:] {
+		w.record(p, fine)
+	}
+	w.run("404 ok")
+	if w.trace() != "Normal>Throttle" {
+		t.Errorf("the first newer permit has not confirmed: %s", w.trace())
+	}
+}
+
+func TestOlderPermitsDisarm(t *testing.T) {
+	w := newWorld(t)
+	w.tuning.Concurrency, w.tuning.PThrottle = 16, 0.25
+	w.run("ok*15")
+	fail, fine := Event{Outcome: Server, Status: 500}, Event{Outcome: OK, Status: 200}
+	var old []Pass
+	for range 6 {
+		old = append(old, w.acquire())
+	}
+	for _, p := range old[:5] {
+		w.record(p, fail) // 5 of 20 arms
+	}
+	w.record(old[5], fine) // 5 of 21 disarms
+	w.run("500")           // 6 of 22 arms again
+	if w.trace() != "Normal" {
+		t.Fatalf("a disarmed row has confirmed: %s", w.trace())
+	}
+	w.run("500")
+	if w.trace() != "Normal>Throttle" {
+		t.Errorf("path %s", w.trace())
+	}
+}
+
+func TestSustainedErrorsLeadToSleep(t *testing.T) {
+	w := newWorld(t)
+	// Two of three fail and no streak grows long enough.
+	for range 20 {
+		w.run("ok net net")
+	}
+	if w.trace() != "Normal>Throttle" {
+		t.Fatalf("path %s", w.trace())
+	}
+	start := w.now.Wall
+	for w.trace() == "Normal>Throttle" && w.now.Wall.Sub(start) < 10*time.Minute {
+		w.run("ok net net +1s")
+	}
+	if got := w.now.Wall.Sub(start); got < sustainedFor || got > sustainedFor+time.Minute {
+		t.Errorf("Sleep after %s", got)
+	}
+	if len(w.why) < 2 || w.why[1] != "sustained_errors" {
+		t.Errorf("reasons %v", w.why)
+	}
+}
+
+func TestCooldownGrowsAndGoesBack(t *testing.T) {
+	tests := []struct {
+		name, trouble, probe string
+		longest              time.Duration
+	}{
+		{"an outage", "500*8", "500", 30 * time.Second},
+		{"refusals", "429*5", "429", 300 * time.Second},
+		{"an outage in which a 429 is seen", "500*8 429", "500", 300 * time.Second},
+		{"an outage after a 429", "429 ok 500*8", "500", 30 * time.Second},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.run(tt.trouble)
+			want := w.s.machine.cooled(&w.tuning)
+			for range 9 {
+				w.run(tt.probe)
+				want = min(2*want, tt.longest)
+				if got := w.s.machine.cooled(&w.tuning); got != want {
+					t.Fatalf("cooldown %s, want %s (%s)", got, want, w.trace())
+				}
+			}
+			if want != tt.longest {
+				t.Errorf("longest cooldown %s", want)
+			}
+			w.run("ok*5 +61s 500*8")
+			if got := w.s.machine.cooled(&w.tuning); got != 2*time.Second {
+				t.Errorf("cooldown after a minute in Normal: %s", got)
+			}
+		})
+	}
+}
+
+func TestPolicyAfterSixTimesTheLongestSleep(t *testing.T) {
+	for _, tt := range []struct {
+		name, trouble, rounds string
+	}{
+		{"of refusals", "429*5 500*8", "500*5"}, // 2 4 8 ... 256 300
+		{"of an outage", "500*8 500*4", "500*59"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.run(tt.trouble)
+			if m := &w.s.machine; m.cooled(&w.tuning) != m.longest(&w.tuning) || m.exhausted != 0 {
+				t.Fatalf("cooldown %s, exhausted %s", m.cooled(&w.tuning), m.exhausted)
+			}
+			w.run(tt.rounds)
+			if w.s.State() != Sleep {
+				t.Fatalf("state %s before the last round", w.s.State())
+			}
+			w.run("500")
+			if w.s.State() != CacheOnly || w.why[len(w.why)-1] != "policy" {
+				t.Fatalf("state %s %v", w.s.State(), w.why[len(w.why)-1])
+			}
+		})
+	}
+}
+
+func TestCacheOnlyByPolicyEndsForThoseWhoRecover(t *testing.T) {
+	w := newWorld(t)
+	w.run("500*8 500*64")
+	// It has no end: a request is refused.
+	g := w.s.TryGrant(w.now, Ask{Owner: w.owner, Tuning: &w.tuning, Patience: 48 * time.Hour})
+	if !g.Refused || !g.Until.IsZero() || g.Cause != ReasonPolicy {
+		t.Errorf("%+v", g)
+	}
+	// A run that recovers automatically says so for all, and probes once a period.
+	w.tuning.AutoRecover = 15 * time.Minute
+	start := w.now.Wall
+	w.path = nil
+	w.run("500 500")
+	if got := w.trace(); got != "Sleep>HalfOpen>CacheOnly>Sleep>HalfOpen>CacheOnly" {
+		t.Errorf("path %s", got)
+	}
+	if got := w.now.Wall.Sub(start); got < 30*time.Minute || got > 31*time.Minute {
+		t.Errorf("two rounds took %s", got)
+	}
+	// And it gets out.
+	w.path = nil
+	w.run("ok*5")
+	if got := w.trace(); got != "Sleep>HalfOpen>Normal" {
+		t.Errorf("path %s", got)
+	}
+}
+
+func TestAutoRecoverDoesNotOverruleAnOperator(t *testing.T) {
+	w := newWorld(t)
+	w.run("cacheonly")
+	w.tuning.AutoRecover = time.Minute
+	w.sleep(time.Hour)
+	g := w.s.TryGrant(w.now, Ask{Owner: w.owner, Tuning: &w.tuning, Patience: 48 * time.Hour})
+	if !g.Refused || g.State != CacheOnly || g.Cause != ReasonOperator {
+		t.Errorf("%+v", g)
+	}
+	w.run("resume cacheonly/15m")
+	start := w.now.Wall
+	w.run("ok*5")
+	if got := w.now.Wall.Sub(start); got < 15*time.Minute {
+		t.Errorf("left after %s", got)
+	}
+}
+
+func TestLongRetryAfterEndsByItself(t *testing.T) {
+	w := newWorld(t)
+	w.run("429/20m")
+	g := w.s.TryGrant(w.now, Ask{Owner: w.owner, Tuning: &w.tuning, Patience: time.Hour})
+	if want := w.now.Wall.Add(20 * time.Minute); !g.Refused || !g.Until.Equal(want) {
+		t.Fatalf("%+v", g)
+	}
+	w.sleep(20*time.Minute - time.Nanosecond)
+	if g := w.s.TryGrant(w.now, Ask{Owner: w.owner, Tuning: &w.tuning, Patience: time.Hour}); g.Moved {
+		t.Fatalf("left too early: %+v", g)
+	}
+	w.sleep(time.Nanosecond)
+	w.run("ok*5")
+	if got := strings.Join(w.why, " "); got != "retry_after_long retry_after_elapsed sleep_elapsed probe_ok" {
+		t.Error(got)
+	}
+	// A resume does not cut it short.
+	w.run("429/20m resume")
+	start := w.now.Wall
+	w.run("ok")
+	if got := w.now.Wall.Sub(start); got < 20*time.Minute {
+		t.Errorf("sent after %s", got)
+	}
+}
+
+func TestRampAfterTroubleWith429s(t *testing.T) {
+	w := newWorld(t)
+	rate := func() float64 { return w.s.Gauges(&w.tuning).Rate }
+	w.run("429*3 ok*11 ok*5")
+	want := 35 * 0.8
+	for range 2 {
+		if got := rate(); fmt.Sprintf("%.3f", got) != fmt.Sprintf("%.3f", want) {
+			t.Fatalf("rate %v, want %v", got, want)
+		}
+		w.sleep(5 * time.Minute)
+		w.run("ok")
+		want *= 1.1
+	}
+	w.sleep(5 * time.Minute)
+	w.run("ok")
+	if got := rate(); got != 35 {
+		t.Errorf("rate %v at the end", got)
+	}
+}
+
+func TestNoRampAfterAnOutage(t *testing.T) {
+	w := newWorld(t)
+	w.run("500*8 500 ok*5")
+	if got := w.s.Gauges(&w.tuning).Rate; got != 35 {
+		t.Errorf("rate %v", got)
+	}
+	// An outage on the way up says nothing about the limit either.
+	w.run("429*3 ok*11 ok*5 500*8 ok*5")
+	if got := w.s.Gauges(&w.tuning).Rate; fmt.Sprintf("%.3f", got) != "28.000" {
+		t.Errorf("rate %v", got)
+	}
+}
+
+// A 429 before an outage does not make it trouble with 429s; half of the errors do.
+func TestRampNeedsEnough429s(t *testing.T) {
+	for _, tt := range []struct {
+		script string
+		rate   float64
+	}{
+		{"ok*20 429 ok*60 500*8 ok*5", 35},
+		{"ok*20 500 429 500*8 ok*5", 35},
+		{"429*2 500 429*3 ok*11 ok*5", 28},
+		{"500*8 429 ok*5", 28}, // seen since
+		{"429/6m +6m ok*5", 28},
+		{"cacheonly resume ok*5", 35},
+	} {
+		t.Run(tt.script, func(t *testing.T) {
+			w := newWorld(t)
+			w.run(tt.script)
+			if got := w.s.Gauges(&w.tuning).Rate; w.s.State() != Normal || fmt.Sprintf("%.3f", got) != fmt.Sprintf("%.3f", tt.rate) {
+				t.Errorf("rate %v in %s, want %v", got, w.s.State(), tt.rate)
+			}
+		})
+	}
+}
+
+// The ramp begins with what was answered well where all that is allowed was asked for, without the pauses.
+func TestRampBeginsWithWhatWorked(t *testing.T) {
+	w := newWorld(t)
+	w.run("ok*35")           // the burst
+	limit := func(e Event) { // an upstream that answers every second request well
+		w.record(w.acquire(), Event{Outcome: OK, Status: 200})
+		w.record(w.acquire(), e)
+	}
+	for range 140 {
+		limit(Event{Outcome: Client, Status: 404})
+	}
+	w.run("429*3")
+	if got := w.s.machine.trouble.rate; got < 16 || got > 19 {
+		t.Errorf("%.1f/s worked, want about 17.5", got)
+	}
+}
+
+// An upstream that refuses a part of everything, whatever the rate, does not drive the rate towards nothing.
+func TestRampHasAFloor(t *testing.T) {
+	for _, share := range []float64{0.10, 0.15} {
+		t.Run(fmt.Sprint(share), func(t *testing.T) {
+			w := newWorld(t)
+			chance := rand.New(rand.NewPCG(1, 2))
+			floor := rampFloor(w.tuning.RateBase)
+			for start := w.now.Boot; w.now.Boot-start < 90*time.Minute; {
+				p := w.acquire()
+				w.sleep(40 * time.Millisecond)
+				e := Event{Outcome: OK, Status: 200}
+				if chance.Float64() < share {
+					e = Event{Outcome: Throttled, Status: 429}
+				}
+				w.record(p, e)
+				if rate := w.s.machine.rampRate(w.tuning.RateBase, &w.tuning, w.s.clock.now); rate < floor {
+					t.Fatalf("%.2f/s after %s", rate, w.now.Boot-start)
+				}
+			}
+			w.recover(w.tuning.RequestTimeout + time.Second)
+			w.sleep(w.tuning.RampBound())
+			w.run("ok")
+			if got := w.s.Gauges(&w.tuning).Rate; got != w.tuning.RateBase {
+				t.Errorf("%.2f/s after the ramp's bound %s", got, w.tuning.RampBound())
+			}
+		})
+	}
+}
+
+// recover answers everything well until Normal, within the stated bound.
+func (w *world) recover(hold time.Duration) {
+	w.t.Helper()
+	const latency = 40 * time.Millisecond
+	st := w.s.Status(w.now, w.tuning, w.owner)
+	blocked := max(st.Until.Sub(st.At), st.PauseUntil.Sub(st.At), 0)
+	bound := w.tuning.RecoveryBound(st.RampRate, blocked, hold, latency)
+	start := w.now.Boot
+	for w.s.State() != Normal {
+		p := w.acquire()
+		w.sleep(latency)
+		w.record(p, Event{Outcome: OK, Status: 200})
+		if took := w.now.Boot - start; took > bound {
+			w.t.Fatalf("not recovered after %s, the bound is %s (ramp %.2f/s)", took, bound, st.RampRate)
+		}
+	}
+}
+
+func TestRecoveryKeepsItsBoundAfterManyTroubles(t *testing.T) {
+	w := newWorld(t)
+	for range 26 {
+		w.run("429*3")
+		w.recover(w.tuning.RequestTimeout + time.Second)
+	}
+	if got := w.s.machine.rampRate(35, &w.tuning, w.s.clock.now); got != 5 {
+		t.Errorf("ramp at %v/s after 26 troubles", got)
+	}
+}
+
+// With short cooldowns a batch would else wait for the probe with each request of a long outage.
+func TestALongOutageRefusesWhoCouldOnlyWaitForAProbe(t *testing.T) {
+	w := newWorld(t)
+	ask := func() Grant {
+		return w.s.TryGrant(w.now, Ask{Owner: "q", Tuning: &w.tuning, Patience: w.tuning.MaxWait})
+	}
+	w.run("500*8")
+	if g := ask(); g.Refused {
+		t.Errorf("refused at once: %+v", g)
+	}
+	for w.s.clock.now.sub(w.s.machine.failing) <= w.tuning.MaxWait {
+		w.run("500")
+	}
+	if g := ask(); !g.Refused || g.State != Sleep || g.Until.IsZero() {
+		t.Errorf("in Sleep: %+v", g)
+	}
+	w.sleep(w.s.machine.sleepUntil.sub(w.s.clock.now))
+	p := w.acquire()
+	if g := ask(); !g.Refused || g.State != HalfOpen || g.Until.IsZero() {
+		t.Errorf("behind the probe: %+v", g)
+	}
+	w.record(p, Event{Outcome: OK, Status: 200})
+	if g := ask(); g.Refused {
+		t.Errorf("after a good probe: %+v", g)
+	}
+}
+
+func TestPermitsGrantedApartHaveNumbersOfTheirOwn(t *testing.T) {
+	w := newWorld(t)
+	w.acquire()
+	seen := map[uint64]bool{}
+	for episode := range uint64(3) {
+		apart := NewAbsence(&w.s, w.now, w.owner, episode)
+		g := apart.Snapshot.TryGrant(w.now, Ask{Owner: w.owner, Tuning: &w.tuning})
+		if !g.Granted || seen[g.Pass.Number] {
+			t.Errorf("%+v", g)
+		}
+		seen[g.Pass.Number] = true
+	}
+}
+
+func TestPauses(t *testing.T) {
+	tests := []struct {
+		name   string
+		script string
+		draw   float64
+		want   time.Duration
+	}{
+		{"a 429 says how long", "429/7s", 0.5, 7 * time.Second},
+		{"a 503 says how long", "503/7s", 0.5, 7 * time.Second},
+		{"a 500 may not", "500/7s", 0.5, 0},
+		{"a 503 need not", "503", 0.5, 0},
+		{"never under a second", "429", 0, time.Second},
+		{"full jitter", "429 429", 0.9, 2700 * time.Millisecond},
+		{"one draw an overrun", "[429*4]", 0.9, 1350 * time.Millisecond},
+		{"a smaller one later changes nothing", "429/60s old:429/1s old:503/2s", 0.5, 60 * time.Second},
+		{"a larger one of an older epoch does", "429*3 old:429/60s", 0.5, 60 * time.Second},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.draw = tt.draw
+			w.run(tt.script)
+			if got := max(w.s.machine.pauseUntil.sub(w.s.clock.now), 0); got != tt.want {
+				t.Errorf("pause %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestEveryRuleHasARow(t *testing.T) {
+	seen := map[State]int{}
+	for _, r := range rules {
+		if r.Confirmation == hysteresis {
+			for _, s := range r.From {
+				if seen[s]++; seen[s] > 1 {
+					t.Errorf("%s has two statistical rows: the machine remembers one", s)
+				}
+			}
+		}
+	}
+	// From the most restrictive target to the least.
+	rank := map[State]int{CacheOnly: 0, Sleep: 1, Throttle: 2, HalfOpen: 3, Normal: 4}
+	for i := 1; i < len(rules); i++ {
+		if rank[rules[i].To] < rank[rules[i-1].To] {
+			t.Errorf("row %d leads to %s after one to %s", i, rules[i].To, rules[i-1].To)
+		}
+	}
+}
+
+func TestThrottleBeginsWithoutABurst(t *testing.T) {
+	w := newWorld(t)
+	w.run("ok*32 500*7 ok*7 500*4")
+	if tokens := w.s.Status(w.now, w.tuning, w.owner).Tokens; w.s.State() != Throttle || tokens > 0.001 {
+		t.Errorf("%v tokens in %s", tokens, w.s.State())
+	}
+	start := w.now.Boot
+	w.run("404*17")
+	if got := w.now.Boot - start; got < 900*time.Millisecond {
+		t.Errorf("17 requests within %s", got)
+	}
+}
+
+func TestReset(t *testing.T) {
+	w := newWorld(t)
+	w.run("ok*40 429/50s")
+	held := w.s.slots
+	for _, force := range []bool{false, true} {
+		s := w.s.Clone()
+		before := s.machine
+		s.Reset(w.now, force)
+		m := &s.machine
+		if m.state != Normal || m.reason != ReasonReset || m.epoch != before.epoch+1 || m.permits != before.permits || m.streak429 != 0 || len(m.window.records) != 0 {
+			t.Errorf("%+v", m)
+		}
+		if kept := m.pauseUntil == before.pauseUntil; kept == force {
+			t.Errorf("force %v: pause kept %v", force, kept)
+		}
+		if len(s.ceiling.grants) == 0 || s.slots.seq != held.seq {
+			t.Error("what is on the wire was forgotten")
+		}
+	}
+}
+
+// A stopped process stands in front with tickets nobody asks about.
+func TestALateTicketIsPassed(t *testing.T) {
+	w := newWorld(t)
+	w.tuning.Concurrency, w.tuning.ConcurrencyTotal = 8, 4
+	stopped := Ask{Owner: "stopped", Tuning: &w.tuning, Patience: time.Hour}
+	for range 4 {
+		w.s.TryGrant(w.now, stopped)
+	}
+	var tickets []uint64
+	for range 3 {
+		tickets = append(tickets, w.s.TryGrant(w.now, stopped).Ticket)
+	}
+	live := Ask{Owner: "live", Tuning: &w.tuning, Patience: time.Hour}
+	g := w.s.TryGrant(w.now, live)
+	if g.Granted || g.Head {
+		t.Fatalf("%+v", g)
+	}
+	for i := range 4 { // the answers come, the tickets do not
+		w.record(Pass{w.s.machine.permits - uint64(3-i), w.s.machine.epoch}, Event{Outcome: OK, Status: 200})
+	}
+	live.Ticket = g.Ticket
+	if g = w.s.TryGrant(w.now, live); g.Granted || g.Cause != ReasonTurn {
+		t.Fatalf("passed a ticket that is not late: %+v", g)
+	}
+	w.sleep(200 * time.Millisecond)
+	if g = w.s.TryGrant(w.now, live); !g.Granted {
+		t.Fatalf("%+v", g)
+	}
+	stopped.Ticket = tickets[1] // who wakes up has kept its place
+	if g = w.s.TryGrant(w.now, stopped); !g.Granted {
+		t.Errorf("%+v", g)
+	}
+}

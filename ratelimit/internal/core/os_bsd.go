@@ -1,0 +1,31 @@
+//go:build dragonfly || freebsd || openbsd
+
+package core
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// sinceBoot returns the system's monotonic clock, which all its processes share.
+func sinceBoot() (time.Duration, bool) {
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
+		return 0, false
+	}
+	return time.Duration(ts.Nano()), true
+}
+
+// bootID is unknown here: a count that went back means a restart.
+func bootID() string { return "" }
+
+// systemID names this machine.
+func systemID() string {
+	for _, name := range []string{"kern.hostuuid", "hw.uuid"} {
+		if id, err := unix.Sysctl(name); err == nil && id != "" {
+			return id
+		}
+	}
+	return ""
+}

@@ -1,0 +1,40 @@
+package core
+
+import (
+	"encoding/hex"
+	"sync"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// sinceBoot returns the time since the system started. Darwin's CLOCK_MONOTONIC goes on while the system sleeps
+// (clock_gettime(3)).
+func sinceBoot() (time.Duration, bool) {
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
+		return 0, false
+	}
+	return time.Duration(ts.Nano()), true
+}
+
+// bootID names this start of the system.
+var bootID = sync.OnceValue(func() string {
+	id, err := unix.Sysctl("kern.bootsessionuuid")
+	if err != nil {
+		return ""
+	}
+	return id
+})
+
+// systemID names this machine (gethostuuid(2)).
+func systemID() string {
+	var id [16]byte
+	wait := unix.Timespec{Sec: 1}
+	_, _, errno := unix.Syscall(unix.SYS_GETHOSTUUID, uintptr(unsafe.Pointer(&id)), uintptr(unsafe.Pointer(&wait)), 0)
+	if errno != 0 {
+		return ""
+	}
+	return hex.EncodeToString(id[:])
+}

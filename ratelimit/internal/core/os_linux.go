@@ -1,0 +1,37 @@
+package core
+
+import (
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// sinceBoot returns the time since the system started, suspended time included.
+func sinceBoot() (time.Duration, bool) {
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts); err != nil {
+		return 0, false
+	}
+	return time.Duration(ts.Nano()), true
+}
+
+// bootID names this start of the system.
+var bootID = sync.OnceValue(func() string { return firstLine("/proc/sys/kernel/random/boot_id") })
+
+// systemID names this installation of the system.
+func systemID() string {
+	if id := firstLine("/etc/machine-id"); id != "" {
+		return id
+	}
+	return firstLine("/var/lib/dbus/machine-id")
+}
+
+// firstLine returns what a small file says, "" where it can't be read.
+func firstLine(path string) string {
+	b, _ := os.ReadFile(path)
+	line, _, _ := strings.Cut(string(b), "\n")
+	return strings.TrimSpace(line)
+}

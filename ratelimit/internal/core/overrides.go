@@ -1,0 +1,343 @@
+package core
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Override is a setting that an operator has changed.
+type Override struct {
+	Key, Value string
+	Until      time.Time // zero: always
+}
+
+// atStart is the setting that is read when a process starts; operators cannot change it later.
+const atStart = "processes"
+
+// override is a setting that an operator has changed for all processes. It is obeyed at their next
+// request, over everything else, while it lasts.
+type override struct {
+	key, value string
+	until      Stamp // 0: always
+}
+
+// overrides are those in force, sorted by key.
+type overrides struct {
+	list []override
+	seq  uint64 // changes whenever they do, so that readers can cache
+}
+
+func (o override) over(now Stamp) bool { return o.until != 0 && o.until <= now }
+
+// public returns overrides as people read them.
+func (l *timeline) public(list []override) (out []Override) {
+	for _, o := range list {
+		out = append(out, Override{o.key, o.value, l.time(o.until)})
+	}
+	return out
+}
+
+// applied returns own with the overrides, and what had to give way because it crosses them.
+func (l *overrides) applied(own Tuning) (Tuning, []error) {
+	t := own
+	var problems []error
+	for _, o := range l.list {
+		f, ok := FieldByKey(o.key)
+		if !ok {
+			problems = append(problems, fmt.Errorf("obey override: unknown setting %q", o.key))
+			continue
+		}
+		if err := f.set(&t, o.value); err != nil {
+			problems = append(problems, fmt.Errorf("obey override: %w", err))
+		}
+	}
+	if len(l.list) > 0 {
+		for _, e := range t.clamp() {
+			problems = append(problems, fmt.Errorf("obey override, clamped: %w", e))
+		}
+	}
+	return t, problems
+}
+
+// drop ends overrides.
+func (l *overrides) drop(ends func(override) bool) {
+	before := len(l.list)
+	l.list = slices.DeleteFunc(l.list, ends)
+	l.seq += uint64(before - len(l.list))
+}
+
+// set adds overrides, or replaces those of the same keys.
+func (l *overrides) set(values []override) error {
+	next := make(map[string]override)
+	for _, o := range slices.Concat(l.list, values) {
+		next[o.key] = o
+	}
+	if err := uncrossed(next); err != nil {
+		return err
+	}
+	l.list = slices.SortedFunc(maps.Values(next), func(a, b override) int { return strings.Compare(a.key, b.key) })
+	l.seq++
+	return nil
+}
+
+// dropOverrides ends overrides that have run out.
+func (s *Snapshot) dropOverrides(now Stamp) {
+	ended := func(o override) bool { return o.over(now) }
+	s.overrides.drop(ended)
+	for i := range s.accounts {
+		s.accounts[i].tuned = slices.DeleteFunc(s.accounts[i].tuned, ended)
+	}
+}
+
+// InForce is the tuning in force for a process: its own, divided, with operators' overrides.
+type InForce struct {
+	Tuning
+	Own       Tuning  // the process's own
+	Problems  []error // values that had to give way
+	Overrides []Override
+
+	seq   uint64 // of the overrides
+	parts int
+}
+
+// InForce returns the tuning in force for a process with this tuning of its own. It is before, which it was the last
+// time, where that still holds.
+func (s *Snapshot) InForce(at Instant, own Tuning, before *InForce) *InForce {
+	s.dropOverrides(s.advance(at))
+	parts := max(at.Parts, 1)
+	if before != nil && before.Own == own && before.seq == s.overrides.seq && before.parts == parts {
+		return before
+	}
+	t := &InForce{Own: own, Overrides: s.clock.public(s.overrides.list), seq: s.overrides.seq, parts: parts}
+	t.Tuning, t.Problems = s.overrides.applied(own)
+	t.Tuning = t.divided(parts)
+	return t
+}
+
+// Override changes settings for all processes, for a time or, with 0, for good. It returns a *TuningError, and changes
+// nothing, for a key that does not exist, a value that cannot be used, and values that cross each other.
+func (s *Snapshot) Override(at Instant, values map[string]string, lasts time.Duration) error {
+	now := s.advance(at)
+	s.dropOverrides(now)
+	var list []override
+	for k, v := range values {
+		list = append(list, override{k, v, now.after(lasts)})
+	}
+	if err := s.overrides.set(list); err != nil {
+		return err
+	}
+	s.bucket.empty(now) // a larger bucket does not start full
+	return nil
+}
+
+// EndOverrides ends the overrides of these keys, or all.
+func (s *Snapshot) EndOverrides(at Instant, keys ...string) {
+	now := s.advance(at)
+	s.dropOverrides(now)
+	s.overrides.drop(func(o override) bool { return len(keys) == 0 || slices.Contains(keys, o.key) })
+}
+
+// ForceCacheOnly blocks everything until Resume or, if period is not 0, for that long from now.
+func (s *Snapshot) ForceCacheOnly(at Instant, period time.Duration) (Transition, bool) {
+	now := s.advance(at)
+	tr, moved := s.step(now, &defaults, move{on: onOperator, command: forceCacheOnly, period: period})
+	s.machine.blockUntil = now.after(period)
+	return tr, moved
+}
+
+// Resume ends CacheOnly.
+func (s *Snapshot) Resume(at Instant) (Transition, bool) {
+	return s.step(s.advance(at), &defaults, move{on: onOperator, command: resumeCommand})
+}
+
+// Reset makes the snapshot that of an unknown upstream. A pause is kept unless force is set, and so is what is on the
+// wire: slots, bucket and the last second's permits.
+func (s *Snapshot) Reset(at Instant, force bool) {
+	now := s.advance(at)
+	s.machine.reset(now, !force)
+	s.budget, s.overrides.list = budgetUse{}, nil
+	for i := range s.accounts {
+		s.accounts[i].reset(now, !force)
+	}
+	s.overrides.seq++
+	for i := range s.processes {
+		s.processes[i].reserved = 0
+	}
+}
+
+// uncrossed refuses overrides that cross each other. How they go with a
+// process's own values is seen there.
+func uncrossed(overrides map[string]override) error {
+	t := Default()
+	for _, o := range overrides {
+		f, ok := FieldByKey(o.key)
+		if !ok {
+			return &TuningError{
+				Keys: []string{clip(o.key)}, Values: []string{"?"},
+				Reason: "there is no such setting", Remedy: "see Fields for all settings",
+			}
+		}
+		if f.Key == atStart {
+			return &TuningError{
+				Keys: []string{f.Key}, Values: []string{o.value},
+				Reason: "is read when a process starts", Remedy: "change it in the configuration and start the process again",
+			}
+		}
+		if err := f.set(&t, o.value); err != nil {
+			return err
+		}
+	}
+	for _, c := range crossings {
+		_, one := overrides[c.key]
+		_, other := overrides[c.other]
+		if one && other && !c.ok(&t) {
+			return c.error(&t)
+		}
+	}
+	return nil
+}
+
+// accountFields are the limits of an account that operators can change.
+var accountFields = []AccountField{
+	{
+		"account_concurrency", "requests under way with all keys of the account", "a whole number from 0 (no limit) to 256",
+		wholeTo(256, func(l *limits) *int { return &l.slots }),
+	},
+	{
+		"concurrency", "requests under way with each key", "a whole number from 0 (no limit) to 256",
+		wholeTo(256, func(l *limits) *int { return &l.keySlots }),
+	},
+	{"rate", "requests a second, at most rate_base", "a number from 0.1 to 1000, or off (0)", setRate},
+	{"quota", "answered requests in a period", "off, or a number of requests and a period, as in 5000/24h", setQuota},
+}
+
+// AccountField is a limit of an account, for configurations, help and operators.
+type AccountField struct {
+	Key, Doc, Allowed string
+	set               func(*limits, string) bool
+}
+
+// AccountFields returns the limits of an account.
+func AccountFields() []AccountField { return slices.Clone(accountFields) }
+
+// enabledKey is the override that enables or disables an account.
+const enabledKey = "enabled"
+
+func setAccountField(l *limits, key, value string) error {
+	if key == enabledKey {
+		on := value == "true"
+		l.enabled = &on
+		return nil
+	}
+	i := slices.IndexFunc(accountFields, func(f AccountField) bool { return f.Key == key })
+	if i < 0 {
+		var keys []string
+		for _, f := range accountFields {
+			keys = append(keys, f.Key)
+		}
+		return &TuningError{
+			Keys: []string{clip(key)}, Values: []string{clip(value)}, Reason: "there is no such limit of an account",
+			Remedy: "there are " + strings.Join(keys, ", "),
+		}
+	}
+	if f := accountFields[i]; !f.set(l, strings.TrimSpace(value)) {
+		return &TuningError{
+			Keys: []string{key}, Values: []string{strconv.Quote(clip(value))}, Reason: "cannot be used",
+			Remedy: "allowed is " + f.Allowed,
+		}
+	}
+	return nil
+}
+
+// Set reads a limit into an account. It returns a *TuningError for what can't be used.
+func (f AccountField) Set(a *Account, value string) error {
+	l := limits{accountLimits: accountLimits{a.Slots, a.KeySlots, a.Rate, a.Quota}}
+	if err := setAccountField(&l, f.Key, value); err != nil {
+		return err
+	}
+	a.Slots, a.KeySlots, a.Rate, a.Quota = l.slots, l.keySlots, l.rate, l.quota
+	return nil
+}
+
+func wholeTo(most int, field func(*limits) *int) func(*limits, string) bool {
+	return func(l *limits, value string) bool {
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 0 || n > most {
+			return false
+		}
+		*field(l) = n
+		return true
+	}
+}
+
+func setRate(l *limits, value string) bool {
+	if value == "off" || value == "0" {
+		l.rate = 0
+		return true
+	}
+	v, err := parseFloat(value)
+	if err != nil || v < 0.1 || v > 1000 {
+		return false
+	}
+	l.rate = v
+	return true
+}
+
+func setQuota(l *limits, value string) bool {
+	b, err := parseBudget(value, 1e9)
+	if err == nil {
+		l.quota = b
+	}
+	return err == nil
+}
+
+// TuneAccount overrides limits of an account by their keys, for a time or, with lasts 0, for good. It returns a
+// *TuningError, and changes nothing, for a key that does not exist or a value that cannot be used.
+func (s *Snapshot) TuneAccount(at Instant, name string, values map[string]string, lasts time.Duration) error {
+	for k, v := range values {
+		if k == enabledKey {
+			k = "" // see EnableAccount
+		}
+		if err := setAccountField(new(limits), k, v); err != nil {
+			return err
+		}
+	}
+	now := s.advance(at)
+	a := s.known(now, name)
+	for k, v := range values {
+		a.override(now, k, v, lasts)
+	}
+	return nil
+}
+
+// EnableAccount enables or disables an account, for a time or, with lasts 0, until the opposite. Keys of an enabled one
+// that are out are tried again.
+func (s *Snapshot) EnableAccount(at Instant, name string, on bool, lasts time.Duration) {
+	now := s.advance(at)
+	a := s.known(now, name)
+	a.override(now, enabledKey, strconv.FormatBool(on), lasts)
+	if on {
+		a.retryKeys(now)
+	}
+}
+
+// ResetAccount ends the overrides of these limits of an account, or all.
+func (s *Snapshot) ResetAccount(at Instant, name string, keys ...string) {
+	s.advance(at)
+	if a := s.accountBy(name); a != nil {
+		a.tuned = slices.DeleteFunc(a.tuned, func(o override) bool {
+			return len(keys) == 0 && o.key != enabledKey || slices.Contains(keys, o.key)
+		})
+	}
+}
+
+func (a *account) override(now Stamp, key, value string, lasts time.Duration) {
+	o := override{key, strings.TrimSpace(value), now.after(lasts)}
+	a.tuned = slices.DeleteFunc(a.tuned, func(b override) bool { return b.key == key })
+	a.tuned = append(a.tuned, o)
+	slices.SortFunc(a.tuned, func(x, y override) int { return strings.Compare(x.key, y.key) })
+}

@@ -1,0 +1,118 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/cenkalti/backoff/v4"
+)
+
+const (
+	maxRetryAfter    = 24 * time.Hour // what is longer is cut
+	minRetryAfter    = time.Second    // what is shorter, zero or past means this
+	maxSkew          = 24 * time.Hour // a Date further from the local clock was never set
+	maxRetryAfterLen = 64             // bytes; what is longer is not a Retry-After
+)
+
+// Wait is a parsed Retry-After. The zero Wait is that of an answer without one.
+type Wait struct {
+	For   time.Duration
+	Given bool
+}
+
+// String returns the wait as logs print it, "-" for none.
+func (w Wait) String() string {
+	if !w.Given {
+		return "-"
+	}
+	return FormatDuration(w.For)
+}
+
+// ParseRetryAfter reads the Retry-After (RFC 9110, section 10.2.3) of an answer that arrived at now. Seconds may have
+// a fraction. Dates are compared with the answer's own Date header, or with now where that header is missing, not
+// valid or more than a day off. Values under 1 s, zero, negative and past are 1 s; values over 24 h are 24 h.
+//
+// A value that cannot be understood, a list or a doubled header counts as none.
+// The error is a warning: the returned Wait is valid in every case.
+func ParseRetryAfter(h http.Header, now time.Time) (Wait, error) {
+	values := h.Values("Retry-After")
+	if len(values) == 0 {
+		return Wait{}, nil
+	}
+	if len(values) > 1 {
+		return Wait{}, errors.New("read Retry-After: more than one header")
+	}
+	text := strings.Trim(values[0], " \t")
+	if len(text) > maxRetryAfterLen {
+		return Wait{}, errors.New("read Retry-After: too long")
+	}
+	if seconds, ok := parseSeconds(text); ok {
+		return clampWait(seconds, text)
+	}
+	date, err := http.ParseTime(text)
+	if err != nil {
+		return Wait{}, fmt.Errorf("read Retry-After: %q is neither seconds nor a date", text)
+	}
+	if sent, err := http.ParseTime(h.Get("Date")); err == nil && sent.Sub(now).Abs() <= maxSkew {
+		now = sent
+	}
+	return clampWait(date.Sub(now).Seconds(), text)
+}
+
+func clampWait(seconds float64, text string) (Wait, error) {
+	switch {
+	case seconds < minRetryAfter.Seconds():
+		return Wait{minRetryAfter, true}, nil
+	case seconds > maxRetryAfter.Seconds():
+		return Wait{maxRetryAfter, true}, fmt.Errorf("read Retry-After: %q is cut to %s", text, FormatDuration(maxRetryAfter))
+	}
+	return Wait{time.Duration(seconds * float64(time.Second)), true}, nil
+}
+
+// parseSeconds reads digits with an optional sign and fraction, nothing else.
+func parseSeconds(text string) (float64, bool) {
+	whole, fraction, dotted := strings.Cut(strings.TrimPrefix(text, "-"), ".")
+	if !digits(whole) || dotted && !digits(fraction) {
+		return 0, false
+	}
+	v, err := strconv.ParseFloat(text, 64)
+	return v, err == nil
+}
+
+func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+const (
+	backoffBase = 1500 * time.Millisecond
+	backoffCap  = 30 * time.Second
+	minPause    = time.Second // a pause is never shorter
+	sleepJitter = 0.1         // share of a Sleep that is added by chance
+)
+
+// RetryDelay returns how long a request waits before its n-th repetition after an outcome, for a draw in [0,1). After a
+// 429 it is 0: the pause delays everybody.
+func RetryDelay(n int, after Outcome, draw float64) time.Duration {
+	if after == Throttled {
+		return 0
+	}
+	return fullJitter(n, draw)
+}
+
+// fullJitter returns the wait before the n-th repetition where the upstream doesn't say how long, for a draw in
+// [0,1): U(0, min(30 s, 1.5 s * 2^(n-1))).
+func fullJitter(n int, draw float64) time.Duration {
+	b := backoff.NewExponentialBackOff(
+		backoff.WithInitialInterval(backoffBase), backoff.WithMultiplier(2), backoff.WithRandomizationFactor(0),
+		backoff.WithMaxInterval(backoffCap), backoff.WithMaxElapsedTime(0),
+	)
+	var limit time.Duration
+	for range max(n, 1) {
+		if limit = b.NextBackOff(); limit >= backoffCap {
+			break
+		}
+	}
+	return time.Duration(draw * float64(limit))
+}

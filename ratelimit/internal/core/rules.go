@@ -1,0 +1,134 @@
+package core
+
+import "time"
+
+// The table: every transition of the limiter, what happens on entering a state, and what each state lets
+// through. The machine, the documents, the graph and the tests all read it.
+
+const (
+	sustainedRatio = 0.60            // the error ratio that Throttle does not cure
+	sustainedFor   = 5 * time.Minute // if it lasts this long
+	recentAnswers  = 50              // the newest answers, on which recovery is judged
+)
+
+// rules are tried from the most restrictive target to the least. The first row that holds is the event's only
+// transition. A row is looked at when an answer arrives, and is confirmed at once, unless it says otherwise.
+var rules = []Rule{
+	{
+		From: anyState, To: CacheOnly, on: onOperator, Reason: ReasonOperator, Condition: "an operator says so",
+		holds: func(f facts) bool { return f.command == forceCacheOnly && !f.m.blockedBy(ReasonOperator) },
+		enter: facts.blockForPeriod,
+	}, {
+		From: anyState, To: CacheOnly, Reason: ReasonRetryAfterLong, Condition: "Retry-After > sleep_max",
+		holds: func(f facts) bool { return f.retryAfter() > f.t.SleepMax && f.m.state != CacheOnly },
+		enter: facts.blockForPause,
+	}, {
+		From: in(HalfOpen), To: CacheOnly, Reason: ReasonPolicy,
+		Condition: "a probe fails, and the failed rounds at the longest cooldown add up to cacheonly_after * sleep_max",
+		holds:     func(f facts) bool { return f.failed() && f.m.exhausted+f.lastRound() >= f.t.exhaustion() },
+		enter:     facts.blockForAutoRecover,
+	}, {
+		From: in(Normal, Throttle), To: Sleep, Reason: ReasonConsecutiveFailures,
+		Condition: "n_failures 5xx or network errors in a row",
+		holds:     func(f facts) bool { return f.m.failures >= f.t.NFailures },
+		enter:     facts.sleep,
+	}, {
+		From: in(Throttle), To: Sleep, Reason: ReasonConsecutive429, Condition: "n_cacheonly 429s in a row",
+		holds: func(f facts) bool { return f.m.streak429 >= f.t.NCacheOnly },
+		enter: facts.sleep,
+	}, {
+		From: in(Throttle), To: Sleep, Reason: ReasonSustainedErrors, Confirmation: lasting,
+		Condition: "error ratio >= 0.60 for 5 min",
+		holds:     func(f facts) bool { return f.sustained },
+		enter:     facts.sleep,
+	}, {
+		From: in(HalfOpen), To: Sleep, Reason: ReasonProbeFailed, Condition: "a probe fails: 429, 5xx or network error",
+		holds: facts.failed,
+		enter: facts.sleepLonger,
+	}, {
+		From: in(CacheOnly), To: Sleep, on: onOperator, Reason: ReasonResume, Condition: "an operator resumes",
+		holds: func(f facts) bool { return f.command == resumeCommand },
+		enter: facts.resume,
+	}, {
+		From: in(CacheOnly), To: Sleep, on: onClock, Reason: ReasonAutoRecover,
+		Condition: "the auto-recover period has passed",
+		holds:     func(f facts) bool { return f.m.blockOver(f.now) && f.m.reason != ReasonRetryAfterLong },
+		enter:     facts.wake,
+	}, {
+		From: in(CacheOnly), To: Sleep, on: onClock, Reason: ReasonRetryAfterElapsed,
+		Condition: "the long Retry-After has passed",
+		holds:     func(f facts) bool { return f.m.blockOver(f.now) && f.m.reason == ReasonRetryAfterLong },
+		enter:     facts.wake,
+	}, {
+		From: in(Normal), To: Throttle, Reason: ReasonErrorRatio, Confirmation: hysteresis,
+		Condition: "error ratio >= p_throttle",
+		holds:     func(f facts) bool { return f.counts.Total() >= f.t.MinSamples && f.counts.Ratio() >= f.t.PThrottle },
+	}, {
+		From: in(Normal), To: Throttle, Reason: ReasonConsecutive429, Condition: "n_throttle 429s in a row",
+		holds: func(f facts) bool { return f.m.streak429 >= f.t.NThrottle },
+	}, {
+		From: in(Throttle), To: HalfOpen, Reason: ReasonSuccessWindowOK, Confirmation: hysteresis,
+		Condition: "s_recover successes since entering, and error ratio of the newest 50 < p_recover",
+		holds:     func(f facts) bool { return f.m.successes >= f.t.SRecover && f.recentlyWell() },
+	}, {
+		From: in(Sleep), To: HalfOpen, on: onClock, Reason: ReasonSleepElapsed, Condition: "now >= sleep_until",
+		holds: func(f facts) bool { return f.now >= f.m.sleepUntil },
+	}, {
+		From: in(HalfOpen), To: Normal, Reason: ReasonProbeOK, Condition: "probe_success good probes",
+		holds: func(f facts) bool { return f.m.successes >= f.t.ProbeSuccess },
+		enter: facts.recover,
+	},
+}
+
+// regimes is what each state lets through, and what entering it does to the bucket. share is of rate and slots; the
+// rate is at least floor, if it was before, and at most most.
+var regimes = [...]regime{
+	Normal:    {share: 1},
+	Throttle:  {share: 0.5, floor: 5, entering: emptyBucket},
+	HalfOpen:  {share: 1, most: 3, burst: 1, slots: 1},
+	Sleep:     {},
+	CacheOnly: {},
+}
+
+// What happens on entering. Every transition also starts a new epoch with an empty window.
+
+func (f facts) sleep() {
+	jittered := time.Duration(float64(f.m.cooled(f.t)) * (1 + sleepJitter*f.draw))
+	f.m.sleepUntil = max(f.now.add(jittered), f.m.pauseUntil)
+}
+
+func (f facts) sleepLonger() {
+	f.m.exhausted += f.lastRound()
+	f.m.cooldown = min(time.Duration(float64(f.m.cooled(f.t))*f.t.CooldownFactor), f.t.SleepMax)
+	f.sleep()
+}
+
+func (f facts) blockForPause()  { f.m.blockUntil = f.m.pauseUntil }
+func (f facts) blockForPeriod() { f.m.blockUntil = f.now.after(f.period) }
+func (f facts) blockForAutoRecover() {
+	f.m.exhausted += f.lastRound()
+	f.m.blockUntil = f.now.after(f.t.AutoRecover)
+}
+func (f facts) wake()    { f.m.sleepUntil, f.m.failing = max(f.now, f.m.pauseUntil), 0 }
+func (f facts) resume()  { f.m.cooldown, f.m.exhausted = 0, 0; f.wake() }
+func (f facts) recover() { f.m.exhausted = 0; f.m.startRamp(&f) }
+
+// What the conditions are made of.
+
+func (f facts) failed() bool { return f.event.Outcome.failed() }
+
+// lastRound is the length of the round that has just failed if it was one at the longest cooldown, else 0.
+func (f facts) lastRound() time.Duration {
+	if d := f.m.cooled(f.t); d >= f.m.longest(f.t) {
+		return d
+	}
+	return 0
+}
+
+// recentlyWell judges the newest answers: the errors of Throttle's first seconds must not outvote what works now.
+// s_recover of them are enough, or fewer if all are good, because a process that asks rarely must recover too.
+func (f facts) recentlyWell() bool {
+	n := f.m.window.newest(f.now, f.t, recentAnswers)
+	enough := n.Total() >= f.t.SRecover || n.Errors() == 0
+	return enough && n.Ratio() < f.t.PRecover
+}

@@ -1,0 +1,187 @@
+package core
+
+import (
+	"strconv"
+	"time"
+)
+
+// State is one of the five states of the limiter (docs/limiter.md, "States").
+//
+// The zero value is Throttle: a state that was not set is careful, but not stuck.
+type State uint8
+
+// The states, and what they let through.
+const (
+	Throttle  State = iota // half the rate, half the slots
+	Normal                 // everything the tuning allows
+	Sleep                  // nothing until a time
+	HalfOpen               // one probe at a time
+	CacheOnly              // nothing until an operator or a timer resumes
+)
+
+var stateNames = [...]string{
+	Throttle: "Throttle", Normal: "Normal", Sleep: "Sleep", HalfOpen: "HalfOpen", CacheOnly: "CacheOnly",
+}
+
+// States lists the five states from the most open to the most restrictive.
+func States() []State { return []State{Normal, Throttle, HalfOpen, Sleep, CacheOnly} }
+
+// String returns the state's name as logs, documents and the CLI print it.
+func (s State) String() string { return nameOf(s, stateNames[:], "State") }
+
+// nameOf returns the name of a value, or its number where it has none.
+func nameOf[T ~uint8](v T, names []string, kind string) string {
+	if int(v) < len(names) {
+		return names[v]
+	}
+	return kind + "(" + strconv.Itoa(int(v)) + ")"
+}
+
+// Outcome is what one answer, or the lack of one, says about the upstream
+// (docs/limiter.md, "What an answer counts as"). The zero value says nothing.
+type Outcome uint8
+
+// The outcomes. OK, Throttled, Server and Network are evidence and enter the
+// window; Cancelled, Client, Misconfigured and Deferred only give the slot back.
+const (
+	Cancelled     Outcome = iota // the caller gave up
+	OK                           // 2xx, 304
+	Throttled                    // 429
+	Server                       // 5xx, 408, an answer that the client's own check refuses
+	Network                      // DNS, connect, reset, timeout, truncated 2xx
+	Client                       // 4xx that are the request's own fault
+	Misconfigured                // certificates, TLS to a plain port, foreign redirects
+	Deferred                     // an upstream that queues requests itself, and is well, asks to come later
+)
+
+var outcomeNames = [...]string{
+	Cancelled: "cancelled", OK: "ok", Throttled: "throttled", Server: "server",
+	Network: "network", Client: "client", Misconfigured: "config", Deferred: "deferred",
+}
+
+// Outcomes lists all outcomes.
+func Outcomes() []Outcome {
+	return []Outcome{Cancelled, OK, Throttled, Server, Network, Client, Misconfigured, Deferred}
+}
+
+// String returns the outcome's name in lower case.
+func (o Outcome) String() string { return nameOf(o, outcomeNames[:], "Outcome") }
+
+// counts reports whether the outcome enters the window.
+func (o Outcome) counts() bool { return o >= OK && o <= Network }
+
+// failed reports whether the outcome enters the window as an error.
+func (o Outcome) failed() bool { return o.counts() && o != OK }
+
+// Retryable reports whether a request with this outcome is worth repeating.
+func (o Outcome) Retryable() bool { return o.failed() || o == Deferred }
+
+// Reason says why the limiter is in the state it is in, or why a request may not be sent.
+type Reason uint8
+
+// The reasons. They are stored by number: a new one goes last. An older build reads a reason it does not know as
+// ReasonNone. From ReasonErrorRatio to ReasonRetryAfterElapsed they are the reason keys of the transition table; the
+// others describe beginnings, blocks that are no transition, and what a single request lacks.
+const (
+	ReasonNone Reason = iota
+	ReasonErrorRatio
+	ReasonConsecutive429
+	ReasonConsecutiveFailures
+	ReasonSuccessWindowOK
+	ReasonSustainedErrors
+	ReasonSleepElapsed
+	ReasonProbeOK
+	ReasonProbeFailed
+	ReasonPolicy
+	ReasonRetryAfterLong
+	ReasonOperator
+	ReasonResume
+	ReasonAutoRecover
+	ReasonRetryAfterElapsed
+
+	ReasonFresh   // there was no stored state
+	ReasonCorrupt // the stored state could not be read
+	ReasonReset   // an operator reset the limiter
+	ReasonPause   // a Retry-After or its stand-in delays all processes
+	ReasonOffline // this process must not send
+	ReasonBackoff // one request waits before its next try
+
+	ReasonSlot    // a slot
+	ReasonToken   // a token of the bucket
+	ReasonCeiling // room under the ceiling
+	ReasonTurn    // the turn: other requests came first
+	ReasonBudget  // a new budget period
+	ReasonAccount // a slot of an account or of its keys
+
+	ReasonCredentials // the upstream refused all keys
+	ReasonNoAccount   // all accounts are disabled
+)
+
+// reasons are the reasons' names, and whether single requests wait for them all the time: nobody is told of such a wait.
+var reasons = [...]struct {
+	name   string
+	common bool
+}{
+	ReasonNone:                {name: "-"},
+	ReasonErrorRatio:          {name: "error_ratio"},
+	ReasonConsecutive429:      {name: "consecutive_429"},
+	ReasonConsecutiveFailures: {name: "consecutive_failures"},
+	ReasonSuccessWindowOK:     {name: "success_window_ok"},
+	ReasonSustainedErrors:     {name: "sustained_errors"},
+	ReasonSleepElapsed:        {name: "sleep_elapsed"},
+	ReasonProbeOK:             {name: "probe_ok"},
+	ReasonProbeFailed:         {name: "probe_failed"},
+	ReasonPolicy:              {name: "policy"},
+	ReasonRetryAfterLong:      {name: "retry_after_long"},
+	ReasonOperator:            {name: "operator"},
+	ReasonResume:              {name: "resume"},
+	ReasonAutoRecover:         {name: "auto_recover"},
+	ReasonRetryAfterElapsed:   {name: "retry_after_elapsed"},
+	ReasonFresh:               {name: "fresh"},
+	ReasonCorrupt:             {name: "corrupt_state"},
+	ReasonReset:               {name: "reset"},
+	ReasonPause:               {name: "pause"},
+	ReasonOffline:             {name: "offline"},
+	ReasonBackoff:             {name: "backoff"},
+	ReasonSlot:                {"slot", true},
+	ReasonToken:               {"token", true},
+	ReasonCeiling:             {"ceiling", true},
+	ReasonTurn:                {"turn", true},
+	ReasonBudget:              {"budget", true},
+	ReasonAccount:             {"account", true},
+	ReasonCredentials:         {name: "credentials"},
+	ReasonNoAccount:           {name: "no_account"},
+}
+
+// String returns the reason key as logs and the table print it.
+func (r Reason) String() string {
+	if int(r) < len(reasons) {
+		return reasons[r].name
+	}
+	return "Reason(" + strconv.Itoa(int(r)) + ")"
+}
+
+// IsCommon reports whether single requests wait for it all the time, so that nobody is told.
+func (r Reason) IsCommon() bool { return int(r) < len(reasons) && reasons[r].common }
+
+// rank orders the causes of CacheOnly: a lower one never replaces a higher.
+func (r Reason) rank() int {
+	switch r {
+	case ReasonOperator:
+		return 3
+	case ReasonPolicy:
+		return 2
+	case ReasonRetryAfterLong:
+		return 1
+	default:
+		return 0
+	}
+}
+
+// Block is a state of the limiter, and what keeps a request from being sent in it.
+type Block struct {
+	State State
+	Cause Reason    // why the state was entered, or what else the request waits for
+	Since time.Time // when the state was entered; zero: unknown
+	Until time.Time // when asking again makes sense; zero: unknown, or never
+}

@@ -1,0 +1,213 @@
+package core
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+)
+
+// Tuning is every threshold of the limiter. A zero field means its default (see Default); where zero would be a
+// choice, a negative value is it. A Tuning is a plain value that may be copied and compared.
+type Tuning struct {
+	RateBase      float64       // requests a second in Normal
+	BucketCap     float64       // burst in tokens; 0: as RateBase
+	Ceiling       int           // most permits in any CeilingWindow, all processes together
+	CeilingWindow time.Duration // length of that window
+
+	Concurrency      int // requests under way, of this process
+	ConcurrencyTotal int // requests under way, of all processes
+
+	PThrottle  float64 // error ratio that leads to Throttle
+	PRecover   float64 // error ratio below which Throttle may end
+	NThrottle  int     // 429s in a row that lead to Throttle
+	NCacheOnly int     // 429s in a row that lead from Throttle to Sleep
+	NFailures  int     // 5xx and network errors in a row that lead to Sleep
+	SRecover   int     // successes before Throttle may end
+
+	SleepMin       time.Duration // first cooldown
+	SleepMax       time.Duration // longest cooldown; a longer Retry-After leads to CacheOnly
+	SleepMaxOutage time.Duration // longest cooldown of an outage without 429s
+	ProbeSuccess   int           // successful probes that end HalfOpen
+	CooldownFactor float64       // by which a failed probe lengthens the cooldown
+	CooldownReset  time.Duration // time in Normal after which the cooldown is SleepMin again; negative: at once
+
+	Hysteresis    int           // how often a statistical condition must hold in a row
+	MinSamples    int           // answers before a ratio is judged
+	Window        time.Duration // age up to which answers count
+	WindowRecords int           // newest answers that count
+
+	RampStart    float64       // share of the old rate to begin with after trouble with 429s
+	RampInterval time.Duration // time after which the rate is raised
+	RampFactor   float64       // by how much
+
+	CacheOnlyAfter int // times SleepMax that failed rounds at the longest cooldown add up to before CacheOnly
+	MaxRetries     int // retries of one request; negative: none
+
+	MaxWait          time.Duration // longest sum of all waits of one request; negative: it does not wait
+	RequestTimeout   time.Duration // longest time of one try at the upstream
+	AutoRecover      time.Duration // period after which CacheOnly is left; 0: never
+	Budget           Budget        // answered requests in a long period; zero: any number
+	QuotaOrphanAfter time.Duration // time without an ask after which a reservation is free again
+	Processes        int           // processes to assume where they cannot see each other
+	LimitedBy        LimitedBy     // who is throttled by a 429: the address, or the account whose key it was
+}
+
+var defaults = Tuning{
+	RateBase: 35, Ceiling: 40, CeilingWindow: 1050 * time.Millisecond,
+	Concurrency: 4, ConcurrencyTotal: 16,
+	PThrottle: 0.20, PRecover: 0.10, NThrottle: 3, NCacheOnly: 5, NFailures: 8, SRecover: 10,
+	SleepMin: 2 * time.Second, SleepMax: 300 * time.Second, SleepMaxOutage: 30 * time.Second,
+	ProbeSuccess: 5, CooldownFactor: 2, CooldownReset: time.Minute,
+	Hysteresis: 2, MinSamples: 20, Window: 30 * time.Second, WindowRecords: 300,
+	RampStart: 0.8, RampInterval: 5 * time.Minute, RampFactor: 1.1,
+	CacheOnlyAfter: 6, MaxRetries: 4, MaxWait: 2 * time.Minute, RequestTimeout: 15 * time.Second,
+	QuotaOrphanAfter: time.Hour, Processes: 2,
+}
+
+// Default returns the documented defaults (docs/limiter.md, "Settings").
+func Default() Tuning { return defaults }
+
+// WithDefaults returns the tuning with the default in place of every zero field.
+func (t Tuning) WithDefaults() Tuning {
+	for i := range fields {
+		fields[i].fill(&t)
+	}
+	return t
+}
+
+// exhaustion is what failed rounds at the longest cooldown add up to before CacheOnly.
+func (t *Tuning) exhaustion() time.Duration { return time.Duration(t.CacheOnlyAfter) * t.SleepMax }
+
+// bucketCap resolves BucketCap's default.
+func (t *Tuning) bucketCap() float64 {
+	if t.BucketCap == 0 {
+		return t.RateBase
+	}
+	return t.BucketCap
+}
+
+// TuningError says which setting has a value that cannot be used, alone or
+// together with others, and what to do about it.
+type TuningError struct {
+	Keys   []string // config keys, the one to change first
+	Values []string // their values, in the same order
+	Reason string   // what is wrong
+	Remedy string   // what to do
+}
+
+// Error implements error: "rate_base=50 with ceiling=40: a rate above the ceiling ...; lower ...".
+func (e *TuningError) Error() string {
+	var b strings.Builder
+	for i, k := range e.Keys {
+		if i > 0 {
+			b.WriteString(" with ")
+		}
+		fmt.Fprintf(&b, "%s=%s", k, e.Values[i])
+	}
+	fmt.Fprintf(&b, ": %s; %s", e.Reason, e.Remedy)
+	return b.String()
+}
+
+// crossing is a pair of settings whose values must agree.
+type crossing struct {
+	key, other string
+	ok         func(t *Tuning) bool
+	reason     string
+	remedy     string
+	clamp      func(t *Tuning) // makes it agree by giving way to the smaller load
+}
+
+var crossings = []crossing{
+	{
+		"p_recover", "p_throttle", func(t *Tuning) bool { return t.PRecover < t.PThrottle },
+		"recovery would be declared while throttling is due", "set p_recover below p_throttle",
+		func(t *Tuning) { t.PRecover = t.PThrottle / 2 },
+	},
+	{
+		"sleep_min", "sleep_max", func(t *Tuning) bool { return t.SleepMin <= t.SleepMax },
+		"the shortest sleep is longer than the longest", "set sleep_min to sleep_max at most",
+		func(t *Tuning) { t.SleepMin = t.SleepMax },
+	},
+	{
+		"rate_base", "ceiling", func(t *Tuning) bool { return t.RateBase <= float64(t.Ceiling) },
+		"a rate above the ceiling can never be reached", "lower rate_base or raise ceiling",
+		func(t *Tuning) { t.RateBase = float64(t.Ceiling) },
+	},
+	{
+		"concurrency", "concurrency_total", func(t *Tuning) bool { return t.Concurrency <= t.ConcurrencyTotal },
+		"one process may not have more slots than all together", "lower concurrency or raise concurrency_total",
+		func(t *Tuning) { t.Concurrency = t.ConcurrencyTotal },
+	},
+	{
+		"n_throttle", "n_cacheonly", func(t *Tuning) bool { return t.NThrottle < t.NCacheOnly },
+		"Throttle would turn into Sleep at once", "set n_throttle below n_cacheonly",
+		func(t *Tuning) { t.NCacheOnly = t.NThrottle + 1 },
+	},
+	{
+		"min_samples", "window_records", func(t *Tuning) bool { return t.MinSamples <= t.WindowRecords },
+		"the window could never hold enough answers to judge", "lower min_samples or raise window_records",
+		func(t *Tuning) { t.MinSamples = t.WindowRecords },
+	},
+	{
+		"s_recover", "window_records", func(t *Tuning) bool { return t.SRecover <= t.WindowRecords },
+		"the window could never hold enough successes to recover", "lower s_recover or raise window_records",
+		func(t *Tuning) { t.SRecover = t.WindowRecords },
+	},
+}
+
+// Validate returns a *TuningError for the first value that is out of its range
+// or crosses another, nil if the tuning can be used.
+func (t Tuning) Validate() error {
+	t = t.WithDefaults()
+	for i := range fields {
+		if err := fields[i].check(&t); err != nil {
+			return err
+		}
+	}
+	for _, c := range crossings {
+		if !c.ok(&t) {
+			return c.error(&t)
+		}
+	}
+	return nil
+}
+
+func (c *crossing) error(t *Tuning) *TuningError {
+	e := &TuningError{Keys: []string{c.key, c.other}, Reason: c.reason, Remedy: c.remedy}
+	for _, key := range e.Keys {
+		f, _ := FieldByKey(key)
+		e.Values = append(e.Values, f.text(t))
+	}
+	return e
+}
+
+// clamp makes crossed values agree and returns what it had to change.
+func (t *Tuning) clamp() []*TuningError {
+	var changed []*TuningError
+	for _, c := range crossings {
+		if !c.ok(t) {
+			changed = append(changed, c.error(t))
+			c.clamp(t)
+		}
+	}
+	return changed
+}
+
+// divided returns the tuning of one of n processes that cannot see each other.
+func (t Tuning) divided(n int) Tuning {
+	if n <= 1 {
+		return t
+	}
+	part := func(v int) int { return max(1, v/n) }
+	t.BucketCap = max(1, t.bucketCap()/float64(n))
+	t.RateBase /= float64(n)
+	t.Ceiling, t.Concurrency, t.ConcurrencyTotal = part(t.Ceiling), part(t.Concurrency), part(t.ConcurrencyTotal)
+	if t.RateBase > float64(t.Ceiling) {
+		t.RateBase = float64(t.Ceiling)
+	}
+	if rate := math.Floor(t.RateBase); rate >= 1 {
+		t.RateBase = rate
+	}
+	return t
+}

@@ -1,0 +1,201 @@
+package shared
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/anivault/anivault/ratelimit/internal/core"
+)
+
+// goAlone leaves the shared state because of cause, with what was last seen of it (nil if nothing). Called again while
+// alone, it only notes the new cause.
+func (s *Store) goAlone(cause error, last *core.Snapshot) {
+	now := s.opts.Now()
+	w := &StoreWarning{Event: s.eventOf(cause), Path: s.opts.Place, Err: cause}
+	same := s.alone != nil && s.eventOf(s.trouble) == w.Event
+	s.trouble = cause
+	if same && !s.due(now) {
+		return
+	}
+	switch w.Event {
+	case "coordinator_lost":
+		w.Parts = s.machines(last)
+	case "lock_degraded":
+		w.Parts = max(s.living(), 2)
+	case "state_newer":
+		w.Parts = 2
+		if s.coordinator != nil {
+			w.Parts = s.machines(last)
+		}
+	case "state_shared":
+		w.Parts = max(s.living(), s.opts.Processes)
+	default:
+		w.Parts = s.opts.Processes
+	}
+	if s.alone == nil {
+		s.episodes++
+		s.alone = &detached{Absence: core.NewAbsence(last, now, s.owner, s.episodes), parts: 1, began: time.Now()}
+		s.alone.Coordinated = s.coordinator != nil
+		if s.alone.Coordinated && last != nil {
+			s.alone.Snapshot.Silent(now, s.lostFor())
+		}
+		if s.alone.Coordinated && s.opts.Fallback != nil {
+			s.move(last)
+		}
+	}
+	s.alone.parts, s.retryAt = w.Parts, now.Boot+RetryEvery
+	if !same || !s.alone.told {
+		s.alone.told = s.notes.warn(w)
+	}
+}
+
+// living counts the processes that share the state, this one included.
+func (s *Store) living() int {
+	if n := s.Living(); n > 0 {
+		return n
+	}
+	return s.opts.Processes
+}
+
+// mayReturn reports whether it is worth trying the shared state again. Whether a lock is free is seen at once.
+func (s *Store) mayReturn() bool {
+	if s.coordinator != nil && !errors.Is(s.trouble, ErrNewer) {
+		return s.coordinator.Back()
+	}
+	return errors.Is(s.trouble, ErrBusy) || s.due(s.opts.Now())
+}
+
+func (s *Store) due(now core.Instant) bool {
+	return now.Boot >= s.retryAt || now.Boot < s.retryAt-RetryEvery
+}
+
+// lastSeen returns the newest snapshot that can be had without the backend's consent, nil if there is none.
+func (s *Store) lastSeen() *core.Snapshot {
+	if s.alone != nil {
+		return nil
+	}
+	if s.before != nil { // newer than what is there
+		last := s.before.Clone()
+		return &last
+	}
+	var last core.Snapshot
+	if l, ok := s.backend.(Leaver); ok {
+		if old := l.Leave(); old != nil && last.Decode(old) == nil {
+			return &last
+		}
+	}
+	if s.seen && last.Decode(s.known) == nil {
+		return &last
+	}
+	return nil
+}
+
+// detached is a process that is cut off from the others.
+type detached struct {
+	*core.Absence
+	parts int // in how many parts everything is divided
+	began time.Time
+	told  bool       // that it is alone
+	store core.Store // where the snapshot really is, shared by the processes of the machine; nil: here
+}
+
+// lostFor returns for how long the coordinator has not answered. Nobody here knows what the others were given before.
+func (s *Store) lostFor() time.Duration {
+	if lost := s.coordinator.Lost(); !lost.IsZero() {
+		return time.Since(lost)
+	}
+	return 0
+}
+
+// look takes a copy of the machine's state, to bring it along.
+func (a *detached) look(ctx context.Context) {
+	if a.store == nil {
+		return
+	}
+	if at, there, err := core.Look(ctx, a.store); err == nil {
+		a.Look(at, there)
+	}
+}
+
+// machines returns in how many parts everything is divided without the coordinator: one for each machine last seen.
+func (s *Store) machines(last *core.Snapshot) int {
+	switch {
+	case s.alone != nil:
+		return s.alone.parts
+	case last == nil:
+		return s.opts.Processes
+	case s.opts.Fallback == nil:
+		return max(len(last.Users()), 2)
+	}
+	return max(s.coordinator.Machines(last.Users()), 2)
+}
+
+// move goes on in the machine's own state, with what was last seen of the shared one, nil if nothing ever was.
+func (s *Store) move(last *core.Snapshot) {
+	a := s.alone
+	a.store = s.opts.Fallback
+	elsewhere := func(process string) bool { return s.coordinator.Machines([]string{process}) > 1 }
+	_ = a.store.Update(context.Background(), func(at core.Instant, there *core.Snapshot) error {
+		a.MoveTo(there, at, last, time.Since(s.seenAt), s.lostFor(), elsewhere)
+		return nil
+	})
+}
+
+// errRefused ends an update of the machine's state whose function has panicked.
+var errRefused = errors.New("function has panicked")
+
+// runThere does the updates of the batch on the machine's own state, and notes what this process has to bring along.
+func (s *Store) runThere(ctx context.Context) {
+	for _, r := range s.batch {
+		var did core.Deeds
+		err := s.alone.store.Update(ctx, func(at core.Instant, there *core.Snapshot) error {
+			at.Parts = max(at.Parts, 1) * s.alone.parts
+			r.err, r.panicked = nil, nil
+			if did = there.Watch(func() { r.call(at, there) }); r.panicked != nil {
+				return errRefused
+			}
+			return r.err
+		})
+		if r.panicked == nil {
+			r.err = err
+		}
+		if err == nil {
+			s.alone.Add(did)
+		}
+	}
+}
+
+// wakeNext tells the coordinator whose turn comes with what is about to be kept. before is the ticket that was next already.
+func (s *Store) wakeNext(at core.Instant, before uint64) {
+	if s.coordinator == nil {
+		return
+	}
+	ticket, process, in := s.snap.UpNext(at)
+	if ticket == before {
+		process = ""
+	}
+	s.coordinator.WakeNext(process, in)
+}
+
+// nextBefore returns the ticket that is next at an instant, before anything is done.
+func (s *Store) nextBefore(at core.Instant) uint64 {
+	if s.coordinator == nil {
+		return 0
+	}
+	ticket, _, _ := s.snap.UpNext(at)
+	return ticket
+}
+
+// noteCoordinator warns of what has just ended with a successful exchange.
+func (s *Store) noteCoordinator() {
+	if s.coordinator == nil {
+		return
+	}
+	if s.alone != nil && s.alone.told {
+		s.notes.warn(&StoreWarning{Event: "coordinator_back", Path: s.opts.Place, Alone: time.Since(s.alone.began)})
+	}
+	if s.recalled {
+		s.notes.warn(&StoreWarning{Event: "coordinator_state_lost", Path: s.opts.Place})
+	}
+}

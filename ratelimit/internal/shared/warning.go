@@ -1,0 +1,160 @@
+package shared
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// StoreWarning is what a [Store] tells about trouble with its state.
+type StoreWarning struct {
+	// Event is the kind: "lock_degraded" (another process holds the lock and does not run), "lock_slow" (updates take
+	// long), "state_corrupt" (the state was damaged and has been replaced), "state_newer" (a newer version owns the
+	// state), "state_shared" (another machine uses it as well) or "state_unavailable" (it can't be used). With a
+	// [Coordinator] they are "coordinator_lost" (it can't be used), "coordinator_back" (it can again),
+	// "coordinator_state_lost" (what was kept there was gone, or older than what was known, and has been brought back)
+	// and "coordinator_slow".
+	Event string
+	// Path is the folder, file or address concerned; for state_corrupt where the damaged file is now.
+	Path string
+	// Parts is in how many parts the limits are divided from now on, 0 if they are not.
+	Parts int
+	// Alone is, for coordinator_back, how long this process was on its own.
+	Alone time.Duration
+	// P99 is, for lock_slow and coordinator_slow, how long an update takes at least in one case of a hundred.
+	P99 time.Duration
+	// Err is the cause.
+	Err error
+}
+
+// Error implements error.
+func (w *StoreWarning) Error() string {
+	switch w.Event {
+	case "lock_degraded":
+		return fmt.Sprintf("limiter lock in %s is held by a process that does not run; going on alone with 1/%d of the limits", w.Path, w.Parts)
+	case "lock_slow":
+		return fmt.Sprintf("limiter state in %s is slow: one update of a hundred takes %v or longer", w.Path, w.P99.Round(time.Millisecond))
+	case "coordinator_lost":
+		return fmt.Sprintf("coordinator lost: %v; this machine goes on alone with 1/%d of the limits", w.Err, w.Parts)
+	case "coordinator_back":
+		return fmt.Sprintf("coordinator at %s is back after %v; the limits are shared again", w.Path, w.Alone.Round(time.Second))
+	case "coordinator_state_lost":
+		return fmt.Sprintf("coordinator at %s had lost what the limiter keeps there; this process has brought back what it knew", w.Path)
+	case "coordinator_slow":
+		return fmt.Sprintf("coordinator at %s is slow: one update of a hundred takes %v or longer", w.Path, w.P99.Round(time.Millisecond))
+	case "state_corrupt":
+		return fmt.Sprintf("limiter state was damaged, starting carefully; kept as %s: %v", w.Path, w.Err)
+	case "state_newer":
+		return fmt.Sprintf("limiter state in %s is of a newer version; going on in memory with 1/%d of the limits", w.Path, w.Parts)
+	case "state_shared":
+		return fmt.Sprintf("limiter state in %s is used by another machine as well; each goes on in memory with 1/%d of the limits", w.Path, w.Parts)
+	}
+	return fmt.Sprintf("limiter state in %s cannot be shared; going on in memory with 1/%d of the limits: %v", w.Path, w.Parts, w.Err)
+}
+
+// Unwrap returns the cause.
+func (w *StoreWarning) Unwrap() error { return w.Err }
+
+// eventOf names the trouble that makes a process go on alone.
+func (s *Store) eventOf(trouble error) string {
+	switch {
+	case s.coordinator != nil && !errors.Is(trouble, ErrNewer):
+		return "coordinator_lost"
+	case errors.Is(trouble, ErrBusy):
+		return "lock_degraded"
+	case errors.Is(trouble, ErrNewer):
+		return "state_newer"
+	case errors.Is(trouble, errSeveralMachines):
+		return "state_shared"
+	}
+	return "state_unavailable"
+}
+
+const (
+	// warnAgainAfter is how long warnings of one kind are not repeated.
+	warnAgainAfter = time.Minute
+	// slowPeriod is how long updates have to be slow to be worth a warning.
+	slowPeriod = 10 * time.Second
+	// slowCoordinator is what an update on another machine may take.
+	slowCoordinator = 50 * time.Millisecond
+)
+
+// notes are the warnings of a store, until they are told, and what they are made of.
+type notes struct {
+	list   []error
+	warned map[string]time.Time
+	aside  string // the last damaged state that was told
+
+	updates int             // since when
+	since   time.Time       //
+	slow    []time.Duration // those of them that were slow
+	isSlow  bool            // and this was told
+}
+
+// warn keeps a warning to be told, unless one of its kind was told of late. It reports whether it will be told.
+func (n *notes) warn(w *StoreWarning) bool {
+	if last, ok := n.warned[w.Event]; ok && time.Since(last) < warnAgainAfter {
+		return false
+	}
+	if n.warned == nil {
+		n.warned = map[string]time.Time{}
+	}
+	n.warned[w.Event] = time.Now()
+	n.list = append(n.list, w)
+	return true
+}
+
+func (n *notes) take() []error {
+	list := n.list
+	n.list = nil
+	return list
+}
+
+// tell passes warnings on; the caller has no turn and no lock.
+func (s *Store) tell(warnings []error) {
+	if s.opts.OnWarning == nil {
+		return
+	}
+	for _, w := range warnings {
+		s.opts.OnWarning(w)
+	}
+}
+
+// noteAside warns of a damaged state that the backend has set aside.
+func (s *Store) noteAside() {
+	q, ok := s.backend.(Quarantine)
+	if !ok {
+		return
+	}
+	if place, cause := q.Aside(); place != s.notes.aside {
+		s.notes.aside = place
+		s.notes.warn(&StoreWarning{Event: "state_corrupt", Path: place, Err: cause})
+	}
+}
+
+// slow notes how long an update took, and warns when the slowest of a hundred took more than the others' patience for
+// a while.
+func (s *Store) slow(start, end time.Time) {
+	n, limit, event := &s.notes, s.opts.Patience, "lock_slow"
+	if s.coordinator != nil {
+		limit, event = slowCoordinator, "coordinator_slow"
+	}
+	if n.updates == 0 {
+		n.since = start
+	}
+	n.updates++
+	if took := end.Sub(start); took >= limit {
+		n.slow = append(n.slow, took)
+	}
+	if end.Sub(n.since) < slowPeriod {
+		return
+	}
+	fast := n.updates/100 >= len(n.slow) // of those that count
+	if !fast && len(n.slow) > 1 && !n.isSlow {
+		slices.Sort(n.slow)
+		n.warn(&StoreWarning{Event: event, Path: s.opts.Place, P99: n.slow[len(n.slow)-1-n.updates/100]})
+	}
+	n.isSlow = !fast
+	n.updates, n.slow = 0, n.slow[:0]
+}

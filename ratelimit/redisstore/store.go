@@ -1,0 +1,15 @@
+package redisstore
+
+import "github.com/anivault/anivault/ratelimit/internal/shared"
+
+// Store is a [ratelimit.Store] for the processes of several machines. It never fails for reasons of its own: what goes
+// wrong with the server is a warning, and the machine goes on alone, with a part of everything, until the server can be
+// used again.
+type Store = shared.Store
+
+// StoreOptions tunes a [Store]: Place names the server in warnings, Fallback is the store that the processes of this
+// machine share without it, OnWarning is told of trouble.
+type StoreOptions = shared.Options
+
+// NewStore returns the store over a backend. Close closes both the backend and the fallback.
+func NewStore(b *Backend, o StoreOptions) *Store { return shared.New(b, o) }
