@@ -50,7 +50,7 @@ func TestEveryExposureOfTheAdminPage(t *testing.T) {
 		for _, encrypted := range []string{"", "tls", "plain_http"} {
 			for _, admin := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s %s admin %v", addr, encrypted, admin), func(t *testing.T) {
-					yaml := "tmdb: {token: a-token}\nserve:\n  anonymous: true\n" + map[string]string{
+					yaml := "tmdb: {token: a-token-of-tests, base_url: \"http://127.0.0.1:9\"}\nserve:\n  anonymous: true\n" + map[string]string{
 						"": "", "tls": "  tls: {cert: " + certs + "/cert.pem, key: " + certs + "/key.pem}\n", "plain_http": "  plain_http: true\n",
 					}[encrypted]
 					local := !strings.HasPrefix(addr, "0.0.0.0") && !strings.HasPrefix(addr, "[::]")

@@ -42,7 +42,7 @@ func TestTheFirstAnswerOfThePagesIsOne(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = server.Close() })
-			k := newKillable(t, "tmdb: {token: a-token}\n", server.URL())
+			k := newKillable(t, "tmdb: {token: a-token-of-tests}\n", server.URL())
 			url := k.url + strings.TrimPrefix(string(curl[1]), "http://127.0.0.1:7373")
 			for i, want := range []string{"fwd=miss; stored", "hit; ttl="} {
 				begun := time.Now()
