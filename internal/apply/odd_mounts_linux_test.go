@@ -172,6 +172,9 @@ func oddMount(t *testing.T, name string, commands [][]string) string {
 // On file systems with the oddities of the simulated ones a run is killed before its effects, gone on with, and put back: nothing is lost,
 // and each ends where it ends undisturbed. With -trees it is killed before every one.
 func TestKilledOnOddFileSystems(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some ten seconds")
+	}
 	for _, kind := range oddKinds {
 		t.Run(kind.name, func(t *testing.T) {
 			mount := oddMount(t, kind.name, kind.mount)

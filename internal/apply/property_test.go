@@ -336,6 +336,9 @@ func drawn(world traits, target, files, plan string) scene {
 }
 
 func TestKilledInHardPlans(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some ten seconds")
+	}
 	for _, row := range []struct {
 		name   string
 		world  traits

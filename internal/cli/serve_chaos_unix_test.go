@@ -71,6 +71,9 @@ type chaos struct {
 // TestChaosOfAGateway: TMDB's faults, kill -9 of the gateway, a match beside it, a full disk and reloads, all at once. No request
 // is above the ceiling, no answer that is stored is spoiled, and nobody waits beyond the bound. TEST_SOAK=10m makes it longer.
 func TestChaosOfAGateway(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some ten seconds")
+	}
 	length := 10 * time.Second
 	if d, err := time.ParseDuration(os.Getenv("TEST_SOAK")); err == nil {
 		length = d

@@ -421,6 +421,9 @@ func TestEveryKeyRefused(t *testing.T) {
 
 // A key that is replaced in the file is used after a reload, and a schedule or limit of the file holds.
 func TestReloadedAccounts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some ten seconds")
+	}
 	yaml := quick + "accounts:\n" + accountText("one", "a", "")
 	b := withAccounts(t, setup{yaml: yaml})
 	b.configure(strings.ReplaceAll(yaml, keyNamed("a"), keyNamed("z")))

@@ -176,6 +176,9 @@ func TestWhateverHappensToTheServer(t *testing.T) {
 
 // While the server is gone each machine goes on with its part; one whose part was lost does not take the others'.
 func TestWithoutTheServerEachMachineHasItsPart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some ten seconds")
+	}
 	server := redistest.Start(t)
 	during(t, server, 40, func(w *traffic) {
 		server.Kill()

@@ -59,6 +59,9 @@ func TestAnOperatorReachesAllMachines(t *testing.T) {
 // One of four machines has lost its network, not the coordinator: it sleeps alone, and the others keep the whole rate,
 // each its share.
 func TestAMachineWithoutANetworkSleepsAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes some ten seconds")
+	}
 	server := redistest.Start(t)
 	up := newUpstream(t)
 	ctx, cancel := context.WithCancel(t.Context())
