@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/base64"
 	"fmt"
-	"io"
 	"math"
 	"reflect"
 	"slices"
@@ -301,25 +300,13 @@ func AppendLine(dst []byte, v any) ([]byte, error) {
 	return append(line, '\n'), err
 }
 
-// jsonWriter writes records and a summary as JSON, an object a line: NDJSON, or what stands between the parts of one
-// document. Every write is of whole objects, so a reader never sees half of one.
+// jsonWriter writes records and a summary as JSON, an object a line: NDJSON, or {"matches":[...],"summary":{...}}.
+// Every write is of whole objects, so a reader never sees half of one.
 type jsonWriter struct {
 	*sink
 	explain                            bool
 	before, between, after, above, end string // a record, two, a record again; the summary
 	buf                                []byte
-}
-
-func newNDJSON(w io.Writer, explain bool) *jsonWriter {
-	return &jsonWriter{sink: newSink(w, ""), explain: explain, after: "\n", end: "\n"}
-}
-
-// newJSON returns the writer of {"matches":[...],"summary":{...}}.
-func newJSON(w io.Writer, explain bool) *jsonWriter {
-	return &jsonWriter{
-		sink: newSink(w, `{"matches":[`), explain: explain,
-		before: "\n", between: ",\n", above: "\n],\n\"summary\":", end: "}\n",
-	}
 }
 
 func (w *jsonWriter) Match(r Record) error {

@@ -57,10 +57,6 @@ const (
 	filesCol  = 10 // "1234 files"
 )
 
-func newSeasons(t *table, only Only) *seasons {
-	return &seasons{table: t, left: only.names(string(Skipped))}
-}
-
 func (s *seasons) Match(r Record) error {
 	if r.Status == Skipped && !s.left {
 		return nil

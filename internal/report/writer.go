@@ -69,13 +69,16 @@ func NewWriter(format Format, w io.Writer, opts Options) (Writer, error) {
 	switch format {
 	case FormatTable:
 		if opts.Seasons {
-			return newSeasons(newTable(w, opts), opts.Only), nil
+			return &seasons{table: newTable(w, opts), left: opts.Only.names(string(Skipped))}, nil
 		}
 		return newTable(w, opts), nil
 	case FormatJSON:
-		return newJSON(w, opts.Explain), nil
+		return &jsonWriter{
+			sink: newSink(w, `{"matches":[`), explain: opts.Explain,
+			before: "\n", between: ",\n", above: "\n],\n\"summary\":", end: "}\n",
+		}, nil
 	case FormatNDJSON:
-		return newNDJSON(w, opts.Explain), nil
+		return &jsonWriter{sink: newSink(w, ""), explain: opts.Explain, after: "\n", end: "\n"}, nil
 	case FormatCSV:
 		return newCSV(w, opts), nil
 	}
