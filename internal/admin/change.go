@@ -36,24 +36,20 @@ type failed struct {
 
 // changeKind is a row of the table of what can be changed.
 type changeKind struct {
-	method, path string // of the API
-	form         string // of the pages
+	method, path string // of the API; the pages post to the same path
 	back         string // the page that shows it
 	what         string // for log and notice
 	do           func(*Server, *http.Request, order) (Answer, error)
 }
 
 var changes = []changeKind{
-	{"PATCH", "/limiter", "/limiter", "/", "tuned the limiter", (*Server).tune},
-	{"POST", "/limiter/cache-only", "/limiter/cache-only", "/", "stopped all requests", (*Server).cacheOnly},
-	{"POST", "/limiter/resume", "/limiter/resume", "/", "resumed", (*Server).resume},
-	{"PATCH", "/accounts/{name}", "/accounts/{name}", "/accounts", "tuned an account", (*Server).tune},
-	{"POST", "/accounts/{name}/enable", "/accounts/{name}/enable", "/accounts", "enabled an account", (*Server).enable},
-	{
-		"POST", "/accounts/{name}/disable", "/accounts/{name}/disable", "/accounts", "disabled an account",
-		(*Server).disable,
-	},
-	{"POST", "/accounts/{name}/test", "/accounts/{name}/test", "/accounts", "tested an account", (*Server).test},
+	{"PATCH", "/limiter", "/", "tuned the limiter", (*Server).tune},
+	{"POST", "/limiter/cache-only", "/", "stopped all requests", (*Server).cacheOnly},
+	{"POST", "/limiter/resume", "/", "resumed", (*Server).resume},
+	{"PATCH", "/accounts/{name}", "/accounts", "tuned an account", (*Server).tune},
+	{"POST", "/accounts/{name}/enable", "/accounts", "enabled an account", (*Server).enable},
+	{"POST", "/accounts/{name}/disable", "/accounts", "disabled an account", (*Server).disable},
+	{"POST", "/accounts/{name}/test", "/accounts", "tested an account", (*Server).test},
 }
 
 // refusedError is an order that can't be obeyed.

@@ -20,8 +20,8 @@ type Event struct {
 	Text    string    `json:"text" doc:"the other keys and values of the line"`
 }
 
-// told are the events below a warning that are kept: transitions, pauses, changes, reloads.
-var told = []string{
+// kept are the events that are kept below a warning: transitions, pauses, changes, reloads.
+var kept = []string{
 	"state_transition", "account_transition", "pause", "429", "tuned", "admin_change", "reloaded", "listening", "draining",
 	"key_in",
 }
@@ -92,7 +92,7 @@ func (k keeper) WithGroup(name string) slog.Handler {
 
 // Handle implements slog.Handler.
 func (k keeper) Handle(ctx context.Context, r slog.Record) error {
-	if slices.Contains(told, r.Message) ||
+	if slices.Contains(kept, r.Message) ||
 		r.Level >= slog.LevelWarn && !strings.HasPrefix(r.Message, "slot_") && r.Message != "request" {
 		k.to.keep(k.line(r))
 	}

@@ -43,8 +43,6 @@ type history struct {
 	fine, coarse ring
 }
 
-func newHistory() *history { return &history{ring{most: mostFine}, ring{most: mostCoarse}} }
-
 // add notes a sample, and each minute the mean of its samples.
 func (h *history) add(s sample) {
 	h.fine.add(s)
@@ -75,8 +73,6 @@ type rings struct {
 	by   map[string]*history
 	last counts
 }
-
-func newRings() *rings { return &rings{by: map[string]*history{}} }
 
 // counts are numbers that only grow.
 type counts struct {
@@ -135,7 +131,7 @@ func (r *rings) note(st ratelimit.Status, is counts, queue float64) {
 func (r *rings) of(name string) *history {
 	h := r.by[name]
 	if h == nil {
-		h = newHistory()
+		h = &history{ring{most: mostFine}, ring{most: mostCoarse}}
 		r.by[name] = h
 	}
 	return h

@@ -54,7 +54,7 @@ func Listen(addr string, conf *tls.Config, g Gateway, events *Events) (*Server, 
 // New returns a server that does not listen.
 func New(g Gateway, events *Events) *Server {
 	return &Server{
-		gateway: g, events: events, rings: newRings(), log: slog.New(events.Handler()).With(slog.String("comp", "gateway")),
+		gateway: g, events: events, rings: &rings{by: map[string]*history{}}, log: slog.New(events.Handler()).With(slog.String("comp", "gateway")),
 	}
 }
 
@@ -127,7 +127,7 @@ func (s *Server) Handler() http.Handler {
 			}
 			return s.change(r, c, who, o)
 		}))
-		mux.Handle("POST "+c.form,
+		mux.Handle("POST "+c.path,
 			s.page(func(w http.ResponseWriter, r *http.Request, who string) { s.submit(w, r, c, who) }))
 	}
 	return guarded(http.NewCrossOriginProtection().Handler(mux))

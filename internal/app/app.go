@@ -39,12 +39,12 @@ type Options struct {
 
 	// Queue decides in whose turn the requests of this process ask the limiter; nil: first come, first served.
 	Queue ratelimit.Queue
-	// Waits is called before a question waits for another process in the cache. It may be nil.
-	Waits func(context.Context)
-	// Wire sees every try on its way to TMDB, and its answer when it is there whole. It may be nil.
-	Wire func(http.RoundTripper) http.RoundTripper
-	// Door sees each question that the cache could not answer, and what became of it. It may be nil.
-	Door func(http.RoundTripper) http.RoundTripper
+	// OnCacheWait is called before a question waits for another process in the cache. It may be nil.
+	OnCacheWait func(context.Context)
+	// AroundWire sees every try on its way to TMDB, and its answer when it is there whole. It may be nil.
+	AroundWire func(http.RoundTripper) http.RoundTripper
+	// AroundLimiter sees each question that the cache could not answer, and what came of it. It may be nil.
+	AroundLimiter func(http.RoundTripper) http.RoundTripper
 }
 
 // App is one run: everything that was opened for it.

@@ -106,8 +106,8 @@ type Gateway struct{ chain }
 // OpenGateway opens everything that a gateway needs. It sends nothing. The caller must close the Gateway.
 func OpenGateway(cfg *config.Config, opts Options) (*Gateway, error) {
 	g := &Gateway{}
-	door := opts.Door
-	opts.Door = func(next http.RoundTripper) http.RoundTripper { return through(door, named{next}) }
+	around := opts.AroundLimiter
+	opts.AroundLimiter = func(next http.RoundTripper) http.RoundTripper { return through(around, named{next}) }
 	if err := g.open(cfg, opts); err != nil {
 		return nil, errors.Join(err, g.Close())
 	}

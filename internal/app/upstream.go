@@ -42,7 +42,7 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 	var bad badQuestions
 	base := signing{patient(cfg, limiter, tmdb.NewWire(wire)), u.ring}
 	transport := &ratelimit.Transport{
-		Base: through(opts.Wire, base), Limiter: limiter, MaxBody: tmdb.MaxBody, Verdict: keyVerdict,
+		Base: through(opts.AroundWire, base), Limiter: limiter, MaxBody: tmdb.MaxBody, Verdict: keyVerdict,
 		Classify: func(req *http.Request, resp *http.Response, body []byte, err error) ratelimit.Outcome {
 			o := outcomes[tmdb.Classify(req, resp, body, err)]
 			bad.observe(req.Context(), o)
@@ -52,10 +52,10 @@ func OpenUpstream(cfg *config.Config, store *cache.Store, limiter *ratelimit.Lim
 	u.sender = refusals{transport, u.ring, &u.refused}
 	bad.next = u.sender
 	u.Transport = &cache.Transport{
-		Store: store, Next: through(opts.Door, &bad), Refresh: opts.Refresh, Offline: opts.Offline,
+		Store: store, Next: through(opts.AroundLimiter, &bad), Refresh: opts.Refresh, Offline: opts.Offline,
 		MaxWait: max(cfg.Tuning.MaxWait, 1),
 		Blocked: func(err error) bool { return !errors.As(err, new(*tmdb.ArgumentError)) }, MaxBody: tmdb.MaxBody,
-		Valid: tmdb.Valid, Age: gatewayAge, Waited: addWaited, Waits: opts.Waits,
+		Valid: tmdb.Valid, Age: gatewayAge, Waited: addWaited, Waits: opts.OnCacheWait,
 		Closed: func(ctx context.Context) bool {
 			st, err := limiter.Status(ctx)
 			return err == nil && st.State == ratelimit.CacheOnly

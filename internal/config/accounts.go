@@ -285,18 +285,13 @@ func (r reader) uniqueAccounts(list []Account) {
 	for i, a := range list {
 		for _, b := range list[:i] {
 			if a.Name != "" && a.Name == b.Name {
-				r.bad.add(&Error{
-					Name: a.Place + ": name", Value: a.Name,
-					Reason: "is the name of the account at " + b.Place + " too; names are unique",
-				})
+				r.bad.refuse(a.Place+": name", a.Name, "is the name of the account at "+b.Place+" too; names are unique")
 			}
 		}
 		for j, print := range a.Account.Keys {
 			if before, ok := seen[print]; ok {
-				r.bad.add(&Error{
-					Name: a.Place + ": keys", Value: fmt.Sprintf("key %d", j+1),
-					Reason: fmt.Sprintf("is key %d of account %s too; each key stands once", before.key+1, list[before.account].Name),
-				})
+				r.bad.refuse(a.Place+": keys", fmt.Sprintf("key %d", j+1),
+					fmt.Sprintf("is key %d of account %s too; each key stands once", before.key+1, list[before.account].Name))
 				continue
 			}
 			seen[print] = owner{i, j}
@@ -313,32 +308,25 @@ func (c *Config) chooseAccounts(bad *faults) {
 	_, section := child(c.in.top, "tmdb")
 	for _, key := range []string{"token", "token_file", "api_key"} {
 		if k, _ := child(section, key); k != nil {
-			bad.add(&Error{
-				Name:   c.in.at("tmdb." + key),
-				Reason: "stands beside accounts: move it into the keys of an account, or leave accounts out",
-			})
+			bad.refuse(c.in.at("tmdb."+key), "",
+				"stands beside accounts: move it into the keys of an account, or leave accounts out")
 			return
 		}
 	}
 	for _, a := range c.Accounts {
 		if a.Rate > c.Tuning.RateBase {
-			bad.add(&Error{
-				Name: a.Place + ": rate", Value: strconv.FormatFloat(a.Rate, 'f', -1, 64),
-				Reason: fmt.Sprintf("is above limiter.rate_base %g, which all accounts have together: lower it, or raise rate_base",
-					c.Tuning.RateBase),
-			})
+			bad.refuse(a.Place+": rate", strconv.FormatFloat(a.Rate, 'f', -1, 64),
+				fmt.Sprintf("is above limiter.rate_base %g, which all accounts have together: lower it, or raise rate_base",
+					c.Tuning.RateBase))
 		}
 		most := a.Slots
 		for _, p := range a.Schedule {
 			most = max(most, p.Slots)
 		}
 		if most > c.Tuning.ConcurrencyTotal {
-			bad.add(&Error{
-				Name: a.Place + ": account_concurrency", Value: strconv.Itoa(most),
-				Reason: fmt.Sprintf(
-					"is above limiter.concurrency_total %d, which all accounts have together: lower it, or raise concurrency_total",
-					c.Tuning.ConcurrencyTotal),
-			})
+			bad.refuse(a.Place+": account_concurrency", strconv.Itoa(most),
+				fmt.Sprintf("is above limiter.concurrency_total %d, which all accounts have together: lower it, or raise "+
+					"concurrency_total", c.Tuning.ConcurrencyTotal))
 		}
 	}
 	for _, key := range []string{"tmdb.token", "tmdb.token_file", "tmdb.api_key"} {

@@ -141,15 +141,10 @@ func unique(clients []Client, bad *faults) {
 		for _, d := range clients[:i] {
 			switch {
 			case c.Name == d.Name:
-				bad.add(&Error{
-					Name: c.Place + ": name", Value: c.Name,
-					Reason: "is the name of the client at " + d.Place + " too; names are unique",
-				})
+				bad.refuse(c.Place+": name", c.Name, "is the name of the client at "+d.Place+" too; names are unique")
 			case c.TokenSHA256 == d.TokenSHA256:
-				bad.add(&Error{
-					Name:   c.Place + ": token_sha256",
-					Reason: "is that of the client at " + d.Place + " too; each has a token of its own",
-				})
+				bad.refuse(c.Place+": token_sha256", "",
+					"is that of the client at "+d.Place+" too; each has a token of its own")
 			}
 		}
 	}

@@ -148,22 +148,17 @@ func unknownKeys(file *viper.Viper, in source, settings []Setting) (bad faults) 
 		case above >= len(settings): // its reader says what it must be
 		case slices.Contains(known, key), inside >= 0 && raw == nil:
 		case inside >= 0:
-			bad.add(&Error{
-				Name: in.at(key),
-				Reason: fmt.Sprintf("must be a section, not %s; write its settings below it, indented, such as %s",
-					kindOf(raw), strings.TrimPrefix(known[inside], key+".")),
-			})
+			bad.refuse(in.at(key), "", fmt.Sprintf("must be a section, not %s; write its settings below it, indented, such "+
+				"as %s", kindOf(raw), strings.TrimPrefix(known[inside], key+".")))
 		case above >= 0:
-			bad.add(&Error{
-				Name:   in.at(known[above]),
-				Reason: fmt.Sprintf("is %s; write a single value there: %s", aSection, settings[above].Allowed),
-			})
+			bad.refuse(in.at(known[above]), "",
+				fmt.Sprintf("is %s; write a single value there: %s", aSection, settings[above].Allowed))
 		default:
 			reason := "is not a setting; see: anivault config show"
 			if near, ok := Nearest(key, known); ok {
 				reason = "is not a setting; did you mean " + near + "?"
 			}
-			bad.add(&Error{Name: in.at(key), Reason: reason})
+			bad.refuse(in.at(key), "", reason)
 		}
 	}
 	return bad

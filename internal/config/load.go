@@ -87,6 +87,10 @@ func (f *faults) add(err error) {
 	}
 }
 
+func (f *faults) refuse(name, value, reason string) {
+	f.add(&Error{Name: name, Value: value, Reason: reason})
+}
+
 // err is the first fault with the others in it; nil where there is none.
 func (f faults) err() error {
 	if len(f) == 0 {

@@ -15,7 +15,7 @@ type reader struct {
 }
 
 func (r reader) refuse(n *yaml.Node, key, value, reason string) {
-	r.bad.add(&Error{Name: r.place(n) + ": " + key, Value: value, Reason: reason})
+	r.bad.refuse(r.place(n)+": "+key, value, reason)
 }
 
 // place is the file and line of a node.

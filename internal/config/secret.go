@@ -95,7 +95,7 @@ func (c *Config) CheckKeys() error {
 			return
 		}
 		if reason := c.wrongForm(k); reason != "" {
-			bad.add(&Error{Name: name, Reason: reason})
+			bad.refuse(name, "", reason)
 		}
 	}
 	for _, a := range c.Accounts {

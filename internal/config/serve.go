@@ -166,26 +166,18 @@ func (c *Config) CheckExposure(closed bool) error {
 	var bad faults
 	s := &c.Serve
 	if (s.TLSCert == "") != (s.TLSKey == "") {
-		bad.add(&Error{
-			Name: c.place("serve.tls.cert"), Value: s.TLSCert,
-			Reason: "serve.tls.cert and serve.tls.key go together: name both files, or none",
-		})
+		bad.refuse(c.place("serve.tls.cert"), s.TLSCert,
+			"serve.tls.cert and serve.tls.key go together: name both files, or none")
 	}
 	if a := s.AdminListen; a != "" && !IsLocal(a) && s.TLSCert == "" {
-		bad.add(&Error{
-			Name: c.place("serve.admin_listen"), Value: a,
-			Reason: "is not loopback: name a certificate in serve.tls.cert and serve.tls.key, or listen on 127.0.0.1, or set " +
-				"it to off",
-		})
+		bad.refuse(c.place("serve.admin_listen"), a,
+			"is not loopback: name a certificate in serve.tls.cert and serve.tls.key, or listen on 127.0.0.1, or set it to off")
 	}
 	for _, addr := range s.Listen {
 		if !IsLocal(addr) && s.TLSCert == "" && !s.PlainHTTP {
-			bad.add(&Error{
-				Name: c.place("serve.listen"), Value: addr,
-				Reason: "is not loopback: name a certificate in serve.tls.cert and serve.tls.key, or set serve.plain_http: true " +
-					"where nobody reads along; " +
-					"or listen on 127.0.0.1 or unix:/path",
-			})
+			bad.refuse(c.place("serve.listen"), addr,
+				"is not loopback: name a certificate in serve.tls.cert and serve.tls.key, or set serve.plain_http: true where "+
+					"nobody reads along; or listen on 127.0.0.1 or unix:/path")
 		}
 	}
 	if len(s.Clients) == 0 && !closed {

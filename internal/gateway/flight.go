@@ -166,10 +166,15 @@ func (fs *flights) sent(f *flight) {
 	f.lastSent = now
 	f.setOnWire(true)
 	fs.mu.Unlock()
-	if first {
-		fs.g.up.Metrics().Observe(metrics.GatewayWait, now.Sub(f.began), f.ticket.class.String())
-		fs.g.log.slotAcquired(f, now.Sub(f.began))
+	if !first {
+		return
 	}
+	waited, level := now.Sub(f.began), slog.LevelDebug
+	if waited >= noticeable {
+		level = slog.LevelInfo
+	}
+	fs.g.up.Metrics().Observe(metrics.GatewayWait, waited, f.ticket.class.String())
+	fs.g.log.slot(level, "slot_acquired", f, slog.Duration("waited", waited))
 }
 
 func (fs *flights) returned(f *flight, answered bool) {

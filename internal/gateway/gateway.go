@@ -76,8 +76,9 @@ func New(cfg *config.Config, o Options) (*Gateway, error) {
 	g.settings.Store(newSettings(cfg, nil))
 	var err error
 	g.up, err = app.OpenGateway(cfg, app.Options{
-		Offline: o.Offline, Log: o.Log, Queue: g.queue, Waits: g.queue.waitsElsewhere, Door: g.observeLimiter,
-		Wire: func(network http.RoundTripper) http.RoundTripper {
+		Offline: o.Offline, Log: o.Log, Queue: g.queue, OnCacheWait: g.queue.waitsElsewhere,
+		AroundLimiter: g.observeLimiter,
+		AroundWire: func(network http.RoundTripper) http.RoundTripper {
 			if o.wire != nil {
 				network = o.wire
 			}

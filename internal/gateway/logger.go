@@ -61,34 +61,17 @@ func (l *logger) slotWait(f *flight) {
 	l.slot(level, "slot_wait", f)
 }
 
-const fullEvery = time.Second
-
-// fullLevel is the level of a line about a full account: a warning, but not more often than that.
+// fullLevel is the level of a line about a full account: a warning once a second.
 func (l *logger) fullLevel() slog.Level {
 	now := time.Now().UnixNano()
-	if last := l.warned.Load(); now-last >= int64(fullEvery) && l.warned.CompareAndSwap(last, now) {
+	if last := l.warned.Load(); now-last >= int64(time.Second) && l.warned.CompareAndSwap(last, now) {
 		return slog.LevelWarn
 	}
 	return slog.LevelDebug
 }
 
-// skipped tells which accounts a flight has passed by because they were full.
-func (l *logger) skipped(f *flight, names []string) {
-	for _, name := range names {
-		l.LogAttrs(context.Background(), l.fullLevel(), "slot_skipped", slog.String("account", name),
-			slog.String("request_id", f.by.id))
-	}
-}
-
+// noticeable is a wait for a slot that is worth a line.
 const noticeable = 100 * time.Millisecond
-
-func (l *logger) slotAcquired(f *flight, waited time.Duration) {
-	level := slog.LevelDebug
-	if waited >= noticeable {
-		level = slog.LevelInfo
-	}
-	l.slot(level, "slot_acquired", f, slog.Duration("waited", waited))
-}
 
 // quota writes a line about the request that a question has set aside.
 func (l *logger) quota(ctx context.Context, event string, f *flight, limiter *ratelimit.Limiter) {

@@ -84,7 +84,7 @@ func (g *Gateway) noAccount(st ratelimit.Status) bool {
 // health says how the gateway is. It never fails because TMDB does: a balancer that took every gateway out then would
 // turn a slow hour into an outage, while the cache answers.
 func (x *exchange) health(ready bool) []byte {
-	view := health{ready, "unknown", []string{}}
+	view := Health{ready, "unknown", []string{}}
 	st, err := x.g.up.Limiter().Status(x.r.Context())
 	if err == nil {
 		view.State = st.State.String()
@@ -110,19 +110,17 @@ func (x *exchange) health(ready bool) []byte {
 	return body
 }
 
-// health is what /readyz and /healthz say.
-type health struct {
-	Ready    bool     `json:"ready"`
-	State    string   `json:"state"`
+// Health is what a gateway says of itself at /readyz and /healthz.
+type Health struct {
+	Ready    bool     `json:"ready"` // false while it drains
+	State    string   `json:"state"` // the limiter's
 	Degraded []string `json:"degraded"`
 }
 
 // Running is the gateway that was found at one of the configured addresses.
 type Running struct {
-	Addr     string // as configured
-	Ready    bool   // false while it drains
-	State    string // the limiter's
-	Degraded []string
+	Health
+	Addr string // as configured
 }
 
 // NotOursError says that what listens at a gateway's address is none.
@@ -171,11 +169,11 @@ func askReady(ctx context.Context, transport http.RoundTripper, scheme string) (
 		return nil, fmt.Errorf("ask for /readyz: %w", err)
 	}
 	defer resp.Body.Close()
-	var h health
-	if json.NewDecoder(io.LimitReader(resp.Body, maxTarget)).Decode(&h) != nil || h.State == "" {
+	found := &Running{}
+	if json.NewDecoder(io.LimitReader(resp.Body, maxTarget)).Decode(&found.Health) != nil || found.State == "" {
 		return nil, errOther
 	}
-	return &Running{Ready: h.Ready, State: h.State, Degraded: h.Degraded}, nil
+	return found, nil
 }
 
 // reachable is where an address that is listened on can be asked: every address is also the loopback's.

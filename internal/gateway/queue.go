@@ -27,9 +27,9 @@ type ticket struct {
 	weight int // requests that the client has in one turn
 	class  class
 
-	ready chan struct{} // closed when it is let in; nil while it does not wait
-	place place
-	asks  bool // it counts among those that ask
+	ready     chan struct{} // closed when it is let in; nil while it does not wait
+	place     place
+	inLimiter bool // it counts among those that ask
 }
 
 // place is whether a question is among those that may ask the limiter.
@@ -155,10 +155,10 @@ type queue struct {
 	slots     func() int
 	contended func() bool // nil: it is
 
-	mu     sync.Mutex
-	fair   fair
-	inside int
-	asking int // of them
+	mu        sync.Mutex
+	fair      fair
+	inside    int
+	inLimiter int // of them, those that ask the limiter
 }
 
 // Enter implements ratelimit.Queue. A question's first request has the place that the question holds, and a retry takes
@@ -172,9 +172,9 @@ func (q *queue) Enter(ctx context.Context) error {
 	have := t.place == held
 	if have {
 		t.place = lent
-		if !t.asks { // it has waited in the cache
-			t.asks = true
-			q.asking++
+		if !t.inLimiter { // it has waited in the cache
+			t.inLimiter = true
+			q.inLimiter++
 		}
 	}
 	q.mu.Unlock()
@@ -194,7 +194,7 @@ func (q *queue) Enter(ctx context.Context) error {
 func (q *queue) Granted() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.asking--
+	q.inLimiter--
 	q.admit()
 }
 
@@ -204,7 +204,7 @@ func (q *queue) Leave(granted bool) {
 	defer q.mu.Unlock()
 	q.inside--
 	if !granted {
-		q.asking--
+		q.inLimiter--
 	}
 	q.admit()
 }
@@ -218,9 +218,9 @@ func (q *queue) waitsElsewhere(ctx context.Context) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if t := &f.ticket; t.place == held && t.asks {
-		t.asks = false
-		q.asking--
+	if t := &f.ticket; t.place == held && t.inLimiter {
+		t.inLimiter = false
+		q.inLimiter--
 		q.admit()
 	}
 }
@@ -229,9 +229,9 @@ func (q *queue) waitsElsewhere(ctx context.Context) {
 func (q *queue) letGo(t *ticket) {
 	t.place = outside
 	q.inside--
-	if t.asks {
-		t.asks = false
-		q.asking--
+	if t.inLimiter {
+		t.inLimiter = false
+		q.inLimiter--
 	}
 	q.admit()
 }
@@ -268,14 +268,14 @@ func (q *queue) giveBack(t *ticket) {
 
 // admit lets in as many as there are places for, and may ask.
 func (q *queue) admit() {
-	for q.inside < q.slots() && (q.asking == 0 || q.contended == nil || q.contended()) {
+	for q.inside < q.slots() && (q.inLimiter == 0 || q.contended == nil || q.contended()) {
 		t := q.fair.pop()
 		if t == nil {
 			return
 		}
 		q.inside++
-		q.asking++
-		t.place, t.asks = held, true
+		q.inLimiter++
+		t.place, t.inLimiter = held, true
 		close(t.ready)
 		t.ready = nil
 	}

@@ -219,9 +219,9 @@ func TestQueueLosesNoPlace(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if n, _ := q.running(); n != 0 || q.asking != 0 || most > places || q.waiting() != [classes]int{} ||
+		if n, _ := q.running(); n != 0 || q.inLimiter != 0 || most > places || q.waiting() != [classes]int{} ||
 			alone && mostAsking > 1 {
-			r.Fatalf("%d inside, %d ask, %v wait; at most %d of %d were inside, %d asked", n, q.asking, q.waiting(), most,
+			r.Fatalf("%d inside, %d ask, %v wait; at most %d of %d were inside, %d asked", n, q.inLimiter, q.waiting(), most,
 				places, mostAsking)
 		}
 	})

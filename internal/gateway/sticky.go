@@ -3,6 +3,7 @@ package gateway
 import (
 	"container/list"
 	"context"
+	"log/slog"
 	"net/http"
 	"sync"
 	"time"
@@ -92,5 +93,8 @@ func (g *Gateway) chosen(f *flight, c ratelimit.Choice) {
 		g.sticky.keep(f.by.session, ratelimit.Preference{Account: c.Account, Key: c.Key}, time.Now())
 	}
 	g.up.Metrics().Add(metrics.AccountChosen, 1, c.Account, c.Why.String())
-	g.log.skipped(f, c.Full)
+	for _, full := range c.Full {
+		g.log.LogAttrs(context.Background(), g.log.fullLevel(), "slot_skipped", slog.String("account", full),
+			slog.String("request_id", f.by.id))
+	}
 }
