@@ -3,7 +3,6 @@ package index
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +14,6 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
-	bolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/lockfile"
@@ -245,133 +243,6 @@ func build(ctx context.Context, dir, scratch string, sorted *records, infos []So
 		return lang.Error("put the index in place: %w", err)
 	}
 	return nil
-}
-
-// writer puts records into a file, many to a transaction.
-type writer struct {
-	ctx   context.Context //nolint:containedctx // lives as long as one import
-	db    *bolt.DB
-	batch []record
-	infos []SourceInfo
-}
-
-func (w *writer) put(r record) error {
-	w.batch = append(w.batch, r)
-	if len(w.batch) < batchSize {
-		return nil
-	}
-	return w.flush()
-}
-
-func (w *writer) flush() error {
-	if err := w.ctx.Err(); err != nil {
-		return err
-	}
-	err := w.db.Update(func(tx *bolt.Tx) error {
-		var b *bolt.Bucket
-		var of bucket
-		for _, r := range w.batch {
-			if b == nil || r.bucket != of {
-				var err error
-				if b, err = tx.CreateBucketIfNotExists(r.bucket.name()); err != nil {
-					return err
-				}
-				b.FillPercent = 0.95 // keys come in order
-				of = r.bucket
-			}
-			if err := b.Put(r.key, r.value); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	w.batch = w.batch[:0]
-	return err
-}
-
-// keepOthers copies the sources that are not imported anew. A present index that can't be read is no reason not to
-// make a new one.
-func (w *writer) keepOthers(dir string, replaced []SourceInfo) error {
-	old, err := Open(dir)
-	if err != nil {
-		return nil // none, or unreadable: what it held has to be imported again
-	}
-	defer func() { _ = old.Close() }()
-	infos, _, err := old.Stats()
-	if err != nil {
-		return nil
-	}
-	for _, info := range infos {
-		if slices.ContainsFunc(replaced, func(r SourceInfo) bool { return r.Source == info.Source }) {
-			continue
-		}
-		if err := w.copySource(old, info); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// copySource copies the buckets of a source; one that is damaged is left out whole.
-func (w *writer) copySource(old *Index, info SourceInfo) error {
-	if err := w.flush(); err != nil {
-		return err
-	}
-	err := old.db.View(func(tx *bolt.Tx) error {
-		for _, b := range bucketsOf[info.Source] {
-			from := tx.Bucket(b.name())
-			if from == nil {
-				continue
-			}
-			err := from.ForEach(func(k, v []byte) error {
-				if err := w.put(record{b, slices.Clone(k), slices.Clone(v)}); err != nil {
-					return &storeError{err}
-				}
-				return nil
-			})
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	var own *storeError
-	switch {
-	case errors.As(err, &own):
-		return own.err
-	case err == nil:
-		w.infos = append(w.infos, info)
-		return nil
-	}
-	w.batch = w.batch[:0]
-	return w.db.Update(func(tx *bolt.Tx) error {
-		for _, b := range bucketsOf[info.Source] {
-			if err := tx.DeleteBucket(b.name()); err != nil && !errors.Is(err, bolterrors.ErrBucketNotFound) {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// meta notes the sources.
-func (w *writer) meta(infos []SourceInfo) error {
-	return w.db.Update(func(tx *bolt.Tx) error {
-		b, err := tx.CreateBucketIfNotExists(metaName)
-		if err != nil {
-			return err
-		}
-		for _, info := range slices.Concat(w.infos, infos) {
-			value, err := json.Marshal(info)
-			if err != nil {
-				return err
-			}
-			if err := b.Put([]byte(info.Source), value); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }
 
 // Digest differs whenever the index does; "" for none.

@@ -3,7 +3,6 @@ package index
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -27,48 +26,6 @@ var (
 	animeIDs      = list{AnimeIDs, func(r io.Reader, c *collector) error { return readAnimeIDs(r, c.ids) }}
 	filmExport    = list{FilmExport, func(r io.Reader, c *collector) error { return readExport(r, match.Movie, c.export) }}
 )
-
-// maxInput bounds what a file may unpack to; the largest export is about a tenth of it.
-const maxInput = 2 << 30
-
-var errLarge = lang.Error("it is larger than %d GiB", maxInput>>30)
-
-// bounded is io.LimitReader with an error of its own.
-type bounded struct {
-	r     io.Reader
-	left  int64
-	large error
-}
-
-func (b *bounded) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		return 0, b.large
-	}
-	n, err := b.r.Read(p[:min(int64(len(p)), b.left)])
-	b.left -= int64(n)
-	return n, err
-}
-
-// unpack returns the content of a file that may be zipped, once or twice.
-func unpack(r io.Reader) (*bufio.Reader, error) {
-	const window = 64 << 10
-	in := bufio.NewReaderSize(r, window)
-	for range 2 {
-		head, err := in.Peek(2)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, err
-		}
-		if !bytes.Equal(head, []byte{0x1f, 0x8b}) {
-			break
-		}
-		z, err := gzip.NewReader(in)
-		if err != nil {
-			return nil, err
-		}
-		in = bufio.NewReaderSize(z, window)
-	}
-	return bufio.NewReaderSize(&bounded{in, maxInput, errLarge}, window), nil
-}
 
 // detect returns the format of the content, judged by its beginning: names are what people make of them. Nothing is
 // consumed.
@@ -98,7 +55,8 @@ func detect(in *bufio.Reader) (list, error) {
 	return list{}, errUnknown
 }
 
-var errUnknown = lang.Error("it is neither Anime-Lists' XML, nor AniDB's anime-titles, nor an export of ids by TMDB, nor a list of anime ids")
+var errUnknown = lang.Error("it is neither Anime-Lists' XML, nor AniDB's anime-titles, nor an export of ids by " +
+	"TMDB, nor a list of anime ids")
 
 func detectXML(text []byte) (list, error) {
 	d := xml.NewDecoder(bytes.NewReader(text))

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// Opening a FIFO waits for its other end for ever: in the place of the index or its lock it is an error, or is replaced.
+// Opening a FIFO waits for its other end for ever: in the place of the index or its lock it is an error, or is
+// replaced.
 func TestAFIFOHangsNothing(t *testing.T) {
 	for name, hold := range map[string]string{"index": FileName, "lock": FileName + ".lock"} {
 		t.Run(name, func(t *testing.T) {

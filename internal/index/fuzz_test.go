@@ -20,7 +20,8 @@ func checkFault(t *testing.T, err error) {
 
 func FuzzAnimeLists(f *testing.F) {
 	f.Add(animeListSample)
-	f.Add("<anime-list><anime anidbid='1' tmdbseason='-1' tmdbid=',,1,'><mapping anidbseason='1' tmdbseason='1'>;1-;-1;9999999-1;</mapping></anime></anime-list>")
+	f.Add("<anime-list><anime anidbid='1' tmdbseason='-1' tmdbid=',,1,'><mapping anidbseason='1' " +
+		"tmdbseason='1'>;1-;-1;9999999-1;</mapping></anime></anime-list>")
 	f.Fuzz(func(t *testing.T, in string) {
 		checkFault(t, readAnimeLists(strings.NewReader(in), func(a anime) error {
 			if a.ID <= 0 || a.TV < 0 || a.Season != nil && *a.Season < 0 || len(a.Movies) > maxMovies {
@@ -82,7 +83,10 @@ func FuzzExport(f *testing.F) {
 }
 
 func FuzzDetect(f *testing.F) {
-	for _, s := range []string{animeListSample, animeTitlesSample, animeLinesSample, tvSample, movieSample, zipped(tvSample), "<", "{", "1|"} {
+	for _, s := range []string{
+		animeListSample, animeTitlesSample, animeLinesSample, tvSample, movieSample,
+		zipped(tvSample), "<", "{", "1|",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, in string) {

@@ -21,7 +21,8 @@ const (
 	animeListSample = `<?xml version="1.0" encoding="utf-8"?>
 <!-- made for tests -->
 <anime-list>
-  <anime anidbid="101" tvdbid="5001" defaulttvdbseason="1" episodeoffset="" tmdbtv="9001" tmdbseason="1" tmdboffset="" tmdbid="" imdbid="">
+  <anime anidbid="101" tvdbid="5001" defaulttvdbseason="1" episodeoffset="" ` +
+		`tmdbtv="9001" tmdbseason="1" tmdboffset="" tmdbid="" imdbid="">
     <name>Garasu no Kidou</name>
     <mapping-list>
       <mapping anidbseason="0" tvdbseason="0">;1-2;</mapping>
@@ -29,13 +30,17 @@ const (
     </mapping-list>
     <supplemental-info><studio>Nobody</studio></supplemental-info>
   </anime>
-  <anime anidbid="102" tvdbid="5001" defaulttvdbseason="1" episodeoffset="12" tmdbtv="9001" tmdbseason="1" tmdboffset="12"><name>Garasu no Kidou (2021)</name></anime>
-  <anime anidbid="103" tvdbid="5001" defaulttvdbseason="0" tmdbtv="9001" tmdbseason="0" tmdboffset="3"><name>Garasu no Kidou OVA</name></anime>
-  <anime anidbid="104" tvdbid="5002" defaulttvdbseason="a" tmdbtv="9002" tmdbseason="a" tmdboffset=""><name>Nagai Tabi</name></anime>
+  <anime anidbid="102" tvdbid="5001" defaulttvdbseason="1" episodeoffset="12" ` +
+		`tmdbtv="9001" tmdbseason="1" tmdboffset="12"><name>Garasu no Kidou (2021)</name></anime>
+  <anime anidbid="103" tvdbid="5001" defaulttvdbseason="0" tmdbtv="9001" tmdbseason="0" tmdboffset="3">` +
+		`<name>Garasu no Kidou OVA</name></anime>
+  <anime anidbid="104" tvdbid="5002" defaulttvdbseason="a" tmdbtv="9002" tmdbseason="a" tmdboffset="">` +
+		`<name>Nagai Tabi</name></anime>
   <anime anidbid="105" tvdbid="movie" tmdbid="801, 802" imdbid="tt1,tt2"><name>Fuyu no Eiga</name></anime>
   <anime anidbid="106" tvdbid="5003" tmdbtv="9003" tmdbseason="1">
     <name>Wakareta Machi</name>
-    <mapping-list><mapping anidbseason="1" tmdbseason="2" start="14" end="26" offset="-13">;1-5;2-6+7;3-0;</mapping></mapping-list>
+    <mapping-list>` +
+		`<mapping anidbseason="1" tmdbseason="2" start="14" end="26" offset="-13">;1-5;2-6+7;3-0;</mapping></mapping-list>
   </anime>
   <anime anidbid="107" tvdbid="unknown" tmdbtv="unknown" tmdbid="?"><name>Nothing Known &amp; Nowhere</name></anime>
   <anime anidbid="" tvdbid=""><name></name></anime>
@@ -49,13 +54,19 @@ const (
     <title xml:lang="en" type="official">Glass Orbit</title>
     <title xml:lang="x-jat" type="short">GnK</title>
   </anime>
-  <anime aid="102"><title type="main" xml:lang="x-jat">Garasu no Kidou (2021)</title><title type="syn" xml:lang="en">Glass Orbit 2nd Season</title></anime>
-  <anime aid="105"><title type="main" xml:lang="x-jat">Fuyu no Eiga</title><title type="official" xml:lang="ko">겨울의 영화</title></anime>
+  <anime aid="102"><title type="main" xml:lang="x-jat">Garasu no Kidou (2021)</title>` +
+		`<title type="syn" xml:lang="en">Glass Orbit 2nd Season</title></anime>
+  <anime aid="105"><title type="main" xml:lang="x-jat">Fuyu no Eiga</title>` +
+		`<title type="official" xml:lang="ko">겨울의 영화</title></anime>
 </animetitles>
 `
-	animeLinesSample = "# created: Sat Nov 21 03:00:02 2026\n# <aid>|<type>|<language>|<title>\n101|1|x-jat|Garasu no Kidou\n101|4|ja|硝子の軌道\n101|3|x-jat|GnK\n102|2|en|Glass Orbit 2nd Season\n105|1|x-jat|Fuyu no Eiga | Part One\n"
-	tvSample         = `{"id":9001,"original_name":"硝子の軌道","popularity":23.5}` + "\n" + `{"id":9100,"original_name":"Glass Orbit","popularity":1.25}` + "\n" + `{"id":9101,"original_name":"カタカナ","popularity":0.6}` + "\n"
-	movieSample      = `{"adult":false,"id":801,"original_title":"冬の映画","popularity":7.5,"video":false}` + "\n\n" + `{"adult":true,"id":803,"original_title":"Glass Orbit","popularity":2,"video":true}` + "\n"
+	animeLinesSample = "# created: Sat Nov 21 03:00:02 2026\n# <aid>|<type>|<language>|<title>\n101|1|x-jat|Garasu no " +
+		"Kidou\n101|4|ja|硝子の軌道\n101|3|x-jat|GnK\n102|2|en|Glass Orbit 2nd Season\n105|1|x-jat|Fuyu no Eiga | Part One\n"
+	tvSample = `{"id":9001,"original_name":"硝子の軌道","popularity":23.5}` + "\n" +
+		`{"id":9100,"original_name":"Glass Orbit","popularity":1.25}` + "\n" +
+		`{"id":9101,"original_name":"カタカナ","popularity":0.6}` + "\n"
+	movieSample = `{"adult":false,"id":801,"original_title":"冬の映画","popularity":7.5,"video":false}` + "\n\n" +
+		`{"adult":true,"id":803,"original_title":"Glass Orbit","popularity":2,"video":true}` + "\n"
 )
 
 func write(t *testing.T, name, content string) string {
@@ -125,7 +136,8 @@ func importAll(t *testing.T, dir string, files ...string) []SourceInfo {
 
 func TestListsAreJoinedByTitle(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	infos := importAll(t, dir, write(t, "some name", animeListSample), write(t, "b", zipped(animeTitlesSample)), write(t, "c.json.gz", zipped(zipped(tvSample))), write(t, "d", movieSample))
+	infos := importAll(t, dir, write(t, "some name", animeListSample), write(t, "b", zipped(animeTitlesSample)),
+		write(t, "c.json.gz", zipped(zipped(tvSample))), write(t, "d", movieSample))
 	var got []string
 	for _, i := range infos {
 		got = append(got, string(i.Source)+" "+itoa(i.Rows)+" "+itoa(i.Titles))
@@ -134,9 +146,10 @@ func TestListsAreJoinedByTitle(t *testing.T) {
 		t.Error(diff)
 	}
 	for text, want := range map[string]string{
-		"garasu NO kidou!":        "tv/9001 Garasu no Kidou s1 (硝子の軌道)",
-		"硝子の軌道":                   "tv/9001 硝子の軌道 s1 (硝子の軌道)",
-		"Glass Orbit":             "tv/9001 Glass Orbit s1 (硝子の軌道)\nmovie/803 Glass Orbit (Glass Orbit)\ntv/9100 Glass Orbit (Glass Orbit)",
+		"garasu NO kidou!": "tv/9001 Garasu no Kidou s1 (硝子の軌道)",
+		"硝子の軌道":            "tv/9001 硝子の軌道 s1 (硝子の軌道)",
+		"Glass Orbit": "tv/9001 Glass Orbit s1 (硝子の軌道)\nmovie/803 Glass Orbit (Glass Orbit)\ntv/9100 Glass " +
+			"Orbit (Glass Orbit)",
 		"glass orbit 2nd season":  "tv/9001 Glass Orbit 2nd Season s1 +12 (硝子の軌道)",
 		"Garasu no Kidou OVA":     "tv/9001 Garasu no Kidou OVA s0 +3 (硝子の軌道)",
 		"gnk":                     "tv/9001 GnK s1 short (硝子の軌道)",
@@ -213,13 +226,23 @@ func TestBothFormsOfAniDBSayTheSame(t *testing.T) {
 		return out
 	}
 	lines := collect(func(y func(titleRow) error) error { return readAniDBLines(strings.NewReader(animeLinesSample), y) })
-	for _, want := range []titleRow{{101, mainTitle, "x-jat", "Garasu no Kidou"}, {101, officialTitle, "ja", "硝子の軌道"}, {101, shortTitle, "x-jat", "GnK"}, {102, synonym, "en", "Glass Orbit 2nd Season"}, {105, mainTitle, "x-jat", "Fuyu no Eiga | Part One"}} {
+	for _, want := range []titleRow{
+		{101, mainTitle, "x-jat", "Garasu no Kidou"},
+		{101, officialTitle, "ja", "硝子の軌道"},
+		{101, shortTitle, "x-jat", "GnK"},
+		{102, synonym, "en", "Glass Orbit 2nd Season"},
+		{105, mainTitle, "x-jat", "Fuyu no Eiga | Part One"},
+	} {
 		if !lines[want] {
 			t.Errorf("the lines lack %v: %v", want, lines)
 		}
 	}
 	inXML := collect(func(y func(titleRow) error) error { return readAniDBXML(strings.NewReader(animeTitlesSample), y) })
-	for _, want := range []titleRow{{101, mainTitle, "x-jat", "Garasu no Kidou"}, {101, shortTitle, "x-jat", "GnK"}, {102, synonym, "en", "Glass Orbit 2nd Season"}} {
+	for _, want := range []titleRow{
+		{101, mainTitle, "x-jat", "Garasu no Kidou"},
+		{101, shortTitle, "x-jat", "GnK"},
+		{102, synonym, "en", "Glass Orbit 2nd Season"},
+	} {
 		if !inXML[want] {
 			t.Errorf("the XML lacks %v: %v", want, inXML)
 		}
@@ -236,29 +259,43 @@ func TestDamagedListsChangeNothing(t *testing.T) {
 		content, says string
 		line          int
 	}{
-		"cut XML":                        {animeListSample[:strings.Index(animeListSample, "</anime-list>")], "", 22},
-		"cut in a tag":                   {animeListSample[:300], "", 7},
-		"crossed tags":                   {"<anime-list>\n<anime anidbid=\"1\"></name></anime></anime-list>", "", 2},
-		"two roots":                      {"<anime-list><anime anidbid=\"1\"/></anime-list>\n<anime-list/>", "should be", 2},
-		"no entry":                       {"<anime-list></anime-list>", "no entry", 0},
-		"another XML":                    {"<html><body>log in</body></html>", "<html>", 0},
-		"a title without id":             {animeLinesSample + "x|1|en|Title\n", "not an id of an anime", 8},
-		"a short line":                   {animeLinesSample + "105|1\n", "aid|type|language|title", 8},
-		"cut JSON":                       {tvSample + `{"id":1,"original_na`, "not JSON", 4},
-		"films among series":             {tvSample + movieSample, "export of series", 4},
-		"a row without id":               {tvSample + `{"original_name":"x"}`, "no id", 4},
-		"people":                         {`{"adult":false,"id":1,"name":"Someone","popularity":1}`, "neither series nor films", 0},
-		"nothing":                        {"", "empty", 0},
-		"blank":                          {" \n ", "empty", 0},
-		"something else":                 {"PK\x03\x04zip", "neither", 0},
-		"text":                           {"1 this is prose", "neither", 0},
-		"cut gzip":                       {zipped(animeTitlesSample)[:100], "unexpected EOF", 0},
-		"a huge element":                 {"<anime-list>\n<anime anidbid=\"1\"><name>" + strings.Repeat("x", 3<<20) + "</name></anime></anime-list>", "<anime> is larger than", 2},
-		"a huge title, cut by comments":  {"<animetitles>\n<anime aid=\"1\"><title>" + strings.Repeat(strings.Repeat("x", 1000)+"<!-- -->", 3000) + "</title></anime></animetitles>", "<anime> is larger than", 2},
-		"a huge text between elements":   {"<anime-list>" + strings.Repeat(" ", 3<<20) + "</anime-list>", "<anime-list> is larger than", 1},
-		"a huge element of another kind": {"<anime-list><x>" + strings.Repeat("<y></y>", 1<<20) + "</x></anime-list>", "<x> is larger than", 1},
-		"a huge line":                    {animeLinesSample + strings.Repeat("x", 2<<20), "longer than", 8},
-		"deep":                           {"<anime-list>" + strings.Repeat("<x>", 100), "", 1},
+		"cut XML":            {animeListSample[:strings.Index(animeListSample, "</anime-list>")], "", 22},
+		"cut in a tag":       {animeListSample[:300], "", 7},
+		"crossed tags":       {"<anime-list>\n<anime anidbid=\"1\"></name></anime></anime-list>", "", 2},
+		"two roots":          {"<anime-list><anime anidbid=\"1\"/></anime-list>\n<anime-list/>", "should be", 2},
+		"no entry":           {"<anime-list></anime-list>", "no entry", 0},
+		"another XML":        {"<html><body>log in</body></html>", "<html>", 0},
+		"a title without id": {animeLinesSample + "x|1|en|Title\n", "not an id of an anime", 8},
+		"a short line":       {animeLinesSample + "105|1\n", "aid|type|language|title", 8},
+		"cut JSON":           {tvSample + `{"id":1,"original_na`, "not JSON", 4},
+		"films among series": {tvSample + movieSample, "export of series", 4},
+		"a row without id":   {tvSample + `{"original_name":"x"}`, "no id", 4},
+		"people": {
+			`{"adult":false,"id":1,"name":"Someone","popularity":1}`,
+			"neither series nor films", 0,
+		},
+		"nothing":        {"", "empty", 0},
+		"blank":          {" \n ", "empty", 0},
+		"something else": {"PK\x03\x04zip", "neither", 0},
+		"text":           {"1 this is prose", "neither", 0},
+		"cut gzip":       {zipped(animeTitlesSample)[:100], "unexpected EOF", 0},
+		"a huge element": {"<anime-list>\n<anime anidbid=\"1\"><name>" + strings.Repeat("x", 3<<20) +
+			"</name></anime></anime-list>", "<anime> is larger than", 2},
+		"a huge title, cut by comments": {
+			"<animetitles>\n<anime aid=\"1\"><title>" +
+				strings.Repeat(strings.Repeat("x", 1000)+"<!-- -->", 3000) + "</title></anime></animetitles>",
+			"<anime> is larger than", 2,
+		},
+		"a huge text between elements": {
+			"<anime-list>" + strings.Repeat(" ", 3<<20) + "</anime-list>",
+			"<anime-list> is larger than", 1,
+		},
+		"a huge element of another kind": {
+			"<anime-list><x>" + strings.Repeat("<y></y>", 1<<20) + "</x></anime-list>",
+			"<x> is larger than", 1,
+		},
+		"a huge line": {animeLinesSample + strings.Repeat("x", 2<<20), "longer than", 8},
+		"deep":        {"<anime-list>" + strings.Repeat("<x>", 100), "", 1},
 	} {
 		path := write(t, "bad", c.content)
 		_, err := Import(context.Background(), dir, write(t, "fine", movieSample), path)
@@ -300,7 +337,8 @@ func (i interrupted) Read(p []byte) (int, error) {
 // An interruption in the middle of a line or an element is one, and no fault of the list.
 func TestAnInterruptedImportIsNotTheListsFault(t *testing.T) {
 	for name, content := range map[string]string{
-		"lines": animeLinesSample + "101|1|x-j", "export": tvSample + `{"id":1,"orig`, "XML": animeListSample[:500], "titles": animeTitlesSample[:200],
+		"lines": animeLinesSample + "101|1|x-j", "export": tvSample + `{"id":1,"orig`, "XML": animeListSample[:500],
+		"titles": animeTitlesSample[:200],
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := bufio.NewReaderSize(interrupted{strings.NewReader(content)}, 16)
@@ -338,7 +376,8 @@ func TestANewListReplacesTheOldAndKeepsTheOthers(t *testing.T) {
 	}
 	defer x.Close()
 	infos, size, err := x.Stats()
-	if err != nil || size <= 0 || len(infos) != 2 || infos[0].File != "c" || infos[1].File != "b" || infos[0].Imported.IsZero() {
+	if err != nil || size <= 0 || len(infos) != 2 || infos[0].File != "c" || infos[1].File != "b" ||
+		infos[0].Imported.IsZero() {
 		t.Errorf("stats %v, %d, %v", infos, size, err)
 	}
 }
@@ -356,7 +395,11 @@ func TestADamagedIndexIsNoCrash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, damaged := range [][]byte{{}, []byte("rubbish"), whole[:len(whole)/2], append(append([]byte{}, whole[:8192]...), bytes.Repeat([]byte{0xff}, len(whole)-8192)...)} {
+	for _, damaged := range [][]byte{
+		{},
+		[]byte("rubbish"), whole[:len(whole)/2],
+		append(append([]byte{}, whole[:8192]...), bytes.Repeat([]byte{0xff}, len(whole)-8192)...),
+	} {
 		if err := os.WriteFile(path, damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -47,8 +47,8 @@ func (x *Index) Close() error { return x.db.Close() }
 const maxFound = 200
 
 // Lookup returns the entries that have exactly this title, normalised: those that AniDB's lists know first, then by
-// popularity. Of the anime of one entry those come first whose titles have the same signs: "Title+!" may be the second season of
-// "Title". An anime that Anime-Lists gives several films has one candidate each.
+// popularity. Of the anime of one entry those come first whose titles have the same signs: "Title+!" may be the second
+// season of "Title". An anime that Anime-Lists gives several films has one candidate each.
 func (x *Index) Lookup(text string) ([]Candidate, error) {
 	key := title.Normalize(text)
 	if key == "" {
@@ -80,7 +80,8 @@ func (x *Index) Lookup(text string) ([]Candidate, error) {
 	return out, err
 }
 
-// otherSigns returns 1 where two titles differ in the signs that tell sequels apart and that their normalised form leaves out.
+// otherSigns returns 1 where two titles differ in the signs that tell sequels apart and that their normalised form
+// leaves out.
 func otherSigns(a, b string) int {
 	signs := func(text string) string {
 		return strings.Map(func(r rune) rune {
@@ -191,7 +192,10 @@ func animeOfID(tx *bolt.Tx, id int) (a anime, ok bool) {
 
 // series returns the series of TMDB's that Anime-Lists maps an anime to.
 func (a anime) series() Candidate {
-	return Candidate{Kind: match.TV, ID: a.TV, Anime: a.ID, Text: a.Name, Season: a.Season, Absolute: a.Absolute, Offset: a.Offset, Ranges: a.Ranges}
+	return Candidate{
+		Kind: match.TV, ID: a.TV, Anime: a.ID, Text: a.Name, Season: a.Season, Absolute: a.Absolute,
+		Offset: a.Offset, Ranges: a.Ranges,
+	}
 }
 
 // Siblings returns where the lists put each anime of a series of TMDB's, as candidates without titles.

@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// Two processes import different lists at once while a third looks titles up: each list is there at the end, and every look-up
-// in between finds a whole index.
+// Two processes import different lists at once while a third looks titles up: each list is there at the end, and every
+// look-up in between finds a whole index.
 func TestProcessesImportAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	importAll(t, dir, write(t, "a", animeListSample))

@@ -26,7 +26,8 @@ func TestRecordsLeaveSorted(t *testing.T) {
 				value:  rapid.SliceOfN(rapid.Byte(), 0, 3).Draw(t, "value"),
 			}
 			if rapid.IntRange(0, 9).Draw(t, "size") == 0 { // as large as the rest of a chunk, and larger
-				r.value = append(bytes.Repeat([]byte("x"), rapid.SampledFrom([]int{chunkSize / 2, chunkSize, 2 * chunkSize}).Draw(t, "long")), r.value...)
+				r.value = append(bytes.Repeat([]byte("x"), rapid.SampledFrom([]int{chunkSize / 2, chunkSize, 2 * chunkSize}).Draw(t,
+					"long")), r.value...)
 			}
 			k := key{r.bucket, string(r.key)}
 			if old, ok := least[k]; !ok || bytes.Compare(r.value, old) < 0 {

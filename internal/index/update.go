@@ -75,9 +75,9 @@ const (
 // errAbsent is a file that is not there (yet).
 var errAbsent = lang.Error("there is no such file")
 
-// Update fetches what changed and imports it, all at once. A source that can't be fetched, or is no such list, keeps none
-// of the others from being imported; its Outcome has the error. The error returned is of the import as a whole. Processes
-// update one after the other, so that none fetches what another is fetching.
+// Update fetches what changed and imports it, all at once. A source that can't be fetched, or is no such list, keeps
+// none of the others from being imported; its Outcome has the error. The error returned is of the import as a whole.
+// Processes update one after the other, so that none fetches what another is fetching.
 func (u Updater) Update(ctx context.Context) ([]Outcome, error) {
 	if err := os.MkdirAll(u.Dir, 0o700); err != nil {
 		return nil, lang.Error("make the data folder: %w", err)
@@ -159,7 +159,9 @@ func (u Updater) now() time.Time {
 func (u Updater) wanted() []wanted {
 	var out []wanted
 	for _, w := range []wanted{
-		{AnimeLists, []string{u.Addresses.AnimeLists}}, {AniDB, []string{u.Addresses.AniDBTitles}}, {AnimeIDs, []string{u.Addresses.AnimeIDs}},
+		{AnimeLists, []string{u.Addresses.AnimeLists}},
+		{AniDB, []string{u.Addresses.AniDBTitles}},
+		{AnimeIDs, []string{u.Addresses.AnimeIDs}},
 	} {
 		if w.urls[0] != "" {
 			out = append(out, w)
@@ -214,7 +216,9 @@ func (u Updater) fetchNewest(ctx context.Context, w wanted, known SourceInfo, wo
 }
 
 // fetch gets one file; nil for one that has not changed.
-func (u Updater) fetch(ctx context.Context, source Source, address string, known SourceInfo, work string) (*input, error) {
+func (u Updater) fetch(
+	ctx context.Context, source Source, address string, known SourceInfo, work string,
+) (*input, error) {
 	if err := CheckAddress(address); err != nil {
 		return nil, fmt.Errorf("%s: %w", address, err)
 	}

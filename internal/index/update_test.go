@@ -78,7 +78,10 @@ func TestOnlyWhatChangedIsFetched(t *testing.T) {
 	defer server.Close()
 	dir := t.TempDir()
 	today := time.Date(2026, 11, 21, 6, 0, 0, 0, time.UTC)
-	u := Updater{Dir: dir, Addresses: Addresses{AnimeLists: server.URL + "/list.xml", AniDBTitles: server.URL + "/titles.gz", TMDBExports: server.URL + "/x/", AnimeIDs: server.URL + "/ids.json"}}
+	u := Updater{Dir: dir, Addresses: Addresses{
+		AnimeLists:  server.URL + "/list.xml",
+		AniDBTitles: server.URL + "/titles.gz", TMDBExports: server.URL + "/x/", AnimeIDs: server.URL + "/ids.json",
+	}}
 	run := func(at time.Time, wantStates, wantAsked []string) {
 		t.Helper()
 		u.Now = func() time.Time { return at }
@@ -93,8 +96,14 @@ func TestOnlyWhatChangedIsFetched(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	run(today, []string{"anime-lists imported", "anidb imported", "anime-ids imported", "tmdb-tv imported", "tmdb-movie imported"},
-		[]string{"/list.xml", "/titles.gz", "/ids.json", "/x/tv_series_ids_11_21_2026.json.gz", "/x/tv_series_ids_11_20_2026.json.gz", "/x/movie_ids_11_21_2026.json.gz"})
+	run(today, []string{
+		"anime-lists imported", "anidb imported", "anime-ids imported", "tmdb-tv imported",
+		"tmdb-movie imported",
+	},
+		[]string{
+			"/list.xml", "/titles.gz", "/ids.json", "/x/tv_series_ids_11_21_2026.json.gz",
+			"/x/tv_series_ids_11_20_2026.json.gz", "/x/movie_ids_11_21_2026.json.gz",
+		})
 	if got := lookUp(t, dir, "Glass Orbit"); !strings.HasPrefix(got, "tv/9001 Glass Orbit s1 (硝子の軌道)") {
 		t.Errorf("found %q", got)
 	}
@@ -103,12 +112,24 @@ func TestOnlyWhatChangedIsFetched(t *testing.T) {
 	}
 	h.files["/list.xml"] += "<!-- changed -->"
 	h.files["/x/tv_series_ids_11_21_2026.json.gz"] = zipped(tvSample)
-	run(today.Add(3*time.Hour), []string{"anime-lists imported", "anidb unchanged", "anime-ids unchanged", "tmdb-tv imported", "tmdb-movie unchanged"},
+	run(today.Add(3*time.Hour), []string{
+		"anime-lists imported", "anidb unchanged", "anime-ids unchanged",
+		"tmdb-tv imported", "tmdb-movie unchanged",
+	},
 		[]string{"/list.xml if changed", "/ids.json if changed", "/x/tv_series_ids_11_21_2026.json.gz"})
-	run(today.Add(4*time.Hour), []string{"anime-lists unchanged", "anidb unchanged", "anime-ids unchanged", "tmdb-tv unchanged", "tmdb-movie unchanged"},
+	run(today.Add(4*time.Hour), []string{
+		"anime-lists unchanged", "anidb unchanged", "anime-ids unchanged",
+		"tmdb-tv unchanged", "tmdb-movie unchanged",
+	},
 		[]string{"/list.xml if changed", "/ids.json if changed"})
-	run(today.Add(30*time.Hour), []string{"anime-lists unchanged", "anidb unchanged", "anime-ids unchanged", "tmdb-tv unchanged", "tmdb-movie unchanged"},
-		[]string{"/list.xml if changed", "/titles.gz if changed", "/ids.json if changed", "/x/tv_series_ids_11_22_2026.json.gz", "/x/movie_ids_11_22_2026.json.gz"})
+	run(today.Add(30*time.Hour), []string{
+		"anime-lists unchanged", "anidb unchanged", "anime-ids unchanged",
+		"tmdb-tv unchanged", "tmdb-movie unchanged",
+	},
+		[]string{
+			"/list.xml if changed", "/titles.gz if changed", "/ids.json if changed",
+			"/x/tv_series_ids_11_22_2026.json.gz", "/x/movie_ids_11_22_2026.json.gz",
+		})
 }
 
 // Updates may be begun at the same time, as by cron and by hand, or be killed.
@@ -175,7 +196,10 @@ func TestAniDBIsAskedOnceADay(t *testing.T) {
 }
 
 func TestASourceThatFailsHoldsUpNoOther(t *testing.T) {
-	h := &host{files: map[string]string{"/list.xml": animeListSample, "/page": "<html></html>", "/titles.xml": animeTitlesSample}}
+	h := &host{files: map[string]string{
+		"/list.xml": animeListSample, "/page": "<html></html>",
+		"/titles.xml": animeTitlesSample,
+	}}
 	server := httptest.NewServer(h)
 	defer server.Close()
 	dir := t.TempDir()
@@ -203,7 +227,8 @@ func TestASourceThatFailsHoldsUpNoOther(t *testing.T) {
 	// What is fetched but is no such list leaves everything as it was.
 	importAll(t, dir, write(t, "a", animeListSample))
 	for _, address := range []string{"/page", "/list.xml"} {
-		outcomes, err := Updater{Dir: dir, Addresses: Addresses{AniDBTitles: server.URL + address}}.Update(context.Background())
+		outcomes, err := Updater{Dir: dir, Addresses: Addresses{AniDBTitles: server.URL +
+			address}}.Update(context.Background())
 		var fault *ImportError
 		if err != nil || !errors.As(outcomes[0].Err, &fault) || fault.File != server.URL+address {
 			t.Errorf("%s: %v, %v", address, outcomes, err)
@@ -216,8 +241,10 @@ func TestASourceThatFailsHoldsUpNoOther(t *testing.T) {
 
 func TestAddresses(t *testing.T) {
 	for address, ok := range map[string]bool{
-		"https://example.org/list.xml": true, "http://127.0.0.1:8080/x": true, "http://[::1]/x": true, "http://localhost/x": true,
-		"http://example.org/list.xml": false, "ftp://example.org/x": false, "https://user:secret@example.org/x": false, "file:///etc/passwd": false, "": false, "list.xml": false,
+		"https://example.org/list.xml": true, "http://127.0.0.1:8080/x": true, "http://[::1]/x": true,
+		"http://localhost/x":          true,
+		"http://example.org/list.xml": false, "ftp://example.org/x": false, "https://user:secret@example.org/x": false,
+		"file:///etc/passwd": false, "": false, "list.xml": false,
 	} {
 		if err := CheckAddress(address); (err == nil) != ok {
 			t.Errorf("%q: %v", address, err)

@@ -168,17 +168,20 @@ func TestPatternsDecideAsGitDoes(t *testing.T) {
 	dir := gitRepository(t)
 	// "**" beside other characters is left out: git, which compares the literal start of a pattern apart, then finds
 	// "a**/*" in "a".
-	segment := rapid.OneOf(rapid.Just("**"), rapid.StringMatching(`\*?((\?|a|b|c|\.|\[ab\]|\[!a\]|\[a-c\]|\\a|ab|x y)\*?){1,3}`), rapid.Just("*"))
+	segment := rapid.OneOf(rapid.Just("**"),
+		rapid.StringMatching(`\*?((\?|a|b|c|\.|\[ab\]|\[!a\]|\[a-c\]|\\a|ab|x y)\*?){1,3}`), rapid.Just("*"))
 	line := rapid.Custom(func(t *rapid.T) string {
 		s := strings.Join(rapid.SliceOfN(segment, 1, 4).Draw(t, "segments"), "/")
-		return rapid.SampledFrom([]string{"", "!", "/", "!/"}).Draw(t, "start") + s + rapid.SampledFrom([]string{"", "", "/", " ", "/**"}).Draw(t, "end")
+		return rapid.SampledFrom([]string{"", "!", "/", "!/"}).Draw(t, "start") + s +
+			rapid.SampledFrom([]string{"", "", "/", " ", "/**"}).Draw(t, "end")
 	})
 	name := rapid.StringMatching(`[abc.]{1,3}|x y|ab`)
 	rapid.Check(t, func(rt *rapid.T) {
 		list := strings.Join(rapid.SliceOfN(line, 1, 6).Draw(rt, "list"), "\n")
 		var paths []string
 		for _, names := range rapid.SliceOfN(rapid.SliceOfN(name, 1, 4), 20, 20).Draw(rt, "paths") {
-			if path := strings.Join(names, "/"); !strings.Contains("/"+path+"/", "/./") && !strings.Contains("/"+path+"/", "/../") && !slices.Contains(paths, path) {
+			if path := strings.Join(names, "/"); !strings.Contains("/"+path+"/", "/./") &&
+				!strings.Contains("/"+path+"/", "/../") && !slices.Contains(paths, path) {
 				paths = append(paths, path)
 			}
 		}
@@ -208,7 +211,8 @@ func FuzzPatterns(f *testing.F) {
 		if again, ok2 := p.match(path, dir); ok != ok2 || again.line != one.line {
 			t.Fatal("matching twice differs")
 		}
-		if _, err := parseExcludes([]string{list}, false); err == nil && !strings.ContainsAny(list, "\\*?[!/ ") && utf8.ValidString(list) {
+		if _, err := parseExcludes([]string{list}, false); err == nil && !strings.ContainsAny(list, "\\*?[!/ ") &&
+			utf8.ValidString(list) {
 			q, _ := parseExcludes([]string{list}, false)
 			if _, ok := q.match(list, false); !ok {
 				t.Fatalf("the plain name %q does not match itself", list)

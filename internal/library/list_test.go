@@ -37,7 +37,10 @@ func TestReadList(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			for _, r := range []io.Reader{strings.NewReader(tt.in), iotest.OneByteReader(strings.NewReader(tt.in)), iotest.DataErrReader(strings.NewReader(tt.in))} {
+			for _, r := range []io.Reader{
+				strings.NewReader(tt.in), iotest.OneByteReader(strings.NewReader(tt.in)),
+				iotest.DataErrReader(strings.NewReader(tt.in)),
+			} {
 				var got []string
 				err := ReadList(r, tt.null, func(s string) error { got = append(got, s); return nil })
 				if err != nil || !slices.Equal(got, tt.want) {
@@ -63,7 +66,8 @@ func TestListsThatCannotBeRead(t *testing.T) {
 		t.Error(err)
 	}
 	calls := 0
-	if err := ReadList(strings.NewReader("a\nb\n"), false, func(string) error { calls++; return boom }); !errors.Is(err, boom) || calls != 1 {
+	if err := ReadList(strings.NewReader("a\nb\n"), false, func(string) error { calls++; return boom }); !errors.Is(err,
+		boom) || calls != 1 {
 		t.Error(err, calls)
 	}
 	for _, in := range []string{"\xff\xfea\x00", "\xfe\xff\x00a"} {
@@ -71,7 +75,8 @@ func TestListsThatCannotBeRead(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := ReadList(strings.NewReader("a\n"+strings.Repeat("x", MaxLine+1)+"\n"), false, keep); err == nil || !strings.Contains(err.Error(), "entry 2") {
+	if err := ReadList(strings.NewReader("a\n"+strings.Repeat("x", MaxLine+1)+"\n"), false, keep); err == nil ||
+		!strings.Contains(err.Error(), "entry 2") {
 		t.Error(err)
 	}
 }

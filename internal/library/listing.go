@@ -59,7 +59,8 @@ func (l *listing) open(path string) error {
 		}
 		l.entries = append(l.entries, e)
 	})
-	slices.SortFunc(l.entries, func(a, b entry) int { return strings.Compare(a.name, b.name) }) // they are smaller than items
+	// they are smaller than items
+	slices.SortFunc(l.entries, func(a, b entry) int { return strings.Compare(a.name, b.name) })
 	l.items = slices.Grow(l.items, len(l.entries))
 	for _, e := range l.entries {
 		l.items = append(l.items, item{entry: e})

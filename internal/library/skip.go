@@ -27,7 +27,8 @@ const (
 	SkipLinkLoop    = "link to a folder that is read at its own place"
 )
 
-// IsExtra reports whether a file that was left out for that reason is about the series or film around it, and no episode.
+// IsExtra reports whether a file that was left out for that reason is about the series or film around it, and no
+// episode.
 func IsExtra(reason string) bool {
 	switch reason {
 	case SkipTrailer, SkipCreditless, SkipMenu, SkipExtra, SkipExtras, SkipSample:
@@ -51,12 +52,21 @@ var fileRules = []struct {
 }{
 	// "sample", "sample-grp-show", "show.s01e01-sample", "show [sample]". Not "Free Sample" nor "Sample - 01": a
 	// space does not set it apart.
-	{SkipSample, []string{"sample"}, lazyregexp.New(`(?i)^sample$|^sample-\S|^\S+[._-]sample$|[\[(]sample[\])]$|\d[ ._-]+sample$`)},
-	{SkipTrailer, []string{"trailer"}, lazyregexp.New(`(?i)^(?:theatrical |official |teaser )?trailers?(?: ?\d+)?$|[._-]trailer ?\d*$|- (?:theatrical |official |teaser )?trailer ?\d*$|[\[(](?:official )?trailer ?\d*[\])]`)},
-	{SkipCreditless, []string{"nc", "creditless", "clean", "textless", "credit"}, lazyregexp.New(`(?i)(?:^|[ ._\[(-])NC[ ._-]?(?:OP|ED)(?:[ ._-]?\d{1,2}[a-z]?)?(?:v\d)?(?:$|[ ._\])-])|(?:^|[ ._\[(-])(?:creditless|clean|textless|non-?credit)[ ._-](?:opening|ending|op|ed)(?:$|[ ._\])\d-])`)},
-	{SkipMenu, []string{"menu"}, lazyregexp.New(`(?i)^(?:\[[^\]]*\] ?)?(?:(?:BD|DVD|Blu-?ray|Disc|Disk|Main)[ ._-]?)?menus?(?:[ ._-]?\d{1,2})?$|[ ._\[(-](?:BD|DVD|Blu-?ray|Disc|Disk)[ ._-]?menus?(?:[ ._-]?\d{1,2})?(?:$|[ ._\])-])|\[menus?(?:[ ._-]?\d{1,2})?\]| - menus?(?: ?\d{1,2})?$| - menus?(?: ?\d{1,2})? [\[(]`)},
+	{SkipSample, []string{"sample"}, lazyregexp.New(
+		`(?i)^sample$|^sample-\S|^\S+[._-]sample$|[\[(]sample[\])]$|\d[ ._-]+sample$`)},
+	{SkipTrailer, []string{"trailer"}, lazyregexp.New(
+		`(?i)^(?:theatrical |official |teaser )?trailers?(?: ?\d+)?$|[._-]trailer ?\d*$` +
+			`|- (?:theatrical |official |teaser )?trailer ?\d*$|[\[(](?:official )?trailer ?\d*[\])]`)},
+	{SkipCreditless, []string{"nc", "creditless", "clean", "textless", "credit"}, lazyregexp.New(
+		`(?i)(?:^|[ ._\[(-])NC[ ._-]?(?:OP|ED)(?:[ ._-]?\d{1,2}[a-z]?)?(?:v\d)?(?:$|[ ._\])-])` +
+			`|(?:^|[ ._\[(-])(?:creditless|clean|textless|non-?credit)[ ._-](?:opening|ending|op|ed)(?:$|[ ._\])\d-])`)},
+	{SkipMenu, []string{"menu"}, lazyregexp.New(
+		`(?i)^(?:\[[^\]]*\] ?)?(?:(?:BD|DVD|Blu-?ray|Disc|Disk|Main)[ ._-]?)?menus?(?:[ ._-]?\d{1,2})?$` +
+			`|[ ._\[(-](?:BD|DVD|Blu-?ray|Disc|Disk)[ ._-]?menus?(?:[ ._-]?\d{1,2})?(?:$|[ ._\])-])` +
+			`|\[menus?(?:[ ._-]?\d{1,2})?\]| - menus?(?: ?\d{1,2})?$| - menus?(?: ?\d{1,2})? [\[(]`)},
 	// The suffixes by which Plex, Jellyfin and Kodi know local extras.
-	{SkipExtra, []string{"behindthescenes", "deleted", "featurette", "interview", "extra"}, lazyregexp.New(`(?i)\S-(?:behindthescenes|deleted|deletedscene|featurette|interview|extra)$`)},
+	{SkipExtra, []string{"behindthescenes", "deleted", "featurette", "interview", "extra"}, lazyregexp.New(
+		`(?i)\S-(?:behindthescenes|deleted|deletedscene|featurette|interview|extra)$`)},
 }
 
 // episodic matches the name of an episode, with the title before its number: in such a name " - Menu" is an episode's
@@ -85,21 +95,29 @@ func skipByName(name string) string {
 
 // systemFolders are what network storage, operating systems and archivers leave behind; in lower case. ".Trash-1000"
 // and the like are hidden anyway.
-var systemFolders = set("@eadir", "#recycle", "#snapshot", "@recycle", "@recently-snapshot", "@tmp", ".@__thumb",
-	"$recycle.bin", "recycler", "recycled", "system volume information", "lost+found", "__macosx",
-	"network trash folder", "temporary items", ".trash", ".trashes", ".recycle", ".recycle.bin", ".snapshot", ".snapshots",
-	".git", ".svn", ".cache", ".thumbnails", ".sync", ".stfolder", ".stversions", ".spotlight-v100", ".fseventsd",
-	".temporaryitems", ".documentrevisions-v100", ".appledouble", ".zfs")
+var systemFolders = set(
+	"@eadir", "#recycle", "#snapshot", "@recycle", "@recently-snapshot", "@tmp", ".@__thumb", "$recycle.bin", "recycler",
+	"recycled", "system volume information", "lost+found", "__macosx", "network trash folder", "temporary items",
+	".trash", ".trashes", ".recycle", ".recycle.bin", ".snapshot", ".snapshots", ".git", ".svn", ".cache", ".thumbnails",
+	".sync", ".stfolder", ".stversions", ".spotlight-v100", ".fseventsd", ".temporaryitems", ".documentrevisions-v100",
+	".appledouble", ".zfs",
+)
 
 // extrasFolders are the names that media managers use, in lower case. "Specials", "OVA" and "Shorts" are not among
 // them: they hold episodes.
-var extrasFolders = set("extras", "extra", "featurettes", "featurette", "behind the scenes", "deleted scenes", "interviews",
-	"trailers", "trailer", "samples", "sample", "bonus", "bonuses", "bonus features", "bonus disc", "menus", "menu", "bd menu",
-	"dvd menu", "creditless", "clean op & ed", "ncop", "nced", "ncop & nced", "ncop&nced", "ncop-nced", "ncop_nced", "nc",
-	"pv", "pvs", "cm", "cms", "pv & cm", "pv&cm", "promos", "promo", "backdrops", "theme-music", "映像特典", "特典", "特典映像")
+var extrasFolders = set(
+	"extras", "extra", "featurettes", "featurette", "behind the scenes", "deleted scenes", "interviews", "trailers",
+	"trailer", "samples", "sample", "bonus", "bonuses", "bonus features", "bonus disc", "menus", "menu", "bd menu",
+	"dvd menu", "creditless", "clean op & ed", "ncop", "nced", "ncop & nced", "ncop&nced", "ncop-nced", "ncop_nced",
+	"nc", "pv", "pvs", "cm", "cms", "pv & cm", "pv&cm", "promos", "promo", "backdrops", "theme-music", "映像特典", "特典",
+	"特典映像",
+)
 
 // seasonFolder matches the folders that make their parent a series'.
-var seasonFolder = lazyregexp.New(`(?i)^(?:season|series|saison|staffel|temporada|stagione|сезон|시즌|シーズン)[ ._-]*\d{1,4}\b|^s\d{1,2}$|\b\d{1,2}(?:st|nd|rd|th) season$|^第[0-9０-９一二三四五六七八九十]+[期季]$|\d기$|^(?:specials?|season 0+|ova|oad)$|\bseason \d{1,2}$`)
+var seasonFolder = lazyregexp.New(
+	`(?i)^(?:season|series|saison|staffel|temporada|stagione|сезон|시즌|シーズン)[ ._-]*\d{1,4}\b|^s\d{1,2}$` +
+		`|\b\d{1,2}(?:st|nd|rd|th) season$|^第[0-9０-９一二三四五六七八九十]+[期季]$|\d기$` +
+		`|^(?:specials?|season 0+|ova|oad)$|\bseason \d{1,2}$`)
 
 // hiddenFolder returns why a folder is never entered unless it is named, "" if it is entered. A dot alone hides
 // nothing that reads like a title: the series ".hack//SIGN" lies in ".hack SIGN" or ".hack__SIGN".
@@ -111,7 +129,8 @@ func hiddenFolder(name string) string {
 		return ""
 	case strings.HasPrefix(strings.ToLower(name), ".trash"):
 		return SkipSystem
-	case strings.ContainsAny(name, " [(") || strings.Contains(name, "__") || strings.HasPrefix(strings.ToLower(name), ".hack"):
+	case strings.ContainsAny(name, " [(") || strings.Contains(name, "__") ||
+		strings.HasPrefix(strings.ToLower(name), ".hack"):
 		return ""
 	}
 	return SkipHidden
@@ -139,8 +158,8 @@ func surroundingsOf(items []item, root bool) surroundings {
 //   - Episodes in it that carry its own name ("Extras.S01E01"): a series.
 //   - Beside season folders: extras.
 //   - In a folder below a root: extras, unless it has season folders and no videos beside it.
-//   - Directly in a root that has videos but no season folders, a film's folder or a flat library: extras, unless it has
-//     season folders.
+//   - Directly in a root that has videos but no season folders, a film's folder or a flat library: extras, unless it
+//     has season folders.
 //   - Directly in a root without either: a title.
 func isExtras(name string, items []item, above surroundings) bool {
 	if !extrasFolders[strings.ToLower(strings.TrimSpace(name))] {

@@ -10,8 +10,10 @@ import (
 // The words in front of a rule only save time: whatever its pattern matches holds one of them.
 func TestWordsOfARuleLoseNothing(t *testing.T) {
 	pieces := []string{
-		"sample", "Sample", "trailer", "Trailers", "teaser ", "NC", "nc", "OP", "ED", "op", "ed", "creditless", "clean", "textless", "non-credit",
-		"opening", "menu", "Menus", "BD", "DVD", "Blu-ray", "behindthescenes", "deleted", "deletedscene", "featurette", "interview", "extra",
+		"sample", "Sample", "trailer", "Trailers", "teaser ", "NC", "nc", "OP", "ED", "op", "ed", "creditless", "clean",
+		"textless", "non-credit",
+		"opening", "menu", "Menus", "BD", "DVD", "Blu-ray", "behindthescenes", "deleted", "deletedscene", "featurette",
+		"interview", "extra",
 		" ", ".", "_", "-", " - ", "[", "]", "(", ")", "1", "02", "v2", "Show", "s01e02",
 	}
 	rapid.Check(t, func(t *rapid.T) {

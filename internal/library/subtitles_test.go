@@ -18,14 +18,38 @@ func TestSubtitlesBelongToOneVideo(t *testing.T) {
 		folders        []SubtitleFolder
 		want           [][]string
 	}{
-		{"by stem", episodes, []string{"Show - 01.ko.srt", "Show - 01.ass", "Show - 02v2.srt", "notes.txt", "Show - 01.nfo"}, nil, [][]string{{"Show - 01.ass", "Show - 01.ko.srt"}, nil, {"Show - 02v2.srt"}}},
+		{
+			"by stem", episodes,
+			[]string{"Show - 01.ko.srt", "Show - 01.ass", "Show - 02v2.srt", "notes.txt", "Show - 01.nfo"},
+			nil,
+			[][]string{{"Show - 01.ass", "Show - 01.ko.srt"}, nil, {"Show - 02v2.srt"}},
+		},
 		{"nobody's", episodes, []string{"Show.srt", "01.srt"}, nil, [][]string{nil, nil, nil}},
 		{"of two videos with one stem", []string{"A.mkv", "A.mp4"}, []string{"A.srt"}, nil, [][]string{nil, nil}},
 		{"in a folder, by stem", episodes, nil, subs("Show - 01.srt"), [][]string{{"Subs/Show - 01.srt"}, nil, nil}},
-		{"in a folder, by number", episodes, nil, subs("Other name - 01 [ko].ass", "Show 09.srt", "readme.txt"), [][]string{{"Subs/Other name - 01 [ko].ass"}, nil, nil}},
+		{
+			"in a folder, by number", episodes, nil, subs("Other name - 01 [ko].ass", "Show 09.srt", "readme.txt"),
+			[][]string{{"Subs/Other name - 01 [ko].ass"}, nil, nil},
+		},
 		{"in a folder, a number that two have", episodes, nil, subs("Other - 02.ass"), [][]string{nil, nil, nil}},
-		{"in a folder, of another season", []string{"Show S01E01.mkv", "Show S02E02.mkv"}, nil, subs("S02E01.srt", "S02E02.srt", "E01.srt"), [][]string{{"Subs/E01.srt"}, {"Subs/S02E02.srt"}}},
-		{"in a folder of the video's", episodes, nil, []SubtitleFolder{{Name: "Subs", Folders: []SubtitleFolder{{Name: "Show - 02", Files: []string{"2_English.srt", "x.txt"}}, {Name: "Show", Files: []string{"a.srt"}}}}}, [][]string{nil, {"Subs/Show - 02/2_English.srt"}, nil}},
+		{
+			"in a folder, of another season",
+			[]string{"Show S01E01.mkv", "Show S02E02.mkv"},
+			nil,
+			subs("S02E01.srt", "S02E02.srt", "E01.srt"),
+			[][]string{{"Subs/E01.srt"}, {"Subs/S02E02.srt"}},
+		},
+		{
+			"in a folder of the video's", episodes, nil,
+			[]SubtitleFolder{{
+				Name: "Subs",
+				Folders: []SubtitleFolder{
+					{Name: "Show - 02", Files: []string{"2_English.srt", "x.txt"}},
+					{Name: "Show", Files: []string{"a.srt"}},
+				},
+			}},
+			[][]string{nil, {"Subs/Show - 02/2_English.srt"}, nil},
+		},
 		{"of a film that has no number", []string{"Film (2001).mkv"}, nil, subs("2_English.srt"), [][]string{nil}},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -45,7 +69,10 @@ func TestSubtitlesBelongToOneVideo(t *testing.T) {
 // A walk and a file that was named find the same subtitles.
 func TestVideosComeWithTheirSubtitles(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"Show - 01.mkv", "Show - 01.ko.srt", "Show - NCOP.mkv", "Show - NCOP.ass", "Subs/Show - 01.en.srt", "Subs/Show - 01/3_French.srt", "alone/Film.mkv"} {
+	for _, name := range []string{
+		"Show - 01.mkv", "Show - 01.ko.srt", "Show - NCOP.mkv", "Show - NCOP.ass",
+		"Subs/Show - 01.en.srt", "Subs/Show - 01/3_French.srt", "alone/Film.mkv",
+	} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
@@ -68,13 +95,17 @@ func TestVideosComeWithTheirSubtitles(t *testing.T) {
 		return got
 	}
 	want := map[string][]string{
-		"Show - 01.mkv":   {"Show - 01.ko.srt", filepath.Join("Subs", "Show - 01.en.srt"), filepath.Join("Subs", "Show - 01", "3_French.srt")},
+		"Show - 01.mkv": {
+			"Show - 01.ko.srt", filepath.Join("Subs", "Show - 01.en.srt"),
+			filepath.Join("Subs", "Show - 01", "3_French.srt"),
+		},
 		"Show - NCOP.mkv": {"Show - NCOP.ass"}, "Film.mkv": nil,
 	}
 	if diff := cmp.Diff(want, ask(dir)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(want, ask(filepath.Join(dir, "Show - 01.mkv"), filepath.Join(dir, "Show - NCOP.mkv"), filepath.Join(dir, "alone", "Film.mkv"))); diff != "" {
+	if diff := cmp.Diff(want, ask(filepath.Join(dir, "Show - 01.mkv"), filepath.Join(dir, "Show - NCOP.mkv"),
+		filepath.Join(dir, "alone", "Film.mkv"))); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -1,3 +1,15 @@
+// Package library reads a media library: it walks folders, tells media from everything else, and says of each file
+// that is left out why.
+//
+// [Walk] yields one [Dir] per folder: first the folder's own files in byte order of their names, then its folders,
+// again in that order, so two walks of one tree give the same sequence. What is not media (pictures, subtitles,
+// ".nfo") is passed over in silence; media that is left out comes with File.Skip set, and so does a folder that is
+// not entered (File.IsDir).
+//
+// What a user names is taken at their word: a root is entered though it is hidden, called "Extras" or named in an
+// ignore file, as with fd and ripgrep. A file that is named goes through the rules that judge names (samples,
+// trailers, creditless openings, menus, --exclude), because a shell's *.mkv names files too, and has to be media;
+// ignore files do not apply to it.
 package library
 
 import (
@@ -14,8 +26,8 @@ import (
 type Options struct {
 	// Excludes are patterns in gitignore syntax, relative to each root; they win over ignore files.
 	Excludes []string
-	// Read is told what each folder holds that is entered: its real path, and its entries by name in byte order. It is called from
-	// the walk's goroutine before the folder is yielded. nil: nobody wants to know.
+	// Read is told what each folder holds that is entered: its real path, and its entries by name in byte order. It is
+	// called from the walk's goroutine before the folder is yielded. nil: nobody wants to know.
 	Read func(real string, entries []Entry)
 }
 
@@ -104,7 +116,8 @@ type Walker struct {
 	beside   beside  // of the folder of the file that was named last
 }
 
-// beside are the subtitles of a folder's videos, by the video's name. Files that are named one by one mostly come folder by folder.
+// beside are the subtitles of a folder's videos, by the video's name. Files that are named one by one mostly come
+// folder by folder.
 type beside struct {
 	dir       string
 	subtitles map[string][]string

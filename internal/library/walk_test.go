@@ -110,18 +110,35 @@ func TestWalk(t *testing.T) {
 		},
 		{
 			name: "only media, in any case; sidecars in silence",
-			tree: []string{"1.MKV", "1.srt", "1.ass", "1.nfo", "poster.jpg", "2.m2ts", "notes.txt", "3.strm", "mkv", "4.part", "x.mkv/5.mp4", "empty/"},
+			tree: []string{
+				"1.MKV", "1.srt", "1.ass", "1.nfo", "poster.jpg", "2.m2ts", "notes.txt", "3.strm", "mkv", "4.part",
+				"x.mkv/5.mp4", "empty/",
+			},
 			want: []string{"1.MKV", "2.m2ts", "3.strm", "x.mkv/5.mp4"},
 		},
 		{
 			name: "by name",
-			tree: []string{"Show/Show - 01.mkv", "Show/Show - NCOP1.mkv", "Show/sample.mkv", "Show/Show-trailer.mp4", "Show/._Show - 01.mkv", "Show/[Grp] Show [Menu].mkv"},
-			want: []string{"Show/._Show - 01.mkv: macOS metadata", "Show/Show - 01.mkv", "Show/Show - NCOP1.mkv: creditless opening or ending", "Show/Show-trailer.mp4: trailer", "Show/[Grp] Show [Menu].mkv: disc menu", "Show/sample.mkv: sample"},
+			tree: []string{
+				"Show/Show - 01.mkv", "Show/Show - NCOP1.mkv", "Show/sample.mkv", "Show/Show-trailer.mp4",
+				"Show/._Show - 01.mkv", "Show/[Grp] Show [Menu].mkv",
+			},
+			want: []string{
+				"Show/._Show - 01.mkv: macOS metadata", "Show/Show - 01.mkv",
+				"Show/Show - NCOP1.mkv: creditless opening or ending", "Show/Show-trailer.mp4: trailer",
+				"Show/[Grp] Show [Menu].mkv: disc menu", "Show/sample.mkv: sample",
+			},
 		},
 		{
 			name: "hidden and system folders are named, not entered",
-			tree: []string{"@eaDir/1.mkv", "#recycle/1.mkv", ".Trash/1.mkv", ".Trash-1000/1.mkv", ".hidden/1.mkv", "Show/@eaDir/1.mkv", "$RECYCLE.BIN/1.mkv", "lost+found/1.mkv"},
-			want: []string{"#recycle/: system folder", "$RECYCLE.BIN/: system folder", ".Trash/: system folder", ".Trash-1000/: system folder", ".hidden/: hidden folder", "@eaDir/: system folder", "lost+found/: system folder", "Show/@eaDir/: system folder"},
+			tree: []string{
+				"@eaDir/1.mkv", "#recycle/1.mkv", ".Trash/1.mkv", ".Trash-1000/1.mkv", ".hidden/1.mkv",
+				"Show/@eaDir/1.mkv", "$RECYCLE.BIN/1.mkv", "lost+found/1.mkv",
+			},
+			want: []string{
+				"#recycle/: system folder", "$RECYCLE.BIN/: system folder", ".Trash/: system folder",
+				".Trash-1000/: system folder", ".hidden/: hidden folder", "@eaDir/: system folder", "lost+found/: system folder",
+				"Show/@eaDir/: system folder",
+			},
 		},
 		{
 			name: "a title may start with a dot",
@@ -130,8 +147,17 @@ func TestWalk(t *testing.T) {
 		},
 		{
 			name: "extras beside seasons, in a film's folder, below a series",
-			tree: []string{"Show/Season 1/1.mkv", "Show/Extras/a.mkv", "Show/Extras/deep/b.mkv", "Show/Season 1/Menus/c.mkv", "Film (2001)/Film.mkv", "Film (2001)/Featurettes/d.mkv", "Other/BD/1.mkv", "Other/特典映像/e.mkv", "Show/Specials/s.mkv"},
-			want: []string{"Film (2001)/Film.mkv", "Film (2001)/Featurettes/d.mkv: in a folder of extras", "Other/BD/1.mkv", "Other/特典映像/e.mkv: in a folder of extras", "Show/Extras/a.mkv: in a folder of extras", "Show/Extras/deep/b.mkv: in a folder of extras", "Show/Season 1/1.mkv", "Show/Season 1/Menus/c.mkv: in a folder of extras", "Show/Specials/s.mkv"},
+			tree: []string{
+				"Show/Season 1/1.mkv", "Show/Extras/a.mkv", "Show/Extras/deep/b.mkv", "Show/Season 1/Menus/c.mkv",
+				"Film (2001)/Film.mkv", "Film (2001)/Featurettes/d.mkv", "Other/BD/1.mkv", "Other/特典映像/e.mkv",
+				"Show/Specials/s.mkv",
+			},
+			want: []string{
+				"Film (2001)/Film.mkv", "Film (2001)/Featurettes/d.mkv: in a folder of extras", "Other/BD/1.mkv",
+				"Other/特典映像/e.mkv: in a folder of extras", "Show/Extras/a.mkv: in a folder of extras",
+				"Show/Extras/deep/b.mkv: in a folder of extras", "Show/Season 1/1.mkv",
+				"Show/Season 1/Menus/c.mkv: in a folder of extras", "Show/Specials/s.mkv",
+			},
 		},
 		{
 			name: "series called Extras and Sample in a library of series",
@@ -141,30 +167,46 @@ func TestWalk(t *testing.T) {
 		{
 			name: "series called Extras in a flat library",
 			tree: []string{"Film.mkv", "Extras/Season 1/1.mkv", "Bonus/Bonus (2004) - S01E01.mkv", "Menu/b.mkv"},
-			want: []string{"Film.mkv", "Bonus/Bonus (2004) - S01E01.mkv", "Extras/Season 1/1.mkv", "Menu/b.mkv: in a folder of extras"},
+			want: []string{
+				"Film.mkv", "Bonus/Bonus (2004) - S01E01.mkv", "Extras/Season 1/1.mkv",
+				"Menu/b.mkv: in a folder of extras",
+			},
 		},
 		{
 			name: "series called Extras in a shelf of a library; a series' extras by season",
 			tree: []string{"TV/Extras/Season 1/1.mkv", "TV/Show/Season 1/1.mkv", "TV/Show/Extras/Season 1/e.mkv"},
-			want: []string{"TV/Extras/Season 1/1.mkv", "TV/Show/Extras/Season 1/e.mkv: in a folder of extras", "TV/Show/Season 1/1.mkv"},
+			want: []string{
+				"TV/Extras/Season 1/1.mkv", "TV/Show/Extras/Season 1/e.mkv: in a folder of extras",
+				"TV/Show/Season 1/1.mkv",
+			},
 		},
 		{
-			name:  "a root is taken at its word",
-			tree:  []string{"Show/Season 1/1.mkv", "Show/Extras/a.mkv", ".hidden/1.mkv", "@eaDir/1.mkv", ".anivaultignore = Show/"},
+			name: "a root is taken at its word",
+			tree: []string{
+				"Show/Season 1/1.mkv", "Show/Extras/a.mkv", ".hidden/1.mkv", "@eaDir/1.mkv",
+				".anivaultignore = Show/",
+			},
 			roots: []string{"Show/Extras", ".hidden", "@eaDir"},
 			want:  []string{"Show/Extras/a.mkv", ".hidden/1.mkv", "@eaDir/1.mkv"},
 		},
 		{
-			name:  "files that are named",
-			tree:  []string{"a.mkv", "b.srt", "c.txt", "sample.mkv", ".hack.mkv", "d.mkv", ".anivaultignore = a.mkv"},
-			roots: []string{"d.mkv", "a.mkv", "b.srt", "c.txt", "sample.mkv", ".hack.mkv", "none.mkv"}, excludes: []string{"/d.*"},
-			want: []string{"d.mkv: excluded by --exclude /d.*", "a.mkv", "b.srt: belongs to a video", "c.txt: not a video file", "sample.mkv: sample", ".hack.mkv", "none.mkv! does not exist"},
+			name:     "files that are named",
+			tree:     []string{"a.mkv", "b.srt", "c.txt", "sample.mkv", ".hack.mkv", "d.mkv", ".anivaultignore = a.mkv"},
+			roots:    []string{"d.mkv", "a.mkv", "b.srt", "c.txt", "sample.mkv", ".hack.mkv", "none.mkv"},
+			excludes: []string{"/d.*"},
+			want: []string{
+				"d.mkv: excluded by --exclude /d.*", "a.mkv", "b.srt: belongs to a video", "c.txt: not a video file",
+				"sample.mkv: sample", ".hack.mkv", "none.mkv! does not exist",
+			},
 		},
 		{
 			name:  "overlapping roots once",
 			tree:  []string{"Show/1.mkv", "Show/2.mkv", "Show/x.txt", "a.mkv", ".h/1.mkv"},
 			roots: []string{"Show/2.mkv", "Show", ".", "Show", "Show/1.mkv", "a.mkv", "Show/x.txt", "Show/x.txt", ".h"},
-			want:  []string{"Show/2.mkv", "Show/1.mkv", ".h/: hidden folder", "a.mkv", "Show/x.txt: not a video file", ".h/1.mkv"},
+			want: []string{
+				"Show/2.mkv", "Show/1.mkv", ".h/: hidden folder", "a.mkv", "Show/x.txt: not a video file",
+				".h/1.mkv",
+			},
 		},
 		{
 			name:  "a root that does not exist",
@@ -175,45 +217,65 @@ func TestWalk(t *testing.T) {
 		{
 			name: "ignore files, nested, negated, above the root",
 			tree: []string{
-				".anivaultignore = # mine|*.avi|/raw/|!keep.avi||tmp/**/x.mkv", "a.avi", "keep.avi", "raw/1.mkv", "Show/raw/1.mkv", "Show/b.avi",
+				".anivaultignore = # mine|*.avi|/raw/|!keep.avi||tmp/**/x.mkv", "a.avi", "keep.avi", "raw/1.mkv", "Show/raw/1.mkv",
+				"Show/b.avi",
 				"Show/.anivaultignore = !b.avi|[0-3].mkv", "Show/2.mkv", "Show/4.mkv", "tmp/a/b/x.mkv", "tmp/x.mkv", "tmp/y.mkv",
 			},
 			want: []string{
 				"a.avi: ignored by .anivaultignore:2 (*.avi)", "keep.avi", "raw/: ignored by .anivaultignore:3 (/raw/)",
-				"Show/2.mkv: ignored by Show/.anivaultignore:2 ([0-3].mkv)", "Show/4.mkv", "Show/b.avi", "Show/raw/1.mkv: ignored by Show/.anivaultignore:2 ([0-3].mkv)",
-				"tmp/x.mkv: ignored by .anivaultignore:6 (tmp/**/x.mkv)", "tmp/y.mkv", "tmp/a/b/x.mkv: ignored by .anivaultignore:6 (tmp/**/x.mkv)",
+				"Show/2.mkv: ignored by Show/.anivaultignore:2 ([0-3].mkv)", "Show/4.mkv", "Show/b.avi",
+				"Show/raw/1.mkv: ignored by Show/.anivaultignore:2 ([0-3].mkv)",
+				"tmp/x.mkv: ignored by .anivaultignore:6 (tmp/**/x.mkv)", "tmp/y.mkv",
+				"tmp/a/b/x.mkv: ignored by .anivaultignore:6 (tmp/**/x.mkv)",
 			},
 		},
 		{
 			name:  "an ignore file above the root counts",
 			tree:  []string{".anivaultignore = Show/raw/|*.avi", "Show/raw/1.mkv", "Show/1.avi", "Show/1.mkv"},
 			roots: []string{"Show"},
-			want:  []string{"Show/1.avi: ignored by .anivaultignore:2 (*.avi)", "Show/1.mkv", "Show/raw/: ignored by .anivaultignore:1 (Show/raw/)"},
+			want: []string{
+				"Show/1.avi: ignored by .anivaultignore:2 (*.avi)", "Show/1.mkv",
+				"Show/raw/: ignored by .anivaultignore:1 (Show/raw/)",
+			},
 		},
 		{
 			name:     "excludes are relative to the root and win",
 			tree:     []string{".anivaultignore = !a.mkv|b.mkv", "a.mkv", "b.mkv", "c/a.mkv", "d/e/1.mkv", "f/e/1.mkv"},
 			excludes: []string{"a.mkv", "!b.mkv", "/d/*"},
-			want:     []string{"a.mkv: excluded by --exclude a.mkv", "b.mkv", "c/a.mkv: excluded by --exclude a.mkv", "d/e/: excluded by --exclude /d/*", "f/e/1.mkv"},
+			want: []string{
+				"a.mkv: excluded by --exclude a.mkv", "b.mkv", "c/a.mkv: excluded by --exclude a.mkv",
+				"d/e/: excluded by --exclude /d/*", "f/e/1.mkv",
+			},
 		},
 		{
 			name: "links to files and folders elsewhere are followed, loops end", links: true,
-			tree:  []string{"lib/Show/1.mkv", "lib/Show/self -> .", "lib/Show/up -> ../..", "lib/Show/lib -> ..", "lib/x -> Show", "out/2.mkv", "out/back -> ../lib", "out/round -> .", "lib/far -> ../out", "lib/far2 -> ../out", "lib/2.mkv -> ../out/2.mkv", "lib/dead.mkv -> nowhere", "lib/dead -> nowhere"},
+			tree: []string{
+				"lib/Show/1.mkv", "lib/Show/self -> .", "lib/Show/up -> ../..", "lib/Show/lib -> ..",
+				"lib/x -> Show", "out/2.mkv", "out/back -> ../lib", "out/round -> .", "lib/far -> ../out", "lib/far2 -> ../out",
+				"lib/2.mkv -> ../out/2.mkv", "lib/dead.mkv -> nowhere", "lib/dead -> nowhere",
+			},
 			roots: []string{"lib"},
 			want: []string{
 				"lib/2.mkv", "lib/dead.mkv: link to nothing", "lib/x/: link to a folder that is read at its own place",
-				"lib/Show/1.mkv", "lib/Show/lib/: link to a folder that is read at its own place", "lib/Show/self/: link to a folder that is read at its own place", "lib/Show/up/: link to a folder that is read at its own place",
-				"lib/far/2.mkv", "lib/far/back/: link to a folder that is read at its own place", "lib/far/round/: link to a folder that is read at its own place",
+				"lib/Show/1.mkv", "lib/Show/lib/: link to a folder that is read at its own place",
+				"lib/Show/self/: link to a folder that is read at its own place",
+				"lib/Show/up/: link to a folder that is read at its own place",
+				"lib/far/2.mkv", "lib/far/back/: link to a folder that is read at its own place",
+				"lib/far/round/: link to a folder that is read at its own place",
 			},
 		},
 		{
 			name: "a link into a hidden place is followed; links in circles; a link as root", links: true,
-			tree:  []string{"lib/.store/Show/1.mkv", "lib/Show -> .store/Show", "lib/a -> b", "lib/b -> a", "lib/c.mkv -> c.mkv", "root -> lib"},
+			tree: []string{
+				"lib/.store/Show/1.mkv", "lib/Show -> .store/Show", "lib/a -> b", "lib/b -> a", "lib/c.mkv -> c.mkv",
+				"root -> lib",
+			},
 			roots: []string{"root"},
 			want:  []string{"root/.store/: hidden folder", "root/c.mkv: link to nothing", "root/Show/1.mkv"},
 		},
 		{
-			name: "a link to nothing that is named, as in the output of find, is left out as in a walk, and told once", links: true,
+			name:  "a link to nothing that is named, as in the output of find, is left out as in a walk, and told once",
+			links: true,
 			tree:  []string{"lib/1.mkv", "lib/dead.mkv -> nowhere"},
 			roots: []string{"lib/dead.mkv", "lib/1.mkv", "lib/dead.mkv", "lib"},
 			want:  []string{"lib/dead.mkv: link to nothing", "lib/1.mkv"},
@@ -240,7 +302,10 @@ func TestAwkwardNamesComeOutUnharmed(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs a file system that takes any byte")
 	}
-	names := []string{"two\nlines.mkv", "bytes \xff\xfe.mkv", strings.Repeat("n", 251) + ".mkv", " .mkv", "\\.mkv", "tab\t\x1b[31m.mkv", strings.Repeat("가", 83) + ".mkv"}
+	names := []string{
+		"two\nlines.mkv", "bytes \xff\xfe.mkv", strings.Repeat("n", 251) + ".mkv", " .mkv", "\\.mkv",
+		"tab\t\x1b[31m.mkv", strings.Repeat("가", 83) + ".mkv",
+	}
 	root := tree(t)
 	for _, name := range names {
 		if err := os.WriteFile(filepath.Join(root, name), nil, 0o600); err != nil {
@@ -320,7 +385,8 @@ func TestTheWalkStopsWhenToldTo(t *testing.T) {
 
 func TestBadExcludesAreRefusedBeforeAnythingIsRead(t *testing.T) {
 	for _, glob := range []string{"", "/", "!", "# x", "[a", "a[!", `a\`, "[[:what:]]", "a/[b/c"} {
-		err := Walk(t.Context(), []string{t.TempDir()}, Options{Excludes: []string{glob}}, func(Dir) error { t.Error("yielded"); return nil })
+		err := Walk(t.Context(), []string{t.TempDir()}, Options{Excludes: []string{glob}},
+			func(Dir) error { t.Error("yielded"); return nil })
 		var bad *PatternError
 		if !errors.As(err, &bad) || bad.Pattern != glob || !strings.Contains(err.Error(), fmt.Sprintf("%q", glob)) {
 			t.Errorf("%q: got %v", glob, err)
@@ -340,7 +406,8 @@ func TestAnIgnoreFileThatIsTooLargeIsSaid(t *testing.T) {
 
 func TestTheEmptyPathIsAnError(t *testing.T) {
 	var got error
-	if err := Walk(t.Context(), []string{""}, Options{}, func(d Dir) error { got = d.Err; return nil }); err != nil || !errors.Is(got, fs.ErrNotExist) {
+	if err := Walk(t.Context(), []string{""}, Options{}, func(d Dir) error { got = d.Err; return nil }); err != nil ||
+		!errors.Is(got, fs.ErrNotExist) {
 		t.Errorf("%v, %v", err, got)
 	}
 }
@@ -350,9 +417,18 @@ func TestTheEmptyPathIsAnError(t *testing.T) {
 func TestWhatAListNamesAgainIsYieldedOnce(t *testing.T) {
 	root := tree(t, "a/01.mkv", "a/b/02.mkv", "a/b/.hidden/03.mkv", "a/b/note.txt", "c/04.mkv")
 	for name, list := range map[string][]string{
-		"folders first": {"a", "a/01.mkv", "a/b", "a/b/02.mkv", "a/b/note.txt", "a/b/.hidden", "a/b/.hidden/03.mkv", "c", "c/04.mkv"},
-		"folders last":  {"a/01.mkv", "a/b/02.mkv", "a/b/note.txt", "a/b/.hidden/03.mkv", "a/b/.hidden", "a/b", "a", "c/04.mkv", "c"},
-		"twice":         {"a/b", "a/b", "a", "c/04.mkv", "c/../c/04.mkv", "a/b/.hidden/03.mkv", "a/b/.hidden/03.mkv", "a/b/note.txt", "a/b/note.txt"},
+		"folders first": {
+			"a", "a/01.mkv", "a/b", "a/b/02.mkv", "a/b/note.txt", "a/b/.hidden", "a/b/.hidden/03.mkv", "c",
+			"c/04.mkv",
+		},
+		"folders last": {
+			"a/01.mkv", "a/b/02.mkv", "a/b/note.txt", "a/b/.hidden/03.mkv", "a/b/.hidden", "a/b", "a",
+			"c/04.mkv", "c",
+		},
+		"twice": {
+			"a/b", "a/b", "a", "c/04.mkv", "c/../c/04.mkv", "a/b/.hidden/03.mkv", "a/b/.hidden/03.mkv",
+			"a/b/note.txt", "a/b/note.txt",
+		},
 	} {
 		var got []string
 		w, err := NewWalker(Options{}, func(d Dir) error {

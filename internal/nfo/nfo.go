@@ -1,11 +1,15 @@
-// Package nfo writes the small XML files in which media servers look for what a folder or a video is. It is pure: values in, bytes
-// out, and the same bytes for the same values.
+// Package nfo writes the small XML files in which media servers look for what a folder or a video is. It is pure:
+// values in, bytes out, and the same bytes for the same values.
 package nfo
 
 import (
 	"bytes"
 	"encoding/xml"
+	"regexp"
 	"strconv"
+	"strings"
+
+	"github.com/anivault/anivault/internal/lazyregexp"
 )
 
 // Entry is what is known of a series or film of TMDB's. Empty fields are left out.
@@ -90,8 +94,8 @@ type fanart struct {
 	Thumbs []thumb `xml:"thumb"`
 }
 
-// IDs returns the file that says which entry a folder or film is, and no more. Behind it stands the address of TMDB's page: Kodi then
-// asks its own scraper for the rest.
+// IDs returns the file that says which entry a folder or film is, and no more. Behind it stands the address of TMDB's
+// page: Kodi then asks its own scraper for the rest.
 func IDs(e *Entry) []byte {
 	return append(write(e.named()), page+e.Kind+"/"+strconv.Itoa(e.ID)+"\n"...)
 }
@@ -110,14 +114,16 @@ func Full(e *Entry) []byte {
 	return write(w)
 }
 
-// Episodes returns the file of a video that holds these episodes of a season, one element each; nil where one of them is not known.
+// Episodes returns the file of a video that holds these episodes of a season, one element each; nil where one of them
+// is not known.
 func Episodes(e *Entry, season int, numbers []int) []byte {
 	var all []any
 	for _, number := range numbers {
 		for i := range e.Episodes {
 			if of := &e.Episodes[i]; of.Season == season && of.Number == number {
 				all = append(all, episode{
-					Title: of.Title, Season: season, Number: number, Aired: of.Aired, Runtime: of.Runtime, Plot: of.Plot, IDs: ownID(of.ID),
+					Title: of.Title, Season: season, Number: number, Aired: of.Aired, Runtime: of.Runtime, Plot: of.Plot,
+					IDs: ownID(of.ID),
 				})
 				break
 			}
@@ -179,4 +185,57 @@ func write(elements ...any) []byte {
 		b.WriteByte('\n')
 	}
 	return b.Bytes()
+}
+
+// Root returns the name of an XML text's root element, "" where it is none.
+func Root(text []byte) string {
+	s := strings.TrimPrefix(string(text), "\ufeff")
+	for {
+		s = strings.TrimLeft(s, " \t\r\n")
+		var end string
+		switch {
+		case strings.HasPrefix(s, "<!--"):
+			end = "-->"
+		case strings.HasPrefix(s, "<?"):
+			end = "?>"
+		case strings.HasPrefix(s, "<!"):
+			end = ">"
+		case strings.HasPrefix(s, "<"):
+			name := s[1:]
+			if i := strings.IndexAny(name, " \t\r\n/>"); i >= 0 {
+				return name[:i]
+			}
+			return ""
+		default:
+			return ""
+		}
+		_, rest, found := strings.Cut(s, end)
+		if !found {
+			return ""
+		}
+		s = rest
+	}
+}
+
+// forms are how an NFO names its TMDB id, the surest first: an element of today, that of older servers, an address.
+var forms = []func() *regexp.Regexp{
+	lazyregexp.New(`(?i)<uniqueid\s[^>]*type=["']tmdb["'][^>]*>\s*(\d{1,9})\s*<`),
+	lazyregexp.New(`(?i)<tmdbid>\s*(\d{1,9})\s*<`),
+	lazyregexp.New(`(?i)themoviedb\.org/(?:tv|movie)/(\d{1,9})`),
+}
+
+// IsAbout reports whether an NFO that somebody has written is about an entry: it names the entry's TMDB id, which is
+// returned, 0 where it names none. One of an episode names that of the episode, by which nothing can be told.
+func IsAbout(text []byte, kind string, id int) (about bool, named int) {
+	root := Root(text)
+	if root == "episodedetails" {
+		return kind == "tv", 0
+	}
+	for _, form := range forms {
+		if m := form().FindSubmatch(text); m != nil {
+			named, _ = strconv.Atoi(string(m[1]))
+			break
+		}
+	}
+	return named == id && (root == "" || root == rootOf(kind)), named
 }

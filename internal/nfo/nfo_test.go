@@ -12,9 +12,11 @@ import (
 )
 
 var frieren = Entry{
-	Kind: "tv", ID: 209867, Title: "Frieren & <Co>", OriginalTitle: "葬送のフリーレン", Year: 2023, IMDB: "tt22248376", TVDB: 424536, AniDB: 17617,
-	Plot: "An elf.\nAnd a party.", Premiered: "2023-09-29", Runtime: 24, Genres: []string{"Animation", "Drama"}, Studios: []string{"MADHOUSE"},
-	Status: "Ended", Poster: "/p.jpg", Fanart: "/f.jpg",
+	Kind: "tv", ID: 209867, Title: "Frieren & <Co>", OriginalTitle: "葬送のフリーレン", Year: 2023, IMDB: "tt22248376",
+	TVDB: 424536, AniDB: 17617,
+	Plot: "An elf.\nAnd a party.", Premiered: "2023-09-29", Runtime: 24, Genres: []string{"Animation", "Drama"},
+	Studios: []string{"MADHOUSE"},
+	Status:  "Ended", Poster: "/p.jpg", Fanart: "/f.jpg",
 	Episodes: []Episode{
 		{ID: 11, Season: 1, Number: 1, Title: "The Journey's End", Aired: "2023-09-29", Runtime: 24, Plot: "One."},
 		{ID: 12, Season: 1, Number: 2, Title: "It Didn't Have to Be Magic..."},
@@ -97,8 +99,9 @@ https://www.themoviedb.org/movie/129
 // told is what a server takes from a file: elements by name, a list each, with the type of an id behind it.
 type told map[string][]string
 
-// Servers read an NFO by rules of their own, here as far as they differ: Jellyfin and Emby cut the text behind the last closing tag and
-// split several episodes at theirs; Kodi reads one element after the other, and behind them an address that says whom to ask.
+// Servers read an NFO by rules of their own, here as far as they differ: Jellyfin and Emby cut the text behind the last
+// closing tag and split several episodes at theirs; Kodi reads one element after the other, and behind them an address
+// that says whom to ask.
 var servers = map[string]func(t *testing.T, text, root string) (items []told, address string){
 	"jellyfin": closedTags, "emby": closedTags, "kodi": oneByOne,
 }
@@ -182,9 +185,12 @@ func TestServersReadWhatIsWritten(t *testing.T) {
 				"all of a series", "tvshow", Full(&frieren),
 				[]told{{
 					"title": {"Frieren & <Co>"}, "originaltitle": {"葬送のフリーレン"}, "year": {"2023"}, "uniqueid tmdb": {"209867"},
-					"uniqueid imdb": {"tt22248376"}, "uniqueid tvdb": {"424536"}, "uniqueid anidb": {"17617"}, "plot": {"An elf.\nAnd a party."},
-					"premiered": {"2023-09-29"}, "runtime": {"24"}, "genre": {"Animation", "Drama"}, "studio": {"MADHOUSE"}, "status": {"Ended"},
-					"thumb poster": {"https://image.tmdb.org/t/p/original/p.jpg"}, "fanart/thumb": {"https://image.tmdb.org/t/p/original/f.jpg"},
+					"uniqueid imdb": {"tt22248376"}, "uniqueid tvdb": {"424536"}, "uniqueid anidb": {"17617"},
+					"plot":      {"An elf.\nAnd a party."},
+					"premiered": {"2023-09-29"}, "runtime": {"24"}, "genre": {"Animation", "Drama"}, "studio": {"MADHOUSE"},
+					"status":       {"Ended"},
+					"thumb poster": {"https://image.tmdb.org/t/p/original/p.jpg"},
+					"fanart/thumb": {"https://image.tmdb.org/t/p/original/f.jpg"},
 				}},
 				"",
 			},
@@ -197,7 +203,8 @@ func TestServersReadWhatIsWritten(t *testing.T) {
 				"episodes", "episodedetails", Episodes(&frieren, 1, []int{1, 2}),
 				[]told{
 					{
-						"title": {"The Journey's End"}, "season": {"1"}, "episode": {"1"}, "aired": {"2023-09-29"}, "runtime": {"24"}, "plot": {"One."},
+						"title": {"The Journey's End"}, "season": {"1"}, "episode": {"1"}, "aired": {"2023-09-29"}, "runtime": {"24"},
+						"plot":          {"One."},
 						"uniqueid tmdb": {"11"},
 					},
 					{"title": {"It Didn't Have to Be Magic..."}, "season": {"1"}, "episode": {"2"}, "uniqueid tmdb": {"12"}},
@@ -234,10 +241,16 @@ func TestWhatSomebodyElseHasWritten(t *testing.T) {
 		{"ours of another", string(Full(&frieren)), "tv", 5, false, 209867},
 		{"a film of the same number", string(Full(&frieren)), "movie", 209867, false, 209867},
 		{"an older server's", "\ufeff<!-- c --><tvshow>\n<tmdbid>7</tmdbid></tvshow>", "tv", 7, true, 7},
-		{"in single quotes, last in line", "<movie><uniqueid default='false' type='tmdb'> 7 </uniqueid></movie>", "movie", 7, true, 7},
+		{
+			"in single quotes, last in line", "<movie><uniqueid default='false' type='tmdb'> 7 </uniqueid></movie>", "movie", 7,
+			true, 7,
+		},
 		{"an address alone", "https://www.themoviedb.org/movie/129-spirited-away", "movie", 129, true, 129},
 		{"another catalogue", `<tvshow><uniqueid type="tvdb">7</uniqueid></tvshow>`, "tv", 7, false, 0},
-		{"an episode's id is its own", `<episodedetails><uniqueid type="tmdb">99</uniqueid></episodedetails>`, "tv", 7, true, 0},
+		{
+			"an episode's id is its own", `<episodedetails><uniqueid type="tmdb">99</uniqueid></episodedetails>`, "tv", 7, true,
+			0,
+		},
 		{"an episode in place of a film", `<episodedetails/>`, "movie", 7, false, 0},
 		{"notes of a release", "+-- greetings --+", "movie", 7, false, 0},
 		{"nothing", "", "movie", 7, false, 0},

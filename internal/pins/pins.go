@@ -5,9 +5,13 @@ package pins
 
 import (
 	"fmt"
+	"net/url"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -90,4 +94,160 @@ func pathKey(path string) string {
 		key = strings.ToLower(key)
 	}
 	return key
+}
+
+// maxID is beyond any id that TMDB has given.
+const maxID = 1 << 31
+
+// ParseEntry reads "tv/26209", "movie/129", "tv:26209" or the address of a page on themoviedb.org, such as
+// https://www.themoviedb.org/tv/26209-cowboy-bebop/season/1. The error says what is allowed.
+func ParseEntry(s string) (match.Kind, int, error) {
+	fail := lang.Error("%q is not an entry: write tv/ID or movie/ID, or the address of its page on themoviedb.org", s)
+	text := strings.TrimSpace(s)
+	if strings.Contains(text, "://") || strings.HasPrefix(text, "www.") || strings.HasPrefix(text, "themoviedb.org/") {
+		if !strings.Contains(text, "://") {
+			text = "https://" + text
+		}
+		u, err := url.Parse(text)
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" {
+			return "", 0, fail
+		}
+		if host := strings.TrimPrefix(strings.ToLower(u.Hostname()), "www."); host != "themoviedb.org" {
+			return "", 0, fail
+		}
+		parts := strings.Split(strings.Trim(u.Path, "/"), "/")
+		if len(parts) < 2 {
+			return "", 0, fail
+		}
+		id, _, _ := strings.Cut(parts[1], "-")
+		text = parts[0] + "/" + id
+	}
+	kind, digits, ok := strings.Cut(text, "/")
+	if !ok {
+		kind, digits, ok = strings.Cut(text, ":")
+	}
+	k := match.Kind(strings.ToLower(kind))
+	if !ok || k != match.TV && k != match.Movie || digits == "" || strings.Trim(digits, "0123456789") != "" {
+		return "", 0, fail
+	}
+	id, err := strconv.Atoi(digits)
+	if err != nil || id <= 0 || id > maxID {
+		return "", 0, fail
+	}
+	return k, id, nil
+}
+
+// A pin is written as a line:
+//
+//	tv/26209 season=1 offset=12 path /media/Anime/Title
+//	movie/129 title Spirited Away
+//
+// The path or title goes to the end of the line, spaces and all. One that a line can't carry as it is (a line end,
+// bytes that are not UTF-8, spaces around it, a quotation mark in front) stands in quotes, as Go writes strings.
+
+// String is the pin's line, without its end.
+func (p Pin) String() string {
+	var b strings.Builder
+	b.WriteString(p.Entry())
+	if p.Season != nil {
+		fmt.Fprintf(&b, " season=%d", *p.Season)
+	}
+	if p.Offset != 0 {
+		fmt.Fprintf(&b, " offset=%d", p.Offset)
+	}
+	word := " title "
+	if p.Path != "" {
+		word = " path "
+	}
+	return b.String() + word + quoted(p.What())
+}
+
+// comment is the line that may stand above a pin's and says what its entry is called: "# tv/26209: Cowboy Bebop
+// (1998)". It is "" for a pin without a Name.
+func (p Pin) comment() string {
+	if p.Name == "" {
+		return ""
+	}
+	return "# " + p.Entry() + ": " + p.Name
+}
+
+// takeName gives the pin the name that the comment above it says, and reports whether it does.
+func (p *Pin) takeName(comment string) bool {
+	name, ok := strings.CutPrefix(comment, "# "+p.Entry()+": ")
+	p.Name = strings.TrimSpace(name)
+	if !ok || p.Name == "" {
+		p.Name = ""
+		return false
+	}
+	return true
+}
+
+func quoted(s string) string {
+	control := !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl)
+	if s == "" || control || strings.TrimSpace(s) != s || s[0] == '"' {
+		return strconv.Quote(s)
+	}
+	return s
+}
+
+// parseLine reads one line that is neither empty nor a comment. The error is a sentence for the user.
+func parseLine(line string) (Pin, error) {
+	entry, rest := word(line)
+	var p Pin
+	var err error
+	if p.Kind, p.ID, err = ParseEntry(entry); err != nil {
+		return Pin{}, err
+	}
+	for {
+		var w string
+		w, rest = word(rest)
+		key, value, setting := strings.Cut(w, "=")
+		switch {
+		case w == "path" || w == "title":
+			what, err := unquoted(rest)
+			if err != nil {
+				return Pin{}, err
+			}
+			if w == "path" {
+				p.Path = what
+			} else {
+				p.Title = what
+			}
+			return p, p.Validate()
+		case setting && (key == "season" || key == "offset"):
+			n, err := strconv.Atoi(value)
+			if err != nil {
+				return Pin{}, lang.Error("%s=%s is not a whole number", key, value)
+			}
+			if key == "season" {
+				p.Season = &n
+			} else {
+				p.Offset = n
+			}
+		case w == "":
+			return Pin{}, lang.Error("there is neither \"path\" nor \"title\" behind the entry")
+		default:
+			return Pin{}, lang.Error("%q is none of season=N, offset=N, path and title", w)
+		}
+	}
+}
+
+// word cuts the first word off a line.
+func word(s string) (first, rest string) {
+	s = strings.TrimSpace(s)
+	if i := strings.IndexAny(s, " \t"); i >= 0 {
+		return s[:i], strings.TrimSpace(s[i:])
+	}
+	return s, ""
+}
+
+func unquoted(s string) (string, error) {
+	if !strings.HasPrefix(s, `"`) {
+		return s, nil
+	}
+	out, err := strconv.Unquote(s)
+	if err != nil {
+		return "", lang.Error("the quotation marks in %s do not fit", s)
+	}
+	return out, nil
 }

@@ -29,8 +29,10 @@ func TestEntriesAreReadInEverySpelling(t *testing.T) {
 		"tv/26209": "tv/26209", "movie/129": "movie/129", "TV/5": "tv/5", "tv:7": "tv/7", " tv/8 ": "tv/8",
 		"https://www.themoviedb.org/tv/30991-cowboy-bebop": "tv/30991", "themoviedb.org/movie/129": "movie/129",
 		"https://www.themoviedb.org/tv/1429/season/4?language=en-US": "tv/1429", "http://themoviedb.org/movie/5-x": "movie/5",
-		"tv/0": "", "tv/-1": "", "tv/": "", "tv": "", "26209": "", "person/5": "", "tv/9999999999999": "", "tv/+5": "", "tv/5x": "",
-		"https://example.org/tv/5": "", "https://www.themoviedb.org/person/5": "", "https://www.themoviedb.org/tv": "", "ftp://themoviedb.org/tv/5": "", "": "",
+		"tv/0": "", "tv/-1": "", "tv/": "", "tv": "", "26209": "", "person/5": "", "tv/9999999999999": "", "tv/+5": "",
+		"tv/5x":                    "",
+		"https://example.org/tv/5": "", "https://www.themoviedb.org/person/5": "", "https://www.themoviedb.org/tv": "",
+		"ftp://themoviedb.org/tv/5": "", "": "",
 	} {
 		kind, id, err := ParseEntry(in)
 		got := ""
@@ -43,7 +45,9 @@ func TestEntriesAreReadInEverySpelling(t *testing.T) {
 	}
 }
 
-const edited = "\ufeff# anivault pins 1\r\n# mine\r\n\r\ntv/1 path /a\r\nnonsense here\r\nmovie/2 title Spirited  Away\r\ntv/3 season=x path /b\r\ntv/4 season=2 offset=-12 path /a/b c\n  tv/5 title My Show 2019  \ntv/6 title my show\ntv/7 path relative\nmovie/8 offset=3 title Film\n"
+const edited = "\ufeff# anivault pins 1\r\n# mine\r\n\r\ntv/1 path /a\r\nnonsense here\r\nmovie/2 title Spirited  " +
+	"Away\r\ntv/3 season=x path /b\r\ntv/4 season=2 offset=-12 path /a/b c\n  tv/5 title My Show 2019  \ntv/6 title my " +
+	"show\ntv/7 path relative\nmovie/8 offset=3 title Film\n"
 
 func TestAFileEditedByHandIsRead(t *testing.T) {
 	if filepath.Separator != '/' {
@@ -121,7 +125,8 @@ func TestEditsKeepWhatTheyDoNotUnderstand(t *testing.T) {
 	if _, err := set.Put(Pin{Title: "b", Kind: match.TV, ID: 3, Season: ptr(0)}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff("# mine\nwhat is this\nmovie/9 title a\n# end\ntv/3 season=0 title b\n", string(set.Bytes())); diff != "" {
+	if diff := cmp.Diff("# mine\nwhat is this\nmovie/9 title a\n# end\ntv/3 season=0 title b\n",
+		string(set.Bytes())); diff != "" {
 		t.Error(diff)
 	}
 	if set.Remove(Pin{Title: "c"}) != nil {
@@ -150,8 +155,10 @@ func TestPinsThatMakeNoSenseAreRefused(t *testing.T) {
 	for name, p := range map[string]Pin{
 		"no kind": {Title: "a", ID: 1}, "no id": {Title: "a", Kind: match.TV}, "neither": {Kind: match.TV, ID: 1},
 		"both": {Title: "a", Path: abs("/a"), Kind: match.TV, ID: 1}, "relative": {Path: "a", Kind: match.TV, ID: 1},
-		"no letters": {Title: "!!", Kind: match.TV, ID: 1}, "a film's season": {Title: "a", Kind: match.Movie, ID: 1, Season: ptr(1)},
-		"season": {Title: "a", Kind: match.TV, ID: 1, Season: ptr(-1)}, "offset": {Title: "a", Kind: match.TV, ID: 1, Offset: 1 << 20},
+		"no letters":      {Title: "!!", Kind: match.TV, ID: 1},
+		"a film's season": {Title: "a", Kind: match.Movie, ID: 1, Season: ptr(1)},
+		"season":          {Title: "a", Kind: match.TV, ID: 1, Season: ptr(-1)},
+		"offset":          {Title: "a", Kind: match.TV, ID: 1, Offset: 1 << 20},
 	} {
 		var set Set
 		if _, err := set.Put(p); err == nil || set.Len() != 0 {
@@ -163,7 +170,10 @@ func TestPinsThatMakeNoSenseAreRefused(t *testing.T) {
 // A pin that is written is read as the same pin, whatever stands in its path or title.
 func TestWrittenPinsAreReadAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := Pin{Kind: match.TV, ID: rapid.IntRange(1, maxID).Draw(t, "id"), Offset: rapid.IntRange(-maxOffset, maxOffset).Draw(t, "offset")}
+		p := Pin{
+			Kind: match.TV, ID: rapid.IntRange(1, maxID).Draw(t, "id"),
+			Offset: rapid.IntRange(-maxOffset, maxOffset).Draw(t, "offset"),
+		}
 		if rapid.Bool().Draw(t, "season") {
 			p.Season = ptr(rapid.IntRange(0, maxSeason).Draw(t, "n"))
 		}

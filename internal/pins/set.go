@@ -21,7 +21,8 @@ const version = 1
 
 // header is what a new file begins with; what is said in it is in the language of the process.
 const header = versionMark + `1
-# One choice a line; of two for the same thing the later one wins, and a longer path wins over a shorter one and over a title.
+# One choice a line; of two for the same thing the later one wins, and a longer path wins over a shorter one ` +
+	`and over a title.
 #   tv/ID or movie/ID   [season=N] [offset=N]   path FOLDER-OR-FILE  or  title TITLE
 # A comment "# tv/ID: NAME" above a choice is its own, and goes with it.
 # season is TMDB's; offset is added to the episode numbers in the names. Lines that are not understood are left alone.

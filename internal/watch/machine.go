@@ -1,20 +1,28 @@
-// Package watch waits until what arrives below a folder has settled, and then says which folders are to be put in order.
+// Package watch waits until what arrives below a folder has settled, and then says which folders are to be put in
+// order.
 //
-// [Machine] decides, from what scans have seen and when: it reads no clock and no file. [Watcher] is its hands: it reads folders, hears the
-// system's notices, and carries batches out. Notices only wake it; what a scan sees decides.
+// [Machine] decides, from what scans have seen and when: it reads no clock and no file. [Watcher] is its hands: it
+// reads folders, hears the system's notices, and carries batches out. Notices only wake it; what a scan sees decides.
 package watch
 
 import (
 	"encoding/hex"
+	"encoding/json"
+	"errors"
 	"hash/fnv"
+	"io"
+	"io/fs"
 	"maps"
+	"os"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/anivault/anivault/internal/atomicfile"
 	"github.com/anivault/anivault/internal/library"
+	"github.com/anivault/anivault/internal/lockfile"
 	"github.com/anivault/anivault/internal/organize"
 )
 
@@ -26,8 +34,8 @@ type Entry struct {
 	MTime int64 // nanoseconds
 }
 
-// Machine knows what was seen below a folder, and which folders have settled. Folders are named by their path below the watched
-// one, "." for itself, with slashes. A Machine is for one goroutine.
+// Machine knows what was seen below a folder, and which folders have settled. Folders are named by their path below the
+// watched one, "." for itself, with slashes. A Machine is for one goroutine.
 type Machine struct {
 	settle  time.Duration
 	state   *State
@@ -50,7 +58,8 @@ type hold struct {
 	times int
 }
 
-// NewMachine returns a machine that has seen nothing. What the state says was dealt with is left in peace until it changes.
+// NewMachine returns a machine that has seen nothing. What the state says was dealt with is left in peace until it
+// changes.
 func NewMachine(settle time.Duration, state *State) *Machine {
 	return &Machine{settle: settle, state: state, folders: map[string]*folder{}, hold: map[string]hold{}}
 }
@@ -78,7 +87,8 @@ func (m *Machine) Saw(now time.Time, dir string, entries []Entry) (unseen []stri
 	m.folders[dir] = f
 	if before != nil && before.sum != f.sum {
 		for _, e := range before.entries {
-			_, found := slices.BinarySearchFunc(entries, e.Name, func(e Entry, name string) int { return strings.Compare(e.Name, name) })
+			_, found := slices.BinarySearchFunc(entries, e.Name,
+				func(e Entry, name string) int { return strings.Compare(e.Name, name) })
 			if e.Dir && !found {
 				m.Gone(below(dir, e.Name))
 			}
@@ -89,7 +99,10 @@ func (m *Machine) Saw(now time.Time, dir string, entries []Entry) (unseen []stri
 
 // Gone forgets a folder and all below it.
 func (m *Machine) Gone(dir string) {
-	maps.DeleteFunc(m.folders, func(name string, _ *folder) bool { return name == dir || strings.HasPrefix(name, dir+"/") })
+	maps.DeleteFunc(m.folders, func(name string, _ *folder) bool {
+		return name == dir ||
+			strings.HasPrefix(name, dir+"/")
+	})
 }
 
 // Touch takes note that a folder is being worked on: it has not settled before settle has passed from now.
@@ -114,9 +127,9 @@ type Group struct {
 	busy    bool
 }
 
-// Due returns the groups that have settled and were not dealt with as they are, and when the next one may have; zero where none
-// is waited for. Those beside them below the same folder of the watched one that have settled stand in beside: a season's
-// poster is about the others, too.
+// Due returns the groups that have settled and were not dealt with as they are, and when the next one may have; zero
+// where none is waited for. Those beside them below the same folder of the watched one that have settled stand in
+// beside: a season's poster is about the others, too.
 func (m *Machine) Due(now time.Time, basis string) (due, beside []Group, next time.Time) {
 	settled := map[string][]Group{} // by the first folder, those that are no news
 	news := map[string]bool{}
@@ -217,8 +230,9 @@ func (m *Machine) Entries(dir string) []Entry {
 	return nil
 }
 
-// Dealt takes note of what a batch has done with a group: left says that something of it stays where it is and is tried again when
-// the basis of decisions changes. What has gone from the folders since they were scanned, the batch has moved; what has come is news.
+// Dealt takes note of what a batch has done with a group: left says that something of it stays where it is and is tried
+// again when the basis of decisions changes. What has gone from the folders since they were scanned, the batch has
+// moved; what has come is news.
 func (m *Machine) Dealt(g *Group, before map[string][]Entry, basis string, left bool) {
 	delete(m.hold, g.Dir)
 	for _, dir := range g.Folders {
@@ -233,7 +247,8 @@ func (m *Machine) Dealt(g *Group, before map[string][]Entry, basis string, left 
 	}
 }
 
-// Again takes note that a batch could not deal with a group; it is tried again, later each time, at most limit from now.
+// Again takes note that a batch could not deal with a group; it is tried again, later each time, at most limit from
+// now.
 func (m *Machine) Again(now time.Time, g *Group, first, limit time.Duration) {
 	h := m.hold[g.Dir]
 	wait := first << min(h.times, 16)
@@ -276,4 +291,92 @@ func below(dir, name string) string {
 		return name
 	}
 	return dir + "/" + name
+}
+
+// State is what a watch remembers from one run of the program to the next.
+type State struct {
+	Version int               `json:"version"`
+	Asked   string            `json:"asked"`   // what was watched, and how it was put in order
+	Folders map[string]Dealt  `json:"folders"` // groups that were dealt with, by their folder
+	Told    map[string]string `json:"told"`    // of files that stay where they are: what was told of them
+}
+
+// Dealt is a group that was dealt with.
+type Dealt struct {
+	Print string `json:"print"`           // as it was
+	Basis string `json:"basis,omitempty"` // what decisions stood on: pins and index
+	Left  bool   `json:"left,omitempty"`  // something of it stays where it is
+}
+
+// stateVersion is that of the file: another one's state is begun anew.
+const stateVersion = 1
+
+// NewState returns the state of a watch that has done nothing.
+func NewState(asked string) *State {
+	return &State{Version: stateVersion, Asked: asked, Folders: map[string]Dealt{}, Told: map[string]string{}}
+}
+
+// ReadState returns the state that a file holds. One that is not there, is damaged, or is about another question, is
+// begun anew: then all is looked at once more, and what is in place stays.
+func ReadState(file, asked string) (*State, error) {
+	in, err := lockfile.Open(file, os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return NewState(asked), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	text, err := io.ReadAll(in)
+	if err != nil {
+		return nil, err
+	}
+	s := NewState(asked)
+	if json.Unmarshal(text, s) != nil || s.Version != stateVersion || s.Asked != asked || s.Folders == nil ||
+		s.Told == nil {
+		return NewState(asked), nil
+	}
+	return s, nil
+}
+
+// Write keeps the state in a file.
+func (s *State) Write(file string) error {
+	return atomicfile.Write(file, 0o600, func(w io.Writer) error { return json.NewEncoder(w).Encode(s) })
+}
+
+// dealtWith reports whether a group is as it was when it was dealt with, and nothing has changed that could lead to
+// more.
+func (s *State) dealtWith(g *Group, basis string) bool {
+	d, known := s.Folders[g.Dir]
+	return known && d.Print == g.Print && (!d.Left || d.Basis == basis)
+}
+
+// Tell reports whether something is to be told of a file, and remembers that it was: once for each version of the file
+// and each reason.
+func (s *State) Tell(file, what string) bool {
+	if s.Told[file] == what {
+		return false
+	}
+	s.Told[file] = what
+	return true
+}
+
+// Forget drops what is remembered of groups that are no more, and of files in the folders that were dealt with but for
+// those that are still left.
+func (s *State) Forget(seen func(dir string) bool, dealt []string, left map[string]bool) {
+	looked := map[string]bool{}
+	for _, dir := range dealt {
+		looked[dir] = true
+	}
+	for dir := range s.Folders {
+		if !seen(dir) {
+			delete(s.Folders, dir)
+		}
+	}
+	for file := range s.Told {
+		dir := path.Dir(file)
+		if _, stays := left[file]; !seen(dir) || looked[dir] && !stays {
+			delete(s.Told, file)
+		}
+	}
 }

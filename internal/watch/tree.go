@@ -1,9 +1,17 @@
 package watch
 
 import (
+	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/fsnotify/fsnotify"
 
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/internal/organize"
@@ -67,7 +75,119 @@ func (t *Tree) Writing(dir, name string) bool {
 	return err == nil && info.Mode().Type() == fs.FileMode(0) && isWritten(file)
 }
 
-// silent are the types of file systems from which no notices come of what other machines, or a program behind them, change.
+// silent are the types of file systems from which no notices come of what other machines, or a program behind them,
+// change.
 var silent = map[string]bool{
 	"nfs": true, "cifs": true, "smb2": true, "fuse": true, "9p": true, "ceph": true,
+}
+
+// ErrNoNotices says that a file system tells nobody of changes.
+var ErrNoNotices = lang.Error("its file system gives no notices")
+
+// IsLimit reports whether the system gives no more notices because a limit of its own is met.
+func IsLimit(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EMFILE) }
+
+// System are the notices of the system. It must be closed.
+type System struct {
+	tree    *Tree
+	watcher *fsnotify.Watcher
+	extra   string // a folder elsewhere whose changes wake, too
+	woken   chan struct{}
+	done    sync.WaitGroup
+
+	mu   sync.Mutex
+	dirs map[string]bool
+	all  bool
+}
+
+// Listen returns the system's notices of a tree, and of one folder elsewhere. The error is ErrNoNotices where none
+// would come.
+func Listen(t *Tree, elsewhere string) (*System, error) {
+	if silent[t.root.Type] {
+		return nil, ErrNoNotices
+	}
+	watcher, err := fsnotify.NewBufferedWatcher(64)
+	if err != nil {
+		return nil, err
+	}
+	s := &System{tree: t, watcher: watcher, extra: elsewhere, woken: make(chan struct{}, 1), dirs: map[string]bool{}}
+	_ = watcher.Add(elsewhere) // without it a rescan sees what has changed there
+	s.done.Go(s.listen)
+	return s, nil
+}
+
+// Close ends the notices.
+func (s *System) Close() {
+	_ = s.watcher.Close()
+	s.done.Wait()
+}
+
+func (s *System) listen() {
+	for {
+		select {
+		case e, open := <-s.watcher.Events:
+			if !open {
+				return
+			}
+			switch {
+			case e.Name == s.tree.root.Path && (e.Has(fsnotify.Rename) || e.Has(fsnotify.Remove)): // no more notices come of it
+				s.lost()
+			case e.Op != fsnotify.Chmod: // another name of a file is an attribute of it
+				s.note(filepath.Dir(e.Name))
+			}
+		case _, open := <-s.watcher.Errors:
+			if !open {
+				return
+			}
+			s.lost()
+		}
+	}
+}
+
+// lost keeps that notices may be missing.
+func (s *System) lost() {
+	s.mu.Lock()
+	s.all = true
+	s.mu.Unlock()
+	s.wake()
+}
+
+// note keeps that something has changed in a folder.
+func (s *System) note(dir string) {
+	if dir != s.extra {
+		rest, within := strings.CutPrefix(dir+"/", strings.TrimSuffix(s.tree.root.Path, "/")+"/")
+		if !within {
+			return
+		}
+		if rest = strings.TrimSuffix(rest, "/"); rest == "" {
+			rest = "."
+		}
+		s.mu.Lock()
+		s.dirs[filepath.ToSlash(rest)] = true
+		s.mu.Unlock()
+	}
+	s.wake()
+}
+
+func (s *System) wake() {
+	select {
+	case s.woken <- struct{}{}:
+	default:
+	}
+}
+
+// Add implements Notices.
+func (s *System) Add(dir string) error { return s.watcher.Add(s.tree.at(dir)) }
+
+// Woken implements Notices.
+func (s *System) Woken() <-chan struct{} { return s.woken }
+
+// Take implements Notices.
+func (s *System) Take() (dirs []string, all bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	dirs, all = slices.Sorted(maps.Keys(s.dirs)), s.all
+	clear(s.dirs)
+	s.all = false
+	return dirs, all
 }

@@ -44,8 +44,9 @@ type attic struct {
 
 func newAttic(t *testing.T, files ...string) *attic {
 	a := &attic{
-		t: t, files: map[string]int64{}, writing: map[string]bool{}, watched: map[string]bool{}, woken: make(chan struct{}, 1),
-		dirs: map[string]bool{}, state: NewState("test"), began: time.Now(), basis: "none",
+		t: t, files: map[string]int64{}, writing: map[string]bool{}, watched: map[string]bool{},
+		woken: make(chan struct{}, 1),
+		dirs:  map[string]bool{}, state: NewState("test"), began: time.Now(), basis: "none",
 	}
 	for _, f := range files {
 		a.files[f] = 1
@@ -104,7 +105,8 @@ func (a *attic) note(what string) {
 // is compares what has happened since it was last asked.
 func (a *attic) is(want ...string) {
 	a.t.Helper()
-	if diff := cmp.Diff(want, a.log, cmp.Transformer("nil", func(s []string) []string { return append([]string{}, s...) })); diff != "" {
+	if diff := cmp.Diff(want, a.log, cmp.Transformer("nil",
+		func(s []string) []string { return append([]string{}, s...) })); diff != "" {
 		a.t.Errorf("(-want +got):\n%s", diff)
 	}
 	a.log = nil
@@ -211,7 +213,10 @@ func (a *attic) batch(_ context.Context, dirs []string) Result {
 func (a *attic) say(e Event, name string, _ error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.note(map[Event]string{Lost: "lost", Found: "found", NoNotices: "no notices", Unreadable: "unreadable", Written: "written"}[e] + " " + name)
+	a.note(map[Event]string{
+		Lost: "lost", Found: "found", NoNotices: "no notices", Unreadable: "unreadable",
+		Written: "written",
+	}[e] + " " + name)
 }
 
 func TestWatching(t *testing.T) {
@@ -368,7 +373,8 @@ func TestWatching(t *testing.T) {
 		{"after a restart what was dealt with is left in peace, and what stays is told once", func(a *attic) {
 			a.files["A/1.mkv"], a.files["B/1.mkv"] = 1, 1
 			a.result.Left = map[string]bool{"B/1.mkv": true, "A/sample.mkv": false}
-			if !a.state.Tell("B/1.mkv", "ambiguous") || !a.state.Tell("A/sample.mkv", "extra") || !a.state.Tell("B/gone.mkv", "ambiguous") {
+			if !a.state.Tell("B/1.mkv", "ambiguous") || !a.state.Tell("A/sample.mkv", "extra") ||
+				!a.state.Tell("B/gone.mkv", "ambiguous") {
 				a.t.Error("it was not told")
 			}
 			a.watch()
@@ -388,7 +394,8 @@ func TestWatching(t *testing.T) {
 			a.write("A/2.mkv")
 			a.pass(time.Hour)
 			a.is("3m0s batch A")
-			if a.state.Tell("B/1.mkv", "ambiguous") || !a.state.Tell("B/1.mkv", "low_confidence") || len(a.state.Told) != 2 || a.state.Tell("A/sample.mkv", "extra") {
+			if a.state.Tell("B/1.mkv", "ambiguous") || !a.state.Tell("B/1.mkv", "low_confidence") || len(a.state.Told) != 2 ||
+				a.state.Tell("A/sample.mkv", "extra") {
 				a.t.Error(a.state.Told)
 			}
 			if other, _ := ReadState(file, "another library"); len(other.Folders) > 0 {

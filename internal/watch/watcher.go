@@ -47,8 +47,9 @@ const (
 type Result struct {
 	Again bool            // nothing could be done: all is tried again later
 	Later map[string]bool // folders of which something could not be asked, and is tried again
-	Left  map[string]bool // files that stay where they are, by their path below the watched folder; true: pins or index may change that
-	Err   error           // with which watching ends
+	// files that stay where they are, by their path below the watched folder; true: pins or index may change that
+	Left map[string]bool
+	Err  error // with which watching ends
 }
 
 // Config is what a Watcher works with.
@@ -88,11 +89,12 @@ func New(c Config) *Watcher {
 	}
 }
 
-// retryFirst is after how long a batch that could not be dealt with is tried again for the first time; at most after a rescan's period.
+// retryFirst is after how long a batch that could not be dealt with is tried again for the first time; at most after a
+// rescan's period.
 const retryFirst = time.Minute
 
-// glance is how long it takes at most until it is noticed that the watched folder has gone, of which no notice may come, and
-// lookForIt how often it is then looked for.
+// glance is how long it takes at most until it is noticed that the watched folder has gone, of which no notice may
+// come, and lookForIt how often it is then looked for.
 const glance, lookForIt = time.Minute, 10 * time.Second
 
 // lookAfter is how long notices of a folder are gathered before it is looked at.
