@@ -51,7 +51,7 @@ type rule struct {
 // The first rule that holds decides. onError is for exchanges without an answer.
 var onError = []rule{
 	{"the caller cancelled", callerCancelled, OutcomeCancelled},
-	{"stopped by the key guard: nothing was sent, or a 401 came back", errorIs[*UnauthorizedError], OutcomeClient},
+	{"stopped by the key latch: nothing was sent, or a 401 came back", errorIs[*UnauthorizedError], OutcomeClient},
 	{"certificate, TLS alert, TLS to a plain port, no HTTP, refused redirect, proxy", misconfigured, OutcomeConfig},
 	{"a call that could not be made", errorIs[*ArgumentError], OutcomeConfig},
 	{"a 2xx whose body could not be unpacked or was too large", errorIs[*DecodeError], OutcomeServer},

@@ -234,7 +234,7 @@ var errorRows = []struct {
 	{"handshake too slow", errors.New("net/http: TLS handshake timeout"), OutcomeNetwork},
 	{"redirect", inURL(&ConfigError{Kind: ConfigRedirect, Host: "evil.example.com"}), OutcomeConfig},
 	{"proxy", &ConfigError{Kind: ConfigProxy}, OutcomeConfig},
-	{"key guard", inURL(&UnauthorizedError{Cause: &Error{HTTPStatus: 401, Code: 7}}), OutcomeClient},
+	{"key latch", inURL(&UnauthorizedError{Cause: &Error{HTTPStatus: 401, Code: 7}}), OutcomeClient},
 	{"suspended key", &UnauthorizedError{Cause: &Error{HTTPStatus: 401, Code: 10}}, OutcomeClient},
 	{"argument", &ArgumentError{Field: "x"}, OutcomeConfig},
 	{"undecodable", fmt.Errorf("x: %w", &DecodeError{Reason: ReasonGzip}), OutcomeServer},

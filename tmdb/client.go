@@ -36,7 +36,7 @@ type Options struct {
 	Token string
 	// APIKey is a v3 key, sent as the query parameter api_key. It is not used at all when Token is set.
 	APIKey string
-	// HTTPClient carries the requests; nil means one with KeyGuard, Wire and HTTPTransport and a timeout of 30 s. It
+	// HTTPClient carries the requests; nil means one with KeyLatch, Wire and HTTPTransport and a timeout of 30 s. It
 	// is copied; a nil CheckRedirect becomes this package's.
 	HTTPClient *http.Client
 	// UserAgent is sent with every request; "" means "anivault-tmdb".
@@ -101,7 +101,7 @@ func New(o Options) (*Client, error) {
 	if o.HTTPClient != nil {
 		hc = *o.HTTPClient
 	} else {
-		hc.Transport = NewKeyGuard(NewWire(NewHTTPTransport(TransportOptions{})))
+		hc.Transport = NewKeyLatch(NewWire(NewHTTPTransport(TransportOptions{})))
 	}
 	if hc.CheckRedirect == nil {
 		hc.CheckRedirect = CheckRedirect

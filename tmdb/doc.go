@@ -37,11 +37,11 @@
 // The client takes an *http.Client and adds nothing to it but a refusal to follow redirects to other servers. What
 // belongs between the client and the network are round trippers, each usable alone:
 //
-//	cache (optional) -> [KeyGuard] -> rate limiter (optional) -> [NewWire] -> [NewHTTPTransport]
+//	cache (optional) -> [KeyLatch] -> rate limiter (optional) -> [NewWire] -> [NewHTTPTransport]
 //
-// [NewWire] repairs a gzip body that lost its header and bounds what is read. [KeyGuard] sends the first request of
-// an unproven key alone, and lets none through once TMDB refused it. [Classify] tells a rate limiter what an answer
-// says about the upstream. With a nil HTTPClient, [New] builds guard, wire and transport itself.
+// [NewWire] repairs a gzip body that lost its header and bounds what is read. [KeyLatch] lets no
+// request through whose key TMDB refused before. [Classify] tells a rate limiter what an answer
+// says about the upstream. With a nil HTTPClient, [New] builds latch, wire and transport itself.
 //
 // This product uses the TMDB API but is not endorsed or certified by TMDB.
 package tmdb

@@ -86,7 +86,7 @@ func ExampleError() {
 }
 
 // A refused key fails every later call without a request.
-func ExampleKeyGuard() {
+func ExampleKeyLatch() {
 	server := standIn()
 	defer server.Close()
 	client, err := tmdb.New(tmdb.Options{BaseURL: server.URL, Token: "a-wrong-token"})
@@ -106,7 +106,7 @@ func ExampleKeyGuard() {
 
 // The transports can be used by any HTTP client.
 func ExampleNewWire() {
-	transport := tmdb.NewKeyGuard(tmdb.NewWire(tmdb.NewHTTPTransport(tmdb.TransportOptions{
+	transport := tmdb.NewKeyLatch(tmdb.NewWire(tmdb.NewHTTPTransport(tmdb.TransportOptions{
 		Proxy: http.ProxyFromEnvironment,
 	})))
 	client := &http.Client{Transport: transport, CheckRedirect: tmdb.CheckRedirect}

@@ -154,7 +154,7 @@ func TestProxyRefusals(t *testing.T) {
 			t.Fatal(err)
 		}
 		tr := NewHTTPTransport(TransportOptions{Proxy: http.ProxyURL(u)})
-		req := request(t.Context(), "token")
+		req := request(t, "token")
 		x := roundTripOf(NewWire(tr), req)
 		if got := Classify(req, nil, nil, x.err); x.err == nil || got != want {
 			t.Errorf("%d: %v classified as %v, want %v", status, x.err, got, want)

@@ -70,9 +70,9 @@ func TestNothingPrintsASecret(t *testing.T) {
 		leaks(t, "options pointer", &o)
 		for name, reply := range replies {
 			t.Run(name, func(t *testing.T) {
-				guard := NewKeyGuard(NewWire(roundTrip(reply.send)))
+				latch := NewKeyLatch(NewWire(roundTrip(reply.send)))
 				o := o
-				o.HTTPClient = &http.Client{Transport: guard}
+				o.HTTPClient = &http.Client{Transport: latch}
 				o.OnUndecodable = func(r *http.Request) {
 					leaks(t, "OnUndecodable", r)
 					leaks(t, "OnUndecodable", *r)
@@ -82,7 +82,7 @@ func TestNothingPrintsASecret(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for range 2 { // the second meets the key guard's verdict
+				for range 2 { // the second meets the key latch's verdict
 					v, resp, err := c.TV(t.Context(), 9000001, DetailOptions{Language: "en-US"})
 					if (name == "answer") != (err == nil) {
 						t.Fatalf("error %v", err)
@@ -100,7 +100,7 @@ func TestNothingPrintsASecret(t *testing.T) {
 				}
 				leaks(t, "client", c)
 				leaks(t, "client", *c)
-				leaks(t, "guard", guard)
+				leaks(t, "latch", latch)
 			})
 		}
 	}

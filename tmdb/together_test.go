@@ -23,12 +23,12 @@ func classify(req *http.Request, resp *http.Response, body []byte, err error) ra
 	}[tmdb.Classify(req, resp, body, err)]
 }
 
-// newClient puts the packages together: cache, key guard, limiter, wire.
+// newClient puts the packages together: cache, key latch, limiter, wire.
 func newClient(baseURL, token string, answers *cache.Store, limiter *ratelimit.Limiter) (*tmdb.Client, error) {
 	limited := &ratelimit.Transport{
 		Base: tmdb.NewWire(tmdb.NewHTTPTransport(tmdb.TransportOptions{})), Limiter: limiter, Classify: classify, MaxBody: tmdb.MaxBody,
 	}
-	cached := &cache.Transport{Store: answers, Next: tmdb.NewKeyGuard(limited), Valid: tmdb.Valid, MaxBody: tmdb.MaxBody}
+	cached := &cache.Transport{Store: answers, Next: tmdb.NewKeyLatch(limited), Valid: tmdb.Valid, MaxBody: tmdb.MaxBody}
 	return tmdb.New(tmdb.Options{
 		BaseURL: baseURL, Token: token, HTTPClient: &http.Client{Transport: cached}, OnUndecodable: cached.Forget,
 	})

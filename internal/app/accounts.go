@@ -113,7 +113,7 @@ func keyVerdict(req *http.Request, _ *http.Response, _ []byte) ratelimit.KeyVerd
 	return ratelimit.KeyRefused
 }
 
-// refusals says, as tmdb.KeyGuard does, that TMDB refused the last key, and remembers it, also where the cache then
+// refusals says, as tmdb.KeyLatch does, that TMDB refused the last key, and remembers it, also where the cache then
 // answers all the same.
 type refusals struct {
 	next  http.RoundTripper
