@@ -15,7 +15,7 @@ func afterAWrongClock(t *testing.T, wrong time.Duration, write func(*Store)) (*S
 	t.Helper()
 	dir, clk := t.TempDir(), newClock()
 	clk.advance(wrong)
-	s, err := Open(dir, Options{Now: clk.Now, noSync: true})
+	s, err := openStore(dir, Options{Now: clk.Now, noSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}

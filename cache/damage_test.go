@@ -110,7 +110,7 @@ func TestRandomDamageEndsNoRun(t *testing.T) {
 			rt.Fatal(err)
 		}
 		defer os.RemoveAll(dir)
-		s, err := Open(dir, Options{Now: clk.Now, noSync: true})
+		s, err := openStore(dir, Options{Now: clk.Now, noSync: true})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -140,7 +140,7 @@ func TestAWalkOverKeysInDisorderEnds(t *testing.T) {
 			_, file := manyPages(t, time.Now())
 			boltdamage.Disorder(t, file, flags, tvKey(""))
 			dir := t.TempDir()
-			s, err := Open(dir, Options{})
+			s, err := openStore(dir, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

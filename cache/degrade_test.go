@@ -45,7 +45,7 @@ func (h *heard) kinds() string {
 func filled(t *testing.T) (dir, db string) {
 	t.Helper()
 	dir = t.TempDir()
-	s, err := Open(dir, Options{})
+	s, err := openStore(dir, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestADamagedRecordIsIgnoredAndWrittenAnew(t *testing.T) {
 	// Elements lie in key order, so a value is behind its key.
 	patch(t, path, int64(at+len(tvKey("db7"))+recordHead), []byte{0xee, 0xee}, 2)
 	var h heard
-	s, err := Open(dir, Options{OnWarning: h.hear})
+	s, err := openStore(dir, Options{OnWarning: h.hear})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +224,7 @@ func TestADamagedRecordIsIgnoredAndWrittenAnew(t *testing.T) {
 func TestWithoutLocksTheCacheIsPrivate(t *testing.T) {
 	dir, _ := filled(t)
 	var h heard
-	s, err := Open(dir, Options{OnWarning: h.hear, noLocks: true})
+	s, err := openStore(dir, Options{OnWarning: h.hear, noLocks: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +250,7 @@ func TestAFileInThePlaceOfTheDirectory(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	overwrite(t, path, []byte("mine"))
 	var h heard
-	s, err := Open(path, Options{OnWarning: h.hear})
+	s, err := openStore(path, Options{OnWarning: h.hear})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,7 +309,7 @@ func TestANewerFormatIsLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	var h heard
-	s, err := Open(dir, Options{OnWarning: h.hear})
+	s, err := openStore(dir, Options{OnWarning: h.hear})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/anivault/anivault/cache"
+	"github.com/anivault/anivault/tmdb"
 )
 
 // upstream answers like TMDB until down is set.
@@ -39,6 +40,7 @@ func Example() {
 	defer os.RemoveAll(dir)
 
 	store, err := cache.Open(dir, cache.Options{
+		Class:     tmdb.ClassOf,
 		MaxSize:   64 << 20,
 		OnWarning: func(w cache.Warning) { fmt.Println("warning:", w) }, // it goes on with what is left
 	})
@@ -78,7 +80,7 @@ func ExampleTransport() {
 
 	var days atomic.Int64 // a calendar that is turned by hand
 	now := func() time.Time { return time.Date(2026, 1, 1+int(days.Load()), 0, 0, 0, 0, time.UTC) }
-	store, err := cache.Open(dir, cache.Options{Now: now})
+	store, err := cache.Open(dir, cache.Options{Class: tmdb.ClassOf, Now: now})
 	if err != nil {
 		fmt.Println(err)
 		return

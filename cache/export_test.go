@@ -177,7 +177,7 @@ func FuzzImport(f *testing.F) {
 	f.Add(strings.Replace(text, `"status":200`, `"status":201`, 1))
 	f.Add("{}\n[]\n\n{\"end\":true}")
 	f.Fuzz(func(t *testing.T, text string) {
-		s, err := Open(t.TempDir(), Options{Now: clk.Now, noSync: true})
+		s, err := openStore(t.TempDir(), Options{Now: clk.Now, noSync: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -38,7 +38,7 @@ func TestOnlyRegularFilesAreOpened(t *testing.T) {
 							t.Skip(err)
 						}
 					}
-					s, err := Open(dir, Options{LockWait: time.Millisecond})
+					s, err := openStore(dir, Options{LockWait: time.Millisecond})
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -182,7 +182,7 @@ func (in *importer) take(ctx context.Context, l exportLine) error {
 	if l.Bucket == responses {
 		e := Entry{Key: l.Key, Status: l.Status, ETag: l.ETag, Body: []byte(l.Body)}
 		rec.payload = e.payload()
-		life = defaultPolicy.Fresh(e.Class(), e.Status, e.Body, rec.fetched)
+		life = defaultPolicy.Fresh(in.store.classOf(e.Key), e.Status, e.Body, rec.fetched)
 	}
 	if l.ExpiresAt != nil { // never longer than an answer of the network would be fresh
 		rec.expires = *l.ExpiresAt

@@ -19,7 +19,7 @@ import (
 func TestTheOwnLongSessionIsWaitedForInSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h heard
-		s, err := Open(t.TempDir(), Options{OnWarning: h.hear, noSync: true})
+		s, err := openStore(t.TempDir(), Options{OnWarning: h.hear, noSync: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func TestTheOwnLongSessionIsWaitedForInSilence(t *testing.T) {
 
 func TestTheHolderOfTheExclusiveLockGivesSignsOfLife(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, err := Open(t.TempDir(), Options{noSync: true})
+		s, err := openStore(t.TempDir(), Options{noSync: true})
 		if err != nil {
 			t.Fatal(err)
 		}

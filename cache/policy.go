@@ -5,10 +5,6 @@ package cache
 
 import (
 	"net/http"
-	"net/url"
-	"slices"
-	"strings"
-	"sync"
 	"time"
 )
 
@@ -24,7 +20,7 @@ const recentSeason = 60 * day
 // Class is what kind of question a request is. The zero Class is not cached.
 type Class uint8
 
-// The classes, by path (see [ClassOf]).
+// The classes, with what TMDB has in them: [Options].Class says which one a request is of.
 const (
 	Uncached      Class = iota
 	Search              // search/tv, search/movie, search/multi, find
@@ -115,101 +111,4 @@ func (p *Policy) Keep(c Class) time.Duration {
 		return 0
 	}
 	return min(p[c].Keep, KeepLimit)
-}
-
-// ClassOf returns the class of a request, by its method and path. The API's version segment ("3") is where the path
-// begins to matter, so a base URL may have a prefix.
-func ClassOf(method string, u *url.URL) Class {
-	if method != "" && method != http.MethodGet {
-		return Uncached
-	}
-	return classOfPath(u.Path)
-}
-
-func classOfPath(path string) Class {
-	segments := strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
-	version := slices.Index(segments, "3")
-	if version < 0 {
-		return Uncached
-	}
-	for i, pattern := range patterns() {
-		if slices.EqualFunc(pattern, segments[version+1:], fits) {
-			return paths[i].class
-		}
-	}
-	return Uncached
-}
-
-// patterns are the segments of the patterns of paths.
-var patterns = sync.OnceValue(func() [][]string {
-	out := make([][]string, len(paths))
-	for i, p := range paths {
-		out[i] = strings.Split(p.pattern, "/")
-	}
-	return out
-})
-
-// paths is the class of every path that is cached. "#" stands for a number, "*" for anything, "work" for tv or movie,
-// and "extra" for one of extras. Whatever fits no row is not stored, such as changes and the newest of everything.
-var paths = []struct {
-	pattern string
-	class   Class
-}{
-	{"search/tv", Search},
-	{"search/movie", Search},
-	{"search/multi", Search},
-	{"find/*", Search},
-	{"tv/#", TVDetails},
-	{"tv/#/season/#", SeasonDetails},
-	{"tv/#/season/#/episode/#", SeasonDetails},
-	{"tv/#/episode_groups", EpisodeGroups},
-	{"tv/episode_group/*", EpisodeGroups},
-	{"movie/#", MovieDetails},
-	{"work/#/alternative_titles", Titles},
-	{"work/#/translations", Titles},
-	{"work/#/external_ids", Titles},
-	{"configuration", Reference},
-	{"configuration/*", Reference},
-	{"genre/work/list", Reference},
-	{"person/#", People},
-	{"collection/#", People},
-	{"work/#/extra", Extras},
-	{"work/#/watch/providers", Extras},
-	{"tv/#/season/#/extra", Extras},
-	{"tv/#/season/#/watch/providers", Extras},
-	{"tv/#/season/#/episode/#/extra", Extras},
-	{"person/#/extra", Extras},
-	{"collection/#/extra", Extras},
-	{"search/*", Lists},
-	{"discover/work", Lists},
-	{"trending/*/*", Lists},
-	{"person/popular", Lists},
-	{"work/popular", Lists},
-	{"work/top_rated", Lists},
-	{"movie/now_playing", Lists},
-	{"movie/upcoming", Lists},
-	{"tv/on_the_air", Lists},
-	{"tv/airing_today", Lists},
-}
-
-// extras are the parts of a work, season, episode or person that belong to Extras.
-var extras = []string{
-	"credits", "aggregate_credits", "combined_credits", "movie_credits", "tv_credits", "images", "videos", "keywords",
-	"reviews", "recommendations", "similar", "release_dates", "content_ratings",
-}
-
-// fits reports whether a segment of a path is what a segment of a pattern stands for.
-func fits(pattern, segment string) bool {
-	switch pattern {
-	case "*":
-		return true
-	case "#":
-		return strings.Trim(segment, "0123456789") == ""
-	case "work":
-		return segment == "tv" || segment == "movie"
-	case "extra":
-		return slices.Contains(extras, segment)
-	default:
-		return segment == pattern
-	}
 }

@@ -1,60 +1,9 @@
 package cache
 
 import (
-	"net/url"
 	"testing"
 	"time"
 )
-
-func TestClassComesFromThePath(t *testing.T) {
-	rows := []struct {
-		method, path string
-		want         Class
-	}{
-		{"GET", "/3/search/tv", Search},
-		{"", "/3/search/movie", Search},
-		{"GET", "/3/search/multi", Search},
-		{"GET", "/3/find/tt0903747", Search},
-		{"GET", "/3/tv/1396", TVDetails},
-		{"GET", "/prefix/3/tv/1396", TVDetails},
-		{"GET", "/3/tv/1396/season/0", SeasonDetails},
-		{"GET", "/3/tv/1396/season/1/episode/2", SeasonDetails},
-		{"GET", "/3/tv/1396/episode_groups", EpisodeGroups},
-		{"GET", "/3/tv/episode_group/5acf93e60e0a26346d0000ce", EpisodeGroups},
-		{"GET", "/3/tv/1396/alternative_titles", Titles},
-		{"GET", "/3/movie/550/external_ids", Titles},
-		{"GET", "/3/movie/550", MovieDetails},
-		{"GET", "/3/configuration", Reference},
-		{"GET", "/3/genre/tv/list", Reference},
-		{"GET", "/3/tv/3", TVDetails},
-		{"GET", "/3/tv/changes", Uncached},
-		{"GET", "/3/tv/popular", Lists},
-		{"GET", "/3/discover/tv", Lists},
-		{"GET", "/3/discover/person", Uncached},
-		{"GET", "/3/trending/all/day", Lists},
-		{"GET", "/3/search/person", Lists},
-		{"GET", "/3/movie/550/images", Extras},
-		{"GET", "/3/movie/550/watch/providers", Extras},
-		{"GET", "/3/tv/1396/season/1/episode/2/credits", Extras},
-		{"GET", "/3/person/7/combined_credits", Extras},
-		{"GET", "/3/person/7/external_ids", Uncached},
-		{"GET", "/3/person/7", People},
-		{"GET", "/3/collection/7", People},
-		{"GET", "/3/person/popular", Lists},
-		{"GET", "/3/person/latest", Uncached},
-		{"GET", "/3/configuration/languages", Reference},
-		{"GET", "/3/movie/550/lists", Uncached},
-		{"GET", "/4/list/1", Uncached},
-		{"GET", "/", Uncached},
-		{"POST", "/3/tv/1396", Uncached},
-		{"HEAD", "/3/tv/1396", Uncached},
-	}
-	for _, r := range rows {
-		if got := ClassOf(r.method, &url.URL{Path: r.path}); got != r.want {
-			t.Errorf("%s %s: %v, want %v", r.method, r.path, got, r.want)
-		}
-	}
-}
 
 func TestPolicyIsTheTableOfTheDocs(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)

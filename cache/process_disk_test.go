@@ -22,7 +22,7 @@ import (
 
 // repairTask opens a damaged cache at the same moment as others.
 func repairTask(ctx context.Context, tk task) error {
-	s, err := Open(tk.Dir, Options{})
+	s, err := openStore(tk.Dir, Options{})
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func ignoreFileSizeSignal() { signal.Ignore(syscall.SIGXFSZ) }
 // fullTask writes although files can't grow any more.
 func fullTask(ctx context.Context, tk task) error {
 	kinds := map[WarningKind]int{}
-	s, err := Open(tk.Dir, Options{OnWarning: func(w Warning) { kinds[w.Kind]++ }})
+	s, err := openStore(tk.Dir, Options{OnWarning: func(w Warning) { kinds[w.Kind]++ }})
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func TestFullDiskIsSaidOnceAndTheRunGoesOn(t *testing.T) {
 // plainTask asks for its keys, and says which sources answered and what was warned of.
 func plainTask(ctx context.Context, tk task) error {
 	var said []string
-	s, err := Open(tk.Dir, Options{OnWarning: func(w Warning) { said = append(said, w.Kind.String()) }})
+	s, err := openStore(tk.Dir, Options{OnWarning: func(w Warning) { said = append(said, w.Kind.String()) }})
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 
 // writeTask writes without end, and says what is written. It never takes another process for stopped.
 func writeTask(ctx context.Context, tk task) error {
-	s, err := Open(tk.Dir, Options{LockWait: time.Hour, OnWarning: func(w Warning) { fmt.Fprintln(os.Stderr, w) }})
+	s, err := openStore(tk.Dir, Options{LockWait: time.Hour, OnWarning: func(w Warning) { fmt.Fprintln(os.Stderr, w) }})
 	if err != nil {
 		return err
 	}

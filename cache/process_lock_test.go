@@ -21,7 +21,7 @@ import (
 
 // holdTask takes the exclusive lock and keeps it, or claims a key and asks for it without ever being answered.
 func holdTask(ctx context.Context, tk task) error {
-	s, err := Open(tk.Dir, Options{})
+	s, err := openStore(tk.Dir, Options{})
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func TestStoppedLockHolderKeepsNobodyFromAnswering(t *testing.T) {
 
 // dieTask reads a database in which bbolt goes in circles until the stack is full.
 func dieTask(ctx context.Context, tk task) error {
-	s, err := Open(tk.Dir, Options{})
+	s, err := openStore(tk.Dir, Options{})
 	if err != nil {
 		return err
 	}

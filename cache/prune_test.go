@@ -47,7 +47,7 @@ func TestNothingIsGivenOrKeptAfter180Days(t *testing.T) {
 	}
 	// A run that only reads takes them off the disk.
 	clk.advance(2 * day)
-	reader, err := Open(dir, Options{Now: clk.Now})
+	reader, err := openStore(dir, Options{Now: clk.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

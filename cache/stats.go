@@ -39,7 +39,7 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 		}
 		e := Entry{FetchedAt: r.fetched, ExpiresAt: r.expires}
 		st.Entries++
-		st.ByClass[classOfKey(key)]++
+		st.ByClass[s.classOf(key)]++
 		if e.Fresh(now) {
 			st.Fresh++
 		} else {
@@ -68,14 +68,11 @@ func (s *Store) fileStats(ctx context.Context, st *Stats) error {
 	})
 }
 
-// classOfKey is the class of the question that a key stands for.
-func classOfKey(key string) Class {
+// classOf is the class of the question that a key stands for.
+func (s *Store) classOf(key string) Class {
 	u, ok := keyURL(key)
 	if !ok {
 		return Uncached
 	}
-	return classOfPath(u.Path)
+	return s.opts.Class(&http.Request{Method: http.MethodGet, URL: u})
 }
-
-// Class is what kind of question the entry answers.
-func (e *Entry) Class() Class { return classOfKey(e.Key) }

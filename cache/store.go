@@ -3,6 +3,7 @@ package cache
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -21,6 +22,9 @@ const (
 
 // Options are the settings of a Store; the zero value means the defaults.
 type Options struct {
+	// Class returns the class of a question, which decides how long its answer is kept; see tmdb.ClassOf. Nothing is
+	// cached without it.
+	Class func(*http.Request) Class
 	// MaxSize bounds the database, in bytes of used pages. Above it the expired records go first, then those fetched
 	// longest ago.
 	MaxSize int64
@@ -59,6 +63,9 @@ func (o Options) withDefaults() Options {
 	def(&o.ClaimTimeout, DefaultClaimTimeout)
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Class == nil {
+		o.Class = func(*http.Request) Class { return Uncached }
 	}
 	return o
 }

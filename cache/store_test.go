@@ -27,7 +27,7 @@ func TestStoresTogetherAreOneMap(t *testing.T) {
 		clk := newClock()
 		options := Options{Now: clk.Now, noSync: true}
 		openOne := func() *Store {
-			s, err := Open(dir, options)
+			s, err := openStore(dir, options)
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -191,7 +191,7 @@ func TestWritesThatMakeNoSenseAreRefused(t *testing.T) {
 		}
 	}
 	for _, o := range []Options{{MaxSize: -1}, {LockWait: -1}, {ClaimTimeout: -1}} {
-		if _, err := Open(t.TempDir(), o); err == nil {
+		if _, err := openStore(t.TempDir(), o); err == nil {
 			t.Errorf("%+v was taken", o)
 		}
 	}

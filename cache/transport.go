@@ -86,7 +86,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 // Stored returns the answer that is stored for a GET of u, whose key is known, fresh or expired but never beyond what
 // may be kept; nil if there is none. It asks nobody.
 func (t *Transport) Stored(ctx context.Context, u *url.URL, key string) (*Entry, Info) {
-	class := ClassOf(http.MethodGet, u)
+	class := t.Store.opts.Class(&http.Request{Method: http.MethodGet, URL: u})
 	if class == Uncached {
 		return nil, Info{}
 	}
@@ -108,7 +108,7 @@ func (t *Transport) classOf(req *http.Request) Class {
 			return Uncached // the caller's own dealings with the upstream
 		}
 	}
-	return ClassOf(req.Method, req.URL)
+	return t.Store.opts.Class(req)
 }
 
 // accepts reports whether a stored answer will do without asking.

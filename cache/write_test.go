@@ -137,7 +137,7 @@ func TestWhatCannotBeWrittenGoesLater(t *testing.T) {
 func TestTheLastWriteWaitsForTheLockForFiveSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h heard
-		s, err := Open(t.TempDir(), Options{OnWarning: h.hear})
+		s, err := openStore(t.TempDir(), Options{OnWarning: h.hear})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -71,7 +71,7 @@ func decode(req *http.Request, resp *http.Response, body []byte) (any, error) {
 	if reason := sniffJSON(body); reason != "" {
 		return nil, undecodable(req, resp, body, reason, nil)
 	}
-	out, ids := endpointOf(req.URL.Path)
+	out, ids := answerTo(req.URL.Path)
 	err := json.Unmarshal(body, out)
 	if errors.As(err, new(*json.SyntaxError)) {
 		return nil, undecodable(req, resp, body, ReasonCut, err)

@@ -4,39 +4,88 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"net/http"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/anivault/anivault/cache"
 )
 
-// endpoints has every path behind "/3/" that this client asks for, and the type of its answer. The client's calls,
-// [Valid] and [Classify] decode by this table alone. "#" stands for a number, "*" for any one segment.
+// endpoints has every path behind "/3/" whose answers are cached or that this client asks for: its class, which decides
+// how long it is kept, and the type of its answer, by which the client's calls, [Valid] and [Classify] decode; nil where
+// any JSON array or object will do. "#" stands for a number, "*" for any one segment, "work" for tv or movie, and "extra"
+// for one of extras. The first row that fits decides.
 var endpoints = []endpoint{
-	{"search/tv", answerType[SearchTVPage]},
-	{"search/movie", answerType[SearchMoviePage]},
-	{"search/multi", answerType[SearchMultiPage]},
-	{"find/*", answerType[FindResults]},
-	{"tv/#", answerType[TVDetails]},
-	{"tv/#/season/#", answerType[Season]},
-	{"tv/#/season/#/episode/#", answerType[Episode]},
-	{"tv/#/episode_groups", answerType[EpisodeGroups]},
-	{"tv/episode_group/*", answerType[EpisodeGroup]},
-	{"tv/#/alternative_titles", answerType[AlternativeTitles]},
-	{"tv/#/translations", answerType[Translations]},
-	{"tv/#/external_ids", answerType[ExternalIDs]},
-	{"tv/changes", answerType[ChangesPage]},
-	{"movie/#", answerType[MovieDetails]},
-	{"movie/#/alternative_titles", answerType[AlternativeTitles]},
-	{"movie/#/translations", answerType[Translations]},
-	{"movie/#/external_ids", answerType[ExternalIDs]},
-	{"movie/changes", answerType[ChangesPage]},
-	{"configuration", answerType[Configuration]},
-	{"genre/tv/list", answerType[GenreList]},
-	{"genre/movie/list", answerType[GenreList]},
+	{"search/tv", cache.Search, answerType[SearchTVPage]},
+	{"search/movie", cache.Search, answerType[SearchMoviePage]},
+	{"search/multi", cache.Search, answerType[SearchMultiPage]},
+	{"find/*", cache.Search, answerType[FindResults]},
+	{"tv/#", cache.TVDetails, answerType[TVDetails]},
+	{"tv/#/season/#", cache.SeasonDetails, answerType[Season]},
+	{"tv/#/season/#/episode/#", cache.SeasonDetails, answerType[Episode]},
+	{"tv/#/episode_groups", cache.EpisodeGroups, answerType[EpisodeGroups]},
+	{"tv/episode_group/*", cache.EpisodeGroups, answerType[EpisodeGroup]},
+	{"movie/#", cache.MovieDetails, answerType[MovieDetails]},
+	{"work/#/alternative_titles", cache.Titles, answerType[AlternativeTitles]},
+	{"work/#/translations", cache.Titles, answerType[Translations]},
+	{"work/#/external_ids", cache.Titles, answerType[ExternalIDs]},
+	{"work/changes", cache.Uncached, answerType[ChangesPage]},
+	{"configuration", cache.Reference, answerType[Configuration]},
+	{"configuration/*", cache.Reference, nil},
+	{"genre/work/list", cache.Reference, answerType[GenreList]},
+	{"person/#", cache.People, nil},
+	{"collection/#", cache.People, nil},
+	{"work/#/extra", cache.Extras, nil},
+	{"work/#/watch/providers", cache.Extras, nil},
+	{"tv/#/season/#/extra", cache.Extras, nil},
+	{"tv/#/season/#/watch/providers", cache.Extras, nil},
+	{"tv/#/season/#/episode/#/extra", cache.Extras, nil},
+	{"person/#/extra", cache.Extras, nil},
+	{"collection/#/extra", cache.Extras, nil},
+	{"search/*", cache.Lists, nil},
+	{"discover/work", cache.Lists, nil},
+	{"trending/*/*", cache.Lists, nil},
+	{"person/popular", cache.Lists, nil},
+	{"work/popular", cache.Lists, nil},
+	{"work/top_rated", cache.Lists, nil},
+	{"movie/now_playing", cache.Lists, nil},
+	{"movie/upcoming", cache.Lists, nil},
+	{"tv/on_the_air", cache.Lists, nil},
+	{"tv/airing_today", cache.Lists, nil},
+}
+
+// extras are the parts of a work, season, episode or person that change often.
+var extras = []string{
+	"credits", "aggregate_credits", "combined_credits", "movie_credits", "tv_credits", "images", "videos", "keywords",
+	"reviews", "recommendations", "similar", "release_dates", "content_ratings",
 }
 
 type endpoint struct {
 	pattern string
+	class   cache.Class
 	answer  func() checked
+}
+
+// ClassOf returns the class of a request, by its method and path: [cache.Options].Class for TMDB. What is in no row,
+// such as the newest of everything, is not cached.
+func ClassOf(req *http.Request) cache.Class {
+	if req.Method != "" && req.Method != http.MethodGet {
+		return cache.Uncached
+	}
+	if e, _ := endpointOf(req.URL.Path); e != nil {
+		return e.class
+	}
+	return cache.Uncached
+}
+
+// IsPath reports whether a path without its version ("tv/1") begins as one of TMDB's does.
+func IsPath(path string) bool {
+	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return slices.ContainsFunc(endpoints, func(e endpoint) bool {
+		pattern, _, _ := strings.Cut(e.pattern, "/")
+		return fits(pattern, first)
+	})
 }
 
 // checked is the type of an answer. check refuses a value that JSON of another kind decodes into, and one that is not
@@ -52,37 +101,48 @@ func answerType[T any, P interface {
 	return P(new(T))
 }
 
-// endpointOf returns a zero answer of the type that a request for path gets, and the ids in path. For a path that
-// this client does not know any JSON array is an answer, and any JSON object with a member.
-func endpointOf(path string) (out checked, ids []string) {
+// endpointOf returns the row of a path and the segments that stand for "#" and "*"; nil where there is none. A base URL
+// may have a path of its own before the version.
+func endpointOf(path string) (*endpoint, []string) {
 	segments := strings.Split(strings.Trim(path, "/"), "/")
-	for _, e := range endpoints {
-		if ids, ok := matchPath(apiPrefix[1:]+"/"+e.pattern, segments); ok {
-			return e.answer(), ids
+	for i := range endpoints {
+		parts := strings.Split(endpoints[i].pattern, "/")
+		version := len(segments) - len(parts) - 1
+		if version < 0 || segments[version] != apiPrefix[1:] || !slices.EqualFunc(parts, segments[version+1:], fits) {
+			continue
 		}
+		var ids []string
+		for j, part := range parts {
+			if part == "#" || part == "*" {
+				ids = append(ids, segments[version+1+j])
+			}
+		}
+		return &endpoints[i], ids
 	}
-	return &document{}, nil
+	return nil, nil
 }
 
-// matchPath reports whether segments end with the pattern: a base URL may have a path of its own.
-func matchPath(pattern string, segments []string) (ids []string, ok bool) {
-	parts := strings.Split(pattern, "/")
-	if len(segments) < len(parts) {
-		return nil, false
+// fits reports whether a segment of a path is what a segment of a pattern stands for.
+func fits(pattern, segment string) bool {
+	switch pattern {
+	case "*":
+		return segment != ""
+	case "#":
+		return segment != "" && strings.Trim(segment, "0123456789") == ""
+	case "work":
+		return segment == string(KindTV) || segment == string(KindMovie)
+	case "extra":
+		return slices.Contains(extras, segment)
 	}
-	for i, s := range segments[len(segments)-len(parts):] {
-		switch parts[i] {
-		case "#", "*":
-			if _, err := strconv.Atoi(s); err != nil && parts[i] == "#" {
-				return nil, false
-			}
-			ids = append(ids, s)
-		case s:
-		default:
-			return nil, false
-		}
+	return segment == pattern
+}
+
+// answerTo returns a zero answer of the type that a request for path gets, and the ids in path.
+func answerTo(path string) (checked, []string) {
+	if e, ids := endpointOf(path); e != nil && e.answer != nil {
+		return e.answer(), ids
 	}
-	return ids, true
+	return &document{}, nil
 }
 
 // document is an answer to a path that is not in the table. Some of TMDB's are arrays, such as configuration/languages.

@@ -47,7 +47,7 @@ func Example_withCacheAndRateLimit() {
 		return
 	}
 	defer os.RemoveAll(dir)
-	answers, err := cache.Open(filepath.Join(dir, "cache"), cache.Options{})
+	answers, err := cache.Open(filepath.Join(dir, "cache"), cache.Options{Class: tmdb.ClassOf})
 	if err != nil {
 		fmt.Println(err)
 		return

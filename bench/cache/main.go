@@ -23,6 +23,7 @@ import (
 
 	"github.com/anivault/anivault/bench/kit"
 	"github.com/anivault/anivault/cache"
+	"github.com/anivault/anivault/tmdb"
 )
 
 const upstreamTime = 2 * time.Millisecond
@@ -138,7 +139,7 @@ func measure(n, size, titles int, share bool) (r result, err error) {
 
 // fill makes a cache of about size MB that also has the answers to some keys.
 func fill(dir string, size int, known []string) error {
-	s, err := cache.Open(dir, cache.Options{})
+	s, err := cache.Open(dir, cache.Options{Class: tmdb.ClassOf})
 	if err != nil {
 		return err
 	}
@@ -213,7 +214,9 @@ func work(ctx context.Context) error {
 	if err := json.NewDecoder(os.Stdin).Decode(&j); err != nil {
 		return err
 	}
-	s, err := cache.Open(j.Dir, cache.Options{OnWarning: func(w cache.Warning) { fmt.Fprintln(os.Stderr, w) }})
+	s, err := cache.Open(j.Dir, cache.Options{
+		Class: tmdb.ClassOf, OnWarning: func(w cache.Warning) { fmt.Fprintln(os.Stderr, w) },
+	})
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/metrics"
 	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/tmdb"
 )
 
 func newTestObserver() *observer {
@@ -85,7 +86,7 @@ func TestAProcessThatIsToldNothingSeesTheSharedState(t *testing.T) {
 			}
 			return l
 		}
-		answers, err := cache.Open(t.TempDir(), cache.Options{})
+		answers, err := cache.Open(t.TempDir(), cache.Options{Class: tmdb.ClassOf})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/anivault/anivault/internal/lang"
 	"github.com/anivault/anivault/ratelimit"
 	"github.com/anivault/anivault/ratelimit/redisstore"
+	"github.com/anivault/anivault/tmdb"
 )
 
 // StateDir is the folder of the limiter's state for the configured upstream. TMDB's own lies in the state
@@ -68,7 +69,7 @@ func withRemedy(err error) error {
 // OpenCache opens the cache that processes share.
 func OpenCache(cfg *config.Config, warn func(error)) (*cache.Store, error) {
 	return cache.Open(cfg.Dirs.Cache, cache.Options{
-		MaxSize: cfg.Cache.MaxSize, OnWarning: func(w cache.Warning) { warn(w) },
+		Class: tmdb.ClassOf, MaxSize: cfg.Cache.MaxSize, OnWarning: func(w cache.Warning) { warn(w) },
 	})
 }
 

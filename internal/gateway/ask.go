@@ -12,6 +12,7 @@ import (
 
 	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/ratelimit"
+	"github.com/anivault/anivault/tmdb"
 )
 
 // asker is who waits for an answer, and for how long.
@@ -120,7 +121,7 @@ func (g *Gateway) begin(req *http.Request, key string, a *asker, patience time.D
 	f := &flight{
 		key: key, req: req, by: *a,
 		ticket:   ticket{client: a.client.Name, weight: a.client.Weight, class: a.class},
-		storable: cache.ClassOf(http.MethodGet, req.URL) != cache.Uncached,
+		storable: tmdb.ClassOf(req) != cache.Uncached,
 		budgeted: g.up.Limiter().Rationed(),
 	}
 	f.by.patience = patience

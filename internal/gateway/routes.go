@@ -3,6 +3,8 @@ package gateway
 import (
 	"net/http"
 	"strings"
+
+	"github.com/anivault/anivault/tmdb"
 )
 
 type to uint8
@@ -102,11 +104,4 @@ func private(_ string, t target) bool {
 }
 
 // knownBelow3 reports whether a path is one of TMDB's without its version.
-func knownBelow3(_ string, t target) bool {
-	first, _, _ := strings.Cut(strings.TrimPrefix(t.path, "/"), "/")
-	switch first {
-	case "tv", "movie", "search", "find", "configuration", "genre", "discover", "trending", "person", "collection":
-		return true
-	}
-	return false
-}
+func knownBelow3(_ string, t target) bool { return tmdb.IsPath(t.path) }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/upstream"
+	"github.com/anivault/anivault/tmdb"
 )
 
 func TestRefusalsAreTMDBs(t *testing.T) {
@@ -356,7 +357,7 @@ func TestEveryPathHasAClassOfTheCache(t *testing.T) {
 		}
 		for _, part := range below {
 			path := strings.NewReplacer("*", "1", "?", part).Replace(r.pattern)
-			stored := cache.ClassOf("GET", &url.URL{Path: "/3/" + path}) != cache.Uncached
+			stored := tmdb.ClassOf(&http.Request{URL: &url.URL{Path: "/3/" + path}}) != cache.Uncached
 			if named := slices.Contains(notStored, path); stored == named {
 				t.Errorf("%s: stored is %v, named as not stored is %v", path, stored, named)
 			}
