@@ -68,7 +68,6 @@ func (j *job) kindOfID(id release.ID) Kind {
 	return TV
 }
 
-// explicitID finds a TMDB id in the path.
 func (j *job) explicitID() (Kind, int, bool) {
 	for _, id := range j.s.IDs {
 		if id.Source != "tmdb" {
@@ -83,7 +82,6 @@ func (j *job) explicitID() (Kind, int, bool) {
 	return "", 0, false
 }
 
-// byID fetches an entry and takes it.
 func (j *job) byID(ctx context.Context, kind Kind, id int) Resolution {
 	e, o, err := j.entry(ctx, kind, id)
 	if err != nil {

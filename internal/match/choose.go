@@ -88,7 +88,6 @@ func (c scored) contradicted(s question) bool {
 // maxCandidates bounds the list in a record.
 const maxCandidates = 5
 
-// candidates returns the best of a ranking, for people.
 func candidates(ranked []scored) []Candidate {
 	var out []Candidate
 	for i, c := range ranked {
@@ -107,7 +106,6 @@ func candidates(ranked []scored) []Candidate {
 	return out
 }
 
-// doubt returns why the best contender was not accepted.
 func doubt(v verdict) string {
 	best := v.ranked[0]
 	if len(v.ranked) > 1 && best.likely() >= 0.5 && best.score-v.ranked[1].score < 1/calLead {

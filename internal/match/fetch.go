@@ -56,7 +56,6 @@ func (c scored) hidden() bool {
 	return c.like.title.norm != title.Normalize(c.hit.Title) && c.like.title.norm != title.Normalize(c.hit.OriginalTitle)
 }
 
-// twins reports whether two rows show the same title, as films of one series may.
 func twins(a, b Hit) bool {
 	return a.Title != "" && title.Normalize(a.Title) == title.Normalize(b.Title)
 }
@@ -73,7 +72,6 @@ func (c scored) dated(s question) bool {
 	})
 }
 
-// fetch gets the details of contenders while those of another may still change the decision.
 func (j *job) fetch(ctx context.Context) {
 	for j.fetched < j.r.Options.MaxEntries {
 		if i := j.nextFetch(); i < 0 || !j.fetchAt(ctx, i) {

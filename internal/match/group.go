@@ -238,7 +238,6 @@ func folderOf(r release.Release) string {
 	return strings.TrimRight(r.Path[:max(strings.LastIndex(r.Path, r.Name), 0)], `/\`)
 }
 
-// count sums up the episode numbers of the files: whole ones, each once.
 func (s *Series) count() {
 	seen := make(map[float64]bool, len(s.Files))
 	for _, f := range s.Files {

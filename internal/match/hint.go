@@ -34,13 +34,11 @@ type ArcText struct {
 	signs string // of the reading, which its normal form lacks
 }
 
-// take adds what a sequel marker says, where nothing was said before.
 func (h *Hint) take(q Sequel) {
 	h.Season, h.Part, h.Year = cmp.Or(h.Season, q.Season), cmp.Or(h.Part, q.Part), cmp.Or(h.Year, q.Year)
 	h.Final = h.Final || q.Final
 }
 
-// hintOf returns the hint of the agreement that chose an entry.
 func hintOf(s question, c scored) Hint {
 	h := Hint{called: c.like.title, agreed: c.like.agreed > 1, last: c.like.file.Final}
 	file := c.like.file

@@ -237,7 +237,6 @@ func (p *placer) try(only int) (int, placement) {
 	return -1, placement{}
 }
 
-// regular reports whether the name says whole numbers and nothing of a special.
 func (p *placer) regular() bool { return !p.half() && !p.isSpecial() }
 
 // half reports whether the name says an episode between others, as recaps are numbered: 12.5.
@@ -254,7 +253,6 @@ func whole(numbers []float64) []int {
 	return out
 }
 
-// guess is where the episodes are likeliest although no strategy has a place for them.
 func (p *placer) guess() placement {
 	if p.part > 0 || p.season > 0 {
 		return placement{why: p.refusal()}
@@ -265,7 +263,6 @@ func (p *placer) guess() placement {
 	return either(at, placement{why: p.refusal()})
 }
 
-// refusal returns why no strategy worked.
 func (p *placer) refusal() string {
 	switch {
 	case p.season > 0:
@@ -294,7 +291,6 @@ func (p *placer) found(list []slot, by way, why string, args ...any) placement {
 	}
 }
 
-// either returns the first of two placements, the second where the first has no place.
 func either(first, second placement) placement {
 	if first.ok {
 		return first
@@ -302,7 +298,6 @@ func either(first, second placement) placement {
 	return second
 }
 
-// literal finds the file's numbers as TMDB's numbers in a list of slots.
 func literal(list []slot, eps []int) []slot {
 	return pick(list, eps, func(n int) int {
 		for i := range list {
@@ -374,7 +369,6 @@ func episodesText(eps []int) string {
 	return "episodes " + numbers(eps)
 }
 
-// nowhere returns that episodes fit nowhere, for people.
 func nowhere(eps []int) string {
 	if len(eps) == 1 {
 		return episodesText(eps) + " fits nowhere"

@@ -177,12 +177,10 @@ func (j *job) idle(q Query) bool {
 // pageRows is a full page of TMDB's search.
 const pageRows = 20
 
-// withinBudget cuts a list of queries to as many as may be sent.
 func (j *job) withinBudget(queries []Query) []Query {
 	return queries[:min(len(queries), j.r.Options.MaxSearches)]
 }
 
-// merge adds the rows of an answer to the pool.
 func (j *job) merge(q Query, hits []Hit) {
 	for _, h := range hits {
 		i := slices.IndexFunc(j.pool, func(c scored) bool { return c.hit.Kind == h.Kind && c.hit.ID == h.ID })
@@ -310,7 +308,6 @@ func (j *job) nameless(c scored) bool {
 // leastAlike is the likeness below which an entry is no candidate.
 const leastAlike = 0.55
 
-// chosen returns the resolution for the contender that is accepted.
 func (j *job) chosen(c scored, confidence float64, candidates []Candidate, why string) Resolution {
 	hint := hintOf(j.s, c)
 	otherFilm := c.hit.Kind == Movie && c.like.file.Season+c.like.file.Part > 0 // by its number
@@ -329,7 +326,6 @@ func (j *job) chosen(c scored, confidence float64, candidates []Candidate, why s
 	return res
 }
 
-// finish adds what every outcome carries.
 func (j *job) finish(o Outcome) Resolution {
 	o.Origin, o.Seen, o.Steps = j.origin, j.seen, j.steps
 	return Resolution{Outcome: o}
@@ -353,7 +349,6 @@ func hitOf(e *Entry) Hit {
 	}
 }
 
-// queryText describes a search.
 func queryText(q Query) string {
 	text := fmt.Sprintf("%s %q", q.Kind, q.Text)
 	if q.Year != 0 {
@@ -365,7 +360,6 @@ func queryText(q Query) string {
 	return text
 }
 
-// groupText describes a series.
 func groupText(s Series) string {
 	text := fmt.Sprintf("%d files as %q", len(s.Files), s.Title())
 	if len(s.Files) == 1 {

@@ -124,7 +124,6 @@ func nextDated(list []slot, i int) int {
 
 func apart(a, b slot) time.Duration { return b.aired.Sub(a.aired).Abs() }
 
-// firstYear returns the year of the first episode with a date, 0 for none.
 func firstYear(list []slot) int {
 	for _, s := range list {
 		if !s.aired.IsZero() {
@@ -134,7 +133,6 @@ func firstYear(list []slot) int {
 	return 0
 }
 
-// airedIn reports whether an episode of the list aired in the year.
 func airedIn(list []slot, year int) bool {
 	return slices.ContainsFunc(list, func(s slot) bool { return !s.aired.IsZero() && s.aired.Year() == year })
 }

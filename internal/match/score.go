@@ -57,7 +57,6 @@ type scored struct {
 	reasons []Reason
 }
 
-// known reports whether the details of the contender were fetched.
 func (c contender) known() bool { return c.entry != nil }
 
 // score weighs one contender for a series. It is pure: the same input gives the same score, whatever the order in
@@ -204,7 +203,6 @@ func (c *scored) lastYear() int {
 	return last
 }
 
-// weighKind compares the kind of the entry with the one that the name says.
 func (c *scored) weighKind(s Series) {
 	switch plain := slices.ContainsFunc(s.Titles, func(t release.Title) bool { return t.Text == c.like.read.Text }); {
 	case c.fallback && c.hit.Kind == Movie && plain && (s.HasSeason || s.LastEpisode > 1):
@@ -217,7 +215,6 @@ func (c *scored) weighKind(s Series) {
 	}
 }
 
-// weighEpisodes compares the files' numbers with the episodes of a series.
 func (c *scored) weighEpisodes(s Series) {
 	if c.entry == nil || c.entry.Kind != TV || s.Want == WantMovie || s.Want == WantAny || s.Want == WantWork {
 		return

@@ -258,7 +258,6 @@ func (p *placer) calledBeside() int {
 	return 0
 }
 
-// titled reports whether a text is one of the titles of the file's name.
 func (p *placer) titled(norm string) bool {
 	return slices.ContainsFunc(p.rel.Titles, func(t release.Title) bool {
 		return title.Plain(title.Normalize(t.Text)) == title.Plain(norm)

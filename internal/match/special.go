@@ -96,7 +96,6 @@ func (p *placer) specialTitle() placement {
 	}), "by its own part of the title of a special")
 }
 
-// alike reports whether a name is like one of the texts.
 func alike(texts []string, least float64) func(name string) bool {
 	return func(name string) bool {
 		return slices.ContainsFunc(texts, func(t string) bool { return title.Similarity(name, t) >= least })

@@ -266,7 +266,6 @@ func (p *placer) byFinal() placement {
 		p.found(positions(list, p.eps, 0), by, "by position in season %d, the final one", last))
 }
 
-// final reports whether the name speaks of a final season.
 func (p *placer) final() bool { return p.hint.Final || p.hint.last }
 
 // byPosition is for a plain number: an episode of the first season if it has that number, else the n-th regular episode

@@ -42,7 +42,6 @@ func name(text string, alt AltTitle) named {
 	return n
 }
 
-// filmTitles prepares the titles of a film for a name that says that it is one.
 func filmTitles(titles []named) []named {
 	for i := range titles {
 		titles[i].bare = withoutFilmWords(titles[i].text)
@@ -50,12 +49,10 @@ func filmTitles(titles []named) []named {
 	return titles
 }
 
-// hitTitles are the titles that a search row shows.
 func hitTitles(h Hit) []named {
 	return distinctNames([]AltTitle{{Text: h.Title}, {Text: h.OriginalTitle, Language: h.OriginalLanguage}}, 2)
 }
 
-// entryTitles are all titles of an entry.
 func entryTitles(e *Entry) []named {
 	all := make([]AltTitle, 0, len(e.Titles)+2)
 	all = append(all, AltTitle{Text: e.Title}, AltTitle{Text: e.OriginalTitle, Language: e.OriginalLanguage})

@@ -166,15 +166,12 @@ var doubts = []struct {
 	}},
 }
 
-// asManySpecials reports whether season 0 has as many episodes as the file, or its folder, counts.
 func (p *placer) asManySpecials() bool { return len(p.specials) >= p.most() }
 
-// saysSpecial reports whether the rest of a title has a word for what is no regular episode.
 func saysSpecial(rest string) bool {
 	return saysPiece(rest) || saysFilm(rest)
 }
 
-// saysPiece reports whether a title has a word that may follow that of a part of a show.
 func saysPiece(norm string) bool {
 	return slices.ContainsFunc(strings.Fields(norm), func(w string) bool { return words().pieces[w] })
 }

@@ -46,7 +46,6 @@ func (p *laidOut) numberOnly(s span) bool {
 	return true
 }
 
-// startsNumber reports whether the token at i can be an episode number, or begin a range of them.
 func (p *laidOut) startsNumber(i int) bool {
 	t := &p.w.tokens[i]
 	if p.w.strongAt(i) || !digit(p.w.text[t.s]) || p.w.yearlike(i) {
@@ -80,7 +79,6 @@ func (p *laidOut) besideNumber(i int, next bool) bool {
 	}
 }
 
-// noStrong reports whether every token of s may be part of a title.
 func (p *laidOut) noStrong(s span) bool {
 	for i := s.from; i < s.to; i++ {
 		if p.w.strongAt(i) {
@@ -90,7 +88,6 @@ func (p *laidOut) noStrong(s span) bool {
 	return true
 }
 
-// behindStar reports whether a star stands right before token i.
 func (p *laidOut) behindStar(i int) bool { return strings.HasSuffix(p.w.before(i), "★") }
 
 // starred reports whether a segment stands between stars: "★10月新番★".
@@ -98,7 +95,6 @@ func (p *laidOut) starred(s span) bool {
 	return s.to < len(p.w.tokens) && p.behindStar(s.from) && strings.HasPrefix(p.w.gap(s.to-1), "★")
 }
 
-// numeric reports whether token i is a number, or one with an episode's suffix.
 func (p *laidOut) numeric(i int) bool {
 	if p.w.tokens[i].class == number {
 		return true
@@ -110,7 +106,6 @@ func (p *laidOut) numeric(i int) bool {
 	return ok
 }
 
-// bareEpisode reports whether a segment at top level is a number alone.
 func (p *laidOut) bareEpisode(s span) bool {
 	return p.w.tokens[s.from].class == number && s.to-s.from <= 2 && !p.behindStar(s.from)
 }
@@ -154,7 +149,6 @@ func (p *laidOut) groupLike(s span) bool {
 	return plain > 0 && (strong == 0 || plain > 1 && strong == 1 && !strings.Contains(p.w.inside(s), " "))
 }
 
-// inside returns the text of the bracket around a span.
 func (p *words) inside(s span) string {
 	b := p.outermost(s.from)
 	if b < 0 {
@@ -186,7 +180,6 @@ func translators(w string) bool {
 	return slices.ContainsFunc(lists().translatorEndings, func(end string) bool { return strings.HasSuffix(w, end) })
 }
 
-// titleBefore reports whether a bracket before the k-th segment can hold a title.
 func (p *laidOut) titleBefore(k int) bool {
 	for _, s := range p.segments[:k] {
 		if p.titleBracket(s.span) {

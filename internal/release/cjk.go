@@ -26,7 +26,6 @@ func (p lexer) lexCJK(i, group int) int {
 	return i
 }
 
-// addCJK adds a token of Han, kana or hangul, unless it is empty.
 func (p lexer) addCJK(t token, group int) {
 	if t.e > t.s {
 		t.group, t.class = group, cjk
@@ -128,7 +127,6 @@ func (p lexer) finalSeason(i int) (token, bool) {
 	return token{}, false
 }
 
-// cjkWord reads the inner word that begins at i with r.
 func (p lexer) cjkWord(i int, r rune, first bool) (token, bool) {
 	for _, w := range lists().within[r] {
 		if strings.HasPrefix(p.w.text[i:], w.text) && (!w.alone || first && p.wholeRun(i+len(w.text))) {
@@ -189,7 +187,6 @@ func (p lexer) counter(i, j int) (token, bool) {
 	return t, true
 }
 
-// spelledSeason reads a season whose number is a word in kana or hangul at i.
 func (p lexer) spelledSeason(i int) (token, bool) {
 	for w, n := range lists().spelled {
 		if strings.HasPrefix(p.w.text[i:], w) {
@@ -231,7 +228,6 @@ func numberAt(s string) (value, size int) {
 	return atoi(s[:size]), size
 }
 
-// episodeUnit reports whether r counts episodes.
 func episodeUnit(r rune) bool { return strings.ContainsRune("話话集回화회편夜羽", r) }
 
 // poeticUnit reports whether r counts the episodes of a work that has a unit of its own: acts, poems, matches, plates.
@@ -239,7 +235,6 @@ func poeticUnit(r rune) bool {
 	return strings.ContainsRune("幕首訓怪膳皿局球席走歩輪匹杯巡", r)
 }
 
-// seasonUnit reports whether r counts seasons.
 func seasonUnit(r rune) bool { return strings.ContainsRune("季期기", r) }
 
 // lexCounter looks at what stands right behind the digits of t: a counter makes both one token. It returns where that

@@ -11,7 +11,6 @@ type cursor struct {
 	i    int
 }
 
-// peek returns the next byte, 0 at the end.
 func (c *cursor) peek() byte { return c.at(0) }
 
 // at returns the byte n further, 0 behind the end.
@@ -48,7 +47,6 @@ func (c *cursor) is(s string) bool {
 	return true
 }
 
-// isAny reads the first of the words that stands here, in any case.
 func (c *cursor) isAny(words ...string) bool {
 	for _, w := range words {
 		if c.is(w) {
@@ -80,10 +78,8 @@ func (c *cursor) joinWord() role {
 	return k.role
 }
 
-// wordEnd reports whether the cursor stands at the end of a word.
 func (c *cursor) wordEnd() bool { return c.i >= len(c.text) || !wordByte(c.text[c.i]) }
 
-// skip passes over at most limit bytes of set and returns how many.
 func (c *cursor) skip(set string, limit int) int {
 	n := 0
 	for n < limit && c.i < len(c.text) && strings.IndexByte(set, c.text[c.i]) >= 0 {

@@ -83,7 +83,6 @@ func (p *marked) countsInUnit(i int) bool {
 	return p.w.width(i+1) > 1 || p.w.classAt(i+2) != number
 }
 
-// padded reports whether the number at i begins with a zero.
 func (p *words) padded(i int) bool { return p.text[p.tokens[i].s] == '0' }
 
 // bracketedYear reports whether a year stands at c, and then the end of its bracket.

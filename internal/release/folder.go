@@ -166,7 +166,6 @@ func copied(name string) bool {
 // folderName is a folder's name that was read.
 type folderName struct{ in *titled }
 
-// addFolder adds to r what p says, a folder that is neither container nor extras.
 func (p folderName) addFolder(r *Release, self *said, depth int) {
 	from := FromFolder
 	if depth > 0 {
@@ -252,7 +251,6 @@ func (p folderName) replace(r *Release, self *said, from From, released bool) {
 // soFar reports whether the folder's episode is how many there were when it was named: "更新至12集".
 func (p folderName) soFar() bool { return p.in.w.tagAt(p.in.marks.episode.from-1) == tagPromo }
 
-// titlesFrom returns the titles of a folder that stands there in the path.
 func (p folderName) titlesFrom(from From) []Title {
 	titles := slices.Clone(p.in.titles)
 	for i := range titles {

@@ -88,7 +88,6 @@ func (p *laidOut) tail() (t tailWord, ok bool) {
 	return tailWord{in: p, w: p.w, from: from, last: last, gap: gap, dash: dashed(gap)}, from > 0
 }
 
-// dashed reports whether a gap is a dash, tight or between blanks.
 func dashed(gap string) bool { return gap == "-" || dashGap(gap) }
 
 // behindGroup reports whether token i is what reposters and players put behind the group.
@@ -120,7 +119,6 @@ func (p *laidOut) groupBehind() {
 	}
 }
 
-// plainWords returns how many tokens of s nothing explains.
 func (p *words) plainWords(s span) int {
 	n := 0
 	for i := s.from; i < s.to; i++ {
@@ -194,7 +192,6 @@ const (
 	yearAlone
 )
 
-// findYear chooses the year of the work.
 func (p *laidOut) findYear() {
 	best, rank := -1, noYear
 	place := yearPlace{in: p, w: p.w, text: p.w.firstText(), strong: p.w.firstStrong()}
@@ -222,7 +219,6 @@ func (p *laidOut) findYear() {
 	}
 }
 
-// outside reports whether the year stands in no bracket.
 func (y yearPlace) outside() bool { return y.w.tokens[y.i].group < 0 }
 
 // endsTitle reports whether the title ends at the year: a tag, a bracket, a marker or the end follows, or few words do

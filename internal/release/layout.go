@@ -31,7 +31,6 @@ func (p *laidOut) layOut() {
 	p.findGroup()
 }
 
-// cutSegments cuts the tokens at the outermost brackets.
 func (p *laidOut) cutSegments() {
 	for i := range p.w.tokens {
 		b := p.w.outermost(i)
@@ -56,7 +55,6 @@ func (p *laidOut) quotedSegment() int {
 	return -1
 }
 
-// textSegment returns the segment between brackets that holds the title, -1 when a bracket holds it.
 func (p *laidOut) textSegment() int {
 	number := -1 // the first bracket that is an episode number
 	for k, s := range p.segments {
@@ -88,7 +86,6 @@ func (p *laidOut) titleInText(k int) {
 	p.groupBefore(k)
 }
 
-// groupBefore looks for the group in a bracket before the k-th segment.
 func (p *laidOut) groupBefore(k int) {
 	for _, s := range p.segments[:k] {
 		if s.bracket >= 0 && p.groupLike(s.span) {
@@ -164,7 +161,6 @@ func (p *laidOut) titleText(s span) bool {
 	return numbers > 0 && p.numberTitle(s)
 }
 
-// mayLead reports whether a title may follow a tag of this kind.
 func mayLead(t tag) bool {
 	switch t {
 	case tagBatch, tagSite, tagPromo, tagDate, tagEpisode, tagSeason:

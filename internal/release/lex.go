@@ -165,77 +165,37 @@ func (p lexer) inWord(j int, within bool) (size int, isLetter bool) {
 
 // matchBrackets finds the pairs of brackets. One without its partner is punctuation.
 func (p lexer) matchBrackets() {
-	var store [maxDepth]pending
-	stack := store[:0]
-	for i := 0; i < len(p.w.text); {
-		if !bracketBytes[p.w.text[i]] {
-			i++
+	type opened struct{ bracket, kind int }
+	var stack []opened // whose partners have not been seen
+	for i, r := range p.w.text {
+		switch r { // most are none, and this is quick
+		default:
 			continue
+		case '[', ']', '(', ')', '{', '}', '【', '】', '《', '》', '（', '）', '［', '］':
 		}
-		r, size := utf8.DecodeRuneInString(p.w.text[i:])
-		kind := bracketKind(r)
+		kind, behind := slices.Index(bracketSigns, r), i+utf8.RuneLen(r)
 		switch {
-		case kind == 0:
-		case kind%2 == 1 && len(p.w.brackets) < maxWords && len(stack) < maxDepth:
-			stack = append(stack, pending{index: len(p.w.brackets), want: kind + 1})
+		case kind%2 == 0 && len(p.w.brackets) < maxWords && len(stack) < maxDepth:
+			stack = append(stack, opened{len(p.w.brackets), kind})
 			p.w.brackets = append(p.w.brackets,
-				bracket{open: i, in: i + size, close: -1, outer: -1, round: r == '(' || r == '（'})
-		case kind%2 == 0:
+				bracket{open: i, in: behind, close: -1, outer: -1, round: r == '(' || r == '（'})
+		case kind%2 == 1:
 			// The nearest opener of this kind, but not beyond two: a stray bracket must not swallow the name.
 			for k := len(stack) - 1; k >= 0 && k >= len(stack)-2; k-- {
-				if stack[k].want == kind {
-					b := &p.w.brackets[stack[k].index]
-					b.close, b.out = i, i+size
+				if stack[k].kind == kind-1 {
+					b := &p.w.brackets[stack[k].bracket]
+					b.close, b.out = i, behind
 					stack = stack[:k]
 					break
 				}
 			}
 		}
-		i += size
 	}
 	p.w.brackets = slices.DeleteFunc(p.w.brackets, func(b bracket) bool { return b.close < 0 })
 }
 
-// pending is an opening bracket whose partner has not been seen.
-type pending struct{ index, want int }
-
-// bracketBytes are the bytes with which brackets begin, those of East Asia with the last two.
-var bracketBytes = [256]bool{'[': true, ']': true, '(': true, ')': true, '{': true, '}': true, 0xE3: true, 0xEF: true}
-
-// bracketKind returns an odd number for an opening bracket, the next even one for its partner, and 0 for anything else.
-func bracketKind(r rune) int {
-	switch r {
-	case '[':
-		return 1
-	case ']':
-		return 2
-	case '(':
-		return 3
-	case ')':
-		return 4
-	case '{':
-		return 5
-	case '}':
-		return 6
-	case '【':
-		return 7
-	case '】':
-		return 8
-	case '《':
-		return 9
-	case '》':
-		return 10
-	case '（':
-		return 11
-	case '）':
-		return 12
-	case '［':
-		return 13
-	case '］':
-		return 14
-	}
-	return 0
-}
+// bracketSigns are the opening brackets, each before its partner.
+var bracketSigns = []rune("[](){}【】《》（）［］")
 
 func wordByte(c byte) bool { return digit(c) || letter(c) }
 
@@ -259,7 +219,6 @@ var signs = [...][2]rune{
 	{0x1F000, utf8.MaxRune},
 }
 
-// letterRune reports whether r, beyond ASCII, belongs to a word.
 func letterRune(r rune) bool {
 	if r < 0x250 { // Latin-1 and extensions
 		return r >= 0xC0 && r != '×' && r != '÷' || r == 'ª' || r == 'º' || r == 'µ'
@@ -272,7 +231,6 @@ func letterRune(r rune) bool {
 	return true
 }
 
-// isCJK reports whether r is Han, kana or hangul.
 func isCJK(r rune) bool {
 	switch {
 	case r < 0x1100:

@@ -26,7 +26,6 @@ var markForms = []form[marked]{
 	{"TV01", "[Quiet] Silver Rail [TV01-12].mkv -> Silver Rail e1-12 batch", onMixed, markTV},
 }
 
-// findMarkers finds the markers, and what the counters say that the lexer found.
 func (p *marked) findMarkers() {
 	for i := range p.w.tokens {
 		if t := &p.w.tokens[i]; t.class == cjk && t.tag == tagPart && p.part == 0 && t.num > 0 {
@@ -78,7 +77,6 @@ func (p *marked) take(i, to int, t tag) span {
 	return s
 }
 
-// split cuts token i at the offset.
 func (p *marked) split(i, at int) {
 	head, rest := p.w.tokens[i], p.w.tokens[i]
 	head.e, rest.s = at, at
@@ -233,14 +231,12 @@ func markTightCount(p *marked, i int) bool {
 	return true
 }
 
-// setEpisode records one episode, read from tokens [from, to).
 func (p *marked) setEpisode(from, to int, v float64) {
 	p.w.set(from, to, tagEpisode)
 	p.episodes = append(p.episodes[:0:0], v)
 	p.episode = span{from, to}
 }
 
-// setEpisodes records the range lo to hi.
 func (p *marked) setEpisodes(from, to, lo, hi int) {
 	p.w.set(from, to, tagEpisode)
 	p.episode = span{from, to}

@@ -252,7 +252,6 @@ func (p *numbered) points(i int) int {
 	return decide(numberRules, b)
 }
 
-// around returns the bracket that holds the number.
 func (b bareNumber) around() *bracket { return &b.w.brackets[b.w.tokens[b.i].group] }
 
 // behindRemark reports whether a number with a zero in front stands behind what a title in blanks is remarked with: a
@@ -266,7 +265,6 @@ func (b bareNumber) behindRemark() bool {
 	}
 }
 
-// likeYear reports whether the number could be a year.
 func (b bareNumber) likeYear() bool { return b.width == 4 && yearNumber(b.value) }
 
 func (b bareNumber) half() bool {
@@ -295,7 +293,6 @@ func (b bareNumber) belongsToWord() bool {
 	}
 }
 
-// takeLoose records the bare number at i.
 func (p *numbered) takeLoose(i int) {
 	n, _ := p.w.loose(i)
 	t := p.w.tokens[i]
@@ -336,7 +333,6 @@ func (p *numbered) nextYear(i int) bool {
 	return p.layout.yearAt == i+1 || p.layout.yearAt == i+2 && p.w.tokens[i+1].class == number && rangeGap(p.w.gap(i))
 }
 
-// bracketNext reports whether a bracket opens behind token i.
 func (p *numbered) bracketNext(i int) bool {
 	return i+1 < len(p.w.tokens) && p.w.tokens[i].group < 0 && p.w.tokens[i+1].group >= 0
 }

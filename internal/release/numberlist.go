@@ -100,7 +100,6 @@ func (k *kind) next(before item) (n item, ok bool) {
 	return n, ok
 }
 
-// letterOfSeason reads the S of another season.
 func (c *cursor) letterOfSeason(item) bool {
 	if c.peek()|0x20 != 's' || !digit(c.at(1)) {
 		return false
@@ -206,7 +205,6 @@ func (p *marked) readEpisodes(c cursor, season string, signed bool) ([]float64, 
 	return episodes, c.i, true
 }
 
-// toEpisodes returns whole numbers as episodes.
 func toEpisodes(numbers []int) []float64 {
 	episodes := make([]float64, len(numbers))
 	for i, n := range numbers {
@@ -226,7 +224,6 @@ func (c cursor) tagFollows() bool {
 	}
 }
 
-// leadingWord returns how many letters and digits s begins with.
 func leadingWord(s string) int {
 	n := 0
 	for n < len(s) && wordByte(s[n]) {

@@ -18,8 +18,7 @@ func Parse(path string) Release { return parse(path, false) }
 func ParseFile(path string) Release { return parse(path, true) }
 
 func parse(path string, exists bool) Release {
-	var store [8]string
-	name, dirs := splitPath(path, exists, store[:0:8])
+	name, dirs := splitPath(path, exists)
 	base, ext := cutExtension(name)
 	r := Release{Path: path, Name: name, Extension: ext}
 	s := pool.Get().(*stages)
@@ -43,7 +42,6 @@ func parse(path string, exists bool) Release {
 	return r
 }
 
-// fill copies what was read into r.
 func (p *titled) fill(r *Release) {
 	if len(p.titles) > 0 {
 		r.Titles = slices.Clone(p.titles)
@@ -121,7 +119,6 @@ func mirrored(s string) bool {
 	return false
 }
 
-// byteBefore returns the byte before s[i], 0 at the start.
 func byteBefore(s string, i int) byte {
 	if i == 0 {
 		return 0
@@ -140,7 +137,6 @@ func mirroredMarker(s string) bool {
 		(len(s) == 6 || !wordByte(s[6]))
 }
 
-// mirror returns s from its last character to its first.
 func mirror(s string) string {
 	runes := []rune(s)
 	slices.Reverse(runes)
@@ -204,7 +200,6 @@ func (p *titled) findRest() {
 	p.findEdition()
 }
 
-// findEdition reads which cut of a film, or which edition of a series, the name says, of several all of them.
 func (p *titled) findEdition() {
 	for i := range p.w.tokens {
 		t := &p.w.tokens[i]
@@ -220,12 +215,10 @@ func (p *titled) findEdition() {
 	}
 }
 
-// inTitle reports whether token i is part of the title.
 func (p *titled) inTitle(i int) bool {
 	return p.layout.first >= 0 && i >= p.layout.first && i < p.bound
 }
 
-// keepFirst sets an empty field to v.
 func keepFirst(field *string, v string) {
 	if *field == "" {
 		*field = v
@@ -268,7 +261,6 @@ func (p *titled) left() []string {
 	return out
 }
 
-// inPlace reports whether token i stands in one of the brackets that hold titles.
 func (p *laidOut) inPlace(i int) bool {
 	for _, s := range p.places {
 		if s.holds(i) {

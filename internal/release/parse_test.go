@@ -550,22 +550,6 @@ func TestPartsOfEpisodesAndOfSeasons(t *testing.T) {
 	}
 }
 
-func TestEveryBracketIsLookedFor(t *testing.T) {
-	kinds := 0
-	for r := range rune(0x10000) {
-		if bracketKind(r) == 0 {
-			continue
-		}
-		kinds++
-		if !bracketBytes[string(r)[0]] {
-			t.Errorf("%q begins with a byte that bracketBytes does not have", r)
-		}
-	}
-	if kinds != 14 {
-		t.Errorf("%d kinds of brackets, want 14", kinds)
-	}
-}
-
 func TestComposedLettersNeedNoNormalizing(t *testing.T) {
 	for r := range rune(0x10000) {
 		if !composed(r) {

@@ -1,6 +1,7 @@
 package release
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -27,16 +28,18 @@ func cutExtension(name string) (base, ext string) {
 	}
 }
 
-// splitPath splits path into the name and the folders above it, nearest first, as many as store can hold. Unless the
+// maxDirs bounds the folders that are read.
+const maxDirs = 8
+
+// splitPath splits path into the name and the folders above it, nearest first, at most maxDirs. Unless the
 // file is there, a slash that stands between blanks, in brackets, or between two titles of one name separates nothing.
-func splitPath(path string, exists bool, store []string) (name string, dirs []string) {
-	dirs = store[:0]
+func splitPath(path string, exists bool) (name string, dirs []string) {
 	if strings.IndexByte(path, '/') < 0 && strings.IndexByte(path, '\\') < 0 ||
 		!exists && !absolute(path) && oneName(path) {
 		return path, dirs
 	}
 	found := false
-	for end := len(path); end >= 0 && len(dirs) < cap(dirs); {
+	for end := len(path); end >= 0 && len(dirs) < maxDirs; {
 		start := lastElement(path[:end], path, exists, found)
 		part := strings.TrimSpace(path[start:end])
 		end = start - 1
@@ -119,7 +122,7 @@ func oneName(s string) bool {
 	}
 	opens := func(s string) bool {
 		r, _ := utf8.DecodeRuneInString(s)
-		return bracketKind(r)%2 == 1
+		return slices.Index(bracketSigns, r)%2 == 0
 	}
 	last := s[strings.LastIndexByte(s, '/')+1:]
 	if !opens(s) || opens(last) {

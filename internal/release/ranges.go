@@ -219,7 +219,6 @@ func (p *numbered) countsOn(n float64) bool {
 	return before == 0
 }
 
-// setOverall records the count, of which tokens at say the first number and the last.
 func (p *numbered) setOverall(at span, list []float64) bool {
 	if last := list[len(list)-1]; len(list) > 1 {
 		list = list[:1]

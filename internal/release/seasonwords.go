@@ -152,7 +152,6 @@ func markSeasonSpelled(p *marked, i int) bool {
 	return true
 }
 
-// setSeason records the season that tokens [from, to) say, unless one is known.
 func (p *marked) setSeason(from, to, n int) {
 	p.w.set(from, to, tagSeason)
 	if len(p.seasons) == 0 {
@@ -198,7 +197,6 @@ var notOrdinals = []reason[ordinalSeason]{
 		}),
 }
 
-// counting reports whether the number is plain and not zero.
 func (o ordinalSeason) counting() bool { return o.plain && o.w.tokens[o.i].num != 0 }
 
 // markOrdinalSeason: "2nd Season", "Second Season", "10 th season", "3 Temporada", "5 сезон", "2.Sezon", "3-й сезон",

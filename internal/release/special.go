@@ -194,7 +194,6 @@ func (p *numbered) numberOfSpecial(i int) {
 	}
 }
 
-// untilDigit returns w up to its first digit.
 func untilDigit(w string) string {
 	n := 0
 	for n < len(w) && !digit(w[n]) {
@@ -222,7 +221,6 @@ func capitals(w string) bool {
 	return true
 }
 
-// upper returns w in capitals.
 func upper(w string) string {
 	if capitals(w) {
 		return w

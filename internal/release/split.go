@@ -12,7 +12,6 @@ type splitter struct{ in *titled }
 // maxTitles bounds the candidates of one name.
 const maxTitles = 12
 
-// addTitles adds the titles that stand in tokens [from, to).
 func (p *titled) addTitles(from, to int) {
 	s, mark := splitter{p}, len(p.titles)
 	switch {
@@ -28,7 +27,6 @@ func (p *titled) addTitles(from, to int) {
 	p.preferLatin(mark)
 }
 
-// addTitle adds one, unless it is there already.
 func (p *titled) addTitle(from, to int) {
 	if from >= to {
 		return
@@ -111,7 +109,6 @@ func (s separator) spaced() bool {
 // fate reports whether the slash belongs to a title that is always written with one: "Fate/stay night".
 func (s separator) fate() bool { return among(s.w.word(s.i), "fate") }
 
-// separatorBehind returns the separator behind token i, if there is one.
 func (p splitter) separatorBehind(i, from, to int) (s separator, ok bool) {
 	gap := p.in.w.gap(i)
 	at := strings.IndexAny(gap, "/|")
@@ -152,7 +149,6 @@ func (p splitter) splitSlash(from, to int) bool {
 	return true
 }
 
-// cutAt adds the titles between the separators that part titles in this way.
 func (p splitter) cutAt(how cut, from, to int) {
 	start := from
 	for i := from; i+1 < to && len(p.in.titles) < maxTitles; i++ {
@@ -185,7 +181,6 @@ func (s scripts) minus(o scripts) scripts {
 	return scripts{s.wide - o.wide, s.latin - o.latin, s.words - o.words}
 }
 
-// scriptsOf counts the scripts of tokens [from, to).
 func (p *titled) scriptsOf(from, to int) (s scripts) {
 	for i := from; i < to; i++ {
 		switch {
@@ -250,7 +245,6 @@ func (p splitter) endOfPart(from, to int) int {
 	return to
 }
 
-// repeatsYear reports whether token i is the year again.
 func (p *laidOut) repeatsYear(i int) bool {
 	return p.year > 0 && p.w.tokens[i].class == number && p.w.tokens[i].num == p.year
 }
@@ -393,5 +387,4 @@ func (p splitter) again(i, to int) bool {
 	return numeral
 }
 
-// oneNumber reports whether s is a number and nothing else.
 func (p *words) oneNumber(s span) bool { return s.to-s.from == 1 && p.tokens[s.from].class == number }

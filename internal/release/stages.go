@@ -134,7 +134,6 @@ type rule[In, Out any] struct {
 	out     Out
 }
 
-// when makes a row that says out.
 func when[In, Out any](name, example string, applies func(In) bool, out Out) rule[In, Out] {
 	return rule[In, Out]{name, example, applies, out}
 }
@@ -156,12 +155,10 @@ type reason[In any] struct {
 	applies func(In) bool
 }
 
-// because makes a reason.
 func because[In any](name, example string, applies func(In) bool) reason[In] {
 	return reason[In]{name, example, applies}
 }
 
-// anyOf reports whether one of the reasons applies.
 func anyOf[In any](reasons []reason[In], in In) bool {
 	for i := range reasons {
 		if reasons[i].applies(in) {

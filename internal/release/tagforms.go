@@ -105,7 +105,7 @@ func usualHeight(lines string) string {
 	return ""
 }
 
-// madeTag reports whether the word at i is in the table as a tag of how the file was made; it looks ahead of tagWords.
+// madeTag reports whether the word at i is in the table as a tag of how the file was made; it looks ahead of findTags.
 func (p *tagged) madeTag(i int) bool {
 	if i >= len(p.w.tokens) {
 		return false
@@ -283,13 +283,8 @@ func (p *tagged) siteAlone(i int) bool {
 // readCatalogueID: "[tmdbid-26209]", "{tmdb-26209}", "tmdbid=26209", "imdb-tt0061265", "{tvdb-1}", "[anidb-1]", and the
 // "[tt0061265]" of IMDb in a bracket.
 func readCatalogueID(p *tagged, i int) bool {
-	if p.w.width(i) < len("tmdb") {
-		return false
-	}
-	switch p.w.word(i)[0] | 0x20 { // most words can't be one, and this is quick
-	case 't', 'i', 'a':
-	default:
-		return false
+	if p.w.width(i) < len("tmdb") || strings.IndexByte("tia", p.w.word(i)[0]|0x20) < 0 {
+		return false // most words can't be one, and this is quick
 	}
 	w := lower(p.w.word(i))
 	if p.w.tokens[i].group >= 0 && len(w) >= 9 && imdbID(w) {
@@ -343,16 +338,13 @@ func catalogue(name string) string {
 // imdbID reports whether w is "tt" and digits.
 func imdbID(w string) bool { return strings.HasPrefix(w, "tt") && allDigits(w[2:]) }
 
-// setID records the id that tokens [from, to) give.
 func (p *tagged) setID(from, to int, id ID) {
 	p.ids = append(p.ids, id)
 	p.w.set(from, to, tagID)
 }
 
-// idGap reports whether g can stand between the name of a catalogue and an id.
 func idGap(g string) bool {
 	return g == ": " || len(g) == 1 && strings.Contains("-=:_ /", g)
 }
 
-// allDigits reports whether s is digits and not empty.
 func allDigits(s string) bool { return s != "" && leadingDigits(s) == len(s) }

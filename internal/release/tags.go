@@ -41,7 +41,6 @@ func (p *tagged) findTags() {
 	p.findDates()
 }
 
-// lookUp sets what the table of words says of token i.
 func (p *tagged) lookUp(i int) {
 	t := &p.w.tokens[i]
 	if t.class == number {
@@ -132,7 +131,6 @@ func (p *tagged) setDate(from, to int) {
 	p.dated = span{from, to}
 }
 
-// datePart reports whether tokens i and j can be neighbours in a date.
 func (p *tagged) datePart(i, j int) bool {
 	if !p.w.plainNumber(j) || !p.w.beside(i, j) {
 		return false
@@ -170,7 +168,6 @@ func (p *tagged) dateNumbers(i int) bool {
 		(dayMonth(a, b) || a >= 8 && dayMonth(b, c))
 }
 
-// dayMonth reports whether a and b are a day and a month, in either order.
 func dayMonth(a, b int) bool {
 	return a >= 1 && b >= 1 && a <= 31 && b <= 31 && (a <= 12 || b <= 12)
 }

@@ -19,7 +19,6 @@ func (p *titled) findTitles() {
 	p.findRest()
 }
 
-// titlesInText takes titles from the text between brackets.
 func (p *titled) titlesInText() {
 	p.small = p.firstSmall()
 	first := p.layout.first
@@ -151,7 +150,6 @@ func (p *titled) titlesInBrackets() {
 	}
 }
 
-// titlesInBracket takes titles from one bracket.
 func (p *titled) titlesInBracket(s span) {
 	for s.from < s.to && p.w.tokens[s.from].tag == tagPromo {
 		s.from++

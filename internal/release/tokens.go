@@ -6,10 +6,8 @@ type span struct{ from, to int }
 func (s span) empty() bool      { return s.from >= s.to }
 func (s span) holds(i int) bool { return s.from <= i && i < s.to }
 
-// word returns the text of token i.
 func (p *words) word(i int) string { return p.text[p.tokens[i].s:p.tokens[i].e] }
 
-// tagAt returns the tag of token i, none where there is no such token.
 func (p *words) tagAt(i int) tag {
 	if i < 0 || i >= len(p.tokens) {
 		return none
@@ -38,7 +36,6 @@ func (p *words) beside(i, j int) bool {
 	return i >= 0 && i < len(p.tokens) && j >= 0 && j < len(p.tokens) && p.tokens[i].group == p.tokens[j].group
 }
 
-// classAt returns the class of token i, noClass where there is no such token.
 func (p *words) classAt(i int) class {
 	if i < 0 || i >= len(p.tokens) {
 		return noClass
@@ -51,13 +48,10 @@ func (p *words) strongAt(i int) bool {
 	return p.tagAt(i) != none && !p.tokens[i].weak
 }
 
-// width returns the length of token i in bytes.
 func (p *words) width(i int) int { return p.tokens[i].e - p.tokens[i].s }
 
-// plainNumber reports whether token i is a number that nothing has explained.
 func (p *words) plainNumber(i int) bool { return p.classAt(i) == number && p.tokens[i].tag == none }
 
-// roleAt returns the role of token i in a marker, noRole where there is no such token.
 func (p *words) roleAt(i int) role {
 	if i < 0 || i >= len(p.tokens) {
 		return noRole
@@ -84,7 +78,6 @@ func (p *words) loose(i int) (int, bool) {
 	return n, c.i > at && c.i == t.e
 }
 
-// looseAt is loose, false where there is no token i.
 func (p *words) looseAt(i int) (int, bool) {
 	if i < 0 || i >= len(p.tokens) {
 		return 0, false
@@ -151,7 +144,6 @@ func (p *words) onlyTags(i, to int) bool {
 	return true
 }
 
-// leadingDigits returns how many digits w begins with.
 func leadingDigits(w string) int {
 	n := 0
 	for n < len(w) && digit(w[n]) {
@@ -160,7 +152,6 @@ func leadingDigits(w string) int {
 	return n
 }
 
-// withoutDigits returns w without the digits at its end.
 func withoutDigits(w string) string {
 	n := len(w)
 	for n > 0 && digit(w[n-1]) {
@@ -177,7 +168,6 @@ func (p *words) alone(i int) bool {
 	return g >= 0 && p.brackets[g].behind-p.brackets[g].first == 1
 }
 
-// wordsOf returns the tokens in a bracket.
 func (p *words) wordsOf(bracket int) span {
 	return span{p.brackets[bracket].first, p.brackets[bracket].behind}
 }

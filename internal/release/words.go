@@ -133,7 +133,6 @@ var lists = sync.OnceValue(func() *vocabulary {
 	return v
 })
 
-// add adds the words of a section, which all mean the same.
 func (v *vocabulary) add(s wordlist.Section, k kw) {
 	if s.Is("season") { // "se"
 		k.role = seasonWord
@@ -167,7 +166,6 @@ var roleNames = map[string]role{
 	"aka": akaWord,
 }
 
-// among reports whether w is one of the words, in any case.
 func among(w string, words ...string) bool {
 	for _, v := range words {
 		if len(v) == len(w) && strings.EqualFold(v, w) {
@@ -180,7 +178,6 @@ func among(w string, words ...string) bool {
 // maxWord is the length in bytes of the longest word looked up.
 const maxWord = 24
 
-// lookup returns the meaning of a word in any case, the zero value for a word without one.
 func lookup(w string) (kw, bool) { return find(lists().words, w) }
 
 // find looks up a word in any case.
@@ -204,7 +201,6 @@ func find[V any](in map[string]V, w string) (v V, ok bool) {
 	return v, ok
 }
 
-// lower returns w in small letters.
 func lower(w string) string {
 	for i := 0; i < len(w); i++ {
 		if w[i] >= 'A' && w[i] <= 'Z' || w[i] >= utf8.RuneSelf {
@@ -214,13 +210,11 @@ func lower(w string) string {
 	return w
 }
 
-// roman returns the value of an upper-case roman numeral up to ten, or of a single character such as Ⅲ.
 func roman(w string) (int, bool) {
 	n, ok := lists().romans[w]
 	return n, ok
 }
 
-// spelled returns the value of a lower-case number word.
 func spelled(w string) (int, bool) {
 	n, ok := lists().cardinals[w]
 	return n, ok
@@ -259,7 +253,6 @@ func hanNumber(s string) (value, size int) {
 	return total + last, size
 }
 
-// hanDigit returns the value of a Han numeral, -1 for another character.
 func hanDigit(r rune) int {
 	if n, ok := lists().han[r]; ok {
 		return n

@@ -194,12 +194,10 @@ func isKana(r rune) bool {
 	return r >= 0x3041 && r <= 0x3096 || r >= 0x30A1 && r <= 0x30FA || r >= 0xFF66 && r <= 0xFF9D && r != 0xFF70
 }
 
-// isHangul reports whether r is a syllable or a letter of hangul.
 func isHangul(r rune) bool {
 	return isSyllable(r) || r >= 0x1100 && r <= 0x11FF || r >= 0x3130 && r <= 0x318F
 }
 
-// isSyllable reports whether r is a whole syllable of hangul.
 func isSyllable(r rune) bool { return r >= hangulBase && r <= hangulLast }
 
 // WithYear puts the year behind a title, unless the title ends with it or there is none: "Title (1999)".

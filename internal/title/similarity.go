@@ -212,7 +212,6 @@ var ordinals = map[string]string{
 	"first": "1", "second": "2", "third": "3", "fourth": "4", "fifth": "5", "sixth": "6", "seventh": "7",
 }
 
-// sameBag reports whether a and b hold the same words in any order.
 func sameBag(a, b []string) bool {
 	if len(a) != len(b) {
 		return false
