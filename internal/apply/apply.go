@@ -57,28 +57,28 @@ func (e *Engine) Apply(ctx context.Context, p *organize.Plan, opts Options) (*Ou
 	if err != nil {
 		return nil, lang.Error("write the journal: %w", err)
 	}
-	w := e.open(j)
-	defer w.close()
+	x := e.open(j)
+	defer x.close()
 	out.Run = c.run.ID
-	err = w.apply(ctx)
-	w.tell(out, StatusDone)
-	return w.outcome(out, err)
+	err = x.apply(ctx)
+	x.tell(out, StatusDone)
+	return x.outcome(out, err)
 }
 
 // Resume goes on with a run that was cut off, in apply or in undo, to where it was to lead.
 func (e *Engine) Resume(ctx context.Context, id string) (*Outcome, error) {
-	w, err := e.reopen(id)
+	x, err := e.reopen(id)
 	if err != nil {
 		return nil, err
 	}
-	defer w.close()
-	out := &Outcome{Run: id, Results: w.results()}
-	if err := w.redress(); err != nil {
+	defer x.close()
+	out := &Outcome{Run: id, Results: x.results()}
+	if err := x.dirs.redress(); err != nil {
 		return nil, failed(err)
 	}
-	err = w.apply(ctx)
-	w.tell(out, StatusDone)
-	return w.outcome(out, err)
+	err = x.apply(ctx)
+	x.tell(out, StatusDone)
+	return x.outcome(out, err)
 }
 
 // mounted is nil where a root is the folder that was planned with.

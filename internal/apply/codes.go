@@ -24,6 +24,9 @@ const (
 	NotCached    organize.Code = "not_cached"
 	ForeignNFO   organize.Code = "foreign_nfo"
 	NotReached   organize.Code = "not_reached"
+	Unproven     organize.Code = "unproven"
+
+	originalEdited organize.Code = "original_edited" // Edited, of which the one that was not copied is meant
 )
 
 var meanings = []struct {
@@ -49,6 +52,7 @@ var meanings = []struct {
 	{NotCached, "what TMDB says of it is not in the cache any more"},
 	{ForeignNFO, "another file is there, about something else"},
 	{organize.NoReflink, "the file system can't share blocks between files"},
+	{Unproven, "nothing proves any more that this copy is the run's: its journal is damaged"},
 	{NotReached, "the run ended before it"},
 	{organize.NotRegular, "not a regular file"},
 	{organize.Unreadable, "the system failed"},

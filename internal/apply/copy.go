@@ -1,6 +1,8 @@
 package apply
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"hash/crc32"
 	"io"
@@ -34,57 +36,62 @@ func (r *run) part(i int, at place, back bool) place {
 	return place{at.Dir, organize.TempName(r.Parts, i+1) + suffix}
 }
 
-// duplicate makes a copy of a file under another name, which it gets when it is whole and durable. known is the mark of an
-// earlier copy, nil for none; word is that of the mark; seen is what lay there when it was looked at.
-func (e *engine) duplicate(i int, dir Dir, from, to place, seen Info, known *copyMark, word string) *Problem {
-	into, err := e.make(to.Dir)
+// duplicate makes a copy of a file under another name, which it gets when it is whole and durable. known is the mark of an earlier copy, nil
+// for none; seen is what lay there when it was looked at.
+func (w *worker) duplicate(o *op, dir Dir, from, to place, seen Info, known *copyMark, back bool) (*copyMark, *Problem) {
+	into, err := w.dirs.make(to.Dir)
 	if err != nil {
-		return failed(err)
+		return nil, failed(err)
 	}
-	part := e.run.part(i, to, word == markReturned)
-	loose := e.journal.progress.unstableInodes
+	part := w.run.part(o.Index, to, back)
+	unstable := w.journal.progress.unstableInodes
 	info, err := into.Lstat(part.Name)
 	there := err == nil
 	switch {
 	case err != nil && !isMissing(err):
-		return failed(err)
+		return nil, failed(err)
 	case known != nil && !there: // it has its name already, or was never durable
-		if now, err := into.Lstat(to.Name); err == nil && known.is(now, loose) && known.matches(now) {
-			return e.durable(into)
+		if now, err := into.Lstat(to.Name); err == nil && known.is(now, unstable) && known.matches(now) {
+			return known, failedOr(into.Sync())
 		}
 		known = nil
-	case there && (known == nil || !known.is(info, loose) || !known.matches(info)):
-		if err := into.Unlink(part.Name); err != nil { // a copy that was cut off
-			return failed(err)
+	case there && (known == nil || !known.is(info, unstable) || !known.matches(info)):
+		if err := into.Unlink(part.Name); err != nil { // an interrupted copy
+			return nil, failed(err)
 		}
 		known = nil
 	}
 	if known == nil {
 		var p *Problem
-		if known, p = e.fill(i, dir, from, into, part, seen, word == markReturned); p != nil {
+		if known, p = w.fill(o, dir, from, into, part, seen, back); p != nil {
 			if left := remove(into, part.Name); left != nil {
-				return left
+				return nil, left
 			}
-			return p
+			return nil, p
 		}
-		e.journal.mark(mark{Mark: word, File: new(i), Copy: known})
-		if err := e.journal.sync(); err != nil {
-			return failed(err)
+		word := markCopied
+		if back {
+			word = markReturned
+		}
+		w.journal.mark(mark{Mark: word, File: new(o.Index), Copy: known})
+		if err := w.journal.sync(); err != nil {
+			return nil, failed(err)
 		}
 	}
-	if p := e.publish(known, into, part, to); p != nil {
-		return p
+	if p := w.publish(known, into, part, to); p != nil {
+		return nil, p
 	}
-	return e.durable(into)
+	return known, failedOr(into.Sync())
 }
 
 // publish gives a whole file its name, and replaces none.
-func (e *engine) publish(known *copyMark, into Dir, part, to place) *Problem {
+func (w *worker) publish(known *copyMark, into Dir, part, to place) *Problem {
 	err := errors.ErrUnsupported
-	if !e.journal.progress.moveByLink {
+	if !w.journal.progress.moveByLink {
 		err = into.Rename(part.Name, into, to.Name)
 	}
-	if errors.Is(err, errors.ErrUnsupported) || cantExclude(err) {
+	byLink := errors.Is(err, errors.ErrUnsupported) || cantExclude(err)
+	if byLink {
 		if err = into.Link(part.Name, into, to.Name); err == nil {
 			err = into.Unlink(part.Name)
 		} else if cantLink(err) {
@@ -92,20 +99,22 @@ func (e *engine) publish(known *copyMark, into Dir, part, to place) *Problem {
 		}
 	}
 	now, looked := into.Lstat(to.Name)
-	ours := looked == nil && known.is(now, e.journal.progress.unstableInodes)
-	if err != nil { // with ours it had its name, and its first one too
-		if left := remove(into, part.Name); left != nil {
-			return left
+	isOurs := looked == nil && known.is(now, w.journal.progress.unstableInodes)
+	switch {
+	case err == nil && looked == nil && !isOurs: // another file had the temporary name a moment ago: it gets that back
+		if !byLink {
+			_ = into.Rename(to.Name, into, part.Name)
+		} else if now.Links > 1 {
+			_ = into.Unlink(to.Name)
 		}
-		if !ours {
-			return failed(err)
-		}
+		return problem(Changed)
+	case err == nil:
+		return nil
 	}
-	return nil
-}
-
-func (e *engine) durable(dir Dir) *Problem {
-	if err := dir.Sync(); err != nil {
+	if left := remove(into, part.Name); left != nil { // if it has its name: its first one too
+		return left
+	}
+	if !isOurs {
 		return failed(err)
 	}
 	return nil
@@ -113,7 +122,7 @@ func (e *engine) durable(dir Dir) *Problem {
 
 // fill makes the copy and gives it the times, mode and owner of its source. A source that changes meanwhile is no source. What comes
 // back as it went gets the time that it had: the other file system may not have kept all of it.
-func (e *engine) fill(i int, dir Dir, from place, into Dir, part place, seen Info, back bool) (*copyMark, *Problem) {
+func (w *worker) fill(o *op, dir Dir, from place, into Dir, part place, seen Info, back bool) (*copyMark, *Problem) {
 	source, err := dir.Read(from.Name)
 	if err != nil {
 		return nil, failed(err)
@@ -131,7 +140,7 @@ func (e *engine) fill(i int, dir Dir, from place, into Dir, part place, seen Inf
 		return nil, failed(err)
 	}
 	defer target.Close()
-	sum, o := uint64(0), &e.run.Ops[i]
+	sum := uint64(0)
 	crc, named := namedCRC(o)
 	named = named && from == o.From
 	check := crc32.NewIEEE()
@@ -140,24 +149,24 @@ func (e *engine) fill(i int, dir Dir, from place, into Dir, part place, seen Inf
 			return nil, &Problem{Code: organize.NoReflink, Err: err}
 		}
 		named = false
-	} else if sum, err = pour(e.ctx, source, target, before.Size, func(read []byte, at int64) {
+	} else if sum, err = copyContent(w.ctx, source, target, before.Size, func(read []byte, at int64) {
 		if named {
 			_, _ = check.Write(read)
 		}
-		if e.poured != nil {
-			e.poured(at)
+		if w.onCopied != nil {
+			w.onCopied(at)
 		}
 	}); err != nil {
 		return nil, failed(err)
 	}
-	worn := before
-	if gone := e.journal.progress.file(i).copy; back && gone != nil && gone.matches(before) {
-		worn.MTime = e.run.Ops[i].MTime
+	meta := before
+	if gone := w.journal.progress.file(o.Index).copy; back && gone != nil && gone.matches(before) {
+		meta.MTime = o.MTime
 		if gone.Mode != 0 {
-			worn.Mode = gone.Mode
+			meta.Mode = gone.Mode
 		}
 	}
-	whole, err := target.Dress(source, worn, e.asRoot)
+	whole, err := target.CopyMetadata(source, meta, w.asRoot)
 	if err != nil {
 		return nil, failed(err)
 	}
@@ -176,10 +185,10 @@ func (e *engine) fill(i int, dir Dir, from place, into Dir, part place, seen Inf
 		return nil, failed(err)
 	}
 	if !whole {
-		e.bare = append(e.bare, i)
+		w.noticed.lostAttributes = append(w.noticed.lostAttributes, o.Index)
 	}
 	if named && check.Sum32() != crc {
-		e.badCRC = append(e.badCRC, i)
+		w.noticed.badCRC = append(w.noticed.badCRC, o.Index)
 	}
 	return &copyMark{Inode: made.Inode, Size: made.Size, MTime: made.MTime, Birth: made.Birth, Sum: sum, Mode: before.Mode}, nil
 }
@@ -190,7 +199,7 @@ func isAsBefore(before, now Info) bool {
 }
 
 // proven is nil if a copy reads back from the disk as it was written.
-func (e *engine) proven(known *copyMark, dir Dir, name string) *Problem {
+func proven(known *copyMark, dir Dir, name string) *Problem {
 	f, err := dir.Read(name)
 	if err != nil {
 		return failed(err)
@@ -207,83 +216,69 @@ func (e *engine) proven(known *copyMark, dir Dir, name string) *Problem {
 	return nil
 }
 
-// copyForward carries out a copy, a clone, or a move to another file system.
-func (e *engine) copyForward(i int, from, to place) *Problem {
-	o := &e.run.Ops[i]
-	if p := e.discard(i, from, true); p != nil { // of an undo that was cut off
+// copyTo carries out a copy, a clone, or a move to another file system.
+func (w *worker) copyTo(o *op, source glimpse, from, to place) *Problem {
+	known, p := w.duplicate(o, source.dir, from, to, source.info, w.journal.progress.file(o.Index).copy, false)
+	if p != nil || o.Verb != organize.Move {
 		return p
 	}
-	known := e.journal.progress.file(i).copy
-	dir, f, err := e.find(o, from)
-	if err != nil {
-		return failed(err)
+	// The source goes if the copy is proven, and the source still what it was.
+	into, p := w.provenAt(known, to)
+	if p != nil {
+		return p
 	}
-	if !f.same {
-		if known != nil {
-			if _, now, err := e.look(to); err == nil && known.is(now, e.journal.progress.unstableInodes) {
-				return nil // done before; the source is gone as it should be, or by others
-			}
-		}
+	if now, err := into.Lstat(to.Name); err != nil || !known.is(now, w.journal.progress.unstableInodes) || !known.matches(now) {
 		return problem(Changed)
 	}
-	if p := e.duplicate(i, dir, from, to, f.info, known, markCopied); p != nil || o.Verb != organize.Move {
-		return p
-	}
-	return e.release(i, from, to, e.journal.progress.file(i).copy)
-}
-
-// release removes the source of a copy that is proven, if it is still what it was.
-func (e *engine) release(i int, from, to place, known *copyMark) *Problem {
-	into, err := e.get(to.Dir)
-	if err != nil {
-		return failed(err)
-	}
-	if p := e.proven(known, into, to.Name); p != nil {
-		return p
-	}
-	if p := e.durable(into); p != nil {
-		return p
-	}
-	if now, err := into.Lstat(to.Name); err != nil || !known.is(now, e.journal.progress.unstableInodes) || !known.matches(now) {
-		return problem(Changed)
-	}
-	dir, f, err := e.find(&e.run.Ops[i], from)
+	s, err := w.see(o, from)
 	switch {
 	case err != nil:
 		return failed(err)
-	case !f.there:
+	case s.what == nothing:
 		return nil
-	case !f.same:
+	case s.what&(same|returned) == 0:
 		return problem(Changed)
 	}
-	return remove(dir, from.Name)
+	return remove(s.dir, from.Name)
 }
 
-// lies returns what lies at a place, if anything does.
-func (e *engine) lies(at place) (dir Dir, info Info, there bool, err error) {
-	dir, info, err = e.look(at)
-	if isMissing(err) || isElse(err) {
-		return dir, Info{}, false, nil
+// fetch brings a file back from another file system.
+func (w *worker) fetch(o *op, target glimpse, from, to place) *Problem {
+	known, p := w.duplicate(o, target.dir, to, from, target.info, w.journal.progress.file(o.Index).returned, true)
+	if p != nil {
+		if p.Code == organize.Exists {
+			p.Code = Occupied
+		}
+		return p
 	}
-	return dir, info, err == nil, err
+	if _, p := w.provenAt(known, from); p != nil {
+		return p
+	}
+	if p := remove(target.dir, to.Name); p != nil {
+		return p
+	}
+	return w.discard(o.Index, from, true)
 }
 
-// look returns what lies at a place; an error where nothing does.
-func (e *engine) look(at place) (Dir, Info, error) {
-	dir, err := e.get(at.Dir)
+// provenAt is no problem if a copy reads back from the disk as it was written and its name is durable. It returns the copy's folder.
+func (w *worker) provenAt(known *copyMark, at place) (Dir, *Problem) {
+	dir, err := w.dirs.get(at.Dir)
 	if err != nil {
-		return nil, Info{}, err
+		return nil, failed(err)
 	}
-	info, err := dir.Lstat(at.Name)
-	return dir, info, err
+	if p := proven(known, dir, at.Name); p != nil {
+		return nil, p
+	}
+	return dir, failedOr(dir.Sync())
 }
 
-// discard removes what a copy that was cut off has left in a folder.
-func (e *engine) discard(i int, at place, back bool) *Problem {
-	dir, err := e.get(at.Dir)
+// discard removes what an interrupted copy has left in a folder.
+func (w *worker) discard(i int, at place, back bool) *Problem {
+	dir, err := w.dirs.get(at.Dir)
 	if err == nil {
-		if _, err = dir.Lstat(e.run.part(i, at, back).Name); err == nil {
-			err = dir.Unlink(e.run.part(i, at, back).Name)
+		part := w.run.part(i, at, back).Name
+		if _, err = dir.Lstat(part); err == nil {
+			err = dir.Unlink(part)
 		}
 	}
 	if err != nil && !isMissing(err) && !isElse(err) {
@@ -292,83 +287,108 @@ func (e *engine) discard(i int, at place, back bool) *Problem {
 	return nil
 }
 
-// copyBack takes a copy away again, or brings a file back from another file system.
-func (e *engine) copyBack(i int, from, to place) *Problem {
-	if p := e.discard(i, to, false); p != nil {
-		return p
-	}
-	o, m := &e.run.Ops[i], &e.journal.progress
-	known, returned := m.file(i).copy, m.file(i).returned
-	dir, now, there, err := e.lies(to)
-	if err != nil {
-		return failed(err)
-	}
-	_, original, err := e.find(o, from)
-	if err != nil {
-		return failed(err)
-	}
-	ours := there && known != nil && known.is(now, m.unstableInodes)
-	if p := e.unproven(i, there, ours, now, original); p != nil {
-		return p
-	}
-	switch {
-	case !ours:
-		return e.discard(i, from, true)
-	case original.ours:
-		return e.takeAway(i, dir, from, to, returned != nil && returned.is(original.info, m.unstableInodes))
-	}
-	// It is brought back, edited or not.
-	if p := e.duplicate(i, dir, to, from, now, returned, markReturned); p != nil {
-		if p.Code == organize.Exists {
-			p.Code = Occupied
+// errOriginalEdited says of a copy that it is not the one that was changed.
+var errOriginalEdited = lang.Error("the original was, and not the copy")
+
+// chunk is how much is copied at a time.
+const chunk = 256 << 10 // what the caches of a processor hold of it: with 1 MiB copying takes half as long again
+
+// copyContent copies the content, leaves holes out, and returns its XXH64. seen gets each piece, and where it ends. The holes of zeros that
+// no file system tells of are left as they are. Of a file of several pieces the next is read while one is written.
+func copyContent(ctx context.Context, from, to File, size int64, seen func(read []byte, at int64)) (uint64, error) {
+	r := pieceReader{from: from, sum: xxhash.New()}
+	for i := range r.buffers {
+		if i == 0 || size > chunk {
+			r.buffers[i] = make([]byte, min(chunk, max(size, 1)))
 		}
-		return p
 	}
-	return e.takeAway(i, dir, from, to, true)
+	next := func() piece { return r.next(0) }
+	if size > chunk {
+		ahead, stop := r.ahead()
+		defer stop()
+		next = ahead
+	}
+	for {
+		if ctx.Err() != nil {
+			return 0, context.Cause(ctx)
+		}
+		p := next()
+		if n := len(p.data); n > 0 && !p.zero {
+			if written, err := to.WriteAt(p.data, p.at); err != nil || written < n {
+				return 0, cmp.Or(err, shortWrite(written, n))
+			}
+		}
+		end := p.at + int64(len(p.data))
+		seen(p.data, end)
+		if errors.Is(p.err, io.EOF) {
+			return r.sum.Sum64(), to.Extend(end)
+		}
+		if p.err != nil {
+			return 0, p.err
+		}
+	}
 }
 
-// unproven says why a copy is not taken away, and what was moved to another file system not brought back.
-func (e *engine) unproven(i int, there, ours bool, now Info, original finding) *Problem {
-	o, m := &e.run.Ops[i], &e.journal.progress
-	back := m.file(i).returned != nil && original.there && m.file(i).returned.is(original.info, m.unstableInodes)
-	switch {
-	case !ours && (original.ours || m.file(i).notDone != "" || !there && o.Verb != organize.Move):
-		return nil
-	case !ours:
-		return problem(MovedOn)
-	case original.ours && !back && !m.file(i).copy.matches(now):
-		return problem(Edited)
-	case original.ours && !back && !original.same:
-		return &Problem{Code: Edited, Err: errOriginalEdited}
-	case original.ours:
-		return nil
-	case o.Verb != organize.Move:
-		return problem(OriginalGone)
-	case original.there:
-		return problem(Occupied)
+// pieceReader reads a file piece by piece.
+type pieceReader struct {
+	from    File
+	at      int64
+	sum     *xxhash.Digest
+	buffers [3][]byte // one is read, one waits, one is written
+}
+
+// piece is a part of a file; with an error nothing comes behind it.
+type piece struct {
+	data []byte
+	at   int64
+	zero bool
+	err  error
+}
+
+func (r *pieceReader) next(buffer int) piece {
+	n, err := r.from.ReadAt(r.buffers[buffer], r.at)
+	p := piece{data: r.buffers[buffer][:n], at: r.at, zero: isZero(r.buffers[buffer][:n]), err: err}
+	_, _ = r.sum.Write(p.data)
+	r.at += int64(n)
+	return p
+}
+
+// ahead reads one piece ahead of who asks for the next. stop ends that.
+func (r *pieceReader) ahead() (next func() piece, stop func()) {
+	pieces, done := make(chan piece, 1), make(chan struct{})
+	go func() {
+		defer close(pieces)
+		for i := 0; ; i++ {
+			p := r.next(i % len(r.buffers))
+			select {
+			case pieces <- p:
+			case <-done:
+				return
+			}
+			if p.err != nil {
+				return
+			}
+		}
+	}()
+	return func() piece { return <-pieces }, func() {
+		close(done)
+		for range pieces { // until it has ended, and the file may be closed
+		}
+	}
+}
+
+func shortWrite(written, wanted int) error {
+	if written < wanted {
+		return io.ErrShortWrite
 	}
 	return nil
 }
 
-// errOriginalEdited says of a copy that it is not the one that was changed.
-var errOriginalEdited = lang.Error("the original was, and not the copy")
-
-// takeAway removes the copy at a target, whose source is there; one that came back is read first.
-func (e *engine) takeAway(i int, dir Dir, from, to place, back bool) *Problem {
-	if back {
-		into, err := e.get(from.Dir)
-		if err != nil {
-			return failed(err)
-		}
-		if p := e.proven(e.journal.progress.file(i).returned, into, from.Name); p != nil {
-			return p
-		}
-		if p := e.durable(into); p != nil {
-			return p
+func isZero(b []byte) bool {
+	for _, c := range b {
+		if c != 0 {
+			return false
 		}
 	}
-	if p := remove(dir, to.Name); p != nil {
-		return p
-	}
-	return e.discard(i, from, true)
+	return true
 }

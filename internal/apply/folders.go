@@ -4,9 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"sync"
 	"syscall"
-
-	"github.com/anivault/anivault/internal/organize"
 )
 
 // maxOpen is how many folders are kept open; each lane has as many.
@@ -17,6 +16,20 @@ type folders struct {
 	system FS
 	run    *run
 	open   map[int]Dir
+	making *sync.Mutex // held while a folder is made, where several workers make them
+	asRoot bool
+}
+
+// look returns what lies at a place, if anything does, and the folder if it is there.
+func (f *folders) look(at place) (dir Dir, info Info, there bool, err error) {
+	dir, err = f.get(at.Dir)
+	if err == nil {
+		info, err = dir.Lstat(at.Name)
+	}
+	if isMissing(err) || isElse(err) {
+		return dir, Info{}, false, nil
+	}
+	return dir, info, err == nil, err
 }
 
 // get returns a folder; ENOENT where it is not there.
@@ -105,20 +118,20 @@ func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 func isElse(err error) bool { return errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP) }
 
 // make returns a folder, which is made where it is not there.
-func (e *engine) make(i int) (Dir, error) {
-	if e.run.Dirs[i].New { // no other lane sees it before it has its mode
-		e.making.Lock()
-		defer e.making.Unlock()
+func (f *folders) make(i int) (Dir, error) {
+	if f.run.Dirs[i].New { // no other lane sees it before it has its mode
+		f.making.Lock()
+		defer f.making.Unlock()
 	}
-	return e.makeDir(i)
+	return f.makeDir(i)
 }
 
-func (e *engine) makeDir(i int) (Dir, error) {
-	d := &e.run.Dirs[i]
-	if dir, err := e.get(i); err == nil || !isMissing(err) || d.Parent < 0 {
+func (f *folders) makeDir(i int) (Dir, error) {
+	d := &f.run.Dirs[i]
+	if dir, err := f.get(i); err == nil || !isMissing(err) || d.Parent < 0 {
 		return dir, err
 	}
-	parent, err := e.makeDir(d.Parent)
+	parent, err := f.makeDir(d.Parent)
 	if err != nil {
 		return nil, err
 	}
@@ -127,16 +140,16 @@ func (e *engine) makeDir(i int) (Dir, error) {
 	if err != nil && !theirs {
 		return nil, err
 	}
-	dir, err := e.get(i)
+	dir, err := f.get(i)
 	if err == nil && d.New && !theirs { // one that was there gets its mode at the end
-		err = e.inherit(i, dir)
+		err = f.inherit(i, dir)
 	}
 	return dir, err
 }
 
 // inherit gives a folder the mode of the one above it and, for root, its owner.
-func (e *engine) inherit(i int, dir Dir) error {
-	parent, err := e.folders.get(e.run.Dirs[i].Parent)
+func (f *folders) inherit(i int, dir Dir) error {
+	parent, err := f.get(f.run.Dirs[i].Parent)
 	if err != nil {
 		return err
 	}
@@ -144,19 +157,19 @@ func (e *engine) inherit(i int, dir Dir) error {
 	if err != nil {
 		return err
 	}
-	return dress(dir, info.Mode, info.UID, info.GID, e.asRoot)
+	return dress(dir, info.Mode, info.UID, info.GID, f.asRoot)
 }
 
 // redress completes the folders that were made before the run was cut off, maybe without their mode.
-func (e *engine) redress() error {
-	for i := range e.run.Dirs {
-		if !e.run.Dirs[i].New {
+func (f *folders) redress() error {
+	for i := range f.run.Dirs {
+		if !f.run.Dirs[i].New {
 			continue
 		}
-		e.trim()
-		dir, err := e.folders.get(i)
+		f.trim()
+		dir, err := f.get(i)
 		if err == nil {
-			err = e.inherit(i, dir)
+			err = f.inherit(i, dir)
 		}
 		if err != nil && !isMissing(err) && !isElse(err) {
 			return err
@@ -183,52 +196,46 @@ func dress(dir Dir, mode, uid, gid uint32, owner bool) error {
 }
 
 // sweep removes the folders that the moves of this run have emptied, deepest first, never a root.
-func (e *engine) sweep() {
-	emptied := make([]bool, len(e.run.Dirs))
-	for i := range e.run.Ops {
-		if o := &e.run.Ops[i]; o.Verb == organize.Move && e.codes[i] == nil {
-			emptied[o.From.Dir] = true
-		}
-	}
-	for i := len(e.run.Dirs) - 1; i >= 0; i-- {
-		e.trim()
-		if emptied[i] && e.run.Dirs[i].Removable && e.removed(i) {
-			emptied[e.run.Dirs[i].Parent] = true
+func (f *folders) sweep(emptied []bool) {
+	for i := len(f.run.Dirs) - 1; i >= 0; i-- {
+		f.trim()
+		if emptied[i] && f.run.Dirs[i].Removable && f.removed(i) {
+			emptied[f.run.Dirs[i].Parent] = true
 		}
 	}
 }
 
 // prune removes the folders that the run has made and that are empty: those below a folder stand behind it. Those that are known to be
 // used are not looked at; nil: none is. No folder may be in use.
-func (e *engine) prune(used []bool) {
-	for i := len(e.run.Dirs) - 1; i >= 0; i-- {
-		if e.run.Dirs[i].New && (used == nil || !used[i]) {
-			e.trim()
-			e.removed(i)
+func (f *folders) prune(used []bool) {
+	for i := len(f.run.Dirs) - 1; i >= 0; i-- {
+		if f.run.Dirs[i].New && (used == nil || !used[i]) {
+			f.trim()
+			f.removed(i)
 		}
 	}
 }
 
 // pruneFrom removes those from that index on.
-func (e *engine) pruneFrom(first int) {
-	for i := len(e.run.Dirs) - 1; i >= first; i-- {
-		if e.run.Dirs[i].New {
-			e.removed(i)
+func (f *folders) pruneFrom(first int) {
+	for i := len(f.run.Dirs) - 1; i >= first; i-- {
+		if f.run.Dirs[i].New {
+			f.removed(i)
 		}
 	}
 }
 
 // removed removes a folder if it is empty, and reports whether it is gone.
-func (e *engine) removed(i int) bool {
-	d := &e.run.Dirs[i]
-	parent, err := e.folders.get(d.Parent)
+func (f *folders) removed(i int) bool {
+	d := &f.run.Dirs[i]
+	parent, err := f.get(d.Parent)
 	if err != nil {
 		return isMissing(err)
 	}
 	if !isEmpty(parent, d.Name) {
 		return false
 	}
-	e.folders.forget(i)
+	f.forget(i)
 	err = parent.Rmdir(d.Name)
 	return err == nil || isMissing(err)
 }
@@ -243,41 +250,4 @@ func isEmpty(parent Dir, name string) bool {
 	defer dir.Close()
 	names, err := dir.Names()
 	return err == nil && len(names) == 0
-}
-
-// settle gives folders that were there the mode, owner and time that they had, deepest first.
-func (e *engine) settle(times bool) error {
-	m := &e.journal.progress
-	for i := len(e.run.Dirs) - 1; i >= 0; i-- {
-		d := &e.run.Dirs[i]
-		if d.New || !e.touched[i] && !m.folders[i].lost {
-			continue
-		}
-		e.trim()
-		dir, err := e.folders.get(i)
-		if err != nil {
-			if isMissing(err) || isElse(err) {
-				continue // nothing of it was put back
-			}
-			return err
-		}
-		if m.folders[i].lost {
-			if err := dress(dir, d.Mode, d.UID, d.GID, e.asRoot); err != nil {
-				return err
-			}
-		}
-		if !times || m.folders[i].changed {
-			continue
-		}
-		info, err := dir.Stat()
-		if err != nil {
-			return err
-		}
-		if info.MTime != d.MTime {
-			if err := dir.SetMTime(d.MTime); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }

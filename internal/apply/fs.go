@@ -76,9 +76,9 @@ type File interface {
 	Extend(size int64) error
 	// Clone makes the file share the content of another one.
 	Clone(from File) error
-	// Dress gives the file the mode and times of another one, for root also its owner, and what a user has written down about it:
+	// CopyMetadata gives the file the mode and times of another one, for root also its owner, and what a user has written down about it:
 	// attributes and an access list. whole says that all of these could be kept.
-	Dress(from File, info Info, owner bool) (whole bool, err error)
+	CopyMetadata(from File, info Info, owner bool) (whole bool, err error)
 	// Lock keeps other processes from working on the file as long as it is open; ErrAtWork where one does.
 	Lock() error
 	// DropCache sees to it that the file is read from the disk, where the system can do that.

@@ -178,10 +178,10 @@ func (e *Engine) Show(id string) (Run, *Outcome, error) {
 	if err != nil {
 		return Run{}, nil, err
 	}
-	w := e.open(j)
-	defer w.close()
+	x := e.open(j)
+	defer x.close()
 	m := &j.progress
-	out := &Outcome{Run: id, Results: w.results(), Unfinished: m.stage.Unfinished(), Damaged: m.damaged}
+	out := &Outcome{Run: id, Results: x.results(), Unfinished: m.stage.Unfinished(), Damaged: m.damaged}
 	for i := range out.Results {
 		r, p := &out.Results[i], m.file(i).kept
 		switch {
@@ -196,7 +196,7 @@ func (e *Engine) Show(id string) (Run, *Outcome, error) {
 		case m.stage == Undone, m.stage == Kept:
 			r.Status = StatusUndone
 		default:
-			r.Status = w.where(i)
+			r.Status = x.where(i)
 		}
 	}
 	return m.summary(j.run), out, nil
@@ -217,13 +217,13 @@ func notDone(why organize.Code) (Status, *Problem) {
 }
 
 // where looks whether a file is at its target.
-func (w *working) where(i int) Status {
-	o := &w.run.Ops[i]
-	w.trim()
-	if _, ours, same, err := w.atTarget(o); err == nil && ours && (same || o.Verb != organize.NFO) {
+func (x *execution) where(i int) Status {
+	o := &x.run.Ops[i]
+	x.dirs.trim()
+	if target, err := x.see(o, o.To); err == nil && (target.what == same || target.what == edited && o.Verb != organize.NFO && o.Verb != organize.Symlink) {
 		return StatusDone
 	}
-	return w.journal.progress.elsewhere()
+	return x.journal.progress.elsewhere()
 }
 
 // elsewhere says of a file that is not at its target what a run that was cut off has done with it.

@@ -96,10 +96,10 @@ func TestAJournalOfAnotherVersionIsRefused(t *testing.T) {
 // What stands for the ends of a file is one sum in all journals.
 func TestTheSumOfAFilesEnds(t *testing.T) {
 	s := newSim()
-	s.add("/src/a", strings.Repeat("a", end)+"between"+strings.Repeat("b", end))
+	s.add("/src/a", strings.Repeat("a", sumOfEnds)+"between"+strings.Repeat("b", sumOfEnds))
 	s.add("/src/b", "short")
 	dir, _ := s.Open("/src")
-	for name, want := range map[string]uint64{"a": xxhash.Sum64String(strings.Repeat("a", end) + strings.Repeat("b", end)), "b": xxhash.Sum64String("short")} {
+	for name, want := range map[string]uint64{"a": xxhash.Sum64String(strings.Repeat("a", sumOfEnds) + strings.Repeat("b", sumOfEnds)), "b": xxhash.Sum64String("short")} {
 		info, _ := dir.Lstat(name)
 		if got, err := ends(dir, name, info.Size); err != nil || got != want {
 			t.Errorf("%s: %#x %v", name, got, err)

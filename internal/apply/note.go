@@ -67,57 +67,47 @@ func readUpTo(dir Dir, name string, most int64) ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(f, 0, most))
 }
 
-// reads reports whether something lies at the target of an operation that writes, whether it is a file, and whether it has the bytes
-// that were written down.
-func (e *engine) reads(o *op) (dir Dir, there, file, same bool, err error) {
-	dir, info, there, err := e.lies(o.To)
-	if !there {
-		return dir, false, false, false, err
+// compareNote compares what lies at the target of an operation that writes with the bytes that were written down.
+func (w *worker) compareNote(o *op, dir Dir, info Info) (what, error) {
+	if info.Type == organize.TypeRegular && info.Size == o.Size {
+		text, err := readUpTo(dir, o.To.Name, o.Size+1)
+		if err != nil || string(text) == o.Text {
+			return same, err
+		}
 	}
-	if info.Type != organize.TypeRegular || info.Size != o.Size {
-		return dir, true, info.Type == organize.TypeRegular, false, nil
+	switch {
+	case w.isHome(o.To):
+		return nothing, nil // it was never written
+	case info.Type == organize.TypeRegular:
+		return edited, nil
 	}
-	text, err := readUpTo(dir, o.To.Name, o.Size+1)
-	return dir, true, true, string(text) == o.Text, err
+	return other, nil
 }
 
 // write writes the operation's file, which gets its name when it is whole and durable. It has the rights of the folder it is in and the
 // time of the run, so one that was gone on with ends as it would have.
-func (e *engine) write(o *op) *Problem {
-	_, _, _, done, err := e.reads(o)
+func (w *worker) write(o *op) *Problem {
+	into, err := w.dirs.make(o.To.Dir)
 	if err != nil {
 		return failed(err)
 	}
-	if done {
-		return e.discard(o.Index, o.To, false)
-	}
-	into, err := e.make(o.To.Dir)
-	if err != nil {
-		return failed(err)
-	}
-	part := e.run.part(o.Index, o.To, false)
-	if p := remove(into, part.Name); p != nil { // one that was cut off
-		return p
-	}
-	known, err := e.fillNote(o, into, part)
+	part := w.run.part(o.Index, o.To, false)
+	known, err := w.fillNote(o, into, part)
 	if err != nil {
 		if left := remove(into, part.Name); left != nil {
 			return left
 		}
 		return failed(err)
 	}
-	p := e.publish(known, into, part, o.To)
-	switch {
-	case p == nil:
-		return nil
-	case p.Code == organize.Exists:
+	p := w.publish(known, into, part, o.To)
+	if p != nil && p.Code == organize.Exists {
 		return problem(ForeignNFO) // it came a moment ago
 	}
 	return p
 }
 
 // fillNote writes a file under a temporary name and makes it durable.
-func (e *engine) fillNote(o *op, into Dir, part place) (_ *copyMark, err error) {
+func (w *worker) fillNote(o *op, into Dir, part place) (_ *copyMark, err error) {
 	folder, err := into.Stat()
 	if err != nil {
 		return nil, err
@@ -134,8 +124,8 @@ func (e *engine) fillNote(o *op, into Dir, part place) (_ *copyMark, err error) 
 	if err != nil {
 		return nil, err
 	}
-	info.Mode, info.UID, info.GID, info.MTime = folder.Mode&0o666, folder.UID, folder.GID, organize.StampOf(e.run.Begun)
-	if _, err := file.Dress(file, info, e.asRoot); err != nil {
+	info.Mode, info.UID, info.GID, info.MTime = folder.Mode&0o666, folder.UID, folder.GID, organize.StampOf(w.run.Begun)
+	if _, err := file.CopyMetadata(file, info, w.asRoot); err != nil {
 		return nil, err
 	}
 	if err := file.Sync(); err != nil {
@@ -147,40 +137,13 @@ func (e *engine) fillNote(o *op, into Dir, part place) (_ *copyMark, err error) 
 	return &copyMark{Inode: info.Inode, Size: info.Size, MTime: info.MTime, Birth: info.Birth}, nil
 }
 
-// unwrite takes the operation's file away again if its bytes are those that were written.
-func (e *engine) unwrite(o *op) *Problem {
-	if p := e.discard(o.Index, o.To, false); p != nil {
-		return p
-	}
-	dir, there, file, same, err := e.reads(o)
-	if p := e.wouldKeepNote(o, there, file, same, err); p != nil || !there || !same {
-		return p
-	}
-	return remove(dir, o.To.Name)
-}
-
-// wouldKeepNote says why such a file is not taken away: it has been changed, or something else has its name.
-func (e *engine) wouldKeepNote(o *op, there, file, same bool, err error) *Problem {
-	switch {
-	case err != nil:
-		return failed(err)
-	case !there || same || e.journal.progress.file(o.Index).notDone != "":
-		return nil
-	case e.isHome(o.To):
-		return nil // it was never written
-	case file:
-		return problem(Edited)
-	}
-	return problem(MovedOn)
-}
-
 // isHome reports whether a file lies at a place that the run was to move away from there.
-func (e *engine) isHome(at place) bool {
-	return slices.ContainsFunc(e.run.Ops, func(o op) bool {
+func (w *worker) isHome(at place) bool {
+	return slices.ContainsFunc(w.run.Ops, func(o op) bool {
 		if o.Verb != organize.Move || o.From != at {
 			return false
 		}
-		_, f, err := e.find(&o, at)
-		return err == nil && f.ours
+		s, err := w.see(&o, at)
+		return err == nil && s.what&ours != 0
 	})
 }

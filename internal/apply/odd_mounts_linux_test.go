@@ -129,9 +129,9 @@ func (f mortalFile) Clone(from File) error {
 	return f.File.Clone(from.(mortalFile).File)
 }
 
-func (f mortalFile) Dress(from File, info Info, owner bool) (bool, error) {
+func (f mortalFile) CopyMetadata(from File, info Info, owner bool) (bool, error) {
 	f.life.spend()
-	return f.File.Dress(from.(mortalFile).File, info, owner)
+	return f.File.CopyMetadata(from.(mortalFile).File, info, owner)
 }
 
 // oddMount mounts one of them, or skips the test.

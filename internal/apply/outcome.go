@@ -97,37 +97,37 @@ func (e *MountError) Error() string {
 func (e *MountError) Unwrap() error { return e.Err }
 
 // outcome completes what is told of a run.
-func (w *working) outcome(out *Outcome, err error) (*Outcome, error) {
-	out.Unfinished, out.Why, out.Damaged = w.journal.progress.stage.Unfinished(), w.stopped, w.journal.progress.damaged
-	for _, i := range w.badCRC {
-		out.BadCRC = append(out.BadCRC, w.run.pathOf(w.run.Ops[i].From))
+func (x *execution) outcome(out *Outcome, err error) (*Outcome, error) {
+	out.Unfinished, out.Why, out.Damaged = x.journal.progress.stage.Unfinished(), x.stopped, x.journal.progress.damaged
+	for _, i := range x.noticed.badCRC {
+		out.BadCRC = append(out.BadCRC, x.run.pathOf(x.run.Ops[i].From))
 	}
-	for _, i := range w.bare {
-		out.Bare = append(out.Bare, w.run.pathOf(w.run.Ops[i].To))
+	for _, i := range x.noticed.lostAttributes {
+		out.Bare = append(out.Bare, x.run.pathOf(x.run.Ops[i].To))
 	}
-	if w.journal.progress.stage == Done {
-		out.Changed = w.changed()
+	if x.journal.progress.stage == Done {
+		out.Changed = x.changed()
 	}
 	return out, err
 }
 
 // results are those of a run's files, whose status is not known yet.
-func (w *working) results() []Result {
-	out := make([]Result, len(w.run.Ops))
-	for i := range w.run.Ops {
-		o := &w.run.Ops[i]
+func (x *execution) results() []Result {
+	out := make([]Result, len(x.run.Ops))
+	for i := range x.run.Ops {
+		o := &x.run.Ops[i]
 		out[i] = Result{
-			N: o.N, Unit: o.Unit, Verb: o.Verb, Source: w.run.sourceOf(o), Target: w.run.pathOf(o.To), Size: o.Size,
+			N: o.N, Unit: o.Unit, Verb: o.Verb, Source: x.run.sourceOf(o), Target: x.run.pathOf(o.To), Size: o.Size,
 		}
 	}
 	return out
 }
 
 // tell sets what became of each file.
-func (w *working) tell(out *Outcome, done Status) {
+func (x *execution) tell(out *Outcome, done Status) {
 	byN := map[int]int{}
-	for i := range w.run.Ops {
-		byN[w.run.Ops[i].N] = i
+	for i := range x.run.Ops {
+		byN[x.run.Ops[i].N] = i
 	}
 	for k := range out.Results {
 		r := &out.Results[k]
@@ -135,12 +135,12 @@ func (w *working) tell(out *Outcome, done Status) {
 		if !mine {
 			continue
 		}
-		p := w.codes[i]
+		p := x.codes[i]
 		switch {
-		case w.journal.progress.file(i).back:
+		case x.journal.progress.file(i).back:
 			r.Status = StatusUndone
 		case p == nil:
-			r.Status, r.Copied = done, w.run.Ops[i].copies()
+			r.Status, r.Copied = done, x.run.Ops[i].copies()
 		case p.Code == NotReached:
 			r.Status = StatusPlanned
 		case p.isLeft():
@@ -156,10 +156,10 @@ func (w *working) tell(out *Outcome, done Status) {
 }
 
 // changed returns the folders of the entries into which files have come, or out of which they have gone within a target root.
-func (w *working) changed() []string {
+func (x *execution) changed() []string {
 	used := map[int]bool{}
-	for i := range w.run.Ops {
-		if o := &w.run.Ops[i]; w.codes[i] == nil {
+	for i := range x.run.Ops {
+		if o := &x.run.Ops[i]; x.codes[i] == nil {
 			used[o.To.Dir] = true
 			if o.Verb == organize.Move {
 				used[o.From.Dir] = true
@@ -168,7 +168,7 @@ func (w *working) changed() []string {
 	}
 	found := map[string]bool{}
 	for dir := range used {
-		if folder := w.run.entryFolder(dir); folder != "" {
+		if folder := x.run.entryFolder(dir); folder != "" {
 			found[folder] = true
 		}
 	}

@@ -54,7 +54,7 @@ func TestPour(t *testing.T) {
 		}
 		from, to := &ram{data: data}, &ram{}
 		var seen []byte
-		sum, err := pour(context.Background(), from, to, int64(size), func(read []byte, at int64) {
+		sum, err := copyContent(context.Background(), from, to, int64(size), func(read []byte, at int64) {
 			if seen = append(seen, read...); int64(len(seen)) != at {
 				t.Errorf("%d: seen up to %d, told %d", size, len(seen), at)
 			}
@@ -87,7 +87,7 @@ func TestPourEnds(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(context.Background())
 			defer cancel(nil)
 			from := &ram{data: bytes.Repeat([]byte("x"), 8*chunk), failRead: row.read}
-			_, err := pour(ctx, from, &ram{stuck: row.write}, 8*chunk, func(_ []byte, at int64) {
+			_, err := copyContent(ctx, from, &ram{stuck: row.write}, 8*chunk, func(_ []byte, at int64) {
 				if at == row.cancelAt {
 					cancel(stopped)
 				}

@@ -13,19 +13,19 @@ import (
 func (r *run) probeName() string { return ".anivault-" + r.ID + "-probe" }
 
 // probe finds out what the file systems of the targets can do, and those from which files are moved to another one.
-func (w *working) probe() (found probed, _ error) {
-	for i := range w.run.Dirs {
-		if !w.run.isProbed(i) {
+func (x *execution) probe() (found probed, _ error) {
+	for i := range x.run.Dirs {
+		if !x.run.isProbed(i) {
 			continue
 		}
-		root, err := w.get(i)
+		root, err := x.dirs.get(i)
 		var way string
 		var unstable bool
 		if err == nil {
-			way, unstable, err = probeIn(root, w.run.probeName())
+			way, unstable, err = probeIn(root, x.run.probeName())
 		}
 		switch {
-		case !w.run.isTarget(i): // where nothing can be tried nothing is known
+		case !x.run.isTarget(i): // where nothing can be tried nothing is known
 			found.OneWay = found.OneWay || err == nil && way == "none"
 			continue
 		case err != nil:
@@ -128,13 +128,13 @@ func clearProbe(root Dir, name string) {
 }
 
 // unprobe removes what a probe has left that was cut off.
-func (w *working) unprobe() {
-	for i := range w.run.Dirs {
-		if !w.run.isProbed(i) {
+func (x *execution) unprobe() {
+	for i := range x.run.Dirs {
+		if !x.run.isProbed(i) {
 			continue
 		}
-		if root, err := w.get(i); err == nil {
-			clearProbe(root, w.run.probeName())
+		if root, err := x.dirs.get(i); err == nil {
+			clearProbe(root, x.run.probeName())
 		}
 	}
 }

@@ -24,6 +24,8 @@ type run struct {
 	Ops      []op     // in the order in which they end
 	Steps    []step   // in the order in which they are carried out
 	Paths    []string // of Dirs, once all of them are known
+
+	Made map[place]int // the folders that the run makes, once all of them are known
 }
 
 // folder is a folder that is read or changed, as it was.
@@ -97,9 +99,12 @@ func (r *run) path(dir int) string {
 
 // findPaths prepares path, when no folder is added any more.
 func (r *run) findPaths() {
-	r.Paths = nil
+	r.Paths, r.Made = nil, map[place]int{}
 	for i := range r.Dirs {
 		r.Paths = append(r.Paths, r.path(i))
+		if d := &r.Dirs[i]; d.New {
+			r.Made[place{d.Parent, d.Name}] = i
+		}
 	}
 }
 

@@ -711,7 +711,7 @@ func (f *simFile) Clone(from File) error {
 	return f.s.effect("clone", change{kind: "write", node: f.id, text: f.s.nodes[from.(*simFile).id].data})
 }
 
-func (f *simFile) Dress(_ File, info Info, owner bool) (whole bool, err error) {
+func (f *simFile) CopyMetadata(_ File, info Info, owner bool) (whole bool, err error) {
 	for _, c := range []change{
 		{kind: "owner", uid: info.UID, gid: info.GID}, {kind: "mode", mode: info.Mode}, {kind: "mtime", mtime: info.MTime},
 	} {

@@ -264,7 +264,7 @@ func (f *linuxFile) Clone(from File) error {
 	return named("clone", f.Name(), fsx.Again(func() error { return unix.IoctlFileClone(int(f.Fd()), int(from.(*linuxFile).Fd())) }))
 }
 
-func (f *linuxFile) Dress(from File, info Info, owner bool) (whole bool, err error) {
+func (f *linuxFile) CopyMetadata(from File, info Info, owner bool) (whole bool, err error) {
 	fd := int(f.Fd())
 	whole = copyAttributes(int(from.(*linuxFile).Fd()), fd)
 	if owner {

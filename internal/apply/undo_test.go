@@ -504,3 +504,25 @@ func TestAnOlderRunIsPutBackFirst(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A copy whose mark is damaged is no longer known to be the run's: its undo says so and leaves it, and puts back all others.
+func TestACopyWithADamagedMarkIsKept(t *testing.T) {
+	sc := drawn(traits{}, "/lib", "a b", "a : x; b : y")
+	apply, _, undo := sc.actions()
+	s := sc.clone()
+	if out, err := apply.do(s); err != nil || out.Unfinished {
+		t.Fatalf("%+v %v", out, err)
+	}
+	node := s.nodes[s.at("/data/history/"+journalName(sc.plan.ID))]
+	node.data = strings.Replace(node.data, `{"mark":"copied"`, `{"mark":"copies"`, 1)
+	for _, undoes := range []func(*sim) (*Outcome, error){
+		func(s *sim) (*Outcome, error) { return foresee(s, sc.plan.ID, nil) }, undo.do,
+	} {
+		if out, err := undoes(s); err != nil || said(out) != "a kept unproven, b undone" || out.Damaged != 1 {
+			t.Errorf("%+v %v", out, err)
+		}
+	}
+	if s.at("/lib/x") == 0 || s.at("/lib/y") != 0 {
+		t.Error(all(s, false))
+	}
+}

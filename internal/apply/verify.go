@@ -30,14 +30,14 @@ func (e *Engine) Verify(ctx context.Context, id string, deep bool) (*Outcome, er
 	if err != nil {
 		return nil, err
 	}
-	w := e.open(j)
-	defer w.close()
+	x := e.open(j)
+	defer x.close()
 	for i := range j.run.Targets {
 		if err := e.mounted(j.run.Targets[i]); err != nil {
 			return nil, err
 		}
 	}
-	out := &Outcome{Run: id, Results: w.results(), Damaged: j.progress.damaged}
+	out := &Outcome{Run: id, Results: x.results(), Damaged: j.progress.damaged}
 	stands := out.Results[:0]
 	for i, r := range out.Results {
 		if ctx.Err() != nil {
@@ -53,8 +53,8 @@ func (e *Engine) Verify(ctx context.Context, id string, deep bool) (*Outcome, er
 			stands = append(stands, r)
 			continue
 		}
-		w.trim()
-		if r.Status, err = w.verify(&j.run.Ops[i], deep); err != nil {
+		x.dirs.trim()
+		if r.Status, err = x.verify(&j.run.Ops[i], deep); err != nil {
 			r.Status, r.Problem = StatusFailed, failed(err)
 		}
 		stands = append(stands, r)
@@ -64,35 +64,35 @@ func (e *Engine) Verify(ctx context.Context, id string, deep bool) (*Outcome, er
 	return out, nil
 }
 
-func (w *working) verify(o *op, deep bool) (Status, error) {
-	there, ours, same, err := w.atTarget(o)
-	m := &w.journal.progress
-	cutOff := m.stage.Unfinished() || m.stage == Abandoned
+func (x *execution) verify(o *op, deep bool) (Status, error) {
+	target, err := x.see(o, o.To)
+	p := &x.journal.progress
+	interrupted := p.stage.Unfinished() || p.stage == Abandoned
 	switch {
 	case err != nil:
 		return "", err
-	case cutOff && (w.waits(o, o.From) || o.Temp > 0 && w.waits(o, w.run.temp(o))):
-		return m.elsewhere(), nil
-	case !there:
+	case interrupted && (x.waits(o, o.From) || o.Temp > 0 && x.waits(o, x.run.temp(o))):
+		return p.elsewhere(), nil
+	case target.what == nothing:
 		return StatusGone, nil
-	case !ours:
-		return StatusReplaced, nil
-	case !same:
+	case target.what == edited && o.Verb != organize.Symlink:
 		return StatusEdited, nil
+	case target.what != same:
+		return StatusReplaced, nil
 	case !deep || o.Verb == organize.Symlink || o.Verb == organize.NFO:
 		return StatusOK, nil
 	}
-	return w.read(o)
+	return x.read(o)
 }
 
 // read compares a file's content with what is known of it.
-func (w *working) read(o *op) (Status, error) {
+func (x *execution) read(o *op) (Status, error) {
 	wanted, named := namedCRC(o)
-	known := w.journal.progress.file(o.Index).copy
+	known := x.journal.progress.file(o.Index).copy
 	if !named && (known == nil || known.Sum == 0) {
 		return StatusOK, nil
 	}
-	dir, err := w.get(o.To.Dir)
+	dir, err := x.dirs.get(o.To.Dir)
 	if err != nil {
 		return "", err
 	}

@@ -45,17 +45,17 @@ func parallel(parts [][2]int, do func(part, first, end int)) {
 }
 
 // inParallel does something with all steps, in parts at the same time where none waits for another. Each worker has its own open folders.
-func (w *working) inParallel(do func(e *engine, first, end int)) {
-	parts := w.run.parts(workersFor(w.workers, len(w.run.Steps)))
+func (x *execution) inParallel(do func(w *worker, first, end int)) {
+	parts := x.run.parts(workersFor(x.workers, len(x.run.Steps)))
 	if len(parts) < 2 {
-		do(&w.engine, 0, len(w.run.Steps))
+		do(&x.worker, 0, len(x.run.Steps))
 		return
 	}
 	parallel(parts, func(_, first, end int) {
-		worker := w.engine
-		worker.open = map[int]Dir{}
-		defer worker.folders.close()
-		do(&worker, first, end)
+		w := x.worker
+		w.dirs.open = map[int]Dir{}
+		defer w.dirs.close()
+		do(&w, first, end)
 	})
 }
 

@@ -1,0 +1,358 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/anivault/anivault/internal/organize"
+)
+
+// execution is a run at work.
+type execution struct {
+	worker
+	now      func() time.Time
+	progress func(Progress)
+	workers  int // how many steps may be carried out at once
+	touched  []bool
+	codes    []*Problem // by operation: why it is not where it is to be
+	wanted   []bool     // by operation: whether an undo puts it back
+	cameBack []int      // operations that an undo has put back, where others are not
+
+	mu      sync.Mutex // held by the worker that tells how far the run is, or why it stops
+	inPlace int        // files that have come to their place, so far
+	total   int        // of how many
+	copied  int64      // bytes, so far
+	toCopy  *int64     // bytes; nil: not counted yet
+	stopped error      // why the run did not come to its end
+}
+
+func (e *Engine) open(j *journal) *execution {
+	x := &execution{now: e.Now, progress: e.Progress, workers: e.Workers, total: len(j.run.Ops)}
+	j.run.findPaths()
+	x.worker = worker{
+		dirs: folders{system: e.System, run: j.run, open: map[int]Dir{}, making: &sync.Mutex{}, asRoot: e.AsRoot},
+		run:  j.run, journal: j, asRoot: e.AsRoot, noticed: &noticed{},
+	}
+	if e.Progress != nil {
+		x.onCopied = x.copying
+	}
+	x.touched, x.codes = j.run.touched(), make([]*Problem, len(j.run.Ops))
+	return x
+}
+
+// reopen opens a run of the journals whose folders are there.
+func (e *Engine) reopen(id string) (*execution, error) {
+	j, err := openJournal(e.Journals, id, true)
+	if err != nil {
+		return nil, err
+	}
+	for _, roots := range [][]organize.Root{j.run.Sources, j.run.Targets} {
+		for _, root := range roots {
+			if err := e.mounted(root); err != nil {
+				j.close()
+				if gone, ok := errors.AsType[*MountError](err); ok {
+					gone.Run, gone.Cut = id, j.progress.stage.Unfinished()
+				}
+				return nil, err
+			}
+		}
+	}
+	return e.open(j), nil
+}
+
+func (x *execution) close() {
+	x.dirs.close()
+	x.journal.close()
+}
+
+// apply carries the run out, from wherever it is. An error means that the journal can't be written any more.
+func (x *execution) apply(ctx context.Context) error {
+	x.ctx = ctx
+	if err := x.begin(); err != nil {
+		return err
+	}
+	if err := x.journal.enter(Applying, x.now()); err != nil {
+		return err
+	}
+	x.inParallel(func(w *worker, first, end int) { x.takeSteps(w, first, end, false) })
+	if x.stopped != nil {
+		return x.journal.sync()
+	}
+	x.dirs.sweep(x.emptied())
+	used, anything := x.used()
+	x.dirs.prune(used)
+	x.unprobe()
+	if !anything {
+		if err := x.settle(true); err != nil {
+			x.stopped = failed(err)
+			return x.journal.sync()
+		}
+	}
+	return x.finish(Done)
+}
+
+// emptied returns the folders out of which files have been moved.
+func (x *execution) emptied() []bool {
+	out := make([]bool, len(x.run.Dirs))
+	for i := range x.run.Ops {
+		if o := &x.run.Ops[i]; o.Verb == organize.Move && x.codes[i] == nil {
+			out[o.From.Dir] = true
+		}
+	}
+	return out
+}
+
+// used returns which folders hold a file that has come to its place, and whether any file has.
+func (x *execution) used() (used []bool, anything bool) {
+	used = make([]bool, len(x.run.Dirs))
+	for i := range x.run.Ops {
+		anything = anything || x.codes[i] == nil
+		if x.codes[i] != nil || x.journal.progress.file(i).back {
+			continue
+		}
+		for d := x.run.Ops[i].To.Dir; d >= 0 && !used[d]; d = x.run.Dirs[d].Parent {
+			used[d] = true
+		}
+	}
+	return used, anything
+}
+
+// begin finds out what the file systems can do, once a run.
+func (x *execution) begin() error {
+	if x.journal.progress.probed {
+		return nil
+	}
+	found, err := x.probe()
+	if err != nil {
+		return failed(err)
+	}
+	x.journal.mark(mark{Mark: markProbe, Probe: &found})
+	return nil
+}
+
+// maxTroubles is after how many failures of the disk in a row a run stops.
+const maxTroubles = 3
+
+// takeSteps carries out the steps of one worker, or puts them back, the last one first. A step that fails is dealt with by the direction.
+func (x *execution) takeSteps(w *worker, first, end int, back bool) {
+	half := organize.Aside // the leg after which a file is under way
+	if back {
+		half = organize.Home
+	}
+	troubles, stuck := 0, false
+	out := map[int]bool{} // bundles that were rolled back
+	for n := range end - first {
+		at, rest := first+n, x.run.Steps[first+n:end]
+		if back {
+			at, rest = end-1-n, x.run.Steps[first:end-n]
+		}
+		s := x.run.Steps[at]
+		if why := x.cause(); why != nil {
+			x.stop(rest, half, why)
+			return
+		}
+		if back && !x.wanted[s.Op] || !back && (out[x.run.Ops[s.Op].Bundle] || x.journal.progress.file(s.Op).back) {
+			continue
+		}
+		w.dirs.trim()
+		p := w.take(s, back)
+		if p == nil {
+			troubles = 0
+			if s.Leg != half && x.codes[s.Op] == nil {
+				x.arrived(s.Op)
+			}
+			continue
+		}
+		if x.ctx.Err() != nil { // the copy under way was given up
+			x.stop(rest, half, context.Cause(x.ctx))
+			return
+		}
+		switch {
+		case back:
+			x.keep(w, s, p)
+		case p.isLeft():
+			x.codes[s.Op] = p
+			x.journal.markFile(s.Op, markNotDone, p.Code)
+			continue
+		default:
+			out[x.run.Ops[s.Op].Bundle] = true
+			stuck = !x.rollBack(w, at, s.Op, p)
+		}
+		if troubles++; !p.isTrouble() {
+			troubles = 0
+		}
+		if stuck || troubles == maxTroubles && w.preview == nil {
+			if back {
+				rest = rest[:len(rest)-1]
+			} else {
+				rest = rest[1:]
+			}
+			x.stop(rest, half, p)
+			return
+		}
+	}
+}
+
+// cause is why no further step is carried out; nil where none is known.
+func (x *execution) cause() error {
+	if x.ctx.Err() != nil {
+		return context.Cause(x.ctx)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.stopped
+}
+
+// stop notes why the run has not come to its end, of which the first cause counts, and which files it has not come to.
+func (x *execution) stop(rest []step, half organize.Leg, why error) {
+	x.mu.Lock()
+	if x.stopped == nil {
+		x.stopped = why
+	}
+	x.mu.Unlock()
+	for _, s := range rest {
+		if s.Leg != half && x.codes[s.Op] == nil {
+			x.codes[s.Op] = problem(NotReached)
+		}
+	}
+}
+
+// arrived tells that a file has come to its place, or is back.
+func (x *execution) arrived(i int) {
+	if x.preview != nil {
+		return
+	}
+	if f := x.journal.progress.file(i); f.notDone != "" && x.wanted == nil || f.kept != "" && x.wanted != nil {
+		x.journal.markFile(i, markOK, "")
+	}
+	if x.progress == nil {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.inPlace++
+	if x.wanted != nil {
+		x.progress(Progress{Run: x.run.ID, Files: x.inPlace, FilesTotal: x.total})
+		return
+	}
+	if o := &x.run.Ops[i]; o.copies() {
+		x.copied += o.Size
+	}
+	x.copying(0)
+}
+
+// copying tells how far the run is, with at bytes of a copy that is under way.
+func (x *execution) copying(at int64) {
+	if x.journal.progress.stage != Applying {
+		return
+	}
+	if x.toCopy == nil {
+		x.toCopy = new(x.run.bytes())
+	}
+	x.progress(Progress{Run: x.run.ID, Files: x.inPlace, FilesTotal: x.total, Bytes: x.copied + at, BytesTotal: *x.toCopy})
+}
+
+// rollBack puts back what was done of the bundle of a file that failed, up to a step; false means that it could not be.
+func (x *execution) rollBack(w *worker, at, cause int, p *Problem) bool {
+	bundle, whole := x.run.Ops[cause].Bundle, true
+	for i := at; i >= 0; i-- {
+		s := x.run.Steps[i]
+		if x.run.Ops[s.Op].Bundle != bundle {
+			continue
+		}
+		if back := w.take(s, true); back != nil && back.Code != MovedOn && back.Code != OriginalGone {
+			whole = false
+		}
+	}
+	for i := range x.run.Ops {
+		if x.run.Ops[i].Bundle != bundle {
+			continue
+		}
+		x.codes[i] = problem(WithAnother)
+		if i == cause {
+			x.codes[i] = p
+		}
+		if whole {
+			x.journal.markFile(i, markNotDone, x.codes[i].Code)
+		}
+	}
+	return whole
+}
+
+// finish makes everything durable, and then says so.
+func (x *execution) finish(s Stage) error {
+	for i := range x.run.Dirs {
+		if x.run.Dirs[i].Parent >= 0 {
+			continue
+		}
+		dir, err := x.dirs.get(i)
+		if err == nil {
+			err = dir.SyncFS()
+		}
+		if err != nil {
+			x.stopped = failed(err)
+			return nil // without its mark the run is not finished
+		}
+	}
+	if s == Done {
+		x.remember()
+	}
+	for _, i := range x.cameBack {
+		x.journal.markFile(i, markBack, "")
+	}
+	return x.journal.enter(s, x.now())
+}
+
+// remember writes the times of the folders down, so that an undo sees whether others have changed them since.
+func (x *execution) remember() {
+	for i, touched := range x.touched {
+		if !touched || x.run.Dirs[i].New {
+			continue
+		}
+		x.dirs.trim()
+		if dir, err := x.dirs.get(i); err == nil {
+			if info, err := dir.Stat(); err == nil {
+				x.journal.mark(mark{Mark: markAfter, Folder: new(i), Time: &info.MTime})
+			}
+		}
+	}
+}
+
+// settle gives folders that were there the mode, owner and time that they had, deepest first.
+func (x *execution) settle(times bool) error {
+	m := &x.journal.progress
+	for i := len(x.run.Dirs) - 1; i >= 0; i-- {
+		d := &x.run.Dirs[i]
+		if d.New || !x.touched[i] && !m.folders[i].lost {
+			continue
+		}
+		x.dirs.trim()
+		dir, err := x.dirs.get(i)
+		if err != nil {
+			if isMissing(err) || isElse(err) {
+				continue // nothing of it was put back
+			}
+			return err
+		}
+		if m.folders[i].lost {
+			if err := dress(dir, d.Mode, d.UID, d.GID, x.dirs.asRoot); err != nil {
+				return err
+			}
+		}
+		if !times || m.folders[i].changed {
+			continue
+		}
+		info, err := dir.Stat()
+		if err != nil {
+			return err
+		}
+		if info.MTime != d.MTime {
+			if err := dir.SetMTime(d.MTime); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,333 @@
+package apply
+
+import "github.com/anivault/anivault/internal/organize"
+
+// what lies at a place, compared with what a run knows of a file. The values are bits, so that a rule can name several.
+type what uint8
+
+const (
+	nothing  what = 1 << iota
+	same          // the file, as the run knows it
+	edited        // the file, changed since
+	returned      // the file, come back from another file system as a copy
+	alike         // a file as a copy of ours would be, without the mark that proves it
+	other         // something else
+
+	ours     = same | edited | returned
+	notOurs  = nothing | alike | other
+	anything = ours | notOurs
+)
+
+// sight is what was seen at a place.
+type sight struct {
+	what what
+	dir  Dir // the folder; nil where it is not there
+	info Info
+}
+
+// see looks at a place for an operation's file: the one that it takes or, at its target, what it makes there.
+func (w *worker) see(o *op, at place) (sight, error) {
+	if w.preview != nil {
+		if s, known := w.preview.see(o, at); known {
+			return s, nil
+		}
+	}
+	dir, info, there, err := w.dirs.look(at)
+	s := sight{what: nothing, dir: dir, info: info}
+	if err != nil || !there {
+		return s, err
+	}
+	s.what = other
+	switch {
+	case at != o.To || o.Verb == organize.Link || o.Verb == organize.Move && !o.Across:
+		err = w.compare(o, at, &s)
+	case o.copies():
+		s.what = w.compareCopy(o, info)
+	case o.Verb == organize.Symlink && info.Type == organize.TypeLink:
+		var text string
+		text, err = dir.Readlink(at.Name)
+		if s.what = edited; text == w.run.leads(o) {
+			s.what = same
+		}
+	case o.Verb == organize.NFO:
+		s.what, err = w.compareNote(o, dir, info)
+	}
+	if w.preview != nil && s.what == other && w.preview.goes(at, info) {
+		s.what = nothing
+	}
+	return s, err
+}
+
+// compare compares a file with the one that an operation takes.
+func (w *worker) compare(o *op, at place, s *sight) error {
+	if s.info.Type != organize.TypeRegular {
+		return nil
+	}
+	marks := &w.journal.progress
+	isSame := s.info.Size == o.Size && s.info.MTime == o.MTime
+	if marks.unstableInodes && o.Sum != 0 || o.Inode == 0 { // without a sum it comes from a file system that keeps inodes
+		if !isSame {
+			return nil // without inodes one that was edited is another file
+		}
+		sum, err := ends(s.dir, at.Name, s.info.Size)
+		if err == nil && sum == o.Sum {
+			s.what = same
+		}
+		return err
+	}
+	back := marks.file(o.Index).returned
+	switch {
+	case s.info.Inode == o.Inode && s.info.Birth == o.Birth:
+		if s.what = edited; isSame {
+			s.what = same
+		}
+	case back != nil && back.is(s.info, false):
+		if s.what = edited; back.matches(s.info) {
+			s.what = returned
+		}
+	}
+	return nil
+}
+
+// compareCopy compares what lies at a target with the copy that was made there.
+func (w *worker) compareCopy(o *op, info Info) what {
+	known := w.journal.progress.file(o.Index).copy
+	switch {
+	case known == nil && info.Type == organize.TypeRegular && info.Size == o.Size && info.MTime == o.MTime:
+		return alike
+	case known == nil || !known.is(info, w.journal.progress.unstableInodes):
+		return other
+	case known.matches(info):
+		return same
+	}
+	return edited
+}
+
+// kind is what one step does. The values are bits.
+type kind uint8
+
+const (
+	kindLink kind = 1 << iota
+	kindSymlink
+	kindNFO
+	kindCopy   // a copy or a clone
+	kindAcross // a move to another file system
+	kindMove   // a rename
+	kindAside  // the first half of a move over a temporary name
+	kindAny    = kindLink | kindSymlink | kindNFO | kindCopy | kindAcross | kindMove | kindAside
+)
+
+func kindOf(o *op, leg organize.Leg) kind {
+	switch {
+	case leg == organize.Aside:
+		return kindAside
+	case o.Across:
+		return kindAcross
+	case o.Verb == organize.Move:
+		return kindMove
+	case o.Verb == organize.Link:
+		return kindLink
+	case o.Verb == organize.Symlink:
+		return kindSymlink
+	case o.Verb == organize.NFO:
+		return kindNFO
+	}
+	return kindCopy
+}
+
+// act is what is done with a file.
+type act uint8
+
+const (
+	actStay    act = iota // nothing: it is where it is to be
+	actRefuse             // nothing, and the rule's code says why
+	actLink               // one more name
+	actSymlink            // a symbolic link is made
+	actWrite              // a file for media servers is written
+	actCopyTo             // a copy is made, after which a move removes the source
+	actRename             // to the target, or back to the source
+	actUnlink             // the name at the target goes
+	actFetch              // a copy is made at the source, and the one at the target goes
+)
+
+// rule says what is done with a file in one direction by what lies at its source and at its target. The first that fits holds, and a place
+// is looked at only if a rule asks for it.
+type rule struct {
+	kinds          kind
+	source, target what
+	never          bool // only a file that the run has not carried out
+	act            act
+	code           organize.Code
+}
+
+// forwardRules say how a run is carried out and gone on with.
+var forwardRules = []rule{
+	{kinds: kindLink, source: anything, target: anything, act: actLink}, // what the name then leads to is looked at
+	{kinds: kindSymlink | kindNFO, source: anything, target: same, act: actStay},
+	{kinds: kindSymlink, source: same, target: anything, act: actSymlink},
+	{kinds: kindNFO, source: anything, target: anything, act: actWrite},
+	{kinds: kindCopy | kindAcross, source: same | returned, target: anything, act: actCopyTo},
+	{kinds: kindMove | kindAside, source: same | returned, target: anything, act: actRename},
+	{kinds: kindCopy | kindAcross | kindMove | kindAside, source: anything, target: ours, act: actStay},
+	{kinds: kindAny, source: anything, target: anything, act: actRefuse, code: Changed},
+}
+
+// backRules say how a run is put back.
+var backRules = []rule{
+	{kinds: kindLink, source: anything, target: nothing, act: actStay},
+	{kinds: kindLink, source: ours, target: ours, act: actUnlink},
+	{kinds: kindLink, source: notOurs, target: ours, act: actRefuse, code: OriginalGone},
+	{kinds: kindLink, source: ours, target: notOurs, act: actStay}, // all that was there before is
+	{kinds: kindLink, source: notOurs, target: notOurs, act: actRefuse, code: MovedOn},
+
+	{kinds: kindSymlink | kindNFO, source: anything, target: same, act: actUnlink},
+	{kinds: kindSymlink | kindNFO, source: anything, target: anything, never: true, act: actStay},
+	{kinds: kindSymlink, source: anything, target: edited, act: actRefuse, code: MovedOn},
+	{kinds: kindSymlink, source: anything, target: notOurs, act: actStay}, // none of ours is left
+	{kinds: kindNFO, source: anything, target: nothing, act: actStay},
+	{kinds: kindNFO, source: anything, target: edited, act: actRefuse, code: Edited},
+	{kinds: kindNFO, source: anything, target: notOurs, act: actRefuse, code: MovedOn},
+
+	{kinds: kindAcross, source: returned, target: ours, act: actUnlink},
+	{kinds: kindCopy | kindAcross, source: ours, target: edited, act: actRefuse, code: Edited},
+	{kinds: kindCopy | kindAcross, source: edited, target: same, act: actRefuse, code: originalEdited},
+	{kinds: kindCopy | kindAcross, source: same, target: same, act: actUnlink},
+	{kinds: kindCopy, source: notOurs, target: ours, act: actRefuse, code: OriginalGone},
+	{kinds: kindAcross, source: nothing, target: ours, act: actFetch}, // edited or not
+	{kinds: kindAcross, source: notOurs, target: ours, act: actRefuse, code: Occupied},
+	{kinds: kindCopy | kindAcross, source: anything, target: notOurs, never: true, act: actStay},
+	{kinds: kindCopy | kindAcross, source: anything, target: alike, act: actRefuse, code: Unproven},
+	{kinds: kindCopy | kindAcross, source: ours, target: notOurs, act: actStay},
+	{kinds: kindCopy, source: anything, target: nothing, act: actStay},
+
+	{kinds: kindMove | kindAside, source: anything, target: ours, act: actRename}, // edited or not
+	{kinds: kindMove | kindAside, source: ours, target: notOurs, act: actStay},
+	{kinds: kindMove, source: anything, target: notOurs, never: true, act: actStay},
+	{kinds: kindAside, source: anything, target: notOurs, act: actStay}, // its second half has said where it stays
+	{kinds: kindAny, source: anything, target: anything, act: actRefuse, code: MovedOn},
+}
+
+// glimpse looks at the first of some places where an operation's file is, and remembers what it has seen.
+type glimpse struct {
+	sight
+	places []place
+	done   bool
+}
+
+func (g *glimpse) is(w *worker, o *op, wanted what) (bool, error) {
+	if wanted == anything {
+		return true, nil
+	}
+	if !g.done {
+		for i, at := range g.places {
+			s, err := w.see(o, at)
+			if err != nil {
+				return false, err
+			}
+			if i == 0 || s.what&ours != 0 {
+				g.sight = s
+			}
+			if s.what&ours != 0 {
+				break
+			}
+		}
+		g.done = true
+	}
+	return g.what&wanted != 0, nil
+}
+
+// choose returns the rule that holds for a step, and what was seen on the way.
+func (w *worker) choose(s step, back bool) (chosen rule, source, target glimpse, _ error) {
+	o := &w.run.Ops[s.Op]
+	from, to := w.run.ends(s)
+	source, target = glimpse{places: []place{from}}, glimpse{places: []place{to}}
+	rules := forwardRules
+	switch {
+	case back:
+		rules = backRules
+		if from != o.From {
+			source.places = append(source.places, o.From)
+		}
+	case to != o.To:
+		target.places = append(target.places, o.To)
+	}
+	k, never := kindOf(o, s.Leg), w.journal.progress.file(s.Op).notDone != ""
+	for _, r := range rules {
+		if r.kinds&k == 0 || r.never && !never {
+			continue
+		}
+		if fits, err := source.is(w, o, r.source); err != nil {
+			return r, source, target, err
+		} else if !fits {
+			continue
+		}
+		if fits, err := target.is(w, o, r.target); err != nil || fits {
+			return r, source, target, err
+		}
+	}
+	return rule{act: actStay}, source, target, nil
+}
+
+// take carries one step out, or puts it back; one that is done already stays done.
+func (w *worker) take(s step, back bool) *Problem {
+	o := &w.run.Ops[s.Op]
+	from, to := w.run.ends(s)
+	if p := w.clean(o, s, back); p != nil {
+		return p
+	}
+	r, source, target, err := w.choose(s, back)
+	switch {
+	case err != nil:
+		return failed(err)
+	case r.code == originalEdited:
+		return &Problem{Code: Edited, Err: errOriginalEdited}
+	case r.act == actRefuse:
+		return problem(r.code)
+	case w.preview != nil:
+		return w.preview.take(s.Op, r.act, from, to, target.info)
+	}
+	switch r.act {
+	case actLink:
+		return w.link(o, from, to)
+	case actSymlink:
+		return w.symlink(o)
+	case actWrite:
+		return w.write(o)
+	case actCopyTo:
+		return w.copyTo(o, source, from, to)
+	case actRename:
+		if back {
+			return w.renameBack(o, target.dir, from, to)
+		}
+		into, err := w.dirs.make(to.Dir)
+		if err != nil {
+			return failed(err)
+		}
+		return w.rename(o, source.dir, from, into, to, true)
+	case actUnlink:
+		return w.unlink(o, source, target, from, to)
+	case actFetch:
+		return w.fetch(o, target, from, to)
+	case actStay, actRefuse:
+	}
+	if back && o.copies() && s.Leg != organize.Aside {
+		return w.discard(s.Op, from, true)
+	}
+	return nil
+}
+
+// clean removes what an interrupted copy in the other direction has left, and one of a file for media servers.
+func (w *worker) clean(o *op, s step, back bool) *Problem {
+	from, to := w.run.ends(s)
+	switch {
+	case o.Across && !back && w.journal.progress.oneWay:
+		return problem(NoExclusive)
+	case w.preview != nil || s.Leg == organize.Aside:
+		return nil
+	case o.Verb == organize.NFO || o.copies() && back:
+		return w.discard(s.Op, to, false)
+	case o.copies():
+		return w.discard(s.Op, from, true)
+	}
+	return nil
+}
