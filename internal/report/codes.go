@@ -51,8 +51,8 @@ func (s Status) Info() StatusInfo {
 	return StatusInfo{Status: s}
 }
 
-// at replaces PATH in the text by words of a command line, unless there are none.
-func at(next, words string) string {
+// withPath replaces PATH in the text by words of a command line, unless there are none.
+func withPath(next, words string) string {
 	if words == "" {
 		return next
 	}
@@ -177,9 +177,9 @@ func (o Only) Has(r *Record) bool {
 	return len(o) == 0 || o.names(string(r.Status)) || o.names(NoEpisode) && r.LacksEpisode()
 }
 
-// tells reports whether the summary tells of the files of a status one by one, those matched without an episode among
-// them. What running again mends is always told.
-func (o Only) tells(s Status) bool {
+// lists reports whether the summary lists the files of a status one by one, those matched without an episode among
+// them. What running again may mend is always listed.
+func (o Only) lists(s Status) bool {
 	return len(o) == 0 || o.names(string(s)) || s == Matched && o.names(NoEpisode) || s == Pending || s == Failed
 }
 

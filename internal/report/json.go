@@ -324,7 +324,7 @@ func (w *jsonWriter) Close(s Summary) error {
 	if err := w.form(w.above, &s, w.end); err != nil {
 		return err
 	}
-	return w.last(w.buf)
+	return w.writeLast(w.buf)
 }
 
 func (w *jsonWriter) form(before string, v any, after string) (err error) {

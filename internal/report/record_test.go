@@ -156,7 +156,8 @@ func TestTallyCountsMissingEpisodes(t *testing.T) {
 	}
 	want := "5 files: 5 matched (2 without an episode)\n0 requests to TMDB, 0.0 s\n\n" +
 		"2 matched without an episode: " + withoutEpisode.Meaning +
-		"\n  a (2 files)\n    for example 1: no episode: it fits nowhere\n  next: " + at(withoutEpisode.Next, "a") + "\n"
+		"\n  a (2 files)\n    for example 1: no episode: it fits nowhere\n  next: " + withPath(withoutEpisode.Next, "a") +
+		"\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Error(diff)
 	}

@@ -38,7 +38,7 @@ type season struct {
 	title    string
 	episodes []int
 	files    int
-	sure     float64
+	least    float64
 }
 
 type seasonKey struct {
@@ -63,7 +63,7 @@ func (s *seasons) Match(r Record) error {
 	}
 	s.measure()
 	dir, name := r.Split()
-	if s.last != dir && !s.goesOn(&r) || len(s.held) >= heldSeasons {
+	if s.last != dir && !s.continues(&r) || len(s.held) >= heldSeasons {
 		if err := s.release(); err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (s *seasons) Match(r Record) error {
 	if r.Status == Matched && !r.LacksEpisode() {
 		s.hold(&r)
 	} else {
-		s.one(&s.files, r, dir, name)
+		s.record(&s.files, r, dir, name)
 	}
 	return nil
 }
@@ -87,8 +87,8 @@ func (s *seasons) Close(Summary) error {
 	return s.table.Flush()
 }
 
-// goesOn reports whether a file of a new folder belongs to what is held.
-func (s *seasons) goesOn(r *Record) bool {
+// continues reports whether a file of a new folder belongs to what is held.
+func (s *seasons) continues(r *Record) bool {
 	return r.Status == Matched && s.files.Len() == 0 && slices.ContainsFunc(s.held, func(h *season) bool {
 		return h.key.kind == r.Kind && h.key.id == r.TMDBID
 	})
@@ -102,14 +102,14 @@ func (s *seasons) hold(r *Record) {
 	i := slices.IndexFunc(s.held, func(h *season) bool { return h.key == key })
 	if i < 0 {
 		i = len(s.held)
-		s.held = append(s.held, &season{key: key, title: strings.Clone(r.Entry()), sure: 1})
+		s.held = append(s.held, &season{key: key, title: strings.Clone(r.Entry()), least: 1})
 	}
 	h := s.held[i]
 	h.files++
 	h.episodes = append(h.episodes, r.Episodes...)
-	for _, sure := range []*float64{r.Confidence, r.EpisodeConfidence} {
-		if sure != nil {
-			h.sure = min(h.sure, *sure)
+	for _, least := range []*float64{r.Confidence, r.EpisodeConfidence} {
+		if least != nil {
+			h.least = min(h.least, *least)
 		}
 	}
 }
@@ -143,7 +143,7 @@ func (s *seasons) lineOf(b *strings.Builder, h *season) {
 	if width > 0 {
 		files = strings.Repeat(" ", max(filesCol-ui.Width(files), 0)) + files
 	}
-	rest, age := fmt.Sprintf("  %s %3s %%", files, strings.TrimSuffix(Percent(h.sure), "%")), ""
+	rest, age := fmt.Sprintf("  %s %3s %%", files, strings.TrimSuffix(Percent(h.least), "%")), ""
 	if h.key.age != "" {
 		age = "  [" + lang.Word(lang.Say(h.key.age)) + "]"
 	}

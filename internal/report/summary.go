@@ -32,7 +32,7 @@ func (t *Tally) Write(w io.Writer, s Summary, opts Options) error {
 	blocked := false
 	for _, status := range []Status{Matched, Ambiguous, Unmatched, Pending, Failed} {
 		for _, x := range t.troubles {
-			if x.status == status && opts.Only.tells(status) {
+			if x.status == status && opts.Only.lists(status) {
 				p.trouble(x, s.LimiterState == "offline")
 				blocked = blocked || x.code == CodeBlocked
 			}
@@ -42,7 +42,7 @@ func (t *Tally) Write(w io.Writer, s Summary, opts Options) error {
 		b.WriteByte('\n')
 		p.para(0, lang.Sprintf("hint: %s; `anivault limiter resume` goes on", opts.Ending.Stopped))
 	}
-	return (&sink{w: w}).last([]byte(b.String()))
+	return (&sink{w: w}).writeLast([]byte(b.String()))
 }
 
 // headline is "38 files: 36 matched (2 without an episode), 1 ambiguous, 1 unmatched"; a count of zero is left out.
@@ -170,7 +170,7 @@ func (x *trouble) next(opts Options, offline bool) string {
 	if x.status != Matched && opts.Ending.Asked {
 		next = afterAsking
 	}
-	return at(lang.Say(next), path)
+	return withPath(lang.Say(next), path)
 }
 
 // codeInfo explains the files' code. An offline run was asked to leave files blocked; in CacheOnly a person can end it.

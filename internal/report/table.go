@@ -57,12 +57,12 @@ func (t *table) Match(r Record) error {
 	t.measure()
 	var b strings.Builder
 	dir, name := r.Split()
-	t.one(&b, r, dir, name)
+	t.record(&b, r, dir, name)
 	return t.write([]byte(b.String()))
 }
 
-// one prints all that is said of one file.
-func (t *table) one(b *strings.Builder, r Record, dir, name string) {
+// record prints all that is said of one file.
+func (t *table) record(b *strings.Builder, r Record, dir, name string) {
 	t.folder(b, dir)
 	t.entry(b, r)
 	if t.opts.Explain {

@@ -112,8 +112,8 @@ func (s *sink) write(b []byte) error {
 	return nil
 }
 
-// last takes b and hands over all that is held.
-func (s *sink) last(b []byte) error {
+// writeLast takes b and hands over all that is held.
+func (s *sink) writeLast(b []byte) error {
 	if err := s.write(b); err != nil {
 		return err
 	}

@@ -88,7 +88,10 @@ type Counts struct {
 // It returns emit's or produce's error. When ctx ends, what was decided by then is still emitted, and the context's
 // cause is returned.
 func Run(ctx context.Context, c Config, produce Producer, emit func(report.Record) error, pause func() error) error {
-	p := &pipeline{decider: c.Decider, underway: c.Underway, jobs: c.Jobs, tell: emit, pause: pause, counts: c.Counts}
+	p := &pipeline{
+		decider: c.Decider, underway: c.Underway, jobs: c.Jobs, emitRecord: emit, pause: pause,
+		counts: c.Counts,
+	}
 	if c.Memory != nil {
 		p.remember = &runMemory{memory: c.Memory, recall: !c.Anew, warn: c.Warn}
 	}
@@ -99,14 +102,14 @@ func Run(ctx context.Context, c Config, produce Producer, emit func(report.Recor
 // them, one writes. At most heldLines lines wait for their turn, so memory does not grow with the library and output
 // starts before the walk ends.
 type pipeline struct {
-	decider  Decider
-	underway int
-	jobs     int
-	remember *runMemory
-	tell     func(report.Record) error // gets the records of directories that are remembered whole, in place of emit
-	pause    func() error              // called before the next line has to be waited for; nil: nobody wants to know
-	counts   *Counts
-	spare    sync.Pool // of *results.Records that have been written: a library is replayed a quarter slower without
+	decider    Decider
+	underway   int
+	jobs       int
+	remember   *runMemory
+	emitRecord func(report.Record) error // gets the records of directories that are remembered whole, in place of emit
+	pause      func() error              // called before the next line has to be waited for; nil: nobody wants to know
+	counts     *Counts
+	spare      sync.Pool // of *results.Records that have been written: a library is replayed a quarter slower without
 }
 
 func (p *pipeline) run(ctx context.Context, produce Producer, emit func(*Line) error) error {
@@ -307,7 +310,7 @@ func (p *pipeline) write(out <-chan portion, emit func(*Line) error, written fun
 		if next.replayed != nil {
 			for i := range next.replayed.List {
 				if failed == nil {
-					fail(p.tell(next.replayed.List[i]))
+					fail(p.emitRecord(next.replayed.List[i]))
 				}
 			}
 			written(len(next.replayed.List))

@@ -100,7 +100,7 @@ func (r *rerun) run(produce Producer) (told, asked []string) {
 	}
 	p := &pipeline{
 		decider: &r.c, underway: 3,
-		remember: &runMemory{memory: r.memory, recall: !r.anew, warn: func(err error) { r.t.Error(err) }}, tell: tell,
+		remember: &runMemory{memory: r.memory, recall: !r.anew, warn: func(err error) { r.t.Error(err) }}, emitRecord: tell,
 	}
 	if err := p.run(r.t.Context(), produce, func(l *Line) error { return tell(l.record(nil)) }); err != nil {
 		r.t.Fatal(err)

@@ -90,7 +90,7 @@ func WriteFile(path string, p Page) error {
 // missing is the view of what is not there, or there twice.
 const missing = "missing"
 
-// titledUpTo is how many missing episodes of a season are told by their titles.
+// titledUpTo is how many missing episodes of a season are listed by their titles.
 const titledUpTo = 12
 
 // gapCard is a series of which something is missing, or there twice.
@@ -110,19 +110,19 @@ type gapRow struct {
 func missingIn(gaps []report.Gap) (episodes int, shown bool) {
 	for _, g := range gaps {
 		episodes += len(g.Missing)
-		shown = shown || told(&g)
+		shown = shown || hasGap(&g)
 	}
 	return episodes, shown
 }
 
-// told reports whether there is anything to tell: a list that is not at hand is no gap.
-func told(g *report.Gap) bool { return g.Season != nil && len(g.Missing)+len(g.Twice) > 0 }
+// hasGap reports whether there is anything to show: a list that is not at hand is no gap.
+func hasGap(g *report.Gap) bool { return g.Season != nil && len(g.Missing)+len(g.Twice) > 0 }
 
 func gapCards(gaps []report.Gap) []*gapCard {
 	var out []*gapCard
 	for i := range gaps {
 		g := &gaps[i]
-		if !told(g) {
+		if !hasGap(g) {
 			continue
 		}
 		if len(out) == 0 || out[len(out)-1].Ref != g.Ref() {

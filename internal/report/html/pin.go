@@ -65,9 +65,9 @@ func evidenceOf(r *report.Record) string {
 	return b.String()
 }
 
-// pinWords returns what `anivault pin` is told of files of one card that were weighed alike, as words of a shell: the
-// folders that hold nothing else, for other files their title where all their names have it, else each file by itself.
-// Paths stand as they were given: the page may be sent on, and shows no more of a machine than its user typed.
+// pinWords returns the arguments of `anivault pin` for files of one card that were weighed alike, as words of a shell:
+// the folders that hold nothing else, for other files their title where all their names have it, else each file by
+// itself. Paths stand as they were given: the page may be sent on, and shows no more of a machine than its user typed.
 func (all folders) pinWords(records []*report.Record, names bool) []string {
 	var words []string
 	var loose []*report.Record
