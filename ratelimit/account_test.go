@@ -34,7 +34,10 @@ func limited(t *testing.T, store Store, tu Tuning, accounts ...Account) *Limiter
 	return l
 }
 
-var fast = Tuning{RateBase: 400, BucketCap: 400, Ceiling: 400, Concurrency: 64, ConcurrencyTotal: 64, MaxWait: time.Minute}
+var fast = Tuning{
+	RateBase: 400, BucketCap: 400, Ceiling: 400, Concurrency: 64, ConcurrencyTotal: 64,
+	MaxWait: time.Minute,
+}
 
 // take takes a permit that must be there at once; its key is proven by it.
 func take(t *testing.T, l *Limiter) *Permit {
@@ -78,7 +81,10 @@ func accountOf(t *testing.T, l *Limiter, name string) core.AccountStatus {
 func TestSeed003AFullGroupSpillsOverAndComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := limited(t, NewMemoryStore(), fast,
-			Account{Name: "a1", Priority: 10, Slots: 5}, Account{Name: "b1", Priority: 10, Slots: 5}, Account{Name: "c1", Priority: 20, Slots: 3})
+			Account{Name: "a1", Priority: 10, Slots: 5}, Account{Name: "b1", Priority: 10, Slots: 5}, Account{
+				Name:     "c1",
+				Priority: 20, Slots: 3,
+			})
 		prove(t, l)
 		var names []string
 		var out []*Permit
@@ -145,7 +151,8 @@ func TestAnUnprovenKeyIsUsedByOneAlone(t *testing.T) {
 			p.Done(ok())
 			second <- time.Since(began)
 		}()
-		if d := <-second; d < 3*time.Second || d > 3*time.Second+time.Second { // a dead upstream is not asked one timeout after the other
+		// a dead upstream is not asked one timeout after the other
+		if d := <-second; d < 3*time.Second || d > 3*time.Second+time.Second {
 			t.Errorf("joined after %s", d)
 		}
 		first.Done(ok())
@@ -252,7 +259,8 @@ func TestOperatorsTuneAccounts(t *testing.T) {
 		for range 3 {
 			take(t, l)
 		}
-		if st := accountOf(t, l, "a1"); st.Slots != 3 || st.Running != 3 || st.Quota != (Budget{Requests: 100, Period: time.Hour}) || st.QuotaReserved != 3 {
+		if st := accountOf(t, l, "a1"); st.Slots != 3 || st.Running != 3 ||
+			st.Quota != (Budget{Requests: 100, Period: time.Hour}) || st.QuotaReserved != 3 {
 			t.Errorf("%+v", st)
 		}
 		must(t, o.ResetAccount(t.Context(), "a1", "quota"))
@@ -264,7 +272,8 @@ func TestOperatorsTuneAccounts(t *testing.T) {
 			t.Errorf("after its hour: %+v", st)
 		}
 		for key, value := range map[string]string{
-			"account_concurrency": "-1", "concurrency": "many", "rate": "0.01", "quota": "5", "priority": "1", "enabled": "true", "": "",
+			"account_concurrency": "-1", "concurrency": "many", "rate": "0.01", "quota": "5", "priority": "1",
+			"enabled": "true", "": "",
 		} {
 			if err := o.TuneAccount(t.Context(), "a1", map[string]string{key: value}, 0); !errors.As(err, new(*TuningError)) {
 				t.Errorf("%s=%s: %v", key, value, err)
@@ -278,7 +287,10 @@ func TestTheLimitsOfTheLastToAskHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := NewMemoryStore()
 		l := limited(t, store, fast, Account{Name: "a1", Slots: 5, Quota: Budget{Requests: 100, Period: time.Hour}})
-		small := limited(t, store, fast, Account{Name: "a1", Slots: 2, KeySlots: 7, Quota: Budget{Requests: 50, Period: time.Hour}})
+		small := limited(t, store, fast, Account{
+			Name: "a1", Slots: 2, KeySlots: 7,
+			Quota: Budget{Requests: 50, Period: time.Hour},
+		})
 		shared := func() core.AccountStatus {
 			st, err := ReadStatus(t.Context(), store, fast)
 			must(t, err)
@@ -301,7 +313,8 @@ func TestTheLimitsOfTheLastToAskHold(t *testing.T) {
 
 func TestAnAccountsOwnRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := limited(t, NewMemoryStore(), fast, Account{Name: "a1", Rate: 10, Priority: 1}, Account{Name: "b1", Rate: 20, Priority: 1})
+		l := limited(t, NewMemoryStore(), fast, Account{Name: "a1", Rate: 10, Priority: 1},
+			Account{Name: "b1", Rate: 20, Priority: 1})
 		prove(t, l)
 		time.Sleep(5 * time.Second)
 		got := map[string]int{}
@@ -321,7 +334,10 @@ func TestAnAccountsOwnRate(t *testing.T) {
 func TestSeed002TheDoorIsWhatAllAccountsHaveLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := limited(t, NewMemoryStore(), fast,
-			Account{Name: "a1", Priority: 1, Quota: Budget{Requests: 3000, Period: time.Hour}}, Account{Name: "b1", Priority: 2, Quota: Budget{Requests: 2000, Period: 2 * time.Hour}})
+			Account{Name: "a1", Priority: 1, Quota: Budget{Requests: 3000, Period: time.Hour}}, Account{
+				Name: "b1", Priority: 2,
+				Quota: Budget{Requests: 2000, Period: 2 * time.Hour},
+			})
 		if !l.Rationed() {
 			t.Fatal("not rationed")
 		}
@@ -341,7 +357,8 @@ func TestSeed002TheDoorIsWhatAllAccountsHaveLeft(t *testing.T) {
 			must(t, err)
 			held = append(held, r)
 		}
-		if len(held) != 2 || refused == nil || refused.Budget.Requests != 5000 || refused.Used != 4998 || refused.Reserved != 2 || refused.Renews.IsZero() {
+		if len(held) != 2 || refused == nil || refused.Budget.Requests != 5000 || refused.Used != 4998 ||
+			refused.Reserved != 2 || refused.Renews.IsZero() {
 			t.Fatalf("%d fit; %+v", len(held), refused)
 		}
 		for _, r := range held {
@@ -353,7 +370,8 @@ func TestSeed002TheDoorIsWhatAllAccountsHaveLeft(t *testing.T) {
 			p.Done(Event{Outcome: Network}) // what was not answered costs nothing
 			r.Release()
 		}
-		if a, b := accountOf(t, l, "a1"), accountOf(t, l, "b1"); a.QuotaUsed != 3000 || b.QuotaUsed != 1998 || b.QuotaReserved != 0 {
+		if a, b := accountOf(t, l, "a1"), accountOf(t, l, "b1"); a.QuotaUsed != 3000 || b.QuotaUsed != 1998 ||
+			b.QuotaReserved != 0 {
 			t.Errorf("%+v %+v", a, b)
 		}
 		time.Sleep(time.Hour) // one's period is over
@@ -366,7 +384,10 @@ func TestSeed002TheDoorIsWhatAllAccountsHaveLeft(t *testing.T) {
 // Where one account has no quota nothing is reserved at the door, and the others' quotas hold all the same.
 func TestAnAccountWithoutQuotaOpensTheDoor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := limited(t, NewMemoryStore(), fast, Account{Name: "a1", Priority: 1, Quota: Budget{Requests: 5, Period: time.Hour}}, Account{Name: "b1", Priority: 2})
+		l := limited(t, NewMemoryStore(), fast, Account{
+			Name: "a1", Priority: 1,
+			Quota: Budget{Requests: 5, Period: time.Hour},
+		}, Account{Name: "b1", Priority: 2})
 		prove(t, l)
 		r, err := l.Reserve(t.Context(), 1000)
 		must(t, err)
@@ -388,12 +409,16 @@ func TestAnAccountWithoutQuotaOpensTheDoor(t *testing.T) {
 // The books of quotas balance after every step, and no account is ever above its own.
 func TestQuotasAreNeverExceeded(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		steps := rapid.SliceOfN(rapid.SampledFrom([]string{"reserve", "acquire", "acquire", "with", "ok", "ok", "net", "gone", "release", "sleep"}), 1, 60).Draw(rt, "steps")
+		steps := rapid.SliceOfN(rapid.SampledFrom([]string{
+			"reserve", "acquire", "acquire", "with", "ok", "ok", "net",
+			"gone", "release", "sleep",
+		}), 1, 60).Draw(rt, "steps")
 		a, b := rapid.IntRange(1, 9).Draw(rt, "a"), rapid.IntRange(0, 9).Draw(rt, "b")
 		synctest.Test(t, func(t *testing.T) {
 			tu := fast
 			tu.MaxWait = 10 * time.Millisecond
-			l := limited(t, NewMemoryStore(), tu, Account{Name: "a2", Quota: Budget{Requests: a, Period: time.Hour}}, Account{Name: "b1", Quota: Budget{Requests: b, Period: 2 * time.Hour}})
+			l := limited(t, NewMemoryStore(), tu, Account{Name: "a2", Quota: Budget{Requests: a, Period: time.Hour}},
+				Account{Name: "b1", Quota: Budget{Requests: b, Period: 2 * time.Hour}})
 			var out []*Permit
 			var booked []*Reservation
 			for _, step := range steps {
@@ -516,7 +541,8 @@ func TestAPreferenceIsKeptWaitedForAndGivenUp(t *testing.T) {
 		began := time.Now()
 		p, err := l.Acquire(ctx)
 		must(t, err)
-		if d := time.Since(began); d < 1200*time.Millisecond || d > 1300*time.Millisecond || p.Choice().Account != "b1" || p.Choice().Why == core.BySticky {
+		if d := time.Since(began); d < 1200*time.Millisecond || d > 1300*time.Millisecond || p.Choice().Account != "b1" ||
+			p.Choice().Why == core.BySticky {
 			t.Errorf("after %s: %+v", d, p.Choice())
 		}
 		p.Done(ok())
@@ -591,7 +617,10 @@ func TestTheTransportTakesAnotherKey(t *testing.T) {
 				if ok && c.Key == good {
 					status = http.StatusOK
 				}
-				return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}")), Request: req}, nil
+				return &http.Response{
+					StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}")),
+					Request: req,
+				}, nil
 			}),
 			Verdict: func(_ *http.Request, resp *http.Response, _ []byte) KeyVerdict {
 				if resp.StatusCode == http.StatusUnauthorized {
@@ -624,7 +653,10 @@ func TestTheTransportTakesAnotherKey(t *testing.T) {
 
 func TestAccountsThatCannotBeUsed(t *testing.T) {
 	for name, list := range map[string][]Account{
-		"no name": {{Keys: []Fingerprint{1}}}, "no key": {{Name: "a"}}, "two of a name": {{Name: "a", Keys: []Fingerprint{1}}, {Name: "a", Keys: []Fingerprint{2}}},
+		"no name": {{Keys: []Fingerprint{1}}}, "no key": {{Name: "a"}}, "two of a name": {{
+			Name: "a",
+			Keys: []Fingerprint{1},
+		}, {Name: "a", Keys: []Fingerprint{2}}},
 		"a negative limit": {{Name: "a", Keys: []Fingerprint{1}, Slots: -1}}, "too many": make([]Account, 65),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -295,8 +295,8 @@ func (q *acquisition) sleep(ctx context.Context, counts bool, freed, moved uint6
 	return err
 }
 
-// accepted reports whether a permit that others have a hand in can be used. One that can't is given back, and waited for
-// anew.
+// accepted reports whether a permit that others have a hand in can be used. One that can't is given back, and waited
+// for anew.
 func (q *acquisition) accepted(ctx context.Context) (bool, error) {
 	wait, ok := q.l.guard.accept(q.decided, &q.l.tuned.Load().Tuning)
 	if ok {

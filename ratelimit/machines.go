@@ -96,7 +96,10 @@ func (c *call) link(ctx context.Context) error {
 			return nil
 		}
 		if long := time.Since(since) > c.l.tuned.Load().MaxWait; long || wait > c.left() {
-			return &BlockedError{Block{State: Sleep, Cause: ReasonConsecutiveFailures, Since: since, Until: time.Now().Add(wait)}}
+			return &BlockedError{Block{
+				State: Sleep, Cause: ReasonConsecutiveFailures, Since: since,
+				Until: time.Now().Add(wait),
+			}}
 		}
 		if err := c.nap(ctx, min(wait, core.MaxNap), true, nil, nil); err != nil {
 			return err

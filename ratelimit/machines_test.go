@@ -42,9 +42,12 @@ func (f *folder) open(m machine) user {
 	started := f.wall
 	u := user{told: &events{}}
 	var err error
-	u.Store, err = ratelimit.OpenFileStore(f.dir, ratelimit.FileOptions{OnWarning: u.told.add, Now: func() ratelimit.Instant {
-		return ratelimit.Instant{Wall: f.wall, Boot: m.since + f.wall.Sub(started), BootID: m.boot, Machine: m.id}
-	}})
+	u.Store, err = ratelimit.OpenFileStore(f.dir, ratelimit.FileOptions{
+		OnWarning: u.told.add,
+		Now: func() ratelimit.Instant {
+			return ratelimit.Instant{Wall: f.wall, Boot: m.since + f.wall.Sub(started), BootID: m.boot, Machine: m.id}
+		},
+	})
 	must(f.t, err)
 	u.Limiter = newLimiter(f.t, u.Store, ratelimit.Default())
 	f.t.Cleanup(func() { u.Store.Close() })
@@ -88,12 +91,21 @@ func TestAFolderBelongsToOneMachine(t *testing.T) {
 		{name: "the same machine", other: one},
 		{name: "a container: another id, the same boot", other: machine{"two", "boot 1", 100 * time.Hour}},
 		{name: "another machine", other: machine{"two", "boot 2", time.Hour}, refused: true},
-		{name: "another machine that was started later", other: machine{"two", "boot 2", time.Hour}, gap: 50 * time.Second, refused: true},
-		{name: "the folder was moved to another machine", other: machine{"two", "boot 2", time.Hour}, ended: true, gap: 2 * time.Minute},
+		{
+			name: "another machine that was started later", other: machine{"two", "boot 2", time.Hour}, gap: 50 * time.Second,
+			refused: true,
+		},
+		{
+			name: "the folder was moved to another machine", other: machine{"two", "boot 2", time.Hour}, ended: true,
+			gap: 2 * time.Minute,
+		},
 		{name: "a clone, with the same id", other: machine{"one", "boot 2", time.Hour}, refused: true},
 		{name: "a reboot", other: machine{"one", "boot 2", 10 * time.Second}, ended: true, gap: 20 * time.Second},
 		{name: "a clone that doesn't see the locks", other: machine{"one", "boot 2", time.Hour}, hidden: true, refused: true},
-		{name: "a machine without an id, rebooted", other: machine{"", "boot 2", 10 * time.Second}, ended: true, gap: 2 * time.Minute},
+		{
+			name: "a machine without an id, rebooted", other: machine{"", "boot 2", 10 * time.Second}, ended: true,
+			gap: 2 * time.Minute,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := newFolder(t)
@@ -165,7 +177,10 @@ func TestARefusedFolderIsUsedAgainByOneMachine(t *testing.T) {
 // Containers may count the time since boot differently under one boot id. However they take turns, time passes at most
 // a little faster than the wall clock says.
 func TestTwoCountsOfTheTimeSinceBoot(t *testing.T) {
-	for _, offset := range []time.Duration{-time.Hour, -5 * time.Second, -time.Second, time.Second, 5 * time.Second, time.Hour} {
+	for _, offset := range []time.Duration{
+		-time.Hour, -5 * time.Second, -time.Second, time.Second, 5 * time.Second,
+		time.Hour,
+	} {
 		t.Run(fmt.Sprint(offset), func(t *testing.T) {
 			f := newFolder(t)
 			a := f.open(machine{"one", "boot", 100 * time.Hour})

@@ -202,8 +202,8 @@ func OpenFileStore(dir string, opts FileOptions) (*shared.Store, error) {
 	return filestore.Open(dir, opts)
 }
 
-// ParseRetryAfter reads the Retry-After (RFC 9110, section 10.2.3) of an answer that arrived at now. A value that cannot
-// be understood counts as none; the error is a warning then, and the returned Wait is valid in every case.
+// ParseRetryAfter reads the Retry-After (RFC 9110, section 10.2.3) of an answer that arrived at now. A value that
+// cannot be understood counts as none; the error is a warning then, and the returned Wait is valid in every case.
 func ParseRetryAfter(h http.Header, now time.Time) (Wait, error) { return core.ParseRetryAfter(h, now) }
 
 // RetryDelay returns how long a request waits before its n-th repetition after an outcome, for a draw in [0,1).

@@ -53,7 +53,9 @@ func (o Operator) ResetTuning(ctx context.Context, keys ...string) error {
 
 // ForceCacheOnly stops all requests of all processes until Resume or, if autoRecover is not 0, for that long from now.
 // It returns the transition; there is none if an operator had done so before, but the end is the new one.
-func (o Operator) ForceCacheOnly(ctx context.Context, autoRecover time.Duration) (tr Transition, moved bool, err error) {
+func (o Operator) ForceCacheOnly(ctx context.Context, autoRecover time.Duration) (tr Transition, moved bool,
+	err error,
+) {
 	err = o.order(ctx, func(at Instant, s *Snapshot) error {
 		tr, moved = s.ForceCacheOnly(at, max(autoRecover, 0))
 		return nil
@@ -81,9 +83,9 @@ func (o Operator) Reset(ctx context.Context, force bool) error {
 	})
 }
 
-// TuneAccount overrides limits of an account by their keys for all running processes, for a time or, with lasts 0, until
-// ResetAccount. It returns a *TuningError, and changes nothing, for a key that does not exist or a value that cannot be
-// used.
+// TuneAccount overrides limits of an account by their keys for all running processes, for a time or, with lasts 0,
+// until ResetAccount. It returns a *TuningError, and changes nothing, for a key that does not exist or a value that
+// cannot be used.
 func (o Operator) TuneAccount(ctx context.Context, name string, values map[string]string, lasts time.Duration) error {
 	return o.order(ctx, func(at Instant, s *Snapshot) error { return s.TuneAccount(at, name, values, lasts) })
 }

@@ -15,7 +15,10 @@ func TestTuneIsObeyedAtTheNextRequest(t *testing.T) {
 		var odd []string
 		own := Default()
 		own.Ceiling = 36
-		l, _ := New(Config{Store: NewMemoryStore(), Tuning: own, Hooks: Hooks{OnWarning: func(err error) { odd = append(odd, err.Error()) }}})
+		l, _ := New(Config{
+			Store: NewMemoryStore(), Tuning: own,
+			Hooks: Hooks{OnWarning: func(err error) { odd = append(odd, err.Error()) }},
+		})
 		ask := func() {
 			t.Helper()
 			p, err := l.Acquire(t.Context())
@@ -25,7 +28,8 @@ func TestTuneIsObeyedAtTheNextRequest(t *testing.T) {
 			p.Done(Event{Outcome: OK, Status: 200})
 		}
 		ask()
-		if err := (Operator{l.store}).Tune(t.Context(), map[string]string{"rate_base": "10", "max_wait": "7"}, time.Hour); err != nil {
+		if err := (Operator{l.store}).Tune(t.Context(), map[string]string{"rate_base": "10", "max_wait": "7"},
+			time.Hour); err != nil {
 			t.Fatal(err)
 		}
 		ask()
@@ -42,7 +46,8 @@ func TestTuneIsObeyedAtTheNextRequest(t *testing.T) {
 			t.Errorf("%v %q", got.RateBase, odd)
 		}
 		st, _ := l.Status(t.Context())
-		if len(st.Overrides) != 2 || st.Overrides[0].Key != "max_wait" || st.Overrides[0].Until.IsZero() || !st.Overrides[1].Until.IsZero() {
+		if len(st.Overrides) != 2 || st.Overrides[0].Key != "max_wait" || st.Overrides[0].Until.IsZero() ||
+			!st.Overrides[1].Until.IsZero() {
 			t.Errorf("%+v", st.Overrides)
 		}
 		time.Sleep(time.Hour)
@@ -77,12 +82,24 @@ func TestATuningIsToldWhereItIsObeyed(t *testing.T) {
 				[]Tuned{{Key: "rate_base", From: "35", To: "10", Until: begun.Add(time.Hour)}},
 			},
 			{
-				"another one for good, the first as it is", func() error { return operator.Tune(t.Context(), map[string]string{"max_wait": "7"}, 0) },
+				"another one for good, the first as it is", func() error {
+					return operator.Tune(t.Context(),
+						map[string]string{"max_wait": "7"}, 0)
+				},
 				[]Tuned{{Key: "max_wait", From: "2m", To: "7s"}},
 			},
-			{"to the value it has", func() error { return operator.Tune(t.Context(), map[string]string{"max_wait": "7s"}, 0) }, nil},
-			{"the time is over", func() error { time.Sleep(time.Hour); return nil }, []Tuned{{Key: "rate_base", From: "10", To: "35", Ended: true}}},
-			{"reset", func() error { return operator.ResetTuning(t.Context()) }, []Tuned{{Key: "max_wait", From: "7s", To: "2m", Ended: true}}},
+			{
+				"to the value it has", func() error { return operator.Tune(t.Context(), map[string]string{"max_wait": "7s"}, 0) },
+				nil,
+			},
+			{
+				"the time is over", func() error { time.Sleep(time.Hour); return nil },
+				[]Tuned{{Key: "rate_base", From: "10", To: "35", Ended: true}},
+			},
+			{
+				"reset", func() error { return operator.ResetTuning(t.Context()) },
+				[]Tuned{{Key: "max_wait", From: "7s", To: "2m", Ended: true}},
+			},
 		} {
 			told = nil
 			if err := step.do(); err != nil {
@@ -102,7 +119,8 @@ func TestATuningIsToldWhereItIsObeyed(t *testing.T) {
 func TestWhoeverLooksFirstAdoptsATuning(t *testing.T) {
 	odd := 0
 	l, _ := New(Config{Store: NewMemoryStore(), Hooks: Hooks{OnWarning: func(error) { odd++ }}})
-	if err := (Operator{l.store}).Tune(t.Context(), map[string]string{"concurrency": "2", "rate_base": "300"}, time.Hour); err != nil {
+	if err := (Operator{l.store}).Tune(t.Context(), map[string]string{"concurrency": "2", "rate_base": "300"},
+		time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := l.Status(t.Context()); err != nil {
@@ -147,13 +165,15 @@ func TestResumeWhereThereIsNothingToResume(t *testing.T) {
 	if _, moved, err := (Operator{store}).Resume(t.Context()); moved || err != nil {
 		t.Errorf("%v %v", moved, err)
 	}
-	if tr, moved, err := (Operator{store}).ForceCacheOnly(t.Context(), 0); !moved || err != nil || tr.Reason != ReasonOperator {
+	if tr, moved, err := (Operator{store}).ForceCacheOnly(t.Context(), 0); !moved || err != nil ||
+		tr.Reason != ReasonOperator {
 		t.Errorf("%v %v", tr, err)
 	}
 	if _, moved, _ := (Operator{store}).ForceCacheOnly(t.Context(), 15*time.Minute); moved {
 		t.Error("twice")
 	}
-	if st, _ := ReadStatus(t.Context(), store, Default()); st.AutoRecover < 15*time.Minute || st.Until.Sub(st.At).Round(time.Second) != 15*time.Minute {
+	if st, _ := ReadStatus(t.Context(), store, Default()); st.AutoRecover < 15*time.Minute ||
+		st.Until.Sub(st.At).Round(time.Second) != 15*time.Minute {
 		t.Errorf("%+v", st)
 	}
 	if tr, moved, _ := (Operator{store}).Resume(t.Context()); !moved || tr.To != Sleep {
@@ -189,7 +209,8 @@ func TestGraphDrawsTheTable(t *testing.T) {
 		}
 	}
 	for _, arrow := range []string{
-		"Normal --> Throttle: error_ratio, consecutive_429", "Sleep --> CacheOnly: operator\n", "HalfOpen --> Normal: probe_ok",
+		"Normal --> Throttle: error_ratio, consecutive_429", "Sleep --> CacheOnly: operator\n",
+		"HalfOpen --> Normal: probe_ok",
 		"CacheOnly --> Sleep: resume, auto_recover, retry_after_elapsed",
 	} {
 		if !strings.Contains(g, "    "+arrow) {

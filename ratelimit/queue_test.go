@@ -58,7 +58,8 @@ func TestAQueueOfOnesOwnDecidesWhoMayAsk(t *testing.T) {
 		}
 		start := time.Now()
 		_, err = l.Acquire(With(as("b"), Request{MaxWait: 3 * time.Second}))
-		if timeout, ok := errors.AsType[*AcquireTimeoutError](err); !ok || timeout.Waited != 3*time.Second || time.Since(start) != 3*time.Second {
+		if timeout, ok := errors.AsType[*AcquireTimeoutError](err); !ok || timeout.Waited != 3*time.Second ||
+			time.Since(start) != 3*time.Second {
 			t.Errorf("after %s: %v", time.Since(start), err)
 		}
 		gone, cancel := context.WithTimeout(as("c"), time.Second)

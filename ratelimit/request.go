@@ -54,8 +54,8 @@ func withTry(ctx context.Context, left time.Duration, choice Choice) context.Con
 	return context.WithValue(ctx, requestKey{}, c)
 }
 
-// WaitLeft returns how much of max-wait is left to the request whose try ctx is of, so that a server which lets requests
-// wait can be told how long it may; ok is false for any other context.
+// WaitLeft returns how much of max-wait is left to the request whose try ctx is of, so that a server which lets
+// requests wait can be told how long it may; ok is false for any other context.
 func WaitLeft(ctx context.Context) (left time.Duration, ok bool) {
 	c := carriedBy(ctx)
 	return c.left, c.try

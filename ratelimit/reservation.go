@@ -22,10 +22,10 @@ type Reservation struct {
 }
 
 // Reserve books n requests of the budget and, where each account that could be used has a quota, of what those have
-// left together. It returns a *BudgetError when they do not all fit; a request that is made with the refused reservation gets that error from Acquire. Without budget and quotas
-// Reserve always succeeds.
-// The reservation has to be released. Reservations end with their process, and
-// after Tuning.QuotaOrphanAfter in which the limiter asked for nothing.
+// left together. It returns a *BudgetError when they do not all fit; a request that is made with the refused
+// reservation gets that error from Acquire. Without budget and quotas Reserve always succeeds. The reservation has to
+// be released. Reservations end with their process, and after Tuning.QuotaOrphanAfter in which the limiter asked for
+// nothing.
 func (l *Limiter) Reserve(ctx context.Context, n int) (*Reservation, error) {
 	if n < 0 {
 		return nil, errors.New("reserve requests: negative number")

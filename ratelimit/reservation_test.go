@@ -63,10 +63,12 @@ func TestAReservationPaysForItsRequests(t *testing.T) {
 			t.Fatal(err)
 		}
 		var spent *BudgetError
-		if _, err = r.l.Reserve(t.Context(), 1); !errors.As(err, &spent) || spent.Used != 4 || spent.Reserved != 1 || spent.Requested != 1 {
+		if _, err = r.l.Reserve(t.Context(), 1); !errors.As(err, &spent) || spent.Used != 4 || spent.Reserved != 1 ||
+			spent.Requested != 1 {
 			t.Errorf("%v", err)
 		}
-		if want := time.Now().Add(24 * time.Hour); !spent.Renews.Equal(want) || !strings.Contains(spent.Error(), want.UTC().Format(time.RFC3339)) {
+		if want := time.Now().Add(24 * time.Hour); !spent.Renews.Equal(want) ||
+			!strings.Contains(spent.Error(), want.UTC().Format(time.RFC3339)) {
 			t.Errorf("renews %s, want %s: %v", spent.Renews, want, spent)
 		}
 		if _, err = r.get(t.Context()); !errors.Is(err, ErrBudget) {

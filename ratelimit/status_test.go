@@ -23,7 +23,8 @@ func TestStatusShowsEverything(t *testing.T) {
 		if st.Counts != want || st.ErrRatio != 0.5 || st.Streak429 != 1 || st.Successes != 2 {
 			t.Errorf("%+v", st)
 		}
-		if st.Running != 1 || st.OwnSlots != 4 || st.Slots != 16 || len(st.Processes) != 1 || !st.Processes[0].Own || st.Processes[0].Running != 1 {
+		if st.Running != 1 || st.OwnSlots != 4 || st.Slots != 16 || len(st.Processes) != 1 || !st.Processes[0].Own ||
+			st.Processes[0].Running != 1 {
 			t.Errorf("%+v", st)
 		}
 		if st.Rate != 35 || st.Burst != 35 || st.Tokens < 0 || st.Tokens >= 1 || st.Ceiling != 40 || st.Granted != 6 {
@@ -34,7 +35,8 @@ func TestStatusShowsEverything(t *testing.T) {
 		}
 		p.Done(Event{Outcome: Throttled, Status: 429, RetryAfter: Wait{For: 10 * time.Minute, Given: true}})
 		st = r.status()
-		if end := time.Now().Add(10 * time.Minute); st.State != CacheOnly || st.Cause != ReasonRetryAfterLong || !st.Until.Equal(end) || !st.PauseUntil.Equal(end) || st.Rate != 0 || st.Slots != 0 {
+		if end := time.Now().Add(10 * time.Minute); st.State != CacheOnly || st.Cause != ReasonRetryAfterLong ||
+			!st.Until.Equal(end) || !st.PauseUntil.Equal(end) || st.Rate != 0 || st.Slots != 0 {
 			t.Errorf("%+v", st)
 		}
 	})
@@ -64,14 +66,16 @@ func TestHooksAreToldOnceAndOutsideTheLock(t *testing.T) {
 			time.Sleep(30 * time.Millisecond)
 			p.Done(Event{Outcome: Server, Status: 500})
 		}
-		if len(answers) != 8 || answers[0].Latency != 30*time.Millisecond || answers[0].Attempt != 1 || answers[0].Gauges.ErrRatio != 1 || answers[6].Gauges.Rate != 35 {
+		if len(answers) != 8 || answers[0].Latency != 30*time.Millisecond || answers[0].Attempt != 1 ||
+			answers[0].Gauges.ErrRatio != 1 || answers[6].Gauges.Rate != 35 {
 			t.Errorf("%+v", answers)
 		}
 		if len(transitions) != 1 {
 			t.Fatalf("%+v", transitions)
 		}
 		tr := transitions[0]
-		if tr.From != Normal || tr.To != Sleep || tr.Reason != ReasonConsecutiveFailures || !tr.At.Equal(time.Now()) || tr.Until.Before(tr.At.Add(2*time.Second)) || tr.Gauges.State != Sleep {
+		if tr.From != Normal || tr.To != Sleep || tr.Reason != ReasonConsecutiveFailures || !tr.At.Equal(time.Now()) ||
+			tr.Until.Before(tr.At.Add(2*time.Second)) || tr.Gauges.State != Sleep {
 			t.Errorf("%+v", tr)
 		}
 	})

@@ -17,7 +17,8 @@ func TestTwoTimeouts(t *testing.T) {
 		start := time.Now()
 		_, err := r.get(t.Context())
 		var late *RequestTimeoutError
-		if !errors.Is(err, ErrRequestTimeout) || errors.Is(err, ErrAcquireTimeout) || !errors.As(err, &late) || !late.Timeout() {
+		if !errors.Is(err, ErrRequestTimeout) || errors.Is(err, ErrAcquireTimeout) || !errors.As(err, &late) ||
+			!late.Timeout() {
 			t.Fatalf("%v", err)
 		}
 		if got := time.Since(start); got != 15*time.Second {
@@ -30,7 +31,12 @@ func TestTwoTimeouts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(c *Config) { c.Tuning.Concurrency, c.Tuning.MaxWait = 2, 10*time.Second }, statuses(200))
 		// A stranger keeps all slots there are.
-		other, _ := New(Config{Store: r.l.store, Tuning: func() Tuning { t := Default(); t.Concurrency, t.ConcurrencyTotal = 2, 2; return t }()})
+		other, _ := New(Config{Store: r.l.store, Tuning: func() Tuning {
+			t := Default()
+			t.Concurrency,
+				t.ConcurrencyTotal = 2, 2
+			return t
+		}()})
 		for range 2 {
 			if _, err := other.Acquire(t.Context()); err != nil {
 				t.Fatal(err)
@@ -84,9 +90,19 @@ func TestBlockedAtOnce(t *testing.T) {
 		cause Reason
 		tune  func(*Config)
 	}{
-		{"a pause beyond max-wait", func(int, *http.Request) (*http.Response, error) { return reply(429, "Retry-After", "200"), nil }, 1, Normal, ReasonPause, nil},
-		{"a long Retry-After", func(int, *http.Request) (*http.Response, error) { return reply(429, "Retry-After", "3600"), nil }, 1, CacheOnly, ReasonRetryAfterLong, nil},
-		{"a long Sleep", statuses(500), 3, Sleep, ReasonConsecutiveFailures, func(c *Config) { c.Tuning.SleepMin, c.Tuning.MaxRetries = 150*time.Second, -1; c.Tuning.NFailures = 2 }},
+		{"a pause beyond max-wait", func(int, *http.Request) (*http.Response,
+			error,
+		) {
+			return reply(429, "Retry-After", "200"), nil
+		}, 1, Normal, ReasonPause, nil},
+		{"a long Retry-After", func(int, *http.Request) (*http.Response, error) {
+			return reply(429, "Retry-After", "3600"),
+				nil
+		}, 1, CacheOnly, ReasonRetryAfterLong, nil},
+		{
+			"a long Sleep", statuses(500), 3, Sleep, ReasonConsecutiveFailures,
+			func(c *Config) { c.Tuning.SleepMin, c.Tuning.MaxRetries = 150*time.Second, -1; c.Tuning.NFailures = 2 },
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -99,7 +115,8 @@ func TestBlockedAtOnce(t *testing.T) {
 				start := time.Now()
 				_, err2 := r.get(t.Context())
 				var blocked *BlockedError
-				if !errors.As(err2, &blocked) || blocked.State != tt.state || blocked.Cause != tt.cause || blocked.Until.Before(start) {
+				if !errors.As(err2, &blocked) || blocked.State != tt.state || blocked.Cause != tt.cause ||
+					blocked.Until.Before(start) {
 					t.Fatalf("%v", err2)
 				}
 				if tt.gets == 1 && !errors.As(err, &blocked) {

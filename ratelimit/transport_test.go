@@ -141,24 +141,31 @@ func TestRetryAfterReallyWaits(t *testing.T) {
 func TestATryKnowsWhatIsLeftOfMaxWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var left []time.Duration
-		r := newRig(t, func(c *Config) { c.Tuning.MaxWait = 20 * time.Second }, func(n int, req *http.Request) (*http.Response, error) {
-			d, ok := WaitLeft(req.Context())
-			if !ok {
-				t.Error("a try does not know it")
-			}
-			left = append(left, d)
-			if n == 1 {
-				return reply(429, "Retry-After", "2"), nil
-			}
-			return reply(200), nil
-		})
+		r := newRig(t, func(c *Config) { c.Tuning.MaxWait = 20 * time.Second },
+			func(n int, req *http.Request) (*http.Response, error) {
+				d, ok := WaitLeft(req.Context())
+				if !ok {
+					t.Error("a try does not know it")
+				}
+				left = append(left, d)
+				if n == 1 {
+					return reply(429, "Retry-After", "2"), nil
+				}
+				return reply(200), nil
+			})
 		r.u.latency = time.Second // which is no waiting
-		for _, ctx := range []context.Context{t.Context(), With(t.Context(), Request{MaxWait: 5 * time.Second}), With(t.Context(), Request{Waited: 7 * time.Second})} {
+		for _, ctx := range []context.Context{
+			t.Context(), With(t.Context(), Request{MaxWait: 5 * time.Second}),
+			With(t.Context(), Request{Waited: 7 * time.Second}),
+		} {
 			if _, err := r.get(ctx); err != nil {
 				t.Error(err)
 			}
 		}
-		if want := []time.Duration{20 * time.Second, 18 * time.Second, 5 * time.Second, 13 * time.Second}; !slices.Equal(left, want) {
+		if want := []time.Duration{
+			20 * time.Second, 18 * time.Second, 5 * time.Second,
+			13 * time.Second,
+		}; !slices.Equal(left, want) {
 			t.Errorf("left %v, want %v", left, want)
 		}
 		if _, ok := WaitLeft(t.Context()); ok {
@@ -242,7 +249,11 @@ func TestRetriesAreSpent(t *testing.T) {
 func TestTheLastAnswerIsKeptWhenThereIsNoTimeForAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lost := errors.New("connection refused")
-		r := newRig(t, func(c *Config) { c.Tuning.MaxWait = time.Second }, func(int, *http.Request) (*http.Response, error) { return nil, lost })
+		r := newRig(t, func(c *Config) { c.Tuning.MaxWait = time.Second }, func(int, *http.Request) (*http.Response,
+			error,
+		) {
+			return nil, lost
+		})
 		if _, err := r.get(t.Context()); !errors.Is(err, lost) {
 			t.Errorf("the cause is lost: %v", err)
 		}
@@ -274,7 +285,10 @@ func TestWhatIsRetried(t *testing.T) {
 		{"client", "GET", "", statuses(404), 1},
 		{"key", "GET", "", statuses(401), 1},
 		{"not modified", "GET", "", statuses(304), 1},
-		{"certificate", "GET", "", func(int, *http.Request) (*http.Response, error) { return nil, x509.UnknownAuthorityError{} }, 1},
+		{"certificate", "GET", "", func(int, *http.Request) (*http.Response, error) {
+			return nil,
+				x509.UnknownAuthorityError{}
+		}, 1},
 		{"post", "POST", "x", statuses(503), 1},
 		{"delete", "DELETE", "", statuses(503, 200), 2},
 		{"put", "PUT", "payload", func(n int, req *http.Request) (*http.Response, error) {
@@ -585,7 +599,8 @@ func TestTransportIsWhatClientsExpect(t *testing.T) {
 		t.Error("CloseIdleConnections did not reach Base")
 	}
 	(&http.Client{Transport: &Transport{Limiter: l, Base: &upstream{}}}).CloseIdleConnections() // has none
-	if _, err := (&http.Client{Transport: &Transport{}}).Get("http://127.0.0.1:1/"); err == nil || !strings.Contains(err.Error(), "no limiter") {
+	if _, err := (&http.Client{Transport: &Transport{}}).Get("http://127.0.0.1:1/"); err == nil ||
+		!strings.Contains(err.Error(), "no limiter") {
 		t.Errorf("%v", err)
 	}
 }

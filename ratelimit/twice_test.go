@@ -65,7 +65,8 @@ func TestEveryUpdateMayBeRepeated(t *testing.T) {
 			"acquire", "acquire", "acquire", "ok", "429", "500", "net", "404", "gone", "reserve", "release", "with",
 			"tune", "untune", "401", "tune account", "disable", "cacheonly", "resume", "reset", "status", "sleep", "close",
 		}), 1, 60).Draw(rt, "steps")
-		decoy := rapid.SampledFrom([]string{"fresh", "blocked", "spent", "full", "tuned", "inhabited", "refused"}).Draw(rt, "lost on")
+		decoy := rapid.SampledFrom([]string{"fresh", "blocked", "spent", "full", "tuned", "inhabited", "refused"}).Draw(rt,
+			"lost on")
 		var accounts []Account
 		if rapid.Bool().Draw(rt, "with accounts") {
 			accounts = pool(Account{Name: "a2", Slots: 2}, Account{Name: "b1", Quota: Budget{Requests: 9, Period: time.Hour}})
@@ -92,7 +93,10 @@ func play(t *testing.T, steps []string, decoy string, accounts []Account) []stri
 	}
 	told := []string{}
 	l, err := New(Config{
-		Store: store, Tuning: Tuning{MaxWait: 3 * time.Second, Budget: Budget{Requests: 30, Period: time.Hour}}, Rand: func() float64 { return 0.5 },
+		Store: store, Tuning: Tuning{MaxWait: 3 * time.Second, Budget: Budget{
+			Requests: 30,
+			Period:   time.Hour,
+		}}, Rand: func() float64 { return 0.5 },
 		Accounts: accounts,
 		Hooks: Hooks{
 			OnTransition: func(tr Transition) { told = append(told, fmt.Sprint(tr.From, tr.To, tr.Reason)) },
@@ -174,7 +178,8 @@ func play(t *testing.T, steps []string, decoy string, accounts []Account) []stri
 			err = l.Close()
 		}
 		raw := encoded(t, memory)
-		shown = append(shown, fmt.Sprintf("%v; told %q; inside %d of %d; %x", err, told, len(l.gate.inside), l.gate.limit, raw))
+		shown = append(shown, fmt.Sprintf("%v; told %q; inside %d of %d; %x", err, told, len(l.gate.inside), l.gate.limit,
+			raw))
 	}
 	return shown
 }
@@ -183,7 +188,10 @@ func play(t *testing.T, steps []string, decoy string, accounts []Account) []stri
 func TestReserveIsWhatItsLastTrySaid(t *testing.T) {
 	memory := NewMemoryStore()
 	spent := others(Instant{Wall: time.Now(), BootID: "memory"})["spent"]
-	l, err := New(Config{Store: &repeating{MemoryStore: memory, other: func() Snapshot { return spent.Clone() }}, Tuning: Tuning{Budget: Budget{Requests: 10, Period: time.Hour}}})
+	l, err := New(Config{
+		Store:  &repeating{MemoryStore: memory, other: func() Snapshot { return spent.Clone() }},
+		Tuning: Tuning{Budget: Budget{Requests: 10, Period: time.Hour}},
+	})
 	must(t, err)
 	r, err := l.Reserve(t.Context(), 8)
 	if err != nil || r.Left() != 8 || errors.Is(err, ErrBudget) {

@@ -148,7 +148,8 @@ func TestMaxWaitHoldsInTheProcessesOwnQueue(t *testing.T) {
 		must(t, err)
 		start := time.Now()
 		var late *AcquireTimeoutError
-		if _, err := l.Acquire(t.Context()); !errors.As(err, &late) || late.Cause != ReasonTurn || time.Since(start) != 100*time.Millisecond {
+		if _, err := l.Acquire(t.Context()); !errors.As(err, &late) || late.Cause != ReasonTurn ||
+			time.Since(start) != 100*time.Millisecond {
 			t.Errorf("%v after %s", err, time.Since(start))
 		}
 		p.Done(Event{})
@@ -167,7 +168,8 @@ func TestWaitedElsewhereCounts(t *testing.T) {
 		ctx := With(With(t.Context(), Request{Waited: 4 * time.Second}), Request{Waited: 3 * time.Second})
 		start := time.Now()
 		var late *AcquireTimeoutError
-		if _, err := l.Acquire(ctx); !errors.As(err, &late) || late.Waited != 10*time.Second || time.Since(start) != 3*time.Second {
+		if _, err := l.Acquire(ctx); !errors.As(err, &late) || late.Waited != 10*time.Second ||
+			time.Since(start) != 3*time.Second {
 			t.Errorf("%v after %s", err, time.Since(start))
 		}
 	})
@@ -296,7 +298,10 @@ func TestLimitersOfOneProcessAreTwo(t *testing.T) {
 		_, err = c.Reserve(t.Context(), 1)
 		must(t, err)
 		store.dead[t.Name()] = true
-		stranger, _ := New(Config{Store: &mortal{MemoryStore: store.MemoryStore, owner: "stranger", mu: store.mu, dead: store.dead}, Tuning: tuning})
+		stranger, _ := New(Config{Store: &mortal{
+			MemoryStore: store.MemoryStore, owner: "stranger", mu: store.mu,
+			dead: store.dead,
+		}, Tuning: tuning})
 		if _, err := stranger.Reserve(t.Context(), 10); err != nil {
 			t.Error(err)
 		}

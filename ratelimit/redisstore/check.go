@@ -67,8 +67,8 @@ func Check(ctx context.Context, o Options) (Findings, error) {
 	return f, nil
 }
 
-// speaksPlainly reports whether the address is one for TLS and the server answers without it. It waits in silence for the
-// rest of what it takes for a command. Nothing secret is sent.
+// speaksPlainly reports whether the address is one for TLS and the server answers without it. It waits in silence for
+// the rest of what it takes for a command. Nothing secret is sent.
 func (b *Backend) speaksPlainly(ctx context.Context) bool {
 	a := b.opts.Address
 	if !a.tls {

@@ -74,10 +74,16 @@ func TestCheckSaysWhatIsWrong(t *testing.T) {
 		kind    redisstore.Kind
 		says    string
 	}{
-		"nobody there":        {"redis://127.0.0.1:1", redisstore.Unreachable, "refuses the connection"},
-		"no such socket":      {"unix://" + filepath.Join(dir, "none"), redisstore.Unreachable, "no such socket"},
-		"a wrong password":    {"redis://reader:wrong-secret@" + plain.Addr, redisstore.Password, "refuses the user or password"},
-		"an unknown user":     {"redis://nobody:wrong-secret@" + plain.Addr, redisstore.Password, "refuses the user or password"},
+		"nobody there":   {"redis://127.0.0.1:1", redisstore.Unreachable, "refuses the connection"},
+		"no such socket": {"unix://" + filepath.Join(dir, "none"), redisstore.Unreachable, "no such socket"},
+		"a wrong password": {
+			"redis://reader:wrong-secret@" + plain.Addr, redisstore.Password,
+			"refuses the user or password",
+		},
+		"an unknown user": {
+			"redis://nobody:wrong-secret@" + plain.Addr, redisstore.Password,
+			"refuses the user or password",
+		},
 		"too few commands":    {"redis://reader:secret@" + plain.Addr, redisstore.Rights, "too few rights"},
 		"keys of others":      {"redis://strange:secret@" + plain.Addr, redisstore.Rights, "too few rights"},
 		"no such database":    {"redis://" + plain.Addr + "/99", redisstore.Database, "no database"},
@@ -143,7 +149,10 @@ func pretend(t *testing.T, info string) string {
 
 func TestCheckRemarks(t *testing.T) {
 	server := redistest.Start(t, "--maxmemory-policy", "allkeys-lru", "--appendonly", "no")
-	found, err := redisstore.Check(t.Context(), redisstore.Options{Address: address(t, "unix://"+server.Socket()), Upstream: "test"})
+	found, err := redisstore.Check(t.Context(), redisstore.Options{
+		Address:  address(t, "unix://"+server.Socket()),
+		Upstream: "test",
+	})
 	if err != nil || found.Evicts != "allkeys-lru" || !found.Forgets {
 		t.Errorf("%+v, %v", found, err)
 	}
@@ -152,7 +161,10 @@ func TestCheckRemarks(t *testing.T) {
 	}
 	_, err = server.Do("ACL", "SETUSER", "default", "-info")
 	must(t, err)
-	found, err = redisstore.Check(t.Context(), redisstore.Options{Address: address(t, "redis://"+server.Addr), Upstream: "test"})
+	found, err = redisstore.Check(t.Context(), redisstore.Options{
+		Address:  address(t, "redis://"+server.Addr),
+		Upstream: "test",
+	})
 	if err != nil || !found.Unlisted {
 		t.Errorf("%+v, %v", found, err)
 	}
@@ -229,9 +241,13 @@ func TestTLS(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := address(t, "rediss://"+c.host+":"+port)
-			_, err := redisstore.Check(t.Context(), redisstore.Options{Address: a, CA: c.ca, Upstream: "test", Timeout: 5 * time.Second})
+			_, err := redisstore.Check(t.Context(), redisstore.Options{
+				Address: a, CA: c.ca, Upstream: "test",
+				Timeout: 5 * time.Second,
+			})
 			f, failed := errors.AsType[*redisstore.Fault](err)
-			if failed != (c.says != "") || failed && (f.Kind != redisstore.Certificate || !strings.Contains(f.Error(), c.says)) || !failed && err != nil {
+			if failed != (c.says != "") || failed && (f.Kind != redisstore.Certificate ||
+				!strings.Contains(f.Error(), c.says)) || !failed && err != nil {
 				t.Errorf("%v, want %q", err, c.says)
 			}
 		})

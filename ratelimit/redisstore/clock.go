@@ -15,10 +15,10 @@ const (
 	leap = 2 * time.Second
 )
 
-// clock is shared time: that of the server's clock, plus a bias that is 0 until that clock leaps. A process adds its own
-// time since boot to the look at the server's clock that took the shortest way, so shared time is wrong by half a round
-// trip at most, and the machine's wall clock has no part in it. Where the server's clock leaps, shared time goes on by
-// the time since boot, and the bias, which is in the state, tells the others.
+// clock is shared time: that of the server's clock, plus a bias that is 0 until that clock leaps. A process adds its
+// own time since boot to the look at the server's clock that took the shortest way, so shared time is wrong by half a
+// round trip at most, and the machine's wall clock has no part in it. Where the server's clock leaps, shared time goes
+// on by the time since boot, and the bias, which is in the state, tells the others.
 type clock struct {
 	boot func() time.Duration // time since boot
 

@@ -81,10 +81,13 @@ func TestTheShortestWayCounts(t *testing.T) {
 	near(t, "after them", got, w.server, 50*time.Millisecond)
 }
 
-// Where the server's clock leaps, or another server takes its place, shared time goes on: no pause ends early, and nobody
-// is held.
+// Where the server's clock leaps, or another server takes its place, shared time goes on: no pause ends early, and
+// nobody is held.
 func TestALeapOfTheServersClockIsNotBelieved(t *testing.T) {
-	for name, leap := range map[string]time.Duration{"ahead": time.Minute, "back": -time.Minute, "a new server a day behind": -24 * time.Hour} {
+	for name, leap := range map[string]time.Duration{
+		"ahead": time.Minute, "back": -time.Minute,
+		"a new server a day behind": -24 * time.Hour,
+	} {
 		t.Run(name, func(t *testing.T) {
 			w := newClockWorld()
 			a, b := w.machine(time.Hour), w.machine(2*time.Hour)

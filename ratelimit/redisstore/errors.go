@@ -80,8 +80,8 @@ var replies = []struct {
 	{"ERR unknown command", TooOld, "does not know a command that is needed: 6.2 is the oldest that will do"},
 }
 
-// explain returns the *Fault for an error of the client library, with words of our own: those of the library and the server
-// may hold names of keys and users.
+// explain returns the *Fault for an error of the client library, with words of our own: those of the library and the
+// server may hold names of keys and users.
 func (b *Backend) explain(err error) error {
 	if f := (*Fault)(nil); errors.As(err, &f) {
 		return err

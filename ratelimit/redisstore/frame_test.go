@@ -18,7 +18,8 @@ func sampleFrame(snapshot []byte) frame {
 	f := frame{
 		generation: generation{1, 2, 3}, sequence: 7, time: 1234 * time.Second, bias: -time.Minute, snapshot: snapshot,
 	}
-	f.follow(&frame{generation: f.generation, sequence: 6, writers: []byte{11, 0, 0, 0, 1, 12, 0, 0, 0, 3}}, 0xdead00000005, nil)
+	f.follow(&frame{generation: f.generation, sequence: 6, writers: []byte{11, 0, 0, 0, 1, 12, 0, 0, 0, 3}},
+		0xdead00000005, nil)
 	return f
 }
 

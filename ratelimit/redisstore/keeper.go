@@ -33,8 +33,8 @@ type keeper struct {
 	b    *Backend
 	up   atomic.Bool  // the server works, as far as is known
 	deaf atomic.Int64 // since when nobody listens because the connection was closed, Unix nanoseconds; 0: somebody does
-	// absent is since when the server has had no answer, although nothing failed that anybody waits for, the first time since
-	// a state was written; heard is when it answered last. Both in Unix nanoseconds; 0: never.
+	// absent is since when the server has had no answer, although nothing failed that anybody waits for, the first time
+	// since a state was written; heard is when it answered last. Both in Unix nanoseconds; 0: never.
 	absent, heard atomic.Int64
 	turns         chan verdict  // the turn was given to this process
 	wake          chan struct{} // a request's turn may have come

@@ -28,7 +28,10 @@ func TestAnOperatorReachesAllMachines(t *testing.T) {
 	if err != nil || seen.Running != 1 || len(seen.Processes) != 1 {
 		t.Errorf("the other machine sees %d running of %d processes, %v", seen.Running, len(seen.Processes), err)
 	}
-	others := []*ratelimit.Limiter{newMachine(t, server).limiter(ratelimit.Default()), newMachine(t, server).limiter(ratelimit.Default())}
+	others := []*ratelimit.Limiter{
+		newMachine(t, server).limiter(ratelimit.Default()),
+		newMachine(t, server).limiter(ratelimit.Default()),
+	}
 	for _, other := range others {
 		p, err := other.Acquire(t.Context())
 		must(t, err)

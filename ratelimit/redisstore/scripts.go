@@ -43,9 +43,9 @@ local function read() -- an empty value, which is damaged, reads as a blank
 end
 `
 
-// try writes a value if the state is still the expected version and nobody has or wants the turn. Else it takes the turn
-// if that is free, or stands in line. An empty value only asks for the turn. What comes first is for a process that is
-// alone, as most are most of the time: where nobody holds the turn nobody waits for it.
+// try writes a value if the state is still the expected version and nobody has or wants the turn. Else it takes the
+// turn if that is free, or stands in line. An empty value only asks for the turn. What comes first is for a process
+// that is alone, as most are most of the time: where nobody holds the turn nobody waits for it.
 var try = redis.NewScript(scriptArgs + `
 local expected = ARGV[7]
 if holder == '' and value ~= '' and expected ~= '' and not aside

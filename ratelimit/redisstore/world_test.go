@@ -163,7 +163,10 @@ func (u *upstream) since(at time.Time, path string) (n int) {
 
 // send sends requests with callers until ctx ends; those that are refused are tried again.
 func send(ctx context.Context, wg *sync.WaitGroup, l *ratelimit.Limiter, url string, callers int) {
-	client := &http.Client{Transport: &ratelimit.Transport{Base: &http.Transport{MaxIdleConnsPerHost: callers}, Limiter: l}}
+	client := &http.Client{Transport: &ratelimit.Transport{
+		Base:    &http.Transport{MaxIdleConnsPerHost: callers},
+		Limiter: l,
+	}}
 	for range callers {
 		wg.Go(func() {
 			for ctx.Err() == nil {
@@ -199,8 +202,8 @@ type traffic struct {
 	ctx      context.Context
 }
 
-// during sends from four machines, whose wall clocks are an hour apart, lets do happen after a while, and waits until the whole rate flows again. limit is
-// what the upstream may see in a second.
+// during sends from four machines, whose wall clocks are an hour apart, lets do happen after a while, and waits until
+// the whole rate flows again. limit is what the upstream may see in a second.
 func during(t *testing.T, server *redistest.Server, limit int, do func(*traffic)) *traffic {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -46,7 +46,8 @@ func NewAbsence(last *Snapshot, now Instant, owner string, episode uint64) *Abse
 			a.granted = a.Snapshot.ceiling.grants[n-1]
 		}
 		a.used, a.quotas = a.Snapshot.budget.used, a.Snapshot.uses()
-		a.Snapshot.processes = slices.DeleteFunc(a.Snapshot.processes, func(p process) bool { return processOf(p.id) != owner })
+		a.Snapshot.processes = slices.DeleteFunc(a.Snapshot.processes,
+			func(p process) bool { return processOf(p.id) != owner })
 		a.Snapshot.slots.forget(func(key uint64) bool { return !a.Snapshot.has(key) })
 	}
 	a.Snapshot.machine.permits = 1<<62 + episode<<32
@@ -55,8 +56,8 @@ func NewAbsence(last *Snapshot, now Instant, owner string, episode uint64) *Abse
 }
 
 // MoveTo goes on in the machine's own state, with what was last seen of the shared one, that long ago, nil if nothing
-// ever was, unless another process of the machine has gone there with newer knowledge. silent is for how long nobody has
-// known of grants; elsewhere says which processes are on other machines.
+// ever was, unless another process of the machine has gone there with newer knowledge. silent is for how long nobody
+// has known of grants; elsewhere says which processes are on other machines.
 func (a *Absence) MoveTo(
 	there *Snapshot, at Instant, last *Snapshot, ago, silent time.Duration, elsewhere func(process string) bool,
 ) {
@@ -132,8 +133,8 @@ func (a *Absence) deeds() Deeds {
 // Rejoin brings into the shared snapshot what the process did alone: the pauses it met, the grants that count against
 // the ceiling, the use of the bucket and the budget, and the slots that it gave back meanwhile.
 //
-// Other machines may be alone still. So the first of them that finds a coordinator again is silent for a window, in which
-// all others find it. Who comes into the traffic of those that were before needs not be.
+// Other machines may be alone still. So the first of them that finds a coordinator again is silent for a window, in
+// which all others find it. Who comes into the traffic of those that were before needs not be.
 func (s *Snapshot) Rejoin(at Instant, a *Absence, owner string, parts int) {
 	wrote := s.clock.now
 	now := s.advance(at)
@@ -227,8 +228,8 @@ func (s *Snapshot) Missed(at Instant, ago time.Duration) bool {
 // trafficGap is how long nobody writes while several machines send. After it the coordinator may have been lost again.
 const trafficGap = 100 * time.Millisecond
 
-// Doubt makes room under the ceiling for what others may have granted since a moment, in which the update of this process
-// kept them waiting.
+// Doubt makes room under the ceiling for what others may have granted since a moment, in which the update of this
+// process kept them waiting.
 func (s *Snapshot) Doubt(at Instant, since Stamp, owner string) {
 	s.doubt(s.advance(at), since, owner, max(len(s.Users()), 1))
 }

@@ -299,8 +299,8 @@ type limits struct {
 	machine *machine
 }
 
-// limitsOf returns what holds for an account: its limits under what operators say, as a part of it where the state isn't
-// shared with all, and as the state of its machine leaves it.
+// limitsOf returns what holds for an account: its limits under what operators say, as a part of it where the state
+// isn't shared with all, and as the state of its machine leaves it.
 func (s *Snapshot) limitsOf(a *account, t *Tuning, parts int) limits {
 	l := limits{accountLimits: a.limits, machine: s.machineOf(a, t)}
 	for _, o := range a.tuned {

@@ -22,7 +22,10 @@ func BenchmarkCodec(b *testing.B) {
 
 // busySnapshot is one of eight processes at work for a minute.
 func busySnapshot(tb testing.TB) *Snapshot {
-	now := Instant{Wall: time.Unix(1_800_000_000, 123456789), Boot: 77 * time.Hour, BootID: "6a1d2a5c-87cf-4a52-92b2-0e1c4b1f9f5e"}
+	now := Instant{
+		Wall: time.Unix(1_800_000_000, 123456789), Boot: 77 * time.Hour,
+		BootID: "6a1d2a5c-87cf-4a52-92b2-0e1c4b1f9f5e",
+	}
 	s := NewSnapshot(now)
 	tu := Default()
 	for i := range 4000 {
@@ -39,7 +42,10 @@ func busySnapshot(tb testing.TB) *Snapshot {
 		}
 	}
 	for len(s.slots.tickets) < 32 {
-		s.TryGrant(now, Ask{Owner: fmt.Sprintf("0123456789abcdef-%d", len(s.slots.tickets)%8), Tuning: &tu, Patience: time.Hour})
+		s.TryGrant(now, Ask{
+			Owner: fmt.Sprintf("0123456789abcdef-%d", len(s.slots.tickets)%8), Tuning: &tu,
+			Patience: time.Hour,
+		})
 	}
 	if len(s.machine.window.records) != tu.WindowRecords || len(s.slots.leases) < 10 {
 		tb.Fatalf("not busy: %d records, %d leases", len(s.machine.window.records), len(s.slots.leases))

@@ -127,10 +127,12 @@ func (s *Snapshot) renews(now Stamp, t *Tuning, n int, door []seat) Stamp {
 	return first
 }
 
-// Reserve books n requests of the budget and, where each account that could be used has a quota, of what those have left
-// together. It returns how many were booked: all or, where nothing limits them, none. A *BudgetError says that they do
-// not fit.
-func (s *Snapshot) Reserve(at Instant, owner string, n int, t *Tuning, accounts []Account) (booked int, refused *BudgetError) {
+// Reserve books n requests of the budget and, where each account that could be used has a quota, of what those have
+// left together. It returns how many were booked: all or, where nothing limits them, none. A *BudgetError says that
+// they do not fit.
+func (s *Snapshot) Reserve(at Instant, owner string, n int, t *Tuning, accounts []Account) (booked int,
+	refused *BudgetError,
+) {
 	now := s.advance(at)
 	if !t.Budget.On() && len(accounts) == 0 {
 		return 0, nil
@@ -203,7 +205,10 @@ func (e *BudgetError) Is(target error) bool { return target == ErrBudget }
 func (s *Snapshot) spent(t *Tuning, n int, door []seat) BudgetError {
 	now := s.clock.now
 	if s.inBudget(now, n, t) && len(door) > 0 {
-		e := BudgetError{Accounts: true, Reserved: s.unassigned(now, t), Requested: n, Renews: s.clock.time(s.renews(now, t, n, door))}
+		e := BudgetError{
+			Accounts: true, Reserved: s.unassigned(now, t), Requested: n,
+			Renews: s.clock.time(s.renews(now, t, n, door)),
+		}
 		for i := range door {
 			a, q := door[i].account, door[i].limits.quota
 			e.Budget = Budget{e.Budget.Requests + q.Requests, max(e.Budget.Period, q.Period)}

@@ -104,7 +104,8 @@ func TestPeriodsOfTheDay(t *testing.T) {
 	h := func(hours float64) time.Duration { return time.Duration(hours * float64(time.Hour)) }
 	a := Account{Slots: 9, Schedule: []Period{{h(8), h(23), 3}, {h(22), h(2), 5}, {h(3), h(3), 1}}}
 	for clock, want := range map[string]int{
-		"07:59:59": 9, "08:00:00": 3, "22:30:00": 3, "22:59:59": 3, "23:00:00": 5, "00:00:00": 5, "01:59:59": 5, "02:00:00": 9, "03:00:00": 9,
+		"07:59:59": 9, "08:00:00": 3, "22:30:00": 3, "22:59:59": 3, "23:00:00": 5, "00:00:00": 5, "01:59:59": 5,
+		"02:00:00": 9, "03:00:00": 9,
 	} {
 		t.Run(clock, func(t *testing.T) {
 			if got := a.slotsAt(at(clock)); got != want {
@@ -143,7 +144,12 @@ func TestWhoseEvidenceAnAnswerIs(t *testing.T) {
 		{"no answer", Event{Outcome: Network}, ByAccount, want{keepsKeys, false, true}},
 		{"a refused key", Event{Outcome: Client, Status: 401, Key: KeyRefused}, ByAddress, want{endsKey, false, false}},
 		{"a refused key", Event{Outcome: Client, Status: 401, Key: KeyRefused}, ByAccount, want{endsKey, false, false}},
-		{"a suspended account", Event{Outcome: Client, Status: 403, Key: KeySuspended}, ByAccount, want{endsAll, false, false}},
+		{
+			"a suspended account",
+			Event{Outcome: Client, Status: 403, Key: KeySuspended},
+			ByAccount,
+			want{endsAll, false, false},
+		},
 		{"a 404", Event{Outcome: Client, Status: 404}, ByAddress, want{provesKey, false, true}},
 		{"a 404", Event{Outcome: Client, Status: 404}, ByAccount, want{provesKey, true, true}},
 		{"a 403 about something else", Event{Outcome: Client, Status: 403}, ByAddress, want{keepsKeys, false, true}},

@@ -19,7 +19,11 @@ func TestSettingTheClockChangesNothing(t *testing.T) {
 			now.Wall, now.Boot = now.Wall.Add(d), now.Boot+d
 			elsewhere.Boot = now.Boot
 			elsewhere.Wall = now.Wall.Add(time.Duration(rapid.IntRange(-3600, 3600).Draw(t, "set")) * time.Second)
-			e := rapid.SampledFrom([]Event{{Outcome: OK, Status: 200}, {Outcome: Server, Status: 500}, {Outcome: Throttled, Status: 429}}).Draw(t, "answer")
+			e := rapid.SampledFrom([]Event{
+				{Outcome: OK, Status: 200},
+				{Outcome: Server, Status: 500},
+				{Outcome: Throttled, Status: 429},
+			}).Draw(t, "answer")
 			a, b := calm.TryGrant(now, Ask{Owner: "p", Tuning: &tu}), wild.TryGrant(elsewhere, Ask{Owner: "p", Tuning: &tu})
 			if a.Granted != b.Granted || a.Wait != b.Wait || a.State != b.State {
 				t.Fatalf("%+v and %+v", a, b)

@@ -44,11 +44,16 @@ func accountsSnapshot(t testing.TB) Snapshot {
 	tu.LimitedBy = ByAccount
 	now := Instant{Wall: time.Unix(1_800_000_000, 5), Boot: time.Hour, BootID: "b"}
 	s := NewSnapshot(now)
-	list := pool(Account{Name: "a3", Slots: 5, Rate: 7, Quota: Budget{100, time.Hour}}, Account{Name: "b2", KeySlots: 2, Priority: 3})
+	list := pool(Account{Name: "a3", Slots: 5, Rate: 7, Quota: Budget{100, time.Hour}},
+		Account{Name: "b2", KeySlots: 2, Priority: 3})
 	for i := range 30 {
 		now.Wall, now.Boot = now.Wall.Add(time.Second), now.Boot+time.Second
 		g := s.TryGrant(now, Ask{Owner: fmt.Sprint("p", i%3), Tuning: &tu, Patience: time.Hour, Accounts: list[:1+i%2]})
-		e := []Event{{Outcome: OK, Status: 200}, {Outcome: Throttled, Status: 429}, {Outcome: Client, Status: 401, Key: KeyRefused}}[i%29%3*(i/25)]
+		e := []Event{
+			{Outcome: OK, Status: 200},
+			{Outcome: Throttled, Status: 429},
+			{Outcome: Client, Status: 401, Key: KeyRefused},
+		}[i%29%3*(i/25)]
 		if g.Granted && i%4 > 0 {
 			s.Record(now, Report{Owner: fmt.Sprint("p", i%3), Tuning: &tu, Pass: g.Pass, Event: e})
 		}
@@ -56,8 +61,12 @@ func accountsSnapshot(t testing.TB) Snapshot {
 	a := s.accountBy("a3")
 	a.override(s.clock.now, "quota", "7/1h", time.Hour)
 	a.override(s.clock.now, enabledKey, "false", 0)
-	s.slots.tickets = append(s.slots.tickets, ticket{number: s.slots.seq, owner: s.processes[0].key, due: s.clock.now, key: a.keys[0].id})
-	if s.processes[1].accounts == nil || len(s.slots.leases) == 0 || a.machine.epoch == 0 || len(a.machine.window.records) == 0 || a.quota.used == 0 {
+	s.slots.tickets = append(s.slots.tickets, ticket{
+		number: s.slots.seq, owner: s.processes[0].key, due: s.clock.now,
+		key: a.keys[0].id,
+	})
+	if s.processes[1].accounts == nil || len(s.slots.leases) == 0 || a.machine.epoch == 0 ||
+		len(a.machine.window.records) == 0 || a.quota.used == 0 {
 		t.Fatalf("not all of it is set: %+v", s)
 	}
 	return s

@@ -45,7 +45,8 @@ func shapeOf(s *Snapshot, t *Tuning) shape {
 	n := m.window.counts(now, t)
 	v := shape{
 		state: m.state, streak: clipped(m.streak429, t.NCacheOnly), fails: clipped(m.failures, t.NFailures),
-		good: clipped(m.successes, t.ProbeSuccess), armed: clipped(m.armed, 1), cooldown: coarse(m.cooled(t)), rounds: clipped(int(m.exhausted/t.SleepMax), 2),
+		good: clipped(m.successes, t.ProbeSuccess), armed: clipped(m.armed,
+			1), cooldown: coarse(m.cooled(t)), rounds: clipped(int(m.exhausted/t.SleepMax), 2),
 		ok: clipped(n.OK, t.MinSamples), bad: clipped(n.Errors(), t.MinSamples), pause: coarse(m.pauseUntil.sub(now)),
 		ramp: rampOf(s, t), full: s.ceiling.within(now, t.CeilingWindow) >= t.Ceiling,
 		waiting: clipped(len(s.slots.tickets), 1),
@@ -147,7 +148,10 @@ var exploredEvents = func() []edge {
 		add("unknown "+name, func(x *explorer, n *node) { x.stray(n, e) })
 		can = nil
 	}
-	for _, d := range []time.Duration{30 * time.Millisecond, 700 * time.Millisecond, 5 * time.Second, 70 * time.Second, 2 * time.Hour} {
+	for _, d := range []time.Duration{
+		30 * time.Millisecond, 700 * time.Millisecond, 5 * time.Second, 70 * time.Second,
+		2 * time.Hour,
+	} {
 		add("+"+d.String(), func(x *explorer, n *node) { *n = n.after(d); n.s.advance(n.now) })
 	}
 	add("cacheonly", func(x *explorer, n *node) { x.command(n, forceCacheOnly, 0) })
@@ -161,7 +165,10 @@ func (x *explorer) ask(n *node, owner string, ticket uint64) {
 	before := n.s.Clone()
 	now := before.advance(n.now)
 	before.expire(now, &x.tuning)
-	g := n.s.TryGrant(n.now, Ask{Owner: owner, Tuning: &x.tuning, Ticket: ticket, Patience: 10 * time.Second, Hold: 20 * time.Second})
+	g := n.s.TryGrant(n.now, Ask{
+		Owner: owner, Tuning: &x.tuning, Ticket: ticket, Patience: 10 * time.Second,
+		Hold: 20 * time.Second,
+	})
 	if !g.Granted {
 		return
 	}
@@ -201,7 +208,10 @@ func (x *explorer) answer(n *node, i int, e Event) {
 	}
 	l := n.s.slots.leases[i]
 	current := l.epoch == n.s.machine.epoch
-	r := n.s.Record(n.now, Report{Owner: n.s.ownerOf(l.owner), Tuning: &x.tuning, Pass: Pass{l.permit, l.epoch}, Event: e, Draw: 0.5})
+	r := n.s.Record(n.now, Report{
+		Owner: n.s.ownerOf(l.owner), Tuning: &x.tuning, Pass: Pass{l.permit, l.epoch}, Event: e,
+		Draw: 0.5,
+	})
 	if r.Late == current {
 		x.t.Fatalf("late %v, but of the present epoch %v", r.Late, current)
 	}
@@ -305,7 +315,8 @@ func TestEveryReachableStateAndEvent(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d abstract states, %d not visited, %v; recovery took at most %.2f of its bound", len(seen), len(queue), states, worst)
+	t.Logf("%d abstract states, %d not visited, %v; recovery took at most %.2f of its bound", len(seen), len(queue),
+		states, worst)
 	if testing.Short() {
 		return // not everything has been seen
 	}

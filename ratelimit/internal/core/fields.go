@@ -46,14 +46,23 @@ var fields = []Field{
 	{"ramp_start", number, 0.01, 1, "share of the rate that worked to begin with after trouble with 429s"},
 	{"ramp_interval", seconds, 0.001, day, "time after which the rate is raised again"},
 	{"ramp_factor", number, 1.001, 10, "by how much the rate is raised each time"},
-	{"cacheonly_after", integer, 1, 1000, "times sleep_max that failed rounds at the longest Sleep add up to before CacheOnly"},
+	{
+		"cacheonly_after", integer, 1, 1000,
+		"times sleep_max that failed rounds at the longest Sleep add up to before CacheOnly",
+	},
 	{"max_retries", integer, 0, 100, "retries of one request"},
 	{"max_wait", seconds, 0, day, "longest time one request waits for permission, retries included"},
 	{"request_timeout", seconds, 0.001, hour, "longest time one try may take once it is sent"},
 	{"auto_recover", minutes, 0, 30 * day, "period after which CacheOnly is left by itself, or off"},
 	{"budget", quota, 1, 1e9, "most answered requests in a period, as in 5000/24h, or off"},
-	{"quota_orphan_after", seconds, 1, day, "time without a request after which what a run reserved of the budget is free again"},
-	{"limited_by", word, 0, 1, "who is throttled by a 429: the address, or the account whose key it was (TMDB limits by address)"},
+	{
+		"quota_orphan_after", seconds, 1, day,
+		"time without a request after which what a run reserved of the budget is free again",
+	},
+	{
+		"limited_by", word, 0, 1,
+		"who is throttled by a 429: the address, or the account whose key it was (TMDB limits by address)",
+	},
 	{"processes", integer, 1, 1000, "processes to divide the rate by where they cannot see each other"},
 }
 

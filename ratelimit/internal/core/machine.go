@@ -72,7 +72,8 @@ type Event struct {
 
 // Obeyed reports whether a Retry-After of the answer has to be obeyed.
 func (e *Event) Obeyed() bool {
-	return e.Outcome == Throttled || e.Outcome == Deferred || e.Outcome == Server && e.Status == http.StatusServiceUnavailable
+	return e.Outcome == Throttled || e.Outcome == Deferred || e.Outcome == Server &&
+		e.Status == http.StatusServiceUnavailable
 }
 
 // wait returns the Retry-After that has to be obeyed.

@@ -257,7 +257,8 @@ func TestRampNeedsEnough429s(t *testing.T) {
 		t.Run(tt.script, func(t *testing.T) {
 			w := newWorld(t)
 			w.run(tt.script)
-			if got := w.s.Gauges(&w.tuning).Rate; w.s.State() != Normal || fmt.Sprintf("%.3f", got) != fmt.Sprintf("%.3f", tt.rate) {
+			if got := w.s.Gauges(&w.tuning).Rate; w.s.State() != Normal || fmt.Sprintf("%.3f", got) != fmt.Sprintf("%.3f",
+				tt.rate) {
 				t.Errorf("rate %v in %s, want %v", got, w.s.State(), tt.rate)
 			}
 		})
@@ -451,7 +452,8 @@ func TestReset(t *testing.T) {
 		before := s.machine
 		s.Reset(w.now, force)
 		m := &s.machine
-		if m.state != Normal || m.reason != ReasonReset || m.epoch != before.epoch+1 || m.permits != before.permits || m.streak429 != 0 || len(m.window.records) != 0 {
+		if m.state != Normal || m.reason != ReasonReset || m.epoch != before.epoch+1 || m.permits != before.permits ||
+			m.streak429 != 0 || len(m.window.records) != 0 {
 			t.Errorf("%+v", m)
 		}
 		if kept := m.pauseUntil == before.pauseUntil; kept == force {

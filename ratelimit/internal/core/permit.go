@@ -333,8 +333,8 @@ func (s *Snapshot) free(p *process, total int) bool {
 	return len(s.slots.leases) < r.part(total) && s.slots.held(p.key) < r.part(p.slots)
 }
 
-// suffices reports whether slots, tokens and room under the ceiling are there for n requests at once. Then one that asks
-// takes nothing from those ahead of it: over a network the first in line may be on its way for a while.
+// suffices reports whether slots, tokens and room under the ceiling are there for n requests at once. Then one that
+// asks takes nothing from those ahead of it: over a network the first in line may be on its way for a while.
 func (s *Snapshot) suffices(now Stamp, n int, p pace) bool {
 	limit, window, total := s.limits()
 	return s.machine.state != HalfOpen && len(s.slots.leases)+n <= regimes[s.machine.state].part(total) &&

@@ -156,8 +156,8 @@ func (p *pick) take(e *seat, running int) {
 	p.account, p.key, p.limits, p.running = e.account, e.key, e.limits, running
 }
 
-// preferred is pick for a request that would like to keep its account and key. It isn't ok where those are out, blocked,
-// disabled or without quota: then the choice is free.
+// preferred is pick for a request that would like to keep its account and key. It isn't ok where those are out,
+// blocked, disabled or without quota: then the choice is free.
 func (s *Snapshot) preferred(now Stamp, a *Ask, seats []seat) (p pick, ok bool) {
 	i := slices.IndexFunc(seats, func(e seat) bool { return e.own.Name == a.Prefer.Account })
 	if i < 0 || !slices.Contains(seats[i].own.Keys, a.Prefer.Key) || seats[i].account == nil {
@@ -223,8 +223,8 @@ func (s *Snapshot) canTake(now Stamp, p *process, t *Tuning) bool {
 	return len(p.accounts) == 0
 }
 
-// rationed returns the accounts of an ask whose quotas are the door, nil unless each account that could be used has one:
-// then no request may wait that has none left.
+// rationed returns the accounts of an ask whose quotas are the door, nil unless each account that could be used has
+// one: then no request may wait that has none left.
 func (s *Snapshot) rationed(now Stamp, list []Account, t *Tuning, parts int) (in []seat) {
 	for i := range list {
 		e := s.seat(now, &list[i], t, parts)
@@ -260,8 +260,8 @@ type Candidate struct {
 
 // Choose returns which account takes a request, -1 where none can: of the usable ones those with the smallest priority
 // number; among them one that is ready before one that is not; then the one with the smallest share of its limit in
-// use; then the one whose last request left longest ago. So a group that is full spills over at once, and only then: one
-// whose rate allows nothing for the moment is waited for. Where the chosen one isn't ready, none of its group is.
+// use; then the one whose last request left longest ago. So a group that is full spills over at once, and only then:
+// one whose rate allows nothing for the moment is waited for. Where the chosen one isn't ready, none of its group is.
 func Choose(list []Candidate) int {
 	best := -1
 	for i := range list {

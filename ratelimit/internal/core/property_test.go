@@ -154,7 +154,10 @@ var crowdNames = []string{"a", "b", "c"}
 func (c *crowd) pass(d time.Duration) { c.now.Wall, c.now.Boot = c.now.Wall.Add(d), c.now.Boot+d }
 
 func (c *crowd) ask(owner string, place int) {
-	a := Ask{Owner: owner, Tuning: &c.tuning, Patience: time.Hour, Budget: c.tuning.Budget.On(), Reserved: rapid.Bool().Draw(c.T, "reserved")}
+	a := Ask{
+		Owner: owner, Tuning: &c.tuning, Patience: time.Hour, Budget: c.tuning.Budget.On(),
+		Reserved: rapid.Bool().Draw(c.T, "reserved"),
+	}
 	if place < len(c.waiting[owner]) {
 		a.Ticket = c.waiting[owner][place]
 	}
@@ -207,7 +210,10 @@ func (c *crowd) end(owner string, e Event) {
 	}
 	p := c.out[owner][0]
 	c.out[owner] = c.out[owner][1:]
-	c.s.Record(c.now, Report{Owner: owner, Tuning: &c.tuning, Pass: p, Event: e, KeepBudget: rapid.Bool().Draw(c.T, "keep")})
+	c.s.Record(c.now, Report{
+		Owner: owner, Tuning: &c.tuning, Pass: p, Event: e,
+		KeepBudget: rapid.Bool().Draw(c.T, "keep"),
+	})
 }
 
 // reserve books requests of the budget for a process.
@@ -230,7 +236,8 @@ func (c *crowd) invariant() {
 	if got := len(c.s.slots.tickets); got > waiting {
 		c.Fatalf("%d tickets for %d who wait", got, waiting)
 	}
-	if b := c.tuning.Budget; b.On() && c.s.budget.at(c.s.clock.now).used+c.s.reserved(c.s.clock.now, &c.tuning) > b.Requests {
+	if b := c.tuning.Budget; b.On() && c.s.budget.at(c.s.clock.now).used+c.s.reserved(c.s.clock.now,
+		&c.tuning) > b.Requests {
 		c.Fatalf("budget: %d used, %d reserved of %d", c.s.budget.used, c.s.reserved(c.s.clock.now, &c.tuning), b.Requests)
 	}
 	for i := range c.s.processes {
@@ -256,7 +263,10 @@ func TestACrowdIsServedInOrder(t *testing.T) {
 		c.tuning.Concurrency = rapid.IntRange(1, 3).Draw(t, "concurrency")
 		c.tuning.ConcurrencyTotal = rapid.IntRange(c.tuning.Concurrency, 5).Draw(t, "total")
 		if rapid.Bool().Draw(t, "with a budget") {
-			c.tuning.Budget = Budget{rapid.IntRange(1, 40).Draw(t, "budget"), time.Duration(rapid.IntRange(1, 20).Draw(t, "period")) * time.Second}
+			c.tuning.Budget = Budget{
+				rapid.IntRange(1, 40).Draw(t, "budget"),
+				time.Duration(rapid.IntRange(1, 20).Draw(t, "period")) * time.Second,
+			}
 		}
 		c.s = NewSnapshot(c.now)
 		answers := []Event{{Outcome: OK, Status: 200}, {Outcome: Client, Status: 404}, {Outcome: Cancelled}}

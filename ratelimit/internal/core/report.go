@@ -196,7 +196,8 @@ var evidences = []evidence{
 func evidenceOf(e *Event, by LimitedBy) evidence {
 	for i := range evidences {
 		row := &evidences[i]
-		if (row.any || row.by == by) && (row.status == 0 || row.status == e.Status) && (row.verdict != KeyUnknown && row.verdict == e.Key || slices.Contains(row.outcomes, e.Outcome)) {
+		if (row.any || row.by == by) && (row.status == 0 || row.status == e.Status) &&
+			(row.verdict != KeyUnknown && row.verdict == e.Key || slices.Contains(row.outcomes, e.Outcome)) {
 			out := *row
 			if e.Outcome == Client && e.alive() { // a 404 is given to a key that is known
 				out.keys = provesKey

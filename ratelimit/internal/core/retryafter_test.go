@@ -64,7 +64,10 @@ func TestParseRetryAfter(t *testing.T) {
 
 		// The server's clock is an hour ahead or behind: it is compared with itself.
 		{value: at(time.Hour+30*time.Second, http.TimeFormat), date: at(time.Hour, http.TimeFormat), want: 30 * time.Second},
-		{value: at(-time.Hour+30*time.Second, http.TimeFormat), date: at(-time.Hour, http.TimeFormat), want: 30 * time.Second},
+		{
+			value: at(-time.Hour+30*time.Second, http.TimeFormat), date: at(-time.Hour, http.TimeFormat),
+			want: 30 * time.Second,
+		},
 		{value: at(time.Hour-30*time.Second, http.TimeFormat), date: at(time.Hour, http.TimeFormat), want: time.Second},
 		{value: at(30*time.Second, http.TimeFormat), date: "yesterday", want: 30 * time.Second},
 		{value: "30", date: at(time.Hour, http.TimeFormat), want: 30 * time.Second},

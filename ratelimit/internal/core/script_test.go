@@ -209,16 +209,25 @@ func TestScripts(t *testing.T) {
 		{script: "429*2 404 config cancelled 429", path: "Normal>Throttle", why: "consecutive_429"},
 		{script: "429*3 ok*11", path: "Normal>Throttle>HalfOpen", why: "consecutive_429 success_window_ok"},
 		{script: "429*3 ok*10", path: "Normal>Throttle"},
-		{script: "429*3 +2s ok*11 ok*5", path: "Normal>Throttle>HalfOpen>Normal", why: "consecutive_429 success_window_ok probe_ok"},
+		{
+			script: "429*3 +2s ok*11 ok*5", path: "Normal>Throttle>HalfOpen>Normal",
+			why: "consecutive_429 success_window_ok probe_ok",
+		},
 		{script: "429*5", path: "Normal>Throttle>Sleep", why: "consecutive_429 consecutive_429"},
-		{script: "429*5 ok*5", path: "Normal>Throttle>Sleep>HalfOpen>Normal", why: "consecutive_429 consecutive_429 sleep_elapsed probe_ok"},
+		{
+			script: "429*5 ok*5", path: "Normal>Throttle>Sleep>HalfOpen>Normal",
+			why: "consecutive_429 consecutive_429 sleep_elapsed probe_ok",
+		},
 
 		// A gateway in between that asks to come later is no evidence, but for a probe that it lives.
 		{script: "deferred*20", path: "Normal"},
 		{script: "deferred/2s*20", path: "Normal"},
 		{script: "deferred/301s ok", path: "Normal"},
 		{script: "500*7 deferred 500", path: "Normal>Sleep", why: "consecutive_failures"},
-		{script: "500*8 deferred/2s*5", path: "Normal>Sleep>HalfOpen>Normal", why: "consecutive_failures sleep_elapsed probe_ok"},
+		{
+			script: "500*8 deferred/2s*5", path: "Normal>Sleep>HalfOpen>Normal",
+			why: "consecutive_failures sleep_elapsed probe_ok",
+		},
 
 		// Four workers that run into one wall are one overrun.
 		{script: "[429*4]", path: "Normal"},
@@ -233,10 +242,19 @@ func TestScripts(t *testing.T) {
 		{script: "500*4 ok net*7", path: "Normal"},
 		{script: "500*4 429 net*7", path: "Normal"},
 		{script: "429*3 500*8", path: "Normal>Throttle>Sleep", why: "consecutive_429 consecutive_failures"},
-		{script: "500*11", path: "Normal>Sleep>HalfOpen>Sleep>HalfOpen>Sleep>HalfOpen>Sleep", why: "consecutive_failures sleep_elapsed probe_failed sleep_elapsed probe_failed sleep_elapsed probe_failed"},
+		{
+			script: "500*11", path: "Normal>Sleep>HalfOpen>Sleep>HalfOpen>Sleep>HalfOpen>Sleep",
+			why: "consecutive_failures sleep_elapsed probe_failed sleep_elapsed probe_failed sleep_elapsed probe_failed",
+		},
 		{script: "500*8 ok*5", path: "Normal>Sleep>HalfOpen>Normal", why: "consecutive_failures sleep_elapsed probe_ok"},
-		{script: "500*8 ok*2 500", path: "Normal>Sleep>HalfOpen>Sleep", why: "consecutive_failures sleep_elapsed probe_failed"},
-		{script: "500*8 ok*4 config cancelled 401 ok", path: "Normal>Sleep>HalfOpen>Normal", why: "consecutive_failures sleep_elapsed probe_ok"},
+		{
+			script: "500*8 ok*2 500", path: "Normal>Sleep>HalfOpen>Sleep",
+			why: "consecutive_failures sleep_elapsed probe_failed",
+		},
+		{
+			script: "500*8 ok*4 config cancelled 401 ok", path: "Normal>Sleep>HalfOpen>Normal",
+			why: "consecutive_failures sleep_elapsed probe_ok",
+		},
 		{script: "500*8 lost ok*5", path: "Normal>Sleep>HalfOpen>Normal", why: "consecutive_failures sleep_elapsed probe_ok"},
 
 		// A refusal of the request proves that the upstream lives; one of the key does not.
@@ -254,30 +272,54 @@ func TestScripts(t *testing.T) {
 		// What is no evidence.
 		{script: "404*500", path: "Normal"},
 		{script: "401*100 403*100 422*100 config*50 cancelled*50", path: "Normal"},
-		{script: "429*3 old:500 old:500 old:500 old:500 old:500 old:500 old:500 old:500", path: "Normal>Throttle", why: "consecutive_429"},
-		{script: "500*8 +10s ok old:429 ok*4", path: "Normal>Sleep>HalfOpen>Normal", why: "consecutive_failures sleep_elapsed probe_ok"},
+		{
+			script: "429*3 old:500 old:500 old:500 old:500 old:500 old:500 old:500 old:500", path: "Normal>Throttle",
+			why: "consecutive_429",
+		},
+		{
+			script: "500*8 +10s ok old:429 ok*4", path: "Normal>Sleep>HalfOpen>Normal",
+			why: "consecutive_failures sleep_elapsed probe_ok",
+		},
 		{script: "429*3 old:429/1h", path: "Normal>Throttle", why: "consecutive_429"},
 
 		// DNS and connect timeouts that become more frequent.
-		{script: "ok*20 net ok*3 net ok*3 net ok*2 net ok*2 net ok net ok net ok net net ok net net", path: "Normal>Throttle", why: "error_ratio"},
+		{
+			script: "ok*20 net ok*3 net ok*3 net ok*2 net ok*2 net ok net ok net ok net net ok net net",
+			path:   "Normal>Throttle", why: "error_ratio",
+		},
 
 		// CacheOnly.
 		{script: "429/6m", path: "Normal>CacheOnly", why: "retry_after_long"},
 		{script: "503/6m", path: "Normal>CacheOnly", why: "retry_after_long"},
 		{script: "500/6m", path: "Normal"},
 		{script: "429/5m", path: "Normal"},
-		{script: "cacheonly resume ok*5", path: "Normal>CacheOnly>Sleep>HalfOpen>Normal", why: "operator resume sleep_elapsed probe_ok"},
+		{
+			script: "cacheonly resume ok*5", path: "Normal>CacheOnly>Sleep>HalfOpen>Normal",
+			why: "operator resume sleep_elapsed probe_ok",
+		},
 		{script: "resume", path: "Normal"},
 		{script: "cacheonly cacheonly", path: "Normal>CacheOnly", why: "operator"},
 		{script: "429/6m cacheonly", path: "Normal>CacheOnly>CacheOnly", why: "retry_after_long operator"},
 		{script: "500*8 cacheonly", path: "Normal>Sleep>CacheOnly", why: "consecutive_failures operator"},
 
 		// Knobs.
-		{script: "ok*32 500*7 ok*7 500*3", path: "Normal>Throttle", why: "error_ratio", tune: func(t *Tuning) { t.Hysteresis = 1 }},
+		{
+			script: "ok*32 500*7 ok*7 500*3", path: "Normal>Throttle", why: "error_ratio",
+			tune: func(t *Tuning) { t.Hysteresis = 1 },
+		},
 		{script: "ok*32 500*7 ok*7 500*4", path: "Normal", tune: func(t *Tuning) { t.Hysteresis = 3 }},
-		{script: "ok*32 500*7 ok*7 500*5", path: "Normal>Throttle", why: "error_ratio", tune: func(t *Tuning) { t.Hysteresis = 3 }},
+		{
+			script: "ok*32 500*7 ok*7 500*5", path: "Normal>Throttle", why: "error_ratio",
+			tune: func(t *Tuning) { t.Hysteresis = 3 },
+		},
 		{script: "500*2", path: "Normal>Sleep", why: "consecutive_failures", tune: func(t *Tuning) { t.NFailures = 2 }},
-		{script: "500*8 500*2", path: "Normal>Sleep>HalfOpen>Sleep>HalfOpen>CacheOnly", why: "consecutive_failures sleep_elapsed probe_failed sleep_elapsed policy", tune: func(t *Tuning) { t.SleepMax, t.CacheOnlyAfter = t.SleepMin, 2 }},
+		{
+			script: "500*8 500*2", path: "Normal>Sleep>HalfOpen>Sleep>HalfOpen>CacheOnly",
+			why: "consecutive_failures sleep_elapsed probe_failed sleep_elapsed policy", tune: func(t *Tuning) {
+				t.SleepMax,
+					t.CacheOnlyAfter = t.SleepMin, 2
+			},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.script, func(t *testing.T) {

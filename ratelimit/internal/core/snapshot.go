@@ -1,8 +1,8 @@
 // Package core is the pure part of the limiter: the state machine with its table of transitions, token bucket, ceiling,
 // slots, budget, accounts and operators' overrides, in one value, the [Snapshot].
 //
-// Every step takes the moment and the random draw as arguments; nothing here waits, locks, reads a clock or does I/O, but
-// for [MemoryStore] and [SystemInstant], which callers hand in.
+// Every step takes the moment and the random draw as arguments; nothing here waits, locks, reads a clock or does I/O,
+// but for [MemoryStore] and [SystemInstant], which callers hand in.
 package core
 
 import (

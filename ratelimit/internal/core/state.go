@@ -117,7 +117,8 @@ const (
 	ReasonNoAccount   // all accounts are disabled
 )
 
-// reasons are the reasons' names, and whether single requests wait for them all the time: nobody is told of such a wait.
+// reasons are the reasons' names, and whether single requests wait for them all the time: nobody is told of such a
+// wait.
 var reasons = [...]struct {
 	name   string
 	common bool

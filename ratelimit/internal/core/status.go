@@ -174,7 +174,8 @@ func (s *Snapshot) accountStatuses(now Stamp, t *Tuning, parts int) (list []Acco
 		}
 		st := AccountStatus{
 			Name: a.name, Enabled: true, Running: s.running(a), Rate: rate, Slots: l.slots, KeySlots: l.keySlots,
-			Overrides: s.clock.public(a.tuned), Quota: l.quota, QuotaUsed: use.used, QuotaReserved: s.running(a), QuotaRenews: s.clock.time(use.ends()),
+			Overrides: s.clock.public(a.tuned), Quota: l.quota, QuotaUsed: use.used, QuotaReserved: s.running(a),
+			QuotaRenews: s.clock.time(use.ends()),
 		}
 		if l.enabled != nil {
 			st.Enabled, st.Told = *l.enabled, true
@@ -191,8 +192,8 @@ func (s *Snapshot) accountStatuses(now Stamp, t *Tuning, parts int) (list []Acco
 	return list
 }
 
-// AccountView is an account of a configuration as all processes know it: what a person or program is told of it. Its keys
-// are those of the configuration, in its order, and Enabled counts the configuration too.
+// AccountView is an account of a configuration as all processes know it: what a person or program is told of it. Its
+// keys are those of the configuration, in its order, and Enabled counts the configuration too.
 type AccountView struct {
 	AccountStatus
 	// Barred is why no request may go through it, whatever the time: ReasonNoAccount where it is disabled,

@@ -11,7 +11,8 @@ import (
 
 func TestTheDocumentedDefaults(t *testing.T) {
 	want := strings.Fields(`RATE_BASE=35 BUCKET_CAP=35 CEILING=40 CEILING_WINDOW=1.05s CONCURRENCY=4 CONCURRENCY_TOTAL=16
-		P_THROTTLE=0.2 P_RECOVER=0.1 N_THROTTLE=3 N_CACHEONLY=5 N_FAILURES=8 S_RECOVER=10 SLEEP_MIN=2s SLEEP_MAX=5m SLEEP_MAX_OUTAGE=30s
+		P_THROTTLE=0.2 P_RECOVER=0.1 N_THROTTLE=3 N_CACHEONLY=5 N_FAILURES=8 S_RECOVER=10 SLEEP_MIN=2s SLEEP_MAX=5m
+		SLEEP_MAX_OUTAGE=30s
 		PROBE_SUCCESS=5 COOLDOWN_FACTOR=2 COOLDOWN_RESET=1m HYSTERESIS=2 MIN_SAMPLES=20 WINDOW=30s WINDOW_RECORDS=300
 		RAMP_START=0.8 RAMP_INTERVAL=5m RAMP_FACTOR=1.1 CACHEONLY_AFTER=6 MAX_RETRIES=4 MAX_WAIT=2m
 		REQUEST_TIMEOUT=15s AUTO_RECOVER=off BUDGET=off QUOTA_ORPHAN_AFTER=1h LIMITED_BY=address PROCESSES=2`)
@@ -172,7 +173,10 @@ func TestZeroFieldsAreDefaults(t *testing.T) {
 }
 
 func FuzzFieldSet(f *testing.F) {
-	for i, s := range []string{"35", "35.0", "2m", "off", "5000/24h", "-1", "1e9", "NaN", "0x1p-2", strings.Repeat("9", 400)} {
+	for i, s := range []string{
+		"35", "35.0", "2m", "off", "5000/24h", "-1", "1e9", "NaN", "0x1p-2",
+		strings.Repeat("9", 400),
+	} {
 		f.Add(uint8(i), s)
 	}
 	f.Fuzz(func(t *testing.T, i uint8, text string) {
@@ -194,11 +198,15 @@ func FuzzFieldSet(f *testing.F) {
 
 // A value out of its range is told as it was given: bucket_cap has numbers of its own for "not set".
 func TestRefusedValuesAreToldAsGiven(t *testing.T) {
-	for key, text := range map[string]string{"bucket_cap": "0", "rate_base": "5000", "sleep_min": "0s", "ceiling": "1000000", "n_throttle": "-0"} {
+	for key, text := range map[string]string{
+		"bucket_cap": "0", "rate_base": "5000", "sleep_min": "0s",
+		"ceiling": "1000000", "n_throttle": "-0",
+	} {
 		field, _ := FieldByKey(key)
 		tuning := Default()
 		var refused *TuningError
-		if err := field.Set(&tuning, " "+text); !errors.As(err, &refused) || len(refused.Values) != 1 || refused.Values[0] != text {
+		if err := field.Set(&tuning, " "+text); !errors.As(err, &refused) || len(refused.Values) != 1 ||
+			refused.Values[0] != text {
 			t.Errorf("%s=%s: %v", key, text, err)
 		}
 		if tuning != Default() {

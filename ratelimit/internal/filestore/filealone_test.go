@@ -20,7 +20,8 @@ import (
 // holdLock takes the lock of the folder as another process would, and returns how to let go.
 func holdLock(t *testing.T, dir string) (release func()) {
 	t.Helper()
-	release, err := lockfile.Acquire(context.Background(), filepath.Join(dir, filestore.LockName), lockfile.Exclusive, time.Minute)
+	release, err := lockfile.Acquire(context.Background(), filepath.Join(dir, filestore.LockName), lockfile.Exclusive,
+		time.Minute)
 	must(t, err)
 	release = sync.OnceFunc(release)
 	t.Cleanup(release)
@@ -120,7 +121,8 @@ func TestCancelledWaitForTheLockIsTakenUpAgain(t *testing.T) {
 	release := holdLock(t, dir)
 	ctx, cancel := context.WithCancel(context.Background())
 	time.AfterFunc(5*time.Millisecond, cancel)
-	if err := s.Update(ctx, func(ratelimit.Instant, *ratelimit.Snapshot) error { return nil }); !errors.Is(err, context.Canceled) {
+	if err := s.Update(ctx, func(ratelimit.Instant, *ratelimit.Snapshot) error { return nil }); !errors.Is(err,
+		context.Canceled) {
 		t.Fatalf("update = %v, want canceled", err)
 	}
 	released := make(chan struct{})
@@ -232,7 +234,8 @@ func TestOrdersThatNobodyElseSees(t *testing.T) {
 			_, _, stopped := (ratelimit.Operator{Store: s}).ForceCacheOnly(ctx, 0)
 			_, _, resumed := (ratelimit.Operator{Store: s}).Resume(ctx)
 			for what, err := range map[string]error{
-				"tune": (ratelimit.Operator{Store: s}).Tune(ctx, map[string]string{"rate_base": "5"}, time.Hour), "reset tuning": (ratelimit.Operator{Store: s}).ResetTuning(ctx),
+				"tune": (ratelimit.Operator{Store: s}).Tune(ctx, map[string]string{"rate_base": "5"},
+					time.Hour), "reset tuning": (ratelimit.Operator{Store: s}).ResetTuning(ctx),
 				"cache-only": stopped, "resume": resumed, "reset": (ratelimit.Operator{Store: s}).Reset(ctx, false),
 			} {
 				if !errors.Is(err, ratelimit.ErrNotShared) {

@@ -255,8 +255,8 @@ func playHolder(dir, _ string) error {
 	})
 }
 
-// playWriter updates a big snapshot as fast as it can. Each update raises all quotas by one, so that half an update would
-// show.
+// playWriter updates a big snapshot as fast as it can. Each update raises all quotas by one, so that half an update
+// would show.
 func playWriter(dir, _ string) error {
 	st, err := filestore.Open(dir, filestore.Options{Patience: time.Minute})
 	if err != nil {

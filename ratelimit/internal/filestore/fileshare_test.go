@@ -74,7 +74,8 @@ func TestProcessesShareOneRate(t *testing.T) {
 			}
 			st := openTest(t, dir, filestore.Options{Now: ratelimit.SystemInstant})
 			snap, _ := st.look()
-			if left := snap.Status(ratelimit.SystemInstant(), ratelimit.Default(), ""); left.Running+left.Waiting+len(left.Processes) != 0 {
+			if left := snap.Status(ratelimit.SystemInstant(), ratelimit.Default(),
+				""); left.Running+left.Waiting+len(left.Processes) != 0 {
 				t.Errorf("left behind: %d permits, %d tickets, %d processes", left.Running, left.Waiting, len(left.Processes))
 			}
 		})
@@ -105,7 +106,12 @@ func TestSlotsOfAKilledProcessComeBack(t *testing.T) {
 		}
 	}
 	var snap ratelimit.Snapshot
-	must(t, st.Update(context.Background(), func(_ ratelimit.Instant, s *ratelimit.Snapshot) error { snap = s.Clone(); return nil }))
+	must(t, st.Update(context.Background(), func(_ ratelimit.Instant,
+		s *ratelimit.Snapshot,
+	) error {
+		snap = s.Clone()
+		return nil
+	}))
 	if got := snap.Status(ratelimit.SystemInstant(), tuning, "").Running; got != tuning.ConcurrencyTotal {
 		t.Errorf("%d leases, want %d: only the dead one's may go", got, tuning.ConcurrencyTotal)
 	}

@@ -24,7 +24,10 @@ func BenchmarkFileStoreUpdate(b *testing.B) {
 		for range t.WindowRecords {
 			now.Wall, now.Boot = now.Wall.Add(30*time.Millisecond), now.Boot+30*time.Millisecond
 			g := s.TryGrant(now, ratelimit.Ask{Owner: "p", Tuning: &t})
-			s.Record(now, ratelimit.Report{Owner: "p", Tuning: &t, Pass: g.Pass, Event: ratelimit.Event{Outcome: ratelimit.OK, Status: 200}})
+			s.Record(now, ratelimit.Report{
+				Owner: "p", Tuning: &t, Pass: g.Pass,
+				Event: ratelimit.Event{Outcome: ratelimit.OK, Status: 200},
+			})
 		}
 		return nil
 	})

@@ -71,7 +71,8 @@ func openTest(t *testing.T, dir string, opts filestore.Options) storeUnderTest {
 	}
 	s.backend = filestore.NewBackend(dir, opts.Patience, opts.Now)
 	s.Store = shared.New(s.backend, shared.Options{
-		Place: filepath.Clean(dir), Processes: opts.Processes, Patience: opts.Patience, Now: opts.Now, OnWarning: opts.OnWarning,
+		Place: filepath.Clean(dir), Processes: opts.Processes, Patience: opts.Patience, Now: opts.Now,
+		OnWarning: opts.OnWarning,
 	})
 	t.Cleanup(func() { s.Close() })
 	return s
@@ -286,7 +287,8 @@ func TestUpdateWaitingItsTurnCanBeCancelled(t *testing.T) {
 	<-entered
 	ctx, cancel := context.WithCancel(context.Background())
 	time.AfterFunc(time.Millisecond, cancel)
-	if err := s.Update(ctx, func(ratelimit.Instant, *ratelimit.Snapshot) error { return nil }); !errors.Is(err, context.Canceled) {
+	if err := s.Update(ctx, func(ratelimit.Instant, *ratelimit.Snapshot) error { return nil }); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("update = %v", err)
 	}
 	close(leave)
@@ -303,7 +305,11 @@ func TestClosedStoreSaysSo(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := s.Update(context.Background(), func(ratelimit.Instant, *ratelimit.Snapshot) error { return nil }); !errors.Is(err, ratelimit.ErrStoreClosed) {
+	if err := s.Update(context.Background(), func(ratelimit.Instant,
+		*ratelimit.Snapshot,
+	) error {
+		return nil
+	}); !errors.Is(err, ratelimit.ErrStoreClosed) {
 		t.Errorf("update = %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, filestore.AlivePrefix+s.Owner())); !errors.Is(err, fs.ErrNotExist) {

@@ -12,9 +12,9 @@ import (
 	"github.com/anivault/anivault/ratelimit/internal/filestore"
 )
 
-// versionBefore is what the version before has written 1.7e9 seconds after 1970 with 1 h since boot "b", as format 2 without
-// accounts and as format 3 with two of them: after three good answers of a budget of 10 in 24h, a 429 that says to wait
-// 100 s, eight failures in a row, or an operator's stop.
+// versionBefore is what the version before has written 1.7e9 seconds after 1970 with 1 h since boot "b", as format 2
+// without accounts and as format 3 with two of them: after three good answers of a budget of 10 in 24h, a 429 that
+// says to wait 100 s, eight failures in a row, or an operator's stop.
 var versionBefore = map[string]string{
 	"2 pause": "AoCA0OLGv86XL4CA0OLGv86XL4CAxYvG0QEBYgAAAQGA0JX/vDECD4TQlf+8MQD/n7eH6QUAAAKE0JX/vDEAAAYAAAAAAAAAAAAA" +
 		"AAAAAAAAAAAAAAAAAAIAAAAEAAAAAqfy/mwAAAQAAAAAAAAAAgiAgPiUkqUnAAABEDAwMTEyMjMzNDQ1NTY2NzcAAgAAAAAAgEFA" +
@@ -47,8 +47,14 @@ func TestStateOfTheVersionBeforeIsReadAndWrittenOn(t *testing.T) {
 		until time.Duration // of the block
 		used  int
 	}{
-		"pause":     {state: ratelimit.Normal, cause: ratelimit.ReasonFresh, pause: 40 * time.Second, until: 40 * time.Second, used: 4},
-		"sleep":     {state: ratelimit.Sleep, cause: ratelimit.ReasonConsecutiveFailures, until: 2100*time.Millisecond - time.Minute, used: 3},
+		"pause": {
+			state: ratelimit.Normal, cause: ratelimit.ReasonFresh, pause: 40 * time.Second,
+			until: 40 * time.Second, used: 4,
+		},
+		"sleep": {
+			state: ratelimit.Sleep, cause: ratelimit.ReasonConsecutiveFailures,
+			until: 2100*time.Millisecond - time.Minute, used: 3,
+		},
 		"cacheonly": {state: ratelimit.CacheOnly, cause: ratelimit.ReasonOperator, used: 3},
 	}
 	for name, stored := range versionBefore {
@@ -77,7 +83,8 @@ func TestStateOfTheVersionBeforeIsReadAndWrittenOn(t *testing.T) {
 				}
 				if got.State != want.state || got.Cause != want.cause || pause != want.pause || until != want.until ||
 					got.BudgetUsed != want.used {
-					t.Errorf("%v (%v), pause %v, until %v, used %d; want %+v", got.State, got.Cause, pause, until, got.BudgetUsed, want)
+					t.Errorf("%v (%v), pause %v, until %v, used %d; want %+v", got.State, got.Cause, pause, until, got.BudgetUsed,
+						want)
 				}
 				if accounts := 2 * int(name[0]-'2'); len(got.Accounts) != accounts {
 					t.Errorf("%d accounts, want %d", len(got.Accounts), accounts)

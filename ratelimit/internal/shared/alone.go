@@ -166,7 +166,8 @@ func (s *Store) runThere(ctx context.Context) {
 	}
 }
 
-// wakeNext tells the coordinator whose turn comes with what is about to be kept. before is the ticket that was next already.
+// wakeNext tells the coordinator whose turn comes with what is about to be kept. before is the ticket that was next
+// already.
 func (s *Store) wakeNext(at core.Instant, before uint64) {
 	if s.coordinator == nil {
 		return

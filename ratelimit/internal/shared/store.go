@@ -1,5 +1,5 @@
-// Package shared is a store for several processes over any [Backend]. All that is hard is here, once: patience, going on
-// alone, coming back, damage, versions and warnings.
+// Package shared is a store for several processes over any [Backend]. All that is hard is here, once: patience, going
+// on alone, coming back, damage, versions and warnings.
 package shared
 
 import (

@@ -32,25 +32,33 @@ type StoreWarning struct {
 func (w *StoreWarning) Error() string {
 	switch w.Event {
 	case "lock_degraded":
-		return fmt.Sprintf("limiter lock in %s is held by a process that does not run; going on alone with 1/%d of the limits", w.Path, w.Parts)
+		return fmt.Sprintf("limiter lock in %s is held by a process that does not run; "+
+			"going on alone with 1/%d of the limits", w.Path, w.Parts)
 	case "lock_slow":
-		return fmt.Sprintf("limiter state in %s is slow: one update of a hundred takes %v or longer", w.Path, w.P99.Round(time.Millisecond))
+		return fmt.Sprintf("limiter state in %s is slow: one update of a hundred takes %v or longer", w.Path,
+			w.P99.Round(time.Millisecond))
 	case "coordinator_lost":
 		return fmt.Sprintf("coordinator lost: %v; this machine goes on alone with 1/%d of the limits", w.Err, w.Parts)
 	case "coordinator_back":
-		return fmt.Sprintf("coordinator at %s is back after %v; the limits are shared again", w.Path, w.Alone.Round(time.Second))
+		return fmt.Sprintf("coordinator at %s is back after %v; the limits are shared again", w.Path,
+			w.Alone.Round(time.Second))
 	case "coordinator_state_lost":
-		return fmt.Sprintf("coordinator at %s had lost what the limiter keeps there; this process has brought back what it knew", w.Path)
+		return fmt.Sprintf("coordinator at %s had lost what the limiter keeps there; "+
+			"this process has brought back what it knew", w.Path)
 	case "coordinator_slow":
-		return fmt.Sprintf("coordinator at %s is slow: one update of a hundred takes %v or longer", w.Path, w.P99.Round(time.Millisecond))
+		return fmt.Sprintf("coordinator at %s is slow: one update of a hundred takes %v or longer", w.Path,
+			w.P99.Round(time.Millisecond))
 	case "state_corrupt":
 		return fmt.Sprintf("limiter state was damaged, starting carefully; kept as %s: %v", w.Path, w.Err)
 	case "state_newer":
-		return fmt.Sprintf("limiter state in %s is of a newer version; going on in memory with 1/%d of the limits", w.Path, w.Parts)
+		return fmt.Sprintf("limiter state in %s is of a newer version; going on in memory with 1/%d of the limits", w.Path,
+			w.Parts)
 	case "state_shared":
-		return fmt.Sprintf("limiter state in %s is used by another machine as well; each goes on in memory with 1/%d of the limits", w.Path, w.Parts)
+		return fmt.Sprintf("limiter state in %s is used by another machine as well; "+
+			"each goes on in memory with 1/%d of the limits", w.Path, w.Parts)
 	}
-	return fmt.Sprintf("limiter state in %s cannot be shared; going on in memory with 1/%d of the limits: %v", w.Path, w.Parts, w.Err)
+	return fmt.Sprintf("limiter state in %s cannot be shared; going on in memory with 1/%d of the limits: %v", w.Path,
+		w.Parts, w.Err)
 }
 
 // Unwrap returns the cause.

@@ -34,9 +34,10 @@ type Place struct {
 	// Coordinator makes the place a [shared.Coordinator] whose every process is a machine. It decides on what it saw
 	// last before it asks, so an Exchange that fails has called change.
 	Coordinator bool
-	Looks       time.Duration   // how often a process asks one that says nothing whether it is there; 0: each time, when it is lost
-	TimeOut     time.Duration   // how long it waits for one that fails
-	Fallback    ratelimit.Store // of the next process that is opened
+	// how often a process asks one that says nothing whether it is there; 0: each time, when it is lost
+	Looks    time.Duration
+	TimeOut  time.Duration   // how long it waits for one that fails
+	Fallback ratelimit.Store // of the next process that is opened
 	// Machine is the time of the next process's own machine; nil: it is the place's.
 	Machine func() ratelimit.Instant
 
@@ -47,7 +48,10 @@ var processes atomic.Int64 // an id is never used again
 
 // NewPlace returns an empty place.
 func NewPlace() *Place {
-	p := &Place{turn: make(chan struct{}, 1), start: time.Now(), living: map[string]bool{}, wakes: map[string]chan struct{}{}, Patience: 250 * time.Millisecond}
+	p := &Place{
+		turn: make(chan struct{}, 1), start: time.Now(), living: map[string]bool{},
+		wakes: map[string]chan struct{}{}, Patience: 250 * time.Millisecond,
+	}
 	p.turn <- struct{}{}
 	return p
 }

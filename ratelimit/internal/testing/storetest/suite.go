@@ -224,7 +224,10 @@ func sharedPause(t *testing.T, w World) {
 	b, _ := limiter(t, w, tuning())
 	p, err := a.Acquire(t.Context())
 	must(t, err)
-	p.Done(ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: ratelimit.Wait{For: time.Hour, Given: true}})
+	p.Done(ratelimit.Event{Outcome: ratelimit.Throttled, Status: 429, RetryAfter: ratelimit.Wait{
+		For:   time.Hour,
+		Given: true,
+	}})
 	if _, err := b.Acquire(t.Context()); !isBlocked(err) {
 		t.Errorf("acquire = %v, want blocked", err)
 	}
@@ -239,7 +242,8 @@ func sharedSlots(t *testing.T, w World) {
 	must(t, err)
 	q, err := b.Acquire(t.Context())
 	must(t, err)
-	if _, err := b.Acquire(ratelimit.With(t.Context(), ratelimit.Request{MaxWait: time.Nanosecond})); !errors.Is(err, ratelimit.ErrAcquireTimeout) {
+	if _, err := b.Acquire(ratelimit.With(t.Context(), ratelimit.Request{MaxWait: time.Nanosecond})); !errors.Is(err,
+		ratelimit.ErrAcquireTimeout) {
 		t.Errorf("acquire = %v, want a timeout", err)
 	}
 	p.Done(ratelimit.Event{Outcome: ratelimit.OK, Status: 200})
