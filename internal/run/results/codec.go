@@ -1,27 +1,23 @@
 package results
 
 import (
-	"encoding/binary"
 	"math"
 	"time"
 	"unsafe"
 
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/report"
+	"github.com/anivault/anivault/internal/wire"
 )
 
 // version is that of the stored layout. It is a part of every key, so programs with different ones share a store.
-const version = 9
+const version = 10
 
-// codec writes values to the end of b, or reads them from its front, by one list of fields for both ways. Numbers are varints;
-// a text is a number that counts the texts in the order in which they first came. Reading checks every length: after the
-// first value that is not whole the codec is bad and reads zeros. Writing leaves the values alone: others may be reading them.
+// codec is a wire.Codec for which a text is a number: it counts the texts in the order in which they first came.
 type codec struct {
-	b     []byte
-	at    int // how much of b has been read
+	wire.Codec
 	texts []string
 	refs  map[string]int // the number of each text; nil: reading
-	bad   bool
 	blocks
 }
 
@@ -40,89 +36,18 @@ type blocks struct {
 
 func writer() *codec { return &codec{refs: map[string]int{}} }
 
-func (c *codec) reading() bool { return c.refs == nil }
+func (c *codec) int(n *int) { wire.Int(&c.Codec, n) }
 
-func (c *codec) fail() { c.bad, c.b, c.at = true, nil, 0 }
+// count is the length of a list.
+func (c *codec) count(n int) int { return c.Count(n, math.MaxInt) }
 
-// left is what has not been read.
-func (c *codec) left() []byte { return c.b[c.at:] }
-
-// take returns the next n bytes; nil where there are fewer.
-func (c *codec) take(n int) []byte {
-	if c.bad || n < 0 || n > len(c.b)-c.at {
-		c.fail()
-		return nil
-	}
-	c.at += n
-	return c.b[c.at-n : c.at : c.at]
-}
-
-func (c *codec) int64(n *int64) {
-	if !c.reading() {
-		c.b = binary.AppendVarint(c.b, *n)
-		return
-	}
-	if c.at < len(c.b) && c.b[c.at] < 0x80 { // most numbers are one byte
-		v := int64(c.b[c.at])
-		*n = v>>1 ^ -(v & 1)
-		c.at++
-		return
-	}
-	v, size := binary.Varint(c.left())
-	if size <= 0 {
-		c.fail()
-		*n = 0
-		return
-	}
-	*n = v
-	c.at += size
-}
-
-func (c *codec) int(n *int) {
-	v := int64(*n)
-	c.int64(&v)
-	if c.reading() {
-		*n = int(v)
-	}
-}
-
-// count is the length of a list. It can't be more than the bytes that are left: damage must not ask for memory.
-func (c *codec) count(n int) int {
-	c.int(&n)
-	if c.reading() && (n < 0 || n > len(c.b)-c.at) {
-		c.fail()
-		return 0
-	}
-	return n
-}
-
-func (c *codec) bool(v *bool) {
-	n := 0
-	if *v {
-		n = 1
-	}
-	c.int(&n)
-	if !c.reading() {
-		return
-	}
-	if n < 0 || n > 1 {
-		c.fail()
-	}
-	*v = n == 1
-}
+func (c *codec) bool(v *bool) { c.Bool(v) }
 
 func (c *codec) float(f *float64) {
-	if !c.reading() {
-		c.b = binary.LittleEndian.AppendUint64(c.b, math.Float64bits(*f))
-		return
-	}
-	*f = 0
-	if v := c.take(8); v != nil {
-		*f = math.Float64frombits(binary.LittleEndian.Uint64(v))
-	}
-	if math.IsNaN(*f) || math.IsInf(*f, 0) { // no record has such a number, and JSON neither
+	c.Float(f)
+	if c.Reading() && (math.IsNaN(*f) || math.IsInf(*f, 0)) { // no record has such a number, and JSON neither
 		*f = 0
-		c.fail()
+		c.Fail()
 	}
 }
 
@@ -132,8 +57,8 @@ func (c *codec) time(t *time.Time) {
 	if !t.IsZero() {
 		n = t.UnixNano()
 	}
-	c.int64(&n)
-	if !c.reading() {
+	c.Int64(&n)
+	if !c.Reading() {
 		return
 	}
 	*t = time.Time{}
@@ -143,33 +68,24 @@ func (c *codec) time(t *time.Time) {
 }
 
 func (c *codec) text(s *string) {
-	if c.reading() && c.at < len(c.b) && c.b[c.at] < 0x80 { // most are none, or one of the first
-		if n := int(c.b[c.at]); n == 0 {
-			c.at++
-			*s = ""
-			return
-		} else if n /= 2; n > 0 && n <= len(c.texts) && c.b[c.at]&1 == 0 {
-			c.at++
-			*s = c.texts[n-1]
-			return
-		}
-	}
-	n := 0
-	if !c.reading() && *s != "" {
-		if n = c.refs[*s]; n == 0 {
+	n := uint64(0)
+	if !c.Reading() && *s != "" {
+		known := c.refs[*s]
+		if known == 0 {
 			c.texts = append(c.texts, *s)
-			n = len(c.texts)
-			c.refs[*s] = n
+			known = len(c.texts)
+			c.refs[*s] = known
 		}
+		n = uint64(known)
 	}
-	c.int(&n)
-	if !c.reading() {
+	c.Uint64(&n)
+	if !c.Reading() {
 		return
 	}
 	*s = ""
 	switch {
-	case n < 0 || n > len(c.texts):
-		c.fail()
+	case n > uint64(len(c.texts)):
+		c.Fail()
 	case n > 0:
 		*s = c.texts[n-1]
 	}
@@ -180,23 +96,23 @@ func (c *codec) dictionary(texts []string) []string {
 	lengths := make([]int, c.count(len(texts)))
 	size := 0
 	for i := range lengths {
-		if !c.reading() {
+		if !c.Reading() {
 			lengths[i] = len(texts[i])
 		}
 		lengths[i] = c.count(lengths[i])
 		size += lengths[i]
 	}
-	if !c.reading() {
+	if !c.Reading() {
 		for _, s := range texts {
-			c.b = append(c.b, s...)
+			c.Raw([]byte(s))
 		}
 		return texts
 	}
-	one := c.take(size)
+	one := c.Take(size)
 	all := unsafe.String(unsafe.SliceData(one), len(one)) // what was stored is not written to: a copy would be as big as all of it
 	texts = make([]string, len(lengths))
 	for i, n := range lengths {
-		if c.bad {
+		if c.Bad() {
 			return nil
 		}
 		texts[i], all = all[:n], all[n:]
@@ -207,7 +123,7 @@ func (c *codec) dictionary(texts []string) []string {
 // list is a list of values, each coded by one.
 func list[T any](c *codec, block *[]T, l *[]T, one func(*codec, *T)) {
 	n := c.count(len(*l))
-	if c.reading() {
+	if c.Reading() {
 		*l = nil
 		if n == 0 {
 			return
@@ -223,7 +139,7 @@ func list[T any](c *codec, block *[]T, l *[]T, one func(*codec, *T)) {
 func optional[T any](c *codec, block *[]T, p **T, one func(*codec, *T)) {
 	there := *p != nil
 	c.bool(&there)
-	if c.reading() {
+	if c.Reading() {
 		*p = nil
 		if there {
 			*p = &room(block, 1)[0]

@@ -3,11 +3,13 @@ package results
 import (
 	"bytes"
 	"context"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/anivault/anivault/cache"
 	"github.com/anivault/anivault/internal/lang"
+	"github.com/anivault/anivault/internal/wire"
 )
 
 // Folder is files of one folder that are grouped into series together. Part says which of the folder's files these are
@@ -67,11 +69,10 @@ func (m *Memory) content(f *Folder) Key {
 // series.
 func (m *Memory) item(f *Folder, l *List, now time.Time) cache.Item {
 	content := m.content(f)
-	w := writer()
-	w.b = content[:]
-	w.count(len(l.Keys))
+	w := wire.Writer(content[:])
+	w.Count(len(l.Keys), math.MaxInt)
 	for _, k := range l.Keys {
-		w.b = append(w.b, k[:]...)
+		w.Raw(k[:])
 	}
 	series := make([]int, len(f.List))
 	for n, files := range l.Files {
@@ -80,31 +81,31 @@ func (m *Memory) item(f *Folder, l *List, now time.Time) cache.Item {
 		}
 	}
 	for i := range series {
-		w.int(&series[i])
+		wire.Int(&w, &series[i])
 	}
-	return cache.Item{Key: m.folderKey(f).text(), Value: w.b, FetchedAt: now, ExpiresAt: now.Add(longest)}
+	return cache.Item{Key: m.folderKey(f).text(), Value: w.Bytes(), FetchedAt: now, ExpiresAt: now.Add(longest)}
 }
 
 // decodeList returns nil for what is damaged, and for a folder whose content is another now.
 func (m *Memory) decodeList(b []byte, f *Folder) *List {
-	r := codec{b: b}
+	r := wire.Reader(b)
 	content := m.content(f)
-	if !bytes.Equal(r.take(len(content)), content[:]) {
+	if !bytes.Equal(r.Take(len(content)), content[:]) {
 		return nil
 	}
-	n := r.count(0)
+	n := r.Count(0, math.MaxInt)
 	l := &List{Keys: make([]Key, n), Files: make([][]int, n)}
 	for i := range l.Keys {
-		copy(l.Keys[i][:], r.take(len(Key{})))
+		copy(l.Keys[i][:], r.Take(len(Key{})))
 	}
 	for i := range f.List {
 		n := 0
-		if r.int(&n); n < 0 || n >= len(l.Files) {
+		if wire.Int(&r, &n); n < 0 || n >= len(l.Files) {
 			return nil
 		}
 		l.Files[n] = append(l.Files[n], i)
 	}
-	if r.bad || len(r.left()) > 0 || slices.ContainsFunc(l.Files, func(files []int) bool { return len(files) == 0 }) {
+	if r.Bad() || len(r.Left()) > 0 || slices.ContainsFunc(l.Files, func(files []int) bool { return len(files) == 0 }) {
 		return nil
 	}
 	return l

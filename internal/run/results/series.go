@@ -11,6 +11,7 @@ import (
 	"github.com/anivault/anivault/internal/library"
 	"github.com/anivault/anivault/internal/match"
 	"github.com/anivault/anivault/internal/report"
+	"github.com/anivault/anivault/internal/wire"
 )
 
 // Decided is a series that was decided just now: one record per file, and the answers and entries that the decisions
@@ -193,19 +194,19 @@ func encode(d *Decided, now, until time.Time) []byte {
 	}
 	w := writer()
 	w.dictionary(body.texts)
-	return append(w.b, body.b...)
+	return append(w.Bytes(), body.Bytes()...)
 }
 
 // decode returns nil for what is damaged or holds no longer. What is from the future is not believed: the clock went
 // back, and nothing tells how far.
 func decode(b []byte, now time.Time) *Known {
-	c := codec{b: b}
+	c := codec{Codec: wire.Reader(b)}
 	c.texts = c.dictionary(nil)
 	k := &Known{texts: c.texts}
 	c.header(k)
 	k.count = c.count(0)
-	k.records = c.left()
-	if c.bad || !now.Before(k.until) || now.Before(k.at.Add(-clockSlack)) {
+	k.records = c.Left()
+	if c.Bad() || !now.Before(k.until) || now.Before(k.at.Add(-clockSlack)) {
 		return nil
 	}
 	return k
@@ -217,15 +218,15 @@ func (k *Known) Into(r *Records, files []library.File, series []int) bool {
 	if k.count != len(series) {
 		return false
 	}
-	r.texts, r.b, r.at, r.bad = k.texts, k.records, 0, false
+	r.texts, r.Codec = k.texts, wire.Reader(k.records)
 	reserve(&r.blocks.parsed, k.count) // nearly every record has it
 	for _, i := range series {
 		one := &r.List[i]
 		*one = report.Record{Path: files[i].Path, Subtitles: files[i].Subtitles}
 		r.record(one)
-		if _, ok := lifetimes[one.Status]; !ok || r.bad {
+		if _, ok := lifetimes[one.Status]; !ok || r.Bad() {
 			return false
 		}
 	}
-	return len(r.left()) == 0
+	return len(r.Left()) == 0
 }

@@ -1,0 +1,191 @@
+// Package wire writes values as varints, or reads them, by one list of fields for both directions, so that the two cannot
+// disagree. A format is a function that hands each field to a [Codec]:
+//
+//	func (p *point) code(c *wire.Codec) {
+//		wire.Int(c, &p.x)
+//		c.Text(&p.name, 80)
+//	}
+package wire
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// Codec is one direction of a format. Writing leaves the values behind the pointers alone: others may be reading them.
+// Reading checks every length; after the first value that is not whole the codec is bad and reads zeros.
+type Codec struct {
+	b       []byte
+	at      int // how much of b has been read
+	reading bool
+	bad     bool
+}
+
+// Writer returns a codec that appends to b.
+func Writer(b []byte) Codec { return Codec{b: b} }
+
+// Reader returns a codec that reads b.
+func Reader(b []byte) Codec { return Codec{b: b, reading: true} }
+
+// Reading reports whether the codec reads.
+func (c *Codec) Reading() bool { return c.reading }
+
+// Bytes returns what has been written.
+func (c *Codec) Bytes() []byte { return c.b }
+
+// Left returns what has not been read.
+func (c *Codec) Left() []byte { return c.b[c.at:] }
+
+// Bad reports whether something could not be read.
+func (c *Codec) Bad() bool { return c.bad }
+
+// Fail makes the codec bad: a value was read that cannot be.
+func (c *Codec) Fail() { c.bad, c.b, c.at = true, nil, 0 }
+
+// Raw appends bytes as they are.
+func (c *Codec) Raw(b []byte) { c.b = append(c.b, b...) }
+
+// Take reads the next n bytes; nil where there are fewer.
+func (c *Codec) Take(n int) []byte {
+	if c.bad || n < 0 || n > len(c.b)-c.at {
+		c.Fail()
+		return nil
+	}
+	c.at += n
+	return c.b[c.at-n : c.at : c.at]
+}
+
+// Uint64 codes a number that is usually small.
+func (c *Codec) Uint64(v *uint64) {
+	if c.reading {
+		*v = c.next()
+		return
+	}
+	c.put(*v)
+}
+
+// Int64 codes a number that is usually near zero.
+func (c *Codec) Int64(v *int64) {
+	if c.reading {
+		x := c.next()
+		*v = int64(x>>1) ^ -int64(x&1)
+		return
+	}
+	c.put(uint64(*v<<1) ^ uint64(*v>>63))
+}
+
+// put appends a varint. Nearly all are of one byte or two.
+func (c *Codec) put(x uint64) {
+	switch {
+	case x < 1<<7:
+		c.b = append(c.b, byte(x))
+	case x < 1<<14:
+		c.b = append(c.b, byte(x)|0x80, byte(x>>7))
+	default:
+		c.b = binary.AppendUvarint(c.b, x)
+	}
+}
+
+// next reads a varint.
+func (c *Codec) next() uint64 {
+	if b := c.b[c.at:]; len(b) > 1 {
+		if b[0] < 0x80 {
+			c.at++
+			return uint64(b[0])
+		}
+		if b[1] < 0x80 {
+			c.at += 2
+			return uint64(b[0]&0x7f) | uint64(b[1])<<7
+		}
+	}
+	x, n := binary.Uvarint(c.b[c.at:])
+	if n <= 0 {
+		c.Fail()
+		return 0
+	}
+	c.at += n
+	return x
+}
+
+// Int codes an integer of any kind.
+func Int[T ~int | ~int64](c *Codec, v *T) {
+	x := int64(*v)
+	c.Int64(&x)
+	if c.reading {
+		*v = T(x)
+	}
+}
+
+// Enum codes a small number. One that is too large is read as the largest.
+func Enum[T ~uint8](c *Codec, v *T) {
+	x := uint64(*v)
+	c.Uint64(&x)
+	if c.reading {
+		*v = T(min(x, math.MaxUint8))
+	}
+}
+
+// Bool codes a truth value.
+func (c *Codec) Bool(v *bool) {
+	var x uint64
+	if *v {
+		x = 1
+	}
+	c.Uint64(&x)
+	if !c.reading {
+		return
+	}
+	if x > 1 {
+		c.Fail()
+	}
+	*v = x == 1
+}
+
+// Float codes a number in eight bytes.
+func (c *Codec) Float(v *float64) {
+	if !c.reading {
+		c.b = binary.LittleEndian.AppendUint64(c.b, math.Float64bits(*v))
+		return
+	}
+	*v = 0
+	if b := c.Take(8); b != nil {
+		*v = math.Float64frombits(binary.LittleEndian.Uint64(b))
+	}
+}
+
+// Count codes a number of elements or bytes, at most limit. Each takes at least one byte, so damage asks for no memory.
+func (c *Codec) Count(n, limit int) int {
+	x := uint64(n)
+	c.Uint64(&x)
+	if c.reading && (x > uint64(limit) || x > uint64(len(c.b)-c.at)) {
+		c.Fail()
+		return 0
+	}
+	return int(x)
+}
+
+// Text codes a text of at most limit bytes; what is longer is cut.
+func (c *Codec) Text(v *string, limit int) {
+	if !c.reading {
+		s := (*v)[:min(len(*v), limit)]
+		c.Count(len(s), limit)
+		c.b = append(c.b, s...)
+		return
+	}
+	if b := c.Take(c.Count(0, limit)); string(b) != *v { // the same names come again and again
+		*v = string(b)
+	}
+}
+
+// Resize codes the length of a list, at most limit, and makes room for the elements that are read, in the memory that is
+// there.
+func Resize[T any](c *Codec, v *[]T, limit int) {
+	n := c.Count(len(*v), limit)
+	if !c.reading {
+		return
+	}
+	if n > cap(*v) {
+		*v = append((*v)[:cap(*v)], make([]T, n-cap(*v))...)
+	}
+	*v = (*v)[:n]
+}
