@@ -197,7 +197,7 @@ func TestARefusedKeyIsOutUntilItIsTested(t *testing.T) {
 		}
 		must(t, l.SetAccounts(pool(Account{Name: "a2"})))
 		must(t, Operator{store}.EnableAccount(t.Context(), "a2", true, 0))
-		if st := accountOf(t, l, "a2"); st.Keys[0].Standing.Out() || st.Keys[1].Standing.Out() {
+		if st := accountOf(t, l, "a2"); st.Keys[0].Standing.Unusable() || st.Keys[1].Standing.Unusable() {
 			t.Errorf("enabled: %+v", st.Keys)
 		}
 	})

@@ -86,12 +86,12 @@ func (c *call) acquire(ctx context.Context) (*Permit, error) {
 		return nil, err
 	}
 	if l.coordinated {
-		if err := c.link(ctx); err != nil {
+		if err := c.awaitNetwork(ctx); err != nil {
 			return nil, err
 		}
 		defer func() {
 			if !granted {
-				l.link.drop()
+				l.breaker.drop()
 			}
 		}()
 	}
@@ -298,7 +298,7 @@ func (q *acquisition) sleep(ctx context.Context, counts bool, freed, moved uint6
 // accepted reports whether a permit that others have a hand in can be used. One that can't is given back, and waited
 // for anew.
 func (q *acquisition) accepted(ctx context.Context) (bool, error) {
-	wait, ok := q.l.guard.accept(q.decided, &q.l.tuned.Load().Tuning)
+	wait, ok := q.l.ceiling.accept(q.decided, &q.l.tuned.Load().Tuning)
 	if ok {
 		return true, nil
 	}

@@ -55,9 +55,9 @@ type Limiter struct {
 	hooks    Hooks
 	gauged   bool // hooks want gauges
 
-	coordinated bool // several machines share the store
-	link        link // these two only then
-	guard       guard
+	coordinated bool         // several machines share the store
+	breaker     localBreaker // these two only then
+	ceiling     localCeiling
 
 	gate      gate
 	queue     Queue       // in place of gate; may be nil
@@ -168,11 +168,11 @@ func (l *Limiter) Close() error {
 		return nil
 	}
 	l.end()
-	l.guard.mu.Lock()
-	if l.guard.timer != nil {
-		l.guard.timer.Stop()
+	l.ceiling.mu.Lock()
+	if l.ceiling.timer != nil {
+		l.ceiling.timer.Stop()
 	}
-	l.guard.mu.Unlock()
+	l.ceiling.mu.Unlock()
 	if l.offline {
 		return nil
 	}
@@ -231,7 +231,7 @@ func (l *Limiter) record(p *Permit, e Event) {
 	defer p.leave() // if a hook panics
 	r := Report{Owner: l.owner, Pass: p.pass, Event: e, Draw: l.draw()}
 	if l.coordinated {
-		r.Event = l.unlinked(e)
+		r.Event = l.shareOutcome(e)
 		l.release(p.pass)
 	}
 	r.KeepBudget = e.Status == 0 && p.booked && p.reservation.put()

@@ -9,10 +9,10 @@ import (
 	"github.com/anivault/anivault/ratelimit/internal/core"
 )
 
-// link is what one process knows of its own network, where several machines share the state. A machine without a
+// localBreaker is what one process knows of its own network, where several machines share the state. A machine without a
 // network must not put all others to Sleep, so requests without an answer count in their process alone: as many in a
 // row block it as would block everybody, for the same growing cooldown, and then one probe at a time finds out.
-type link struct {
+type localBreaker struct {
 	mu       sync.Mutex
 	failures int           // in a row
 	failing  time.Time     // since when
@@ -24,7 +24,7 @@ type link struct {
 
 // enter reports whether a request may go, as a probe perhaps; else how long it waits before it asks again. since is
 // when the trouble began.
-func (k *link) enter(now time.Time) (wait time.Duration, since time.Time) {
+func (k *localBreaker) enter(now time.Time) (wait time.Duration, since time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch {
@@ -41,7 +41,7 @@ func (k *link) enter(now time.Time) (wait time.Duration, since time.Time) {
 
 // record takes note of the end of a request, and returns the event as everybody may see it. It reports whether the
 // process is blocked from now on.
-func (k *link) record(now time.Time, e Event, t *Tuning, draw float64) (_ Event, blocked time.Duration) {
+func (k *localBreaker) record(now time.Time, e Event, t *Tuning, draw float64) (_ Event, blocked time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.probing = time.Time{}
@@ -82,16 +82,16 @@ func (k *link) record(now time.Time, e Event, t *Tuning, draw float64) (_ Event,
 }
 
 // drop gives the right to probe back.
-func (k *link) drop() {
+func (k *localBreaker) drop() {
 	k.mu.Lock()
 	k.probing = time.Time{}
 	k.mu.Unlock()
 }
 
-// link waits until the process's own network lets the request go.
-func (c *call) link(ctx context.Context) error {
+// awaitNetwork waits until the process's own network lets the request go.
+func (c *call) awaitNetwork(ctx context.Context) error {
 	for {
-		wait, since := c.l.link.enter(time.Now())
+		wait, since := c.l.breaker.enter(time.Now())
 		if wait == 0 {
 			return nil
 		}
@@ -107,10 +107,10 @@ func (c *call) link(ctx context.Context) error {
 	}
 }
 
-// unlinked makes of a request without an answer what the others may hear of it.
-func (l *Limiter) unlinked(e Event) Event {
+// shareOutcome makes of a request without an answer what the others may hear of it.
+func (l *Limiter) shareOutcome(e Event) Event {
 	t := &l.tuned.Load().Tuning
-	shared, blocked := l.link.record(time.Now(), e, t, l.draw())
+	shared, blocked := l.breaker.record(time.Now(), e, t, l.draw())
 	if blocked > 0 {
 		l.warn(fmt.Errorf("%d requests in a row got no answer: this process sends nothing for %v, then probes; "+
 			"other machines go on", t.NFailures, blocked))
@@ -127,9 +127,9 @@ const (
 	renewEvery = 3 * time.Minute
 )
 
-// guard keeps a process below the ceiling by its own count, whatever the store says: who can write to a coordinator can
+// localCeiling keeps a process below the ceiling by its own count, whatever the store says: who can write to a coordinator can
 // stop or loosen the limit, not lift it. And it renews leases.
-type guard struct {
+type localCeiling struct {
 	mu    sync.Mutex
 	sent  []time.Time
 	kept  map[Pass]time.Time // when permits of unknown length were granted
@@ -137,7 +137,7 @@ type guard struct {
 }
 
 // accept reports whether a permit that was decided on at a moment may be used; else how long to wait before the next.
-func (g *guard) accept(decided time.Time, t *Tuning) (wait time.Duration, ok bool) {
+func (g *localCeiling) accept(decided time.Time, t *Tuning) (wait time.Duration, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
@@ -157,7 +157,7 @@ func (g *guard) accept(decided time.Time, t *Tuning) (wait time.Duration, ok boo
 
 // keep renews the lease of a permit from now on.
 func (l *Limiter) keep(p Pass) {
-	g := &l.guard
+	g := &l.ceiling
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.kept == nil {
@@ -171,14 +171,14 @@ func (l *Limiter) keep(p Pass) {
 
 // release ends the renewal of a permit.
 func (l *Limiter) release(p Pass) {
-	l.guard.mu.Lock()
-	delete(l.guard.kept, p)
-	l.guard.mu.Unlock()
+	l.ceiling.mu.Lock()
+	delete(l.ceiling.kept, p)
+	l.ceiling.mu.Unlock()
 }
 
 // renew lengthens the leases that are kept, all in one update. A forgotten permit ends all the same.
 func (l *Limiter) renew() {
-	g := &l.guard
+	g := &l.ceiling
 	g.mu.Lock()
 	kept := make(map[Pass]bool, len(g.kept))
 	for p, since := range g.kept {

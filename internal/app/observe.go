@@ -179,7 +179,7 @@ func (o *observer) onAnswer(a ratelimit.Answer) {
 func (o *observer) keys(changes []ratelimit.KeyChange) {
 	for _, c := range changes {
 		event, level := "key_in", slog.LevelInfo
-		if c.To.Out() {
+		if c.To.Unusable() {
 			event, level = "key_out", slog.LevelWarn
 		}
 		number := 0

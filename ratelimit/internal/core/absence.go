@@ -351,7 +351,7 @@ func (s *Snapshot) UpNext(at Instant) (ticket uint64, process string, in time.Du
 	}
 	limit, window, total := s.limits()
 	m := &s.machine
-	free := len(s.slots.leases) < regimes[m.state].part(total)
+	free := len(s.slots.leases) < regimes[m.state].slotsOf(total)
 	if m.state == HalfOpen {
 		free = s.slots.running(m.epoch) < regimes[HalfOpen].slots
 	}

@@ -119,8 +119,8 @@ var standingNames = [...]string{Unproven: "unproven", Proven: "in", Refused: "re
 // String returns the word that people read.
 func (s Standing) String() string { return nameOf(s, standingNames[:], "Standing") }
 
-// Out reports whether the key may not be used.
-func (s Standing) Out() bool { return s == Refused || s == Suspended }
+// Unusable reports whether the key may not be used.
+func (s Standing) Unusable() bool { return s == Refused || s == Suspended }
 
 // accountLimits are the limits of an account. Zero is no limit.
 type accountLimits struct {
@@ -286,7 +286,7 @@ func (a *account) reset(now Stamp, pause bool) {
 // retryKeys makes keys that are out unproven.
 func (a *account) retryKeys(now Stamp) {
 	for i := range a.keys {
-		if k := &a.keys[i]; k.standing.Out() {
+		if k := &a.keys[i]; k.standing.Unusable() {
 			k.standing, k.since = Unproven, now
 		}
 	}
@@ -307,12 +307,12 @@ func (s *Snapshot) limitsOf(a *account, t *Tuning, parts int) limits {
 		_ = setAccountField(&l, o.key, o.value) // it was checked when it was written
 	}
 	if parts > 1 {
-		l.slots, l.keySlots = part(l.slots, parts), part(l.keySlots, parts)
+		l.slots, l.keySlots = divided(l.slots, parts), divided(l.keySlots, parts)
 		l.rate /= float64(parts)
 	}
 	if r := &regimes[l.machine.state]; r.share > 0 { // else it is blocked
 		if l.slots > 0 {
-			l.slots = min(l.slots, r.part(l.slots))
+			l.slots = min(l.slots, r.slotsOf(l.slots))
 		}
 		if l.machine == &a.machine && l.machine.state == HalfOpen {
 			l.slots = r.slots
@@ -321,8 +321,8 @@ func (s *Snapshot) limitsOf(a *account, t *Tuning, parts int) limits {
 	return l
 }
 
-// part is one of some parts of a limit of which 0 is none.
-func part(limit, parts int) int {
+// divided is one of some parts of a limit of which 0 is none.
+func divided(limit, parts int) int {
 	if limit == 0 {
 		return 0
 	}
@@ -435,7 +435,7 @@ func (a *account) judge(now Stamp, k *accountKey, what onKeys, l *lease) (change
 	switch what {
 	case keepsKeys:
 	case provesKey:
-		if !k.standing.Out() || l.test { // else it left before the refusal
+		if !k.standing.Unusable() || l.test { // else it left before the refusal
 			set(k, Proven)
 		}
 	case endsKey:

@@ -95,9 +95,9 @@ func (s *Snapshot) freeOrphans(now Stamp, t *Tuning) (o Orphans) {
 	return o
 }
 
-// fits reports whether n more requests fit into the budget, and into what the accounts at the door have left together.
-func (s *Snapshot) fits(now Stamp, n int, t *Tuning, door []seat) bool {
-	return s.inBudget(now, n, t) && (len(door) == 0 || n <= s.leftTogether(now, t, door))
+// fits reports whether n more requests fit into the budget, and into what the accounts at the quotas have left together.
+func (s *Snapshot) fits(now Stamp, n int, t *Tuning, quotas []candidate) bool {
+	return s.inBudget(now, n, t) && (len(quotas) == 0 || n <= s.leftTogether(now, t, quotas))
 }
 
 func (s *Snapshot) inBudget(now Stamp, n int, t *Tuning) bool {
@@ -105,22 +105,22 @@ func (s *Snapshot) inBudget(now Stamp, n int, t *Tuning) bool {
 }
 
 // leftTogether is what accounts have left and nobody has reserved.
-func (s *Snapshot) leftTogether(now Stamp, t *Tuning, door []seat) int {
+func (s *Snapshot) leftTogether(now Stamp, t *Tuning, quotas []candidate) int {
 	n := -s.unassigned(now, t)
-	for i := range door {
-		n += s.left(now, door[i].account, &door[i].limits)
+	for i := range quotas {
+		n += s.left(now, quotas[i].account, &quotas[i].limits)
 	}
 	return n
 }
 
 // renews returns when n requests that do not fit may fit: with the budget's next period, or the first of the accounts'.
-func (s *Snapshot) renews(now Stamp, t *Tuning, n int, door []seat) Stamp {
+func (s *Snapshot) renews(now Stamp, t *Tuning, n int, quotas []candidate) Stamp {
 	if !s.inBudget(now, n, t) {
 		return s.budget.at(now).ends()
 	}
 	var first Stamp
-	for i := range door {
-		if end := door[i].account.quota.at(now).ends(); sooner(end, first) {
+	for i := range quotas {
+		if end := quotas[i].account.quota.at(now).ends(); sooner(end, first) {
 			first = end
 		}
 	}
@@ -139,13 +139,13 @@ func (s *Snapshot) Reserve(at Instant, owner string, n int, t *Tuning, accounts 
 	}
 	p := s.join(now, owner, t)
 	p.accounts = s.declare(now, accounts, at.Wall)
-	door := s.rationed(now, accounts, t, at.Parts)
-	if !t.Budget.On() && len(door) == 0 {
+	quotas := s.rationed(now, accounts, t, at.Parts)
+	if !t.Budget.On() && len(quotas) == 0 {
 		return 0, nil
 	}
 	s.freeOrphans(now, t)
-	if !s.fits(now, n, t, door) {
-		e := s.spent(t, n, door)
+	if !s.fits(now, n, t, quotas) {
+		e := s.spent(t, n, quotas)
 		return 0, &e
 	}
 	p.reserved += n
@@ -202,15 +202,15 @@ func (e *BudgetError) Error() string {
 func (e *BudgetError) Is(target error) bool { return target == ErrBudget }
 
 // spent is the error for n requests that do not fit.
-func (s *Snapshot) spent(t *Tuning, n int, door []seat) BudgetError {
+func (s *Snapshot) spent(t *Tuning, n int, quotas []candidate) BudgetError {
 	now := s.clock.now
-	if s.inBudget(now, n, t) && len(door) > 0 {
+	if s.inBudget(now, n, t) && len(quotas) > 0 {
 		e := BudgetError{
 			Accounts: true, Reserved: s.unassigned(now, t), Requested: n,
-			Renews: s.clock.time(s.renews(now, t, n, door)),
+			Renews: s.clock.time(s.renews(now, t, n, quotas)),
 		}
-		for i := range door {
-			a, q := door[i].account, door[i].limits.quota
+		for i := range quotas {
+			a, q := quotas[i].account, quotas[i].limits.quota
 			e.Budget = Budget{e.Budget.Requests + q.Requests, max(e.Budget.Period, q.Period)}
 			e.Used, e.Reserved = e.Used+a.quota.at(now).used, e.Reserved+s.running(a)
 		}

@@ -10,25 +10,25 @@ import (
 )
 
 func TestChoose(t *testing.T) {
-	in := func(priority, running, limit int, last Stamp) Candidate {
-		return Candidate{Usable: true, Ready: true, Priority: priority, Running: running, Limit: limit, Last: last}
+	in := func(priority, running, limit int, last Stamp) Option {
+		return Option{Usable: true, Ready: true, Priority: priority, Running: running, Limit: limit, Last: last}
 	}
-	full := func(c Candidate) Candidate { c.Usable = false; return c }
-	slow := func(c Candidate) Candidate { c.Ready = false; return c }
+	full := func(c Option) Option { c.Usable = false; return c }
+	slow := func(c Option) Option { c.Ready = false; return c }
 	for name, tt := range map[string]struct {
-		list []Candidate
+		list []Option
 		want int
 	}{
 		"nobody":                         {nil, -1},
-		"nobody usable":                  {[]Candidate{full(in(1, 0, 1, 0))}, -1},
-		"the smaller number":             {[]Candidate{in(20, 0, 3, 0), in(10, 4, 5, 9)}, 1},
-		"the smaller share":              {[]Candidate{in(10, 2, 5, 0), in(10, 3, 10, 9)}, 1},
-		"the one that rested longer":     {[]Candidate{in(10, 1, 5, 8), in(10, 1, 5, 7)}, 1},
-		"a full group spills over":       {[]Candidate{full(in(10, 5, 5, 0)), full(in(10, 5, 5, 0)), in(20, 2, 3, 9)}, 2},
-		"half of a group does not":       {[]Candidate{full(in(10, 5, 5, 0)), in(10, 4, 5, 9), in(20, 0, 3, 0)}, 1},
-		"one with a token before":        {[]Candidate{slow(in(10, 0, 5, 0)), in(10, 4, 5, 9)}, 1},
-		"no token is no reason to leave": {[]Candidate{slow(in(10, 0, 5, 0)), in(20, 0, 5, 0)}, 0},
-		"no limit of its own":            {[]Candidate{in(10, 3, 16, 0), in(10, 1, 4, 0)}, 0},
+		"nobody usable":                  {[]Option{full(in(1, 0, 1, 0))}, -1},
+		"the smaller number":             {[]Option{in(20, 0, 3, 0), in(10, 4, 5, 9)}, 1},
+		"the smaller share":              {[]Option{in(10, 2, 5, 0), in(10, 3, 10, 9)}, 1},
+		"the one that rested longer":     {[]Option{in(10, 1, 5, 8), in(10, 1, 5, 7)}, 1},
+		"a full group spills over":       {[]Option{full(in(10, 5, 5, 0)), full(in(10, 5, 5, 0)), in(20, 2, 3, 9)}, 2},
+		"half of a group does not":       {[]Option{full(in(10, 5, 5, 0)), in(10, 4, 5, 9), in(20, 0, 3, 0)}, 1},
+		"one with a token before":        {[]Option{slow(in(10, 0, 5, 0)), in(10, 4, 5, 9)}, 1},
+		"no token is no reason to leave": {[]Option{slow(in(10, 0, 5, 0)), in(20, 0, 5, 0)}, 0},
+		"no limit of its own":            {[]Option{in(10, 3, 16, 0), in(10, 1, 4, 0)}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := Choose(tt.list); got != tt.want {
@@ -41,8 +41,8 @@ func TestChoose(t *testing.T) {
 // What is chosen is usable, of the first group that has a usable one, and no other of it is better in all that counts.
 func TestChooseAlwaysTakesFromTheFirstGroup(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		list := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Candidate {
-			return Candidate{
+		list := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Option {
+			return Option{
 				Usable: rapid.Bool().Draw(t, "usable"), Ready: rapid.Bool().Draw(t, "ready"),
 				Priority: rapid.IntRange(1, 3).Draw(t, "priority"), Running: rapid.IntRange(0, 5).Draw(t, "running"),
 				Limit: rapid.IntRange(1, 5).Draw(t, "limit"), Last: Stamp(rapid.IntRange(0, 9).Draw(t, "last")),
@@ -72,7 +72,7 @@ func TestChooseAlwaysTakesFromTheFirstGroup(t *testing.T) {
 func TestEqualAccountsShareEqually(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit, lasts := rapid.IntRange(1, 8).Draw(t, "limit"), rapid.IntRange(1, 20).Draw(t, "lasts")
-		list := []Candidate{{Priority: 10, Limit: limit}, {Priority: 10, Limit: limit}}
+		list := []Option{{Priority: 10, Limit: limit}, {Priority: 10, Limit: limit}}
 		var got [2]int
 		var ends [2][]int
 		for now := 0; got[0]+got[1] < 1000; now++ {

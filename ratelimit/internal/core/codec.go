@@ -197,12 +197,12 @@ func (m *machine) code(c *codec, now Stamp) {
 	codeStamp(c, now, &m.sustained)
 	c.Float(&m.ramp)
 	codeStamp(c, now, &m.rampAt)
-	c.Bool(&m.trouble.limit)
-	c.Bool(&m.trouble.seen429)
-	c.Float(&m.trouble.rate)
+	c.Bool(&m.outage.limit)
+	c.Bool(&m.outage.seen429)
+	c.Float(&m.outage.rate)
 	codeStamp(c, now, &m.blockUntil)
 	codeStamp(c, now, &m.failing)
-	codeStamp(c, now, &m.hungry)
+	codeStamp(c, now, &m.lastTokenShortage)
 	c.Uint64(&m.lost)
 	c.Uint64(&m.lostPermit)
 }
@@ -220,7 +220,7 @@ func (s *Snapshot) sound() bool {
 func rate(v float64) bool { return v >= 0 && v <= math.MaxFloat64 } // false for NaN
 
 func (m *machine) sound() bool {
-	return rate(m.ramp) && rate(m.trouble.rate) && int(m.state) < len(stateNames) &&
+	return rate(m.ramp) && rate(m.outage.rate) && int(m.state) < len(stateNames) &&
 		min(m.cooldown, m.exhausted, m.overrunWait) >= 0 && min(m.streak429, m.failures, m.successes, m.armed) >= 0
 }
 

@@ -181,7 +181,7 @@ func (x *explorer) ask(n *node, owner string, ticket uint64) {
 			x.t.Fatalf("%d probes in flight", got)
 		}
 	case Normal, Throttle:
-		if most := regimes[m.state].part(x.tuning.ConcurrencyTotal); before.slots.running(0) >= most {
+		if most := regimes[m.state].slotsOf(x.tuning.ConcurrencyTotal); before.slots.running(0) >= most {
 			x.t.Fatalf("granted in %s with %d of %d running", m.state, before.slots.running(0), most)
 		}
 	}

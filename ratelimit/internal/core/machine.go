@@ -35,14 +35,14 @@ type machine struct {
 	armedPermit uint64 // newest permit when it last did
 	sustained   Stamp  // since when every judged ratio was too high
 
-	ramp    float64 // rate that the ramp began with; 0: no ramp
-	rampAt  Stamp   // when it began
-	hungry  Stamp   // when a request last found the bucket empty in Normal
-	trouble trouble // since Normal was left
+	ramp              float64 // rate that the ramp began with; 0: no ramp
+	rampAt            Stamp   // when it began
+	lastTokenShortage Stamp   // when a request last found the bucket empty in Normal
+	outage            outage  // since Normal was left
 }
 
-// trouble is what the ramp after it depends on.
-type trouble struct {
+// outage is what the ramp after it depends on.
+type outage struct {
 	limit   bool    // at least half of the errors were 429s when Normal was left
 	seen429 bool    // a 429 since then
 	rate    float64 // the rate that the upstream coped with before it
@@ -162,7 +162,7 @@ func (m *machine) remember(t *Tuning, now Stamp, v *move) bool {
 		m.streak429, m.failures, m.failing = 0, 0, 0
 	case Throttled:
 		m.failures = 0
-		m.trouble.seen429 = m.trouble.seen429 || m.state != Normal
+		m.outage.seen429 = m.outage.seen429 || m.state != Normal
 		if v.permit > m.overrun {
 			m.streak429++
 			m.overrun = m.permits
@@ -266,7 +266,7 @@ func (m *machine) enter(r *Rule, f *facts) Transition {
 // longest returns the longest cooldown: an outage without 429s says nothing about the limit, and a probe
 // every 30 s costs the upstream nothing.
 func (m *machine) longest(t *Tuning) time.Duration {
-	if m.trouble.seen429 {
+	if m.outage.seen429 {
 		return t.SleepMax
 	}
 	return max(min(t.SleepMaxOutage, t.SleepMax), t.SleepMin)
@@ -317,20 +317,20 @@ func rampFloor(rate float64) float64 { return min(rate, max(5, rate/8)) }
 func (m *machine) leaveNormal(f *facts) {
 	n := f.counts
 	rate := m.rampRate(f.rate, f.t, f.now)
-	if m.hungry != 0 && f.now.sub(m.hungry) < answeredFor { // all that was allowed was asked for
+	if m.lastTokenShortage != 0 && f.now.sub(m.lastTokenShortage) < answeredFor { // all that was allowed was asked for
 		if good, over := m.window.good(f.now.add(-answeredFor)); over >= time.Second {
 			rate = min(rate, good)
 		}
 	}
-	m.trouble = trouble{limit: n.Throttled > 0 && 2*n.Throttled >= n.Errors(), rate: rate}
+	m.outage = outage{limit: n.Throttled > 0 && 2*n.Throttled >= n.Errors(), rate: rate}
 }
 
 // startRamp begins a ramp when trouble with 429s is over.
 func (m *machine) startRamp(f *facts) {
-	if m.trouble.limit || m.trouble.seen429 {
-		m.ramp, m.rampAt = max(m.trouble.rate*f.t.RampStart, rampFloor(f.rate)), f.now
+	if m.outage.limit || m.outage.seen429 {
+		m.ramp, m.rampAt = max(m.outage.rate*f.t.RampStart, rampFloor(f.rate)), f.now
 	}
-	m.trouble = trouble{}
+	m.outage = outage{}
 }
 
 // rampRate returns the rate of Normal: what is wished for, or what the ramp has reached.

@@ -277,7 +277,7 @@ func TestRampBeginsWithWhatWorked(t *testing.T) {
 		limit(Event{Outcome: Client, Status: 404})
 	}
 	w.run("429*3")
-	if got := w.s.machine.trouble.rate; got < 16 || got > 19 {
+	if got := w.s.machine.outage.rate; got < 16 || got > 19 {
 		t.Errorf("%.1f/s worked, want about 17.5", got)
 	}
 }

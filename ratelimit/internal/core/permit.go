@@ -84,11 +84,11 @@ func (s *Snapshot) tryGrant(at Instant, a Ask) Grant {
 	m := &s.machine
 	m.volunteer(a.Tuning, now)
 	g.State, g.Since = m.state, s.clock.time(m.since)
-	door := s.rationed(now, a.Accounts, a.Tuning, at.Parts)
-	if a.Budget = a.Budget || len(door) > 0; a.Budget {
+	quotas := s.rationed(now, a.Accounts, a.Tuning, at.Parts)
+	if a.Budget = a.Budget || len(quotas) > 0; a.Budget {
 		a.Reserved = a.Reserved && p.reserved > s.slots.booked(p.key)
-		if !a.Reserved && !s.fits(now, 1, a.Tuning, door) && (a.Prefer == nil || !a.Prefer.Test) {
-			return s.refuse(a, g, ReasonBudget, s.renews(now, a.Tuning, 1, door))
+		if !a.Reserved && !s.fits(now, 1, a.Tuning, quotas) && (a.Prefer == nil || !a.Prefer.Test) {
+			return s.refuse(a, g, ReasonBudget, s.renews(now, a.Tuning, 1, quotas))
 		}
 	}
 	if cause, until, blocked := s.blocked(now); blocked {
@@ -149,7 +149,7 @@ func (s *Snapshot) turn(now Stamp, a Ask, p *process, g Grant, k *pick) Grant {
 	wait := max(token, room)
 	g.Full = k.full
 	if wait > 0 && m.state == Normal {
-		m.hungry = now
+		m.lastTokenShortage = now
 	}
 	switch due := p.own.wait(now, own); {
 	case due > wait: // others pass meanwhile
@@ -316,7 +316,7 @@ func (s *Snapshot) mayRun(now Stamp, waits *ticket, t *Tuning) bool {
 		if p.key != key {
 			continue
 		}
-		return (m.state == HalfOpen || s.slots.held(key) < r.part(p.slots)) &&
+		return (m.state == HalfOpen || s.slots.held(key) < r.slotsOf(p.slots)) &&
 			p.own.wait(now, r.pace(m.rampRate(p.rate, t, now), p.burst)) == 0 && s.canTake(now, p, t)
 	}
 	return false
@@ -330,13 +330,13 @@ func (s *Snapshot) free(p *process, total int) bool {
 		return s.slots.running(m.epoch) < regimes[HalfOpen].slots
 	}
 	r := &regimes[m.state]
-	return len(s.slots.leases) < r.part(total) && s.slots.held(p.key) < r.part(p.slots)
+	return len(s.slots.leases) < r.slotsOf(total) && s.slots.held(p.key) < r.slotsOf(p.slots)
 }
 
 // suffices reports whether slots, tokens and room under the ceiling are there for n requests at once. Then one that
 // asks takes nothing from those ahead of it: over a network the first in line may be on its way for a while.
 func (s *Snapshot) suffices(now Stamp, n int, p pace) bool {
 	limit, window, total := s.limits()
-	return s.machine.state != HalfOpen && len(s.slots.leases)+n <= regimes[s.machine.state].part(total) &&
+	return s.machine.state != HalfOpen && len(s.slots.leases)+n <= regimes[s.machine.state].slotsOf(total) &&
 		s.ceiling.within(now, window)+n <= limit && s.bucket.tokens(now, p) >= float64(n)
 }

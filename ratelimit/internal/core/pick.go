@@ -30,8 +30,8 @@ type pick struct {
 	pinned bool  // it waits for the slot of its preference alone
 }
 
-// seat is an account of a process at one moment.
-type seat struct {
+// candidate is an account of a process at one moment.
+type candidate struct {
 	own     *Account
 	account *account
 	limits  limits
@@ -42,9 +42,9 @@ type seat struct {
 	until Stamp
 }
 
-// seat finds out whether an account can take a request.
-func (s *Snapshot) seat(now Stamp, own *Account, t *Tuning, parts int) seat {
-	e := seat{own: own, account: s.accountBy(own.Name)}
+// candidate finds out whether an account can take a request.
+func (s *Snapshot) candidate(now Stamp, own *Account, t *Tuning, parts int) candidate {
+	e := candidate{own: own, account: s.accountBy(own.Name)}
 	if e.account == nil {
 		e.cause = ReasonNoAccount
 		return e
@@ -52,16 +52,16 @@ func (s *Snapshot) seat(now Stamp, own *Account, t *Tuning, parts int) seat {
 	e.limits = s.limitsOf(e.account, t, parts)
 	e.cause = own.barred(e.limits.enabled, func(print Fingerprint) bool {
 		k := e.account.key(print)
-		return k == nil || k.standing.Out()
+		return k == nil || k.standing.Unusable()
 	})
 	if e.in = e.cause == ReasonNone; e.in {
-		e.occupied(now, s)
+		e.checkFree(now, s)
 	}
 	return e
 }
 
-// occupied finds out what keeps an account that is in from taking a request.
-func (e *seat) occupied(now Stamp, s *Snapshot) {
+// checkFree finds out what keeps an account that is in from taking a request.
+func (e *candidate) checkFree(now Stamp, s *Snapshot) {
 	a, m := e.account, e.limits.machine
 	if m == &a.machine {
 		if cause, until, blocked := m.blocked(now); blocked {
@@ -88,12 +88,12 @@ func (e *seat) occupied(now Stamp, s *Snapshot) {
 
 // freeKey returns the key of the process with the fewest requests under way, and among them the one that is idle for
 // longest; nil if none is free.
-func (s *Snapshot) freeKey(now Stamp, e *seat) *accountKey {
+func (s *Snapshot) freeKey(now Stamp, e *candidate) *accountKey {
 	var best *accountKey
 	least := 0
 	for _, print := range e.own.Keys {
 		k := e.account.key(print)
-		if k == nil || k.standing.Out() || !s.keyFree(now, k, &e.limits) {
+		if k == nil || k.standing.Unusable() || !s.keyFree(now, k, &e.limits) {
 			continue
 		}
 		n := s.runningWith(k.id)
@@ -106,19 +106,19 @@ func (s *Snapshot) freeKey(now Stamp, e *seat) *accountKey {
 
 // pick chooses the account and key of a request.
 func (s *Snapshot) pick(now Stamp, a *Ask, parts, total int) pick {
-	seats := make([]seat, len(a.Accounts))
+	candidates := make([]candidate, len(a.Accounts))
 	for i := range a.Accounts {
-		seats[i] = s.seat(now, &a.Accounts[i], a.Tuning, parts)
+		candidates[i] = s.candidate(now, &a.Accounts[i], a.Tuning, parts)
 	}
 	if a.Prefer != nil {
-		if p, ok := s.preferred(now, a, seats); ok {
+		if p, ok := s.preferred(now, a, candidates); ok {
 			return p
 		}
 	}
-	list, in := make([]Candidate, len(seats)), make([]bool, len(seats))
+	list, in := make([]Option, len(candidates)), make([]bool, len(candidates))
 	var p pick
-	for i := range seats {
-		e := &seats[i]
+	for i := range candidates {
+		e := &candidates[i]
 		if in[i] = e.in; !e.in {
 			continue
 		}
@@ -126,7 +126,7 @@ func (s *Snapshot) pick(now Stamp, a *Ask, parts, total int) pick {
 		if limit == 0 {
 			limit = total
 		}
-		list[i] = Candidate{
+		list[i] = Option{
 			Usable: e.cause == ReasonNone, Ready: e.limits.due(e.account, a.Tuning, now) == 0,
 			Priority: e.own.Priority, Running: s.running(e.account), Limit: limit, Last: e.account.last,
 		}
@@ -136,41 +136,41 @@ func (s *Snapshot) pick(now Stamp, a *Ask, parts, total int) pick {
 	}
 	i := Choose(list)
 	if i < 0 {
-		p.missing(seats)
+		p.missing(candidates)
 		return p
 	}
-	p.take(&seats[i], list[i].Running)
+	p.take(&candidates[i], list[i].Running)
 	p.why = spilled(list, i, in)
 	if !list[i].Ready { // whoever of its group is ready first
 		p.token = p.limits.due(p.account, a.Tuning, now)
 		for j := range list {
 			if list[j].Usable && list[j].Priority == list[i].Priority {
-				p.token = min(p.token, seats[j].limits.due(seats[j].account, a.Tuning, now))
+				p.token = min(p.token, candidates[j].limits.due(candidates[j].account, a.Tuning, now))
 			}
 		}
 	}
 	return p
 }
 
-func (p *pick) take(e *seat, running int) {
+func (p *pick) take(e *candidate, running int) {
 	p.account, p.key, p.limits, p.running = e.account, e.key, e.limits, running
 }
 
 // preferred is pick for a request that would like to keep its account and key. It isn't ok where those are out,
 // blocked, disabled or without quota: then the choice is free.
-func (s *Snapshot) preferred(now Stamp, a *Ask, seats []seat) (p pick, ok bool) {
-	i := slices.IndexFunc(seats, func(e seat) bool { return e.own.Name == a.Prefer.Account })
-	if i < 0 || !slices.Contains(seats[i].own.Keys, a.Prefer.Key) || seats[i].account == nil {
+func (s *Snapshot) preferred(now Stamp, a *Ask, candidates []candidate) (p pick, ok bool) {
+	i := slices.IndexFunc(candidates, func(e candidate) bool { return e.own.Name == a.Prefer.Account })
+	if i < 0 || !slices.Contains(candidates[i].own.Keys, a.Prefer.Key) || candidates[i].account == nil {
 		return p, false
 	}
-	e := &seats[i]
+	e := &candidates[i]
 	e.key = e.account.key(a.Prefer.Key)
 	if a.Prefer.Test {
 		p.take(e, s.running(e.account))
 		p.why = ByTest
 		return p, true
 	}
-	if !e.in || e.key == nil || e.key.standing.Out() || e.cause != ReasonNone && e.cause != ReasonAccount {
+	if !e.in || e.key == nil || e.key.standing.Unusable() || e.cause != ReasonNone && e.cause != ReasonAccount {
 		return p, false
 	}
 	if e.cause == ReasonAccount || !s.keyFree(now, e.key, &e.limits) {
@@ -183,10 +183,10 @@ func (s *Snapshot) preferred(now Stamp, a *Ask, seats []seat) (p pick, ok bool) 
 
 // missing says what a request without an account waits for: for a slot where one is in and only full, else for the
 // first that is no longer blocked or has a quota again; where none is in, for nothing.
-func (p *pick) missing(seats []seat) {
+func (p *pick) missing(candidates []candidate) {
 	p.cause, p.refuse = ReasonNoAccount, true
-	for i := range seats {
-		e := &seats[i]
+	for i := range candidates {
+		e := &candidates[i]
 		switch {
 		case e.cause == ReasonAccount:
 			p.cause, p.refuse = ReasonAccount, false
@@ -216,18 +216,18 @@ func (s *Snapshot) canTake(now Stamp, p *process, t *Tuning) bool {
 		for j := range a.keys {
 			own.Keys = append(own.Keys, a.keys[j].print)
 		}
-		if e := s.seat(now, &own, t, 1); e.cause == ReasonNone && e.limits.due(a, t, now) == 0 {
+		if e := s.candidate(now, &own, t, 1); e.cause == ReasonNone && e.limits.due(a, t, now) == 0 {
 			return true
 		}
 	}
 	return len(p.accounts) == 0
 }
 
-// rationed returns the accounts of an ask whose quotas are the door, nil unless each account that could be used has
+// rationed returns the accounts of an ask whose quotas are the quotas, nil unless each account that could be used has
 // one: then no request may wait that has none left.
-func (s *Snapshot) rationed(now Stamp, list []Account, t *Tuning, parts int) (in []seat) {
+func (s *Snapshot) rationed(now Stamp, list []Account, t *Tuning, parts int) (in []candidate) {
 	for i := range list {
-		e := s.seat(now, &list[i], t, parts)
+		e := s.candidate(now, &list[i], t, parts)
 		switch {
 		case !e.in:
 		case !e.limits.quota.On():
@@ -249,8 +249,8 @@ func (s *Snapshot) unassigned(now Stamp, t *Tuning) int {
 	return n
 }
 
-// Candidate is an account that may take a request, as [Choose] sees it.
-type Candidate struct {
+// Option is an account that may take a request, as [Choose] sees it.
+type Option struct {
 	Usable         bool // enabled, not out, not blocked, within its quota, with a free slot
 	Ready          bool // its own rate allows a request now
 	Priority       int  // smaller first
@@ -262,7 +262,7 @@ type Candidate struct {
 // number; among them one that is ready before one that is not; then the one with the smallest share of its limit in
 // use; then the one whose last request left longest ago. So a group that is full spills over at once, and only then:
 // one whose rate allows nothing for the moment is waited for. Where the chosen one isn't ready, none of its group is.
-func Choose(list []Candidate) int {
+func Choose(list []Option) int {
 	best := -1
 	for i := range list {
 		if list[i].Usable && (best < 0 || list[i].before(&list[best])) {
@@ -272,7 +272,7 @@ func Choose(list []Candidate) int {
 	return best
 }
 
-func (c *Candidate) before(o *Candidate) bool {
+func (c *Option) before(o *Option) bool {
 	mine, theirs := c.Running*max(o.Limit, 1), o.Running*max(c.Limit, 1)
 	switch {
 	case c.Priority != o.Priority:
@@ -302,7 +302,7 @@ var whyNames = [...]string{ByPriority: "priority", BySpill: "spill", BySticky: "
 func (w Why) String() string { return nameOf(w, whyNames[:], "Why") }
 
 // spilled reports whether an enabled account that is in, with a smaller number, was passed by.
-func spilled(list []Candidate, chosen int, in []bool) Why {
+func spilled(list []Option, chosen int, in []bool) Why {
 	for i := range list {
 		if in[i] && list[i].Priority < list[chosen].Priority {
 			return BySpill

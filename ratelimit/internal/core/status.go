@@ -77,7 +77,7 @@ func (s *Snapshot) Status(at Instant, t Tuning, owner string, accounts ...Accoun
 		At: at.Wall, Alone: at.Parts > 1, Gauges: s.Gauges(&t), Epoch: m.epoch,
 		Burst: pace.burst, Tokens: min(s.bucket.tokens(now, s.commonPace(&t, now)), pace.burst),
 		Ceiling: limit, CeilingWindow: window, Granted: s.ceiling.within(now, window),
-		Running: len(s.slots.leases), Slots: regimes[m.state].part(total),
+		Running: len(s.slots.leases), Slots: regimes[m.state].slotsOf(total),
 		Waiting: len(s.slots.tickets),
 		Counts:  m.window.counts(now, &t), Failures: m.failures, Successes: m.successes,
 		Cooldown: m.cooled(&t),
@@ -130,7 +130,7 @@ func (s *Snapshot) Gauges(t *Tuning) Gauges {
 	m, now := &s.machine, s.clock.now
 	return Gauges{
 		Block{m.state, m.reason, s.clock.time(m.since), s.until()},
-		m.streak429, m.window.counts(now, t).Ratio(), m.pace(t, now).rate, regimes[m.state].part(t.Concurrency),
+		m.streak429, m.window.counts(now, t).Ratio(), m.pace(t, now).rate, regimes[m.state].slotsOf(t.Concurrency),
 	}
 }
 
@@ -221,7 +221,7 @@ func (st *Status) View(own Account) AccountView {
 		told = &v.Enabled
 	}
 	v.Barred = own.barred(told, func(print Fingerprint) bool {
-		return v.Keys[slices.Index(own.Keys, print)].Standing.Out()
+		return v.Keys[slices.Index(own.Keys, print)].Standing.Unusable()
 	})
 	v.Enabled = v.Barred != ReasonNoAccount
 	return v

@@ -130,8 +130,8 @@ func (r *regime) pace(normal, capacity float64) pace {
 	return newPace(rate, capacity)
 }
 
-// part returns how many of these slots the regime leaves.
-func (r *regime) part(slots int) int {
+// slotsOf returns how many of these slots the regime leaves.
+func (r *regime) slotsOf(slots int) int {
 	switch {
 	case r.share == 0:
 		return 0
